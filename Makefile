@@ -1,0 +1,118 @@
+# make               build every command into $(O)/bin
+# make preflight     set this machine up, build, run the main job
+# make check         set this machine up, build, run every test (CI runs this)
+# make check-sanitize  the unit tests and the command line under ASan and UBSan
+# make fuzz          every fuzzer for FUZZ_SECONDS each
+# make bench-peers   our speed beside other tools', interleaved, as ratios
+# make install DESTDIR= PREFIX=/usr/local
+# make O=out-of-tree SAN=address,undefined WERROR=1 V=1 CC=clang
+
+O       ?= build
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+MANDIR  ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+DATADIR ?= $(PREFIX)/share/windsock
+
+CFLAGS  ?= -O2 -g
+STD     := -std=gnu11 -D_GNU_SOURCE
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+           -Wformat=2 -Wwrite-strings -Wpointer-arith -Wvla -Wundef
+WARN    += $(if $(WERROR),-Werror)
+SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
+# libnl is linked statically where the package has the archive: `ifprobe` must
+# start as fast as `ip`, and every shared library costs a twentieth of that.
+static   = $(firstword $(wildcard $(addsuffix /$(1).a,$(LIBDIRS))) $(patsubst lib%,-l%,$(1)))
+LIBDIRS := $(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr : ' ')
+ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(SANFLAG) $(CFLAGS)
+LDLIBS  := $(call static,libnl-3) -lcjson -lm
+
+COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
+SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
+UNIT     := $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/t_*.c)))
+obj       = $(patsubst %.c,$(O)/%.o,$(filter $(1),$(SRC)))
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
+
+all: $(COMMANDS:%=$(O)/bin/%) docs
+
+# --- one list per kind of plug-in, from file names ----------------------------
+GEN := $(O)/gen/renderers.h $(O)/gen/rules.h $(O)/gen/checks.h
+$(O)/gen/renderers.h: LIST := $(patsubst lib/report/render_%.c,RENDERER(%),$(sort $(wildcard lib/report/render_*.c)))
+$(O)/gen/rules.h:     LIST := $(patsubst probes/rules/rules_%.c,RULES(%),$(sort $(wildcard probes/rules/rules_*.c)))
+$(O)/gen/checks.h:    LIST := $(patsubst probes/check/c_%.c,CHECK(%),$(sort $(wildcard probes/check/c_*.c)))
+$(GEN): FORCE
+	@mkdir -p $(@D); printf '%s\n' $(foreach x,$(LIST),'$(x)') >$@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+# --- compile, archive, link ----------------------------------------------------
+$(O)/%.o: %.c $(O)/flags | $(GEN)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/lib.a: $(call obj,lib/%.c)
+$(O)/probes.a: $(call obj,probes/%.c)
+$(O)/%.a: $(O)/flags
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
+
+$(O)/bin/%: $(O)/cmd/%.o $(O)/cmd/app.o $(O)/probes.a $(O)/lib.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(O)/unit/%: $(O)/tests/unit/%.o $(O)/probes.a $(O)/lib.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+unit: $(UNIT:%=$(O)/unit/%)
+
+# Rebuild when the flags change, not when the Makefile's clock does.
+$(O)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
+
+# --- what the option tables say, as man pages and completions ------------------
+docs: $(foreach c,$(COMMANDS),$(O)/man/$c.1 $(O)/bash/$c $(O)/zsh/_$c)
+$(O)/man/%.1: $(O)/bin/% ; @mkdir -p $(@D); $< --generate man >$@
+$(O)/bash/%: $(O)/bin/% ; @mkdir -p $(@D); $< --generate bash >$@
+$(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $< --generate zsh >$@
+
+# --- jobs -----------------------------------------------------------------------
+preflight:
+	@scripts/setup build
+	@$(MAKE) --no-print-directory all
+	@$(O)/bin/ifprobe
+
+check:
+	@scripts/setup check
+	@O='$(O)' MAKE='$(MAKE)' scripts/check
+
+check-sanitize:
+	@scripts/setup check
+	@O='$(O)/san' MAKE='$(MAKE)' scripts/check-sanitize
+
+fuzz:
+	@O='$(O)/fuzz' scripts/fuzz
+
+bench-peers: all
+	@O='$(O)' scripts/bench-peers
+
+install: all
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
+	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
+	install -m 644 $(COMMANDS:%=$(O)/man/%.1) '$(DESTDIR)$(MANDIR)/man1'
+	install -m 644 $(COMMANDS:%=$(O)/bash/%) '$(DESTDIR)$(BASHDIR)'
+	install -m 644 $(COMMANDS:%=$(O)/zsh/_%) '$(DESTDIR)$(ZSHDIR)'
+	install -m 644 lib/report/envelope.schema.json '$(DESTDIR)$(DATADIR)'
+uninstall:
+	rm -f $(foreach c,$(COMMANDS),'$(DESTDIR)$(BINDIR)/$c' '$(DESTDIR)$(MANDIR)/man1/$c.1' \
+	  '$(DESTDIR)$(BASHDIR)/$c' '$(DESTDIR)$(ZSHDIR)/_$c')
+	rm -rf '$(DESTDIR)$(DATADIR)'
+clean:
+	rm -rf '$(O)'
+
+.PHONY: all unit docs preflight check check-sanitize fuzz bench-peers install uninstall clean FORCE
+.SECONDARY:
+.DELETE_ON_ERROR:
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

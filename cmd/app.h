@@ -1,0 +1,42 @@
+#ifndef CMD_APP_H
+#define CMD_APP_H
+/*
+ * The life of every command: parse the tables, answer --help and its kin, open
+ * the report, run, close the report, turn the outcome into an exit code, with
+ * a full disk, Ctrl-C and a broken pipe treated alike everywhere.
+ */
+#include "lib/core/log.h"
+#include "lib/core/opt.h"
+#include "lib/report/report.h"
+
+/* The options every command has; their table is app_common_rows. */
+struct app_common {
+	const char *format, *output, *sysroot;
+	bool json, strict, quiet, verbose, debug;
+	uint64_t deadline_ns, budget_ns;
+};
+
+struct app {
+	const struct command *cmd;
+	struct app_common common;
+	struct arena arena;     /* of the whole run */
+	str_list operands;
+	struct report *report;  /* open while run() runs */
+	struct report_opts report_opts;
+};
+
+struct app_spec {
+	struct command cmd;
+	const struct opt *rows; /* the command's own table */
+	size_t nrows;
+	void *cfg;
+	/* Looks at the parsed options before the report is opened; may set
+	 * app->report_opts. Usage errors that a table cannot say belong here. May be NULL. */
+	int (*prepare)(struct app *app, void *cfg, struct err *e);
+	/* Emits into app->report. 0, or -1 with @e filled. */
+	int (*run)(struct app *app, void *cfg, struct err *e);
+};
+
+int app_main(const struct app_spec *spec, int argc, char **argv);
+
+#endif

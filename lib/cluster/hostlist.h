@@ -1,0 +1,33 @@
+#ifndef LIB_CLUSTER_HOSTLIST_H
+#define LIB_CLUSTER_HOSTLIST_H
+/*
+ * Lists of hosts as people write them: `a,b,c`, Slurm's `gpu-[01-03,07]`
+ * (row-major, width kept, order and duplicates kept, as `scontrol show
+ * hostnames`), and hostfiles in Open MPI's, MPICH's and pdsh's manner
+ * (`node1 slots=8`, `node1:8`, one name a line, # comments). What Slurm would
+ * turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+enum { HOSTLIST_MAX = 256 * 1024 };
+
+struct host {
+	const char *name;  /* what ssh is given: [user@]name */
+	unsigned slots;    /* 0: not said */
+};
+typedef LIST(struct host) host_list;
+
+int hostlist_parse(const char *expr, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
+int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a, host_list *ret,
+		   struct err *e) MUST_CHECK;
+/*
+ * What --hosts was given: the word `lab` (WINDSOCK_HOSTS and WINDSOCK_RSH of
+ * scripts/lab), a path to a hostfile (contains '/' or names a readable file),
+ * else an expression. Duplicates are dropped with a note in the log.
+ */
+int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
+/* n1,n2,n3 -> n[1-3], for messages and srun's --exclude. */
+char *hostlist_fold(struct arena *a, const host_list *hosts);
+
+#endif

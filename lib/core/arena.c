@@ -1,0 +1,87 @@
+#include "lib/core/arena.h"
+
+#include <stdarg.h>
+
+enum { BLOCK = 16 << 10, ALIGN = 16 };
+
+struct arena_block {
+	struct arena_block *below;
+	size_t used, size;
+	_Alignas(ALIGN) char data[];
+};
+
+static _Noreturn void out_of_memory(void)
+{
+	static const char said[] = "windsock: out of memory\n";
+
+	(void)!write(2, said, sizeof(said) - 1);
+	_exit(3);
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	struct arena_block *b = a->top;
+	void *p;
+
+	if (n > SIZE_MAX / 2)
+		out_of_memory();
+	n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (!b || b->size - b->used < n) {
+		size_t size = n > BLOCK ? n : BLOCK;
+
+		b = calloc(1, sizeof(*b) + size);
+		if (!b)
+			out_of_memory();
+		b->size = size;
+		b->below = a->top;
+		a->top = b;
+	}
+	p = b->data + b->used;
+	b->used += n;
+	return p;
+}
+
+void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
+{
+	void *p = arena_alloc(a, n);
+
+	if (old_n)
+		memcpy(p, old, old_n);
+	return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *p = arena_alloc(a, n + 1);
+
+	memcpy(p, s, n);
+	return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	char *p;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	p = arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+	if (n >= 0)
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return p;
+}
+
+void arena_done(struct arena *a)
+{
+	for (struct arena_block *b = a->top, *below; b; b = below) {
+		below = b->below;
+		free(b);
+	}
+	a->top = NULL;
+}

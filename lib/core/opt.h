@@ -1,0 +1,91 @@
+#ifndef LIB_CORE_OPT_H
+#define LIB_CORE_OPT_H
+/*
+ * The only place an option is written down is a table of struct opt; a
+ * command owns one table and shares others (cmd/app.h has the common one).
+ * Parsing, --help, did-you-mean, bash and zsh completion, the man page and
+ * the README's tables are all rendered from it, so they cannot disagree.
+ *
+ * Options may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE;
+ * short switches may be bundled (-qv). A unique prefix of a long name is NOT
+ * accepted: scripts must not break when an option is added. `--` ends options.
+ * A value missing on the command line is looked up in opt.env before the
+ * default that the caller left in the config struct is used.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+enum opt_type {
+	OPT_BOOL,     /* bool; no value; --no-NAME switches it off again */
+	OPT_UINT,     /* uint64_t; decimal or 0x */
+	OPT_SIZE,     /* uint64_t bytes; 8, 64K, 1M, 1G (binary, as nccl-tests) */
+	OPT_DURATION, /* uint64_t nanoseconds; 10 (seconds), 500ms, 10s, 2m, 1h */
+	OPT_DOUBLE,   /* double */
+	OPT_STR,      /* const char * */
+	OPT_CHOICE,   /* const char *, one of choices */
+	OPT_LIST,     /* str_list; may be repeated; each value kept whole, in order */
+};
+
+/* What a shell should offer while a value is typed. */
+enum opt_complete { OPT_C_NONE, OPT_C_FILE, OPT_C_DIR, OPT_C_HOST, OPT_C_IFACE };
+
+struct opt {
+	char shortname;       /* 0 when there is none */
+	const char *name;     /* long name without dashes; NULL makes the row a heading */
+	const char *metavar;  /* how help writes the value: "SIZE"; NULL for switches */
+	const char *help;     /* one sentence, lower case, no full stop (heading: the title) */
+	enum opt_type type;
+	size_t off;           /* offsetof() into the config struct of this table */
+	const char *const *choices; /* NULL-terminated, for OPT_CHOICE */
+	uint64_t min, max;    /* for numbers; max 0 means no upper limit */
+	const char *env;      /* environment variable that gives a default */
+	const char *def;      /* the default as help prints it, or NULL */
+	const char *if_bare;  /* value taken when the option stands alone: --bashrc[=HOW] */
+	enum opt_complete complete;
+	bool hidden;          /* works, but is in no help (test hooks) */
+};
+
+struct opt_table {
+	const struct opt *rows;
+	size_t n;
+	void *cfg; /* the struct that the rows' offsets point into */
+};
+
+struct command {
+	const char *name;      /* "ifprobe" */
+	const char *summary;   /* one line: what question it answers */
+	const char *synopsis;  /* "[OPTIONS]" or "[OPTIONS] HOST[:PORTS]..." */
+	const char *about;     /* a few paragraphs that teach; may be NULL */
+	const char *examples;  /* lines "  command   # what for"; may be NULL */
+	const char *exits;     /* NULL: the common table of exit codes */
+	const char *operand;   /* what operands are called ("HOST"); NULL: none are taken */
+	enum opt_complete operand_complete;
+};
+
+enum opt_result { OPT_ERROR = -1, OPT_RUN = 0, OPT_DONE = 1 };
+
+/*
+ * Fills the tables' config structs. Operands go to @operands. OPT_DONE: the
+ * option was --help, --version or --generate KIND and @ret_answer holds the
+ * text to print on stdout. Values point into argv, the environment or @a.
+ */
+enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tables, size_t ntables,
+			  int argc, char **argv, struct arena *a, str_list *operands,
+			  const char **ret_answer, struct err *e) MUST_CHECK;
+
+/* Renderings of one command: what --help and --generate answer. */
+struct text;
+void opt_help(const struct command *cmd, const struct opt_table *t, size_t nt, unsigned width,
+	      struct text *out);
+void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
+void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
+void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
+void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t nt,
+		  struct text *out);
+
+/* The nearest of @n names to @got, or NULL when none is near (did you mean). */
+const char *nearest_name(const char *got, const char *const *names, size_t n);
+
+#define WINDSOCK_VERSION "0.1.0"
+
+#endif

@@ -1,0 +1,47 @@
+#include "lib/core/text.h"
+
+#include <stdarg.h>
+
+static void reserve(struct text *t, size_t more)
+{
+	size_t cap = t->cap;
+
+	while (cap - t->n <= more)
+		cap *= 2;
+	if (cap != t->cap)
+		t->s = arena_grow(t->a, t->s, t->n, cap);
+	t->cap = cap;
+}
+
+void text_init(struct text *t, struct arena *a)
+{
+	*t = (struct text){.a = a, .cap = 128};
+	t->s = arena_alloc(a, t->cap);
+}
+
+void text_addn(struct text *t, const char *s, size_t n)
+{
+	reserve(t, n);
+	memcpy(t->s + t->n, s, n);
+	t->n += n;
+	t->s[t->n] = '\0';
+}
+
+void text_add(struct text *t, const char *s) { text_addn(t, s, strlen(s)); }
+
+void text_addf(struct text *t, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n > 0) {
+		reserve(t, (size_t)n);
+		vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+		t->n += (size_t)n;
+	}
+	va_end(again);
+}

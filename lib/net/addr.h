@@ -1,0 +1,55 @@
+#ifndef LIB_NET_ADDR_H
+#define LIB_NET_ADDR_H
+/* IP addresses: parsing, printing, what kind they are. No I/O but addr_resolve(). */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+union addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+enum addr_class {
+	ADDR_LOOPBACK,
+	ADDR_LINKLOCAL, /* 169.254/16, fe80::/10 */
+	ADDR_PRIVATE,   /* RFC 1918, fc00::/7 */
+	ADDR_SHARED,    /* 100.64/10: carrier NAT, also Tailscale */
+	ADDR_PUBLIC,
+	ADDR_OTHER,     /* unspecified, multicast, reserved */
+};
+
+struct addr_text {
+	char s[64 + 16];
+};
+
+/* "10.0.0.1", "fd00::1", "fe80::1%eth0" (name or number); brackets allowed. -1: not an address. */
+int addr_parse(const char *s, union addr *ret) MUST_CHECK;
+/* "HOST", "HOST:PORT", "[V6]:PORT", "V6": splits only. -1 when malformed. @ret_port 0: none. */
+int addr_split(const char *s, struct arena *a, const char **ret_host, uint16_t *ret_port) MUST_CHECK;
+const char *addr_print(const union addr *a, struct addr_text *buf);      /* with %scope */
+const char *addr_print_port(const union addr *a, struct addr_text *buf); /* 10.0.0.1:80 [v6]:80 */
+const char *addr_sockaddr_print(const struct sockaddr *sa, struct addr_text *buf);
+
+enum addr_class addr_class(const union addr *a);
+const char *addr_class_name(enum addr_class c); /* "loopback" ... */
+bool addr_equal(const union addr *a, const union addr *b); /* address and scope, not port */
+bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix);
+/* The network of @a: host bits cleared. */
+union addr addr_network(const union addr *a, unsigned prefix);
+socklen_t addr_len(const union addr *a);
+void addr_set_port(union addr *a, uint16_t port);
+uint16_t addr_port(const union addr *a);
+
+typedef LIST(union addr) addr_list;
+/*
+ * Name or address to addresses, in the resolver's order. Blocking: call it
+ * where a deadline is kept by other means (a child, a thread). EAI errors
+ * become sentences ("does not resolve: no such name").
+ */
+int addr_resolve(const char *host, struct arena *a, addr_list *ret, struct err *e) MUST_CHECK;
+
+#endif

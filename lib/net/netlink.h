@@ -1,0 +1,50 @@
+#ifndef LIB_NET_NETLINK_H
+#define LIB_NET_NETLINK_H
+/*
+ * rtnetlink over libnl's sockets and attribute parser, message by message:
+ * libnl's caches cost four times the dump itself at a thousand links.
+ * Strict checking and "skip statistics" are asked of the kernel where it
+ * knows them. A dump that changed under us is asked again, a few times.
+ *
+ * With a sysroot (see lib/host/sysroot.h) dumps come from recorded files.
+ */
+#include "lib/core/err.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+struct nl_sock;
+struct nlattr;
+
+struct netlink {
+	struct nl_sock *sock;
+	const char *recorded; /* folder of recorded dumps, or NULL */
+};
+
+int netlink_open(struct netlink *nl, const char *recorded, struct err *e) MUST_CHECK;
+void netlink_close(struct netlink *nl);
+
+/*
+ * Dumps RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE or RTM_GETRULE. @each gets
+ * every message; it returns 0 or -1 (stop). @restart is called before the
+ * dump is begun again: forget what you gathered.
+ */
+int netlink_dump(struct netlink *nl, int type, int family,
+		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		 void *arg, struct err *e) MUST_CHECK;
+
+/* What the kernel would do with a packet to @to (RTM_GETROUTE). */
+union addr;
+struct route {
+	bool reachable;   /* false: @why says unreachable, prohibited, blackhole or no route */
+	const char *why;  /* static text */
+	int oif;
+	bool has_source, has_gateway;
+	uint8_t type;     /* RTN_UNICAST, RTN_LOCAL ... */
+	unsigned char source[16], gateway[16];
+};
+/* @oif 0 and @from NULL: as an ordinary connect would. */
+int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
+		  struct route *ret, struct err *e) MUST_CHECK;
+
+#endif

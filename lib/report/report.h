@@ -1,0 +1,141 @@
+#ifndef LIB_REPORT_REPORT_H
+#define LIB_REPORT_REPORT_H
+/*
+ * The result of a command as a stream of events into a sink. Probes and
+ * benches call report_*(); the renderer chosen with --format turns each event
+ * into text as it comes (table, tap, github) or closes a document at the end
+ * (json, junit, prometheus), also after Ctrl-C. Only a renderer writes to
+ * stdout. All texts handed over are copied or live in the report's arena.
+ *
+ *	struct finding *f = report_find(r, "route.peer", "10.0.0.2");
+ *	finding_set(f, ST_FAIL, "goes out of %s, not %s", "docker0", "ens5");
+ *	finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+ *	report_add(r, f);
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+#include "lib/core/text.h"
+
+#include <cjson/cJSON.h>
+
+enum status { ST_PASS, ST_INFO, ST_WARN, ST_FAIL, ST_SKIP, ST_ERROR, ST_COUNT };
+const char *status_name(enum status st); /* "pass" ... as in the JSON */
+
+struct finding {
+	const char *check;   /* stable id: "route.peer". Check ids are API */
+	const char *subject; /* what was looked at: "eth0", "10.0.0.2:29500" */
+	const char *host;    /* NULL: this host */
+	int rank;            /* -1: none */
+	enum status status;  /* ERROR until somebody decides */
+	const char *message;
+	str_list fix;        /* exact commands, one per element */
+	double value;        /* NAN: none was measured */
+	const char *unit;
+	const char *expected;
+	double seconds;      /* NAN: not timed */
+	struct arena *a;
+};
+
+void finding_set(struct finding *f, enum status st, const char *fmt, ...) PRINTF(3, 4);
+void finding_fix(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
+void finding_value(struct finding *f, double value, const char *unit);
+void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
+
+/* A table of rows: a measured series (in JSON too) or a view for people only. */
+struct column {
+	const char *name;
+	const char *unit; /* NULL: none */
+	bool is_text;
+	bool right;       /* align right (numbers always are) */
+	int decimals;     /* for numbers in the table */
+};
+struct cell {
+	const char *text; /* for is_text; NULL: absent */
+	double number;    /* NAN: absent */
+};
+struct series {
+	const char *name;
+	const struct column *columns;
+	size_t ncolumns;
+	bool view; /* people only: its facts are in `data` already */
+};
+
+struct report_opts {
+	const char *command;
+	const char *format;  /* a renderer's name; NULL: table */
+	const char *output;  /* a path, replaced at the end; NULL: stdout */
+	const char *host;    /* NULL: gethostname() */
+	bool strict;         /* warnings become exit 1 */
+	bool answer_only;    /* table: stdout carries the answer, findings go to stderr */
+	bool quiet;          /* table: only warn, fail and error findings, and the verdict */
+	bool verbose;        /* table: pass findings are listed even when many */
+};
+
+struct report;
+
+/* Opens the output and begins. NULL with @e filled when that fails. */
+struct report *report_new(const struct report_opts *o, struct err *e) MUST_CHECK;
+struct arena *report_arena(struct report *r);
+
+struct finding *report_find(struct report *r, const char *check, const char *subject);
+void report_add(struct report *r, struct finding *f);
+
+void report_series(struct report *r, const struct series *s); /* kept by reference */
+void report_row(struct report *r, const struct cell *cells);  /* of the latest series */
+
+/* A heading or a remark in the table format; other formats leave it out. */
+void report_heading(struct report *r, const char *fmt, ...) PRINTF(2, 3);
+void report_remark(struct report *r, const char *fmt, ...) PRINTF(2, 3);
+
+/* The command's raw product, byte for byte (shell lines, a diff). Table format only:
+ * the same facts must be in report_data(). */
+void report_answer(struct report *r, const char *text, size_t n);
+
+/* The command's own part of the JSON. Build it only when somebody will read it. */
+bool report_wants_data(const struct report *r);
+cJSON *report_data(struct report *r);
+/* One more host's part: `nodes[]`. Takes over @data (may be NULL). */
+void report_node(struct report *r, const char *host, cJSON *data);
+
+/* "this host only; nothing between hosts was tested": what a pass covers. */
+void report_covers(struct report *r, const char *fmt, ...) PRINTF(2, 3);
+
+/* Number of findings so far with this status. */
+size_t report_count(const struct report *r, enum status st);
+
+/*
+ * Closes the document and the output; frees the report. @e->kind is set when
+ * the command broke (its error becomes the envelope's) or when writing failed.
+ * Returns the exit code of the contract: 1 beats 4 beats 3 beats 0; no finding
+ * that concludes anything (all skip) is 3, unless an answer was given.
+ */
+int report_end(struct report *r, struct err *e);
+
+/* --- for renderers (lib/report/render_*.c; the list is made from file names) --- */
+struct sink {
+	struct arena *a;
+	const struct report_opts *opts;
+	FILE *out;
+	void *state;         /* the renderer's own */
+	cJSON *data, *nodes; /* owned by the report */
+	const char *host, *time, *verdict, *covers, *error;
+	double seconds;
+	size_t count[ST_COUNT];
+};
+struct renderer {
+	const char *name;
+	const char *help;
+	bool wants_data;
+	void (*begin)(struct sink *s);
+	void (*finding)(struct sink *s, const struct finding *f);
+	void (*series)(struct sink *s, const struct series *se);
+	void (*row)(struct sink *s, const struct series *se, const struct cell *cells);
+	void (*heading)(struct sink *s, const char *text);
+	void (*remark)(struct sink *s, const char *text);
+	void (*answer)(struct sink *s, const char *text, size_t n);
+	void (*end)(struct sink *s); /* verdict, covers, seconds, error are set */
+};
+extern const char *const renderer_names[]; /* NULL-terminated, for the option table */
+const struct renderer *renderer_find(const char *name);
+
+#endif

@@ -1,0 +1,80 @@
+#ifndef PROBES_RULES_H
+#define PROBES_RULES_H
+/*
+ * One module per foreign program (nccl, gloo, torch, openmpi, ucx): what it
+ * would do on this host with the present settings, what is wrong with those
+ * settings, and which setting would make it use a given interface. The list
+ * of modules is made from the file names probes/rules/rules_*.c.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+#include "lib/host/inventory.h"
+#include "lib/host/rdma.h"
+#include "lib/report/report.h"
+
+/* --- where settings come from ------------------------------------------- */
+struct setting {
+	const char *name, *value;
+	const char *origin;  /* "environment", "/etc/nccl.conf:3", "~/.nccl.conf:1" */
+};
+typedef LIST(struct setting) setting_list;
+
+struct settings {
+	struct arena *a;
+	setting_list nccl;      /* environment, then conf files, first setter first: what NCCL sees */
+	LIST(struct setting) conf_lines; /* every assignment in conf files, in reading order */
+	str_list unreadable;    /* "PATH: reason": conf files that exist but cannot be read */
+	str_list files;         /* conf files that were read */
+};
+/* Reads the environment and NCCL's conf files, with NCCL's own parser's rules. */
+void settings_read(struct settings *s, struct arena *a);
+/* As NCCL sees it (environment first, then conf files), or NULL. */
+const struct setting *settings_nccl(const struct settings *s, const char *name);
+/* Plain environment (Gloo, torch, Open MPI, UCX do not read nccl.conf), or NULL. */
+const char *settings_env(const char *name);
+
+/* --- what a program would do --------------------------------------------- */
+enum outcome {
+	OUTCOME_OK,
+	OUTCOME_NONE,  /* nothing is left to choose from: the program's own "no interface" error */
+	OUTCOME_FAILS, /* any other error */
+};
+const char *outcome_name(enum outcome o); /* "ok" "none" "fails" */
+
+struct prediction {
+	enum outcome outcome;
+	const char *interface; /* the one that peers are told about (bootstrap); NULL when none */
+	const char *address;   /* printed, with %scope for fe80 */
+	str_list interfaces;   /* all that carry data, "eth0" "eth0:1" in order */
+	str_list addresses;    /* beside interfaces */
+	const char *rule;      /* short id of the rule that chose: "automatic:not docker,lo,virbr" */
+	const char *why;       /* a sentence for people */
+	bool reachable;        /* false: peers on other hosts could not reach it */
+	const char *unreachable_why;
+};
+
+struct rules_input {
+	struct inventory *inv;
+	const struct settings *settings;
+	const rdma_list *rdma;
+	unsigned nccl_version; /* 22809 for 2.28.9; 0: the newest known */
+	const char *master_addr; /* MASTER_ADDR, or NULL */
+};
+
+struct suggestion; /* probes/suggest.h */
+
+struct rules {
+	const char *name;  /* "nccl": the key in data.predict */
+	const char *title; /* "NCCL" */
+	/* NULL where the program's choice cannot be told. */
+	void (*predict)(const struct rules_input *in, struct prediction *ret);
+	/* Adds findings lint.* about what is set now. */
+	void (*check)(const struct rules_input *in, struct report *r);
+	/* Adds this program's lines to a suggestion. */
+	void (*suggest)(const struct rules_input *in, struct suggestion *s);
+};
+extern const struct rules *const rules_all[];
+extern const size_t rules_count;
+const struct rules *rules_find(const char *name);
+
+#endif

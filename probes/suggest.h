@@ -1,0 +1,49 @@
+#ifndef PROBES_SUGGEST_H
+#define PROBES_SUGGEST_H
+/*
+ * The choice of an interface and the settings that make every stack use it.
+ * A suggestion is built once and then printed as shell lines, written into
+ * files of several kinds, or compared between hosts.
+ */
+#include "lib/host/rank.h"
+#include "probes/rules/rules.h"
+
+struct env_line {
+	const char *name, *value;
+	const char *comment;  /* why, or NULL */
+};
+
+struct suggestion {
+	struct arena *a;
+	struct iface *iface;            /* NULL: nothing suitable */
+	const struct iface_addr *addr;
+	const char *why;
+	bool proven;                    /* every peer answered through it */
+	LIST(struct env_line) env;      /* in order of printing; NCCL_SOCKET_IFNAME first */
+	str_list left_out;              /* comments: what was not set, and why */
+	candidate_list candidates;      /* all, best first, with reasons */
+};
+
+/* One peer that must be reachable. */
+struct peer {
+	const char *given;   /* as typed */
+	const char *host;
+	uint16_t port;       /* 0: not said */
+	addr_list addrs;
+};
+
+/* By rank alone: unproven. Never fails; look at iface. */
+void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
+/* By proof: every candidate to every peer. Adds findings peer.* to @r. */
+int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
+		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,
+		     struct err *e) MUST_CHECK;
+/* The shell lines of --suggest. */
+void suggest_shell(const struct suggestion *s, struct text *out);
+void suggest_data(const struct suggestion *s, cJSON *data); /* data.suggest */
+/* For rules modules. */
+void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)
+	PRINTF(4, 5);
+void suggest_left_out(struct suggestion *s, const char *fmt, ...) PRINTF(2, 3);
+
+#endif
