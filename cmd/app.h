@@ -4,24 +4,33 @@
  * The life of every command: parse the tables, answer --help and its kin, open
  * the report, run, close the report, turn the outcome into an exit code, with
  * a full disk, Ctrl-C and a broken pipe treated alike everywhere.
+ *
+ *	static const struct app_spec spec = {.cmd = {...}, .rows = rows, ...};
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		return app_main(&spec, argc, argv);
+ *	}
  */
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
 #include "lib/report/report.h"
 
-/* The options every command has; their table is app_common_rows. */
+/* The options every command has, beside its own table. They own no short letters. */
 struct app_common {
-	const char *format, *output, *sysroot;
-	bool json, strict, quiet, verbose, debug;
-	uint64_t deadline_ns, budget_ns;
+	const char *format; /* --json sets it too; report_wants_data() is what to ask */
+	const char *output, *sysroot;
+	bool strict, quiet, verbose, debug;
+	uint64_t deadline_ns; /* the longest time without progress, never 0 */
+	uint64_t budget_ns;   /* of the whole command; 0: none. interrupt.h watches it */
 };
 
 struct app {
 	const struct command *cmd;
 	struct app_common common;
-	struct arena arena;     /* of the whole run */
+	struct arena arena; /* of the whole run */
 	str_list operands;
-	struct report *report;  /* open while run() runs */
+	struct report *report; /* open while run() runs */
 	struct report_opts report_opts;
 };
 
@@ -29,11 +38,15 @@ struct app_spec {
 	struct command cmd;
 	const struct opt *rows; /* the command's own table */
 	size_t nrows;
-	void *cfg;
-	/* Looks at the parsed options before the report is opened; may set
-	 * app->report_opts. Usage errors that a table cannot say belong here. May be NULL. */
+	void *cfg; /* its struct, filled with the defaults */
+	/*
+	 * Looks at the parsed options before the report is opened; may set
+	 * app->report_opts. Usage errors that a table cannot say belong here:
+	 * they leave stdout empty. May be NULL.
+	 */
 	int (*prepare)(struct app *app, void *cfg, struct err *e);
-	/* Emits into app->report. 0, or -1 with @e filled. */
+	/* Emits into app->report. 0, or -1 with @e filled. Returns early (either way)
+	 * when interrupt_pending(). */
 	int (*run)(struct app *app, void *cfg, struct err *e);
 };
 

@@ -1,7 +1,5 @@
 #include "lib/core/arena.h"
 
-#include <stdarg.h>
-
 enum { BLOCK = 16 << 10, ALIGN = 16 };
 
 struct arena_block {
@@ -29,16 +27,15 @@ void *arena_alloc(struct arena *a, size_t n)
 	if (!b || b->size - b->used < n) {
 		size_t size = n > BLOCK ? n : BLOCK;
 
-		b = calloc(1, sizeof(*b) + size);
+		b = malloc(sizeof(*b) + size);
 		if (!b)
 			out_of_memory();
-		b->size = size;
-		b->below = a->top;
+		*b = (struct arena_block){.below = a->top, .size = size};
 		a->top = b;
 	}
 	p = b->data + b->used;
 	b->used += n;
-	return p;
+	return memset(p, 0, n); /* not calloc(): pages that nobody uses are never touched */
 }
 
 void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
@@ -60,20 +57,29 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 
 char *arena_strdup(struct arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
 
-char *arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
-	va_list ap, again;
+	va_list again;
 	char *p;
 	int n;
 
-	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
 	p = arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
 	if (n >= 0)
-		vsnprintf(p, (size_t)n + 1, fmt, again);
-	va_end(again);
+		vsnprintf(p, (size_t)n + 1, fmt, ap);
+	return p;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+
+	va_start(ap, fmt);
+	p = arena_vprintf(a, fmt, ap);
+	va_end(ap);
 	return p;
 }
 

@@ -12,6 +12,8 @@
  */
 #include "lib/core/base.h"
 
+#include <stdarg.h>
+
 struct arena_block;
 
 struct arena {
@@ -23,6 +25,7 @@ void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n); /* copies;
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) PRINTF(2, 0);
 void arena_done(struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))

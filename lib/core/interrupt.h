@@ -1,14 +1,23 @@
 #ifndef LIB_CORE_INTERRUPT_H
 #define LIB_CORE_INTERRUPT_H
 /*
- * Ctrl-C and SIGTERM as a state that loops look at, so that what was finished
- * is still reported and what was made is removed. A second signal ends the
- * process the hard way.
+ * Ctrl-C, SIGTERM, a closed terminal and the passing of the command's budget
+ * as a state that loops look at, so that what was finished is still reported
+ * and what was made is removed. A second signal ends the process the hard way;
+ * so does a command that has not stopped INTERRUPT_GRACE_S after its budget. The
+ * same signal again at once (timeout(1) sends two) is not a second one.
  */
-#include "lib/core/base.h"
+#include "lib/core/err.h"
+
+enum { INTERRUPT_GRACE_S = 10 };
 
 void interrupt_install(void);
-int interrupt_pending(void); /* the signal's number, or 0 */
-int interrupt_fd(void);      /* becomes readable then, for an event loop */
+/* From now on; 0 means no budget. May be called before or after interrupt_install(). */
+void interrupt_budget(uint64_t budget_ns);
+int interrupt_pending(void); /* the signal's number (SIGALRM: the budget), or 0 */
+/* Becomes readable then and stays so, for an event loop; -1 where the kernel gave none. */
+int interrupt_fd(void);
+/* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none. */
+int interrupt_err(struct err *e);
 
 #endif

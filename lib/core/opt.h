@@ -9,8 +9,10 @@
  * Options may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE;
  * short switches may be bundled (-qv). A unique prefix of a long name is NOT
  * accepted: scripts must not break when an option is added. `--` ends options.
- * A value missing on the command line is looked up in opt.env before the
- * default that the caller left in the config struct is used.
+ * A value missing on the command line is looked up in opt.env (an empty one
+ * counts as unset) before the default that the caller left in the config
+ * struct is used. The last of several values wins, OPT_LIST keeps them all.
+ * Where two tables have an option of one name, the first table's is used.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -30,19 +32,21 @@ enum opt_type {
 enum opt_complete { OPT_C_NONE, OPT_C_FILE, OPT_C_DIR, OPT_C_HOST, OPT_C_IFACE };
 
 struct opt {
-	char shortname;       /* 0 when there is none */
-	const char *name;     /* long name without dashes; NULL makes the row a heading */
-	const char *metavar;  /* how help writes the value: "SIZE"; NULL for switches */
-	const char *help;     /* one sentence, lower case, no full stop (heading: the title) */
+	char shortname;	     /* 0 when there is none */
+	const char *name;    /* long name without dashes; NULL makes the row a heading */
+	const char *metavar; /* how help writes the value: "SIZE"; NULL for switches */
+	const char *help;    /* one sentence, lower case, no full stop (heading: the title) */
 	enum opt_type type;
-	size_t off;           /* offsetof() into the config struct of this table */
+	size_t off;		    /* offsetof() into the config struct of this table */
 	const char *const *choices; /* NULL-terminated, for OPT_CHOICE */
-	uint64_t min, max;    /* for numbers; max 0 means no upper limit */
-	const char *env;      /* environment variable that gives a default */
-	const char *def;      /* the default as help prints it, or NULL */
-	const char *if_bare;  /* value taken when the option stands alone: --bashrc[=HOW] */
+	uint64_t min, max;	    /* for numbers; max 0 means no upper limit */
+	const char *env;	    /* environment variable that gives a default */
+	const char *def;	    /* the default as help prints it, or NULL */
+	const char *if_bare;	    /* value taken when the option stands alone: --bashrc[=HOW];
+				       without a metavar a switch that stands for this value:
+				       --json for --format json */
 	enum opt_complete complete;
-	bool hidden;          /* works, but is in no help (test hooks) */
+	bool hidden; /* works, but is in no help (test hooks) */
 };
 
 struct opt_table {
@@ -52,13 +56,13 @@ struct opt_table {
 };
 
 struct command {
-	const char *name;      /* "ifprobe" */
-	const char *summary;   /* one line: what question it answers */
-	const char *synopsis;  /* "[OPTIONS]" or "[OPTIONS] HOST[:PORTS]..." */
-	const char *about;     /* a few paragraphs that teach; may be NULL */
-	const char *examples;  /* lines "  command   # what for"; may be NULL */
-	const char *exits;     /* NULL: the common table of exit codes */
-	const char *operand;   /* what operands are called ("HOST"); NULL: none are taken */
+	const char *name;     /* "ifprobe" */
+	const char *summary;  /* one line: what question it answers */
+	const char *synopsis; /* "[OPTIONS]" or "[OPTIONS] HOST[:PORTS]..." */
+	const char *about;    /* a few paragraphs that teach; may be NULL */
+	const char *examples; /* lines "  command   # what for"; may be NULL */
+	const char *exits;    /* NULL: the common table of exit codes */
+	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
 };
 
@@ -87,5 +91,6 @@ void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t n
 const char *nearest_name(const char *got, const char *const *names, size_t n);
 
 #define WINDSOCK_VERSION "0.1.0"
+#define WINDSOCK_DATE "2026-11-20" /* of that version, for the man pages */
 
 #endif

@@ -12,7 +12,7 @@
 #include "lib/core/err.h"
 
 enum rc_place {
-	RC_APPEND,            /* at the end */
+	RC_APPEND,	      /* at the end */
 	RC_ABOVE_INTERACTIVE, /* above the first "not interactive: return" guard of a shell rc
 				 file (Debian's `case $- in`, `[ -z "$PS1" ] && return`,
 				 `[[ $- != *i* ]] && return`), else at the end */

@@ -2,7 +2,8 @@
 #define LIB_CORE_TERM_H
 /*
  * What a stream can show: colour (not with NO_COLOR, TERM=dumb, or into a
- * pipe), width, and whether a person is watching.
+ * pipe), width, and whether a person is watching; and how much room a text
+ * takes there. The locale is never loaded: it costs more than a whole run.
  */
 #include "lib/core/base.h"
 
@@ -18,6 +19,14 @@ void term_probe(struct term *t, int fd);
 /* The escape sequences, or "" where colour is off. */
 const char *term_on(const struct term *t, enum style s);
 const char *term_off(const struct term *t);
+/* Does the user's locale (LC_ALL, LC_CTYPE, LANG) show UTF-8? */
+bool term_utf8(void);
+/*
+ * Makes foreign text harmless, in place (it never grows): line ends and tabs
+ * become blanks, other control characters, broken UTF-8 and marks that turn
+ * the writing direction become '?', and without UTF-8 whatever is not ASCII.
+ */
+void term_clean(char *s);
 /* Columns that a UTF-8 text takes; control characters count as one (they are shown as '?'). */
 size_t term_columns(const char *s);
 /* Bytes of @s that fit in @columns without cutting a character. */

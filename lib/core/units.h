@@ -4,10 +4,10 @@
 #include "lib/core/base.h"
 
 /* Each returns 0, or -1 when @s is not wholly such a number or does not fit. */
-int parse_uint(const char *s, uint64_t *ret) MUST_CHECK;
-int parse_size(const char *s, uint64_t *ret_bytes) MUST_CHECK;    /* 8 64K 1M 1G 1T, KiB-based */
-int parse_duration(const char *s, uint64_t *ret_ns) MUST_CHECK;   /* 1.5 500ms 10s 2m 1h */
-int parse_double(const char *s, double *ret) MUST_CHECK;          /* finite only */
+int parse_uint(const char *s, uint64_t *ret) MUST_CHECK;	/* 16 0x10; 010 is ten */
+int parse_size(const char *s, uint64_t *ret_bytes) MUST_CHECK;	/* 8 64K 1.5M 1GiB 1T; K is 1024 */
+int parse_duration(const char *s, uint64_t *ret_ns) MUST_CHECK; /* 1.5 (s) 500ms 10s 2m 1h 1d */
+int parse_double(const char *s, double *ret) MUST_CHECK;	/* finite only */
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
@@ -18,8 +18,8 @@ uint64_t now_ns(void); /* CLOCK_MONOTONIC */
 struct unit_buf {
 	char s[32];
 };
-const char *format_size(struct unit_buf *b, uint64_t bytes);     /* "64 KiB" */
-const char *format_mbps(struct unit_buf *b, uint64_t mbps);      /* "25 Gb/s" */
-const char *format_duration(struct unit_buf *b, uint64_t ns);    /* "1.2 ms" */
+const char *format_size(struct unit_buf *b, uint64_t bytes);  /* "64 KiB" */
+const char *format_mbps(struct unit_buf *b, uint64_t mbps);   /* "25 Gb/s" */
+const char *format_duration(struct unit_buf *b, uint64_t ns); /* "1.2 ms" */
 
 #endif

@@ -1,0 +1,152 @@
+#include "cmd/app.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#define AT(field) .off = offsetof(struct app_common, field)
+#define LONGEST (365 * 24 * 3600 * NS_PER_S)
+
+static const struct opt common_rows[] = {
+	{.help = "Output"},
+	{0, "json", NULL, "short for --format json", OPT_STR, AT(format), .if_bare = "json"},
+	{0, "format", "FORMAT", "how the answer is written", OPT_CHOICE, AT(format),
+	 .choices = renderer_names, .env = "WINDSOCK_FORMAT", .def = "table"},
+	{0, "output", "FILE", "write it to FILE, replaced in one step when all is done", OPT_STR,
+	 AT(output), .complete = OPT_C_FILE},
+	{0, "strict", NULL, "let warnings fail the command (exit 1)", OPT_BOOL, AT(strict)},
+	{0, "quiet", NULL, "show only what is wrong, and the verdict", OPT_BOOL, AT(quiet)},
+	{0, "verbose", NULL, "show every check, and what is being done", OPT_BOOL, AT(verbose)},
+	{0, "debug", NULL, "say on stderr what was looked at, and what it was", OPT_BOOL,
+	 AT(debug)},
+	{.help = "Time"},
+	{0, "deadline", "TIME", "the longest wait without progress", OPT_DURATION, AT(deadline_ns),
+	 .min = NS_PER_MS, .max = LONGEST, .def = "10s"},
+	{0, "budget", "TIME", "the longest time for the whole command; 0 sets none", OPT_DURATION,
+	 AT(budget_ns), .max = LONGEST, .def = "0"},
+	{0, "sysroot", "DIR", "look at a recorded machine below DIR", OPT_STR, AT(sysroot),
+	 .complete = OPT_C_DIR, .hidden = true},
+};
+
+static void app_done(struct app *app) { arena_done(&app->arena); }
+
+/* One line for a wrong command line, so that a script's log stays readable; else the advice below.
+ */
+static int fail(const struct err *e)
+{
+	if (e->kind == ERR_USAGE && *e->hint) {
+		log_error("%s; %s", e->msg, e->hint);
+	} else {
+		log_error("%s", e->msg);
+		if (*e->hint)
+			log_hint("%s", e->hint);
+	}
+	return err_exit_code(e);
+}
+
+/* A file opened while stdout is closed must not become stdout. Writing there still fails. */
+static void reserve_standard_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
+static int print(const char *answer)
+{
+	struct err e = {0};
+
+	if (fputs(answer, stdout) < 0 || fflush(stdout)) {
+		err_sys(&e, "writing to stdout");
+		return fail(&e);
+	}
+	return 0;
+}
+
+static enum log_level level(const struct app_common *c)
+{
+	return c->debug ? LOG_DEBUG : c->verbose ? LOG_VERBOSE : c->quiet ? LOG_QUIET : LOG_NORMAL;
+}
+
+static enum opt_result parse(struct app *app, const struct app_spec *spec, int argc, char **argv,
+			     const char **ret_answer, struct err *e)
+{
+	const struct opt_table tables[] = {
+		{spec->rows, spec->nrows, spec->cfg},
+		{common_rows, ARRAY_LEN(common_rows), &app->common},
+	};
+
+	return opt_parse(app->cmd, tables, ARRAY_LEN(tables), argc, argv, &app->arena,
+			 &app->operands, ret_answer, e);
+}
+
+static int prepare(struct app *app, const struct app_spec *spec, struct err *e)
+{
+	const struct app_common *c = &app->common;
+
+	log_init(app->cmd->name, level(c));
+	sysroot_set(c->sysroot);
+	app->report_opts = (struct report_opts){
+		.command = app->cmd->name,
+		.format = c->format,
+		.output = c->output,
+		.host = sysroot_is_real() ? NULL : sysroot_hostname(&app->arena),
+		.strict = c->strict,
+		.quiet = c->quiet,
+		.verbose = c->verbose,
+	};
+	return spec->prepare ? spec->prepare(app, spec->cfg, e) : 0;
+}
+
+static int run(struct app *app, const struct app_spec *spec)
+{
+	struct err e = {0};
+	bool interrupted;
+	int code;
+
+	interrupt_install();
+	interrupt_budget(app->common.budget_ns);
+	app->report = report_new(&app->report_opts, &e);
+	if (!app->report)
+		return fail(&e);
+	if (spec->run(app, spec->cfg, &e) && e.kind == ERR_NONE)
+		err_set(&e, ERR_SYS, "%s failed without saying why", app->cmd->name);
+	log_progress_end();
+	/* Whatever run() made of it: the cause is the signal, and nothing is concluded. */
+	interrupted = interrupt_err(&e) != 0;
+	code = report_end(app->report, &e);
+	if (e.kind != ERR_NONE)
+		(void)fail(&e);
+	return interrupted ? err_exit_code(&e) : code;
+}
+
+int app_main(const struct app_spec *spec, int argc, char **argv)
+{
+	AUTO(app_done)
+	struct app app = {
+		.cmd = &spec->cmd,
+		.common = {.format = "table", .deadline_ns = 10 * NS_PER_S},
+	};
+	struct err e = {0};
+	const char *answer = NULL;
+
+	reserve_standard_streams();
+	/* A reader that has seen enough (`| head`) is no error of ours: end quietly. */
+	(void)signal(SIGPIPE, SIG_DFL);
+	log_init(app.cmd->name, LOG_NORMAL);
+	switch (parse(&app, spec, argc, argv, &answer, &e)) {
+	case OPT_ERROR:
+		return fail(&e);
+	case OPT_DONE:
+		return print(answer);
+	case OPT_RUN:
+		break;
+	}
+	if (prepare(&app, spec, &e))
+		return fail(&e);
+	return run(&app, spec);
+}

@@ -1,0 +1,247 @@
+/*
+ * The temporary file has one fixed name beside its target and is locked while
+ * in use: what a killed run left is recognised (nobody holds the lock) and
+ * removed by the next, so leftovers never pile up, and two runs at once cannot
+ * take each other's half-written file for their own.
+ */
+#include "lib/core/file.h"
+
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+enum { MAX_LINKS = 40, RETRY_MS = 10 };
+static const uint64_t PATIENCE_NS = 5 * NS_PER_S;
+
+struct replacement {
+	struct arena arena;
+	const char *path;   /* as the caller wrote it, for messages */
+	const char *target; /* where the links end */
+	const char *dir, *temp;
+	bool exists;
+	struct stat st; /* of the target, when it exists */
+	int fd;		/* the locked temporary file */
+};
+
+static void replacement_done(struct replacement *r)
+{
+	int saved = errno;
+
+	if (r->fd >= 0) {
+		(void)unlink(r->temp);
+		(void)close(r->fd);
+	}
+	arena_done(&r->arena);
+	errno = saved;
+}
+
+static int refused(const struct replacement *r, const char *doing, struct err *e)
+{
+	err_sys(e, "cannot replace %s: %s", r->path, doing);
+	switch (errno) {
+	case ENOSPC:
+	case EDQUOT:
+		return err_hint(e, "free some space (`df -h %s`); the file is as it was", r->dir);
+	case EROFS:
+		return err_hint(e, "%s is on a read-only file system; choose another place",
+				r->dir);
+	case EACCES:
+	case EPERM:
+		return err_hint(e, "you need write permission in %s (`ls -ld %s`)", r->dir, r->dir);
+	case ENOENT:
+		return err_hint(e, "the folder does not exist: `mkdir -p %s`", r->dir);
+	case EBUSY:
+		return err_hint(e, "it is mounted by itself (a container's bind mount?); "
+				   "change the file it comes from");
+	case ELOOP:
+		return err_hint(e, "the symbolic link leads to itself (`ls -l %s`)", r->path);
+	}
+	return err_hint(e, "the file is as it was");
+}
+
+/* Where the last component of @path begins. */
+static size_t base_offset(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+static int follow_links(struct replacement *r, struct err *e)
+{
+	char link[PATH_MAX];
+
+	r->target = r->path;
+	for (int i = 0; i < MAX_LINKS; i++) {
+		ssize_t n = readlink(r->target, link, sizeof(link));
+
+		if (n < 0 && (errno == EINVAL || errno == ENOENT))
+			return 0; /* not a link, or nothing there yet */
+		if (n < 0 || n == (ssize_t)sizeof(link))
+			return refused(r, "cannot follow it", e);
+		link[n] = '\0';
+		r->target = *link == '/'
+				    ? arena_strdup(&r->arena, link)
+				    : arena_printf(&r->arena, "%.*s%s", (int)base_offset(r->target),
+						   r->target, link);
+	}
+	errno = ELOOP;
+	return refused(r, "cannot follow it", e);
+}
+
+static int look_at_target(struct replacement *r, struct err *e)
+{
+	size_t at;
+
+	if (follow_links(r, e) < 0)
+		return -1;
+	at = base_offset(r->target);
+	r->dir = at ? arena_strndup(&r->arena, r->target, at) : "./";
+	r->temp = arena_printf(&r->arena, "%s.%s.windsock-new", r->dir, r->target + at);
+	r->exists = lstat(r->target, &r->st) == 0;
+	if (!r->exists && errno != ENOENT)
+		return refused(r, "cannot look at it", e);
+	if ((r->exists && !S_ISREG(r->st.st_mode)) || !r->target[at]) {
+		errno = EINVAL;
+		err_set(e, ERR_SYS, "%s is not a regular file", r->path);
+		return err_hint(e, "name a regular file, not a folder or a device");
+	}
+	return 0;
+}
+
+static int make_folders(struct replacement *r, struct err *e)
+{
+	char *dir = arena_strdup(&r->arena, r->dir);
+
+	for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+			return refused(r, "cannot make its folder", e);
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* The lock is only worth something while the name still means this very file. */
+static bool lock_and_verify(const char *path, int fd)
+{
+	struct stat mine, named;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return false;
+	if (fstat(fd, &mine) == 0 && lstat(path, &named) == 0 && mine.st_dev == named.st_dev &&
+	    mine.st_ino == named.st_ino)
+		return true;
+	errno = EAGAIN;
+	return false;
+}
+
+/* Removes what a killed run left; leaves alone what a living one holds. */
+static int remove_leftover(struct replacement *r, struct err *e)
+{
+	AUTO_CLOSE int fd = open(r->temp, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0 ? !lock_and_verify(r->temp, fd) : errno == ENOENT)
+		return 0;
+	if (unlink(r->temp) == 0 || errno == ENOENT)
+		return 0;
+	err_sys(e, "cannot replace %s: %s is in the way", r->path, r->temp);
+	return err_hint(e, "remove it: `rm -f %s`", r->temp);
+}
+
+static int open_temp(struct replacement *r, struct err *e)
+{
+	uint64_t give_up_ns = now_ns() + PATIENCE_NS;
+
+	while (now_ns() < give_up_ns) {
+		int fd = open(r->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0 && errno != EEXIST)
+			return refused(r, "cannot write beside it", e);
+		/* without locks (some network file systems) O_EXCL alone must do */
+		if (fd >= 0 &&
+		    (lock_and_verify(r->temp, fd) || errno == ENOLCK || errno == EOPNOTSUPP)) {
+			r->fd = fd;
+			return 0;
+		}
+		if (fd >= 0)
+			(void)close(fd);
+		else if (remove_leftover(r, e) < 0)
+			return -1;
+		(void)poll(NULL, 0, RETRY_MS);
+	}
+	errno = EBUSY;
+	err_set(e, ERR_SYS, "cannot replace %s: another program is replacing it", r->path);
+	return err_hint(e, "try again; if nothing else runs: `rm -f %s`", r->temp);
+}
+
+static int keep_owner_and_mode(struct replacement *r, const struct file_replace_opts *o,
+			       struct err *e)
+{
+	mode_t mode = o && o->create_mode ? o->create_mode : 0644;
+	struct stat now;
+
+	if (!r->exists)
+		return fchmod(r->fd, mode) < 0 ? refused(r, "cannot set its mode", e) : 0;
+	if (fstat(r->fd, &now) < 0)
+		return refused(r, "cannot look at the new file", e);
+	if ((now.st_uid != r->st.st_uid || now.st_gid != r->st.st_gid) &&
+	    fchown(r->fd, r->st.st_uid, r->st.st_gid) < 0) {
+		err_sys(e, "cannot replace %s: its owner (uid %u, gid %u) would change", r->path,
+			(unsigned)r->st.st_uid, (unsigned)r->st.st_gid);
+		return err_hint(e, "run this as its owner, or as root");
+	}
+	/* after the owner: chown clears set-uid */
+	return fchmod(r->fd, r->st.st_mode & 07777) < 0 ? refused(r, "cannot set its mode", e) : 0;
+}
+
+static int write_all(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t put = write(fd, data, n);
+
+		if (put < 0 && errno != EINTR)
+			return -1;
+		if (put > 0) {
+			data += put;
+			n -= (size_t)put;
+		}
+	}
+	return 0;
+}
+
+static int commit(struct replacement *r, struct err *e)
+{
+	AUTO_CLOSE int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (rename(r->temp, r->target) < 0)
+		return refused(r, "cannot rename the new file", e);
+	(void)close(r->fd);
+	r->fd = -1;
+	/* the new text is in place; a file system that cannot sync folders changes nothing */
+	if (dir >= 0)
+		(void)fsync(dir);
+	return 0;
+}
+
+int file_replace(const char *path, const char *data, size_t n, const struct file_replace_opts *o,
+		 struct err *e)
+{
+	AUTO(replacement_done) struct replacement r = {.path = path, .fd = -1};
+
+	if (look_at_target(&r, e) < 0 || (o && o->make_parents && make_folders(&r, e) < 0) ||
+	    open_temp(&r, e) < 0)
+		return -1;
+	if (write_all(r.fd, data, n) < 0)
+		return refused(&r, "cannot write the new text", e);
+	if (keep_owner_and_mode(&r, o, e) < 0)
+		return -1;
+	if (fsync(r.fd) < 0)
+		return refused(&r, "cannot write the new text", e);
+	return commit(&r, e);
+}

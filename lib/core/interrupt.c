@@ -1,0 +1,112 @@
+#include "lib/core/interrupt.h"
+
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t pending;
+static volatile sig_atomic_t wake_fd = -1;
+static uint64_t first_ns; /* written once, before pending is */
+static uint64_t budget;
+
+static void wake(void)
+{
+	static const uint64_t one = 1;
+
+	if (wake_fd >= 0)
+		(void)!write(wake_fd, &one, sizeof(one));
+}
+
+/* timeout(1) and terminals signal the process and then its group: the same
+ * wish twice within microseconds is not a second one. */
+enum { ECHO_MS = 200 };
+
+static void on_budget(void)
+{
+	static const char said[] = "windsock: ended: it did not stop when its budget passed\n";
+
+	if (pending == SIGALRM) {
+		(void)!write(STDERR_FILENO, said, sizeof(said) - 1);
+		_exit(3);
+	}
+}
+
+static void on_signal(int sig)
+{
+	int saved = errno;
+
+	if (sig == SIGALRM)
+		on_budget();
+	if (!pending) {
+		first_ns = now_ns();
+		pending = sig;
+		wake();
+	} else if (sig != SIGALRM && now_ns() - first_ns > ECHO_MS * NS_PER_MS) {
+		(void)signal(sig, SIG_DFL);
+		(void)raise(sig);
+	}
+	errno = saved;
+}
+
+/* Restarting: a report being written must not break off. Waits in poll() end all the same. */
+static void handle(int sig)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	(void)sigaction(sig, &sa, NULL);
+}
+
+void interrupt_install(void)
+{
+	struct sigaction hup;
+
+	handle(SIGINT);
+	handle(SIGTERM);
+	/* nohup asked for it to be ignored. */
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
+		handle(SIGHUP);
+}
+
+void interrupt_budget(uint64_t budget_ns)
+{
+	struct itimerval t = {.it_interval.tv_sec = INTERRUPT_GRACE_S};
+	uint64_t us = (budget_ns + 999) / 1000;
+
+	if (!budget_ns)
+		return;
+	budget = budget_ns;
+	t.it_value.tv_sec = (time_t)(us / 1000000);
+	t.it_value.tv_usec = (suseconds_t)(us % 1000000);
+	handle(SIGALRM);
+	(void)setitimer(ITIMER_REAL, &t, NULL);
+}
+
+int interrupt_pending(void) { return pending; }
+
+int interrupt_fd(void)
+{
+	if (wake_fd < 0) {
+		wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		/* The signal may have come before there was anything to wake. */
+		if (pending)
+			wake();
+	}
+	return wake_fd;
+}
+
+int interrupt_err(struct err *e)
+{
+	struct unit_buf b;
+
+	if (!pending)
+		return 0;
+	if (pending != SIGALRM)
+		return err_set(e, ERR_SYS, "interrupted by SIG%s; what was finished is reported",
+			       sigabbrev_np(pending));
+	err_set(e, ERR_SYS, "interrupted: the budget of %s passed; what was finished is reported",
+		format_duration(&b, budget));
+	return err_hint(e, "give it longer with --budget, or ask for less");
+}

@@ -1,0 +1,48 @@
+#ifndef LIB_CORE_OPT_TABLE_H
+#define LIB_CORE_OPT_TABLE_H
+/*
+ * Private to lib/core/opt_*.c: all tables of a command and the rows that every
+ * command has (--help, --version, --generate) as one list. The first table
+ * that claims a long name or a short letter keeps it. @ret_wanted receives which text those three
+ * ask for.
+ */
+#include "lib/core/opt.h"
+#include "lib/core/text.h"
+
+struct opt_row {
+	const struct opt *o;
+	const char *title; /* of the section that begins here, or NULL */
+	char shortname;	   /* 0 where there is none or another row owns it */
+	void *at;	   /* where the value goes */
+	bool given;	   /* on the command line; the environment is not asked then */
+};
+typedef LIST(struct opt_row) opt_rows;
+
+void opt_flatten(const struct opt_table *t, size_t nt, const char **ret_wanted, struct arena *a,
+		 opt_rows *ret);
+/* Checks and stores. @as: what the option or variable is called; @off: it was --no-NAME. */
+int opt_store(const struct opt_row *row, const char *as, const char *value, bool off,
+	      struct arena *a, struct err *e) MUST_CHECK;
+/* NULL: a switch. */
+const char *opt_metavar(const struct opt *o);
+/* "-o, --output FILE", "--bashrc[=HOW]", "--[no-]color" */
+const char *opt_spec(const struct opt_row *r, struct arena *a);
+/* The help sentence with choices, default and environment variable in parentheses behind. */
+const char *opt_sentence(const struct opt *o, struct arena *a);
+/* "a size (8, 64K, 1M, 1G)": what a value may be. NULL: any text. */
+const char *opt_accepts(const struct opt *o, struct arena *a);
+/* "table, json, junit" */
+const char *opt_join(struct arena *a, const char *const *names, const char *between);
+
+/* "COMMAND  # what for" and "3  meaning" of a command's examples and exits, one per line. */
+struct opt_pair {
+	const char *left, *right;
+};
+typedef LIST(struct opt_pair) opt_pairs;
+void opt_examples(const struct command *cmd, struct arena *a, opt_pairs *ret);
+void opt_exits(const struct command *cmd, struct arena *a, opt_pairs *ret);
+
+/* The about text as paragraphs; one that begins with a blank is shown as it is. */
+void opt_paragraphs(const char *text, struct arena *a, str_list *ret);
+
+#endif

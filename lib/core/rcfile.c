@@ -1,0 +1,195 @@
+#include "lib/core/rcfile.h"
+#include "lib/core/text.h"
+
+static const char begin_mark[] = "# >>> windsock >>>";
+static const char end_mark[] = "# <<< windsock <<<";
+/* Follows begin_mark where rc_put had to end the line above: rc_remove takes that back. */
+static const char joined_note[] = " (the line above had no newline)";
+
+enum { GUARD_LINES = 20 }; /* how far an `if` or `case` may be from its `return` */
+
+struct span {
+	const char *s;
+	size_t n;
+};
+
+/* The line at *@p with its newline; moves *@p behind it. */
+static struct span next_line(const char **p, const char *end)
+{
+	const char *nl = memchr(*p, '\n', (size_t)(end - *p));
+	struct span line = {*p, (size_t)((nl ? nl + 1 : end) - *p)};
+
+	*p += line.n;
+	return line;
+}
+
+static bool begins(struct span l, const char *with)
+{
+	size_t n = strlen(with);
+
+	return l.n >= n && !memcmp(l.s, with, n);
+}
+
+static bool is_mark(struct span l, const char *mark)
+{
+	size_t n = strlen(mark);
+
+	return begins(l, mark) && (l.n == n || strchr(" \t\r\n", l.s[n]));
+}
+
+static bool has(struct span l, const char *what) { return memmem(l.s, l.n, what, strlen(what)); }
+
+static bool is_shell_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-';
+}
+
+/* Whether @what stands in the line as a word, before any comment. */
+static bool has_word(struct span l, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i < l.n; i++) {
+		bool starts = i == 0 || !is_shell_word_char(l.s[i - 1]);
+
+		if (l.s[i] == '#' && (i == 0 || l.s[i - 1] == ' ' || l.s[i - 1] == '\t'))
+			return false;
+		if (starts && l.n - i >= n && !memcmp(l.s + i, what, n) &&
+		    (l.n - i == n || !is_shell_word_char(l.s[i + n])))
+			return true;
+	}
+	return false;
+}
+
+static bool asks_interactive(struct span l)
+{
+	static const char *const asks[] = {"$-",     "${-",   "$PS1",  "${PS1",
+					   "tty -s", "-t 0 ", "-t 1 ", "-o interactive"};
+
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++)
+		if (has(l, asks[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A guard asks whether the shell is interactive and returns: in one line, or
+ * before the `fi` or `esac`. Only unindented ones count, since an indented one
+ * may be the body of a function, where our block would break it.
+ */
+static bool is_guard(struct span l, const char *p, const char *end)
+{
+	if (!l.n || strchr(" \t#", *l.s) || !asks_interactive(l))
+		return false;
+	if (has_word(l, "return") || has_word(l, "exit"))
+		return true;
+	if (!has_word(l, "if") && !has_word(l, "case"))
+		return false;
+	for (int i = 0; i < GUARD_LINES && p < end; i++) {
+		l = next_line(&p, end);
+		if (has_word(l, "return") || has_word(l, "exit"))
+			return true;
+		if (has_word(l, "fi") || has_word(l, "esac"))
+			return false;
+	}
+	return false;
+}
+
+/* Above the guard and the comment that explains it; @n where there is none. */
+static size_t place_above_guard(const char *s, size_t n)
+{
+	const char *p = s, *end = s + n, *above = NULL;
+	bool continued = false;
+
+	while (p < end) {
+		struct span l = next_line(&p, end);
+		/* `<<<` ends another tool's marked block (conda's), `#!` must stay first */
+		bool comment = *l.s == '#' && !has(l, "<<<") && !begins(l, "#!");
+
+		if (!continued && is_guard(l, p, end))
+			return (size_t)((above ? above : l.s) - s);
+		above = comment ? (above ? above : l.s) : NULL;
+		continued = l.n >= 2 && !memcmp(l.s + l.n - 2, "\\\n", 2);
+	}
+	return n;
+}
+
+static int damaged(struct err *e, size_t line, const char *what)
+{
+	err_set(e, ERR_SYS, "the windsock block is damaged: line %zu %s", line, what);
+	return err_hint(e, "repair or delete the lines from '%s' to '%s' by hand", begin_mark,
+			end_mark);
+}
+
+int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t *ret_n,
+	      bool *ret_found, struct err *e)
+{
+	const char *p = old, *end = old + old_n;
+	bool inside = false, found = false, joined = false;
+	size_t nr = 0;
+	struct text out;
+
+	text_init(&out, a);
+	while (p < end) {
+		struct span l = next_line(&p, end);
+
+		nr++;
+		if (is_mark(l, begin_mark)) {
+			if (inside)
+				return damaged(e, nr, "begins it a second time");
+			inside = found = true;
+			joined = has(l, joined_note);
+		} else if (is_mark(l, end_mark)) {
+			if (!inside)
+				return damaged(e, nr, "ends it, nothing begins it");
+			inside = false;
+		} else if (!inside) {
+			text_addn(&out, l.s, l.n);
+			joined = false; /* somebody wrote below: the newline is needed now */
+		}
+	}
+	if (inside)
+		return damaged(e, nr, "is the last, and the end mark is missing");
+	if (joined && out.n && out.s[out.n - 1] == '\n')
+		out.s[--out.n] = '\0';
+	*ret = out.s;
+	*ret_n = out.n;
+	*ret_found = found;
+	return 0;
+}
+
+static int check_body(const char *body, struct err *e)
+{
+	const char *p = body, *end = body + strlen(body);
+
+	while (p < end) {
+		struct span l = next_line(&p, end);
+
+		if (is_mark(l, begin_mark) || is_mark(l, end_mark))
+			return err_set(e, ERR_SYS, "a marked block cannot hold its own marks");
+	}
+	return 0;
+}
+
+int rc_put(struct arena *a, const char *old, size_t old_n, const char *body, enum rc_place where,
+	   char **ret, size_t *ret_n, struct err *e)
+{
+	size_t n, at, body_n = strlen(body);
+	bool found, join;
+	struct text out;
+	char *clean;
+
+	if (check_body(body, e) < 0 || rc_remove(a, old, old_n, &clean, &n, &found, e) < 0)
+		return -1;
+	at = where == RC_ABOVE_INTERACTIVE ? place_above_guard(clean, n) : n;
+	join = at && clean[at - 1] != '\n';
+	text_init(&out, a);
+	text_addn(&out, clean, at);
+	text_addf(&out, "%s%s%s\n%s%s%s\n", join ? "\n" : "", begin_mark, join ? joined_note : "",
+		  body, body_n && body[body_n - 1] != '\n' ? "\n" : "", end_mark);
+	text_addn(&out, clean + at, n - at);
+	*ret = out.s;
+	*ret_n = out.n;
+	return 0;
+}

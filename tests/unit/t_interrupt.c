@@ -1,0 +1,159 @@
+/* Signals and the budget as a state; each case in a process of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+/* How a child that runs @body ended: its exit code, or minus its signal. */
+static int ended(int (*body)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(20);
+		_exit(body());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int n;
+
+	/* The signal itself ends the first wait. */
+	do
+		n = poll(&p, 1, ms);
+	while (n < 0);
+	return n == 1 && (p.revents & POLLIN);
+}
+
+static int one_signal(void)
+{
+	struct err e = {0};
+	int fd;
+
+	interrupt_install();
+	fd = interrupt_fd();
+	if (interrupt_pending() || interrupt_err(&e) || readable(fd, 0))
+		return 1;
+	(void)raise(SIGTERM);
+	if (interrupt_pending() != SIGTERM || !readable(fd, 1000) || !readable(fd, 0))
+		return 2;
+	if (!interrupt_err(&e) || e.kind != ERR_SYS || !strstr(e.msg, "SIGTERM"))
+		return 3;
+	return 0;
+}
+
+static int descriptor_comes_late(void)
+{
+	interrupt_install();
+	(void)raise(SIGINT);
+	return !readable(interrupt_fd(), 0);
+}
+
+static int second_signal(void)
+{
+	interrupt_install();
+	(void)raise(SIGTERM);
+	(void)usleep(300 * 1000);
+	(void)raise(SIGINT);
+	return 1;
+}
+
+/* timeout(1) signals us and then our group. */
+static int echoed_signal(void)
+{
+	interrupt_install();
+	(void)raise(SIGTERM);
+	(void)raise(SIGTERM);
+	return interrupt_pending();
+}
+
+static int no_hangup(void)
+{
+	(void)signal(SIGHUP, SIG_IGN);
+	interrupt_install();
+	(void)raise(SIGHUP);
+	return interrupt_pending();
+}
+
+static int hangup(void)
+{
+	interrupt_install();
+	(void)raise(SIGHUP);
+	return interrupt_pending();
+}
+
+static int budget_passes(void)
+{
+	uint64_t started = now_ns();
+	struct err e = {0};
+
+	interrupt_install();
+	interrupt_budget(50 * NS_PER_MS);
+	if (!readable(interrupt_fd(), 10000) || now_ns() - started < 50 * NS_PER_MS)
+		return 1;
+	if (interrupt_pending() != SIGALRM || !interrupt_err(&e))
+		return 2;
+	return !strstr(e.msg, "budget of 50 ms") || !strstr(e.hint, "--budget");
+}
+
+static int no_budget(void)
+{
+	interrupt_install();
+	interrupt_budget(0);
+	return readable(interrupt_fd(), 30);
+}
+
+static int reads_go_on(void)
+{
+	struct sigaction sa;
+
+	interrupt_install();
+	return sigaction(SIGINT, NULL, &sa) || !(sa.sa_flags & SA_RESTART);
+}
+
+static void every_case(void **state UNUSED)
+{
+	static const struct {
+		const char *name;
+		int (*body)(void);
+		int want;
+	} rows[] = {
+		{"one signal", one_signal, 0},
+		{"descriptor after the signal", descriptor_comes_late, 0},
+		{"second signal", second_signal, -SIGINT},
+		{"echoed signal", echoed_signal, SIGTERM},
+		{"nohup", no_hangup, 0},
+		{"hangup", hangup, SIGHUP},
+		{"budget", budget_passes, 0},
+		{"no budget", no_budget, 0},
+		{"restarting", reads_go_on, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int got = ended(rows[i].body);
+
+		if (got != rows[i].want)
+			fail_msg("%s: ended with %d, want %d", rows[i].name, got, rows[i].want);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_case)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* The parser: what a command line sets, and what it is told when it is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/core/opt.h"
+#include "lib/core/units.h"
+
+enum { MAX_ARGS = 20 };
+
+struct config {
+	bool flag, other;
+	uint64_t count, size, wait;
+	double ratio;
+	const char *text, *kind, *how;
+	str_list items;
+};
+
+static const char *const kinds[] = {"table", "json", "junit", NULL};
+static const char *const hows[] = {"computed", "fixed", NULL};
+
+#define AT(field) .off = offsetof(struct config, field)
+static const struct opt own_rows[] = {
+	{.help = "Own"},
+	{'f', "flag", NULL, "a switch", OPT_BOOL, AT(flag), .env = "T_FLAG"},
+	{'o', "other", NULL, "another", OPT_BOOL, AT(other)},
+	{'c', "count", "N", "a number", OPT_UINT, AT(count), .min = 1, .max = 99, .env = "T_COUNT"},
+	{'s', "size", "SIZE", "a size", OPT_SIZE, AT(size)},
+	{0, "wait", "TIME", "a time", OPT_DURATION, AT(wait), .min = NS_PER_MS},
+	{0, "ratio", "X", "a ratio", OPT_DOUBLE, AT(ratio), .max = 1},
+	{'t', "text", "TEXT", "any text", OPT_STR, AT(text)},
+	{0, "how", "HOW", "may stand alone", OPT_CHOICE, AT(how), .choices = hows,
+	 .if_bare = "computed"},
+	{'i', "item", "ITEM", "repeated", OPT_LIST, AT(items), .env = "T_ITEM"},
+	{0, "secret", NULL, "a test hook", OPT_BOOL, AT(other), .hidden = true},
+	{'V', "vectors", NULL, "takes the letter of --version", OPT_BOOL, AT(other)},
+};
+/* A second table that comes too late with one name and one letter. */
+static const struct opt shared_rows[] = {
+	{.help = "Shared"},
+	{'f', "format", "KIND", "a choice", OPT_CHOICE, AT(kind), .choices = kinds,
+	 .env = "T_FORMAT"},
+	{0, "json", NULL, "short for --format json", OPT_STR, AT(kind), .if_bare = "json"},
+	{0, "count", "N", "never reached", OPT_BOOL, AT(flag)},
+};
+
+struct outcome {
+	struct arena a;
+	struct config cfg;
+	str_list operands;
+	const char *answer;
+	struct err e;
+	enum opt_result rc;
+};
+
+static void outcome_done(struct outcome *o) { arena_done(&o->a); }
+
+/* Arguments are separated by one blank; "_" stands for an empty one. */
+static void parse(struct outcome *o, const char *operand, const char *line)
+{
+	struct command cmd = {.name = "x", .summary = "s", .synopsis = "", .operand = operand};
+	char *argv[MAX_ARGS + 1] = {(char *)"x"};
+	struct opt_table tables[] = {{own_rows, ARRAY_LEN(own_rows), &o->cfg},
+				     {shared_rows, ARRAY_LEN(shared_rows), &o->cfg}};
+	int argc = 1;
+
+	*o = (struct outcome){.cfg = {.count = 7, .kind = "table"}};
+	for (size_t n; *line; line += n + (line[n] == ' ')) {
+		n = strcspn(line, " ");
+		assert_true(argc < MAX_ARGS);
+		argv[argc++] = n == 1 && *line == '_' ? arena_strdup(&o->a, "")
+						      : arena_strndup(&o->a, line, n);
+	}
+	o->rc = opt_parse(&cmd, tables, 2, argc, argv, &o->a, &o->operands, &o->answer, &o->e);
+}
+
+static void one_error(const char *line, const char *msg, const char *hint)
+{
+	AUTO(outcome_done) struct outcome o;
+
+	parse(&o, NULL, line);
+	if (o.rc != OPT_ERROR || o.e.kind != ERR_USAGE)
+		fail_msg("'%s' was accepted", line);
+	if (!streq(o.e.msg, msg) || !streq(o.e.hint, hint))
+		fail_msg("'%s' says '%s' / '%s'\nwant '%s' / '%s'", line, o.e.msg, o.e.hint, msg,
+			 hint);
+}
+
+static void says_what_is_wrong(void **state UNUSED)
+{
+	static const char help[] = "see x --help";
+	static const char *const rows[][3] = {
+		{"--falg", "unknown option '--falg'", "did you mean --flag?"},
+		{"--fla=3", "unknown option '--fla'", "did you mean --flag?"},
+		{"--no-flga", "unknown option '--no-flga'", "did you mean --no-flag?"},
+		{"--zzzzzz", "unknown option '--zzzzzz'", help},
+		{"--secre", "unknown option '--secre'", help},
+		{"--no-count", "unknown option '--no-count'", help},
+		{"-flag", "unknown option '-l' in '-flag'", help},
+		{"-zflag", "unknown option '-zflag'", "did you mean --flag?"},
+		{"-fz", "unknown option '-z' in '-fz'", help},
+		{"---", "unknown option '---'", help},
+		{"--=x", "unknown option '--'", help},
+		{"host", "unexpected operand 'host'", help},
+		{"-", "unexpected operand '-'", help},
+		{"_", "unexpected operand ''", help},
+		{"format", "unexpected operand 'format'", "did you mean --format?"},
+		{"-- --flag", "unexpected operand '--flag'", "did you mean --flag?"},
+		{"--flag=1", "--flag takes no value, but got '1'", help},
+		{"--json=1", "--json takes no value, but got '1'", help},
+		{"--help=x", "--help takes no value, but got 'x'", help},
+		{"--count", "--count needs a value: N", help},
+		{"-fc", "-c needs a value: N", help},
+		{"--text --flag", "--text needs a value (TEXT), but '--flag' follows", help},
+		{"--count=", "--count: '' is not a whole number from 1 to 99", help},
+		{"--count _", "--count: '' is not a whole number from 1 to 99", help},
+		{"--count 0", "--count: '0' is not a whole number from 1 to 99", help},
+		{"-c100", "-c: '100' is not a whole number from 1 to 99", help},
+		{"-c -5", "-c: '-5' is not a whole number from 1 to 99", help},
+		{"--count 4x", "--count: '4x' is not a whole number from 1 to 99", help},
+		{"-s 3Q", "-s: '3Q' is not a size (8, 64K, 1M, 1G)", help},
+		{"--wait 5parsecs",
+		 "--wait: '5parsecs' is not a time (500ms, 10s, 2m, 1h), at least 1 ms", help},
+		{"--wait 1us", "--wait: '1us' is not a time (500ms, 10s, 2m, 1h), at least 1 ms",
+		 help},
+		{"--ratio 1.5", "--ratio: '1.5' is not a number from 0 to 1", help},
+		{"--ratio nan", "--ratio: 'nan' is not a number from 0 to 1", help},
+		{"--ratio -0.1", "--ratio: '-0.1' is not a number from 0 to 1", help},
+		{"--format jsn", "--format: 'jsn' is not one of table, json, junit",
+		 "did you mean json?"},
+		{"--format=", "--format: '' is not one of table, json, junit", help},
+		{"--how=fix", "--how: 'fix' is not one of computed, fixed", "did you mean fixed?"},
+		{"--how fixed", "unexpected operand 'fixed'", help},
+		{"--generate perl", "--generate: 'perl' is not one of bash, zsh, man, markdown",
+		 help},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		one_error(rows[i][0], rows[i][1], rows[i][2]);
+}
+
+static void fills_the_struct(void **state UNUSED)
+{
+	AUTO(outcome_done) struct outcome o;
+
+	parse(&o, "HOST",
+	      "-fc5 a --size=64K --wait 500ms --ratio 0.5 -thello --how b --item 1 -i2");
+	assert_int_equal(o.rc, OPT_RUN);
+	assert_true(o.cfg.flag);
+	assert_int_equal(o.cfg.count, 5);
+	assert_int_equal(o.cfg.size, 65536);
+	assert_int_equal(o.cfg.wait, 500 * NS_PER_MS);
+	assert_true(o.cfg.ratio == 0.5);
+	assert_string_equal(o.cfg.text, "hello");
+	assert_string_equal(o.cfg.how, "computed");
+	assert_int_equal(o.operands.n, 2);
+	assert_string_equal(o.operands.v[1], "b");
+	assert_int_equal(o.cfg.items.n, 2);
+	assert_string_equal(o.cfg.items.v[0], "1");
+	assert_string_equal(o.cfg.items.v[1], "2");
+}
+
+static void keeps_defaults_and_last_values(void **state UNUSED)
+{
+	AUTO(outcome_done) struct outcome plain, last, dashes;
+
+	parse(&plain, NULL, "");
+	assert_int_equal(plain.rc, OPT_RUN);
+	assert_int_equal(plain.cfg.count, 7);
+	assert_string_equal(plain.cfg.kind, "table");
+
+	parse(&last, NULL, "-c1 -c 2 --flag --no-flag --json --format junit --how=fixed");
+	assert_int_equal(last.rc, OPT_RUN);
+	assert_int_equal(last.cfg.count, 2);
+	assert_false(last.cfg.flag);
+	assert_string_equal(last.cfg.kind, "junit");
+	assert_string_equal(last.cfg.how, "fixed");
+
+	parse(&dashes, "HOST", "--text=--flag --format junit --json - -- --flag -c");
+	assert_int_equal(dashes.rc, OPT_RUN);
+	assert_string_equal(dashes.cfg.text, "--flag");
+	assert_string_equal(dashes.cfg.kind, "json");
+	assert_false(dashes.cfg.flag);
+	assert_int_equal(dashes.operands.n, 3);
+}
+
+static void first_table_keeps_names_and_letters(void **state UNUSED)
+{
+	AUTO(outcome_done) struct outcome o, v;
+
+	parse(&o, NULL, "-f --count 3");
+	assert_int_equal(o.rc, OPT_RUN);
+	assert_true(o.cfg.flag);
+	assert_int_equal(o.cfg.count, 3);
+	parse(&v, NULL, "-V");
+	assert_int_equal(v.rc, OPT_RUN);
+	assert_true(v.cfg.other);
+}
+
+static void asks_the_environment(void **state UNUSED)
+{
+	AUTO(outcome_done) struct outcome o, argued, alias, bad, help;
+
+	setenv("T_FORMAT", "junit", 1);
+	setenv("T_FLAG", "yes", 1);
+	setenv("T_ITEM", "a,b", 1);
+	setenv("T_COUNT", "", 1);
+	parse(&o, NULL, "");
+	assert_int_equal(o.rc, OPT_RUN);
+	assert_string_equal(o.cfg.kind, "junit");
+	assert_true(o.cfg.flag);
+	assert_int_equal(o.cfg.count, 7);
+	assert_string_equal(o.cfg.items.v[0], "a,b");
+
+	setenv("T_FORMAT", "jsn", 1);
+	parse(&argued, NULL, "--format table --no-flag --item c");
+	assert_int_equal(argued.rc, OPT_RUN);
+	assert_string_equal(argued.cfg.kind, "table");
+	assert_false(argued.cfg.flag);
+	assert_int_equal(argued.cfg.items.n, 1);
+	parse(&alias, NULL, "--json");
+	assert_int_equal(alias.rc, OPT_RUN);
+	assert_string_equal(alias.cfg.kind, "json");
+
+	parse(&bad, NULL, "");
+	assert_int_equal(bad.rc, OPT_ERROR);
+	assert_string_equal(bad.e.msg, "T_FORMAT: 'jsn' is not one of table, json, junit");
+	assert_string_equal(bad.e.hint, "did you mean json?");
+	parse(&help, NULL, "--help");
+	assert_int_equal(help.rc, OPT_DONE);
+	unsetenv("T_FORMAT");
+	setenv("T_FLAG", "perhaps", 1);
+	one_error("", "T_FLAG: 'perhaps' is not yes or no", "see x --help");
+	unsetenv("T_FLAG");
+	unsetenv("T_ITEM");
+	unsetenv("T_COUNT");
+}
+
+static void answers_by_itself(void **state UNUSED)
+{
+	static const struct {
+		const char *line, *begins;
+	} rows[] = {
+		{"--version", "x (windsock) " WINDSOCK_VERSION "\n"},
+		{"-oh --bogus", "x - s\n"},
+		{"--generate bash", "# bash completion for x"},
+		{"--generate=zsh", "#compdef x"},
+		{"--generate man", ".TH X 1 "},
+		{"--generate markdown", "`x`: s\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(outcome_done) struct outcome o;
+
+		parse(&o, NULL, rows[i].line);
+		assert_int_equal(o.rc, OPT_DONE);
+		if (!starts_with(o.answer, rows[i].begins))
+			fail_msg("'%s' answers '%.60s'", rows[i].line, o.answer);
+	}
+}
+
+static void finds_the_nearest_name(void **state UNUSED)
+{
+	static const char *const names[] = {"suggest",	 "predict", "check", "ip",
+					    "interface", "peer",    "quiet", "output-format"};
+	static const struct {
+		const char *got, *want;
+	} rows[] = {
+		{"sugest", "suggest"},
+		{"usggest", "suggest"},
+		{"suggestt", "suggest"},
+		{"pre", "predict"},
+		{"outptu-fromat", "output-format"},
+		{"iterfacs", "interface"},
+		{"pi", NULL},
+		{"xx", NULL},
+		{"", NULL},
+		{"p", NULL},
+		{"quite", "quiet"},
+		{"banana", NULL},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		 NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *near = nearest_name(rows[i].got, names, ARRAY_LEN(names));
+
+		if (!streq(near ? near : "-", rows[i].want ? rows[i].want : "-"))
+			fail_msg("'%s' is nearest to '%s'", rows[i].got, near ? near : "-");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(says_what_is_wrong),
+		cmocka_unit_test(fills_the_struct),
+		cmocka_unit_test(keeps_defaults_and_last_values),
+		cmocka_unit_test(first_table_keeps_names_and_letters),
+		cmocka_unit_test(asks_the_environment),
+		cmocka_unit_test(answers_by_itself),
+		cmocka_unit_test(finds_the_nearest_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
