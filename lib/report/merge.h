@@ -1,13 +1,16 @@
 #ifndef LIB_REPORT_MERGE_H
 #define LIB_REPORT_MERGE_H
 /*
- * Another host's envelope, read into our report: its findings get its name,
- * its data goes to nodes[]. What is not an envelope of ours (schema 1, same
- * command) is refused with a sentence that says what it was instead.
+ * Another host's envelope. What is not one of ours (schema 1, same command) is
+ * refused with a sentence that says what it was instead; a login shell may talk
+ * before it and after it.
  */
 #include "lib/report/report.h"
 
-int merge_envelope(struct report *r, const char *host, const char *command, const char *text,
-		   size_t n, cJSON **ret_data, struct err *e) MUST_CHECK;
+/* The document, bounded and checked; free it with cJSON_Delete(). NULL with @e filled. */
+cJSON *envelope_read(const char *host, const char *command, const char *text, size_t n,
+		     struct err *e) MUST_CHECK;
+/* Its findings get the name @host in our report, a copy of its data goes to nodes[]. */
+void envelope_merge(struct report *r, const char *host, const cJSON *doc);
 
 #endif

@@ -25,14 +25,14 @@ struct finding {
 	const char *check;   /* stable id: "route.peer". Check ids are API */
 	const char *subject; /* what was looked at: "eth0", "10.0.0.2:29500" */
 	const char *host;    /* NULL: this host */
-	int rank;            /* -1: none */
+	int rank;	     /* -1: none */
 	enum status status;  /* ERROR until somebody decides */
 	const char *message;
-	str_list fix;        /* exact commands, one per element */
-	double value;        /* NAN: none was measured */
+	str_list fix; /* exact commands, one per element */
+	double value; /* NAN: none was measured */
 	const char *unit;
 	const char *expected;
-	double seconds;      /* NAN: not timed */
+	double seconds; /* NAN: not timed */
 	struct arena *a;
 };
 
@@ -46,29 +46,30 @@ struct column {
 	const char *name;
 	const char *unit; /* NULL: none */
 	bool is_text;
-	bool right;       /* align right (numbers always are) */
-	int decimals;     /* for numbers in the table */
+	bool right;   /* align right (numbers always are) */
+	int decimals; /* for numbers in the table */
 };
 struct cell {
 	const char *text; /* for is_text; NULL: absent */
-	double number;    /* NAN: absent */
+	double number;	  /* NAN: absent */
 };
 struct series {
 	const char *name;
 	const struct column *columns;
 	size_t ncolumns;
-	bool view; /* people only: its facts are in `data` already */
+	bool view; /* people only: its facts are in `data` already; columns without a
+		      known cell are left out */
 };
 
 struct report_opts {
 	const char *command;
-	const char *format;  /* a renderer's name; NULL: table */
-	const char *output;  /* a path, replaced at the end; NULL: stdout */
-	const char *host;    /* NULL: gethostname() */
-	bool strict;         /* warnings become exit 1 */
-	bool answer_only;    /* table: stdout carries the answer, findings go to stderr */
-	bool quiet;          /* table: only warn, fail and error findings, and the verdict */
-	bool verbose;        /* table: pass findings are listed even when many */
+	const char *format; /* a renderer's name; NULL: table */
+	const char *output; /* a path, replaced at the end; NULL: stdout */
+	const char *host;   /* NULL: gethostname() */
+	bool strict;	    /* warnings become exit 1 */
+	bool answer_only;   /* table: stdout carries the answer, findings go to stderr */
+	bool quiet;	    /* table: only warn, fail and error findings, and the verdict */
+	bool verbose;	    /* table: pass findings are listed even when many */
 };
 
 struct report;
@@ -80,7 +81,7 @@ struct arena *report_arena(struct report *r);
 struct finding *report_find(struct report *r, const char *check, const char *subject);
 void report_add(struct report *r, struct finding *f);
 
-void report_series(struct report *r, const struct series *s); /* kept by reference */
+void report_series(struct report *r, const struct series *s); /* its names are kept */
 void report_row(struct report *r, const struct cell *cells);  /* of the latest series */
 
 /* A heading or a remark in the table format; other formats leave it out. */
@@ -97,7 +98,8 @@ cJSON *report_data(struct report *r);
 /* One more host's part: `nodes[]`. Takes over @data (may be NULL). */
 void report_node(struct report *r, const char *host, cJSON *data);
 
-/* "this host only; nothing between hosts was tested": what a pass covers. */
+/* "this host only; nothing between hosts was tested": what a pass covers.
+ * In JSON it is data.covers. */
 void report_covers(struct report *r, const char *fmt, ...) PRINTF(2, 3);
 
 /* Number of findings so far with this status. */
@@ -107,7 +109,9 @@ size_t report_count(const struct report *r, enum status st);
  * Closes the document and the output; frees the report. @e->kind is set when
  * the command broke (its error becomes the envelope's) or when writing failed.
  * Returns the exit code of the contract: 1 beats 4 beats 3 beats 0; no finding
- * that concludes anything (all skip) is 3, unless an answer was given.
+ * that concludes anything (all skip, or none at all and no rows) is 3, unless an
+ * answer was given. After ERR_USAGE nothing is written. A write that failed is 3
+ * whatever was found, since nobody read it; errno is kept (EPIPE).
  */
 int report_end(struct report *r, struct err *e);
 
@@ -116,12 +120,22 @@ struct sink {
 	struct arena *a;
 	const struct report_opts *opts;
 	FILE *out;
-	void *state;         /* the renderer's own */
-	cJSON *data, *nodes; /* owned by the report */
-	const char *host, *time, *verdict, *covers, *error;
-	double seconds;
+	void *state;			       /* the renderer's own */
+	cJSON *data, *nodes, *series;	       /* owned by the report; NULL when there are none */
+	LIST(const struct finding *) findings; /* all so far, for those that write at the end */
 	size_t count[ST_COUNT];
+	const char *host;
+	int64_t started; /* seconds since 1970 */
+	/* set for end(): */
+	const char *time; /* RFC 3339; NULL for the table */
+	const char *verdict, *covers, *error;
+	double seconds;
 };
+/* "3 checks, 1 warning: this host only; nothing between hosts was tested" */
+const char *sink_summary(const struct sink *s);
+/* "PASS" (warnings allowed), "FAIL" or "ERROR" */
+const char *sink_verdict_word(const struct sink *s);
+
 struct renderer {
 	const char *name;
 	const char *help;

@@ -1,0 +1,127 @@
+#include "lib/report/json.h"
+
+#include <math.h>
+
+static void add(cJSON *object, const char *key, cJSON *item)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	if (!cJSON_AddItemToObject(object, utf8_mend(&a, key), item))
+		cJSON_Delete(item);
+}
+
+static cJSON *string(const char *value)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	return cJSON_CreateString(utf8_mend(&a, value));
+}
+
+void json_str(cJSON *object, const char *key, const char *value)
+{
+	if (value)
+		add(object, key, string(value));
+}
+
+void json_num(cJSON *object, const char *key, double value)
+{
+	if (isfinite(value))
+		add(object, key, cJSON_CreateNumber(value));
+}
+
+void json_bool(cJSON *object, const char *key, bool value)
+{
+	add(object, key, cJSON_CreateBool(value));
+}
+
+void json_push_str(cJSON *array, const char *value) { cJSON_AddItemToArray(array, string(value)); }
+
+cJSON *json_object(cJSON *object, const char *key)
+{
+	cJSON *v = cJSON_CreateObject();
+
+	add(object, key, v);
+	return v;
+}
+
+cJSON *json_array(cJSON *object, const char *key)
+{
+	cJSON *v = cJSON_CreateArray();
+
+	add(object, key, v);
+	return v;
+}
+
+cJSON *json_push_object(cJSON *array)
+{
+	cJSON *v = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(array, v);
+	return v;
+}
+
+const cJSON *json_get(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+const char *json_get_str(const cJSON *object, const char *key)
+{
+	const cJSON *v = json_get(object, key);
+
+	return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+double json_get_num(const cJSON *object, const char *key, double otherwise)
+{
+	const cJSON *v = json_get(object, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+size_t json_span(const char *text, size_t n, size_t max_depth)
+{
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '{' || c == '['))
+			depth++;
+		else if (!quoted && (c == '}' || c == ']') && depth)
+			depth--;
+		if (depth > max_depth)
+			return 0;
+		if (!depth)
+			return i ? i + 1 : 0;
+	}
+	return 0;
+}
+
+/* The parser recurses and would keep broken UTF-8: neither is left to it. */
+cJSON *json_parse(const char *text, size_t n, size_t max_depth, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *copy, *end = NULL;
+	size_t blank = 0;
+	cJSON *v;
+
+	while (blank < n && memchr(" \t\r\n", text[blank], 4))
+		blank++;
+	if (blank < n && (text[blank] == '{' || text[blank] == '[') &&
+	    !json_span(text + blank, n - blank, max_depth)) {
+		err_set(e, ERR_SYS, "not JSON, or cut off, or nested deeper than %zu", max_depth);
+		return NULL;
+	}
+	copy = utf8_mend(&a, arena_strndup(&a, text, n));
+	v = cJSON_ParseWithOpts(copy, &end, 1);
+	if (!v)
+		err_set(e, ERR_SYS, "not JSON: wrong at byte %zu",
+			end ? (size_t)(end - copy) : (size_t)0);
+	return v;
+}

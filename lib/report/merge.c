@@ -1,0 +1,148 @@
+#include "lib/report/merge.h"
+
+#include "lib/core/opt.h"
+#include "lib/core/term.h"
+#include "lib/report/json.h"
+
+#include <ctype.h>
+#include <math.h>
+
+enum { MAX_BYTES = 16 << 20, MAX_DEPTH = 64, MAX_TRIES = 8, QUOTE = 80 };
+
+/* A login shell may talk before us and after: the document is what begins {"windsock". */
+static const char *document(const char *text, size_t n, size_t *ret_n)
+{
+	static const char key[] = "\"windsock\"";
+	const char *p = text, *end = text + n;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++, p++) {
+		const char *open;
+
+		p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1);
+		if (!p)
+			break;
+		for (open = p; open > text && memchr(" \t\r\n", open[-1], 4);)
+			open--;
+		if (open == text || open[-1] != '{')
+			continue;
+		*ret_n = json_span(open - 1, (size_t)(end - open) + 1, MAX_DEPTH);
+		if (*ret_n)
+			return open - 1;
+	}
+	return NULL;
+}
+
+/* The first line that says something, for a person to recognise. */
+static int not_ours(const char *host, const char *command, const char *text, size_t n,
+		    struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *line;
+
+	while (n && isspace((unsigned char)*text))
+		text++, n--;
+	if (!n)
+		return err_set(e, ERR_SYS, "%s answered nothing, not a report of %s", host,
+			       command);
+	line = arena_strndup(&a, text, n < 4 * QUOTE ? n : 4 * QUOTE);
+	line[strcspn(line, "\r\n")] = '\0';
+	term_clean(line);
+	line[term_fit(line, QUOTE)] = '\0';
+	return err_set(e, ERR_SYS, "%s answered \"%s\", not a report of %s", host, line, command);
+}
+
+static int check_header(const cJSON *doc, const char *host, const char *command, struct err *e)
+{
+	const char *version = json_get_str(doc, "windsock") ?: "?";
+	const char *theirs = json_get_str(doc, "command");
+	double schema = json_get_num(doc, "schema", NAN);
+
+	if (schema != 1) {
+		err_set(e, ERR_SYS, "%s has windsock %s, whose reports (schema %g) %s cannot read",
+			host, version, schema, WINDSOCK_VERSION);
+		return err_hint(e, "install the same version of windsock on every host");
+	}
+	if (!theirs || !streq(theirs, command))
+		return err_set(e, ERR_SYS, "%s sent a report of %s, not of %s", host,
+			       theirs ? theirs : "nothing", command);
+	return 0;
+}
+
+static bool is_check_id(const char *s)
+{
+	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(s);
+}
+
+static enum status status_parse(const char *name)
+{
+	for (enum status st = 0; name && st < ST_COUNT; st++)
+		if (streq(name, status_name(st)))
+			return st;
+	return ST_ERROR;
+}
+
+/* NULL also for "". */
+static const char *words(const cJSON *from, const char *key)
+{
+	const char *v = json_get_str(from, key);
+
+	return v && *v ? v : NULL;
+}
+
+static void merge_finding(struct report *r, const char *host, const cJSON *from)
+{
+	const char *check = json_get_str(from, "check"), *unit = words(from, "unit");
+	double rank = json_get_num(from, "rank", -1);
+	struct finding *f;
+	const cJSON *fix;
+
+	if (!is_check_id(check))
+		return;
+	f = report_find(r, check, words(from, "subject"));
+	f->host = host;
+	f->rank = rank >= 0 && rank <= 1e9 ? (int)rank : -1;
+	f->seconds = json_get_num(from, "seconds", NAN);
+	finding_set(f, status_parse(json_get_str(from, "status")), "%s",
+		    words(from, "message") ?: "said nothing");
+	finding_value(f, json_get_num(from, "value", NAN), unit ? arena_strdup(f->a, unit) : NULL);
+	if (words(from, "expected"))
+		finding_expect(f, "%s", words(from, "expected"));
+	fix = json_get(from, "fix");
+	for (fix = cJSON_IsArray(fix) ? fix->child : NULL; fix; fix = fix->next)
+		if (cJSON_IsString(fix) && *fix->valuestring)
+			finding_fix(f, "%s", fix->valuestring);
+	report_add(r, f);
+}
+
+cJSON *envelope_read(const char *host, const char *command, const char *text, size_t n,
+		     struct err *e)
+{
+	const char *at;
+	size_t doc_n;
+	cJSON *doc;
+
+	if (n > MAX_BYTES) {
+		err_set(e, ERR_SYS, "%s answered %zu MiB, which is no report", host, n >> 20);
+		return NULL;
+	}
+	at = document(text, n, &doc_n);
+	doc = at ? json_parse(at, doc_n, MAX_DEPTH, e) : NULL;
+	if (!doc) {
+		not_ours(host, command, at ? at : text, at ? doc_n : n, e);
+	} else if (check_header(doc, host, command, e)) {
+		cJSON_Delete(doc);
+		doc = NULL;
+	}
+	return doc;
+}
+
+void envelope_merge(struct report *r, const char *host, const cJSON *doc)
+{
+	const cJSON *finding = json_get(doc, "findings"), *data = json_get(doc, "data");
+
+	host = arena_strdup(report_arena(r), host);
+	for (finding = cJSON_IsArray(finding) ? finding->child : NULL; finding;
+	     finding = finding->next)
+		merge_finding(r, host, finding);
+	report_node(r, host, cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : NULL);
+}

@@ -1,0 +1,128 @@
+/*
+ * For node_exporter's textfile collector. A series is its labels, so the same
+ * labels must not come twice: samples are sorted and the first of equals stays.
+ */
+#include "lib/core/utf8.h"
+#include "lib/report/report.h"
+
+#include <math.h>
+
+struct sample {
+	const char *labels;
+	double value;
+	size_t order;
+};
+typedef LIST(struct sample) samples;
+
+/* The format knows three escapes in a label's value. */
+static void label(struct text *t, const char *name, const char *value)
+{
+	text_addf(t, "%s%s=\"", t->n ? "," : "", name);
+	for (const char *p = utf8_mend(t->a, value); *p; p++)
+		if (*p == '\n')
+			text_add(t, "\\n");
+		else
+			text_addf(t, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
+	text_add(t, "\"");
+}
+
+static struct text common(struct sink *s, const char *host)
+{
+	struct text t;
+
+	text_init(&t, s->a);
+	label(&t, "command", s->opts->command);
+	label(&t, "host", host ? host : s->host);
+	return t;
+}
+
+static void sample(struct sink *s, samples *list, const struct finding *f, const char *name,
+		   const char *last, double value)
+{
+	struct text t = common(s, f->host);
+
+	label(&t, "check", f->check);
+	label(&t, "subject", f->subject ? f->subject : "");
+	if (f->rank >= 0)
+		text_addf(&t, ",rank=\"%d\"", f->rank);
+	if (name)
+		label(&t, name, last);
+	*LIST_ADD(s->a, list) = (struct sample){t.s, value, list->n};
+}
+
+static int by_labels(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	int order = strcmp(x->labels, y->labels);
+
+	return order ? order : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void family(struct sink *s, const char *name, const char *help, const samples *list)
+{
+	if (!list->n)
+		return;
+	qsort(list->v, list->n, sizeof(*list->v), by_labels);
+	fprintf(s->out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+	for (size_t i = 0; i < list->n; i++)
+		if (!i || !streq(list->v[i].labels, list->v[i - 1].labels))
+			fprintf(s->out, "%s{%s} %.15g\n", name, list->v[i].labels,
+				list->v[i].value);
+}
+
+static void single(struct sink *s, const char *name, const char *help, const char *key,
+		   const char *last, double value)
+{
+	struct text t = common(s, NULL);
+	samples one = {0};
+
+	if (key)
+		label(&t, key, last);
+	*LIST_ADD(s->a, &one) = (struct sample){t.s, value, 0};
+	family(s, name, help, &one);
+}
+
+static void counts(struct sink *s)
+{
+	samples list = {0};
+
+	for (enum status st = 0; st < ST_COUNT; st++) {
+		struct text t = common(s, NULL);
+
+		label(&t, "status", status_name(st));
+		*LIST_ADD(s->a, &list) = (struct sample){t.s, (double)s->count[st], st};
+	}
+	family(s, "windsock_findings", "Findings of the latest run, by status.", &list);
+}
+
+static void end(struct sink *s)
+{
+	samples status = {0}, value = {0}, seconds = {0};
+
+	for (size_t i = 0; i < s->findings.n; i++) {
+		const struct finding *f = s->findings.v[i];
+
+		sample(s, &status, f, "status", status_name(f->status), 1);
+		if (isfinite(f->value))
+			sample(s, &value, f, "unit", f->unit ? f->unit : "", f->value);
+		if (isfinite(f->seconds))
+			sample(s, &seconds, f, NULL, NULL, f->seconds);
+	}
+	family(s, "windsock_check_status", "What a check found; the value is always 1.", &status);
+	family(s, "windsock_check_value", "What a check measured, in the unit of its label.",
+	       &value);
+	family(s, "windsock_check_duration_seconds", "How long a check took.", &seconds);
+	counts(s);
+	single(s, "windsock_verdict", "The verdict of the latest run; the value is always 1.",
+	       "verdict", s->verdict, 1);
+	single(s, "windsock_run_duration_seconds", "How long the latest run took.", NULL, NULL,
+	       s->seconds);
+	single(s, "windsock_run_timestamp_seconds", "When the latest run began.", NULL, NULL,
+	       (double)s->started);
+}
+
+const struct renderer render_prometheus = {
+	.name = "prometheus",
+	.help = "text for Prometheus (node_exporter's textfile collector)",
+	.end = end,
+};

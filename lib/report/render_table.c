@@ -1,0 +1,275 @@
+/*
+ * What people see. Findings stream; check and subject keep their columns as
+ * far as the longest so far allows. On a terminal messages are wrapped; into a
+ * pipe every finding is one line, for grep. With answer_only stdout belongs to
+ * the answer and the rest is said on stderr.
+ */
+#include "lib/core/log.h"
+#include "lib/report/grid.h"
+
+#include <math.h>
+
+enum { STATUS_W = 6, CHECK_W = 14, SUBJECT_W = 12, GROW_W = 26, GAP = 2, MANY_PASSES = 24 };
+
+enum block { NOTHING, HEADING, REMARKS, FINDINGS, GRID, ANSWER };
+
+struct table {
+	struct term term;
+	struct grid grid;
+	enum block block;	   /* what was written last */
+	size_t check_w, subject_w; /* of the columns so far */
+	size_t passes_hidden;
+};
+
+static const enum style styles[ST_COUNT] = {
+	[ST_PASS] = STYLE_GREEN, [ST_INFO] = STYLE_BLUE, [ST_WARN] = STYLE_YELLOW,
+	[ST_FAIL] = STYLE_RED,	 [ST_SKIP] = STYLE_DIM,	 [ST_ERROR] = STYLE_RED,
+};
+
+static void begin(struct sink *s)
+{
+	struct table *t = s->state = ARENA_NEW(s->a, struct table);
+
+	t->check_w = CHECK_W;
+	t->subject_w = SUBJECT_W;
+	if (!s->opts->answer_only)
+		term_probe(&t->term, s->opts->output ? -1 : fileno(s->out));
+}
+
+static void end_grid(struct sink *s)
+{
+	struct table *t = s->state;
+
+	grid_end(s, &t->term, &t->grid);
+}
+
+/* A blank line between things of different kinds, none after a heading. */
+static void enter(struct sink *s, enum block block)
+{
+	struct table *t = s->state;
+
+	end_grid(s);
+	if (t->block != NOTHING && t->block != HEADING && (t->block != block || block == HEADING))
+		fputc('\n', s->out);
+	t->block = block;
+}
+
+/* Writes words from column @at on, further lines indented by @hang. */
+static void wrapped(struct sink *s, const char *text, size_t at, size_t hang)
+{
+	const struct term *t = &((struct table *)s->state)->term;
+
+	if (!t->is_tty || at + term_columns(text) <= t->width) {
+		fprintf(s->out, "%s\n", text);
+		return;
+	}
+	for (bool first = true; *text; first = false) {
+		size_t n = strcspn(text, " ");
+		const char *word = arena_strndup(s->a, text, n);
+		size_t w = term_columns(word);
+
+		if (at + !first + w > t->width && at > hang) {
+			fprintf(s->out, "\n%*s", (int)hang, "");
+			at = hang;
+		} else if (!first) {
+			fputc(' ', s->out);
+			at++;
+		}
+		fputs(word, s->out);
+		at += w;
+		text += n;
+		text += strspn(text, " ");
+	}
+	fputc('\n', s->out);
+}
+
+/* Who speaks and, where the words do not say it already, what was measured and expected. */
+static const char *message(struct arena *a, const struct finding *f)
+{
+	bool bad = f->status == ST_WARN || f->status == ST_FAIL;
+	struct text t;
+
+	text_init(&t, a);
+	if (f->rank >= 0)
+		text_addf(&t, "rank %d%s", f->rank, f->host ? " on " : ": ");
+	if (f->host)
+		text_addf(&t, "%s: ", f->host);
+	text_add(&t, f->message);
+	if (bad && f->expected && !strstr(f->message, f->expected)) {
+		text_add(&t, " (");
+		if (isfinite(f->value))
+			text_addf(&t, "%.6g%s%s, ", f->value, f->unit ? " " : "",
+				  f->unit ? f->unit : "");
+		text_addf(&t, "expected %s)", f->expected);
+	}
+	return grid_shown(a, t.s);
+}
+
+static bool is_hidden(const struct sink *s, const struct finding *f)
+{
+	struct table *t = s->state;
+
+	if (f->status == ST_WARN || f->status == ST_FAIL || f->status == ST_ERROR)
+		return false;
+	if (f->status == ST_PASS && !s->opts->quiet && !s->opts->verbose &&
+	    s->count[ST_PASS] > MANY_PASSES)
+		return t->passes_hidden++, true;
+	return s->opts->quiet;
+}
+
+/* Pads to a column that grows with what it meets, within reason. */
+static size_t put_padded(FILE *out, const char *text, size_t *width)
+{
+	size_t w = term_columns(text);
+
+	if (w > *width && w <= GROW_W)
+		*width = w;
+	fprintf(out, "%s%*s", text, (int)((w < *width ? *width - w : 0) + GAP), "");
+	return (w > *width ? w : *width) + GAP;
+}
+
+/* A command may have several lines; none of them is wrapped: it will be copied. */
+static void put_fix(struct sink *s, const char *fix)
+{
+	const struct term *t = &((struct table *)s->state)->term;
+	const char *arrow = "->";
+
+	for (const char *line = fix; *line; arrow = "  ") {
+		size_t n = strcspn(line, "\n");
+
+		fprintf(s->out, "%*s%s%s%s %s\n", STATUS_W, "", term_on(t, STYLE_BOLD), arrow,
+			term_off(t), grid_shown(s->a, arena_strndup(s->a, line, n)));
+		line += n + (line[n] == '\n');
+	}
+}
+
+static void put_finding(struct sink *s, const struct finding *f)
+{
+	struct table *t = s->state;
+	size_t at = STATUS_W;
+
+	enter(s, FINDINGS);
+	fprintf(s->out, "%s%s%s%*s", term_on(&t->term, styles[f->status]), status_name(f->status),
+		term_off(&t->term), (int)(STATUS_W - strlen(status_name(f->status))), "");
+	at += put_padded(s->out, f->check, &t->check_w);
+	at += put_padded(s->out, f->subject ? grid_shown(s->a, f->subject) : "-", &t->subject_w);
+	wrapped(s, message(s->a, f), at, at <= t->term.width / 2 ? at : STATUS_W);
+	for (size_t i = 0; i < f->fix.n; i++)
+		put_fix(s, f->fix.v[i]);
+}
+
+static void log_finding(struct sink *s, const struct finding *f)
+{
+	const char *subject = f->subject ? f->subject : "", *said = message(s->a, f);
+	const char *gap = f->subject ? " " : "";
+
+	if (f->status == ST_WARN)
+		log_warn("%s%s%s: %s", f->check, gap, subject, said);
+	else if (f->status == ST_FAIL || f->status == ST_ERROR)
+		log_error("%s: %s%s%s: %s", status_name(f->status), f->check, gap, subject, said);
+	else if (f->status == ST_INFO)
+		log_say("%s%s%s: %s", f->check, gap, subject, said);
+	else
+		log_detail("%s: %s%s%s: %s", status_name(f->status), f->check, gap, subject, said);
+	for (size_t i = 0; i < f->fix.n; i++)
+		log_hint("%s", f->fix.v[i]);
+}
+
+static void finding(struct sink *s, const struct finding *f)
+{
+	if (s->error)
+		return; /* the run's own: the app says it on stderr */
+	if (s->opts->answer_only)
+		log_finding(s, f);
+	else if (!is_hidden(s, f))
+		put_finding(s, f);
+}
+
+static bool is_silent(const struct sink *s) { return s->opts->quiet || s->opts->answer_only; }
+
+static void series(struct sink *s, const struct series *se)
+{
+	struct table *t = s->state;
+
+	if (is_silent(s))
+		return;
+	enter(s, GRID);
+	grid_begin(s, &t->term, &t->grid, se);
+}
+
+static void row(struct sink *s, const struct series *se, const struct cell *cells)
+{
+	struct table *t = s->state;
+
+	if (is_silent(s))
+		return;
+	if (t->grid.se != se) /* something came between */
+		series(s, se);
+	grid_add(s, &t->grid, cells);
+}
+
+static void heading(struct sink *s, const char *text)
+{
+	struct table *t = s->state;
+
+	if (is_silent(s))
+		return;
+	enter(s, HEADING);
+	fprintf(s->out, "%s%s%s\n", term_on(&t->term, STYLE_BOLD), grid_shown(s->a, text),
+		term_off(&t->term));
+}
+
+static void remark(struct sink *s, const char *text)
+{
+	if (s->opts->answer_only)
+		log_say("%s", text);
+	if (is_silent(s))
+		return;
+	enter(s, REMARKS);
+	wrapped(s, grid_shown(s->a, text), 0, 0);
+}
+
+static void answer(struct sink *s, const char *text, size_t n)
+{
+	if (!s->opts->answer_only)
+		enter(s, ANSWER);
+	fwrite(text, 1, n, s->out);
+}
+
+static void end(struct sink *s)
+{
+	static const enum style color[] = {
+		['P'] = STYLE_GREEN, ['F'] = STYLE_RED, ['E'] = STYLE_RED};
+	struct table *t = s->state;
+	const char *word = sink_verdict_word(s);
+
+	if (s->opts->answer_only)
+		return;
+	if (t->passes_hidden) {
+		enter(s, FINDINGS);
+		fprintf(s->out, "%s%-*s%s... and %zu more (--verbose lists them)\n",
+			term_on(&t->term, STYLE_GREEN), STATUS_W, status_name(ST_PASS),
+			term_off(&t->term), t->passes_hidden);
+	}
+	end_grid(s);
+	if (!s->findings.n && streq(s->verdict, "pass") && !s->covers)
+		return;
+	enter(s, NOTHING);
+	fprintf(s->out, "%s%s%s  ",
+		term_on(&t->term, streq(s->verdict, "warn") ? STYLE_YELLOW : color[(int)*word]),
+		word, term_off(&t->term));
+	wrapped(s, grid_shown(s->a, sink_summary(s)), strlen(word) + 2, strlen(word) + 2);
+}
+
+const struct renderer render_table = {
+	.name = "table",
+	.help = "aligned text for people",
+	.begin = begin,
+	.finding = finding,
+	.series = series,
+	.row = row,
+	.heading = heading,
+	.remark = remark,
+	.answer = answer,
+	.end = end,
+};

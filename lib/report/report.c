@@ -1,0 +1,324 @@
+#include <time.h> /* before base.h, which forbids some of what it declares */
+
+#include "lib/report/report.h"
+
+#include "lib/core/file.h"
+#include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define RENDERER(name) extern const struct renderer render_##name;
+#include "gen/renderers.h"
+#undef RENDERER
+
+static const struct renderer *const renderers[] = {
+#define RENDERER(name) &render_##name,
+#include "gen/renderers.h"
+#undef RENDERER
+};
+
+const char *const renderer_names[] = {
+#define RENDERER(name) #name,
+#include "gen/renderers.h"
+#undef RENDERER
+	NULL,
+};
+
+struct report {
+	struct arena a;
+	struct report_opts opts;
+	struct sink sink;
+	const struct renderer *rend;
+	const struct series *series; /* the latest */
+	size_t rows;
+	bool answered;
+	uint64_t started_ns;
+	int write_errno;
+	char *text; /* for --output, until it is whole */
+	size_t text_n;
+};
+
+/*
+ * Every event passes here: a progress line is wiped before stdout speaks, and
+ * what was said is out before the next check takes its time.
+ */
+#define EMIT(r, event, ...)                                                                        \
+	do {                                                                                       \
+		if ((r)->rend->event) {                                                            \
+			log_progress_end();                                                        \
+			(r)->rend->event(&(r)->sink, ##__VA_ARGS__);                               \
+			flush(r);                                                                  \
+		}                                                                                  \
+	} while (0)
+
+static void flush(struct report *r)
+{
+	if (fflush(r->sink.out) && !r->write_errno)
+		r->write_errno = errno;
+}
+
+const struct renderer *renderer_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(renderers); i++)
+		if (streq(renderers[i]->name, name))
+			return renderers[i];
+	return NULL;
+}
+
+static void report_free(struct report *r)
+{
+	if (r->sink.out && r->sink.out != stdout)
+		(void)fclose(r->sink.out);
+	free(r->text);
+	cJSON_Delete(r->sink.data);
+	cJSON_Delete(r->sink.nodes);
+	cJSON_Delete(r->sink.series);
+	arena_done(&r->a);
+	free(r);
+}
+
+/* A folder that is not there is said before the work, not after it. */
+static int check_folder(struct report *r, struct err *e)
+{
+	const char *path = r->opts.output, *slash = strrchr(path, '/');
+	const char *folder = !slash	    ? "."
+			     : slash > path ? arena_strndup(&r->a, path, (size_t)(slash - path))
+					    : "/";
+
+	if (access(folder, W_OK | X_OK) == 0)
+		return 0;
+	return err_sys(e, "cannot write %s: folder %s", path, folder);
+}
+
+static int open_output(struct report *r, struct err *e)
+{
+	if (r->opts.output && streq(r->opts.output, "-"))
+		r->opts.output = NULL;
+	if (!r->opts.output) {
+		r->sink.out = stdout;
+		return 0;
+	}
+	if (check_folder(r, e))
+		return -1;
+	r->sink.out = open_memstream(&r->text, &r->text_n);
+	return r->sink.out ? 0 : err_sys(e, "cannot buffer %s", r->opts.output);
+}
+
+static const char *own_name(struct arena *a)
+{
+	char name[256] = "";
+
+	return gethostname(name, sizeof(name) - 1) || !*name ? "localhost" : arena_strdup(a, name);
+}
+
+struct report *report_new(const struct report_opts *o, struct err *e)
+{
+	const struct renderer *rend = renderer_find(o->format ? o->format : "table");
+	struct report *r;
+
+	if (!rend) {
+		err_set(e, ERR_USAGE, "no format is called %s", o->format);
+		return NULL;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		err_sys(e, "cannot begin the report");
+		return NULL;
+	}
+	r->opts = *o;
+	r->rend = rend;
+	r->started_ns = now_ns();
+	r->sink.started = time(NULL);
+	if (open_output(r, e)) {
+		report_free(r);
+		return NULL;
+	}
+	r->sink.a = &r->a;
+	r->sink.opts = &r->opts;
+	r->sink.host = o->host ? o->host : own_name(&r->a);
+	EMIT(r, begin);
+	return r;
+}
+
+struct arena *report_arena(struct report *r) { return &r->a; }
+bool report_wants_data(const struct report *r) { return r->rend->wants_data; }
+size_t report_count(const struct report *r, enum status st) { return r->sink.count[st]; }
+
+struct finding *report_find(struct report *r, const char *check, const char *subject)
+{
+	struct finding *f = ARENA_NEW(&r->a, struct finding);
+
+	*f = (struct finding){
+		.check = arena_strdup(&r->a, check),
+		.subject = subject ? arena_strdup(&r->a, subject) : NULL,
+		.rank = -1,
+		.status = ST_ERROR,
+		.message = "nobody decided this check",
+		.value = NAN,
+		.seconds = NAN,
+		.a = &r->a,
+	};
+	return f;
+}
+
+void report_add(struct report *r, struct finding *f)
+{
+	*LIST_ADD(&r->a, &r->sink.findings) = f;
+	r->sink.count[f->status]++;
+	EMIT(r, finding, f);
+}
+
+void report_series(struct report *r, const struct series *s)
+{
+	struct column *columns = arena_alloc(&r->a, s->ncolumns * sizeof(*columns));
+	struct series *copy = ARENA_NEW(&r->a, struct series);
+
+	memcpy(columns, s->columns, s->ncolumns * sizeof(*columns));
+	*copy = *s;
+	copy->columns = columns;
+	r->series = copy;
+	EMIT(r, series, copy);
+}
+
+void report_row(struct report *r, const struct cell *cells)
+{
+	if (!r->series)
+		return;
+	r->rows++;
+	EMIT(r, row, r->series, cells);
+}
+
+void report_heading(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	EMIT(r, heading, arena_vprintf(&r->a, fmt, ap));
+	va_end(ap);
+}
+
+void report_remark(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	EMIT(r, remark, arena_vprintf(&r->a, fmt, ap));
+	va_end(ap);
+}
+
+void report_covers(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	r->sink.covers = arena_vprintf(&r->a, fmt, ap);
+	va_end(ap);
+}
+
+void report_answer(struct report *r, const char *text, size_t n)
+{
+	r->answered = true;
+	EMIT(r, answer, text, n);
+}
+
+cJSON *report_data(struct report *r)
+{
+	if (!r->sink.data)
+		r->sink.data = cJSON_CreateObject();
+	return r->sink.data;
+}
+
+void report_node(struct report *r, const char *host, cJSON *data)
+{
+	cJSON *node;
+
+	if (!r->sink.nodes)
+		r->sink.nodes = cJSON_CreateArray();
+	node = json_push_object(r->sink.nodes);
+	json_str(node, "host", host);
+	cJSON_AddItemToObject(node, "data", data ? data : cJSON_CreateObject());
+}
+
+/* The run's own failure; the table leaves this finding to the log. */
+static void add_error(struct report *r, const struct err *e)
+{
+	struct finding *f = report_find(r, "run", r->opts.command);
+
+	r->sink.error = arena_strdup(&r->a, e->msg);
+	finding_set(f, ST_ERROR, "%s", e->msg);
+	if (*e->hint)
+		finding_fix(f, "%s", e->hint);
+	report_add(r, f);
+}
+
+static int conclude(struct report *r, const struct err *e)
+{
+	const size_t *n = r->sink.count;
+	bool concluded = n[ST_PASS] || n[ST_WARN] || n[ST_FAIL] || r->answered ||
+			 (!n[ST_SKIP] && (n[ST_INFO] || r->rows));
+
+	r->sink.verdict = "fail";
+	if (n[ST_FAIL] || (r->opts.strict && n[ST_WARN]))
+		return 1;
+	r->sink.verdict = "error";
+	if (e->kind)
+		return err_exit_code(e);
+	if (n[ST_ERROR] || !concluded)
+		return 3;
+	r->sink.verdict = n[ST_WARN] ? "warn" : "pass";
+	return 0;
+}
+
+static const char *rfc3339(struct arena *a, int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	char text[32];
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return "1970-01-01T00:00:00Z";
+	return arena_strdup(a, text);
+}
+
+static int write_output(struct report *r, struct err *e)
+{
+	static const struct file_replace_opts plain;
+	const char *path = r->opts.output;
+
+	if (ferror(r->sink.out) && !r->write_errno)
+		r->write_errno = EIO;
+	errno = r->write_errno;
+	if (errno)
+		return err_sys(e, "cannot write %s", path ? path : "to stdout");
+	return path ? file_replace(path, r->text, r->text_n, &plain, e) : 0;
+}
+
+int report_end(struct report *r, struct err *e)
+{
+	int code = err_exit_code(e), saved;
+	struct err unwritten = {0};
+
+	if (e->kind != ERR_USAGE) {
+		if (e->kind)
+			add_error(r, e);
+		code = conclude(r, e);
+		if (r->rend->wants_data && r->sink.covers)
+			json_str(report_data(r), "covers", r->sink.covers);
+		r->sink.seconds = (double)((now_ns() - r->started_ns) / 1000) / 1e6;
+		/* the table shows no clock, and gmtime_r() reads /etc/localtime */
+		if (!streq(r->rend->name, "table"))
+			r->sink.time = rfc3339(&r->a, r->sink.started);
+		EMIT(r, end);
+		if (write_output(r, &unwritten)) {
+			*e = e->kind ? *e : unwritten;
+			code = 3;
+		}
+	}
+	saved = errno;
+	report_free(r);
+	errno = saved;
+	return code;
+}

@@ -1,0 +1,224 @@
+/* json.[ch], utf8.[ch] and merge.[ch]: what comes from elsewhere, mended, bounded, refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "lib/report/json.h"
+#include "lib/report/merge.h"
+
+#include <cmocka.h>
+#include <math.h>
+
+static char *printed(const cJSON *v)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	json_print(f, v);
+	(void)fclose(f);
+	return text;
+}
+
+static void mends_utf8(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"eth0", "eth0"},
+		{"", ""},
+		{"caf\xc3\xa9", "caf\xc3\xa9"},
+		{"\xff", "\xef\xbf\xbd"},
+		{"a\x80z", "a\xef\xbf\xbdz"},
+		{"\xc3", "\xef\xbf\xbd"},		  /* cut off */
+		{"\xe2\x82z", "\xef\xbf\xbdz"},		  /* one for the beginning */
+		{"\xf0\x9f\x98", "\xef\xbf\xbd"},	  /* likewise */
+		{"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"}, /* longer than needed */
+		{"\xe0\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+		{"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xf0\x9f\x98\x80!", "\xf0\x9f\x98\x80!"},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_string_equal(utf8_mend(&a, cases[i].in), cases[i].out);
+}
+
+static void prints_numbers_for_people(void **state)
+{
+	static const struct {
+		double v;
+		const char *out;
+	} cases[] = {
+		{0, "0"},
+		{-0.0, "0"},
+		{1500, "1500"},
+		{1e15, "1000000000000000"},
+		{0.1, "0.1"},
+		{0.1 + 0.2, "0.30000000000000004"},
+		{-3, "-3"},
+		{9007199254740993.0, "9007199254740992"},
+		{1e300, "1e+300"},
+		{NAN, "null"},
+		{0.012345, "0.012345"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cJSON *v = cJSON_CreateNumber(cases[i].v);
+		char *text = printed(v);
+
+		assert_string_equal(text, cases[i].out);
+		free(text);
+		cJSON_Delete(v);
+	}
+}
+
+static void prints_trees(void **state)
+{
+	cJSON *root = cJSON_CreateObject(), *rows = json_array(root, "rows"), *list;
+	char *text;
+
+	(void)state;
+	json_str(root, "name", "a\"\\\n\x01\x7f\xff");
+	json_str(root, "absent", NULL);
+	json_num(root, "unknown", NAN);
+	json_num(root, "endless", INFINITY);
+	json_bool(root, "yes", true);
+	for (int i = 0; i < 2; i++)
+		cJSON_AddItemToArray(rows, cJSON_CreateIntArray((int[]){8, i}, 2));
+	list = json_array(root, "long");
+	for (int i = 0; i < 40; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(1000 + i));
+	json_object(root, "empty\xfe");
+	text = printed(root);
+	assert_non_null(strstr(text, "{\n  \"rows\": [\n    [8, 0],\n    [8, 1]\n  ],\n"));
+	assert_non_null(strstr(text, "\"a\\\"\\\\\\n\\u0001\\u007f\xef\xbf\xbd\""));
+	assert_non_null(strstr(text, "1038, 1039],\n")); /* plain values: one line, however long */
+	assert_non_null(strstr(text, "\"empty\xef\xbf\xbd\": {}\n}"));
+	assert_null(strstr(text, "absent"));
+	assert_null(strstr(text, "unknown"));
+	assert_null(strstr(text, "endless"));
+	free(text);
+	cJSON_Delete(root);
+}
+
+static void parses_within_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		bool fine;
+	} cases[] = {
+		{"{}", true},
+		{" [1, [2]] \n", true},
+		{"7", true},
+		{"", false},
+		{"{} x", false},
+		{"{\"a\":1", false},
+		{"[[[[1]]]]", false},
+		{"[[[1]]]", true},
+		{"{\"a\":\"]]}[[[[[[\"}", true},
+		{"{\"a\":\"\\\"[[[[\"}", true},
+		{"]", false},
+		{"nonsense", false},
+		{"{\"a\":\"\xff\"}", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err e = {0};
+		cJSON *v = json_parse(cases[i].text, strlen(cases[i].text), 3, &e);
+
+		if ((v != NULL) != cases[i].fine)
+			fail_msg("%s: %s", cases[i].text, e.msg);
+		assert_int_equal(e.kind, cases[i].fine ? ERR_NONE : ERR_SYS);
+		cJSON_Delete(v);
+	}
+	assert_int_equal(json_span("{\"a\":[1]} junk", 14, 8), 9);
+	assert_int_equal(json_span("{\"a\":[1]", 8, 8), 0);
+	assert_int_equal(json_span("x{}", 3, 8), 0);
+}
+
+#define HEAD "{\"windsock\":\"0.1.0\",\"schema\":1,\"command\":\"ifprobe\","
+#define FINDING                                                                                    \
+	"{\"check\":\"a.b\",\"status\":\"fail\",\"subject\":\"eth0\",\"host\":\"liar\",\"rank\":"  \
+	"3,"                                                                                       \
+	"\"message\":\"m\",\"fix\":[\"do\",7,\"\"],\"value\":2.5,\"unit\":\"ms\",\"expected\":"    \
+	"\"1\"}"
+
+static void merges(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t fails, errors;
+		const char *refused; /* NULL: merged */
+	} cases[] = {
+		{HEAD "\"findings\":[" FINDING "],\"data\":{\"x\":1}}", 1, 0, NULL},
+		{"Welcome {friend}!\n\x1b[1mmotd\n" HEAD "\"findings\":[]}\nbye {\n", 0, 0, NULL},
+		{"{\n  \"windsock\": \"9.9.9\", \"schema\": 1, \"command\": \"ifprobe\"}", 0, 0,
+		 NULL},
+		{"it says \"windsock\" {\"windsock\" " HEAD "\"findings\":[" FINDING "]}", 1, 0,
+		 NULL},
+		{HEAD
+		 "\"findings\":[{\"check\":\"a\",\"status\":\"odd\"},{\"check\":\"A B\"},3,{}]}",
+		 0, 1, NULL},
+		{HEAD "\"findings\":7,\"data\":[1]}", 0, 0, NULL},
+		{"bash: ifprobe: command not found\n", 0, 0, "command not found"},
+		{" \n", 0, 0, "answered nothing"},
+		{HEAD "\"findings\":[", 0, 0, "not a report"},
+		{"{\"windsock\":\"2.0.0\",\"schema\":2,\"command\":\"ifprobe\"}", 0, 0,
+		 "windsock 2.0.0"},
+		{"{\"windsock\":\"0.1.0\",\"schema\":1,\"command\":\"portcheck\"}", 0, 0,
+		 "portcheck"},
+		{"\x1b[2Jevil", 0, 0, "\"?[2Jevil\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct report_opts o = {.command = "ifprobe", .format = "json", .host = "me"};
+		struct err e = {0}, usage = {.kind = ERR_USAGE};
+		struct report *r = report_new(&o, &e);
+		cJSON *doc =
+			envelope_read("node1", "ifprobe", cases[i].text, strlen(cases[i].text), &e);
+
+		if (doc)
+			envelope_merge(r, "node1", doc);
+		assert_int_equal(doc == NULL, cases[i].refused != NULL);
+		if (cases[i].refused && !strstr(e.msg, cases[i].refused))
+			fail_msg("\"%s\" does not say \"%s\"", e.msg, cases[i].refused);
+		assert_int_equal(report_count(r, ST_FAIL), cases[i].fails);
+		assert_int_equal(report_count(r, ST_ERROR), cases[i].errors);
+		if (i == 0)
+			assert_true(json_get_num(json_get(doc, "data"), "x", 0) == 1);
+		cJSON_Delete(doc);			    /* the report has copies */
+		assert_int_equal(report_end(r, &usage), 2); /* nothing on stdout */
+	}
+}
+
+static void refuses_what_is_too_big_or_deep(void **state)
+{
+	size_t n = (16 << 20) + 1;
+	char *big = malloc(n);
+	struct err e = {0};
+
+	(void)state;
+	memset(big, '[', n);
+	assert_null(envelope_read("n", "ifprobe", big, n, &e));
+	assert_non_null(strstr(e.msg, "MiB"));
+	memcpy(big, HEAD "\"data\":", sizeof(HEAD) + 6);
+	assert_null(envelope_read("n", "ifprobe", big, n - 1, &e));
+	assert_non_null(strstr(e.msg, "not a report"));
+	free(big);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mends_utf8),	cmocka_unit_test(prints_numbers_for_people),
+		cmocka_unit_test(prints_trees), cmocka_unit_test(parses_within_bounds),
+		cmocka_unit_test(merges),	cmocka_unit_test(refuses_what_is_too_big_or_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
