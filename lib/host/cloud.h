@@ -15,11 +15,11 @@ struct cloud_map { /* a public address and the private one behind it */
 	const char *mac; /* or NULL */
 };
 struct cloud {
-	const char *provider;      /* "aws", "gcp", "azure", or NULL: none recognised */
+	const char *provider;	   /* "aws", "gcp", "azure", or NULL: none recognised */
 	const char *instance_type; /* or NULL */
 	LIST(struct cloud_map) map;
-	const char *trouble;       /* "IMDS hop limit too small: ..." when the service was there
-				      but did not answer us, or NULL */
+	const char *trouble; /* "IMDS hop limit too small: ..." when the service was there
+				but did not answer us, or NULL */
 };
 
 /* Never takes longer than @total_ns; finding nothing is not an error. */

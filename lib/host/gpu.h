@@ -10,11 +10,11 @@
 enum gpu_vendor { GPU_NVIDIA, GPU_AMD, GPU_INTEL };
 
 struct gpu {
-	const char *pci;    /* "0000:10:1c.0" */
+	const char *pci; /* "0000:10:1c.0" */
 	enum gpu_vendor vendor;
 	unsigned device_id;
 	const char *driver; /* "nvidia", "nouveau", "vfio-pci", or NULL: none bound */
-	int numa;           /* -1 unknown */
+	int numa;	    /* -1 unknown */
 };
 typedef LIST(struct gpu) gpu_list;
 

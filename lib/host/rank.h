@@ -1,19 +1,33 @@
 #ifndef LIB_HOST_RANK_H
 #define LIB_HOST_RANK_H
 /*
- * Which interface should carry training traffic, judged from this host alone:
- * a candidate needs an address a peer could reach and a live link; candidates
- * are ordered by kind, default route, speed, MTU, then kernel order.
- * Details (/sys) are read for the leading kinds only.
+ * Which interface should carry training traffic, judged from this host alone.
+ * A candidate needs a running link and an address that a peer could reach.
+ * Candidates are ordered by enum rank_score: the kind first; then a NIC at
+ * least four times slower than the fastest of its kind goes back (a management
+ * port beside the data network, even where the default route is its); then the
+ * default route, a private before a public address, speed, MTU, kernel order.
+ * /sys is read for the leading kind only, and only when it can decide.
  */
 #include "lib/host/inventory.h"
+
+enum rank_score {
+	RANK_KIND,    /* physical, VF, bond, vlan, IPoIB and bridges over one of these; then
+			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest */
+	RANK_FAST,    /* 1: speed unknown, or within a factor 4 of the fastest */
+	RANK_DEFAULT, /* 2: the default route that is used; 1: another one */
+	RANK_PRIVATE, /* 1: its address is private */
+	RANK_SPEED,   /* Mb/s, 0 unknown */
+	RANK_MTU,
+	RANK_SCORES
+};
 
 struct candidate {
 	struct iface *iface;
 	const struct iface_addr *addr; /* NULL when not usable */
 	bool usable;
-	const char *why;               /* why it is where it is, or why it is not usable */
-	int score[5];                  /* compared in order, larger first; for tests and --verbose */
+	const char *why;	/* why it is where it is, or why it is not usable */
+	int score[RANK_SCORES]; /* compared in order, larger first; for tests and --verbose */
 };
 typedef LIST(struct candidate) candidate_list;
 

@@ -8,26 +8,26 @@ const char *rdma_link_name(enum rdma_link l); /* "InfiniBand", "RoCE", "EFA", "i
 
 struct rdma_gid {
 	unsigned index;
-	const char *gid;   /* as the kernel prints it */
-	const char *type;  /* "IB/RoCE v1", "RoCE v2", or NULL */
-	const char *ndev;  /* interface it belongs to, or NULL */
+	const char *gid;  /* as the kernel prints it */
+	const char *type; /* "IB/RoCE v1", "RoCE v2", or NULL */
+	const char *ndev; /* interface it belongs to, or NULL */
 	bool ipv4_mapped;
 };
 struct rdma_port {
 	unsigned number;
 	enum rdma_link link;
-	const char *state;      /* "ACTIVE", "DOWN", "INIT" ... ; NULL unknown */
+	const char *state;	/* "ACTIVE", "DOWN", "INIT" ... ; NULL unknown */
 	const char *phys_state; /* "LinkUp", "Polling", "Disabled" ...; NULL unknown */
-	double rate_gbps;       /* NAN unknown */
-	const char *iface;      /* network interface, or NULL (EFA-only has none) */
+	double rate_gbps;	/* NAN unknown */
+	const char *iface;	/* network interface, or NULL (EFA-only has none) */
 	bool active;
 	LIST(struct rdma_gid) gids; /* all-zero entries left out */
 	bool gids_read;
 };
 struct rdma_device {
-	const char *name;       /* "mlx5_0" */
+	const char *name; /* "mlx5_0" */
 	const char *driver, *pci;
-	int numa;               /* -1 unknown */
+	int numa; /* -1 unknown */
 	LIST(struct rdma_port) ports;
 };
 typedef LIST(struct rdma_device) rdma_list;

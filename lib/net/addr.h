@@ -1,6 +1,11 @@
 #ifndef LIB_NET_ADDR_H
 #define LIB_NET_ADDR_H
-/* IP addresses: parsing, printing, what kind they are. No I/O but addr_resolve(). */
+/*
+ * IP addresses: parsing, printing, what kind they are. No I/O but
+ * addr_resolve(), and the kernel's names for the scopes of fe80 addresses
+ * (under a sysroot those stay numbers: they are another machine's).
+ * An IPv4-mapped IPv6 address is judged and compared as the IPv4 address.
+ */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
 
@@ -16,10 +21,10 @@ union addr {
 enum addr_class {
 	ADDR_LOOPBACK,
 	ADDR_LINKLOCAL, /* 169.254/16, fe80::/10 */
-	ADDR_PRIVATE,   /* RFC 1918, fc00::/7 */
-	ADDR_SHARED,    /* 100.64/10: carrier NAT, also Tailscale */
+	ADDR_PRIVATE,	/* RFC 1918, fc00::/7, fec0::/10 */
+	ADDR_SHARED,	/* 100.64/10: carrier NAT, also Tailscale */
 	ADDR_PUBLIC,
-	ADDR_OTHER,     /* unspecified, multicast, reserved */
+	ADDR_OTHER, /* unspecified, multicast, reserved */
 };
 
 struct addr_text {
@@ -28,14 +33,18 @@ struct addr_text {
 
 /* "10.0.0.1", "fd00::1", "fe80::1%eth0" (name or number); brackets allowed. -1: not an address. */
 int addr_parse(const char *s, union addr *ret) MUST_CHECK;
-/* "HOST", "HOST:PORT", "[V6]:PORT", "V6": splits only. -1 when malformed. @ret_port 0: none. */
-int addr_split(const char *s, struct arena *a, const char **ret_host, uint16_t *ret_port) MUST_CHECK;
-const char *addr_print(const union addr *a, struct addr_text *buf);      /* with %scope */
+/*
+ * "HOST", "HOST:PORT", "[V6]", "[V6]:PORT", "V6": splits only. @ret_port 0: none. -1 when
+ * malformed; a name takes letters, digits, ". _ -" and UTF-8, and does not begin with "-".
+ */
+int addr_split(const char *s, struct arena *a, const char **ret_host,
+	       uint16_t *ret_port) MUST_CHECK;
+const char *addr_print(const union addr *a, struct addr_text *buf);	 /* with %scope */
 const char *addr_print_port(const union addr *a, struct addr_text *buf); /* 10.0.0.1:80 [v6]:80 */
 const char *addr_sockaddr_print(const struct sockaddr *sa, struct addr_text *buf);
 
 enum addr_class addr_class(const union addr *a);
-const char *addr_class_name(enum addr_class c); /* "loopback" ... */
+const char *addr_class_name(enum addr_class c);		   /* "loopback" ... */
 bool addr_equal(const union addr *a, const union addr *b); /* address and scope, not port */
 bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix);
 /* The network of @a: host bits cleared. */
@@ -51,5 +60,10 @@ typedef LIST(union addr) addr_list;
  * become sentences ("does not resolve: no such name").
  */
 int addr_resolve(const char *host, struct arena *a, addr_list *ret, struct err *e) MUST_CHECK;
+/*
+ * A name that the resolver never looks up, because inet_aton(3) takes it for an address:
+ * "6841231" is 0.104.99.143, "05" is 0.0.0.5, "0x7f.1" is 127.0.0.1.
+ */
+bool addr_is_digit_trap(const char *host);
 
 #endif

@@ -6,7 +6,8 @@
  * Strict checking and "skip statistics" are asked of the kernel where it
  * knows them. A dump that changed under us is asked again, a few times.
  *
- * With a sysroot (see lib/host/sysroot.h) dumps come from recorded files.
+ * With a sysroot (see lib/host/sysroot.h) dumps come from recorded files, and
+ * routes are looked up in them by longest prefix (no policy rules).
  */
 #include "lib/core/err.h"
 
@@ -19,15 +20,19 @@ struct nlattr;
 struct netlink {
 	struct nl_sock *sock;
 	const char *recorded; /* folder of recorded dumps, or NULL */
+	char *buf;	      /* one receive buffer for the life of the socket */
+	bool unsettled;	      /* every try of some dump was interrupted: it may miss something */
 };
 
 int netlink_open(struct netlink *nl, const char *recorded, struct err *e) MUST_CHECK;
 void netlink_close(struct netlink *nl);
 
 /*
- * Dumps RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE or RTM_GETRULE. @each gets
- * every message; it returns 0 or -1 (stop). @restart is called before the
- * dump is begun again: forget what you gathered.
+ * Dumps RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE (the main table) or
+ * RTM_GETRULE. @each gets every message; it returns 0 or -1 (stop, which is
+ * not an error). @restart is called before the dump is begun again: forget
+ * what you gathered. Recorded `links` and `addrs` must exist; a family of
+ * routes or rules that this machine does not have is empty.
  */
 int netlink_dump(struct netlink *nl, int type, int family,
 		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
@@ -36,15 +41,31 @@ int netlink_dump(struct netlink *nl, int type, int family,
 /* What the kernel would do with a packet to @to (RTM_GETROUTE). */
 union addr;
 struct route {
-	bool reachable;   /* false: @why says unreachable, prohibited, blackhole or no route */
-	const char *why;  /* static text */
+	bool reachable;	 /* false: @why says unreachable, prohibited, blackhole or no route */
+	const char *why; /* static text */
 	int oif;
 	bool has_source, has_gateway;
-	uint8_t type;     /* RTN_UNICAST, RTN_LOCAL ... */
+	uint8_t type; /* RTN_UNICAST, RTN_LOCAL ... */
 	unsigned char source[16], gateway[16];
 };
 /* @oif 0 and @from NULL: as an ordinary connect would. */
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e) MUST_CHECK;
+
+/* --- between netlink.c, netlink_route.c and netlink_recorded.c ------------ */
+struct nl_msg;
+/* Sends @msg and hands over every message of its answer. @ret_status: the
+ * kernel's errno, 0 for none. @ret_again: what came is incomplete. */
+int netlink_ask(struct netlink *nl, struct nl_msg *msg,
+		int (*each)(const struct nlmsghdr *h, void *arg), void *arg, int *ret_status,
+		bool *ret_again, struct err *e) MUST_CHECK;
+int netlink_recorded_dump(const char *dir, int type, int family,
+			  int (*each)(const struct nlmsghdr *h, void *arg), void *arg,
+			  struct err *e) MUST_CHECK;
+int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
+			   const union addr *from, struct route *ret, struct err *e) MUST_CHECK;
+/* Source, gateway, interface and type of one RTM_NEWROUTE; -1 when malformed. */
+int netlink_route_fill(const struct nlmsghdr *h, struct route *ret) MUST_CHECK;
+const void *netlink_addr_bytes(const union addr *a, size_t *ret_n);
 
 #endif

@@ -1,0 +1,235 @@
+#include "lib/host/hostname.h"
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <strings.h>
+#include <sys/wait.h>
+
+enum { HOSTS_MAX = 4 << 20, ANSWERS = 32 };
+
+/* --- /etc/hosts ------------------------------------------------------------ */
+struct word {
+	const char *s;
+	size_t n;
+};
+
+static bool next_word(const char **at, const char *end, struct word *ret)
+{
+	static const char blanks[] = " \t\r\v\f";
+	const char *p = *at;
+
+	while (p < end && *p && strchr(blanks, *p))
+		p++;
+	ret->s = p;
+	while (p < end && *p && !strchr(blanks, *p))
+		p++;
+	ret->n = (size_t)(p - ret->s);
+	*at = p;
+	return ret->n > 0;
+}
+
+static bool word_is(const struct word *w, const char *name, size_t n)
+{
+	return w->n == n && strncasecmp(w->s, name, n) == 0;
+}
+
+static bool word_addr(const struct word *w, union addr *ret)
+{
+	char buf[INET6_ADDRSTRLEN];
+
+	*ret = (union addr){0};
+	if (w->n >= sizeof(buf))
+		return false;
+	memcpy(buf, w->s, w->n);
+	buf[w->n] = '\0';
+	ret->sa.sa_family = AF_INET;
+	if (inet_pton(AF_INET, buf, &ret->v4.sin_addr) == 1)
+		return true;
+	ret->sa.sa_family = AF_INET6;
+	return inet_pton(AF_INET6, buf, &ret->v6.sin6_addr) == 1;
+}
+
+static void add_addr(struct name_answer *ret, struct arena *a, const union addr *addr)
+{
+	for (size_t i = 0; i < ret->addrs.n; i++)
+		if (addr_equal(&ret->addrs.v[i], addr))
+			return;
+	*LIST_ADD(a, &ret->addrs) = *addr;
+}
+
+static void lookup_line(const char *at, const char *end, const char *name, size_t name_n,
+			struct arena *a, struct name_answer *ret)
+{
+	struct word addr_word, first, w;
+	union addr addr;
+	bool mine;
+
+	if (!next_word(&at, end, &addr_word) || !next_word(&at, end, &first))
+		return;
+	mine = word_is(&first, name, name_n);
+	while (!mine && next_word(&at, end, &w))
+		mine = word_is(&w, name, name_n);
+	if (!mine || !word_addr(&addr_word, &addr))
+		return;
+	if (!ret->canonical)
+		ret->canonical = arena_strndup(a, first.s, first.n);
+	add_addr(ret, a, &addr);
+}
+
+void hosts_lookup(const char *text, size_t n, const char *name, struct arena *a,
+		  struct name_answer *ret)
+{
+	const char *end = text + n;
+	size_t name_n = strlen(name);
+
+	for (const char *line = text, *eol; name_n && line < end; line = eol + 1) {
+		const char *hash;
+
+		eol = memchr(line, '\n', (size_t)(end - line));
+		if (!eol)
+			eol = end;
+		hash = memchr(line, '#', (size_t)(eol - line));
+		lookup_line(line, hash ? hash : eol, name, name_n, a, ret);
+		if (eol == end)
+			break;
+	}
+	if (ret->addrs.n)
+		ret->source = NAME_HOSTS;
+}
+
+/* --- without asking anybody ------------------------------------------------- */
+static bool numeric(const char *name, struct arena *a, struct name_answer *ret)
+{
+	union addr addr = {0};
+
+	if (!strpbrk(name, " \t\n") && inet_aton(name, &addr.v4.sin_addr)) {
+		addr.sa.sa_family = AF_INET;
+	} else if (name[0] == '[' || addr_parse(name, &addr) < 0) {
+		return false;
+	}
+	ret->source = NAME_NUMERIC;
+	ret->canonical = arena_strdup(a, name);
+	add_addr(ret, a, &addr);
+	return true;
+}
+
+void name_from_hosts(const char *name, struct arena *a, struct name_answer *ret)
+{
+	struct err e = {0};
+	char *text;
+	size_t n;
+
+	*ret = (struct name_answer){0};
+	if (numeric(name, a, ret))
+		return;
+	if (file_read(sysroot_path(a, "/etc/hosts"), HOSTS_MAX, a, &text, &n, &e) == 0)
+		hosts_lookup(text, n, name, a, ret);
+	if (!ret->addrs.n)
+		ret->trouble = "is not in /etc/hosts";
+}
+
+/* --- the resolver, in a child ------------------------------------------------ */
+struct wire { /* one write, below PIPE_BUF */
+	int gai, error;
+	size_t n;
+	char canonical[256];
+	union addr v[ANSWERS];
+};
+
+static void ask(const char *name, struct wire *w)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_CANONNAME},
+			*list = NULL;
+
+	w->gai = getaddrinfo(name, NULL, &hints, &list);
+	w->error = errno;
+	if (w->gai)
+		return;
+	if (list->ai_canonname)
+		snprintf(w->canonical, sizeof(w->canonical), "%s", list->ai_canonname);
+	for (struct addrinfo *i = list; i && w->n < ANSWERS; i = i->ai_next)
+		if (i->ai_addrlen <= sizeof(w->v[0]))
+			memcpy(&w->v[w->n++], i->ai_addr, i->ai_addrlen);
+	freeaddrinfo(list);
+}
+
+/* 1: @w is filled; 0: nothing came in time. */
+static int wait_answer(int fd, uint64_t deadline_ns, struct wire *w)
+{
+	uint64_t end = now_ns() + deadline_ns;
+
+	while (!interrupt_pending()) {
+		uint64_t now = now_ns();
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+
+		if (now >= end)
+			break;
+		if (poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1) > 0)
+			return read(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w);
+	}
+	return 0;
+}
+
+static void answer_from_wire(const struct wire *w, struct arena *a, struct name_answer *ret)
+{
+	if (w->gai) {
+		ret->trouble = arena_printf(a, "does not resolve: %s",
+					    w->gai == EAI_SYSTEM ? strerror(w->error)
+								 : gai_strerror(w->gai));
+		return;
+	}
+	ret->source = NAME_RESOLVER;
+	if (w->canonical[0])
+		ret->canonical = arena_strdup(a, w->canonical);
+	for (size_t i = 0; i < w->n && i < ANSWERS; i++)
+		add_addr(ret, a, &w->v[i]);
+}
+
+static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a,
+			 struct name_answer *ret)
+{
+	struct wire w = {0};
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds) < 0) {
+		ret->trouble = "could not be looked up: no pipe";
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		ask(name, &w);
+		_exit(write(fds[1], &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
+	}
+	(void)close(fds[1]);
+	if (pid > 0 && wait_answer(fds[0], deadline_ns, &w)) {
+		answer_from_wire(&w, a, ret);
+	} else {
+		ret->timed_out = pid > 0;
+		ret->trouble = arena_printf(a, "got no answer from the resolver within %.0f s",
+					    (double)deadline_ns / NS_PER_S);
+	}
+	(void)close(fds[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+}
+
+void name_resolve(const char *name, uint64_t deadline_ns, struct arena *a, struct name_answer *ret)
+{
+	if (!sysroot_is_real()) {
+		name_from_hosts(name, a, ret);
+		return;
+	}
+	*ret = (struct name_answer){0};
+	ask_in_child(name, deadline_ns ? deadline_ns : 2 * NS_PER_S, a, ret);
+}

@@ -1,0 +1,37 @@
+#include "lib/host/inventory.h"
+#include "lib/host/sysroot.h"
+
+#define NET "/sys/class/net/%s/"
+
+/* /sys may belong to another network namespace, where this name is another interface. */
+static bool is_described(struct arena *a, const struct iface *i)
+{
+	return sysroot_int(a, -1, NET "ifindex", i->name) == i->index;
+}
+
+void inventory_detail(struct inventory *inv, struct iface *i)
+{
+	struct arena *a = inv->a;
+	int64_t speed;
+
+	if (i->detailed)
+		return;
+	i->detailed = true;
+	i->speed_mbps = i->numa = -1;
+	if (!is_described(a, i))
+		return;
+	/* 0, -1 and 4294967295 are what drivers say when they do not know. */
+	speed = sysroot_int(a, -1, NET "speed", i->name);
+	i->speed_mbps = speed > 0 && speed < UINT32_MAX ? speed : -1;
+	i->wireless =
+		sysroot_exists(NET "phy80211", i->name) || sysroot_exists(NET "wireless", i->name);
+	i->driver = sysroot_link_name(a, NET "device/driver", i->name);
+	i->numa = (int)sysroot_int(a, -1, NET "device/numa_node", i->name);
+	if (!i->device) {
+		i->device = sysroot_link_name(a, NET "device", i->name);
+		i->bus = sysroot_link_name(a, NET "device/subsystem", i->name);
+	}
+	i->is_vf = sysroot_exists(NET "device/physfn", i->name);
+	if (i->is_vf && i->kind == IFACE_PHYSICAL)
+		i->kind = IFACE_VF;
+}

@@ -1,0 +1,140 @@
+#include "lib/host/rdma.h"
+#include "lib/host/sysroot.h"
+
+#include <math.h>
+
+enum { GIDS_MAX = 256, PORTS_MAX = 255, MISSES_MAX = 4 };
+
+#define DEVICE "/sys/class/infiniband/%s"
+#define PORT DEVICE "/ports/%u"
+
+const char *rdma_link_name(enum rdma_link l)
+{
+	static const char *const names[] = {
+		[RDMA_INFINIBAND] = "InfiniBand", [RDMA_ROCE] = "RoCE",	      [RDMA_EFA] = "EFA",
+		[RDMA_IWARP] = "iWARP",		  [RDMA_UNKNOWN] = "unknown",
+	};
+
+	return names[l];
+}
+
+/* "4: ACTIVE" -> "ACTIVE" */
+static const char *after_colon(const char *s)
+{
+	const char *colon = s ? strstr(s, ": ") : NULL;
+
+	return colon ? colon + 2 : s;
+}
+
+/* "100 Gb/sec (4X EDR)" */
+static double parse_rate(const char *s)
+{
+	char *end = NULL;
+	double gbps = s ? strtod(s, &end) : NAN;
+
+	return s && end != s && starts_with(end, " Gb/sec") && isfinite(gbps) ? gbps : NAN;
+}
+
+static enum rdma_link link_of(struct arena *a, const struct rdma_device *d, unsigned port)
+{
+	const char *layer = sysroot_line(a, PORT "/link_layer", d->name, port);
+	const char *node = sysroot_line(a, DEVICE "/node_type", d->name);
+
+	if (d->driver && streq(d->driver, "efa"))
+		return RDMA_EFA;
+	if (node && strstr(node, "RNIC"))
+		return RDMA_IWARP;
+	if (layer && streq(layer, "InfiniBand"))
+		return RDMA_INFINIBAND;
+	return layer && streq(layer, "Ethernet") ? RDMA_ROCE : RDMA_UNKNOWN;
+}
+
+static void read_gids(struct arena *a, const struct rdma_device *d, struct rdma_port *p)
+{
+	for (unsigned i = 0, misses = 0; i < GIDS_MAX && misses < MISSES_MAX; i++) {
+		const char *gid = sysroot_line(a, PORT "/gids/%u", d->name, p->number, i);
+		struct rdma_gid *g;
+
+		misses = gid ? 0 : misses + 1;
+		p->gids_read |= gid != NULL;
+		if (!gid || !gid[strspn(gid, "0:")])
+			continue;
+		g = LIST_ADD(a, &p->gids);
+		g->index = i;
+		g->gid = gid;
+		g->type = sysroot_line(a, PORT "/gid_attrs/types/%u", d->name, p->number, i);
+		g->ndev = sysroot_line(a, PORT "/gid_attrs/ndevs/%u", d->name, p->number, i);
+		g->ipv4_mapped = starts_with(gid, "0000:0000:0000:0000:0000:ffff:");
+	}
+}
+
+/*
+ * The interface that shares the PCI function. Two ports of one function tell
+ * themselves apart by dev_port (by dev_id before Linux 3.15), counted from 0.
+ */
+static const char *shared_iface(struct arena *a, const struct rdma_device *d, unsigned port)
+{
+	str_list names;
+
+	sysroot_list(a, &names, DEVICE "/device/net", d->name);
+	for (size_t i = 0; i < names.n; i++) {
+		int64_t at = sysroot_int(a, port - 1, DEVICE "/device/net/%s/dev_port", d->name,
+					 names.v[i]);
+
+		if (at == (int64_t)port - 1)
+			return names.v[i];
+	}
+	return NULL;
+}
+
+static const char *iface_of(struct arena *a, const struct rdma_device *d, const struct rdma_port *p)
+{
+	for (size_t i = 0; i < p->gids.n; i++) {
+		if (p->gids.v[i].ndev && *p->gids.v[i].ndev)
+			return p->gids.v[i].ndev;
+	}
+	return shared_iface(a, d, p->number);
+}
+
+static void read_port(struct arena *a, struct rdma_device *d, unsigned number)
+{
+	struct rdma_port *p = LIST_ADD(a, &d->ports);
+
+	p->number = number;
+	p->link = link_of(a, d, number);
+	p->state = after_colon(sysroot_line(a, PORT "/state", d->name, number));
+	p->phys_state = after_colon(sysroot_line(a, PORT "/phys_state", d->name, number));
+	p->rate_gbps = parse_rate(sysroot_line(a, PORT "/rate", d->name, number));
+	p->active = p->state && streq(p->state, "ACTIVE");
+	read_gids(a, d, p);
+	p->iface = iface_of(a, d, p);
+}
+
+static void read_device(struct arena *a, const char *name, rdma_list *all)
+{
+	struct rdma_device *d = LIST_ADD(a, all);
+	str_list ports;
+
+	d->name = name;
+	d->driver = sysroot_link_name(a, DEVICE "/device/driver", name);
+	d->pci = sysroot_link_name(a, DEVICE "/device", name);
+	d->numa = (int)sysroot_int(a, -1, DEVICE "/device/numa_node", name);
+	sysroot_list(a, &ports, DEVICE "/ports", name);
+	for (size_t i = 0; i < ports.n; i++) {
+		char *end;
+		unsigned long number = strtoul(ports.v[i], &end, 10);
+
+		if (!*end && number > 0 && number <= PORTS_MAX)
+			read_port(a, d, (unsigned)number);
+	}
+}
+
+void rdma_read(struct arena *a, rdma_list *ret)
+{
+	str_list names;
+
+	*ret = (rdma_list){0};
+	sysroot_list(a, &names, "/sys/class/infiniband");
+	for (size_t i = 0; i < names.n; i++)
+		read_device(a, names.v[i], ret);
+}

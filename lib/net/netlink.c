@@ -1,0 +1,193 @@
+#include "lib/net/netlink.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+/* The kernel fills at most 32 KiB per answer; a single link can be larger. */
+enum { BUFFER = 256 << 10, TRIES = 8, PATIENCE_S = 10 };
+
+#ifndef RTEXT_FILTER_SKIP_STATS
+#define RTEXT_FILTER_SKIP_STATS (1 << 3)
+#endif
+
+static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
+
+static int connect_socket(struct netlink *nl, struct err *e)
+{
+	struct timeval patience = {.tv_sec = PATIENCE_S};
+	int on = 1, rc, fd;
+
+	nl_socket_free(nl->sock);
+	nl->sock = nl_socket_alloc();
+	rc = nl->sock ? nl_connect(nl->sock, NETLINK_ROUTE) : -NLE_NOMEM;
+	if (rc < 0)
+		return err_set(e, ERR_SYS, "cannot ask the kernel about interfaces: %s",
+			       nl_geterror(rc));
+	nl_socket_disable_auto_ack(nl->sock);
+	fd = nl_socket_get_fd(nl->sock);
+	/* Linux 4.20; an older kernel answers with more than was asked, which we skip. */
+	(void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return 0;
+}
+
+int netlink_open(struct netlink *nl, const char *recorded, struct err *e)
+{
+	*nl = (struct netlink){.recorded = recorded};
+	if (recorded)
+		return 0;
+	nl->buf = malloc(BUFFER);
+	if (!nl->buf)
+		return err_sys(e, "no memory for netlink");
+	if (connect_socket(nl, e) < 0) {
+		netlink_close(nl);
+		return -1;
+	}
+	return 0;
+}
+
+void netlink_close(struct netlink *nl)
+{
+	nl_socket_free(nl->sock);
+	free(nl->buf);
+	nl->sock = NULL;
+	nl->buf = NULL;
+}
+
+/* Not nl_recv(): it takes a new buffer for every answer. */
+static ssize_t receive(struct netlink *nl)
+{
+	struct sockaddr_nl from;
+	socklen_t len;
+	ssize_t n;
+
+	do {
+		len = sizeof(from);
+		n = recvfrom(nl_socket_get_fd(nl->sock), nl->buf, BUFFER, MSG_TRUNC,
+			     (struct sockaddr *)&from, &len);
+	} while ((n < 0 && errno == EINTR) || (n >= 0 && from.nl_pid != 0));
+	if (n > BUFFER) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return n;
+}
+
+/* The errno that a closing message carries: both types begin with it, negated. */
+static int closing_status(const struct nlmsghdr *h)
+{
+	int status = 0;
+
+	if (nlmsg_datalen(h) >= (int)sizeof(status))
+		memcpy(&status, nlmsg_data(h), sizeof(status));
+	return status < 0 ? -status : 0;
+}
+
+int netlink_ask(struct netlink *nl, struct nl_msg *msg,
+		int (*each)(const struct nlmsghdr *h, void *arg), void *arg, int *ret_status,
+		bool *ret_again, struct err *e)
+{
+	bool again = false, stopped = false;
+	int rc = nl_send_auto(nl->sock, msg);
+	uint32_t seq = nlmsg_hdr(msg)->nlmsg_seq;
+
+	if (rc < 0)
+		return err_set(e, ERR_SYS, "cannot ask the kernel: %s", nl_geterror(rc));
+	for (;;) {
+		ssize_t n = receive(nl);
+		int left = (int)n;
+
+		if (n < 0 && errno == ENOBUFS) { /* the rest of the answer may be lost too */
+			*ret_again = true;
+			*ret_status = 0;
+			return connect_socket(nl, e);
+		}
+		if (n <= 0)
+			return err_sys(e, "the kernel's answer about interfaces did not come");
+		for (struct nlmsghdr *h = (void *)nl->buf; nlmsg_ok(h, left);
+		     h = nlmsg_next(h, &left)) {
+			if (h->nlmsg_seq != seq)
+				continue;
+			again |= h->nlmsg_flags & NLM_F_DUMP_INTR;
+			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR) {
+				*ret_again = again;
+				*ret_status = closing_status(h);
+				return 0;
+			}
+			/* After a stop the rest is read all the same, or the next dump is EBUSY. */
+			stopped = stopped || each(h, arg) < 0;
+			if (!(h->nlmsg_flags & NLM_F_MULTI)) {
+				*ret_again = again;
+				*ret_status = 0;
+				return 0;
+			}
+		}
+	}
+}
+
+static struct nl_msg *dump_request(int type, int family)
+{
+	struct ifinfomsg link = {.ifi_family = (unsigned char)family};
+	struct ifaddrmsg addr = {.ifa_family = (unsigned char)family};
+	/* With strict checking these are filters: no local table, no multicast. */
+	struct rtmsg route = {.rtm_family = (unsigned char)family,
+			      .rtm_table = RT_TABLE_MAIN,
+			      .rtm_type = RTN_UNICAST};
+	struct rtmsg rule = {.rtm_family = (unsigned char)family};
+	struct nl_msg *m = nlmsg_alloc_simple(type, NLM_F_DUMP);
+	int rc = -1;
+
+	if (!m)
+		return NULL;
+	if (type == RTM_GETLINK)
+		rc = nlmsg_append(m, &link, sizeof(link), NLMSG_ALIGNTO) ||
+		     nla_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+	else if (type == RTM_GETADDR)
+		rc = nlmsg_append(m, &addr, sizeof(addr), NLMSG_ALIGNTO);
+	else
+		rc = nlmsg_append(m, type == RTM_GETROUTE ? &route : &rule, sizeof(route),
+				  NLMSG_ALIGNTO);
+	if (rc == 0)
+		return m;
+	nlmsg_free(m);
+	return NULL;
+}
+
+/* No such table or family: a namespace without routes, a kernel without IPv6. */
+static bool means_empty(int type, int status)
+{
+	return (type == RTM_GETROUTE || type == RTM_GETRULE) &&
+	       (status == ENOENT || status == EOPNOTSUPP || status == EAFNOSUPPORT);
+}
+
+int netlink_dump(struct netlink *nl, int type, int family,
+		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		 void *arg, struct err *e)
+{
+	bool again = true;
+
+	if (nl->recorded)
+		return netlink_recorded_dump(nl->recorded, type, family, each, arg, e);
+	for (int try = 0; again && try < TRIES; try++) {
+		AUTO(msg_freep) struct nl_msg *m = dump_request(type, family);
+		int status;
+
+		if (!m)
+			return err_set(e, ERR_SYS, "no memory for a netlink request");
+		if (try > 0 && restart)
+			restart(arg);
+		if (netlink_ask(nl, m, each, arg, &status, &again, e) < 0)
+			return -1;
+		again |= status == EINTR || status == EBUSY;
+		if (status && !again && !means_empty(type, status)) {
+			errno = status;
+			return err_sys(e, "the kernel refused to list its interfaces");
+		}
+	}
+	nl->unsettled |= again;
+	return 0;
+}

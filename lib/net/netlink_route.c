@@ -1,0 +1,135 @@
+#include "lib/net/addr.h"
+#include "lib/net/netlink.h"
+
+#include <errno.h>
+#include <netlink/msg.h>
+
+static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
+
+const void *netlink_addr_bytes(const union addr *a, size_t *ret_n)
+{
+	bool v4 = a->sa.sa_family == AF_INET;
+
+	*ret_n = v4 ? sizeof(a->v4.sin_addr) : sizeof(a->v6.sin6_addr);
+	return v4 ? (const void *)&a->v4.sin_addr : &a->v6.sin6_addr;
+}
+
+static bool take_bytes(const struct nlattr *a, size_t n, unsigned char *ret)
+{
+	if (!a || (size_t)nla_len(a) < n)
+		return false;
+	memcpy(ret, nla_data(a), n);
+	return true;
+}
+
+int netlink_route_fill(const struct nlmsghdr *h, struct route *ret)
+{
+	static const struct nla_policy policy[RTA_MAX + 1] = {[RTA_OIF] = {.type = NLA_U32}};
+	struct nlattr *tb[RTA_MAX + 1];
+	const struct rtmsg *r = nlmsg_data(h);
+	size_t n;
+
+	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*r), tb, RTA_MAX, policy) < 0)
+		return -1;
+	n = r->rtm_family == AF_INET ? 4 : 16;
+	*ret = (struct route){.type = r->rtm_type};
+	ret->oif = tb[RTA_OIF] ? (int)nla_get_u32(tb[RTA_OIF]) : 0;
+	ret->has_source = take_bytes(tb[RTA_PREFSRC], n, ret->source);
+	ret->has_gateway = take_bytes(tb[RTA_GATEWAY], n, ret->gateway);
+	switch (r->rtm_type) {
+	case RTN_UNREACHABLE:
+		ret->why = "unreachable";
+		break;
+	case RTN_PROHIBIT:
+		ret->why = "prohibited";
+		break;
+	case RTN_BLACKHOLE:
+		ret->why = "blackhole";
+		break;
+	default:
+		ret->reachable = true;
+	}
+	return 0;
+}
+
+static int take_answer(const struct nlmsghdr *h, void *arg)
+{
+	struct route *ret = arg;
+
+	if (h->nlmsg_type == RTM_NEWROUTE && netlink_route_fill(h, ret) == 0)
+		return -1;
+	return 0;
+}
+
+static const char *refusal(int status, bool pinned)
+{
+	switch (status) {
+	case ENETUNREACH:
+		return "no route";
+	case EHOSTUNREACH:
+		return "unreachable";
+	case EACCES:
+		return "prohibited";
+	case EINVAL: /* also what an IPv4 blackhole route answers */
+		return pinned ? "not possible from this source address" : "blackhole";
+	case ENODEV:
+		return "no such interface";
+	case ENETDOWN:
+		return "the interface is down";
+	case EAFNOSUPPORT:
+	case EOPNOTSUPP:
+		return "address family not available";
+	}
+	return NULL;
+}
+
+static struct nl_msg *route_request(const union addr *to, int oif, const union addr *from)
+{
+	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family};
+	struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, 0);
+	size_t n, from_n = 0;
+	const void *dst = netlink_addr_bytes(to, &n);
+	const void *src = from ? netlink_addr_bytes(from, &from_n) : NULL;
+
+	r.rtm_dst_len = (unsigned char)(n * 8);
+	r.rtm_src_len = (unsigned char)(from_n * 8);
+	if (m && nlmsg_append(m, &r, sizeof(r), NLMSG_ALIGNTO) == 0 &&
+	    nla_put(m, RTA_DST, (int)n, dst) == 0 &&
+	    (!src || nla_put(m, RTA_SRC, (int)from_n, src) == 0) &&
+	    (!oif || nla_put_u32(m, RTA_OIF, (uint32_t)oif) == 0))
+		return m;
+	nlmsg_free(m);
+	return NULL;
+}
+
+int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
+		  struct route *ret, struct err *e)
+{
+	AUTO(msg_freep) struct nl_msg *m = NULL;
+	struct route answer = {.why = "no route"};
+	bool again;
+	int status;
+
+	if (from && from->sa.sa_family != to->sa.sa_family) {
+		*ret = (struct route){.why = "the source address is of the other family"};
+		return 0;
+	}
+	if (!oif && to->sa.sa_family == AF_INET6)
+		oif = (int)to->v6.sin6_scope_id;
+	if (nl->recorded)
+		return netlink_recorded_route(nl, to, oif, from, ret, e);
+	m = route_request(to, oif, from);
+	if (!m)
+		return err_set(e, ERR_SYS, "no memory for a netlink request");
+	if (netlink_ask(nl, m, take_answer, &answer, &status, &again, e) < 0)
+		return -1;
+	if (status) {
+		answer.why = refusal(status, from != NULL);
+		if (!answer.why) {
+			errno = status;
+			return err_sys(e, "the kernel would not look up a route");
+		}
+	}
+	*ret = answer;
+	return 0;
+}

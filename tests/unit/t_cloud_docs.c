@@ -1,0 +1,71 @@
+/* The documents of GCP and Azure, in the shape that their documentation gives them. */
+#include "lib/host/cloud_service.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void check_pair(const struct cloud_map *p, const char *pub, const char *priv,
+		       const char *mac)
+{
+	struct addr_text t;
+
+	assert_string_equal(addr_print(&p->public_addr, &t), pub);
+	assert_string_equal(addr_print(&p->private_addr, &t), priv);
+	assert_string_equal(p->mac, mac);
+}
+
+static void t_gcp_document(void **state)
+{
+	static const char doc[] =
+		"[{\"accessConfigs\":[{\"externalIp\":\"203.0.113.5\",\"type\":\"ONE_TO_ONE_NAT\"}]"
+		","
+		"\"ip\":\"10.128.0.2\",\"mac\":\"42:01:0a:80:00:02\",\"mtu\":1460},"
+		"{\"accessConfigs\":[{\"externalIp\":\"\"}],\"ip\":\"10.128.1.2\"},"
+		"{\"accessConfigs\":7,\"ip\":[]}, 5, null]";
+	AUTO(arena_done) struct arena a = {0};
+	struct cloud c = {0};
+	struct metadata m = {.a = &a, .cloud = &c};
+
+	(void)state;
+	assert_int_equal(gcp_parse(&m, doc, strlen(doc)), 0);
+	assert_int_equal(c.map.n, 1);
+	check_pair(&c.map.v[0], "203.0.113.5", "10.128.0.2", "42:01:0a:80:00:02");
+	assert_int_equal(gcp_parse(&m, "{}", 2), -1);
+	assert_int_equal(gcp_parse(&m, "<html>", 6), -1);
+}
+
+static void t_azure_document(void **state)
+{
+	static const char doc[] =
+		"{\"compute\":{\"vmSize\":\"Standard_ND96isr_H100_v5\"},\"network\":{\"interface\":"
+		"["
+		"{\"ipv4\":{\"ipAddress\":[{\"privateIpAddress\":\"10.0.0.4\","
+		"\"publicIpAddress\":\"203.0.113.9\"},{\"privateIpAddress\":\"10.0.0.5\","
+		"\"publicIpAddress\":\"\"}],\"subnet\":[{\"address\":\"10.0.0.0\",\"prefix\":"
+		"\"24\"}]},"
+		"\"macAddress\":\"000D3A328570\"},{\"macAddress\":5}]}}";
+	AUTO(arena_done) struct arena a = {0};
+	struct cloud c = {0};
+	struct metadata m = {.a = &a, .cloud = &c};
+
+	(void)state;
+	assert_int_equal(azure_parse(&m, doc, strlen(doc)), 0);
+	assert_string_equal(c.instance_type, "Standard_ND96isr_H100_v5");
+	assert_int_equal(c.map.n, 1);
+	check_pair(&c.map.v[0], "203.0.113.9", "10.0.0.4", "00:0d:3a:32:85:70");
+	assert_int_equal(azure_parse(&m, "{}", 2), -1);
+	assert_int_equal(azure_parse(&m, "[1]", 3), -1);
+	assert_int_equal(azure_parse(&m, "", 0), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_gcp_document),
+		cmocka_unit_test(t_azure_document),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
