@@ -6,35 +6,36 @@
  * the lab. Output is collected with a bound. When we end, for whatever
  * reason, the local ssh's end with us.
  */
+#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/cluster/hostlist.h"
 
 struct fanout_opts {
-	const char *rsh;       /* "ssh -p 2222"; NULL: WINDSOCK_RSH, else ssh with our options */
-	size_t parallel;       /* 0: 32 */
-	uint64_t deadline_ns;  /* per host, 0: 30 s */
-	size_t max_output;     /* per host and stream, 0: 16 MiB */
+	const char *rsh;      /* "ssh -p 2222"; NULL: WINDSOCK_RSH, else ssh with our options */
+	size_t parallel;      /* 0: 32 */
+	uint64_t deadline_ns; /* per host: the longest silence; 0: 30 s */
+	size_t max_output;    /* per host and stream, 0: 16 MiB */
 };
 struct fanout_result {
 	const char *host;
 	bool started, timed_out, interrupted, truncated;
-	int exit_status;       /* -1: killed by signal @signal */
+	int exit_status; /* -1: killed by signal @signal */
 	int signal;
-	const char *out;       /* stdout, NUL-terminated */
+	const char *out; /* stdout, NUL-terminated */
 	size_t out_n;
-	const char *err;       /* the end of stderr */
+	const char *err; /* the end of stderr */
 	uint64_t took_ns;
-	const char *trouble;   /* a sentence when no answer came ("ssh: connection refused",
-				  "no such command there: ..."), with what to do; NULL when fine */
+	const char *trouble; /* a sentence when no answer came ("ssh: connection refused",
+				"no such command there: ..."), with what to do; NULL when fine */
 };
 
 /*
  * Runs @argv (quoted for a remote shell by us) on every host. @done is called
- * as each finishes (may be NULL). Results in host order, texts in @a.
+ * as each finishes (may be NULL). Results in host order, texts in @a. After
+ * Ctrl-C it returns 0 all the same: what was finished is there, the rest is
+ * marked interrupted. What is started is `RSH... HOST 'COMMAND'`, as for ssh.
  */
 int fanout_run(const host_list *hosts, const char *const *argv, const struct fanout_opts *o,
-	       void (*done)(const struct fanout_result *r, size_t finished, size_t total, void *arg),
+	       void (*done)(const struct fanout_result *r, size_t finished, size_t total,
+			    void *arg),
 	       void *arg, struct arena *a, struct fanout_result **ret, struct err *e) MUST_CHECK;
-/* 'it''s' for a POSIX shell. */
-char *shell_quote(struct arena *a, const char *s);
-
 #endif

@@ -5,7 +5,10 @@
  * (row-major, width kept, order and duplicates kept, as `scontrol show
  * hostnames`), and hostfiles in Open MPI's, MPICH's and pdsh's manner
  * (`node1 slots=8`, `node1:8`, one name a line, # comments). What Slurm would
- * turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column.
+ * turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column, and so is
+ * every character that no host name has: names end up in ssh's argv. Beyond
+ * Slurm: text after the last bracket (`n[1-3]-ib`), and slots (`node1:8`).
+ * An IPv6 address is written bare (`fd00::1`).
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -13,8 +16,8 @@
 enum { HOSTLIST_MAX = 256 * 1024 };
 
 struct host {
-	const char *name;  /* what ssh is given: [user@]name */
-	unsigned slots;    /* 0: not said */
+	const char *name; /* what ssh is given: [user@]name */
+	unsigned slots;	  /* 0: not said */
 };
 typedef LIST(struct host) host_list;
 
@@ -27,7 +30,7 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a
  * else an expression. Duplicates are dropped with a note in the log.
  */
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
-/* n1,n2,n3 -> n[1-3], for messages and srun's --exclude. */
+/* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
 
 #endif

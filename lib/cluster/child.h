@@ -1,0 +1,32 @@
+#ifndef LIB_CLUSTER_CHILD_H
+#define LIB_CLUSTER_CHILD_H
+/*
+ * A child process with nothing on stdin and pipes for what it says. It leads
+ * its own process group, so that ending it ends its helpers too, and the
+ * kernel ends it when we die, however we die. The caller closes the pipes.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+struct child {
+	pid_t pid;    /* 0: none */
+	int out, err; /* our ends of its stdout and stderr, not blocking; -1 when closed */
+	int exit_fd;  /* readable when it is time to ask child_ended() */
+};
+
+int child_start(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
+void child_signal(const struct child *c, int sig); /* the whole group */
+/*
+ * True once it has ended: the status is its exit code, or -1 and the signal.
+ * What is left of its group ends with it. Never waits.
+ */
+bool child_ended(struct child *c, int *ret_status, int *ret_signal);
+/* Ends and reaps it in about a second at most; no-op when there is none. */
+void child_done(struct child *c);
+
+/* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
+int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
+/* Text as one word of a POSIX shell: it's -> 'it'\''s' */
+char *shell_quote(struct arena *a, const char *s);
+
+#endif

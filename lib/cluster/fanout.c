@@ -1,0 +1,227 @@
+#include "lib/cluster/fanout.h"
+
+#include "lib/cluster/job.h"
+#include "lib/cluster/trouble.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+#include <poll.h>
+
+enum {
+	PARALLEL = 32,
+	PARALLEL_MAX = 256, /* a few descriptors each, of the usual 1024 */
+	DEADLINE_S = 30,
+	OUTPUT_MAX = 16 << 20,
+	STOP_STEPS = 100, /* of STEP_MS */
+	STEP_MS = 5,
+};
+
+struct fanout;
+
+/* Takes the next host when its job has ended. */
+struct slot {
+	struct fanout *f;
+	struct job job;
+	struct fanout_result *r; /* NULL: idle */
+};
+
+struct fanout {
+	struct loop loop;
+	struct fanout_opts o;
+	const host_list *hosts;
+	str_list argv; /* rsh's words, the host, the command, NULL */
+	const char *program;
+	struct fanout_result *results;
+	size_t next, finished, nslots;
+	struct slot *slots;
+	void (*done)(const struct fanout_result *r, size_t finished, size_t total, void *arg);
+	void *arg;
+	struct arena *a;
+};
+
+static void report(struct fanout *f, struct fanout_result *r)
+{
+	f->finished++;
+	if (f->done)
+		f->done(r, f->finished, f->hosts->n, f->arg);
+}
+
+static const char *trouble(const struct fanout *f, const struct fanout_result *r)
+{
+	return fanout_trouble(r, f->argv.v[0], f->program, f->o.deadline_ns, f->a);
+}
+
+static bool start(struct slot *s, size_t i)
+{
+	struct fanout *f = s->f;
+	struct fanout_result *r = &f->results[i];
+	struct err why = {0};
+
+	f->argv.v[f->argv.n - 3] = r->host;
+	if (job_start(&s->job, &f->loop, (char *const *)(void *)f->argv.v, f->a, &why) < 0) {
+		r->trouble = arena_printf(f->a, "%s was not asked: %s; --rsh names another command",
+					  r->host, why.msg);
+		report(f, r);
+		return false;
+	}
+	r->started = true;
+	s->r = r;
+	return true;
+}
+
+static void start_next(struct slot *s)
+{
+	struct fanout *f = s->f;
+
+	while (f->next < f->hosts->n && !interrupt_pending())
+		if (start(s, f->next++))
+			break;
+}
+
+static void on_ended(struct job *j)
+{
+	struct slot *s = CONTAINER_OF(j, struct slot, job);
+	struct fanout_result *r = s->r;
+
+	r->timed_out = j->timed_out;
+	r->truncated = j->truncated;
+	r->exit_status = j->status;
+	r->signal = j->signal;
+	r->out = j->out.s;
+	r->out_n = j->out.n;
+	r->err = arena_strdup(s->f->a, j->tail);
+	r->took_ns = j->took_ns;
+	r->interrupted &= j->status != 0; /* it may have finished just before */
+	r->trouble = trouble(s->f, r);
+	s->r = NULL;
+	report(s->f, r);
+	start_next(s);
+}
+
+/* Ends what still runs: all are told at once, then given half a second together. */
+static void stop_all(struct fanout *f)
+{
+	size_t left = f->nslots;
+
+	for (int step = 0; step < STOP_STEPS && left; step++) {
+		left = 0;
+		for (struct slot *s = f->slots; s < f->slots + f->nslots; s++) {
+			if (!s->r)
+				continue;
+			s->r->interrupted = true;
+			if (step == 0 || step + 2 == STOP_STEPS)
+				job_quit(&s->job);
+			left += !job_collect(&s->job);
+		}
+		if (left)
+			(void)poll(NULL, 0, STEP_MS);
+	}
+}
+
+/* What nobody started, and what would not even die, has no answer either. */
+static void mark_unfinished(struct fanout *f)
+{
+	for (size_t i = 0; i < f->hosts->n; i++) {
+		struct fanout_result *r = &f->results[i];
+
+		if (r->trouble || r->took_ns)
+			continue;
+		r->interrupted = true;
+		r->trouble = trouble(f, r);
+	}
+}
+
+static const char *join_quoted(struct arena *a, const char *const *argv)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t i = 0; argv[i]; i++)
+		text_addf(&t, "%s%s", i ? " " : "", shell_quote(a, argv[i]));
+	return t.s;
+}
+
+/* Our own ssh options: no prompts, no forwarding; host keys are checked as the user set it up. */
+static char *default_rsh(struct arena *a, uint64_t deadline_ns)
+{
+	uint64_t s = deadline_ns / NS_PER_S;
+
+	/* ssh gives up first where it can: it knows why */
+	s = s > 10 ? 10 : s > 2 ? s - 1 : 1;
+	return arena_printf(a,
+			    "ssh -T -x -o BatchMode=yes -o ClearAllForwardings=yes "
+			    "-o ConnectTimeout=%llu -o ServerAliveInterval=5",
+			    (unsigned long long)s);
+}
+
+static int prepare(struct fanout *f, const struct fanout_opts *o, const char *const *argv,
+		   struct err *e)
+{
+	const char *rsh = o && o->rsh ? o->rsh : getenv("WINDSOCK_RSH");
+
+	if (o)
+		f->o = *o;
+	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
+	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
+	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
+	f->program = argv[0];
+	if (!rsh || !*rsh)
+		rsh = default_rsh(f->a, f->o.deadline_ns);
+	if (split_words(rsh, f->a, &f->argv, e) < 0)
+		return -1;
+	if (!f->argv.n)
+		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
+	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
+	*LIST_ADD(f->a, &f->argv) = join_quoted(f->a, argv);
+	*LIST_ADD(f->a, &f->argv) = NULL;
+	f->results = arena_alloc(f->a, f->hosts->n * sizeof(*f->results));
+	for (size_t i = 0; i < f->hosts->n; i++)
+		f->results[i] = (struct fanout_result){
+			.host = f->hosts->v[i].name, .exit_status = -1, .out = "", .err = ""};
+	return 0;
+}
+
+static int make_slots(struct fanout *f, struct err *e)
+{
+	size_t n = f->o.parallel < PARALLEL_MAX ? f->o.parallel : PARALLEL_MAX;
+
+	f->nslots = n < f->hosts->n ? n : f->hosts->n;
+	f->slots = calloc(f->nslots + 1, sizeof(*f->slots));
+	if (!f->slots)
+		return err_sys(e, "cannot run %zu commands at once", f->nslots);
+	for (size_t i = 0; i < f->nslots; i++) {
+		f->slots[i].f = f;
+		f->slots[i].job.deadline_ns = f->o.deadline_ns;
+		f->slots[i].job.max_output = f->o.max_output;
+		f->slots[i].job.ended = on_ended;
+	}
+	return 0;
+}
+
+static void fanout_done(struct fanout *f)
+{
+	for (size_t i = 0; f->slots && i < f->nslots; i++)
+		job_done(&f->slots[i].job);
+	free(f->slots);
+	loop_done(&f->loop);
+}
+
+int fanout_run(const host_list *hosts, const char *const *argv, const struct fanout_opts *o,
+	       void (*done)(const struct fanout_result *r, size_t finished, size_t total,
+			    void *arg),
+	       void *arg, struct arena *a, struct fanout_result **ret, struct err *e)
+{
+	AUTO(fanout_done)
+	struct fanout f = {.hosts = hosts, .done = done, .arg = arg, .a = a, .loop.epfd = -1};
+
+	if (prepare(&f, o, argv, e) < 0 || make_slots(&f, e) < 0 || loop_init(&f.loop, e) < 0)
+		return -1;
+	for (size_t i = 0; i < f.nslots; i++)
+		start_next(&f.slots[i]);
+	if (loop_run(&f.loop, e) < 0)
+		return -1;
+	stop_all(&f);
+	mark_unfinished(&f);
+	*ret = f.results;
+	return 0;
+}

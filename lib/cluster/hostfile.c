@@ -1,0 +1,201 @@
+#include "lib/cluster/hostlist.h"
+#include "lib/core/file.h"
+#include "lib/core/log.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+enum { HOSTFILE_MAX = 16 << 20, SLOTS_MAX = 1 << 20 };
+
+static const char blanks[] = " \t\r\v\f";
+
+static int bad_line(const char *path, size_t line, const char *what, struct err *e)
+{
+	err_set(e, ERR_USAGE, "%s:%zu: %s", path, line, what);
+	return err_hint(e,
+			"a line is `NAME`, `NAME slots=8`, `NAME:8`, `NAME[1-4]` or a # comment");
+}
+
+/* The next word of *@p, its `=` and value joined where blanks stand around it. NULL at the end. */
+static char *next_word(struct arena *a, char **p)
+{
+	char *from = *p + strspn(*p, blanks), *end = from + strcspn(from, blanks), *eq;
+	char *word;
+
+	if (!*from)
+		return NULL;
+	word = arena_strndup(a, from, (size_t)(end - from));
+	eq = end + strspn(end, blanks);
+	if (!strchr(word, '=') && *eq == '=')
+		end = eq + 1;
+	if (end[-1] == '=') {
+		char *value = end + strspn(end, blanks);
+
+		end = value + strcspn(value, blanks);
+		word = arena_printf(a, "%.*s=%.*s", (int)strcspn(word, "="), word,
+				    (int)(end - value), value);
+	}
+	*p = end;
+	return word;
+}
+
+/* `slots=8`; Open MPI's limits beside it are known and do not concern us. */
+static int parse_setting(const char *word, unsigned *slots, const char **ret_what)
+{
+	static const char *const known[] = {"slots", "max_slots", "max-slots"};
+	const char *eq = strchr(word, '=');
+	uint64_t v;
+
+	for (size_t i = 0; eq && i < ARRAY_LEN(known); i++) {
+		if (strlen(known[i]) != (size_t)(eq - word) || !starts_with(word, known[i]))
+			continue;
+		*ret_what = "not a number of slots";
+		if (parse_uint(eq + 1, &v) < 0 || v < 1 || v > SLOTS_MAX)
+			return -1;
+		if (i == 0)
+			*slots = (unsigned)v;
+		return 0;
+	}
+	*ret_what = eq ? "unknown setting" : "one host (or list) per line";
+	return -1;
+}
+
+static int parse_line(char *line, const char *path, size_t nr, struct arena *a, host_list *out,
+		      struct err *e)
+{
+	unsigned slots = 0;
+	host_list hosts;
+	const char *what;
+	char *name, *word;
+
+	line[strcspn(line, "#")] = '\0';
+	name = next_word(a, &line);
+	if (!name)
+		return 0;
+	if (hostlist_parse(name, a, &hosts, e) < 0) {
+		char *msg = arena_strdup(a, e->msg);
+
+		snprintf(e->msg, sizeof(e->msg), "%s:%zu: %s", path, nr, msg);
+		return -1;
+	}
+	while ((word = next_word(a, &line)))
+		if (parse_setting(word, &slots, &what) < 0)
+			return bad_line(path, nr, what, e);
+	if (hosts.n > HOSTLIST_MAX - out->n)
+		return bad_line(path, nr, "more than 262144 hosts", e);
+	for (size_t i = 0; i < hosts.n; i++) {
+		struct host *h = LIST_ADD(a, out);
+
+		*h = hosts.v[i];
+		h->slots = slots ? slots : h->slots;
+	}
+	return 0;
+}
+
+int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a, host_list *ret,
+		   struct err *e)
+{
+	const char *p = text, *end = text + n;
+	host_list out = {0};
+	size_t nr = 0;
+
+	if (n >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))
+		p += 3; /* what Windows' editors put first */
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+
+		nr++;
+		if (memchr(p, '\0', (size_t)(stop - p)))
+			return bad_line(path, nr, "not a text file", e);
+		if (parse_line(arena_strndup(a, p, (size_t)(stop - p)), path, nr, a, &out, e) < 0)
+			return -1;
+		p = nl ? nl + 1 : end;
+	}
+	if (!out.n) {
+		err_set(e, ERR_USAGE, "%s names no host", path);
+		return err_hint(e, "write one host name a line");
+	}
+	*ret = out;
+	return 0;
+}
+
+struct named {
+	const char *name;
+	size_t at;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Keeps the first of each name, in order; slots said twice add up, as in Open MPI. */
+static void drop_duplicates(host_list *hosts, struct arena *a)
+{
+	struct named *sorted = arena_alloc(a, hosts->n * sizeof(*sorted));
+	size_t first = 0, kept = 0;
+
+	for (size_t i = 0; i < hosts->n; i++)
+		sorted[i] = (struct named){hosts->v[i].name, i};
+	qsort(sorted, hosts->n, sizeof(*sorted), by_name);
+	for (size_t i = 1; i < hosts->n; i++) {
+		if (!streq(sorted[i].name, sorted[first].name)) {
+			first = i;
+			continue;
+		}
+		hosts->v[sorted[first].at].slots += hosts->v[sorted[i].at].slots;
+		hosts->v[sorted[i].at].name = NULL;
+	}
+	for (size_t i = 0; i < hosts->n; i++)
+		if (hosts->v[i].name)
+			hosts->v[kept++] = hosts->v[i];
+	if (kept < hosts->n)
+		log_say("%zu of %zu hosts were named more than once; each is asked once",
+			hosts->n - kept, hosts->n);
+	hosts->n = kept;
+}
+
+static bool names_file(const char *arg)
+{
+	struct stat st;
+
+	return strchr(arg, '/') ||
+	       (access(arg, R_OK) == 0 && stat(arg, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)
+{
+	char *text;
+	size_t n;
+
+	if (file_read(path, HOSTFILE_MAX, a, &text, &n, e) < 0) {
+		if (errno == ENOENT || errno == EISDIR) {
+			e->kind = ERR_USAGE;
+			err_hint(e, "--hosts takes a list (a,b or node[1-4]) or a hostfile's path");
+		}
+		return -1;
+	}
+	log_detail("reading host names from %s", path);
+	return hostfile_parse(text, n, path, a, ret, e);
+}
+
+int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e)
+{
+	bool lab = streq(arg, "lab");
+	host_list hosts;
+
+	if (lab && !(arg = getenv("WINDSOCK_HOSTS"))) {
+		err_set(e, ERR_USAGE, "--hosts lab: no lab here (WINDSOCK_HOSTS is not set)");
+		return err_hint(e, "start inside one: scripts/lab run 4 -- COMMAND --hosts lab");
+	}
+	if (!lab && names_file(arg) ? hosts_from_file(arg, a, &hosts, e) < 0
+				    : hostlist_parse(arg, a, &hosts, e) < 0)
+		return -1;
+	drop_duplicates(&hosts, a);
+	*ret = hosts;
+	return 0;
+}

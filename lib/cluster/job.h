@@ -1,0 +1,43 @@
+#ifndef LIB_CLUSTER_JOB_H
+#define LIB_CLUSTER_JOB_H
+/*
+ * One command run to its end inside an event loop: its output collected with
+ * a bound, and told to end (SIGTERM, a second later SIGKILL) when it has been
+ * silent for too long. The caller owns the struct and may use it again.
+ */
+#include "lib/cluster/child.h"
+#include "lib/core/text.h"
+#include "lib/net/loop.h"
+
+enum { JOB_TAIL = 4096 };
+
+struct job {
+	/* set by the caller */
+	uint64_t deadline_ns;	      /* the longest silence */
+	size_t max_output;	      /* of stdout */
+	void (*ended)(struct job *j); /* may start it again */
+
+	/* what came of it, complete when ended() is called */
+	int status, signal; /* as child_ended() */
+	bool timed_out, truncated;
+	struct text out;
+	char tail[JOB_TAIL + 1]; /* the end of stderr */
+	uint64_t took_ns;
+
+	/* private */
+	struct loop *loop;
+	struct child child;
+	struct io out_io, err_io, exit_io;
+	struct timer timer;
+	size_t tail_n, quits;
+	uint64_t start_ns;
+};
+
+int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a,
+	      struct err *e) MUST_CHECK;
+bool job_running(const struct job *j);
+void job_quit(struct job *j);	 /* ask it to end; the second time it has to */
+bool job_collect(struct job *j); /* calls ended() if it has ended; for when the loop is over */
+void job_done(struct job *j);	 /* ends it without a word */
+
+#endif

@@ -1,0 +1,10 @@
+#ifndef LIB_CLUSTER_TROUBLE_H
+#define LIB_CLUSTER_TROUBLE_H
+/* Why a host gave no answer, as one sentence with what to do; NULL when it gave one. */
+#include "lib/cluster/fanout.h"
+
+/* @rsh: what was run here (its first word), @program: what was to run there. */
+const char *fanout_trouble(const struct fanout_result *r, const char *rsh, const char *program,
+			   uint64_t deadline_ns, struct arena *a);
+
+#endif
