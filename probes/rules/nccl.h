@@ -1,16 +1,35 @@
 #ifndef PROBES_RULES_NCCL_H
 #define PROBES_RULES_NCCL_H
 /*
- * NCCL's own rules as pure functions, tested against the real libnccl:
- * the interface list grammar, the conf file grammar, the automatic choice.
+ * NCCL's own rules as pure functions, tested against the real libnccl
+ * (tests/diff/diff-nccl): the interface list grammar, the conf file grammar,
+ * NCCL_COMM_ID, the automatic choice. Where NCCL's behaviour differs between
+ * releases the functions take a version code (22809 is 2.28.9).
+ *
+ * prediction.rule is one of
+ *	NCCL_SOCKET_IFNAME            the list that is set chose (or left nothing)
+ *	NCCL_COMM_ID                  first address in its subnet; IFNAME is not asked
+ *	automatic:ib                  a name that begins with ib
+ *	automatic:NCCL_COMM_ID        data only: NCCL_COMM_ID's subnet
+ *	automatic:not docker,lo,virbr anything else (before 2.28.3: not docker,lo)
+ *	automatic:docker automatic:lo automatic:virbr   the last resorts, in this order
+ *	automatic                     nothing at all was left
  */
 #include "probes/rules/rules.h"
 
-enum { NCCL_MAX_IFS = 16, NCCL_VERSION_VIRBR = 22803 };
+enum {
+	NCCL_MAX_IFS = 16,
+	NCCL_NAME_SIZE = 64,		/* of one entry in a list; longer ones match nothing */
+	NCCL_VERSION_CONF_FILE = 22304, /* NCCL_CONF_FILE is looked at */
+	NCCL_VERSION_VIRBR = 22803,	/* virbr is left for last */
+	NCCL_VERSION_HOME = 23003,	/* $HOME instead of the passwd entry; \r is stripped;
+					   lines are cut into pieces of 4095 bytes */
+	NCCL_VERSION_NEWEST = 23007,
+};
 
 struct nccl_ifspec {
-	char prefix[NCCL_MAX_IFS][64];
-	int port[NCCL_MAX_IFS];
+	char prefix[NCCL_MAX_IFS][NCCL_NAME_SIZE];
+	int port[NCCL_MAX_IFS]; /* -1: none was written */
 	size_t n;
 	bool exact, negate;
 	bool truncated; /* more than 16 were given */
@@ -19,6 +38,8 @@ struct nccl_ifspec {
 void nccl_ifspec_parse(const char *value, struct nccl_ifspec *ret);
 /* True when an interface of this name passes (XOR with ^ included). */
 bool nccl_ifspec_match(const struct nccl_ifspec *spec, const char *name);
+/* The same with a port, as NCCL_IB_HCA has it; -1: any. */
+bool nccl_ifspec_match_port(const struct nccl_ifspec *spec, const char *name, int port);
 
 /* One line of nccl.conf as libnccl reads it: true when it sets a variable. */
 bool nccl_conf_line(const char *line, size_t n, struct arena *a, const char **ret_name,
@@ -27,5 +48,52 @@ bool nccl_conf_line(const char *line, size_t n, struct arena *a, const char **re
 bool nccl_param_parse(const char *value, int64_t *ret);
 /* "2.28.9" or "22809" -> 22809. */
 int nccl_version_parse(const char *s, unsigned *ret) MUST_CHECK;
+/*
+ * The version to judge by: @asked; when that is 0 the installed library's,
+ * found without loading it; when there is none the newest known. Remembered.
+ */
+unsigned nccl_version(unsigned asked);
+
+/* settings_read() by the rules of a version; 0: as nccl_version(). */
+void settings_read_for(struct settings *s, struct arena *a, unsigned nccl_version_asked);
+
+/* AF_INET, AF_INET6, or 0: NCCL_SOCKET_FAMILY forces nothing (NULL, or a word NCCL ignores). */
+int nccl_family_parse(const char *value);
+
+/*
+ * NCCL_COMM_ID to the address that NCCL compares subnets with. A host name is
+ * resolved in a child with a deadline. -1: NCCL refuses it, or what it would
+ * read is undefined; @ret_why says so.
+ */
+int nccl_comm_id_resolve(const char *value, const struct inventory *inv, union addr *ret,
+			 const char **ret_why) MUST_CHECK;
+
+/* What ncclFindInterfaces finds: first address of each name, in kernel order. */
+struct nccl_choice {
+	const struct iface_addr *v[NCCL_MAX_IFS];
+	size_t n;
+	const char *rule;
+};
+/* One pass of the filter over the inventory; returns the number held. */
+size_t nccl_select(const struct inventory *inv, const struct nccl_ifspec *spec, int family,
+		   const struct iface_addr *ret[NCCL_MAX_IFS]);
+/* First address in @to's subnet; neither RUNNING nor loopback is looked at. NULL: none. */
+const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const union addr *to);
+/* @ifname and @comm_id may be NULL. */
+void nccl_choose(const struct inventory *inv, const char *ifname, int family,
+		 const union addr *comm_id, unsigned version, struct nccl_choice *ret);
+/* Why peers on other hosts cannot use @ia (loopback, link-local, container ...), or NULL. */
+const char *nccl_unreachable(const struct inventory *inv, const struct iface_addr *ia);
+/* True when NCCL would count this port a device: ACTIVE, InfiniBand or RoCE. */
+bool nccl_ib_port_counts(const struct rdma_port *p);
+/* True when an RDMA port will carry the data, so that sockets serve the bootstrap only. */
+bool nccl_ib_carries_data(const struct rules_input *in);
+
+/* The effective value of a setting, or NULL. */
+const char *nccl_value(const struct rules_input *in, const char *name);
+
+/* The parts of rules_nccl that have files of their own. */
+void nccl_check(const struct rules_input *in, struct report *r);
+void nccl_suggest(const struct rules_input *in, struct suggestion *s);
 
 #endif

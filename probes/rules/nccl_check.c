@@ -1,0 +1,233 @@
+#include "probes/rules/nccl_lint.h"
+
+#include <ctype.h>
+
+struct finding *lint_find(const struct lint *l, const char *check, const struct setting *s)
+{
+	return report_find(l->r, check,
+			   arena_printf(report_arena(l->r), "%s (%s)", s->name, s->origin));
+}
+
+/* "/etc/nccl.conf:3" -> the file and its line; false for the environment. */
+static bool in_file(const struct finding *f, const struct setting *s, const char **ret_path,
+		    const char **ret_line)
+{
+	const char *colon = strrchr(s->origin, ':');
+
+	if (!colon)
+		return false;
+	*ret_path = arena_strndup(f->a, s->origin, (size_t)(colon - s->origin));
+	*ret_line = colon + 1;
+	return true;
+}
+
+void lint_fix(struct finding *f, const struct setting *s, const char *name, const char *value)
+{
+	const char *quote = value[strcspn(value, "^~*?[]()<>|&;$`\"\\ ")] ? "'" : "";
+	const char *path, *line;
+
+	if (in_file(f, s, &path, &line))
+		finding_fix(f, "sed -i '%sc\\%s=%s' %s", line, name, value, path);
+	else
+		finding_fix(f, "export %s=%s%s%s", name, quote, value, quote);
+}
+
+void lint_unset(struct finding *f, const struct setting *s)
+{
+	const char *path, *line;
+
+	if (in_file(f, s, &path, &line))
+		finding_fix(f, "sed -i %sd %s", line, path);
+	else
+		finding_fix(f, "unset %s", s->name);
+}
+
+const char *lint_cleaned(struct arena *a, const char *value)
+{
+	char *out = arena_alloc(a, strlen(value) + 1);
+	size_t n = 0;
+
+	for (const char *p = value; *p; p++) {
+		bool blank = isspace((unsigned char)*p) || *p == '"' || *p == '\'';
+		bool sign = *p == '^' || *p == '=';
+
+		if (!blank && (!sign || n == 0 || (n == 1 && *out == '^' && *p == '=')))
+			out[n++] = *p;
+	}
+	return out;
+}
+
+static bool sign_inside(const struct nccl_ifspec *spec)
+{
+	for (size_t i = 0; i < spec->n; i++)
+		if (spec->prefix[i][0] == '^' || spec->prefix[i][0] == '=')
+			return true;
+	return false;
+}
+
+bool lint_list_text(const struct lint *l, const struct setting *s, const char *family,
+		    const struct nccl_ifspec *spec)
+{
+	struct arena *a = report_arena(l->r);
+	bool blank = s->value[strcspn(s->value, " \t\r\n\v\f")] != '\0';
+	bool quote = s->value[strcspn(s->value, "\"'")] != '\0', sign = sign_inside(spec);
+	const char *kind = quote ? "quote" : blank ? "blank" : "caret-inside";
+	struct finding *f;
+
+	if (spec->truncated) {
+		f = lint_find(l, arena_printf(a, "%s.too-many", family), s);
+		finding_set(f, ST_WARN, "has more than %d entries; NCCL drops the rest silently",
+			    NCCL_MAX_IFS);
+		finding_expect(f, "at most %d entries", NCCL_MAX_IFS);
+		report_add(l->r, f);
+	}
+	if (!quote && !blank && !sign)
+		return false;
+	f = lint_find(l, arena_printf(a, "%s.%s", family, kind), s);
+	if (quote)
+		finding_set(f, ST_FAIL,
+			    "is [%s]: NCCL takes quotes as part of the name, and no "
+			    "name has any",
+			    s->value);
+	else if (blank)
+		finding_set(f, ST_FAIL,
+			    "is [%s]: NCCL takes blanks as part of the name, so that "
+			    "entry matches nothing",
+			    s->value);
+	else
+		finding_set(f, ST_FAIL,
+			    "is [%s]: NCCL reads ^ and = once, at the start of the "
+			    "whole list; further on they are part of a name",
+			    s->value);
+	finding_expect(f, "%s", lint_cleaned(a, s->value));
+	lint_fix(f, s, s->name, lint_cleaned(a, s->value));
+	report_add(l->r, f);
+	return true;
+}
+
+static bool is_one_of(const char *value, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* NCCL reads what strtoll makes of it: "yes" is 0, "22s" is 22. */
+static void lint_number(const struct lint *l, const struct setting *s)
+{
+	static const char *const no[] = {"no", "false", "off", "n"};
+	static const char *const yes[] = {"yes", "true", "on", "y", "enable", "enabled"};
+	bool meant = is_one_of(s->value, no, ARRAY_LEN(no));
+	struct finding *f;
+	char *end;
+	int64_t v;
+
+	(void)strtoll(s->value, &end, 0);
+	if (!*s->value || (end != s->value && !*end && nccl_param_parse(s->value, &v)))
+		return;
+	f = lint_find(l, "lint.bool", s);
+	if (!nccl_param_parse(s->value, &v))
+		finding_set(f, ST_FAIL, "is [%s], too large a number: NCCL uses its default",
+			    s->value);
+	else
+		finding_set(f,
+			    meant	      ? ST_INFO
+			    : end == s->value ? ST_FAIL
+					      : ST_WARN,
+			    "is [%s]: NCCL reads it as the number %lld%s", s->value, (long long)v,
+			    meant ? ", as it was meant" : "");
+	finding_expect(f, "a number, such as 0 or 1");
+	if (is_one_of(s->value, yes, ARRAY_LEN(yes)))
+		lint_fix(f, s, s->name, "1");
+	else if (end != s->value)
+		lint_fix(f, s, s->name, arena_strndup(f->a, s->value, (size_t)(end - s->value)));
+	else
+		lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+static void lint_env_plugin(const struct lint *l, const struct setting *s)
+{
+	struct finding *f;
+
+	if (strcasecmp(s->value, "none") == 0)
+		return;
+	f = lint_find(l, "lint.env-plugin", s);
+	finding_set(f, ST_WARN,
+		    "is %s: that plug-in answers for every NCCL variable, so what is set "
+		    "here may not be what NCCL sees",
+		    s->value);
+	finding_expect(f, "no plug-in, or none");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+static const struct {
+	const char *name;
+	void (*check)(const struct lint *l, const struct setting *s);
+} lints[] = {
+	{"NCCL_SOCKET_IFNAME", lint_ifname},
+	{"NCCL_SOCKET_FAMILY", lint_family},
+	{"NCCL_COMM_ID", lint_comm_id},
+	{"NCCL_ENV_PLUGIN", lint_env_plugin},
+	{"NCCL_IB_HCA", lint_ib_hca},
+	{"NCCL_IB_DISABLE", lint_ib_disable},
+	{"NCCL_IB_DISABLE", lint_number},
+	{"NCCL_IB_GID_INDEX", lint_gid_index},
+	{"NCCL_IB_GID_INDEX", lint_number},
+	{"NCCL_IB_TIMEOUT", lint_number},
+	{"NCCL_IB_RETRY_CNT", lint_number},
+	{"NCCL_IB_TC", lint_number},
+	{"NCCL_IB_SL", lint_number},
+	{"NCCL_IB_QPS_PER_CONNECTION", lint_number},
+	{"NCCL_IB_MERGE_NICS", lint_number},
+	{"NCCL_IB_ROCE_VERSION_NUM", lint_number},
+	{"NCCL_IB_PCI_RELAXED_ORDERING", lint_number},
+	{"NCCL_P2P_DISABLE", lint_number},
+	{"NCCL_SHM_DISABLE", lint_number},
+	{"NCCL_NVLS_ENABLE", lint_number},
+	{"NCCL_CUMEM_ENABLE", lint_number},
+	{"NCCL_CUMEM_HOST_ENABLE", lint_number},
+	{"NCCL_DMABUF_ENABLE", lint_number},
+	{"NCCL_MNNVL_ENABLE", lint_number},
+	{"NCCL_CROSS_NIC", lint_number},
+	{"NCCL_OOB_NET_ENABLE", lint_number},
+	{"NCCL_RAS_ENABLE", lint_number},
+	{"NCCL_SOCKET_NTHREADS", lint_number},
+	{"NCCL_NSOCKS_PERTHREAD", lint_number},
+	{"NCCL_SOCKET_RETRY_CNT", lint_number},
+	{"NCCL_SOCKET_RETRY_SLEEP_MSEC", lint_number},
+	{"NCCL_BUFFSIZE", lint_number},
+	{"NCCL_MIN_NCHANNELS", lint_number},
+	{"NCCL_MAX_NCHANNELS", lint_number},
+};
+
+static void say_all_is_well(const struct lint *l)
+{
+	size_t n = l->in->settings->nccl.n;
+	struct finding *f = report_find(l->r, "lint.nccl", "NCCL");
+
+	if (n)
+		finding_set(f, ST_PASS, "%zu variable%s set, nothing wrong with %s", n,
+			    n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
+	else
+		finding_set(f, ST_INFO, "nothing is set: NCCL chooses by itself");
+	report_add(l->r, f);
+}
+
+void nccl_check(const struct rules_input *in, struct report *r)
+{
+	const struct lint l = {in, r};
+	size_t before = report_count(r, ST_WARN) + report_count(r, ST_FAIL);
+
+	for (size_t i = 0; i < ARRAY_LEN(lints); i++) {
+		const struct setting *s = settings_nccl(in->settings, lints[i].name);
+
+		if (s)
+			lints[i].check(&l, s);
+	}
+	lint_conf(&l);
+	if (report_count(r, ST_WARN) + report_count(r, ST_FAIL) == before)
+		say_all_is_well(&l);
+}

@@ -1,0 +1,34 @@
+#ifndef PROBES_RULES_NCCL_LINT_H
+#define PROBES_RULES_NCCL_LINT_H
+/* What the files of NCCL's lint share; nobody else needs it. */
+#include "probes/rules/nccl.h"
+
+struct lint {
+	const struct rules_input *in;
+	struct report *r;
+};
+
+/* A finding about one setting; its subject is "NAME (origin)". */
+struct finding *lint_find(const struct lint *l, const char *check, const struct setting *s);
+/* The command that sets @name right where @s came from: an export, or an edit of the file. */
+void lint_fix(struct finding *f, const struct setting *s, const char *name, const char *value);
+void lint_unset(struct finding *f, const struct setting *s);
+/* A list without blanks and quotes, and with signs only where NCCL reads them. */
+const char *lint_cleaned(struct arena *a, const char *value);
+/*
+ * Blanks, quotes and signs inside a list, as @family.blank, .quote,
+ * .caret-inside, .too-many. True when one of the first three was found.
+ */
+bool lint_list_text(const struct lint *l, const struct setting *s, const char *family,
+		    const struct nccl_ifspec *spec);
+
+/* One function per variable; see the table in nccl_check.c. */
+void lint_ifname(const struct lint *l, const struct setting *s);
+void lint_family(const struct lint *l, const struct setting *s);
+void lint_comm_id(const struct lint *l, const struct setting *s);
+void lint_ib_hca(const struct lint *l, const struct setting *s);
+void lint_ib_disable(const struct lint *l, const struct setting *s);
+void lint_gid_index(const struct lint *l, const struct setting *s);
+void lint_conf(const struct lint *l);
+
+#endif

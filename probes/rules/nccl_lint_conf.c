@@ -1,0 +1,113 @@
+#include "probes/rules/nccl_lint.h"
+
+#include <ctype.h>
+
+static const char *without_blanks(struct arena *a, const char *s)
+{
+	size_t n;
+
+	s += strspn(s, " \t");
+	for (n = strlen(s); n && isspace((unsigned char)s[n - 1]); n--)
+		;
+	return arena_strndup(a, s, n);
+}
+
+static void add(const struct lint *l, const char *check, const struct setting *s, enum status st,
+		const char *what, const char *name, const char *value)
+{
+	struct finding *f = lint_find(l, check, s);
+
+	finding_set(f, st, "%s=%s: %s", s->name, s->value, what);
+	if (name) {
+		finding_expect(f, "%s=%s", name, value);
+		lint_fix(f, s, name, value);
+	}
+	report_add(l->r, f);
+}
+
+/* The name as it was meant: no blanks, no "export" of a shell. */
+static bool name_is_odd(const struct lint *l, const struct setting *s, const char **ret_name)
+{
+	const char *name = without_blanks(report_arena(l->r), s->name);
+
+	if (starts_with(name, "export "))
+		name = without_blanks(report_arena(l->r), name + strlen("export "));
+	*ret_name = name;
+	return !streq(name, s->name) && starts_with(name, "NCCL_");
+}
+
+static const char *unquoted(struct arena *a, const char *value)
+{
+	size_t n = strlen(value);
+
+	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value)
+		return arena_strndup(a, value + 1, n - 2);
+	return value;
+}
+
+static const char *without_comment(struct arena *a, const char *value)
+{
+	const char *at = strstr(value, " #");
+
+	return at ? without_blanks(a, arena_strndup(a, value, (size_t)(at - value))) : value;
+}
+
+static void lint_line(const struct lint *l, const struct setting *s)
+{
+	struct arena *a = report_arena(l->r);
+	size_t n = strlen(s->value);
+	const char *name, *bare = without_blanks(a, without_comment(a, s->value));
+
+	if (name_is_odd(l, s, &name))
+		add(l, "lint.conf.name", s, ST_FAIL,
+		    "blanks and \"export\" are part of the name in "
+		    "this file, so NCCL never looks at it",
+		    name, unquoted(a, bare));
+	if (!starts_with(name, "NCCL_"))
+		return;
+	if (n && s->value[n - 1] == '\r')
+		add(l, "lint.conf.crlf", s, ST_FAIL,
+		    "the line ends in a carriage return, which NCCL "
+		    "before 2.30.3 takes as part of the value",
+		    name, unquoted(a, bare));
+	else if (strstr(s->value, " #"))
+		add(l, "lint.conf.comment", s, ST_FAIL,
+		    "# begins a comment only at the start of a "
+		    "line; here it is part of the value",
+		    name, unquoted(a, bare));
+	else if (!streq(unquoted(a, bare), bare))
+		add(l, "lint.conf.quote", s, ST_FAIL, "quotes are part of the value in this file",
+		    name, unquoted(a, bare));
+	else if (!streq(bare, s->value))
+		add(l, "lint.conf.blank", s, ST_FAIL, "blanks are part of the value in this file",
+		    name, bare);
+}
+
+static void lint_shadowed(const struct lint *l, const struct setting *s)
+{
+	const struct setting *wins = settings_nccl(l->in->settings, s->name);
+
+	if (wins && !streq(wins->origin, s->origin) && !streq(wins->value, s->value))
+		add(l, "lint.conf.shadowed", s, ST_INFO,
+		    arena_printf(report_arena(l->r), "has no effect; %s says %s first",
+				 wins->origin, wins->value),
+		    NULL, NULL);
+}
+
+void lint_conf(const struct lint *l)
+{
+	const struct settings *s = l->in->settings;
+
+	for (size_t i = 0; i < s->conf_lines.n; i++) {
+		lint_line(l, &s->conf_lines.v[i]);
+		lint_shadowed(l, &s->conf_lines.v[i]);
+	}
+	for (size_t i = 0; i < s->unreadable.n; i++) {
+		struct finding *f = report_find(l->r, "lint.conf.unreadable", "nccl.conf");
+
+		finding_set(f, ST_WARN, "%s; NCCL goes on without it and says nothing",
+			    s->unreadable.v[i]);
+		finding_expect(f, "a file that this user can read");
+		report_add(l->r, f);
+	}
+}

@@ -1,0 +1,168 @@
+#include "probes/rules/nccl_lint.h"
+
+static size_t active_ports(const struct rules_input *in)
+{
+	size_t n = 0;
+
+	for (size_t d = 0; in->rdma && d < in->rdma->n; d++)
+		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++)
+			n += nccl_ib_port_counts(&in->rdma->v[d].ports.v[p]);
+	return n;
+}
+
+/* What a list would leave of this host's ports. */
+struct taken {
+	size_t active, down, infiniband, roce;
+	const char *down_name;
+	unsigned down_port;
+};
+
+static struct taken ports_taken(const struct rules_input *in, const struct nccl_ifspec *spec)
+{
+	struct taken t = {0};
+
+	for (size_t d = 0; d < in->rdma->n; d++)
+		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++) {
+			const struct rdma_port *port = &in->rdma->v[d].ports.v[p];
+
+			if (!nccl_ifspec_match_port(spec, in->rdma->v[d].name, (int)port->number))
+				continue;
+			t.active += nccl_ib_port_counts(port);
+			t.infiniband += nccl_ib_port_counts(port) && port->link == RDMA_INFINIBAND;
+			t.roce += nccl_ib_port_counts(port) && port->link == RDMA_ROCE;
+			if (!port->active && !t.down++) {
+				t.down_name = in->rdma->v[d].name;
+				t.down_port = port->number;
+			}
+		}
+	return t;
+}
+
+static const char *device_names(const struct lint *l)
+{
+	struct text t;
+
+	text_init(&t, report_arena(l->r));
+	for (size_t d = 0; d < l->in->rdma->n; d++)
+		text_addf(&t, "%s%s", d ? ", " : "", l->in->rdma->v[d].name);
+	return t.s;
+}
+
+static void hca_no_match(const struct lint *l, const struct setting *s, const struct taken *t)
+{
+	struct finding *f = lint_find(l, "lint.ib.hca.nomatch", s);
+
+	if (t->down)
+		finding_set(f, ST_FAIL,
+			    "is %s, and of that only ports that are not ACTIVE are left "
+			    "(%s:%u): NCCL falls back to TCP",
+			    s->value, t->down_name, t->down_port);
+	else
+		finding_set(f, ST_FAIL,
+			    "is %s, which fits no RDMA port here: NCCL falls back to TCP",
+			    s->value);
+	finding_expect(f, "an ACTIVE port of: %s", device_names(l));
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+/* mlx5_1 as a prefix also takes mlx5_10 and mlx5_bond... */
+static void hca_over_match(const struct lint *l, const struct setting *s,
+			   const struct nccl_ifspec *spec)
+{
+	for (size_t i = 0; i < spec->n; i++)
+		for (size_t d = 0, exact = 0, longer = 0; d < l->in->rdma->n; d++) {
+			const char *name = l->in->rdma->v[d].name, *entry = spec->prefix[i];
+			struct finding *f;
+
+			exact |= streq(name, entry);
+			longer |= starts_with(name, entry) && !streq(name, entry);
+			if (d + 1 < l->in->rdma->n || !exact || !longer)
+				continue;
+			f = lint_find(l, "lint.ib.hca.overmatch", s);
+			finding_set(f, ST_WARN,
+				    "entry %s is a prefix and fits other devices too: %s", entry,
+				    device_names(l));
+			finding_expect(f, "=%s", s->value);
+			lint_fix(f, s, s->name, arena_printf(report_arena(l->r), "=%s", s->value));
+			report_add(l->r, f);
+		}
+}
+
+static void hca_mixed(const struct lint *l, const struct setting *s)
+{
+	struct finding *f = lint_find(l, "lint.ib.hca.mixed", s);
+
+	finding_set(f, ST_WARN,
+		    "is %s, which takes InfiniBand and RoCE ports together; NCCL cannot "
+		    "connect one to the other",
+		    s->value);
+	finding_expect(f, "ports of one link layer");
+	finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+	report_add(l->r, f);
+}
+
+void lint_ib_hca(const struct lint *l, const struct setting *s)
+{
+	struct nccl_ifspec spec;
+	struct taken t;
+	bool bad_text;
+
+	nccl_ifspec_parse(s->value, &spec);
+	/* Up to 32 devices may be listed there, so 16 is not too many. */
+	spec.truncated = false;
+	bad_text = lint_list_text(l, s, "lint.ib.hca", &spec);
+	if (!l->in->rdma || !l->in->rdma->n) {
+		struct finding *f = lint_find(l, "lint.ib.hca", s);
+
+		finding_set(f, ST_INFO,
+			    "is %s; there is no RDMA device here, so it changes nothing", s->value);
+		report_add(l->r, f);
+		return;
+	}
+	if (bad_text)
+		return;
+	t = ports_taken(l->in, &spec);
+	if (!t.active) {
+		hca_no_match(l, s, &t);
+		return;
+	}
+	if (t.infiniband && t.roce)
+		hca_mixed(l, s);
+	if (!spec.negate && !spec.exact)
+		hca_over_match(l, s, &spec);
+}
+
+void lint_ib_disable(const struct lint *l, const struct setting *s)
+{
+	size_t ports = active_ports(l->in);
+	struct finding *f;
+	int64_t v;
+
+	if (!nccl_param_parse(s->value, &v) || !v || !ports)
+		return;
+	f = lint_find(l, "lint.ib.disable", s);
+	finding_set(f, ST_WARN, "switches RDMA off although %zu port%s ACTIVE: data goes over TCP",
+		    ports, ports == 1 ? " is" : "s are");
+	finding_expect(f, "not set");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+void lint_gid_index(const struct lint *l, const struct setting *s)
+{
+	struct finding *f;
+	int64_t v;
+
+	if (!nccl_param_parse(s->value, &v) || v < 0)
+		return;
+	f = lint_find(l, "lint.gid-index", s);
+	finding_set(f, ST_WARN,
+		    "pins entry %lld of the GID table on every port; the order of that "
+		    "table differs between hosts and changes with every address, and since "
+		    "2.21 NCCL finds the right entry itself",
+		    (long long)v);
+	finding_expect(f, "not set");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}

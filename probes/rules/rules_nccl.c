@@ -1,0 +1,210 @@
+#include "probes/rules/nccl.h"
+
+#include <linux/if_addr.h>
+#include <net/if.h>
+
+const char *nccl_value(const struct rules_input *in, const char *name)
+{
+	const struct setting *s = settings_nccl(in->settings, name);
+
+	return s ? s->value : NULL;
+}
+
+/* A bridge without a port leads nowhere, whatever it is called. */
+static bool has_port(const struct inventory *inv, const struct iface *bridge)
+{
+	for (size_t i = 0; i < inv->ifaces.n; i++)
+		if (inv->ifaces.v[i].master == bridge->index)
+			return true;
+	return false;
+}
+
+const char *nccl_unreachable(const struct inventory *inv, const struct iface_addr *ia)
+{
+	const struct iface *i = ia->iface;
+
+	switch (addr_class(&ia->addr)) {
+	case ADDR_LOOPBACK:
+		return "is loopback, which every host takes for itself";
+	case ADDR_LINKLOCAL:
+		return ia->addr.sa.sa_family == AF_INET6
+			       ? "is link-local: its scope number means another interface elsewhere"
+			       : "is a link-local address that the host gave itself";
+	default:
+		break;
+	}
+	if (i->flags & IFF_LOOPBACK)
+		return "is on the loopback interface";
+	if (i->kind == IFACE_CONTAINER)
+		return "belongs to containers on this host only";
+	if (i->kind == IFACE_BRIDGE && (starts_with(i->name, "virbr") || !has_port(inv, i)))
+		return "is on a bridge that leads to no other host";
+	if (i->kind == IFACE_DUMMY)
+		return "is on an interface without a wire";
+	return i->flags & IFF_RUNNING ? NULL : "is on an interface that is down";
+}
+
+bool nccl_ib_port_counts(const struct rdma_port *p)
+{
+	return p->active && (p->link == RDMA_INFINIBAND || p->link == RDMA_ROCE);
+}
+
+bool nccl_ib_carries_data(const struct rules_input *in)
+{
+	const char *off = nccl_value(in, "NCCL_IB_DISABLE"), *hca = nccl_value(in, "NCCL_IB_HCA");
+	struct nccl_ifspec spec;
+	int64_t v;
+
+	if ((off && nccl_param_parse(off, &v) && v) || !in->rdma)
+		return false;
+	nccl_ifspec_parse(hca ? hca : "", &spec);
+	for (size_t d = 0; d < in->rdma->n; d++)
+		for (size_t p = 0; p < in->rdma->v[d].ports.n; p++) {
+			const struct rdma_port *port = &in->rdma->v[d].ports.v[p];
+
+			if (nccl_ib_port_counts(port) &&
+			    nccl_ifspec_match_port(&spec, in->rdma->v[d].name, (int)port->number))
+				return true;
+		}
+	return false;
+}
+
+/* As NCCL prints it: a link-local address with the interface's name, recorded trees included. */
+static const char *address(struct arena *a, const struct iface_addr *ia)
+{
+	struct addr_text t;
+	char *s = arena_strdup(a, addr_print(&ia->addr, &t)), *zone = strchr(s, '%');
+
+	if (!zone)
+		return s;
+	*zone = '\0';
+	return arena_printf(a, "%s%%%s", s, ia->iface->name);
+}
+
+/* The address that peers are told, then every one that would carry data. */
+static void judge_reach(const struct rules_input *in, const struct iface_addr *boot,
+			const struct nccl_choice *data, struct prediction *p)
+{
+	struct arena *a = in->inv->a;
+	const char *why = nccl_unreachable(in->inv, boot);
+
+	p->reachable = false;
+	if (why) {
+		p->unreachable_why = arena_printf(a, "%s (%s) %s", p->address, p->interface, why);
+		return;
+	}
+	if (nccl_ib_carries_data(in)) {
+		p->reachable = true;
+		return;
+	}
+	for (size_t i = 0; i < data->n; i++)
+		if ((why = nccl_unreachable(in->inv, data->v[i]))) {
+			p->unreachable_why =
+				arena_printf(a, "data would also go over %s, whose address %s %s",
+					     p->interfaces.v[i], p->addresses.v[i], why);
+			return;
+		}
+	p->reachable = data->n > 0;
+	if (!p->reachable)
+		p->unreachable_why = "no interface is left to carry data";
+}
+
+static const char *why_data(const struct nccl_choice *c, const char *ifname)
+{
+	if (streq(c->rule, "NCCL_SOCKET_IFNAME"))
+		return *ifname == '^' ? "first interface that NCCL_SOCKET_IFNAME does not exclude"
+				      : "first interface that NCCL_SOCKET_IFNAME names";
+	if (streq(c->rule, "automatic:ib"))
+		return "nothing is set; a name that begins with \"ib\" beats every other";
+	if (starts_with(c->rule, "automatic:not"))
+		return "nothing is set; lowest-numbered running interface that is not docker, lo "
+		       "or virbr";
+	return "nothing is set and nothing better is up; a last resort";
+}
+
+/* An IPv6 address that is still being tested for duplicates cannot be bound. */
+static bool cannot_bind(const struct iface_addr *ia)
+{
+	return ia->addr.sa.sa_family == AF_INET6 && (ia->flags & IFA_F_TENTATIVE) &&
+	       !(ia->flags & IFA_F_OPTIMISTIC);
+}
+
+static void predict_comm_id(const struct rules_input *in, const char *id,
+			    const struct iface_addr *boot, const char *bad, struct prediction *p)
+{
+	struct arena *a = in->inv->a;
+
+	p->rule = "NCCL_COMM_ID";
+	p->outcome = boot ? OUTCOME_OK : OUTCOME_FAILS;
+	if (boot)
+		p->why = arena_printf(a,
+				      "first address in the subnet of NCCL_COMM_ID=%s; "
+				      "NCCL_SOCKET_IFNAME is not asked",
+				      id);
+	else if (bad)
+		p->why = arena_printf(a, "NCCL_COMM_ID=%s is refused: %s", id, bad);
+	else
+		p->why = arena_printf(a,
+				      "no address of this host is in the subnet of "
+				      "NCCL_COMM_ID=%s",
+				      id);
+}
+
+static void predict_list(const struct nccl_choice *data, const char *ifname, struct prediction *p)
+{
+	p->rule = data->rule;
+	if (!data->n) {
+		p->outcome = OUTCOME_NONE;
+		p->why = ifname && strlen(ifname) > 1
+				 ? "no running interface with an address fits what is set"
+				 : "no running interface has an address";
+		return;
+	}
+	p->outcome = OUTCOME_OK;
+	p->why = why_data(data, ifname);
+	if (cannot_bind(data->v[0])) {
+		p->outcome = OUTCOME_FAILS;
+		p->why = "its IPv6 address is not usable yet (duplicate address detection)";
+	}
+}
+
+static void predict(const struct rules_input *in, struct prediction *p)
+{
+	const char *ifname = nccl_value(in, "NCCL_SOCKET_IFNAME");
+	const char *id = nccl_value(in, "NCCL_COMM_ID"), *bad = NULL;
+	int family = nccl_family_parse(nccl_value(in, "NCCL_SOCKET_FAMILY"));
+	const struct iface_addr *boot = NULL;
+	struct arena *a = in->inv->a;
+	struct nccl_choice data;
+	union addr to;
+
+	*p = (struct prediction){0};
+	if (id && nccl_comm_id_resolve(id, in->inv, &to, &bad) == 0)
+		boot = nccl_same_subnet(in->inv, &to);
+	nccl_choose(in->inv, ifname, family, id && !bad ? &to : NULL,
+		    nccl_version(in->nccl_version), &data);
+	for (size_t i = 0; i < data.n; i++) {
+		*LIST_ADD(a, &p->interfaces) = data.v[i]->label;
+		*LIST_ADD(a, &p->addresses) = address(a, data.v[i]);
+	}
+	if (id) {
+		predict_comm_id(in, id, boot, bad, p);
+	} else {
+		predict_list(&data, ifname, p);
+		boot = data.n ? data.v[0] : NULL;
+	}
+	if (boot) {
+		p->interface = boot->label;
+		p->address = address(a, boot);
+	}
+	if (p->outcome == OUTCOME_OK)
+		judge_reach(in, boot, &data, p);
+}
+
+const struct rules rules_nccl = {
+	.name = "nccl",
+	.title = "NCCL",
+	.predict = predict,
+	.check = nccl_check,
+	.suggest = nccl_suggest,
+};

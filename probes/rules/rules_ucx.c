@@ -1,0 +1,188 @@
+/*
+ * UCX: RDMA where an active port is there, else TCP over any active device.
+ * UCX_NET_DEVICES names devices of both kinds in one list (mlx5_0:1,eth0), so
+ * naming an Ethernet interface alone switches RDMA off.
+ */
+#include "probes/rules/names.h"
+
+#include <net/if.h>
+
+#define VAR "UCX_NET_DEVICES"
+
+struct device {
+	const char *name;
+	const struct iface_addr *ia; /* NULL: an RDMA port */
+};
+typedef LIST(struct device) device_list;
+
+static void rdma_devices(const struct rules_input *in, device_list *ret)
+{
+	for (size_t i = 0; in->rdma && i < in->rdma->n; i++) {
+		const struct rdma_device *d = &in->rdma->v[i];
+
+		for (size_t j = 0; j < d->ports.n; j++)
+			if (d->ports.v[j].active)
+				LIST_ADD(in->inv->a, ret)->name = arena_printf(
+					in->inv->a, "%s:%u", d->name, d->ports.v[j].number);
+	}
+}
+
+static void net_devices(const struct rules_input *in, device_list *ret)
+{
+	for (size_t i = 0; i < in->inv->ifaces.n; i++) {
+		const struct iface *f = &in->inv->ifaces.v[i];
+		const struct iface_addr *ia = iface_best_addr(in->inv, f, 0);
+
+		if (iface_is_up(f) && iface_is_running(f) && !(f->flags & IFF_LOOPBACK) && ia)
+			*LIST_ADD(in->inv->a, ret) = (struct device){f->name, ia};
+	}
+}
+
+static bool in_list(const str_list *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (streq(names->v[i], name))
+			return true;
+	return false;
+}
+
+/* UCX_TLS=tcp,self leaves RDMA out as surely as a device list does. */
+static bool tls_without_rdma(struct arena *a)
+{
+	static const char *const rdma[] = {"all",      "ib",	  "rc", "rc_v", "rc_x",
+					   "rc_verbs", "rc_mlx5", "ud", "ud_v", "ud_x",
+					   "dc",       "dc_x",	  "srd"};
+	const char *v = settings_env("UCX_TLS");
+	str_list names;
+
+	if (!v || !*v || *v == '^')
+		return false;
+	names_split(v, ",", false, a, &names);
+	for (size_t i = 0; i < ARRAY_LEN(rdma); i++)
+		if (in_list(&names, rdma[i]))
+			return false;
+	return true;
+}
+
+/* --- predict ---------------------------------------------------------------------------- */
+static void take(const struct rules_input *in, struct prediction *p, const device_list *from,
+		 const str_list *names, bool negate)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!names || in_list(names, from->v[i].name) != negate)
+			predict_add(in, p, from->v[i].name,
+				    from->v[i].ia ? &from->v[i].ia->addr : NULL);
+}
+
+static void finish(const struct rules_input *in, struct prediction *p, const char *value)
+{
+	const struct iface_addr *ia;
+
+	if (!p->interfaces.n && value)
+		predict_fail(in, p, OUTCOME_FAILS, VAR, VAR "=%s matches no active device", value);
+	else if (!p->interfaces.n)
+		predict_fail(in, p, OUTCOME_NONE, "automatic:tcp", "no active network device");
+	if (!p->interfaces.n)
+		return;
+	ia = names_addr(in->inv, p->interface);
+	predict_reach(in, p, ia ? ia->iface : NULL, ia ? &ia->addr : NULL);
+}
+
+static void predict(const struct rules_input *in, struct prediction *p)
+{
+	const char *v = settings_env(VAR);
+	device_list rdma = {0}, net = {0};
+	bool negate;
+	str_list names;
+
+	*p = (struct prediction){0};
+	if (!tls_without_rdma(in->inv->a))
+		rdma_devices(in, &rdma);
+	net_devices(in, &net);
+	if (v && *v && !streq(v, "all")) {
+		negate = *v == '^';
+		names_split(v + negate, ",", false, in->inv->a, &names);
+		p->rule = VAR;
+		p->why = arena_printf(in->inv->a, VAR "=%s", v);
+		take(in, p, &rdma, &names, negate);
+		take(in, p, &net, &names, negate);
+	} else {
+		v = NULL;
+		p->rule = rdma.n ? "automatic:rdma" : "automatic:tcp";
+		p->why = rdma.n ? "an active RDMA port is preferred to TCP"
+				: "no active RDMA port: TCP over any active interface";
+		take(in, p, rdma.n ? &rdma : &net, NULL, false);
+	}
+	finish(in, p, v);
+}
+
+/* --- check -------------------------------------------------------------------------------- */
+static const char *missing(const str_list *names, const device_list *rdma, const device_list *net)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		bool found = false;
+
+		for (size_t j = 0; j < rdma->n; j++)
+			found |= streq(rdma->v[j].name, names->v[i]);
+		for (size_t j = 0; j < net->n; j++)
+			found |= streq(net->v[j].name, names->v[i]);
+		if (!found)
+			return names->v[i];
+	}
+	return NULL;
+}
+
+static void check(const struct rules_input *in, struct report *r)
+{
+	const char *v = settings_env(VAR), *gone;
+	device_list rdma = {0}, net = {0};
+	bool any_rdma = false;
+	struct finding *f;
+	str_list names;
+
+	if (!v || !*v || *v == '^' || streq(v, "all"))
+		return;
+	rdma_devices(in, &rdma);
+	net_devices(in, &net);
+	names_split(v, ",", false, in->inv->a, &names);
+	for (size_t i = 0; i < rdma.n; i++)
+		any_rdma |= in_list(&names, rdma.v[i].name);
+	gone = missing(&names, &rdma, &net);
+	f = report_find(r, "lint.ucx.net_devices", VAR);
+	if (gone) {
+		finding_set(f, ST_FAIL,
+			    VAR "=%s: %s is no active device here (RDMA ports are written "
+				"mlx5_0:1)",
+			    v, gone);
+		finding_fix(f, "unset " VAR);
+	} else if (rdma.n && !any_rdma) {
+		finding_set(f, ST_WARN,
+			    VAR "=%s names no RDMA port: this switches RDMA off for UCX, "
+				"and %s is active here",
+			    v, rdma.v[0].name);
+		finding_fix(f, "unset " VAR);
+	} else {
+		finding_set(f, ST_PASS, VAR "=%s: every device is here", v);
+	}
+	report_add(r, f);
+}
+
+/* --- suggest ------------------------------------------------------------------------------ */
+static void suggest(const struct rules_input *in, struct suggestion *s)
+{
+	device_list net = {0};
+
+	net_devices(in, &net);
+	if (in->rdma && in->rdma->n)
+		suggest_left_out(s,
+				 VAR ": RDMA devices are here, and naming %s alone would switch "
+				     "them off",
+				 s->iface->name);
+	else if (net.n == 1 && streq(net.v[0].name, s->iface->name))
+		suggest_left_out(s, VAR ": %s is the only device UCX could use", s->iface->name);
+	else
+		suggest_env(s, VAR, "UCX would use any active device", "%s", s->iface->name);
+}
+
+const struct rules rules_ucx = {
+	.name = "ucx", .title = "UCX", .predict = predict, .check = check, .suggest = suggest};

@@ -1,0 +1,237 @@
+/*
+ * The real libnccl against `ifprobe --predict` on random hosts: each in a
+ * network namespace and a mount namespace of its own. Prints TAP; a host on
+ * which they disagree is printed whole.
+ *
+ *	nccl_diff IFPROBE SEED FIRST COUNT JOBS
+ */
+#include "tests/diff/nccl_host.h"
+#include "tests/diff/nccl_real.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+enum { BLOCK = 100, TRIES = 8 };
+
+struct run {
+	const char *ifprobe;
+	uint64_t seed;
+	struct host_dir dir;
+	unsigned version; /* libnccl's */
+};
+
+/* Shared with the workers. */
+struct tally {
+	unsigned done, bad, ok, none, fails, data, unsettled;
+};
+static struct tally *tally;
+
+struct ours {
+	const char *outcome, *boot, *data;
+	struct text json;
+};
+
+static const char *str(const cJSON *o, const char *key)
+{
+	const char *s = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, key));
+
+	return s ? s : "";
+}
+
+static int ask_ours(const struct run *run, struct arena *a, struct ours *ret)
+{
+	char *version = arena_printf(a, "--nccl-version=%u", run->version);
+	char *const argv[] = {(char *)(uintptr_t)run->ifprobe, (char *)"--predict",
+			      (char *)"--json", version, NULL};
+	static const char *const path[] = {"data", "predict", "nccl"};
+	const cJSON *at, *one;
+	struct text data;
+	cJSON *root;
+
+	*ret = (struct ours){0};
+	text_init(&ret->json, a);
+	text_init(&data, a);
+	if (host_run(argv, NULL, &ret->json) < 0)
+		return -1;
+	at = root = cJSON_Parse(ret->json.s);
+	for (size_t i = 0; i < ARRAY_LEN(path); i++)
+		at = cJSON_GetObjectItemCaseSensitive(at, path[i]);
+	ret->outcome = arena_strdup(a, str(at, "outcome"));
+	ret->boot = arena_printf(a, "%s:%s", str(at, "interface"), str(at, "address"));
+	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(at, "interfaces"))
+		text_addf(&data, "%s%s", data.n ? " " : "", cJSON_GetStringValue(one));
+	ret->data = data.s;
+	cJSON_Delete(root);
+	return 0;
+}
+
+static bool agree(const struct truth *t, const struct ours *o)
+{
+	if (!streq(t->outcome, o->outcome))
+		return false;
+	if (streq(t->outcome, "ok") && !streq(t->boot, o->boot))
+		return false;
+	return !t->data.s || streq(t->data.s, o->data);
+}
+
+static void report_bad(const struct run *run, uint64_t number, const struct layout *l,
+		       const struct truth *t, const struct ours *o, struct arena *a)
+{
+	struct text out;
+
+	text_init(&out, a);
+	text_addf(&out, "# layout %llu disagrees (again: SEED=%llu FIRST=%llu N=1)\n",
+		  (unsigned long long)number, (unsigned long long)run->seed,
+		  (unsigned long long)number);
+	layout_print(l, &out);
+	text_addf(&out, "# libnccl: %s %s, data: %s\n", t->outcome, t->boot,
+		  t->data.s ? t->data.s : "(not asked)");
+	text_addf(&out, "# ifprobe: %s %s, data: %s\n", o->outcome, o->boot, o->data);
+	for (const char *line = t->log.s; *line;) {
+		size_t n = strcspn(line, "\n");
+
+		text_addf(&out, "#   | %.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	if (write(STDOUT_FILENO, out.s, out.n) < 0)
+		_exit(1);
+}
+
+/* Asks both; true when the host was the same before and after, so that they saw the same. */
+static bool ask_both(const struct run *run, struct arena *a, struct truth *t, struct ours *o,
+		     int *ret)
+{
+	struct text before, after;
+
+	text_init(&before, a);
+	text_init(&after, a);
+	real_snapshot(&before);
+	*ret = real_ask(a, t) || ask_ours(run, a, o) ? -1 : 0;
+	real_snapshot(&after);
+	return streq(before.s, after.s);
+}
+
+static void count(const struct truth *t)
+{
+	unsigned *which = streq(t->outcome, "ok")     ? &tally->ok
+			  : streq(t->outcome, "none") ? &tally->none
+						      : &tally->fails;
+
+	__atomic_add_fetch(which, 1, __ATOMIC_RELAXED);
+	if (t->data.s)
+		__atomic_add_fetch(&tally->data, 1, __ATOMIC_RELAXED);
+}
+
+static int one_layout(const struct run *run, uint64_t number)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct layout l;
+	struct truth t;
+	struct ours o;
+	int r = -1, tries = 0;
+
+	layout_make(&l, run->seed, number, &a);
+	if (host_build(&run->dir, &l, &a)) {
+		printf("# layout %llu cannot be built: %s\n", (unsigned long long)number,
+		       strerror(errno));
+		return -1;
+	}
+	while (!ask_both(run, &a, &t, &o, &r) && ++tries < TRIES)
+		;
+	if (tries == TRIES)
+		__atomic_add_fetch(&tally->unsettled, 1, __ATOMIC_RELAXED);
+	if (r) {
+		printf("# layout %llu: no answer\n", (unsigned long long)number);
+		return -1;
+	}
+	count(&t);
+	if (agree(&t, &o))
+		return 0;
+	report_bad(run, number, &l, &t, &o, &a);
+	return -1;
+}
+
+/* Every @jobs-th layout of a block, each in a child whose namespaces end with it. */
+static int work(struct run *run, uint64_t first, uint64_t end, unsigned jobs)
+{
+	if (host_dir_make(&run->dir))
+		return -1;
+	for (uint64_t i = first; i < end; i += jobs) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			int bad = one_layout(run, i);
+
+			(void)fflush(stdout);
+			_exit(bad ? 1 : 0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			__atomic_add_fetch(&tally->bad, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&tally->done, 1, __ATOMIC_RELAXED);
+	}
+	host_dir_remove(&run->dir);
+	return 0;
+}
+
+static bool block_agrees(struct run *run, uint64_t first, uint64_t end, unsigned jobs)
+{
+	unsigned bad = tally->bad, done = tally->done;
+
+	(void)fflush(stdout);
+	for (unsigned j = 0; j < jobs; j++)
+		if (fork() == 0)
+			_exit(work(run, first + j, end, jobs) ? 1 : 0);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+	return tally->bad == bad && tally->done - done == end - first;
+}
+
+static unsigned all_blocks(struct run *run, uint64_t first, uint64_t end, unsigned jobs)
+{
+	unsigned failed = 0, n = 0;
+
+	for (uint64_t at = first; at < end; at += BLOCK) {
+		uint64_t stop = at + BLOCK < end ? at + BLOCK : end;
+		bool fine = block_agrees(run, at, stop, jobs);
+
+		failed += !fine;
+		printf("%s %u - layouts %llu to %llu: ifprobe --predict says what libnccl does\n",
+		       fine ? "ok" : "not ok", ++n, (unsigned long long)at,
+		       (unsigned long long)stop - 1);
+	}
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = {.ifprobe = argv[1]};
+	uint64_t first, end;
+	unsigned failed;
+
+	if (argc != 6)
+		return 2;
+	if (!real_load(getenv("WINDSOCK_NCCL"))) {
+		puts("1..0 # SKIP libnccl is not installed");
+		return 0;
+	}
+	run.seed = strtoull(argv[2], NULL, 0);
+	run.version = real_version();
+	first = strtoull(argv[3], NULL, 0);
+	end = first + strtoull(argv[4], NULL, 0);
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (tally == MAP_FAILED)
+		return 3;
+	printf("1..%llu\n# libnccl %u at %s; SEED=%llu\n",
+	       (unsigned long long)((end - first + BLOCK - 1) / BLOCK), run.version, real_path(),
+	       (unsigned long long)run.seed);
+	failed = all_blocks(&run, first, end, (unsigned)strtoul(argv[5], NULL, 0));
+	printf("# %u layouts: %u ok, %u none, %u fails; the whole list compared in %u; "
+	       "%u disagree, %u were still changing\n",
+	       tally->done, tally->ok, tally->none, tally->fails, tally->data, tally->bad,
+	       tally->unsettled);
+	return failed != 0;
+}

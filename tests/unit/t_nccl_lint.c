@@ -1,0 +1,292 @@
+/* What is said of NCCL's settings, and which settings are suggested. */
+#include "lib/report/json.h"
+#include "probes/rules/nccl.h"
+#include "probes/suggest.h"
+#include "tests/unit/composed.h"
+
+#define LO "link 1 lo type=loopback state=unknown\naddr lo 127.0.0.1/8\naddr lo ::1/128\n"
+#define PLAIN                                                                                      \
+	LO "link 2 eth1\naddr eth1 10.0.0.5/24\nlink 3 eth10 alt=blue\naddr eth10 10.0.1.5/24\n"   \
+	   "link 4 ens5 state=nocarrier\naddr ens5 10.0.2.5/24\nlink 5 docker0 kind=bridge\n"      \
+	   "addr docker0 172.17.0.1/16\nlink 6 bare\n"
+#define V6 LO "link 2 eth0\naddr eth0 10.0.0.5/24\naddr eth0 fd00::5/64\n"
+#define PORT(dev, number, state, layer, rate)                                                      \
+	"port " dev " " number " state=\"" state "\" layer=" layer " rate=\"" rate                 \
+	" Gb/sec (4X HDR)\" gids=4\n"
+#define IB(dev, number, state) PORT(dev, number, state, "InfiniBand", "200")
+#define ROCE(dev, state) PORT(dev, "1", state, "Ethernet", "100")
+#define GID(dev) "gid " dev " 1 0 ::ffff:0a00:0005 type=\"RoCE v2\" dev=eth0\n"
+#define RDMA(dev, pci) "rdma " dev " pci=" pci "\n"
+#define PCI0 "0000:10:00.0"
+#define PCI1 "0000:11:00.0"
+#define ETH0 LO "link 2 eth0\naddr eth0 10.0.0.5/24\n"
+#define NICS "link 20 n0 pci=" PCI0 "\nlink 21 n1 pci=" PCI1 "\n"
+#define TWO_IB                                                                                     \
+	ETH0 NICS RDMA("mlx5_1", PCI0) IB("mlx5_1", "1", "4: ACTIVE") RDMA("mlx5_10", PCI1)        \
+		IB("mlx5_10", "1", "4: ACTIVE")
+#define ONE_DOWN                                                                                   \
+	ETH0 NICS RDMA("mlx5_0", PCI0) IB("mlx5_0", "1", "4: ACTIVE") RDMA("mlx5_1", PCI1)         \
+		IB("mlx5_1", "1", "1: DOWN")
+#define MIXED                                                                                      \
+	ETH0 NICS RDMA("mlx5_0", PCI0) IB("mlx5_0", "1", "4: ACTIVE") RDMA("mlx5_1", PCI1)         \
+		ROCE("mlx5_1", "4: ACTIVE") GID("mlx5_1")
+#define ZERO_GID                                                                                   \
+	ETH0 NICS RDMA("mlx5_0", PCI0) ROCE("mlx5_0", "4: ACTIVE") GID("mlx5_0")                   \
+		RDMA("mlx5_1", PCI1) ROCE("mlx5_1", "4: ACTIVE")
+
+struct bench {
+	struct composed c;
+	struct settings s;
+	rdma_list rdma;
+	struct rules_input in;
+	const char *last;
+};
+
+static void load(struct bench *b, const char *machine)
+{
+	composed_keep(&b->c, &b->last, machine);
+	b->rdma = (rdma_list){0};
+	rdma_read(&b->c.a, &b->rdma);
+	b->s = (struct settings){.a = &b->c.a};
+	b->in = (struct rules_input){.inv = &b->c.inv, .settings = &b->s, .rdma = &b->rdma};
+}
+
+static void set(struct bench *b, const char *name, const char *value, const char *origin)
+{
+	const struct setting one = {name, value, origin};
+
+	*LIST_ADD(b->s.a, &b->s.nccl) = one;
+	if (!streq(origin, "environment"))
+		*LIST_ADD(b->s.a, &b->s.conf_lines) = one;
+}
+
+/* "check:status check:status" of all findings; @ret_fix the first fix of the first. */
+static char *check(struct bench *b, const char **ret_fix)
+{
+	const char *path = arena_printf(&b->c.a, "%s/report.json", b->c.dir);
+	struct report_opts o = {.command = "t", .format = "json", .output = path, .host = "h"};
+	struct err e = {0};
+	struct report *r = report_new(&o, &e);
+	const cJSON *f, *fix;
+	struct text t;
+	cJSON *root;
+	char buf[65536];
+	FILE *file;
+
+	assert_non_null(r);
+	nccl_check(&b->in, r);
+	(void)report_end(r, &e);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	buf[fread(buf, 1, sizeof(buf) - 1, file)] = '\0';
+	assert_int_equal(fclose(file), 0);
+	root = cJSON_Parse(buf);
+	assert_non_null(root);
+	text_init(&t, &b->c.a);
+	*ret_fix = "";
+	cJSON_ArrayForEach(f, cJSON_GetObjectItem(root, "findings"))
+	{
+		assert_non_null(json_get_str(f, "message"));
+		assert_non_null(json_get_str(f, "subject"));
+		fix = cJSON_GetArrayItem(cJSON_GetObjectItem(f, "fix"), 0);
+		if (fix && !t.n)
+			*ret_fix = arena_strdup(&b->c.a, cJSON_GetStringValue(fix));
+		if (streq(json_get_str(f, "status"), "fail"))
+			assert_non_null(fix);
+		text_addf(&t, "%s%s:%s", t.n ? " " : "", json_get_str(f, "check"),
+			  json_get_str(f, "status"));
+	}
+	cJSON_Delete(root);
+	return t.s;
+}
+
+#define ENV "environment"
+#define CONF "/etc/nccl.conf:3"
+#define IFNAME "NCCL_SOCKET_IFNAME"
+
+static const struct lint_row {
+	const char *machine, *name, *value, *origin, *findings;
+	const char *fix; /* of the first finding; NULL: whatever */
+} lints[] = {
+	{PLAIN, IFNAME, "=eth1", ENV, "lint.nccl:pass", ""},
+	{PLAIN, IFNAME, "^docker,lo", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, IFNAME, "", ENV, "lint.ifname.short:info lint.nccl:pass", NULL},
+	{PLAIN, IFNAME, "e", ENV, "lint.ifname.short:fail", "unset NCCL_SOCKET_IFNAME"},
+	{PLAIN, IFNAME, "wlan0", ENV, "lint.ifname.nomatch:fail", NULL},
+	{PLAIN, IFNAME, "=ens5", ENV, "lint.ifname.nomatch:fail", NULL},
+	{PLAIN, IFNAME, "=blue", ENV, "lint.ifname.nomatch:fail", NULL},
+	{PLAIN, IFNAME, "bare", ENV, "lint.ifname.nomatch:fail", NULL},
+	{PLAIN, IFNAME, "=eth1,ens9", ENV, "lint.ifname.nomatch:info lint.nccl:pass", NULL},
+	{PLAIN, IFNAME, " eth1", ENV, "lint.ifname.blank:fail lint.ifname.nomatch:fail",
+	 "export NCCL_SOCKET_IFNAME=eth1"},
+	{PLAIN, IFNAME, "eth1, eth10", ENV, "lint.ifname.blank:fail",
+	 "export NCCL_SOCKET_IFNAME=eth1,eth10"},
+	{PLAIN, IFNAME, "\"=eth1\"", CONF,
+	 "lint.ifname.quote:fail lint.ifname.nomatch:fail lint.conf.quote:fail",
+	 "sed -i '3c\\NCCL_SOCKET_IFNAME==eth1' /etc/nccl.conf"},
+	{PLAIN, IFNAME, "^docker", ENV, "lint.ifname.caret-lo:fail",
+	 "export NCCL_SOCKET_IFNAME='^docker,lo'"},
+	{PLAIN, IFNAME, "^docker,^lo", ENV,
+	 "lint.ifname.caret-inside:fail lint.ifname.caret-lo:fail",
+	 "export NCCL_SOCKET_IFNAME='^docker,lo'"},
+	{PLAIN, IFNAME, "eth1,=eth10", ENV, "lint.ifname.caret-inside:fail", NULL},
+	{PLAIN, IFNAME, "eth1", ENV, "lint.ifname.overmatch:warn",
+	 "export NCCL_SOCKET_IFNAME==eth1"},
+	{PLAIN, IFNAME, "eth", ENV, "lint.ifname.overmatch:info lint.nccl:pass", NULL},
+	{PLAIN, IFNAME, "eth1:1", ENV, "lint.ifname.port:warn", "export NCCL_SOCKET_IFNAME==eth1"},
+	{PLAIN, IFNAME, "=docker0", ENV, "lint.ifname.unreachable:warn", NULL},
+	{PLAIN, "NCCL_SOCKET_FAMILY", "AF_INET", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_SOCKET_FAMILY", "inet6", ENV, "lint.family.unknown:fail",
+	 "export NCCL_SOCKET_FAMILY=AF_INET6"},
+	{PLAIN, "NCCL_SOCKET_FAMILY", "AF_INET6", ENV, "lint.family.nomatch:fail",
+	 "unset NCCL_SOCKET_FAMILY"},
+	{PLAIN, "NCCL_COMM_ID", "10.0.0.9:1", ENV, "lint.comm-id:info lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_COMM_ID", "192.0.2.9:1", ENV, "lint.comm-id.bad:fail", NULL},
+	{PLAIN, "NCCL_COMM_ID", "", ENV, "lint.comm-id.bad:fail", NULL},
+	{PLAIN, "NCCL_IB_DISABLE", "yes", ENV, "lint.bool:fail", "export NCCL_IB_DISABLE=1"},
+	{PLAIN, "NCCL_IB_DISABLE", "no", ENV, "lint.bool:info lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_IB_DISABLE", "1", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_IB_TIMEOUT", "22s", ENV, "lint.bool:warn", "export NCCL_IB_TIMEOUT=22"},
+	{PLAIN, "NCCL_IB_TIMEOUT", "x", ENV, "lint.bool:fail", "unset NCCL_IB_TIMEOUT"},
+	{PLAIN, "NCCL_IB_GID_INDEX", "3", ENV, "lint.gid-index:warn", "unset NCCL_IB_GID_INDEX"},
+	{PLAIN, "NCCL_IB_GID_INDEX", "-1", ENV, "lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_IB_HCA", "mlx5", ENV, "lint.ib.hca:info lint.nccl:pass", NULL},
+	{PLAIN, "NCCL_ENV_PLUGIN", "x", ENV, "lint.env-plugin:warn", NULL},
+	{PLAIN, "NCCL_DEBUG ", "INFO", CONF, "lint.conf.name:fail",
+	 "sed -i '3c\\NCCL_DEBUG=INFO' /etc/nccl.conf"},
+	{PLAIN, "export NCCL_DEBUG", "INFO", CONF, "lint.conf.name:fail",
+	 "sed -i '3c\\NCCL_DEBUG=INFO' /etc/nccl.conf"},
+	{PLAIN, "NCCL_DEBUG", "INFO # note", CONF, "lint.conf.comment:fail",
+	 "sed -i '3c\\NCCL_DEBUG=INFO' /etc/nccl.conf"},
+	{PLAIN, "NCCL_DEBUG", "INFO\r", CONF, "lint.conf.crlf:fail", NULL},
+	{PLAIN, "NCCL_DEBUG", " INFO", CONF, "lint.conf.blank:fail", NULL},
+	{PLAIN, "NCCL_DEBUG", "INFO", CONF, "lint.nccl:pass", NULL},
+	{TWO_IB, "NCCL_IB_HCA", "=mlx5_1", ENV, "lint.nccl:pass", NULL},
+	{TWO_IB, "NCCL_IB_HCA", "mlx5_1", ENV, "lint.ib.hca.overmatch:warn",
+	 "export NCCL_IB_HCA==mlx5_1"},
+	{TWO_IB, "NCCL_IB_HCA", "mlx4", ENV, "lint.ib.hca.nomatch:fail", "unset NCCL_IB_HCA"},
+	{TWO_IB, "NCCL_IB_HCA", "mlx5_1:2", ENV, "lint.ib.hca.nomatch:fail", NULL},
+	{TWO_IB, "NCCL_IB_HCA", "=mlx5_1, mlx5_10", ENV, "lint.ib.hca.blank:fail", NULL},
+	{TWO_IB, "NCCL_IB_DISABLE", "1", ENV, "lint.ib.disable:warn", "unset NCCL_IB_DISABLE"},
+	/* data goes over RDMA, so only the bootstrap's member counts */
+	{TWO_IB, IFNAME, "=eth0", ENV, "lint.nccl:pass", NULL},
+	{ONE_DOWN, "NCCL_IB_HCA", "=mlx5_1", ENV, "lint.ib.hca.nomatch:fail", NULL},
+	{MIXED, "NCCL_IB_HCA", "mlx5", ENV, "lint.ib.hca.mixed:warn", NULL},
+};
+
+static void settings_are_judged(void **state)
+{
+	struct bench b = {0};
+	const char *fix;
+
+	(void)state;
+	unsetenv("MASTER_ADDR");
+	for (size_t i = 0; i < ARRAY_LEN(lints); i++) {
+		const struct lint_row *l = &lints[i];
+		const char *got;
+
+		load(&b, l->machine);
+		set(&b, l->name, l->value, l->origin);
+		got = check(&b, &fix);
+		if (!streq(got, l->findings))
+			fail_msg("%s=[%s]: %s, not %s", l->name, l->value, got, l->findings);
+		if (l->fix && !streq(fix, l->fix))
+			fail_msg("%s=[%s]: fix %s, not %s", l->name, l->value, fix, l->fix);
+	}
+	composed_done(&b.c);
+}
+
+static void the_rest_is_judged(void **state)
+{
+	struct bench b = {0};
+	const char *fix;
+
+	(void)state;
+	load(&b, PLAIN);
+	assert_string_equal(check(&b, &fix), "lint.nccl:info");
+	set(&b, IFNAME, "=eth1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h", ENV);
+	assert_non_null(strstr(check(&b, &fix), "lint.ifname.too-many:warn"));
+	/* PyTorch makes ids of its own */
+	load(&b, PLAIN);
+	set(&b, "NCCL_COMM_ID", "10.0.0.9:1", ENV);
+	setenv("MASTER_ADDR", "10.0.0.9", 1);
+	assert_string_equal(check(&b, &fix), "lint.comm-id:warn");
+	unsetenv("MASTER_ADDR");
+	/* a line that came too late */
+	load(&b, PLAIN);
+	set(&b, "NCCL_DEBUG", "WARN", ENV);
+	set(&b, "NCCL_DEBUG", "INFO", CONF);
+	assert_string_equal(check(&b, &fix), "lint.conf.shadowed:info lint.nccl:pass");
+	load(&b, PLAIN);
+	*LIST_ADD(b.s.a, &b.s.unreadable) = "/etc/nccl.conf: Permission denied";
+	assert_string_equal(check(&b, &fix), "lint.conf.unreadable:warn");
+	composed_done(&b.c);
+}
+
+/* --- suggestions ------------------------------------------------------------------ */
+
+static const struct suggest_row {
+	const char *machine, *iface, *address;
+	const char *set_family; /* NCCL_SOCKET_FAMILY that is set already, or NULL */
+	const char *env;
+	size_t left_out;
+} suggestions[] = {
+	{PLAIN, "eth1", "10.0.0.5", NULL, IFNAME "==eth1", 0},
+	{V6, "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 0},
+	{V6, "eth0", "fd00::5", NULL, IFNAME "==eth0 NCCL_SOCKET_FAMILY=AF_INET6", 0},
+	{V6, "eth0", "10.0.0.5", "AF_INET6", IFNAME "==eth0 NCCL_SOCKET_FAMILY=AF_INET", 0},
+	{V6, "eth0", "fd00::5", "AF_INET6", IFNAME "==eth0", 0},
+	/* the label decides what NCCL can be told */
+	{LO "link 2 eth0\naddr eth0 10.0.0.5/24 label=eth0:1\n", "eth0", "10.0.0.5", NULL,
+	 IFNAME "=eth0", 1},
+	{LO "link 2 eth0\naddr eth0 10.0.0.5/24\naddr eth0 10.0.1.5/24 label=eth0:1\n", "eth0",
+	 "10.0.1.5", NULL, IFNAME "==eth0", 1},
+	{TWO_IB, "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 0},
+	{ONE_DOWN, "eth0", "10.0.0.5", NULL, IFNAME "==eth0 NCCL_IB_HCA==mlx5_0:1", 0},
+	{MIXED, "eth0", "10.0.0.5", NULL, IFNAME "==eth0 NCCL_IB_HCA==mlx5_0:1", 1},
+	{ZERO_GID, "eth0", "10.0.0.5", NULL, IFNAME "==eth0 NCCL_IB_HCA==mlx5_0:1", 1},
+};
+
+static void suggest_one(struct bench *b, const struct suggest_row *row)
+{
+	struct suggestion s;
+	struct text env;
+	union addr a;
+
+	load(b, row->machine);
+	if (row->set_family)
+		set(b, "NCCL_SOCKET_FAMILY", row->set_family, ENV);
+	assert_int_equal(addr_parse(row->address, &a), 0);
+	s = (struct suggestion){.a = &b->c.a,
+				.iface = composed_iface(&b->c, row->iface),
+				.addr = inventory_by_addr(&b->c.inv, &a)};
+	assert_non_null(s.addr);
+	nccl_suggest(&b->in, &s);
+	text_init(&env, &b->c.a);
+	for (size_t i = 0; i < s.env.n; i++)
+		text_addf(&env, "%s%s=%s", i ? " " : "", s.env.v[i].name, s.env.v[i].value);
+	if (!streq(env.s, row->env) || s.left_out.n != row->left_out)
+		fail_msg("%s %s: %s, %zu left out; not %s", row->iface, row->address, env.s,
+			 s.left_out.n, row->env);
+}
+
+static void what_helps_is_suggested(void **state)
+{
+	struct bench b = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(suggestions); i++)
+		suggest_one(&b, &suggestions[i]);
+	composed_done(&b.c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(settings_are_judged),
+		cmocka_unit_test(the_rest_is_judged),
+		cmocka_unit_test(what_helps_is_suggested),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
