@@ -1,0 +1,196 @@
+#include "probes/rules/names.h"
+#include "lib/host/hostname.h"
+#include "lib/host/sysroot.h"
+
+#include <net/if.h>
+#include <stdarg.h>
+
+void names_split(const char *value, const char *separators, bool keep_empty, struct arena *a,
+		 str_list *ret)
+{
+	*ret = (str_list){0};
+	while (*value) {
+		size_t n = strcspn(value, separators);
+
+		if (n || keep_empty)
+			*LIST_ADD(a, ret) = arena_strndup(a, value, n);
+		value += n;
+		if (*value)
+			value++;
+	}
+}
+
+const struct iface_addr *names_addr(const struct inventory *inv, const char *name)
+{
+	for (size_t i = 0; i < inv->addrs.n; i++)
+		if (streq(inv->addrs.v[i].label, name))
+			return &inv->addrs.v[i];
+	return NULL;
+}
+
+static bool is_127(const union addr *a)
+{
+	return a->sa.sa_family == AF_INET && addr_class(a) == ADDR_LOOPBACK;
+}
+
+const struct iface_addr *names_owner(const struct inventory *inv, const union addr *addr)
+{
+	for (size_t i = 0; i < inv->addrs.n; i++) {
+		const union addr *mine = &inv->addrs.v[i].addr;
+
+		if (addr_equal(mine, addr) || (is_127(mine) && is_127(addr)))
+			return &inv->addrs.v[i];
+	}
+	return NULL;
+}
+
+/* The kernel makes a loopback device's whole network local, other devices' addresses alone. */
+static bool is_local(const struct iface_addr *ia, const union addr *addr)
+{
+	if (ia->iface->flags & IFF_LOOPBACK && addr->sa.sa_family == AF_INET)
+		return addr_in_subnet(addr, &ia->addr, ia->prefix);
+	return addr_equal(addr, &ia->addr);
+}
+
+bool names_can_bind(const struct inventory *inv, const union addr *addr)
+{
+	if (sysroot_is_real()) {
+		AUTO_CLOSE int fd = socket(addr->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		return fd >= 0 && bind(fd, &addr->sa, addr_len(addr)) == 0;
+	}
+	for (size_t i = 0; i < inv->addrs.n; i++)
+		if (is_local(&inv->addrs.v[i], addr))
+			return true;
+	return false;
+}
+
+/* --- predictions ------------------------------------------------------------- */
+void predict_add(const struct rules_input *in, struct prediction *p, const char *name,
+		 const union addr *addr)
+{
+	struct arena *a = in->inv->a;
+	struct addr_text t;
+	const char *text = addr ? arena_strdup(a, addr_print(addr, &t)) : "";
+
+	name = arena_strdup(a, name);
+	*LIST_ADD(a, &p->interfaces) = name;
+	*LIST_ADD(a, &p->addresses) = text;
+	if (p->interfaces.n == 1) {
+		p->interface = name;
+		p->address = addr ? text : NULL;
+	}
+}
+
+static const char *unreachable_why(struct arena *a, const struct iface *iface,
+				   const union addr *addr)
+{
+	struct addr_text t;
+
+	switch (addr_class(addr)) {
+	case ADDR_LOOPBACK:
+		return arena_printf(a,
+				    "%s is loopback: every peer that is told it would call itself",
+				    addr_print(addr, &t));
+	case ADDR_LINKLOCAL:
+		return arena_printf(a, "%s is link-local: it means nothing outside its own link",
+				    addr_print(addr, &t));
+	default:
+		break;
+	}
+	if (iface && iface->kind == IFACE_CONTAINER)
+		return arena_printf(a, "%s is a container network of this host alone", iface->name);
+	if (iface && (!iface_is_up(iface) || !iface_is_running(iface)))
+		return arena_printf(a, "%s is %s", iface->name, iface_state_name(iface));
+	return NULL;
+}
+
+void predict_reach(const struct rules_input *in, struct prediction *p, const struct iface *iface,
+		   const union addr *addr)
+{
+	p->outcome = OUTCOME_OK;
+	p->unreachable_why = addr ? unreachable_why(in->inv->a, iface, addr) : NULL;
+	p->reachable = !p->unreachable_why;
+}
+
+void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
+		  const char *rule, const char *fmt, ...)
+{
+	va_list ap;
+	char why[512];
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	*p = (struct prediction){.outcome = o, .rule = rule};
+	p->why = arena_strdup(in->inv->a, why);
+	p->unreachable_why = p->why;
+}
+
+/* --- lint ---------------------------------------------------------------------- */
+const char *names_best(const struct rules_input *in)
+{
+	candidate_list best = {0};
+
+	rank_ifaces(in->inv, 0, &best);
+	return best.n && best.v[0].usable ? best.v[0].iface->name : "NAME";
+}
+
+static const char *bare(struct arena *a, const char *name)
+{
+	size_t n;
+
+	name += strspn(name, "^= \t'\"");
+	n = strcspn(name, " \t'\":,");
+	return arena_strndup(a, name, n);
+}
+
+static int judge_fail(const struct rules_input *in, struct finding *f, const char *var,
+		      const char *name, const char *why)
+{
+	const char *meant = bare(in->inv->a, name);
+	bool known = names_addr(in->inv, meant) && *name != '^';
+
+	finding_set(f, ST_FAIL, "%s=%s: %s", var, name, why);
+	finding_fix(f, "export %s=%s", var, known ? meant : names_best(in));
+	return -1;
+}
+
+int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name)
+{
+	const struct iface_addr *ia = names_addr(in->inv, name);
+	const struct iface *iface = inventory_by_name(in->inv, name);
+	const char *why;
+
+	if (ia) {
+		why = unreachable_why(in->inv->a, ia->iface, &ia->addr);
+		if (!why)
+			return 0;
+		finding_set(f, ST_WARN, "%s=%s: %s", var, name, why);
+		finding_fix(f, "export %s=%s", var, names_best(in));
+		return -1;
+	}
+	if (iface && streq(iface->name, name))
+		why = "this interface has no address";
+	else if (iface)
+		why = arena_printf(in->inv->a, "an alternative name; the list wants %s",
+				   iface->name);
+	else if (strpbrk(name, "^="))
+		why = "this is NCCL's syntax; here a name stands alone, exactly";
+	else if (strpbrk(name, " \t'\""))
+		why = "blanks and quotes are taken as part of the name";
+	else
+		why = "no such interface here (the whole name is compared)";
+	return judge_fail(in, f, var, iface ? iface->name : name, why);
+}
+
+bool names_host_is(const struct inventory *inv, const union addr *addr)
+{
+	struct name_answer me;
+
+	name_from_hosts(inv->hostname, inv->a, &me);
+	for (size_t i = 0; i < me.addrs.n; i++)
+		if (!addr_equal(&me.addrs.v[i], addr))
+			return false;
+	return me.addrs.n > 0;
+}

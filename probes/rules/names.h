@@ -1,0 +1,44 @@
+#ifndef PROBES_RULES_NAMES_H
+#define PROBES_RULES_NAMES_H
+/*
+ * What the programs other than NCCL have in common: lists of exact interface
+ * names, addresses that a host name leads to, and the question whether a peer
+ * could reach what was chosen.
+ */
+#include "probes/rules/rules.h"
+#include "probes/suggest.h"
+
+/*
+ * Cuts @value at @separators. With @keep_empty as C++'s getline: pieces are kept
+ * as written, empty ones too, but not one after the last comma; without, as
+ * Open MPI: empty pieces are dropped.
+ */
+void names_split(const char *value, const char *separators, bool keep_empty, struct arena *a,
+		 str_list *ret);
+/* The first address whose label is exactly @name (as strcmp on getifaddrs' names), or NULL. */
+const struct iface_addr *names_addr(const struct inventory *inv, const char *name);
+/* The label a peer's log would show for an address of ours, or NULL; all of 127/8 is one. */
+const struct iface_addr *names_owner(const struct inventory *inv, const union addr *addr);
+/* True when a socket of this host can be bound to it: tried on the real root. */
+bool names_can_bind(const struct inventory *inv, const union addr *addr);
+
+/* Appends to interfaces and addresses; the first becomes interface and address. */
+void predict_add(const struct rules_input *in, struct prediction *p, const char *name,
+		 const union addr *addr);
+/* Decides reachable from what predict_add() was given. Call it once, last. */
+void predict_reach(const struct rules_input *in, struct prediction *p, const struct iface *iface,
+		   const union addr *addr);
+void predict_fail(const struct rules_input *in, struct prediction *p, enum outcome o,
+		  const char *rule, const char *fmt, ...) PRINTF(5, 6);
+
+/*
+ * Judges one exact name: 0 fine, else @f is set (fail: absent, no address, NCCL's
+ * syntax, blanks; warn: no peer could reach it) with the command that sets @var right.
+ */
+int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name);
+/* The name a fix should propose: the best interface here, or "NAME". */
+const char *names_best(const struct rules_input *in);
+/* True when @host's name leads, by /etc/hosts alone, to exactly @addr. */
+bool names_host_is(const struct inventory *inv, const union addr *addr);
+
+#endif

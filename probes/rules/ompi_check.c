@@ -1,0 +1,133 @@
+/* Traps in Open MPI's lists of interfaces. */
+#include "probes/rules/names.h"
+#include "probes/rules/ompi.h"
+
+/* Adds the command that takes a parameter away from where it was set. */
+static void fix_remove(struct finding *f, const struct ompi_param *p)
+{
+	if (p->file)
+		finding_fix(f, "sed -i '/^ *%s *=/d' %s", p->name, p->file);
+	else
+		finding_fix(f, "unset OMPI_MCA_%s", p->name);
+}
+
+static void fix_set(struct finding *f, const struct ompi_param *p, const char *value)
+{
+	if (p->file)
+		finding_fix(f, "sed -i 's|^ *%s *=.*|%s = %s|' %s", p->name, p->name, value,
+			    p->file);
+	else
+		finding_fix(f, "export OMPI_MCA_%s=%s", p->name, value);
+}
+
+static void check_both(const struct ompi_param *include, const struct ompi_param *exclude,
+		       struct report *r)
+{
+	struct finding *f;
+
+	if (!include->value || !exclude->value)
+		return;
+	f = report_find(r, "lint.ompi.exclusive", include->name);
+	finding_set(f, ST_FAIL, "%s and %s are both set: Open MPI refuses to use TCP at all",
+		    include->name, exclude->name);
+	fix_remove(f, exclude);
+	report_add(r, f);
+}
+
+static const char *include_trouble(const ompi_ifs *ifs, const char *entry, struct arena *a)
+{
+	str_list names = {0};
+
+	switch (ompi_resolve(ifs, entry, a, &names)) {
+	case OMPI_NAME:
+		return ompi_find(ifs, entry) ? NULL
+					     : "is no interface with an address here (exact "
+					       "names only): TCP is given up";
+	case OMPI_BAD_SUBNET:
+		return "is neither a name nor a subnet like 10.0.0.0/24: it is dropped";
+	case OMPI_EVERYTHING:
+		return "takes every IPv4 interface: Open MPI's mask for /32 and /0 is empty";
+	default:
+		return names.n ? NULL
+			       : "holds no address of this host: it is dropped, and where "
+				 "nothing is left every interface is used";
+	}
+}
+
+static void check_include(const struct rules_input *in, const ompi_ifs *ifs,
+			  const struct ompi_param *p, struct report *r)
+{
+	struct finding *f;
+	str_list entries;
+
+	if (!p->value)
+		return;
+	names_split(p->value, ",", false, in->inv->a, &entries);
+	f = report_find(r, "lint.ompi.if_include", p->name);
+	finding_set(f, ST_PASS, "%s=%s: every entry is here", p->name, p->value);
+	for (size_t i = 0; i < entries.n; i++) {
+		const char *trouble = include_trouble(ifs, entries.v[i], in->inv->a);
+
+		if (!trouble)
+			continue;
+		finding_set(f, ST_FAIL, "%s=%s: %s %s", p->name, p->value, entries.v[i], trouble);
+		fix_set(f, p, names_best(in));
+		break;
+	}
+	report_add(r, f);
+}
+
+/* An interface that an entry takes along with the one it names ("eth1": eth10), or NULL. */
+static const char *overmatch(const ompi_ifs *ifs, const str_list *names)
+{
+	for (size_t j = 0; j < names->n; j++) {
+		const struct ompi_if *meant = ompi_find(ifs, names->v[j]);
+
+		for (size_t i = 0; meant && i < ifs->n; i++)
+			if (ifs->v[i].ia->iface != meant->ia->iface &&
+			    starts_with(ifs->v[i].name, names->v[j]))
+				return ifs->v[i].name;
+	}
+	return NULL;
+}
+
+static void check_exclude(const struct rules_input *in, const ompi_ifs *ifs,
+			  const struct ompi_param *p, struct report *r)
+{
+	const char *more;
+	str_list names;
+	struct finding *f;
+
+	if (!p->value)
+		return;
+	ompi_resolve_list(ifs, p->value, in->inv->a, &names);
+	more = overmatch(ifs, &names);
+	f = report_find(r, "lint.ompi.if_exclude", p->name);
+	finding_set(f, ST_PASS, "%s=%s", p->name, p->value);
+	if (ompi_find(ifs, "lo") && !ompi_excluded(&names, "lo")) {
+		finding_set(f, ST_FAIL,
+			    "%s=%s lets lo in: it replaces the default %s, and peers are "
+			    "offered 127.0.0.1",
+			    p->name, p->value, OMPI_DEFAULT_EXCLUDE);
+		fix_set(f, p, arena_printf(in->inv->a, "127.0.0.0/8,%s", p->value));
+	} else if (more) {
+		finding_set(f, ST_WARN, "%s=%s also leaves out %s: entries match as prefixes",
+			    p->name, p->value, more);
+	}
+	report_add(r, f);
+}
+
+void ompi_check(const struct rules_input *in, struct report *r)
+{
+	struct ompi_params o;
+	ompi_ifs ifs;
+
+	ompi_params_read(in->inv->a, &o);
+	ompi_ifs_read(in->inv, &ifs);
+	check_both(&o.btl_include, &o.btl_exclude, r);
+	check_both(&o.oob_include, &o.oob_exclude, r);
+	check_include(in, &ifs, &o.btl_include, r);
+	check_include(in, &ifs, &o.oob_include, r);
+	if (!o.btl_include.value)
+		check_exclude(in, &ifs, &o.btl_exclude, r);
+}
