@@ -27,7 +27,7 @@ SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fra
 static   = $(firstword $(wildcard $(addsuffix /$(1).a,$(LIBDIRS))) $(patsubst lib%,-l%,$(1)))
 LIBDIRS := $(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr : ' ')
 ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(SANFLAG) $(CFLAGS)
-LDLIBS  := $(call static,libnl-3) -lcjson -lm
+LDLIBS  := -Wl,--as-needed $(call static,libnl-3) -lcjson -lm
 
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
 SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
@@ -68,9 +68,11 @@ $(O)/unit/%: $(O)/tests/unit/%.o $(O)/probes.a $(O)/lib.a
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 unit: $(UNIT:%=$(O)/unit/%)
 
-# Rebuild when the flags change, not when the Makefile's clock does.
+# Rebuild when the flags change, not when the Makefile's clock does. -Werror
+# changes no object.
+FLAGS = $(CC) $(filter-out -Werror,$(ALL_CFLAGS))
 $(O)/flags: FORCE
-	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
+	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
 
 # --- what the option tables say, as man pages and completions ------------------
 docs: $(foreach c,$(COMMANDS),$(O)/man/$c.1 $(O)/bash/$c $(O)/zsh/_$c)

@@ -43,13 +43,14 @@ static void end_grid(struct sink *s)
 	grid_end(s, &t->term, &t->grid);
 }
 
-/* A blank line between things of different kinds, none after a heading. */
+/* A blank line between things of different kinds and between tables, none after a heading. */
 static void enter(struct sink *s, enum block block)
 {
 	struct table *t = s->state;
 
 	end_grid(s);
-	if (t->block != NOTHING && t->block != HEADING && (t->block != block || block == HEADING))
+	if (t->block != NOTHING && t->block != HEADING &&
+	    (t->block != block || block == HEADING || block == GRID))
 		fputc('\n', s->out);
 	t->block = block;
 }
