@@ -27,7 +27,7 @@ SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fra
 static   = $(firstword $(wildcard $(addsuffix /$(1).a,$(LIBDIRS))) $(patsubst lib%,-l%,$(1)))
 LIBDIRS := $(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr : ' ')
 ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(SANFLAG) $(CFLAGS)
-LDLIBS  := -Wl,--as-needed $(call static,libnl-3) -lcjson -lm
+LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjson -lm
 
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
 SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
@@ -40,10 +40,11 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 all: $(COMMANDS:%=$(O)/bin/%) docs
 
 # --- one list per kind of plug-in, from file names ----------------------------
-GEN := $(O)/gen/renderers.h $(O)/gen/rules.h $(O)/gen/checks.h
+GEN := $(O)/gen/renderers.h $(O)/gen/rules.h $(O)/gen/checks.h $(O)/gen/colls.h
 $(O)/gen/renderers.h: LIST := $(patsubst lib/report/render_%.c,RENDERER(%),$(sort $(wildcard lib/report/render_*.c)))
 $(O)/gen/rules.h:     LIST := $(patsubst probes/rules/rules_%.c,RULES(%),$(sort $(wildcard probes/rules/rules_*.c)))
 $(O)/gen/checks.h:    LIST := $(patsubst probes/check/c_%.c,CHECK(%),$(sort $(wildcard probes/check/c_*.c)))
+$(O)/gen/colls.h:     LIST := $(patsubst bench/coll/c_%.c,COLL(%),$(sort $(wildcard bench/coll/c_*.c)))
 $(GEN): FORCE
 	@mkdir -p $(@D); printf '%s\n' $(foreach x,$(LIST),'$(x)') >$@.new; \
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -55,15 +56,16 @@ $(O)/%.o: %.c $(O)/flags | $(GEN)
 
 $(O)/lib.a: $(call obj,lib/%.c)
 $(O)/probes.a: $(call obj,probes/%.c)
+$(O)/bench.a: $(call obj,bench/%.c)
 $(O)/%.a: $(O)/flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
-$(O)/bin/%: $(O)/cmd/%.o $(O)/cmd/app.o $(O)/probes.a $(O)/lib.a
+$(O)/bin/%: $(O)/cmd/%.o $(O)/cmd/app.o $(O)/probes.a $(O)/bench.a $(O)/lib.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(O)/unit/%: $(O)/tests/unit/%.o $(O)/probes.a $(O)/lib.a
+$(O)/unit/%: $(O)/tests/unit/%.o $(O)/probes.a $(O)/bench.a $(O)/lib.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 unit: $(UNIT:%=$(O)/unit/%)

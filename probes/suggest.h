@@ -10,25 +10,34 @@
 
 struct env_line {
 	const char *name, *value;
-	const char *comment;  /* why, or NULL */
+	const char *comment; /* why, or NULL */
+};
+
+/* One TCP answer on which a proof rests. */
+struct proof_row {
+	const char *peer, *address; /* as named; the address tried, without port */
+	const struct iface *iface;  /* sent through this one */
+	const char *state;	    /* "open", "refused", "filtered", "unreachable", "error" */
+	double ms;
 };
 
 struct suggestion {
 	struct arena *a;
-	struct iface *iface;            /* NULL: nothing suitable */
+	struct iface *iface; /* NULL: nothing suitable */
 	const struct iface_addr *addr;
 	const char *why;
-	bool proven;                    /* every peer answered through it */
-	LIST(struct env_line) env;      /* in order of printing; NCCL_SOCKET_IFNAME first */
-	str_list left_out;              /* comments: what was not set, and why */
-	candidate_list candidates;      /* all, best first, with reasons */
+	bool proven;		      /* every peer answered through it */
+	LIST(struct env_line) env;    /* in order of printing; NCCL_SOCKET_IFNAME first */
+	str_list left_out;	      /* comments: what was not set, and why */
+	candidate_list candidates;    /* all, best first, with reasons */
+	LIST(struct proof_row) proof; /* every candidate against every peer's address */
 };
 
 /* One peer that must be reachable. */
 struct peer {
-	const char *given;   /* as typed */
+	const char *given; /* as typed, or the NAME of NAME=ADDR,ADDR */
 	const char *host;
-	uint16_t port;       /* 0: not said */
+	uint16_t port; /* 0: not said */
 	addr_list addrs;
 };
 
@@ -38,8 +47,8 @@ void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
 int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
 		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,
 		     struct err *e) MUST_CHECK;
-/* The shell lines of --suggest. */
-void suggest_shell(const struct suggestion *s, struct text *out);
+/* Settles on @c and collects every stack's lines. */
+void suggest_choose(const struct rules_input *in, const struct candidate *c, struct suggestion *s);
 void suggest_data(const struct suggestion *s, cJSON *data); /* data.suggest */
 /* For rules modules. */
 void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)

@@ -39,9 +39,9 @@ void arena_done(struct arena *a);
 /* Appends one zeroed element and yields a pointer to it (valid until the next append). */
 #define LIST_ADD(a, list)                                                                          \
 	((list)->n == (list)->cap                                                                  \
-		 ? ((list)->v = arena_grow((a), (list)->v, (list)->cap * sizeof(*(list)->v),       \
-					   ((list)->cap ? (list)->cap * 2 : 8) *                   \
-						   sizeof(*(list)->v)),                            \
+		 ? ((list)->v =                                                                    \
+			    arena_grow((a), (list)->v, (list)->cap * sizeof(*(list)->v),           \
+				       ((list)->cap ? (list)->cap * 2 : 8) * sizeof(*(list)->v)),  \
 		    (list)->cap = (list)->cap ? (list)->cap * 2 : 8)                               \
 		 : (list)->cap,                                                                    \
 	 &(list)->v[(list)->n++])

@@ -195,6 +195,7 @@ static void answer_from_wire(const struct wire *w, struct arena *a, struct name_
 static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a,
 			 struct name_answer *ret)
 {
+	struct unit_buf b;
 	struct wire w = {0};
 	int fds[2];
 	pid_t pid;
@@ -213,8 +214,8 @@ static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a
 		answer_from_wire(&w, a, ret);
 	} else {
 		ret->timed_out = pid > 0;
-		ret->trouble = arena_printf(a, "got no answer from the resolver within %.0f s",
-					    (double)deadline_ns / NS_PER_S);
+		ret->trouble = arena_printf(a, "got no answer from the resolver within %s",
+					    format_duration(&b, deadline_ns));
 	}
 	(void)close(fds[0]);
 	if (pid > 0) {

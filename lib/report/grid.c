@@ -109,6 +109,8 @@ void grid_add(struct sink *s, struct grid *g, const struct cell *cells)
 		w = text[i] ? term_columns(text[i]) : 0;
 		if (w > g->width[i])
 			g->width[i] = w;
+		if (g->se->view && text[i]) /* shown later than the caller may keep it */
+			text[i] = arena_strdup(s->a, text[i]);
 	}
 	if (g->se->view)
 		*LIST_ADD(s->a, &g->rows) = text;

@@ -33,8 +33,8 @@ static int number(char *buf, size_t n, double v)
 	if (!isfinite(v))
 		return snprintf(buf, n, "null");
 	if (v == 0)
-		return snprintf(buf, n, "0"); /* -0 puzzles readers */
-	if (v == floor(v) && fabs(v) < 1e17)
+		return snprintf(buf, n, "0");	       /* -0 puzzles readers */
+	if (fabs(v) < 1e17 && v == (double)(int64_t)v) /* floor() would bring libm */
 		return snprintf(buf, n, "%.0f", v);
 	snprintf(buf, n, "%.15g", v);
 	return strtod(buf, NULL) == v ? (int)strlen(buf) : snprintf(buf, n, "%.17g", v);

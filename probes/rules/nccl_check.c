@@ -206,13 +206,13 @@ static const struct {
 static void say_all_is_well(const struct lint *l)
 {
 	size_t n = l->in->settings->nccl.n;
-	struct finding *f = report_find(l->r, "lint.nccl", "NCCL");
+	struct finding *f;
 
-	if (n)
-		finding_set(f, ST_PASS, "%zu variable%s set, nothing wrong with %s", n,
-			    n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
-	else
-		finding_set(f, ST_INFO, "nothing is set: NCCL chooses by itself");
+	if (!n)
+		return;
+	f = report_find(l->r, "lint.nccl", "NCCL");
+	finding_set(f, ST_PASS, "%zu variable%s set, nothing wrong with %s", n,
+		    n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
 	report_add(l->r, f);
 }
 

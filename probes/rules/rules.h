@@ -1,5 +1,5 @@
-#ifndef PROBES_RULES_H
-#define PROBES_RULES_H
+#ifndef PROBES_RULES_RULES_H
+#define PROBES_RULES_RULES_H
 /*
  * One module per foreign program (nccl, gloo, torch, openmpi, ucx): what it
  * would do on this host with the present settings, what is wrong with those
@@ -15,16 +15,16 @@
 /* --- where settings come from ------------------------------------------- */
 struct setting {
 	const char *name, *value;
-	const char *origin;  /* "environment", "/etc/nccl.conf:3", "~/.nccl.conf:1" */
+	const char *origin; /* "environment", "/etc/nccl.conf:3", "~/.nccl.conf:1" */
 };
 typedef LIST(struct setting) setting_list;
 
 struct settings {
 	struct arena *a;
-	setting_list nccl;      /* environment, then conf files, first setter first: what NCCL sees */
+	setting_list nccl; /* environment, then conf files, first setter first: what NCCL sees */
 	LIST(struct setting) conf_lines; /* every assignment in conf files, in reading order */
-	str_list unreadable;    /* "PATH: reason": conf files that exist but cannot be read */
-	str_list files;         /* conf files that were read */
+	str_list unreadable; /* "PATH: reason": conf files that exist but cannot be read */
+	str_list files;	     /* conf files that were read */
 };
 /* Reads the environment and NCCL's conf files, with NCCL's own parser's rules. */
 void settings_read(struct settings *s, struct arena *a);
@@ -47,9 +47,9 @@ struct prediction {
 	const char *address;   /* printed, with %scope for fe80 */
 	str_list interfaces;   /* all that carry data, "eth0" "eth0:1" in order */
 	str_list addresses;    /* beside interfaces */
-	const char *rule;      /* short id of the rule that chose: "automatic:not docker,lo,virbr" */
-	const char *why;       /* a sentence for people */
-	bool reachable;        /* false: peers on other hosts could not reach it */
+	const char *rule; /* short id of the rule that chose: "automatic:not docker,lo,virbr" */
+	const char *why;  /* a sentence for people */
+	bool reachable;	  /* false: peers on other hosts could not reach it */
 	const char *unreachable_why;
 };
 
@@ -57,7 +57,7 @@ struct rules_input {
 	struct inventory *inv;
 	const struct settings *settings;
 	const rdma_list *rdma;
-	unsigned nccl_version; /* 22809 for 2.28.9; 0: the newest known */
+	unsigned nccl_version;	 /* 22809 for 2.28.9; 0: the newest known */
 	const char *master_addr; /* MASTER_ADDR, or NULL */
 };
 

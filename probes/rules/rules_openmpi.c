@@ -148,7 +148,7 @@ static bool uses_others(const struct rules_input *in, const struct iface *chosen
 	return false;
 }
 
-/* An include list in the environment may be our own, from an earlier run: it does not count. */
+/* An include list that is set already, ours or a wrong one, is set again: it has to be ours. */
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
 	static const char var[] = "OMPI_MCA_btl_tcp_if_include";
@@ -157,7 +157,7 @@ static void suggest(const struct rules_input *in, struct suggestion *s)
 	ompi_params_read(in->inv->a, &o);
 	if (o.btl_exclude.value)
 		suggest_left_out(s, "%s: btl_tcp_if_exclude is set, and both are refused", var);
-	else if (!o.btl_include.file && !uses_others(in, s->iface))
+	else if (!o.btl_include.value && !uses_others(in, s->iface))
 		suggest_left_out(s, "%s: Open MPI uses %s alone already", var, s->iface->name);
 	else
 		suggest_env(s, var, "Open MPI would use every interface", "%s",

@@ -253,3 +253,10 @@ NFT
     run -0 --separate-stderr "$LAB" --help
     [[ -z $stderr && $output == *Examples* ]]
 }
+
+@test "a large lab asks nobody by ARP: the kernel's table is too small for its mesh" {
+    run -0 "$LAB" run 30 -- sh -c 'ip neigh show nud permanent | wc -l; ping -c 1 -W 5 node29 >/dev/null && echo reached'
+    [ "$output" = $'30\nreached' ]
+    run -0 "$LAB" run 3 -- ip neigh show nud permanent
+    [ -z "$output" ]
+}

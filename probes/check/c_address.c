@@ -1,0 +1,71 @@
+/* address: is there an interface that peers could reach, and which are useless? */
+#include "lib/cluster/child.h"
+#include "probes/check/check.h"
+
+#include <net/if.h>
+
+/* What would make a NIC usable, as far as software can. */
+static void mend(const struct iface *i, struct finding *f)
+{
+	if (i->kind > IFACE_MACVLAN && i->kind != IFACE_VETH)
+		return;
+	if (!iface_is_up(i))
+		finding_fix(f, "ip link set %s up", shell_quote(f->a, i->name));
+	else if (!iface_is_running(i))
+		finding_fix(f, "ethtool %s   # no carrier: cable, switch port or driver?",
+			    shell_quote(f->a, i->name));
+	else
+		finding_fix(f, "ip addr add ADDRESS/PREFIX dev %s   # or start its DHCP client",
+			    shell_quote(f->a, i->name));
+}
+
+static void usable(const struct check_input *in, struct report *r)
+{
+	struct finding *f;
+	struct addr_text at;
+
+	if (in->s->iface) {
+		f = report_find(r, "addr.usable", in->s->iface->name);
+		finding_set(f, ST_PASS, "%s: %s", addr_print(&in->s->addr->addr, &at), in->s->why);
+		report_add(r, f);
+		return;
+	}
+	f = report_find(r, "addr.usable", "this host");
+	finding_set(f, ST_FAIL,
+		    "no interface is up, running and has an address that another host "
+		    "could reach");
+	finding_expect(f, "one interface with a private or public address");
+	for (size_t i = 0; i < in->s->candidates.n; i++)
+		mend(in->s->candidates.v[i].iface, f);
+	if (!f->fix.n)
+		finding_fix(f,
+			    "ip link   # no NIC at all; in a container: docker run --network host");
+	report_add(r, f);
+}
+
+/* A NIC with nothing but fe80 joins NCCL's data traffic and breaks it: its
+ * scope id means another interface on every other host. */
+static void link_local_only(const struct check_input *in, struct report *r)
+{
+	for (size_t i = 0; i < in->nccl->interfaces.n; i++) {
+		const char *name = in->nccl->interfaces.v[i];
+		const char *addr = in->nccl->addresses.v[i];
+		struct finding *f;
+
+		if (!starts_with(addr, "fe80:") && !starts_with(addr, "169.254."))
+			continue;
+		f = report_find(r, "addr.linklocal", name);
+		finding_set(f, ST_WARN, "has only the link-local address %s, and NCCL would use it",
+			    addr);
+		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+		report_add(r, f);
+	}
+}
+
+static void run(const struct check_input *in, struct report *r)
+{
+	usable(in, r);
+	link_local_only(in, r);
+}
+
+const struct check check_address = {"a usable address; NICs with a link-local address only", run};

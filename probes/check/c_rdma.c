@@ -1,0 +1,85 @@
+/* rdma: half-configured fabrics that NCCL would walk into, and what
+ * NCCL_SOCKET_IFNAME still decides where RDMA carries the data. */
+#include "lib/cluster/child.h"
+#include "probes/check/check.h"
+#include "probes/rules/nccl.h"
+
+#include <net/if.h>
+
+static bool has_global_address(const struct inventory *inv, const struct iface *i)
+{
+	return iface_best_addr(inv, i, 0) != NULL;
+}
+
+/* NCCL's first automatic pass takes any name that begins with "ib". */
+static void ipoib(const struct check_input *in, struct report *r)
+{
+	for (size_t k = 0; k < in->f->inv.ifaces.n; k++) {
+		const struct iface *i = &in->f->inv.ifaces.v[k];
+		struct finding *f;
+
+		if (i->kind != IFACE_IPOIB || !iface_is_running(i) ||
+		    has_global_address(&in->f->inv, i))
+			continue;
+		f = report_find(r, "rdma.ipoib", i->name);
+		finding_set(
+			f, ST_WARN, "IPoIB is up without an address%s",
+			starts_with(i->name, "ib") && i->naddrs
+				? ": NCCL prefers names that begin with \"ib\", even with only a "
+				  "link-local address"
+				: "");
+		finding_fix(f, "ip addr add ADDR/PREFIX dev %s   # or: ip link set %s down",
+			    shell_quote(f->a, i->name), shell_quote(f->a, i->name));
+		report_add(r, f);
+	}
+}
+
+static void port(const struct rdma_device *d, const struct rdma_port *p, struct report *r)
+{
+	struct finding *f;
+
+	if (!p->active || p->link != RDMA_ROCE || !p->gids_read || p->gids.n)
+		return;
+	f = report_find(r, "rdma.gid", arena_printf(report_arena(r), "%s:%u", d->name, p->number));
+	finding_set(f, ST_WARN,
+		    "active RoCE port whose GIDs are all zero%s%s: NCCL would pick it and "
+		    "fail to connect",
+		    p->iface ? "; it belongs to " : "", p->iface ? p->iface : "");
+	if (p->iface)
+		finding_fix(
+			f, "ip addr add ADDR/PREFIX dev %s   # a RoCE GID comes from an IP address",
+			p->iface);
+	finding_fix(f, "eval \"$(ifprobe --suggest)\"   # leaves the port out with NCCL_IB_HCA");
+	report_add(r, f);
+}
+
+static void bootstrap_only(const struct check_input *in, struct report *r)
+{
+	struct finding *f;
+	size_t active = 0;
+
+	for (size_t d = 0; d < in->f->rdma.n; d++)
+		for (size_t p = 0; p < in->f->rdma.v[d].ports.n; p++)
+			active += in->f->rdma.v[d].ports.v[p].active;
+	if (!active)
+		return;
+	f = report_find(r, "rdma.bootstrap", "NCCL_SOCKET_IFNAME");
+	finding_set(f, ST_INFO,
+		    "%zu active RDMA port%s will carry the data: NCCL_SOCKET_IFNAME decides the "
+		    "bootstrap only",
+		    active, active == 1 ? "" : "s");
+	finding_value(f, (double)active, "ports");
+	report_add(r, f);
+}
+
+static void run(const struct check_input *in, struct report *r)
+{
+	ipoib(in, r);
+	for (size_t d = 0; d < in->f->rdma.n; d++)
+		for (size_t p = 0; p < in->f->rdma.v[d].ports.n; p++)
+			port(&in->f->rdma.v[d], &in->f->rdma.v[d].ports.v[p], r);
+	if (nccl_ib_carries_data(&in->f->in))
+		bootstrap_only(in, r);
+}
+
+const struct check check_rdma = {"half-configured IPoIB, RoCE ports without a GID", run};

@@ -1,0 +1,167 @@
+#include "probes/emit.h"
+
+#include "lib/cluster/fanout.h"
+
+static void left_out(const struct suggestion *s, struct text *out)
+{
+	for (size_t i = 0; i < s->left_out.n; i++)
+		text_addf(out, "# %s\n", s->left_out.v[i]);
+}
+
+/* Comments come last: `eval $(ifprobe --suggest)` without quotes joins the
+ * lines, and a comment before an export would swallow it. */
+static void shell(const struct suggestion *s, struct text *out)
+{
+	for (size_t i = 0; i < s->env.n; i++)
+		text_addf(out, "export %s=%s\n", s->env.v[i].name,
+			  shell_quote(s->a, s->env.v[i].value));
+	for (size_t i = 0; i < s->env.n; i++)
+		if (s->env.v[i].comment)
+			text_addf(out, "# %s: %s\n", s->env.v[i].name, s->env.v[i].comment);
+	left_out(s, out);
+}
+
+static void shell_computed(struct text *out)
+{
+	text_add(out, "# Every start of a shell asks again which interface is right on this node.\n"
+		      "if command -v ifprobe >/dev/null 2>&1; then\n"
+		      "    eval \"$(ifprobe --suggest --quiet 2>/dev/null)\"\n"
+		      "fi\n");
+}
+
+/* NAME=value, byte for byte: docker's env file and NCCL's conf know no quotes. */
+static void plain(const struct suggestion *s, struct text *out)
+{
+	for (size_t i = 0; i < s->env.n; i++)
+		text_addf(out, "%s=%s\n", s->env.v[i].name, s->env.v[i].value);
+}
+
+static void nccl_conf(const struct suggestion *s, struct text *out)
+{
+	for (size_t i = 0; i < s->env.n; i++)
+		if (starts_with(s->env.v[i].name, "NCCL_"))
+			text_addf(out, "%s=%s\n", s->env.v[i].name, s->env.v[i].value);
+}
+
+/* TaskProlog's standard output is read by slurmstepd, not by a shell. */
+static void slurm(const struct suggestion *s, struct text *out)
+{
+	for (size_t i = 0; i < s->env.n; i++)
+		text_addf(out, "export %s=%s\n", s->env.v[i].name, s->env.v[i].value);
+}
+
+static void slurm_script(const struct suggestion *s, struct text *out)
+{
+	text_add(out, "#!/bin/sh\n# Slurm TaskProlog: what this prints becomes the task's "
+		      "environment.\n");
+	for (size_t i = 0; i < s->env.n; i++) {
+		const char *line =
+			arena_printf(s->a, "export %s=%s", s->env.v[i].name, s->env.v[i].value);
+
+		text_addf(out, "printf '%%s\\n' %s\n", shell_quote(s->a, line));
+	}
+	text_add(out, "exit 0\n");
+}
+
+static void slurm_script_computed(struct text *out)
+{
+	text_add(out, "#!/bin/sh\n"
+		      "# Slurm TaskProlog: what this prints becomes the task's environment.\n"
+		      "# It must never fail: a task whose prolog fails is cancelled.\n"
+		      "PATH=$PATH:/usr/local/bin:/usr/bin:/bin\n"
+		      "command -v ifprobe >/dev/null 2>&1 &&\n"
+		      "    ifprobe --suggest=slurm --quiet --budget 10s 2>/dev/null\n"
+		      "exit 0\n");
+}
+
+/* systemd.exec(5): double quotes, backslash and % have a meaning. */
+static void systemd(const struct suggestion *s, struct text *out)
+{
+	text_add(out, "[Service]\n");
+	for (size_t i = 0; i < s->env.n; i++) {
+		text_addf(out, "Environment=\"%s=", s->env.v[i].name);
+		for (const char *p = s->env.v[i].value; *p; p++) {
+			if (*p == '"' || *p == '\\')
+				text_add(out, "\\");
+			text_addn(out, p, 1);
+			if (*p == '%')
+				text_add(out, "%");
+		}
+		text_add(out, "\"\n");
+	}
+}
+
+static void k8s(const struct suggestion *s, struct text *out)
+{
+	text_add(out, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: windsock-nccl\ndata:\n");
+	for (size_t i = 0; i < s->env.n; i++) {
+		text_addf(out, "  %s: '", s->env.v[i].name);
+		for (const char *p = s->env.v[i].value; *p; p++)
+			text_addn(out, *p == '\'' ? "''" : p, *p == '\'' ? 2 : 1);
+		text_add(out, "'\n");
+	}
+}
+
+static const struct emit_form forms[] = {
+	{.name = "shell", .help = "export lines for eval", .render = shell},
+	{.name = "env", .help = "NAME=value lines, nothing quoted", .render = plain},
+	{.name = "slurm", .help = "what a TaskProlog prints", .render = slurm},
+	{.name = "bashrc",
+	 .help = "a marked block in ~/.bashrc, also read by ssh-started ranks",
+	 .render = shell,
+	 .render_computed = shell_computed,
+	 .is_block = true,
+	 .above_interactive = true,
+	 .user_path = "~/.bashrc",
+	 .then = "new shells have it; for this one: . ~/.bashrc"},
+	{.name = "profile.d",
+	 .help = "login shells of every user",
+	 .render = shell,
+	 .render_computed = shell_computed,
+	 .is_block = true,
+	 .root_path = "/etc/profile.d/windsock.sh",
+	 .then = "new login shells have it"},
+	{.name = "nccl.conf",
+	 .help = "NCCL's own file: read by every NCCL on this host, whoever starts it",
+	 .render = nccl_conf,
+	 .is_block = true,
+	 .root_path = "/etc/nccl.conf",
+	 .user_path = "~/.nccl.conf"},
+	{.name = "systemd",
+	 .help = "a drop-in for the service named by --unit",
+	 .render = systemd,
+	 .is_block = true,
+	 .then = "systemctl daemon-reload, then restart the unit"},
+	{.name = "slurm-taskprolog",
+	 .help = "a TaskProlog script: the right value on each node of a job",
+	 .render = slurm_script,
+	 .render_computed = slurm_script_computed,
+	 .mode = 0755,
+	 .root_path = "/etc/slurm/windsock-taskprolog",
+	 .then = "add TaskProlog=/etc/slurm/windsock-taskprolog to slurm.conf, then: scontrol "
+		 "reconfigure"},
+	{.name = "docker",
+	 .help = "an env file for docker run --network host --env-file",
+	 .render = plain,
+	 .user_path = "windsock.env",
+	 .then = "docker run --network host --env-file windsock.env ..."},
+	{.name = "k8s",
+	 .help = "a ConfigMap for envFrom (pods with hostNetwork: true)",
+	 .render = k8s,
+	 .user_path = "windsock-nccl.yaml",
+	 .then = "kubectl apply -f windsock-nccl.yaml, and envFrom: [{configMapRef: {name: "
+		 "windsock-nccl}}]"},
+};
+
+const char *const emit_print_names[] = {"shell",   "env", "slurm",  "nccl.conf",
+					"systemd", "k8s", "docker", NULL};
+const char *const emit_write_names[] = {"nccl.conf", "profile.d", "systemd", "slurm-taskprolog",
+					"docker",    "k8s",	  NULL};
+
+const struct emit_form *emit_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+		if (streq(forms[i].name, name))
+			return &forms[i];
+	return NULL;
+}

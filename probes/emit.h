@@ -1,0 +1,33 @@
+#ifndef PROBES_EMIT_H
+#define PROBES_EMIT_H
+/*
+ * A suggestion in the syntax of the place it is going to: a shell, NCCL's own
+ * conf file, a systemd drop-in, Slurm's TaskProlog, docker's env file, a
+ * Kubernetes ConfigMap. Each syntax quotes differently (docker and nccl.conf
+ * not at all), which is why nobody should do it by hand.
+ */
+#include "probes/suggest.h"
+
+enum emit_how {
+	EMIT_FIXED,    /* the values found now */
+	EMIT_COMPUTED, /* a line that asks ifprobe again on every node, every time */
+};
+
+struct emit_form {
+	const char *name; /* "shell", "nccl.conf", ... */
+	const char *help; /* what it is and who reads it */
+	/* The whole text, or the body of a marked block where @is_block. */
+	void (*render)(const struct suggestion *s, struct text *out);
+	void (*render_computed)(struct text *out); /* NULL: only fixed values make sense there */
+	bool is_block; /* goes between our markers into a file that has other owners */
+	bool above_interactive;
+	unsigned mode;
+	const char *root_path; /* where it is written by root; NULL: say --to */
+	const char *user_path; /* below $HOME (starts with "~/") or in the current folder */
+	const char *then;      /* what the user has to do after that, or NULL */
+};
+extern const char *const emit_print_names[]; /* NULL-terminated: for --suggest=FORM */
+extern const char *const emit_write_names[]; /* NULL-terminated: for --write KIND */
+const struct emit_form *emit_find(const char *name);
+
+#endif

@@ -1,0 +1,35 @@
+#ifndef PROBES_FACTS_H
+#define PROBES_FACTS_H
+/*
+ * Everything the judgements of ifprobe look at, read once. Reading costs
+ * time, so each mode asks for the parts it needs; the rest stays empty.
+ */
+#include "lib/host/gpu.h"
+#include "lib/host/rank.h"
+#include "lib/host/rdma.h"
+#include "probes/rules/rules.h"
+
+enum facts_part {
+	FACTS_NET = 1, /* interfaces, addresses, default routes */
+	FACTS_RDMA = 2,
+	FACTS_GPU = 4,
+	FACTS_SETTINGS = 8, /* environment and NCCL's conf files */
+	FACTS_DETAIL = 16,  /* driver, speed and NUMA node of every interface */
+	FACTS_ALL = 31,
+};
+
+struct facts {
+	struct arena *a;
+	struct netlink nl;
+	struct inventory inv;
+	rdma_list rdma;
+	gpu_list gpus;
+	struct settings settings;
+	unsigned nccl_version; /* 0: the newest known */
+	struct rules_input in; /* points into the above */
+};
+
+int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e) MUST_CHECK;
+void facts_done(struct facts *f);
+
+#endif

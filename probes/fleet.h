@@ -1,0 +1,58 @@
+#ifndef PROBES_FLEET_H
+#define PROBES_FLEET_H
+/*
+ * ifprobe on many hosts (--hosts): the same question is asked everywhere, the
+ * answers are merged, and what only a comparison shows is judged here: names
+ * that differ, choices that cannot reach each other, variables that disagree.
+ */
+#include "lib/cluster/fanout.h"
+#include "lib/report/report.h"
+
+struct fleet {
+	const char *command; /* NULL: ifprobe */
+	size_t parallel;     /* hosts asked at once; 0: fanout's default */
+	const char *given;   /* --hosts as typed, for commands that we propose */
+	host_list hosts;
+	const char *rsh;
+	uint64_t deadline_ns; /* of one peer's answer; a host gets more */
+	struct arena *a;
+	struct report *report;
+	str_list lost; /* did not answer: not asked again */
+};
+
+/* One host's answer. The documents belong to the fleet's asker: answers_done(). */
+struct answer {
+	const char *host;     /* as named in --hosts */
+	const char *hostname; /* as the host calls itself */
+	cJSON *doc;	      /* its envelope; NULL: none came (a finding says why) */
+	const cJSON *data;    /* doc's data, or NULL */
+};
+struct answers {
+	struct answer *v;
+	size_t n;
+};
+void answers_done(struct answers *a);
+bool list_has(const str_list *l, const char *s);
+
+/*
+ * Runs `COMMAND ARGS --json` on every host, at most 32 at a time. A host that
+ * does not answer is a FAIL finding host.answer. With @merge every answer's
+ * findings and data go into the report.
+ */
+int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers *ret,
+	      struct err *e) MUST_CHECK;
+
+/* --suggest --hosts: proves a choice on every host and answers with lines that
+ * are right on all of them. @form is an emit form's name; NULL: findings only. */
+int fleet_suggest(struct fleet *f, const char *form, bool name_only, struct err *e) MUST_CHECK;
+/* Without a mode: every host's own judgement, then the proof between them. */
+int fleet_bare(struct fleet *f, struct err *e) MUST_CHECK;
+/* --predict --hosts: can each host reach what NCCL would publish on the others? */
+int fleet_predict(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
+/* --check --hosts: which variables differ between hosts? */
+int fleet_check(struct fleet *f, struct err *e) MUST_CHECK;
+
+/* --bashrc and --write: each host does it by itself; a dry run answers with all diffs. */
+int fleet_write(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,190 @@
+/* What only a comparison of hosts shows: published addresses that others
+ * cannot reach, and settings that disagree. */
+#include "probes/fleet.h"
+
+#include "lib/report/json.h"
+
+static const char *published(const struct answer *a)
+{
+	return json_get_str(json_get(json_get(a->data, "predict"), "nccl"), "address");
+}
+
+/* An open or refused row of @from's proof for @addr, through any interface. */
+static bool was_answered(const struct answer *from, const char *addr)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach (row, json_get(json_get(from->data, "suggest"), "proof")) {
+		const char *state = json_get_str(row, "state") ?: "";
+
+		if (streq(json_get_str(row, "address") ?: "", addr) &&
+		    (streq(state, "open") || streq(state, "refused")))
+			return true;
+	}
+	return false;
+}
+
+/* What NCCL on @to would publish: can every other host reach it? One finding per
+ * host, since pairs are many. */
+static void judge_published(struct fleet *f, const struct answers *proof, size_t to,
+			    const char *addr)
+{
+	struct finding *g = report_find(f->report, "predict.reach", proof->v[to].host);
+	host_list cannot = {0};
+	size_t asked = 0;
+
+	for (size_t i = 0; i < proof->n; i++) {
+		if (i == to || !proof->v[i].doc)
+			continue;
+		asked++;
+		if (!was_answered(&proof->v[i], addr))
+			*LIST_ADD(f->a, &cannot) = (struct host){.name = proof->v[i].host};
+	}
+	if (!asked)
+		return;
+	if (!cannot.n) {
+		finding_set(g, ST_PASS, "NCCL there publishes %s, which answers from %zu host%s",
+			    addr, asked, asked == 1 ? "" : "s");
+	} else {
+		finding_set(g, ST_FAIL, "NCCL there would publish %s, which %s cannot reach", addr,
+			    hostlist_fold(f->a, &cannot));
+		finding_expect(g, "an address that answers from every other host");
+		finding_fix(g, "ifprobe --suggest --hosts %s   # one choice that reaches all",
+			    shell_quote(f->a, f->given));
+	}
+	report_add(f->report, g);
+}
+
+int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
+{
+	AUTO(answers_done) struct answers all = {0};
+	AUTO(answers_done) struct answers proof = {0};
+	str_list again = {0};
+
+	if (fleet_ask(f, args, true, &all, e))
+		return -1;
+	*LIST_ADD(f->a, &again) = "--suggest";
+	for (size_t i = 0; i < all.n; i++) {
+		const char *addr = published(&all.v[i]);
+
+		if (!addr || strchr(addr, '%'))
+			continue;
+		*LIST_ADD(f->a, &again) = "--peer";
+		*LIST_ADD(f->a, &again) = arena_printf(
+			f->a, strchr(addr, ':') ? "%s=[%s]" : "%s=%s", all.v[i].host, addr);
+	}
+	if (fleet_ask(f, &again, false, &proof, e))
+		return -1;
+	for (size_t i = 0; i < all.n; i++)
+		if (published(&all.v[i]))
+			judge_published(f, &proof, i, published(&all.v[i]));
+	report_covers(f->report, "what NCCL would publish on %zu hosts, each to each", all.n);
+	return 0;
+}
+
+/* --- settings ---------------------------------------------------------------- */
+
+static const char *setting_of(const struct answer *a, const char *name)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach (row, json_get(a->data, "lint")) {
+		if (streq(json_get_str(row, "name") ?: "", name))
+			return json_get_str(row, "value");
+	}
+	return NULL;
+}
+
+/* "=ens5 on n0,n1; not set on n2" */
+static const char *who_has_what(struct fleet *f, const struct answers *all, const char *name)
+{
+	bool *told = arena_alloc(f->a, all->n * sizeof(*told));
+	struct text t;
+
+	text_init(&t, f->a);
+	for (size_t i = 0; i < all->n; i++) {
+		const char *value = setting_of(&all->v[i], name);
+		host_list who = {0};
+
+		if (told[i] || !all->v[i].doc)
+			continue;
+		for (size_t j = i; j < all->n; j++) {
+			const char *other = setting_of(&all->v[j], name);
+
+			if (!all->v[j].doc || !!value != !!other || (value && !streq(value, other)))
+				continue;
+			told[j] = true;
+			*LIST_ADD(f->a, &who) = (struct host){.name = all->v[j].host};
+		}
+		text_addf(&t, "%s%s%s on %s", t.n ? "; " : "", value ? "" : "not set",
+			  value ? value : "", hostlist_fold(f->a, &who));
+	}
+	return t.s;
+}
+
+static bool differs(const struct answers *all, const char *name)
+{
+	const char *first = NULL;
+	bool seen = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *value = setting_of(&all->v[i], name);
+
+		if (!all->v[i].doc)
+			continue;
+		if (seen && (!!first != !!value || (value && !streq(value, first))))
+			return true;
+		first = value;
+		seen = true;
+	}
+	return false;
+}
+
+/* Names of interfaces and devices may differ with reason; the rest may not. */
+static bool is_a_name(const char *variable)
+{
+	return strstr(variable, "IFNAME") || strstr(variable, "IB_HCA") ||
+	       strstr(variable, "NET_DEVICES") || strstr(variable, "if_include") ||
+	       strstr(variable, "HOSTID");
+}
+
+int fleet_check(struct fleet *f, struct err *e)
+{
+	AUTO(answers_done) struct answers all = {0};
+	str_list args = {0}, names = {0};
+	const cJSON *row;
+	size_t n = 0;
+
+	*LIST_ADD(f->a, &args) = "--check";
+	if (fleet_ask(f, &args, true, &all, e))
+		return -1;
+	for (size_t i = 0; i < all.n; i++)
+		cJSON_ArrayForEach (row, json_get(all.v[i].data, "lint")) {
+			const char *name = json_get_str(row, "name");
+
+			if (name && !list_has(&names, name))
+				*LIST_ADD(f->a, &names) = name;
+		}
+	for (size_t k = 0; k < names.n; k++) {
+		struct finding *g;
+
+		if (!differs(&all, names.v[k]))
+			continue;
+		n++;
+		g = report_find(f->report, "lint.differs", names.v[k]);
+		finding_set(g, is_a_name(names.v[k]) ? ST_INFO : ST_WARN, "%s",
+			    who_has_what(f, &all, names.v[k]));
+		finding_expect(g, "one value on every host of a job");
+		finding_fix(g, "set %s alike everywhere, or nowhere", names.v[k]);
+		report_add(f->report, g);
+	}
+	if (!n && all.n) {
+		struct finding *g = report_find(f->report, "lint.differs", "between hosts");
+
+		finding_set(g, ST_PASS, "the settings are the same on %zu hosts", all.n);
+		report_add(f->report, g);
+	}
+	report_covers(f->report, "the settings that a non-interactive shell has on %zu hosts",
+		      all.n);
+	return 0;
+}

@@ -1,0 +1,300 @@
+/* One choice for many hosts: every host proves its interfaces against every
+ * other host's addresses, and the choices must reach each other. */
+#include "probes/fleet.h"
+
+#include "lib/net/addr.h"
+#include "lib/report/json.h"
+#include "lib/report/merge.h"
+#include "probes/fleet_emit.h"
+
+#include <math.h>
+
+enum { MOST_PEERS = 256 };
+
+/* --peer NAME=ADDR,ADDR for every host; with @subnet only addresses in it. */
+static void peer_args(struct fleet *f, const struct answers *all, const char *subnet,
+		      str_list *args)
+{
+	size_t step = (all->n + MOST_PEERS - 1) / MOST_PEERS;
+
+	for (size_t i = 0; i < all->n; i += step ? step : 1) {
+		const cJSON *s = json_get(all->v[i].data, "suggest"), *c;
+		struct text t;
+
+		text_init(&t, f->a);
+		cJSON_ArrayForEach (c, json_get(s, "candidates")) {
+			const char *addr = json_get_str(c, "address");
+
+			if (!cJSON_IsTrue(json_get(c, "usable")) || !addr ||
+			    (subnet && !streq(subnet, json_get_str(c, "network") ?: "")))
+				continue;
+			text_addf(&t, "%s%s%s%s", t.n ? "," : "", strchr(addr, ':') ? "[" : "",
+				  addr, strchr(addr, ':') ? "]" : "");
+		}
+		if (!t.n)
+			continue;
+		*LIST_ADD(f->a, args) = "--peer";
+		*LIST_ADD(f->a, args) = arena_printf(f->a, "%s=%s", all->v[i].host, t.s);
+	}
+}
+
+static int prove(struct fleet *f, const struct answers *first, const char *subnet, bool merge,
+		 struct answers *ret, struct err *e)
+{
+	str_list args = {0};
+
+	*LIST_ADD(f->a, &args) = "--suggest";
+	*LIST_ADD(f->a, &args) = "--deadline";
+	*LIST_ADD(f->a, &args) =
+		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
+	peer_args(f, first, subnet, &args);
+	return fleet_ask(f, &args, merge, ret, e);
+}
+
+static const char *chosen(const struct answer *a, const char *key)
+{
+	return json_get_str(json_get(a->data, "suggest"), key);
+}
+
+/* True when @i, sending through its choice, was answered at @j's choice. */
+static bool reaches(const struct answer *i, const struct answer *j)
+{
+	const char *iface = chosen(i, "interface"), *addr = chosen(j, "address");
+	const cJSON *row;
+
+	if (!iface || !addr)
+		return false;
+	cJSON_ArrayForEach (row, json_get(json_get(i->data, "suggest"), "proof")) {
+		const char *state = json_get_str(row, "state") ?: "";
+
+		if (streq(json_get_str(row, "interface") ?: "", iface) &&
+		    streq(json_get_str(row, "address") ?: "", addr))
+			return streq(state, "open") || streq(state, "refused");
+	}
+	return false;
+}
+
+/* Counts pairs whose choices do not reach each other; reports them when asked. */
+static size_t bad_pairs(struct fleet *f, const struct answers *all, bool report)
+{
+	size_t step = (all->n + MOST_PEERS - 1) / MOST_PEERS, bad = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t j = 0; j < all->n; j += step ? step : 1) {
+			const struct answer *x = &all->v[i], *y = &all->v[j];
+			struct finding *g;
+
+			if (i == j || !chosen(x, "interface") || !chosen(y, "interface") ||
+			    reaches(x, y))
+				continue;
+			bad++;
+			if (!report)
+				continue;
+			g = report_find(f->report, "suggest.pair",
+					arena_printf(f->a, "%s -> %s", x->host, y->host));
+			g->host = x->host;
+			finding_set(g, ST_FAIL, "%s (%s) does not reach %s (%s)",
+				    chosen(x, "interface"), chosen(x, "address"),
+				    chosen(y, "interface"), chosen(y, "address"));
+			finding_expect(g, "choices that reach each other");
+			finding_fix(g,
+				    "ifprobe --peer %s   # on %s: what answers, and through what",
+				    chosen(y, "address"), x->host);
+			report_add(f->report, g);
+		}
+	return bad;
+}
+
+static bool has_network(const struct answer *a, const char *network)
+{
+	const cJSON *c;
+
+	cJSON_ArrayForEach (c, json_get(json_get(a->data, "suggest"), "candidates")) {
+		if (cJSON_IsTrue(json_get(c, "usable")) &&
+		    streq(json_get_str(c, "network") ?: "", network))
+			return true;
+	}
+	return false;
+}
+
+static bool is_everywhere(const struct answers *all, const char *network)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc && !has_network(&all->v[i], network))
+			return false;
+	return true;
+}
+
+/* The individually best interfaces need not meet (one host's is InfiniBand,
+ * the other's Ethernet). Then each network that all have is tried, in the
+ * first host's order of preference. */
+static int settle(struct fleet *f, const struct answers *first, struct answers *ret, struct err *e)
+{
+	const struct answer *lead = NULL;
+	const cJSON *c;
+
+	if (prove(f, first, NULL, false, ret, e))
+		return -1;
+	if (!bad_pairs(f, ret, false))
+		return 0;
+	for (size_t i = 0; !lead && i < first->n; i++)
+		if (first->v[i].doc)
+			lead = &first->v[i];
+	cJSON_ArrayForEach (c,
+			    json_get(json_get(lead ? lead->data : NULL, "suggest"), "candidates")) {
+		const char *network = json_get_str(c, "network");
+		struct answers tried;
+
+		if (!network || !cJSON_IsTrue(json_get(c, "usable")) ||
+		    !is_everywhere(first, network))
+			continue;
+		if (prove(f, first, network, false, &tried, e))
+			return -1;
+		if (!bad_pairs(f, &tried, false)) {
+			answers_done(ret);
+			*ret = tried;
+			return 0;
+		}
+		answers_done(&tried);
+	}
+	return 0;
+}
+
+static void merge_all(struct fleet *f, const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc)
+			envelope_merge(f->report, all->v[i].host, all->v[i].doc);
+}
+
+static double mtu_of(const struct answer *a)
+{
+	return json_get_num(json_get(a->data, "suggest"), "mtu", -1);
+}
+
+/* What most hosts have; among equals the larger. */
+static double usual_mtu(const struct answers *all)
+{
+	double best = -1;
+	size_t most = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		double mtu = mtu_of(&all->v[i]);
+		size_t same = 0;
+
+		for (size_t k = 0; k < all->n; k++)
+			same += mtu_of(&all->v[k]) == mtu;
+		if (mtu >= 0 && (same > most || (same == most && mtu > best))) {
+			best = mtu;
+			most = same;
+		}
+	}
+	return best;
+}
+
+/* The widest MTU a pair can use is the smaller one; bulk data of the other stalls. */
+static void compare_mtu(struct fleet *f, const struct answers *all)
+{
+	double usual = usual_mtu(all);
+	host_list odd = {0};
+	struct finding *g = report_find(f->report, "link.mtu", "between hosts");
+
+	for (size_t i = 0; i < all->n; i++) {
+		double mtu = mtu_of(&all->v[i]);
+
+		if (mtu < 0 || mtu == usual)
+			continue;
+		*LIST_ADD(f->a, &odd) = (struct host){.name = all->v[i].host};
+		finding_fix(g, "ip link set %s mtu %g   # on %s, which has %g",
+			    shell_quote(f->a, chosen(&all->v[i], "interface")), usual,
+			    all->v[i].host, mtu);
+	}
+	if (!odd.n)
+		return;
+	finding_set(g, ST_WARN, "the chosen interfaces differ in MTU: %g, but not on %s", usual,
+		    hostlist_fold(f->a, &odd));
+	report_add(f->report, g);
+}
+
+static const struct column choice_columns[] = {
+	{.name = "host", .is_text = true},    {.name = "interface", .is_text = true},
+	{.name = "address", .is_text = true}, {.name = "mtu"},
+	{.name = "because", .is_text = true},
+};
+static const struct series choice_view = {"choices", choice_columns, ARRAY_LEN(choice_columns),
+					  true};
+
+static void view_choices(struct fleet *f, const struct answers *all)
+{
+	report_series(f->report, &choice_view);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct cell cells[] = {
+			{all->v[i].host, NAN},
+			{chosen(&all->v[i], "interface"), NAN},
+			{chosen(&all->v[i], "address"), NAN},
+			{NULL, json_get_num(json_get(all->v[i].data, "suggest"), "mtu", NAN)},
+			{chosen(&all->v[i], "why"), NAN},
+		};
+
+		report_row(f->report, cells);
+	}
+}
+
+/* The proof in one line where it holds; the pairs that fail have their own. */
+static void say_proven(struct fleet *f, const struct answers *all)
+{
+	struct finding *g;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += chosen(&all->v[i], "interface") != NULL;
+	if (bad_pairs(f, all, true) || n < 2)
+		return;
+	g = report_find(f->report, "suggest.pair", "all hosts");
+	finding_set(g, ST_PASS, "%zu hosts reach each other through the chosen interfaces", n);
+	finding_value(g, (double)n, "hosts");
+	report_add(f->report, g);
+}
+
+static int after_first(struct fleet *f, const struct answers *first, struct answers *proven,
+		       struct err *e)
+{
+	if (settle(f, first, proven, e))
+		return -1;
+	view_choices(f, proven);
+	say_proven(f, proven);
+	compare_mtu(f, proven);
+	report_covers(f->report, "the way between %zu hosts, each to each", f->hosts.n);
+	return 0;
+}
+
+int fleet_suggest(struct fleet *f, const char *form, bool name_only, struct err *e)
+{
+	AUTO(answers_done) struct answers first = {0};
+	AUTO(answers_done) struct answers proven = {0};
+	str_list args = {0};
+
+	*LIST_ADD(f->a, &args) = "--suggest";
+	if (fleet_ask(f, &args, false, &first, e))
+		return -1;
+	if (after_first(f, &first, &proven, e))
+		return -1;
+	merge_all(f, &proven);
+	if (!report_count(f->report, ST_FAIL) && f->hosts.n > 1)
+		report_remark(f->report, "%zu hosts reach each other through the chosen interfaces",
+			      f->hosts.n);
+	fleet_emit(f, &proven, form, name_only);
+	return 0;
+}
+
+int fleet_bare(struct fleet *f, struct err *e)
+{
+	AUTO(answers_done) struct answers first = {0};
+	AUTO(answers_done) struct answers proven = {0};
+	str_list args = {0};
+
+	if (fleet_ask(f, &args, true, &first, e) || after_first(f, &first, &proven, e))
+		return -1;
+	fleet_emit(f, &proven, NULL, false);
+	return 0;
+}

@@ -1,0 +1,132 @@
+#include "probes/peers.h"
+
+#include "lib/host/hostname.h"
+
+static int split(const char *one, struct arena *a, const char **ret_host, uint16_t *ret_port,
+		 struct err *e)
+{
+	if (!addr_split(one, a, ret_host, ret_port))
+		return 0;
+	err_set(e, ERR_USAGE, "--peer: '%s' is not HOST or HOST:PORT", one);
+	return err_hint(
+		e, "for example --peer 10.0.0.2, --peer node1:29500 or --peer [fd00::2]:29500");
+}
+
+/* "node1=10.0.0.2" -> "node1", and where the addresses begin. */
+static const char *peer_name(const char *given, struct arena *a, const char **ret_addresses)
+{
+	const char *eq = strchr(given, '=');
+
+	*ret_addresses = eq ? eq + 1 : given;
+	return eq && eq > given ? arena_strndup(a, given, (size_t)(eq - given)) : given;
+}
+
+/* Calls @each for every comma-separated part of @given. */
+static int each_part(const char *given, struct arena *a,
+		     int (*each)(const char *part, void *arg, struct err *e), void *arg,
+		     struct err *e)
+{
+	for (const char *p = given;; p++) {
+		size_t n = strcspn(p, ",");
+
+		if (each(arena_strndup(a, p, n), arg, e))
+			return -1;
+		p += n;
+		if (!*p)
+			return 0;
+	}
+}
+
+struct resolving {
+	const struct facts *f;
+	struct peer *peer;
+	uint64_t deadline_ns;
+	const char *trouble;
+	bool is_self, is_named;
+};
+
+static int validate_part(const char *part, void *arg, struct err *e)
+{
+	const char *host;
+	uint16_t port;
+
+	return split(part, arg, &host, &port, e);
+}
+
+int peers_validate(const str_list *given, struct arena *a, struct err *e)
+{
+	for (size_t i = 0; i < given->n; i++) {
+		const char *addresses;
+
+		(void)peer_name(given->v[i], a, &addresses);
+		if (each_part(addresses, a, validate_part, a, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int resolve_part(const char *part, void *arg, struct err *e)
+{
+	struct resolving *w = arg;
+	struct arena *a = w->f->a;
+	struct name_answer got = {0};
+	union addr literal;
+	uint16_t port;
+
+	if (split(part, a, &w->peer->host, &port, e))
+		return -1;
+	if (!addr_parse(w->peer->host, &literal))
+		*LIST_ADD(a, &got.addrs) = literal;
+	else
+		name_resolve(w->peer->host, w->deadline_ns, a, &got);
+	if (!got.addrs.n)
+		w->trouble = got.trouble;
+	w->peer->port = port;
+	for (size_t i = 0; i < got.addrs.n; i++) {
+		if (inventory_by_addr(&w->f->inv, &got.addrs.v[i])) {
+			w->is_self = true;
+			continue;
+		}
+		addr_set_port(&got.addrs.v[i], port);
+		*LIST_ADD(a, &w->peer->addrs) = got.addrs.v[i];
+	}
+	return 0;
+}
+
+static void say_no_address(const struct resolving *w, struct report *r)
+{
+	struct finding *f;
+
+	if (w->is_self && w->is_named)
+		return; /* --hosts gives every host the whole list, itself included */
+	f = report_find(r, "peer.name", w->peer->given);
+	if (w->is_self) {
+		finding_set(f, ST_INFO,
+			    "is an address of this host itself: nothing was tested with it");
+	} else {
+		finding_set(f, ST_FAIL, "%s", w->trouble ? w->trouble : "does not resolve");
+		finding_expect(f, "a name that resolves, or an address");
+		finding_fix(f, "getent ahosts %s   # then fix /etc/hosts or DNS", w->peer->host);
+	}
+	report_add(r, f);
+}
+
+int peers_resolve(const struct facts *f, const str_list *given, uint64_t deadline_ns,
+		  struct report *r, peer_list *ret, struct err *e)
+{
+	for (size_t i = 0; i < given->n; i++) {
+		struct peer *peer = LIST_ADD(f->a, ret);
+		struct resolving w = {.f = f, .peer = peer, .deadline_ns = deadline_ns};
+		const char *addresses;
+
+		peer->given = peer_name(given->v[i], f->a, &addresses);
+		if (each_part(addresses, f->a, resolve_part, &w, e))
+			return -1;
+		w.is_named = addresses != given->v[i];
+		if (peer->addrs.n)
+			continue;
+		say_no_address(&w, r);
+		ret->n--;
+	}
+	return 0;
+}

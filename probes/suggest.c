@@ -1,0 +1,94 @@
+#include "probes/suggest.h"
+
+#include "lib/report/json.h"
+
+void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)
+{
+	struct env_line *l = LIST_ADD(s->a, &s->env);
+	va_list ap;
+
+	va_start(ap, fmt);
+	*l = (struct env_line){name, arena_vprintf(s->a, fmt, ap), comment};
+	va_end(ap);
+}
+
+void suggest_left_out(struct suggestion *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	*LIST_ADD(s->a, &s->left_out) = arena_vprintf(s->a, fmt, ap);
+	va_end(ap);
+}
+
+void suggest_choose(const struct rules_input *in, const struct candidate *c, struct suggestion *s)
+{
+	s->iface = c->iface;
+	s->addr = c->addr;
+	if (!s->why)
+		s->why = c->why;
+	for (size_t i = 0; i < rules_count; i++)
+		if (rules_all[i]->suggest)
+			rules_all[i]->suggest(in, s);
+}
+
+void suggest_by_rank(const struct rules_input *in, struct suggestion *ret)
+{
+	*ret = (struct suggestion){.a = in->inv->a};
+	rank_ifaces(in->inv, 0, &ret->candidates);
+	if (ret->candidates.n && ret->candidates.v[0].usable)
+		suggest_choose(in, &ret->candidates.v[0], ret);
+}
+
+static void candidate_data(const struct candidate *c, cJSON *all)
+{
+	cJSON *o = json_push_object(all);
+	struct addr_text t;
+	union addr net;
+
+	json_str(o, "interface", c->iface->name);
+	if (c->addr) {
+		net = addr_network(&c->addr->addr, c->addr->prefix);
+		json_str(o, "address", addr_print(&c->addr->addr, &t));
+		json_num(o, "prefix", c->addr->prefix);
+		json_str(o, "network", addr_print(&net, &t));
+	}
+	json_bool(o, "usable", c->usable);
+	json_str(o, "why", c->why);
+}
+
+static void proof_data(const struct proof_row *p, cJSON *all)
+{
+	cJSON *o = json_push_object(all);
+
+	json_str(o, "peer", p->peer);
+	json_str(o, "address", p->address);
+	json_str(o, "interface", p->iface->name);
+	json_str(o, "state", p->state);
+	json_num(o, "ms", p->ms);
+}
+
+void suggest_data(const struct suggestion *s, cJSON *data)
+{
+	cJSON *o = json_object(data, "suggest"), *env, *all;
+	struct addr_text t;
+
+	if (s->iface) {
+		json_str(o, "interface", s->iface->name);
+		json_str(o, "address", addr_print(&s->addr->addr, &t));
+		json_num(o, "mtu", s->iface->mtu);
+		json_str(o, "why", s->why);
+	}
+	json_bool(o, "proven", s->proven);
+	env = json_object(o, "env");
+	for (size_t i = 0; i < s->env.n; i++)
+		json_str(env, s->env.v[i].name, s->env.v[i].value);
+	all = json_array(o, "candidates");
+	for (size_t i = 0; i < s->candidates.n; i++)
+		candidate_data(&s->candidates.v[i], all);
+	if (!s->proof.n)
+		return;
+	all = json_array(o, "proof");
+	for (size_t i = 0; i < s->proof.n; i++)
+		proof_data(&s->proof.v[i], all);
+}

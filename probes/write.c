@@ -1,0 +1,259 @@
+#include "probes/write.h"
+
+#include "lib/core/file.h"
+#include "lib/core/rcfile.h"
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/rules/nccl.h"
+
+#include <errno.h>
+
+enum { BIGGEST = 64 << 20 };
+
+/* Says in a block that there was no file before it, so that undoing it leaves no
+ * file behind; and of a whole file that it is ours to replace and to remove. */
+static const char made_by_us[] = "# This file was made by ifprobe.\n";
+
+struct file_text {
+	const char *path;
+	bool exists;
+	char *s;
+	size_t n;
+};
+
+static int home_path(const char *below, struct arena *a, const char **ret, struct err *e)
+{
+	const char *home = getenv("HOME");
+
+	if (!home || *home != '/') {
+		err_set(e, ERR_SYS, "HOME is %s, so there is no ~/%s", home ? home : "not set",
+			below);
+		return err_hint(e, "name the file: --to PATH");
+	}
+	*ret = arena_printf(a, "%s/%s", home, below);
+	return 0;
+}
+
+int write_path(const struct write_request *q, struct arena *a, const char **ret, struct err *e)
+{
+	const struct emit_form *f = q->form;
+
+	if (!sysroot_is_real())
+		return err_set(e, ERR_USAGE, "nothing is written under --sysroot");
+	if (q->to) {
+		*ret = q->to;
+		return 0;
+	}
+	if (streq(f->name, "systemd")) {
+		if (!q->unit) {
+			err_set(e, ERR_USAGE, "--write systemd needs the service it is for");
+			return err_hint(e, "add --unit train.service, or --to PATH");
+		}
+		*ret = arena_printf(a, "/etc/systemd/system/%s%s.d/50-windsock.conf", q->unit,
+				    strchr(q->unit, '.') ? "" : ".service");
+		return 0;
+	}
+	if (f->root_path && (geteuid() == 0 || !f->user_path)) {
+		*ret = f->root_path;
+		return 0;
+	}
+	if (starts_with(f->user_path, "~/"))
+		return home_path(f->user_path + 2, a, ret, e);
+	*ret = f->user_path;
+	return 0;
+}
+
+static int read_old(struct file_text *t, struct arena *a, struct err *e)
+{
+	struct err why = {0};
+
+	if (!file_read(t->path, BIGGEST, a, &t->s, &t->n, &why)) {
+		t->exists = true;
+		return 0;
+	}
+	if (errno == ENOENT) {
+		t->s = arena_strdup(a, "");
+		return 0;
+	}
+	*e = why;
+	return -1;
+}
+
+static bool is_ours(const struct file_text *t) { return strstr(t->s, made_by_us) != NULL; }
+
+/* With @sign our name on it: first, but for a script's "#!" line. */
+static const char *render(const struct write_request *q, const struct suggestion *s, bool sign,
+			  struct arena *a)
+{
+	struct text out;
+	size_t at = 0;
+
+	text_init(&out, a);
+	if (q->how == EMIT_COMPUTED && q->form->render_computed)
+		q->form->render_computed(&out);
+	else
+		q->form->render(s, &out);
+	if (!sign)
+		return out.s;
+	if (starts_with(out.s, "#!"))
+		at = strcspn(out.s, "\n") + 1;
+	return arena_printf(a, "%.*s%s%s", (int)at, out.s, made_by_us, out.s + at);
+}
+
+static int wanted_text(const struct write_request *q, const struct suggestion *s,
+		       const struct file_text *old, struct file_text *ret, struct arena *a,
+		       struct err *e)
+{
+	const char *body = render(q, s, !old->exists || is_ours(old) || !q->form->is_block, a);
+
+	if (!q->form->is_block) {
+		if (old->n && !is_ours(old)) {
+			err_set(e, ERR_SYS, "%s is there already and was not made by ifprobe",
+				old->path);
+			return err_hint(e, "move it away, or name another file: --to PATH");
+		}
+		ret->s = arena_strdup(a, body);
+		ret->n = strlen(body);
+		return 0;
+	}
+	return rc_put(a, old->s, old->n, body,
+		      q->form->above_interactive ? RC_ABOVE_INTERACTIVE : RC_APPEND, &ret->s,
+		      &ret->n, e);
+}
+
+/* What the file should be after --undo; exists=false: no file at all. */
+static int undone_text(const struct write_request *q, const struct file_text *old,
+		       struct file_text *ret, bool *ret_found, struct arena *a, struct err *e)
+{
+	if (!q->form->is_block) {
+		*ret_found = old->exists && is_ours(old);
+		ret->exists = !*ret_found && old->exists;
+		ret->s = old->s;
+		ret->n = ret->exists ? old->n : 0;
+		return 0;
+	}
+	if (rc_remove(a, old->s, old->n, &ret->s, &ret->n, ret_found, e))
+		return -1;
+	ret->exists = old->exists && !(ret->n == 0 && is_ours(old));
+	return 0;
+}
+
+/* A link to a file that we made was there before us: the file goes, the link stays. */
+static int remove_file(const char *path, struct err *e)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	return unlink(real ? real : path) && errno != ENOENT ? err_sys(e, "removing %s", path) : 0;
+}
+
+static int apply(const struct write_request *q, const struct file_text *new, struct err *e)
+{
+	const struct file_replace_opts o = {.create_mode = q->form->mode, .make_parents = true};
+
+	return new->exists ? file_replace(new->path, new->s, new->n, &o, e)
+			   : remove_file(new->path, e);
+}
+
+/* NCCL takes the first assignment it meets; ours stands last in the file. */
+static void earlier_lines(const struct suggestion *s, const struct file_text *old, struct report *r,
+			  struct arena *a)
+{
+	struct err ignored = {0};
+	const char *name, *value;
+	char *rest;
+	size_t n, line = 1;
+	bool found;
+
+	if (rc_remove(a, old->s, old->n, &rest, &n, &found, &ignored))
+		return;
+	for (char *p = rest, *end = rest + n, *next; p < end; p = next, line++) {
+		next = memchr(p, '\n', (size_t)(end - p));
+		next = next ? next + 1 : end;
+		if (!nccl_conf_line(p, (size_t)(next - p), a, &name, &value))
+			continue;
+		for (size_t i = 0; i < s->env.n; i++) {
+			struct finding *f;
+
+			if (!streq(name, s->env.v[i].name) || streq(value, s->env.v[i].value))
+				continue;
+			f = report_find(r, "write.conflict",
+					arena_printf(a, "%s:%zu", old->path, line));
+			finding_set(f, ST_WARN,
+				    "sets %s=%s before us, and NCCL takes the first line", name,
+				    value);
+			finding_fix(f, "sed -i '%zud' %s", line, old->path);
+			report_add(r, f);
+		}
+	}
+}
+
+/* What to do next, with the file's real name in it. */
+static const char *then(const struct emit_form *f, const char *path, struct arena *a)
+{
+	const char *usual = f->user_path ? f->user_path : f->root_path, *at;
+
+	if (!f->then)
+		return NULL;
+	at = usual ? strstr(f->then, usual) : NULL;
+	return at ? arena_printf(a, "%.*s%s%s", (int)(at - f->then), f->then, path,
+				 at + strlen(usual))
+		  : f->then;
+}
+
+static void say(const struct write_request *q, const struct file_text *old,
+		const struct file_text *new, bool changed, struct report *r)
+{
+	struct finding *f =
+		report_find(r, arena_printf(report_arena(r), "write.%s", q->form->name), new->path);
+	const char *did = !new->exists ? "removed" : q->undo ? "restored" : "written";
+	const char *next = q->undo ? NULL : then(q->form, new->path, report_arena(r));
+
+	if (!changed)
+		finding_set(f, ST_PASS,
+			    q->undo ? "has nothing of ours in it" : "is already as it should be");
+	else if (q->dry_run)
+		finding_set(f, ST_INFO, "would be %s; nothing was changed (--dry-run)", did);
+	else
+		finding_set(f, ST_PASS, "%s%s%s", did, next ? "; " : "", next ? next : "");
+	report_add(r, f);
+	if (report_wants_data(r)) {
+		cJSON *o = json_object(report_data(r), "write");
+
+		json_str(o, "kind", q->form->name);
+		json_str(o, "path", new->path);
+		json_bool(o, "changed", changed && !q->dry_run);
+		json_bool(o, "undo", q->undo);
+		if (q->dry_run)
+			json_str(o, "diff",
+				 text_diff(report_arena(r), new->path, old->s, old->n, new->s,
+					   new->n));
+	}
+}
+
+int write_apply(const struct write_request *q, const struct suggestion *s, struct report *r,
+		struct err *e)
+{
+	struct arena *a = report_arena(r);
+	struct file_text old = {0}, new = {.exists = true};
+	bool changed;
+
+	if (write_path(q, a, &old.path, e) || read_old(&old, a, e))
+		return -1;
+	new.path = old.path;
+	if (q->undo ? undone_text(q, &old, &new, &changed, a, e)
+		    : wanted_text(q, s, &old, &new, a, e))
+		return -1;
+	if (!q->undo)
+		changed = !old.exists || old.n != new.n || memcmp(old.s, new.s, old.n);
+	if (!q->undo && streq(q->form->name, "nccl.conf"))
+		earlier_lines(s, &old, r, a);
+	if (changed && q->dry_run) {
+		const char *diff = text_diff(a, new.path, old.s, old.n, new.s, new.n);
+
+		report_answer(r, diff, strlen(diff));
+	} else if (changed && apply(q, &new, e)) {
+		return -1;
+	}
+	say(q, &old, &new, changed, r);
+	return 0;
+}

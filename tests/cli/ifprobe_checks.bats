@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# Every check of ifprobe (probes/check), where it speaks and where it is silent.
+bats_require_minimum_version 1.5.0
+load ifprobe.sh
+
+@test "checks: a usable address" {
+    run -0 on container --json
+    [ "$(found addr.usable)" = pass ]
+    machine none "link 2 eth0 pci=0000:01:00.0 state=down" "link 3 eth1 pci=0000:02:00.0 state=nocarrier" \
+        "link 4 eth2 pci=0000:03:00.0"
+    run -1 on none --json
+    [ "$(found addr.usable)" = fail ]
+    [ "$(jq -r '.findings[] | select(.check == "addr.usable").fix[]' <<<"$output" | sed 's/ *#.*//')" = \
+        $'ip link set eth0 up\nethtool eth1\nip addr add ADDRESS/PREFIX dev eth2' ]
+    run -1 on none
+    [[ $output == *because* ]]
+}
+
+@test "checks: link-local only, and NCCL's choice" {
+    run -0 on azure --json
+    [ "$(found addr.linklocal eth1)" = warn ]
+    [ "$(found nccl.choice)" = warn ]
+    run -0 on container --json
+    [ -z "$(found addr.linklocal)" ]
+    [ "$(found nccl.choice)" = pass ]
+    run -0 on bond-vlan --json # what it starts on is wrong
+    [ "$(found nccl.choice bond0.100)" = warn ]
+    run -0 on aws-p4d --json # several cards on purpose
+    [ "$(found nccl.choice)" = info ]
+}
+
+@test "checks: a bridge that NCCL would pick because it came before the NIC" {
+    machine bridged "link 2 br-0a1b2c3d4e5f kind=bridge" "addr br-0a1b2c3d4e5f 172.19.0.1/16" \
+        "link 3 eth0 pci=0000:01:00.0" "addr eth0 10.0.0.1/24"
+    run -0 --separate-stderr on bridged
+    [[ $output == *"NCCL would use br-0a1b2c3d4e5f (172.19.0.1), not eth0"* ]]
+    eval "$(on bridged --suggest --quiet)"
+    run -0 on bridged --json
+    [ "$(found nccl.choice)" = pass ]
+}
+
+@test "checks: the host's own name" {
+    machine named "${NIC[@]}"
+    run -0 on named --json
+    [ "$(found host.name)" = pass ]
+    run -0 on laptop --json
+    [ "$(found host.name)" = warn ]
+    machine other "link 2 eth0" "addr eth0 10.0.0.1/24" "file /etc/hosts '10.0.0.77 n0'"
+    run -0 on other --json
+    [[ $(jq -r '.findings[] | select(.check == "host.name").message' <<<"$output") == *"not an address of this host"* ]]
+    run -0 on container --json # in nobody's hosts
+    [ "$(found host.name)" = warn ]
+    run -0 on digits --json
+    [ "$(found host.digits)" = warn ]
+    [ -z "$(found host.name)" ]
+    run -0 on named --json
+    [ -z "$(found host.digits)" ]
+}
+
+@test "checks: the command for /etc/hosts really mends it" {
+    machine mend "link 2 eth0" "addr eth0 10.0.0.1/24" \
+        "file /etc/hosts '127.0.0.1 localhost n0' '127.0.1.1 n0.example n0' '# n0 stays' '10.0.0.9 n01'"
+    hosts=$BATS_FILE_TMPDIR/mend/etc/hosts
+    run -0 on mend --json
+    [ "$(found host.name)" = warn ]
+    fix=$(jq -r '.findings[] | select(.check == "host.name").fix[0]' <<<"$output")
+    bash -c "${fix//\/etc\/hosts/$hosts}"
+    diff "$hosts" - <<<$'127.0.0.1 localhost\n127.0.1.1 n0.example\n# n0 stays\n10.0.0.9 n01\n10.0.0.1 n0'
+    run -0 on mend --json
+    [ "$(found host.name)" = pass ]
+}
+
+@test "checks: RDMA" {
+    run -0 on dgx-roce --json
+    [ "$(found rdma.gid)" = warn ]
+    [ "$(found rdma.gid mlx5_1:1)" = warn ]
+    [ "$(found rdma.bootstrap)" = info ]
+    [ -z "$(found rdma.ipoib)" ]
+    run -0 on hgx-h100 --json
+    [ "$(found rdma.ipoib)" = warn ]
+    [ "$(found rdma.ipoib ibp172s0)" = warn ]
+    [ -z "$(found rdma.gid)" ]
+    run -0 on laptop --json
+    [ -z "$(found rdma.bootstrap)" ]
+}
+
+@test "checks: an MTU unlike that of the sibling" {
+    machine mtus "link 2 eth0 pci=0000:01:00.0 driver=ixgbe mtu=9000" "addr eth0 10.0.0.1/24" \
+        "link 3 eth1 pci=0000:01:00.1 driver=ixgbe" "addr eth1 10.1.0.1/24"
+    run -0 on mtus --json
+    [ "$(found link.mtu eth1)" = warn ]
+    [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = "ip link set eth1 mtu 9000" ]
+    run -0 on aws-p4d --json
+    [ -z "$(found link.mtu)" ]
+}
+
+@test "checks: routing is information, where there is something to say" {
+    run -0 on aws-p4d --json
+    [ "$(found net.same-subnet)" = info ]
+    run -0 on laptop --json
+    [ -z "$(found net.same-subnet)$(found net.rp-filter)$(found net.congestion)" ]
+    machine strict "${NIC[@]}" "link 3 eth1 pci=0000:01:00.1" "addr eth1 10.1.0.1/24" \
+        "file /proc/sys/net/ipv4/conf/all/rp_filter 1" \
+        "file /proc/sys/net/ipv4/tcp_congestion_control bbr"
+    run -0 on strict --json
+    [ "$(found net.rp-filter),$(found net.congestion)" = info,info ]
+    machine single "${NIC[@]}" "file /proc/sys/net/ipv4/conf/all/rp_filter 1" \
+        "file /proc/sys/net/ipv4/tcp_congestion_control cubic"
+    run -0 on single --json
+    [ -z "$(found net.rp-filter)$(found net.congestion)" ]
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# ifprobe on real interfaces: what a peer's answer proves, what NCCL would pick
+# there, interfaces that vanish, and what it costs beside `ip`.
+# shellcheck disable=SC2016 # scripts for the nodes are in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    "$ROOT/scripts/lab" run 1 -- true 2>/dev/null || skip "no network namespaces can be made here"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+lab() { # NODES [LAB OPTIONS] SCRIPT: on node0; `on N SCRIPT` there runs one on another node
+    "$ROOT/scripts/lab" run "${@:1:$#-1}" -- env PATH="$BIN:$PATH" bash -euo pipefail -c '
+        on() { $WINDSOCK_RSH "node$1" bash -eus <<<"$2"; }
+        '"${*: -1}"
+}
+
+# A second interface that looks fine and leads nowhere, with the default route.
+DEAD='ip link add base0 type veth peer name base1; ip link set base0 up; ip link set base1 up
+    ip link add dead0 link base0 type macvlan; ip link set dead0 up
+    ip addr add 10.88.0.1/24 dev dead0; ip route replace default via 10.88.0.254 dev dead0'
+
+found() { # CHECK: subjects and states
+    jq -r --arg c "$1" '.findings[] | select(.check == $c) | "\(.subject) \(.status)"' <<<"$output"
+}
+
+@test "peer: refused is an answer, open is one too; the choice is proven" {
+    run -0 --separate-stderr lab 2 'ifprobe --suggest --peer node1'
+    [ "${lines[0]}" = "export NCCL_SOCKET_IFNAME='=eth0'" ]
+    [[ $stderr == *"eth0: "*"reaches every peer"* && $stderr != *"no peer tested"* ]]
+    run -0 --separate-stderr lab 2 'ifprobe --suggest --peer node1:4000 --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(jq -r '.data.suggest | .proven, .proof[0].state' <<<"$output")" = $'true\nrefused' ]
+    run -0 --separate-stderr lab 2 '
+        on 1 "exec python3 -m http.server 4000" >/dev/null 2>&1 &
+        until ifprobe --suggest --peer node1:4000 --json >doc && grep -q \"open\" doc; do :; done
+        cat doc'
+    [ "$(jq -r '.data.suggest | .proven, .proof[0].state' <<<"$output")" = $'true\nopen' ]
+}
+
+@test "peer: filtered and unreachable fail, with the reason and what to open" {
+    printf 'table inet f { chain i { type filter hook input priority 0; tcp dport 29500 drop; }; }\n' >drop.nft
+    run -1 --separate-stderr lab 2 --firewall node1=drop.nft 'ifprobe --suggest --peer node1 --deadline 1500ms'
+    [ -z "$output" ]
+    [[ $stderr == *"peer.reach node1"*"eth0: no answer in"*"security group"* ]]
+    run -0 --separate-stderr lab 2 --firewall node1=drop.nft 'ifprobe --name-only --peer node1:29501 --deadline 1500ms'
+    [ "$output" = eth0 ]
+    run -1 --separate-stderr lab 2 'ip route add unreachable 10.99.0.0/16
+        ifprobe --suggest --peer 10.99.0.1 --peer node1 --deadline 1500ms --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found peer.reach)" = $'10.99.0.1 fail\nnode1 pass' ]
+    run -1 --separate-stderr lab 1 'ifprobe --suggest --peer no-such-host --deadline 1500ms'
+    [[ $stderr == *"fail: peer.name no-such-host: "* ]]
+    run -0 --separate-stderr lab 1 'ifprobe --suggest --peer 10.77.0.1'
+    [[ $stderr == *"this host itself"* ]]
+}
+
+@test "peer: of two interfaces the one that reaches it wins, whatever the rank says" {
+    run -0 --separate-stderr lab 2 "$DEAD"'; ifprobe --name-only
+        ifprobe --name-only --peer node1 --deadline 1500ms'
+    [ "$output" = $'dead0\neth0' ]
+    [[ $stderr == *"the only interface that reaches every peer"* ]]
+    run -0 --separate-stderr lab 2 "$DEAD"'; ifprobe --peer node1 --deadline 1500ms --json'
+    [[ $(jq -r '.data.interfaces[] | select(.name == "dead0").why' <<<"$output") == "reaches 0 of 1 peers: node1: "* ]]
+}
+
+@test "peer: a route that leads elsewhere is told, with the command that mends it" {
+    run -0 --separate-stderr lab 2 '
+        ip link add mv0 link eth0 type macvlan; ip addr add 10.77.0.9/16 dev mv0; ip link set mv0 up
+        ip route add 10.77.0.2 dev eth0
+        ifprobe --suggest --peer node1 --json >doc; cat doc
+        bash -c "$(jq -r ".findings[] | select(.check == \"route.peer\").fix[0]" doc)"
+        ifprobe --suggest --peer node1 --json | jq -r ".findings[].check" >after'
+    [ "$(found route.peer)" = "node1 warn" ]
+    run ! grep route.peer after
+}
+
+@test "peer: IPv6 alone" {
+    run -0 --separate-stderr lab 2 --subnet fd00:77::/64 'ip -4 addr flush dev lo
+        ifprobe --suggest --peer node1 --json'
+    [ "$(jq -r '.data.suggest | .interface, .proven, .address' <<<"$output")" = $'eth0\ntrue\nfd00:77::1' ]
+    run -0 --separate-stderr lab 2 --subnet fd00:77::/64 'ifprobe --name-only --peer "[fd00:77::2]:4000"'
+    [ "$output" = eth0 ]
+}
+
+@test "bare with peers: their answers, and what was covered" {
+    run -0 --separate-stderr lab 2 'ifprobe --peer node1'
+    [[ $output == *"peer.reach"*node1*"answers through eth0"* ]]
+    [[ ${lines[-1]} == PASS*"this host, and the way from it to 1 peer" ]]
+}
+
+@test "a bridge that was there before the NIC: NCCL would take it, we do not" {
+    local make='ip link add br-lan type bridge; ip link set br-lan up; ip addr add 172.19.0.1/16 dev br-lan
+        ip link add port type veth peer name inside; ip link set port master br-lan; ip link set port up
+        ip link set inside up
+        ip link add mv0 link eth0 type macvlan; ip addr flush dev eth0; ip addr add 10.77.0.1/16 dev mv0
+        ip link set mv0 up;'
+    run -0 --separate-stderr lab 2 "$make"' ifprobe --json'
+    [ "$(found nccl.choice)" = "br-lan warn" ]
+    [ "$(jq -r '.data | .predict.nccl.interface, .suggest.interface' <<<"$output")" = $'br-lan\nmv0' ]
+    run -1 --separate-stderr lab 2 "$make"' ifprobe --predict --peer node1 --deadline 1500ms --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found predict.peer)" = "node1 fail" ]
+    run -0 --separate-stderr lab 2 "$make"' eval "$(ifprobe --suggest --peer node1 --deadline 1500ms)"
+        ifprobe --predict --peer node1 --deadline 1500ms --json'
+    [ "$(found predict.peer)" = "node1 pass" ]
+}
+
+@test "the name's fix works on a node's own /etc/hosts, which is a mount" {
+    run -0 --separate-stderr lab 1 '
+        { echo "127.0.0.1 localhost"; echo "127.0.1.1 node0"; } >/etc/hosts
+        ifprobe --json >before
+        bash -c "$(jq -r ".findings[] | select(.check == \"host.name\").fix[0]" before)"
+        ifprobe --json'
+    [ "$(found host.name)" = "node0 pass" ]
+    [ "$(jq -r '.findings[] | select(.check == "host.name").status' before)" = warn ]
+}
+
+@test "interfaces that come and go while we look: 200 runs of every mode, none breaks" {
+    run -0 --separate-stderr lab 1 '
+        while :; do
+            ip link add c0 type veth peer name c1; ip addr add 10.6.0.1/24 dev c0
+            ip link set c0 up; ip link del c0
+        done 2>/dev/null &
+        churn=$!
+        trap "kill $churn; wait" EXIT
+        for _ in $(seq 50); do
+            ifprobe --json | jq -r .data.suggest.interface
+            ifprobe --suggest --name-only --quiet
+            ifprobe --predict --json | jq -r .data.predict.nccl.outcome
+            ifprobe --check >/dev/null && echo checked
+        done'
+    [ "$(sort <<<"$output" | uniq -c | sed 's/^ *//')" = $'50 checked\n100 eth0\n50 ok' ]
+    [ -z "$stderr" ]
+}
+
+@test "no dearer than ip, linear, small" {
+    command -v "${CC:-cc}" >/dev/null || skip "no compiler"
+    # the machine may be busy with something else: one fair round is enough
+    for _ in 1 2 3; do
+        run env MANY_ROUNDS=15 ROUNDS=51 "$ROOT/tests/peers/bench-ifprobe" gate
+        [ "$status" -ne 0 ] || return 0
+    done
+    echo "$output"
+    return 1
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# ifprobe --hosts: one choice for many nodes, proven between all of them, in the
+# lab and over a real ssh.
+# shellcheck disable=SC2016 # scripts for the nodes are in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    "$ROOT/scripts/lab" run 1 -- true 2>/dev/null || skip "no network namespaces can be made here"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+lab() { # NODES [LAB OPTIONS] SCRIPT: on node0; `on N SCRIPT` there runs one on another node
+    "$ROOT/scripts/lab" run "${@:1:$#-1}" -- env PATH="$BIN:$PATH" bash -euo pipefail -c '
+        on() { $WINDSOCK_RSH "node$1" bash -eus <<<"$2"; }
+        '"${*: -1}"
+}
+
+found() { # CHECK: subjects and states
+    jq -r --arg c "$1" '.findings[] | select(.check == $c) | "\(.subject) \(.status)"' <<<"$output"
+}
+
+# An rsh that does something else on node1. Used as WINDSOCK_RSH="./rsh" after writing ./rsh.
+own_rsh() { # WHAT TO DO ON node1, with "$@" the command
+    printf '#!/bin/bash\nhost=$1; shift\nif [ "$host" = node1 ]; then\n%s\nfi\nexec $REAL_RSH "$host" "$@"\n' "$1" >rsh
+    chmod +x rsh
+}
+
+@test "one name everywhere: one value, proven each to each" {
+    run -0 --separate-stderr lab 3 'ifprobe --suggest --hosts lab'
+    [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'" ]
+    [[ $stderr == *"3 hosts reach each other"* ]]
+    run -0 --separate-stderr lab 3 'ifprobe --suggest --hosts lab --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(jq -r '.data.suggest | .same, .proven, .env.NCCL_SOCKET_IFNAME, (.hosts | length)' <<<"$output")" = \
+        $'true\ntrue\n=eth0\n3' ]
+    [ "$(jq -r '.nodes[].host' <<<"$output" | paste -sd,)" = node0,node1,node2 ]
+    run -0 --separate-stderr lab 3 'ifprobe --name-only --hosts "node[0-2]"'
+    [ "$output" = eth0 ]
+}
+
+@test "different names: one list that is right on all of them" {
+    run -0 --separate-stderr lab 3 '
+        on 1 "ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up"
+        ifprobe --suggest --hosts lab --quiet >lines
+        cat lines; for n in 0 1 2; do on $n "cd $PWD; . ./lines
+            $(command -v ifprobe) --predict --json" | jq -r .data.predict.nccl.interface; done'
+    [ "$output" = $'export NCCL_SOCKET_IFNAME=\'=eth0,ens5\'\neth0\nens5\neth0' ]
+}
+
+@test "different names that no list can say: lines that choose by host name" {
+    run -0 --separate-stderr lab 2 '
+        on 1 "ip link add mv0 link eth0 type macvlan; ip link set mv0 name ens5
+            ip addr flush dev eth0; ip addr add 10.77.0.2/16 dev ens5; ip link set ens5 up
+            ip addr add 10.99.0.2/32 dev eth0"
+        ifprobe --suggest --hosts lab >lines
+        for n in 0 1; do on $n "cd $PWD; . ./lines; echo \$NCCL_SOCKET_IFNAME"; done'
+    [ "$output" = $'=eth0\n=ens5' ]
+    [[ $stderr == *"differ between hosts (node0: eth0, node1: ens5)"* ]]
+}
+
+@test "a node that does not answer, and one without ifprobe: said once, the rest is answered" {
+    run -1 --separate-stderr lab 2 'ifprobe --suggest --hosts node0,node1,node7 --deadline 1s'
+    [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'" ]
+    [ "$(grep -c 'host.answer node7' <<<"$stderr")" = 1 ]
+    own_rsh 'echo "sh: 1: exec: ifprobe: not found" >&2; exit 127'
+    run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab'
+    [[ $stderr == *"host.answer node1: ifprobe is not there"*'scp "$(command -v ifprobe)" node1:'* ]]
+    own_rsh 'echo "Welcome to node1"; exit 0'
+    run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --hosts lab --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found host.answer)" = "node1 fail" ]
+    own_rsh 'exec sleep 1000'
+    run -1 --separate-stderr lab 2 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab --deadline 10ms --budget 1m'
+    [[ $stderr == *"host.answer node1"* ]]
+}
+
+@test "two networks: the best of each need not meet, a common one is found" {
+    # both networks share one wire here: keep them apart
+    printf 'table inet apart { chain o { type filter hook output priority 0
+        oifname "a0" ip daddr 10.92.0.0/24 drop; oifname "b0" ip daddr 10.91.0.0/24 drop; }; }\n' >apart.nft
+    run -0 --separate-stderr lab 2 --firewall apart.nft '
+        both="ip addr flush dev eth0
+            echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+            ip link add a0 link eth0 type macvlan; ip link add b0 link eth0 type macvlan
+            ip link set a0 up; ip link set b0 up"
+        on 0 "$both; ip addr add 10.91.0.1/24 dev a0; ip addr add 10.92.0.1/24 dev b0; ip link set b0 mtu 1400"
+        on 1 "$both; ip addr add 10.91.0.2/24 dev a0; ip addr add 10.92.0.2/24 dev b0; ip link set a0 mtu 1400"
+        for n in 0 1; do on $n "$(command -v ifprobe) --name-only --quiet"; done >alone
+        ifprobe --suggest --hosts lab --deadline 1500ms --json'
+    [ "$(cat alone)" = $'a0\nb0' ]
+    [ "$(jq -r '.data.suggest | .same, .proven, .interface' <<<"$output")" = $'true\ntrue\na0' ]
+    [ "$(found suggest.pair)" = "all hosts pass" ]
+    [ "$(found link.mtu)" = "between hosts warn" ]
+}
+
+@test "two networks that never meet: which pair, and exit 1" {
+    run -1 --separate-stderr lab 2 '
+        on 1 "ip addr flush dev eth0; ip addr add 10.91.0.2/24 dev eth0"
+        ip route del default
+        ifprobe --suggest --hosts lab --deadline 1500ms'
+    [ -z "$output" ]
+    [[ $stderr == *"peer.reach node1"* ]]
+}
+
+@test "predict: a bridge's address on another node cannot be reached" {
+    run -1 --separate-stderr lab 3 '
+        on 1 "ip link add br-lan type bridge; ip link set br-lan up; ip addr add 172.19.0.1/16 dev br-lan
+            ip link add port type veth peer name inside; ip link set port master br-lan
+            ip link set port up; ip link set inside up
+            ip link add mv0 link eth0 type macvlan; ip addr flush dev eth0
+            ip addr add 10.77.0.2/16 dev mv0; ip link set mv0 up"
+        ip link add docker0 type bridge; ip addr add 172.19.0.1/16 dev docker0 # the same address here
+        ifprobe --predict --hosts lab --deadline 1500ms --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found predict.reach)" = $'node0 pass\nnode1 fail\nnode2 pass' ]
+    [[ $(jq -r '.findings[] | select(.check == "predict.reach" and .status == "fail").message' <<<"$output") == \
+        *"172.19.0.1, which node[0,2] cannot reach" ]]
+}
+
+@test "check: a variable that differs between nodes" {
+    own_rsh 'exec $REAL_RSH node1 "NCCL_ALGO=Ring NCCL_DEBUG=INFO $*"'
+    run -0 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [[ $(found lint.differs) == *"NCCL_ALGO warn"* ]]
+    [[ $(jq -r '.findings[] | select(.subject == "NCCL_ALGO").message' <<<"$output") == \
+        "not set on node[0,2]; Ring on node1" ]]
+    run -0 --separate-stderr lab 2 'ifprobe --check --hosts lab --json'
+    [ "$(found lint.differs)" = "between hosts pass" ]
+}
+
+@test "an MTU that differs between nodes: who, and the command" {
+    run -0 --separate-stderr lab 3 --mtu node2=1400 'ifprobe --hosts lab --json'
+    [ "$(found link.mtu)" = "between hosts warn" ]
+    [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = \
+        "ip link set eth0 mtu 1500   # on node2, which has 1400" ]
+    run -0 --separate-stderr lab 2 'ifprobe --hosts lab'
+    run ! grep link.mtu <<<"$output"
+    run -0 --separate-stderr lab 2 'ifprobe --hosts lab'
+    [[ $output == *"node1  eth0       10.77.0.2  1500"* ]]
+    [[ ${lines[-1]} == PASS*"the way between 2 hosts, each to each" ]]
+}
+
+@test "bashrc and write on all nodes; a dry run shows every node's diff" {
+    run -0 --separate-stderr lab 2 'ifprobe --bashrc --hosts lab --to there --dry-run --quiet; test ! -e there
+        ifprobe --bashrc --hosts node1 --to $PWD/there >/dev/null; . ./there; echo "$NCCL_SOCKET_IFNAME"
+        ifprobe --bashrc --hosts node1 --to $PWD/there --undo >/dev/null; test ! -e there'
+    [[ $output == "# node0"*"+++ "*"# node1"*"+++ "*"=eth0" ]]
+}
+
+@test "a real ssh: two nodes answer, the third does not take our key" {
+    [ "$(id -u)" = 0 ] || skip "needs root for sshd"
+    command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || skip "no sshd here"
+    dir=$(mktemp -d /tmp/ifprobe.XXXXXX) # on a path that StrictModes accepts
+    chmod 711 "$dir"
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/id"
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/host"
+    printf 'node0,node1,node2 %s\n' "$(cut -d' ' -f1,2 "$dir/host.pub")" >"$dir/known"
+    : >"$dir/nobody"
+    for key in id.pub nobody; do
+        printf '%s\n' "HostKey $dir/host" "AuthorizedKeysFile $dir/$key" "StrictModes no" \
+            "PermitRootLogin prohibit-password" "PasswordAuthentication no" "UsePAM no" "PidFile none" >"$dir/$key.conf"
+    done
+    run -1 --separate-stderr lab 3 '
+        mkdir -p /run/sshd
+        for n in 0 1; do on $n "/usr/sbin/sshd -f '"$dir"'/id.pub.conf"; done
+        on 2 "/usr/sbin/sshd -f '"$dir"'/nobody.conf"
+        rsh="ssh -F none -i '"$dir"'/id -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile='"$dir"'/known"
+        ifprobe --suggest --hosts node0,node1 --rsh "$rsh -o GlobalKnownHostsFile=none"
+        ifprobe --suggest --hosts "node[0-2]" --rsh "$rsh -o GlobalKnownHostsFile=none"'
+    rm -r "$dir"
+    [ "$output" = $'export NCCL_SOCKET_IFNAME=\'=eth0\'\nexport NCCL_SOCKET_IFNAME=\'=eth0\'' ]
+    [[ $stderr == *"2 hosts reach each other"*"host.answer node2"*"does not accept our key"* ]]
+}
