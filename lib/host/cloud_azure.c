@@ -38,11 +38,10 @@ int azure_parse(struct metadata *m, const char *text, size_t n)
 
 	if (size)
 		m->cloud->instance_type = metadata_word(m->a, size, strlen(size));
-	cJSON_ArrayForEach(card, at(network, "interface"))
-	{
+	cJSON_ArrayForEach (card, at(network, "interface")) {
 		const char *mac = mac_of(m->a, json_get_str(card, "macAddress"));
 
-		cJSON_ArrayForEach(pair, at(at(card, "ipv4"), "ipAddress"))
+		cJSON_ArrayForEach (pair, at(at(card, "ipv4"), "ipAddress"))
 			metadata_map(m, json_get_str(pair, "publicIpAddress"),
 				     json_get_str(pair, "privateIpAddress"), mac);
 	}

@@ -18,7 +18,7 @@ static void read_card(struct metadata *m, const cJSON *card)
 	const cJSON *access;
 
 	mac = mac ? metadata_word(m->a, mac, strlen(mac)) : NULL;
-	cJSON_ArrayForEach(access, cJSON_GetObjectItemCaseSensitive(card, "accessConfigs"))
+	cJSON_ArrayForEach (access, cJSON_GetObjectItemCaseSensitive(card, "accessConfigs"))
 		metadata_map(m, json_get_str(access, "externalIp"), ip, mac);
 }
 
@@ -30,7 +30,8 @@ int gcp_parse(struct metadata *m, const char *text, size_t n)
 	int rc = cJSON_IsArray(cards) ? 0 : -1;
 
 	if (!rc)
-		cJSON_ArrayForEach(card, cards) read_card(m, card);
+		cJSON_ArrayForEach (card, cards)
+			read_card(m, card);
 	cJSON_Delete(cards);
 	return rc;
 }

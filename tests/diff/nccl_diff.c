@@ -60,7 +60,7 @@ static int ask_ours(const struct run *run, struct arena *a, struct ours *ret)
 		at = cJSON_GetObjectItemCaseSensitive(at, path[i]);
 	ret->outcome = arena_strdup(a, str(at, "outcome"));
 	ret->boot = arena_printf(a, "%s:%s", str(at, "interface"), str(at, "address"));
-	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(at, "interfaces"))
+	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(at, "interfaces"))
 		text_addf(&data, "%s%s", data.n ? " " : "", cJSON_GetStringValue(one));
 	ret->data = data.s;
 	cJSON_Delete(root);

@@ -84,8 +84,7 @@ static char *check(struct bench *b, const char **ret_fix)
 	assert_non_null(root);
 	text_init(&t, &b->c.a);
 	*ret_fix = "";
-	cJSON_ArrayForEach(f, cJSON_GetObjectItem(root, "findings"))
-	{
+	cJSON_ArrayForEach (f, cJSON_GetObjectItem(root, "findings")) {
 		assert_non_null(json_get_str(f, "message"));
 		assert_non_null(json_get_str(f, "subject"));
 		fix = cJSON_GetArrayItem(cJSON_GetObjectItem(f, "fix"), 0);

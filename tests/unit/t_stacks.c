@@ -316,9 +316,9 @@ static const cJSON *find_check(const cJSON *doc, const char *check)
 {
 	const cJSON *f;
 
-	cJSON_ArrayForEach(f,
-			   cJSON_GetObjectItem(doc, "findings")) if (streq(json_get_str(f, "check"),
-									   check)) return f;
+	cJSON_ArrayForEach (f, cJSON_GetObjectItem(doc, "findings"))
+		if (streq(json_get_str(f, "check"), check))
+			return f;
 	return NULL;
 }
 

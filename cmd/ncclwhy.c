@@ -1,0 +1,193 @@
+/* ncclwhy: what does this failure log mean, and what do I type now. */
+#include "cmd/app.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "probes/log/confirm.h"
+#include "probes/log/live.h"
+#include "probes/log/source.h"
+#include "probes/log/tell.h"
+
+struct config {
+	bool follow, confirm;
+	const char *live;
+	uint64_t stall_ns;
+	char **wrapped;	  /* the command after --, or NULL */
+	int child_code;	  /* -1: it was not run */
+	const char *told; /* what was last said while following */
+};
+
+#define AT(field) .off = offsetof(struct config, field)
+
+static const struct opt rows[] = {
+	{.help = "What to read (without any: stdin)"},
+	{.name = "follow",
+	 .type = OPT_BOOL,
+	 AT(follow),
+	 .help = "go on reading a log that grows, and say on stderr what it means as soon as it "
+		 "is known; Ctrl-C ends it"},
+	{.name = "live",
+	 .metavar = "HOST[:PORT]",
+	 .type = OPT_STR,
+	 AT(live),
+	 .if_bare = "localhost",
+	 .complete = OPT_C_HOST,
+	 .help = "ask a running job (NCCL 2.24 and later) which ranks are dead, missing or behind"},
+	{.help = "How to look"},
+	{.name = "confirm",
+	 .type = OPT_BOOL,
+	 AT(confirm),
+	 .help = "look on this host for what the causes claim, and rank them again"},
+	{.name = "stall",
+	 .metavar = "TIME",
+	 .type = OPT_DURATION,
+	 AT(stall_ns),
+	 .max = 7 * 24 * 3600 * NS_PER_S,
+	 .def = "5m",
+	 .help = "with -- or --follow: explain when nothing was printed for this long; 0 never "
+		 "does"},
+};
+
+static const char about[] =
+	"Paste the log of a failed or hanging training job and get the cause and what to type: "
+	"NCCL_DEBUG output, PyTorch, torchrun and accelerate, Slurm, MPI and kernel lines, from "
+	"one "
+	"rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from its "
+	"louder echoes, and ranks are compared.\n\n"
+	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
+	"unchanged, "
+	"and explains on stderr when it fails or stalls.";
+
+static const char examples[] =
+	"  ncclwhy train.log                    # what happened, and what to type\n"
+	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs, and the kernel's, together\n"
+	"  torchrun train.py 2>&1 | ncclwhy     # from a pipe\n"
+	"  ncclwhy -- torchrun train.py         # run it, and explain when it fails or stalls\n"
+	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
+	"  ncclwhy --live node1                 # a job that hangs: who is missing or behind?\n"
+	"  ncclwhy --confirm train.log          # and look whether this host shows it";
+
+static int prepare(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+
+	if (c->wrapped && (c->follow || c->live))
+		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
+			       c->follow ? "--follow" : "--live");
+	if (c->follow && c->live)
+		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
+	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
+		return err_set(e, ERR_USAGE, "--follow wants one file");
+	if (c->live && app->operands.n > 1)
+		return err_set(e, ERR_USAGE, "--live asks one host");
+	if (c->live && app->operands.n)
+		c->live = app->operands.v[0];
+	if (c->wrapped && !app->common.output && !streq(app->common.format, "table")) {
+		err_set(e, ERR_USAGE, "stdout is the command's own: --format %s goes to a file",
+			app->common.format);
+		return err_hint(e, "add --output FILE");
+	}
+	app->report_opts.answer_only = c->wrapped && !app->common.output;
+	return 0;
+}
+
+/* On stderr, while it runs: once per cause, and at every stall. */
+static void on_quiet(struct why *w, bool stalled, void *arg)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct config *c = arg;
+	struct explanation x;
+	const char *brief;
+
+	explain(w, &a, &x);
+	brief = tell_briefly(w, &x, &a);
+	if (stalled)
+		log_warn("no output for a while: %s",
+			 brief ? brief
+			       : "and nothing known so far; ncclwhy --live asks the job itself");
+	else if (brief && c->told != x.causes.v[0].sig->id)
+		log_say("%s", brief);
+	if (brief)
+		c->told = x.causes.v[0].sig->id;
+}
+
+static int read_all(struct app *app, struct why *w, struct err *e)
+{
+	if (!app->operands.n) {
+		if (isatty(STDIN_FILENO))
+			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
+		return source_read(w, "-", e);
+	}
+	for (size_t i = 0; i < app->operands.n && !interrupt_pending(); i++)
+		if (source_read(w, app->operands.v[i], e))
+			return -1;
+	return 0;
+}
+
+static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
+{
+	const struct source_watch watch = {.stall_ns = c->stall_ns, .quiet = on_quiet, .arg = c};
+
+	if (c->wrapped)
+		return source_run(w, c->wrapped, STDOUT_FILENO, STDERR_FILENO, &watch,
+				  &c->child_code, e);
+	if (c->follow)
+		return source_follow(w, app->operands.v[0], &watch, e);
+	return read_all(app, w, e);
+}
+
+static int run(struct app *app, void *cfg, struct err *e)
+{
+	AUTO(why_done) struct why w = {0};
+	struct config *c = cfg;
+	struct explanation x;
+	int failed;
+
+	if (c->live)
+		return why_init(&w), live_ask(c->live, app->common.deadline_ns, app->report, e);
+	why_init(&w);
+	failed = read_sources(app, c, &w, e);
+	explain(&w, &app->arena, &x);
+	/* a command that went well needs no explanation */
+	if (c->wrapped && c->child_code == 0 && !app->common.output)
+		return failed;
+	if (c->confirm)
+		confirm(&x, app->common.deadline_ns, &app->arena);
+	tell(&w, &x, app->report);
+	confirm_tell(&x, app->report);
+	return failed;
+}
+
+/* What comes after -- is not ours to parse. */
+static int split(int argc, char **argv, struct config *c)
+{
+	for (int i = 1; i < argc; i++)
+		if (streq(argv[i], "--") && argv[i + 1]) {
+			c->wrapped = argv + i + 1;
+			argv[i] = NULL;
+			return i;
+		}
+	return argc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct config cfg = {.stall_ns = 300 * NS_PER_S, .child_code = -1};
+	static const struct app_spec spec = {
+		.cmd = {.name = "ncclwhy",
+			.summary = "says what a failure log of distributed training means, and "
+				   "what to type",
+			.synopsis = "[OPTIONS] [FILE...|-]  |  [OPTIONS] -- COMMAND...",
+			.about = about,
+			.examples = examples,
+			.operand = "FILE",
+			.operand_complete = OPT_C_FILE},
+		.rows = rows,
+		.nrows = ARRAY_LEN(rows),
+		.cfg = &cfg,
+		.prepare = prepare,
+		.run = run,
+	};
+	int code = app_main(&spec, split(argc, argv, &cfg), argv);
+
+	return cfg.child_code >= 0 ? cfg.child_code : code;
+}

@@ -1,0 +1,112 @@
+#include "probes/log/actors.h"
+
+#include <ctype.h>
+
+enum { HEADS = 4096, END = UINT16_MAX };
+
+void actors_init(struct actors *t, struct arena *a)
+{
+	*t = (struct actors){.a = a};
+	t->heads = arena_alloc(a, HEADS * sizeof(*t->heads));
+	memset(t->heads, 0xff, HEADS * sizeof(*t->heads));
+}
+
+/* A process and its GPU where NCCL's header says them, else the launcher's rank. */
+static bool is_same(const struct log_who *a, const struct log_who *b)
+{
+	if (a->pid || b->pid)
+		return a->pid == b->pid && a->local == b->local && streq(a->host, b->host);
+	return a->rank == b->rank && streq(a->host, b->host);
+}
+
+static unsigned hash(const struct log_who *w)
+{
+	unsigned h = w->pid ? (unsigned)w->pid * 31u + (unsigned)w->local : (unsigned)w->rank;
+
+	for (const char *p = w->host; *p; p++)
+		h = h * 31u + (unsigned char)*p;
+	return h * 2654435761u >> 20;
+}
+
+static void note_host(struct actors *t, const char *host)
+{
+	if (!*host || t->nhosts == ARRAY_LEN(t->hosts))
+		return;
+	for (size_t i = 0; i < t->nhosts; i++)
+		if (streq(t->hosts[i], host))
+			return;
+	t->hosts[t->nhosts++] = arena_strdup(t->a, host);
+}
+
+struct actor *actors_get(struct actors *t, const struct log_who *who)
+{
+	unsigned h = hash(who) % HEADS;
+	struct actor *x;
+
+	if (!who->pid && who->rank < 0 && !*who->host)
+		return NULL;
+	for (uint16_t i = t->heads[h]; i != END; i = t->v.v[i].next)
+		if (is_same(&t->v.v[i].who, who)) {
+			if (who->rank >= 0)
+				t->v.v[i].who.rank = who->rank;
+			return &t->v.v[i];
+		}
+	if (t->v.n == ACTORS_MAX)
+		return NULL;
+	note_host(t, who->host);
+	x = LIST_ADD(t->a, &t->v);
+	x->who = *who;
+	x->seq = -1;
+	x->next = t->heads[h];
+	t->heads[h] = (uint16_t)(t->v.n - 1);
+	return x;
+}
+
+static void add_offer(struct actors *t, const struct actor *who, const char *iface, size_t ni,
+		      const char *addr, size_t na)
+{
+	struct offer *o;
+
+	if (t->offers.n == OFFERS_MAX || !ni || !na || ni >= sizeof(o->iface) ||
+	    na >= sizeof(o->addr))
+		return;
+	o = LIST_ADD(t->a, &t->offers);
+	o->actor = (uint16_t)(who - t->v.v);
+	memcpy(o->iface, iface, ni);
+	memcpy(o->addr, addr, na);
+}
+
+void actors_offer(struct actors *t, const struct actor *who, const char *list)
+{
+	while (*list) {
+		const char *p = list + strspn(list, " "), *colon, *end;
+		size_t n = strcspn(p, " ");
+
+		list = p + n;
+		if (*p == '[' && isdigit((unsigned char)p[1])) /* [0]ens3 */
+			p = memchr(p, ']', n) ? (const char *)memchr(p, ']', n) + 1 : p;
+		colon = memchr(p, ':', (size_t)(list - p));
+		end = memchr(p, '<', (size_t)(list - p));
+		if (colon && end && colon < end)
+			add_offer(t, who, p, (size_t)(colon - p), colon + 1,
+				  (size_t)(end - colon - 1));
+	}
+}
+
+const struct offer *actors_offered(const struct actors *t, const char *addr)
+{
+	for (size_t i = 0; *addr && i < t->offers.n; i++)
+		if (streq(t->offers.v[i].addr, addr))
+			return &t->offers.v[i];
+	return NULL;
+}
+
+const char *who_text(struct arena *a, const struct log_who *w)
+{
+	if (w->rank >= 0)
+		return *w->host ? arena_printf(a, "rank %d on %s", w->rank, w->host)
+				: arena_printf(a, "rank %d", w->rank);
+	if (*w->host && w->local >= 0)
+		return arena_printf(a, "GPU %d of %s", w->local, w->host);
+	return *w->host ? arena_strdup(a, w->host) : "a rank";
+}

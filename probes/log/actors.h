@@ -1,0 +1,52 @@
+#ifndef PROBES_LOG_ACTORS_H
+#define PROBES_LOG_ACTORS_H
+/*
+ * The processes that speak in a log, and what each said about itself: which
+ * network it chose, which addresses it offered to the others, how far it got.
+ * Bounded: what comes after ACTORS_MAX processes or OFFERS_MAX addresses is
+ * not told apart any more.
+ */
+#include "lib/core/arena.h"
+#include "probes/log/line.h"
+
+enum { ACTORS_MAX = 16384, OFFERS_MAX = 8192 };
+
+struct actor {
+	struct log_who who;
+	int nranks;		  /* of the largest communicator it joined; 0: not said */
+	char network[24];	  /* "Socket", "IB", "AWS Libfabric" */
+	char version[24];	  /* of NCCL */
+	char boot[32];		  /* the bootstrap interface */
+	bool ready;		  /* Init COMPLETE was said */
+	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
+	int64_t seq;		  /* of the collective that timed out; -1: none did */
+	char op[24];
+	uint16_t next; /* of the same hash */
+};
+
+struct offer {
+	uint16_t actor;
+	char iface[24], addr[64];
+};
+
+struct actors {
+	struct arena *a;
+	LIST(struct actor) v;
+	LIST(struct offer) offers;
+	uint16_t *heads;
+	size_t nhosts;
+	const char *hosts[64]; /* the first ones seen */
+};
+
+void actors_init(struct actors *t, struct arena *a);
+/* The one that speaks; NULL when it did not say who it is, or the table is full. */
+struct actor *actors_get(struct actors *t, const struct log_who *who);
+/* As NCCL writes them: "[0]ens3:10.0.0.5<0> [1]br-1:172.19.0.1<0>"; what is no such list adds none.
+ */
+void actors_offer(struct actors *t, const struct actor *who, const char *list);
+/* Who offered @addr, or NULL. */
+const struct offer *actors_offered(const struct actors *t, const char *addr);
+/* "rank 3 on node1", "node1", "rank 3", or "a rank". */
+const char *who_text(struct arena *a, const struct log_who *who);
+
+#endif

@@ -1,0 +1,267 @@
+/* What comparing the ranks shows, that no single line says. */
+#include "probes/log/explain.h"
+
+#include "lib/core/text.h"
+#include "probes/log/extract.h"
+
+static void raise(struct cause *c, int weight, const char *because)
+{
+	if (!c)
+		return;
+	if (c->weight < weight)
+		c->weight = weight;
+	if (because)
+		c->because = because;
+}
+
+/* Two processes that differ in the text at @off; both must have said something. */
+static bool differ(const struct actors *t, size_t off, const struct actor **ret_a,
+		   const struct actor **ret_b)
+{
+	const struct actor *one = NULL;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *x = &t->v.v[i];
+		const char *s = (const char *)x + off;
+
+		if (!*s)
+			continue;
+		if (one && !streq(s, (const char *)one + off)) {
+			*ret_a = one;
+			*ret_b = x;
+			return true;
+		}
+		one = one ? one : x;
+	}
+	return false;
+}
+
+static struct cause *add(struct why *w, struct arena *a, struct explanation *x, const char *id)
+{
+	struct cause *c = explain_find(x, id);
+	int sig = signature_find(id);
+
+	if (c || sig < 0)
+		return c;
+	c = LIST_ADD(a, &x->causes);
+	c->sig = &signatures[sig];
+	c->record = &w->records[sig];
+	return c;
+}
+
+static void transports(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *p, *q;
+	const char *said;
+
+	if (!differ(&w->actors, offsetof(struct actor, network), &p, &q))
+		return;
+	said = arena_printf(a, "%s uses network %s, but %s uses %s", who_text(a, &p->who),
+			    p->network, who_text(a, &q->who), q->network);
+	*LIST_ADD(a, &x->notes) = said;
+	raise(add(w, a, x, "CON-008"), x->in_trouble ? 88 : w->healthy ? 45 : 66, said);
+}
+
+static void versions(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *p, *q;
+	const char *said;
+
+	if (!differ(&w->actors, offsetof(struct actor, version), &p, &q) ||
+	    streq(p->who.host, q->who.host))
+		return;
+	said = arena_printf(a, "%s runs NCCL %s, but %s runs %s", who_text(a, &p->who), p->version,
+			    who_text(a, &q->who), q->version);
+	*LIST_ADD(a, &x->notes) = said;
+	raise(add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
+	if (explain_find(x, "CON-015"))
+		raise(explain_find(x, "CON-015"), 0, said);
+}
+
+static void interfaces(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *p, *q;
+
+	if (!differ(&w->actors, offsetof(struct actor, boot), &p, &q) ||
+	    streq(p->who.host, q->who.host))
+		return;
+	*LIST_ADD(a, &x->notes) =
+		arena_printf(a, "%s bootstraps over %s, but %s over %s", who_text(a, &p->who),
+			     p->boot, who_text(a, &q->who), q->boot);
+}
+
+/* A host none of whose channels reach GPU memory directly, beside one whose all do. */
+static void gdr(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *with = NULL, *without = NULL;
+	struct cause *c = explain_find(x, "IB-010");
+
+	for (size_t i = 0; c && i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->direct)
+			with = y;
+		if (y->bounced)
+			without = y;
+	}
+	if (!c || !with || !without)
+		return;
+	if (with == without || streq(with->who.host, without->who.host)) {
+		raise(c, w->healthy && !x->in_trouble ? 30 : 58,
+		      "some channels have GDRDMA and some have not");
+		return;
+	}
+	raise(c, w->healthy && !x->in_trouble ? 48 : 74,
+	      arena_printf(a, "%s has channels without GDRDMA, %s has it", without->who.host,
+			   with->who.host));
+	*LIST_ADD(a, &x->notes) = c->because;
+}
+
+static bool any_of(const struct explanation *x, const char *const *ids)
+{
+	for (size_t i = 0; ids[i]; i++)
+		for (size_t j = 0; j < x->causes.n; j++)
+			if (starts_with(x->causes.v[j].sig->id, ids[i]))
+				return true;
+	return false;
+}
+
+/* Doubtful interfaces matter where ranks could not connect, or hang. */
+static void doubtful_interfaces(struct why *w, struct explanation *x)
+{
+	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01",
+					      "PT-006", "PT-012",  "PT-023",  NULL};
+	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
+
+	if (far)
+		raise(explain_find(x, "IF-007"), stuck || !w->healthy ? 80 : 45,
+		      "several hosts take part, and none reaches another's loopback");
+	else if (stuck)
+		raise(explain_find(x, "IF-007"), 60, NULL);
+	if (far && stuck) {
+		raise(explain_find(x, "IF-008"), 76, "several hosts take part");
+		raise(explain_find(x, "IF-006"), 74, "several hosts take part");
+		raise(explain_find(x, "IF-005"), 54, "several hosts take part");
+		raise(explain_find(x, "IF-004"), 54, "several hosts take part");
+	}
+}
+
+static bool is_virtual(const char *iface)
+{
+	static const char *const names[] = {"br-",     "docker", "veth",  "virbr", "cni", "cali",
+					    "flannel", "tail",	 "wg",	  "tun",   "zt",  "vmnet",
+					    "lxc",     "podman", "ip6tn", NULL};
+
+	for (size_t i = 0; names[i]; i++)
+		if (starts_with(iface, names[i]))
+			return true;
+	return false;
+}
+
+/* The interface behind an address that could not be reached is the cause, the failure its effect.
+ */
+static void blame_interface(struct explanation *x, const struct cause *failed, const char *addr,
+			    const char *iface, const char *because)
+{
+	int weight = failed->weight + 6 < 95 ? failed->weight + 6 : 95;
+
+	if (starts_with(addr, "fe80:")) {
+		raise(explain_find(x, "IF-005"), weight, because);
+		raise(explain_find(x, "IF-006"), weight + 1, because);
+	}
+	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
+		raise(explain_find(x, "IF-004"),
+		      failed->sig->tier == TIER_ROOT ? failed->weight - 1 : weight, because);
+	if (starts_with(addr, "127."))
+		raise(explain_find(x, "IF-007"), weight, because);
+	if (starts_with(addr, "172.") &&
+	    (!iface || streq(iface, "eth0") || streq(iface, "docker0")))
+		raise(explain_find(x, "IF-008"), weight, because);
+}
+
+/* An address that could not be reached, and on which interface its owner offered it. */
+static void bad_offers(struct why *w, struct arena *a, struct explanation *x)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+		const struct offer *o;
+		struct extract e = {0};
+
+		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
+			continue;
+		for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
+			extract_line(c->record->events.v[k].body, &e);
+		o = *e.addr ? actors_offered(&w->actors, e.addr) : NULL;
+		if (o)
+			c->because =
+				arena_printf(a, "%s was offered by %s on %s", e.addr,
+					     who_text(a, &w->actors.v.v[o->actor].who), o->iface);
+		if (*e.addr)
+			blame_interface(x, c, e.addr, o ? o->iface : NULL,
+					c->because
+						? c->because
+						: arena_printf(a, "a rank could not connect to %s",
+							       e.addr));
+	}
+}
+
+/* Who waited in which collective, who is behind, who never said a word. */
+static void waiting(struct why *w, struct arena *a, struct explanation *x)
+{
+	int64_t low = INT64_MAX, high = -1;
+	const struct actor *behind = NULL, *other = NULL;
+	int nranks = 0, absent = -1, n = 0;
+	bool seen[1024] = {false};
+	const char *said = NULL;
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->nranks > nranks)
+			nranks = y->nranks;
+		if (y->seq < 0)
+			continue;
+		n++;
+		if (y->who.rank >= 0 && y->who.rank < 1024)
+			seen[y->who.rank] = true;
+		if (y->seq < low)
+			low = y->seq, behind = y;
+		if (y->seq > high)
+			high = y->seq, other = y;
+	}
+	for (int r = 0; r < nranks && r < 1024 && n > 1; r++)
+		if (!seen[r] && absent < 0)
+			absent = r;
+	if (n > 1 && low < high)
+		said = arena_printf(
+			a,
+			"%s waits in %s number %lld while %s is at number %lld: the first "
+			"is behind",
+			who_text(a, &behind->who), behind->op, (long long)low,
+			who_text(a, &other->who), (long long)high);
+	else if (n > 1 && behind && other && !streq(behind->op, other->op))
+		said = arena_printf(a, "%s and %s are in different collectives", behind->op,
+				    other->op);
+	else if (n && absent >= 0 && n >= nranks / 2)
+		said = arena_printf(a,
+				    "%d ranks waited in %s number %lld; rank %d never said that it "
+				    "did: look there",
+				    n, behind->op, (long long)low, absent);
+	if (!said)
+		return;
+	*LIST_ADD(a, &x->notes) = said;
+	raise(explain_find(x, "PT-006"), 62, said);
+}
+
+void correlate(struct why *w, struct arena *a, struct explanation *x)
+{
+	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
+		raise(explain_find(x, "KRN-003"), 66, NULL);
+	transports(w, a, x);
+	versions(w, a, x);
+	interfaces(w, a, x);
+	gdr(w, a, x);
+	doubtful_interfaces(w, x);
+	bad_offers(w, a, x);
+	waiting(w, a, x);
+}

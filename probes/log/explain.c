@@ -1,0 +1,247 @@
+#include "probes/log/explain.h"
+
+#include "probes/log/extract.h"
+
+enum {
+	ECHO = 48,	  /* the most that an effect of an earlier failure may have */
+	FIRST = 4,	  /* what broke first, among causes that weigh about the same */
+	ONLY_ECHOES = 50, /* nothing but wrappers: something failed, that much is sure */
+};
+
+struct cause *explain_find(struct explanation *x, const char *id)
+{
+	for (size_t i = 0; i < x->causes.n; i++)
+		if (streq(x->causes.v[i].sig->id, id))
+			return &x->causes.v[i];
+	return NULL;
+}
+
+static void collect(struct why *w, struct arena *a, struct explanation *x)
+{
+	for (size_t i = 0; i < signature_count; i++) {
+		const struct record *r = &w->records[i];
+		const struct signature *g = &signatures[i];
+		struct cause *c;
+
+		/* one rank 0 is how every log of nccl-tests begins; several are N worlds of one */
+		if (!r->events.n || (streq(g->id, "MPI-001") && r->count < 2))
+			continue;
+		x->in_trouble |= g->tier != TIER_HINT && g->tier != TIER_GENERIC;
+		c = LIST_ADD(a, &x->causes);
+		*c = (struct cause){
+			.sig = g, .record = r, .first = &r->events.v[0], .weight = g->weight};
+		if (g->tier == TIER_GENERIC && streq(g->id, "APP-001") &&
+		    (!c->first->after_traceback || w->finished))
+			c->weight = ECHO - 4;
+	}
+}
+
+static bool is_real(const struct cause *c)
+{
+	return c->sig->tier == TIER_ROOT || c->sig->tier == TIER_EFFECT ||
+	       (c->sig->tier == TIER_GENERIC && c->weight >= CONFIDENT);
+}
+
+static bool on_one_line(const struct log_event *a, const struct log_event *b)
+{
+	return a->line == b->line && a->file == b->file;
+}
+
+static bool comes_first(const struct cause *a, const struct cause *b)
+{
+	return on_one_line(a->first, b->first) ? a->weight > b->weight
+					       : event_before(a->first, b->first);
+}
+
+/* The earliest of what is no wrapper and no hint. */
+static struct cause *earliest(struct explanation *x)
+{
+	struct cause *best = NULL;
+
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+
+		if (c->first && is_real(c) && (!best || comes_first(c, best)))
+			best = c;
+	}
+	return best;
+}
+
+/* An effect of something that broke before it explains nothing. */
+static void mark_echoes(struct explanation *x)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+
+		for (size_t j = 0; j < x->causes.n && c->first; j++) {
+			const struct cause *o = &x->causes.v[j];
+			bool same_line = o->first && on_one_line(o->first, c->first);
+
+			if (o == c || !o->first || !is_real(o))
+				continue;
+			if (same_line && c->record->count <= o->record->count &&
+			    (o->weight > c->weight || (o->weight == c->weight && o < c)))
+				c->is_echo = true;
+			if (c->sig->tier == TIER_EFFECT && !same_line && o->weight >= CONFIDENT &&
+			    (o->sig->tier == TIER_ROOT || event_before(o->first, c->first)) &&
+			    o->sig->tier != TIER_EFFECT)
+				c->is_echo = true;
+		}
+	}
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+
+		if (c->is_echo && c->weight > ECHO && c->sig->tier == TIER_EFFECT)
+			c->weight = ECHO;
+	}
+}
+
+static void favour_first(struct why *w, struct explanation *x)
+{
+	struct cause *c = earliest(x);
+
+	if (c)
+		c->weight += FIRST;
+	for (size_t i = 0; w->has_elastic && i < x->causes.n; i++)
+		if (x->causes.v[i].first && w->elastic.rank >= 0 && is_real(&x->causes.v[i]) &&
+		    x->causes.v[i].first->who.rank == w->elastic.rank)
+			x->causes.v[i].weight += FIRST;
+	if (w->has_elastic && w->elastic.rank >= 0) {
+		x->has_first = true;
+		x->first = w->elastic;
+		x->first_how = "torchrun saw it fail first";
+	} else if (c && (c->first->who.rank >= 0 || *c->first->who.host)) {
+		x->has_first = true;
+		x->first = c->first->who;
+		x->first_how = "the earliest failure in the log";
+	}
+}
+
+/* Hints about a job that runs are noise; so is one that explains nothing here. */
+static void drop_hints(struct why *w, struct explanation *x)
+{
+	size_t k = 0;
+	bool lasting = x->in_trouble || !w->healthy;
+
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+
+		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting)
+			continue;
+		x->causes.v[k++] = *c;
+	}
+	x->causes.n = k;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct cause *a = pa, *b = pb;
+
+	if (a->weight != b->weight)
+		return b->weight - a->weight;
+	if (a->first && b->first)
+		return event_before(a->first, b->first) ? -1 : 1;
+	return (b->first != NULL) - (a->first != NULL);
+}
+
+void explain_sort(struct explanation *x)
+{
+	if (x->causes.n)
+		qsort(x->causes.v, x->causes.n, sizeof(*x->causes.v), compare);
+}
+
+/* An interface that worked: the bootstrap's, unless the failing address was on it. */
+static const char *good_interface(const struct why *w, const char *bad)
+{
+	static const char *const doubtful[] = {"lo",	  "docker", "br-", "veth", "virbr", "cni",
+					       "flannel", "tun",    "wg",  "tail", NULL};
+
+	for (size_t i = 0; i < w->actors.offers.n; i++) {
+		const char *name = w->actors.offers.v[i].iface;
+		bool ok = !bad || !streq(name, bad);
+
+		for (size_t j = 0; ok && doubtful[j]; j++)
+			ok = !starts_with(name, doubtful[j]);
+		if (ok && !starts_with(w->actors.offers.v[i].addr, "fe80"))
+			return name;
+	}
+	return NULL;
+}
+
+/* Fills a list of templates; an element that lacks something is left out. */
+static void fill_list(struct arena *a, const char *list, const struct term_value *v, size_t n,
+		      const struct cause *c, str_list *ret)
+{
+	while (*list) {
+		size_t len = strcspn(list, "\n");
+		const char *s = fill_template(a, arena_strndup(a, list, len), v, n, c->sig->ere,
+					      c->first ? c->first->text : NULL);
+
+		if (s && !streq(s, "-"))
+			*LIST_ADD(a, ret) = s;
+		list += len + (list[len] == '\n');
+	}
+}
+
+/* The first line of a cause that names an address: the very first may not. */
+static void extract_any(const struct cause *c, struct extract *ret)
+{
+	*ret = (struct extract){0};
+	for (size_t i = 0; c->first && i < c->record->events.n; i++) {
+		struct extract e;
+
+		extract_line(c->record->events.v[i].body, &e);
+		if (*e.addr || !i)
+			*ret = e;
+		if (*e.addr)
+			return;
+	}
+}
+
+static void word(struct why *w, struct arena *a, struct cause *c)
+{
+	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT };
+	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL}, {"host", NULL},
+				 {"rank", NULL}, {"good", NULL}, {"text", NULL}};
+	const char *line = c->first ? c->first->text : NULL, *s;
+	const struct offer *o;
+	struct extract e;
+
+	extract_any(c, &e);
+	o = actors_offered(&w->actors, e.addr);
+	v[ADDR].value = *e.addr ? e.addr : NULL;
+	v[PORT].value = *e.port ? e.port : NULL;
+	v[IFACE].value = *e.iface ? e.iface : NULL;
+	v[GOOD].value = good_interface(w, o && starts_with(c->sig->id, "CON-") ? o->iface : NULL);
+	if (c->first) {
+		v[HOST].value = *c->first->who.host ? c->first->who.host : NULL;
+		v[RANK].value =
+			c->first->who.rank < 0 ? NULL : arena_printf(a, "%d", c->first->who.rank);
+		v[TEXT].value = c->first->body;
+	}
+	s = fill_template(a, c->sig->meaning, v, ARRAY_LEN(v), c->sig->ere, line);
+	c->meaning = s ? s : c->sig->meaning;
+	fill_list(a, c->sig->causes, v, ARRAY_LEN(v), c, &c->causes);
+	fill_list(a, c->sig->confirm, v, ARRAY_LEN(v), c, &c->confirm);
+	fill_list(a, c->sig->fix, v, ARRAY_LEN(v), c, &c->fix);
+}
+
+void explain(struct why *w, struct arena *a, struct explanation *ret)
+{
+	*ret = (struct explanation){.in_trouble = false};
+	collect(w, a, ret);
+	correlate(w, a, ret);
+	mark_echoes(ret);
+	favour_first(w, ret);
+	drop_hints(w, ret);
+	explain_sort(ret);
+	for (size_t i = 0; i < ret->causes.n; i++) {
+		struct cause *c = &ret->causes.v[i];
+
+		if (i == 0 && c->sig->tier == TIER_WRAPPER && c->weight < ONLY_ECHOES)
+			c->weight = ONLY_ECHOES;
+		if (c->weight > 99)
+			c->weight = 99;
+		word(w, a, c);
+	}
+}

@@ -1,0 +1,41 @@
+#ifndef PROBES_LOG_EXPLAIN_H
+#define PROBES_LOG_EXPLAIN_H
+/*
+ * What a log that was read means: the causes, best first. What broke first
+ * stands before its echoes; what ranks say about themselves is compared.
+ */
+#include "probes/log/why.h"
+
+struct cause {
+	const struct signature *sig;
+	const struct log_event *first;
+	const struct record *record;
+	int weight;	     /* the confidence, in percent */
+	bool is_echo;	     /* the same line, or an effect of another cause */
+	const char *meaning; /* with addresses, interfaces and ranks put in */
+	const char *because; /* what the ranks' comparison adds, or NULL */
+	str_list causes, confirm, fix;
+	const char *seen_here; /* by confirm(); NULL: it was not asked */
+};
+
+struct explanation {
+	LIST(struct cause) causes;
+	str_list notes;	 /* what comparing the ranks shows */
+	bool in_trouble; /* something failed, known or not */
+	/* who failed first, where that is known */
+	bool has_first;
+	struct log_who first;
+	const char *first_how;
+};
+
+/* May be called at any time, also while more is to come. All lives in @a. */
+void explain(struct why *w, struct arena *a, struct explanation *ret);
+
+/* --- between explain.c and correlate.c ------------------------------------------ */
+struct cause *explain_find(struct explanation *x, const char *id);
+/* Raises (or makes) a cause that a comparison shows. NULL when @first is NULL and it is not there.
+ */
+void correlate(struct why *w, struct arena *a, struct explanation *x);
+void explain_sort(struct explanation *x);
+
+#endif

@@ -1,0 +1,182 @@
+/* What a line says about the process that wrote it, without being a failure. */
+#include "probes/log/why.h"
+
+#include <ctype.h>
+
+static void copy_word(char *out, size_t size, const char *from, const char *ends)
+{
+	size_t n = strcspn(from, ends);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(out, from, n);
+	out[n] = '\0';
+}
+
+/* What follows @key in the line; "" when it is not there. */
+static const char *after(const struct log_line *l, const char *key)
+{
+	const char *p = strstr(l->text, key);
+
+	return p ? p + strlen(key) : "";
+}
+
+static bool number_after(const struct log_line *l, const char *key, long *ret)
+{
+	const char *p = after(l, key);
+	char *end;
+
+	p += strspn(p, " :=");
+	if (!isdigit((unsigned char)*p))
+		return false;
+	*ret = strtol(p, &end, 10);
+	return true;
+}
+
+static void network(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+	const char *p = after(l, "Using network ");
+
+	if (a && *p)
+		copy_word(a->network, sizeof(a->network), p, "\t\n");
+}
+
+static void bootstrap(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+	const char *p = strstr(l->text, "Bootstrap"), *name;
+
+	if (!a || !(p = strstr(p ? p : "", "Using ")))
+		return;
+	p += strlen("Using ");
+	name = *p == '[' && strchr(p, ']') ? strchr(p, ']') + 1 : p;
+	copy_word(a->boot, sizeof(a->boot), name, ": <");
+	actors_offer(&w->actors, a, p);
+}
+
+static void sockets(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+
+	if (a)
+		actors_offer(&w->actors, a, after(l, "Using "));
+}
+
+static void version(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+	const char *p = after(l, "NCCL version ");
+
+	if (a && isdigit((unsigned char)*p))
+		copy_word(a->version, sizeof(a->version), p, " +,;)");
+}
+
+/* A process is in many communicators; its rank in the largest is its rank. */
+static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+	long rank, nranks;
+	bool complete = strstr(l->text, "Init COMPLETE");
+
+	w->healthy += complete;
+	if (!a || !number_after(l, " rank ", &rank) || !number_after(l, " nranks ", &nranks))
+		return;
+	a->ready |= complete;
+	if (nranks < a->nranks || nranks > INT32_MAX || rank >= nranks)
+		return;
+	a->nranks = (int)nranks;
+	a->who.rank = (int)rank;
+}
+
+static void channel(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct log_who nobody = {.rank = -1, .local = -1, .pid = 1};
+	struct actor *a = actors_get(&w->actors, &l->who);
+
+	if (!a)
+		a = actors_get(&w->actors, &nobody);
+	if (a && strstr(l->text, "/GDRDMA"))
+		a->direct++;
+	else if (a)
+		a->bounced++;
+}
+
+static void timed_out_work(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct log_who who = l->who;
+	struct actor *a;
+	long seq;
+
+	if (who.rank < 0)
+		who.rank = line_rank_said(l->text);
+	if (who.rank < 0 || !number_after(l, "SeqNum=", &seq))
+		return;
+	a = actors_get(&w->actors, &who);
+	if (!a || a->seq >= 0)
+		return;
+	a->seq = seq;
+	copy_word(a->op, sizeof(a->op), after(l, "OpType="), ", )");
+}
+
+static void elastic(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	w->has_elastic = true;
+	w->elastic_order = s->line;
+	w->elastic = (struct log_who){.rank = -1, .local = -1};
+}
+
+static bool in_elastic(const struct why *w, const struct why_stream *s)
+{
+	return w->has_elastic && s->line > w->elastic_order && s->line < w->elastic_order + 12;
+}
+
+static void elastic_rank(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	long v;
+
+	if (in_elastic(w, s) && w->elastic.rank < 0 && number_after(l, "rank      :", &v))
+		w->elastic.rank = (int)v;
+}
+
+static void elastic_host(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	if (in_elastic(w, s) && !*w->elastic.host)
+		copy_word(w->elastic.host, sizeof(w->elastic.host), after(l, "host      : "), " ");
+}
+
+static void elastic_exit(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	if (in_elastic(w, s) && !*w->elastic_exit)
+		copy_word(w->elastic_exit, sizeof(w->elastic_exit), after(l, "exitcode  : "), " ");
+}
+
+static void finished(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->healthy++;
+	w->finished++;
+}
+
+static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	s->traceback = s->line;
+}
+
+const struct fact log_facts[] = {
+	{"Using network ", 40000, network},
+	{"Bootstrap : Using |Bootstrap: Using ", 40000, bootstrap},
+	{"NET/Socket : Using |NET/Socket: Using ", 40000, sockets},
+	{"NCCL version ", 40000, version},
+	{"Init COMPLETE|Init START", 80000, init},
+	{"via NET/IB/", 40000, channel},
+	{"WorkNCCL(", 40000, timed_out_work},
+	{"first observed failure", 1000, elastic},
+	{"rank      :", 40000, elastic_rank},
+	{"host      :", 40000, elastic_host},
+	{"exitcode  :", 40000, elastic_exit},
+	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
+	 "training completed",
+	 1000, finished},
+	{"Traceback (most recent call last)", 40000, traceback},
+};
+const size_t log_fact_count = ARRAY_LEN(log_facts);

@@ -1,0 +1,267 @@
+#include "probes/log/line.h"
+
+#include "probes/log/stamp.h"
+
+#include <ctype.h>
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '_';
+}
+
+/* Escape sequences: CSI ... letter, OSC ... BEL, and two-byte ones. */
+static size_t escape_length(const char *s, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 2)
+		return n;
+	if (s[1] == '[') {
+		while (i < n && !(s[i] >= '@' && s[i] <= '~'))
+			i++;
+		return i < n ? i + 1 : n;
+	}
+	if (s[1] == ']') {
+		while (i < n && s[i] != '\a' && s[i] != '\033')
+			i++;
+		return i < n ? i + 1 : n;
+	}
+	return 2;
+}
+
+static void clean(const char *raw, size_t n, char *out)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && k + 1 < LINE_MAX_TEXT;) {
+		unsigned char c = (unsigned char)raw[i];
+
+		if (c == '\033') {
+			i += escape_length(raw + i, n - i);
+			continue;
+		}
+		i++;
+		if (c == '\r')
+			continue;
+		out[k++] = c < ' ' || c == 0x7f ? ' ' : (char)c;
+	}
+	while (k && out[k - 1] == ' ')
+		k--;
+	out[k] = '\0';
+}
+
+static const char *number(const char *p, long *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*p))
+		return NULL;
+	*ret = strtol(p, &end, 10);
+	return *ret >= 0 && *ret < 100000000 ? end : NULL;
+}
+
+static void keep_host(struct log_who *w, const char *s, size_t n)
+{
+	if (*w->host || !n || n >= sizeof(w->host))
+		return;
+	memcpy(w->host, s, n);
+	w->host[n] = '\0';
+}
+
+/* "[rank3]: ", "[default0]:", "[Rank 3] ", "[trainer1|1]:", "[PG ID 0 ... Rank 3] " */
+static const char *bracket_rank(const char *p, struct log_who *w)
+{
+	const char *close = *p == '[' ? strchr(p, ']') : NULL, *d = close;
+	bool is_rank;
+	long v;
+
+	if (!close || close - p > 80)
+		return NULL;
+	while (d > p + 1 && isdigit((unsigned char)d[-1]))
+		d--;
+	if (d == close || !number(d, &v))
+		return NULL;
+	while (d > p + 1 && (d[-1] == ' ' || d[-1] == ':'))
+		d--;
+	is_rank = d - p >= 5 && strncasecmp(d - 4, "rank", 4) == 0;
+	if (!is_rank && !(d > p + 1 && isalpha((unsigned char)p[1]) && close[1] == ':'))
+		return NULL;
+	if (is_rank && w->rank < 0)
+		w->rank = (int)v;
+	else if (!is_rank)
+		w->local = (int)v;
+	p = close + 1;
+	return p + (*p == ':');
+}
+
+/* "[1,3]<stderr>: ", "[prterun-node1-77@1,3]<stdout>:" */
+static const char *mpi_tag(const char *p, struct log_who *w)
+{
+	const char *close = *p == '[' ? strchr(p, ']') : NULL, *comma;
+	long v;
+
+	if (!close || close - p > 80 || !starts_with(close, "]<std"))
+		return NULL;
+	comma = memchr(p, ',', (size_t)(close - p));
+	if (comma && number(comma + 1, &v))
+		w->rank = (int)v;
+	p = strchr(close, '>');
+	return p ? p + 1 + (p[1] == ':') : NULL;
+}
+
+/* "(RayWorker pid=4711, ip=10.0.0.2) ", "(Worker_TP3 pid=12)" */
+static const char *actor_tag(const char *p, struct log_who *w)
+{
+	const char *close = *p == '(' ? strchr(p, ')') : NULL, *at;
+	long v;
+
+	if (!close || close - p > 120 || !(at = strstr(p, "pid=")) || at > close)
+		return NULL;
+	if (number(at + 4, &v))
+		w->pid = v;
+	at = strstr(p, "ip=");
+	if (at && at < close)
+		keep_host(w, at + 3, strcspn(at + 3, ",) "));
+	at = strstr(p, "rank=");
+	if (at && at < close && number(at + 5, &v))
+		w->rank = (int)v;
+	return close + 1;
+}
+
+/* "node1:4711:4720 [2] " (NCCL): the device may lack. */
+static const char *nccl_header(const char *p, struct log_who *w)
+{
+	const char *q = p, *host = p;
+	long pid, tid, dev;
+
+	while (is_name(*q))
+		q++;
+	if (q == host || *q != ':' || !(p = number(q + 1, &pid)) || *p != ':' ||
+	    !(p = number(p + 1, &tid)) || *p != ' ')
+		return NULL;
+	keep_host(w, host, (size_t)(q - host));
+	w->pid = pid;
+	if (p[1] == '[' && number(p + 2, &dev) && *number(p + 2, &dev) == ']') {
+		w->local = (int)dev;
+		p = strchr(p, ']');
+	}
+	return p + 1;
+}
+
+/* "[3] " of mpiexec -prepend-rank; alone it would be NCCL's device. */
+static const char *hydra_tag(const char *p, struct log_who *w)
+{
+	struct log_who probe = {.rank = -1};
+	const char *q;
+	long v;
+
+	if (*p != '[' || !(q = number(p + 1, &v)) || q[0] != ']' || q[1] != ' ' ||
+	    !nccl_header(q + 2, &probe))
+		return NULL;
+	w->rank = (int)v;
+	return q + 2;
+}
+
+/* "3: " of srun -l; "node1: " of pdsh; "node-0  | " of compose. */
+static const char *word_tag(const char *p, struct log_who *w)
+{
+	const char *q = p;
+	bool letters = false, digits = false;
+	long v;
+
+	if ((q = number(p, &v)) && q[0] == ':' && q[1] == ' ') {
+		if (w->rank < 0)
+			w->rank = (int)v;
+		return q + 2;
+	}
+	for (q = p; is_name(*q); q++) {
+		letters |= isalpha((unsigned char)*q) != 0;
+		digits |= isdigit((unsigned char)*q) != 0;
+	}
+	if (q == p || q - p > 60 || !digits)
+		return NULL;
+	if (q[0] == ' ' && strspn(q, " ") < 20 && q[strspn(q, " ")] == '|' && letters) {
+		keep_host(w, p, (size_t)(q - p));
+		return q + strspn(q, " ") + 1;
+	}
+	if (q[0] != ':' || q[1] != ' ' ||
+	    (q - p > 3 && (starts_with(q - 3, ".cc") || starts_with(q - 3, ".py"))))
+		return NULL;
+	keep_host(w, p, (size_t)(q - p));
+	return q + 2;
+}
+
+static const char *skip_syslog(const char *p, struct log_who *w)
+{
+	const char *host = p, *q = p;
+
+	while (is_name(*q))
+		q++;
+	if (q == host || *q != ' ')
+		return NULL;
+	for (p = q + 1; is_name(*p) || *p == '/'; p++)
+		;
+	if (*p == '[')
+		p += strcspn(p, "]") + (p[strcspn(p, "]")] == ']');
+	if (*p != ':' || p == q + 1)
+		return NULL;
+	keep_host(w, host, (size_t)(q - host));
+	return p + 1;
+}
+
+static const char *one_prefix(const char *p, struct log_line *l, bool *stamped)
+{
+	const char *q;
+
+	enum clock_kind kind;
+	int64_t ms;
+
+	p += strspn(p, " ");
+	/* syslog's time, and then the kernel's own */
+	if (*stamped && *p == '[' && (q = stamp_parse(p, &kind, &ms)) && kind == CLOCK_KIND_UPTIME)
+		return q;
+	if (!*stamped && (q = stamp_parse(p, &l->clock, &l->time_ms))) {
+		*stamped = l->clock != CLOCK_KIND_UPTIME;
+		if (l->clock == CLOCK_KIND_DAY || l->clock == CLOCK_KIND_DATE) {
+			const char *after = skip_syslog(q + strspn(q, " "), &l->who);
+
+			return after ? after : q;
+		}
+		return q;
+	}
+	if ((q = mpi_tag(p, &l->who)) || (q = hydra_tag(p, &l->who)) ||
+	    (q = bracket_rank(p, &l->who)) || (q = actor_tag(p, &l->who)) ||
+	    (q = nccl_header(p, &l->who)))
+		return q;
+	return word_tag(p, &l->who);
+}
+
+int line_rank_said(const char *text)
+{
+	for (const char *p = strcasestr(text, "rank"); p; p = strcasestr(p + 4, "rank")) {
+		const char *q = p + 4 + strspn(p + 4, " ");
+		bool equals = *q == '=',
+		     own = p == text || !strchr("_abcdefghijklmnopqrstuvwxyz", p[-1]);
+		long v;
+
+		q += equals;
+		if (own && (q = number(q, &v)) && (*q == ']' || equals))
+			return (int)v;
+	}
+	return -1;
+}
+
+void line_parse(const char *raw, size_t n, struct log_line *ret)
+{
+	bool stamped = false;
+	const char *p, *q;
+
+	ret->who = (struct log_who){.rank = -1, .local = -1};
+	ret->clock = CLOCK_KIND_NONE;
+	ret->time_ms = 0;
+	clean(raw, n, ret->text);
+	p = ret->text;
+	for (int i = 0; i < 8 && (q = one_prefix(p, ret, &stamped)); i++)
+		p = q;
+	ret->body = p + strspn(p, " ");
+}

@@ -1,0 +1,39 @@
+#ifndef PROBES_LOG_LINE_H
+#define PROBES_LOG_LINE_H
+/*
+ * One line of a log, made readable: colours and junk taken out, and what
+ * launchers, libraries and system logs put before the message understood:
+ *
+ *	[rank3]: [default0]: 3: [1,3]<stderr>: node1: node-0  | (Worker pid=7, ip=10.0.0.2)
+ *	[2025-10-15 13:20:53] Oct 15 13:20:53 node1 kernel: [123.456] E1015 13:20:53.1 file.cpp:6]
+ *	node1:4711:4720 [2] NCCL WARN ...
+ */
+#include "lib/core/base.h"
+
+enum { LINE_MAX_TEXT = 2048 };
+
+/* What time means: only times of one kind can be compared. */
+enum clock_kind { CLOCK_KIND_NONE, CLOCK_KIND_DATE, CLOCK_KIND_DAY, CLOCK_KIND_UPTIME };
+
+struct log_who {
+	int rank;      /* -1: not said */
+	int local;     /* the local rank or device, -1: not said */
+	long pid;      /* 0: not said */
+	char host[64]; /* "": not said */
+};
+
+struct log_line {
+	char text[LINE_MAX_TEXT]; /* the whole line */
+	const char *body;	  /* in it: what comes after time, rank, host */
+	struct log_who who;
+	enum clock_kind clock;
+	int64_t time_ms;
+};
+
+/* Cuts what is longer; @n bytes without line end. Never fails. */
+void line_parse(const char *raw, size_t n, struct log_line *ret);
+
+/* Who a message says it is from: "[Rank 3]", "(rank=3, size=8"; -1: it does not. */
+int line_rank_said(const char *text);
+
+#endif

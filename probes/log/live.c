@@ -1,0 +1,173 @@
+/* The conversation with NCCL's RAS service; live_judge.c understands the answer. */
+#include "probes/log/live.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/hostname.h"
+#include "lib/net/addr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+
+enum { RAS_PORT = 28028, ANSWER_MAX = 64 << 20, BETWEEN_MS = 1000 };
+
+struct talk {
+	int fd;
+	uint64_t deadline_ns; /* without progress */
+	const char *where;
+	struct arena *a;
+};
+
+static bool wait_for(const struct talk *t, short events)
+{
+	uint64_t until = now_ns() + t->deadline_ns;
+	struct pollfd p[] = {{.fd = t->fd, .events = events},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
+
+	while (!interrupt_pending()) {
+		uint64_t now = now_ns();
+
+		if (now >= until)
+			return false;
+		if (poll(p, 2, (int)((until - now) / NS_PER_MS) + 1) > 0 && p[0].revents)
+			return true;
+	}
+	return false;
+}
+
+static int say(const struct talk *t, const char *line, struct err *e)
+{
+	size_t n = strlen(line);
+
+	while (n) {
+		ssize_t done = wait_for(t, POLLOUT) ? send(t->fd, line, n, MSG_NOSIGNAL) : -1;
+
+		if (done < 0)
+			return err_sys(e, "%s took no question", t->where);
+		line += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* A line, or everything until it closes. */
+static int hear(const struct talk *t, bool all, struct text *ret, struct err *e)
+{
+	char buf[16384];
+
+	text_init(ret, t->a);
+	for (;;) {
+		ssize_t n;
+
+		if (!wait_for(t, POLLIN))
+			return err_set(e, ERR_SYS, "%s accepted the connection but did not answer",
+				       t->where);
+		n = recv(t->fd, buf, all ? sizeof(buf) : 1, 0);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n < 0)
+			return err_sys(e, "%s broke off", t->where);
+		if (n == 0)
+			return all || ret->n
+				       ? 0
+				       : err_set(e, ERR_SYS, "%s closed the connection", t->where);
+		text_addn(ret, buf, (size_t)n);
+		if ((!all && buf[0] == '\n') || ret->n > ANSWER_MAX)
+			return 0;
+	}
+}
+
+static int connect_to(struct talk *t, const union addr *to)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	t->fd = socket(to->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->fd < 0)
+		return errno;
+	if (connect(t->fd, &to->sa, addr_len(to)) == 0)
+		return 0;
+	error = errno;
+	if (error == EINPROGRESS && wait_for(t, POLLOUT))
+		(void)getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	else if (error == EINPROGRESS)
+		error = ETIMEDOUT;
+	if (error) {
+		(void)close(t->fd);
+		t->fd = -1;
+	}
+	return error;
+}
+
+static int open_talk(struct talk *t, const char *host, uint16_t port, struct err *e)
+{
+	struct name_answer who;
+	int error = 0;
+
+	name_resolve(host, t->deadline_ns, t->a, &who);
+	if (!who.addrs.n)
+		return err_set(e, ERR_SYS, "%s %s", host, who.trouble);
+	for (size_t i = 0; i < who.addrs.n; i++) {
+		addr_set_port(&who.addrs.v[i], port);
+		error = connect_to(t, &who.addrs.v[i]);
+		if (!error)
+			return 0;
+	}
+	errno = error;
+	err_sys(e, "no NCCL job answers on %s", t->where);
+	e->kind = ERR_ABSENT;
+	return err_hint(
+		e, "run it on a host of the job (NCCL 2.24 or later; NCCL_RAS_ENABLE=0 switches "
+		   "it off, NCCL_RAS_ADDR moves it)");
+}
+
+static int ask_once(struct talk *t, const char *host, uint16_t port, struct text *ret,
+		    struct err *e)
+{
+	struct text line;
+
+	t->fd = -1;
+	if (open_talk(t, host, port, e))
+		return -1;
+	if (say(t, "CLIENT PROTOCOL 2\n", e) || hear(t, false, &line, e))
+		return -1;
+	if (strncasecmp(line.s, "SERVER PROTOCOL", strlen("SERVER PROTOCOL")) != 0)
+		return err_set(e, ERR_SYS, "%s is not NCCL's RAS service", t->where);
+	/* before 2.28 there is no JSON; the text is understood as well */
+	if (say(t, "SET FORMAT json\n", e) || hear(t, false, &line, e))
+		return -1;
+	return say(t, "STATUS\n", e) || hear(t, true, ret, e) ? -1 : 0;
+}
+
+static void talk_done(struct talk *t) { auto_closep(&t->fd); }
+
+int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct err *e)
+{
+	AUTO(talk_done)
+	struct talk t = {
+		.fd = -1, .deadline_ns = deadline_ns, .where = where, .a = report_arena(r)};
+	struct text first, second = {0};
+	struct err ignored = {0};
+	const char *host;
+	uint16_t port;
+
+	if (addr_split(where, t.a, &host, &port))
+		return err_set(e, ERR_USAGE, "--live: '%s' is not a host", where);
+	if (!port) {
+		port = RAS_PORT;
+		t.where = arena_printf(t.a, "%s:%u", where, (unsigned)port);
+	}
+	if (ask_once(&t, host, port, &first, e))
+		return -1;
+	talk_done(&t);
+	t.fd = -1;
+	struct pollfd p = {.fd = interrupt_fd(), .events = POLLIN};
+
+	(void)poll(&p, 1, BETWEEN_MS);
+	if (!interrupt_pending() && ask_once(&t, host, port, &second, &ignored) == 0)
+		live_judge(first.s, first.n, second.s, second.n, r);
+	else
+		live_judge(first.s, first.n, NULL, 0, r);
+	return 0;
+}

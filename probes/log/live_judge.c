@@ -1,0 +1,258 @@
+/* What NCCL's RAS service said, in one sentence per communicator. */
+#include "probes/log/live.h"
+
+#include "lib/report/json.h"
+
+#include <math.h>
+
+enum { DEPTH = 12, NAMED = 4, OPS = 16 };
+
+struct tally {
+	struct report *r;
+	size_t moving; /* communicators whose counts grew between the answers */
+};
+
+static void cause(struct report *r, const char *id, const char *subject, const char *fix,
+		  const char *confirm, const char *fmt, ...) PRINTF(6, 7);
+
+/* One finding, and the same as data.causes[]. */
+static void cause(struct report *r, const char *id, const char *subject, const char *fix,
+		  const char *confirm, const char *fmt, ...)
+{
+	struct finding *f = report_find(r, "live.job", subject);
+	cJSON *o, *array;
+	va_list ap;
+
+	va_start(ap, fmt);
+	f->message = arena_vprintf(report_arena(r), fmt, ap);
+	va_end(ap);
+	f->status = ST_FAIL;
+	finding_expect(f, "every rank there, and in the same collective");
+	finding_fix(f, "%s", fix);
+	report_add(r, f);
+	if (!report_wants_data(r))
+		return;
+	array = cJSON_GetObjectItemCaseSensitive(report_data(r), "causes");
+	o = json_push_object(array ? array : json_array(report_data(r), "causes"));
+	json_str(o, "id", id);
+	json_str(o, "meaning", f->message);
+	json_num(o, "confidence", 0.9);
+	json_bool(o, "confident", true);
+	json_push_str(json_array(o, "confirm"), confirm);
+	json_push_str(json_array(o, "fix"), fix);
+}
+
+static const char *name(struct arena *a, const cJSON *rank)
+{
+	const char *host = json_get_str(rank, "host");
+
+	return arena_printf(a, "rank %d (%s, pid %d)", (int)json_get_num(rank, "rank", -1),
+			    host ? host : "host unknown", (int)json_get_num(rank, "pid", 0));
+}
+
+static bool is_set(const cJSON *o, const char *key) { return cJSON_IsTrue(json_get(o, key)); }
+
+static size_t missing(struct report *r, const char *subject, const cJSON *comm)
+{
+	struct arena *a = report_arena(r);
+	const cJSON *rank;
+	struct text t;
+	size_t n = 0;
+
+	text_init(&t, a);
+	cJSON_ArrayForEach (rank, json_get(comm, "missing_ranks")) {
+		const cJSON *st = json_get(rank, "status");
+		const char *how = is_set(st, "considered_dead") ? "is dead"
+				  : is_set(st, "unresponsive")	? "does not answer"
+								: "is missing";
+
+		if (n++ < NAMED)
+			text_addf(&t, "%s%s %s", n > 1 ? ", " : "", name(a, rank), how);
+	}
+	if (n > NAMED)
+		text_addf(&t, ", and %zu more", n - NAMED);
+	if (n)
+		cause(r, "RAS-001", subject,
+		      "read that rank's log and its host's dmesg; then start the job again",
+		      "ssh HOST dmesg -T | tail", "%s; %d ranks of %d wait for it", t.s,
+		      (int)json_get_num(comm, "ranks_count", 0),
+		      (int)json_get_num(comm, "size", 0));
+	return n;
+}
+
+static const cJSON *other_half(const cJSON *comms, const char *hash)
+{
+	const cJSON *c;
+
+	cJSON_ArrayForEach (c, comms) {
+		const char *h = json_get_str(c, "hash");
+
+		if (h && hash && streq(h, hash))
+			return c;
+	}
+	return NULL;
+}
+
+static double count_of(const cJSON *rank, const char *op)
+{
+	return json_get_num(json_get(rank, "collective_counts"), op, -1);
+}
+
+static bool grew(const cJSON *was, const cJSON *is)
+{
+	const cJSON *a = json_get(was, "ranks"), *b = json_get(is, "ranks");
+	const cJSON *x = a ? a->child : NULL, *y = b ? b->child : NULL;
+
+	for (; x && y; x = x->next, y = y->next) {
+		const cJSON *op;
+
+		cJSON_ArrayForEach (op, json_get(x, "collective_counts"))
+			if (op->string && count_of(y, op->string) > op->valuedouble)
+				return true;
+	}
+	return false;
+}
+
+/* The ranks that called @op less often than the others. */
+static bool behind(struct report *r, const char *subject, const cJSON *comm, const char *op)
+{
+	struct arena *a = report_arena(r);
+	double low = INFINITY, high = -1;
+	size_t n = 0, rest = 0;
+	const cJSON *rank;
+	struct text t;
+
+	cJSON_ArrayForEach (rank, json_get(comm, "ranks")) {
+		double v = count_of(rank, op);
+
+		low = v >= 0 && v < low ? v : low;
+		high = v > high ? v : high;
+	}
+	if (!(low < high))
+		return false;
+	text_init(&t, a);
+	cJSON_ArrayForEach (rank, json_get(comm, "ranks")) {
+		if (count_of(rank, op) != low)
+			rest++;
+		else if (n++ < NAMED)
+			text_addf(&t, "%s%s", n > 1 ? ", " : "", name(a, rank));
+	}
+	if (n > NAMED)
+		text_addf(&t, ", and %zu more", n - NAMED);
+	cause(r, "RAS-002", subject, "py-spy dump --pid PID   # on that host: what is it doing?",
+	      "ncclwhy --live   # again in a minute",
+	      "%s called %s %.0f times, %zu other rank%s up to %.0f times: %s behind", t.s, op, low,
+	      rest, rest == 1 ? "" : "s", high, n == 1 ? "it is" : "they are");
+	return true;
+}
+
+static bool errors(struct report *r, const char *subject, const cJSON *comm)
+{
+	const cJSON *rank;
+
+	cJSON_ArrayForEach (rank, json_get(comm, "ranks")) {
+		const cJSON *st = json_get(rank, "status");
+		int code = (int)json_get_num(st, "async_error", 0);
+
+		if ((code == 0 || code == 7) && !is_set(st, "abort_flag"))
+			continue;
+		cause(r, "RAS-003", subject, "NCCL_DEBUG=INFO COMMAND 2>&1 | ncclwhy",
+		      "read that rank's log", "%s reports %s (code %d)",
+		      name(report_arena(r), rank),
+		      code ? "an asynchronous error" : "that its communicator was aborted", code);
+		return true;
+	}
+	return false;
+}
+
+static bool any_behind(struct report *r, const char *subject, const cJSON *comm)
+{
+	const cJSON *ranks = json_get(comm, "ranks"), *op;
+	const cJSON *counts =
+		ranks && ranks->child ? json_get(ranks->child, "collective_counts") : NULL;
+	size_t n = 0;
+
+	cJSON_ArrayForEach (op, counts)
+		if (op->string && n++ < OPS && behind(r, subject, comm, op->string))
+			return true;
+	return false;
+}
+
+static void judge_comm(struct tally *t, const cJSON *comm, const cJSON *later)
+{
+	const char *hash = json_get_str(comm, "hash");
+	const char *subject = hash ? hash : "a communicator";
+	bool moves = later && grew(comm, later);
+	struct finding *f;
+
+	t->moving += moves;
+	if (missing(t->r, subject, later ? later : comm) || errors(t->r, subject, comm) ||
+	    (!moves && any_behind(t->r, subject, comm)))
+		return;
+	f = report_find(t->r, "live.job", subject);
+	finding_set(
+		f, ST_PASS, "all %d ranks are there%s", (int)json_get_num(comm, "size", 0),
+		moves	? " and the job moves"
+		: later ? ", but no collective was called within a second: busy elsewhere, or all "
+			  "wait for the same thing"
+			: "");
+	report_add(t->r, f);
+}
+
+/* "#0-0 (hash) MISMATCH" and the indented lines after it, of versions without JSON. */
+static void judge_text(struct report *r, const char *s)
+{
+	struct arena *a = report_arena(r);
+	bool any = false;
+
+	while (*s) {
+		size_t n = strcspn(s, "\n");
+		const char *line = arena_strndup(a, s, n);
+		struct text t;
+
+		s += n + (s[n] == '\n');
+		if (*line != '#' && !starts_with(line, "INCOMPLETE") &&
+		    !starts_with(line, "DEAD") && !starts_with(line, "TIMEOUT"))
+			continue;
+		text_init(&t, a);
+		while (*s == ' ') {
+			n = strcspn(s, "\n");
+			text_add(&t, t.n ? "; " : "");
+			text_addn(&t, s + strspn(s, " "), n - strspn(s, " "));
+			s += n + (s[n] == '\n');
+		}
+		if (!t.n)
+			continue;
+		any = true;
+		cause(r, strstr(line, "MISMATCH") ? "RAS-002" : "RAS-001", line,
+		      "py-spy dump --pid PID   # on that host: what is it doing?",
+		      "ncclwhy --live   # again in a minute", "%s", t.s);
+	}
+	if (!any) {
+		struct finding *f = report_find(r, "live.job", "all");
+
+		finding_set(f, ST_PASS, "NCCL reports no missing rank and no mismatch");
+		report_add(r, f);
+	}
+}
+
+void live_judge(const char *first, size_t n, const char *second, size_t m, struct report *r)
+{
+	struct err ignored = {0};
+	cJSON *was = json_parse(first, n, DEPTH, &ignored);
+	cJSON *is = was && second ? json_parse(second, m, DEPTH, &ignored) : NULL;
+	struct tally t = {.r = r};
+	const cJSON *comm;
+
+	if (!was || !json_get(was, "communicators")) {
+		judge_text(r, first);
+	} else {
+		cJSON_ArrayForEach (comm, json_get(was, "communicators"))
+			judge_comm(&t, comm,
+				   other_half(json_get(is, "communicators"),
+					      json_get_str(comm, "hash")));
+	}
+	report_covers(r, "the job that NCCL's RAS service knows there");
+	cJSON_Delete(was);
+	cJSON_Delete(is);
+}

@@ -1,0 +1,178 @@
+#include "probes/log/source.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+enum { QUIET_MS = 300 };
+
+/* 1: more may follow, 0: the end, -1: an error. */
+static int take(struct why_stream *s, int fd)
+{
+	size_t room;
+	char *to = why_room(s, &room);
+	ssize_t n;
+
+	n = room ? read(fd, to, room) : -1;
+	if (n > 0)
+		why_filled(s, (size_t)n);
+	return n > 0 ? 1 : (int)n;
+}
+
+static const char *unpacker(const char *path)
+{
+	static const char *const by[][2] = {
+		{".gz", "zcat"}, {".zst", "zstdcat"}, {".xz", "xzcat"}, {".bz2", "bzcat"}};
+	size_t n = strlen(path);
+
+	for (size_t i = 0; i < ARRAY_LEN(by); i++)
+		if (n > strlen(by[i][0]) && streq(path + n - strlen(by[i][0]), by[i][0]))
+			return by[i][1];
+	return NULL;
+}
+
+static int open_file(const char *path, struct err *e)
+{
+	struct stat st;
+	int fd;
+
+	if (unpacker(path)) {
+		err_set(e, ERR_SYS, "%s is compressed", path);
+		return err_hint(e, "%s %s | ncclwhy", unpacker(path), path);
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return err_sys(e, "cannot read %s", path);
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		(void)close(fd);
+		errno = EISDIR;
+		err_sys(e, "cannot read %s", path);
+		return err_hint(e, "ncclwhy %s/*", path);
+	}
+	return fd;
+}
+
+/* Waits for input or a signal. */
+static bool readable(int fd)
+{
+	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
+
+	while (!interrupt_pending())
+		if (poll(p, 2, -1) > 0 && p[0].revents)
+			return true;
+	return false;
+}
+
+int source_read(struct why *w, const char *path, struct err *e)
+{
+	bool is_stdin = streq(path, "-");
+	AUTO_CLOSE int own = is_stdin ? -1 : open_file(path, e);
+	int fd = is_stdin ? STDIN_FILENO : own, got = 1;
+	struct why_stream s;
+
+	if (fd < 0)
+		return -1;
+	why_open(&s, w, is_stdin ? "stdin" : path);
+	while (got > 0 && (is_stdin ? readable(fd) : !interrupt_pending())) {
+		got = take(&s, fd);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+	}
+	if (got < 0)
+		err_sys(e, "reading %s", s.buf ? path : "a log: no memory");
+	why_close(&s);
+	return got < 0 ? -1 : 0;
+}
+
+/* --- a file that grows ------------------------------------------------------------ */
+struct following {
+	const char *path;
+	int fd;
+	off_t at;
+	ino_t inode;
+};
+
+/* Cut: from its beginning again. Replaced: the new one. */
+static void check_rotation(struct following *f)
+{
+	struct stat now;
+
+	if (fstat(f->fd, &now) == 0 && now.st_size < f->at)
+		f->at = lseek(f->fd, 0, SEEK_SET);
+	if (stat(f->path, &now) == 0 && now.st_ino != f->inode) {
+		int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+		if (fd < 0)
+			return;
+		(void)close(f->fd);
+		f->fd = fd;
+		f->at = 0;
+		f->inode = now.st_ino;
+	}
+}
+
+static int wait_changes(int notify)
+{
+	struct pollfd p[] = {{.fd = notify, .events = POLLIN},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
+	char drop[4096];
+
+	(void)poll(p, 2, QUIET_MS);
+	if (notify >= 0 && p[0].revents)
+		(void)!read(notify, drop, sizeof(drop));
+	return interrupt_pending();
+}
+
+static void maybe_tell(struct why *w, const struct source_watch *watch, uint64_t last_ns,
+		       bool *told_quiet, bool *told_stall)
+{
+	uint64_t silent = now_ns() - last_ns;
+
+	if (!*told_quiet && silent >= QUIET_MS * NS_PER_MS) {
+		*told_quiet = true;
+		watch->quiet(w, false, watch->arg);
+	}
+	if (!*told_stall && watch->stall_ns && silent >= watch->stall_ns) {
+		*told_stall = true;
+		watch->quiet(w, true, watch->arg);
+	}
+}
+
+int source_follow(struct why *w, const char *path, const struct source_watch *watch, struct err *e)
+{
+	AUTO_CLOSE int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	struct following f = {.path = path, .fd = open_file(path, e)};
+	bool told_quiet = false, told_stall = false;
+	uint64_t last_ns = now_ns();
+	struct why_stream s;
+	struct stat st;
+	int got = 0;
+
+	if (f.fd < 0)
+		return -1;
+	f.inode = fstat(f.fd, &st) == 0 ? st.st_ino : 0;
+	if (notify >= 0)
+		(void)inotify_add_watch(notify, path, IN_MODIFY | IN_MOVE_SELF | IN_ATTRIB);
+	why_open(&s, w, path);
+	while (!interrupt_pending() && got >= 0) {
+		while ((got = take(&s, f.fd)) > 0 && !interrupt_pending()) {
+			last_ns = now_ns();
+			told_quiet = told_stall = false;
+		}
+		f.at = lseek(f.fd, 0, SEEK_CUR);
+		maybe_tell(w, watch, last_ns, &told_quiet, &told_stall);
+		(void)wait_changes(notify);
+		check_rotation(&f);
+	}
+	if (got < 0)
+		err_sys(e, "reading %s", path);
+	why_close(&s);
+	(void)close(f.fd);
+	return got < 0 ? -1 : 0;
+}

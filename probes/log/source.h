@@ -1,0 +1,32 @@
+#ifndef PROBES_LOG_SOURCE_H
+#define PROBES_LOG_SOURCE_H
+/*
+ * Where the lines come from: a file or a pipe to its end, a file that grows,
+ * a command that is run. Each returns 0, or -1 with @e filled; a signal ends
+ * them early with 0 (ask interrupt_pending()).
+ */
+#include "lib/core/err.h"
+#include "probes/log/why.h"
+
+/* "-" is stdin. A ".gz" and the like is refused with the command that reads it. */
+int source_read(struct why *w, const char *path, struct err *e) MUST_CHECK;
+
+/* What a source that goes on reports while it does. */
+struct source_watch {
+	uint64_t stall_ns; /* 0: never */
+	void (*quiet)(struct why *w, bool stalled, void *arg);
+	void *arg;
+};
+
+/* Also when it is cut or replaced. Ends with a signal only. */
+int source_follow(struct why *w, const char *path, const struct source_watch *watch,
+		  struct err *e) MUST_CHECK;
+/*
+ * Runs argv with our stdin; what it says goes to @out and @err_fd unchanged and
+ * at once. @ret_code: as a shell says it (128 + signal), 126 and 127 where it
+ * could not be started.
+ */
+int source_run(struct why *w, char *const *argv, int out, int err_fd,
+	       const struct source_watch *watch, int *ret_code, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,189 @@
+#include "probes/log/tell.h"
+
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+enum { SHOWN = 6 /* causes that people are shown; the JSON has all */ };
+
+static bool is_confident(const struct cause *c) { return c->weight >= CONFIDENT; }
+
+static const char *times(struct arena *a, const struct cause *c)
+{
+	struct text t;
+
+	text_init(&t, a);
+	if (c->record->count > 1)
+		text_addf(&t, ", %llu times", (unsigned long long)c->record->count);
+	if (c->record->nranks > 1)
+		text_addf(&t, ", of %zu%s ranks", c->record->nranks,
+			  c->record->nranks == RANKS_KEPT ? " or more" : "");
+	return t.s;
+}
+
+static const char *place(const struct why *w, const struct cause *c, struct arena *a)
+{
+	if (!c->first)
+		return "seen by comparing the ranks";
+	return arena_printf(a, "line %llu of %s%s", (unsigned long long)c->first->line,
+			    w->files.v[c->first->file], times(a, c));
+}
+
+static enum status status_of(const struct explanation *x, size_t i)
+{
+	const struct cause *c = &x->causes.v[i];
+
+	if (i == 0 && is_confident(c))
+		return ST_FAIL;
+	if (c->sig->tier == TIER_HINT || c->sig->tier == TIER_WRAPPER || c->is_echo)
+		return i == 0 ? ST_WARN : ST_INFO;
+	return ST_WARN;
+}
+
+static void list(cJSON *o, const char *key, const str_list *v)
+{
+	cJSON *array = json_array(o, key);
+
+	for (size_t i = 0; i < v->n; i++)
+		json_push_str(array, v->v[i]);
+}
+
+static void one_data(const struct why *w, const struct cause *c, cJSON *array)
+{
+	cJSON *o = json_push_object(array), *ranks;
+
+	json_str(o, "id", c->sig->id);
+	if (c->first) {
+		json_num(o, "line", (double)c->first->line);
+		json_str(o, "file", w->files.v[c->first->file]);
+		if (c->first->who.rank >= 0)
+			json_num(o, "rank", c->first->who.rank);
+		json_str(o, "host", *c->first->who.host ? c->first->who.host : NULL);
+		json_str(o, "matched", c->first->text);
+	}
+	json_str(o, "component", c->sig->component);
+	json_str(o, "meaning", c->meaning);
+	json_str(o, "because", c->because);
+	json_num(o, "confidence", c->weight / 100.0);
+	json_bool(o, "confident", is_confident(c) && !c->is_echo);
+	json_str(o, "seen_here", c->seen_here);
+	json_num(o, "count", (double)c->record->count);
+	list(o, "causes", &c->causes);
+	list(o, "confirm", &c->confirm);
+	list(o, "fix", &c->fix);
+	ranks = c->record->nranks ? json_array(o, "ranks") : NULL;
+	for (size_t i = 0; i < c->record->nranks; i++)
+		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(c->record->ranks[i]));
+}
+
+static void data(const struct why *w, const struct explanation *x, cJSON *o)
+{
+	cJSON *causes = json_array(o, "causes"), *log = json_object(o, "log"), *first;
+
+	for (size_t i = 0; i < x->causes.n; i++)
+		one_data(w, &x->causes.v[i], causes);
+	list(log, "files", &w->files);
+	json_num(log, "lines", (double)w->lines);
+	json_num(log, "bytes", (double)w->bytes);
+	json_num(log, "processes", (double)w->actors.v.n);
+	list(log, "compared", &x->notes);
+	if (!x->has_first)
+		return;
+	first = json_object(o, "first");
+	if (x->first.rank >= 0)
+		json_num(first, "rank", x->first.rank);
+	json_str(first, "host", *x->first.host ? x->first.host : NULL);
+	json_str(first, "how", x->first_how);
+}
+
+/* The whole story, for the first cause; the findings of the others are one line each. */
+static void story(const struct why *w, const struct explanation *x, struct report *r)
+{
+	const struct cause *c = &x->causes.v[0];
+	struct arena *a = report_arena(r);
+
+	if (c->first)
+		report_remark(r, "The line (%s): %s", place(w, c, a), c->first->text);
+	if (x->has_first)
+		report_remark(r, "First to fail: %s (%s).", who_text(a, &x->first), x->first_how);
+	for (size_t i = 0; i < x->notes.n; i++)
+		report_remark(r, "Compared: %s.", x->notes.v[i]);
+	for (size_t i = 0; i < c->causes.n; i++)
+		report_remark(r, "%s %s", i ? "  or    " : "Why:    ", c->causes.v[i]);
+	for (size_t i = 0; i < c->confirm.n; i++)
+		report_remark(r, "%s %s", i ? "        " : "Confirm:", c->confirm.v[i]);
+	if (x->causes.n > 1)
+		report_heading(r, "Also in the log");
+}
+
+static void one(const struct why *w, const struct explanation *x, size_t i, struct report *r)
+{
+	const struct cause *c = &x->causes.v[i];
+	struct finding *f = report_find(r, "log.cause", c->sig->id);
+	struct arena *a = report_arena(r);
+
+	if (c->first) {
+		f->rank = c->first->who.rank;
+		f->host = *c->first->who.host ? arena_strdup(a, c->first->who.host) : NULL;
+	}
+	finding_set(f, status_of(x, i), "%s%s%s; %s", c->meaning, c->because ? ": " : "",
+		    c->because ? c->because : "", place(w, c, a));
+	finding_value(f, c->weight, "% sure");
+	if (f->status == ST_FAIL)
+		finding_expect(f, "none");
+	for (size_t k = 0; k < c->fix.n && (i == 0 || k < 1); k++)
+		if (i == 0 || is_confident(c))
+			finding_fix(f, "%s", c->fix.v[k]);
+	report_add(r, f);
+}
+
+static void collect_more(struct finding *f)
+{
+	finding_fix(f, "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p   # on every "
+		       "host, then run again");
+	finding_fix(f, "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_NCCL_TRACE_BUFFER_SIZE=20000 "
+		       "TORCH_NCCL_DUMP_ON_TIMEOUT=1");
+	finding_fix(f, "dmesg -T | grep -E 'Xid|oom|AER|mlx5'   # on every host");
+	finding_fix(f, "ncclwhy /tmp/nccl.* train.log dmesg.*   # all of it together");
+}
+
+static void nothing(const struct why *w, const struct explanation *x, struct report *r)
+{
+	struct finding *f = report_find(r, "log.cause", "unknown");
+
+	if (!w->bytes) {
+		finding_set(f, ST_SKIP, "there was nothing to read");
+	} else {
+		finding_set(f, ST_INFO,
+			    x->in_trouble ? "something failed, but nothing here says why for sure"
+					  : "no failure that we know in %llu lines; that is no "
+					    "proof of health",
+			    (unsigned long long)w->lines);
+		collect_more(f);
+	}
+	report_add(r, f);
+}
+
+void tell(const struct why *w, const struct explanation *x, struct report *r)
+{
+	if (report_wants_data(r))
+		data(w, x, report_data(r));
+	for (size_t i = 0; i < x->causes.n && i < SHOWN; i++) {
+		one(w, x, i, r);
+		if (i == 0)
+			story(w, x, r);
+	}
+	if (!x->causes.n || !is_confident(&x->causes.v[0]))
+		nothing(w, x, r);
+	report_covers(r, "%llu lines of %zu log%s", (unsigned long long)w->lines, w->files.n,
+		      w->files.n == 1 ? "" : "s");
+}
+
+const char *tell_briefly(const struct why *w, const struct explanation *x, struct arena *a)
+{
+	const struct cause *c = x->causes.n ? &x->causes.v[0] : NULL;
+
+	if (!c || !is_confident(c))
+		return NULL;
+	return arena_printf(a, "%s: %s (%s)%s%s", c->sig->id, c->meaning, place(w, c, a),
+			    c->fix.n ? "\n  -> " : "", c->fix.n ? c->fix.v[0] : "");
+}

@@ -1,0 +1,187 @@
+#include "probes/log/why.h"
+
+#include "probes/log/scan.h"
+
+enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
+
+/* Calls @each for every part of "a|b|c". */
+static void each_anchor(const char *anchors, unsigned tag, struct literal *out, size_t *n)
+{
+	while (*anchors) {
+		size_t len = strcspn(anchors, "|");
+
+		out[(*n)++] = (struct literal){anchors, len, tag};
+		anchors += len + (anchors[len] == '|');
+	}
+}
+
+static size_t count_anchors(void)
+{
+	size_t n = signature_count + log_fact_count;
+
+	for (size_t i = 0; i < signature_count; i++)
+		for (const char *p = signatures[i].anchors; *p; p++)
+			n += *p == '|';
+	for (size_t i = 0; i < log_fact_count; i++)
+		for (const char *p = log_facts[i].anchors; *p; p++)
+			n += *p == '|';
+	return n;
+}
+
+void why_make_scan(struct why *w)
+{
+	AUTO(arena_done) struct arena tmp = {0};
+	struct literal *v = arena_alloc(&tmp, count_anchors() * sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < signature_count; i++)
+		if (!w->is_retired[i])
+			each_anchor(signatures[i].anchors, (unsigned)i, v, &n);
+	for (size_t i = 0; i < log_fact_count; i++)
+		if (!w->is_retired[signature_count + i])
+			each_anchor(log_facts[i].anchors, (unsigned)(signature_count + i), v, &n);
+	arena_done(&w->scan_arena);
+	w->scan = scan_new(&w->scan_arena, v, n);
+}
+
+void why_init(struct why *w)
+{
+	*w = (struct why){.elastic = {.rank = -1, .local = -1}};
+	w->records = arena_alloc(&w->a, signature_count * sizeof(*w->records));
+	w->compiled = arena_alloc(&w->a, signature_count * sizeof(*w->compiled));
+	w->is_compiled = arena_alloc(&w->a, signature_count);
+	w->is_retired = arena_alloc(&w->a, signature_count + log_fact_count);
+	w->fact_tried = arena_alloc(&w->a, log_fact_count * sizeof(*w->fact_tried));
+	actors_init(&w->actors, &w->a);
+	why_make_scan(w);
+}
+
+void why_done(struct why *w)
+{
+	for (size_t i = 0; w->is_compiled && i < signature_count; i++)
+		if (w->is_compiled[i])
+			regfree(&w->compiled[i]);
+	arena_done(&w->scan_arena);
+	arena_done(&w->a);
+}
+
+void why_open(struct why_stream *s, struct why *w, const char *name)
+{
+	*s = (struct why_stream){.w = w, .file = (unsigned)w->files.n};
+	*LIST_ADD(&w->a, &w->files) = arena_strdup(&w->a, name);
+	s->cap = STREAM_BYTES;
+	s->buf = malloc(s->cap);
+	if (!s->buf)
+		s->cap = 0;
+}
+
+void why_close(struct why_stream *s)
+{
+	why_flush(s);
+	free(s->buf);
+	s->buf = NULL;
+	s->cap = 0;
+}
+
+static const char *line_end(const char *p, const char *end)
+{
+	const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+	return nl ? nl : end;
+}
+
+/* Eight bytes at a time: a byte that was a newline becomes 0, and 0 leaves its highest bit. */
+static uint64_t count_newlines(const char *p, const char *end)
+{
+	const uint64_t ones = UINT64_MAX / 255, low = 0x7f * ones;
+	uint64_t n = 0, v;
+
+	for (; end - p >= (ptrdiff_t)sizeof(v); p += sizeof(v)) {
+		memcpy(&v, p, sizeof(v));
+		v ^= '\n' * ones;
+		n += (uint64_t)__builtin_popcountll(~(((v & low) + low) | v | low));
+	}
+	for (; p < end; p++)
+		n += *p == '\n';
+	return n;
+}
+
+/* Looks at whole lines. s->line is that of @text's first; then that after @end. */
+static void judge(struct why_stream *s, const char *text, size_t n)
+{
+	const char *end = text + n, *counted = text;
+	struct why_hits p = {0};
+	unsigned state = 0, tag;
+	size_t at = 0, hit;
+
+	s->line++;
+	while ((at = scan_next(s->w->scan, text, n, at, &state, &hit, &tag)) < n) {
+		const char *found = text + hit, *stop;
+		const char *nl = memrchr(counted, '\n', (size_t)(found - counted));
+
+		/* its line, and all the literals of it */
+		p = (struct why_hits){.start = nl ? nl + 1 : counted, .first = found};
+		s->line += count_newlines(counted, p.start);
+		counted = p.start;
+		stop = line_end(found, end);
+		do
+			why_hit(&p, tag);
+		while ((at = scan_next(s->w->scan, text, (size_t)(stop - text), at, &state, &hit,
+				       &tag)) < (size_t)(stop - text));
+		why_line(s, &p, stop);
+		state = 0;
+		at = (size_t)(stop - text);
+	}
+	s->line += count_newlines(counted, end) - 1;
+	s->w->bytes += n;
+}
+
+/* What is a whole line, or too long to wait for its end. */
+static void digest(struct why_stream *s)
+{
+	const char *nl = memrchr(s->buf, '\n', s->n);
+	size_t whole = nl ? (size_t)(nl - s->buf) + 1 : s->n == s->cap ? s->n : 0;
+
+	if (!whole)
+		return;
+	judge(s, s->buf, whole);
+	memmove(s->buf, s->buf + whole, s->n - whole);
+	s->n -= whole;
+}
+
+char *why_room(struct why_stream *s, size_t *ret_n)
+{
+	*ret_n = s->cap - s->n;
+	return s->buf + s->n;
+}
+
+void why_filled(struct why_stream *s, size_t n)
+{
+	s->n += n;
+	digest(s);
+}
+
+void why_feed(struct why_stream *s, const char *data, size_t n)
+{
+	while (n && s->cap) {
+		size_t room, take;
+		char *to = why_room(s, &room);
+
+		take = n < room ? n : room;
+		memcpy(to, data, take);
+		why_filled(s, take);
+		data += take;
+		n -= take;
+	}
+}
+
+void why_flush(struct why_stream *s)
+{
+	if (s->n) {
+		judge(s, s->buf, s->n);
+		s->line++;
+	}
+	s->n = 0;
+	s->w->lines += s->line - s->counted;
+	s->counted = s->line;
+}

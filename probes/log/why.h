@@ -1,0 +1,105 @@
+#ifndef PROBES_LOG_WHY_H
+#define PROBES_LOG_WHY_H
+/*
+ * A log, or several, read as a stream, and what of it matters remembered. The
+ * memory is bounded whatever is fed: a few events per signature, a table of
+ * processes. One struct why takes several streams (files; a command's stdout
+ * and stderr); explain.h says what it all means.
+ */
+#include "probes/log/actors.h"
+#include "probes/log/catalogue.h"
+
+#include <regex.h>
+
+enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64 };
+
+/* A line that a signature matched. */
+struct log_event {
+	uint64_t line;	/* of its file, from 1 */
+	uint64_t order; /* over all that was fed */
+	unsigned file;	/* index into why.files */
+	struct log_who who;
+	enum clock_kind clock;
+	int64_t time_ms;
+	const char *text, *body; /* body: without time, rank and host */
+	bool after_traceback;
+};
+
+/* What one signature met. */
+struct record {
+	uint64_t count;
+	uint64_t tried; /* lines that had its anchor and were looked at */
+	LIST(struct log_event) events;
+	int ranks[RANKS_KEPT]; /* the first different ones */
+	size_t nranks;
+	uint32_t fatigue; /* hits since tired of it */
+};
+
+struct why {
+	struct arena a;
+	struct record *records; /* by signature */
+	regex_t *compiled;
+	bool *is_compiled, *is_retired; /* retired also holds the facts' */
+	struct scan *scan;
+	struct arena scan_arena;
+	struct actors actors;
+	str_list files;
+	uint64_t lines, bytes, order;
+	uint64_t healthy;  /* lines that only a working job prints */
+	uint64_t finished; /* ... and one that came to its end */
+	uint64_t *fact_tried;
+	/* torchrun's "Root Cause (first observed failure)" */
+	uint64_t elastic_order;
+	struct log_who elastic;
+	char elastic_exit[16];
+	bool has_elastic;
+};
+
+void why_init(struct why *w);
+void why_done(struct why *w);
+
+/* One source of lines. @name is what people call it. */
+struct why_stream {
+	struct why *w;
+	unsigned file;
+	uint64_t line, counted;
+	uint64_t traceback; /* the line of the latest one */
+	char *buf;
+	size_t n, cap;
+};
+
+void why_open(struct why_stream *s, struct why *w, const char *name);
+void why_feed(struct why_stream *s, const char *data, size_t n);
+/* Room for at least some bytes that a read() may fill; tell with why_filled(). */
+char *why_room(struct why_stream *s, size_t *ret_n);
+void why_filled(struct why_stream *s, size_t n);
+/* Takes a last line without an end. The stream can be fed on. */
+void why_flush(struct why_stream *s);
+void why_close(struct why_stream *s);
+
+/* Earlier: by the clock where both have the same kind, else by their order. */
+bool event_before(const struct log_event *a, const struct log_event *b);
+
+/* --- between why.c and why_line.c ------------------------------------------------ */
+enum { LINE_TAGS = 24 /* different literals that count on one line */ };
+struct why_hits {
+	const char *start; /* of the line */
+	const char *first; /* literal in it */
+	unsigned tags[LINE_TAGS];
+	size_t n;
+};
+void why_hit(struct why_hits *p, unsigned tag);
+void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
+/* Made again when something was retired: then its literal costs nothing any more. */
+void why_make_scan(struct why *w);
+
+/* --- between why_line.c and facts.c ------------------------------------------------- */
+struct fact {
+	const char *anchors;
+	uint64_t enough; /* lines looked at; then it is left alone */
+	void (*learn)(struct why *w, struct why_stream *s, const struct log_line *l);
+};
+extern const struct fact log_facts[];
+extern const size_t log_fact_count;
+
+#endif

@@ -1,0 +1,178 @@
+/* A line in which something was found: who says it, which signatures match, and what is kept. */
+#include "probes/log/why.h"
+
+enum {
+	WINDOW = 1200,	     /* of a long line, before what was found in it */
+	HINT_ENOUGH = 4000,  /* lines looked at for a hint */
+	MATCH_ENOUGH = 1000, /* matches; the rest is counted by its anchor */
+	MISS_ENOUGH = 50000, /* lines with the anchor alone; then every 16th is looked at */
+};
+
+static bool matches(struct why *w, size_t sig, const struct log_line *l)
+{
+	const struct signature *g = &signatures[sig];
+
+	if (!w->is_compiled[sig]) {
+		if (regcomp(&w->compiled[sig], g->ere, REG_EXTENDED | REG_NOSUB))
+			return false;
+		w->is_compiled[sig] = true;
+	}
+	return regexec(&w->compiled[sig], *g->ere == '^' ? l->body : l->text, 0, NULL, 0) == 0;
+}
+
+static void note_rank(struct record *r, int rank)
+{
+	if (rank < 0 || r->nranks == RANKS_KEPT)
+		return;
+	for (size_t i = 0; i < r->nranks; i++)
+		if (r->ranks[i] == rank)
+			return;
+	r->ranks[r->nranks++] = rank;
+}
+
+bool event_before(const struct log_event *a, const struct log_event *b)
+{
+	if (a->clock && a->clock == b->clock && a->time_ms != b->time_ms)
+		return a->time_ms < b->time_ms;
+	return a->order < b->order;
+}
+
+/* The first ones stay; of those that come later, one that happened earlier becomes the first. */
+static void remember(struct why_stream *s, struct record *r, const struct log_line *l, int rank)
+{
+	struct why *w = s->w;
+	struct log_event e = {.line = s->line,
+			      .order = ++w->order,
+			      .file = s->file,
+			      .who = l->who,
+			      .clock = l->clock,
+			      .time_ms = l->time_ms,
+			      .after_traceback = s->traceback && s->line - s->traceback < 200};
+
+	e.who.rank = rank;
+	if (r->events.n == EVENTS_KEPT && !event_before(&e, &r->events.v[0]))
+		return;
+	e.text = arena_strndup(&w->a, l->text, EVENT_TEXT);
+	e.body = l->body - l->text < EVENT_TEXT ? e.text + (l->body - l->text) : e.text;
+	if (r->events.n < EVENTS_KEPT)
+		*LIST_ADD(&w->a, &r->events) = e;
+	else
+		r->events.v[EVENTS_KEPT - 1] = e;
+	for (size_t i = r->events.n;
+	     i-- > 1 && event_before(&r->events.v[i], &r->events.v[i - 1]);) {
+		struct log_event swap = r->events.v[i];
+
+		r->events.v[i] = r->events.v[i - 1];
+		r->events.v[i - 1] = swap;
+	}
+}
+
+/* Who speaks: what the line says, else what its process said before. */
+static int rank_of(struct why *w, const struct log_line *l)
+{
+	const struct actor *a;
+	int said = l->who.rank >= 0 ? l->who.rank : line_rank_said(l->body);
+
+	if (said >= 0)
+		return said;
+	a = l->who.pid ? actors_get(&w->actors, &l->who) : NULL;
+	return a ? a->who.rank : -1;
+}
+
+static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
+{
+	struct record *r = &s->w->records[sig];
+	int rank = rank_of(s->w, l);
+
+	r->count++;
+	note_rank(r, rank);
+	if (*l->who.host || rank >= 0)
+		(void)actors_get(&s->w->actors, &l->who);
+	remember(s, r, l, rank);
+}
+
+/* Not worth a regular expression: known often enough, or hardly ever what it looks like. */
+static bool is_tired(struct record *r, const struct signature *g)
+{
+	if (g->tier == TIER_HINT)
+		return false; /* those are retired instead */
+	return r->count >= MATCH_ENOUGH || (r->tried - r->count > MISS_ENOUGH && ++r->fatigue % 16);
+}
+
+static bool try_signature(struct why_stream *s, size_t sig, const struct log_line *l, bool *retire)
+{
+	struct record *r = &s->w->records[sig];
+	const struct signature *g = &signatures[sig];
+
+	if (s->w->is_retired[sig])
+		return r->count > 0;
+	if (is_tired(r, g)) {
+		r->count += r->count >= MATCH_ENOUGH;
+		return r->count > 0;
+	}
+	r->tried++;
+	if (g->tier == TIER_HINT && r->tried >= HINT_ENOUGH)
+		s->w->is_retired[sig] = *retire = true;
+	if (!matches(s->w, sig, l))
+		return false;
+	fire(s, sig, l);
+	return true;
+}
+
+static void try_fact(struct why_stream *s, size_t i, const struct log_line *l, bool *retire)
+{
+	struct why *w = s->w;
+
+	log_facts[i].learn(w, s, l);
+	if (++w->fact_tried[i] >= log_facts[i].enough && !w->is_retired[signature_count + i])
+		w->is_retired[signature_count + i] = *retire = true;
+}
+
+/* Nothing to learn from the line but that it is one more of a thousand. */
+static bool all_tired(struct why *w, const struct why_hits *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->tags[i] >= signature_count ||
+		    !is_tired(&w->records[p->tags[i]], &signatures[p->tags[i]]))
+			return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (w->records[p->tags[i]].count >= MATCH_ENOUGH)
+			w->records[p->tags[i]].count++;
+	return true;
+}
+
+void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
+{
+	const char *start = p->start, *cr = memrchr(start, '\r', (size_t)(p->first - start));
+	bool any = false, retire = false;
+	struct log_line l;
+
+	if (all_tired(s->w, p))
+		return;
+	/* a progress bar draws over itself: only the latest state is the line */
+	if (cr)
+		start = cr + 1;
+	if (p->first - start > WINDOW)
+		start = p->first - WINDOW;
+	line_parse(start, (size_t)(end - start), &l);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->tags[i] >= signature_count)
+			try_fact(s, p->tags[i] - signature_count, &l, &retire);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier != TIER_GENERIC)
+			any |= try_signature(s, p->tags[i], &l, &retire);
+	for (size_t i = 0; i < p->n && !any; i++)
+		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier == TIER_GENERIC)
+			any = try_signature(s, p->tags[i], &l, &retire);
+	if (retire)
+		why_make_scan(s->w);
+}
+
+void why_hit(struct why_hits *p, unsigned tag)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->tags[i] == tag)
+			return;
+	if (p->n < LINE_TAGS)
+		p->tags[p->n++] = tag;
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# ncclwhy: its contract on the command line, the labelled and the clean logs,
+# a wrapped command, a growing log, and a job's RAS service (a stand-in).
+bats_require_minimum_version 1.5.0
+
+setup() {
+    why=$BIN/ncclwhy
+    logs=$ROOT/tests/logs
+    cd "$BATS_TEST_TMPDIR" || return
+    standin=
+}
+
+teardown() {
+    if [[ -n $standin ]]; then
+        kill "$standin" 2>/dev/null || true
+        wait "$standin" 2>/dev/null || true
+    fi
+}
+
+wait_for() { # SECONDS CMD...: until it succeeds
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep 0.05
+    done
+}
+
+ras() { # SCENARIO: starts the stand-in; $port is where
+    rm -f port
+    "$logs/ras-standin" "$1" port 3>&- &
+    standin=$!
+    wait_for 10 test -s port
+    port=$(cat port)
+}
+
+@test "a cause is exit 1, with what to type; all of it in the JSON" {
+    run -1 --separate-stderr "$why" "$logs/made/virtual-offer.log"
+    [[ ${lines[0]} == fail*log.cause*CON-001*172.19.0.1* ]]
+    [[ $output == *"export NCCL_SOCKET_IFNAME==ens3"* ]]
+    run -1 --separate-stderr "$why" --json "$logs/made/virtual-offer.log"
+    jq -e '.verdict == "fail" and (.data.causes[0] | .id == "CON-001" and .line == 4
+        and .host == "node0" and (.matched | contains("172.19.0.1")) and (.meaning | length > 0)
+        and .confidence > 0.5 and .confident and (.confirm | length > 0) and (.fix | length > 0))' <<<"$output"
+    "$ROOT/scripts/validate" json - <<<"$output"
+}
+
+@test "every labelled log: the confirmed cause is first" {
+    local good=0 all=0
+    while IFS=$'\t' read -r file id _; do
+        [[ $file != \#* ]] || continue
+        all=$((all + 1))
+        run -1 --separate-stderr "$why" --json "$logs/$file"
+        [[ $(jq -r '.data.causes[0].id' <<<"$output") != "$id" ]] || good=$((good + 1))
+        jq -e --arg id "$id" '[.data.causes[:3][].id] | index($id) != null' <<<"$output"
+    done <"$logs/labels.tsv"
+    ((good * 10 >= all * 9))
+}
+
+@test "50 clean logs: nothing confident" {
+    "$logs/make-clean" clean 50 7
+    for f in clean/*; do
+        run -0 --separate-stderr "$why" --json "$f"
+        jq -e '[.data.causes[] | select(.confident)] | length == 0' <<<"$output"
+    done
+}
+
+@test "nothing known: exit 0, said honestly, with what to collect" {
+    printf 'all quiet\n' >log
+    run -0 --separate-stderr "$why" log
+    [[ $output == *"no failure that we know"* ]]
+    [[ $output == *NCCL_DEBUG=INFO*NCCL_DEBUG_FILE=* ]]
+    [[ $output == *Xid* ]]
+}
+
+@test "stdin, several files, an empty one, a missing one, a folder, a compressed one" {
+    run -1 --separate-stderr "$why" - <"$logs/real/020.log"
+    [[ $output == *CON-013* ]]
+    run -1 --separate-stderr "$why" --json "$logs/real/020.log" "$logs/made/nworlds.log"
+    [[ $(jq -c '.data.log.files | length' <<<"$output") == 2 ]]
+    run -3 --separate-stderr "$why" /dev/null
+    [[ $output == *"nothing to read"* ]]
+    run -3 --separate-stderr "$why" missing.log
+    [[ $stderr == *missing.log* ]]
+    run -3 --separate-stderr "$why" .
+    touch x.log.gz
+    run -3 --separate-stderr "$why" x.log.gz
+    [[ $stderr == *"zcat x.log.gz | ncclwhy"* ]]
+}
+
+@test "usage errors leave stdout empty" {
+    run -2 --separate-stderr "$why" --folow x
+    [[ -z $output && $stderr == *--follow* ]]
+    run -2 --separate-stderr "$why" --follow
+    [[ -z $output ]]
+    run -2 --separate-stderr "$why" --json -- true
+    [[ -z $output && $stderr == *--output* ]]
+    run -2 --separate-stderr "$why" --live --follow x
+    [[ -z $output ]]
+}
+
+@test "a wrapped command: its words, its code, our explanation on stderr" {
+    run -0 --separate-stderr "$why" -- sh -c 'printf "out\n"; printf "err\n" >&2'
+    [[ $output == out && $stderr == err ]]
+    run -7 --separate-stderr "$why" -- sh -c "cat $logs/real/008.log; exit 7"
+    [[ $output == "$(cat "$logs/real/008.log")" ]]
+    [[ $stderr == *SHM-002* && $stderr == *shm-size* ]]
+    run -143 --separate-stderr "$why" -- sh -c 'kill -TERM $$'
+    run -127 --separate-stderr "$why" -- no-such-command-here
+    [[ $stderr == *no-such-command-here* ]]
+    run -5 --separate-stderr "$why" --json --output o.json -- sh -c "cat $logs/real/020.log; exit 5"
+    jq -e '.data.causes[0].id == "CON-013"' o.json
+}
+
+@test "a wrapped command: stdin passes, bytes are not touched" {
+    head -c 300000 /dev/urandom >in
+    "$why" -- cat <in >out
+    cmp in out
+}
+
+@test "a wrapped command that stalls is explained while it runs" {
+    "$why" --stall 0.3 -- sh -c "cat $logs/real/020.log; exec sleep 30" >out 2>err 3>&- &
+    standin=$!
+    wait_for 10 grep -q 'no output for a while: CON-013' err
+}
+
+@test "a growing log: said once it is known, through truncation and rotation" {
+    : >grow
+    "$why" --follow --stall 0 grow >out 2>err 3>&- &
+    standin=$!
+    cat "$logs"/real/020.log{,} >>grow
+    wait_for 10 grep -q CON-013 err
+    : >grow
+    echo 'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.' >>grow
+    wait_for 10 grep -q GPU-011 err
+    mv grow grow.1
+    cat "$logs/real/027.log" "$logs/real/033.log" >grow
+    sleep 0.5
+    kill -INT "$standin"
+    wait "$standin" || true
+    standin=
+    grep -q GPU-011 out
+    grep -q PT-010 out
+}
+
+@test "live: a job that is well, and one that moves" {
+    ras healthy
+    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"all 4 ranks are there"* ]]
+    kill "$standin"
+    ras moving
+    run -0 --separate-stderr "$why" --live="127.0.0.1:$port"
+    [[ $output == *"the job moves"* ]]
+}
+
+@test "live: who is dead, who is behind, who failed" {
+    ras missing
+    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"rank 3 (10.0.0.2, pid 4703) is dead"*"3 ranks of 4 wait"* ]]
+    kill "$standin"
+    ras behind
+    run -1 --separate-stderr "$why" --json --live "127.0.0.1:$port"
+    jq -e '.data.causes[0] | .id == "RAS-002" and (.meaning | startswith("rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"))' <<<"$output"
+    kill "$standin"
+    ras error
+    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"rank 1"*"asynchronous error"* ]]
+}
+
+@test "live: versions without JSON, something else, silence, nobody" {
+    ras old
+    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"different AllGather operation counts"*"Rank 12"* ]]
+    kill "$standin"
+    ras junk
+    run -3 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $stderr == *"not NCCL's RAS service"* ]]
+    kill "$standin"
+    ras silent
+    run -3 --separate-stderr "$why" --deadline 300ms --live "127.0.0.1:$port"
+    [[ $stderr == *"did not answer"* ]]
+    kill "$standin"
+    wait "$standin" || true
+    run -4 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $stderr == *"no NCCL job answers"* ]]
+}
+
+@test "--confirm looks on this host" {
+    run -1 --separate-stderr "$why" --json --confirm "$logs/real/020.log"
+    jq -e '[.findings[] | select(.check == "log.confirm" and .subject == "CON-013")] | length == 1' <<<"$output"
+    # under a low limit the cause is confirmed and weighs more
+    run -1 --separate-stderr bash -c "ulimit -n 256; '$why' --json --confirm '$logs/real/020.log'"
+    jq -e '[.findings[] | select(.check == "log.confirm") | .message | startswith("confirmed:")] | any' <<<"$output"
+}
+
+@test "100 MB of log: in a second or so, and little memory" {
+    [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
+    for _ in $(seq 40); do cat "$logs"/real/*.log "$logs"/made/*.log; done >one
+    for _ in $(seq 250); do cat one; done >big
+    run -1 --separate-stderr bash -c "ulimit -v 50000; '$why' --json big"
+    jq -e '.seconds < 10 and .data.log.bytes > 90000000' <<<"$output"
+}

@@ -1,0 +1,251 @@
+/* The catalogue is well formed, and every signature fires where it must and
+ * nowhere near. tests/logs/lines.tsv has the lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "lib/core/file.h"
+#include "probes/log/catalogue.h"
+#include "probes/log/explain.h"
+#include "probes/log/extract.h"
+#include "probes/log/line.h"
+
+#include <regex.h>
+
+static bool has_anchor(const struct signature *g, const char *line)
+{
+	for (const char *p = g->anchors; *p;) {
+		size_t n = strcspn(p, "|");
+
+		if (memmem(line, strlen(line), p, n))
+			return true;
+		p += n + (p[n] == '|');
+	}
+	return false;
+}
+
+static bool fires(const struct signature *g, const char *raw)
+{
+	struct log_line l;
+	regex_t re;
+	bool yes;
+
+	line_parse(raw, strlen(raw), &l);
+	assert_int_equal(regcomp(&re, g->ere, REG_EXTENDED | REG_NOSUB), 0);
+	yes = regexec(&re, *g->ere == '^' ? l.body : l.text, 0, NULL, 0) == 0;
+	regfree(&re);
+	return yes;
+}
+
+static void ids_are_unique(void **state UNUSED)
+{
+	assert_true(signature_count >= 96);
+	for (size_t i = 0; i < signature_count; i++) {
+		const char *id = signatures[i].id, *dash = strchr(id, '-');
+
+		assert_non_null(dash);
+		assert_int_equal(strspn(dash + 1, "0123456789"), 3);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(id, signatures[j].id);
+		assert_int_equal(signature_find(id), (int)i);
+	}
+	assert_int_equal(signature_find("NO-000"), -1);
+}
+
+static void anchors_are_long_enough(void **state UNUSED)
+{
+	for (size_t i = 0; i < signature_count; i++)
+		for (const char *p = signatures[i].anchors; *p;) {
+			size_t n = strcspn(p, "|");
+
+			if (n < ANCHOR_MIN)
+				fail_msg("%s: anchor '%.*s'", signatures[i].id, (int)n, p);
+			p += n + (p[n] == '|');
+		}
+}
+
+static void weights_fit_tiers(void **state UNUSED)
+{
+	for (size_t i = 0; i < signature_count; i++) {
+		const struct signature *g = &signatures[i];
+		int low = g->tier == TIER_ROOT ? 45 : g->tier == TIER_EFFECT ? CONFIDENT : 1;
+		int high = g->tier == TIER_HINT || g->tier == TIER_WRAPPER ? CONFIDENT - 1 : 98;
+
+		if (g->weight < low || g->weight > high)
+			fail_msg("%s: weight %d", g->id, g->weight);
+	}
+}
+
+/* Every element of a template must name only what there is. */
+static void check_template(const char *id, const char *s)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct term_value v[16];
+	size_t n = 0;
+
+	for (; template_names[n]; n++)
+		v[n] = (struct term_value){template_names[n], "x"};
+	for (const char *p = s; (p = strchr(p, '{')); p++) {
+		if (p[1] == '{') {
+			p++;
+		} else if (p[1] >= '1' && p[1] <= '9') {
+			if (p[2] != '|')
+				fail_msg("%s: a group needs an else: %s", id, p);
+		}
+	}
+	for (const char *p = s; *p;) {
+		size_t len = strcspn(p, "\n");
+		const char *one = arena_strndup(&a, p, len);
+
+		if (!strstr(one, "{1") && !strstr(one, "{2") &&
+		    !fill_template(&a, one, v, n, NULL, NULL))
+			fail_msg("%s: unknown placeholder in: %s", id, one);
+		p += len + (p[len] == '\n');
+	}
+}
+
+static void texts_are_there(void **state UNUSED)
+{
+	for (size_t i = 0; i < signature_count; i++) {
+		const struct signature *g = &signatures[i];
+		const char *all[] = {g->component, g->meaning, g->causes, g->confirm, g->fix};
+		AUTO(arena_done) struct arena a = {0};
+
+		for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+			assert_non_null(all[k]);
+			if (!*all[k] || strstr(all[k], "\n\n") ||
+			    all[k][strlen(all[k]) - 1] == '\n')
+				fail_msg("%s: text %zu is empty or has an empty line", g->id, k);
+			check_template(g->id, all[k]);
+		}
+		/* with nothing known there must still be a meaning */
+		if (!fill_template(&a, g->meaning, NULL, 0, NULL, NULL))
+			fail_msg("%s: the meaning needs an else", g->id);
+	}
+}
+
+static void lines_fire(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	size_t n, *good = arena_alloc(&a, signature_count * sizeof(*good));
+	size_t *bad = arena_alloc(&a, signature_count * sizeof(*bad));
+	struct err e = {0};
+	char *text;
+
+	assert_int_equal(file_read("tests/logs/lines.tsv", 1 << 20, &a, &text, &n, &e), 0);
+	for (char *line = text, *next; *line; line = next) {
+		char *end = strchr(line, '\n'), *sign, *rest;
+		int sig;
+		bool want;
+
+		assert_non_null(end);
+		next = end + 1;
+		*end = '\0';
+		if (*line == '#')
+			continue;
+		sign = strchr(line, '\t');
+		assert_non_null(sign);
+		*sign++ = '\0';
+		rest = strchr(sign, '\t');
+		assert_non_null(rest);
+		*rest++ = '\0';
+		sig = signature_find(line);
+		if (sig < 0)
+			fail_msg("lines.tsv: no signature is called %s", line);
+		want = *sign == '+';
+		if (fires(&signatures[sig], rest) != want)
+			fail_msg("%s %s: %s", line, want ? "does not fire on" : "fires on", rest);
+		if (want && !has_anchor(&signatures[sig], rest))
+			fail_msg("%s matches, but has no anchor in: %s", line, rest);
+		(want ? good : bad)[sig]++;
+	}
+	for (size_t i = 0; i < signature_count; i++)
+		if (!good[i] || !bad[i])
+			fail_msg("%s has no line that %s", signatures[i].id,
+				 good[i] ? "must not fire" : "fires");
+}
+
+/* What a job prints before it fails, and the echoes of a failure. */
+static const char before[] =
+	"node0:4711:4720 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.5<0>\n"
+	"node1:4711:4720 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.6<0>\n"
+	"node0:4711:4720 [0] NCCL INFO NET/IB : No device found.\n"
+	"node0:4711:4720 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.5<0>\n"
+	"node0:4711:4720 [0] NCCL INFO Using network Socket\n"
+	"node1:4711:4720 [0] NCCL INFO Using network Socket\n"
+	"node0:4711:4720 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+	"node1:4711:4720 [0] NCCL WARN socketProgress: Connection closed by remote peer node0<5>\n";
+static const char after[] =
+	"node1:4711:4720 [0] NCCL WARN Socket recv failed while polling for opId=0x7f1\n"
+	"RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1275, unhandled system error\n"
+	"[rank1]:[E1015 13:30:53.1 ProcessGroupNCCL.cpp:563] [Rank 1] Watchdog caught collective "
+	"operation timeout: WorkNCCL(SeqNum=6, OpType=ALLREDUCE, Timeout(ms)=600000) ran for "
+	"600083 "
+	"milliseconds before timing out.\n"
+	"Sending process 4711 closing signal SIGTERM\n"
+	"Traceback (most recent call last):\n"
+	"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+	"srun: error: node0: task 0: Exited with exit code 1\n";
+
+/* Where @id stands among the causes of a log that is @line between the two. */
+static size_t place_of(const char *id, size_t id_n, const char *line, bool amid_noise)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(why_done) struct why w = {0};
+	struct explanation x;
+	struct why_stream s;
+
+	why_init(&w);
+	why_open(&s, &w, "log");
+	if (amid_noise)
+		why_feed(&s, before, strlen(before));
+	why_feed(&s, line, strcspn(line, "\n") + 1);
+	if (amid_noise)
+		why_feed(&s, after, strlen(after));
+	why_close(&s);
+	explain(&w, &a, &x);
+	for (size_t i = 0; i < x.causes.n; i++)
+		if (strncmp(x.causes.v[i].sig->id, id, id_n) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Each good line alone is among the first three; what says what is wrong is the first amid noise.
+ */
+static void lines_explain(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	char *text;
+	size_t n;
+
+	assert_int_equal(file_read("tests/logs/lines.tsv", 1 << 20, &a, &text, &n, &e), 0);
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		const char *sign = strchr(line, '\t'), *rest = sign + 3;
+		size_t id_n = (size_t)(sign - line);
+		const struct signature *g;
+
+		if (*line == '#' || sign[1] != '+' || starts_with(line, "MPI-001"))
+			continue; /* that one takes two lines */
+		g = &signatures[signature_find(arena_strndup(&a, line, id_n))];
+		if (place_of(line, id_n, rest, false) > 2)
+			fail_msg("%s is not among the first of: %.60s", g->id, rest);
+		if (g->tier == TIER_ROOT && place_of(line, id_n, rest, true) != 0)
+			fail_msg("%s is not the first amid noise: %.60s", g->id, rest);
+		if (g->tier == TIER_EFFECT && place_of(line, id_n, rest, true) > 2)
+			fail_msg("%s is not among the first amid noise: %.60s", g->id, rest);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_are_unique),    cmocka_unit_test(anchors_are_long_enough),
+		cmocka_unit_test(weights_fit_tiers), cmocka_unit_test(texts_are_there),
+		cmocka_unit_test(lines_fire),	     cmocka_unit_test(lines_explain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

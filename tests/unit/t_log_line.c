@@ -1,0 +1,163 @@
+/* What stands before a message, and the times that logs are stamped with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "probes/log/extract.h"
+#include "probes/log/line.h"
+
+static const struct {
+	const char *raw, *body, *host;
+	int rank, local;
+	long pid;
+	enum clock_kind clock;
+} prefixes[] = {
+	{"[rank3]: boom", "boom", "", 3, -1, 0, 0},
+	{"[rank12]:[E1015 13:20:53.123456789 ProcessGroupNCCL.cpp:616] [Rank 12] boom", "boom", "",
+	 12, -1, 0, CLOCK_KIND_DAY},
+	{"[rank0]:[W703 00:59:30.440443364 x.cpp:9] boom", "boom", "", 0, -1, 0, CLOCK_KIND_DAY},
+	{"[default2]:boom", "boom", "", -1, 2, 0, 0},
+	{"[1,5]<stderr>:boom", "boom", "", 5, -1, 0, 0},
+	{"[prterun-node1-77@1,3]<stdout>: boom", "boom", "", 3, -1, 0, 0},
+	{"7: boom", "boom", "", 7, -1, 0, 0},
+	{" 7: node1:11:12 [4] NCCL WARN boom", "NCCL WARN boom", "node1", 7, 4, 11, 0},
+	{"node1:4711:4720 [2] NCCL WARN boom", "NCCL WARN boom", "node1", -1, 2, 4711, 0},
+	{"[3] node2:22556:22560 [1] NCCL WARN boom", "NCCL WARN boom", "node2", 3, 1, 22556, 0},
+	{"[trainer3]:tw1016:1958:1958 [3] NCCL INFO boom", "NCCL INFO boom", "tw1016", -1, 3, 1958,
+	 0},
+	{"ip-10-0-0-1:4711:4720 NCCL INFO boom", "NCCL INFO boom", "ip-10-0-0-1", -1, -1, 4711, 0},
+	{"10.10.23.10: so-1:13:14 [0] x.cc:1 NCCL WARN boom", "x.cc:1 NCCL WARN boom",
+	 "10.10.23.10", -1, 0, 13, 0},
+	{"node1: boom", "boom", "node1", -1, -1, 0, 0},
+	{"worker-1  | boom", "boom", "worker-1", -1, -1, 0, 0},
+	{"(RayWorker pid=4009, ip=10.0.0.7) boom", "boom", "10.0.0.7", -1, -1, 4009, 0},
+	{"(EngineCore pid=12) ERROR 07-01 12:00:00 [core.py:1] boom", "boom", "", -1, -1, 12,
+	 CLOCK_KIND_DAY},
+	{"\033[36m[rank1]:\033[0m boom\r", "boom", "", 1, -1, 0, 0},
+	{"[2025-10-15 13:20:53] boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"[2025-10-15 13:20:53,123][root][INFO] boom", "[root][INFO] boom", "", -1, -1, 0,
+	 CLOCK_KIND_DATE},
+	{"2025-10-15T13:20:53.5+02:00 boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"10/15/2025 13:20:53 boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"[Wed Oct 15 13:20:53 2025] NVRM: boom", "NVRM: boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"Oct  5 13:20:53 gpu7 kernel: [ 99.5] NVRM: boom", "NVRM: boom", "gpu7", -1, -1, 0,
+	 CLOCK_KIND_DAY},
+	{"Oct 15 13:20:53 gpu7 slurmd[44]: boom", "boom", "gpu7", -1, -1, 0, CLOCK_KIND_DAY},
+	{"[12345.678901] NVRM: boom", "NVRM: boom", "", -1, -1, 0, CLOCK_KIND_UPTIME},
+	{"RuntimeError: boom", "RuntimeError: boom", "", -1, -1, 0, 0},
+	{"socket.cc:12: boom", "socket.cc:12: boom", "", -1, -1, 0, 0},
+	{"[0] misc/socket.cc:533 NCCL WARN boom", "[0] misc/socket.cc:533 NCCL WARN boom", "", -1,
+	 -1, 0, 0},
+	{"", "", "", -1, -1, 0, 0},
+	{"[", "[", "", -1, -1, 0, 0},
+	{"[[[[", "[[[[", "", -1, -1, 0, 0},
+};
+
+static void prefixes_are_understood(void **state UNUSED)
+{
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+		struct log_line l;
+
+		line_parse(prefixes[i].raw, strlen(prefixes[i].raw), &l);
+		if (!streq(l.body, prefixes[i].body) || !streq(l.who.host, prefixes[i].host) ||
+		    l.who.rank != prefixes[i].rank || l.who.local != prefixes[i].local ||
+		    l.who.pid != prefixes[i].pid || l.clock != prefixes[i].clock)
+			fail_msg("%s: body '%s' host '%s' rank %d local %d pid %ld clock %d",
+				 prefixes[i].raw, l.body, l.who.host, l.who.rank, l.who.local,
+				 l.who.pid, (int)l.clock);
+	}
+}
+
+static int64_t at(const char *raw)
+{
+	struct log_line l;
+
+	line_parse(raw, strlen(raw), &l);
+	return l.time_ms;
+}
+
+static void times_order(void **state UNUSED)
+{
+	assert_int_equal(at("[2025-10-15 13:20:53.250] x") - at("[2025-10-15 13:20:53] x"), 250);
+	assert_int_equal(at("[2025-10-16 00:00:00] x") - at("[2025-10-15 23:59:59] x"), 1000);
+	assert_int_equal(at("[2025-03-01 00:00:00] x") - at("[2025-02-28 00:00:00] x"), 86400000);
+	assert_int_equal(at("[2024-03-01 00:00:00] x") - at("[2024-02-28 00:00:00] x"),
+			 2 * 86400000);
+	assert_int_equal(at("[Wed Oct 15 13:20:53 2025] x"), at("2025-10-15 13:20:53 x"));
+	assert_int_equal(at("Oct 15 13:20:53 h kernel: x"), at("E1015 13:20:53 7 f.cpp:1] x"));
+}
+
+static void long_and_binary_lines_are_cut(void **state UNUSED)
+{
+	static char big[3 * LINE_MAX_TEXT];
+	struct log_line l;
+
+	memset(big, 'x', sizeof(big));
+	line_parse(big, sizeof(big), &l);
+	assert_int_equal(strlen(l.text), LINE_MAX_TEXT - 1);
+	memset(big, 0, sizeof(big));
+	line_parse(big, sizeof(big), &l);
+	assert_string_equal(l.text, "");
+	line_parse("a\0b\033[31mc\033]0;title\ad", 20, &l);
+	assert_string_equal(l.text, "a bcd");
+}
+
+static const struct {
+	const char *line, *addr, *port, *iface;
+} named[] = {
+	{"Connect to 128::1d<42538> returned 113", "128::1d", "42538", ""},
+	{"Connect to 10.0.0.2<42538> failed", "10.0.0.2", "42538", ""},
+	{"Connect to fe80::1%ib0<4> failed", "fe80::1%ib0", "4", ""},
+	{"remote=[127.0.0.1]:41233", "127.0.0.1", "41233", ""},
+	{"to connect to (10.0.0.1, 29500).", "10.0.0.1", "29500", ""},
+	{"to connect to (node7, 29500).", "node7", "29500", ""},
+	{"remote=[node0]:29500): Connection reset", "node0", "29500", ""},
+	{"[::ffff:10.0.0.9]:29500 (errno: 110)", "10.0.0.9", "29500", ""},
+	{"any local network address. port: 29500, useIpv6: 0", "", "29500", ""},
+	{"Using ens3:10.0.0.5<0>", "10.0.0.5", "0", "ens3"},
+	{"bind to [::]:29500 (errno: 98", "::", "29500", ""},
+	{"misc/socket.cc:533 NCCL WARN x", "", "", ""},
+	{"version 2.18.5", "", "", ""},
+};
+
+static void addresses_are_found(void **state UNUSED)
+{
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		struct extract x;
+
+		extract_line(named[i].line, &x);
+		if (!streq(x.addr, named[i].addr) || !streq(x.port, named[i].port) ||
+		    !streq(x.iface, named[i].iface))
+			fail_msg("%s: addr '%s' port '%s' iface '%s'", named[i].line, x.addr,
+				 x.port, x.iface);
+	}
+}
+
+static void templates_are_filled(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct term_value v[] = {{"addr", "10.0.0.2"}, {"good", NULL}};
+
+	assert_string_equal(fill_template(&a, "to {addr|ADDR}", v, 2, NULL, NULL), "to 10.0.0.2");
+	assert_string_equal(fill_template(&a, "to {good|ens5}", v, 2, NULL, NULL), "to ens5");
+	assert_null(fill_template(&a, "to {good}", v, 2, NULL, NULL));
+	assert_string_equal(fill_template(&a, "{{x}}", v, 2, NULL, NULL), "{x}");
+	assert_string_equal(fill_template(&a, "got {1|?}", v, 2, "b(.)d", "abcd"), "got c");
+	assert_string_equal(fill_template(&a, "got {1|?}", v, 2, "x(.)d", "abcd"), "got ?");
+	assert_string_equal(fill_template(&a, "open {", v, 2, NULL, NULL), "open {");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prefixes_are_understood),
+		cmocka_unit_test(times_order),
+		cmocka_unit_test(long_and_binary_lines_are_cut),
+		cmocka_unit_test(addresses_are_found),
+		cmocka_unit_test(templates_are_filled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

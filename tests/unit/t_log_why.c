@@ -1,0 +1,243 @@
+/* The stream: literals found wherever they are, lines counted, memory bounded,
+ * and the labelled logs explained. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "lib/core/file.h"
+#include "probes/log/explain.h"
+#include "probes/log/scan.h"
+
+/* Against the obvious way, on text that is full of near misses. */
+static void scan_equals_memmem(void **state UNUSED)
+{
+	static const char *const words[] = {"abcabcd", "bcabca", "cabcabc", "aaaaaa", "abcabc"};
+	AUTO(arena_done) struct arena a = {0};
+	struct literal v[ARRAY_LEN(words)];
+	const struct scan *s;
+	unsigned seed = 1;
+	static char text[1 << 18];
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		v[i] = (struct literal){words[i], strlen(words[i]), (unsigned)i};
+	s = scan_new(&a, v, ARRAY_LEN(words));
+	assert_non_null(s);
+	for (size_t i = 0; i < sizeof(text); i++) {
+		seed = seed * 1103515245u + 12345u;
+		text[i] = "abcdaaab"[seed >> 16 & 7];
+	}
+	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
+		size_t want = 0, got = 0, at = 0, hit;
+		unsigned resume = 0, tag;
+
+		for (size_t i = 0; i + v[w].n <= sizeof(text); i++)
+			want += memcmp(text + i, words[w], v[w].n) == 0;
+		while ((at = scan_next(s, text, sizeof(text), at, &resume, &hit, &tag)) <
+		       sizeof(text)) {
+			assert_memory_equal(text + hit, words[tag], v[tag].n);
+			got += tag == w;
+		}
+		assert_true(want > 0);
+		assert_int_equal(got, want);
+	}
+}
+
+static void short_literals_are_refused(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_null(scan_new(&a, &(struct literal){"abcde", 5, 0}, 1));
+}
+
+static const char boom[] = "[rank3]: RuntimeError: CUDA error: invalid device ordinal";
+
+/* Whatever the pieces it comes in, the line number and the cause are the same. */
+static void pieces_do_not_matter(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *text = arena_printf(&a, "one\ntwo\r\n\n%s\nfive\nsix %s", boom, boom);
+
+	for (size_t piece = 1; piece < strlen(text) + 1; piece += 7) {
+		struct why w;
+		struct why_stream s;
+		struct explanation x;
+
+		why_init(&w);
+		why_open(&s, &w, "log");
+		for (size_t i = 0; i < strlen(text); i += piece)
+			why_feed(&s, text + i, strlen(text + i) < piece ? strlen(text + i) : piece);
+		why_close(&s);
+		explain(&w, &a, &x);
+		assert_int_equal(w.lines, 6);
+		assert_string_equal(x.causes.v[0].sig->id, "GPU-003");
+		assert_int_equal(x.causes.v[0].first->line, 4);
+		assert_int_equal(x.causes.v[0].first->who.rank, 3);
+		assert_int_equal(x.causes.v[0].record->count, 2);
+		assert_int_equal(x.causes.v[0].record->events.v[1].line, 6);
+		why_done(&w);
+	}
+}
+
+/* A line of a megabyte, and what is found at its end. */
+static void endless_lines_are_bounded(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct explanation x;
+	struct why_stream s;
+	char junk[4096];
+	struct why w;
+
+	memset(junk, 'x', sizeof(junk));
+	why_init(&w);
+	why_open(&s, &w, "log");
+	for (int i = 0; i < 256; i++)
+		why_feed(&s, junk, sizeof(junk));
+	why_feed(&s, boom + 9, strlen(boom + 9));
+	why_feed(&s, "\nnext\n", 6);
+	assert_true(s.cap < 1 << 20);
+	why_close(&s);
+	explain(&w, &a, &x);
+	assert_int_equal(w.lines, 2);
+	assert_int_equal(x.causes.n, 1);
+	assert_int_equal(x.causes.v[0].first->line, 1);
+	why_done(&w);
+}
+
+/* Thousands of the same are counted, a few are kept; the earliest by the clock comes first. */
+static void many_are_counted_few_are_kept(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct explanation x;
+	struct why_stream s;
+	struct why w;
+
+	why_init(&w);
+	why_open(&s, &w, "log");
+	for (int i = 0; i < 5000; i++) {
+		const char *line = arena_printf(&a, "[2025-10-15 13:%02d:%02d] [rank%d]: %s\n",
+						59 - i / 60 % 60, 59 - i % 60, i % 100, boom + 9);
+		why_feed(&s, line, strlen(line));
+	}
+	why_close(&s);
+	explain(&w, &a, &x);
+	assert_int_equal(x.causes.v[0].record->count, 5000);
+	assert_int_equal(x.causes.v[0].record->events.n, EVENTS_KEPT);
+	assert_int_equal(x.causes.v[0].record->nranks, RANKS_KEPT);
+	/* the clock of the thousand that were looked at runs backwards */
+	assert_int_equal(x.causes.v[0].first->line, 1000);
+	why_done(&w);
+}
+
+static void read_log(struct why *w, const char *name)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	struct why_stream s;
+	char *text;
+	size_t n;
+
+	assert_int_equal(
+		file_read(arena_printf(&a, "tests/logs/%s", name), 1 << 20, &a, &text, &n, &e), 0);
+	why_open(&s, w, name);
+	why_feed(&s, text, n);
+	why_close(&s);
+}
+
+static size_t position(const struct explanation *x, const char *id, size_t n)
+{
+	for (size_t i = 0; i < x->causes.n; i++)
+		if (strlen(x->causes.v[i].sig->id) == n && !strncmp(x->causes.v[i].sig->id, id, n))
+			return i;
+	return SIZE_MAX;
+}
+
+/* The confirmed cause first in nine of ten, among the first three in all. */
+static void labelled_logs(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	size_t n, all = 0, first = 0;
+	struct err e = {0};
+	char *text;
+
+	assert_int_equal(file_read("tests/logs/labels.tsv", 1 << 20, &a, &text, &n, &e), 0);
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		size_t name = strcspn(line, "\t"), id = strcspn(line + name + 1, "\t"), at;
+		struct explanation x;
+		struct why w;
+
+		if (*line == '#')
+			continue;
+		why_init(&w);
+		read_log(&w, arena_strndup(&a, line, name));
+		explain(&w, &a, &x);
+		at = position(&x, line + name + 1, id);
+		if (at > 2)
+			fail_msg("%.*s is not among the first three", (int)(name + 1 + id), line);
+		if (x.causes.v[0].weight < CONFIDENT)
+			fail_msg("%.*s: nothing confident", (int)name, line);
+		if (at)
+			print_message("%.*s: first is %s\n", (int)(name + 1 + id), line,
+				      x.causes.v[0].sig->id);
+		first += at == 0;
+		all++;
+		why_done(&w);
+	}
+	assert_true(all >= 36);
+	assert_true(first * 10 >= all * 9);
+}
+
+static void who_failed_first(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct explanation x;
+	struct why w;
+
+	why_init(&w);
+	read_log(&w, "made/exception-first.log");
+	explain(&w, &a, &x);
+	assert_true(x.has_first);
+	assert_int_equal(x.first.rank, 3);
+	assert_string_equal(x.first.host, "node1");
+	why_done(&w);
+
+	/* the echoes come first in the file, but not by the clock */
+	why_init(&w);
+	read_log(&w, "made/echo-before-cause.log");
+	explain(&w, &a, &x);
+	assert_int_equal(x.first.rank, 0);
+	why_done(&w);
+}
+
+static void advice_names_what_was_found(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct explanation x;
+	struct why w;
+
+	why_init(&w);
+	read_log(&w, "made/virtual-offer.log");
+	explain(&w, &a, &x);
+	assert_non_null(strstr(x.causes.v[0].meaning, "172.19.0.1"));
+	assert_non_null(strstr(x.causes.v[0].because, "offered by GPU 0 of node1 on br-5f2a1c"));
+	assert_string_equal(x.causes.v[0].fix.v[0],
+			    "export NCCL_SOCKET_IFNAME==ens3   # on every host");
+	why_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scan_equals_memmem),
+		cmocka_unit_test(short_literals_are_refused),
+		cmocka_unit_test(pieces_do_not_matter),
+		cmocka_unit_test(endless_lines_are_bounded),
+		cmocka_unit_test(many_are_counted_few_are_kept),
+		cmocka_unit_test(labelled_logs),
+		cmocka_unit_test(who_failed_first),
+		cmocka_unit_test(advice_names_what_was_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
