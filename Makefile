@@ -85,7 +85,7 @@ $(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $< --generate zsh >$@
 # --- jobs -----------------------------------------------------------------------
 preflight:
 	@scripts/setup build
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@$(O)/bin/ifprobe
 
 check:
