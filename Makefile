@@ -32,6 +32,7 @@ LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjs
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
 SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
 UNIT     := $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/t_*.c)))
+LAB      := $(sort $(patsubst tests/lab/%.c,%,$(wildcard tests/lab/*.c)))
 obj       = $(patsubst %.c,$(O)/%.o,$(filter $(1),$(SRC)))
 
 Q := $(if $(V),,@)
@@ -68,7 +69,11 @@ $(O)/bin/%: $(O)/cmd/%.o $(O)/cmd/app.o $(O)/probes.a $(O)/bench.a $(O)/lib.a
 $(O)/unit/%: $(O)/tests/unit/%.o $(O)/probes.a $(O)/bench.a $(O)/lib.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
-unit: $(UNIT:%=$(O)/unit/%)
+# Programs that tests run on the lab's nodes.
+$(O)/lab/%: $(O)/tests/lab/%.o $(O)/lib.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+unit: $(UNIT:%=$(O)/unit/%) $(LAB:%=$(O)/lab/%)
 
 # Rebuild when the flags change, not when the Makefile's clock does. -Werror
 # changes no object.
@@ -99,7 +104,8 @@ check-sanitize:
 fuzz:
 	@O='$(O)/fuzz' scripts/fuzz
 
-bench-peers: all
+bench-peers: all unit
+	@scripts/setup peers
 	@O='$(O)' scripts/bench-peers
 
 install: all

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
 
-static volatile sig_atomic_t pending;
+/* Lock-free, so good in a handler; other threads of a rank look at it too. */
+static atomic_int pending;
 static volatile sig_atomic_t wake_fd = -1;
 static uint64_t first_ns; /* written once, before pending is */
 static uint64_t budget;

@@ -1,0 +1,189 @@
+#include "lib/cluster/rdzv_core.h"
+
+#include "lib/core/units.h"
+
+enum { JOIN_S = 60, HEARTBEAT_S = 10 };
+
+void rdzv_core_init(struct rdzv_core *c, uint64_t now_ns)
+{
+	if (!c->join_deadline_ns)
+		c->join_deadline_ns = JOIN_S * NS_PER_S;
+	if (!c->heartbeat_ns)
+		c->heartbeat_ns = HEARTBEAT_S * NS_PER_S;
+	c->seats = arena_alloc(&c->a, (size_t)c->size * sizeof(*c->seats));
+	for (int i = 0; i < c->size; i++)
+		c->seats[i].m = (struct rdzv_member){
+			.rank = i,
+			.local_rank = -1,
+			.host = c->hosts && c->hosts[i] ? arena_strdup(&c->a, c->hosts[i]) : "",
+			.data_addr = "",
+			.device = ""};
+	c->run = c->run ? arena_strdup(&c->a, c->run) : "";
+	c->hosts = NULL;
+	c->meet.seq = 1;
+	c->now_ns = c->moved_ns = now_ns;
+	c->due_ns = now_ns + c->join_deadline_ns;
+}
+
+void rdzv_core_done(struct rdzv_core *c)
+{
+	rdzv_forget_keys(c);
+	free(c->meet.data);
+	free(c->met[0].data);
+	free(c->met[1].data);
+	arena_done(&c->a);
+}
+
+bool rdzv_core_finished(const struct rdzv_core *c)
+{
+	return (c->ready || c->failure[0]) && c->gone == c->joined;
+}
+
+void rdzv_send_text(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *s)
+{
+	unsigned char buf[RDZV_SAY_MAX + 8];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
+	wire_put_bytes(&w, s, strnlen(s, RDZV_SAY_MAX));
+	c->send(c, p, type, buf, w.n);
+}
+
+void rdzv_fail(struct rdzv_core *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->failure[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->failure, sizeof(c->failure), fmt, ap);
+	va_end(ap);
+	for (int i = 0; i < c->size; i++)
+		if (c->seats[i].peer)
+			rdzv_send_text(c, c->seats[i].peer, RDZV_FAILED, c->failure);
+}
+
+void rdzv_seat_gone(struct rdzv_core *c, struct rdzv_seat *s, const char *cause)
+{
+	s->m.gone = true;
+	s->m.cause = cause;
+	s->lost_ns = 0;
+	rdzv_stop_waiting(s);
+	c->gone++;
+}
+
+static void refuse(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *why)
+{
+	rdzv_send_text(c, p, type, why);
+	p->deaf = true;
+	c->close(c, p);
+	if (type == RDZV_ELSEWHERE)
+		return; /* not one of ours, and none will be missed */
+	c->refused++;
+	snprintf(c->last_refusal, sizeof(c->last_refusal), "%s", why);
+}
+
+static int free_rank(struct rdzv_core *c)
+{
+	while (c->seats[c->first_free].m.joined)
+		c->first_free++;
+	return c->first_free;
+}
+
+static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_join_msg *m)
+{
+	struct rdzv_seat *s = &c->seats[m->rank < 0 ? free_rank(c) : m->rank];
+	unsigned char buf[16];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
+	s->m.local_rank = m->local_rank;
+	s->m.joined = true;
+	if (*m->host || !*s->m.host)
+		s->m.host = arena_strdup(&c->a, m->host);
+	s->m.data_addr = arena_strdup(&c->a, m->data_addr);
+	s->m.device = arena_strdup(&c->a, m->device);
+	s->peer = p;
+	s->heard_ns = c->moved_ns = c->now_ns;
+	if (c->now_ns + c->heartbeat_ns < c->due_ns)
+		c->due_ns = c->now_ns + c->heartbeat_ns;
+	p->rank = s->m.rank;
+	c->joined++;
+	wire_put_u32(&w, (uint32_t)p->rank);
+	wire_put_u64(&w, c->heartbeat_ns);
+	c->send(c, p, RDZV_WELCOME, buf, w.n);
+	if (c->joined == c->size)
+		rdzv_core_ready(c);
+}
+
+static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct rdzv_join_msg m;
+	uint32_t protocol;
+	const char *why;
+
+	if (rdzv_read_join(w, &scratch, &protocol, &m) < 0)
+		return -1;
+	why = rdzv_objection(c, &m, protocol, &scratch);
+	if (why)
+		refuse(c, p, rdzv_is_other_run(c, &m) ? RDZV_ELSEWHERE : RDZV_REFUSED, why);
+	else
+		seat(c, p, &m);
+	return 0;
+}
+
+/* Whoever waits at a meeting would wait for ever for one who left. */
+static int on_leave(struct rdzv_core *c, struct rdzv_seat *s, struct rdzv_peer *p,
+		    struct wire_in *w)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	const char *reason = wire_str(w, &scratch), *who = rdzv_who(c, s->m.rank, &scratch);
+
+	if (!wire_end(w))
+		return -1;
+	s->peer = NULL;
+	p->deaf = true;
+	c->close(c, p);
+	if (s->m.gone)
+		return 0;
+	rdzv_seat_gone(
+		c, s, *reason ? arena_strndup(&c->a, reason, strnlen(reason, RDZV_SAY_MAX)) : NULL);
+	if (*reason)
+		rdzv_fail(c, "%s: %s", who, reason);
+	else if (!c->ready)
+		rdzv_fail(c, "%s has left before all had joined", who);
+	else if (c->arrived)
+		rdzv_fail(c, "%s has left and others wait for it at a barrier", who);
+	return 0;
+}
+
+static int on_seated(struct rdzv_core *c, struct rdzv_seat *s, uint16_t type, struct wire_in *w)
+{
+	static int (*const on[])(struct rdzv_core *, struct rdzv_seat *, struct wire_in *) = {
+		[RDZV_SET] = rdzv_on_set,   [RDZV_GET] = rdzv_on_get, [RDZV_MEET] = rdzv_on_meet,
+		[RDZV_PULL] = rdzv_on_pull, [RDZV_ASK] = rdzv_on_ask,
+	};
+
+	if (type >= ARRAY_LEN(on) || !on[type] || (!c->ready && type != RDZV_ASK))
+		return -1;
+	return c->failure[0] ? 0 : on[type](c, s, w); /* it is being told */
+}
+
+int rdzv_core_message(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const void *data,
+		      size_t n, uint64_t now_ns)
+{
+	struct wire_in w = {.p = data, .n = n};
+	struct rdzv_seat *s;
+
+	c->now_ns = now_ns;
+	if (p->deaf)
+		return 0;
+	if (p->rank < 0)
+		return type == RDZV_JOIN ? on_join(c, p, &w) : -1;
+	s = &c->seats[p->rank];
+	s->heard_ns = now_ns;
+	if (type == RDZV_BEAT) {
+		c->send(c, p, RDZV_BEAT, NULL, 0);
+		return 0;
+	}
+	return type == RDZV_LEAVE ? on_leave(c, s, p, &w) : on_seated(c, s, type, &w);
+}

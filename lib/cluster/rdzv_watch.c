@@ -1,0 +1,127 @@
+/* Deaths, silence, and the join deadline. */
+#include "lib/cluster/rdzv_core.h"
+#include "lib/core/units.h"
+
+/* A closed connection is known at once, the signal behind it when the agent has spoken. */
+static const uint64_t BETTER_CAUSE_NS = 300 * NS_PER_MS;
+
+static void look_by(struct rdzv_core *c, uint64_t at_ns)
+{
+	if (at_ns < c->due_ns)
+		c->due_ns = at_ns;
+}
+
+/* Both signs there: nothing to wait for. */
+static uint64_t judged_at(const struct rdzv_seat *s)
+{
+	return s->lost_ns + (!s->peer && s->reported ? 0 : BETTER_CAUSE_NS);
+}
+
+static void sign_of_death(struct rdzv_core *c, struct rdzv_seat *s)
+{
+	if (!s->lost_ns)
+		s->lost_ns = c->now_ns ? c->now_ns : 1;
+	look_by(c, judged_at(s));
+}
+
+void rdzv_core_closed(struct rdzv_core *c, struct rdzv_peer *p, uint64_t now_ns)
+{
+	struct rdzv_seat *s = p->rank >= 0 ? &c->seats[p->rank] : NULL;
+
+	c->now_ns = now_ns;
+	if (!s || s->peer != p)
+		return;
+	s->peer = NULL;
+	if (!s->m.gone)
+		sign_of_death(c, s);
+}
+
+void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uint64_t now_ns)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct rdzv_seat *s;
+
+	if (rank < 0 || rank >= c->size)
+		return;
+	s = &c->seats[rank];
+	c->now_ns = now_ns;
+	s->reported = cause ? arena_strdup(&c->a, cause) : "exit code 0, without a word";
+	if (!s->m.joined) {
+		s->m.cause = s->reported;
+		rdzv_fail(c, "%s ended before it joined: %s", rdzv_who(c, rank, &scratch),
+			  cause ? cause : "exit code 0");
+	} else if (!s->m.gone) {
+		sign_of_death(c, s);
+	} else if (cause && !c->failure[0]) {
+		s->m.cause = s->reported;
+	}
+}
+
+static void died(struct rdzv_core *c, struct rdzv_seat *s)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	const char *cause = s->reported ? s->reported : "connection lost";
+
+	rdzv_seat_gone(c, s, cause);
+	rdzv_fail(c, "%s died: %s", rdzv_who(c, s->m.rank, &scratch), cause);
+}
+
+/* Its connection stays open: when it wakes up it reads why the run is over. */
+static void silent(struct rdzv_core *c, struct rdzv_seat *s)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct unit_buf b;
+
+	rdzv_seat_gone(c, s, "silent");
+	rdzv_fail(c, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
+		  format_duration(&b, c->heartbeat_ns));
+}
+
+static void look_at(struct rdzv_core *c, struct rdzv_seat *s)
+{
+	if (!s->m.joined || s->m.gone)
+		return;
+	if (s->lost_ns) {
+		if (c->now_ns >= judged_at(s))
+			died(c, s);
+		else
+			look_by(c, judged_at(s));
+	} else if (c->now_ns >= s->heard_ns + c->heartbeat_ns) {
+		silent(c, s);
+	} else {
+		look_by(c, s->heard_ns + c->heartbeat_ns);
+	}
+}
+
+static void look_at_joins(struct rdzv_core *c)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+
+	if (c->ready || c->failure[0])
+		return;
+	if (c->now_ns >= c->moved_ns + c->join_deadline_ns)
+		rdzv_fail(c, "%s", rdzv_missing(c, c->join_deadline_ns, &scratch));
+	else
+		look_by(c, c->moved_ns + c->join_deadline_ns);
+}
+
+/* We were stopped ourselves (Ctrl-Z, a suspended machine): what we did not hear is no silence. */
+static void forgive(struct rdzv_core *c)
+{
+	for (int i = 0; i < c->size; i++)
+		c->seats[i].heard_ns = c->now_ns;
+	c->moved_ns = c->now_ns;
+}
+
+void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns)
+{
+	c->now_ns = now_ns;
+	if (now_ns > c->due_ns && now_ns - c->due_ns > c->heartbeat_ns / 2)
+		forgive(c);
+	c->due_ns = UINT64_MAX;
+	look_at_joins(c);
+	for (int i = 0; i < c->size; i++)
+		look_at(c, &c->seats[i]);
+	if (c->due_ns > now_ns + c->heartbeat_ns)
+		c->due_ns = now_ns + c->heartbeat_ns; /* so that a stop of ours is noticed */
+}

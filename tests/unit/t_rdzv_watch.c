@@ -1,0 +1,187 @@
+/*
+ * The rendezvous without sockets: who is missing, who died, what everybody is
+ * told and when. Time is a number here, so deadlines take none.
+ */
+#include "tests/unit/rdzv_players.h"
+
+static void t_missing(void **state)
+{
+	static const char *const hosts[] = {"n1", "n1", "n2", "n3", "n4", "x", "y", "n5"};
+
+	(void)state;
+	begin(8, 9);
+	for (int i = 0; i < 8; i++)
+		core.seats[i].m.host = hosts[i];
+	join(0);
+	for (int i = 0; i < 29; i++) {
+		time_passes(NS_PER_S);
+		beat_but(1, -1);
+	}
+	join(6); /* somebody came: the patience begins anew */
+	for (int i = 0; i < 9; i++) {
+		time_passes(3 * NS_PER_S);
+		beat_but(1, -1);
+		assert_int_equal(say(6, RDZV_BEAT, &(struct wire_out){0}), 0);
+	}
+	assert_string_equal(core.failure, "");
+	assert_int_equal(
+		join_as(8, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", 0, 1, 0, "z", "", ""}), 0);
+	assert_int_equal(simple(0, RDZV_ASK, 0, NULL, 0), 0);
+	assert_non_null(
+		strstr(players[0].text,
+		       "ranks 1-5,7 of 8 (n[1-4],x,n5) missing: nobody has joined for 27 s"));
+	time_passes(3 * NS_PER_S);
+	assert_int_equal(players[0].type, RDZV_FAILED);
+	assert_int_equal(players[6].type, RDZV_FAILED);
+	assert_non_null(strstr(
+		core.failure, "ranks 1-5,7 of 8 (n[1-4],x,n5) missing: nobody has joined for 30 s; "
+			      "refused: 1, the last time because rank 0 on z takes itself for a "
+			      "world of 1"));
+	join(5); /* too late: it is told why */
+	assert_int_equal(players[5].type, RDZV_REFUSED);
+	assert_string_equal(players[5].text, core.failure);
+}
+
+static void t_connection_lost(void **state)
+{
+	(void)state;
+	begin(4, 4);
+	all_join(4);
+	rdzv_core_closed(&core, &players[3].peer, now);
+	time_passes(290 * NS_PER_MS);
+	assert_string_equal(core.failure, "");
+	time_passes(20 * NS_PER_MS);
+	told_all(4, 3, "rank 3 (node1, 10.0.0.2) died: connection lost");
+	assert_int_equal(core.gone, 1);
+	rdzv_core_closed(&core, &players[0].peer, now); /* who goes after that is no news */
+	time_passes(NS_PER_S);
+	assert_non_null(strstr(core.failure, "rank 3"));
+	leave(1, "");
+	leave(2, "told");
+	assert_true(rdzv_core_finished(&core));
+	assert_string_equal(core.seats[3].m.cause, "connection lost");
+}
+
+static void t_agent_knows_better(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		begin(2, 2);
+		all_join(2);
+		if (first)
+			rdzv_core_report_exit(&core, 1, "killed by signal 9", now);
+		else
+			rdzv_core_closed(&core, &players[1].peer, now);
+		time_passes(100 * NS_PER_MS);
+		assert_string_equal(core.failure, "");
+		if (first)
+			rdzv_core_closed(&core, &players[1].peer, now);
+		else
+			rdzv_core_report_exit(&core, 1, "killed by signal 9", now);
+		time_passes(0);
+		told_all(2, 1, "rank 1 (node0, 10.0.0.1) died: killed by signal 9");
+		end(NULL);
+	}
+	begin(2, 2); /* what it said itself beats its exit code, though that came first */
+	all_join(2);
+	rdzv_core_report_exit(&core, 1, "exit code 3", now);
+	leave(1, "wrong sums in all_reduce");
+	told_all(2, 1, "rank 1 (node0, 10.0.0.1): wrong sums in all_reduce");
+	rdzv_core_report_exit(&core, 7, "no such rank", now);
+}
+
+static void t_ended_before_join(void **state)
+{
+	static const char *const hosts[] = {"a", "b", "c"};
+
+	(void)state;
+	core = (struct rdzv_core){0};
+	begin(3, 3);
+	core.seats[2].m.host = hosts[2];
+	join(0);
+	rdzv_core_report_exit(&core, 2, "exit code 127", now);
+	told_all(1, -1, "rank 2 (c) ended before it joined: exit code 127");
+	end(NULL);
+	begin(2, 2);
+	join(0);
+	rdzv_core_report_exit(&core, 1, NULL, now);
+	told_all(1, -1, "rank 1 ended before it joined: exit code 0");
+	end(NULL);
+	begin(2, 2); /* left in order: its exit is no news */
+	all_join(2);
+	leave(1, "");
+	rdzv_core_closed(&core, &players[1].peer, now);
+	rdzv_core_report_exit(&core, 1, NULL, now);
+	time_passes(5 * NS_PER_S);
+	assert_string_equal(core.failure, "");
+}
+
+static void t_silence(void **state)
+{
+	(void)state;
+	begin(3, 3);
+	all_join(3);
+	for (int i = 0; i < 3; i++) {
+		time_passes(3 * NS_PER_S);
+		beat_but(3, 2);
+		assert_int_equal(players[0].type, RDZV_BEAT);
+		assert_string_equal(core.failure, "");
+	}
+	time_passes(NS_PER_S);
+	told_all(3, -1, "rank 2 (node1, 10.0.0.2) has been silent for 10 s");
+}
+
+/* We were stopped for a minute: nobody is to blame. */
+static void t_own_sleep(void **state)
+{
+	(void)state;
+	begin(3, 3);
+	all_join(3);
+	now += 60 * NS_PER_S;
+	rdzv_core_tick(&core, now);
+	assert_string_equal(core.failure, "");
+	time_passes(9 * NS_PER_S);
+	assert_string_equal(core.failure, "");
+	time_passes(NS_PER_S);
+	assert_non_null(strstr(core.failure, "has been silent"));
+}
+
+static void t_left_before_a_barrier(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		begin(2, 2);
+		all_join(2);
+		if (first)
+			leave(1, "");
+		assert_int_equal(simple(0, RDZV_MEET, 1, NULL, 0), 0);
+		if (!first)
+			leave(1, "");
+		told_all(1, -1,
+			 "rank 1 (node0, 10.0.0.1) has left and others wait for it at a "
+			 "barrier");
+		end(NULL);
+	}
+	begin(2, 2);
+	join(1);
+	leave(1, "");
+	assert_string_equal(core.failure,
+			    "rank 1 (node0, 10.0.0.1) has left before all had joined");
+}
+
+#define T(f) cmocka_unit_test_teardown(f, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(t_missing),
+		T(t_connection_lost),
+		T(t_agent_knows_better),
+		T(t_ended_before_join),
+		T(t_silence),
+		T(t_own_sleep),
+		T(t_left_before_a_barrier),
+	};
+
+	return cmocka_run_group_tests_name("rdzv_watch", tests, NULL, NULL);
+}
