@@ -7,6 +7,8 @@
 #include <netlink/msg.h>
 
 enum { TRIES = 4 };
+/* IFLA_PARENT_DEV_NAME and _BUS_NAME, Linux 5.14: older headers lack the names. */
+enum { PARENT_DEV_NAME = 56, PARENT_DEV_BUS_NAME = 57, LINK_ATTRS = PARENT_DEV_BUS_NAME };
 
 struct reading {
 	struct inventory *inv;
@@ -75,34 +77,27 @@ static void take_kind(struct arena *a, struct iface *i, struct nlattr *info)
 		i->link_kind = take_text(a, kind);
 }
 
-static const struct nla_policy link_policy[IFLA_MAX + 1] = {
-	[IFLA_IFNAME] = {.type = NLA_UNSPEC, .minlen = 1},
-	[IFLA_MTU] = {.type = NLA_U32},
-	[IFLA_MASTER] = {.type = NLA_U32},
-	[IFLA_LINK] = {.type = NLA_U32},
-	[IFLA_OPERSTATE] = {.type = NLA_U8},
-	[IFLA_CARRIER] = {.type = NLA_U8},
-};
-
 static void fill_link(struct arena *a, struct iface *i, struct nlattr *const *tb)
 {
-	i->mtu = tb[IFLA_MTU] ? nla_get_u32(tb[IFLA_MTU]) : 0;
-	i->master = tb[IFLA_MASTER] ? (int)nla_get_u32(tb[IFLA_MASTER]) : 0;
-	i->operstate = tb[IFLA_OPERSTATE] ? nla_get_u8(tb[IFLA_OPERSTATE]) : 0;
-	i->carrier = tb[IFLA_CARRIER] ? nla_get_u8(tb[IFLA_CARRIER]) != 0 : -1;
+	int link = (int)netlink_u32(tb[IFLA_LINK], 0);
+
+	i->mtu = netlink_u32(tb[IFLA_MTU], 0);
+	i->master = (int)netlink_u32(tb[IFLA_MASTER], 0);
+	i->operstate = netlink_u8(tb[IFLA_OPERSTATE], 0);
+	i->carrier = tb[IFLA_CARRIER] ? netlink_u8(tb[IFLA_CARRIER], 0) != 0 : -1;
 	i->link_elsewhere = tb[IFLA_LINK_NETNSID] != NULL;
 	/* In another namespace it is a number of that namespace's. */
-	if (tb[IFLA_LINK] && !i->link_elsewhere && (int)nla_get_u32(tb[IFLA_LINK]) != i->index)
-		i->link = (int)nla_get_u32(tb[IFLA_LINK]);
+	if (!i->link_elsewhere && link != i->index)
+		i->link = link;
 	if (tb[IFLA_ADDRESS])
 		i->mac = mac_text(a, tb[IFLA_ADDRESS]);
 	if (tb[IFLA_LINKINFO])
 		take_kind(a, i, tb[IFLA_LINKINFO]);
 	if (tb[IFLA_PROP_LIST])
 		take_altnames(a, i, tb[IFLA_PROP_LIST]);
-	if (tb[IFLA_PARENT_DEV_NAME] && tb[IFLA_PARENT_DEV_BUS_NAME]) {
-		i->device = take_text(a, tb[IFLA_PARENT_DEV_NAME]);
-		i->bus = take_text(a, tb[IFLA_PARENT_DEV_BUS_NAME]);
+	if (tb[PARENT_DEV_NAME] && tb[PARENT_DEV_BUS_NAME]) {
+		i->device = take_text(a, tb[PARENT_DEV_NAME]);
+		i->bus = take_text(a, tb[PARENT_DEV_BUS_NAME]);
 	}
 }
 
@@ -110,15 +105,15 @@ static int take_link(const struct nlmsghdr *h, void *arg)
 {
 	struct reading *r = arg;
 	struct arena *a = r->inv->a;
-	struct nlattr *tb[IFLA_MAX + 1];
+	struct nlattr *tb[LINK_ATTRS + 1];
 	const struct ifinfomsg *m = nlmsg_data(h);
 	struct iface *i;
 	const char *name;
 
 	if (h->nlmsg_type != RTM_NEWLINK)
 		return 0;
-	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, IFLA_MAX, link_policy) < 0 ||
-	    !tb[IFLA_IFNAME] || m->ifi_index <= 0)
+	if (netlink_attrs(h, sizeof(*m), tb, LINK_ATTRS) < 0 || !tb[IFLA_IFNAME] ||
+	    m->ifi_index <= 0)
 		return malformed(r);
 	name = take_text(a, tb[IFLA_IFNAME]);
 	if (!is_valid_name(name))
@@ -156,7 +151,6 @@ static int fill_addr(union addr *ret, int family, const struct nlattr *from, int
 
 static int take_addr(const struct nlmsghdr *h, void *arg)
 {
-	static const struct nla_policy policy[IFA_MAX + 1] = {[IFA_FLAGS] = {.type = NLA_U32}};
 	struct reading *r = arg;
 	struct nlattr *tb[IFA_MAX + 1];
 	const struct ifaddrmsg *m = nlmsg_data(h);
@@ -166,7 +160,7 @@ static int take_addr(const struct nlmsghdr *h, void *arg)
 
 	if (h->nlmsg_type != RTM_NEWADDR)
 		return 0;
-	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, IFA_MAX, policy) < 0)
+	if (netlink_attrs(h, sizeof(*m), tb, IFA_MAX) < 0)
 		return malformed(r);
 	/* IFA_ADDRESS is the other end's on a point-to-point link. */
 	if (fill_addr(&addr, m->ifa_family, tb[tb[IFA_LOCAL] ? IFA_LOCAL : IFA_ADDRESS],
@@ -184,8 +178,7 @@ static int take_addr(const struct nlmsghdr *h, void *arg)
 				 .addr = addr,
 				 .prefix = m->ifa_prefixlen,
 				 .scope = m->ifa_scope,
-				 .flags =
-					 tb[IFA_FLAGS] ? nla_get_u32(tb[IFA_FLAGS]) : m->ifa_flags};
+				 .flags = netlink_u32(tb[IFA_FLAGS], m->ifa_flags)};
 	if (tb[IFA_LABEL] && nla_strcmp(tb[IFA_LABEL], i->name) != 0)
 		x->label = take_text(r->inv->a, tb[IFA_LABEL]);
 	return 0;
@@ -233,9 +226,6 @@ static void add_nexthops(struct reading *r, int family, const struct nlattr *lis
 
 static int take_route(const struct nlmsghdr *h, void *arg)
 {
-	static const struct nla_policy policy[RTA_MAX + 1] = {[RTA_OIF] = {.type = NLA_U32},
-							      [RTA_TABLE] = {.type = NLA_U32},
-							      [RTA_PRIORITY] = {.type = NLA_U32}};
 	struct reading *r = arg;
 	struct nlattr *tb[RTA_MAX + 1];
 	const struct rtmsg *m = nlmsg_data(h);
@@ -244,13 +234,13 @@ static int take_route(const struct nlmsghdr *h, void *arg)
 	if (h->nlmsg_type != RTM_NEWROUTE || nlmsg_datalen(h) < (int)sizeof(*m) ||
 	    m->rtm_dst_len != 0 || m->rtm_type != RTN_UNICAST)
 		return 0;
-	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, RTA_MAX, policy) < 0)
+	if (netlink_attrs(h, sizeof(*m), tb, RTA_MAX) < 0)
 		return malformed(r);
-	if ((tb[RTA_TABLE] ? nla_get_u32(tb[RTA_TABLE]) : m->rtm_table) != RT_TABLE_MAIN)
+	if (netlink_u32(tb[RTA_TABLE], m->rtm_table) != RT_TABLE_MAIN)
 		return 0;
-	metric = tb[RTA_PRIORITY] ? nla_get_u32(tb[RTA_PRIORITY]) : 0;
+	metric = netlink_u32(tb[RTA_PRIORITY], 0);
 	if (tb[RTA_OIF])
-		add_default(r, m->rtm_family, (int)nla_get_u32(tb[RTA_OIF]), tb[RTA_GATEWAY],
+		add_default(r, m->rtm_family, (int)netlink_u32(tb[RTA_OIF], 0), tb[RTA_GATEWAY],
 			    metric);
 	else if (tb[RTA_MULTIPATH])
 		add_nexthops(r, m->rtm_family, tb[RTA_MULTIPATH], metric);

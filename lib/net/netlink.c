@@ -14,6 +14,43 @@ enum { BUFFER = 256 << 10, TRIES = 8, PATIENCE_S = 10 };
 #define RTEXT_FILTER_SKIP_STATS (1 << 3)
 #endif
 
+/* nla_ok() and nla_next() are calls into another archive: half of this loop's time. */
+int netlink_attrs(const struct nlmsghdr *h, size_t hdr, struct nlattr **tb, size_t max)
+{
+	size_t left = (size_t)nlmsg_datalen(h), step = NLMSG_ALIGN(hdr);
+	const char *at = nlmsg_data(h);
+
+	memset(tb, 0, (max + 1) * sizeof(*tb));
+	if (nlmsg_datalen(h) < (int)hdr)
+		return -1;
+	while (step < left) {
+		struct nlattr *a;
+		size_t type;
+
+		at += step;
+		left -= step;
+		a = (struct nlattr *)at;
+		if (left < sizeof(*a) || a->nla_len < sizeof(*a) || a->nla_len > left)
+			break;
+		type = a->nla_type & NLA_TYPE_MASK;
+		if (type <= max)
+			tb[type] = a;
+		step = NLA_ALIGN(a->nla_len);
+	}
+	return 0;
+}
+
+uint32_t netlink_u32(const struct nlattr *a, uint32_t otherwise)
+{
+	return a && nla_len(a) >= (int)sizeof(uint32_t) ? nla_get_u32((struct nlattr *)a)
+							: otherwise;
+}
+
+uint8_t netlink_u8(const struct nlattr *a, uint8_t otherwise)
+{
+	return a && nla_len(a) >= 1 ? nla_get_u8((struct nlattr *)a) : otherwise;
+}
+
 static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
 
 static int connect_socket(struct netlink *nl, struct err *e)

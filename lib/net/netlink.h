@@ -1,8 +1,9 @@
 #ifndef LIB_NET_NETLINK_H
 #define LIB_NET_NETLINK_H
 /*
- * rtnetlink over libnl's sockets and attribute parser, message by message:
- * libnl's caches cost four times the dump itself at a thousand links.
+ * rtnetlink over libnl's sockets, message by message: libnl's caches cost four
+ * times the dump itself at a thousand links, and a third of what is left went
+ * into its attribute parser.
  * Strict checking and "skip statistics" are asked of the kernel where it
  * knows them. A dump that changed under us is asked again, a few times.
  *
@@ -37,6 +38,16 @@ void netlink_close(struct netlink *nl);
 int netlink_dump(struct netlink *nl, int type, int family,
 		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
 		 void *arg, struct err *e) MUST_CHECK;
+
+/*
+ * The attributes behind a header of @hdr bytes by their types, tb[0..max], NULL
+ * for those that are not there. -1: the message is shorter than its header.
+ * Their lengths are for who reads them, as the next two do.
+ */
+int netlink_attrs(const struct nlmsghdr *h, size_t hdr, struct nlattr **tb, size_t max) MUST_CHECK;
+/* What it holds; @otherwise when it is NULL or too short. */
+uint32_t netlink_u32(const struct nlattr *a, uint32_t otherwise);
+uint8_t netlink_u8(const struct nlattr *a, uint8_t otherwise);
 
 /* What the kernel would do with a packet to @to (RTM_GETROUTE). */
 union addr;

@@ -83,8 +83,7 @@ static int look_at_addr(const struct nlmsghdr *h, void *arg)
 	const struct ifaddrmsg *m = nlmsg_data(h);
 	const unsigned char *own;
 
-	if (h->nlmsg_type != RTM_NEWADDR ||
-	    nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, IFA_MAX, NULL) < 0 ||
+	if (h->nlmsg_type != RTM_NEWADDR || netlink_attrs(h, sizeof(*m), tb, IFA_MAX) < 0 ||
 	    m->ifa_family != l->to->sa.sa_family)
 		return 0;
 	own = attr_bytes(tb[tb[IFA_LOCAL] ? IFA_LOCAL : IFA_ADDRESS], l->n);
@@ -103,7 +102,6 @@ static int look_at_addr(const struct nlmsghdr *h, void *arg)
 
 static int look_at_route(const struct nlmsghdr *h, void *arg)
 {
-	static const struct nla_policy policy[RTA_MAX + 1] = {[RTA_PRIORITY] = {.type = NLA_U32}};
 	struct lookup *l = arg;
 	struct nlattr *tb[RTA_MAX + 1];
 	const struct rtmsg *m = nlmsg_data(h);
@@ -111,15 +109,14 @@ static int look_at_route(const struct nlmsghdr *h, void *arg)
 	struct route r;
 	unsigned metric;
 
-	if (h->nlmsg_type != RTM_NEWROUTE ||
-	    nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, RTA_MAX, policy) < 0 ||
+	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*m), tb, RTA_MAX) < 0 ||
 	    m->rtm_family != l->to->sa.sa_family || m->rtm_dst_len > l->n * 8 ||
 	    netlink_route_fill(h, &r) < 0 || (l->oif && r.oif != l->oif))
 		return 0;
 	dst = attr_bytes(tb[RTA_DST], l->n);
 	if (m->rtm_dst_len && (!dst || !prefix_equal(dst, l->dst, m->rtm_dst_len)))
 		return 0;
-	metric = tb[RTA_PRIORITY] ? nla_get_u32(tb[RTA_PRIORITY]) : 0;
+	metric = netlink_u32(tb[RTA_PRIORITY], 0);
 	if (l->found && (m->rtm_dst_len < l->best_len ||
 			 (m->rtm_dst_len == l->best_len && metric >= l->best_metric)))
 		return 0;

@@ -24,16 +24,15 @@ static bool take_bytes(const struct nlattr *a, size_t n, unsigned char *ret)
 
 int netlink_route_fill(const struct nlmsghdr *h, struct route *ret)
 {
-	static const struct nla_policy policy[RTA_MAX + 1] = {[RTA_OIF] = {.type = NLA_U32}};
 	struct nlattr *tb[RTA_MAX + 1];
 	const struct rtmsg *r = nlmsg_data(h);
 	size_t n;
 
-	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*r), tb, RTA_MAX, policy) < 0)
+	if (netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0)
 		return -1;
 	n = r->rtm_family == AF_INET ? 4 : 16;
 	*ret = (struct route){.type = r->rtm_type};
-	ret->oif = tb[RTA_OIF] ? (int)nla_get_u32(tb[RTA_OIF]) : 0;
+	ret->oif = (int)netlink_u32(tb[RTA_OIF], 0);
 	ret->has_source = take_bytes(tb[RTA_PREFSRC], n, ret->source);
 	ret->has_gateway = take_bytes(tb[RTA_GATEWAY], n, ret->gateway);
 	switch (r->rtm_type) {
