@@ -1,5 +1,6 @@
 /* A server in a child of rank 0, for worlds that a foreign launcher started. */
 #include "lib/cluster/rendezvous.h"
+#include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -83,12 +84,12 @@ static void close_but(int a, int b)
 	unsigned lo = (unsigned)(a < b ? a : b), hi = (unsigned)(a < b ? b : a);
 
 	if (a >= 3 && b >= 3) {
-		(void)close_range(3, lo - 1, 0);
-		(void)close_range(lo + 1, hi - 1, 0);
+		close_fds(3, lo - 1);
+		close_fds(lo + 1, hi - 1);
 	} else {
-		(void)close_range(3, hi - 1, 0);
+		close_fds(3, hi - 1);
 	}
-	(void)close_range(hi + 1, ~0u, 0);
+	close_fds(hi + 1, ~0u);
 }
 
 /* Nothing of ours may keep a pipe of the launcher's open, or die of its signals. */

@@ -1,5 +1,6 @@
 #include "lib/core/interrupt.h"
 
+#include "lib/core/compat.h"
 #include "lib/core/units.h"
 
 #include <errno.h>

@@ -1,0 +1,42 @@
+#ifndef LIB_CORE_COMPAT_H
+#define LIB_CORE_COMPAT_H
+/*
+ * What younger C libraries have and glibc 2.31 (Debian 11, Ubuntu 20.04, the
+ * floor of what we ship) has not. Include it where one of these is called.
+ */
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 32)
+/* "KILL" for SIGKILL; NULL for what has no name here. */
+static inline const char *sigabbrev_np(int sig)
+{
+	static const char names[][8] = {
+		[SIGHUP] = "HUP",   [SIGINT] = "INT",	[SIGQUIT] = "QUIT", [SIGILL] = "ILL",
+		[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT", [SIGBUS] = "BUS",   [SIGFPE] = "FPE",
+		[SIGKILL] = "KILL", [SIGUSR1] = "USR1", [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2",
+		[SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM", [SIGSTOP] = "STOP",
+		[SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ", [SIGSYS] = "SYS",
+	};
+
+	return sig > 0 && (size_t)sig < sizeof(names) / sizeof(names[0]) && *names[sig] ? names[sig]
+											: NULL;
+}
+#endif
+
+/* Closes descriptors @first to @last. The call is Linux 5.9's and glibc 2.34's; RHEL 8 has
+ * neither: there they are closed one by one, as far as any may be open. */
+static inline void close_fds(unsigned first, unsigned last)
+{
+	long limit;
+
+	if (first > last || syscall(436 /* close_range */, first, last, 0) == 0)
+		return;
+	limit = sysconf(_SC_OPEN_MAX);
+	for (unsigned fd = first; fd <= last && (long)fd < limit; fd++)
+		(void)close((int)fd);
+}
+
+#endif
