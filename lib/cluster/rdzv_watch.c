@@ -72,6 +72,7 @@ static void silent(struct rdzv_core *c, struct rdzv_seat *s)
 	AUTO(arena_done) struct arena scratch = {0};
 	struct unit_buf b;
 
+	s->m.silent = true;
 	rdzv_seat_gone(c, s, "silent");
 	rdzv_fail(c, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
 		  format_duration(&b, c->heartbeat_ns));

@@ -23,7 +23,7 @@ struct rdzv_member {
 	bool joined;
 
 	/* at the server only */
-	bool gone;
+	bool gone, silent; /* silent: gone because nothing was heard of it */
 	const char *cause; /* how it ended: "killed by signal 9"; NULL: alive or left in order */
 };
 

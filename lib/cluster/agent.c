@@ -1,0 +1,283 @@
+/*
+ * The hidden helper on every host: starts ranks as it is ordered, says how
+ * they ended, and leaves nothing behind. It is two processes, each taking over
+ * what falls to it (a subreaper): when the one that works is killed, the other
+ * ends whatever it had started, and the other way round.
+ */
+#include "lib/cluster/agent_ranks.h"
+
+#include "lib/cluster/launch.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "lib/core/opt.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { HOST_NAME = 256, END_PATIENCE_S = 1, JOIN_S = 20, STRANGERS_MAX = 64 };
+
+static void say_hello(struct agent *g)
+{
+	unsigned char buf[1024];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+	char host[HOST_NAME] = "?";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	wire_put_u32(&w, AGENT_PROTOCOL);
+	wire_put_str(&w, WINDSOCK_VERSION);
+	wire_put_str(&w, host);
+	wire_put_str(&w, agent_data_addr(g->joined ? &g->peer : NULL, &g->a));
+	link_send(&g->link, SAY_HELLO, buf, w.n);
+}
+
+static void on_accept(struct listener *l, int fd, const union addr *from UNUSED)
+{
+	struct agent *g = CONTAINER_OF(l, struct agent, listener);
+	struct err ignored;
+
+	if (g->streams.n >= 2u * (unsigned)g->orders.count + STRANGERS_MAX)
+		(void)close(fd); /* somebody else on this host, trying */
+	else
+		(void)!stream_new(&g->streams, fd, 0, &ignored);
+}
+
+static int carry(struct agent *g, struct err *e)
+{
+	union addr any = {.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+
+	g->listener.on_accept = on_accept;
+	return g->orders.port ? 0 : listener_open(&g->listener, &g->loop, &any, e);
+}
+
+static int start(struct agent *g, struct wire_in *in)
+{
+	unsigned char buf[1024];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+	struct err e;
+
+	if (g->ranks || orders_unpack(in, &g->a, &g->orders) < 0)
+		return -1;
+	if (g->joined)
+		log_say("the run begins: %d of %d ranks here", g->orders.count, g->orders.size);
+	if (carry(g, &e) < 0 || ranks_start(g, &e) < 0) {
+		wire_put_str(&w, e.msg);
+		link_send(&g->link, SAY_TROUBLE, buf, w.n);
+	}
+	return 0;
+}
+
+static void end_ranks(struct agent *g)
+{
+	struct err ignored;
+
+	ranks_end(g);
+	(void)!loop_arm(&g->loop, &g->patience, END_PATIENCE_S * NS_PER_S, &ignored);
+}
+
+static void on_patience(struct loop *l, struct timer *t UNUSED)
+{
+	ranks_signal(CONTAINER_OF(l, struct agent, loop), SIGKILL);
+}
+
+static void listen_on(struct agent *g)
+{
+	struct err ignored;
+
+	(void)!loop_arm(&g->loop, &g->silence, AGENT_SILENCE_S * NS_PER_S, &ignored);
+}
+
+static int on_message(struct link *l, uint16_t type, struct wire_in *in)
+{
+	struct agent *g = CONTAINER_OF(l, struct agent, link);
+
+	listen_on(g);
+	switch (type) {
+	case ORDER_START:
+		return start(g, in);
+	case ORDER_SIGNAL:
+		ranks_signal(g, (int)wire_u32(in));
+		break;
+	case ORDER_END:
+		end_ranks(g);
+		break;
+	case ORDER_CREDIT:
+		ranks_credit(g, wire_u32(in));
+		break;
+	case ORDER_PING:
+		break;
+	case STREAM_DATA:
+	case STREAM_CLOSE:
+		return streams_message(&g->streams, type, in);
+	default:
+		return -1;
+	}
+	return in->bad ? -1 : 0;
+}
+
+static void on_closed(struct link *l, const char *why)
+{
+	struct agent *g = CONTAINER_OF(l, struct agent, link);
+
+	g->why = why ? arena_strdup(&g->a, why) : NULL;
+	loop_stop(&g->loop);
+}
+
+static void on_silence(struct loop *l, struct timer *t UNUSED)
+{
+	struct agent *g = CONTAINER_OF(l, struct agent, loop);
+
+	g->why = "it has said nothing for too long";
+	loop_stop(l);
+}
+
+static int agent_init(struct agent *g, struct err *e)
+{
+	interrupt_install();
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (loop_init(&g->loop, e) < 0)
+		return -1;
+	g->silence.fire = on_silence;
+	g->patience.fire = on_patience;
+	g->streams = (struct streams){.link = &g->link, .loop = &g->loop};
+	g->link.on_message = on_message;
+	g->link.on_closed = on_closed;
+	listen_on(g);
+	return 0;
+}
+
+/* Ended by a signal: the host is lost, which is the news, not what its ranks say of their end. */
+static void agent_done(struct agent *g)
+{
+	if (interrupt_pending()) {
+		link_close(&g->link);
+		ranks_signal(g, SIGKILL);
+	}
+	ranks_done(g);
+	streams_done(&g->streams);
+	link_close(&g->link);
+	listener_close(&g->listener);
+	loop_done(&g->loop);
+	arena_done(&g->a);
+}
+
+struct job_of_agent {
+	int in, out;
+	const union addr *to;
+	const struct token *token;
+};
+
+static int work_on_pipes(const struct job_of_agent *job)
+{
+	struct agent g = {.link.closed = true};
+	const char *greeting = link_greeting();
+	struct err e;
+	int rc = 3;
+
+	if (!agent_init(&g, &e) && write(job->out, greeting, strlen(greeting)) > 0 &&
+	    !link_open(&g.link, &g.loop, job->in, job->out, false, &e)) {
+		say_hello(&g);
+		rc = loop_run(&g.loop, &e) < 0 ? 3 : 0;
+	}
+	agent_done(&g);
+	return rc;
+}
+
+static void on_open(struct channel *c)
+{
+	struct agent *g = CONTAINER_OF(CONTAINER_OF(c, struct link, channel), struct agent, link);
+	struct addr_text t;
+
+	g->opened = true;
+	log_say("joined %s; waiting for the run to begin", addr_print_port(&g->peer, &t));
+	say_hello(g);
+}
+
+/* Waiting for the others may take people minutes: the launcher's pings count as life. */
+static int work_joined(const struct job_of_agent *job)
+{
+	struct agent g = {.joined = true, .peer = *job->to, .link.closed = true};
+	struct addr_text t;
+	struct err e = {0};
+	int rc = 3;
+
+	link_over_channel(&g.link, &g.loop);
+	g.link.channel.on_open = on_open;
+	if (!agent_init(&g, &e) &&
+	    !channel_connect(&g.link.channel, &g.loop, job->to, job->token, JOIN_S * NS_PER_S, &e))
+		rc = loop_run(&g.loop, &e) < 0 ? 3 : 0;
+	if (e.kind != ERR_NONE)
+		log_error("%s", e.msg);
+	else if (interrupt_pending())
+		log_error("interrupted; the ranks here are ended");
+	else if (!g.opened)
+		log_error("cannot join %s: %s", addr_print_port(job->to, &t),
+			  g.why ? g.why : "it closed the connection");
+	else
+		log_say(g.running ? "the launcher is gone; the ranks here are ended"
+				  : "the run is over");
+	rc = rc || !g.opened || g.running || interrupt_pending() ? 3 : 0;
+	agent_done(&g);
+	return rc;
+}
+
+static int work(const struct job_of_agent *job)
+{
+	return job->to ? work_joined(job) : work_on_pipes(job);
+}
+
+/* Runs the job in a child, and ends whatever is left of it however it ends. */
+static int guarded(const struct job_of_agent *job, struct err *e)
+{
+	pid_t me = getpid(), pid;
+	int st = 0;
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	(void)signal(SIGCHLD, SIG_DFL);
+	pid = fork();
+	if (pid < 0)
+		return err_sys(e, "cannot start an agent");
+	if (pid == 0) {
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+		st = getppid() == me ? work(job) : 3;
+		agent_reap_all();
+		_exit(st);
+	}
+	auto_closep(&(int){job->in});
+	auto_closep(&(int){job->out});
+	(void)signal(SIGINT, SIG_IGN); /* the terminal tells both */
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	agent_reap_all();
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 3;
+}
+
+/* Nothing that is printed by mistake may get among the messages. */
+static int move_away(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0 && null != fd)
+		(void)dup2(null, fd);
+	if (null > 2)
+		(void)close(null);
+	return moved;
+}
+
+int agent_main(int in, int out)
+{
+	struct job_of_agent job = {.in = move_away(in), .out = move_away(out)};
+	struct err e;
+	int rc = job.in < 0 || job.out < 0 ? -1 : guarded(&job, &e);
+
+	return rc < 0 ? 3 : rc;
+}
+
+int agent_joined(const union addr *to, const struct token *t, struct err *e)
+{
+	return guarded(&(struct job_of_agent){.in = -1, .out = -1, .to = to, .token = t}, e);
+}

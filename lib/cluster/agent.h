@@ -1,0 +1,108 @@
+#ifndef LIB_CLUSTER_AGENT_H
+#define LIB_CLUSTER_AGENT_H
+/*
+ * Between launch_*.c, agent*.c and join.c: what a launcher and its agents say
+ * to each other, over a pair of pipes or a sealed channel, and the streams
+ * that an agent carries from its ranks to the rendezvous server.
+ */
+#include "lib/cluster/child.h"
+#include "lib/cluster/world.h"
+#include "lib/net/channel.h"
+
+enum {
+	AGENT_PROTOCOL = 1,
+	AGENT_CHUNK = 16 << 10,
+	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
+	AGENT_PING_S = 5,
+	AGENT_RANKS_MAX = 4096,
+};
+
+enum agent_message {
+	/* to an agent */
+	ORDER_START = 1, /* struct agent_orders */
+	ORDER_SIGNAL,	 /* u32: to every rank */
+	ORDER_END,	 /* end them: SIGTERM, a second later SIGKILL */
+	ORDER_CREDIT,	 /* u32: so many bytes of output were written */
+	ORDER_PING,
+	/* from it */
+	SAY_HELLO, /* u32 protocol, strings: version, host name, data address */
+	SAY_OUT,   /* u32 rank here, bytes to the end */
+	SAY_ERR,
+	SAY_EXITED,  /* u32 rank here, status, signal */
+	SAY_TROUBLE, /* string: why ranks cannot be started */
+	/* both ways: u32 id, and for data bytes to the end */
+	STREAM_OPEN,
+	STREAM_DATA,
+	STREAM_CLOSE,
+};
+
+/* ---- a link: messages over two descriptors or over a channel ---- */
+struct link {
+	/* set by the owner */
+	int (*on_message)(struct link *l, uint16_t type, struct wire_in *in); /* -1: nonsense */
+	void (*on_closed)(struct link *l, const char *why); /* once, from the loop */
+
+	struct channel channel; /* over a network: the owner connects or accepts it */
+	struct loop *loop;
+	struct io in, out; /* pipes; fd -1: none */
+	bool networked, closed, greeted, wants_out, handing;
+	unsigned char *got, *queue;
+	size_t got_n, got_cap, queue_n, queue_cap;
+};
+
+/* Takes over both descriptors. @greeting: text that comes before the first message; what a
+ * login script prints before it is skipped. */
+int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting,
+	      struct err *e) MUST_CHECK;
+/* Sets the calls of l->channel, before it is connected or accepted. */
+void link_over_channel(struct link *l, struct loop *loop);
+void link_send(struct link *l, uint16_t type, const void *data, size_t n); /* closed: no-op */
+void link_sendf(struct link *l, uint16_t type, uint32_t id, const void *data, size_t n);
+void link_drain(struct link *l); /* hands out what has arrived, without waiting */
+void link_close(struct link *l); /* on_closed is not called; no-op when closed */
+const char *link_greeting(void);
+
+/* ---- streams through a link ---- */
+struct streams {
+	struct link *link;
+	struct loop *loop;
+	struct stream *first;
+	uint32_t last_id;
+	unsigned n;
+};
+/* Takes over @fd (connected or connecting, not blocking). id 0: a new one, and the other side is
+ * told. */
+int stream_new(struct streams *s, int fd, uint32_t id, struct err *e) MUST_CHECK;
+/* STREAM_DATA and STREAM_CLOSE */
+int streams_message(struct streams *s, uint16_t type, struct wire_in *in);
+void streams_done(struct streams *s);
+
+/* ---- orders ---- */
+struct agent_orders {
+	const char *command; /* a program in the agent's own folder */
+	str_list args, env;
+	int first, count, size; /* ranks */
+	int node, nodes;
+	uint16_t port;	       /* of the server on the agent's own loopback; 0: through the link */
+	const char *data_addr; /* NULL or "": what the agent found */
+	const char *run;       /* the same for all ranks of a run */
+	struct token token;
+};
+/* malloc'ed; NULL: too long. */
+unsigned char *orders_pack(const struct agent_orders *o, size_t *ret_n);
+int orders_unpack(struct wire_in *in, struct arena *a, struct agent_orders *ret);
+
+/* ---- the agent ---- */
+int agent_main(int in, int out);					      /* exit code */
+int agent_joined(const union addr *to, const struct token *t, struct err *e); /* exit code or -1 */
+/* The address that others reach this host at, as seen from @peer (NULL: no hint). */
+const char *agent_data_addr(const union addr *peer, struct arena *a);
+const char *agent_own_path(struct arena *a);
+/* Kills and reaps whatever was left to us as a subreaper. */
+void agent_reap_all(void);
+
+int join_main(int argc, char **argv, struct err *e); /* argv[1] is --join; exit code or -1 */
+const char *join_line(const char *command, const union addr *at, const struct token *t,
+		      struct arena *a);
+
+#endif

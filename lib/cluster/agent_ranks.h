@@ -1,0 +1,37 @@
+#ifndef LIB_CLUSTER_AGENT_RANKS_H
+#define LIB_CLUSTER_AGENT_RANKS_H
+/* Between agent*.c: the ranks of one host and what they say. */
+#include "lib/cluster/agent.h"
+
+struct agent_rank {
+	struct agent *of;
+	struct child child;
+	struct io out, err, exit;
+	bool out_open, err_open;
+};
+
+struct agent {
+	struct loop loop;
+	struct link link;
+	struct streams streams;
+	struct listener listener; /* where our ranks find "the server" */
+	struct arena a;
+	struct agent_orders orders;
+	struct agent_rank *ranks;
+	int started, running;
+	size_t owed; /* bytes of output that the launcher has not yet written */
+	struct timer silence, patience;
+	union addr peer;
+	bool joined, interrupted, opened;
+	const char *why; /* the link closed because */
+};
+
+/* As g->orders say. -1: none was left running. */
+int ranks_start(struct agent *g, struct err *e) MUST_CHECK;
+void ranks_signal(struct agent *g, int sig);
+void ranks_end(struct agent *g); /* asks them to end */
+void ranks_credit(struct agent *g, uint32_t n);
+/* Ends and reaps them all in about a second; no loop is needed. */
+void ranks_done(struct agent *g);
+
+#endif

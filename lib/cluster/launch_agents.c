@@ -1,0 +1,328 @@
+/* Starting the agents, a bounded number at a time, and what becomes of them. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/cluster/trouble.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/opt.h"
+#include "lib/core/text.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+enum { EXIT_PATIENCE_MS = 1000, END_MS = 2000, STEP_MS = 5 };
+
+static struct err ignored;
+
+static void start_more(struct launch *L);
+
+struct agent_host *agents_add(struct launch *L, const char *name, bool local)
+{
+	struct agent_host *h = ARENA_NEW(L->a, struct agent_host);
+
+	*h = (struct agent_host){.of = L, .h = ARENA_NEW(L->a, struct launch_host), .local = local};
+	h->h->name = arena_strdup(L->a, name);
+	h->link.closed = true;
+	h->err_io.fd = h->exit_io.fd = -1;
+	*LIST_ADD(L->a, &L->agents) = h;
+	return h;
+}
+
+/* All that can be is up. */
+static bool is_gathered(const struct launch *L)
+{
+	if (L->next < L->agents.n || L->starting || (L->o.serve && L->joined < L->o.wait))
+		return false;
+	return true;
+}
+
+static void settled(struct agent_host *h, enum agent_state state)
+{
+	struct launch *L = h->of;
+
+	L->starting -= h->state == AGENT_STARTING;
+	h->state = state;
+	loop_disarm(&L->loop, &h->patience);
+	start_more(L);
+	if (!L->running && is_gathered(L))
+		loop_stop(&L->loop);
+}
+
+static void unwatch(struct agent_host *h)
+{
+	loop_del(&h->of->loop, &h->err_io);
+	loop_del(&h->of->loop, &h->exit_io);
+	loop_disarm(&h->of->loop, &h->patience);
+}
+
+/* Takes no part any more; why is in its trouble. */
+static void gone(struct agent_host *h)
+{
+	enum agent_state was = h->state;
+
+	if (was == AGENT_GONE)
+		return;
+	unwatch(h);
+	streams_done(&h->streams);
+	link_close(&h->link);
+	if (h->visitor) {
+		door_left(h);
+		return;
+	}
+	settled(h, AGENT_GONE);
+	if (was == AGENT_UP)
+		ranks_lost(h);
+}
+
+void agent_give_up(struct agent_host *h, const char *trouble)
+{
+	if (!h->visitor && !h->h->trouble)
+		h->h->trouble = trouble;
+	child_signal(&h->child, SIGTERM);
+	gone(h);
+}
+
+/* ---- how it ended ---- */
+static const char *last_line(struct agent_host *h)
+{
+	char *s = arena_strdup(h->of->a, h->tail), *nl;
+	size_t n = strlen(s);
+
+	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r'))
+		s[--n] = '\0';
+	nl = strrchr(s, '\n');
+	s = nl ? nl + 1 : s;
+	for (char *c = s; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = '?';
+	return s;
+}
+
+static const char *trouble(struct agent_host *h, int status, int sig)
+{
+	struct launch *L = h->of;
+	struct fanout_result r = {.host = h->h->name,
+				  .started = true,
+				  .timed_out = h->timed_out,
+				  .exit_status = status,
+				  .signal = sig,
+				  .out = "",
+				  .err = h->tail};
+	const char *rsh = h->local ? "the agent" : L->o.srun ? "srun" : L->rsh ? L->rsh : "ssh";
+	const char *said, *own;
+
+	own = agent_own_path(L->a);
+	own = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
+	if (h->state == AGENT_UP && !h->timed_out)
+		return arena_printf(L->a, "lost %s: the connection to it ended%s%s", h->h->hostname,
+				    *h->tail ? ": " : "", last_line(h));
+	said = L->o.srun || h->local ? NULL : fanout_trouble(&r, rsh, own, L->o.deadline_ns, L->a);
+	if (said)
+		return said;
+	if (h->timed_out)
+		return arena_printf(
+			L->a,
+			"%s: no answer through %s; try it by hand, or allow more with --deadline",
+			h->h->name, rsh);
+	return arena_printf(L->a, "%s: %s ended before it was ready%s%s", h->h->name, rsh,
+			    *h->tail ? ": " : "", last_line(h));
+}
+
+static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
+{
+	struct agent_host *h = CONTAINER_OF(io, struct agent_host, exit_io);
+	int status, sig;
+
+	if (!child_ended(&h->child, &status, &sig))
+		return;
+	link_drain(&h->link);
+	if (h->err_io.fd >= 0)
+		h->err_io.ready(l, &h->err_io, 0);
+	if (!h->h->trouble)
+		h->h->trouble = trouble(h, status, sig);
+	gone(h);
+	child_done(&h->child);
+}
+
+static void on_err(struct loop *l, struct io *io, uint32_t events UNUSED)
+{
+	struct agent_host *h = CONTAINER_OF(io, struct agent_host, err_io);
+	char buf[TAIL_MAX];
+	ssize_t n = read(io->fd, buf, sizeof(buf));
+	size_t drop;
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		loop_del(l, io);
+	if (n <= 0)
+		return;
+	drop = h->tail_n + (size_t)n > TAIL_MAX ? h->tail_n + (size_t)n - TAIL_MAX : 0;
+	memmove(h->tail, h->tail + drop, h->tail_n - drop);
+	memcpy(h->tail + h->tail_n - drop, buf, (size_t)n);
+	h->tail_n += (size_t)n - drop;
+	h->tail[h->tail_n] = '\0';
+}
+
+static void on_patience(struct loop *l UNUSED, struct timer *t)
+{
+	struct agent_host *h = CONTAINER_OF(t, struct agent_host, patience);
+
+	h->timed_out |= h->state == AGENT_STARTING && !h->link.closed;
+	agent_give_up(h, h->visitor ? NULL : trouble(h, 0, 0));
+}
+
+/* ssh says why as it ends, a moment later. */
+static void on_closed(struct link *link, const char *why)
+{
+	struct agent_host *h = CONTAINER_OF(link, struct agent_host, link);
+	struct launch *L = h->of;
+
+	if (why && h->state == AGENT_STARTING && !h->h->trouble)
+		h->h->trouble = arena_printf(L->a, "%s: %s", h->h->name, why);
+	if (h->child.pid &&
+	    loop_arm(&L->loop, &h->patience, EXIT_PATIENCE_MS * NS_PER_MS, &ignored) == 0)
+		return;
+	agent_give_up(h, h->visitor ? NULL : trouble(h, 0, 0));
+}
+
+/* ---- how it begins ---- */
+static int hello(struct agent_host *h, struct wire_in *in)
+{
+	struct launch *L = h->of;
+	uint32_t protocol = wire_u32(in);
+	const char *version = wire_str(in, L->a);
+
+	if (h->state == AGENT_UP)
+		return -1;
+	if (h->visitor)
+		door_entered(h);
+	h->h->hostname = wire_str(in, L->a);
+	h->h->addr = wire_str(in, L->a);
+	if (in->bad)
+		return -1;
+	if (protocol != AGENT_PROTOCOL) {
+		h->h->trouble = arena_printf(
+			L->a, "%s has version %s and this is %s: install the same on both",
+			h->h->name, version, WINDSOCK_VERSION);
+		gone(h);
+		return 0;
+	}
+	L->joined += h->joined;
+	settled(h, AGENT_UP);
+	return 0;
+}
+
+static int on_message(struct link *link, uint16_t type, struct wire_in *in)
+{
+	struct agent_host *h = CONTAINER_OF(link, struct agent_host, link);
+
+	return type == SAY_HELLO ? hello(h, in) : ranks_message(h, type, in);
+}
+
+int agent_watch_link(struct agent_host *h, struct err *e)
+{
+	h->link.on_message = on_message;
+	h->link.on_closed = on_closed;
+	h->streams = (struct streams){.link = &h->link, .loop = &h->of->loop};
+	h->patience.fire = on_patience;
+	return loop_arm(&h->of->loop, &h->patience, h->of->o.deadline_ns, e);
+}
+
+static int watch(struct agent_host *h, int orders, struct err *e)
+{
+	struct loop *l = &h->of->loop;
+	int out = h->child.out;
+
+	h->child.out = -1; /* the link's from now on */
+	h->err_io = (struct io){.fd = h->child.err, .ready = on_err};
+	h->exit_io = (struct io){.fd = h->child.exit_fd, .ready = on_exit_fd};
+	if (link_open(&h->link, l, out, orders, true, e) < 0)
+		return -1;
+	if (loop_add(l, &h->err_io, EPOLLIN, e) < 0)
+		return -1;
+	return loop_add(l, &h->exit_io, EPOLLIN, e);
+}
+
+static int start(struct agent_host *h, struct err *e)
+{
+	AUTO_CLOSE int theirs = -1;
+	char *const *argv;
+	int ours[2];
+
+	h->state = AGENT_STARTING;
+	h->of->starting++;
+	if (agent_watch_link(h, e) < 0)
+		return -1;
+	if (pipe2(ours, O_CLOEXEC))
+		return err_sys(e, "cannot start an agent on %s", h->h->name);
+	theirs = ours[0];
+	if (fcntl(theirs, F_SETFD, 0) || agent_argv(h->of, h, theirs, &argv, e) < 0 ||
+	    child_start(&h->child, argv, e) < 0) {
+		(void)close(ours[1]);
+		return -1;
+	}
+	return watch(h, ours[1], e);
+}
+
+/* What goes wrong here goes wrong on this machine, for every host. */
+static void start_more(struct launch *L)
+{
+	while (L->starting < L->o.parallel && L->next < L->agents.n && !interrupt_pending()) {
+		struct agent_host *h = L->agents.v[L->next++];
+
+		if (h->joined || start(h, &L->wrong) == 0)
+			continue;
+		L->next = L->agents.n;
+		gone(h);
+		loop_stop(&L->loop);
+	}
+}
+
+int agents_gather(struct launch *L, struct err *e)
+{
+	start_more(L);
+	if (L->wrong.kind == ERR_NONE && !is_gathered(L) && loop_run(&L->loop, e) < 0)
+		return -1;
+	if (L->wrong.kind == ERR_NONE)
+		return 0;
+	*e = L->wrong;
+	return -1;
+}
+
+/*
+ * A closed link is the order to end, for all at once; then they are waited for
+ * together. A remote shell that has not reached our agent would not notice.
+ */
+void agents_done(struct launch *L)
+{
+	size_t left = L->agents.n;
+	int status, sig;
+
+	door_close(L);
+	for (size_t i = 0; i < L->agents.n; i++) {
+		unwatch(L->agents.v[i]);
+		streams_done(&L->agents.v[i]->streams);
+		link_close(&L->agents.v[i]->link);
+		if (L->agents.v[i]->state == AGENT_STARTING)
+			child_signal(&L->agents.v[i]->child, SIGTERM);
+	}
+	for (int ms = 0; left && ms < END_MS; ms += STEP_MS) {
+		left = 0;
+		for (size_t i = 0; i < L->agents.n; i++)
+			left += L->agents.v[i]->child.pid &&
+				!child_ended(&L->agents.v[i]->child, &status, &sig);
+		if (left)
+			(void)poll(NULL, 0, STEP_MS);
+	}
+	for (size_t i = 0; left && i < L->agents.n; i++)
+		child_signal(&L->agents.v[i]->child, SIGKILL); /* its agent hears that too */
+	for (size_t i = 0; i < L->agents.n; i++) {
+		if (L->agents.v[i]->joined)
+			free(L->agents.v[i]);
+		else if (L->agents.v[i]->err_io.fd >= 0)
+			child_done(&L->agents.v[i]->child);
+	}
+	L->agents.n = 0;
+}

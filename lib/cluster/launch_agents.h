@@ -1,0 +1,98 @@
+#ifndef LIB_CLUSTER_LAUNCH_AGENTS_H
+#define LIB_CLUSTER_LAUNCH_AGENTS_H
+/* Between launch_*.c: the launcher's view of its hosts and of what they say. */
+#include "lib/cluster/agent.h"
+#include "lib/cluster/launch.h"
+
+enum { TAIL_MAX = 4096, LINE_MAX_BYTES = 64 << 10, PENDING_LOW = 256 << 10 };
+
+/* Bytes for a descriptor of the caller's, which stays as it is (blocking, shared). */
+struct outlet {
+	int fd;
+	struct loop *loop;
+	struct io io;
+	void (*drained)(struct outlet *q); /* less than PENDING_LOW is waiting */
+	bool watched, broken;
+	char *p;
+	size_t n, cap;
+};
+void outlet_add(struct outlet *q, const void *data, size_t n);
+void outlet_done(struct outlet *q);
+
+/* The unfinished line of one stream of one rank. */
+struct line {
+	char *p;
+	size_t n, cap;
+};
+/* Whole lines go to @q, each behind @prefix; a line without end only when @end says so. */
+void line_add(struct line *l, struct outlet *q, const char *prefix, const char *data, size_t n,
+	      bool end);
+
+TAILQ_HEAD(visitors, agent_host);
+
+enum agent_state { AGENT_WAITING, AGENT_STARTING, AGENT_UP, AGENT_GONE };
+
+struct agent_host {
+	struct launch *of;
+	struct launch_host *h;
+	enum agent_state state;
+	bool local;
+	struct child child; /* no pid: it joined */
+	struct link link;
+	struct streams streams;
+	struct io err_io, exit_io;
+	struct timer patience;
+	char tail[TAIL_MAX + 1]; /* of stderr, which is ssh's */
+	size_t tail_n;
+	bool timed_out;
+	bool visitor, joined; /* on the heap: came in by the door; a visitor until it said hello */
+	TAILQ_ENTRY(agent_host) door;
+	size_t owed;	    /* bytes of output whose credit is not given back yet */
+	struct line *lines; /* two for each rank */
+};
+
+struct launch {
+	struct launch_opts o; /* with the defaults filled in */
+	struct loop loop;
+	struct arena *a;
+	struct launch_result *r;
+	LIST(struct agent_host *) agents;
+	size_t next, starting, joined;
+	struct err wrong; /* why this machine can start no agents */
+	const char *rsh;  /* its first word, once it was used */
+	bool running;	  /* ranks were started */
+	int alive;	  /* ranks that have not ended */
+	struct token token;
+	struct listener door; /* for those who join */
+	struct rdzv_server *server;
+	struct outlet out, err;
+	struct visitors visitors;
+	struct timer ping, grace, late;
+};
+
+/* launch_agents.c: starting them, and what becomes of them */
+struct agent_host *agents_add(struct launch *L, const char *name, bool local);
+int agents_gather(struct launch *L, struct err *e) MUST_CHECK; /* all up or gone, or interrupted */
+void agents_done(struct launch *L);
+int agent_watch_link(struct agent_host *h,
+		     struct err *e) MUST_CHECK; /* sets the calls of its link */
+void agent_give_up(struct agent_host *h, const char *trouble);
+/* launch_door.c: those who join */
+int door_open(struct launch *L, struct err *e) MUST_CHECK;
+void door_left(struct agent_host *h);	 /* a visitor is gone */
+void door_entered(struct agent_host *h); /* it said hello */
+void door_close(struct launch *L);
+/* The words that start an agent there; stdin is descriptor @in. */
+int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret,
+	       struct err *e) MUST_CHECK; /* launch_argv.c */
+/* launch_begin.c */
+int ranks_place(struct launch *L, struct err *e) MUST_CHECK; /* on the hosts that are up */
+int ranks_begin(struct launch *L, struct err *e) MUST_CHECK;
+/* launch_ranks.c */
+void ranks_watch(struct launch *L); /* from now on they run */
+void ranks_changed(struct rdzv_server *s, void *arg);
+void ranks_tell(struct launch *L, uint16_t order, uint32_t sig);
+int ranks_message(struct agent_host *h, uint16_t type, struct wire_in *in);
+void ranks_lost(struct agent_host *h); /* @h is gone; its trouble says why */
+
+#endif

@@ -1,0 +1,104 @@
+/* The command line that starts an agent; nothing on it is secret. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/core/units.h"
+
+/* Our own file first: on a shared file system that is the same version. */
+static const char there[] = "if [ -x %s ]; then exec %s --agent; fi; exec %s --agent";
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static char *remote_command(struct arena *a)
+{
+	const char *own = agent_own_path(a), *quoted = shell_quote(a, own);
+	char *script = arena_printf(a, there, quoted, quoted, shell_quote(a, name_of(own)));
+
+	/* whatever shell the account has, sh reads it */
+	return arena_printf(a, "exec sh -c %s", shell_quote(a, script));
+}
+
+static const char *default_rsh(struct launch *L)
+{
+	uint64_t s = L->o.deadline_ns / NS_PER_S;
+
+	s = s > 10 ? 10 : s > 2 ? s - 1 : 1; /* ssh gives up first where it can: it knows why */
+	return arena_printf(L->a,
+			    "ssh -T -x -o BatchMode=yes -o ClearAllForwardings=yes "
+			    "-o ConnectTimeout=%llu -o ServerAliveInterval=5",
+			    (unsigned long long)s);
+}
+
+static bool is_here(struct arena *a, const char *program)
+{
+	const char *path = getenv("PATH") ?: "/usr/bin:/bin";
+
+	if (strchr(program, '/'))
+		return !access(program, X_OK);
+	while (*path) {
+		size_t n = strcspn(path, ":");
+
+		if (!access(arena_printf(a, "%.*s/%s", (int)n, path, program), X_OK))
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+static int add_rsh(struct launch *L, const char *host, str_list *argv, struct err *e)
+{
+	const char *rsh = L->o.rsh ? L->o.rsh : getenv("WINDSOCK_RSH");
+	str_list words = {0};
+
+	if (!rsh || !*rsh)
+		rsh = default_rsh(L);
+	if (split_words(rsh, L->a, &words, e) < 0)
+		return -1;
+	if (!words.n)
+		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
+	if (!is_here(L->a, words.v[0])) {
+		err_set(e, ERR_SYS, "cannot start %s: there is no such program here", words.v[0]);
+		return err_hint(e, "install openssh-client, or name another command with --rsh");
+	}
+	L->rsh = words.v[0];
+	for (size_t i = 0; i < words.n; i++)
+		*LIST_ADD(L->a, argv) = words.v[i];
+	*LIST_ADD(L->a, argv) = host;
+	*LIST_ADD(L->a, argv) = remote_command(L->a);
+	return 0;
+}
+
+static void add_srun(struct launch *L, const char *host, str_list *argv)
+{
+	static const char *const srun[] = {
+		"srun", "--overlap", "-Q", "-N1", "-n1", "--mpi=none", "--kill-on-bad-exit=0",
+		"-w"};
+
+	for (size_t i = 0; i < ARRAY_LEN(srun); i++)
+		*LIST_ADD(L->a, argv) = srun[i];
+	*LIST_ADD(L->a, argv) = host;
+	*LIST_ADD(L->a, argv) = agent_own_path(L->a);
+	*LIST_ADD(L->a, argv) = "--agent";
+}
+
+int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret, struct err *e)
+{
+	str_list argv = {0};
+
+	/* child_start() gives its children nothing on stdin: `--agent FD` takes the pipe for it,
+	 * and `--agent FD SSH...` becomes ssh */
+	*LIST_ADD(L->a, &argv) = agent_own_path(L->a);
+	*LIST_ADD(L->a, &argv) = "--agent";
+	*LIST_ADD(L->a, &argv) = arena_printf(L->a, "%d", in);
+	if (L->o.srun && !h->local)
+		add_srun(L, h->h->name, &argv);
+	else if (!h->local && add_rsh(L, h->h->name, &argv, e) < 0)
+		return -1;
+	*LIST_ADD(L->a, &argv) = NULL;
+	*ret = (char *const *)(void *)argv.v;
+	return 0;
+}

@@ -1,0 +1,160 @@
+/* The hosts are there: which ranks go where, and their orders. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/core/units.h"
+
+#include <sys/random.h>
+
+static size_t room_at(const struct launch *L, const char *name)
+{
+	for (size_t i = 0; L->o.hosts && i < L->o.hosts->n; i++)
+		if (streq(L->o.hosts->v[i].name, name))
+			return L->o.hosts->v[i].slots;
+	return 0;
+}
+
+/* The hosts of the result, in the order of the agents. */
+static void list_hosts(struct launch *L)
+{
+	struct launch_result *r = L->r;
+
+	r->nhosts = L->agents.n;
+	r->hosts = arena_alloc(L->a, r->nhosts * sizeof(*r->hosts));
+	for (size_t i = 0; i < r->nhosts; i++) {
+		r->hosts[i] = *L->agents.v[i]->h;
+		L->agents.v[i]->h = &r->hosts[i];
+		if (L->agents.v[i]->state != AGENT_UP && !r->failure && !L->o.partial)
+			r->failure = r->hosts[i].trouble;
+	}
+}
+
+static void list_ranks(struct launch *L, struct agent_host *h, unsigned n)
+{
+	struct launch_result *r = L->r;
+
+	h->h->first = (int)r->nranks;
+	h->h->ranks = (int)n;
+	h->lines = arena_alloc(L->a, 2 * n * sizeof(*h->lines));
+	r->ranks = arena_grow(L->a, r->ranks, r->nranks * sizeof(*r->ranks),
+			      (r->nranks + n) * sizeof(*r->ranks));
+	for (unsigned i = 0; i < n; i++)
+		r->ranks[r->nranks++] = (struct launch_rank){.host = h->h, .status = -1};
+}
+
+int ranks_place(struct launch *L, struct err *e)
+{
+	host_list up = {0};
+	unsigned *counts;
+	size_t k = 0;
+
+	list_hosts(L);
+	for (size_t i = 0; i < L->agents.n; i++)
+		if (L->agents.v[i]->state == AGENT_UP)
+			*LIST_ADD(L->a, &up) =
+				(struct host){L->agents.v[i]->h->name,
+					      (unsigned)room_at(L, L->agents.v[i]->h->name)};
+	if (!up.n && !L->r->failure)
+		L->r->failure = L->r->nhosts ? L->r->hosts[0].trouble : "no host takes part";
+	if (L->r->failure)
+		return 0;
+	counts = arena_alloc(L->a, up.n * sizeof(*counts));
+	if (launch_place(&up, L->o.np, L->o.np_per_host, counts, e) < 0)
+		return -1;
+	for (size_t i = 0; i < L->agents.n; i++)
+		if (L->agents.v[i]->state == AGENT_UP)
+			list_ranks(L, L->agents.v[i], counts[k++]);
+	return 0;
+}
+
+static int start_server(struct launch *L, const char *run, struct err *e)
+{
+	const char **names = arena_alloc(L->a, L->r->nranks * sizeof(*names));
+	struct rdzv_server_opts so = {
+		.size = (int)L->r->nranks,
+		.token = &L->token,
+		.run = run,
+		.hosts = names,
+		.join_deadline_ns = L->o.deadline_ns,
+		.heartbeat_ns = L->o.heartbeat_ns,
+		.at.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+		.changed = ranks_changed,
+		.arg = L,
+	};
+
+	for (size_t i = 0; i < L->r->nranks; i++)
+		names[i] = L->r->ranks[i].host->hostname;
+	L->server = rdzv_server_new(&L->loop, &so, e);
+	return L->server ? 0 : -1;
+}
+
+/* The first host that is not this one: what our own ranks' address is seen from. */
+static const union addr *a_peer(const struct launch *L, union addr *ret)
+{
+	for (size_t i = 0; i < L->agents.n; i++)
+		if (!L->agents.v[i]->local && L->agents.v[i]->h->ranks &&
+		    !addr_parse(L->agents.v[i]->h->addr, ret))
+			return ret;
+	return NULL;
+}
+
+static void set_addr(struct launch *L, struct agent_host *h)
+{
+	union addr peer;
+
+	if (!h->local)
+		return;
+	h->h->addr = a_peer(L, &peer) ? agent_data_addr(&peer, L->a) : "127.0.0.1";
+}
+
+static int order_start(struct launch *L, struct agent_host *h, struct agent_orders *o,
+		       struct err *e)
+{
+	unsigned char *p;
+	size_t n;
+
+	set_addr(L, h);
+	o->first = h->h->first;
+	o->count = h->h->ranks;
+	o->port = h->local ? rdzv_server_port(L->server) : 0;
+	o->data_addr = h->local ? h->h->addr : NULL;
+	p = orders_pack(o, &n);
+	if (!p)
+		return err_set(e, ERR_USAGE,
+			       "the command line or environment of the ranks is too long");
+	link_send(&h->link, ORDER_START, p, n);
+	explicit_bzero(p, n);
+	free(p);
+	return 0;
+}
+
+static void pack_strings(struct arena *a, const char *const *from, str_list *ret)
+{
+	for (; from && *from; from++)
+		*LIST_ADD(a, ret) = *from;
+}
+
+int ranks_begin(struct launch *L, struct err *e)
+{
+	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
+	struct agent_orders o = {.command = slash ? slash + 1 : command, .size = (int)L->r->nranks};
+	uint64_t id = now_ns();
+
+	(void)!getrandom(&id, sizeof(id), 0);
+	o.run = arena_printf(L->a, "%016llx", (unsigned long long)id);
+	o.token = L->token;
+	pack_strings(L->a, L->o.argv + 1, &o.args);
+	pack_strings(L->a, L->o.env, &o.env);
+	ranks_watch(L);
+	if (start_server(L, o.run, e) < 0)
+		return -1;
+	for (size_t i = 0; i < L->agents.n; i++)
+		o.nodes += L->agents.v[i]->state == AGENT_UP && L->agents.v[i]->h->ranks;
+	for (size_t i = 0; i < L->agents.n; i++)
+		if (L->agents.v[i]->state == AGENT_UP && L->agents.v[i]->h->ranks) {
+			if (order_start(L, L->agents.v[i], &o, e) < 0)
+				return -1;
+			o.node++;
+		}
+	token_wipe(&o.token);
+	return 0;
+}

@@ -1,0 +1,95 @@
+/* --serve: machines that join with the line that a person pasted there. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/core/units.h"
+
+#include <errno.h>
+
+/* Nothing of a stranger stays: not even a name, before it has proved itself and said hello. */
+static void on_accept(struct listener *s, int fd, const union addr *from UNUSED)
+{
+	struct launch *L = CONTAINER_OF(s, struct launch, door);
+	struct agent_host *h = calloc(1, sizeof(*h));
+	struct err ignored;
+
+	if (!h) {
+		(void)close(fd);
+		return;
+	}
+	h->of = L;
+	h->visitor = h->joined = true;
+	h->err_io.fd = h->exit_io.fd = -1;
+	TAILQ_INSERT_TAIL(&L->visitors, h, door);
+	h->link.channel.via = s;
+	link_over_channel(&h->link, &L->loop);
+	if (agent_watch_link(h, &ignored) < 0)
+		(void)close(fd);
+	else if (!channel_accept(&h->link.channel, &L->loop, fd, &L->token, L->o.deadline_ns,
+				 &ignored))
+		return;
+	agent_give_up(h, NULL);
+}
+
+void door_left(struct agent_host *h)
+{
+	TAILQ_REMOVE(&h->of->visitors, h, door);
+	free(h);
+}
+
+void door_entered(struct agent_host *h)
+{
+	struct launch *L = h->of;
+	struct addr_text t;
+
+	TAILQ_REMOVE(&L->visitors, h, door);
+	h->visitor = false;
+	h->h = ARENA_NEW(L->a, struct launch_host);
+	(void)addr_print(&h->link.channel.peer, &t);
+	h->h->name = arena_strdup(L->a, t.s + (starts_with(t.s, "::ffff:") ? 7 : 0));
+	*LIST_ADD(L->a, &L->agents) = h;
+}
+
+void door_close(struct launch *L)
+{
+	struct agent_host *h;
+
+	listener_close(&L->door);
+	while ((h = TAILQ_FIRST(&L->visitors)))
+		agent_give_up(h, NULL);
+}
+
+static int open_at(struct launch *L, uint16_t port, struct err *e)
+{
+	union addr any = {.v6 = {.sin6_family = AF_INET6}};
+	union addr any4 = {.v4 = {.sin_family = AF_INET}};
+
+	addr_set_port(&any, port);
+	addr_set_port(&any4, port);
+	L->door.on_accept = on_accept;
+	if (!listener_open(&L->door, &L->loop, &any, e))
+		return 0;
+	return errno == EADDRINUSE ? -1 : listener_open(&L->door, &L->loop, &any4, e);
+}
+
+/* The address to paste is one that the others can reach: private where there is one. */
+static const char *line(struct launch *L)
+{
+	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
+	union addr at;
+
+	if (addr_parse(agent_data_addr(NULL, L->a), &at) < 0)
+		return NULL;
+	addr_set_port(&at, addr_port(&L->door.at));
+	return join_line(slash ? slash + 1 : command, &at, &L->token, L->a);
+}
+
+int door_open(struct launch *L, struct err *e)
+{
+	uint16_t port = L->o.serve_port;
+
+	if (open_at(L, port ? port : LAUNCH_PORT, e) < 0 && (port || open_at(L, 0, e) < 0))
+		return -1;
+	if (L->o.serving)
+		L->o.serving(line(L), L->o.arg);
+	return 0;
+}

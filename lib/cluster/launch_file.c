@@ -1,0 +1,143 @@
+/*
+ * --init file://PATH: rank 0 writes its address and a fresh token into the
+ * file, for its user's eyes only, and the others look until it is there. No
+ * lock is needed, since every rank has its number; but PyTorch's own file store
+ * needs them, so rank 0 holds one, and a rank on another host that gets it all
+ * the same says so. A file left over by an earlier run is known by its address,
+ * where nobody answers any more.
+ */
+#include "lib/cluster/launch_world.h"
+
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+
+enum { STEP_MS = 50, CONNECT_MS = 1000, TEXT_MAX = 256, ADDRESSES = 2 };
+
+static int write_all(struct meeting *m, const char *temporary, const char *text, struct err *e)
+{
+	const char *path = m->run->world.init_file;
+	int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0)
+		return err_sys(e, "cannot write %s", temporary);
+	m->run->lock = fd;
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	if (write(fd, text, (size_t)n) == n && !fsync(fd) && !rename(temporary, path)) {
+		m->run->file = path;
+		return 0;
+	}
+	err_sys(e, "cannot write %s", path);
+	(void)unlink(temporary);
+	return -1;
+}
+
+static int offer(struct meeting *m, struct err *e)
+{
+	union addr any = {.v6 = {.sin6_family = AF_INET6}};
+	union addr any4 = {.v4 = {.sin_family = AF_INET}};
+	char code[TOKEN_CODE_SIZE];
+	const char *temporary;
+
+	if (!m->sealed && token_new(&m->token, e) < 0)
+		return -1;
+	m->sealed = true;
+	if (meeting_host(m, &any, 1, e) < 0 && meeting_host(m, &any4, 1, e) < 0)
+		return -1;
+	m->data_addr = agent_data_addr(NULL, m->a);
+	if (addr_parse("127.0.0.1", &m->join.server) < 0)
+		return -1;
+	addr_set_port(&m->join.server, m->run->server.port);
+	token_code(&m->token, code);
+	temporary = arena_printf(m->a, "%s.%d", m->run->world.init_file, (int)getpid());
+	return write_all(m, temporary,
+			 arena_printf(m->a, "windsock 1\n%s\n%u\n%s\n", m->data_addr,
+				      m->run->server.port, code),
+			 e);
+}
+
+/* True when it is whole, and somebody answers there. */
+static bool answers(const union addr *at)
+{
+	AUTO_CLOSE int fd = socket(at->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	int why = -1;
+	socklen_t n = sizeof(why);
+
+	if (fd < 0 || (connect(fd, &at->sa, addr_len(at)) && errno != EINPROGRESS))
+		return false;
+	return poll(&p, 1, CONNECT_MS) == 1 && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) &&
+	       !why;
+}
+
+static bool take(struct meeting *m, char *text)
+{
+	char *line[4], *rest = text;
+	struct err ignored;
+	uint64_t port;
+
+	for (size_t i = 0; i < ARRAY_LEN(line); i++) {
+		line[i] = strsep(&rest, "\n");
+		if (!rest)
+			return false; /* not whole yet */
+	}
+	if (!streq(line[0], "windsock 1") || addr_parse(line[1], &m->join.server) < 0 ||
+	    parse_uint(line[2], &port) < 0 || !port || port > UINT16_MAX ||
+	    token_parse(line[3], &m->token, &ignored) < 0)
+		return false;
+	addr_set_port(&m->join.server, (uint16_t)port);
+	return answers(&m->join.server);
+}
+
+/* Rank 0 holds it as long as it lives: who gets it too shows that locks are only for show. */
+static void try_lock(struct meeting *m)
+{
+	AUTO_CLOSE int fd = open(m->run->world.init_file, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+		meeting_note(m,
+			     "locks on the file system of %s do not work between hosts: PyTorch's "
+			     "own file:// will fail there; use tcp:// for it",
+			     m->run->world.init_file);
+}
+
+static int look(struct meeting *m, struct err *e)
+{
+	const char *path = m->run->world.init_file;
+	uint64_t end = now_ns() + m->o->deadline_ns;
+	bool seen = false;
+	struct err why;
+	size_t n;
+	char *text;
+
+	while (now_ns() < end && !interrupt_pending()) {
+		if (!file_read(path, TEXT_MAX, m->a, &text, &n, &why)) {
+			seen = true;
+			if (take(m, text)) {
+				m->sealed = true;
+				m->data_addr = agent_data_addr(&m->join.server, m->a);
+				try_lock(m);
+				return 0;
+			}
+		}
+		(void)poll(NULL, 0, STEP_MS);
+	}
+	if (interrupt_err(e) < 0)
+		return -1;
+	err_set(e, ERR_SYS,
+		seen ? "%s names a rank 0 that does not answer" : "rank 0 has not written %s",
+		path);
+	return err_hint(e, "start rank 0 too; the folder must be shared by all hosts and %s",
+			seen ? "the file may be an old one: remove it" : "writable");
+}
+
+int meeting_by_file(struct meeting *m, struct err *e)
+{
+	return m->run->world.rank == 0 ? offer(m, e) : look(m, e);
+}

@@ -1,0 +1,262 @@
+/*
+ * Messages between a launcher and an agent; on pipes `u32 length, u32 type`, the
+ * body and a line end, because srun (and not it alone) passes on whole lines.
+ */
+#include "lib/cluster/agent.h"
+
+#include "lib/core/opt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+enum { HEAD = 8, TAIL = 1, NOISE_MAX = 256 << 10, GOT_MIN = 64 << 10 };
+
+static const char nonsense[] = "what it says makes no sense";
+
+const char *link_greeting(void) { return "\nwindsock-agent " WINDSOCK_VERSION "\n"; }
+
+static void closed(struct link *l, const char *why)
+{
+	if (l->closed)
+		return;
+	link_close(l);
+	l->on_closed(l, why);
+}
+
+static bool make_room(unsigned char **p, size_t *cap, size_t n)
+{
+	size_t want = *cap ? *cap : GOT_MIN;
+	unsigned char *more;
+
+	while (want < n)
+		want *= 2;
+	if (want == *cap)
+		return true;
+	more = realloc(*p, want);
+	if (!more)
+		return false;
+	*p = more;
+	*cap = want;
+	return true;
+}
+
+/* Drops what a login script printed; false until the greeting is there. */
+static bool skip_noise(struct link *l)
+{
+	const char *greeting = link_greeting();
+	size_t n = strlen(greeting);
+	unsigned char *at;
+
+	if (l->greeted)
+		return true;
+	at = memmem(l->got, l->got_n, greeting, n);
+	if (!at)
+		return false;
+	l->greeted = true;
+	l->got_n -= (size_t)(at - l->got) + n;
+	memmove(l->got, at + n, l->got_n);
+	return true;
+}
+
+static void forget_input(struct link *l)
+{
+	free(l->got);
+	l->got = NULL;
+	l->got_n = l->got_cap = 0;
+}
+
+/* Any call may close the link; what it was given to read stays until it returns. */
+static const char *hand_out(struct link *l)
+{
+	size_t at = 0;
+	uint32_t n, type;
+
+	if (!skip_noise(l))
+		return l->got_n > NOISE_MAX ? "it is not our agent that answers there" : NULL;
+	while (!l->closed && l->got_n - at >= HEAD) {
+		struct wire_in head = {l->got + at, HEAD, false}, body;
+
+		n = wire_u32(&head);
+		type = wire_u32(&head);
+		if (n > SECURE_MAX_MESSAGE || type > UINT16_MAX)
+			return nonsense;
+		if (l->got_n - at < HEAD + n + TAIL)
+			break;
+		if (l->got[at + HEAD + n] != '\n')
+			return nonsense;
+		body = (struct wire_in){l->got + at + HEAD, n, false};
+		at += HEAD + n + TAIL;
+		if (l->on_message(l, (uint16_t)type, &body) < 0)
+			return nonsense;
+	}
+	if (!l->closed && at) {
+		l->got_n -= at;
+		memmove(l->got, l->got + at, l->got_n);
+	}
+	return NULL;
+}
+
+/* False when there is nothing more, for now or for ever. */
+static bool take_in(struct link *l)
+{
+	const char *wrong = "no memory";
+	ssize_t n = -1;
+
+	if (make_room(&l->got, &l->got_cap, l->got_n + GOT_MIN)) {
+		n = read(l->in.fd, l->got + l->got_n, l->got_cap - l->got_n);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return false;
+		wrong = NULL;
+	}
+	if (n > 0) {
+		l->got_n += (size_t)n;
+		l->handing = true;
+		wrong = hand_out(l);
+		l->handing = false;
+		if (l->closed)
+			forget_input(l);
+	}
+	if (n <= 0 || wrong)
+		closed(l, wrong);
+	return !l->closed;
+}
+
+static void on_in(struct loop *loop UNUSED, struct io *io, uint32_t events UNUSED)
+{
+	(void)take_in(CONTAINER_OF(io, struct link, in));
+}
+
+void link_drain(struct link *l)
+{
+	while (!l->networked && !l->closed && take_in(l))
+		;
+}
+
+/* What cannot be written any more is dropped: that the other side is gone shows when we read. */
+static void flush(struct link *l)
+{
+	struct err ignored;
+	size_t done = 0;
+	ssize_t n = 0;
+
+	while (done < l->queue_n) {
+		n = write(l->out.fd, l->queue + done, l->queue_n - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		done += (size_t)n;
+	}
+	if (n < 0 && errno != EAGAIN)
+		done = l->queue_n;
+	l->queue_n -= done;
+	memmove(l->queue, l->queue + done, l->queue_n);
+	if (l->queue_n && !l->wants_out)
+		l->wants_out = loop_add(l->loop, &l->out, EPOLLOUT, &ignored) == 0;
+	else if (!l->queue_n && l->wants_out) {
+		loop_del(l->loop, &l->out);
+		l->wants_out = false;
+	}
+}
+
+static void on_out(struct loop *loop UNUSED, struct io *io, uint32_t events UNUSED)
+{
+	flush(CONTAINER_OF(io, struct link, out));
+}
+
+int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting, struct err *e)
+{
+	l->loop = loop;
+	l->in = (struct io){.fd = in, .ready = on_in};
+	l->out = (struct io){.fd = out, .ready = on_out};
+	l->networked = l->closed = l->wants_out = false;
+	l->greeted = !greeting;
+	if (fcntl(in, F_SETFL, O_NONBLOCK) || fcntl(out, F_SETFL, O_NONBLOCK))
+		err_sys(e, "cannot talk to an agent");
+	else if (!loop_add(loop, &l->in, EPOLLIN, e))
+		return 0;
+	link_close(l);
+	return -1;
+}
+
+static int on_channel_message(struct channel *c, uint16_t type, const void *data, size_t n)
+{
+	struct link *l = CONTAINER_OF(c, struct link, channel);
+	struct wire_in in = {data, n, false};
+
+	return l->on_message(l, type, &in);
+}
+
+static void on_channel_closed(struct channel *c, const struct err *why)
+{
+	struct link *l = CONTAINER_OF(c, struct link, channel);
+
+	closed(l, why->kind == ERR_NONE ? NULL : why->msg);
+}
+
+void link_over_channel(struct link *l, struct loop *loop)
+{
+	l->loop = loop;
+	l->in.fd = l->out.fd = -1;
+	l->networked = true;
+	l->closed = false;
+	l->channel.on_message = on_channel_message;
+	l->channel.on_closed = on_channel_closed;
+	l->channel.max_queue = 64 << 20;
+}
+
+void link_send(struct link *l, uint16_t type, const void *data, size_t n)
+{
+	struct wire_out head;
+
+	if (l->closed || n > SECURE_MAX_MESSAGE)
+		return;
+	if (l->networked) {
+		(void)!channel_send(&l->channel, type, data, n); /* on_closed tells of trouble */
+		return;
+	}
+	if (!make_room(&l->queue, &l->queue_cap, l->queue_n + HEAD + n + TAIL))
+		return;
+	head = (struct wire_out){l->queue + l->queue_n, 0, HEAD, false};
+	wire_put_u32(&head, (uint32_t)n);
+	wire_put_u32(&head, type);
+	if (n)
+		memcpy(l->queue + l->queue_n + HEAD, data, n);
+	l->queue[l->queue_n + HEAD + n] = '\n';
+	l->queue_n += HEAD + n + TAIL;
+	if (!l->wants_out)
+		flush(l);
+}
+
+void link_sendf(struct link *l, uint16_t type, uint32_t id, const void *data, size_t n)
+{
+	unsigned char buf[4 + AGENT_CHUNK];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+
+	wire_put_u32(&w, id);
+	if (n)
+		memcpy(buf + w.n, data, n);
+	link_send(l, type, buf, w.n + n);
+}
+
+void link_close(struct link *l)
+{
+	if (l->closed)
+		return;
+	l->closed = true;
+	if (l->networked) {
+		channel_drop(&l->channel);
+	} else if (l->loop) {
+		loop_del(l->loop, &l->in);
+		loop_del(l->loop, &l->out);
+		auto_closep(&l->in.fd);
+		auto_closep(&l->out.fd);
+		l->in.fd = l->out.fd = -1;
+	}
+	if (!l->handing)
+		forget_input(l);
+	free(l->queue);
+	l->queue = NULL;
+	l->queue_n = l->queue_cap = 0;
+}

@@ -1,0 +1,216 @@
+/* A run from its options to its exit code. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+
+enum { PARALLEL = 32, DEADLINE_S = 30, HEARTBEAT_S = 10, SERVE_S = 600, WORDS_S = 4, END_S = 3 };
+
+static void set_defaults(struct launch *L)
+{
+	struct launch_opts *o = &L->o;
+
+	o->parallel = o->parallel ? o->parallel : PARALLEL;
+	o->deadline_ns = o->deadline_ns ? o->deadline_ns : DEADLINE_S * NS_PER_S;
+	o->heartbeat_ns = o->heartbeat_ns ? o->heartbeat_ns : HEARTBEAT_S * NS_PER_S;
+	o->serve_ns = o->serve_ns ? o->serve_ns : SERVE_S * NS_PER_S;
+	o->wait = o->wait ? o->wait : 1;
+}
+
+/* The short name decides: nobody needs ssh to reach the machine they are at. */
+static bool is_this_machine(const char *name)
+{
+	char own[256] = "";
+
+	if (streq(name, "localhost") || streq(name, "127.0.0.1") || streq(name, "::1"))
+		return true;
+	(void)gethostname(own, sizeof(own) - 1);
+	own[strcspn(own, ".")] = '\0';
+	return *own && streq(name, own);
+}
+
+static void list_agents(struct launch *L)
+{
+	const host_list *hosts = L->o.hosts;
+
+	if (!hosts || !hosts->n) {
+		if (!L->o.serve || !L->o.no_local)
+			agents_add(L, "localhost", true);
+		return;
+	}
+	for (size_t i = 0; i < hosts->n; i++)
+		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name));
+}
+
+/* Some descriptors for each host and for each rank: the soft limit is a default, not a wish. */
+static void raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static void on_ping(struct loop *l, struct timer *t)
+{
+	struct err ignored;
+
+	ranks_tell(CONTAINER_OF(l, struct launch, loop), ORDER_PING, 0);
+	(void)!loop_arm(l, t, AGENT_PING_S * NS_PER_S, &ignored);
+}
+
+static int launch_init(struct launch *L, struct err *e)
+{
+	set_defaults(L);
+	raise_limit();
+	TAILQ_INIT(&L->visitors);
+	if (loop_init(&L->loop, e) < 0 || token_new(&L->token, e) < 0)
+		return -1;
+	L->out = (struct outlet){.fd = L->o.out_fd, .loop = &L->loop};
+	L->err = (struct outlet){.fd = L->o.err_fd, .loop = &L->loop};
+	L->ping.fire = on_ping;
+	list_agents(L);
+	return loop_arm(&L->loop, &L->ping, AGENT_PING_S * NS_PER_S, e);
+}
+
+static void launch_done(struct launch *L)
+{
+	agents_done(L);
+	rdzv_server_free(L->server);
+	outlet_done(&L->out);
+	outlet_done(&L->err);
+	token_wipe(&L->token);
+	loop_done(&L->loop);
+}
+
+/*
+ * loop_run() has done its part once a signal came; what ranks still say and
+ * how they end is worth a few seconds more. One event at a time, so that none
+ * is stale.
+ */
+static void run_on(struct launch *L, uint64_t until_ns)
+{
+	struct loop *l = &L->loop;
+	struct epoll_event ev;
+
+	for (l->stopped = false; !l->stopped && now_ns() < until_ns;) {
+		uint64_t next =
+			l->nheap && l->heap[0]->at_ns < until_ns ? l->heap[0]->at_ns : until_ns;
+		uint64_t now = now_ns();
+		int n = epoll_wait(l->epfd, &ev, 1,
+				   next > now ? (int)((next - now) / NS_PER_MS) + 1 : 0);
+
+		if (n == 1 && ev.data.ptr) {
+			struct io *io = ev.data.ptr;
+
+			io->ready(l, io, ev.events);
+		}
+		while (l->nheap && l->heap[0]->at_ns <= now_ns()) {
+			struct timer *t = l->heap[0];
+
+			loop_disarm(l, t);
+			t->fire(l, t);
+		}
+	}
+}
+
+static void end_early(struct launch *L)
+{
+	(void)epoll_ctl(L->loop.epfd, EPOLL_CTL_DEL, interrupt_fd(), NULL); /* it stays readable */
+	ranks_tell(L, ORDER_SIGNAL, interrupt_pending() == SIGINT ? SIGINT : SIGTERM);
+	if (L->alive)
+		run_on(L, now_ns() + WORDS_S * NS_PER_S);
+	if (!L->alive)
+		return;
+	ranks_tell(L, ORDER_END, 0);
+	run_on(L, now_ns() + END_S * NS_PER_S);
+}
+
+/* Where nobody was left to be told, nobody has told us either. */
+static const char *first_death(const struct launch *L)
+{
+	for (size_t i = 0; i < L->r->nranks; i++) {
+		const struct launch_rank *r = &L->r->ranks[i];
+
+		if (r->ended && r->status < 0)
+			return arena_printf(L->a, "rank %zu (%s, %s) died: %s", i,
+					    r->host->hostname, r->host->addr, r->cause);
+	}
+	return NULL;
+}
+
+/* How ranks ended after a Ctrl-C says nothing about the cluster. */
+static void merge(struct launch *L)
+{
+	struct launch_result *r = L->r;
+	int lost = interrupt_pending() ? 3 : 1;
+
+	if (!r->failure && !interrupt_pending())
+		r->failure = first_death(L);
+	r->code = r->failure ? 1 : interrupt_pending() ? 3 : 0;
+	for (size_t i = 0; i < r->nranks; i++)
+		r->code = launch_merge_codes(r->code,
+					     r->ranks[i].status < 0 ? lost : r->ranks[i].status);
+}
+
+static void on_nobody(struct loop *l, struct timer *t UNUSED)
+{
+	struct launch *L = CONTAINER_OF(l, struct launch, loop);
+	struct unit_buf b;
+
+	L->r->failure = arena_printf(L->a, "%zu of %u machines joined within %s", L->joined,
+				     L->o.wait, format_duration(&b, L->o.serve_ns));
+	loop_stop(l);
+}
+
+static int gather(struct launch *L, struct err *e)
+{
+	if (L->o.serve) {
+		L->grace.fire = on_nobody;
+		if (door_open(L, e) < 0 || loop_arm(&L->loop, &L->grace, L->o.serve_ns, e) < 0)
+			return -1;
+	}
+	if (agents_gather(L, e) < 0)
+		return -1;
+	loop_disarm(&L->loop, &L->grace);
+	door_close(L);
+	return 0;
+}
+
+static int run(struct launch *L, struct err *e)
+{
+	if (launch_init(L, e) < 0 || gather(L, e) < 0)
+		return -1;
+	if (interrupt_pending())
+		return 0;
+	if (ranks_place(L, e) < 0)
+		return -1;
+	if (L->r->failure)
+		return 0;
+	if (ranks_begin(L, e) < 0 || loop_run(&L->loop, e) < 0)
+		return -1;
+	if (interrupt_pending())
+		end_early(L);
+	return 0;
+}
+
+int launch_run(const struct launch_opts *o, struct arena *a, struct launch_result *ret,
+	       struct err *e)
+{
+	AUTO(launch_done) struct launch L = {.o = *o, .a = a, .r = ret, .loop.epfd = -1};
+	void (*pipes)(int) = signal(SIGPIPE, SIG_IGN);
+	int rc;
+
+	*ret = (struct launch_result){0};
+	rc = run(&L, e);
+	merge(&L);
+	(void)signal(SIGPIPE, pipes);
+	return rc;
+}

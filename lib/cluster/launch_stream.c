@@ -1,0 +1,159 @@
+/*
+ * Connections carried through a link: an agent's end takes them from its ranks,
+ * the launcher's end makes them again to its own rendezvous server. What they
+ * say is not looked at; the server's own limits bound what is on its way.
+ */
+#include "lib/cluster/agent.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum { STREAM_QUEUE_MAX = 64 << 20 };
+
+struct stream {
+	struct io io;
+	struct streams *of;
+	struct stream *next;
+	uint32_t id;
+	bool ending; /* the other side closed: only what is queued is left to send */
+	unsigned char *queue;
+	size_t n, cap;
+};
+
+static void stream_free(struct stream *st)
+{
+	struct stream **at = &st->of->first;
+
+	while (*at != st)
+		at = &(*at)->next;
+	*at = st->next;
+	st->of->n--;
+	loop_del(st->of->loop, &st->io);
+	(void)close(st->io.fd);
+	free(st->queue);
+	free(st);
+}
+
+static void stream_end(struct stream *st)
+{
+	if (!st->ending)
+		link_sendf(st->of->link, STREAM_CLOSE, st->id, NULL, 0);
+	stream_free(st);
+}
+
+/* False when it is gone. */
+static bool flush(struct stream *st)
+{
+	struct err ignored;
+	size_t done = 0;
+	ssize_t n = 0;
+
+	while (done < st->n && n >= 0) {
+		n = send(st->io.fd, st->queue + done, st->n - done, MSG_NOSIGNAL);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if ((n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOTCONN) ||
+	    (done == st->n && st->ending)) {
+		stream_end(st);
+		return false;
+	}
+	st->n -= done;
+	if (done)
+		memmove(st->queue, st->queue + done, st->n);
+	(void)!loop_change(st->of->loop, &st->io, EPOLLIN | (st->n ? EPOLLOUT : 0), &ignored);
+	return true;
+}
+
+static void take_in(struct stream *st)
+{
+	char buf[AGENT_CHUNK];
+	ssize_t n = recv(st->io.fd, buf, sizeof(buf), 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0 && !st->ending)
+		link_sendf(st->of->link, STREAM_DATA, st->id, buf, (size_t)n);
+	else if (n <= 0)
+		stream_end(st);
+}
+
+static void on_ready(struct loop *l UNUSED, struct io *io, uint32_t events)
+{
+	struct stream *st = CONTAINER_OF(io, struct stream, io);
+
+	if (!(events & EPOLLOUT) || flush(st))
+		if (events & ~(uint32_t)EPOLLOUT)
+			take_in(st);
+}
+
+int stream_new(struct streams *s, int fd, uint32_t id, struct err *e)
+{
+	struct stream *st = calloc(1, sizeof(*st));
+
+	if (!st) {
+		(void)close(fd);
+		return err_sys(e, "cannot carry a connection");
+	}
+	*st = (struct stream){.io = {.fd = fd, .ready = on_ready}, .of = s, .next = s->first};
+	s->first = st;
+	s->n++;
+	st->id = id ? id : ++s->last_id;
+	if (loop_add(s->loop, &st->io, EPOLLIN, e)) {
+		stream_free(st);
+		return -1;
+	}
+	if (!id)
+		link_sendf(s->link, STREAM_OPEN, st->id, NULL, 0);
+	return 0;
+}
+
+static int queue(struct stream *st, const void *data, size_t n)
+{
+	size_t cap = st->cap ? st->cap : 4096;
+	unsigned char *more;
+
+	while (cap < st->n + n)
+		cap *= 2;
+	if (cap > STREAM_QUEUE_MAX)
+		return -1;
+	if (cap != st->cap) {
+		more = realloc(st->queue, cap);
+		if (!more)
+			return -1;
+		st->queue = more;
+		st->cap = cap;
+	}
+	if (n)
+		memcpy(st->queue + st->n, data, n);
+	st->n += n;
+	return 0;
+}
+
+int streams_message(struct streams *s, uint16_t type, struct wire_in *in)
+{
+	uint32_t id = wire_u32(in);
+	struct stream *st = s->first;
+
+	if (in->bad)
+		return -1;
+	while (st && st->id != id)
+		st = st->next;
+	if (!st)
+		return 0; /* it ended here meanwhile */
+	if (type == STREAM_CLOSE) {
+		st->ending = true;
+		(void)flush(st);
+	} else if (queue(st, in->p, in->n) < 0) {
+		stream_end(st);
+	} else if (st->n == in->n) {
+		(void)flush(st);
+	}
+	return 0;
+}
+
+void streams_done(struct streams *s)
+{
+	while (s->first)
+		stream_free(s->first);
+}

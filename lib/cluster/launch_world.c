@@ -1,0 +1,243 @@
+/* What a command's main asks before anything else: am I a rank, and of what? */
+#include "lib/cluster/launch_world.h"
+
+#include "lib/core/units.h"
+#include "lib/host/hostname.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+enum { DEADLINE_S = 30, HEARTBEAT_S = 10, PORTS = 8, HOST_NAME = 256 };
+
+static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
+
+void meeting_note(struct meeting *m, const char *fmt, ...)
+{
+	va_list ap;
+	size_t i = 0;
+
+	while (m->run->notes[i])
+		i++;
+	if (i + 1 >= ARRAY_LEN(m->run->notes))
+		return;
+	va_start(ap, fmt);
+	m->run->notes[i] = arena_vprintf(m->a, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- a rank of our own agent ---- */
+static int inherited_token(struct token *ret, struct err *e)
+{
+	const char *s = getenv("WINDSOCK_TOKEN_FD");
+	uint64_t fd;
+
+	if (!s || parse_uint(s, &fd) < 0 || fd > INT32_MAX ||
+	    pread((int)fd, ret->bytes, sizeof(ret->bytes), 0) != sizeof(ret->bytes)) {
+		err_set(e, ERR_USAGE,
+			"WINDSOCK_RANK is set, but no agent of ours started this process");
+		return err_hint(e,
+				"unset WINDSOCK_RANK: only `--np`, `--hosts` and `--serve` set it");
+	}
+	(void)close((int)fd); /* for us alone, not for what we start */
+	(void)unsetenv("WINDSOCK_TOKEN_FD");
+	(void)unsetenv("WINDSOCK_RANK");
+	return 0;
+}
+
+static int meet_ours(struct meeting *m, struct err *e)
+{
+	const struct world *w = &m->run->world;
+
+	if (inherited_token(&m->token, e) < 0)
+		return -1;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* no last words that look like a Ctrl-C */
+	m->sealed = true;
+	if (!w->master_addr || addr_parse(w->master_addr, &m->join.server) < 0)
+		return err_set(e, ERR_USAGE, "WINDSOCK_MASTER_ADDR is not an address");
+	addr_set_port(&m->join.server, w->master_port);
+	m->data_addr = getenv("WINDSOCK_DATA_ADDR");
+	return 0;
+}
+
+/* ---- a rank of a foreign launcher ---- */
+static int foreign_token(struct meeting *m, struct err *e)
+{
+	const char *code = getenv("WINDSOCK_TOKEN");
+
+	if (code && *code) {
+		m->sealed = true;
+		if (token_parse(code, &m->token, e) == 0)
+			return 0;
+		return err_hint(e, "WINDSOCK_TOKEN takes the same code on every rank");
+	}
+	if (!m->o->require_token)
+		return 0;
+	err_set(e, ERR_USAGE, "--require-token, and WINDSOCK_TOKEN is not set");
+	return err_hint(e, "export the same WINDSOCK_TOKEN to every rank");
+}
+
+/* The server's ports: the master's and those behind it, or from beside it where it is taken. */
+static int first_port(const struct world *w, uint16_t *ret, struct err *e)
+{
+	const char *s = getenv("WINDSOCK_PORT");
+	uint64_t port =
+		w->master_port ? (uint64_t)w->master_port + w->master_port_held : LAUNCH_PORT;
+
+	if (s && *s && (parse_uint(s, &port) < 0 || !port || port > UINT16_MAX))
+		return err_set(e, ERR_USAGE, "WINDSOCK_PORT is '%.40s', not a port", s);
+	if (port > UINT16_MAX - PORTS) /* no room behind it: before it */
+		port -= PORTS + w->master_port_held;
+	*ret = (uint16_t)port;
+	return 0;
+}
+
+static int find_master(struct meeting *m, struct err *e)
+{
+	const struct world *w = &m->run->world;
+	struct name_answer got = {0};
+
+	if (!w->master_addr) {
+		err_set(e, ERR_USAGE, "%s started us, but nothing says where rank 0 is",
+			launcher_name(w->launcher));
+		return err_hint(e, "%s",
+				w->note ? w->note
+					: "set MASTER_ADDR to rank 0's host for every rank");
+	}
+	name_resolve(w->master_addr, m->o->deadline_ns / 2, m->a, &got);
+	if (!got.addrs.n) {
+		err_set(e, ERR_SYS, "cannot find rank 0: %s %s", w->master_addr, got.trouble);
+		return err_hint(e, "give MASTER_ADDR as an address");
+	}
+	m->join.server = got.addrs.v[0];
+	return 0;
+}
+
+int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct err *e)
+{
+	struct rdzv_server_opts so = {
+		.size = m->run->world.size,
+		.token = m->sealed ? &m->token : NULL,
+		.run = m->run->world.run,
+		.join_deadline_ns = m->o->deadline_ns,
+		.heartbeat_ns = m->o->heartbeat_ns,
+		.at = *at,
+		.ports = ports,
+	};
+
+	return rdzv_host_start(&m->run->server, &so, e);
+}
+
+static int host_foreign(struct meeting *m, struct err *e)
+{
+	union addr any = {.v6 = {.sin6_family = AF_INET6}};
+	union addr any4 = {.v4 = {.sin_family = AF_INET}};
+	uint16_t port = addr_port(&m->join.server);
+
+	addr_set_port(&any, port);
+	addr_set_port(&any4, port);
+	if (addr_class(&m->join.server) == ADDR_LOOPBACK) /* nobody else is meant */
+		return meeting_host(m, &m->join.server, m->join.ports, e);
+	if (!m->sealed)
+		meeting_note(m,
+			     "whoever reaches port %u of this host can take part in this run; "
+			     "set the same WINDSOCK_TOKEN for every rank to prevent that",
+			     port);
+	if (!meeting_host(m, &any, m->join.ports, e))
+		return 0;
+	return meeting_host(m, &any4, m->join.ports, e); /* a host without IPv6 */
+}
+
+static int meet_foreign(struct meeting *m, struct err *e)
+{
+	const struct world *w = &m->run->world;
+	uint16_t port = 0;
+
+	if (w->trouble)
+		return err_set(e, ERR_USAGE, "%s", w->trouble);
+	if (foreign_token(m, e) < 0)
+		return -1;
+	if (w->rank == 0 && w->launcher != LAUNCHER_INIT)
+		meeting_note(m, "started by %s (%s)", launcher_name(w->launcher), w->from);
+	if (w->rank == 0 && w->note && w->master_addr)
+		meeting_note(m, "%s", w->note);
+	if (w->init_file)
+		return meeting_by_file(m, e);
+	if (find_master(m, e) < 0 || first_port(w, &port, e) < 0)
+		return -1;
+	addr_set_port(&m->join.server, port);
+	m->join.ports = PORTS;
+	if (w->rank == 0 && host_foreign(m, e) < 0)
+		return -1;
+	m->data_addr = addr_class(&m->join.server) == ADDR_LOOPBACK && w->local_size == w->size
+			       ? "127.0.0.1"
+			       : agent_data_addr(&m->join.server, m->a);
+	return 0;
+}
+
+/* ---- both ---- */
+static int join(struct meeting *m, struct err *e)
+{
+	const struct world *w = &m->run->world;
+	char host[HOST_NAME] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	m->join.token = m->sealed ? &m->token : NULL;
+	m->join.run = w->run;
+	m->join.rank = w->rank;
+	m->join.size = w->size;
+	m->join.local_rank = w->local_rank;
+	m->join.host = host;
+	m->join.data_addr = m->data_addr;
+	m->join.device = m->o->device;
+	m->join.deadline_ns = m->o->deadline_ns;
+	m->run->rdzv = rdzv_join(&m->join, e);
+	return m->run->rdzv ? 0 : -1;
+}
+
+static int decide(const struct world_opts *o, struct arena *a, struct world *w, struct err *e)
+{
+	if (o->init && !getenv("WINDSOCK_RANK"))
+		return world_from_init(o->init, o->rank, o->size, get_env, NULL, a, w, e);
+	world_from_env(get_env, NULL, a, w);
+	if (w->launcher == LAUNCHER_WINDSOCK && w->trouble)
+		return err_set(e, ERR_USAGE, "%s", w->trouble);
+	if (o->launching && w->launcher != LAUNCHER_WINDSOCK)
+		*w = (struct world){.launcher = LAUNCHER_NONE, .rank = -1, .size = -1};
+	return 0;
+}
+
+int world_start(const struct world_opts *o, struct arena *a, struct world_run *ret, struct err *e)
+{
+	struct world_opts opts = *o;
+	struct meeting m = {.o = &opts, .a = a, .run = ret};
+	const struct world *w = &ret->world;
+	int rc;
+
+	opts.deadline_ns = o->deadline_ns ? o->deadline_ns : DEADLINE_S * NS_PER_S;
+	opts.heartbeat_ns = o->heartbeat_ns ? o->heartbeat_ns : HEARTBEAT_S * NS_PER_S;
+	*ret = (struct world_run){.server.alive = -1, .lock = -1};
+	if (decide(o, a, &ret->world, e) < 0)
+		return -1;
+	if (w->launcher == LAUNCHER_NONE)
+		return w->trouble ? err_set(e, ERR_USAGE, "%s", w->trouble) : 0;
+	rc = w->launcher == LAUNCHER_WINDSOCK ? meet_ours(&m, e) : meet_foreign(&m, e);
+	rc = rc < 0 ? rc : join(&m, e);
+	token_wipe(&m.token);
+	if (rc < 0)
+		world_stop(ret, NULL);
+	return rc;
+}
+
+void world_stop(struct world_run *r, const char *reason)
+{
+	rdzv_leave(r->rdzv, reason);
+	r->rdzv = NULL;
+	if (r->server.pid)
+		rdzv_host_done(&r->server);
+	if (r->file)
+		(void)unlink(r->file);
+	r->file = NULL;
+	auto_closep(&r->lock);
+	r->lock = -1;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# Whatever is killed, stopped or interrupted in a run: everybody ends in time with
+# the right sentence, and nothing is left. REPEAT (10) is how often each.
+bats_require_minimum_version 1.5.0
+load launch.sh
+
+TIMES=${REPEAT:-10}
+
+@test "kill -9 of any rank, of rank 0 too: everybody gets the same exact sentence" {
+    local rank
+    for ((i = 0; i < 2 * TIMES; i++)); do # every other time it is rank 0
+        rank=$((i % 2 * (1 + i / 2 % 2)))
+        begin 3 --hosts 'node[0-2]'
+        on 0 kill -9 "$(pid_of "$rank")"
+        ended 1 3 "failed: rank $rank (node$rank, 10.77.0.$((rank + 1))) died: killed by signal 9 (SIGKILL)"
+        [ "$(grep -c "^\[[0-2] node[0-2]\] .* rank $rank (node$rank, .*killed by signal 9" "$ERR")" = 2 ]
+    done
+}
+
+@test "SIGSTOP of a rank: the heartbeat tells, and the stopped one is ended too" {
+    for ((i = 0; i < TIMES; i++)); do
+        begin 3 --hosts 'node[0-2]' --heartbeat 500ms
+        on 0 kill -STOP "$(pid_of $((i % 3)))"
+        ended 1 8 "failed: rank $((i % 3)) (node$((i % 3)), 10.77.0.$((i % 3 + 1))) has been silent for 500 ms"
+    done
+}
+
+@test "kill -9 of an agent, either half: its host is lost, its ranks end" {
+    local half
+    for ((i = 0; i < TIMES; i++)); do
+        for half in worker keeper; do
+            begin 3 --hosts node1,node2 --np 3
+            on 0 kill -9 "$(agents $half | tail -n 1)"
+            ended 1 6 "its host is lost (lost node"
+        done
+        begin 2 --np 2
+        on 0 kill -9 "$(agents worker)"
+        ended 1 6 "its host is lost (lost node0: "
+    done
+}
+
+@test "kill -9 of the launcher, and TERM: no process is left on any host" {
+    local signal
+    for ((i = 0; i < TIMES; i++)); do
+        for signal in KILL TERM; do
+            begin 3 --hosts 'node[0-2]'
+            [ "$(launcher | wc -l)" = 1 ]
+            on 0 kill -$signal "$(launcher)"
+            wait "$RUN" || true
+            wait_for 4 nothing_left || { ours; false; }
+        done
+    done
+}
+
+@test "Ctrl-C: ranks say what they have, then all ends" {
+    for ((i = 0; i < TIMES; i++)); do
+        begin 3 --hosts 'node[0-2]'
+        on 0 kill -INT "$(launcher)"
+        ended 3 4
+        grep -q 'finished early' "$OUT" # who hears first that another one was interrupted, says that
+        [ "$(grep -c 'interrupted by SIGINT' "$ERR")" -ge 3 ]
+    done
+}
+
+@test "Ctrl-C while hosts are still being asked" {
+    on 0 "$P" --hosts node1,node2 --rsh 'sh -c "sleep 61"' -- who >"$OUT" 2>"$ERR" 3>&- &
+    RUN=$!
+    wait_for 5 on 0 pgrep -f 'sleep 61'
+    on 0 kill -INT "$(launcher)"
+    ended 3 1
+    [ -z "$(on 0 pgrep -f 'sleep 61')" ]
+}
+
+@test "daemons that ranks leave behind are ended too" {
+    for ((i = 0; i < TIMES; i++)); do
+        MODE=children begin 4 --hosts node1,node2
+        on 0 kill -INT "$(launcher)"
+        ended 3 4
+        MODE=children begin 4 --hosts node1,node2
+        on 0 kill -9 "$(launcher)"
+        wait "$RUN" || true
+        wait_for 4 nothing_left || { ours; false; }
+    done
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# Ranks that somebody else started: by hand, with --init, by a shared file.
+bats_require_minimum_version 1.5.0
+load launch.sh
+
+@test "RANK and WORLD_SIZE by hand on three nodes, and --init tcp://" {
+    for how in env init; do
+        for r in 0 1 2; do
+            if [ $how = env ]; then
+                on "$r" env RANK=$r WORLD_SIZE=3 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" -- who >"out$r" 2>&1 3>&- &
+            else
+                on "$r" "$P" --init tcp://node0:29501 --rank "$r" --world-size 3 -- who >"out$r" 2>&1 3>&- &
+            fi
+        done
+        wait
+        for r in 0 1 2; do
+            grep -q "rank $r of 3, .* at 10.77.0.$((r + 1)), hosts node0 node1 node2" "out$r" || { cat out*; false; }
+        done
+    done
+    wait_for 3 nothing_left
+}
+
+@test "a held MASTER_PORT is gone round; WINDSOCK_TOKEN is asked for where it must be" {
+    on 0 python3 -c 'import socket,time; s=socket.create_server(("",29500)); time.sleep(20)' 3>&- &
+    wait_for 5 on 0 sh -c 'ss -ltn | grep -q :29500'
+    for r in 0 1; do
+        on "$r" env RANK=$r WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 \
+            TORCHELASTIC_RUN_ID=x GROUP_RANK="$r" "$P" -- who >"out$r" 2>&1 3>&- &
+    done
+    wait -n
+    wait_for 5 grep -q 'rank 0 of 2, .*by torchrun, at 10.77.0.1, hosts node0 node1' out0 || { cat out0 out1; false; }
+    wait_for 5 grep -q 'rank 1 of 2' out1
+    run -2 env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29599 "$P" --require-token
+    [[ $output == *"WINDSOCK_TOKEN is not set"* ]]
+    on 0 pkill -f create_server
+}
+
+@test "--init file:// on a plain shared folder, with an old file in the way" {
+    printf 'windsock 1\n10.77.0.1\n1\nAAAA\n' >meet
+    for r in 1 2; do
+        on "$r" "$P" --init "file://$PWD/meet" --rank "$r" --world-size 3 -- who >"out$r" 2>&1 3>&- &
+    done
+    sleep 0.3
+    on 0 "$P" --init "file://$PWD/meet" --rank 0 --world-size 3 -- who >out0 2>&1
+    wait
+    for r in 0 1 2; do
+        grep -q "rank $r of 3, .* at 10.77.0.$((r + 1)), hosts node0 node1 node2" "out$r" || { cat out*; false; }
+        run ! grep -q 'locks on the file system' "out$r"
+    done
+    [ ! -e meet ]
+    run -3 "$P" --init "file://$PWD/meet" --rank 1 --world-size 2 --deadline 300ms
+    [[ $output == *"rank 0 has not written"* ]]
+}
+
+@test "under a foreign launcher a killed rank 0 is named by the others" {
+    for r in 0 1 2; do
+        on "$r" env RANK=$r WORLD_SIZE=3 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" -- hang >"out$r" 2>&1 3>&- &
+    done
+    for r in 0 1 2; do wait_for 10 says 1 '^pid ' "out$r"; done
+    on 0 kill -9 "$(sed -n 's/^pid //p' out0)"
+    wait
+    cat out1 out2
+    grep -q 'rank 0 (node0, 10.77.0.1) died: connection lost' out1
+    grep -q 'rank 0 (node0, 10.77.0.1) died: connection lost' out2
+    wait_for 5 nothing_left || { ours; false; }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# Machines that join a run with a pasted line, and who tries without.
+bats_require_minimum_version 1.5.0
+load launch.sh
+
+serve() { # OPTIONS...: LINE is what to paste
+    on 0 "$P" --serve "$@" >"$OUT" 2>"$ERR" 3>&- &
+    RUN=$!
+    wait_for 5 says 1 ' --join ' "$ERR"
+    LINE=$(grep -o -- '--join .*' "$ERR")
+    read -r _ WHERE CODE <<<"$LINE"
+}
+
+@test "--serve: the line joins two machines, whose code is in no process's arguments" {
+    serve --wait 2 --np-per-host 2 -- who
+    [[ $WHERE == 10.77.0.1:29499 ]]
+    on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
+    wait_for 5 says 1 'joined' join1
+    on 0 ps -eo args= >arguments
+    grep -qF -- "--join $WHERE" arguments
+    run -1 grep -iF -- "$CODE" arguments
+    on 2 "$P" --join "$WHERE" <<<"${CODE,,}" >join2 2>&1
+    ended 0 5
+    [ "$(grep -c '^\[[0-5] node[0-2]\] rank [0-5] of 6' "$OUT")" = 6 ]
+    grep -q 'node2\] .* at 10.77.0.3' "$OUT"
+    grep -q 'the run is over' join2
+}
+
+@test "--serve: wrong codes, garbage and strangers cost nothing" {
+    serve --wait 1 --no-local --np-per-host 2 -- gather
+    run -2 on 1 "$P" --join "$WHERE" AAAA-BBBB
+    [[ $output == *"code"* ]]
+    run -3 on 1 "$P" --join "$WHERE" "$("$P" --serve --wait-time 100ms --port 29600 2>&1 | sed -n 's/.*--join [^ ]* //p')"
+    [[ $output == *"cannot join 10.77.0.1:29499"* ]]
+    on 2 bash -c 'for i in $(seq 50); do head -c 500 /dev/urandom >/dev/tcp/node0/29499; done' 2>/dev/null || true
+    on 2 bash -c 'exec 9<>/dev/tcp/node0/29499; sleep 20' 3>&- &
+    run -0 on 1 "$P" --join "$WHERE" "$CODE"
+    ended 0 5
+    [ "$(grep -c '40 right' "$OUT")" = 2 ]
+}
+
+@test "--serve: nobody comes; the port is taken" {
+    run -1 --separate-stderr on 0 "$P" --serve --wait 2 --wait-time 300ms -- who
+    [[ $stderr == *"0 of 2 machines joined within 300 ms"* ]]
+    serve --wait 1 -- who
+    run -3 --separate-stderr on 0 "$P" --serve --port 29499 -- who
+    [[ $stderr == *29499* ]]
+    run -3 on 2 "$P" --join node1:29499 "$CODE"
+    [[ $output == *"cannot join 10.77.0.2:29499"* ]]
+    on 0 kill -TERM "$(launcher)"
+    ended 3 4
+}
+
+@test "a joined machine leaves, and the server goes: both ends end" {
+    serve --wait 1 --heartbeat 2 -- hang
+    on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
+    JOINED=$!
+    wait_for 5 says 2 ' pid ' "$OUT"
+    on 0 kill -9 "$(ours | awk '$4 == "--join" { print $1 }' | tail -n 1)"
+    ended 1 6 "failed: "
+    wait "$JOINED" || true
+    serve --wait 1 -- hang
+    on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
+    JOINED=$!
+    wait_for 5 says 2 ' pid ' "$OUT"
+    on 0 kill -9 "$(ours | awk '$4 == "--serve" { print $1 }' | head -n 1)"
+    wait "$RUN" "$JOINED" || true
+    wait_for 4 nothing_left || { ours; false; }
+    grep -q 'the launcher is gone' join1
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# A real Slurm: slurmctld on node0, a slurmd each on node1 and node2. Needs root;
+# slurmd, slurmctld, slurm-client, munge.
+bats_require_minimum_version 1.5.0
+load ../lab/launch.sh
+
+slurm_up() { # node0 has slurmctld, node1 and node2 a slurmd each
+    [ "$(id -u)" = 0 ] || skip "needs root for slurmd"
+    for tool in slurmd slurmctld munged srun; do
+        command -v $tool >/dev/null || skip "needs $tool"
+    done
+    local d=$KEYS/slurm
+    mkdir -p "$d/state" "$d/spool.node1" "$d/spool.node2" "$d/munge"
+    chmod 711 "$KEYS" "$d/munge"
+    head -c 1024 /dev/urandom >"$d/munge/key"
+    chmod 600 "$d/munge/key"
+    cat >"$d/slurm.conf" <<C
+ClusterName=lab
+SlurmctldHost=node0(10.77.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$d/munge/sock
+StateSaveLocation=$d/state
+SlurmctldPidFile=$d/ctld.pid
+SlurmdPidFile=$d/slurmd.%n.pid
+SlurmdSpoolDir=$d/spool.%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+SlurmdParameters=config_overrides
+NodeName=node1 NodeAddr=10.77.0.2 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=100
+NodeName=node2 NodeAddr=10.77.0.3 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=100
+PartitionName=gpu Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+C
+    printf 'CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n' >"$d/cgroup.conf"
+    export SLURM_CONF=$d/slurm.conf
+    on 0 munged --force --key-file="$d/munge/key" --socket="$d/munge/sock" --pid-file="$d/munge/pid" \
+        --log-file="$d/munge/log" --seed-file="$d/munge/seed" 3>&-
+    on 0 slurmctld -D -i -f "$SLURM_CONF" >"$d/ctld.log" 2>&1 3>&- &
+    on 1 slurmd -D -f "$SLURM_CONF" >"$d/slurmd1.log" 2>&1 3>&- &
+    on 2 slurmd -D -f "$SLURM_CONF" >"$d/slurmd2.log" 2>&1 3>&- &
+    wait_for 30 slurm_idle || { tail -n 5 "$d"/*.log; return 1; }
+}
+
+slurm_idle() {
+    [ "$(on 0 timeout 5 sinfo -h -N -o %T 2>/dev/null | grep -c idle)" = 2 ]
+}
+
+@test "real Slurm: ranks of srun; --srun inside an allocation; sbatch's shell is no rank" {
+    slurm_up
+    run -0 --separate-stderr on 0 timeout 30 srun -N2 --ntasks-per-node=2 "$P" -- who
+    [ "$(sort <<<"$output" | sed 's/, hosts.*//')" = "rank 0 of 4, local 0 of 2, node 0 of 2, by srun, at 10.77.0.2
+rank 1 of 4, local 1 of 2, node 0 of 2, by srun, at 10.77.0.2
+rank 2 of 4, local 0 of 2, node 1 of 2, by srun, at 10.77.0.3
+rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
+    # shellcheck disable=SC2016 # Slurm's own variable
+    printf '#!/bin/sh\n%s -- who\n%s --hosts "$SLURM_JOB_NODELIST" --srun --np-per-host 2 -- gather\n%s --hosts "$SLURM_JOB_NODELIST" --srun -- die 9 1\n' \
+        "$P" "$P" "$P" >job
+    chmod +x job
+    run -0 --separate-stderr on 0 timeout 30 salloc -N2 "$P" --hosts 'node[1-2]' --srun -- gather
+    [ "$(grep -c '40 right' <<<"$output")" = 2 ]
+    run on 0 timeout 60 sbatch -W -N2 -n4 -o "$PWD/job.out" ./job
+    cat job.out
+    grep -q "the shell of an sbatch script, not a rank" job.out
+    [ "$(grep -c '80 right' job.out)" = 4 ]
+    grep -q 'failed: rank 1 (node2, 10.77.0.3) died: killed by signal 9 (SIGKILL)' job.out
+    wait_for 3 nothing_left
+}
