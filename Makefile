@@ -2,6 +2,7 @@
 # make preflight     set this machine up, build, run the main job
 # make check         set this machine up, build, run every test (CI runs this)
 # make check-sanitize  the unit tests and the command line under ASan and UBSan
+# make check-newcomer  both of them in a bare root folder, as a newcomer would
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
 # make install DESTDIR= PREFIX=/usr/local
@@ -27,7 +28,7 @@ SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fra
 static   = $(firstword $(wildcard $(addsuffix /$(1).a,$(LIBDIRS))) $(patsubst lib%,-l%,$(1)))
 LIBDIRS := $(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr : ' ')
 ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(SANFLAG) $(CFLAGS)
-LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjson -lm
+LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjson -lm -ldl -lpthread
 
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
 SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
@@ -38,7 +39,7 @@ obj       = $(patsubst %.c,$(O)/%.o,$(filter $(1),$(SRC)))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-all: $(COMMANDS:%=$(O)/bin/%) docs
+all: $(COMMANDS:%=$(O)/bin/%) docs plugins
 
 # --- one list per kind of plug-in, from file names ----------------------------
 GEN := $(O)/gen/renderers.h $(O)/gen/rules.h $(O)/gen/checks.h $(O)/gen/colls.h
@@ -81,11 +82,13 @@ FLAGS = $(CC) $(filter-out -Werror,$(ALL_CFLAGS))
 $(O)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
 
+include plugins.mk
+
 # --- what the option tables say, as man pages and completions ------------------
 docs: $(foreach c,$(COMMANDS),$(O)/man/$c.1 $(O)/bash/$c $(O)/zsh/_$c)
-$(O)/man/%.1: $(O)/bin/% ; @mkdir -p $(@D); $< --generate man >$@
-$(O)/bash/%: $(O)/bin/% ; @mkdir -p $(@D); $< --generate bash >$@
-$(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $< --generate zsh >$@
+$(O)/man/%.1: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate man >$@
+$(O)/bash/%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate bash >$@
+$(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate zsh >$@
 
 # --- jobs -----------------------------------------------------------------------
 preflight:
@@ -101,6 +104,10 @@ check-sanitize:
 	@scripts/setup check
 	@O='$(O)/san' MAKE='$(MAKE)' scripts/check-sanitize
 
+# A bare Debian, a clean clone, and nothing but the README's two commands.
+check-newcomer:
+	@scripts/check-newcomer
+
 fuzz:
 	@O='$(O)/fuzz' scripts/fuzz
 
@@ -108,21 +115,21 @@ bench-peers: all unit
 	@scripts/setup peers
 	@O='$(O)' scripts/bench-peers
 
-install: all
+install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
 	install -m 644 $(COMMANDS:%=$(O)/man/%.1) '$(DESTDIR)$(MANDIR)/man1'
 	install -m 644 $(COMMANDS:%=$(O)/bash/%) '$(DESTDIR)$(BASHDIR)'
 	install -m 644 $(COMMANDS:%=$(O)/zsh/_%) '$(DESTDIR)$(ZSHDIR)'
 	install -m 644 lib/report/envelope.schema.json '$(DESTDIR)$(DATADIR)'
-uninstall:
+uninstall: uninstall-plugins
 	rm -f $(foreach c,$(COMMANDS),'$(DESTDIR)$(BINDIR)/$c' '$(DESTDIR)$(MANDIR)/man1/$c.1' \
 	  '$(DESTDIR)$(BASHDIR)/$c' '$(DESTDIR)$(ZSHDIR)/_$c')
 	rm -rf '$(DESTDIR)$(DATADIR)'
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize fuzz bench-peers install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -77,6 +77,7 @@ static enum opt_result parse(struct app *app, const struct app_spec *spec, int a
 {
 	const struct opt_table tables[] = {
 		{spec->rows, spec->nrows, spec->cfg},
+		spec->shared,
 		{common_rows, ARRAY_LEN(common_rows), &app->common},
 	};
 

@@ -39,6 +39,7 @@ struct app_spec {
 	const struct opt *rows; /* the command's own table */
 	size_t nrows;
 	void *cfg; /* its struct, filled with the defaults */
+	struct opt_table shared; /* of a module that several may use, with its own cfg */
 	/*
 	 * Looks at the parsed options before the report is opened; may set
 	 * app->report_opts. Usage errors that a table cannot say belong here:

@@ -84,22 +84,48 @@ static int find_service(struct metadata *m, const struct provider *p, const char
 	return -1;
 }
 
-int cloud_read(struct arena *a, uint64_t total_ns, struct cloud *ret, struct err *e)
+static int read_all(struct metadata *m, struct err *e)
 {
 	const char *endpoint = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	struct metadata m = {.a = a, .cloud = ret, .until_ns = now_ns() + total_ns};
 	const struct provider *p;
 
-	*ret = (struct cloud){0};
+	*m->cloud = (struct cloud){0};
 	if (endpoint && !*endpoint)
 		endpoint = NULL;
-	p = endpoint ? &providers[0] : recognise(a);
-	if (!p)
+	p = endpoint ? &providers[0] : recognise(m->a);
+	if (!p || (m->depth == READ_ROLE && !is_aws(p)))
 		return 0;
-	ret->provider = p->name;
+	m->cloud->provider = p->name;
 	if ((is_aws(p) && switched_off()) || (!sysroot_is_real() && !endpoint))
 		return 0;
-	return find_service(&m, p, endpoint) ? 0 : p->read(&m, e);
+	return find_service(m, p, endpoint) ? 0 : p->read(m, e);
+}
+
+int cloud_read(struct arena *a, uint64_t total_ns, struct cloud *ret, struct err *e)
+{
+	struct metadata m = {.a = a, .cloud = ret, .until_ns = now_ns() + total_ns};
+
+	return read_all(&m, e);
+}
+
+int cloud_read_cards(struct arena *a, uint64_t total_ns, struct cloud *ret, struct err *e)
+{
+	struct metadata m = {
+		.a = a, .cloud = ret, .until_ns = now_ns() + total_ns, .depth = READ_CARDS};
+
+	return read_all(&m, e);
+}
+
+int cloud_read_role(struct arena *a, uint64_t total_ns, struct cloud *ret, char **ret_json,
+		    struct err *e)
+{
+	struct metadata m = {
+		.a = a, .cloud = ret, .until_ns = now_ns() + total_ns, .depth = READ_ROLE};
+
+	if (read_all(&m, e))
+		return -1;
+	*ret_json = m.role;
+	return 0;
 }
 
 int metadata_ask(struct metadata *m, const char *method, const char *path,
@@ -174,4 +200,24 @@ void metadata_map(struct metadata *m, const char *public_text, const char *priva
 	    addr_parse(private_text, &one.private_addr))
 		return;
 	*LIST_ADD(m->a, &m->cloud->map) = one;
+}
+
+void metadata_card(struct metadata *m, const char *mac, const char *addr_text)
+{
+	if (m->depth != READ_CARDS)
+		return;
+	*LIST_ADD(m->a, &m->cloud->cards) = (struct cloud_card){.mac = mac};
+	metadata_card_addr(m, addr_text);
+}
+
+void metadata_card_addr(struct metadata *m, const char *addr_text)
+{
+	struct cloud_card *last;
+	union addr at;
+
+	if (m->depth != READ_CARDS || !m->cloud->cards.n || !addr_text ||
+	    addr_parse(addr_text, &at))
+		return;
+	last = &m->cloud->cards.v[m->cloud->cards.n - 1];
+	*LIST_ADD(m->a, &last->addrs) = at;
 }

@@ -6,16 +6,10 @@
 #include "lib/core/units.h"
 #include "lib/host/cloud_service.h"
 
-#define META "/latest/meta-data/"
 /* Enough for the largest instances (15 interfaces, 50 addresses each are rare). */
 enum { MAX_MACS = 64, MAX_PUBLIC = 256 };
 
-struct aws {
-	struct metadata *m;
-	const char *headers[2]; /* the token, or nothing where IMDSv1 is allowed */
-};
-
-static int get(struct aws *s, const char *path, const char **ret_body, struct err *e)
+int aws_get(struct aws *s, const char *path, const char **ret_body, struct err *e)
 {
 	struct http_answer answer;
 
@@ -67,7 +61,7 @@ static int without_token(struct aws *s, const struct http_answer *put, bool *ret
 	*ret_go_on = false;
 	if (put->timed_out && put->connected) {
 		m->is_down = false;
-		if (metadata_ask(m, "GET", META, NULL, 0, &plain, e))
+		if (metadata_ask(m, "GET", AWS_META, NULL, 0, &plain, e))
 			return -1;
 	}
 	*ret_go_on = plain.status == 200; /* IMDSv1 is allowed */
@@ -128,9 +122,9 @@ static int map_one(struct aws *s, const char *card, const char *mac, const char 
 
 	if (addr_parse(public_ip, &check))
 		return 0;
-	if (get(s, arena_printf(m->a, "%sipv4-associations/%s", card, public_ip), &text, e))
+	if (aws_get(s, arena_printf(m->a, "%sipv4-associations/%s", card, public_ip), &text, e))
 		return -1;
-	if (!text && only && get(s, arena_printf(m->a, "%slocal-ipv4s", card), &text, e))
+	if (!text && only && aws_get(s, arena_printf(m->a, "%slocal-ipv4s", card), &text, e))
 		return -1;
 	metadata_map(m, public_ip, first_line(m->a, text), mac);
 	return 0;
@@ -139,11 +133,11 @@ static int map_one(struct aws *s, const char *card, const char *mac, const char 
 static int read_card(struct aws *s, const char *mac, struct err *e)
 {
 	struct metadata *m = s->m;
-	const char *card = arena_printf(m->a, META "network/interfaces/macs/%s/", mac);
+	const char *card = arena_printf(m->a, AWS_META "network/interfaces/macs/%s/", mac);
 	const char *text, *line;
 
 	/* 404: this card has no public address, and nothing to map. */
-	if (get(s, arena_printf(m->a, "%spublic-ipv4s", card), &text, e))
+	if (aws_get(s, arena_printf(m->a, "%spublic-ipv4s", card), &text, e))
 		return -1;
 	for (size_t i = 0; text && i < MAX_PUBLIC && metadata_line(m->a, &text, &line); i++)
 		if (map_one(s, card, mac, line, i == 0 && !*text, e))
@@ -161,15 +155,19 @@ int aws_read(struct metadata *m, struct err *e)
 		return -1;
 	if (!go_on)
 		return 0;
-	if (get(&s, META "instance-type", &text, e))
+	if (m->depth == READ_ROLE)
+		return aws_read_role(&s, e);
+	if (aws_get(&s, AWS_META "instance-type", &text, e))
 		return -1;
 	m->cloud->instance_type = text ? metadata_word(m->a, text, strlen(text)) : NULL;
-	if (get(&s, META "network/interfaces/macs/", &text, e))
+	if (aws_get(&s, AWS_META "network/interfaces/macs/", &text, e))
 		return -1;
 	for (size_t i = 0; text && i < MAX_MACS && metadata_line(m->a, &text, &line); i++) {
 		mac = mac_of(m->a, line);
 		if (mac && read_card(&s, mac, e))
 			return -1;
+		if (mac && m->depth == READ_CARDS && aws_read_card(&s, mac, e))
+			return -1;
 	}
-	return 0;
+	return m->depth == READ_CARDS ? aws_read_place(&s, e) : 0;
 }

@@ -41,9 +41,12 @@ int azure_parse(struct metadata *m, const char *text, size_t n)
 	cJSON_ArrayForEach (card, at(network, "interface")) {
 		const char *mac = mac_of(m->a, json_get_str(card, "macAddress"));
 
-		cJSON_ArrayForEach (pair, at(at(card, "ipv4"), "ipAddress"))
+		metadata_card(m, mac, NULL);
+		cJSON_ArrayForEach (pair, at(at(card, "ipv4"), "ipAddress")) {
+			metadata_card_addr(m, json_get_str(pair, "privateIpAddress"));
 			metadata_map(m, json_get_str(pair, "publicIpAddress"),
 				     json_get_str(pair, "privateIpAddress"), mac);
+		}
 	}
 	n = cJSON_IsObject(network);
 	cJSON_Delete(doc);

@@ -18,6 +18,7 @@ static void read_card(struct metadata *m, const cJSON *card)
 	const cJSON *access;
 
 	mac = mac ? metadata_word(m->a, mac, strlen(mac)) : NULL;
+	metadata_card(m, mac, ip);
 	cJSON_ArrayForEach (access, cJSON_GetObjectItemCaseSensitive(card, "accessConfigs"))
 		metadata_map(m, json_get_str(access, "externalIp"), ip, mac);
 }

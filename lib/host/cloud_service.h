@@ -14,6 +14,8 @@ struct metadata {
 	const char *host;  /* for the Host: header and for sentences */
 	uint64_t until_ns; /* of everything */
 	bool is_down;	   /* it stopped answering: ask nothing more */
+	enum { READ_MAP, READ_CARDS, READ_ROLE } depth;
+	char *role; /* READ_ROLE's */
 };
 
 /* At most @most_ns (0: what is left). A late or broken answer is status 0 and sets is_down. */
@@ -29,6 +31,21 @@ bool metadata_line(struct arena *a, const char **at, const char **ret);
 /* Adds a pair if both are addresses; @mac may be NULL. */
 void metadata_map(struct metadata *m, const char *public_text, const char *private_text,
 		  const char *mac);
+/* Adds an interface, where cards are read; @addr_text may be NULL. */
+void metadata_card(struct metadata *m, const char *mac, const char *addr_text);
+/* One more private address of the last one. */
+void metadata_card_addr(struct metadata *m, const char *addr_text);
+
+/* One key of AWS's tree; NULL where there is none. */
+struct aws {
+	struct metadata *m;
+	const char *headers[2]; /* the token, or nothing where IMDSv1 is allowed */
+};
+#define AWS_META "/latest/meta-data/"
+int aws_get(struct aws *s, const char *path, const char **ret_body, struct err *e) MUST_CHECK;
+int aws_read_card(struct aws *s, const char *mac, struct err *e) MUST_CHECK;
+int aws_read_role(struct aws *s, struct err *e) MUST_CHECK;
+int aws_read_place(struct aws *s, struct err *e) MUST_CHECK;
 
 int aws_read(struct metadata *m, struct err *e) MUST_CHECK;
 int gcp_read(struct metadata *m, struct err *e) MUST_CHECK;

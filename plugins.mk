@@ -1,0 +1,27 @@
+# Plug-ins: shared objects that only some runs load, each linked against a library
+# that most machines need not have. Without its headers one is left out.
+PLUGINDIR ?= $(PREFIX)/lib/windsock
+has_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E - >/dev/null 2>&1 && echo yes)
+
+ifeq ($(call has_header,curl/curl.h),yes)
+PLUGINS += curl
+endif
+PLUGIN_LIBS_curl := -lcurl
+
+PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
+plugins: $(PLUGIN_FILES)
+	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
+
+# Its own flags file is the commands': a plug-in shares their headers.
+$(O)/plugins/%.o: plugins/%.c $(O)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(O)/lib/windsock/%.so: $(O)/plugins/%.o
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -shared -o $@ $< $(PLUGIN_LIBS_$*)
+
+install-plugins: plugins
+	$(if $(PLUGIN_FILES),install -d '$(DESTDIR)$(PLUGINDIR)' && install -m 644 $(PLUGIN_FILES) '$(DESTDIR)$(PLUGINDIR)')
+uninstall-plugins:
+	rm -rf '$(DESTDIR)$(PLUGINDIR)'
+.PHONY: plugins install-plugins uninstall-plugins
