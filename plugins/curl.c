@@ -8,6 +8,11 @@
 
 #include "lib/cloud/https.h"
 
+#if LIBCURL_VERSION_NUM < 0x074b00
+/* 7.75's. Built with older headers (Debian 11's), it works with a younger library. */
+#define CURLOPT_AWS_SIGV4 ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 305))
+#endif
+
 enum { FIRST_ROOM = 64 << 10 };
 
 struct transfer {
