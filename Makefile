@@ -5,6 +5,7 @@
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
+# make dist          an archive that runs from anywhere (glibc 2.31 is enough)
 # make install DESTDIR= PREFIX=/usr/local
 # make O=out-of-tree SAN=address,undefined WERROR=1 V=1 CC=clang
 
@@ -115,6 +116,10 @@ bench-peers: all unit
 	@scripts/setup peers
 	@O='$(O)' scripts/bench-peers
 
+# A folder that runs from anywhere, as an archive. See scripts/dist --help.
+dist:
+	@O='$(O)' scripts/dist
+
 install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
@@ -129,7 +134,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers dist install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
