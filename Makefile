@@ -6,6 +6,7 @@
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
 # make dist          an archive that runs from anywhere (glibc 2.31 is enough)
+# make deb           a Debian package
 # make install DESTDIR= PREFIX=/usr/local
 # make O=out-of-tree SAN=address,undefined WERROR=1 V=1 CC=clang
 
@@ -120,6 +121,10 @@ bench-peers: all unit
 dist:
 	@O='$(O)' scripts/dist
 
+# A Debian package, checked by lintian. See scripts/deb --help.
+deb:
+	@O='$(O)' scripts/deb
+
 install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
@@ -134,7 +139,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers dist install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
