@@ -4,12 +4,14 @@
 #include "lib/core/units.h"
 #include "probes/log/confirm.h"
 #include "probes/log/live.h"
+#include "probes/log/look.h"
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
 
 struct config {
 	bool follow, confirm;
-	const char *live;
+	const char *live, *look, *hosts, *rsh;
+	host_list named;
 	uint64_t stall_ns;
 	char **wrapped;	  /* the command after --, or NULL */
 	int child_code;	  /* -1: it was not run */
@@ -37,6 +39,25 @@ static const struct opt rows[] = {
 	 .type = OPT_BOOL,
 	 AT(confirm),
 	 .help = "look on this host for what the causes claim, and rank them again"},
+	{.name = "hosts",
+	 .metavar = "HOSTS",
+	 .type = OPT_STR,
+	 AT(hosts),
+	 .complete = OPT_C_HOST,
+	 .help = "with --confirm: look on these hosts instead: a list, a Slurm hostlist, a "
+		 "hostfile, or the word lab"},
+	{.name = "rsh",
+	 .metavar = "CMD",
+	 .type = OPT_STR,
+	 AT(rsh),
+	 .env = "WINDSOCK_RSH",
+	 .help = "how to reach them, instead of ssh"},
+	{.name = "look",
+	 .metavar = "ID[:PORT],...",
+	 .type = OPT_STR,
+	 AT(look),
+	 .help = "read no log: look on this host for what these causes claim (--confirm --hosts "
+		 "asks each host this)"},
 	{.name = "stall",
 	 .metavar = "TIME",
 	 .type = OPT_DURATION,
@@ -64,7 +85,8 @@ static const char examples[] =
 	"  ncclwhy -- torchrun train.py         # run it, and explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
 	"  ncclwhy --live node1                 # a job that hangs: who is missing or behind?\n"
-	"  ncclwhy --confirm train.log          # and look whether this host shows it";
+	"  ncclwhy --confirm train.log          # and look whether this host shows it\n"
+	"  ncclwhy --confirm --hosts node[1-8] train.log   # or one of the job's";
 
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
@@ -77,6 +99,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
 	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
 		return err_set(e, ERR_USAGE, "--follow wants one file");
+	if (c->hosts && !c->confirm)
+		return err_set(e, ERR_USAGE, "--hosts goes with --confirm");
+	if (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e))
+		return -1;
+	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
+		return err_set(e, ERR_USAGE, "--look reads no log: give it alone");
 	if (c->live && app->operands.n > 1)
 		return err_set(e, ERR_USAGE, "--live asks one host");
 	if (c->live && app->operands.n)
@@ -142,6 +170,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 	struct explanation x;
 	int failed;
 
+	if (c->look)
+		return look_list(c->look, app->common.deadline_ns, app->report, e);
 	if (c->live)
 		return why_init(&w), live_ask(c->live, app->common.deadline_ns, app->report, e);
 	why_init(&w);
@@ -150,7 +180,10 @@ static int run(struct app *app, void *cfg, struct err *e)
 	/* a command that went well needs no explanation */
 	if (c->wrapped && c->child_code == 0 && !app->common.output)
 		return failed;
-	if (c->confirm)
+	if (c->hosts &&
+	    confirm_hosts(&x, &c->named, c->hosts, c->rsh, app->common.deadline_ns, app->report, e))
+		failed = -1;
+	if (c->confirm && !c->hosts)
 		confirm(&x, app->common.deadline_ns, &app->arena);
 	tell(&w, &x, app->report);
 	confirm_tell(&x, app->report);

@@ -193,6 +193,49 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     jq -e '[.findings[] | select(.check == "log.confirm") | .message | startswith("confirmed:")] | any' <<<"$output"
 }
 
+@test "--look answers for entries of the catalogue, and refuses others" {
+    run -0 --separate-stderr "$why" --json --look SHM-001,PT-001:29519
+    jq -e '.data.looked | map(.id) == ["SHM-001", "PT-001"] and .[1].port == 29519
+        and (map(.state) - ["yes", "no", "unknown"] == [])
+        and (.[1].said | contains("29519"))' <<<"$output"
+    run -2 --separate-stderr "$why" --look NOPE-9
+    [[ -z $output && $stderr == *NOPE-9* ]]
+    run -2 --separate-stderr "$why" --look PT-001:0
+    run -2 --separate-stderr "$why" --look SHM-001 train.log
+    run -2 --separate-stderr "$why" --hosts a train.log
+    [[ $stderr == *--confirm* ]]
+}
+
+@test "--confirm --hosts: each host is asked, and one that shows it is named" {
+    # stands for ssh: low has few files, gone does not answer, ok1 and ok2 have plenty
+    # (which no limit of ours could give them everywhere)
+    cat >rsh <<'END'
+#!/bin/sh
+host=$1
+shift
+[ "$host" != gone ] || { echo "ssh: connect to host gone port 22: No route to host" >&2; exit 255; }
+case $host in
+low) ulimit -n 256; exec sh -c "$*" ;;
+*) sh -c "$*" | sed 's/"state": *"[a-z]*"/"state":"no"/' ;;
+esac
+END
+    chmod +x rsh
+    run -1 --separate-stderr "$why" --json --confirm --rsh ./rsh --hosts ok1,low "$logs/real/020.log"
+    jq -e '[.findings[] | select(.check == "log.confirm" and .subject == "CON-013") | .message]
+        | length == 1 and (.[0] | startswith("confirmed on low: ") and contains("256"))' <<<"$output"
+    more=$(jq '.data.causes[] | select(.id == "CON-013") | .confidence' <<<"$output")
+    run -1 --separate-stderr "$why" --json --confirm --rsh ./rsh --hosts ok1,ok2 "$logs/real/020.log"
+    jq -e '[.findings[] | select(.check == "log.confirm" and .subject == "CON-013") | .message
+        | startswith("not so on any of 2 hosts: ")] == [true]' <<<"$output"
+    less=$(jq '.data.causes[] | select(.id == "CON-013") | .confidence' <<<"$output")
+    jq -en "$more > $less"
+    # a host that is not there is said, and decides nothing
+    run -1 --separate-stderr "$why" --json --confirm --rsh ./rsh --hosts gone "$logs/real/020.log"
+    jq -e '([.findings[] | select(.check == "host.answer" and .subject == "gone" and .status == "fail")]
+        | length == 1) and ([.findings[] | select(.check == "log.confirm" and .subject == "CON-013")
+        | .message | startswith("not decided: ")] == [true])' <<<"$output"
+}
+
 @test "100 MB of log: in a second or so, and little memory" {
     [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
     for _ in $(seq 40); do cat "$logs"/real/*.log "$logs"/made/*.log; done >one
