@@ -3,8 +3,9 @@
 /*
  * Who the cloud says we are: AWS (IMDSv2), GCP, Azure, told apart by DMI
  * before anything is sent, so a machine that is in no cloud sends nothing.
- * AWS_EC2_METADATA_DISABLED and AWS_EC2_METADATA_SERVICE_ENDPOINT are
- * honoured (the latter also lets tests bring their own server).
+ * AWS_EC2_METADATA_DISABLED=true silences all of them, and
+ * AWS_EC2_METADATA_SERVICE_ENDPOINT is honoured (it also lets tests bring
+ * their own server).
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"

@@ -3,35 +3,15 @@
  * a small IP TTL (the "hop limit"), so that from a container behind the
  * instance it never arrives, while a plain GET is answered (401) at once.
  */
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/cloud_service.h"
 
+#include <poll.h>
+
 /* Enough for the largest instances (15 interfaces, 50 addresses each are rare). */
 enum { MAX_MACS = 64, MAX_PUBLIC = 256 };
-
-int aws_get(struct aws *s, const char *path, const char **ret_body, struct err *e)
-{
-	struct http_answer answer;
-
-	*ret_body = NULL;
-	if (metadata_ask(s->m, "GET", path, s->headers, 0, &answer, e))
-		return -1;
-	if (answer.status == 200)
-		*ret_body = answer.body;
-	else if (answer.status == 0)
-		metadata_silent(s->m, &answer);
-	return 0;
-}
-
-static const char *fix_hop_limit(struct metadata *m)
-{
-	return arena_printf(
-		m->a, "%s",
-		"IMDS hop limit too small: the metadata service answers, but its token never "
-		"reaches this container; on a machine with AWS credentials: aws ec2 "
-		"modify-instance-metadata-options --instance-id ID --http-put-response-hop-limit 2 "
-		"--http-endpoint enabled");
-}
+enum { FIRST_PAUSE_MS = 100, LAST_PAUSE_MS = 400 };
 
 static const char *explain(struct metadata *m, int status)
 {
@@ -49,6 +29,61 @@ static const char *explain(struct metadata *m, int status)
 	default:
 		return arena_printf(m->a, "the metadata service refused a token (%d)", status);
 	}
+}
+
+/* It takes so many packets in a second from one machine: those with dozens of interfaces meet
+ * that, and it answers 503, 429, or not at all. */
+static bool is_throttled(const struct aws *s, const struct http_answer *answer)
+{
+	return answer->status == 503 || answer->status == 429 ||
+	       (s->headers[0] && answer->timed_out && !answer->connected);
+}
+
+static int ask_again(struct aws *s, const char *path, struct http_answer *answer, struct err *e)
+{
+	struct metadata *m = s->m;
+
+	for (uint64_t ms = FIRST_PAUSE_MS; ms <= LAST_PAUSE_MS && is_throttled(s, answer);
+	     ms *= 2) {
+		if (interrupt_pending() || now_ns() + ms * NS_PER_MS >= m->until_ns)
+			break;
+		(void)poll(NULL, 0, (int)ms);
+		m->is_down = false;
+		if (metadata_ask(m, "GET", path, s->headers, 0, answer, e))
+			return -1;
+	}
+	return 0;
+}
+
+int aws_get(struct aws *s, const char *path, const char **ret_body, struct err *e)
+{
+	struct metadata *m = s->m;
+	struct http_answer answer;
+	bool was_down = m->is_down;
+
+	*ret_body = NULL;
+	if (metadata_ask(m, "GET", path, s->headers, 0, &answer, e) ||
+	    (!was_down && ask_again(s, path, &answer, e)))
+		return -1;
+	if (answer.status == 200) {
+		*ret_body = answer.body;
+	} else if (answer.status == 0) {
+		metadata_silent(m, &answer);
+	} else if (is_throttled(s, &answer)) { /* still: what is left is not known */
+		m->cloud->trouble = explain(m, answer.status);
+		m->is_down = true;
+	}
+	return 0;
+}
+
+static const char *fix_hop_limit(struct metadata *m)
+{
+	return arena_printf(
+		m->a, "%s",
+		"IMDS hop limit too small: the metadata service answers, but its token never "
+		"reaches this container; on a machine with AWS credentials: aws ec2 "
+		"modify-instance-metadata-options --instance-id ID --http-put-response-hop-limit 2 "
+		"--http-endpoint enabled");
 }
 
 /* The token's PUT did not come back. A plain GET tells a hop limit from an absence. */

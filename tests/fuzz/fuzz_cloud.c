@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct cloud c = {0};
-	struct metadata m = {.a = &a, .cloud = &c};
+	struct metadata m = {.a = &a, .cloud = &c, .depth = READ_CARDS};
 	AUTO_FREE char *text = size ? strndup((const char *)data + 1, size - 1) : NULL;
 	const char *word;
 
@@ -34,6 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; i < c.map.n; i++)
 		if (!c.map.v[i].public_addr.sa.sa_family || !c.map.v[i].private_addr.sa.sa_family)
+			abort();
+	for (size_t i = 0; i < c.cards.n; i++)
+		if (c.cards.v[i].mac && strpbrk(c.cards.v[i].mac, " \t\r\n\x7f"))
 			abort();
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -107,6 +109,29 @@ static void throttled(int fd, const char *request)
 	reply(fd, 503, "");
 }
 
+static bool is_key(const char *request) { return strstr(request, "/meta-data/") != NULL; }
+
+static void throttled_keys(int fd, const char *request)
+{
+	if (is_key(request))
+		reply(fd, 503, "");
+	else
+		healthy(fd, request);
+}
+
+static atomic_int *asked; /* by all the servers' processes */
+
+/* As for a machine with dozens of interfaces: some keys only the second or third time. */
+static void throttled_at_times(int fd, const char *request)
+{
+	int n = is_key(request) ? atomic_fetch_add(asked, 1) : 0;
+
+	if (n == 1 || n == 3 || n == 4)
+		reply(fd, n == 3 ? 429 : 503, "");
+	else
+		healthy(fd, request);
+}
+
 static void evil_token(int fd, const char *request)
 {
 	reply(fd, 200, is_put(request) ? "tok\r\nX-Evil: 1" : "never");
@@ -155,6 +180,8 @@ static void t_moods(void **state)
 		{"hop limit, v1", hop_limit_v1, 8000, 3, "p5.48xlarge", NULL},
 		{"off", switched_off, 5000, 0, NULL, "--http-endpoint enabled"},
 		{"throttled", throttled, 5000, 0, NULL, "throttled (503)"},
+		{"throttled keys", throttled_keys, 5000, 0, NULL, "throttled (503)"},
+		{"throttled at times", throttled_at_times, 5000, 3, "p5.48xlarge", NULL},
 		{"evil token", evil_token, 5000, 0, NULL, "refused a token"},
 		{"stalled", stalled, 300, 0, NULL, "does not answer in time"},
 		{"stalls later", stalls_later, 1500, 0, "p5.48xlarge", "does not answer in time"},
@@ -370,6 +397,10 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && streq(argv[1], "read"))
 		return from_lab(argc, argv);
+	asked = mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (asked == MAP_FAILED)
+		return 1;
 	(void)unsetenv("AWS_EC2_METADATA_DISABLED");
 	(void)unsetenv("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
 	return cmocka_run_group_tests(tests, NULL, NULL);

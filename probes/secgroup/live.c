@@ -1,0 +1,132 @@
+/* The audit of what EC2 says now. */
+#include "probes/secgroup/live.h"
+#include "probes/secgroup/say.h"
+
+enum { READ_AGAIN = 5, READ_AGAIN_MS = 500 };
+
+/* Named ones, else those of this instance's interfaces. */
+static int choose_groups(struct live *l, const struct cloud *here, struct err *e)
+{
+	const str_list *named = &l->q->c->groups;
+
+	for (size_t i = 0; i < named->n; i++)
+		cloud_add_once(l->q->a, &l->groups, named->v[i]);
+	if (!named->n)
+		cloud_groups_of(l->q->a, here, &l->groups);
+	if (l->groups.n)
+		return 0;
+	err_set(e, ERR_USAGE, "which security groups? %s",
+		here->trouble ? here->trouble
+			      : "this is no EC2 instance whose metadata service could tell");
+	return err_hint(e, "name those that are on the nodes: --group sg-...");
+}
+
+static int judge(struct live *l, struct sg_training *t, struct err *e)
+{
+	if (live_fetch(l, e))
+		return -1;
+	return l->blind ? 0 : verdict_train(l->q, &l->model, &l->groups, t, e);
+}
+
+/* EC2 shows a new rule after a moment. */
+static int judge_again(struct live *l, struct sg_training *t, struct err *e)
+{
+	for (int i = 0; i < READ_AGAIN; i++) {
+		if (judge(l, t, e))
+			return -1;
+		if (l->blind || !t->fixes.n)
+			break;
+		if (ec2_wait_ms(READ_AGAIN_MS, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int audit(struct live *l, struct err *e)
+{
+	struct sg_training t = {0};
+	bool changed = false;
+
+	if (judge(l, &t, e))
+		return -1;
+	if (!l->blind && l->q->c->apply && live_apply(l, &t.fixes, &changed, e))
+		return -1;
+	if (changed && judge_again(l, &t, e))
+		return -1;
+	if (!l->blind)
+		verdict_report(l->q, &t);
+	return 0;
+}
+
+static void live_done(struct live *l) { ec2_done(&l->ec2); }
+
+static int live_open(struct live *l, const struct cloud_run *q, const struct cloud *here,
+		     struct err *e)
+{
+	*l = (struct live){.q = q};
+	return ec2_open(&l->ec2, q->c->profile, q->c->region, here->region, q->deadline_ns, q->a,
+			e) || choose_groups(l, here, e)
+		       ? -1
+		       : 0;
+}
+
+int cloud_audit_live(const struct cloud_run *q, const struct cloud *here, struct err *e)
+{
+	AUTO(live_done) struct live l;
+
+	if (live_open(&l, q, here, e) || audit(&l, e))
+		return -1;
+	if (l.blind && !q->c->cloud) /* then what this instance may know of itself */
+		cloud_identity_report(q, here);
+	return 0;
+}
+
+/* --- in one finding ------------------------------------------------------------------ */
+
+static size_t stopped_by_acls(const struct sg_training *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->pairs.n; i++)
+		for (enum sg_stage s = 0; s < SG_STAGES; s++)
+			if (s != SG_EGRESS && s != SG_INGRESS && t->pairs.v[i].closed[s].n) {
+				n++;
+				break;
+			}
+	return n;
+}
+
+static void say_brief(const struct live *l, const struct sg_training *t)
+{
+	struct arena *a = l->q->a;
+	struct finding *f = report_find(l->q->r, "cloud.rules", cloud_join(a, &l->groups, ","));
+	size_t acls = stopped_by_acls(t);
+
+	if (!t->fixes.n && !acls) {
+		finding_set(f, ST_PASS, "nodes with these groups let each other's traffic pass");
+	} else {
+		finding_set(f, ST_WARN,
+			    "between nodes with these groups %zu rule%s missing%s: training would "
+			    "hang after the rendezvous; portcheck --cloud --audit has the details",
+			    t->fixes.n, t->fixes.n == 1 ? " is" : "s are",
+			    acls ? ", and network ACLs stop packets" : "");
+		finding_expect(f, "all traffic (-1) in and out, naming the group itself");
+	}
+	for (size_t i = 0; i < t->fixes.n; i++)
+		sg_fix_print(f, t->fixes.v[i]);
+	if (acls)
+		finding_fix(f, "portcheck --cloud --audit");
+	report_add(l->q->r, f);
+}
+
+int cloud_audit_brief(const struct cloud_run *q, const struct cloud *here, struct err *e)
+{
+	AUTO(live_done) struct live l;
+	struct sg_training t = {0};
+
+	if (live_open(&l, q, here, e) || judge(&l, &t, e))
+		return -1;
+	if (!l.blind)
+		say_brief(&l, &t);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* Several groups on one interface, and where its EFA does not reach. */
+#include "probes/secgroup/say.h"
+
+static void say_lazy_group(const struct sg_side *s, const char *group, struct report *r)
+{
+	struct finding *f = report_find(r, "cloud.groups", group);
+	struct sg_fix fix = {group, sg_side_fix(s).peer, s->is_egress};
+
+	finding_set(
+		f, ST_WARN,
+		"has no %s rule for all traffic that names a group, as another group of the same "
+		"interface has: EFA was seen to need it in every one",
+		s->is_egress ? "outbound" : "inbound");
+	sg_fix_print(f, fix);
+	report_add(r, f);
+}
+
+void sg_say_every_group(const struct sg_training *t, struct report *r)
+{
+	for (size_t i = 0; i < t->sides.n; i++) {
+		const struct sg_side *s = &t->sides.v[i];
+		const str_list *groups = &s->owner->node->groups;
+
+		for (size_t k = 0; sg_wants_every_group(s) && k < groups->n; k++)
+			if (!sg_does_alone(t, groups->v[k], s))
+				say_lazy_group(s, groups->v[k], r);
+	}
+}
+
+static bool differ(const char *x, const char *y) { return x && y && !streq(x, y); }
+
+static const char *place_apart(const struct sg_pair *p, const char **ret_a, const char **ret_b)
+{
+	const struct sg_node *a = p->from->node, *b = p->to->node;
+	const struct {
+		const char *what, *a, *b;
+	} places[] = {{"VPCs", a->vpc, b->vpc},
+		      {"availability zones", a->zone, b->zone},
+		      {"subnets", a->subnet, b->subnet}};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (differ(places[i].a, places[i].b)) {
+			*ret_a = places[i].a;
+			*ret_b = places[i].b;
+			return places[i].what;
+		}
+	return NULL;
+}
+
+static void fix_place(const struct sg_node *n, struct finding *f)
+{
+	finding_expect(f, "all nodes with EFA in one subnet");
+	finding_fix(f,
+		    "aws ec2 run-instances --image-id AMI --count N --instance-type %s --placement "
+		    "GroupName=training --network-interfaces "
+		    "'DeviceIndex=0,InterfaceType=efa,SubnetId=%s,Groups=%s'   # once: aws ec2 "
+		    "create-placement-group --strategy cluster --group-name training",
+		    n->instance_type ? n->instance_type : "TYPE", n->subnet ? n->subnet : "SUBNET",
+		    n->groups.v[0]);
+}
+
+/* Once per two places, not once per two nodes. */
+void sg_say_places(const struct sg_training *t, struct report *r)
+{
+	str_list said = {0};
+
+	for (size_t i = 0; i < t->pairs.n; i++) {
+		const struct sg_pair *p = &t->pairs.v[i];
+		const char *a = NULL, *b = NULL, *what = place_apart(p, &a, &b), *subject;
+		struct finding *f;
+		bool again = false;
+
+		if (!what || strcmp(a, b) > 0)
+			continue;
+		subject = arena_printf(t->m->a, "%s, %s", a, b);
+		for (size_t k = 0; k < said.n; k++)
+			again |= streq(said.v[k], subject);
+		if (again)
+			continue;
+		*LIST_ADD(t->m->a, &said) = subject;
+		f = report_find(r, "cloud.subnet", subject);
+		finding_set(
+			f, p->efa == SG_EFA_YES ? ST_FAIL : ST_INFO,
+			p->efa == SG_EFA_YES
+				? "%s and %s are in different %s: EFA reaches only within one "
+				  "subnet; start the nodes in one (and in one placement group)"
+				: "%s and %s are in different %s: no EFA between them, and more "
+				  "latency",
+			p->from->node->name, p->to->node->name, what);
+		if (p->efa == SG_EFA_YES)
+			fix_place(p->from->node, f);
+		report_add(r, f);
+	}
+}

@@ -1,0 +1,118 @@
+/* The groups of one side of the pairs, and the rules that they lack. */
+#include "probes/secgroup/say.h"
+
+static bool same(const struct sg_side *s, bool is_egress, const struct sg_class *owner,
+		 const struct sg_class *peer)
+{
+	return s->is_egress == is_egress && streq(s->owner->groups, owner->groups) &&
+	       streq(s->peer->groups, peer->groups);
+}
+
+static void spread(struct sg_side *s, const struct sg_pair *p)
+{
+	const span_list *closed = &p->closed[s->is_egress ? SG_EGRESS : SG_INGRESS];
+
+	if (closed->n && !s->closed.n) {
+		s->closed = *closed;
+		s->owner = s->is_egress ? p->from : p->to;
+		s->peer = s->is_egress ? p->to : p->from;
+		s->pair = p;
+	}
+	s->is_ip |= p->is_ip;
+	s->all &= s->is_egress ? p->all_out : p->all_in;
+	s->by_group &= s->is_egress ? p->efa_out : p->efa_in;
+	if (p->efa == SG_EFA_YES || s->efa == SG_EFA_NO)
+		s->efa = p->efa;
+}
+
+/* Pairs whose groups are the same are one case, seen from the sender or the receiver. */
+static void add_side(struct sg_training *t, const struct sg_pair *p, bool is_egress)
+{
+	const struct sg_class *owner = is_egress ? p->from : p->to;
+	const struct sg_class *peer = is_egress ? p->to : p->from;
+	struct sg_side *s;
+
+	for (size_t i = 0; i < t->sides.n; i++)
+		if (same(&t->sides.v[i], is_egress, owner, peer)) {
+			spread(&t->sides.v[i], p);
+			return;
+		}
+	s = LIST_ADD(t->m->a, &t->sides);
+	*s = (struct sg_side){.is_egress = is_egress,
+			      .owner = owner,
+			      .peer = peer,
+			      .pair = p,
+			      .all = true,
+			      .by_group = true,
+			      .efa = p->efa};
+	spread(s, p);
+}
+
+const char *sg_side_subject(struct arena *a, const struct sg_side *s)
+{
+	if (streq(s->owner->groups, s->peer->groups))
+		return s->owner->groups;
+	return arena_printf(a, "%s %s %s", s->owner->groups, s->is_egress ? "to" : "from",
+			    s->peer->groups);
+}
+
+struct sg_fix sg_side_fix(const struct sg_side *s)
+{
+	const struct sg_node *owner = s->owner->node, *peer = s->peer->node;
+
+	for (size_t i = 0; i < owner->groups.n; i++)
+		if (sg_node_has_group(peer, owner->groups.v[i]))
+			return (struct sg_fix){owner->groups.v[i], owner->groups.v[i],
+					       s->is_egress};
+	return (struct sg_fix){owner->groups.v[0], peer->groups.v[0], s->is_egress};
+}
+
+/* --- what is missing ------------------------------------------------------------- */
+
+static void want(struct sg_training *t, struct sg_fix fix)
+{
+	for (size_t i = 0; i < t->fixes.n; i++)
+		if (streq(t->fixes.v[i].group, fix.group) && streq(t->fixes.v[i].peer, fix.peer) &&
+		    t->fixes.v[i].is_egress == fix.is_egress)
+			return;
+	*LIST_ADD(t->m->a, &t->fixes) = fix;
+}
+
+/* Has this group by itself a rule for all traffic that names a group of the peer? */
+bool sg_does_alone(const struct sg_training *t, const char *group, const struct sg_side *s)
+{
+	const struct sg_group *g = sg_group_find(t->m, group);
+
+	for (size_t k = 0; g && k < g->rules.n; k++)
+		if (g->rules.v[k].is_egress == s->is_egress && g->rules.v[k].proto == -1 &&
+		    g->rules.v[k].peer == SG_GROUP &&
+		    sg_node_has_group(s->peer->node, g->rules.v[k].peer_text))
+			return true;
+	return false;
+}
+
+bool sg_wants_every_group(const struct sg_side *s)
+{
+	return s->by_group && s->efa != SG_EFA_NO && !s->owner->unknown;
+}
+
+void sg_find_sides(struct sg_training *t)
+{
+	for (size_t i = 0; i < t->pairs.n; i++)
+		if (t->pairs.v[i].is_ip || t->pairs.v[i].efa != SG_EFA_NO) {
+			add_side(t, &t->pairs.v[i], false);
+			add_side(t, &t->pairs.v[i], true);
+		}
+	for (size_t i = 0; i < t->sides.n; i++) {
+		const struct sg_side *s = &t->sides.v[i];
+		const str_list *groups = &s->owner->node->groups;
+
+		if (!s->owner->unknown && !s->by_group &&
+		    (s->efa != SG_EFA_NO || s->closed.n || !s->all))
+			want(t, sg_side_fix(s));
+		for (size_t k = 0; sg_wants_every_group(s) && k < groups->n; k++)
+			if (!sg_does_alone(t, groups->v[k], s))
+				want(t, (struct sg_fix){groups->v[k], sg_side_fix(s).peer,
+							s->is_egress});
+	}
+}

@@ -1,0 +1,11 @@
+#ifndef PROBES_SECGROUP_VERDICT_H
+#define PROBES_SECGROUP_VERDICT_H
+/* Private to probes/secgroup/audit*.c: the judgement as the command was asked for it. */
+#include "probes/secgroup/audit.h"
+#include "probes/secgroup/train.h"
+
+int verdict_train(const struct cloud_run *q, struct sg_model *m, const str_list *groups,
+		  struct sg_training *ret, struct err *e) MUST_CHECK;
+void verdict_report(const struct cloud_run *q, const struct sg_training *t);
+
+#endif

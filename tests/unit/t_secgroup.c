@@ -1,0 +1,272 @@
+/* Security groups: the reader, and the judgement for training. */
+#include "lib/report/json.h"
+#include "tests/unit/secgroup_docs.h"
+
+#include <fcntl.h>
+
+static struct err err;
+
+/* --- the judgement: documents to findings -------------------------------------------- */
+
+static const struct {
+	const char *name, *text;
+	enum sg_efa efa;
+	const char *says; /* "check status", one after the other, but for passes */
+	size_t missing;
+} cases[] = {
+	{"self all traffic in and out", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN)), SG_EFA_UNKNOWN, "",
+	 0},
+	{"the same, EFA", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN)) TWO("efa"), SG_EFA_UNKNOWN, "",
+	 0},
+	{"nothing", GROUPS(GROUP("sg-1", "", "")), SG_EFA_NO,
+	 "cloud.ingress fail cloud.egress fail ", 2},
+	{"AWS's default group: enough for TCP", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)), SG_EFA_NO,
+	 "", 0},
+	{"AWS's default group: EFA's trap", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)), SG_EFA_YES,
+	 "cloud.efa fail ", 1},
+	{"the trap, by the interfaces' kind", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)) TWO("efa"),
+	 SG_EFA_UNKNOWN, "cloud.efa fail ", 1},
+	{"the trap where EFA is not known", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)),
+	 SG_EFA_UNKNOWN, "cloud.efa warn ", 1},
+	{"no EFA on the interfaces", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)) TWO("interface"),
+	 SG_EFA_UNKNOWN, "", 0},
+	{"only MASTER_PORT",
+	 GROUPS(GROUP("sg-1", TCP("29500", "29500", BY_GROUP("sg-1")), ANYWHERE)), SG_EFA_NO,
+	 "cloud.ingress fail ", 1},
+	{"all TCP is not all traffic",
+	 GROUPS(GROUP("sg-1", TCP("0", "65535", BY_GROUP("sg-1")), ANYWHERE)), SG_EFA_NO,
+	 "cloud.ingress warn ", 1},
+	{"all TCP, EFA", GROUPS(GROUP("sg-1", TCP("0", "65535", BY_GROUP("sg-1")), SELF_IN)),
+	 SG_EFA_YES, "cloud.ingress warn cloud.efa fail ", 1},
+	{"the group second in a rule",
+	 GROUPS(GROUP(
+		 "sg-1",
+		 "{'IpProtocol':'-1','UserIdGroupPairs':[{'GroupId':'sg-7'},{'GroupId':'sg-1'}]}",
+		 SELF_IN)),
+	 SG_EFA_YES, "", 0},
+	{"another group is not this one",
+	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1'," BY_GROUP("sg-7") "}", ANYWHERE)), SG_EFA_NO,
+	 "cloud.ingress fail ", 1},
+	{"a public address of a node",
+	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1'," BY_RANGE("198.51.100.7/32") "}", ANYWHERE)),
+	 SG_EFA_NO, "cloud.ingress fail cloud.public warn ", 1},
+	{"the office may log in: no public rule for training",
+	 GROUPS(GROUP("sg-1", SELF_IN "," TCP("22", "22", BY_RANGE("198.51.100.7/32")), SELF_IN)),
+	 SG_EFA_NO, "", 0},
+	{"a private range that holds the nodes",
+	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1'," BY_RANGE("10.0.0.0/16") "}", ANYWHERE))
+		 TWO("interface"),
+	 SG_EFA_UNKNOWN, "", 0},
+	{"a private range that does not",
+	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1'," BY_RANGE("10.9.0.0/16") "}", ANYWHERE))
+		 TWO("interface"),
+	 SG_EFA_UNKNOWN, "cloud.ingress fail ", 1},
+	{"open to the world", GROUPS(GROUP("sg-1", ANYWHERE, ANYWHERE)), SG_EFA_NO,
+	 "cloud.exposed warn ", 0},
+	{"two groups, one does it all",
+	 GROUPS(GROUP("sg-1", SELF_IN, SELF_IN) "," GROUP("sg-2", "", "")), SG_EFA_YES,
+	 "cloud.groups warn cloud.groups warn ", 2},
+	{"two groups, no EFA", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN) "," GROUP("sg-2", "", "")),
+	 SG_EFA_NO, "", 0},
+	{"two groups, half each", GROUPS(GROUP("sg-1", SELF_IN, "") "," GROUP("sg-2", "", SELF_IN)),
+	 SG_EFA_NO, "", 0},
+	{"other subnets with EFA", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN)) APART("efa"),
+	 SG_EFA_UNKNOWN, "cloud.subnet fail ", 0},
+	{"other subnets without", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN)) APART("interface"),
+	 SG_EFA_UNKNOWN, "cloud.subnet info ", 0},
+	{"a group nobody described", GROUPS("") TWO("interface"), SG_EFA_UNKNOWN,
+	 "cloud.ingress skip cloud.egress skip ", 0},
+	{"flat rules",
+	 "{'SecurityGroupRules':[{'GroupId':'sg-1','IsEgress':false,'IpProtocol':'-1','FromPort':-"
+	 "1,"
+	 "'ToPort':-1,'ReferencedGroupInfo':{'GroupId':'sg-1'}},{'GroupId':'sg-1','IsEgress':true,"
+	 "'IpProtocol':'-1','CidrIpv4':'0.0.0.0/0'}]}",
+	 SG_EFA_YES, "cloud.efa fail ", 1},
+	{"a prefix list",
+	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1','PrefixListIds':[{'PrefixListId':'pl-1'}]}",
+		      ANYWHERE)),
+	 SG_EFA_NO, "cloud.ingress fail cloud.prefix_list info ", 1},
+};
+
+/* What was found, in the order in which it was said. */
+static const char *judged(struct arena *a, struct sg_training *t)
+{
+	char path[] = "/tmp/t_secgroup.XXXXXX";
+	int fd = mkstemp(path);
+	const struct report_opts o = {.command = "test", .format = "json", .output = path};
+	struct report *r = report_new(&o, &err);
+	struct text says;
+	char buf[1 << 16] = "";
+	const cJSON *f;
+	cJSON *doc;
+
+	assert_non_null(r);
+	sg_train_report(t, r);
+	sg_train_data(t, report_data(r));
+	(void)!report_end(r, &err);
+	(void)close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, buf, sizeof(buf) - 1) > 0);
+	(void)close(fd);
+	(void)unlink(path);
+	doc = cJSON_Parse(buf);
+	assert_non_null(doc);
+	text_init(&says, a);
+	cJSON_ArrayForEach (f, json_get(doc, "findings"))
+		if (!streq(json_get_str(f, "status"), "pass"))
+			text_addf(&says, "%s %s ", json_get_str(f, "check"),
+				  json_get_str(f, "status"));
+	cJSON_Delete(doc);
+	return says.s;
+}
+
+static const struct sg_ask usual = {.master = 29500, .ephemeral = {32768, 60999}};
+
+static void t_judgement(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct sg_ask ask = usual;
+		str_list none = {0};
+		struct sg_training t;
+		struct sg_model m;
+		const char *says;
+
+		ask.efa = cases[i].efa;
+		read_model(&a, cases[i].text, &m);
+		assert_int_equal(sg_train(&m, &ask, &none, &t, &err), 0);
+		says = judged(&a, &t);
+		if (!streq(says, cases[i].says) || t.fixes.n != cases[i].missing)
+			fail_msg("%s: says '%s', not '%s'; %zu missing", cases[i].name, says,
+				 cases[i].says, t.fixes.n);
+	}
+}
+
+static void t_fix_lines(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	str_list none = {0};
+	struct sg_training t;
+	struct sg_model m;
+
+	(void)state;
+	read_model(&a, GROUPS(GROUP("sg-1", "", "")), &m);
+	assert_int_equal(sg_train(&m, &usual, &none, &t, &err), 0);
+	assert_int_equal(t.fixes.n, 2);
+	assert_string_equal(
+		sg_fix_line(&a, &t.fixes.v[0]),
+		"aws ec2 authorize-security-group-ingress --group-id sg-1 --ip-permissions "
+		"'IpProtocol=-1,UserIdGroupPairs=[{GroupId=sg-1}]'");
+	assert_string_equal(
+		sg_fix_line(&a, &t.fixes.v[1]),
+		"aws ec2 authorize-security-group-egress --group-id sg-1 --ip-permissions "
+		"'IpProtocol=-1,UserIdGroupPairs=[{GroupId=sg-1}]'");
+}
+
+/* A master with another group than the workers: four rules, each on its own group. */
+static void t_two_kinds_of_nodes(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	str_list none = {0};
+	struct sg_training t;
+	struct sg_model m;
+
+	(void)state;
+	read_model(&a,
+		   GROUPS(GROUP("sg-1", SELF_IN, SELF_IN) "," GROUP("sg-2", "", ""))
+			   NODES(NODE("i-1", "10.0.0.1", "s", "z", "interface", IN_1) "," NODE(
+				   "i-2", "10.0.0.2", "s", "z", "interface", "{'GroupId':'sg-2'}")),
+		   &m);
+	assert_int_equal(sg_train(&m, &usual, &none, &t, &err), 0);
+	assert_int_equal(t.classes.n, 2);
+	assert_int_equal(t.fixes.n, 4);
+	for (size_t i = 0; i < t.fixes.n; i++)
+		assert_string_not_equal(t.fixes.v[i].group, t.fixes.v[i].peer);
+}
+
+/* A thousand equal nodes are one class. */
+static void t_many_nodes(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct sg_training t;
+	str_list none = {0};
+	struct sg_model m;
+
+	(void)state;
+	read_model(
+		&a,
+		GROUPS(GROUP("sg-1", SELF_IN "," TCP("1", "9", BY_RANGE("10.0.0.7/32")), SELF_IN)),
+		&m);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct sg_node *n = LIST_ADD(&a, &m.nodes);
+
+		n->name = "n";
+		*LIST_ADD(&a, &n->groups) = "sg-1";
+		*LIST_ADD(&a, &n->addrs) =
+			(union addr){.v4 = {AF_INET, 0, {htonl(0x0a000001 + i)}, {0}}};
+	}
+	assert_int_equal(sg_train(&m, &usual, &none, &t, &err), 0);
+	assert_int_equal(t.classes.n, 2); /* and the one that a rule names */
+	assert_int_equal(t.classes.v[0].n + t.classes.v[1].n, 1000);
+}
+
+/* --- what is not such a document ------------------------------------------------------------ */
+
+static void t_bad_documents(void **state)
+{
+	static const char *const texts[] = {"",
+					    "{}",
+					    "[]",
+					    "<xml/>",
+					    "{'SecurityGroups':[",
+					    "7",
+					    "{'Reservations':[]} junk",
+					    "{'Vpcs':[]}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct sg_model m = {.a = &a};
+		const char *text = quoted(&a, texts[i]);
+
+		if (!sg_model_read(&m, text, strlen(text), &err))
+			fail_msg("'%s' was taken", texts[i]);
+	}
+}
+
+static void t_odd_members(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct sg_training t;
+	str_list none = {0};
+	struct sg_model m;
+
+	(void)state;
+	read_model(&a,
+		   "{'SecurityGroups':[7,null,{'GroupId':7},{'GroupId':'sg-1; "
+		   "reboot'},{'GroupId':'sg-1',"
+		   "'IpPermissions':[5,{'IpProtocol':'bogus','IpRanges':[{'CidrIp':'0.0.0.0/0'}]},"
+		   "{'IpProtocol':'tcp','FromPort':99999,'ToPort':-7,'IpRanges':[{'CidrIp':'x'},"
+		   "{'CidrIp':'10.0.0.0/40'},{}]}],'IpPermissionsEgress':{}}]}",
+		   &m);
+	assert_int_equal(m.groups.n, 1);
+	assert_int_equal(m.groups.v[0].rules.n, 0);
+	read_model(&a, "{'SecurityGroups':[]}", &m);
+	assert_int_equal(sg_train(&m, &usual, &none, &t, &err), -1);
+	for (int i = 0; i < 20; i++)
+		*LIST_ADD(&a, &m.groups) = (struct sg_group){.id = "sg-1", .is_described = true};
+	assert_int_equal(sg_train(&m, &usual, &none, &t, &err), -1);
+	assert_int_equal(err.kind, ERR_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_judgement),		cmocka_unit_test(t_fix_lines),
+		cmocka_unit_test(t_two_kinds_of_nodes), cmocka_unit_test(t_many_nodes),
+		cmocka_unit_test(t_bad_documents),	cmocka_unit_test(t_odd_members),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
