@@ -1,0 +1,61 @@
+#ifndef PROBES_PORT_CAUSE_H
+#define PROBES_PORT_CAUSE_H
+/*
+ * What an answer, or the lack of one, means: from errno, the time it took and
+ * who sent which ICMP message. An ICMP "port unreachable" in answer to a SYN
+ * is a firewall's reject, whatever errno says: a closed port answers with RST.
+ */
+#include "lib/net/scan.h"
+
+enum port_state {
+	PORT_OPEN,
+	PORT_REFUSED,
+	PORT_FILTERED,
+	PORT_UNREACHABLE,
+	PORT_DNS,
+	PORT_SILENT,
+	PORT_UNKNOWN, /* this host could not ask */
+};
+const char *port_state_name(enum port_state s); /* as in the JSON; NULL: PORT_UNKNOWN */
+bool port_state_is_reached(enum port_state s);
+
+enum port_cause {
+	CAUSE_NONE,	     /* open */
+	CAUSE_CLOSED,	     /* nothing listens */
+	CAUSE_DROPPED,	     /* silence */
+	CAUSE_HOST_FIREWALL, /* the host itself says no */
+	CAUSE_PATH_FIREWALL, /* a router says no */
+	CAUSE_NOBODY,	     /* no neighbour has that address */
+	CAUSE_NOBODY_THERE,  /* a router says so */
+	CAUSE_NO_ROUTE,	     /* this host, or a router, has no route */
+	CAUSE_OWN_FIREWALL,  /* this host's own rules */
+	CAUSE_OWN_ROUTE,     /* a prohibit, unreachable or blackhole route here */
+	CAUSE_LIMITED,	     /* silence of a host that had said no often enough before */
+	CAUSE_NEIGHBOURS,    /* this host's table of neighbours is full */
+	CAUSE_UDP,	     /* UDP's silence */
+	CAUSE_NAME,	     /* does not resolve */
+	CAUSE_LOCAL,	     /* errno of this host */
+	CAUSE_RP_FILTER,     /* that host's reverse-path filter counted it */
+	CAUSE_OWN_RP_FILTER, /* the answer came, and this host's filter dropped it */
+	CAUSE_WAY_BACK,	     /* it arrived, and the answer did not come back */
+	CAUSE_OTHER_WAY,     /* this host sends it through another interface, and it is lost */
+	CAUSE_BULK,	     /* small messages pass, bulk does not */
+	CAUSE_COUNT
+};
+const char *port_cause_text(enum port_cause c); /* a sentence's end; NULL for CAUSE_NONE */
+/* One letter each, for what one of our processes tells another. */
+char port_state_letter(enum port_state s);
+char port_cause_letter(enum port_cause c);
+/* -1: not a letter of ours. */
+int port_state_of_letter(char letter);
+int port_cause_of_letter(char letter);
+
+struct port_verdict {
+	enum port_state state;
+	enum port_cause cause;
+};
+/* @is_ours: is this address one of this host? */
+struct port_verdict port_verdict(const struct scan_probe *p, bool udp,
+				 bool (*is_ours)(const union addr *a, void *arg), void *arg);
+
+#endif

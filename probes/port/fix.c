@@ -1,0 +1,91 @@
+#include "probes/port/fix.h"
+
+const char *fix_subnet(const struct iface_addr *x, struct arena *a)
+{
+	union addr net = addr_network(&x->addr, x->prefix);
+	struct addr_text at;
+
+	return arena_printf(a, "%s/%u", addr_print(&net, &at), x->prefix);
+}
+
+void fix_let_in(struct finding *f, enum port_cause cause, const char *source, const char *host)
+{
+	if (cause == CAUSE_DROPPED)
+		finding_fix(f,
+			    "aws ec2 authorize-security-group-ingress --group-id GROUP --protocol "
+			    "-1 --source-group GROUP   # on EC2; GROUP: the one that all nodes "
+			    "are in");
+	finding_fix(f, "portcheck   # on %s: shows its firewall and names the rule", host);
+	finding_fix(f, "sudo ufw allow from %s   # on %s, if ufw runs there", source, host);
+	if (cause == CAUSE_HOST_FIREWALL || cause == CAUSE_LIMITED)
+		finding_fix(f,
+			    "sudo firewall-cmd --permanent --zone=trusted --add-source=%s && sudo "
+			    "firewall-cmd --reload   # on %s, if firewalld runs there",
+			    source, host);
+}
+
+void fix_neighbours(struct finding *f)
+{
+	finding_fix(f, "sudo sysctl -w net.ipv4.neigh.default.gc_thresh1=8192 "
+		       "net.ipv4.neigh.default.gc_thresh2=32768 "
+		       "net.ipv4.neigh.default.gc_thresh3=65536");
+}
+
+void fix_one(struct finding *f, const struct reach_result *x, const struct reach_way *way,
+	     const char *own_fix)
+{
+	const char *host = x->target->given;
+	struct addr_text at;
+
+	switch ((enum port_cause)x->cause) {
+	case CAUSE_DROPPED:
+	case CAUSE_HOST_FIREWALL:
+	case CAUSE_LIMITED:
+		fix_let_in(f, x->cause, way->source ? fix_subnet(way->source, f->a) : "ADDRESS",
+			   host);
+		break;
+	case CAUSE_PATH_FIREWALL:
+		finding_fix(f, "tracepath -n %s   # the network's owner has to allow it at %s",
+			    addr_print(x->addr, &at),
+			    x->by.sa.sa_family ? addr_print(&x->by, &(struct addr_text){0})
+					       : "that router");
+		break;
+	case CAUSE_NOBODY:
+	case CAUSE_NOBODY_THERE:
+		finding_fix(f, "ifprobe   # on %s: is it up, and is %s its address?", host,
+			    addr_print(x->addr, &at));
+		break;
+	case CAUSE_NO_ROUTE:
+	case CAUSE_OWN_ROUTE:
+		finding_fix(f, "ip route get %s   # which route says so", addr_print(x->addr, &at));
+		break;
+	case CAUSE_OWN_FIREWALL:
+		if (own_fix) {
+			finding_fix(f, "%s", own_fix);
+			break;
+		}
+		finding_fix(f, "portcheck   # on this host: shows its firewall");
+		finding_fix(f, "sudo nft list ruleset   # look for the chains with hook output");
+		break;
+	case CAUSE_NEIGHBOURS:
+		fix_neighbours(f);
+		break;
+	case CAUSE_NAME:
+		finding_fix(f, "getent ahosts %s   # then mend /etc/hosts or DNS", x->target->host);
+		break;
+	case CAUSE_CLOSED:
+	case CAUSE_UDP:
+		finding_fix(f, "ss -lnp | grep ':%u '   # on %s: does anything listen there?",
+			    x->port, host);
+		break;
+	case CAUSE_NONE:
+	case CAUSE_LOCAL:
+	case CAUSE_RP_FILTER: /* seen between hosts only */
+	case CAUSE_OWN_RP_FILTER:
+	case CAUSE_WAY_BACK:
+	case CAUSE_OTHER_WAY:
+	case CAUSE_BULK:
+	case CAUSE_COUNT:
+		break;
+	}
+}

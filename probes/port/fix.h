@@ -1,0 +1,16 @@
+#ifndef PROBES_PORT_FIX_H
+#define PROBES_PORT_FIX_H
+/* What to type when a port cannot be reached. */
+#include "lib/report/report.h"
+#include "probes/port/reach.h"
+
+void fix_one(struct finding *f, const struct reach_result *x, const struct reach_way *way,
+	     const char *own_fix);
+/* The lines that let @source (an address or a subnet) in on @host, in the words of the cloud and
+ * of host firewalls. */
+void fix_let_in(struct finding *f, enum port_cause cause, const char *source, const char *host);
+void fix_neighbours(struct finding *f);
+/* "10.0.0.0/24": the network of an address of this host. */
+const char *fix_subnet(const struct iface_addr *x, struct arena *a);
+
+#endif

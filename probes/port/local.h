@@ -1,0 +1,30 @@
+#ifndef PROBES_PORT_LOCAL_H
+#define PROBES_PORT_LOCAL_H
+/*
+ * This host's part in being reached: its address, its firewall, who holds the
+ * ports that training wants, where the kernel takes ephemeral ports from, and
+ * what to type on the peer. Findings local.*, and data.local.
+ */
+#include "lib/report/report.h"
+#include "probes/port/firewall.h"
+#include "probes/port/ports.h"
+#include "probes/suggest.h"
+
+struct local {
+	struct facts *f;
+	struct port_env env;
+	struct suggestion s; /* the address that peers should use */
+	struct firewall fw;
+};
+void local_read(struct local *l, struct facts *f, const struct port_env *env, uint64_t deadline_ns);
+void local_done(struct local *l);
+void local_judge(const struct local *l, struct report *r);
+/* What counts between hosts too, as JSON: @r only lends its arena. */
+void local_warnings(const struct local *l, struct report *r, cJSON *list);
+void local_put(cJSON *list, const struct finding *f);
+void local_data(const struct local *l, cJSON *data);
+/* What this host's rules say to a packet; address @from, which may be a peer's or made up. */
+struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,
+			     const union addr *to);
+
+#endif

@@ -1,0 +1,154 @@
+/* The launcher's end of the mesh: a rank on every host, and what they say judged. */
+#include "probes/port/mesh.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <sys/mman.h>
+
+static void serving(const char *line, void *arg)
+{
+	const struct mesh_opts *o = arg;
+
+	log_say("On %s other machine%s type:", o->joiners == 1 ? "the" : "each",
+		o->joiners == 1 ? "" : "s");
+	log_say("  %s", line);
+}
+
+static const char *milliseconds(struct arena *a, const char *option, uint64_t ns)
+{
+	return arena_printf(a, "--%s=%.0fms", option, (double)ns / NS_PER_MS);
+}
+
+static const char *const *rank_argv(const struct mesh_opts *o, struct arena *a)
+{
+	str_list l = {0};
+
+	*LIST_ADD(a, &l) = "portcheck";
+	*LIST_ADD(a, &l) = "--mesh-rank";
+	*LIST_ADD(a, &l) = milliseconds(a, "wait", o->patience_ns);
+	*LIST_ADD(a, &l) = milliseconds(a, "deadline", o->deadline_ns);
+	*LIST_ADD(a, &l) = arena_printf(a, "--count=%u", o->count);
+	*LIST_ADD(a, &l) = arena_printf(a, "--sample=%zu", o->sample);
+	if (o->ports_text)
+		*LIST_ADD(a, &l) = arena_printf(a, "--ports=%s", o->ports_text);
+	if (o->expect_open)
+		*LIST_ADD(a, &l) = "--expect=open";
+	if (o->rate_ns)
+		*LIST_ADD(a, &l) = milliseconds(a, "bandwidth", o->rate_ns);
+	*LIST_ADD(a, &l) = NULL;
+	return l.v;
+}
+
+static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
+		  struct launch_result *ret, struct err *e)
+{
+	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
+	struct launch_opts l = {.hosts = &o->hosts,
+				.rsh = o->rsh,
+				.srun = o->srun,
+				.serve = o->serve,
+				.serve_port = o->serve_port,
+				.wait = o->joiners,
+				.np_per_host = 1,
+				.partial = true,
+				.argv = rank_argv(o, a),
+				.env = env->master_said ? vars : NULL,
+				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
+				.out_fd = out,
+				.err_fd = STDERR_FILENO,
+				.raw = true,
+				.serving = serving,
+				.arg = (void *)(uintptr_t)o};
+
+	return launch_run(&l, a, ret, e);
+}
+
+/* --- what came of it ----------------------------------------------------------------- */
+static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct report *r)
+{
+	struct finding *f = report_find(r, "host.answer", h->name);
+
+	finding_set(f, ST_FAIL, "%s", h->trouble);
+	finding_expect(f, "portcheck running on %s", h->name);
+	finding_fix(f, "%s %s portcheck --version   # must work without a password",
+		    o->rsh ? o->rsh : "ssh", h->name);
+	report_add(r, f);
+}
+
+static void run_failed(const char *why, struct report *r)
+{
+	struct finding *f = report_find(r, "mesh.run", NULL);
+
+	finding_set(f, ST_FAIL, "%s", why);
+	finding_expect(f, "all ranks to the end");
+	finding_fix(f, "portcheck   # on that host: its own part");
+	report_add(r, f);
+}
+
+/* The lines of @in, once for each pass; those that are not rank 0's JSON are somebody's remark. */
+static void read_lines(struct mesh *m, FILE *in, const size_t *nodes, size_t n)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t len;
+
+	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++) {
+		rewind(in);
+		while ((len = getline(&line, &cap, in)) > 0) {
+			struct err ignored;
+			cJSON *doc =
+				*line == '{' ? json_parse(line, (size_t)len, 8, &ignored) : NULL;
+
+			if (doc)
+				mesh_take(m, pass, doc, nodes, n);
+			cJSON_Delete(doc);
+		}
+	}
+	free(line);
+}
+
+static void judge(const struct mesh_opts *o, const struct launch_result *got, FILE *in,
+		  struct arena *a, struct report *r)
+{
+	size_t *nodes = arena_alloc(a, (got->nranks + 1) * sizeof(*nodes));
+	struct mesh m;
+
+	mesh_init(&m, o, got->nhosts, a, r);
+	for (size_t i = 0; i < got->nhosts; i++) {
+		const struct launch_host *h = &got->hosts[i];
+
+		m.nodes[i].name = o->hosts.n ? h->name : h->hostname ?: h->name;
+		if (h->trouble)
+			no_answer(o, h, r);
+		for (int k = 0; k < h->ranks; k++)
+			nodes[h->first + k] = i;
+	}
+	read_lines(&m, in, nodes, got->nranks);
+	if (got->failure && got->nranks)
+		run_failed(got->failure, r);
+	mesh_conclude(&m);
+}
+
+int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
+		struct report *r, struct err *e)
+{
+	int fd = memfd_create("mesh", MFD_CLOEXEC);
+	AUTO_FILE FILE *in = fd >= 0 ? fdopen(fd, "r+") : NULL;
+	struct launch_result got;
+
+	if (!in)
+		return err_sys(e, "no memory for what the hosts say");
+	if (launch(o, env, fd, a, &got, e))
+		return -1;
+	if (interrupt_pending())
+		return interrupt_err(e);
+	if (!got.nhosts) {
+		run_failed(got.failure ?: "nobody takes part", r);
+		return 0;
+	}
+	judge(o, &got, in, a, r);
+	return 0;
+}

@@ -1,0 +1,116 @@
+#ifndef PROBES_PORT_MESH_H
+#define PROBES_PORT_MESH_H
+/*
+ * Every host to every other one. One rank of ours runs on each (mesh_rank()):
+ * they tell one another who they are, ask each other's ports all at once, send
+ * each other real data, and say what they know of their own part: rules of
+ * their firewall, answers that never came back, names that mislead. One of
+ * them, or whoever launched them, takes what each has to say (a line of JSON),
+ * and judges. Both directions of a pair are two cells of the matrix.
+ */
+#include "lib/cluster/launch.h"
+#include "lib/report/report.h"
+#include "probes/port/cause.h"
+#include "probes/port/local.h"
+#include "probes/port/reach.h"
+
+enum { MESH_BULK_BYTES = 64 << 10 };
+
+struct mesh_opts {
+	/* where */
+	host_list hosts;
+	const char *rsh;
+	bool srun, serve;
+	unsigned joiners;
+	uint16_t serve_port;
+	/* what */
+	uint64_t deadline_ns, patience_ns;
+	const port_list *ports; /* NULL: MASTER_PORT and a sample of each host's range */
+	const char *ports_text; /* the same as it was given */
+	size_t sample;
+	bool expect_open;
+	unsigned count;
+	uint64_t rate_ns; /* --bandwidth: so long each way of each pair; 0: not */
+};
+/* Starts the ranks and judges what they say. */
+int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
+		struct report *r, struct err *e) MUST_CHECK;
+/*
+ * One rank. Rank 0 answers with everybody's lines for mesh_launch() where our
+ * own launcher reads them, else it judges by itself.
+ */
+int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct world_run *w,
+	      struct facts *f, struct report *r, struct err *e) MUST_CHECK;
+
+/* --- the whole, where it is judged ---------------------------------------------- */
+struct mesh_node {
+	const char *name;	    /* as in --hosts, or as it calls itself */
+	union addr addr;	    /* family 0: not known */
+	const char *iface, *subnet; /* or NULL */
+	unsigned mtu;		    /* 0: not known */
+	port_list ports;	    /* that it is asked on */
+	bool asked;		    /* its line came */
+	bool rdma;
+	const char *rp_filter; /* the interface whose filter dropped something, or NULL */
+};
+struct mesh_cell {
+	const char *row;      /* "STATES CAUSES MS", a letter per port; NULL: unknown */
+	uint8_t state, cause; /* of its worst port: enum port_state, enum port_cause */
+	uint16_t bad;	      /* ports that failed */
+	uint16_t bad_port;    /* the first of them */
+	bool cut;	      /* small messages pass, bulk does not */
+	uint16_t path_mtu;    /* of what passed, or would; 0: not known */
+	float ms;	      /* NAN: none reached */
+	float gbps;	      /* NAN: not measured */
+	/* the rules of the two hosts' own that stop it, or NULL */
+	const char *rule, *fix;
+	const char *fix_peer; /* the address in @fix that stands for whoever is let in */
+};
+struct mesh {
+	const struct mesh_opts *o;
+	struct arena *a;
+	struct report *report;
+	struct mesh_node *nodes;
+	struct mesh_cell *cells; /* [from * n + to] */
+	size_t n;
+	unsigned names_said;
+};
+static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
+{
+	return &m->cells[from * m->n + to];
+}
+bool mesh_cell_is_bad(const struct mesh_cell *c);
+void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena *a,
+	       struct report *r);
+/*
+ * Takes what one rank has to say; @node: the index of its node, @nodes: those of
+ * all @n ranks. Every line is taken once in each pass, all lines before the next.
+ */
+#define MESH_NO_NODE SIZE_MAX /* of a rank for whose host another speaks */
+enum mesh_pass { MESH_NODES, MESH_ROWS, MESH_RULES, MESH_REST, MESH_PASSES };
+void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const size_t *nodes,
+	       size_t n);
+void mesh_conclude(struct mesh *m); /* view, judge, data */
+
+/* --- between mesh*.c ------------------------------------------------------------ */
+/* The matrix for people, and data.matrix and data.targets[] for programs. */
+void mesh_view(const struct mesh *m);
+void mesh_data(const struct mesh *m, cJSON *data);
+/* What is wrong, and the smallest set of rules that would mend it. */
+void mesh_judge(const struct mesh *m);
+void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
+/* The names of those with @which[i], folded; all their pairs' ends for a cause. */
+const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);
+/* Which ends to mend: a smallest set that covers all pairs that have @cause. */
+struct mesh_cover {
+	bool *in, *out; /* [n]: what comes in there, or goes out there */
+};
+void mesh_cover(const struct mesh *m, enum port_cause cause, struct mesh_cover *ret);
+
+/* --why, for tests: "FROM>TO:PORT;..."; data.why[]. */
+void mesh_why(const struct local *l, const char *queries, struct report *report);
+/* What this host's rules say to one packet, into @list when they stop it. */
+bool mesh_rule(const struct local *l, bool input, const union addr *from, const union addr *to,
+	       cJSON *o);
+
+#endif

@@ -1,0 +1,214 @@
+/* What a rank knows of its own part in pairs that failed: its rules, its routes and
+ * reverse-path filters, answers of its own that never arrived; and names that mislead. */
+#include "probes/port/mesh_self.h"
+
+#include "lib/core/units.h"
+#include "lib/host/hostname.h"
+#include "lib/report/json.h"
+#include "probes/port/listen.h"
+
+enum { MOST_PEERS = 8, NAME_PATIENCE_S = 2 };
+
+/* Packets that a reverse-path filter dropped; 0 where the kernel does not count them. */
+uint64_t mesh_rp_drops(void)
+{
+	AUTO_FILE FILE *f = fopen("/proc/net/netstat", "re");
+	char *names = NULL, *values = NULL, *n, *v, *save_n, *save_v;
+	size_t names_cap = 0, values_cap = 0;
+	unsigned long long drops = 0;
+
+	while (f && getline(&names, &names_cap, f) > 0 && getline(&values, &values_cap, f) > 0) {
+		n = strtok_r(names, " \n", &save_n);
+		v = strtok_r(values, " \n", &save_v);
+		for (; n && v;
+		     n = strtok_r(NULL, " \n", &save_n), v = strtok_r(NULL, " \n", &save_v))
+			if (streq(n, "IPReversePathFilter") && sscanf(v, "%llu", &drops) != 1)
+				drops = 0;
+	}
+	free(names);
+	free(values);
+	return drops;
+}
+
+/* --- rules ------------------------------------------------------------------------ */
+/* The first port of @to that rules of ours stop. */
+static void put_rule(struct mesh_self *s, bool input, size_t from, size_t to, cJSON *list)
+{
+	union addr at = s->addrs[to];
+	cJSON *o = cJSON_CreateObject();
+
+	for (size_t i = 0; i < s->ports[to].n; i++) {
+		addr_set_port(&at, s->ports[to].v[i]);
+		if (!mesh_rule(&s->local, input, &s->addrs[from], &at, o))
+			continue;
+		json_num(o, "from", (double)from);
+		json_num(o, "to", (double)to);
+		cJSON_AddItemToArray(list, o);
+		return;
+	}
+	cJSON_Delete(o);
+}
+
+static void put_rules(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "rules");
+	size_t in = 0, out = 0;
+
+	for (size_t i = 0; i < s->n && in + out < (size_t)2 * MOST_PEERS; i++) {
+		if (i == s->me || !s->addrs[i].sa.sa_family || !s->addrs[s->me].sa.sa_family)
+			continue;
+		if (mesh_lost(s, i, s->me) && in++ < MOST_PEERS)
+			put_rule(s, true, i, s->me, list);
+		if (mesh_lost(s, s->me, i) && out++ < MOST_PEERS)
+			put_rule(s, false, s->me, i, list);
+	}
+}
+
+/* --- ways back --------------------------------------------------------------------- */
+/* Does what goes to @peer leave through another interface than what comes from it enters? */
+static bool goes_elsewhere(struct mesh_self *s, size_t peer)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+	struct err ignored = {0};
+	struct route route;
+
+	return mine && !netlink_route(&s->f->nl, &s->addrs[peer], 0, NULL, &route, &ignored) &&
+	       route.reachable && route.oif && route.oif != mine->iface->index;
+}
+
+static bool is_in(const addr_list *l, const union addr *a)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (addr_equal(&l->v[i], a))
+			return true;
+	return false;
+}
+
+static void put_ways(struct mesh_self *s, cJSON *line)
+{
+	cJSON *half = json_array(line, "half"), *elsewhere = json_array(line, "elsewhere");
+	addr_list answered = {0};
+
+	if (s->door)
+		half_open_read(talk_port(s->door), s->a, &answered);
+	for (size_t i = 0; i < s->n; i++) {
+		bool lost = mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i);
+
+		if (i == s->me || !s->addrs[i].sa.sa_family || !lost)
+			continue;
+		if (is_in(&answered, &s->addrs[i]))
+			cJSON_AddItemToArray(half, cJSON_CreateNumber((double)i));
+		if (goes_elsewhere(s, i))
+			cJSON_AddItemToArray(elsewhere, cJSON_CreateNumber((double)i));
+	}
+	if (s->rp_now > s->rp_before)
+		json_str(line, "rp_filter", s->local.s.iface ? s->local.s.iface->name : "all");
+}
+
+static bool is_concerned(const struct mesh_self *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i))
+			return true;
+	return false;
+}
+
+void mesh_part(struct mesh_self *s, cJSON *line)
+{
+	if (!is_concerned(s))
+		return;
+	put_ways(s, line);
+	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
+	if (s->local.fw.known)
+		put_rules(s, line);
+}
+
+/* --- names ------------------------------------------------------------------------- */
+static struct finding *name_finding(struct mesh_self *s, const char *name)
+{
+	return report_find(s->report, "mesh.name", name);
+}
+
+/* What a rank publishes when it asks for its own name, as Gloo does. */
+static void judge_own(struct mesh_self *s, cJSON *findings)
+{
+	const char *name = s->f->inv.hostname, *addr = s->cards[s->me].addr;
+	struct name_answer got = {0};
+	struct addr_text at;
+	struct finding *f;
+
+	name_resolve(name, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
+	if (!got.addrs.n || addr_class(&got.addrs.v[0]) != ADDR_LOOPBACK)
+		return;
+	f = name_finding(s, name);
+	finding_set(f, ST_WARN,
+		    "means %s on itself: a rank there that publishes its name's address, as Gloo "
+		    "does, is found by no other node",
+		    addr_print(&got.addrs.v[0], &at));
+	finding_expect(f, "%s", addr);
+	finding_fix(f, "sudo sed -i '/^127\\./s/\\b%s\\b//; $a %s %s' /etc/hosts   # on %s", name,
+		    addr, name, name);
+	local_put(findings, f);
+}
+
+/* An address of rank 0's name that nobody answers at while its other one works. */
+static void judge_dead(struct mesh_self *s, const union addr *dead, cJSON *findings)
+{
+	const char *name = s->cards[0].host;
+	struct finding *f = name_finding(s, name);
+	struct addr_text at;
+
+	finding_set(f, ST_WARN,
+		    "means %s first on %s, which does not answer: with MASTER_ADDR=%s ranks there "
+		    "wait for that address before they try %s",
+		    addr_print(dead, &at), s->f->inv.hostname, name, s->cards[0].addr);
+	finding_expect(f, "%s first", s->cards[0].addr);
+	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
+	local_put(findings, f);
+}
+
+static void judge_loopback(struct mesh_self *s, const union addr *to, cJSON *findings)
+{
+	const char *name = s->cards[0].host;
+	struct finding *f = name_finding(s, name);
+	struct addr_text at;
+
+	finding_set(f, ST_WARN,
+		    "means %s on %s: with MASTER_ADDR=%s ranks there look for rank 0 on their own "
+		    "host",
+		    addr_print(to, &at), s->f->inv.hostname, name);
+	finding_expect(f, "%s", s->cards[0].addr);
+	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
+	local_put(findings, f);
+}
+
+/* Rank 0's name as MASTER_ADDR: what do the others take it for? */
+static void judge_master(struct mesh_self *s, cJSON *findings)
+{
+	struct name_answer got = {0};
+	struct scan_probe p = {0};
+	const struct scan_opts o = {.patience_ns = NAME_PATIENCE_S * NS_PER_S};
+	struct err ignored;
+
+	name_resolve(s->cards[0].host, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
+	if (!got.addrs.n)
+		return; /* nobody who gives addresses needs names */
+	p.to = got.addrs.v[0];
+	if (addr_class(&p.to) == ADDR_LOOPBACK) {
+		judge_loopback(s, &p.to, findings);
+		return;
+	}
+	if (addr_equal(&p.to, &s->addrs[0]) || mesh_lost(s, s->me, 0) || !s->cards[0].talk_port)
+		return;
+	addr_set_port(&p.to, s->cards[0].talk_port);
+	if (scan_tcp(&p, 1, &o, &ignored) || p.state == TCP_OPEN || p.state == TCP_PENDING)
+		return;
+	judge_dead(s, &got.addrs.v[0], findings);
+}
+
+void mesh_names(struct mesh_self *s, cJSON *findings)
+{
+	judge_own(s, findings);
+	if (s->me && s->addrs[0].sa.sa_family)
+		judge_master(s, findings);
+}

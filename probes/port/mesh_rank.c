@@ -1,0 +1,240 @@
+/* One rank of the mesh: meets the others, asks them all, says what it knows. */
+#include "probes/port/mesh_self.h"
+
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "probes/port/own.h"
+
+#include <sys/random.h>
+
+/* --- who is who ------------------------------------------------------------------ */
+static void put_text(char *to, size_t size, const char *text) { snprintf(to, size, "%s", text); }
+
+static void fill_card(struct mesh_self *s, struct mesh_card *c)
+{
+	struct addr_text at;
+
+	put_text(c->host, sizeof(c->host), s->f->inv.hostname);
+	c->idle = s->idle;
+	if (s->local.s.addr && !s->idle)
+		put_text(c->addr, sizeof(c->addr), addr_print(&s->local.s.addr->addr, &at));
+	c->master = s->local.env.master;
+	c->first = s->local.env.range.first;
+	c->last = s->local.env.range.last;
+	c->talk_port = s->door ? talk_port(s->door) : 0;
+	(void)!getrandom(&c->seed, sizeof(c->seed), 0);
+	c->seed |= 1;
+}
+
+/* MASTER_PORT, the port that it listens on for us, and a sample of its range. */
+static void draw_ports(const struct mesh_self *s, const struct mesh_card *c, port_list *ret)
+{
+	struct port_env theirs = {.master = c->master, .range = {c->first, c->last, true}};
+	bool talks = c->talk_port && s->o->sample;
+
+	if (s->o->ports) {
+		*ret = *s->o->ports;
+		return;
+	}
+	port_env_draw(&theirs, s->o->sample - talks, c->seed, s->a);
+	if (talks)
+		*LIST_ADD(s->a, &theirs.sample) = c->talk_port;
+	ports_default(&theirs, s->a, ret);
+}
+
+static int meet(struct mesh_self *s, struct err *e)
+{
+	struct mesh_card mine = {0};
+	struct err no_door;
+
+	s->rp_before = mesh_rp_drops(); /* nobody asks before we have met */
+	(void)!getrandom(mine.secret, sizeof(mine.secret), 0);
+	if (!s->o->expect_open &&
+	    !s->idle) /* a listener of ours would be taken for the one looked for */
+		s->door = talk_open(s->o->ports, mine.secret, &no_door);
+	suggest_by_rank(&s->f->in, &s->local.s);
+	fill_card(s, &mine);
+	if (rdzv_all_gather(s->rdzv, &mine, sizeof(mine), s->cards, e))
+		return -1;
+	for (size_t i = 0; i < s->n; i++) {
+		struct mesh_card *c = &s->cards[i];
+
+		c->host[sizeof(c->host) - 1] = c->addr[sizeof(c->addr) - 1] = '\0';
+		if (addr_parse(c->addr, &s->addrs[i]))
+			s->addrs[i] = (union addr){0};
+		s->active += !c->idle;
+		draw_ports(s, c, &s->ports[i]);
+	}
+	return 0;
+}
+
+/* --- whom do I reach --------------------------------------------------------------- */
+static void list_targets(struct mesh_self *s)
+{
+	/* Not all at the same one first. */
+	for (size_t k = 1; k < s->n && !s->idle; k++) {
+		size_t i = (s->me + k) % s->n;
+		struct port_target *t;
+
+		if (!s->addrs[i].sa.sa_family)
+			continue;
+		t = LIST_ADD(s->a, &s->targets);
+		*t = (struct port_target){
+			.given = s->cards[i].host, .host = s->cards[i].addr, .ports = s->ports[i]};
+		*LIST_ADD(s->a, &t->addrs) = s->addrs[i];
+		s->target_rank[s->targets.n - 1] = i;
+	}
+}
+
+static bool is_good(const struct mesh_self *s, uint8_t state)
+{
+	return state == PORT_OPEN || (state == PORT_REFUSED && !s->o->expect_open);
+}
+
+static int ask(struct mesh_self *s, struct err *e)
+{
+	const struct reach_opts o = {.count = s->o->count, .patience_ns = s->o->patience_ns};
+	AUTO_FREE unsigned char *mine = calloc(s->lost_n, 1);
+
+	list_targets(s);
+	if (!mine || reach_run(&s->targets, s->f, &o, &s->reach, e))
+		return mine ? -1 : err_set(e, ERR_SYS, "no memory for %zu hosts", s->n);
+	own_neighbours(&s->reach, &s->targets);
+	own_limits(&s->reach);
+	for (size_t i = 0; i < s->reach.n; i++) {
+		const struct reach_result *x = &s->reach.v[i];
+		size_t to = s->target_rank[x->target - s->targets.v];
+
+		if (!is_good(s, x->state))
+			mine[to / 8] |= (unsigned char)(1 << to % 8);
+	}
+	/* Only when all have asked does anybody look at what came and went unanswered. */
+	if (rdzv_all_gather(s->rdzv, mine, s->lost_n, s->lost, e))
+		return -1;
+	s->rp_now = mesh_rp_drops();
+	return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+static void judge_here(struct mesh_self *s, cJSON *const *lines)
+{
+	size_t *nodes = arena_alloc(s->a, s->n * sizeof(*nodes)), n = 0;
+	struct mesh m;
+
+	mesh_init(&m, s->o, s->active, s->a, s->report);
+	for (size_t i = 0; i < s->n; i++)
+		nodes[i] = s->cards[i].idle ? MESH_NO_NODE : n++;
+	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
+		for (size_t i = 0; i < s->n; i++)
+			if (lines[i])
+				mesh_take(&m, pass, lines[i], nodes, s->n);
+	mesh_conclude(&m);
+}
+
+static const char *key_of(const struct mesh_self *s, size_t rank)
+{
+	return arena_printf(s->a, "mesh.%zu", rank);
+}
+
+static int collect(struct mesh_self *s, const char *mine, bool relay, struct err *e)
+{
+	cJSON **lines = arena_alloc(s->a, s->n * sizeof(*lines));
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n && !rc; i++) {
+		AUTO(arena_done) struct arena one = {0};
+		const void *text = mine;
+		size_t n = strlen(mine);
+
+		if (s->cards[i].idle)
+			continue;
+		rc = i == s->me ? 0 : rdzv_get(s->rdzv, key_of(s, i), &one, &text, &n, e);
+		if (rc)
+			break;
+		if (relay) {
+			report_answer(s->report, text, n);
+			report_answer(s->report, "\n", 1);
+		} else {
+			lines[i] = json_parse(text, n, 8, e);
+			rc = lines[i] ? 0 : -1;
+		}
+	}
+	if (!rc && !relay)
+		judge_here(s, lines);
+	for (size_t i = 0; i < s->n; i++)
+		cJSON_Delete(lines[i]);
+	return rc;
+}
+
+/* All ranks are on one host. */
+static void judge_alone(struct mesh_self *s)
+{
+	report_answer(s->report, "", 0);
+	if (s->me)
+		return;
+	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
+	local_judge(&s->local, s->report);
+	report_covers(s->report, "this host only; nothing between hosts was tested");
+}
+
+static int hand_over(struct mesh_self *s, bool relay, struct err *e)
+{
+	cJSON *line = s->idle ? NULL : mesh_line(s);
+	AUTO_FREE char *text = cJSON_PrintUnformatted(line);
+
+	cJSON_Delete(line);
+	if (s->idle) {
+		report_answer(s->report, "", 0);
+		return 0;
+	}
+	if (!text)
+		return err_set(e, ERR_SYS, "no memory for what was found");
+	if (s->me == 0)
+		return collect(s, text, relay, e);
+	report_answer(s->report, "", 0);
+	return rdzv_set(s->rdzv, key_of(s, s->me), text, strlen(text), e);
+}
+
+static void self_init(struct mesh_self *s, const struct port_env *env, const struct world *w)
+{
+	s->n = (size_t)w->size;
+	s->me = (size_t)w->rank;
+	s->idle = w->local_rank > 0;
+	s->local = (struct local){.f = s->f, .env = *env};
+	s->lost_n = (s->n + 7) / 8;
+	s->cards = arena_alloc(s->a, s->n * sizeof(*s->cards));
+	s->addrs = arena_alloc(s->a, s->n * sizeof(*s->addrs));
+	s->ports = arena_alloc(s->a, s->n * sizeof(*s->ports));
+	s->target_rank = arena_alloc(s->a, s->n * sizeof(*s->target_rank));
+	s->lost = arena_alloc(s->a, s->n * s->lost_n);
+	s->talks = arena_alloc(s->a, s->n * sizeof(*s->talks));
+	s->fits = arena_alloc(s->a, s->n * sizeof(*s->fits));
+}
+
+static void self_done(struct mesh_self *s)
+{
+	talk_close(s->door);
+	local_done(&s->local);
+}
+
+int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct world_run *w,
+	      struct facts *f, struct report *r, struct err *e)
+{
+	AUTO(self_done)
+	struct mesh_self s = {.o = o, .f = f, .a = f->a, .rdzv = w->rdzv, .report = r};
+	bool relay = w->world.launcher == LAUNCHER_WINDSOCK;
+
+	self_init(&s, env, &w->world);
+	if (meet(&s, e))
+		return -1;
+	if (s.active < 2 && !relay) {
+		judge_alone(&s);
+		return 0;
+	}
+	if (ask(&s, e) || mesh_bulk(&s, e))
+		return -1;
+	if (o->rate_ns && mesh_rates(&s, e))
+		return -1;
+	return interrupt_pending() ? interrupt_err(e) : hand_over(&s, relay, e);
+}

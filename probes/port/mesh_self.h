@@ -1,0 +1,53 @@
+#ifndef PROBES_PORT_MESH_SELF_H
+#define PROBES_PORT_MESH_SELF_H
+/* A rank of the mesh while it works: between mesh_rank.c and its parts. */
+#include "probes/port/mesh.h"
+#include "probes/port/talk.h"
+
+/* What ranks tell each other of themselves; all of them run the same version. */
+struct mesh_card {
+	char host[64], addr[64];
+	uint32_t seed; /* of the sample of its range */
+	uint16_t master, first, last, talk_port;
+	uint16_t idle; /* another rank of its host speaks for it */
+	unsigned char secret[TALK_SECRET];
+};
+
+struct mesh_self {
+	const struct mesh_opts *o;
+	struct facts *f;
+	struct arena *a;
+	struct rdzv *rdzv;
+	struct report *report;
+	size_t n, me, active; /* active: ranks that are not idle */
+	bool idle;
+	struct talk_door *door;
+	struct mesh_card *cards; /* [n] */
+	union addr *addrs;	 /* [n]; family 0: it has none */
+	port_list *ports;	 /* [n] */
+	struct local local;
+
+	target_list targets; /* all but those without an address and ourselves */
+	size_t *target_rank;
+	struct reach reach;
+	unsigned char *lost;	    /* [n * lost_n]: by rank, a bit per rank it did not reach */
+	size_t lost_n;		    /* bytes of each */
+	uint64_t rp_before, rp_now; /* packets that reverse-path filters dropped here */
+	struct talk *talks;	    /* [n]; state TALK_PENDING: was not tried */
+	unsigned *fits;		    /* [n]: the largest MTU that passes where bulk stalled */
+	float *gbps;		    /* [n]; NAN: not measured */
+};
+static inline bool mesh_lost(const struct mesh_self *s, size_t from, size_t to)
+{
+	return s->lost[from * s->lost_n + to / 8] >> to % 8 & 1;
+}
+
+int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
+int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
+/* What is known here of pairs that failed, and of names: mesh_part.c */
+uint64_t mesh_rp_drops(void);
+void mesh_part(struct mesh_self *s, cJSON *line);
+void mesh_names(struct mesh_self *s, cJSON *findings);
+cJSON *mesh_line(struct mesh_self *s);
+
+#endif

@@ -1,0 +1,263 @@
+/* What is not about ports: different MTUs, rates that fall behind, fabrics that were not
+ * tested, and the sum of the whole. */
+#include "probes/port/mesh.h"
+
+#include "lib/report/json.h"
+
+#include <math.h>
+
+enum { MOST_SLOW = 8 };
+
+const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n)
+{
+	host_list l = {0};
+
+	for (size_t i = 0; i < n; i++)
+		LIST_ADD(m->a, &l)->name = m->nodes[v[i]].name;
+	return hostlist_fold(m->a, &l);
+}
+
+static int compare(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* --- MTU ------------------------------------------------------------------------------- */
+static const char *with_mtu(const struct mesh *m, unsigned mtu)
+{
+	size_t *v = arena_alloc(m->a, m->n * sizeof(*v)), n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->nodes[i].mtu == mtu)
+			v[n++] = i;
+	return mesh_folded(m, v, n);
+}
+
+static void judge_mtu(const struct mesh *m)
+{
+	unsigned most = 0, other = 0;
+	struct finding *f;
+	const char *who;
+
+	for (size_t i = 0; i < m->n; i++)
+		most = m->nodes[i].mtu > most ? m->nodes[i].mtu : most;
+	for (size_t i = 0; i < m->n && !other; i++)
+		other = m->nodes[i].mtu && m->nodes[i].mtu != most ? m->nodes[i].mtu : 0;
+	if (!other)
+		return;
+	who = with_mtu(m, other);
+	f = report_find(m->report, "mesh.mtu", who);
+	finding_set(f, ST_WARN,
+		    "has MTU %u and %s has %u: TCP agrees on the smaller, what is not TCP (UDP, "
+		    "RoCE) loses packets",
+		    other, with_mtu(m, most), most);
+	finding_expect(f, "the same everywhere");
+	finding_fix(f, "sudo ip link set dev IFACE mtu %u   # on %s, if the network takes it", most,
+		    who);
+	report_add(m->report, f);
+}
+
+/* A path that is narrower than its ends, and says so, costs a little and breaks nothing. */
+static void judge_path(const struct mesh *m)
+{
+	struct finding *f;
+
+	for (size_t from = 0; from < m->n; from++)
+		for (size_t to = 0; to < m->n; to++) {
+			const struct mesh_cell *c = mesh_at(m, from, to);
+			const struct mesh_node *x = &m->nodes[from], *y = &m->nodes[to];
+			unsigned ends = x->mtu < y->mtu ? x->mtu : y->mtu;
+
+			if (!c->row || c->cut || !c->path_mtu || c->path_mtu >= ends)
+				continue;
+			f = report_find(m->report, "mesh.mtu",
+					arena_printf(m->a, "%s to %s", x->name, y->name));
+			finding_set(f, ST_INFO,
+				    "the path takes %u bytes where both ends have %u: it says so, "
+				    "and bulk passes",
+				    c->path_mtu, ends);
+			report_add(m->report, f);
+			return;
+		}
+}
+
+/* --- rates ----------------------------------------------------------------------------- */
+static bool has_rate(const struct mesh *m, size_t from, size_t to)
+{
+	return isfinite(mesh_at(m, from, to)->gbps);
+}
+
+static float median(const struct mesh *m, float (*of)(const struct mesh_cell *c), size_t *ret_n)
+{
+	float *v = arena_alloc(m->a, (m->n * m->n + 1) * sizeof(*v));
+
+	*ret_n = 0;
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (isfinite(of(&m->cells[i])))
+			v[(*ret_n)++] = of(&m->cells[i]);
+	qsort(v, *ret_n, sizeof(*v), compare);
+	return *ret_n ? v[*ret_n / 2] : NAN;
+}
+
+static float rate_of(const struct mesh_cell *c) { return c->gbps; }
+
+/* Is @host slow to (@in: from) nearly everybody? Then it is to blame, not the others. */
+static bool is_slow(const struct mesh *m, size_t host, bool in, float limit)
+{
+	size_t slow = 0, all = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t from = in ? i : host, to = in ? host : i;
+
+		if (!has_rate(m, from, to))
+			continue;
+		all++;
+		slow += mesh_at(m, from, to)->gbps < limit;
+	}
+	return all && slow * 4 >= all * 3;
+}
+
+static void say_slow(const struct mesh *m, const char *subject, const char *what, float gbps,
+		     float usual)
+{
+	struct finding *f = report_find(m->report, "mesh.bandwidth", subject);
+
+	finding_set(f, ST_WARN, "%s %.3g Gb/s", what, (double)gbps);
+	finding_expect(f, "about %.3g Gb/s, as the others", (double)usual);
+	finding_value(f, (double)gbps, "Gb/s");
+	finding_fix(f, "ethtool IFACE; ip -s link   # on %s: speed, duplex, errors and drops",
+		    subject);
+	report_add(m->report, f);
+}
+
+static float worst_of(const struct mesh *m, size_t host, bool in)
+{
+	float worst = INFINITY;
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t from = in ? i : host, to = in ? host : i;
+
+		if (has_rate(m, from, to) && mesh_at(m, from, to)->gbps < worst)
+			worst = mesh_at(m, from, to)->gbps;
+	}
+	return worst;
+}
+
+static size_t judge_slow(const struct mesh *m, float usual)
+{
+	bool *bad[2] = {arena_alloc(m->a, m->n), arena_alloc(m->a, m->n)};
+	size_t said = 0;
+
+	for (size_t i = 0; i < 2 * m->n && m->n > 2; i++) {
+		bool in = i >= m->n;
+		size_t host = i % m->n;
+
+		bad[in][host] = is_slow(m, host, in, usual / 2);
+		if (!bad[in][host] || said++ >= MOST_SLOW)
+			continue;
+		say_slow(m, m->nodes[host].name, in ? "receives only" : "sends only",
+			 worst_of(m, host, in), usual);
+	}
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		size_t from = i / m->n, to = i % m->n;
+
+		if (!has_rate(m, from, to) || m->cells[i].gbps >= usual / 2 || bad[0][from] ||
+		    bad[1][to] || said++ >= MOST_SLOW)
+			continue;
+		say_slow(m, arena_printf(m->a, "%s to %s", m->nodes[from].name, m->nodes[to].name),
+			 "only", m->cells[i].gbps, usual);
+	}
+	return said;
+}
+
+static void judge_rates(const struct mesh *m)
+{
+	struct finding *f;
+	size_t n;
+	float usual = median(m, rate_of, &n);
+
+	if (!n || judge_slow(m, usual))
+		return;
+	f = report_find(m->report, "mesh.bandwidth", arena_printf(m->a, "%zu pairs", n));
+	finding_set(f, ST_PASS, "one at a time, median %.3g Gb/s, none below half of that",
+		    (double)usual);
+	finding_value(f, (double)usual, "Gb/s");
+	report_add(m->report, f);
+}
+
+/* --- the sum -------------------------------------------------------------------------- */
+static void judge_rdma(const struct mesh *m)
+{
+	size_t *v = arena_alloc(m->a, m->n * sizeof(*v)), n = 0;
+	struct finding *f;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->nodes[i].rdma)
+			v[n++] = i;
+	if (!n)
+		return;
+	f = report_find(m->report, "mesh.rdma", mesh_folded(m, v, n));
+	finding_set(f, ST_INFO,
+		    "RDMA or EFA devices here: TCP between nodes says nothing about that fabric");
+	report_add(m->report, f);
+}
+
+static float ms_of(const struct mesh_cell *c) { return c->row ? c->ms : NAN; }
+
+static const char *slowest(const struct mesh *m)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (isfinite(ms_of(&m->cells[i])) && !(ms_of(&m->cells[at]) >= ms_of(&m->cells[i])))
+			at = i;
+	return arena_printf(m->a, "%.3g ms (%s to %s)", (double)m->cells[at].ms,
+			    m->nodes[at / m->n].name, m->nodes[at % m->n].name);
+}
+
+static void sum_up(const struct mesh *m)
+{
+	size_t good = 0, known = 0, bulk = 0, timed, pairs = m->n * (m->n - 1);
+	float usual = median(m, ms_of, &timed);
+	struct finding *f;
+
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		const struct mesh_cell *c = &m->cells[i];
+
+		known += c->row != NULL;
+		good += c->row && !mesh_cell_is_bad(c);
+		bulk += c->row && !c->cut && c->path_mtu;
+	}
+	if (good && timed) {
+		f = report_find(m->report, "mesh.reach", arena_printf(m->a, "%zu pairs", good));
+		finding_set(f, ST_PASS,
+			    "reach each other on every port, median %.3g ms, slowest %s",
+			    (double)usual, slowest(m));
+		finding_value(f, (double)usual, "ms");
+		report_add(m->report, f);
+	}
+	report_covers(m->report, "%zu of %zu ordered pairs of %zu hosts, TCP%s", known, pairs, m->n,
+		      known && bulk == known ? " with bulk data"
+		      : bulk		     ? arena_printf(m->a, ", %zu with bulk data", bulk)
+					     : "");
+}
+
+void mesh_sum(const struct mesh *m)
+{
+	judge_mtu(m);
+	judge_path(m);
+	judge_rates(m);
+	judge_rdma(m);
+	sum_up(m);
+}
+
+void mesh_conclude(struct mesh *m)
+{
+	mesh_view(m);
+	mesh_judge(m);
+	mesh_sum(m);
+	if (report_wants_data(m->report))
+		mesh_data(m, report_data(m->report));
+}

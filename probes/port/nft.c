@@ -1,0 +1,145 @@
+#include "probes/port/nft.h"
+
+#include "lib/report/json.h"
+
+enum { MAX_DEPTH = 64 };
+
+void nft_done(struct nft *n)
+{
+	cJSON_Delete(n->doc);
+	n->doc = NULL;
+}
+
+static bool same_table(const char *family, const char *table, const struct nft_chain *c)
+{
+	return streq(family, c->family) && streq(table, c->table);
+}
+
+const struct nft_set *nft_find_set(const struct nft *n, const struct nft_chain *where,
+				   const char *name)
+{
+	for (size_t i = 0; i < n->sets.n; i++)
+		if (same_table(n->sets.v[i].family, n->sets.v[i].table, where) &&
+		    streq(n->sets.v[i].name, name))
+			return &n->sets.v[i];
+	return NULL;
+}
+
+static struct nft_chain *find_chain(const struct nft *n, const char *family, const char *table,
+				    const char *name)
+{
+	for (size_t i = 0; i < n->chains.n; i++)
+		if (same_table(family, table, &n->chains.v[i]) && streq(n->chains.v[i].name, name))
+			return &n->chains.v[i];
+	return NULL;
+}
+
+const struct nft_chain *nft_find_chain(const struct nft *n, const struct nft_chain *where,
+				       const char *name)
+{
+	return find_chain(n, where->family, where->table, name);
+}
+
+/* The three parts of a name; false when one is missing. */
+static bool names(const cJSON *o, const char *last, const char **ret_family, const char **ret_table,
+		  const char **ret_name)
+{
+	*ret_family = json_get_str(o, "family");
+	*ret_table = json_get_str(o, "table");
+	*ret_name = json_get_str(o, last);
+	return *ret_family && *ret_table && *ret_name;
+}
+
+static void add_chain(struct nft *n, const cJSON *o)
+{
+	struct nft_chain c = {.hook = json_get_str(o, "hook"),
+			      .type = json_get_str(o, "type"),
+			      .policy = json_get_str(o, "policy")};
+	double prio = json_get_num(o, "prio", 0);
+
+	if (!names(o, "name", &c.family, &c.table, &c.name) ||
+	    find_chain(n, c.family, c.table, c.name))
+		return;
+	c.prio = prio > -1e9 && prio < 1e9 ? (int)prio : 0;
+	*LIST_ADD(n->a, &n->chains) = c;
+}
+
+static void add_set(struct nft *n, const cJSON *o)
+{
+	struct nft_set s = {.elem = json_get(o, "elem")};
+
+	if (names(o, "name", &s.family, &s.table, &s.name))
+		*LIST_ADD(n->a, &n->sets) = s;
+}
+
+static void add_rules(struct nft *n, struct nft_chain *c, const cJSON *list)
+{
+	c->first_rule = n->rules.n;
+	for (const cJSON *i = list->child; i; i = i->next) {
+		const cJSON *o = json_get(i, "rule");
+		const char *family, *table, *chain;
+		double handle = json_get_num(o, "handle", 0);
+
+		if (!o || !names(o, "chain", &family, &table, &chain) ||
+		    !same_table(family, table, c) || !streq(chain, c->name))
+			continue;
+		*LIST_ADD(n->a, &n->rules) =
+			(struct nft_rule){.chain = c,
+					  .expr = json_get(o, "expr"),
+					  .handle = handle > 0 && handle < 1e9 ? (int)handle : 0};
+	}
+	c->nrules = n->rules.n - c->first_rule;
+}
+
+int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret, struct err *e)
+{
+	const cJSON *list;
+
+	*ret = (struct nft){.a = a};
+	ret->doc = json_parse(json, len, MAX_DEPTH, e);
+	if (!ret->doc)
+		return -1;
+	list = json_get(ret->doc, "nftables");
+	if (!cJSON_IsArray(list)) {
+		nft_done(ret);
+		return err_set(e, ERR_SYS, "nft's answer has no list of rules");
+	}
+	for (const cJSON *i = list->child; i; i = i->next) {
+		if (json_get(i, "chain"))
+			add_chain(ret, json_get(i, "chain"));
+		else if (json_get(i, "set"))
+			add_set(ret, json_get(i, "set"));
+		else if (json_get(i, "map"))
+			add_set(ret, json_get(i, "map"));
+	}
+	/* Chains stay where they are from now on: rules point at them. */
+	for (size_t i = 0; i < ret->chains.n; i++)
+		add_rules(ret, &ret->chains.v[i], list);
+	return 0;
+}
+
+static bool is_strict(const struct nft_rule *r)
+{
+	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
+		if (json_get(s, "drop") || json_get(s, "reject"))
+			return true;
+	return false;
+}
+
+size_t nft_strict_input(const struct nft *n)
+{
+	size_t strict = 0;
+
+	for (size_t i = 0; i < n->chains.n; i++) {
+		const struct nft_chain *c = &n->chains.v[i];
+
+		strict +=
+			c->hook && streq(c->hook, "input") && c->policy && streq(c->policy, "drop");
+	}
+	for (size_t i = 0; i < n->rules.n; i++) {
+		const char *hook = n->rules.v[i].chain->hook;
+
+		strict += (!hook || streq(hook, "input")) && is_strict(&n->rules.v[i]);
+	}
+	return strict;
+}

@@ -1,0 +1,193 @@
+/* The way of a packet through the chains of its hook. */
+#include "lib/report/json.h"
+#include "probes/port/nft.h"
+
+enum { MAX_JUMPS = 16, MAX_STEPS = 200000 };
+
+enum step { GO_ON, RETURN, ENDED };
+
+struct walk {
+	const struct nft *n;
+	const struct nft_packet *p;
+	struct nft_answer answer; /* of the base chain we are in */
+	bool ended;		  /* answer is final there */
+	struct nft_answer doubt;  /* the first verdict that only perhaps applies */
+	bool doubted;
+	unsigned steps;
+};
+
+static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth, bool sure);
+
+/* A verdict that perhaps applies is remembered; the walk goes on as if it did not. */
+static enum step decide(struct walk *w, enum nft_verdict v, const struct nft_rule *r, bool sure)
+{
+	const struct nft_answer x = {.verdict = v, .rule = r, .chain = r->chain};
+
+	if (sure) {
+		w->answer = x;
+		w->ended = true;
+		return ENDED;
+	}
+	/* The worst that may happen is what a reader wants to hear of. */
+	if (!w->doubted || (w->doubt.verdict == NFT_ACCEPT && v != NFT_ACCEPT))
+		w->doubt = x;
+	w->doubted = true;
+	return GO_ON;
+}
+
+static enum step follow(struct walk *w, const struct nft_rule *r, const cJSON *jump, bool is_goto,
+			unsigned depth, bool sure)
+{
+	const char *name = json_get_str(jump, "target");
+	const struct nft_chain *to = name ? nft_find_chain(w->n, r->chain, name) : NULL;
+	enum step s;
+
+	if (!to || depth >= MAX_JUMPS)
+		return GO_ON;
+	s = walk_chain(w, to, depth + 1, sure);
+	if (s == ENDED)
+		return ENDED;
+	return is_goto && sure ? RETURN : GO_ON;
+}
+
+static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
+			   bool sure)
+{
+	if (json_get(s, "accept"))
+		return decide(w, NFT_ACCEPT, r, sure);
+	if (json_get(s, "drop"))
+		return decide(w, NFT_DROP, r, sure);
+	if (json_get(s, "reject"))
+		return decide(w, NFT_REJECT, r, sure);
+	if (json_get(s, "queue")) /* some program decides */
+		return decide(w, NFT_DROP, r, false);
+	if (json_get(s, "return"))
+		return sure ? RETURN : GO_ON;
+	if (json_get(s, "jump"))
+		return follow(w, r, json_get(s, "jump"), false, depth, sure);
+	if (json_get(s, "goto"))
+		return follow(w, r, json_get(s, "goto"), true, depth, sure);
+	return GO_ON;
+}
+
+/* Pairs [key, verdict], in place or in a named map. */
+static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJSON *vmap,
+			     unsigned depth, bool sure)
+{
+	const cJSON *key = json_get(vmap, "key"), *data = json_get(vmap, "data");
+	const struct nft_set *map;
+
+	if (cJSON_IsString(data) && data->valuestring[0] == '@') {
+		map = nft_find_set(w->n, r->chain, data->valuestring + 1);
+		data = map ? map->elem : NULL;
+	} else {
+		data = json_get(data, "set");
+	}
+	for (const cJSON *i = cJSON_IsArray(data) ? data->child : NULL; i; i = i->next) {
+		const cJSON *want = cJSON_GetArrayItem(i, 0), *verdict = cJSON_GetArrayItem(i, 1);
+		enum truth t = nft_is(w->n, r, key, want, w->p);
+		enum step s;
+
+		if (t == NO || ++w->steps > MAX_STEPS)
+			continue;
+		s = statement(w, r, verdict, depth, sure && t == YES);
+		if (s != GO_ON || (sure && t == YES))
+			return s;
+	}
+	return GO_ON;
+}
+
+static bool is_condition(const cJSON *s) { return json_get(s, "limit") || json_get(s, "xt"); }
+
+static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth, bool sure)
+{
+	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
+		const cJSON *match = json_get(s, "match"), *vmap = json_get(s, "vmap");
+		enum step step = GO_ON;
+
+		if (++w->steps > MAX_STEPS)
+			return GO_ON;
+		if (match) {
+			enum truth t = nft_match(w->n, r, match, w->p);
+
+			if (t == NO)
+				return GO_ON;
+			sure = sure && t == YES;
+		} else if (is_condition(s)) {
+			sure = false;
+		} else if (vmap) {
+			step = verdict_map(w, r, vmap, depth, sure);
+		} else {
+			step = statement(w, r, s, depth, sure);
+		}
+		if (step != GO_ON)
+			return step;
+	}
+	return GO_ON;
+}
+
+static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned depth, bool sure)
+{
+	for (size_t i = 0; i < c->nrules && w->steps < MAX_STEPS; i++) {
+		enum step s = walk_rule(w, &w->n->rules.v[c->first_rule + i], depth, sure);
+
+		if (s == ENDED)
+			return ENDED;
+		if (s == RETURN)
+			break;
+	}
+	return GO_ON;
+}
+
+static bool concerns(const struct nft_chain *c, const struct nft_packet *p)
+{
+	const char *family = p->from.sa.sa_family == AF_INET ? "ip" : "ip6";
+
+	return c->hook && streq(c->hook, p->input ? "input" : "output") &&
+	       (!c->type || !streq(c->type, "nat")) &&
+	       (streq(c->family, "inet") || streq(c->family, family));
+}
+
+/*
+ * The next base chain in order of priority after @last, which is NULL for the
+ * first. Of equal ones the kernel runs the one that was made last first.
+ */
+static const struct nft_chain *next_base(const struct nft *n, const struct nft_packet *p,
+					 const struct nft_chain *last)
+{
+	const struct nft_chain *best = NULL;
+
+	for (size_t i = 0; i < n->chains.n; i++) {
+		const struct nft_chain *c = &n->chains.v[i];
+
+		if (!concerns(c, p) ||
+		    (last && (c->prio < last->prio || (c->prio == last->prio && c >= last))))
+			continue;
+		if (!best || c->prio <= best->prio)
+			best = c;
+	}
+	return best;
+}
+
+struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
+{
+	struct walk w = {.n = n, .p = p};
+	const struct nft_chain *c = NULL;
+
+	while ((c = next_base(n, p, c))) {
+		w.answer = (struct nft_answer){.chain = c};
+		w.ended = false;
+		(void)walk_chain(&w, c, 0, true);
+		if (!w.ended && c->policy && streq(c->policy, "drop"))
+			w.answer.verdict = NFT_DROP;
+		if (w.answer.verdict == NFT_ACCEPT)
+			continue;
+		w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
+		return w.answer;
+	}
+	if (w.doubted && w.doubt.verdict != NFT_ACCEPT) {
+		w.doubt.perhaps = true;
+		return w.doubt;
+	}
+	return (struct nft_answer){.verdict = NFT_ACCEPT};
+}

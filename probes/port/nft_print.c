@@ -1,0 +1,138 @@
+/* Rules as nft itself writes them, as far as people need to recognise them. */
+#include "lib/core/text.h"
+#include "lib/report/json.h"
+#include "probes/port/nft.h"
+
+enum { LONGEST = 160, MAX_DEPTH = 8 };
+
+static void put_value(struct text *t, const cJSON *v, unsigned depth);
+
+static void put_list(struct text *t, const cJSON *list, unsigned depth)
+{
+	for (const cJSON *i = list->child; i && t->n < LONGEST; i = i->next) {
+		put_value(t, i, depth + 1);
+		if (i->next)
+			text_add(t, ", ");
+	}
+}
+
+static void put_key(struct text *t, const cJSON *key)
+{
+	const cJSON *payload = json_get(key, "payload");
+	const char *name = json_get_str(json_get(key, "meta"), "key");
+
+	if (payload)
+		text_addf(t, "%s %s", json_get_str(payload, "protocol") ?: "@",
+			  json_get_str(payload, "field") ?: "...");
+	else if (name)
+		text_add(t, name);
+	else if ((name = json_get_str(json_get(key, "ct"), "key")))
+		text_addf(t, "ct %s", name);
+	else
+		text_add(t, "...");
+}
+
+static void put_range(struct text *t, const cJSON *range, unsigned depth)
+{
+	put_value(t, cJSON_GetArrayItem(range, 0), depth + 1);
+	text_add(t, "-");
+	put_value(t, cJSON_GetArrayItem(range, 1), depth + 1);
+}
+
+static void put_value(struct text *t, const cJSON *v, unsigned depth)
+{
+	const cJSON *prefix = json_get(v, "prefix"), *set = json_get(v, "set");
+
+	if (!v || depth > MAX_DEPTH || t->n > LONGEST) {
+		text_add(t, "...");
+	} else if (cJSON_IsNumber(v)) {
+		text_addf(t, "%.10g", v->valuedouble);
+	} else if (cJSON_IsString(v)) {
+		text_add(t, v->valuestring);
+	} else if (cJSON_IsArray(v)) {
+		put_list(t, v, depth);
+	} else if (prefix) {
+		text_addf(t, "%s/%.0f", json_get_str(prefix, "addr") ?: "...",
+			  json_get_num(prefix, "len", 0));
+	} else if (json_get(v, "range")) {
+		put_range(t, json_get(v, "range"), depth);
+	} else if (set) {
+		text_add(t, "{ ");
+		put_value(t, set, depth + 1);
+		text_add(t, " }");
+	} else if (json_get(v, "elem")) {
+		put_value(t, json_get(json_get(v, "elem"), "val"), depth + 1);
+	} else {
+		text_add(t, "...");
+	}
+}
+
+static void put_match(struct text *t, const cJSON *match)
+{
+	const char *op = json_get_str(match, "op") ?: "==";
+
+	put_key(t, json_get(match, "left"));
+	text_add(t, " ");
+	if (!streq(op, "==") && !streq(op, "in"))
+		text_addf(t, "%s ", op);
+	put_value(t, json_get(match, "right"), 0);
+}
+
+static void put_reject(struct text *t, const cJSON *reject)
+{
+	const char *type = json_get_str(reject, "type"), *what = json_get_str(reject, "expr");
+
+	text_add(t, "reject");
+	if (type)
+		text_addf(t, " with %s", type);
+	if (what)
+		text_addf(t, " %s", what);
+}
+
+static void put_statement(struct text *t, const cJSON *s)
+{
+	static const char *const plain[] = {"accept", "drop", "return", "queue", "log", "limit"};
+	const cJSON *vmap = json_get(s, "vmap");
+
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (json_get(s, plain[i]))
+			text_add(t, plain[i]);
+	if (json_get(s, "match"))
+		put_match(t, json_get(s, "match"));
+	else if (json_get(s, "reject"))
+		put_reject(t, json_get(s, "reject"));
+	else if (json_get(s, "jump"))
+		text_addf(t, "jump %s", json_get_str(json_get(s, "jump"), "target") ?: "...");
+	else if (json_get(s, "goto"))
+		text_addf(t, "goto %s", json_get_str(json_get(s, "goto"), "target") ?: "...");
+	else if (json_get(s, "xt"))
+		text_add(t, "(an iptables match)");
+	if (!vmap)
+		return;
+	put_key(t, json_get(vmap, "key"));
+	text_add(t, " vmap ...");
+}
+
+const char *nft_describe(const struct nft_answer *x, struct arena *a)
+{
+	const struct nft_chain *c = x->chain;
+	struct text t;
+
+	text_init(&t, a);
+	if (!c)
+		return "no rule";
+	if (!x->rule) {
+		text_addf(&t, "policy %s of %s %s %s", c->policy ?: "accept", c->family, c->table,
+			  c->name);
+		return t.s;
+	}
+	text_addf(&t, "%s %s %s, handle %d:", c->family, c->table, c->name, x->rule->handle);
+	for (const cJSON *s = x->rule->expr ? x->rule->expr->child : NULL; s && t.n < LONGEST * 2;
+	     s = s->next) {
+		if (json_get(s, "counter"))
+			continue;
+		text_add(&t, " ");
+		put_statement(&t, s);
+	}
+	return t.s;
+}

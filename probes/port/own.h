@@ -1,0 +1,21 @@
+#ifndef PROBES_PORT_OWN_H
+#define PROBES_PORT_OWN_H
+/*
+ * Is it this host's own doing? A rule that drops on the way out looks like any
+ * other silence, so where something failed the rules are asked; those results
+ * get CAUSE_OWN_FIREWALL, and @r the rule and what to type. And a neighbour that
+ * is silent but not in the ARP table was never asked for: the table is full, as
+ * happens in large subnets (CAUSE_NEIGHBOURS).
+ */
+#include "probes/port/local.h"
+#include "probes/port/reach.h"
+
+/*
+ * Linux sends one host no more than six ICMP errors at once, and then one a
+ * second: where many ports are rejected, most look silent (CAUSE_LIMITED).
+ */
+void own_limits(struct reach *r);
+void own_neighbours(struct reach *r, const target_list *targets);
+void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns);
+
+#endif

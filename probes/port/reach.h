@@ -1,0 +1,43 @@
+#ifndef PROBES_PORT_REACH_H
+#define PROBES_PORT_REACH_H
+/* Every port of every target asked from this host, and what the answers mean. */
+#include "probes/port/cause.h"
+#include "probes/port/targets.h"
+
+struct reach_opts {
+	bool udp;
+	unsigned count; /* times that what answered is asked, for the latency; 0: once */
+	uint64_t patience_ns;
+	const char *device;	  /* --from IFACE */
+	const union addr *source; /* --from ADDR */
+};
+/* Fills device or source from what --from was given; a usage error when this host has neither. */
+int reach_from(const char *from, const struct facts *f, struct reach_opts *o,
+	       struct err *e) MUST_CHECK;
+
+struct reach_result {
+	const struct port_target *target;
+	const union addr *addr; /* without port; NULL: the name did not resolve */
+	uint16_t port;
+	uint8_t state, cause; /* enum port_state, enum port_cause */
+	int error;
+	float ms;      /* NAN: no answer came; the median of several */
+	union addr by; /* who sent an ICMP message; family 0: nobody */
+};
+/* In the order of the targets, their addresses and ports. */
+struct reach {
+	struct reach_result *v;
+	size_t n;
+	bool udp;
+	const char *own_rule, *own_fix; /* what CAUSE_OWN_FIREWALL is (own.h), or NULL */
+	/* per target: how a packet to its first address leaves here */
+	struct reach_way {
+		bool reachable, on_link;	 /* on_link: a neighbour, IPv4, found by ARP */
+		const char *why;		 /* when not */
+		const struct iface_addr *source; /* NULL: not known */
+	} * ways;
+};
+int reach_run(const target_list *targets, struct facts *f, const struct reach_opts *o,
+	      struct reach *ret, struct err *e) MUST_CHECK;
+
+#endif

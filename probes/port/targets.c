@@ -1,0 +1,181 @@
+#include "probes/port/targets.h"
+
+#include "lib/host/hostname.h"
+
+enum { MAX_ADDRS = 8 };
+
+static int malformed(const char *operand, struct err *e)
+{
+	err_set(e, ERR_USAGE, "'%s' is not HOST or HOST:PORTS", operand);
+	return err_hint(e, "for example 10.0.0.2:29500, node1:29500,30000-30010 or "
+			   "[fd00::2]:29500");
+}
+
+/* Where the ports of "HOST:PORTS" begin; NULL: none. A bare IPv6 address has none. */
+static const char *ports_of(const char *s)
+{
+	const char *colon = strchr(s, ':');
+
+	if (*s == '[') {
+		const char *end = strchr(s, ']');
+
+		return end && end[1] == ':' ? end + 2 : NULL;
+	}
+	return colon && !strchr(colon + 1, ':') ? colon + 1 : NULL;
+}
+
+static int parse_one(const char *operand, const port_list *ports, const struct port_env *env,
+		     struct arena *a, struct port_target *t, struct err *e)
+{
+	const char *eq = strchr(operand, '='), *where = eq ? eq + 1 : operand;
+	const char *list = ports_of(where);
+	const char *host = list ? arena_strndup(a, where, (size_t)(list - where - 1)) : where;
+	uint16_t none;
+
+	if (addr_split(host, a, &t->host, &none) || none || (eq && eq == operand))
+		return malformed(operand, e);
+	t->given = eq ? arena_strndup(a, operand, (size_t)(eq - operand)) : t->host;
+	if (!list) {
+		t->ports = *ports;
+		return 0;
+	}
+	if (!ports_parse(list, env, a, &t->ports, e))
+		return 0;
+	return *e->hint ? err_hint(e, "in '%s': %s", operand,
+				   "ports are written 29500, 30000-30010, nccl, slurm or ssh")
+			: -1;
+}
+
+int targets_parse(const str_list *operands, const port_list *ports, const struct port_env *env,
+		  struct arena *a, target_list *ret, struct err *e)
+{
+	for (size_t i = 0; i < operands->n; i++)
+		if (parse_one(operands->v[i], ports, env, a, LIST_ADD(a, ret), e))
+			return -1;
+	return 0;
+}
+
+void targets_resolve(target_list *l, const struct facts *f, uint64_t deadline_ns)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct port_target *t = &l->v[i];
+		struct name_answer got = {0};
+		union addr literal;
+
+		if (!addr_parse(t->host, &literal))
+			*LIST_ADD(f->a, &got.addrs) = literal;
+		else
+			name_resolve(t->host, deadline_ns, f->a, &got);
+		t->addrs = got.addrs;
+		if (t->addrs.n > MAX_ADDRS)
+			t->addrs.n = MAX_ADDRS;
+		t->trouble = got.trouble ?: "does not resolve";
+		for (size_t k = 0; k < t->addrs.n; k++)
+			t->is_self |= inventory_by_addr(&f->inv, &t->addrs.v[k]) != NULL;
+	}
+}
+
+/* --- what cannot be meant ------------------------------------------------------ */
+static bool is_literal(const struct port_target *t)
+{
+	union addr ignored;
+
+	return !addr_parse(t->host, &ignored);
+}
+
+static bool is_own_name(const char *host, const struct facts *f)
+{
+	return (f->inv.hostname && streq(host, f->inv.hostname)) || streq(host, "localhost") ||
+	       streq(host, "ip6-localhost");
+}
+
+static void judge_loopback(const struct port_target *t, const struct facts *f,
+			   const union addr *addr, struct report *r)
+{
+	struct finding *x = report_find(r, is_literal(t) ? "port.address" : "port.name", t->given);
+	struct addr_text at;
+
+	if (is_literal(t)) {
+		finding_set(x, ST_INFO,
+			    "is this host's loopback: no other node can reach it this way");
+	} else if (is_own_name(t->host, f)) {
+		finding_set(x, ST_WARN,
+			    "means %s here: a rank that publishes it is found by no "
+			    "other node",
+			    addr_print(addr, &at));
+		finding_expect(x, "an address that peers can reach");
+		finding_fix(x,
+			    "getent ahosts %s   # then give it this host's address in "
+			    "/etc/hosts",
+			    t->host);
+	} else {
+		finding_set(x, ST_FAIL,
+			    "resolves to %s on this host, so a connection to it never leaves",
+			    addr_print(addr, &at));
+		finding_expect(x, "an address of %s", t->host);
+		finding_fix(x, "getent ahosts %s   # then mend /etc/hosts or DNS on this host",
+			    t->host);
+	}
+	report_add(r, x);
+}
+
+static bool has_private(const struct facts *f)
+{
+	for (size_t i = 0; i < f->inv.addrs.n; i++)
+		if (iface_addr_is_usable(&f->inv.addrs.v[i]) &&
+		    addr_class(&f->inv.addrs.v[i].addr) == ADDR_PRIVATE)
+			return true;
+	return false;
+}
+
+static void judge_public(const struct port_target *t, const union addr *addr, struct report *r)
+{
+	struct finding *x = report_find(r, is_literal(t) ? "port.address" : "port.name", t->given);
+	struct addr_text at;
+
+	finding_set(x, ST_WARN,
+		    "%s%s is a public address: between nodes of one cloud network use the "
+		    "private one (rules that name a security group do not match public ones)",
+		    is_literal(t) ? "" : "resolves to ",
+		    is_literal(t) ? "this" : addr_print(addr, &at));
+	finding_expect(x, "a private address, such as 10.0.0.2");
+	finding_fix(x, "ifprobe --ip %s   # run there: names the private one", t->host);
+	report_add(r, x);
+}
+
+static void judge_digits(const struct port_target *t, struct report *r)
+{
+	struct finding *x = report_find(r, "port.name", t->given);
+
+	finding_set(x, ST_WARN, "is read as a number, not looked up as a name");
+	finding_expect(x, "a name with a letter in it, or an address with all its dots");
+	finding_fix(x, "getent hosts %s   # what it is taken for", t->host);
+	report_add(r, x);
+}
+
+static void judge_self(const struct port_target *t, struct report *r)
+{
+	struct finding *x = report_find(r, "port.address", t->given);
+
+	finding_set(x, ST_INFO, "is this host itself: that says nothing about the network");
+	report_add(r, x);
+}
+
+void targets_judge(const target_list *l, const struct facts *f, struct report *r)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct port_target *t = &l->v[i];
+		const union addr *first = t->addrs.v;
+
+		if (addr_is_digit_trap(t->host))
+			judge_digits(t, r);
+		if (!t->addrs.n)
+			continue;
+		if (addr_class(first) == ADDR_LOOPBACK)
+			judge_loopback(t, f, first, r);
+		else if (t->is_self)
+			judge_self(t, r);
+		else if (addr_class(first) == ADDR_PUBLIC && has_private(f))
+			judge_public(t, first, r);
+	}
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# portcheck's contract: what it takes, what it says and where, exit codes, JSON.
+# Loopback and namespaces of its own only; python3 listens.
+# shellcheck disable=SC2016,SC2154 # scripts for another shell; bats sets stderr_lines
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export SERVER_PID OPEN CLOSED
+    # Two free ports: one that is listened on, one that is not.
+    coproc python3 -c '
+import socket, sys, time
+a, b = socket.socket(), socket.socket()
+a.bind(("127.0.0.1", 0)); b.bind(("127.0.0.1", 0)); a.listen(64)
+print(a.getsockname()[1], b.getsockname()[1], flush=True)
+time.sleep(600)' 3>&-
+    SERVER_PID=$COPROC_PID
+    read -r OPEN CLOSED <&"${COPROC[0]}"
+}
+
+teardown_file() {
+    kill "$SERVER_PID"
+}
+
+portcheck() {
+    "$BIN/portcheck" "$@"
+}
+
+alone() { # in a network namespace with nothing but lo
+    unshare -rn sh -c 'ip link set lo up; exec "$@"' sh "$BIN/portcheck" "$@"
+}
+
+needs_unshare() {
+    unshare -rn true 2>/dev/null || skip "no user namespaces"
+}
+
+@test "open passes, refused passes, and both are told apart" {
+    run -0 --separate-stderr portcheck "127.0.0.1:$OPEN,$CLOSED"
+    [ -z "$stderr" ]
+    [[ $output == *"pass  port.tcp"*"127.0.0.1:$OPEN "*" open, "* ]]
+    [[ $output == *"127.0.0.1:$CLOSED "*" refused: reachable, but nothing listens there now, "* ]]
+    [[ ${lines[-1]} == PASS*"the way from this host to 1 target; not the way back" ]]
+}
+
+@test "--expect open: a refusal fails, with what to type" {
+    run -0 portcheck "127.0.0.1:$OPEN" --expect open
+    run -1 portcheck "127.0.0.1:$CLOSED" --expect open
+    [[ $output == *"fail  port.tcp"*"expected open"*"ss -lnp"* ]]
+}
+
+@test "data.targets[] has every port once, with the contract's keys" {
+    portcheck "127.0.0.1:$OPEN,$CLOSED,1-3" --json >"$BATS_TEST_TMPDIR/doc"
+    "$ROOT/scripts/validate" json "$BATS_TEST_TMPDIR/doc"
+    jq -e --argjson open "$OPEN" --argjson closed "$CLOSED" '.data.targets
+        | length == 5 and all(.from and .to == "127.0.0.1" and .proto == "tcp" and .ms >= 0)
+        and ([.[] | select(.port == $open).state] == ["open"])
+        and ([.[] | select(.port == $closed)] | .[0].state == "refused" and .[0].cause)
+        and (map(.port) | contains([1, 2, 3]))' "$BATS_TEST_TMPDIR/doc"
+}
+
+@test "ports that fared alike are one finding with ranges, not thousands of lines" {
+    run -0 --separate-stderr portcheck 127.0.0.1:1-65535 --json
+    jq -e '(.findings | map(select(.check == "port.tcp")) | length) <= 2
+        and (.data.targets | length) == 65535' <<<"$output"
+    run -0 portcheck 127.0.0.1:1-65535
+    [ "${#lines[@]}" -lt 12 ]
+}
+
+@test "no port of this host is open because a connection met itself" {
+    needs_unshare
+    alone 127.0.0.1:32768-60999 --json >"$BATS_TEST_TMPDIR/doc"
+    jq -e '[.data.targets[].state] | unique == ["refused"]' "$BATS_TEST_TMPDIR/doc"
+}
+
+@test "ports by name, from the environment, and a sample of the right size" {
+    run -0 --separate-stderr env MASTER_PORT=2345 "$BIN/portcheck" 127.0.0.1 --json
+    jq -e '[.data.targets[].port] | length == 4 and .[0] == 2345 and all(.[1:][]; . >= 1024)' <<<"$output"
+    run -0 --separate-stderr portcheck 127.0.0.1 --sample 0 --json
+    jq -e '[.data.targets[].port] == [29500]' <<<"$output"
+    run -0 --separate-stderr portcheck 127.0.0.1 --ports nccl,ssh --sample 2 --json
+    jq -e '[.data.targets[].port] | length == 6 and contains([29500, 29400, 28028, 22])' <<<"$output"
+    run -0 --separate-stderr portcheck 127.0.0.1:slurm --sample 1 --json
+    jq -e '[.data.targets[].port] | length == 4 and contains([6817, 6818, 6819])' <<<"$output"
+}
+
+@test "--count gives a median; --wait and --deadline are kept" {
+    run -0 --separate-stderr portcheck "127.0.0.1:$OPEN" --count 50 --json
+    jq -e '.data.targets[0].ms < 1000' <<<"$output"
+    needs_unshare
+    # A route that swallows everything: silence for as long as we are ready to wait.
+    start=$EPOCHREALTIME
+    run -1 unshare -rn sh -c 'ip link set lo up; ip addr add 10.9.9.1/24 dev lo
+        ip link add a0 type veth peer name a1; ip link set a0 up; ip link set a1 up
+        ip addr add 10.8.8.1/24 dev a0; ip neigh add 10.8.8.2 lladdr 02:00:00:00:00:01 dev a0
+        "$0" 10.8.8.2:1,2 --wait 300ms' "$BIN/portcheck"
+    [[ $output == *filtered* ]]
+    ((${EPOCHREALTIME/./} - ${start/./} < 3000000))
+}
+
+@test "a name that does not resolve, digits, loopback names, public addresses" {
+    needs_unshare
+    run -1 --separate-stderr alone no-such-host.invalid:1 --json
+    jq -e '.data.targets[0] | .state == "dns" and .cause and (has("address") | not)' <<<"$output"
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1' <<<"$output"
+    run -1 alone 05:1
+    [[ $output == *port.name*"read as a number"* ]]
+    run alone localhost:1
+    [[ $output == *"warn  port.name"*127.0.0.1*"no other node"* ]]
+    run -0 alone 127.0.0.1:1
+    [[ $output == *"info  port.address"*loopback* ]]
+    run -1 unshare -rn sh -c 'ip link set lo up; ip link add a0 type veth peer name a1
+        ip link set a0 up; ip link set a1 up; ip addr add 10.8.8.1/24 dev a0
+        ip route add prohibit 203.0.113.0/24; ip route add prohibit 8.8.8.8
+        "$0" 8.8.8.8:1 --wait 100ms' "$BIN/portcheck"
+    [[ $output == *"warn  port.address"*"public address"*"private one"* ]]
+}
+
+@test "--from: an address, an interface, and neither" {
+    run -0 portcheck "127.0.0.1:$OPEN" --from 127.0.0.1
+    run -0 portcheck "127.0.0.1:$OPEN" --from lo
+    run -2 --separate-stderr portcheck "127.0.0.1:$OPEN" --from 203.0.113.9
+    [ -z "$output" ]
+    [[ $stderr == *"--from"*"203.0.113.9"* ]]
+}
+
+@test "wrong command lines: one line, exit 2, nothing on stdout" {
+    for args in 'node1:99999' 'node1:' ':5' 'node1:5-3' '--ports http' '--expect maybe' '--count 0' \
+        '--hosts a,b node1' '--hosts a,b --udp' '--hosts a,b --serve' \
+        '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' 'a=' '-x'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr portcheck $args
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+    run -2 --separate-stderr env MASTER_PORT=x "$BIN/portcheck" 127.0.0.1
+    [[ $stderr == *MASTER_PORT* ]]
+}
+
+@test "bare: this host's part, and the line for the peer" {
+    needs_unshare
+    run -0 --separate-stderr unshare -rn sh -c 'ip link set lo up; ip link add eth0 type veth peer name e1
+        ip link set eth0 up; ip link set e1 up; ip addr add 10.8.8.1/24 dev eth0; exec "$0" "$@"' \
+        "$BIN/portcheck"
+    [[ $output == *"On every other node type:  portcheck 10.8.8.1:29500,"* ]]
+    [[ $output == *local.master_port*"is free"* && $output == *local.port_range* ]]
+    [[ ${lines[-1]} == *"this host only; nothing between hosts was tested" ]]
+}
+
+@test "bare: who holds MASTER_PORT is named" {
+    run -0 --separate-stderr env MASTER_PORT="$OPEN" "$BIN/portcheck"
+    [[ $output == *"warn  local.master_port"*"is taken: python3 (pid $SERVER_PID)"*"127.0.0.1:$OPEN"* ]]
+    [[ $output == *"kill $SERVER_PID"* ]]
+}
+
+@test "bare without root: says that it could not look at the rules" {
+    [ "$(id -u)" = 0 ] || skip "is the ordinary case then"
+    cp "$BIN/portcheck" "$BATS_TEST_TMPDIR/" && chmod 755 "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$BATS_TEST_TMPDIR/portcheck"
+    [[ $output == *local.firewall*"not looked at"*root* || $output == *"not installed"* ]]
+}
+
+@test "UDP: refused and silent, and silence concludes nothing" {
+    needs_unshare
+    run -0 --separate-stderr alone --udp 127.0.0.1:9 --json
+    jq -e '.data.targets[0] | .state == "refused" and .proto == "udp"' <<<"$output"
+    run -3 --separate-stderr unshare -rn sh -c 'ip link set lo up; ip link add a0 type veth peer name a1
+        ip link set a0 up; ip link set a1 up; ip addr add 10.8.8.1/24 dev a0
+        ip neigh add 10.8.8.2 lladdr 02:00:00:00:00:01 dev a0
+        "$0" --udp 10.8.8.2:9 --wait 200ms --json' "$BIN/portcheck"
+    jq -e '.data.targets[0].state == "silent"' <<<"$output"
+}
+
+@test "hidden helpers of other commands are in no help, and --mesh-rank is nobody's to type" {
+    run -0 portcheck --help
+    [[ $output == *--serve* && $output == *--bandwidth* && $output == *--cloud* ]]
+    [[ $output != *--mesh-rank* && $output != *--why* && $output != *--seed* ]]
+    run -2 --separate-stderr portcheck --mesh-rank
+    [[ $stderr == *"our own launcher"* ]]
+}

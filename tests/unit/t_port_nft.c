@@ -1,0 +1,187 @@
+/* What a ruleset does to a packet; the rules as `nft -j` 1.0.6 writes them, with ' for ". */
+#include "probes/port/nft.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define CHAIN(name, hook, prio, policy)                                                            \
+	"{'chain':{'family':'inet','table':'t','name':'" name "','handle':1,'type':'filter',"      \
+	"'hook':'" hook "','prio':" prio ",'policy':'" policy "'}},"
+#define PLAIN(name) "{'chain':{'family':'inet','table':'t','name':'" name "','handle':1}},"
+#define RULE_IN(chain, handle, expr)                                                               \
+	"{'rule':{'family':'inet','table':'t','chain':'" chain "','handle':" handle                \
+	",'expr':[" expr "]}},"
+#define RULE(handle, expr) RULE_IN("in", handle, expr)
+#define IS(left, right) "{'match':{'op':'==','left':" left ",'right':" right "}},"
+#define NOT(left, right) "{'match':{'op':'!=','left':" left ",'right':" right "}},"
+#define IN(left, right) "{'match':{'op':'in','left':" left ",'right':" right "}},"
+#define DPORT "{'payload':{'protocol':'tcp','field':'dport'}}"
+#define SADDR "{'payload':{'protocol':'ip','field':'saddr'}}"
+#define SADDR6 "{'payload':{'protocol':'ip6','field':'saddr'}}"
+#define META(key) "{'meta':{'key':'" key "'}}"
+#define STATE "{'ct':{'key':'state'}}"
+#define ACCEPT "{'accept':null}"
+#define DROP "{'drop':null}"
+#define REJECT "{'reject':{'type':'icmpx','expr':'port-unreachable'}}"
+#define INPUT(policy) CHAIN("in", "input", "0", policy)
+
+static const struct {
+	const char *what, *rules; /* the last comma is taken off */
+	const char *from;
+	uint16_t port;
+	enum nft_verdict verdict;
+	bool perhaps;
+	const char *describe; /* NULL: not looked at */
+} cases[] = {
+	{"nothing", "", "10.0.0.1", 1, NFT_ACCEPT, false, "no rule"},
+	{"a policy", INPUT("drop"), "10.0.0.1", 1, NFT_DROP, false, "policy drop of inet t in"},
+	{"a port", INPUT("accept") RULE("3", IS(DPORT, "29501") DROP), "10.0.0.1", 29501, NFT_DROP,
+	 false, "inet t in, handle 3: tcp dport 29501 drop"},
+	{"another port", INPUT("accept") RULE("3", IS(DPORT, "29501") DROP), "10.0.0.1", 29502,
+	 NFT_ACCEPT, false, NULL},
+	{"reject", INPUT("accept") RULE("3", REJECT), "10.0.0.1", 1, NFT_REJECT, false,
+	 "inet t in, handle 3: reject with icmpx port-unreachable"},
+	{"a set of ports in place",
+	 INPUT("accept") RULE("3", IS(DPORT, "{'set':[{'range':[30000,30010]},31000]}") DROP),
+	 "10.0.0.1", 30005, NFT_DROP, false,
+	 "inet t in, handle 3: tcp dport { 30000-30010, 31000 } drop"},
+	{"a named set",
+	 INPUT("drop") "{'set':{'family':'inet','name':'self','table':'t','elem':['10.0.0.1',"
+		       "{'prefix':{'addr':'10.1.0.0','len':16}},{'elem':{'val':'10.2.0.1',"
+		       "'timeout':5}}]}}," RULE("3", IS(SADDR, "'@self'") ACCEPT),
+	 "10.1.7.7", 1, NFT_ACCEPT, false, NULL},
+	{"an element with a timeout",
+	 INPUT("drop") "{'set':{'family':'inet','name':'self','table':'t','elem':[{'elem':{'val':"
+		       "'10.2.0.1','timeout':5}}]}}," RULE("3", IS(SADDR, "'@self'") ACCEPT),
+	 "10.2.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"not in the set",
+	 INPUT("drop") "{'set':{'family':'inet','name':'self','table':'t','elem':['10.0.0.1']}}"
+		       "," RULE("3", IS(SADDR, "'@self'") ACCEPT),
+	 "10.0.0.3", 1, NFT_DROP, false, NULL},
+	{"an empty set lets nobody in",
+	 INPUT("drop") "{'set':{'family':'inet','name':'self','table':'t'}}," RULE(
+		 "3", IS(SADDR, "'@self'") ACCEPT),
+	 "10.0.0.3", 1, NFT_DROP, false, NULL},
+	{"a prefix, denied",
+	 INPUT("accept") RULE("3", NOT(SADDR, "{'prefix':{'addr':'10.0.0.0','len':24}}") DROP),
+	 "10.0.1.1", 1, NFT_DROP, false, "inet t in, handle 3: ip saddr != 10.0.0.0/24 drop"},
+	{"no IPv4 address to deny in an IPv6 packet",
+	 INPUT("accept") RULE("3", NOT(SADDR, "'10.0.0.1'") DROP), "fd00::1", 1, NFT_ACCEPT, false,
+	 NULL},
+	{"IPv6", INPUT("accept") RULE("3", IS(SADDR6, "{'prefix':{'addr':'fd00::','len':8}}") DROP),
+	 "fd00::1", 1, NFT_DROP, false, NULL},
+	{"a first packet is new",
+	 INPUT("drop") RULE("3", IN(STATE, "['established','related']") ACCEPT)
+		 RULE("4", IN(STATE, "['new','untracked']") IS(DPORT, "5") ACCEPT),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"by interface", INPUT("drop") RULE("3", IS(META("iifname"), "'eth*'") ACCEPT), "10.0.0.1",
+	 1, NFT_ACCEPT, false, NULL},
+	{"loopback only", INPUT("drop") RULE("3", IS(META("iif"), "'lo'") ACCEPT), "10.0.0.1", 1,
+	 NFT_DROP, false, NULL},
+	{"by protocol", INPUT("accept") RULE("3", IS(META("l4proto"), "'udp'") DROP), "10.0.0.1", 1,
+	 NFT_ACCEPT, false, NULL},
+	{"greater than",
+	 INPUT("accept") RULE("3", "{'match':{'op':'>','left':" DPORT ",'right':32767}}," DROP),
+	 "10.0.0.1", 32768, NFT_DROP, false, "inet t in, handle 3: tcp dport > 32767 drop"},
+	{"a jump that returns",
+	 INPUT("drop") PLAIN("sub") RULE("3", "{'jump':{'target':'sub'}}") RULE("4", ACCEPT)
+		 RULE_IN("sub", "5", IS(DPORT, "1") "{'return':null}") RULE_IN("sub", "6", DROP),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"a jump that decides",
+	 INPUT("accept") PLAIN("sub") RULE("3", "{'jump':{'target':'sub'}}") RULE("4", ACCEPT)
+		 RULE_IN("sub", "6", DROP),
+	 "10.0.0.1", 1, NFT_DROP, false, "inet t sub, handle 6: drop"},
+	{"a goto does not come back",
+	 INPUT("drop") PLAIN("sub") RULE("3", "{'goto':{'target':'sub'}}") RULE("4", ACCEPT),
+	 "10.0.0.1", 1, NFT_DROP, false, "policy drop of inet t in"},
+	{"chains that jump in circles end",
+	 INPUT("accept") PLAIN("a") RULE("3", "{'jump':{'target':'a'}}")
+		 RULE_IN("a", "4", "{'jump':{'target':'a'}}"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"a verdict map",
+	 INPUT("accept") PLAIN("sub") RULE("3", "{'vmap':{'key':" DPORT ",'data':{'set':[[22,"
+						"{'accept':null}],[{'range':[30000,40000]},{'jump':"
+						"{'target':'sub'}}]]}}}") RULE_IN("sub", "4", DROP),
+	 "10.0.0.1", 35000, NFT_DROP, false, NULL},
+	{"a later base chain may still drop what one accepted",
+	 INPUT("accept") CHAIN("late", "input", "10", "drop") RULE("3", ACCEPT), "10.0.0.1", 1,
+	 NFT_DROP, false, "policy drop of inet t late"},
+	{"priority, not order of the list",
+	 CHAIN("late", "input", "10", "drop") INPUT("accept") RULE("3", DROP), "10.0.0.1", 1,
+	 NFT_DROP, false, "inet t in, handle 3: drop"},
+	{"of equal priority, the last one made is first",
+	 INPUT("drop") CHAIN("also", "input", "0", "accept") RULE_IN("also", "4", REJECT),
+	 "10.0.0.1", 1, NFT_REJECT, false,
+	 "inet t also, handle 4: reject with icmpx port-unreachable"},
+	{"the other hook", CHAIN("in", "output", "0", "drop"), "10.0.0.1", 1, NFT_ACCEPT, false,
+	 NULL},
+	{"a mark is not known here", INPUT("accept") RULE("3", IS(META("mark"), "7") DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"an iptables match is not known here", INPUT("accept") RULE("3", "{'xt':null}," DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"perhaps accepted, else dropped", INPUT("drop") RULE("3", IS(META("mark"), "7") ACCEPT),
+	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"perhaps accepted or accepted", INPUT("accept") RULE("3", IS(META("mark"), "7") ACCEPT),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+};
+
+static char *quoted(struct arena *a, const char *rules)
+{
+	char *s = arena_printf(a, "{'nftables':[%s]}", rules);
+	size_t n = strlen(s);
+
+	if (n > 4 && s[n - 3] == ',')
+		s[n - 3] = ' ';
+	for (char *p = s; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	return s;
+}
+
+static void verdicts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p = {.input = true, .iface = "eth0"};
+		const char *json = quoted(&a, cases[i].rules);
+		struct nft_answer x;
+		struct err e = {0};
+
+		if (nft_parse(json, strlen(json), &a, &n, &e))
+			fail_msg("%s: %s: %s", cases[i].what, e.msg, json);
+		assert_int_equal(addr_parse(cases[i].from, &p.from), 0);
+		p.to = p.from;
+		addr_set_port(&p.to, cases[i].port);
+		x = nft_judge(&n, &p);
+		if (x.verdict != cases[i].verdict || x.perhaps != cases[i].perhaps)
+			fail_msg("%s: %d%s", cases[i].what, x.verdict, x.perhaps ? " perhaps" : "");
+		if (cases[i].describe)
+			assert_string_equal(nft_describe(&x, &a), cases[i].describe);
+	}
+}
+
+static void junk(void **state)
+{
+	static const char *const bad[] = {"", "{", "[]", "{\"nftables\":5}", "null", "Error: no"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct err e = {0};
+
+		assert_int_equal(nft_parse(bad[i], strlen(bad[i]), &a, &n, &e), -1);
+		assert_int_equal(e.kind, ERR_SYS);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(junk)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

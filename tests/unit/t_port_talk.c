@@ -1,0 +1,155 @@
+/* Real data between two ends of ours on loopback, and what strangers get. */
+#include "probes/port/talk.h"
+
+#include "lib/core/units.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const unsigned char secret[TALK_SECRET] = "0123456789abcde";
+
+static struct talk aim(uint16_t port)
+{
+	struct talk t = {.bytes = 1 << 20};
+
+	assert_int_equal(addr_parse("127.0.0.1", &t.to), 0);
+	addr_set_port(&t.to, port);
+	memcpy(t.secret, secret, sizeof(secret));
+	return t;
+}
+
+static void many(void **state)
+{
+	struct err e = {0};
+	struct talk_door *d = talk_open(NULL, secret, &e);
+	struct talk v[100];
+
+	(void)state;
+	assert_non_null(d);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		v[i] = aim(talk_port(d));
+		v[i].bytes = 1 + i * 5000;
+	}
+	assert_int_equal(talk_run(v, ARRAY_LEN(v), 7, NS_PER_S, -1, &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		assert_int_equal(v[i].state, TALK_DONE);
+		assert_int_equal(v[i].arrived, v[i].bytes);
+		assert_true(v[i].path_mtu > 1000);
+	}
+	talk_close(d);
+}
+
+static void for_a_while(void **state)
+{
+	struct err e = {0};
+	struct talk_door *d = talk_open(NULL, secret, &e);
+	struct talk t = aim(talk_port(d));
+
+	(void)state;
+	t.bytes = 0;
+	t.for_ns = NS_PER_S / 10;
+	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S, -1, &e), 0);
+	assert_int_equal(t.state, TALK_DONE);
+	assert_true(t.arrived > 0 && t.took_ns >= t.for_ns);
+	talk_close(d);
+}
+
+/* A wrong secret gets no word; nobody there, no connection; both are told within the limit. */
+static void strangers(void **state)
+{
+	struct err e = {0};
+	struct talk_door *d = talk_open(NULL, secret, &e);
+	struct talk v[2] = {aim(talk_port(d)), aim(talk_port(d))};
+	uint64_t start = now_ns();
+
+	(void)state;
+	v[0].secret[3] ^= 1;
+	addr_set_port(&v[1].to, 1);
+	assert_int_equal(talk_run(v, 2, 2, NS_PER_S, -1, &e), 0);
+	assert_int_equal(v[0].state, TALK_UNREACHED);
+	assert_int_equal(v[1].state, TALK_UNREACHED);
+	assert_true(now_ns() - start < 2 * NS_PER_S);
+	talk_close(d);
+}
+
+/* Whoever answers the hello and then reads nothing: that is what a black hole looks like. */
+static void stall(void **state)
+{
+	AUTO_CLOSE int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
+	struct talk t = aim(0);
+	socklen_t n = sizeof(t.to);
+	uint64_t start = now_ns();
+	struct err e = {0};
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(bind(s, &t.to.sa, sizeof(t.to.v4)) || listen(s, 1) ||
+				 getsockname(s, &t.to.sa, &n),
+			 0);
+	t.bytes = 64 << 20;
+	pid = fork();
+	if (!pid) {
+		char hello[TALK_HELLO];
+
+		fd = accept(s, NULL, NULL);
+		if (recv(fd, hello, sizeof(hello), MSG_WAITALL) == TALK_HELLO)
+			(void)!send(fd, "", 1, MSG_NOSIGNAL);
+		(void)poll(NULL, 0, 3000);
+		_exit(0);
+	}
+	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 2, -1, &e), 0);
+	assert_int_equal(t.state, TALK_STALLED);
+	assert_true(now_ns() - start < 2500 * NS_PER_MS);
+}
+
+/* One of the ports that the caller names, and none where all are taken. */
+static void ports(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	struct talk_door *any = talk_open(NULL, secret, &e), *one;
+	port_list l = {0};
+
+	(void)state;
+	*LIST_ADD(&a, &l) = talk_port(any);
+	assert_null(talk_open(&l, secret, &e));
+	talk_close(any);
+	one = talk_open(&l, secret, &e);
+	assert_non_null(one);
+	assert_int_equal(talk_port(one), l.v[0]);
+	talk_close(one);
+	talk_close(NULL);
+}
+
+/* An event on the caller's descriptor ends it, and what was not known stays so. */
+static void stopped(void **state)
+{
+	struct err e = {0};
+	struct talk_door *d = talk_open(NULL, secret, &e);
+	struct talk t = aim(talk_port(d));
+	int p[2];
+
+	(void)state;
+	t.bytes = 0;
+	t.for_ns = 60 * NS_PER_S;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(write(p[1], "x", 1), 1);
+	assert_int_equal(talk_run(&t, 1, 1, 60 * NS_PER_S, p[0], &e), 0);
+	assert_int_equal(t.state, TALK_PENDING);
+	(void)close(p[0]);
+	(void)close(p[1]);
+	talk_close(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many),	 cmocka_unit_test(for_a_while), cmocka_unit_test(strangers),
+		cmocka_unit_test(stall), cmocka_unit_test(ports),	cmocka_unit_test(stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
