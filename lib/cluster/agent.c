@@ -7,6 +7,7 @@
 #include "lib/cluster/agent_ranks.h"
 
 #include "lib/cluster/launch.h"
+#include "lib/cluster/parcel.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
@@ -108,6 +109,11 @@ static int on_message(struct link *l, uint16_t type, struct wire_in *in)
 		ranks_credit(g, wire_u32(in));
 		break;
 	case ORDER_PING:
+		break;
+	case ORDER_REFUSED:
+		g->why = wire_str(in, &g->a);
+		g->opened = false;
+		loop_stop(&g->loop);
 		break;
 	case STREAM_DATA:
 	case STREAM_CLOSE:
@@ -229,9 +235,14 @@ static int work(const struct job_of_agent *job)
 	return job->to ? work_joined(job) : work_on_pipes(job);
 }
 
-/* Runs the job in a child, and ends whatever is left of it however it ends. */
+/*
+ * Runs the job in a child, and ends whatever is left of it however it ends. Who
+ * goes last removes the copy of our folder that was made for this run.
+ */
 static int guarded(const struct job_of_agent *job, struct err *e)
 {
+	AUTO(arena_done) struct arena a = {0};
+	const char *copy = parcel_folder(&a);
 	pid_t me = getpid(), pid;
 	int st = 0;
 
@@ -243,8 +254,13 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	if (pid == 0) {
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (!job->to) /* a Ctrl-C is for who joins; and who kills our group meant the other
+			       */
+			(void)setpgid(0, 0);
 		st = getppid() == me ? work(job) : 3;
 		agent_reap_all();
+		if (getppid() != me)
+			parcel_remove(copy);
 		_exit(st);
 	}
 	auto_closep(&(int){job->in});
@@ -253,6 +269,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	agent_reap_all();
+	parcel_remove(copy);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 3;
 }
 

@@ -34,6 +34,7 @@ enum agent_message {
 	STREAM_OPEN,
 	STREAM_DATA,
 	STREAM_CLOSE,
+	ORDER_REFUSED, /* to who joined; string: why it takes no part */
 };
 
 /* ---- a link: messages over two descriptors or over a channel ---- */
@@ -41,6 +42,8 @@ struct link {
 	/* set by the owner */
 	int (*on_message)(struct link *l, uint16_t type, struct wire_in *in); /* -1: nonsense */
 	void (*on_closed)(struct link *l, const char *why); /* once, from the loop */
+	const char *asks; /* what may come before the greeting, NULL: nothing */
+	void (*on_asked)(struct link *l);
 
 	struct channel channel; /* over a network: the owner connects or accepts it */
 	struct loop *loop;
@@ -48,6 +51,8 @@ struct link {
 	bool networked, closed, greeted, wants_out, handing;
 	unsigned char *got, *queue;
 	size_t got_n, got_cap, queue_n, queue_cap;
+	const unsigned char *raw;
+	size_t raw_n;
 };
 
 /* Takes over both descriptors. @greeting: text that comes before the first message; what a
@@ -58,6 +63,8 @@ int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting,
 void link_over_channel(struct link *l, struct loop *loop);
 void link_send(struct link *l, uint16_t type, const void *data, size_t n); /* closed: no-op */
 void link_sendf(struct link *l, uint16_t type, uint32_t id, const void *data, size_t n);
+/* On pipes: bytes as they are, before any message; they stay the caller's. */
+void link_send_raw(struct link *l, const void *data, size_t n);
 void link_drain(struct link *l); /* hands out what has arrived, without waiting */
 void link_close(struct link *l); /* on_closed is not called; no-op when closed */
 const char *link_greeting(void);

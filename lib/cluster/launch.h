@@ -38,6 +38,8 @@ struct launch_opts {
 	unsigned np_per_host;	/* 0: the host's slots, else 1 */
 	size_t parallel;	/* 0: 32 */
 	bool partial;		/* hosts that cannot be reached are left out, not the end */
+	bool copy_self; /* a host that has not the same program gets ours, removed afterwards */
+	bool keep;	/* it stays there, in ~/.cache/windsock, for the next time */
 
 	/* what: a program beside this one (usually this one) and its arguments, NULL-ended */
 	const char *const *argv;

@@ -119,6 +119,12 @@ static const char *trouble(struct agent_host *h, int status, int sig)
 	if (h->state == AGENT_UP && !h->timed_out)
 		return arena_printf(L->a, "lost %s: the connection to it ended%s%s", h->h->hostname,
 				    *h->tail ? ": " : "", last_line(h));
+	if (status == 127 && !h->local && !L->o.copy_self)
+		return arena_printf(L->a,
+				    "%s is not installed on %s (or not on the PATH of "
+				    "non-interactive shells); install it there, or let --copy-self "
+				    "carry it",
+				    own, h->h->name);
 	said = L->o.srun || h->local ? NULL : fanout_trouble(&r, rsh, own, L->o.deadline_ns, L->a);
 	if (said)
 		return said;
@@ -168,7 +174,13 @@ static void on_err(struct loop *l, struct io *io, uint32_t events UNUSED)
 static void on_patience(struct loop *l UNUSED, struct timer *t)
 {
 	struct agent_host *h = CONTAINER_OF(t, struct agent_host, patience);
+	size_t unsent = h->link.closed ? 0 : h->link.raw_n;
 
+	if (unsent && unsent != h->unsent) { /* a copy on its way over a slow network */
+		h->unsent = unsent;
+		(void)!loop_arm(&h->of->loop, t, h->of->o.deadline_ns, &ignored);
+		return;
+	}
 	h->timed_out |= h->state == AGENT_STARTING && !h->link.closed;
 	agent_give_up(h, h->visitor ? NULL : trouble(h, 0, 0));
 }
@@ -188,25 +200,46 @@ static void on_closed(struct link *link, const char *why)
 }
 
 /* ---- how it begins ---- */
+/* Who pasted the line there has to know; the others are waited for all the same. */
+static void refuse(struct agent_host *h, const char *version)
+{
+	unsigned char buf[256];
+	struct wire_out w = {buf, 0, sizeof(buf), false};
+	char why[128];
+
+	snprintf(why, sizeof(why), "this is version %.20s and that run is of %s: install the same",
+		 version, WINDSOCK_VERSION);
+	wire_put_str(&w, why);
+	link_send(&h->link, ORDER_REFUSED, buf, w.n);
+}
+
+static const char *other_version(const struct agent_host *h, const char *version)
+{
+	return arena_printf(
+		h->of->a, "%s has version %s and this is %s: install the same on both, or %s",
+		h->h->name, version, WINDSOCK_VERSION, "let --copy-self carry this one");
+}
+
 static int hello(struct agent_host *h, struct wire_in *in)
 {
 	struct launch *L = h->of;
 	uint32_t protocol = wire_u32(in);
-	const char *version = wire_str(in, L->a);
+	const char *version = wire_str(in, L->a), *hostname = wire_str(in, L->a);
+	const char *addr = wire_str(in, L->a);
+	bool same = protocol == AGENT_PROTOCOL && streq(version, WINDSOCK_VERSION);
 
-	if (h->state == AGENT_UP)
+	if (in->bad || h->state == AGENT_UP)
 		return -1;
+	if (h->visitor && !same) {
+		refuse(h, version);
+		return 0;
+	}
 	if (h->visitor)
 		door_entered(h);
-	h->h->hostname = wire_str(in, L->a);
-	h->h->addr = wire_str(in, L->a);
-	if (in->bad)
-		return -1;
-	if (protocol != AGENT_PROTOCOL) {
-		h->h->trouble = arena_printf(
-			L->a, "%s has version %s and this is %s: install the same on both",
-			h->h->name, version, WINDSOCK_VERSION);
-		gone(h);
+	h->h->hostname = hostname;
+	h->h->addr = addr;
+	if (!same) {
+		agent_give_up(h, other_version(h, version));
 		return 0;
 	}
 	L->joined += h->joined;
@@ -238,6 +271,7 @@ static int watch(struct agent_host *h, int orders, struct err *e)
 	h->child.out = -1; /* the link's from now on */
 	h->err_io = (struct io){.fd = h->child.err, .ready = on_err};
 	h->exit_io = (struct io){.fd = h->child.exit_fd, .ready = on_exit_fd};
+	copy_offer(h);
 	if (link_open(&h->link, l, out, orders, true, e) < 0)
 		return -1;
 	if (loop_add(l, &h->err_io, EPOLLIN, e) < 0)

@@ -3,6 +3,7 @@
 /* Between launch_*.c: the launcher's view of its hosts and of what they say. */
 #include "lib/cluster/agent.h"
 #include "lib/cluster/launch.h"
+#include "lib/cluster/parcel.h"
 
 enum { TAIL_MAX = 4096, LINE_MAX_BYTES = 64 << 10, PENDING_LOW = 256 << 10 };
 
@@ -45,6 +46,7 @@ struct agent_host {
 	char tail[TAIL_MAX + 1]; /* of stderr, which is ssh's */
 	size_t tail_n;
 	bool timed_out;
+	size_t unsent;	      /* of a copy, when we looked last */
 	bool visitor, joined; /* on the heap: came in by the door; a visitor until it said hello */
 	TAILQ_ENTRY(agent_host) door;
 	size_t owed;	    /* bytes of output whose credit is not given back yet */
@@ -63,6 +65,7 @@ struct launch {
 	bool running;	  /* ranks were started */
 	int alive;	  /* ranks that have not ended */
 	struct token token;
+	struct parcel parcel; /* --copy-self */
 	struct listener door; /* for those who join */
 	struct rdzv_server *server;
 	struct outlet out, err;
@@ -85,6 +88,10 @@ void door_close(struct launch *L);
 /* The words that start an agent there; stdin is descriptor @in. */
 int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret,
 	       struct err *e) MUST_CHECK; /* launch_argv.c */
+/* launch_copy.c: --copy-self */
+int copy_prepare(struct launch *L, struct err *e) MUST_CHECK;
+const char *copy_script(const struct launch *L, const char *own, const char *name); /* for sh */
+void copy_offer(struct agent_host *h); /* before its link is opened */
 /* launch_begin.c */
 int ranks_place(struct launch *L, struct err *e) MUST_CHECK; /* on the hosts that are up */
 int ranks_begin(struct launch *L, struct err *e) MUST_CHECK;

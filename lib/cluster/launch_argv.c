@@ -13,13 +13,20 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static char *remote_command(struct arena *a)
+static const char *script(const struct launch *L)
 {
+	struct arena *a = L->a;
 	const char *own = agent_own_path(a), *quoted = shell_quote(a, own);
-	char *script = arena_printf(a, there, quoted, quoted, shell_quote(a, name_of(own)));
 
-	/* whatever shell the account has, sh reads it */
-	return arena_printf(a, "exec sh -c %s", shell_quote(a, script));
+	if (L->o.copy_self)
+		return copy_script(L, own, name_of(own));
+	return arena_printf(a, there, quoted, quoted, shell_quote(a, name_of(own)));
+}
+
+/* Whatever shell the account has, sh reads it. */
+static const char *remote_command(const struct launch *L)
+{
+	return arena_printf(L->a, "exec sh -c %s", shell_quote(L->a, script(L)));
 }
 
 static const char *default_rsh(struct launch *L)
@@ -68,7 +75,7 @@ static int add_rsh(struct launch *L, const char *host, str_list *argv, struct er
 	for (size_t i = 0; i < words.n; i++)
 		*LIST_ADD(L->a, argv) = words.v[i];
 	*LIST_ADD(L->a, argv) = host;
-	*LIST_ADD(L->a, argv) = remote_command(L->a);
+	*LIST_ADD(L->a, argv) = remote_command(L);
 	return 0;
 }
 
@@ -81,14 +88,17 @@ static void add_srun(struct launch *L, const char *host, str_list *argv)
 	for (size_t i = 0; i < ARRAY_LEN(srun); i++)
 		*LIST_ADD(L->a, argv) = srun[i];
 	*LIST_ADD(L->a, argv) = host;
-	*LIST_ADD(L->a, argv) = agent_own_path(L->a);
-	*LIST_ADD(L->a, argv) = "--agent";
+	*LIST_ADD(L->a, argv) = "sh";
+	*LIST_ADD(L->a, argv) = "-c";
+	*LIST_ADD(L->a, argv) = script(L);
 }
 
 int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret, struct err *e)
 {
 	str_list argv = {0};
 
+	if (L->o.copy_self && !h->local && copy_prepare(L, e) < 0)
+		return -1;
 	/* child_start() gives its children nothing on stdin: `--agent FD` takes the pipe for it,
 	 * and `--agent FD SSH...` becomes ssh */
 	*LIST_ADD(L->a, &argv) = agent_own_path(L->a);

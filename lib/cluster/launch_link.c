@@ -4,8 +4,6 @@
  */
 #include "lib/cluster/agent.h"
 
-#include "lib/core/opt.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -14,7 +12,8 @@ enum { HEAD = 8, TAIL = 1, NOISE_MAX = 256 << 10, GOT_MIN = 64 << 10 };
 
 static const char nonsense[] = "what it says makes no sense";
 
-const char *link_greeting(void) { return "\nwindsock-agent " WINDSOCK_VERSION "\n"; }
+/* Of every version: which one it is comes in its hello. */
+const char *link_greeting(void) { return "\nwindsock-agent\n"; }
 
 static void closed(struct link *l, const char *why)
 {
@@ -41,22 +40,28 @@ static bool make_room(unsigned char **p, size_t *cap, size_t n)
 	return true;
 }
 
-/* Drops what a login script printed; false until the greeting is there. */
-static bool skip_noise(struct link *l)
+/* Drops all up to and with @text; false when it is not there. */
+static bool skip_past(struct link *l, const char *text)
 {
-	const char *greeting = link_greeting();
-	size_t n = strlen(greeting);
-	unsigned char *at;
+	size_t n = strlen(text);
+	unsigned char *at = memmem(l->got, l->got_n, text, n);
 
-	if (l->greeted)
-		return true;
-	at = memmem(l->got, l->got_n, greeting, n);
 	if (!at)
 		return false;
-	l->greeted = true;
 	l->got_n -= (size_t)(at - l->got) + n;
 	memmove(l->got, at + n, l->got_n);
 	return true;
+}
+
+/* Drops what a login script printed; false until the greeting is there. */
+static bool skip_noise(struct link *l)
+{
+	if (!l->greeted && l->asks && skip_past(l, l->asks)) {
+		l->asks = NULL;
+		l->on_asked(l);
+	}
+	l->greeted = l->greeted || skip_past(l, link_greeting());
+	return l->greeted;
 }
 
 static void forget_input(struct link *l)
@@ -133,28 +138,41 @@ void link_drain(struct link *l)
 		;
 }
 
-/* What cannot be written any more is dropped: that the other side is gone shows when we read. */
+/*
+ * How much of it went out. What cannot be written any more is dropped: that the
+ * other side is gone shows when we read.
+ */
+static size_t write_some(const struct link *l, const unsigned char *p, size_t n)
+{
+	size_t done = 0;
+	ssize_t got;
+
+	while (done < n) {
+		got = write(l->out.fd, p + done, n - done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return errno == EAGAIN ? done : n;
+		done += (size_t)got;
+	}
+	return done;
+}
+
 static void flush(struct link *l)
 {
 	struct err ignored;
-	size_t done = 0;
-	ssize_t n = 0;
+	size_t done = l->raw_n ? write_some(l, l->raw, l->raw_n) : 0;
 
-	while (done < l->queue_n) {
-		n = write(l->out.fd, l->queue + done, l->queue_n - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		done += (size_t)n;
-	}
-	if (n < 0 && errno != EAGAIN)
-		done = l->queue_n;
+	if (done)
+		l->raw += done;
+	l->raw_n -= done;
+	done = l->raw_n ? 0 : write_some(l, l->queue, l->queue_n);
 	l->queue_n -= done;
-	memmove(l->queue, l->queue + done, l->queue_n);
-	if (l->queue_n && !l->wants_out)
+	if (done)
+		memmove(l->queue, l->queue + done, l->queue_n);
+	if ((l->raw_n || l->queue_n) && !l->wants_out)
 		l->wants_out = loop_add(l->loop, &l->out, EPOLLOUT, &ignored) == 0;
-	else if (!l->queue_n && l->wants_out) {
+	else if (!l->raw_n && !l->queue_n && l->wants_out) {
 		loop_del(l->loop, &l->out);
 		l->wants_out = false;
 	}
@@ -171,6 +189,7 @@ int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting,
 	l->in = (struct io){.fd = in, .ready = on_in};
 	l->out = (struct io){.fd = out, .ready = on_out};
 	l->networked = l->closed = l->wants_out = false;
+	l->raw_n = 0;
 	l->greeted = !greeting;
 	if (fcntl(in, F_SETFL, O_NONBLOCK) || fcntl(out, F_SETFL, O_NONBLOCK))
 		err_sys(e, "cannot talk to an agent");
@@ -227,6 +246,13 @@ void link_send(struct link *l, uint16_t type, const void *data, size_t n)
 	l->queue_n += HEAD + n + TAIL;
 	if (!l->wants_out)
 		flush(l);
+}
+
+void link_send_raw(struct link *l, const void *data, size_t n)
+{
+	l->raw = data;
+	l->raw_n = n;
+	flush(l);
 }
 
 void link_sendf(struct link *l, uint16_t type, uint32_t id, const void *data, size_t n)

@@ -39,7 +39,9 @@ void ranks_tell(struct launch *L, uint16_t order, uint32_t sig)
 
 	wire_put_u32(&w, sig);
 	for (size_t i = 0; i < L->agents.n; i++)
-		link_send(&L->agents.v[i]->link, order, buf, order == ORDER_SIGNAL ? w.n : 0);
+		if (L->agents.v[i]->state == AGENT_UP)
+			link_send(&L->agents.v[i]->link, order, buf,
+				  order == ORDER_SIGNAL ? w.n : 0);
 }
 
 /* Those say nothing any more: nobody else is waited for. */

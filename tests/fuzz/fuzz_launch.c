@@ -28,9 +28,11 @@ static void closed(struct link *l, const char *why)
 	ended = true;
 }
 
-static void hear(const uint8_t *data, size_t n, bool greeting)
+static void asked(struct link *l) { link_send_raw(l, "copy", 4); }
+
+static void hear(const uint8_t *data, size_t n, bool greeting, bool asking)
 {
-	struct link l = {.on_message = take, .on_closed = closed};
+	struct link l = {.on_message = take, .on_closed = closed, .on_asked = asked};
 	struct loop loop;
 	struct err e;
 	int in[2], out[2];
@@ -38,6 +40,7 @@ static void hear(const uint8_t *data, size_t n, bool greeting)
 	if (loop_init(&loop, &e) < 0 || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
 		abort();
 	ended = false;
+	l.asks = asking ? "\nask\n" : NULL;
 	if (link_open(&l, &loop, in[0], out[1], greeting, &e) < 0 ||
 	    write(in[1], data, n) != (ssize_t)n)
 		abort();
@@ -61,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (data[0] & 1)
 		(void)!orders_unpack(&in, &a, &o);
 	else
-		hear(data + 1, n - 1, data[0] & 2);
+		hear(data + 1, n - 1, data[0] & 2, data[0] & 4);
 	arena_done(&a);
 	return 0;
 }

@@ -96,7 +96,7 @@ sshd_up() {
     chmod 711 "$KEYS"
     ssh-keygen -q -t ed25519 -N '' -f "$KEYS/id"
     ssh-keygen -q -t ed25519 -N '' -f "$KEYS/host"
-    printf 'HostKey %s/host\nAuthorizedKeysFile %s/id.pub\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\n' \
+    printf 'HostKey %s/host\nAuthorizedKeysFile %s/id.pub\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nSubsystem sftp internal-sftp\n' \
         "$KEYS" "$KEYS" >"$KEYS/sshd.conf"
     printf 'node0,node1,node2 %s\n' "$(cut -d' ' -f1,2 "$KEYS/host.pub")" >"$KEYS/known"
     # shellcheck disable=SC2016
@@ -104,7 +104,7 @@ sshd_up() {
         "$KEYS" "$KEYS" >"$KEYS/ssh"
     chmod +x "$KEYS/ssh"
     for n in 0 1 2; do
-        on $n sh -c "mkdir -p /run/sshd; exec $(command -v sshd) -f '$KEYS/sshd.conf' -E '$KEYS/log$n'" 3>&-
+        on $n sh -c "[ -d /run/sshd ] || { mount -t tmpfs none /run; mkdir /run/sshd; }; exec $(command -v sshd) -f '$KEYS/sshd.conf' -E '$KEYS/log$n'" 3>&-
     done
     wait_for 5 on 0 "$KEYS/ssh" node2 true
 }

@@ -68,3 +68,39 @@ serve() { # OPTIONS...: LINE is what to paste
     wait_for 4 nothing_left || { ours; false; }
     grep -q 'the launcher is gone' join1
 }
+
+@test "the code of a run that is over opens nothing any more" {
+    serve --wait 1 --no-local -- who
+    old=$CODE
+    run -0 on 1 "$P" --join "$WHERE" "$CODE"
+    ended 0 5
+    run -3 on 1 "$P" --join "$WHERE" "$old"
+    [[ $output == *"cannot join 10.77.0.1:29499: "* ]]
+    serve --wait 1 --no-local -- who
+    [ "$CODE" != "$old" ]
+    run -3 on 1 "$P" --join "$WHERE" "$old"
+    [[ $output == *"cannot join 10.77.0.1:29499: "* ]]
+    run -0 on 1 "$P" --join "$WHERE" "$CODE"
+    ended 0 5
+}
+
+@test "with windsock beside it the line is windsock's; a machine that has not the command says so" {
+    mkdir bin alone
+    cp "$P" "$BIN/windsock" bin
+    cp "$BIN/windsock" alone
+    P=$PWD/bin/rank_probe
+    for folder in bin alone; do
+        on 0 "$P" --serve --wait 1 --no-local --np-per-host 2 -- gather >"$OUT" 2>"$ERR" 3>&- &
+        RUN=$!
+        wait_for 5 says 1 'windsock join 10.77.0.1:29499 ' "$ERR"
+        read -ra line <<<"$(grep -o 'windsock join .*' "$ERR")"
+        run on 1 env PATH="$PWD/$folder:$PATH" "${line[@]}"
+        if [ $folder = bin ]; then
+            [ "$status" = 0 ]
+            ended 0 5
+            [ "$(grep -c '40 right' "$OUT")" = 2 ]
+        else
+            ended 1 5 "cannot start $PWD/alone/rank_probe: No such file or directory on node1"
+        fi
+    done
+}

@@ -20,17 +20,42 @@ load launch.sh
     ended 1 5 "its host is lost"
 }
 
-@test "real mpirun: one host, and two with -x MASTER_ADDR" {
-    command -v mpirun >/dev/null || skip "needs openmpi-bin"
+# Who started us is said by rank 0, and on which host each rank is, by all.
+ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
+    local by=$1 locals=$2 at=$3 hosts=$4
+    shift 4
+    run -0 --separate-stderr on 0 timeout 40 "$@" "$P" -- who
+    [[ $stderr == *"started by $by ("* ]]
+    run -0 sort <<<"$output"
+    [ "${#lines[@]}" = 4 ]
+    for r in 0 1 2 3; do
+        [[ ${lines[r]} =~ ^rank\ $r\ of\ 4,\ local\ $locals,\ node\ .*,\ by\ $by,\ at\ $at,\ hosts\ $hosts$ ]] ||
+            { echo "$output"; return 1; }
+    done
+}
+
+@test "real mpirun of Open MPI: one host, and two with -x MASTER_ADDR" {
+    command -v mpirun.openmpi >/dev/null || skip "needs openmpi-bin"
     sshd_up
-    run -0 --separate-stderr on 0 timeout 30 mpirun --allow-run-as-root --oversubscribe -np 4 "$P" -- who
-    [ "$(grep -c '^rank [0-3] of 4, local [0-3] of 4, .*by Open MPI, at 127.0.0.1' <<<"$output")" = 4 ]
-    run -0 --separate-stderr on 0 timeout 40 mpirun --allow-run-as-root -mca plm_rsh_agent "$KEYS/ssh" \
-        --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 -host node0:2,node1:2 -np 4 \
-        -x MASTER_ADDR=node0 "$P" -- who
-    [ "$(grep -c '^rank [0-3] of 4, local [01] of 2, .*by Open MPI, at 10.77.0.[12], hosts node0 node0 node1 node1' <<<"$output")" = 4 ]
-    run --separate-stderr on 0 timeout 40 mpirun --allow-run-as-root -mca plm_rsh_agent "$KEYS/ssh" \
-        --mca oob_tcp_if_include eth0 -host node0:1,node1:1 -np 2 "$P" -- who
+    local here=(mpirun.openmpi --allow-run-as-root --oversubscribe)
+    ranks_of 'Open MPI' '[0-3] of 4' '127\.0\.0\.1' 'node0 node0 node0 node0' "${here[@]}" -np 4
+    here+=(-mca plm_rsh_agent "$KEYS/ssh" --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0)
+    ranks_of 'Open MPI' '[01] of 2' '10\.77\.0\.[12]' 'node0 node0 node1 node1' \
+        "${here[@]}" -host node0:2,node1:2 -np 4 -x MASTER_ADDR=node0
+    run --separate-stderr on 0 timeout 40 "${here[@]}" -host node0:1,node1:1 -np 2 "$P" -- who
     [ "$status" -ne 0 ]
     [[ $stderr == *"-x MASTER_ADDR=HOST"* ]]
+}
+
+@test "real mpirun of MPICH: one host, and two with -genv MASTER_ADDR" {
+    command -v mpirun.mpich >/dev/null || skip "needs mpich"
+    sshd_up
+    ranks_of MPICH '[0-3] of 4' '127\.0\.0\.1' 'node0 node0 node0 node0' mpirun.mpich -n 4
+    local two=(mpirun.mpich -launcher ssh -launcher-exec "$KEYS/ssh" -iface eth0)
+    ranks_of MPICH '[01] of 2' '10\.77\.0\.[12]' 'node0 node0 node1 node1' \
+        "${two[@]}" -hosts node0:2,node1:2 -n 4 -genv MASTER_ADDR node0
+    run --separate-stderr on 0 timeout 40 "${two[@]}" -hosts node0:1,node1:1 -n 2 "$P" -- who
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"-genv MASTER_ADDR"* ]]
+    wait_for 3 nothing_left
 }

@@ -40,6 +40,8 @@ static const struct opt rows[] = {
 	 .off = offsetof(struct cfg, launch.serve_ns)},
 	{.name = "no-local", .type = OPT_BOOL, .off = offsetof(struct cfg, launch.no_local)},
 	{.name = "partial", .type = OPT_BOOL, .off = offsetof(struct cfg, launch.partial)},
+	{.name = "copy-self", .type = OPT_BOOL, .off = offsetof(struct cfg, launch.copy_self)},
+	{.name = "keep", .type = OPT_BOOL, .off = offsetof(struct cfg, launch.keep)},
 	{.name = "raw", .type = OPT_BOOL, .off = offsetof(struct cfg, launch.raw)},
 	{.name = "parallel",
 	 .metavar = "N",
@@ -252,6 +254,8 @@ int main(int argc, char **argv)
 	interrupt_install();
 	if (opt_parse(&cmd, &table, 1, argc, argv, &a, &words, &answer, &e) == OPT_ERROR)
 		return report(&e);
+	if (answer)
+		return fputs(answer, stdout) < 0;
 	c.world.launching = c.np || c.hosts || c.launch.serve;
 	c.world.init = c.init;
 	c.world.rank = c.rank == NONE ? -1 : (int)c.rank;

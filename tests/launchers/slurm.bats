@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 load ../lab/launch.sh
 
 slurm_up() { # node0 has slurmctld, node1 and node2 a slurmd each
+    export SLURM_CONF=$KEYS/slurm/slurm.conf
     [ "$(id -u)" = 0 ] || skip "needs root for slurmd"
     for tool in slurmd slurmctld munged srun; do
         command -v $tool >/dev/null || skip "needs $tool"
@@ -38,7 +39,6 @@ NodeName=node2 NodeAddr=10.77.0.3 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSock
 PartitionName=gpu Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
 C
     printf 'CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n' >"$d/cgroup.conf"
-    export SLURM_CONF=$d/slurm.conf
     on 0 munged --force --key-file="$d/munge/key" --socket="$d/munge/sock" --pid-file="$d/munge/pid" \
         --log-file="$d/munge/log" --seed-file="$d/munge/seed" 3>&-
     on 0 slurmctld -D -i -f "$SLURM_CONF" >"$d/ctld.log" 2>&1 3>&- &
@@ -64,6 +64,13 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     chmod +x job
     run -0 --separate-stderr on 0 timeout 30 salloc -N2 "$P" --hosts 'node[1-2]' --srun -- gather
     [ "$(grep -c '40 right' <<<"$output")" = 2 ]
+    on 1 mount -t tmpfs none "$O/lab" # not installed there
+    mkdir tmp
+    TMPDIR=$PWD/tmp run -0 --separate-stderr on 0 timeout 30 salloc -N2 "$P" --hosts 'node[1-2]' \
+        --srun --copy-self -- gather
+    on 1 umount "$O/lab"
+    [ "$(grep -c '40 right' <<<"$output")" = 2 ]
+    [ -z "$(ls tmp)" ]
     run on 0 timeout 60 sbatch -W -N2 -n4 -o "$PWD/job.out" ./job
     cat job.out
     grep -q "the shell of an sbatch script, not a rank" job.out

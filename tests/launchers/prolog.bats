@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# scripts/slurm under a real Slurm: the prolog drains the bad node and no other, the
+# job runs elsewhere, failures of ours never drain, everything stays inside its budget.
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+load prolog.sh
+
+setup_file() { cluster_up; }
+teardown_file() { cluster_down; }
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+teardown() { heal; }
+
+logged() { # NODE TEXT
+    grep -qF -- "$2" "$D/log/node$1/slurm.log" || { cat "$D"/log/*/slurm.log; return 1; }
+}
+
+drained() { [[ $(state "$1") == drain* ]]; }
+
+runs_everywhere() { # SRUN OPTIONS...: a job on all three nodes; nothing is drained by it
+    run -0 on 0 timeout 30 srun -N3 "$@" uname -n
+    [ "$(grep -c '^node' <<<"$output")" = 3 ]
+    for n in 1 2 3; do
+        [[ $(state $n) != drain* ]] || { reason $n; return 1; }
+    done
+}
+
+job() { # the script of a batch job, as ./job
+    printf '#!/bin/sh\nsrun uname -n\n' >job
+    chmod +x job
+}
+
+# The slowest prolog so far, in ms, as the logs say.
+slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.log | sort -n | tail -n 1; }
+
+@test "healthy nodes: the job runs, nothing is drained, each prolog says how long it took" {
+    runs_everywhere
+    for n in 1 2 3; do
+        logged $n "on node$n: sound (code 0, "
+        [ -z "$(reason $n)" ]
+    done
+    [ -z "$(find "$D/log" -name '*.tap')" ]
+    echo "# slowest prolog: $(slowest) ms" >&3
+    (($(slowest) < 3000))
+}
+
+@test "the prolog drains exactly the bad node, with our reason, and others take the job" {
+    break_shm 2
+    job
+    on 0 timeout 5 sbatch -N2 -w node2 --requeue -o "$PWD/first.out" ./job # one that must have it
+    wait_for 15 drained 2
+    [[ $(reason 2) == "windsock: limits.shm /dev/shm: has 512 KiB"* ]]
+    logged 2 'sick (code 1, '
+    [ -n "$(cat "$D"/log/node2/prolog.*.tap)" ]
+    run -0 on 0 timeout 30 srun -N2 uname -n
+    [ "$(sort <<<"$output" | paste -sd,)" = node1,node3 ]
+    [[ $(state 1) != drain* && $(state 3) != drain* ]]
+}
+
+@test "a batch job whose prolog failed runs on the other nodes, without a person" {
+    break_shm 1
+    job
+    run -0 on 0 timeout 60 sbatch -W -N2 --requeue -o "$PWD/out" ./job
+    [ "$(sort out | paste -sd,)" = node2,node3 ]
+    drained 1
+    [[ $(reason 1) == "windsock: limits.shm"* ]]
+}
+
+@test "a failure of ours never drains: exit 3, usage, a crash, junk, nothing there" {
+    for script in 'echo "# cannot read"; exit 3' 'exit 2' 'kill -SEGV $$' 'head -c 100000 /dev/urandom; exit 77'; do
+        stand_in windsock "$script"
+        runs_everywhere
+        logged 2 'on node2: ours (code '
+        rm -r "$D"/log/*
+    done
+    rm "$D/tools/windsock"
+    runs_everywhere
+    logged 2 'ours (code 127, '
+    printf 'a "setting that no shell reads\n' >>"$HOOKS/windsock.conf"
+    runs_everywhere
+}
+
+@test "a deaf windsock with a child that holds its output: the prolog ends in time, no drain" {
+    configure DEADLINE=8
+    stand_in windsock 'trap "" TERM; (trap "" TERM; exec sleep 86521) & while :; do sleep 0.1; done'
+    begin=${EPOCHREALTIME/./}
+    runs_everywhere
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    logged 3 "did not end within 2 s"
+    echo "# slowest prolog: $(slowest) ms of 8000, srun: $took ms" >&3
+    (($(slowest) < 8000 && took < 10000))
+    run ! on 0 pgrep -f 'sleep 86521'
+}
+
+@test "slurmctld does not answer: the prolog of a sick node still ends inside its budget" {
+    configure DEADLINE=10
+    stand_in windsock 'echo "not ok 1 - a.b x"; exec sleep 3'
+    stand_in scontrol 'trap "" TERM; while :; do sleep 0.1; done' # as one that waits for ever
+    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n"; sleep 3; exit 1'
+    begin=${EPOCHREALTIME/./}
+    run -1 on 1 env -i SLURM_CONF="$SLURM_CONF" SLURM_JOB_ID=7 SLURMD_NODENAME=node1 "$HOOKS/prolog"
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    echo "# it took $took ms of 10000" >&3
+    ((took < 10000))
+    logged 1 'node1 could not be drained (no answer from slurmctld): a.b x: is bad'
+}
+
+@test "what is absent (exit 4) drains where the job was given GPUs; settings decide" {
+    stand_in windsock 'printf "not ok 1 - gpu.driver 8 GPUs\n  ---\n  severity: \"fail\"\n  message: \"no driver\"\n"; exit 4'
+    runs_everywhere
+    logged 2 'absent (code 4, '
+    configure ON_ABSENT=log
+    runs_everywhere --gpus-per-node=1
+    configure
+    run on 0 timeout 30 srun -N1 -w node2 --gpus-per-node=1 uname -n
+    [ "$status" != 0 ]
+    wait_for 5 drained 2
+    [ "$(reason 2 | sed 's/ \[.*//')" = 'windsock: gpu.driver 8 GPUs: no driver' ]
+    configure ON_FAIL=log
+    break_shm 3
+    cp "$BIN/windsock" "$D/tools/.w" && mv "$D/tools/.w" "$D/tools/windsock"
+    run -0 on 0 timeout 30 srun -N1 -w node3 uname -n
+    logged 3 'sick (code 1, '
+    [[ $(state 3) != drain* ]]
+}
+
+@test "asking peers: a node that none answers is sick, one that some answer is not" {
+    configure PEERS=2
+    runs_everywhere
+    on 2 nft add table inet t
+    on 2 nft add chain inet t c '{ type filter hook output priority 0; policy accept; }'
+    on 2 nft add rule inet t c ip daddr 10.77.0.2 tcp dport 29500 drop
+    runs_everywhere
+    on 2 nft add rule inet t c ip daddr 10.77.0.4 tcp dport 29500 drop
+    run on 0 timeout 30 srun -N3 uname -n
+    on 2 nft delete table inet t
+    wait_for 10 drained 2
+    [[ $(reason 2) == 'windsock: none of 2 other nodes of the job answers'* ]]
+    [[ $(state 1) != drain* && $(state 3) != drain* ]]
+}
+
+@test "task prolog: every task has the interface of its node; what the job set stays" {
+    on 3 sh -c 'ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up; ip route replace default via 10.77.255.254 || true'
+    run -0 on 0 timeout 30 srun -N3 sh -c 'echo "$(uname -n) $NCCL_SOCKET_IFNAME"'
+    [ "$(sort <<<"$output" | paste -sd,)" = 'node1 =eth0,node2 =eth0,node3 =ens5' ]
+    run -0 on 0 env NCCL_SOCKET_IFNAME=mine timeout 30 srun -N1 -w node3 sh -c 'echo "$NCCL_SOCKET_IFNAME"'
+    [ "$output" = mine ]
+    run -0 on 0 env WINDSOCK_SAY=1 timeout 30 srun -N1 -n2 -w node3 sh -c 'echo "$NCCL_SOCKET_IFNAME"'
+    [ "$(sort <<<"$output")" = $'=ens5\n=ens5\nwindsock: NCCL_SOCKET_IFNAME==ens5 on node3' ]
+    stand_in ifprobe 'echo "rm -rf x"; echo "export PATH; x=1"; exit 3' # a task never falls over us
+    run -0 on 0 timeout 30 srun -N1 -w node3 echo runs
+    [ "$output" = runs ]
+    on 3 sh -c 'ip link set ens5 down; ip link set ens5 name eth0; ip link set eth0 up'
+}

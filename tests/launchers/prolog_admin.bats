@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# What an administrator runs, under a real Slurm: the health check between jobs, the
+# campaign over idle nodes, and the undrain that touches only what windsock drained.
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+load prolog.sh
+
+setup_file() {
+    # shellcheck disable=SC2034 # cluster_up reads it; $D/health is the switch below
+    HEALTH='HealthCheckInterval=3
+HealthCheckProgram=$D/health'
+    cluster_up
+}
+teardown_file() { cluster_down; }
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+teardown() { health off && heal; }
+
+drained() { [[ $(state "$1") == drain* ]]; }
+resumed() { [[ $(state "$1") == idle* ]]; }
+
+health() { # on or off: Slurm runs our health check or nothing
+    printf '#!/bin/sh\n[ %s = off ] || exec %s/healthcheck\n' "$1" "$HOOKS" >"$D/.health"
+    chmod +x "$D/.health"
+    mv "$D/.health" "$D/health"
+}
+
+block() { # NODE: a firewall on it drops training's ports, and nothing of Slurm's
+    on "$1" nft add table inet t
+    on "$1" nft add chain inet t c '{ type filter hook input priority 0; policy accept; }'
+    on "$1" nft add rule inet t c ip saddr 10.77.0.0/16 tcp dport 29500 drop
+}
+
+campaign() { on 0 env SLURM_CONF="$SLURM_CONF" timeout 60 "$HOOKS/campaign" "$@"; }
+undrain() { on 0 env SLURM_CONF="$SLURM_CONF" timeout 60 "$HOOKS/undrain" "$@"; }
+
+@test "health check: Slurm runs it between jobs; a sick node is drained, and resumed when it is well" {
+    configure AUTO_RESUME=yes
+    on 0 scontrol update NodeName=node3 State=DRAIN Reason="broken fan"
+    break_shm 2
+    break_shm 3
+    health on
+    wait_for 20 drained 2
+    [[ $(reason 2) == "windsock: limits.shm"* ]]
+    wait_for 10 grep -q 'node3 is .* already and keeps its reason' "$D/log/node3/slurm.log"
+    [[ $(reason 3) == "broken fan"* && $(state 1) == idle ]]
+    on 2 umount /dev/shm
+    on 3 umount /dev/shm
+    wait_for 10 resumed 2
+    sleep 2
+    drained 3 # not ours to resume
+}
+
+@test "health check: a failure of ours drains nobody" {
+    stand_in windsock 'exit 3'
+    health on
+    wait_for 20 grep -q 'ours (code 3)' "$D/log/node1/slurm.log"
+    [ -z "$(reason 1)$(reason 2)$(reason 3)" ]
+}
+
+@test "campaign: the idle nodes together; who is at fault is drained, and undrain takes it back" {
+    run -0 campaign -n 2
+    [[ $output == *"2 of 2 idle nodes pass, 0 are at fault"* ]]
+    block 2
+    run -1 campaign --dry-run
+    [[ $output == *"would drain node2: "*"2 of 3 idle nodes pass, 1 are at fault"* ]]
+    [ -z "$(reason 2)" ]
+    run -1 campaign
+    drained 2
+    [[ $(reason 2) == "windsock: mesh.in node2: is not reached"* ]]
+    [ -z "$(reason 1)$(reason 3)" ]
+    on 0 scontrol update NodeName=node3 State=DRAIN Reason="broken fan"
+    run -0 undrain --dry-run
+    [[ $output == node2$'\t'"windsock: mesh.in node2"* ]]
+    drained 2
+    run -1 undrain node3
+    [[ $output == *"node3 is left alone: "*"broken fan"* ]]
+    on 2 nft delete table inet t
+    run -0 undrain
+    [ "$(cut -f1,2 <<<"$output")" = $'node2\tresumed' ]
+    wait_for 5 resumed 2
+    drained 3
+    run -0 undrain
+    [ -z "$output" ]
+}
+
+@test "campaign: most nodes at once are a common trouble; it drains none" {
+    block 2
+    block 3
+    run -1 campaign
+    on 2 nft delete table inet t
+    on 3 nft delete table inet t
+    [[ $output == *"one common trouble? --force drains them all the same"* ]] || [[ $output == *"0 are at fault"* ]]
+    [ -z "$(reason 1)$(reason 2)$(reason 3)" ]
+}
+
+@test "campaign: failures of ours end with 3 and drain nobody; usage ends with 2" {
+    stand_in windsock 'exit 3'
+    run -3 campaign
+    [ -z "$(reason 1)$(reason 2)$(reason 3)" ]
+    run -2 campaign --what
+    run -2 campaign -n many
+    run -2 undrain --what
+}
