@@ -1,0 +1,68 @@
+#include "bench/comm/comm.h"
+
+static const char *const kind_names[COLL_KINDS] = {
+	"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",  "alltoall",
+	"alltoallv",  "gather",	    "scatter",	      "sendrecv",  "barrier",
+};
+
+const char *coll_kind_name(enum coll_kind k) { return kind_names[k]; }
+const struct comm_caps *comm_caps(const struct comm *c) { return &c->impl->caps; }
+const struct comm_peer *comm_peer(const struct comm *c, int rank) { return c->impl->peer(c, rank); }
+const char *comm_transport(const struct comm *c) { return c->impl->transport(c); }
+
+/* A wrong request is a mistake in our own program: it must not become a hang of all ranks. */
+static int check(const struct comm *c, const struct comm_request *q, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(c);
+
+	if ((unsigned)q->kind >= COLL_KINDS || !(caps->kinds >> q->kind & 1))
+		return err_set(e, ERR_ABSENT, "%s has no %s", caps->backend,
+			       (unsigned)q->kind < COLL_KINDS ? kind_names[q->kind] : "such thing");
+	if ((unsigned)q->type >= DT_COUNT || !(caps->types >> q->type & 1))
+		return err_set(e, ERR_ABSENT, "%s does not know this data type", caps->backend);
+	if ((unsigned)q->op >= OP_COUNT || !(caps->ops >> q->op & 1))
+		return err_set(e, ERR_ABSENT, "%s does not know this reduction", caps->backend);
+	if (q->root < 0 || q->root >= c->size)
+		return err_set(e, ERR_USAGE, "there is no rank %d to be the root", q->root);
+	if (q->count > SIZE_MAX / 16 / (size_t)c->size)
+		return err_set(e, ERR_USAGE, "%zu elements are too many", q->count);
+	return 0;
+}
+
+int comm_start(struct comm *c, const struct comm_request *q, struct err *e)
+{
+	return check(c, q, e) ? -1 : c->impl->start(c, q, e);
+}
+
+int comm_test(struct comm *c, bool *ret_finished, struct err *e)
+{
+	return c->impl->test(c, ret_finished, e);
+}
+
+int comm_wait(struct comm *c, struct err *e) { return c->impl->wait(c, e); }
+
+int comm_run(struct comm *c, const struct comm_request *q, struct err *e)
+{
+	return comm_start(c, q, e) ? -1 : comm_wait(c, e);
+}
+
+int comm_barrier(struct comm *c, struct err *e)
+{
+	const struct comm_request q = {.kind = COLL_BARRIER};
+
+	return comm_run(c, &q, e);
+}
+
+void comm_abort(struct comm *c, const char *reason) { c->impl->abort(c, reason); }
+int comm_culprit(const struct comm *c, bool *ret_gone) { return c->impl->culprit(c, ret_gone); }
+
+bool comm_wire(const struct comm *c, int peer, struct comm_wire *ret)
+{
+	return c->impl->wire && c->impl->wire(c, peer, ret);
+}
+
+void comm_free(struct comm *c)
+{
+	if (c)
+		c->impl->free(c);
+}

@@ -1,0 +1,129 @@
+#ifndef BENCH_COMM_COMM_H
+#define BENCH_COMM_COMM_H
+/*
+ * The collectives, whoever carries them. All ranks of a communicator ask for
+ * the same things in the same order; a request that one rank cannot serve, or a
+ * peer that is lost, ends the whole communicator with a sentence that names the
+ * rank and its host. Nothing waits longer than the deadline without progress.
+ *
+ * A communicator belongs to one thread. The exception is comm_abort(), which
+ * any thread and any signal handler may call.
+ *
+ *	struct comm_request q = {.kind = COLL_ALL_REDUCE, .send = a, .recv = b,
+ *				 .count = n, .type = DT_FLOAT, .op = OP_SUM};
+ *	if (comm_run(c, &q, e))
+ *		return -1;
+ */
+#include "bench/comm/types.h"
+#include "lib/core/err.h"
+
+enum coll_kind {
+	COLL_ALL_REDUCE,
+	COLL_ALL_GATHER,
+	COLL_REDUCE_SCATTER,
+	COLL_BROADCAST,
+	COLL_REDUCE,
+	COLL_ALLTOALL,
+	COLL_ALLTOALLV,
+	COLL_GATHER,
+	COLL_SCATTER,
+	COLL_SENDRECV, /* to the next rank, from the one before */
+	COLL_BARRIER,
+	COLL_KINDS
+};
+
+/*
+ * @count is what one rank contributes to or gets of one peer: of the whole
+ * buffer for all_reduce, broadcast, reduce and sendrecv, of one rank's part for
+ * the others (the other buffer is @count times the number of ranks then). In
+ * place as NCCL has it: send == recv, for all_gather and gather send == recv +
+ * rank's part, for reduce_scatter and scatter recv == send + rank's part.
+ * Buffers that a rank has no part in may be NULL (recv of reduce and gather, send
+ * of broadcast and scatter, away from the root).
+ */
+struct comm_request {
+	enum coll_kind kind;
+	const void *send;
+	void *recv;
+	size_t count;
+	enum dtype type;
+	enum redop op;
+	int root;
+	/* alltoallv: elements per peer; parts lie one after the other, @count is not used */
+	const size_t *send_counts, *recv_counts;
+};
+
+enum comm_memory { COMM_HOST = 1, COMM_CUDA = 2 };
+struct comm_caps {
+	const char *backend;   /* "tcp", "nccl" ... */
+	unsigned kinds, types; /* bit sets */
+	unsigned ops;
+	unsigned memory;	/* enum comm_memory, as a set */
+	bool in_place_exchange; /* alltoall(v) and sendrecv with send == recv */
+};
+
+struct comm_peer { /* how another rank (or this one) is reached */
+	const char *host, *address, *device;
+	int pid;
+	bool same_machine; /* as this rank: they share its processors */
+};
+
+struct comm {
+	const struct comm_impl *impl;
+	int rank, size;
+};
+
+const struct comm_caps *comm_caps(const struct comm *c);
+const struct comm_peer *comm_peer(const struct comm *c, int rank);
+/* One line about how data travels: "1 socket per peer, bbr". The communicator's own text. */
+const char *comm_transport(const struct comm *c);
+
+/*
+ * Starts a request; it moves on whenever this communicator is asked something.
+ * Requests finish in the order in which they were started; starting one more
+ * may wait for those before it. The buffers are the communicator's until
+ * comm_wait() returned or comm_test() said that everything is finished.
+ */
+int comm_start(struct comm *c, const struct comm_request *q, struct err *e) MUST_CHECK;
+int comm_test(struct comm *c, bool *ret_finished, struct err *e) MUST_CHECK;
+int comm_wait(struct comm *c, struct err *e) MUST_CHECK;
+int comm_run(struct comm *c, const struct comm_request *q, struct err *e) MUST_CHECK;
+int comm_barrier(struct comm *c, struct err *e) MUST_CHECK;
+
+/*
+ * What is under way, and everything later, fails soon, here with @reason and
+ * at the peers with a sentence that has it. @reason stays the caller's; it must live.
+ */
+void comm_abort(struct comm *c, const char *reason);
+/*
+ * The rank that is at fault for a failure, -1 when there was none or it is
+ * nobody's. *ret_gone: it closed its connection (and did not merely fall silent).
+ */
+int comm_culprit(const struct comm *c, bool *ret_gone);
+/*
+ * Packets that went to @peer, and how many of them again because they were lost.
+ * False where nobody counts them.
+ */
+struct comm_wire {
+	uint64_t sent, again;
+};
+bool comm_wire(const struct comm *c, int peer, struct comm_wire *ret);
+/* Never fails. Without a failure before it, all ranks have to come to it. */
+void comm_free(struct comm *c);
+
+/* --- for implementations (bench/comm/tcp.h; plug-ins) ----------------------- */
+struct comm_impl {
+	struct comm_caps caps;
+	const struct comm_peer *(*peer)(const struct comm *c, int rank);
+	const char *(*transport)(const struct comm *c);
+	int (*start)(struct comm *c, const struct comm_request *q, struct err *e);
+	int (*test)(struct comm *c, bool *ret_finished, struct err *e);
+	int (*wait)(struct comm *c, struct err *e);
+	void (*abort)(struct comm *c, const char *reason);
+	int (*culprit)(const struct comm *c, bool *ret_gone);
+	void (*free)(struct comm *c);
+	bool (*wire)(const struct comm *c, int peer, struct comm_wire *ret); /* may be NULL */
+};
+const char *coll_kind_name(enum coll_kind k);
+
+#endif

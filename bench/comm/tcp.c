@@ -1,0 +1,185 @@
+/* The communicator's face: requests in, plans run, one request at a time. */
+#include "bench/comm/tcp_core.h"
+#include "lib/core/units.h"
+
+#include <sys/eventfd.h>
+
+static struct tcp *tcp_of(const struct comm *c) { return CONTAINER_OF(c, struct tcp, comm); }
+
+static const struct comm_peer *peer(const struct comm *c, int rank)
+{
+	return &tcp_of(c)->peers[rank].pub;
+}
+
+static const char *transport(const struct comm *c) { return tcp_of(c)->transport; }
+
+static int run(struct tcp *t, bool wait, struct err *e)
+{
+	if (!t->running)
+		return 0;
+	if (t->failure.kind)
+		return tcp_failed(t, e);
+	if (tcp_run(t, wait, e)) {
+		if (!t->failure.kind)
+			t->failure = *e;
+		return -1;
+	}
+	t->running = !tcp_finished(t);
+	return 0;
+}
+
+/* The plan of the request before will do. */
+static bool is_same(const struct comm_request *a, const struct comm_request *b)
+{
+	return a->kind == b->kind && a->send == b->send && a->recv == b->recv &&
+	       a->count == b->count && a->type == b->type && a->op == b->op && a->root == b->root &&
+	       a->kind != COLL_ALLTOALLV;
+}
+
+static void rewind_plan(struct tcp *t)
+{
+	t->at = t->off = t->nbusy = 0;
+	for (size_t i = 0; i < t->nlanes; i++) {
+		t->lanes[i].at = t->lanes[i].off = 0;
+		if (t->lanes[i].sends.n)
+			t->busy[t->nbusy++] = i;
+	}
+}
+
+static int start(struct comm *c, const struct comm_request *q, struct err *e)
+{
+	struct tcp *t = tcp_of(c);
+
+	if (run(t, true, e))
+		return -1;
+	if (t->failure.kind)
+		return tcp_failed(t, e);
+	if (tcp_abort_reason(t))
+		return tcp_fail_aborted(t, tcp_abort_reason(t), e);
+	if (!t->planned || !is_same(q, &t->q)) {
+		t->q = *q;
+		plan_request(t);
+		t->planned = !t->out_of_memory;
+		if (t->out_of_memory)
+			return err_set(e, ERR_SYS, "no memory for partial results");
+	}
+	rewind_plan(t);
+	t->running = true;
+	return 0;
+}
+
+static int test(struct comm *c, bool *ret_finished, struct err *e)
+{
+	struct tcp *t = tcp_of(c);
+
+	if (run(t, false, e))
+		return -1;
+	*ret_finished = !t->running;
+	return 0;
+}
+
+static int wait_for(struct comm *c, struct err *e) { return run(tcp_of(c), true, e); }
+
+static void abort_comm(struct comm *c, const char *reason)
+{
+	struct tcp *t = tcp_of(c);
+	static const uint64_t one = 1;
+
+	__atomic_store_n(&t->abort_reason, reason, __ATOMIC_RELEASE);
+	(void)!write(t->abort_fd, &one, sizeof(one));
+}
+
+static int culprit(const struct comm *c, bool *ret_gone)
+{
+	if (ret_gone)
+		*ret_gone = tcp_of(c)->culprit_gone;
+	return tcp_of(c)->culprit;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+static void tcp_free(struct tcp *t)
+{
+	for (size_t i = 0; t->lanes && i < t->nlanes; i++)
+		close_fd(t->lanes[i].fd);
+	for (int i = 0; t->peers && i < t->comm.size; i++)
+		close_fd(t->peers[i].words);
+	close_fd(t->abort_fd);
+	arena_done(&t->arena);
+	free(t->scratch);
+	free(t->temp);
+	free(t->set);
+	free(t->busy);
+	free(t->lanes);
+	free(t->peers);
+	free(t);
+}
+
+static void free_comm(struct comm *c)
+{
+	struct tcp *t = tcp_of(c);
+	struct err e = {0};
+
+	if (!t->failure.kind && !run(t, true, &e) && !comm_barrier(c, &e))
+		tcp_goodbye(t);
+	tcp_free(t);
+}
+
+static const struct comm_impl impl = {
+	.caps = {.backend = "tcp",
+		 .kinds = (1u << COLL_KINDS) - 1,
+		 .types = (1u << DT_COUNT) - 1,
+		 .ops = (1u << OP_COUNT) - 1,
+		 .memory = COMM_HOST,
+		 .in_place_exchange = true},
+	.peer = peer,
+	.transport = transport,
+	.start = start,
+	.test = test,
+	.wait = wait_for,
+	.abort = abort_comm,
+	.culprit = culprit,
+	.free = free_comm,
+	.wire = tcp_wire,
+};
+
+static struct tcp *tcp_new(const struct tcp_opts *o)
+{
+	struct tcp *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct tcp){.comm = {.impl = &impl, .rank = o->rank, .size = o->size},
+			  .deadline_ns = o->deadline_ns ? o->deadline_ns : 10 * NS_PER_S,
+			  .stop_fds = {o->stop_fds[0], o->stop_fds[1]},
+			  .culprit = -1};
+	t->abort_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->peers = calloc((size_t)o->size, sizeof(*t->peers));
+	t->scratch = aligned_alloc(4096, TCP_BLOCK);
+	for (int i = 0; t->peers && i < o->size; i++)
+		t->peers[i] = (struct tcp_peer){.words = -1, .blames = -1, .closed = i == o->rank};
+	if (t->abort_fd >= 0 && t->peers && t->scratch)
+		return t;
+	tcp_free(t);
+	return NULL;
+}
+
+struct comm *tcp_comm_new(const struct tcp_opts *o, int *ret_culprit, struct err *e)
+{
+	struct tcp *t = tcp_new(o);
+
+	*ret_culprit = -1;
+	if (!t) {
+		err_sys(e, "cannot make a communicator");
+		return NULL;
+	}
+	if (!tcp_connect(t, o, e) && !comm_barrier(&t->comm, e))
+		return &t->comm;
+	*ret_culprit = t->culprit;
+	tcp_free(t);
+	return NULL;
+}

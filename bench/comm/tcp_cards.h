@@ -1,0 +1,20 @@
+#ifndef BENCH_COMM_TCP_CARDS_H
+#define BENCH_COMM_TCP_CARDS_H
+/* Private to bench/comm/tcp*.c: what ranks tell each other before they connect. */
+#include "bench/comm/tcp_core.h"
+
+enum { CARD_KEY = 16 };
+struct card {
+	unsigned char key[CARD_KEY];
+	union addr at;
+	char host[TCP_HOST_MAX];
+	char machine[TCP_HOST_MAX];
+	uint32_t pid, processors, sockets;
+};
+
+int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e) MUST_CHECK;
+/* Names, who shares our processors, how many sockets. */
+void cards_read(struct tcp *t, struct card *cards);
+void cards_describe(struct tcp *t); /* once connected: comm_transport() */
+
+#endif

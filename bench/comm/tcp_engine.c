@@ -1,0 +1,235 @@
+/* Carries out a plan: moves what can be moved, and waits when nothing can. */
+#include "bench/comm/tcp_core.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+enum { POLL_MAX_MS = 1000 };
+
+/* --- sending ------------------------------------------------------------------- */
+
+static bool may_send(const struct tcp *t, const struct tcp_lane *l)
+{
+	return l->sends.v[l->at].after <= t->at;
+}
+
+/* 1: something went out; 0: nothing can now. */
+static int send_lane(struct tcp *t, struct tcp_lane *l, struct err *e)
+{
+	int moved = 0;
+
+	while (l->at < l->sends.n && may_send(t, l)) {
+		const struct tcp_send *s = &l->sends.v[l->at];
+		ssize_t k = send(l->fd, s->p + l->off, s->n - l->off, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (k < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (k < 0)
+			return tcp_fail_closed(t, l->peer, errno, e);
+		moved = 1;
+		l->off += (size_t)k;
+		if (l->off < s->n)
+			break;
+		l->off = 0;
+		l->at++;
+		if (s->n == TCP_BLOCK)
+			break; /* receive in between: what arrived is still in the cache */
+	}
+	return moved;
+}
+
+static int send_all(struct tcp *t, struct err *e)
+{
+	size_t kept = 0;
+	int moved = 0;
+
+	for (size_t i = 0; i < t->nbusy; i++) {
+		struct tcp_lane *l = &t->lanes[t->busy[i]];
+		int k = send_lane(t, l, e);
+
+		if (k < 0)
+			return -1;
+		moved |= k;
+		if (l->at < l->sends.n)
+			t->busy[kept++] = t->busy[i];
+	}
+	t->nbusy = kept;
+	return moved;
+}
+
+/* --- receiving ------------------------------------------------------------------- */
+
+static void apply(struct tcp *t, const struct tcp_step *s)
+{
+	size_t count = s->n / t->element;
+
+	if (s->kind == STEP_COPY)
+		memmove(s->to, s->with, s->n);
+	else if (s->kind == STEP_STORE && s->hold_lane != NO_HOLD)
+		memcpy(s->to, t->scratch, s->n);
+	else if (s->kind == STEP_REDUCE && s->theirs_first)
+		t->reduce(s->to, t->scratch, s->with, count);
+	else if (s->kind == STEP_REDUCE)
+		t->reduce(s->to, s->with, t->scratch, count);
+	if (s->divide)
+		reduce_divide(t->q.type, s->to, count, (unsigned)t->comm.size);
+	t->at++;
+	t->off = 0;
+}
+
+static bool is_direct(const struct tcp_step *s)
+{
+	return s->kind == STEP_STORE && s->hold_lane == NO_HOLD;
+}
+
+/* 1: the step went on; 0: it cannot now. */
+static int step(struct tcp *t, struct err *e)
+{
+	const struct tcp_step *s = &t->steps.v[t->at];
+	struct tcp_lane *l = &t->lanes[s->lane];
+	ssize_t k = 0;
+
+	if (s->kind != STEP_COPY && t->off < s->n) {
+		char *to = is_direct(s) ? s->to : t->scratch;
+
+		k = recv(l->fd, to + t->off, s->n - t->off, MSG_DONTWAIT);
+		if (!k)
+			return tcp_fail_closed(t, l->peer, 0, e);
+		if (k < 0 && errno != EAGAIN && errno != EINTR)
+			return tcp_fail_closed(t, l->peer, errno, e);
+		if (k < 0)
+			return 0;
+		t->off += (size_t)k;
+		if (t->off < s->n)
+			return 1;
+	}
+	if (s->hold_lane != NO_HOLD && t->lanes[s->hold_lane].at < s->hold_sends)
+		return k > 0;
+	apply(t, s);
+	return 1;
+}
+
+static int turn(struct tcp *t, struct err *e)
+{
+	int sent = t->nbusy ? send_all(t, e) : 0, got = 0;
+
+	if (sent >= 0 && t->at < t->steps.n)
+		got = step(t, e);
+	return sent < 0 || got < 0 ? -1 : sent | got;
+}
+
+/* --- waiting ------------------------------------------------------------------------ */
+
+enum { AT_STOP, AT_ABORT = 2, AT_STEP, AT_WORDS }; /* TCP_POLL_FIXED of them */
+
+/* Everything that could let us go on, or tell us why not. */
+static size_t poll_set(const struct tcp *t)
+{
+	struct pollfd *set = t->set;
+	const struct tcp_step *s = t->at < t->steps.n ? &t->steps.v[t->at] : NULL;
+	bool receives = s && s->kind != STEP_COPY && t->off < s->n;
+	size_t n = AT_WORDS;
+
+	set[AT_STOP] = (struct pollfd){.fd = t->stop_fds[0], .events = POLLIN};
+	set[AT_STOP + 1] = (struct pollfd){.fd = t->stop_fds[1], .events = POLLIN};
+	set[AT_ABORT] = (struct pollfd){.fd = t->abort_fd, .events = POLLIN};
+	set[AT_STEP] =
+		(struct pollfd){.fd = receives ? t->lanes[s->lane].fd : -1, .events = POLLIN};
+	for (int i = 0; i < t->comm.size; i++) {
+		const struct tcp_peer *p = &t->peers[i];
+
+		set[n++] = (struct pollfd){.fd = p->closed ? -1 : p->words, .events = POLLIN};
+	}
+	for (size_t i = 0; i < t->nbusy; i++) {
+		const struct tcp_lane *l = &t->lanes[t->busy[i]];
+
+		if (may_send(t, l))
+			set[n++] = (struct pollfd){.fd = l->fd, .events = POLLOUT};
+	}
+	return n;
+}
+
+/* The peer that we wait for. */
+int tcp_waits_for(const struct tcp *t)
+{
+	const struct tcp_step *s = t->at < t->steps.n ? &t->steps.v[t->at] : NULL;
+
+	if (s && s->kind != STEP_COPY && t->off < s->n)
+		return t->lanes[s->lane].peer;
+	for (size_t i = 0; i < t->nbusy; i++)
+		if (may_send(t, &t->lanes[t->busy[i]]))
+			return t->lanes[t->busy[i]].peer;
+	return -1;
+}
+
+static int heard(struct tcp *t, struct err *e)
+{
+	const struct pollfd *set = t->set;
+
+	if (set[AT_ABORT].revents)
+		return tcp_fail_aborted(t, tcp_abort_reason(t), e);
+	if (set[AT_STOP].revents || set[AT_STOP + 1].revents)
+		return tcp_fail_aborted(t, "told to stop", e);
+	for (int i = 0; i < t->comm.size; i++)
+		if (set[AT_WORDS + i].revents && tcp_hear(t, i, e))
+			return -1;
+	return 0;
+}
+
+/* Sleeps until something can be done. */
+static int sleep_on(struct tcp *t, uint64_t *since_ns, struct err *e)
+{
+	size_t n = poll_set(t);
+	uint64_t now = now_ns(), left;
+
+	if (!*since_ns)
+		*since_ns = now;
+	if (now - *since_ns >= t->deadline_ns)
+		return tcp_fail_silent(t, tcp_waits_for(t), e);
+	left = (t->deadline_ns - (now - *since_ns)) / NS_PER_MS + 1;
+	if (poll(t->set, n, left < POLL_MAX_MS ? (int)left : POLL_MAX_MS) < 0 && errno != EINTR)
+		return err_sys(e, "cannot wait for the other ranks");
+	return heard(t, e);
+}
+
+/*
+ * How often to look again before sleeping. Spinning halves the latency when the
+ * peer is running, and steals its time when it is not: what paid last time tells.
+ * Where ranks share processors, looking means letting the others run.
+ */
+static void learn(struct tcp *t, bool paid)
+{
+	unsigned most = t->crowded ? 40 : 2000, least = t->crowded ? 4 : 64;
+
+	t->patience = paid ? t->patience * 2 : t->patience / 2;
+	t->patience = t->patience > most ? most : t->patience < least ? least : t->patience;
+}
+
+int tcp_run(struct tcp *t, bool wait, struct err *e)
+{
+	uint64_t since_ns = 0;
+	unsigned idle = 0;
+
+	while (!tcp_finished(t)) {
+		int moved = turn(t, e);
+
+		if (moved < 0)
+			return -1;
+		if (moved) {
+			if (idle)
+				learn(t, !since_ns);
+			idle = 0;
+			since_ns = 0;
+		} else if (!wait) {
+			return 0;
+		} else if (idle++ >= t->patience) {
+			if (sleep_on(t, &since_ns, e))
+				return -1;
+		} else if (t->crowded) {
+			(void)sched_yield();
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,332 @@
+/* Every rank gets to know every other one's address and key, and connects. */
+#include "bench/comm/tcp_cards.h"
+#include "lib/core/units.h"
+#include "lib/net/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+
+enum { WORDS_LANE = 0xffff, STRANGERS_MAX = 64 };
+
+/* The first bytes of a connection. */
+struct greeting {
+	unsigned char key[CARD_KEY];
+	uint32_t rank, lane;
+};
+
+struct dial { /* one connection on its way */
+	struct io io;
+	struct mesh *mesh;
+	struct dial *next; /* strangers: those that have not shown the key */
+	int peer;	   /* -1: a stranger */
+	uint32_t lane;
+	struct greeting got;
+	size_t n; /* of got */
+};
+
+struct mesh {
+	struct tcp *t;
+	struct card *cards;
+	struct loop loop;
+	struct io door;
+	struct timer timer;
+	struct dial *dials; /* ours */
+	struct dial *strangers;
+	size_t nstrangers, missing;
+	bool timed_out;
+	struct err *e;
+	int failed_peer; /* -1: none */
+	uint64_t deadline_ns;
+};
+
+static bool same_key(const unsigned char *a, const unsigned char *b)
+{
+	unsigned char differ = 0;
+
+	for (size_t i = 0; i < CARD_KEY; i++)
+		differ |= a[i] ^ b[i];
+	return !differ;
+}
+
+static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
+{
+	union addr at = o->at;
+	struct addr_text text;
+	AUTO_CLOSE int fd = socket(at.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	addr_set_port(&at, 0);
+	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, 1024))
+		return err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
+	*ret = fd;
+	fd = -1;
+	return 0;
+}
+
+/* --- connecting ------------------------------------------------------------------ */
+
+static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
+{
+	struct tcp *t = m->t;
+	int one = 1;
+	int *place = lane == WORDS_LANE ? &t->peers[peer].words
+					: &t->lanes[(size_t)peer * t->nsockets + lane].fd;
+
+	if (*place >= 0) { /* it came twice: not one of ours */
+		(void)close(fd);
+		return;
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	*place = fd;
+	if (!--m->missing)
+		loop_stop(&m->loop);
+	else if (loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e))
+		loop_stop(&m->loop);
+}
+
+static void give_up(struct mesh *m, int peer, int error)
+{
+	struct card *c = &m->cards[peer];
+	struct addr_text text;
+
+	errno = error;
+	err_sys(m->e, "cannot connect to rank %d (%s, %s)", peer, c->host,
+		addr_print_port(&c->at, &text));
+	m->failed_peer = peer;
+	loop_stop(&m->loop);
+}
+
+/* Our own connection is up, or is not. */
+static void on_dialled(struct loop *l, struct io *io, uint32_t events)
+{
+	struct dial *d = CONTAINER_OF(io, struct dial, io);
+	struct mesh *m = d->mesh;
+	struct greeting g = {.rank = (uint32_t)m->t->comm.rank, .lane = d->lane};
+	int error = 0;
+	socklen_t n = sizeof(error);
+
+	(void)events;
+	loop_del(l, io);
+	memcpy(g.key, m->cards[d->peer].key, sizeof(g.key));
+	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && !error &&
+	    send(io->fd, &g, sizeof(g), MSG_NOSIGNAL) == (ssize_t)sizeof(g)) {
+		settle(m, d->peer, d->lane, io->fd);
+	} else {
+		give_up(m, d->peer, error ? error : errno);
+		(void)close(io->fd);
+	}
+	io->fd = -1;
+}
+
+static int dial(struct mesh *m, struct dial *d)
+{
+	const union addr *to = &m->cards[d->peer].at;
+	int fd = socket(to->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	union addr from = m->cards[m->t->comm.rank].at;
+
+	if (fd < 0)
+		return err_sys(m->e, "cannot open a socket");
+	d->io = (struct io){.fd = fd, .ready = on_dialled};
+	addr_set_port(&from, 0);
+	if (bind(fd, &from.sa, addr_len(&from)) ||
+	    (connect(fd, &to->sa, addr_len(to)) && errno != EINPROGRESS)) {
+		give_up(m, d->peer, errno);
+		return -1;
+	}
+	return loop_add(&m->loop, &d->io, EPOLLOUT, m->e);
+}
+
+/* --- being connected to ------------------------------------------------------------ */
+
+static void drop_stranger(struct mesh *m, struct dial *d, bool close_it)
+{
+	struct dial **at = &m->strangers;
+
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	m->nstrangers--;
+	loop_del(&m->loop, &d->io);
+	if (close_it)
+		(void)close(d->io.fd);
+	free(d);
+}
+
+static bool is_expected(const struct mesh *m, const struct greeting *g)
+{
+	return g->rank < (uint32_t)m->t->comm.size && g->rank > (uint32_t)m->t->comm.rank &&
+	       (g->lane < m->t->nsockets || g->lane == WORDS_LANE);
+}
+
+static void on_greeting(struct loop *l, struct io *io, uint32_t events)
+{
+	struct dial *d = CONTAINER_OF(io, struct dial, io);
+	struct mesh *m = d->mesh;
+	const unsigned char *key = m->cards[m->t->comm.rank].key;
+	/* the key alone first: nothing else of a stranger is looked at */
+	size_t want = d->n < CARD_KEY ? CARD_KEY : sizeof(d->got);
+	ssize_t k = recv(io->fd, (char *)&d->got + d->n, want - d->n, 0);
+
+	(void)events;
+	(void)l;
+	if (k < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	d->n += k > 0 ? (size_t)k : 0;
+	if (k <= 0 || (d->n == CARD_KEY && !same_key(d->got.key, key))) {
+		drop_stranger(m, d, true);
+	} else if (d->n == sizeof(d->got)) {
+		struct greeting g = d->got;
+		int fd = io->fd;
+		bool good = is_expected(m, &g);
+
+		drop_stranger(m, d, !good);
+		if (good)
+			settle(m, (int)g.rank, g.lane, fd);
+	}
+}
+
+static void on_knock(struct loop *l, struct io *io, uint32_t events)
+{
+	struct mesh *m = CONTAINER_OF(io, struct mesh, door);
+	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct dial *d, *oldest = m->strangers;
+
+	(void)events;
+	if (fd < 0)
+		return;
+	if (m->nstrangers >= m->missing + STRANGERS_MAX) {
+		while (oldest->next)
+			oldest = oldest->next;
+		drop_stranger(m, oldest, true);
+	}
+	d = calloc(1, sizeof(*d));
+	if (!d) {
+		(void)close(fd);
+		return;
+	}
+	*d = (struct dial){.mesh = m, .peer = -1, .next = m->strangers};
+	d->io = (struct io){.fd = fd, .ready = on_greeting};
+	m->strangers = d;
+	m->nstrangers++;
+	if (loop_add(l, &d->io, EPOLLIN, m->e))
+		loop_stop(l);
+}
+
+static void on_late(struct loop *l, struct timer *timer)
+{
+	CONTAINER_OF(timer, struct mesh, timer)->timed_out = true;
+	loop_stop(l);
+}
+
+/* --- the whole ---------------------------------------------------------------------- */
+
+static int dial_all(struct mesh *m)
+{
+	struct tcp *t = m->t;
+	size_t n = 0, per_peer = t->nsockets + 1;
+
+	m->dials = calloc((size_t)t->comm.rank * per_peer + 1, sizeof(*m->dials));
+	if (!m->dials)
+		return err_sys(m->e, "cannot connect");
+	for (int p = 0; p < t->comm.rank; p++)
+		for (size_t i = 0; i < per_peer; i++, n++) {
+			m->dials[n] = (struct dial){.mesh = m, .peer = p, .io.fd = -1};
+			m->dials[n].lane = i == t->nsockets ? WORDS_LANE : (uint32_t)i;
+			if (dial(m, &m->dials[n]))
+				return -1;
+		}
+	return 0;
+}
+
+/* The first rank of which something is missing. */
+static int missing_peer(const struct tcp *t)
+{
+	for (int p = 0; p < t->comm.size; p++) {
+		if (p == t->comm.rank)
+			continue;
+		if (t->peers[p].words < 0)
+			return p;
+		for (size_t i = 0; i < t->nsockets; i++)
+			if (t->lanes[(size_t)p * t->nsockets + i].fd < 0)
+				return p;
+	}
+	return -1;
+}
+
+static int run_mesh(struct mesh *m)
+{
+	struct tcp *t = m->t;
+	struct unit_buf waited;
+
+	m->missing = (size_t)(t->comm.size - 1) * (t->nsockets + 1);
+	if (!m->missing)
+		return 0;
+	if (loop_add(&m->loop, &m->door, EPOLLIN, m->e) || dial_all(m) ||
+	    loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e) || loop_run(&m->loop, m->e))
+		return -1;
+	if (m->failed_peer >= 0 || !m->missing)
+		return m->failed_peer >= 0 ? -1 : 0;
+	if (!m->timed_out)
+		return err_set(m->e, ERR_SYS, "interrupted while the ranks connect");
+	m->failed_peer = missing_peer(t);
+	return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) within %s", m->failed_peer,
+		       t->peers[m->failed_peer].host, format_duration(&waited, m->deadline_ns));
+}
+
+static void close_mesh(struct mesh *m)
+{
+	size_t n = m->dials ? (size_t)m->t->comm.rank * (m->t->nsockets + 1) : 0;
+
+	while (m->strangers)
+		drop_stranger(m, m->strangers, true);
+	for (size_t i = 0; i < n; i++)
+		if (m->dials[i].mesh && m->dials[i].io.fd >= 0)
+			(void)close(m->dials[i].io.fd);
+	free(m->dials);
+	loop_done(&m->loop);
+}
+
+static int make_lanes(struct tcp *t, struct err *e)
+{
+	t->nlanes = (size_t)t->comm.size * t->nsockets;
+	t->lanes = calloc(t->nlanes, sizeof(*t->lanes));
+	t->busy = calloc(t->nlanes, sizeof(*t->busy));
+	t->set = calloc(TCP_POLL_FIXED + (size_t)t->comm.size + t->nlanes, sizeof(*t->set));
+	if (!t->lanes || !t->busy || !t->set)
+		return err_sys(e, "cannot connect %d ranks", t->comm.size);
+	for (size_t i = 0; i < t->nlanes; i++)
+		t->lanes[i] = (struct tcp_lane){.fd = -1, .peer = (int)(i / t->nsockets)};
+	return 0;
+}
+
+static void free_cards(struct card **cards) { free(*cards); }
+
+int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
+{
+	AUTO(free_cards) struct card *cards = calloc((size_t)o->size, sizeof(*cards));
+	struct mesh m = {.t = t, .cards = cards, .e = e, .failed_peer = -1, .timer.fire = on_late};
+	AUTO_CLOSE int door = -1;
+	struct card own = {0};
+	int result = -1;
+
+	m.deadline_ns = t->deadline_ns;
+	if (!cards)
+		return err_sys(e, "cannot connect %d ranks", o->size);
+	if (open_door(o, &door, e) || card_make(o, door, &own, e) ||
+	    o->exchange(o->arg, &own, sizeof(own), cards, e))
+		return -1;
+	cards[o->rank] = own;
+	cards_read(t, cards);
+	if (make_lanes(t, e) || loop_init(&m.loop, e))
+		return -1;
+	m.door = (struct io){.fd = door, .ready = on_knock};
+	result = run_mesh(&m);
+	t->culprit = m.failed_peer;
+	close_mesh(&m);
+	if (!result)
+		cards_describe(t);
+	else if (t->culprit >= 0)
+		tcp_tell_waited(t, t->culprit);
+	return result;
+}

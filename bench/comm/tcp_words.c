@@ -1,0 +1,221 @@
+/*
+ * Nobody leaves without last words. Every pair of ranks has one socket for
+ * them: goodbye, or whom the sender holds to be at fault and why. When a rank
+ * dies, its connections close without a word, and so it is known which of all
+ * the closing ranks was the first. When one is stuck, the ranks that wait for
+ * each other because of it blame one another, and the one that blames nobody is it.
+ */
+#include "bench/comm/tcp_core.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum word {
+	WORD_GOODBYE = 1,
+	WORD_DIED,    /* the culprit's connection closed */
+	WORD_WAITED,  /* the deadline passed while waiting for the culprit */
+	WORD_STOPPED, /* the sender gives up on purpose */
+};
+struct words {
+	int32_t word, culprit;
+	char text[248];
+};
+
+static const uint64_t GRACE_NS = 500 * NS_PER_MS; /* for the words of those that still live */
+
+static int fail(struct tcp *t, int culprit, bool gone, struct err *e, const char *text)
+{
+	err_set(&t->failure, ERR_SYS, "%s", text);
+	t->culprit = culprit;
+	t->culprit_gone = gone;
+	*e = t->failure;
+	return -1;
+}
+
+int tcp_failed(const struct tcp *t, struct err *e)
+{
+	*e = t->failure;
+	return -1;
+}
+
+static void tell_all(struct tcp *t, const struct words *w)
+{
+	for (int i = 0; i < t->comm.size; i++)
+		if (i != t->comm.rank && !t->peers[i].closed)
+			(void)send(t->peers[i].words, w, sizeof(*w), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void tell(struct tcp *t, enum word word, int culprit, const char *text)
+{
+	struct words w = {.word = word, .culprit = culprit};
+
+	(void)snprintf(w.text, sizeof(w.text), "%s", text);
+	tell_all(t, &w);
+}
+
+void tcp_goodbye(struct tcp *t) { tell(t, WORD_GOODBYE, -1, ""); }
+
+static const char *name(const struct tcp *t, int peer, char buf[192])
+{
+	const struct tcp_peer *p = &t->peers[peer];
+
+	(void)snprintf(buf, 192, "rank %d (%s, %s)", peer, p->host, p->address.s);
+	return buf;
+}
+
+static int fail_gone(struct tcp *t, int peer, struct err *e, const char *text)
+{
+	tell(t, WORD_DIED, peer, text);
+	return fail(t, peer, true, e, text);
+}
+
+static int fail_died(struct tcp *t, int peer, struct err *e)
+{
+	char text[256], who[192];
+
+	(void)snprintf(text, sizeof(text), "%s died: its connection closed", name(t, peer, who));
+	return fail_gone(t, peer, e, text);
+}
+
+/* 1: it said something; 0: nothing yet; -1: its connection is closed. */
+static int listen_to(struct tcp *t, int peer, struct words *w)
+{
+	struct tcp_peer *p = &t->peers[peer];
+	/* 256 bytes sent at once arrive at once; half a message is a broken peer */
+	ssize_t k = p->closed ? -1 : recv(p->words, w, sizeof(*w), MSG_DONTWAIT);
+
+	if (!p->closed && k < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (k != (ssize_t)sizeof(*w)) {
+		p->closed = true;
+		return -1;
+	}
+	w->text[sizeof(w->text) - 1] = '\0';
+	w->culprit = w->culprit >= 0 && w->culprit < t->comm.size ? w->culprit : peer;
+	if (w->word == WORD_GOODBYE)
+		p->left = true;
+	if (w->word == WORD_WAITED)
+		p->blames = w->culprit;
+	return 1;
+}
+
+/* What another rank failed of is what we fail of; its waiting makes us say for whom we wait. */
+static int believe(struct tcp *t, int peer, const struct words *w, struct err *e)
+{
+	if (w->word == WORD_WAITED)
+		return tcp_fail_silent(t, tcp_waits_for(t) >= 0 ? tcp_waits_for(t) : peer, e);
+	if (w->word == WORD_DIED)
+		return fail_gone(t, w->culprit, e, w->text);
+	tell(t, WORD_STOPPED, peer, w->text);
+	return fail(t, -1, false, e, w->text);
+}
+
+int tcp_hear(struct tcp *t, int peer, struct err *e)
+{
+	struct words w = {0};
+	int k = listen_to(t, peer, &w);
+
+	if (k < 0 && !t->peers[peer].left)
+		return fail_died(t, peer, e);
+	return k <= 0 || w.word == WORD_GOODBYE ? 0 : believe(t, peer, &w, e);
+}
+
+/* Waits a little for @peer to say why. */
+static int last_words(struct tcp *t, int peer, struct words *w)
+{
+	uint64_t until = now_ns() + GRACE_NS;
+	int k;
+
+	while (!(k = listen_to(t, peer, w)) && now_ns() < until) {
+		struct pollfd p = {.fd = t->peers[peer].words, .events = POLLIN};
+
+		(void)poll(&p, 1, (int)(GRACE_NS / NS_PER_MS));
+	}
+	return k;
+}
+
+int tcp_fail_closed(struct tcp *t, int peer, int error, struct err *e)
+{
+	struct words w = {0};
+	char text[256], who[192];
+
+	if (last_words(t, peer, &w) > 0 && w.word != WORD_GOODBYE)
+		return believe(t, peer, &w, e);
+	if (!t->peers[peer].left && (!error || error == ECONNRESET || error == EPIPE))
+		return fail_died(t, peer, e);
+	(void)snprintf(text, sizeof(text), "%s %s%s", name(t, peer, who),
+		       t->peers[peer].left ? "left too early" : "cannot be reached: ",
+		       t->peers[peer].left ? "" : strerror(error));
+	return fail_gone(t, peer, e, text);
+}
+
+/* Hears everybody out: who waits for whom? */
+static void hear_out(struct tcp *t)
+{
+	uint64_t until = now_ns() + GRACE_NS, now;
+	struct words w = {0};
+
+	while ((now = now_ns()) < until) {
+		for (int i = 0; i < t->comm.size; i++)
+			t->set[i] =
+				(struct pollfd){.fd = t->peers[i].closed ? -1 : t->peers[i].words,
+						.events = POLLIN};
+		(void)poll(t->set, (nfds_t)t->comm.size, (int)((until - now) / NS_PER_MS) + 1);
+		for (int i = 0; i < t->comm.size; i++)
+			if (t->set[i].revents)
+				(void)listen_to(t, i, &w);
+	}
+}
+
+/* Follows who blames whom to the one that blames nobody. */
+static int trace(const struct tcp *t, int suspect)
+{
+	for (int hops = 0; hops < t->comm.size; hops++) {
+		int next = t->peers[suspect].blames;
+
+		if (next < 0 || next == t->comm.rank)
+			break;
+		suspect = next;
+	}
+	return suspect;
+}
+
+int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
+{
+	char text[512], who[192], other[192];
+	struct unit_buf waited;
+
+	if (peer < 0)
+		return fail(t, -1, false, e, "a collective could not go on: no rank is at fault");
+	tell(t, WORD_WAITED, peer, "");
+	hear_out(t);
+	peer = trace(t, peer);
+	(void)name(t, peer, who);
+	format_duration(&waited, t->deadline_ns);
+	if (t->peers[peer].closed && !t->peers[peer].left && t->peers[peer].blames < 0)
+		(void)snprintf(text, sizeof(text), "%s died: its connection closed", who);
+	else if (t->peers[peer].blames >= 0) /* alive, and waiting in a circle */
+		(void)snprintf(text, sizeof(text), "nothing passes between %s and %s", who,
+			       name(t, t->peers[peer].blames, other));
+	else
+		(void)snprintf(text, sizeof(text), "%s did nothing for %s", who, waited.s);
+	return fail(t, peer, t->peers[peer].closed, e, text);
+}
+
+void tcp_tell_waited(struct tcp *t, int peer)
+{
+	for (int i = 0; i < t->comm.size; i++)
+		t->peers[i].closed |= t->peers[i].words < 0;
+	tell(t, WORD_WAITED, peer, "");
+	hear_out(t);
+}
+
+int tcp_fail_aborted(struct tcp *t, const char *reason, struct err *e)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "rank %d gave up: %s", t->comm.rank, reason);
+	tell(t, WORD_STOPPED, t->comm.rank, text);
+	return fail(t, -1, false, e, reason);
+}

@@ -1,0 +1,38 @@
+#include "bench/comm/types.h"
+
+const char *const dtype_names[] = {"int8", "uint8", "int32",  "uint32",	  "int64", "uint64",
+				   "half", "float", "double", "bfloat16", "all",   NULL};
+const char *const redop_names[] = {"sum", "prod", "max", "min", "avg", "all", NULL};
+
+static const uint8_t sizes[DT_COUNT] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+
+const char *dtype_name(enum dtype t) { return dtype_names[t]; }
+size_t dtype_size(enum dtype t) { return sizes[t]; }
+bool dtype_is_float(enum dtype t) { return t >= DT_HALF; }
+const char *redop_name(enum redop op) { return redop_names[op]; }
+
+int dtype_find(const char *name, enum dtype *ret)
+{
+	static const struct {
+		const char *name;
+		enum dtype type;
+	} others[] = {{"char", DT_INT8},      {"int", DT_INT32},     {"float16", DT_HALF},
+		      {"fp16", DT_HALF},      {"float32", DT_FLOAT}, {"fp32", DT_FLOAT},
+		      {"float64", DT_DOUBLE}, {"fp64", DT_DOUBLE},   {"bf16", DT_BFLOAT16}};
+
+	for (enum dtype t = 0; t < DT_COUNT; t++)
+		if (streq(name, dtype_names[t]))
+			return *ret = t, 0;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (streq(name, others[i].name))
+			return *ret = others[i].type, 0;
+	return -1;
+}
+
+int redop_find(const char *name, enum redop *ret)
+{
+	for (enum redop op = 0; op < OP_COUNT; op++)
+		if (streq(name, redop_names[op]))
+			return *ret = op, 0;
+	return -1;
+}

@@ -1,0 +1,78 @@
+#ifndef BENCH_COMM_TYPES_H
+#define BENCH_COMM_TYPES_H
+/*
+ * Element types and reductions, named as nccl-tests names them. half and
+ * bfloat16 are stored as their 16 bits and reduced in float, rounded to nearest
+ * even after every addition, as hardware does. Whole numbers wrap around.
+ */
+#include "lib/core/base.h"
+
+enum dtype {
+	DT_INT8,
+	DT_UINT8,
+	DT_INT32,
+	DT_UINT32,
+	DT_INT64,
+	DT_UINT64,
+	DT_HALF,
+	DT_FLOAT,
+	DT_DOUBLE,
+	DT_BFLOAT16,
+	DT_COUNT
+};
+enum redop { OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_COUNT };
+
+const char *dtype_name(enum dtype t);
+size_t dtype_size(enum dtype t);
+bool dtype_is_float(enum dtype t);
+int dtype_find(const char *name, enum dtype *ret) MUST_CHECK; /* float32, fp16, char ... too */
+const char *redop_name(enum redop op);
+int redop_find(const char *name, enum redop *ret) MUST_CHECK;
+
+/* NULL-terminated, in the order of the enums, "all" last: for option tables. */
+extern const char *const dtype_names[], *const redop_names[];
+
+static inline float bits_to_float(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, sizeof(f));
+	return f;
+}
+static inline uint32_t float_to_bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof(u));
+	return u;
+}
+/* Without branches, so that loops over them become vector code. */
+static inline float bf16_to_float(uint16_t h) { return bits_to_float((uint32_t)h << 16); }
+static inline uint16_t float_to_bf16(float f)
+{
+	uint32_t u = float_to_bits(f), nan = (u & 0x7fffffff) > 0x7f800000;
+
+	return (uint16_t)(nan ? u >> 16 | 0x40 : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+static inline float half_to_float(uint16_t h)
+{
+	uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
+	/* the exponent's bias grows by 112; the product is exact, also for denormals */
+	uint32_t u = float_to_bits(bits_to_float(magnitude) * 0x1p112f);
+
+	u = (h & 0x7c00) == 0x7c00 ? magnitude | 0x7f800000 : u;
+	return bits_to_float(u | (uint32_t)(h & 0x8000) << 16);
+}
+static inline uint16_t float_to_half(float f)
+{
+	uint32_t u = float_to_bits(f), sign = u >> 16 & 0x8000;
+	uint32_t m = u & 0x7fffffff;
+	/* below 2^-14 the half's last place is 2^-24: that of numbers just above 0.5 */
+	uint32_t small = float_to_bits(bits_to_float(m) + 0.5f) - 0x3f000000;
+	uint32_t usual = (m - (112u << 23) + 0xfff + (m >> 13 & 1)) >> 13;
+	uint32_t h = m < 113u << 23 ? small : m >= 0x477ff000 ? 0x7c00 : usual;
+
+	return (uint16_t)(sign | (m > 0x7f800000 ? 0x7e00 : h));
+}
+
+#endif

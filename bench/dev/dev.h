@@ -1,0 +1,27 @@
+#ifndef BENCH_DEV_DEV_H
+#define BENCH_DEV_DEV_H
+/*
+ * Where the memory of a measurement lives: the host, or a GPU (a plug-in).
+ * Buffers are filled and compared there, by pattern, so that no expected result
+ * ever travels to the device.
+ */
+#include "bench/dev/pattern.h"
+#include "lib/core/err.h"
+
+struct dev {
+	const char *kind; /* "host memory", "NVIDIA H200" */
+	int (*alloc)(struct dev *d, size_t n, void **ret, struct err *e);
+	void (*free)(struct dev *d, void *p);
+	void (*clear)(struct dev *d, void *p, size_t n); /* to what no pattern has */
+	/* @from: the position of the first element in the pattern. */
+	void (*fill)(struct dev *d, void *p, const struct pattern *pattern, size_t from, size_t n);
+	/* How many elements are not what they should be, bit by bit. */
+	size_t (*wrong)(struct dev *d, const void *p, const struct pattern *pattern, size_t from,
+			size_t n);
+	/* Waits for everything above. */
+	int (*sync)(struct dev *d, struct err *e);
+};
+
+extern struct dev dev_host;
+
+#endif

@@ -1,0 +1,113 @@
+#include "bench/dev/pattern.h"
+
+static const int64_t exact[DT_COUNT] = {
+	/* so far whole numbers are exact; for whole number types: the largest */
+	[DT_INT8] = 127,	  [DT_UINT8] = 255,	  [DT_INT32] = INT32_MAX,
+	[DT_UINT32] = UINT32_MAX, [DT_INT64] = INT64_MAX, [DT_UINT64] = INT64_MAX,
+	[DT_HALF] = 2048,	  [DT_FLOAT] = 1 << 24,	  [DT_DOUBLE] = INT64_C(1) << 53,
+	[DT_BFLOAT16] = 256,
+};
+
+static uint64_t mix(uint64_t i, uint64_t rank, uint64_t seed)
+{
+	uint64_t x = i * 0x9e3779b97f4a7c15 + rank * 0xd1b54a32d192ed03 + seed * 0x8cb92ba72f3d8dd7;
+
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
+	x = (x ^ x >> 29) * 0xd6e8feb86659fd93;
+	return x ^ x >> 32;
+}
+
+static bool is_unsigned(enum dtype t) { return t == DT_UINT8 || t == DT_UINT32 || t == DT_UINT64; }
+
+/* From -limit (unsigned: 0) to limit. */
+static int64_t within(const struct pattern *p, uint64_t h, int64_t limit)
+{
+	int64_t v = (int64_t)(h >> 1) % (limit < INT64_MAX ? limit + 1 : INT64_MAX);
+
+	return h & 1 && !is_unsigned(p->type) ? -v : v;
+}
+
+/* All ranks' values are multiples of their number, so that the average is whole. */
+static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_t h)
+{
+	int64_t n = p->ranks, limit = exact[p->type] / n / n;
+
+	if (limit >= 1)
+		return within(p, h, limit) * n;
+	if (mix(i, 0, ~p->seed) % (uint64_t)n != (uint64_t)rank)
+		return 0;
+	return within(p, h, exact[p->type] / n) * n;
+}
+
+static int64_t value(const struct pattern *p, int rank, uint64_t i)
+{
+	uint64_t h = mix(i, (uint64_t)rank, p->seed);
+	int64_t limit = exact[p->type];
+
+	if (p->op == OP_AVG)
+		return to_average(p, rank, i, h);
+	if (dtype_is_float(p->type) && p->op == OP_PROD) /* 2^8 fits everywhere */
+		return (h & 1 ? -1 : 1) * (h & 2 && rank < 8 ? 2 : 1);
+	if (dtype_is_float(p->type) && p->op == OP_SUM)
+		limit = limit / p->ranks > 0 ? limit / p->ranks : 1;
+	return within(p, h, limit);
+}
+
+/* In 64 bits and modulo 2^64: right for every whole number type, exact for the others. */
+static int64_t combine(enum redop op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case OP_PROD:
+		return (int64_t)((uint64_t)a * (uint64_t)b);
+	case OP_MAX:
+		return a > b ? a : b;
+	case OP_MIN:
+		return a < b ? a : b;
+	default:
+		return (int64_t)((uint64_t)a + (uint64_t)b);
+	}
+}
+
+static int64_t reduced(const struct pattern *p, uint64_t i)
+{
+	int64_t v = value(p, 0, i);
+
+	for (int r = 1; r < p->ranks; r++)
+		v = combine(p->op, v, value(p, r, i));
+	return p->op == OP_AVG ? v / p->ranks : v;
+}
+
+static void store(enum dtype t, void *out, size_t i, int64_t v)
+{
+	switch (t) {
+	case DT_INT8:
+	case DT_UINT8:
+		((uint8_t *)out)[i] = (uint8_t)v;
+		break;
+	case DT_INT32:
+	case DT_UINT32:
+		((uint32_t *)out)[i] = (uint32_t)v;
+		break;
+	case DT_INT64:
+	case DT_UINT64:
+		((int64_t *)out)[i] = v;
+		break;
+	case DT_HALF:
+		((uint16_t *)out)[i] = float_to_half((float)v);
+		break;
+	case DT_BFLOAT16:
+		((uint16_t *)out)[i] = float_to_bf16((float)v);
+		break;
+	case DT_FLOAT:
+		((float *)out)[i] = (float)v;
+		break;
+	default:
+		((double *)out)[i] = (double)v;
+	}
+}
+
+void pattern_values(const struct pattern *p, size_t n, void *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		store(p->type, ret, i, p->rank < 0 ? reduced(p, i) : value(p, p->rank, i));
+}

@@ -1,0 +1,87 @@
+#include "bench/sweep/ask.h"
+
+#include "lib/core/opt.h"
+#include "lib/core/units.h"
+
+int ask_types(const char *name, unsigned *ret, struct err *e)
+{
+	enum dtype t;
+	const char *near;
+
+	*ret = (1u << DT_COUNT) - 1;
+	if (streq(name, "all"))
+		return 0;
+	if (!dtype_find(name, &t)) {
+		*ret = 1u << t;
+		return 0;
+	}
+	err_set(e, ERR_USAGE, "-d: there is no type '%s'", name);
+	near = nearest_name(name, dtype_names, DT_COUNT);
+	return near ? err_hint(e, "did you mean %s?", near) : -1;
+}
+
+unsigned ask_ops(const char *name)
+{
+	enum redop op;
+
+	return redop_find(name, &op) ? (1u << OP_COUNT) - 1 : 1u << op;
+}
+
+int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e)
+{
+	uint64_t root;
+
+	*ret = -1;
+	if (streq(text, "all") || streq(text, "-1"))
+		return 0;
+	if (parse_uint(text, &root) || root > INT32_MAX)
+		return err_set(e, ERR_USAGE, "-r: '%s' is no rank", text);
+	if (ranks && root >= ranks)
+		return err_set(e, ERR_USAGE, "-r: '%s' is not one of %zu ranks", text,
+			       (size_t)ranks);
+	*ret = (int)root;
+	return 0;
+}
+
+int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
+{
+	const uint64_t usual = 32 << 20;
+	bool has_min = in->min != ASK_NOT_GIVEN, has_max = in->max != ASK_NOT_GIVEN;
+	bool has_step = in->step != ASK_NOT_GIVEN, has_factor = in->factor != ASK_NOT_GIVEN;
+
+	if (has_step && has_factor)
+		return err_set(e, ERR_USAGE, "-i and -f cannot be combined");
+	if (in->step == 0 || (has_factor && in->factor < 2))
+		return err_set(e, ERR_USAGE, "sizes have to grow: -i 1 or -f 2 at least");
+	s->adaptive = !has_min && !has_max && !has_step;
+	s->min = has_min ? in->min : has_max && in->max < usual ? in->max : usual;
+	s->max = has_max ? in->max : s->min > usual ? s->min : usual;
+	s->step = has_step ? in->step : 0;
+	s->factor = s->step ? 0 : has_factor ? in->factor : 2;
+	if (s->adaptive) {
+		s->min = 8;
+		s->max = UINT64_C(4) << 30;
+	}
+	if (s->min > s->max)
+		return err_set(e, ERR_USAGE, "-b is larger than -e: %zu > %zu", (size_t)s->min,
+			       (size_t)s->max);
+	return 0;
+}
+
+int ask_expect(const char *text, struct verdict_opts *ret, struct err *e)
+{
+	size_t n = strlen(text);
+	char number[32];
+	double v;
+
+	(void)snprintf(number, sizeof(number), "%.*s", (int)(n && text[n - 1] == '%' ? n - 1 : n),
+		       text);
+	if (n >= sizeof(number) || parse_double(number, &v) || v <= 0)
+		return err_set(e, ERR_USAGE, "--expect: '%s' is neither GB/s nor a percentage",
+			       text);
+	if (text[n - 1] == '%')
+		ret->expect_share = v / 100;
+	else
+		ret->expect_gbps = v;
+	return 0;
+}

@@ -1,0 +1,95 @@
+#include "bench/plugin/mpirun.h"
+#include "bench/sweep/ask.h"
+#include "lib/core/units.h"
+
+static const uint64_t JOINING_NS = 30 * NS_PER_S;
+
+/* Ranks are this program, whatever link it was called by. */
+static const char *const *rank_argv(const struct ask_where *in, const char *coll, struct arena *a)
+{
+	str_list l = {0};
+
+	*LIST_ADD(a, &l) = "ncclbench";
+	*LIST_ADD(a, &l) = "--coll";
+	*LIST_ADD(a, &l) = coll;
+	for (char **arg = in->argv; *arg; arg++)
+		*LIST_ADD(a, &l) = *arg;
+	*LIST_ADD(a, &l) = NULL;
+	return l.v;
+}
+
+static void fill_launch(const struct ask_where *in, const host_list *hosts, struct launch_opts *l)
+{
+	uint64_t each = in->threads * in->gpus;
+
+	*l = (struct launch_opts){.hosts = hosts,
+				  .rsh = in->rsh,
+				  .srun = in->srun,
+				  .serve = in->serve,
+				  .serve_port = (uint16_t)in->port,
+				  .wait = (unsigned)in->wait,
+				  .no_local = in->no_local,
+				  .parallel = in->parallel,
+				  .partial = in->partial,
+				  .deadline_ns = JOINING_NS,
+				  .serve_ns = in->serve_ns,
+				  .heartbeat_ns = in->heartbeat_ns};
+	l->np = (unsigned)(in->np * each);
+	l->np_per_host = (unsigned)(in->np_per_host ? in->np_per_host * each : each > 1 ? each : 0);
+	if (!hosts->n && !in->serve && !in->srun && !l->np)
+		l->np = each > 1 ? (unsigned)each : 2;
+}
+
+/* MPI's ranks have to be started by its own mpirun. */
+static int ask_mpirun(const struct ask_where *in, const char *backend, struct arena *a,
+		      struct job_opts *ret, struct err *e)
+{
+	const struct launch_opts *l = &ret->launch;
+	struct mpirun mpi;
+	str_list hosts = {0};
+	unsigned np = l->np;
+
+	if (!starts_with(backend, "mpi") || job_is_rank())
+		return 0;
+	if (mpirun_find(backend, a, &mpi, e))
+		return -1;
+	if (!mpi.path)
+		return 0; /* it has */
+	if (in->serve || in->srun)
+		return err_set(e, ERR_USAGE,
+			       "--backend mpi: mpirun starts the ranks, not --serve or --srun");
+	for (size_t i = 0; i < l->hosts->n; i++) {
+		*LIST_ADD(a, &hosts) = l->hosts->v[i].name;
+		np += l->np ? 0 : l->np_per_host ? l->np_per_host : 1;
+	}
+	*LIST_ADD(a, &hosts) = NULL;
+	ret->world.launching = true;
+	ret->mpirun = mpirun_argv(&mpi, np, hosts.v, l->argv, l->rsh, a);
+	return 0;
+}
+
+int ask_where(const struct ask_where *in, const char *coll, const char *backend, struct arena *a,
+	      struct job_opts *ret, struct err *e)
+{
+	uint64_t each = in->threads * in->gpus;
+	host_list *hosts = ARENA_NEW(a, host_list);
+
+	if (each > ASK_RANKS_MAX || in->np * each > ASK_RANKS_MAX)
+		return err_set(e, ERR_USAGE, "%zu ranks are more than %d",
+			       (size_t)((in->np ? in->np : 1) * each), ASK_RANKS_MAX);
+	/* a rank has no business with the list of hosts, which may not even be there */
+	if (in->hosts && !job_is_rank() && hosts_from_arg(in->hosts, a, hosts, e))
+		return -1;
+	ret->world = (struct world_opts){
+		.init = in->init,
+		.rank = in->rank == ASK_NOT_GIVEN ? -1 : (int)in->rank,
+		.size = in->size == ASK_NOT_GIVEN ? -1 : (int)in->size,
+		.launching = !job_is_rank() && (in->np || in->hosts || in->serve || in->srun),
+		.require_token = in->require_token,
+		.device = "host memory",
+		.deadline_ns = JOINING_NS,
+		.heartbeat_ns = in->heartbeat_ns};
+	fill_launch(in, hosts, &ret->launch);
+	ret->launch.argv = rank_argv(in, coll, a);
+	return ask_mpirun(in, backend, a, ret, e);
+}

@@ -1,0 +1,172 @@
+#include "bench/sweep/baseline.h"
+
+#include "bench/sweep/verdict.h"
+#include "lib/core/file.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+enum { SCHEMA = 1, FILE_MAX = 16 << 20, DEPTH = 8 };
+static const double LARGE = 1 << 20; /* bytes: below, times are mostly luck */
+
+struct point {
+	double size, busbw;
+	const char *type, *op;
+};
+struct baseline {
+	const char *path, *coll, *backend, *device;
+	double ranks;
+	LIST(struct point) points;
+};
+
+static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
+
+int baseline_save(const struct story *s, const char *path, struct err *e)
+{
+	cJSON *doc = cJSON_CreateObject(), *rows;
+	char *text;
+	int result;
+
+	json_num(doc, "ncclbench_baseline", SCHEMA);
+	json_str(doc, "coll", s->sweep.coll->name);
+	json_str(doc, "backend", s->backend);
+	json_str(doc, "transport", s->transport);
+	json_str(doc, "device", s->device);
+	json_num(doc, "ranks", (double)s->ranks.n);
+	rows = json_array(doc, "rows");
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct story_row *r = &s->rows.v[i];
+		cJSON *o = json_push_object(rows);
+
+		json_num(o, "size", (double)coll_bytes(&r->c));
+		json_str(o, "dtype", dtype_name(r->c.type));
+		json_str(o, "redop", redop_name(r->c.op));
+		json_num(o, "busbw", busbw_of(&r->row));
+	}
+	text = cJSON_Print(doc);
+	cJSON_Delete(doc);
+	if (!text)
+		return err_sys(e, "cannot write the baseline");
+	result = file_replace(path, text, strlen(text), &(struct file_replace_opts){0}, e);
+	cJSON_free(text);
+	return result;
+}
+
+static const char *text_of(struct arena *a, const cJSON *o, const char *key)
+{
+	const char *v = json_get_str(o, key);
+
+	return arena_strdup(a, v ? v : "");
+}
+
+const struct baseline *baseline_read(const char *path, struct arena *a, struct err *e)
+{
+	struct baseline *b = ARENA_NEW(a, struct baseline);
+	const cJSON *row;
+	cJSON *doc;
+	char *text;
+	size_t n;
+
+	if (file_read(path, FILE_MAX, a, &text, &n, e))
+		return NULL;
+	doc = json_parse(text, n, DEPTH, e);
+	if (!doc || json_get_num(doc, "ncclbench_baseline", 0) != SCHEMA) {
+		cJSON_Delete(doc);
+		(void)err_set(e, ERR_USAGE, "%s is no baseline, or not all of one", path);
+		(void)err_hint(e, "ncclbench --save-baseline %s writes one", path);
+		return NULL;
+	}
+	*b = (struct baseline){.path = path,
+			       .coll = text_of(a, doc, "coll"),
+			       .backend = text_of(a, doc, "backend"),
+			       .device = text_of(a, doc, "device"),
+			       .ranks = json_get_num(doc, "ranks", 0)};
+	cJSON_ArrayForEach (row, json_get(doc, "rows"))
+		*LIST_ADD(a, &b->points) = (struct point){.size = json_get_num(row, "size", 0),
+							  .busbw = json_get_num(row, "busbw", 0),
+							  .type = text_of(a, row, "dtype"),
+							  .op = text_of(a, row, "redop")};
+	cJSON_Delete(doc);
+	return b;
+}
+
+static const struct point *find_point(const struct baseline *b, const struct story_row *r)
+{
+	for (size_t i = 0; i < b->points.n; i++)
+		if (b->points.v[i].size == (double)coll_bytes(&r->c) &&
+		    streq(b->points.v[i].type, dtype_name(r->c.type)) &&
+		    streq(b->points.v[i].op, redop_name(r->c.op)))
+			return &b->points.v[i];
+	return NULL;
+}
+
+/* What makes two runs no match for each other, or NULL. */
+static const char *difference(const struct story *s, const struct baseline *b)
+{
+	if (!streq(b->coll, s->sweep.coll->name))
+		return arena_printf(s->a, "it is of %s", b->coll);
+	if (!streq(b->backend, s->backend) || !streq(b->device, s->device))
+		return arena_printf(s->a, "it is of %s over %s", b->device, b->backend);
+	if (b->ranks != (double)s->ranks.n)
+		return arena_printf(s->a, "it is of %g ranks", b->ranks);
+	return NULL;
+}
+
+struct comparison {
+	double logs, worst;
+	size_t n, worst_bytes;
+};
+
+static struct comparison compare(const struct story *s, const struct baseline *b)
+{
+	struct comparison c = {.worst = INFINITY};
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct point *p = find_point(b, &s->rows.v[i]);
+		double ratio;
+
+		if (!p || p->size < LARGE || p->busbw <= 0)
+			continue;
+		ratio = busbw_of(&s->rows.v[i].row) / p->busbw;
+		c.logs += log(fmax(ratio, 1e-9));
+		c.n++;
+		if (ratio < c.worst) {
+			c.worst = ratio;
+			c.worst_bytes = (size_t)p->size;
+		}
+	}
+	return c;
+}
+
+void baseline_judge(const struct story *s, const struct baseline *b, double warn, double fail)
+{
+	struct finding *f = report_find(s->r, "coll.baseline", b->path);
+	const char *other = difference(s, b);
+	struct comparison c = compare(s, b);
+	double mean = exp(c.logs / (double)(c.n ? c.n : 1));
+	struct unit_buf size;
+
+	finding_expect(f, ">= %g %% of the baseline", warn * 100);
+	if (other) {
+		finding_set(f, ST_ERROR, "the baseline cannot be compared with this run: %s",
+			    other);
+	} else if (!c.n) {
+		finding_set(f, ST_ERROR,
+			    "the baseline and this run have no size of 1 MiB or more "
+			    "in common");
+	} else {
+		finding_set(f,
+			    mean < fail	  ? ST_FAIL
+			    : mean < warn ? ST_WARN
+					  : ST_PASS,
+			    "%.0f %% of the baseline's bus bandwidth over %zu sizes, %.0f %% at "
+			    "worst (%s)",
+			    mean * 100, c.n, c.worst * 100, format_size(&size, c.worst_bytes));
+		finding_value(f, mean * 100, "%");
+	}
+	if (f->status == ST_FAIL || f->status == ST_WARN)
+		finding_fix(f,
+			    "ncclbench --find-slow  # with the same --hosts: which node or link");
+	verdict_add(s->r, f);
+}

@@ -1,0 +1,31 @@
+#ifndef BENCH_SWEEP_EXPECT_H
+#define BENCH_SWEEP_EXPECT_H
+/*
+ * What bus bandwidth the hardware should give, derived from what is there and
+ * with the reasoning in words. Healthy clusters were measured at 59 to 86 % of
+ * what their network cards add up to and at 78 to 82 % of one direction of
+ * NVLink (more with NVLink SHARP), so there are limits, never one number. Pure.
+ */
+#include "lib/core/arena.h"
+
+struct expect_facts {
+	const char *backend;  /* "tcp", "nccl" ... */
+	const char *coll;     /* "all_reduce"; others only where one host is enough to tell */
+	const char *gpu;      /* "NVIDIA H100 80GB HBM3", or NULL */
+	const char *instance; /* "p5.48xlarge", or NULL */
+	int ranks, hosts;
+	double nic_gbps; /* Gb/s of one host's cards together; NAN: not known */
+};
+
+struct expect {
+	double busbw;	      /* GB/s that the hardware could do; NAN: nothing can be said */
+	double warn, fail;    /* shares of it, below which it is one */
+	uint64_t judged_from; /* bytes: smaller sizes do not reach it */
+	const char *why;      /* the reasoning, or why there is none */
+};
+
+void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret);
+/* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
+double expect_reached(uint64_t bytes);
+
+#endif

@@ -1,0 +1,201 @@
+#include "bench/sweep/export.h"
+
+#include "lib/report/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <time.h>
+
+extern char **environ;
+
+enum { VERSION = 1, TRIES = 1000 };
+
+static void now(char *buf, size_t n)
+{
+	time_t t = time(NULL);
+	struct tm tm;
+
+	*buf = '\0';
+	if (localtime_r(&t, &tm))
+		(void)strftime(buf, n, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+static const char *yes(bool is) { return is ? "true" : "false"; }
+
+/* Not all of it, as there: what is neither a setting nor a place may be a secret. */
+static void add_env(cJSON *doc)
+{
+	static const char *const wanted[] = {
+		"NCCL_", "CUDA_", "WINDSOCK_HOSTS", "SLURM_JOB_ID", "OMP_", "UCX_", "FI_"};
+	cJSON *env = json_array(doc, "env");
+
+	for (char **v = environ; *v; v++)
+		for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+			if (starts_with(*v, wanted[i]))
+				json_push_str(env, *v);
+}
+
+static void add_config(cJSON *doc, const struct story *s)
+{
+	cJSON *c = json_object(doc, "config"), *devices;
+	const struct sweep_opts *o = &s->sweep;
+
+	json_num(c, "nthreads", 1);
+	json_num(c, "ngpus", 1);
+	json_num(c, "minimum_bytes", (double)o->min);
+	json_num(c, "maximum_bytes", (double)o->max);
+	json_num(c, o->factor ? "step_factor" : "step_bytes",
+		 (double)(o->factor ? o->factor : o->step));
+	json_num(c, "warmup_iters", (double)o->warmup);
+	json_num(c, "iterations", (double)o->iters);
+	json_num(c, "aggregated_iterations", (double)o->aggregate);
+	json_num(c, "validation", (double)o->check);
+	json_num(c, "graph", 0);
+	json_str(c, "blocking_collectives", yes(o->blocking));
+	json_str(c, "per_iter_timing", yes(s->o->per_iter));
+	json_num(c, "per_iter_skip", (double)o->skip);
+	json_str(c, "parallel_init", yes(true));
+	devices = json_array(c, "devices");
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		cJSON *d = json_push_object(devices);
+
+		json_num(d, "rank", (double)i);
+		json_num(d, "group", 0);
+		json_num(d, "pid", s->ranks.v[i].pid);
+		json_str(d, "hostname", s->ranks.v[i].host);
+		json_num(d, "device", 0);
+		json_str(d, "device_hex", s->ranks.v[i].address);
+		json_str(d, "device_info", s->ranks.v[i].device);
+	}
+}
+
+static void add_half(cJSON *row, const char *key, const struct measurement *m, bool cpu)
+{
+	cJSON *o = json_object(row, key);
+
+	json_num(o, cpu ? "cpu_time" : "time", m->seconds * 1e6);
+	json_num(o, "alg_bw", m->algbw);
+	json_num(o, "bus_bw", m->busbw);
+	if (m->wrong < 0)
+		cJSON_AddNullToObject(o, "nwrong");
+	else
+		json_num(o, "nwrong", (double)m->wrong);
+}
+
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+static void add_iterations(cJSON *row, const char *key, const struct measurement *m, size_t skip)
+{
+	size_t n = m->ntimes > skip ? m->ntimes - skip : 0;
+	double sum = 0, *sorted = n ? malloc(n * sizeof(*sorted)) : NULL;
+	cJSON *o, *times;
+
+	if (!sorted)
+		return;
+	memcpy(sorted, m->times + skip, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	for (size_t i = 0; i < n; i++)
+		sum += sorted[i];
+	o = json_object(row, key);
+	json_num(o, "skipped_iterations", (double)skip);
+	json_num(o, "min_us", m->min * 1e6);
+	json_num(o, "max_us", m->max * 1e6);
+	json_num(o, "avg_us", sum / (double)n * 1e6);
+	json_num(o, "p50_us", m->p50 * 1e6);
+	json_num(o, "p95_us", sorted[(n * 95 + 99) / 100 - 1] * 1e6);
+	json_num(o, "p99_us", m->p99 * 1e6);
+	json_num(o, "stdev_us", m->deviation * 1e6);
+	json_num(o, "cv_pct", sum > 0 ? m->deviation / (sum / (double)n) * 100 : 0);
+	times = json_array(o, "times_us");
+	for (size_t i = 0; i < m->ntimes; i++)
+		cJSON_AddItemToArray(times, cJSON_CreateNumber(m->times[i] * 1e6));
+	free(sorted);
+}
+
+static void add_row(cJSON *results, const struct story *s, const struct story_row *r)
+{
+	cJSON *o = json_push_object(results);
+	size_t skip = (size_t)s->sweep.skip;
+	char root[16];
+
+	(void)snprintf(root, sizeof(root), "%6i", r->c.coll->rooted ? r->c.root : -1);
+	json_num(o, "size", (double)coll_bytes(&r->c));
+	json_num(o, "count", (double)r->c.sizes.count);
+	json_str(o, "type", dtype_name(r->c.type));
+	json_str(o, "redop", r->c.coll->reduces ? redop_name(r->c.op) : "none");
+	json_str(o, "root", root);
+	add_half(o, "out_of_place", &r->row.out, s->sweep.cpu_time);
+	add_iterations(o, "out_of_place_per_iter", &r->row.out, skip);
+	add_half(o, "in_place", &r->row.in, s->sweep.cpu_time);
+	add_iterations(o, "in_place_per_iter", &r->row.in, skip);
+	json_num(o, "actual_iterations", (double)r->row.out.ntimes);
+	json_str(o, "experiment_name", r->c.coll->name);
+}
+
+static void add_sums(cJSON *doc, const struct story *s)
+{
+	const struct sweep_totals *t = &s->totals;
+	cJSON *o = json_object(doc, "out_of_bounds");
+
+	json_num(o, "count", (double)t->bad);
+	json_str(o, "okay", yes(!t->bad));
+	o = json_object(doc, "average_bus_bandwidth");
+	json_num(o, "bandwidth", t->rows ? t->busbw_sum / 2 / (double)t->rows : 0);
+	json_str(o, "okay", "unchecked");
+}
+
+static int write_new(const char *path, const char *text, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *name = path;
+	AUTO_FILE FILE *f = NULL;
+
+	for (int i = 0; !f && i < TRIES; i++) {
+		f = fopen(name, "wxe");
+		if (!f && errno != EEXIST)
+			return err_sys(e, "-J: cannot write %s", name);
+		if (!f)
+			name = arena_printf(&a, "%s.%d", path, i);
+	}
+	if (!f || fputs(text, f) < 0 || fputc('\n', f) < 0 || fflush(f))
+		return err_sys(e, "-J: cannot write %s", name);
+	return 0;
+}
+
+int export_nccl_json(const struct story *s, const char *path, const char *const *argv,
+		     struct err *e)
+{
+	cJSON *doc = cJSON_CreateObject(), *args, *results;
+	char stamp[32], *text;
+	int result;
+
+	json_num(doc, "version", VERSION);
+	now(stamp, sizeof(stamp));
+	json_str(doc, "start_time", stamp);
+	args = json_array(doc, "args");
+	json_push_str(args, "ncclbench");
+	for (; argv && *argv; argv++)
+		json_push_str(args, *argv);
+	add_env(doc);
+	json_num(doc, "nccl_version", 0);
+	add_config(doc, s);
+	results = json_array(doc, "results");
+	for (size_t i = 0; i < s->rows.n; i++)
+		add_row(results, s, &s->rows.v[i]);
+	add_sums(doc, s);
+	(void)json_array(doc, "errors");
+	json_str(doc, "end_time", stamp);
+	text = cJSON_Print(doc);
+	cJSON_Delete(doc);
+	if (!text)
+		return err_sys(e, "-J: cannot write %s", path);
+	result = write_new(path, text, e);
+	cJSON_free(text);
+	return result;
+}

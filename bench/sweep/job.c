@@ -1,0 +1,88 @@
+#include "bench/sweep/job.h"
+
+#include "bench/sweep/crew.h"
+#include "lib/core/log.h"
+
+static const char *get_env(const char *name, void *arg)
+{
+	(void)arg;
+	return getenv(name);
+}
+
+/* Behind an mpirun that we started ourselves. */
+static bool is_relayed(void) { return getenv("WINDSOCK_RELAY") != NULL; }
+
+bool job_is_rank(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct world w;
+
+	world_from_env(get_env, NULL, &a, &w);
+	return w.launcher == LAUNCHER_WINDSOCK || is_relayed();
+}
+
+bool job_reports(const struct job_opts *o)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct world w;
+	struct err e = {0};
+
+	world_from_env(get_env, NULL, &a, &w);
+	if (w.launcher == LAUNCHER_WINDSOCK || is_relayed())
+		return false; /* our launcher does */
+	if (o->world.init)
+		return world_from_init(o->world.init, o->world.rank, o->world.size, get_env, NULL,
+				       &a, &w, &e) ||
+		       w.rank <= 0;
+	return o->world.launching || w.rank <= 0;
+}
+
+static int report_crew(const struct job_opts *o, struct report *r, struct err *e)
+{
+	struct story story;
+	const struct crew_opts crew = {
+		.launch = o->launch, .mpirun = o->mpirun, .event = story_event, .arg = &story};
+	int result;
+
+	story_init(&story, &o->story, r);
+	result = crew_run(&crew, e);
+	log_progress_end();
+	return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
+}
+
+static int be_rank(const struct job_opts *o, struct world_run *w, struct report *r, struct err *e)
+{
+	bool ours = w->world.launcher == LAUNCHER_WINDSOCK || is_relayed();
+	bool reports = !ours && w->world.rank == 0;
+	struct story story;
+	struct relay relay = {.fd = ours ? STDOUT_FILENO : -1,
+			      .direct = reports ? story_event : NULL,
+			      .arg = &story};
+	int lost = -1, result;
+
+	story_init(&story, &o->story, r);
+	result = rank_run(&o->rank, w, &relay, report_arena(r), &lost, e);
+	log_progress_end();
+	world_stop(w, result || lost >= 0 ? e->msg : NULL);
+	if (reports)
+		return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
+	report_answer(r, "", 0); /* it is another one's to conclude anything */
+	if (ours && (lost >= 0 || result)) {
+		*e = (struct err){0}; /* told already */
+		return 0;
+	}
+	if (lost < 0)
+		return result;
+	verdict_lost(r, &story, lost, e->msg);
+	*e = (struct err){0};
+	return 0;
+}
+
+int job_run(const struct job_opts *o, struct report *r, struct err *e)
+{
+	struct world_run w = {0};
+
+	if (world_start(&o->world, report_arena(r), &w, e))
+		return -1;
+	return w.rdzv ? be_rank(o, &w, r, e) : report_crew(o, r, e);
+}

@@ -1,0 +1,191 @@
+#include "bench/sweep/local.h"
+
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+static const uint64_t GRACE_NS = NS_PER_S; /* to end by themselves */
+
+static void become_rank(struct local *w, int rank, pid_t parent)
+{
+	int up = w->fds[rank * 2 + 1];
+
+	for (int i = 1; i < w->size; i++) {
+		if (w->fds[i * 2] >= 0)
+			(void)close(w->fds[i * 2]);
+		if (i != rank && w->fds[i * 2 + 1] >= 0)
+			(void)close(w->fds[i * 2 + 1]);
+	}
+	w->fds[0] = up;
+	w->rank = rank;
+	/* Ctrl-C reaches the whole group: rank 0 alone decides what it means */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(3);
+}
+
+static int start_rank(struct local *w, int rank, struct err *e)
+{
+	pid_t parent = getpid(), pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, &w->fds[rank * 2]))
+		return err_sys(e, "cannot start rank %d", rank);
+	pid = fork();
+	if (pid < 0)
+		return err_sys(e, "cannot start rank %d", rank);
+	if (!pid) {
+		become_rank(w, rank, parent);
+		return 0;
+	}
+	(void)close(w->fds[rank * 2 + 1]);
+	w->fds[rank * 2 + 1] = -1;
+	w->pids[rank] = pid;
+	return 0;
+}
+
+int local_start(struct local *w, int size, uint64_t deadline_ns, struct err *e)
+{
+	*w = (struct local){.size = size, .lost = -1, .deadline_ns = deadline_ns};
+	w->fds = malloc((size_t)size * 2 * sizeof(*w->fds));
+	w->pids = calloc((size_t)size, sizeof(*w->pids));
+	w->status = malloc((size_t)size * sizeof(*w->status));
+	if (!w->fds || !w->pids || !w->status) {
+		local_done(w);
+		return err_sys(e, "cannot start %d ranks", size);
+	}
+	for (int i = 0; i < size * 2; i++)
+		w->fds[i] = -1;
+	for (int i = 0; i < size; i++)
+		w->status[i] = -1;
+	(void)fflush(NULL); /* what is buffered must not be written twice */
+	for (int i = 1; i < size && !w->rank; i++) {
+		if (start_rank(w, i, e)) {
+			local_done(w);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* All @n bytes, or -1 with errno: ETIMEDOUT, EPIPE when the other end is gone. */
+static int transfer(int fd, bool out, void *data, size_t n, uint64_t deadline_ns)
+{
+	uint64_t until = now_ns() + deadline_ns, now;
+
+	for (size_t at = 0; at < n;) {
+		struct pollfd p = {.fd = fd, .events = out ? POLLOUT : POLLIN};
+		ssize_t k = out ? send(fd, (char *)data + at, n - at, MSG_DONTWAIT | MSG_NOSIGNAL)
+				: recv(fd, (char *)data + at, n - at, MSG_DONTWAIT);
+
+		if (k > 0) {
+			at += (size_t)k;
+			continue;
+		}
+		if (!k)
+			errno = EPIPE;
+		if (!k || (errno != EAGAIN && errno != EINTR))
+			return -1;
+		now = now_ns();
+		if (now >= until) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		(void)poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1);
+	}
+	return 0;
+}
+
+static int lost(struct local *w, int rank, struct err *e)
+{
+	w->lost = rank;
+	return err_sys(e, "no word from rank %d", rank);
+}
+
+int local_exchange(void *local, const void *mine, size_t n, void *all, struct err *e)
+{
+	struct local *w = local;
+
+	memmove((char *)all + (size_t)w->rank * n, mine, n);
+	if (w->rank) {
+		if (transfer(w->fds[0], true, (char *)all + (size_t)w->rank * n, n,
+			     w->deadline_ns) ||
+		    transfer(w->fds[0], false, all, n * (size_t)w->size, w->deadline_ns))
+			return lost(w, 0, e);
+		return 0;
+	}
+	for (int i = 1; i < w->size; i++)
+		if (transfer(w->fds[i * 2], false, (char *)all + (size_t)i * n, n, w->deadline_ns))
+			return lost(w, i, e);
+	for (int i = 1; i < w->size; i++)
+		if (transfer(w->fds[i * 2], true, all, n * (size_t)w->size, w->deadline_ns))
+			return lost(w, i, e);
+	return 0;
+}
+
+static bool reap(struct local *w, int rank)
+{
+	if (!w->pids[rank])
+		return true;
+	if (waitpid(w->pids[rank], &w->status[rank], WNOHANG) == 0)
+		return false;
+	w->pids[rank] = 0;
+	return true;
+}
+
+const char *local_cause(struct local *w, int rank, struct arena *a)
+{
+	if (w->rank || rank <= 0 || rank >= w->size || !reap(w, rank) || w->status[rank] < 0)
+		return NULL;
+	if (WIFSIGNALED(w->status[rank]))
+		return arena_printf(a, "killed by signal %d", WTERMSIG(w->status[rank]));
+	return WEXITSTATUS(w->status[rank])
+		       ? arena_printf(a, "ended with exit code %d", WEXITSTATUS(w->status[rank]))
+		       : NULL;
+}
+
+static void end_ranks(struct local *w)
+{
+	uint64_t until = now_ns() + GRACE_NS;
+	bool left = true;
+
+	while (left) {
+		bool late = now_ns() > until;
+
+		left = false;
+		for (int i = 1; i < w->size; i++) {
+			if (late && w->pids[i])
+				(void)kill(w->pids[i], SIGKILL);
+			left |= !reap(w, i);
+		}
+		if (left)
+			(void)poll(NULL, 0, 2);
+	}
+}
+
+void local_end(struct local *w, int *ret_status)
+{
+	end_ranks(w);
+	for (int i = 1; i < w->size; i++)
+		ret_status[i] = WIFSIGNALED(w->status[i]) ? -WTERMSIG(w->status[i])
+							  : WEXITSTATUS(w->status[i]);
+	local_done(w);
+}
+
+void local_done(struct local *w)
+{
+	if (w->pids && !w->rank)
+		end_ranks(w);
+	for (int i = 0; w->fds && i < (w->rank ? 1 : w->size * 2); i++)
+		if (w->fds[i] >= 0)
+			(void)close(w->fds[i]);
+	free(w->fds);
+	free(w->pids);
+	free(w->status);
+	*w = (struct local){0};
+}

@@ -1,0 +1,176 @@
+/* One size, one way: warm up, time, verify. */
+#include "bench/sweep/sweep.h"
+#include "lib/core/units.h"
+
+#include <math.h>
+
+int sweep_agree(struct comm *c, double *values, size_t n, enum redop op, struct err *e)
+{
+	const struct comm_request q = {.kind = COLL_ALL_REDUCE,
+				       .send = values,
+				       .recv = values,
+				       .count = n,
+				       .type = DT_DOUBLE,
+				       .op = op};
+
+	return comm_run(c, &q, e);
+}
+
+/* As sweep_agree(), but for -a: one number for the time of all ranks. */
+static int average(struct sweep *s, double *seconds, struct err *e)
+{
+	static const enum redop ops[] = {OP_SUM, OP_AVG, OP_MIN, OP_MAX};
+
+	if (s->o->average == AVERAGE_RANK0 && s->comm->rank)
+		*seconds = 0;
+	return sweep_agree(s->comm, seconds, 1, ops[s->o->average], e);
+}
+
+static double clock_s(clockid_t id)
+{
+	struct timespec t;
+
+	(void)clock_gettime(id, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int once(struct sweep *s, const struct comm_request *q, struct err *e)
+{
+	for (uint64_t i = 0; i < s->o->aggregate; i++)
+		if (comm_start(s->comm, q, e))
+			return -1;
+	return comm_wait(s->comm, e);
+}
+
+/* Fills s->times; *ret is the time of the whole loop. */
+static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t iters, double *ret,
+		      struct err *e)
+{
+	clockid_t id = s->o->cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+	enum sweep_blocking blocking = s->o->blocking;
+	double start = clock_s(id), last = start, apart = 0, *times = s->times[s->buffers.in_place];
+
+	for (uint64_t i = 0; i < iters; i++) {
+		double now;
+
+		if (once(s, q, e) || (blocking == BLOCK_BARRIER && comm_barrier(s->comm, e)))
+			return -1;
+		now = clock_s(id);
+		times[i] = (now - last) / (double)s->o->aggregate;
+		last = now;
+		if (blocking != BLOCK_APART)
+			continue;
+		if (comm_barrier(s->comm, e))
+			return -1;
+		last = clock_s(id);
+		apart += last - now;
+	}
+	*ret = (last - start - apart) / (double)(iters * s->o->aggregate);
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The slowest rank's time of every iteration counts. */
+static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, struct err *e)
+{
+	size_t skip = s->o->skip < iters ? (size_t)s->o->skip : 0, n = (size_t)iters - skip;
+	double *times = s->times[s->buffers.in_place], *t = s->sorted, sum = 0, squares = 0;
+
+	if (sweep_agree(s->comm, times, (size_t)iters, OP_MAX, e))
+		return -1;
+	m->times = times;
+	m->ntimes = (size_t)iters;
+	memcpy(t, times + skip, n * sizeof(*t));
+	qsort(t, n, sizeof(*t), by_size);
+	for (size_t i = 0; i < n; i++) {
+		sum += t[i];
+		squares += t[i] * t[i];
+	}
+	m->min = t[0];
+	m->max = t[n - 1];
+	m->p50 = t[(n - 1) / 2];
+	m->p99 = t[(n * 99 + 99) / 100 - 1]; /* nearest rank */
+	sum /= (double)n;
+	m->deviation = sqrt(fmax(0, squares / (double)n - sum * sum));
+	return 0;
+}
+
+static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, struct err *e)
+{
+	const struct comm_request q = coll_request(c, &s->buffers);
+	double wrong = 0;
+
+	m->wrong = -1;
+	if (c->coll->exchanges && s->buffers.in_place && !comm_caps(s->comm)->in_place_exchange)
+		return 0;
+	for (uint64_t i = 0; i < s->o->check && wrong == 0; i++) {
+		c->seed = ++s->seed;
+		coll_fill(c, &s->buffers, s->dev);
+		if (s->dev->sync(s->dev, e) || comm_run(s->comm, &q, e))
+			return -1;
+		wrong = (double)coll_wrong(c, &s->buffers, s->dev);
+		if (sweep_agree(s->comm, &wrong, 1, OP_SUM, e))
+			return -1;
+		m->wrong = (int64_t)wrong;
+	}
+	return 0;
+}
+
+static int room_for_times(struct sweep *s, uint64_t iters, struct err *e)
+{
+	double **all[] = {&s->times[0], &s->times[1], &s->sorted};
+
+	if (iters <= s->ntimes)
+		return 0;
+	s->ntimes = (size_t)iters;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		free(*all[i]);
+		*all[i] = calloc((size_t)iters, sizeof(**all[i]));
+		if (!*all[i])
+			return err_sys(e, "cannot keep the times of %zu iterations", (size_t)iters);
+	}
+	return 0;
+}
+
+int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct err *e)
+{
+	const struct comm_request q = coll_request(c, &s->buffers);
+	uint64_t start;
+	int n = 0;
+
+	if (comm_run(s->comm, &q, e) || comm_barrier(s->comm, e))
+		return -1;
+	for (start = now_ns(); n < 3; n++)
+		if (comm_run(s->comm, &q, e))
+			return -1;
+	*ret = (double)(now_ns() - start) / 1e9 / n;
+	return sweep_agree(s->comm, ret, 1, OP_MAX, e);
+}
+
+int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
+	    struct err *e)
+{
+	const struct comm_request q = coll_request(c, &s->buffers);
+	double seconds = 0;
+
+	if (room_for_times(s, iters, e))
+		return -1;
+	c->seed = s->seed;
+	coll_fill(c, &s->buffers, s->dev);
+	for (uint64_t i = 0; i < s->o->warmup + 1; i++)
+		if (comm_run(s->comm, &q, e))
+			return -1;
+	if (comm_barrier(s->comm, e) || timed_loop(s, &q, iters, &seconds, e) ||
+	    average(s, &seconds, e) || summarize(s, iters, ret, e))
+		return -1;
+	ret->seconds = seconds;
+	ret->algbw = coll_algbw(c, seconds);
+	ret->busbw = ret->algbw * c->coll->factor(c->ranks);
+	return verify(s, c, ret, e);
+}

@@ -1,0 +1,9 @@
+#ifndef BENCH_SWEEP_MEMORY_H
+#define BENCH_SWEEP_MEMORY_H
+/* How much memory a benchmark may take before it hurts somebody. */
+#include "lib/core/base.h"
+
+/* What the kernel holds to be available, or less where a control group says so; 0: unknown. */
+uint64_t memory_available(void);
+
+#endif

@@ -1,0 +1,269 @@
+#include "bench/sweep/rank.h"
+
+#include "bench/sweep/memory.h"
+#include "bench/sweep/story.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/inventory.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+/* --- meeting ---------------------------------------------------------------------- */
+
+static int exchange(void *arg, const void *mine, size_t n, void *all, struct err *e)
+{
+	return rdzv_all_gather(arg, mine, n, all, e);
+}
+
+/* The address that this rank's data uses. */
+static int own_address(struct rank *r, union addr *ret, struct err *e)
+{
+	const struct rdzv_member *m;
+	const char *at = r->o->bind;
+	size_t n;
+
+	if (rdzv_members(r->w->rdzv, &m, &n, e))
+		return -1;
+	if (!at)
+		at = *m[r->w->world.rank].data_addr ? m[r->w->world.rank].data_addr : "127.0.0.1";
+	if (addr_parse(at, ret))
+		return err_set(e, ERR_USAGE, "'%s' is not an address", at);
+	return 0;
+}
+
+/* Of the card that carries our data; a virtual one makes its speed up. */
+static double nic_gbps(struct rank *r, const union addr *at)
+{
+	AUTO(netlink_close) struct netlink nl = {0};
+	struct inventory inv;
+	const struct iface_addr *own;
+	struct err ignored = {0};
+
+	if (netlink_open(&nl, NULL, &ignored) ||
+	    inventory_read(&inv, &nl, INV_LINKS | INV_ADDRS, r->a, &ignored))
+		return NAN;
+	own = inventory_by_addr(&inv, at);
+	if (!own)
+		return NAN;
+	inventory_detail(&inv, own->iface);
+	if ((own->iface->kind != IFACE_PHYSICAL && own->iface->kind != IFACE_BOND) ||
+	    own->iface->speed_mbps <= 0)
+		return NAN;
+	return (double)own->iface->speed_mbps / 1000;
+}
+
+static int learn_hardware(struct rank *r, struct err *e)
+{
+	double own = r->w->world.nodes == 1 ? NAN : nic_gbps(r, &r->at);
+
+	r->nics = arena_alloc(r->a, (size_t)r->w->world.size * sizeof(*r->nics));
+	return rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->nics, e);
+}
+
+static int meet(struct rank *r, int *ret_culprit, struct err *e)
+{
+	const struct world *w = &r->w->world;
+	char host[256] = "localhost";
+	struct comm_world cw = {.rank = w->rank,
+				.size = w->size,
+				.local_rank = w->local_rank > 0 ? w->local_rank : 0,
+				.local_size = w->local_size > 0 ? w->local_size : 1,
+				.host = host,
+				.sockets = r->o->sockets,
+				.library = r->o->library,
+				.deadline_ns = r->o->deadline_ns,
+				.stop_fds = {interrupt_fd(), rdzv_failure_fd(r->w->rdzv)},
+				.exchange = exchange,
+				.arg = r->w->rdzv};
+
+	(void)gethostname(host, sizeof(host) - 1);
+	if (own_address(r, &r->at, e) || learn_hardware(r, e))
+		return -1;
+	cw.at = r->at;
+	r->backend = backend_find(r->o->backend, r->a, e);
+	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
+	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
+	return r->comm ? 0 : -1;
+}
+
+/* --- memory ------------------------------------------------------------------------ */
+
+/* What fits everywhere; the ranks of a host share its memory. */
+static int fit_memory(struct rank *r, struct err *e)
+{
+	struct sweep_opts *s = &r->sweep;
+	uint64_t ranks = r->w->world.local_size > 0 ? (uint64_t)r->w->world.local_size : 1;
+	uint64_t most = memory_available(), wanted = s->max;
+	double fits = (double)s->max;
+	struct unit_buf is, was;
+
+	most = s->adaptive ? most / 4 : most / 10 * 8;
+	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
+		fits = floor(fits / 2);
+	if (sweep_agree(r->comm, &fits, 1, OP_MIN, e))
+		return -1;
+	s->max = (uint64_t)fits;
+	if (s->max == wanted)
+		return 0;
+	if (s->max < s->min || !s->max) {
+		err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory",
+			r->comm->size, format_size(&was, s->min));
+		return err_hint(e, "%s is available to each host's ranks", format_size(&is, most));
+	}
+	if (!s->adaptive)
+		*LIST_ADD(r->a, &r->notes) = arena_printf(
+			r->a, "Reducing maxBytes to %zu due to memory limitation", (size_t)s->max);
+	return 0;
+}
+
+/* --- rank 0 tells -------------------------------------------------------------------- */
+
+static void tell_world(struct rank *r)
+{
+	cJSON *event = relay_event("world"), *ranks = json_array(event, "ranks"), *notes;
+
+	json_str(event, "backend", comm_caps(r->comm)->backend);
+	json_str(event, "transport", comm_transport(r->comm));
+	json_str(event, "device", r->dev->kind);
+	json_num(event, "max", (double)r->sweep.max);
+	json_num(event, "table", r->o->mode == RANK_SWEEP);
+	notes = json_array(event, "notes");
+	for (size_t i = 0; r->w->notes[i]; i++)
+		json_push_str(notes, r->w->notes[i]);
+	for (size_t i = 0; i < r->notes.n; i++)
+		json_push_str(notes, r->notes.v[i]);
+	for (int i = 0; i < r->comm->size; i++) {
+		const struct comm_peer *p = comm_peer(r->comm, i);
+		cJSON *o = json_push_object(ranks);
+
+		json_str(o, "host", p->host);
+		json_str(o, "address", p->address);
+		json_str(o, "device", p->device ? p->device : r->dev->kind);
+		json_num(o, "pid", p->pid);
+		json_num(o, "nic_gbps", r->nics ? r->nics[i] : NAN);
+	}
+	relay_send(r->relay, event);
+}
+
+static void on_row(struct sweep *s, const struct sweep_row *row)
+{
+	struct rank *r = s->arg;
+
+	relay_send(r->relay, story_row_event(row, r->o->with_times));
+}
+
+static void on_next(struct sweep *s, const struct coll_case *c)
+{
+	struct rank *r = s->arg;
+	cJSON *event = relay_event("next");
+	struct unit_buf size;
+	char what[64];
+
+	(void)snprintf(what, sizeof(what), "%s %s %s", c->coll->name, dtype_name(c->type),
+		       format_size(&size, coll_bytes(c)));
+	json_str(event, "what", what);
+	json_num(event, "done", (double)s->rows);
+	relay_send(r->relay, event);
+}
+
+static bool on_stop(struct sweep *s)
+{
+	(void)s;
+	return interrupt_pending();
+}
+
+static int run_sweep(struct rank *r, struct err *e)
+{
+	struct sweep s = {
+		.o = &r->sweep, .comm = r->comm, .dev = r->dev, .stop = on_stop, .arg = r};
+	int result;
+
+	if (!r->comm->rank) {
+		s.row = on_row;
+		s.next = on_next;
+	}
+	result = sweep_run(&s, e);
+	if (s.timed_out && !r->comm->rank)
+		relay_send(r->relay, relay_event("timed_out"));
+	return result;
+}
+
+/* --- the end ------------------------------------------------------------------------- */
+
+/* "rank 3 (node1, 10.0.0.2) died: ..." names its culprit; who gave up names another's. */
+static int culprit_of(const char *sentence, int size)
+{
+	const char *reason = strstr(sentence, "gave up: ");
+	char *end;
+	long rank;
+
+	sentence = reason ? reason + strlen("gave up: ") : sentence;
+	if (!starts_with(sentence, "rank "))
+		return -1;
+	rank = strtol(sentence + 5, &end, 10);
+	return end > sentence + 5 && *end == ' ' && rank >= 0 && rank < size ? (int)rank : -1;
+}
+
+static void tell_broke(struct rank *r, const struct err *e)
+{
+	cJSON *event = relay_event("broke");
+
+	json_num(event, "kind", e->kind);
+	json_str(event, "message", e->msg);
+	json_str(event, "hint", e->hint);
+	relay_send(r->relay, event);
+}
+
+static void tell_lost(struct rank *r, int culprit, const char *message)
+{
+	cJSON *event = relay_event("lost");
+
+	json_num(event, "rank", culprit);
+	json_str(event, "message", message);
+	relay_send(r->relay, event);
+}
+
+/* What the rendezvous knows of a death is more exact than a closed connection. */
+static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
+{
+	const char *news = rdzv_failure(r->w->rdzv);
+	bool usual = r->comm ? comm_culprit(r->comm, NULL) >= 0 : culprit >= 0;
+
+	if (interrupt_pending())
+		return -1;
+	if (news && (!usual || strstr(news, "died: ")))
+		(void)err_set(e, ERR_SYS, "%s", news);
+	if (news && culprit < 0)
+		culprit = culprit_of(news, r->w->world.size);
+	*ret_lost = culprit;
+	if (culprit < 0) {
+		tell_broke(r, e);
+		return -1;
+	}
+	tell_lost(r, culprit, e->msg);
+	return 0;
+}
+
+int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
+	     int *ret_lost, struct err *e)
+{
+	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep};
+	int culprit = -1, result = meet(&r, &culprit, e);
+
+	*ret_lost = -1;
+	if (!result)
+		result = o->mode == RANK_SWEEP ? fit_memory(&r, e) : 0;
+	if (!result && !r.comm->rank)
+		tell_world(&r);
+	if (!result)
+		result = o->mode == RANK_PAIRS ? rank_pairs(&r, e) : run_sweep(&r, e);
+	if (result && r.comm)
+		culprit = comm_culprit(r.comm, NULL);
+	if (result)
+		result = explain(&r, culprit, ret_lost, e);
+	comm_free(r.comm);
+	if (r.dev && r.backend->dev_free)
+		r.backend->dev_free(r.dev);
+	return result;
+}

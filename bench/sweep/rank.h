@@ -1,0 +1,46 @@
+#ifndef BENCH_SWEEP_RANK_H
+#define BENCH_SWEEP_RANK_H
+/*
+ * What one rank of a benchmark does, from the communicator to its last event.
+ * Rank 0 tells what was measured; whoever notices a lost rank tells that.
+ */
+#include "bench/comm/backend.h"
+#include "bench/sweep/relay.h"
+#include "bench/sweep/sweep.h"
+#include "lib/cluster/launch.h"
+
+enum rank_mode { RANK_SWEEP, RANK_PAIRS };
+
+struct rank_opts {
+	struct sweep_opts sweep; /* max may be lowered to what memory allows */
+	enum rank_mode mode;
+	const char *backend, *bind; /* bind NULL: the address that the world gave us */
+	const char *library;
+	unsigned sockets;
+	uint64_t deadline_ns;
+	bool with_times; /* of single iterations, in the events */
+};
+
+struct rank {
+	const struct rank_opts *o;
+	struct world_run *w;
+	struct relay *relay;
+	struct arena *a;
+	const struct comm_plugin *backend;
+	struct dev *dev;
+	struct comm *comm;
+	struct sweep_opts sweep;
+	str_list notes;
+	union addr at;
+	double *nics; /* by rank: Gb/s of the card that carries its data; NAN: not known */
+};
+
+/* 0, also where a lost rank ended it (that was told); -1: this host could not do it. *ret_lost:
+ * the rank at fault. */
+int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
+	     int *ret_lost, struct err *e) MUST_CHECK;
+
+/* --- pairs.c --- */
+int rank_pairs(struct rank *r, struct err *e) MUST_CHECK;
+
+#endif

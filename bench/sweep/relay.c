@@ -1,0 +1,112 @@
+#include "bench/sweep/relay.h"
+
+#include "lib/report/json.h"
+
+#include <errno.h>
+
+enum { MARK = '\x1e', DEPTH = 8, FIRST_ROOM = 64 << 10 };
+
+cJSON *relay_event(const char *name)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	json_str(o, "ev", name);
+	return o;
+}
+
+static void write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return; /* who should hear it is gone, and so are we soon */
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+void relay_send(struct relay *r, cJSON *event)
+{
+	char *text = r->fd >= 0 ? cJSON_PrintUnformatted(event) : NULL;
+
+	if (text) {
+		size_t n = strlen(text);
+		char *line = malloc(n + 2);
+
+		if (line) {
+			line[0] = MARK;
+			memcpy(line + 1, text, n);
+			line[n + 1] = '\n';
+			write_all(r->fd, line, n + 2);
+		}
+		free(line);
+		cJSON_free(text);
+	} else if (r->direct) {
+		r->direct(event, r->arg);
+	}
+	cJSON_Delete(event);
+}
+
+/* A prefix that the launcher put before the line of another rank does not matter. */
+static void hand_out(struct relay_in *in, char *line, size_t n)
+{
+	const char *mark = memchr(line, MARK, n);
+	struct err e = {0};
+	cJSON *event;
+
+	line[n] = '\0';
+	if (!mark) {
+		if (n && in->other)
+			in->other(line, in->arg);
+		return;
+	}
+	event = json_parse(mark + 1, n - (size_t)(mark + 1 - line), DEPTH, &e);
+	if (event && json_get_str(event, "ev"))
+		in->event(event, in->arg);
+	cJSON_Delete(event);
+}
+
+static bool make_room(struct relay_in *in, size_t n)
+{
+	size_t want = in->cap ? in->cap : FIRST_ROOM;
+	char *more;
+
+	while (want < in->n + n + 1)
+		want *= 2;
+	if (want == in->cap)
+		return true;
+	more = want <= RELAY_LINE_MAX ? realloc(in->p, want) : NULL;
+	if (!more)
+		return false;
+	in->p = more;
+	in->cap = want;
+	return true;
+}
+
+void relay_feed(struct relay_in *in, const char *data, size_t n)
+{
+	char *end, *at;
+
+	if (!make_room(in, n)) {
+		in->n = 0; /* no event is that long */
+		return;
+	}
+	memcpy(in->p + in->n, data, n);
+	in->n += n;
+	for (at = in->p; (end = memchr(at, '\n', in->n - (size_t)(at - in->p))); at = end + 1)
+		hand_out(in, at, (size_t)(end - at));
+	in->n -= (size_t)(at - in->p);
+	memmove(in->p, at, in->n);
+}
+
+void relay_in_done(struct relay_in *in)
+{
+	if (in->n)
+		hand_out(in, in->p, in->n);
+	free(in->p);
+	in->p = NULL;
+	in->n = in->cap = 0;
+}

@@ -1,0 +1,38 @@
+#ifndef BENCH_SWEEP_RELAY_H
+#define BENCH_SWEEP_RELAY_H
+/*
+ * Ranks measure, one process reports. What ranks have to say travels as events,
+ * JSON objects with a name in "ev". Where the reporting process started the
+ * ranks they come as lines on their standard output, marked so that what a
+ * library prints there is told apart; where a foreign launcher started all of
+ * us, rank 0 reports and its events are handed over directly.
+ */
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
+
+#include <cjson/cJSON.h>
+
+enum { RELAY_LINE_MAX = 64 << 20 };
+
+struct relay {
+	int fd;					       /* lines are written to it; -1: */
+	void (*direct)(const cJSON *event, void *arg); /* NULL: nobody listens */
+	void *arg;
+};
+
+/* A new event, to be filled and sent. */
+cJSON *relay_event(const char *name);
+void relay_send(struct relay *r, cJSON *event); /* frees it */
+
+/* Lines come in in pieces. */
+struct relay_in {
+	char *p;
+	size_t n, cap;
+	void (*event)(const cJSON *event, void *arg);
+	void (*other)(const char *line, void *arg); /* what is no event */
+	void *arg;
+};
+void relay_feed(struct relay_in *in, const char *data, size_t n);
+void relay_in_done(struct relay_in *in); /* a last line without an end is handed out */
+
+#endif

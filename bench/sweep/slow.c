@@ -1,0 +1,157 @@
+#include "bench/sweep/slow.h"
+
+#include <math.h>
+
+const double SLOW_SHARE = 0.5, LOSSY_SHARE = 0.004;
+
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+double slow_median(const double *v, size_t n, struct arena *a)
+{
+	double *known = arena_alloc(a, (n + 1) * sizeof(*known));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(v[i]))
+			known[k++] = v[i];
+	qsort(known, k, sizeof(*known), by_value);
+	return k ? known[(k - 1) / 2] : NAN;
+}
+
+/* What a node reaches with its best partner, sending or receiving. */
+static double best(const struct slow_input *in, int node, bool sends)
+{
+	double most = NAN;
+
+	for (int p = 0; p < in->n; p++)
+		most = fmax(most, in->gbps[sends ? node * in->n + p : p * in->n + node]);
+	return most;
+}
+
+static bool is_low(double value, double usual) { return value < usual * SLOW_SHARE; }
+
+struct bests {
+	double *sends, *takes, usual;
+};
+
+static struct bests find_bests(const struct slow_input *in, struct arena *a)
+{
+	struct bests b = {.sends = arena_alloc(a, (size_t)in->n * 2 * sizeof(double))};
+
+	b.takes = b.sends + in->n;
+	for (int i = 0; i < in->n; i++) {
+		b.sends[i] = best(in, i, true);
+		b.takes[i] = best(in, i, false);
+	}
+	b.usual = slow_median(b.sends, (size_t)in->n * 2, a);
+	return b;
+}
+
+/* Of two nodes alone nobody can say which one it is. */
+static void slow_nodes(const struct slow_input *in, const struct bests *b, struct arena *a,
+		       bool *is_slow, slow_list *ret)
+{
+	int good = -1;
+
+	for (int i = 0; i < in->n; i++) {
+		is_slow[i] = in->n > 2 &&
+			     (is_low(b->sends[i], b->usual) || is_low(b->takes[i], b->usual));
+		if (!is_slow[i] && good < 0)
+			good = i;
+	}
+	for (int i = 0; i < in->n; i++)
+		if (is_slow[i])
+			*LIST_ADD(a, ret) =
+				(struct slow_verdict){.kind = SLOW_NODE,
+						      .a = i,
+						      .b = -1,
+						      .out = is_low(b->sends[i], b->usual),
+						      .in = is_low(b->takes[i], b->usual),
+						      .is = fmin(b->sends[i], b->takes[i]),
+						      .others = b->usual,
+						      .partner = good};
+}
+
+static void slow_links(const struct slow_input *in, const struct bests *b, struct arena *a,
+		       const bool *is_slow, slow_list *ret)
+{
+	for (int i = 0; i < in->n; i++)
+		for (int k = 0; k < in->n; k++) {
+			double is = in->gbps[i * in->n + k];
+			double could = fmin(b->sends[i], b->takes[k]);
+
+			if (i == k || is_slow[i] || is_slow[k] || !is_low(is, could))
+				continue;
+			*LIST_ADD(a, ret) = (struct slow_verdict){.kind = SLOW_LINK,
+								  .a = i,
+								  .b = k,
+								  .is = is,
+								  .others = could,
+								  .partner = k};
+		}
+}
+
+/* How many of a node's links lose, sending or receiving, and the median of that. */
+static int losing(const struct slow_input *in, int node, bool sends, int *ret_of, double *ret,
+		  struct arena *a)
+{
+	double *v = arena_alloc(a, (size_t)in->n * sizeof(*v));
+	int bad = 0;
+	size_t n = 0;
+
+	for (int p = 0; p < in->n; p++) {
+		double share = in->lost[sends ? node * in->n + p : p * in->n + node];
+
+		if (p == node || isnan(share))
+			continue;
+		v[n++] = share;
+		bad += share > LOSSY_SHARE;
+	}
+	*ret_of = (int)n;
+	*ret = slow_median(v, n, a);
+	return bad;
+}
+
+static void lossy(const struct slow_input *in, struct arena *a, slow_list *ret)
+{
+	bool *takes = arena_alloc(a, (size_t)in->n * 2 * sizeof(*takes)), *sends = takes + in->n;
+
+	for (int i = 0; i < in->n && in->n > 2; i++) {
+		struct slow_verdict v = {.kind = LOSSY_NODE, .a = i, .b = -1, .partner = -1};
+		double in_share, out_share;
+		int of;
+
+		takes[i] = v.in = losing(in, i, false, &of, &in_share, a) * 3 > of * 2;
+		sends[i] = v.out = losing(in, i, true, &of, &out_share, a) * 3 > of * 2;
+		v.is = v.in ? in_share : out_share;
+		if (v.in || v.out)
+			*LIST_ADD(a, ret) = v;
+	}
+	for (int i = 0; i < in->n; i++)
+		for (int k = 0; k < in->n; k++)
+			if (i != k && in->lost[i * in->n + k] > LOSSY_SHARE && !sends[i] &&
+			    !takes[k])
+				*LIST_ADD(a, ret) =
+					(struct slow_verdict){.kind = LOSSY_LINK,
+							      .a = i,
+							      .b = k,
+							      .is = in->lost[i * in->n + k],
+							      .partner = k};
+}
+
+void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret)
+{
+	bool *is_slow = arena_alloc(a, (size_t)in->n * sizeof(*is_slow));
+	struct bests b = find_bests(in, a);
+
+	*ret = (slow_list){0};
+	slow_nodes(in, &b, a, is_slow, ret);
+	slow_links(in, &b, a, is_slow, ret);
+	if (in->lost)
+		lossy(in, a, ret);
+}

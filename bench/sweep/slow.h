@@ -1,0 +1,33 @@
+#ifndef BENCH_SWEEP_SLOW_H
+#define BENCH_SWEEP_SLOW_H
+/*
+ * Who is slow, from the bandwidths and losses between pairs: a node, when even
+ * its best partner gets little of it; a link, when both its ends do better with
+ * others. Pure. Directed: v[a * n + b] is what a sends to b; NAN: not measured.
+ */
+#include "lib/core/arena.h"
+
+struct slow_input {
+	int n;
+	const double *gbps;
+	const double *lost; /* share of segments sent again; may be NULL */
+};
+
+enum slow_kind { SLOW_NODE, SLOW_LINK, LOSSY_NODE, LOSSY_LINK };
+struct slow_verdict {
+	enum slow_kind kind;
+	int a, b;	   /* b: of a link; it goes from a to b */
+	bool in, out;	   /* of a node: what it receives, what it sends */
+	double is, others; /* GB/s, or the share lost */
+	int partner;	   /* proven good with others: whom to try it with again; -1: none */
+};
+typedef LIST(struct slow_verdict) slow_list;
+
+extern const double SLOW_SHARE;	 /* of what others reach */
+extern const double LOSSY_SHARE; /* of the segments */
+
+void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret);
+/* The median of what is known; NAN: nothing is. */
+double slow_median(const double *v, size_t n, struct arena *a);
+
+#endif

@@ -1,0 +1,234 @@
+#include "bench/sweep/story.h"
+
+#include "bench/sweep/relay.h"
+#include "bench/sweep/table.h"
+#include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+void story_init(struct story *s, const struct story_opts *o, struct report *r)
+{
+	*s = (struct story){.o = o, .r = r, .a = report_arena(r), .sweep = o->sweep, .lost = -1};
+}
+
+/* --- rows ------------------------------------------------------------------------ */
+
+static void put_half(cJSON *event, const char *key, const struct measurement *m, bool with_times)
+{
+	cJSON *o = json_object(event, key), *times;
+
+	json_num(o, "s", m->seconds);
+	json_num(o, "alg", m->algbw);
+	json_num(o, "bus", m->busbw);
+	json_num(o, "min", m->min);
+	json_num(o, "max", m->max);
+	json_num(o, "p50", m->p50);
+	json_num(o, "p99", m->p99);
+	json_num(o, "dev", m->deviation);
+	json_num(o, "wrong", (double)m->wrong);
+	if (!with_times)
+		return;
+	times = json_array(o, "times");
+	for (size_t i = 0; i < m->ntimes; i++)
+		cJSON_AddItemToArray(times, cJSON_CreateNumber(m->times[i]));
+}
+
+cJSON *story_row_event(const struct sweep_row *row, bool with_times)
+{
+	cJSON *event = relay_event("row");
+
+	json_num(event, "type", row->c->type);
+	json_num(event, "op", row->c->op);
+	json_num(event, "root", row->c->root);
+	json_num(event, "count", (double)row->c->sizes.count);
+	put_half(event, "out", &row->out, with_times);
+	put_half(event, "in", &row->in, with_times);
+	return event;
+}
+
+static void get_half(struct story *s, const cJSON *event, const char *key, struct measurement *m)
+{
+	const cJSON *o = json_get(event, key), *times = json_get(o, "times"), *t;
+	double *copy;
+
+	m->seconds = json_get_num(o, "s", 0);
+	m->algbw = json_get_num(o, "alg", 0);
+	m->busbw = json_get_num(o, "bus", 0);
+	m->min = json_get_num(o, "min", 0);
+	m->max = json_get_num(o, "max", 0);
+	m->p50 = json_get_num(o, "p50", 0);
+	m->p99 = json_get_num(o, "p99", 0);
+	m->deviation = json_get_num(o, "dev", 0);
+	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
+	if (!cJSON_IsArray(times))
+		return;
+	copy = arena_alloc(s->a, ((size_t)cJSON_GetArraySize(times) + 1) * sizeof(*copy));
+	cJSON_ArrayForEach (t, times)
+		copy[m->ntimes++] = t->valuedouble;
+	m->times = copy;
+}
+
+static void on_row(struct story *s, const cJSON *event)
+{
+	unsigned type = (unsigned)json_get_num(event, "type", 0),
+		 op = (unsigned)json_get_num(event, "op", 0);
+	struct story_row *row;
+	struct coll_case c = {.coll = s->sweep.coll, .ranks = (int)s->ranks.n};
+
+	if (type >= DT_COUNT || op >= OP_COUNT || !s->begun)
+		return;
+	c.type = (enum dtype)type;
+	c.op = (enum redop)op;
+	c.root = (int)json_get_num(event, "root", 0);
+	c.coll->sizes(c.ranks, (size_t)json_get_num(event, "count", 0), &c.sizes);
+	row = LIST_ADD(s->a, &s->rows);
+	row->c = c;
+	get_half(s, event, "out", &row->row.out);
+	get_half(s, event, "in", &row->row.in);
+	for (size_t i = 0; i < s->rows.n; i++) /* the list may have moved */
+		s->rows.v[i].row.c = &s->rows.v[i].c;
+	sweep_totals_add(&s->totals, &row->row);
+	table_row(s, &row->row);
+}
+
+/* --- the world ---------------------------------------------------------------------- */
+
+static const char *copied(struct story *s, const cJSON *o, const char *key)
+{
+	const char *v = json_get_str(o, key);
+
+	return arena_strdup(s->a, v ? v : "");
+}
+
+static void add_world(struct story *s)
+{
+	cJSON *ranks = json_array(json_object(report_data(s->r), "world"), "ranks");
+
+	json_str(report_data(s->r), "backend", s->backend);
+	json_str(report_data(s->r), "transport", s->transport);
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		cJSON *o = json_push_object(ranks);
+
+		json_num(o, "rank", (double)i);
+		json_str(o, "host", s->ranks.v[i].host);
+		json_str(o, "address", s->ranks.v[i].address);
+		json_str(o, "device", s->ranks.v[i].device);
+	}
+}
+
+static void on_world(struct story *s, const cJSON *event)
+{
+	const cJSON *o, *note;
+
+	s->backend = copied(s, event, "backend");
+	s->transport = copied(s, event, "transport");
+	s->device = copied(s, event, "device");
+	if (json_get_str(event, "instance"))
+		s->instance = copied(s, event, "instance");
+	s->sweep.max = (uint64_t)json_get_num(event, "max", (double)s->sweep.max);
+	cJSON_ArrayForEach (o, json_get(event, "ranks"))
+		*LIST_ADD(s->a, &s->ranks) =
+			(struct bench_rank){.host = copied(s, o, "host"),
+					    .address = copied(s, o, "address"),
+					    .device = copied(s, o, "device"),
+					    .pid = (int)json_get_num(o, "pid", 0)};
+	for (size_t i = 0; s->o->notes && s->o->notes[i]; i++)
+		*LIST_ADD(s->a, &s->notes) = s->o->notes[i];
+	cJSON_ArrayForEach (note, json_get(event, "notes"))
+		if (cJSON_IsString(note))
+			*LIST_ADD(s->a, &s->notes) = arena_strdup(s->a, note->valuestring);
+	s->begun = true;
+	s->total = sweep_count(&s->sweep, (int)s->ranks.n);
+	if (json_get_num(event, "table", 1) > 0)
+		table_begin(s);
+	else
+		table_intro(s);
+	if (report_wants_data(s->r))
+		add_world(s);
+}
+
+/* --- how it ended -------------------------------------------------------------------- */
+
+static void on_lost(struct story *s, const cJSON *event)
+{
+	if (s->lost >= 0)
+		return; /* the first to notice knows best */
+	s->lost = (int)json_get_num(event, "rank", -1);
+	s->lost_message = copied(s, event, "message");
+}
+
+static void on_crew(struct story *s, const cJSON *event)
+{
+	const cJSON *o;
+
+	if (json_get_str(event, "failure"))
+		s->failure = copied(s, event, "failure");
+	cJSON_ArrayForEach (o, json_get(event, "ranks"))
+		*LIST_ADD(s->a, &s->causes) =
+			json_get_str(o, "cause") ? copied(s, o, "cause") : NULL;
+	cJSON_ArrayForEach (o, json_get(event, "hosts"))
+		if (json_get_str(o, "trouble")) {
+			*LIST_ADD(s->a, &s->host_trouble) = copied(s, o, "trouble");
+			*LIST_ADD(s->a, &s->host_names) = copied(s, o, "name");
+		}
+}
+
+static void on_broke(struct story *s, const cJSON *event)
+{
+	if (s->error.kind)
+		return;
+	(void)err_set(&s->error, (enum err_kind)json_get_num(event, "kind", ERR_SYS), "%s",
+		      copied(s, event, "message"));
+	if (*copied(s, event, "hint"))
+		(void)err_hint(&s->error, "%s", copied(s, event, "hint"));
+}
+
+static void on_units(struct story *s, const cJSON *event)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach (o, json_get(event, "ranks"))
+		if (o->valuedouble >= 0 && o->valuedouble < (double)s->ranks.n)
+			*LIST_ADD(s->a, &s->units) = (int)o->valuedouble;
+}
+
+static void on_pair(struct story *s, const cJSON *event)
+{
+	const struct story_pair p = {.a = (int)json_get_num(event, "a", -1),
+				     .b = (int)json_get_num(event, "b", -1),
+				     .latency_s = json_get_num(event, "latency", NAN),
+				     .gbps = json_get_num(event, "gbps", NAN),
+				     .lost = json_get_num(event, "lost", NAN)};
+	int n = (int)s->units.n;
+
+	if (p.a >= 0 && p.b >= 0 && p.a < n && p.b < n)
+		*LIST_ADD(s->a, &s->pairs) = p;
+}
+
+void story_event(const cJSON *event, void *story)
+{
+	struct story *s = story;
+	const char *name = json_get_str(event, "ev");
+
+	if (streq(name, "world"))
+		on_world(s, event);
+	else if (streq(name, "next"))
+		log_progress(copied(s, event, "what"), (uint64_t)json_get_num(event, "done", 0),
+			     (uint64_t)json_get_num(event, "of", (double)s->total));
+	else if (streq(name, "row"))
+		on_row(s, event);
+	else if (streq(name, "units"))
+		on_units(s, event);
+	else if (streq(name, "pair"))
+		on_pair(s, event);
+	else if (streq(name, "lost"))
+		on_lost(s, event);
+	else if (streq(name, "broke"))
+		on_broke(s, event);
+	else if (streq(name, "crew"))
+		on_crew(s, event);
+	else if (streq(name, "timed_out"))
+		s->timed_out = true;
+}

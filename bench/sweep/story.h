@@ -1,0 +1,62 @@
+#ifndef BENCH_SWEEP_STORY_H
+#define BENCH_SWEEP_STORY_H
+/*
+ * The reporting side of a benchmark: takes the ranks' events as they come, and
+ * makes table, data and findings of them. It never talks to a rank, so what was
+ * finished is told whatever became of them.
+ */
+#include "bench/sweep/sweep.h"
+#include "lib/report/report.h"
+
+struct bench_rank {
+	const char *host, *address, *device;
+	int pid;
+	double nic_gbps; /* of the card that carries its data; NAN: not known */
+};
+
+struct story_row { /* a row, and the case that it points to */
+	struct coll_case c;
+	struct sweep_row row;
+};
+
+struct story_pair { /* directed: what a sends to b; numbers of units */
+	int a, b;
+	double latency_s, gbps, lost; /* lost: the share sent again */
+};
+
+struct story_opts {
+	struct sweep_opts sweep;
+	bool per_iter, timestamps, wire_rate;
+	const char *const *notes; /* NULL-terminated lines for the head of the table */
+};
+
+struct story {
+	const struct story_opts *o;
+	struct report *r;
+	struct arena *a;
+	bool begun;		 /* the ranks know each other, and a table has its head */
+	struct sweep_opts sweep; /* as the ranks agreed on it: max may be lower */
+	const char *backend, *transport, *device;
+	const char *instance; /* rank 0's, in a cloud; NULL: none known */
+	LIST(struct bench_rank) ranks;
+	str_list notes;
+	uint64_t total; /* rows to come; 0: unknown */
+	LIST(struct story_row) rows;
+	struct sweep_totals totals;
+	bool timed_out;
+	LIST(int) units; /* of pairs: their ranks */
+	LIST(struct story_pair) pairs;
+	int lost; /* the rank at fault, -1: none */
+	const char *lost_message, *failure;
+	str_list causes;  /* how each rank ended, as its agent saw it; NULL: in order */
+	struct err error; /* of a rank, about itself */
+	str_list host_trouble, host_names; /* in step */
+};
+
+void story_init(struct story *s, const struct story_opts *o, struct report *r);
+void story_event(const cJSON *event, void *story);
+
+/* --- what ranks send (encode here, decode in story_event()) ------------------- */
+cJSON *story_row_event(const struct sweep_row *row, bool with_times);
+
+#endif

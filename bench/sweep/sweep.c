@@ -1,0 +1,235 @@
+#include "bench/sweep/sweep.h"
+
+#include "lib/core/units.h"
+
+#include <math.h>
+
+enum { SLACK = 4096 }; /* -u and rounding to parts */
+
+static const uint64_t latency_sizes[] = {8, 1 << 10, 32 << 10};
+static const uint64_t FIRST_LARGE = 1 << 20;
+static const double GAIN = 1.03, SECONDS_PER_SIZE = 0.4;
+
+uint64_t sweep_memory(uint64_t max) { return 2 * (max + SLACK); }
+
+uint64_t sweep_next_size(const struct sweep_opts *o, uint64_t bytes)
+{
+	uint64_t next;
+
+	if (!o->factor)
+		next = o->step && bytes <= UINT64_MAX - o->step ? bytes + o->step : 0;
+	else if (!bytes)
+		next = 1;
+	else
+		next = o->factor > 1 && bytes <= UINT64_MAX / o->factor ? bytes * o->factor : 0;
+	return next > o->max ? 0 : next;
+}
+
+static unsigned bits(unsigned set) { return (unsigned)__builtin_popcount(set); }
+
+uint64_t sweep_count(const struct sweep_opts *o, int ranks)
+{
+	uint64_t sizes = 1;
+
+	if (o->adaptive || !o->cycles)
+		return 0;
+	for (uint64_t b = o->min; (b = sweep_next_size(o, b));)
+		sizes++;
+	return sizes * o->cycles * bits(o->types) * (o->coll->reduces ? bits(o->ops) : 1) *
+	       (o->coll->rooted && o->root < 0 ? (uint64_t)ranks : 1);
+}
+
+static void free_buffers(struct sweep *s)
+{
+	for (size_t i = 0; i < 2; i++)
+		s->dev->free(s->dev, s->allocated[i]);
+	free(s->times[0]);
+	free(s->times[1]);
+	free(s->sorted);
+	s->times[0] = s->times[1] = s->sorted = NULL;
+}
+
+static int make_buffers(struct sweep *s, struct err *e)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (s->dev->alloc(s->dev, (size_t)sweep_memory(s->o->max) / 2, &s->allocated[i], e))
+			return -1;
+	return 0;
+}
+
+static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t iters,
+		    struct sweep_row *ret, struct err *e)
+{
+	size_t shift = (size_t)s->o->unalign * dtype_size(c->type);
+
+	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
+	s->buffers = (struct coll_buffers){.send = (char *)s->allocated[0] + shift,
+					   .recv = (char *)s->allocated[1] + shift};
+	*ret = (struct sweep_row){.c = c};
+	if (s->next)
+		s->next(s, c);
+	if (measure(s, c, iters, &ret->out, e))
+		return -1;
+	s->buffers.in_place = true;
+	return measure(s, c, iters, &ret->in, e);
+}
+
+void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r)
+{
+	double busbw = fmax(r->out.busbw, r->in.busbw);
+
+	t->rows++;
+	t->bad += (r->out.wrong > 0) + (r->in.wrong > 0);
+	t->busbw_sum += r->out.busbw + r->in.busbw;
+	if (busbw > t->best_busbw) {
+		t->best_busbw = busbw;
+		t->best_bytes = coll_bytes(r->c);
+	}
+	if (t->best_latency == 0 || r->out.p50 < t->best_latency)
+		t->best_latency = r->out.p50;
+}
+
+static void count_row(struct sweep *s, const struct sweep_row *r)
+{
+	s->rows++;
+	if (s->row)
+		s->row(s, r);
+}
+
+/* All ranks stop if one was asked to. */
+static int is_over(struct sweep *s, bool *ret, struct err *e)
+{
+	double over = s->stop && s->stop(s);
+
+	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
+		return -1;
+	*ret = over > 0;
+	return 0;
+}
+
+static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+{
+	struct sweep_row row;
+	uint64_t bytes = s->o->min;
+
+	do {
+		if (run_size(s, c, bytes, s->o->iters, &row, e))
+			return -1;
+		count_row(s, &row);
+		if (is_over(s, over, e))
+			return -1;
+	} while (!*over && (bytes = sweep_next_size(s->o, bytes)));
+	return 0;
+}
+
+/* How often, so that a size takes a while and no longer. */
+static int choose_iters(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t *ret,
+			struct err *e)
+{
+	double t;
+
+	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
+	s->buffers = (struct coll_buffers){.send = s->allocated[0], .recv = s->allocated[1]};
+	if (measure_roughly(s, c, &t, e))
+		return -1;
+	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7);
+	*ret = t < 4 ? 4 : t > 2000 ? 2000 : (uint64_t)t;
+	return 0;
+}
+
+static int run_one(struct sweep *s, struct coll_case *c, uint64_t bytes, double *ret_busbw,
+		   struct err *e)
+{
+	struct sweep_row row;
+	uint64_t iters;
+
+	if (choose_iters(s, c, bytes, &iters, e) || run_size(s, c, bytes, iters, &row, e))
+		return -1;
+	count_row(s, &row);
+	*ret_busbw = fmax(row.out.busbw, row.in.busbw);
+	return 0;
+}
+
+/* Would four times as much, at this speed, end in time? */
+static int check_budget(struct sweep *s, double took, bool *ret_over, struct err *e)
+{
+	double over =
+		(double)(now_ns() - s->started_ns) / 1e9 + took * 4 > (double)s->o->budget_ns / 1e9;
+
+	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
+		return -1;
+	s->timed_out |= over > 0;
+	*ret_over |= over > 0;
+	return 0;
+}
+
+static int run_adaptive(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+{
+	double best = 0, busbw = 0;
+	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
+
+	for (size_t i = 0; i < ARRAY_LEN(latency_sizes) && !*over; i++)
+		if (run_one(s, c, latency_sizes[i], &busbw, e) || is_over(s, over, e))
+			return -1;
+	for (uint64_t bytes = FIRST_LARGE; bytes <= s->o->max && !*over; bytes *= 4) {
+		uint64_t start = now_ns();
+
+		if (run_one(s, c, bytes, &busbw, e) || is_over(s, over, e) ||
+		    check_budget(s, (double)(now_ns() - start) / 1e9, over, e))
+			return -1;
+		vain = busbw < best * GAIN ? vain + 1 : 0;
+		if (vain == 2)
+			break;
+		best = fmax(best, busbw);
+	}
+	return 0;
+}
+
+static int run_case(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+{
+	if (s->o->adaptive)
+		return run_adaptive(s, c, over, e);
+	for (uint64_t i = 0; (!s->o->cycles || i < s->o->cycles) && !*over; i++)
+		if (run_listed(s, c, over, e))
+			return -1;
+	return 0;
+}
+
+static int run_roots(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+{
+	bool all = c->coll->rooted && s->o->root < 0;
+	int first = all || !c->coll->rooted ? 0 : s->o->root, last = all ? c->ranks - 1 : first;
+
+	for (c->root = first; c->root <= last && !*over; c->root++)
+		if (run_case(s, c, over, e))
+			return -1;
+	return 0;
+}
+
+static int run_all(struct sweep *s, struct err *e)
+{
+	struct coll_case c = {.coll = s->o->coll, .rank = s->comm->rank, .ranks = s->comm->size};
+	bool over = false;
+
+	for (c.type = 0; c.type < DT_COUNT; c.type++)
+		for (c.op = 0; c.op < OP_COUNT && !over; c.op++) {
+			bool once = !c.coll->reduces && c.op == OP_SUM;
+
+			if ((s->o->types >> c.type & 1) &&
+			    (once || (c.coll->reduces && (s->o->ops >> c.op & 1))) &&
+			    run_roots(s, &c, &over, e))
+				return -1;
+		}
+	return 0;
+}
+
+int sweep_run(struct sweep *s, struct err *e)
+{
+	int result = -1;
+
+	s->started_ns = now_ns();
+	if (!make_buffers(s, e))
+		result = run_all(s, e);
+	free_buffers(s);
+	return result;
+}

@@ -1,0 +1,92 @@
+#ifndef BENCH_SWEEP_SWEEP_H
+#define BENCH_SWEEP_SWEEP_H
+/*
+ * Measures one collective over sizes, types, reductions and roots, the same way
+ * on every rank: whatever decides how it goes on (times, wrong values) is agreed
+ * on by all. Every size is verified after it was timed, never while.
+ */
+#include "bench/coll/coll.h"
+
+#define SWEEP_NO_OP OP_COUNT
+enum sweep_average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
+enum sweep_blocking { BLOCK_NOT, BLOCK_BARRIER, BLOCK_WAIT, BLOCK_APART /* barrier, not timed */ };
+
+struct sweep_opts {
+	const struct coll *coll;
+	uint64_t min, max, step; /* bytes; step: added, if factor is 0 */
+	uint64_t factor;
+	uint64_t iters, warmup, aggregate, cycles; /* cycles 0: until told to stop */
+	enum sweep_average average;
+	enum sweep_blocking blocking;
+	uint64_t check, skip, unalign;
+	bool cpu_time;
+	unsigned types, ops; /* bit sets */
+	int root;	     /* -1: every one */
+	/*
+	 * Not a list of sizes: some small ones for the latency, then large ones until
+	 * four times the size gains less than 3 %, max is reached or the time is up.
+	 */
+	bool adaptive;
+	uint64_t budget_ns;
+};
+
+struct measurement {
+	double seconds, algbw, busbw;
+	double min, max, p50, p99, deviation; /* of single iterations, seconds */
+	int64_t wrong;			      /* elements on all ranks; -1: not checked */
+	const double *times; /* of single iterations, in order; until the next row */
+	size_t ntimes;
+};
+struct sweep_row {
+	const struct coll_case *c;
+	struct measurement out, in; /* out of place, in place */
+};
+
+/* What rows add up to. */
+struct sweep_totals {
+	uint64_t rows, bad; /* bad: measurements with wrong elements */
+	double busbw_sum, best_busbw, best_latency;
+	uint64_t best_bytes;
+};
+void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r);
+
+struct sweep {
+	/* set by the caller */
+	const struct sweep_opts *o;
+	struct comm *comm;
+	struct dev *dev;
+	void (*row)(struct sweep *s, const struct sweep_row *r);  /* as each is finished; NULL */
+	void (*next)(struct sweep *s, const struct coll_case *c); /* what comes now; NULL */
+	bool (*stop)(struct sweep *s); /* asked on every rank between sizes; NULL */
+	void *arg;
+
+	/* what came of it */
+	uint64_t rows;
+	bool timed_out; /* adaptive: the budget ended it */
+
+	/* private */
+	struct coll_buffers buffers;
+	void *allocated[2];
+	double *times[2], *sorted; /* out of place, in place */
+	size_t ntimes;
+	uint64_t seed, started_ns;
+};
+
+/* 0 also when it was told to stop; -1: the communicator failed, or this host did. */
+int sweep_run(struct sweep *s, struct err *e) MUST_CHECK;
+/* How many rows it will be; 0 unknown. */
+uint64_t sweep_count(const struct sweep_opts *o, int ranks);
+/* Bytes that one rank allocates for sizes up to @max. */
+uint64_t sweep_memory(uint64_t max);
+/* The next size after @bytes; 0: that was the last one. */
+uint64_t sweep_next_size(const struct sweep_opts *o, uint64_t bytes);
+/* All ranks get the same @n values, combined with @op. */
+int sweep_agree(struct comm *c, double *values, size_t n, enum redop op, struct err *e) MUST_CHECK;
+
+/* --- measure.c --- */
+int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
+	    struct err *e) MUST_CHECK;
+/* Seconds of one operation, roughly, as all ranks agree. */
+int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,264 @@
+#include "bench/sweep/verdict.h"
+
+#include "bench/sweep/expect.h"
+#include "bench/sweep/export.h"
+#include "bench/sweep/table.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <ctype.h>
+#include <math.h>
+
+void verdict_add(struct report *r, struct finding *f)
+{
+	char word[8] = "";
+
+	for (size_t i = 0; status_name(f->status)[i] && i < sizeof(word) - 1; i++)
+		word[i] = (char)toupper((unsigned char)status_name(f->status)[i]);
+	table_note(r, "%s %s: %s", word, f->check, f->message);
+	/* beside a table, findings are said on stderr: what is no trouble was said already */
+	if (f->status != ST_INFO || report_wants_data(r))
+		report_add(r, f);
+}
+
+static void judge_data(const struct story *s)
+{
+	struct finding *f = report_find(s->r, "coll.data", s->sweep.coll->name);
+	const struct sweep_totals *sum = &s->totals;
+	size_t results = (size_t)sum->rows * 2;
+
+	if (!s->sweep.check)
+		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
+	else if (sum->bad)
+		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements", (size_t)sum->bad,
+			    results);
+	else
+		finding_set(f, ST_PASS, "%zu results verified, none wrong", results);
+	if (sum->bad)
+		finding_fix(f,
+			    "ncclbench --coll %s -b %zu -e %zu -c 10  # on fewer hosts, to "
+			    "find the one",
+			    s->sweep.coll->name, (size_t)s->sweep.min, (size_t)s->sweep.max);
+	finding_expect(f, "no wrong element");
+	verdict_add(s->r, f);
+}
+
+static size_t count_hosts(const struct story *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		size_t k = 0;
+
+		while (k < i && !streq(s->ranks.v[k].host, s->ranks.v[i].host))
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+/* What the hardware should do, in data.expected too. */
+static struct expect derive(const struct story *s)
+{
+	struct expect_facts f = {.backend = s->backend,
+				 .coll = s->sweep.coll->name,
+				 .instance = s->instance,
+				 .ranks = (int)s->ranks.n,
+				 .hosts = (int)count_hosts(s),
+				 .nic_gbps = NAN};
+	struct expect x;
+
+	if (s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA"))
+		f.gpu = s->ranks.v[0].device;
+	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
+		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
+	expect_derive(&f, s->a, &x);
+	if (report_wants_data(s->r)) {
+		cJSON *o = json_object(report_data(s->r), "expected");
+
+		json_num(o, "busbw", x.busbw);
+		json_str(o, "why", x.why);
+	}
+	return x;
+}
+
+static void fix_slow(const struct story *s, struct finding *f)
+{
+	if (f->status != ST_FAIL && f->status != ST_WARN)
+		return;
+	if (s->ranks.n > 2)
+		finding_fix(f,
+			    "ncclbench --find-slow  # with the same --hosts: which node or link");
+	else
+		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
+}
+
+static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
+			  const struct verdict_opts *o)
+{
+	const struct sweep_totals *sum = &s->totals;
+	double scale = streq(s->backend, "tcp") ? 1 : expect_reached(sum->best_bytes);
+	double share = sum->best_busbw / (x->busbw * scale);
+	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : x->fail;
+	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
+	struct unit_buf size;
+
+	if (sum->best_bytes < (x->judged_from >> (scale < 1 ? 4 : 0))) {
+		finding_set(f, ST_INFO,
+			    "bus bandwidth up to %.2f GB/s (at %s): too small a size to judge by",
+			    sum->best_busbw, format_size(&size, sum->best_bytes));
+		return;
+	}
+	finding_set(f,
+		    share < fail   ? ST_FAIL
+		    : share < warn ? ST_WARN
+				   : ST_PASS,
+		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is possible%s (%s)",
+		    sum->best_busbw, format_size(&size, sum->best_bytes), share * 100,
+		    scale < 1 ? " at that size" : "", x->why);
+	finding_expect(f, ">= %.1f GB/s", x->busbw * scale * warn);
+}
+
+static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
+{
+	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
+	const struct sweep_totals *sum = &s->totals;
+	struct expect x = derive(s);
+	struct unit_buf size;
+	const char *at = format_size(&size, sum->best_bytes);
+
+	finding_value(f, sum->best_busbw, "GB/s");
+	if (o->expect_gbps > 0) {
+		finding_set(f, sum->best_busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
+			    "bus bandwidth %.2f GB/s at %s, expected %.2f", sum->best_busbw, at,
+			    o->expect_gbps);
+		finding_expect(f, ">= %g GB/s", o->expect_gbps);
+	} else if (isfinite(x.busbw)) {
+		judge_against(s, f, &x, o);
+	} else if (o->expect_share > 0) {
+		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
+		finding_expect(f, "a bus bandwidth that can be derived");
+	} else {
+		finding_set(
+			f, ST_INFO,
+			"bus bandwidth up to %.2f GB/s (at %s), latency %.1f us; not judged: %s",
+			sum->best_busbw, at, sum->best_latency * 1e6, x.why);
+	}
+	fix_slow(s, f);
+	verdict_add(s->r, f);
+	if (s->timed_out)
+		table_note(s->r, "The time was up before larger sizes could show more.");
+}
+
+static void say_covers(const struct story *s)
+{
+	size_t hosts = count_hosts(s);
+
+	if (hosts > 1)
+		report_covers(s->r, "%zu ranks on %zu hosts, %s over %s; NCCL was not measured",
+			      s->ranks.n, hosts, s->device, s->backend);
+	else
+		report_covers(s->r,
+			      "%zu local ranks, host memory over TCP; neither NCCL nor a network "
+			      "was measured",
+			      s->ranks.n);
+}
+
+void verdict_lost(struct report *r, const struct story *s, int rank, const char *message)
+{
+	const struct bench_rank *p =
+		rank >= 0 && (size_t)rank < s->ranks.n ? &s->ranks.v[rank] : NULL;
+	char subject[32] = "ranks";
+	struct finding *f;
+
+	if (rank >= 0)
+		(void)snprintf(subject, sizeof(subject), "rank %d", rank);
+	f = report_find(r, "rank.alive", subject);
+	finding_set(f, ST_FAIL, "%s", message);
+	finding_expect(f, "every rank answers until the end");
+	if (strstr(message, "signal 9"))
+		finding_fix(f, "dmesg -T | grep -iE 'out of memory|killed process'");
+	else if (strstr(message, "nothing passes between"))
+		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
+	else if (p)
+		finding_fix(f, "ps -o pid,stat,wchan:20,args -p %d  # on %s", p->pid, p->host);
+	verdict_add(r, f);
+}
+
+/* Its agent knows better than its peers how it died; how a silent one was ended says nothing. */
+static const char *how_lost(const struct story *s)
+{
+	const char *died = strstr(s->lost_message, " died: ");
+	size_t rank = (size_t)s->lost;
+
+	if (!died || rank >= s->causes.n || !s->causes.v[rank])
+		return s->lost_message;
+	return arena_printf(s->a, "%.*s died: %s", (int)(died - s->lost_message), s->lost_message,
+			    s->causes.v[rank]);
+}
+
+/* Who is missing, in the words of who knows best. */
+static void judge_ranks(const struct story *s)
+{
+	for (size_t i = 0; i < s->host_trouble.n; i++) {
+		struct finding *f = report_find(s->r, "host.reach", s->host_names.v[i]);
+
+		finding_set(f, ST_FAIL, "%s", s->host_trouble.v[i]);
+		finding_expect(f, "ranks can be started there");
+		finding_fix(f, "ssh %s true", s->host_names.v[i]);
+		verdict_add(s->r, f);
+	}
+	if (s->lost >= 0)
+		verdict_lost(s->r, s, s->lost, how_lost(s));
+	else if (s->failure && !s->host_trouble.n && !s->error.kind)
+		verdict_lost(s->r, s, -1, s->failure);
+}
+
+static int draw(struct story *s, const struct verdict_opts *o, struct err *e)
+{
+	plot_runs runs = {0};
+
+	plot_add_story(&runs, s, "this run");
+	if (o->plot_here) {
+		const char *text = plot_text(&runs, 78, s->a);
+
+		report_answer(s->r, text, strlen(text));
+	}
+	if (!o->plot)
+		return 0;
+	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
+		if (plot_add_file(&runs, o->plot_with[i], s->a, e))
+			return -1;
+	return plot_svg(&runs, s->a, o->plot, e);
+}
+
+static int write_files(struct story *s, const struct verdict_opts *o, struct err *e)
+{
+	if (o->save_baseline && baseline_save(s, o->save_baseline, e))
+		return -1;
+	if (o->nccl_json && export_nccl_json(s, o->nccl_json, o->argv, e))
+		return -1;
+	return draw(s, o, e);
+}
+
+int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
+{
+	if (s->begun && !s->units.n)
+		table_end(s);
+	if (!interrupt_pending())
+		judge_ranks(s);
+	if (s->totals.rows) {
+		judge_data(s);
+		judge_bandwidth(s, o);
+		if (o->baseline)
+			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : 0.9,
+				       o->fail > 0 ? o->fail : 0.8);
+	}
+	verdict_pairs(s, o->pairs);
+	if (s->begun)
+		say_covers(s);
+	if (s->error.kind && e->kind == ERR_NONE)
+		*e = s->error;
+	return s->error.kind || (s->totals.rows && write_files(s, o, e)) ? -1 : 0;
+}

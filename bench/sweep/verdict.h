@@ -1,0 +1,30 @@
+#ifndef BENCH_SWEEP_VERDICT_H
+#define BENCH_SWEEP_VERDICT_H
+/*
+ * What a benchmark says about the cluster: findings and, for who reads the
+ * table, its last lines.
+ */
+#include "bench/sweep/baseline.h"
+#include "bench/sweep/story.h"
+
+struct verdict_opts {
+	double expect_gbps;  /* bus bandwidth to be reached; 0: what the hardware should do */
+	double expect_share; /* or a share of that; 0: the usual limits */
+	double warn, fail;   /* shares, of expectation and baseline; 0: the usual ones */
+	const struct baseline *baseline;
+	const char *save_baseline, *nccl_json, *plot; /* files to write, or NULL */
+	bool plot_here;				      /* a small one as text */
+	const char *const *plot_with;		      /* other runs' files; NULL-terminated */
+	const char *const *argv;		      /* behind the program's name */
+	bool pairs;				      /* show their matrix */
+};
+
+/* Ends the table and says everything. -1: we could not do our job. */
+int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;
+/* A rank that died or fell silent. */
+void verdict_lost(struct report *r, const struct story *s, int rank, const char *message);
+void verdict_pairs(const struct story *s, bool matrix);
+/* Adds a finding and its "# PASS check: message" line. */
+void verdict_add(struct report *r, struct finding *f);
+
+#endif

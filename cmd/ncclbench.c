@@ -1,0 +1,370 @@
+/* ncclbench: how fast are collectives between these ranks, are their results
+ * right, and is that normal. */
+#include "bench/sweep/ask.h"
+#include "bench/sweep/job.h"
+#include "bench/sweep/saved.h"
+#include "bench/sweep/table.h"
+#include "cmd/app.h"
+#include "lib/core/units.h"
+#include "lib/host/gpu.h"
+
+#include <math.h>
+
+#define NOT_GIVEN ASK_NOT_GIVEN
+enum { RANKS_MAX = ASK_RANKS_MAX };
+
+struct config {
+	const char *coll, *backend, *op, *type, *root, *bind, *library;
+	struct ask_where where;
+	struct ask_sizes sizes;
+	uint64_t sockets, iters, warmup, aggregate, cycles, average, per_iter, skip, check,
+		blocking, unalign;
+	uint64_t parallel_init, graph, cpu_time, register_buffers, device_api, ctas, timestamps;
+	uint64_t timeout_s, memory;
+	bool pairs, find_slow;
+	double nic_gbps, warn, fail;
+	const char *expect, *baseline, *analyze, *instance, *plot;
+	struct job_opts job;
+	str_list notes, plot_with;
+};
+
+#define AT(field) .off = offsetof(struct config, field)
+
+static const struct opt rows[] = {
+	{.help = "What to measure"},
+	{0, "coll", "NAME", "the collective", OPT_CHOICE, AT(coll), .choices = coll_names,
+	 .def = "all_reduce"},
+	{0, "backend", "NAME", "who carries the data; auto: tcp, in host memory, without a GPU",
+	 OPT_CHOICE, AT(backend), .choices = backend_names, .def = "auto"},
+	{'t', "nthreads", "N", "multiplies the ranks", OPT_UINT, AT(where.threads), .min = 1,
+	 .max = RANKS_MAX, .def = "1"},
+	{'g', "ngpus", "N", "multiplies the ranks", OPT_UINT, AT(where.gpus), .min = 1,
+	 .max = RANKS_MAX, .def = "1"},
+	{'o', "op", "OP", "the reduction", OPT_CHOICE, AT(op), .choices = redop_names,
+	 .def = "sum"},
+	{'d', "datatype", "TYPE", "float, half, int32 ... or all", OPT_STR, AT(type),
+	 .def = "float"},
+	{'r', "root", "RANK", "for collectives with a root: its rank, or all", OPT_STR, AT(root),
+	 .def = "0"},
+
+	{.help = "Who is slow"},
+	{0, "pairs", NULL, "latency, bandwidth and loss of every pair of hosts, as a matrix",
+	 OPT_BOOL, AT(pairs)},
+	{0, "find-slow", NULL, "the same, and only who stands out: a node or a link", OPT_BOOL,
+	 AT(find_slow)},
+
+	{.help = "Where the ranks are (nothing given: two on this machine, or the launcher's)"},
+	{0, "np", "N", "ranks in all (times -t and -g)", OPT_UINT, AT(where.np), .min = 1,
+	 .max = RANKS_MAX, .def = "2 here, one per host or slot with --hosts"},
+	{0, "hosts", "LIST", "on these hosts: a,b or node[1-8], a hostfile, lab", OPT_STR,
+	 AT(where.hosts), .complete = OPT_C_HOST},
+	{0, "np-per-host", "N", "so many on each host", OPT_UINT, AT(where.np_per_host),
+	 .max = 512},
+	{0, "rsh", "CMD", "reach hosts with this instead of ssh", OPT_STR, AT(where.rsh),
+	 .env = "WINDSOCK_RSH"},
+	{0, "srun", NULL, "start them with srun, inside an allocation", OPT_BOOL, AT(where.srun)},
+	{0, "partial", NULL, "leave hosts out that cannot be reached", OPT_BOOL, AT(where.partial)},
+	{0, "serve", NULL, "no ssh: print a line to paste on the other machines", OPT_BOOL,
+	 AT(where.serve)},
+	{0, "port", "PORT", "--serve: listen there", OPT_UINT, AT(where.port), .max = 65535,
+	 .def = "29499"},
+	{0, "wait", "N", "--serve: so many machines join", OPT_UINT, AT(where.wait), .min = 1,
+	 .max = 4096, .def = "1"},
+	{0, "wait-time", "TIME", "--serve: the longest wait for them", OPT_DURATION,
+	 AT(where.serve_ns), .def = "10m"},
+	{0, "no-local", NULL, "--serve: no rank on this machine", OPT_BOOL, AT(where.no_local)},
+	{0, "parallel", "N", "hosts being reached at a time", OPT_UINT, AT(where.parallel),
+	 .max = 4096, .def = "32"},
+	{0, "heartbeat", "TIME", "a rank that is silent for so long is lost", OPT_DURATION,
+	 AT(where.heartbeat_ns), .def = "10s"},
+	{0, "init", "URL", "meet as in PyTorch: tcp://HOST:PORT, file:///PATH, env://", OPT_STR,
+	 AT(where.init)},
+	{0, "rank", "R", "--init: which rank this is", OPT_UINT, AT(where.rank), .max = RANKS_MAX},
+	{0, "world-size", "N", "--init: how many there are", OPT_UINT, AT(where.size), .min = 1,
+	 .max = RANKS_MAX},
+	{0, "require-token", NULL, "refuse a foreign launcher's run without WINDSOCK_TOKEN",
+	 OPT_BOOL, AT(where.require_token)},
+
+	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
+	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
+	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .def = "32M"},
+	{'i', "stepbytes", "SIZE", "add so much each time", OPT_SIZE, AT(sizes.step)},
+	{'f', "stepfactor", "N", "multiply each time", OPT_UINT, AT(sizes.factor), .def = "2"},
+	{'u', "unalign", "N", "begin buffers so many elements late", OPT_UINT, AT(unalign),
+	 .max = 256, .def = "0"},
+
+	{.help = "How to measure"},
+	{'n', "iters", "N", "timed iterations", OPT_UINT, AT(iters), .min = 1, .max = 1000000,
+	 .def = "20"},
+	{'w', "warmup_iters", "N", "iterations before, not timed", OPT_UINT, AT(warmup),
+	 .max = 1000000, .def = "1"},
+	{'m', "agg_iters", "N", "operations in each iteration", OPT_UINT, AT(aggregate), .min = 1,
+	 .max = 1000000, .def = "1"},
+	{'N', "run_cycles", "N", "go through all sizes so often; 0: until stopped", OPT_UINT,
+	 AT(cycles), .def = "1"},
+	{'a', "average", "HOW", "whose time counts: 0 rank 0's, 1 mean, 2 least, 3 most", OPT_UINT,
+	 AT(average), .max = 3, .def = "1"},
+	{'c', "check", "N", "verify every size so often; 0: do not", OPT_UINT, AT(check),
+	 .max = 1000, .def = "1"},
+	{'z', "blocking", "HOW", "1 barrier in each iteration, 3 the same, not timed", OPT_UINT,
+	 AT(blocking), .max = 3, .def = "0"},
+	{'C', "report_cputime", "0|1", "report processor time", OPT_UINT, AT(cpu_time), .max = 1,
+	 .def = "0"},
+	{'T', "timeout", "SECONDS", "as --deadline", OPT_UINT, AT(timeout_s), .max = 1000000},
+	{0, "sockets", "N", "tcp: connections per pair of ranks", OPT_UINT, AT(sockets), .max = 8},
+	{0, "bind", "ADDR", "tcp: the address to use, on this machine alone", OPT_STR, AT(bind),
+	 .def = "the one that the other hosts reach"},
+
+	{.help = "What to show"},
+	{'I', "per_iter_timing", "0|1", "columns for single iterations", OPT_UINT, AT(per_iter),
+	 .max = 1, .def = "0"},
+	{'K', "per_iter_skip", "N", "leave so many first iterations out of those", OPT_UINT,
+	 AT(skip), .max = 1000000, .def = "0"},
+	{'S', "report_timestamps", "0|1", "the time of day in every row", OPT_UINT, AT(timestamps),
+	 .max = 1, .def = "0"},
+	{'M', "memory", "0|1", "say how much memory was used", OPT_UINT, AT(memory), .max = 1,
+	 .def = "0"},
+	{'J', "output_file", "FILE", "also write nccl-tests' JSON, iteration times included",
+	 OPT_STR, AT(job.verdict.nccl_json), .complete = OPT_C_FILE},
+	{0, "plot", "FILE", "draw bandwidth and time over size: an SVG; - draws here", OPT_STR,
+	 AT(plot), .complete = OPT_C_FILE},
+	{0, "plot-with", "FILE", "and another saved run beside it", OPT_LIST, AT(plot_with),
+	 .complete = OPT_C_FILE},
+
+	{.help = "Is it normal"},
+	{0, "expect", "LIMIT", "fail below: GB/s of bus bandwidth, or PERCENT% of the possible",
+	 OPT_STR, AT(expect)},
+	{0, "warn-below", "PERCENT", "of what is possible, or of the baseline", OPT_DOUBLE,
+	 AT(warn), .def = "55, or 90 of a baseline"},
+	{0, "fail-below", "PERCENT", "likewise", OPT_DOUBLE, AT(fail),
+	 .def = "38, or 80 of a baseline"},
+	{0, "save-baseline", "FILE", "keep the results to compare with", OPT_STR,
+	 AT(job.verdict.save_baseline), .complete = OPT_C_FILE},
+	{0, "baseline", "FILE", "compare with those", OPT_STR, AT(baseline),
+	 .complete = OPT_C_FILE},
+	{0, "analyze", "FILE", "measure nothing: judge a saved output; - reads stdin", OPT_STR,
+	 AT(analyze), .complete = OPT_C_FILE},
+	{0, "nic", "GBITS", "--analyze: what one host's network cards do together", OPT_DOUBLE,
+	 AT(nic_gbps)},
+	{0, "instance", "TYPE", "--analyze: of which cloud instance it is (p5.48xlarge)", OPT_STR,
+	 AT(instance)},
+
+	{.help = "Of nccl-tests, for a GPU (said so where they do nothing)"},
+	{'p', "parallel_init", "0|1", "initialize in parallel", OPT_UINT, AT(parallel_init),
+	 .max = 1},
+	{'G', "cudagraph", "N", "replay a CUDA graph", OPT_UINT, AT(graph)},
+	{'R', "local_register", "0|1|2", "register buffers", OPT_UINT, AT(register_buffers),
+	 .max = 2},
+	{'D', "device_implementation", "N", "device API kernels", OPT_UINT, AT(device_api)},
+	{'V', "device_cta_count", "N", "their number of CTAs", OPT_UINT, AT(ctas)},
+};
+
+static const char about[] =
+	"Measures collectives as nccl-tests does, with its flags and its table, and needs neither "
+	"MPI nor a GPU to start. Every size is verified, element by element, on every rank; a rank "
+	"that dies or hangs is named, and what was finished is printed.\n\n"
+	"Without a GPU two local ranks exchange host memory over TCP: that says something about "
+	"this machine and nothing about NCCL, and every output says so.";
+
+static const char examples[] =
+	"  ncclbench                            # latency and bandwidth, in 20 seconds at most\n"
+	"  ncclbench -b 8 -e 1G                 # 28 sizes, doubling\n"
+	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n"
+	"  ncclbench -b 1M -e 64M -o all -d all # every type and reduction, verified\n"
+	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n";
+
+static void note(struct app *app, struct config *c, const char *text)
+{
+	*LIST_ADD(&app->arena, &c->notes) = text;
+}
+
+/* Flags that mean something to a GPU only are taken and answered. */
+static void note_unserved(struct app *app, struct config *c)
+{
+	const struct {
+		bool given;
+		const char *flag, *why;
+	} unserved[] = {
+		{c->graph, "-G", "there are no CUDA graphs in host memory"},
+		{c->register_buffers, "-R", "there is nothing to register buffers with"},
+		{c->device_api, "-D", "there is no device API"},
+		{c->ctas, "-V", "there is no device API"},
+		{c->parallel_init, "-p", "ranks are processes and always initialize in parallel"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(unserved); i++)
+		if (unserved[i].given)
+			note(app, c,
+			     arena_printf(&app->arena, "%s does nothing with tcp: %s",
+					  unserved[i].flag, unserved[i].why));
+}
+
+static void fill_job(struct app *app, struct config *c)
+{
+	struct sweep_opts *s = &c->job.rank.sweep;
+
+	s->coll = coll_find(c->coll);
+	s->ops = ask_ops(c->op);
+	s->iters = c->iters;
+	s->warmup = c->warmup;
+	s->aggregate = c->aggregate;
+	s->cycles = c->cycles;
+	s->average = (enum sweep_average)c->average;
+	s->blocking = (enum sweep_blocking)c->blocking;
+	s->check = c->check;
+	s->skip = c->skip;
+	s->unalign = c->unalign;
+	s->cpu_time = c->cpu_time;
+	s->budget_ns = 20 * NS_PER_S;
+	c->job.rank.mode = c->pairs || c->find_slow ? RANK_PAIRS : RANK_SWEEP;
+	c->job.verdict.pairs = c->pairs;
+	c->job.rank.backend = c->backend;
+	c->job.rank.bind = c->bind;
+	c->job.rank.library = c->library;
+	c->job.rank.sockets = (unsigned)c->sockets;
+	c->job.rank.deadline_ns = c->timeout_s ? c->timeout_s * NS_PER_S : app->common.deadline_ns;
+	c->job.story.sweep = *s;
+	c->job.story.per_iter = c->per_iter;
+	c->job.story.timestamps = c->timestamps;
+	c->job.rank.with_times = c->job.verdict.nccl_json;
+	c->job.verdict.warn = c->warn / 100;
+	c->job.verdict.fail = c->fail / 100;
+	c->job.verdict.argv = (const char *const *)(void *)c->where.argv;
+	c->job.verdict.plot_here = c->plot && streq(c->plot, "-");
+	c->job.verdict.plot = c->plot && !streq(c->plot, "-") ? c->plot : NULL;
+	*LIST_ADD(&app->arena, &c->plot_with) = NULL;
+	c->job.verdict.plot_with = c->plot_with.v;
+}
+
+static int prepare(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+	struct sweep_opts *s = &c->job.rank.sweep;
+	union addr at;
+
+	if (c->analyze)
+		return 0;
+	if (ask_where(&c->where, c->coll, c->backend, &app->arena, &c->job, e) ||
+	    ask_types(c->type, &s->types, e) || ask_root(c->root, c->job.launch.np, &s->root, e) ||
+	    ask_sizes(&c->sizes, s, e) || (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
+		return -1;
+	if (c->baseline && !job_is_rank()) {
+		c->job.verdict.baseline = baseline_read(c->baseline, &app->arena, e);
+		if (!c->job.verdict.baseline)
+			return -1;
+	}
+	if (c->bind && addr_parse(c->bind, &at))
+		return err_set(e, ERR_USAGE, "--bind: '%s' is not an address", c->bind);
+	if (c->skip && c->skip >= c->iters)
+		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
+			       (size_t)c->iters);
+	fill_job(app, c);
+	app->report_opts.answer_only = true;
+	if (!job_reports(&c->job)) {
+		app->report_opts.format = "table";
+		app->report_opts.output = NULL;
+	}
+	return 0;
+}
+
+/* What of the vendors' is here, and that it is not what is being measured. */
+static int choose_backend(struct app *app, struct config *c, struct err *e)
+{
+	const struct comm_plugin *b = backend_find(c->backend, &app->arena, e);
+	gpu_list gpus = {0};
+	bool nvidia = false, amd = false;
+
+	if (!b)
+		return *e->hint && e->kind == ERR_ABSENT
+			       ? -1
+			       : err_hint(e,
+					  "ncclbench --backend tcp measures host memory over TCP");
+	if (b != &comm_tcp)
+		return 0;
+	gpu_read(&app->arena, &gpus);
+	for (size_t i = 0; i < gpus.n; i++) {
+		nvidia |= gpus.v[i].vendor == GPU_NVIDIA;
+		amd |= gpus.v[i].vendor == GPU_AMD;
+	}
+	note(app, c,
+	     nvidia ? "Host memory over TCP was measured, not NCCL and not the GPU."
+		    : "Host memory over TCP was measured, not NCCL: there is no NVIDIA GPU.");
+	if (amd)
+		note(app, c, "There is an AMD GPU; RCCL was not tested.");
+	note_unserved(app, c);
+	return 0;
+}
+
+static int run(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+	struct unit_buf size;
+
+	if (c->analyze) {
+		struct saved s;
+
+		if (saved_read(c->analyze, &app->arena, &s, e))
+			return -1;
+		saved_judge(&s, c->nic_gbps > 0 ? c->nic_gbps : NAN, c->instance, app->report);
+		return 0;
+	}
+	if (choose_backend(app, c, e))
+		return -1;
+	note(app, c, NULL);
+	c->job.story.notes = c->notes.v;
+	if (job_run(&c->job, app->report, e))
+		return -1;
+	if (c->memory && job_reports(&c->job))
+		table_note(app->report, "Memory per rank      : %s",
+			   format_size(&size, sweep_memory(c->job.rank.sweep.max)));
+	return 0;
+}
+
+static struct config config = {
+	.sizes = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN},
+	.coll = "all_reduce",
+	.backend = "auto",
+	.op = "sum",
+	.type = "float",
+	.root = "0",
+	.where = {.threads = 1, .gpus = 1, .rank = NOT_GIVEN, .size = NOT_GIVEN},
+	.iters = 20,
+	.warmup = 1,
+	.aggregate = 1,
+	.cycles = 1,
+	.average = AVERAGE_MEAN,
+	.check = 1,
+};
+static const struct app_spec spec = {
+	.cmd = {.name = "ncclbench",
+		.summary = "how fast are collectives between these ranks, and are they right",
+		.synopsis = "[OPTIONS]",
+		.about = about,
+		.examples = examples},
+	.rows = rows,
+	.nrows = ARRAY_LEN(rows),
+	.cfg = &config,
+	.prepare = prepare,
+	.run = run,
+};
+
+/* Called through a link named all_reduce_perf it is that test. */
+int main(int argc, char **argv)
+{
+	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
+	const struct coll *c = strstr(name, "_perf") ? coll_find(name) : NULL;
+	struct err e = {0};
+	int code;
+
+	log_init("ncclbench", LOG_NORMAL);
+	if (launch_intercept(argc, argv, &code, &e)) {
+		if (e.kind != ERR_NONE)
+			log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
+		return code;
+	}
+	if (c)
+		config.coll = c->name;
+	config.where.argv = argv + 1;
+	return app_main(&spec, argc, argv);
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# ncclbench: nccl-tests' table and flags, verified results, verdicts, and what
+# happens when a rank dies, hangs or somebody presses Ctrl-C.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+bench() { # runs with few iterations: this is about what is said, not how fast
+    run --separate-stderr "$BIN/ncclbench" "$@"
+}
+
+rows() { grep -v '^#' <<<"$output"; }
+
+# Waits until the table has N rows.
+wait_for_rows() { # FILE N
+    local i
+    for ((i = 0; i < 200; i++)); do
+        (($(grep -cv '^#' "$1" 2>/dev/null || true)0 < $2 * 10)) || return 0
+        sleep 0.05
+    done
+    cat "$1"
+    return 1
+}
+
+ends_with() { # CODE PID: of a child of ours
+    local code=0
+    wait "$2" || code=$?
+    [ "$code" -eq "$1" ]
+}
+
+# The pid that the table shows for a rank.
+pid_of() { # FILE RANK
+    sed -n "s/^#  Rank *$2 .*Pid *\([0-9]*\) on.*/\1/p" "$1"
+}
+
+@test "sizes double from the first to the last" {
+    bench -b 8 -e 128K -n 2
+    [ "$status" -eq 0 ]
+    [ "$(rows | wc -l)" -eq 15 ]
+    [[ $(rows | head -1) == '           8             2     float     sum      -1  '* ]]
+    [[ $(rows | tail -1) == '      131072 '* ]]
+}
+
+@test "the table is nccl-tests': header, columns, marks" {
+    bench -b 1M -e 1M -n 2
+    [ "$status" -eq 0 ]
+    [[ $output == *"#                                                              out-of-place                       in-place          "* ]]
+    [[ $output == *"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong "* ]]
+    [[ $output == *"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         "* ]]
+    [ "$(rows | awk '{ print NF }')" -eq 13 ]
+    [[ $(rows) == '     1048576        262144     float     sum      -1  '* ]]
+    [[ $output == *"# Out of bounds values : 0 OK"* ]]
+    [[ $output =~ "# Avg bus bandwidth    : "[0-9.]+ ]]
+}
+
+@test "every output says that it measured host memory over TCP, not NCCL" {
+    bench -b 8 -e 8 -n 1
+    [[ $output == *"Host memory over TCP was measured, not NCCL"* ]]
+    bench -b 8 -e 8 -n 1 --json
+    jq -e '.data.covers | test("host memory over TCP") and test("NCCL")' <<<"$output"
+    jq -e '.data.backend == "tcp" and (.data.transport | test("socket"))' <<<"$output"
+}
+
+@test "every collective is verified on three ranks, and called by its name" {
+    local c
+    for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall gather scatter sendrecv; do
+        ln -sf "$BIN/ncclbench" "$BATS_TEST_TMPDIR/${c}_perf"
+        run -0 --separate-stderr "$BATS_TEST_TMPDIR/${c}_perf" --np 3 -b 200K -e 400K -n 2
+        [[ $output == *"# Collective test starting: ${c}_perf"* ]]
+        [[ $output == *"PASS coll.data: 4 results verified, none wrong"* ]]
+    done
+}
+
+@test "all types, reductions and roots" {
+    bench --coll reduce --np 2 -b 4K -e 4K -n 1 -w 0 -d all -o all -r all
+    [ "$status" -eq 0 ]
+    [ "$(rows | wc -l)" -eq 100 ]
+    [[ $output == *"PASS coll.data: 200 results verified"* ]]
+}
+
+@test "-t times -g are ranks" {
+    bench -t 2 -g 2 -b 8 -e 8 -n 1 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.world.ranks | length == 4 and all(.host and .address and .device)' <<<"$output"
+}
+
+@test "JSON has what the design says" {
+    bench --coll broadcast -b 64K -e 64K -n 3 -r 1 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.results | length == 2 and (.[0] | .coll == "broadcast" and .size == 65536 and
+        .count == 16384 and .dtype == "float" and .root == 1 and .wrong == 0 and
+        .in_place == false and .time_us > 0 and .algbw > 0 and .busbw > 0 and
+        .p50_us > 0 and .p99_us >= .p50_us) and .[1].in_place' <<<"$output"
+    jq -e '[.findings[] | select(.check == "coll.data" and .status == "pass")] | length == 1' <<<"$output"
+}
+
+@test "a bare run ends by itself with a verdict" {
+    run -0 --separate-stderr timeout 60 "$BIN/ncclbench"
+    [[ $output == *"PASS coll.data"* && $output == *"INFO coll.bandwidth"* ]]
+    [ "$(rows | wc -l)" -ge 5 ]
+}
+
+@test "--expect: a shortfall is exit 1" {
+    bench -b 1M -e 1M -n 2 --expect 10000
+    [ "$status" -eq 1 ]
+    [[ $output == *"FAIL coll.bandwidth"*"expected 10000"* ]]
+    bench -b 1M -e 1M -n 2 --expect 0.0001
+    [ "$status" -eq 0 ]
+}
+
+@test "-c 0 verifies nothing and says so" {
+    bench -b 8 -e 8 -n 1 -c 0
+    [ "$status" -eq 0 ]
+    [[ $(rows) == *N/A*N/A* && $output == *"SKIP coll.data"* ]]
+}
+
+@test "flags for a GPU are taken and answered" {
+    bench -b 8 -e 8 -n 1 -G 1 -R 1 -p 1 -I 1 -S 1 -M 1 -z 1 -a 3 -C 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"# -G does nothing with tcp"* && $output == *"# -R does nothing with tcp"* ]]
+    [[ $output == *cputime*i_min*i_max*i_p99*timestamp* ]]
+    [ "$(rows | awk '{ print NF }')" -eq 23 ]
+}
+
+@test "another backend is exit 4 with the reason, also in JSON" {
+    local b
+    for b in nccl gloo mpi; do
+        bench --backend "$b"
+        [ "$status" -eq 4 ]
+        [ -z "$output" ]
+        [[ $stderr == *"plug-in $b.so is not there"* ]]
+    done
+    bench --backend nccl --json
+    [ "$status" -eq 4 ]
+    jq -e '.verdict == "error"' <<<"$output"
+}
+
+@test "what cannot be is exit 2 with one line" {
+    local args
+    for args in '-b 2 -e 1' '-n 0' '-m 0' '-d flaot' '-o summ' '-r 2' '-r x' '-i 1 -f 2' '-f 1' \
+        '-i 0' '-b 99999999999999999999' '-b -1' '--np 0' '--np 600' '-t 100 -g 100' '-K 20' \
+        '--coll all_redcue' '--bind nowhere' '-a 4'; do
+        # shellcheck disable=SC2086
+        bench $args
+        [ "$status" -eq 2 ] || { echo "$args: $status"; false; }
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+    bench -d flaot
+    [[ $stderr == *float* ]]
+}
+
+@test "more than memory holds is reduced with a note, or refused" {
+    bench -b 1M -e 16T -i 16T -n 1 -w 0 -c 0
+    [ "$status" -eq 0 ]
+    [[ $output == *"# Reducing maxBytes to "*"memory"* ]]
+    bench -b 16T -e 16T
+    [ "$status" -eq 3 ]
+    [[ $stderr == *memory* ]]
+}
+
+@test "a killed rank: what was finished, who it was, exit 1" {
+    local out i
+    for i in 1 2 3 4 5; do
+        out=$BATS_TEST_TMPDIR/out$i
+        "$BIN/ncclbench" --np 3 -b 64K -e 64K -n 5 -N 0 >"$out" 2>"$out.err" 3>&- &
+        wait_for_rows "$out" 2
+        kill -9 "$(pid_of "$out" 2)"
+        ends_with 1 $!
+        grep -q 'FAIL rank.alive: rank 2 (.*, 127.0.0.1) died: killed by signal 9' "$out"
+        grep -q '^# Avg bus bandwidth' "$out"
+    done
+}
+
+@test "a stopped rank: named when the deadline has passed" {
+    local out pid i
+    for i in 1 2 3 4 5; do
+        out=$BATS_TEST_TMPDIR/out$i
+        "$BIN/ncclbench" --np 4 -b 64K -e 64K -n 5 -N 0 --deadline 700ms >"$out" 2>"$out.err" 3>&- &
+        wait_for_rows "$out" 2
+        pid=$(pid_of "$out" 1)
+        kill -STOP "$pid"
+        ends_with 1 $!
+        grep -q 'FAIL rank.alive: rank 1 (.*) did nothing for 700 ms' "$out"
+        run -1 kill -0 "$pid"
+    done
+}
+
+@test "Ctrl-C prints what was finished, and leaves nobody behind" {
+    local out=$BATS_TEST_TMPDIR/out pid
+    "$BIN/ncclbench" --np 3 -b 64K -e 64K -n 5 -N 0 >"$out" 2>"$out.err" 3>&- &
+    wait_for_rows "$out" 2
+    pid=$(pid_of "$out" 2)
+    kill -INT $!
+    ends_with 3 $!
+    grep -q '^# Avg bus bandwidth' "$out"
+    run ! grep -q FAIL "$out"
+    grep -q 'interrupted by SIGINT' "$out.err"
+    run -1 kill -0 "$pid"
+}
+
+@test "no rank outlives a killed command" {
+    local out=$BATS_TEST_TMPDIR/out pid i
+    "$BIN/ncclbench" --np 3 -b 64K -e 64K -n 5 -N 0 >"$out" 2>"$out.err" 3>&- &
+    wait_for_rows "$out" 1
+    pid=$(pid_of "$out" 2)
+    kill -9 $!
+    for ((i = 0; i < 40; i++)); do
+        kill -0 "$pid" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    false
+}
