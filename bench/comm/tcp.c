@@ -168,6 +168,18 @@ static struct tcp *tcp_new(const struct tcp_opts *o)
 	return NULL;
 }
 
+/* Patient: whoever could not connect says so first, and knows better who is at fault. */
+static int meet_all(struct tcp *t, struct err *e)
+{
+	uint64_t deadline_ns = t->deadline_ns;
+	int result;
+
+	t->deadline_ns += 2 * NS_PER_S;
+	result = comm_barrier(&t->comm, e);
+	t->deadline_ns = deadline_ns;
+	return result;
+}
+
 struct comm *tcp_comm_new(const struct tcp_opts *o, int *ret_culprit, struct err *e)
 {
 	struct tcp *t = tcp_new(o);
@@ -177,7 +189,7 @@ struct comm *tcp_comm_new(const struct tcp_opts *o, int *ret_culprit, struct err
 		err_sys(e, "cannot make a communicator");
 		return NULL;
 	}
-	if (!tcp_connect(t, o, e) && !comm_barrier(&t->comm, e))
+	if (!tcp_connect(t, o, e) && !meet_all(t, e))
 		return &t->comm;
 	*ret_culprit = t->culprit;
 	tcp_free(t);

@@ -267,9 +267,10 @@ static int run_mesh(struct mesh *m)
 		return -1;
 	if (m->failed_peer >= 0 || !m->missing)
 		return m->failed_peer >= 0 ? -1 : 0;
-	if (!m->timed_out)
-		return err_set(m->e, ERR_SYS, "interrupted while the ranks connect");
 	m->failed_peer = missing_peer(t);
+	if (!m->timed_out) /* what we miss may be what made others give up */
+		return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) when told to stop",
+			       m->failed_peer, t->peers[m->failed_peer].host);
 	return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) within %s", m->failed_peer,
 		       t->peers[m->failed_peer].host, format_duration(&waited, m->deadline_ns));
 }

@@ -3,6 +3,7 @@
 #include "bench/plugin/mpirun.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 
 #include <errno.h>
@@ -13,13 +14,15 @@
 #include <sys/wait.h>
 
 enum { CHUNK = 64 << 10, POLL_MS = 200 };
+static const uint64_t GIVE_UP_NS = 3 * NS_PER_S; /* for the others to say goodbye */
 
 /* --- the child ---------------------------------------------------------------- */
 
 static void serving(const char *line, void *arg)
 {
 	(void)arg;
-	log_say("%s", line);
+	log_say("paste this on each of the other machines:");
+	log_hint("%s", line);
 }
 
 static void send_end(struct relay *r, const struct launch_result *end)
@@ -111,6 +114,7 @@ static pid_t start(const struct crew_opts *o, int *ret_fd, struct err *e)
 struct listening {
 	const struct crew_opts *o;
 	bool ended;
+	uint64_t give_up_ns; /* mpirun waits for ever for a stuck rank; 0: no rank is lost */
 	struct err error;
 };
 
@@ -131,6 +135,8 @@ static void on_event(const cJSON *event, void *arg)
 		return;
 	}
 	l->ended |= streq(name, "crew");
+	if (!l->give_up_ns && (streq(name, "lost") || streq(name, "broke")))
+		l->give_up_ns = now_ns() + GIVE_UP_NS;
 	l->o->event(event, l->o->arg);
 }
 
@@ -153,6 +159,9 @@ static void listen_to(struct listening *l, int fd, pid_t pid)
 		if (interrupt_pending() && !told) {
 			told = true;
 			(void)kill(pid, SIGINT);
+		} else if (l->o->mpirun && !told && l->give_up_ns && now_ns() > l->give_up_ns) {
+			told = true;
+			(void)kill(pid, SIGTERM);
 		}
 		if (poll(&p, 1, POLL_MS) <= 0)
 			continue;
@@ -178,7 +187,8 @@ static void tell_end(const struct crew_opts *o, int status)
 		(void)snprintf(text, sizeof(text), "mpirun was killed by signal %d",
 			       WTERMSIG(status));
 	else
-		(void)snprintf(text, sizeof(text), "mpirun ended with exit code %d",
+		(void)snprintf(text, sizeof(text),
+			       "a rank died or could not start: mpirun ended with exit code %d",
 			       WEXITSTATUS(status));
 	if (status)
 		json_str(event, "failure", text);

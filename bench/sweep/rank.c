@@ -78,6 +78,9 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 				.arg = r->w->rdzv};
 
 	(void)gethostname(host, sizeof(host) - 1);
+	if (r->o->sweep.root >= w->size)
+		return err_set(e, ERR_USAGE, "-r: %d is not one of %d ranks", r->o->sweep.root,
+			       w->size);
 	if (own_address(r, &r->at, e) || learn_hardware(r, e))
 		return -1;
 	cw.at = r->at;
@@ -219,6 +222,7 @@ static void tell_lost(struct rank *r, int culprit, const char *message)
 {
 	cJSON *event = relay_event("lost");
 
+	json_num(event, "by", r->w->world.rank);
 	json_num(event, "rank", culprit);
 	json_str(event, "message", message);
 	relay_send(r->relay, event);
@@ -234,7 +238,8 @@ static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 		return -1;
 	if (news && (!usual || strstr(news, "died: ")))
 		(void)err_set(e, ERR_SYS, "%s", news);
-	if (news && culprit < 0)
+	if (news && (culprit < 0 || strstr(news, "died: ")) &&
+	    culprit_of(news, r->w->world.size) >= 0)
 		culprit = culprit_of(news, r->w->world.size);
 	*ret_lost = culprit;
 	if (culprit < 0) {

@@ -151,12 +151,36 @@ static void on_world(struct story *s, const cJSON *event)
 
 /* --- how it ended -------------------------------------------------------------------- */
 
+static size_t accusers(const struct story *s, int rank)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->accusations.n; i++)
+		n += s->accusations.v[i].rank == rank && s->accusations.v[i].by != rank;
+	return n;
+}
+
+/*
+ * Whom most accuse: a rank that is cut off hears nobody's words, and holds
+ * whomever it was waiting for to be at fault.
+ */
 static void on_lost(struct story *s, const cJSON *event)
 {
-	if (s->lost >= 0)
-		return; /* the first to notice knows best */
-	s->lost = (int)json_get_num(event, "rank", -1);
-	s->lost_message = copied(s, event, "message");
+	const struct accusation *x;
+	size_t most = 0;
+
+	*LIST_ADD(s->a, &s->accusations) =
+		(struct accusation){.by = (int)json_get_num(event, "by", -1),
+				    .rank = (int)json_get_num(event, "rank", -1),
+				    .message = copied(s, event, "message")};
+	for (size_t i = 0; i < s->accusations.n; i++) {
+		x = &s->accusations.v[i];
+		if (accusers(s, x->rank) <= most)
+			continue;
+		most = accusers(s, x->rank);
+		s->lost = x->rank;
+		s->lost_message = x->message;
+	}
 }
 
 static void on_crew(struct story *s, const cJSON *event)

@@ -24,6 +24,11 @@ struct story_pair { /* directed: what a sends to b; numbers of units */
 	double latency_s, gbps, lost; /* lost: the share sent again */
 };
 
+struct accusation { /* what a rank says about the one that it lost */
+	int by, rank;
+	const char *message;
+};
+
 struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate;
@@ -46,7 +51,8 @@ struct story {
 	bool timed_out;
 	LIST(int) units; /* of pairs: their ranks */
 	LIST(struct story_pair) pairs;
-	int lost; /* the rank at fault, -1: none */
+	LIST(struct accusation) accusations; /* in the order in which they came */
+	int lost;			     /* the rank at fault, -1: none */
 	const char *lost_message, *failure;
 	str_list causes;  /* how each rank ended, as its agent saw it; NULL: in order */
 	struct err error; /* of a rank, about itself */

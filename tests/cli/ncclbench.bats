@@ -70,6 +70,12 @@ pid_of() { # FILE RANK
     done
 }
 
+@test "hypercube_perf is an all_gather" {
+    ln -sf "$BIN/ncclbench" "$BATS_TEST_TMPDIR/hypercube_perf"
+    run -0 --separate-stderr "$BATS_TEST_TMPDIR/hypercube_perf" --np 2 -b 4K -e 4K -n 1
+    [[ $output == *"# Collective test starting: all_gather_perf"* ]]
+}
+
 @test "all types, reductions and roots" {
     bench --coll reduce --np 2 -b 4K -e 4K -n 1 -w 0 -d all -o all -r all
     [ "$status" -eq 0 ]
@@ -123,11 +129,12 @@ pid_of() { # FILE RANK
 
 @test "another backend is exit 4 with the reason, also in JSON" {
     local b
+    export WINDSOCK_PLUGINS=$BATS_TEST_TMPDIR # none there
     for b in nccl gloo mpi; do
         bench --backend "$b"
         [ "$status" -eq 4 ]
         [ -z "$output" ]
-        [[ $stderr == *"plug-in $b.so is not there"* ]]
+        [[ $stderr == *"plug-in $b"*".so is not there"* ]]
     done
     bench --backend nccl --json
     [ "$status" -eq 4 ]
@@ -138,7 +145,7 @@ pid_of() { # FILE RANK
     local args
     for args in '-b 2 -e 1' '-n 0' '-m 0' '-d flaot' '-o summ' '-r 2' '-r x' '-i 1 -f 2' '-f 1' \
         '-i 0' '-b 99999999999999999999' '-b -1' '--np 0' '--np 600' '-t 100 -g 100' '-K 20' \
-        '--coll all_redcue' '--bind nowhere' '-a 4'; do
+        '--coll all_redcue' '--bind nowhere' '-a 4' '--expect fast' '--expect 0' '--init x://y'; do
         # shellcheck disable=SC2086
         bench $args
         [ "$status" -eq 2 ] || { echo "$args: $status"; false; }

@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# What ncclbench writes and reads: nccl-tests' JSON, baselines, plots, saved runs.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup() { cd "$BATS_TEST_TMPDIR" || exit; }
+
+bench() { run --separate-stderr "$BIN/ncclbench" "$@"; }
+
+# A table as nccl-tests prints it: RANKS HOSTS GPU BUSBW [BYTES WRONG]
+table() {
+    local i
+    echo '# nccl-tests version 2.19.6 nccl-headers=22903 nccl-library=22903'
+    echo '# Collective test starting: all_reduce_perf'
+    echo '# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0'
+    echo '#'
+    echo '# Using devices'
+    for ((i = 0; i < $1; i++)); do
+        printf '#  Rank %2d Group  0 Pid %6d on %10s device %2d [0000:%02x:00] %s\n' \
+            "$i" "$((1000 + i))" "node$((i * $2 / $1))" "$((i % 8))" "$i" "$3"
+    done
+    echo '#'
+    echo '#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong'
+    echo '#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)'
+    echo '           8             2     float     sum      -1    25.12    0.00    0.00       0    24.90    0.00    0.00       0'
+    printf '%12s    2147483648     float     sum      -1  32145.0  267.00  %6s  %6s  32111.0  267.00  %6s       0\n' \
+        "${5:-8589934592}" "$4" "${6:-0}" "$4"
+    echo '# Out of bounds values : 0 OK'
+    echo '# Avg bus bandwidth    : 231.5'
+    echo '#'
+    echo '# Collective test concluded: all_reduce_perf'
+}
+
+@test "-J writes what nccl-tests writes, iteration times included, and overwrites nothing" {
+    bench -b 1K -e 4K -n 7 -K 2 -J out.json --coll reduce -r 1
+    [ "$status" -eq 0 ]
+    jq -e '.version == 1 and (.args | index("-J")) and .config.iterations == 7 and
+        (.config.devices | length == 2 and (.[0] | .rank == 0 and .hostname and .device_info)) and
+        .out_of_bounds == {"count": 0, "okay": "true"} and .average_bus_bandwidth.bandwidth > 0 and
+        .start_time and .end_time and .errors == []' out.json
+    jq -e '.results | length == 3 and (.[0] | .size == 1024 and .count == 256 and .type == "float" and
+        .redop == "sum" and .root == "     1" and .out_of_place.nwrong == 0 and .in_place.bus_bw > 0 and
+        .experiment_name == "reduce" and .actual_iterations == 7)' out.json
+    jq -e '.results[0].out_of_place_per_iter | (.times_us | length == 7) and .skipped_iterations == 2 and
+        .min_us <= .p50_us and .p50_us <= .p95_us and .p95_us <= .p99_us and .p99_us <= .max_us' out.json
+    bench -b 8 -e 8 -n 1 -J out.json
+    [ "$status" -eq 0 ]
+    jq -e '.results[0].size == 8' out.json.0
+    jq -e '.results | length == 3' out.json
+    bench -b 8 -e 8 -n 1 -J nowhere/out.json
+    [ "$status" -eq 3 ]
+}
+
+@test "a baseline: saved, kept, missed, of something else, cut off" {
+    bench -b 1M -e 4M -n 5 --save-baseline base.json
+    [ "$status" -eq 0 ]
+    bench -b 1M -e 4M -n 5 --baseline base.json --warn-below 2 --fail-below 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"PASS coll.baseline: "*" of the baseline's bus bandwidth over 3 sizes"* ]]
+    jq '.rows[].busbw *= 1000' base.json >fast.json
+    bench -b 1M -e 4M -n 5 --baseline fast.json
+    [ "$status" -eq 1 ]
+    [[ $output == *"FAIL coll.baseline: 0 % of the baseline"* ]]
+    bench -b 1M -e 4M -n 5 --np 3 --baseline base.json
+    [ "$status" -eq 3 ]
+    [[ $output == *"ERROR coll.baseline: the baseline cannot be compared with this run: it is of 2 ranks"* ]]
+    jq '.device = "NVIDIA H200" | .backend = "nccl"' base.json >other.json
+    bench -b 1M -e 4M -n 5 --baseline other.json
+    [[ $output == *"it is of NVIDIA H200 over nccl"* ]]
+    bench -b 8 -e 8 -n 1 --baseline base.json
+    [ "$status" -eq 3 ]
+    [[ $output == *"no size of 1 MiB or more in common"* ]]
+    head -c 100 base.json >cut.json
+    bench --baseline cut.json
+    [ "$status" -eq 2 ]
+    [[ -z $output && $stderr == *"cut.json"* ]]
+}
+
+@test "--plot draws an SVG with other runs beside it, - draws here" {
+    "$BIN/ncclbench" -b 8 -e 1M -n 2 >saved.txt
+    bench -b 8 -e 1M -n 2 --plot out.svg --plot-with saved.txt
+    [ "$status" -eq 0 ]
+    python3 - <<'P'
+import xml.etree.ElementTree as e
+s = "{http://www.w3.org/2000/svg}"
+t = e.parse("out.svg").getroot()
+lines = t.findall(s + "polyline")
+assert len(lines) == 4, len(lines)
+n = [len(l.get("points").split()) for l in lines]
+assert n[0] == n[2] == n[3] == 18 and 0 < n[1] <= 18, n # a table's 0.00 has no logarithm
+assert {"this run", "saved.txt"} <= {x.text for x in t.findall(s + "text")}
+P
+    bench -b 8 -e 1M -n 2 --plot -
+    [ "$status" -eq 0 ]
+    [[ $output == *"# bus bandwidth, GB/s, over size"*"|"*"*"* ]]
+    bench -b 8 -e 8 -n 1 --plot out.svg --plot-with nothing.txt
+    [ "$status" -eq 3 ]
+}
+
+@test "--analyze: eight H100 with NVLink are normal at 460 GB/s, slow at 200" {
+    table 8 1 'NVIDIA H100 80GB HBM3' 460.12 >good
+    bench --analyze good
+    [ "$status" -eq 0 ]
+    [[ $output == *"pass"*"coll.bandwidth"*"460.12 GB/s at 8 GiB, 102 % of what is possible"*"NVLink 4 does 450 GB/s"* ]]
+    table 8 1 'NVIDIA H100 80GB HBM3' 200.00 >bad
+    bench --analyze bad
+    [ "$status" -eq 1 ]
+    run -1 --separate-stderr "$BIN/ncclbench" --analyze - --json <bad
+    jq -e '.findings[] | select(.check == "coll.bandwidth") | .status == "fail" and .value == 200 and (.fix | length) > 0' <<<"$output"
+}
+
+@test "--analyze: between hosts the network cards decide" {
+    table 16 2 'NVIDIA H100 80GB HBM3' 479.00 >p5
+    bench --analyze p5
+    [ "$status" -eq 0 ]
+    [[ $output == *"the speed of the network cards is not known"* ]]
+    bench --analyze p5 --instance p5.48xlarge
+    [ "$status" -eq 0 ]
+    [[ $output == *"64 % of what is possible"*"32 network cards of 100 Gb/s"* ]]
+    bench --analyze p5 --nic 3200
+    [ "$status" -eq 0 ]
+    table 16 2 'NVIDIA H100 80GB HBM3' 45.00 >slow
+    bench --analyze slow --nic 3200
+    [ "$status" -eq 1 ]
+}
+
+@test "--analyze: N worlds of 1, wrong data, a run without an end, a size too small" {
+    { table 1 1 'NVIDIA A100-SXM4-80GB' 0.00; table 1 1 'NVIDIA A100-SXM4-80GB' 0.00; } >worlds
+    bench --analyze worlds
+    [ "$status" -eq 1 ]
+    [[ $output == *"2 worlds of 1 were started, not one of 2"* ]]
+    table 8 1 'NVIDIA A100-SXM4-80GB' 234.00 8589934592 77 >wrong
+    bench --analyze wrong
+    [ "$status" -eq 1 ]
+    [[ $output == *"77 elements came out wrong"* ]]
+    table 8 1 'NVIDIA A100-SXM4-80GB' 234.00 | grep -v '^# [OAC]' >cutoff
+    bench --analyze cutoff
+    [ "$status" -eq 0 ]
+    [[ $output == *"warn"*"the run has no end"* ]]
+    table 8 1 'NVIDIA A100-SXM4-80GB' 20.00 1048576 >small
+    bench --analyze small
+    [ "$status" -eq 0 ]
+    [[ $output == *"too small to judge by"* ]]
+}
+
+@test "--analyze: our own outputs, and what is none" {
+    "$BIN/ncclbench" --np 3 -b 8 -e 64K -n 2 >ours.txt
+    "$BIN/ncclbench" --np 3 -b 8 -e 64K -n 2 --json >ours.json
+    "$BIN/ncclbench" --np 3 -b 8 -e 64K -n 2 -J theirs.json
+    local f
+    for f in ours.txt ours.json theirs.json; do
+        bench --analyze "$f"
+        [ "$status" -eq 0 ]
+        [[ $output == *"3 ranks on 1 host"*"no element was wrong"* ]]
+    done
+    echo 'Segmentation fault' >none
+    bench --analyze none
+    [ "$status" -eq 2 ]
+    head -c 300 ours.json >cut.json
+    bench --analyze cut.json
+    [ "$status" -eq 2 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    head -c 100000 /dev/urandom >noise
+    bench --analyze noise
+    [ "$status" -eq 2 ]
+}
+
+@test "--expect PERCENT has nothing to be taken of on one host without a GPU" {
+    bench -b 1M -e 1M -n 2 --expect 60%
+    [ "$status" -eq 3 ]
+    [[ $output == *"ERROR coll.bandwidth: there is nothing to take --expect PERCENT of"* ]]
+}
+
+@test "--pairs between ranks of this machine; --find-slow finds nobody" {
+    bench --np 3 --pairs
+    [[ $output == *"# Bandwidth, GB/s (row to column)"*"rank 2"* ]]
+    bench --np 3 --find-slow --json
+    jq -e '.data.pairs | length == 6 and all(.gbps > 0 and .latency_us > 0)' <<<"$output"
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# ncclbench's ranks however they are started: by hand, a file, a pasted line, the
+# variables of torchrun and srun, a real mpirun.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup() {
+    PORT=$((20000 + (BATS_ROOT_PID * 8 + BATS_TEST_NUMBER * 32) % 10000))
+    cd "$BATS_TEST_TMPDIR" || exit
+}
+
+verified() { # FILE RANKS
+    grep -q "PASS coll.data: 2 results verified" "$1"
+    [ "$(grep -c '^#  Rank ' "$1")" -eq "$2" ]
+}
+
+@test "PyTorch's variables: rank 0 reports, the others are silent" {
+    export WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT
+    local r
+    for r in 1 2; do
+        RANK=$r timeout 30 "$BIN/ncclbench" -b 8 -e 8 --json >"out$r" 2>"err$r" 3>&- &
+    done
+    RANK=0 timeout 30 "$BIN/ncclbench" -b 8 -e 8 >out0 2>err0
+    wait
+    verified out0 3
+    [ ! -s out1 ] && [ ! -s out2 ]
+}
+
+@test "srun's variables are recognised, and so is a world of the wrong size" {
+    export SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_JOB_ID=7 \
+        SLURM_STEP_ID=0 SLURM_STEP_NODELIST=localhost SLURM_JOB_NODELIST=localhost SLURM_NNODES=1 \
+        MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT
+    SLURM_PROCID=1 SLURM_LOCALID=1 timeout 30 "$BIN/ncclbench" -b 8 -e 8 >out1 2>err1 3>&- &
+    timeout 30 "$BIN/ncclbench" -b 8 -e 8 >out0 2>err0
+    wait
+    verified out0 2
+    [ ! -s out1 ]
+}
+
+@test "--init file://: two processes that know nothing but a file" {
+    timeout 30 "$BIN/ncclbench" --init "file://$PWD/meet" --rank 1 --world-size 2 -b 8 -e 8 >out1 3>&- &
+    timeout 30 "$BIN/ncclbench" --init "file://$PWD/meet" --rank 0 --world-size 2 -b 8 -e 8 >out0
+    wait
+    verified out0 2
+    [ ! -s out1 ]
+}
+
+@test "--serve: the pasted line brings a machine in" {
+    timeout 30 "$BIN/ncclbench" --serve --port "$PORT" -b 8 -e 8 >out 2>err 3>&- &
+    local i words pid=$! # <( ) changes it
+    for ((i = 0; i < 100; i++)); do
+        read -ra words < <(grep -o 'join .*' err) && break
+        sleep 0.05
+    done
+    timeout 20 "$BIN/ncclbench" --join "127.0.0.1:${words[1]##*:}" "${words[2]}"
+    wait "$pid"
+    verified out 2
+}
+
+@test "mpirun: one rank each; a rank that dies is named, nobody hangs" {
+    command -v mpirun.openmpi >/dev/null || skip "no mpirun.openmpi here"
+    local run=(timeout 40 mpirun.openmpi --allow-run-as-root --oversubscribe -np 3)
+    "${run[@]}" "$BIN/ncclbench" -b 8 -e 8 >out 2>err
+    verified out 3
+    "${run[@]}" "$BIN/ncclbench" -b 64K -e 64K -n 5 -N 0 >out2 2>err2 3>&- &
+    local i code=0
+    for ((i = 0; i < 200; i++)); do
+        (($(grep -cv '^#' out2) < 2)) || break
+        sleep 0.05
+    done
+    kill -9 "$(sed -n 's/^#  Rank  2 .*Pid *\([0-9]*\) on.*/\1/p' out2)"
+    wait $! || code=$?
+    [ "$code" -ne 0 ] && [ "$code" -ne 124 ]
+}
