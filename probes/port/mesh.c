@@ -110,6 +110,14 @@ static void read_lines(struct mesh *m, FILE *in, const size_t *nodes, size_t n)
 	free(line);
 }
 
+static bool mesh_knows(const struct mesh *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->nodes[i].asked)
+			return true;
+	return false;
+}
+
 static void judge(const struct mesh_opts *o, const struct launch_result *got, FILE *in,
 		  struct arena *a, struct report *r)
 {
@@ -127,9 +135,10 @@ static void judge(const struct mesh_opts *o, const struct launch_result *got, FI
 			nodes[h->first + k] = i;
 	}
 	read_lines(&m, in, nodes, got->nranks);
-	if (got->failure && got->nranks)
+	if (got->failure && got->nranks && !interrupt_pending())
 		run_failed(got->failure, r);
-	mesh_conclude(&m);
+	if (!interrupt_pending() || mesh_knows(&m)) /* what was finished is still said */
+		mesh_conclude(&m);
 }
 
 int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
@@ -143,12 +152,9 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 		return err_sys(e, "no memory for what the hosts say");
 	if (launch(o, env, fd, a, &got, e))
 		return -1;
-	if (interrupt_pending())
-		return interrupt_err(e);
-	if (!got.nhosts) {
+	if (!got.nhosts && !interrupt_pending())
 		run_failed(got.failure ?: "nobody takes part", r);
-		return 0;
-	}
-	judge(o, &got, in, a, r);
-	return 0;
+	if (got.nhosts)
+		judge(o, &got, in, a, r);
+	return interrupt_pending() ? interrupt_err(e) : 0;
 }

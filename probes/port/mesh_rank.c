@@ -116,8 +116,8 @@ static int ask(struct mesh_self *s, struct err *e)
 	return 0;
 }
 
-/* --- the end ------------------------------------------------------------------------ */
-static void judge_here(struct mesh_self *s, cJSON *const *lines)
+/* --- what was found, to rank 0 ---------------------------------------------------------- */
+static void judge_here(struct mesh_self *s)
 {
 	size_t *nodes = arena_alloc(s->a, s->n * sizeof(*nodes)), n = 0;
 	struct mesh m;
@@ -126,20 +126,33 @@ static void judge_here(struct mesh_self *s, cJSON *const *lines)
 	for (size_t i = 0; i < s->n; i++)
 		nodes[i] = s->cards[i].idle ? MESH_NO_NODE : n++;
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
-		for (size_t i = 0; i < s->n; i++)
-			if (lines[i])
-				mesh_take(&m, pass, lines[i], nodes, s->n);
+		for (size_t i = 0; i < s->lines.n; i++)
+			mesh_take(&m, pass, s->lines.v[i], nodes, s->n);
 	mesh_conclude(&m);
 }
 
-static const char *key_of(const struct mesh_self *s, size_t rank)
+static const char *key_of(const struct mesh_self *s, const char *what, size_t rank)
 {
-	return arena_printf(s->a, "mesh.%zu", rank);
+	return arena_printf(s->a, "mesh.%s.%zu", what, rank);
 }
 
-static int collect(struct mesh_self *s, const char *mine, bool relay, struct err *e)
+static int take_line(struct mesh_self *s, const void *text, size_t n, struct err *e)
 {
-	cJSON **lines = arena_alloc(s->a, s->n * sizeof(*lines));
+	cJSON *line;
+
+	if (s->relay) {
+		report_answer(s->report, text, n);
+		report_answer(s->report, "\n", 1);
+		return 0;
+	}
+	line = json_parse(text, n, 8, e);
+	if (line)
+		*LIST_ADD(s->a, &s->lines) = line;
+	return line ? 0 : -1;
+}
+
+static int collect(struct mesh_self *s, const char *what, const char *mine, struct err *e)
+{
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n && !rc; i++) {
@@ -149,51 +162,50 @@ static int collect(struct mesh_self *s, const char *mine, bool relay, struct err
 
 		if (s->cards[i].idle)
 			continue;
-		rc = i == s->me ? 0 : rdzv_get(s->rdzv, key_of(s, i), &one, &text, &n, e);
-		if (rc)
-			break;
-		if (relay) {
-			report_answer(s->report, text, n);
-			report_answer(s->report, "\n", 1);
-		} else {
-			lines[i] = json_parse(text, n, 8, e);
-			rc = lines[i] ? 0 : -1;
-		}
+		if (i != s->me)
+			rc = rdzv_get(s->rdzv, key_of(s, what, i), &one, &text, &n, e);
+		if (!rc)
+			rc = take_line(s, text, n, e);
 	}
-	if (!rc && !relay)
-		judge_here(s, lines);
-	for (size_t i = 0; i < s->n; i++)
-		cJSON_Delete(lines[i]);
 	return rc;
+}
+
+/* As soon as something is found: what comes after it may never end. Takes over @line. */
+static int hand_over(struct mesh_self *s, const char *what, cJSON *line, struct err *e)
+{
+	AUTO_FREE char *text = cJSON_PrintUnformatted(line);
+
+	cJSON_Delete(line);
+	if (!text)
+		return err_set(e, ERR_SYS, "no memory for what was found");
+	if (s->me == 0)
+		return collect(s, what, text, e);
+	return rdzv_set(s->rdzv, key_of(s, what, s->me), text, strlen(text), e);
+}
+
+static int find_out(struct mesh_self *s, struct err *e)
+{
+	if (ask(s, e) || mesh_bulk(s, e))
+		return -1;
+	if (interrupt_pending())
+		return interrupt_err(e);
+	if (!s->idle && hand_over(s, "found", mesh_line(s), e))
+		return -1;
+	if (!s->o->rate_ns)
+		return 0;
+	if (mesh_rates(s, e))
+		return -1;
+	return s->idle ? 0 : hand_over(s, "rates", mesh_rate_line(s), e);
 }
 
 /* All ranks are on one host. */
 static void judge_alone(struct mesh_self *s)
 {
-	report_answer(s->report, "", 0);
 	if (s->me)
 		return;
 	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
 	local_judge(&s->local, s->report);
 	report_covers(s->report, "this host only; nothing between hosts was tested");
-}
-
-static int hand_over(struct mesh_self *s, bool relay, struct err *e)
-{
-	cJSON *line = s->idle ? NULL : mesh_line(s);
-	AUTO_FREE char *text = cJSON_PrintUnformatted(line);
-
-	cJSON_Delete(line);
-	if (s->idle) {
-		report_answer(s->report, "", 0);
-		return 0;
-	}
-	if (!text)
-		return err_set(e, ERR_SYS, "no memory for what was found");
-	if (s->me == 0)
-		return collect(s, text, relay, e);
-	report_answer(s->report, "", 0);
-	return rdzv_set(s->rdzv, key_of(s, s->me), text, strlen(text), e);
 }
 
 static void self_init(struct mesh_self *s, const struct port_env *env, const struct world *w)
@@ -214,6 +226,8 @@ static void self_init(struct mesh_self *s, const struct port_env *env, const str
 
 static void self_done(struct mesh_self *s)
 {
+	for (size_t i = 0; i < s->lines.n; i++)
+		cJSON_Delete(s->lines.v[i]);
 	talk_close(s->door);
 	local_done(&s->local);
 }
@@ -223,18 +237,21 @@ int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct worl
 {
 	AUTO(self_done)
 	struct mesh_self s = {.o = o, .f = f, .a = f->a, .rdzv = w->rdzv, .report = r};
-	bool relay = w->world.launcher == LAUNCHER_WINDSOCK;
+	int rc;
 
+	s.relay = w->world.launcher == LAUNCHER_WINDSOCK;
 	self_init(&s, env, &w->world);
+	if (s.relay || s.me)
+		report_answer(r, "",
+			      0); /* what it concludes is rank 0's, or the launcher's, to say */
 	if (meet(&s, e))
 		return -1;
-	if (s.active < 2 && !relay) {
+	if (s.active < 2 && !s.relay) {
 		judge_alone(&s);
 		return 0;
 	}
-	if (ask(&s, e) || mesh_bulk(&s, e))
-		return -1;
-	if (o->rate_ns && mesh_rates(&s, e))
-		return -1;
-	return interrupt_pending() ? interrupt_err(e) : hand_over(&s, relay, e);
+	rc = find_out(&s, e);
+	if (s.me == 0 && s.lines.n)
+		judge_here(&s);
+	return rc;
 }

@@ -20,7 +20,8 @@ struct mesh_self {
 	struct rdzv *rdzv;
 	struct report *report;
 	size_t n, me, active; /* active: ranks that are not idle */
-	bool idle;
+	bool idle, relay;     /* relay: our launcher reads what rank 0 answers */
+	LIST(cJSON *) lines;  /* rank 0's, of all ranks, where it judges by itself */
 	struct talk_door *door;
 	struct mesh_card *cards; /* [n] */
 	union addr *addrs;	 /* [n]; family 0: it has none */
@@ -49,5 +50,6 @@ uint64_t mesh_rp_drops(void);
 void mesh_part(struct mesh_self *s, cJSON *line);
 void mesh_names(struct mesh_self *s, cJSON *findings);
 cJSON *mesh_line(struct mesh_self *s);
+cJSON *mesh_rate_line(struct mesh_self *s);
 
 #endif

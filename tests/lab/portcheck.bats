@@ -159,3 +159,19 @@ states() { # ADDRESS
     run -0 "$ROOT/scripts/lab" run 2 -- "$ROOT/tests/lab/nft_diff" 1 20
     [[ ${lines[-1]} == "20 rulesets, 800 ports, 0 unsure, 0 differ" ]]
 }
+
+@test "bare: this host's own rule is named, and the fix is in its manager's words" {
+    managed() { # RULESET: from a node of its own
+        printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/rules"
+        run -0 --separate-stderr "$ROOT/scripts/lab" run 1 --firewall "$BATS_TEST_TMPDIR/rules" -- "$BIN/portcheck"
+    }
+    managed 'table inet firewalld { chain filter_INPUT { type filter hook input priority 10; policy accept;
+        ct state established,related accept; iifname lo accept; reject with icmpx admin-prohibited; }; }'
+    [[ $output == *"warn  local.firewall"*"rejects what comes from 10.77.0.0/16: inet firewalld filter_INPUT"* ]]
+    [[ $output == *"-> sudo firewall-cmd --permanent --zone=trusted --add-source=10.77.0.0/16"* ]]
+    managed 'table ip filter { chain ufw-user-input { tcp dport 22 accept; }
+        chain INPUT { type filter hook input priority 0; policy drop; jump ufw-user-input; }; }'
+    [[ $output == *"policy drop of ip filter INPUT"*"-> sudo ufw allow from 10.77.0.0/16"* ]]
+    managed 'table ip filter { chain INPUT { type filter hook input priority 0; policy accept; tcp dport 1024-65535 drop; }; }'
+    [[ $output == *"tcp dport 1024-65535 drop"*"-> sudo nft insert rule ip filter INPUT ip saddr 10.77.0.0/16 accept"* ]]
+}

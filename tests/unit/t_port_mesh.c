@@ -124,7 +124,7 @@ static void random_matrices(void **state)
 
 static void plain_cases(void **state)
 {
-	AUTO(bench_done) struct bench fine, one, in, out, all, own;
+	AUTO(bench_done) struct bench fine, rdma, one, in, out, all, own;
 	unsigned i, o;
 
 	(void)state;
@@ -133,6 +133,14 @@ static void plain_cases(void **state)
 	mesh_sum(&fine.m);
 	assert_int_equal(report_count(fine.m.report, ST_FAIL), 0);
 	assert_int_equal(report_count(fine.m.report, ST_PASS), 1);
+	assert_int_equal(report_count(fine.m.report, ST_INFO), 0);
+
+	bench_make(&rdma, 3); /* green, and it says what that is worth */
+	rdma.m.nodes[1].rdma = true;
+	mesh_judge(&rdma.m);
+	mesh_sum(&rdma.m);
+	assert_int_equal(report_count(rdma.m.report, ST_PASS), 1);
+	assert_int_equal(report_count(rdma.m.report, ST_INFO), 1);
 
 	bench_make(&one, 3); /* a single pair: let it in where it goes */
 	block(&one, 0, 1, CAUSE_DROPPED);
