@@ -3,8 +3,12 @@
 
 #include "lib/core/units.h"
 
-/* Our own file first: on a shared file system that is the same version. */
-static const char there[] = "if [ -x %s ]; then exec %s --agent; fi; exec %s --agent";
+/*
+ * Our own file first: on a shared file system that is the same version. A folder on
+ * the PATH that may not be read would turn "not found" into "permission denied".
+ */
+static const char there[] = "if [ -x %s ]; then exec %s --agent; fi; "
+			    "command -v %s >/dev/null || exit 127; exec %s --agent";
 
 static const char *name_of(const char *path)
 {
@@ -16,11 +20,12 @@ static const char *name_of(const char *path)
 static const char *script(const struct launch *L)
 {
 	struct arena *a = L->a;
-	const char *own = agent_own_path(a), *quoted = shell_quote(a, own);
+	const char *own = agent_own_path(a), *quoted = shell_quote(a, own), *name;
 
 	if (L->o.copy_self)
 		return copy_script(L, own, name_of(own));
-	return arena_printf(a, there, quoted, quoted, shell_quote(a, name_of(own)));
+	name = shell_quote(a, name_of(own));
+	return arena_printf(a, there, quoted, quoted, name, name);
 }
 
 /* Whatever shell the account has, sh reads it. */

@@ -58,7 +58,7 @@ const char *copy_script(const struct launch *L, const char *own, const char *nam
 	struct arena *a = L->a;
 
 	return arena_printf(a, script, shell_quote(a, name), shell_quote(a, own), L->parcel.own_sum,
-			    L->parcel.sum, L->parcel.n, L->o.keep, shell_quote(a, asks));
+			    L->parcel.sum, L->parcel.n, L->o.keep);
 }
 
 static void on_asked(struct link *l)

@@ -90,7 +90,7 @@ ended() { # CODE SECONDS [SENTENCE]: of the run that was begun
 }
 
 sshd_up() {
-    [ "$(id -u)" = 0 ] || skip "needs root for sshd"
+    [ "$(id -u)" = 0 ] || skip "not root: sshd needs it"
     command -v sshd >/dev/null || skip "needs openssh-server"
     [ ! -e "$KEYS/id" ] || return 0
     chmod 711 "$KEYS"

@@ -102,6 +102,22 @@ teardown() {
     [ ! -s left ]
 }
 
+@test "whatever shell the account has" {
+    tried=0
+    for shell in dash bash zsh tcsh fish 'busybox sh'; do
+        command -v "${shell%% *}" >/dev/null || continue
+        # as sshd does it: the shell gets the whole command as one argument
+        # shellcheck disable=SC2016
+        printf '#!/bin/sh\nprintf %%s "$2" >%s/cmd.$1\nexec $WINDSOCK_RSH "$1" "export TMPDIR=%s/tmp HOME=%s/home; exec %s -c \\"\\$(cat %s/cmd.$1)\\""\n' \
+            "$PWD" "$PWD" "$PWD" "$shell" "$PWD" >rsh
+        copied
+        [ -z "$(ls tmp)" ] # fish leaves something at home
+        run -0 --separate-stderr on 0 "$P" --hosts node2 --rsh "$PWD/rsh" -- who
+        tried=$((tried + 1))
+    done
+    ((tried >= 2))
+}
+
 @test "kill -9 of launcher, rank and each half of the agent: the copy goes too" {
     for half in launcher rank worker keeper; do
         begin 2 --hosts node1,node2 --rsh "$PWD/rsh" --copy-self

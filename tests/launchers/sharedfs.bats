@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 load ../lab/launch.sh
 
 @test "--init file:// on sshfs: the ranks meet, and it is said that locks do not work there" {
-    command -v sshfs >/dev/null || skip "needs sshfs"
+    command -v sshfs >/dev/null || skip "needs sshfs: scripts/setup launchers"
     [ -c /dev/fuse ] || skip "needs /dev/fuse"
     sshd_up
     mkdir served shared

@@ -6,9 +6,9 @@ load ../lab/launch.sh
 
 slurm_up() { # node0 has slurmctld, node1 and node2 a slurmd each
     export SLURM_CONF=$KEYS/slurm/slurm.conf
-    [ "$(id -u)" = 0 ] || skip "needs root for slurmd"
+    [ "$(id -u)" = 0 ] || skip "not root: slurmd needs it"
     for tool in slurmd slurmctld munged srun; do
-        command -v $tool >/dev/null || skip "needs $tool"
+        command -v $tool >/dev/null || skip "needs $tool: scripts/setup launchers"
     done
     local d=$KEYS/slurm
     mkdir -p "$d/state" "$d/spool.node1" "$d/spool.node2" "$d/munge"

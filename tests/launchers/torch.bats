@@ -77,3 +77,17 @@ both() { # CMD...: on node0 and node1, K in it is the node's number
         --mpirun_hostfile "$PWD/hosts" "${plain[@]}" "$P" -- who
     [ "$(grep -c '^rank [01] of 2, local [01] of 2, .*by Open MPI, at 127.0.0.1' <<<"$output")" = 2 ]
 }
+
+@test "ncclbench and ddpsmoke are ranks of torchrun, without being told" {
+    local command
+    for command in ncclbench ddpsmoke; do
+        [[ -x $BIN/$command ]]
+        local args=(--json)
+        [ $command = ddpsmoke ] || args+=(-b 64K -e 64K)
+        on 0 timeout 120 "$VENV/torchrun" --standalone --nproc-per-node 2 --no-python \
+            "$BIN/$command" "${args[@]}" >out.json 2>err
+        run -0 jq -r '.verdict, (.data.world.ranks | length)' out.json
+        [[ ${lines[0]} == pass || ${lines[0]} == warn ]]
+        [ "${lines[1]}" = 2 ]
+    done
+}
