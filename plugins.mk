@@ -8,6 +8,9 @@ PLUGINS += curl
 endif
 PLUGIN_LIBS_curl := -lcurl
 
+# Communicators of ncclbench.
+include bench/plugin/plugins.mk
+
 PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
 plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")

@@ -1,0 +1,167 @@
+#include "bench/train/random.h"
+#include "bench/train/train.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
+#include <math.h>
+
+struct alone {
+	const struct train_opts *o;
+	const struct train_result *r;
+	struct train_alone *ret;
+	struct net *net;
+	struct sampler sampler;
+	float *sum, *velocity, *spare;
+	bool parted;
+	uint64_t hash; /* of the gradient */
+	struct err *e;
+};
+
+static int gradient(struct alone *a, int rank, uint64_t step)
+{
+	uint64_t began = now_ns();
+	double rate;
+
+	if (train_load(a->net, a->o, &a->sampler, rank, step, a->e))
+		return -1;
+	(void)net_forward(a->net);
+	(void)net_backward(a->net, NULL, NULL);
+	if (net_failure(a->net))
+		return err_set(a->e, ERR_SYS, "%s", net_failure(a->net));
+	rate = a->net->samples * 1e9 / (double)(now_ns() - began);
+	a->ret->samples_per_s = rate > a->ret->samples_per_s ? rate : a->ret->samples_per_s;
+	a->hash = 0;
+	for (int i = a->net->nparts - 1; i >= 0; i--)
+		a->hash = train_hash_layer(a->hash, a->net, i);
+	return 0;
+}
+
+static uint64_t hash_params(const struct alone *a)
+{
+	return hash_words(a->net->params, a->net->nparams);
+}
+
+/*
+ * What a rank computed must be what is computed here, to the bit, of the same
+ * parameters. With more than two ranks sums are rounded in another order, and
+ * after a step the ranks' parameters are no longer exactly ours: then rank 0's
+ * copy of them serves. A rank that has yet others cannot be judged.
+ */
+static int check(struct alone *a, int rank, uint64_t step, uint64_t params)
+{
+	const struct train_word *words = a->r->epochs.v[0].words, *w = &words[rank];
+	float *own = a->net->params;
+	int result = 0;
+
+	if (a->ret->wrong_rank >= 0)
+		return 0;
+	if (w->before[step] != params) {
+		if (w->before[step] != words[0].before[step])
+			return 0;
+		memcpy(a->spare, a->r->noted[step], a->net->nparams * sizeof(float));
+		a->net->params = a->spare;
+		result = gradient(a, rank, step);
+		a->net->params = own;
+	}
+	if (w->grads[step] != a->hash) {
+		a->ret->wrong_rank = rank;
+		a->ret->wrong_step = step;
+	}
+	return result;
+}
+
+/* Where the ranks parted for the first time: those are odd that are not like us. */
+static void find_odd(struct alone *a, uint64_t step, uint64_t params)
+{
+	const struct train_word *words = a->r->epochs.v[0].words;
+	bool parted = false, some_right = false;
+	int odd = -1;
+
+	for (int i = 0; i < a->o->np; i++) {
+		parted |= words[i].before[step] != words[0].before[step];
+		some_right |= words[i].before[step] == params;
+		if (odd < 0 && words[i].before[step] != params)
+			odd = i;
+	}
+	if (!parted || a->parted)
+		return;
+	a->parted = true;
+	a->ret->odd_rank = some_right ? odd : -1;
+	a->ret->odd_step = step - 1;
+}
+
+static int step(struct alone *a, uint64_t step)
+{
+	uint64_t params = hash_params(a);
+
+	for (int rank = 0; rank < a->o->np; rank++) {
+		if (gradient(a, rank, step))
+			return -1;
+		for (size_t i = 0; i < a->net->nparams; i++)
+			a->sum[i] = rank ? a->sum[i] + a->net->grads[i] : a->net->grads[i];
+		if (check(a, rank, step, params))
+			return -1;
+	}
+	for (size_t i = 0; i < a->net->nparams; i++)
+		a->sum[i] /= (float)a->o->np;
+	a->net->k->sgd(a->net->nparams, a->net->params, a->velocity, a->sum,
+		       (float)train_lr(a->o, 0), (float)a->o->momentum, (float)a->o->decay);
+	find_odd(a, step + 1, hash_params(a));
+	return 0;
+}
+
+static void compare(struct alone *a)
+{
+	size_t n = a->net->nparams;
+
+	for (int rank = 0; rank < a->o->np; rank++) {
+		const float *theirs = a->r->proven + (size_t)rank * n;
+		double most = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			double d = fabs((double)theirs[i] - (double)a->net->params[i]);
+
+			most = d > most || isnan(d) ? d : most;
+			if (isnan(d))
+				break;
+		}
+		if (!(most <= a->ret->distance) && !isnan(a->ret->distance))
+			a->ret->distance = most;
+		if (!(most <= TRAIN_TOLERANCE) && a->ret->far_rank < 0)
+			a->ret->far_rank = rank;
+	}
+}
+
+static int run(struct alone *a, struct err *e)
+{
+	size_t n = a->r->nparams;
+
+	a->net = net_new(a->o->model, a->r->kernels, a->o->engine, a->o->batch, e);
+	if (!a->net || sampler_begin(&a->sampler, 0, e))
+		return -1;
+	a->sum = arena_alloc(a->r->a, n * sizeof(float));
+	a->velocity = arena_alloc(a->r->a, n * sizeof(float));
+	a->spare = arena_alloc(a->r->a, n * sizeof(float));
+	memcpy(a->net->params, a->r->noted[0], n * sizeof(float));
+	for (uint64_t i = 0; i < a->r->proven_steps; i++) {
+		if (interrupt_pending())
+			return interrupt_err(e);
+		if (step(a, i))
+			return -1;
+	}
+	compare(a);
+	return 0;
+}
+
+int train_alone(const struct train_opts *o, const struct train_result *r, struct train_alone *ret,
+		struct err *e)
+{
+	struct alone a = {.o = o, .r = r, .ret = ret, .sampler = train_sampler(o), .e = e};
+	int result;
+
+	*ret = (struct train_alone){.wrong_rank = -1, .odd_rank = -1, .far_rank = -1};
+	result = run(&a, e);
+	net_free(a.net);
+	sampler_done(&a.sampler);
+	return result;
+}

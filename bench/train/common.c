@@ -1,0 +1,50 @@
+#include "bench/train/random.h"
+#include "bench/train/train.h"
+
+#include <math.h>
+
+struct sampler train_sampler(const struct train_opts *o)
+{
+	return (struct sampler){.seed = o->seed,
+				.samples = o->data->n[DATA_TRAIN],
+				.ranks = o->np,
+				.shuffle = true,
+				.drop_last = o->drop_last};
+}
+
+uint64_t train_steps_per_epoch(const struct train_opts *o)
+{
+	struct sampler s = train_sampler(o);
+
+	return (sampler_per_rank(&s) + (size_t)o->batch - 1) / (size_t)o->batch;
+}
+
+double train_lr(const struct train_opts *o, uint64_t epoch)
+{
+	return o->lr * pow(o->lr_gamma, (double)(epoch / o->lr_every));
+}
+
+int train_load(struct net *n, const struct train_opts *o, const struct sampler *s, int rank,
+	       uint64_t at, struct err *e)
+{
+	size_t from = at * (size_t)o->batch, left = sampler_per_rank(s) - from;
+	size_t samples = left < (size_t)o->batch ? left : (size_t)o->batch;
+	float pixels[NET_PIXELS_MAX];
+
+	if (net_begin(n, (int)samples, e))
+		return -1;
+	for (size_t i = 0; i < samples; i++) {
+		int label = data_get(o->data, DATA_TRAIN, sampler_at(s, rank, from + i),
+				     n->model->channels, n->model->side, pixels);
+
+		net_put(n, (int)i, pixels, label);
+	}
+	return 0;
+}
+
+uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer)
+{
+	size_t from = n->first[layer];
+
+	return random_mix(hash ^ hash_words(n->grads + from, n->first[layer + 1] - from));
+}

@@ -1,0 +1,209 @@
+#include "bench/train/data.h"
+
+#include "bench/train/digits.h"
+#include "bench/train/random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { PATH = 4096, MADE = 2048, MADE_VALIDATION = 512, VALIDATION = 1024 };
+
+struct opening {
+	struct data *d;
+	const char *folder;
+	char path[PATH]; /* of the latest file */
+	struct err *e;
+};
+
+/* --- files ------------------------------------------------------------------------- */
+
+/* In the folder, or in the one that the archive unpacks to. */
+static int open_in(struct opening *o, const char *sub, const char *name)
+{
+	(void)snprintf(o->path, sizeof(o->path), "%s/%s%s", o->folder, sub, name);
+	return open(o->path, O_RDONLY | O_CLOEXEC);
+}
+
+static const struct data_file *map_file(struct opening *o, const char *sub, const char *name)
+{
+	AUTO_CLOSE int fd = open_in(o, "", name);
+	struct data_file *f = &o->d->files[o->d->nfiles];
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		fd = open_in(o, sub, name);
+	if (fd < 0 || fstat(fd, &st)) {
+		err_sys(o->e, "cannot open %s", o->path);
+		err_hint(o->e, "unpack the data set below %s, on every host", o->folder);
+		return NULL;
+	}
+	*f = (struct data_file){.name = name, .n = (size_t)st.st_size};
+	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		err_set(o->e, ERR_SYS, "%s is empty, or no file", o->path);
+		return NULL;
+	}
+	f->map = mmap(NULL, f->n, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (f->map == MAP_FAILED) {
+		f->map = NULL;
+		err_sys(o->e, "cannot read %s", o->path);
+		return NULL;
+	}
+	o->d->nfiles++;
+	f->hash = hash_bytes(f->map, f->n);
+	return f;
+}
+
+static struct chunk *new_chunk(struct opening *o, enum data_part part)
+{
+	return &o->d->chunks[part][o->d->nchunks[part]++];
+}
+
+static int open_mnist(struct opening *o)
+{
+	static const char *const names[DATA_PARTS][2] = {
+		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
+		{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}};
+
+	for (int part = 0; part < DATA_PARTS; part++) {
+		const struct data_file *labels = map_file(o, "MNIST/raw/", names[part][1]);
+		const struct data_file *images =
+			labels ? map_file(o, "MNIST/raw/", names[part][0]) : NULL;
+
+		if (!images || idx_parse(images->map, images->n, labels->map, labels->n, o->path,
+					 new_chunk(o, part), &o->d->shape, o->e))
+			return -1;
+	}
+	return 0;
+}
+
+static int open_cifar(struct opening *o)
+{
+	static const char *const names[] = {"data_batch_1.bin", "data_batch_2.bin",
+					    "data_batch_3.bin", "data_batch_4.bin",
+					    "data_batch_5.bin", "test_batch.bin"};
+
+	o->d->shape = (struct image_shape){3, CIFAR_SIDE, false};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct data_file *f = map_file(o, "cifar-10-batches-bin/", names[i]);
+
+		if (!f || cifar_parse(f->map, f->n, o->path,
+				      new_chunk(o, i < 5 ? DATA_TRAIN : DATA_VALIDATION), o->e))
+			return -1;
+	}
+	return 0;
+}
+
+static int open_stl(struct opening *o)
+{
+	static const char *const names[DATA_PARTS][2] = {{"train_X.bin", "train_y.bin"},
+							 {"test_X.bin", "test_y.bin"}};
+
+	o->d->shape = (struct image_shape){3, STL_SIDE, true};
+	for (int part = 0; part < DATA_PARTS; part++) {
+		const struct data_file *labels = map_file(o, "stl10_binary/", names[part][1]);
+		const struct data_file *images =
+			labels ? map_file(o, "stl10_binary/", names[part][0]) : NULL;
+
+		if (!images || stl_parse(images->map, images->n, labels->map, labels->n, o->path,
+					 new_chunk(o, part), o->e))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- any of them --------------------------------------------------------------------- */
+
+static const struct kind {
+	const char *name;
+	int (*open)(struct opening *o);
+} kinds[] = {{"mnist", open_mnist}, {"cifar10", open_cifar}, {"stl10", open_stl}};
+
+static const struct kind *find(const char *spec)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		size_t n = strlen(kinds[i].name);
+
+		if (starts_with(spec, kinds[i].name) && spec[n] == ':' && spec[n + 1])
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+int data_check(const char *spec, struct err *e)
+{
+	if (streq(spec, "synthetic") || find(spec))
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "--data: '%.60s' is not synthetic, mnist:DIR, cifar10:DIR or stl10:DIR",
+		       spec);
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static int count(struct data *d, const char *spec, size_t samples, size_t validation, struct err *e)
+{
+	for (int part = 0; part < DATA_PARTS; part++)
+		for (int i = 0; i < d->nchunks[part]; i++)
+			d->n[part] += d->chunks[part][i].n;
+	if (samples > d->n[DATA_TRAIN])
+		return err_set(e, ERR_SYS, "%s has %zu samples, not %zu", spec, d->n[DATA_TRAIN],
+			       samples);
+	d->n[DATA_TRAIN] = samples ? samples : d->n[DATA_TRAIN];
+	d->n[DATA_VALIDATION] = least(d->n[DATA_VALIDATION], validation ? validation : VALIDATION);
+	return 0;
+}
+
+int data_open(struct data *d, const char *spec, uint64_t seed, size_t samples, size_t validation,
+	      struct err *e)
+{
+	const struct kind *k = find(spec);
+	struct opening o = {.d = d, .e = e};
+
+	*d = (struct data){.name = k ? k->name : "synthetic", .is_made = !k, .seed = seed};
+	if (!k) {
+		d->n[DATA_TRAIN] = samples ? samples : MADE;
+		d->n[DATA_VALIDATION] = validation ? validation : MADE_VALIDATION;
+		return 0;
+	}
+	o.folder = strchr(spec, ':') + 1;
+	if (!k->open(&o) && !count(d, spec, samples, validation, e))
+		return 0;
+	data_close(d);
+	return -1;
+}
+
+void data_close(struct data *d)
+{
+	for (int i = 0; i < d->nfiles; i++)
+		(void)munmap(d->files[i].map, d->files[i].n);
+	d->nfiles = 0;
+}
+
+/* What is made has 28 x 28 grey pixels; they are repeated for a larger input. */
+static int make(const struct data *d, enum data_part part, size_t i, int channels, int side,
+		float *ret)
+{
+	float pixels[DIGITS_SIDE * DIGITS_SIDE];
+	uint64_t index = part == DATA_VALIDATION ? DIGITS_VALIDATION + i : i;
+	bool is_same = channels == 1 && side == DIGITS_SIDE;
+	int label = digit_make(d->seed, index, is_same ? ret : pixels);
+
+	for (int k = 0; !is_same && k < channels * side * side; k++)
+		ret[k] = pixels[k % (side * side) / side * DIGITS_SIDE / side * DIGITS_SIDE +
+				k % side * DIGITS_SIDE / side];
+	return label;
+}
+
+int data_get(const struct data *d, enum data_part part, size_t i, int channels, int side,
+	     float *ret)
+{
+	const struct chunk *c = d->chunks[part];
+
+	if (d->is_made)
+		return make(d, part, i, channels, side, ret);
+	while (i >= c->n)
+		i -= c++->n;
+	return chunk_image(c, &d->shape, i, channels, side, ret);
+}

@@ -1,0 +1,68 @@
+#include "bench/train/fault.h"
+
+#include "lib/core/units.h"
+
+#include <math.h>
+#include <signal.h>
+
+static const char *const kinds[] = {"none", "flip",  "wire", "nan",  "data", "shard",
+				    "seed", "build", "old",  "slow", "stop", "die"};
+
+int fault_parse(const char *s, struct fault *ret, struct err *e)
+{
+	char word[3][32] = {"", "", "2"};
+	uint64_t rank, step;
+	size_t part = 0, n = 0;
+
+	for (; *s && part < 3; s++) {
+		n = *s == ':' ? 0 : n;
+		part += *s == ':';
+		if (part < 3 && *s != ':' && n < sizeof(word[0]) - 1) {
+			word[part][n++] = *s;
+			word[part][n] = '\0';
+		}
+	}
+	for (size_t k = 1; k < ARRAY_LEN(kinds) && part >= 1; k++)
+		if (streq(word[1], kinds[k]) && !parse_uint(word[0], &rank) && rank < 1 << 20 &&
+		    !parse_uint(word[2], &step)) {
+			*ret = (struct fault){(enum fault_kind)k, (int)rank, step};
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "--fault is RANK:KIND[:STEP]");
+}
+
+static bool now(const struct fault *f, enum fault_kind kind, int rank, uint64_t step)
+{
+	return fault_is(f, kind, rank) && f->step == step;
+}
+
+void fault_process(const struct fault *f, int rank, uint64_t step)
+{
+	if (now(f, FAULT_STOP, rank, step))
+		(void)raise(SIGSTOP);
+	if (now(f, FAULT_DIE, rank, step))
+		(void)raise(SIGKILL);
+}
+
+static void flip(float *g)
+{
+	uint32_t bits;
+
+	memcpy(&bits, g, sizeof(bits));
+	bits ^= UINT32_C(1) << 22;
+	memcpy(g, &bits, sizeof(bits));
+}
+
+void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g)
+{
+	if (now(f, FAULT_FLIP, rank, step))
+		flip(g);
+	if (now(f, FAULT_NAN, rank, step))
+		*g = NAN;
+}
+
+void fault_average(const struct fault *f, int rank, uint64_t step, float *g)
+{
+	if (now(f, FAULT_WIRE, rank, step))
+		flip(g);
+}

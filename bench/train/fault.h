@@ -1,0 +1,36 @@
+#ifndef BENCH_TRAIN_FAULT_H
+#define BENCH_TRAIN_FAULT_H
+/* What a test makes one rank do wrong, so that it can be seen to be found. */
+#include "lib/core/err.h"
+
+enum fault_kind {
+	FAULT_NONE,
+	FAULT_FLIP,  /* a bit of its own gradient, before it is exchanged */
+	FAULT_WIRE,  /* a bit of the averaged gradient, as it arrived */
+	FAULT_NAN,   /* its gradient is not a number */
+	FAULT_DATA,  /* its data set is another one */
+	FAULT_SHARD, /* it takes its neighbour's samples */
+	FAULT_SEED,  /* it was started with another seed */
+	FAULT_BUILD, /* it is another build */
+	FAULT_OLD,   /* its processor has no vector instructions: no fault, but a difference */
+	FAULT_SLOW,  /* it computes everything four times */
+	FAULT_STOP,
+	FAULT_DIE,
+};
+struct fault {
+	enum fault_kind kind;
+	int rank;
+	uint64_t step;
+};
+
+/* "RANK:KIND[:STEP]"; the step is 2 unless told. */
+int fault_parse(const char *s, struct fault *ret, struct err *e) MUST_CHECK;
+static inline bool fault_is(const struct fault *f, enum fault_kind kind, int rank)
+{
+	return f->kind == kind && f->rank == rank;
+}
+void fault_process(const struct fault *f, int rank, uint64_t step);
+void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g);
+void fault_average(const struct fault *f, int rank, uint64_t step, float *g);
+
+#endif

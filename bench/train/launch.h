@@ -1,0 +1,14 @@
+#ifndef BENCH_TRAIN_LAUNCH_H
+#define BENCH_TRAIN_LAUNCH_H
+/*
+ * The process that starts the ranks: rank 0's report becomes ours, and what it
+ * could not say (it died, a host was not reached, a rank never came) is added.
+ */
+#include "lib/cluster/launch.h"
+#include "lib/report/report.h"
+
+/* @command: whose report rank 0 writes. @o: without descriptors and argv. */
+int train_launch(struct launch_opts *o, char **argv, const char *command, struct report *r,
+		 struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,96 @@
+#ifndef BENCH_TRAIN_NET_H
+#define BENCH_TRAIN_NET_H
+/*
+ * A network and one batch going through it, forward and backward. Parameters,
+ * and likewise gradients, are one array in the order of the layers (weights as
+ * PyTorch lays them out, then biases), so that a range of it can travel.
+ */
+#include "bench/train/engine.h"
+#include "bench/train/kernels.h"
+#include "lib/core/err.h"
+
+enum {
+	NET_LAYERS_MAX = 8,
+	NET_PARTS_MAX = GRAPH_NODES_MAX,
+	NET_INPUTS = 28 * 28, /* of the built-in loops */
+	NET_CLASSES = 10,
+	NET_PIXELS_MAX = 3 * 96 * 96, /* of any model */
+};
+
+struct layer {
+	bool is_conv;
+	struct conv conv;
+	struct dense dense;
+};
+struct model {
+	const char *name, *help;
+	int channels, side;				       /* of the input */
+	void (*graph)(struct graph *g, int side, int classes); /* NULL: the layers that follow */
+	struct layer layers[NET_LAYERS_MAX];
+	int nlayers;
+};
+extern const char *const model_names[]; /* NULL-terminated, for the option table */
+const struct model *model_find(const char *name);
+
+struct net {
+	const struct model *model;
+	const struct kernels *k;
+	int nparts;				  /* layers, or a graph's nodes */
+	size_t nparams, first[NET_PARTS_MAX + 1]; /* part i: [first[i], first[i + 1]) */
+	/* of a graph; all other models have none of these */
+	const struct engine *engine;
+	struct graph *graph;
+	struct engine_net *whole, *rest, *now; /* for a whole batch; for a smaller one */
+	int rest_samples;
+	float *stats, *dout;
+	size_t nstats;
+	bool is_validating;    /* normalize by what was learned */
+	float *params, *grads; /* grads has NET_EXTRA more places, which are the caller's */
+	int batch, samples;    /* at most; of the batch in it */
+	int *labels;
+	/* all [block][feature][lanes] */
+	float *out[NET_LAYERS_MAX + 1];	 /* out[0]: the input */
+	float *back[NET_LAYERS_MAX + 1]; /* gradients of out */
+	int32_t *sel[NET_LAYERS_MAX];
+	float *da, *sums, *bias;   /* of a convolution's backward pass */
+	float *rows_in, *rows_out; /* sample by sample, for dense_dw */
+};
+enum { NET_EXTRA = 16 };
+
+struct net_score {
+	double loss; /* mean, also of the backward pass */
+	int top1, top5;
+};
+
+/* NULL: no memory. */
+struct net *net_new(const struct model *m, const struct kernels *k, const struct engine *engine,
+		    int batch, struct err *e);
+void net_free(struct net *n);
+/* Uniform within 1/sqrt(inputs), as PyTorch does by default. */
+void net_init(struct net *n, uint64_t seed);
+int net_begin(struct net *n, int samples, struct err *e) MUST_CHECK;
+void net_put(struct net *n, int i, const float *pixels, int label);
+struct net_score net_forward(struct net *n);
+/*
+ * Sets all gradients, from the last layer to the first. @done is called with
+ * each layer whose gradients are final, and with -1 in between, to let others
+ * have a turn; not 0 ends it. May be NULL.
+ */
+int net_backward(struct net *n, int (*done)(void *arg, int layer), void *arg);
+
+/* What went wrong in an engine; NULL: nothing. */
+const char *net_failure(const struct net *n);
+
+/* Softmax and cross-entropy of one sample; z and dz are every @lanes-th place. */
+void net_score(const float *z, float *dz, int lanes, int label, int samples, struct net_score *s);
+
+/* --- net_graph.c ------------------------------------------------------------------- */
+int net_graph_new(struct net *n, struct err *e) MUST_CHECK;
+void net_graph_free(struct net *n);
+void net_graph_init(struct net *n, uint64_t seed);
+int net_graph_begin(struct net *n, int samples, struct err *e) MUST_CHECK;
+void net_graph_put(struct net *n, int i, const float *pixels, int label);
+struct net_score net_graph_forward(struct net *n);
+int net_graph_backward(struct net *n, int (*done)(void *arg, int part), void *arg);
+
+#endif

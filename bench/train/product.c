@@ -1,0 +1,176 @@
+#include "bench/train/product.h"
+
+#include "lib/core/file.h"
+#include "lib/core/text.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+/* --- the picture -------------------------------------------------------------------- */
+
+enum { WIDTH = 720, HEIGHT = 360, LEFT = 56, TOP = 24, RIGHT = 16, BOTTOM = 40 };
+
+struct plot {
+	struct text t;
+	double steps, most; /* of the axes */
+};
+
+static double at_x(const struct plot *p, double step)
+{
+	return LEFT + step / p->steps * (WIDTH - LEFT - RIGHT);
+}
+
+static double at_y(const struct plot *p, double loss)
+{
+	return TOP + (1 - loss / p->most) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void line(struct plot *p, const cJSON *list, const char *x, double scale, const char *y,
+		 const char *colour)
+{
+	text_addf(&p->t, "<polyline fill='none' stroke='%s' stroke-width='1.5' points='", colour);
+	for (const cJSON *o = list ? list->child : NULL; o; o = o->next) {
+		double v = json_get_num(o, y, NAN);
+
+		if (isfinite(v))
+			text_addf(&p->t, "%.1f,%.1f ", at_x(p, (json_get_num(o, x, 0) + 1) * scale),
+				  at_y(p, v));
+	}
+	text_add(&p->t, "'/>\n");
+}
+
+static void axes(struct plot *p)
+{
+	text_addf(&p->t,
+		  "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
+		  "font-family='sans-serif' font-size='12'>\n"
+		  "<rect width='100%%' height='100%%' fill='white'/>\n",
+		  WIDTH, HEIGHT);
+	for (int i = 0; i <= 4; i++) {
+		double loss = p->most * i / 4, step = p->steps * i / 4;
+
+		text_addf(&p->t,
+			  "<path d='M%d %.1fH%d' stroke='#ddd'/><text x='%d' y='%.1f' "
+			  "text-anchor='end'>%.2g</text>\n",
+			  LEFT, at_y(p, loss), WIDTH - RIGHT, LEFT - 6, at_y(p, loss) + 4, loss);
+		text_addf(&p->t, "<text x='%.1f' y='%d' text-anchor='middle'>%.0f</text>\n",
+			  at_x(p, step), HEIGHT - BOTTOM + 18, step);
+	}
+	text_addf(&p->t,
+		  "<text x='%d' y='%d' text-anchor='middle'>step</text>\n"
+		  "<text x='%d' y='16'>loss: <tspan fill='#1f77b4'>training</tspan>, "
+		  "<tspan fill='#d62728'>validation</tspan></text>\n",
+		  (LEFT + WIDTH) / 2, HEIGHT - 6, LEFT);
+}
+
+int product_plot(const cJSON *data, const char *path, struct err *e)
+{
+	static const struct file_replace_opts plain;
+	const cJSON *steps = json_get(data, "steps"), *epochs = json_get(data, "epochs");
+	AUTO(arena_done) struct arena a = {0};
+	struct plot p = {.steps = 1, .most = 1e-9};
+	int n = cJSON_GetArraySize(epochs);
+
+	for (const cJSON *o = steps ? steps->child : NULL; o; o = o->next) {
+		double loss = json_get_num(o, "loss", NAN);
+
+		p.steps = json_get_num(o, "step", 0) + 1;
+		p.most = isfinite(loss) && loss > p.most ? loss : p.most;
+	}
+	text_init(&p.t, &a);
+	axes(&p);
+	line(&p, steps, "step", 1, "loss", "#1f77b4");
+	line(&p, epochs, "epoch", p.steps / (n ? n : 1), "validation_loss", "#d62728");
+	text_add(&p.t, "</svg>\n");
+	return file_replace(path, p.t.s, strlen(p.t.s), &plain, e);
+}
+
+/* --- the command --------------------------------------------------------------------- */
+
+const char *const product_launchers[] = {"torchrun", "accelerate", "srun", NULL};
+
+struct nodes {
+	int n, ranks;	   /* hosts; ranks in all */
+	int most;	   /* ranks of one host */
+	bool is_even;	   /* as many on each */
+	const char *hosts; /* "node0,node1" */
+	const char *first; /* rank 0's address */
+	const char *port;  /* interface that carried it; NULL: loopback */
+};
+
+static struct nodes count(const cJSON *data, struct arena *a)
+{
+	const cJSON *world = json_get(data, "world"), *list = json_get(world, "ranks");
+	struct nodes n = {.is_even = true, .hosts = "", .port = json_get_str(world, "interface")};
+	const char *last = "";
+	int here = 0;
+
+	for (const cJSON *o = list ? list->child : NULL; o; o = o->next, n.ranks++) {
+		const char *host = json_get_str(o, "host") ?: "?";
+
+		n.first = n.first ? n.first : json_get_str(o, "address");
+		if (!streq(host, last)) {
+			n.hosts = arena_printf(a, "%s%s%s", n.hosts, n.n ? "," : "", host);
+			n.is_even &= n.n < 2 || here == n.most;
+			n.n++;
+			here = 0;
+		}
+		last = host;
+		here++;
+		n.most = here > n.most ? here : n.most;
+	}
+	n.is_even &= here == n.most && n.n * n.most == n.ranks;
+	return n;
+}
+
+static void add_command(struct text *t, const struct nodes *n, const char *launcher)
+{
+	bool many = n->n > 1;
+
+	if (streq(launcher, "srun"))
+		text_addf(
+			t,
+			"export MASTER_ADDR=%s MASTER_PORT=29500\n"
+			"srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s sh -c \\\n"
+			"  'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID "
+			"exec python train.py'\n",
+			n->first, n->n, n->ranks, n->most, many ? " --nodelist " : "",
+			many ? n->hosts : "");
+	else if (streq(launcher, "accelerate"))
+		text_addf(t,
+			  "accelerate launch --cpu --num_machines %d --num_processes "
+			  "%d%s%s%s train.py\n",
+			  n->n, n->ranks, many ? " --machine_rank $NODE --main_process_ip " : "",
+			  many ? n->first : "", many ? " --main_process_port 29500" : "");
+	else if (many)
+		text_addf(t,
+			  "torchrun --nnodes %d --nproc-per-node %d --node-rank $NODE "
+			  "--master-addr %s --master-port 29500 train.py\n",
+			  n->n, n->most, n->first);
+	else
+		text_addf(t, "torchrun --standalone --nproc-per-node %d train.py\n", n->ranks);
+}
+
+const char *product_emit(const cJSON *data, const char *launcher, struct arena *a)
+{
+	struct nodes n = count(data, a);
+	struct text t;
+
+	text_init(&t, a);
+	if (!n.ranks || !n.first)
+		return "";
+	if (n.n > 1 && !n.is_even)
+		text_addf(&t, "# the hosts had unlike numbers of ranks; this starts %d on each\n",
+			  n.most);
+	if (n.n > 1 && !streq(launcher, "srun"))
+		text_addf(&t, "# on each of %s, with NODE=0 to %d in this order\n", n.hosts,
+			  n.n - 1);
+	if (n.n > 1 && n.port)
+		text_addf(&t,
+			  "export NCCL_SOCKET_IFNAME==%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
+			  "elsewhere: "
+			  "eval \"$(ifprobe --suggest)\"\n",
+			  n.port, n.port);
+	add_command(&t, &n, launcher);
+	return t.s;
+}

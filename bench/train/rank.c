@@ -1,0 +1,194 @@
+/* One rank from its first words to its last. */
+#include "bench/train/rank.h"
+
+#include "bench/train/random.h"
+#include "lib/core/opt.h"
+
+#include <fcntl.h>
+
+/* The file itself: two builds of one version differ in the last bits of their results. */
+static uint64_t own_program(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t hash = 1, words[1024];
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, words, sizeof(words))) > 0)
+		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*words); i++)
+			hash = (hash ^ words[i]) * UINT64_C(0x100000001b3);
+	for (const char *s = WINDSOCK_VERSION; *s; s++)
+		hash = random_mix(hash ^ (unsigned char)*s);
+	return hash;
+}
+
+static struct train_pass own_pass(const struct rank *r)
+{
+	const struct train_opts *o = r->o;
+	const double options[] = {o->epochs,   o->max_steps, o->batch,		 o->lr,
+				  o->momentum, o->decay,     o->asked,		 o->lr_gamma,
+				  o->lr_every, o->drop_last, o->asked_validation};
+	struct train_pass p = {.program = own_program(), .data = {1}};
+	float pixels[NET_PIXELS_MAX];
+
+	if (o->model->graph) /* it decides about the layout of the parameters */
+		p.program = random_mix(p.program ^ (uint64_t)kernels_best()->set);
+	p.program += fault_is(&o->fault, FAULT_BUILD, r->comm->rank);
+	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
+	p.options = random_mix(hash_words(options, sizeof(options) / 4));
+	for (const char *s = o->model->name; *s; s++)
+		p.options = random_mix(p.options ^ (unsigned char)*s);
+	if (o->trouble) {
+		(void)snprintf(p.trouble, sizeof(p.trouble), "%s", o->trouble);
+		return p;
+	}
+	for (uint64_t i = 0; i < 16 && o->data->is_made; i++) {
+		p.data[0] ^= (uint64_t)data_get(o->data, DATA_TRAIN, i, 1, 28, pixels);
+		p.data[0] = random_mix(p.data[0] ^ hash_words(pixels, NET_INPUTS));
+	}
+	for (int i = 0; i < o->data->nfiles; i++)
+		p.data[i] = o->data->files[i].hash;
+	return p;
+}
+
+static const char *odd_data(const struct rank *r, const struct train_pass *a,
+			    const struct train_pass *b)
+{
+	const struct data *d = r->o->data;
+
+	for (int i = 0; i < d->nfiles; i++)
+		if (a->data[i] != b->data[i])
+			return arena_printf(r->result->a, "data set (%s differs)",
+					    d->files[i].name);
+	return "data set";
+}
+
+static void note_odd(struct rank *r, int rank, const struct train_pass *all)
+{
+	const struct train_pass *a = &all[rank], *b = &all[0];
+
+	r->result->odd_rank = rank;
+	if (*a->trouble)
+		r->result->odd_how =
+			arena_strndup(r->result->a, a->trouble, sizeof(a->trouble) - 1);
+	r->result->odd_what = a->program != b->program	 ? "program"
+			      : a->options != b->options ? "options"
+			      : a->seed != b->seed	 ? "seed"
+							 : odd_data(r, a, b);
+}
+
+/* *ret_odd: the first rank that is not like rank 0, -1: none. */
+static int compare_passes(struct rank *r, int *ret_odd)
+{
+	struct train_pass mine = own_pass(r);
+	AUTO_FREE struct train_pass *all = calloc((size_t)r->comm->size, sizeof(*all));
+
+	if (!all)
+		return err_sys(r->e, "no memory");
+	if (rank_gather(r, &mine, sizeof(mine), all))
+		return -1;
+	*ret_odd = *all[0].trouble ? 0 : -1;
+	for (int i = 1; i < r->comm->size && *ret_odd < 0; i++)
+		if (memcmp(&all[i], &all[0], sizeof(*all)))
+			*ret_odd = i;
+	if (r->result && *ret_odd > 0)
+		note_odd(r, *ret_odd, all);
+	return 0;
+}
+
+/* The widest that all processors have: another set rounds otherwise. */
+static int choose_kernels(struct rank *r, const struct kernels **ret)
+{
+	bool is_old = fault_is(&r->o->fault, FAULT_OLD, r->comm->rank);
+	uint8_t mine = is_old ? KERNELS_PLAIN : (uint8_t)kernels_best()->set, least = mine;
+	AUTO_FREE uint8_t *all = calloc((size_t)r->comm->size, 1);
+
+	if (!all)
+		return err_sys(r->e, "no memory");
+	if (rank_gather(r, &mine, 1, all))
+		return -1;
+	for (int i = 0; i < r->comm->size; i++)
+		least = all[i] < least ? all[i] : least;
+	*ret = kernels_of((enum kernel_set)least);
+	return 0;
+}
+
+enum { GRAPH_PROVEN = 2 }; /* steps: of a large network each takes long */
+
+static int prepare(struct rank *r)
+{
+	const struct train_opts *o = r->o;
+	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * o->epochs;
+	const struct loader_opts loading = {o->data, o->model->channels, o->model->side,
+					    (size_t)o->batch, o->workers};
+	const struct kernels *kernels = NULL;
+	uint64_t affordable = 16384 / ((uint64_t)o->np * (uint64_t)o->batch);
+
+	if (choose_kernels(r, &kernels))
+		return -1;
+	r->net = net_new(o->model, kernels, o->engine, o->batch, r->e);
+	if (!r->net)
+		return -1;
+	r->velocity = calloc(r->net->nparams, sizeof(*r->velocity));
+	r->seen = calloc(o->data->n[DATA_TRAIN], sizeof(*r->seen));
+	r->start = calloc(r->net->nparams, sizeof(*r->start));
+	r->hashes = r->word.grads;
+	r->words = calloc((size_t)o->np, sizeof(*r->words));
+	if (!r->velocity || !r->start || !r->seen || !r->words)
+		return err_sys(r->e, "no memory for %zu samples", o->data->n[DATA_TRAIN]);
+	r->loader = loader_new(&loading, r->e);
+	if (!r->loader)
+		return -1;
+	r->overlap = (struct overlap){.comm = r->comm, .net = r->net};
+	r->sampler = train_sampler(o);
+	r->word.bad_step = NO_STEP;
+	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
+	affordable = o->model->graph ? GRAPH_PROVEN : affordable;
+	r->proven = affordable < 1 ? 1 : affordable > PROVEN_MAX ? PROVEN_MAX : affordable;
+	r->proven = r->proven > r->total ? r->total : r->proven;
+	r->proven = r->proven > per_epoch ? per_epoch : r->proven;
+	if (r->result) {
+		r->result->kernels = kernels;
+		r->result->total_steps = r->total;
+		r->result->steps_per_epoch = per_epoch;
+		r->result->proven_steps = r->proven;
+		r->result->padding = sampler_padding(&r->sampler);
+		r->result->dropped = sampler_dropped(&r->sampler);
+	}
+	return 0;
+}
+
+static int train(struct rank *r)
+{
+	bool sound = true;
+	int odd = -1;
+
+	if (compare_passes(r, &odd))
+		return -1;
+	if (odd >= 0)
+		return 0;
+	if (prepare(r) || rank_broadcast(r))
+		return -1;
+	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
+		if (rank_epoch(r, i, &sound))
+			return -1;
+	return sound ? rank_repeat(r) : 0;
+}
+
+int train_rank(const struct train_opts *o, struct comm *c, struct train_result *ret, struct err *e)
+{
+	struct rank r = {.o = o, .comm = c, .result = ret, .e = e};
+	int result;
+
+	if (ret)
+		ret->odd_rank = -1;
+	result = train(&r);
+
+	loader_free(r.loader);
+	net_free(r.net);
+	sampler_done(&r.sampler);
+	free(r.velocity);
+	free(r.start);
+	free(r.seen);
+	free(r.words);
+	return result;
+}

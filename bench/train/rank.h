@@ -1,0 +1,46 @@
+#ifndef BENCH_TRAIN_RANK_H
+#define BENCH_TRAIN_RANK_H
+/* Between rank.c, rank_step.c and rank_epoch.c: one rank, training. */
+#include "bench/train/loader.h"
+#include "bench/train/overlap.h"
+#include "bench/train/train.h"
+
+struct train_again {		      /* what a rank says of its second time */
+	uint64_t step;		      /* the first whose gradient was another one */
+	uint64_t same;		      /* parameters in the end */
+	uint64_t exposed_ns, late_ns; /* waiting for the exchange: first, and without overlap */
+};
+
+struct rank {
+	const struct train_opts *o;
+	struct comm *comm;
+	struct net *net;
+	struct overlap overlap;
+	struct sampler sampler;
+	struct train_result *result; /* rank 0 only */
+	struct loader *loader;
+	uint64_t step, total, proven;
+	float *velocity;
+	uint32_t *seen; /* per sample, this epoch */
+	struct train_word word, *words;
+	float *start;			     /* the parameters as they were broadcast */
+	uint64_t again[PROVEN_MAX], *hashes; /* of its own gradients: these, or word.grads */
+	uint64_t exposed_ns;		     /* of the proven steps; of the repeated ones */
+	bool repeating;			     /* the first steps, once more */
+	struct err *e;
+};
+enum { EXTRA = 3 }; /* loss, top1, top5 travel with the first bucket */
+
+/* rank_step.c */
+int rank_shard(const struct rank *r); /* whose samples it takes: its own */
+int rank_broadcast(struct rank *r);
+int rank_step(struct rank *r, uint64_t epoch, uint64_t at);
+void rank_begin_epoch(struct rank *r); /* the sampler has begun it */
+int rank_repeat(struct rank *r);       /* the proven steps once more: the same bits? */
+
+/* rank_epoch.c */
+int rank_gather(struct rank *r, const void *mine, size_t n, void *all);
+/* *ret_sound: the ranks still agree and their numbers are finite, so going on makes sense. */
+int rank_epoch(struct rank *r, uint64_t number, bool *ret_sound);
+
+#endif

@@ -1,0 +1,169 @@
+/* The steps of an epoch, and what the ranks tell each other after it. */
+#include "bench/train/rank.h"
+
+#include "bench/train/random.h"
+#include "lib/core/interrupt.h"
+
+int rank_gather(struct rank *r, const void *mine, size_t n, void *all)
+{
+	const struct comm_request q = {
+		.kind = COLL_ALL_GATHER, .send = mine, .recv = all, .count = n, .type = DT_UINT8};
+
+	return comm_run(r->comm, &q, r->e);
+}
+
+static int sum(struct rank *r, void *values, size_t n, enum dtype type)
+{
+	const struct comm_request q = {.kind = COLL_ALL_REDUCE,
+				       .send = values,
+				       .recv = values,
+				       .count = n,
+				       .type = type,
+				       .op = OP_SUM};
+
+	return comm_run(r->comm, &q, r->e);
+}
+
+/* Every ranks-th one is ours. */
+static size_t own_validation(const void *arg, size_t i)
+{
+	const struct rank *r = arg;
+
+	return (size_t)r->comm->rank + i * (size_t)r->comm->size;
+}
+
+/* Each rank has normalized its own shards: rank 0's running statistics are the model's. */
+static int share_stats(struct rank *r)
+{
+	const struct comm_request q = {.kind = COLL_BROADCAST,
+				       .send = r->net->stats,
+				       .recv = r->net->stats,
+				       .count = r->net->nstats,
+				       .type = DT_FLOAT};
+
+	return r->net->nstats ? comm_run(r->comm, &q, r->e) : 0;
+}
+
+static int validate(struct rank *r, struct train_epoch *ep)
+{
+	const struct model *m = r->net->model;
+	size_t mine = (size_t)r->comm->rank, ranks = (size_t)r->comm->size;
+	size_t all_n = r->o->data->n[DATA_VALIDATION];
+	const struct loader_job job = {.part = DATA_VALIDATION,
+				       .samples = mine < all_n ? (all_n - mine + ranks - 1) / ranks
+							       : 0,
+				       .at = own_validation,
+				       .arg = r};
+	double all[4] = {0}; /* loss, top1, top5, samples */
+	struct loaded in;
+
+	if (share_stats(r))
+		return -1;
+	r->net->is_validating = true;
+	loader_start(r->loader, &job);
+	while ((in = loader_next(r->loader)).n) {
+		struct net_score s;
+
+		if (net_begin(r->net, (int)in.n, r->e))
+			return -1;
+		for (size_t i = 0; i < in.n; i++)
+			net_put(r->net, (int)i,
+				in.pixels + i * (size_t)(m->channels * m->side * m->side),
+				in.labels[i]);
+		s = net_forward(r->net);
+		all[0] += s.loss * (double)in.n;
+		all[1] += s.top1;
+		all[2] += s.top5;
+		all[3] += (double)in.n;
+	}
+	r->net->is_validating = false;
+	if (sum(r, all, ARRAY_LEN(all), DT_DOUBLE))
+		return -1;
+	ep->val_loss = all[0] / all[3];
+	ep->val_top1 = all[1] / all[3];
+	ep->val_top5 = all[2] / all[3];
+	return 0;
+}
+
+static void count_samples(const struct rank *r, struct train_epoch *ep)
+{
+	for (size_t i = 0; i < r->o->data->n[DATA_TRAIN]; i++) {
+		ep->missed += !r->seen[i];
+		ep->repeated += r->seen[i] > 1 ? r->seen[i] - 1 : 0;
+	}
+}
+
+/* Which rank took samples that were not its own? Only the indices are gone through again. */
+static int wrong_shard(const struct rank *r)
+{
+	for (int i = 0; i < r->comm->size; i++) {
+		uint64_t hash = 0;
+
+		for (size_t k = 0; k < r->words[i].samples; k++)
+			hash = random_mix(hash ^ sampler_at(&r->sampler, i, k));
+		if (hash != r->words[i].shard)
+			return i;
+	}
+	return -1;
+}
+
+static void average_steps(const struct train_result *res, uint64_t steps, struct train_epoch *ep)
+{
+	for (size_t i = res->steps.n - steps; i < res->steps.n; i++) {
+		ep->loss += res->steps.v[i].loss / (double)steps;
+		ep->top1 += res->steps.v[i].top1 / (double)steps;
+		ep->seconds += res->steps.v[i].seconds;
+	}
+}
+
+static void note_epoch(struct rank *r, struct train_epoch *ep)
+{
+	size_t n = (size_t)r->comm->size * sizeof(*r->words);
+
+	if (!r->result)
+		return;
+	ep->words = memcpy(arena_alloc(r->result->a, n), r->words, n);
+	ep->whole = r->word.steps == r->result->steps_per_epoch;
+	count_samples(r, ep);
+	ep->wrong_shard = wrong_shard(r);
+	average_steps(r->result, r->word.steps, ep);
+	*LIST_ADD(r->result->a, &r->result->epochs) = *ep;
+}
+
+static int end_epoch(struct rank *r, bool *ret_sound)
+{
+	struct train_epoch ep = {.equal = true};
+
+	r->word.params = hash_words(r->net->params, r->net->nparams);
+	if (rank_gather(r, &r->word, sizeof(r->word), r->words) ||
+	    sum(r, r->seen, r->o->data->n[DATA_TRAIN], DT_UINT32) || validate(r, &ep))
+		return -1;
+	*ret_sound = true;
+	for (int i = 0; i < r->comm->size; i++) {
+		ep.equal &= r->words[i].params == r->words[0].params;
+		*ret_sound &= ep.equal && r->words[i].bad_step == NO_STEP;
+	}
+	note_epoch(r, &ep);
+	return 0;
+}
+
+int rank_epoch(struct rank *r, uint64_t number, bool *ret_sound)
+{
+	struct train_word *w = &r->word;
+
+	if (sampler_begin(&r->sampler, number, r->e))
+		return -1;
+	memset(r->seen, 0, r->o->data->n[DATA_TRAIN] * sizeof(*r->seen));
+	memset(w->seconds, 0, sizeof(w->seconds));
+	rank_begin_epoch(r);
+	w->shard = w->samples = w->steps = 0;
+	for (uint64_t i = 0; i < train_steps_per_epoch(r->o) && r->step < r->total; i++) {
+		if (!r->comm->rank && interrupt_pending()) {
+			comm_abort(r->comm, "it was interrupted");
+			return interrupt_err(r->e);
+		}
+		if (rank_step(r, number, i))
+			return -1;
+	}
+	return end_epoch(r, ret_sound);
+}

@@ -1,0 +1,267 @@
+/* The parameters at the start, and one step. */
+#include "bench/train/rank.h"
+
+#include "bench/train/random.h"
+#include "lib/core/units.h"
+
+/* The parameters at a moment that will be looked at again. */
+static void note_params(struct rank *r)
+{
+	size_t n = r->net->nparams;
+
+	if (r->step > r->proven || r->repeating)
+		return;
+	r->word.before[r->step] = hash_words(r->net->params, n);
+	if (r->result)
+		r->result->noted[r->step] = memcpy(arena_alloc(r->result->a, n * sizeof(float)),
+						   r->net->params, n * sizeof(float));
+}
+
+/* Every rank begins differently, so that only the broadcast can make them alike. */
+int rank_broadcast(struct rank *r)
+{
+	const struct comm_request q = {.kind = COLL_BROADCAST,
+				       .send = r->net->params,
+				       .recv = r->net->params,
+				       .count = r->net->nparams,
+				       .type = DT_FLOAT};
+
+	net_init(r->net, r->o->seed + (uint64_t)r->comm->rank);
+	if (comm_run(r->comm, &q, r->e))
+		return -1;
+	memcpy(r->start, r->net->params, r->net->nparams * sizeof(float));
+	note_params(r);
+	if (r->result)
+		r->result->nparams = r->net->nparams;
+	return 0;
+}
+
+/* Vector code, which isfinite() in a loop with an exit is not. */
+static bool is_finite(const float *v, size_t n)
+{
+	enum { RUN = 64 };
+	uint32_t bad = 0;
+
+	for (; n >= RUN; n -= RUN, v += RUN)
+		for (int i = 0; i < RUN; i++)
+			bad |= (float_to_bits(v[i]) & 0x7f800000) == 0x7f800000;
+	for (size_t i = 0; i < n; i++)
+		bad |= (float_to_bits(v[i]) & 0x7f800000) == 0x7f800000;
+	return !bad;
+}
+
+/* Faults do not repeat: steps are counted on. */
+static uint64_t fault_step(const struct rank *r)
+{
+	return r->repeating ? r->total + r->step : r->step;
+}
+
+static int on_layer(void *arg, int layer)
+{
+	struct rank *r = arg;
+	struct net *n = r->net;
+
+	if (layer >= 0) {
+		if (layer == n->nparts - 1)
+			fault_gradient(&r->o->fault, r->comm->rank, fault_step(r),
+				       n->grads + n->nparams - 1);
+		if (r->step < r->proven)
+			r->hashes[r->step] = train_hash_layer(r->hashes[r->step], n, layer);
+		if (r->word.bad_step == NO_STEP &&
+		    !is_finite(n->grads + n->first[layer], n->first[layer + 1] - n->first[layer]))
+			r->word.bad_step = r->step;
+	}
+	return overlap_layer(&r->overlap, layer, r->e);
+}
+
+static struct net_score forward(struct rank *r)
+{
+	for (int i = 0; i < 12 && fault_is(&r->o->fault, FAULT_SLOW, r->comm->rank); i++)
+		(void)net_forward(r->net);
+	return net_forward(r->net);
+}
+
+static void put_score(struct rank *r, const struct net_score *s)
+{
+	float *extra = r->net->grads + r->net->nparams, samples = (float)r->net->samples;
+
+	extra[0] = (float)s->loss;
+	extra[1] = (float)s->top1 / samples;
+	extra[2] = (float)s->top5 / samples;
+}
+
+static void note_step(struct rank *r, uint64_t epoch, double lr, double seconds)
+{
+	const float *extra = r->net->grads + r->net->nparams;
+
+	if (!r->result || r->repeating)
+		return;
+	*LIST_ADD(r->result->a, &r->result->steps) = (struct train_step){
+		r->step, epoch, (double)extra[0], (double)extra[1], (double)extra[2], lr, seconds};
+	if (r->result->progress)
+		r->result->progress(r->result);
+}
+
+/* What each rank has after the proven steps, for rank 0 to compare with its own. */
+static int show_params(struct rank *r)
+{
+	size_t n = r->net->nparams;
+	struct comm_request q = {
+		.kind = COLL_GATHER, .send = r->net->params, .count = n, .type = DT_FLOAT};
+	float *all = NULL;
+
+	if (r->result)
+		q.recv = all = arena_alloc(r->result->a, n * (size_t)r->comm->size * sizeof(float));
+	if (comm_run(r->comm, &q, r->e))
+		return -1;
+	if (r->result)
+		r->result->proven = all;
+	return 0;
+}
+
+int rank_shard(const struct rank *r)
+{
+	int rank = r->comm->rank;
+
+	return fault_is(&r->o->fault, FAULT_SHARD, rank) ? (rank + 1) % r->comm->size : rank;
+}
+
+static size_t own_sample(const void *arg, size_t i)
+{
+	const struct rank *r = arg;
+
+	return sampler_at(&r->sampler, rank_shard(r), i);
+}
+
+void rank_begin_epoch(struct rank *r)
+{
+	const struct loader_job job = {.part = DATA_TRAIN,
+				       .samples = sampler_per_rank(&r->sampler),
+				       .at = own_sample,
+				       .arg = r};
+
+	loader_start(r->loader, &job);
+}
+
+static int load(struct rank *r, uint64_t at)
+{
+	struct loaded in = loader_next(r->loader);
+	const struct model *m = r->net->model;
+
+	if (net_begin(r->net, (int)in.n, r->e))
+		return -1;
+	for (size_t i = 0; i < in.n; i++) {
+		size_t index = own_sample(r, at * (size_t)r->o->batch + i);
+
+		net_put(r->net, (int)i, in.pixels + i * (size_t)(m->channels * m->side * m->side),
+			in.labels[i]);
+		r->word.shard = random_mix(r->word.shard ^ index);
+		r->seen[index]++;
+	}
+	r->word.samples += in.n;
+	r->word.steps++;
+	return 0;
+}
+
+int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
+{
+	double *spent = r->word.seconds, lr = train_lr(r->o, epoch);
+	uint64_t t[PHASES + 1] = {now_ns()};
+	struct net_score s;
+
+	fault_process(&r->o->fault, r->comm->rank, fault_step(r));
+	if (load(r, at))
+		return -1;
+	t[1] = now_ns();
+	s = forward(r);
+	put_score(r, &s);
+	t[2] = now_ns();
+	overlap_begin(&r->overlap, EXTRA);
+	if (net_backward(r->net, on_layer, r))
+		return -1;
+	if (net_failure(r->net))
+		return err_set(r->e, ERR_SYS, "%s", net_failure(r->net));
+	t[3] = now_ns() - r->overlap.spent_ns; /* as if nothing had been exchanged in between */
+	if (overlap_end(&r->overlap, r->e))
+		return -1;
+	fault_average(&r->o->fault, r->comm->rank, fault_step(r),
+		      r->net->grads + r->net->nparams - 1);
+	t[4] = now_ns();
+	r->net->k->sgd(r->net->nparams, r->net->params, r->velocity, r->net->grads, (float)lr,
+		       (float)r->o->momentum, (float)r->o->decay);
+	t[5] = now_ns();
+	if (r->step < r->proven)
+		r->exposed_ns += t[4] - t[3];
+	for (int i = 0; i < PHASES; i++)
+		spent[i] += (double)(t[i + 1] - t[i]) / 1e9;
+	note_step(r, epoch, lr, (double)(t[5] - t[0]) / 1e9);
+	r->step++;
+	note_params(r);
+	return r->step == r->proven && !r->repeating ? show_params(r) : 0;
+}
+
+/* --- once more ------------------------------------------------------------------------ */
+
+static void begin_again(struct rank *r)
+{
+	size_t n = r->net->nparams;
+
+	memcpy(r->net->params, r->start, n * sizeof(float));
+	memset(r->velocity, 0, n * sizeof(float));
+	memset(r->again, 0, sizeof(r->again));
+	r->hashes = r->again;
+	r->step = r->exposed_ns = 0;
+	r->overlap.late = true;
+	r->repeating = true;
+}
+
+/* Whose own gradient was another one, and what went into it was the same? */
+static void judge(struct rank *r, const struct train_again *all)
+{
+	struct train_result *res = r->result;
+
+	double exposed = 0, late = 0;
+
+	res->repeated = true;
+	res->fickle_rank = res->unlike_rank = -1;
+	for (int i = r->comm->size - 1; i >= 0; i--) {
+		if (all[i].step < r->proven &&
+		    (res->fickle_rank < 0 || all[i].step <= res->fickle_step)) {
+			res->fickle_rank = i;
+			res->fickle_step = all[i].step;
+		}
+		if (!all[i].same)
+			res->unlike_rank = i;
+		exposed += (double)all[i].exposed_ns;
+		late += (double)all[i].late_ns;
+	}
+	res->hidden = late > exposed ? 1 - exposed / late : 0;
+}
+
+int rank_repeat(struct rank *r)
+{
+	AUTO_FREE struct train_again *all = calloc((size_t)r->comm->size, sizeof(*all));
+	struct train_again mine = {0};
+	const uint64_t *first = r->word.grads;
+
+	mine.exposed_ns = r->exposed_ns;
+
+	if (!all)
+		return err_sys(r->e, "no memory");
+	if (sampler_begin(&r->sampler, 0, r->e))
+		return -1;
+	begin_again(r);
+	rank_begin_epoch(r);
+	for (uint64_t i = 0; i < r->proven; i++)
+		if (rank_step(r, 0, i))
+			return -1;
+	while (mine.step < r->proven && r->again[mine.step] == first[mine.step])
+		mine.step++;
+	mine.late_ns = r->exposed_ns;
+	mine.same = hash_words(r->net->params, r->net->nparams) == r->word.before[r->proven];
+	if (rank_gather(r, &mine, sizeof(mine), all))
+		return -1;
+	if (r->result)
+		judge(r, all);
+	return 0;
+}

@@ -1,0 +1,198 @@
+#include "bench/train/say_run.h"
+
+#include "lib/net/addr.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdarg.h>
+
+/* --- measures --------------------------------------------------------------------- */
+
+static const char *interface_of(const char *address, struct arena *a)
+{
+	struct ifaddrs *list = NULL;
+	const char *name = NULL;
+	struct addr_text text;
+
+	if (getifaddrs(&list))
+		return NULL;
+	for (const struct ifaddrs *i = list; i && !name; i = i->ifa_next)
+		if (i->ifa_addr && !(i->ifa_flags & IFF_LOOPBACK) &&
+		    (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6) &&
+		    streq(addr_sockaddr_print(i->ifa_addr, &text), address))
+			name = arena_strdup(a, i->ifa_name);
+	freeifaddrs(list);
+	return name;
+}
+
+struct say_world say_world(const struct comm *c, struct arena *a)
+{
+	struct say_world w = {.size = c ? c->size : 0};
+
+	if (!c)
+		return w;
+	w.backend = comm_caps(c)->backend;
+	w.transport = arena_strdup(a, comm_transport(c));
+	w.peers = arena_alloc(a, (size_t)w.size * sizeof(*w.peers));
+	for (int i = 0, k; i < w.size; i++) {
+		const struct comm_peer *p = comm_peer(c, i);
+
+		w.peers[i] = (struct say_peer){arena_strdup(a, p->host),
+					       arena_strdup(a, p->address), "cpu"};
+		for (k = 0; !streq(w.peers[k].host, p->host);)
+			k++;
+		w.hosts += k == i;
+	}
+	w.interface = interface_of(w.peers[0].address, a);
+	return w;
+}
+
+struct say_total say_total(const struct train_result *res, int rank)
+{
+	struct say_total t = {0};
+
+	for (size_t i = 0; i < res->epochs.n; i++) {
+		const struct train_word *w = &res->epochs.v[i].words[rank];
+
+		for (int k = 0; k < PHASES; k++) {
+			t.seconds[k] += w->seconds[k];
+			t.wall += w->seconds[k];
+			t.compute += k == PHASE_EXCHANGE ? 0 : w->seconds[k];
+		}
+		t.samples += w->samples;
+	}
+	return t;
+}
+
+int say_slowest(const struct train_result *res, int ranks, double *ret_times)
+{
+	double most = 0, middle = 0;
+	int slowest = 0;
+
+	for (int i = 0; i < ranks; i++) {
+		double own = say_total(res, i).compute;
+		int below = 0, equal = 0;
+
+		for (int k = 0; k < ranks; k++) {
+			below += say_total(res, k).compute < own;
+			equal += say_total(res, k).compute == own;
+		}
+		/* the lower one of two, so that of two ranks one can be slow */
+		if (below <= (ranks - 1) / 2 && (ranks - 1) / 2 < below + equal)
+			middle = own;
+		if (own > most) {
+			most = own;
+			slowest = i;
+		}
+	}
+	*ret_times = middle > 0 ? most / middle : 1;
+	return slowest;
+}
+
+/* --- for all findings ---------------------------------------------------------------- */
+
+const char *say_who(const struct run *x, int rank)
+{
+	const struct say_peer *p = &x->w->peers[rank];
+
+	return arena_printf(report_arena(x->r), "rank %d (%s, %s)", rank, p->host, p->address);
+}
+
+struct finding *say_find(const struct run *x, const char *check, int rank)
+{
+	struct finding *f = report_find(
+		x->r, check,
+		rank < 0 ? x->o->model->name : arena_printf(report_arena(x->r), "rank %d", rank));
+
+	return f;
+}
+
+void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
+{
+	struct arena *a = report_arena(x->r);
+	const char *command;
+	va_list ap;
+
+	va_start(ap, fmt);
+	command = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	if (x->w->hosts <= 1)
+		finding_fix(f, "%s", command);
+	else
+		finding_fix(f, "ssh %s %s", x->w->peers[rank].host, command);
+}
+
+int say_bad_rank(const struct run *x)
+{
+	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	int bad = -1;
+
+	for (int i = 0; i < x->w->size; i++)
+		if (w[i].bad_step != NO_STEP && (bad < 0 || w[i].bad_step < w[bad].bad_step))
+			bad = i;
+	return bad;
+}
+
+void say_fix_lost(struct finding *f, const char *sentence, const char *host)
+{
+	const char *look = strstr(sentence, "signal") || strstr(sentence, "exit code")
+				   ? "dmesg -T | grep -iE 'killed process|segfault|xid' | tail"
+				   : "ps -eo pid,stat,wchan:24,args | grep '[d]dpsmoke'";
+
+	if (host)
+		finding_fix(f, "ssh %s \"%s\"", host, look);
+	else
+		finding_fix(f, "%s", look);
+}
+
+void say_lost(struct report *r, const struct say_lost *l)
+{
+	struct arena *a = report_arena(r);
+	struct finding *f = report_find(
+		r, "rank.alive", l->rank < 0 ? "ranks" : arena_printf(a, "rank %d", l->rank));
+
+	finding_set(f, ST_FAIL, "%s (%s)", l->sentence, l->doing);
+	finding_expect(f, "every rank answers until the end");
+	if (l->connecting && l->host)
+		finding_fix(f, "portcheck %s", l->host);
+	else
+		say_fix_lost(f, l->sentence, l->host);
+	report_add(r, f);
+}
+
+static void say_covers(const struct run *x)
+{
+	int ranks = x->w->size, hosts = x->w->hosts;
+
+	if (hosts <= 1)
+		report_covers(x->r,
+			      "%d local rank%s on the CPU, gradients over TCP; neither a GPU nor a "
+			      "network was tested",
+			      ranks, ranks == 1 ? "" : "s");
+	else
+		report_covers(x->r,
+			      "%d ranks on %d hosts, on the CPU, gradients over TCP; no GPU was "
+			      "tested",
+			      ranks, hosts);
+}
+
+void say_all(struct report *r, const struct train_opts *o, const struct say_world *w,
+	     const struct train_result *res, const struct train_alone *alone)
+{
+	const struct run x = {r, o, w, res, alone};
+
+	if (res->noted[0] || res->odd_rank > 0)
+		say_joined(&x);
+	if (res->epochs.n) {
+		say_samples(&x);
+		say_finite(&x);
+		say_params(&x);
+		say_reference(&x);
+		say_repeat(&x);
+		say_loss(&x);
+		say_accuracy(&x);
+		say_pace(&x);
+	}
+	say_covers(&x);
+	say_data(r, o, w, res, alone);
+}

@@ -1,0 +1,45 @@
+#ifndef BENCH_TRAIN_SAY_H
+#define BENCH_TRAIN_SAY_H
+/* Judges a training run: findings for people, and the facts as data. */
+#include "bench/train/train.h"
+#include "lib/report/report.h"
+
+struct say_peer {
+	const char *host, *address, *device;
+};
+struct say_world {	 /* who took part, still known when the communicator is gone */
+	int size, hosts; /* size 0: they were never connected */
+	const char *backend, *transport;
+	const char *interface; /* that has rank 0's address; NULL: loopback, or unknown */
+	struct say_peer *peers;
+};
+struct say_world say_world(const struct comm *c, struct arena *a); /* @c may be NULL */
+
+/* @alone: NULL where it did not come to the comparison. What was not reached is not judged. */
+void say_all(struct report *r, const struct train_opts *o, const struct say_world *w,
+	     const struct train_result *res, const struct train_alone *alone);
+struct say_lost {	      /* a rank that was lost */
+	int rank;	      /* -1: the sentence has it */
+	const char *sentence; /* what everybody was told */
+	const char *doing;
+	const char *host; /* another one, where the rank was; NULL: here */
+	bool connecting;
+};
+void say_lost(struct report *r, const struct say_lost *l);
+/* What to type to see why: @host as above. */
+void say_fix_lost(struct finding *f, const char *sentence, const char *host);
+
+/* The sum over all epochs of one rank. */
+struct say_total {
+	double seconds[PHASES], compute, wall; /* wall: of all phases */
+	uint64_t samples;
+};
+struct say_total say_total(const struct train_result *res, int rank);
+/* Which rank computes longest, and how many times as long as the middle one. */
+int say_slowest(const struct train_result *res, int ranks, double *ret_times);
+
+/* bench/train/say_data.c */
+void say_data(struct report *r, const struct train_opts *o, const struct say_world *w,
+	      const struct train_result *res, const struct train_alone *alone);
+
+#endif

@@ -1,0 +1,152 @@
+#include "bench/train/say.h"
+#include "lib/report/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { STEPS_MAX = 4096 }; /* in the document; beyond, every second or third ... */
+
+static const char *const phases[PHASES] = {"data", "forward", "backward", "exchange", "update"};
+
+static void add_world(cJSON *data, const struct say_world *w)
+{
+	cJSON *world = json_object(data, "world"), *ranks = json_array(world, "ranks");
+
+	json_str(world, "interface", w->interface);
+
+	json_str(data, "backend", w->backend);
+	json_str(data, "transport", w->transport);
+	for (int i = 0; i < w->size; i++) {
+		const struct say_peer *p = &w->peers[i];
+		cJSON *o = json_push_object(ranks);
+
+		json_num(o, "rank", i);
+		json_str(o, "host", p->host);
+		json_str(o, "address", p->address);
+		json_str(o, "device", p->device);
+	}
+}
+
+static void add_model(cJSON *data, const struct train_opts *o, const struct train_result *res)
+{
+	cJSON *m = json_object(data, "model");
+
+	json_str(m, "name", o->model->name);
+	json_num(m, "parameters", res->nparams ? (double)res->nparams : NAN);
+	json_str(m, "engine",
+		 o->engine	? o->engine->name
+		 : res->kernels ? res->kernels->name
+				: NULL);
+	json_num(m, "batch", o->batch);
+	json_num(m, "global_batch", o->batch * o->np);
+	json_num(m, "seed", (double)o->seed);
+	json_str(m, "data", o->data->name);
+	json_num(m, "samples", (double)o->data->n[DATA_TRAIN]);
+	json_num(m, "validation", (double)o->data->n[DATA_VALIDATION]);
+	json_num(m, "padding", (double)res->padding);
+	json_num(m, "dropped", (double)res->dropped);
+}
+
+static void add_steps(cJSON *data, const struct train_result *res)
+{
+	cJSON *steps = json_array(data, "steps"), *epochs = json_array(data, "epochs");
+	size_t every = res->steps.n / STEPS_MAX + 1;
+
+	json_num(data, "steps_every", (double)every);
+	for (size_t i = 0; i < res->steps.n; i += every) {
+		const struct train_step *s = &res->steps.v[i];
+		cJSON *o = json_push_object(steps);
+
+		json_num(o, "step", (double)s->step);
+		json_num(o, "epoch", (double)s->epoch);
+		json_num(o, "loss", s->loss);
+		json_num(o, "top1", s->top1);
+		json_num(o, "top5", s->top5);
+		json_num(o, "lr", s->lr);
+		json_num(o, "seconds", s->seconds);
+	}
+	for (size_t i = 0; i < res->epochs.n; i++) {
+		const struct train_epoch *ep = &res->epochs.v[i];
+		cJSON *o = json_push_object(epochs);
+		char hash[32];
+
+		(void)snprintf(hash, sizeof(hash), "%016" PRIx64, ep->words[0].params);
+		json_num(o, "epoch", (double)i);
+		json_num(o, "loss", ep->loss);
+		json_num(o, "top1", ep->top1);
+		json_num(o, "validation_loss", ep->val_loss);
+		json_num(o, "validation_top1", ep->val_top1);
+		json_num(o, "validation_top5", ep->val_top5);
+		json_num(o, "seconds", ep->seconds);
+		json_str(o, "params_hash", hash);
+	}
+}
+
+static void add_checks(cJSON *data, const struct train_result *res, const struct train_alone *alone)
+{
+	cJSON *o = json_object(data, "checks");
+	bool equal = true;
+
+	for (size_t i = 0; i < res->epochs.n; i++)
+		equal &= res->epochs.v[i].equal;
+	if (res->epochs.n) {
+		json_bool(o, "params_equal_across_ranks", equal);
+		json_num(o, "accuracy", res->epochs.v[res->epochs.n - 1].val_top1);
+	}
+	if (alone) {
+		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && alone->far_rank < 0);
+		json_num(o, "difference", alone->distance);
+		json_num(o, "tolerance", TRAIN_TOLERANCE);
+	}
+	if (res->repeated)
+		json_bool(o, "repeats_to_the_bit", res->fickle_rank < 0 && res->unlike_rank < 0);
+	if (res->steps.n) {
+		json_num(o, "loss_first", res->steps.v[0].loss);
+		json_num(o, "loss_last", res->steps.v[res->steps.n - 1].loss);
+	}
+}
+
+static void add_throughput(cJSON *data, const struct train_alone *alone, const struct say_world *w,
+			   const struct train_result *res)
+{
+	cJSON *t = json_object(data, "throughput"), *ranks;
+	double total = 0, times;
+
+	if (!res->epochs.n)
+		return;
+	ranks = json_array(t, "ranks");
+	for (int i = 0; i < w->size; i++) {
+		struct say_total s = say_total(res, i);
+		cJSON *o = json_push_object(ranks);
+
+		json_num(o, "rank", i);
+		json_num(o, "samples_per_s", (double)s.samples / s.wall);
+		json_num(o, "compute_samples_per_s", (double)s.samples / s.compute);
+		for (int k = 0; k < PHASES; k++)
+			json_num(json_get(o, "seconds") ? cJSON_GetObjectItem(o, "seconds")
+							: json_object(o, "seconds"),
+				 phases[k], s.seconds[k]);
+		total += (double)s.samples / s.wall;
+	}
+	json_num(t, "samples_per_s", total);
+	if (alone) {
+		json_num(t, "alone_samples_per_s", alone->samples_per_s);
+		json_num(t, "efficiency", total / (alone->samples_per_s * w->size));
+	}
+	if (res->repeated && w->size > 1)
+		json_num(t, "exchange_hidden", res->hidden);
+	json_num(t, "slowest_rank", say_slowest(res, w->size, &times));
+	json_num(t, "slowest_times", times);
+}
+
+void say_data(struct report *r, const struct train_opts *o, const struct say_world *w,
+	      const struct train_result *res, const struct train_alone *alone)
+{
+	cJSON *data = report_data(r);
+
+	add_world(data, w);
+	add_model(data, o, res);
+	add_steps(data, res);
+	add_checks(data, res, alone);
+	add_throughput(data, alone, w, res);
+}

@@ -1,0 +1,112 @@
+#include "bench/train/say_run.h"
+
+#include <math.h>
+
+enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 50 };
+#define STRAGGLER 1.5	 /* times the middle rank */
+#define TIME_TO_TELL 0.1 /* seconds of computing; below, that is noise */
+
+void say_finite(const struct run *x)
+{
+	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
+	int bad = say_bad_rank(x);
+	struct finding *f = say_find(x, "train.finite", bad);
+
+	if (bad >= 0)
+		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
+			    say_who(x, bad), (size_t)last->words[bad].bad_step);
+	else
+		finding_set(f, ST_PASS, "no gradient was NaN or infinite");
+	if (bad >= 0 && last->words[bad].bad_step < x->res->proven_steps)
+		say_fix_at(x, f, bad, "ddpsmoke --np 1");
+	else if (bad >= 0)
+		finding_fix(f, "ddpsmoke --lr %g", x->o->lr / 4);
+	finding_expect(f, "finite numbers");
+	report_add(x->r, f);
+}
+
+static double mean_loss(const struct train_result *res, size_t from, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < from + n; i++)
+		sum += res->steps.v[i].loss / (double)n;
+	return sum;
+}
+
+void say_loss(const struct run *x)
+{
+	size_t n = x->res->steps.n, part = n / 4;
+	struct finding *f = say_find(x, "train.loss", -1);
+	double first, last;
+
+	if (n < STEPS_TO_FALL) {
+		finding_set(f, ST_SKIP, "%zu steps are too few to see the loss fall", n);
+		report_add(x->r, f);
+		return;
+	}
+	first = mean_loss(x->res, 0, part);
+	last = mean_loss(x->res, n - part, part);
+	finding_set(f, last < first ? ST_PASS : ST_FAIL, "%s from %.3f to %.4f",
+		    last < first ? "fell" : "did not fall:", x->res->steps.v[0].loss,
+		    x->res->steps.v[n - 1].loss);
+	if (last >= first)
+		finding_fix(f, "ddpsmoke --lr %g", x->o->lr / 4);
+	finding_expect(f, "lower in the last quarter of the steps than in the first");
+	report_add(x->r, f);
+}
+
+void say_accuracy(const struct run *x)
+{
+	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
+	struct finding *f = say_find(x, "train.accuracy", -1);
+	enum status st = x->o->expect <= 0 || x->res->steps.n < STEPS_TO_LEARN ? ST_INFO
+			 : last->val_top1 >= x->o->expect		       ? ST_PASS
+									       : ST_FAIL;
+
+	finding_set(f, st, "%.2f %% of %zu validation samples right, %.2f %% among the best five%s",
+		    last->val_top1 * 100, x->o->data->n[DATA_VALIDATION], last->val_top5 * 100,
+		    st == ST_INFO ? " (not judged)" : "");
+	finding_value(f, last->val_top1 * 100, "%");
+	if (st == ST_FAIL)
+		finding_fix(f, "ddpsmoke --epochs %zu", (size_t)x->o->epochs * 2);
+	if (st != ST_INFO)
+		finding_expect(f, ">= %g %%", x->o->expect * 100);
+	report_add(x->r, f);
+}
+
+void say_pace(const struct run *x)
+{
+	double times, rate = 0;
+	int slowest = say_slowest(x->res, x->w->size, &times);
+	struct say_total t = say_total(x->res, slowest);
+	bool is_slow = times >= STRAGGLER && t.compute >= TIME_TO_TELL;
+	struct finding *f = say_find(x, "train.pace", is_slow ? slowest : -1);
+
+	for (int i = 0; i < x->w->size; i++) {
+		struct say_total own = say_total(x->res, i);
+
+		rate += (double)own.samples / own.wall;
+	}
+	if (is_slow)
+		finding_set(f, ST_WARN, "%s is %.1fx slower than the others: compute, not network",
+			    say_who(x, slowest), times);
+	else
+		finding_set(
+			f, ST_INFO,
+			"%.0f samples/s on %d ranks; forward %.0f %%, backward %.0f %%, exchange "
+			"not hidden by it %.0f %%, data %.0f %%, update %.0f %%",
+			rate, x->w->size, t.seconds[PHASE_FORWARD] / t.wall * 100,
+			t.seconds[PHASE_BACKWARD] / t.wall * 100,
+			t.seconds[PHASE_EXCHANGE] / t.wall * 100,
+			t.seconds[PHASE_DATA] / t.wall * 100,
+			t.seconds[PHASE_UPDATE] / t.wall * 100);
+	if (is_slow)
+		say_fix_at(x, f, slowest, "top -b -n 1");
+	if (!is_slow && x->alone && x->w->size > 1)
+		finding_set(f, ST_INFO, "%s; %.0f %% of what %d times one rank alone could do",
+			    f->message, rate / (x->alone->samples_per_s * x->w->size) * 100,
+			    x->w->size);
+	finding_value(f, rate, "samples/s");
+	report_add(x->r, f);
+}

@@ -1,0 +1,193 @@
+#include "bench/train/say_run.h"
+
+static void fix_unlike(const struct run *x, struct finding *f)
+{
+	const char *host = x->w->peers[x->res->odd_rank].host;
+
+	if (starts_with(x->res->odd_what, "data set") && x->o->data->nfiles)
+		finding_fix(f, "rsync -a %s/ %s:%s/", strchr(x->o->data_spec, ':') + 1, host,
+			    strchr(x->o->data_spec, ':') + 1);
+	else if (!streq(x->res->odd_what, "program"))
+		finding_fix(f, "start every rank with the same command line");
+	else if (x->w->hosts > 1)
+		finding_fix(f, "scp \"$(command -v ddpsmoke)\" %s:", host);
+	else
+		finding_fix(f, "ddpsmoke --version");
+}
+
+void say_joined(const struct run *x)
+{
+	struct finding *f = say_find(x, "rank.joined", -1);
+
+	finding_set(f, ST_PASS, "all %d ranks joined", x->w->size);
+	report_add(x->r, f);
+	f = say_find(x, "rank.alike", x->res->odd_rank);
+	if (x->res->odd_how)
+		finding_set(f, ST_FAIL, "%s cannot read its data: %s", say_who(x, x->res->odd_rank),
+			    x->res->odd_how);
+	else if (x->res->odd_rank >= 0)
+		finding_set(f, ST_FAIL, "%s has another %s than rank 0",
+			    say_who(x, x->res->odd_rank), x->res->odd_what);
+	else if (x->res->noted[0])
+		finding_set(f, ST_PASS, "all ranks have the same program, options and data");
+	else
+		return;
+	if (x->res->odd_rank >= 0)
+		fix_unlike(x, f);
+	finding_expect(f, "the same on all ranks");
+	report_add(x->r, f);
+}
+
+void say_samples(const struct run *x)
+{
+	const struct train_result *res = x->res;
+	struct finding *f;
+	int wrong = -1;
+
+	for (size_t i = 0; i < res->epochs.n && wrong < 0; i++)
+		wrong = res->epochs.v[i].wrong_shard;
+	f = say_find(x, "train.samples", wrong);
+	finding_set(f, ST_PASS,
+		    "every epoch saw each of %zu samples once; %zu twice as padding, "
+		    "%zu dropped",
+		    x->o->data->n[DATA_TRAIN], res->padding, res->dropped);
+	if (wrong >= 0) {
+		finding_set(f, ST_FAIL,
+			    "%s took other samples than its own: some are learned twice, others "
+			    "never",
+			    say_who(x, wrong));
+		say_fix_at(x, f, wrong, "ddpsmoke");
+	}
+	for (size_t i = 0; i < res->epochs.n && wrong < 0; i++) {
+		const struct train_epoch *ep = &res->epochs.v[i];
+
+		if (!ep->whole && ep->repeated <= res->padding)
+			finding_set(f, ST_PASS, "no sample was seen twice before the run ended");
+		else if (ep->repeated != res->padding || ep->missed != res->dropped)
+			finding_set(f, ST_FAIL, "epoch %zu missed %zu samples and repeated %zu",
+				    i + 1, (size_t)ep->missed, (size_t)ep->repeated);
+	}
+	finding_expect(f, "each sample once, but %zu for padding", res->padding);
+	report_add(x->r, f);
+}
+
+/* Carries known data between that rank and another one, and looks at every element. */
+static void fix_exchange(const struct run *x, struct finding *f, int rank)
+{
+	int other = rank > 0 ? 0 : x->w->size - 1;
+
+	if (x->w->hosts <= 1 || rank < 0)
+		finding_fix(f, "ncclbench --np %d -b 1M -e 64M -n 50", x->w->size);
+	else
+		finding_fix(f, "ncclbench --hosts %s,%s -b 1M -e 64M -n 50",
+			    x->w->peers[other].host, x->w->peers[rank].host);
+}
+
+/* The rank whose hash most others do not have; where there is no majority, who alone was wrong. */
+static int odd_params(const struct run *x, const struct train_epoch *ep)
+{
+	for (int i = 0; i < x->w->size; i++) {
+		int same = 0;
+
+		for (int k = 0; k < x->w->size; k++)
+			same += ep->words[k].params == ep->words[i].params;
+		if (2 * same < x->w->size && x->w->size > 2)
+			return i;
+	}
+	return x->alone && x->alone->odd_rank >= 0 ? x->alone->odd_rank
+	       : x->alone			   ? x->alone->far_rank
+						   : -1;
+}
+
+void say_params(const struct run *x)
+{
+	size_t n = x->res->epochs.n;
+	const struct train_epoch *last = &x->res->epochs.v[n - 1];
+	int odd = last->equal ? -1 : odd_params(x, last);
+	struct finding *f = say_find(x, "train.params", odd);
+
+	if (last->equal)
+		finding_set(f, ST_PASS, "bit-equal on all ranks after every epoch (%zu)", n);
+	else if (odd >= 0)
+		finding_set(f, ST_FAIL,
+			    "%s has other parameters than the other ranks after epoch %zu: what "
+			    "it got of the exchange was wrong",
+			    say_who(x, odd), n);
+	else
+		finding_set(f, ST_FAIL, "the ranks have different parameters after epoch %zu", n);
+	if (!last->equal)
+		fix_exchange(x, f, odd);
+	finding_expect(f, "the same bits on every rank");
+	report_add(x->r, f);
+}
+
+/* With other samples or NaN in it there is nothing to compare; that has its own finding. */
+static bool is_comparable(const struct run *x)
+{
+	return x->alone && say_bad_rank(x) < 0 && x->res->epochs.v[0].wrong_shard < 0;
+}
+
+void say_reference(const struct run *x)
+{
+	const struct train_alone *a = x->alone;
+	size_t steps = x->res->proven_steps;
+	struct finding *f;
+	int far;
+
+	if (!is_comparable(x))
+		return;
+	/* what went wrong at one rank soon moves the others, too */
+	far = a->far_rank >= 0 && a->odd_rank >= 0 ? a->odd_rank : a->far_rank;
+	f = say_find(x, "train.reference", a->wrong_rank >= 0 ? a->wrong_rank : far);
+	if (a->wrong_rank >= 0)
+		finding_set(f, ST_FAIL,
+			    "%s computed another gradient in step %zu than one process does of "
+			    "the same samples: its computing is wrong, not the network",
+			    say_who(x, a->wrong_rank), (size_t)a->wrong_step);
+	else if (far >= 0)
+		finding_set(f, ST_FAIL,
+			    "after %zu steps %s is %g away from what one process gets: the "
+			    "gradients were right, and went wrong on their way",
+			    steps, say_who(x, far), a->distance);
+	else
+		finding_set(f, ST_PASS,
+			    "after %zu steps the parameters are those of one process that runs "
+			    "all %d shards (difference %.2g)",
+			    steps, x->w->size, a->distance);
+	if (a->wrong_rank >= 0)
+		say_fix_at(x, f, a->wrong_rank, "ddpsmoke --np 1 --epochs 20");
+	else if (far >= 0)
+		fix_exchange(x, f, far);
+	finding_expect(f, "<= %g in every parameter", TRAIN_TOLERANCE);
+	finding_value(f, a->distance, NULL);
+	report_add(x->r, f);
+}
+
+void say_repeat(const struct run *x)
+{
+	const struct train_result *res = x->res;
+	struct finding *f;
+
+	if (!res->repeated)
+		return;
+	f = say_find(x, "train.repeat",
+		     res->fickle_rank >= 0 ? res->fickle_rank : res->unlike_rank);
+	if (res->fickle_rank >= 0) {
+		finding_set(f, ST_FAIL,
+			    "%s computed another gradient when step %zu was done again: its "
+			    "computing cannot be relied on",
+			    say_who(x, res->fickle_rank), (size_t)res->fickle_step);
+		say_fix_at(x, f, res->fickle_rank, "ddpsmoke --np 1 --epochs 20");
+	} else if (res->unlike_rank >= 0) {
+		finding_set(f, ST_FAIL,
+			    "the same gradients gave %s other parameters the second time: what "
+			    "it got of the exchange was wrong",
+			    say_who(x, res->unlike_rank));
+		fix_exchange(x, f, res->unlike_rank);
+	} else {
+		finding_set(f, ST_PASS, "the same seed gave the same bits again (%zu steps)",
+			    (size_t)res->proven_steps);
+	}
+	finding_expect(f, "the same bits twice");
+	report_add(x->r, f);
+}

@@ -1,0 +1,34 @@
+#ifndef BENCH_TRAIN_SAY_RUN_H
+#define BENCH_TRAIN_SAY_RUN_H
+/* Between say.c, say_proofs.c and say_learn.c: one run, being judged. */
+#include "bench/train/say.h"
+
+struct run {
+	struct report *r;
+	const struct train_opts *o;
+	const struct say_world *w;
+	const struct train_result *res;
+	const struct train_alone *alone;
+};
+
+struct finding *say_find(const struct run *x, const char *check, int rank); /* -1: of the model */
+const char *say_who(const struct run *x, int rank); /* "rank 1 (node1, 10.0.0.2)" */
+/* A command for the host of @rank, as it is typed here. */
+void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
+	PRINTF(4, 5);
+int say_bad_rank(const struct run *x); /* whose gradient was the first that is not finite; -1 */
+
+/* say_proofs.c */
+void say_joined(const struct run *x);
+void say_samples(const struct run *x);
+void say_params(const struct run *x);
+void say_reference(const struct run *x);
+void say_repeat(const struct run *x);
+
+/* say_learn.c */
+void say_finite(const struct run *x);
+void say_loss(const struct run *x);
+void say_accuracy(const struct run *x);
+void say_pace(const struct run *x);
+
+#endif

@@ -1,0 +1,121 @@
+#ifndef BENCH_TRAIN_TRAIN_H
+#define BENCH_TRAIN_TRAIN_H
+/*
+ * Data-parallel training as a diagnosis: what is asked for, what one rank does
+ * (train_rank()), what rank 0 knows in the end, and the same steps done by one
+ * process alone (train_alone()), which must come to the same parameters.
+ */
+#include "bench/comm/comm.h"
+#include "bench/train/data.h"
+#include "bench/train/fault.h"
+#include "bench/train/net.h"
+#include "bench/train/sampler.h"
+#include "lib/core/arena.h"
+
+struct train_opts {
+	const struct model *model;
+	int np, batch;		    /* per rank */
+	uint64_t epochs, max_steps; /* 0: no limit but the epochs */
+	double lr, momentum, decay, lr_gamma;
+	uint64_t lr_every; /* epochs, then lr *= lr_gamma */
+	uint64_t seed;
+	const char *data_spec;
+	size_t asked, asked_validation; /* samples; 0: as many as the data set has */
+	unsigned workers;
+	const struct data *data;     /* opened by train_job() ... */
+	const struct engine *engine; /* of a model that is a graph */
+	const char *trouble;	     /* ... or why it could not be; NULL */
+	bool drop_last;
+	double expect; /* accuracy, 0..1; 0: whatever it is */
+	uint64_t deadline_ns;
+	struct fault fault;
+};
+
+enum train_phase {
+	PHASE_DATA,
+	PHASE_FORWARD,
+	PHASE_BACKWARD,
+	PHASE_EXCHANGE,
+	PHASE_UPDATE,
+	PHASES
+};
+enum { PROVEN_MAX = 8 };
+#define NO_STEP UINT64_MAX
+
+/* What a rank tells all others after an epoch. */
+struct train_word {
+	uint64_t params, shard; /* hashes: parameters; which samples, in order */
+	uint64_t samples, steps;
+	uint64_t bad_step;		 /* the first whose own gradient was not finite */
+	uint64_t grads[PROVEN_MAX];	 /* hashes of its own gradients of the first steps */
+	uint64_t before[PROVEN_MAX + 1]; /* hashes of the parameters before (and after) them */
+	double seconds[PHASES];		 /* of this epoch */
+};
+/* And before the first: who differs here trains something else. */
+struct train_pass {
+	uint64_t program, options, seed, data[DATA_FILES_MAX];
+	char trouble[256]; /* with its data */
+};
+
+struct train_step {
+	uint64_t step, epoch;
+	double loss, top1, top5, lr, seconds; /* means over all ranks */
+};
+struct train_epoch {
+	double loss, top1, val_loss, val_top1, val_top5, seconds;
+	struct train_word *words;  /* one per rank */
+	bool whole;		   /* not cut short by max_steps */
+	uint64_t missed, repeated; /* samples seen never; times that one was seen again */
+	int wrong_shard;	   /* the first rank that took other samples than its own, -1 */
+	bool equal;		   /* parameters, on all ranks, bit by bit */
+};
+
+/* Rank 0's knowledge; everything in @a. */
+struct train_result {
+	struct arena *a;
+	const struct kernels *kernels; /* of all ranks */
+	uint64_t total_steps, steps_per_epoch, proven_steps;
+	size_t nparams, padding, dropped;
+	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */
+	const char *odd_what; /* "seed" */
+	const char *odd_how;  /* the whole sentence instead: what its trouble is; NULL */
+	LIST(struct train_step) steps;
+	LIST(struct train_epoch) epochs;
+	const float *noted[PROVEN_MAX + 1]; /* rank 0's parameters at those times */
+	bool repeated;			    /* the proven steps were done twice */
+	int fickle_rank, unlike_rank; /* whose gradient, whose parameters were others then; -1 */
+	uint64_t fickle_step;
+	double hidden; /* part of the exchange that backward hides, 0..1 */
+	float *proven; /* of each rank, after proven_steps; NULL: not that far */
+	void (*progress)(const struct train_result *r);
+};
+
+/* One rank from the broadcast to the last validation. @ret is rank 0's, NULL elsewhere. */
+int train_rank(const struct train_opts *o, struct comm *c, struct train_result *ret,
+	       struct err *e) MUST_CHECK;
+
+struct train_alone {
+	double samples_per_s; /* of one rank, with the machine to itself and no exchange */
+	int wrong_rank;	      /* the first whose own gradient was another one, -1 */
+	uint64_t wrong_step;
+	int odd_rank; /* the first that went on with other parameters than these, when others
+			 had them to the bit; -1: none, or it cannot be told */
+	uint64_t odd_step;
+	int far_rank;	 /* whose parameters are too far from these, -1 */
+	double distance; /* the largest of any parameter of any rank */
+};
+#define TRAIN_TOLERANCE 1e-5
+/* Rank 0, afterwards: the first steps once more, rank by rank, without any exchange. */
+int train_alone(const struct train_opts *o, const struct train_result *r, struct train_alone *ret,
+		struct err *e) MUST_CHECK;
+
+/* --- shared by both ---------------------------------------------------------- */
+uint64_t train_steps_per_epoch(const struct train_opts *o);
+struct sampler train_sampler(const struct train_opts *o);
+double train_lr(const struct train_opts *o, uint64_t epoch);
+/* Puts step @at of the epoch's samples of @rank into the net. */
+int train_load(struct net *n, const struct train_opts *o, const struct sampler *s, int rank,
+	       uint64_t at, struct err *e) MUST_CHECK;
+uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer);
+
+#endif

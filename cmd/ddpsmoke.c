@@ -1,0 +1,304 @@
+/* ddpsmoke: does data-parallel training work end to end, with the right numbers. */
+#include "bench/train/hear.h"
+#include "bench/train/job.h"
+#include "bench/train/launch.h"
+#include "bench/train/product.h"
+#include "bench/train/where.h"
+#include "cmd/app.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/plugin.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#define NOT_GIVEN UINT64_MAX
+enum { BATCH = 32, BATCH_MAX = 4096, EXPECT = 90 };
+enum {
+	LARGE_BATCH = 16,
+	LARGE_SAMPLES = 256,
+	LARGE_VALIDATION = 64
+}; /* a minute's work is too much */
+
+struct config {
+	const char *model, *backend, *fault, *plot, *emit;
+	uint64_t global_batch, batch, samples, validation, workers;
+	double expect;
+	struct where where;
+	struct where_role role;
+	struct train_opts train;
+	char **argv;
+};
+
+#define AT(field) .off = offsetof(struct config, field)
+#define WHERE(field) AT(where.field)
+static const char *const backends[] = {"auto", "tcp", NULL};
+
+static const struct opt rows[] = {
+	{.help = "What to train"},
+	{0, "model", "NAME",
+	 "cnn: two convolutions; mlp: two dense layers; resnet18: as in torchvision, by oneDNN",
+	 OPT_CHOICE, AT(model), .choices = model_names, .def = "cnn"},
+	{0, "backend", "NAME", "who carries the gradients; auto: tcp", OPT_CHOICE, AT(backend),
+	 .choices = backends, .def = "auto"},
+	{0, "epochs", "N", "how often to go through the data", OPT_UINT, AT(train.epochs), .min = 1,
+	 .max = 1000000000, .def = "2"},
+	{0, "steps", "N", "stop after so many steps", OPT_UINT, AT(train.max_steps), .min = 1},
+	{0, "batch", "N", "samples per rank and step", OPT_UINT, AT(batch), .min = 1,
+	 .max = BATCH_MAX, .def = "32; resnet18: 16"},
+	{0, "global-batch", "N", "samples per step of all ranks together, instead of --batch",
+	 OPT_UINT, AT(global_batch), .min = 1, .max = UINT32_MAX},
+	{0, "data", "SET", "synthetic, or mnist:DIR, cifar10:DIR, stl10:DIR as distributed",
+	 OPT_STR, AT(train.data_spec), .complete = OPT_C_DIR, .def = "synthetic"},
+	{0, "samples", "N", "use so many of its samples", OPT_UINT, AT(samples), .min = 1,
+	 .max = 10000000, .def = "2048 of synthetic (resnet18: 256), else all"},
+	{0, "validation", "N", "and so many of those for validation", OPT_UINT, AT(validation),
+	 .min = 1, .max = 10000000, .def = "512 of synthetic (resnet18: 64), else 1024"},
+	{0, "workers", "N", "threads of each rank that read ahead", OPT_UINT, AT(workers),
+	 .max = 64, .def = "0, of files 1"},
+	{0, "drop-last", NULL, "drop samples that the ranks cannot share, do not repeat others",
+	 OPT_BOOL, AT(train.drop_last)},
+	{0, "seed", "N", "of parameters, data and their order", OPT_UINT, AT(train.seed),
+	 .def = "0"},
+
+	{.help = "How to train (SGD)"},
+	{0, "lr", "X", "learning rate", OPT_DOUBLE, AT(train.lr), .def = "0.02"},
+	{0, "momentum", "X", "momentum", OPT_DOUBLE, AT(train.momentum), .def = "0.9"},
+	{0, "weight-decay", "X", "weight decay", OPT_DOUBLE, AT(train.decay), .def = "0.0001"},
+	{0, "lr-every", "EPOCHS", "multiply the learning rate every so many epochs", OPT_UINT,
+	 AT(train.lr_every), .min = 1, .def = "30"},
+	{0, "lr-gamma", "X", "by this", OPT_DOUBLE, AT(train.lr_gamma), .def = "0.1"},
+
+	{.help = "What to expect"},
+	{0, "expect", "PERCENT", "accuracy on validation data, after 50 steps; 0: any", OPT_DOUBLE,
+	 AT(expect), .def = "90 of synthetic, else 0"},
+	{.help = "What to make of it"},
+	{0, "plot", "FILE", "draw the loss as SVG", OPT_STR, AT(plot), .complete = OPT_C_FILE},
+	{0, "emit", "LAUNCHER", "print the command that starts one's own script on these ranks",
+	 OPT_CHOICE, AT(emit), .choices = product_launchers},
+	WHERE_ROWS(WHERE),
+
+	{0, "fault", "RANK:KIND", "make a rank do wrong", OPT_STR, AT(fault), .hidden = true},
+};
+
+static const char about[] =
+	"Trains a small network with data parallelism, as PyTorch's DistributedDataParallel with "
+	"a DistributedSampler does, on digits that it makes itself, and proves each part of it: "
+	"every rank joined, every sample was seen once, all ranks have the same parameters to the "
+	"last bit, and these are what one process gets that does all the work alone. A rank that "
+	"computes wrongly, gets wrong data, is slow, dies or hangs is named.\n\n"
+	"Two local ranks train on the CPU and exchange gradients over TCP. That says that training "
+	"works here, and nothing about a GPU or a network; every output says so.";
+
+static const char examples[] =
+	"  ddpsmoke                          # two ranks, a verdict in half a second\n"
+	"  ddpsmoke --np 4 --model mlp\n"
+	"  ddpsmoke --global-batch 256 --np 8 --epochs 5 --lr 0.05\n"
+	"  ddpsmoke --json | jq .data.checks # for a script\n";
+
+/* The two nearest global batches that the ranks can share. */
+static int uneven(uint64_t batch, uint64_t ranks, struct err *e)
+{
+	uint64_t below = batch / ranks * ranks;
+
+	err_set(e, ERR_USAGE, "--global-batch: %zu ranks cannot share %zu samples evenly",
+		(size_t)ranks, (size_t)batch);
+	if (!below)
+		return err_hint(e, "%zu works", (size_t)ranks);
+	return err_hint(e, "%zu and %zu work", (size_t)below, (size_t)(below + ranks));
+}
+
+static int check_numbers(const struct config *c, struct err *e)
+{
+	const struct train_opts *t = &c->train;
+
+	if (t->lr <= 0 || t->lr_gamma <= 0)
+		return err_set(e, ERR_USAGE, "--lr and --lr-gamma have to be above 0");
+	if (t->momentum < 0 || t->momentum >= 1 || t->decay < 0)
+		return err_set(e, ERR_USAGE, "--momentum is in [0, 1), --weight-decay at least 0");
+	if (c->expect > 100)
+		return err_set(e, ERR_USAGE, "--expect is a percentage");
+	return 0;
+}
+
+/* What depends on the number of ranks. */
+static int share(struct config *c, uint64_t ranks, struct err *e)
+{
+	uint64_t batch = c->global_batch ? c->global_batch / ranks : c->batch;
+
+	if (c->global_batch % ranks)
+		return uneven(c->global_batch, ranks, e);
+	if (batch > BATCH_MAX)
+		return err_set(e, ERR_USAGE, "a rank takes at most %d samples in a step",
+			       BATCH_MAX);
+	if (c->samples && c->samples < ranks)
+		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
+			       (size_t)ranks);
+	c->train.batch = (int)batch;
+	return 0;
+}
+
+/* A rank that our launcher started speaks to it; one that is not the first has nothing to say. */
+static int set_voice(struct app *app, const struct where_role *role, struct err *e)
+{
+	if (!role->is_rank)
+		return 0;
+	if (role->ours)
+		app->report_opts.output = NULL;
+	if (role->ours || role->rank)
+		app->report_opts.format = "json";
+	if (!role->rank)
+		return 0;
+	app->report_opts.output = NULL;
+	return freopen("/dev/null", "w", stdout) ? 0 : err_sys(e, "cannot be silent");
+}
+
+static int prepare(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+	struct train_opts *t = &c->train;
+	bool is_made = streq(t->data_spec, "synthetic"), is_large;
+
+	t->model = model_find(c->model);
+	is_large = t->model->graph;
+	c->batch = c->batch ? c->batch : is_large ? LARGE_BATCH : BATCH;
+
+	if (check_numbers(c, e) || data_check(t->data_spec, e) ||
+	    (c->fault && fault_parse(c->fault, &t->fault, e)) ||
+	    where_role(&c->where, &app->arena, &c->role, e))
+		return -1;
+	app->report_opts.answer_only = c->emit;
+	t->asked = !c->samples && is_large && is_made ? LARGE_SAMPLES : c->samples;
+	t->asked_validation =
+		!c->validation && is_large && is_made ? LARGE_VALIDATION : c->validation;
+	t->workers = c->workers != NOT_GIVEN ? (unsigned)c->workers : is_made ? 0 : 1;
+	t->expect = (c->expect >= 0 ? c->expect : is_made && !is_large ? EXPECT : 0) / 100;
+	t->deadline_ns = app->common.deadline_ns;
+	if (c->role.size && share(c, c->role.size, e))
+		return -1;
+	return set_voice(app, &c->role, e);
+}
+
+static int launch(struct app *app, struct config *c, struct err *e)
+{
+	struct launch_opts o;
+
+	if (where_launch(&c->where, app->common.deadline_ns, &app->arena, &o, e))
+		return -1;
+	return train_launch(&o, c->argv, app->cmd->name, app->report, e);
+}
+
+/* Rank 0's report has the error; one that our launcher ended has none to speak of. */
+static void be_silent(void)
+{
+	AUTO_CLOSE int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	(void)dup2(fd, STDERR_FILENO);
+}
+
+/* One thread for each rank: with more, how sums are rounded would depend on the host. */
+static int load_engine(struct app *app, struct train_opts *t, struct err *e)
+{
+	static const struct plugin_want want = {.name = "onednn",
+						.symbol = "windsock_engine",
+						.version = ENGINE_VERSION,
+						.package = "libdnnl2",
+						.build = "libdnnl-dev"};
+
+	if (!t->model->graph)
+		return 0;
+	(void)setenv("OMP_NUM_THREADS", "1", false);
+	t->engine = plugin_load(&want, &app->arena, e);
+	return t->engine ? 0 : -1;
+}
+
+static int be_rank(struct app *app, struct config *c, struct err *e)
+{
+	const struct world_opts o = where_world(&c->where, app->common.deadline_ns);
+	const char *lost = NULL;
+	struct world_run w = {0};
+	int rank, result;
+
+	if (load_engine(app, &c->train, e) || world_start(&o, &app->arena, &w, e))
+		return -1;
+	rank = rdzv_rank(w.rdzv);
+	for (size_t i = 0; !rank && w.notes[i]; i++)
+		log_say("%s", w.notes[i]);
+	if (rank) /* Ctrl-C reaches all: rank 0 decides what it means and tells the others */
+		(void)signal(SIGINT, SIG_IGN);
+	result = share(c, (uint64_t)w.world.size, e);
+	if (!result)
+		result = train_job(&c->train, &w,
+				   rank		  ? NULL
+				   : c->role.ours ? hear_tell
+						  : log_progress,
+				   app->report, &lost, e);
+	world_stop(&w, result ? e->msg : lost);
+	if (result && c->role.ours && (!rank || interrupt_pending()))
+		be_silent();
+	return result;
+}
+
+static int make_products(struct app *app, const struct config *c, struct err *e)
+{
+	const char *text;
+
+	if (c->plot && product_plot(report_data(app->report), c->plot, e))
+		return -1;
+	if (!c->emit || report_count(app->report, ST_FAIL))
+		return 0;
+	text = product_emit(report_data(app->report), c->emit, &app->arena);
+	cJSON_AddStringToObject(report_data(app->report), "emit", text);
+	report_answer(app->report, text, strlen(text));
+	return 0;
+}
+
+static int run(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+
+	if (c->role.is_rank ? be_rank(app, c, e) : launch(app, c, e))
+		return -1;
+	return c->role.ours || (c->role.is_rank && c->role.rank) ? 0 : make_products(app, c, e);
+}
+
+static struct config config = {
+	.model = "cnn",
+	.backend = "auto",
+	.workers = NOT_GIVEN,
+	.expect = -1,
+	.where = WHERE_DEFAULTS,
+	.train = {.data_spec = "synthetic",
+		  .epochs = 2,
+		  .lr = 0.02,
+		  .momentum = 0.9,
+		  .decay = 1e-4,
+		  .lr_every = 30,
+		  .lr_gamma = 0.1},
+};
+static const struct app_spec spec = {
+	.cmd = {.name = "ddpsmoke",
+		.summary = "does data-parallel training work, with the right numbers",
+		.synopsis = "[OPTIONS]",
+		.about = about,
+		.examples = examples},
+	.rows = rows,
+	.nrows = ARRAY_LEN(rows),
+	.cfg = &config,
+	.prepare = prepare,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct err e = {0};
+	int code;
+
+	log_init("ddpsmoke", LOG_NORMAL);
+	if (launch_intercept(argc, argv, &code, &e)) {
+		if (e.kind != ERR_NONE)
+			log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
+		return code;
+	}
+	config.argv = argv;
+	return app_main(&spec, argc, argv);
+}

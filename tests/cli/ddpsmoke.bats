@@ -1,0 +1,301 @@
+#!/usr/bin/env bats
+# ddpsmoke on this machine: what a run proves, what it says, and which rank it
+# names when one computes, gets or does something wrong.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
+
+small() { smoke --samples 512 "$@"; } # 8 steps on two ranks and an epoch
+
+fails() { # CHECK TEXT: that finding, failed, has the text
+    grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output"; false; }
+}
+
+nobody_left() { # of the processes that carry this test's mark
+    local i
+    for ((i = 0; i < 60; i++)); do
+        pgrep -f -- "--seed $MARK" >/dev/null || return 0
+        sleep 0.05
+    done
+    pgrep -af -- "--seed $MARK"
+    return 1
+}
+
+setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
+
+ends_with() { # CODE PID: of a child of ours
+    local code=0
+    wait "$2" || code=$?
+    [ "$code" -eq "$1" ]
+}
+
+@test "a bare run: two ranks, every proof, a verdict in time" {
+    local start=${EPOCHREALTIME/./}
+    smoke
+    [ "$status" -eq 0 ]
+    [ $((${EPOCHREALTIME/./} - start)) -lt 3000000 ] # half a second on an idle machine
+    for check in rank.joined rank.alike train.samples train.finite train.params \
+        train.reference train.repeat train.loss train.accuracy; do
+        grep -q "^pass  $check " <<<"$output" || { echo "$check: $output"; false; }
+    done
+    grep -q '^info  train.pace .* samples/s on 2 ranks; forward ' <<<"$output"
+    [[ $output == *"PASS  9 checks: 2 local ranks on the CPU, gradients over TCP; neither a GPU nor a network was tested"* ]]
+}
+
+@test "JSON has what the design says" {
+    smoke --json --np 3 --samples 600
+    [ "$status" -eq 0 ]
+    jq -e '.command == "ddpsmoke" and .verdict == "pass"' <<<"$output"
+    jq -e '.data.world.ranks | length == 3 and all(.host and .address and .device == "cpu") and
+        map(.rank) == [0, 1, 2]' <<<"$output"
+    jq -e '.data.model | .name == "cnn" and .parameters == 21840 and .global_batch == 96' <<<"$output"
+    jq -e '.data.steps | length == 14 and .[0].step == 0 and .[13].step == 13 and
+        all(.loss > 0 and .lr == 0.02 and .top1 <= 1 and .seconds > 0)' <<<"$output"
+    jq -e '.data.checks | .params_equal_across_ranks and .equals_single_process and
+        .repeats_to_the_bit and .loss_last < .loss_first and .accuracy > 0' <<<"$output"
+    jq -e '.data.throughput | .samples_per_s > 0 and (.ranks | length == 3 and
+        all(.seconds | .data and .forward and .backward and .exchange and .update))' <<<"$output"
+}
+
+@test "cnn learns the digits: 97 % and more" {
+    smoke --json --expect 97
+    [ "$status" -eq 0 ]
+    jq -e '.data.checks.accuracy >= 0.97' <<<"$output"
+}
+
+@test "mlp, and 1 to 5 ranks: the parameters of one process" {
+    local n
+    for n in 1 2 3 4 5; do
+        small --model mlp --np "$n"
+        [ "$status" -eq 0 ]
+        grep -Eq "^pass  train.reference .* all $n shards" <<<"$output"
+    done
+}
+
+@test "ranks of unlike processors train with the same bits" {
+    small --np 3 --fault 1:old --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.model.engine == "plain" and .data.checks.params_equal_across_ranks' <<<"$output"
+}
+
+@test "the same seed, the same parameters; another seed, others" {
+    hash_of() { "$BIN/ddpsmoke" --samples 256 --json --seed "$1" | jq -r '.data.epochs[-1].params_hash'; }
+    local a b c
+    a=$(hash_of 7) b=$(hash_of 7) c=$(hash_of 8)
+    [ "$a" = "$b" ]
+    [ "$a" != "$c" ]
+}
+
+@test "padding and dropped samples are counted" {
+    smoke --np 3 --samples 1000
+    [ "$status" -eq 0 ]
+    [[ $output == *"each of 1000 samples once; 2 twice as padding, 0 dropped"* ]]
+    smoke --np 3 --samples 1000 --drop-last
+    [ "$status" -eq 0 ]
+    [[ $output == *"0 twice as padding, 1 dropped"* ]]
+}
+
+@test "--steps ends early and judges what it can" {
+    smoke --steps 5
+    [ "$status" -eq 0 ]
+    grep -q '^skip  train.loss ' <<<"$output"
+    grep -q '^pass  train.reference .*after 5 steps' <<<"$output"
+}
+
+@test "a batch that the ranks cannot share: the two nearest that work" {
+    smoke --np 3 --global-batch 100
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ $stderr == *"3 ranks cannot share 100 samples evenly; 99 and 102 work"* ]]
+    smoke --np 3 --global-batch 99 --samples 600
+    [ "$status" -eq 0 ]
+}
+
+@test "what cannot be is exit 2 with one line" {
+    local args
+    for args in '--model cmn' '--np 0' '--np 5000' '--batch 0' '--lr 0' '--momentum 1' '--expect 101' \
+        '--samples 1' '--global-batch 1' '--steps 0' '--wait 2' '--init nowhere' '--rank 1' \
+        '--hosts a --serve' '--init env:// --np 2'; do
+        # shellcheck disable=SC2086
+        smoke $args
+        [ "$status" -eq 2 ] || { echo "$args: $status"; false; }
+        [ -z "$output" ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+}
+
+@test "a wrong gradient: whose, in which step, and that it is the computing" {
+    small --np 3 --fault 2:flip
+    [ "$status" -eq 1 ]
+    fails train.reference 'rank 2 \(.*\) computed another gradient in step 2 .*its computing is wrong'
+    [[ $output == *"-> ddpsmoke --np 1"* ]]
+}
+
+@test "an average that arrives wrong: at whom, and that it is the exchange" {
+    local np
+    for np in 2 3; do
+        small --np "$np" --fault 1:wire
+        [ "$status" -eq 1 ]
+        fails train.params 'rank 1 \(.*\) has other parameters'
+        fails train.reference 'rank 1 .*went wrong on their way'
+        [[ $output == *"-> ncclbench --np $np"* ]]
+    done
+}
+
+@test "a sum that comes out otherwise the second time" {
+    small --np 3 --fault 1:wire:9 # total 12 steps; repeated ones count on from there
+    [ "$status" -eq 1 ]
+    small --np 3 --fault 2:flip:14
+    [ "$status" -eq 1 ]
+    fails train.repeat 'rank 2 \(.*\) computed another gradient when step 2 was done again'
+}
+
+@test "NaN: whose, and training ends" {
+    small --fault 1:nan
+    [ "$status" -eq 1 ]
+    fails train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
+}
+
+@test "other data, another seed, another program: who, before anything is trained" {
+    small --np 3 --fault 2:data
+    [ "$status" -eq 1 ]
+    fails rank.alike 'rank 2 \(.*\) has another data set'
+    small --np 3 --fault 1:seed
+    fails rank.alike 'rank 1 \(.*\) has another seed'
+    small --np 3 --fault 1:build
+    fails rank.alike 'rank 1 \(.*\) has another program'
+    run ! grep -q train. <<<"$output"
+}
+
+@test "samples of another rank: whose" {
+    small --fault 1:shard
+    [ "$status" -eq 1 ]
+    fails train.samples 'rank 1 \(.*\) took other samples than its own'
+}
+
+@test "the straggler by name, as a warning" {
+    smoke --np 3 --samples 4096 --fault 2:slow
+    [ "$status" -eq 0 ]
+    grep -Eq '^warn  train.pace .*rank 2 \(.*\) is [0-9.]+x slower than the others: compute, not network' <<<"$output"
+    smoke --np 3 --samples 4096 --fault 2:slow --strict
+    [ "$status" -eq 1 ]
+}
+
+@test "a killed rank, whichever: named with the signal, exit 1, nobody left" {
+    local r
+    for r in 0 1 2; do
+        smoke --np 3 --seed "$MARK" --fault "$r:die"
+        [ "$status" -eq 1 ]
+        fails rank.alive "rank $r \(.*\) died: killed by signal 9 \(SIGKILL\)"
+        nobody_left
+    done
+}
+
+@test "a stopped rank: named when the deadline has passed, exit 1, nobody left" {
+    local r
+    for r in 0 1; do
+        smoke --np 3 --seed "$MARK" --fault "$r:stop" --deadline 700ms
+        [ "$status" -eq 1 ]
+        fails rank.alive "rank $r \(.*\) did nothing for 700 ms"
+        nobody_left
+    done
+}
+
+@test "a silent rank: the heartbeat finds it before the deadline" {
+    smoke --np 2 --seed "$MARK" --fault 1:stop --heartbeat 500ms --deadline 8s
+    [ "$status" -eq 1 ]
+    fails rank.alive 'rank 1 \(.*\) has been silent for 500 ms'
+    nobody_left
+}
+
+@test "Ctrl-C: what was finished is reported, exit 3, nobody left" {
+    local out=$BATS_TEST_TMPDIR/out i
+    "$BIN/ddpsmoke" --np 3 --seed "$MARK" --epochs 100000 >"$out" 2>"$out.err" 3>&- &
+    for ((i = 0; i < 100; i++)); do
+        [ "$(pgrep -cf -- "--seed $MARK")" -lt 5 ] || break
+        sleep 0.05
+    done
+    sleep 0.5 # some epochs
+    kill -INT $!
+    ends_with 3 $!
+    grep -q '^pass  train.params ' "$out"
+    grep -q '^ERROR ' "$out"
+    run ! grep -q '^fail' "$out"
+    [ "$(grep -c 'interrupted by SIGINT' "$out.err")" -eq 1 ]
+    nobody_left
+}
+
+@test "--budget: the same, and says so" {
+    smoke --epochs 100000 --budget 1s --seed "$MARK"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"the budget of 1 s passed"* ]]
+    [[ $output == *"pass  train.params"* ]]
+    nobody_left
+}
+
+@test "no rank outlives a killed command" {
+    local i
+    "$BIN/ddpsmoke" --np 3 --seed "$MARK" --epochs 100000 >/dev/null 2>&1 3>&- &
+    for ((i = 0; i < 100; i++)); do
+        [ "$(pgrep -cf -- "--seed $MARK")" -lt 5 ] || break
+        sleep 0.05
+    done
+    kill -9 $!
+    nobody_left
+}
+
+@test "as torchrun, mpirun or srun start it: environment variables" {
+    local port=$((20000 + RANDOM % 10000)) r
+    for r in 0 1 2; do
+        RANK=$r WORLD_SIZE=3 LOCAL_RANK=$r LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+            "$BIN/ddpsmoke" --samples 512 >"$BATS_TEST_TMPDIR/$r" 2>"$BATS_TEST_TMPDIR/$r.err" 3>&- &
+    done
+    ends_with 0 %1 && ends_with 0 %2 && ends_with 0 %3
+    grep -q '^PASS .*3 local ranks' "$BATS_TEST_TMPDIR/0"
+    grep -q 'RANK, WORLD_SIZE' "$BATS_TEST_TMPDIR/0.err"
+    [ ! -s "$BATS_TEST_TMPDIR/1" ]
+    [ ! -s "$BATS_TEST_TMPDIR/2" ]
+}
+
+@test "--init tcp:// and file://, as in PyTorch" {
+    local url r
+    for url in "tcp://127.0.0.1:$((20000 + RANDOM % 10000))" "file://$BATS_TEST_TMPDIR/meet"; do
+        for r in 1 0; do
+            "$BIN/ddpsmoke" --samples 512 --init "$url" --rank $r --world-size 2 --json \
+                >"$BATS_TEST_TMPDIR/$r" 2>&1 3>&- &
+        done
+        wait
+        jq -e '.verdict == "pass" and (.data.world.ranks | length == 2)' "$BATS_TEST_TMPDIR/0"
+    done
+}
+
+@test "--output is written by the launcher, in one step" {
+    small --json --output "$BATS_TEST_TMPDIR/report.json"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    jq -e '.verdict == "pass"' "$BATS_TEST_TMPDIR/report.json"
+}
+
+@test "a full disk is exit 3" {
+    [ -w /dev/full ] || skip "no /dev/full"
+    run -3 --separate-stderr bash -c '"$BIN/ddpsmoke" --samples 512 --json >/dev/full'
+}
+
+@test "--plot draws the loss; --emit prints how to go on, and nothing else" {
+    smoke --plot "$BATS_TEST_TMPDIR/loss.svg" --emit torchrun
+    [ "$status" -eq 0 ]
+    [ "$output" = "torchrun --standalone --nproc-per-node 2 train.py" ]
+    [[ $stderr == *"train.pace"* ]]
+    python3 -c 'import sys, xml.dom.minidom as x
+d = x.parse(sys.argv[1]).getElementsByTagName("polyline")
+assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TEST_TMPDIR/loss.svg"
+    smoke --emit srun --fault 1:wire
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+}
+
+@test "efficiency and overlap are measured, against one rank alone" {
+    smoke --json
+    jq -e '.data.throughput | .alone_samples_per_s > 0 and .efficiency > 0 and .exchange_hidden >= 0' <<<"$output"
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# ddpsmoke on files in the formats of MNIST, CIFAR-10 and STL-10: it learns from
+# them, reads them alike with any number of loaders, and says what is wrong with them.
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export SETS=$BATS_FILE_TMPDIR
+    local kind
+    for kind in mnist cifar10 stl10; do
+        "$ROOT/tests/cli/ddpsmoke_data.py" $kind "$SETS/$kind"
+    done
+}
+
+smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
+
+@test "each of them is learned" {
+    local kind
+    for kind in mnist cifar10 stl10; do
+        smoke --data "$kind:$SETS/$kind" --epochs 12 --batch 8 --expect 90 --json
+        [ "$status" -eq 0 ] || { echo "$kind: $output $stderr"; false; }
+        jq -e --arg kind $kind '.data.model.data == $kind and .data.checks.accuracy >= 0.9 and
+            .data.checks.equals_single_process and .data.checks.repeats_to_the_bit' <<<"$output"
+    done
+}
+
+@test "how many samples there are is read from the files" {
+    smoke --data "mnist:$SETS/mnist" --epochs 1 --json
+    jq -e '.data.model | .samples == 640 and .validation == 100' <<<"$output"
+    smoke --data "cifar10:$SETS/cifar10" --epochs 1 --json
+    jq -e '.data.model | .samples == 640 and .validation == 128' <<<"$output"
+    smoke --data "stl10:$SETS/stl10" --epochs 1 --samples 100 --validation 10 --json
+    jq -e '.data.model | .samples == 100 and .validation == 10' <<<"$output"
+    smoke --data "stl10:$SETS/stl10" --samples 161
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"has 160 samples, not 161"* ]]
+}
+
+@test "loaders: none, one or three read the same" {
+    local n hash first=
+    for n in 0 1 3; do
+        hash=$("$BIN/ddpsmoke" --data "cifar10:$SETS/cifar10" --workers $n --json | jq -r '.data.epochs[-1].params_hash')
+        [ "${first:=$hash}" = "$hash" ]
+    done
+}
+
+@test "a folder that is missing, or not unpacked: which file" {
+    smoke --data "mnist:$SETS/nowhere"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"cannot open $SETS/nowhere/"*"train-labels-idx1-ubyte"* ]]
+    [[ $stderr == *"-> unpack the data set"* ]]
+}
+
+# Each way to break a file: what it is called, and what is said.
+broken() { # KIND FILE SAYS
+    smoke --data "$1:$BATS_TEST_TMPDIR/$1" --epochs 1
+    [ "$status" -eq 3 ] || { echo "$2: exit $status"; false; }
+    [[ $stderr == *"$2"*"$3"* ]] || { echo "$stderr"; false; }
+    cp "$SETS/$1/"* "$BATS_TEST_TMPDIR/$1/"
+}
+
+@test "truncated, empty and foreign files, and wrong labels" {
+    cp -r "$SETS/"* "$BATS_TEST_TMPDIR/"
+    cd "$BATS_TEST_TMPDIR" || exit
+    truncate -s -1 mnist/train-images-idx3-ubyte
+    broken mnist train-images-idx3-ubyte "truncated?"
+    truncate -s 0 mnist/train-labels-idx1-ubyte
+    broken mnist train-labels-idx1-ubyte "is empty"
+    gzip -c "$SETS/mnist/t10k-images-idx3-ubyte" >mnist/t10k-images-idx3-ubyte
+    broken mnist t10k-images-idx3-ubyte "not an IDX file of images (unpacked?)"
+    printf '\x0a' | dd of=mnist/train-labels-idx1-ubyte bs=1 seek=20 conv=notrunc status=none
+    broken mnist train-images-idx3-ubyte "sample 12 has label 10"
+    truncate -s -100 cifar10/data_batch_3.bin
+    broken cifar10 data_batch_3.bin "no multiple of 3073 bytes"
+    printf '\xff' | dd of=cifar10/test_batch.bin bs=1 seek=3073 conv=notrunc status=none
+    broken cifar10 test_batch.bin "sample 1 has label 255"
+    truncate -s -27648 stl10/train_X.bin
+    broken stl10 train_X.bin "one label for each image"
+    printf '\x00' | dd of=stl10/test_y.bin bs=1 seek=3 conv=notrunc status=none
+    broken stl10 test_X.bin "sample 3 has label 0"
+}
+
+@test "a rank whose files are others, or broken: who, and which file" {
+    local port=$((20000 + RANDOM % 10000)) r
+    "$ROOT/tests/cli/ddpsmoke_data.py" cifar10 "$BATS_TEST_TMPDIR/1/set" 2
+    mkdir "$BATS_TEST_TMPDIR/0"
+    cp -r "$SETS/cifar10" "$BATS_TEST_TMPDIR/0/set"
+    both() {
+        for r in 0 1; do
+            (cd "$BATS_TEST_TMPDIR/$r" && RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+                exec "$BIN/ddpsmoke" --data cifar10:set >"$BATS_TEST_TMPDIR/out$r" 2>&1 3>&-) &
+        done
+        wait -n && return 0
+        wait
+    }
+    run both
+    cat "$BATS_TEST_TMPDIR/out0"
+    grep -Eq '^fail  rank.alike .*rank 1 \(.*\) has another data set \(data_batch_1.bin differs\) than rank 0' "$BATS_TEST_TMPDIR/out0"
+    truncate -s -1 "$BATS_TEST_TMPDIR/1/set/data_batch_5.bin"
+    port=$((port + 20))
+    run both
+    cat "$BATS_TEST_TMPDIR/out0"
+    grep -Eq '^fail  rank.alike .*rank 1 \(.*\) cannot read its data: .*data_batch_5.bin: its length' "$BATS_TEST_TMPDIR/out0"
+}

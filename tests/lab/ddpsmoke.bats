@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# ddpsmoke over a cluster: hosts over a remote shell, machines that join with a
+# pasted line, mpirun; a node that is cut off, a rank that dies or stops there.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab
+    LAB_NAME=$("$LAB" up 3) || skip "no network namespaces can be made here"
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+}
+
+setup() {
+    OUT=$BATS_TEST_TMPDIR/out ERR=$BATS_TEST_TMPDIR/err
+    cd "$BATS_TEST_TMPDIR" || exit
+}
+
+on() { # NODE CMD...
+    local node=$1
+    shift
+    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
+}
+
+smoke() { run --separate-stderr on 0 "$BIN/ddpsmoke" "$@"; }
+
+fails() { # CHECK TEXT
+    grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output" "$stderr"; false; }
+}
+
+wait_for() { # SECONDS CMD...: until it succeeds
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep 0.05
+    done
+}
+
+ended() { # CODE PID: of a child of ours
+    local code=0
+    wait "$2" || code=$?
+    cat "$OUT" "$ERR"
+    [ "$code" -eq "$1" ]
+}
+
+training() { # with seed $1 there are ranks that have trained for a moment
+    pgrep -f -- "--seed $1" | while read -r pid; do
+        awk '{ exit $14 + $15 < 20 }' "/proc/$pid/stat" 2>/dev/null && echo yes
+    done | grep -q .
+}
+
+nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
+
+@test "--hosts lab: a rank on each node, all proofs, hosts by name" {
+    smoke --hosts lab --json
+    [ "$status" -eq 0 ]
+    jq -e '.verdict == "pass" and ([.data.world.ranks[].host] == ["node0", "node1", "node2"]) and
+        ([.data.world.ranks[].address] | unique | length == 3 and all(startswith("10.77.")))' <<<"$output"
+    jq -e '.data.checks | .params_equal_across_ranks and .equals_single_process' <<<"$output"
+    jq -e '.data.covers | test("3 ranks on 3 hosts")' <<<"$output"
+}
+
+@test "two ranks on each of two nodes, started from a third that has none" {
+    run -0 --separate-stderr on 2 "$BIN/ddpsmoke" --hosts node0,node1 --np-per-host 2 --samples 512 --json
+    jq -e '[.data.world.ranks[].host] == ["node0", "node0", "node1", "node1"]' <<<"$output"
+}
+
+@test "a rank on another node with another data set, or one that computes wrongly" {
+    smoke --hosts lab --samples 512 --fault 2:data
+    [ "$status" -eq 1 ]
+    fails rank.alike 'rank 2 \(node2, 10.77.0.3\) has another data set'
+    smoke --hosts lab --samples 512 --fault 1:flip
+    [ "$status" -eq 1 ]
+    fails train.reference 'rank 1 \(node1, 10.77.0.2\) computed another gradient'
+    [[ $output == *"-> ssh node1 ddpsmoke --np 1"* ]]
+    smoke --hosts lab --samples 512 --fault 1:wire
+    fails train.params 'rank 1 \(node1, '
+    [[ $output == *"-> ncclbench --hosts node0,node1 "* ]]
+}
+
+@test "a rank that dies or stops on another node" {
+    smoke --hosts lab --fault 2:die
+    [ "$status" -eq 1 ]
+    fails rank.alive 'rank 2 \(node2, 10.77.0.3\) died: killed by signal 9'
+    smoke --hosts lab --fault 1:stop --deadline 700ms
+    [ "$status" -eq 1 ]
+    fails rank.alive 'rank 1 \(node1, 10.77.0.2\) did nothing for 700 ms'
+}
+
+@test "a node is cut off while it trains: its rank is named, in time" {
+    local seed=$((BASHPID * 7 + 1)) start
+    on 0 "$BIN/ddpsmoke" --hosts lab --epochs 1000000 --deadline 1s --seed $seed >"$OUT" 2>"$ERR" 3>&- &
+    wait_for 15 training $seed
+    on 2 ip link set eth0 down
+    start=$SECONDS
+    ended 1 $!
+    on 2 ip link set eth0 up
+    ((SECONDS - start <= 8))
+    grep -Eq '^fail  rank.alive .*rank 2 \(node2, 10.77.0.3\)' "$OUT"
+    wait_for 5 nobody_left $seed
+}
+
+@test "no port is open between two nodes: who cannot be reached" {
+    on 1 nft add table inet cut
+    on 1 nft 'add chain inet cut in { type filter hook input priority 0; }'
+    on 1 nft add rule inet cut in ip saddr 10.77.0.0/16 drop
+    smoke --hosts lab --deadline 1s
+    on 1 nft delete table inet cut
+    [ "$status" -eq 1 ]
+    fails rank.alive 'rank [01] \(node[01]'
+}
+
+@test "a host that does not exist is a finding, exit 1" {
+    smoke --hosts node0,node7 --deadline 2s
+    [ "$status" -eq 1 ]
+    fails rank.joined node7
+}
+
+@test "--serve, and the line typed on another node" {
+    local line
+    on 0 "$BIN/ddpsmoke" --serve --samples 512 --json >"$OUT" 2>"$ERR" 3>&- &
+    wait_for 10 grep -q ' join ' "$ERR"
+    line=$(sed -n 's/^ *-> windsock join //p' "$ERR")
+    # shellcheck disable=SC2086 # an address and a code
+    on 1 "$BIN/ddpsmoke" --join $line </dev/null
+    ended 0 $!
+    jq -e '[.data.world.ranks[].host] == ["node0", "node1"]' "$OUT"
+}
+
+@test "under mpirun: rank 0 alone speaks, and says who started it" {
+    command -v mpirun >/dev/null || skip "no mpirun"
+    run -0 --separate-stderr on 0 mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 \
+        "$BIN/ddpsmoke" --samples 512 --json
+    jq -es 'length == 1 and (.[0] | .verdict == "pass" and (.data.world.ranks | length == 3))' <<<"$output"
+    [[ $stderr == *"started by Open MPI"* ]]
+}
