@@ -1,0 +1,243 @@
+/* windsock: the whole pre-flight, from interface to training, in one command
+ * with one verdict. */
+#include "cmd/app.h"
+#include "lib/cluster/launch.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "probes/preflight/allocation.h"
+#include "probes/preflight/diff.h"
+#include "probes/preflight/document.h"
+#include "probes/preflight/facts.h"
+
+struct config {
+	bool quick, full, here;
+	const char *hosts, *rsh, *nodes, *page, *baseline;
+	const char *from; /* the scheduler whose job the hosts are of; NULL: they were named */
+};
+
+#define AT(field) .off = offsetof(struct config, field)
+
+static const struct opt rows[] = {
+	{.help = "How much (without any: about a minute, with collectives and training)"},
+	{.name = "quick",
+	 .type = OPT_BOOL,
+	 AT(quick),
+	 .help = "seconds: interface, settings, limits, GPUs, ports"},
+	{.name = "full",
+	 .type = OPT_BOOL,
+	 AT(full),
+	 .help = "minutes: longer sweeps of the collectives"},
+
+	{.help = "Between hosts"},
+	{.name = "hosts",
+	 .metavar = "HOSTS",
+	 .type = OPT_STR,
+	 AT(hosts),
+	 .complete = OPT_C_HOST,
+	 .help = "each of these, and what is between them: a list, a Slurm hostlist, a hostfile, "
+		 "or the word lab"},
+	{.name = "here",
+	 .type = OPT_BOOL,
+	 AT(here),
+	 .help = "this machine alone, also inside a job of Slurm's or PBS's"},
+	{.name = "rsh",
+	 .metavar = "CMD",
+	 .type = OPT_STR,
+	 AT(rsh),
+	 .env = "WINDSOCK_RSH",
+	 .help = "how to reach them, instead of ssh"},
+	{.name = "nodes",
+	 .metavar = "DIR",
+	 .type = OPT_STR,
+	 AT(nodes),
+	 .complete = OPT_C_DIR,
+	 .help = "write passing_nodes.txt and failing_nodes.txt into DIR"},
+
+	{.help = "Afterwards"},
+	{.name = "report",
+	 .metavar = "FILE.html",
+	 .type = OPT_STR,
+	 AT(page),
+	 .complete = OPT_C_FILE,
+	 .help = "write the whole run as one page: causes, pictures, every measurement"},
+	{.name = "baseline",
+	 .metavar = "FILE",
+	 .type = OPT_STR,
+	 AT(baseline),
+	 .complete = OPT_C_FILE,
+	 .help = "compare with an earlier run: what --json printed or --report wrote"},
+};
+
+static const char about[] =
+	"A training job needs an interface, settings, limits, GPUs, open ports, working "
+	"collectives, and a training loop that computes the same on every rank, in this order. "
+	"windsock tests them in this order, by running ifprobe, portcheck, ncclbench and ddpsmoke "
+	"and merging what they say. What stands on a failed layer is not tested again: it is "
+	"\"not reached because ...\".\n\n"
+	"A command that is missing is skipped and said so; one that crashes, hangs or prints junk "
+	"is an error of ours (exit 3), never a verdict about the cluster.\n\n"
+	"Inside a job of Slurm's or PBS's all its hosts are tested, without --hosts.\n\n"
+	"With --budget only what fits is run, and what was left out is listed.\n\n"
+	"`windsock join HOST:PORT CODE` makes this machine take part in a run that was begun "
+	"elsewhere: with --serve, ncclbench and ddpsmoke print that line, to be pasted on machines "
+	"that cannot be reached with ssh.";
+
+static const char examples[] =
+	"  windsock                               # this machine, about a minute\n"
+	"  windsock --quick                       # this machine, in seconds\n"
+	"  windsock --hosts node[1-8]             # every node, and between them\n"
+	"  windsock --hosts hostfile --nodes out  # and who passed, as files\n"
+	"  windsock --budget 10s --json           # what fits into ten seconds\n"
+	"  srun -N4 -n1 windsock                  # every node of a Slurm job\n"
+	"  windsock --hosts hostfile --report report.html\n"
+	"  windsock diff monday.json today.json   # what became worse\n";
+
+static int prepare(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+	struct allocation job;
+
+	if (app->operands.n && !streq(app->operands.v[0], "diff"))
+		return err_set(e, ERR_USAGE, "'%s' is neither join nor diff", app->operands.v[0]);
+	if (app->operands.n)
+		return app->operands.n == 3 ? 0
+					    : err_set(e, ERR_USAGE, "diff takes two runs: OLD NEW");
+	if (c->quick && c->full)
+		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
+	if (c->here && c->hosts)
+		return err_set(e, ERR_USAGE, "--here and --hosts cannot be combined");
+	if (!c->here && !c->hosts) {
+		allocation_find(&app->arena, &job);
+		c->from = job.scheduler;
+		c->hosts = job.hosts;
+		c->rsh = c->rsh ? c->rsh : job.rsh;
+	}
+	if (c->nodes && !c->hosts)
+		return err_set(e, ERR_USAGE, "--nodes goes with --hosts");
+	return 0;
+}
+
+static void delete_doc(cJSON **doc) { cJSON_Delete(*doc); }
+
+/* Its last part is for ending children and writing the report. */
+static uint64_t until(uint64_t budget_ns)
+{
+	uint64_t reserve = budget_ns / 5 < NS_PER_S ? budget_ns / 5 : NS_PER_S;
+
+	return budget_ns ? now_ns() + budget_ns - reserve : 0;
+}
+
+/* `windsock diff OLD NEW`; with --report the page of NEW. */
+static int run_diff(struct preflight *p, struct app *app, struct err *e)
+{
+	AUTO(delete_doc) cJSON *old = document_read(app->operands.v[1], p->a, e);
+	AUTO(delete_doc) cJSON *now = old ? document_read(app->operands.v[2], p->a, e) : NULL;
+
+	if (!now)
+		return -1;
+	runs_diff(&p->t, S_BASELINE, old, now);
+	tally_emit(&p->t);
+	report_covers(p->r, "what differs between the runs of %s and %s",
+		      json_get_str(old, "time") ?: "then", json_get_str(now, "time") ?: "now");
+	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
+}
+
+static int run(struct app *app, void *cfg, struct err *e)
+{
+	const struct config *c = cfg;
+	bool people = streq(app->common.format, "table");
+	AUTO(preflight_done)
+	struct preflight p = {.a = &app->arena,
+			      .r = app->report,
+			      .t = {.a = &app->arena,
+				    .r = app->report,
+				    .fold = people,
+				    .terse = people && c->hosts && !app->common.verbose},
+			      .tier = c->quick	? TIER_QUICK
+				      : c->full ? TIER_FULL
+						: TIER_DEFAULT,
+			      .deadline_ns = app->common.deadline_ns,
+			      .until_ns = until(app->common.budget_ns),
+			      .given = c->hosts,
+			      .rsh = c->rsh,
+			      .nodes_dir = c->nodes,
+			      .verbose = app->common.verbose,
+			      .asked = c->here,
+			      .page = c->page,
+			      .baseline = c->baseline,
+			      .began = facts_clock()};
+
+	if (app->operands.n)
+		return run_diff(&p, app, e);
+	if (!c->hosts)
+		return preflight_here(&p, e);
+	if (hosts_from_arg(c->hosts, p.a, &p.hosts, e))
+		return -1;
+	/* the children ask the same hosts the same way */
+	if (c->rsh && setenv("WINDSOCK_RSH", c->rsh, 1))
+		return err_sys(e, "cannot pass --rsh on");
+	return preflight_hosts(&p, e);
+}
+
+static struct config config;
+static const struct app_spec spec = {
+	.cmd = {.name = "windsock",
+		.summary = "is this cluster fit for training, and if not, what must be typed",
+		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\njoin HOST:PORT CODE",
+		.operand = "FILE",
+		.operand_complete = OPT_C_FILE,
+		.about = about,
+		.examples = examples},
+	.rows = rows,
+	.nrows = ARRAY_LEN(rows),
+	.cfg = &config,
+	.prepare = prepare,
+	.run = run,
+};
+
+/* Of several tasks of a job step the first speaks for all, unless this one was asked itself. */
+static bool is_silent_task(int argc, char **argv)
+{
+	static const char *const itself[] = {"--here", "--hosts",   "--help",	 "-h",
+					     "-V",     "--version", "--generate"};
+	struct allocation job;
+	struct arena a = {0};
+
+	allocation_find(&a, &job);
+	for (int i = 1; i < argc; i++)
+		for (size_t k = 0; k < ARRAY_LEN(itself); k++)
+			job.not_first &= !starts_with(argv[i], itself[k]);
+	arena_done(&a);
+	return job.not_first;
+}
+
+/* The words that are no run of ours: join, and how we reach the hosts of a job. */
+static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
+{
+	static char join[] = "--join";
+
+	if (argc > 1 && streq(argv[1], "--srun")) {
+		(void)allocation_srun(argv + 2, argc - 2, e);
+		*ret_code = err_exit_code(e);
+		return true;
+	}
+	if (argc > 1 && streq(argv[1], "join"))
+		argv[1] = join;
+	if (launch_intercept(argc, argv, ret_code, e))
+		return true;
+	*ret_code = 0;
+	return is_silent_task(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = {0};
+	int code;
+
+	log_init("windsock", LOG_NORMAL);
+	if (!is_other(argc, argv, &code, &e))
+		return app_main(&spec, argc, argv);
+	if (e.kind != ERR_NONE)
+		log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
+	return code;
+}

@@ -1,0 +1,119 @@
+/* Collectives over their sizes, and how training went. */
+#include "probes/html/parts.h"
+
+#include <math.h>
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+/* A part of a windsock run, or the command's own data. */
+static const cJSON *part(const cJSON *doc, const char *stage, const char *command)
+{
+	const cJSON *data = json_get(doc, "data");
+
+	return streq(get(doc, "command"), command) ? data
+						   : json_get(json_get(data, "parts"), stage);
+}
+
+static struct html_line *line_named(html_lines *all, const char *name, struct arena *a)
+{
+	struct html_line *l;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (streq(all->v[i].name, name))
+			return &all->v[i];
+	l = LIST_ADD(a, all);
+	l->name = name;
+	return l;
+}
+
+static void results(const cJSON *list, const char *value, struct arena *a, html_lines *ret)
+{
+	const cJSON *r;
+
+	cJSON_ArrayForEach (r, list) {
+		const char *name =
+			arena_printf(a, "%s%s", get(r, "coll"),
+				     cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
+
+		*LIST_ADD(a, &line_named(ret, name, a)->points) = (struct html_point){
+			json_get_num(r, "size", NAN), json_get_num(r, value, NAN)};
+	}
+}
+
+static void number(const cJSON *r, const char *key, const char *format, struct text *t)
+{
+	double v = json_get_num(r, key, NAN);
+
+	text_add(t, "<td class=\"n\">");
+	if (isfinite(v) && streq(format, "0"))
+		text_addf(t, "%.0f", v);
+	else if (isfinite(v))
+		text_addf(t, "%.4g", v);
+	text_add(t, "</td>");
+}
+
+static void result_table(const cJSON *list, struct text *t)
+{
+	static const char *const columns[] = {"time_us", "algbw",  "busbw",
+					      "p50_us",	 "p99_us", "wrong"};
+	const cJSON *r;
+
+	text_add(t,
+		 "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr>"
+		 "<th scope=\"col\">collective</th><th scope=\"col\">size (B)</th>");
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		text_addf(t, "<th scope=\"col\">%s</th>", columns[i]);
+	text_add(t, "</tr></thead><tbody>\n");
+	cJSON_ArrayForEach (r, list) {
+		text_add(t, "<tr><td>");
+		html_text(t, get(r, "coll"));
+		text_addf(t, "%s</td>", cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
+		number(r, "size", "0", t);
+		for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+			number(r, columns[i], "", t);
+		text_add(t, "</tr>\n");
+	}
+	text_add(t, "</tbody></table></div></details>\n");
+}
+
+static void training(const cJSON *p, struct arena *a, struct text *t)
+{
+	static const struct html_chart chart = {"Training: loss of each epoch", "epoch", "loss",
+						false, false};
+	html_lines lines = {0};
+	const cJSON *e;
+	double pace = json_get_num(json_get(p, "throughput"), "samples_per_s", NAN);
+
+	cJSON_ArrayForEach (e, json_get(p, "epochs")) {
+		double x = json_get_num(e, "epoch", NAN);
+
+		*LIST_ADD(a, &line_named(&lines, "training", a)->points) =
+			(struct html_point){x, json_get_num(e, "loss", NAN)};
+		*LIST_ADD(a, &line_named(&lines, "validation", a)->points) =
+			(struct html_point){x, json_get_num(e, "validation_loss", NAN)};
+	}
+	html_draw(&chart, &lines, t);
+	if (pace > 0)
+		text_addf(t, "<p>%.0f samples/s in all.</p>\n", pace);
+}
+
+void html_curves(const cJSON *doc, struct arena *a, struct text *t)
+{
+	static const struct html_chart bandwidth = {"Bus bandwidth", "size", "GB/s", true, true};
+	static const struct html_chart latency = {"Time", "size", "us", true, true};
+	const cJSON *coll = json_get(part(doc, "collectives", "ncclbench"), "results");
+	const cJSON *train = part(doc, "training", "ddpsmoke");
+	html_lines busbw = {0}, time = {0};
+
+	html_open(t, "curves", "Curves");
+	results(coll, "busbw", a, &busbw);
+	results(coll, "time_us", a, &time);
+	html_draw(&bandwidth, &busbw, t);
+	html_draw(&latency, &time, t);
+	if (cJSON_GetArraySize(coll))
+		result_table(coll, t);
+	training(train, a, t);
+	if (!cJSON_GetArraySize(coll) && !cJSON_GetArraySize(json_get(train, "epochs")))
+		text_add(t, "<p>No data was moved in this run.</p>\n");
+	text_add(t, "</section>\n");
+}

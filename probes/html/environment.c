@@ -1,0 +1,106 @@
+/* What the hosts are: each fact once, with those that have it. */
+#include "probes/html/parts.h"
+
+#include "lib/core/units.h"
+
+#include <math.h>
+
+static const char *worded(const cJSON *v, const char *key, struct arena *a)
+{
+	struct unit_buf b;
+
+	if (cJSON_IsString(v))
+		return v->valuestring;
+	if (!cJSON_IsNumber(v))
+		return NULL;
+	if (streq(key, "memory") || streq(key, "shm"))
+		return arena_strdup(a, format_size(&b, (uint64_t)v->valuedouble));
+	return arena_printf(a, "%.15g", v->valuedouble);
+}
+
+static const cJSON *facts(const struct html_node *n) { return json_get(n->data, "facts"); }
+
+/* Values and who has them: "bbr: node[0-2]" */
+static void fact(const html_nodes *nodes, const char *key, struct arena *a, struct text *t)
+{
+	bool *told = arena_alloc(a, nodes->n * sizeof(*told));
+
+	text_add(t, "<tr><th scope=\"row\">");
+	html_text(t, key);
+	text_add(t, "</th><td>");
+	for (size_t i = 0; i < nodes->n; i++) {
+		const char *v = worded(json_get(facts(&nodes->v[i]), key), key, a);
+		host_list who = {0};
+
+		if (!v || told[i])
+			continue;
+		for (size_t k = i; k < nodes->n; k++) {
+			const char *other = worded(json_get(facts(&nodes->v[k]), key), key, a);
+
+			if (!other || !streq(v, other))
+				continue;
+			told[k] = true;
+			LIST_ADD(a, &who)->name = nodes->v[k].host;
+		}
+		html_text(t, v);
+		if (who.n < nodes->n) {
+			text_add(t, " <span class=\"dim\">");
+			html_text(t, hostlist_fold(a, &who));
+			text_add(t, "</span>");
+		}
+		text_add(t, "<br>");
+	}
+	text_add(t, "</td></tr>\n");
+}
+
+static void stages(const cJSON *doc, struct text *t)
+{
+	const cJSON *s, *all = json_get(json_get(doc, "data"), "stages");
+
+	if (!cJSON_GetArraySize(all))
+		return;
+	text_add(t, "<h3>Stages</h3><div class=\"scroll\"><table><thead><tr><th "
+		    "scope=\"col\">Stage</th>"
+		    "<th scope=\"col\">Command</th><th scope=\"col\">Result</th>"
+		    "<th scope=\"col\">Seconds</th></tr></thead><tbody>\n");
+	cJSON_ArrayForEach (s, all) {
+		double took = json_get_num(s, "seconds", NAN);
+
+		text_add(t, "<tr><th scope=\"row\">");
+		html_text(t, json_get_str(s, "name"));
+		text_add(t, "</th><td>");
+		html_text(t, json_get_str(s, "command"));
+		text_add(t, "</td><td>");
+		html_badge(t, json_get_str(s, "status") ?: "");
+		text_add(t, "</td><td class=\"n\">");
+		if (isfinite(took))
+			text_addf(t, "%.3f", took);
+		text_add(t, "</td></tr>\n");
+	}
+	text_add(t, "</tbody></table></div>\n");
+}
+
+void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t)
+{
+	str_list keys = {0};
+	const cJSON *v;
+
+	for (size_t i = 0; i < nodes->n; i++)
+		cJSON_ArrayForEach (v, facts(&nodes->v[i])) {
+			bool again = streq(v->string, "clock");
+
+			for (size_t k = 0; k < keys.n; k++)
+				again |= streq(keys.v[k], v->string);
+			if (!again)
+				*LIST_ADD(a, &keys) = v->string;
+		}
+	html_open(t, "environment", "Environment");
+	if (keys.n)
+		text_add(t, "<div class=\"scroll\"><table><tbody>\n");
+	for (size_t i = 0; i < keys.n; i++)
+		fact(nodes, keys.v[i], a, t);
+	if (keys.n)
+		text_add(t, "</tbody></table></div>\n");
+	stages(doc, t);
+	text_add(t, "</section>\n");
+}

@@ -1,0 +1,149 @@
+/* What to do, and every check. */
+#include "probes/html/parts.h"
+
+#include <math.h>
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+static bool is_wrong(const cJSON *f)
+{
+	const char *st = get(f, "status");
+
+	return streq(st, "fail") || streq(st, "error") || streq(st, "warn");
+}
+
+static const char *hosts_of(const cJSON *names, struct arena *a)
+{
+	host_list l = {0};
+	const cJSON *n;
+
+	cJSON_ArrayForEach (n, names)
+		if (cJSON_IsString(n))
+			LIST_ADD(a, &l)->name = n->valuestring;
+	return l.n ? hostlist_fold(a, &l) : "";
+}
+
+static void cause(const cJSON *f, const char *hosts, struct text *t)
+{
+	text_add(t, "<li>");
+	html_badge(t, get(f, "status"));
+	text_add(t, " <code>");
+	html_text(t, get(f, "check"));
+	text_add(t, "</code> ");
+	if (*hosts) {
+		text_add(t, "<b>");
+		html_text(t, hosts);
+		text_add(t, "</b> ");
+	}
+	if (*get(f, "subject") && !streq(get(f, "subject"), hosts)) {
+		html_text(t, get(f, "subject"));
+		text_add(t, " ");
+	}
+	html_text(t, get(f, "message"));
+	if (*get(f, "expected")) {
+		text_add(t, " <span class=\"dim\">(expected ");
+		html_text(t, get(f, "expected"));
+		text_add(t, ")</span>");
+	}
+	html_fixes(t, json_get(f, "fix"));
+	text_add(t, "</li>\n");
+}
+
+static void lists(const cJSON *data, struct arena *a, struct text *t)
+{
+	const char *exclude = json_get_str(data, "exclude");
+	const char *passing = hosts_of(json_get(data, "passing_nodes"), a);
+
+	if (!exclude)
+		return;
+	text_add(t, "<p>Failing: <b>");
+	html_text(t, exclude);
+	text_add(t, "</b>");
+	if (*passing) {
+		text_add(t, ". Passing: ");
+		html_text(t, passing);
+	}
+	text_add(t, "</p><div class=\"fix\"><pre>srun --exclude=");
+	html_text(t, exclude);
+	text_add(t, " ...</pre><button class=\"js\" data-copy aria-label=\"Copy this "
+		    "command\">Copy</button></div>\n");
+}
+
+void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struct text *t)
+{
+	const cJSON *ranked = json_get(json_get(doc, "data"), "causes"), *c;
+	size_t n = 0;
+
+	html_open(t, "causes", "What to do, the first cause first");
+	text_add(t, "<ol class=\"causes\">\n");
+	cJSON_ArrayForEach (c, ranked) {
+		cause(c, hosts_of(json_get(c, "hosts"), a), t);
+		n++;
+	}
+	for (size_t i = 0; !cJSON_IsArray(ranked) && i < rows->n; i++)
+		if (is_wrong(rows->v[i].f)) {
+			cause(rows->v[i].f, hostlist_fold(a, &rows->v[i].hosts), t);
+			n++;
+		}
+	text_add(t, "</ol>\n");
+	if (!n)
+		text_add(t, "<p>Nothing: no check failed, broke or warned.</p>\n");
+	lists(json_get(doc, "data"), a, t);
+	text_add(t, "</section>\n");
+}
+
+static void value(const cJSON *f, struct text *t)
+{
+	double v = json_get_num(f, "value", NAN);
+
+	text_add(t, "<td class=\"n\">");
+	if (isfinite(v)) {
+		text_addf(t, "%.6g ", v);
+		html_text(t, get(f, "unit"));
+	}
+	text_add(t, "</td><td>");
+	html_text(t, get(f, "expected"));
+	text_add(t, "</td>");
+}
+
+static void row(const struct html_row *r, struct arena *a, struct text *t)
+{
+	text_add(t, "<tr data-status=\"");
+	html_text(t, get(r->f, "status"));
+	text_add(t, "\"><td>");
+	html_badge(t, get(r->f, "status"));
+	text_add(t, "</td><td><code>");
+	html_text(t, get(r->f, "check"));
+	text_add(t, "</code></td><td>");
+	html_text(t, hostlist_fold(a, &r->hosts));
+	text_add(t, "</td><td>");
+	html_text(t, get(r->f, "subject"));
+	text_add(t, "</td><td>");
+	html_text(t, get(r->f, "message"));
+	text_add(t, "</td>");
+	value(r->f, t);
+	text_add(t, "</tr>\n");
+}
+
+void html_findings(const html_rows *rows, struct arena *a, struct text *t)
+{
+	static const char *const all[] = {"fail", "error", "warn", "pass", "info", "skip"};
+
+	html_open(t, "findings", "Every check");
+	text_add(t,
+		 "<div class=\"filter\"><label class=\"js\">Filter (key /) <input type=\"search\" "
+		 "autocomplete=\"off\"></label> ");
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		text_addf(t,
+			  "<button class=\"js\" data-status=\"%s\" "
+			  "aria-pressed=\"false\">%s</button> ",
+			  all[i], all[i]);
+	text_add(t, "<output aria-live=\"polite\"></output></div>\n<div class=\"scroll\"><table>"
+		    "<thead><tr><th scope=\"col\">Status</th><th scope=\"col\">Check</th>"
+		    "<th scope=\"col\">Hosts</th><th scope=\"col\">Subject</th>"
+		    "<th scope=\"col\">What was found</th><th scope=\"col\">Value</th>"
+		    "<th scope=\"col\">Expected</th></tr></thead><tbody>\n");
+	for (size_t i = 0; i < rows->n; i++)
+		row(&rows->v[i], a, t);
+	text_add(t, "</tbody></table></div></section>\n");
+}

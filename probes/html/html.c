@@ -1,0 +1,186 @@
+#include "probes/html/html.h"
+
+#include "probes/html/parts.h"
+
+#include <math.h>
+
+static const char mark[] = "<script type=\"application/json\" id=\"envelope\">";
+
+void html_text(struct text *t, const char *s)
+{
+	for (size_t n; s && *s; s += n) {
+		n = strcspn(s, "&<>\"'");
+		text_addn(t, s, n);
+		if (!s[n])
+			return;
+		text_addf(t, "&#%d;", s[n]);
+		n++;
+	}
+}
+
+void html_open(struct text *t, const char *id, const char *title)
+{
+	text_addf(t, "<section id=\"%s\" aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", id,
+		  id, id, title);
+}
+
+void html_badge(struct text *t, const char *status)
+{
+	text_addf(t, "<span class=\"badge %s\">", streq(status, "skip") ? "skip-st" : status);
+	html_text(t, status);
+	text_add(t, "</span>");
+}
+
+void html_fixes(struct text *t, const cJSON *fixes)
+{
+	const cJSON *fix;
+
+	cJSON_ArrayForEach (fix, fixes) {
+		if (!cJSON_IsString(fix))
+			continue;
+		text_add(t, "<div class=\"fix\"><pre>");
+		html_text(t, fix->valuestring);
+		text_add(t, "</pre><button class=\"js\" data-copy "
+			    "aria-label=\"Copy this command\">Copy</button></div>\n");
+	}
+}
+
+static void head(const cJSON *doc, struct text *t)
+{
+	text_add(t, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+		    "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	html_text(t, json_get_str(doc, "command") ?: "windsock");
+	text_add(t, " ");
+	html_text(t, json_get_str(doc, "verdict") ?: "");
+	text_add(t, " - ");
+	html_text(t, json_get_str(doc, "host") ?: "");
+	text_addf(t, "</title>\n<style>\n%s</style></head>\n", html_style);
+}
+
+static size_t count(const cJSON *doc, const char *status)
+{
+	const cJSON *f;
+	size_t n = 0;
+
+	cJSON_ArrayForEach (f, json_get(doc, "findings"))
+		n += streq(json_get_str(f, "status") ?: "", status);
+	return n;
+}
+
+static const char *word(const char *verdict)
+{
+	return streq(verdict, "fail") ? "FAIL" : streq(verdict, "error") ? "ERROR" : "PASS";
+}
+
+static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
+{
+	const char *v = json_get_str(doc, "verdict") ?: "error";
+	const char *covers = json_get_str(json_get(doc, "data"), "covers");
+
+	text_add(t, "<header><p class=\"dim\">");
+	html_text(t, json_get_str(doc, "command") ?: "windsock");
+	text_add(t, " ");
+	html_text(t, json_get_str(doc, "windsock") ?: "");
+	text_add(t, " on ");
+	html_text(t, json_get_str(doc, "host") ?: "");
+	text_add(t, ", ");
+	html_text(t, json_get_str(doc, "time") ?: "");
+	text_addf(t, ", %.1f s</p>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
+		  json_get_num(doc, "seconds", 0), v, word(v));
+	text_addf(t, "%zu failed, %zu warnings, %zu passed, %zu not tested; %zu host%s",
+		  count(doc, "fail"), count(doc, "warn"), count(doc, "pass"),
+		  count(doc, "skip") + count(doc, "error"), nodes->n, nodes->n == 1 ? "" : "s");
+	if (covers) {
+		text_add(t, "<br>");
+		html_text(t, covers);
+	}
+	text_add(t, "</span></div></header>\n");
+}
+
+static void navigation(struct text *t)
+{
+	text_add(t, "<nav aria-label=\"Sections\"><p><a href=\"#causes\">What to do</a>"
+		    "<a href=\"#nodes\">Hosts</a><a href=\"#reach\">Between hosts</a>"
+		    "<a href=\"#curves\">Curves</a><a href=\"#findings\">Every check</a>"
+		    "<a href=\"#environment\">Environment</a>"
+		    "<button class=\"js\" id=\"theme\">Light or dark</button> "
+		    "<button class=\"js\" id=\"save\">Save the data</button></p></nav>\n");
+}
+
+/* A quarter of a million single answers would make a page that nobody can open. */
+static cJSON *without_bulk(const cJSON *doc)
+{
+	enum { TARGETS_MAX = 20000 };
+	cJSON *copy = cJSON_Duplicate(doc, true);
+	cJSON *data = cJSON_GetObjectItemCaseSensitive(copy, "data");
+	cJSON *parts = cJSON_GetObjectItemCaseSensitive(data, "parts");
+	cJSON *reach = cJSON_GetObjectItemCaseSensitive(parts, "reach");
+
+	if (cJSON_GetArraySize(json_get(reach, "targets")) > TARGETS_MAX)
+		cJSON_DeleteItemFromObjectCaseSensitive(reach, "targets");
+	return copy;
+}
+
+/* Inside a script element only "</" and "<!--" end anything. */
+static void embed(const cJSON *doc, struct text *t)
+{
+	cJSON *copy = without_bulk(doc);
+	char *json = cJSON_PrintUnformatted(copy);
+
+	text_add(t, mark);
+	for (const char *s = json; s && *s;) {
+		size_t n = strcspn(s, "<");
+
+		text_addn(t, s, n);
+		s += n;
+		if (*s == '<') {
+			text_add(t, "\\u003c");
+			s++;
+		}
+	}
+	text_add(t, "</script>\n");
+	cJSON_free(json);
+	cJSON_Delete(copy);
+}
+
+const char *html_envelope(const char *page, size_t n, size_t *ret_n)
+{
+	const char *at = memmem(page, n, mark, sizeof(mark) - 1), *end;
+
+	if (!at)
+		return NULL;
+	at += sizeof(mark) - 1;
+	end = memmem(at, n - (size_t)(at - page), "</script>", strlen("</script>"));
+	if (!end)
+		return NULL;
+	*ret_n = (size_t)(end - at);
+	return at;
+}
+
+void html_page(const cJSON *doc, struct arena *a, struct text *ret)
+{
+	html_nodes nodes = {0};
+	html_rows rows = {0};
+
+	html_list_nodes(doc, a, &nodes);
+	html_fold(doc, a, &rows);
+	text_init(ret, a);
+	head(doc, ret);
+	text_add(ret, "<body><a class=\"skip\" href=\"#causes\">To what is to be done</a>\n");
+	verdict(doc, &nodes, ret);
+	navigation(ret);
+	text_add(ret, "<main>\n");
+	html_causes(doc, &rows, a, ret);
+	html_topology(&nodes, a, ret);
+	html_node_table(&nodes, a, ret);
+	html_heat_maps(doc, a, ret);
+	html_curves(doc, a, ret);
+	html_findings(&rows, a, ret);
+	html_environment(doc, &nodes, a, ret);
+	text_add(ret, "</main>\n");
+	embed(doc, ret);
+	text_addf(ret, "<script>\n%s</script>\n</body></html>\n", html_script);
+}

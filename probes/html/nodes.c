@@ -1,0 +1,190 @@
+/* The hosts: a picture of who hangs on which network, and a row for each. */
+#include "probes/html/parts.h"
+
+#include <math.h>
+
+enum { CARDS_MAX = 48, PER_ROW = 6, CARD_W = 150, CARD_H = 64, GAP = 14, DOT = 16, DOTS_ROW = 48 };
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+static const cJSON *interface_part(const struct html_node *n)
+{
+	return json_get(json_get(n->data, "parts"), "interface");
+}
+
+static const char *network_of(const struct html_node *n, struct arena *a)
+{
+	const cJSON *c, *s = json_get(interface_part(n), "suggest");
+
+	cJSON_ArrayForEach (c, json_get(s, "candidates"))
+		if (streq(get(c, "interface"), get(s, "interface")) && *get(c, "network"))
+			return arena_printf(a, "%s/%.0f", get(c, "network"),
+					    json_get_num(c, "prefix", 0));
+	return "no network";
+}
+
+static double speed_of(const struct html_node *n)
+{
+	const cJSON *i, *part = interface_part(n);
+
+	cJSON_ArrayForEach (i, json_get(part, "interfaces"))
+		if (streq(get(i, "name"), get(json_get(part, "suggest"), "interface")))
+			return json_get_num(i, "speed_mbps", NAN);
+	return NAN;
+}
+
+static void card(const struct html_node *n, int x, int y, struct text *t)
+{
+	const cJSON *s = json_get(interface_part(n), "suggest");
+	double gpus = json_get_num(json_get(n->data, "facts"), "gpus", NAN), speed = speed_of(n);
+
+	text_addf(t, "<g class=\"%s\"><path class=\"wire\" d=\"M%d %dv-%d\"/>", n->status,
+		  x + CARD_W / 2, y, GAP);
+	text_addf(t,
+		  "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>"
+		  "<text x=\"%d\" y=\"%d\" font-weight=\"600\">",
+		  x, y, CARD_W, CARD_H, x + 10, y + 18);
+	html_text(t, n->host);
+	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
+		  y + 36);
+	html_text(t, *get(s, "interface") ? get(s, "interface") : "no interface");
+	text_add(t, " ");
+	html_text(t, get(s, "address"));
+	text_addf(t, "</text><text class=\"dim\" x=\"%d\" y=\"%d\">", x + 10, y + 53);
+	if (speed >= 0)
+		text_addf(t, "%.4g Gb/s ", speed / 1000);
+	if (gpus >= 0)
+		text_addf(t, "%.0f GPU%s", gpus, gpus == 1 ? "" : "s");
+	text_add(t, "</text></g>\n");
+}
+
+static void cards(const html_nodes *of, int *y, struct text *t)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		if (i && i % PER_ROW == 0)
+			*y += CARD_H + 2 * GAP;
+		card(&of->v[i], GAP + (int)(i % PER_ROW) * (CARD_W + GAP), *y + GAP, t);
+	}
+	*y += CARD_H + 2 * GAP;
+}
+
+/* Many hosts: a square each, its name when the pointer rests on it. */
+static void dots(const html_nodes *of, int *y, struct text *t)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		if (i && i % DOTS_ROW == 0)
+			*y += DOT + 4;
+		text_addf(t,
+			  "<rect class=\"box %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">"
+			  "<title>",
+			  of->v[i].status, GAP + (int)(i % DOTS_ROW) * (DOT + 4), *y + 8, DOT, DOT);
+		html_text(t, of->v[i].host);
+		text_add(t, "</title></rect>\n");
+	}
+	*y += 2 * DOT + 8;
+}
+
+static void network(const html_nodes *nodes, const char *name, int *y, struct arena *a,
+		    struct text *t)
+{
+	html_nodes of = {0};
+
+	for (size_t i = 0; i < nodes->n; i++)
+		if (streq(network_of(&nodes->v[i], a), name))
+			*LIST_ADD(a, &of) = nodes->v[i];
+	text_addf(t, "<text x=\"%d\" y=\"%d\">", GAP, *y + 16);
+	html_text(t, name);
+	text_addf(t, ": %zu host%s</text><path class=\"wire\" stroke-width=\"3\" d=\"M%d %dh%d\"/>",
+		  of.n, of.n == 1 ? "" : "s", GAP, *y + 24, PER_ROW * (CARD_W + GAP) - GAP);
+	*y += 24;
+	if (nodes->n <= CARDS_MAX)
+		cards(&of, y, t);
+	else
+		dots(&of, y, t);
+}
+
+void html_topology(const html_nodes *nodes, struct arena *a, struct text *t)
+{
+	str_list done = {0};
+	struct text svg;
+	int y = 0;
+
+	text_init(&svg, a);
+	for (size_t i = 0; i < nodes->n; i++) {
+		const char *name = network_of(&nodes->v[i], a);
+		bool again = false;
+
+		for (size_t k = 0; k < done.n; k++)
+			again |= streq(done.v[k], name);
+		if (again)
+			continue;
+		*LIST_ADD(a, &done) = name;
+		network(nodes, name, &y, a, &svg);
+	}
+	html_open(t, "topology", "Topology");
+	text_addf(t,
+		  "<svg role=\"img\" aria-label=\"%zu hosts on %zu networks; the table below says "
+		  "the "
+		  "same\" viewBox=\"0 0 %d %d\" width=\"%d\">\n",
+		  nodes->n, done.n, PER_ROW * (CARD_W + GAP) + GAP, y + GAP,
+		  PER_ROW * (CARD_W + GAP) + GAP);
+	text_addn(t, svg.s, svg.n);
+	text_add(t, "</svg></section>\n");
+}
+
+static void cell(const char *status, struct text *t)
+{
+	text_add(t, "<td>");
+	if (status)
+		html_badge(t, status);
+	else
+		text_add(t, "-");
+	text_add(t, "</td>");
+}
+
+static void node_row(const struct html_node *n, const str_list *stages, struct text *t)
+{
+	const cJSON *s = json_get(interface_part(n), "suggest");
+	const char *st = n->status;
+
+	text_addf(t, "<tr data-status=\"%s\"><th scope=\"row\">", st);
+	html_text(t, n->host);
+	text_add(t, "</th>");
+	cell(st, t);
+	for (size_t i = 0; i < stages->n; i++)
+		cell(html_stage_status(n->data, stages->v[i]), t);
+	text_add(t, "<td>");
+	html_text(t, get(s, "interface"));
+	text_add(t, "</td><td>");
+	html_text(t, get(s, "address"));
+	text_add(t, "</td></tr>\n");
+}
+
+void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
+{
+	str_list stages = {0};
+	const cJSON *s;
+
+	cJSON_ArrayForEach (s, json_get(nodes->v[0].data, "stages"))
+		*LIST_ADD(a, &stages) = get(s, "name");
+	html_open(t, "nodes", "Hosts");
+	text_add(t,
+		 "<div class=\"filter\"><label class=\"js\">Filter <input type=\"search\"></label>"
+		 "<button class=\"js\" data-status=\"fail\" aria-pressed=\"false\">fail</button>"
+		 "<button class=\"js\" data-status=\"warn\" aria-pressed=\"false\">warn</button>"
+		 "<output aria-live=\"polite\"></output></div><div class=\"scroll tall\" "
+		 "tabindex=\"0\"><table><thead>"
+		 "<tr><th scope=\"col\">Host</th><th scope=\"col\">All</th>");
+	for (size_t i = 0; i < stages.n; i++) {
+		text_add(t, "<th scope=\"col\">");
+		html_text(t, stages.v[i]);
+		text_add(t, "</th>");
+	}
+	text_add(t, "<th scope=\"col\">Interface</th><th scope=\"col\">Address</th></tr></thead>"
+		    "<tbody>\n");
+	for (int fine = 0; fine <= 1; fine++) /* what is not well stands first */
+		for (size_t i = 0; i < nodes->n; i++)
+			if (streq(nodes->v[i].status, "pass") == fine)
+				node_row(&nodes->v[i], &stages, t);
+	text_add(t, "</tbody></table></div></section>\n");
+}

@@ -1,0 +1,124 @@
+/* Findings alike on several hosts, and the list of hosts. */
+#include "probes/html/parts.h"
+
+struct keyed {
+	const char *key;
+	size_t at; /* in the order of the document */
+	const cJSON *f;
+};
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+/* A subject that is the host itself says nothing more than the host's name. */
+static const char *key_of(const cJSON *f, struct arena *a)
+{
+	const char *subject = get(f, "subject");
+
+	return arena_printf(a, "%s\n%s\n%s\n%s", get(f, "check"), get(f, "status"),
+			    streq(subject, get(f, "host")) ? "" : subject, get(f, "message"));
+}
+
+static int by_key(const void *px, const void *py)
+{
+	const struct keyed *x = px, *y = py;
+	int d = strcmp(x->key, y->key);
+
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_place(const void *px, const void *py)
+{
+	const struct keyed *x = px, *y = py;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+void html_fold(const cJSON *doc, struct arena *a, html_rows *ret)
+{
+	const cJSON *all = json_get(doc, "findings"), *f;
+	size_t n = 0, total = (size_t)cJSON_GetArraySize(all), groups = 0;
+	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k));
+	host_list *hosts = arena_alloc(a, (total + 1) * sizeof(*hosts));
+
+	cJSON_ArrayForEach (f, all) {
+		k[n] = (struct keyed){.key = key_of(f, a), .at = n, .f = f};
+		n++;
+	}
+	qsort(k, n, sizeof(*k), by_key);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || !streq(k[i].key, k[groups - 1].key))
+			k[groups++] = k[i];
+		LIST_ADD(a, &hosts[k[groups - 1].at])->name = get(k[i].f, "host");
+	}
+	qsort(k, groups, sizeof(*k), by_place);
+	for (size_t i = 0; i < groups; i++)
+		*LIST_ADD(a, ret) = (struct html_row){.f = k[i].f, .hosts = hosts[k[i].at]};
+}
+
+static int weight(const char *status)
+{
+	static const char *const order[] = {"warn", "error", "fail"};
+
+	for (int i = 0; i < (int)ARRAY_LEN(order); i++)
+		if (streq(order[i], status))
+			return i + 1;
+	return 0;
+}
+
+/* Findings come host by host: the next is of the same or of the next one. */
+static size_t find(const html_nodes *l, const char *host, size_t near)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[(near + i) % l->n].host, host))
+			return (near + i) % l->n;
+	return l->n;
+}
+
+static void worsen(html_nodes *l, size_t at, const char *status)
+{
+	if (at < l->n && weight(status) > weight(l->v[at].status))
+		l->v[at].status = status;
+}
+
+static void judge(const cJSON *doc, html_nodes *l)
+{
+	const cJSON *f, *name;
+	size_t near = 0, at;
+
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i].status = "pass";
+	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
+		at = find(l, get(f, "host"), near);
+		worsen(l, at, get(f, "status"));
+		near = at < l->n ? at : near;
+	}
+	cJSON_ArrayForEach (name, json_get(json_get(doc, "data"), "failing_nodes"))
+		if (cJSON_IsString(name))
+			worsen(l, find(l, name->valuestring, 0), "fail");
+}
+
+void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
+{
+	const cJSON *node;
+
+	cJSON_ArrayForEach (node, json_get(doc, "nodes")) {
+		struct html_node *x = LIST_ADD(a, ret);
+
+		x->host = get(node, "host");
+		x->data = json_get(node, "data");
+	}
+	if (!ret->n)
+		*LIST_ADD(a, ret) =
+			(struct html_node){.host = get(doc, "host"), .data = json_get(doc, "data")};
+	judge(doc, ret);
+}
+
+const char *html_stage_status(const cJSON *data, const char *stage)
+{
+	const cJSON *s;
+
+	cJSON_ArrayForEach (s, json_get(data, "stages"))
+		if (streq(get(s, "name"), stage))
+			return json_get_str(s, "status");
+	return NULL;
+}

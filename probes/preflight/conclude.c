@@ -1,0 +1,223 @@
+/* What the run came to: data, causes, lists of nodes, and the exit code that no stage says alone.
+ */
+#include "lib/core/file.h"
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/fleet.h"
+#include "probes/preflight/diff.h"
+#include "probes/preflight/document.h"
+#include "probes/preflight/facts.h"
+
+static const char *const tier_names[] = {"quick", "default", "full"};
+
+static void stages_data(const struct preflight *p)
+{
+	cJSON *list = json_array(report_data(p->r), "stages");
+
+	for (enum stage_id id = 0; id < S_COUNT; id++) {
+		const struct stage_run *run = &p->run[id];
+		cJSON *o;
+
+		if (!run->done)
+			continue;
+		o = json_push_object(list);
+		json_str(o, "name", stages[id].name);
+		json_str(o, "command", stages[id].command);
+		json_str(o, "status", status_name(run->status == ST_INFO ? ST_PASS : run->status));
+		json_num(o, "findings", (double)run->n);
+		json_num(o, "seconds", run->seconds);
+	}
+}
+
+static bool has_error(const struct preflight *p, const char *host)
+{
+	for (size_t i = 0; i < p->t.items.n; i++) {
+		const struct item *x = &p->t.items.v[i];
+
+		for (size_t h = 0; x->f->status == ST_ERROR && h < x->hosts.n; h++)
+			if (streq(x->hosts.v[h].name, host))
+				return true;
+	}
+	return false;
+}
+
+/* A node is neither where a tool failed on it, or where something between hosts named nobody. */
+static void sort_nodes(const struct preflight *p, host_list *passing, host_list *failing)
+{
+	for (size_t i = 0; i < p->hosts.n; i++) {
+		const char *name = p->hosts.v[i].name;
+
+		if (list_has(&p->blamed, name))
+			*LIST_ADD(p->a, failing) = p->hosts.v[i];
+		else if (list_has(&p->usable, name) && !p->unattributed && !has_error(p, name))
+			*LIST_ADD(p->a, passing) = p->hosts.v[i];
+	}
+}
+
+static void names_data(const struct preflight *p, const char *key, const host_list *hosts)
+{
+	cJSON *list = json_array(report_data(p->r), key);
+
+	for (size_t i = 0; i < hosts->n; i++)
+		json_push_str(list, hosts->v[i].name);
+}
+
+static int write_names(const struct preflight *p, const char *file, const host_list *hosts,
+		       struct err *e)
+{
+	static const struct file_replace_opts opts = {.make_parents = true};
+	struct text t;
+
+	text_init(&t, p->a);
+	for (size_t i = 0; i < hosts->n; i++)
+		text_addf(&t, "%s\n", hosts->v[i].name);
+	return file_replace(arena_printf(p->a, "%s/%s", p->nodes_dir, file), t.s, t.n, &opts, e);
+}
+
+static bool has_run(const struct preflight *p, enum stage_id id)
+{
+	return p->run[id].done && p->run[id].status <= ST_FAIL;
+}
+
+static void covers(struct preflight *p)
+{
+	bool between = has_run(p, S_REACH) || has_run(p, S_PATHS);
+	bool moved = has_run(p, S_COLLECTIVES), trained = has_run(p, S_TRAINING);
+
+	if (!between)
+		preflight_covers(p,
+				 "%zu of %zu hosts, each alone; nothing between hosts was tested",
+				 p->usable.n, p->hosts.n);
+	else
+		preflight_covers(p, "%zu of %zu hosts and the ways between them%s", p->usable.n,
+				 p->hosts.n,
+				 moved && trained ? ", with collectives and training"
+				 : moved	  ? ", with collectives"
+				 : trained	  ? ", with training"
+						  : "; no data was moved");
+}
+
+static int tell_nodes(struct preflight *p, struct err *e)
+{
+	host_list passing = {0}, failing = {0};
+
+	sort_nodes(p, &passing, &failing);
+	covers(p);
+	if (preflight_wants_data(p)) {
+		names_data(p, "passing_nodes", &passing);
+		names_data(p, "failing_nodes", &failing);
+		if (failing.n)
+			json_str(report_data(p->r), "exclude", hostlist_fold(p->a, &failing));
+	}
+	if (failing.n && passing.n)
+		report_remark(p->r, "Without them:  srun --exclude=%s ...",
+			      hostlist_fold(p->a, &failing));
+	if (!p->nodes_dir)
+		return 0;
+	if (write_names(p, "passing_nodes.txt", &passing, e) ||
+	    write_names(p, "failing_nodes.txt", &failing, e))
+		return -1;
+	return 0;
+}
+
+static void tell_peer(const struct preflight *p)
+{
+	if (p->peer_line)
+		report_remark(p->r, "On every other node type:  %s", p->peer_line);
+	report_remark(p->r, "All nodes from here:  windsock --hosts NODE1,NODE2,...");
+}
+
+bool preflight_wants_data(const struct preflight *p)
+{
+	return report_wants_data(p->r) || p->page || p->baseline;
+}
+
+void preflight_covers(struct preflight *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	p->covers = arena_vprintf(p->a, fmt, ap);
+	va_end(ap);
+	report_covers(p->r, "%s", p->covers);
+}
+
+void preflight_done(struct preflight *p)
+{
+	cJSON_Delete(p->nodes);
+	p->nodes = NULL;
+}
+
+static void run_data(struct preflight *p)
+{
+	cJSON *data = report_data(p->r);
+
+	if (!preflight_wants_data(p))
+		return;
+	json_str(data, "tier", tier_names[p->tier]);
+	stages_data(p);
+	json_bool(data, "absent", p->absent != NULL);
+}
+
+/* The facts must be there before they are compared, and the comparison before it is told. */
+static int compare(struct preflight *p, struct err *e)
+{
+	cJSON *old, *now;
+
+	if (!p->baseline)
+		return 0;
+	old = document_read(p->baseline, p->a, e);
+	if (!old)
+		return -1;
+	now = preflight_document(p, sysroot_hostname(p->a), p->began);
+	p->run[S_BASELINE] = (struct stage_run){.begun = true, .from = p->t.items.n};
+	runs_diff(&p->t, S_BASELINE, old, now);
+	preflight_finish(p, S_BASELINE);
+	cJSON_Delete(old);
+	cJSON_Delete(now);
+	return 0;
+}
+
+static int write_page(const struct preflight *p, struct err *e)
+{
+	cJSON *doc;
+	int rc;
+
+	if (!p->page)
+		return 0;
+	doc = preflight_document(p, sysroot_hostname(p->a), p->began);
+	rc = document_write_page(doc, p->page, p->a, e);
+	cJSON_Delete(doc);
+	return rc;
+}
+
+static int judge(struct preflight *p, struct err *e)
+{
+	if (p->absent)
+		return err_set(e, ERR_ABSENT, "%s", p->absent);
+	if (p->concluded || report_count(p->r, ST_FAIL))
+		return 0;
+	err_set(e, ERR_SYS, "nothing conclusive: no command of the suite came to a result");
+	return err_hint(e, "make && make install   # they are looked for beside windsock and on "
+			   "the PATH");
+}
+
+int preflight_conclude(struct preflight *p, struct err *e)
+{
+	item_list causes;
+
+	if (!p->hosts.n && preflight_wants_data(p))
+		facts_gather(p->a, json_object(report_data(p->r), "facts"));
+	if (compare(p, e))
+		return -1;
+	run_data(p);
+	causes = tally_causes(&p->t);
+	tally_tell_causes(&p->t, &causes);
+	if (!p->hosts.n)
+		tell_peer(p);
+	else if (tell_nodes(p, e))
+		return -1;
+	if (write_page(p, e))
+		return -1;
+	return judge(p, e);
+}

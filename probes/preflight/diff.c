@@ -1,0 +1,241 @@
+#include "probes/preflight/diff.h"
+
+#include "lib/report/json.h"
+
+#include <math.h>
+
+#define SLOWER 0.85 /* of what it was: more than a run differs from the next */
+
+struct compared {
+	struct tally *t;
+	unsigned stage;
+	size_t same, changed;
+};
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+static struct finding *note(struct compared *c, const char *check, const char *subject,
+			    enum status st)
+{
+	struct finding *f = tally_add(c->t, c->stage, "diff", check, subject);
+
+	/* a measure is never quite the same */
+	c->changed += !streq(check, "diff.bandwidth") && !streq(check, "diff.pace");
+	f->status = st;
+	return f;
+}
+
+/* ---- findings ---- */
+
+static bool is_same_check(const cJSON *x, const cJSON *y)
+{
+	return streq(get(x, "check"), get(y, "check")) &&
+	       streq(get(x, "subject"), get(y, "subject")) && streq(get(x, "host"), get(y, "host"));
+}
+
+/* Runs have their findings in about the same order. */
+static const cJSON *find(const cJSON *list, const cJSON *like, const cJSON **near)
+{
+	const cJSON *f;
+
+	for (f = *near; f; f = f->next)
+		if (is_same_check(f, like)) {
+			*near = f->next;
+			return f;
+		}
+	cJSON_ArrayForEach (f, list)
+		if (is_same_check(f, like))
+			return f;
+	return NULL;
+}
+
+static int weight(const char *status)
+{
+	return streq(status, "fail")	? 3
+	       : streq(status, "error") ? 2
+	       : streq(status, "warn")	? 1
+					: 0;
+}
+
+static bool was_tested(const cJSON *f) { return f && !streq(get(f, "status"), "skip"); }
+
+static void take_fixes(struct finding *to, const cJSON *from)
+{
+	const cJSON *fix;
+
+	cJSON_ArrayForEach (fix, json_get(from, "fix"))
+		if (cJSON_IsString(fix) && *fix->valuestring)
+			finding_fix(to, "%s", fix->valuestring);
+}
+
+static const char *subject_of(struct compared *c, const cJSON *f)
+{
+	const char *subject = get(f, "subject");
+
+	return arena_printf(c->t->a, "%s%s%s %s", get(f, "check"), *subject ? " " : "", subject,
+			    get(f, "host"));
+}
+
+static void compare_finding(struct compared *c, const cJSON *before, const cJSON *f)
+{
+	const char *st = get(f, "status"), *was = before ? get(before, "status") : "absent";
+	struct finding *g;
+
+	if (weight(st) > weight(was)) {
+		g = note(c, "diff.worse", subject_of(c, f), weight(st) == 1 ? ST_WARN : ST_FAIL);
+		finding_set(g, g->status, "%s now, was %s: %s", st, was, get(f, "message"));
+		take_fixes(g, f);
+	} else if (weight(was) > weight(st) && was_tested(f)) {
+		g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+		finding_set(g, ST_PASS, "%s now, was %s: %s", st, was, get(before, "message"));
+	} else if (was_tested(before) && !was_tested(f)) {
+		g = note(c, "diff.untested", subject_of(c, f), ST_WARN);
+		finding_set(g, ST_WARN, "not tested now: %s", get(f, "message"));
+	} else {
+		c->same++;
+	}
+}
+
+static void compare_findings(struct compared *c, const cJSON *old, const cJSON *now)
+{
+	const cJSON *was = json_get(old, "findings"), *is = json_get(now, "findings"), *f;
+	const cJSON *near = was ? was->child : NULL;
+
+	cJSON_ArrayForEach (f, is)
+		compare_finding(c, find(was, f, &near), f);
+	near = is ? is->child : NULL;
+	cJSON_ArrayForEach (f, was)
+		if (weight(get(f, "status")) && !find(is, f, &near)) {
+			struct finding *g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+
+			finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
+		}
+}
+
+/* ---- what was measured ---- */
+
+static const cJSON *result_like(const cJSON *list, const cJSON *like)
+{
+	const cJSON *r;
+
+	cJSON_ArrayForEach (r, list)
+		if (streq(get(r, "coll"), get(like, "coll")) &&
+		    streq(get(r, "dtype"), get(like, "dtype")) &&
+		    json_get_num(r, "size", -1) == json_get_num(like, "size", -2) &&
+		    cJSON_IsTrue(json_get(r, "in_place")) ==
+			    cJSON_IsTrue(json_get(like, "in_place")))
+			return r;
+	return NULL;
+}
+
+/* Host memory over TCP shares its processors with everything else: told, not judged. */
+static enum status judged(bool slower, bool memory)
+{
+	return memory ? ST_INFO : slower ? ST_WARN : ST_PASS;
+}
+
+/* The geometric mean over all sizes: a single size jumps from run to run. */
+static void compare_bandwidth(struct compared *c, const cJSON *old, const cJSON *now)
+{
+	double sum = 0, ratio;
+	struct finding *f;
+	bool memory = streq(get(now, "backend"), "tcp");
+	const cJSON *r;
+	size_t n = 0;
+
+	old = json_get(old, "results");
+	cJSON_ArrayForEach (r, json_get(now, "results")) {
+		const cJSON *before = result_like(old, r);
+		double was = json_get_num(before, "busbw", NAN), is = json_get_num(r, "busbw", NAN);
+
+		if (was > 0 && is > 0) {
+			sum += log(is / was);
+			n++;
+		}
+	}
+	if (!n)
+		return;
+	ratio = exp(sum / (double)n);
+	f = note(c, "diff.bandwidth", "collectives", judged(ratio < SLOWER, memory));
+	finding_set(f, f->status, "%.0f %% of the bandwidth of then, over %zu sizes", 100 * ratio,
+		    n);
+	finding_value(f, 100 * ratio, "%");
+	finding_expect(f, ">= %.0f %%", 100 * SLOWER);
+	if (f->status == ST_WARN)
+		finding_fix(f,
+			    "ncclbench --verbose   # which sizes; `windsock --full` looks closer");
+}
+
+static void compare_pace(struct compared *c, const cJSON *old, const cJSON *now)
+{
+	double was = json_get_num(json_get(old, "throughput"), "samples_per_s", NAN);
+	double is = json_get_num(json_get(now, "throughput"), "samples_per_s", NAN);
+	struct finding *f;
+
+	if (!(was > 0 && is > 0))
+		return;
+	f = note(c, "diff.pace", "training",
+		 judged(is < SLOWER * was, streq(get(now, "backend"), "tcp")));
+	finding_set(f, f->status, "%.0f samples/s, %.0f then", is, was);
+	finding_value(f, 100 * is / was, "%");
+	finding_expect(f, ">= %.0f %%", 100 * SLOWER);
+	if (f->status == ST_WARN)
+		finding_fix(f, "ddpsmoke --verbose   # where the time goes");
+}
+
+/* ---- what hosts are ---- */
+
+static const cJSON *node_like(const cJSON *doc, const char *host)
+{
+	const cJSON *n;
+
+	cJSON_ArrayForEach (n, json_get(doc, "nodes"))
+		if (streq(get(n, "host"), host))
+			return n;
+	return NULL;
+}
+
+static const char *worded(struct arena *a, const cJSON *v)
+{
+	return cJSON_IsString(v) ? v->valuestring
+				 : arena_printf(a, "%.12g", cJSON_GetNumberValue(v));
+}
+
+static void compare_facts(struct compared *c, const char *host, const cJSON *old, const cJSON *now)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, json_get(now, "facts")) {
+		const cJSON *was = json_get(json_get(old, "facts"), v->string);
+		struct finding *f;
+
+		if (!was || streq(v->string, "clock") || cJSON_Compare(was, v, true))
+			continue;
+		f = note(c, "diff.fact", arena_printf(c->t->a, "%s %s", v->string, host), ST_INFO);
+		finding_set(f, ST_INFO, "%s, was %s", worded(c->t->a, v), worded(c->t->a, was));
+	}
+}
+
+void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)
+{
+	const cJSON *was = json_get(old, "data"), *is = json_get(now, "data"), *n;
+	struct compared c = {.t = t, .stage = stage};
+	const cJSON *was_parts = json_get(was, "parts"), *parts = json_get(is, "parts");
+	size_t from = t->items.n;
+
+	compare_findings(&c, old, now);
+	compare_bandwidth(&c, json_get(was_parts, "collectives"), json_get(parts, "collectives"));
+	compare_pace(&c, json_get(was_parts, "training"), json_get(parts, "training"));
+	compare_facts(&c, get(now, "host"), was, is);
+	cJSON_ArrayForEach (n, json_get(now, "nodes")) {
+		const cJSON *before = node_like(old, get(n, "host"));
+
+		if (before)
+			compare_facts(&c, get(n, "host"), json_get(before, "data"),
+				      json_get(n, "data"));
+	}
+	if (tally_status(t, from, t->items.n) == ST_SKIP || c.same)
+		finding_set(tally_add(t, stage, "diff", "diff.same", "checks"), ST_PASS,
+			    "%zu came to the same, %zu differ%s", c.same, c.changed,
+			    c.changed == 1 ? "s" : "");
+}

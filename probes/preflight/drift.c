@@ -1,0 +1,222 @@
+/* What differs between hosts: the odd one is named against the majority. */
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "probes/preflight/facts.h"
+
+#include <math.h>
+
+#define CLOCK_SLACK_S 2.0
+#define NEAR 0.05 /* sizes of memory are never quite alike */
+
+struct kind {
+	const char *key, *subject;
+	enum { TEXT, COUNT, SIZE } type;
+	enum status st;
+	const char *fix; /* %s: what the others have */
+};
+static const struct kind kinds[] = {
+	{"gpus", "number of GPUs", COUNT, ST_FAIL,
+	 "dmesg | grep -i -e xid -e 'fallen off the bus'   # then reboot it; the others have %s"},
+	{"gpu", "kind of GPU", TEXT, ST_WARN, "lspci -nn | grep -i nvidia   # the others have %s"},
+	{"driver", "NVIDIA driver", TEXT, ST_WARN,
+	 "apt-get install --only-upgrade 'nvidia-driver*'   # to %s, then reboot"},
+	{"nccl", "NCCL", TEXT, ST_WARN, "pip install 'nvidia-nccl-cu12==%s'   # or its package"},
+	{"torch", "PyTorch", TEXT, ST_WARN, "pip install 'torch==%s'"},
+	{"windsock", "windsock", TEXT, ST_WARN, "windsock --version   # install %s there"},
+	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
+	{"memory", "memory", SIZE, ST_WARN, "dmidecode -t memory   # the others have %s"},
+	{"nofile", "open files", TEXT, ST_WARN, "ulimit -n %s"},
+	{"memlock", "locked memory", TEXT, ST_WARN,
+	 "ulimit -l %s   # in kB here; LimitMEMLOCK= for slurmd"},
+	{"congestion", "congestion control", TEXT, ST_WARN,
+	 "sysctl -w net.ipv4.tcp_congestion_control=%s"},
+	{"governor", "clock governor", TEXT, ST_WARN, "cpupower frequency-set -g %s"},
+	{"thp", "transparent huge pages", TEXT, ST_INFO,
+	 "echo %s > /sys/kernel/mm/transparent_hugepage/enabled"},
+	{"clocksource", "clock source", TEXT, ST_INFO,
+	 "echo %s > /sys/devices/system/clocksource/clocksource0/current_clocksource"},
+	{"kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"},
+};
+
+struct value {
+	const char *host, *text; /* text NULL: unknown */
+	double number;
+	size_t alike; /* hosts that have this */
+};
+typedef LIST(struct value) value_list;
+
+static bool is_alike(const struct kind *k, const struct value *x, const struct value *y)
+{
+	if (k->type == SIZE)
+		return fabs(x->number - y->number) <= NEAR * fmax(x->number, y->number);
+	return streq(x->text, y->text);
+}
+
+static const char *worded(struct arena *a, const struct kind *k, double number)
+{
+	struct unit_buf b;
+
+	return k->type == SIZE ? arena_strdup(a, format_size(&b, (uint64_t)number))
+			       : arena_printf(a, "%.0f", number);
+}
+
+static void collect(struct preflight *p, const struct answers *all, const struct kind *k,
+		    value_list *ret)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const cJSON *facts = json_get(all->v[i].data, "facts");
+		struct value v = {.host = all->v[i].host,
+				  .text = json_get_str(facts, k->key),
+				  .number = json_get_num(facts, k->key, NAN)};
+
+		if (k->type != TEXT && v.number >= 0)
+			v.text = worded(p->a, k, v.number);
+		if (v.text)
+			*LIST_ADD(p->a, ret) = v;
+	}
+}
+
+/* The value that most have; NULL: all are alike, or no value has a majority. */
+static const struct value *majority(const struct kind *k, value_list *l)
+{
+	const struct value *best = NULL;
+
+	for (size_t i = 0; i < l->n; i++) {
+		for (size_t j = 0; j < l->n; j++)
+			l->v[i].alike += is_alike(k, &l->v[i], &l->v[j]);
+		if (!best || l->v[i].alike > best->alike)
+			best = &l->v[i];
+	}
+	return best && best->alike < l->n ? best : NULL;
+}
+
+static struct finding *note(struct preflight *p, const struct kind *k, const char *host)
+{
+	struct finding *f = tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name,
+				      arena_printf(p->a, "drift.%s", k->key), k->subject);
+
+	if (host) {
+		f->host = host;
+		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = host;
+	}
+	return f;
+}
+
+/* The table's text has at most one %s. */
+static const char *fix_of(struct arena *a, const struct kind *k, const struct value *usual)
+{
+	const char *hole = strstr(k->fix, "%s");
+
+	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix, usual->text,
+				   hole + 2)
+		    : k->fix;
+}
+
+/* A limit that is wrong by itself there has been said. */
+static bool is_said(const struct preflight *p, const struct kind *k, const char *host)
+{
+	const char *check = arena_printf(p->a, "limits.%s", k->key);
+
+	for (size_t i = 0; i < p->t.items.n; i++) {
+		const struct finding *f = p->t.items.v[i].f;
+
+		if ((f->status == ST_FAIL || f->status == ST_WARN) && streq(f->check, check) &&
+		    f->host && streq(f->host, host))
+			return true;
+	}
+	return false;
+}
+
+static void name_odd(struct preflight *p, const struct kind *k, const value_list *l,
+		     const struct value *usual)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct value *v = &l->v[i];
+		struct finding *f;
+		bool less;
+
+		if (is_alike(k, v, usual) || is_said(p, k, v->host))
+			continue;
+		less = k->type == COUNT && v->number < usual->number;
+		f = note(p, k, v->host);
+		finding_set(f, k->st == ST_FAIL && !less ? ST_WARN : k->st,
+			    "%s here, %s on %zu of %zu hosts", v->text, usual->text, usual->alike,
+			    l->n);
+		finding_expect(f, "%s, as on the others", usual->text);
+		finding_fix(f, "%s", fix_of(p->a, k, usual));
+	}
+}
+
+/* Two against two: nobody is odd, and yet they differ. */
+static void name_all(struct preflight *p, const struct kind *k, const value_list *l)
+{
+	struct finding *f = note(p, k, NULL);
+	bool *told = arena_alloc(p->a, l->n * sizeof(*told));
+	struct text t;
+
+	text_init(&t, p->a);
+	for (size_t i = 0; i < l->n; i++) {
+		host_list who = {0};
+
+		for (size_t j = i; j < l->n; j++)
+			if (!told[j] && is_alike(k, &l->v[i], &l->v[j])) {
+				told[j] = true;
+				LIST_ADD(p->a, &who)->name = l->v[j].host;
+			}
+		if (who.n)
+			text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text,
+				  hostlist_fold(p->a, &who));
+	}
+	finding_set(f, k->st == ST_INFO ? ST_INFO : ST_WARN, "%s", t.s);
+	finding_expect(f, "the same on all hosts of a job");
+}
+
+static bool compare(struct preflight *p, const struct answers *all, const struct kind *k)
+{
+	value_list l = {0};
+	const struct value *usual;
+
+	collect(p, all, k, &l);
+	usual = majority(k, &l);
+	if (!usual)
+		return l.n > 1;
+	if (2 * usual->alike > l.n)
+		name_odd(p, k, &l, usual);
+	else
+		name_all(p, k, &l);
+	return true;
+}
+
+/* A host's clock when it answered lies between our question and its answer. */
+static void clocks(struct preflight *p, const struct answers *all, double asked, double answered)
+{
+	static const struct kind k = {.key = "clock", .subject = "clock"};
+
+	for (size_t i = 0; i < all->n; i++) {
+		double at = json_get_num(json_get(all->v[i].data, "facts"), "clock", NAN);
+		double off = at < asked ? at - asked : at > answered ? at - answered : 0;
+		struct finding *f;
+
+		if (isnan(at) || fabs(off) < CLOCK_SLACK_S)
+			continue;
+		f = note(p, &k, all->v[i].host);
+		finding_set(f, ST_WARN, "is %.0f s %s this host's", fabs(off),
+			    off < 0 ? "behind" : "before");
+		finding_value(f, off, "s");
+		finding_expect(f, "less than %.0f s apart", CLOCK_SLACK_S);
+		finding_fix(f, "timedatectl set-ntp true || systemctl restart chronyd");
+	}
+}
+
+void preflight_drift(struct preflight *p, const struct answers *all, double asked, double answered)
+{
+	size_t from = p->t.items.n, compared = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		compared += compare(p, all, &kinds[i]);
+	clocks(p, all, asked, answered);
+	if (compared && p->t.items.n == from)
+		finding_set(
+			tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name, "drift.all", "all hosts"),
+			ST_PASS, "are alike in %zu respects: hardware, versions, limits", compared);
+}

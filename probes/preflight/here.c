@@ -1,0 +1,33 @@
+/* The pre-flight of this machine alone, on an embedded default: local ranks. */
+#include "lib/core/interrupt.h"
+#include "probes/preflight/preflight.h"
+
+static const enum stage_id order[] = {S_INTERFACE, S_SETTINGS,	  S_LIMITS,  S_GPUS,
+				      S_PORTS,	   S_COLLECTIVES, S_TRAINING};
+
+static void run_stage(struct preflight *p, enum stage_id id)
+{
+	switch (id) {
+	case S_LIMITS:
+		preflight_limits(p);
+		return;
+	case S_GPUS:
+		preflight_gpus(p);
+		return;
+	default:
+		preflight_run_part(p, id, preflight_args(p, id, NULL));
+	}
+}
+
+int preflight_here(struct preflight *p, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		if (stages[order[i]].tier > p->tier)
+			continue;
+		if (preflight_gate(p, order[i]))
+			run_stage(p, order[i]);
+		preflight_finish(p, order[i]);
+	}
+	preflight_covers(p, "this host only; nothing between hosts was tested");
+	return preflight_conclude(p, e);
+}

@@ -1,0 +1,199 @@
+/* The pre-flight of many hosts: each looks at itself, all at once; then what is between them. */
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/fleet.h"
+#include "probes/preflight/facts.h"
+
+#include <math.h>
+
+enum { ROWS_MAX = 32 };
+
+static const cJSON *stage_of(const struct answer *a, enum stage_id id)
+{
+	const cJSON *s;
+
+	cJSON_ArrayForEach (s, json_get(a->data, "stages"))
+		if (streq(json_get_str(s, "name") ?: "", stages[id].name))
+			return s;
+	return NULL;
+}
+
+/* Where in a node's findings a stage begins: they stand in the order of its stages. */
+static size_t begin_of(const struct answer *a, enum stage_id id)
+{
+	const cJSON *s;
+	size_t at = 0;
+
+	cJSON_ArrayForEach (s, json_get(a->data, "stages")) {
+		if (streq(json_get_str(s, "name") ?: "", stages[id].name))
+			break;
+		at += (size_t)json_get_num(s, "findings", 0);
+	}
+	return at;
+}
+
+static void take_range(struct preflight *p, enum stage_id id, const struct answer *a, size_t from,
+		       size_t n)
+{
+	const cJSON *f;
+	size_t at = 0;
+
+	cJSON_ArrayForEach (f, json_get(a->doc, "findings")) {
+		if (at >= from && at - from < n)
+			tally_take(&p->t, id, stages[id].name, a->host, f);
+		at++;
+	}
+}
+
+static void take_stage(struct preflight *p, enum stage_id id, const struct answers *all)
+{
+	p->run[id] = (struct stage_run){.begun = true, .from = p->t.items.n, .seconds = NAN};
+	for (size_t i = 0; i < all->n; i++) {
+		const struct answer *a = &all->v[i];
+
+		if (a->doc)
+			take_range(p, id, a, begin_of(a, id),
+				   (size_t)json_get_num(stage_of(a, id), "findings", 0));
+	}
+	preflight_finish(p, id);
+}
+
+/* What the node's run as a whole came to stands behind its stages. */
+static void take_rest(struct preflight *p, const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct answer *a = &all->v[i];
+
+		if (!a->doc)
+			continue;
+		take_range(p, S_HOSTS, a, begin_of(a, S_COUNT - 1), SIZE_MAX);
+		if (!p->absent && cJSON_IsTrue(json_get(a->data, "absent")))
+			p->absent = arena_printf(p->a, "on %s something is not there", a->host);
+	}
+}
+
+/* The fleet has reported them already: here for the ranking alone. */
+static void note_lost(struct preflight *p, const struct fleet *f)
+{
+	for (size_t i = 0; i < f->lost.n; i++) {
+		struct finding *x = tally_add(&p->t, S_HOSTS, "hosts", "host.answer", NULL);
+
+		x->host = f->lost.v[i];
+		finding_set(x, ST_FAIL, "gives no answer (above: why); nothing on it was tested");
+		finding_fix(x, "windsock --quick --hosts %s   # until it answers",
+			    shell_quote(p->a, f->lost.v[i]));
+		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = f->lost.v[i];
+	}
+	p->t.emitted = p->t.items.n;
+}
+
+static void view(struct preflight *p, const struct answers *all)
+{
+	static const struct column columns[] = {
+		{.name = "host", .is_text = true},     {.name = "interface", .is_text = true},
+		{.name = "settings", .is_text = true}, {.name = "limits", .is_text = true},
+		{.name = "gpus", .is_text = true},     {.name = "ports", .is_text = true}};
+	static const struct series s = {"nodes", columns, ARRAY_LEN(columns), true};
+
+	report_series(p->r, &s);
+	for (size_t i = 0; i < all->n; i++) {
+		struct cell cells[ARRAY_LEN(columns)] = {{.text = all->v[i].host}};
+		bool fine = all->v[i].doc != NULL;
+
+		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++) {
+			const char *st = json_get_str(stage_of(&all->v[i], id), "status");
+
+			cells[id - S_INTERFACE + 1].text = st ? arena_strdup(p->a, st) : NULL;
+			fine = fine && st && streq(st, "pass");
+		}
+		if (!fine || p->verbose || all->n <= ROWS_MAX)
+			report_row(p->r, cells);
+	}
+}
+
+/* A host without a usable interface cannot take part in what is between hosts. */
+static void choose_usable(struct preflight *p, const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const char *st = json_get_str(stage_of(&all->v[i], S_INTERFACE), "status");
+
+		if (all->v[i].doc && (!st || !streq(st, "fail")))
+			*LIST_ADD(p->a, &p->usable) = all->v[i].host;
+	}
+}
+
+static cJSON *copy_of(const struct answer *a)
+{
+	return cJSON_IsObject(a->data) ? cJSON_Duplicate(a->data, true) : cJSON_CreateObject();
+}
+
+static void node_data(struct preflight *p, const struct answers *all)
+{
+	p->nodes = p->nodes ? p->nodes : cJSON_CreateArray();
+	for (size_t i = 0; i < all->n; i++) {
+		cJSON *node;
+
+		if (!all->v[i].doc)
+			continue;
+		if (report_wants_data(p->r))
+			report_node(p->r, all->v[i].host, copy_of(&all->v[i]));
+		if (!p->page && !p->baseline)
+			continue;
+		node = json_push_object(p->nodes);
+		json_str(node, "host", all->v[i].host);
+		cJSON_AddItemToObject(node, "data", copy_of(&all->v[i]));
+	}
+}
+
+static int ask(struct preflight *p, struct answers *all, struct err *e)
+{
+	struct fleet f = {.command = "windsock",
+			  .given = p->given,
+			  .hosts = p->hosts,
+			  .rsh = p->rsh,
+			  .deadline_ns = p->deadline_ns,
+			  .a = p->a,
+			  .report = p->r};
+	uint64_t cap = preflight_cap(p, S_HOSTS);
+	str_list args = {0};
+
+	if (cap > 2 * p->deadline_ns)
+		cap = 2 * p->deadline_ns; /* it answers before the fleet loses patience */
+	*LIST_ADD(p->a, &args) = "--quick";
+	*LIST_ADD(p->a, &args) = "--here";
+	*LIST_ADD(p->a, &args) = arena_printf(p->a, "--deadline=%llums",
+					      (unsigned long long)(p->deadline_ns / NS_PER_MS));
+	*LIST_ADD(p->a, &args) =
+		arena_printf(p->a, "--budget=%llums", (unsigned long long)(cap / NS_PER_MS + 1));
+	if (fleet_ask(&f, &args, false, all, e))
+		return -1;
+	note_lost(p, &f);
+	return 0;
+}
+
+int preflight_hosts(struct preflight *p, struct err *e)
+{
+	AUTO(answers_done) struct answers all = {0};
+	double asked = facts_clock(), answered;
+
+	p->t.own = sysroot_hostname(p->a);
+	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))
+		return -1;
+	answered = facts_clock();
+	take_rest(p, &all);
+	preflight_finish(p, S_HOSTS);
+	if (all.n) {
+		view(p, &all);
+		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
+			take_stage(p, id, &all);
+		if (preflight_gate(p, S_DRIFT))
+			preflight_drift(p, &all, asked, answered);
+		preflight_finish(p, S_DRIFT);
+		choose_usable(p, &all);
+		node_data(p, &all);
+	}
+	preflight_between(p);
+	return preflight_conclude(p, e);
+}

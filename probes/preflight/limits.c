@@ -1,0 +1,129 @@
+/* What a container or a login session takes away from training: limits of this process. */
+#include "probes/preflight/limits.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#define MIB (1ull << 20)
+#define SHM_NONE MIB
+#define SHM_LOW (32 * MIB)
+#define SHM_FEW (64 * MIB) /* what docker gives */
+enum { FILES_NONE = 256, FILES_LEAST = 1024, FILES_GOOD = 4096 };
+
+struct finding *limit_finding(struct preflight *p, const char *check, const char *subject)
+{
+	return tally_add(&p->t, S_LIMITS, stages[S_LIMITS].name, check, subject);
+}
+
+static void memlock(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.memlock", "locked memory");
+	struct unit_buf b;
+	struct rlimit l;
+	str_list rdma;
+
+	sysroot_list(p->a, &rdma, "/sys/class/infiniband");
+	if (getrlimit(RLIMIT_MEMLOCK, &l)) {
+		finding_set(f, ST_SKIP, "its limit could not be read");
+	} else if (l.rlim_cur == RLIM_INFINITY) {
+		finding_set(f, ST_PASS, "is not limited");
+	} else if (!rdma.n) {
+		finding_set(f, ST_PASS, "is limited to %s; there is no RDMA device that needs more",
+			    format_size(&b, l.rlim_cur));
+	} else {
+		/* root may lock what it likes, but the job's user may not */
+		finding_set(f, geteuid() ? ST_FAIL : ST_WARN,
+			    "is limited to %s: RDMA must lock its buffers",
+			    format_size(&b, l.rlim_cur));
+		finding_expect(f, "unlimited");
+		finding_fix(f, "ulimit -l unlimited   # docker: --ulimit memlock=-1; Slurm: "
+			       "LimitMEMLOCK=infinity for slurmd");
+	}
+}
+
+static void files(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.nofile", "open files");
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l)) {
+		finding_set(f, ST_SKIP, "their limit could not be read");
+		return;
+	}
+	finding_set(f,
+		    l.rlim_cur >= FILES_GOOD	? ST_PASS
+		    : l.rlim_cur >= FILES_LEAST ? ST_INFO
+		    : l.rlim_cur >= FILES_NONE	? ST_WARN
+						: ST_FAIL,
+		    "may be %llu at once%s", (unsigned long long)l.rlim_cur,
+		    l.rlim_cur >= FILES_GOOD ? "" : ": many ranks and data workers need more");
+	if (l.rlim_cur >= FILES_GOOD)
+		return;
+	finding_expect(f, ">= %d", FILES_GOOD);
+	finding_fix(f, "ulimit -n %llu",
+		    (unsigned long long)(l.rlim_max < 65536 ? l.rlim_max : 65536));
+}
+
+/* NCCL's ranks of one host and PyTorch's data workers talk through it. */
+static void shm(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.shm", "/dev/shm");
+	struct unit_buf total, left;
+	uint64_t all, avail;
+	struct statvfs s;
+
+	if (statvfs("/dev/shm", &s) || !s.f_blocks) {
+		finding_set(f, ST_FAIL, "is not there: ranks of one host share memory through it");
+		finding_expect(f, "a tmpfs");
+		finding_fix(f, "mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm");
+		return;
+	}
+	all = (uint64_t)s.f_blocks * s.f_frsize;
+	avail = (uint64_t)s.f_bavail * s.f_frsize;
+	finding_set(f,
+		    avail < SHM_NONE			? ST_FAIL
+		    : all <= SHM_FEW || avail < SHM_LOW ? ST_WARN
+							: ST_PASS,
+		    "has %s, %s free%s", format_size(&total, all), format_size(&left, avail),
+		    avail < SHM_NONE
+			    ? ": NCCL and data workers stop with \"No space left on device\""
+			    : "");
+	finding_value(f, (double)avail, "B");
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, "more than 64 MiB, 32 MiB of them free");
+	if (all > SHM_FEW)
+		finding_fix(f, "ls -lS /dev/shm   # what dead jobs left there");
+	finding_fix(f,
+		    "mount -o remount,size=50%% /dev/shm   # docker: --shm-size=8g or --ipc=host");
+}
+
+static void stack(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.stack", "stack");
+	struct unit_buf b;
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_STACK, &l)) {
+		finding_set(f, ST_SKIP, "its limit could not be read");
+		return;
+	}
+	finding_set(f, l.rlim_cur < MIB ? ST_WARN : ST_PASS, "%s for each thread",
+		    l.rlim_cur == RLIM_INFINITY ? "no limit" : format_size(&b, l.rlim_cur));
+	if (f->status == ST_WARN) {
+		finding_expect(f, ">= 1 MiB");
+		finding_fix(f, "ulimit -s 8192");
+	}
+}
+
+void preflight_limits(struct preflight *p)
+{
+	memlock(p);
+	files(p);
+	shm(p);
+	limits_groups(p);
+	stack(p);
+	limits_machine(p);
+}

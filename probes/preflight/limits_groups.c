@@ -1,0 +1,134 @@
+/* What control groups and masks leave of this machine: memory, processors, processes. */
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+#include "probes/preflight/limits.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#define MIB (1ull << 20)
+enum { TASKS_FEW = 1024 };
+
+/* "0::/a/b" (v2) or "9:memory:/a/b" (v1) of /proc/self/cgroup; NULL when there is none. */
+static const char *own_cgroup(struct arena *a, const char *controller, bool *ret_v2)
+{
+	FILE *in = fopen(sysroot_path(a, "/proc/self/cgroup"), "re");
+	const char *found = NULL;
+	const char *mark = arena_printf(a, ":%s:", controller);
+	char line[1024];
+
+	*ret_v2 = false;
+	while (in && fgets(line, sizeof(line), in)) {
+		char *v1 = strstr(line, mark);
+
+		line[strcspn(line, "\n")] = '\0';
+		if (v1)
+			found = arena_strdup(a, v1 + strlen(mark));
+		if (v1)
+			*ret_v2 = false;
+		else if (starts_with(line, "0::") && !found) {
+			found = arena_strdup(a, line + 3);
+			*ret_v2 = true;
+		}
+	}
+	if (in)
+		(void)fclose(in);
+	return found;
+}
+
+/* The tightest of the group and those around it; UINT64_MAX: none. */
+static uint64_t tightest(struct arena *a, const char *controller, const char *v2_file,
+			 const char *v1_file)
+{
+	uint64_t least = UINT64_MAX, v;
+	const char *own, *line;
+	char *path;
+	bool v2;
+
+	own = own_cgroup(a, controller, &v2);
+	if (!own)
+		return least;
+	path = arena_strdup(a, own);
+	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		line = v2 ? sysroot_line(a, "/sys/fs/cgroup%s/%s", path, v2_file)
+			  : sysroot_line(a, "/sys/fs/cgroup/%s%s/%s", controller, path, v1_file);
+		if (line && !parse_uint(line, &v) && v < least)
+			least = v;
+	}
+	return least;
+}
+
+static void memory(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.memory", "memory");
+	uint64_t limit = tightest(p->a, "memory", "memory.max", "memory.limit_in_bytes");
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct unit_buf b, t;
+
+	if (limit >= all) {
+		finding_set(f, ST_PASS, "%s, not limited by a control group", format_size(&b, all));
+		return;
+	}
+	finding_set(f, limit < 2048 * MIB ? ST_WARN : ST_PASS, "a control group allows %s of %s",
+		    format_size(&b, limit), format_size(&t, all));
+	if (f->status == ST_WARN) {
+		finding_expect(f, ">= 2 GiB");
+		finding_fix(f, "docker run --memory=16g ...   # Slurm: --mem=16G");
+	}
+}
+
+/* A job that was given one core of 64 loads its data with one core. */
+static void processors(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.cpus", "processors");
+	long all = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t *set = CPU_ALLOC(CPU_SETSIZE * 8);
+	size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE * 8);
+	int allowed = 0;
+
+	if (set && !sched_getaffinity(0, size, set))
+		allowed = CPU_COUNT_S(size, set);
+	CPU_FREE(set);
+	if (all <= 0 || allowed <= 0) {
+		finding_set(f, ST_SKIP, "how many may be used could not be read");
+		return;
+	}
+	finding_value(f, allowed, NULL);
+	finding_set(f, allowed == 1 && all >= 4 ? ST_WARN : ST_PASS, "%d of %ld may be used%s",
+		    allowed, all,
+		    allowed == 1 && all >= 4 ? ": ranks and data workers share one" : "");
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, "some for each rank");
+	finding_fix(f, "srun --cpus-per-task=8 ...   # Slurm; else: taskset -p $$");
+}
+
+static void tasks(struct preflight *p)
+{
+	struct finding *f = limit_finding(p, "limits.tasks", "processes and threads");
+	uint64_t most = tightest(p->a, "pids", "pids.max", "pids.max");
+	struct rlimit l;
+
+	if (!getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur < most)
+		most = l.rlim_cur;
+	if (most == UINT64_MAX) {
+		finding_set(f, ST_PASS, "are not limited");
+		return;
+	}
+	finding_set(f, most < TASKS_FEW ? ST_WARN : ST_PASS, "may be %llu at once%s",
+		    (unsigned long long)most,
+		    most < TASKS_FEW ? ": ranks and data workers start more" : "");
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, ">= %d", TASKS_FEW);
+	finding_fix(f,
+		    "ulimit -u unlimited   # docker: --pids-limit=-1; systemd: TasksMax=infinity");
+}
+
+void limits_groups(struct preflight *p)
+{
+	memory(p);
+	processors(p);
+	tasks(p);
+}

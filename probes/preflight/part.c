@@ -1,0 +1,206 @@
+#include "probes/preflight/part.h"
+
+#include "lib/cluster/job.h"
+#include "lib/core/compat.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/term.h"
+#include "lib/core/units.h"
+#include "lib/report/merge.h"
+
+#include <limits.h>
+#include <poll.h>
+
+enum {
+	OUTPUT_MAX = 16 << 20,
+	STOP_STEPS = 200, /* of STEP_MS: a second to report what was finished */
+	STEP_MS = 5,
+	SAID_MAX = 160,
+};
+
+struct run {
+	struct job job;
+	struct loop loop;
+	struct timer cap;
+	bool cut;
+};
+
+void part_done(struct part *p)
+{
+	cJSON_Delete(p->doc);
+	p->doc = NULL;
+}
+
+static const char *own_folder(struct arena *a)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	return slash ? arena_strndup(a, self, (size_t)(slash - self)) : NULL;
+}
+
+static const char *runnable(struct arena *a, const char *folder, size_t n, const char *command)
+{
+	const char *path = arena_printf(a, "%.*s/%s", (int)n, folder, command);
+
+	return access(path, X_OK) == 0 ? path : NULL;
+}
+
+const char *part_find(struct arena *a, const char *command)
+{
+	const char *folder = own_folder(a), *path = getenv("PATH"), *found = NULL;
+
+	if (folder)
+		found = runnable(a, folder, strlen(folder), command);
+	for (size_t n; !found && path && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (n)
+			found = runnable(a, path, n, command);
+	}
+	return found;
+}
+
+const char *part_places(struct arena *a)
+{
+	return arena_printf(a, "not beside windsock (%s) and not on the PATH",
+			    own_folder(a) ?: "unknown");
+}
+
+static void on_ended(struct job *j)
+{
+	loop_disarm(j->loop, &CONTAINER_OF(j, struct run, job)->cap);
+}
+
+/* First a request, then an order. */
+static void on_cap(struct loop *l, struct timer *t)
+{
+	struct run *r = CONTAINER_OF(t, struct run, cap);
+	struct err ignored;
+
+	r->cut = true;
+	job_quit(&r->job);
+	(void)!loop_arm(l, t, NS_PER_S, &ignored);
+}
+
+/* After a signal: it has a second to print what it finished. */
+static void stop(struct run *r)
+{
+	job_quit(&r->job);
+	for (int i = 0; i < STOP_STEPS && job_running(&r->job) && !job_collect(&r->job); i++)
+		(void)poll(NULL, 0, STEP_MS);
+	job_done(&r->job);
+}
+
+static void run_done(struct run *r)
+{
+	job_done(&r->job);
+	loop_done(&r->loop);
+}
+
+static int start(struct run *r, const char *const *argv, uint64_t cap_ns, struct arena *a,
+		 struct err *e)
+{
+	r->cap = (struct timer){.fire = on_cap};
+	r->job = (struct job){.deadline_ns = 2 * cap_ns + 60 * NS_PER_S, /* the cap is ours */
+			      .max_output = OUTPUT_MAX,
+			      .ended = on_ended};
+	if (loop_init(&r->loop, e) ||
+	    job_start(&r->job, &r->loop, (char *const *)(void *)argv, a, e))
+		return -1;
+	return loop_arm(&r->loop, &r->cap, cap_ns ? cap_ns : 1, e);
+}
+
+/* Runs it; -1 with @e filled when it could not even be started. */
+static int run(struct run *r, const char *path, const char *const *args, uint64_t cap_ns,
+	       struct arena *a, struct err *e)
+{
+	str_list argv = {0};
+
+	*LIST_ADD(a, &argv) = path;
+	for (; *args; args++)
+		*LIST_ADD(a, &argv) = *args;
+	*LIST_ADD(a, &argv) = NULL;
+	if (start(r, argv.v, cap_ns, a, e) || loop_run(&r->loop, e))
+		return -1;
+	if (job_running(&r->job))
+		stop(r);
+	return 0;
+}
+
+/* The last line that it said on stderr, for a person. */
+static const char *last_words(const struct job *j, struct arena *a)
+{
+	char *s = arena_strdup(a, j->tail), *line;
+	size_t n = strlen(s);
+
+	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r' || s[n - 1] == ' '))
+		s[--n] = '\0';
+	line = strrchr(s, '\n');
+	line = line ? line + 1 : s;
+	term_clean(line);
+	line[term_fit(line, SAID_MAX)] = '\0';
+	return line;
+}
+
+/* What was wrong with the run itself; NULL when nothing was. */
+static const char *trouble(const char *command, const struct run *r, const struct part *p,
+			   uint64_t cap_ns, const struct err *unread, struct arena *a)
+{
+	const struct job *j = &r->job;
+	const char *said = last_words(j, a), *colon = *said ? ": " : "";
+	struct unit_buf b;
+
+	if (p->interrupted)
+		return arena_printf(a, "%s was interrupted", command);
+	if (r->cut)
+		return arena_printf(a, "%s did not end within %s and was stopped%s%s", command,
+				    format_duration(&b, cap_ns), colon, said);
+	if (j->signal)
+		return arena_printf(a, "%s crashed: killed by SIG%s%s%s", command,
+				    sigabbrev_np(j->signal) ?: "?", colon, said);
+	if (p->doc)
+		return NULL;
+	return j->out.n ? arena_printf(a, "%s (exit code %d)", unread->msg, j->status)
+			: arena_printf(a, "%s ended with exit code %d and no report%s%s", command,
+				       j->status, colon, said);
+}
+
+void part_run(const char *command, const char *const *args, uint64_t cap_ns, struct arena *a,
+	      struct part *ret)
+{
+	AUTO(run_done) struct run r = {.loop.epfd = -1};
+	const char *path = part_find(a, command);
+	struct err e = {0};
+
+	*ret = (struct part){.code = -1};
+	if (!path) {
+		ret->missing = true;
+		ret->trouble = arena_printf(a, "%s is not there: %s", command, part_places(a));
+		return;
+	}
+	if (run(&r, path, args, cap_ns, a, &e)) {
+		ret->trouble = arena_strdup(a, e.msg);
+		return;
+	}
+	ret->interrupted = interrupt_pending() != 0;
+	ret->cut = r.cut;
+	ret->code = r.job.status;
+	ret->took_ns = r.job.took_ns;
+	if (r.job.out.n)
+		ret->doc = envelope_read(command, command, r.job.out.s, r.job.out.n, &e);
+	ret->trouble = trouble(command, &r, ret, cap_ns, &e, a);
+}
+
+bool part_knows(const char *command, const char *option, uint64_t cap_ns, struct arena *a)
+{
+	static const char *const help[] = {"--help", NULL};
+	AUTO(run_done) struct run r = {.loop.epfd = -1};
+	const char *path = part_find(a, command);
+	const char *spaced = arena_printf(a, " %s ", option);
+	struct err e = {0};
+
+	return path && !run(&r, path, help, cap_ns, a, &e) && r.job.status == 0 && r.job.out.s &&
+	       strstr(r.job.out.s, spaced);
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# windsock's contract on one machine: the order of stages, what a failed one does
+# to those above it, siblings that are missing, crash, hang or print junk, budgets,
+# and that nothing is left behind. The siblings are stand-ins in a folder of the
+# test's own, beside a copy of windsock; one test runs the real ones.
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}"
+    mkdir own
+    cp "$BIN/windsock" own/
+    for name in ifprobe portcheck ncclbench ddpsmoke; do
+        says "$name" pass
+    done
+}
+
+stand_in() { # COMMAND SCRIPT: what the sibling does; it notes that it was called
+    printf '#!/bin/bash\necho "%s $*" >>"%s/calls"\n%s\n' "$1" "$PWD" "$2" >"own/$1"
+    chmod +x "own/$1"
+}
+
+envelope() { # COMMAND FINDINGS
+    printf '{"windsock":"0.1.0","schema":1,"command":"%s","host":"%s","time":"2026-11-20T11:00:00Z","seconds":0,"verdict":"pass","findings":[%s],"series":[],"data":{"from":"%s"},"nodes":[]}' \
+        "$1" "$(uname -n)" "$2" "$1"
+}
+
+finding() { # CHECK STATUS MESSAGE [FIX]
+    printf '{"check":"%s","status":"%s","subject":"x","host":"%s","message":"%s"%s}' \
+        "$1" "$2" "$(uname -n)" "$3" "${4:+,\"fix\":[\"$4\"]}"
+}
+
+says() { # COMMAND STATUS [EXIT CODE]
+    stand_in "$1" "printf '%s' '$(envelope "$1" "$(finding "$1.test" "$2" "$1 says $2" "fix-$1")")'; exit ${3:-0}"
+}
+
+windsock() { PATH=$PATH_WITHOUT own/windsock "$@"; }
+PATH_WITHOUT=/usr/bin:/bin
+
+state() { # CHECK: its states in $output
+    jq -r --arg c "$1" '.findings[] | select(.check == $c) | .status' <<<"$output"
+}
+
+said() { # CHECK: its messages in $output
+    jq -r --arg c "$1" '.findings[] | select(.check == $c) | .message' <<<"$output"
+}
+
+called() { cut -d' ' -f1 calls | paste -sd,; }
+
+valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
+
+nothing_left() { # of the sleeps that stand-ins began
+    run ! pgrep -f "sleep 98765$BASHPID_OF_TEST"
+}
+BASHPID_OF_TEST=$$
+
+@test "all stages in the order of their dependency, each command's findings merged" {
+    run -0 --separate-stderr windsock --json
+    [ -z "$stderr" ]
+    valid
+    [ "$(called)" = ifprobe,ifprobe,portcheck,ncclbench,ddpsmoke ]
+    [ "$(sed -n 2p calls | grep -c -- --check)" = 1 ]
+    [ "$(sed -n 4p calls | grep -c -- '--np=2')" = 1 ]
+    [ "$(jq -r '.data.stages[] | "\(.name) \(.status)"' <<<"$output" | paste -sd,)" = \
+        "interface pass,settings pass,limits pass,gpus pass,ports pass,collectives pass,training pass" ] ||
+        [[ $(jq -r '.data.stages[] | select(.name != "limits" and .name != "gpus").status' <<<"$output" | sort -u) == pass ]]
+    [ "$(jq -r '.data.parts | keys_unsorted | join(",")' <<<"$output")" = interface,settings,ports,collectives,training ]
+    [ "$(jq '[.findings[]] | length' <<<"$output")" = "$(jq '[.data.stages[].findings] | add' <<<"$output")" ]
+    [ "$(state ddpsmoke.test)" = pass ]
+    run -0 --separate-stderr windsock
+    [[ ${lines[-1]} == PASS*": this host only; nothing between hosts was tested" ]]
+}
+
+@test "quick leaves out collectives and training; full asks for longer sweeps" {
+    run -0 --separate-stderr windsock --quick --json
+    [ "$(called)" = ifprobe,ifprobe,portcheck ]
+    [ "$(jq -r .data.tier <<<"$output")" = quick ]
+    rm calls
+    run -0 windsock --full --json
+    grep -q 'ncclbench.*--maxbytes=256M' calls
+    run -2 --separate-stderr windsock --full --quick
+    [ -z "$output" ]
+    run -2 --separate-stderr windsock --nodes there
+}
+
+@test "a failed layer explains the ones above it" {
+    says ifprobe fail 1
+    run -1 --separate-stderr windsock --json
+    valid
+    [ "$(called)" = ifprobe ]
+    for stage in settings ports collectives training; do
+        [ "$(state "stage.$stage")" = skip ]
+        [[ $(said "stage.$stage") == "not reached because interface failed: x ifprobe says fail" ]]
+    done
+    [ "$(state limits.shm)" != "" ] # nothing stands on it, so it is looked at
+    [ "$(jq -r '.data.causes[0] | .stage, .fix[0]' <<<"$output")" = $'interface\nfix-ifprobe' ]
+    run -1 --separate-stderr windsock
+    [[ $output == *"What to do, the first cause first"*"1. interface: x ifprobe says fail"*"-> fix-ifprobe"* ]]
+    says ifprobe pass
+    says ncclbench fail 1
+    run -1 --separate-stderr windsock --json
+    [ "$(state portcheck.test)" = pass ]
+    [[ $(said stage.training) == "not reached because collectives failed: x ncclbench says fail" ]]
+}
+
+@test "a sibling that is not there is skipped and said, never an error" {
+    rm own/ncclbench own/ddpsmoke
+    run -0 --separate-stderr windsock --json
+    valid
+    [ "$(state stage.collectives)" = skip ]
+    [[ $(said stage.training) == "ddpsmoke is not there: not beside windsock"* ]]
+    mkdir elsewhere
+    mv own/portcheck elsewhere/
+    PATH_WITHOUT=$PWD/elsewhere:/usr/bin:/bin
+    run -0 windsock --quick --json
+    [ "$(state portcheck.test)" = pass ]
+}
+
+@test "none of them is there: nothing conclusive, exit 3" {
+    rm own/ifprobe own/portcheck own/ncclbench own/ddpsmoke
+    run -3 --separate-stderr windsock --json
+    valid
+    [[ $stderr == *"nothing conclusive"* ]]
+}
+
+@test "a sibling that crashes, prints junk, or says nothing is named, and the rest goes on" {
+    stand_in portcheck 'echo "about to" >&2; kill -SEGV $$'
+    run -3 --separate-stderr windsock --json
+    valid
+    [[ $(said stage.ports) == "portcheck crashed: killed by SIGSEGV: about to" ]]
+    [ "$(state stage.ports)" = error ]
+    [ "$(state ddpsmoke.test)" = pass ]
+    stand_in portcheck 'echo "{ junk"; exit 0'
+    run -3 --separate-stderr windsock --json
+    [[ $(said stage.ports) == *'answered "{ junk", not a report of portcheck'* ]]
+    stand_in portcheck 'echo "no such thing" >&2; exit 2'
+    run -3 --separate-stderr windsock --json
+    [[ $(said stage.ports) == "portcheck ended with exit code 2 and no report: no such thing" ]]
+    [ "$(state ncclbench.test)" = pass ]
+    stand_in portcheck "head -c 40000000 /dev/zero | tr '\\0' x"
+    run -3 --separate-stderr windsock --json
+    [ "$(state stage.ports)" = error ]
+}
+
+@test "a sibling that hangs is stopped with all it began; deaf ones too" {
+    stand_in portcheck "sleep 98765$BASHPID_OF_TEST & wait"
+    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 200ms
+    valid
+    [[ $(said stage.ports) == "portcheck did not end within 600 ms and was stopped"* ]]
+    [ "$(state ddpsmoke.test)" = pass ]
+    nothing_left
+    stand_in portcheck "trap '' TERM; sleep 98765$BASHPID_OF_TEST & while :; do sleep 0.05; done"
+    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 200ms
+    [ "$(state stage.ports)" = error ]
+    nothing_left
+}
+
+@test "exit codes: 1 beats 4 beats 3 beats 0" {
+    absent=$(envelope ncclbench "$(finding run error 'no NCCL here')")
+    stand_in ncclbench "printf '%s' '$absent'; exit 4"
+    run -4 --separate-stderr windsock --json
+    valid
+    [[ $stderr == *"collectives: no NCCL here"* ]]
+    [ "$(jq -r .data.absent <<<"$output")" = true ]
+    stand_in portcheck 'kill -9 $$'
+    run -4 windsock --json
+    says ddpsmoke fail 1
+    run -1 windsock --json
+    says ddpsmoke pass
+    says ncclbench pass
+    run -3 windsock --json
+    says portcheck warn
+    run -0 windsock --json
+    run -1 windsock --json --strict
+}
+
+@test "causes: what failed before what broke before warnings, in the order of stages" {
+    says ifprobe warn
+    stand_in portcheck 'kill -9 $$'
+    says ncclbench warn
+    says ddpsmoke fail 1
+    run -1 --separate-stderr windsock --json
+    [ "$(jq -r '.data.causes[] | select(.stage != "limits") | "\(.stage) \(.status)"' <<<"$output" | paste -sd,)" = \
+        "training fail,ports error,interface warn,collectives warn" ] # said once, though ifprobe ran twice
+}
+
+@test "a budget picks what fits and says what it left out" {
+    run -0 --separate-stderr windsock --json --budget 2s
+    valid
+    [ "$(called)" = ifprobe,ifprobe,portcheck ]
+    [[ $(said stage.training) == "left out: it takes about 4 s, more than the budget has left" ]]
+    stand_in portcheck "sleep 98765$BASHPID_OF_TEST"
+    begin=$SECONDS
+    run -3 --separate-stderr windsock --json --budget 2s
+    ((SECONDS - begin <= 4))
+    valid
+    [ "$(state stage.ports)" = error ]
+    nothing_left
+}
+
+@test "Ctrl-C: what was finished is reported, nothing is left behind" {
+    stand_in portcheck "sleep 98765$BASHPID_OF_TEST"
+    PATH=$PATH_WITHOUT own/windsock --json >doc 2>said &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        ! grep -q portcheck calls 2>/dev/null || break
+        sleep 0.05
+    done
+    kill -TERM "$pid"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = 3 ]
+    output=$(<doc)
+    valid
+    [ "$(state ifprobe.test)" = $'pass\npass' ]
+    [[ $(said stage.training) == "not reached: interrupted" ]]
+    grep -q 'interrupted by SIGTERM' said
+    nothing_left
+}
+
+@test "findings that are hostile stay harmless" {
+    long=$(head -c 3000 /dev/zero | tr '\0' y)
+    stand_in portcheck "cat <<'EOF'
+$(envelope portcheck "$(finding 'BAD id' fail 'not taken'),$(finding a.b nonsense 'what is this'),$(finding a.c info "\\u001b[31mred\\n$long"),{},[],7")
+EOF"
+    run -3 --separate-stderr windsock --quick --json
+    valid
+    [ "$(state a.b)" = error ]
+    [ "$(jq '[.findings[] | select(.message == "not taken")] | length' <<<"$output")" = 0 ]
+    run -3 windsock --quick
+    [[ $output != *$'\e'* ]]
+}
+
+@test "the real commands on this machine: no failure, and a line for the peer" {
+    run -0 --separate-stderr "$BIN/windsock" --json
+    valid
+    [ "$(jq '[.findings[] | select(.status == "fail" or .status == "error")] | length' <<<"$output")" = 0 ]
+    run -0 --separate-stderr "$BIN/windsock" --quick
+    [[ $output == *"All nodes from here:  windsock --hosts"* ]]
+}

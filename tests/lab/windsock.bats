@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# windsock over the nodes of a lab with the real commands beside it: no false alarm
+# on a healthy cluster, the lists of nodes, hosts that are lost, budgets.
+# Needs root, nft, jq.
+# shellcheck disable=SC2016 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "not root: the lab's users and firewalls need it"
+    LAB_NAME=$("$ROOT/scripts/lab" up 4)
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}"
+    export WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" WINDSOCK_HOSTS=node0,node1,node2,node3
+}
+
+on() { # NODE CMD...
+    "$ROOT/scripts/lab" on "$LAB_NAME" "node$1" -- "${@:2}"
+}
+
+windsock() { # from node0
+    on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" WINDSOCK_HOSTS="$WINDSOCK_HOSTS" "$BIN/windsock" "$@"
+}
+
+valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
+
+wrong() { # findings that fail or are errors of ours
+    jq -c '.findings[] | select(.status == "fail" or .status == "error")' <<<"$output"
+}
+
+@test "four healthy nodes: no failure, in under 20 seconds, three times" {
+    for _ in 1 2 3; do
+        begin=$SECONDS
+        run -0 --separate-stderr windsock --hosts lab --json
+        ((SECONDS - begin < 20))
+        valid
+        [ -z "$(wrong)" ]
+        [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node2,node3 ]
+        [ "$(jq -r '.data.failing_nodes | length' <<<"$output")" = 0 ]
+        [ "$(jq '.nodes | length' <<<"$output")" = 4 ]
+    done
+    run -0 --separate-stderr windsock --hosts lab
+    [[ ${lines[-1]} == PASS*"4 of 4 hosts and the ways between them"* ]]
+    [[ $output != *"What to do"* ]]
+}
+
+@test "quick: every node and the ways between them, nothing is moved" {
+    run -0 --separate-stderr windsock --hosts lab --quick --json
+    valid
+    [ "$(jq -r '.data.stages[].name' <<<"$output" | paste -sd,)" = hosts,interface,settings,limits,gpus,ports,drift,reach,paths ]
+    [[ $(jq -r .data.covers <<<"$output") == "4 of 4 hosts and the ways between them; no data was moved" ]]
+}
+
+@test "lists of nodes: who passed, who did not, and the line for srun" {
+    on 2 nft add table inet t
+    on 2 nft add chain inet t c '{ type filter hook input priority 0; policy accept; }'
+    on 2 nft add rule inet t c iifname != lo ip saddr 10.77.0.0/16 tcp dport 29500-65535 drop
+    run -1 --separate-stderr windsock --hosts lab --quick --nodes out
+    on 2 nft delete table inet t
+    [ "$(cat out/failing_nodes.txt)" = node2 ]
+    [ "$(paste -sd, out/passing_nodes.txt)" = node0,node1,node3 ]
+    [[ $output == *"srun --exclude=node2 ..."* ]]
+    run -0 --separate-stderr windsock --hosts lab --quick --nodes out
+    [ ! -s out/failing_nodes.txt ]
+    [ "$(wc -l <out/passing_nodes.txt)" = 4 ]
+}
+
+@test "a host that does not answer is named; the others are tested" {
+    run -1 --separate-stderr windsock --hosts node0,node1,nowhere --quick --json
+    valid
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = nowhere ]
+    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1 ]
+    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.check) \(.hosts[0])"' <<<"$output")" = "hosts host.answer nowhere" ]
+}
+
+@test "a budget is kept, and what was left out is said" {
+    begin=${EPOCHREALTIME/./}
+    run -0 --separate-stderr windsock --hosts lab --budget 3s --json
+    ((${EPOCHREALTIME/./} - begin < 4000000))
+    valid
+    [[ $(jq -r '.findings[] | select(.check == "stage.reach").message' <<<"$output") == "left out: it takes about"* ]]
+}
+
+@test "from a machine that is no node: a laptop with a way to them" {
+    run -0 --separate-stderr "$BIN/windsock" --hosts lab --quick --json
+    valid
+    [ -z "$(wrong)" ]
+}
+
+@test "join: the line that another command's --serve prints, pasted on the other machine" {
+    on 0 sh -c "exec '$BIN/ncclbench' --serve -b 8 -e 1K --json" >answer 2>said &
+    serving=$!
+    for ((i = 0; i < 200; i++)); do
+        ! grep -q 'windsock join' said || break
+        sleep 0.05
+    done
+    line=$(grep -o 'windsock join .*' said | head -n 1)
+    [[ $line == "windsock join 10.77.0.1:"* ]]
+    on 1 sh -c "PATH='$BIN':\$PATH; $line"
+    wait "$serving"
+    [ "$(jq -r '.data.world.ranks[].host' answer | paste -sd,)" = node0,node1 ]
+    run -2 --separate-stderr on 1 "$BIN/windsock" join
+    [[ $stderr == *"needs HOST:PORT"* ]]
+}
+
+@test "inside a job of Slurm's or PBS's: its hosts, reached its way; other tasks of a step keep silent" {
+
+    printf 'node1\nnode1\nnode2\n' >nodes
+    run -0 --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" PBS_NODEFILE="$PWD/nodes" "$BIN/windsock" --quick --json
+    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node1,node2 ]
+    mkdir bin
+    # srun as we call it: "srun OPTIONS -w HOST sh -c COMMAND"
+    printf '#!/bin/bash\necho "$*" >>%q/calls\nwhile [ "$1" != -w ]; do shift; done\nexec %s "$2" "$5"\n' \
+        "$PWD" "$WINDSOCK_RSH" >bin/srun
+    chmod +x bin/srun
+    job=(env -u WINDSOCK_RSH "PATH=$PWD/bin:$PATH" SLURM_JOB_NODELIST='node[0-2]' SLURM_JOB_NUM_NODES=3)
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --quick --json
+    [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node2 ]
+    grep -q -- '--overlap .*-w node1 sh -c' calls
+    run -0 --separate-stderr on 0 "${job[@]}" SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=1 "$BIN/windsock" --quick
+    [ -z "$output$stderr" ]
+    run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --here --quick --json
+    [[ $(jq -r .data.covers <<<"$output") == "this host only"* ]]
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# Eleven ways to break a node of a healthy cluster. Each time the right cause is
+# the first, on the right host, with a command; that command, typed there, makes the
+# next run pass. Needs root, nft, jq.
+# shellcheck disable=SC2016 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "not root: the lab's firewalls and mounts need it"
+    LAB_NAME=$("$ROOT/scripts/lab" up 4)
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
+}
+
+setup() {
+    unset "${!NCCL_@}" "${!WINDSOCK_@}"
+}
+
+on() { # NODE CMD...
+    "$ROOT/scripts/lab" on "$LAB_NAME" "${1/#[0-9]/node$1}" -- "${@:2}"
+}
+
+# What broke and what came of it, into $output.
+look() {
+    run --separate-stderr on 0 env WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" \
+        "$BIN/windsock" --hosts node0,node1,node2,node3 --quick --json
+    code=$status
+    "$ROOT/scripts/validate" json - <<<"$output"
+}
+
+first() { jq -r ".data.causes[0] | $1" <<<"$output"; }
+
+# NODE FAULT CODE CHECK WORDS: broken by FAULT, found, mended with its own advice.
+breaks() {
+    local fix
+    on "$1" sh -c "$2"
+    look
+    [ "$code" = "$3" ]
+    [ "$(first .check)" = "$4" ]
+    # the host that says so, or that it is said of
+    [[ $(first '"\(.hosts) \(.subject) \(.message) \(.fix[0])"') == *"node$1"* ]]
+    [[ $(first .message) == *"$5"* ]]
+    fix=$(first '.fix[0]')
+    [ "$fix" != null ]
+    on "$1" sh -c "sudo() { \"\$@\"; }; $fix" >&2
+    look
+    [ "$code" = 0 ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 4 ]
+}
+
+rule() { # HOOK RULE: the command that sets it
+    printf "nft 'add table inet t; add chain inet t c { type filter hook %s priority 0; policy accept; }; add rule inet t c iifname != lo oifname != lo %s'" "$1" "$2"
+}
+
+# Whatever a test left, the next finds a healthy cluster.
+teardown() {
+    on all sh -c 'nft delete table inet t; ip link set eth0 up mtu 1500; ! grep -q "size=64k" /proc/mounts || umount /dev/shm
+        sysctl -qw net.ipv4.ip_local_port_range="32768 60999"
+        hosts=$(grep -v ^127.0.1.1 /etc/hosts); echo "$hosts" >/etc/hosts' >/dev/null 2>&1
+}
+
+@test "a firewall that drops the ports of training" {
+    breaks 2 "$(rule input "tcp dport 29500-65535 drop")" 1 mesh.in 'a firewall that drops'
+}
+
+@test "a security group with port 29500 open and nothing else" {
+    breaks 3 "$(rule input "tcp dport 32768-60999 ct state new drop")" 1 mesh.in 'a firewall that drops'
+}
+
+@test "a firewall that answers with a prohibition" {
+    breaks 1 "$(rule input "tcp dport 29500-65535 reject with icmpx type admin-prohibited")" 1 mesh.in 'firewall rejects'
+}
+
+@test "a host that lets nothing out to one other" {
+    breaks 2 "$(rule output "ip daddr 10.77.0.2 tcp flags syn drop")" 1 mesh.out 'does not reach node1'
+}
+
+@test "an interface that is down" {
+    breaks 3 'ip link set eth0 down' 1 addr.usable 'no interface is up'
+}
+
+@test "an interface with another MTU" {
+    breaks 1 'ip link set eth0 mtu 1400' 0 link.mtu 'but not on node1'
+}
+
+@test "no shared memory to speak of" {
+    breaks 2 'mount -t tmpfs -o size=64k tmpfs /dev/shm' 1 limits.shm 'No space left on device'
+}
+
+@test "hardly any ephemeral ports" {
+    breaks 1 'sysctl -qw net.ipv4.ip_local_port_range="60000 60002"' 0 local.port_range 'only 3 ephemeral ports'
+}
+
+@test "a left-over process on the master port" {
+    breaks 0 'setsid python3 -m http.server 29500 >/dev/null 2>&1 &
+        until grep -q :733C /proc/net/tcp; do sleep 0.05; done' 0 local.master_port 'is taken'
+}
+
+@test "a host name that means the host itself to all others" {
+    breaks 1 'hosts=$(cat /etc/hosts); printf "127.0.1.1 node1\n%s\n" "$hosts" >/etc/hosts' 0 host.name \
+        'resolves to 127.0.1.1'
+}
+
+@test "one host with another congestion control" {
+    breaks 2 'sysctl -qw net.ipv4.tcp_congestion_control=reno' 0 drift.congestion 'reno here'
+}
