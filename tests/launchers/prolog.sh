@@ -65,6 +65,8 @@ cluster_up() {
     head -c 1024 /dev/urandom >"$D/munge/key"
     chmod 600 "$D/munge/key"
     cp -r "$ROOT/scripts/slurm" "$HOOKS"
+    mkdir "$D/prolog.d" # through a link, as in AWS ParallelCluster's prolog.d
+    ln -s "$HOOKS/prolog" "$D/prolog.d/95_windsock"
     cp "$BIN"/{windsock,ifprobe,portcheck} "$D/tools/"
     : >"$D/health"
     chmod +x "$D/health"

@@ -1,0 +1,137 @@
+# shellcheck shell=bash
+# What windsock's Slurm scripts share: settings, a run that cannot hang, what its
+# exit code means, and drains that carry our prefix. Sourced from the same folder.
+#
+# Slurm drains a node whose prolog fails, so nothing here may fail by accident:
+# a script that sources this says `ANSWER=1` when a node is to be drained, and
+# whatever else ends it, its exit code is 0.
+# shellcheck disable=SC2034 # the scripts that source this read them
+
+ANSWER=0
+trap 'exit "$ANSWER"' EXIT
+
+PREFIX='windsock:'
+RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
+RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE
+PEERS_SECONDS=2
+
+settings() { # FOLDER
+    TOOLS=/usr/local/bin:/opt/slurm/bin TEST=--quick DEADLINE=15 ON_FAIL=drain ON_ABSENT=gpu
+    PEERS=0 AUTO_RESUME=no LOGS=/var/log/windsock KEEP=20
+    # shellcheck disable=SC1091
+    [[ ! -e $1/windsock.conf ]] || . "$1/windsock.conf"
+    PATH=$TOOLS:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    export PATH
+    NODE=${SLURMD_NODENAME:-$(uname -n)}
+    NODE=${NODE%%.*}
+    [[ $PEERS =~ ^[0-9]+$ ]] || PEERS=0
+    ((!PEERS)) || RESERVE=$((RESERVE + PEERS_SECONDS))
+    [[ $DEADLINE =~ ^[0-9]+$ ]] && ((DEADLINE > RESERVE)) || DEADLINE=15
+    mkdir -p "$LOGS"
+}
+
+# One line in our log and in the system's.
+note() { # WORDS
+    printf '%(%FT%T%z)T %s %s\n' -1 "$ME" "$*" >>"$LOGS/slurm.log"
+    ! command -v logger >/dev/null ||
+        timeout 1 logger -t "windsock-$ME" -- "$*" >/dev/null 2>&1 </dev/null &
+}
+
+# CODE: how a command ended, in at most SECONDS + 2. A child that not even SIGKILL
+# ends, as in a driver that hangs, is left to the kernel: we do not wait for it.
+bounded() { # SECONDS REPORT CMD...
+    local limit=$1 report=$2 answer
+    shift 2
+    exec {answer}< <(timeout -k 1 "$limit" "$@" >"$report" 2>&1 </dev/null; echo $?)
+    read -r -t $((limit + 2)) CODE <&"$answer" || CODE=124
+    exec {answer}<&-
+}
+
+# What an exit code says: sound, sick, absent or ours.
+meaning() { # CODE
+    case $1 in
+    0) MEANING=sound ;;
+    1) MEANING=sick ;;
+    4) MEANING=absent ;;
+    *) MEANING=ours ;; # 2 our command line, 3 our trouble, 124 and 137 our deadline, 127 not there
+    esac
+}
+
+# The first failure of a TAP report, or else its first trouble, as one line that
+# is safe in a reason. With a host: the first failure that names it.
+cause() { # REPORT [HOST]
+    awk -v host="${2-}" '
+        /^not ok / {
+            name = $0
+            sub(/^not ok [0-9]+ - /, "", name)
+            message = ""
+        }
+        /^ok / { name = "" }
+        /^  severity: "fail"/ { severity = 2 }
+        /^  severity: "error"/ { severity = 1 }
+        name != "" && /^  message: / {
+            message = $0
+            sub(/^  message: "/, "", message)
+            sub(/"$/, "", message)
+            if (severity > best && (host == "" || index(name " ", " " host " "))) {
+                best = severity
+                line = name ": " message
+            }
+        }
+        END { print line }' "$1" | LC_ALL=C tr -cd ' -~' | tr -d "\"'\\\\" | cut -c 1-180
+}
+
+slurm() { # SCONTROL'S ARGUMENTS: one question, bounded
+    timeout -k 1 "$RPC_SECONDS" scontrol "$@" 2>&1
+}
+
+# Of a node: its state and its reason, on one line each.
+state_of() { slurm -o show node "$1" | sed -n 's/.* State=\([^ ]*\).*/\1/p'; }
+reason_of() { slurm show node "$1" | sed -n 's/^ *Reason=//p' | sed 's/ \[[^]]*@[^]]*\]$//'; }
+
+# Drains a node, unless somebody else has: their reason is worth more than ours.
+drain() { # NODE WORDS
+    local state
+    state=$(state_of "$1")
+    case $state in
+    *DRAIN*)
+        note "$1 is $state already and keeps its reason; ours: $2"
+        return ;;
+    esac
+    if state=$(slurm update "NodeName=$1" State=DRAIN "Reason=$PREFIX $2"); then
+        note "$1 drained: $2"
+    else
+        note "$1 could not be drained (${state:-no answer from slurmctld}): $2"
+        return 1
+    fi
+}
+
+# Is this code a reason to drain this node, as the settings say?
+condemns() { # CODE
+    meaning "$1"
+    case $MEANING in
+    sick) [[ $ON_FAIL == drain ]] ;;
+    absent) [[ $ON_ABSENT == drain || ($ON_ABSENT == gpu && ${SLURM_JOB_GPUS-}) ]] ;;
+    *) false ;;
+    esac
+}
+
+# Reports are kept for people: the newest ones, of nodes that did not pass.
+keep() { # MEANING
+    local old
+    [[ $1 != sound ]] || rm -f "$REPORT"
+    mapfile -t old < <(ls -1t "$LOGS"/*.tap 2>/dev/null)
+    ((${#old[@]} <= KEEP)) || rm -f "${old[@]:KEEP}"
+}
+
+# Tests this node: CODE, REPORT (the file), WHY (a line).
+judge() { # NAME-OF-REPORT
+    REPORT=$LOGS/$1.tap
+    # shellcheck disable=SC2086 # TEST is words
+    bounded $((DEADLINE - RESERVE)) "$REPORT" \
+        windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
+    WHY=''
+    [[ $CODE == 0 ]] || WHY=$(cause "$REPORT")
+    [[ $CODE != 124 && $CODE != 137 ]] || WHY="windsock did not end within $((DEADLINE - RESERVE)) s"
+    [[ $CODE == 0 || $WHY ]] || WHY=$(grep -v '^1\.\.' "$REPORT" | tail -n 1 | LC_ALL=C tr -cd ' -~' | cut -c 1-180)
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# The files under scripts/ for CI systems, monitoring and clusters, one by one: what
+# they contain is run as its owner would run it, with the real windsock where its
+# verdict does not matter and a stand-in where it does.
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}" "${!SLURM_@}" "${!GITHUB_@}"
+    S=$ROOT/scripts
+    mkdir tools
+    export PATH=$PWD/tools:$BIN:$PATH
+}
+
+stand_in() { # TOOL SCRIPT
+    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
+    chmod +x "tools/$1"
+}
+
+from() { # YAML EXPRESSION: of the document (or list of documents) d
+    python3 -c 'import sys, yaml
+d = list(yaml.safe_load_all(open(sys.argv[1])))
+d = d if len(d) > 1 else d[0]
+print(eval(sys.argv[2]))' "$@"
+}
+
+@test "each file says what it is and how to install it, in its first lines" {
+    while read -r file; do
+        head -n 12 "$file" | grep -qE "^# ${file##*/}: " || { echo "$file does not say what it is"; return 1; }
+        [[ $file == */common.sh || $file == */windsock.conf ]] ||
+            [ "$(head -n 15 "$file" | grep -cE '^#   [^ ]')" -ge 3 ] || { echo "$file: no three lines of installing"; return 1; }
+    done < <(find "$S"/{slurm,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh)
+}
+
+# --- Prometheus and systemd -------------------------------------------------------
+
+@test "Prometheus: a file that promtool takes, readable by all, replaced in one step" {
+    mkdir metrics
+    run -0 --separate-stderr "$S/prometheus/windsock-textfile" metrics
+    [ -z "$output" ]
+    run -0 promtool check metrics <metrics/windsock.prom
+    [ -z "$output" ]
+    [ "$(stat -c %a metrics/windsock.prom)" = 644 ]
+    [ "$(ls -A metrics)" = windsock.prom ]
+    stand_in windsock 'printf "windsock_verdict{verdict=\"fail\"} 1\n"; exit 1'
+    run -0 "$S/prometheus/windsock-textfile" metrics # a sick node is a result
+    grep -q fail metrics/windsock.prom
+}
+
+@test "Prometheus: when windsock could not do its job the old metrics stay" {
+    mkdir metrics
+    echo old >metrics/windsock.prom
+    for script in 'echo half; exit 3' 'exit 2' 'kill -9 $$' 'exit 0' 'echo "not it"; exit 0'; do
+        stand_in windsock "$script"
+        run -3 "$S/prometheus/windsock-textfile" metrics
+        [ "$(cat metrics/windsock.prom)" = old ]
+        [ "$(ls -A metrics)" = windsock.prom ]
+    done
+    run -2 "$S/prometheus/windsock-textfile" nowhere
+}
+
+@test "Prometheus: alerts fire on what windsock really writes" {
+    mkdir metrics
+    run -0 env NCCL_SOCKET_IFNAME=eth77 "$S/prometheus/windsock-textfile" metrics
+    run -0 promtool check rules "$S/prometheus/alerts.yml"
+    labels=$(sed -n 's/^windsock_check_status\({.*check="lint.ifname.nomatch".*status="fail"}\) 1$/\1/p' metrics/windsock.prom)
+    verdict=$(sed -n 's/^windsock_verdict\({.*verdict="fail"}\) 1$/\1/p' metrics/windsock.prom)
+    host=$(uname -n)
+    [ -n "$labels" ] && [ -n "$verdict" ]
+    cat >test.yml <<Y
+rule_files: [$S/prometheus/alerts.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'windsock_verdict$verdict', values: '1x30'}
+      - {series: 'windsock_check_status$labels', values: '1x30'}
+      - {series: 'windsock_run_timestamp_seconds{command="windsock",host="$host"}', values: '0x120'}
+    promql_expr_test:
+      - {expr: 'count(ALERTS{alertstate="firing"})', eval_time: 20m, exp_samples: [{labels: '{}', value: 2}]}
+      - {expr: 'ALERTS{alertname="WindsockStale",alertstate="firing",host="$host"}', eval_time: 90m, exp_samples: [{labels: 'ALERTS{alertname="WindsockStale",alertstate="firing",command="windsock",host="$host",severity="ticket"}', value: 1}]}
+Y
+    run -0 promtool test rules test.yml
+}
+
+@test "systemd: the unit and its timer are understood" {
+    command -v systemd-analyze >/dev/null || skip "needs systemd-analyze"
+    mkdir units
+    sed "s|/usr/local/bin/windsock-textfile|$S/prometheus/windsock-textfile|; /^Documentation=/d" \
+        "$S/systemd/windsock.service" >units/windsock.service
+    cp "$S/systemd/windsock.timer" units/
+    run -0 systemd-analyze verify "$PWD"/units/windsock.{service,timer}
+    [ -z "$output" ]
+    echo 'Typo=yes' >>units/windsock.service # the check sees something
+    run systemd-analyze verify "$PWD"/units/windsock.service
+    [[ $output == *Typo* ]]
+}
+
+# --- CI -----------------------------------------------------------------------------
+
+@test "GitLab: the job's own lines write a JUnit report, also for a failure" {
+    file=$S/gitlab/windsock.gitlab-ci.yml
+    from "$file" '"\n".join(d["windsock"]["script"])' >job.sh
+    from "$file" '"\n".join(f"export {k}=\"{v}\"" for k, v in d["windsock"]["variables"].items())' >env.sh
+    run -0 bash -euc '. ./env.sh; . ./job.sh'
+    run -0 xmllint --noout --schema "$ROOT/tests/golden/junit.xsd" windsock.xml
+    [ "$(from "$file" 'd["windsock"]["artifacts"]["reports"]["junit"]')" = windsock.xml ]
+    run -1 env NCCL_SOCKET_IFNAME=eth77 bash -euc '. ./env.sh; . ./job.sh'
+    grep -q '<failure' windsock.xml
+    [ "$(from "$file" 'd["windsock"]["allow_failure"]["exit_codes"]')" = '[3, 4]' ]
+}
+
+@test "GitHub: the action is well formed and takes its inputs through the environment" {
+    [ "$(from "$S/github/action.yml" 'd["runs"]["using"]')" = composite ]
+    [[ $(from "$S/github/action.yml" 'd["runs"]["steps"][0]["run"]') != *'${{'* ]]
+    [ -x "$S/github/step" ]
+    export GITHUB_ACTION_PATH=$S/github
+    run -0 env OPTIONS='--here --quick' bash -c "$(from "$S/github/action.yml" 'd["runs"]["steps"][0]["run"]')"
+    [[ $output == *"windsock: PASS"* || $output == *"windsock: WARN"* ]]
+    from "$S/github/example.yml" 'd["jobs"]["preflight"]["steps"][0]["uses"]' | grep -q '/scripts/github@'
+}
+
+@test "GitHub: annotations, summary, outputs; the code is windsock's, but for trouble of ours" {
+    export GITHUB_STEP_SUMMARY=$PWD/summary GITHUB_OUTPUT=$PWD/outputs
+    run -1 env NCCL_SOCKET_IFNAME='e|x<b>*`_$a$' "$S/github/step"
+    [[ $output == *"::error title=lint.ifname.nomatch"* ]]
+    grep -q '^## windsock: FAIL$' summary
+    row=$(grep '^| :x: | lint.ifname.nomatch' summary)
+    [[ $row == *'is &#91;e&#124;x&lt;b&gt;&#42;&#96;&#95;&#36;a&#36;]'*'<code>eval "&#36;(ifprobe --suggest)"</code> |' ]]
+    [ "$(awk -F'|' '/^\|/ { print NF }' summary | sort -u)" = 6 ] # no row has lost its shape
+    [ "$(cat outputs)" = $'verdict=FAIL\nexit-code=1' ]
+    rm summary outputs
+    stand_in windsock 'exit 3'
+    run -0 env IGNORE_TROUBLE=true "$S/github/step"
+    [[ $output == *"::warning title=windsock::could not do its job (exit code 3)"* ]]
+    [ "$(cat outputs)" = $'verdict=ERROR\nexit-code=3' ]
+    run -3 env IGNORE_TROUBLE=false "$S/github/step"
+    stand_in windsock 'echo "$@" >words; exit 1'
+    run -1 env IGNORE_TROUBLE=true OPTIONS='--hosts node[1-4] $(touch pwned)' "$S/github/step"
+    [ ! -e pwned ]
+    grep -qF -- '--hosts node[1-4] $(touch pwned) --budget 2m --format github' words
+}
+
+# --- Kubernetes ----------------------------------------------------------------------
+
+@test "Kubernetes: the init container's own lines; the settings it leaves for the training" {
+    file=$S/kubernetes/init-container.yaml
+    [ "$(from "$file" 'd["spec"]["initContainers"][0]["command"]')" = "['sh', '-c']" ]
+    from "$file" 'd["spec"]["initContainers"][0]["args"][0]' >init.sh
+    # $(NAME) of a variable that the pod sets would be replaced before the shell sees it
+    run ! grep -oE '\$\([A-Z_]+\)' init.sh
+    export SETTINGS=$PWD
+    run -0 sh -c "$(cat init.sh)"
+    stand_in ifprobe "echo \"export NCCL_SOCKET_IFNAME='=eth5'\""
+    stand_in torchrun 'echo "trains with $NCCL_SOCKET_IFNAME: $*"'
+    for code in 0 3 4; do
+        stand_in windsock "exit $code"
+        run -0 sh -c "$(cat init.sh)"
+    done
+    [[ $output == *"says nothing about this node: the pod starts"* ]]
+    run -0 sh -c "$(from "$file" 'd["spec"]["containers"][0]["args"][0]')"
+    [ "$output" = "trains with =eth5: --standalone --nproc-per-node=gpu train.py" ]
+    stand_in windsock 'exit 1'
+    run -1 sh -c "$(cat init.sh)"
+}
+
+# --- AWS ParallelCluster ---------------------------------------------------------------
+
+archive() { # a release as `make dist` lays it out
+    mkdir -p w/windsock-1/bin w/windsock-1/share/windsock
+    cp "$BIN"/{windsock,ifprobe} w/windsock-1/bin/
+    cp -r "$S/slurm" w/windsock-1/share/windsock/slurm
+    tar -czf a.tar.gz -C w windsock-1
+    SUM=$(sha256sum <a.tar.gz)
+    SUM=${SUM%% *}
+}
+
+node() { # TYPE: a folder that looks like a node's
+    rm -rf root
+    mkdir -p root/etc/parallelcluster root/opt/slurm/etc/scripts/prolog.d
+    touch root/opt/slurm/etc/scripts/prolog.d/90_plcuster_health_check_manager
+    printf 'stack_name=x\ncfn_node_type=%s\ncfn_region=us-east-1\n' "$1" >root/etc/parallelcluster/cfnconfig
+}
+
+install_on() { env ROOT="$PWD/root" "$S/parallelcluster/post-install" "$@"; }
+
+@test "ParallelCluster: the head node gets the hooks, a compute node the tools, twice is once" {
+    archive
+    node HeadNode
+    install_on "file://$PWD/a.tar.gz" "$SUM"
+    run -0 install_on "file://$PWD/a.tar.gz" "$SUM"
+    [[ $output == *"windsock"*" on this HeadNode" ]]
+    [ "$(readlink root/opt/slurm/etc/scripts/prolog.d/95_windsock)" = /opt/slurm/etc/windsock/prolog ]
+    [ -x root/opt/slurm/etc/windsock/prolog ]
+    # before ParallelCluster's own, since names run in reverse order
+    [ "$(cd root/opt/slurm/etc/scripts/prolog.d && printf '%s\n' * | sort -r | head -n 1)" = 95_windsock ]
+    [ "$(readlink root/usr/local/bin/windsock)" = /opt/windsock/bin/windsock ]
+    [ "$(ls -A root/opt)" = $'slurm\nwindsock' ]
+    echo mine >root/opt/slurm/etc/windsock/windsock.conf
+    install_on "file://$PWD/a.tar.gz" "$SUM"
+    [ "$(cat root/opt/slurm/etc/windsock/windsock.conf)" = mine ]
+    node ComputeFleet
+    run -0 install_on "file://$PWD/a.tar.gz" "$SUM"
+    [ -x root/opt/windsock/bin/windsock ] && [ ! -e root/opt/slurm/etc/windsock ]
+    for hook in TaskProlog:taskprolog HealthCheckProgram:healthcheck; do
+        [[ $(from "$S/parallelcluster/cluster.yaml" 'd["Scheduling"]["SlurmSettings"]["CustomSlurmSettings"]') == \
+            *"'${hook%:*}': '/opt/slurm/etc/windsock/${hook#*:}'"* ]]
+    done
+}
+
+@test "ParallelCluster: a wrong sum, archive, node or word leaves nothing behind" {
+    archive
+    node HeadNode
+    run -1 install_on "file://$PWD/a.tar.gz" "${SUM//[0-9]/a}"
+    [[ $output == *"is not the file with that SHA-256: $SUM"* ]]
+    run -1 install_on "file://$PWD/a.tar.gz"
+    run -1 install_on "ftp://x/y" "$SUM"
+    printf '#!/bin/sh\nexit 1\n' >w/windsock-1/bin/windsock
+    tar -czf a.tar.gz -C w windsock-1
+    SUM=$(sha256sum <a.tar.gz)
+    run -1 install_on "file://$PWD/a.tar.gz" "${SUM%% *}"
+    [[ $output == *"windsock does not start here"* ]]
+    [ "$(ls -A root/opt)" = slurm ]
+    [ ! -e root/usr ] && [ ! -e root/opt/slurm/etc/windsock ]
+    rm root/etc/parallelcluster/cfnconfig
+    run -1 install_on "file://$PWD/a.tar.gz" "${SUM%% *}"
+    [[ $output == *"no node of AWS ParallelCluster"* ]]
+}
