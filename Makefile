@@ -1,5 +1,5 @@
 # make               build every command into $(O)/bin
-# make preflight     set this machine up, build, run the main job
+# make preflight     set this machine up, build, run windsock: is it fit for training?
 # make check         set this machine up, build, run every test (CI runs this)
 # make check-sanitize  the unit tests and the command line under ASan and UBSan
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
@@ -96,7 +96,7 @@ $(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate zsh >$@
 preflight:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(O)/bin/ifprobe
+	@$(O)/bin/windsock
 
 check:
 	@scripts/setup check
