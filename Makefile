@@ -2,6 +2,8 @@
 # make preflight     set this machine up, build, run windsock: is it fit for training?
 # make check         set this machine up, build, run every test (CI runs this)
 # make check-sanitize  the unit tests and the command line under ASan and UBSan
+# make check-launchers  the same ranks under real Slurm, torchrun, accelerate, sshfs
+# make soak          everything that hangs or leaks only now and then, many times
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
@@ -106,6 +108,14 @@ check-sanitize:
 	@scripts/setup check
 	@O='$(O)/san' MAKE='$(MAKE)' scripts/check-sanitize
 
+check-launchers: all unit
+	@scripts/setup launchers
+	@O='$(O)' MAKE='$(MAKE)' scripts/check-launchers
+
+soak: all unit
+	@scripts/setup check
+	@O='$(O)' MAKE='$(MAKE)' scripts/soak
+
 # A bare Debian, a clean clone, and nothing but the README's two commands.
 check-newcomer:
 	@scripts/check-newcomer
@@ -139,7 +149,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-newcomer fuzz bench-peers dist deb install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -236,8 +236,8 @@ static int work(const struct job_of_agent *job)
 }
 
 /*
- * Runs the job in a child, and ends whatever is left of it however it ends. Who
- * goes last removes the copy of our folder that was made for this run.
+ * Runs the job in a child, and ends whatever is left of it however it ends. Both
+ * remove the copy of our folder that was made for this run: either may be killed.
  */
 static int guarded(const struct job_of_agent *job, struct err *e)
 {
@@ -254,13 +254,11 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	if (pid == 0) {
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (!job->to) /* a Ctrl-C is for who joins; and who kills our group meant the other
-			       */
+		if (!job->to) /* who kills our group means the other half */
 			(void)setpgid(0, 0);
 		st = getppid() == me ? work(job) : 3;
 		agent_reap_all();
-		if (getppid() != me)
-			parcel_remove(copy);
+		parcel_remove(copy);
 		_exit(st);
 	}
 	auto_closep(&(int){job->in});

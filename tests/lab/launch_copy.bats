@@ -119,13 +119,15 @@ teardown() {
 }
 
 @test "kill -9 of launcher, rank and each half of the agent: the copy goes too" {
-    for half in launcher rank worker keeper; do
+    local i half
+    for ((i = 0; i < ${REPEAT:-2} * 4; i++)); do
+        half=$(cut -d' ' -f$((i % 4 + 1)) <<<'launcher rank worker keeper')
         begin 2 --hosts node1,node2 --rsh "$PWD/rsh" --copy-self
         [ "$(folders | sed 1q)" = tmp/windsock ]
         case $half in
         launcher) on 0 kill -9 "$(launcher)" ;;
         rank) on 0 kill -9 "$(pid_of 0)" ;;
-        *) on 0 kill -9 "$(on 0 ps -eo pid=,ppid=,args= | awk -v want=$half '
+        *) on 0 kill -9 "$(on 0 ps -eo pid=,ppid=,args= | awk -v want="$half" '
             $3 ~ /windsock\..*rank_probe$/ && $4 == "--agent" { pid[$1] = $2 }
             END { for (p in pid) if ((pid[p] in pid) == (want == "worker")) print p }')" ;;
         esac
