@@ -220,7 +220,10 @@ static void emit(const struct mesh *m, const struct rule *x, enum port_cause cau
 {
 	const char *host = folded(m, &x->hosts), *others = folded(m, &x->others);
 	const char *check = cause == CAUSE_BULK ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
-	const char *who = x->all ? "any other node" : x->hosts.n > 1 ? "some others" : others;
+	const char *who = x->hosts.n == 1 && x->others.n == 1 ? others
+			  : x->all			      ? "any other node"
+			  : x->hosts.n > 1		      ? "some others"
+							      : others;
 	bool many = x->hosts.n > 1, bulk = cause == CAUSE_BULK;
 	struct finding *f = report_find(m->report, check, host);
 

@@ -83,6 +83,11 @@ static void judge_path(const struct mesh *m)
 		}
 }
 
+static const char *pairs_text(const struct mesh *m, size_t n)
+{
+	return arena_printf(m->a, "%zu pair%s", n, n == 1 ? "" : "s");
+}
+
 /* --- rates ----------------------------------------------------------------------------- */
 static bool has_rate(const struct mesh *m, size_t from, size_t to)
 {
@@ -180,7 +185,7 @@ static void judge_rates(const struct mesh *m)
 
 	if (!n || judge_slow(m, usual))
 		return;
-	f = report_find(m->report, "mesh.bandwidth", arena_printf(m->a, "%zu pairs", n));
+	f = report_find(m->report, "mesh.bandwidth", pairs_text(m, n));
 	finding_set(f, ST_PASS, "one at a time, median %.3g Gb/s, none below half of that",
 		    (double)usual);
 	finding_value(f, (double)usual, "Gb/s");
@@ -231,7 +236,7 @@ static void sum_up(const struct mesh *m)
 		bulk += c->row && !c->cut && c->path_mtu;
 	}
 	if (good && timed) {
-		f = report_find(m->report, "mesh.reach", arena_printf(m->a, "%zu pairs", good));
+		f = report_find(m->report, "mesh.reach", pairs_text(m, good));
 		finding_set(f, ST_PASS,
 			    "reach each other on every port, median %.3g ms, slowest %s",
 			    (double)usual, slowest(m));
