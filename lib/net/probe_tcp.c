@@ -29,7 +29,7 @@ const char *tcp_state_name(enum tcp_state s)
 }
 
 /* The kernel's own table of what an ICMP error becomes is icmp_err_convert. */
-static enum tcp_state state_of(int error)
+enum tcp_state tcp_state_of(int error)
 {
 	switch (error) {
 	case 0:
@@ -147,7 +147,7 @@ static void finish(struct tcp_probe *p, int error)
 {
 	bool itself = !error && met_itself(p);
 
-	conclude(p, itself ? TCP_REFUSED : state_of(error), itself ? ECONNREFUSED : error);
+	conclude(p, itself ? TCP_REFUSED : tcp_state_of(error), itself ? ECONNREFUSED : error);
 	p->run->flying--;
 	launch(p->run);
 }
@@ -184,7 +184,7 @@ static int start(struct tcp_probe *p, struct tcp_probe_run *run)
 	p->started_ns = now_ns();
 	rc = connect(p->io.fd, &to.sa, addr_len(&to));
 	if (rc && errno != EINPROGRESS) {
-		conclude(p, state_of(errno), errno);
+		conclude(p, tcp_state_of(errno), errno);
 		return 0;
 	}
 	note_local(p);

@@ -16,6 +16,9 @@ enum tcp_state { TCP_PENDING, TCP_OPEN, TCP_REFUSED, TCP_FILTERED, TCP_UNREACHAB
 const char *
 tcp_state_name(enum tcp_state s); /* "open" "refused" "filtered" "unreachable" "error", "pending" */
 
+/* What an errno of connect() says of the network. */
+enum tcp_state tcp_state_of(int error);
+
 struct tcp_probe {
 	union addr to;		  /* with port; fe80 without a scope takes that of @device */
 	const char *device;	  /* SO_BINDTODEVICE, or NULL */

@@ -68,27 +68,12 @@ int scan_socket(struct scan_probe *p, int type, const struct scan_opts *o)
 	return fd;
 }
 
-/* The kernel's own table of what an ICMP error becomes is icmp_err_convert. */
+/* An error of no other meaning that came in a message is the network's, not ours. */
 static enum tcp_state state_of(const struct scan_probe *p, int error)
 {
-	switch (error) {
-	case 0:
-		return TCP_OPEN;
-	case ECONNREFUSED:
-		return TCP_REFUSED;
-	case ETIMEDOUT:
-		return TCP_FILTERED;
-	case EHOSTUNREACH:
-	case ENETUNREACH:
-	case EHOSTDOWN:
-	case ENONET:
-	case ENOPROTOOPT:
-	case EACCES:
-	case EPERM:
-		return TCP_UNREACHABLE;
-	default: /* any other error that came in a message is the network's, not ours */
-		return p->by.sa.sa_family ? TCP_UNREACHABLE : TCP_ERROR;
-	}
+	enum tcp_state state = tcp_state_of(error);
+
+	return state == TCP_ERROR && p->by.sa.sa_family ? TCP_UNREACHABLE : state;
 }
 
 /* The kernel timed the handshake itself, and without our own delay in looking. */
