@@ -135,6 +135,8 @@ dist:
 deb:
 	@O='$(O)' scripts/deb
 
+# For Slurm, Kubernetes, CI and monitoring: each says in its first lines where it goes.
+GLUE = $(wildcard $(foreach d,slurm parallelcluster kubernetes github gitlab prometheus systemd,scripts/$d/*))
 install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'
@@ -142,6 +144,7 @@ install: all install-plugins
 	install -m 644 $(COMMANDS:%=$(O)/bash/%) '$(DESTDIR)$(BASHDIR)'
 	install -m 644 $(COMMANDS:%=$(O)/zsh/_%) '$(DESTDIR)$(ZSHDIR)'
 	install -m 644 lib/report/envelope.schema.json '$(DESTDIR)$(DATADIR)'
+	for f in $(GLUE); do install -D -m $$([ -x $$f ] && echo 755 || echo 644) $$f '$(DESTDIR)$(DATADIR)'/$${f#scripts/}; done
 uninstall: uninstall-plugins
 	rm -f $(foreach c,$(COMMANDS),'$(DESTDIR)$(BINDIR)/$c' '$(DESTDIR)$(MANDIR)/man1/$c.1' \
 	  '$(DESTDIR)$(BASHDIR)/$c' '$(DESTDIR)$(ZSHDIR)/_$c')

@@ -38,7 +38,7 @@ struct app_spec {
 	struct command cmd;
 	const struct opt *rows; /* the command's own table */
 	size_t nrows;
-	void *cfg; /* its struct, filled with the defaults */
+	void *cfg;		 /* its struct, filled with the defaults */
 	struct opt_table shared; /* of a module that several may use, with its own cfg */
 	/*
 	 * Looks at the parsed options before the report is opened; may set

@@ -169,8 +169,11 @@ static int run(struct app *app, void *cfg, struct err *e)
 
 	if (app->operands.n)
 		return run_diff(&p, app, e);
-	if (!c->hosts)
+	if (!c->hosts) {
+		/* a child that saw the job would ask all of its hosts */
+		(void)unsetenv("SLURM_JOB_NODELIST");
 		return preflight_here(&p, e);
+	}
 	if (hosts_from_arg(c->hosts, p.a, &p.hosts, e))
 		return -1;
 	/* the children ask the same hosts the same way */

@@ -126,9 +126,11 @@ keep() { # MEANING
 
 # Tests this node: CODE, REPORT (the file), WHY (a line).
 judge() { # NAME-OF-REPORT
+    local job=("${!SLURM_JOB_@}" "${!SLURM_STEP_@}")
     REPORT=$LOGS/$1.tap
+    # This node alone: nobody may take the job's nodes from Slurm's variables.
     # shellcheck disable=SC2086 # TEST is words
-    bounded $((DEADLINE - RESERVE)) "$REPORT" \
+    bounded $((DEADLINE - RESERVE)) "$REPORT" env "${job[@]/#/--unset=}" \
         windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
     WHY=''
     [[ $CODE == 0 ]] || WHY=$(cause "$REPORT")

@@ -78,3 +78,20 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     grep -q 'failed: rank 1 (node2, 10.77.0.3) died: killed by signal 9 (SIGKILL)' job.out
     wait_for 3 nothing_left
 }
+
+@test "portcheck in a real Slurm: srun's ranks, an allocation, a batch script, one node" {
+    slurm_up
+    run -0 --separate-stderr on 0 timeout 30 srun -N2 --ntasks-per-node=2 "$BIN/portcheck" --json
+    jq -e '.data.matrix.hosts == ["node1", "node2"] and .data.matrix.cells == [["self", "ok"], ["ok", "self"]]' <<<"$output"
+    run -0 --separate-stderr on 0 timeout 30 salloc -N2 "$BIN/portcheck"
+    [[ $output == *"2 of 2 ordered pairs of 2 hosts, TCP with bulk data"* ]]
+    printf '#!/bin/sh\n%s\n' "$BIN/portcheck" >job
+    run -0 on 0 timeout 30 sbatch -W -N2 -o "$PWD/job.out" ./job
+    grep -q "2 of 2 ordered pairs of 2 hosts" job.out
+    run -0 on 0 timeout 30 sbatch -W -N1 -o "$PWD/job.out" ./job
+    grep -q "this host only; nothing between hosts was tested" job.out
+    on 2 nft 'add table ip x; add chain ip x in { type filter hook input priority 0; }; add rule ip x in iif eth0 ct state new tcp dport 1024-65535 tcp dport != 6818 drop'
+    run -1 --separate-stderr on 0 timeout 30 salloc -N2 "$BIN/portcheck" --wait 1s
+    on 2 nft flush ruleset
+    [[ $output == *"0 node1  . F"*"fail  mesh.in"*"node2"*"is not reached from node1"* ]]
+}
