@@ -1,0 +1,43 @@
+#ifndef BENCH_PLUGIN_CARDS_H
+#define BENCH_PLUGIN_CARDS_H
+/*
+ * What every plug-in's ranks tell each other before the vendor's library is
+ * asked for anything: who they are and which version of it they loaded. Ranks
+ * that do not fit together are found here, where they can be named; the
+ * libraries themselves would hang.
+ */
+#include "bench/comm/backend.h"
+
+struct card { /* travels as it is: fixed sizes only */
+	char host[64], address[64], device[64];
+	char version[64]; /* of the library: has to be equal everywhere */
+	char unique[64];  /* has to differ everywhere; empty: need not */
+	uint32_t pid;
+	char trouble[160]; /* why this rank cannot go on; empty: it can */
+};
+
+struct cards {
+	struct card *all;	 /* by rank */
+	struct comm_peer *peers; /* into all[] */
+	int rank, size;
+};
+
+/* Fills host, address and pid; the rest is the plug-in's. */
+struct card card_of(const struct comm_world *w);
+/*
+ * Collective. -1 when the exchange failed, when a rank has trouble, or when
+ * versions differ; *ret_culprit as comm_new() has it. @library: "NCCL".
+ */
+int cards_exchange(struct cards *c, const struct comm_world *w, const struct card *own,
+		   const char *library, int *ret_culprit, struct err *e) MUST_CHECK;
+/* "rank 3 (node1, 10.0.0.2)" */
+const char *cards_name(const struct cards *c, int rank, char *buf, size_t n);
+/* A rank of lower number with the same @unique as @rank's; -1: none. */
+int cards_twin(const struct cards *c, int rank);
+void cards_done(struct cards *c);
+
+/* comm_plugin.failed_check, for all of them: a failure that is the cluster's sets it. */
+extern const char *plugin_check;
+const char *plugin_failed_check(void);
+
+#endif

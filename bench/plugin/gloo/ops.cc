@@ -1,0 +1,196 @@
+/* What C sees of Gloo, and how its ranks meet. */
+#include <dirent.h>
+#include <gloo/config.h>
+#include <gloo/transport/tcp/device.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "bench/plugin/gloo/calls.h"
+
+namespace
+{
+
+/*
+ * How ranks learn what the others published. Every rank sets the same kinds of
+ * keys in the same order, before it asks for anybody else's: setting one is
+ * the moment of an exchange.
+ */
+class Exchanged : public gloo::rendezvous::Store
+{
+      public:
+	explicit Exchanged(const gloo_ops_world &w) : w_(w) {}
+
+	void set(const std::string &key, const std::vector<char> &data) override
+	{
+		std::string mine = key + '\0' + std::string(data.begin(), data.end());
+		std::vector<uint64_t> lengths(w_.size);
+		uint64_t length = mine.size(), longest;
+
+		gather(&length, sizeof(length), lengths.data());
+		longest = *std::max_element(lengths.begin(), lengths.end());
+		if (longest > kMost)
+			throw std::runtime_error("another rank sent no addresses of Gloo's");
+		mine.resize(longest);
+		std::string all(longest * static_cast<size_t>(w_.size), '\0');
+		gather(mine.data(), longest, &all[0]);
+		for (size_t i = 0; i < lengths.size(); i++)
+			keep(all.substr(i * longest, std::min(lengths[i], longest)));
+	}
+	std::vector<char> get(const std::string &key) override { return values_.at(key); }
+	void wait(const std::vector<std::string> &) override {}
+
+      private:
+	static constexpr uint64_t kMost = 64 << 20;
+
+	void keep(const std::string &pair)
+	{
+		size_t end = std::min(pair.find('\0'), pair.size());
+		size_t from = std::min(end + 1, pair.size());
+
+		values_[pair.substr(0, end)] = {pair.begin() + static_cast<long>(from), pair.end()};
+	}
+
+	void gather(const void *mine, size_t n, void *all)
+	{
+		if (w_.exchange(w_.arg, mine, n, all))
+			throw std::runtime_error("the ranks did not meet");
+	}
+
+	const gloo_ops_world &w_;
+	std::map<std::string, std::vector<char>> values_;
+};
+
+int failed(const char *what, char *why, size_t n)
+{
+	const char *end = std::strncmp(what, "[", 1) == 0 ? std::strstr(what, "] ") : nullptr;
+
+	(void)snprintf(why, n, "%s", end ? end + 2 : what); /* without file and line */
+	return -1;
+}
+
+/* Where rank @from listens for rank @to: it publishes its pairs in rank order, its own left out. */
+sockaddr_storage listens(Exchanged &store, int size, int from, int to)
+{
+	auto all = store.get(std::to_string(from));
+	size_t each = size > 1 ? all.size() / static_cast<size_t>(size - 1) : 0;
+	size_t at = static_cast<size_t>(to < from ? to : to - 1) * each;
+	sockaddr_storage s = {};
+
+	if (each >= sizeof(s) && at + each <= all.size())
+		std::memcpy(&s, &all[at], sizeof(s));
+	return s;
+}
+
+int port_of(const sockaddr_storage &s)
+{
+	if (s.ss_family == AF_INET)
+		return ntohs(reinterpret_cast<const sockaddr_in &>(s).sin_port);
+	return s.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(s).sin6_port)
+				       : 0;
+}
+
+bool ends_of(int fd, int *ret_own, int *ret_peer)
+{
+	sockaddr_storage own = {}, peer = {};
+	socklen_t n = sizeof(own), m = sizeof(peer);
+
+	if (getsockname(fd, reinterpret_cast<sockaddr *>(&own), &n) ||
+	    getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &m))
+		return false;
+	*ret_own = port_of(own);
+	*ret_peer = port_of(peer);
+	return *ret_own && *ret_peer;
+}
+
+/* Gloo keeps its sockets to itself: they are found by the addresses that were published. */
+void find_links(gloo_ops &g, Exchanged &store, int rank, int size)
+{
+	DIR *fds = opendir("/proc/self/fd");
+
+	for (dirent *d; fds && (d = readdir(fds));) {
+		gloo_link l = {static_cast<int>(std::strtol(d->d_name, nullptr, 10)), -1, 0, 0};
+
+		if (!ends_of(l.fd, &l.own, &l.peer))
+			continue;
+		for (int r = 0; r < size; r++)
+			if (r != rank && (port_of(listens(store, size, rank, r)) == l.own ||
+					  port_of(listens(store, size, r, rank)) == l.peer))
+				l.rank = r;
+		if (l.rank >= 0)
+			g.links.push_back(l);
+	}
+	if (fds)
+		(void)closedir(fds);
+}
+
+} // namespace
+
+extern "C" const char *gloo_ops_version(void)
+{
+	static const std::string text = std::to_string(GLOO_VERSION_MAJOR) + "." +
+					std::to_string(GLOO_VERSION_MINOR) + "." +
+					std::to_string(GLOO_VERSION_PATCH);
+
+	return text.c_str();
+}
+
+extern "C" struct gloo_ops *gloo_ops_new(const struct gloo_ops_world *w, char *why, size_t n)
+{
+	try {
+		auto g = std::make_unique<gloo_ops>();
+		gloo::transport::tcp::attr attr;
+		Exchanged store(*w);
+
+		attr.hostname = w->address;
+		auto device = gloo::transport::tcp::CreateDevice(attr);
+		g->context = std::make_shared<gloo::rendezvous::Context>(w->rank, w->size);
+		g->context->setTimeout(std::chrono::milliseconds(w->timeout_ms));
+		g->context->connectFullMesh(store, device);
+		/* from here on the caller watches the time: a large transfer may take more */
+		g->context->setTimeout(std::chrono::hours(24));
+		find_links(*g, store, w->rank, w->size);
+		return g.release();
+	} catch (const std::exception &e) {
+		(void)failed(e.what(), why, n);
+	}
+	return nullptr;
+}
+
+extern "C" void gloo_ops_free(struct gloo_ops *g) { delete g; }
+
+extern "C" int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, char *why, size_t n)
+{
+	try {
+		gloo_call(*g, *q);
+		return 0;
+	} catch (const std::exception &e) {
+		return failed(e.what(), why, n);
+	}
+}
+
+/* Gloo's own way to close connections leaves who waits for them waiting. */
+extern "C" void gloo_ops_break(struct gloo_ops *g)
+{
+	int own, peer;
+
+	for (const auto &l : g->links)
+		if (ends_of(l.fd, &own, &peer) && own == l.own && peer == l.peer)
+			(void)shutdown(l.fd, SHUT_RDWR);
+}
+
+/* "Connection closed by peer [10.0.0.2]:41234", where Gloo 0.5 forgets to swap the port's bytes. */
+extern "C" int gloo_ops_blames(const struct gloo_ops *g, const char *why)
+{
+	const char *at = std::strstr(why, "]:");
+	long port = at ? std::strtol(at + 2, nullptr, 10) : 0;
+
+	for (const auto &l : g->links)
+		if (l.peer == port || ntohs(static_cast<uint16_t>(l.peer)) == port)
+			return l.rank;
+	return -1;
+}

@@ -1,0 +1,294 @@
+/*
+ * The plug-ins mpi-openmpi.so and mpi-mpich.so: the blocking collectives of the
+ * MPI that is installed, as its users' programs call them. A call of MPI's
+ * cannot be broken off, so where one does not come back it is left by a jump,
+ * from a signal of the watching thread; MPI is not touched again after that.
+ */
+#include "bench/plugin/mpi/calls.h"
+#include "bench/plugin/watch.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+
+struct mpi_comm {
+	struct comm comm;
+	struct mpi_calls calls;
+	struct cards cards;
+	struct watch watch;
+	pthread_t owner;
+	char transport[192];
+	struct err failure; /* kind ERR_NONE: healthy */
+	bool initialized;
+};
+
+static struct mpi_comm *mpi_of(const struct comm *c)
+{
+	return CONTAINER_OF(c, struct mpi_comm, comm);
+}
+
+/* --- calls that come back ------------------------------------------------------------ */
+
+static sigjmp_buf way_out;
+static volatile sig_atomic_t inside;
+
+static int leave_signal(void) { return SIGRTMIN + 5; }
+
+static void leave(int sig)
+{
+	(void)sig;
+	if (!inside)
+		return;
+	inside = 0;
+	siglongjmp(way_out, 1);
+}
+
+static void fire(void *arg) { (void)pthread_kill(((struct mpi_comm *)arg)->owner, leave_signal()); }
+
+typedef int guarded_fn(struct mpi_comm *m, const struct comm_request *q);
+
+static int enter(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
+{
+	int error = MPI_ERR_LASTCODE;
+
+	inside = 1;
+	if (!watch_cause(&m->watch)) /* else its signal may have come already */
+		error = fn(m, q);
+	inside = 0;
+	watch_over(&m->watch);
+	return error;
+}
+
+/* MPI's error code; MPI_ERR_LASTCODE when it was left. */
+static int guard(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
+{
+	watch_call(&m->watch, q ? q->count * dtype_size(q->type) * (size_t)m->comm.size : 0);
+	return sigsetjmp(way_out, 1) ? MPI_ERR_LASTCODE : enter(fn, m, q);
+}
+
+static int explain(struct mpi_comm *m, const char *what, int error, struct err *e)
+{
+	char why[MPI_MAX_ERROR_STRING] = "no reason given";
+	int n;
+
+	if (!watch_explain(&m->watch, what, &m->failure)) {
+		(void)MPI_Error_string(error, why, &n);
+		why[strcspn(why, "\n")] = '\0';
+		err_set(&m->failure, ERR_SYS, "%s failed: " MPI_FLAVOUR " says: %.300s", what, why);
+	}
+	*e = m->failure;
+	return -1;
+}
+
+/* --- the communicator ------------------------------------------------------------------ */
+
+static const struct comm_peer *peer(const struct comm *c, int rank)
+{
+	return &mpi_of(c)->cards.peers[rank];
+}
+
+static const char *transport(const struct comm *c) { return mpi_of(c)->transport; }
+
+static int run(struct mpi_comm *m, const struct comm_request *q) { return mpi_call(&m->calls, q); }
+
+static int start(struct comm *c, const struct comm_request *q, struct err *e)
+{
+	struct mpi_comm *m = mpi_of(c);
+	int error;
+
+	if (m->failure.kind) {
+		*e = m->failure;
+		return -1;
+	}
+	if (mpi_call_limit(q))
+		return err_set(e, ERR_ABSENT, "%s of %zu elements: %s", coll_kind_name(q->kind),
+			       q->count, mpi_call_limit(q));
+	error = guard(run, m, q);
+	return error ? explain(m, coll_kind_name(q->kind), error, e) : 0;
+}
+
+static int test(struct comm *c, bool *ret_finished, struct err *e)
+{
+	*ret_finished = !mpi_of(c)->failure.kind;
+	*e = mpi_of(c)->failure;
+	return *ret_finished ? 0 : -1;
+}
+
+static int wait_for(struct comm *c, struct err *e)
+{
+	bool finished;
+
+	return test(c, &finished, e);
+}
+
+static void abort_comm(struct comm *c, const char *reason)
+{
+	watch_abort(&mpi_of(c)->watch, reason);
+}
+
+/* MPI does not say whom it waits for: the rendezvous knows who died or fell silent. */
+static int culprit(const struct comm *c, bool *ret_gone)
+{
+	(void)c;
+	if (ret_gone)
+		*ret_gone = false;
+	return -1;
+}
+
+static int finalize(struct mpi_comm *m, const struct comm_request *q)
+{
+	(void)m;
+	(void)q;
+	return MPI_Finalize();
+}
+
+static void release(struct mpi_comm *m)
+{
+	if (m->initialized && !m->failure.kind)
+		(void)guard(finalize, m, NULL);
+	watch_done(&m->watch);
+	cards_done(&m->cards);
+	mpi_calls_done(&m->calls);
+	free(m);
+}
+
+static void free_comm(struct comm *c) { release(mpi_of(c)); }
+
+static const struct comm_impl impl = {
+	.caps = {.backend = "mpi",
+		 .kinds = (1u << COLL_KINDS) - 1,
+		 .types = (1u << DT_COUNT) - 1,
+		 .ops = (1u << OP_COUNT) - 1,
+		 .memory = COMM_HOST,
+		 .in_place_exchange = true},
+	.peer = peer,
+	.transport = transport,
+	.start = start,
+	.test = test,
+	.wait = wait_for,
+	.abort = abort_comm,
+	.culprit = culprit,
+	.free = free_comm,
+};
+
+/* --- its life ----------------------------------------------------------------------------- */
+
+/* "Open MPI v4.1.4", "MPICH 4.0.2" */
+static void version(char *ret, size_t n)
+{
+	char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+	const char *at = text;
+	int len;
+
+	(void)MPI_Get_library_version(text, &len);
+	if (starts_with(text, "MPICH Version:"))
+		at = text + strlen("MPICH Version:");
+	at += strspn(at, " \t");
+	(void)snprintf(ret, n, "%s%.*s", at == text ? "" : "MPICH ", (int)strcspn(at, ",\n"), at);
+}
+
+/* Open MPI's own plug-ins look for its symbols where everybody sees them. */
+static void show_to_all(void)
+{
+	Dl_info where;
+
+	if (dladdr((void *)(uintptr_t)MPI_Init_thread, &where) && where.dli_fname)
+		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+static int initialize(struct mpi_comm *m, const struct comm_request *q)
+{
+	int level, error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+
+	(void)q;
+	m->initialized = !error;
+	return error;
+}
+
+static int order_ranks(struct mpi_comm *m, const struct comm_request *q)
+{
+	(void)q;
+	(void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	return mpi_calls_init(&m->calls, MPI_COMM_WORLD, m->comm.rank);
+}
+
+static int check_size(struct mpi_comm *m, struct err *e)
+{
+	int size = 0;
+
+	(void)MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (size == m->comm.size)
+		return 0;
+	err_set(e, ERR_SYS, MPI_FLAVOUR " sees %d of %d ranks", size, m->comm.size);
+	return err_hint(e,
+			"its ranks have to be started by its own mpirun: mpirun -np %d ncclbench "
+			"--backend mpi ...",
+			m->comm.size);
+}
+
+static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct err *e)
+{
+	struct sigaction on_leave = {.sa_handler = leave};
+	int error;
+
+	if (sigaction(leave_signal(), &on_leave, NULL))
+		return err_sys(e, "cannot watch over MPI");
+	m->owner = pthread_self();
+	if (watch_start(&m->watch, w, fire, m, e))
+		return -1;
+	show_to_all();
+	error = guard(initialize, m, NULL);
+	if (error)
+		return explain(m, "MPI_Init", error, e);
+	if (check_size(m, e))
+		return -1;
+	error = guard(order_ranks, m, NULL);
+	return error ? explain(m, "MPI_Comm_split", error, e) : 0;
+}
+
+static struct comm *mpi_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
+			    struct err *e)
+{
+	struct mpi_comm *m = calloc(1, sizeof(*m));
+	struct card own = card_of(w);
+
+	(void)d;
+	*ret_culprit = -1;
+	if (!m) {
+		err_sys(e, "cannot make a communicator");
+		return NULL;
+	}
+	m->comm = (struct comm){.impl = &impl, .rank = w->rank, .size = w->size};
+	version(own.version, sizeof(own.version));
+	(void)snprintf(m->transport, sizeof(m->transport),
+		       "%s, by what it chooses (averages: sums, divided here)", own.version);
+	if (!cards_exchange(&m->cards, w, &own, "MPI", ret_culprit, e) && !connect_all(m, w, e))
+		return &m->comm;
+	m->failure.kind = ERR_SYS; /* the others are not coming to MPI_Finalize */
+	release(m);
+	return NULL;
+}
+
+static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
+{
+	(void)w;
+	(void)e;
+	version(ret, n);
+	return 0;
+}
+
+static struct dev *host_memory(const struct comm_world *w, struct err *e)
+{
+	(void)w;
+	(void)e;
+	return &dev_host;
+}
+
+__attribute__((visibility("default"))) const struct comm_plugin windsock_comm = {
+	.version = COMM_PLUGIN_VERSION,
+	.name = "mpi",
+	.probe = probe,
+	.failed_check = plugin_failed_check,
+	.dev_new = host_memory,
+	.comm_new = mpi_new,
+};

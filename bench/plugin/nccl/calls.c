@@ -1,0 +1,107 @@
+#include "bench/plugin/nccl/nccl.h"
+
+static ncclDataType_t type_of(enum dtype t)
+{
+	static const ncclDataType_t types[DT_COUNT] = {
+		[DT_INT8] = ncclInt8,	      [DT_UINT8] = ncclUint8,	[DT_INT32] = ncclInt32,
+		[DT_UINT32] = ncclUint32,     [DT_INT64] = ncclInt64,	[DT_UINT64] = ncclUint64,
+		[DT_HALF] = ncclFloat16,      [DT_FLOAT] = ncclFloat32, [DT_DOUBLE] = ncclFloat64,
+		[DT_BFLOAT16] = ncclBfloat16,
+	};
+
+	return types[t];
+}
+
+static ncclRedOp_t op_of(enum redop op)
+{
+	static const ncclRedOp_t ops[OP_COUNT] = {[OP_SUM] = ncclSum,
+						  [OP_PROD] = ncclProd,
+						  [OP_MAX] = ncclMax,
+						  [OP_MIN] = ncclMin,
+						  [OP_AVG] = ncclAvg};
+
+	return ops[op];
+}
+
+struct exchange { /* what passes between this rank and another one, in elements */
+	size_t out_at, out, in_at, in;
+};
+
+static void exchange_with(const struct nccl_comm *c, const struct comm_request *q, int peer,
+			  struct exchange *x)
+{
+	int me = c->comm.rank, n = c->comm.size;
+	bool root = me == q->root;
+
+	*x = (struct exchange){0};
+	switch (q->kind) {
+	case COLL_ALLTOALL:
+		*x = (struct exchange){(size_t)peer * q->count, q->count, (size_t)peer * q->count,
+				       q->count};
+		break;
+	case COLL_ALLTOALLV:
+		for (int p = 0; p < peer; p++) {
+			x->out_at += q->send_counts[p];
+			x->in_at += q->recv_counts[p];
+		}
+		x->out = q->send_counts[peer];
+		x->in = q->recv_counts[peer];
+		break;
+	case COLL_GATHER:
+		x->out = peer == q->root ? q->count : 0;
+		x->in = root ? q->count : 0;
+		x->in_at = (size_t)peer * q->count;
+		break;
+	case COLL_SCATTER:
+		x->in = peer == q->root ? q->count : 0;
+		x->out = root ? q->count : 0;
+		x->out_at = (size_t)peer * q->count;
+		break;
+	default: /* sendrecv */
+		x->out = peer == (me + 1) % n ? q->count : 0;
+		x->in = peer == (me + n - 1) % n ? q->count : 0;
+	}
+}
+
+static ncclResult_t exchange_all(struct nccl_comm *c, const struct comm_request *q)
+{
+	size_t size = dtype_size(q->type);
+	ncclResult_t r = ncclGroupStart(), end;
+
+	for (int p = 0; p < c->comm.size && r == ncclSuccess; p++) {
+		struct exchange x;
+
+		exchange_with(c, q, p, &x);
+		if (x.out)
+			r = ncclSend((const char *)q->send + x.out_at * size, x.out * size,
+				     ncclInt8, p, c->handle, c->gpu->stream);
+		if (x.in && (r == ncclSuccess || r == ncclInProgress))
+			r = ncclRecv((char *)q->recv + x.in_at * size, x.in * size, ncclInt8, p,
+				     c->handle, c->gpu->stream);
+		r = r == ncclInProgress ? ncclSuccess : r;
+	}
+	end = ncclGroupEnd();
+	return r == ncclSuccess ? end : r;
+}
+
+ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
+{
+	ncclDataType_t t = type_of(q->type);
+	CUstream s = c->gpu->stream;
+
+	switch (q->kind) {
+	case COLL_ALL_REDUCE:
+		return ncclAllReduce(q->send, q->recv, q->count, t, op_of(q->op), c->handle, s);
+	case COLL_REDUCE:
+		return ncclReduce(q->send, q->recv, q->count, t, op_of(q->op), q->root, c->handle,
+				  s);
+	case COLL_REDUCE_SCATTER:
+		return ncclReduceScatter(q->send, q->recv, q->count, t, op_of(q->op), c->handle, s);
+	case COLL_ALL_GATHER:
+		return ncclAllGather(q->send, q->recv, q->count, t, c->handle, s);
+	case COLL_BROADCAST:
+		return ncclBroadcast(q->send, q->recv, q->count, t, q->root, c->handle, s);
+	default:
+		return exchange_all(c, q);
+	}
+}

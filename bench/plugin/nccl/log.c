@@ -1,0 +1,99 @@
+#include "bench/plugin/nccl/log.h"
+
+#include "lib/core/file.h"
+#include "lib/host/sysroot.h"
+
+enum { LOG_MOST = 16 << 20, PAIRS = 24 };
+
+struct seen { /* travels as it is */
+	int32_t from, to;
+	uint8_t sent, received, send_gdr, receive_gdr;
+	char via[28];
+};
+struct seen_by_rank {
+	int32_t n;
+	struct seen pairs[PAIRS];
+};
+
+static char path[128];
+
+void log_begin(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
+		return;
+	(void)snprintf(path, sizeof(path), "%.90s/windsock-nccl.%d", tmp && *tmp ? tmp : "/tmp",
+		       (int)getpid());
+	(void)setenv("NCCL_DEBUG", "INFO", 1);
+	(void)setenv("NCCL_DEBUG_FILE", path, 1);
+}
+
+static void pack(const transport_list *l, struct seen_by_rank *ret)
+{
+	for (size_t i = 0; i < l->n && i < PAIRS; i++) {
+		const struct transport_pair *p = &l->v[i];
+		struct seen *s = &ret->pairs[ret->n++];
+
+		*s = (struct seen){p->from,	p->to,		p->sent, p->received,
+				   p->send_gdr, p->receive_gdr, ""};
+		(void)snprintf(s->via, sizeof(s->via), "%s", p->via);
+	}
+}
+
+static void merge(const struct seen *s, struct arena *a, transport_list *ret)
+{
+	struct transport_pair *p = NULL;
+
+	for (size_t i = 0; i < ret->n && !p; i++)
+		if (ret->v[i].from == s->from && ret->v[i].to == s->to &&
+		    strncmp(ret->v[i].via, s->via, sizeof(s->via)) == 0)
+			p = &ret->v[i];
+	if (!p) {
+		p = LIST_ADD(a, ret);
+		*p = (struct transport_pair){.from = s->from,
+					     .to = s->to,
+					     .via = arena_strndup(a, s->via, sizeof(s->via) - 1)};
+	}
+	p->send_gdr |= s->sent && s->send_gdr;
+	p->receive_gdr |= s->received && s->receive_gdr;
+	p->sent |= s->sent;
+	p->received |= s->received;
+}
+
+int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret, struct err *e)
+{
+	struct seen_by_rank mine = {0}, *all = arena_alloc(a, (size_t)w->size * sizeof(*all));
+	transport_list own = {0};
+	struct err ignored = {0};
+	char *text;
+	size_t n;
+
+	if (*path && !file_read(path, LOG_MOST, a, &text, &n, &ignored))
+		transport_read(text, n, a, &own);
+	if (*path)
+		(void)unlink(path);
+	pack(&own, &mine);
+	if (w->exchange(w->arg, &mine, sizeof(mine), all, e))
+		return -1;
+	for (int r = 0; r < w->size; r++)
+		for (int i = 0; i < all[r].n && i < PAIRS; i++)
+			merge(&all[r].pairs[i], a, ret);
+	return 0;
+}
+
+bool log_has_rdma(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	str_list devices = {0};
+
+	sysroot_list(&a, &devices, "/sys/class/infiniband");
+	for (size_t i = 0; i < devices.n; i++) {
+		const char *state =
+			sysroot_line(&a, "/sys/class/infiniband/%s/ports/1/state", devices.v[i]);
+
+		if (state && strstr(state, "ACTIVE"))
+			return true;
+	}
+	return false;
+}

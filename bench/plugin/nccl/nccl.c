@@ -1,0 +1,349 @@
+/*
+ * The plug-in nccl.so: NCCL's collectives in GPU memory. Its communicator never
+ * blocks: what it was asked for is polled, so that a deadline, bad news and an
+ * asynchronous error end a wait and name themselves.
+ */
+#include "bench/plugin/nccl/log.h"
+#include "lib/core/units.h"
+
+static struct nccl_comm *nccl_of(const struct comm *c)
+{
+	return CONTAINER_OF(c, struct nccl_comm, comm);
+}
+
+static const struct comm_peer *peer(const struct comm *c, int rank)
+{
+	return &nccl_of(c)->cards.peers[rank];
+}
+
+static const char *transport(const struct comm *c) { return nccl_of(c)->transport; }
+
+static int wait_stream(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e)
+{
+	if (!c->busy)
+		return 0;
+	c->busy = false;
+	return nccl_await(c, what, true, bytes, e);
+}
+
+static int submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
+{
+	const char *what = coll_kind_name(q->kind);
+	ncclResult_t r = nccl_call(c, q);
+
+	if (r != ncclSuccess && r != ncclInProgress)
+		return nccl_fail_result(c, what, r, e);
+	c->busy = true;
+	return nccl_await(c, what, false, 0, e); /* the next call has to find it ready */
+}
+
+/* --- requests in host memory: small ones, by which ranks agree ------------------------ */
+
+static int room(struct nccl_comm *c, size_t n, struct err *e)
+{
+	if (n <= c->staged)
+		return 0;
+	for (size_t i = 0; i < 2; i++) {
+		void *p;
+
+		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
+		c->stage[i] = NULL;
+		if (c->gpu->dev.alloc(&c->gpu->dev, n, &p, e))
+			return -1;
+		c->stage[i] = p;
+	}
+	c->staged = n;
+	return 0;
+}
+
+static int copy_failed(struct nccl_comm *c, CUresult r, struct err *e)
+{
+	(void)cuda_failed("copying to or from the GPU", r, &c->failure);
+	return nccl_fail(c, "", e);
+}
+
+static int run_staged(struct nccl_comm *c, const struct comm_request *q, struct err *e)
+{
+	size_t n = q->count * dtype_size(q->type);
+	struct comm_request s = *q;
+	CUresult r = CUDA_SUCCESS;
+
+	if (q->kind != COLL_ALL_REDUCE && q->kind != COLL_BROADCAST)
+		return err_set(e, ERR_ABSENT, "nccl has no %s in host memory",
+			       coll_kind_name(q->kind));
+	if (room(c, n ? n : 1, e))
+		return -1;
+	s.send = c->stage[0];
+	s.recv = c->stage[1];
+	if (q->send)
+		r = cuMemcpyHtoD((CUdeviceptr)(uintptr_t)s.send, q->send, n);
+	if (r != CUDA_SUCCESS)
+		return copy_failed(c, r, e);
+	if (submit(c, &s, e) || wait_stream(c, coll_kind_name(q->kind), n, e))
+		return -1;
+	r = cuMemcpyDtoH(q->recv, (CUdeviceptr)(uintptr_t)s.recv, n);
+	return r == CUDA_SUCCESS ? 0 : copy_failed(c, r, e);
+}
+
+static int run_barrier(struct nccl_comm *c, struct err *e)
+{
+	float one = 1, all;
+	const struct comm_request q = {.kind = COLL_ALL_REDUCE,
+				       .send = &one,
+				       .recv = &all,
+				       .count = 1,
+				       .type = DT_FLOAT,
+				       .op = OP_SUM};
+
+	return run_staged(c, &q, e);
+}
+
+static int start(struct comm *comm, const struct comm_request *q, struct err *e)
+{
+	struct nccl_comm *c = nccl_of(comm);
+
+	if (c->failure.kind) {
+		*e = c->failure;
+		return -1;
+	}
+	if (q->kind == COLL_BARRIER)
+		return wait_stream(c, "barrier", 0, e) || run_barrier(c, e) ? -1 : 0;
+	if (!gpu_owns(c->gpu, q->recv ? q->recv : q->send))
+		return wait_stream(c, coll_kind_name(q->kind), 0, e) || run_staged(c, q, e) ? -1
+											    : 0;
+	return q->count || q->kind == COLL_ALLTOALLV ? submit(c, q, e) : 0;
+}
+
+static int test(struct comm *comm, bool *ret_finished, struct err *e)
+{
+	struct nccl_comm *c = nccl_of(comm);
+
+	if (c->failure.kind) {
+		*e = c->failure;
+		return -1;
+	}
+	*ret_finished = !c->busy || cuStreamQuery(c->gpu->stream) == CUDA_SUCCESS;
+	c->busy = !*ret_finished;
+	return 0;
+}
+
+static int wait_for(struct comm *comm, struct err *e)
+{
+	struct nccl_comm *c = nccl_of(comm);
+
+	if (!c->failure.kind)
+		return wait_stream(c, "a collective", UINT64_C(1) << 30, e);
+	*e = c->failure;
+	return -1;
+}
+
+static void abort_comm(struct comm *c, const char *reason)
+{
+	__atomic_store_n(&nccl_of(c)->abort_reason, reason, __ATOMIC_RELEASE);
+}
+
+/* NCCL does not say whom it waits for: the rendezvous knows who died or fell silent. */
+static int culprit(const struct comm *c, bool *ret_gone)
+{
+	(void)c;
+	if (ret_gone)
+		*ret_gone = false;
+	return -1;
+}
+
+static void free_comm(struct comm *comm)
+{
+	struct nccl_comm *c = nccl_of(comm);
+	struct err e = {0};
+
+	if (c->handle && !c->failure.kind && !wait_stream(c, "the last collective", 0, &e))
+		(void)ncclCommDestroy(c->handle);
+	for (size_t i = 0; i < 2 && c->gpu; i++)
+		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
+	cards_done(&c->cards);
+	arena_done(&c->arena);
+	free(c);
+}
+
+static const struct comm_impl impl = {
+	.caps = {.backend = "nccl",
+		 .kinds = (1u << COLL_KINDS) - 1,
+		 .types = (1u << DT_COUNT) - 1,
+		 .ops = (1u << OP_COUNT) - 1,
+		 .memory = COMM_CUDA},
+	.peer = peer,
+	.transport = transport,
+	.start = start,
+	.test = test,
+	.wait = wait_for,
+	.abort = abort_comm,
+	.culprit = culprit,
+	.free = free_comm,
+};
+
+/* --- its beginning ---------------------------------------------------------------------- */
+
+/*
+ * NCCL refuses two ranks on one GPU. Before 2.30 they have to look like two
+ * hosts, and then talk over the network transport; since then a variable allows it.
+ */
+static void allow_sharing(const struct nccl_comm *c)
+{
+	char id[64];
+
+	if (!c->gpu->shared)
+		return;
+	(void)snprintf(id, sizeof(id), "windsock-%d", c->comm.rank);
+	(void)setenv("NCCL_HOSTID", id, 0);
+	(void)setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
+}
+
+static int meet(struct nccl_comm *c, const struct comm_world *w, int *ret_culprit, struct err *e)
+{
+	struct card own = card_of(w);
+
+	(void)snprintf(own.device, sizeof(own.device), "%s", c->gpu->name);
+	(void)snprintf(own.unique, sizeof(own.unique), "%s", c->gpu->uuid);
+	vendor_version(c->gpu->vendor.nccl, own.version, sizeof(own.version));
+	return cards_exchange(&c->cards, w, &own, "NCCL", ret_culprit, e);
+}
+
+static int share_id(struct nccl_comm *c, const struct comm_world *w, ncclUniqueId *ret,
+		    struct err *e)
+{
+	struct {
+		ncclUniqueId id;
+		int32_t result;
+	} mine = {.result = ncclSuccess}, *all = calloc((size_t)w->size, sizeof(*all));
+	int result = -1;
+
+	if (!all)
+		return err_sys(e, "no memory for %d ranks", w->size);
+	if (!w->rank)
+		mine.result = (int32_t)ncclGetUniqueId(&mine.id);
+	if (!w->exchange(w->arg, &mine, sizeof(mine), all, e)) {
+		*ret = all[0].id;
+		result = all[0].result == ncclSuccess
+				 ? 0
+				 : nccl_fail_result(c, "ncclGetUniqueId",
+						    (ncclResult_t)all[0].result, e);
+	}
+	free(all);
+	return result;
+}
+
+static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct err *e)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclUniqueId id;
+	ncclResult_t r;
+
+	allow_sharing(c);
+	log_begin();
+	if (share_id(c, w, &id, e))
+		return -1;
+	config.blocking = 0;
+	r = ncclCommInitRankConfig(&c->handle, w->size, id, w->rank, &config);
+	if (r != ncclSuccess && r != ncclInProgress)
+		return nccl_fail_result(c, "ncclCommInitRank", r, e);
+	if (nccl_await(c, "ncclCommInitRank", false, 0, e) || run_barrier(c, e))
+		return -1;
+	c->has_rdma = log_has_rdma();
+	return log_gather(w, &c->arena, &c->pairs, e);
+}
+
+static void describe(struct nccl_comm *c)
+{
+	char what[288];
+	int twin = -1;
+
+	vendor_describe(&c->gpu->vendor, what, sizeof(what));
+	for (int r = 0; r < c->comm.size && twin < 0; r++)
+		twin = cards_twin(&c->cards, r);
+	(void)snprintf(c->transport, sizeof(c->transport), "%s%s; %s", what,
+		       twin >= 0 ? "; ranks share a GPU" : "",
+		       transport_text(&c->pairs, &c->arena));
+}
+
+static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
+			     struct err *e)
+{
+	struct nccl_comm *c = calloc(1, sizeof(*c));
+
+	*ret_culprit = -1;
+	if (!c) {
+		err_sys(e, "cannot make a communicator");
+		return NULL;
+	}
+	*c = (struct nccl_comm){.comm = {.impl = &impl, .rank = w->rank, .size = w->size},
+				.gpu = gpu_of(d),
+				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
+				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
+	if (!meet(c, w, ret_culprit, e) && !connect_all(c, w, e)) {
+		describe(c);
+		return &c->comm;
+	}
+	c->failure.kind = ERR_SYS;
+	free_comm(&c->comm);
+	return NULL;
+}
+
+static bool judge(const struct comm *comm, struct comm_finding *ret)
+{
+	struct nccl_comm *c = nccl_of(comm);
+	const struct transport_pair *p;
+	char from[192], to[192];
+	enum transport_trouble t = transport_judge(&c->pairs, c->has_rdma, &p);
+
+	if (t == TRANSPORT_FINE || p->from >= comm->size || p->to >= comm->size)
+		return false;
+	(void)cards_name(&c->cards, p->from, from, sizeof(from));
+	(void)cards_name(&c->cards, p->to, to, sizeof(to));
+	*ret = (struct comm_finding){.check = t == TRANSPORT_SOCKETS ? "nccl.net" : "nccl.gdr",
+				     .subject =
+					     arena_printf(&c->arena, "%d -> %d", p->from, p->to)};
+	if (t == TRANSPORT_SOCKETS) {
+		ret->message = arena_printf(&c->arena,
+					    "%s reaches %s over NET/Socket although this host has "
+					    "an active RDMA port",
+					    from, to);
+		ret->fix = "export NCCL_NET=IB  # then it fails loudly; NCCL_DEBUG=INFO says why";
+	} else {
+		ret->message = arena_printf(
+			&c->arena, "%s to %s goes by %s with GPUDirect at the %s end only", from,
+			to, p->via, p->send_gdr ? "sending" : "receiving");
+		ret->fix = arena_printf(&c->arena, "modprobe nvidia-peermem  # on %s",
+					c->cards.all[p->send_gdr ? p->to : p->from].host);
+	}
+	return true;
+}
+
+static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
+{
+	struct vendor v;
+
+	if (vendor_load(w->library, &v, e))
+		return -1;
+	vendor_describe(&v, ret, n);
+	return 0;
+}
+
+static struct dev *gpu_memory(const struct comm_world *w, struct err *e)
+{
+	struct gpu_dev *g;
+
+	return gpu_dev_new(w, &g, e) ? NULL : &g->dev;
+}
+
+static void gpu_memory_done(struct dev *d) { gpu_dev_free(gpu_of(d)); }
+
+__attribute__((visibility("default"))) const struct comm_plugin windsock_comm = {
+	.version = COMM_PLUGIN_VERSION,
+	.name = "nccl",
+	.probe = probe,
+	.failed_check = plugin_failed_check,
+	.judge = judge,
+	.dev_new = gpu_memory,
+	.dev_free = gpu_memory_done,
+	.comm_new = nccl_new,
+};

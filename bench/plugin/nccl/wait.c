@@ -1,0 +1,102 @@
+/* Nothing of NCCL's is waited for without a clock, an ear for bad news, and a look at its state. */
+#include "bench/plugin/nccl/nccl.h"
+#include "lib/core/units.h"
+
+#include <poll.h>
+
+enum { LOOKS = 64 }; /* at the stream, between two at the clock */
+static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
+
+int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
+{
+	if (c->handle) /* else the peers' kernels would wait for ours */
+		(void)ncclCommAbort(c->handle);
+	c->handle = NULL;
+	(void)what;
+	*e = c->failure;
+	return -1;
+}
+
+static const char *fix_of(const char *last)
+{
+	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
+		return "give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
+		       "NCCL_HOSTID (ncclbench sets it where ranks have to share one)";
+	return "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy";
+}
+
+int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e)
+{
+	const char *last = ncclGetLastError(c->handle);
+
+	last = last ? last : "";
+	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
+		       : starts_with(what, "nccl")				 ? "nccl.init"
+										 : "nccl.async";
+	err_set(&c->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
+		ncclGetErrorString(r), *last ? ": " : "", last);
+	err_hint(&c->failure, "%s", fix_of(last));
+	return nccl_fail(c, what, e);
+}
+
+static bool is_stopped(const struct nccl_comm *c)
+{
+	struct pollfd p[] = {{.fd = c->stop_fds[0], .events = POLLIN},
+			     {.fd = c->stop_fds[1], .events = POLLIN}};
+
+	return poll(p, ARRAY_LEN(p), 0) > 0;
+}
+
+/* Is there a reason to give up? */
+static int look(struct nccl_comm *c, const char *what, uint64_t until, struct err *e)
+{
+	const char *reason = __atomic_load_n(&c->abort_reason, __ATOMIC_ACQUIRE);
+
+	if (reason) {
+		err_set(&c->failure, ERR_SYS, "%s was aborted: %s", what, reason);
+	} else if (is_stopped(c)) {
+		err_set(&c->failure, ERR_SYS, "%s was stopped", what);
+	} else if (now_ns() > until) {
+		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
+		err_set(&c->failure, ERR_SYS, "%s did not finish within %.1f s on rank %d of %d",
+			what, (double)c->deadline_ns / 1e9, c->comm.rank, c->comm.size);
+		err_hint(&c->failure,
+			 "NCCL waits for a peer that cannot be reached: ifprobe "
+			 "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
+	} else {
+		return 0;
+	}
+	return nccl_fail(c, what, e);
+}
+
+/* 1: still at work; 0: done; -1: failed. */
+static int step(struct nccl_comm *c, const char *what, bool stream, struct err *e)
+{
+	ncclResult_t state = ncclSuccess, r = ncclCommGetAsyncError(c->handle, &state);
+	CUresult done;
+
+	r = r == ncclSuccess || r == ncclInProgress ? state : r;
+	if (r == ncclInProgress)
+		return 1;
+	if (r != ncclSuccess)
+		return nccl_fail_result(c, what, r, e);
+	done = stream ? cuStreamQuery(c->gpu->stream) : CUDA_SUCCESS;
+	if (done == CUDA_SUCCESS || done == CUDA_ERROR_NOT_READY)
+		return done == CUDA_ERROR_NOT_READY;
+	plugin_check = "gpu.work";
+	err_set(&c->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
+		cuda_words(done));
+	err_hint(&c->failure, "dmesg | grep -i xid");
+	return nccl_fail(c, what, e);
+}
+
+int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e)
+{
+	uint64_t until = now_ns() + c->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
+	int left;
+
+	for (unsigned i = 1; (left = step(c, what, stream, e)) > 0; i++)
+		if (i % LOOKS == 0 && look(c, what, until, e))
+			return -1;
+	return left;
+}

@@ -1,0 +1,88 @@
+# Communicators that need somebody's library. Each is a folder here; its sources,
+# and what of this program it uses, are compiled as position-independent code.
+PIC_SRC  := lib/core/arena.c lib/core/err.c lib/core/file.c lib/core/units.c \
+            lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
+            bench/comm/types.c bench/dev/dev_host.c bench/dev/pattern.c \
+            $(wildcard bench/plugin/*.c)
+pic       = $(patsubst %,$(O)/pic/%.o,$(basename $(1)))
+CXX      ?= g++
+CXXFLAGS ?= $(CFLAGS)
+PIC       = -fPIC -fvisibility=hidden -MMD -MP -c
+
+ifeq ($(call has_header,gloo/config.h),yes)
+COMM_PLUGINS += gloo
+endif
+SOURCES_gloo := $(wildcard bench/plugin/gloo/*.c bench/plugin/gloo/*.cc)
+LIBS_gloo    := -lgloo
+
+# Both MPIs have an mpi.h, and the two are not the same.
+OPENMPI_CFLAGS ?= $(filter -I%,$(shell pkg-config --silence-errors --cflags ompi-c))
+OPENMPI_LIBS   ?= $(filter -L% -lmpi,$(shell pkg-config --silence-errors --libs ompi-c))
+MPICH_CFLAGS   ?= $(filter -I%,$(shell pkg-config --silence-errors --cflags mpich))
+MPICH_LIBS     ?= $(filter -L% -lmpich -lmpi,$(shell pkg-config --silence-errors --libs mpich))
+COMM_PLUGINS   += $(if $(OPENMPI_LIBS),mpi-openmpi) $(if $(MPICH_LIBS),mpi-mpich)
+SOURCES_mpi    := $(wildcard bench/plugin/mpi/*.c)
+
+# Only headers and nvcc are needed to build it: both libraries are found at run time.
+NVCC        ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_CFLAGS ?= $(patsubst %/bin/nvcc,-isystem %/include,$(NVCC))
+NVCCFLAGS   ?= -arch=all-major
+SOURCES_nccl := $(wildcard bench/plugin/nccl/*.c)
+ifneq ($(NVCC),)
+ifeq ($(shell printf '\043include <cuda.h>\n\043include <nccl.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
+COMM_PLUGINS += nccl
+endif
+endif
+
+PLUGINS += $(COMM_PLUGINS)
+
+$(O)/pic/%.o: %.c $(O)/flags
+	$(call say,PIC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(PIC) -o $@ $<
+$(O)/pic/%.o: %.cc $(O)/flags
+	$(call say,C++,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -I. $(SANFLAG) $(CXXFLAGS) $(PIC) -o $@ $<
+$(O)/pic/windsock.a: $(call pic,$(PIC_SRC))
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+# Lazy, so that a symbol that an older library lacks matters only where it is used.
+NO_UNDEFINED = $(if $(SAN),,-Wl,--no-undefined)
+link_comm = $(Q)mkdir -p $(@D) && $(CXX) $(SANFLAG) $(LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,lazy -Wl,--as-needed \
+            -o $@ $(filter %.o,$^) $(O)/pic/windsock.a
+$(O)/lib/windsock/gloo.so: $(call pic,$(SOURCES_gloo)) $(O)/pic/windsock.a
+	$(call say,LD,$@)
+	$(link_comm) $(LIBS_gloo) -lpthread
+
+$(O)/pic/openmpi/%.o: %.c $(O)/flags
+	$(call say,PIC,"$< (Open MPI)")
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(OPENMPI_CFLAGS) -DMPI_FLAVOUR='"Open MPI"' $(PIC) -o $@ $<
+$(O)/pic/mpich/%.o: %.c $(O)/flags
+	$(call say,PIC,"$< (MPICH)")
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(MPICH_CFLAGS) -DMPI_FLAVOUR='"MPICH"' $(PIC) -o $@ $<
+$(O)/lib/windsock/mpi-openmpi.so: $(SOURCES_mpi:%.c=$(O)/pic/openmpi/%.o) $(O)/pic/windsock.a
+	$(call say,LD,$@)
+	$(link_comm) $(OPENMPI_LIBS) -ldl -lpthread
+$(O)/lib/windsock/mpi-mpich.so: $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o) $(O)/pic/windsock.a
+	$(call say,LD,$@)
+	$(link_comm) $(MPICH_LIBS) -ldl -lpthread
+
+$(O)/pic/bench/plugin/nccl/kernels.fatbin: bench/plugin/nccl/kernels.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -o $@ $<
+$(O)/pic/bench/plugin/nccl/cuda.o: $(O)/pic/bench/plugin/nccl/kernels.fatbin
+$(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/bench/plugin/nccl/kernels.fatbin"'
+$(O)/lib/windsock/nccl.so: NO_UNDEFINED :=
+$(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl)) $(O)/pic/windsock.a
+	$(call say,LD,$@)
+	$(link_comm) -ldl -lpthread
+
+# Stand-ins for the driver and NCCL, for tests of error paths without a GPU.
+FAKES := $(if $(filter nccl,$(COMM_PLUGINS)),$(addprefix $(O)/fake/,libcuda.so.1 libnccl.so.2 libnccl-damaged.so.2))
+$(O)/fake/libcuda.so.1: tests/fake/libcuda.cc bench/plugin/nccl/kernels.cu $(O)/flags
+	$(Q)mkdir -p $(@D) && $(CXX) -I. $(CUDA_CFLAGS) -Wall -Wextra -O1 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
+$(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2: tests/fake/libnccl.c bench/comm/reduce.c bench/comm/types.c $(O)/flags
+	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. $(CUDA_CFLAGS) -Wall -Wextra -O1 -fPIC -shared -Wl,-soname,libnccl.so.2 \
+	  $(if $(findstring damaged,$@),-DWITHOUT_ABORT) -o $@ $(filter %.c,$^)
+fakes: $(FAKES)
+unit: fakes
+.PHONY: fakes

@@ -1,0 +1,119 @@
+#include "bench/plugin/transport.h"
+
+enum { NUMBERS_MAX = 1 << 20 };
+
+/* "12[0]": the rank, and behind it; NULL: not such a thing. */
+static const char *rank_at(const char *p, int *ret)
+{
+	char *end;
+	long v = strtol(p, &end, 10);
+
+	if (end == p || v < 0 || v > NUMBERS_MAX || *end != '[')
+		return NULL;
+	end = strchr(end, ']');
+	*ret = (int)v;
+	return end ? end + 1 : NULL;
+}
+
+/* "NET/IB/0/GDRDMA" is NET/IB; "P2P/CUMEM/read" is P2P. */
+static const char *kind_of(const char *via, struct arena *a)
+{
+	size_t n = strcspn(via, "/ \t\r\n");
+
+	if (n == 3 && strncmp(via, "NET", 3) == 0 && via[3] == '/')
+		n = 4 + strcspn(via + 4, "/ \t\r\n(");
+	return arena_strndup(a, via, n);
+}
+
+static struct transport_pair *pair_of(transport_list *l, struct arena *a, int from, int to,
+				      const char *via)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].from == from && l->v[i].to == to && streq(l->v[i].via, via))
+			return &l->v[i];
+	*LIST_ADD(a, l) = (struct transport_pair){.from = from, .to = to, .via = via};
+	return &l->v[l->n - 1];
+}
+
+static void read_line(const char *line, struct arena *a, transport_list *ret)
+{
+	const char *at = strstr(line, "NCCL INFO Channel "), *via = strstr(line, " via ");
+	struct transport_pair *p;
+	bool gdr, receives;
+	int from, to;
+
+	at = at ? strstr(at, " : ") : NULL;
+	at = at ? rank_at(at + 3, &from) : NULL;
+	at = at && strncmp(at, " -> ", 4) == 0 ? rank_at(at + 4, &to) : NULL;
+	if (!at || !via || via < at)
+		return;
+	gdr = strstr(via, "/GDRDMA") != NULL;
+	receives = strstr(at, "[receive]") != NULL;
+	p = pair_of(ret, a, from, to, kind_of(via + 5, a));
+	if (receives) {
+		p->receive_gdr = p->received ? p->receive_gdr && gdr : gdr;
+		p->received = true;
+	} else {
+		p->send_gdr = p->sent ? p->send_gdr && gdr : gdr;
+		p->sent = true;
+	}
+}
+
+void transport_read(const char *text, size_t n, struct arena *a, transport_list *ret)
+{
+	const char *end = text + n;
+
+	while (text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		stop = stop ? stop : end;
+		read_line(arena_strndup(a, text, (size_t)(stop - text)), a, ret);
+		text = stop + 1;
+	}
+}
+
+enum transport_trouble transport_judge(const transport_list *l, bool rdma,
+				       const struct transport_pair **ret_pair)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct transport_pair *p = *ret_pair = &l->v[i];
+
+		if (p->sent && p->received && p->send_gdr != p->receive_gdr)
+			return TRANSPORT_ONE_SIDED;
+	}
+	for (size_t i = 0; i < l->n && rdma; i++) {
+		*ret_pair = &l->v[i];
+		if (streq(l->v[i].via, "NET/Socket"))
+			return TRANSPORT_SOCKETS;
+	}
+	*ret_pair = NULL;
+	return TRANSPORT_FINE;
+}
+
+static bool has_gdr(const struct transport_pair *p)
+{
+	return (!p->sent || p->send_gdr) && (!p->received || p->receive_gdr);
+}
+
+const char *transport_text(const transport_list *l, struct arena *a)
+{
+	const char *text = NULL;
+
+	for (size_t i = 0; i < l->n; i++) {
+		size_t same = 0, before = 0;
+
+		for (size_t k = 0; k < l->n; k++) {
+			bool is = streq(l->v[k].via, l->v[i].via) &&
+				  has_gdr(&l->v[k]) == has_gdr(&l->v[i]);
+
+			same += is;
+			before += is && k < i;
+		}
+		if (before)
+			continue;
+		text = arena_printf(a, "%s%s%s%s (%zu pair%s)", text ? text : "", text ? ", " : "",
+				    l->v[i].via, has_gdr(&l->v[i]) ? " with GPUDirect" : "", same,
+				    same == 1 ? "" : "s");
+	}
+	return text ? text : "no connection was logged";
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# Backends beside tcp: Gloo and both MPIs for real, NCCL against stand-ins whose
+# only purpose is to fail. What was not built here is skipped.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=${O:-build}
+    B=${BIN:-$O/bin}/ncclbench
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
+    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
+    O=$(realpath "$O") B=$(realpath "$B")
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+built() { [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built"; }
+fake() {
+    built nccl
+    export LD_LIBRARY_PATH=$O/fake
+}
+pid_of_rank() { sed -n "s/^#  Rank  $1 .*Pid *\([0-9]*\) .*/\1/p" out; }
+has_row() { grep -qE '^ +1048576' out; }
+ended_with() { # CODE PID
+    local code=0
+    wait "$2" || code=$?
+    [[ $code == "$1" ]] || { cat out; echo "exit code $code"; return 1; }
+}
+wait_for() { for _ in {1..100}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
+
+verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table is the usual one
+    local b=$1 np=$2 types=$3 ops=$4 coll
+    shift 4
+    for coll; do
+        run -0 --separate-stderr "$B" --backend "$b" --np "$np" --coll "$coll" -b 1000 -e 40000 \
+            -f 40 -d "$types" -o "$ops" -n 1 -w 0 --json
+        jq -e --arg b "${b%%-*}" '.verdict == "pass" and .data.backend == $b and
+            (.data.results | length > 0) and all(.data.results[]; .wrong == 0 or .wrong == null)' \
+            <<<"$output" >/dev/null || { echo "$coll: $output"; false; }
+    done
+}
+
+@test "gloo: its collectives, every type and reduction, 2 and 4 ranks" {
+    built gloo
+    verified gloo 2 all all all_reduce reduce
+    verified gloo 2 float sum all_gather broadcast alltoall gather scatter sendrecv
+    verified gloo 4 bfloat16 all all_reduce
+    run -4 "$B" --backend gloo --coll reduce_scatter -b 8 -e 8
+    [[ $output == *"gloo has no reduce_scatter"* ]]
+}
+
+@test "gloo: the table has nccl-tests' columns and says what was measured" {
+    built gloo
+    run -0 --separate-stderr "$B" --backend gloo -b 8 -e 1K -n 2
+    [[ ${lines[0]} == *"gloo, Gloo "*"its TCP transport"* ]]
+    grep -qE '^ +1024 +256 +float +sum +-1( +[0-9.]+){3} +0( +[0-9.]+){3} +0' <<<"$output"
+}
+
+@test "gloo: a killed rank is named" {
+    built gloo
+    "$B" --backend gloo -b 1M -e 1M -N 0 >out 2>&1 3>&- &
+    wait_for has_row
+    kill -9 "$(pid_of_rank 1)"
+    ended_with 1 $!
+    grep -q 'FAIL rank.alive.*rank 1 ' out
+}
+
+@test "mpi: re-executed under Open MPI's mpirun, everything verified, 2 and 4 ranks" {
+    built mpi-openmpi
+    verified mpi-openmpi 2 all all all_reduce reduce_scatter
+    verified mpi-openmpi 4 float sum all_gather broadcast reduce alltoall gather scatter sendrecv
+    run -0 --separate-stderr "$B" --backend mpi-openmpi -b 8 -e 8 -n 1
+    [[ $output == *"Open MPI v"* && $output == *"started by Open MPI (OMPI_COMM_WORLD_RANK"* ]]
+}
+
+@test "mpi: started by mpirun, rank 0 reports for all" {
+    built mpi-openmpi
+    root=()
+    ((EUID)) || root=(--allow-run-as-root)
+    run -0 --separate-stderr mpirun.openmpi "${root[@]}" --oversubscribe -np 2 "$B" --backend mpi -b 8 -e 1K --json
+    jq -e '.data.backend == "mpi" and (.data.world.ranks | length == 2)' <<<"$output"
+}
+
+@test "mpi: re-executed under MPICH's mpirun, 2 ranks" {
+    built mpi-mpich
+    verified mpi-mpich 2 float all all_reduce reduce reduce_scatter
+    verified mpi-mpich 2 int64 sum all_gather broadcast alltoall gather scatter sendrecv
+}
+
+@test "mpi: a killed and a stopped rank are named, and mpirun ends" {
+    built mpi-openmpi
+    for signal in KILL STOP; do
+        "$B" --backend mpi-openmpi -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
+        wait_for has_row
+        kill -$signal "$(pid_of_rank 1)"
+        ended_with 1 $!
+        grep -q 'FAIL rank.alive: rank 1 ' out || { cat out; false; }
+    done
+}
+
+@test "a plug-in that is not there, and one of another version: exit 4 and what to do" {
+    run -4 env WINDSOCK_PLUGINS=/nonexistent "$B" --backend gloo
+    [[ $output == *"gloo.so is not there"*"libgloo-dev"* ]]
+    mkdir old
+    echo 'const unsigned windsock_comm[] = {999};' | ${CC:-cc} -shared -fPIC -x c -o old/gloo.so -
+    run -4 env WINDSOCK_PLUGINS="$PWD/old" "$B" --backend gloo
+    [[ $output == *"another version: it speaks 999"* ]]
+    run -4 env PATH=/nonexistent WINDSOCK_MPIRUN= "$B" --backend mpi
+    [[ $output == *"no mpirun of Open MPI or MPICH"* ]]
+}
+
+@test "nccl without a driver: exit 4, and which NCCL was found" {
+    built nccl
+    [[ ! -e /dev/nvidiactl ]] || skip "there is a driver"
+    run -4 "$B" --backend nccl --nccl /nonexistent/libnccl.so.2
+    [[ $output == *"cannot load NCCL: /nonexistent/libnccl.so.2"* ]]
+    run -4 env WINDSOCK_NCCL="$O/fake/libnccl.so.2" "$B" --backend nccl
+    [[ $output == *"no NVIDIA driver here"*"NCCL itself is: "*"/fake/libnccl.so.2"* ]]
+}
+
+@test "nccl stand-in: all is well, and every result is verified by the kernels" {
+    fake
+    verified nccl 2 all all all_reduce reduce reduce_scatter
+    verified nccl 3 float sum all_gather broadcast alltoall gather scatter sendrecv
+}
+
+@test "nccl stand-in: each way to fail is its own finding" {
+    fake
+    check() { # MODE CHECK WORDS
+        WINDSOCK_FAKE_NCCL=$1 "$B" --backend nccl -b 1M -e 1M -n 2 --deadline 2 --json >out.json 2>err && return 1
+        [[ $? == 1 ]]
+        jq -e --arg c "$2" --arg w "$3" '.findings[] | select(.status == "fail") |
+            .check == $c and (.message | contains($w)) and (.fix | length > 0)' out.json >/dev/null ||
+            { cat out.json; return 1; }
+    }
+    check init-hang nccl.init "ncclCommInitRank did not finish within 2.0 s"
+    check async-error nccl.async "remote process exited"
+    check wrong-sum coll.data "results had wrong elements"
+    check duplicate nccl.gpu "Duplicate GPU detected"
+    check one-sided nccl.gdr "goes by NET/IB with GPUDirect at the sending end only"
+    WINDSOCK_FAKE_COUNT=$PWD/asked check ok comm.version "has NCCL 2.2"
+}
+
+@test "an error counter that grows during the run names the port" {
+    port=root/sys/class/infiniband/mlx5_3/ports/1/counters
+    mkdir -p $port
+    echo 5 >$port/symbol_error
+    "$B" --sysroot "$PWD/root" -b 1M -e 1M -n 200 -N 15 >out 2>&1 3>&- &
+    wait_for has_row
+    echo 9 >$port/symbol_error
+    ended_with 1 $!
+    grep -q 'FAIL rdma.counter: symbol_error of mlx5_3/1 grew by 4 during the run' out
+}
+
+@test "nccl stand-in: too old, damaged, no GPU: exit 4" {
+    fake
+    run -4 env WINDSOCK_FAKE_NCCL=old "$B" --backend nccl
+    [[ $output == *"NCCL 2.13.4: too old"* ]]
+    run -4 "$B" --backend nccl --nccl "$O/fake/libnccl-damaged.so.2"
+    [[ $output == *"has no ncclCommAbort"* ]]
+    run -4 env WINDSOCK_FAKE_CUDA=no-gpu "$B" --backend nccl
+    [[ $output == *"no CUDA-capable device"* ]]
+}
+
+@test "nccl stand-in: a GPU that never finishes meets the deadline" {
+    fake
+    run -1 env WINDSOCK_FAKE_CUDA=busy "$B" --backend nccl --deadline 2
+    [[ $output == *"FAIL comm.progress: all_reduce did not finish within 2.0 s"* ]]
+}
+
+@test "gpu-check: no GPU is exit 4 and one JSON document that says why" {
+    built nccl
+    [[ ! -e /dev/nvidiactl ]] || skip "there is a driver"
+    run -4 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --output result.json
+    jq -e '.verdict == "absent" and (.steps[0].message | contains("no NVIDIA driver here"))' result.json
+    run -2 "$ROOT/scripts/gpu-check" --nonsense
+}
+
+@test "gpu-check: on the stand-ins every step passes, and a failing one is not hidden" {
+    fake
+    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --max 64K --ranks 1,3 --output -
+    jq -e '.verdict == "pass" and (.steps | length >= 24) and all(.steps[]; .verdict != "fail") and
+        any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
+    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$ROOT/scripts/gpu-check" \
+        --bin "$(dirname "$B")" --max 64K --ranks 2 --output -
+    jq -e '.verdict == "fail" and any(.steps[]; .verdict == "fail" and ([.detail.findings[]?.check] | index("coll.data")))' <<<"$output"
+}
