@@ -36,6 +36,8 @@ static const struct opt rows[] = {
 	 .def = "all_reduce"},
 	{0, "backend", "NAME", "who carries the data; auto: tcp, in host memory, without a GPU",
 	 OPT_CHOICE, AT(backend), .choices = backend_names, .def = "auto"},
+	{0, "nccl", "PATH", "nccl: this libnccl.so.2", OPT_STR, AT(library), .complete = OPT_C_FILE,
+	 .def = "the one that PyTorch would use"},
 	{'t', "nthreads", "N", "multiplies the ranks", OPT_UINT, AT(where.threads), .min = 1,
 	 .max = RANKS_MAX, .def = "1"},
 	{'g', "ngpus", "N", "multiplies the ranks", OPT_UINT, AT(where.gpus), .min = 1,
@@ -267,6 +269,22 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return 0;
 }
 
+/* Ranks on this host need what they need here; said once, before they start. */
+static int probe_backend(struct app *app, struct config *c, const struct comm_plugin *b,
+			 struct err *e)
+{
+	const struct comm_world w = {.library = c->library, .stop_fds = {-1, -1}};
+	char text[400];
+
+	if (c->job.launch.hosts->n || c->job.launch.serve || c->job.launch.srun || job_is_rank() ||
+	    !b->probe)
+		return 0;
+	if (b->probe(&w, text, sizeof(text), e))
+		return -1;
+	note(app, c, arena_strdup(&app->arena, text));
+	return 0;
+}
+
 /* What of the vendors' is here, and that it is not what is being measured. */
 static int choose_backend(struct app *app, struct config *c, struct err *e)
 {
@@ -280,7 +298,7 @@ static int choose_backend(struct app *app, struct config *c, struct err *e)
 			       : err_hint(e,
 					  "ncclbench --backend tcp measures host memory over TCP");
 	if (b != &comm_tcp)
-		return 0;
+		return probe_backend(app, c, b, e);
 	gpu_read(&app->arena, &gpus);
 	for (size_t i = 0; i < gpus.n; i++) {
 		nvidia |= gpus.v[i].vendor == GPU_NVIDIA;

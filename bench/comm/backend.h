@@ -31,6 +31,10 @@ struct comm_world {
 	void *arg;
 };
 
+struct comm_finding { /* what a communicator knows to be wrong with the way it goes */
+	const char *check, *subject, *message, *fix;
+};
+
 struct comm_plugin {
 	unsigned version; /* COMM_PLUGIN_VERSION; must be first */
 	const char *name; /* "nccl" */
@@ -41,6 +45,11 @@ struct comm_plugin {
 	int (*probe)(const struct comm_world *w, char *ret, size_t n, struct err *e);
 	/* The memory that its buffers have to be in. */
 	struct dev *(*dev_new)(const struct comm_world *w, struct err *e);
+	/* What the last failure was about, as the id of a finding ("nccl.init"); NULL: this host.
+	 */
+	const char *(*failed_check)(void);
+	/* Once there is a communicator, on rank 0: true where it has something to say. */
+	bool (*judge)(const struct comm *c, struct comm_finding *ret);
 	void (*dev_free)(struct dev *d); /* NULL: nothing to do */
 	/* Collective. NULL with @e filled; *ret_culprit: the rank at fault, else -1. */
 	struct comm *(*comm_new)(const struct comm_world *w, struct dev *d, int *ret_culprit,

@@ -26,10 +26,29 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	return 0;
 }
 
+/*
+ * Ranks that were just started may all sit on one processor, and where one spins
+ * there the other one waits. Each goes to its own once; then the kernel decides.
+ */
+static void spread(unsigned nth)
+{
+	cpu_set_t all, one;
+	int cpu = -1;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return;
+	for (unsigned seen = 0; seen <= nth && cpu + 1 < CPU_SETSIZE;)
+		seen += CPU_ISSET(++cpu, &all) != 0;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (CPU_ISSET(cpu, &all) && !sched_setaffinity(0, sizeof(one), &one))
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 void cards_read(struct tcp *t, struct card *cards)
 {
 	const struct card *own = &cards[t->comm.rank];
-	unsigned here = 0;
+	unsigned here = 0, before = 0;
 
 	for (int p = 0; p < t->comm.size; p++) {
 		struct tcp_peer *peer = &t->peers[p];
@@ -43,8 +62,11 @@ void cards_read(struct tcp *t, struct card *cards)
 		peer->is_local = streq(c->machine, own->machine);
 		peer->pub.same_machine = peer->is_local;
 		here += peer->is_local;
+		before += peer->is_local && p < t->comm.rank;
 	}
 	t->crowded = here > own->processors;
+	if (!t->crowded)
+		spread(before);
 	t->nsockets = cards[0].sockets ? cards[0].sockets : t->comm.size == 2 ? 2 : 1;
 	if (t->nsockets > TCP_SOCKETS_MAX)
 		t->nsockets = TCP_SOCKETS_MAX;

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-enum { POLL_MAX_MS = 1000 };
+enum { POLL_MAX_MS = 1000, PATIENT = 1000, POLITE = 30 };
 
 /* --- sending ------------------------------------------------------------------- */
 
@@ -197,11 +197,13 @@ static int sleep_on(struct tcp *t, uint64_t *since_ns, struct err *e)
 /*
  * How often to look again before sleeping. Spinning halves the latency when the
  * peer is running, and steals its time when it is not: what paid last time tells.
- * Where ranks share processors, looking means letting the others run.
+ * Where ranks share processors, looking means letting the others run. Where they do
+ * not, it lasts longer than being woken takes: two ranks that both sleep would wait
+ * for each other's waking up for ever.
  */
 static void learn(struct tcp *t, bool paid)
 {
-	unsigned most = t->crowded ? 40 : 2000, least = t->crowded ? 4 : 64;
+	unsigned most = t->crowded ? 40 : 4000, least = t->crowded ? 4 : PATIENT;
 
 	t->patience = paid ? t->patience * 2 : t->patience / 2;
 	t->patience = t->patience > most ? most : t->patience < least ? least : t->patience;
@@ -227,7 +229,7 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 		} else if (idle++ >= t->patience) {
 			if (sleep_on(t, &since_ns, e))
 				return -1;
-		} else if (t->crowded) {
+		} else if (t->crowded || idle > POLITE) {
 			(void)sched_yield();
 		}
 	}

@@ -1,5 +1,6 @@
 #include "bench/sweep/rank.h"
 
+#include "bench/plugin/counters.h"
 #include "bench/sweep/memory.h"
 #include "bench/sweep/story.h"
 #include "lib/core/interrupt.h"
@@ -194,18 +195,20 @@ static int run_sweep(struct rank *r, struct err *e)
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* "rank 3 (node1, 10.0.0.2) died: ..." names its culprit; who gave up names another's. */
+/*
+ * "rank 3 (node1, 10.0.0.2) died: ..." names its culprit; "rank 0 (...): no
+ * connection with rank 3 (...)" is what rank 0 says of another one.
+ */
 static int culprit_of(const char *sentence, int size)
 {
-	const char *reason = strstr(sentence, "gave up: ");
+	const char *said = strstr(sentence, "): "), *rank = strstr(said ? said : sentence, "rank ");
 	char *end;
-	long rank;
+	long n;
 
-	sentence = reason ? reason + strlen("gave up: ") : sentence;
-	if (!starts_with(sentence, "rank "))
+	if (!rank || (!said && rank != sentence))
 		return -1;
-	rank = strtol(sentence + 5, &end, 10);
-	return end > sentence + 5 && *end == ' ' && rank >= 0 && rank < size ? (int)rank : -1;
+	n = strtol(rank + 5, &end, 10);
+	return end > rank + 5 && *end == ' ' && n >= 0 && n < size ? (int)n : -1;
 }
 
 static void tell_broke(struct rank *r, const struct err *e)
@@ -215,6 +218,8 @@ static void tell_broke(struct rank *r, const struct err *e)
 	json_num(event, "kind", e->kind);
 	json_str(event, "message", e->msg);
 	json_str(event, "hint", e->hint);
+	if (r->backend && r->backend->failed_check)
+		json_str(event, "check", r->backend->failed_check());
 	relay_send(r->relay, event);
 }
 
@@ -250,23 +255,52 @@ static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 	return 0;
 }
 
+static void tell_judgement(struct rank *r)
+{
+	struct comm_finding f;
+	cJSON *event;
+
+	if (!r->backend->judge || !r->backend->judge(r->comm, &f))
+		return;
+	event = relay_event("finding");
+	json_str(event, "check", f.check);
+	json_str(event, "subject", f.subject);
+	json_str(event, "message", f.message);
+	json_str(event, "fix", f.fix);
+	relay_send(r->relay, event);
+}
+
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
 	     int *ret_lost, struct err *e)
 {
 	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep};
-	int culprit = -1, result = meet(&r, &culprit, e);
+	counter_list before = {0}, after = {0};
+	bool counts = w->world.local_rank <= 0; /* one rank of each host */
+	int culprit = -1, result;
 
 	*ret_lost = -1;
+	if (counts)
+		counters_read(a, &before);
+	result = meet(&r, &culprit, e);
 	if (!result)
 		result = o->mode == RANK_SWEEP ? fit_memory(&r, e) : 0;
 	if (!result && !r.comm->rank)
 		tell_world(&r);
+	if (!result && !r.comm->rank)
+		tell_judgement(&r);
 	if (!result)
 		result = o->mode == RANK_PAIRS ? rank_pairs(&r, e) : run_sweep(&r, e);
 	if (result && r.comm)
 		culprit = comm_culprit(r.comm, NULL);
 	if (result)
 		result = explain(&r, culprit, ret_lost, e);
+	if (counts && before.n) {
+		char host[256] = "localhost";
+
+		(void)gethostname(host, sizeof(host) - 1);
+		counters_read(a, &after);
+		relay_send(relay, counters_pack(&before, &after, host));
+	}
 	comm_free(r.comm);
 	if (r.dev && r.backend->dev_free)
 		r.backend->dev_free(r.dev);

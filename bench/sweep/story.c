@@ -155,29 +155,48 @@ static size_t accusers(const struct story *s, int rank)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->accusations.n; i++)
-		n += s->accusations.v[i].rank == rank && s->accusations.v[i].by != rank;
+	for (size_t i = 0; i < s->accusations.n; i++) {
+		const struct accusation *x = &s->accusations.v[i];
+
+		n += x->by != rank && (x->rank == rank || x->other == rank);
+	}
 	return n;
+}
+
+/* "nothing passes between rank 1 (...) and rank 2 (...)": 2. */
+static int other_of(const char *message)
+{
+	const char *and = strstr(message, ") and rank ");
+
+	return starts_with(message, "nothing passes") && and? (int)strtol(and+strlen(") and rank "),
+									  NULL, 10)
+							    : -1;
 }
 
 /*
  * Whom most accuse: a rank that is cut off hears nobody's words, and holds
- * whomever it was waiting for to be at fault.
+ * whomever it was waiting for to be at fault. Of two who are accused alike, it is
+ * what lies between them.
  */
 static void on_lost(struct story *s, const cJSON *event)
 {
-	const struct accusation *x;
+	const char *message = copied(s, event, "message");
+	const struct accusation new = {.by = (int)json_get_num(event, "by", -1),
+				       .rank = (int)json_get_num(event, "rank", -1),
+				       .other = other_of(message),
+				       .message = message};
 	size_t most = 0;
 
-	*LIST_ADD(s->a, &s->accusations) =
-		(struct accusation){.by = (int)json_get_num(event, "by", -1),
-				    .rank = (int)json_get_num(event, "rank", -1),
-				    .message = copied(s, event, "message")};
+	log_debug("rank %d says of rank %d: %s", new.by, new.rank, message);
+	*LIST_ADD(s->a, &s->accusations) = new;
 	for (size_t i = 0; i < s->accusations.n; i++) {
-		x = &s->accusations.v[i];
-		if (accusers(s, x->rank) <= most)
+		const struct accusation *x = &s->accusations.v[i];
+		size_t n = accusers(s, x->rank) * 2;
+
+		n += x->other >= 0 && accusers(s, x->other) == accusers(s, x->rank);
+		if (n <= most)
 			continue;
-		most = accusers(s, x->rank);
+		most = n;
 		s->lost = x->rank;
 		s->lost_message = x->message;
 	}
@@ -199,6 +218,23 @@ static void on_crew(struct story *s, const cJSON *event)
 		}
 }
 
+static void on_finding(struct story *s, const cJSON *event)
+{
+	struct finding *f =
+		report_find(s->r, copied(s, event, "check"), copied(s, event, "subject"));
+
+	finding_set(f, ST_FAIL, "%s", copied(s, event, "message"));
+	finding_fix(f, "%s", copied(s, event, "fix"));
+	*LIST_ADD(s->a, &s->findings) = f;
+}
+
+static void on_counters(struct story *s, const cJSON *event)
+{
+	struct story_counters *c = LIST_ADD(s->a, &s->counters);
+
+	counters_unpack(event, s->a, &c->before, &c->after, &c->host);
+}
+
 static void on_broke(struct story *s, const cJSON *event)
 {
 	if (s->error.kind)
@@ -207,6 +243,8 @@ static void on_broke(struct story *s, const cJSON *event)
 		      copied(s, event, "message"));
 	if (*copied(s, event, "hint"))
 		(void)err_hint(&s->error, "%s", copied(s, event, "hint"));
+	if (json_get_str(event, "check"))
+		s->failed_check = copied(s, event, "check");
 }
 
 static void on_units(struct story *s, const cJSON *event)
@@ -249,6 +287,10 @@ void story_event(const cJSON *event, void *story)
 		on_pair(s, event);
 	else if (streq(name, "lost"))
 		on_lost(s, event);
+	else if (streq(name, "finding"))
+		on_finding(s, event);
+	else if (streq(name, "counters"))
+		on_counters(s, event);
 	else if (streq(name, "broke"))
 		on_broke(s, event);
 	else if (streq(name, "crew"))

@@ -5,6 +5,7 @@
  * makes table, data and findings of them. It never talks to a rank, so what was
  * finished is told whatever became of them.
  */
+#include "bench/plugin/counters.h"
 #include "bench/sweep/sweep.h"
 #include "lib/report/report.h"
 
@@ -19,13 +20,18 @@ struct story_row { /* a row, and the case that it points to */
 	struct sweep_row row;
 };
 
+struct story_counters { /* of a host, before and after */
+	const char *host;
+	counter_list before, after;
+};
+
 struct story_pair { /* directed: what a sends to b; numbers of units */
 	int a, b;
 	double latency_s, gbps, lost; /* lost: the share sent again */
 };
 
-struct accusation { /* what a rank says about the one that it lost */
-	int by, rank;
+struct accusation {	     /* what a rank says about the one that it lost */
+	int by, rank, other; /* other: nothing passes between the two; -1: it is one alone */
 	const char *message;
 };
 
@@ -51,11 +57,14 @@ struct story {
 	bool timed_out;
 	LIST(int) units; /* of pairs: their ranks */
 	LIST(struct story_pair) pairs;
+	LIST(struct story_counters) counters;
+	LIST(struct finding *) findings;     /* for after the table */
 	LIST(struct accusation) accusations; /* in the order in which they came */
 	int lost;			     /* the rank at fault, -1: none */
 	const char *lost_message, *failure;
-	str_list causes;  /* how each rank ended, as its agent saw it; NULL: in order */
-	struct err error; /* of a rank, about itself */
+	str_list causes;	  /* how each rank ended, as its agent saw it; NULL: in order */
+	const char *failed_check; /* the error below is a finding of this id; NULL: it is not */
+	struct err error;	  /* of a rank, about itself */
 	str_list host_trouble, host_names; /* in step */
 };
 

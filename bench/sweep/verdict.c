@@ -209,6 +209,10 @@ static void judge_ranks(const struct story *s)
 		finding_fix(f, "ssh %s true", s->host_names.v[i]);
 		verdict_add(s->r, f);
 	}
+	/* a rank that gave up because of what is a finding already */
+	if (s->lost >= 0 && s->error.kind && s->failed_check &&
+	    strstr(s->lost_message, s->error.msg))
+		return;
 	if (s->lost >= 0)
 		verdict_lost(s->r, s, s->lost, how_lost(s));
 	else if (s->failure && !s->host_trouble.n && !s->error.kind)
@@ -242,12 +246,27 @@ static int write_files(struct story *s, const struct verdict_opts *o, struct err
 	return draw(s, o, e);
 }
 
+/* What a vendor's library failed of, where that says something about the cluster. */
+static void judge_failure(struct story *s)
+{
+	struct finding *f = report_find(s->r, s->failed_check, s->backend ? s->backend : "ranks");
+
+	finding_set(f, ST_FAIL, "%s", s->error.msg);
+	finding_expect(f, "the ranks work together until the end");
+	if (*s->error.hint)
+		finding_fix(f, "%s", s->error.hint);
+	verdict_add(s->r, f);
+	s->error = (struct err){0};
+}
+
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	if (s->begun && !s->units.n)
 		table_end(s);
 	if (!interrupt_pending())
 		judge_ranks(s);
+	if (s->error.kind && s->failed_check && !interrupt_pending())
+		judge_failure(s);
 	if (s->totals.rows) {
 		judge_data(s);
 		judge_bandwidth(s, o);
@@ -256,6 +275,11 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 				       o->fail > 0 ? o->fail : 0.8);
 	}
 	verdict_pairs(s, o->pairs);
+	for (size_t i = 0; i < s->findings.n; i++)
+		verdict_add(s->r, s->findings.v[i]);
+	for (size_t i = 0; i < s->counters.n; i++)
+		counters_judge(&s->counters.v[i].before, &s->counters.v[i].after,
+			       s->counters.v[i].host, s->r, verdict_add);
 	if (s->begun)
 		say_covers(s);
 	if (s->error.kind && e->kind == ERR_NONE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# ncclbench across the lab's nodes: ranks through --hosts, and who is slow. What
-# happens when something breaks is in ncclbench_faults.bats.
+# ncclbench across the lab's nodes: ranks through --hosts. What happens when something
+# breaks is in ncclbench_faults.bats, who is slow in ncclbench_slow.bats.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
@@ -43,27 +43,4 @@ on() { # NODE CMD...
     run -1 --separate-stderr on 0 timeout 40 "$BIN/ncclbench" --hosts node0,nowhere \
         --rsh "$LAB rsh $LAB_NAME" -b 8 -e 8
     [[ $output == *"FAIL host.reach: "*nowhere* ]]
-}
-
-@test "--find-slow: a healthy cluster gives no alarm" {
-    local i
-    for ((i = 0; i < ${NCCLBENCH_HEALTHY:-3}; i++)); do
-        run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --find-slow
-        [[ $output == *"PASS pair.bandwidth: 28 pairs"* ]]
-    done
-}
-
-@test "--find-slow: one of eight nodes is limited to a tenth" {
-    run -1 --separate-stderr "$LAB" run 8 --rate 1gbit --rate node3=100mbit -- \
-        "$BIN/ncclbench" --hosts lab --find-slow --json
-    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0] |
-        .check == "pair.bandwidth" and .subject == "node3" and .value < 0.02)' <<<"$output"
-    jq -e '.data.pairs | length == 56' <<<"$output"
-}
-
-@test "--pairs: a node that loses packets is named, the matrix shows it" {
-    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=2 -- "$BIN/ncclbench" --hosts lab --pairs
-    [[ $output == *"FAIL pair.loss: "*" of what node2 receives is lost"* ]]
-    [[ $output == *"# Packets sent again, %"* ]]
-    [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]
 }

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# ncclbench never hangs: a rank killed or stopped, a network that is cut, ports that
+# are filtered. NCCLBENCH_FAULTS is how often each happens (5; more in a soak).
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab TIMES=${NCCLBENCH_FAULTS:-5}
+    LAB_NAME=$("$LAB" up 4) || skip "no network namespaces can be made here"
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+}
+
+setup() { # whatever the test before left broken
+    OUT=$BATS_TEST_TMPDIR/out
+    on 3 ip link set eth0 up
+    on 2 nft flush ruleset
+}
+
+on() { # NODE CMD...
+    local node=$1
+    shift
+    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
+}
+
+# In the background, on node 0, until stopped; returns when the table has rows.
+begin() {
+    local i
+    : >"$OUT"
+    on 0 timeout 40 "$BIN/ncclbench" --hosts 'node[0-3]' --rsh "$LAB rsh $LAB_NAME" \
+        -b 64K -e 64K -n 5 -N 0 --deadline 1 --heartbeat 3 >"$OUT" 2>"$OUT.err" 3>&- &
+    RUN=$!
+    for ((i = 0; i < 200; i++)); do
+        (($(grep -cv '^#' "$OUT") < 2)) || return 0
+        sleep 0.05
+    done
+    cat "$OUT" "$OUT.err"
+    return 1
+}
+
+ended() { # CODE SECONDS PATTERN
+    local code=0 start=$SECONDS
+    wait "$RUN" || code=$?
+    cat "$OUT" "$OUT.err"
+    [ "$code" -eq "$1" ]
+    ((SECONDS - start <= $2))
+    grep -qE "$3" "$OUT"
+    grep -q '^# Avg bus bandwidth' "$OUT"
+    ! on 0 pgrep -x ncclbench
+}
+
+pid_of() { # RANK
+    sed -n "s/^#  Rank *$1 .*Pid *\([0-9]*\) on.*/\1/p" "$OUT"
+}
+
+@test "a killed rank is named" {
+    local i
+    for ((i = 0; i < TIMES; i++)); do
+        begin
+        on 0 kill -9 "$(pid_of 2)"
+        ended 1 6 '^# FAIL rank.alive: rank 2 \(node2, 10.77.0.3\) died: killed by signal 9'
+    done
+}
+
+@test "a stopped rank is named" {
+    local i
+    for ((i = 0; i < TIMES; i++)); do
+        begin
+        on 0 kill -STOP "$(pid_of 1)"
+        ended 1 10 '^# FAIL rank.alive: rank 1 \(node1, 10.77.0.2\) did nothing for 1 s'
+    done
+}
+
+@test "rank 0 killed or stopped is named, too" {
+    begin
+    on 0 kill -9 "$(pid_of 0)"
+    ended 1 6 '^# FAIL rank.alive: rank 0 \(node0, 10.77.0.1\) died: killed by signal 9'
+    begin
+    on 0 kill -STOP "$(pid_of 0)"
+    ended 1 10 '^# FAIL rank.alive: rank 0 \(node0, 10.77.0.1\) did nothing for 1 s'
+}
+
+@test "a cable that is pulled: the node behind it is named" {
+    local i
+    for ((i = 0; i < TIMES; i++)); do
+        begin
+        on 3 ip link set eth0 down
+        ended 1 20 '^# FAIL rank.alive: .*rank 3 \(node3, 10.77.0.4\)'
+        on 3 ip link set eth0 up
+    done
+}
+
+@test "a firewall that drops in the middle of it: both ends of it are named" {
+    local i
+    for ((i = 0; i < TIMES; i++)); do
+        begin
+        on 2 nft add table inet cut
+        on 2 nft add chain inet cut in '{ type filter hook input priority 0; }'
+        on 2 nft add rule inet cut in ip saddr 10.77.0.2 drop
+        ended 1 12 '^# FAIL rank.alive: .*rank [12] \(node[12], '
+        on 2 nft delete table inet cut
+    done
+}
+
+@test "ports between nodes that are filtered from the start: no connection, and who" {
+    local again start # run uses i
+    on 2 nft add table inet cut
+    on 2 nft add chain inet cut in '{ type filter hook input priority 0; }'
+    on 2 nft add rule inet cut in ip saddr '10.77.0.2-10.77.0.4' tcp flags syn drop
+    for ((again = 0; again < TIMES; again++)); do
+        start=$SECONDS
+        run -1 on 0 timeout 40 "$BIN/ncclbench" --hosts 'node[0-3]' \
+            --rsh "$LAB rsh $LAB_NAME" -b 8 -e 8 --deadline 1
+        echo "$output"
+        ((SECONDS - start <= 10))
+        [[ $output == *"rank 2 (node2"* ]]
+    done
+    on 2 nft delete table inet cut
+}

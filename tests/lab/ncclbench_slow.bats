@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# ncclbench --find-slow and --pairs: a node with a tenth of the bandwidth, one that
+# loses packets, and a healthy cluster, NCCLBENCH_HEALTHY times (10; more in a soak).
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab
+    "$LAB" run 1 -- true || skip "no network namespaces can be made here"
+}
+
+@test "--find-slow: a healthy cluster gives no alarm" {
+    local again # run uses i
+    for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10}; again++)); do
+        run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --find-slow
+        [[ $output == *"PASS pair.bandwidth: 28 pairs"* ]]
+    done
+}
+
+@test "--find-slow: one of eight nodes is limited to a tenth" {
+    run -1 --separate-stderr "$LAB" run 8 --rate 1gbit --rate node3=100mbit -- \
+        "$BIN/ncclbench" --hosts lab --find-slow --json
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0] |
+        .check == "pair.bandwidth" and .subject == "node3" and .value < 0.02)' <<<"$output"
+    jq -e '.data.pairs | length == 56' <<<"$output"
+}
+
+@test "--pairs: a node that loses packets is named, the matrix shows it" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=2 -- "$BIN/ncclbench" --hosts lab --pairs
+    [[ $output == *"FAIL pair.loss: "*" of what node2 receives is lost"* ]]
+    [[ $output == *"# Packets sent again, %"* ]]
+    [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]
+}

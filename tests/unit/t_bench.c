@@ -1,0 +1,277 @@
+/* ncclbench's judgements: who is slow, what is expected, what people type, what ranks say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/sweep/ask.h"
+#include "bench/sweep/expect.h"
+#include "bench/sweep/relay.h"
+#include "bench/sweep/saved.h"
+#include "bench/sweep/slow.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+/* --- slow -------------------------------------------------------------------------- */
+
+enum { N = 6 };
+static double gbps[N * N], lost[N * N];
+
+static void healthy(void)
+{
+	for (int i = 0; i < N * N; i++) {
+		gbps[i] = i / N == i % N ? NAN : 10 + (i * 7 % 5); /* some spread */
+		lost[i] = i / N == i % N ? NAN : i % 3 * 0.001;
+	}
+}
+
+static slow_list find(struct arena *a)
+{
+	const struct slow_input in = {N, gbps, lost};
+	slow_list found;
+
+	slow_find(&in, a, &found);
+	return found;
+}
+
+static void who_is_slow(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	assert_int_equal(find(&a).n, 0);
+	for (int p = 0; p < N; p++) /* node 4 cannot receive */
+		gbps[p * N + 4] /= 10;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == SLOW_NODE && found.v[0].a == 4 && found.v[0].in &&
+		    !found.v[0].out && found.v[0].partner >= 0 && found.v[0].partner != 4);
+	healthy();
+	gbps[1 * N + 3] = 2; /* one way between two that do well with others */
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == SLOW_LINK && found.v[0].a == 1 && found.v[0].b == 3);
+}
+
+static void who_loses(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	for (int p = 0; p < N; p++)
+		lost[p * N + 2] = 0.02;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_NODE && found.v[0].a == 2 && found.v[0].in &&
+		    !found.v[0].out);
+	healthy();
+	lost[5 * N + 0] = 0.05;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_LINK && found.v[0].a == 5 && found.v[0].b == 0);
+}
+
+static void two_nodes_blame_nobody(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const double v[] = {NAN, 1, 1, NAN};
+	const struct slow_input in = {2, v, NULL};
+	slow_list found;
+
+	(void)state;
+	slow_find(&in, &a, &found);
+	assert_int_equal(found.n, 0);
+}
+
+/* --- expected ---------------------------------------------------------------------- */
+
+static void expectations_meet_what_was_measured(void **state)
+{
+	static const struct {
+		struct expect_facts f;
+		double measured, low, high; /* healthy: its share of what is possible */
+	} cases[] = {
+		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 8, 1, NAN}, 234, 0.75, 0.82},
+		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 8, 1, NAN}, 367, 0.78, 0.85},
+		{{"nccl", "all_reduce", NULL, "p4de.24xlarge", 16, 2, NAN}, 78.3, 0.8, 0.88},
+		{{"nccl", "all_reduce", NULL, "p5.48xlarge", 16, 2, NAN}, 487, 0.6, 0.7},
+		{{"nccl", "all_reduce", NULL, "p6-b200.48xlarge", 32, 4, NAN}, 377, 0.7, 0.78},
+		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 10}, 1.17, 0.9, 0.95},
+		{{"tcp", "all_reduce", NULL, NULL, 4, 2, 10}, 1.1, 1.1, 1.2},
+	};
+	AUTO(arena_done) struct arena a = {0};
+	struct expect x;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		double share;
+
+		expect_derive(&cases[i].f, &a, &x);
+		share = cases[i].measured / x.busbw;
+		if (!(share > cases[i].low && share < cases[i].high))
+			fail_msg("case %zu: %g of %g (%s)", i, share, x.busbw, x.why);
+		assert_true(share > x.warn && x.warn > x.fail);
+	}
+}
+
+static void what_cannot_be_derived_says_why(void **state)
+{
+	static const struct expect_facts facts[] = {
+		{"tcp", "all_reduce", NULL, NULL, 2, 1, NAN},
+		{"nccl", "alltoall", "NVIDIA H100", NULL, 8, 1, NAN},
+		{"nccl", "all_reduce", "NVIDIA H100", NULL, 16, 2, NAN},
+		{"nccl", "all_reduce", "NVIDIA H100", NULL, 15, 2, 400},
+		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 2, 1, NAN},
+	};
+	AUTO(arena_done) struct arena a = {0};
+	struct expect x;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+		expect_derive(&facts[i], &a, &x);
+		assert_true(isnan(x.busbw) && *x.why);
+	}
+	for (uint64_t b = 1; b < 1ull << 40; b *= 2)
+		assert_true(expect_reached(b) > 0 && expect_reached(b) <= expect_reached(b * 2) &&
+			    expect_reached(b) <= 1);
+}
+
+/* --- asked ------------------------------------------------------------------------- */
+
+static void sizes_as_people_give_them(void **state)
+{
+	const uint64_t no = ASK_NOT_GIVEN;
+	struct sweep_opts s = {0};
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(ask_sizes(&(struct ask_sizes){8, 1 << 30, no, no}, &s, &e), 0);
+	assert_true(s.factor == 2 && !s.step && !s.adaptive);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){no, no, no, no}, &s, &e), 0);
+	assert_true(s.adaptive);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){64 << 20, no, no, no}, &s, &e), 0);
+	assert_true(s.max == 64 << 20);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){2, 1, no, no}, &s, &e), -1);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 1, 2}, &s, &e), -1);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 0, no}, &s, &e), -1);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, no, 1}, &s, &e), -1);
+	assert_int_equal(e.kind, ERR_USAGE);
+}
+
+static void expectations_as_people_give_them(void **state)
+{
+	static const char *const bad[] = {"", "%", "fast", "-1", "0", "1e999", "5GB"};
+	struct verdict_opts v = {0};
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(ask_expect("12.5", &v, &e), 0);
+	assert_true(v.expect_gbps == 12.5);
+	assert_int_equal(ask_expect("60%", &v, &e), 0);
+	assert_true(v.expect_share == 0.6);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(ask_expect(bad[i], &v, &e), -1);
+}
+
+/* --- events ------------------------------------------------------------------------ */
+
+struct heard {
+	int events, others;
+	double last;
+};
+
+static void on_event(const cJSON *event, void *arg)
+{
+	struct heard *h = arg;
+
+	h->events++;
+	h->last = json_get_num(event, "x", -1);
+}
+
+static void on_other(const char *line, void *arg)
+{
+	(void)line;
+	((struct heard *)arg)->others++;
+}
+
+static void lines_come_in_any_pieces(void **state)
+{
+	static const char text[] = "NCCL INFO hello\n"
+				   "\x1e{\"ev\":\"a\",\"x\":1}\n"
+				   "[3 node3] \x1e{\"ev\":\"b\",\"x\":2}\n"
+				   "\n\x1e{\"ev\":\n"
+				   "\x1e{\"no\":\"name\"}\n"
+				   "\x1e{\"ev\":\"c\",\"x\":3}";
+
+	(void)state;
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		struct heard h = {0};
+		struct relay_in in = {.event = on_event, .other = on_other, .arg = &h};
+
+		for (size_t at = 0; at < sizeof(text) - 1; at += piece)
+			relay_feed(&in, text + at,
+				   at + piece < sizeof(text) - 1 ? piece : sizeof(text) - 1 - at);
+		relay_in_done(&in);
+		assert_int_equal(h.events, 3);
+		assert_int_equal(h.others, 1);
+		assert_true(h.last == 3);
+	}
+}
+
+/* --- saved ------------------------------------------------------------------------- */
+
+static const char table[] =
+	"[1,0]<stdout>:# Using devices\n"
+	"#  Rank  0 Group  0 Pid   10 on      a device  0 [0000:01:00] NVIDIA A100\n"
+	"#  Rank  1 Group  0 Pid   11 on      b device  0 [0000:01:00] NVIDIA A100\n"
+	"     1048576        262144     float     sum      -1   100.00   10.00   10.00       0   "
+	"90.00   11.00   11.00       3\n";
+
+static void damaged_files_are_survived(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	for (size_t cut = 0; cut < sizeof(table); cut++) {
+		AUTO(arena_done) struct arena a = {0};
+		char *text = arena_strndup(&a, table, cut);
+		struct saved s;
+
+		if (saved_parse("x", text, cut, &a, &s, &e))
+			assert_int_equal(e.kind, ERR_USAGE);
+		else
+			assert_true(s.ranks == 2 && s.hosts == 2 && s.run.points.n == 1);
+	}
+	for (unsigned i = 0; i < 3000; i++) { /* one byte wrong */
+		AUTO(arena_done) struct arena a = {0};
+		char *text = arena_strdup(&a, table);
+		struct saved s;
+
+		text[i * 7919 % (sizeof(table) - 1)] = (char)(i * 31 % 255 + 1);
+		(void)!saved_parse("x", text, sizeof(table) - 1, &a, &s, &e);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_slow),
+		cmocka_unit_test(who_loses),
+		cmocka_unit_test(two_nodes_blame_nobody),
+		cmocka_unit_test(expectations_meet_what_was_measured),
+		cmocka_unit_test(what_cannot_be_derived_says_why),
+		cmocka_unit_test(sizes_as_people_give_them),
+		cmocka_unit_test(expectations_as_people_give_them),
+		cmocka_unit_test(lines_come_in_any_pieces),
+		cmocka_unit_test(damaged_files_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
