@@ -20,7 +20,7 @@ enum {
 }; /* a minute's work is too much */
 
 struct config {
-	const char *model, *backend, *fault, *plot, *emit;
+	const char *model, *pattern, *backend, *fault, *plot, *emit;
 	uint64_t global_batch, batch, samples, validation, workers;
 	double expect;
 	struct where where;
@@ -30,7 +30,7 @@ struct config {
 };
 
 #define AT(field) .off = offsetof(struct config, field)
-#define WHERE(field) AT(where.field)
+static const char *const patterns[] = {"ddp", "fsdp", NULL};
 static const char *const backends[] = {"auto", "tcp", NULL};
 
 static const struct opt rows[] = {
@@ -38,6 +38,9 @@ static const struct opt rows[] = {
 	{0, "model", "NAME",
 	 "cnn: two convolutions; mlp: two dense layers; resnet18: as in torchvision, by oneDNN",
 	 OPT_CHOICE, AT(model), .choices = model_names, .def = "cnn"},
+	{0, "pattern", "HOW",
+	 "ddp: all parameters on each rank; fsdp: sharded, gathered layer by layer", OPT_CHOICE,
+	 AT(pattern), .choices = patterns, .def = "ddp"},
 	{0, "backend", "NAME", "who carries the gradients; auto: tcp", OPT_CHOICE, AT(backend),
 	 .choices = backends, .def = "auto"},
 	{0, "epochs", "N", "how often to go through the data", OPT_UINT, AT(train.epochs), .min = 1,
@@ -75,8 +78,6 @@ static const struct opt rows[] = {
 	{0, "plot", "FILE", "draw the loss as SVG", OPT_STR, AT(plot), .complete = OPT_C_FILE},
 	{0, "emit", "LAUNCHER", "print the command that starts one's own script on these ranks",
 	 OPT_CHOICE, AT(emit), .choices = product_launchers},
-	WHERE_ROWS(WHERE),
-
 	{0, "fault", "RANK:KIND", "make a rank do wrong", OPT_STR, AT(fault), .hidden = true},
 };
 
@@ -86,12 +87,19 @@ static const char about[] =
 	"every rank joined, every sample was seen once, all ranks have the same parameters to the "
 	"last bit, and these are what one process gets that does all the work alone. A rank that "
 	"computes wrongly, gets wrong data, is slow, dies or hangs is named.\n\n"
-	"Two local ranks train on the CPU and exchange gradients over TCP. That says that training "
-	"works here, and nothing about a GPU or a network; every output says so.";
+	"Alone it starts two ranks on this machine, which says that training works here and "
+	"nothing "
+	"about a network; --hosts, --serve or one's own launcher put ranks on several hosts. Ranks "
+	"train on the CPU and exchange gradients over TCP: nothing is said about a GPU. Every "
+	"output "
+	"says what it covers.";
 
 static const char examples[] =
 	"  ddpsmoke                          # two ranks, a verdict in half a second\n"
-	"  ddpsmoke --np 4 --model mlp\n"
+	"  ddpsmoke --hosts 'node[1-4]'       # a rank on each, over ssh\n"
+	"  ddpsmoke --serve                  # no ssh: a line to type on the other machine\n"
+	"  srun -N 4 ddpsmoke                # or torchrun, accelerate, mpirun\n"
+	"  ddpsmoke --model resnet18 --data stl10:DIR --plot loss.svg\n"
 	"  ddpsmoke --global-batch 256 --np 8 --epochs 5 --lr 0.05\n"
 	"  ddpsmoke --json | jq .data.checks # for a script\n";
 
@@ -172,6 +180,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		!c->validation && is_large && is_made ? LARGE_VALIDATION : c->validation;
 	t->workers = c->workers != NOT_GIVEN ? (unsigned)c->workers : is_made ? 0 : 1;
 	t->expect = (c->expect >= 0 ? c->expect : is_made && !is_large ? EXPECT : 0) / 100;
+	t->is_sharded = streq(c->pattern, "fsdp");
 	t->deadline_ns = app->common.deadline_ns;
 	if (c->role.size && share(c, c->role.size, e))
 		return -1;
@@ -218,8 +227,13 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	struct world_run w = {0};
 	int rank, result;
 
-	if (load_engine(app, &c->train, e) || world_start(&o, &app->arena, &w, e))
+	if (c->role.rank >= 0)
+		fault_process(&c->train.fault, c->role.rank, FAULT_STEP(FAULT_AT_START));
+	if (load_engine(app, &c->train, e) || world_start(&o, &app->arena, &w, e)) {
+		if (c->role.ours && !c->role.rank)
+			be_silent();
 		return -1;
+	}
 	rank = rdzv_rank(w.rdzv);
 	for (size_t i = 0; !rank && w.notes[i]; i++)
 		log_say("%s", w.notes[i]);
@@ -263,6 +277,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 
 static struct config config = {
 	.model = "cnn",
+	.pattern = "ddp",
 	.backend = "auto",
 	.workers = NOT_GIVEN,
 	.expect = -1,
@@ -284,6 +299,7 @@ static const struct app_spec spec = {
 	.rows = rows,
 	.nrows = ARRAY_LEN(rows),
 	.cfg = &config,
+	.shared = {where_rows, WHERE_NROWS, &config.where},
 	.prepare = prepare,
 	.run = run,
 };

@@ -117,10 +117,12 @@ static void compare(struct alone *a)
 	for (int rank = 0; rank < a->o->np; rank++) {
 		const float *theirs = a->r->proven + (size_t)rank * n;
 		double most = 0;
+		size_t where = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			double d = fabs((double)theirs[i] - (double)a->net->params[i]);
 
+			where = d > most || isnan(d) ? i : where;
 			most = d > most || isnan(d) ? d : most;
 			if (isnan(d))
 				break;
@@ -128,7 +130,8 @@ static void compare(struct alone *a)
 		if (!(most <= a->ret->distance) && !isnan(a->ret->distance))
 			a->ret->distance = most;
 		if (!(most <= TRAIN_TOLERANCE) && a->ret->far_rank < 0)
-			a->ret->far_rank = rank;
+			a->ret->far_rank =
+				a->o->is_sharded ? train_owner(a->net, a->o->np, where) : rank;
 	}
 }
 

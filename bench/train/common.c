@@ -48,3 +48,13 @@ uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer)
 
 	return random_mix(hash ^ hash_words(n->grads + from, n->first[layer + 1] - from));
 }
+
+int train_owner(const struct net *n, int ranks, size_t param)
+{
+	size_t layer = 0, size;
+
+	while (n->first[layer + 1] <= param)
+		layer++;
+	size = n->first[layer + 1] - n->first[layer];
+	return (int)((param - n->first[layer]) / ((size + (size_t)ranks - 1) / (size_t)ranks));
+}

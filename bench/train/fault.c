@@ -8,6 +8,18 @@
 static const char *const kinds[] = {"none", "flip",  "wire", "nan",  "data", "shard",
 				    "seed", "build", "old",  "slow", "stop", "die"};
 
+static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
+
+static int parse_step(const char *s, uint64_t *ret)
+{
+	for (unsigned i = 0; i < FAULT_MOMENTS; i++)
+		if (streq(s, moments[i])) {
+			*ret = FAULT_STEP(i);
+			return 0;
+		}
+	return parse_uint(s, ret);
+}
+
 int fault_parse(const char *s, struct fault *ret, struct err *e)
 {
 	char word[3][32] = {"", "", "2"};
@@ -24,7 +36,7 @@ int fault_parse(const char *s, struct fault *ret, struct err *e)
 	}
 	for (size_t k = 1; k < ARRAY_LEN(kinds) && part >= 1; k++)
 		if (streq(word[1], kinds[k]) && !parse_uint(word[0], &rank) && rank < 1 << 20 &&
-		    !parse_uint(word[2], &step)) {
+		    !parse_step(word[2], &step)) {
 			*ret = (struct fault){(enum fault_kind)k, (int)rank, step};
 			return 0;
 		}
@@ -49,7 +61,7 @@ static void flip(float *g)
 	uint32_t bits;
 
 	memcpy(&bits, g, sizeof(bits));
-	bits ^= UINT32_C(1) << 22;
+	bits ^= UINT32_C(1) << 25 /* 16 times as much, or as little */;
 	memcpy(g, &bits, sizeof(bits));
 }
 

@@ -23,6 +23,17 @@ struct fault {
 	uint64_t step;
 };
 
+/* Moments that are no step; as words for STEP: start, join, connect, epoch, end. */
+enum fault_moment {
+	FAULT_AT_START,	  /* before it joins */
+	FAULT_AT_JOIN,	  /* all have joined */
+	FAULT_AT_CONNECT, /* the communicator is there */
+	FAULT_AT_EPOCH,	  /* the first epoch's last step is done, its validation is not */
+	FAULT_AT_END,	  /* everything is done but saying so */
+	FAULT_MOMENTS
+};
+#define FAULT_STEP(moment) (UINT64_MAX - (moment))
+
 /* "RANK:KIND[:STEP]"; the step is 2 unless told. */
 int fault_parse(const char *s, struct fault *ret, struct err *e) MUST_CHECK;
 static inline bool fault_is(const struct fault *f, enum fault_kind kind, int rank)

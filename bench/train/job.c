@@ -84,8 +84,10 @@ static int run_rank(struct job *j, struct err *e)
 
 	if (open_data(j, &sick))
 		j->o->trouble = sick.msg;
+	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
 	if (connect_ranks(j, e))
 		return -1;
+	fault_process(&j->o->fault, j->comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
 	if (!train_rank(j->o, j->comm, is_first ? &j->result : NULL, e)) {
 		*e = is_first ? sick : *e;
 		return is_first && sick.kind ? -1 : 0;

@@ -1,14 +1,19 @@
 #include "bench/train/kernels.h"
 
 /* -O2 leaves small loops as loops: accumulators would live in memory. */
-#ifdef __clang__
-#define FAST
-#define UNROLL _Pragma("unroll")
-#define VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
-#else
+#ifndef __clang__
 #define FAST __attribute__((optimize("O3")))
 #define UNROLL _Pragma("GCC unroll 16")
 #define VECTORIZE _Pragma("GCC ivdep")
+#else
+#define FAST
+#if __has_feature(address_sanitizer) /* what it adds is in the way */
+#define UNROLL
+#define VECTORIZE
+#else
+#define UNROLL _Pragma("unroll")
+#define VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#endif
 #endif
 
 /* WIDTH: columns of a convolution at once, GROUP: output channels, as registers allow */

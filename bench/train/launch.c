@@ -152,6 +152,12 @@ static const struct launch_rank *first_unwell(const struct launch_result *l)
 	return NULL;
 }
 
+/* Rank 0's own failure, and not what it was told, or that we ended it. */
+static bool is_own(const struct err *e, const struct launch_result *l)
+{
+	return !starts_with(e->msg, "interrupted") && !(l->failure && streq(e->msg, l->failure));
+}
+
 /* Rank 0's report and how all ended, brought together. */
 static int conclude(struct report *r, const struct launch_result *l, const char *command,
 		    struct hear *h, struct err *e)
@@ -168,7 +174,7 @@ static int conclude(struct report *r, const struct launch_result *l, const char 
 	cJSON_Delete(doc);
 	if (interrupt_pending())
 		return -1;
-	if (result && !starts_with(e->msg, "interrupted")) /* and not by what we saw */
+	if (result && is_own(e, l))
 		return result;
 	if (!report_count(r, ST_FAIL) && l->failure && !is_known(l))
 		say_failure(r, l, h->last);

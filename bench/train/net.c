@@ -241,6 +241,8 @@ struct net_score net_forward(struct net *n)
 		const struct layer *l = &n->model->layers[i];
 		const float *w = n->params + n->first[i], *b = w + weights(l);
 
+		if (net_before(n, i))
+			return (struct net_score){.loss = NAN};
 		for (size_t at = 0; at < blocks(n, n->samples); at++) {
 			size_t to = at * outputs(l) * lanes;
 			const float *x = n->out[i] + at * in * lanes;
@@ -338,9 +340,15 @@ int net_backward(struct net *n, int (*done)(void *arg, int layer), void *arg)
 	if (n->graph)
 		return net_graph_backward(n, done, arg);
 	for (int i = n->model->nlayers - 1; i >= 0; i--)
-		if (n->model->layers[i].is_conv ? conv_back(&p, i) : dense_back(&p, i))
+		if (net_before(n, i) ||
+		    (n->model->layers[i].is_conv ? conv_back(&p, i) : dense_back(&p, i)))
 			return -1;
 	return 0;
+}
+
+int net_before(const struct net *n, int part)
+{
+	return n->before ? n->before(n->before_arg, part) : 0;
 }
 
 const char *net_failure(const struct net *n) { return n->now ? n->engine->failure(n->now) : NULL; }

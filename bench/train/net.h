@@ -44,6 +44,10 @@ struct net {
 	int rest_samples;
 	float *stats, *dout;
 	size_t nstats;
+	/* Called before forward and backward come to a part; not 0 ends it (forward's loss is
+	 * NaN then). NULL: nobody. A graph's all come at the beginning. */
+	int (*before)(void *arg, int part);
+	void *before_arg;
 	bool is_validating;    /* normalize by what was learned */
 	float *params, *grads; /* grads has NET_EXTRA more places, which are the caller's */
 	int batch, samples;    /* at most; of the batch in it */
@@ -78,6 +82,8 @@ struct net_score net_forward(struct net *n);
  */
 int net_backward(struct net *n, int (*done)(void *arg, int layer), void *arg);
 
+/* For net*.c: calls before(). */
+int net_before(const struct net *n, int part);
 /* What went wrong in an engine; NULL: nothing. */
 const char *net_failure(const struct net *n);
 

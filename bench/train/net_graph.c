@@ -104,9 +104,13 @@ void net_graph_put(struct net *n, int i, const float *pixels, int label)
 
 struct net_score net_graph_forward(struct net *n)
 {
-	const float *out = n->engine->forward(n->now, n->params, n->stats, !n->is_validating);
+	const float *out;
 	struct net_score s = {0};
 
+	for (int i = 0; i < n->nparts; i++)
+		if (net_before(n, i))
+			return (struct net_score){.loss = NAN};
+	out = n->engine->forward(n->now, n->params, n->stats, !n->is_validating);
 	for (int i = 0; i < n->samples; i++)
 		net_score(out + i * NET_CLASSES, n->dout + i * NET_CLASSES, 1, n->labels[i],
 			  n->samples, &s);

@@ -24,9 +24,10 @@ static uint64_t own_program(void)
 static struct train_pass own_pass(const struct rank *r)
 {
 	const struct train_opts *o = r->o;
-	const double options[] = {o->epochs,   o->max_steps, o->batch,		 o->lr,
-				  o->momentum, o->decay,     o->asked,		 o->lr_gamma,
-				  o->lr_every, o->drop_last, o->asked_validation};
+	const double options[] = {o->epochs,	o->max_steps,	     o->batch,
+				  o->lr,	o->momentum,	     o->decay,
+				  o->asked,	o->lr_gamma,	     o->lr_every,
+				  o->drop_last, o->asked_validation, o->is_sharded};
 	struct train_pass p = {.program = own_program(), .data = {1}};
 	float pixels[NET_PIXELS_MAX];
 
@@ -138,6 +139,8 @@ static int prepare(struct rank *r)
 	r->loader = loader_new(&loading, r->e);
 	if (!r->loader)
 		return -1;
+	if (o->is_sharded && shards_new(&r->shards, r->comm, r->net, r->e))
+		return -1;
 	r->overlap = (struct overlap){.comm = r->comm, .net = r->net};
 	r->sampler = train_sampler(o);
 	r->word.bad_step = NO_STEP;
@@ -171,7 +174,10 @@ static int train(struct rank *r)
 	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound))
 			return -1;
-	return sound ? rank_repeat(r) : 0;
+	if (sound && rank_repeat(r))
+		return -1;
+	fault_process(&r->o->fault, r->comm->rank, FAULT_STEP(FAULT_AT_END));
+	return comm_barrier(r->comm, r->e);
 }
 
 int train_rank(const struct train_opts *o, struct comm *c, struct train_result *ret, struct err *e)
@@ -183,6 +189,7 @@ int train_rank(const struct train_opts *o, struct comm *c, struct train_result *
 		ret->odd_rank = -1;
 	result = train(&r);
 
+	shards_done(&r.shards);
 	loader_free(r.loader);
 	net_free(r.net);
 	sampler_done(&r.sampler);

@@ -1,13 +1,15 @@
 #ifndef BENCH_TRAIN_RANK_H
 #define BENCH_TRAIN_RANK_H
-/* Between rank.c, rank_step.c and rank_epoch.c: one rank, training. */
+/* Between rank.c, rank_step.c, rank_repeat.c and rank_epoch.c: one rank, training. */
 #include "bench/train/loader.h"
 #include "bench/train/overlap.h"
+#include "bench/train/shards.h"
 #include "bench/train/train.h"
 
-struct train_again {		      /* what a rank says of its second time */
-	uint64_t step;		      /* the first whose gradient was another one */
-	uint64_t same;		      /* parameters in the end */
+struct train_again {	 /* what a rank says of its second time */
+	uint64_t step;	 /* the first whose gradient was another one */
+	uint64_t parted; /* before which its parameters were others, plus 1; 0: never */
+	uint64_t owner;	 /* rank 0, sharded: who keeps those */
 	uint64_t exposed_ns, late_ns; /* waiting for the exchange: first, and without overlap */
 };
 
@@ -15,7 +17,8 @@ struct rank {
 	const struct train_opts *o;
 	struct comm *comm;
 	struct net *net;
-	struct overlap overlap;
+	struct overlap overlap; /* --pattern ddp ... */
+	struct shards shards;	/* ... fsdp */
 	struct sampler sampler;
 	struct train_result *result; /* rank 0 only */
 	struct loader *loader;
@@ -35,8 +38,12 @@ enum { EXTRA = 3 }; /* loss, top1, top5 travel with the first bucket */
 int rank_shard(const struct rank *r); /* whose samples it takes: its own */
 int rank_broadcast(struct rank *r);
 int rank_step(struct rank *r, uint64_t epoch, uint64_t at);
+/* All parameters, whoever keeps them, are in the net now. */
+int rank_whole(struct rank *r);
 void rank_begin_epoch(struct rank *r); /* the sampler has begun it */
-int rank_repeat(struct rank *r);       /* the proven steps once more: the same bits? */
+
+/* rank_repeat.c */
+int rank_repeat(struct rank *r); /* the proven steps once more: the same bits? */
 
 /* rank_epoch.c */
 int rank_gather(struct rank *r, const void *mine, size_t n, void *all);

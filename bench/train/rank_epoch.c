@@ -134,6 +134,9 @@ static int end_epoch(struct rank *r, bool *ret_sound)
 {
 	struct train_epoch ep = {.equal = true};
 
+	fault_process(&r->o->fault, r->comm->rank, FAULT_STEP(FAULT_AT_EPOCH));
+	if (rank_whole(r))
+		return -1;
 	r->word.params = hash_words(r->net->params, r->net->nparams);
 	if (rank_gather(r, &r->word, sizeof(r->word), r->words) ||
 	    sum(r, r->seen, r->o->data->n[DATA_TRAIN], DT_UINT32) || validate(r, &ep))

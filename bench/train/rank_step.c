@@ -4,7 +4,9 @@
 #include "bench/train/random.h"
 #include "lib/core/units.h"
 
-/* The parameters at a moment that will be looked at again. */
+int rank_whole(struct rank *r) { return r->o->is_sharded ? shards_gather(&r->shards) : 0; }
+
+/* The parameters at a moment that will be looked at again: they are in the net. */
 static void note_params(struct rank *r)
 {
 	size_t n = r->net->nparams;
@@ -31,6 +33,8 @@ int rank_broadcast(struct rank *r)
 		return -1;
 	memcpy(r->start, r->net->params, r->net->nparams * sizeof(float));
 	note_params(r);
+	if (r->o->is_sharded)
+		shards_take(&r->shards);
 	if (r->result)
 		r->result->nparams = r->net->nparams;
 	return 0;
@@ -71,6 +75,8 @@ static int on_layer(void *arg, int layer)
 		    !is_finite(n->grads + n->first[layer], n->first[layer + 1] - n->first[layer]))
 			r->word.bad_step = r->step;
 	}
+	if (r->o->is_sharded)
+		return layer < 0 ? 0 : shards_reduce(&r->shards, layer);
 	return overlap_layer(&r->overlap, layer, r->e);
 }
 
@@ -163,6 +169,38 @@ static int load(struct rank *r, uint64_t at)
 	return 0;
 }
 
+static int end_exchange(struct rank *r)
+{
+	float *last = r->net->grads + r->net->nparams - 1;
+	const struct comm_request extra = {.kind = COLL_ALL_REDUCE,
+					   .send = last + 1,
+					   .recv = last + 1,
+					   .count = EXTRA,
+					   .type = DT_FLOAT,
+					   .op = OP_AVG};
+
+	if (r->o->is_sharded) {
+		last = r->shards.grads + r->shards.first[r->net->nparts - 1];
+		if (comm_run(r->comm, &extra, r->e))
+			return -1;
+	} else if (overlap_end(&r->overlap, r->e)) {
+		return -1;
+	}
+	fault_average(&r->o->fault, r->comm->rank, fault_step(r), last);
+	return 0;
+}
+
+static void update(struct rank *r, float lr)
+{
+	float momentum = (float)r->o->momentum, decay = (float)r->o->decay;
+	struct net *n = r->net;
+
+	if (r->o->is_sharded)
+		shards_update(&r->shards, lr, momentum, decay);
+	else
+		n->k->sgd(n->nparams, n->params, r->velocity, n->grads, lr, momentum, decay);
+}
+
 int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 {
 	double *spent = r->word.seconds, lr = train_lr(r->o, epoch);
@@ -173,22 +211,20 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 	if (load(r, at))
 		return -1;
 	t[1] = now_ns();
+	r->shards.spent_ns = 0;
 	s = forward(r);
 	put_score(r, &s);
-	t[2] = now_ns();
+	t[2] = now_ns() - r->shards.spent_ns; /* as if nothing had been exchanged in between */
 	overlap_begin(&r->overlap, EXTRA);
 	if (net_backward(r->net, on_layer, r))
 		return -1;
 	if (net_failure(r->net))
 		return err_set(r->e, ERR_SYS, "%s", net_failure(r->net));
-	t[3] = now_ns() - r->overlap.spent_ns; /* as if nothing had been exchanged in between */
-	if (overlap_end(&r->overlap, r->e))
+	t[3] = now_ns() - r->overlap.spent_ns - r->shards.spent_ns;
+	if (end_exchange(r))
 		return -1;
-	fault_average(&r->o->fault, r->comm->rank, fault_step(r),
-		      r->net->grads + r->net->nparams - 1);
 	t[4] = now_ns();
-	r->net->k->sgd(r->net->nparams, r->net->params, r->velocity, r->net->grads, (float)lr,
-		       (float)r->o->momentum, (float)r->o->decay);
+	update(r, (float)lr);
 	t[5] = now_ns();
 	if (r->step < r->proven)
 		r->exposed_ns += t[4] - t[3];
@@ -196,72 +232,8 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 		spent[i] += (double)(t[i + 1] - t[i]) / 1e9;
 	note_step(r, epoch, lr, (double)(t[5] - t[0]) / 1e9);
 	r->step++;
+	if (r->step <= r->proven && rank_whole(r))
+		return -1;
 	note_params(r);
 	return r->step == r->proven && !r->repeating ? show_params(r) : 0;
-}
-
-/* --- once more ------------------------------------------------------------------------ */
-
-static void begin_again(struct rank *r)
-{
-	size_t n = r->net->nparams;
-
-	memcpy(r->net->params, r->start, n * sizeof(float));
-	memset(r->velocity, 0, n * sizeof(float));
-	memset(r->again, 0, sizeof(r->again));
-	r->hashes = r->again;
-	r->step = r->exposed_ns = 0;
-	r->overlap.late = true;
-	r->repeating = true;
-}
-
-/* Whose own gradient was another one, and what went into it was the same? */
-static void judge(struct rank *r, const struct train_again *all)
-{
-	struct train_result *res = r->result;
-
-	double exposed = 0, late = 0;
-
-	res->repeated = true;
-	res->fickle_rank = res->unlike_rank = -1;
-	for (int i = r->comm->size - 1; i >= 0; i--) {
-		if (all[i].step < r->proven &&
-		    (res->fickle_rank < 0 || all[i].step <= res->fickle_step)) {
-			res->fickle_rank = i;
-			res->fickle_step = all[i].step;
-		}
-		if (!all[i].same)
-			res->unlike_rank = i;
-		exposed += (double)all[i].exposed_ns;
-		late += (double)all[i].late_ns;
-	}
-	res->hidden = late > exposed ? 1 - exposed / late : 0;
-}
-
-int rank_repeat(struct rank *r)
-{
-	AUTO_FREE struct train_again *all = calloc((size_t)r->comm->size, sizeof(*all));
-	struct train_again mine = {0};
-	const uint64_t *first = r->word.grads;
-
-	mine.exposed_ns = r->exposed_ns;
-
-	if (!all)
-		return err_sys(r->e, "no memory");
-	if (sampler_begin(&r->sampler, 0, r->e))
-		return -1;
-	begin_again(r);
-	rank_begin_epoch(r);
-	for (uint64_t i = 0; i < r->proven; i++)
-		if (rank_step(r, 0, i))
-			return -1;
-	while (mine.step < r->proven && r->again[mine.step] == first[mine.step])
-		mine.step++;
-	mine.late_ns = r->exposed_ns;
-	mine.same = hash_words(r->net->params, r->net->nparams) == r->word.before[r->proven];
-	if (rank_gather(r, &mine, sizeof(mine), all))
-		return -1;
-	if (r->result)
-		judge(r, all);
-	return 0;
 }

@@ -32,6 +32,7 @@ static void add_model(cJSON *data, const struct train_opts *o, const struct trai
 	cJSON *m = json_object(data, "model");
 
 	json_str(m, "name", o->model->name);
+	json_str(m, "pattern", o->is_sharded ? "fsdp" : "ddp");
 	json_num(m, "parameters", res->nparams ? (double)res->nparams : NAN);
 	json_str(m, "engine",
 		 o->engine	? o->engine->name
@@ -106,8 +107,8 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	}
 }
 
-static void add_throughput(cJSON *data, const struct train_alone *alone, const struct say_world *w,
-			   const struct train_result *res)
+static void add_throughput(cJSON *data, bool is_sharded, const struct train_alone *alone,
+			   const struct say_world *w, const struct train_result *res)
 {
 	cJSON *t = json_object(data, "throughput"), *ranks;
 	double total = 0, times;
@@ -133,7 +134,7 @@ static void add_throughput(cJSON *data, const struct train_alone *alone, const s
 		json_num(t, "alone_samples_per_s", alone->samples_per_s);
 		json_num(t, "efficiency", total / (alone->samples_per_s * w->size));
 	}
-	if (res->repeated && w->size > 1)
+	if (res->repeated && w->size > 1 && !is_sharded)
 		json_num(t, "exchange_hidden", res->hidden);
 	json_num(t, "slowest_rank", say_slowest(res, w->size, &times));
 	json_num(t, "slowest_times", times);
@@ -148,5 +149,5 @@ void say_data(struct report *r, const struct train_opts *o, const struct say_wor
 	add_model(data, o, res);
 	add_steps(data, res);
 	add_checks(data, res, alone);
-	add_throughput(data, alone, w, res);
+	add_throughput(data, o->is_sharded, alone, w, res);
 }

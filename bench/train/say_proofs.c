@@ -129,6 +129,7 @@ static bool is_comparable(const struct run *x)
 
 void say_reference(const struct run *x)
 {
+	const struct train_epoch *first = &x->res->epochs.v[0];
 	const struct train_alone *a = x->alone;
 	size_t steps = x->res->proven_steps;
 	struct finding *f;
@@ -137,7 +138,7 @@ void say_reference(const struct run *x)
 	if (!is_comparable(x))
 		return;
 	/* what went wrong at one rank soon moves the others, too */
-	far = a->far_rank >= 0 && a->odd_rank >= 0 ? a->odd_rank : a->far_rank;
+	far = a->far_rank >= 0 && !first->equal ? odd_params(x, first) : a->far_rank;
 	f = say_find(x, "train.reference", a->wrong_rank >= 0 ? a->wrong_rank : far);
 	if (a->wrong_rank >= 0)
 		finding_set(f, ST_FAIL,

@@ -25,8 +25,8 @@ struct train_opts {
 	const struct data *data;     /* opened by train_job() ... */
 	const struct engine *engine; /* of a model that is a graph */
 	const char *trouble;	     /* ... or why it could not be; NULL */
-	bool drop_last;
-	double expect; /* accuracy, 0..1; 0: whatever it is */
+	bool drop_last, is_sharded;  /* --pattern fsdp */
+	double expect;		     /* accuracy, 0..1; 0: whatever it is */
 	uint64_t deadline_ns;
 	struct fault fault;
 };
@@ -116,6 +116,8 @@ double train_lr(const struct train_opts *o, uint64_t epoch);
 /* Puts step @at of the epoch's samples of @rank into the net. */
 int train_load(struct net *n, const struct train_opts *o, const struct sampler *s, int rank,
 	       uint64_t at, struct err *e) MUST_CHECK;
+/* Who keeps that parameter, where each rank keeps a part of every layer. */
+int train_owner(const struct net *n, int ranks, size_t param);
 uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer);
 
 #endif

@@ -73,6 +73,29 @@ ends_with() { # CODE PID: of a child of ours
     done
 }
 
+@test "--pattern fsdp: sharded parameters, the same proofs" {
+    local n model
+    for n in 1 2 3; do
+        for model in cnn mlp; do
+            small --pattern fsdp --np "$n" --model $model --json
+            [ "$status" -eq 0 ] || { echo "$output"; false; }
+            jq -e '.data.model.pattern == "fsdp" and (.data.checks | .params_equal_across_ranks and
+                .equals_single_process and .repeats_to_the_bit)' <<<"$output"
+        done
+    done
+    smoke --pattern fsdp --expect 97
+    [ "$status" -eq 0 ]
+    small --pattern fsdp --np 3 --fault 2:flip
+    fails train.reference 'rank 2 \(.*\) computed another gradient in step 2'
+    small --pattern fsdp --np 3 --fault 1:nan
+    fails train.finite 'rank 1 '
+    small --pattern fsdp --np 3 --fault 1:die
+    fails rank.alive 'rank 1 \(.*\) died: killed by signal 9'
+    small --pattern fsdp --np 3 --fault 1:wire # everybody gets that part of the parameters
+    [ "$status" -eq 1 ]
+    fails train.reference 'rank 1 .*went wrong on their way'
+}
+
 @test "ranks of unlike processors train with the same bits" {
     small --np 3 --fault 1:old --json
     [ "$status" -eq 0 ]
@@ -198,6 +221,19 @@ ends_with() { # CODE PID: of a child of ours
         smoke --np 3 --seed "$MARK" --fault "$r:stop" --deadline 700ms
         [ "$status" -eq 1 ]
         fails rank.alive "rank $r \(.*\) did nothing for 700 ms"
+        nobody_left
+    done
+}
+
+@test "a rank that dies or stops in every phase: named, exit 1, nobody left" {
+    local when
+    for when in start join connect epoch end; do
+        small --np 3 --seed "$MARK" --fault "1:die:$when" --deadline 2s
+        [ "$status" -eq 1 ] || { echo "$when: $status $output $stderr"; false; }
+        fails 'rank\.[a-z]*' 'rank 1 .*killed by signal 9'
+        small --np 3 --seed "$MARK" --fault "1:stop:$when" --deadline 1s --heartbeat 1s
+        [ "$status" -eq 1 ] || { echo "$when: $status $output $stderr"; false; }
+        fails 'rank\.[a-z]*' 'rank 1 '
         nobody_left
     done
 }

@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# ResNet-18 by the oneDNN plug-in: the same proofs as the small models; without the
+# plug-in, what is missing and what brings it.
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+
+smoke() { run --separate-stderr "$BIN/ddpsmoke" --model resnet18 "$@"; }
+
+needs_plugin() {
+    [ -e "${BIN%/bin}/lib/windsock/onednn.so" ] || skip "the oneDNN plug-in is not built"
+}
+
+@test "two ranks: all proofs hold, also with batch normalization" {
+    needs_plugin
+    smoke --samples 40 --batch 4 --validation 8 --epochs 1 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.model | .name == "resnet18" and .engine == "onednn" and .parameters == 11181642' <<<"$output"
+    jq -e '.data.checks | .params_equal_across_ranks and .equals_single_process and
+        .repeats_to_the_bit' <<<"$output"
+}
+
+@test "a last batch that is smaller, and padding" {
+    needs_plugin
+    smoke --np 2 --samples 13 --batch 4 --validation 3 --epochs 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"each of 13 samples once; 1 twice as padding"* ]]
+}
+
+@test "it learns: loss falls" {
+    needs_plugin
+    smoke --np 1 --samples 64 --batch 8 --validation 16 --epochs 2 --lr 0.01 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.checks.loss_last < .data.checks.loss_first' <<<"$output"
+}
+
+@test "a wrong gradient is found in it, too" {
+    needs_plugin
+    smoke --samples 24 --batch 4 --validation 4 --epochs 1 --fault 1:flip:1
+    [ "$status" -eq 1 ]
+    grep -Eq '^fail  train.reference .*rank 1 .* computed another gradient in step 1' <<<"$output"
+}
+
+@test "batch 32 takes less than 2 GB for each rank" {
+    needs_plugin
+    command -v /usr/bin/time >/dev/null || skip "no time(1)"
+    local port=$((20000 + RANDOM % 10000)) r
+    for r in 0 1; do
+        RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port /usr/bin/time -f %M -o "$BATS_TEST_TMPDIR/$r" \
+            "$BIN/ddpsmoke" --model resnet18 --batch 32 --samples 64 --validation 8 --epochs 1 >/dev/null 2>&1 3>&- &
+    done
+    wait
+    for r in 0 1; do
+        [ "$(tail -n 1 "$BATS_TEST_TMPDIR/$r")" -lt 2000000 ] || { cat "$BATS_TEST_TMPDIR/$r"; false; }
+    done
+}
+
+@test "without the plug-in: exit 4, where it was looked for and what brings it" {
+    WINDSOCK_PLUGINS=$BATS_TEST_TMPDIR smoke
+    [ "$status" -eq 4 ]
+    [ -z "$output" ] || [[ $output != *PASS* ]]
+    [[ $stderr == *"onednn.so"*"$BATS_TEST_TMPDIR"* ]]
+    [[ $stderr == *"libdnnl-dev"* ]]
+}
