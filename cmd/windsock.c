@@ -8,10 +8,13 @@
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
 #include "probes/preflight/facts.h"
+#include "probes/preflight/serve.h"
 
 struct config {
-	bool quick, full, here;
+	bool quick, full, here, serve;
+	uint64_t wait, port;
 	const char *hosts, *rsh, *nodes, *page, *baseline;
+	str_list same;
 	const char *from; /* the scheduler whose job the hosts are of; NULL: they were named */
 };
 
@@ -46,6 +49,32 @@ static const struct opt rows[] = {
 	 AT(rsh),
 	 .env = "WINDSOCK_RSH",
 	 .help = "how to reach them, instead of ssh"},
+	{.name = "serve",
+	 .type = OPT_BOOL,
+	 AT(serve),
+	 .help = "no ssh: prints the line to paste on the other machines, and waits for them"},
+	{.name = "wait",
+	 .metavar = "N",
+	 .type = OPT_UINT,
+	 AT(wait),
+	 .min = 1,
+	 .max = 4096,
+	 .def = "1",
+	 .help = "with --serve: so many others join"},
+	{.name = "port",
+	 .metavar = "PORT",
+	 .type = OPT_UINT,
+	 AT(port),
+	 .min = 1,
+	 .max = 65535,
+	 .def = "29499",
+	 .help = "with --serve: where they join"},
+	{.name = "same",
+	 .metavar = "PATH",
+	 .type = OPT_LIST,
+	 AT(same),
+	 .complete = OPT_C_FILE,
+	 .help = "this file or folder must be alike on every host (may be repeated)"},
 	{.name = "nodes",
 	 .metavar = "DIR",
 	 .type = OPT_STR,
@@ -92,6 +121,19 @@ static const char examples[] =
 	"  windsock --hosts hostfile --report report.html\n"
 	"  windsock diff monday.json today.json   # what became worse\n";
 
+/* Started by the agent of a run that --serve began: one on each machine. */
+static bool is_member(void) { return getenv("WINDSOCK_RANK") != NULL; }
+
+/* Only the first of them reports, where the person is. */
+static int silence(struct app *app, struct config *c)
+{
+	if (streq(getenv("WINDSOCK_RANK"), "0"))
+		return 0;
+	app->report_opts.output = NULL;
+	c->page = c->nodes = c->baseline = NULL;
+	return freopen("/dev/null", "w", stdout) ? 0 : -1;
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
@@ -104,9 +146,13 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 					    : err_set(e, ERR_USAGE, "diff takes two runs: OLD NEW");
 	if (c->quick && c->full)
 		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
+	if (c->serve && (c->hosts || c->here))
+		return err_set(e, ERR_USAGE, "--serve goes without --hosts and --here");
+	if (c->serve && is_member())
+		return silence(app, c);
 	if (c->here && c->hosts)
 		return err_set(e, ERR_USAGE, "--here and --hosts cannot be combined");
-	if (!c->here && !c->hosts) {
+	if (!c->here && !c->hosts && !c->serve) {
 		allocation_find(&app->arena, &job);
 		c->from = job.scheduler;
 		c->hosts = job.hosts;
@@ -142,33 +188,51 @@ static int run_diff(struct preflight *p, struct app *app, struct err *e)
 	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
 }
 
+static int run_member(struct preflight *p, struct err *e)
+{
+	bool leads = false;
+	int rc = preflight_crew(p, &leads, e);
+
+	if (!rc && !leads) { /* nobody reads it, but a report of nothing would be an error */
+		struct finding *f = report_find(p->r, "host.answer", NULL);
+
+		finding_set(f, ST_PASS, "took part");
+		report_add(p->r, f);
+	}
+	return rc;
+}
+
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	const struct config *c = cfg;
 	bool people = streq(app->common.format, "table");
 	AUTO(preflight_done)
-	struct preflight p = {.a = &app->arena,
-			      .r = app->report,
-			      .t = {.a = &app->arena,
-				    .r = app->report,
-				    .fold = people,
-				    .terse = people && c->hosts && !app->common.verbose},
-			      .tier = c->quick	? TIER_QUICK
-				      : c->full ? TIER_FULL
-						: TIER_DEFAULT,
-			      .deadline_ns = app->common.deadline_ns,
-			      .until_ns = until(app->common.budget_ns),
-			      .given = c->hosts,
-			      .rsh = c->rsh,
-			      .nodes_dir = c->nodes,
-			      .verbose = app->common.verbose,
-			      .asked = c->here,
-			      .page = c->page,
-			      .baseline = c->baseline,
-			      .began = facts_clock()};
+	struct preflight p = {
+		.a = &app->arena,
+		.r = app->report,
+		.t = {.a = &app->arena,
+		      .r = app->report,
+		      .fold = people,
+		      .terse = people && (c->hosts || c->serve) && !app->common.verbose},
+		.tier = c->quick  ? TIER_QUICK
+			: c->full ? TIER_FULL
+				  : TIER_DEFAULT,
+		.deadline_ns = app->common.deadline_ns,
+		.until_ns = until(app->common.budget_ns),
+		.given = c->hosts,
+		.rsh = c->rsh,
+		.nodes_dir = c->nodes,
+		.verbose = app->common.verbose,
+		.asked = c->here,
+		.same = c->same,
+		.page = c->page,
+		.baseline = c->baseline,
+		.began = facts_clock()};
 
 	if (app->operands.n)
 		return run_diff(&p, app, e);
+	if (c->serve)
+		return run_member(&p, e);
 	if (!c->hosts) {
 		/* a child that saw the job would ask all of its hosts */
 		(void)unsetenv("SLURM_JOB_NODELIST");
@@ -228,6 +292,10 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 		argv[1] = join;
 	if (launch_intercept(argc, argv, ret_code, e))
 		return true;
+	if (serve_is_meant(argv + 1) && !is_member()) {
+		*ret_code = serve_run(argv, e);
+		return true;
+	}
 	*ret_code = 0;
 	return is_silent_task(argc, argv);
 }

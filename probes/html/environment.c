@@ -87,7 +87,7 @@ void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a
 
 	for (size_t i = 0; i < nodes->n; i++)
 		cJSON_ArrayForEach (v, facts(&nodes->v[i])) {
-			bool again = streq(v->string, "clock");
+			bool again = streq(v->string, "clock") || cJSON_IsObject(v);
 
 			for (size_t k = 0; k < keys.n; k++)
 				again |= streq(keys.v[k], v->string);

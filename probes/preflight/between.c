@@ -1,6 +1,7 @@
 /* What is between hosts: ports, ways, collectives, training; and whose fault it is. */
 #include "lib/report/json.h"
 #include "probes/fleet.h"
+#include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
 
 static bool is_host(const struct preflight *p, const char *name)
@@ -162,6 +163,12 @@ static void run_across(struct preflight *p, enum stage_id id)
 	if (n < 2)
 		finding_set(preflight_note(p, id), ST_SKIP, "not reached%s%s",
 			    why ? " because " : "", why ? why : ": it takes two hosts");
+	else if (p->crew && id == S_PATHS)
+		finding_set(
+			preflight_note(p, id), ST_SKIP,
+			"not asked of hosts that joined: reach and training take the same ways");
+	else if (p->crew)
+		crew_run(p->crew, id);
 	else if (id >= S_COLLECTIVES && part_find(p->a, command) &&
 		 !part_knows(command, "--hosts", p->deadline_ns, p->a))
 		finding_set(preflight_note(p, id), ST_SKIP,

@@ -207,7 +207,7 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	item_list causes;
 
 	if (!p->hosts.n && preflight_wants_data(p))
-		facts_gather(p->a, json_object(report_data(p->r), "facts"));
+		facts_gather(p->a, &p->same, json_object(report_data(p->r), "facts"));
 	if (compare(p, e))
 		return -1;
 	run_data(p);

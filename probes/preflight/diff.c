@@ -104,6 +104,8 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	cJSON_ArrayForEach (f, is)
 		compare_finding(c, find(was, f, &near), f);
 	near = is ? is->child : NULL;
+	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
+		return; /* what was not run has not become well */
 	cJSON_ArrayForEach (f, was)
 		if (weight(get(f, "status")) && !find(is, f, &near)) {
 			struct finding *g = note(c, "diff.better", subject_of(c, f), ST_PASS);
@@ -211,6 +213,12 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 
 		if (!was || streq(v->string, "clock") || cJSON_Compare(was, v, true))
 			continue;
+		if (cJSON_IsObject(v)) { /* digests of --same */
+			f = note(c, "diff.fact", arena_printf(c->t->a, "contents %s", host),
+				 ST_INFO);
+			finding_set(f, ST_INFO, "what --same looks at has changed");
+			continue;
+		}
 		f = note(c, "diff.fact", arena_printf(c->t->a, "%s %s", v->string, host), ST_INFO);
 		finding_set(f, ST_INFO, "%s, was %s", worded(c->t->a, v), worded(c->t->a, was));
 	}

@@ -9,7 +9,7 @@
 #define NEAR 0.05 /* sizes of memory are never quite alike */
 
 struct kind {
-	const char *key, *subject;
+	const char *key, *subject; /* key NULL: the digest of @subject, a path */
 	enum { TEXT, COUNT, SIZE } type;
 	enum status st;
 	const char *fix; /* %s: what the others have */
@@ -65,9 +65,11 @@ static void collect(struct preflight *p, const struct answers *all, const struct
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const cJSON *facts = json_get(all->v[i].data, "facts");
+		const cJSON *of = k->key ? facts : json_get(facts, "same");
+		const char *key = k->key ?: k->subject;
 		struct value v = {.host = all->v[i].host,
-				  .text = json_get_str(facts, k->key),
-				  .number = json_get_num(facts, k->key, NAN)};
+				  .text = json_get_str(of, key),
+				  .number = json_get_num(of, key, NAN)};
 
 		if (k->type != TEXT && v.number >= 0)
 			v.text = worded(p->a, k, v.number);
@@ -93,7 +95,7 @@ static const struct value *majority(const struct kind *k, value_list *l)
 static struct finding *note(struct preflight *p, const struct kind *k, const char *host)
 {
 	struct finding *f = tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name,
-				      arena_printf(p->a, "drift.%s", k->key), k->subject);
+				      arena_printf(p->a, "drift.%s", k->key ?: "same"), k->subject);
 
 	if (host) {
 		f->host = host;
@@ -105,8 +107,11 @@ static struct finding *note(struct preflight *p, const struct kind *k, const cha
 /* The table's text has at most one %s. */
 static const char *fix_of(struct arena *a, const struct kind *k, const struct value *usual)
 {
-	const char *hole = strstr(k->fix, "%s");
+	const char *hole = k->key ? strstr(k->fix, "%s") : NULL;
 
+	if (!k->key) /* from one that has what most have */
+		return arena_printf(a, "rsync -a --delete %s:%s \"$(dirname %s)/\"", usual->host,
+				    shell_quote(a, k->subject), shell_quote(a, k->subject));
 	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix, usual->text,
 				   hole + 2)
 		    : k->fix;
@@ -115,7 +120,7 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 /* A limit that is wrong by itself there has been said. */
 static bool is_said(const struct preflight *p, const struct kind *k, const char *host)
 {
-	const char *check = arena_printf(p->a, "limits.%s", k->key);
+	const char *check = arena_printf(p->a, "limits.%s", k->key ?: "");
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
@@ -133,15 +138,14 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 	for (size_t i = 0; i < l->n; i++) {
 		const struct value *v = &l->v[i];
 		struct finding *f;
-		bool less;
+		bool more;
 
 		if (is_alike(k, v, usual) || is_said(p, k, v->host))
 			continue;
-		less = k->type == COUNT && v->number < usual->number;
+		more = k->type == COUNT && v->number > usual->number;
 		f = note(p, k, v->host);
-		finding_set(f, k->st == ST_FAIL && !less ? ST_WARN : k->st,
-			    "%s here, %s on %zu of %zu hosts", v->text, usual->text, usual->alike,
-			    l->n);
+		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts", v->text,
+			    usual->text, usual->alike, l->n);
 		finding_expect(f, "%s, as on the others", usual->text);
 		finding_fix(f, "%s", fix_of(p->a, k, usual));
 	}
@@ -167,7 +171,7 @@ static void name_all(struct preflight *p, const struct kind *k, const value_list
 			text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text,
 				  hostlist_fold(p->a, &who));
 	}
-	finding_set(f, k->st == ST_INFO ? ST_INFO : ST_WARN, "%s", t.s);
+	finding_set(f, k->key && k->st == ST_FAIL ? ST_WARN : k->st, "%s", t.s);
 	finding_expect(f, "the same on all hosts of a job");
 }
 
@@ -214,6 +218,11 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		compared += compare(p, all, &kinds[i]);
+	for (size_t i = 0; i < p->same.n; i++) {
+		const struct kind k = {.subject = p->same.v[i], .type = TEXT, .st = ST_FAIL};
+
+		compared += compare(p, all, &k);
+	}
 	clocks(p, all, asked, answered);
 	if (compared && p->t.items.n == from)
 		finding_set(

@@ -5,6 +5,7 @@
 #include "lib/host/gpu.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
+#include "probes/preflight/same.h"
 #include "probes/rules/nccl.h"
 
 #include <glob.h>
@@ -124,11 +125,15 @@ double facts_clock(void)
 	return (double)t.tv_sec + (double)(t.tv_nsec / 1000000) / 1000;
 }
 
-void facts_gather(struct arena *a, cJSON *into)
+void facts_gather(struct arena *a, const str_list *same, cJSON *into)
 {
+	cJSON *digests = same->n ? json_object(into, "same") : NULL;
+
 	software(a, into);
 	json_str(into, "torch", torch(a));
 	kernel(a, into);
 	hardware(a, into);
+	for (size_t i = 0; i < same->n; i++)
+		json_str(digests, same->v[i], same_digest(same->v[i], a));
 	json_num(into, "clock", facts_clock());
 }

@@ -7,7 +7,7 @@
 #include "probes/fleet.h"
 #include "probes/preflight/preflight.h"
 
-void facts_gather(struct arena *a, cJSON *into);
+void facts_gather(struct arena *a, const str_list *same, cJSON *into);
 double facts_clock(void); /* seconds since 1970 */
 
 /* The drift stage: compares all answers, asked between these two moments. */

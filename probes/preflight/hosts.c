@@ -4,6 +4,7 @@
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/fleet.h"
+#include "probes/preflight/crew.h"
 #include "probes/preflight/facts.h"
 
 #include <math.h>
@@ -167,33 +168,68 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 					      (unsigned long long)(p->deadline_ns / NS_PER_MS));
 	*LIST_ADD(p->a, &args) =
 		arena_printf(p->a, "--budget=%llums", (unsigned long long)(cap / NS_PER_MS + 1));
+	for (size_t i = 0; i < p->same.n; i++)
+		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--same=%s", p->same.v[i]);
 	if (fleet_ask(&f, &args, false, all, e))
 		return -1;
 	note_lost(p, &f);
+	if (!f.lost.n)
+		finding_set(
+			tally_add(&p->t, S_HOSTS, stages[S_HOSTS].name, "host.answer", "all hosts"),
+			ST_PASS, "%zu answered", all->n);
 	return 0;
+}
+
+static int conclude(struct preflight *p, const struct answers *all, double asked, double answered,
+		    struct err *e)
+{
+	take_rest(p, all);
+	preflight_finish(p, S_HOSTS);
+	if (all->n) {
+		view(p, all);
+		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
+			take_stage(p, id, all);
+		if (preflight_gate(p, S_DRIFT))
+			preflight_drift(p, all, asked, answered);
+		preflight_finish(p, S_DRIFT);
+		choose_usable(p, all);
+		node_data(p, all);
+	}
+	preflight_between(p);
+	return preflight_conclude(p, e);
 }
 
 int preflight_hosts(struct preflight *p, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
-	double asked = facts_clock(), answered;
+	double asked = facts_clock();
 
 	p->t.own = sysroot_hostname(p->a);
 	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))
 		return -1;
-	answered = facts_clock();
-	take_rest(p, &all);
-	preflight_finish(p, S_HOSTS);
-	if (all.n) {
-		view(p, &all);
-		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
-			take_stage(p, id, &all);
-		if (preflight_gate(p, S_DRIFT))
-			preflight_drift(p, &all, asked, answered);
-		preflight_finish(p, S_DRIFT);
-		choose_usable(p, &all);
-		node_data(p, &all);
+	return conclude(p, &all, asked, facts_clock(), e);
+}
+
+int preflight_crew(struct preflight *p, bool *ret_leads, struct err *e)
+{
+	AUTO(answers_done) struct answers all = {0};
+	double asked = facts_clock();
+	struct crew *c = crew_join(p, e);
+	int rc;
+
+	if (!c)
+		return -1;
+	*ret_leads = crew_leads(c);
+	p->crew = c;
+	p->t.own = sysroot_hostname(p->a);
+	(void)preflight_gate(p, S_HOSTS);
+	rc = crew_ask(c, &all, e);
+	if (!rc && crew_leads(c)) {
+		rc = conclude(p, &all, asked, facts_clock(), e);
+		crew_finish(c);
+	} else if (!rc) {
+		rc = crew_follow(c, e);
 	}
-	preflight_between(p);
-	return preflight_conclude(p, e);
+	crew_leave(c, NULL);
+	return rc;
 }

@@ -5,13 +5,16 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
+#include "lib/report/json.h"
 #include "lib/report/merge.h"
 
 #include <limits.h>
 #include <poll.h>
 
 enum {
-	OUTPUT_MAX = 16 << 20,
+	OUTPUT_MAX = 256 << 20, /* each of 512 hosts tells of 511 others */
+	LARGE = 8 << 20,
+	DEPTH_MAX = 64,
 	STOP_STEPS = 200, /* of STEP_MS: a second to report what was finished */
 	STEP_MS = 5,
 	SAID_MAX = 160,
@@ -167,6 +170,22 @@ static const char *trouble(const char *command, const struct run *r, const struc
 				       j->status, colon, said);
 }
 
+/* What a host far away may send is bounded more tightly than a command of ours here. */
+static cJSON *read_answer(const char *command, const char *text, size_t n, struct err *e)
+{
+	cJSON *doc;
+
+	if (n < LARGE)
+		return envelope_read(command, command, text, n, e);
+	doc = json_parse(text, n, DEPTH_MAX, e);
+	if (doc && json_get_num(doc, "schema", 0) == 1 &&
+	    streq(json_get_str(doc, "command") ?: "", command))
+		return doc;
+	cJSON_Delete(doc);
+	err_set(e, ERR_SYS, "%s printed %zu MB that are no report of it", command, n / 1000000);
+	return NULL;
+}
+
 void part_run(const char *command, const char *const *args, uint64_t cap_ns, struct arena *a,
 	      struct part *ret)
 {
@@ -189,7 +208,7 @@ void part_run(const char *command, const char *const *args, uint64_t cap_ns, str
 	ret->code = r.job.status;
 	ret->took_ns = r.job.took_ns;
 	if (r.job.out.n)
-		ret->doc = envelope_read(command, command, r.job.out.s, r.job.out.n, &e);
+		ret->doc = read_answer(command, r.job.out.s, r.job.out.n, &e);
 	ret->trouble = trouble(command, &r, ret, cap_ns, &e, a);
 }
 

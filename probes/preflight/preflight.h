@@ -49,6 +49,7 @@ struct stage_run {
 	uint64_t start_ns;
 };
 
+struct crew;
 struct preflight {
 	struct arena *a;
 	struct report *r;
@@ -58,6 +59,7 @@ struct preflight {
 	const char *given, *rsh;	/* --hosts, --rsh */
 	host_list hosts;
 	const char *nodes_dir;
+	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
 	bool verbose, asked; /* asked: by --here, for somebody who looks at other hosts too */
 
 	struct stage_run run[S_COUNT];
@@ -66,6 +68,7 @@ struct preflight {
 	const char *peer_line;	     /* what portcheck would have typed on a peer */
 	str_list usable, blamed;     /* nodes */
 	str_list culprits;	     /* of the matrix of who reaches whom */
+	str_list same;		     /* paths that must be alike on all hosts */
 	const char *page, *baseline; /* --report, --baseline: files, or NULL */
 	double began;		     /* seconds since 1970 */
 	cJSON *nodes;		     /* of the hosts, for the page */
@@ -89,6 +92,8 @@ bool preflight_wants_data(const struct preflight *p);
 void preflight_covers(struct preflight *p, const char *fmt, ...) PRINTF(2, 3);
 void preflight_done(struct preflight *p);
 int preflight_here(struct preflight *p, struct err *e) MUST_CHECK;
+/* One of those that joined (--serve); true in @ret_leads where the report is ours. */
+int preflight_crew(struct preflight *p, bool *ret_leads, struct err *e) MUST_CHECK;
 int preflight_hosts(struct preflight *p, struct err *e) MUST_CHECK;
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);

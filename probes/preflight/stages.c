@@ -119,6 +119,18 @@ void preflight_finish(struct preflight *p, enum stage_id id)
 	tally_emit(&p->t);
 }
 
+/* A key twice would make our own document unreadable for strict readers. */
+static cJSON *without_twins(cJSON *o)
+{
+	for (cJSON *x = o->child; x; x = x->next)
+		for (cJSON *y = x->next, *next; y; y = next) {
+			next = y->next;
+			if (streq(x->string, y->string))
+				cJSON_Delete(cJSON_DetachItemViaPointer(o, y));
+		}
+	return o;
+}
+
 static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 {
 	const cJSON *data = json_get(doc, "data");
@@ -133,7 +145,7 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 		return;
 	parts = cJSON_GetObjectItemCaseSensitive(report_data(p->r), "parts");
 	parts = parts ? parts : json_object(report_data(p->r), "parts");
-	cJSON_AddItemToObject(parts, stages[id].name, cJSON_Duplicate(data, true));
+	cJSON_AddItemToObject(parts, stages[id].name, without_twins(cJSON_Duplicate(data, true)));
 }
 
 static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc)
@@ -206,7 +218,7 @@ const char *const *preflight_args(const struct preflight *p, enum stage_id id, c
 	if (id == S_COLLECTIVES) {
 		*LIST_ADD(p->a, &args) = "--minbytes=8";
 		*LIST_ADD(p->a, &args) = p->tier == TIER_FULL ? "--maxbytes=256M" : "--maxbytes=4M";
-		if (!hosts)
+		if (!hosts && !p->crew)
 			*LIST_ADD(p->a, &args) = "--np=2";
 	}
 	if (hosts)

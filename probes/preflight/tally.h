@@ -34,8 +34,8 @@ void tally_take(struct tally *t, unsigned stage, const char *stage_name, const c
 		const cJSON *finding);
 /* Brings what was added since the last time into the report, folded where that is wanted. */
 void tally_emit(struct tally *t);
-/* A copy of items [from, n), alike ones joined. */
-item_list tally_folded(const struct tally *t, size_t from);
+/* A copy of items [from, n), alike ones joined; with @wrong only what is wrong. */
+item_list tally_folded(const struct tally *t, size_t from, bool wrong);
 /* How the stage of these items ended: the worst, FAIL before ERROR; SKIP: nothing was tested. */
 enum status tally_status(const struct tally *t, size_t from, size_t to);
 const struct finding *tally_first(const struct tally *t, size_t from, size_t to, enum status st);

@@ -50,16 +50,10 @@ static void sort(item_list *l)
 
 item_list tally_causes(const struct tally *t)
 {
-	item_list all = tally_folded(t, 0), out = {0};
+	item_list all = tally_folded(t, 0, true);
 
-	for (size_t i = 0; i < all.n; i++) {
-		enum status st = all.v[i].f->status;
-
-		if (st == ST_FAIL || st == ST_ERROR || st == ST_WARN)
-			*LIST_ADD(t->a, &out) = all.v[i];
-	}
-	sort(&out);
-	return out;
+	sort(&all);
+	return all;
 }
 
 static void causes_data(const struct tally *t, const item_list *causes)

@@ -44,41 +44,80 @@ static const char *fold_names(struct arena *a, host_list *l)
 	return hostlist_fold(a, l);
 }
 
-static void join(struct tally *t, struct item *to, const struct item *from)
+static uint32_t mixed(uint32_t h, const char *s)
 {
-	struct finding *copy = ARENA_NEW(t->a, struct finding);
-
-	*copy = *to->f;
-	for (size_t i = 0; i < from->hosts.n; i++)
-		*LIST_ADD(t->a, &to->hosts) = from->hosts.v[i];
-	if (to->hosts.n)
-		copy->host = fold_names(t->a, &to->hosts);
-	if (same_text(to->f->subject, to->f->host))
-		copy->subject = copy->host;
-	to->f = copy;
+	for (; s && *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u; /* FNV-1a */
+	return h;
 }
 
-item_list tally_folded(const struct tally *t, size_t from)
+/* What is_alike() compares, but for a subject, which may be the host. */
+static uint32_t hash_of(const struct item *x)
 {
-	struct tally w = *t;
-	item_list out = {0};
+	return mixed(mixed(2166136261u + x->stage * 31u + (uint32_t)x->f->status, x->f->check),
+		     x->f->message);
+}
 
+/* 512 hosts that look at each other make a quarter of a million items. */
+struct groups {
+	size_t *slots, mask; /* 0: free; else one more than its place in @all */
+	item_list all;
+};
+
+static void groups_init(struct groups *g, struct arena *a, size_t n)
+{
+	size_t size = 16;
+
+	while (size < 2 * n)
+		size *= 2;
+	*g = (struct groups){.mask = size - 1};
+	g->slots = arena_alloc(a, size * sizeof(*g->slots));
+}
+
+static struct item *group_of(struct groups *g, struct arena *a, const struct item *x)
+{
+	size_t at = hash_of(x) & g->mask;
+
+	for (; g->slots[at]; at = (at + 1) & g->mask)
+		if (is_alike(&g->all.v[g->slots[at] - 1], x))
+			return &g->all.v[g->slots[at] - 1];
+	*LIST_ADD(a, &g->all) = *x;
+	g->slots[at] = g->all.n;
+	g->all.v[g->all.n - 1].hosts = (host_list){0}; /* its own list: it may grow */
+	return &g->all.v[g->all.n - 1];
+}
+
+static void name_hosts(struct arena *a, struct item *x)
+{
+	struct finding *copy = ARENA_NEW(a, struct finding);
+
+	*copy = *x->f;
+	copy->host = fold_names(a, &x->hosts);
+	if (same_text(x->f->subject, x->f->host))
+		copy->subject = copy->host;
+	x->f = copy;
+}
+
+item_list tally_folded(const struct tally *t, size_t from, bool wrong)
+{
+	struct groups g;
+
+	groups_init(&g, t->a, t->items.n - from);
 	for (size_t i = from; i < t->items.n; i++) {
 		const struct item *x = &t->items.v[i];
-		size_t k = 0;
+		enum status st = x->f->status;
+		struct item *to;
 
-		while (k < out.n && !is_alike(&out.v[k], x))
-			k++;
-		if (k < out.n) {
-			join(&w, &out.v[k], x);
+		if (wrong && st != ST_FAIL && st != ST_ERROR && st != ST_WARN)
 			continue;
-		}
-		*LIST_ADD(t->a, &out) = *x;
-		out.v[k].hosts = (host_list){0}; /* its own list: it may grow */
+		to = group_of(&g, t->a, x);
 		for (size_t h = 0; h < x->hosts.n; h++)
-			*LIST_ADD(t->a, &out.v[k].hosts) = x->hosts.v[h];
+			*LIST_ADD(t->a, &to->hosts) = x->hosts.v[h];
 	}
-	return out;
+	for (size_t i = 0; i < g.all.n; i++)
+		if (g.all.v[i].hosts.n > 1)
+			name_hosts(t->a, &g.all.v[i]);
+	return g.all;
 }
 
 static bool has_host(const host_list *l, const char *name)
@@ -163,7 +202,7 @@ static void summarize(const struct tally *t, item_list *all)
 void tally_emit(struct tally *t)
 {
 	if (t->fold) {
-		item_list out = tally_folded(t, t->emitted);
+		item_list out = tally_folded(t, t->emitted, false);
 
 		if (t->terse) {
 			summarize(t, &out);

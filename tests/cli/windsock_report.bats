@@ -66,6 +66,7 @@ P
     grep -q 'sudo nft insert rule' four.html
     grep -q 'srun --exclude=node2' four.html
     grep -q '<li>node1 to node2: none answers</li>' four.html
+    [ "$(grep -c '<tr data-status="fail"><th' four.html)" = 1 ] # node0 is a witness
     grep -q 'M3 2h' four.html # a run of squares in the matrix
     run ! grep -q '<img' four.html
     run ! grep -q '<b>bold' four.html

@@ -22,7 +22,7 @@ setup() {
 }
 
 on() { # NODE CMD...
-    "$ROOT/scripts/lab" on "$LAB_NAME" "node$1" -- "${@:2}"
+    "$ROOT/scripts/lab" on "$LAB_NAME" "${1/#[0-9]/node$1}" -- "${@:2}"
 }
 
 windsock() { # from node0
@@ -128,4 +128,60 @@ wrong() { # findings that fail or are errors of ours
     [ -z "$output$stderr" ]
     run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --here --quick --json
     [[ $(jq -r .data.covers <<<"$output") == "this host only"* ]]
+}
+
+@test "the same code everywhere: the odd host is named, with what mends it" {
+    # every node has a folder of its own under one name
+    on all sh -c "mkdir -p '$PWD/own' && mount -t tmpfs tmpfs '$PWD/own' && mkdir '$PWD/own/code' &&
+        echo train >'$PWD/own/code/a.py' && ln -s a.py '$PWD/own/code/b.py'"
+    run -0 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
+    on 2 sh -c "echo 'train ' >'$PWD/own/code/a.py'"
+    run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
+    valid
+    [ "$(jq -r '.data.causes[0] | "\(.check) \(.hosts[0]) \(.subject)"' <<<"$output")" = "drift.same node2 $PWD/own/code" ]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "rsync -a --delete node0:"*"/own/code"* ]]
+    on 2 rm -r "$PWD/own/code"
+    run -1 --separate-stderr windsock --hosts lab --quick --same "$PWD/own/code" --json
+    [[ $(jq -r '.data.causes[0].message' <<<"$output") == "missing here, "*" on 3 of 4 hosts" ]]
+    on all umount "$PWD/own"
+}
+
+serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in `answer`
+    on 0 env "PATH=$BIN:$PATH" "$BIN/windsock" --serve --wait 2 "$@" >answer 2>said &
+    serving=$!
+    for ((i = 0; i < 200; i++)); do
+        ! grep -q 'windsock join' said || break
+        sleep 0.05
+    done
+    line=$(grep -o 'windsock join .*' said | head -n 1)
+    on 1 sh -c "PATH='$BIN':\$PATH; $line" >joined1 2>&1 &
+    on 2 sh -c "PATH='$BIN':\$PATH; $line" >joined2 2>&1
+    code=0
+    wait "$serving" || code=$?
+}
+
+@test "serve: machines that only join are tested like all others" {
+    serve --json
+    [ "$code" = 0 ]
+    output=$(<answer)
+    valid
+    [ -z "$(wrong)" ]
+    [ "$(jq -r '.data.passing_nodes | sort | join(",")' <<<"$output")" = node0,node1,node2 ]
+    [[ $(jq -r .data.covers <<<"$output") == "3 of 3 hosts and the ways between them, with collectives and training" ]]
+    [ "$(jq '.nodes | length' <<<"$output")" = 3 ]
+    [ "$(jq -r '.data.parts.collectives.world.ranks | length' <<<"$output")" = 3 ]
+    [[ $(<joined2) == *"the run is over"* ]]
+    run ! pgrep -f 'windsock --serve'
+}
+
+@test "serve: a host behind a firewall is named, with its rule" {
+    on 2 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy accept; }; add rule inet t c iifname != lo tcp dport 29500-65535 ct state new drop'
+    serve --quick --json
+    on 2 nft delete table inet t
+    [ "$code" = 1 ]
+    output=$(<answer)
+    valid
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = node2 ]
+    [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject)"' <<<"$output")" = "mesh.in node2" ]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == *"nft insert rule inet t c"* ]]
 }

@@ -68,7 +68,7 @@ static void t_alike_is_one(void **state)
 	     "1500\"}");
 	take(&w, S_INTERFACE, "node2", FAIL_MTU);
 	take(&w, S_SETTINGS, "node3", FAIL_MTU); /* of another stage: another line */
-	all = tally_folded(&w.t, 0);
+	all = tally_folded(&w.t, 0, false);
 	assert_int_equal(all.n, 3);
 	assert_string_equal(all.v[0].f->host, "node[1-2]");
 	assert_int_equal(all.v[0].hosts.n, 2);
@@ -94,7 +94,7 @@ static void t_subject_that_is_the_host(void **state)
 	take(&w, S_INTERFACE, "node2",
 	     "{\"check\":\"host.name\",\"status\":\"fail\",\"subject\":\"node2\",\"message\":"
 	     "\"m\"}");
-	all = tally_folded(&w.t, 0);
+	all = tally_folded(&w.t, 0, false);
 	assert_int_equal(all.n, 1);
 	assert_string_equal(all.v[0].f->subject, "node[1-2]");
 	assert_string_equal(tally_sentence(&w.a, all.v[0].f), "node[1-2]: m");

@@ -1,0 +1,221 @@
+#include "probes/preflight/crew.h"
+
+#include "lib/cluster/launch.h"
+#include "lib/core/units.h"
+#include "lib/net/token.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+enum { FIRST_PORT = 29500, DEPTH_MAX = 64, PATIENCE_S = 600 };
+#define DONE "done"
+
+struct crew {
+	struct preflight *p;
+	struct world_run world;
+	const struct rdzv_member *members;
+	size_t n;
+	int rank;
+	unsigned round;
+};
+
+/* What would make a child of ours a rank of this run. */
+static void forget_launch(void)
+{
+	static const char *const names[] = {
+		"WINDSOCK_RANK",       "WINDSOCK_WORLD_SIZE",  "WINDSOCK_LOCAL_RANK",
+		"WINDSOCK_LOCAL_SIZE", "WINDSOCK_NODE_RANK",   "WINDSOCK_NODES",
+		"WINDSOCK_DATA_ADDR",  "WINDSOCK_MASTER_ADDR", "WINDSOCK_MASTER_PORT",
+		"WINDSOCK_RUN",	       "WINDSOCK_TOKEN_FD"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		(void)unsetenv(names[i]);
+}
+
+struct crew *crew_join(struct preflight *p, struct err *e)
+{
+	const struct world_opts o = {.rank = -1, .size = -1, .deadline_ns = PATIENCE_S * NS_PER_S};
+	struct crew *c = ARENA_NEW(p->a, struct crew);
+
+	c->p = p;
+	if (world_start(&o, p->a, &c->world, e))
+		return NULL;
+	if (!c->world.rdzv) {
+		err_set(e, ERR_USAGE, "--serve found no run to take part in");
+		return NULL;
+	}
+	c->rank = rdzv_rank(c->world.rdzv);
+	forget_launch();
+	if (rdzv_members(c->world.rdzv, &c->members, &c->n, e)) {
+		crew_leave(c, e->msg);
+		return NULL;
+	}
+	return c;
+}
+
+bool crew_leads(const struct crew *c) { return c->rank == 0; }
+
+void crew_leave(struct crew *c, const char *reason) { world_stop(&c->world, reason); }
+
+/* ---- what each says of itself ---- */
+
+static int tell(struct crew *c, struct err *e)
+{
+	const uint64_t most = 6 * c->p->deadline_ns;
+	const char *args[] = {"--json", "--quick", "--here",
+			      arena_printf(c->p->a, "--deadline=%llums",
+					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS)),
+			      NULL};
+	AUTO(part_done) struct part got;
+	char *text;
+	int rc;
+
+	part_run("windsock", args, most, c->p->a, &got);
+	text = got.doc ? cJSON_PrintUnformatted(got.doc) : NULL;
+	rc = rdzv_set(c->world.rdzv, arena_printf(c->p->a, "node/%d", c->rank), text ? text : "",
+		      text ? strlen(text) : 0, e);
+	cJSON_free(text);
+	return rc;
+}
+
+static int hear(struct crew *c, size_t i, struct answer *ret, struct err *e)
+{
+	struct err unread = {0};
+	const void *text;
+	size_t n;
+
+	if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "node/%zu", i), c->p->a, &text, &n, e))
+		return -1;
+	ret->host = ret->hostname = arena_strdup(c->p->a, c->members[i].host);
+	ret->doc = n ? json_parse(text, n, DEPTH_MAX, &unread) : NULL;
+	ret->data = json_get(ret->doc, "data");
+	LIST_ADD(c->p->a, &c->p->hosts)->name = ret->host;
+	if (!ret->doc)
+		finding_set(tally_add(&c->p->t, S_HOSTS, stages[S_HOSTS].name, "host.answer",
+				      ret->host),
+			    ST_ERROR, "said nothing of itself");
+	return 0;
+}
+
+int crew_ask(struct crew *c, struct answers *ret, struct err *e)
+{
+	if (tell(c, e))
+		return -1;
+	*ret = (struct answers){.n = crew_leads(c) ? c->n : 0};
+	ret->v = arena_alloc(c->p->a, (ret->n + 1) * sizeof(*ret->v));
+	for (size_t i = 0; i < ret->n; i++)
+		if (hear(c, i, &ret->v[i], e))
+			return -1;
+	return 0;
+}
+
+/* ---- what they do together ---- */
+
+/* A sibling takes these for torchrun's, and meets the others where the leader is. */
+static void pose_as_rank(struct crew *c, const char *stage, const char *code)
+{
+	const struct {
+		const char *name, *value;
+	} all[] = {
+		{"TORCHELASTIC_RUN_ID", arena_printf(c->p->a, "windsock.%s.%u", stage, c->round)},
+		{"RANK", arena_printf(c->p->a, "%d", c->rank)},
+		{"WORLD_SIZE", arena_printf(c->p->a, "%zu", c->n)},
+		{"LOCAL_RANK", "0"},
+		{"LOCAL_WORLD_SIZE", "1"},
+		{"GROUP_RANK", arena_printf(c->p->a, "%d", c->rank)},
+		{"GROUP_WORLD_SIZE", arena_printf(c->p->a, "%zu", c->n)},
+		{"MASTER_ADDR", c->members[0].data_addr},
+		/* not the port of the job to come, which portcheck looks at */
+		{"MASTER_PORT", arena_printf(c->p->a, "%u", FIRST_PORT)},
+		{"WINDSOCK_PORT", arena_printf(c->p->a, "%u", FIRST_PORT + 1 + c->round)},
+		{"WINDSOCK_TOKEN", code},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		(void)setenv(all[i].name, all[i].value, 1);
+}
+
+static void drop_pose(void)
+{
+	static const char *const names[] = {
+		"TORCHELASTIC_RUN_ID", "RANK",		"WORLD_SIZE",	    "LOCAL_RANK",
+		"LOCAL_WORLD_SIZE",    "GROUP_RANK",	"GROUP_WORLD_SIZE", "MASTER_ADDR",
+		"MASTER_PORT",	       "WINDSOCK_TOKEN"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		(void)unsetenv(names[i]);
+}
+
+static int announce(struct crew *c, const char *what, const char *code, struct err *e)
+{
+	const char *order = arena_printf(c->p->a, "%s %s", what, code);
+
+	return rdzv_set(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), order,
+			strlen(order) + 1, e);
+}
+
+void crew_run(struct crew *c, enum stage_id id)
+{
+	struct err e = {0};
+	struct token token;
+	char code[TOKEN_CODE_SIZE];
+
+	if (token_new(&token, &e)) {
+		finding_set(preflight_note(c->p, id), ST_ERROR, "%s", e.msg);
+		return;
+	}
+	token_code(&token, code);
+	token_wipe(&token);
+	if (announce(c, stages[id].name, code, &e)) {
+		finding_set(preflight_note(c->p, id), ST_FAIL, "%s", e.msg);
+		return;
+	}
+	pose_as_rank(c, stages[id].name, code);
+	preflight_run_part(c->p, id, preflight_args(c->p, id, NULL));
+	drop_pose();
+	c->round++;
+}
+
+/* What this one's part of a stage says is the leader's to tell. */
+static void take_part(struct crew *c, const char *stage, const char *code)
+{
+	AUTO(part_done) struct part got = {0};
+	enum stage_id id;
+	str_list args = {0};
+
+	if (!stage_find(stage, &id) || !stages[id].command)
+		return;
+	*LIST_ADD(c->p->a, &args) = "--json";
+	for (const char *const *x = preflight_args(c->p, id, NULL); *x; x++)
+		*LIST_ADD(c->p->a, &args) = *x;
+	*LIST_ADD(c->p->a, &args) = NULL;
+	pose_as_rank(c, stage, code);
+	part_run(stages[id].command, args.v, preflight_cap(c->p, id), c->p->a, &got);
+	drop_pose();
+}
+
+int crew_follow(struct crew *c, struct err *e)
+{
+	for (;; c->round++) {
+		const void *order;
+		char *stage, *code;
+		size_t n;
+
+		if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), c->p->a,
+			     &order, &n, e))
+			return -1;
+		stage = arena_strndup(c->p->a, order, n);
+		code = strchr(stage, ' ');
+		if (!code || starts_with(stage, DONE " "))
+			return 0;
+		*code++ = '\0';
+		take_part(c, stage, code);
+	}
+}
+
+void crew_finish(struct crew *c)
+{
+	struct err ignored;
+
+	(void)!announce(c, DONE, "-", &ignored);
+}

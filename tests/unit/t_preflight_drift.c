@@ -1,0 +1,165 @@
+/* What differs between hosts, and whom a matrix of bad pairs accuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "lib/report/json.h"
+#include "probes/preflight/facts.h"
+
+#include <cmocka.h>
+
+struct world {
+	char out[64]; /* thrown away */
+	struct arena a;
+	struct preflight p;
+	struct answers all;
+};
+
+static void world_init(struct world *w, const char *const *facts, size_t n)
+{
+	struct err e = {0};
+
+	*w = (struct world){0};
+	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight_drift.%d", (int)getpid());
+	w->p.a = w->p.t.a = &w->a;
+	w->p.r = w->p.t.r = report_new(
+		&(struct report_opts){
+			.command = "windsock", .format = "json", .host = "here", .output = w->out},
+		&e);
+	assert_non_null(w->p.r);
+	w->all = (struct answers){.v = arena_alloc(&w->a, n * sizeof(*w->all.v)), .n = n};
+	for (size_t i = 0; i < n; i++) {
+		const char *text = arena_printf(&w->a, "{\"facts\":%s}", facts[i]);
+
+		w->all.v[i].host = arena_printf(&w->a, "n%zu", i);
+		w->all.v[i].doc = json_parse(text, strlen(text), 8, &e);
+		w->all.v[i].data = w->all.v[i].doc;
+		assert_non_null(w->all.v[i].doc);
+	}
+}
+
+static void world_done(struct world *w)
+{
+	struct err e = {0};
+
+	answers_done(&w->all);
+	(void)report_end(w->p.r, &e);
+	(void)unlink(w->out);
+	arena_done(&w->a);
+}
+
+static const struct finding *found(const struct world *w, size_t i)
+{
+	assert_true(i < w->p.t.items.n);
+	return w->p.t.items.v[i].f;
+}
+
+static void t_odd_one(void **state)
+{
+	static const char *const facts[] = {"{\"gpus\":8,\"nccl\":\"2.20.5\",\"memory\":1000}",
+					    "{\"gpus\":7,\"nccl\":\"2.20.5\",\"memory\":1010}",
+					    "{\"gpus\":8,\"nccl\":\"2.18.1\",\"memory\":990}",
+					    "{\"gpus\":8}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n,
+			 2); /* a percent of memory is nothing; unknown is nobody's fault */
+	assert_string_equal(found(&w, 0)->check, "drift.gpus");
+	assert_int_equal(found(&w, 0)->status, ST_FAIL);
+	assert_string_equal(found(&w, 0)->host, "n1");
+	assert_string_equal(found(&w, 0)->message, "7 here, 8 on 3 of 4 hosts");
+	assert_string_equal(found(&w, 1)->check, "drift.nccl");
+	assert_string_equal(found(&w, 1)->host, "n2");
+	assert_string_equal(found(&w, 1)->expected, "2.20.5, as on the others");
+	assert_non_null(strstr(found(&w, 1)->fix.v[0], "==2.20.5"));
+	world_done(&w);
+}
+
+static void t_no_majority_and_more(void **state)
+{
+	static const char *const facts[] = {
+		"{\"driver\":\"550\",\"gpus\":8}", "{\"driver\":\"535\",\"gpus\":8}",
+		"{\"driver\":\"550\",\"gpus\":8}", "{\"driver\":\"535\",\"gpus\":16}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 2);
+	assert_int_equal(found(&w, 0)->status, ST_WARN); /* more than the others is no loss */
+	assert_string_equal(found(&w, 0)->host, "n3");
+	assert_null(found(&w, 1)->host);
+	assert_string_equal(found(&w, 1)->message, "550 on n[0,2]; 535 on n[1,3]");
+	world_done(&w);
+}
+
+static void t_alike_and_clock(void **state)
+{
+	static const char *const facts[] = {"{\"gpus\":8,\"clock\":105}",
+					    "{\"gpus\":8,\"clock\":50}",
+					    "{\"gpus\":8,\"clock\":111.5}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 100, 110);
+	assert_int_equal(w.p.t.items.n, 1); /* a second and a half is slack */
+	assert_string_equal(found(&w, 0)->check, "drift.clock");
+	assert_string_equal(found(&w, 0)->host, "n1");
+	assert_string_equal(found(&w, 0)->message, "is 50 s behind this host's");
+	world_done(&w);
+	world_init(&w, facts, 1);
+	preflight_drift(&w.p, &w.all, 100, 110);
+	assert_int_equal(w.p.t.items.n, 0); /* one host has nobody to differ from */
+	world_done(&w);
+}
+
+static void culprits(const char *text, const char *want)
+{
+	struct err e = {0};
+	struct world w;
+	cJSON *m = json_parse(text, strlen(text), 8, &e);
+	struct text got;
+
+	assert_non_null(m);
+	world_init(&w, NULL, 0);
+	preflight_find_culprits(&w.p, m);
+	text_init(&got, &w.a);
+	for (size_t i = 0; i < w.p.culprits.n; i++)
+		text_addf(&got, "%s ", w.p.culprits.v[i]);
+	assert_string_equal(got.s, want);
+	cJSON_Delete(m);
+	world_done(&w);
+}
+
+static void t_culprits(void **state)
+{
+	(void)state;
+	culprits("{\"hosts\":[\"a\",\"b\"],\"cells\":[[\"self\",\"ok\"],[\"ok\",\"self\"]]}", "");
+	/* b reaches nobody and nobody reaches it: a and c are only witnesses */
+	culprits("{\"hosts\":[\"a\",\"b\",\"c\"],\"cells\":[[\"self\",\"filtered\",\"ok\"],"
+		 "[\"partial\",\"self\",\"refused\"],[\"ok\",\"filtered\",\"self\"]]}",
+		 "b ");
+	/* one pair alone: either may be it */
+	culprits("{\"hosts\":[\"a\",\"b\",\"c\"],\"cells\":[[\"self\",\"filtered\",\"ok\"],"
+		 "[\"ok\",\"self\",\"ok\"],[\"ok\",\"unknown\",\"self\"]]}",
+		 "a b ");
+	/* not what portcheck writes */
+	culprits("{}", "");
+	culprits("{\"hosts\":[7,\"b\"],\"cells\":[[\"x\",\"x\",\"x\"],7,{}]}", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_odd_one),
+		cmocka_unit_test(t_no_majority_and_more),
+		cmocka_unit_test(t_alike_and_clock),
+		cmocka_unit_test(t_culprits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
