@@ -8,12 +8,20 @@ PLUGINS += curl
 endif
 PLUGIN_LIBS_curl := -lcurl
 
+# ddpsmoke's resnet18: oneDNN 2, as Debian and Ubuntu have it.
+has_dnnl2 := $(shell printf '\043include <dnnl.h>\n\043if DNNL_VERSION_MAJOR == 2\nyes_it_is\n\043endif\n' | $(CC) -E - 2>/dev/null | grep -c ^yes_it_is)
+ifeq ($(has_dnnl2),1)
+PLUGINS += onednn
+endif
+PLUGIN_LIBS_onednn := -ldnnl
+
 # Communicators of ncclbench.
 include bench/plugin/plugins.mk
 
 PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
 plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
+	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2 headers (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
 
 # Its own flags file is the commands': a plug-in shares their headers.
 $(O)/plugins/%.o: plugins/%.c $(O)/flags

@@ -70,6 +70,7 @@ static int take_report(struct report *r, cJSON *doc, int code, struct err *e)
 	}
 	if (json_get_str(data, "covers"))
 		report_covers(r, "%s", json_get_str(data, "covers"));
+	cJSON_DeleteItemFromObjectCaseSensitive(data, "covers");
 	while (data && (part = cJSON_DetachItemFromArray(data, 0)))
 		cJSON_AddItemToObject(report_data(r), part->string, part);
 	cJSON_Delete(data);

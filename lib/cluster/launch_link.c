@@ -166,7 +166,7 @@ static void flush(struct link *l)
 	if (done)
 		l->raw += done;
 	l->raw_n -= done;
-	done = l->raw_n ? 0 : write_some(l, l->queue, l->queue_n);
+	done = l->raw_n || !l->queue_n ? 0 : write_some(l, l->queue, l->queue_n);
 	l->queue_n -= done;
 	if (done)
 		memmove(l->queue, l->queue + done, l->queue_n);

@@ -32,7 +32,8 @@ static void flatten_table(const struct opt_table *t, struct arena *a, opt_rows *
 {
 	const char *title = ret->n ? NULL : "Options";
 
-	for (const struct opt *o = t->rows; o < t->rows + t->n; o++) {
+	for (size_t i = 0; i < t->n; i++) {
+		const struct opt *o = &t->rows[i];
 		struct opt_row row = {.o = o, .shortname = o->shortname};
 
 		if (!o->name) {
