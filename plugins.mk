@@ -22,6 +22,7 @@ PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
 plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
 	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2 headers (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
+	$(if $(COMM_LEFT_OUT),@echo "  ncclbench without: $(COMM_LEFT_OUT) (libgloo-dev and g++, libopenmpi-dev, libmpich-dev, nvcc and nccl.h)")
 
 # Its own flags file is the commands': a plug-in shares their headers.
 $(O)/plugins/%.o: plugins/%.c $(O)/flags

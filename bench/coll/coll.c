@@ -1,4 +1,5 @@
 #include "bench/coll/coll.h"
+#include "lib/core/arena.h"
 
 #define COLL(name) extern const struct coll coll_##name;
 #include "gen/colls.h"
@@ -75,14 +76,19 @@ static char *at(const struct coll_case *c, void *p, size_t elements)
 	return (char *)p + elements * dtype_size(c->type);
 }
 
+static bool in_place(const struct coll_case *c, const struct coll_buffers *b)
+{
+	return b->in_place && !c->coll->between;
+}
+
 static char *send_at(const struct coll_case *c, const struct coll_buffers *b)
 {
-	return b->in_place ? at(c, b->recv, c->sizes.send_step * (size_t)c->rank) : b->send;
+	return in_place(c, b) ? at(c, b->recv, c->sizes.send_step * (size_t)c->rank) : b->send;
 }
 
 static char *recv_at(const struct coll_case *c, const struct coll_buffers *b)
 {
-	return b->in_place ? at(c, b->recv, c->sizes.recv_step * (size_t)c->rank) : b->recv;
+	return in_place(c, b) ? at(c, b->recv, c->sizes.recv_step * (size_t)c->rank) : b->recv;
 }
 
 static struct pattern pattern_of(const struct coll_case *c, int rank)
@@ -102,15 +108,34 @@ void coll_fill(const struct coll_case *c, const struct coll_buffers *b, struct d
 	d->fill(d, send_at(c, b), &p, 0, c->sizes.send);
 }
 
+/* To each rank, then from each. */
+static const size_t *counts_of(const struct coll_case *c)
+{
+	static _Thread_local struct arena kept;
+	size_t *v, n = (size_t)c->ranks;
+
+	arena_done(&kept);
+	v = arena_alloc(&kept, 2 * n * sizeof(*v));
+	for (int p = 0; p < c->ranks; p++) {
+		v[p] = c->coll->between(c->ranks, c->sizes.count, c->rank, p);
+		v[n + (size_t)p] = c->coll->between(c->ranks, c->sizes.count, p, c->rank);
+	}
+	return v;
+}
+
 struct comm_request coll_request(const struct coll_case *c, const struct coll_buffers *b)
 {
+	const size_t *counts = c->coll->between ? counts_of(c) : NULL;
+
 	return (struct comm_request){.kind = c->coll->kind,
 				     .send = send_at(c, b),
 				     .recv = recv_at(c, b),
 				     .count = c->sizes.count,
 				     .type = c->type,
 				     .op = c->op,
-				     .root = c->root};
+				     .root = c->root,
+				     .send_counts = counts,
+				     .recv_counts = counts ? counts + c->ranks : NULL};
 }
 
 struct check {

@@ -36,6 +36,9 @@ struct coll {
 	bool is_of_parts; /* a size is split among the ranks; bandwidth counts all parts */
 	double (*factor)(int ranks); /* bus bandwidth over algorithm bandwidth */
 	void (*sizes)(int ranks, size_t part, struct coll_sizes *ret);
+	/* Elements that one rank sends to another, where they differ (NULL: they do not).
+	 * Such a collective has no in-place form: it is out of place then, too. */
+	size_t (*between)(int ranks, size_t part, int from, int to);
 	void (*expect)(const struct coll_case *c, coll_piece *piece, void *arg);
 };
 
@@ -56,6 +59,7 @@ struct coll_buffers {
 };
 /* Fills what this rank contributes and clears what it gets. */
 void coll_fill(const struct coll_case *c, const struct coll_buffers *b, struct dev *d);
+/* Counts that it points to live until this thread's next one. */
 struct comm_request coll_request(const struct coll_case *c, const struct coll_buffers *b);
 size_t coll_wrong(const struct coll_case *c, const struct coll_buffers *b, struct dev *d);
 

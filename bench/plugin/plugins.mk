@@ -9,8 +9,9 @@ CXX      ?= g++
 CXXFLAGS ?= $(CFLAGS)
 PIC       = -fPIC -fvisibility=hidden -MMD -MP -c
 
+# Gloo is C++, and so is its plug-in alone.
 ifeq ($(call has_header,gloo/config.h),yes)
-COMM_PLUGINS += gloo
+COMM_PLUGINS += $(if $(shell command -v $(CXX)),gloo)
 endif
 SOURCES_gloo := $(wildcard bench/plugin/gloo/*.c bench/plugin/gloo/*.cc)
 LIBS_gloo    := -lgloo
@@ -34,6 +35,7 @@ COMM_PLUGINS += nccl
 endif
 endif
 
+COMM_LEFT_OUT = $(filter-out $(COMM_PLUGINS),gloo mpi-openmpi mpi-mpich nccl)
 PLUGINS += $(COMM_PLUGINS)
 
 $(O)/pic/%.o: %.c $(O)/flags
@@ -47,8 +49,10 @@ $(O)/pic/windsock.a: $(call pic,$(PIC_SRC))
 
 # Lazy, so that a symbol that an older library lacks matters only where it is used.
 NO_UNDEFINED = $(if $(SAN),,-Wl,--no-undefined)
-link_comm = $(Q)mkdir -p $(@D) && $(CXX) $(SANFLAG) $(LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,lazy -Wl,--as-needed \
+LINKER = $(CC)
+link_comm = $(Q)mkdir -p $(@D) && $(LINKER) $(SANFLAG) $(LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,lazy -Wl,--as-needed \
             -o $@ $(filter %.o,$^) $(O)/pic/windsock.a
+$(O)/lib/windsock/gloo.so: LINKER = $(CXX)
 $(O)/lib/windsock/gloo.so: $(call pic,$(SOURCES_gloo)) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) $(LIBS_gloo) -lpthread

@@ -146,23 +146,35 @@ static void on_other(const char *line, void *arg)
 	log_say("%s", line);
 }
 
+/* Ctrl-C is passed on; an mpirun that then does not end (or never would) is made to. */
+static void hurry(struct listening *l, pid_t pid, int *told)
+{
+	bool late = l->o->mpirun && l->give_up_ns && now_ns() > l->give_up_ns;
+
+	if (interrupt_pending() && !*told) {
+		*told = 1;
+		l->give_up_ns = now_ns() + GIVE_UP_NS;
+		(void)kill(pid, SIGINT);
+	} else if (late && *told < 2) {
+		*told = 2;
+		l->give_up_ns = now_ns() + GIVE_UP_NS;
+		(void)kill(pid, SIGTERM);
+	} else if (late) {
+		(void)kill(pid, SIGKILL);
+	}
+}
+
 static void listen_to(struct listening *l, int fd, pid_t pid)
 {
 	struct relay_in in = {.event = on_event, .other = on_other, .arg = l};
 	char *chunk = malloc(CHUNK);
-	bool told = false;
+	int told = 0;
 	ssize_t n = 1;
 
 	while (chunk && n) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 
-		if (interrupt_pending() && !told) {
-			told = true;
-			(void)kill(pid, SIGINT);
-		} else if (l->o->mpirun && !told && l->give_up_ns && now_ns() > l->give_up_ns) {
-			told = true;
-			(void)kill(pid, SIGTERM);
-		}
+		hurry(l, pid, &told);
 		if (poll(&p, 1, POLL_MS) <= 0)
 			continue;
 		n = read(fd, chunk, CHUNK);

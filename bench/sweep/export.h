@@ -19,7 +19,6 @@ struct plot_run { /* one line of a picture */
 };
 typedef LIST(struct plot_run) plot_runs;
 
-void plot_add_story(plot_runs *runs, const struct story *s, const char *name);
 /* Of a saved run: nccl-tests' table, or JSON of ours or theirs. */
 int plot_add_file(plot_runs *runs, const char *path, struct arena *a, struct err *e) MUST_CHECK;
 /* Bus bandwidth and latency over size, both axes logarithmic, in one SVG. */

@@ -12,21 +12,6 @@ enum { TEXT_ROWS = 10, TEXT_LEFT = 10 };
 static const char *const colors[COLORS] = {"#1f77b4", "#d62728", "#2ca02c",
 					   "#9467bd", "#ff7f0e", "#17becf"};
 
-void plot_add_story(plot_runs *runs, const struct story *s, const char *name)
-{
-	struct plot_run *run = LIST_ADD(s->a, runs);
-
-	run->name = name;
-	for (size_t i = 0; i < s->rows.n; i++) {
-		const struct sweep_row *r = &s->rows.v[i].row;
-		bool out = r->out.busbw >= r->in.busbw;
-
-		*LIST_ADD(s->a, &run->points) = (struct plot_point){
-			(double)coll_bytes(r->c), out ? r->out.busbw : r->in.busbw,
-			(out ? r->out.seconds : r->in.seconds) * 1e6};
-	}
-}
-
 /* --- scales -------------------------------------------------------------------------- */
 
 struct scale {

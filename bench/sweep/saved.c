@@ -9,11 +9,15 @@
 #include <math.h>
 
 enum { FILE_MAX = 64 << 20, DEPTH = 16, FIELDS_MAX = 32 };
+static const double FIGURE_MAX = 1e18; /* bytes, GB/s, us: nobody measured more */
 
 static void add_point(struct saved *s, struct arena *a, double bytes, double busbw, double us)
 {
 	struct plot_point *last = s->run.points.n ? &s->run.points.v[s->run.points.n - 1] : NULL;
 
+	if (!(bytes >= 0 && bytes <= FIGURE_MAX && busbw >= 0 && busbw <= FIGURE_MAX && us >= 0 &&
+	      us <= FIGURE_MAX))
+		return;
 	if (last && last->bytes == bytes && last->busbw >= busbw)
 		return;
 	if (last && last->bytes == bytes)
@@ -60,7 +64,7 @@ static void see_remark(struct saved *s, str_list *hosts, struct arena *a, const 
 	}
 	if (strstr(line, "Using devices")) {
 		s->tables++;
-		s->ranks = 0;
+		s->ranks = s->hosts = 0;
 		hosts->n = 0;
 	}
 	if (starts_with(line, "# ncclbench ") && strstr(line, " over tcp"))

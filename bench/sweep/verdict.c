@@ -219,11 +219,27 @@ static void judge_ranks(const struct story *s)
 		verdict_lost(s->r, s, -1, s->failure);
 }
 
+/* As a line of a picture: the better way of each row. */
+static void add_story(plot_runs *runs, const struct story *s, const char *name)
+{
+	struct plot_run *run = LIST_ADD(s->a, runs);
+
+	run->name = name;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct sweep_row *r = &s->rows.v[i].row;
+		bool out = r->out.busbw >= r->in.busbw;
+
+		*LIST_ADD(s->a, &run->points) = (struct plot_point){
+			(double)coll_bytes(r->c), out ? r->out.busbw : r->in.busbw,
+			(out ? r->out.seconds : r->in.seconds) * 1e6};
+	}
+}
+
 static int draw(struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	plot_runs runs = {0};
 
-	plot_add_story(&runs, s, "this run");
+	add_story(&runs, s, "this run");
 	if (o->plot_here) {
 		const char *text = plot_text(&runs, 78, s->a);
 

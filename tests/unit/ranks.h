@@ -5,8 +5,8 @@
  * are forked; there nothing may be asserted: a rank returns what is wrong, or NULL.
  */
 #include "bench/comm/tcp.h"
-#include "bench/sweep/local.h"
 #include "lib/core/units.h"
+#include "tests/unit/local.h"
 
 typedef const char *rank_fn(struct comm *c, struct local *w, void *arg);
 

@@ -306,6 +306,7 @@ static void sizes_and_bandwidth_are_nccl_tests(void **state)
 		{"all_gather", 100, 3, 8, 96, 96e-9 * 2 / 3},
 		{"reduce_scatter", 100, 3, 8, 96, 96e-9 * 2 / 3},
 		{"alltoall", 60, 4, 0, 0, 0},
+		{"alltoallv", 1 << 20, 2, 1 << 17, 1 << 20, 0.000655360}, /* 5/8 of it leaves */
 		{"broadcast", 100, 3, 25, 100, 100e-9},
 		{"reduce", 7, 3, 1, 4, 4e-9},
 		{"gather", 1024, 2, 128, 1024, 512e-9},
@@ -325,6 +326,28 @@ static void sizes_and_bandwidth_are_nccl_tests(void **state)
 		assert_int_equal(coll_bytes(&c), rows[i].size);
 		assert_true(busbw - rows[i].busbw < 1e-12 && rows[i].busbw - busbw < 1e-12);
 	}
+}
+
+static void uneven_parts_add_up(void **state)
+{
+	const struct coll *v = coll_find("alltoallv");
+
+	(void)state;
+	for (int ranks = 1; ranks <= 9; ranks++)
+		for (size_t part = 0; part < 100; part += 7)
+			for (int r = 0; r < ranks; r++) {
+				size_t out = 0, in = 0;
+
+				for (int p = 0; p < ranks; p++) {
+					out += v->between(ranks, part, r, p);
+					in += v->between(ranks, part, p, r);
+				}
+				assert_int_equal(out, part * (size_t)ranks);
+				assert_int_equal(in, part * (size_t)ranks);
+			}
+	assert_true(v->between(2, 100, 0, 0) == 75 && v->between(2, 100, 0, 1) == 125);
+	assert_true(v->between(3, 90, 1, 1) == 60 && v->between(3, 90, 1, 2) == 90 &&
+		    v->between(3, 90, 1, 0) == 120);
 }
 
 static void sweeps_end(void **state)
@@ -364,6 +387,7 @@ int main(void)
 		cmocka_unit_test(all_ranks_get_the_same_bits),
 		cmocka_unit_test(names_are_nccl_tests),
 		cmocka_unit_test(sizes_and_bandwidth_are_nccl_tests),
+		cmocka_unit_test(uneven_parts_add_up),
 		cmocka_unit_test(sweeps_end),
 	};
 

@@ -9,8 +9,8 @@
 #include <signal.h>
 
 #include "bench/comm/backend.h"
-#include "bench/sweep/local.h"
 #include "lib/core/units.h"
+#include "tests/unit/local.h"
 #include "tests/unit/plugin_rows.h"
 
 static const struct comm_plugin *plugin;

@@ -29,6 +29,12 @@ void log_begin(void)
 	(void)setenv("NCCL_DEBUG_FILE", path, 1);
 }
 
+void log_end(void)
+{
+	if (*path)
+		(void)unlink(path);
+}
+
 static void pack(const transport_list *l, struct seen_by_rank *ret)
 {
 	for (size_t i = 0; i < l->n && i < PAIRS; i++) {
@@ -71,8 +77,7 @@ int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
 
 	if (*path && !file_read(path, LOG_MOST, a, &text, &n, &ignored))
 		transport_read(text, n, a, &own);
-	if (*path)
-		(void)unlink(path);
+	log_end();
 	pack(&own, &mine);
 	if (w->exchange(w->arg, &mine, sizeof(mine), all, e))
 		return -1;

@@ -162,6 +162,7 @@ static void free_comm(struct comm *comm)
 		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
 	cards_done(&c->cards);
 	arena_done(&c->arena);
+	log_end();
 	free(c);
 }
 

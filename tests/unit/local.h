@@ -1,5 +1,11 @@
-#include "bench/sweep/local.h"
-
+#ifndef TESTS_UNIT_LOCAL_H
+#define TESTS_UNIT_LOCAL_H
+/*
+ * A world of ranks on this machine: the calling process is rank 0, the others
+ * are its forked children and end when it ends, however it ends. Enough to
+ * meet: an all-gather of small blobs through pairs of sockets.
+ */
+#include "lib/core/err.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -9,9 +15,18 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-static const uint64_t GRACE_NS = NS_PER_S; /* to end by themselves */
+struct local {
+	int rank, size;
+	int lost; /* the rank that an exchange failed of, -1: none */
+	uint64_t deadline_ns;
+	int *fds;    /* rank 0: to each rank; others: fds[0] to rank 0 */
+	pid_t *pids; /* rank 0 only; 0: has ended */
+	int *status; /* as waitpid() gave it; -1: not ended */
+};
 
-static void become_rank(struct local *w, int rank, pid_t parent)
+#define LOCAL_GRACE_NS NS_PER_S /* to end by themselves */
+
+static inline void local_become_rank(struct local *w, int rank, pid_t parent)
 {
 	int up = w->fds[rank * 2 + 1];
 
@@ -30,7 +45,7 @@ static void become_rank(struct local *w, int rank, pid_t parent)
 		_exit(3);
 }
 
-static int start_rank(struct local *w, int rank, struct err *e)
+static inline int local_start_rank(struct local *w, int rank, struct err *e)
 {
 	pid_t parent = getpid(), pid;
 
@@ -40,7 +55,7 @@ static int start_rank(struct local *w, int rank, struct err *e)
 	if (pid < 0)
 		return err_sys(e, "cannot start rank %d", rank);
 	if (!pid) {
-		become_rank(w, rank, parent);
+		local_become_rank(w, rank, parent);
 		return 0;
 	}
 	(void)close(w->fds[rank * 2 + 1]);
@@ -49,7 +64,10 @@ static int start_rank(struct local *w, int rank, struct err *e)
 	return 0;
 }
 
-int local_start(struct local *w, int size, uint64_t deadline_ns, struct err *e)
+static inline void local_done(struct local *w);
+
+/* Returns 0 in every rank, with its own rank set; -1 in the caller alone. */
+static inline int local_start(struct local *w, int size, uint64_t deadline_ns, struct err *e)
 {
 	*w = (struct local){.size = size, .lost = -1, .deadline_ns = deadline_ns};
 	w->fds = malloc((size_t)size * 2 * sizeof(*w->fds));
@@ -65,7 +83,7 @@ int local_start(struct local *w, int size, uint64_t deadline_ns, struct err *e)
 		w->status[i] = -1;
 	(void)fflush(NULL); /* what is buffered must not be written twice */
 	for (int i = 1; i < size && !w->rank; i++) {
-		if (start_rank(w, i, e)) {
+		if (local_start_rank(w, i, e)) {
 			local_done(w);
 			return -1;
 		}
@@ -74,7 +92,7 @@ int local_start(struct local *w, int size, uint64_t deadline_ns, struct err *e)
 }
 
 /* All @n bytes, or -1 with errno: ETIMEDOUT, EPIPE when the other end is gone. */
-static int transfer(int fd, bool out, void *data, size_t n, uint64_t deadline_ns)
+static inline int local_transfer(int fd, bool out, void *data, size_t n, uint64_t deadline_ns)
 {
 	uint64_t until = now_ns() + deadline_ns, now;
 
@@ -101,34 +119,36 @@ static int transfer(int fd, bool out, void *data, size_t n, uint64_t deadline_ns
 	return 0;
 }
 
-static int lost(struct local *w, int rank, struct err *e)
+static inline int local_lost(struct local *w, int rank, struct err *e)
 {
 	w->lost = rank;
 	return err_sys(e, "no word from rank %d", rank);
 }
 
-int local_exchange(void *local, const void *mine, size_t n, void *all, struct err *e)
+/* As tcp_opts.exchange wants it. Collective. */
+static inline int local_exchange(void *local, const void *mine, size_t n, void *all, struct err *e)
 {
 	struct local *w = local;
 
 	memmove((char *)all + (size_t)w->rank * n, mine, n);
 	if (w->rank) {
-		if (transfer(w->fds[0], true, (char *)all + (size_t)w->rank * n, n,
-			     w->deadline_ns) ||
-		    transfer(w->fds[0], false, all, n * (size_t)w->size, w->deadline_ns))
-			return lost(w, 0, e);
+		if (local_transfer(w->fds[0], true, (char *)all + (size_t)w->rank * n, n,
+				   w->deadline_ns) ||
+		    local_transfer(w->fds[0], false, all, n * (size_t)w->size, w->deadline_ns))
+			return local_lost(w, 0, e);
 		return 0;
 	}
 	for (int i = 1; i < w->size; i++)
-		if (transfer(w->fds[i * 2], false, (char *)all + (size_t)i * n, n, w->deadline_ns))
-			return lost(w, i, e);
+		if (local_transfer(w->fds[i * 2], false, (char *)all + (size_t)i * n, n,
+				   w->deadline_ns))
+			return local_lost(w, i, e);
 	for (int i = 1; i < w->size; i++)
-		if (transfer(w->fds[i * 2], true, all, n * (size_t)w->size, w->deadline_ns))
-			return lost(w, i, e);
+		if (local_transfer(w->fds[i * 2], true, all, n * (size_t)w->size, w->deadline_ns))
+			return local_lost(w, i, e);
 	return 0;
 }
 
-static bool reap(struct local *w, int rank)
+static inline bool local_reap(struct local *w, int rank)
 {
 	if (!w->pids[rank])
 		return true;
@@ -138,20 +158,9 @@ static bool reap(struct local *w, int rank)
 	return true;
 }
 
-const char *local_cause(struct local *w, int rank, struct arena *a)
+static inline void local_end_ranks(struct local *w)
 {
-	if (w->rank || rank <= 0 || rank >= w->size || !reap(w, rank) || w->status[rank] < 0)
-		return NULL;
-	if (WIFSIGNALED(w->status[rank]))
-		return arena_printf(a, "killed by signal %d", WTERMSIG(w->status[rank]));
-	return WEXITSTATUS(w->status[rank])
-		       ? arena_printf(a, "ended with exit code %d", WEXITSTATUS(w->status[rank]))
-		       : NULL;
-}
-
-static void end_ranks(struct local *w)
-{
-	uint64_t until = now_ns() + GRACE_NS;
+	uint64_t until = now_ns() + LOCAL_GRACE_NS;
 	bool left = true;
 
 	while (left) {
@@ -161,26 +170,28 @@ static void end_ranks(struct local *w)
 		for (int i = 1; i < w->size; i++) {
 			if (late && w->pids[i])
 				(void)kill(w->pids[i], SIGKILL);
-			left |= !reap(w, i);
+			left |= !local_reap(w, i);
 		}
 		if (left)
 			(void)poll(NULL, 0, 2);
 	}
 }
 
-void local_end(struct local *w, int *ret_status)
+/* Rank 0: as local_done(), and says how each rank ended: its exit code, or minus the signal. */
+static inline void local_end(struct local *w, int *ret_status)
 {
-	end_ranks(w);
+	local_end_ranks(w);
 	for (int i = 1; i < w->size; i++)
 		ret_status[i] = WIFSIGNALED(w->status[i]) ? -WTERMSIG(w->status[i])
 							  : WEXITSTATUS(w->status[i]);
 	local_done(w);
 }
 
-void local_done(struct local *w)
+/* Rank 0: waits a moment for the others, then ends them. Others: closes. */
+static inline void local_done(struct local *w)
 {
 	if (w->pids && !w->rank)
-		end_ranks(w);
+		local_end_ranks(w);
 	for (int i = 0; w->fds && i < (w->rank ? 1 : w->size * 2); i++)
 		if (w->fds[i] >= 0)
 			(void)close(w->fds[i]);
@@ -189,3 +200,5 @@ void local_done(struct local *w)
 	free(w->status);
 	*w = (struct local){0};
 }
+
+#endif
