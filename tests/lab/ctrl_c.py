@@ -14,7 +14,9 @@ while time.monotonic() < end:
     if not typed and said.count(b"ready") >= int(sys.argv[1]):
         os.write(terminal, b"\x03")
         typed = True
+if time.monotonic() >= end:
+    os.kill(pid, 9)
+status = os.waitpid(pid, 0)[1]  # before the terminal goes: that would be a SIGHUP
 os.close(terminal)
-status = os.waitpid(pid, 0)[1]
 print(said.decode().replace("\r", ""))
 print(f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}")
