@@ -199,7 +199,7 @@ NFT
     run -0 python3 "$ROOT/tests/lab/ctrl_c.py" 2 "$LAB" run 2 --all -- \
         sh -c 'trap "echo finished; exit 3" INT; echo ready; while :; do sleep 0.05; done'
     [[ $output == *finished*"exit 3"* ]]
-    run -0 python3 "$ROOT/tests/lab/ctrl_c.py" 1 "$LAB" run 2 -- sh -c 'echo ready; sleep 100'
+    run -0 python3 "$ROOT/tests/lab/ctrl_c.py" 1 "$LAB" run 2 -- sh -c 'echo ready; exec sleep 100'
     [[ $output == *"signal 2"* ]]
 }
 
