@@ -3,12 +3,17 @@
 #include <errno.h>
 #include <net/if.h>
 
+/* Of one entry in NCCL's memory: its name and its port. Names are copied unbounded. */
+enum { NCCL_ENTRY_SIZE = NCCL_NAME_SIZE + 4 };
+
 static void take(struct nccl_ifspec *s, const char *from, size_t n, int port)
 {
 	if (s->n == NCCL_MAX_IFS) {
 		s->truncated = true;
 		return;
 	}
+	if (s->n * NCCL_ENTRY_SIZE + n >= NCCL_MAX_IFS * NCCL_ENTRY_SIZE)
+		s->overrun = n;
 	if (n >= NCCL_NAME_SIZE)
 		n = NCCL_NAME_SIZE - 1;
 	memcpy(s->prefix[s->n], from, n);

@@ -33,6 +33,12 @@ struct nccl_ifspec {
 	size_t n;
 	bool exact, negate;
 	bool truncated; /* more than 16 were given */
+	/*
+	 * Characters of an entry that NCCL copies over the end of its list on
+	 * the stack: what happens then is nobody's promise, 2.28.9 dies of
+	 * SIGSEGV. 0: all fit.
+	 */
+	size_t overrun;
 };
 /* parseStringList and the ^ and = in front, as libnccl reads them. Never fails. */
 void nccl_ifspec_parse(const char *value, struct nccl_ifspec *ret);

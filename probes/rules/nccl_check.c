@@ -1,6 +1,7 @@
 #include "probes/rules/nccl_lint.h"
 
 #include <ctype.h>
+#include <net/if.h>
 
 struct finding *lint_find(const struct lint *l, const char *check, const struct setting *s)
 {
@@ -79,6 +80,16 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 		finding_set(f, ST_WARN, "has more than %d entries; NCCL drops the rest silently",
 			    NCCL_MAX_IFS);
 		finding_expect(f, "at most %d entries", NCCL_MAX_IFS);
+		report_add(l->r, f);
+	}
+	if (spec->overrun) {
+		f = lint_find(l, arena_printf(a, "%s.overrun", family), s);
+		finding_set(f, ST_FAIL,
+			    "has an entry of %zu characters, which overruns NCCL's memory: it "
+			    "crashes",
+			    spec->overrun);
+		finding_expect(f, "names of at most %d characters", IFNAMSIZ - 1);
+		finding_fix(f, "unset %s", s->name);
 		report_add(l->r, f);
 	}
 	if (!quote && !blank && !sign)

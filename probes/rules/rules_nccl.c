@@ -1,3 +1,4 @@
+#include "probes/rules/names.h"
 #include "probes/rules/nccl.h"
 
 #include <linux/if_addr.h>
@@ -168,6 +169,21 @@ static void predict_list(const struct nccl_choice *data, const char *ifname, str
 	}
 }
 
+/* A list that NCCL cannot hold: whatever it does then, it is no choice. */
+static bool overruns(const struct rules_input *in, const char *ifname, struct prediction *p)
+{
+	struct nccl_ifspec spec;
+
+	nccl_ifspec_parse(ifname ? ifname : "", &spec);
+	if (!spec.overrun)
+		return false;
+	predict_fail(in, p, OUTCOME_FAILS, "NCCL_SOCKET_IFNAME:overrun",
+		     "an entry of %zu characters in NCCL_SOCKET_IFNAME overruns NCCL's memory: it "
+		     "crashes",
+		     spec.overrun);
+	return true;
+}
+
 static void predict(const struct rules_input *in, struct prediction *p)
 {
 	const char *ifname = nccl_value(in, "NCCL_SOCKET_IFNAME");
@@ -179,6 +195,8 @@ static void predict(const struct rules_input *in, struct prediction *p)
 	union addr to;
 
 	*p = (struct prediction){0};
+	if (!id && overruns(in, ifname, p))
+		return;
 	if (id && nccl_comm_id_resolve(id, in->inv, &to, &bad) == 0)
 		boot = nccl_same_subnet(in->inv, &to);
 	nccl_choose(in->inv, ifname, family, id && !bad ? &to : NULL,

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static struct {
@@ -133,7 +134,9 @@ static int read_all(int fd, struct text *out)
 	}
 }
 
-/* NCCL's result, or -1 when it crashed or hung. */
+enum { DIED = 1000 }; /* of a signal, in the library */
+
+/* NCCL's result or DIED, or -1 when it hung. */
 static int run_once(struct text *log)
 {
 	int fd[2], status, r;
@@ -149,6 +152,7 @@ static int run_once(struct text *log)
 		(void)dup2(fd[1], STDERR_FILENO);
 		(void)close(fd[0]);
 		(void)close(fd[1]);
+		prctl(PR_SET_DUMPABLE, 0);
 		r = nccl.get_unique_id(id);
 		(void)fflush(NULL);
 		_exit(r);
@@ -158,9 +162,9 @@ static int run_once(struct text *log)
 	(void)close(fd[0]);
 	if (pid > 0 && r)
 		(void)kill(pid, SIGKILL);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || r || !WIFEXITED(status))
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || r)
 		return -1;
-	return WEXITSTATUS(status);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : DIED;
 }
 
 static bool find_using(const char *log, char *to, size_t n)
@@ -214,6 +218,7 @@ int real_ask(struct arena *a, struct truth *t)
 	find_using(t->log.s, t->boot, sizeof(t->boot));
 	snprintf(t->outcome, sizeof(t->outcome), "%s",
 		 r == 0							     ? "ok"
+		 : r == DIED						     ? "crash"
 		 : strstr(t->log.s, "Bootstrap : no socket interface found") ? "none"
 									     : "fails");
 	if (r == 0 && !strstr(t->log.s, "NCCL_COMM_ID"))

@@ -197,6 +197,7 @@ static void settings_are_judged(void **state)
 
 static void the_rest_is_judged(void **state)
 {
+	static char long_name[1200];
 	struct bench b = {0};
 	const char *fix;
 
@@ -205,6 +206,14 @@ static void the_rest_is_judged(void **state)
 	assert_string_equal(check(&b, &fix), "");
 	set(&b, IFNAME, "=eth1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h", ENV);
 	assert_non_null(strstr(check(&b, &fix), "lint.ifname.too-many:warn"));
+	/* NCCL's list has 16 x 68 bytes */
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	memcpy(long_name, "=eth1,", 6);
+	set(&b, IFNAME, long_name, ENV);
+	assert_non_null(strstr(check(&b, &fix), "lint.ifname.overrun:fail"));
+	long_name[16 * 68 - 68 + 5] = '\0'; /* an entry that just fits after =eth1, */
+	set(&b, IFNAME, long_name, ENV);
+	assert_null(strstr(check(&b, &fix), "lint.ifname.overrun"));
 	/* PyTorch makes ids of its own */
 	load(&b, PLAIN);
 	set(&b, "NCCL_COMM_ID", "10.0.0.9:1", ENV);
