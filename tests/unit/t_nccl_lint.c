@@ -209,9 +209,11 @@ static void the_rest_is_judged(void **state)
 	/* NCCL's list has 16 x 68 bytes */
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	memcpy(long_name, "=eth1,", 6);
+	load(&b, PLAIN);
 	set(&b, IFNAME, long_name, ENV);
 	assert_non_null(strstr(check(&b, &fix), "lint.ifname.overrun:fail"));
 	long_name[16 * 68 - 68 + 5] = '\0'; /* an entry that just fits after =eth1, */
+	load(&b, PLAIN);
 	set(&b, IFNAME, long_name, ENV);
 	assert_null(strstr(check(&b, &fix), "lint.ifname.overrun"));
 	/* PyTorch makes ids of its own */
