@@ -16,7 +16,7 @@ struct config {
 	bool udp;
 	uint64_t count, wait_ns, sample, seed;
 	const char *hosts, *rsh, *why;
-	bool serve, is_rank;
+	bool serve, is_rank, copy_self, keep;
 	uint64_t joiners, rate_ns;
 	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK } mode;
 	struct port_env env;
@@ -52,6 +52,9 @@ static const struct opt rows[] = {
 	 OPT_STR, AT(hosts), .complete = OPT_C_HOST},
 	{0, "rsh", "CMD", "how to reach them, instead of ssh", OPT_STR, AT(rsh),
 	 .env = "WINDSOCK_RSH"},
+	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",
+	 OPT_BOOL, AT(copy_self)},
+	{0, "keep", NULL, "--copy-self: leave it there, for the next time", OPT_BOOL, AT(keep)},
 	{0, "serve", NULL,
 	 "no ssh: prints a line to paste on the other machines, and waits for them", OPT_BOOL,
 	 AT(serve)},
@@ -246,6 +249,8 @@ static int run_local(struct app *app, struct config *c, struct facts *f)
 static struct mesh_opts mesh_opts(const struct app *app, const struct config *c)
 {
 	return (struct mesh_opts){.rsh = c->rsh,
+				  .copy_self = c->copy_self || c->keep,
+				  .keep = c->keep,
 				  .serve = c->serve,
 				  .joiners = (unsigned)c->joiners,
 				  .deadline_ns = app->common.deadline_ns,

@@ -12,11 +12,11 @@
 struct where {
 	const char *hosts, *rsh, *init;
 	uint64_t np, np_per_host, wait, port, rank, size, heartbeat_ns;
-	bool srun, serve, no_local, require_token;
+	bool srun, copy_self, keep, serve, no_local, require_token;
 };
 
 /* The rows of an option table whose struct is a struct where. */
-enum { WHERE_NROWS = 15 };
+enum { WHERE_NROWS = 17 };
 extern const struct opt where_rows[WHERE_NROWS];
 #define WHERE_DEFAULTS                                                                             \
 	{                                                                                          \

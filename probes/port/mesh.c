@@ -49,6 +49,8 @@ static int launch(const struct mesh_opts *o, const struct port_env *env, int out
 	struct launch_opts l = {.hosts = &o->hosts,
 				.rsh = o->rsh,
 				.srun = o->srun,
+				.copy_self = o->copy_self,
+				.keep = o->keep,
 				.serve = o->serve,
 				.serve_port = o->serve_port,
 				.wait = o->joiners,

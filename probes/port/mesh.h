@@ -20,7 +20,7 @@ struct mesh_opts {
 	/* where */
 	host_list hosts;
 	const char *rsh;
-	bool srun, serve;
+	bool srun, copy_self, keep, serve;
 	unsigned joiners;
 	uint16_t serve_port;
 	/* what */

@@ -52,6 +52,21 @@ teardown() {
     [ -z "$(folders)" ]
 }
 
+@test "portcheck, ncclbench and ddpsmoke carry themselves" {
+    on 1 mount -t tmpfs none "$BIN"
+    for command in portcheck 'ncclbench -b 8 -e 8 -n 2' 'ddpsmoke --epochs 1'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr on 0 "$BIN/"$command --hosts node1,node2 --rsh "$PWD/rsh" --json
+        [ "$status" -ne 0 ] && [[ $output == *"is not installed on node1"*--copy-self* ]] || break
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr on 0 "$BIN/"$command --hosts node1,node2 --rsh "$PWD/rsh" --copy-self
+        [ -z "$(folders)" ] || break
+        command=
+    done
+    on 1 umount "$BIN"
+    [ -z "$command" ]
+}
+
 @test "another version there: said so, to who joins too; --copy-self carries this one" {
     version=$("$P" --version | awk '{ print $NF }')
     mkdir other
