@@ -50,8 +50,12 @@ called() { cut -d' ' -f1 calls | paste -sd,; }
 
 valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
 
-nothing_left() { # of the sleeps that stand-ins began
-    run ! pgrep -f "sleep 98765$BASHPID_OF_TEST"
+nothing_left() { # of the sleeps that stand-ins began, but for what is just being buried
+    for _ in $(seq 60); do
+        pgrep -f "sleep 98765$BASHPID_OF_TEST\$" >/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
 }
 BASHPID_OF_TEST=$$
 
