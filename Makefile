@@ -24,7 +24,7 @@ CFLAGS  ?= -O2 -g
 STD     := -std=gnu11 -D_GNU_SOURCE
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wformat=2 -Wwrite-strings -Wpointer-arith -Wvla -Wundef
-WARN    += $(if $(WERROR),-Werror)
+WARN    += $(if $(WERROR),-Werror) $(if $(SAN),-Wno-pass-failed)
 SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 # libnl is linked statically where the package has the archive: `ifprobe` must

@@ -21,7 +21,7 @@ struct config {
 		blocking, unalign;
 	uint64_t parallel_init, graph, cpu_time, register_buffers, device_api, ctas, timestamps;
 	uint64_t timeout_s, memory;
-	bool pairs, find_slow;
+	bool pairs, find_slow, wire_rate;
 	double nic_gbps, warn, fail;
 	const char *expect, *baseline, *analyze, *instance, *plot;
 	struct job_opts job;
@@ -65,6 +65,10 @@ static const struct opt rows[] = {
 	{0, "rsh", "CMD", "reach hosts with this instead of ssh", OPT_STR, AT(where.rsh),
 	 .env = "WINDSOCK_RSH"},
 	{0, "srun", NULL, "start them with srun, inside an allocation", OPT_BOOL, AT(where.srun)},
+	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",
+	 OPT_BOOL, AT(where.copy_self)},
+	{0, "keep", NULL, "--copy-self: leave it there, for the next time", OPT_BOOL,
+	 AT(where.keep)},
 	{0, "partial", NULL, "leave hosts out that cannot be reached", OPT_BOOL, AT(where.partial)},
 	{0, "serve", NULL, "no ssh: print a line to paste on the other machines", OPT_BOOL,
 	 AT(where.serve)},
@@ -122,6 +126,8 @@ static const struct opt rows[] = {
 	 .max = 1, .def = "0"},
 	{'K', "per_iter_skip", "N", "leave so many first iterations out of those", OPT_UINT,
 	 AT(skip), .max = 1000000, .def = "0"},
+	{0, "wire-rate", NULL, "columns for what the busiest rank sent, GB/s (tcp)", OPT_BOOL,
+	 AT(wire_rate)},
 	{'S', "report_timestamps", "0|1", "the time of day in every row", OPT_UINT, AT(timestamps),
 	 .max = 1, .def = "0"},
 	{'M', "memory", "0|1", "say how much memory was used", OPT_UINT, AT(memory), .max = 1,
@@ -223,11 +229,16 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.rank.backend = c->backend;
 	c->job.rank.bind = c->bind;
 	c->job.rank.library = c->library;
-	c->job.rank.sockets = (unsigned)c->sockets;
+	/* pairs: one flow shows best what a link does */
+	c->job.rank.sockets = c->sockets		       ? (unsigned)c->sockets
+			      : c->job.rank.mode == RANK_PAIRS ? 1
+							       : 0;
 	c->job.rank.deadline_ns = c->timeout_s ? c->timeout_s * NS_PER_S : app->common.deadline_ns;
 	c->job.story.sweep = *s;
 	c->job.story.per_iter = c->per_iter;
 	c->job.story.timestamps = c->timestamps;
+	c->job.story.wire_rate = c->wire_rate;
+	c->job.story.memory = c->memory;
 	c->job.rank.with_times = c->job.verdict.nccl_json;
 	c->job.verdict.warn = c->warn / 100;
 	c->job.verdict.fail = c->fail / 100;
@@ -316,7 +327,6 @@ static int choose_backend(struct app *app, struct config *c, struct err *e)
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
-	struct unit_buf size;
 
 	if (c->analyze) {
 		struct saved s;
@@ -330,12 +340,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 		return -1;
 	note(app, c, NULL);
 	c->job.story.notes = c->notes.v;
-	if (job_run(&c->job, app->report, e))
-		return -1;
-	if (c->memory && job_reports(&c->job))
-		table_note(app->report, "Memory per rank      : %s",
-			   format_size(&size, sweep_memory(c->job.rank.sweep.max)));
-	return 0;
+	return job_run(&c->job, app->report, e);
 }
 
 static struct config config = {

@@ -61,6 +61,11 @@ bool comm_wire(const struct comm *c, int peer, struct comm_wire *ret)
 	return c->impl->wire && c->impl->wire(c, peer, ret);
 }
 
+bool comm_tally(const struct comm *c, struct comm_tally *ret)
+{
+	return c->impl->tally && c->impl->tally(c, ret);
+}
+
 void comm_free(struct comm *c)
 {
 	if (c)

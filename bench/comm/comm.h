@@ -108,6 +108,16 @@ struct comm_wire {
 	uint64_t sent, again;
 };
 bool comm_wire(const struct comm *c, int peer, struct comm_wire *ret);
+/*
+ * What this rank has sent so far, and how long it has waited for each rank while
+ * large requests ran (for small ones everybody waits for the root of a tree). False
+ * where nobody counts.
+ */
+struct comm_tally {
+	uint64_t sent_bytes;
+	const uint64_t *waited_ns; /* by rank; the communicator's */
+};
+bool comm_tally(const struct comm *c, struct comm_tally *ret);
 /* Never fails. Without a failure before it, all ranks have to come to it. */
 void comm_free(struct comm *c);
 
@@ -123,6 +133,7 @@ struct comm_impl {
 	int (*culprit)(const struct comm *c, bool *ret_gone);
 	void (*free)(struct comm *c);
 	bool (*wire)(const struct comm *c, int peer, struct comm_wire *ret); /* may be NULL */
+	bool (*tally)(const struct comm *c, struct comm_tally *ret);	     /* likewise */
 };
 const char *coll_kind_name(enum coll_kind k);
 

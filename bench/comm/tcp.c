@@ -36,6 +36,13 @@ static bool is_same(const struct comm_request *a, const struct comm_request *b)
 	       a->kind != COLL_ALLTOALLV;
 }
 
+enum { LARGE = 256 << 10 }; /* beyond every tree */
+
+static bool is_large(const struct comm_request *q)
+{
+	return q->kind == COLL_ALLTOALLV || q->count * dtype_size(q->type) >= LARGE;
+}
+
 static void rewind_plan(struct tcp *t)
 {
 	t->at = t->off = t->nbusy = 0;
@@ -63,6 +70,7 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 		if (t->out_of_memory)
 			return err_set(e, ERR_SYS, "no memory for partial results");
 	}
+	t->is_large = is_large(q);
 	rewind_plan(t);
 	t->running = true;
 	return 0;
@@ -79,6 +87,14 @@ static int test(struct comm *c, bool *ret_finished, struct err *e)
 }
 
 static int wait_for(struct comm *c, struct err *e) { return run(tcp_of(c), true, e); }
+
+static bool tally(const struct comm *c, struct comm_tally *ret)
+{
+	const struct tcp *t = tcp_of(c);
+
+	*ret = (struct comm_tally){.sent_bytes = t->sent_bytes, .waited_ns = t->waited_ns};
+	return true;
+}
 
 static void abort_comm(struct comm *c, const char *reason)
 {
@@ -110,6 +126,7 @@ static void tcp_free(struct tcp *t)
 		close_fd(t->peers[i].words);
 	close_fd(t->abort_fd);
 	arena_done(&t->arena);
+	free(t->waited_ns);
 	free(t->scratch);
 	free(t->temp);
 	free(t->set);
@@ -145,6 +162,7 @@ static const struct comm_impl impl = {
 	.culprit = culprit,
 	.free = free_comm,
 	.wire = tcp_wire,
+	.tally = tally,
 };
 
 static struct tcp *tcp_new(const struct tcp_opts *o)
@@ -159,10 +177,11 @@ static struct tcp *tcp_new(const struct tcp_opts *o)
 			  .culprit = -1};
 	t->abort_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->peers = calloc((size_t)o->size, sizeof(*t->peers));
+	t->waited_ns = calloc((size_t)o->size, sizeof(*t->waited_ns));
 	t->scratch = aligned_alloc(4096, TCP_BLOCK);
 	for (int i = 0; t->peers && i < o->size; i++)
 		t->peers[i] = (struct tcp_peer){.words = -1, .blames = -1, .closed = i == o->rank};
-	if (t->abort_fd >= 0 && t->peers && t->scratch)
+	if (t->abort_fd >= 0 && t->peers && t->waited_ns && t->scratch)
 		return t;
 	tcp_free(t);
 	return NULL;

@@ -1,10 +1,13 @@
 /* What a rank tells the others through the exchange, and what follows from it. */
 #include "bench/comm/tcp_cards.h"
 #include "lib/core/file.h"
+#include "lib/core/units.h"
 
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/random.h>
+
+static const uint64_t HOME_PAUSE_NS = NS_PER_MS / 2, HOME_PAUSE_MOST_NS = 100 * NS_PER_MS;
 
 int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e)
 {
@@ -26,24 +29,49 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	return 0;
 }
 
-/*
- * Ranks that were just started may all sit on one processor, and where one spins
- * there the other one waits. Each goes to its own once; then the kernel decides.
- */
-static void spread(unsigned nth)
+/* The @nth processor that we may run on; -1: there is none. */
+static int find_home(unsigned nth)
 {
-	cpu_set_t all, one;
+	cpu_set_t all;
 	int cpu = -1;
 
 	if (sched_getaffinity(0, sizeof(all), &all))
-		return;
+		return -1;
 	for (unsigned seen = 0; seen <= nth && cpu + 1 < CPU_SETSIZE;)
 		seen += CPU_ISSET(++cpu, &all) != 0;
+	return CPU_ISSET(cpu, &all) ? cpu : -1;
+}
+
+/* Where we are not there yet: goes, and lets the kernel move us again. */
+static bool move_to(int cpu)
+{
+	cpu_set_t all, one;
+
+	if (cpu < 0 || sched_getcpu() == cpu || sched_getaffinity(0, sizeof(all), &all))
+		return false;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	if (CPU_ISSET(cpu, &all) && !sched_setaffinity(0, sizeof(one), &one))
-		(void)sched_setaffinity(0, sizeof(all), &all);
+	return !sched_setaffinity(0, sizeof(one), &one) && !sched_setaffinity(0, sizeof(all), &all);
 }
+
+void tcp_go_home(struct tcp *t)
+{
+	uint64_t now = now_ns();
+
+	if (t->home < 0 || now < t->home_next_ns)
+		return;
+	/* driven away again and again: somebody else needs that processor */
+	t->home_pause_ns = move_to(t->home) ? t->home_pause_ns * 2 : HOME_PAUSE_NS;
+	if (t->home_pause_ns > HOME_PAUSE_MOST_NS)
+		t->home_pause_ns = HOME_PAUSE_MOST_NS;
+	t->home_next_ns = now + t->home_pause_ns;
+}
+
+/*
+ * One flow is paced (bbr) or halved by a loss (reno) at a time. Many ranks have
+ * enough flows.
+ */
+static unsigned usual_sockets(int ranks) { return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1; }
 
 void cards_read(struct tcp *t, struct card *cards)
 {
@@ -65,9 +93,10 @@ void cards_read(struct tcp *t, struct card *cards)
 		before += peer->is_local && p < t->comm.rank;
 	}
 	t->crowded = here > own->processors;
-	if (!t->crowded)
-		spread(before);
-	t->nsockets = cards[0].sockets ? cards[0].sockets : t->comm.size == 2 ? 2 : 1;
+	t->home = t->crowded ? -1 : find_home(before);
+	t->home_pause_ns = HOME_PAUSE_NS;
+	tcp_go_home(t);
+	t->nsockets = cards[0].sockets ? cards[0].sockets : usual_sockets(t->comm.size);
 	if (t->nsockets > TCP_SOCKETS_MAX)
 		t->nsockets = TCP_SOCKETS_MAX;
 }

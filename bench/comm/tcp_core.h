@@ -71,6 +71,13 @@ struct tcp {
 
 	unsigned patience; /* looks at a socket before sleeping */
 
+	int home; /* a processor for us alone; -1: there are too few */
+	uint64_t home_pause_ns, home_next_ns;
+
+	/* for comm_tally() */
+	bool is_large; /* the request: waiting is timed */
+	uint64_t sent_bytes, *waited_ns;
+
 	/* the plan and how far it is */
 	struct comm_request q;
 	bool planned; /* the lists below are q's */
@@ -103,6 +110,14 @@ static inline const char *tcp_abort_reason(const struct tcp *t)
 
 /* --- tcp_mesh.c --- */
 int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e) MUST_CHECK;
+
+/* --- tcp_cards.c --- */
+/*
+ * Ranks that sit on one processor wait for each other even while they spin, and
+ * the kernel is in no hurry to part them. Each has its own, and goes back there
+ * where waiting takes long; now and then, as the kernel may know better.
+ */
+void tcp_go_home(struct tcp *t);
 
 /* --- tcp_plan.c: writing plans --- */
 void plan_begin(struct tcp *t);

@@ -30,6 +30,7 @@ static int send_lane(struct tcp *t, struct tcp_lane *l, struct err *e)
 			return tcp_fail_closed(t, l->peer, errno, e);
 		moved = 1;
 		l->off += (size_t)k;
+		t->sent_bytes += (size_t)k;
 		if (l->off < s->n)
 			break;
 		l->off = 0;
@@ -209,10 +210,18 @@ static void learn(struct tcp *t, bool paid)
 	t->patience = t->patience > most ? most : t->patience < least ? least : t->patience;
 }
 
+/* The time since @since_ns was lost waiting for @peer. */
+static void blame(struct tcp *t, int peer, uint64_t since_ns)
+{
+	if (since_ns && peer >= 0)
+		t->waited_ns[peer] += now_ns() - since_ns;
+}
+
 int tcp_run(struct tcp *t, bool wait, struct err *e)
 {
-	uint64_t since_ns = 0;
+	uint64_t since_ns = 0, idle_since_ns = 0;
 	unsigned idle = 0;
+	int waits_for = -1;
 
 	while (!tcp_finished(t)) {
 		int moved = turn(t, e);
@@ -220,16 +229,24 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 		if (moved < 0)
 			return -1;
 		if (moved) {
-			if (idle)
+			if (idle) {
 				learn(t, !since_ns);
+				blame(t, waits_for, idle_since_ns);
+			}
 			idle = 0;
 			since_ns = 0;
 		} else if (!wait) {
 			return 0;
+		} else if (!idle && t->is_large) {
+			idle = 1;
+			idle_since_ns = now_ns();
+			waits_for = tcp_waits_for(t);
 		} else if (idle++ >= t->patience) {
 			if (sleep_on(t, &since_ns, e))
 				return -1;
 		} else if (t->crowded || idle > POLITE) {
+			if (idle == POLITE + 1)
+				tcp_go_home(t);
 			(void)sched_yield();
 		}
 	}

@@ -12,6 +12,7 @@ enum {
 	LAG = 2, /* blocks sent ahead of the results: without them a lane would wait */
 	SMALL_PAIR = 32 << 10,
 	SMALL_MANY = 8 << 10,
+	SMALL_CROWD = TCP_BLOCK, /* what is reduced arrives in one piece */
 };
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -38,7 +39,10 @@ static bool is_small(const struct tcp *t)
 {
 	size_t bytes = t->q.count * t->element;
 
-	return bytes <= (t->comm.size == 2 ? SMALL_PAIR : SMALL_MANY);
+	if (t->comm.size == 2)
+		return bytes <= SMALL_PAIR;
+	/* few messages count where ranks share processors; too many ranks burden the root */
+	return bytes <= (t->crowded && t->comm.size <= 4 ? SMALL_CROWD : SMALL_MANY);
 }
 
 static void divide_last(struct tcp *t)

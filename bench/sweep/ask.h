@@ -12,7 +12,7 @@ struct ask_where {
 	uint64_t rank, size;			 /* ASK_NOT_GIVEN */
 	uint64_t wait, port, parallel, serve_ns, heartbeat_ns;
 	const char *hosts, *rsh, *init;
-	bool srun, serve, no_local, partial, require_token;
+	bool srun, serve, no_local, partial, require_token, copy_self, keep;
 	char **argv; /* behind the program's name */
 };
 /* Fills launch, world and, for MPI, mpirun. launch.np 0: not known before the ranks have met. */

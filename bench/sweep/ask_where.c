@@ -31,6 +31,8 @@ static void fill_launch(const struct ask_where *in, const host_list *hosts, stru
 				  .no_local = in->no_local,
 				  .parallel = in->parallel,
 				  .partial = in->partial,
+				  .copy_self = in->copy_self || in->keep,
+				  .keep = in->keep,
 				  .deadline_ns = JOINING_NS,
 				  .serve_ns = in->serve_ns,
 				  .heartbeat_ns = in->heartbeat_ns};

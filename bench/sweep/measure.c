@@ -101,6 +101,51 @@ static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, str
 	return 0;
 }
 
+/* Whom a rank waited for and what it sent while iterations were timed. */
+struct watch {
+	bool counts;
+	uint64_t started_ns, sent_bytes;
+};
+
+static struct watch watch_start(struct sweep *s)
+{
+	struct comm_tally now;
+	struct watch w = {.counts = comm_tally(s->comm, &now), .started_ns = now_ns()};
+
+	if (!w.counts)
+		return w;
+	w.sent_bytes = now.sent_bytes;
+	memcpy(s->waited_ns, now.waited_ns, (size_t)s->comm->size * sizeof(*s->waited_ns));
+	return w;
+}
+
+/* All ranks get to know each one's time, how long it was waited for, and who sent most. */
+static int watch_end(struct sweep *s, const struct watch *w, double seconds, struct measurement *m,
+		     struct err *e)
+{
+	double *v = s->by_rank[s->buffers.in_place], took = (double)(now_ns() - w->started_ns);
+	size_t n = (size_t)s->comm->size;
+	struct comm_tally now;
+
+	memset(v, 0, 2 * n * sizeof(*v));
+	v[s->comm->rank] = seconds;
+	m->wire = -1;
+	if (w->counts && comm_tally(s->comm, &now)) {
+		for (size_t p = 0; p < n && n > 1; p++)
+			v[n + p] = (double)(now.waited_ns[p] - s->waited_ns[p]) / took /
+				   (double)(n - 1);
+		m->wire = (double)(now.sent_bytes - w->sent_bytes) / took;
+	}
+	if (sweep_agree(s->comm, v, 2 * n, OP_SUM, e) ||
+	    sweep_agree(s->comm, &m->wire, 1, OP_MAX, e))
+		return -1;
+	m->rank_s = v;
+	m->waited = w->counts ? v + n : NULL;
+	if (m->wire < 0)
+		m->wire = NAN;
+	return 0;
+}
+
 static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, struct err *e)
 {
 	const struct comm_request q = coll_request(c, &s->buffers);
@@ -158,6 +203,7 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 {
 	const struct comm_request q = coll_request(c, &s->buffers);
 	double seconds = 0;
+	struct watch w;
 
 	if (room_for_times(s, iters, e))
 		return -1;
@@ -166,7 +212,10 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	for (uint64_t i = 0; i < s->o->warmup + 1; i++)
 		if (comm_run(s->comm, &q, e))
 			return -1;
-	if (comm_barrier(s->comm, e) || timed_loop(s, &q, iters, &seconds, e) ||
+	if (comm_barrier(s->comm, e))
+		return -1;
+	w = watch_start(s);
+	if (timed_loop(s, &q, iters, &seconds, e) || watch_end(s, &w, seconds, ret, e) ||
 	    average(s, &seconds, e) || summarize(s, iters, ret, e))
 		return -1;
 	ret->seconds = seconds;

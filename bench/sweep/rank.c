@@ -130,6 +130,10 @@ static void tell_world(struct rank *r)
 	json_str(event, "backend", comm_caps(r->comm)->backend);
 	json_str(event, "transport", comm_transport(r->comm));
 	json_str(event, "device", r->dev->kind);
+	if (r->w->world.launcher != LAUNCHER_WINDSOCK) {
+		json_str(event, "launcher", launcher_name(r->w->world.launcher));
+		json_str(event, "launcher_from", r->w->world.from);
+	}
 	json_num(event, "max", (double)r->sweep.max);
 	json_num(event, "table", r->o->mode == RANK_SWEEP);
 	notes = json_array(event, "notes");

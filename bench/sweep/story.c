@@ -15,9 +15,33 @@ void story_init(struct story *s, const struct story_opts *o, struct report *r)
 
 /* --- rows ------------------------------------------------------------------------ */
 
-static void put_half(cJSON *event, const char *key, const struct measurement *m, bool with_times)
+static void put_numbers(cJSON *o, const char *key, const double *v, size_t n)
 {
-	cJSON *o = json_object(event, key), *times;
+	cJSON *list = v ? json_array(o, key) : NULL;
+
+	for (size_t i = 0; v && i < n; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(v[i]));
+}
+
+/* NULL where there are none. */
+static const double *get_numbers(struct story *s, const cJSON *o, const char *key, size_t *ret_n)
+{
+	const cJSON *list = json_get(o, key), *v;
+	double *copy;
+
+	*ret_n = 0;
+	if (!cJSON_IsArray(list))
+		return NULL;
+	copy = arena_alloc(s->a, ((size_t)cJSON_GetArraySize(list) + 1) * sizeof(*copy));
+	cJSON_ArrayForEach (v, list)
+		copy[(*ret_n)++] = v->valuedouble;
+	return copy;
+}
+
+static void put_half(cJSON *event, const char *key, const struct measurement *m, size_t ranks,
+		     bool with_times)
+{
+	cJSON *o = json_object(event, key);
 
 	json_num(o, "s", m->seconds);
 	json_num(o, "alg", m->algbw);
@@ -28,11 +52,10 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	json_num(o, "p99", m->p99);
 	json_num(o, "dev", m->deviation);
 	json_num(o, "wrong", (double)m->wrong);
-	if (!with_times)
-		return;
-	times = json_array(o, "times");
-	for (size_t i = 0; i < m->ntimes; i++)
-		cJSON_AddItemToArray(times, cJSON_CreateNumber(m->times[i]));
+	json_num(o, "wire", m->wire);
+	put_numbers(o, "ranks", m->rank_s, ranks);
+	put_numbers(o, "waited", m->waited, ranks);
+	put_numbers(o, "times", with_times ? m->times : NULL, m->ntimes);
 }
 
 cJSON *story_row_event(const struct sweep_row *row, bool with_times)
@@ -43,15 +66,15 @@ cJSON *story_row_event(const struct sweep_row *row, bool with_times)
 	json_num(event, "op", row->c->op);
 	json_num(event, "root", row->c->root);
 	json_num(event, "count", (double)row->c->sizes.count);
-	put_half(event, "out", &row->out, with_times);
-	put_half(event, "in", &row->in, with_times);
+	put_half(event, "out", &row->out, (size_t)row->c->ranks, with_times);
+	put_half(event, "in", &row->in, (size_t)row->c->ranks, with_times);
 	return event;
 }
 
 static void get_half(struct story *s, const cJSON *event, const char *key, struct measurement *m)
 {
-	const cJSON *o = json_get(event, key), *times = json_get(o, "times"), *t;
-	double *copy;
+	const cJSON *o = json_get(event, key);
+	size_t n;
 
 	m->seconds = json_get_num(o, "s", 0);
 	m->algbw = json_get_num(o, "alg", 0);
@@ -62,12 +85,14 @@ static void get_half(struct story *s, const cJSON *event, const char *key, struc
 	m->p99 = json_get_num(o, "p99", 0);
 	m->deviation = json_get_num(o, "dev", 0);
 	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
-	if (!cJSON_IsArray(times))
-		return;
-	copy = arena_alloc(s->a, ((size_t)cJSON_GetArraySize(times) + 1) * sizeof(*copy));
-	cJSON_ArrayForEach (t, times)
-		copy[m->ntimes++] = t->valuedouble;
-	m->times = copy;
+	m->wire = json_get_num(o, "wire", NAN);
+	m->times = get_numbers(s, o, "times", &m->ntimes);
+	m->rank_s = get_numbers(s, o, "ranks", &n);
+	if (n != s->ranks.n)
+		m->rank_s = NULL;
+	m->waited = get_numbers(s, o, "waited", &n);
+	if (n != s->ranks.n)
+		m->waited = NULL;
 }
 
 static void on_row(struct story *s, const cJSON *event)
@@ -104,8 +129,10 @@ static const char *copied(struct story *s, const cJSON *o, const char *key)
 
 static void add_world(struct story *s)
 {
-	cJSON *ranks = json_array(json_object(report_data(s->r), "world"), "ranks");
+	cJSON *world = json_object(report_data(s->r), "world"), *ranks = json_array(world, "ranks");
 
+	json_str(world, "launcher", s->launcher);
+	json_str(world, "launcher_from", s->launcher_from);
 	json_str(report_data(s->r), "backend", s->backend);
 	json_str(report_data(s->r), "transport", s->transport);
 	for (size_t i = 0; i < s->ranks.n; i++) {
@@ -125,6 +152,10 @@ static void on_world(struct story *s, const cJSON *event)
 	s->backend = copied(s, event, "backend");
 	s->transport = copied(s, event, "transport");
 	s->device = copied(s, event, "device");
+	if (json_get_str(event, "launcher")) {
+		s->launcher = copied(s, event, "launcher");
+		s->launcher_from = copied(s, event, "launcher_from");
+	}
 	if (json_get_str(event, "instance"))
 		s->instance = copied(s, event, "instance");
 	s->sweep.max = (uint64_t)json_get_num(event, "max", (double)s->sweep.max);

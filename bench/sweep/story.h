@@ -37,7 +37,7 @@ struct accusation {	     /* what a rank says about the one that it lost */
 
 struct story_opts {
 	struct sweep_opts sweep;
-	bool per_iter, timestamps, wire_rate;
+	bool per_iter, timestamps, wire_rate, memory;
 	const char *const *notes; /* NULL-terminated lines for the head of the table */
 };
 
@@ -48,6 +48,8 @@ struct story {
 	bool begun;		 /* the ranks know each other, and a table has its head */
 	struct sweep_opts sweep; /* as the ranks agreed on it: max may be lower */
 	const char *backend, *transport, *device;
+	const char *launcher; /* a foreign one, and from which variables; NULL: ours */
+	const char *launcher_from;
 	const char *instance; /* rank 0's, in a cloud; NULL: none known */
 	LIST(struct bench_rank) ranks;
 	str_list notes;

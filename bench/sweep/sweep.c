@@ -43,18 +43,30 @@ static void free_buffers(struct sweep *s)
 {
 	for (size_t i = 0; i < 2; i++)
 		s->dev->free(s->dev, s->allocated[i]);
-	free(s->times[0]);
-	free(s->times[1]);
+	for (size_t i = 0; i < 2; i++) {
+		free(s->times[i]);
+		free(s->by_rank[i]);
+		s->times[i] = s->by_rank[i] = NULL;
+	}
 	free(s->sorted);
-	s->times[0] = s->times[1] = s->sorted = NULL;
+	free(s->waited_ns);
+	s->sorted = NULL;
+	s->waited_ns = NULL;
 }
 
 static int make_buffers(struct sweep *s, struct err *e)
 {
-	for (size_t i = 0; i < 2; i++)
+	size_t ranks = (size_t)s->comm->size;
+
+	for (size_t i = 0; i < 2; i++) {
+		s->by_rank[i] = calloc(2 * ranks, sizeof(*s->by_rank[i]));
+		if (!s->by_rank[i])
+			return err_sys(e, "cannot keep the times of %zu ranks", ranks);
 		if (s->dev->alloc(s->dev, (size_t)sweep_memory(s->o->max) / 2, &s->allocated[i], e))
 			return -1;
-	return 0;
+	}
+	s->waited_ns = calloc(ranks, sizeof(*s->waited_ns));
+	return s->waited_ns ? 0 : err_sys(e, "cannot keep the times of %zu ranks", ranks);
 }
 
 static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t iters,

@@ -36,6 +36,10 @@ struct measurement {
 	int64_t wrong;			      /* elements on all ranks; -1: not checked */
 	const double *times; /* of single iterations, in order; until the next row */
 	size_t ntimes;
+	double wire; /* GB/s that the busiest rank sent; NAN: nobody counts */
+	/* by rank, until the next row: its own time, seconds; and the share of the time that
+	 * others wait for it, their mean (NULL: nobody counts) */
+	const double *rank_s, *waited;
 };
 struct sweep_row {
 	const struct coll_case *c;
@@ -68,6 +72,8 @@ struct sweep {
 	struct coll_buffers buffers;
 	void *allocated[2];
 	double *times[2], *sorted; /* out of place, in place */
+	double *by_rank[2];	   /* likewise: times, then shares */
+	uint64_t *waited_ns;	   /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;
 };

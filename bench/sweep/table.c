@@ -1,6 +1,7 @@
 #include "bench/sweep/table.h"
 
 #include "lib/core/opt.h"
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -35,6 +36,8 @@ static void head(struct text *t, const struct story_opts *o)
 {
 	const char *stamp = o->timestamps ? "            timestamp" : "";
 	const char *format = o->timestamps ? "  %Y-%m-%d %H:%M:%S" : "";
+	const char *wire = o->wire_rate ? "   wire   iwire" : "";
+	const char *rate = o->wire_rate ? " (GB/s)  (GB/s)" : "";
 	const char *time = o->sweep.cpu_time ? "cputime" : "time";
 	const char *extra = o->per_iter ? "    i_min    i_max    i_p99    i_cv%" : "";
 	const char *units = o->per_iter ? "     (us)     (us)     (us)      (%)" : "";
@@ -45,12 +48,14 @@ static void head(struct text *t, const struct story_opts *o)
 			    ? "              out-of-place (+ per-iteration)                    "
 			      "            in-place (+ per-iteration)\n"
 			    : "           out-of-place                       in-place          \n");
-	text_addf(t, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s%s  %7s  %6s  %6s  %6s%s %s\n",
+	text_addf(t,
+		  "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s%s  %7s  %6s  %6s  %6s%s %s%s\n",
 		  "size", "count", "type", "redop", "root", time, "algbw", "busbw", "#wrong", extra,
-		  time, "algbw", "busbw", "#wrong", extra, stamp);
-	text_addf(t, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s%s  %7s  %6s  %6s  %6s%s %s\n",
+		  time, "algbw", "busbw", "#wrong", extra, wire, stamp);
+	text_addf(t,
+		  "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s%s  %7s  %6s  %6s  %6s%s %s%s\n",
 		  "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", units, "(us)",
-		  "(GB/s)", "(GB/s)", "", units, format);
+		  "(GB/s)", "(GB/s)", "", units, rate, format);
 }
 
 static void intro(struct text *t, const struct story *s)
@@ -115,6 +120,27 @@ static void half(struct text *t, const struct measurement *m, bool per_iter)
 			  fit(m->seconds > 0 ? m->deviation / m->seconds * 100 : 0, 7, cv));
 }
 
+/* What the busiest rank sent, out of place and in place. */
+static void wire(struct text *t, const struct sweep_row *row)
+{
+	const double v[] = {row->out.wire, row->in.wire};
+	char buf[16];
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		text_addf(t, "  %6s", isnan(v[i]) ? "-" : fit(v[i], 6, buf));
+}
+
+static void add_ranks(cJSON *result, const struct measurement *m, size_t ranks)
+{
+	cJSON *list = m->rank_s ? json_array(result, "rank_us") : NULL;
+
+	for (size_t i = 0; m->rank_s && i < ranks; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(m->rank_s[i] * 1e6));
+	list = m->waited ? json_array(result, "rank_waited_for") : NULL;
+	for (size_t i = 0; m->waited && i < ranks; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(m->waited[i]));
+}
+
 static void add_json(struct report *r, const struct coll_case *c, const struct measurement *m,
 		     bool in_place)
 {
@@ -134,6 +160,8 @@ static void add_json(struct report *r, const struct coll_case *c, const struct m
 	json_num(o, "p99_us", m->p99 * 1e6);
 	json_num(o, "wrong", m->wrong < 0 ? NAN : (double)m->wrong);
 	json_bool(o, "in_place", in_place);
+	json_num(o, "wire", m->wire);
+	add_ranks(o, m, (size_t)c->ranks);
 }
 
 static void stamp(struct text *t)
@@ -160,6 +188,8 @@ void table_row(struct story *s, const struct sweep_row *row)
 		  c->coll->rooted ? c->root : -1);
 	half(&t, &row->out, o->per_iter);
 	half(&t, &row->in, o->per_iter);
+	if (o->wire_rate)
+		wire(&t, row);
 	if (o->timestamps)
 		stamp(&t);
 	text_add(&t, "\n");
@@ -174,12 +204,17 @@ void table_end(struct story *s)
 {
 	const struct sweep_totals *sum = &s->totals;
 	double average = sum->rows ? sum->busbw_sum / 2 / (double)sum->rows : 0;
+	struct unit_buf size;
 	struct text t;
 
 	text_init(&t, s->a);
 	text_addf(&t, "# %-20s : %zu %s\n", "Out of bounds values", (size_t)sum->bad,
 		  sum->bad ? "FAILED" : "OK");
-	text_addf(&t, "# %-20s : %g \n#\n", "Avg bus bandwidth", average);
+	text_addf(&t, "# %-20s : %g \n", "Avg bus bandwidth", average);
+	if (s->o->memory)
+		text_addf(&t, "# %-20s : %s\n", "Memory per rank",
+			  format_size(&size, sweep_memory(s->sweep.max)));
+	text_add(&t, "#\n");
 	text_addf(&t, "# Collective test concluded: %s_perf\n", s->sweep.coll->name);
 	say(s->r, &t);
 }

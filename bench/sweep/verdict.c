@@ -290,6 +290,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : 0.9,
 				       o->fail > 0 ? o->fail : 0.8);
 	}
+	verdict_straggler(s);
 	verdict_pairs(s, o->pairs);
 	for (size_t i = 0; i < s->findings.n; i++)
 		verdict_add(s->r, s->findings.v[i]);

@@ -23,6 +23,8 @@ struct verdict_opts {
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;
 /* A rank that died or fell silent. */
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message);
+/* The rank that the others wait for, where the communicator can tell. */
+void verdict_straggler(const struct story *s);
 void verdict_pairs(const struct story *s, bool matrix);
 /* Adds a finding and its "# PASS check: message" line. */
 void verdict_add(struct report *r, struct finding *f);

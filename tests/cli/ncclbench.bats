@@ -62,12 +62,35 @@ pid_of() { # FILE RANK
 
 @test "every collective is verified on three ranks, and called by its name" {
     local c
-    for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall gather scatter sendrecv; do
+    for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall alltoallv gather scatter sendrecv; do
         ln -sf "$BIN/ncclbench" "$BATS_TEST_TMPDIR/${c}_perf"
         run -0 --separate-stderr "$BATS_TEST_TMPDIR/${c}_perf" --np 3 -b 200K -e 400K -n 2
         [[ $output == *"# Collective test starting: ${c}_perf"* ]]
         [[ $output == *"PASS coll.data: 4 results verified, none wrong"* ]]
     done
+}
+
+@test "alltoallv: what leaves a rank is what --wire-rate counts" {
+    bench --coll alltoallv --np 2 -b 4M -e 4M -n 4 --wire-rate
+    [ "$status" -eq 0 ]
+    [[ $output == *"#wrong    wire   iwire"* ]]
+    # of two ranks' buffers 5/8 leave: bus bandwidth and wire rate are one thing
+    rows | awk 'NF != 15 || $14 < $8 * 0.9 || $14 > $8 * 1.1 || $15 < $12 * 0.9 || $15 > $12 * 1.1 { exit 1 }'
+}
+
+@test "--json: what each rank sent, took and was waited for" {
+    bench --np 4 -b 8M -e 8M -n 4 --json
+    jq -e '.data.results | length == 2 and all(.[]; .wire > 0 and (.rank_us | length == 4 and all(. > 0)) and
+        (.rank_waited_for | length == 4 and all(. >= 0 and . <= 1)))' <<<"$output"
+    jq -e '[.findings[] | select(.check == "rank.straggler")] | length == 1 and
+        (.[0] | .value >= 0 and .unit == "%")' <<<"$output"
+}
+
+@test "-M: the memory that was used, of the size that was really reached" {
+    bench -b 1M -e 1M -n 1 -M 1
+    [[ $output == *"# Memory per rank      : 2 MiB"* ]]
+    bench -M 1 -b 8 -e 8 -n 1
+    [[ $output == *"# Memory per rank      : 8.0"*" KiB"* || $output == *"# Memory per rank      : 8 KiB"* ]]
 }
 
 @test "hypercube_perf is an all_gather" {

@@ -26,6 +26,16 @@ verified() { # FILE RANKS
     [ ! -s out1 ] && [ ! -s out2 ]
 }
 
+@test "--json says which launcher was recognised, and from which variables" {
+    local rank=(env WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$PORT")
+    "${rank[@]}" RANK=1 timeout 30 "$BIN/ncclbench" -b 8 -e 8 >/dev/null 2>&1 3>&- &
+    "${rank[@]}" RANK=0 timeout 30 "$BIN/ncclbench" -b 8 -e 8 --json >out0
+    wait
+    jq -e '.data.world | .launcher == "env://" and (.launcher_from | test("RANK, WORLD_SIZE"))' out0
+    timeout 30 "$BIN/ncclbench" -b 8 -e 8 --json >own
+    jq -e '.data.world | has("launcher") | not' own # ours
+}
+
 @test "srun's variables are recognised, and so is a world of the wrong size" {
     export SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_JOB_ID=7 \
         SLURM_STEP_ID=0 SLURM_STEP_NODELIST=localhost SLURM_JOB_NODELIST=localhost SLURM_NNODES=1 \

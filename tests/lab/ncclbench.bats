@@ -20,6 +20,30 @@ on() { # NODE CMD...
     "$LAB" on "$LAB_NAME" "node$node" -- "$@"
 }
 
+@test "--copy-self: a host without ncclbench gets it, and nothing is left; --keep leaves it" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir tmp home
+    # a remote shell whose other side has folders of this test only
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nexec $WINDSOCK_RSH "$1" "export TMPDIR=%s/tmp HOME=%s/home; $2"\n' "$PWD" "$PWD" >rsh
+    chmod +x rsh
+    on 1 mount -t tmpfs none "$BIN"
+    local keep bench=("$BIN/ncclbench" --hosts "node0,node1" --rsh "$PWD/rsh" -b 8 -e 8)
+    run -1 --separate-stderr on 0 "${bench[@]}"
+    [[ $output$stderr == *"ncclbench is not installed on node1 "*"--copy-self"* ]]
+    for keep in --copy-self --keep; do
+        run -0 --separate-stderr on 0 "${bench[@]}" "$keep"
+        [[ $output == *"PASS coll.data"* && $output == *" on      node1 "* ]]
+        [ -z "$(ls -A tmp)" ]
+        if [ "$keep" = --keep ]; then
+            [ -d home/.cache/windsock ]
+        else
+            [ ! -e home/.cache/windsock ]
+        fi
+    done
+    on 1 umount "$BIN"
+}
+
 @test "ranks on four nodes: one each, two each, and their addresses" {
     run -0 --separate-stderr "$LAB" run 4 -- "$BIN/ncclbench" --hosts lab -b 8 -e 1M -n 2
     [ "$(grep -vc '^#' <<<"$output")" -eq 18 ]

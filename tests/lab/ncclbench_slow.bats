@@ -25,6 +25,17 @@ setup_file() {
     jq -e '.data.pairs | length == 56' <<<"$output"
 }
 
+@test "a sweep names the rank that the others wait for; of a healthy cluster none" {
+    run -0 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=100mbit -- \
+        "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 10
+    [[ $output == *"WARN rank.straggler: the others wait for rank 2 (node2, 10.77.0.3) "* ]]
+    local again
+    for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 3; again++)); do
+        run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 5
+        [[ $output == *"PASS rank.straggler: "* ]]
+    done
+}
+
 @test "--pairs: a node that loses packets is named, the matrix shows it" {
     run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=2 -- "$BIN/ncclbench" --hosts lab --pairs
     [[ $output == *"FAIL pair.loss: "*" of what node2 receives is lost"* ]]

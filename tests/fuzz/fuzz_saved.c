@@ -1,0 +1,75 @@
+/*
+ * Any bytes as somebody's saved benchmark: a table, nccl-tests' JSON, ours. What is
+ * accepted can be judged and drawn.
+ */
+#include "bench/sweep/expect.c" /* these four are pure but for reading files */
+#include "bench/sweep/export_plot.c"
+#include "bench/sweep/saved.c"
+#include "bench/sweep/saved_judge.c"
+#include "lib/core/log.h"
+
+#include <fcntl.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* What is said goes nowhere, once and for all. */
+static void hush(void)
+{
+	static bool done;
+
+	if (!done && dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) < 0)
+		abort();
+	if (!done)
+		log_init("fuzz", LOG_QUIET);
+	done = true;
+}
+
+static void judge(const struct saved *s)
+{
+	const struct report_opts o = {.command = "ncclbench", .format = "json", .host = "node0"};
+	struct err e = {0};
+	struct report *r = report_new(&o, &e);
+
+	if (!r)
+		abort();
+	saved_judge(s, s->ranks % 2 ? NAN : 100, s->hosts % 2 ? "p5.48xlarge" : NULL, r);
+	if (!report_count(r, ST_PASS) && !report_count(r, ST_FAIL) && !report_count(r, ST_WARN) &&
+	    !report_count(r, ST_INFO))
+		abort();
+	(void)report_end(r, &e);
+}
+
+static void draw(const struct saved *s, struct arena *a)
+{
+	plot_runs runs = {0};
+	struct text svg;
+
+	*LIST_ADD(a, &runs) = s->run;
+	for (size_t width = 0; width < 200; width += 60)
+		if (!*plot_text(&runs, width, a))
+			abort();
+	text_init(&svg, a);
+	lines(&svg, &runs, 1, TOP);
+	lines(&svg, &runs, 2, TOP);
+	if (strstr(svg.s, "nan") || strstr(svg.s, "inf"))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	struct saved s;
+
+	hush();
+	if (saved_parse("file", arena_strndup(&a, (const char *)data, n), n, &a, &s, &e)) {
+		if (e.kind != ERR_USAGE || !*e.msg)
+			abort();
+		return 0;
+	}
+	if (!s.run.points.n || s.ranks < 0 || s.hosts < 0 || s.hosts > s.ranks)
+		abort();
+	judge(&s);
+	draw(&s, &a);
+	return 0;
+}
