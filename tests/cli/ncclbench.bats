@@ -70,13 +70,16 @@ pid_of() { # FILE RANK
     done
 }
 
-@test "alltoallv: what leaves a rank is what --wire-rate counts" {
+# Of two ranks' buffers 5/8 leave, so bus bandwidth and wire rate are one thing; but
+# they are of different ranks' clocks, and a busy machine stretches one.
+one_thing() {
     bench --coll alltoallv --np 2 -b 4M -e 4M -n 4 --wire-rate
-    [ "$status" -eq 0 ]
-    [[ $output == *"#wrong    wire   iwire"* ]]
-    # of two ranks' buffers 5/8 leave: bus bandwidth and wire rate are one thing
-    rows | awk 'function far(a, b) { return a > b * 1.2 + 0.03 || b > a * 1.2 + 0.03 } # of two decimals
-        NF != 15 || far($14, $8) || far($15, $12) { print; exit 1 }'
+    [ "$status" -eq 0 ] && [[ $output == *"#wrong    wire   iwire"* ]] &&
+        rows | awk 'function far(a, b) { return a > b * 1.1 + 0.02 || b > a * 1.1 + 0.02 }
+            NF != 15 || far($14, $8) || far($15, $12) { print; exit 1 }'
+}
+@test "alltoallv: what leaves a rank is what --wire-rate counts" {
+    one_thing || one_thing || one_thing || one_thing
 }
 
 @test "--json: what each rank sent, took and was waited for" {
