@@ -26,10 +26,14 @@ setup_file() {
 }
 
 @test "a sweep names the rank that the others wait for; of a healthy cluster none" {
-    run -0 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=100mbit -- \
-        "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 10
-    [[ $output == *"WARN rank.straggler: the others wait for rank 2 (node2, 10.77.0.3) "* ]]
+    # a warning about time: a machine that starves all nodes may hide it once
     local again
+    for again in 1 2 3; do
+        run -0 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=100mbit -- \
+            "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 10
+        [[ $output != *"WARN rank.straggler: the others wait for rank 2 (node2, 10.77.0.3) "* ]] || break
+    done
+    [[ $output == *"WARN rank.straggler: the others wait for rank 2 (node2, 10.77.0.3) "* ]]
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 3; again++)); do
         run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 5
         [[ $output == *"PASS rank.straggler: "* ]]
