@@ -134,11 +134,17 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	};
 	struct err e = {0};
 	const char *answer = NULL;
+	int code;
 
+	log_init(app.cmd->name, LOG_NORMAL);
+	if (spec->instead && spec->instead(argc, argv, &code, &e)) {
+		if (e.kind != ERR_NONE)
+			(void)fail(&e);
+		return code;
+	}
 	reserve_standard_streams();
 	/* A reader that has seen enough (`| head`) is no error of ours: end quietly. */
 	(void)signal(SIGPIPE, SIG_DFL);
-	log_init(app.cmd->name, LOG_NORMAL);
 	switch (parse(&app, spec, argc, argv, &answer, &e)) {
 	case OPT_ERROR:
 		return fail(&e);

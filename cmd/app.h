@@ -41,6 +41,12 @@ struct app_spec {
 	void *cfg;		 /* its struct, filled with the defaults */
 	struct opt_table shared; /* of a module that several may use, with its own cfg */
 	/*
+	 * Before anything else: is this call no run of the command, but a hidden
+	 * helper or another word (launch_intercept() is such a question)? True
+	 * when that was done, with main's exit code; @e is said. May be NULL.
+	 */
+	bool (*instead)(int argc, char **argv, int *ret_code, struct err *e);
+	/*
 	 * Looks at the parsed options before the report is opened; may set
 	 * app->report_opts. Usage errors that a table cannot say belong here:
 	 * they leave stdout empty. May be NULL.

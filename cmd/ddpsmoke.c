@@ -302,19 +302,11 @@ static const struct app_spec spec = {
 	.shared = {where_rows, WHERE_NROWS, &config.where},
 	.prepare = prepare,
 	.run = run,
+	.instead = launch_intercept,
 };
 
 int main(int argc, char **argv)
 {
-	struct err e = {0};
-	int code;
-
-	log_init("ddpsmoke", LOG_NORMAL);
-	if (launch_intercept(argc, argv, &code, &e)) {
-		if (e.kind != ERR_NONE)
-			log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
-		return code;
-	}
 	config.argv = argv;
 	return app_main(&spec, argc, argv);
 }

@@ -369,6 +369,7 @@ static const struct app_spec spec = {
 	.cfg = &config,
 	.prepare = prepare,
 	.run = run,
+	.instead = launch_intercept,
 };
 
 /* Called through a link named all_reduce_perf it is that test. */
@@ -377,15 +378,7 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
 	const struct coll *c = strstr(name, "_perf") ? coll_find(name) : NULL;
-	struct err e = {0};
-	int code;
 
-	log_init("ncclbench", LOG_NORMAL);
-	if (launch_intercept(argc, argv, &code, &e)) {
-		if (e.kind != ERR_NONE)
-			log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
-		return code;
-	}
 	if (c)
 		config.coll = c->name;
 	config.where.argv = argv + 1;

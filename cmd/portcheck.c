@@ -336,20 +336,7 @@ static const struct app_spec spec = {
 	.shared = {cloud_rows, CLOUD_NROWS, &cloud},
 	.prepare = prepare,
 	.run = run,
+	.instead = launch_intercept,
 };
 
-int main(int argc, char **argv)
-{
-	struct err e = {0};
-	int code;
-
-	if (!launch_intercept(argc, argv, &code, &e))
-		return app_main(&spec, argc, argv);
-	if (e.kind == ERR_NONE)
-		return code;
-	log_init(spec.cmd.name, LOG_NORMAL);
-	log_error("%s", e.msg);
-	if (*e.hint)
-		log_hint("%s", e.hint);
-	return err_exit_code(&e);
-}
+int main(int argc, char **argv) { return app_main(&spec, argc, argv); }

@@ -246,22 +246,6 @@ static int run(struct app *app, void *cfg, struct err *e)
 	return preflight_hosts(&p, e);
 }
 
-static struct config config;
-static const struct app_spec spec = {
-	.cmd = {.name = "windsock",
-		.summary = "is this cluster fit for training, and if not, what must be typed",
-		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\njoin HOST:PORT CODE",
-		.operand = "FILE",
-		.operand_complete = OPT_C_FILE,
-		.about = about,
-		.examples = examples},
-	.rows = rows,
-	.nrows = ARRAY_LEN(rows),
-	.cfg = &config,
-	.prepare = prepare,
-	.run = run,
-};
-
 /* Of several tasks of a job step the first speaks for all, unless this one was asked itself. */
 static bool is_silent_task(int argc, char **argv)
 {
@@ -300,15 +284,21 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 	return is_silent_task(argc, argv);
 }
 
-int main(int argc, char **argv)
-{
-	struct err e = {0};
-	int code;
+static struct config config;
+static const struct app_spec spec = {
+	.cmd = {.name = "windsock",
+		.summary = "is this cluster fit for training, and if not, what must be typed",
+		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\njoin HOST:PORT CODE",
+		.operand = "FILE",
+		.operand_complete = OPT_C_FILE,
+		.about = about,
+		.examples = examples},
+	.rows = rows,
+	.nrows = ARRAY_LEN(rows),
+	.cfg = &config,
+	.prepare = prepare,
+	.run = run,
+	.instead = is_other,
+};
 
-	log_init("windsock", LOG_NORMAL);
-	if (!is_other(argc, argv, &code, &e))
-		return app_main(&spec, argc, argv);
-	if (e.kind != ERR_NONE)
-		log_error("%s%s%s", e.msg, *e.hint ? "; " : "", e.hint);
-	return code;
-}
+int main(int argc, char **argv) { return app_main(&spec, argc, argv); }
