@@ -1,5 +1,7 @@
 #include "lib/report/report.h"
 
+#include "lib/report/json.h"
+
 #include <math.h>
 
 const char *status_name(enum status st)
@@ -44,4 +46,27 @@ void finding_expect(struct finding *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	f->expected = arena_vprintf(f->a, fmt, ap);
 	va_end(ap);
+}
+
+void finding_json(cJSON *list, const struct finding *f, const char *own)
+{
+	cJSON *o = json_push_object(list);
+
+	json_str(o, "check", f->check);
+	json_str(o, "status", status_name(f->status));
+	json_str(o, "subject", f->subject);
+	json_str(o, "host", f->host ? f->host : own);
+	json_num(o, "rank", f->rank >= 0 ? f->rank : NAN);
+	json_str(o, "message", f->message);
+	if (f->fix.n) {
+		cJSON *fix = json_array(o, "fix");
+
+		for (size_t i = 0; i < f->fix.n; i++)
+			json_push_str(fix, f->fix.v[i]);
+	}
+	json_num(o, "value", f->value);
+	json_str(o, "unit", f->unit);
+	json_str(o, "expected", f->expected);
+	if (f->seconds >= 0 && f->seconds < 1e9) /* not round(): all of libm for one call */
+		json_num(o, "seconds", (double)(int64_t)(f->seconds * 1e6 + 0.5) / 1e6);
 }

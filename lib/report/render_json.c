@@ -43,29 +43,6 @@ static void row(struct sink *s, const struct series *se, const struct cell *cell
 			cJSON_AddItemToArray(list, cJSON_CreateNull());
 }
 
-static void add_finding(cJSON *list, const struct sink *s, const struct finding *f)
-{
-	cJSON *o = json_push_object(list);
-
-	json_str(o, "check", f->check);
-	json_str(o, "status", status_name(f->status));
-	json_str(o, "subject", f->subject);
-	json_str(o, "host", f->host ? f->host : s->host);
-	json_num(o, "rank", f->rank >= 0 ? f->rank : NAN);
-	json_str(o, "message", f->message);
-	if (f->fix.n) {
-		cJSON *fix = json_array(o, "fix");
-
-		for (size_t i = 0; i < f->fix.n; i++)
-			json_push_str(fix, f->fix.v[i]);
-	}
-	json_num(o, "value", f->value);
-	json_str(o, "unit", f->unit);
-	json_str(o, "expected", f->expected);
-	if (f->seconds >= 0 && f->seconds < 1e9) /* not round(): all of libm for one call */
-		json_num(o, "seconds", (double)(int64_t)(f->seconds * 1e6 + 0.5) / 1e6);
-}
-
 /* A tree that the report keeps, or an empty one of ours. */
 static void add_part(cJSON *root, const char *key, cJSON *part, cJSON *empty)
 {
@@ -90,7 +67,7 @@ static void end(struct sink *s)
 	json_str(root, "verdict", s->verdict);
 	findings = json_array(root, "findings");
 	for (size_t i = 0; i < s->findings.n; i++)
-		add_finding(findings, s, s->findings.v[i]);
+		finding_json(findings, s->findings.v[i], s->host);
 	add_part(root, "series", s->series, cJSON_CreateArray());
 	add_part(root, "data", s->data, cJSON_CreateObject());
 	add_part(root, "nodes", s->nodes, cJSON_CreateArray());

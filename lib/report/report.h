@@ -40,6 +40,8 @@ void finding_set(struct finding *f, enum status st, const char *fmt, ...) PRINTF
 void finding_fix(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 void finding_value(struct finding *f, double value, const char *unit);
 void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
+/* Into a list as the envelope's findings[] has it; @own: the host of those that name none. */
+void finding_json(cJSON *list, const struct finding *f, const char *own);
 
 /* A table of rows: a measured series (in JSON too) or a view for people only. */
 struct column {

@@ -9,28 +9,6 @@
 
 enum { DEPTH_MAX = 64, FILE_MAX = 512 << 20 };
 
-static void add_finding(cJSON *list, const struct finding *f, const char *own)
-{
-	cJSON *o = json_push_object(list);
-
-	json_str(o, "check", f->check);
-	json_str(o, "status", status_name(f->status));
-	json_str(o, "subject", f->subject);
-	json_str(o, "host", f->host ? f->host : own);
-	json_num(o, "rank", f->rank >= 0 ? f->rank : NAN);
-	json_str(o, "message", f->message);
-	if (f->fix.n) {
-		cJSON *fix = json_array(o, "fix");
-
-		for (size_t i = 0; i < f->fix.n; i++)
-			json_push_str(fix, f->fix.v[i]);
-	}
-	json_num(o, "value", f->value);
-	json_str(o, "unit", f->unit);
-	json_str(o, "expected", f->expected);
-	json_num(o, "seconds", f->seconds);
-}
-
 static const char *verdict(const struct preflight *p)
 {
 	const struct tally *t = &p->t;
@@ -79,7 +57,7 @@ cJSON *preflight_document(const struct preflight *p, const char *host, double be
 	json_str(o, "verdict", verdict(p));
 	findings = json_array(o, "findings");
 	for (size_t i = 0; i < p->t.items.n; i++)
-		add_finding(findings, p->t.items.v[i].f, host);
+		finding_json(findings, p->t.items.v[i].f, host);
 	(void)json_array(o, "series");
 	add_copy(o, "data", report_data(p->r), cJSON_CreateObject());
 	json_str(cJSON_GetObjectItemCaseSensitive(o, "data"), "covers", p->covers);
