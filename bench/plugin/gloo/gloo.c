@@ -8,12 +8,15 @@
 #include "bench/plugin/watch.h"
 #include "lib/core/units.h"
 
+#include <signal.h>
+
 struct gloo_comm {
 	struct comm comm;
 	struct gloo_ops *ops;
 	struct cards cards;
 	char transport[160];
 	struct watch watch;
+	void (*pipes)(int); /* what SIGPIPE did before us: Gloo writes to closed connections */
 	struct err failure; /* kind ERR_NONE: healthy */
 	int culprit;
 };
@@ -103,6 +106,7 @@ static void release(struct gloo_comm *g)
 	watch_done(&g->watch);
 	gloo_ops_free(g->ops);
 	cards_done(&g->cards);
+	(void)signal(SIGPIPE, g->pipes);
 	free(g);
 }
 
@@ -179,6 +183,7 @@ static struct comm *gloo_new(const struct comm_world *w, struct dev *d, int *ret
 		return NULL;
 	}
 	*g = (struct gloo_comm){.comm = {.impl = &impl, .rank = w->rank, .size = w->size},
+				.pipes = signal(SIGPIPE, SIG_IGN),
 				.culprit = -1};
 	(void)snprintf(own.version, sizeof(own.version), "%s", gloo_ops_version());
 	(void)snprintf(g->transport, sizeof(g->transport),
