@@ -155,4 +155,4 @@ clean:
 .PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)
