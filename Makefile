@@ -5,6 +5,7 @@
 # make check-launchers  the same ranks under real Slurm, torchrun, accelerate, sshfs
 # make soak          everything that hangs or leaks only now and then, many times
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
+# make check-packages  dist and deb twice: the same bytes; installed, used, purged
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
 # make dist          an archive that runs from anywhere (glibc 2.31 is enough)
@@ -119,6 +120,8 @@ soak: all unit
 # A bare Debian, a clean clone, and nothing but the README's two commands.
 check-newcomer:
 	@scripts/check-newcomer
+check-packages:
+	@O='$(O)' scripts/check-packages
 
 fuzz:
 	@O='$(O)/fuzz' scripts/fuzz
@@ -152,7 +155,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer soak fuzz bench-peers dist deb install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer check-packages soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -type f -name '*.d' 2>/dev/null)
