@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# The runner of all suites itself (scripts/check.d/suites): what it counts, what it runs again.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit
+    # fails when it is run for the first time, and never again
+    printf '%s\n' 'if [ -e once ]; then echo "ok 1 - a"; else touch once; echo "not ok 1 - a"; fi' >flaky
+    printf 'echo "not ok 1 - b"\n' >broken
+}
+
+# shellcheck disable=SC2016
+run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
+    run --separate-stderr bash -euo pipefail -c '
+        . "$ROOT/scripts/check.d/suites"
+        suites_begin "$PWD/logs"
+        while (($#)); do
+            suite "$1" sh -c "$2"
+            shift 2
+        done
+        suites_end' run "$@"
+}
+
+@test "suites: passed, failed and skipped are summed, a failure is the exit code" {
+    run_all unit/a 'echo "ok 1 - a"; echo "ok 2 - b # skip no GPU"' unit/b 'echo "ok 1 - c"'
+    [ "$status" -eq 0 ] && [ "${lines[-1]}" = "2 passed, 0 failed, 1 skipped" ]
+    run_all unit/a 'echo "ok 1 - a"' unit/b 'sh broken'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "1 passed, 1 failed" ]
+    [[ $output != *"run again"* ]]
+    [ "$(cat logs/count)" = "1 passed, 1 failed" ]
+}
+
+@test "suites: silence, a broken plan and a bad end are failures" {
+    for command in true 'echo 1..2; echo "ok 1 - a"' 'echo "ok 1 - a"; exit 5'; do
+        run_all unit/a "$command"
+        [ "$status" -eq 1 ] && [[ ${lines[-1]} == *" 1 failed" ]]
+    done
+}
+
+@test "suites: what failed once and then passed is named, and its first log kept" {
+    run_all unit/a 'echo "ok 1 - a"' unit/f 'sh flaky'
+    [ "$status" -eq 0 ] && [ "${lines[-1]}" = "2 passed, 0 failed" ]
+    [[ $output == *"passed only when run again, alone: unit-f"* ]]
+    grep -q '^not ok' logs/unit-f.first
+}
+
+@test "suites: many failures, fuzzers and random layouts are not run again" {
+    run_all unit/a 'sh broken' unit/b 'sh broken' unit/c 'sh broken' unit/f 'sh flaky'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "0 passed, 4 failed" ]
+    for name in fuzz diff/nccl; do
+        rm -f once
+        run_all "$name" 'sh flaky'
+        [ "$status" -eq 1 ] && [ "${lines[-1]}" = "0 passed, 1 failed" ]
+    done
+}
