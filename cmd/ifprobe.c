@@ -168,6 +168,8 @@ static int check_options(const struct config *c, struct err *e)
 		{c->peers.n, !c->hosts, "--peer", "one host: --hosts names the peers already"},
 	};
 
+	if (c->to && !*c->to)
+		return err_set(e, ERR_USAGE, "--to: the name of the file is empty");
 	for (size_t i = 0; i < ARRAY_LEN(only); i++)
 		if (only[i].given && !only[i].fits)
 			return err_set(e, ERR_USAGE, "%s goes with %s", only[i].name, only[i].with);

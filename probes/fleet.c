@@ -65,7 +65,12 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 			    command(f));
 		finding_fix(x, "scp \"$(command -v %s)\" %s:/usr/local/bin/", command(f), host);
 	} else if (!got->out_n && got->trouble) {
-		finding_set(x, ST_FAIL, "%s", got->trouble);
+		/* What never started, or was stopped by us, says nothing about the host. */
+		finding_set(x,
+			    got->interrupted ? ST_SKIP
+			    : got->started   ? ST_FAIL
+					     : ST_ERROR,
+			    "%s", got->trouble);
 		finding_fix(x, "%s %s %s   # must work without a password", rsh, host, command(f));
 	} else {
 		finding_set(x, ST_FAIL, "%s", why->msg);
@@ -105,7 +110,9 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 {
 	const struct fanout_opts o = {.rsh = f->rsh,
 				      .parallel = f->parallel,
-				      .deadline_ns = f->deadline_ns + 20 * NS_PER_S};
+				      .program = command(f),
+				      /* its own deadline, and a login before it */
+				      .deadline_ns = 3 * f->deadline_ns};
 	struct fanout_result *got;
 	host_list asked = {0};
 

@@ -212,7 +212,7 @@ int mode_bare(const struct request *q, struct err *e)
 	check_all(&(struct check_input){.f = &f, .s = &s, .nccl = &nccl}, q->r);
 	if (report_wants_data(q->r))
 		predict_data(&f, q->r);
-	if (s.proven)
+	if (s.proven || s.tried)
 		report_covers(q->r, "this host, and the way from it to %zu peer%s", q->peers->n,
 			      q->peers->n == 1 ? "" : "s");
 	else

@@ -53,8 +53,24 @@ static int validate_part(const char *part, void *arg, struct err *e)
 	return split(part, arg, &host, &port, e);
 }
 
-int peers_validate(const str_list *given, struct arena *a, struct err *e)
+/* "a,b" are two peers; "NAME=a,b" is one with two addresses. */
+static void each_alone(const str_list *given, struct arena *a, str_list *ret)
 {
+	for (size_t i = 0; i < given->n; i++) {
+		const char *p = given->v[i];
+
+		for (size_t n; !strchr(p, '=') && p[n = strcspn(p, ",")]; p += n + 1)
+			*LIST_ADD(a, ret) = arena_strndup(a, p, n);
+		*LIST_ADD(a, ret) = p;
+	}
+}
+
+int peers_validate(str_list *given, struct arena *a, struct err *e)
+{
+	str_list alone = {0};
+
+	each_alone(given, a, &alone);
+	*given = alone;
 	for (size_t i = 0; i < given->n; i++) {
 		const char *addresses;
 
@@ -63,6 +79,15 @@ int peers_validate(const str_list *given, struct arena *a, struct err *e)
 			return -1;
 	}
 	return 0;
+}
+
+/* What a connection would end at on this very host: 0.0.0.0 means it, too. */
+static bool is_here(const struct facts *f, const union addr *a)
+{
+	union addr any = {.sa.sa_family = a->sa.sa_family};
+
+	return inventory_by_addr(&f->inv, a) || addr_class(a) == ADDR_LOOPBACK ||
+	       addr_equal(a, &any);
 }
 
 static int resolve_part(const char *part, void *arg, struct err *e)
@@ -83,7 +108,7 @@ static int resolve_part(const char *part, void *arg, struct err *e)
 		w->trouble = got.trouble;
 	w->peer->port = port;
 	for (size_t i = 0; i < got.addrs.n; i++) {
-		if (inventory_by_addr(&w->f->inv, &got.addrs.v[i])) {
+		if (is_here(w->f, &got.addrs.v[i])) {
 			w->is_self = true;
 			continue;
 		}

@@ -1,9 +1,9 @@
 #ifndef PROBES_PEERS_H
 #define PROBES_PEERS_H
 /*
- * The hosts named with --peer, resolved. A peer may be written with several
- * addresses, any of which will do, and with a name to call it by in messages:
- * `node1=10.0.0.2,192.168.1.2:29500`.
+ * The hosts named with --peer, resolved: `node1,node2` are two. A peer may be
+ * written with a name to call it by in messages, and then with several addresses,
+ * any of which will do: `node1=10.0.0.2,192.168.1.2:29500`.
  */
 #include "probes/facts.h"
 #include "probes/suggest.h"
@@ -14,7 +14,7 @@ typedef LIST(struct peer) peer_list;
  * finding, one that is this host itself an INFO one; both are left out. */
 int peers_resolve(const struct facts *f, const str_list *given, uint64_t deadline_ns,
 		  struct report *r, peer_list *ret, struct err *e) MUST_CHECK;
-/* Only looks whether each is well formed, for the time before anything runs. */
-int peers_validate(const str_list *given, struct arena *a, struct err *e) MUST_CHECK;
+/* For the time before anything runs: each is well formed, and from now on an entry of its own. */
+int peers_validate(str_list *given, struct arena *a, struct err *e) MUST_CHECK;
 
 #endif

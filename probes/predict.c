@@ -165,6 +165,18 @@ static void judge_peer(const struct suggestion *s, const char *peer, const struc
 	report_add(r, x);
 }
 
+/* Peers that answer are of no use to an NCCL that will not start. */
+static void no_start(const struct facts *f, const struct prediction *nccl, const char *peer,
+		     struct report *r)
+{
+	struct finding *x = report_find(r, "predict.peer", peer);
+
+	finding_set(x, ST_FAIL, "answers, but NCCL would not get that far: %s", nccl->why);
+	finding_expect(x, "an NCCL that starts, and an answer through its interface");
+	prediction_fix(f, rules_find("nccl"), x);
+	report_add(r, x);
+}
+
 void predict_peers(const struct facts *f, const struct suggestion *s, struct report *r)
 {
 	const struct iface_addr *at = NULL;
@@ -175,7 +187,7 @@ void predict_peers(const struct facts *f, const struct suggestion *s, struct rep
 	for (size_t i = 0; nccl.interface && !at && i < f->inv.addrs.n; i++)
 		if (streq(f->inv.addrs.v[i].label, nccl.interface))
 			at = &f->inv.addrs.v[i];
-	for (size_t i = 0; at && i < s->proof.n; i++) {
+	for (size_t i = 0; i < s->proof.n; i++) {
 		bool known = false;
 
 		for (size_t k = 0; k < done.n; k++)
@@ -184,6 +196,9 @@ void predict_peers(const struct facts *f, const struct suggestion *s, struct rep
 		if (known || !is_answer(best_state(s, s->proof.v[i].peer, NULL)))
 			continue;
 		*LIST_ADD(f->a, &done) = s->proof.v[i].peer;
-		judge_peer(s, s->proof.v[i].peer, at->iface, r);
+		if (at)
+			judge_peer(s, s->proof.v[i].peer, at->iface, r);
+		else
+			no_start(f, &nccl, s->proof.v[i].peer, r);
 	}
 }

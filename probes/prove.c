@@ -155,6 +155,8 @@ static const char *how_it_failed(struct arena *a, const struct trial *t)
 {
 	struct unit_buf b;
 
+	if (t->to && t->state == TCP_PENDING)
+		return "not tried to its end";
 	if (!t->has_route)
 		return "no route, or no address of that family";
 	if (t->state == TCP_FILTERED)
@@ -214,25 +216,48 @@ static void say_reached(struct proof *p, struct report *r, size_t cand, size_t p
 	report_add(r, f);
 }
 
+/* How often the trials of @peer ended so. */
+static size_t count_state(const struct proof *p, size_t peer, enum tcp_state state)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < p->nusable; c++)
+		n += trial_at(p, c, peer)->to && trial_at(p, c, peer)->state == state;
+	return n;
+}
+
+static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
+{
+	if (count_state(p, peer, TCP_FILTERED))
+		finding_fix(f, "# open all TCP ports between the nodes: security group, firewall");
+	if (count_state(p, peer, TCP_UNREACHABLE))
+		finding_fix(
+			f,
+			"nft list ruleset   # here and on %s: where ping gets an answer and this "
+			"does not, a firewall rejects it",
+			p->peers[peer].given);
+	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
+}
+
 static void say_unreached(struct proof *p, struct report *r, size_t peer)
 {
 	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
 	struct text t;
-	bool any = false, silent = false;
 
-	text_init(&t, p->a);
-	for (size_t c = 0; c < p->nusable; c++) {
-		silent = silent || trial_at(p, c, peer)->state == TCP_FILTERED;
-		text_addf(&t, "%s %s: %s", any ? ";" : "", p->cands->v[c].iface->name,
-			  how_it_failed(p->a, trial_at(p, c, peer)));
-		any = true;
+	if (count_state(p, peer, TCP_PENDING)) {
+		finding_set(f, ST_SKIP, "was not tried to its end");
+		report_add(r, f);
+		return;
 	}
+	text_init(&t, p->a);
+	for (size_t c = 0; c < p->nusable; c++)
+		text_addf(&t, "%s %s: %s", c ? ";" : "", p->cands->v[c].iface->name,
+			  how_it_failed(p->a, trial_at(p, c, peer)));
 	finding_set(f, ST_FAIL, "%s%s",
-		    any ? "answers through no interface:" : "no interface here can even try", t.s);
+		    p->nusable ? "answers through no interface:" : "no interface here can even try",
+		    t.s);
 	finding_expect(f, "an answer, or a refusal");
-	if (silent)
-		finding_fix(f, "# open all TCP ports between the nodes: security group, firewall");
-	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
+	fix_unreached(p, peer, f);
 	report_add(r, f);
 }
 
@@ -324,11 +349,14 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 		return -1;
 	collect(&p);
 	keep_rows(&p, ret);
+	for (size_t k = 0; k < npeers; k++)
+		ret->cut_short = ret->cut_short || count_state(&p, k, TCP_PENDING);
+	ret->tried = p.nusable;
 	win = best(&p, &winner);
 	explain_candidates(&p, winner, win != NULL);
 	report_proof(&p, r, win, winner);
 	if (!win) {
-		if (p.nusable)
+		if (p.nusable && !ret->cut_short)
 			say_nothing_fits(&p, r);
 		return 0;
 	}

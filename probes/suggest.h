@@ -27,6 +27,8 @@ struct suggestion {
 	const struct iface_addr *addr;
 	const char *why;
 	bool proven;		      /* every peer answered through it */
+	bool cut_short;		      /* a signal or the budget ended the proof */
+	size_t tried;		      /* candidates that peers were asked through */
 	LIST(struct env_line) env;    /* in order of printing; NCCL_SOCKET_IFNAME first */
 	str_list left_out;	      /* comments: what was not set, and why */
 	candidate_list candidates;    /* all, best first, with reasons */

@@ -38,9 +38,26 @@ static void by_route(struct facts *f, const union addr *to, bool public, struct 
 	ret->how = "route";
 }
 
+/* fe80 as people copy it, without the scope that tells which interface. */
+static const struct iface_addr *by_link_local(const struct inventory *inv, const union addr *to)
+{
+	for (size_t i = 0; addr_class(to) == ADDR_LINKLOCAL && i < inv->addrs.n; i++) {
+		union addr scoped = *to;
+
+		if (to->sa.sa_family == AF_INET6 && !to->v6.sin6_scope_id)
+			scoped.v6.sin6_scope_id = inv->addrs.v[i].addr.v6.sin6_scope_id;
+		if (addr_equal(&inv->addrs.v[i].addr, &scoped))
+			return &inv->addrs.v[i];
+	}
+	return NULL;
+}
+
 static struct found look(struct facts *f, const union addr *to, uint64_t cloud_ns)
 {
-	struct found found = {.at = inventory_by_addr(&f->inv, to), .how = "address"};
+	struct found found = {
+		.at = inventory_by_addr(&f->inv, to) ?: by_link_local(&f->inv, to),
+		.how = "address",
+	};
 	bool public = addr_class(to) == ADDR_PUBLIC;
 
 	if (found.at)

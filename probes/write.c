@@ -1,5 +1,6 @@
 #include "probes/write.h"
 
+#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/rcfile.h"
 #include "lib/host/sysroot.h"
@@ -187,6 +188,24 @@ static void earlier_lines(const struct suggestion *s, const struct file_text *ol
 	}
 }
 
+/* A ~/.nccl.conf in a home that this NCCL does not look into. */
+static void other_home(const char *path, struct report *r, struct arena *a)
+{
+	const char *read = nccl_home(a, 0), *own = getenv("HOME");
+	struct finding *f;
+
+	if (!read || !own || streq(read, own) ||
+	    !streq(path, arena_printf(a, "%s/.nccl.conf", own)))
+		return;
+	f = report_find(r, "write.home", path);
+	finding_set(f, ST_WARN,
+		    "HOME is %s, but the NCCL here looks for the file in %s, the home of the "
+		    "passwd entry",
+		    own, read);
+	finding_fix(f, "export NCCL_CONF_FILE=%s   # for the jobs, too", shell_quote(a, path));
+	report_add(r, f);
+}
+
 /* What to do next, with the file's real name in it. */
 static const char *then(const struct emit_form *f, const char *path, struct arena *a)
 {
@@ -247,6 +266,8 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 		changed = !old.exists || old.n != new.n || memcmp(old.s, new.s, old.n);
 	if (!q->undo && streq(q->form->name, "nccl.conf"))
 		earlier_lines(s, &old, r, a);
+	if (!q->undo && streq(q->form->name, "nccl.conf"))
+		other_home(new.path, r, a);
 	if (changed && q->dry_run) {
 		const char *diff = text_diff(a, new.path, old.s, old.n, new.s, new.n);
 

@@ -164,7 +164,7 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
-	f->program = argv[0];
+	f->program = f->o.program ? f->o.program : argv[0];
 	if (!rsh || !*rsh)
 		rsh = default_rsh(f->a, f->o.deadline_ns);
 	if (split_words(rsh, f->a, &f->argv, e) < 0)

@@ -14,6 +14,7 @@ struct fanout_opts {
 	size_t parallel;      /* 0: 32 */
 	uint64_t deadline_ns; /* per host: the longest silence; 0: 30 s */
 	size_t max_output;    /* per host and stream, 0: 16 MiB */
+	const char *program;  /* what argv runs, for sentences; NULL: argv[0] */
 };
 struct fanout_result {
 	const char *host;

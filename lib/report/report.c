@@ -3,6 +3,7 @@
 #include "lib/report/report.h"
 
 #include "lib/core/file.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -81,9 +82,9 @@ static void report_free(struct report *r)
 }
 
 /* A folder that is not there is said before the work, not after it. */
-static int check_folder(struct report *r, struct err *e)
+static int check_folder(struct report *r, const char *path, struct err *e)
 {
-	const char *path = r->opts.output, *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 	const char *folder = !slash	    ? "."
 			     : slash > path ? arena_strndup(&r->a, path, (size_t)(slash - path))
 					    : "/";
@@ -97,11 +98,13 @@ static int open_output(struct report *r, struct err *e)
 {
 	if (r->opts.output && streq(r->opts.output, "-"))
 		r->opts.output = NULL;
+	if (r->opts.page && check_folder(r, r->opts.page, e))
+		return -1;
 	if (!r->opts.output) {
 		r->sink.out = stdout;
 		return 0;
 	}
-	if (check_folder(r, e))
+	if (check_folder(r, r->opts.output, e))
 		return -1;
 	r->sink.out = open_memstream(&r->text, &r->text_n);
 	return r->sink.out ? 0 : err_sys(e, "cannot buffer %s", r->opts.output);
@@ -144,7 +147,7 @@ struct report *report_new(const struct report_opts *o, struct err *e)
 }
 
 struct arena *report_arena(struct report *r) { return &r->a; }
-bool report_wants_data(const struct report *r) { return r->rend->wants_data; }
+bool report_wants_data(const struct report *r) { return r->rend->wants_data || r->opts.page; }
 size_t report_count(const struct report *r, enum status st) { return r->sink.count[st]; }
 
 struct finding *report_find(struct report *r, const char *check, const char *subject)
@@ -260,6 +263,9 @@ static int conclude(struct report *r, const struct err *e)
 	bool concluded = n[ST_PASS] || n[ST_WARN] || n[ST_FAIL] || r->answered ||
 			 (!n[ST_SKIP] && (n[ST_INFO] || r->rows));
 
+	r->sink.verdict = "error"; /* of a run that was cut short, too */
+	if (e->kind && interrupt_pending())
+		return err_exit_code(e);
 	r->sink.verdict = "fail";
 	if (n[ST_FAIL] || (r->opts.strict && n[ST_WARN]))
 		return 1;
@@ -283,9 +289,23 @@ static const char *rfc3339(struct arena *a, int64_t seconds)
 	return arena_strdup(a, text);
 }
 
+static const struct file_replace_opts plain;
+
+static int write_page(struct report *r, struct err *e)
+{
+	struct text page;
+	cJSON *envelope;
+
+	if (!r->opts.page)
+		return 0;
+	envelope = sink_envelope(&r->sink);
+	r->opts.draw(envelope, &r->a, &page);
+	cJSON_Delete(envelope);
+	return file_replace(r->opts.page, page.s, page.n, &plain, e);
+}
+
 static int write_output(struct report *r, struct err *e)
 {
-	static const struct file_replace_opts plain;
 	const char *path = r->opts.output;
 
 	if (ferror(r->sink.out) && !r->write_errno)
@@ -305,14 +325,14 @@ int report_end(struct report *r, struct err *e)
 		if (e->kind)
 			add_error(r, e);
 		code = conclude(r, e);
-		if (r->rend->wants_data && r->sink.covers)
+		if (report_wants_data(r) && r->sink.covers)
 			json_str(report_data(r), "covers", r->sink.covers);
 		r->sink.seconds = (double)((now_ns() - r->started_ns) / 1000) / 1e6;
 		/* the table shows no clock, and gmtime_r() reads /etc/localtime */
-		if (!streq(r->rend->name, "table"))
+		if (r->opts.page || !streq(r->rend->name, "table"))
 			r->sink.time = rfc3339(&r->a, r->sink.started);
 		EMIT(r, end);
-		if (write_output(r, &unwritten)) {
+		if (write_output(r, &unwritten) || write_page(r, &unwritten)) {
 			*e = e->kind ? *e : unwritten;
 			code = 3;
 		}

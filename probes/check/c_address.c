@@ -31,6 +31,16 @@ static void usable(const struct check_input *in, struct report *r)
 		return;
 	}
 	f = report_find(r, "addr.usable", "this host");
+	if (in->s->tried) { /* those finding no peer have findings of their own: peer.reach */
+		finding_set(f, in->s->cut_short ? ST_SKIP : ST_FAIL,
+			    in->s->cut_short ? "the peers were not asked to the end"
+					     : "no interface reaches every peer");
+		finding_expect(f, "one interface through which every peer answers");
+		if (!in->s->cut_short)
+			finding_fix(f, "ifprobe --suggest   # what it would be without the peers");
+		report_add(r, f);
+		return;
+	}
 	finding_set(f, ST_FAIL,
 		    "no interface is up, running and has an address that another host "
 		    "could reach");
@@ -41,6 +51,15 @@ static void usable(const struct check_input *in, struct report *r)
 		finding_fix(f,
 			    "ip link   # no NIC at all; in a container: docker run --network host");
 	report_add(r, f);
+}
+
+static bool has_better(const struct inventory *inv, const char *name)
+{
+	for (size_t i = 0; i < inv->addrs.n; i++)
+		if (streq(inv->addrs.v[i].iface->name, name) &&
+		    addr_class(&inv->addrs.v[i].addr) != ADDR_LINKLOCAL)
+			return true;
+	return false;
 }
 
 /* A NIC with nothing but fe80 joins NCCL's data traffic and breaks it: its
@@ -55,8 +74,8 @@ static void link_local_only(const struct check_input *in, struct report *r)
 		if (!starts_with(addr, "fe80:") && !starts_with(addr, "169.254."))
 			continue;
 		f = report_find(r, "addr.linklocal", name);
-		finding_set(f, ST_WARN, "has only the link-local address %s, and NCCL would use it",
-			    addr);
+		finding_set(f, ST_WARN, "has %s link-local address %s, and NCCL would use it",
+			    has_better(&in->f->inv, name) ? "first the" : "only the", addr);
 		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 		report_add(r, f);
 	}

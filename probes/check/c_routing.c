@@ -16,7 +16,8 @@ static bool carries_traffic(const struct iface_addr *x)
 {
 	enum addr_class c = addr_class(&x->addr);
 
-	return iface_is_running(x->iface) && x->iface->kind <= IFACE_MACVLAN &&
+	return iface_is_running(x->iface) &&
+	       (x->iface->kind <= IFACE_MACVLAN || x->iface->kind == IFACE_VETH) &&
 	       c != ADDR_LINKLOCAL && c != ADDR_LOOPBACK;
 }
 
@@ -47,23 +48,42 @@ static void same_subnet(const struct check_input *in, struct report *r)
 		}
 }
 
+/* The kernel takes the larger of `all` and the interface's own. */
+static int rp_filter_of(struct arena *a, const char *name)
+{
+	const char *own = sysctl(a, arena_printf(a, "/proc/sys/net/ipv4/conf/%s/rp_filter", name));
+
+	return own ? *own - '0' : 0;
+}
+
 static void rp_filter(const struct check_input *in, struct report *r)
 {
-	const char *all = sysctl(in->f->a, "/proc/sys/net/ipv4/conf/all/rp_filter");
-	size_t usable = 0;
+	struct arena *a = report_arena(r);
+	int all = rp_filter_of(a, "all");
+	size_t usable = 0, strict = 0;
 	struct finding *f;
+	struct text names;
 
-	for (size_t i = 0; i < in->s->candidates.n; i++)
-		usable += in->s->candidates.v[i].usable;
-	if (!all || !streq(all, "1") || usable < 2)
+	text_init(&names, a);
+	for (size_t i = 0; all != 2 && i < in->s->candidates.n; i++) {
+		const struct candidate *c = &in->s->candidates.v[i];
+		int own = c->usable ? rp_filter_of(a, c->iface->name) : 0;
+
+		usable += c->usable;
+		if (!c->usable || (own > all ? own : all) != 1)
+			continue;
+		text_addf(&names, "%s%s", strict++ ? ", " : "", c->iface->name);
+	}
+	if (!strict || usable < 2)
 		return;
-	f = report_find(r, "net.rp-filter", "net.ipv4.conf.all");
+	f = report_find(r, "net.rp-filter", names.s);
 	finding_set(f, ST_INFO,
-		    "is strict (1) on a host with %zu usable interfaces: packets that come "
+		    "%s strict (1) on a host with %zu usable interfaces: packets that come "
 		    "in where the answer would not go out are dropped silently",
-		    usable);
+		    strict == 1 ? "is" : "are", usable);
 	finding_expect(f, "2 (loose) where traffic may come in by several interfaces");
-	finding_fix(f, "sysctl -w net.ipv4.conf.all.rp_filter=2");
+	finding_fix(f,
+		    "sysctl -w net.ipv4.conf.all.rp_filter=2   # the larger of all and own counts");
 	report_add(r, f);
 }
 

@@ -60,6 +60,8 @@ int nccl_version_parse(const char *s, unsigned *ret) MUST_CHECK;
  */
 unsigned nccl_version(unsigned asked);
 
+/* The home whose .nccl.conf NCCL reads: $HOME, before 2.30.3 the passwd entry's. NULL: none. */
+const char *nccl_home(struct arena *a, unsigned nccl_version_asked);
 /* settings_read() by the rules of a version; 0: as nccl_version(). */
 void settings_read_for(struct settings *s, struct arena *a, unsigned nccl_version_asked);
 

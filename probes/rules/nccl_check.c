@@ -48,7 +48,9 @@ const char *lint_cleaned(struct arena *a, const char *value)
 	char *out = arena_alloc(a, strlen(value) + 1);
 	size_t n = 0;
 
-	for (const char *p = value; *p; p++) {
+	/* " # why" was meant as a comment */
+	for (const char *p = value;
+	     *p && (p == value || *p != '#' || !isspace((unsigned char)p[-1])); p++) {
 		bool blank = isspace((unsigned char)*p) || *p == '"' || *p == '\'';
 		bool sign = *p == '^' || *p == '=';
 

@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* what some editors put before the first line */
+
 static const char *without_blanks(struct arena *a, const char *s)
 {
 	size_t n;
@@ -25,11 +27,13 @@ static void add(const struct lint *l, const char *check, const struct setting *s
 	report_add(l->r, f);
 }
 
-/* The name as it was meant: no blanks, no "export" of a shell. */
+/* The name as it was meant: no blanks, no "export" of a shell, no byte order mark. */
 static bool name_is_odd(const struct lint *l, const struct setting *s, const char **ret_name)
 {
 	const char *name = without_blanks(report_arena(l->r), s->name);
 
+	if (starts_with(name, BYTE_ORDER_MARK))
+		name += strlen(BYTE_ORDER_MARK);
 	if (starts_with(name, "export "))
 		name = without_blanks(report_arena(l->r), name + strlen("export "));
 	*ret_name = name;
@@ -60,8 +64,10 @@ static void lint_line(const struct lint *l, const struct setting *s)
 
 	if (name_is_odd(l, s, &name))
 		add(l, "lint.conf.name", s, ST_FAIL,
-		    "blanks and \"export\" are part of the name in "
-		    "this file, so NCCL never looks at it",
+		    starts_with(s->name, BYTE_ORDER_MARK)
+			    ? "a byte order mark stands before it, so NCCL never looks at it"
+			    : "blanks and \"export\" are part of the name in "
+			      "this file, so NCCL never looks at it",
 		    name, unquoted(a, bare));
 	if (!starts_with(name, "NCCL_"))
 		return;
@@ -94,10 +100,53 @@ static void lint_shadowed(const struct lint *l, const struct setting *s)
 		    NULL, NULL);
 }
 
+static void lint_junk(const struct lint *l, const struct setting *s)
+{
+	struct finding *f = lint_find(l, "lint.conf.line", s);
+
+	finding_set(f, ST_WARN, "is no NAME=VALUE: NCCL passes over it without a word");
+	finding_expect(f, "NAME=VALUE, or # at the start of a comment");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
+/* One letter too many, too few, wrong, or two that changed places. */
+static bool is_slip_of(const char *got, const char *meant)
+{
+	size_t ng = strlen(got), nm = strlen(meant), most = ng > nm ? ng : nm, head = 0, tail = 0;
+
+	while (head < ng && head < nm && got[head] == meant[head])
+		head++;
+	while (tail < ng - head && tail < nm - head && got[ng - 1 - tail] == meant[nm - 1 - tail])
+		tail++;
+	if (ng != nm)
+		return most - head - tail == 1 && (ng > nm ? ng - nm : nm - ng) == 1;
+	return most - head - tail == 1 ||
+	       (most - head - tail == 2 && got[head] == meant[head + 1] &&
+		got[head + 1] == meant[head]);
+}
+
+/* Names that nothing else of NCCL's is near to. */
+static void lint_slip(const struct lint *l, const struct setting *s)
+{
+	static const char *const meant[] = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY",
+					    "NCCL_IB_GID_INDEX", "NCCL_DEBUG_SUBSYS"};
+
+	for (size_t i = 0; i < ARRAY_LEN(meant); i++)
+		if (is_slip_of(s->name, meant[i]))
+			add(l, "lint.name", s, ST_WARN,
+			    "NCCL has no variable of this name, so nothing looks at it", meant[i],
+			    s->value);
+}
+
 void lint_conf(const struct lint *l)
 {
 	const struct settings *s = l->in->settings;
 
+	for (size_t i = 0; i < s->conf_junk.n; i++)
+		lint_junk(l, &s->conf_junk.v[i]);
+	for (size_t i = 0; i < s->nccl.n; i++)
+		lint_slip(l, &s->nccl.v[i]);
 	for (size_t i = 0; i < s->conf_lines.n; i++) {
 		lint_line(l, &s->conf_lines.v[i]);
 		lint_shadowed(l, &s->conf_lines.v[i]);

@@ -71,8 +71,8 @@ static struct port_sum sum_ports(const rdma_list *rdma)
 			if (p->link != RDMA_INFINIBAND && p->link != RDMA_ROCE)
 				continue;
 			s.roce_ports += p->link == RDMA_ROCE;
-			if (!is_usable(p))
-				s.left_out++;
+			if (!is_usable(p)) /* NCCL itself passes over the others that are not */
+				s.left_out += nccl_ib_port_counts(p);
 			else if (p->link == RDMA_INFINIBAND)
 				s.infiniband += rate, s.usable++;
 			else
@@ -107,7 +107,7 @@ static void suggest_hca(const rdma_list *rdma, struct suggestion *s)
 		}
 	suggest_env(s, "NCCL_IB_HCA",
 		    mixed ? "InfiniBand and RoCE ports cannot talk to each other"
-			  : "ports that are down or have no GID are left out",
+			  : "ports that have no GID are left out",
 		    "%s", list.s);
 }
 

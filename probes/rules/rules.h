@@ -23,8 +23,9 @@ struct settings {
 	struct arena *a;
 	setting_list nccl; /* environment, then conf files, first setter first: what NCCL sees */
 	LIST(struct setting) conf_lines; /* every assignment in conf files, in reading order */
-	str_list unreadable; /* "PATH: reason": conf files that exist but cannot be read */
-	str_list files;	     /* conf files that were read */
+	setting_list conf_junk; /* lines that set nothing: the text is the name, no value */
+	str_list unreadable;	/* "PATH: reason": conf files that exist but cannot be read */
+	str_list files;		/* conf files that were read */
 };
 /* Reads the environment and NCCL's conf files, with NCCL's own parser's rules. */
 void settings_read(struct settings *s, struct arena *a);

@@ -44,14 +44,28 @@ static const char *home(const struct reader *r)
 	return is_new(r) ? env : pw;
 }
 
+/* What is neither an assignment nor a comment nor blank: NCCL passes over it. */
+static void add_junk(struct settings *s, const char *line, size_t n, const char *origin)
+{
+	size_t blank = strspn(line, " \t\r");
+
+	if (blank < n && line[blank] != '#' && s->conf_junk.n < LINES_MAX)
+		*LIST_ADD(s->a, &s->conf_junk) = (struct setting){
+			.name = arena_strndup(s->a, line, n), .value = "", .origin = origin};
+}
+
 static void add_line(struct settings *s, const char *line, size_t n, const char *shown,
 		     unsigned number)
 {
 	const char *name, *value;
 	struct setting one;
 
-	if (!nccl_conf_line(line, n, s->a, &name, &value) || s->conf_lines.n > LINES_MAX)
+	if (s->conf_lines.n > LINES_MAX)
 		return;
+	if (!nccl_conf_line(line, n, s->a, &name, &value)) {
+		add_junk(s, line, n, arena_printf(s->a, "%s:%u", shown, number));
+		return;
+	}
 	if (s->conf_lines.n == LINES_MAX)
 		*LIST_ADD(s->a, &s->unreadable) = arena_printf(
 			s->a, "%s: what follows line %u was not looked at", shown, number);
@@ -60,6 +74,13 @@ static void add_line(struct settings *s, const char *line, size_t n, const char 
 	/* setenv without overwriting: whoever comes first wins. */
 	if (!getenv(name) && !settings_nccl(s, name))
 		*LIST_ADD(s->a, &s->nccl) = one;
+}
+
+const char *nccl_home(struct arena *a, unsigned nccl_version_asked)
+{
+	struct settings s = {.a = a};
+
+	return home(&(struct reader){&s, nccl_version_asked});
 }
 
 static void add_text(const struct reader *r, const char *text, size_t n, const char *shown)

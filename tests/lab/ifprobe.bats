@@ -83,6 +83,48 @@ found() { # CHECK: subjects and states
     [ "$output" = eth0 ]
 }
 
+@test "peer: two names are two peers, and this host proves nothing to itself" {
+    run -1 --separate-stderr lab 2 'ifprobe --json --peer node1,nosuch'
+    [ "$(found peer.name)" = "nosuch fail" ]
+    [ "$(found peer.reach)" = "node1 pass" ]
+    [ "$(jq .data.suggest.proven <<<"$output")" = false ]
+    run -0 --separate-stderr lab 2 'ifprobe --suggest --peer 0.0.0.0 --peer 127.0.0.2 --json'
+    [ "$(found peer.name)" = $'0.0.0.0 info\n127.0.0.2 info' ]
+    [ "$(jq .data.suggest.proven <<<"$output")" = false ]
+}
+
+@test "peer: nobody answers: the interface is not blamed, the address is there" {
+    run -1 --separate-stderr lab 2 '
+        on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; policy drop; }\""
+        ifprobe --json --peer node1 --deadline 1500ms'
+    [ "$(found addr.usable)" = "this host fail" ]
+    [[ $(jq -r '.findings[] | select(.check == "addr.usable") | .message, .fix[]' <<<"$output") != *"ip addr add"* ]]
+    [ "$(jq -r .data.covers <<<"$output")" = "this host, and the way from it to 1 peer" ]
+    run -1 --separate-stderr lab 2 '
+        on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; }\"; nft add rule t c tcp flags syn reject with icmp type host-unreachable"
+        ifprobe --json --peer node1'
+    [[ $(jq -r '.findings[] | select(.check == "peer.reach").fix[0]' <<<"$output") == *"a firewall rejects it" ]]
+}
+
+@test "peer: a proof that was cut short accuses nobody" {
+    run -3 --separate-stderr lab 2 '
+        on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; policy drop; }\""
+        ifprobe --json --peer node1 --budget 700ms'
+    [ "$(jq -r .verdict <<<"$output")" = error ]
+    [ "$(found peer.reach)" = "node1 skip" ]
+    [ "$(found addr.usable)" = "this host skip" ]
+    run -3 --separate-stderr lab 2 'ifprobe --json --hosts lab --budget 700ms --rsh "sh -c \"exec sleep 60\""'
+    [ "$(jq -r .verdict <<<"$output")" = error ]
+    [ "$(found host.answer)" = $'node0 skip\nnode1 skip' ]
+    run -3 --separate-stderr lab 2 'ifprobe --json --hosts lab --rsh /nonexistent'
+    [ "$(found host.answer)" = $'node0 error\nnode1 error' ]
+}
+
+@test "peer: an answer is of no use to an NCCL that will not start" {
+    run -1 --separate-stderr lab 2 'NCCL_SOCKET_IFNAME=eth9 ifprobe --predict --peer node1 --json'
+    [ "$(found predict.peer)" = "node1 fail" ]
+}
+
 @test "bare with peers: their answers, and what was covered" {
     run -0 --separate-stderr lab 2 'ifprobe --peer node1'
     [[ $output == *"peer.reach"*node1*"answers through eth0"* ]]
