@@ -11,7 +11,7 @@ static struct cell number(double v) { return (struct cell){.number = v}; }
 static const struct column rdma_columns[] = {
 	{.name = "rdma port", .is_text = true},	  {.name = "link", .is_text = true},
 	{.name = "state", .is_text = true},	  {.name = "rate", .unit = "Gb/s"},
-	{.name = "interface", .is_text = true},	  {.name = "GIDs"},
+	{.name = "interface", .is_text = true},	  {.name = "GIDs", .is_text = true},
 	{.name = "nearest GPU", .is_text = true},
 };
 static const struct series rdma_view = {"rdma", rdma_columns, ARRAY_LEN(rdma_columns), true};
@@ -73,6 +73,29 @@ static void rdma_device_data(const struct facts *f, const struct rdma_device *d,
 		rdma_port_data(&d->ports.v[p], ports);
 }
 
+/* "2 RoCE v2, 2 IB/RoCE v1": NCCL looks for a v2 entry, and all must have one. */
+static const char *gids(struct arena *a, const struct rdma_port *p)
+{
+	struct text t;
+
+	if (!p->gids_read)
+		return NULL;
+	text_init(&t, a);
+	for (size_t i = 0; i < p->gids.n; i++) {
+		const char *type = p->gids.v[i].type ?: "untyped";
+		size_t same = 0, before = 0;
+
+		for (size_t k = 0; k < p->gids.n; k++)
+			if (streq(p->gids.v[k].type ?: "untyped", type)) {
+				same++;
+				before += k < i;
+			}
+		if (!before)
+			text_addf(&t, "%s%zu %s", t.n ? ", " : "", same, type);
+	}
+	return t.n ? t.s : "none";
+}
+
 static void rdma_rows(const struct facts *f, const struct rdma_device *d, struct report *r)
 {
 	enum pci_distance dist;
@@ -86,7 +109,7 @@ static void rdma_rows(const struct facts *f, const struct rdma_device *d, struct
 			text(p->state),
 			number(p->rate_gbps),
 			text(p->iface),
-			number(p->gids_read ? (double)p->gids.n : NAN),
+			text(gids(f->a, p)),
 			text(gpu ? arena_printf(f->a, "%s (%s)", gpu, pci_distance_name(dist))
 				 : NULL),
 		};
