@@ -15,3 +15,37 @@ int signature_find(const char *id)
 			return (int)i;
 	return -1;
 }
+
+int signature_compile(const struct signature *g, struct signature_re *ret)
+{
+	const char *but = strstr(g->ere, SIGNATURE_BUT);
+	char yes[2048];
+	size_t n = but ? (size_t)(but - g->ere) : strlen(g->ere);
+
+	if (n >= sizeof(yes))
+		return -1;
+	memcpy(yes, g->ere, n);
+	yes[n] = '\0';
+	ret->has_no = but != NULL;
+	if (regcomp(&ret->yes, yes, REG_EXTENDED | REG_NOSUB))
+		return -1;
+	if (but && regcomp(&ret->no, but + strlen(SIGNATURE_BUT), REG_EXTENDED | REG_NOSUB)) {
+		regfree(&ret->yes);
+		return -1;
+	}
+	return 0;
+}
+
+void signature_re_done(struct signature_re *re)
+{
+	regfree(&re->yes);
+	if (re->has_no)
+		regfree(&re->no);
+}
+
+bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
+		     const char *body)
+{
+	return regexec(&re->yes, *g->ere == '^' ? body : text, 0, NULL, 0) == 0 &&
+	       (!re->has_no || regexec(&re->no, text, 0, NULL, 0) != 0);
+}

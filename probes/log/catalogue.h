@@ -3,6 +3,8 @@
 /* The failures that can be recognised in a log: data only, see catalogue.def. */
 #include "lib/core/base.h"
 
+#include <regex.h>
+
 enum tier { TIER_ROOT, TIER_EFFECT, TIER_GENERIC, TIER_WRAPPER, TIER_HINT };
 
 struct signature {
@@ -22,5 +24,20 @@ extern const size_t signature_count;
 
 /* Its index, or -1. */
 int signature_find(const char *id);
+
+/* Parts of an expression: what must match, and what must not. */
+#define SIGNATURE_BUT " !! "
+
+struct signature_re {
+	regex_t yes, no;
+	bool has_no;
+};
+
+/* 0, or -1 where it is ill formed; then there is nothing to free. */
+int signature_compile(const struct signature *g, struct signature_re *ret);
+void signature_re_done(struct signature_re *re);
+/* @body: what of @text remains without rank, time and host. */
+bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
+		     const char *body);
 
 #endif

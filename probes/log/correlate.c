@@ -160,9 +160,10 @@ static bool is_virtual(const char *iface)
 
 /* The interface behind an address that could not be reached is the cause, the failure its effect.
  */
-static void blame_interface(struct explanation *x, const struct cause *failed, const char *addr,
-			    const char *iface, const char *because)
+static void blame_interface(struct why *w, struct arena *a, struct explanation *x, size_t which,
+			    const char *addr, const char *iface, const char *because)
 {
+	const struct cause copy = x->causes.v[which], *failed = &copy; /* the list may grow */
 	int weight = failed->weight + 6 < 95 ? failed->weight + 6 : 95;
 
 	if (starts_with(addr, "fe80:")) {
@@ -172,10 +173,18 @@ static void blame_interface(struct explanation *x, const struct cause *failed, c
 	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
 		raise(explain_find(x, "IF-004"),
 		      failed->sig->tier == TIER_ROOT ? failed->weight - 1 : weight, because);
-	if (starts_with(addr, "127."))
+	/* a dead peer of this host refuses too; what does not answer at all was meant for another
+	 */
+	if (starts_with(addr, "127.") && !streq(failed->sig->id, "CON-003"))
+		raise(add(w, a, x, "IF-007"), weight, because);
+	else if (starts_with(addr, "127."))
 		raise(explain_find(x, "IF-007"), weight, because);
-	if (starts_with(addr, "172.") &&
-	    (!iface || streq(iface, "eth0") || streq(iface, "docker0")))
+	if (!starts_with(addr, "172.") ||
+	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
+		return;
+	if (streq(addr, "172.17.0.1") && !streq(failed->sig->id, "CON-003")) /* docker0's own */
+		raise(add(w, a, x, "IF-008"), weight, because);
+	else
 		raise(explain_find(x, "IF-008"), weight, because);
 }
 
@@ -197,7 +206,7 @@ static void bad_offers(struct why *w, struct arena *a, struct explanation *x)
 				arena_printf(a, "%s was offered by %s on %s", e.addr,
 					     who_text(a, &w->actors.v.v[o->actor].who), o->iface);
 		if (*e.addr)
-			blame_interface(x, c, e.addr, o ? o->iface : NULL,
+			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL,
 					c->because
 						? c->because
 						: arena_printf(a, "a rank could not connect to %s",
@@ -253,10 +262,48 @@ static void waiting(struct why *w, struct arena *a, struct explanation *x)
 	raise(explain_find(x, "PT-006"), 62, said);
 }
 
+/* Seconds or a few hundred lines apart. */
+static bool at_one_time(const struct log_event *a, const struct log_event *b)
+{
+	int64_t ms = a->time_ms - b->time_ms;
+	uint64_t lines = a->line > b->line ? a->line - b->line : b->line - a->line;
+
+	if (a->clock && a->clock == b->clock)
+		return ms > -600000 && ms < 600000;
+	return a->file != b->file || lines < 500;
+}
+
+/* A link that the kernel saw going down explains what RDMA missed. */
+static void link_down(struct explanation *x)
+{
+	static const char *const rdma[] = {"IB-001", "IB-014", "IB-005", NULL};
+	struct cause *down = explain_find(x, "KRN-003");
+
+	if (!down)
+		return;
+	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
+		raise(down, 66, NULL);
+	for (size_t i = 0; rdma[i]; i++) {
+		const struct cause *c = explain_find(x, rdma[i]);
+
+		if (c && c->first && down->first && at_one_time(down->first, c->first))
+			raise(down, c->weight + 2, "RDMA failed over a link at the same time");
+	}
+}
+
+/* Rank 0 that never comes is retried in silence until somebody gives up. */
+static void still_knocking(struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-030");
+
+	if (c && !c->is_over && !w->healthy && c->record->count >= 3)
+		raise(c, 58, "it never came during this log");
+}
+
 void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
-	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
-		raise(explain_find(x, "KRN-003"), 66, NULL);
+	link_down(x);
+	still_knocking(w, x);
 	transports(w, a, x);
 	versions(w, a, x);
 	interfaces(w, a, x);

@@ -26,13 +26,9 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 		/* one rank 0 is how every log of nccl-tests begins; several are N worlds of one */
 		if (!r->events.n || (streq(g->id, "MPI-001") && r->count < 2))
 			continue;
-		x->in_trouble |= g->tier != TIER_HINT && g->tier != TIER_GENERIC;
 		c = LIST_ADD(a, &x->causes);
 		*c = (struct cause){
 			.sig = g, .record = r, .first = &r->events.v[0], .weight = g->weight};
-		if (g->tier == TIER_GENERIC && streq(g->id, "APP-001") &&
-		    (!c->first->after_traceback || w->finished))
-			c->weight = ECHO - 4;
 	}
 }
 
@@ -61,7 +57,7 @@ static struct cause *earliest(struct explanation *x)
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
-		if (c->first && is_real(c) && (!best || comes_first(c, best)))
+		if (c->first && !c->is_over && is_real(c) && (!best || comes_first(c, best)))
 			best = c;
 	}
 	return best;
@@ -230,6 +226,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 {
 	*ret = (struct explanation){.in_trouble = false};
 	collect(w, a, ret);
+	outlive(w, ret);
 	correlate(w, a, ret);
 	mark_echoes(ret);
 	favour_first(w, ret);
@@ -238,7 +235,8 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	for (size_t i = 0; i < ret->causes.n; i++) {
 		struct cause *c = &ret->causes.v[i];
 
-		if (i == 0 && c->sig->tier == TIER_WRAPPER && c->weight < ONLY_ECHOES)
+		if (i == 0 && c->sig->tier == TIER_WRAPPER && !c->is_over &&
+		    c->weight < ONLY_ECHOES)
 			c->weight = ONLY_ECHOES;
 		if (c->weight > 99)
 			c->weight = 99;

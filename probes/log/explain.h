@@ -12,6 +12,7 @@ struct cause {
 	const struct record *record;
 	int weight;	     /* the confidence, in percent */
 	bool is_echo;	     /* the same line, or an effect of another cause */
+	bool is_over;	     /* the job went on after it, or had come to its end before */
 	const char *meaning; /* with addresses, interfaces and ranks put in */
 	const char *because; /* what the ranks' comparison adds, or NULL */
 	str_list causes, confirm, fix;
@@ -31,11 +32,13 @@ struct explanation {
 /* May be called at any time, also while more is to come. All lives in @a. */
 void explain(struct why *w, struct arena *a, struct explanation *ret);
 
-/* --- between explain.c and correlate.c ------------------------------------------ */
+/* --- between explain.c, correlate.c and outlive.c ------------------------------------------ */
 struct cause *explain_find(struct explanation *x, const char *id);
 /* Raises (or makes) a cause that a comparison shows. NULL when @first is NULL and it is not there.
  */
 void correlate(struct why *w, struct arena *a, struct explanation *x);
+/* Takes the weight from what the job outlived, and says whether anything failed at all. */
+void outlive(struct why *w, struct explanation *x);
 void explain_sort(struct explanation *x);
 
 #endif

@@ -129,10 +129,12 @@ void extract_line(const char *line, struct extract *ret)
 
 static const char *group(struct arena *a, int i, const char *ere, const char *line)
 {
+	const char *value = NULL, *but = ere ? strstr(ere, SIGNATURE_BUT) : NULL;
 	regmatch_t m[10];
-	const char *value = NULL;
 	regex_t re;
 
+	if (but)
+		ere = arena_strndup(a, ere, (size_t)(but - ere));
 	if (!ere || !line || regcomp(&re, ere, REG_EXTENDED))
 		return NULL;
 	if (regexec(&re, line, ARRAY_LEN(m), m, 0) == 0 && m[i].rm_so >= 0 &&

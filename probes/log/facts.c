@@ -151,10 +151,11 @@ static void elastic_exit(struct why *w, struct why_stream *s, const struct log_l
 		copy_word(w->elastic_exit, sizeof(w->elastic_exit), after(l, "exitcode  : "), " ");
 }
 
-static void finished(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+static void finished(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	w->healthy++;
 	w->finished++;
+	w->progress.v[s->file].finish = s->line;
 }
 
 static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l UNUSED)
@@ -175,8 +176,15 @@ const struct fact log_facts[] = {
 	{"host      :", 40000, elastic_host},
 	{"exitcode  :", 40000, elastic_exit},
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
-	 "training completed",
+	 "training completed|Training completed|train_runtime|exits successfully|Training done",
 	 1000, finished},
 	{"Traceback (most recent call last)", 40000, traceback},
+	/* the last one: counted by why_line() itself, and only for a while after a failure */
+	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
+	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"
+	 "toks/s/|elapsed time per iteration|Epoch: [|Loss: |Train Epoch: |train loss |"
+	 "generation throughput: ",
+	 UINT64_MAX, NULL},
 };
 const size_t log_fact_count = ARRAY_LEN(log_facts);
+const size_t log_fact_progress = ARRAY_LEN(log_facts) - 1;

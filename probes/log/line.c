@@ -1,6 +1,7 @@
 #include "probes/log/line.h"
 
 #include "probes/log/stamp.h"
+#include "probes/log/unwrap.h"
 
 #include <ctype.h>
 
@@ -29,6 +30,8 @@ static size_t escape_length(const char *s, size_t n)
 	return 2;
 }
 
+#define FRAME "\xe2\x94\x82" /* a vertical line */
+
 static void clean(const char *raw, size_t n, char *out)
 {
 	size_t k = 0;
@@ -47,6 +50,9 @@ static void clean(const char *raw, size_t n, char *out)
 	}
 	while (k && out[k - 1] == ' ')
 		k--;
+	if (k > 3 && memcmp(out + k - 3, FRAME, 3) == 0) /* the right side of a box */
+		for (k -= 3; k && out[k - 1] == ' ';)
+			k--;
 	out[k] = '\0';
 }
 
@@ -162,6 +168,46 @@ static const char *hydra_tag(const char *p, struct log_who *w)
 	return q + 2;
 }
 
+/* What people, terminals and collectors put before a line: a quote, a frame, a priority, a stream.
+ */
+static const char *ornament(const char *p)
+{
+	static const char *const marks[] = {"> ",	 "| ",	      FRAME,	   "\xe2\x9d\xb1",
+					    "```",	 "stderr: ",  "stdout: ",  "[stderr] ",
+					    "[stdout] ", "stderr F ", "stdout F ", "stderr P ",
+					    "stdout P ", NULL};
+	size_t n;
+
+	for (size_t i = 0; marks[i]; i++)
+		if (starts_with(p, marks[i]))
+			return p + strlen(marks[i]);
+	if (*p == 'E' && starts_with(p, "E   ")) /* of pytest */
+		return p + 4;
+	n = *p == '<' ? strspn(p + 1, "0123456789") : 0;
+	return n && n < 4 && p[1 + n] == '>' ? p + n + 2 : NULL;
+}
+
+/* "[pod/train-worker-0/pytorch] " of kubectl, "train/0 " of torchx */
+static const char *pod_tag(const char *p, struct log_who *w)
+{
+	const char *name = starts_with(p, "[pod/") ? p + 5 : p, *q = name;
+
+	while (is_name(*q))
+		q++;
+	if (q == name || *q != '/')
+		return NULL;
+	if (name != p) {
+		const char *close = strchr(q, ']');
+
+		if (!close || close - p > 200)
+			return NULL;
+		keep_host(w, name, (size_t)(q - name));
+		return close + 1;
+	}
+	p = q + 1 + strspn(q + 1, "0123456789");
+	return p > q + 1 && p[0] == ' ' && p[1] == '[' ? p + 1 : NULL;
+}
+
 /* "3: " of srun -l; "node1: " of pdsh; "node-0  | " of compose. */
 static const char *word_tag(const char *p, struct log_who *w)
 {
@@ -177,6 +223,13 @@ static const char *word_tag(const char *p, struct log_who *w)
 	for (q = p; is_name(*q); q++) {
 		letters |= isalpha((unsigned char)*q) != 0;
 		digits |= isdigit((unsigned char)*q) != 0;
+	}
+	if (letters && !digits && q[0] == ':' && q[1] == ' ') { /* a host without a number */
+		struct log_who probe = {.rank = -1};
+
+		if (q - p > 60 || !nccl_header(q + 2, &probe))
+			return NULL;
+		return q + 2;
 	}
 	if (q == p || q - p > 60 || !digits)
 		return NULL;
@@ -231,7 +284,7 @@ static const char *one_prefix(const char *p, struct log_line *l, bool *stamped)
 	}
 	if ((q = mpi_tag(p, &l->who)) || (q = hydra_tag(p, &l->who)) ||
 	    (q = bracket_rank(p, &l->who)) || (q = actor_tag(p, &l->who)) ||
-	    (q = nccl_header(p, &l->who)))
+	    (q = nccl_header(p, &l->who)) || (q = pod_tag(p, &l->who)) || (q = ornament(p)))
 		return q;
 	return word_tag(p, &l->who);
 }
@@ -253,15 +306,19 @@ int line_rank_said(const char *text)
 
 void line_parse(const char *raw, size_t n, struct log_line *ret)
 {
+	char plain[LINE_MAX_TEXT];
 	bool stamped = false;
 	const char *p, *q;
 
 	ret->who = (struct log_who){.rank = -1, .local = -1};
 	ret->clock = CLOCK_KIND_NONE;
 	ret->time_ms = 0;
-	clean(raw, n, ret->text);
+	if (unwrap_json(raw, n, plain, sizeof(plain), &ret->who))
+		clean(plain, strlen(plain), ret->text);
+	else
+		clean(raw, n, ret->text);
 	p = ret->text;
-	for (int i = 0; i < 8 && (q = one_prefix(p, ret, &stamped)); i++)
+	for (int i = 0; i < 10 && (q = one_prefix(p, ret, &stamped)); i++)
 		p = q;
 	ret->body = p + strspn(p, " ");
 }

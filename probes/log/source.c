@@ -36,15 +36,41 @@ static const char *unpacker(const char *path)
 	return NULL;
 }
 
+/* By its first bytes, whatever it is called. */
+static const char *unpacker_of(int fd)
+{
+	static const struct {
+		const char *magic;
+		size_t n;
+		const char *by;
+	} known[] = {{"\x1f\x8b", 2, "zcat"},
+		     {"\x28\xb5\x2f\xfd", 4, "zstdcat"},
+		     {"\xfd"
+		      "7zXZ",
+		      5, "xzcat"},
+		     {"BZh", 3, "bzcat"}};
+	char head[8];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	for (size_t i = 0; n == sizeof(head) && i < ARRAY_LEN(known); i++)
+		if (memcmp(head, known[i].magic, known[i].n) == 0)
+			return known[i].by;
+	return NULL;
+}
+
+static int refuse_packed(const char *path, const char *by, struct err *e)
+{
+	err_set(e, ERR_SYS, "%s is compressed", path);
+	return err_hint(e, "%s %s | ncclwhy", by, path);
+}
+
 static int open_file(const char *path, struct err *e)
 {
 	struct stat st;
 	int fd;
 
-	if (unpacker(path)) {
-		err_set(e, ERR_SYS, "%s is compressed", path);
-		return err_hint(e, "%s %s | ncclwhy", unpacker(path), path);
-	}
+	if (unpacker(path))
+		return refuse_packed(path, unpacker(path), e);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return err_sys(e, "cannot read %s", path);
@@ -53,6 +79,11 @@ static int open_file(const char *path, struct err *e)
 		errno = EISDIR;
 		err_sys(e, "cannot read %s", path);
 		return err_hint(e, "ncclwhy %s/*", path);
+	}
+	if (unpacker_of(fd)) {
+		refuse_packed(path, unpacker_of(fd), e);
+		(void)close(fd);
+		return -1;
 	}
 	return fd;
 }

@@ -52,6 +52,7 @@ void why_init(struct why *w)
 	w->is_compiled = arena_alloc(&w->a, signature_count);
 	w->is_retired = arena_alloc(&w->a, signature_count + log_fact_count);
 	w->fact_tried = arena_alloc(&w->a, log_fact_count * sizeof(*w->fact_tried));
+	w->is_retired[signature_count + log_fact_progress] = true; /* until something fails */
 	actors_init(&w->actors, &w->a);
 	why_make_scan(w);
 }
@@ -60,7 +61,7 @@ void why_done(struct why *w)
 {
 	for (size_t i = 0; w->is_compiled && i < signature_count; i++)
 		if (w->is_compiled[i])
-			regfree(&w->compiled[i]);
+			signature_re_done(&w->compiled[i]);
 	arena_done(&w->scan_arena);
 	arena_done(&w->a);
 }
@@ -69,6 +70,7 @@ void why_open(struct why_stream *s, struct why *w, const char *name)
 {
 	*s = (struct why_stream){.w = w, .file = (unsigned)w->files.n};
 	*LIST_ADD(&w->a, &w->files) = arena_strdup(&w->a, name);
+	(void)LIST_ADD(&w->a, &w->progress);
 	s->cap = STREAM_BYTES;
 	s->buf = malloc(s->cap);
 	if (!s->buf)
@@ -155,8 +157,40 @@ char *why_room(struct why_stream *s, size_t *ret_n)
 	return s->buf + s->n;
 }
 
+/* UTF-16, as some shells redirect to: a mark, or every other byte is 0. */
+static void find_width(struct why_stream *s, size_t n)
+{
+	const char *p = s->buf;
+	size_t zeros[2] = {0}, look = n < 256 ? n : 256;
+
+	for (size_t i = 0; i < look; i++)
+		zeros[i & 1] += p[i] == '\0';
+	s->width = TEXT_BYTES;
+	if (n >= 2 &&
+	    ((p[0] == '\xff' && p[1] == '\xfe') || (look > 16 && zeros[1] * 5 > look * 2)))
+		s->width = TEXT_WIDE_LE;
+	else if (n >= 2 &&
+		 ((p[0] == '\xfe' && p[1] == '\xff') || (look > 16 && zeros[0] * 5 > look * 2)))
+		s->width = TEXT_WIDE_BE;
+}
+
+/* Keeps the low byte of each character: all that we look for is ASCII. */
+static size_t narrow(struct why_stream *s, char *p, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++, s->odd = !s->odd)
+		if (s->odd == (s->width == TEXT_WIDE_BE) && p[i] != '\xff' && p[i] != '\xfe')
+			p[k++] = p[i];
+	return k;
+}
+
 void why_filled(struct why_stream *s, size_t n)
 {
+	if (s->width == TEXT_UNKNOWN)
+		find_width(s, n);
+	if (s->width != TEXT_BYTES)
+		n = narrow(s, s->buf + s->n, n);
 	s->n += n;
 	digest(s);
 }
@@ -183,5 +217,6 @@ void why_flush(struct why_stream *s)
 	}
 	s->n = 0;
 	s->w->lines += s->line - s->counted;
+	s->w->progress.v[s->file].lines = s->line;
 	s->counted = s->line;
 }

@@ -9,8 +9,6 @@
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
 
-#include <regex.h>
-
 enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64 };
 
 /* A line that a signature matched. */
@@ -25,6 +23,12 @@ struct log_event {
 	bool after_traceback;
 };
 
+/* How a source went on. */
+struct log_progress {
+	uint32_t steps;		/* lines of progress that were counted */
+	uint64_t finish, lines; /* the line that said it came to its end, 0: none; all of them */
+};
+
 /* What one signature met. */
 struct record {
 	uint64_t count;
@@ -33,12 +37,16 @@ struct record {
 	int ranks[RANKS_KEPT]; /* the first different ones */
 	size_t nranks;
 	uint32_t fatigue; /* hits since tired of it */
+	/* where its latest line was: did the job go on after it? */
+	unsigned last_file;
+	uint32_t last_progress;
+	uint64_t last_line;
 };
 
 struct why {
 	struct arena a;
 	struct record *records; /* by signature */
-	regex_t *compiled;
+	struct signature_re *compiled;
 	bool *is_compiled, *is_retired; /* retired also holds the facts' */
 	struct scan *scan;
 	struct arena scan_arena;
@@ -47,6 +55,10 @@ struct why {
 	uint64_t lines, bytes, order;
 	uint64_t healthy;  /* lines that only a working job prints */
 	uint64_t finished; /* ... and one that came to its end */
+	/* lines that only training that goes on prints, by file; counted for a while after a
+	 * failure */
+	LIST(struct log_progress) progress;
+	unsigned progress_left, progress_armed;
 	uint64_t *fact_tried;
 	/* torchrun's "Root Cause (first observed failure)" */
 	uint64_t elastic_order;
@@ -64,6 +76,8 @@ struct why_stream {
 	unsigned file;
 	uint64_t line, counted;
 	uint64_t traceback; /* the line of the latest one */
+	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
+	bool odd; /* between the bytes of a wide character */
 	char *buf;
 	size_t n, cap;
 };
@@ -93,6 +107,9 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
 /* Made again when something was retired: then its literal costs nothing any more. */
 void why_make_scan(struct why *w);
 
+/* From now on a few lines of progress are counted. */
+void why_watch_progress(struct why *w);
+
 /* --- between why_line.c and facts.c ------------------------------------------------- */
 struct fact {
 	const char *anchors;
@@ -100,6 +117,6 @@ struct fact {
 	void (*learn)(struct why *w, struct why_stream *s, const struct log_line *l);
 };
 extern const struct fact log_facts[];
-extern const size_t log_fact_count;
+extern const size_t log_fact_count, log_fact_progress /* its index */;
 
 #endif

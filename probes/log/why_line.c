@@ -6,6 +6,8 @@ enum {
 	HINT_ENOUGH = 4000,  /* lines looked at for a hint */
 	MATCH_ENOUGH = 1000, /* matches; the rest is counted by its anchor */
 	MISS_ENOUGH = 50000, /* lines with the anchor alone; then every 16th is looked at */
+	PROGRESS_ENOUGH = 8, /* lines of it, after each failure */
+	REARM_ENOUGH = 500,  /* failures after which it is counted */
 };
 
 static bool matches(struct why *w, size_t sig, const struct log_line *l)
@@ -13,11 +15,11 @@ static bool matches(struct why *w, size_t sig, const struct log_line *l)
 	const struct signature *g = &signatures[sig];
 
 	if (!w->is_compiled[sig]) {
-		if (regcomp(&w->compiled[sig], g->ere, REG_EXTENDED | REG_NOSUB))
+		if (signature_compile(g, &w->compiled[sig]))
 			return false;
 		w->is_compiled[sig] = true;
 	}
-	return regexec(&w->compiled[sig], *g->ere == '^' ? l->body : l->text, 0, NULL, 0) == 0;
+	return signature_match(g, &w->compiled[sig], l->text, l->body);
 }
 
 static void note_rank(struct record *r, int rank)
@@ -85,6 +87,11 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	int rank = rank_of(s->w, l);
 
 	r->count++;
+	r->last_file = s->file;
+	r->last_line = s->line;
+	r->last_progress = s->w->progress.v[s->file].steps;
+	if (signatures[sig].tier != TIER_HINT)
+		why_watch_progress(s->w);
 	note_rank(r, rank);
 	if (*l->who.host || rank >= 0)
 		(void)actors_get(&s->w->actors, &l->who);
@@ -119,6 +126,36 @@ static bool try_signature(struct why_stream *s, size_t sig, const struct log_lin
 	return true;
 }
 
+void why_watch_progress(struct why *w)
+{
+	bool *retired = &w->is_retired[signature_count + log_fact_progress];
+
+	w->progress_left = PROGRESS_ENOUGH;
+	if (*retired && w->progress_armed < REARM_ENOUGH) {
+		w->progress_armed++;
+		*retired = false;
+		why_make_scan(w);
+	}
+}
+
+/* The job goes on. True when there is nothing else to learn from the line. */
+static bool is_progress(struct why_stream *s, const struct why_hits *p)
+{
+	const unsigned tag = (unsigned)(signature_count + log_fact_progress);
+	bool found = false;
+
+	for (size_t i = 0; i < p->n; i++)
+		found |= p->tags[i] == tag;
+	if (!found)
+		return false;
+	s->w->progress.v[s->file].steps++;
+	if (s->w->progress_left && --s->w->progress_left == 0) {
+		s->w->is_retired[tag] = true;
+		why_make_scan(s->w);
+	}
+	return p->n == 1;
+}
+
 static void try_fact(struct why_stream *s, size_t i, const struct log_line *l, bool *retire)
 {
 	struct why *w = s->w;
@@ -147,7 +184,7 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	bool any = false, retire = false;
 	struct log_line l;
 
-	if (all_tired(s->w, p))
+	if (is_progress(s, p) || all_tired(s->w, p))
 		return;
 	/* a progress bar draws over itself: only the latest state is the line */
 	if (cr)
@@ -156,7 +193,8 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 		start = p->first - WINDOW;
 	line_parse(start, (size_t)(end - start), &l);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->tags[i] >= signature_count)
+		if (p->tags[i] >= signature_count &&
+		    p->tags[i] != signature_count + log_fact_progress)
 			try_fact(s, p->tags[i] - signature_count, &l, &retire);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier != TIER_GENERIC)

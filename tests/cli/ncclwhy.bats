@@ -57,6 +57,25 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     ((good * 10 >= all * 9))
 }
 
+@test "the same cause however the log was collected" {
+    local file id want how
+    while IFS=$'\t' read -r file id _; do
+        [[ $file == real/* ]] || continue
+        want=$("$why" --json "$logs/$file" | jq -r '.data.causes[0].id')
+        jq -R -c '{log: (. + "\n"), stream: "stderr"}' "$logs/$file" >json
+        jq -R . "$logs/$file" | sed 's/^/      /; s/"$/\\n",/' >notebook
+        sed $'s/^/\033[31m/; s/$/\033[0m\r/' "$logs/$file" >colours
+        iconv -f UTF-8 -t UTF-16 "$logs/$file" >wide
+        sed 's/^/| /' "$logs/$file" >framed
+        for how in json notebook colours wide framed; do
+            [[ $("$why" --json "$how" | jq -r '.data.causes[0].id') == "$want" ]] || {
+                echo "$file ($id) as $how: not $want"
+                false
+            }
+        done
+    done <"$logs/labels.tsv"
+}
+
 @test "50 clean logs: nothing confident" {
     "$logs/make-clean" clean 50 7
     for f in clean/*; do
@@ -86,6 +105,9 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     touch x.log.gz
     run -3 --separate-stderr "$why" x.log.gz
     [[ $stderr == *"zcat x.log.gz | ncclwhy"* ]]
+    gzip -c "$logs/real/020.log" >packed.log # whatever it is called
+    run -3 --separate-stderr "$why" packed.log
+    [[ $stderr == *"zcat packed.log | ncclwhy"* ]]
 }
 
 @test "usage errors leave stdout empty" {

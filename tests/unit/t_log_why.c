@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "lib/core/file.h"
+#include "lib/core/text.h"
 #include "probes/log/explain.h"
 #include "probes/log/scan.h"
 
@@ -226,6 +227,117 @@ static void advice_names_what_was_found(void **state UNUSED)
 	why_done(&w);
 }
 
+static struct cause first_of(const char *text, size_t n, size_t *ret_n)
+{
+	static struct arena a;
+	struct explanation x;
+	struct why_stream s;
+	static struct why w;
+
+	why_done(&w);
+	why_init(&w);
+	why_open(&s, &w, "log");
+	why_feed(&s, text, n);
+	why_close(&s);
+	explain(&w, &a, &x);
+	*ret_n = x.causes.n;
+	return x.causes.n ? x.causes.v[0] : (struct cause){0};
+}
+
+/* A failure after which the job goes on is no cause; the same one at the end is. */
+static void what_was_outlived(void **state UNUSED)
+{
+	static const char survived[] = "| WARNING: attempt failed: CUDA out of memory. Retrying\n"
+				       "step 1 loss: 3.1\nstep 2 loss: 3.0\nstep 3 loss: 2.9\n";
+	static const char fatal[] =
+		"step 1 loss: 3.1\nstep 2 loss: 3.0\nstep 3 loss: 2.9\n"
+		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate\n";
+	static const char both[] = "torch.OutOfMemoryError: CUDA out of memory.\n"
+				   "step 1 loss: 3.1\nstep 2 loss: 3.0\nstep 3 loss: 2.9\n"
+				   "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT "
+				   "2025-10-15T13:20:53 DUE TO TIME LIMIT ***\n";
+	static const char kernel[] = "NVRM: Xid (PCI:0000:3b:00): 48, pid=1, DBE\n"
+				     "step 1 loss: 3.1\nstep 2 loss: 3.0\nstep 3 loss: 2.9\n";
+	static const char bye[] =
+		"{'train_runtime': 31.2, 'train_loss': 1.1}\n"
+		"[rank1]:[W TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=62): "
+		"Connection reset by peer\n";
+	struct cause c;
+	size_t n;
+
+	c = first_of(survived, strlen(survived), &n);
+	assert_true(n == 1 && c.is_over && c.weight < CONFIDENT);
+	c = first_of(fatal, strlen(fatal), &n);
+	assert_string_equal(c.sig->id, "GPU-017");
+	assert_true(c.weight >= CONFIDENT);
+	c = first_of(both, strlen(both), &n);
+	assert_string_equal(c.sig->id, "SLM-001");
+	c = first_of(kernel, strlen(kernel), &n);
+	assert_true(c.weight >= CONFIDENT);
+	c = first_of(bye, strlen(bye), &n);
+	assert_true(c.weight < CONFIDENT);
+}
+
+/* A cable that was pulled while RDMA ran explains what RDMA missed. */
+static void a_link_explains_rdma(void **state UNUSED)
+{
+	static const char text[] =
+		"Nov 04 02:11:07 n1 kernel: mlx5_core 0000:9a:00.0 enp154s0: Link down\n"
+		"n1:88:93 [3] NCCL WARN NET/IB : Got completion from peer 10.0.0.7<5301> with "
+		"status=12 opcode=0 len=0 vendor err 129\n";
+	struct cause c;
+	size_t n;
+
+	c = first_of(text, strlen(text), &n);
+	assert_string_equal(c.sig->id, "KRN-003");
+}
+
+/* An exception without its traceback counts where the log ends with it. */
+static void exceptions_at_the_end(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char boom_[] = "ValueError: no such thing\n";
+	struct text t;
+	struct cause c;
+	size_t n;
+
+	c = first_of(boom_, strlen(boom_), &n);
+	assert_string_equal(c.sig->id, "APP-001");
+	assert_true(c.weight >= CONFIDENT);
+	text_init(&t, &a);
+	text_add(&t, boom_);
+	for (int i = 0; i < 100; i++)
+		text_add(&t, "doing something\n");
+	c = first_of(t.s, t.n, &n);
+	assert_true(c.weight < CONFIDENT);
+}
+
+/* As a shell of Windows redirects, with and without a mark. */
+static void wide_text_is_read(void **state UNUSED)
+{
+	char wide[2 + 2 * sizeof(boom) + 2];
+	struct cause c;
+	size_t n;
+
+	for (int kind = 0; kind < 4; kind++) {
+		bool be = kind & 1, mark = kind < 2;
+		size_t k = 0;
+
+		if (mark) {
+			wide[k++] = be ? '\xfe' : '\xff';
+			wide[k++] = be ? '\xff' : '\xfe';
+		}
+		for (const char *p = boom; *p; p++) {
+			wide[k++] = be ? '\0' : *p;
+			wide[k++] = be ? *p : '\0';
+		}
+		c = first_of(wide, k, &n);
+		assert_true(n > 0);
+		assert_string_equal(c.sig->id, "GPU-003");
+		assert_int_equal(c.first->who.rank, 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +348,10 @@ int main(void)
 		cmocka_unit_test(many_are_counted_few_are_kept),
 		cmocka_unit_test(labelled_logs),
 		cmocka_unit_test(who_failed_first),
+		cmocka_unit_test(what_was_outlived),
+		cmocka_unit_test(a_link_explains_rdma),
+		cmocka_unit_test(exceptions_at_the_end),
+		cmocka_unit_test(wide_text_is_read),
 		cmocka_unit_test(advice_names_what_was_found),
 	};
 
