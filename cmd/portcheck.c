@@ -17,7 +17,7 @@ struct config {
 	uint64_t count, wait_ns, sample, seed;
 	const char *hosts, *rsh, *why;
 	bool serve, is_rank, copy_self, keep;
-	uint64_t joiners, rate_ns;
+	uint64_t joiners, join_ns, rate_ns;
 	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK } mode;
 	struct port_env env;
 	port_list list;
@@ -60,6 +60,8 @@ static const struct opt rows[] = {
 	 AT(serve)},
 	{0, "joiners", "N", "with --serve: how many others join", OPT_UINT, AT(joiners), .min = 1,
 	 .max = 10000, .def = "1"},
+	{0, "join-time", "TIME", "with --serve: the longest wait for them", OPT_DURATION,
+	 AT(join_ns), .min = NS_PER_MS, .max = 86400 * NS_PER_S, .def = "10m"},
 	{0, "bandwidth", "SECONDS",
 	 "measure the throughput too, so long each way of each pair, every host in one pair at a "
 	 "time",
@@ -135,6 +137,19 @@ static enum mode bare_mode(struct app *app)
 	return nodes && count && !parse_uint(count, &n) && n > 1 ? LAUNCH : LOCAL;
 }
 
+/* A pasted line that lost its beginning: the code in it is nobody's name. */
+static int refuse_code(const struct app *app, struct err *e)
+{
+	bool is_line = false;
+
+	for (size_t i = 0; i < app->operands.n; i++)
+		is_line |= join_is_code(app->operands.v[i]);
+	if (!is_line && !(app->operands.n && streq(app->operands.v[0], "join")))
+		return 0;
+	err_set(e, ERR_USAGE, "to take part in a run of --serve takes `windsock join`");
+	return err_hint(e, "windsock join HOST:PORT CODE, or portcheck --join HOST:PORT CODE");
+}
+
 static int refuse(const struct app *app, const struct config *c, struct err *e)
 {
 	const char *many = c->hosts ? "--hosts" : c->serve ? "--serve" : NULL;
@@ -153,7 +168,26 @@ static int refuse(const struct app *app, const struct config *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--bandwidth needs a portcheck at both ends: --hosts "
 			       "or --serve");
-	return 0;
+	return refuse_code(app, e);
+}
+
+/* What asks somebody means nothing where nobody was named. */
+static int refuse_alone(const struct config *c, struct err *e)
+{
+	const char *asks = c->ports			 ? "--ports"
+			   : c->rate_ns			 ? "--bandwidth"
+			   : c->udp			 ? "--udp"
+			   : c->from			 ? "--from"
+			   : !streq(c->expect, "answer") ? "--expect"
+			   : c->count > 1		 ? "--count"
+							 : NULL;
+
+	if (c->mode != LOCAL || c->why || !asks)
+		return 0;
+	err_set(e, ERR_USAGE, "%s asks other hosts, and none is named", asks);
+	return err_hint(e, "%s",
+			c->rate_ns ? "add --hosts A,B or --serve"
+				   : "name them: HOST, or --hosts A,B");
 }
 
 static void choose_mode(struct app *app, struct config *c)
@@ -183,6 +217,8 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (cloud_prepare(&cloud, cloud_is_wanted(&cloud) ? &app->operands : &none, a, e))
 		return -1;
 	choose_mode(app, c);
+	if (refuse_alone(c, e))
+		return -1;
 	if (c->mode == CLOUD) /* operands are files then */
 		return 0;
 	if (!c->ports)
@@ -204,6 +240,7 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 	struct reach_opts ro = {
 		.udp = c->udp, .count = (unsigned)c->count, .patience_ns = patience(app, c)};
 	struct say_opts so = {.expect_open = streq(c->expect, "open"), .from = f->inv.hostname};
+	uint64_t began_ns;
 	struct reach r;
 
 	if (c->from && reach_from(c->from, f, &ro, e))
@@ -211,10 +248,12 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 	targets_resolve(&c->targets, f, app->common.deadline_ns);
 	if (interrupt_pending())
 		return interrupt_err(e);
+	began_ns = now_ns();
 	if (reach_run(&c->targets, f, &ro, &r, e))
 		return -1;
 	own_neighbours(&r, &c->targets);
 	own_limits(&r);
+	own_seen(&r, &c->targets, f, began_ns);
 	own_rules(&r, &c->targets, f, app->common.deadline_ns);
 	targets_judge(&c->targets, f, app->report);
 	say_findings(&r, &c->targets, &so, app->report);
@@ -253,6 +292,7 @@ static struct mesh_opts mesh_opts(const struct app *app, const struct config *c)
 				  .keep = c->keep,
 				  .serve = c->serve,
 				  .joiners = (unsigned)c->joiners,
+				  .join_ns = c->join_ns,
 				  .deadline_ns = app->common.deadline_ns,
 				  .patience_ns = patience(app, c),
 				  .ports = c->ports ? &c->list : NULL,
@@ -287,8 +327,13 @@ static int run_rank(struct app *app, struct config *c, struct facts *f, struct e
 	struct world_run w;
 	int rc;
 
-	if (world_start(&wo, &app->arena, &w, e))
-		return -1;
+	if (world_start(&wo, &app->arena, &w, e)) {
+		if (!w.missing || w.world.launcher == LAUNCHER_WINDSOCK)
+			return -1;
+		mesh_failed(e->msg, app->report);
+		*e = (struct err){0};
+		return 0;
+	}
 	for (size_t i = 0; w.notes[i]; i++)
 		log_say("%s", w.notes[i]);
 	if (!w.rdzv)
@@ -321,7 +366,8 @@ static struct config config = {.expect = "answer",
 			       .count = 1,
 			       .wait_ns = SCAN_PATIENCE_S * NS_PER_S,
 			       .sample = PORT_SAMPLE,
-			       .joiners = 1};
+			       .joiners = 1,
+			       .join_ns = 600 * NS_PER_S};
 static const struct app_spec spec = {
 	.cmd = {.name = "portcheck",
 		.summary = "can every node reach every node on the ports that training uses",

@@ -101,7 +101,7 @@ static int resolve_part(const char *part, void *arg, struct err *e)
 	if (split(part, a, &w->peer->host, &port, e))
 		return -1;
 	if (!addr_parse(w->peer->host, &literal))
-		*LIST_ADD(a, &got.addrs) = literal;
+		*LIST_ADD(a, &got.addrs) = addr_unmapped(&literal);
 	else
 		name_resolve(w->peer->host, w->deadline_ns, a, &got);
 	if (!got.addrs.n)

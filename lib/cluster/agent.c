@@ -113,6 +113,7 @@ static int on_message(struct link *l, uint16_t type, struct wire_in *in)
 	case ORDER_REFUSED:
 		g->why = wire_str(in, &g->a);
 		g->opened = false;
+		g->refused = true;
 		loop_stop(&g->loop);
 		break;
 	case STREAM_DATA:
@@ -202,6 +203,29 @@ static void on_open(struct channel *c)
 	say_hello(g);
 }
 
+/* What the person at this machine can do about it. */
+static void advise(const struct agent *g)
+{
+	struct addr_text t;
+
+	(void)addr_print_port(&g->peer, &t);
+	switch (g->why ? g->link.channel.error : 0) {
+	case ECONNREFUSED:
+		log_hint("nobody waits there: that run has begun with as many machines as it was "
+			 "told to wait for (--joiners N, --wait N), or is over");
+		break;
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EACCES:
+	case EPERM:
+		log_hint("portcheck %s   # from here: what is in the way to that one port", t.s);
+		break;
+	default:
+		log_hint("paste the line of this run: each one has a code of its own");
+	}
+}
+
 /* Waiting for the others may take people minutes: the launcher's pings count as life. */
 static int work_joined(const struct job_of_agent *job)
 {
@@ -219,10 +243,12 @@ static int work_joined(const struct job_of_agent *job)
 		log_error("%s", e.msg);
 	else if (interrupt_pending())
 		log_error("interrupted; the ranks here are ended");
-	else if (!g.opened)
+	else if (!g.opened) {
 		log_error("cannot join %s: %s", addr_print_port(job->to, &t),
 			  g.why ? g.why : "it closed the connection");
-	else
+		if (!g.refused)
+			advise(&g);
+	} else
 		log_say(g.running ? "the launcher is gone; the ranks here are ended"
 				  : "the run is over");
 	rc = rc || !g.opened || g.running || interrupt_pending() ? 3 : 0;
@@ -233,6 +259,27 @@ static int work_joined(const struct job_of_agent *job)
 static int work(const struct job_of_agent *job)
 {
 	return job->to ? work_joined(job) : work_on_pipes(job);
+}
+
+/* Whom a terminal does not tell: somebody's kill -INT means us both. */
+static volatile sig_atomic_t working;
+
+static void pass_on(int sig, siginfo_t *from, void *context UNUSED)
+{
+	if (from->si_code <= 0 && working)
+		(void)kill((pid_t)working, sig);
+}
+
+static void hear_interrupts(bool joined, pid_t worker)
+{
+	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART};
+
+	working = worker;
+	if (joined)
+		sa.sa_sigaction = pass_on;
+	else
+		sa.sa_handler = SIG_IGN; /* the launcher says when */
+	(void)sigaction(SIGINT, &sa, NULL);
 }
 
 /*
@@ -263,7 +310,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	}
 	auto_closep(&(int){job->in});
 	auto_closep(&(int){job->out});
-	(void)signal(SIGINT, SIG_IGN); /* the terminal tells both */
+	hear_interrupts(job->to != NULL, pid);
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	agent_reap_all();

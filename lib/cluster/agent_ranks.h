@@ -22,7 +22,7 @@ struct agent {
 	size_t owed; /* bytes of output that the launcher has not yet written */
 	struct timer silence, patience;
 	union addr peer;
-	bool joined, interrupted, opened;
+	bool joined, interrupted, opened, refused;
 	const char *why; /* the link closed because */
 };
 

@@ -48,6 +48,27 @@ static int take_code(char *const *words, int n, char *ret, struct err *e)
 	return err_hint(e, "paste the whole line that --serve printed");
 }
 
+/* Groups of four letters: a code, or most of one, where an address belongs. */
+bool join_is_code(const char *text)
+{
+	enum { GROUP = 4, ENOUGH = 5 };
+	size_t groups = 0;
+
+	for (;; text++) {
+		size_t n = strspn(text,
+				  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
+		if (!n || n > GROUP)
+			return false;
+		groups += n == GROUP;
+		text += n;
+		if (!*text)
+			return groups >= ENOUGH;
+		if (*text != '-')
+			return false;
+	}
+}
+
 static int find_server(const char *where, struct arena *a, union addr *ret, struct err *e)
 {
 	struct name_answer got = {0};
@@ -74,8 +95,10 @@ int join_main(int argc, char **argv, struct err *e)
 	union addr at;
 	int rc;
 
-	if (argc < 3) {
-		err_set(e, ERR_USAGE, "--join needs HOST:PORT and the code");
+	if (argc < 3 || *argv[2] == '-' || join_is_code(argv[2])) {
+		for (int i = 2; i < argc; i++)
+			explicit_bzero(argv[i], strlen(argv[i]));
+		err_set(e, ERR_USAGE, "to join takes HOST:PORT and then the code");
 		return err_hint(e, "paste the whole line that --serve printed");
 	}
 	rc = take_code(argv + 3, argc - 3, code, e);

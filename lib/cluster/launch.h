@@ -60,6 +60,7 @@ struct launch_host {
 	const char *addr;     /* where its ranks can be reached by others; NULL: unknown */
 	int first, ranks;     /* its ranks: first .. first + ranks - 1 */
 	const char *trouble;  /* why it takes no part, with what to do; NULL: it does */
+	bool way_broken;      /* srun itself refused, which says nothing of the host */
 };
 struct launch_rank {
 	const struct launch_host *host;
@@ -98,6 +99,8 @@ int launch_place(const host_list *hosts, unsigned np, unsigned np_per_host, unsi
  * its kind is ERR_NONE.
  */
 bool launch_intercept(int argc, char **argv, int *ret_code, struct err *e);
+/* Is @text a code where something else was meant? It must not be printed or looked up. */
+bool join_is_code(const char *text);
 
 struct world_opts {
 	const char *init; /* --init; NULL */
@@ -110,6 +113,7 @@ struct world_opts {
 struct world_run {
 	struct world world;
 	struct rdzv *rdzv;    /* NULL: we are no rank; launch */
+	bool missing;	      /* world_start() failed: others did not come, not we */
 	const char *notes[4]; /* to be said, NULL-ended; most of them by rank 0 only */
 	/* private */
 	struct rdzv_host server; /* rank 0's, under a foreign launcher */

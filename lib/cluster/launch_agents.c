@@ -101,6 +101,20 @@ static const char *last_line(struct agent_host *h)
 	return s;
 }
 
+/* Is it a node that srun complains of, and not of the job, the controller or itself? */
+static bool speaks_of_node(const char *said)
+{
+	static const char *const words[] = {"node not available",    "Node failure",
+					    "not responding",	     "Unable to contact",
+					    "Communication connect", "Unable to resolve",
+					    "Zero Bytes were",	     "Slurmd could not"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(said, words[i]))
+			return true;
+	return false;
+}
+
 static const char *trouble(struct agent_host *h, int status, int sig)
 {
 	struct launch *L = h->of;
@@ -133,6 +147,7 @@ static const char *trouble(struct agent_host *h, int status, int sig)
 			L->a,
 			"%s: no answer through %s; try it by hand, or allow more with --deadline",
 			h->h->name, rsh);
+	h->h->way_broken = L->o.srun && !h->local && !speaks_of_node(h->tail);
 	return arena_printf(L->a, "%s: %s ended before it was ready%s%s", h->h->name, rsh,
 			    *h->tail ? ": " : "", last_line(h));
 }

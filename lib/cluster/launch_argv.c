@@ -84,18 +84,25 @@ static int add_rsh(struct launch *L, const char *host, str_list *argv, struct er
 	return 0;
 }
 
-static void add_srun(struct launch *L, const char *host, str_list *argv)
+static int add_srun(struct launch *L, const char *host, str_list *argv, struct err *e)
 {
 	static const char *const srun[] = {
 		"srun", "--overlap", "-Q", "-N1", "-n1", "--mpi=none", "--kill-on-bad-exit=0",
 		"-w"};
 
+	if (!is_here(L->a, srun[0])) {
+		err_set(e, ERR_SYS,
+			"this is an allocation of Slurm's, and there is no srun on the PATH");
+		return err_hint(e, "add Slurm's programs to PATH, or name the hosts for ssh: "
+				   "--hosts \"$SLURM_JOB_NODELIST\"");
+	}
 	for (size_t i = 0; i < ARRAY_LEN(srun); i++)
 		*LIST_ADD(L->a, argv) = srun[i];
 	*LIST_ADD(L->a, argv) = host;
 	*LIST_ADD(L->a, argv) = "sh";
 	*LIST_ADD(L->a, argv) = "-c";
 	*LIST_ADD(L->a, argv) = script(L);
+	return 0;
 }
 
 int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret, struct err *e)
@@ -109,9 +116,8 @@ int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret
 	*LIST_ADD(L->a, &argv) = agent_own_path(L->a);
 	*LIST_ADD(L->a, &argv) = "--agent";
 	*LIST_ADD(L->a, &argv) = arena_printf(L->a, "%d", in);
-	if (L->o.srun && !h->local)
-		add_srun(L, h->h->name, &argv);
-	else if (!h->local && add_rsh(L, h->h->name, &argv, e) < 0)
+	if (!h->local &&
+	    (L->o.srun ? add_srun(L, h->h->name, &argv, e) : add_rsh(L, h->h->name, &argv, e)) < 0)
 		return -1;
 	*LIST_ADD(L->a, &argv) = NULL;
 	*ret = (char *const *)(void *)argv.v;

@@ -1,6 +1,7 @@
 /* --serve: machines that join with the line that a person pasted there. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -62,13 +63,17 @@ static int open_at(struct launch *L, uint16_t port, struct err *e)
 {
 	union addr any = {.v6 = {.sin6_family = AF_INET6}};
 	union addr any4 = {.v4 = {.sin_family = AF_INET}};
+	struct err why;
 
 	addr_set_port(&any, port);
 	addr_set_port(&any4, port);
 	L->door.on_accept = on_accept;
-	if (!listener_open(&L->door, &L->loop, &any, e))
+	if (!listener_open(&L->door, &L->loop, &any, &why))
 		return 0;
-	return errno == EADDRINUSE ? -1 : listener_open(&L->door, &L->loop, &any4, e);
+	if (errno != EADDRINUSE && !listener_open(&L->door, &L->loop, &any4, &why))
+		return 0;
+	*e = why;
+	return -1;
 }
 
 /* The address to paste is one that the others can reach: private where there is one. */
@@ -79,6 +84,9 @@ static const char *line(struct launch *L)
 
 	if (addr_parse(agent_data_addr(NULL, L->a), &at) < 0)
 		return NULL;
+	if (addr_class(&at) == ADDR_LOOPBACK)
+		log_warn("no interface here has an address that others could use: this line works "
+			 "on this machine alone (ifprobe shows what each one lacks)");
 	addr_set_port(&at, addr_port(&L->door.at));
 	return join_line(slash ? slash + 1 : command, &at, &L->token, L->a);
 }
@@ -86,9 +94,17 @@ static const char *line(struct launch *L)
 int door_open(struct launch *L, struct err *e)
 {
 	uint16_t port = L->o.serve_port;
+	struct err taken;
 
-	if (open_at(L, port ? port : LAUNCH_PORT, e) < 0 && (port || open_at(L, 0, e) < 0))
+	if (port && open_at(L, port, e) < 0)
 		return -1;
+	if (!port && open_at(L, LAUNCH_PORT, &taken) < 0) {
+		if (open_at(L, 0, e) < 0)
+			return -1;
+		log_warn("port %d is taken here, by another run perhaps: the others must reach "
+			 "port %u instead",
+			 LAUNCH_PORT, addr_port(&L->door.at));
+	}
 	if (L->o.serving)
 		L->o.serving(line(L), L->o.arg);
 	return 0;

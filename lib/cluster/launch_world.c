@@ -191,6 +191,7 @@ static int join(struct meeting *m, struct err *e)
 	m->join.data_addr = m->data_addr;
 	m->join.device = m->o->device;
 	m->join.deadline_ns = m->o->deadline_ns;
+	m->join.ret_missing = &m->run->missing;
 	m->run->rdzv = rdzv_join(&m->join, e);
 	return m->run->rdzv ? 0 : -1;
 }

@@ -19,6 +19,12 @@ static int not_found(struct rdzv *r, struct err *e)
 	return err_hint(e, "is rank 0 (or the launcher) running there? portcheck %s", at);
 }
 
+/* Or was it the sentence of rdzv_missing(), the server's or our own? */
+static bool somebody_is_missing(const struct rdzv *r, const struct err *e)
+{
+	return r->state == RDZV_CONNECTING || strstr(e->msg, " missing: ");
+}
+
 static int wait_joined(struct rdzv *r, struct err *e)
 {
 	uint64_t until = rdzv_deadline(r->o.deadline_ns);
@@ -102,6 +108,8 @@ struct rdzv *rdzv_join(const struct rdzv_join_opts *o, struct err *e)
 	rc = wait_joined(r, e);
 	rdzv_unlock(r);
 	if (rc < 0) {
+		if (o->ret_missing)
+			*o->ret_missing = !r->interrupted && somebody_is_missing(r, e);
 		rdzv_leave(r, e->msg);
 		return NULL;
 	}

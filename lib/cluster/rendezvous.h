@@ -88,6 +88,7 @@ struct rdzv_join_opts {
 	int rank, size, local_rank;	       /* rank -1: the server gives one */
 	const char *host, *data_addr, *device; /* may be NULL */
 	uint64_t deadline_ns;		       /* of every call, without progress; 0: 60 s */
+	bool *ret_missing; /* rdzv_join() failed, and it is others who did not come; may be NULL */
 };
 /*
  * Returns when all have joined. Retries while the server is not up yet. One

@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 
-static union addr unmapped(const union addr *a)
+union addr addr_unmapped(const union addr *a)
 {
 	union addr v4 = {.v4 = {.sin_family = AF_INET}};
 
@@ -227,7 +227,7 @@ static bool same_prefix(const unsigned char *a, const unsigned char *b, unsigned
 
 enum addr_class addr_class(const union addr *a)
 {
-	union addr u = unmapped(a);
+	union addr u = addr_unmapped(a);
 	unsigned bits;
 	const unsigned char *in = bytes(&u, &bits);
 
@@ -251,7 +251,7 @@ const char *addr_class_name(enum addr_class c)
 
 bool addr_equal(const union addr *a, const union addr *b)
 {
-	union addr x = unmapped(a), y = unmapped(b);
+	union addr x = addr_unmapped(a), y = addr_unmapped(b);
 	unsigned xbits, ybits;
 	const unsigned char *xb = bytes(&x, &xbits), *yb = bytes(&y, &ybits);
 
@@ -262,7 +262,7 @@ bool addr_equal(const union addr *a, const union addr *b)
 
 bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix)
 {
-	union addr x = net->sa.sa_family == AF_INET ? unmapped(a) : *a, y = *net;
+	union addr x = net->sa.sa_family == AF_INET ? addr_unmapped(a) : *a, y = *net;
 	unsigned xbits, ybits;
 	const unsigned char *xb = bytes(&x, &xbits), *yb = bytes(&y, &ybits);
 

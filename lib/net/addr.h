@@ -44,7 +44,9 @@ const char *addr_print_port(const union addr *a, struct addr_text *buf); /* 10.0
 const char *addr_sockaddr_print(const struct sockaddr *sa, struct addr_text *buf);
 
 enum addr_class addr_class(const union addr *a);
-const char *addr_class_name(enum addr_class c);		   /* "loopback" ... */
+const char *addr_class_name(enum addr_class c); /* "loopback" ... */
+/* The IPv4 address that a mapped one stands for, with its port; what is no mapped one as it is. */
+union addr addr_unmapped(const union addr *a);
 bool addr_equal(const union addr *a, const union addr *b); /* address and scope, not port */
 bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix);
 /* The network of @a: host bits cleared. */

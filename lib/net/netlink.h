@@ -63,6 +63,15 @@ struct route {
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e) MUST_CHECK;
 
+/* What is known of the neighbour @of behind interface @oif (RTM_GETNEIGH). */
+struct neighbour {
+	bool known;	       /* there is an entry, and this kernel tells (Linux 5.0) */
+	uint16_t state;	       /* NUD_REACHABLE ... */
+	uint64_t confirmed_ns; /* so long ago it was last heard of; UINT64_MAX: not known */
+};
+int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct neighbour *ret,
+		      struct err *e) MUST_CHECK;
+
 /* --- between netlink.c, netlink_route.c and netlink_recorded.c ------------ */
 struct nl_msg;
 /* Sends @msg and hands over every message of its answer. @ret_status: the

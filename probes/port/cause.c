@@ -38,6 +38,7 @@ static const struct {
 		{"this host never asked who has that address: its neighbour table is full", 'a'},
 	[CAUSE_UDP] = {"no answer, which with UDP proves nothing: open and silent look alike", 's'},
 	[CAUSE_NAME] = {"the name does not resolve", 'd'},
+	[CAUSE_INTERRUPTED] = {"interrupted before an answer came", 'I'},
 	[CAUSE_LOCAL] = {"this host could not send it", 'e'},
 	[CAUSE_RP_FILTER] = {"that host's reverse-path filter drops it: its route back leaves "
 			     "through another interface",
@@ -45,12 +46,27 @@ static const struct {
 	[CAUSE_OWN_RP_FILTER] = {"it arrives, and the answer is dropped by this host's own "
 				 "reverse-path filter: it comes in on another interface",
 				 'O'},
-	[CAUSE_WAY_BACK] = {"it arrives there, and the answer does not come back: an asymmetric "
-			    "route, or a stateless rule on the way back",
+	[CAUSE_WAY_BACK] = {"it arrives there, and the answer does not come back: it leaves that "
+			    "host through another interface, an asymmetric route",
 			    'w'},
+	[CAUSE_LOST_ANSWER] = {"it arrives there, and the answer, which leaves the way it came, is "
+			       "lost: a stateless rule that lets one way only, such as a network "
+			       "ACL; less likely a route",
+			       'L'},
+	[CAUSE_OWN_ANSWER] = {"it arrives there, and this host's own firewall drops the answer",
+			      'D'},
+	[CAUSE_THEIR_ANSWER] = {"it arrives there, and that host's own firewall does not let the "
+				"answer out",
+				'E'},
 	[CAUSE_OTHER_WAY] = {"no answer, and this host's route to it leaves through another "
 			     "interface than its own address is on",
 			     'A'},
+	[CAUSE_DOWN] = {"no answer at all: a security group, or a firewall that drops; or the host "
+			"is down",
+			'W'},
+	[CAUSE_NOT_SEEN] = {"no answer, and nobody on this network has answered for that address: "
+			    "the host is down, or nobody has it",
+			    'S'},
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},
@@ -183,6 +199,7 @@ struct port_verdict port_verdict(const struct scan_probe *p, bool udp,
 	case TCP_UNREACHABLE:
 		return (struct port_verdict){PORT_UNREACHABLE, cause};
 	case TCP_PENDING:
+		return (struct port_verdict){PORT_UNKNOWN, CAUSE_INTERRUPTED};
 	case TCP_ERROR:
 		break;
 	}

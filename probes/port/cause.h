@@ -35,10 +35,16 @@ enum port_cause {
 	CAUSE_UDP,	     /* UDP's silence */
 	CAUSE_NAME,	     /* does not resolve */
 	CAUSE_LOCAL,	     /* errno of this host */
+	CAUSE_INTERRUPTED,   /* before an answer, or its lack, was known */
 	CAUSE_RP_FILTER,     /* that host's reverse-path filter counted it */
 	CAUSE_OWN_RP_FILTER, /* the answer came, and this host's filter dropped it */
-	CAUSE_WAY_BACK,	     /* it arrived, and the answer did not come back */
+	CAUSE_WAY_BACK,	     /* it arrived, and the answer left through another interface */
+	CAUSE_LOST_ANSWER,   /* it arrived, the answer left as it should, and did not come back */
+	CAUSE_OWN_ANSWER,    /* it arrived, and this host's own firewall drops the answer */
+	CAUSE_THEIR_ANSWER,  /* it arrived, and that host's firewall does not let the answer out */
 	CAUSE_OTHER_WAY,     /* this host sends it through another interface, and it is lost */
+	CAUSE_DOWN,	     /* silence of a neighbour whose card has not been heard either */
+	CAUSE_NOT_SEEN,	     /* nobody has answered for that address so far */
 	CAUSE_BULK,	     /* small messages pass, bulk does not */
 	CAUSE_COUNT
 };

@@ -165,6 +165,11 @@ void firewall_read(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
 
 void firewall_done(struct firewall *fw) { nft_done(&fw->nft); }
 
+static bool is_outward(const char *hook)
+{
+	return hook && (streq(hook, "output") || streq(hook, "postrouting"));
+}
+
 const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, const char *subnet,
 			 struct arena *a)
 {
@@ -181,6 +186,5 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 		return "sudo nft list ruleset";
 	return arena_printf(a, "sudo nft insert rule %s %s %s %s %s %s accept", x->chain->family,
 			    x->chain->table, x->chain->name, family,
-			    x->chain->hook && streq(x->chain->hook, "output") ? "daddr" : "saddr",
-			    subnet);
+			    is_outward(x->chain->hook) ? "daddr" : "saddr", subnet);
 }

@@ -38,6 +38,12 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	struct addr_text at;
 
 	switch ((enum port_cause)x->cause) {
+	case CAUSE_DOWN:
+		finding_fix(f, "ping -c 1 %s; ip neigh show %s   # FAILED: that host is down",
+			    addr_print(x->addr, &at), at.s);
+		fix_let_in(f, CAUSE_DROPPED,
+			   way->source ? fix_subnet(way->source, f->a) : "ADDRESS", host);
+		break;
 	case CAUSE_DROPPED:
 	case CAUSE_HOST_FIREWALL:
 	case CAUSE_LIMITED:
@@ -50,6 +56,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 			    x->by.sa.sa_family ? addr_print(&x->by, &(struct addr_text){0})
 					       : "that router");
 		break;
+	case CAUSE_NOT_SEEN:
 	case CAUSE_NOBODY:
 	case CAUSE_NOBODY_THERE:
 		finding_fix(f, "ifprobe   # on %s: is it up, and is %s its address?", host,
@@ -80,9 +87,13 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		break;
 	case CAUSE_NONE:
 	case CAUSE_LOCAL:
+	case CAUSE_INTERRUPTED:
 	case CAUSE_RP_FILTER: /* seen between hosts only */
 	case CAUSE_OWN_RP_FILTER:
 	case CAUSE_WAY_BACK:
+	case CAUSE_LOST_ANSWER:
+	case CAUSE_OWN_ANSWER:
+	case CAUSE_THEIR_ANSWER:
 	case CAUSE_OTHER_WAY:
 	case CAUSE_BULK:
 	case CAUSE_COUNT:

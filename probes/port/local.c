@@ -16,17 +16,34 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 
 void local_done(struct local *l) { firewall_done(&l->fw); }
 
+/* Rules may ask by which interface it comes or goes. */
+static struct nft_packet here(const struct local *l, const struct nft_packet *asked)
+{
+	const union addr *own = asked->input ? &asked->to : &asked->from;
+	const struct iface_addr *mine = inventory_by_addr(&l->f->inv, own);
+	struct nft_packet p = *asked;
+
+	p.iface = mine ? mine->iface->name : NULL;
+	return p;
+}
+
 struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,
 			     const union addr *to)
 {
-	const struct iface_addr *mine = inventory_by_addr(&l->f->inv, input ? to : from);
+	const struct nft_packet p =
+		here(l, &(struct nft_packet){.input = input, .udp = udp, .from = *from, .to = *to});
 
-	return nft_judge(&l->fw.nft,
-			 &(struct nft_packet){.input = input,
-					      .udp = udp,
-					      .from = *from,
-					      .to = *to,
-					      .iface = mine ? mine->iface->name : NULL});
+	return nft_judge(&l->fw.nft, &p);
+}
+
+size_t local_rules(const struct local *l, bool input, bool answer, const union addr *from,
+		   const union addr *to, struct nft_answer *ret, size_t max)
+{
+	const struct nft_packet p = here(
+		l,
+		&(struct nft_packet){.input = input, .answer = answer, .from = *from, .to = *to});
+
+	return nft_judge_all(&l->fw.nft, &p, ret, max);
 }
 
 /* Some other host of our subnet: this host's rules are asked about it. */
@@ -95,12 +112,20 @@ static void judge_firewall(const struct local *l, struct report *r)
 {
 	struct finding *f;
 
+	const struct nft_chain *early;
+
 	if (l->fw.known && l->s.addr && judge_rules(l, r))
 		return;
+	early = nft_unjudged(&l->fw.nft, l->s.iface ? l->s.iface->name : NULL);
 	f = report_find(r, "local.firewall", l->fw.manager ?: "nftables");
 	if (!l->fw.known)
 		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO, "was not looked at: %s%s%s",
 			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
+	else if (early)
+		finding_set(f, ST_INFO,
+			    "lets peers in; but %s %s %s, hook ingress, drops packets before it, "
+			    "and was not judged",
+			    early->family, early->table, early->name);
 	else if (l->fw.legacy)
 		finding_set(f, ST_INFO, "lets peers in; but %zu old iptables rule%s may not: %s",
 			    l->fw.legacy, l->fw.legacy == 1 ? "" : "s", l->fw.legacy_rule);
@@ -121,13 +146,24 @@ static void put(struct report *r, cJSON *warnings, struct finding *f)
 }
 
 /* --- ports ---------------------------------------------------------------------- */
+/* What this process itself holds is a door of the mesh, and closed when that ends. */
+static void others_at(const struct local *l, uint16_t port, holder_list *ret)
+{
+	holder_list all = {0};
+
+	holders_read(port, l->f->a, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.v[i].pid != getpid())
+			*LIST_ADD(l->f->a, ret) = all.v[i];
+}
+
 static void judge_master(const struct local *l, struct report *r, cJSON *warnings)
 {
 	holder_list held = {0};
 	struct finding *f;
 	struct addr_text at;
 
-	holders_read(l->env.master, l->f->a, &held);
+	others_at(l, l->env.master, &held);
 	f = report_find(r, "local.master_port", arena_printf(l->f->a, "%u", l->env.master));
 	if (!held.n) {
 		finding_set(f, ST_PASS, "is free: rank 0 can listen on it");

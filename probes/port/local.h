@@ -26,5 +26,9 @@ void local_data(const struct local *l, cJSON *data);
 /* What this host's rules say to a packet; address @from, which may be a peer's or made up. */
 struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,
 			     const union addr *to);
+/* All of them that stop it, or (@answer) the answer to it, TCP, when the first packet came through.
+ */
+size_t local_rules(const struct local *l, bool input, bool answer, const union addr *from,
+		   const union addr *to, struct nft_answer *ret, size_t max);
 
 #endif

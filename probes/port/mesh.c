@@ -8,12 +8,25 @@
 
 #include <sys/mman.h>
 
+/* What the person is told, and where the others would come in. */
+struct door {
+	const struct mesh_opts *o;
+	struct arena *a;
+	const char *at; /* "10.0.0.1:29499"; NULL: not open */
+};
+
 static void serving(const char *line, void *arg)
 {
-	const struct mesh_opts *o = arg;
+	struct door *d = arg;
+	const struct mesh_opts *o = d->o;
+	const char *at = strstr(line, "join ");
 
-	log_say("On %s other machine%s type:", o->joiners == 1 ? "the" : "each",
-		o->joiners == 1 ? "" : "s");
+	d->at = at ? arena_strndup(d->a, at + 5, strcspn(at + 5, " ")) : NULL;
+
+	if (o->joiners == 1)
+		log_say("On the other machine type:");
+	else
+		log_say("On each of the %u other machines type:", o->joiners);
 	log_say("  %s", line);
 }
 
@@ -42,9 +55,18 @@ static const char *const *rank_argv(const struct mesh_opts *o, struct arena *a)
 	return l.v;
 }
 
-static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
+/* Hundreds of ranks ask each other all at once, and the one who hears them all is late. */
+static uint64_t heartbeat(const struct mesh_opts *o)
+{
+	const uint64_t usual = 10 * NS_PER_S, each = 100 * NS_PER_MS;
+
+	return usual + each * (o->hosts.n + o->joiners);
+}
+
+static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct door *door,
 		  struct launch_result *ret, struct err *e)
 {
+	struct arena *a = door->a;
 	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
 	struct launch_opts l = {.hosts = &o->hosts,
 				.rsh = o->rsh,
@@ -53,34 +75,85 @@ static int launch(const struct mesh_opts *o, const struct port_env *env, int out
 				.keep = o->keep,
 				.serve = o->serve,
 				.serve_port = o->serve_port,
+				.serve_ns = o->join_ns,
 				.wait = o->joiners,
 				.np_per_host = 1,
 				.partial = true,
 				.argv = rank_argv(o, a),
 				.env = env->master_said ? vars : NULL,
+				.heartbeat_ns = heartbeat(o),
 				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
 				.out_fd = out,
 				.err_fd = STDERR_FILENO,
 				.raw = true,
 				.serving = serving,
-				.arg = (void *)(uintptr_t)o};
+				.arg = door};
 
 	return launch_run(&l, a, ret, e);
 }
 
 /* --- what came of it ----------------------------------------------------------------- */
+static const char *with_joiners(const struct mesh_opts *o, struct arena *a)
+{
+	return o->joiners > 1 ? arena_printf(a, " --joiners %u", o->joiners) : "";
+}
+
 static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct report *r)
 {
 	struct finding *f = report_find(r, "host.answer", h->name);
 
 	finding_set(f, ST_FAIL, "%s", h->trouble);
 	finding_expect(f, "portcheck running on %s", h->name);
-	finding_fix(f, "%s %s portcheck --version   # must work without a password",
-		    o->rsh ? o->rsh : "ssh", h->name);
+	if (o->serve)
+		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
+			    with_joiners(o, f->a), h->hostname ?: h->name);
+	else if (o->srun)
+		finding_fix(f, "srun --overlap -N1 -n1 -w %s portcheck --version", h->name);
+	else
+		finding_fix(f, "%s %s portcheck --version   # must work without a password",
+			    o->rsh && *o->rsh ? o->rsh : "ssh", h->name);
 	report_add(r, f);
 }
 
-static void run_failed(const char *why, struct report *r)
+/* The line was pasted on too few machines, or did not get through. */
+static void nobody_came(const struct door *d, const char *why, struct report *r)
+{
+	const struct mesh_opts *o = d->o;
+	struct finding *f = report_find(r, "host.answer", "joiners");
+
+	finding_set(f, ST_FAIL, "%s", why);
+	finding_expect(f, "the line pasted on %u other machine%s", o->joiners,
+		       o->joiners == 1 ? "" : "s");
+	finding_fix(f, "portcheck %s   # on a machine where the line was pasted: is the way free?",
+		    d->at ?: "HOST:29499");
+	finding_fix(f, "portcheck --serve%s   # again; --join-time gives people longer",
+		    with_joiners(o, f->a));
+	report_add(r, f);
+}
+
+/* All that srun was to start it refused for a reason of its own: no word on the hosts. */
+static int srun_failed(const struct launch_result *got, struct err *e)
+{
+	const char *why = NULL;
+	char own[64] = "";
+
+	(void)gethostname(own, sizeof(own) - 1);
+	for (size_t i = 0; i < got->nhosts; i++) {
+		const struct launch_host *h = &got->hosts[i];
+
+		if (h->trouble ? !h->way_broken : !streq(h->hostname ?: "", own))
+			return 0;
+		why = why ?: h->trouble;
+	}
+	if (!why)
+		return 0;
+	err_set(e, ERR_SYS, "srun starts nothing here: %s", why);
+	return err_hint(e,
+			"srun --overlap hostname   # by hand; or name the hosts for ssh: --hosts "
+			"\"$SLURM_JOB_NODELIST\"");
+}
+
+void mesh_failed(const char *why, struct report *r)
 {
 	struct finding *f = report_find(r, "mesh.run", NULL);
 
@@ -138,7 +211,7 @@ static void judge(const struct mesh_opts *o, const struct launch_result *got, FI
 	}
 	read_lines(&m, in, nodes, got->nranks);
 	if (got->failure && got->nranks && !interrupt_pending())
-		run_failed(got->failure, r);
+		mesh_failed(got->failure, r);
 	if (!interrupt_pending() || mesh_knows(&m)) /* what was finished is still said */
 		mesh_conclude(&m);
 }
@@ -148,14 +221,21 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 {
 	int fd = memfd_create("mesh", MFD_CLOEXEC);
 	AUTO_FILE FILE *in = fd >= 0 ? fdopen(fd, "r+") : NULL;
+	struct door door = {.o = o, .a = a};
 	struct launch_result got;
 
 	if (!in)
 		return err_sys(e, "no memory for what the hosts say");
-	if (launch(o, env, fd, a, &got, e))
+	if (launch(o, env, fd, &door, &got, e))
 		return -1;
+	if (o->srun && srun_failed(&got, e))
+		return -1;
+	if (o->serve && !got.nranks && got.failure && !interrupt_pending()) {
+		nobody_came(&door, got.failure, r);
+		return 0;
+	}
 	if (!got.nhosts && !interrupt_pending())
-		run_failed(got.failure ?: "nobody takes part", r);
+		mesh_failed(got.failure ?: "nobody takes part", r);
 	if (got.nhosts)
 		judge(o, &got, in, a, r);
 	return interrupt_pending() ? interrupt_err(e) : 0;

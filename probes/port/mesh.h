@@ -24,6 +24,7 @@ struct mesh_opts {
 	unsigned joiners;
 	uint16_t serve_port;
 	/* what */
+	uint64_t join_ns; /* serve: the longest wait for them; 0: the launcher's own */
 	uint64_t deadline_ns, patience_ns;
 	const port_list *ports; /* NULL: MASTER_PORT and a sample of each host's range */
 	const char *ports_text; /* the same as it was given */
@@ -35,6 +36,8 @@ struct mesh_opts {
 /* Starts the ranks and judges what they say. */
 int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
 		struct report *r, struct err *e) MUST_CHECK;
+/* A run that did not come about, or broke off: finding mesh.run. */
+void mesh_failed(const char *why, struct report *r);
 /*
  * One rank. Rank 0 answers with everybody's lines for mesh_launch() where our
  * own launcher reads them, else it judges by itself.
@@ -44,14 +47,23 @@ int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct worl
 
 /* --- the whole, where it is judged ---------------------------------------------- */
 struct mesh_node {
-	const char *name;	    /* as in --hosts, or as it calls itself */
-	union addr addr;	    /* family 0: not known */
-	const char *iface, *subnet; /* or NULL */
-	unsigned mtu;		    /* 0: not known */
-	port_list ports;	    /* that it is asked on */
-	bool asked;		    /* its line came */
+	const char *name;	      /* as in --hosts, or as it calls itself */
+	union addr addr;	      /* family 0: not known */
+	const char *iface, *subnet;   /* or NULL */
+	unsigned mtu;		      /* 0: not known */
+	port_list ports;	      /* that it is asked on */
+	bool asked;		      /* its line came */
+	const struct mesh_node *same; /* it is that machine under another name; NULL: it is not */
 	bool rdma;
-	const char *rp_filter; /* the interface whose filter dropped something, or NULL */
+	const char *rp_filter;	  /* the interface whose filter dropped something, or NULL */
+	bool rules_known;	  /* its own firewall was looked at */
+	bool strict;		  /* what has another way back is dropped on @iface (rp_filter 1) */
+	const char *strict_other; /* another interface where it is, or NULL */
+};
+/* One more rule that has to give way before all ports pass. */
+struct mesh_more {
+	const char *rule, *fix;
+	struct mesh_more *next;
 };
 struct mesh_cell {
 	const char *row;      /* "STATES CAUSES MS", a letter per port; NULL: unknown */
@@ -65,6 +77,8 @@ struct mesh_cell {
 	/* the rules of the two hosts' own that stop it, or NULL */
 	const char *rule, *fix;
 	const char *fix_peer; /* the address in @fix that stands for whoever is let in */
+	struct mesh_more *more;
+	uint8_t hook; /* enum mesh_hook, of @rule */
 };
 struct mesh {
 	const struct mesh_opts *o;
@@ -109,8 +123,11 @@ void mesh_cover(const struct mesh *m, enum port_cause cause, struct mesh_cover *
 
 /* --why, for tests: "FROM>TO:PORT;..."; data.why[]. */
 void mesh_why(const struct local *l, const char *queries, struct report *report);
-/* What this host's rules say to one packet, into @list when they stop it. */
-bool mesh_rule(const struct local *l, bool input, const union addr *from, const union addr *to,
-	       cJSON *o);
+/* The rules of this host's that stop one packet: @ret has room for MESH_MOST_RULES. How many. */
+enum mesh_hook { MESH_IN, MESH_OUT, MESH_ANSWER_IN, MESH_ANSWER_OUT };
+enum { MESH_MOST_RULES = 4 };
+size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
+		  const union addr *to, cJSON **ret);
+extern const char *const mesh_hooks[]; /* as in JSON */
 
 #endif

@@ -9,8 +9,9 @@
 enum { STREAMS = 4, HEADERS = 40, HEADERS6 = 60 };
 static const uint64_t STALL_NS = 3 * NS_PER_S;
 /* Paths that swallow large packets let one of these through: jumbo, Ethernet, and what tunnels
- * and clouds leave of it, down to what IPv6 demands. */
-static const unsigned mtus[] = {8900, 1500, 1460, 1450, 1420, 1400, 1280};
+ * and clouds leave of it, down to what IPv6 demands, and far below that for a sick path. */
+static const unsigned mtus[] = {8900, 1500, 1460, 1450, 1420, 1400, 1280, 1100, 1000, 800, 576};
+enum { LEAST_MTU6 = 1280 };
 
 /* Where that port did not answer, nothing more is to be had than the same silence. */
 static bool is_talked_to(const struct mesh_self *s, size_t to)
@@ -55,7 +56,8 @@ static int fit(struct mesh_self *s, struct err *e)
 		for (size_t i = 0; i < ARRAY_LEN(mtus) && s->talks[to].state == TALK_STALLED; i++) {
 			bool v6 = s->addrs[to].sa.sa_family == AF_INET6;
 
-			if (s->local.s.iface && mtus[i] >= s->local.s.iface->mtu)
+			if ((s->local.s.iface && mtus[i] >= s->local.s.iface->mtu) ||
+			    (v6 && mtus[i] < LEAST_MTU6))
 				continue;
 			aim(s, to, &v[n]);
 			v[n].max_segment = (int)mtus[i] - (v6 ? HEADERS6 : HEADERS);

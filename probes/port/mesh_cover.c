@@ -80,10 +80,10 @@ static void settle(struct cover *v)
 {
 	bool own = v->cause == CAUSE_OWN_FIREWALL || v->cause == CAUSE_OWN_ROUTE ||
 		   v->cause == CAUSE_NEIGHBOURS || v->cause == CAUSE_OWN_RP_FILTER ||
-		   v->cause == CAUSE_OTHER_WAY;
+		   v->cause == CAUSE_OTHER_WAY || v->cause == CAUSE_OWN_ANSWER;
 
 	if (v->cause != CAUSE_DROPPED && v->cause != CAUSE_PATH_FIREWALL &&
-	    v->cause != CAUSE_BULK) {
+	    v->cause != CAUSE_BULK && v->cause != CAUSE_LOST_ANSWER) {
 		for (size_t from = 0; from < v->m->n; from++)
 			for (size_t to = 0; to < v->m->n; to++)
 				if (is_edge(v, from, to))

@@ -14,6 +14,8 @@ static void put_node(struct mesh_self *s, cJSON *line)
 	json_str(line, "host", s->f->inv.hostname);
 	json_str(line, "address", *s->cards[s->me].addr ? s->cards[s->me].addr : NULL);
 	json_bool(line, "rdma", s->f->rdma.n > 0);
+	if (s->same != s->me)
+		json_num(line, "same", (double)s->same);
 	if (mine) {
 		json_str(line, "iface", mine->iface->name);
 		json_str(line, "subnet", fix_subnet(mine, s->a));
@@ -100,6 +102,8 @@ cJSON *mesh_line(struct mesh_self *s)
 
 	json_num(line, "rank", (double)s->me);
 	put_node(s, line);
+	if (s->same != s->me) /* it has been spoken for */
+		return line;
 	put_row(s, line);
 	put_talks(s, line);
 	mesh_part(s, line);

@@ -102,10 +102,10 @@ static const char *replaced(const struct mesh *m, const char *text, const char *
 }
 
 /* nft takes a set of addresses, other tools one at a time. */
-static void fix_example(const struct mesh *m, const struct rule *x, const str_list *peers,
-			const char *host, struct finding *f)
+static void fix_one_rule(const struct mesh *m, const struct rule *x, const char *fix,
+			 const str_list *peers, const char *host, struct finding *f)
 {
-	const char *fix = x->example->fix, *peer = x->example->fix_peer;
+	const char *peer = x->example->fix_peer;
 
 	if (strstr(fix, "nft ") && peers->n > 1) {
 		const char *set = arena_printf(m->a, "{ %s }", joined(m, peers));
@@ -115,6 +115,16 @@ static void fix_example(const struct mesh *m, const struct rule *x, const str_li
 	}
 	for (size_t i = 0; i < peers->n; i++)
 		finding_fix(f, "%s   # on %s", replaced(m, fix, peer, peers->v[i]), host);
+}
+
+/* All of them: each of its chains has to let it through. */
+static void fix_example(const struct mesh *m, const struct rule *x, const str_list *peers,
+			const char *host, struct finding *f)
+{
+	fix_one_rule(m, x, x->example->fix, peers, host, f);
+	for (const struct mesh_more *i = x->example->more; i; i = i->next)
+		if (*i->fix)
+			fix_one_rule(m, x, i->fix, peers, host, f);
 }
 
 /* What no rule lets in or out. */
@@ -133,15 +143,20 @@ static bool fix_way(const struct mesh *m, const struct rule *x, enum port_cause 
 		finding_fix(f, "ip route get %s   # on %s: should leave through %s", peers, host,
 			    at->iface ?: "the same interface");
 	} else if (cause == CAUSE_WAY_BACK) {
-		finding_fix(f, "ip route get %s from %s   # on %s: is that the way it came?", peers,
-			    addr_print(&at->addr, &text), host);
+		finding_fix(f, "ip route get %s from %s   # on %s: should leave through %s", peers,
+			    addr_print(&at->addr, &text), host, at->iface ?: "the same interface");
+	} else if (cause == CAUSE_LOST_ANSWER) {
 		finding_fix(f,
-			    "allow TCP from %s's ports to ports 1024-65535 of %s   # in network "
-			    "ACLs, which are stateless",
-			    host, peers);
+			    "allow TCP from the ports of %s to ports 1024-65535 of %s   # in "
+			    "network ACLs, which are stateless",
+			    x->in ? host : peers, x->in ? peers : host);
+		finding_fix(f, "traceroute -n %s   # on %s: the way of the answer, if not that",
+			    x->in ? peers : addr_print(&at->addr, &text),
+			    x->in ? host : folded(m, &x->others));
 	} else if (cause == CAUSE_BULK) {
-		finding_fix(f, "sudo ip link set dev %s mtu %u   # on %s", at->iface ?: "IFACE",
-			    x->fits ? x->fits : 1400, host);
+		if (x->fits)
+			finding_fix(f, "sudo ip link set dev %s mtu %u   # on %s",
+				    at->iface ?: "IFACE", x->fits, host);
 		finding_fix(f,
 			    "allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
 			    "lasting cure",
@@ -207,12 +222,45 @@ static const char *way_back(const struct mesh *m, const struct rule *x, enum por
 		       : "; the way back works";
 }
 
+static bool all_known(const struct mesh *m, const index_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!m->nodes[l->v[i]].rules_known)
+			return false;
+	return true;
+}
+
+/* No rule there explains it: were they looked at, and what remains? */
+static const char *whose_rules(const struct mesh *m, const struct rule *x, enum port_cause cause)
+{
+	bool here = all_known(m, &x->hosts), there = all_known(m, &x->others);
+
+	if (here && there)
+		return cause == CAUSE_DROPPED
+			       ? "; the rules of both ends let it through: a security group"
+			       : "; the rules of both ends let it through";
+	if (!here)
+		return arena_printf(m->a,
+				    "; the firewall of %s was not looked at, which takes root",
+				    folded(m, &x->hosts));
+	return "";
+}
+
 static const char *detail(const struct mesh *m, const struct rule *x, enum port_cause cause)
 {
-	if (x->example->rule)
-		return arena_printf(m->a, ": %s", x->example->rule);
+	if (x->example->rule) {
+		const char *text = arena_printf(m->a, ": %s", x->example->rule);
+
+		for (const struct mesh_more *i = x->example->more; i; i = i->next)
+			text = arena_printf(m->a, "%s; and %s", text, i->rule);
+		return text;
+	}
+	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
+		return whose_rules(m, x, cause);
 	if (cause == CAUSE_BULK && x->fits)
 		return arena_printf(m->a, "; packets of %u bytes pass", x->fits);
+	if (cause == CAUSE_BULK)
+		return "; none of the smaller sizes tried passes either";
 	return "";
 }
 

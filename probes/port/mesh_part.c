@@ -4,6 +4,7 @@
 
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
+#include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/port/listen.h"
 
@@ -31,22 +32,62 @@ uint64_t mesh_rp_drops(void)
 }
 
 /* --- rules ------------------------------------------------------------------------ */
-/* The first port of @to that rules of ours stop. */
-static void put_rule(struct mesh_self *s, bool input, size_t from, size_t to, cJSON *list)
+/* Any port that @rank would ask from: the middle of where it takes them from. */
+static union addr asking(const struct mesh_self *s, size_t rank)
+{
+	const struct mesh_card *c = &s->cards[rank];
+	union addr at = s->addrs[rank];
+
+	addr_set_port(&at, (uint16_t)(c->first + (c->last - c->first) / 2));
+	return at;
+}
+
+static size_t find_rules(struct mesh_self *s, enum mesh_hook hook, size_t from,
+			 const union addr *to, cJSON **ret)
+{
+	union addr asker = asking(s, from);
+
+	if (hook == MESH_IN || hook == MESH_OUT)
+		return mesh_rules(&s->local, hook, &s->addrs[from], to, ret);
+	return mesh_rules(&s->local, hook, to, &asker, ret);
+}
+
+static bool is_known(const str_list *fixes, const char *fix)
+{
+	for (size_t i = 0; i < fixes->n; i++)
+		if (streq(fixes->v[i], fix))
+			return true;
+	return false;
+}
+
+/* What rules of ours stop a question for any port of @to, or its answer; of what one fix mends,
+ * one.
+ */
+static bool put_rule(struct mesh_self *s, enum mesh_hook hook, size_t from, size_t to, cJSON *list)
 {
 	union addr at = s->addrs[to];
-	cJSON *o = cJSON_CreateObject();
+	str_list fixes = {0};
 
-	for (size_t i = 0; i < s->ports[to].n; i++) {
+	for (size_t i = 0; i < s->ports[to].n && fixes.n < MESH_MOST_RULES; i++) {
+		cJSON *found[MESH_MOST_RULES];
+		size_t n;
+
 		addr_set_port(&at, s->ports[to].v[i]);
-		if (!mesh_rule(&s->local, input, &s->addrs[from], &at, o))
-			continue;
-		json_num(o, "from", (double)from);
-		json_num(o, "to", (double)to);
-		cJSON_AddItemToArray(list, o);
-		return;
+		n = find_rules(s, hook, from, &at, found);
+		for (size_t k = 0; k < n; k++) {
+			const char *fix = json_get_str(found[k], "fix") ?: "";
+
+			if (is_known(&fixes, fix)) {
+				cJSON_Delete(found[k]);
+				continue;
+			}
+			*LIST_ADD(s->a, &fixes) = fix;
+			json_num(found[k], "from", (double)from);
+			json_num(found[k], "to", (double)to);
+			cJSON_AddItemToArray(list, found[k]);
+		}
 	}
-	cJSON_Delete(o);
+	return fixes.n;
 }
 
 static void put_rules(struct mesh_self *s, cJSON *line)
@@ -54,13 +95,16 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 	cJSON *list = json_array(line, "rules");
 	size_t in = 0, out = 0;
 
+	json_bool(line, "rules_known", true);
 	for (size_t i = 0; i < s->n && in + out < (size_t)2 * MOST_PEERS; i++) {
 		if (i == s->me || !s->addrs[i].sa.sa_family || !s->addrs[s->me].sa.sa_family)
 			continue;
-		if (mesh_lost(s, i, s->me) && in++ < MOST_PEERS)
-			put_rule(s, true, i, s->me, list);
-		if (mesh_lost(s, s->me, i) && out++ < MOST_PEERS)
-			put_rule(s, false, s->me, i, list);
+		if (mesh_lost(s, i, s->me) && in++ < MOST_PEERS &&
+		    !put_rule(s, MESH_IN, i, s->me, list))
+			(void)put_rule(s, MESH_ANSWER_OUT, i, s->me, list);
+		if (mesh_lost(s, s->me, i) && out++ < MOST_PEERS &&
+		    !put_rule(s, MESH_OUT, s->me, i, list))
+			(void)put_rule(s, MESH_ANSWER_IN, s->me, i, list);
 	}
 }
 
@@ -74,6 +118,41 @@ static bool goes_elsewhere(struct mesh_self *s, size_t peer)
 
 	return mine && !netlink_route(&s->f->nl, &s->addrs[peer], 0, NULL, &route, &ignored) &&
 	       route.reachable && route.oif && route.oif != mine->iface->index;
+}
+
+/* A filter drops the question for a hardware address just so, and does not count it. */
+static bool is_strict(struct mesh_self *s, const char *iface)
+{
+	enum { STRICT = 1 };
+	const char *names[] = {"all", iface};
+	long most = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *v =
+			sysroot_line(s->a, "/proc/sys/net/ipv4/conf/%s/rp_filter", names[i]);
+		long n = v ? strtol(v, NULL, 10) : 0;
+
+		most = n > most ? n : most;
+	}
+	return most == STRICT;
+}
+
+static void put_filters(struct mesh_self *s, cJSON *line)
+{
+	const struct inventory *inv = &s->f->inv;
+	const struct iface *mine = s->local.s.iface;
+
+	if (!mine || s->addrs[s->me].sa.sa_family != AF_INET)
+		return;
+	json_bool(line, "strict", is_strict(s, mine->name));
+	for (size_t i = 0; i < inv->ifaces.n; i++) {
+		const struct iface *x = &inv->ifaces.v[i];
+
+		if (x->index == mine->index || x->kind == IFACE_LOOPBACK || !is_strict(s, x->name))
+			continue;
+		json_str(line, "strict_other", x->name);
+		return;
+	}
 }
 
 static bool is_in(const addr_list *l, const union addr *a)
@@ -118,6 +197,7 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	if (!is_concerned(s))
 		return;
 	put_ways(s, line);
+	put_filters(s, line);
 	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
 	if (s->local.fw.known)
 		put_rules(s, line);

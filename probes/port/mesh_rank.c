@@ -25,6 +25,7 @@ static void fill_card(struct mesh_self *s, struct mesh_card *c)
 	c->talk_port = s->door ? talk_port(s->door) : 0;
 	(void)!getrandom(&c->seed, sizeof(c->seed), 0);
 	c->seed |= 1;
+	mesh_machine(s, c);
 }
 
 /* MASTER_PORT, the port that it listens on for us, and a sample of its range. */
@@ -63,9 +64,11 @@ static int meet(struct mesh_self *s, struct err *e)
 		c->host[sizeof(c->host) - 1] = c->addr[sizeof(c->addr) - 1] = '\0';
 		if (addr_parse(c->addr, &s->addrs[i]))
 			s->addrs[i] = (union addr){0};
-		s->active += !c->idle;
 		draw_ports(s, c, &s->ports[i]);
 	}
+	mesh_same(s);
+	for (size_t i = 0; i < s->n; i++)
+		s->active += !s->cards[i].idle;
 	return 0;
 }
 
@@ -73,7 +76,10 @@ static int meet(struct mesh_self *s, struct err *e)
 static void list_targets(struct mesh_self *s)
 {
 	/* Not all at the same one first. */
-	for (size_t k = 1; k < s->n && !s->idle; k++) {
+	/* Without an address of one's own the others are not to blame. */
+	bool asks = !s->idle && s->same == s->me && s->addrs[s->me].sa.sa_family;
+
+	for (size_t k = 1; k < s->n && asks; k++) {
 		size_t i = (s->me + k) % s->n;
 		struct port_target *t;
 

@@ -15,33 +15,50 @@ static bool parse_query(const char *text, struct arena *a, union addr *ret_from,
 	return true;
 }
 
-bool mesh_rule(const struct local *l, bool input, const union addr *from, const union addr *to,
-	       cJSON *o)
-{
-	struct nft_answer x = local_rule(l, input, false, from, to);
-	const union addr *peer = input ? from : to;
-	struct addr_text at;
+const char *const mesh_hooks[] = {[MESH_IN] = "input",
+				  [MESH_OUT] = "output",
+				  [MESH_ANSWER_IN] = "answer in",
+				  [MESH_ANSWER_OUT] = "answer out"};
 
-	if (x.verdict == NFT_ACCEPT)
-		return false;
-	json_str(o, "hook", input ? "input" : "output");
-	json_str(o, "rule", nft_describe(&x, l->f->a));
-	json_bool(o, "perhaps", x.perhaps);
-	json_str(o, "peer", addr_print(peer, &at));
-	json_str(o, "fix", firewall_fix(&l->fw, &x, at.s, l->f->a));
-	return true;
-}
-
-static void answer(const struct local *l, size_t query, bool input, const union addr *from,
-		   const union addr *to, cJSON *list)
+static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct nft_answer *x,
+		       const union addr *peer)
 {
 	cJSON *o = cJSON_CreateObject();
+	struct addr_text at;
 
+	json_str(o, "hook", mesh_hooks[hook]);
+	json_str(o, "rule", nft_describe(x, l->f->a));
+	json_bool(o, "perhaps", x->perhaps);
+	json_str(o, "peer", addr_print(peer, &at));
+	json_str(o, "fix", firewall_fix(&l->fw, x, at.s, l->f->a));
+	return o;
+}
+
+size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
+		  const union addr *to, cJSON **ret)
+{
+	bool input = hook == MESH_IN || hook == MESH_ANSWER_IN;
+	struct nft_answer v[MESH_MOST_RULES];
+	size_t n = local_rules(l, input, hook >= MESH_ANSWER_IN, from, to, v, MESH_MOST_RULES);
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = rule_doc(l, hook, &v[i], input ? from : to);
+	return n;
+}
+
+/* What decides, of all that there may be. */
+static void answer(const struct local *l, size_t query, enum mesh_hook hook, const union addr *from,
+		   const union addr *to, cJSON *list)
+{
+	bool input = hook == MESH_IN;
+	struct nft_answer x = local_rule(l, input, false, from, to);
+	cJSON *o;
+
+	if (x.verdict == NFT_ACCEPT)
+		return;
+	o = rule_doc(l, hook, &x, input ? from : to);
 	json_num(o, "query", (double)query);
-	if (mesh_rule(l, input, from, to, o))
-		cJSON_AddItemToArray(list, o);
-	else
-		cJSON_Delete(o);
+	cJSON_AddItemToArray(list, o);
 }
 
 void mesh_why(const struct local *l, const char *queries, struct report *report)
@@ -57,9 +74,9 @@ void mesh_why(const struct local *l, const char *queries, struct report *report)
 
 		if (parse_query(arena_strndup(a, p, n), a, &from, &to) && l->fw.known) {
 			if (inventory_by_addr(&l->f->inv, &to))
-				answer(l, query, true, &from, &to, list);
+				answer(l, query, MESH_IN, &from, &to, list);
 			if (inventory_by_addr(&l->f->inv, &from))
-				answer(l, query, false, &from, &to, list);
+				answer(l, query, MESH_OUT, &from, &to, list);
 		}
 		p += n;
 		if (!*p)

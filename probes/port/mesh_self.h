@@ -11,6 +11,7 @@ struct mesh_card {
 	uint16_t master, first, last, talk_port;
 	uint16_t idle; /* another rank of its host speaks for it */
 	unsigned char secret[TALK_SECRET];
+	unsigned char machine[16]; /* of this network stack, whatever its names; 0: not known */
 };
 
 struct mesh_self {
@@ -20,6 +21,7 @@ struct mesh_self {
 	struct rdzv *rdzv;
 	struct report *report;
 	size_t n, me, active; /* active: ranks that are not idle */
+	size_t same;	      /* the first rank of this very machine; me: there is no other */
 	bool idle, relay;     /* relay: our launcher reads what rank 0 answers */
 	LIST(cJSON *) lines;  /* rank 0's, of all ranks, where it judges by itself */
 	struct talk_door *door;
@@ -43,6 +45,9 @@ static inline bool mesh_lost(const struct mesh_self *s, size_t from, size_t to)
 	return s->lost[from * s->lost_n + to / 8] >> to % 8 & 1;
 }
 
+/* One machine under two names is no pair: the later one is asked nothing. mesh_same.c */
+void mesh_machine(const struct mesh_self *s, struct mesh_card *c);
+void mesh_same(struct mesh_self *s);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
 int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
 /* What is known here of pairs that failed, and of names: mesh_part.c */

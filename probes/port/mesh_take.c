@@ -41,8 +41,25 @@ static void read_ports(const struct mesh *m, const cJSON *list, struct mesh_node
 			*LIST_ADD(m->a, &x->ports) = (uint16_t)i->valuedouble;
 }
 
-static void take_node(struct mesh *m, const cJSON *line, size_t at)
+/* Pairs of a machine with itself prove nothing, and whoever it was meant to be was not asked. */
+static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 {
+	struct finding *f = report_find(m->report, "mesh.same", x->name);
+
+	x->same = &m->nodes[first];
+	finding_set(f, ST_ERROR,
+		    "is the same machine as %s: nothing is between them, and whatever else was "
+		    "meant by it was not asked",
+		    streq(x->same->name ?: "", x->name) ? "another one here" : x->same->name ?: "?");
+	finding_expect(f, "another machine");
+	finding_fix(f, m->o->serve ? "paste the line on each other machine, once"
+				   : "take it out of --hosts, or name the machine that is meant");
+	report_add(m->report, f);
+}
+
+static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)
+{
+	double same = json_get_num(line, "same", -1);
 	struct mesh_node *x = &m->nodes[at];
 	const char *addr = json_get_str(line, "address");
 	double mtu = json_get_num(line, "mtu", 0);
@@ -56,11 +73,18 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at)
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = copied(m, line, "rp_filter");
+	x->strict = cJSON_IsTrue(json_get(line, "strict"));
+	x->strict_other = copied(m, line, "strict_other");
+	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));
 	read_ports(m, json_get(line, "ports"), x);
 	if (addr && !addr_parse(addr, &x->addr))
-		return;
-	x->addr = (union addr){0};
-	no_address(m, x);
+		addr = x->addr.sa.sa_family ? addr : NULL;
+	else
+		x->addr = (union addr){0};
+	if (same >= 0 && same < (double)n && nodes[(size_t)same] < at)
+		take_same(m, nodes[(size_t)same], x);
+	else if (!x->addr.sa.sa_family)
+		no_address(m, x);
 }
 
 static void read_cell(struct mesh *m, size_t from, size_t to, const char *row)
@@ -133,11 +157,18 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from, const siz
 }
 
 /* --- what each knows of its part ---------------------------------------------------------- */
-static bool may_have_rule(const struct mesh_cell *c)
+/* A rule for the question itself outweighs one for the answer. */
+static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook)
 {
-	return c->row && c->bad &&
-	       (c->cause == CAUSE_DROPPED || c->cause == CAUSE_HOST_FIREWALL ||
-		c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL);
+	bool asked = hook == MESH_IN || hook == MESH_OUT;
+	bool silent = c->cause == CAUSE_DROPPED || c->cause == CAUSE_LOST_ANSWER;
+	bool answered = c->cause == CAUSE_OWN_ANSWER || c->cause == CAUSE_THEIR_ANSWER;
+
+	if (!c->row || !c->bad)
+		return false;
+	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
+			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL
+		     : silent && !c->rule;
 }
 
 static struct mesh_cell *cell_of(struct mesh *m, const cJSON *o, const size_t *nodes, size_t n)
@@ -151,20 +182,64 @@ static struct mesh_cell *cell_of(struct mesh *m, const cJSON *o, const size_t *n
 	return mesh_at(m, nodes[(size_t)from], nodes[(size_t)to]);
 }
 
+static bool is_hook(const char *text, enum mesh_hook *ret)
+{
+	for (*ret = MESH_IN; text && *ret <= MESH_ANSWER_OUT; (*ret)++)
+		if (streq(text, mesh_hooks[*ret]))
+			return true;
+	return false;
+}
+
+static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
+{
+	switch (hook) {
+	case MESH_OUT:
+		return CAUSE_OWN_FIREWALL;
+	case MESH_ANSWER_IN:
+		return CAUSE_OWN_ANSWER;
+	case MESH_ANSWER_OUT:
+		return CAUSE_THEIR_ANSWER;
+	case MESH_IN:
+		break;
+	}
+	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ? c->cause
+									    : CAUSE_DROPPED;
+}
+
+static void add_rule(struct mesh *m, struct mesh_cell *c, const cJSON *i)
+{
+	struct mesh_more **at = &c->more, *x = ARENA_NEW(m->a, struct mesh_more);
+	size_t n = 1;
+
+	for (; *at && n < MESH_MOST_RULES; at = &(*at)->next)
+		n++;
+	*x = (struct mesh_more){.rule = copied(m, i, "rule"), .fix = copied(m, i, "fix") ?: ""};
+	if (n < MESH_MOST_RULES)
+		*at = x;
+}
+
 static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, size_t n)
 {
 	const cJSON *list = json_get(line, "rules");
+	enum mesh_hook hook;
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
 		struct mesh_cell *c = cell_of(m, i, nodes, n);
 
-		if (!c || !may_have_rule(c) || !json_get_str(i, "rule"))
+		if (!c || !json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
 			continue;
+		if (c->rule && c->hook == hook) {
+			add_rule(m, c, i);
+			continue;
+		}
+		if (!may_have_rule(c, hook))
+			continue;
+		c->hook = (uint8_t)hook;
+		c->more = NULL;
 		c->rule = copied(m, i, "rule");
 		c->fix = copied(m, i, "fix") ?: "";
 		c->fix_peer = copied(m, i, "peer") ?: "";
-		if (streq(json_get_str(i, "hook") ?: "", "output"))
-			c->cause = CAUSE_OWN_FIREWALL;
+		c->cause = (uint8_t)cause_of(c, hook);
 	}
 }
 
@@ -173,24 +248,37 @@ static bool is_unexplained(const struct mesh_cell *c)
 	return c->row && c->bad && c->cause == CAUSE_DROPPED && !c->rule;
 }
 
+static bool is_half(const struct mesh_cell *c)
+{
+	return c->row && c->bad && c->cause == CAUSE_LOST_ANSWER && !c->rule;
+}
+
 /* Questions of theirs that arrived here, and whose answers got lost. */
 static void take_half(struct mesh *m, size_t from, size_t me)
 {
 	struct mesh_cell *c = mesh_at(m, from, me);
 
 	if (is_unexplained(c))
-		c->cause = m->nodes[from].rp_filter ? CAUSE_OWN_RP_FILTER : CAUSE_WAY_BACK;
+		c->cause = m->nodes[from].rp_filter ? CAUSE_OWN_RP_FILTER : CAUSE_LOST_ANSWER;
 }
 
-/* What goes to @peer does not leave from where what comes from it enters. */
+/*
+ * What goes to @peer does not leave from where what comes from it enters. Is it
+ * a filter that minds, here or there? Those that are strict drop all of it.
+ */
 static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
 {
 	struct mesh_cell *to_me = mesh_at(m, peer, me), *to_peer = mesh_at(m, me, peer);
+	const struct mesh_node *here = &m->nodes[me], *there = &m->nodes[peer];
 
-	if (is_unexplained(to_me) && m->nodes[me].rp_filter)
+	if (is_half(to_me))
+		to_me->cause = there->strict_other ? CAUSE_OWN_RP_FILTER : CAUSE_WAY_BACK;
+	if (is_half(to_peer) && here->strict)
+		to_peer->cause = CAUSE_OWN_RP_FILTER;
+	if (is_unexplained(to_me) && (here->rp_filter || here->strict))
 		to_me->cause = CAUSE_RP_FILTER;
 	if (is_unexplained(to_peer))
-		to_peer->cause = CAUSE_OTHER_WAY;
+		to_peer->cause = there->strict_other ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
 }
 
 /* Silence has a reason when the question is known to have arrived, or a filter counted it. */
@@ -248,7 +336,7 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 	if (me == MESH_NO_NODE)
 		return;
 	if (pass == MESH_NODES && json_get(line, "host"))
-		take_node(m, line, me);
+		take_node(m, line, me, nodes, n);
 	if (pass == MESH_ROWS) {
 		take_row(m, line, me, nodes, n);
 		take_rates(m, line, me, nodes, n);

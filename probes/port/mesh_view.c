@@ -6,12 +6,21 @@
 
 enum { WIDE = 24, FEW_ROWS = 32, NAME = 24 };
 
+static bool are_same(const struct mesh *m, size_t a, size_t b)
+{
+	const struct mesh_node *x = &m->nodes[a], *y = &m->nodes[b];
+
+	return (x->same ?: x) == (y->same ?: y);
+}
+
 static char mark(const struct mesh *m, size_t from, size_t to)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
 
 	if (from == to)
 		return '.';
+	if (are_same(m, from, to))
+		return '=';
 	if (!c->row)
 		return '?';
 	if (!c->bad)
@@ -104,10 +113,15 @@ static void put_rows(const struct mesh *m, size_t name_w)
 
 static void put_legend(const struct mesh *m, bool bad)
 {
-	report_remark(m->report,
+	bool same = false;
+
+	for (size_t i = 0; i < m->n; i++)
+		same |= m->nodes[i].same != NULL;
+	report_remark(m->report, "%s%s",
 		      bad ? "+ every port answers   ~ some ports do not   F filtered (silence)   U "
 			    "unreachable   B bulk stalls   ? not known"
-			  : "+ every port answers");
+			  : "+ every port answers",
+		      same ? "   = the same machine" : "");
 }
 
 void mesh_view(const struct mesh *m)
@@ -131,7 +145,7 @@ static const char *cell_name(const struct mesh *m, size_t from, size_t to)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
 
-	if (from == to)
+	if (from == to || are_same(m, from, to))
 		return "self";
 	if (!c->row)
 		return "unknown";

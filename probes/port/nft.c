@@ -54,7 +54,8 @@ static void add_chain(struct nft *n, const cJSON *o)
 {
 	struct nft_chain c = {.hook = json_get_str(o, "hook"),
 			      .type = json_get_str(o, "type"),
-			      .policy = json_get_str(o, "policy")};
+			      .policy = json_get_str(o, "policy"),
+			      .dev = json_get_str(o, "dev")};
 	double prio = json_get_num(o, "prio", 0);
 
 	if (!names(o, "name", &c.family, &c.table, &c.name) ||
@@ -142,4 +143,27 @@ size_t nft_strict_input(const struct nft *n)
 		strict += (!hook || streq(hook, "input")) && is_strict(&n->rules.v[i]);
 	}
 	return strict;
+}
+
+static bool may_drop(const struct nft *n, const struct nft_chain *c)
+{
+	if (c->policy && streq(c->policy, "drop"))
+		return true;
+	for (size_t i = 0; i < n->rules.n; i++) /* those that it jumps to are in its table */
+		if (same_table(c->family, c->table, n->rules.v[i].chain) &&
+		    is_strict(&n->rules.v[i]))
+			return true;
+	return false;
+}
+
+const struct nft_chain *nft_unjudged(const struct nft *n, const char *iface)
+{
+	for (size_t i = 0; i < n->chains.n; i++) {
+		const struct nft_chain *c = &n->chains.v[i];
+
+		if (c->hook && streq(c->hook, "ingress") &&
+		    (!c->dev || !iface || streq(c->dev, iface)) && may_drop(n, c))
+			return c;
+	}
+	return NULL;
 }

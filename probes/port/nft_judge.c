@@ -139,28 +139,27 @@ static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned 
 	return GO_ON;
 }
 
-static bool concerns(const struct nft_chain *c, const struct nft_packet *p)
+static bool concerns(const struct nft_chain *c, const struct nft_packet *p, const char *hook)
 {
 	const char *family = p->from.sa.sa_family == AF_INET ? "ip" : "ip6";
 
-	return c->hook && streq(c->hook, p->input ? "input" : "output") &&
-	       (!c->type || !streq(c->type, "nat")) &&
+	return c->hook && streq(c->hook, hook) && (!c->type || !streq(c->type, "nat")) &&
 	       (streq(c->family, "inet") || streq(c->family, family));
 }
 
 /*
- * The next base chain in order of priority after @last, which is NULL for the
+ * The next base chain of @hook in order of priority after @last, which is NULL for the
  * first. Of equal ones the kernel runs the one that was made last first.
  */
 static const struct nft_chain *next_base(const struct nft *n, const struct nft_packet *p,
-					 const struct nft_chain *last)
+					 const char *hook, const struct nft_chain *last)
 {
 	const struct nft_chain *best = NULL;
 
 	for (size_t i = 0; i < n->chains.n; i++) {
 		const struct nft_chain *c = &n->chains.v[i];
 
-		if (!concerns(c, p) ||
+		if (!concerns(c, p, hook) ||
 		    (last && (c->prio < last->prio || (c->prio == last->prio && c >= last))))
 			continue;
 		if (!best || c->prio <= best->prio)
@@ -169,25 +168,66 @@ static const struct nft_chain *next_base(const struct nft *n, const struct nft_p
 	return best;
 }
 
+/* What one base chain says; doubts stay in @w. */
+static enum nft_verdict ask_base(struct walk *w, const struct nft_chain *c)
+{
+	w->answer = (struct nft_answer){.chain = c};
+	w->ended = false;
+	(void)walk_chain(w, c, 0, true);
+	if (!w->ended && c->policy && streq(c->policy, "drop"))
+		w->answer.verdict = NFT_DROP;
+	return w->answer.verdict;
+}
+
+/* The hooks that it passes at a host, in their order. */
+static const char *hook_of(const struct nft_packet *p, unsigned i)
+{
+	return p->input ? (i ? "input" : "prerouting") : i ? "postrouting" : "output";
+}
+
+enum { HOOKS = 2 };
+
 struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 {
 	struct walk w = {.n = n, .p = p};
-	const struct nft_chain *c = NULL;
 
-	while ((c = next_base(n, p, c))) {
-		w.answer = (struct nft_answer){.chain = c};
-		w.ended = false;
-		(void)walk_chain(&w, c, 0, true);
-		if (!w.ended && c->policy && streq(c->policy, "drop"))
-			w.answer.verdict = NFT_DROP;
-		if (w.answer.verdict == NFT_ACCEPT)
-			continue;
-		w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
-		return w.answer;
+	for (unsigned i = 0; i < HOOKS; i++) {
+		const struct nft_chain *c = NULL;
+
+		while ((c = next_base(n, p, hook_of(p, i), c))) {
+			if (ask_base(&w, c) == NFT_ACCEPT)
+				continue;
+			w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
+			return w.answer;
+		}
 	}
 	if (w.doubted && w.doubt.verdict != NFT_ACCEPT) {
 		w.doubt.perhaps = true;
 		return w.doubt;
 	}
 	return (struct nft_answer){.verdict = NFT_ACCEPT};
+}
+
+size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft_answer *ret,
+		     size_t max)
+{
+	size_t found = 0;
+
+	for (unsigned i = 0; i < HOOKS; i++) {
+		const struct nft_chain *c = NULL;
+
+		while (found < max && (c = next_base(n, p, hook_of(p, i), c))) {
+			struct walk w = {.n = n, .p = p};
+
+			if (ask_base(&w, c) == NFT_ACCEPT)
+				continue;
+			w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
+			ret[found++] = w.answer;
+		}
+	}
+	if (!found && max) {
+		*ret = nft_judge(n, p);
+		found = ret->verdict != NFT_ACCEPT;
+	}
+	return found;
 }

@@ -82,14 +82,14 @@ static struct value of_meta(const struct nft_packet *p, const cJSON *meta)
 	return unknown();
 }
 
-static struct value of_ct(const cJSON *ct)
+static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
 {
 	const char *key = json_get_str(ct, "key");
 
 	if (key && streq(key, "state"))
-		return word("new");
+		return word(p->answer ? "established" : "new");
 	if (key && streq(key, "direction"))
-		return word("original");
+		return word(p->answer ? "reply" : "original");
 	return unknown();
 }
 
@@ -100,7 +100,7 @@ static struct value value_of(const struct nft_packet *p, const cJSON *key)
 	if (json_get(key, "meta"))
 		return of_meta(p, json_get(key, "meta"));
 	if (json_get(key, "ct"))
-		return of_ct(json_get(key, "ct"));
+		return of_ct(p, json_get(key, "ct"));
 	return unknown();
 }
 
@@ -247,6 +247,9 @@ enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON 
 
 	if (!left || !right)
 		return PERHAPS;
+	/* "no way back": a reverse-path filter in rules; peers of our own subnet have one */
+	if (json_get(left, "fib") && cJSON_IsFalse(right))
+		return truth(streq(op, "!="));
 	if (!streq(op, "==") && !streq(op, "!=") && !streq(op, "in"))
 		return compare(&v, op, right);
 	t = is_one(n, r, &v, right, 0);

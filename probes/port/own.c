@@ -7,7 +7,8 @@ enum { MOST_STEPS = 20000000, ICMP_BURST = 5 };
 static bool may_be_ours(const struct reach_result *x)
 {
 	return x->addr && (x->cause == CAUSE_DROPPED || x->cause == CAUSE_OWN_FIREWALL ||
-			   x->cause == CAUSE_UDP || x->cause == CAUSE_NOBODY);
+			   x->cause == CAUSE_UDP || x->cause == CAUSE_NOBODY ||
+			   x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN);
 }
 
 static size_t count(const struct reach *r)

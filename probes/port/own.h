@@ -16,6 +16,8 @@
  */
 void own_limits(struct reach *r);
 void own_neighbours(struct reach *r, const target_list *targets);
+/* One-sided only, between hosts all are known to be up: @began_ns: before the first question. */
+void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint64_t began_ns);
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns);
 
 #endif

@@ -60,12 +60,12 @@ static const struct iface_addr *source_of(const struct facts *f, const struct ro
 	return inventory_by_addr(&f->inv, &a);
 }
 
-static bool is_neighbour(const struct facts *f, const struct route *route, const union addr *to)
+static bool is_neighbour(const struct facts *f, const struct route *route)
 {
 	const struct iface *out = inventory_by_index(&f->inv, route->oif);
 
-	return to->sa.sa_family == AF_INET && route->type == RTN_UNICAST && !route->has_gateway &&
-	       out && !(out->flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
+	return route->type == RTN_UNICAST && !route->has_gateway && out &&
+	       !(out->flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 static struct reach_way find_way(struct facts *f, const struct port_target *t,
@@ -80,7 +80,9 @@ static struct reach_way find_way(struct facts *f, const struct port_target *t,
 	    netlink_route(&f->nl, t->addrs.v, out ? out->index : 0, o->source, &route, &ignored))
 		return way;
 	way.reachable = route.reachable;
-	way.on_link = is_neighbour(f, &route, t->addrs.v);
+	way.is_near = is_neighbour(f, &route);
+	way.on_link = way.is_near && t->addrs.v->sa.sa_family == AF_INET;
+	way.oif = route.oif;
 	way.why = route.why;
 	way.source = source_of(f, &route, t->addrs.v->sa.sa_family);
 	if (!way.source && o->source)

@@ -33,6 +33,8 @@ struct reach {
 	/* per target: how a packet to its first address leaves here */
 	struct reach_way {
 		bool reachable, on_link;	 /* on_link: a neighbour, IPv4, found by ARP */
+		bool is_near;			 /* a neighbour, whatever its family */
+		int oif;			 /* 0: not known */
 		const char *why;		 /* when not */
 		const struct iface_addr *source; /* NULL: not known */
 	} * ways;

@@ -73,8 +73,11 @@ static const char *time_text(const struct fold *d, struct arena *a)
 		return "";
 	if (d->n == 1 || d->most_ms - d->least_ms < 0.01F)
 		return arena_printf(a, ", %s", duration(&least, d->least_ms));
-	return arena_printf(a, ", %s to %s", duration(&least, d->least_ms),
-			    duration(&most, d->most_ms));
+	(void)duration(&least, d->least_ms);
+	(void)duration(&most, d->most_ms);
+	if (streq(least.s, most.s))
+		return arena_printf(a, ", %s", least.s);
+	return arena_printf(a, ", %s to %s", least.s, most.s);
 }
 
 static const char *who(const struct fold *d, struct arena *a)
@@ -85,7 +88,7 @@ static const char *who(const struct fold *d, struct arena *a)
 	if (x->cause == CAUSE_PATH_FIREWALL || x->cause == CAUSE_NOBODY_THERE ||
 	    (x->cause == CAUSE_NO_ROUTE && x->by.sa.sa_family))
 		return arena_printf(a, " (says %s)", addr_print(&x->by, &at));
-	if (x->state == PORT_UNKNOWN)
+	if (x->cause == CAUSE_LOCAL)
 		return arena_printf(a, ": %s", strerror(x->error));
 	return "";
 }
@@ -113,7 +116,9 @@ static const char *open_text(const struct fold *d, struct arena *a)
 static const char *message(const struct fold *d, const struct reach *r, struct arena *a)
 {
 	const struct reach_result *x = d->first;
-	const char *state = port_state_name(x->state) ?: "not asked";
+	const char *state = port_state_name(x->state)
+				    ?: x->cause == CAUSE_INTERRUPTED ? "not known"
+								     : "not asked";
 	const char *also = "";
 	struct addr_text at;
 

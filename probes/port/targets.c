@@ -24,6 +24,44 @@ static const char *ports_of(const char *s)
 	return colon && !strchr(colon + 1, ':') ? colon + 1 : NULL;
 }
 
+/*
+ * "::1:22" is the address ::0.1.0.34, and hardly ever meant so: a last group that reads as a
+ * port, behind an address that is whole without it. Long tails are what hardware makes.
+ */
+static bool has_hidden_port(const char *host, struct arena *a)
+{
+	const char *port = strrchr(host, ':'), *gap = strstr(host, "::");
+	size_t groups = 0, digits;
+	union addr ignored;
+
+	if (!port || !gap || port <= gap + 1)
+		return false;
+	for (const char *s = gap + 2; s < port; s++)
+		groups += *s == ':';
+	digits = strspn(port + 1, "0123456789");
+	return !groups && digits > 1 && !port[1 + digits] && port[1] != '0' &&
+	       !addr_parse(arena_strndup(a, host, (size_t)(port - host)), &ignored);
+}
+
+static int hidden_port(const char *host, struct err *e)
+{
+	const char *port = strrchr(host, ':') + 1;
+	int n = (int)(port - 1 - host);
+	bool local = starts_with(host, "fe80:");
+
+	err_set(e, ERR_USAGE, "'%s' may be an address, or one with a port", host);
+	return err_hint(e, "[%.*s%s]:%s with the port, [%s] without", n, host,
+			local ? "%INTERFACE" : "", port, host);
+}
+
+static bool lacks_interface(const char *host)
+{
+	union addr x;
+
+	return !addr_parse(host, &x) && x.sa.sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LINKLOCAL(&x.v6.sin6_addr) && !x.v6.sin6_scope_id;
+}
+
 static int parse_one(const char *operand, const port_list *ports, const struct port_env *env,
 		     struct arena *a, struct port_target *t, struct err *e)
 {
@@ -34,6 +72,17 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 
 	if (addr_split(host, a, &t->host, &none) || none || (eq && eq == operand))
 		return malformed(operand, e);
+	if (host == where && *host != '[' && has_hidden_port(host, a))
+		return hidden_port(host, e);
+	if (lacks_interface(t->host)) {
+		err_set(e, ERR_USAGE, "'%s' is an address on every link: which one is not said",
+			t->host);
+		return err_hint(e, "[%s%%INTERFACE], for example %%eth0", t->host);
+	}
+	if (addr_is_digit_trap(t->host)) {
+		err_set(e, ERR_USAGE, "'%s' is a number, not a host", t->host);
+		return err_hint(e, "nobody looks it up as a name: give the address, with its dots");
+	}
 	t->given = eq ? arena_strndup(a, operand, (size_t)(eq - operand)) : t->host;
 	if (!list) {
 		t->ports = *ports;
@@ -63,7 +112,7 @@ void targets_resolve(target_list *l, const struct facts *f, uint64_t deadline_ns
 		union addr literal;
 
 		if (!addr_parse(t->host, &literal))
-			*LIST_ADD(f->a, &got.addrs) = literal;
+			*LIST_ADD(f->a, &got.addrs) = addr_unmapped(&literal);
 		else
 			name_resolve(t->host, deadline_ns, f->a, &got);
 		t->addrs = got.addrs;
@@ -143,13 +192,22 @@ static void judge_public(const struct port_target *t, const union addr *addr, st
 	report_add(r, x);
 }
 
-static void judge_digits(const struct port_target *t, struct report *r)
+static bool is_unspecified(const union addr *x)
 {
-	struct finding *x = report_find(r, "port.name", t->given);
+	return x->sa.sa_family == AF_INET ? x->v4.sin_addr.s_addr == htonl(INADDR_ANY)
+					  : IN6_IS_ADDR_UNSPECIFIED(&x->v6.sin6_addr);
+}
 
-	finding_set(x, ST_WARN, "is read as a number, not looked up as a name");
-	finding_expect(x, "a name with a letter in it, or an address with all its dots");
-	finding_fix(x, "getent hosts %s   # what it is taken for", t->host);
+/* What one listens on; connecting to it is connecting to oneself. */
+static void judge_unspecified(const struct port_target *t, struct report *r)
+{
+	struct finding *x = report_find(r, "port.address", t->given);
+
+	finding_set(x, ST_WARN,
+		    "is no host's address: to connect to it reaches this host's loopback, and no "
+		    "other node");
+	finding_expect(x, "an address of the host that is meant");
+	finding_fix(x, "ifprobe --suggest   # on that host: names it");
 	report_add(r, x);
 }
 
@@ -167,11 +225,11 @@ void targets_judge(const target_list *l, const struct facts *f, struct report *r
 		const struct port_target *t = &l->v[i];
 		const union addr *first = t->addrs.v;
 
-		if (addr_is_digit_trap(t->host))
-			judge_digits(t, r);
 		if (!t->addrs.n)
 			continue;
-		if (addr_class(first) == ADDR_LOOPBACK)
+		if (is_unspecified(first))
+			judge_unspecified(t, r);
+		else if (addr_class(first) == ADDR_LOOPBACK)
 			judge_loopback(t, f, first, r);
 		else if (t->is_self)
 			judge_self(t, r);

@@ -101,8 +101,12 @@ needs_unshare() {
     run -1 --separate-stderr alone no-such-host.invalid:1 --json
     jq -e '.data.targets[0] | .state == "dns" and .cause and (has("address") | not)' <<<"$output"
     jq -e '[.findings[] | select(.status == "fail")] | length == 1' <<<"$output"
-    run -1 alone 05:1
-    [[ $output == *port.name*"read as a number"* ]]
+    for number in 05:1 16909060; do # resolvers take them for 0.0.0.5 and 1.2.3.4
+        run -2 --separate-stderr alone "$number"
+        [[ $stderr == *"is a number, not a host"* ]]
+    done
+    run -0 alone 0.0.0.0:1
+    [[ $output == *"warn  port.address"*0.0.0.0*"is no host's address"*"loopback"* ]]
     run alone localhost:1
     [[ $output =~ "warn  port.name".*(127\.0\.0\.1|::1)" here".*"no other node" ]] # as /etc/hosts has it
     run -0 alone 127.0.0.1:1
@@ -125,6 +129,7 @@ needs_unshare() {
 @test "wrong command lines: one line, exit 2, nothing on stdout" {
     for args in 'node1:99999' 'node1:' ':5' 'node1:5-3' '--ports http' '--expect maybe' '--count 0' \
         '--hosts a,b node1' '--hosts a,b --udp' '--hosts a,b --serve' \
+        '::1:22' 'fd00::1:22' 'fe80::1:22' 'fe80::1' '--ports nccl' '--bandwidth 2' '--udp' \
         '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' 'a=' '-x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr portcheck $args
@@ -133,6 +138,35 @@ needs_unshare() {
     done
     run -2 --separate-stderr env MASTER_PORT=x "$BIN/portcheck" 127.0.0.1
     [[ $stderr == *MASTER_PORT* ]]
+}
+
+@test "an IPv6 address with a port needs its brackets, and is told so" {
+    run -2 --separate-stderr portcheck ::1:22
+    [[ $stderr == *"[::1]:22 with the port, [::1:22] without"* ]]
+    run -2 --separate-stderr portcheck fe80::1:22
+    [[ $stderr == *"[fe80::1%INTERFACE]:22"* ]]
+    needs_unshare
+    run -0 alone '[::1]:22' # and whole addresses are taken as they are
+    [[ $output == *"[::1]:22"* ]]
+    run -1 alone fd00::5054:ff:fe12:3456 --wait 100ms
+    [[ $output == *fd00::5054:ff:fe12:3456* ]]
+}
+
+@test "a pasted line that lost its beginning: the code is not printed and nobody is asked for it" {
+    code=PWRV-BTLT-VPJL-X7VC-Y73W-SV85-J6R2
+    for args in "join 127.0.0.1:29499 $code" "127.0.0.1:29499 $code" "$code" "--join $code" "--join" \
+        "--join $code 127.0.0.1:29499" "--join --help"; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr portcheck $args
+        [[ $stderr == *"join"* && $stderr != *PWRV* && $stderr != *J6R2* && -z $output ]]
+    done
+    for args in "" "$code" "$code 127.0.0.1:29499"; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/windsock" join $args
+        [[ $stderr == *"HOST:PORT and then the code"* && $stderr != *PWRV* ]]
+    done
+    run -0 "$BIN/windsock" join --help
+    [[ $output == *"join HOST:PORT CODE"* ]]
 }
 
 @test "bare: this host's part, and the line for the peer" {

@@ -117,6 +117,16 @@ static const struct {
 	 "inet t also, handle 4: reject with icmpx port-unreachable"},
 	{"the other hook", CHAIN("in", "output", "0", "drop"), "10.0.0.1", 1, NFT_ACCEPT, false,
 	 NULL},
+	{"before it is routed",
+	 CHAIN("in", "prerouting", "-300", "accept") RULE("3", IS(DPORT, "5") DROP), "10.0.0.1", 5,
+	 NFT_DROP, false, "inet t in, handle 3: tcp dport 5 drop"},
+	{"what one hook accepts the next may drop",
+	 CHAIN("early", "prerouting", "0", "accept") INPUT("drop") RULE_IN("early", "3", ACCEPT),
+	 "10.0.0.1", 5, NFT_DROP, false, "policy drop of inet t in"},
+	{"a reverse-path filter in rules: peers have a way back",
+	 CHAIN("in", "prerouting", "10", "accept")
+		 RULE("3", IS("{'fib':{'result':'oif','flags':['saddr','iif']}}", "false") DROP),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
 	{"a mark is not known here", INPUT("accept") RULE("3", IS(META("mark"), "7") DROP),
 	 "10.0.0.1", 1, NFT_DROP, true, NULL},
 	{"an iptables match is not known here", INPUT("accept") RULE("3", "{'xt':null}," DROP),
@@ -164,6 +174,84 @@ static void verdicts(void **state)
 	}
 }
 
+/* Each base chain for itself; what stands at the card is none of them, and not passed over. */
+static void all_that_stop(void **state)
+{
+	static const char rules[] =
+		CHAIN("a", "input", "0", "accept") CHAIN("b", "input", "5", "drop")
+			CHAIN("c", "input", "9", "accept") CHAIN("p", "prerouting", "0", "accept")
+				RULE_IN("a", "3", IS(DPORT, "5") DROP)
+					RULE_IN("b", "4", IS(DPORT, "6") ACCEPT)
+						RULE_IN("p", "5", IS(DPORT, "5") REJECT);
+	static const char card[] =
+		"{'chain':{'family':'netdev','table':'t','name':'i','handle':1,'type':'filter',"
+		"'dev':'eth0','hook':'ingress','prio':0,'policy':'accept'}},"
+		"{'rule':{'family':'netdev','table':'t','chain':'i','handle':2,'expr':[" DROP
+		"]}},";
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(nft_done) struct nft n, at_card;
+	struct nft_packet p = {.input = true};
+	struct nft_answer x[4];
+	struct err e = {0};
+	const char *json = quoted(&a, rules);
+
+	(void)state;
+	assert_int_equal(nft_parse(json, strlen(json), &a, &n, &e), 0);
+	assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
+	p.to = p.from;
+	addr_set_port(&p.to, 5);
+	assert_int_equal(nft_judge_all(&n, &p, x, 4), 3);
+	assert_string_equal(x[0].chain->name, "p");
+	assert_string_equal(x[1].chain->name, "a");
+	assert_string_equal(x[2].chain->name, "b");
+	assert_int_equal(nft_judge_all(&n, &p, x, 1), 1);
+	addr_set_port(&p.to, 6);
+	assert_int_equal(nft_judge_all(&n, &p, x, 4), 0);
+	assert_null(nft_unjudged(&n, "eth0"));
+
+	json = quoted(&a, card);
+	assert_int_equal(nft_parse(json, strlen(json), &a, &at_card, &e), 0);
+	assert_non_null(nft_unjudged(&at_card, "eth0"));
+	assert_null(nft_unjudged(&at_card, "eth1"));
+	assert_int_equal(nft_judge_all(&at_card, &p, x, 4), 0);
+}
+
+/* The second packet of a connection, which its asker's input rules see. */
+static void answers(void **state)
+{
+	static const struct {
+		const char *rules;
+		enum nft_verdict question, answer;
+	} rows[] = {
+		{INPUT("drop") RULE("3", IN(STATE, "['established','related']") ACCEPT), NFT_DROP,
+		 NFT_ACCEPT},
+		{INPUT("accept") RULE("3", IS(DPORT, "{'range':[32768,60999]}") DROP), NFT_DROP,
+		 NFT_DROP},
+		{INPUT("accept")
+			 RULE("3", IN(STATE, "'new'") IS(DPORT, "{'range':[32768,60999]}") DROP),
+		 NFT_DROP, NFT_ACCEPT},
+		{INPUT("accept") RULE("3", IS("{'ct':{'key':'direction'}}", "'reply'") DROP),
+		 NFT_ACCEPT, NFT_DROP},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p = {.input = true};
+		const char *json = quoted(&a, rows[i].rules);
+		struct err e = {0};
+
+		assert_int_equal(nft_parse(json, strlen(json), &a, &n, &e), 0);
+		assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
+		p.to = p.from;
+		addr_set_port(&p.to, 40000);
+		assert_int_equal(nft_judge(&n, &p).verdict, rows[i].question);
+		p.answer = true;
+		assert_int_equal(nft_judge(&n, &p).verdict, rows[i].answer);
+	}
+}
+
 static void junk(void **state)
 {
 	static const char *const bad[] = {"", "{", "[]", "{\"nftables\":5}", "null", "Error: no"};
@@ -181,7 +269,8 @@ static void junk(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(junk)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(answers),
+					   cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# What --serve and those who join it say when it does not come to a run: nobody comes,
+# no address, the port is taken, the wrong door, Ctrl-C; and a Slurm whose srun does not start
+# anything. Needs root and jq.
+# shellcheck disable=SC2016,SC2154 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "needs root for links"
+}
+
+mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
+    "$ROOT/scripts/lab" run "$1" "${@:3}" -- bash -c "$2" - "$BIN/portcheck"
+}
+
+# Starts a server with options $@ of $P, and sets LINE to the arguments of --join.
+serving='
+    serve() {
+        exec {said}< <("$P" --serve "$@" 2>&1)
+        server=$!
+        while read -r -t 20 line <&$said; do
+            [[ $line =~ (windsock\ join|portcheck\ --join)\ (.*) ]] && break
+        done
+        LINE=${BASH_REMATCH[2]}
+    }
+    P=$1
+'
+
+@test "--serve that nobody joins: a failure of the cluster, in the time that was given" {
+    run -1 --separate-stderr mesh 1 '"$1" --serve --joiners 3 --join-time 300ms --json'
+    [[ $stderr == *"On each of the 3 other machines type:"*" 10.77.0.1:29499 "* ]]
+    jq -e '.findings | length == 1 and (.[0] | .check == "host.answer" and .status == "fail"
+        and .message == "0 of 3 machines joined within 300 ms" and .fix[0] == "portcheck 10.77.0.1:29499   # on a machine where the line was pasted: is the way free?")' <<<"$output"
+    run -0 "$BIN/portcheck" --help
+    [[ $output == *--join-time*"10m"* ]]
+}
+
+@test "--serve: a line that nobody else could use, and another port than usual, are said" {
+    run -1 --separate-stderr mesh 1 'ip link set eth0 down; "$1" --serve --join-time 100ms'
+    [[ $stderr == *"warning: no interface here has an address that others could use"* ]]
+    run -1 --separate-stderr mesh 1 "$serving"'serve; "$P" --serve --join-time 100ms; code=$?; kill $server; exit $code'
+    [[ $stderr == *"warning: port 29499 is taken here"*"the others must reach port "* ]]
+    [[ $stderr != *"cannot listen"* ]]
+}
+
+@test "--serve: a machine that joins and dies is to join again, not to be reached with ssh" {
+    run -1 --separate-stderr mesh 2 '
+        P=$1 doc=$(mktemp)
+        exec {said}< <("$P" --serve --bandwidth 30 --json 2>&1 >"$doc")
+        server=$!
+        while read -r -t 20 line <&$said; do
+            [[ $line =~ (windsock\ join|portcheck\ --join)\ (.*) ]] && break
+        done
+        $WINDSOCK_RSH node1 "echo \$\$ >$doc.pid; exec $P --join ${BASH_REMATCH[2]}" &
+        until (($(pgrep -xc portcheck) > 5)) || [ ! -e /proc/$server ]; do :; done
+        kill -9 "$(<"$doc.pid")"
+        wait $server; code=$?
+        cat "$doc"; rm "$doc"*; exit $code'
+    jq -e '[.findings[] | select(.status == "fail")] | length >= 1 and (map(.fix[]) | all(startswith("ssh") | not))' <<<"$output"
+}
+
+@test "join: nobody waits there any more, no way there, and the wrong code: each with what to do" {
+    run -0 mesh 2 "$serving"'
+        serve --join-time 60s
+        $WINDSOCK_RSH node1 "$P --join 10.77.0.1:29477 ${LINE#* }"
+        $WINDSOCK_RSH node1 "$P --join 10.77.0.99:29499 ${LINE#* }"
+        old=${LINE#* }
+        kill $server; wait $server
+        serve --join-time 60s
+        $WINDSOCK_RSH node1 "$P --join ${LINE% *} $old"
+        kill $server; wait $server; :'
+    [[ $output == *"cannot join 10.77.0.1:29477"*"Connection refused"*"nobody waits there: "*"--joiners N"* ]]
+    [[ $output == *"cannot join 10.77.0.99:29499"*"-> portcheck 10.77.0.99:29499 "* ]]
+    [[ $output == *"cannot join 10.77.0.1:29499"*"paste the line of this run"* ]]
+}
+
+@test "join: an interrupt that one of its two halves gets ends both" {
+    run -0 mesh 1 "$serving"'
+        serve --joiners 2 --join-time 60s
+        exec {told}< <(exec "$P" --join $LINE 2>&1)
+        joiner=$!
+        while read -r -t 20 line <&$told; do [[ $line != *waiting* ]] || break; done
+        kill -INT $joiner
+        wait $joiner; code=$?
+        cat <&$told; kill $server; wait $server
+        [ $code = 3 ] && ! pgrep -x portcheck'
+    [[ $output == *"interrupted"* ]]
+}
+
+@test "an allocation whose srun is absent or broken is no verdict on its hosts" {
+    allocated='export SLURM_JOB_NODELIST=node0,node1 SLURM_JOB_NUM_NODES=2 SLURM_JOB_ID=1; unset WINDSOCK_RSH'
+    run -3 --separate-stderr mesh 2 "$allocated"'; PATH=/nowhere "$1"'
+    [[ $stderr == *"there is no srun on the PATH"* && $output != *host.answer* ]]
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    says() {
+        printf '#!/bin/sh\necho "srun: error: %s" >&2\nexit 1\n' "$1" >"$BATS_TEST_TMPDIR/bin/srun"
+        chmod +x "$BATS_TEST_TMPDIR/bin/srun"
+    }
+    says "Unable to confirm allocation for job 1: Invalid job id specified"
+    run -3 --separate-stderr mesh 2 "$allocated; PATH=$BATS_TEST_TMPDIR/bin:\$PATH"' "$1"'
+    [[ $stderr == *"srun starts nothing here: node1: srun ended"*"Invalid job id"* && $output != *host.answer* ]]
+    # but what it says of a node counts
+    says "Unable to create step for job 1: Required node not available (down, drained or reserved)"
+    run -1 --separate-stderr mesh 2 "$allocated; PATH=$BATS_TEST_TMPDIR/bin:\$PATH"' "$1"'
+    [[ $output == *"fail  host.answer"*node1*"-> srun --overlap"* ]]
+}
+
+@test "an empty --rsh is ssh, in what is to be typed too" {
+    run -1 --separate-stderr mesh 1 'PATH=/usr/bin:/bin; "$1" --hosts node0,node9 --rsh "" --deadline 3s'
+    [[ $output == *"fail  host.answer"*node9*"-> ssh node9 portcheck --version"* ]]
+}

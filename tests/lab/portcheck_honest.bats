@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# portcheck says what it knows and no more: a machine that is no pair with itself, a
+# door of its own, a host that is down, rules at hooks of all kinds, sizes and rates
+# that were measured. Needs root, nft, jq.
+# shellcheck disable=SC2016,SC2154 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "needs root for nft and routes"
+    cat >"$BATS_FILE_TMPDIR/closed" <<'N'
+table inet sg { chain in { type filter hook input priority 0; policy drop; ct state established,related accept; iif lo accept; }; }
+N
+    cat >"$BATS_FILE_TMPDIR/two" <<'N'
+table inet a { chain in { type filter hook input priority 0; policy accept; tcp dport 29500 drop; }; }
+table inet b { chain in { type filter hook input priority 5; policy accept; tcp dport { 29500, 29501 } drop; }; }
+N
+    cat >"$BATS_FILE_TMPDIR/early" <<'N'
+table inet pre { chain p { type filter hook prerouting priority -300; policy accept; iifname "eth0" tcp dport 29500 drop; fib saddr . iif oif missing drop; }; }
+N
+    cat >"$BATS_FILE_TMPDIR/card" <<'N'
+table netdev nd { chain i { type filter hook ingress device "eth0" priority 0; policy accept; tcp dport 29500 drop; }; }
+N
+}
+
+mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
+    "$ROOT/scripts/lab" run "$1" "${@:3}" -- bash -c "$2" - "$BIN/portcheck"
+}
+
+# Starts a server with options $2..., and sets LINE to the arguments of --join.
+serving='
+    serve() {
+        doc=$(mktemp)
+        exec {said}< <("$P" --serve "$@" 2>&1 >"$doc")
+        server=$!
+        while read -r -t 20 line <&$said; do
+            echo "$line" >&2
+            [[ $line =~ (windsock\ join|portcheck\ --join)\ (.*) ]] && break
+        done
+        LINE=${BASH_REMATCH[2]}
+    }
+    served() { # its exit code is ours
+        local code=0
+        wait $server || code=$?
+        cat "$doc"
+        rm "$doc"
+        return $code
+    }
+    P=$1
+'
+
+@test "honest: the port that a rank itself listens on is not taken" {
+    run -0 --separate-stderr mesh 2 '"$1" --hosts lab --ports nccl'
+    [[ $output != *"is taken"* && $output == *"2 of 2 ordered pairs"* ]]
+    run -0 --separate-stderr mesh 2 '"$1" --hosts lab --ports 29500 --json'
+    jq -e '[.findings[] | select(.check == "local.master_port")] == []' <<<"$output"
+    # somebody else's is
+    run -0 --separate-stderr mesh 2 '
+        exec {ready}< <(python3 -c "
+import socket, time
+s = socket.socket(); s.bind((\"0.0.0.0\", 29500)); s.listen()
+print(1, flush=True)
+time.sleep(60)")
+        other=$!
+        read -r -u $ready _
+        "$1" --hosts lab --ports 29500,29501; code=$?
+        kill $other; exit $code'
+    [[ $output == *"warn  local.master_port"*"node0: is taken: python3"* ]]
+}
+
+@test "honest: a host under two names is no pair, in a list and by a pasted line" {
+    run -3 --separate-stderr mesh 2 '"$1" --hosts node0,10.77.0.1 --json'
+    jq -e '.findings[] | select(.check == "mesh.same") | .status == "error" and .subject == "10.77.0.1"
+        and (.message | startswith("is the same machine as node0"))' <<<"$output"
+    jq -e '.data.matrix.cells == [["self", "self"], ["self", "self"]] and .data.targets == []' <<<"$output"
+    # the others are still asked
+    run -3 --separate-stderr mesh 2 '"$1" --hosts node0,node1,10.77.0.2'
+    [[ $output == *"0 node0      . + ?"*"1 node1      + . ="* && $output == *"2 of 6 ordered pairs"* ]]
+    run -3 --separate-stderr mesh 2 "$serving"'serve; "$P" --join $LINE; served'
+    [[ $output == *"error mesh.same"*"paste the line on each other machine, once"* ]]
+    run -3 --separate-stderr mesh 2 "$serving"'serve --joiners 2
+        $WINDSOCK_RSH node1 "$P --join $LINE" & $WINDSOCK_RSH node1 "$P --join $LINE"; served'
+    [[ $output == *"error mesh.same"*"is the same machine as another one here"* ]]
+}
+
+@test "honest: one host is no pair" {
+    for host in node0 127.0.0.1; do
+        # a warning of its own changes nothing
+        run -3 --separate-stderr mesh 1 'export MASTER_PORT=40000; "$1" --hosts '$host
+        [[ $output == *"error mesh.reach"*"nothing between hosts was tested"*"0 of 0 ordered pairs of 1 host,"* ]]
+    done
+}
+
+@test "honest: rules before the input hook count, those at the card are not passed over" {
+    run -0 --separate-stderr mesh 1 '"$1"' --firewall "$BATS_FILE_TMPDIR/early"
+    [[ $output == *"warn  local.firewall"*"inet pre p, handle 2: iifname eth0 tcp dport 29500 drop"* ]]
+    [[ $output == *"-> sudo nft insert rule inet pre p ip saddr 10.77.0.0/16 accept"* ]]
+    run -0 --separate-stderr mesh 1 '"$1"' --firewall "$BATS_FILE_TMPDIR/card"
+    [[ $output == *"info  local.firewall"*"netdev nd i, hook ingress"*"not judged"* ]]
+    [[ $output != *"pass  local.firewall"* ]]
+    # between hosts too: named, and what is to be typed mends it
+    run -0 --separate-stderr mesh 2 '
+        doc=$("$1" --hosts lab --ports 29500 --wait 1s --json)
+        fix=$(jq -r "[.findings[] | select(.check == \"mesh.in\")][0].fix[0]" <<<"$doc")
+        $WINDSOCK_RSH node1 "${fix#sudo }" && "$1" --hosts lab --ports 29500' --firewall "1=$BATS_FILE_TMPDIR/early"
+    [[ $output == *"2 of 2 ordered pairs"* ]]
+}
+
+@test "honest: two chains that drop different ports are both named, and both fixes mend it" {
+    run -0 --separate-stderr mesh 3 '
+        doc=$("$1" --hosts lab --ports 29500-29502 --wait 1s --json)
+        printf "%s\n" "$doc" >&2
+        while read -r fix; do
+            $WINDSOCK_RSH node1 "${fix#sudo }" >&2
+        done < <(jq -r ".findings[] | select(.check == \"mesh.in\").fix[]" <<<"$doc")
+        "$1" --hosts lab --ports 29500-29502 --wait 1s' --firewall "1=$BATS_FILE_TMPDIR/two"
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0].fix | length == 2)
+        and (.[0].message | contains("inet a in") and contains("inet b in"))' <<<"$stderr"
+    [[ $output == *"6 of 6 ordered pairs"* ]]
+}
+
+@test "honest: silence of a host that is down is not called a security group alone" {
+    run -0 --separate-stderr mesh 2 '
+        "$1" node1:22 >&2
+        $WINDSOCK_RSH node1 "ip link set eth0 down"
+        "$1" node1:22 --wait 300ms >&2 # the kernel counts in hundredths: not just now
+        "$1" node1:22 --wait 1s; "$1" 10.77.0.99:22 --wait 500ms; :'
+    [[ $output == *"node1:22"*"or the host is down"*"ip neigh show 10.77.0.2"* ]]
+    [[ $output == *"10.77.0.99:22"*"nobody on this network has answered for that address"* ]]
+    # one whose card has answered since we asked is up
+    run -1 --separate-stderr mesh 2 '"$1" node1:22 --wait 1s' --firewall "1=$BATS_FILE_TMPDIR/closed"
+    [[ $output == *"a firewall that drops ("* && $output != *"is down"* ]]
+}
+
+@test "honest: the others are not to blame for a host without an address" {
+    run -1 --separate-stderr mesh 3 '$WINDSOCK_RSH node2 "ip link set eth0 down"; "$1" --hosts lab --wait 1s --json'
+    [ "$(jq -c '[.findings[] | select(.status == "fail") | [.check, .subject]]' <<<"$output")" = '[["mesh.address","node2"]]' ]
+    jq -e '.data.matrix.cells[0] == ["self", "ok", "unknown"]' <<<"$output"
+}
+
+# node1 takes no packets of more than $limit bytes, and says nothing.
+narrow='
+    for n in 0 1; do $WINDSOCK_RSH node$n "ip link set dev eth0 gso_max_segs 1"; done
+    $WINDSOCK_RSH node1 "nft \"add table ip x; add chain ip x in { type filter hook prerouting priority -300; }
+        add rule ip x in iifname eth0 meta length > $limit drop\""
+    "$1" --hosts lab --json'
+
+@test "honest: an MTU to set is one that was seen to pass, or there is none" {
+    run -1 --separate-stderr mesh 2 "limit=1000; $narrow"
+    [ "$(jq -r '.findings[] | select(.check == "mesh.bulk").fix[0]' <<<"$output")" = \
+        "sudo ip link set dev eth0 mtu 1000   # on node1" ]
+    run -1 --separate-stderr mesh 2 "limit=500; $narrow"
+    jq -e '.findings[] | select(.check == "mesh.bulk")
+        | (.fix | map(contains("mtu")) | any | not) and (.message | contains("none of the smaller sizes"))' <<<"$output"
+}
+
+@test "honest: one slow host of three, which has most of the pairs" {
+    run -0 --separate-stderr mesh 3 '"$1" --hosts lab --bandwidth 0.3 --json' --rate node2=50mbit
+    jq -e '[.findings[] | select(.check == "mesh.bandwidth" and .subject == "node2" and .status == "warn")] | length == 2' <<<"$output"
+}
+
+@test "honest: interrupted is not the same as not sent" {
+    run -3 --separate-stderr mesh 2 '
+        "$1" 10.77.0.2:29500-29600 --wait 60s & p=$!
+        until grep -q 02004D0A /proc/net/tcp || [ ! -e /proc/$p ]; do :; done # a question is under way
+        kill -INT $p; wait $p' --firewall "1=$BATS_FILE_TMPDIR/closed"
+    [[ $output == *"not known: interrupted before an answer came"* && $output != *Success* ]]
+}
+
+@test "honest: an IPv4-mapped address is asked as what it stands for" {
+    run -0 --separate-stderr mesh 2 '"$1" "[::ffff:10.77.0.2]:22"; "${1%/*}/ifprobe" --peer "[::ffff:10.77.0.2]:22"'
+    [[ $output == *"pass  port.tcp"*"refused: reachable"*"pass  peer.reach"*"answers through eth0"* ]]
+}
