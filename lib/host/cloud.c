@@ -117,6 +117,14 @@ int cloud_read_cards(struct arena *a, uint64_t total_ns, struct cloud *ret, stru
 	return read_all(&m, e);
 }
 
+int cloud_read_type(struct arena *a, uint64_t total_ns, struct cloud *ret, struct err *e)
+{
+	struct metadata m = {
+		.a = a, .cloud = ret, .until_ns = now_ns() + total_ns, .depth = READ_TYPE};
+
+	return read_all(&m, e);
+}
+
 int cloud_read_role(struct arena *a, uint64_t total_ns, struct cloud *ret, char **ret_json,
 		    struct err *e)
 {

@@ -38,6 +38,9 @@ int cloud_read(struct arena *a, uint64_t total_ns, struct cloud *ret, struct err
 /* The same, and what each interface is: some requests more. */
 int cloud_read_cards(struct arena *a, uint64_t total_ns, struct cloud *ret,
 		     struct err *e) MUST_CHECK;
+/* The instance type alone: the fewest requests. */
+int cloud_read_type(struct arena *a, uint64_t total_ns, struct cloud *ret,
+		    struct err *e) MUST_CHECK;
 /*
  * The JSON of the keys that AWS lends to this instance's role, or NULL: there
  * is no role (or no AWS; see @ret's trouble). They are secrets.

@@ -195,6 +195,8 @@ int aws_read(struct metadata *m, struct err *e)
 	if (aws_get(&s, AWS_META "instance-type", &text, e))
 		return -1;
 	m->cloud->instance_type = text ? metadata_word(m->a, text, strlen(text)) : NULL;
+	if (m->depth == READ_TYPE)
+		return 0;
 	if (aws_get(&s, AWS_META "network/interfaces/macs/", &text, e))
 		return -1;
 	for (size_t i = 0; text && i < MAX_MACS && metadata_line(m->a, &text, &line); i++) {

@@ -52,16 +52,28 @@ static int get(struct metadata *m, const char *path, struct http_answer *ret, st
 	return 0;
 }
 
-int gcp_read(struct metadata *m, struct err *e)
+/* *ret_there: somebody answers. */
+static int read_cards(struct metadata *m, bool *ret_there, struct err *e)
 {
 	struct http_answer answer;
-	const char *type, *slash;
 
 	if (get(m, INSTANCE "network-interfaces/?recursive=true", &answer, e))
 		return -1;
 	if (answer.status == 200 && gcp_parse(m, answer.body, answer.n))
 		m->cloud->trouble = "the metadata service answered something that is not its JSON";
-	if (!answer.status)
+	*ret_there = answer.status != 0;
+	return 0;
+}
+
+int gcp_read(struct metadata *m, struct err *e)
+{
+	struct http_answer answer;
+	const char *type, *slash;
+	bool there = true;
+
+	if (m->depth != READ_TYPE && read_cards(m, &there, e))
+		return -1;
+	if (!there)
 		return 0;
 	if (get(m, INSTANCE "machine-type", &answer, e))
 		return -1;

@@ -14,7 +14,7 @@ struct metadata {
 	const char *host;  /* for the Host: header and for sentences */
 	uint64_t until_ns; /* of everything */
 	bool is_down;	   /* it stopped answering: ask nothing more */
-	enum { READ_MAP, READ_CARDS, READ_ROLE } depth;
+	enum { READ_MAP, READ_CARDS, READ_ROLE, READ_TYPE } depth;
 	char *role; /* READ_ROLE's */
 };
 

@@ -68,8 +68,7 @@ const char *pci_distance_name(enum pci_distance d)
 	return names[d];
 }
 
-/* From the host bridge down to the device: "pci0000:00/0000:00:01.0/0000:01:00.0", or NULL. */
-static const char *pci_path(struct arena *a, const char *pci)
+const char *pci_path(struct arena *a, const char *pci)
 {
 	const char *at = sysroot_link(a, PCI, pci);
 

@@ -20,6 +20,9 @@ typedef LIST(struct gpu) gpu_list;
 
 void gpu_read(struct arena *a, gpu_list *ret); /* in PCI order */
 
+/* From the host bridge down to the device: "pci0000:00/0000:00:01.0/0000:01:00.0", or NULL. */
+const char *pci_path(struct arena *a, const char *pci);
+
 /* nvidia-smi topo's words: PIX one switch, PXB several, PHB same host bridge,
  * NODE same NUMA node, SYS across. */
 enum pci_distance { PCI_SAME, PCI_PIX, PCI_PXB, PCI_PHB, PCI_NODE, PCI_SYS, PCI_UNKNOWN };

@@ -1,32 +1,67 @@
-/* GPUs as PCI shows them, and whether something drives them. */
-#include "lib/host/gpu.h"
+/* The gpus stage: GPUs as PCI shows them, whether something drives them, and how they are. */
 #include "lib/host/sysroot.h"
-#include "probes/preflight/preflight.h"
+#include "lib/report/json.h"
+#include "probes/preflight/gpu_view.h"
+#include "probes/preflight/limits.h"
 
-static struct finding *gpu_finding(struct preflight *p, const char *subject)
+struct finding *gpu_note(struct gpu_view *v, const char *check, const char *subject)
 {
-	return tally_add(&p->t, S_GPUS, stages[S_GPUS].name, "gpu.driver", subject);
+	return tally_add(&v->p->t, S_GPUS, stages[S_GPUS].name, check, subject);
 }
 
-static void nvidia(struct preflight *p, const gpu_list *all)
+const char *gpu_subject(struct gpu_view *v, const struct nvml_gpu *g)
 {
-	size_t n = 0, driven = 0;
-	const char *other = NULL;
-	struct finding *f;
+	return g->pci[0] ? arena_printf(v->a, "GPU %d (%s)", g->index, g->pci)
+			 : arena_printf(v->a, "GPU %d", g->index);
+}
 
-	for (size_t i = 0; i < all->n; i++) {
-		const struct gpu *g = &all->v[i];
+const char *gpu_all(struct gpu_view *v)
+{
+	size_t n = v->nvml.gpus.n;
 
-		if (g->vendor != GPU_NVIDIA)
-			continue;
-		n++;
-		driven += g->driver && streq(g->driver, "nvidia");
-		if (g->driver && !streq(g->driver, "nvidia"))
-			other = g->driver;
+	return n == 1 ? gpu_subject(v, &v->nvml.gpus.v[0]) : arena_printf(v->a, "%zu GPUs", n);
+}
+
+void gpu_each(struct gpu_view *v, const struct gpu_check *checks, size_t n)
+{
+	for (size_t c = 0; c < n; c++) {
+		size_t asked = 0, bad = 0;
+
+		for (size_t i = 0; i < v->nvml.gpus.n; i++) {
+			const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+
+			if (g->error || !checks[c].known(g))
+				continue;
+			asked++;
+			bad += checks[c].judge(v, g);
+		}
+		if (asked && !bad)
+			finding_set(gpu_note(v, checks[c].id, gpu_all(v)), ST_PASS, "%s",
+				    checks[c].fine);
 	}
-	if (!n)
-		return;
-	f = gpu_finding(p, arena_printf(p->a, "%zu NVIDIA GPU%s", n, n == 1 ? "" : "s"));
+}
+
+const char *gpu_usual(struct gpu_view *v, gpu_trait *trait, size_t *ret_n)
+{
+	const struct nvml_gpu *g = v->nvml.gpus.v;
+	size_t n = v->nvml.gpus.n, known = 0;
+	const char **values = arena_alloc(v->a, (n + 1) * sizeof(*values));
+
+	for (size_t i = 0; i < n; i++)
+		known += (values[i] = g[i].error ? NULL : trait(v->a, &g[i])) != NULL;
+	for (size_t i = 0; i < n; i++) {
+		*ret_n = 0;
+		for (size_t k = 0; values[i] && k < n; k++)
+			*ret_n += values[k] && streq(values[i], values[k]);
+		if (2 * *ret_n > known)
+			return values[i];
+	}
+	*ret_n = 0;
+	return NULL;
+}
+
+static void judge_driver(struct finding *f, size_t n, size_t driven, const char *other)
+{
 	if (driven == n && (!sysroot_is_real() || access("/dev/nvidiactl", F_OK) == 0)) {
 		finding_set(f, ST_PASS, "driven by nvidia");
 	} else if (driven == n) {
@@ -43,28 +78,83 @@ static void nvidia(struct preflight *p, const gpu_list *all)
 	}
 }
 
-static void others(struct preflight *p, const gpu_list *all, enum gpu_vendor vendor,
-		   const char *name, const char *what)
+static void nvidia(struct gpu_view *v)
+{
+	size_t driven = 0;
+	const char *other = NULL;
+
+	for (size_t i = 0; i < v->pci.n; i++) {
+		const struct gpu *g = &v->pci.v[i];
+
+		if (g->vendor != GPU_NVIDIA)
+			continue;
+		v->nvidia++;
+		driven += g->driver && streq(g->driver, "nvidia");
+		if (g->driver && !streq(g->driver, "nvidia"))
+			other = g->driver;
+	}
+	if (v->nvidia)
+		judge_driver(gpu_note(v, "gpu.driver",
+				      arena_printf(v->a, "%zu NVIDIA GPU%s", v->nvidia,
+						   v->nvidia == 1 ? "" : "s")),
+			     v->nvidia, driven, other);
+}
+
+static void others(struct gpu_view *v, enum gpu_vendor vendor, const char *name, const char *what)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < all->n; i++)
-		n += all->v[i].vendor == vendor;
+	for (size_t i = 0; i < v->pci.n; i++)
+		n += v->pci.v[i].vendor == vendor;
 	if (n)
-		finding_set(gpu_finding(p, arena_printf(p->a, "%zu %s GPU%s", n, name,
-							n == 1 ? "" : "s")),
-			    ST_INFO, "seen; %s", what);
+		finding_set(
+			gpu_note(v, "gpu.driver",
+				 arena_printf(v->a, "%zu %s GPU%s", n, name, n == 1 ? "" : "s")),
+			ST_INFO, "seen; %s", what);
+}
+
+/* Where a scheduler or a container shares a host out, GPUs may be somebody else's. */
+static const char *confinement(void)
+{
+	const char *container = limits_container();
+
+	if (container)
+		return container;
+	return getenv("SLURM_JOB_ID") ? "Slurm job" : getenv("PBS_JOBID") ? "PBS job" : NULL;
+}
+
+static void inside(struct gpu_view *v)
+{
+	gpu_answer(v);
+	gpu_versions(v);
+	gpu_use(v);
+	gpu_health(v);
+	gpu_links(v);
+	gpu_services(v);
+	pcie_links(v);
+	pcie_ways(v);
+	xid_look(v);
+	efa_look(v);
+	gpu_burst(v);
+	gpu_data(v);
 }
 
 void preflight_gpus(struct preflight *p)
 {
-	gpu_list all;
+	struct gpu_view v = {.p = p, .a = p->a, .confined = confinement()};
 
-	gpu_read(p->a, &all);
-	nvidia(p, &all);
-	others(p, &all, GPU_AMD, "AMD", "RCCL is not tested");
-	others(p, &all, GPU_INTEL, "Intel", "oneCCL is not tested");
-	if (!all.n)
-		finding_set(gpu_finding(p, "GPUs"), ST_INFO,
+	gpu_read(v.a, &v.pci);
+	rdma_read(v.a, &v.rdma);
+	if (preflight_wants_data(p)) {
+		v.data = json_object(report_data(p->r), "host");
+		v.facts = json_object(v.data, "facts");
+	}
+	nvidia(&v);
+	others(&v, GPU_AMD, "AMD", "RCCL is not tested");
+	others(&v, GPU_INTEL, "Intel", "oneCCL is not tested");
+	nvml_read(v.a, preflight_cap(p, S_GPUS), &v.nvml);
+	if (!v.pci.n && !v.nvml.gpus.n)
+		finding_set(gpu_note(&v, "gpu.driver", "GPUs"), ST_INFO,
 			    "none on this host: what follows runs in host memory");
+	inside(&v);
 }

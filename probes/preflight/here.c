@@ -2,8 +2,9 @@
 #include "lib/core/interrupt.h"
 #include "probes/preflight/preflight.h"
 
-static const enum stage_id order[] = {S_INTERFACE, S_SETTINGS,	  S_LIMITS,  S_GPUS,
-				      S_PORTS,	   S_COLLECTIVES, S_TRAINING};
+static const enum stage_id order[] = {S_INTERFACE, S_SETTINGS,	  S_LIMITS,   S_GPUS,
+				      S_PORTS,	   S_COLLECTIVES, S_TRAINING, S_PAIRS,
+				      S_SLOW,	   S_SWEEP,	  S_EXPECT};
 
 static void run_stage(struct preflight *p, enum stage_id id)
 {
@@ -13,6 +14,12 @@ static void run_stage(struct preflight *p, enum stage_id id)
 		return;
 	case S_GPUS:
 		preflight_gpus(p);
+		return;
+	case S_PAIRS:
+	case S_SLOW:
+	case S_SWEEP:
+	case S_EXPECT:
+		preflight_full(p, id, NULL, 1);
 		return;
 	default:
 		preflight_run_part(p, id, preflight_args(p, id, NULL));

@@ -4,6 +4,8 @@
 #include "probes/preflight/preflight.h"
 
 struct finding *limit_finding(struct preflight *p, const char *check, const char *subject);
+/* "container", "Kubernetes pod": we are inside one; NULL: not, as far as can be seen. */
+const char *limits_container(void);
 void limits_groups(struct preflight *p);
 void limits_machine(struct preflight *p);
 

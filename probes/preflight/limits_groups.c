@@ -59,6 +59,43 @@ static uint64_t tightest(struct arena *a, const char *controller, const char *v2
 	return least;
 }
 
+/* "200000 100000" of cpu.max (v2), or two files (v1): processors' worth of time; 0: no limit. */
+static double quota_at(struct arena *a, const char *controller, const char *path, bool v2)
+{
+	const char *line =
+		v2 ? sysroot_line(a, "/sys/fs/cgroup%s/cpu.max", path)
+		   : sysroot_line(a, "/sys/fs/cgroup/%s%s/cpu.cfs_quota_us", controller, path);
+	double quota = 0, period = 0;
+	int n = line ? sscanf(line, "%lf %lf", &quota, &period) : 0;
+
+	if (!v2 && n == 1)
+		period = (double)sysroot_int(a, 0, "/sys/fs/cgroup/%s%s/cpu.cfs_period_us",
+					     controller, path);
+	return n >= 1 && quota > 0 && period > 0 ? quota / period : 0;
+}
+
+static double cpu_quota(struct arena *a)
+{
+	static const char *const names[] = {"cpu,cpuacct", "cpuacct,cpu", "cpu"};
+	const char *own = NULL, *controller = NULL;
+	double least = 0, q;
+	bool v2 = true;
+	char *path;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && v2; i++)
+		own = own_cgroup(a, controller = names[i], &v2);
+	if (!own)
+		return 0;
+	path = arena_strdup(a, own);
+	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		q = quota_at(a, controller, path, v2);
+		if (q > 0 && (least <= 0 || q < least))
+			least = q;
+	}
+	return least;
+}
+
 static void memory(struct preflight *p)
 {
 	struct finding *f = limit_finding(p, "limits.memory", "memory");
@@ -86,12 +123,29 @@ static void processors(struct preflight *p)
 	cpu_set_t *set = CPU_ALLOC(CPU_SETSIZE * 8);
 	size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE * 8);
 	int allowed = 0;
+	double quota;
 
 	if (set && !sched_getaffinity(0, size, set))
 		allowed = CPU_COUNT_S(size, set);
 	CPU_FREE(set);
 	if (all <= 0 || allowed <= 0) {
 		finding_set(f, ST_SKIP, "how many may be used could not be read");
+		return;
+	}
+	quota = cpu_quota(p->a);
+	if (quota > 0 && quota < allowed) {
+		finding_value(f, quota, NULL);
+		finding_set(f, quota < 2 && all >= 4 ? ST_WARN : ST_PASS,
+			    "a control group allows the time of %.4g of %ld%s", quota, all,
+			    quota < 2 && all >= 4
+				    ? ": ranks and data workers are stopped most of the time"
+				    : "");
+		if (f->status == ST_WARN) {
+			finding_expect(f, "some for each rank");
+			finding_fix(f, "docker run --cpus=16 ...   # Kubernetes: "
+				       "resources.limits.cpu; Slurm: "
+				       "--cpus-per-task");
+		}
 		return;
 	}
 	finding_value(f, allowed, NULL);

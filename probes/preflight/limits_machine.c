@@ -133,13 +133,13 @@ static void huge_pages(struct preflight *p)
 	finding_fix(f, "sysctl -w vm.nr_hugepages=0");
 }
 
-static const char *container(void)
+const char *limits_container(void)
 {
 	if (getenv("KUBERNETES_SERVICE_HOST"))
 		return "Kubernetes pod";
-	if (!access("/.dockerenv", F_OK))
+	if (sysroot_exists("/.dockerenv"))
 		return "container";
-	return access("/run/.containerenv", F_OK) ? NULL : "container";
+	return sysroot_exists("/run/.containerenv") ? "container" : NULL;
 }
 
 /*
@@ -149,7 +149,7 @@ static const char *container(void)
  */
 static void network_of_container(struct preflight *p)
 {
-	const char *what = container(), *behind = NULL;
+	const char *what = limits_container(), *behind = NULL;
 	struct finding *f;
 	str_list links;
 

@@ -1,0 +1,25 @@
+# A second of work on each GPU, for windsock. As for NCCL only headers and nvcc are needed to
+# build it: the driver, and cuBLAS where there is one, are found at run time.
+ifneq ($(NVCC),)
+ifeq ($(shell printf '\043include <cuda.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
+PLUGINS += burst
+endif
+endif
+SOURCES_burst := $(wildcard plugins/burst/*.c)
+
+$(O)/pic/plugins/burst/kernels.fatbin: plugins/burst/kernels.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -o $@ $<
+$(O)/pic/plugins/burst/burst.o: $(O)/pic/plugins/burst/kernels.fatbin
+$(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(O)/pic/plugins/burst/kernels.fatbin"'
+$(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
+	$(call say,LD,$@)
+	$(link_comm) -ldl -lm
+
+# Stand-ins: NVIDIA's management library says what a file says; the driver only moves its clock.
+BURST_FAKES := $(O)/fake/nvml/libnvidia-ml.so.1 $(if $(filter burst,$(PLUGINS)),$(O)/fake/burst/libcuda.so.1)
+$(O)/fake/nvml/libnvidia-ml.so.1: tests/fake/libnvml.c lib/host/nvml_abi.h $(O)/flags
+	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. -Wall -Wextra -O1 -fPIC -shared -fvisibility=hidden -Wl,-soname,libnvidia-ml.so.1 -o $@ $<
+$(O)/fake/burst/libcuda.so.1: tests/fake/libcuda_burst.cc plugins/burst/kernels.cu $(O)/flags
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra -O2 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
+fakes: $(BURST_FAKES)

@@ -1,0 +1,259 @@
+/* What the gpus stage says about each kind of trouble that NVML shows, and that it says nothing
+ * else. */
+#include "tests/unit/gpu_world.h"
+
+static const struct gpu_row rows[] = {
+	{"3 ecc.uncorrected 2\n", "gpu.ecc", "GPU 3 (0000:5d:00.0)", ST_FAIL,
+	 "reported 2 uncorrectable memory errors", "nvidia-smi --gpu-reset -i 3"},
+	{"2 rows 0 3 1 0\n", "gpu.rows", "GPU 2", ST_WARN, "wait for a reset", "--gpu-reset -i 2"},
+	{"2 rows 0 9 0 1\n", "gpu.rows", "GPU 2", ST_FAIL, "could not remap", "state=drain"},
+	{"1 pages.pending 1\n", "gpu.pages", "GPU 1", ST_WARN, "wait for a reset", NULL},
+	{"1 pages.double 61\n", "gpu.pages", "GPU 1", ST_FAIL, "retired 61 pages", NULL},
+	{"4 reasons 0x88\n", "gpu.throttle", "GPU 4", ST_FAIL, "power brake", NULL},
+	{"4 reasons 0x48\n", "gpu.throttle", "GPU 4", ST_FAIL, "too hot", NULL},
+	{"4 reasons 0x8\n", "gpu.throttle", "GPU 4", ST_WARN, "protects itself", NULL},
+	{"4 reasons 0x20\n", "gpu.throttle", "GPU 4", ST_WARN, "keeps it cool", NULL},
+	{"5 temperature 88\n", "gpu.temperature", "GPU 5", ST_FAIL, "88 degrees", NULL},
+	{"5 temperature 84\n", "gpu.temperature", "GPU 5", ST_WARN, "slows itself down at 87",
+	 NULL},
+	{"7 limit 500000\n", "gpu.power", "GPU 7", ST_WARN, "may draw 500 W",
+	 "nvidia-smi -i 7 -pl 700"},
+	{"6 clock.app 1200\n", "gpu.clocks", "GPU 6", ST_WARN, "is set to 1200 MHz", "-i 6 -rac"},
+	{"6 clock.max 1755\n", "gpu.clocks", "GPU 6", ST_WARN, "the others at 1980", NULL},
+	{"0 mode 2\n", "gpu.mode", "GPU 0", ST_FAIL, "no process compute",
+	 "nvidia-smi -i 0 -c DEFAULT"},
+	{"0 mode 3\n", "gpu.mode", "GPU 0", ST_INFO, "one process at a time", NULL},
+	{"0 persistence 0\n", "gpu.persistence", "GPU 0", ST_INFO, "forgets",
+	 "nvidia-smi -i 0 -pm 1"},
+	{"* mig 1 1\n", "gpu.mig", "GPU 7", ST_INFO, "cut into parts", NULL},
+	{"2 mig 0 1\n", "gpu.mig", "GPU 2", ST_WARN, "waits for a reset", NULL},
+	{"2 mig 1 1\n", "gpu.mig_mode", "GPU 2", ST_WARN, "has MIG on, 7 others off", NULL},
+	{"6 processes 4000000:4000000000\n", "gpu.busy", "GPU 6", ST_WARN,
+	 "4000000 (not seen from here, 3.7 GiB)", "fuser -v /dev/nvidia6"},
+	{"6 memory 85520809984 30000000000\n", "gpu.busy", "GPU 6", ST_WARN, "cannot be seen",
+	 NULL},
+	{"3 name NVIDIA H100 PCIe\n", "gpu.kind", "GPU 3", ST_WARN,
+	 "is a NVIDIA H100 PCIe with 79 GiB, 7 others NVIDIA H100 80GB", NULL},
+	{"3 vbios 96.00.61.00.01\n", "gpu.vbios", "GPU 3", ST_INFO, "96.00.61.00.01", NULL},
+	{"3 ecc 0\n", "gpu.ecc_mode", "GPU 3", ST_WARN, "has ECC off, 7 others on", NULL},
+	{"1 links 111111111111111011\n", "nvlink.link", "GPU 1", ST_FAIL,
+	 "17 NVLinks up, 18 on 7 others; down: 15", "nvlink -s -i 1"},
+	{"* remote 0\n1 links 000000000000000000\n", "nvlink.link", "GPU 1", ST_WARN,
+	 "0 NVLinks up", NULL},
+	{"5 fabric 1 0 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 5", ST_FAIL,
+	 "is not registered", "systemctl restart nvidia-fabricmanager"},
+	{"5 fabric 2 0 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 5", ST_FAIL,
+	 "still registering", NULL},
+	{"5 fabric 3 999 00000000000000000000000000000000 0 aa\n", "nvlink.fabric", "GPU 5",
+	 ST_FAIL, "Some error (999)", NULL},
+	{"5 fabric 3 0 00000000000000000000000000000000 0 a9\n", "nvlink.fabric", "GPU 5", ST_FAIL,
+	 "bandwidth is degraded", NULL},
+	{"5 fabric 3 0 00000000000000000000000000000000 0 a6\n", "nvlink.fabric", "GPU 5", ST_WARN,
+	 "being recovered", NULL},
+	{"5 fabric 3 0 00000000000000000000000000000000 0 aa 2\n", "nvlink.fabric", "GPU 5",
+	 ST_FAIL, "is unhealthy", NULL},
+	{"5 fabric 3 0 00000000000000000000000000000000 7 aa\n", "nvlink.clique", "GPU 5", ST_FAIL,
+	 "000.7 of the NVLink fabric, 7 others in", NULL},
+	{"3 open 15\n", "gpu.answer", "GPU 3", ST_FAIL, "GPU is lost", "reboot"},
+	{"gpus 7\n", "gpu.count", NULL, ST_FAIL, "lost 0000:db:00.0: 7 of 8", NULL},
+	{"init 18\n", "gpu.nvml", NULL, ST_FAIL, "another version than the driver", "rmmod"},
+	{"init 9\n", "gpu.nvml", NULL, ST_WARN, "no driver loaded", "modprobe nvidia"},
+	{"init 999\n", "gpu.nvml", NULL, ST_FAIL, "does not start", NULL},
+	{"crash 2\n", "gpu.nvml", NULL, ST_FAIL, "crashed about GPU 2", NULL},
+};
+
+static int wrong(const struct gpu_world *w)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < w->p.t.items.n; i++) {
+		const struct finding *f = w->p.t.items.v[i].f;
+
+		if (f->status != ST_PASS && f->status != ST_SKIP &&
+		    !starts_with(f->check, "pcie.")) {
+			print_message("%s %s: %s\n", f->check, f->subject, f->message);
+			n++;
+		}
+	}
+	return n;
+}
+
+static void t_healthy(void **state)
+{
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "");
+	gpu_run(&w);
+	assert_int_equal(wrong(&w), 0);
+	assert_non_null(gpu_found(&w, "gpu.nvml", NULL));
+	assert_non_null(
+		strstr(gpu_found(&w, "gpu.nvml", NULL)->message, "driver 550.54.15, CUDA to 12.4"));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct finding *f = gpu_found(&w, rows[i].check, NULL);
+
+		assert_true(!f || f->status == ST_PASS);
+	}
+	gpu_done(&w);
+}
+
+static void t_each_fires(void **state)
+{
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		gpu_says(&w, gpu_healthy, rows[i].words);
+		gpu_run(&w);
+		gpu_expect(&w, &rows[i]);
+	}
+	gpu_done(&w);
+}
+
+/* Old GPUs and drivers tell little: what is unknown is nobody's fault, and no pass either. */
+static void t_unknown(void **state)
+{
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, "driver 470.1\ngpus 8\n",
+		 "0 pci 00000000:18:00.0\n1 pci 00000000:2A:00.0\n2 pci 00000000:3A:00.0\n"
+		 "3 pci 00000000:5D:00.0\n4 pci 00000000:9A:00.0\n5 pci 00000000:AB:00.0\n"
+		 "6 pci 00000000:BA:00.0\n7 pci 00000000:DB:00.0\n");
+	gpu_run(&w);
+	assert_int_equal(wrong(&w), 0);
+	assert_null(gpu_found(&w, "gpu.ecc", NULL));
+	assert_null(gpu_found(&w, "nvlink.link", NULL));
+	assert_null(gpu_found(&w, "nvlink.fabric", NULL));
+	assert_int_equal(gpu_found(&w, "gpu.busy", NULL)->status, ST_PASS);
+	gpu_done(&w);
+}
+
+static void t_shares(void **state)
+{
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "gpus 2\n");
+	assert_int_equal(setenv("SLURM_JOB_ID", "7", 1), 0);
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_INFO);
+	assert_non_null(strstr(gpu_found(&w, "gpu.count", NULL)->message, "2 of the host's 8"));
+	assert_int_equal(setenv("SLURM_GPUS_ON_NODE", "4", 1), 0);
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.count", NULL)->status, ST_FAIL);
+	assert_non_null(strstr(gpu_found(&w, "gpu.count", NULL)->message, "4 were given"));
+	gpu_done(&w);
+}
+
+static void t_services(void **state)
+{
+	static const char domain[] = "* fabric 3 0 0123456789abcdef0123456789abcdef 1 aa 1\n";
+	static const char sw[] = "/sys/bus/pci/devices/0000:c1:00.0/";
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "* fabric 1 0 00000000000000000000000000000000 0 aa\n");
+	gpu_file(&w, arena_printf(&w.c.a, "%sclass", sw), "0x068000\n");
+	gpu_file(&w, arena_printf(&w.c.a, "%svendor", sw), "0x10de\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.fabricmanager", NULL)->status, ST_FAIL);
+	gpu_file(&w, "/proc/4711/comm", "nv-fabricmanage\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.fabricmanager", NULL)->status, ST_PASS);
+	assert_null(gpu_found(&w, "gpu.imex", NULL));
+
+	gpu_says(&w, gpu_healthy, domain);
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.imex", NULL)->status, ST_WARN);
+	gpu_file(&w, "/dev/nvidia-caps-imex-channels/channel0", "");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.imex", NULL)->status, ST_FAIL);
+	gpu_file(&w, "/proc/4712/comm", "nvidia-imex\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.imex", NULL)->status, ST_WARN);
+	gpu_file(&w, "/etc/nvidia-imex/nodes_config.cfg", "10.0.0.1\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.imex", NULL)->status, ST_PASS);
+	gpu_done(&w);
+}
+
+static void t_data(void **state)
+{
+	struct gpu_world w;
+	const cJSON *gpu, *facts;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy,
+		 "2 processes 11:5 12:6\n2 fabric 3 0 00ff00000000000000000000000000aa 4 aa 1\n");
+	gpu_run(&w);
+	assert_int_equal(cJSON_GetArraySize(json_get(w.data, "gpus")), 8);
+	gpu = cJSON_GetArrayItem(json_get(w.data, "gpus"), 2);
+	assert_string_equal(json_get_str(gpu, "pci"), "0000:3a:00.0");
+	assert_int_equal(cJSON_GetArraySize(json_get(gpu, "processes")), 2);
+	assert_string_equal(json_get_str(json_get(gpu, "fabric"), "cluster"),
+			    "00ff00000000000000000000000000aa");
+	assert_int_equal((int)json_get_num(json_get(gpu, "fabric"), "clique", -1), 4);
+	assert_int_equal((int)json_get_num(json_get(gpu, "fabric"), "health_summary", -1), 1);
+	facts = json_get(w.data, "facts");
+	assert_string_equal(json_get_str(facts, "cuda"), "12.4");
+	assert_int_equal((int)json_get_num(facts, "nvlinks", 0), 144);
+	assert_string_equal(json_get_str(facts, "power_limit"), "700 W");
+	gpu_says(&w, NULL, "");
+	gpu_run(&w);
+	assert_int_equal(cJSON_GetArraySize(json_get(w.data, "gpus")), 8); /* PCI shows them */
+	assert_null(gpu_found(&w, "gpu.nvml", NULL));
+	gpu_done(&w);
+}
+
+static void t_versions(void **state)
+{
+	static const char lib[] = "/usr/local/lib/python3.10/dist-packages";
+	struct gpu_world w;
+
+	(void)state;
+	(void)unsetenv("VIRTUAL_ENV");
+	(void)unsetenv("CONDA_PREFIX");
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "* capability 90\n");
+	gpu_run(&w);
+	assert_null(gpu_found(&w, "gpu.versions", NULL)); /* no PyTorch */
+	gpu_file(&w, arena_printf(&w.c.a, "%s/nvidia_cuda_runtime_cu12-12.4.127.dist-info/x", lib),
+		 "");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.versions", "CUDA 12.4")->status, ST_PASS);
+	gpu_says(&w, gpu_healthy, "* capability 100\n"); /* Blackwell came with 12.8 */
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.versions", NULL)->status, ST_FAIL);
+	assert_non_null(strstr(gpu_found(&w, "gpu.versions", NULL)->fix.v[0], "whl/cu128"));
+	gpu_says(&w, gpu_healthy, "* capability 90\n");
+	gpu_file(&w, arena_printf(&w.c.a, "%s/torch-2.9.0+cu130.dist-info/x", lib), "");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.versions", "2.9.0+cu130 with CUDA 13.0")->status,
+			 ST_FAIL);
+	assert_non_null(
+		strstr(gpu_found(&w, "gpu.versions", NULL)->message, "needs a newer driver"));
+	gpu_says(&w, gpu_healthy, "cuda 13000\n* capability 70\n"); /* 13 has nothing for Volta */
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "gpu.versions", NULL)->status, ST_FAIL);
+	assert_string_equal(gpu_found(&w, "gpu.versions", NULL)->expected, "CUDA 12.9 or earlier");
+	gpu_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_healthy),  cmocka_unit_test(t_each_fires),
+		cmocka_unit_test(t_unknown),  cmocka_unit_test(t_shares),
+		cmocka_unit_test(t_services), cmocka_unit_test(t_data),
+		cmocka_unit_test(t_versions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
