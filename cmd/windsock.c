@@ -11,7 +11,7 @@
 #include "probes/preflight/serve.h"
 
 struct config {
-	bool quick, full, here, serve;
+	bool quick, full, burst, here, serve;
 	uint64_t wait, port;
 	const char *hosts, *rsh, *nodes, *page, *baseline;
 	str_list same;
@@ -29,7 +29,14 @@ static const struct opt rows[] = {
 	{.name = "full",
 	 .type = OPT_BOOL,
 	 AT(full),
-	 .help = "minutes: longer sweeps of the collectives"},
+	 .help = "minutes: every pair of hosts, who is slow, long sweeps, training against "
+		 "expectations"},
+
+	{.name = "burst",
+	 .type = OPT_BOOL,
+	 AT(burst),
+	 .help = "with --quick too: a second of work on each GPU, and who is slower than its "
+		 "peers"},
 
 	{.help = "Between hosts"},
 	{.name = "hosts",
@@ -74,7 +81,7 @@ static const struct opt rows[] = {
 	 .type = OPT_LIST,
 	 AT(same),
 	 .complete = OPT_C_FILE,
-	 .help = "this file or folder must be alike on every host (may be repeated)"},
+	 .help = "this file or folder must be alike on every host"},
 	{.name = "nodes",
 	 .metavar = "DIR",
 	 .type = OPT_STR,
@@ -106,7 +113,14 @@ static const char about[] =
 	"A command that is missing is skipped and said so; one that crashes, hangs or prints junk "
 	"is an error of ours (exit 3), never a verdict about the cluster.\n\n"
 	"Inside a job of Slurm's or PBS's all its hosts are tested, without --hosts.\n\n"
-	"With --budget only what fits is run, and what was left out is listed.\n\n"
+	"With --budget only what fits is run, and what was left out is listed. "
+	"What --full adds shares the time that is left.\n\n"
+	"--full measures every pair of hosts, and names a host or a link that stands out in two "
+	"measurements; sweeps the collectives as far as its time reaches; and trains long enough "
+	"to "
+	"judge accuracy, the pace of each host against the majority, and the whole against what "
+	"one "
+	"rank alone and the measured collectives promise.\n\n"
 	"`windsock join HOST:PORT CODE` makes this machine take part in a run that was begun "
 	"elsewhere: with --serve, ncclbench and ddpsmoke print that line, to be pasted on machines "
 	"that cannot be reached with ssh.";
@@ -116,6 +130,7 @@ static const char examples[] =
 	"  windsock --quick                       # this machine, in seconds\n"
 	"  windsock --hosts node[1-8]             # every node, and between them\n"
 	"  windsock --hosts hostfile --nodes out  # and who passed, as files\n"
+	"  windsock --hosts node[1-8] --full      # and who is slow, in minutes\n"
 	"  windsock --budget 10s --json           # what fits into ten seconds\n"
 	"  srun -N4 -n1 windsock                  # every node of a Slurm job\n"
 	"  windsock --hosts hostfile --report report.html\n"
@@ -224,6 +239,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 		.nodes_dir = c->nodes,
 		.verbose = app->common.verbose,
 		.asked = c->here,
+		.burst = c->burst,
 		.same = c->same,
 		.page = c->page,
 		.baseline = c->baseline,
@@ -271,6 +287,11 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 		(void)allocation_srun(argv + 2, argc - 2, e);
 		*ret_code = err_exit_code(e);
 		return true;
+	}
+	if (argc > 2 && streq(argv[1], "join") &&
+	    (streq(argv[2], "--help") || streq(argv[2], "-h"))) {
+		*ret_code = 0;
+		return false;
 	}
 	if (argc > 1 && streq(argv[1], "join"))
 		argv[1] = join;

@@ -4,20 +4,14 @@
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
 
-static bool is_host(const struct preflight *p, const char *name)
-{
-	for (size_t i = 0; i < p->hosts.n; i++)
-		if (streq(p->hosts.v[i].name, name))
-			return true;
-	return false;
-}
-
 static bool blame(struct preflight *p, const char *name)
 {
-	if (!is_host(p, name))
+	for (size_t i = p->known.n; i < p->hosts.n; i++)
+		names_add(&p->known, p->a, p->hosts.v[i].name);
+	if (!names_has(&p->known, name))
 		return false;
-	if (!list_has(&p->blamed, name))
-		*LIST_ADD(p->a, &p->blamed) = arena_strdup(p->a, name);
+	if (!names_has(&p->blamed, name))
+		names_add(&p->blamed, p->a, arena_strdup(p->a, name));
 	return true;
 }
 
@@ -135,15 +129,12 @@ static void blame_stage(struct preflight *p, enum stage_id id)
 }
 
 /* Those that can still be asked: answered, have an interface, and failed at nothing between. */
-static const char *participants(struct preflight *p, enum stage_id id, size_t *ret_n)
+static void participants(struct preflight *p, enum stage_id id, host_list *ret)
 {
-	host_list l = {0};
-
+	*ret = (host_list){0};
 	for (size_t i = 0; i < p->usable.n; i++)
-		if (id <= S_REACH || !list_has(&p->blamed, p->usable.v[i]))
-			LIST_ADD(p->a, &l)->name = p->usable.v[i];
-	*ret_n = l.n;
-	return l.n ? hostlist_fold(p->a, &l) : "";
+		if (id <= S_REACH || !names_has(&p->blamed, p->usable.v[i]))
+			LIST_ADD(p->a, ret)->name = p->usable.v[i];
 }
 
 static const char *first_reason(const struct preflight *p)
@@ -157,22 +148,27 @@ static const char *first_reason(const struct preflight *p)
 static void run_across(struct preflight *p, enum stage_id id)
 {
 	const char *command = stages[id].command, *hosts, *why = first_reason(p);
-	size_t n;
+	host_list some;
 
-	hosts = participants(p, id, &n);
-	if (n < 2)
+	participants(p, id, &some);
+	hosts = some.n ? hostlist_fold(p->a, &some) : "";
+	if (some.n < 2)
 		finding_set(preflight_note(p, id), ST_SKIP, "not reached%s%s",
 			    why ? " because " : "", why ? why : ": it takes two hosts");
 	else if (p->crew && id == S_PATHS)
 		finding_set(
 			preflight_note(p, id), ST_SKIP,
 			"not asked of hosts that joined: reach and training take the same ways");
-	else if (p->crew)
-		crew_run(p->crew, id);
-	else if (id >= S_COLLECTIVES && part_find(p->a, command) &&
+	else if (!p->crew && id >= S_COLLECTIVES && part_find(p->a, command) &&
 		 !part_knows(command, "--hosts", p->deadline_ns, p->a))
 		finding_set(preflight_note(p, id), ST_SKIP,
 			    "not tested between hosts: this %s has no --hosts", command);
+	else if (id >= S_PAIRS)
+		preflight_full(p, id, hosts, some.n);
+	else if (!p->crew && id < S_COLLECTIVES && preflight_groups(some.n) > 1)
+		preflight_run_groups(p, id, &some);
+	else if (p->crew)
+		cJSON_Delete(crew_run(p->crew, id, true));
 	else
 		preflight_run_part(p, id, preflight_args(p, id, hosts));
 }
@@ -182,7 +178,7 @@ void preflight_between(struct preflight *p)
 	for (enum stage_id id = S_HOSTS; id < S_REACH; id++)
 		if (p->run[id].done)
 			blame_stage(p, id);
-	for (enum stage_id id = S_REACH; id <= S_TRAINING; id++) {
+	for (enum stage_id id = S_REACH; id < S_BASELINE; id++) {
 		if (stages[id].tier > p->tier)
 			continue;
 		if (preflight_gate(p, id))

@@ -29,27 +29,31 @@ static void stages_data(const struct preflight *p)
 	}
 }
 
-static bool has_error(const struct preflight *p, const char *host)
+/* Hosts on which a tool of ours failed. */
+static void find_errors(const struct preflight *p, struct names *ret)
 {
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct item *x = &p->t.items.v[i];
 
 		for (size_t h = 0; x->f->status == ST_ERROR && h < x->hosts.n; h++)
-			if (streq(x->hosts.v[h].name, host))
-				return true;
+			names_add(ret, p->a, x->hosts.v[h].name);
 	}
-	return false;
 }
 
 /* A node is neither where a tool failed on it, or where something between hosts named nobody. */
 static void sort_nodes(const struct preflight *p, host_list *passing, host_list *failing)
 {
+	struct names errors = {0}, usable = {0};
+
+	find_errors(p, &errors);
+	for (size_t i = 0; i < p->usable.n; i++)
+		names_add(&usable, p->a, p->usable.v[i]);
 	for (size_t i = 0; i < p->hosts.n; i++) {
 		const char *name = p->hosts.v[i].name;
 
-		if (list_has(&p->blamed, name))
+		if (names_has(&p->blamed, name))
 			*LIST_ADD(p->a, failing) = p->hosts.v[i];
-		else if (list_has(&p->usable, name) && !p->unattributed && !has_error(p, name))
+		else if (names_has(&usable, name) && !p->unattributed && !names_has(&errors, name))
 			*LIST_ADD(p->a, passing) = p->hosts.v[i];
 	}
 }
@@ -83,18 +87,20 @@ static void covers(struct preflight *p)
 {
 	bool between = has_run(p, S_REACH) || has_run(p, S_PATHS);
 	bool moved = has_run(p, S_COLLECTIVES), trained = has_run(p, S_TRAINING);
+	bool full = has_run(p, S_SLOW) && has_run(p, S_SWEEP) && has_run(p, S_EXPECT);
 
 	if (!between)
 		preflight_covers(p,
 				 "%zu of %zu hosts, each alone; nothing between hosts was tested",
 				 p->usable.n, p->hosts.n);
 	else
-		preflight_covers(p, "%zu of %zu hosts and the ways between them%s", p->usable.n,
-				 p->hosts.n,
-				 moved && trained ? ", with collectives and training"
-				 : moved	  ? ", with collectives"
-				 : trained	  ? ", with training"
-						  : "; no data was moved");
+		preflight_covers(p, "%zu of %zu hosts and the ways between them%s%s", p->usable.n,
+				 p->hosts.n, p->grouped ? ", in groups" : "",
+				 full		    ? ", with pairs, long sweeps and training"
+				 : moved && trained ? ", with collectives and training"
+				 : moved	    ? ", with collectives"
+				 : trained	    ? ", with training"
+						    : "; no data was moved");
 }
 
 static int tell_nodes(struct preflight *p, struct err *e)
@@ -206,8 +212,11 @@ int preflight_conclude(struct preflight *p, struct err *e)
 {
 	item_list causes;
 
-	if (!p->hosts.n && preflight_wants_data(p))
+	if (!p->hosts.n && preflight_wants_data(p)) {
 		facts_gather(p->a, &p->same, json_object(report_data(p->r), "facts"));
+		json_str(report_data(p->r), "boot",
+			 sysroot_line(p->a, "/proc/sys/kernel/random/boot_id"));
+	}
 	if (compare(p, e))
 		return -1;
 	run_data(p);

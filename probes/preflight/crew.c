@@ -45,6 +45,7 @@ struct crew *crew_join(struct preflight *p, struct err *e)
 		return NULL;
 	}
 	c->rank = rdzv_rank(c->world.rdzv);
+	p->width = (size_t)c->world.world.size;
 	forget_launch();
 	if (rdzv_members(c->world.rdzv, &c->members, &c->n, e)) {
 		crew_leave(c, e->msg);
@@ -62,15 +63,18 @@ void crew_leave(struct crew *c, const char *reason) { world_stop(&c->world, reas
 static int tell(struct crew *c, struct err *e)
 {
 	const uint64_t most = 6 * c->p->deadline_ns;
-	const char *args[] = {"--json", "--quick", "--here",
+	const char *args[] = {"--json",
+			      "--quick",
+			      "--here",
 			      arena_printf(c->p->a, "--deadline=%llums",
 					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS)),
+			      c->p->burst || c->p->tier > TIER_QUICK ? "--burst" : NULL,
 			      NULL};
 	AUTO(part_done) struct part got;
 	char *text;
 	int rc;
 
-	part_run("windsock", args, most, c->p->a, &got);
+	part_run("windsock", args, most, NULL, c->p->a, &got);
 	text = got.doc ? cJSON_PrintUnformatted(got.doc) : NULL;
 	rc = rdzv_set(c->world.rdzv, arena_printf(c->p->a, "node/%d", c->rank), text ? text : "",
 		      text ? strlen(text) : 0, e);
@@ -146,34 +150,38 @@ static void drop_pose(void)
 		(void)unsetenv(names[i]);
 }
 
+/* The one thing of a stage that the leader alone knows is how far the sweep goes. */
 static int announce(struct crew *c, const char *what, const char *code, struct err *e)
 {
-	const char *order = arena_printf(c->p->a, "%s %s", what, code);
+	const char *order = arena_printf(c->p->a, "%s %s %llu", what, code,
+					 (unsigned long long)c->p->sweep_max);
 
 	return rdzv_set(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), order,
 			strlen(order) + 1, e);
 }
 
-void crew_run(struct crew *c, enum stage_id id)
+cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 {
 	struct err e = {0};
 	struct token token;
 	char code[TOKEN_CODE_SIZE];
+	cJSON *doc;
 
 	if (token_new(&token, &e)) {
 		finding_set(preflight_note(c->p, id), ST_ERROR, "%s", e.msg);
-		return;
+		return NULL;
 	}
 	token_code(&token, code);
 	token_wipe(&token);
 	if (announce(c, stages[id].name, code, &e)) {
 		finding_set(preflight_note(c->p, id), ST_FAIL, "%s", e.msg);
-		return;
+		return NULL;
 	}
 	pose_as_rank(c, stages[id].name, code);
-	preflight_run_part(c->p, id, preflight_args(c->p, id, NULL));
+	doc = preflight_run_doc(c->p, id, preflight_args(c->p, id, NULL), takes);
 	drop_pose();
 	c->round++;
+	return doc;
 }
 
 /* What this one's part of a stage says is the leader's to tell. */
@@ -190,15 +198,24 @@ static void take_part(struct crew *c, const char *stage, const char *code)
 		*LIST_ADD(c->p->a, &args) = *x;
 	*LIST_ADD(c->p->a, &args) = NULL;
 	pose_as_rank(c, stage, code);
-	part_run(stages[id].command, args.v, preflight_cap(c->p, id), c->p->a, &got);
+	part_run(stages[id].command, args.v, preflight_cap(c->p, id), NULL, c->p->a, &got);
 	drop_pose();
+}
+
+/* Bytes; what cannot be one is the least. */
+static uint64_t sweep_size(const char *text)
+{
+	enum { LEAST = 1 << 20, MOST = 1 << 30 };
+	unsigned long long v = strtoull(text, NULL, 10);
+
+	return v < LEAST ? LEAST : v > MOST ? MOST : v;
 }
 
 int crew_follow(struct crew *c, struct err *e)
 {
 	for (;; c->round++) {
 		const void *order;
-		char *stage, *code;
+		char *stage, *code, *most;
 		size_t n;
 
 		if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), c->p->a,
@@ -209,6 +226,11 @@ int crew_follow(struct crew *c, struct err *e)
 		if (!code || starts_with(stage, DONE " "))
 			return 0;
 		*code++ = '\0';
+		most = strchr(code, ' ');
+		if (most) {
+			*most++ = '\0';
+			c->p->sweep_max = sweep_size(most);
+		}
 		take_part(c, stage, code);
 	}
 }

@@ -15,8 +15,9 @@ struct crew *crew_join(struct preflight *p, struct err *e) MUST_CHECK;
 bool crew_leads(const struct crew *c);
 /* Everybody looks at itself; the leader gets the answers, the others tell. */
 int crew_ask(struct crew *c, struct answers *ret, struct err *e) MUST_CHECK;
-/* The leader: everybody runs this stage's command; its findings are taken. */
-void crew_run(struct crew *c, enum stage_id id);
+/* The leader: everybody runs this stage's command; with @takes its findings are taken. The
+ * document is the caller's to free; NULL: there is none. */
+cJSON *crew_run(struct crew *c, enum stage_id id, bool takes);
 void crew_finish(struct crew *c); /* the leader: that was all */
 /* The others: until the leader has no more to do. */
 int crew_follow(struct crew *c, struct err *e) MUST_CHECK;

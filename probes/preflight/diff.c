@@ -137,7 +137,8 @@ static enum status judged(bool slower, bool memory)
 }
 
 /* The geometric mean over all sizes: a single size jumps from run to run. */
-static void compare_bandwidth(struct compared *c, const cJSON *old, const cJSON *now)
+static void compare_bandwidth(struct compared *c, const char *of, const cJSON *old,
+			      const cJSON *now)
 {
 	double sum = 0, ratio;
 	struct finding *f;
@@ -158,7 +159,7 @@ static void compare_bandwidth(struct compared *c, const cJSON *old, const cJSON 
 	if (!n)
 		return;
 	ratio = exp(sum / (double)n);
-	f = note(c, "diff.bandwidth", "collectives", judged(ratio < SLOWER, memory));
+	f = note(c, "diff.bandwidth", of, judged(ratio < SLOWER, memory));
 	finding_set(f, f->status, "%.0f %% of the bandwidth of then, over %zu sizes", 100 * ratio,
 		    n);
 	finding_value(f, 100 * ratio, "%");
@@ -227,12 +228,15 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)
 {
 	const cJSON *was = json_get(old, "data"), *is = json_get(now, "data"), *n;
+	static const char *const sweeps[] = {"collectives", "sweep"};
 	struct compared c = {.t = t, .stage = stage};
 	const cJSON *was_parts = json_get(was, "parts"), *parts = json_get(is, "parts");
 	size_t from = t->items.n;
 
 	compare_findings(&c, old, now);
-	compare_bandwidth(&c, json_get(was_parts, "collectives"), json_get(parts, "collectives"));
+	for (size_t i = 0; i < ARRAY_LEN(sweeps); i++)
+		compare_bandwidth(&c, sweeps[i], json_get(was_parts, sweeps[i]),
+				  json_get(parts, sweeps[i]));
 	compare_pace(&c, json_get(was_parts, "training"), json_get(parts, "training"));
 	compare_facts(&c, get(now, "host"), was, is);
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {

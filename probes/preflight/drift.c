@@ -6,11 +6,12 @@
 #include <math.h>
 
 #define CLOCK_SLACK_S 2.0
-#define NEAR 0.05 /* sizes of memory are never quite alike */
+#define NEAR 0.05     /* sizes of memory are never quite alike */
+#define NEAR_RATE 0.1 /* and measurements even less */
 
 struct kind {
-	const char *key, *subject; /* key NULL: the digest of @subject, a path */
-	enum { TEXT, COUNT, SIZE } type;
+	const char *key, *subject;	       /* key NULL: the digest of @subject, a path */
+	enum { TEXT, COUNT, SIZE, RATE } type; /* RATE: only less than the others' is odd */
 	enum status st;
 	const char *fix; /* %s: what the others have */
 };
@@ -22,6 +23,40 @@ static const struct kind kinds[] = {
 	 "apt-get install --only-upgrade 'nvidia-driver*'   # to %s, then reboot"},
 	{"nccl", "NCCL", TEXT, ST_WARN, "pip install 'nvidia-nccl-cu12==%s'   # or its package"},
 	{"torch", "PyTorch", TEXT, ST_WARN, "pip install 'torch==%s'"},
+	{"torch_cuda", "PyTorch's CUDA", TEXT, ST_WARN, "pip install torch   # for CUDA %s"},
+	{"cuda", "the driver's CUDA", TEXT, ST_WARN,
+	 "apt-get install --only-upgrade 'nvidia-driver*'   # the others serve %s; then reboot"},
+	{"gpu_name", "model of GPU", TEXT, ST_WARN, "nvidia-smi -L   # the others have %s"},
+	{"vbios", "VBIOS of the GPUs", TEXT, ST_INFO,
+	 "nvidia-smi -q | grep -i vbios   # the others: %s"},
+	{"nvlinks", "NVLinks up", COUNT, ST_FAIL, "nvidia-smi nvlink -s   # the others have %s"},
+	{"nvlink_domain", "NVLink domain", TEXT, ST_INFO,
+	 "nvidia-smi -q | grep -A 9 Fabric   # the others are in %s"},
+	{"ecc", "ECC of the GPUs", TEXT, ST_WARN, "nvidia-smi -e 1 && reboot   # the others: %s"},
+	{"mig", "MIG of the GPUs", TEXT, ST_WARN, "nvidia-smi -mig 0   # the others: %s"},
+	{"persistence", "persistence of the GPUs", TEXT, ST_INFO,
+	 "nvidia-smi -pm 1   # the others: %s"},
+	{"power_limit", "power limit of the GPUs", TEXT, ST_WARN,
+	 "nvidia-smi -pl WATT   # the others: %s"},
+	{"matmul_tflops", "slowest GPU's TFLOP/s", RATE, ST_WARN,
+	 "nvidia-smi -q -d PERFORMANCE,CLOCK,POWER   # the others reach %s"},
+	{"memory_gbps", "slowest GPU memory's GB/s", RATE, ST_WARN,
+	 "nvidia-smi -q -d ECC,ROW_REMAPPER,CLOCK   # the others reach %s"},
+	{"to_gpu_gbps", "slowest copy to a GPU, GB/s", RATE, ST_WARN,
+	 "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"},
+	{"from_gpu_gbps", "slowest copy from a GPU, GB/s", RATE, ST_WARN,
+	 "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"},
+	{"acs", "PCIe access control (ACS)", TEXT, ST_WARN,
+	 "lspci -vvv | grep ACSCtl   # the others: %s"},
+	{"iommu", "IOMMU", TEXT, ST_WARN, "cat /proc/cmdline   # the others: %s"},
+	{"gpudirect", "GPUDirect RDMA", TEXT, ST_WARN,
+	 "modprobe nvidia-peermem   # the others: %s"},
+	{"efa", "EFA adapters", COUNT, ST_WARN,
+	 "ls /sys/class/infiniband   # the others have %s; launch it as they were"},
+	{"efa_installer", "EFA installer", TEXT, ST_WARN,
+	 "./efa_installer.sh -y   # of version %s"},
+	{"libfabric", "libfabric", TEXT, ST_WARN, "./efa_installer.sh -y   # the others have %s"},
+	{"ofi_nccl", "aws-ofi-nccl", TEXT, ST_WARN, "./efa_installer.sh -y   # the others have %s"},
 	{"windsock", "windsock", TEXT, ST_WARN, "windsock --version   # install %s there"},
 	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
 	{"memory", "memory", SIZE, ST_WARN, "dmidecode -t memory   # the others have %s"},
@@ -47,8 +82,9 @@ typedef LIST(struct value) value_list;
 
 static bool is_alike(const struct kind *k, const struct value *x, const struct value *y)
 {
-	if (k->type == SIZE)
-		return fabs(x->number - y->number) <= NEAR * fmax(x->number, y->number);
+	if (k->type == SIZE || k->type == RATE)
+		return fabs(x->number - y->number) <=
+		       (k->type == SIZE ? NEAR : NEAR_RATE) * fmax(x->number, y->number);
 	return streq(x->text, y->text);
 }
 
@@ -56,8 +92,9 @@ static const char *worded(struct arena *a, const struct kind *k, double number)
 {
 	struct unit_buf b;
 
-	return k->type == SIZE ? arena_strdup(a, format_size(&b, (uint64_t)number))
-			       : arena_printf(a, "%.0f", number);
+	return k->type == SIZE	 ? arena_strdup(a, format_size(&b, (uint64_t)number))
+	       : k->type == RATE ? arena_printf(a, "%.4g", number)
+				 : arena_printf(a, "%.0f", number);
 }
 
 static void collect(struct preflight *p, const struct answers *all, const struct kind *k,
@@ -67,10 +104,12 @@ static void collect(struct preflight *p, const struct answers *all, const struct
 		const cJSON *facts = json_get(all->v[i].data, "facts");
 		const cJSON *of = k->key ? facts : json_get(facts, "same");
 		const char *key = k->key ?: k->subject;
-		struct value v = {.host = all->v[i].host,
-				  .text = json_get_str(of, key),
-				  .number = json_get_num(of, key, NAN)};
+		struct value v = {.host = all->v[i].host};
 
+		if (k->key && !json_get(of, key)) /* what its GPUs stage found */
+			of = json_get(json_get(all->v[i].data, "host"), "facts");
+		v.text = json_get_str(of, key);
+		v.number = json_get_num(of, key, NAN);
 		if (k->type != TEXT && v.number >= 0)
 			v.text = worded(p->a, k, v.number);
 		if (v.text)
@@ -78,17 +117,48 @@ static void collect(struct preflight *p, const struct answers *all, const struct
 	}
 }
 
+static int by_text(const void *x, const void *y)
+{
+	return strcmp((*(const struct value *const *)x)->text,
+		      (*(const struct value *const *)y)->text);
+}
+
+static int by_number(const void *x, const void *y)
+{
+	double a = (*(const struct value *const *)x)->number;
+	double b = (*(const struct value *const *)y)->number;
+
+	return (a > b) - (a < b);
+}
+
+/* In order, what is alike stands together: how many there are around each. */
+static void count_alike(struct arena *a, const struct kind *k, value_list *l)
+{
+	struct value **v = arena_alloc(a, (l->n + 1) * sizeof(struct value *));
+	size_t from = 0, to = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = &l->v[i];
+	qsort(v, l->n, sizeof(struct value *), k->type == SIZE ? by_number : by_text);
+	for (size_t i = 0; i < l->n; i++) {
+		while (!is_alike(k, v[from], v[i]))
+			from++;
+		to = to > i ? to : i;
+		while (to < l->n && is_alike(k, v[i], v[to]))
+			to++;
+		v[i]->alike = to - from;
+	}
+}
+
 /* The value that most have; NULL: all are alike, or no value has a majority. */
-static const struct value *majority(const struct kind *k, value_list *l)
+static const struct value *majority(struct arena *a, const struct kind *k, value_list *l)
 {
 	const struct value *best = NULL;
 
-	for (size_t i = 0; i < l->n; i++) {
-		for (size_t j = 0; j < l->n; j++)
-			l->v[i].alike += is_alike(k, &l->v[i], &l->v[j]);
+	count_alike(a, k, l);
+	for (size_t i = 0; i < l->n; i++)
 		if (!best || l->v[i].alike > best->alike)
 			best = &l->v[i];
-	}
 	return best && best->alike < l->n ? best : NULL;
 }
 
@@ -117,30 +187,33 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 		    : k->fix;
 }
 
-/* A limit that is wrong by itself there has been said. */
-static bool is_said(const struct preflight *p, const struct kind *k, const char *host)
+/* Hosts where a limit that is wrong by itself has been said to be. */
+static void find_said(const struct preflight *p, const struct kind *k, struct names *ret)
 {
 	const char *check = arena_printf(p->a, "limits.%s", k->key ?: "");
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
 
-		if ((f->status == ST_FAIL || f->status == ST_WARN) && streq(f->check, check) &&
-		    f->host && streq(f->host, host))
-			return true;
+		if ((f->status == ST_FAIL || f->status == ST_WARN) && f->host &&
+		    streq(f->check, check))
+			names_add(ret, p->a, f->host);
 	}
-	return false;
 }
 
 static void name_odd(struct preflight *p, const struct kind *k, const value_list *l,
 		     const struct value *usual)
 {
+	struct names said = {0};
+
+	find_said(p, k, &said);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct value *v = &l->v[i];
 		struct finding *f;
 		bool more;
 
-		if (is_alike(k, v, usual) || is_said(p, k, v->host))
+		if (is_alike(k, v, usual) || names_has(&said, v->host) ||
+		    (k->type == RATE && v->number > usual->number))
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
 		f = note(p, k, v->host);
@@ -181,7 +254,7 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 	const struct value *usual;
 
 	collect(p, all, k, &l);
-	usual = majority(k, &l);
+	usual = majority(p->a, k, &l);
 	if (!usual)
 		return l.n > 1;
 	if (2 * usual->alike > l.n)

@@ -35,8 +35,9 @@ static const char *torch_below(struct arena *a, const char *prefix)
 
 	if (!prefix || !*prefix)
 		return NULL;
-	if (!glob(arena_printf(a, "%s/lib/python3*/*-packages/torch-*.*-info", prefix), 0, NULL,
-		  &g) &&
+	if (!glob(sysroot_path(
+			  a, arena_printf(a, "%s/lib/python3*/*-packages/torch-*.*-info", prefix)),
+		  0, NULL, &g) &&
 	    g.gl_pathc) {
 		const char *name = strrchr(g.gl_pathv[0], '/') + 1 + strlen("torch-");
 
@@ -50,14 +51,14 @@ static const char *torch_below(struct arena *a, const char *prefix)
 	return found;
 }
 
-static const char *torch(struct arena *a)
+const char *facts_torch(struct arena *a)
 {
 	const char *home = getenv("HOME");
 	const char *prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"),
 				  home ? arena_printf(a, "%s/.local", home) : NULL, "/usr/local",
 				  "/usr"};
 
-	for (size_t i = 0; i < ARRAY_LEN(prefixes) && sysroot_is_real(); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
 		const char *found = torch_below(a, prefixes[i]);
 
 		if (found)
@@ -130,7 +131,7 @@ void facts_gather(struct arena *a, const str_list *same, cJSON *into)
 	cJSON *digests = same->n ? json_object(into, "same") : NULL;
 
 	software(a, into);
-	json_str(into, "torch", torch(a));
+	json_str(into, "torch", facts_torch(a));
 	kernel(a, into);
 	hardware(a, into);
 	for (size_t i = 0; i < same->n; i++)

@@ -125,6 +125,30 @@ static void choose_usable(struct preflight *p, const struct answers *all)
 	}
 }
 
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* Namespaces and containers of one machine have one kernel. */
+static bool share_machine(struct preflight *p, const struct answers *all)
+{
+	str_list boots = {0};
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *boot = json_get_str(all->v[i].data, "boot");
+
+		if (boot)
+			*LIST_ADD(p->a, &boots) = boot;
+	}
+	if (boots.n)
+		qsort(boots.v, boots.n, sizeof(*boots.v), by_text);
+	for (size_t i = 1; i < boots.n; i++)
+		if (streq(boots.v[i - 1], boots.v[i]))
+			return true;
+	return false;
+}
+
 static cJSON *copy_of(const struct answer *a)
 {
 	return cJSON_IsObject(a->data) ? cJSON_Duplicate(a->data, true) : cJSON_CreateObject();
@@ -164,6 +188,8 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 		cap = 2 * p->deadline_ns; /* it answers before the fleet loses patience */
 	*LIST_ADD(p->a, &args) = "--quick";
 	*LIST_ADD(p->a, &args) = "--here";
+	if (p->burst || p->tier > TIER_QUICK)
+		*LIST_ADD(p->a, &args) = "--burst";
 	*LIST_ADD(p->a, &args) = arena_printf(p->a, "--deadline=%llums",
 					      (unsigned long long)(p->deadline_ns / NS_PER_MS));
 	*LIST_ADD(p->a, &args) =
@@ -193,6 +219,7 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 			preflight_drift(p, all, asked, answered);
 		preflight_finish(p, S_DRIFT);
 		choose_usable(p, all);
+		p->one_machine = share_machine(p, all);
 		node_data(p, all);
 	}
 	preflight_between(p);
@@ -205,6 +232,7 @@ int preflight_hosts(struct preflight *p, struct err *e)
 	double asked = facts_clock();
 
 	p->t.own = sysroot_hostname(p->a);
+	p->width = p->hosts.n;
 	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))
 		return -1;
 	return conclude(p, &all, asked, facts_clock(), e);

@@ -3,6 +3,7 @@
 #include "lib/cluster/job.h"
 #include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -23,8 +24,10 @@ enum {
 struct run {
 	struct job job;
 	struct loop loop;
-	struct timer cap;
+	struct timer cap, tick;
 	bool cut;
+	const struct part_progress *shown;
+	uint64_t start_ns, cap_ns;
 };
 
 void part_done(struct part *p)
@@ -74,6 +77,21 @@ const char *part_places(struct arena *a)
 static void on_ended(struct job *j)
 {
 	loop_disarm(j->loop, &CONTAINER_OF(j, struct run, job)->cap);
+	loop_disarm(j->loop, &CONTAINER_OF(j, struct run, job)->tick);
+}
+
+/* What takes a minute says so every second. */
+static void on_tick(struct loop *l, struct timer *t)
+{
+	struct run *r = CONTAINER_OF(t, struct run, tick);
+	unsigned long long took = (now_ns() - r->start_ns) / NS_PER_S, most = r->cap_ns / NS_PER_S;
+	struct err ignored;
+	char text[96];
+
+	(void)snprintf(text, sizeof(text), "%s, %llu s of at most %llu", r->shown->title, took,
+		       most);
+	log_progress(text, r->shown->done, r->shown->total);
+	(void)!loop_arm(l, t, NS_PER_S, &ignored);
 }
 
 /* First a request, then an order. */
@@ -106,11 +124,16 @@ static int start(struct run *r, const char *const *argv, uint64_t cap_ns, struct
 		 struct err *e)
 {
 	r->cap = (struct timer){.fire = on_cap};
+	r->tick = (struct timer){.fire = on_tick};
+	r->start_ns = now_ns();
+	r->cap_ns = cap_ns;
 	r->job = (struct job){.deadline_ns = 2 * cap_ns + 60 * NS_PER_S, /* the cap is ours */
 			      .max_output = OUTPUT_MAX,
 			      .ended = on_ended};
 	if (loop_init(&r->loop, e) ||
 	    job_start(&r->job, &r->loop, (char *const *)(void *)argv, a, e))
+		return -1;
+	if (r->shown && loop_arm(&r->loop, &r->tick, NS_PER_S, e))
 		return -1;
 	return loop_arm(&r->loop, &r->cap, cap_ns ? cap_ns : 1, e);
 }
@@ -186,10 +209,10 @@ static cJSON *read_answer(const char *command, const char *text, size_t n, struc
 	return NULL;
 }
 
-void part_run(const char *command, const char *const *args, uint64_t cap_ns, struct arena *a,
-	      struct part *ret)
+void part_run(const char *command, const char *const *args, uint64_t cap_ns,
+	      const struct part_progress *shown, struct arena *a, struct part *ret)
 {
-	AUTO(run_done) struct run r = {.loop.epfd = -1};
+	AUTO(run_done) struct run r = {.loop.epfd = -1, .shown = shown};
 	const char *path = part_find(a, command);
 	struct err e = {0};
 

@@ -20,9 +20,15 @@ struct part {
 const char *part_find(struct arena *a, const char *command);
 /* Where part_find() looks, for people. */
 const char *part_places(struct arena *a);
-/* Runs `COMMAND ARGS` for at most @cap_ns. @args end with NULL. */
-void part_run(const char *command, const char *const *args, uint64_t cap_ns, struct arena *a,
-	      struct part *ret);
+/* What is shown meanwhile, where there is a terminal. */
+struct part_progress {
+	const char *title;
+	uint64_t done, total;
+};
+
+/* Runs `COMMAND ARGS` for at most @cap_ns. @args end with NULL. @shown may be NULL. */
+void part_run(const char *command, const char *const *args, uint64_t cap_ns,
+	      const struct part_progress *shown, struct arena *a, struct part *ret);
 /* Does its --help have this option ("--hosts")? False when it cannot be asked. */
 bool part_knows(const char *command, const char *option, uint64_t cap_ns, struct arena *a);
 void part_done(struct part *p);

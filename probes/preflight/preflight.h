@@ -5,6 +5,7 @@
  * failed explains those above it, which are not reached; a stage whose command
  * is missing, broken or out of budget is a finding, and the rest goes on.
  */
+#include "probes/preflight/names.h"
 #include "probes/preflight/part.h"
 #include "probes/preflight/tally.h"
 
@@ -23,6 +24,10 @@ enum stage_id {
 	S_PATHS, /* between hosts: through the chosen interfaces */
 	S_COLLECTIVES,
 	S_TRAINING,
+	S_PAIRS, /* from here on --full: bandwidth and latency of every pair */
+	S_SLOW,	 /* who stands out, measured once more */
+	S_SWEEP,
+	S_EXPECT,   /* training, against what was measured below it */
 	S_BASELINE, /* an earlier run */
 	S_COUNT,
 };
@@ -34,7 +39,9 @@ struct stage {
 	unsigned after;	     /* BIT()s of the stages that must not have failed */
 	enum tier tier;	     /* the first that has it */
 	unsigned estimate_ms;
-	unsigned patience; /* longest run, in deadlines */
+	unsigned patience;    /* longest run, in deadlines */
+	unsigned per_host_ms; /* each host makes it so much longer */
+	unsigned weight;      /* its part of what a budget has left; 0: what it takes */
 };
 #define BIT(id) (1u << (id))
 extern const struct stage stages[S_COUNT];
@@ -49,6 +56,12 @@ struct stage_run {
 	uint64_t start_ns;
 };
 
+/* How long one collective took, by its size. */
+struct curve_point {
+	double bytes, seconds;
+};
+typedef LIST(struct curve_point) curve;
+
 struct crew;
 struct preflight {
 	struct arena *a;
@@ -61,12 +74,14 @@ struct preflight {
 	const char *nodes_dir;
 	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
 	bool verbose, asked; /* asked: by --here, for somebody who looks at other hosts too */
+	bool burst;	     /* a second of work on each GPU, also with --quick */
 
 	struct stage_run run[S_COUNT];
 	size_t concluded;	     /* sibling commands that said something */
 	const char *absent;	     /* what is not on this host, as the first one said it */
 	const char *peer_line;	     /* what portcheck would have typed on a peer */
-	str_list usable, blamed;     /* nodes */
+	str_list usable;	     /* nodes */
+	struct names blamed, known;  /* nodes; those that were asked for */
 	str_list culprits;	     /* of the matrix of who reaches whom */
 	str_list same;		     /* paths that must be alike on all hosts */
 	const char *page, *baseline; /* --report, --baseline: files, or NULL */
@@ -74,6 +89,12 @@ struct preflight {
 	cJSON *nodes;		     /* of the hosts, for the page */
 	const char *covers;
 	bool unattributed; /* something between hosts failed that names no node */
+	size_t width;	   /* hosts of this run; 0: this one alone */
+	bool one_machine;  /* two of them are one: what they do at a time, they do to each other */
+	curve curve;	   /* of the collectives; the larger sizes later */
+	size_t groups, group; /* while a stage goes through groups of hosts: how many, which */
+	bool grouped;	      /* ways between groups were not tested */
+	uint64_t sweep_max;   /* bytes; 0: not yet known */
 };
 
 /* The names of stages, and what they need: preflight_gate() says SKIP where it cannot be. */
@@ -84,6 +105,10 @@ uint64_t preflight_cap(const struct preflight *p, enum stage_id id);
 struct finding *preflight_note(struct preflight *p, enum stage_id id);
 /* Runs a sibling for this stage and takes its findings; its data goes to data.parts.STAGE. */
 void preflight_run_part(struct preflight *p, enum stage_id id, const char *const *args);
+/* The same, with its document, which the caller frees; NULL: there is none. Without @takes
+ * nothing of it becomes a finding: it was measured once more. */
+cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *const *args,
+			 bool takes);
 /* What the collectives (training) of this tier are asked. */
 const char *const *preflight_args(const struct preflight *p, enum stage_id id, const char *hosts);
 
@@ -98,6 +123,23 @@ int preflight_hosts(struct preflight *p, struct err *e) MUST_CHECK;
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */
+/* More hosts than all pairs can be tested of: how many groups; the hosts of one; all in turn. */
+size_t preflight_groups(size_t hosts);
+void preflight_deal(struct arena *a, const host_list *hosts, size_t groups, size_t which,
+		    host_list *ret);
+void preflight_run_groups(struct preflight *p, enum stage_id id, const host_list *hosts);
+cJSON *preflight_parts(const struct preflight *p); /* data.parts */
+/* What --full adds: this stage on @hosts of them, folded in @names (NULL: this one). */
+void preflight_full(struct preflight *p, enum stage_id id, const char *names, size_t hosts);
+/* The times of a sweep's document. */
+void preflight_take_curve(struct preflight *p, const cJSON *data);
+/* The largest size whose sweep ends in this time, as far as smaller ones tell. */
+uint64_t preflight_sweep_max(const struct preflight *p, uint64_t cap_ns);
+/* Is a host of this run of ddpsmoke far from the others? Then it is worth a second run. */
+bool preflight_is_uneven(struct preflight *p, const cJSON *data);
+/* That run by host, and against what its parts promise. @again: a second run, or NULL; who was
+ * slow in both is a finding. */
+void preflight_judge_training(struct preflight *p, const cJSON *data, const cJSON *again);
 /* Data of the run, the causes, the node lists; then what the run as a whole came to. */
 int preflight_conclude(struct preflight *p, struct err *e) MUST_CHECK;
 

@@ -8,24 +8,36 @@
 #include <math.h>
 
 const struct stage stages[S_COUNT] = {
-	[S_HOSTS] = {"hosts", "hosts", NULL, 0, TIER_QUICK, 1000, 3},
-	[S_INTERFACE] = {"interface", "interface", "ifprobe", 0, TIER_QUICK, 300, 3},
-	[S_SETTINGS] = {"settings", "settings", "ifprobe", BIT(S_INTERFACE), TIER_QUICK, 300, 3},
-	[S_LIMITS] = {"limits", "limits of this host", NULL, 0, TIER_QUICK, 0, 1},
-	[S_GPUS] = {"gpus", "GPUs", NULL, 0, TIER_QUICK, 0, 1},
-	[S_PORTS] = {"ports", "ports", "portcheck", BIT(S_INTERFACE), TIER_QUICK, 1000, 3},
-	[S_DRIFT] = {"drift", "differences between hosts", NULL, 0, TIER_QUICK, 0, 1},
-	[S_REACH] = {"reach", "every host to every host", "portcheck", 0, TIER_QUICK, 2500, 6},
-	[S_PATHS] = {"paths", "the ways between hosts", "ifprobe", 0, TIER_QUICK, 2500, 6},
+	[S_HOSTS] = {"hosts", "hosts", NULL, 0, TIER_QUICK, 1000, 3, 0, 0},
+	[S_INTERFACE] = {"interface", "interface", "ifprobe", 0, TIER_QUICK, 300, 3, 0, 0},
+	[S_SETTINGS] = {"settings", "settings", "ifprobe", BIT(S_INTERFACE), TIER_QUICK, 300, 3, 0,
+			0},
+	[S_LIMITS] = {"limits", "limits of this host", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
+	[S_GPUS] = {"gpus", "GPUs", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
+	[S_PORTS] = {"ports", "ports", "portcheck", BIT(S_INTERFACE), TIER_QUICK, 1000, 3, 0, 0},
+	[S_DRIFT] = {"drift", "differences between hosts", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
+	[S_REACH] = {"reach", "every host to every host", "portcheck", 0, TIER_QUICK, 2500, 6, 40,
+		     0},
+	[S_PATHS] = {"paths", "the ways between hosts", "ifprobe", 0, TIER_QUICK, 2500, 6, 20, 0},
 	[S_COLLECTIVES] = {"collectives", "collectives", "ncclbench",
 			   BIT(S_INTERFACE) | BIT(S_SETTINGS) | BIT(S_PORTS) | BIT(S_REACH) |
 				   BIT(S_PATHS),
-			   TIER_DEFAULT, 2000, 6},
+			   TIER_DEFAULT, 2000, 6, 0, 3},
 	[S_TRAINING] = {"training", "training", "ddpsmoke", BIT(S_COLLECTIVES), TIER_DEFAULT, 4000,
-			12},
-	[S_BASELINE] = {"baseline", "an earlier run", NULL, 0, TIER_QUICK, 0, 1},
+			12, 0, 2},
+	[S_PAIRS] = {"pairs", "every pair of hosts", "ncclbench", BIT(S_COLLECTIVES), TIER_FULL,
+		     2000, 6, 500, 2},
+	[S_SLOW] = {"find-slow", "who is slow", "ncclbench", BIT(S_COLLECTIVES) | BIT(S_PAIRS),
+		    TIER_FULL, 2000, 6, 500, 2},
+	[S_SWEEP] = {"sweep", "a long sweep of the collectives", "ncclbench",
+		     BIT(S_COLLECTIVES) | BIT(S_PAIRS) | BIT(S_SLOW), TIER_FULL, 5000, 18, 0, 4},
+	[S_EXPECT] = {"expectations", "training against expectations", "ddpsmoke",
+		      BIT(S_TRAINING) | BIT(S_COLLECTIVES) | BIT(S_PAIRS) | BIT(S_SLOW) |
+			      BIT(S_SWEEP),
+		      TIER_FULL, 5000, 18, 20, 2},
+	[S_BASELINE] = {"baseline", "an earlier run", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
 };
-enum { FULL_FACTOR = 10 }; /* how much longer --full may take */
+enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
 
 bool stage_find(const char *name, enum stage_id *ret)
 {
@@ -35,9 +47,14 @@ bool stage_find(const char *name, enum stage_id *ret)
 	return false;
 }
 
-static uint64_t scaled(const struct preflight *p, enum stage_id id, uint64_t v)
+static uint64_t per_host_ns(const struct preflight *p, enum stage_id id)
 {
-	return p->tier == TIER_FULL && stages[id].tier == TIER_DEFAULT ? v * FULL_FACTOR : v;
+	return stages[id].per_host_ms * NS_PER_MS * p->width;
+}
+
+static uint64_t need_ns(const struct preflight *p, enum stage_id id)
+{
+	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id);
 }
 
 static uint64_t left_ns(const struct preflight *p)
@@ -47,12 +64,34 @@ static uint64_t left_ns(const struct preflight *p)
 	return !p->until_ns ? UINT64_MAX : now < p->until_ns ? p->until_ns - now : 0;
 }
 
+/* By weight; what the later stages must have is not this one's, but it always gets what it needs.
+ */
+static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t left)
+{
+	uint64_t own = need_ns(p, id), later = 0, part;
+	unsigned all = 0;
+
+	if (!stages[id].weight || left == UINT64_MAX)
+		return left;
+	for (enum stage_id k = id; k < S_COUNT; k++) {
+		if (stages[k].tier > p->tier || !stages[k].weight)
+			continue;
+		all += stages[k].weight;
+		later += k > id ? need_ns(p, k) + NS_PER_S : 0; /* to end what is cut short */
+	}
+	part = left / all * stages[id].weight;
+	if (later < left && part > left - later)
+		part = left - later;
+	return part > own ? part : own;
+}
+
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
 {
-	uint64_t patience = scaled(p, id, stages[id].patience * p->deadline_ns);
-	uint64_t left = left_ns(p);
+	uint64_t patience = stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+	uint64_t left = left_ns(p), part = part_ns(p, id, left);
 
-	return patience < left ? patience : left;
+	part = part < left ? part : left;
+	return patience < part ? patience : part;
 }
 
 struct finding *preflight_note(struct preflight *p, enum stage_id id)
@@ -66,7 +105,7 @@ struct finding *preflight_note(struct preflight *p, enum stage_id id)
 /* Why this stage cannot be, or NULL. */
 static const char *obstacle(struct preflight *p, enum stage_id id)
 {
-	uint64_t need = scaled(p, id, stages[id].estimate_ms * NS_PER_MS), left = left_ns(p);
+	uint64_t need = need_ns(p, id), left = left_ns(p);
 	struct unit_buf b;
 
 	if (interrupt_pending())
@@ -131,24 +170,42 @@ static cJSON *without_twins(cJSON *o)
 	return o;
 }
 
+cJSON *preflight_parts(const struct preflight *p)
+{
+	cJSON *parts = cJSON_GetObjectItemCaseSensitive(report_data(p->r), "parts");
+
+	return parts ? parts : json_object(report_data(p->r), "parts");
+}
+
+/* What is shown while a stage runs. */
+static struct part_progress progress(const struct preflight *p, enum stage_id id)
+{
+	const char *title = stages[id].title;
+
+	if (p->group)
+		title = arena_printf(p->a, "%s, group %zu of %zu", title, p->group, p->groups);
+	return (struct part_progress){title, id, S_COUNT};
+}
+
 static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 {
 	const cJSON *data = json_get(doc, "data");
 	const char *line = json_get_str(json_get(data, "local"), "peer_line");
-	cJSON *parts;
 
 	if (line && !p->peer_line)
 		p->peer_line = arena_strdup(p->a, line);
 	if (id == S_REACH)
 		preflight_find_culprits(p, json_get(data, "matrix"));
-	if (!preflight_wants_data(p) || !cJSON_IsObject(data))
+	if (id == S_COLLECTIVES || id == S_SWEEP)
+		preflight_take_curve(p, data);
+	if (!preflight_wants_data(p) || !cJSON_IsObject(data) || p->group)
 		return;
-	parts = cJSON_GetObjectItemCaseSensitive(report_data(p->r), "parts");
-	parts = parts ? parts : json_object(report_data(p->r), "parts");
-	cJSON_AddItemToObject(parts, stages[id].name, without_twins(cJSON_Duplicate(data, true)));
+	cJSON_AddItemToObject(preflight_parts(p), stages[id].name,
+			      without_twins(cJSON_Duplicate(data, true)));
 }
 
-static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc)
+/* That it was interrupted is what we did to it, when we cut it short. */
+static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut)
 {
 	const char *own = json_get_str(doc, "host");
 	const cJSON *f;
@@ -156,15 +213,39 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
 		const char *host = json_get_str(f, "host");
 
+		if (cut && streq(json_get_str(f, "check") ?: "", "run"))
+			continue;
 		tally_take(&p->t, id, stages[id].name,
 			   host && own && !streq(host, own) ? host : NULL, f);
 	}
 }
 
-static void say_trouble(struct preflight *p, enum stage_id id, const struct part *got)
+/* What measures may be slow, and what it measured until then holds. */
+static bool is_only_slow(const struct preflight *p, enum stage_id id, const struct part *got)
 {
-	struct finding *f = preflight_note(p, id);
+	size_t from = p->run[id].from;
+	enum status st = got->cut && got->doc ? tally_status(&p->t, from, p->t.items.n) : ST_SKIP;
 
+	return id >= S_COLLECTIVES && st != ST_SKIP && st != ST_ERROR;
+}
+
+static void say_trouble(struct preflight *p, enum stage_id id, const struct part *got,
+			uint64_t cap_ns)
+{
+	bool slow = is_only_slow(p, id, got);
+	struct finding *f = preflight_note(p, id);
+	struct unit_buf b;
+
+	if (slow) {
+		finding_set(f, ST_WARN,
+			    "was not done after %s and was stopped; above is what it "
+			    "finished",
+			    format_duration(&b, cap_ns));
+		if (p->tier != TIER_FULL && p->given)
+			finding_fix(f, "windsock --full --hosts %s   # find-slow: who it is",
+				    p->given);
+		return;
+	}
 	finding_set(f, got->missing ? ST_SKIP : ST_ERROR, "%s", got->trouble);
 	if (got->missing)
 		finding_fix(f, "make && make install   # or put %s beside windsock",
@@ -186,10 +267,13 @@ static void note_absent(struct preflight *p, enum stage_id id, const struct part
 				 why ? why->message : "something it needs is not on this host");
 }
 
-void preflight_run_part(struct preflight *p, enum stage_id id, const char *const *args)
+cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *const *args, bool takes)
 {
 	AUTO(part_done) struct part got;
+	const struct part_progress shown = progress(p, id);
+	uint64_t cap = preflight_cap(p, id);
 	str_list all = {0};
+	cJSON *doc;
 
 	*LIST_ADD(p->a, &all) = "--json";
 	*LIST_ADD(p->a, &all) = arena_printf(p->a, "--deadline=%llums",
@@ -197,32 +281,21 @@ void preflight_run_part(struct preflight *p, enum stage_id id, const char *const
 	for (; args && *args; args++)
 		*LIST_ADD(p->a, &all) = *args;
 	*LIST_ADD(p->a, &all) = NULL;
-	part_run(stages[id].command, all.v, preflight_cap(p, id), p->a, &got);
-	if (got.doc) {
-		take_findings(p, id, got.doc);
+	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
+	if (takes && got.doc) {
+		take_findings(p, id, got.doc, got.cut);
 		take_data(p, id, got.doc);
 	}
-	if (got.trouble)
-		say_trouble(p, id, &got);
-	note_absent(p, id, &got);
+	if (takes && got.trouble)
+		say_trouble(p, id, &got, cap);
+	if (takes)
+		note_absent(p, id, &got);
+	doc = got.doc;
+	got.doc = NULL;
+	return doc;
 }
 
-const char *const *preflight_args(const struct preflight *p, enum stage_id id, const char *hosts)
+void preflight_run_part(struct preflight *p, enum stage_id id, const char *const *args)
 {
-	str_list args = {0};
-
-	if (id == S_SETTINGS)
-		*LIST_ADD(p->a, &args) = "--check";
-	if (id == S_PATHS)
-		*LIST_ADD(p->a, &args) = "--suggest";
-	if (id == S_COLLECTIVES) {
-		*LIST_ADD(p->a, &args) = "--minbytes=8";
-		*LIST_ADD(p->a, &args) = p->tier == TIER_FULL ? "--maxbytes=256M" : "--maxbytes=4M";
-		if (!hosts && !p->crew)
-			*LIST_ADD(p->a, &args) = "--np=2";
-	}
-	if (hosts)
-		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--hosts=%s", hosts);
-	*LIST_ADD(p->a, &args) = NULL;
-	return args.v;
+	cJSON_Delete(preflight_run_doc(p, id, args, true));
 }

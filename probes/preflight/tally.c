@@ -1,6 +1,7 @@
 #include "probes/preflight/tally.h"
 
 #include "lib/report/json.h"
+#include "probes/preflight/names.h"
 
 #include <math.h>
 
@@ -54,22 +55,67 @@ static void copy_measure(struct finding *f, const cJSON *from)
 
 static bool same_text(const char *x, const char *y) { return x == y || (x && y && streq(x, y)); }
 
-/* Several commands look at the same: what one has said is not said again by the next. */
-static bool is_known(const struct tally *t, size_t before, const struct finding *f)
+static size_t said_at(const struct tally *t, const struct finding *f)
 {
-	if (f->status != ST_WARN && f->status != ST_INFO)
-		return false; /* it decides how its stage ended */
-	for (size_t i = 0; i < before; i++) {
-		const struct finding *x = t->items.v[i].f;
+	uint32_t h = names_hash(names_hash(0, f->check), f->host ?: t->own);
 
-		if (x->status == f->status && streq(x->check, f->check) &&
+	return names_hash(names_hash(h, f->message), f->subject) & (t->said_size - 1);
+}
+
+static void said_put(struct tally *t, size_t item)
+{
+	size_t at = said_at(t, t->items.v[item].f);
+
+	while (t->said[at])
+		at = (at + 1) & (t->said_size - 1);
+	t->said[at] = item + 1;
+}
+
+static void said_grow(struct tally *t)
+{
+	size_t *old = t->said, n = t->said_size;
+
+	t->said_size = n ? 2 * n : 1024;
+	t->said = arena_alloc(t->a, t->said_size * sizeof(*t->said));
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			said_put(t, old[i] - 1);
+}
+
+/* Several commands look at the same: what one has said is not said again by the next. */
+static bool is_known(const struct tally *t, const struct item *new)
+{
+	const struct finding *f = new->f;
+
+	for (size_t at = said_at(t, f); t->said[at]; at = (at + 1) & (t->said_size - 1)) {
+		const struct item *i = &t->items.v[t->said[at] - 1];
+		const struct finding *x = i->f;
+
+		if (x->status == f->status && i->stage != new->stage &&streq(x->check, f->check) &&
 		    same_text(x->subject, f->subject) &&
 		    same_text(x->host ?: t->own, f->host ?: t->own) &&
-		    t->items.v[i].stage != t->items.v[before].stage &&
 		    streq(x->message, f->message))
 			return true;
 	}
 	return false;
+}
+
+/* The last item goes again when it is known; what passed or failed decides how its stage ended. */
+static void keep_once(struct tally *t)
+{
+	size_t last = t->items.n - 1;
+	enum status st = t->items.v[last].f->status;
+
+	if (st != ST_WARN && st != ST_INFO)
+		return;
+	if (2 * t->said_n >= t->said_size)
+		said_grow(t);
+	if (is_known(t, &t->items.v[last])) {
+		t->items.n--;
+		return;
+	}
+	said_put(t, last);
+	t->said_n++;
 }
 
 void tally_take(struct tally *t, unsigned stage, const char *stage_name, const char *host,
@@ -90,8 +136,7 @@ void tally_take(struct tally *t, unsigned stage, const char *stage_name, const c
 		f->host = arena_strdup(t->a, host);
 		LIST_ADD(t->a, &i->hosts)->name = f->host;
 	}
-	if (is_known(t, t->items.n - 1, f))
-		t->items.n--;
+	keep_once(t);
 }
 
 const struct finding *tally_first(const struct tally *t, size_t from, size_t to, enum status st)
@@ -117,6 +162,10 @@ const char *tally_sentence(struct arena *a, const struct finding *f)
 	bool itself = f->subject &&
 		      (streq(f->subject, "this host") || (f->host && streq(f->subject, f->host)));
 
+	/* "node2" of "node2 receives ..." is not said twice */
+	if (f->subject && starts_with(f->message, f->subject))
+		return arena_printf(a, "%s%s%s", f->host && !itself ? f->host : "",
+				    f->host && !itself ? ": " : "", f->message);
 	if (!f->subject || itself)
 		return arena_printf(a, "%s: %s", f->host ? f->host : "this host", f->message);
 	return arena_printf(a, "%s%s%s %s", f->host ? f->host : "", f->host ? ": " : "", f->subject,

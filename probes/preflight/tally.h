@@ -24,6 +24,8 @@ struct tally {
 	bool terse;	 /* and what passed on hosts is one line for each stage */
 	item_list items;
 	size_t emitted; /* of items: in the report already */
+	/* private: warnings and remarks by what they say; one more than their place in items */
+	size_t *said, said_size, said_n;
 };
 
 /* A finding of our own, not yet in the report. */

@@ -23,36 +23,41 @@ static bool is_vague(const struct finding *f)
 	return !f->fix.n;
 }
 
+struct ranked {
+	struct item item;
+	size_t at; /* where it stood: qsort() may reorder equals, and a rank is no accident */
+};
+
 static int by_rank(const void *px, const void *py)
 {
-	const struct item *x = px, *y = py;
+	const struct ranked *rx = px, *ry = py;
+	const struct item *x = &rx->item, *y = &ry->item;
 	int d = weight(x->f->status) - weight(y->f->status);
 
 	if (!d && x->f->status == ST_WARN)
 		d = is_vague(x->f) - is_vague(y->f);
 	d = d ? d : (int)x->stage - (int)y->stage;
 	d = d ? d : is_guess(x->f) - is_guess(y->f);
-	return d ? d : (x->hosts.n < y->hosts.n) - (x->hosts.n > y->hosts.n);
+	d = d ? d : (x->hosts.n < y->hosts.n) - (x->hosts.n > y->hosts.n);
+	return d ? d : (rx->at > ry->at) - (rx->at < ry->at);
 }
 
-/* qsort() may reorder equals: a cause's place must not depend on the C library. */
-static void sort(item_list *l)
+static void sort(struct arena *a, item_list *l)
 {
-	for (size_t i = 1; i < l->n; i++) {
-		struct item x = l->v[i];
-		size_t k = i;
+	struct ranked *v = arena_alloc(a, (l->n + 1) * sizeof(*v));
 
-		for (; k && by_rank(&l->v[k - 1], &x) > 0; k--)
-			l->v[k] = l->v[k - 1];
-		l->v[k] = x;
-	}
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = (struct ranked){l->v[i], i};
+	qsort(v, l->n, sizeof(*v), by_rank);
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i] = v[i].item;
 }
 
 item_list tally_causes(const struct tally *t)
 {
 	item_list all = tally_folded(t, 0, true);
 
-	sort(&all);
+	sort(t->a, &all);
 	return all;
 }
 

@@ -1,4 +1,5 @@
 /* What several hosts say alike becomes one line for people. */
+#include "probes/preflight/names.h"
 #include "probes/preflight/tally.h"
 
 enum { ALIKE = 3 };
@@ -44,18 +45,11 @@ static const char *fold_names(struct arena *a, host_list *l)
 	return hostlist_fold(a, l);
 }
 
-static uint32_t mixed(uint32_t h, const char *s)
-{
-	for (; s && *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u; /* FNV-1a */
-	return h;
-}
-
 /* What is_alike() compares, but for a subject, which may be the host. */
 static uint32_t hash_of(const struct item *x)
 {
-	return mixed(mixed(2166136261u + x->stage * 31u + (uint32_t)x->f->status, x->f->check),
-		     x->f->message);
+	return names_hash(names_hash(0, x->f->check), x->f->message) + x->stage * 31u +
+	       (uint32_t)x->f->status;
 }
 
 /* 512 hosts that look at each other make a quarter of a million items. */
@@ -120,14 +114,6 @@ item_list tally_folded(const struct tally *t, size_t from, bool wrong)
 	return g.all;
 }
 
-static bool has_host(const host_list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (streq(l->v[i].name, name))
-			return true;
-	return false;
-}
-
 /* How many passed alike here, without a host's name: "answers" once for each peer. */
 static size_t passed_here(const item_list *all, const char *check)
 {
@@ -174,6 +160,7 @@ static void summarize_here(const struct tally *t, item_list *all)
 static void summarize(const struct tally *t, item_list *all)
 {
 	struct item sum = {0};
+	struct names had = {0};
 	size_t passed = 0, kept = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -187,8 +174,10 @@ static void summarize(const struct tally *t, item_list *all)
 		passed += x->f->status == ST_PASS ? x->hosts.n : 0;
 		sum.stage_name = x->stage_name;
 		for (size_t h = 0; h < x->hosts.n; h++)
-			if (!has_host(&sum.hosts, x->hosts.v[h].name))
+			if (!names_has(&had, x->hosts.v[h].name)) {
+				names_add(&had, t->a, x->hosts.v[h].name);
 				*LIST_ADD(t->a, &sum.hosts) = x->hosts.v[h];
+			}
 	}
 	all->n = kept;
 	if (!passed)

@@ -84,7 +84,7 @@ teardown() {
 }
 
 @test "an interface with another MTU" {
-    breaks 1 'ip link set eth0 mtu 1400' 0 link.mtu 'but not on node1'
+    breaks 1 'ip link set eth0 mtu 1400' 0 mesh.mtu 'has MTU 1400 and node[0,2-3] has 1500'
 }
 
 @test "no shared memory to speak of" {

@@ -1,0 +1,178 @@
+/* What --full adds: who is slow, measured twice; a sweep as long as its part of the time lets it
+ * be; training against what was measured below it. */
+#include "lib/report/json.h"
+#include "probes/preflight/crew.h"
+#include "probes/preflight/preflight.h"
+
+enum {
+	FEW = 32, /* hosts, of which a second measurement takes seconds */
+	UNKNOWN_MAX = 256 << 20,
+	SWEEP_MIN = 8 << 20,
+	SWEEP_MAX = 1 << 30,
+	PASSES = 50, /* of one size: 20 iterations and what surrounds them, in place and not */
+};
+#define SWEEP_SHARE 0.5 /* of the stage's time: the rest is for starting, and for bad luck */
+
+/* ---- the collectives' times, and what may be asked of them ---- */
+
+static void add_point(struct preflight *p, double bytes, double seconds)
+{
+	struct curve_point *at;
+
+	for (size_t i = 0; i < p->curve.n; i++)
+		if (p->curve.v[i].bytes == bytes) {
+			p->curve.v[i].seconds =
+				seconds > p->curve.v[i].seconds ? seconds : p->curve.v[i].seconds;
+			return;
+		}
+	at = LIST_ADD(p->a, &p->curve);
+	*at = (struct curve_point){bytes, seconds};
+	for (; at > p->curve.v && at[-1].bytes > bytes; at--) {
+		at[0] = at[-1];
+		at[-1] = (struct curve_point){bytes, seconds};
+	}
+}
+
+void preflight_take_curve(struct preflight *p, const cJSON *data)
+{
+	enum { POINTS_MAX = 4096 };
+	const cJSON *row;
+
+	p->curve.n = 0;
+	cJSON_ArrayForEach (row, json_get(data, "results")) {
+		double bytes = json_get_num(row, "size", 0);
+		double seconds = json_get_num(row, "time_us", 0) / 1e6;
+
+		if (bytes > 0 && seconds > 0 && p->curve.n < POINTS_MAX)
+			add_point(p, bytes, seconds);
+	}
+}
+
+uint64_t preflight_sweep_max(const struct preflight *p, uint64_t cap_ns)
+{
+	double limit = (double)cap_ns / 1e9 * SWEEP_SHARE, all = 0, size = 8;
+	const struct curve_point *last = p->curve.n ? &p->curve.v[p->curve.n - 1] : NULL;
+	uint64_t most = SWEEP_MIN;
+
+	if (!last)
+		return UNKNOWN_MAX;
+	for (size_t i = 0; size <= SWEEP_MAX; size *= 2) {
+		while (i < p->curve.n && p->curve.v[i].bytes < size)
+			i++;
+		all += PASSES * (i < p->curve.n ? p->curve.v[i].seconds
+						: last->seconds * size / last->bytes);
+		if (all <= limit && size > (double)most)
+			most = (uint64_t)size;
+	}
+	return most;
+}
+
+/* ---- who stands out, in both measurements ---- */
+
+static bool is_about_pairs(const struct finding *f)
+{
+	return f->status == ST_FAIL && f->subject && starts_with(f->check, "pair.");
+}
+
+/* "node2", and as an end of "node1 -> node2". */
+static bool names(const char *subject, const char *host)
+{
+	for (size_t n; *subject; subject += n) {
+		subject += strspn(subject, " ");
+		n = strcspn(subject, " ");
+		if (n == strlen(host) && !strncmp(subject, host, n))
+			return true;
+	}
+	return false;
+}
+
+static bool same_culprit(const struct finding *x, const struct finding *y)
+{
+	return streq(x->check, y->check) &&
+	       (streq(x->subject, y->subject) || names(x->subject, y->subject) ||
+		names(y->subject, x->subject));
+}
+
+/* One measurement on a busy cluster is a suspicion. */
+static void doubt(struct preflight *p)
+{
+	for (size_t i = p->run[S_PAIRS].from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (!is_about_pairs(f))
+			continue;
+		finding_set(f, ST_WARN, "%s (in the first measurement)", f->message);
+		f->fix.n = 0;
+		finding_fix(f, "ncclbench --hosts %s --find-slow   # measures again",
+			    p->given ?: "HOSTS");
+	}
+}
+
+static bool was_suspected(const struct preflight *p, const struct finding *f)
+{
+	const struct stage_run *before = &p->run[S_PAIRS];
+
+	if (before->status == ST_ERROR || before->status == ST_SKIP)
+		return true; /* there was no first measurement: this one decides */
+	for (size_t i = before->from; i < before->from + before->n; i++) {
+		const struct finding *x = p->t.items.v[i].f;
+
+		if (x->status == ST_WARN && x->subject && same_culprit(x, f))
+			return true;
+	}
+	return false;
+}
+
+static void confirm(struct preflight *p)
+{
+	for (size_t i = p->run[S_SLOW].from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (is_about_pairs(f) && !was_suspected(p, f))
+			finding_set(f, ST_WARN, "%s (in the second measurement alone)", f->message);
+	}
+}
+
+/* ---- the stages ---- */
+
+static cJSON *ask(struct preflight *p, enum stage_id id, const char *names_of, bool takes)
+{
+	if (p->crew)
+		return crew_run(p->crew, id, takes);
+	return preflight_run_doc(p, id, preflight_args(p, id, names_of), takes);
+}
+
+static bool is_needless(struct preflight *p, enum stage_id id, size_t hosts)
+{
+	const char *why = NULL;
+
+	if ((id == S_PAIRS || id == S_SLOW) && hosts < 2)
+		why = "not measured: it takes two hosts";
+	else if (id == S_SLOW && hosts > FEW && p->run[S_PAIRS].status == ST_PASS)
+		why = "nobody stood out among the pairs; of so many hosts they are measured once";
+	if (why)
+		finding_set(preflight_note(p, id), hosts < 2 ? ST_SKIP : ST_INFO, "%s", why);
+	return why;
+}
+
+void preflight_full(struct preflight *p, enum stage_id id, const char *names_of, size_t hosts)
+{
+	cJSON *doc, *again = NULL;
+
+	if (is_needless(p, id, hosts))
+		return;
+	if (id == S_SWEEP)
+		p->sweep_max = preflight_sweep_max(p, preflight_cap(p, id));
+	doc = ask(p, id, names_of, true);
+	if (id == S_PAIRS)
+		doubt(p);
+	else if (id == S_SLOW)
+		confirm(p);
+	else if (id == S_EXPECT && doc) {
+		if (preflight_is_uneven(p, json_get(doc, "data")))
+			again = ask(p, id, names_of, false);
+		preflight_judge_training(p, json_get(doc, "data"), json_get(again, "data"));
+	}
+	cJSON_Delete(doc);
+	cJSON_Delete(again);
+}

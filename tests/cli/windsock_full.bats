@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# windsock --full: what each stage asks, who is named when two measurements agree and
+# when they do not, a host that computes slowly, budgets. The siblings are stand-ins;
+# the hosts are names for this machine, which a stand-in for ssh "reaches".
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}"
+    mkdir own
+    cp "$BIN/windsock" own/
+    printf '#!/bin/bash\nshift\nexec sh -c "$*"\n' >rsh
+    chmod +x rsh
+    for name in ifprobe portcheck ncclbench ddpsmoke; do
+        stand_in "$name" "$(say "$name" "$(finding "$name.test" pass "$name says pass")")"
+    done
+}
+
+stand_in() { # COMMAND SCRIPT: what the sibling does; it notes what it was asked between hosts
+    printf '#!/bin/bash\n[[ "$*" != *--hosts=* ]] || echo "%s $*" >>"%s/calls"\ncase "$*" in --help) echo " --hosts "; exit;; esac\n%s\n' \
+        "$1" "$PWD" "$2" >"own/$1"
+    chmod +x "own/$1"
+}
+
+say() { # COMMAND FINDINGS [DATA]: a line of shell that answers so
+    printf "printf '%%s' '%s'" "$(printf '{"windsock":"0.1.0","schema":1,"command":"%s","host":"%s","time":"2026-11-20T11:00:00Z","seconds":0,"verdict":"pass","findings":[%s],"series":[],"data":%s,"nodes":[]}' \
+        "$1" "$(uname -n)" "$2" "${3:-"{}"}")"
+}
+
+finding() { # CHECK STATUS MESSAGE [SUBJECT]
+    printf '{"check":"%s","status":"%s","subject":"%s","host":"%s","message":"%s","fix":["fix-%s"]}' \
+        "$1" "$2" "${4:-x}" "$(uname -n)" "$3" "$1"
+}
+
+windsock() {
+    PATH=/usr/bin:/bin own/windsock --rsh "$PWD/rsh" --hosts na,nb,nc,nd --json "$@"
+}
+
+of() { # FILTER of the findings with this CHECK
+    jq -r --arg c "$1" ".findings[] | select(.check == \$c) | $2" <<<"$output"
+}
+
+valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
+
+paces() { # RATES...: ddpsmoke's data of four ranks
+    local i ranks="" names=""
+    for i in 0 1 2 3; do
+        names+="${names:+,}{\"rank\":$i,\"host\":\"n$(printf abcd | cut -c $((i + 1)))\"}"
+        ranks+="${ranks:+,}{\"rank\":$i,\"compute_samples_per_s\":$1,\"samples_per_s\":90,\"seconds\":{\"forward\":0.5,\"exchange\":3}}"
+        shift
+    done
+    printf '{"world":{"ranks":[%s]},"model":{"batch":32,"parameters":1000},"throughput":{"ranks":[%s],"samples_per_s":360,"alone_samples_per_s":1000}}' \
+        "$names" "$ranks"
+}
+
+@test "full: every stage in its order, each command asked for what it is for" {
+    run -0 --separate-stderr windsock --full
+    valid
+    [ "$(cut -d' ' -f1 calls | paste -sd,)" = portcheck,ifprobe,ncclbench,ddpsmoke,ncclbench,ncclbench,ncclbench,ddpsmoke ]
+    grep -q '^ncclbench .*--minbytes=8 --maxbytes=4M --hosts=n\[a-d\]\|^ncclbench .*--maxbytes=4M --hosts=na,nb,nc,nd' calls
+    [ "$(grep -n -- '--pairs' calls | cut -d: -f1)" = 5 ]
+    [ "$(grep -n -- '--find-slow' calls | cut -d: -f1)" = 6 ]
+    [ "$(grep -n -- '--maxbytes=256M' calls | cut -d: -f1)" = 7 ]
+    grep -q '^ddpsmoke .*--epochs=8 --expect=90 --samples=2560 ' calls
+    [ "$(jq -r '.data.stages[].name' <<<"$output" | tail -n 4 | paste -sd,)" = pairs,find-slow,sweep,expectations ]
+    [ "$(jq -r '.data.parts | keys_unsorted | join(",")' <<<"$output")" = \
+        reach,paths,collectives,training,pairs,find-slow,sweep,expectations ]
+    [ "$(jq '[.findings[]] | length' <<<"$output")" = "$(jq '[.data.stages[].findings] | add' <<<"$output")" ]
+    [[ $(jq -r .data.covers <<<"$output") == *"with pairs, long sweeps and training" ]]
+    rm calls
+    run -0 windsock # the default tier has none of it
+    [ "$(cut -d' ' -f1 calls | paste -sd,)" = portcheck,ifprobe,ncclbench,ddpsmoke ]
+}
+
+@test "this host alone: what takes two hosts is not measured, the sweep and training are" {
+    run -0 --separate-stderr env PATH=/usr/bin:/bin own/windsock --full --json
+    valid
+    [ "$(of stage.pairs .status),$(of stage.find-slow .status)" = skip,skip ]
+    [[ $(of stage.pairs .message) == "not measured: it takes two hosts" ]]
+    [ "$(jq -r '.data.parts | keys_unsorted | join(",")' <<<"$output")" = \
+        interface,settings,ports,collectives,training,sweep,expectations ]
+}
+
+@test "who stands out in both measurements is a failure and the first cause" {
+    slow=$(finding pair.bandwidth fail 'nb sends at most 0.1 GB/s' nb)
+    stand_in ncclbench "case \"\$*\" in *--pairs*|*--find-slow*) $(say ncclbench "$slow"); exit 1;; esac
+        $(say ncclbench "$(finding coll.data pass fine)")"
+    run -1 --separate-stderr windsock --full
+    valid
+    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.check) \(.subject) \(.fix[0])"' <<<"$output")" = \
+        "find-slow pair.bandwidth nb fix-pair.bandwidth" ]
+    [ "$(of pair.bandwidth .status | paste -sd,)" = warn,fail ]
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = nb ]
+    for stage in sweep expectations; do
+        [[ $(of "stage.$stage" .message) == "not reached because find-slow failed: nb sends at most 0.1 GB/s" ]]
+    done
+}
+
+@test "who stands out in one of two measurements is a warning; a link and its end are the same" {
+    for once in --pairs --find-slow; do
+        stand_in ncclbench "case \"\$*\" in *$once*) $(say ncclbench "$(finding pair.bandwidth fail 'slow' nb)"); exit 1;; esac
+            $(say ncclbench "$(finding coll.data pass fine)")"
+        run -0 --separate-stderr windsock --full
+        [ "$(of pair.bandwidth .status)" = warn ]
+        [[ $(of pair.bandwidth .message) == "slow (in the "*" measurement"* ]]
+        [ "$(of ddpsmoke.test .status | paste -sd,)" = pass,pass ]
+    done
+    stand_in ncclbench "case \"\$*\" in
+        *--pairs*) $(say ncclbench "$(finding pair.bandwidth fail 'slow' nb)"); exit 1;;
+        *--find-slow*) $(say ncclbench "$(finding pair.bandwidth fail 'slow' 'na -> nb')"); exit 1;; esac
+        $(say ncclbench "$(finding coll.data pass fine)")"
+    run -1 --separate-stderr windsock --full
+    [ "$(of pair.bandwidth .status | paste -sd,)" = warn,fail ]
+}
+
+@test "a host that computes slowly in two runs is named against the majority; once is a remark" {
+    stand_in ddpsmoke "$(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 300 1000)")"
+    run -0 --separate-stderr windsock --full
+    valid
+    # na to nd share this machine: a warning
+    [ "$(of train.node '"\(.status) \(.subject) \(.value)"')" = "warn nc 300" ]
+    [[ $(of train.node .message) == "computes 300 samples/s, the middle one of all hosts 1000: 3.3x slower, in both"* ]]
+    [[ $(of train.node '.fix[0]') == "ssh nc "* ]]
+    [ "$(grep -c '^ddpsmoke .*--expect=90' calls)" = 2 ]
+    [ "$(jq -r '.data.expectations.nodes[0].host' <<<"$output")" = nc ]
+    stand_in ddpsmoke "if [ -e seen ]; then $(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 990 1000)")
+        else $(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 300 1000)"); case \"\$*\" in *--expect*) touch seen;; esac; fi"
+    run -0 --separate-stderr windsock --full
+    [ "$(of train.node .status)" = info ]
+    [[ $(of train.node .message) == *"but not when measured again" ]]
+}
+
+@test "training is held against what its parts promise" {
+    results='{"results":[{"coll":"all_reduce","size":8192,"time_us":1000,"in_place":false}]}'
+    stand_in ncclbench "$(say ncclbench "$(finding coll.data pass fine)" "$results")"
+    stand_in ddpsmoke "$(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 950 1000)")"
+    run -0 --separate-stderr windsock --full
+    # 4 ranks of 32 samples in 32 ms of computing and 1 ms for 4000 bytes
+    [[ $(of train.scaling .message) == "360 samples/s on 4 ranks, 9 % of the 3879 that its parts promise: 32.00 ms of computing and 1.00 ms for an all-reduce of 4 KB"* ]]
+    [ "$(of train.scaling .expected)" = ">= 970 samples/s" ]
+    [ "$(jq .data.expectations.step_exchange_ms <<<"$output")" = 1 ]
+    # a millisecond for 8 KiB and a minute and a half: far, but not to the end of the world
+    most=$(sed -n 's/^ncclbench .*--maxbytes=\([0-9]*\)M .*/\1/p' calls | tail -n 1)
+    ((most >= 8 && most < 256))
+}
+
+@test "budgets: what does not fit is left out and said, also what --full adds" {
+    run -0 --separate-stderr windsock --full --budget 10s
+    valid
+    [ "$(of stage.expectations .status)$(of stage.sweep .status)" = "" ] # stand-ins are quick: all fits
+    rm calls
+    run -0 --separate-stderr windsock --full --budget 6s
+    valid
+    [[ $(of stage.sweep .message) == "left out: it takes about 5 s, more than the budget has left" ]]
+    [[ $(of stage.expectations .message) == "left out: it takes about "* ]]
+    grep -q -- --find-slow calls
+    # its part of what is left, not all of it
+    stand_in ncclbench "case \"\$*\" in *--pairs*) exec sleep 60;; esac; $(say ncclbench "$(finding coll.data pass fine)")"
+    run -3 --separate-stderr windsock --full --budget 12s
+    [[ $(of stage.pairs .message) == "ncclbench did not end within "*" and was stopped"* ]]
+    [ "$(of stage.find-slow .status)" = "" ]
+    [ "$(of ncclbench.test .status)$(of coll.data .status | sort -u)" = pass ]
+}

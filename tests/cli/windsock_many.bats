@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# windsock --hosts with many hosts, which one program plays: who is odd among them, ways
+# that are tested in groups, and that nothing of it grows with the square of their number.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}"
+    export WINDSOCK_CAST=$PWD/cast
+    mkdir own cast
+    cp "$BIN/windsock" own/
+    node '' >cast/windsock.json
+    node '{"check":"limits.shm","status":"fail","subject":"/dev/shm","host":"@H@","message":"@N@ is odd","fix":["mount"]}' >cast/odd.json
+    sibling ifprobe
+    sibling portcheck
+}
+
+node() { # FINDING: what a host says of itself
+    jq -n --argjson bad "${1:-null}" '{windsock: "0.1.0", schema: 1, command: "windsock", host: "@H@",
+        time: "2026-11-20T11:00:00Z", seconds: 0, verdict: "pass", series: [], nodes: [],
+        findings: ([range(40) | {check: "some.check", status: "pass", subject: "x\(.)", host: "@H@", message: "fine"}]
+            + [$bad | select(.)]),
+        data: {tier: "quick", facts: {kernel: "6.1", cpus: 8, memory: 1e9, congestion: "cubic"},
+            stages: [{name: "interface", status: "pass", findings: 40},
+                {name: "limits", status: "pass", findings: (if $bad then 1 else 0 end)}]}}'
+}
+
+sibling() { # COMMAND: all is well with whom it is asked about
+    printf '#!/bin/bash\necho "%s $*" >>"%s/calls"\ncat "%s/%s.json"\n' "$1" "$PWD" "$PWD" "$1" >"own/$1"
+    chmod +x "own/$1"
+    jq -n --arg c "$1" '{windsock: "0.1.0", schema: 1, command: $c, host: "here", time: "2026-11-20T11:00:00Z", seconds: 0,
+        verdict: "pass", series: [], nodes: [], data: {matrix: {hosts: [], cells: []}},
+        findings: [{check: "mesh.reach", status: "pass", host: "here", message: "all of them"}]}' >"$1.json"
+}
+
+windsock() { PATH=/usr/bin:/bin own/windsock --rsh "$O/lab/windsock_player" --quick "$@"; }
+
+@test "six hundred hosts: the odd ones are named, the ways are tested in groups that mix racks" {
+    run -1 --separate-stderr windsock --hosts 'n[0-599]' --json
+    "$ROOT/scripts/validate" json - <<<"$output"
+    # every 97th from 50 on
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = n50,n147,n244,n341,n438,n535 ]
+    [ "$(jq '.data.passing_nodes | length' <<<"$output")" = 594 ]
+    [ "$(jq -r '.data.causes | length' <<<"$output")" = 6 ]
+    [ "$(grep -c '^portcheck .*--hosts=' calls)" = 3 ]
+    [ "$(grep -c '^ifprobe .*--hosts=' calls)" = 3 ]
+    # neighbours in the list are in different groups, and everybody is in one
+    grep -q '^portcheck .*--hosts=n\[0,3,6,9,' calls
+    [ "$(sed -n 's/^portcheck .*--hosts=n\[\(.*\)\]/\1/p' calls | tr , '\n' | sort -n | uniq | wc -l)" = 600 ]
+    [[ $(jq -r '.findings[] | select(.check == "stage.reach").message' <<<"$output") == "tested in 3 of 3 groups of at most 256 hosts"* ]]
+    [[ $(jq -r .data.covers <<<"$output") == "600 of 600 hosts and the ways between them, in groups; no data was moved" ]]
+}
+
+@test "a group that fails names its hosts; what came of the others is there" {
+    jq '.findings = [{check: "mesh.in", status: "fail", subject: "n7", host: "here", message: "is not reached", fix: ["x"]}]' \
+        portcheck.json >bad.json
+    # shellcheck disable=SC2016 # the stand-in expands
+    printf '#!/bin/bash\necho "portcheck $*" >>"%s/calls"\n[[ $* == *"[1,"* ]] && exec cat "%s/bad.json"\ncat "%s/portcheck.json"\n' \
+        "$PWD" "$PWD" "$PWD" >own/portcheck
+    cp cast/windsock.json cast/odd.json
+    run -1 --separate-stderr windsock --hosts 'n[0-299]' --json
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = n7 ]
+    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.subject)"' <<<"$output")" = "reach n7" ]
+    [ "$(jq '.data.parts.reach.groups | length' <<<"$output")" = 1 ] # only the one with something to see
+    # who failed is asked no more
+    [ "$(grep '^ifprobe .*--hosts=' calls | grep -cE '\[(.*,)?7(,|\])')" = 0 ]
+}
+
+@test "a thousand hosts cost little more for each than a hundred" {
+    cpu() { # HOSTS: processor time in ms, players included
+        python3 - "$1" <<'P'
+import os, resource, subprocess, sys
+env = dict(os.environ, PATH="/usr/bin:/bin")
+subprocess.run(["own/windsock", "--rsh", os.environ["O"] + "/lab/windsock_player", "--quick", "--json", "--output", "doc",
+                "--hosts", "n[0-%d]" % (int(sys.argv[1]) - 1)], env=env, stderr=subprocess.DEVNULL, check=False)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(int((used.ru_utime + used.ru_stime) * 1000))
+P
+    }
+    few=$(cpu 100)
+    many=$(cpu 1000)
+    echo "$few ms, $many ms"
+    ((many < 25 * few)) # ten times the hosts; a square would be a hundred times
+}

@@ -1,0 +1,213 @@
+/* What --full decides from numbers: how far a sweep goes, whose pace is odd, what a
+ * stage's part of a budget is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "probes/preflight/preflight.h"
+
+#include <cmocka.h>
+
+struct world {
+	char out[64]; /* thrown away */
+	struct arena a;
+	struct preflight p;
+};
+
+static void world_init(struct world *w)
+{
+	struct err e = {0};
+
+	*w = (struct world){.p = {.tier = TIER_FULL, .deadline_ns = 10 * NS_PER_S, .width = 4}};
+	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight_full.%d", (int)getpid());
+	w->p.a = w->p.t.a = &w->a;
+	w->p.r = w->p.t.r = report_new(
+		&(struct report_opts){
+			.command = "windsock", .format = "json", .host = "here", .output = w->out},
+		&e);
+	assert_non_null(w->p.r);
+}
+
+static void world_done(struct world *w)
+{
+	struct err e = {0};
+
+	(void)!report_end(w->p.r, &e);
+	(void)unlink(w->out);
+	arena_done(&w->a);
+}
+
+static cJSON *parse(const char *text)
+{
+	struct err e = {0};
+	cJSON *o = json_parse(text, strlen(text), 16, &e);
+
+	assert_non_null(o);
+	return o;
+}
+
+static void t_sweep_fits(void **state)
+{
+	/* 1 MiB in @ms; the sizes before it take no time to speak of */
+	static const struct {
+		double ms;
+		uint64_t seconds, most;
+	} rows[] = {
+		{1, 60, 256 << 20}, /* 50 passes of 2 * 256 ms: 25.6 s of the half of a minute */
+		{1, 10, 32 << 20},   {10, 60, 16 << 20},
+		{0.01, 60, 1 << 30}, {1000, 60, 8 << 20}, /* never less, however slow */
+	};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(preflight_sweep_max(&w.p, 60 * NS_PER_S), 256 << 20); /* nothing known */
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		cJSON *data = parse(arena_printf(&w.a,
+						 "{\"results\":[{\"size\":1048576,\"time_us\":%g},"
+						 "{\"size\":8,\"time_us\":0.001},{\"size\":524288,"
+						 "\"time_us\":0.001},{\"size\":\"x\"},7]}",
+						 rows[i].ms * 1000));
+
+		preflight_take_curve(&w.p, data);
+		assert_int_equal(w.p.curve.n, 3);
+		assert_true(w.p.curve.v[0].bytes == 8 && w.p.curve.v[2].bytes == 1048576);
+		assert_int_equal(preflight_sweep_max(&w.p, rows[i].seconds * NS_PER_S),
+				 rows[i].most);
+		cJSON_Delete(data);
+	}
+	world_done(&w);
+}
+
+/* @rates of one rank per host h0, h1 ...; computing took each of them @seconds. */
+static cJSON *run_of(struct arena *a, const double *rates, size_t n, double seconds)
+{
+	cJSON *data = cJSON_CreateObject(), *t = json_object(data, "throughput");
+	cJSON *names = json_array(json_object(data, "world"), "ranks"),
+	      *ranks = json_array(t, "ranks");
+
+	for (size_t i = 0; i < n; i++) {
+		cJSON *rank = json_push_object(ranks);
+
+		json_str(json_push_object(names), "host", arena_printf(a, "h%zu", i));
+		json_num(rank, "compute_samples_per_s", rates[i]);
+		json_num(json_object(rank, "seconds"), "forward", seconds);
+	}
+	json_num(t, "samples_per_s", 100);
+	json_num(t, "alone_samples_per_s", 1000);
+	json_num(json_object(data, "model"), "batch", 32);
+	return data;
+}
+
+static const struct finding *train_node(const struct preflight *p)
+{
+	for (size_t i = 0; i < p->t.items.n; i++)
+		if (streq(p->t.items.v[i].f->check, "train.node"))
+			return p->t.items.v[i].f;
+	return NULL;
+}
+
+static void t_odd_node(void **state)
+{
+	static const struct {
+		double rates[5];
+		size_t n;
+		double seconds;
+		bool one_machine, again;
+		enum status want;
+		const char *subject;
+	} rows[] = {
+		{{100, 100, 30, 110}, 4, 1, false, true, ST_FAIL, "h2"},
+		{{100, 100, 30, 110}, 4, 1, true, true, ST_WARN, "h2"},
+		{{100, 100, 30, 110}, 4, 1, false, false, ST_INFO, "h2"},
+		{{100, 100, 30, 110}, 4, 0.01, false, true, ST_PASS, NULL}, /* too short to tell */
+		{{100, 80, 60, 110}, 4, 1, false, true, ST_PASS, NULL},
+		{{100, 30}, 2, 1, false, true, ST_WARN, "h1"}, /* of two nobody is the majority */
+		{{30, 30, 30, 100}, 4, 1, false, true, ST_PASS, NULL}, /* one is faster */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		static const double even[5] = {100, 100, 100, 100, 100};
+		const struct finding *f;
+		cJSON *data, *again;
+		struct world w;
+
+		world_init(&w);
+		w.p.one_machine = rows[i].one_machine;
+		data = run_of(&w.a, rows[i].rates, rows[i].n, rows[i].seconds);
+		again = run_of(&w.a, rows[i].again ? rows[i].rates : even, rows[i].n,
+			       rows[i].seconds);
+		assert_int_equal(preflight_is_uneven(&w.p, data), rows[i].subject != NULL);
+		preflight_judge_training(&w.p, data, again);
+		f = train_node(&w.p);
+		assert_non_null(f);
+		assert_int_equal(f->status, rows[i].want);
+		assert_int_equal(f->subject != NULL, rows[i].subject != NULL);
+		if (rows[i].subject)
+			assert_string_equal(f->subject, rows[i].subject);
+		assert_true(f->status == ST_INFO || f->status == ST_PASS || f->fix.n);
+		cJSON_Delete(data);
+		cJSON_Delete(again);
+		world_done(&w);
+	}
+}
+
+static void t_judges_nothing_of_nothing(void **state)
+{
+	static const char *const junk[] = {
+		"{}", "[]", "7", "{\"world\":{\"ranks\":[{}]},\"throughput\":{\"ranks\":[7,{}]}}",
+		("{\"world\":{\"ranks\":[{\"host\":\"a\"}]},\"throughput\":{\"ranks\":[{"
+		 "\"compute_samples_per_s\":-1}]}}")};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < ARRAY_LEN(junk); i++) {
+		cJSON *data = parse(junk[i]);
+
+		assert_false(preflight_is_uneven(&w.p, data));
+		preflight_judge_training(&w.p, data, NULL);
+		preflight_take_curve(&w.p, data);
+		cJSON_Delete(data);
+	}
+	assert_int_equal(w.p.t.items.n, 0);
+	assert_int_equal(w.p.curve.n, 0);
+	world_done(&w);
+}
+
+static void t_part_of_a_budget(void **state)
+{
+	const uint64_t left = 60 * NS_PER_S;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_int_equal(preflight_cap(&w.p, S_SWEEP), 180 * NS_PER_S); /* no budget: patience */
+	w.p.until_ns = now_ns() + left;
+	/* 4 of the 6 parts that the sweep and what follows it have */
+	assert_in_range(preflight_cap(&w.p, S_SWEEP), 39 * NS_PER_S, 40 * NS_PER_S);
+	assert_in_range(preflight_cap(&w.p, S_EXPECT), 59 * NS_PER_S, left);
+	assert_true(preflight_cap(&w.p, S_PAIRS) < 13 * NS_PER_S);
+	assert_in_range(preflight_cap(&w.p, S_REACH), 59 * NS_PER_S,
+			left); /* needs what it needs */
+	w.p.width = 512;       /* each host has a round of its own: never less than that takes */
+	assert_in_range(preflight_cap(&w.p, S_PAIRS), 59 * NS_PER_S, left);
+	assert_false(preflight_gate(&w.p, S_PAIRS));
+	assert_non_null(strstr(w.p.t.items.v[0].f->message, "left out: it takes about 4"));
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_sweep_fits),
+		cmocka_unit_test(t_odd_node),
+		cmocka_unit_test(t_judges_nothing_of_nothing),
+		cmocka_unit_test(t_part_of_a_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
