@@ -7,6 +7,7 @@
 #include "cmd/app.h"
 #include "lib/core/units.h"
 #include "lib/host/gpu.h"
+#include "probes/html/html.h"
 
 #include <math.h>
 
@@ -19,11 +20,11 @@ struct config {
 	struct ask_sizes sizes;
 	uint64_t sockets, iters, warmup, aggregate, cycles, average, per_iter, skip, check,
 		blocking, unalign;
-	uint64_t parallel_init, graph, cpu_time, register_buffers, device_api, ctas, timestamps;
-	uint64_t timeout_s, memory;
+	uint64_t cpu_time, timestamps, timeout_s, memory;
+	struct ask_flags flags;
 	bool pairs, find_slow, wire_rate;
 	double nic_gbps, warn, fail;
-	const char *expect, *baseline, *analyze, *instance, *plot;
+	const char *expect, *baseline, *analyze, *instance, *plot, *page;
 	struct job_opts job;
 	str_list notes, plot_with;
 };
@@ -54,6 +55,8 @@ static const struct opt rows[] = {
 	 OPT_BOOL, AT(pairs)},
 	{0, "find-slow", NULL, "the same, and only who stands out: a node or a link", OPT_BOOL,
 	 AT(find_slow)},
+	{0, "rails", "LIST", "tcp: each of these network cards by itself (eth0,eth1); none: not",
+	 OPT_STR, AT(flags.rails), .def = "those of one name and subnet on all hosts"},
 
 	{.help = "Where the ranks are (nothing given: two on this machine, or the launcher's)"},
 	{0, "np", "N", "ranks in all (times -t and -g)", OPT_UINT, AT(where.np), .min = 1,
@@ -138,6 +141,8 @@ static const struct opt rows[] = {
 	 AT(plot), .complete = OPT_C_FILE},
 	{0, "plot-with", "FILE", "and another saved run beside it", OPT_LIST, AT(plot_with),
 	 .complete = OPT_C_FILE},
+	{0, "report", "FILE.html", "write the run as one page; --pairs as heat maps", OPT_STR,
+	 AT(page), .complete = OPT_C_FILE},
 
 	{.help = "Is it normal"},
 	{0, "expect", "LIMIT", "fail below: GB/s of bus bandwidth, or PERCENT% of the possible",
@@ -158,13 +163,16 @@ static const struct opt rows[] = {
 	 AT(instance)},
 
 	{.help = "Of nccl-tests, for a GPU (said so where they do nothing)"},
-	{'p', "parallel_init", "0|1", "initialize in parallel", OPT_UINT, AT(parallel_init),
+	{'p', "parallel_init", "0|1", "initialize in parallel", OPT_UINT, AT(flags.parallel_init),
 	 .max = 1},
-	{'G', "cudagraph", "N", "replay a CUDA graph", OPT_UINT, AT(graph)},
-	{'R', "local_register", "0|1|2", "register buffers", OPT_UINT, AT(register_buffers),
-	 .max = 2},
-	{'D', "device_implementation", "N", "device API kernels", OPT_UINT, AT(device_api)},
-	{'V', "device_cta_count", "N", "their number of CTAs", OPT_UINT, AT(ctas)},
+	{'G', "cudagraph", "N", "replay a CUDA graph", OPT_UINT, AT(flags.graph)},
+	{'R', "local_register", "0|1|2",
+	 "nccl: register buffers with the network; 2: as symmetric memory", OPT_UINT,
+	 AT(flags.registers), .max = 2, .def = "0"},
+	{'D', "device_implementation", "N", "device API kernels: nccl-tests alone has them",
+	 OPT_UINT, AT(flags.device_api)},
+	{'V', "device_cta_count", "N", "their number of CTAs", OPT_UINT, AT(flags.ctas), .min = 1,
+	 .max = 128},
 };
 
 static const char about[] =
@@ -184,27 +192,6 @@ static const char examples[] =
 static void note(struct app *app, struct config *c, const char *text)
 {
 	*LIST_ADD(&app->arena, &c->notes) = text;
-}
-
-/* Flags that mean something to a GPU only are taken and answered. */
-static void note_unserved(struct app *app, struct config *c)
-{
-	const struct {
-		bool given;
-		const char *flag, *why;
-	} unserved[] = {
-		{c->graph, "-G", "there are no CUDA graphs in host memory"},
-		{c->register_buffers, "-R", "there is nothing to register buffers with"},
-		{c->device_api, "-D", "there is no device API"},
-		{c->ctas, "-V", "there is no device API"},
-		{c->parallel_init, "-p", "ranks are processes and always initialize in parallel"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(unserved); i++)
-		if (unserved[i].given)
-			note(app, c,
-			     arena_printf(&app->arena, "%s does nothing with tcp: %s",
-					  unserved[i].flag, unserved[i].why));
 }
 
 static void fill_job(struct app *app, struct config *c)
@@ -229,6 +216,8 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.rank.backend = c->backend;
 	c->job.rank.bind = c->bind;
 	c->job.rank.library = c->library;
+	c->job.rank.rails = c->flags.rails;
+	c->job.rank.registers = (unsigned)c->flags.registers;
 	/* pairs: one flow shows best what a link does */
 	c->job.rank.sockets = c->sockets		       ? (unsigned)c->sockets
 			      : c->job.rank.mode == RANK_PAIRS ? 1
@@ -249,15 +238,30 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.verdict.plot_with = c->plot_with.v;
 }
 
+/* To come together takes longer than a step of it: only what was said limits both. */
+static uint64_t said_deadline(const struct app *app, const struct config *c)
+{
+	for (char **arg = c->where.argv; arg && *arg; arg++)
+		if (starts_with(*arg, "--deadline"))
+			return app->common.deadline_ns;
+	return 0;
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
 	struct sweep_opts *s = &c->job.rank.sweep;
 	union addr at;
 
+	app->report_opts.page = c->page;
+	app->report_opts.draw = html_page;
 	if (c->analyze)
 		return 0;
-	if (ask_where(&c->where, c->coll, c->backend, &app->arena, &c->job, e) ||
+	c->flags.backend = c->backend;
+	c->flags.pairs = c->pairs || c->find_slow;
+	c->where.deadline_ns = said_deadline(app, c);
+	if (ask_flags(&c->flags, e) ||
+	    ask_where(&c->where, c->coll, c->backend, &app->arena, &c->job, e) ||
 	    ask_types(c->type, &s->types, e) || ask_root(c->root, c->job.launch.np, &s->root, e) ||
 	    ask_sizes(&c->sizes, s, e) || (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
 		return -1;
@@ -275,7 +279,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	app->report_opts.answer_only = true;
 	if (!job_reports(&c->job)) {
 		app->report_opts.format = "table";
-		app->report_opts.output = NULL;
+		app->report_opts.output = app->report_opts.page = NULL;
 	}
 	return 0;
 }
@@ -284,7 +288,9 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 static int probe_backend(struct app *app, struct config *c, const struct comm_plugin *b,
 			 struct err *e)
 {
-	const struct comm_world w = {.library = c->library, .stop_fds = {-1, -1}};
+	const struct comm_world w = {.library = c->library,
+				     .registers = (unsigned)c->flags.registers,
+				     .stop_fds = {-1, -1}};
 	char text[400];
 
 	if (c->job.launch.hosts->n || c->job.launch.serve || c->job.launch.srun || job_is_rank() ||
@@ -308,8 +314,11 @@ static int choose_backend(struct app *app, struct config *c, struct err *e)
 			       ? -1
 			       : err_hint(e,
 					  "ncclbench --backend tcp measures host memory over TCP");
+	if (b != &comm_tcp && probe_backend(app, c, b, e))
+		return -1;
+	ask_notes(&c->flags, &app->arena, &c->notes);
 	if (b != &comm_tcp)
-		return probe_backend(app, c, b, e);
+		return 0;
 	gpu_read(&app->arena, &gpus);
 	for (size_t i = 0; i < gpus.n; i++) {
 		nvidia |= gpus.v[i].vendor == GPU_NVIDIA;
@@ -320,7 +329,6 @@ static int choose_backend(struct app *app, struct config *c, struct err *e)
 		    : "Host memory over TCP was measured, not NCCL: there is no NVIDIA GPU.");
 	if (amd)
 		note(app, c, "There is an AMD GPU; RCCL was not tested.");
-	note_unserved(app, c);
 	return 0;
 }
 

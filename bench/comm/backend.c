@@ -1,6 +1,6 @@
 #include "bench/comm/backend.h"
 #include "bench/comm/tcp.h"
-#include "bench/plugin/mpirun.h"
+#include "bench/ranks/mpirun.h"
 #include "lib/core/plugin.h"
 
 const char *const backend_names[] = {"auto", "tcp",	    "nccl",	 "gloo",

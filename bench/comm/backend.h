@@ -15,15 +15,16 @@
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
 
-#define COMM_PLUGIN_VERSION 2
+#define COMM_PLUGIN_VERSION 3
 
 /* Who we are, and how to meet the others before there is a communicator. Outlives it. */
 struct comm_world {
 	int rank, size, local_rank, local_size;
-	union addr at;	      /* the address that others reach this rank at; no port */
-	const char *host;     /* names this rank in messages */
-	unsigned sockets;     /* tcp: connections per pair of ranks; 0: chosen there */
-	const char *library;  /* --nccl PATH; NULL: where PyTorch would find it */
+	union addr at;	     /* the address that others reach this rank at; no port */
+	const char *host;    /* names this rank in messages */
+	unsigned sockets;    /* tcp: connections per pair of ranks; 0: chosen there */
+	const char *library; /* --nccl PATH; NULL: where PyTorch would find it */
+	unsigned registers; /* nccl: 1 comm_register() is with the network, 2 as symmetric memory */
 	uint64_t deadline_ns; /* of every phase: the longest time without progress */
 	int stop_fds[2];      /* readable: give up (Ctrl-C, bad news); -1: none */
 	/* Gathers a blob of @n bytes from each rank, in rank order. Collective. */

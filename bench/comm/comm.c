@@ -1,5 +1,7 @@
 #include "bench/comm/comm.h"
 
+#include <limits.h>
+
 static const char *const kind_names[COLL_KINDS] = {
 	"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",  "alltoall",
 	"alltoallv",  "gather",	    "scatter",	      "sendrecv",  "barrier",
@@ -53,6 +55,86 @@ int comm_barrier(struct comm *c, struct err *e)
 	return comm_run(c, &q, e);
 }
 
+/* --- parts --------------------------------------------------------------------------- */
+
+int comm_origin(const struct comm *c, int rank) { return c->origin ? c->origin[rank] : rank; }
+
+struct wish { /* what a rank asked for; two ints, for a reduction of them all */
+	int32_t colour, key;
+};
+
+/* Every rank gets to know every other one's wish. */
+static int gather_wishes(struct comm *c, struct wish own, struct wish *all, struct err *e)
+{
+	const struct comm_request q = {.kind = COLL_ALL_REDUCE,
+				       .send = all,
+				       .recv = all,
+				       .count = (size_t)c->size * 2,
+				       .type = DT_INT32,
+				       .op = OP_MAX};
+
+	for (int i = 0; i < c->size; i++)
+		all[i] = (struct wish){INT32_MIN, INT32_MIN};
+	all[c->rank] = own;
+	return comm_run(c, &q, e);
+}
+
+/* The members of our colour, in their new order. */
+static void form(const struct comm *c, const struct wish *all, struct comm_group *g)
+{
+	for (int i = 0; i < c->size && g->colour != COMM_NO_COLOUR; i++) {
+		int at = g->size;
+
+		if (all[i].colour != g->colour)
+			continue;
+		for (; at && all[g->members[at - 1]].key > all[i].key; at--)
+			g->members[at] = g->members[at - 1];
+		g->members[at] = i;
+		g->size++;
+	}
+	for (int i = 0; i < g->size; i++) {
+		g->origin[i] = comm_origin(c, g->members[i]);
+		g->rank = g->members[i] == c->rank ? i : g->rank;
+	}
+}
+
+int comm_split(struct comm *c, int colour, int key, struct comm **ret, struct err *e)
+{
+	struct comm_group g = {.colour = colour < 0 ? COMM_NO_COLOUR : colour, .rank = -1};
+	struct wish *all = calloc((size_t)c->size, sizeof(*all));
+	int result = -1;
+
+	*ret = NULL;
+	if (!c->impl->split) {
+		free(all);
+		return err_set(e, ERR_ABSENT, "%s cannot be split", comm_caps(c)->backend);
+	}
+	g.members = calloc((size_t)c->size, sizeof(*g.members));
+	g.origin = calloc((size_t)c->size, sizeof(*g.origin));
+	if (!all || !g.members || !g.origin) {
+		err_sys(e, "cannot split %d ranks", c->size);
+	} else if (!gather_wishes(c, (struct wish){g.colour, key}, all, e)) {
+		form(c, all, &g);
+		result = c->impl->split(c, &g, ret, e);
+	}
+	if (!*ret)
+		free(g.origin);
+	free(g.members);
+	free(all);
+	return result;
+}
+
+int comm_register(struct comm *c, void *p, size_t n, struct err *e)
+{
+	return c->impl->add_memory ? c->impl->add_memory(c, p, n, e) : 0;
+}
+
+void comm_unregister(struct comm *c, void *p)
+{
+	if (p && c->impl->drop_memory)
+		c->impl->drop_memory(c, p);
+}
+
 void comm_abort(struct comm *c, const char *reason) { c->impl->abort(c, reason); }
 int comm_culprit(const struct comm *c, bool *ret_gone) { return c->impl->culprit(c, ret_gone); }
 
@@ -68,6 +150,9 @@ bool comm_tally(const struct comm *c, struct comm_tally *ret)
 
 void comm_free(struct comm *c)
 {
+	int *origin = c ? c->origin : NULL;
+
 	if (c)
 		c->impl->free(c);
+	free(origin);
 }

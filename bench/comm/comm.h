@@ -71,6 +71,7 @@ struct comm_peer { /* how another rank (or this one) is reached */
 struct comm {
 	const struct comm_impl *impl;
 	int rank, size;
+	int *origin; /* by rank: its number where it all began (comm_split()); NULL: that is here */
 };
 
 const struct comm_caps *comm_caps(const struct comm *c);
@@ -91,13 +92,38 @@ int comm_run(struct comm *c, const struct comm_request *q, struct err *e) MUST_C
 int comm_barrier(struct comm *c, struct err *e) MUST_CHECK;
 
 /*
+ * Collective over @c: ranks of one @colour (0 ...) become a communicator of their own,
+ * ordered by @key, and by their rank where keys are equal. With COMM_NO_COLOUR a rank
+ * takes part in the splitting only: *ret is NULL then, as on failure.
+ *
+ * A communicator, its parts and theirs are one family, which lives and dies together:
+ * one failure, one abort is that of all, and what this process starts in one of them
+ * waits for what it has under way in another. Sentences and comm_culprit() have the
+ * ranks of the communicator that the family began with, whose names everybody knows.
+ * Two ranks have to use the communicators that both are in, in the same order. Parts
+ * are freed before what they were split from.
+ */
+#define COMM_NO_COLOUR (-1)
+int comm_split(struct comm *c, int colour, int key, struct comm **ret, struct err *e) MUST_CHECK;
+/* The number of @rank in the communicator that the family began with. */
+int comm_origin(const struct comm *c, int rank);
+
+/*
+ * Collective, and may come to nothing: @p, of the communicator's memory, is what requests
+ * will use from now on. Who registers buffers with a network does it here; what is
+ * registered is given back before it is freed.
+ */
+int comm_register(struct comm *c, void *p, size_t n, struct err *e) MUST_CHECK;
+void comm_unregister(struct comm *c, void *p);
+
+/*
  * What is under way, and everything later, fails soon, here with @reason and
  * at the peers with a sentence that has it. @reason stays the caller's; it must live.
  */
 void comm_abort(struct comm *c, const char *reason);
 /*
- * The rank that is at fault for a failure, -1 when there was none or it is
- * nobody's. *ret_gone: it closed its connection (and did not merely fall silent).
+ * The rank (of where the family began) that is at fault for a failure, -1 when there
+ * was none or it is nobody's. *ret_gone: it closed its connection (and did not merely fall silent).
  */
 int comm_culprit(const struct comm *c, bool *ret_gone);
 /*
@@ -122,6 +148,12 @@ bool comm_tally(const struct comm *c, struct comm_tally *ret);
 void comm_free(struct comm *c);
 
 /* --- for implementations (bench/comm/tcp.h; plug-ins) ----------------------- */
+struct comm_group { /* what a part consists of */
+	int colour; /* COMM_NO_COLOUR: this rank is in none, and size is 0 */
+	int rank, size;
+	int *members; /* by rank: the parent's */
+	int *origin;  /* for struct comm, which comm_free() frees */
+};
 struct comm_impl {
 	struct comm_caps caps;
 	const struct comm_peer *(*peer)(const struct comm *c, int rank);
@@ -134,6 +166,10 @@ struct comm_impl {
 	void (*free)(struct comm *c);
 	bool (*wire)(const struct comm *c, int peer, struct comm_wire *ret); /* may be NULL */
 	bool (*tally)(const struct comm *c, struct comm_tally *ret);	     /* likewise */
+	int (*add_memory)(struct comm *c, void *p, size_t n, struct err *e); /* likewise */
+	void (*drop_memory)(struct comm *c, void *p);			     /* likewise */
+	/* May be NULL. Collective over @c. *ret: NULL where @g is nobody. */
+	int (*split)(struct comm *c, const struct comm_group *g, struct comm **ret, struct err *e);
 };
 const char *coll_kind_name(enum coll_kind k);
 

@@ -8,7 +8,7 @@ static struct tcp *tcp_of(const struct comm *c) { return CONTAINER_OF(c, struct 
 
 static const struct comm_peer *peer(const struct comm *c, int rank)
 {
-	return &tcp_of(c)->peers[rank].pub;
+	return &tcp_of(c)->peers[comm_origin(c, rank)].pub;
 }
 
 static const char *transport(const struct comm *c) { return tcp_of(c)->transport; }
@@ -17,11 +17,11 @@ static int run(struct tcp *t, bool wait, struct err *e)
 {
 	if (!t->running)
 		return 0;
-	if (t->failure.kind)
+	if (t->root->failure.kind)
 		return tcp_failed(t, e);
 	if (tcp_run(t, wait, e)) {
-		if (!t->failure.kind)
-			t->failure = *e;
+		if (!t->root->failure.kind)
+			t->root->failure = *e;
 		return -1;
 	}
 	t->running = !tcp_finished(t);
@@ -57,12 +57,14 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 {
 	struct tcp *t = tcp_of(c);
 
-	if (run(t, true, e))
+	if (t->root->active && run(t->root->active, true, e))
 		return -1;
-	if (t->failure.kind)
+	if (t->root->failure.kind)
 		return tcp_failed(t, e);
 	if (tcp_abort_reason(t))
 		return tcp_fail_aborted(t, tcp_abort_reason(t), e);
+	if (tcp_is_part(t) && tcp_part_look(t, e))
+		return -1;
 	if (!t->planned || !is_same(q, &t->q)) {
 		t->q = *q;
 		plan_request(t);
@@ -73,6 +75,7 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 	t->is_large = is_large(q);
 	rewind_plan(t);
 	t->running = true;
+	t->root->active = t;
 	return 0;
 }
 
@@ -92,13 +95,16 @@ static bool tally(const struct comm *c, struct comm_tally *ret)
 {
 	const struct tcp *t = tcp_of(c);
 
-	*ret = (struct comm_tally){.sent_bytes = t->sent_bytes, .waited_ns = t->waited_ns};
+	for (int i = 0; i < c->size && tcp_is_part(t); i++)
+		t->tallied_ns[i] = t->waited_ns[comm_origin(c, i)];
+	*ret = (struct comm_tally){.sent_bytes = t->sent_bytes,
+				   .waited_ns = tcp_is_part(t) ? t->tallied_ns : t->waited_ns};
 	return true;
 }
 
 static void abort_comm(struct comm *c, const char *reason)
 {
-	struct tcp *t = tcp_of(c);
+	struct tcp *t = tcp_of(c)->root;
 	static const uint64_t one = 1;
 
 	__atomic_store_n(&t->abort_reason, reason, __ATOMIC_RELEASE);
@@ -108,8 +114,8 @@ static void abort_comm(struct comm *c, const char *reason)
 static int culprit(const struct comm *c, bool *ret_gone)
 {
 	if (ret_gone)
-		*ret_gone = tcp_of(c)->culprit_gone;
-	return tcp_of(c)->culprit;
+		*ret_gone = tcp_of(c)->root->culprit_gone;
+	return tcp_of(c)->root->culprit;
 }
 
 static void close_fd(int fd)
@@ -140,8 +146,13 @@ static void free_comm(struct comm *c)
 {
 	struct tcp *t = tcp_of(c);
 	struct err e = {0};
+	bool well = !t->root->failure.kind && !run(t, true, &e);
 
-	if (!t->failure.kind && !run(t, true, &e) && !comm_barrier(c, &e))
+	if (tcp_is_part(t)) {
+		tcp_part_free(t);
+		return;
+	}
+	if (well && !comm_barrier(c, &e))
 		tcp_goodbye(t);
 	tcp_free(t);
 }
@@ -163,6 +174,7 @@ static const struct comm_impl impl = {
 	.free = free_comm,
 	.wire = tcp_wire,
 	.tally = tally,
+	.split = tcp_split,
 };
 
 static struct tcp *tcp_new(const struct tcp_opts *o)
@@ -174,6 +186,8 @@ static struct tcp *tcp_new(const struct tcp_opts *o)
 	*t = (struct tcp){.comm = {.impl = &impl, .rank = o->rank, .size = o->size},
 			  .deadline_ns = o->deadline_ns ? o->deadline_ns : 10 * NS_PER_S,
 			  .stop_fds = {o->stop_fds[0], o->stop_fds[1]},
+			  .root = t,
+			  .npeers = o->size,
 			  .culprit = -1};
 	t->abort_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->peers = calloc((size_t)o->size, sizeof(*t->peers));

@@ -21,6 +21,7 @@ enum { TCP_SOCKETS_MAX = 8 };
 struct tcp_opts {
 	int rank, size;
 	union addr at;	      /* the address to use and to tell the others; no port */
+	const char *device;   /* the interface that @at is of, to be left by no other; NULL: any */
 	const char *host;     /* names of this rank in messages */
 	unsigned sockets;     /* per pair of ranks; 0: chosen here, by rank 0 */
 	uint64_t deadline_ns; /* the longest time without progress; 0: 10 s */

@@ -9,6 +9,19 @@
 
 static const uint64_t HOME_PAUSE_NS = NS_PER_MS / 2, HOME_PAUSE_MOST_NS = 100 * NS_PER_MS;
 
+/* The congestion control of a socket: "reno". */
+struct control {
+	char name[16];
+};
+static struct control control_of(int fd)
+{
+	struct control c = {"unknown"};
+	socklen_t n = sizeof(c.name) - 1;
+
+	(void)getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, c.name, &n);
+	return c;
+}
+
 int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e)
 {
 	socklen_t n = sizeof(ret->at);
@@ -26,6 +39,7 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	ret->processors =
 		sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (uint32_t)CPU_COUNT(&cpus);
 	ret->sockets = o->sockets;
+	ret->paced = starts_with(control_of(door).name, "bbr");
 	return 0;
 }
 
@@ -69,9 +83,21 @@ void tcp_go_home(struct tcp *t)
 
 /*
  * One flow is paced (bbr) or halved by a loss (reno) at a time. Many ranks have
- * enough flows.
+ * enough flows; and where nothing is paced and nothing but memory is between them,
+ * more flows than one only drive each other's data out of the cache. Everybody must
+ * come to the same number, so the first rank's view of the cards decides.
  */
-static unsigned usual_sockets(int ranks) { return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1; }
+static unsigned usual_sockets(const struct card *cards, int ranks)
+{
+	int beside = 0;
+
+	for (int p = 0; p < ranks; p++)
+		beside += strncmp(cards[p].machine, cards[0].machine, TCP_HOST_MAX) == 0;
+	if (ranks > 2 && beside == ranks && (unsigned)ranks > cards[0].processors &&
+	    !cards[0].paced)
+		return 1;
+	return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1;
+}
 
 void cards_read(struct tcp *t, struct card *cards)
 {
@@ -96,23 +122,20 @@ void cards_read(struct tcp *t, struct card *cards)
 	t->home = t->crowded ? -1 : find_home(before);
 	t->home_pause_ns = HOME_PAUSE_NS;
 	tcp_go_home(t);
-	t->nsockets = cards[0].sockets ? cards[0].sockets : usual_sockets(t->comm.size);
+	t->nsockets = cards[0].sockets ? cards[0].sockets : usual_sockets(cards, t->comm.size);
 	if (t->nsockets > TCP_SOCKETS_MAX)
 		t->nsockets = TCP_SOCKETS_MAX;
 }
 
 void cards_describe(struct tcp *t)
 {
-	char control[16] = "unknown";
-	socklen_t n = sizeof(control) - 1;
 	int other = t->comm.rank ? 0 : 1;
 
 	if (t->comm.size == 1) {
 		(void)snprintf(t->transport, sizeof(t->transport), "a single rank: memory only");
 		return;
 	}
-	(void)getsockopt(t->lanes[(size_t)other * t->nsockets].fd, IPPROTO_TCP, TCP_CONGESTION,
-			 control, &n);
 	(void)snprintf(t->transport, sizeof(t->transport), "%u socket%s per pair of ranks, %s",
-		       t->nsockets, t->nsockets > 1 ? "s" : "", control);
+		       t->nsockets, t->nsockets > 1 ? "s" : "",
+		       control_of(t->lanes[(size_t)other * t->nsockets].fd).name);
 }

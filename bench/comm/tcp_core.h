@@ -59,10 +59,19 @@ struct tcp_peer {
 
 struct tcp {
 	struct comm comm;
+	/*
+	 * A part (comm_split()) has plans of its own and everything that goes on the wire,
+	 * or wrong, from its root: sockets, last words, failure. There ranks are the root's:
+	 * of @peers, lanes[].peer, waited_ns and all that tcp_words.c says.
+	 */
+	struct tcp *root;   /* itself, in one that is not a part */
+	struct tcp *active; /* root: whose request is under way; NULL: nobody's */
+	int npeers;	    /* the root's size */
+	uint64_t look_ns;   /* root: when a part that is never idle hears the others again */
 	struct arena arena; /* of the lists of plans; they are used again and again */
 	uint64_t deadline_ns;
 	int stop_fds[2];
-	struct tcp_peer *peers; /* by rank; our own too */
+	struct tcp_peer *peers; /* by the root's rank; our own too */
 	unsigned nsockets;
 	struct tcp_lane *lanes; /* peer * nsockets + socket; ours have fd -1 */
 	size_t nlanes;
@@ -70,6 +79,8 @@ struct tcp {
 	bool crowded; /* more ranks here than processors: a spinning one steals from the others */
 
 	unsigned patience; /* looks at a socket before sleeping */
+	/* who gave way and was kept from the processor for long had better slept */
+	uint64_t robbed_pause_ns, robbed_until_ns;
 
 	int home; /* a processor for us alone; -1: there are too few */
 	uint64_t home_pause_ns, home_next_ns;
@@ -77,6 +88,7 @@ struct tcp {
 	/* for comm_tally() */
 	bool is_large; /* the request: waiting is timed */
 	uint64_t sent_bytes, *waited_ns;
+	uint64_t *tallied_ns; /* a part's: the same by its own ranks */
 
 	/* the plan and how far it is */
 	struct comm_request q;
@@ -93,9 +105,9 @@ struct tcp {
 	size_t temp_n;
 	char token; /* what a barrier sends */
 
-	struct pollfd *set; /* TCP_POLL_FIXED + size + nlanes */
+	struct pollfd *set; /* TCP_POLL_FIXED + npeers + nlanes */
 
-	/* failure */
+	/* failure: of the root's alone, but for abort_fd, which parts have too */
 	int abort_fd;
 	const char *abort_reason; /* atomic */
 	struct err failure;	  /* kind ERR_NONE: healthy */
@@ -105,11 +117,19 @@ struct tcp {
 
 static inline const char *tcp_abort_reason(const struct tcp *t)
 {
-	return __atomic_load_n(&t->abort_reason, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&t->root->abort_reason, __ATOMIC_ACQUIRE);
 }
 
 /* --- tcp_mesh.c --- */
 int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e) MUST_CHECK;
+
+/* --- tcp_part.c --- */
+int tcp_split(struct comm *c, const struct comm_group *g, struct comm **ret,
+	      struct err *e) MUST_CHECK;
+void tcp_part_free(struct tcp *t);
+/* In a part that never has to wait, bad news of another one is heard now and then. */
+int tcp_part_look(struct tcp *t, struct err *e) MUST_CHECK;
+static inline bool tcp_is_part(const struct tcp *t) { return t->root != t; }
 
 /* --- tcp_cards.c --- */
 /*

@@ -8,6 +8,9 @@
 
 enum { POLL_MAX_MS = 1000, PATIENT = 1000, POLITE = 30 };
 
+static const uint64_t ROBBED_NS = NS_PER_MS / 5, ROBBED_CROWD_NS = 2 * NS_PER_MS,
+		      ROBBED_PAUSE_NS = 10 * NS_PER_MS, ROBBED_PAUSE_MOST_NS = 500 * NS_PER_MS;
+
 /* --- sending ------------------------------------------------------------------- */
 
 static bool may_send(const struct tcp *t, const struct tcp_lane *l)
@@ -138,7 +141,7 @@ static size_t poll_set(const struct tcp *t)
 	set[AT_ABORT] = (struct pollfd){.fd = t->abort_fd, .events = POLLIN};
 	set[AT_STEP] =
 		(struct pollfd){.fd = receives ? t->lanes[s->lane].fd : -1, .events = POLLIN};
-	for (int i = 0; i < t->comm.size; i++) {
+	for (int i = 0; i < t->npeers; i++) {
 		const struct tcp_peer *p = &t->peers[i];
 
 		set[n++] = (struct pollfd){.fd = p->closed ? -1 : p->words, .events = POLLIN};
@@ -152,7 +155,7 @@ static size_t poll_set(const struct tcp *t)
 	return n;
 }
 
-/* The peer that we wait for. */
+/* The peer that we wait for, by the root's ranks. */
 int tcp_waits_for(const struct tcp *t)
 {
 	const struct tcp_step *s = t->at < t->steps.n ? &t->steps.v[t->at] : NULL;
@@ -173,7 +176,7 @@ static int heard(struct tcp *t, struct err *e)
 		return tcp_fail_aborted(t, tcp_abort_reason(t), e);
 	if (set[AT_STOP].revents || set[AT_STOP + 1].revents)
 		return tcp_fail_aborted(t, "told to stop", e);
-	for (int i = 0; i < t->comm.size; i++)
+	for (int i = 0; i < t->npeers; i++)
 		if (set[AT_WORDS + i].revents && tcp_hear(t, i, e))
 			return -1;
 	return 0;
@@ -208,6 +211,30 @@ static void learn(struct tcp *t, bool paid)
 
 	t->patience = paid ? t->patience * 2 : t->patience / 2;
 	t->patience = t->patience > most ? most : t->patience < least ? least : t->patience;
+}
+
+/*
+ * Other programs run where we do: whoever gives way waits for their whole slices,
+ * and whoever sleeps is woken before them. True: so it is, or was a moment ago. That
+ * is believed for longer each time that it proves true again.
+ */
+static bool is_robbed(struct tcp *t)
+{
+	uint64_t before = now_ns(), now;
+
+	if (before < t->robbed_until_ns)
+		return true;
+	(void)sched_yield();
+	now = now_ns();
+	if (now - before < (t->crowded ? ROBBED_CROWD_NS : ROBBED_NS))
+		return false;
+	t->robbed_pause_ns = before - t->robbed_until_ns > ROBBED_PAUSE_MOST_NS
+				     ? ROBBED_PAUSE_NS
+				     : t->robbed_pause_ns * 2;
+	if (t->robbed_pause_ns > ROBBED_PAUSE_MOST_NS)
+		t->robbed_pause_ns = ROBBED_PAUSE_MOST_NS;
+	t->robbed_until_ns = now + t->robbed_pause_ns;
+	return true;
 }
 
 /* The time since @since_ns was lost waiting for @peer. */
@@ -247,7 +274,8 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 		} else if (t->crowded || idle > POLITE) {
 			if (idle == POLITE + 1)
 				tcp_go_home(t);
-			(void)sched_yield();
+			if (is_robbed(t))
+				idle = t->patience; /* one more look, then sleep */
 		}
 	}
 	return 0;

@@ -29,6 +29,7 @@ struct dial { /* one connection on its way */
 struct mesh {
 	struct tcp *t;
 	struct card *cards;
+	const char *device; /* as tcp_opts has it */
 	struct loop loop;
 	struct io door;
 	struct timer timer;
@@ -50,6 +51,16 @@ static bool same_key(const unsigned char *a, const unsigned char *b)
 	return !differ;
 }
 
+/* Connections that are accepted stay with the interface, too. */
+static int tie(int fd, const char *device, struct err *e)
+{
+	if (!device ||
+	    !setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)))
+		return 0;
+	err_sys(e, "cannot tie a connection to %s", device);
+	return err_hint(e, "Linux 5.7 or newer, or root");
+}
+
 static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
 {
 	union addr at = o->at;
@@ -57,6 +68,8 @@ static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
 	AUTO_CLOSE int fd = socket(at.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	addr_set_port(&at, 0);
+	if (fd >= 0 && tie(fd, o->device, e))
+		return -1;
 	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, 1024))
 		return err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
 	*ret = fd;
@@ -128,6 +141,8 @@ static int dial(struct mesh *m, struct dial *d)
 	if (fd < 0)
 		return err_sys(m->e, "cannot open a socket");
 	d->io = (struct io){.fd = fd, .ready = on_dialled};
+	if (tie(fd, m->device, m->e))
+		return -1;
 	addr_set_port(&from, 0);
 	if (bind(fd, &from.sa, addr_len(&from)) ||
 	    (connect(fd, &to->sa, addr_len(to)) && errno != EINPROGRESS)) {
@@ -306,7 +321,12 @@ static void free_cards(struct card **cards) { free(*cards); }
 int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 {
 	AUTO(free_cards) struct card *cards = calloc((size_t)o->size, sizeof(*cards));
-	struct mesh m = {.t = t, .cards = cards, .e = e, .failed_peer = -1, .timer.fire = on_late};
+	struct mesh m = {.t = t,
+			 .cards = cards,
+			 .device = o->device,
+			 .e = e,
+			 .failed_peer = -1,
+			 .timer.fire = on_late};
 	AUTO_CLOSE int door = -1;
 	struct card own = {0};
 	int result = -1;

@@ -26,23 +26,25 @@ static const uint64_t GRACE_NS = 500 * NS_PER_MS; /* for the words of those that
 
 static int fail(struct tcp *t, int culprit, bool gone, struct err *e, const char *text)
 {
-	err_set(&t->failure, ERR_SYS, "%s", text);
-	t->culprit = culprit;
-	t->culprit_gone = gone;
-	*e = t->failure;
+	struct tcp *root = t->root; /* it is the failure of all */
+
+	err_set(&root->failure, ERR_SYS, "%s", text);
+	root->culprit = culprit;
+	root->culprit_gone = gone;
+	*e = root->failure;
 	return -1;
 }
 
 int tcp_failed(const struct tcp *t, struct err *e)
 {
-	*e = t->failure;
+	*e = t->root->failure;
 	return -1;
 }
 
 static void tell_all(struct tcp *t, const struct words *w)
 {
-	for (int i = 0; i < t->comm.size; i++)
-		if (i != t->comm.rank && !t->peers[i].closed)
+	for (int i = 0; i < t->npeers; i++)
+		if (i != t->root->comm.rank && !t->peers[i].closed)
 			(void)send(t->peers[i].words, w, sizeof(*w), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -92,7 +94,7 @@ static int listen_to(struct tcp *t, int peer, struct words *w)
 		return -1;
 	}
 	w->text[sizeof(w->text) - 1] = '\0';
-	w->culprit = w->culprit >= 0 && w->culprit < t->comm.size ? w->culprit : peer;
+	w->culprit = w->culprit >= 0 && w->culprit < t->npeers ? w->culprit : peer;
 	if (w->word == WORD_GOODBYE)
 		p->left = true;
 	if (w->word == WORD_WAITED)
@@ -100,9 +102,22 @@ static int listen_to(struct tcp *t, int peer, struct words *w)
 	return 1;
 }
 
-/* What another rank failed of is what we fail of; its waiting makes us say for whom we wait. */
+static bool is_member(const struct tcp *t, int peer)
+{
+	for (int i = 0; i < t->comm.size; i++)
+		if (comm_origin(&t->comm, i) == peer)
+			return true;
+	return false;
+}
+
+/*
+ * What another rank failed of is what we fail of; its waiting makes us say for whom we
+ * wait. That would mean nothing where it waits in another part of the ranks.
+ */
 static int believe(struct tcp *t, int peer, const struct words *w, struct err *e)
 {
+	if (w->word == WORD_WAITED && !is_member(t, peer))
+		return tcp_fail_silent(t, w->culprit, e);
 	if (w->word == WORD_WAITED)
 		return tcp_fail_silent(t, tcp_waits_for(t) >= 0 ? tcp_waits_for(t) : peer, e);
 	if (w->word == WORD_DIED)
@@ -157,12 +172,12 @@ static void hear_out(struct tcp *t)
 	struct words w = {0};
 
 	while ((now = now_ns()) < until) {
-		for (int i = 0; i < t->comm.size; i++)
+		for (int i = 0; i < t->npeers; i++)
 			t->set[i] =
 				(struct pollfd){.fd = t->peers[i].closed ? -1 : t->peers[i].words,
 						.events = POLLIN};
-		(void)poll(t->set, (nfds_t)t->comm.size, (int)((until - now) / NS_PER_MS) + 1);
-		for (int i = 0; i < t->comm.size; i++)
+		(void)poll(t->set, (nfds_t)t->npeers, (int)((until - now) / NS_PER_MS) + 1);
+		for (int i = 0; i < t->npeers; i++)
 			if (t->set[i].revents)
 				(void)listen_to(t, i, &w);
 	}
@@ -171,10 +186,10 @@ static void hear_out(struct tcp *t)
 /* Follows who blames whom to the one that blames nobody. */
 static int trace(const struct tcp *t, int suspect)
 {
-	for (int hops = 0; hops < t->comm.size; hops++) {
+	for (int hops = 0; hops < t->npeers; hops++) {
 		int next = t->peers[suspect].blames;
 
-		if (next < 0 || next == t->comm.rank)
+		if (next < 0 || next == t->root->comm.rank)
 			break;
 		suspect = next;
 	}
@@ -205,7 +220,7 @@ int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
 
 void tcp_tell_waited(struct tcp *t, int peer)
 {
-	for (int i = 0; i < t->comm.size; i++)
+	for (int i = 0; i < t->npeers; i++)
 		t->peers[i].closed |= t->peers[i].words < 0;
 	tell(t, WORD_WAITED, peer, "");
 	hear_out(t);
@@ -215,7 +230,7 @@ int tcp_fail_aborted(struct tcp *t, const char *reason, struct err *e)
 {
 	char text[256];
 
-	(void)snprintf(text, sizeof(text), "rank %d gave up: %s", t->comm.rank, reason);
-	tell(t, WORD_STOPPED, t->comm.rank, text);
+	(void)snprintf(text, sizeof(text), "rank %d gave up: %s", t->root->comm.rank, reason);
+	tell(t, WORD_STOPPED, t->root->comm.rank, text);
 	return fail(t, -1, false, e, reason);
 }

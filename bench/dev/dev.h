@@ -20,6 +20,8 @@ struct dev {
 			size_t n);
 	/* Waits for everything above. */
 	int (*sync)(struct dev *d, struct err *e);
+	/* Of a GPU: the CUstream that the communicator works on; NULL: there are none. */
+	void *(*stream)(struct dev *d);
 };
 
 extern struct dev dev_host;

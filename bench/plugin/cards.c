@@ -1,14 +1,19 @@
 #include "bench/plugin/cards.h"
 
+#include "lib/core/file.h"
+
 const char *plugin_check;
 const char *plugin_failed_check(void) { return plugin_check; }
 
 struct card card_of(const struct comm_world *w)
 {
+	AUTO(arena_done) struct arena a = {0};
+	const char *machine = file_line(&a, "/proc/sys/kernel/random/boot_id");
 	struct card c = {.pid = (uint32_t)getpid()};
 	struct addr_text text;
 
 	(void)snprintf(c.host, sizeof(c.host), "%s", w->host ? w->host : "localhost");
+	(void)snprintf(c.machine, sizeof(c.machine), "%s", machine ? machine : c.host);
 	(void)snprintf(c.address, sizeof(c.address), "%s", addr_print(&w->at, &text));
 	return c;
 }
@@ -23,7 +28,7 @@ const char *cards_name(const struct cards *c, int rank, char *buf, size_t n)
 
 static void end_texts(struct card *k)
 {
-	char *texts[] = {k->host, k->address, k->device, k->version, k->unique};
+	char *texts[] = {k->host, k->address, k->device, k->version, k->machine, k->unique};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		texts[i][sizeof(k->host) - 1] = '\0';
@@ -73,6 +78,8 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 						 .device = *k->device ? k->device : NULL,
 						 .pid = (int)k->pid};
 	}
+	for (int r = 0; r < w->size; r++)
+		c->peers[r].same_machine = streq(c->all[r].machine, c->all[w->rank].machine);
 	return judge(c, library, ret_culprit, e);
 }
 

@@ -1,7 +1,7 @@
 #include "bench/plugin/counters.h"
 
 #include "bench/plugin/nvlink.h"
-#include "bench/sweep/relay.h"
+#include "bench/ranks/relay.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 

@@ -81,12 +81,12 @@ $(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl)) $(O)/pic/windsock.a
 	$(link_comm) -ldl -lpthread
 
 # Stand-ins for the driver and NCCL, for tests of error paths without a GPU.
-FAKES := $(if $(filter nccl,$(COMM_PLUGINS)),$(addprefix $(O)/fake/,libcuda.so.1 libnccl.so.2 libnccl-damaged.so.2))
-$(O)/fake/libcuda.so.1: tests/fake/libcuda.cc bench/plugin/nccl/kernels.cu $(O)/flags
-	$(Q)mkdir -p $(@D) && $(CXX) -I. $(CUDA_CFLAGS) -Wall -Wextra -O1 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
-$(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2: tests/fake/libnccl.c bench/comm/reduce.c bench/comm/types.c $(O)/flags
+FAKES := $(if $(filter nccl,$(COMM_PLUGINS)),$(addprefix $(O)/fake/,libcuda.so.1 libnccl.so.2 libnccl-damaged.so.2 libnccl-old.so.2))
+$(O)/fake/libcuda.so.1: tests/fake/libcuda.cc tests/fake/engine_kernels.cc tests/fake/kernels.h bench/plugin/nccl/kernels.cu $(wildcard plugins/cudnn/kernels*) $(O)/flags
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra -O2 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $(filter %.cc,$^)
+$(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2 $(O)/fake/libnccl-old.so.2: tests/fake/libnccl.c tests/fake/libnccl_newer.c tests/fake/libnccl.h bench/comm/reduce.c bench/comm/types.c $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. $(CUDA_CFLAGS) -Wall -Wextra -O1 -fPIC -shared -Wl,-soname,libnccl.so.2 \
-	  $(if $(findstring damaged,$@),-DWITHOUT_ABORT) -o $@ $(filter %.c,$^)
+	  $(if $(findstring damaged,$@),-DWITHOUT_ABORT) $(if $(findstring old,$@),-DOLD) -o $@ $(filter %.c,$^)
 fakes: $(FAKES)
 unit: fakes
 .PHONY: fakes

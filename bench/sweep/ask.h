@@ -11,6 +11,7 @@ struct ask_where {
 	uint64_t np, np_per_host, threads, gpus; /* the last two multiply */
 	uint64_t rank, size;			 /* ASK_NOT_GIVEN */
 	uint64_t wait, port, parallel, serve_ns, heartbeat_ns;
+	uint64_t deadline_ns; /* --init: as --deadline says; 0: it was not given */
 	const char *hosts, *rsh, *init;
 	bool srun, serve, no_local, partial, require_token, copy_self, keep;
 	char **argv; /* behind the program's name */
@@ -18,6 +19,17 @@ struct ask_where {
 /* Fills launch, world and, for MPI, mpirun. launch.np 0: not known before the ranks have met. */
 int ask_where(const struct ask_where *in, const char *coll, const char *backend, struct arena *a,
 	      struct job_opts *ret, struct err *e) MUST_CHECK;
+
+/* What means something to some backends only, or to nccl-tests alone. */
+struct ask_flags {
+	const char *backend, *rails; /* as given */
+	uint64_t graph, registers, device_api, ctas, parallel_init;
+	bool pairs; /* --pairs or --find-slow */
+};
+/* What nobody here can do, and must not be mistaken for done. */
+int ask_flags(const struct ask_flags *in, struct err *e) MUST_CHECK;
+/* What this backend takes and leaves undone, a line each. */
+void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret);
 
 struct ask_sizes {
 	uint64_t min, max, step, factor; /* ASK_NOT_GIVEN each */

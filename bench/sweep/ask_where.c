@@ -1,4 +1,4 @@
-#include "bench/plugin/mpirun.h"
+#include "bench/ranks/mpirun.h"
 #include "bench/sweep/ask.h"
 #include "lib/core/units.h"
 
@@ -43,30 +43,13 @@ static void fill_launch(const struct ask_where *in, const host_list *hosts, stru
 }
 
 /* MPI's ranks have to be started by its own mpirun. */
-static int ask_mpirun(const struct ask_where *in, const char *backend, struct arena *a,
-		      struct job_opts *ret, struct err *e)
+static int ask_mpirun(const char *backend, struct arena *a, struct job_opts *ret, struct err *e)
 {
-	const struct launch_opts *l = &ret->launch;
-	struct mpirun mpi;
-	str_list hosts = {0};
-	unsigned np = l->np;
-
 	if (!starts_with(backend, "mpi") || job_is_rank())
 		return 0;
-	if (mpirun_find(backend, a, &mpi, e))
+	if (mpirun_plan(backend, &ret->launch, a, &ret->mpirun, e))
 		return -1;
-	if (!mpi.path)
-		return 0; /* it has */
-	if (in->serve || in->srun)
-		return err_set(e, ERR_USAGE,
-			       "--backend mpi: mpirun starts the ranks, not --serve or --srun");
-	for (size_t i = 0; i < l->hosts->n; i++) {
-		*LIST_ADD(a, &hosts) = l->hosts->v[i].name;
-		np += l->np ? 0 : l->np_per_host ? l->np_per_host : 1;
-	}
-	*LIST_ADD(a, &hosts) = NULL;
-	ret->world.launching = true;
-	ret->mpirun = mpirun_argv(&mpi, np, hosts.v, l->argv, l->rsh, a);
+	ret->world.launching |= ret->mpirun != NULL;
 	return 0;
 }
 
@@ -76,6 +59,12 @@ int ask_where(const struct ask_where *in, const char *coll, const char *backend,
 	uint64_t each = in->threads * in->gpus;
 	host_list *hosts = ARENA_NEW(a, host_list);
 
+	if (!in->init && (in->rank != ASK_NOT_GIVEN || in->size != ASK_NOT_GIVEN)) {
+		err_set(e, ERR_USAGE, "--%s goes with --init",
+			in->rank != ASK_NOT_GIVEN ? "rank" : "world-size");
+		return err_hint(e,
+				"for example --init tcp://10.0.0.1:29500 --rank 1 --world-size 2");
+	}
 	if (each > ASK_RANKS_MAX || in->np * each > ASK_RANKS_MAX)
 		return err_set(e, ERR_USAGE, "%zu ranks are more than %d",
 			       (size_t)((in->np ? in->np : 1) * each), ASK_RANKS_MAX);
@@ -89,9 +78,9 @@ int ask_where(const struct ask_where *in, const char *coll, const char *backend,
 		.launching = !job_is_rank() && (in->np || in->hosts || in->serve || in->srun),
 		.require_token = in->require_token,
 		.device = "host memory",
-		.deadline_ns = JOINING_NS,
+		.deadline_ns = in->init && in->deadline_ns ? in->deadline_ns : JOINING_NS,
 		.heartbeat_ns = in->heartbeat_ns};
 	fill_launch(in, hosts, &ret->launch);
 	ret->launch.argv = rank_argv(in, coll, a);
-	return ask_mpirun(in, backend, a, ret, e);
+	return ask_mpirun(backend, a, ret, e);
 }

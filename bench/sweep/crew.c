@@ -1,6 +1,6 @@
 #include "bench/sweep/crew.h"
 
-#include "bench/plugin/mpirun.h"
+#include "bench/ranks/mpirun_child.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 
 enum { CHUNK = 64 << 10, POLL_MS = 200 };
-static const uint64_t GIVE_UP_NS = 3 * NS_PER_S; /* for the others to say goodbye */
 
 /* --- the child ---------------------------------------------------------------- */
 
@@ -70,43 +69,41 @@ static void launch(const struct crew_opts *o, int out)
 	send_end(&relay, &end);
 }
 
-/* MPI's own launcher: its ranks send us their events through its standard output. */
-static void become(const char *const *argv, int out)
-{
-	struct err e = {0};
-
-	(void)dup2(out, STDOUT_FILENO);
-	(void)setenv("WINDSOCK_RELAY", "1", 1);
-	(void)mpirun_exec(argv, &e);
-	log_error("%s", e.msg);
-}
-
-static pid_t start(const struct crew_opts *o, int *ret_fd, struct err *e)
+static pid_t fork_launcher(const struct crew_opts *o, const int fds[2], struct err *e)
 {
 	pid_t parent = getpid(), pid;
-	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC))
-		return err_sys(e, "cannot start ranks");
 	(void)fflush(NULL); /* what is buffered must not be written twice */
 	pid = fork();
-	if (pid < 0) {
-		(void)close(fds[0]);
-		(void)close(fds[1]);
+	if (pid < 0)
 		return err_sys(e, "cannot start ranks");
-	}
 	if (!pid) { /* never main's exit: this is a copy of a process with a report */
 		(void)close(fds[0]);
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent && o->mpirun)
-			become(o->mpirun, fds[1]);
-		else if (getppid() == parent)
+		if (getppid() == parent)
 			launch(o, fds[1]);
 		_exit(0);
 	}
+	return pid;
+}
+
+/* Our own launcher, or MPI's: its ranks send us their events through its standard output. */
+static int start(const struct crew_opts *o, struct mpirun_child *ret, int *ret_fd, struct err *e)
+{
+	int fds[2], result = 0;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_sys(e, "cannot start ranks");
+	if (o->mpirun)
+		result = mpirun_child_start(ret, o->mpirun, fds[1], STDERR_FILENO, e);
+	else
+		ret->pid = fork_launcher(o, fds, e);
 	(void)close(fds[1]);
 	*ret_fd = fds[0];
-	return pid;
+	if (!result && ret->pid > 0)
+		return 0;
+	(void)close(fds[0]);
+	return -1;
 }
 
 /* --- we ------------------------------------------------------------------------- */
@@ -114,7 +111,7 @@ static pid_t start(const struct crew_opts *o, int *ret_fd, struct err *e)
 struct listening {
 	const struct crew_opts *o;
 	bool ended;
-	uint64_t give_up_ns; /* mpirun waits for ever for a stuck rank; 0: no rank is lost */
+	struct mpirun_child child; /* or our own launcher's process */
 	struct err error;
 };
 
@@ -126,6 +123,7 @@ static void on_event(const cJSON *event, void *arg)
 	if (streq(name, "error")) {
 		const char *m = json_get_str(event, "message"), *h = json_get_str(event, "hint");
 
+		mpirun_child_over(&l->child);
 		if (l->error.kind)
 			return;
 		(void)err_set(&l->error, (enum err_kind)json_get_num(event, "kind", ERR_SYS), "%s",
@@ -135,8 +133,8 @@ static void on_event(const cJSON *event, void *arg)
 		return;
 	}
 	l->ended |= streq(name, "crew");
-	if (!l->give_up_ns && (streq(name, "lost") || streq(name, "broke")))
-		l->give_up_ns = now_ns() + GIVE_UP_NS;
+	if (streq(name, "lost") || streq(name, "broke"))
+		mpirun_child_over(&l->child);
 	l->o->event(event, l->o->arg);
 }
 
@@ -146,35 +144,16 @@ static void on_other(const char *line, void *arg)
 	log_say("%s", line);
 }
 
-/* Ctrl-C is passed on; an mpirun that then does not end (or never would) is made to. */
-static void hurry(struct listening *l, pid_t pid, int *told)
-{
-	bool late = l->o->mpirun && l->give_up_ns && now_ns() > l->give_up_ns;
-
-	if (interrupt_pending() && !*told) {
-		*told = 1;
-		l->give_up_ns = now_ns() + GIVE_UP_NS;
-		(void)kill(pid, SIGINT);
-	} else if (late && *told < 2) {
-		*told = 2;
-		l->give_up_ns = now_ns() + GIVE_UP_NS;
-		(void)kill(pid, SIGTERM);
-	} else if (late) {
-		(void)kill(pid, SIGKILL);
-	}
-}
-
-static void listen_to(struct listening *l, int fd, pid_t pid)
+static void listen_to(struct listening *l, int fd)
 {
 	struct relay_in in = {.event = on_event, .other = on_other, .arg = l};
 	char *chunk = malloc(CHUNK);
-	int told = 0;
 	ssize_t n = 1;
 
 	while (chunk && n) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 
-		hurry(l, pid, &told);
+		mpirun_child_hurry(&l->child);
 		if (poll(&p, 1, POLL_MS) <= 0)
 			continue;
 		n = read(fd, chunk, CHUNK);
@@ -192,34 +171,24 @@ static void listen_to(struct listening *l, int fd, pid_t pid)
 /* What mpirun knows of its ranks is how it ended itself. */
 static void tell_end(const struct crew_opts *o, int status)
 {
+	AUTO(arena_done) struct arena a = {0};
 	cJSON *event = relay_event("crew");
-	char text[96];
 
-	if (WIFSIGNALED(status))
-		(void)snprintf(text, sizeof(text), "mpirun was killed by signal %d",
-			       WTERMSIG(status));
-	else
-		(void)snprintf(text, sizeof(text),
-			       "a rank died or could not start: mpirun ended with exit code %d",
-			       WEXITSTATUS(status));
-	if (status)
-		json_str(event, "failure", text);
+	json_str(event, "failure", mpirun_failure(status, &a));
 	o->event(event, o->arg);
 	cJSON_Delete(event);
 }
 
 int crew_run(const struct crew_opts *o, struct err *e)
 {
-	struct listening l = {.o = o};
-	int fd = -1, status = 0;
-	pid_t pid = start(o, &fd, e);
+	struct listening l = {.o = o, .child = {.line = -1, .patient = !o->mpirun}};
+	int fd = -1, status;
 
-	if (pid < 0)
+	if (start(o, &l.child, &fd, e))
 		return -1;
-	listen_to(&l, fd, pid);
+	listen_to(&l, fd);
 	(void)close(fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = mpirun_child_end(&l.child, NULL);
 	if (l.error.kind) {
 		*e = l.error;
 		return -1;

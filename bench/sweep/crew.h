@@ -7,7 +7,7 @@
  *	{"ev":"crew","code":1,"failure":"...","hosts":[{"name","trouble"}],
  *	 "ranks":[{"host","cause"}]}
  */
-#include "bench/sweep/relay.h"
+#include "bench/ranks/relay.h"
 #include "lib/cluster/launch.h"
 
 struct crew_opts {

@@ -1,5 +1,7 @@
 #include "bench/sweep/expect.h"
 
+#include "bench/sweep/instances.h"
+
 #include <math.h>
 
 static const struct {
@@ -11,24 +13,6 @@ static const struct {
 	{"B200", 900, "NVLink 5"},  {"H200", 450, "NVLink 4"},	    {"H800", 200, "NVLink 4, cut"},
 	{"H100", 450, "NVLink 4"},  {"A800", 200, "NVLink 3, cut"}, {"A100", 300, "NVLink 3"},
 	{"V100", 150, "NVLink 2"},  {"P100", 80, "NVLink 1"},
-};
-
-static const struct {
-	const char *prefix;
-	int cards;
-	double gbps;
-} instances[] = {
-	{"p4d.", 4, 100},
-	{"p4de.", 4, 100},
-	{"p5.48", 32, 100},
-	{"p5e.", 32, 100},
-	{"p5en.", 16, 200},
-	{"p6-b200.", 8, 400},
-	{"p6-b300.", 16, 400},
-	{"a3-highgpu", 4, 200},
-	{"a3-megagpu", 8, 200},
-	{"Standard_ND96isr", 8, 400},
-	{"Standard_ND96amsr", 8, 200},
 };
 
 double expect_reached(uint64_t bytes)
@@ -56,16 +40,51 @@ static void nothing(struct expect *ret, const char *why)
 	*ret = (struct expect){.busbw = NAN, .why = why};
 }
 
-static double node_gbps(const struct expect_facts *f, struct arena *a, const char **ret_why)
+/* What a rank, a single thread that also adds, is asked to bring through TCP; most do more. */
+enum { TCP_RANK_GBPS = 10 };
+
+/* TCP goes through one card, and in some clouds no flow may use all of it. */
+static double tcp_gbps(const struct expect_facts *f, const struct instance_net *net,
+		       struct arena *a, const char **why)
 {
-	for (size_t i = 0; f->instance && i < ARRAY_LEN(instances); i++)
-		if (starts_with(f->instance, instances[i].prefix)) {
-			*ret_why = arena_printf(a, "%s has %d network cards of %g Gb/s",
-						f->instance, instances[i].cards, instances[i].gbps);
-			return instances[i].cards * instances[i].gbps;
-		}
-	if (f->nic_gbps > 0)
-		*ret_why = arena_printf(a, "each host's network cards do %g Gb/s", f->nic_gbps);
+	int each = f->ranks / f->hosts, flows = (int)f->sockets * each * (f->ranks - each);
+	double gbps = net->gbps / net->cards;
+
+	if (net->cards > 1)
+		*why = arena_printf(a, "%s, and TCP uses one: %g Gb/s", *why, gbps);
+	if (flows && flows * net->flow_gbps < gbps) {
+		gbps = flows * net->flow_gbps;
+		*why = arena_printf(a,
+				    "%s; of that %d flow%s may use %g Gb/s each (more inside a "
+				    "cluster placement group)",
+				    *why, flows, flows > 1 ? "s" : "", net->flow_gbps);
+	}
+	return gbps;
+}
+
+/* The lower of what the cloud grants and what the card reports; ENA reports nothing. */
+static double node_gbps(const struct expect_facts *f, struct arena *a, struct expect *ret)
+{
+	bool tcp = streq(f->backend, "tcp"), known;
+	struct instance_net net = {0};
+	double gbps = 0;
+
+	known = instance_net(f->instance, &net);
+	if (known && net.cards > 1)
+		ret->why = arena_printf(a, "%s has %d network cards of %g Gb/s", f->instance,
+					net.cards, net.gbps / net.cards);
+	else if (known)
+		ret->why = arena_printf(a, "%s has %g Gb/s at all times%s", f->instance, net.gbps,
+					f->nic_gbps > 0 ? "" : " (its card reports no speed)");
+	if (known)
+		gbps = tcp ? tcp_gbps(f, &net, a, &ret->why) : net.gbps;
+	ret->always = known && net.cards == 1;
+	/* who is not tcp uses more cards than the one that carries our address */
+	if (!(f->nic_gbps > 0) || (known && (!tcp || gbps <= f->nic_gbps)))
+		return gbps;
+	ret->always = false;
+	ret->why = arena_printf(a, "each host's network cards do %g Gb/s%s%s", f->nic_gbps,
+				known ? ", less than " : "", known ? ret->why : "");
 	return f->nic_gbps;
 }
 
@@ -93,7 +112,6 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
-	const char *cards = NULL;
 	double node, busbw;
 	int each;
 
@@ -102,23 +120,33 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 			       "only all_reduce is judged: the others depend on the algorithm");
 	if (f->hosts < 2)
 		return inside_one_host(f, a, ret);
-	node = node_gbps(f, a, &cards) / 8;
-	if (!(node > 0))
-		return nothing(ret, "the speed of the network cards is not known");
 	if (f->ranks % f->hosts)
 		return nothing(ret, "hosts with different numbers of ranks");
+	*ret = (struct expect){.warn = 0.55, .fail = 0.38};
 	each = f->ranks / f->hosts;
+	node = node_gbps(f, a, ret) / 8;
+	if (streq(f->backend, "tcp") && node * 8 > TCP_RANK_GBPS * each) {
+		node = (double)(TCP_RANK_GBPS * each) / 8;
+		ret->always = true;
+		ret->why = arena_printf(a, "%s; of a rank, one thread, %d are asked", ret->why,
+					TCP_RANK_GBPS);
+	}
+	if (!(node > 0))
+		return nothing(ret, f->instance
+					    ? arena_printf(a,
+							   "the speed of the network cards is "
+							   "not known, and %s is not in the table",
+							   f->instance)
+					    : "the speed of the network cards is not known");
 	/* tcp: everybody trades with everybody; nccl: what stays inside a host is free */
 	busbw = streq(f->backend, "tcp")
 			? node * (f->ranks - 1) / ((double)each * (f->ranks - each))
 			: node / each * (f->ranks - 1) / (f->hosts - 1);
-	*ret = (struct expect){
-		.busbw = busbw,
-		.warn = 0.55,
-		.fail = 0.38,
-		.judged_from = streq(f->backend, "tcp") ? 16ull << 20 : 1ull << 30,
-		.why = arena_printf(a,
-				    "%s, %d rank%s on each of %d hosts: at most %.1f GB/s; healthy "
-				    "clusters reach 59-86 %% of that",
-				    cards, each, each > 1 ? "s" : "", f->hosts, busbw)};
+	ret->busbw = busbw;
+	ret->judged_from = streq(f->backend, "tcp") ? 16ull << 20 : 1ull << 30;
+	ret->why = arena_printf(a,
+				"%s, %d rank%s on each of %d hosts: %s %.3g GB/s; healthy "
+				"clusters reach 59-86 %% of that",
+				ret->why, each, each > 1 ? "s" : "", f->hosts,
+				ret->always ? "always" : "at most", busbw);
 }

@@ -14,11 +14,13 @@ struct expect_facts {
 	const char *gpu;      /* "NVIDIA H100 80GB HBM3", or NULL */
 	const char *instance; /* "p5.48xlarge", or NULL */
 	int ranks, hosts;
-	double nic_gbps; /* Gb/s of one host's cards together; NAN: not known */
+	double nic_gbps;  /* Gb/s of one host's cards together; NAN: not known */
+	unsigned sockets; /* tcp: between each two ranks; 0: not known */
 };
 
 struct expect {
 	double busbw;	      /* GB/s that the hardware could do; NAN: nothing can be said */
+	bool always;	      /* at all times; now and then it may do more */
 	double warn, fail;    /* shares of it, below which it is one */
 	uint64_t judged_from; /* bytes: smaller sizes do not reach it */
 	const char *why;      /* the reasoning, or why there is none */

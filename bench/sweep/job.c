@@ -1,7 +1,9 @@
 #include "bench/sweep/job.h"
 
+#include "bench/ranks/mpirun_child.h"
 #include "bench/sweep/crew.h"
 #include "lib/core/log.h"
+#include "lib/report/json.h"
 
 static const char *get_env(const char *name, void *arg)
 {
@@ -9,16 +11,13 @@ static const char *get_env(const char *name, void *arg)
 	return getenv(name);
 }
 
-/* Behind an mpirun that we started ourselves. */
-static bool is_relayed(void) { return getenv("WINDSOCK_RELAY") != NULL; }
-
 bool job_is_rank(void)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct world w;
 
 	world_from_env(get_env, NULL, &a, &w);
-	return w.launcher == LAUNCHER_WINDSOCK || is_relayed();
+	return w.launcher == LAUNCHER_WINDSOCK || mpirun_relays();
 }
 
 bool job_reports(const struct job_opts *o)
@@ -28,7 +27,7 @@ bool job_reports(const struct job_opts *o)
 	struct err e = {0};
 
 	world_from_env(get_env, NULL, &a, &w);
-	if (w.launcher == LAUNCHER_WINDSOCK || is_relayed())
+	if (w.launcher == LAUNCHER_WINDSOCK || mpirun_relays())
 		return false; /* our launcher does */
 	if (o->world.init)
 		return world_from_init(o->world.init, o->world.rank, o->world.size, get_env, NULL,
@@ -52,7 +51,7 @@ static int report_crew(const struct job_opts *o, struct report *r, struct err *e
 
 static int be_rank(const struct job_opts *o, struct world_run *w, struct report *r, struct err *e)
 {
-	bool ours = w->world.launcher == LAUNCHER_WINDSOCK || is_relayed();
+	bool ours = w->world.launcher == LAUNCHER_WINDSOCK || mpirun_relays();
 	bool reports = !ours && w->world.rank == 0;
 	struct story story;
 	struct relay relay = {.fd = ours ? STDOUT_FILENO : -1,
@@ -78,11 +77,41 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	return 0;
 }
 
+/* mpirun would wait for the others, which wait for us: whoever started it has to know. */
+static int tell_error(struct report *r, struct err *e)
+{
+	struct relay relay = {.fd = STDOUT_FILENO};
+	cJSON *event = relay_event("error");
+
+	json_num(event, "kind", e->kind);
+	json_str(event, "message", e->msg);
+	json_str(event, "hint", e->hint);
+	relay_send(&relay, event);
+	report_answer(r, "", 0);
+	*e = (struct err){0};
+	return 0;
+}
+
+/* A world that did not come together is a word on the cluster. */
+static int say_missing(const struct job_opts *o, struct report *r, struct err *e)
+{
+	struct story story;
+
+	story_init(&story, &o->story, r);
+	verdict_lost(r, &story, -1, e->msg);
+	*e = (struct err){0};
+	return 0;
+}
+
 int job_run(const struct job_opts *o, struct report *r, struct err *e)
 {
 	struct world_run w = {0};
 
-	if (world_start(&o->world, report_arena(r), &w, e))
-		return -1;
+	mpirun_shelter(STDOUT_FILENO);
+	if (world_start(&o->world, report_arena(r), &w, e)) {
+		if (w.missing && w.world.launcher != LAUNCHER_WINDSOCK && !mpirun_relays())
+			return say_missing(o, r, e);
+		return mpirun_relays() ? tell_error(r, e) : -1;
+	}
 	return w.rdzv ? be_rank(o, &w, r, e) : report_crew(o, r, e);
 }

@@ -1,10 +1,11 @@
 /*
  * Latency, bandwidth and loss of every pair: one rank per host (where there is
- * one host only: every rank), everybody in one pair at a time, in rounds. What
- * looks slow while all pairs are busy is measured again alone, with the same and
- * with a proven-good partner, before anybody is blamed.
+ * one host only: every rank), everybody in one pair at a time, in rounds; each pair
+ * is a communicator of its own. What looks slow while all pairs are busy is measured
+ * again alone, with the same and with a proven-good partner, before anybody is blamed.
+ * Hosts with several network cards that go in parallel (rails): each rail by itself.
  */
-#include "bench/sweep/rank.h"
+#include "bench/sweep/pairs.h"
 
 #include "bench/sweep/slow.h"
 #include "lib/core/interrupt.h"
@@ -13,166 +14,67 @@
 
 #include <math.h>
 
-enum {
-	CHUNK = 4 << 20,
-	PROBE = 256 << 10,
-	MOST = 1 << 30,
-	PINGS = 40,
-	TRIES = 3,
-	SUSPECTS_MAX = 16
-};
+enum { TRIES = 3, SUSPECTS_MAX = 16, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
+static const size_t MOST = 1u << 30, MOST_GPU = (size_t)16 << 30;
 /* Of each direction of a pair. */
 static const double SECONDS = 0.12, SECONDS_SERIAL = 0.05;
 
-struct result { /* doubles only: it travels in an all_gather */
-	double partner, latency, gbps, lost;
-};
-enum { RESULT_DOUBLES = sizeof(struct result) / sizeof(double) };
+static double known(double v) { return v < 0 ? NAN : v; }
 
-struct pairs {
-	struct rank *r;
-	struct comm *c;
-	char *out, *in;
-	size_t *send_counts, *recv_counts;
-	int n, me;		       /* units; -1: not one */
-	int *units;		       /* their ranks */
-	double *gbps, *latency, *lost; /* n * n, directed */
-	struct result *all;
-	bool serial; /* units share a machine: pairs at a time would measure each other */
-	double seconds;
-};
-
-static int trade(struct pairs *p, int with, size_t out, size_t in, struct err *e)
+/* Who looks on waits for a message, and does not take processors from the pair by spinning. */
+static int gather_asleep(struct pairs *p, const struct pair_result *mine, struct err *e)
 {
-	const struct comm_request q = {.kind = COLL_ALLTOALLV,
-				       .send = p->out,
-				       .recv = p->in,
-				       .type = DT_UINT8,
-				       .send_counts = p->send_counts,
-				       .recv_counts = p->recv_counts};
-	int result;
-
-	p->send_counts[with] = out;
-	p->recv_counts[with] = in;
-	result = comm_run(p->c, &q, e);
-	p->send_counts[with] = p->recv_counts[with] = 0;
-	return result;
+	return rdzv_all_gather(p->r->w->rdzv, mine, sizeof(*mine), p->all, e);
 }
 
-static double seconds_since(uint64_t ns) { return (double)(now_ns() - ns) / 1e9; }
-
-/* Both sides: the same number of bytes back and forth. */
-static int ping(struct pairs *p, int with, double *ret, struct err *e)
+static int gather(struct pairs *p, const struct pair_result *mine, struct err *e)
 {
-	uint64_t start = 0;
+	size_t size = (size_t)p->c->size;
 
-	for (int i = -4; i < PINGS; i++) {
-		if (!i)
-			start = now_ns();
-		if (trade(p, with, 8, 8, e))
-			return -1;
-	}
-	*ret = seconds_since(start) / PINGS;
-	return 0;
+	for (size_t i = 0; i < size; i++)
+		p->all[i] = (struct pair_result){-1, -1, -1, -1};
+	p->all[p->c->rank] = *mine;
+	return sweep_agree(p->c, &p->all[0].partner, size * RESULT_DOUBLES, OP_MAX, e);
 }
 
-static int agree_on(struct pairs *p, int with, double *value, struct err *e)
+/* Everybody gets to know what came of this round. */
+static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 {
-	double theirs;
-
-	memcpy(p->out, value, sizeof(*value));
-	if (trade(p, with, sizeof(theirs), sizeof(theirs), e))
-		return -1;
-	memcpy(&theirs, p->in, sizeof(theirs));
-	*value = fmax(*value, theirs);
-	return 0;
-}
-
-/* One direction, an answer at the end: until then it is only in a buffer. */
-static int stream(struct pairs *p, int with, bool sends, size_t bytes, double *ret, struct err *e)
-{
-	uint64_t start = now_ns();
-
-	for (size_t at = 0; at < bytes; at += CHUNK) {
-		size_t n = bytes - at < CHUNK ? bytes - at : CHUNK;
-
-		if (trade(p, with, sends ? n : 0, sends ? 0 : n, e))
-			return -1;
-	}
-	if (trade(p, with, !sends, sends, e))
-		return -1;
-	*ret = seconds_since(start);
-	return 0;
-}
-
-/* More until it takes a while: what a rate limit lets through at first says nothing. */
-static int one_way(struct pairs *p, int with, bool sends, double *ret_gbps, struct err *e)
-{
-	double t, bytes = PROBE;
-
-	for (;;) {
-		if (stream(p, with, sends, (size_t)bytes, &t, e) || agree_on(p, with, &t, e))
-			return -1;
-		if (t >= p->seconds / 2 || bytes >= MOST)
-			break;
-		bytes = PROBE * floor(bytes / PROBE * fmin(8, fmax(2, p->seconds / t)));
-	}
-	*ret_gbps = bytes / 1e9 / t;
-	return 0;
-}
-
-/* Each side keeps what it sent. */
-static int meet(struct pairs *p, int other, struct result *ret, struct err *e)
-{
-	int with = p->units[other];
-	bool first = p->me < other;
-	struct comm_wire before = {0}, after = {0};
-	double ignored;
-
-	ret->partner = other;
-	comm_wire(p->c, with, &before);
-	if (ping(p, with, &ret->latency, e) ||
-	    one_way(p, with, first, first ? &ret->gbps : &ignored, e) ||
-	    one_way(p, with, !first, first ? &ignored : &ret->gbps, e))
-		return -1;
-	comm_wire(p->c, with, &after);
-	if (after.sent > before.sent)
-		ret->lost =
-			(double)(after.again - before.again) / (double)(after.sent - before.sent);
-	return 0;
-}
-
-static int share(struct pairs *p, const struct result *mine, struct err *e)
-{
-	const struct comm_request q = {.kind = COLL_ALL_GATHER,
-				       .send = mine,
-				       .recv = p->all,
-				       .count = RESULT_DOUBLES,
-				       .type = DT_DOUBLE};
-
-	if (comm_run(p->c, &q, e))
+	if (p->serial ? gather_asleep(p, mine, e) : gather(p, mine, e))
 		return -1;
 	for (int i = 0; i < p->n; i++) {
-		const struct result *x = &p->all[p->units[i]];
+		const struct pair_result *x = &p->all[p->units[i]];
 		int to = i * p->n + (int)x->partner;
 
 		if (x->partner < 0)
 			continue;
-		p->gbps[to] = fmax(p->gbps[to], x->gbps); /* the better of two tries */
-		p->latency[to] = fmin(p->latency[to], x->latency);
-		p->lost[to] = fmin(p->lost[to], x->lost);
+		p->gbps[to] = fmax(p->gbps[to], known(x->gbps)); /* the better of two tries */
+		p->latency[to] = fmin(p->latency[to], known(x->latency));
+		p->lost[to] = fmin(p->lost[to], known(x->lost));
 	}
 	return 0;
+}
+
+/* Pairs @with each other meet, each in a part of its own; -1: this rank looks on. */
+static int try_pairs(struct pairs *p, int with, struct err *e)
+{
+	struct pair_result mine = {-1, -1, -1, -1};
+	bool meets = p->me >= 0 && with >= 0 && with != p->me;
+	struct comm *part;
+	int result;
+
+	if (comm_split(p->c, meets ? (p->me < with ? p->me : with) : COMM_NO_COLOUR, 0, &part, e))
+		return -1;
+	mine.partner = meets ? with : -1;
+	result = part ? pairs_meet(p, part, &mine, e) : 0;
+	comm_free(part);
+	return result ? -1 : share(p, &mine, e);
 }
 
 /* @a and @b meet (me in one of them, or not); all wait for them. */
 static int try_pair(struct pairs *p, int a, int b, struct err *e)
 {
-	struct result mine = {-1, NAN, NAN, NAN};
-
-	if (a != b && (p->me == a || p->me == b) && meet(p, p->me == a ? b : a, &mine, e))
-		return -1;
-	return share(p, &mine, e);
+	return try_pairs(p, p->me == a ? b : p->me == b ? a : -1, e);
 }
 
 static void tell_progress(struct pairs *p, const char *what, int done, int of)
@@ -217,14 +119,19 @@ static int rounds(struct pairs *p, struct err *e)
 	return 0;
 }
 
-/* Everybody has the same numbers, so everybody knows who is tried again. */
+/*
+ * Everybody has the same numbers, so everybody knows who is tried again, for longer each
+ * time: a busy machine slows a short measurement down as a bad cable does.
+ */
 static int retest(struct pairs *p, struct err *e)
 {
+	const double seconds = p->seconds;
 	const struct slow_input in = {p->n, p->gbps, p->lost};
 	slow_list suspects = {0};
 
 	for (int k = 0; k < TRIES && (!k || suspects.n); k++) {
 		slow_find(&in, p->r->a, &suspects);
+		p->seconds = seconds * (k + 1);
 		for (size_t i = 0; i < suspects.n && i < SUSPECTS_MAX; i++) {
 			const struct slow_verdict *v = &suspects.v[i];
 
@@ -234,23 +141,38 @@ static int retest(struct pairs *p, struct err *e)
 				return -1;
 		}
 	}
+	p->seconds = seconds;
 	return 0;
+}
+
+static void tell_units(const struct pairs *p, const rail_list *rails)
+{
+	cJSON *event = relay_event("units"), *units = json_array(event, "ranks"),
+	      *names = json_array(event, "rails");
+
+	for (int i = 0; i < p->n; i++)
+		cJSON_AddItemToArray(units, cJSON_CreateNumber(p->units[i]));
+	for (int i = 0; i < rails->n; i++) {
+		cJSON *o = json_push_object(names);
+
+		json_str(o, "name", rails->v[i].name);
+		json_num(o, "gbps", rails->v[i].gbps);
+	}
+	relay_send(p->r->relay, event);
 }
 
 static void tell_pairs(const struct pairs *p)
 {
-	cJSON *event = relay_event("units"), *units = json_array(event, "ranks");
-
-	for (int i = 0; i < p->n; i++)
-		cJSON_AddItemToArray(units, cJSON_CreateNumber(p->units[i]));
-	relay_send(p->r->relay, event);
 	for (int a = 0; a < p->n; a++)
 		for (int b = 0; b < p->n; b++) {
+			cJSON *event;
+
 			if (a == b)
 				continue;
 			event = relay_event("pair");
 			json_num(event, "a", a);
 			json_num(event, "b", b);
+			json_num(event, "rail", p->rail);
 			json_num(event, "latency", p->latency[a * p->n + b]);
 			json_num(event, "gbps", p->gbps[a * p->n + b]);
 			json_num(event, "lost", p->lost[a * p->n + b]);
@@ -304,23 +226,108 @@ static double *matrix(struct pairs *p)
 	return v;
 }
 
+static int measure_all(struct pairs *p, struct err *e)
+{
+	if (!p->gbps) {
+		p->gbps = matrix(p);
+		p->latency = matrix(p);
+		p->lost = matrix(p);
+	}
+	return rounds(p, e) || retest(p, e) ? -1 : 0;
+}
+
+/* --- rails --------------------------------------------------------------------------- */
+
+/* Over connections that know their card; 0 also where there are none to be had. */
+static int measure_rail(struct pairs *p, const rail_list *rails, struct err *e)
+{
+	struct comm *all = p->c;
+	int result;
+
+	p->c = rail_comm(p, rails, p->rail, e);
+	if (!p->c) {
+		p->c = all;
+		return e->kind ? -1 : 0;
+	}
+	result = measure_all(p, e);
+	if (result) {
+		p->r->culprit = comm_culprit(p->c, NULL);
+		comm_abort(all, "pairs could not be measured"); /* nobody comes to its end */
+	}
+	comm_free(p->c);
+	p->c = all;
+	return result;
+}
+
+static double best_of(const struct pairs *p)
+{
+	double most = NAN;
+
+	for (int i = 0; p->gbps && i < p->n * p->n; i++)
+		most = fmax(most, p->gbps[i]);
+	return most;
+}
+
+/* All have the same numbers: a rail that does worse than another one is tried again. */
+static bool is_behind(const struct pairs *rail, const struct pairs *all, int n)
+{
+	double most = NAN;
+
+	for (int i = 0; i < n; i++)
+		most = fmax(most, best_of(&all[i]));
+	return best_of(rail) < most * SLOW_SHARE;
+}
+
+static int measure_rails(const struct pairs *p, const rail_list *rails, struct err *e)
+{
+	struct pairs each[RAILS_MAX];
+	int complete = 0, result = 0;
+
+	for (int k = 0; k < TRIES && !result; k++)
+		for (int i = 0; i < rails->n && !result; i++) {
+			if (!k) {
+				each[i] = *p;
+				each[i].rail = i;
+			} else if (!is_behind(&each[i], each, rails->n)) {
+				continue;
+			}
+			result = measure_rail(&each[i], rails, e);
+			complete += !k && !result;
+		}
+	for (int i = 0; i < complete && !p->c->rank; i++)
+		if (each[i].gbps)
+			tell_pairs(&each[i]);
+	return result;
+}
+
 int rank_pairs(struct rank *r, struct err *e)
 {
-	size_t size = (size_t)r->comm->size;
-	struct pairs p = {.r = r, .c = r->comm};
+	bool gpu = comm_caps(r->comm)->memory & COMM_CUDA;
+	struct pairs p = {.r = r,
+			  .c = r->comm,
+			  .rail = -1,
+			  .chunk = gpu ? CHUNK_GPU : CHUNK,
+			  .most = gpu ? MOST_GPU : MOST};
+	rail_list rails = {0};
+	void *buffer = NULL;
+	int result;
 
 	find_units(&p);
-	p.out = arena_alloc(r->a, CHUNK);
-	p.in = arena_alloc(r->a, CHUNK);
-	p.send_counts = arena_alloc(r->a, size * sizeof(size_t));
-	p.recv_counts = arena_alloc(r->a, size * sizeof(size_t));
-	p.all = arena_alloc(r->a, size * sizeof(*p.all));
-	p.gbps = matrix(&p);
-	p.latency = matrix(&p);
-	p.lost = matrix(&p);
-	if (see_machines(&p, e) || rounds(&p, e) || retest(&p, e))
+	p.all = arena_alloc(r->a, (size_t)r->comm->size * sizeof(*p.all));
+	if (r->dev->alloc(r->dev, p.chunk, &buffer, e))
 		return -1;
+	p.buffer = buffer;
+	r->dev->clear(r->dev, buffer, p.chunk);
+	result = r->dev->sync(r->dev, e) || see_machines(&p, e) || rails_find(&p, &rails, e) ? -1
+											     : 0;
 	if (!r->comm->rank)
+		tell_units(&p, &rails);
+	if (!result && rails.n)
+		result = measure_rails(&p, &rails, e);
+	else if (!result)
+		result = measure_all(&p, e);
+	if (!result && !rails.n && !r->comm->rank)
 		tell_pairs(&p);
-	return 0;
+	r->dev->free(r->dev, buffer);
+	return result;
 }

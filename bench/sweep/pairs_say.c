@@ -11,7 +11,8 @@ struct matrix {
 	const struct story *s;
 	int n;
 	double *gbps, *latency, *lost;
-	bool one_host; /* units are ranks, not hosts */
+	bool one_host;	  /* units are ranks, not hosts */
+	const char *rail; /* NULL: they are not told apart */
 };
 
 static const struct bench_rank *unit(const struct matrix *m, int i)
@@ -33,9 +34,12 @@ static double *empty(const struct story *s, int n)
 	return v;
 }
 
-static void fill(struct matrix *m, const struct story *s)
+static void fill(struct matrix *m, const struct story *s, int rail)
 {
-	*m = (struct matrix){.s = s, .n = (int)s->units.n};
+	*m = (struct matrix){.s = s,
+			     .n = (int)s->units.n,
+			     .rail = rail >= 0 && rail < (int)s->rails.n ? s->rails.v[rail].name
+									 : NULL};
 	m->gbps = empty(s, m->n);
 	m->latency = empty(s, m->n);
 	m->lost = empty(s, m->n);
@@ -44,10 +48,17 @@ static void fill(struct matrix *m, const struct story *s)
 		const struct story_pair *p = &s->pairs.v[i];
 		int at = p->a * m->n + p->b;
 
+		if (p->rail != rail)
+			continue;
 		m->gbps[at] = p->gbps;
 		m->latency[at] = p->latency_s;
 		m->lost[at] = p->lost;
 	}
+}
+
+static double median_gbps(const struct matrix *m)
+{
+	return slow_median(m->gbps, (size_t)m->n * (size_t)m->n, m->s->a);
 }
 
 /* --- the matrix ---------------------------------------------------------------------- */
@@ -57,8 +68,12 @@ static void draw(const struct matrix *m, const char *title, const double *v, dou
 {
 	struct text t;
 
+	if (isnan(slow_median(v, (size_t)m->n * (size_t)m->n, m->s->a)))
+		return; /* nobody counts that here */
+
 	text_init(&t, m->s->a);
-	text_addf(&t, "# %s (row to column)\n%-14s", title, "");
+	text_addf(&t, "# %s%s%s (row to column)\n%-14s", title, m->rail ? ", " : "",
+		  m->rail ? m->rail : "", "");
 	for (int b = 0; b < m->n; b++)
 		text_addf(&t, " %10.10s", name_of(m, b));
 	for (int a = 0; a < m->n; a++) {
@@ -73,10 +88,8 @@ static void draw(const struct matrix *m, const char *title, const double *v, dou
 	report_answer(m->s->r, t.s, t.n);
 }
 
-static void add_data(const struct matrix *m)
+static void add_pairs(const struct matrix *m, cJSON *pairs)
 {
-	cJSON *pairs = json_array(report_data(m->s->r), "pairs");
-
 	for (int a = 0; a < m->n; a++)
 		for (int b = 0; b < m->n; b++) {
 			cJSON *o;
@@ -103,8 +116,24 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 {
 	if (m->one_host)
 		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d", unit(m, node)->pid);
-	finding_fix(f, "ssh %s 'ip -s link; tc -s qdisc'", name_of(m, node));
+	if (m->rail)
+		finding_fix(f, "ssh %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
+			    name_of(m, node), m->rail, m->rail, m->rail);
+	else
+		finding_fix(f, "ssh %s 'ip -s link; tc -s qdisc'", name_of(m, node));
 	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", name_of(m, node));
+}
+
+/* " over eth1", or nothing. */
+static const char *over(const struct matrix *m)
+{
+	return m->rail ? arena_printf(m->s->a, " over %s", m->rail) : "";
+}
+
+static const char *subject_of(const struct matrix *m, const char *a, const char *b)
+{
+	return arena_printf(m->s->a, "%s%s%s%s%s", a, b ? " -> " : "", b ? b : "",
+			    m->rail ? " " : "", m->rail ? m->rail : "");
 }
 
 static void say_one(const struct matrix *m, const struct slow_verdict *v)
@@ -112,26 +141,26 @@ static void say_one(const struct matrix *m, const struct slow_verdict *v)
 	bool is_link = v->kind == SLOW_LINK || v->kind == LOSSY_LINK;
 	bool loses = v->kind == LOSSY_NODE || v->kind == LOSSY_LINK;
 	const char *a = name_of(m, v->a), *b = is_link ? name_of(m, v->b) : NULL;
-	const char *subject = is_link ? arena_printf(m->s->a, "%s -> %s", a, b) : a;
-	struct finding *f = report_find(m->s->r, loses ? "pair.loss" : "pair.bandwidth", subject);
+	struct finding *f =
+		report_find(m->s->r, loses ? "pair.loss" : "pair.bandwidth", subject_of(m, a, b));
 
 	if (v->kind == SLOW_NODE)
 		finding_set(f, ST_FAIL,
-			    "%s %s at most %.3f GB/s with any partner; the others reach %.3f", a,
-			    ways(v), v->is, v->others);
+			    "%s %s at most %.3f GB/s%s with any partner; the others reach %.3f", a,
+			    ways(v), v->is, over(m), v->others);
 	else if (v->kind == SLOW_LINK)
 		finding_set(f, ST_FAIL,
-			    "%s reaches %.3f GB/s to %s, and both reach %.3f with others: the "
+			    "%s reaches %.3f GB/s to %s%s, and both reach %.3f with others: the "
 			    "link between them",
-			    a, v->is, b, v->others);
+			    a, v->is, b, over(m), v->others);
 	else if (v->kind == LOSSY_NODE)
 		finding_set(f, ST_FAIL,
-			    "%.2f %% of what %s %s is lost, with most partners: its cable, port "
+			    "%.2f %% of what %s %s%s is lost, with most partners: its cable, port "
 			    "or card",
-			    v->is * 100, a, ways(v));
+			    v->is * 100, a, ways(v), over(m));
 	else
-		finding_set(f, ST_FAIL, "%.2f %% of what %s sends to %s is lost", v->is * 100, a,
-			    b);
+		finding_set(f, ST_FAIL, "%.2f %% of what %s sends to %s%s is lost", v->is * 100, a,
+			    b, over(m));
 	if (loses) {
 		finding_value(f, v->is * 100, "%");
 		finding_expect(f, "<= %g %% sent again", LOSSY_SHARE * 100);
@@ -145,37 +174,125 @@ static void say_one(const struct matrix *m, const struct slow_verdict *v)
 
 static void say_healthy(const struct matrix *m)
 {
-	double usual = slow_median(m->gbps, (size_t)m->n * (size_t)m->n, m->s->a);
+	double usual = median_gbps(m);
 	double latency = slow_median(m->latency, (size_t)m->n * (size_t)m->n, m->s->a);
-	struct finding *f = report_find(m->s->r, "pair.bandwidth", NULL);
+	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
 
 	finding_set(f, ST_PASS,
-		    "%d pairs: median %.3f GB/s and %.1f us; no node and no link stands out",
-		    m->n * (m->n - 1) / 2, usual, latency * 1e6);
+		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out",
+		    m->n * (m->n - 1) / 2, over(m), usual, latency * 1e6);
 	finding_value(f, usual, "GB/s");
 	verdict_add(m->s->r, f);
 }
 
-void verdict_pairs(const struct story *s, bool matrix)
+static void judge_matrix(const struct matrix *m, bool draws)
 {
-	struct slow_input in;
-	struct matrix m;
+	const struct slow_input in = {m->n, m->gbps, m->lost};
 	slow_list found;
 
-	if (s->units.n < 2 || !s->pairs.n)
-		return;
-	fill(&m, s);
-	if (matrix) {
-		draw(&m, "Bandwidth, GB/s", m.gbps, 1, 3);
-		draw(&m, "Latency, us", m.latency, 1e6, 1);
-		draw(&m, "Packets sent again, %", m.lost, 100, 2);
+	if (isnan(median_gbps(m)))
+		return; /* it did not come to that */
+	if (draws) {
+		draw(m, "Bandwidth, GB/s", m->gbps, 1, 3);
+		draw(m, "Latency, us", m->latency, 1e6, 1);
+		draw(m, "Packets sent again, %", m->lost, 100, 2);
 	}
-	if (report_wants_data(s->r))
-		add_data(&m);
-	in = (struct slow_input){m.n, m.gbps, m.lost};
-	slow_find(&in, s->a, &found);
+	slow_find(&in, m->s->a, &found);
 	for (size_t i = 0; i < found.n; i++)
-		say_one(&m, &found.v[i]);
+		say_one(m, &found.v[i]);
 	if (!found.n)
-		say_healthy(&m);
+		say_healthy(m);
+}
+
+/* --- rails ------------------------------------------------------------------------------ */
+
+/* Of each pair what its worst rail does: a collective goes over all of them. */
+static void add_worst(struct matrix *worst, const struct matrix *m)
+{
+	for (int i = 0; i < m->n * m->n; i++) {
+		worst->gbps[i] = fmin(worst->gbps[i], m->gbps[i]);
+		worst->latency[i] = fmax(worst->latency[i], m->latency[i]);
+		worst->lost[i] = fmax(worst->lost[i], m->lost[i]);
+	}
+}
+
+static double best_gbps(const struct matrix *m)
+{
+	double most = NAN;
+
+	for (int i = 0; i < m->n * m->n; i++)
+		most = fmax(most, m->gbps[i]);
+	return most;
+}
+
+/* One that is slow everywhere stands out in no matrix of its own. */
+static void judge_rail(const struct story *s, const struct story_rail *rail, double is,
+		       double others, double others_nominal)
+{
+	struct finding *f = report_find(s->r, "pair.rail", rail->name);
+	bool is_made_so = rail->gbps < others_nominal * SLOW_SHARE;
+
+	if (rail->trouble) {
+		finding_set(f, rail->asked ? ST_FAIL : ST_WARN, "%s was not measured: %s",
+			    rail->name, rail->trouble);
+		finding_expect(f, "each host reaches the others over it");
+		finding_fix(f, "portcheck --hosts ...  # with the addresses of %s", rail->name);
+	} else if (is < others * SLOW_SHARE) {
+		finding_set(f, is_made_so ? ST_INFO : ST_WARN,
+			    "%s reaches at most %.3f GB/s between any hosts, another rail %.3f%s",
+			    rail->name, is, others, is_made_so ? ": its cards are slower" : "");
+		finding_value(f, is, "GB/s");
+		finding_expect(f, ">= %.3f GB/s", others * SLOW_SHARE);
+		finding_fix(f, "ethtool %s  # speed and errors, on each host; then its switch",
+			    rail->name);
+	} else {
+		return;
+	}
+	verdict_add(s->r, f);
+}
+
+static void verdict_rails(const struct story *s, bool draws)
+{
+	double *bests = arena_alloc(s->a, s->rails.n * sizeof(*bests));
+	double best = NAN, nominal = NAN;
+	cJSON *rails = report_wants_data(s->r) ? json_array(report_data(s->r), "rails") : NULL;
+	struct matrix m, worst;
+
+	fill(&worst, s, (int)s->rails.n); /* empty */
+	for (size_t i = 0; i < s->rails.n; i++) {
+		cJSON *o = rails ? json_push_object(rails) : NULL;
+
+		fill(&m, s, (int)i);
+		bests[i] = best_gbps(&m);
+		best = fmax(best, bests[i]);
+		nominal = fmax(nominal, s->rails.v[i].gbps);
+		add_worst(&worst, &m);
+		if (!s->rails.v[i].trouble)
+			judge_matrix(&m, draws);
+		if (!o)
+			continue;
+		json_str(o, "name", m.rail);
+		json_num(o, "median_gbps", median_gbps(&m));
+		add_pairs(&m, json_array(o, "pairs"));
+	}
+	for (size_t i = 0; i < s->rails.n; i++)
+		judge_rail(s, &s->rails.v[i], bests[i], best, nominal);
+	if (rails)
+		add_pairs(&worst, json_array(report_data(s->r), "pairs"));
+}
+
+void verdict_pairs(const struct story *s, bool draws)
+{
+	struct matrix m;
+
+	if (s->units.n < 2 || (!s->pairs.n && !s->rails.n))
+		return;
+	if (s->rails.n) {
+		verdict_rails(s, draws);
+		return;
+	}
+	fill(&m, s, -1);
+	judge_matrix(&m, draws);
+	if (report_wants_data(s->r))
+		add_pairs(&m, json_array(report_data(s->r), "pairs"));
 }

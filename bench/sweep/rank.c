@@ -5,10 +5,12 @@
 #include "bench/sweep/story.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
-#include "lib/host/inventory.h"
 #include "lib/report/json.h"
 
 #include <math.h>
+#include <poll.h>
+
+enum { NEWS_MS = 500 };
 
 /* --- meeting ---------------------------------------------------------------------- */
 
@@ -33,33 +35,14 @@ static int own_address(struct rank *r, union addr *ret, struct err *e)
 	return 0;
 }
 
-/* Of the card that carries our data; a virtual one makes its speed up. */
-static double nic_gbps(struct rank *r, const union addr *at)
-{
-	AUTO(netlink_close) struct netlink nl = {0};
-	struct inventory inv;
-	const struct iface_addr *own;
-	struct err ignored = {0};
-
-	if (netlink_open(&nl, NULL, &ignored) ||
-	    inventory_read(&inv, &nl, INV_LINKS | INV_ADDRS, r->a, &ignored))
-		return NAN;
-	own = inventory_by_addr(&inv, at);
-	if (!own)
-		return NAN;
-	inventory_detail(&inv, own->iface);
-	if ((own->iface->kind != IFACE_PHYSICAL && own->iface->kind != IFACE_BOND) ||
-	    own->iface->speed_mbps <= 0)
-		return NAN;
-	return (double)own->iface->speed_mbps / 1000;
-}
-
 static int learn_hardware(struct rank *r, struct err *e)
 {
-	double own = r->w->world.nodes == 1 ? NAN : nic_gbps(r, &r->at);
+	const struct world *w = &r->w->world;
+	struct hardware own = {.nic_gbps = w->nodes == 1 ? NAN : hardware_nic_gbps(&r->at, r->a)};
 
-	r->nics = arena_alloc(r->a, (size_t)r->w->world.size * sizeof(*r->nics));
-	return rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->nics, e);
+	(void)snprintf(own.instance, sizeof(own.instance), "%s", hardware_answer(&r->cloud) ?: "");
+	r->hardware = arena_alloc(r->a, (size_t)w->size * sizeof(own));
+	return rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->hardware, e);
 }
 
 static int meet(struct rank *r, int *ret_culprit, struct err *e)
@@ -73,6 +56,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 				.host = host,
 				.sockets = r->o->sockets,
 				.library = r->o->library,
+				.registers = r->o->registers,
 				.deadline_ns = r->o->deadline_ns,
 				.stop_fds = {interrupt_fd(), rdzv_failure_fd(r->w->rdzv)},
 				.exchange = exchange,
@@ -82,13 +66,13 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 	if (r->o->sweep.root >= w->size)
 		return err_set(e, ERR_USAGE, "-r: %d is not one of %d ranks", r->o->sweep.root,
 			       w->size);
-	if (own_address(r, &r->at, e) || learn_hardware(r, e))
+	if (own_address(r, &r->at, e))
 		return -1;
 	cw.at = r->at;
 	r->backend = backend_find(r->o->backend, r->a, e);
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
-	return r->comm ? 0 : -1;
+	return r->comm ? learn_hardware(r, e) : -1;
 }
 
 /* --- memory ------------------------------------------------------------------------ */
@@ -149,7 +133,9 @@ static void tell_world(struct rank *r)
 		json_str(o, "address", p->address);
 		json_str(o, "device", p->device ? p->device : r->dev->kind);
 		json_num(o, "pid", p->pid);
-		json_num(o, "nic_gbps", r->nics ? r->nics[i] : NAN);
+		json_num(o, "nic_gbps", r->hardware[i].nic_gbps);
+		if (*r->hardware[i].instance)
+			json_str(o, "instance", r->hardware[i].instance);
 	}
 	relay_send(r->relay, event);
 }
@@ -237,11 +223,21 @@ static void tell_lost(struct rank *r, int culprit, const char *message)
 	relay_send(r->relay, event);
 }
 
+/* Who gave up because of what all are told of may be heard before that is. */
+static const char *bad_news(struct rank *r, int culprit)
+{
+	struct pollfd p = {.fd = rdzv_failure_fd(r->w->rdzv), .events = POLLIN};
+
+	if (culprit < 0 && !rdzv_failure(r->w->rdzv) && !interrupt_pending())
+		(void)poll(&p, 1, NEWS_MS);
+	return rdzv_failure(r->w->rdzv);
+}
+
 /* What the rendezvous knows of a death is more exact than a closed connection. */
 static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 {
-	const char *news = rdzv_failure(r->w->rdzv);
-	bool usual = r->comm ? comm_culprit(r->comm, NULL) >= 0 : culprit >= 0;
+	const char *news = bad_news(r, culprit);
+	bool usual = culprit >= 0;
 
 	if (interrupt_pending())
 		return -1;
@@ -277,12 +273,14 @@ static void tell_judgement(struct rank *r)
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
 	     int *ret_lost, struct err *e)
 {
-	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep};
+	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep, .culprit = -1};
 	counter_list before = {0}, after = {0};
 	bool counts = w->world.local_rank <= 0; /* one rank of each host */
 	int culprit = -1, result;
 
 	*ret_lost = -1;
+	if (counts && w->world.nodes != 1)
+		hardware_ask(&r.cloud);
 	if (counts)
 		counters_read(a, &before);
 	result = meet(&r, &culprit, e);
@@ -295,7 +293,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 	if (!result)
 		result = o->mode == RANK_PAIRS ? rank_pairs(&r, e) : run_sweep(&r, e);
 	if (result && r.comm)
-		culprit = comm_culprit(r.comm, NULL);
+		culprit = r.culprit >= 0 ? r.culprit : comm_culprit(r.comm, NULL);
 	if (result)
 		result = explain(&r, culprit, ret_lost, e);
 	if (counts && before.n) {
@@ -305,6 +303,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 		counters_read(a, &after);
 		relay_send(relay, counters_pack(&before, &after, host));
 	}
+	hardware_ask_done(&r.cloud);
 	comm_free(r.comm);
 	if (r.dev && r.backend->dev_free)
 		r.backend->dev_free(r.dev);

@@ -5,7 +5,8 @@
  * Rank 0 tells what was measured; whoever notices a lost rank tells that.
  */
 #include "bench/comm/backend.h"
-#include "bench/sweep/relay.h"
+#include "bench/ranks/relay.h"
+#include "bench/sweep/hardware.h"
 #include "bench/sweep/sweep.h"
 #include "lib/cluster/launch.h"
 
@@ -16,6 +17,8 @@ struct rank_opts {
 	enum rank_mode mode;
 	const char *backend, *bind; /* bind NULL: the address that the world gave us */
 	const char *library;
+	unsigned registers; /* as comm_world has it */
+	const char *rails;  /* pairs: "auto", "none" or interfaces; NULL: auto */
 	unsigned sockets;
 	uint64_t deadline_ns;
 	bool with_times; /* of single iterations, in the events */
@@ -29,10 +32,12 @@ struct rank {
 	const struct comm_plugin *backend;
 	struct dev *dev;
 	struct comm *comm;
+	int culprit; /* of the failure of a communicator beside it; -1: none */
 	struct sweep_opts sweep;
 	str_list notes;
 	union addr at;
-	double *nics; /* by rank: Gb/s of the card that carries its data; NAN: not known */
+	struct hardware_ask cloud;
+	struct hardware *hardware; /* by rank */
 };
 
 /* 0, also where a lost rank ended it (that was told); -1: this host could not do it. *ret_lost:

@@ -1,6 +1,6 @@
 #include "bench/sweep/story.h"
 
-#include "bench/sweep/relay.h"
+#include "bench/ranks/relay.h"
 #include "bench/sweep/table.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -156,15 +156,15 @@ static void on_world(struct story *s, const cJSON *event)
 		s->launcher = copied(s, event, "launcher");
 		s->launcher_from = copied(s, event, "launcher_from");
 	}
-	if (json_get_str(event, "instance"))
-		s->instance = copied(s, event, "instance");
 	s->sweep.max = (uint64_t)json_get_num(event, "max", (double)s->sweep.max);
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		*LIST_ADD(s->a, &s->ranks) =
-			(struct bench_rank){.host = copied(s, o, "host"),
-					    .address = copied(s, o, "address"),
-					    .device = copied(s, o, "device"),
-					    .pid = (int)json_get_num(o, "pid", 0)};
+		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
+			.host = copied(s, o, "host"),
+			.address = copied(s, o, "address"),
+			.device = copied(s, o, "device"),
+			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
+			.pid = (int)json_get_num(o, "pid", 0),
+			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
 	for (size_t i = 0; s->o->notes && s->o->notes[i]; i++)
 		*LIST_ADD(s->a, &s->notes) = s->o->notes[i];
 	cJSON_ArrayForEach (note, json_get(event, "notes"))
@@ -249,6 +249,25 @@ static void on_crew(struct story *s, const cJSON *event)
 		}
 }
 
+/* A rank behind mpirun, in the words of who saw it die. Others that die of it come later. */
+static void on_died(struct story *s, const cJSON *event)
+{
+	double rank = json_get_num(event, "rank", -1);
+	size_t r = (size_t)rank;
+
+	if (rank < 0 || rank >= (double)s->ranks.n)
+		return;
+	while (s->causes.n <= r)
+		*LIST_ADD(s->a, &s->causes) = NULL;
+	if (!s->causes.v[r])
+		s->causes.v[r] = copied(s, event, "cause");
+	if (s->lost >= 0)
+		return;
+	s->lost = (int)r;
+	s->lost_message = arena_printf(s->a, "rank %zu (%s, %s) died: %s", r, s->ranks.v[r].host,
+				       s->ranks.v[r].address, s->causes.v[r]);
+}
+
 static void on_finding(struct story *s, const cJSON *event)
 {
 	struct finding *f =
@@ -285,18 +304,34 @@ static void on_units(struct story *s, const cJSON *event)
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
 		if (o->valuedouble >= 0 && o->valuedouble < (double)s->ranks.n)
 			*LIST_ADD(s->a, &s->units) = (int)o->valuedouble;
+	cJSON_ArrayForEach (o, json_get(event, "rails"))
+		*LIST_ADD(s->a, &s->rails) = (struct story_rail){
+			.name = copied(s, o, "name"), .gbps = json_get_num(o, "gbps", NAN)};
+}
+
+static void on_rail(struct story *s, const cJSON *event)
+{
+	for (size_t i = 0; i < s->rails.n; i++) {
+		struct story_rail *r = &s->rails.v[i];
+
+		if (!streq(r->name, copied(s, event, "name")))
+			continue;
+		r->trouble = copied(s, event, "message");
+		r->asked = json_get_num(event, "asked", 0) > 0;
+	}
 }
 
 static void on_pair(struct story *s, const cJSON *event)
 {
 	const struct story_pair p = {.a = (int)json_get_num(event, "a", -1),
 				     .b = (int)json_get_num(event, "b", -1),
+				     .rail = (int)json_get_num(event, "rail", -1),
 				     .latency_s = json_get_num(event, "latency", NAN),
 				     .gbps = json_get_num(event, "gbps", NAN),
 				     .lost = json_get_num(event, "lost", NAN)};
 	int n = (int)s->units.n;
 
-	if (p.a >= 0 && p.b >= 0 && p.a < n && p.b < n)
+	if (p.a >= 0 && p.b >= 0 && p.a < n && p.b < n && p.rail < (int)s->rails.n)
 		*LIST_ADD(s->a, &s->pairs) = p;
 }
 
@@ -314,10 +349,14 @@ void story_event(const cJSON *event, void *story)
 		on_row(s, event);
 	else if (streq(name, "units"))
 		on_units(s, event);
+	else if (streq(name, "rail"))
+		on_rail(s, event);
 	else if (streq(name, "pair"))
 		on_pair(s, event);
 	else if (streq(name, "lost"))
 		on_lost(s, event);
+	else if (streq(name, "died"))
+		on_died(s, event);
 	else if (streq(name, "finding"))
 		on_finding(s, event);
 	else if (streq(name, "counters"))

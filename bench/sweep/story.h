@@ -11,6 +11,7 @@
 
 struct bench_rank {
 	const char *host, *address, *device;
+	const char *instance; /* the type, in a cloud; NULL: none known */
 	int pid;
 	double nic_gbps; /* of the card that carries its data; NAN: not known */
 };
@@ -25,9 +26,16 @@ struct story_counters { /* of a host, before and after */
 	counter_list before, after;
 };
 
-struct story_pair { /* directed: what a sends to b; numbers of units */
-	int a, b;
+struct story_pair {		      /* directed: what a sends to b; numbers of units */
+	int a, b, rail;		      /* rail: of story.rails; -1: they are not told apart */
 	double latency_s, gbps, lost; /* lost: the share sent again */
+};
+
+struct story_rail { /* cards of one name, on each host */
+	const char *name;
+	double gbps;	     /* nominal, Gb/s; NAN: not known */
+	const char *trouble; /* why it was not measured; NULL: it was */
+	bool asked;	     /* by name */
 };
 
 struct accusation {	     /* what a rank says about the one that it lost */
@@ -50,7 +58,6 @@ struct story {
 	const char *backend, *transport, *device;
 	const char *launcher; /* a foreign one, and from which variables; NULL: ours */
 	const char *launcher_from;
-	const char *instance; /* rank 0's, in a cloud; NULL: none known */
 	LIST(struct bench_rank) ranks;
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
@@ -58,6 +65,7 @@ struct story {
 	struct sweep_totals totals;
 	bool timed_out;
 	LIST(int) units; /* of pairs: their ranks */
+	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
 	LIST(struct story_counters) counters;
 	LIST(struct finding *) findings;     /* for after the table */

@@ -41,8 +41,10 @@ uint64_t sweep_count(const struct sweep_opts *o, int ranks)
 
 static void free_buffers(struct sweep *s)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
+		comm_unregister(s->comm, s->allocated[i]);
 		s->dev->free(s->dev, s->allocated[i]);
+	}
 	for (size_t i = 0; i < 2; i++) {
 		free(s->times[i]);
 		free(s->by_rank[i]);
@@ -56,13 +58,14 @@ static void free_buffers(struct sweep *s)
 
 static int make_buffers(struct sweep *s, struct err *e)
 {
-	size_t ranks = (size_t)s->comm->size;
+	size_t ranks = (size_t)s->comm->size, bytes = (size_t)sweep_memory(s->o->max) / 2;
 
 	for (size_t i = 0; i < 2; i++) {
 		s->by_rank[i] = calloc(2 * ranks, sizeof(*s->by_rank[i]));
 		if (!s->by_rank[i])
 			return err_sys(e, "cannot keep the times of %zu ranks", ranks);
-		if (s->dev->alloc(s->dev, (size_t)sweep_memory(s->o->max) / 2, &s->allocated[i], e))
+		if (s->dev->alloc(s->dev, bytes, &s->allocated[i], e) ||
+		    comm_register(s->comm, s->allocated[i], bytes, e))
 			return -1;
 	}
 	s->waited_ns = calloc(ranks, sizeof(*s->waited_ns));

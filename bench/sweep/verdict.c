@@ -2,6 +2,7 @@
 
 #include "bench/sweep/expect.h"
 #include "bench/sweep/export.h"
+#include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -58,17 +59,38 @@ static size_t count_hosts(const struct story *s)
 	return n;
 }
 
+/* The type that has least; of those in no table, the first. */
+static const char *slowest_instance(const struct story *s)
+{
+	struct instance_net net, least = {.gbps = INFINITY};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		const char *type = s->ranks.v[i].instance;
+
+		if (instance_net(type, &net) && net.gbps < least.gbps) {
+			least = net;
+			found = type;
+		} else if (!found) {
+			found = type;
+		}
+	}
+	return found;
+}
+
 /* What the hardware should do, in data.expected too. */
 static struct expect derive(const struct story *s)
 {
 	struct expect_facts f = {.backend = s->backend,
 				 .coll = s->sweep.coll->name,
-				 .instance = s->instance,
+				 .instance = slowest_instance(s),
 				 .ranks = (int)s->ranks.n,
 				 .hosts = (int)count_hosts(s),
 				 .nic_gbps = NAN};
 	struct expect x;
 
+	if (streq(s->backend, "tcp")) /* "4 sockets per pair of ranks, bbr" */
+		f.sockets = (unsigned)strtoul(s->transport, NULL, 10);
 	if (s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA"))
 		f.gpu = s->ranks.v[0].device;
 	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
@@ -79,6 +101,8 @@ static struct expect derive(const struct story *s)
 
 		json_num(o, "busbw", x.busbw);
 		json_str(o, "why", x.why);
+		json_str(o, "instance", f.instance);
+		json_num(o, "nic_gbps", f.nic_gbps);
 	}
 	return x;
 }
@@ -105,18 +129,20 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 	struct unit_buf size;
 
 	if (sum->best_bytes < (x->judged_from >> (scale < 1 ? 4 : 0))) {
-		finding_set(f, ST_INFO,
-			    "bus bandwidth up to %.2f GB/s (at %s): too small a size to judge by",
-			    sum->best_busbw, format_size(&size, sum->best_bytes));
+		finding_set(
+			f, ST_INFO,
+			"bus bandwidth up to %.2f GB/s (at %s): too small a size to judge by (%s)",
+			sum->best_busbw, format_size(&size, sum->best_bytes), x->why);
 		return;
 	}
 	finding_set(f,
 		    share < fail   ? ST_FAIL
 		    : share < warn ? ST_WARN
 				   : ST_PASS,
-		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is possible%s (%s)",
-		    sum->best_busbw, format_size(&size, sum->best_bytes), share * 100,
-		    scale < 1 ? " at that size" : "", x->why);
+		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)", sum->best_busbw,
+		    format_size(&size, sum->best_bytes), share * 100,
+		    x->always ? "always there" : "possible", scale < 1 ? " at that size" : "",
+		    x->why);
 	finding_expect(f, ">= %.1f GB/s", x->busbw * scale * warn);
 }
 
@@ -181,6 +207,12 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 		finding_fix(f, "dmesg -T | grep -iE 'out of memory|killed process'");
 	else if (strstr(message, "nothing passes between"))
 		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
+	else if (strstr(message, " missing: "))
+		finding_fix(f, "start it there, with the same --init and --world-size as here");
+	else if (strstr(message, "no rendezvous at "))
+		finding_fix(f, "portcheck %.*s  # from here: is the way to rank 0 free?",
+			    (int)strcspn(strstr(message, " at ") + 4, " "),
+			    strstr(message, " at ") + 4);
 	else if (p)
 		finding_fix(f, "ps -o pid,stat,wchan:20,args -p %d  # on %s", p->pid, p->host);
 	verdict_add(r, f);

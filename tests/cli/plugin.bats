@@ -89,15 +89,26 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
     verified mpi-mpich 2 int64 sum all_gather broadcast alltoall gather scatter sendrecv
 }
 
+named_when() { # BACKEND SIGNAL RANKS RANK WORDS
+    "$B" --backend "$1" --np "$3" -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
+    wait_for has_row
+    kill "-$2" "$(pid_of_rank "$4")"
+    ended_with 1 $!
+    grep -q "FAIL rank.alive: rank $4 .*$5" out || { cat out; return 1; }
+}
+
 @test "mpi: a killed and a stopped rank are named, and mpirun ends" {
     built mpi-openmpi
-    for signal in KILL STOP; do
-        "$B" --backend mpi-openmpi -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
-        wait_for has_row
-        kill -$signal "$(pid_of_rank 1)"
-        ended_with 1 $!
-        grep -q 'FAIL rank.alive: rank 1 ' out || { cat out; false; }
-    done
+    named_when mpi-openmpi KILL 2 1 'died: killed by signal 9 (SIGKILL)'
+    named_when mpi-openmpi STOP 2 1 'has been silent'
+}
+
+@test "mpi: the same under MPICH, also when it is rank 0 or one of several" {
+    built mpi-mpich
+    named_when mpi-mpich KILL 2 1 'died: killed by signal 9 (SIGKILL)'
+    named_when mpi-mpich KILL 2 0 'died: killed by signal 9 (SIGKILL)'
+    named_when mpi-mpich KILL 3 2 'died: killed by signal 9 (SIGKILL)'
+    named_when mpi-mpich STOP 2 1 'has been silent'
 }
 
 @test "a plug-in that is not there, and one of another version: exit 4 and what to do" {

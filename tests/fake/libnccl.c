@@ -8,30 +8,25 @@
  *	                   duplicate    two ranks on one GPU are refused
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   old          2.13.4 everywhere
+ *	                   split-hang   a communicator that is split is never ready again
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
- * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort.
+ * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
  */
+#include "tests/fake/libnccl.h"
 #include "bench/comm/reduce.h"
 
 #include <fcntl.h>
-#include <nccl.h>
 #include <sched.h>
-#include <sys/mman.h>
 
-enum { RANKS = 8, SLOT = 8 << 20 };
-
-struct ncclComm {
-	int rank, size, operations;
-	unsigned round; /* of the barrier */
-	struct shared {
-		unsigned arrived;
-		char slots[RANKS][SLOT];
-	} * shared;
-};
+#ifdef OLD
+enum { NEWEST = 21602 };
+#else
+enum { NEWEST = 22809 };
+#endif
 
 static const char *last_error = "";
 
-static bool mode(const char *name)
+bool fake_mode(const char *name)
 {
 	const char *set = getenv("WINDSOCK_FAKE_NCCL");
 
@@ -46,7 +41,7 @@ ncclResult_t ncclGetVersion(int *version)
 
 	if (fd >= 0)
 		(void)close(fd);
-	*version = mode("old") ? 21304 : second ? 22703 : 22809;
+	*version = fake_mode("old") ? 21304 : second ? 22703 : NEWEST;
 	return ncclSuccess;
 }
 
@@ -58,13 +53,27 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 	return ncclSuccess;
 }
 
-static void meet(struct ncclComm *c)
+void fake_meet(struct ncclComm *c)
 {
 	unsigned target = ++c->round * (unsigned)c->size;
 
 	__atomic_add_fetch(&c->shared->arrived, 1, __ATOMIC_ACQ_REL);
 	for (int i = 0; __atomic_load_n(&c->shared->arrived, __ATOMIC_ACQUIRE) < target; i++)
 		(void)(i < 100 ? sched_yield() : usleep(50));
+}
+
+/* Becomes a communicator of those who name the same file. */
+bool fake_join(struct ncclComm *c, const char *path, int size, int rank)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct shared)))
+		return false;
+	*c = (struct ncclComm){.rank = rank, .size = size};
+	(void)snprintf(c->path, sizeof(c->path), "%s", path);
+	c->shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	(void)close(fd);
+	return c->shared != MAP_FAILED;
 }
 
 static void write_log(int rank, int size)
@@ -78,7 +87,8 @@ static void write_log(int rank, int size)
 		"vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/IB/0/GDRDMA\n",
 		rank, (rank + 1) % size);
 	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via NET/IB/0%s\n",
-		(rank + size - 1) % size, rank, mode("one-sided") && rank == 1 ? "" : "/GDRDMA");
+		(rank + size - 1) % size, rank,
+		fake_mode("one-sided") && rank == 1 ? "" : "/GDRDMA");
 	(void)fclose(f);
 }
 
@@ -86,34 +96,30 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 				    ncclConfig_t *config)
 {
 	struct ncclComm *c = calloc(1, sizeof(*c));
-	int fd;
 
 	(void)config;
-	if (mode("duplicate")) {
+	if (fake_mode("duplicate")) {
 		last_error = "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000";
 		free(c);
 		return ncclInvalidUsage;
 	}
-	fd = open(id.internal, O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, sizeof(struct shared)))
+	if (!fake_join(c, id.internal, size, rank))
 		return ncclSystemError;
-	*c = (struct ncclComm){.rank = rank, .size = size};
-	c->shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	(void)close(fd);
 	*ret = c;
 	write_log(rank, size);
-	if (mode("init-hang"))
+	if (fake_mode("init-hang"))
 		return ncclInProgress;
-	meet(c);
+	fake_meet(c);
 	(void)unlink(id.internal);
 	return ncclInProgress;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 {
-	*state = mode("init-hang")			     ? ncclInProgress
-		 : mode("async-error") && c->operations >= 3 ? ncclRemoteError
-							     : ncclSuccess;
+	fake_split_goes_on(c);
+	*state = fake_mode("init-hang") || c->splitting		  ? ncclInProgress
+		 : fake_mode("async-error") && c->operations >= 3 ? ncclRemoteError
+								  : ncclSuccess;
 	if (*state == ncclRemoteError)
 		last_error = "Call to recv from 127.0.0.1<40000> failed : Connection reset by peer";
 	return ncclSuccess;
@@ -173,15 +179,15 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataT
 	if (n > SLOT)
 		return ncclInternalError;
 	memcpy(c->shared->slots[c->rank], send, n);
-	meet(c);
+	fake_meet(c);
 	memcpy(recv, c->shared->slots[0], n);
 	for (int r = 1; r < c->size; r++)
 		reduce_find(t, op)(recv, recv, c->shared->slots[r], count);
 	if (op == OP_AVG)
 		reduce_divide(t, recv, count, (unsigned)c->size);
-	if (mode("wrong-sum") && c->rank == 1 && count > 100)
+	if (fake_mode("wrong-sum") && c->rank == 1 && count > 100)
 		((char *)recv)[n / 2] ^= 0x40;
-	meet(c);
+	fake_meet(c);
 	c->operations++;
 	return ncclSuccess;
 }
@@ -193,13 +199,13 @@ static bool publish(ncclComm_t c, const void *send, size_t n)
 		return false;
 	if (send)
 		memcpy(c->shared->slots[c->rank], send, n);
-	meet(c);
+	fake_meet(c);
 	return true;
 }
 
 static ncclResult_t withdraw(ncclComm_t c)
 {
-	meet(c);
+	fake_meet(c);
 	c->operations++;
 	return ncclSuccess;
 }
@@ -336,7 +342,7 @@ ncclResult_t ncclGroupEnd(void)
 	if (!c) /* a rank with nothing to do: all ranks of these tests have something */
 		return ncclInternalError;
 	memcpy(c->shared->slots[c->rank] + group.used, &end, sizeof(end));
-	meet(c);
+	fake_meet(c);
 	for (int i = 0; i < group.nreceives; i++)
 		ok &= receive(c->shared->slots[group.receives[i].from], (size_t)c->rank,
 			      group.receives[i].to, group.receives[i].n);

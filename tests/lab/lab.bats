@@ -86,6 +86,21 @@ as_nobody() {
     [ "$(sort <<<"$output")" = $'node0: 9001\nnode1: 1400\nnode2: 9001' ]
 }
 
+@test "--rails: several cards per node, each on a network of its own, with settings of its own" {
+    run -0 "$LAB" run 3 --rails 3 --mtu 1:eth2=1400 --loss node1:eth1=100 -- sh -c '
+        ip -br -4 addr | grep -o "eth[0-9]@.*" | sed "s/@[^ ]*//"
+        ping -q -c 1 -W 1 10.78.0.2 >/dev/null || echo lost; ping -q -c 1 -W 1 10.79.0.2 >/dev/null && echo back
+        ping -q -c 1 -W 1 node1 >/dev/null && echo eth0
+        $WINDSOCK_RSH node1 "cat /sys/class/net/eth*/mtu"'
+    echo "$output"
+    [[ ${lines[0]} =~ ^eth0\ .*10.77.0.1/16 && ${lines[1]} =~ ^eth1\ .*10.78.0.1/16 && ${lines[2]} =~ ^eth2\ .*10.79.0.1/16 ]]
+    [[ ${lines[*]:3} == "lost back eth0 1500 1500 1400" ]]
+    run -2 "$LAB" run 2 --rate 1:eth1=1gbit -- true
+    [[ $output == *"there is no eth1: --rails 2 would make one"* ]]
+    run -2 "$LAB" run 2 --rails 9 -- true
+    run -2 "$LAB" run 2 --rails 2 --subnet fd00:77::/64 -- true
+}
+
 @test "--rate limits what goes through, each way" {
     for from in 0 1; do
         run -0 "$LAB" run 2 --rate 80mbit --node "$from" -- python3 "$ROOT/tests/lab/throughput.py" \

@@ -9,6 +9,10 @@ setup_file() {
     "$LAB" run 1 -- true || skip "no network namespaces can be made here"
 }
 
+teardown() {
+    [ -z "${lab:-}" ] || "$LAB" down "$lab"
+}
+
 @test "--find-slow: a healthy cluster gives no alarm" {
     local again # run uses i
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10}; again++)); do
@@ -37,6 +41,38 @@ setup_file() {
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 3; again++)); do
         run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 5
         [[ $output == *"PASS rank.straggler: "* ]]
+    done
+}
+
+# The rank on this node: an ncclbench there that has no children.
+leaf() {
+    local x
+    for x in /proc/[0-9]*; do
+        [[ $(<"$x/comm") == ncclbench && $x/ns/net -ef /proc/self/ns/net ]] || continue
+        [[ $(cat "$x"/task/*/children) ]] || echo "${x#/proc/}"
+    done 2>/dev/null
+}
+
+@test "--pairs: a rank that dies or stops meanwhile is named, by the name that all know" {
+    local signal out=$BATS_TEST_TMPDIR/out rank run code
+    lab=$("$LAB" up 5 --rate 6mbit) # slow: there is time to hit it
+    for signal in KILL STOP; do
+        : >"$out"
+        "$LAB" on "$lab" node0 -- timeout 60 "$BIN/ncclbench" --hosts 'node[0-4]' \
+            --rsh "$LAB rsh $lab" --pairs --deadline 3 --heartbeat 6 >>"$out" 2>&1 3>&- &
+        run=$!
+        for _ in {1..400}; do
+            ! grep -q '^# Host memory' "$out" || break
+            sleep 0.05
+        done
+        rank=$("$LAB" on "$lab" node3 -- bash -c "$(declare -f leaf); leaf")
+        [ "$rank" ]
+        "$LAB" on "$lab" node3 -- kill -$signal "$rank"
+        code=0
+        wait "$run" || code=$?
+        cat "$out"
+        [ "$code" -eq 1 ]
+        grep -qE '^# FAIL rank.alive: rank 3 \(node3, 10.77.0.4\) (died: killed by signal 9|did nothing for 3 s)' "$out"
     done
 }
 

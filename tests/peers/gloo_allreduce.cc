@@ -3,7 +3,7 @@
  * ncclbench times its own: warm up, barrier, iterations, mean over the ranks. Each
  * of its algorithms is timed; the fastest counts.
  *
- *	gloo_allreduce RANK RANKS FOLDER BYTES ITERATIONS WARMUP
+ *	gloo_allreduce RANK RANKS FOLDER INTERFACE BYTES ITERATIONS WARMUP
  *
  * FOLDER: where the ranks meet, new for every run. Rank 0 prints "BYTES
  * MICROSECONDS"; every result is checked.
@@ -95,15 +95,15 @@ static void leave_together(const std::string &folder, int rank, int size)
 
 int main(int argc, char **argv)
 {
-	if (argc != 7)
+	if (argc != 8)
 		return 2;
 	gloo::transport::tcp::attr at;
-	at.iface = "lo";
+	at.iface = argv[4];
 	auto device = gloo::transport::tcp::CreateDevice(at);
 	gloo::rendezvous::FileStore store(argv[3]);
 	auto c = std::make_shared<gloo::rendezvous::Context>(atoi(argv[1]), atoi(argv[2]));
-	size_t bytes = strtoull(argv[4], nullptr, 10);
-	long iters = atol(argv[5]), warmup = atol(argv[6]);
+	size_t bytes = strtoull(argv[5], nullptr, 10);
+	long iters = atol(argv[6]), warmup = atol(argv[7]);
 	std::vector<float> v(bytes / sizeof(float));
 
 	c->setTimeout(std::chrono::seconds(60));

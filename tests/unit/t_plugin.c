@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "bench/plugin/counters.h"
-#include "bench/plugin/mpirun.h"
 #include "bench/plugin/transport.h"
+#include "bench/ranks/mpirun.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 
@@ -236,18 +236,22 @@ static bool has(const char *const *argv, const char *word)
 static void the_command_line_of_mpirun(void **state)
 {
 	static const char *const hosts[] = {"a", "b", NULL}, *const argv[] = {"x", "-b", "8", NULL};
+	static const unsigned counts[] = {3, 1};
 	struct mpirun m = {.flavour = MPI_OPENMPI, .path = "/usr/bin/mpirun"};
 	const char *const *line;
 
 	(void)state;
 	clear_environment();
-	line = mpirun_argv(&m, 4, hosts, argv, "rsh", &a);
+	line = mpirun_argv(&m, 4, hosts, counts, argv, "rsh", &a);
 	assert_string_equal(line[0], "/usr/bin/mpirun");
-	assert_true(has(line, "4") && has(line, "a,b") && has(line, "MASTER_ADDR=a"));
+	assert_true(has(line, "4") && has(line, "a:3,b") && has(line, "MASTER_ADDR=a"));
 	assert_true(has(line, "plm_rsh_agent") && has(line, "rsh") && has(line, "-b"));
 	assert_false(has(line, "x"));
+	assert_true(has(line, "WINDSOCK_RELAY") && has(line, "WINDSOCK_TOKEN"));
 	m.flavour = MPI_MPICH;
-	line = mpirun_argv(&m, 2, NULL, argv, NULL, &a);
+	line = mpirun_argv(&m, 4, hosts, counts, argv, "lab rsh x", &a);
+	assert_true(has(line, "HYDRA_LAUNCHER_EXTRA_ARGS=rsh x") && has(line, "lab"));
+	line = mpirun_argv(&m, 2, NULL, NULL, argv, NULL, &a);
 	assert_false(has(line, "-hosts") || has(line, "--oversubscribe"));
 }
 

@@ -80,6 +80,42 @@ static void results_are_right(void **state)
 		on_ranks(ranks, 10 * NS_PER_S, all_rows);
 }
 
+/* Odd and even ranks apart, backwards; of those one is in no part of the part. */
+static const char *in_parts(struct comm *c, struct dev *d, struct local *w)
+{
+	struct err e = {0};
+	struct comm *half = NULL, *inner = NULL;
+	const char *wrong;
+
+	(void)w;
+	for (int again = 0; again < 3; again++) {
+		struct rows r = {.dev = d, .thin = 97};
+
+		if (comm_split(c, c->rank % 2, -c->rank, &half, &e) ||
+		    comm_split(half, half->rank ? 0 : COMM_NO_COLOUR, 0, &inner, &e))
+			return "cannot be split";
+		if (half->size != (c->size + !(c->rank % 2)) / 2 ||
+		    comm_origin(half, half->rank) != c->rank || !inner != !half->rank)
+			return "another size or rank";
+		r.comm = half;
+		wrong = rows_with_memory(&r);
+		if (!wrong && inner)
+			wrong = comm_barrier(inner, &e) ? "no barrier inside" : NULL;
+		comm_free(inner);
+		comm_free(half);
+		if (wrong || comm_barrier(c, &e))
+			return wrong ? "a wrong result" : "no barrier of all";
+	}
+	return NULL;
+}
+
+static void parts_work(void **state)
+{
+	(void)state;
+	for (int ranks = 1; ranks <= 5; ranks += 2)
+		on_ranks(ranks, 10 * NS_PER_S, in_parts);
+}
+
 static const char *reduce_some(struct comm *c)
 {
 	static float a[1000], b[1000];
@@ -135,6 +171,39 @@ static void a_dead_rank_is_named(void **state)
 	(void)state;
 	on_ranks(2, 10 * NS_PER_S, one_dies);
 	assert_true(now_ns() - start < 5 * NS_PER_S);
+}
+
+/* In the part it is rank 1; everybody knows it as rank 2. */
+static const char *one_dies_in_a_part(struct comm *c, struct dev *d, struct local *w)
+{
+	struct err e = {0};
+	struct comm *part;
+	const char *wrong;
+	char blob[3] = {0};
+
+	(void)d;
+	if (comm_split(c, c->rank % 2, 0, &part, &e))
+		return "cannot be split";
+	if (w->rank == 2) {
+		(void)reduce_some(part);
+		(void)kill(getpid(), SIGKILL);
+	}
+	if (w->rank == 1)
+		return local_exchange(w, blob, 1, blob, &e) ? NULL : "nobody was lost";
+	(void)reduce_for_ever(part, &e);
+	wrong = comm_culprit(part, NULL) != 2 ? "blamed somebody else" : NULL;
+	if (!comm_barrier(c, &e) || comm_culprit(c, NULL) != 2)
+		wrong = "all is well in the whole";
+	if (!strstr(e.msg, "rank 2 (here, 127.0.0.1)"))
+		wrong = "did not name it";
+	comm_free(part);
+	return wrong;
+}
+
+static void a_death_in_a_part_is_named(void **state)
+{
+	(void)state;
+	on_ranks(3, 10 * NS_PER_S, one_dies_in_a_part);
 }
 
 static const char *one_stops(struct comm *c, struct dev *d, struct local *w)
@@ -213,7 +282,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_right),
+		cmocka_unit_test(parts_work),
 		cmocka_unit_test(a_dead_rank_is_named),
+		cmocka_unit_test(a_death_in_a_part_is_named),
 		cmocka_unit_test(a_stopped_rank_ends_the_wait),
 		cmocka_unit_test(an_abort_is_obeyed),
 	};

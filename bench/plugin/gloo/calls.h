@@ -18,6 +18,7 @@ struct gloo_ops {
 	std::vector<gloo_link> links;
 	std::vector<char> scratch; /* for results that only the root keeps */
 	uint32_t tag = 0;
+	uint32_t parts = 0; /* that were made of it, or of others of its ranks */
 };
 
 /* Returns when the collective is finished on this rank; throws what Gloo throws. */

@@ -3,122 +3,165 @@
  * PyTorch's "gloo" backend uses. Gloo's calls block; a thread beside them waits
  * for whatever ends the run early and closes the connections then.
  */
-#include "bench/plugin/cards.h"
+#include "bench/plugin/blocking.h"
 #include "bench/plugin/gloo/ops.h"
-#include "bench/plugin/watch.h"
 #include "lib/core/units.h"
 
 #include <signal.h>
 
 struct gloo_comm {
-	struct comm comm;
+	struct blocking b;
 	struct gloo_ops *ops;
-	struct cards cards;
-	char transport[160];
-	struct watch watch;
+	struct gloo_comm *next; /* of the parts of one root, itself in front */
+
+	/* the root's alone */
+	struct addr_text address; /* of the interface that carries the data */
+	pthread_mutex_t parts;	  /* the list has two readers: the watch's thread is one */
 	void (*pipes)(int); /* what SIGPIPE did before us: Gloo writes to closed connections */
-	struct err failure; /* kind ERR_NONE: healthy */
-	int culprit;
 };
 
 static struct gloo_comm *gloo_of(const struct comm *c)
 {
-	return CONTAINER_OF(c, struct gloo_comm, comm);
+	return CONTAINER_OF(blocking_of(c), struct gloo_comm, b);
 }
 
-static void break_off(void *arg) { gloo_ops_break(((struct gloo_comm *)arg)->ops); }
-
-static const struct comm_peer *peer(const struct comm *c, int rank)
+static struct gloo_comm *root_of(const struct gloo_comm *g)
 {
-	return &gloo_of(c)->cards.peers[rank];
+	return CONTAINER_OF(g->b.root, struct gloo_comm, b);
 }
 
-static const char *transport(const struct comm *c) { return gloo_of(c)->transport; }
+static void break_off(void *arg)
+{
+	struct gloo_comm *root = arg;
+
+	(void)pthread_mutex_lock(&root->parts);
+	for (struct gloo_comm *g = root; g; g = g->next)
+		gloo_ops_break(g->ops);
+	(void)pthread_mutex_unlock(&root->parts);
+}
 
 /* In our words: who was lost, or Gloo's sentence where it names nobody. */
 static void explain(struct gloo_comm *g, const char *what, const char *why)
 {
+	struct blocking *root = g->b.root;
 	char who[192];
+	int rank;
 
-	if (watch_explain(&g->watch, what, &g->failure))
+	if (watch_explain(&root->watch, what, &root->failure))
 		return;
-	g->culprit = gloo_ops_blames(g->ops, why);
-	if (g->culprit >= 0)
-		err_set(&g->failure, ERR_SYS, "%s lost %s: Gloo says: %s", what,
-			cards_name(&g->cards, g->culprit, who, sizeof(who)), why);
+	rank = gloo_ops_blames(g->ops, why);
+	root->culprit = rank >= 0 ? comm_origin(&g->b.comm, rank) : -1;
+	if (rank >= 0)
+		err_set(&root->failure, ERR_SYS, "%s lost %s: Gloo says: %s", what,
+			cards_name(&root->cards, root->culprit, who, sizeof(who)), why);
 	else
-		err_set(&g->failure, ERR_SYS, "%s failed: Gloo says: %s", what, why);
+		err_set(&root->failure, ERR_SYS, "%s failed: Gloo says: %s", what, why);
 }
 
-static int failed(const struct gloo_comm *g, struct err *e)
+static int run(struct gloo_comm *g, const struct comm_request *q, char *why, size_t n)
 {
-	*e = g->failure;
-	return -1;
+	struct watch *w = &g->b.root->watch;
+	int result = -1;
+
+	if (!watch_cause(w)) {
+		watch_call(w, q->count * dtype_size(q->type) * (size_t)g->b.comm.size);
+		result = gloo_ops_run(g->ops, q, why, n);
+		watch_over(w);
+	}
+	return result;
 }
 
 static int start(struct comm *c, const struct comm_request *q, struct err *e)
 {
 	struct gloo_comm *g = gloo_of(c);
-	const char *what = coll_kind_name(q->kind);
-	char why[GLOO_WHY_MAX];
-	int result = -1;
+	char why[GLOO_WHY_MAX] = "";
 
-	if (g->failure.kind)
-		return failed(g, e);
-	if (!watch_cause(&g->watch)) {
-		watch_call(&g->watch, q->count * dtype_size(q->type) * (size_t)c->size);
-		result = gloo_ops_run(g->ops, q, why, sizeof(why));
-		watch_over(&g->watch);
-	}
-	if (result)
-		explain(g, what, why);
-	return result ? failed(g, e) : 0;
-}
-
-static int test(struct comm *c, bool *ret_finished, struct err *e)
-{
-	*ret_finished = !gloo_of(c)->failure.kind;
-	*e = gloo_of(c)->failure;
-	return *ret_finished ? 0 : -1;
-}
-
-static int wait_for(struct comm *c, struct err *e)
-{
-	bool finished;
-
-	return test(c, &finished, e);
-}
-
-static void abort_comm(struct comm *c, const char *reason)
-{
-	watch_abort(&gloo_of(c)->watch, reason);
-}
-
-static int culprit(const struct comm *c, bool *ret_gone)
-{
-	if (ret_gone)
-		*ret_gone = gloo_of(c)->culprit >= 0;
-	return gloo_of(c)->culprit;
+	if (g->b.root->failure.kind)
+		return blocking_failed(&g->b, e);
+	if (!run(g, q, why, sizeof(why)))
+		return 0;
+	explain(g, coll_kind_name(q->kind), why);
+	return blocking_failed(&g->b, e);
 }
 
 static void release(struct gloo_comm *g)
 {
-	watch_done(&g->watch);
+	struct gloo_comm *root = root_of(g), **at = &root->next;
+
+	if (g != root) {
+		(void)pthread_mutex_lock(&root->parts);
+		while (*at && *at != g)
+			at = &(*at)->next;
+		*at = *at ? g->next : NULL;
+		(void)pthread_mutex_unlock(&root->parts);
+	}
+	blocking_done(&g->b); /* first: its thread uses ops */
 	gloo_ops_free(g->ops);
-	cards_done(&g->cards);
-	(void)signal(SIGPIPE, g->pipes);
+	if (g == root) {
+		(void)signal(SIGPIPE, g->pipes);
+		(void)pthread_mutex_destroy(&g->parts);
+	}
 	free(g);
 }
 
 static void free_comm(struct comm *c)
 {
 	const struct comm_request q = {.kind = COLL_BARRIER};
+	struct gloo_comm *g = gloo_of(c);
 	char why[GLOO_WHY_MAX];
 
 	/* else the last to finish sees closed connections */
-	if (!gloo_of(c)->failure.kind)
-		(void)gloo_ops_run(gloo_of(c)->ops, &q, why, sizeof(why));
-	release(gloo_of(c));
+	if (!g->b.root->failure.kind)
+		(void)run(g, &q, why, sizeof(why));
+	release(g);
+}
+
+/* --- parts --------------------------------------------------------------------------- */
+
+static int connect_part(struct gloo_comm *g, struct gloo_comm *from, const struct comm_group *grp,
+			struct err *e)
+{
+	struct gloo_comm *root = root_of(g);
+	struct watch *w = &root->b.watch;
+	const struct gloo_ops_world o = {.rank = grp->rank,
+					 .size = grp->size,
+					 .address = root->address.s,
+					 .timeout_ms = w->deadline_ns / NS_PER_MS};
+	char why[GLOO_WHY_MAX] = "";
+
+	if (!watch_cause(w)) {
+		watch_call(w, 0);
+		g->ops = gloo_ops_part(from->ops, grp->members, &o, why, sizeof(why));
+		watch_over(w);
+	}
+	if (!g->ops) {
+		explain(from, "splitting", why);
+		return blocking_failed(&root->b, e);
+	}
+	(void)pthread_mutex_lock(&root->parts);
+	g->next = root->next;
+	root->next = g;
+	(void)pthread_mutex_unlock(&root->parts);
+	return 0;
+}
+
+static int split(struct comm *c, const struct comm_group *grp, struct comm **ret, struct err *e)
+{
+	struct gloo_comm *from = gloo_of(c), *g;
+
+	gloo_ops_count_part(from->ops);
+	if (!grp->size)
+		return 0;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return err_sys(e, "cannot make a communicator");
+	blocking_init_part(&g->b, &from->b, grp);
+	if (connect_part(g, from, grp, e)) {
+		release(g);
+		return -1;
+	}
+	*ret = &g->b.comm;
+	return 0;
 }
 
 static const struct comm_impl impl = {
@@ -127,14 +170,10 @@ static const struct comm_impl impl = {
 		 .types = (1u << DT_COUNT) - 1,
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_HOST},
-	.peer = peer,
-	.transport = transport,
+	BLOCKING_IMPL,
 	.start = start,
-	.test = test,
-	.wait = wait_for,
-	.abort = abort_comm,
-	.culprit = culprit,
 	.free = free_comm,
+	.split = split,
 };
 
 struct meeting {
@@ -152,12 +191,11 @@ static int exchange(void *arg, const void *mine, size_t n, void *all)
 static int connect_all(struct gloo_comm *g, const struct comm_world *w, struct err *e)
 {
 	struct meeting m = {.w = w};
-	struct addr_text address;
 	char why[GLOO_WHY_MAX];
 	const struct gloo_ops_world o = {
 		.rank = w->rank,
 		.size = w->size,
-		.address = addr_print(&w->at, &address),
+		.address = addr_print(&w->at, &g->address),
 		.timeout_ms = (w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S) / NS_PER_MS,
 		.exchange = exchange,
 		.arg = &m};
@@ -166,7 +204,7 @@ static int connect_all(struct gloo_comm *g, const struct comm_world *w, struct e
 	if (!g->ops && m.e.kind)
 		*e = m.e;
 	if (!g->ops && !m.e.kind)
-		err_set(e, ERR_SYS, "Gloo cannot connect the ranks from %s: %s", address.s, why);
+		err_set(e, ERR_SYS, "Gloo cannot connect the ranks from %s: %s", g->address.s, why);
 	return g->ops ? 0 : -1;
 }
 
@@ -182,17 +220,17 @@ static struct comm *gloo_new(const struct comm_world *w, struct dev *d, int *ret
 		err_sys(e, "cannot make a communicator");
 		return NULL;
 	}
-	*g = (struct gloo_comm){.comm = {.impl = &impl, .rank = w->rank, .size = w->size},
-				.pipes = signal(SIGPIPE, SIG_IGN),
-				.culprit = -1};
+	blocking_init(&g->b, &impl, w);
+	g->pipes = signal(SIGPIPE, SIG_IGN);
+	(void)pthread_mutex_init(&g->parts, NULL);
 	(void)snprintf(own.version, sizeof(own.version), "%s", gloo_ops_version());
-	(void)snprintf(g->transport, sizeof(g->transport),
+	(void)snprintf(g->b.transport, sizeof(g->b.transport),
 		       "Gloo %s, its TCP transport, one connection per pair of ranks (averages: "
 		       "sums, divided here)",
 		       gloo_ops_version());
-	if (!cards_exchange(&g->cards, w, &own, "Gloo", ret_culprit, e) && !connect_all(g, w, e) &&
-	    !watch_start(&g->watch, w, break_off, g, e))
-		return &g->comm;
+	if (!cards_exchange(&g->b.cards, w, &own, "Gloo", ret_culprit, e) &&
+	    !connect_all(g, w, e) && !watch_start(&g->b.watch, w, break_off, g, e))
+		return &g->b.comm;
 	release(g);
 	return NULL;
 }

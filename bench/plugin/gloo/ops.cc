@@ -128,6 +128,39 @@ void find_links(gloo_ops &g, Exchanged &store, int rank, int size)
 		(void)closedir(fds);
 }
 
+/* Members of a part gather blobs over what it is split from, which the others need not notice. */
+struct Gathering {
+	gloo_ops &from;
+	const int *members;
+	int rank, size;
+	uint32_t step;
+
+	void gather(const void *mine, size_t n, char *all)
+	{
+		uint64_t slot =
+			(UINT64_C(0x58) << 56) | (static_cast<uint64_t>(from.parts) << 16) | ++step;
+		auto out = from.context->createUnboundBuffer(const_cast<void *>(mine), n);
+		auto in = from.context->createUnboundBuffer(all, n * static_cast<size_t>(size));
+
+		std::memcpy(all + n * static_cast<size_t>(rank), mine, n);
+		for (int i = 0; i < size; i++)
+			if (i != rank) {
+				in->recv(members[i], slot, n * static_cast<size_t>(i), n);
+				out->send(members[i], slot, 0, n);
+			}
+		for (int i = 1; i < size; i++)
+			if (!in->waitRecv(from.context->getTimeout()) ||
+			    !out->waitSend(from.context->getTimeout()))
+				throw std::runtime_error("the ranks of a part did not meet");
+	}
+};
+
+int gather_part(void *arg, const void *mine, size_t n, void *all)
+{
+	static_cast<Gathering *>(arg)->gather(mine, n, static_cast<char *>(all));
+	return 0;
+}
+
 } // namespace
 
 extern "C" const char *gloo_ops_version(void)
@@ -159,6 +192,19 @@ extern "C" struct gloo_ops *gloo_ops_new(const struct gloo_ops_world *w, char *w
 		(void)failed(e.what(), why, n);
 	}
 	return nullptr;
+}
+
+extern "C" void gloo_ops_count_part(struct gloo_ops *from) { from->parts++; }
+
+extern "C" struct gloo_ops *gloo_ops_part(struct gloo_ops *from, const int *members,
+					  const struct gloo_ops_world *w, char *why, size_t n)
+{
+	Gathering g = {*from, members, w->rank, w->size, 0};
+	gloo_ops_world o = *w;
+
+	o.exchange = gather_part;
+	o.arg = &g;
+	return gloo_ops_new(&o, why, n);
 }
 
 extern "C" void gloo_ops_free(struct gloo_ops *g) { delete g; }

@@ -23,6 +23,13 @@ struct gloo_ops_world {
 
 const char *gloo_ops_version(void);
 struct gloo_ops *gloo_ops_new(const struct gloo_ops_world *w, char *why, size_t n);
+/*
+ * Some of @from's ranks, by their numbers there; @w's exchange is not used, they meet over
+ * @from. Before it, every rank of @from, also one that is in no part, counts it.
+ */
+void gloo_ops_count_part(struct gloo_ops *from);
+struct gloo_ops *gloo_ops_part(struct gloo_ops *from, const int *members,
+			       const struct gloo_ops_world *w, char *why, size_t n);
 void gloo_ops_free(struct gloo_ops *g); /* NULL is fine */
 /* Returns when the collective is finished on this rank. */
 int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, char *why, size_t n);

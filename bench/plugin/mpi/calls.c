@@ -45,6 +45,15 @@ REDUCTION(max_bf16, DT_BFLOAT16, OP_MAX)
 REDUCTION(min_bf16, DT_BFLOAT16, OP_MIN)
 REDUCTION(sum_8, DT_UINT8, OP_SUM)
 
+static int settle(struct mpi_calls *m)
+{
+	(void)MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+	(void)MPI_Comm_rank(m->comm, &m->rank);
+	(void)MPI_Comm_size(m->comm, &m->size);
+	m->counts = calloc((size_t)m->size * 4, sizeof(*m->counts));
+	return m->counts ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
 int mpi_calls_init(struct mpi_calls *m, MPI_Comm world, int rank)
 {
 	static MPI_User_function *const fns[2][OP_AVG] = {
@@ -64,13 +73,21 @@ int mpi_calls_init(struct mpi_calls *m, MPI_Comm world, int rank)
 			error = MPI_Op_create(fns[i][op], 1, &m->ops[i][op]);
 	if (!error)
 		error = MPI_Op_create(sum_8, 1, &m->sum_8);
-	if (error)
+	return error ? error : settle(m);
+}
+
+int mpi_calls_part(const struct mpi_calls *from, int colour, int key, struct mpi_calls *ret)
+{
+	MPI_Comm comm;
+	int error = MPI_Comm_split(from->comm, colour, key, &comm);
+
+	if (error || comm == MPI_COMM_NULL)
 		return error;
-	(void)MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-	(void)MPI_Comm_rank(m->comm, &m->rank);
-	(void)MPI_Comm_size(m->comm, &m->size);
-	m->counts = calloc((size_t)m->size * 4, sizeof(*m->counts));
-	return m->counts ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+	*ret = *from;
+	ret->comm = comm;
+	ret->scratch = NULL;
+	ret->nscratch = 0;
+	return settle(ret);
 }
 
 void mpi_calls_done(struct mpi_calls *m)

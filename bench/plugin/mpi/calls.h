@@ -18,6 +18,8 @@ struct mpi_calls {
 
 void mpi_calls_done(struct mpi_calls *m);
 int mpi_calls_init(struct mpi_calls *m, MPI_Comm world, int rank); /* an MPI error code */
+/* Collective over @from. With MPI_UNDEFINED as @colour, *ret is left as it is. */
+int mpi_calls_part(const struct mpi_calls *from, int colour, int key, struct mpi_calls *ret);
 /* Blocks. MPI_SUCCESS, or MPI's error code. */
 int mpi_call(struct mpi_calls *m, const struct comm_request *q);
 /* MPI counts in ints: NULL, or what is too large for it. */

@@ -4,27 +4,27 @@
  * cannot be broken off, so where one does not come back it is left by a jump,
  * from a signal of the watching thread; MPI is not touched again after that.
  */
+#include "bench/plugin/blocking.h"
 #include "bench/plugin/mpi/calls.h"
-#include "bench/plugin/watch.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 
 struct mpi_comm {
-	struct comm comm;
+	struct blocking b;
 	struct mpi_calls calls;
-	struct cards cards;
-	struct watch watch;
-	pthread_t owner;
-	char transport[192];
-	struct err failure; /* kind ERR_NONE: healthy */
+	pthread_t owner; /* the root's */
 	bool initialized;
+
+	/* a part's beginning */
+	const struct mpi_comm *from;
+	int colour;
 };
 
 static struct mpi_comm *mpi_of(const struct comm *c)
 {
-	return CONTAINER_OF(c, struct mpi_comm, comm);
+	return CONTAINER_OF(blocking_of(c), struct mpi_comm, b);
 }
 
 /* --- calls that come back ------------------------------------------------------------ */
@@ -49,45 +49,41 @@ typedef int guarded_fn(struct mpi_comm *m, const struct comm_request *q);
 
 static int enter(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
 {
+	struct watch *w = &m->b.root->watch;
 	int error = MPI_ERR_LASTCODE;
 
 	inside = 1;
-	if (!watch_cause(&m->watch)) /* else its signal may have come already */
+	if (!watch_cause(w)) /* else its signal may have come already */
 		error = fn(m, q);
 	inside = 0;
-	watch_over(&m->watch);
+	watch_over(w);
 	return error;
 }
 
 /* MPI's error code; MPI_ERR_LASTCODE when it was left. */
 static int guard(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
 {
-	watch_call(&m->watch, q ? q->count * dtype_size(q->type) * (size_t)m->comm.size : 0);
+	watch_call(&m->b.root->watch,
+		   q ? q->count * dtype_size(q->type) * (size_t)m->b.comm.size : 0);
 	return sigsetjmp(way_out, 1) ? MPI_ERR_LASTCODE : enter(fn, m, q);
 }
 
 static int explain(struct mpi_comm *m, const char *what, int error, struct err *e)
 {
 	char why[MPI_MAX_ERROR_STRING] = "no reason given";
+	struct blocking *root = m->b.root;
 	int n;
 
-	if (!watch_explain(&m->watch, what, &m->failure)) {
+	if (!watch_explain(&root->watch, what, &root->failure)) {
 		(void)MPI_Error_string(error, why, &n);
 		why[strcspn(why, "\n")] = '\0';
-		err_set(&m->failure, ERR_SYS, "%s failed: " MPI_FLAVOUR " says: %.300s", what, why);
+		err_set(&root->failure, ERR_SYS, "%s failed: " MPI_FLAVOUR " says: %.300s", what,
+			why);
 	}
-	*e = m->failure;
-	return -1;
+	return blocking_failed(root, e);
 }
 
 /* --- the communicator ------------------------------------------------------------------ */
-
-static const struct comm_peer *peer(const struct comm *c, int rank)
-{
-	return &mpi_of(c)->cards.peers[rank];
-}
-
-static const char *transport(const struct comm *c) { return mpi_of(c)->transport; }
 
 static int run(struct mpi_comm *m, const struct comm_request *q) { return mpi_call(&m->calls, q); }
 
@@ -96,43 +92,13 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 	struct mpi_comm *m = mpi_of(c);
 	int error;
 
-	if (m->failure.kind) {
-		*e = m->failure;
-		return -1;
-	}
+	if (m->b.root->failure.kind)
+		return blocking_failed(&m->b, e);
 	if (mpi_call_limit(q))
 		return err_set(e, ERR_ABSENT, "%s of %zu elements: %s", coll_kind_name(q->kind),
 			       q->count, mpi_call_limit(q));
 	error = guard(run, m, q);
 	return error ? explain(m, coll_kind_name(q->kind), error, e) : 0;
-}
-
-static int test(struct comm *c, bool *ret_finished, struct err *e)
-{
-	*ret_finished = !mpi_of(c)->failure.kind;
-	*e = mpi_of(c)->failure;
-	return *ret_finished ? 0 : -1;
-}
-
-static int wait_for(struct comm *c, struct err *e)
-{
-	bool finished;
-
-	return test(c, &finished, e);
-}
-
-static void abort_comm(struct comm *c, const char *reason)
-{
-	watch_abort(&mpi_of(c)->watch, reason);
-}
-
-/* MPI does not say whom it waits for: the rendezvous knows who died or fell silent. */
-static int culprit(const struct comm *c, bool *ret_gone)
-{
-	(void)c;
-	if (ret_gone)
-		*ret_gone = false;
-	return -1;
 }
 
 static int finalize(struct mpi_comm *m, const struct comm_request *q)
@@ -142,17 +108,56 @@ static int finalize(struct mpi_comm *m, const struct comm_request *q)
 	return MPI_Finalize();
 }
 
+static int leave_part(struct mpi_comm *m, const struct comm_request *q)
+{
+	(void)q;
+	return MPI_Comm_free(&m->calls.comm);
+}
+
 static void release(struct mpi_comm *m)
 {
-	if (m->initialized && !m->failure.kind)
+	bool well = !m->b.root->failure.kind;
+
+	if (well && blocking_is_part(&m->b))
+		(void)guard(leave_part, m, NULL);
+	else if (well && m->initialized)
 		(void)guard(finalize, m, NULL);
-	watch_done(&m->watch);
-	cards_done(&m->cards);
+	blocking_done(&m->b);
 	mpi_calls_done(&m->calls);
 	free(m);
 }
 
 static void free_comm(struct comm *c) { release(mpi_of(c)); }
+
+static int make_part(struct mpi_comm *m, const struct comm_request *q)
+{
+	(void)q;
+	return mpi_calls_part(&m->from->calls, m->colour, m->b.comm.rank, &m->calls);
+}
+
+/* MPI splits for everybody, also who is in no part. */
+static int split(struct comm *c, const struct comm_group *g, struct comm **ret, struct err *e)
+{
+	struct mpi_comm *from = mpi_of(c), *m = calloc(1, sizeof(*m));
+	int error;
+
+	if (!m)
+		return err_sys(e, "cannot make a communicator");
+	blocking_init_part(&m->b, &from->b, g);
+	m->from = from;
+	m->colour = g->size ? g->colour : MPI_UNDEFINED;
+	m->owner = from->owner;
+	error = guard(make_part, m, NULL);
+	if (error)
+		(void)explain(m, "MPI_Comm_split", error, e);
+	if (!error && g->size) {
+		*ret = &m->b.comm;
+		return 0;
+	}
+	mpi_calls_done(&m->calls);
+	free(m);
+	return error ? -1 : 0;
+}
 
 static const struct comm_impl impl = {
 	.caps = {.backend = "mpi",
@@ -161,14 +166,10 @@ static const struct comm_impl impl = {
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_HOST,
 		 .in_place_exchange = true},
-	.peer = peer,
-	.transport = transport,
+	BLOCKING_IMPL, /* whom it waits for MPI does not say: the rendezvous knows who is lost */
 	.start = start,
-	.test = test,
-	.wait = wait_for,
-	.abort = abort_comm,
-	.culprit = culprit,
 	.free = free_comm,
+	.split = split,
 };
 
 /* --- its life ----------------------------------------------------------------------------- */
@@ -209,7 +210,7 @@ static int order_ranks(struct mpi_comm *m, const struct comm_request *q)
 {
 	(void)q;
 	(void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	return mpi_calls_init(&m->calls, MPI_COMM_WORLD, m->comm.rank);
+	return mpi_calls_init(&m->calls, MPI_COMM_WORLD, m->b.comm.rank);
 }
 
 static int check_size(struct mpi_comm *m, struct err *e)
@@ -217,13 +218,13 @@ static int check_size(struct mpi_comm *m, struct err *e)
 	int size = 0;
 
 	(void)MPI_Comm_size(MPI_COMM_WORLD, &size);
-	if (size == m->comm.size)
+	if (size == m->b.comm.size)
 		return 0;
-	err_set(e, ERR_SYS, MPI_FLAVOUR " sees %d of %d ranks", size, m->comm.size);
+	err_set(e, ERR_SYS, MPI_FLAVOUR " sees %d of %d ranks", size, m->b.comm.size);
 	return err_hint(e,
 			"its ranks have to be started by its own mpirun: mpirun -np %d ncclbench "
 			"--backend mpi ...",
-			m->comm.size);
+			m->b.comm.size);
 }
 
 static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct err *e)
@@ -234,7 +235,7 @@ static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct er
 	if (sigaction(leave_signal(), &on_leave, NULL))
 		return err_sys(e, "cannot watch over MPI");
 	m->owner = pthread_self();
-	if (watch_start(&m->watch, w, fire, m, e))
+	if (watch_start(&m->b.watch, w, fire, m, e))
 		return -1;
 	show_to_all();
 	error = guard(initialize, m, NULL);
@@ -258,13 +259,13 @@ static struct comm *mpi_new(const struct comm_world *w, struct dev *d, int *ret_
 		err_sys(e, "cannot make a communicator");
 		return NULL;
 	}
-	m->comm = (struct comm){.impl = &impl, .rank = w->rank, .size = w->size};
+	blocking_init(&m->b, &impl, w);
 	version(own.version, sizeof(own.version));
-	(void)snprintf(m->transport, sizeof(m->transport),
+	(void)snprintf(m->b.transport, sizeof(m->b.transport),
 		       "%s, by what it chooses (averages: sums, divided here)", own.version);
-	if (!cards_exchange(&m->cards, w, &own, "MPI", ret_culprit, e) && !connect_all(m, w, e))
-		return &m->comm;
-	m->failure.kind = ERR_SYS; /* the others are not coming to MPI_Finalize */
+	if (!cards_exchange(&m->b.cards, w, &own, "MPI", ret_culprit, e) && !connect_all(m, w, e))
+		return &m->b.comm;
+	m->b.failure.kind = ERR_SYS; /* the others are not coming to MPI_Finalize */
 	release(m);
 	return NULL;
 }

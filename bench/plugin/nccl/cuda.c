@@ -1,5 +1,7 @@
 #include "bench/plugin/nccl/cuda.h"
 
+#include "bench/plugin/nccl/newer.h"
+
 enum { THREADS = 256, BLOCKS_MAX = 4096, TABLE_BYTES = PATTERN_PERIOD * 8 };
 
 /* What nvcc made of kernels.cu: code for some GPUs, and PTX for those to come. */
@@ -22,34 +24,67 @@ static void note_failure(struct gpu_dev *g, const char *what, CUresult r)
 		(void)cuda_failed(what, r, &g->failure);
 }
 
+/* What can be registered is memory that NCCL chose itself. */
+static int get_memory(struct gpu_dev *g, size_t n, void **ret, struct err *e)
+{
+	CUdeviceptr p = 0;
+	const char *why;
+
+	if (g->registers) {
+		ncclResult_t r = use(g) ? ncclInvalidUsage : newer_mem_alloc(ret, n ? n : 1);
+
+		why = r == ncclSuccess ? NULL : ncclGetErrorString(r);
+	} else {
+		CUresult r = use(g) ? CUDA_ERROR_INVALID_CONTEXT : cuMemAlloc(&p, n ? n : 1);
+
+		why = r == CUDA_SUCCESS ? NULL : cuda_words(r);
+		*ret = (void *)(uintptr_t)p;
+	}
+	return why ? err_set(e, ERR_SYS, "no %zu MiB of GPU memory for a buffer: %s", n >> 20, why)
+		   : 0;
+}
+
+static void put_memory(struct gpu_dev *g, void *p)
+{
+	if (g->registers)
+		newer_mem_free(p);
+	else
+		(void)cuMemFree(at(p));
+}
+
 static int alloc(struct dev *d, size_t n, void **ret, struct err *e)
 {
 	struct gpu_dev *g = gpu_of(d);
-	CUdeviceptr p;
-	CUresult r = use(g) ? CUDA_ERROR_INVALID_CONTEXT : cuMemAlloc(&p, n ? n : 1);
+	void *p;
 
-	if (r != CUDA_SUCCESS)
-		return err_set(e, ERR_SYS, "no %zu MiB of GPU memory for a buffer: %s", n >> 20,
-			       cuda_words(r));
+	if (get_memory(g, n, &p, e))
+		return -1;
 	for (size_t i = 0; i < GPU_PIECES; i++)
 		if (!g->pieces[i].p) {
-			g->pieces[i] = (struct gpu_piece){(char *)(uintptr_t)p, n};
-			*ret = g->pieces[i].p;
+			g->pieces[i] = (struct gpu_piece){.p = p, .n = n};
+			*ret = p;
 			return 0;
 		}
-	(void)cuMemFree(p);
+	put_memory(g, p);
 	return err_set(e, ERR_SYS, "more than %d buffers on a GPU", GPU_PIECES);
+}
+
+struct gpu_piece *gpu_piece_at(struct gpu_dev *g, const void *p)
+{
+	for (size_t i = 0; i < GPU_PIECES && p; i++)
+		if (g->pieces[i].p == p)
+			return &g->pieces[i];
+	return NULL;
 }
 
 static void release(struct dev *d, void *p)
 {
-	struct gpu_dev *g = gpu_of(d);
+	struct gpu_piece *piece = gpu_piece_at(gpu_of(d), p);
 
-	for (size_t i = 0; i < GPU_PIECES && p; i++)
-		if (g->pieces[i].p == p) {
-			g->pieces[i] = (struct gpu_piece){0};
-			(void)cuMemFree(at(p));
-		}
+	if (!piece)
+		return;
+	*piece = (struct gpu_piece){0};
+	put_memory(gpu_of(d), p);
 }
 
 bool gpu_owns(const struct gpu_dev *g, const void *p)
@@ -157,6 +192,8 @@ static int sync_gpu(struct dev *d, struct err *e)
 	return g->failure.kind ? -1 : 0;
 }
 
+static void *stream_of(struct dev *d) { return gpu_of(d)->stream; }
+
 static int open_gpu(struct gpu_dev *g, struct err *e)
 {
 	CUdevice dev;
@@ -208,8 +245,14 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 			      .clear = clear,
 			      .fill = fill,
 			      .wrong = wrong,
-			      .sync = sync_gpu};
+			      .sync = sync_gpu,
+			      .stream = stream_of};
 	if (vendor_load(w->library, &g->vendor, e)) {
+		free(g);
+		return -1;
+	}
+	g->registers = w->registers;
+	if (g->registers && newer_register_needs(&g->vendor, g->registers, e)) {
 		free(g);
 		return -1;
 	}

@@ -4,6 +4,7 @@
  * asynchronous error end a wait and name themselves.
  */
 #include "bench/plugin/nccl/log.h"
+#include "bench/plugin/nccl/newer.h"
 #include "lib/core/units.h"
 
 static struct nccl_comm *nccl_of(const struct comm *c)
@@ -13,52 +14,57 @@ static struct nccl_comm *nccl_of(const struct comm *c)
 
 static const struct comm_peer *peer(const struct comm *c, int rank)
 {
-	return &nccl_of(c)->cards.peers[rank];
+	return &nccl_of(c)->root->cards.peers[comm_origin(c, rank)];
 }
 
-static const char *transport(const struct comm *c) { return nccl_of(c)->transport; }
+static const char *transport(const struct comm *c) { return nccl_of(c)->root->transport; }
 
-static int wait_stream(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e)
+int nccl_settle(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e)
 {
-	if (!c->busy)
+	struct nccl_comm *busy = c->root->busy;
+
+	if (!busy)
 		return 0;
-	c->busy = false;
-	return nccl_await(c, what, true, bytes, e);
+	c->root->busy = NULL;
+	return nccl_await(busy, what, true, bytes, e);
 }
 
 static int submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
 {
 	const char *what = coll_kind_name(q->kind);
-	ncclResult_t r = nccl_call(c, q);
+	ncclResult_t r;
 
+	if (c->root->busy != c && nccl_settle(c, what, 0, e))
+		return -1;
+	r = nccl_call(c, q);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);
-	c->busy = true;
+	c->root->busy = c;
 	return nccl_await(c, what, false, 0, e); /* the next call has to find it ready */
 }
 
 /* --- requests in host memory: small ones, by which ranks agree ------------------------ */
 
-static int room(struct nccl_comm *c, size_t n, struct err *e)
+static int room(struct nccl_comm *root, size_t n, struct err *e)
 {
-	if (n <= c->staged)
+	if (n <= root->staged)
 		return 0;
 	for (size_t i = 0; i < 2; i++) {
 		void *p;
 
-		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
-		c->stage[i] = NULL;
-		if (c->gpu->dev.alloc(&c->gpu->dev, n, &p, e))
+		root->gpu->dev.free(&root->gpu->dev, root->stage[i]);
+		root->stage[i] = NULL;
+		if (root->gpu->dev.alloc(&root->gpu->dev, n, &p, e))
 			return -1;
-		c->stage[i] = p;
+		root->stage[i] = p;
 	}
-	c->staged = n;
+	root->staged = n;
 	return 0;
 }
 
 static int copy_failed(struct nccl_comm *c, CUresult r, struct err *e)
 {
-	(void)cuda_failed("copying to or from the GPU", r, &c->failure);
+	(void)cuda_failed("copying to or from the GPU", r, &c->root->failure);
 	return nccl_fail(c, "", e);
 }
 
@@ -71,15 +77,15 @@ static int run_staged(struct nccl_comm *c, const struct comm_request *q, struct 
 	if (q->kind != COLL_ALL_REDUCE && q->kind != COLL_BROADCAST)
 		return err_set(e, ERR_ABSENT, "nccl has no %s in host memory",
 			       coll_kind_name(q->kind));
-	if (room(c, n ? n : 1, e))
+	if (room(c->root, n ? n : 1, e))
 		return -1;
-	s.send = c->stage[0];
-	s.recv = c->stage[1];
+	s.send = c->root->stage[0];
+	s.recv = c->root->stage[1];
 	if (q->send)
 		r = cuMemcpyHtoD((CUdeviceptr)(uintptr_t)s.send, q->send, n);
 	if (r != CUDA_SUCCESS)
 		return copy_failed(c, r, e);
-	if (submit(c, &s, e) || wait_stream(c, coll_kind_name(q->kind), n, e))
+	if (submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), n, e))
 		return -1;
 	r = cuMemcpyDtoH(q->recv, (CUdeviceptr)(uintptr_t)s.recv, n);
 	return r == CUDA_SUCCESS ? 0 : copy_failed(c, r, e);
@@ -102,14 +108,14 @@ static int start(struct comm *comm, const struct comm_request *q, struct err *e)
 {
 	struct nccl_comm *c = nccl_of(comm);
 
-	if (c->failure.kind) {
-		*e = c->failure;
+	if (c->root->failure.kind) {
+		*e = c->root->failure;
 		return -1;
 	}
 	if (q->kind == COLL_BARRIER)
-		return wait_stream(c, "barrier", 0, e) || run_barrier(c, e) ? -1 : 0;
+		return nccl_settle(c, "barrier", 0, e) || run_barrier(c, e) ? -1 : 0;
 	if (!gpu_owns(c->gpu, q->recv ? q->recv : q->send))
-		return wait_stream(c, coll_kind_name(q->kind), 0, e) || run_staged(c, q, e) ? -1
+		return nccl_settle(c, coll_kind_name(q->kind), 0, e) || run_staged(c, q, e) ? -1
 											    : 0;
 	return q->count || q->kind == COLL_ALLTOALLV ? submit(c, q, e) : 0;
 }
@@ -118,12 +124,13 @@ static int test(struct comm *comm, bool *ret_finished, struct err *e)
 {
 	struct nccl_comm *c = nccl_of(comm);
 
-	if (c->failure.kind) {
-		*e = c->failure;
+	if (c->root->failure.kind) {
+		*e = c->root->failure;
 		return -1;
 	}
-	*ret_finished = !c->busy || cuStreamQuery(c->gpu->stream) == CUDA_SUCCESS;
-	c->busy = !*ret_finished;
+	*ret_finished = !c->root->busy || cuStreamQuery(c->gpu->stream) == CUDA_SUCCESS;
+	if (*ret_finished)
+		c->root->busy = NULL;
 	return 0;
 }
 
@@ -131,15 +138,15 @@ static int wait_for(struct comm *comm, struct err *e)
 {
 	struct nccl_comm *c = nccl_of(comm);
 
-	if (!c->failure.kind)
-		return wait_stream(c, "a collective", UINT64_C(1) << 30, e);
-	*e = c->failure;
+	if (!c->root->failure.kind)
+		return nccl_settle(c, "a collective", UINT64_C(1) << 30, e);
+	*e = c->root->failure;
 	return -1;
 }
 
 static void abort_comm(struct comm *c, const char *reason)
 {
-	__atomic_store_n(&nccl_of(c)->abort_reason, reason, __ATOMIC_RELEASE);
+	__atomic_store_n(&nccl_of(c)->root->abort_reason, reason, __ATOMIC_RELEASE);
 }
 
 /* NCCL does not say whom it waits for: the rendezvous knows who died or fell silent. */
@@ -154,10 +161,18 @@ static int culprit(const struct comm *c, bool *ret_gone)
 static void free_comm(struct comm *comm)
 {
 	struct nccl_comm *c = nccl_of(comm);
+	struct nccl_comm **at = &c->root->next;
 	struct err e = {0};
 
-	if (c->handle && !c->failure.kind && !wait_stream(c, "the last collective", 0, &e))
+	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", 0, &e))
 		(void)ncclCommDestroy(c->handle);
+	if (c->root != c) {
+		while (*at && *at != c)
+			at = &(*at)->next;
+		*at = *at ? c->next : NULL;
+		free(c);
+		return;
+	}
 	for (size_t i = 0; i < 2 && c->gpu; i++)
 		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
 	cards_done(&c->cards);
@@ -180,6 +195,9 @@ static const struct comm_impl impl = {
 	.abort = abort_comm,
 	.culprit = culprit,
 	.free = free_comm,
+	.split = nccl_split,
+	.add_memory = nccl_add_memory,
+	.drop_memory = nccl_drop_memory,
 };
 
 /* --- its beginning ---------------------------------------------------------------------- */
@@ -261,7 +279,10 @@ static void describe(struct nccl_comm *c)
 	vendor_describe(&c->gpu->vendor, what, sizeof(what));
 	for (int r = 0; r < c->comm.size && twin < 0; r++)
 		twin = cards_twin(&c->cards, r);
-	(void)snprintf(c->transport, sizeof(c->transport), "%s%s; %s", what,
+	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s; %s", what,
+		       !c->gpu->registers	? ""
+		       : c->gpu->registers == 1 ? "; buffers registered"
+						: "; buffers in symmetric memory",
 		       twin >= 0 ? "; ranks share a GPU" : "",
 		       transport_text(&c->pairs, &c->arena));
 }
@@ -277,6 +298,7 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 		return NULL;
 	}
 	*c = (struct nccl_comm){.comm = {.impl = &impl, .rank = w->rank, .size = w->size},
+				.root = c,
 				.gpu = gpu_of(d),
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
@@ -323,7 +345,7 @@ static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
 {
 	struct vendor v;
 
-	if (vendor_load(w->library, &v, e))
+	if (vendor_load(w->library, &v, e) || newer_register_needs(&v, w->registers, e))
 		return -1;
 	vendor_describe(&v, ret, n);
 	return 0;

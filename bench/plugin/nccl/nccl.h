@@ -7,14 +7,19 @@
 
 struct nccl_comm {
 	struct comm comm;
-	struct gpu_dev *gpu;
-	struct cards cards;
 	ncclComm_t handle;
-	char transport[320];
+	struct nccl_comm *root; /* of its family; itself, in one that is not a part */
+	struct nccl_comm *next; /* of the family, the root in front */
+	struct gpu_dev *gpu;
+
+	/* the root's alone */
+	struct nccl_comm
+		*busy; /* whose work on the stream nobody waited for; NULL: there is none */
+	struct cards cards;
+	char transport[384];
 	uint64_t deadline_ns;
 	int stop_fds[2];
 	const char *abort_reason; /* atomic */
-	bool busy;		  /* the stream has work that nobody waited for */
 	char *stage[2];		  /* GPU memory that stands in for the host's: send, recv */
 	size_t staged;
 	struct arena arena; /* of the texts below */
@@ -26,7 +31,14 @@ struct nccl_comm {
 /* Puts the request's calls on the stream; does not wait. */
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
 
-/* --- wait.c: all return -1 with c->failure filled, and copied to @e --- */
+/* --- part.c --- */
+int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e);
+int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e);
+void nccl_drop_memory(struct comm *comm, void *p);
+/* No work of the family's is left on the stream. */
+int nccl_settle(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e);
+
+/* --- wait.c: all return -1 with the root's failure filled, and copied to @e --- */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e);
 int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e);
 /* Until NCCL took what it was asked for (and, with @stream, until the GPU has done it). */

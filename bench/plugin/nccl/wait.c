@@ -9,11 +9,15 @@ static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
-	if (c->handle) /* else the peers' kernels would wait for ours */
-		(void)ncclCommAbort(c->handle);
-	c->handle = NULL;
+	struct nccl_comm *root = c->root;
+
+	for (struct nccl_comm *f = root; f; f = f->next) {
+		if (f->handle) /* else the peers' kernels would wait for ours */
+			(void)ncclCommAbort(f->handle);
+		f->handle = NULL;
+	}
 	(void)what;
-	*e = c->failure;
+	*e = root->failure;
 	return -1;
 }
 
@@ -33,16 +37,16 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
 		       : starts_with(what, "nccl")				 ? "nccl.init"
 										 : "nccl.async";
-	err_set(&c->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
+	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
-	err_hint(&c->failure, "%s", fix_of(last));
+	err_hint(&c->root->failure, "%s", fix_of(last));
 	return nccl_fail(c, what, e);
 }
 
 static bool is_stopped(const struct nccl_comm *c)
 {
-	struct pollfd p[] = {{.fd = c->stop_fds[0], .events = POLLIN},
-			     {.fd = c->stop_fds[1], .events = POLLIN}};
+	struct pollfd p[] = {{.fd = c->root->stop_fds[0], .events = POLLIN},
+			     {.fd = c->root->stop_fds[1], .events = POLLIN}};
 
 	return poll(p, ARRAY_LEN(p), 0) > 0;
 }
@@ -50,17 +54,19 @@ static bool is_stopped(const struct nccl_comm *c)
 /* Is there a reason to give up? */
 static int look(struct nccl_comm *c, const char *what, uint64_t until, struct err *e)
 {
-	const char *reason = __atomic_load_n(&c->abort_reason, __ATOMIC_ACQUIRE);
+	const char *reason = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE);
 
 	if (reason) {
-		err_set(&c->failure, ERR_SYS, "%s was aborted: %s", what, reason);
+		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
 	} else if (is_stopped(c)) {
-		err_set(&c->failure, ERR_SYS, "%s was stopped", what);
+		err_set(&c->root->failure, ERR_SYS, "%s was stopped", what);
 	} else if (now_ns() > until) {
 		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
-		err_set(&c->failure, ERR_SYS, "%s did not finish within %.1f s on rank %d of %d",
-			what, (double)c->deadline_ns / 1e9, c->comm.rank, c->comm.size);
-		err_hint(&c->failure,
+		err_set(&c->root->failure, ERR_SYS,
+			"%s did not finish within %.1f s on rank %d of %d", what,
+			(double)c->root->deadline_ns / 1e9, comm_origin(&c->comm, c->comm.rank),
+			c->root->comm.size);
+		err_hint(&c->root->failure,
 			 "NCCL waits for a peer that cannot be reached: ifprobe "
 			 "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
 	} else {
@@ -84,15 +90,15 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	if (done == CUDA_SUCCESS || done == CUDA_ERROR_NOT_READY)
 		return done == CUDA_ERROR_NOT_READY;
 	plugin_check = "gpu.work";
-	err_set(&c->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
+	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		cuda_words(done));
-	err_hint(&c->failure, "dmesg | grep -i xid");
+	err_hint(&c->root->failure, "dmesg | grep -i xid");
 	return nccl_fail(c, what, e);
 }
 
 int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e)
 {
-	uint64_t until = now_ns() + c->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
+	uint64_t until = now_ns() + c->root->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
 	int left;
 
 	for (unsigned i = 1; (left = step(c, what, stream, e)) > 0; i++)

@@ -1,5 +1,5 @@
-#ifndef BENCH_SWEEP_RELAY_H
-#define BENCH_SWEEP_RELAY_H
+#ifndef BENCH_RANKS_RELAY_H
+#define BENCH_RANKS_RELAY_H
 /*
  * Ranks measure, one process reports. What ranks have to say travels as events,
  * JSON objects with a name in "ev". Where the reporting process started the
@@ -30,6 +30,9 @@ struct relay_in {
 	size_t n, cap;
 	void (*event)(const cJSON *event, void *arg);
 	void (*other)(const char *line, void *arg); /* what is no event */
+	/* What stands before an event goes on behind it: another rank's text, cut anywhere by a
+	 * launcher that passes on pieces. Else it is a label of the launcher's, and dropped. */
+	bool is_mixed;
 	void *arg;
 };
 void relay_feed(struct relay_in *in, const char *data, size_t n);

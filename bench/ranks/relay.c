@@ -1,4 +1,4 @@
-#include "bench/sweep/relay.h"
+#include "bench/ranks/relay.h"
 
 #include "lib/report/json.h"
 
@@ -86,6 +86,16 @@ static bool make_room(struct relay_in *in, size_t n)
 	return true;
 }
 
+/* Hands out the line from @at to @end. Returns where the next one begins. */
+static char *hand_line(struct relay_in *in, char *at, char *end)
+{
+	char *mark = in->is_mixed ? memchr(at, MARK, (size_t)(end - at)) : NULL;
+	size_t before = mark ? (size_t)(mark - at) : 0;
+
+	hand_out(in, at + before, (size_t)(end - at) - before);
+	return memmove(end + 1 - before, at, before);
+}
+
 void relay_feed(struct relay_in *in, const char *data, size_t n)
 {
 	char *end, *at;
@@ -96,8 +106,8 @@ void relay_feed(struct relay_in *in, const char *data, size_t n)
 	}
 	memcpy(in->p + in->n, data, n);
 	in->n += n;
-	for (at = in->p; (end = memchr(at, '\n', in->n - (size_t)(at - in->p))); at = end + 1)
-		hand_out(in, at, (size_t)(end - at));
+	for (at = in->p; (end = memchr(at, '\n', in->n - (size_t)(at - in->p)));)
+		at = hand_line(in, at, end);
 	in->n -= (size_t)(at - in->p);
 	memmove(in->p, at, in->n);
 }

@@ -1,0 +1,94 @@
+#include "bench/plugin/library.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+
+static void *open_global(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_GLOBAL); }
+
+static void *open_cudas(const char *name)
+{
+	const char *home = getenv("CUDA_HOME");
+	const char *roots[] = {home, "/usr/local/cuda"};
+	void *so = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
+		char path[PATH_MAX];
+
+		(void)snprintf(path, sizeof(path), "%s/lib64/%s", roots[i] ? roots[i] : "", name);
+		if (roots[i] && *roots[i] && !access(path, R_OK))
+			so = open_global(path);
+	}
+	return so;
+}
+
+static void *open_newest(const char *pattern)
+{
+	void *so = NULL;
+	glob_t found;
+
+	if (!glob(pattern, 0, NULL, &found) && found.gl_pathc)
+		so = open_global(found.gl_pathv[found.gl_pathc - 1]);
+	globfree(&found);
+	return so;
+}
+
+static void *open_pythons(const char *package, const char *name)
+{
+	const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
+	const char *roots[] = {venv, conda, "/usr/local", "/usr"};
+	void *so = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
+		static const char *const parts[] = {"site-packages", "dist-packages"};
+		char pattern[PATH_MAX];
+
+		for (size_t k = 0; k < 2 && roots[i] && *roots[i] && !so; k++) {
+			(void)snprintf(pattern, sizeof(pattern), "%s/lib/python3*/%s/%s/%s",
+				       roots[i], parts[k], package, name);
+			so = open_newest(pattern);
+		}
+	}
+	return so;
+}
+
+static void *search(const struct library_want *w, const char *name)
+{
+	void *so = open_cudas(name);
+
+	for (const char *const *p = w->packages; *p && !so; p++)
+		so = open_pythons(*p, name);
+	return so;
+}
+
+void *library_open(const struct library_want *w, char why[LIBRARY_WHY])
+{
+	bool is_given = w->given && *w->given;
+	void *so = open_global(is_given ? w->given : w->names[0]);
+	const char *text = so ? NULL : dlerror();
+
+	(void)snprintf(why, LIBRARY_WHY, "%s", text ? text : "");
+	for (const char *const *name = w->names; *name && !so && !is_given; name++) {
+		so = name == w->names ? NULL : open_global(*name);
+		so = so ? so : search(w, *name);
+	}
+	return so;
+}
+
+void library_path(void *so, const char *symbol, const char *otherwise, char *ret, size_t n)
+{
+	void *is_at = dlsym(so, symbol);
+	Dl_info where;
+
+	if (is_at && dladdr(is_at, &where) && where.dli_fname)
+		otherwise = where.dli_fname;
+	(void)snprintf(ret, n, "%s", otherwise);
+}
+
+const char *library_lacks(void *so, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!dlsym(so, names[i]))
+			return names[i];
+	return NULL;
+}

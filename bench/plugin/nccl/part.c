@@ -1,0 +1,99 @@
+/*
+ * What a communicator is asked for beside collectives, waited for as everything else of
+ * NCCL's: parts of it (ncclCommSplit), and memory that it registers (-R).
+ */
+#include "bench/plugin/nccl/nccl.h"
+#include "bench/plugin/nccl/newer.h"
+
+static struct nccl_comm *part_new(struct nccl_comm *from, const struct comm_group *g)
+{
+	struct nccl_comm *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct nccl_comm){.comm = {.impl = from->comm.impl,
+					 .rank = g->rank,
+					 .size = g->size,
+					 .origin = g->origin},
+				.root = from->root,
+				.next = from->root->next,
+				.gpu = from->gpu};
+	from->root->next = c; /* from here on it is aborted with the others */
+	return c;
+}
+
+static void forget(struct nccl_comm *c)
+{
+	c->root->next = c->next;
+	free(c);
+}
+
+/*
+ * The parent is busy with it until it is done, and only then the part's handle is known;
+ * the part may have something left to do after that.
+ */
+static int make(struct nccl_comm *from, struct nccl_comm *c, const struct comm_group *g,
+		struct err *e)
+{
+	static const char what[] = "ncclCommSplit";
+	ncclResult_t r = newer_split(from->handle, g->size ? g->colour : -1, g->size ? g->rank : 0,
+				     &c->handle);
+
+	if (r != ncclSuccess && r != ncclInProgress)
+		return nccl_fail_result(from, what, r, e);
+	if (nccl_await(from, what, false, 0, e))
+		return -1;
+	return c->handle ? nccl_await(c, what, false, 0, e) : 0;
+}
+
+int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e)
+{
+	struct nccl_comm *from = CONTAINER_OF(comm, struct nccl_comm, comm), *c;
+
+	if (newer_needs(&from->gpu->vendor, NEWER_SPLIT, e) ||
+	    nccl_settle(from, "ncclCommSplit", 0, e))
+		return -1;
+	c = part_new(from, g);
+	if (!c)
+		return err_sys(e, "cannot make a communicator");
+	if (make(from, c, g, e)) {
+		forget(c);
+		return -1;
+	}
+	if (g->size)
+		*ret = &c->comm;
+	else
+		forget(c);
+	return 0;
+}
+
+int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e)
+{
+	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
+	bool symmetric = c->gpu->registers == 2;
+	const char *what = symmetric ? "ncclCommWindowRegister" : "ncclCommRegister";
+	struct gpu_piece *piece = gpu_piece_at(c->gpu, p);
+	ncclResult_t r;
+
+	if (!c->gpu->registers || !piece)
+		return 0;
+	r = newer_register(c->handle, p, n, symmetric, &piece->registered);
+	if (r != ncclSuccess && r != ncclInProgress)
+		return nccl_fail_result(c, what, r, e);
+	return nccl_await(c, what, false, 0, e);
+}
+
+void nccl_drop_memory(struct comm *comm, void *p)
+{
+	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
+	struct gpu_piece *piece = gpu_piece_at(c->gpu, p);
+	struct err ignored = {0};
+
+	/* after a failure there is no communicator left to take it back */
+	if (!piece || !piece->registered || !c->handle ||
+	    nccl_settle(c, "the last collective", 0, &ignored))
+		return;
+	newer_deregister(c->handle, piece->registered, c->gpu->registers == 2);
+	piece->registered = NULL;
+	(void)nccl_await(c, "ncclCommDeregister", false, 0, &ignored);
+}

@@ -1,0 +1,309 @@
+#include "bench/ranks/mpirun.h"
+
+#include "lib/core/units.h"
+#include "lib/net/token.h"
+
+#include <limits.h>
+#include <sys/wait.h>
+
+/* In the environment of ranks that are heard; what they prove to each other that they are ours. */
+static const char relay[] = "WINDSOCK_RELAY", token[] = "WINDSOCK_TOKEN";
+
+static const struct {
+	const char *plugin, *name, *package;
+	const char *rank_of[2];	 /* a rank has one of these variables */
+	const char *programs[2]; /* the name says whose it is */
+	const char *parts[3];	 /* of the name that a plain mpirun is a link to */
+} flavours[MPI_FLAVOURS] = {
+	[MPI_OPENMPI] = {"mpi-openmpi",
+			 "Open MPI",
+			 "openmpi-bin",
+			 {"OMPI_COMM_WORLD_SIZE"},
+			 {"mpirun.openmpi"},
+			 {"orterun", "prterun", "openmpi"}},
+	[MPI_MPICH] = {"mpi-mpich",
+		       "MPICH",
+		       "mpich",
+		       {"PMI_SIZE", "MPI_LOCALNRANKS"},
+		       {"mpirun.mpich", "mpiexec.hydra"},
+		       {"hydra", "mpich", "mpiexec.gforker"}},
+};
+
+static bool is_rank_of(enum mpi_flavour f)
+{
+	for (size_t i = 0; i < 2 && flavours[f].rank_of[i]; i++)
+		if (getenv(flavours[f].rank_of[i]))
+			return true;
+	return false;
+}
+
+static const char *in_path(const char *name, struct arena *a)
+{
+	const char *at = getenv("PATH");
+
+	while (at && *at) {
+		size_t n = strcspn(at, ":");
+		const char *path = arena_printf(a, "%.*s/%s", (int)n, at, name);
+
+		if (n && !access(path, X_OK))
+			return path;
+		at += n + (at[n] == ':');
+	}
+	return NULL;
+}
+
+/* Whose is it, by what it is a link to? MPI_FLAVOURS: nobody's that is known. */
+static enum mpi_flavour flavour_of(const char *path)
+{
+	char real[PATH_MAX];
+	const char *name;
+
+	if (!realpath(path, real))
+		return MPI_FLAVOURS;
+	name = strrchr(real, '/') + 1;
+	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
+		for (size_t i = 0; i < 3; i++)
+			if (strstr(name, flavours[f].parts[i]))
+				return f;
+	return MPI_FLAVOURS;
+}
+
+static const char *program_of(enum mpi_flavour f, const char *plain, struct arena *a)
+{
+	if (plain && flavour_of(plain) == f)
+		return plain;
+	for (size_t i = 0; i < 2 && flavours[f].programs[i]; i++)
+		if (in_path(flavours[f].programs[i], a))
+			return in_path(flavours[f].programs[i], a);
+	return NULL;
+}
+
+static int found(enum mpi_flavour f, const char *path, struct mpirun *ret)
+{
+	*ret = (struct mpirun){.flavour = f, .path = path, .plugin = flavours[f].plugin};
+	return 0;
+}
+
+static int none(const char *wanted, struct err *e)
+{
+	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
+		if (streq(wanted, flavours[f].plugin)) {
+			err_set(e, ERR_ABSENT, "there is no mpirun of %s's in PATH",
+				flavours[f].name);
+			return err_hint(e, "apt-get install %s", flavours[f].package);
+		}
+	err_set(e, ERR_ABSENT, "there is no mpirun of Open MPI or MPICH in PATH");
+	return err_hint(e, "apt-get install openmpi-bin; WINDSOCK_MPIRUN names one elsewhere");
+}
+
+int mpirun_find(const char *wanted, struct arena *a, struct mpirun *ret, struct err *e)
+{
+	const char *given = getenv("WINDSOCK_MPIRUN");
+	const char *plain = given && *given ? given : in_path("mpirun", a);
+	bool any = streq(wanted, "mpi");
+
+	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
+		if ((any || streq(wanted, flavours[f].plugin)) && is_rank_of(f))
+			return found(f, NULL, ret);
+	if (any && plain && flavour_of(plain) < MPI_FLAVOURS)
+		return found(flavour_of(plain), plain, ret);
+	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
+		if ((any || streq(wanted, flavours[f].plugin)) && program_of(f, plain, a))
+			return found(f, program_of(f, plain, a), ret);
+	return none(wanted, e);
+}
+
+typedef LIST(const char *) words;
+
+static void add(struct arena *a, words *w, const char *word) { *LIST_ADD(a, w) = word; }
+
+/* "a:2,b" */
+static const char *joined(const char *const *names, const unsigned *counts, struct arena *a)
+{
+	const char *all = "";
+
+	for (size_t i = 0; names[i]; i++) {
+		all = arena_printf(a, "%s%s%s", all, i ? "," : "", names[i]);
+		if (counts[i] > 1)
+			all = arena_printf(a, "%s:%u", all, counts[i]);
+	}
+	return all;
+}
+
+/* Survivors have to outlive a dead rank for a moment: they say who it was. */
+static void add_options(enum mpi_flavour f, struct arena *a, words *w)
+{
+	if (f == MPI_MPICH) {
+		add(a, w, "-disable-auto-cleanup");
+		return;
+	}
+	add(a, w, "--oversubscribe");
+	add(a, w, "--enable-recovery");
+	if (!geteuid())
+		add(a, w, "--allow-run-as-root");
+}
+
+/* Hydra takes a program alone, and what it is to be told from the environment. */
+static void add_rsh(const struct mpirun *m, const char *rsh, struct arena *a, words *w)
+{
+	bool hydra = m->flavour == MPI_MPICH;
+
+	if (hydra) { /* the one that adds no options of its own */
+		add(a, w, "-launcher");
+		add(a, w, "rsh");
+	} else {
+		add(a, w, "--mca");
+	}
+	add(a, w, hydra ? "-launcher-exec" : "plm_rsh_agent");
+	add(a, w, hydra ? arena_strndup(a, rsh, strcspn(rsh, " ")) : rsh);
+}
+
+static void add_hosts(const struct mpirun *m, const char *const *hosts, const unsigned *counts,
+		      const char *rsh, struct arena *a, words *w)
+{
+	bool hydra = m->flavour == MPI_MPICH;
+
+	add(a, w, hydra ? "-hosts" : "--host");
+	add(a, w, joined(hosts, counts, a));
+	/* the first host's ranks come first, and rank 0 keeps the rendezvous */
+	if (hydra) {
+		add(a, w, "-genv");
+		add(a, w, "MASTER_ADDR");
+		add(a, w, hosts[0]);
+		add(a, w, "-genv");
+		add(a, w, relay);
+		add(a, w, "1");
+	} else {
+		add(a, w, "-x");
+		add(a, w, arena_printf(a, "MASTER_ADDR=%s", hosts[0]));
+		add(a, w, "-x");
+		add(a, w, relay);
+		add(a, w, "-x");
+		add(a, w, token);
+	}
+	if (rsh && *rsh)
+		add_rsh(m, rsh, a, w);
+}
+
+const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *const *hosts,
+			       const unsigned *counts, const char *const *argv, const char *rsh,
+			       struct arena *a)
+{
+	char self[PATH_MAX] = "";
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	words w = {0};
+
+	rsh = rsh ? rsh : getenv("WINDSOCK_RSH");
+	if (hosts && m->flavour == MPI_MPICH && rsh && strchr(rsh, ' ')) {
+		add(a, &w, "/usr/bin/env");
+		add(a, &w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
+	}
+	add(a, &w, m->path);
+	add_options(m->flavour, a, &w);
+	add(a, &w, "-np");
+	add(a, &w, arena_printf(a, "%u", np));
+	if (hosts && *hosts)
+		add_hosts(m, hosts, counts, rsh, a, &w);
+	add(a, &w, n > 0 ? arena_strdup(a, self) : argv[0]);
+	for (argv++; *argv; argv++)
+		add(a, &w, *argv);
+	add(a, &w, NULL);
+	return w.v;
+}
+
+/* How many ranks on which host. Zero hosts: @l->np, or a few, here. */
+static int place(const struct launch_opts *l, struct arena *a, const char ***ret_hosts,
+		 unsigned **ret_counts, unsigned *ret_np, struct err *e)
+{
+	size_t n = l->hosts ? l->hosts->n : 0, used = 0;
+
+	*ret_np = l->np ? l->np : l->np_per_host ? l->np_per_host : 2;
+	if (!n)
+		return 0;
+	*ret_hosts = arena_alloc(a, (n + 1) * sizeof(**ret_hosts));
+	*ret_counts = arena_alloc(a, n * sizeof(**ret_counts));
+	if (launch_place(l->hosts, l->np, l->np_per_host, *ret_counts, e))
+		return -1;
+	*ret_np = 0;
+	for (size_t i = 0; i < n; i++) {
+		*ret_np += (*ret_counts)[i];
+		if (!(*ret_counts)[i])
+			continue;
+		(*ret_counts)[used] = (*ret_counts)[i];
+		(*ret_hosts)[used++] = l->hosts->v[i].name;
+	}
+	(*ret_hosts)[used] = NULL;
+	return 0;
+}
+
+int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a,
+		const char *const **ret, struct err *e)
+{
+	const char **hosts = NULL;
+	unsigned *counts = NULL, np;
+	struct mpirun m;
+
+	*ret = NULL;
+	if (mpirun_find(wanted, a, &m, e))
+		return -1;
+	if (!m.path)
+		return 0;
+	if (l->serve || l->srun)
+		return err_set(e, ERR_USAGE,
+			       "--backend mpi: mpirun starts the ranks, not --serve or --srun");
+	if (l->copy_self) {
+		err_set(e, ERR_USAGE, "--backend mpi: mpirun starts the ranks, and copies nothing");
+		return err_hint(e, "install windsock on every host, or --backend gloo --copy-self");
+	}
+	if (place(l, a, &hosts, &counts, &np, e))
+		return -1;
+	*ret = mpirun_argv(&m, np, hosts, counts, l->argv, l->rsh, a);
+	return 0;
+}
+
+bool mpirun_relays(void)
+{
+	return getenv(relay) && (is_rank_of(MPI_OPENMPI) || is_rank_of(MPI_MPICH));
+}
+
+/* The ranks of this run and nobody else take part in it. */
+static int keep_strangers_out(struct err *e)
+{
+	char code[TOKEN_CODE_SIZE];
+	struct token t;
+
+	if (getenv(token) && *getenv(token))
+		return 0;
+	if (token_new(&t, e))
+		return -1;
+	token_code(&t, code);
+	(void)setenv(token, code, 1);
+	return 0;
+}
+
+int mpirun_exec(const char *const *argv, struct err *e)
+{
+	char run[64];
+
+	if (keep_strangers_out(e))
+		return -1;
+
+	/* Hydra has no name for a run, without which two of them would meet at one place */
+	(void)snprintf(run, sizeof(run), "windsock-%d-%llu", (int)getpid(),
+		       (unsigned long long)now_ns());
+	(void)setenv("PMI_JOBID", run, 1);
+	(void)setenv(relay, "1", 1);
+	(void)fflush(NULL);
+	(void)execv(argv[0], (char *const *)(uintptr_t)argv);
+	return err_sys(e, "cannot run %s", argv[0]);
+}
+
+const char *mpirun_failure(int status, struct arena *a)
+{
+	if (WIFSIGNALED(status))
+		return arena_printf(a, "mpirun was killed by signal %d", WTERMSIG(status));
+	if (!status)
+		return NULL;
+	return arena_printf(a, "a rank died or could not start: mpirun ended with exit code %d",
+			    WEXITSTATUS(status));
+}

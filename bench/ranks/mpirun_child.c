@@ -1,0 +1,193 @@
+#include "bench/ranks/mpirun_child.h"
+
+#include "bench/ranks/relay.h"
+#include "lib/cluster/world.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { LOOK_MS = 20 };
+static const uint64_t GIVE_UP_NS = 3 * NS_PER_S; /* for the ranks to say goodbye */
+/* A rank 0 that heeds us says what was finished, after its rendezvous has waited for the others. */
+static const uint64_t LAST_WORDS_NS = 8 * NS_PER_S;
+
+static void become(const char *const *argv, const int line[2], int out, int err)
+{
+	struct err e = {0};
+
+	(void)setpgid(0, 0); /* a terminal's Ctrl-C is for us */
+	(void)dup2(line[0], STDIN_FILENO);
+	(void)dup2(out, STDOUT_FILENO);
+	(void)dup2(err, STDERR_FILENO);
+	(void)mpirun_exec(argv, &e);
+	log_error("%s", e.msg);
+}
+
+int mpirun_child_start(struct mpirun_child *m, const char *const *argv, int out, int err,
+		       struct err *e)
+{
+	pid_t parent = getpid();
+	int line[2];
+
+	if (pipe2(line, O_CLOEXEC))
+		return err_sys(e, "cannot start mpirun");
+	(void)fflush(NULL); /* what is buffered must not be written twice */
+	m->pid = fork();
+	if (!m->pid) { /* never main's exit: this is a copy of a process with a report */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			become(argv, line, out, err);
+		_exit(1);
+	}
+	(void)close(line[0]);
+	m->line = line[1];
+	if (m->pid > 0)
+		return 0;
+	(void)close(m->line);
+	return err_sys(e, "cannot start mpirun");
+}
+
+static void hang_up(struct mpirun_child *m)
+{
+	if (m->line >= 0)
+		(void)close(m->line);
+	m->line = -1;
+}
+
+void mpirun_child_hurry(struct mpirun_child *m)
+{
+	bool late = !m->patient && m->give_up_ns && now_ns() > m->give_up_ns;
+
+	if (interrupt_pending() && !m->told) {
+		m->told = 1;
+		m->give_up_ns = now_ns() + (m->heeded ? LAST_WORDS_NS : GIVE_UP_NS);
+		if (m->heeded)
+			hang_up(m);
+		else
+			(void)kill(m->pid, SIGINT);
+	} else if (late && m->told < 2) {
+		m->told = 2;
+		m->give_up_ns = now_ns() + GIVE_UP_NS;
+		(void)kill(m->pid, SIGTERM);
+	} else if (late) {
+		(void)kill(m->pid, SIGKILL);
+	}
+}
+
+void mpirun_child_over(struct mpirun_child *m)
+{
+	uint64_t until = now_ns() + GIVE_UP_NS;
+
+	if (!m->give_up_ns || (m->told < 2 && until < m->give_up_ns))
+		m->give_up_ns = until;
+}
+
+int mpirun_child_end(struct mpirun_child *m, const int *over)
+{
+	int status = 0;
+	pid_t pid;
+
+	while (!(pid = waitpid(m->pid, &status, WNOHANG)) || (pid < 0 && errno == EINTR)) {
+		if (over && __atomic_load_n(over, __ATOMIC_ACQUIRE))
+			mpirun_child_over(m);
+		mpirun_child_hurry(m);
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	hang_up(m);
+	return status;
+}
+
+/* --- its ranks --------------------------------------------------------------------------- */
+
+static const char *variable(const char *name, void *arg)
+{
+	(void)arg;
+	return getenv(name);
+}
+
+static void tell_death(int signal, int events)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct relay to = {.fd = events};
+	cJSON *event = relay_event("died");
+	const char *name = sigabbrev_np(signal);
+	struct world w;
+
+	world_from_env(variable, NULL, &a, &w);
+	json_num(event, "rank", w.rank);
+	json_str(event, "cause",
+		 arena_printf(&a, "killed by signal %d (SIG%s)", signal, name ? name : "?"));
+	relay_send(&to, event);
+}
+
+/* Of all that mpirun sends to its ranks, this is for us: the rank goes with us. */
+static void wait_like(pid_t rank, int events)
+{
+	sigset_t others;
+	int status;
+
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)sigfillset(&others);
+	(void)sigdelset(&others, SIGTERM);
+	(void)sigprocmask(SIG_SETMASK, &others, NULL);
+	while (waitpid(rank, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		tell_death(WTERMSIG(status), events);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+void mpirun_shelter(int events)
+{
+	pid_t parent = getpid(), rank;
+
+	if (!mpirun_relays())
+		return;
+	/* Hydra's way to tell survivors, which ends whom its library does not protect */
+	(void)signal(SIGUSR1, SIG_IGN);
+	(void)fflush(NULL);
+	rank = fork();
+	if (rank > 0)
+		wait_like(rank, events);
+	if (!rank) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+	}
+}
+
+static void *listen_for_the_end(void *arg)
+{
+	char ignored[64];
+	ssize_t n;
+
+	(void)arg;
+	while ((n = read(STDIN_FILENO, ignored, sizeof(ignored))) > 0 || (n < 0 && errno == EINTR))
+		;
+	(void)kill(getpid(), SIGINT);
+	(void)poll(NULL, 0, (int)(LAST_WORDS_NS / NS_PER_MS));
+	_exit(3); /* nobody is left who would hear us */
+}
+
+void mpirun_heed(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (!mpirun_relays())
+		return;
+	(void)sigfillset(&all); /* for the thread that waits for them */
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!pthread_create(&thread, NULL, listen_for_the_end, NULL))
+		(void)pthread_detach(thread);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}

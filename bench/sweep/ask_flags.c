@@ -1,0 +1,61 @@
+/* nccl-tests' flags for a GPU, and ours for one backend: who serves them, and who does not. */
+#include "bench/sweep/ask.h"
+
+/* nccl-tests has kernels of its own for some collectives; a figure without them is another one. */
+static int ask_device_api(const struct ask_flags *in, struct err *e)
+{
+	if (!in->device_api || !streq(in->backend, "nccl"))
+		return 0;
+	if (in->registers != 2) {
+		err_set(e, ERR_USAGE, "-D %zu needs symmetric memory: -R 2",
+			(size_t)in->device_api);
+		return err_hint(e, "and nccl-tests: no backend of ncclbench has such kernels");
+	}
+	err_set(e, ERR_USAGE,
+		"-D %zu: no backend of ncclbench has kernels that communicate by themselves",
+		(size_t)in->device_api);
+	return err_hint(e,
+			"nccl-tests has: all_reduce_perf -R 2 -D %zu; without -D, --backend nccl "
+			"-R 2 measures NCCL's own on the same memory",
+			(size_t)in->device_api);
+}
+
+int ask_flags(const struct ask_flags *in, struct err *e)
+{
+	bool rails = in->rails && !streq(in->rails, "auto") && !streq(in->rails, "none");
+	bool tcp = streq(in->backend, "tcp") || streq(in->backend, "auto");
+
+	if (rails && !in->pairs)
+		return err_set(e, ERR_USAGE, "--rails is for --pairs and --find-slow");
+	if (rails && !tcp) {
+		err_set(e, ERR_USAGE, "--rails: %s chooses its cards by itself", in->backend);
+		return err_hint(e, "--backend tcp measures each card; NCCL_IB_HCA and "
+				   "NCCL_SOCKET_IFNAME choose NCCL's");
+	}
+	return ask_device_api(in, e);
+}
+
+void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
+{
+	bool nccl = streq(in->backend, "nccl");
+	const char *name = streq(in->backend, "auto") ? "tcp" : in->backend;
+	const struct {
+		bool given;
+		const char *flag, *why;
+	} unserved[] = {
+		{in->graph, "-G",
+		 nccl ? "operations are launched one by one, as without it"
+		      : "there are no CUDA graphs in host memory"},
+		{in->registers && !nccl, "-R",
+		 "there is nothing to register buffers with; --backend nccl has"},
+		{in->device_api && !nccl, "-D",
+		 "there is no device API in host memory, and nccl-tests alone has kernels for it"},
+		{in->ctas, "-V", "it counts the CTAs of -D, which nccl-tests alone serves"},
+		{in->parallel_init, "-p", "ranks are processes and always initialize in parallel"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(unserved); i++)
+		if (unserved[i].given)
+			*LIST_ADD(a, ret) = arena_printf(a, "%s does nothing with %s: %s",
+							 unserved[i].flag, name, unserved[i].why);
+}

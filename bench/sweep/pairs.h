@@ -1,0 +1,53 @@
+#ifndef BENCH_SWEEP_PAIRS_H
+#define BENCH_SWEEP_PAIRS_H
+/* Private to bench/sweep/pairs*.c: who meets whom, over which communicator, what came of it. */
+#include "bench/sweep/rank.h"
+
+enum { RAILS_MAX = 8 };
+
+struct pair_result { /* doubles only: it travels in a reduction. -1: not measured */
+	double partner, latency, gbps, lost;
+};
+enum { RESULT_DOUBLES = sizeof(struct pair_result) / sizeof(double) };
+
+struct pairs {
+	struct rank *r;
+	struct comm *c; /* of all ranks: one that goes over one rail, or the only one */
+	int rail;	/* -1: the only one */
+	int n, me;	/* units; -1: not one */
+	int *units;	/* their ranks */
+	char *buffer;	/* the device's */
+	size_t chunk, most;
+	double *gbps, *latency, *lost; /* n * n, directed */
+	struct pair_result *all;
+	bool serial; /* units share a machine: pairs at a time would measure each other */
+	double seconds;
+};
+
+/* --- pairs_meet.c --- */
+/* The two ranks of @part; each side keeps what it sent. */
+int pairs_meet(const struct pairs *p, struct comm *part, struct pair_result *ret, struct err *e);
+
+/* --- pairs_rails.c --- */
+struct rail {
+	char name[16];
+	union addr at;
+	unsigned prefix;
+	double gbps; /* nominal, Gb/s; NAN: not known, or made up by a virtual card */
+};
+typedef struct {
+	struct rail v[RAILS_MAX]; /* this rank's */
+	int n;			  /* 0: they are not told apart */
+} rail_list;
+/*
+ * Collective. The interfaces that every unit has by the same name, in one subnet each;
+ * fewer than two are none. Or those that were asked for (--rails), in any subnet.
+ */
+int rails_find(const struct pairs *p, rail_list *ret, struct err *e) MUST_CHECK;
+/*
+ * Collective. All ranks over @rail. NULL with @e empty: it cannot be used; rank 0 has
+ * told so. Else nothing can go on.
+ */
+struct comm *rail_comm(const struct pairs *p, const rail_list *rails, int rail, struct err *e);
+
+#endif

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# --pairs and --find-slow over every backend (each pair is a communicator split off), and
+# nccl-tests' flags for a GPU: -R on stand-ins for NCCL, -D and -V answered.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=${O:-build}
+    O=$(realpath "$O") B=$(realpath "${BIN:-$O/bin}/ncclbench")
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+built() { [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built"; }
+fake() {
+    built nccl
+    export LD_LIBRARY_PATH=$O/fake
+}
+
+# Which pair is slow says nothing on a machine that others use: all were measured.
+complete() { # RANKS ARGS...
+    local n=$1
+    shift
+    run --separate-stderr "$B" --np "$n" --pairs --json "$@"
+    ((status < 2)) || { echo "$output$stderr"; return 1; }
+    jq -e --argjson n "$n" '(.data.pairs | length == $n * ($n - 1)) and
+        all(.data.pairs[]; .gbps > 0 and .latency_us > 0 and .from != .to) and
+        all(.findings[]; .check | IN("pair.bandwidth", "pair.loss"))' <<<"$output" >/dev/null ||
+        { echo "$output"; return 1; }
+}
+
+@test "--pairs: 1 to 5 ranks here, every pair in both directions" {
+    local n
+    for n in 2 3 5; do
+        complete "$n"
+        jq -e 'all(.data.pairs[]; has("lost")) and (.data | has("rails") | not)' <<<"$output"
+    done
+    run -0 --separate-stderr "$B" --np 1 --pairs
+    [[ $output != *"pair."* ]]
+}
+
+@test "--pairs over gloo and both MPIs" {
+    local b
+    for b in gloo mpi-openmpi mpi-mpich; do
+        [[ -e $O/lib/windsock/$b.so ]] || continue
+        complete 3 --backend "$b"
+        jq -e --arg b "${b%%-*}" '.data.backend == $b and all(.data.pairs[]; has("lost") | not)' <<<"$output"
+    done
+    built gloo
+    run --separate-stderr "$B" --backend gloo --np 2 --pairs
+    [[ $output == *"# Latency, us (row to column)"* && $output != *"# Packets sent again"* ]]
+}
+
+@test "--pairs on stand-ins for NCCL: split, with registered buffers, and too old to split" {
+    fake
+    complete 3 --backend nccl
+    complete 2 --backend nccl -R 2
+    WINDSOCK_FAKE_NCCL=split-hang run -1 --separate-stderr "$B" --backend nccl --np 2 --pairs --deadline 1
+    [[ $output == *"FAIL nccl.init: ncclCommSplit did not finish within 1.0 s on rank "* ]]
+    WINDSOCK_FAKE_NCCL=async-error run -1 --separate-stderr "$B" --backend nccl --np 2 --pairs --deadline 2
+    [[ $output == *"FAIL nccl.async: "*"remote process exited"* ]]
+}
+
+@test "-R on stand-ins: buffers are NCCL's, registered, right, and given back" {
+    fake
+    local how
+    for how in 1 2; do
+        run -0 --separate-stderr "$B" --backend nccl -R "$how" -b 64K -e 128K -n 2
+        [[ ${lines[0]} == *"buffers registered"* || ${lines[0]} == *"buffers in symmetric memory"* ]]
+        [[ $output == *"PASS coll.data: 4 results verified, none wrong"* ]]
+        [[ $stderr != *"still registered"* ]]
+    done
+    run -4 "$B" --backend nccl -R 2 --nccl "$O/fake/libnccl-old.so.2"
+    [[ $output == *"is NCCL 2.16.2 and has no ncclMemAlloc"*"2.19 is the first that does"* ]]
+    run -4 "$B" --backend nccl --pairs --nccl "$O/fake/libnccl-old.so.2"
+    [[ $output == *"has no ncclCommSplit"*"2.18 is the first that does"* ]]
+}
+
+@test "-D and -V: who has such kernels; --rails: who can choose cards" {
+    fake
+    run -2 --separate-stderr "$B" --backend nccl -D 1
+    [[ -z $output && $stderr == *"-D 1 needs symmetric memory: -R 2"* ]]
+    run -2 "$B" --backend nccl -R 2 -D 1
+    [[ $output == *"nccl-tests has: all_reduce_perf -R 2 -D 1"* ]]
+    run -2 "$B" -V 129
+    run -0 "$B" --backend nccl -b 8 -e 8 -n 1 -V 16 -G 1
+    [[ $output == *"# -V does nothing with nccl"* && $output == *"# -G does nothing with nccl"* ]]
+    run -2 "$B" --backend nccl --pairs --rails eth0
+    [[ $output == *"nccl chooses its cards by itself"* ]]
+    run -2 "$B" --rails eth0
+    [[ $output == *"--rails is for --pairs and --find-slow"* ]]
+    run -2 "$B" --pairs --rails eth0
+    [[ $output == *"--rails is for several hosts"* ]]
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# ncclbench --pairs where nodes have several network cards: each rail by itself.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab
+    LAB_NAME=$("$LAB" up 3 --rails 2 --rate 1gbit) || skip "no network namespaces can be made here"
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+}
+
+on() { # NODE CMD...
+    local node=$1
+    shift
+    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
+}
+pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "$@"; }
+
+@test "a slow card is named with its node and its rail, the other rail is well" {
+    run -1 --separate-stderr "$LAB" run 4 --rails 2 --rate 1gbit --rate node2:eth1=100mbit -- \
+        "$BIN/ncclbench" --hosts lab --pairs
+    [[ $output == *"# Bandwidth, GB/s, eth0 (row to column)"*"# Bandwidth, GB/s, eth1 (row to column)"* ]]
+    [[ $output == *"PASS pair.bandwidth: 6 pairs over eth0: "* ]]
+    [[ $output == *"FAIL pair.bandwidth: node2 sends and receives at most 0.01"*" GB/s over eth1 with any partner"* ]]
+    [[ $output != *"pair.rail"* ]]
+}
+
+@test "two healthy rails: each passes, and each pair is there for both" {
+    run -0 --separate-stderr pairs --find-slow --json
+    jq -e '[.findings[] | select(.check | startswith("pair.")) | .check + " " + .status + " " + .subject] ==
+            ["pair.bandwidth pass eth0", "pair.bandwidth pass eth1"] and
+        [.data.rails[] | .name] == ["eth0", "eth1"] and
+        all(.data.rails[]; .median_gbps > 0 and (.pairs | length == 6)) and
+        (.data.pairs | length == 6)' <<<"$output"
+    run -0 --separate-stderr pairs --pairs --rails eth1 --json
+    jq -e '[.data.rails[].name] == ["eth1"]' <<<"$output"
+    run -0 --separate-stderr pairs --pairs --rails none --json
+    jq -e '(.data | has("rails") | not) and (.data.pairs | length == 6)' <<<"$output"
+}
+
+@test "traffic of a rail goes through its card and no other" {
+    local before after
+    bytes() { on 1 cat "/sys/class/net/$1/statistics/rx_bytes"; }
+    before=$(bytes eth0)
+    run -0 pairs --pairs --rails eth1
+    after=$(bytes eth0)
+    ((after - before < 2000000)) # ranks meet over eth0
+    before=$after
+    run -0 pairs --pairs --rails eth0
+    ((($(bytes eth0) - before) > 4000000))
+}
+
+@test "a rail that is slow everywhere stands out among the rails" {
+    run -0 --separate-stderr "$LAB" run 2 --rails 2 --rate 1gbit --rate 0:eth1=100mbit --rate 1:eth1=100mbit -- \
+        "$BIN/ncclbench" --hosts lab --find-slow
+    [[ $output == *"WARN pair.rail: eth1 reaches at most 0.01"* ]]
+}
+
+@test "a rail without a way through is said, and the others are measured" {
+    on 1 nft add table inet cut
+    on 1 nft add chain inet cut in '{ type filter hook input priority 0; }'
+    on 1 nft add rule inet cut in iifname eth1 drop
+    run -0 --separate-stderr pairs --pairs --deadline 2
+    [[ $output == *"PASS pair.bandwidth: 3 pairs over eth0"* ]]
+    [[ $output == *"WARN pair.rail: eth1 was not measured: no connection with rank 1 (node1)"* ]]
+    run -1 --separate-stderr pairs --pairs --deadline 2 --rails eth0,eth1
+    [[ $output == *"FAIL pair.rail: eth1 was not measured: "* ]]
+    on 1 nft flush ruleset
+}
+
+@test "cards of another subnet are no rail unless they are named; one that is not there is refused" {
+    on 1 ip addr del 10.78.0.2/16 dev eth1
+    run -0 --separate-stderr pairs --pairs
+    [[ $output == *"PASS pair.bandwidth: 3 pairs: "* && $output != *eth1* ]]
+    run --separate-stderr pairs --pairs --rails eth0,eth1
+    [ "$status" -eq 2 ]
+    [[ $output$stderr == *"--rails: rank 1 (node1) cannot use 'eth1'"* ]]
+    on 1 ip addr add 10.78.0.2/16 dev eth1
+}
