@@ -18,10 +18,17 @@ PLUGIN_LIBS_onednn := -ldnnl
 # Communicators of ncclbench.
 include bench/plugin/plugins.mk
 
+# ddpsmoke on GPUs.
+include plugins/cudnn/plugins.mk
+
+# windsock's look at GPUs.
+include plugins/burst/plugins.mk
+
 PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
 plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
 	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2 headers (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
+	$(if $(filter cudnn,$(PLUGINS)),,@echo "  no nvcc, cudnn.h or cublas_v2.h: ddpsmoke trains on CPUs only")
 	$(if $(COMM_LEFT_OUT),@echo "  ncclbench without: $(COMM_LEFT_OUT) (libgloo-dev and g++, libopenmpi-dev, libmpich-dev, nvcc and nccl.h)")
 
 # Its own flags file is the commands': a plug-in shares their headers.

@@ -1,4 +1,7 @@
 /* ddpsmoke: does data-parallel training work end to end, with the right numbers. */
+#include "bench/ranks/mpirun_child.h"
+#include "bench/train/carrier.h"
+#include "bench/train/engine_load.h"
 #include "bench/train/hear.h"
 #include "bench/train/job.h"
 #include "bench/train/launch.h"
@@ -20,9 +23,11 @@ enum {
 }; /* a minute's work is too much */
 
 struct config {
-	const char *model, *pattern, *backend, *fault, *plot, *emit;
-	uint64_t global_batch, batch, samples, validation, workers;
+	const char *model, *pattern, *fault, *plot, *emit;
+	uint64_t global_batch, batch, samples, validation, workers, side;
+	struct model resized;
 	double expect;
+	struct engine_choice engine;
 	struct where where;
 	struct where_role role;
 	struct train_opts train;
@@ -31,18 +36,30 @@ struct config {
 
 #define AT(field) .off = offsetof(struct config, field)
 static const char *const patterns[] = {"ddp", "fsdp", NULL};
-static const char *const backends[] = {"auto", "tcp", NULL};
 
 static const struct opt rows[] = {
 	{.help = "What to train"},
 	{0, "model", "NAME",
 	 "cnn: two convolutions; mlp: two dense layers; resnet18: as in torchvision, by oneDNN",
 	 OPT_CHOICE, AT(model), .choices = model_names, .def = "cnn"},
+	{0, "side", "PIXELS", "of resnet18's images, which are made so large or small", OPT_UINT,
+	 AT(side), .min = 32, .max = NET_SIDE_MAX, .def = "96"},
+	{0, "device", "WHAT",
+	 "cpu; cuda: each rank on its GPU (several may share one), by cuDNN and cuBLAS", OPT_CHOICE,
+	 AT(engine.device), .choices = engine_devices, .def = "cpu"},
+	{0, "amp", "TYPE",
+	 "multiply in 16 bits on the GPU, keep parameters in 32: bf16; fp16: with loss scaling",
+	 OPT_CHOICE, AT(engine.amp), .choices = engine_precisions, .def = "off"},
+	{0, "tf32", NULL,
+	 "let the GPU round float32 to 10 bits where it multiplies; off, results compare with a "
+	 "CPU's",
+	 OPT_BOOL, AT(engine.tf32)},
 	{0, "pattern", "HOW",
 	 "ddp: all parameters on each rank; fsdp: sharded, gathered layer by layer", OPT_CHOICE,
 	 AT(pattern), .choices = patterns, .def = "ddp"},
-	{0, "backend", "NAME", "who carries the gradients; auto: tcp", OPT_CHOICE, AT(backend),
-	 .choices = backends, .def = "auto"},
+	{0, "backend", "NAME",
+	 "who carries the gradients; auto: tcp; mpi: whichever started us, else mpirun in PATH",
+	 OPT_CHOICE, AT(train.backend), .choices = backend_names, .def = "auto"},
 	{0, "epochs", "N", "how often to go through the data", OPT_UINT, AT(train.epochs), .min = 1,
 	 .max = 1000000000, .def = "2"},
 	{0, "steps", "N", "stop after so many steps", OPT_UINT, AT(train.max_steps), .min = 1},
@@ -90,15 +107,15 @@ static const char about[] =
 	"Alone it starts two ranks on this machine, which says that training works here and "
 	"nothing "
 	"about a network; --hosts, --serve or one's own launcher put ranks on several hosts. Ranks "
-	"train on the CPU and exchange gradients over TCP: nothing is said about a GPU. Every "
-	"output "
-	"says what it covers.";
+	"exchange gradients over TCP, by themselves or (--backend) by the Gloo or the MPI that is "
+	"installed. Every output says what it covers.";
 
 static const char examples[] =
 	"  ddpsmoke                          # two ranks, a verdict in half a second\n"
 	"  ddpsmoke --hosts 'node[1-4]'       # a rank on each, over ssh\n"
 	"  ddpsmoke --serve                  # no ssh: a line to type on the other machine\n"
 	"  srun -N 4 ddpsmoke                # or torchrun, accelerate, mpirun\n"
+	"  ddpsmoke --backend gloo           # the same gradients over another library\n"
 	"  ddpsmoke --model resnet18 --data stl10:DIR --plot loss.svg\n"
 	"  ddpsmoke --global-batch 256 --np 8 --epochs 5 --lr 0.05\n"
 	"  ddpsmoke --json | jq .data.checks # for a script\n";
@@ -151,6 +168,8 @@ static int set_voice(struct app *app, const struct where_role *role, struct err 
 	if (!role->is_rank)
 		return 0;
 	if (role->ours)
+		hear_speak();
+	if (role->ours)
 		app->report_opts.output = NULL;
 	if (role->ours || role->rank)
 		app->report_opts.format = "json";
@@ -168,10 +187,20 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 
 	t->model = model_find(c->model);
 	is_large = t->model->graph;
+	if (c->side && !is_large)
+		return err_set(e, ERR_USAGE, "--side: only resnet18 takes images of any size");
+	if (c->side) {
+		c->resized = *t->model;
+		c->resized.side = (int)c->side;
+		t->model = &c->resized;
+	}
 	c->batch = c->batch ? c->batch : is_large ? LARGE_BATCH : BATCH;
 
-	if (check_numbers(c, e) || data_check(t->data_spec, e) ||
-	    (c->fault && fault_parse(c->fault, &t->fault, e)) ||
+	if (streq(c->pattern, "fsdp") && streq(t->backend, "nccl"))
+		return err_set(e, ERR_USAGE,
+			       "--backend nccl carries gradients of --pattern ddp alone");
+	if (check_numbers(c, e) || engine_check(&c->engine, streq(c->pattern, "fsdp"), e) ||
+	    data_check(t->data_spec, e) || (c->fault && fault_parse(c->fault, &t->fault, e)) ||
 	    where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
 	app->report_opts.answer_only = c->emit;
@@ -189,11 +218,15 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 
 static int launch(struct app *app, struct config *c, struct err *e)
 {
+	bool is_here = !c->where.hosts && !c->where.serve && !c->where.srun;
 	struct launch_opts o;
 
-	if (where_launch(&c->where, app->common.deadline_ns, &app->arena, &o, e))
+	if ((is_here &&
+	     carrier_check(c->train.backend, streq(c->engine.device, "cuda"), &app->arena, e)) ||
+	    where_launch(&c->where, app->common.deadline_ns, &app->arena, &o, e))
 		return -1;
-	return train_launch(&o, c->argv, app->cmd->name, app->report, e);
+	o.argv = (const char *const *)(void *)c->argv;
+	return train_launch(&o, c->train.backend, app->cmd->name, app->report, e);
 }
 
 /* Rank 0's report has the error; one that our launcher ended has none to speak of. */
@@ -204,37 +237,44 @@ static void be_silent(void)
 	(void)dup2(fd, STDERR_FILENO);
 }
 
-/* One thread for each rank: with more, how sums are rounded would depend on the host. */
-static int load_engine(struct app *app, struct train_opts *t, struct err *e)
+/* What all ranks come to know together, rank 0 says. */
+static bool is_common(const struct err *e)
 {
-	static const struct plugin_want want = {.name = "onednn",
-						.symbol = "windsock_engine",
-						.version = ENGINE_VERSION,
-						.package = "libdnnl2",
-						.build = "libdnnl-dev"};
+	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending();
+}
 
-	if (!t->model->graph)
-		return 0;
-	(void)setenv("OMP_NUM_THREADS", "1", false);
-	t->engine = plugin_load(&want, &app->arena, e);
-	return t->engine ? 0 : -1;
+/* "rank 0 (a, 10.0.0.1) died"; but "rank 0 (a, 10.0.0.1): no memory" it says itself. */
+static bool is_first_gone(const char *sentence)
+{
+	const char *end = strchr(sentence, ')');
+
+	return starts_with(sentence, "rank 0 ") && !(end && end[1] == ':');
 }
 
 static int be_rank(struct app *app, struct config *c, struct err *e)
 {
-	const struct world_opts o = where_world(&c->where, app->common.deadline_ns);
+	struct world_opts o = where_world(&c->where, app->common.deadline_ns);
+	struct engine_loaded l = {0};
 	const char *lost = NULL;
 	struct world_run w = {0};
 	int rank, result;
 
+	mpirun_shelter(hear_fd());
 	if (c->role.rank >= 0)
 		fault_process(&c->train.fault, c->role.rank, FAULT_STEP(FAULT_AT_START));
-	if (load_engine(app, &c->train, e) || world_start(&o, &app->arena, &w, e)) {
+	if (!engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e))
+		c->train.engine = l.engine;
+	o.device = l.device ? l.device : o.device;
+	if (e->kind || world_start(&o, &app->arena, &w, e)) {
 		if (c->role.ours && !c->role.rank)
 			be_silent();
 		return -1;
 	}
 	rank = rdzv_rank(w.rdzv);
+	if (!rank && l.text)
+		cJSON_AddStringToObject(report_data(app->report), "device", l.text);
+	if (!rank)
+		mpirun_heed();
 	for (size_t i = 0; !rank && w.notes[i]; i++)
 		log_say("%s", w.notes[i]);
 	if (rank) /* Ctrl-C reaches all: rank 0 decides what it means and tells the others */
@@ -247,7 +287,9 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 						  : log_progress,
 				   app->report, &lost, e);
 	world_stop(&w, result ? e->msg : lost);
-	if (result && c->role.ours && (!rank || interrupt_pending()))
+	if (rank && c->role.relayed && lost && is_first_gone(lost))
+		hear_tell_lost(lost); /* who else would? */
+	if (result && (rank ? is_common(e) : c->role.ours))
 		be_silent();
 	return result;
 }
@@ -278,11 +320,12 @@ static int run(struct app *app, void *cfg, struct err *e)
 static struct config config = {
 	.model = "cnn",
 	.pattern = "ddp",
-	.backend = "auto",
+	.engine = {.device = "cpu", .amp = "off"},
 	.workers = NOT_GIVEN,
 	.expect = -1,
 	.where = WHERE_DEFAULTS,
 	.train = {.data_spec = "synthetic",
+		  .backend = "auto",
 		  .epochs = 2,
 		  .lr = 0.02,
 		  .momentum = 0.9,

@@ -92,7 +92,10 @@ static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 
 static int step(struct alone *a, uint64_t step)
 {
+	const struct net_sgd s = {(float)train_lr(a->o, 0), (float)a->o->momentum,
+				  (float)a->o->decay};
 	uint64_t params = hash_params(a);
+	bool lost;
 
 	for (int rank = 0; rank < a->o->np; rank++) {
 		if (gradient(a, rank, step))
@@ -104,8 +107,9 @@ static int step(struct alone *a, uint64_t step)
 	}
 	for (size_t i = 0; i < a->net->nparams; i++)
 		a->sum[i] /= (float)a->o->np;
-	a->net->k->sgd(a->net->nparams, a->net->params, a->velocity, a->sum,
-		       (float)train_lr(a->o, 0), (float)a->o->momentum, (float)a->o->decay);
+	memcpy(a->net->grads, a->sum, a->net->nparams * sizeof(*a->sum));
+	if (net_update(a->net, a->velocity, &s, &lost, a->e))
+		return -1;
 	find_odd(a, step + 1, hash_params(a));
 	return 0;
 }

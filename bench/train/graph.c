@@ -1,5 +1,7 @@
 #include "bench/train/engine.h"
 
+const char *const engine_precisions[] = {"off", "bf16", "fp16", NULL};
+
 static int add(struct graph *g, struct graph_node node)
 {
 	struct graph_node *n = &g->nodes[g->n];
@@ -15,9 +17,11 @@ static int add(struct graph *g, struct graph_node node)
 	n->first = g->nparams;
 	n->stats = g->nstats;
 	if (n->op == GRAPH_CONV)
-		n->nparams = (size_t)n->channels * (size_t)n->from * (size_t)(n->k * n->k);
+		n->nparams =
+			(size_t)n->channels * ((size_t)n->from * (size_t)(n->k * n->k) + n->bias);
 	else if (n->op == GRAPH_DENSE)
-		n->nparams = (size_t)n->channels * (size_t)(n->from + 1);
+		n->nparams = (size_t)n->channels *
+			     ((size_t)n->from * (size_t)(n->from_side * n->from_side) + 1);
 	else if (n->op == GRAPH_NORM)
 		n->nparams = 2 * (size_t)n->channels;
 	g->nparams += n->nparams;
@@ -63,4 +67,41 @@ void graph_resnet18(struct graph *g, int side, int classes)
 	}
 	at = add(g, (struct graph_node){.op = GRAPH_MEAN, .in = at});
 	(void)add(g, (struct graph_node){.op = GRAPH_DENSE, .in = at, .channels = classes});
+}
+
+/* --- what the built-in loops know, too ------------------------------------------------------ */
+
+/* 5 x 5 without a border, ReLU, and the largest of each 2 x 2. */
+static int conv_and_pool(struct graph *g, int in, int channels)
+{
+	int at = add(g, (struct graph_node){.op = GRAPH_CONV,
+					    .in = in,
+					    .channels = channels,
+					    .k = 5,
+					    .stride = 1,
+					    .bias = true,
+					    .relu = true});
+
+	return add(g, (struct graph_node){.op = GRAPH_MAXPOOL, .in = at, .k = 2, .stride = 2});
+}
+
+static int dense(struct graph *g, int in, int channels, bool relu)
+{
+	return add(g, (struct graph_node){
+			      .op = GRAPH_DENSE, .in = in, .channels = channels, .relu = relu});
+}
+
+void graph_cnn(struct graph *g, int side, int classes)
+{
+	int at;
+
+	*g = (struct graph){.channels = 1, .side = side, .classes = classes};
+	at = conv_and_pool(g, conv_and_pool(g, 0, 10), 20);
+	(void)dense(g, dense(g, at, 50, true), classes, false);
+}
+
+void graph_mlp(struct graph *g, int side, int classes)
+{
+	*g = (struct graph){.channels = 1, .side = side, .classes = classes};
+	(void)dense(g, dense(g, 0, 100, true), classes, false);
 }

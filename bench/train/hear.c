@@ -2,6 +2,7 @@
 
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/report/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,93 +11,111 @@
 
 enum { TEXT_MAX = 64 << 20, BITE = 64 << 10 };
 static const uint64_t PAUSE_NS = 100 * NS_PER_MS;
-static const char mark[] = "progress "; /* "progress DONE TOTAL WHAT" */
+static struct relay voice = {.fd = -1};
+
+/* --- a rank's side ---------------------------------------------------------------- */
+
+void hear_speak(void) { voice.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); }
+
+int hear_fd(void) { return voice.fd; }
 
 void hear_tell(const char *what, uint64_t done, uint64_t total)
 {
 	static uint64_t told_ns;
-	char line[256];
-	int n;
+	cJSON *event;
 
 	if (told_ns && now_ns() - told_ns < PAUSE_NS) /* a line wakes three processes */
 		return;
 	told_ns = now_ns();
-	n = snprintf(line, sizeof(line), "%s%" PRIu64 " %" PRIu64 " %s\n", mark, done, total, what);
+	event = relay_event("progress");
+	json_str(event, "what", what);
+	json_num(event, "done", (double)done);
+	json_num(event, "total", (double)total);
+	relay_send(&voice, event);
+}
 
-	if (n > 0 && (size_t)n < sizeof(line))
-		(void)!write(STDOUT_FILENO, line, (size_t)n);
+void hear_tell_lost(const char *sentence)
+{
+	cJSON *event = relay_event("lost");
+
+	json_str(event, "message", sentence);
+	relay_send(&voice, event);
 }
 
 /* --- the launcher's side ---------------------------------------------------------- */
 
-static bool next_number(char **at, uint64_t *ret)
+static void on_event(const cJSON *event, void *arg)
 {
-	char *end = strchr(*at, ' ');
+	struct hear *h = arg;
+	const char *text = json_get_str(event, "what") ?: json_get_str(event, "message") ?: "";
+	uint64_t done = (uint64_t)json_get_num(event, "done", 0),
+		 total = (uint64_t)json_get_num(event, "total", 0);
 
-	if (!end)
-		return false;
-	*end = '\0';
-	if (parse_uint(*at, ret))
-		return false;
-	*at = end + 1;
-	return true;
-}
-
-static void take_progress(struct hear *h, char *line)
-{
-	uint64_t done, total;
-
-	line += sizeof(mark) - 1;
-	if (!next_number(&line, &done) || !next_number(&line, &total))
+	if (streq(json_get_str(event, "ev"), "died")) {
+		h->died = (int)json_get_num(event, "rank", -1);
+		(void)snprintf(h->cause, sizeof(h->cause), "%s",
+			       json_get_str(event, "cause") ?: "");
 		return;
-	(void)snprintf(h->last, sizeof(h->last), "step %" PRIu64 " of %" PRIu64 ", %.100s", done,
-		       total, line);
-	log_progress(line, done, total);
-}
-
-/* Whole lines of progress leave the text again; the document stays. */
-static void take_lines(struct hear *h)
-{
-	char *nl;
-
-	while (starts_with(h->text, mark) && (nl = strchr(h->text, '\n'))) {
-		size_t n = (size_t)(nl + 1 - h->text);
-
-		*nl = '\0';
-		take_progress(h, h->text);
-		h->n -= n;
-		memmove(h->text, h->text + n, h->n + 1);
 	}
+	if (streq(json_get_str(event, "ev"), "lost")) {
+		(void)snprintf(h->lost, sizeof(h->lost), "%s", text);
+		__atomic_store_n(&h->over, 1, __ATOMIC_RELEASE);
+		return;
+	}
+	(void)snprintf(h->last, sizeof(h->last), "step %" PRIu64 " of %" PRIu64 ", %.100s", done,
+		       total, text);
+	log_progress(text, done, total);
 }
 
 /* What is too much is dropped, and then is no document; a rank must not wait for us. */
-static void make_room(struct hear *h)
+static bool make_room(struct hear *h, size_t n)
 {
-	size_t cap = h->cap * 2;
+	size_t cap = h->cap;
 	char *more;
 
-	if (h->cap - h->n > BITE)
-		return;
+	while (cap < h->n + n)
+		cap *= 2;
+	if (cap == h->cap)
+		return true;
 	more = cap <= TEXT_MAX ? realloc(h->text, cap) : NULL;
 	if (!more) {
 		h->n = 0;
-		return;
+		return false;
 	}
 	h->text = more;
 	h->cap = cap;
+	return true;
+}
+
+/* The document is the lines from "{" to "}"; anything else is some library's. */
+static void on_line(const char *line, void *arg)
+{
+	struct hear *h = arg;
+	size_t n = strlen(line);
+
+	if (h->is_whole || (!h->n && !streq(line, "{"))) {
+		log_progress_end();
+		log_say("%s", line);
+		return;
+	}
+	if (!make_room(h, n + 2))
+		return;
+	memcpy(h->text + h->n, line, n);
+	h->n += n;
+	memcpy(h->text + h->n++, "\n", 2);
+	h->is_whole = streq(line, "}");
+	if (h->is_whole)
+		__atomic_store_n(&h->over, 1, __ATOMIC_RELEASE);
 }
 
 static bool hear_out(struct hear *h)
 {
-	ssize_t n;
+	char bite[BITE];
+	ssize_t n = read(h->out[0], bite, sizeof(bite));
 
-	make_room(h);
-	n = read(h->out[0], h->text + h->n, BITE);
 	if (n <= 0)
 		return n < 0 && errno == EINTR;
-	h->n += (size_t)n;
-	h->text[h->n] = '\0';
-	take_lines(h);
+	relay_feed(&h->in, bite, (size_t)n);
 	return true;
 }
 
@@ -142,7 +161,8 @@ static void close_end(int *fd)
 
 int hear_start(struct hear *h, struct err *e)
 {
-	*h = (struct hear){.out = {-1, -1}, .err = {-1, -1}};
+	*h = (struct hear){.out = {-1, -1}, .err = {-1, -1}, .died = -1};
+	h->in = (struct relay_in){.event = on_event, .other = on_line, .is_mixed = true, .arg = h};
 	h->cap = 4 * BITE;
 	h->text = calloc(1, h->cap);
 	if (h->text && !pipe2(h->out, O_CLOEXEC) && !pipe2(h->err, O_CLOEXEC) &&
@@ -161,6 +181,7 @@ void hear_stop(struct hear *h)
 	if (h->running)
 		(void)pthread_join(h->thread, NULL);
 	h->running = false;
+	relay_in_done(&h->in);
 }
 
 void hear_done(struct hear *h)

@@ -1,11 +1,12 @@
 #ifndef BENCH_TRAIN_HEAR_H
 #define BENCH_TRAIN_HEAR_H
 /*
- * What ranks say while our launcher runs: rank 0's stdout is lines of progress
- * and then its report as a JSON document; stderr of all is passed on. A thread
- * listens, because the launcher's loop has this one.
+ * What ranks say while our launcher runs, or an mpirun of ours: rank 0's stdout is
+ * events of progress (bench/ranks/relay.h) and then its report as a JSON document;
+ * a rank that saw rank 0 being lost says that; stderr of all is passed on, and so is
+ * what libraries print. A thread listens, because the launcher's loop has this one.
  */
-#include "lib/core/err.h"
+#include "bench/ranks/relay.h"
 
 #include <pthread.h>
 
@@ -13,9 +14,15 @@ struct hear {
 	int out[2], err[2]; /* pipes; the writing ends are the launcher's out_fd and err_fd */
 	pthread_t thread;
 	bool running;
+	struct relay_in in;
 	char *text; /* the document so far; '\0'-ended */
 	size_t n, cap;
+	bool is_whole;	/* its last line has come */
 	char last[160]; /* the latest progress, as a person reads it; "" none */
+	char lost[256]; /* what became of rank 0, by another one; "" nothing */
+	int died;	/* behind mpirun: a rank that died; -1: none */
+	char cause[64]; /* of that */
+	int over;	/* atomic: nothing more will be said */
 };
 
 int hear_start(struct hear *h, struct err *e) MUST_CHECK;
@@ -23,7 +30,10 @@ int hear_start(struct hear *h, struct err *e) MUST_CHECK;
 void hear_stop(struct hear *h);
 void hear_done(struct hear *h);
 
-/* In rank 0: one line of progress, in one write. */
-void hear_tell(const char *what, uint64_t done, uint64_t total);
+/* In a rank, before its stdout is anything else: what follows goes there. */
+void hear_speak(void);
+int hear_fd(void);						 /* of that; -1: nobody hears us */
+void hear_tell(const char *what, uint64_t done, uint64_t total); /* in rank 0 */
+void hear_tell_lost(const char *sentence);			 /* in another one */
 
 #endif

@@ -1,6 +1,6 @@
 #include "bench/train/job.h"
 
-#include "bench/comm/tcp.h"
+#include "bench/train/carrier.h"
 #include "bench/train/say.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -13,10 +13,11 @@ struct job {
 	struct train_opts *o;
 	struct world_run *w;
 	struct report *r;
-	struct comm *comm;
+	struct carrier carrier;
 	struct data data;
 	int culprit;
 	const char *lost;	    /* the sentence about the culprit */
+	const char *check, *fix;    /* where it is about something else than a lost rank */
 	struct train_result result; /* rank 0 only */
 	void (*tell)(const char *what, uint64_t done, uint64_t total);
 };
@@ -34,34 +35,6 @@ static void progress(const struct train_result *r)
 }
 
 /* --- meeting ---------------------------------------------------------------------- */
-
-static int exchange(void *arg, const void *mine, size_t n, void *all, struct err *e)
-{
-	struct rdzv *z = arg;
-
-	return rdzv_all_gather(z, mine, n, all, e);
-}
-
-static int connect_ranks(struct job *j, struct err *e)
-{
-	const struct world *world = &j->w->world;
-	const struct rdzv_member *m;
-	struct tcp_opts o = {.rank = rdzv_rank(j->w->rdzv),
-			     .size = world->size,
-			     .deadline_ns = j->o->deadline_ns,
-			     .stop_fds = {interrupt_fd(), rdzv_failure_fd(j->w->rdzv)},
-			     .exchange = exchange,
-			     .arg = j->w->rdzv};
-	size_t n;
-
-	if (rdzv_members(j->w->rdzv, &m, &n, e))
-		return -1;
-	o.host = m[o.rank].host;
-	if (addr_parse(m[o.rank].data_addr, &o.at) && addr_parse("127.0.0.1", &o.at))
-		return err_set(e, ERR_SYS, "no address");
-	j->comm = tcp_comm_new(&o, &j->culprit, e);
-	return j->comm ? 0 : -1;
-}
 
 static int open_data(struct job *j, struct err *e)
 {
@@ -81,18 +54,23 @@ static int run_rank(struct job *j, struct err *e)
 {
 	bool is_first = !rdzv_rank(j->w->rdzv);
 	struct err sick = {0};
+	struct comm *comm;
 
 	if (open_data(j, &sick))
 		j->o->trouble = sick.msg;
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
-	if (connect_ranks(j, e))
+	if (carrier_connect(&j->carrier, j->o->backend, j->o->engine && j->o->engine->device, j->w,
+			    j->o->deadline_ns, report_arena(j->r), &j->culprit, e))
 		return -1;
-	fault_process(&j->o->fault, j->comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
-	if (!train_rank(j->o, j->comm, is_first ? &j->result : NULL, e)) {
+	comm = j->carrier.comm;
+	j->o->gpu_comm = j->carrier.gpu_comm;
+	j->o->gpu_dev = j->carrier.gpu_dev;
+	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
+	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
 		*e = is_first ? sick : *e;
 		return is_first && sick.kind ? -1 : 0;
 	}
-	j->culprit = comm_culprit(j->comm, NULL);
+	j->culprit = comm_culprit(comm, NULL);
 	return -1;
 }
 
@@ -109,6 +87,7 @@ static const char *wait_for_news(struct job *j)
 	return rdzv_failure(j->w->rdzv);
 }
 
+/* Of "rank 1 (b) did nothing": 1. */
 static int rank_in(const char *sentence)
 {
 	char digits[8] = "";
@@ -120,12 +99,60 @@ static int rank_in(const char *sentence)
 	return parse_uint(digits, &rank) ? -1 : (int)rank;
 }
 
+static int say_silent(struct job *j, const struct rdzv_member *m, int rank, struct err *e)
+{
+	struct unit_buf time;
+
+	j->culprit = rank;
+	return err_set(e, ERR_SYS, "rank %d (%.60s, %.60s) did nothing for %s", rank, m[rank].host,
+		       m[rank].data_addr, format_duration(&time, j->o->deadline_ns));
+}
+
+/*
+ * A library that waits for somebody does not know for whom, and blames whoever gave up
+ * before it did. Those that live answer here: the first that does not is the one.
+ * Where one is known to have died, these calls end at once. Returns that news, if any.
+ */
+static const char *call_the_roll(struct job *j, struct err *e)
+{
+	struct arena *a = report_arena(j->r);
+	struct rdzv *z = j->w->rdzv;
+	const struct rdzv_member *m;
+	struct err ignored = {0};
+	const void *value;
+	size_t n, size;
+
+	if (rdzv_members(z, &m, &n, &ignored) ||
+	    rdzv_set(z, arena_printf(a, "alive.%d", rdzv_rank(z)), "", 0, &ignored))
+		return wait_for_news(j);
+	for (int i = 0; i < (int)n; i++) {
+		if (i == rdzv_rank(z) ||
+		    !rdzv_get(z, arena_printf(a, "alive.%d", i), a, &value, &size, &ignored))
+			continue;
+		if (!rdzv_failure(z) && !interrupt_pending())
+			(void)say_silent(j, m, i, e);
+		return rdzv_failure(z);
+	}
+	j->culprit = -1;
+	j->check = "comm.progress";
+	return wait_for_news(j);
+}
+
+/* Did the exchange fail, and not this rank for a reason of its own? */
+static bool is_exchange(struct job *j)
+{
+	struct err ignored;
+	bool finished;
+
+	return !j->carrier.comm || comm_test(j->carrier.comm, &finished, &ignored);
+}
+
 static const char *doing(const struct job *j)
 {
 	const struct train_result *r = &j->result;
 	struct arena *a = report_arena(j->r);
 
-	if (!j->comm)
+	if (!j->carrier.comm)
 		return "while the ranks connected";
 	if (!r->steps.n)
 		return "before the first step had ended";
@@ -147,21 +174,62 @@ static const char *other_host(struct job *j, int rank)
 	return arena_strdup(report_arena(j->r), m[rank].host);
 }
 
+/* What a library says of itself, or that nobody is missing. */
+static void name_the_check(struct job *j, struct err *e)
+{
+	struct arena *a = report_arena(j->r);
+
+	if (j->carrier.check && !j->check) {
+		j->check = j->carrier.check;
+		j->fix = *e->hint ? arena_strdup(a, e->hint) : NULL;
+	} else if (j->check) {
+		j->fix = arena_printf(a, "ncclbench --np %d --backend %s", j->o->np, j->o->backend);
+		(void)err_set(e, ERR_SYS, "%.400s; all ranks still answer, but no data arrives",
+			      arena_strdup(a, e->msg));
+	}
+}
+
+/*
+ * "rank 2 (c): rank 1 (b) did nothing": that is rank 1, unless it is us, or we miss rank 2
+ * ourselves: who is cut off misses the others.
+ */
+static const char *believe(const struct job *j, const char *news)
+{
+	const char *inner = say_essence(news);
+	bool is_us = rank_in(inner) == rdzv_rank(j->w->rdzv);
+
+	return is_us || (j->culprit >= 0 && j->culprit == rank_in(news)) ? news : inner;
+}
+
 /* A rank that is at fault is a finding; anything else is our own failure. */
 static int explain(struct job *j, struct err *e)
 {
-	const char *news = interrupt_pending() ? NULL : wait_for_news(j);
+	bool is_told = e->kind == ERR_ABSENT || e->kind == ERR_USAGE; /* to all ranks alike */
+	const char *news;
 
-	if (interrupt_pending() || (j->culprit < 0 && !news))
+	if (interrupt_pending() || is_told)
 		return -1;
+	if (!j->carrier.check && is_exchange(j) && (j->culprit < 0 || !carrier_is_tcp(&j->carrier)))
+		news = call_the_roll(j, e);
+	else
+		news = wait_for_news(j);
+	if (interrupt_pending() || (j->culprit < 0 && !news && !j->check))
+		return -1;
+	if (news)
+		j->check = NULL;
+	else
+		name_the_check(j, e);
+	news = news ? believe(j, news) : NULL;
 	if (rank_in(news) >= 0)
 		j->culprit = rank_in(news);
-	j->lost = news ? news : arena_strdup(report_arena(j->r), e->msg);
+	j->lost = arena_strdup(report_arena(j->r), news ? news : e->msg);
 	say_lost(j->r, &(const struct say_lost){.rank = j->culprit,
 						.sentence = j->lost,
 						.doing = doing(j),
 						.host = other_host(j, j->culprit),
-						.connecting = !j->comm});
+						.check = j->check,
+						.fix = j->fix,
+						.connecting = !j->carrier.comm});
 	*e = (struct err){0};
 	return 0;
 }
@@ -211,8 +279,9 @@ int train_job(struct train_opts *o, struct world_run *w,
 	else if (!is_first)
 		say_there(r);
 	*ret_lost = j.lost;
-	world = say_world(j.comm, report_arena(r));
-	comm_free(j.comm);
+	world = say_world(j.carrier.gpu_comm ? j.carrier.gpu_comm : j.carrier.comm,
+			  report_arena(r));
+	carrier_free(&j.carrier);
 	if (is_first)
 		result = say(&j, &world, result, e);
 	data_close(&j.data);

@@ -1,5 +1,6 @@
 #include "bench/train/launch.h"
 
+#include "bench/ranks/mpirun_child.h"
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
 #include "lib/core/interrupt.h"
@@ -9,6 +10,7 @@
 #include "lib/report/merge.h"
 
 #include <math.h>
+#include <sys/wait.h>
 
 /* --- rank 0's report becomes ours ------------------------------------------------- */
 
@@ -28,14 +30,33 @@ static enum status status_of(const char *name)
 	return st;
 }
 
-static void take_finding(struct report *r, const cJSON *from, const char *home)
+/* Survivors saw a connection close; who sheltered the rank saw it die. */
+static const char *with_cause(const char *sentence, const struct hear *h, struct arena *a)
+{
+	static const char seen[] = "died: connection lost";
+	char who[32];
+	const char *at = strstr(sentence, seen);
+
+	(void)snprintf(who, sizeof(who), "rank %d ", h->died);
+	if (h->died < 0 || !starts_with(sentence, who))
+		return sentence;
+	if (at)
+		return arena_printf(a, "%.*sdied: %s%s", (int)(at - sentence), sentence, h->cause,
+				    at + strlen(seen));
+	return strstr(sentence, " missing: ")
+		       ? arena_printf(a, "%sended before it joined: %s", who, h->cause)
+		       : sentence;
+}
+
+static void take_finding(struct report *r, const cJSON *from, const char *home,
+			 const struct hear *h)
 {
 	const char *host = own(r, from, "host");
 	struct finding *f = report_find(r, own(r, from, "check") ?: "run", own(r, from, "subject"));
 	const cJSON *fix = json_get(from, "fix");
 
 	finding_set(f, status_of(json_get_str(from, "status")), "%s",
-		    json_get_str(from, "message") ?: "");
+		    with_cause(json_get_str(from, "message") ?: "", h, report_arena(r)));
 	f->host = host && home && streq(host, home) ? NULL : host;
 	f->rank = (int)json_get_num(from, "rank", -1);
 	finding_value(f, json_get_num(from, "value", NAN), own(r, from, "unit"));
@@ -55,7 +76,7 @@ static void take_error(const cJSON *from, int code, struct err *e)
 		err_hint(e, "%s", fix->child->valuestring);
 }
 
-static int take_report(struct report *r, cJSON *doc, int code, struct err *e)
+static int take_report(struct report *r, cJSON *doc, int code, const struct hear *h, struct err *e)
 {
 	const cJSON *list = json_get(doc, "findings"), *from;
 	cJSON *data = cJSON_DetachItemFromObject(doc, "data"), *part;
@@ -66,7 +87,7 @@ static int take_report(struct report *r, cJSON *doc, int code, struct err *e)
 		if (check && streq(check, "run"))
 			take_error(from, code, e);
 		else
-			take_finding(r, from, json_get_str(doc, "host"));
+			take_finding(r, from, json_get_str(doc, "host"), h);
 	}
 	if (json_get_str(data, "covers"))
 		report_covers(r, "%s", json_get_str(data, "covers"));
@@ -102,14 +123,6 @@ static bool is_known(const struct launch_result *l)
 	return false;
 }
 
-/* Of "rank 1 (b): rank 0 (a) did nothing for 1 s": who was seen, not who saw it. */
-static const char *essence(const char *sentence)
-{
-	const char *inner = strstr(sentence, "): rank ");
-
-	return inner ? inner + 3 : sentence;
-}
-
 /* A sentence about one rank begins with it. */
 static const char *subject(struct arena *a, const char *sentence)
 {
@@ -130,10 +143,11 @@ static const char *host_of(const struct launch_result *l, const char *rank)
 		       : NULL;
 }
 
-static void say_failure(struct report *r, const struct launch_result *l, const char *last)
+static void say_failure(struct report *r, const struct launch_result *l, const struct hear *h)
 {
-	const char *sentence = essence(l->failure);
-	bool began = l->nranks && *last;
+	const char *sentence = with_cause(say_essence(l->failure), h, report_arena(r));
+	const char *last = h->last;
+	bool began = *last;
 	struct finding *f = report_find(r, began ? "rank.alive" : "rank.joined",
 					subject(report_arena(r), sentence));
 
@@ -159,37 +173,53 @@ static bool is_own(const struct err *e, const struct launch_result *l)
 	return !starts_with(e->msg, "interrupted") && !(l->failure && streq(e->msg, l->failure));
 }
 
-/* Rank 0's report and how all ended, brought together. */
-static int conclude(struct report *r, const struct launch_result *l, const char *command,
-		    struct hear *h, struct err *e)
+static int no_report(const struct launch_result *l, int code, struct err *e)
 {
-	int code0 = l->nranks ? l->ranks[0].status : -1;
+	const struct launch_rank *unwell = first_unwell(l);
+
+	return err_set(e, code == 4 ? ERR_ABSENT : ERR_SYS, "rank %td ended with %s",
+		       unwell ? unwell - l->ranks : 0,
+		       unwell ? unwell->cause : "no report that can be read");
+}
+
+/* Only our own launcher knows by itself who is missing; behind an mpirun rank 0 has to say it. */
+static const char *missing(const struct launch_result *l, const struct err *e, struct arena *a)
+{
+	bool is_one = e->kind == ERR_SYS && starts_with(e->msg, "rank") && !l->nranks;
+
+	return is_one ? arena_strdup(a, e->msg) : l->failure;
+}
+
+/* Rank 0's report and how all ended, brought together. */
+static int conclude(struct report *r, struct launch_result *l, const char *command, struct hear *h,
+		    struct err *e)
+{
+	int code0 = l->nranks ? l->ranks[0].status : l->code;
 	struct err unread = {0};
 	cJSON *doc = h->n ? envelope_read("rank 0", command, h->text, h->n, &unread) : NULL;
-	const struct launch_rank *unwell;
 	int result = 0;
 
 	say_hosts(r, l);
 	if (doc)
-		result = take_report(r, doc, code0, e);
+		result = take_report(r, doc, code0, h, e);
 	cJSON_Delete(doc);
 	if (interrupt_pending())
 		return -1;
+	l->failure = missing(l, e, report_arena(r));
 	if (result && is_own(e, l))
 		return result;
 	if (!report_count(r, ST_FAIL) && l->failure && !is_known(l))
-		say_failure(r, l, h->last);
+		say_failure(r, l, h);
 	if (report_count(r, ST_FAIL)) { /* how rank 0 was ended then is no error */
 		*e = (struct err){0};
 		return 0;
 	}
 	if (result || (doc && !l->code))
 		return result;
-	unwell = first_unwell(l);
-	return err_set(e, code0 == 4 ? ERR_ABSENT : ERR_SYS, "rank %td ended with %s",
-		       unwell ? unwell - l->ranks : 0,
-		       unwell ? unwell->cause : "no report that can be read");
+	return no_report(l, code0, e);
 }
+
+/* --- who starts them ------------------------------------------------------------------ */
 
 static void serving(const char *line, void *arg UNUSED)
 {
@@ -197,22 +227,49 @@ static void serving(const char *line, void *arg UNUSED)
 	log_hint("%s", line);
 }
 
-int train_launch(struct launch_opts *o, char **argv, const char *command, struct report *r,
+static int run_ranks(struct launch_opts *o, struct hear *h, struct arena *a,
+		     struct launch_result *ret, struct err *e)
+{
+	o->out_fd = h->out[1];
+	o->err_fd = h->err[1];
+	o->raw = true;
+	o->serving = serving;
+	return launch_run(o, a, ret, e);
+}
+
+/* What mpirun knows of its ranks is how it ended itself. */
+static int run_mpirun(const char *const *argv, struct hear *h, struct arena *a,
+		      struct launch_result *ret, struct err *e)
+{
+	struct mpirun_child m = {.heeded = true};
+	int status;
+
+	*ret = (struct launch_result){0};
+	if (mpirun_child_start(&m, argv, h->out[1], h->err[1], e))
+		return -1;
+	status = mpirun_child_end(&m, &h->over);
+	ret->code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	ret->failure = mpirun_failure(status, a);
+	return 0;
+}
+
+int train_launch(struct launch_opts *o, const char *backend, const char *command, struct report *r,
 		 struct err *e)
 {
+	struct arena *a = report_arena(r);
+	const char *const *mpirun = NULL;
 	struct launch_result l;
 	struct hear h;
 	int result;
 
+	if (starts_with(backend, "mpi") && mpirun_plan(backend, o, a, &mpirun, e))
+		return -1;
 	if (hear_start(&h, e))
 		return -1;
-	o->argv = (const char *const *)(void *)argv;
-	o->out_fd = h.out[1];
-	o->err_fd = h.err[1];
-	o->raw = true;
-	o->serving = serving;
-	result = launch_run(o, report_arena(r), &l, e);
+	result = mpirun ? run_mpirun(mpirun, &h, a, &l, e) : run_ranks(o, &h, a, &l, e);
 	hear_stop(&h);
+	if (!result && *h.lost)
+		l.failure = h.lost;
 	if (!result)
 		result = conclude(r, &l, command, &h, e);
 	hear_done(&h);

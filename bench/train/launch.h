@@ -7,8 +7,9 @@
 #include "lib/cluster/launch.h"
 #include "lib/report/report.h"
 
-/* @command: whose report rank 0 writes. @o: without descriptors and argv. */
-int train_launch(struct launch_opts *o, char **argv, const char *command, struct report *r,
+/* @command: whose report rank 0 writes. @o: without descriptors. @backend: an MPI's
+ * mpirun starts its ranks. */
+int train_launch(struct launch_opts *o, const char *backend, const char *command, struct report *r,
 		 struct err *e) MUST_CHECK;
 
 #endif

@@ -19,6 +19,7 @@ static const struct model models[] = {
 	 1,
 	 28,
 	 NULL,
+	 graph_cnn,
 	 {CONV(1, 10, 28), CONV(10, 20, 12), DENSE(320, 50, true), DENSE(50, NET_CLASSES, false)},
 	 4},
 	{"mlp",
@@ -26,10 +27,11 @@ static const struct model models[] = {
 	 1,
 	 28,
 	 NULL,
+	 graph_mlp,
 	 {DENSE(NET_INPUTS, 100, true), DENSE(100, NET_CLASSES, false)},
 	 2},
 	{.name = "resnet18",
-	 .help = "torchvision's, by oneDNN",
+	 .help = "torchvision's, by oneDNN or cuDNN",
 	 .channels = 3,
 	 .side = 96,
 	 .graph = graph_resnet18},
@@ -128,7 +130,7 @@ struct net *net_new(const struct model *m, const struct kernels *k, const struct
 
 	if (n)
 		*n = (struct net){.model = m, .k = k, .engine = engine, .batch = batch};
-	if (n && m->graph) {
+	if (n && net_builder(m, engine)) {
 		if (!net_graph_new(n, e))
 			return n;
 		net_free(n);
@@ -351,4 +353,9 @@ int net_before(const struct net *n, int part)
 	return n->before ? n->before(n->before_arg, part) : 0;
 }
 
-const char *net_failure(const struct net *n) { return n->now ? n->engine->failure(n->now) : NULL; }
+const char *net_failure(const struct net *n)
+{
+	if (n->there && n->there->failure.kind)
+		return n->there->failure.msg;
+	return n->now ? n->engine->failure(n->now) : NULL;
+}

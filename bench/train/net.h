@@ -5,8 +5,10 @@
  * and likewise gradients, are one array in the order of the layers (weights as
  * PyTorch lays them out, then biases), so that a range of it can travel.
  */
+#include "bench/dev/dev.h"
 #include "bench/train/engine.h"
 #include "bench/train/kernels.h"
+#include "bench/train/scaler.h"
 #include "lib/core/err.h"
 
 enum {
@@ -14,7 +16,8 @@ enum {
 	NET_PARTS_MAX = GRAPH_NODES_MAX,
 	NET_INPUTS = 28 * 28, /* of the built-in loops */
 	NET_CLASSES = 10,
-	NET_PIXELS_MAX = 3 * 96 * 96, /* of any model */
+	NET_SIDE_MAX = 224,
+	NET_PIXELS_MAX = 3 * NET_SIDE_MAX * NET_SIDE_MAX, /* of any model */
 };
 
 struct layer {
@@ -22,10 +25,12 @@ struct layer {
 	struct conv conv;
 	struct dense dense;
 };
+typedef void net_build(struct graph *g, int side, int classes);
 struct model {
 	const char *name, *help;
-	int channels, side;				       /* of the input */
-	void (*graph)(struct graph *g, int side, int classes); /* NULL: the layers that follow */
+	int channels, side;	 /* of the input */
+	net_build *graph;	 /* NULL: the layers that follow */
+	net_build *device_graph; /* these, for a GPU */
 	struct layer layers[NET_LAYERS_MAX];
 	int nlayers;
 };
@@ -44,6 +49,8 @@ struct net {
 	int rest_samples;
 	float *stats, *dout;
 	size_t nstats;
+	struct scaler scaler;	  /* of fp16 */
+	struct net_device *there; /* parameters stay in the engine's memory; NULL: in ours */
 	/* Called before forward and backward come to a part; not 0 ends it (forward's loss is
 	 * NaN then). NULL: nobody. A graph's all come at the beginning. */
 	int (*before)(void *arg, int part);
@@ -90,7 +97,37 @@ const char *net_failure(const struct net *n);
 /* Softmax and cross-entropy of one sample; z and dz are every @lanes-th place. */
 void net_score(const float *z, float *dz, int lanes, int label, int samples, struct net_score *s);
 
+/* --- net_device.c --------------------------------------------------------------------
+ * Where the engine has a memory of its own parameters, velocity and, where nobody here
+ * has to see them, gradients stay there from step to step; params are a copy, as old as
+ * the last net_fetch(). All of this does nothing, or the same in our memory, elsewhere.
+ */
+struct net_device {
+	float *params, *velocity, *grads;
+	struct dev *dev;  /* whose memory grads are: a communicator reduces them there; or NULL */
+	bool keeps_grads; /* they do not come to net.grads, and done() is called before they are
+			     computed */
+	bool are_finite;  /* those that were watched during backward */
+	struct err failure;
+};
+struct net_sgd {
+	float lr, momentum, decay;
+};
+int net_device_new(struct net *n, struct dev *dev, struct err *e) MUST_CHECK;
+void net_device_free(struct net *n);
+int net_store(struct net *n, struct err *e) MUST_CHECK; /* params are other ones: begin anew */
+int net_fetch(struct net *n, struct err *e) MUST_CHECK;
+/*
+ * A step with the averaged gradients in grads (or kept). *ret_lost: they are not finite,
+ * and no loss scaling is to blame. With that the step is left out where they overflowed.
+ */
+int net_update(struct net *n, float *velocity, const struct net_sgd *s, bool *ret_lost,
+	       struct err *e) MUST_CHECK;
+bool net_is_finite(const float *v, size_t n);
+
 /* --- net_graph.c ------------------------------------------------------------------- */
+/* How an engine has to build that model; NULL: it is for the built-in loops. */
+net_build *net_builder(const struct model *m, const struct engine *engine);
 int net_graph_new(struct net *n, struct err *e) MUST_CHECK;
 void net_graph_free(struct net *n);
 void net_graph_init(struct net *n, uint64_t seed);

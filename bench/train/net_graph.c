@@ -12,12 +12,17 @@ static float *zeroed(size_t n)
 	return p ? memset(p, 0, bytes) : NULL;
 }
 
+net_build *net_builder(const struct model *m, const struct engine *engine)
+{
+	return m->graph ? m->graph : engine && engine->device ? m->device_graph : NULL;
+}
+
 int net_graph_new(struct net *n, struct err *e)
 {
 	n->graph = calloc(1, sizeof(*n->graph));
 	if (!n->graph)
 		return err_sys(e, "no memory for a network");
-	n->model->graph(n->graph, n->model->side, NET_CLASSES);
+	net_builder(n->model, n->engine)(n->graph, n->model->side, NET_CLASSES);
 	n->nparts = n->graph->n;
 	n->nparams = n->graph->nparams;
 	n->nstats = n->graph->nstats;
@@ -31,12 +36,14 @@ int net_graph_new(struct net *n, struct err *e)
 	n->labels = calloc((size_t)n->batch, sizeof(*n->labels));
 	if (!n->params || !n->grads || !n->stats || !n->dout || !n->labels)
 		return err_sys(e, "no memory for %zu parameters", n->nparams);
+	scaler_init(&n->scaler, n->engine);
 	n->whole = n->engine->create(n->graph, n->batch, e);
 	return n->whole ? 0 : -1;
 }
 
 void net_graph_free(struct net *n)
 {
+	net_device_free(n);
 	if (n->engine) {
 		n->engine->destroy(n->whole);
 		n->engine->destroy(n->rest);
@@ -54,7 +61,17 @@ static float normal(uint64_t *state)
 	return sqrtf(-2 * logf(u)) * cosf(6.2831853f * random_unit(random_next(state)));
 }
 
-/* As torchvision does: convolutions by He and others (fan-out), PyTorch's default for the rest. */
+static float fan_in(const struct graph_node *node)
+{
+	int k = node->op == GRAPH_CONV ? node->k : node->from_side;
+
+	return (float)(node->from * k * k);
+}
+
+/*
+ * As torchvision does: convolutions by He and others (fan-out), PyTorch's default for the
+ * rest, and for all with a bias: as the built-in loops begin.
+ */
 void net_graph_init(struct net *n, uint64_t seed)
 {
 	uint64_t state = random_mix(seed);
@@ -62,11 +79,11 @@ void net_graph_init(struct net *n, uint64_t seed)
 
 	for (int i = 0; i < n->graph->n; i++) {
 		const struct graph_node *node = &n->graph->nodes[i];
-		float *p = params + node->first, bound = 1 / sqrtf((float)node->from);
+		float *p = params + node->first, bound = 1 / sqrtf(fan_in(node));
 		float spread = sqrtf(2.0f / (float)(node->channels * node->k * node->k + !node->k));
 
 		for (size_t k = 0; k < node->nparams; k++)
-			p[k] = node->op == GRAPH_CONV ? spread * normal(&state)
+			p[k] = node->op == GRAPH_CONV && !node->bias ? spread * normal(&state)
 			       : node->op == GRAPH_NORM
 				       ? (float)(k < (size_t)node->channels)
 				       : (2 * random_unit(random_next(&state)) - 1) * bound;
@@ -110,7 +127,8 @@ struct net_score net_graph_forward(struct net *n)
 	for (int i = 0; i < n->nparts; i++)
 		if (net_before(n, i))
 			return (struct net_score){.loss = NAN};
-	out = n->engine->forward(n->now, n->params, n->stats, !n->is_validating);
+	out = n->engine->forward(n->now, n->there ? n->there->params : n->params, n->stats,
+				 !n->is_validating);
 	for (int i = 0; i < n->samples; i++)
 		net_score(out + i * NET_CLASSES, n->dout + i * NET_CLASSES, 1, n->labels[i],
 			  n->samples, &s);
@@ -121,5 +139,12 @@ static int nobody(void *arg UNUSED, int part UNUSED) { return 0; }
 
 int net_graph_backward(struct net *n, int (*done)(void *arg, int part), void *arg)
 {
-	return n->engine->backward(n->now, n->params, n->dout, n->grads, done ? done : nobody, arg);
+	struct net_device *t = n->there;
+	bool keeps = t && t->keeps_grads;
+	int result = n->engine->backward(n->now, t ? t->params : n->params, n->dout,
+					 keeps ? t->grads : n->grads, done ? done : nobody, arg);
+
+	if (keeps && !result && !n->engine->failure(n->now))
+		(void)n->engine->device->is_finite(&t->are_finite, &t->failure);
+	return result;
 }

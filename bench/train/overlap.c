@@ -12,7 +12,7 @@ void overlap_begin(struct overlap *o, size_t extra)
 
 static int start(struct overlap *o, size_t from, struct err *e)
 {
-	float *g = o->net->grads + from;
+	float *g = (o->stream ? o->net->there->grads : o->net->grads) + from;
 	const struct comm_request q = {.kind = COLL_ALL_REDUCE,
 				       .send = g,
 				       .recv = g,
@@ -21,6 +21,8 @@ static int start(struct overlap *o, size_t from, struct err *e)
 				       .op = OP_AVG};
 
 	o->open = from;
+	if (o->stream && o->net->engine->device->before(o->stream, e))
+		return -1;
 	return comm_start(o->comm, &q, e);
 }
 
@@ -53,6 +55,8 @@ int overlap_end(struct overlap *o, struct err *e)
 		result = advance(o, i, e);
 	o->spent_ns = o->late ? 0 : o->spent_ns; /* it is in what follows */
 	result = result ? result : comm_wait(o->comm, e);
+	if (o->stream && !result)
+		result = o->net->engine->device->after(o->stream, e);
 
 	o->spent_ns += now_ns() - began;
 	return result;

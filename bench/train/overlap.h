@@ -11,8 +11,9 @@
 struct overlap {
 	struct comm *comm;
 	struct net *net;
-	bool late;   /* the same buckets, but only after backward: to see what hiding is worth */
-	size_t open; /* gradients from here on are under way */
+	void *stream; /* of a communicator that reduces them in a GPU's memory; NULL: in ours */
+	bool late;    /* the same buckets, but only after backward: to see what hiding is worth */
+	size_t open;  /* gradients from here on are under way */
 	uint64_t spent_ns; /* inside the communicator: exposed */
 };
 

@@ -24,10 +24,11 @@ static uint64_t own_program(void)
 static struct train_pass own_pass(const struct rank *r)
 {
 	const struct train_opts *o = r->o;
-	const double options[] = {o->epochs,	o->max_steps,	     o->batch,
-				  o->lr,	o->momentum,	     o->decay,
-				  o->asked,	o->lr_gamma,	     o->lr_every,
-				  o->drop_last, o->asked_validation, o->is_sharded};
+	const double options[] = {o->epochs,	 o->max_steps,	      o->batch,
+				  o->lr,	 o->momentum,	      o->decay,
+				  o->asked,	 o->lr_gamma,	      o->lr_every,
+				  o->drop_last,	 o->asked_validation, o->is_sharded,
+				  o->model->side};
 	struct train_pass p = {.program = own_program(), .data = {1}};
 	float pixels[NET_PIXELS_MAX];
 
@@ -127,7 +128,7 @@ static int prepare(struct rank *r)
 	if (choose_kernels(r, &kernels))
 		return -1;
 	r->net = net_new(o->model, kernels, o->engine, o->batch, r->e);
-	if (!r->net)
+	if (!r->net || (!o->is_sharded && net_device_new(r->net, o->gpu_dev, r->e)))
 		return -1;
 	r->velocity = calloc(r->net->nparams, sizeof(*r->velocity));
 	r->seen = calloc(o->data->n[DATA_TRAIN], sizeof(*r->seen));
@@ -142,6 +143,10 @@ static int prepare(struct rank *r)
 	if (o->is_sharded && shards_new(&r->shards, r->comm, r->net, r->e))
 		return -1;
 	r->overlap = (struct overlap){.comm = r->comm, .net = r->net};
+	if (o->gpu_comm)
+		r->overlap = (struct overlap){.comm = o->gpu_comm,
+					      .net = r->net,
+					      .stream = o->gpu_dev->stream(o->gpu_dev)};
 	r->sampler = train_sampler(o);
 	r->word.bad_step = NO_STEP;
 	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
@@ -174,6 +179,8 @@ static int train(struct rank *r)
 	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound))
 			return -1;
+	if (r->result)
+		r->result->skipped_steps = r->net->scaler.skipped;
 	if (sound && rank_repeat(r))
 		return -1;
 	fault_process(&r->o->fault, r->comm->rank, FAULT_STEP(FAULT_AT_END));

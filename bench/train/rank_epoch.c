@@ -71,6 +71,8 @@ static int validate(struct rank *r, struct train_epoch *ep)
 				in.pixels + i * (size_t)(m->channels * m->side * m->side),
 				in.labels[i]);
 		s = net_forward(r->net);
+		if (net_failure(r->net))
+			return err_set(r->e, ERR_SYS, "%s", net_failure(r->net));
 		all[0] += s.loss * (double)in.n;
 		all[1] += s.top1;
 		all[2] += s.top5;

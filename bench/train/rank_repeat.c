@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void begin_again(struct rank *r)
+static int begin_again(struct rank *r)
 {
 	size_t n = r->net->nparams;
 
@@ -16,8 +16,9 @@ static void begin_again(struct rank *r)
 	memset(r->again, 0, sizeof(r->again));
 	r->hashes = r->again;
 	r->step = r->exposed_ns = 0;
-	r->overlap.late = true;
+	r->overlap.late = r->shards.late = true;
 	r->repeating = true;
+	return net_store(r->net, r->e);
 }
 
 /* Whose own gradient was another one, and what went into it was the same? */
@@ -77,7 +78,8 @@ int rank_repeat(struct rank *r)
 		return err_sys(r->e, "no memory");
 	if (sampler_begin(&r->sampler, 0, r->e))
 		return -1;
-	begin_again(r);
+	if (begin_again(r))
+		return -1;
 	rank_begin_epoch(r);
 	for (uint64_t i = 0; i < r->proven; i++) {
 		if (look_again(r, i, &mine) || rank_step(r, 0, i))

@@ -4,7 +4,10 @@
 #include "bench/train/random.h"
 #include "lib/core/units.h"
 
-int rank_whole(struct rank *r) { return r->o->is_sharded ? shards_gather(&r->shards) : 0; }
+int rank_whole(struct rank *r)
+{
+	return r->o->is_sharded ? shards_gather(&r->shards) : net_fetch(r->net, r->e);
+}
 
 /* The parameters at a moment that will be looked at again: they are in the net. */
 static void note_params(struct rank *r)
@@ -29,7 +32,7 @@ int rank_broadcast(struct rank *r)
 				       .type = DT_FLOAT};
 
 	net_init(r->net, r->o->seed + (uint64_t)r->comm->rank);
-	if (comm_run(r->comm, &q, r->e))
+	if (comm_run(r->comm, &q, r->e) || net_store(r->net, r->e))
 		return -1;
 	memcpy(r->start, r->net->params, r->net->nparams * sizeof(float));
 	note_params(r);
@@ -40,24 +43,58 @@ int rank_broadcast(struct rank *r)
 	return 0;
 }
 
-/* Vector code, which isfinite() in a loop with an exit is not. */
-static bool is_finite(const float *v, size_t n)
-{
-	enum { RUN = 64 };
-	uint32_t bad = 0;
-
-	for (; n >= RUN; n -= RUN, v += RUN)
-		for (int i = 0; i < RUN; i++)
-			bad |= (float_to_bits(v[i]) & 0x7f800000) == 0x7f800000;
-	for (size_t i = 0; i < n; i++)
-		bad |= (float_to_bits(v[i]) & 0x7f800000) == 0x7f800000;
-	return !bad;
-}
-
 /* Faults do not repeat: steps are counted on. */
 static uint64_t fault_step(const struct rank *r)
 {
 	return r->repeating ? r->total + r->step : r->step;
+}
+
+static bool keeps_grads(const struct rank *r)
+{
+	return r->net->there && r->net->there->keeps_grads;
+}
+
+/* On a GPU, where they are reduced there, or alone: once all is proven nobody has to see them. */
+static void choose_grads(struct rank *r)
+{
+	bool is_alone = r->comm->size == 1 && r->step >= r->proven && !r->o->fault.kind;
+
+	if (r->net->there)
+		r->net->there->keeps_grads = r->overlap.stream || is_alone;
+}
+
+/* One number in the GPU's memory as if it were here. */
+static int touch(struct rank *r,
+		 void (*spoil)(const struct fault *f, int rank, uint64_t step, float *g))
+{
+	const struct engine_device *d = r->net->engine->device;
+	float *last = r->net->there->grads + r->net->nparams - 1, g;
+
+	if (!r->o->fault.kind)
+		return 0;
+	if (d->get(&g, last, 1, r->e))
+		return -1;
+	spoil(&r->o->fault, r->comm->rank, fault_step(r), &g);
+	return d->put(last, &g, 1, r->e);
+}
+
+/* A layer whose gradients the GPU was told to compute. */
+static int on_kept(struct rank *r, int layer)
+{
+	struct net *n = r->net;
+	const struct engine_device *d = n->engine->device;
+	size_t from = n->first[layer], count = n->first[layer + 1] - from;
+
+	if (layer == n->nparts - 1 && touch(r, fault_gradient))
+		return -1;
+	if (count && d->watch(n->there->grads + from, count, r->e))
+		return -1;
+	if (r->step < r->proven) {
+		if (count && d->get(n->grads + from, n->there->grads + from, count, r->e))
+			return -1;
+		r->hashes[r->step] = train_hash_layer(r->hashes[r->step], n, layer);
+	}
+	return r->overlap.stream ? overlap_layer(&r->overlap, layer, r->e) : 0;
 }
 
 static int on_layer(void *arg, int layer)
@@ -65,18 +102,21 @@ static int on_layer(void *arg, int layer)
 	struct rank *r = arg;
 	struct net *n = r->net;
 
+	if (keeps_grads(r))
+		return on_kept(r, layer);
 	if (layer >= 0) {
 		if (layer == n->nparts - 1)
 			fault_gradient(&r->o->fault, r->comm->rank, fault_step(r),
 				       n->grads + n->nparams - 1);
 		if (r->step < r->proven)
 			r->hashes[r->step] = train_hash_layer(r->hashes[r->step], n, layer);
-		if (r->word.bad_step == NO_STEP &&
-		    !is_finite(n->grads + n->first[layer], n->first[layer + 1] - n->first[layer]))
+		if (r->word.bad_step == NO_STEP && !scaler_is_used(&n->scaler) &&
+		    !net_is_finite(n->grads + n->first[layer],
+				   n->first[layer + 1] - n->first[layer]))
 			r->word.bad_step = r->step;
 	}
 	if (r->o->is_sharded)
-		return layer < 0 ? 0 : shards_reduce(&r->shards, layer);
+		return shards_reduce(&r->shards, layer);
 	return overlap_layer(&r->overlap, layer, r->e);
 }
 
@@ -181,24 +221,30 @@ static int end_exchange(struct rank *r)
 
 	if (r->o->is_sharded) {
 		last = r->shards.grads + r->shards.first[r->net->nparts - 1];
-		if (comm_run(r->comm, &extra, r->e))
+		if (comm_start(r->comm, &extra, r->e) || shards_end(&r->shards))
 			return -1;
 	} else if (overlap_end(&r->overlap, r->e)) {
 		return -1;
 	}
+	if (r->overlap.stream)
+		return comm_run(r->comm, &extra, r->e) || touch(r, fault_average) ? -1 : 0;
 	fault_average(&r->o->fault, r->comm->rank, fault_step(r), last);
 	return 0;
 }
 
-static void update(struct rank *r, float lr)
+static int update(struct rank *r, float lr)
 {
-	float momentum = (float)r->o->momentum, decay = (float)r->o->decay;
-	struct net *n = r->net;
+	const struct net_sgd s = {lr, (float)r->o->momentum, (float)r->o->decay};
+	bool lost = false;
 
 	if (r->o->is_sharded)
-		shards_update(&r->shards, lr, momentum, decay);
-	else
-		n->k->sgd(n->nparams, n->params, r->velocity, n->grads, lr, momentum, decay);
+		shards_update(&r->shards, s.lr, s.momentum, s.decay);
+	else if (net_update(r->net, r->velocity, &s, &lost, r->e))
+		return -1;
+	if (lost && r->word.bad_step == NO_STEP &&
+	    (scaler_is_used(&r->net->scaler) || keeps_grads(r)))
+		r->word.bad_step = r->step;
+	return 0;
 }
 
 int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
@@ -208,14 +254,15 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 	struct net_score s;
 
 	fault_process(&r->o->fault, r->comm->rank, fault_step(r));
-	if (load(r, at))
-		return -1;
-	t[1] = now_ns();
+	choose_grads(r);
 	r->shards.spent_ns = 0;
+	if ((r->o->is_sharded && shards_begin(&r->shards)) || load(r, at))
+		return -1;
+	t[1] = now_ns() - r->shards.spent_ns; /* as if nothing had been exchanged in between */
 	s = forward(r);
 	put_score(r, &s);
-	t[2] = now_ns() - r->shards.spent_ns; /* as if nothing had been exchanged in between */
-	overlap_begin(&r->overlap, EXTRA);
+	t[2] = now_ns() - r->shards.spent_ns;
+	overlap_begin(&r->overlap, r->overlap.stream ? 0 : EXTRA);
 	if (net_backward(r->net, on_layer, r))
 		return -1;
 	if (net_failure(r->net))
@@ -224,7 +271,8 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 	if (end_exchange(r))
 		return -1;
 	t[4] = now_ns();
-	update(r, (float)lr);
+	if (update(r, (float)lr))
+		return -1;
 	t[5] = now_ns();
 	if (r->step < r->proven)
 		r->exposed_ns += t[4] - t[3];

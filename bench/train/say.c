@@ -25,6 +25,18 @@ static const char *interface_of(const char *address, struct arena *a)
 	return name;
 }
 
+/* As people write it. */
+static const char *carrier_of(const char *backend)
+{
+	static const char *const names[][2] = {
+		{"tcp", "TCP"}, {"gloo", "Gloo"}, {"mpi", "MPI"}, {"nccl", "NCCL"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(backend, names[i][0]))
+			return names[i][1];
+	return backend;
+}
+
 struct say_world say_world(const struct comm *c, struct arena *a)
 {
 	struct say_world w = {.size = c ? c->size : 0};
@@ -32,13 +44,16 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 	if (!c)
 		return w;
 	w.backend = comm_caps(c)->backend;
+	w.carrier = carrier_of(w.backend);
+	w.scatters = comm_caps(c)->kinds >> COLL_REDUCE_SCATTER & 1;
 	w.transport = arena_strdup(a, comm_transport(c));
 	w.peers = arena_alloc(a, (size_t)w.size * sizeof(*w.peers));
 	for (int i = 0, k; i < w.size; i++) {
 		const struct comm_peer *p = comm_peer(c, i);
 
-		w.peers[i] = (struct say_peer){arena_strdup(a, p->host),
-					       arena_strdup(a, p->address), "cpu"};
+		w.peers[i] = (struct say_peer){
+			arena_strdup(a, p->host), arena_strdup(a, p->address),
+			streq(w.backend, "nccl") && p->device ? arena_strdup(a, p->device) : "cpu"};
 		for (k = 0; !streq(w.peers[k].host, p->host);)
 			k++;
 		w.hosts += k == i;
@@ -135,7 +150,8 @@ int say_bad_rank(const struct run *x)
 
 void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 {
-	const char *look = strstr(sentence, "signal") || strstr(sentence, "exit code")
+	const char *look = strstr(sentence, "signal") || strstr(sentence, "exit code") ||
+					   strstr(sentence, "connection lost")
 				   ? "dmesg -T | grep -iE 'killed process|segfault|xid' | tail"
 				   : "ps -eo pid,stat,wchan:24,args | grep '[d]dpsmoke'";
 
@@ -145,13 +161,27 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 		finding_fix(f, "%s", look);
 }
 
+const char *say_essence(const char *sentence)
+{
+	const char *inner = strstr(sentence, "): rank ");
+
+	return inner ? inner + 3 : sentence;
+}
+
 void say_lost(struct report *r, const struct say_lost *l)
 {
 	struct arena *a = report_arena(r);
-	struct finding *f = report_find(
-		r, "rank.alive", l->rank < 0 ? "ranks" : arena_printf(a, "rank %d", l->rank));
+	struct finding *f =
+		report_find(r, l->check ? l->check : "rank.alive",
+			    l->rank < 0 ? "ranks" : arena_printf(a, "rank %d", l->rank));
 
 	finding_set(f, ST_FAIL, "%s (%s)", l->sentence, l->doing);
+	if (l->check) {
+		finding_expect(f, "one library that carries data between all ranks");
+		finding_fix(f, "%s", l->fix ? l->fix : "ddpsmoke --backend tcp");
+		report_add(r, f);
+		return;
+	}
 	finding_expect(f, "every rank answers until the end");
 	if (l->connecting && l->host)
 		finding_fix(f, "portcheck %s", l->host);
@@ -163,17 +193,32 @@ void say_lost(struct report *r, const struct say_lost *l)
 static void say_covers(const struct run *x)
 {
 	int ranks = x->w->size, hosts = x->w->hosts;
+	bool on_gpus = x->o->engine && x->o->engine->device;
 
 	if (hosts <= 1)
-		report_covers(x->r,
-			      "%d local rank%s on the CPU, gradients over TCP; neither a GPU nor a "
-			      "network was tested",
-			      ranks, ranks == 1 ? "" : "s");
+		report_covers(x->r, "%d local rank%s on the %s, gradients over %s; %s was tested",
+			      ranks, ranks == 1 ? "" : "s", on_gpus ? "GPU" : "CPU", x->w->carrier,
+			      on_gpus ? "no network" : "neither a GPU nor a network");
 	else
-		report_covers(x->r,
-			      "%d ranks on %d hosts, on the CPU, gradients over TCP; no GPU was "
-			      "tested",
-			      ranks, hosts);
+		report_covers(x->r, "%d ranks on %d hosts, on the %s, gradients over %s%s", ranks,
+			      hosts, on_gpus ? "GPU" : "CPU", x->w->carrier,
+			      on_gpus ? "" : "; no GPU was tested");
+}
+
+/* The built-in one goes without saying. */
+static void say_carrier(const struct run *x)
+{
+	struct finding *f;
+
+	if (streq(x->w->backend, "tcp"))
+		return;
+	f = report_find(x->r, "train.backend", x->w->backend);
+	finding_set(f, ST_INFO, "%s carried the gradients: %s%s", x->w->carrier, x->w->transport,
+		    x->o->is_sharded && !x->w->scatters
+			    ? "; it has no reduce_scatter, so all_reduce was used and each rank "
+			      "kept its part"
+			    : "");
+	report_add(x->r, f);
 }
 
 void say_all(struct report *r, const struct train_opts *o, const struct say_world *w,
@@ -183,6 +228,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 
 	if (res->noted[0] || res->odd_rank > 0)
 		say_joined(&x);
+	say_carrier(&x);
 	if (res->epochs.n) {
 		say_samples(&x);
 		say_finite(&x);

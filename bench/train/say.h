@@ -9,7 +9,8 @@ struct say_peer {
 };
 struct say_world {	 /* who took part, still known when the communicator is gone */
 	int size, hosts; /* size 0: they were never connected */
-	const char *backend, *transport;
+	const char *backend, *transport, *carrier; /* "gloo", what it says of itself, "Gloo" */
+	bool scatters;				   /* it has a reduce_scatter */
 	const char *interface; /* that has rank 0's address; NULL: loopback, or unknown */
 	struct say_peer *peers;
 };
@@ -22,10 +23,13 @@ struct say_lost {	      /* a rank that was lost */
 	int rank;	      /* -1: the sentence has it */
 	const char *sentence; /* what everybody was told */
 	const char *doing;
-	const char *host; /* another one, where the rank was; NULL: here */
+	const char *host;	 /* another one, where the rank was; NULL: here */
+	const char *check, *fix; /* where it is about something else than a lost rank; NULL */
 	bool connecting;
 };
 void say_lost(struct report *r, const struct say_lost *l);
+/* Of "rank 1 (b): rank 0 (a) did nothing for 1 s": who was seen, not who saw it. */
+const char *say_essence(const char *sentence);
 /* What to type to see why: @host as above. */
 void say_fix_lost(struct finding *f, const char *sentence, const char *host);
 

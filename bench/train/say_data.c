@@ -8,9 +8,10 @@ enum { STEPS_MAX = 4096 }; /* in the document; beyond, every second or third ...
 
 static const char *const phases[PHASES] = {"data", "forward", "backward", "exchange", "update"};
 
-static void add_world(cJSON *data, const struct say_world *w)
+static void add_world(cJSON *data, const struct train_opts *t, const struct say_world *w)
 {
 	cJSON *world = json_object(data, "world"), *ranks = json_array(world, "ranks");
+	bool on_gpus = t->engine && t->engine->device;
 
 	json_str(world, "interface", w->interface);
 
@@ -23,7 +24,7 @@ static void add_world(cJSON *data, const struct say_world *w)
 		json_num(o, "rank", i);
 		json_str(o, "host", p->host);
 		json_str(o, "address", p->address);
-		json_str(o, "device", p->device);
+		json_str(o, "device", on_gpus && streq(p->device, "cpu") ? "cuda" : p->device);
 	}
 }
 
@@ -38,6 +39,8 @@ static void add_model(cJSON *data, const struct train_opts *o, const struct trai
 		 o->engine	? o->engine->name
 		 : res->kernels ? res->kernels->name
 				: NULL);
+	if (o->engine && o->engine->device)
+		json_num(m, "skipped_steps", (double)res->skipped_steps);
 	json_num(m, "batch", o->batch);
 	json_num(m, "global_batch", o->batch * o->np);
 	json_num(m, "seed", (double)o->seed);
@@ -107,8 +110,8 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	}
 }
 
-static void add_throughput(cJSON *data, bool is_sharded, const struct train_alone *alone,
-			   const struct say_world *w, const struct train_result *res)
+static void add_throughput(cJSON *data, const struct train_alone *alone, const struct say_world *w,
+			   const struct train_result *res)
 {
 	cJSON *t = json_object(data, "throughput"), *ranks;
 	double total = 0, times;
@@ -134,7 +137,7 @@ static void add_throughput(cJSON *data, bool is_sharded, const struct train_alon
 		json_num(t, "alone_samples_per_s", alone->samples_per_s);
 		json_num(t, "efficiency", total / (alone->samples_per_s * w->size));
 	}
-	if (res->repeated && w->size > 1 && !is_sharded)
+	if (res->repeated && w->size > 1)
 		json_num(t, "exchange_hidden", res->hidden);
 	json_num(t, "slowest_rank", say_slowest(res, w->size, &times));
 	json_num(t, "slowest_times", times);
@@ -145,9 +148,9 @@ void say_data(struct report *r, const struct train_opts *o, const struct say_wor
 {
 	cJSON *data = report_data(r);
 
-	add_world(data, w);
+	add_world(data, o, w);
 	add_model(data, o, res);
 	add_steps(data, res);
 	add_checks(data, res, alone);
-	add_throughput(data, o->is_sharded, alone, w, res);
+	add_throughput(data, alone, w, res);
 }

@@ -15,6 +15,11 @@ void say_finite(const struct run *x)
 	if (bad >= 0)
 		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
 			    say_who(x, bad), (size_t)last->words[bad].bad_step);
+	else if (x->res->skipped_steps)
+		finding_set(f, ST_PASS,
+			    "no gradient was NaN or infinite but in %zu steps, which fp16's loss "
+			    "scaling left out",
+			    (size_t)x->res->skipped_steps);
 	else
 		finding_set(f, ST_PASS, "no gradient was NaN or infinite");
 	if (bad >= 0 && last->words[bad].bad_step < x->res->proven_steps)

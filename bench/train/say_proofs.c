@@ -75,12 +75,14 @@ void say_samples(const struct run *x)
 static void fix_exchange(const struct run *x, struct finding *f, int rank)
 {
 	int other = rank > 0 ? 0 : x->w->size - 1;
+	bool is_tcp = streq(x->w->backend, "tcp");
+	const char *how = is_tcp ? "" : " --backend ", *with = is_tcp ? "" : x->o->backend;
 
 	if (x->w->hosts <= 1 || rank < 0)
-		finding_fix(f, "ncclbench --np %d -b 1M -e 64M -n 50", x->w->size);
+		finding_fix(f, "ncclbench --np %d%s%s -b 1M -e 64M -n 50", x->w->size, how, with);
 	else
-		finding_fix(f, "ncclbench --hosts %s,%s -b 1M -e 64M -n 50",
-			    x->w->peers[other].host, x->w->peers[rank].host);
+		finding_fix(f, "ncclbench --hosts %s,%s%s%s -b 1M -e 64M -n 50",
+			    x->w->peers[other].host, x->w->peers[rank].host, how, with);
 }
 
 /* The rank whose hash most others do not have; where there is no majority, who alone was wrong. */

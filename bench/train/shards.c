@@ -14,21 +14,22 @@ static size_t part_size(const struct shards *s, int layer)
 	return s->first[layer + 1] - s->first[layer];
 }
 
+static float *wide_of(const struct shards *s, int layer)
+{
+	return s->wide + s->first[layer] * (size_t)s->comm->size;
+}
+
 int shards_new(struct shards *s, struct comm *c, struct net *n, struct err *e)
 {
-	size_t ranks = (size_t)c->size, widest = 1;
+	size_t ranks = (size_t)c->size;
 
-	*s = (struct shards){.comm = c, .net = n, .held = -1, .e = e};
-	for (int i = 0; i < n->nparts; i++) {
-		size_t part = (layer_size(s, i) + ranks - 1) / ranks;
-
-		s->first[i + 1] = s->first[i] + part;
-		widest = part * ranks > widest ? part * ranks : widest;
-	}
+	*s = (struct shards){.comm = c, .net = n, .held = -1, .coming = -1, .leaving = -1, .e = e};
+	for (int i = 0; i < n->nparts; i++)
+		s->first[i + 1] = s->first[i] + (layer_size(s, i) + ranks - 1) / ranks;
 	s->params = calloc(s->first[n->nparts], sizeof(float));
 	s->grads = calloc(s->first[n->nparts], sizeof(float));
 	s->velocity = calloc(s->first[n->nparts], sizeof(float));
-	s->wide = calloc(widest, sizeof(float));
+	s->wide = calloc(s->first[n->nparts] * ranks, sizeof(float));
 	if (!s->params || !s->grads || !s->velocity || !s->wide)
 		return err_sys(e, "no memory for a part of %zu parameters", n->nparams);
 	n->before = shards_hold;
@@ -52,6 +53,14 @@ static void forget(struct shards *s, int layer)
 		p[i] = NAN;
 }
 
+static void forget_all(struct shards *s)
+{
+	for (int i = 0; i < s->net->nparts; i++)
+		forget(s, i);
+	s->held = s->coming = s->leaving = -1;
+	s->is_whole = false;
+}
+
 void shards_take(struct shards *s)
 {
 	for (int i = 0; i < s->net->nparts; i++) {
@@ -60,67 +69,176 @@ void shards_take(struct shards *s)
 
 		memcpy(s->params + s->first[i], s->net->params + s->net->first[i] + from,
 		       (left < part ? left : part) * sizeof(float));
-		forget(s, i);
 	}
 	memset(s->velocity, 0, s->first[s->net->nparts] * sizeof(float));
-	s->held = -1;
+	forget_all(s);
 }
 
-static int gather(struct shards *s, int layer)
+/* --- parameters on their way ----------------------------------------------------------- */
+
+static int start_gather(struct shards *s, int layer)
 {
-	uint64_t began = now_ns();
 	const struct comm_request q = {.kind = COLL_ALL_GATHER,
 				       .send = s->params + s->first[layer],
-				       .recv = s->wide,
+				       .recv = wide_of(s, layer),
 				       .count = part_size(s, layer),
 				       .type = DT_FLOAT};
-	int result = q.count ? comm_run(s->comm, &q, s->e) : 0;
 
-	memcpy(s->net->params + s->net->first[layer], s->wide,
+	return q.count ? comm_start(s->comm, &q, s->e) : 0;
+}
+
+static void arrive(struct shards *s, int layer)
+{
+	memcpy(s->net->params + s->net->first[layer], wide_of(s, layer),
 	       layer_size(s, layer) * sizeof(float));
+}
+
+static int start_all(struct shards *s)
+{
+	for (int i = 0; i < s->net->nparts; i++)
+		if (start_gather(s, i))
+			return -1;
+	return 0;
+}
+
+/* Of a graph all is needed first. */
+int shards_begin(struct shards *s)
+{
+	uint64_t began = now_ns();
+	int result;
+
+	if (s->is_whole)
+		forget_all(s);
+	if (s->late)
+		return 0;
+	s->coming = 0;
+	result = s->net->graph ? start_all(s) : start_gather(s, 0);
 	s->spent_ns += now_ns() - began;
 	return result;
 }
 
-int shards_hold(void *shards, int layer)
-{
-	struct shards *s = shards;
-
-	if (s->held == layer || (s->held >= 0 && s->net->graph))
-		return 0;
-	if (s->net->graph) { /* runs as one: all are held */
-		s->held = layer;
-		return shards_gather(s);
-	}
-	if (s->held >= 0)
-		forget(s, s->held);
-	s->held = layer;
-	return gather(s, layer);
-}
-
 int shards_gather(struct shards *s)
 {
+	uint64_t began = now_ns();
+	bool are_coming = s->net->graph && !s->coming;
+
+	if ((!are_coming && start_all(s)) || comm_wait(s->comm, s->e))
+		return -1;
+	s->coming = -1;
 	for (int i = 0; i < s->net->nparts; i++)
-		if (gather(s, i))
-			return -1;
+		arrive(s, i);
+	s->is_whole = true;
+	s->spent_ns += now_ns() - began;
 	return 0;
+}
+
+/* --- gradients on their way --------------------------------------------------------------- */
+
+static bool can_scatter(const struct shards *s)
+{
+	return comm_caps(s->comm)->kinds >> COLL_REDUCE_SCATTER & 1;
+}
+
+static int start_reduce(struct shards *s, int layer)
+{
+	size_t part = part_size(s, layer);
+	struct comm_request q = {.kind = COLL_REDUCE_SCATTER,
+				 .send = wide_of(s, layer),
+				 .recv = s->grads + s->first[layer],
+				 .count = part,
+				 .type = DT_FLOAT,
+				 .op = OP_AVG};
+
+	if (!can_scatter(s)) {
+		q.kind = COLL_ALL_REDUCE;
+		q.recv = wide_of(s, layer);
+		q.count = part * (size_t)s->comm->size;
+	}
+	return part ? comm_start(s->comm, &q, s->e) : 0;
+}
+
+static int leave(struct shards *s, int layer)
+{
+	size_t n = layer_size(s, layer), all = part_size(s, layer) * (size_t)s->comm->size;
+	float *wide = wide_of(s, layer);
+
+	memcpy(wide, s->net->grads + s->net->first[layer], n * sizeof(float));
+	memset(wide + n, 0, (all - n) * sizeof(float));
+	if (s->late)
+		return start_reduce(s, layer) || comm_wait(s->comm, s->e) ? -1 : 0;
+	/* the layer that backward comes to next is more urgent: see hold() */
+	s->leaving = layer;
+	return s->net->graph || !layer ? start_reduce(s, layer) : 0;
 }
 
 int shards_reduce(struct shards *s, int layer)
 {
 	uint64_t began = now_ns();
-	size_t n = layer_size(s, layer), part = part_size(s, layer);
-	const struct comm_request q = {.kind = COLL_REDUCE_SCATTER,
-				       .send = s->wide,
-				       .recv = s->grads + s->first[layer],
-				       .count = part,
-				       .type = DT_FLOAT,
-				       .op = OP_AVG};
+	bool finished;
 	int result;
 
-	memcpy(s->wide, s->net->grads + s->net->first[layer], n * sizeof(float));
-	memset(s->wide + n, 0, (part * (size_t)s->comm->size - n) * sizeof(float));
-	result = part ? comm_run(s->comm, &q, s->e) : 0;
+	if (layer < 0)
+		result = s->late ? 0 : comm_test(s->comm, &finished, s->e);
+	else
+		result = leave(s, layer);
+	s->spent_ns += now_ns() - began;
+	return result;
+}
+
+int shards_end(struct shards *s)
+{
+	if (comm_wait(s->comm, s->e))
+		return -1;
+	for (int i = 0; i < s->net->nparts && !can_scatter(s); i++)
+		memcpy(s->grads + s->first[i],
+		       wide_of(s, i) + part_size(s, i) * (size_t)s->comm->rank,
+		       part_size(s, i) * sizeof(float));
+	return 0;
+}
+
+/* --- both, layer by layer ------------------------------------------------------------------- */
+
+/* Forward goes up to the last layer, backward then down from it. */
+static int after(const struct shards *s, int layer)
+{
+	if (layer < s->held)
+		return layer - 1;
+	return layer + 1 < s->net->nparts ? layer + 1 : layer - 1;
+}
+
+static int hold(struct shards *s, int layer)
+{
+	int next = after(s, layer);
+
+	if (s->held >= 0)
+		forget(s, s->held);
+	if ((s->coming != layer && start_gather(s, layer)) || comm_wait(s->comm, s->e))
+		return -1;
+	arrive(s, layer);
+	s->held = layer;
+	s->coming = -1;
+	if (s->late)
+		return 0;
+	if (next >= 0 && start_gather(s, next))
+		return -1;
+	s->coming = next;
+	if (s->leaving >= 0 && start_reduce(s, s->leaving))
+		return -1;
+	s->leaving = -1;
+	return 0;
+}
+
+int shards_hold(void *shards, int layer)
+{
+	struct shards *s = shards;
+	uint64_t began = now_ns();
+	int result;
+
+	if (s->is_whole || s->held == layer)
+		return 0;
+	if (s->net->graph) /* runs as one */
+		return shards_gather(s);
+	result = hold(s, layer);
 	s->spent_ns += now_ns() - began;
 	return result;
 }
@@ -129,8 +247,9 @@ void shards_update(struct shards *s, float lr, float momentum, float decay)
 {
 	s->net->k->sgd(s->first[s->net->nparts], s->params, s->velocity, s->grads, lr, momentum,
 		       decay);
-	for (int i = 0; i < s->net->nparts; i++)
-		if (i == s->held || s->net->graph)
-			forget(s, i);
-	s->held = -1;
+	if (s->is_whole)
+		forget_all(s);
+	else if (s->held >= 0)
+		forget(s, s->held);
+	s->held = s->coming = s->leaving = -1;
 }

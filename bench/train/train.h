@@ -20,10 +20,13 @@ struct train_opts {
 	uint64_t lr_every; /* epochs, then lr *= lr_gamma */
 	uint64_t seed;
 	const char *data_spec;
+	const char *backend;		/* who carries the gradients */
 	size_t asked, asked_validation; /* samples; 0: as many as the data set has */
 	unsigned workers;
 	const struct data *data;     /* opened by train_job() ... */
 	const struct engine *engine; /* of a model that is a graph */
+	struct comm *gpu_comm;	     /* carries gradients that stay in GPUs' memory ... */
+	struct dev *gpu_dev;	     /* ... which is of this; NULL: there is none */
 	const char *trouble;	     /* ... or why it could not be; NULL */
 	bool drop_last, is_sharded;  /* --pattern fsdp */
 	double expect;		     /* accuracy, 0..1; 0: whatever it is */
@@ -75,6 +78,7 @@ struct train_result {
 	struct arena *a;
 	const struct kernels *kernels; /* of all ranks */
 	uint64_t total_steps, steps_per_epoch, proven_steps;
+	uint64_t skipped_steps; /* --amp fp16: left out, their gradients were too large for it */
 	size_t nparams, padding, dropped;
 	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */
 	const char *odd_what; /* "seed" */

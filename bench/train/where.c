@@ -1,5 +1,7 @@
 #include "bench/train/where.h"
 
+#include "bench/ranks/mpirun.h"
+
 #include <inttypes.h>
 
 #define AT(field) .off = offsetof(struct where, field)
@@ -36,9 +38,10 @@ const struct opt where_rows[WHERE_NROWS] = {
 };
 static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
 
+/* A rank of an mpirun of ours has the options of the command that started it. */
 static bool is_launching(const struct where *w)
 {
-	return w->np || w->np_per_host || w->hosts || w->serve || w->srun;
+	return !mpirun_relays() && (w->np || w->np_per_host || w->hosts || w->serve || w->srun);
 }
 
 static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
@@ -101,7 +104,8 @@ int where_role(const struct where *w, struct arena *a, struct where_role *ret, s
 	if (check(w, e))
 		return -1;
 	world_from_env(get_env, NULL, a, &world);
-	ret->ours = world.launcher == LAUNCHER_WINDSOCK;
+	ret->relayed = mpirun_relays();
+	ret->ours = world.launcher == LAUNCHER_WINDSOCK || ret->relayed;
 	if (w->init && !ret->ours &&
 	    world_from_init(w->init, number(w->rank), number(w->size), get_env, NULL, a, &world, e))
 		return -1;

@@ -25,7 +25,8 @@ extern const struct opt where_rows[WHERE_NROWS];
 
 struct where_role {
 	bool is_rank;  /* else it starts the ranks */
-	bool ours;     /* by our own launcher, which reads our report */
+	bool ours;     /* by our own launcher, which reads our report ... */
+	bool relayed;  /* ... or by an mpirun that it has started */
 	int rank;      /* -1: not known yet */
 	uint64_t size; /* of the world; 0: not known yet */
 };

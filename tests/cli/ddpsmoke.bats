@@ -85,6 +85,8 @@ ends_with() { # CODE PID: of a child of ours
     done
     smoke --pattern fsdp --expect 97
     [ "$status" -eq 0 ]
+    small --pattern fsdp --np 3 --validation 97 # of unlike numbers of batches
+    [ "$status" -eq 0 ]
     small --pattern fsdp --np 3 --fault 2:flip
     fails train.reference 'rank 2 \(.*\) computed another gradient in step 2'
     small --pattern fsdp --np 3 --fault 1:nan
@@ -334,4 +336,6 @@ assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TES
 @test "efficiency and overlap are measured, against one rank alone" {
     smoke --json
     jq -e '.data.throughput | .alone_samples_per_s > 0 and .efficiency > 0 and .exchange_hidden >= 0' <<<"$output"
+    smoke --json --pattern fsdp
+    jq -e '.data.throughput | .efficiency > 0 and .exchange_hidden >= 0' <<<"$output"
 }

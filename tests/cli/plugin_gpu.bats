@@ -33,10 +33,10 @@ fake() {
 
 @test "gpu-check: on the stand-ins every step passes, and a failing one is not hidden" {
     fake
-    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --max 64K --ranks 1,2 --output -
+    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --parts nccl --max 64K --ranks 1,2 --output -
     jq -e '.verdict == "pass" and (.steps | length >= 24) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
     WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$ROOT/scripts/gpu-check" \
-        --bin "$(dirname "$B")" --max 64K --ranks 2 --output -
+        --bin "$(dirname "$B")" --parts nccl --max 64K --ranks 2 --output -
     jq -e '.verdict == "fail" and any(.steps[]; .verdict == "fail" and ([.detail.findings[]?.check] | index("coll.data")))' <<<"$output"
 }

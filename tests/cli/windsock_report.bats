@@ -10,6 +10,7 @@ setup_file() {
     "$BIN/windsock" --quick --report here.html >/dev/null
     python3 "$ROOT/tests/cli/windsock_runs.py" 4 >four.json
     "$BIN/windsock" diff four.json four.json --report four.html >/dev/null
+    "$BIN/ncclbench" --np 3 --pairs --report pairs.html --json >pairs.json
 }
 
 setup() {
@@ -70,6 +71,55 @@ P
     grep -q 'M3 2h' four.html # a run of squares in the matrix
     run ! grep -q '<img' four.html
     run ! grep -q '<b>bold' four.html
+}
+
+@test "ncclbench's page: pairs as heat maps and as numbers, the slowest first; its ranks' hosts" {
+    page_is_sound pairs.html
+    [ "$(grep -c '<svg class="heat".*data-n="3" data-map="pairs"' pairs.html)" -ge 2 ] # and what was lost, if any was
+    grep -q 'in this order: rank' pairs.html
+    python3 - <<'P'
+import json, re
+rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([^<]*)</td><td class="n">([\d.]+)</td><td class="n">([\d.]+)</td>',
+                  open("pairs.html").read())
+pairs = json.load(open("pairs.json"))["data"]["pairs"]
+assert len(pairs) == len(rows) == 6, rows
+assert [float(r[2]) for r in rows] == sorted(float(r[2]) for r in rows)
+known = {(p["from"], p["to"]): p for p in pairs}
+for a, b, gbps, us in rows:
+    assert abs(known[a, b]["gbps"] - float(gbps)) < 0.001 and abs(known[a, b]["latency_us"] - float(us)) < 0.1
+P
+    run ! grep -q 'Nothing between hosts was tested' pairs.html
+}
+
+@test "ncclbench's page beside its table, with curves; none where it cannot be written" {
+    run -0 --separate-stderr "$BIN/ncclbench" -b 8 -e 1M -n 2 --report sweep.html
+    [[ $output == *"# PASS coll.data"* ]]
+    page_is_sound sweep.html
+    grep -q '<h3>Bus bandwidth</h3>' sweep.html
+    grep -q 'Data was carried by: tcp' sweep.html
+    grep -q '>2 ranks<' sweep.html
+    run -0 --separate-stderr "$BIN/windsock" diff sweep.html sweep.html # it is a run of ours
+    run -3 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 --report /dev/full
+    run -3 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 --report there/is/none.html
+    [ -z "$output" ] # said before the work
+    run -2 --separate-stderr "$BIN/ncclbench" -b 8 -e 4 --report never.html
+    [ ! -e never.html ]
+}
+
+@test "a node that is slow with everybody is the one that the page marks" {
+    jq '.data.world.ranks = [range(4) | {rank: ., host: "node\(.)", address: "10.0.0.\(.)", device: "host"}] |
+        .findings = [{check: "pair.bandwidth", status: "fail", subject: "node2", host: "node0", message: "node2 is <b>slow", fix: ["x"]},
+                     {check: "pair.loss", status: "fail", subject: "node1 -> node3", host: "node0", message: "lossy", fix: ["y"]}] |
+        .data.pairs = [range(4) as $a | range(4) as $b | select($a != $b) |
+            {from: "node\($a)", to: (if $b == 3 then "<i>3" else "node\($b)" end), gbps: (if $a == 2 then 0.1 else 2 end), lost: (if $a == 1 then 0.02 else 0 end)}]' \
+        pairs.json >slow.json
+    # shellcheck disable=SC2030
+    "$BIN/windsock" diff slow.json slow.json --report slow.html >/dev/null
+    page_is_sound slow.html
+    for host in 1 2 3; do grep -q '<tr data-status="fail"><th scope="row">node'$host slow.html; done
+    grep -q '<tr data-status="pass"><th scope="row">node0' slow.html
+    grep -q 'Packets that had to be sent again' slow.html
+    run ! grep -q '<i>3\|<b>slow' <(sed '/id="envelope"/,$d' slow.html)
 }
 
 @test "a page that cannot be written is an error of ours, and never half a page" {
@@ -160,6 +210,20 @@ needs_chromium() { command -v chromium >/dev/null || skip "no Chromium here"; }
         document.title='ANSWER '+a.join('|')},500)"
     echo "$output"
     [[ $output == "ANSWER 1 rows|1 rows|node0 to node2: filtered|"@(Copied|Select it) ]]
+    quiet_browser
+}
+
+@test "Chromium: the keys say a pair's numbers, each map in its own line" {
+    needs_chromium
+    run -0 browse pairs.html "
+        var a=[],maps=document.querySelectorAll('svg.heat');
+        function key(svg,k){svg.dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true}));
+            return svg.nextElementSibling.querySelector('output').textContent}
+        a.push(key(maps[0],'ArrowRight'));a.push(key(maps[0],'ArrowDown'));a.push(key(maps[1],'ArrowDown'));
+        a.push(key(maps[0],'ArrowLeft'));document.title='ANSWER '+a.join('|')"
+    echo "$output"
+    local pair=': [0-9.]+ GB/s, [0-9.]+ us(, [0-9.]+ % sent again)?'
+    [[ $output =~ ^"ANSWER rank 0 to rank 1"$pair\|"rank 1 to rank 1: itself|rank 1 to rank 0"$pair\|"rank 1 to rank 0"$pair$ ]]
     quiet_browser
 }
 

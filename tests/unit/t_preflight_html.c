@@ -3,8 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "lib/core/file.h"
 #include "lib/report/json.h"
+#include "lib/report/report.h"
 #include "probes/html/parts.h"
+
+#include <math.h>
 
 #include <cmocka.h>
 
@@ -70,6 +74,14 @@ static void t_odd_documents(void **state)
 		"\"cells\":[[\"ok\",\"ok\",\"ok\"],7,[],[\"x\"]]},\"targets\":[{\"from\":\"a\","
 		"\"to\":\"b\","
 		"\"ms\":1},7,{\"from\":\"a\",\"to\":\"a\",\"ms\":-1}]}}}}",
+		"{\"command\":\"ncclbench\",\"data\":{\"world\":{\"ranks\":[7,{},{\"host\":7},"
+		"{\"host\":\"a\"}]},\"pairs\":[7,{},{\"from\":\"a\"},{\"from\":\"a\",\"to\":\"a\"},"
+		"{\"from\":\"a\",\"to\":\"b\",\"gbps\":-1,\"latency_us\":0,\"lost\":9},"
+		"{\"from\":\"b\",\"to\":\"a\",\"gbps\":1e308,\"latency_us\":1e-300,\"lost\":-1},"
+		"{\"from\":\"c\",\"to\":\"a\",\"gbps\":\"x\"}]},"
+		"\"findings\":[{\"status\":\"fail\",\"subject\":\" -> \"},{\"subject\":\"a -> "
+		"b\"}]}",
+		"{\"command\":\"ncclbench\",\"data\":{\"world\":{\"ranks\":7},\"pairs\":{}}}",
 		"{\"data\":{\"parts\":{\"collectives\":{\"results\":[{},{\"size\":0,\"busbw\":-1},"
 		"7,"
 		"{\"coll\":\"c\",\"size\":8,\"busbw\":1e308,\"time_us\":1e-300}]},"
@@ -114,9 +126,98 @@ static void t_fold(void **state)
 	cJSON_Delete(doc);
 }
 
+static void t_heat(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double v[] = {NAN, 8, 4, 0, NAN, 1, -1, 0.001, NAN};
+	double lost[] = {NAN, 0, 1e-4, 2e-3, 1, NAN, 1e-3, -1, 0.02};
+	unsigned char squares[9];
+	struct html_grid g = {.n = 3, .v = squares};
+	const char *names[HTML_HEAT];
+
+	(void)state;
+	assert_true(html_grid_heat(&g, v, true, "GB/s", &a, names));
+	assert_int_equal(squares[1], 1); /* the most is the best */
+	assert_int_equal(squares[7], HTML_HEAT - 1);
+	assert_true(squares[2] <= squares[5]);
+	assert_int_equal(squares[0] + squares[3] + squares[6], 0); /* no number, no colour */
+	assert_true(html_grid_heat(&g, v, false, "us", &a, names));
+	assert_int_equal(squares[1], HTML_HEAT - 1);
+	assert_int_equal(squares[7], 1);
+	assert_string_equal(names[HTML_HEAT - 1], "up to 8 us");
+	html_grid_shares(&g, lost, names);
+	assert_int_equal(squares[0] + squares[5] + squares[7], 0);
+	assert_string_equal(names[squares[1]], "none");
+	assert_string_equal(names[squares[2]], "up to 0.01 %");
+	assert_string_equal(names[squares[3]], "up to 0.3 %");
+	assert_string_equal(names[squares[4]], "more");
+	assert_string_equal(names[squares[8]], "up to 3 %");
+	for (size_t i = 0; i < 9; i++)
+		v[i] = -1;
+	assert_false(html_grid_heat(&g, v, true, "GB/s", &a, names));
+}
+
+static void t_coarsen(void **state)
+{
+	enum { N = 300, SIDE = 100 };
+	AUTO(arena_done) struct arena a = {0};
+	double *v = arena_alloc(&a, (size_t)N * N * sizeof(*v));
+
+	(void)state;
+	for (size_t i = 0; i < (size_t)N * N; i++)
+		v[i] = 5;
+	v[(size_t)N * 299 + 3] = 1;
+	v[1] = NAN;
+	assert_int_equal(html_grid_coarsen(v, N, true), SIDE);
+	assert_true(v[99 * SIDE + 1] < 2); /* the worst of nine */
+	assert_true(v[0] > 4 && v[99 * SIDE] > 4);
+	assert_int_equal(html_grid_coarsen(v, 128, true), 128);
+}
+
+/* The page of a run whose answer is a table: the verdict and the data are in it. */
+static void t_report_page(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char folder[] = "/tmp/t_page.XXXXXX", page[40], output[40];
+	struct report_opts o = {
+		.command = "ncclbench", .page = page, .output = output, .draw = html_page};
+	struct err e = {0};
+	struct report *r;
+	struct finding *f;
+	char *text;
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(page, sizeof(page), "%s/page.html", folder);
+	(void)snprintf(output, sizeof(output), "%s/table", folder);
+	r = report_new(&o, &e);
+	assert_non_null(r);
+	assert_true(report_wants_data(r));
+	json_str(report_data(r), "backend", "tcp");
+	f = report_find(r, "coll.data", "all_reduce");
+	finding_set(f, ST_FAIL, "3 of 4 results had wrong elements");
+	report_add(r, f);
+	report_covers(r, "two ranks");
+	assert_int_equal(report_end(r, &e), 1);
+	assert_int_equal(file_read(page, 1 << 20, &a, &text, &n, &e), 0);
+	assert_non_null(strstr(text, "<b>FAIL</b>"));
+	assert_non_null(strstr(text, "two ranks"));
+	assert_non_null(html_envelope(text, n, &n));
+	assert_int_equal(file_read(output, 1 << 20, &a, &text, &n, &e), 0);
+	assert_non_null(strstr(text, "wrong elements"));
+	assert_null(strstr(text, "html"));
+	(void)unlink(page);
+	(void)unlink(output);
+	(void)rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(t_heat),
+		cmocka_unit_test(t_coarsen),
+		cmocka_unit_test(t_report_page),
 		cmocka_unit_test(t_escape),
 		cmocka_unit_test(t_envelope_is_inside),
 		cmocka_unit_test(t_odd_documents),

@@ -1,0 +1,200 @@
+#include "bench/train/carrier.h"
+
+#include "bench/comm/async.h"
+#include "bench/ranks/mpirun.h"
+#include "lib/core/interrupt.h"
+
+struct possession { /* what each rank tells all others; travels as it is */
+	char backend[16], trouble[320], hint[240];
+	int32_t kind; /* enum err_kind */
+};
+
+bool carrier_is_tcp(const struct carrier *c) { return !c->plugin || c->plugin == &comm_tcp; }
+
+/* What a library carries out of a GPU's memory is of no use to gradients in the host's. */
+static int reach_memory(const struct comm_plugin *p, bool on_gpu, struct err *e)
+{
+	if (!streq(p->name, "nccl") || on_gpu)
+		return 0;
+	err_set(e, ERR_ABSENT,
+		"NCCL carries what is in a GPU's memory, and this model's gradients are in the "
+		"host's");
+	return err_hint(e, "ddpsmoke --device cuda --backend nccl, or --backend tcp; ncclbench "
+			   "--backend nccl tests NCCL itself");
+}
+
+static const struct comm_plugin *find(const char *backend, bool on_gpu, const struct comm_world *w,
+				      struct arena *a, struct err *e)
+{
+	const struct comm_plugin *p = backend_find(backend, a, e);
+	char text[400];
+
+	if (!p || (p->probe && p->probe(w, text, sizeof(text), e)) || reach_memory(p, on_gpu, e))
+		return NULL;
+	return p;
+}
+
+int carrier_check(const char *backend, bool on_gpu, struct arena *a, struct err *e)
+{
+	const struct comm_world w = {.stop_fds = {-1, -1}};
+
+	return find(backend, on_gpu, &w, a, e) ? 0 : -1;
+}
+
+/* --- a rank ------------------------------------------------------------------------------ */
+
+static int exchange(void *arg, const void *mine, size_t n, void *all, struct err *e)
+{
+	return rdzv_all_gather(arg, mine, n, all, e);
+}
+
+/* Only Slurm starts ranks of an MPI whose mpirun has no part in it. */
+static int check_launcher(const char *backend, const struct world *w, struct arena *a,
+			  struct err *e)
+{
+	struct mpirun mpi;
+
+	if (!starts_with(backend, "mpi") || w->launcher == LAUNCHER_SRUN)
+		return 0;
+	if (mpirun_find(backend, a, &mpi, e))
+		return -1;
+	if (!mpi.path)
+		return 0;
+	err_set(e, ERR_USAGE, "--backend %s: %s started this rank, and MPI's own mpirun has to",
+		backend, launcher_name(w->launcher));
+	return err_hint(e, "mpirun -np %d ddpsmoke --backend %s; or --backend gloo", w->size,
+			backend);
+}
+
+static int judge(const struct possession *all, const struct rdzv_member *m, int size, int own,
+		 struct carrier *c, int *ret_culprit, struct err *e)
+{
+	for (int r = 0; r < size; r++) {
+		const struct possession *p = &all[r];
+		bool said = m[r].host && *m[r].host;
+
+		if (!*p->trouble)
+			continue;
+		err_set(e, (enum err_kind)p->kind, "rank %d%s%.60s%s: %.320s", r, said ? " (" : "",
+			said ? m[r].host : "", said ? ")" : "", p->trouble);
+		if (r == own)
+			err_set(e, (enum err_kind)p->kind, "%.320s", p->trouble);
+		return *p->hint ? err_hint(e, "%.240s", p->hint) : -1;
+	}
+	for (int r = 1; r < size; r++) {
+		if (streq(all[r].backend, all[0].backend))
+			continue;
+		c->check = "rank.alike";
+		*ret_culprit = r;
+		err_set(e, ERR_SYS,
+			"rank %d (%.60s) was started with --backend %.16s, rank 0 %s%.16s", r,
+			m[r].host, all[r].backend, "with ", all[0].backend);
+		return err_hint(e, "start every rank with the same command line");
+	}
+	return 0;
+}
+
+/* All have it, or all know who has not. */
+static int compare(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
+		   struct arena *a, int *ret_culprit, struct err *e)
+{
+	AUTO_FREE struct possession *all = calloc((size_t)c->world.size, sizeof(*all));
+	const struct rdzv_member *m;
+	struct possession own = {0};
+	struct err sick = {0};
+	size_t n;
+
+	if (!all)
+		return err_sys(e, "no memory for %d ranks", c->world.size);
+	if (!check_launcher(backend, &w->world, a, &sick))
+		c->plugin = find(backend, on_gpu, &c->world, a, &sick);
+	(void)snprintf(own.backend, sizeof(own.backend), "%s",
+		       c->plugin ? c->plugin->name : backend);
+	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
+	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", sick.hint);
+	own.kind = (int32_t)sick.kind;
+	if (rdzv_members(w->rdzv, &m, &n, e) || rdzv_all_gather(w->rdzv, &own, sizeof(own), all, e))
+		return -1;
+	for (int r = 0; r < c->world.size; r++) { /* texts of others end */
+		all[r].backend[sizeof(own.backend) - 1] = '\0';
+		all[r].trouble[sizeof(own.trouble) - 1] = all[r].hint[sizeof(own.hint) - 1] = '\0';
+	}
+	return judge(all, m, c->world.size, c->world.rank, c, ret_culprit, e);
+}
+
+static int fill_world(struct comm_world *c, struct world_run *w, uint64_t deadline_ns,
+		      struct err *e)
+{
+	const struct rdzv_member *m;
+	int rank = rdzv_rank(w->rdzv);
+	size_t n;
+
+	if (rdzv_members(w->rdzv, &m, &n, e))
+		return -1;
+	*c = (struct comm_world){.rank = rank,
+				 .size = w->world.size,
+				 .local_rank = w->world.local_rank > 0 ? w->world.local_rank : 0,
+				 .local_size = w->world.local_size > 0 ? w->world.local_size : 1,
+				 .host = m[rank].host,
+				 .deadline_ns = deadline_ns,
+				 .stop_fds = {interrupt_fd(), rdzv_failure_fd(w->rdzv)},
+				 .exchange = exchange,
+				 .arg = w->rdzv};
+	if (addr_parse(m[rank].data_addr, &c->at) && addr_parse("127.0.0.1", &c->at))
+		return err_set(e, ERR_SYS, "no address");
+	return 0;
+}
+
+static int connect_gpus(struct carrier *c, int *ret_culprit, struct err *e)
+{
+	const struct comm_plugin *p = c->gpu_plugin;
+
+	c->gpu_dev = p->dev_new(&c->world, e);
+	if (c->gpu_dev)
+		c->gpu_comm = p->comm_new(&c->world, c->gpu_dev, ret_culprit, e);
+	if (c->gpu_comm)
+		return 0;
+	c->check = p->failed_check ? p->failed_check() : NULL;
+	return -1;
+}
+
+int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
+		    uint64_t deadline_ns, struct arena *a, int *ret_culprit, struct err *e)
+{
+	const struct comm_plugin *p;
+
+	*c = (struct carrier){0};
+	*ret_culprit = -1;
+	if (fill_world(&c->world, w, deadline_ns, e) ||
+	    compare(c, backend, on_gpu, w, a, ret_culprit, e))
+		return -1;
+	if (streq(c->plugin->name, "nccl")) {
+		c->gpu_plugin = c->plugin;
+		c->plugin = &comm_tcp;
+	}
+	p = c->plugin;
+	c->dev = p->dev_new(&c->world, e);
+	if (!c->dev)
+		return -1;
+	c->comm = carrier_is_tcp(c) ? p->comm_new(&c->world, c->dev, ret_culprit, e)
+				    : async_comm_new(p, &c->world, c->dev, ret_culprit, e);
+	if (!c->comm && p->failed_check)
+		c->check = p->failed_check();
+	if (!c->comm)
+		return -1;
+	return c->gpu_plugin ? connect_gpus(c, ret_culprit, e) : 0;
+}
+
+void carrier_free(struct carrier *c)
+{
+	comm_free(c->gpu_comm);
+	if (c->gpu_dev && c->gpu_plugin->dev_free)
+		c->gpu_plugin->dev_free(c->gpu_dev);
+	c->gpu_comm = NULL;
+	c->gpu_dev = NULL;
+	comm_free(c->comm);
+	if (c->dev && c->plugin->dev_free)
+		c->plugin->dev_free(c->dev);
+	c->comm = NULL;
+	c->dev = NULL;
+}

@@ -1,0 +1,36 @@
+#ifndef BENCH_TRAIN_CARRIER_H
+#define BENCH_TRAIN_CARRIER_H
+/*
+ * Who carries the gradients: from --backend's word to a communicator whose requests
+ * move on while a rank computes. Ranks that cannot have it, or were told of another
+ * one, are found before the library that would wait for them is asked for anything.
+ */
+#include "bench/comm/backend.h"
+#include "lib/cluster/launch.h"
+
+struct carrier {
+	const struct comm_plugin *plugin;
+	struct comm_world world;
+	struct dev *dev;
+	struct comm *comm;
+	/* NCCL carries gradients alone, in the GPUs' memory; what else ranks tell each
+	 * other goes by comm, over TCP. NULL: there is none */
+	const struct comm_plugin *gpu_plugin;
+	struct dev *gpu_dev;
+	struct comm *gpu_comm;
+	const char *check; /* what a failure to connect is about: a finding's id; NULL: a rank */
+};
+
+/* In the process that starts ranks on this machine, which need what is here. */
+int carrier_check(const char *backend, bool on_gpu, struct arena *a, struct err *e) MUST_CHECK;
+/*
+ * Collective. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not
+ * got it; *ret_culprit: the rank at fault for other failures, else -1.
+ */
+int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
+		    uint64_t deadline_ns, struct arena *a, int *ret_culprit,
+		    struct err *e) MUST_CHECK;
+bool carrier_is_tcp(const struct carrier *c); /* which knows whom it waits for */
+void carrier_free(struct carrier *c);
+
+#endif

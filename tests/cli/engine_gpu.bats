@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# ddpsmoke --device cuda without a GPU: on the stand-ins of the driver, cuDNN and
+# cuBLAS, which compute on the processor (on a busy one a rank may be slow: a warning). What it says where something is missing,
+# too old or failing; and that training there is training here.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=$(realpath "${O:-build}")
+    B=$(realpath "${BIN:-$O/bin}")/ddpsmoke
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS
+    [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+fake() { export LD_LIBRARY_PATH=$O/fake; }
+# One rank, as little work as there can be.
+one() { "$B" --device cuda --np 1 --samples 32 --validation 8 --expect 0 --steps 1 "$@"; }
+# Exit code, and what stderr has to say.
+says() { # CODE TEXT... -- COMMAND...
+    local code=$1 texts=() text
+    shift
+    while [[ $1 != -- ]]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    run -"$code" --separate-stderr "$@"
+    for text in "${texts[@]}"; do
+        [[ $stderr == *"$text"* ]] || { echo "not said: $text"; echo "$stderr"; return 1; }
+    done
+}
+
+@test "options that are for a GPU alone, or not for each other" {
+    says 2 "--amp is for GPUs" "--device cuda" -- "$B" --amp bf16
+    says 2 "--tf32 is for GPUs" -- "$B" --tf32
+    says 2 "one of the two" -- "$B" --device cuda --amp bf16 --tf32
+    says 2 "--pattern ddp alone" -- "$B" --device cuda --backend nccl --pattern fsdp
+    says 2 "fp16 scales the loss" "--amp bf16" -- "$B" --device cuda --amp fp16 --pattern fsdp
+    run -0 "$B" --help
+    [[ $output == *--device* && $output == *--amp* && $output == *--tf32* ]]
+}
+
+@test "what is missing is named, with what brings it: exit 4" {
+    says 4 "cannot load cuDNN" "pip install nvidia-cudnn" -- env WINDSOCK_CUDNN=/nonexistent.so "$B" --device cuda --np 1
+    if [[ ! -e /dev/nvidiactl ]]; then
+        says 4 "no NVIDIA driver here" "--device cpu" -- \
+            env WINDSOCK_CUDNN="$O/fake/libcudnn.so.9" "$B" --device cuda --np 1
+    fi
+    fake
+    says 4 "has no cudnnConvolutionBackwardFilter" "too old or damaged" -- \
+        env WINDSOCK_CUDNN="$O/fake/libcudnn-damaged.so.9" "$B" --device cuda --np 1
+    says 4 "cannot load cuBLAS for CUDA 13" "libcublas" -- env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --np 1
+    says 4 "no CUDA-capable device" -- env WINDSOCK_FAKE_CUDA=no-gpu "$B" --device cuda --np 1
+    says 4 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
+}
+
+@test "what is too old, or does not fit the driver: exit 4" {
+    fake
+    says 4 "is cuDNN 8.9: too old" "cuDNN 9" -- env WINDSOCK_FAKE_CUDNN=old "$B" --device cuda --np 1
+    says 4 "is made for CUDA 14, this driver knows CUDA 13.0 at most" "WINDSOCK_CUDNN=FILE" -- \
+        env WINDSOCK_FAKE_CUDNN=cuda-14 "$B" --device cuda --np 1
+    says 4 "is made for CUDA 13, this driver knows CUDA 12.4 at most" "nvidia-cudnn-cu12" -- \
+        env WINDSOCK_FAKE_CUDA=old-driver "$B" --device cuda --np 1
+    says 4 "SUBLIBRARY_VERSION_MISMATCH" "of one version" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
+    says 4 "does not compute in bf16" "--amp fp16" -- \
+        env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16
+}
+
+@test "a GPU that is full, lost, or never ready; calls that fail: exit 3" {
+    fake
+    export WINDSOCK_FAKE_CUDA=small
+    says 3 "MiB of memory left" "a smaller --batch" -- one --batch 512 --samples 512
+    export WINDSOCK_FAKE_CUDA=lost
+    says 3 "illegal memory access" "no GPU at all" -- one
+    export WINDSOCK_FAKE_CUDA=busy
+    says 3 "did not finish within 1 s" "xid" -- one --deadline 1s
+    export WINDSOCK_FAKE_CUDA='' WINDSOCK_FAKE_CUDNN=fail
+    says 3 "a convolution failed" "cuDNN says: CUDNN_STATUS_EXECUTION_FAILED" "node 0" -- one
+    export WINDSOCK_FAKE_CUDNN=none
+    says 3 "choosing a convolution failed" "CUDNN_STATUS_NOT_SUPPORTED" -- one
+    export WINDSOCK_FAKE_CUDNN='' WINDSOCK_FAKE_CUBLAS=fail
+    says 3 "a product failed" "cuBLAS says: CUBLAS_STATUS_EXECUTION_FAILED" -- one --model mlp
+}
+
+small=(--samples 128 --validation 32 --expect 0 --epochs 1)
+losses() { jq -c '[.data.steps[].loss]'; }
+
+@test "two ranks share a GPU, all proofs hold, and the losses are the CPU's" {
+    fake
+    export WINDSOCK_FAKE_CUDA=lazy
+    run -0 --separate-stderr "$B" --device cuda --np 2 "${small[@]}" --json
+    jq -e '(.verdict | . == "pass" or . == "warn") and .data.model.engine == "cudnn" and .data.checks.equals_single_process and
+        .data.checks.params_equal_across_ranks and (.data.device | contains("cuDNN 9.19.0"))' <<<"$output"
+    gpu=$(losses <<<"$output")
+    run -0 --separate-stderr "$B" --np 2 "${small[@]}" --json
+    cpu=$(losses <<<"$output")
+    jq -en --argjson a "$gpu" --argjson b "$cpu" \
+        '($a | length) == 2 and ([range($a | length) | ($a[.] - $b[.]) | fabs < 1e-4] | all)'
+    run -0 "$B" --device cuda --np 2 "${small[@]}"
+    [[ $output == *"2 local ranks on the GPU, gradients over TCP; no network was tested"* ]]
+}
+
+@test "one rank whose gradients stay on the GPU trains as the CPU does" {
+    fake
+    export WINDSOCK_FAKE_CUDA=lazy
+    # 8 steps are proven, the rest is done there alone
+    args=(--np 1 --batch 8 --samples 128 --validation 32 --expect 0 --epochs 2)
+    run -0 --separate-stderr "$B" --device cuda "${args[@]}" --json
+    gpu=$(losses <<<"$output")
+    run -0 --separate-stderr "$B" "${args[@]}" --json
+    jq -en --argjson a "$gpu" --argjson b "$(losses <<<"$output")" \
+        '($a | length) == 32 and ([range($a | length) | ($a[.] - $b[.]) | fabs < 1e-3] | all)'
+}
+
+@test "gradients by NCCL, where they are: the same proofs, and the wrong rank is named" {
+    [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no NCCL headers here"
+    fake
+    unset WINDSOCK_NCCL
+    says 4 "gradients are in the host's" "--device cuda --backend nccl" -- "$B" --backend nccl
+    nccl=(--device cuda --backend nccl --np 2 --batch 8 --samples 192 --validation 32 --expect 0 --epochs 1)
+    run -0 --separate-stderr "$B" "${nccl[@]}" --json
+    jq -e '(.verdict | . == "pass" or . == "warn") and .data.backend == "nccl" and .data.checks.equals_single_process and
+        .data.checks.params_equal_across_ranks and (.data.steps | length) == 12' <<<"$output"
+    run -1 --separate-stderr "$B" "${nccl[@]}" --fault 1:nan:10 --json
+    jq -e 'any(.findings[]; .check == "train.finite" and .status == "fail" and .subject == "rank 1")' <<<"$output"
+    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$B" "${nccl[@]}" --json
+    jq -e 'any(.findings[]; .check == "train.params" and .status == "fail")' <<<"$output"
+}
+
+@test "16 bit types: all proofs hold, and the loss is near float32's" {
+    fake
+    for amp in bf16 fp16; do
+        run -0 --separate-stderr "$B" --device cuda --amp $amp --np 2 "${small[@]}" --json
+        jq -e --arg amp $amp '(.verdict | . == "pass" or . == "warn") and (.data.device | contains($amp)) and
+            .data.checks.params_equal_across_ranks and .data.steps[0].loss > 2.2 and
+            .data.steps[0].loss < 2.5' <<<"$output"
+    done
+    run -0 "$B" --device cuda --tf32 --pattern fsdp --np 2 "${small[@]}"
+}

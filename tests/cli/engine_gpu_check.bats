@@ -1,0 +1,30 @@
+#!/usr/bin/env bats
+# The training part of scripts/gpu-check, as far as it goes without a GPU.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=$(realpath "${O:-build}")
+    B=$(realpath "${BIN:-$O/bin}")
+    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_NCCL WINDSOCK_PLUGINS
+    [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+check() { "$ROOT/scripts/gpu-check" --bin "$B" --parts training "$@"; }
+
+@test "gpu-check: without a GPU there is nothing to train on: exit 4, and why" {
+    [[ ! -e /dev/nvidiactl ]] || skip "there is a driver"
+    WINDSOCK_CUDNN=$O/fake/libcudnn.so.9 run -4 --separate-stderr check --output -
+    jq -e '.verdict == "absent" and (.steps[0].message | contains("no NVIDIA driver here"))' <<<"$output"
+}
+
+@test "gpu-check: training on the stand-ins passes, and a failing library is not hidden" {
+    export LD_LIBRARY_PATH=$O/fake
+    run -0 --separate-stderr check --models mlp --samples 64 --output -
+    jq -e '.verdict == "pass" and (.steps | length >= 11) and all(.steps[]; .verdict != "fail") and
+        any(.steps[]; .name == "mlp: the losses are the CPU'\''s" and .verdict == "pass") and
+        any(.steps[]; .name == "a rank that dies is named" and .verdict == "pass")' <<<"$output"
+    WINDSOCK_FAKE_CUBLAS=fail run -1 --separate-stderr check --models '' --samples 64 --output -
+    jq -e '.verdict == "fail"' <<<"$output"
+}

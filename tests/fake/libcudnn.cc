@@ -1,0 +1,346 @@
+/*
+ * A stand-in for cuDNN: plain loops, and a look at every argument. Of the algorithms that
+ * it offers the first two are traps: one gives other bits each time, one needs too much
+ * memory. No result of it is ever a measurement.
+ *
+ *	WINDSOCK_FAKE_CUDNN=old       8.9.7
+ *	                    cuda-14   made for CUDA 14
+ *	                    mixed     its parts are of several versions
+ *	                    none      it has no algorithm for anything
+ *	                    fail      convolutions fail
+ * Compiled with -DWITHOUT_GRADIENTS it lacks cudnnConvolutionBackwardFilter.
+ */
+#include "tests/fake/tensors.h"
+
+#include <cudnn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#undef OUT
+#define OUT extern "C" __attribute__((visibility("default")))
+
+enum { SPACE = 4096 };
+
+struct shape {
+	cudnnTensorFormat_t format;
+	cudnnDataType_t type;
+	int n, c, h, w; /* of a filter: out, in */
+};
+struct cudnnContext {
+	CUstream stream;
+};
+struct cudnnTensorStruct {
+	shape s;
+};
+struct cudnnFilterStruct {
+	shape s;
+};
+struct cudnnConvolutionStruct {
+	int pad, stride;
+	cudnnMathType_t math;
+};
+
+static bool mode(const char *name)
+{
+	const char *set = getenv("WINDSOCK_FAKE_CUDNN");
+
+	return set && strcmp(set, name) == 0;
+}
+
+/* --- the library and its descriptors ------------------------------------------------------- */
+
+OUT size_t cudnnGetVersion(void) { return mode("old") ? 8907 : 91900; }
+OUT size_t cudnnGetCudartVersion(void) { return mode("cuda-14") ? 14000 : 13000; }
+OUT const char *cudnnGetErrorString(cudnnStatus_t st)
+{
+	return st == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH
+		       ? "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"
+	       : st == CUDNN_STATUS_EXECUTION_FAILED ? "CUDNN_STATUS_EXECUTION_FAILED"
+	       : st == CUDNN_STATUS_NOT_SUPPORTED    ? "CUDNN_STATUS_NOT_SUPPORTED"
+						     : "CUDNN_STATUS_BAD_PARAM";
+}
+OUT void cudnnGetLastErrorString(char *to, size_t n)
+{
+	if (n)
+		*to = 0;
+}
+OUT cudnnStatus_t cudnnCreate(cudnnHandle_t *h)
+{
+	*h = new cudnnContext{nullptr};
+	return mode("mixed") ? CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH : CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnSetStream(cudnnHandle_t h, cudaStream_t s)
+{
+	h->stream = reinterpret_cast<CUstream>(s);
+	return CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *d)
+{
+	return *d = new cudnnTensorStruct(), CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t d)
+{
+	return delete d, CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t d, cudnnTensorFormat_t f,
+					     cudnnDataType_t t, int n, int c, int h, int w)
+{
+	d->s = {f, t, n, c, h, w};
+	return n > 0 && c > 0 && h > 0 && w > 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+OUT cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *d)
+{
+	return *d = new cudnnFilterStruct(), CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t d)
+{
+	return delete d, CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t d, cudnnDataType_t t,
+					     cudnnTensorFormat_t f, int k, int c, int h, int w)
+{
+	d->s = {f, t, k, c, h, w};
+	return CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *d)
+{
+	return *d = new cudnnConvolutionStruct(), CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t d)
+{
+	return delete d, CUDNN_STATUS_SUCCESS;
+}
+OUT cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t d, int ph, int pw,
+						  int sh, int sw, int dh, int dw,
+						  cudnnConvolutionMode_t m, cudnnDataType_t t)
+{
+	d->pad = ph;
+	d->stride = sh;
+	return ph == pw && sh == sw && dh == 1 && dw == 1 && m == CUDNN_CROSS_CORRELATION &&
+			       t == CUDNN_DATA_FLOAT
+		       ? CUDNN_STATUS_SUCCESS
+		       : CUDNN_STATUS_BAD_PARAM;
+}
+OUT cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t d, cudnnMathType_t m)
+{
+	return d->math = m, CUDNN_STATUS_SUCCESS;
+}
+
+/* --- which algorithm ------------------------------------------------------------------------- */
+
+static bool is_fit(const shape &x, const shape &w, const shape &y, cudnnConvolutionDescriptor_t d)
+{
+	auto made = [d](int side, int k) { return (side + 2 * d->pad - k) / d->stride + 1; };
+
+	return x.type == w.type && x.type == y.type && x.format == w.format &&
+	       x.format == y.format && x.n == y.n && x.c == w.c && y.c == w.n &&
+	       y.h == made(x.h, w.h) && y.w == made(x.w, w.w) &&
+	       (x.type == CUDNN_DATA_FLOAT) == (x.format == CUDNN_TENSOR_NCHW) &&
+	       (x.type == CUDNN_DATA_FLOAT || (x.c % 8 == 0 && y.c % 8 == 0));
+}
+
+template <typename Perf, typename Algo>
+static cudnnStatus_t offer(bool fits, int asked, int *found, Perf *perf, Algo right, Algo trap,
+			   bool is_float)
+{
+	cudnnMathType_t math = is_float ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
+
+	if (!fits || asked < 4)
+		return CUDNN_STATUS_BAD_PARAM;
+	*found = 4;
+	perf[0] = {trap, CUDNN_STATUS_SUCCESS, 1, SPACE, CUDNN_NON_DETERMINISTIC, math, {}};
+	perf[1] = {trap, CUDNN_STATUS_SUCCESS, 2, size_t(1) << 40, CUDNN_DETERMINISTIC, math, {}};
+	perf[2] = {trap, CUDNN_STATUS_NOT_SUPPORTED, -1, 0, CUDNN_DETERMINISTIC, math, {}};
+	perf[3] = {right, CUDNN_STATUS_SUCCESS, 3, SPACE, CUDNN_DETERMINISTIC, math, {}};
+	if (mode("none"))
+		perf[0].status = perf[1].status = perf[3].status = CUDNN_STATUS_NOT_SUPPORTED;
+	return CUDNN_STATUS_SUCCESS;
+}
+static cudnnStatus_t space(size_t *bytes)
+{
+	*bytes = SPACE;
+	return mode("none") ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+}
+
+OUT cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t x,
+							 cudnnFilterDescriptor_t w,
+							 cudnnConvolutionDescriptor_t d,
+							 cudnnTensorDescriptor_t y, int asked,
+							 int *found,
+							 cudnnConvolutionFwdAlgoPerf_t *perf)
+{
+	return offer(is_fit(x->s, w->s, y->s, d), asked, found, perf,
+		     CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+		     CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, x->s.type == CUDNN_DATA_FLOAT);
+}
+OUT cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
+	cudnnHandle_t, cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t y,
+	cudnnConvolutionDescriptor_t d, cudnnTensorDescriptor_t x, int asked, int *found,
+	cudnnConvolutionBwdDataAlgoPerf_t *perf)
+{
+	return offer(is_fit(x->s, w->s, y->s, d), asked, found, perf,
+		     CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
+		     x->s.type == CUDNN_DATA_FLOAT);
+}
+OUT cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+	cudnnHandle_t, cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y,
+	cudnnConvolutionDescriptor_t d, cudnnFilterDescriptor_t w, int asked, int *found,
+	cudnnConvolutionBwdFilterAlgoPerf_t *perf)
+{
+	return offer(is_fit(x->s, w->s, y->s, d), asked, found, perf,
+		     CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0,
+		     x->s.type == CUDNN_DATA_FLOAT);
+}
+OUT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
+							  cudnnFilterDescriptor_t,
+							  cudnnConvolutionDescriptor_t,
+							  cudnnTensorDescriptor_t,
+							  cudnnConvolutionFwdAlgo_t, size_t *bytes)
+{
+	return space(bytes);
+}
+OUT cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
+	cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+	cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t,
+	size_t *bytes)
+{
+	return space(bytes);
+}
+OUT cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
+	cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
+	cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t,
+	size_t *bytes)
+{
+	return space(bytes);
+}
+
+/* --- convolutions ----------------------------------------------------------------------------- */
+
+static number type(cudnnDataType_t t)
+{
+	return t == CUDNN_DATA_FLOAT  ? number::f32
+	       : t == CUDNN_DATA_HALF ? number::f16
+				      : number::bf16;
+}
+static size_t count(const shape &s) { return size_t(s.n) * s.c * s.h * s.w; }
+static size_t at(const shape &s, int n, int c, int h, int w)
+{
+	return s.format == CUDNN_TENSOR_NHWC ? ((size_t(n) * s.h + h) * s.w + w) * s.c + c
+					     : ((size_t(n) * s.c + c) * s.h + h) * s.w + w;
+}
+
+/* Every product of a value, a weight and what it goes to. */
+template <typename F>
+static void each(const shape &x, const shape &w, const shape &y, int pad, int stride, F &&f)
+{
+	for (int n = 0; n < y.n; n++)
+		for (int row = 0; row < y.h; row++)
+			for (int column = 0; column < y.w; column++)
+				for (int r = 0; r < w.h; r++)
+					for (int s = 0; s < w.w; s++) {
+						int h = row * stride + r - pad;
+						int v = column * stride + s - pad;
+
+						if (h < 0 || h >= x.h || v < 0 || v >= x.w)
+							continue;
+						for (int o = 0; o < y.c; o++)
+							for (int c = 0; c < x.c; c++)
+								f(at(x, n, c, h, v),
+								  at(w, o, c, r, s),
+								  at(y, n, o, row, column));
+					}
+}
+
+struct job {
+	shape x, w, y;
+	int pad, stride;
+	float beta;
+	const void *a, *b;
+	void *to;
+};
+enum pass { FORWARD, DATA, WEIGHTS };
+
+static void run(const job &j, pass p)
+{
+	const shape &made = p == FORWARD ? j.y : p == DATA ? j.x : j.w;
+	const shape &first = p == DATA ? j.w : j.x, &second = p == FORWARD ? j.w : j.y;
+	number t = type(j.x.type);
+	std::vector<float> a = read_all(j.a, t, count(first)), b = read_all(j.b, t, count(second));
+	std::vector<float> sum(count(made), 0.0f);
+
+	each(j.x, j.w, j.y, j.pad, j.stride, [&](size_t x, size_t w, size_t y) {
+		if (p == FORWARD)
+			sum[y] += a[x] * b[w];
+		else if (p == DATA)
+			sum[x] += a[w] * b[y];
+		else
+			sum[w] += a[x] * b[y];
+	});
+	if (j.beta != 0) {
+		std::vector<float> there = read_all(j.to, t, sum.size());
+
+		for (size_t i = 0; i < sum.size(); i++)
+			sum[i] += j.beta * there[i];
+	}
+	write_all(j.to, t, sum);
+}
+
+static bool is_bad(const void *p) { return !p || reinterpret_cast<uintptr_t>(p) % 16; }
+
+static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void *alpha, bool right,
+			      const void *space, size_t bytes, cudnnConvolutionDescriptor_t d)
+{
+	bool is_float = j.x.type == CUDNN_DATA_FLOAT;
+
+	if (mode("fail"))
+		return CUDNN_STATUS_EXECUTION_FAILED;
+	if (!right || !h->stream || is_bad(j.a) || is_bad(j.b) || is_bad(j.to) || is_bad(space) ||
+	    bytes < SPACE || *static_cast<const float *>(alpha) != 1 || !is_fit(j.x, j.w, j.y, d) ||
+	    (is_float && d->math == CUDNN_TENSOR_OP_MATH))
+		return CUDNN_STATUS_BAD_PARAM;
+	on_stream(h->stream, [j, p] { run(j, p); });
+	return CUDNN_STATUS_SUCCESS;
+}
+
+OUT cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t h, const void *alpha,
+					  cudnnTensorDescriptor_t x, const void *px,
+					  cudnnFilterDescriptor_t w, const void *pw,
+					  cudnnConvolutionDescriptor_t d,
+					  cudnnConvolutionFwdAlgo_t algo, void *space, size_t bytes,
+					  const void *beta, cudnnTensorDescriptor_t y, void *py)
+{
+	return convolve(h, FORWARD,
+			{x->s, w->s, y->s, d->pad, d->stride, *static_cast<const float *>(beta), px,
+			 pw, py},
+			alpha, algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space,
+			bytes, d);
+}
+OUT cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t h, const void *alpha,
+					       cudnnFilterDescriptor_t w, const void *pw,
+					       cudnnTensorDescriptor_t y, const void *py,
+					       cudnnConvolutionDescriptor_t d,
+					       cudnnConvolutionBwdDataAlgo_t algo, void *space,
+					       size_t bytes, const void *beta,
+					       cudnnTensorDescriptor_t x, void *px)
+{
+	return convolve(h, DATA,
+			{x->s, w->s, y->s, d->pad, d->stride, *static_cast<const float *>(beta), pw,
+			 py, px},
+			alpha, algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, space, bytes, d);
+}
+#ifndef WITHOUT_GRADIENTS
+OUT cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t h, const void *alpha,
+						 cudnnTensorDescriptor_t x, const void *px,
+						 cudnnTensorDescriptor_t y, const void *py,
+						 cudnnConvolutionDescriptor_t d,
+						 cudnnConvolutionBwdFilterAlgo_t algo, void *space,
+						 size_t bytes, const void *beta,
+						 cudnnFilterDescriptor_t w, void *pw)
+{
+	return convolve(h, WEIGHTS,
+			{x->s, w->s, y->s, d->pad, d->stride, *static_cast<const float *>(beta), px,
+			 py, pw},
+			alpha, algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, space, bytes, d);
+}
+#endif
