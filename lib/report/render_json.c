@@ -1,4 +1,3 @@
-#include "lib/core/opt.h"
 #include "lib/report/json.h"
 #include "lib/report/report.h"
 
@@ -43,34 +42,10 @@ static void row(struct sink *s, const struct series *se, const struct cell *cell
 			cJSON_AddItemToArray(list, cJSON_CreateNull());
 }
 
-/* A tree that the report keeps, or an empty one of ours. */
-static void add_part(cJSON *root, const char *key, cJSON *part, cJSON *empty)
-{
-	if (part) {
-		cJSON_AddItemReferenceToObject(root, key, part);
-		cJSON_Delete(empty);
-	} else {
-		cJSON_AddItemToObject(root, key, empty);
-	}
-}
-
 static void end(struct sink *s)
 {
-	cJSON *root = cJSON_CreateObject(), *findings;
+	cJSON *root = sink_envelope(s);
 
-	json_str(root, "windsock", WINDSOCK_VERSION);
-	json_num(root, "schema", 1);
-	json_str(root, "command", s->opts->command);
-	json_str(root, "host", s->host);
-	json_str(root, "time", s->time);
-	json_num(root, "seconds", s->seconds);
-	json_str(root, "verdict", s->verdict);
-	findings = json_array(root, "findings");
-	for (size_t i = 0; i < s->findings.n; i++)
-		finding_json(findings, s->findings.v[i], s->host);
-	add_part(root, "series", s->series, cJSON_CreateArray());
-	add_part(root, "data", s->data, cJSON_CreateObject());
-	add_part(root, "nodes", s->nodes, cJSON_CreateArray());
 	json_print(s->out, root);
 	fputc('\n', s->out);
 	cJSON_Delete(root);

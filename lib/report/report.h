@@ -72,6 +72,9 @@ struct report_opts {
 	bool answer_only;   /* table: stdout carries the answer, findings go to stderr */
 	bool quiet;	    /* table: only warn, fail and error findings, and the verdict */
 	bool verbose;	    /* table: pass findings are listed even when many */
+	const char *page;   /* a file more, for people, whatever the format; NULL: none */
+	/* makes its text of the JSON envelope; it may live in @a */
+	void (*draw)(const cJSON *envelope, struct arena *a, struct text *ret);
 };
 
 struct report;
@@ -133,6 +136,8 @@ struct sink {
 	const char *verdict, *covers, *error;
 	double seconds;
 };
+/* The JSON envelope; to be deleted before the sink is. */
+cJSON *sink_envelope(const struct sink *s);
 /* "3 checks, 1 warning: this host only; nothing between hosts was tested" */
 const char *sink_summary(const struct sink *s);
 /* "PASS" (warnings allowed), "FAIL" or "ERROR" */

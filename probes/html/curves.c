@@ -5,8 +5,7 @@
 
 static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
 
-/* A part of a windsock run, or the command's own data. */
-static const cJSON *part(const cJSON *doc, const char *stage, const char *command)
+const cJSON *html_part(const cJSON *doc, const char *stage, const char *command)
 {
 	const cJSON *data = json_get(doc, "data");
 
@@ -101,8 +100,8 @@ void html_curves(const cJSON *doc, struct arena *a, struct text *t)
 {
 	static const struct html_chart bandwidth = {"Bus bandwidth", "size", "GB/s", true, true};
 	static const struct html_chart latency = {"Time", "size", "us", true, true};
-	const cJSON *coll = json_get(part(doc, "collectives", "ncclbench"), "results");
-	const cJSON *train = part(doc, "training", "ddpsmoke");
+	const cJSON *coll = json_get(html_part(doc, "collectives", "ncclbench"), "results");
+	const cJSON *train = html_part(doc, "training", "ddpsmoke");
 	html_lines busbw = {0}, time = {0};
 
 	html_open(t, "curves", "Curves");
@@ -114,6 +113,9 @@ void html_curves(const cJSON *doc, struct arena *a, struct text *t)
 		result_table(coll, t);
 	training(train, a, t);
 	if (!cJSON_GetArraySize(coll) && !cJSON_GetArraySize(json_get(train, "epochs")))
-		text_add(t, "<p>No data was moved in this run.</p>\n");
+		text_add(t, cJSON_GetArraySize(
+				    json_get(html_part(doc, "collectives", "ncclbench"), "pairs"))
+				    ? "<p>Only what is between pairs was measured.</p>\n"
+				    : "<p>No data was moved in this run.</p>\n");
 	text_add(t, "</section>\n");
 }

@@ -80,6 +80,25 @@ static void stages(const cJSON *doc, struct text *t)
 	text_add(t, "</tbody></table></div>\n");
 }
 
+/* Of ranks: who carried their data, and what was expected of it. */
+static void carriage(const cJSON *doc, struct text *t)
+{
+	const cJSON *data = json_get(doc, "data"), *world = json_get(data, "world");
+	const struct {
+		const char *what, *is;
+	} all[] = {{"Data was carried by", json_get_str(data, "backend")},
+		   {"over", json_get_str(data, "transport")},
+		   {"Ranks were started by", json_get_str(world, "launcher")},
+		   {"Possible", json_get_str(json_get(data, "expected"), "why")}};
+
+	for (size_t i = 0; world && i < ARRAY_LEN(all); i++)
+		if (all[i].is) {
+			text_addf(t, "<p>%s: ", all[i].what);
+			html_text(t, all[i].is);
+			text_add(t, "</p>\n");
+		}
+}
+
 void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t)
 {
 	str_list keys = {0};
@@ -101,6 +120,7 @@ void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a
 		fact(nodes, keys.v[i], a, t);
 	if (keys.n)
 		text_add(t, "</tbody></table></div>\n");
+	carriage(doc, t);
 	stages(doc, t);
 	text_add(t, "</section>\n");
 }

@@ -35,7 +35,8 @@ static void cause(const cJSON *f, const char *hosts, struct text *t)
 		html_text(t, hosts);
 		text_add(t, "</b> ");
 	}
-	if (*get(f, "subject") && !streq(get(f, "subject"), hosts)) {
+	if (*get(f, "subject") && !streq(get(f, "subject"), hosts) &&
+	    !starts_with(get(f, "message"), get(f, "subject"))) {
 		html_text(t, get(f, "subject"));
 		text_add(t, " ");
 	}

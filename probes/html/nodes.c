@@ -20,7 +20,7 @@ static const char *network_of(const struct html_node *n, struct arena *a)
 		if (streq(get(c, "interface"), get(s, "interface")) && *get(c, "network"))
 			return arena_printf(a, "%s/%.0f", get(c, "network"),
 					    json_get_num(c, "prefix", 0));
-	return "no network";
+	return n->ranks ? "the ranks of this run" : "no network";
 }
 
 static double speed_of(const struct html_node *n)
@@ -47,14 +47,16 @@ static void card(const struct html_node *n, int x, int y, struct text *t)
 	html_text(t, n->host);
 	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
 		  y + 36);
-	html_text(t, *get(s, "interface") ? get(s, "interface") : "no interface");
+	html_text(t, *get(s, "interface") ? get(s, "interface") : n->address ? "" : "no interface");
 	text_add(t, " ");
-	html_text(t, get(s, "address"));
+	html_text(t, json_get_str(s, "address") ?: n->address);
 	text_addf(t, "</text><text class=\"dim\" x=\"%d\" y=\"%d\">", x + 10, y + 53);
 	if (speed >= 0)
 		text_addf(t, "%.4g Gb/s ", speed / 1000);
 	if (gpus >= 0)
-		text_addf(t, "%.0f GPU%s", gpus, gpus == 1 ? "" : "s");
+		text_addf(t, "%.0f GPU%s ", gpus, gpus == 1 ? "" : "s");
+	if (n->ranks)
+		text_addf(t, "%d rank%s", n->ranks, n->ranks == 1 ? "" : "s");
 	text_add(t, "</text></g>\n");
 }
 
@@ -156,7 +158,7 @@ static void node_row(const struct html_node *n, const str_list *stages, struct t
 	text_add(t, "<td>");
 	html_text(t, get(s, "interface"));
 	text_add(t, "</td><td>");
-	html_text(t, get(s, "address"));
+	html_text(t, json_get_str(s, "address") ?: n->address);
 	text_add(t, "</td></tr>\n");
 }
 

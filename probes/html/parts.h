@@ -23,11 +23,14 @@ struct html_row {
 typedef LIST(struct html_row) html_rows;
 void html_fold(const cJSON *doc, struct arena *a, html_rows *ret);
 
-/* The hosts of a run and what is known of each; a run on one host is a list of one. */
+/* The hosts of a run, or of its ranks, and what is known of each; a run on one host is a list
+ * of one. */
 struct html_node {
 	const char *host;
 	const cJSON *data;
-	const char *status; /* the worst that is said of it: fail, error, warn, pass */
+	const char *status;  /* the worst that is said of it: fail, error, warn, pass */
+	const char *address; /* of its first rank, where the run is one of ranks; or NULL */
+	int ranks;
 };
 typedef LIST(struct html_node) html_nodes;
 void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret);
@@ -38,8 +41,35 @@ void html_findings(const html_rows *rows, struct arena *a, struct text *t);
 void html_topology(const html_nodes *nodes, struct arena *a, struct text *t);
 void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t);
 void html_heat_maps(const cJSON *doc, struct arena *a, struct text *t);
+/* What was measured between pairs; false: nothing was. */
+bool html_pairs(const cJSON *doc, struct arena *a, struct text *t);
 void html_curves(const cJSON *doc, struct arena *a, struct text *t);
 void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t);
+
+/* A part of a windsock run, or the command's own data. */
+const cJSON *html_part(const cJSON *doc, const char *stage, const char *command);
+
+/* ---- each to each, as squares ---- */
+enum { HTML_HEAT = 8 }; /* colours of a heat map: nothing, then from best to worst */
+struct html_grid {
+	size_t n;
+	unsigned char *v; /* n * n colours; 0: nothing */
+	const char *const *classes;
+	size_t nclasses;
+};
+size_t html_grid_count(const struct html_grid *g, unsigned colour);
+/* @map: by which name the script finds the words for a square, to be said where the arrow
+ * keys and the pointer are; NULL: it is a picture only. */
+void html_grid_draw(const struct html_grid *g, const char *label, const char *map, struct text *t);
+void html_grid_key(const struct html_grid *g, const char *const *names, struct text *t);
+/* Squares of many hosts each, where there are many; the number of squares on a side. */
+size_t html_grid_coarsen(double *v, size_t n, bool more_is_better);
+/* Colours for positive numbers (others: none) on a logarithmic scale, and the HTML_HEAT names
+ * for the key; false: there is no number. */
+bool html_grid_heat(struct html_grid *g, const double *v, bool more_is_better, const char *unit,
+		    struct arena *a, const char **ret_names);
+/* The same for shares of something lost, from 0 to 1. */
+void html_grid_shares(struct html_grid *g, const double *v, const char **ret_names);
 
 /* ---- a chart ---- */
 struct html_point {

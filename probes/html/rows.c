@@ -80,6 +80,25 @@ static void worsen(html_nodes *l, size_t at, const char *status)
 		l->v[at].status = status;
 }
 
+/* A host, or a link between two: whom a finding is about. False: neither. */
+static bool worsen_subject(html_nodes *l, const char *subject, const char *status)
+{
+	const char *arrow = strstr(subject, " -> ");
+	size_t n = arrow ? (size_t)(arrow - subject) : strlen(subject);
+	bool found = false;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *host = l->v[i].host;
+
+		if ((strlen(host) == n && !strncmp(host, subject, n)) ||
+		    (arrow && streq(arrow + strlen(" -> "), host))) {
+			worsen(l, i, status);
+			found = true;
+		}
+	}
+	return found;
+}
+
 static void judge(const cJSON *doc, html_nodes *l)
 {
 	const cJSON *f, *name, *failing = json_get(json_get(doc, "data"), "failing_nodes");
@@ -89,6 +108,10 @@ static void judge(const cJSON *doc, html_nodes *l)
 		l->v[i].status = "pass";
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
 		at = find(l, get(f, "host"), near);
+		/* of ranks one host speaks for all */
+		if (at < l->n && l->v[at].ranks &&
+		    worsen_subject(l, get(f, "subject"), get(f, "status")))
+			continue;
 		/* who says that another is not reached is a witness: windsock names the failing */
 		if (!failing || !streq(get(f, "status"), "fail"))
 			worsen(l, at, get(f, "status"));
@@ -97,6 +120,25 @@ static void judge(const cJSON *doc, html_nodes *l)
 	cJSON_ArrayForEach (name, failing)
 		if (cJSON_IsString(name))
 			worsen(l, find(l, name->valuestring, 0), "fail");
+}
+
+/* Ranks come host by host. */
+static void list_ranks(const cJSON *doc, struct arena *a, html_nodes *ret)
+{
+	const cJSON *rank;
+	size_t at = 0;
+
+	cJSON_ArrayForEach (rank, json_get(json_get(json_get(doc, "data"), "world"), "ranks")) {
+		const char *host = get(rank, "host");
+
+		at = ret->n ? find(ret, host, at) : 0;
+		if (at == ret->n)
+			*LIST_ADD(a, ret) = (struct html_node){
+				.host = host, .address = json_get_str(rank, "address")};
+		ret->v[at].ranks++;
+	}
+	if (ret->n == 1)
+		ret->v[0].data = json_get(doc, "data");
 }
 
 void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
@@ -109,6 +151,8 @@ void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
 		x->host = get(node, "host");
 		x->data = json_get(node, "data");
 	}
+	if (!ret->n)
+		list_ranks(doc, a, ret);
 	if (!ret->n)
 		*LIST_ADD(a, ret) =
 			(struct html_node){.host = get(doc, "host"), .data = json_get(doc, "data")};
