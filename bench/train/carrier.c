@@ -85,6 +85,7 @@ static int judge(const struct possession *all, const struct rdzv_member *m, int 
 		if (streq(all[r].backend, all[0].backend))
 			continue;
 		c->check = "rank.alike";
+		c->all_know = true;
 		*ret_culprit = r;
 		err_set(e, ERR_SYS,
 			"rank %d (%.60s) was started with --backend %.16s, rank 0 %s%.16s", r,

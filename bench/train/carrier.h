@@ -19,6 +19,7 @@ struct carrier {
 	struct dev *gpu_dev;
 	struct comm *gpu_comm;
 	const char *check; /* what a failure to connect is about: a finding's id; NULL: a rank */
+	bool all_know;	   /* every rank found the same: no news can explain it better */
 };
 
 /* In the process that starts ranks on this machine, which need what is here. */

@@ -205,11 +205,14 @@ static const char *believe(const struct job *j, const char *news)
 static int explain(struct job *j, struct err *e)
 {
 	bool is_told = e->kind == ERR_ABSENT || e->kind == ERR_USAGE; /* to all ranks alike */
-	const char *news;
+	const char *news = NULL;
 
 	if (interrupt_pending() || is_told)
 		return -1;
-	if (!j->carrier.check && is_exchange(j) && (j->culprit < 0 || !carrier_is_tcp(&j->carrier)))
+	if (j->carrier.all_know)
+		; /* the others end for the same reason */
+	else if (!j->carrier.check && is_exchange(j) &&
+		 (j->culprit < 0 || !carrier_is_tcp(&j->carrier)))
 		news = call_the_roll(j, e);
 	else
 		news = wait_for_news(j);

@@ -13,7 +13,7 @@ every() { # FUNCTION
 }
 
 options() { # COMMAND: the long options that its help shows
-    "$BIN/$1" --help | grep -oE '^ +(-[[:alnum:]], )?--[a-z][a-z_-]*' | grep -oE -- '--[a-z_-]+' | sort -u
+    "$BIN/$1" --help | grep -oE '^ +(-[[:alnum:]], )?--[a-z][a-z0-9_-]*' | grep -oE -- '--[a-z0-9_-]+' | sort -u
 }
 
 on_terminal() { # COMMAND LINE: as a terminal shows it
