@@ -2,8 +2,9 @@
  * Any bytes as somebody's saved benchmark: a table, nccl-tests' JSON, ours. What is
  * accepted can be judged and drawn.
  */
-#include "bench/sweep/expect.c" /* these four are pure but for reading files */
+#include "bench/sweep/expect.c" /* these five are pure but for reading files */
 #include "bench/sweep/export_plot.c"
+#include "bench/sweep/instances.c"
 #include "bench/sweep/saved.c"
 #include "bench/sweep/saved_judge.c"
 #include "lib/core/log.h"

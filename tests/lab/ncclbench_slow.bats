@@ -77,7 +77,7 @@ leaf() {
 }
 
 @test "--pairs: a node that loses packets is named, the matrix shows it" {
-    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=2 -- "$BIN/ncclbench" --hosts lab --pairs
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=5 -- "$BIN/ncclbench" --hosts lab --pairs
     [[ $output == *"FAIL pair.loss: "*" of what node2 receives is lost"* ]]
     [[ $output == *"# Packets sent again, %"* ]]
     [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]

@@ -107,7 +107,7 @@ wrong() { # findings that fail or are errors of ours
     wait "$serving"
     [ "$(jq -r '.data.world.ranks[].host' answer | paste -sd,)" = node0,node1 ]
     run -2 --separate-stderr on 1 "$BIN/windsock" join
-    [[ $stderr == *"needs HOST:PORT"* ]]
+    [[ $stderr == *"takes HOST:PORT and then the code"* ]]
 }
 
 @test "inside a job of Slurm's or PBS's: its hosts, reached its way; other tasks of a step keep silent" {
