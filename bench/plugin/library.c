@@ -33,7 +33,7 @@ static void *open_newest(const char *pattern)
 	return so;
 }
 
-static void *open_pythons(const char *package, const char *name)
+void *library_of_python(const char *package, const char *name)
 {
 	const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
 	const char *roots[] = {venv, conda, "/usr/local", "/usr"};
@@ -57,7 +57,7 @@ static void *search(const struct library_want *w, const char *name)
 	void *so = open_cudas(name);
 
 	for (const char *const *p = w->packages; *p && !so; p++)
-		so = open_pythons(*p, name);
+		so = library_of_python(*p, name);
 	return so;
 }
 

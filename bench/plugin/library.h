@@ -15,6 +15,8 @@ struct library_want {
 enum { LIBRARY_WHY = 256 };
 /* NULL: @why has what the loader said of the first place. */
 void *library_open(const struct library_want *w, char why[LIBRARY_WHY]);
+/* Among the packages of the active Python alone, where PyTorch has what it uses. */
+void *library_of_python(const char *package, const char *name);
 /* The file that has @symbol; @otherwise where the loader does not say. */
 void library_path(void *so, const char *symbol, const char *otherwise, char *ret, size_t n);
 /* The first of @names that it lacks, NULL: none. */

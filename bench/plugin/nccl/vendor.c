@@ -1,8 +1,8 @@
 #include "bench/plugin/nccl/vendor.h"
 
+#include "bench/plugin/library.h"
+
 #include <dlfcn.h>
-#include <glob.h>
-#include <limits.h>
 
 enum { OLDEST = 21400 }; /* the first with communicators that do not block */
 
@@ -51,41 +51,16 @@ static const char *const cuda_needs[] = {
 
 static int needs(void *so, const char *const *names, size_t n, const char *what, struct err *e)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!dlsym(so, names[i])) {
-			err_set(e, ERR_ABSENT, "%s has no %s", what, names[i]);
-			return err_hint(e, "it is too old or damaged: NCCL 2.14 and a driver of "
-					   "its time are the least");
-		}
-	return 0;
+	const char *lacks = library_lacks(so, names, n);
+
+	if (!lacks)
+		return 0;
+	err_set(e, ERR_ABSENT, "%s has no %s", what, lacks);
+	return err_hint(e, "it is too old or damaged: NCCL 2.14 and a driver of its time are the "
+			   "least");
 }
 
 static void *open_global(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_GLOBAL); }
-
-/* The active Python's packages are where PyTorch has its NCCL. */
-static void *open_pythons(void)
-{
-	const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
-	const char *roots[] = {venv, conda, "/usr/local", "/usr"};
-	void *so = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
-		static const char *const parts[] = {"site-packages", "dist-packages"};
-		char pattern[PATH_MAX];
-
-		for (size_t k = 0; k < 2 && roots[i] && *roots[i] && !so; k++) {
-			glob_t found;
-
-			(void)snprintf(pattern, sizeof(pattern),
-				       "%s/lib/python3*/%s/nvidia/nccl/lib/libnccl.so.2", roots[i],
-				       parts[k]);
-			if (!glob(pattern, 0, NULL, &found) && found.gl_pathc)
-				so = open_global(found.gl_pathv[found.gl_pathc - 1]);
-			globfree(&found);
-		}
-	}
-	return so;
-}
 
 static void *open_nccl(const char *given, struct err *e)
 {
@@ -101,7 +76,7 @@ static void *open_nccl(const char *given, struct err *e)
 		(void)snprintf(why, sizeof(why), "%s", text ? text : "");
 	}
 	if (!so && !given)
-		so = open_pythons();
+		so = library_of_python("nvidia/nccl/lib", "libnccl.so.2");
 	if (so)
 		return so;
 	err_set(e, ERR_ABSENT, "cannot load NCCL: %s", why);
@@ -113,16 +88,12 @@ static void *open_nccl(const char *given, struct err *e)
 int vendor_find_nccl(const char *given, struct vendor *ret, struct err *e)
 {
 	void *so = open_nccl(given, e);
-	Dl_info where;
 	char text[32];
 
 	*ret = (struct vendor){0};
 	if (!so)
 		return -1;
-	(void)snprintf(ret->nccl_path, sizeof(ret->nccl_path), "libnccl.so.2");
-	if (dlsym(so, "ncclGetVersion") && dladdr(dlsym(so, "ncclGetVersion"), &where) &&
-	    where.dli_fname)
-		(void)snprintf(ret->nccl_path, sizeof(ret->nccl_path), "%s", where.dli_fname);
+	library_path(so, "ncclGetVersion", "libnccl.so.2", ret->nccl_path, sizeof(ret->nccl_path));
 	if (needs(so, nccl_needs, ARRAY_LEN(nccl_needs), ret->nccl_path, e))
 		return -1;
 	if (ncclGetVersion(&ret->nccl) != ncclSuccess)
