@@ -3,27 +3,7 @@
 # shell, machines that join with a pasted line, a rank that dies on another node.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
-
-setup_file() {
-    export LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 3) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
-}
-
-setup() {
-    OUT=$BATS_TEST_TMPDIR/out ERR=$BATS_TEST_TMPDIR/err
-    cd "$BATS_TEST_TMPDIR" || exit
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
-}
+load ddpsmoke.sh
 
 smoke() { run --separate-stderr on 0 "$BIN/ddpsmoke" --samples 512 "$@"; }
 

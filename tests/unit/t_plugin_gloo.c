@@ -10,20 +10,20 @@
 
 #include "bench/comm/backend.h"
 #include "lib/core/units.h"
-#include "tests/unit/local.h"
+#include "tests/unit/comm_local.h"
 #include "tests/unit/plugin_rows.h"
 
 static const struct comm_plugin *plugin;
 
 typedef const char *body(struct comm *c, struct dev *d, struct local *w);
 
-static const char *connected(const struct comm_world *o, struct local *w, body *fn)
+static const char *connected(const struct comm_world *o, struct local *w, void *arg)
 {
 	struct err e = {0};
 	int culprit = -2;
 	struct dev *d = plugin->dev_new(o, &e);
 	struct comm *c = d ? plugin->comm_new(o, d, &culprit, &e) : NULL;
-	const char *wrong = c ? fn(c, d, w) : "no communicator";
+	const char *wrong = c ? (*(body **)arg)(c, d, w) : "no communicator";
 
 	if (wrong)
 		fprintf(stderr, "rank %d of %d: %s %s\n", w->rank, w->size, wrong, e.msg);
@@ -33,30 +33,7 @@ static const char *connected(const struct comm_world *o, struct local *w, body *
 
 static void on_ranks(int size, uint64_t deadline_ns, body *fn)
 {
-	struct err e = {0};
-	struct local w;
-	struct comm_world o = {.size = size,
-			       .local_size = size,
-			       .host = "here",
-			       .deadline_ns = deadline_ns,
-			       .stop_fds = {-1, -1},
-			       .exchange = local_exchange,
-			       .arg = &w};
-	const char *wrong;
-	int status[16];
-
-	assert_int_equal(addr_parse("127.0.0.1", &o.at), 0);
-	assert_int_equal(local_start(&w, size, 20 * NS_PER_S, &e), 0);
-	o.rank = o.local_rank = w.rank;
-	wrong = connected(&o, &w, fn);
-	if (w.rank)
-		_exit(wrong != NULL);
-	local_end(&w, status);
-	if (wrong)
-		fail_msg("%d ranks: %s", size, wrong);
-	for (int i = 1; i < size; i++)
-		if (status[i] && status[i] != -SIGKILL)
-			fail_msg("rank %d of %d ended with %d", i, size, status[i]);
+	on_local_ranks(size, deadline_ns, connected, &fn);
 }
 
 static const char *all_rows(struct comm *c, struct dev *d, struct local *w)

@@ -14,20 +14,26 @@
 #include "bench/ranks/relay.h"
 #include "bench/train/shards.h"
 #include "lib/core/units.h"
-#include "tests/unit/local.h"
+#include "tests/unit/comm_local.h"
 
 #include <math.h>
 
 typedef const char *body(struct comm *c);
 
+struct carried {
+	body *fn;
+	bool is_async;
+};
+
 /* The built-in one, with a thread around it: it is a plug-in like any other. */
-static const char *connected(const struct comm_world *o, bool is_async, body *fn)
+static const char *connected(const struct comm_world *o, struct local *w UNUSED, void *arg)
 {
+	const struct carried *how = arg;
 	struct err e = {0};
 	int culprit = -2;
-	struct comm *c = is_async ? async_comm_new(&comm_tcp, o, &dev_host, &culprit, &e)
-				  : comm_tcp.comm_new(o, &dev_host, &culprit, &e);
-	const char *wrong = c ? fn(c) : "no communicator";
+	struct comm *c = how->is_async ? async_comm_new(&comm_tcp, o, &dev_host, &culprit, &e)
+				       : comm_tcp.comm_new(o, &dev_host, &culprit, &e);
+	const char *wrong = c ? how->fn(c) : "no communicator";
 
 	if (wrong)
 		fprintf(stderr, "rank %d of %d: %s %s\n", o->rank, o->size, wrong, e.msg);
@@ -37,30 +43,7 @@ static const char *connected(const struct comm_world *o, bool is_async, body *fn
 
 static void on_ranks(int size, bool is_async, body *fn)
 {
-	struct err e = {0};
-	struct local w;
-	struct comm_world o = {.size = size,
-			       .local_size = size,
-			       .host = "here",
-			       .deadline_ns = 20 * NS_PER_S,
-			       .stop_fds = {-1, -1},
-			       .exchange = local_exchange,
-			       .arg = &w};
-	const char *wrong;
-	int status[16];
-
-	assert_int_equal(addr_parse("127.0.0.1", &o.at), 0);
-	assert_int_equal(local_start(&w, size, 20 * NS_PER_S, &e), 0);
-	o.rank = w.rank;
-	wrong = connected(&o, is_async, fn);
-	if (w.rank)
-		_exit(wrong != NULL);
-	local_end(&w, status);
-	if (wrong)
-		fail_msg("%d ranks: %s", size, wrong);
-	for (int i = 1; i < size; i++)
-		if (status[i] && status[i] != -SIGKILL)
-			fail_msg("rank %d of %d ended with %d", i, size, status[i]);
+	on_local_ranks(size, 20 * NS_PER_S, connected, &(struct carried){fn, is_async});
 }
 
 /* --- asynchronous -------------------------------------------------------------------------- */
