@@ -5,9 +5,13 @@
  * from a signal of the watching thread; MPI is not touched again after that.
  */
 #include "bench/plugin/blocking.h"
+#include "bench/plugin/leave.h"
 #include "bench/plugin/mpi/calls.h"
 
+#include "lib/core/units.h"
+
 #include <dlfcn.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 
@@ -30,20 +34,32 @@ static struct mpi_comm *mpi_of(const struct comm *c)
 /* --- calls that come back ------------------------------------------------------------ */
 
 static sigjmp_buf way_out;
-static volatile sig_atomic_t inside;
+static volatile sig_atomic_t inside, at_any_price;
+static const uint64_t PATIENCE_NS = 2 * NS_PER_S;
 
 static int leave_signal(void) { return SIGRTMIN + 5; }
 
-static void leave(int sig)
+static void leave(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
-	if (!inside)
+	(void)info;
+	if (!inside || !(at_any_price || leave_is_safe(context)))
 		return;
 	inside = 0;
 	siglongjmp(way_out, 1);
 }
 
-static void fire(void *arg) { (void)pthread_kill(((struct mpi_comm *)arg)->owner, leave_signal()); }
+/* Until it was left: the signal may come where it must not be. */
+static void fire(void *arg)
+{
+	uint64_t until = now_ns() + PATIENCE_NS;
+
+	do {
+		(void)pthread_kill(((struct mpi_comm *)arg)->owner, leave_signal());
+		(void)poll(NULL, 0, 1);
+		at_any_price = now_ns() > until;
+	} while (inside);
+}
 
 typedef int guarded_fn(struct mpi_comm *m, const struct comm_request *q);
 
@@ -65,7 +81,10 @@ static int guard(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *
 {
 	watch_call(&m->b.root->watch,
 		   q ? q->count * dtype_size(q->type) * (size_t)m->b.comm.size : 0);
-	return sigsetjmp(way_out, 1) ? MPI_ERR_LASTCODE : enter(fn, m, q);
+	if (!sigsetjmp(way_out, 1))
+		return enter(fn, m, q);
+	leave_for_good();
+	return MPI_ERR_LASTCODE;
 }
 
 static int explain(struct mpi_comm *m, const char *what, int error, struct err *e)
@@ -229,9 +248,10 @@ static int check_size(struct mpi_comm *m, struct err *e)
 
 static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct err *e)
 {
-	struct sigaction on_leave = {.sa_handler = leave};
+	struct sigaction on_leave = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO};
 	int error;
 
+	leave_prepare();
 	if (sigaction(leave_signal(), &on_leave, NULL))
 		return err_sys(e, "cannot watch over MPI");
 	m->owner = pthread_self();
