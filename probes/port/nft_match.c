@@ -10,12 +10,15 @@ enum kind { ABSENT, UNKNOWN, NUMBER, WORD, ADDRESS };
 /* What a key stands for in this packet. ABSENT: the packet has no such thing. */
 struct value {
 	enum kind kind;
-	double number;
+	double number; /* of a word too, where it has one; NAN: it has none */
 	const char *word;
 	union addr addr;
 };
 
-static struct value word(const char *s) { return (struct value){.kind = WORD, .word = s}; }
+static struct value word(const char *s)
+{
+	return (struct value){.kind = WORD, .word = s, .number = NAN};
+}
 static struct value number(double n) { return (struct value){.kind = NUMBER, .number = n}; }
 static struct value unknown(void) { return (struct value){.kind = UNKNOWN}; }
 
@@ -24,6 +27,14 @@ static struct value address(const union addr *a, int family)
 	if (a->sa.sa_family != family)
 		return (struct value){.kind = ABSENT};
 	return (struct value){.kind = ADDRESS, .addr = *a};
+}
+
+/* Where there is no /etc/protocols, nft writes the number. */
+static struct value protocol(const struct nft_packet *p)
+{
+	return (struct value){.kind = WORD,
+			      .word = p->udp ? "udp" : "tcp",
+			      .number = p->udp ? IPPROTO_UDP : IPPROTO_TCP};
 }
 
 static struct value of_ports(const struct nft_packet *p, const char *field)
@@ -53,7 +64,8 @@ static struct value of_payload(const struct nft_packet *p, const cJSON *payload)
 			return address(&p->to, theirs);
 		if (theirs != family)
 			return (struct value){.kind = ABSENT};
-		return streq(field, "protocol") || streq(field, "nexthdr") ? word(ours) : unknown();
+		return streq(field, "protocol") || streq(field, "nexthdr") ? protocol(p)
+									   : unknown();
 	}
 	if (streq(proto, ours) || streq(proto, "th"))
 		return of_ports(p, field);
@@ -70,7 +82,7 @@ static struct value of_meta(const struct nft_packet *p, const cJSON *meta)
 	if (!key)
 		return unknown();
 	if (streq(key, "l4proto"))
-		return word(p->udp ? "udp" : "tcp");
+		return protocol(p);
 	if (streq(key, "nfproto"))
 		return word(v4 ? "ipv4" : "ipv6");
 	if (streq(key, "protocol"))
@@ -111,6 +123,11 @@ static enum truth any_of(enum truth a, enum truth b)
 	return a == YES || b == YES ? YES : a == PERHAPS || b == PERHAPS ? PERHAPS : NO;
 }
 
+static bool has_number(const struct value *v)
+{
+	return v->kind == NUMBER || (v->kind == WORD && !isnan(v->number));
+}
+
 /* -1, 0, 1, or 2 when they cannot be compared. */
 static int order(const struct value *v, const cJSON *want)
 {
@@ -118,7 +135,7 @@ static int order(const struct value *v, const cJSON *want)
 	const char *word = cJSON_IsString(want) ? want->valuestring : NULL;
 	int order;
 
-	if (v->kind == NUMBER && cJSON_IsNumber(want))
+	if (has_number(v) && cJSON_IsNumber(want))
 		return (v->number > want->valuedouble) - (v->number < want->valuedouble);
 	if (v->kind != ADDRESS || !word || addr_parse(word, &addr) ||
 	    addr.sa.sa_family != v->addr.sa.sa_family)
@@ -186,7 +203,7 @@ static enum truth is_one(const struct nft *n, const struct nft_rule *r, const st
 	if (cJSON_IsString(want))
 		return is_word(v, want->valuestring);
 	if (cJSON_IsNumber(want))
-		return v->kind == NUMBER ? truth(v->number == want->valuedouble) : PERHAPS;
+		return has_number(v) ? truth(v->number == want->valuedouble) : PERHAPS;
 	if (cJSON_IsArray(want))
 		return is_any(n, r, v, want, depth + 1);
 	if (json_get(want, "set"))
