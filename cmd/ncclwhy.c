@@ -8,6 +8,8 @@
 #include "probes/log/source.h"
 #include "probes/log/tell.h"
 
+#include <signal.h>
+
 struct config {
 	bool follow, confirm;
 	const char *live, *look, *hosts, *rsh;
@@ -145,10 +147,18 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
 		return source_read(w, "-", e);
 	}
-	for (size_t i = 0; i < app->operands.n && !interrupt_pending(); i++)
-		if (source_read(w, app->operands.v[i], e))
-			return -1;
-	return 0;
+	for (size_t i = 0; i < app->operands.n && !interrupt_pending(); i++) {
+		struct err its = {0};
+
+		if (!source_read(w, app->operands.v[i], &its))
+			continue;
+		/* the others are read all the same; the first that cannot be is said at the end */
+		if (e->kind == ERR_NONE)
+			*e = its;
+		else
+			log_error("%s", its.msg);
+	}
+	return e->kind == ERR_NONE ? 0 : -1;
 }
 
 static int read_sources(struct app *app, struct config *c, struct why *w, struct err *e)
@@ -161,6 +171,16 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	if (c->follow)
 		return source_follow(w, app->operands.v[0], &watch, e);
 	return read_all(app, w, e);
+}
+
+/* A command that went well needs no explanation; nor one that was told to end, where the log has
+ * nothing to say. */
+static bool is_plain(const struct config *c, const struct explanation *x)
+{
+	int sig = c->child_code - 128;
+
+	return c->child_code == 0 ||
+	       (!x->causes.n && (sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
 }
 
 static int run(struct app *app, void *cfg, struct err *e)
@@ -177,8 +197,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	why_init(&w);
 	failed = read_sources(app, c, &w, e);
 	explain(&w, &app->arena, &x);
-	/* a command that went well needs no explanation */
-	if (c->wrapped && c->child_code == 0 && !app->common.output)
+	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;
 	if (c->hosts &&
 	    confirm_hosts(&x, &c->named, c->hosts, c->rsh, app->common.deadline_ns, app->report, e))

@@ -4,6 +4,8 @@
 #include "lib/core/text.h"
 #include "probes/log/extract.h"
 
+enum { DOCKER0 = 78 /* how sure an address that every host has makes us */ };
+
 static void raise(struct cause *c, int weight, const char *because)
 {
 	if (!c)
@@ -182,8 +184,9 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 	if (!starts_with(addr, "172.") ||
 	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
 		return;
-	if (streq(addr, "172.17.0.1") && !streq(failed->sig->id, "CON-003")) /* docker0's own */
-		raise(add(w, a, x, "IF-008"), weight, because);
+	if (streq(addr,
+		  "172.17.0.1")) /* docker0's own, on every host: whoever answers is ourselves */
+		raise(add(w, a, x, "IF-008"), weight > DOCKER0 ? weight : DOCKER0, because);
 	else
 		raise(explain_find(x, "IF-008"), weight, because);
 }

@@ -113,16 +113,38 @@ static void favour_first(struct why *w, struct explanation *x)
 	}
 }
 
+/* It came up, and nothing that it did since was seen: healthy, or it hangs. */
+static bool is_silent(const struct why *w)
+{
+	for (size_t i = 0; i < w->progress.n; i++)
+		if (w->progress.v[i].steps || w->progress.v[i].finish)
+			return false;
+	return true;
+}
+
+static bool may_hang(const struct cause *c)
+{
+	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "KRN-010",
+					  "IF-004",  "IF-005",	"IF-006",  "IF-007",
+					  "IF-008",  "PT-026",	NULL};
+
+	for (size_t i = 0; ids[i]; i++)
+		if (streq(c->sig->id, ids[i]))
+			return true;
+	return false;
+}
+
 /* Hints about a job that runs are noise; so is one that explains nothing here. */
 static void drop_hints(struct why *w, struct explanation *x)
 {
 	size_t k = 0;
-	bool lasting = x->in_trouble || !w->healthy;
+	bool lasting = x->in_trouble || !w->healthy, silent = is_silent(w);
 
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
-		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting)
+		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting &&
+		    !(silent && may_hang(c)))
 			continue;
 		x->causes.v[k++] = *c;
 	}

@@ -30,6 +30,16 @@ static size_t escape_length(const char *s, size_t n)
 	return 2;
 }
 
+/* How many bytes are no control characters. */
+static size_t plain_length(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (unsigned char)s[i] >= ' ' && s[i] != 0x7f)
+		i++;
+	return i;
+}
+
 #define FRAME "\xe2\x94\x82" /* a vertical line */
 
 static void clean(const char *raw, size_t n, char *out)
@@ -37,16 +47,24 @@ static void clean(const char *raw, size_t n, char *out)
 	size_t k = 0;
 
 	for (size_t i = 0; i < n && k + 1 < LINE_MAX_TEXT;) {
-		unsigned char c = (unsigned char)raw[i];
+		size_t room = LINE_MAX_TEXT - 1 - k;
+		size_t plain = plain_length(raw + i, n - i < room ? n - i : room);
+		char c;
 
+		if (plain) {
+			memcpy(out + k, raw + i, plain);
+			i += plain;
+			k += plain;
+			continue;
+		}
+		c = raw[i];
 		if (c == '\033') {
 			i += escape_length(raw + i, n - i);
 			continue;
 		}
 		i++;
-		if (c == '\r')
-			continue;
-		out[k++] = c < ' ' || c == 0x7f ? ' ' : (char)c;
+		if (c != '\r')
+			out[k++] = ' ';
 	}
 	while (k && out[k - 1] == ' ')
 		k--;
@@ -179,7 +197,7 @@ static const char *ornament(const char *p)
 	size_t n;
 
 	for (size_t i = 0; marks[i]; i++)
-		if (starts_with(p, marks[i]))
+		if (*p == *marks[i] && starts_with(p, marks[i]))
 			return p + strlen(marks[i]);
 	if (*p == 'E' && starts_with(p, "E   ")) /* of pytest */
 		return p + 4;
@@ -270,8 +288,8 @@ static const char *one_prefix(const char *p, struct log_line *l, bool *stamped)
 	int64_t ms;
 
 	p += strspn(p, " ");
-	/* syslog's time, and then the kernel's own */
-	if (*stamped && *p == '[' && (q = stamp_parse(p, &kind, &ms)) && kind == CLOCK_KIND_UPTIME)
+	/* a collector's time, and then the program's own; syslog's, and then the kernel's */
+	if (*stamped && (q = stamp_parse(p, &kind, &ms)))
 		return q;
 	if (!*stamped && (q = stamp_parse(p, &l->clock, &l->time_ms))) {
 		*stamped = l->clock != CLOCK_KIND_UPTIME;
@@ -287,6 +305,15 @@ static const char *one_prefix(const char *p, struct log_line *l, bool *stamped)
 	    (q = nccl_header(p, &l->who)) || (q = pod_tag(p, &l->who)) || (q = ornament(p)))
 		return q;
 	return word_tag(p, &l->who);
+}
+
+/* Ray tells a line of many workers once: "... [repeated 7x across cluster]" and a hint. */
+static void drop_repeats(char *text)
+{
+	char *mark = strstr(text, " [repeated ");
+
+	if (mark && strstr(mark, "x across cluster]"))
+		*mark = '\0';
 }
 
 int line_rank_said(const char *text)
@@ -317,6 +344,7 @@ void line_parse(const char *raw, size_t n, struct log_line *ret)
 		clean(plain, strlen(plain), ret->text);
 	else
 		clean(raw, n, ret->text);
+	drop_repeats(ret->text);
 	p = ret->text;
 	for (int i = 0; i < 10 && (q = one_prefix(p, ret, &stamped)); i++)
 		p = q;

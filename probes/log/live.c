@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
-enum { RAS_PORT = 28028, ANSWER_MAX = 64 << 20, BETWEEN_MS = 1000 };
+enum { RAS_PORT = 28028, ANSWER_MAX = 64 << 20, LINE_LIMIT = 4096, BETWEEN_MS = 1000 };
 
 struct talk {
 	int fd;
@@ -51,16 +51,17 @@ static int say(const struct talk *t, const char *line, struct err *e)
 	return 0;
 }
 
-/* A line, or everything until it closes. */
+/* A line, or everything until it closes. A line must be there by the deadline, all of it. */
 static int hear(const struct talk *t, bool all, struct text *ret, struct err *e)
 {
+	uint64_t until = now_ns() + t->deadline_ns;
 	char buf[16384];
 
 	text_init(ret, t->a);
 	for (;;) {
 		ssize_t n;
 
-		if (!wait_for(t, POLLIN))
+		if ((!all && now_ns() >= until) || !wait_for(t, POLLIN))
 			return err_set(e, ERR_SYS, "%s accepted the connection but did not answer",
 				       t->where);
 		n = recv(t->fd, buf, all ? sizeof(buf) : 1, 0);
@@ -73,8 +74,12 @@ static int hear(const struct talk *t, bool all, struct text *ret, struct err *e)
 				       ? 0
 				       : err_set(e, ERR_SYS, "%s closed the connection", t->where);
 		text_addn(ret, buf, (size_t)n);
-		if ((!all && buf[0] == '\n') || ret->n > ANSWER_MAX)
+		if (!all && buf[0] == '\n')
 			return 0;
+		if (ret->n > (all ? (size_t)ANSWER_MAX : (size_t)LINE_LIMIT))
+			return err_set(e, ERR_SYS,
+				       "%s is not NCCL's RAS service: it talks on and on",
+				       t->where);
 	}
 }
 

@@ -203,7 +203,8 @@ static void judge_comm(struct tally *t, const cJSON *comm, const cJSON *later)
 static void judge_text(struct report *r, const char *s)
 {
 	struct arena *a = report_arena(r);
-	bool any = false;
+	bool any = false,
+	     is_whole = strstr(s, "NCCL version") && strstr(s, "\nWarnings\n"); /* the last part */
 
 	while (*s) {
 		size_t n = strcspn(s, "\n");
@@ -231,7 +232,14 @@ static void judge_text(struct report *r, const char *s)
 	if (!any) {
 		struct finding *f = report_find(r, "live.job", "all");
 
-		finding_set(f, ST_PASS, "NCCL reports no missing rank and no mismatch");
+		if (is_whole)
+			finding_set(f, ST_PASS, "NCCL reports no missing rank and no mismatch");
+		else
+			finding_set(f, ST_ERROR,
+				    "the answer was cut off, or is none of NCCL's: nothing is "
+				    "known about the job");
+		if (!is_whole)
+			finding_fix(f, "ncclwhy --live HOST   # again, on another host of the job");
 		report_add(r, f);
 	}
 }
@@ -244,8 +252,8 @@ void live_judge(const char *first, size_t n, const char *second, size_t m, struc
 	struct tally t = {.r = r};
 	const cJSON *comm;
 
-	if (!was || !json_get(was, "communicators")) {
-		judge_text(r, first);
+	if (!was || !cJSON_IsArray(json_get(was, "communicators"))) {
+		judge_text(r, was ? "" : first);
 	} else {
 		cJSON_ArrayForEach (comm, json_get(was, "communicators"))
 			judge_comm(&t, comm,

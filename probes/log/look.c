@@ -1,6 +1,7 @@
 #include "probes/log/look.h"
 
 #include "lib/cluster/child.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -14,6 +15,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 enum { ANSWER_MAX = 4 << 20, DEFAULT_PORT = 29500 };
@@ -34,6 +36,35 @@ static enum look shm(struct looker *q)
 	    (uint64_t)s.f_bavail * s.f_frsize < (32u << 20))
 		return LOOK_YES;
 	return (uint64_t)s.f_bavail * s.f_frsize > (1u << 30) ? LOOK_NO : LOOK_UNKNOWN;
+}
+
+static enum look shm_mode(struct looker *q)
+{
+	struct stat s;
+
+	if (stat("/dev/shm", &s))
+		return LOOK_UNKNOWN;
+	q->said = arena_printf(q->a, "/dev/shm has mode %o%s", (unsigned)s.st_mode & 07777,
+			       access("/dev/shm", W_OK) ? ", and we may not write there" : "");
+	return (s.st_mode & 01777) != 01777 || access("/dev/shm", W_OK) ? LOOK_YES : LOOK_NO;
+}
+
+/* Does the IOMMU translate what GPUs send to each other? */
+static enum look iommu(struct looker *q)
+{
+	struct err ignored = {0};
+	bool passes, is_on;
+	char *line;
+	size_t n;
+
+	if (file_read("/proc/cmdline", 1 << 16, q->a, &line, &n, &ignored))
+		return LOOK_UNKNOWN;
+	passes = strstr(line, "iommu=pt") || strstr(line, "iommu=off");
+	is_on = strstr(line, "iommu=on") || strstr(line, "iommu=force");
+	q->said = passes  ? "the kernel was started with the IOMMU off or in passthrough mode"
+		  : is_on ? "the kernel was started with the IOMMU on, and without iommu=pt"
+			  : "the kernel's command line says nothing about the IOMMU";
+	return passes ? LOOK_NO : is_on ? LOOK_YES : LOOK_UNKNOWN;
 }
 
 static enum look limit(struct looker *q, int which, const char *name, rlim_t low, rlim_t high)
@@ -193,10 +224,11 @@ static const struct {
 	const char *prefix; /* of ids */
 	enum look (*ask)(struct looker *q);
 } probes[] = {
-	{"SHM-001", shm},    {"SHM-002", shm},	   {"SHM-003", shm},	 {"SHM-005", shm},
-	{"CON-013", files},  {"LIM-005", files},   {"LIM-001", memlock}, {"LIM-002", memlock},
-	{"PT-001", port},    {"IB-", rdma},	   {"EFA-", rdma},	 {"IF-", ifprobe},
-	{"CON-00", ifprobe}, {"CON-021", ifprobe}, {"PT-004", ifprobe},
+	{"SHM-001", shm},      {"SHM-002", shm},     {"SHM-003", shm},	   {"SHM-005", shm},
+	{"CON-013", files},    {"LIM-005", files},   {"LIM-001", memlock}, {"LIM-002", memlock},
+	{"SHM-007", shm_mode}, {"GPU-038", iommu},   {"GPU-039", iommu},   {"GPU-015", iommu},
+	{"PT-001", port},      {"IB-", rdma},	     {"EFA-", rdma},	   {"IF-", ifprobe},
+	{"CON-00", ifprobe},   {"CON-021", ifprobe}, {"PT-004", ifprobe},
 };
 
 static enum look (*probe_of(const char *id))(struct looker *q)

@@ -11,23 +11,13 @@
 
 enum { QUIET_MS = 300 };
 
-/* 1: more may follow, 0: the end, -1: an error. */
-static int take(struct why_stream *s, int fd)
-{
-	size_t room;
-	char *to = why_room(s, &room);
-	ssize_t n;
-
-	n = room ? read(fd, to, room) : -1;
-	if (n > 0)
-		why_filled(s, (size_t)n);
-	return n > 0 ? 1 : (int)n;
-}
-
 static const char *unpacker(const char *path)
 {
-	static const char *const by[][2] = {
-		{".gz", "zcat"}, {".zst", "zstdcat"}, {".xz", "xzcat"}, {".bz2", "bzcat"}};
+	static const char *const by[][2] = {{".gz", "zcat"},
+					    {".zst", "zstdcat"},
+					    {".xz", "xzcat"},
+					    {".bz2", "bzcat"},
+					    {".zip", "unzip -p"}};
 	size_t n = strlen(path);
 
 	for (size_t i = 0; i < ARRAY_LEN(by); i++)
@@ -37,31 +27,54 @@ static const char *unpacker(const char *path)
 }
 
 /* By its first bytes, whatever it is called. */
-static const char *unpacker_of(int fd)
+static const char *unpacker_by(const char *head, size_t n)
 {
 	static const struct {
 		const char *magic;
 		size_t n;
 		const char *by;
-	} known[] = {{"\x1f\x8b", 2, "zcat"},
+	} known[] = {{"\x1f\x8b\x08", 3, "zcat"},
 		     {"\x28\xb5\x2f\xfd", 4, "zstdcat"},
 		     {"\xfd"
 		      "7zXZ",
 		      5, "xzcat"},
-		     {"BZh", 3, "bzcat"}};
-	char head[8];
-	ssize_t n = pread(fd, head, sizeof(head), 0);
+		     {"BZh", 3, "bzcat"},
+		     {"PK\x03\x04", 4, "unzip -p"}};
 
-	for (size_t i = 0; n == sizeof(head) && i < ARRAY_LEN(known); i++)
-		if (memcmp(head, known[i].magic, known[i].n) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (n >= known[i].n && memcmp(head, known[i].magic, known[i].n) == 0)
 			return known[i].by;
 	return NULL;
 }
 
 static int refuse_packed(const char *path, const char *by, struct err *e)
 {
-	err_set(e, ERR_SYS, "%s is compressed", path);
-	return err_hint(e, "%s %s | ncclwhy", by, path);
+	bool is_stdin = streq(path, "-");
+
+	err_set(e, ERR_SYS, "%s is compressed", is_stdin ? "what comes in" : path);
+	return err_hint(e, "%s%s%s | ncclwhy", by, is_stdin ? "" : " ", is_stdin ? "" : path);
+}
+
+/* 1: more may follow, 0: the end, -1: an error. */
+static int take(struct why_stream *s, int fd, const char *path, struct err *e)
+{
+	const char *name = streq(path, "-") ? "stdin" : path, *by = NULL;
+	size_t room;
+	char *to = why_room(s, &room);
+	ssize_t n;
+
+	if (!room)
+		return err_set(e, ERR_SYS, "no memory to read %s", name);
+	n = read(fd, to, room);
+	if (n < 0 && errno != EINTR)
+		return err_sys(e, "reading %s", name);
+	if (n > 0 && s->width == TEXT_UNKNOWN)
+		by = unpacker_by(to, (size_t)n);
+	if (by)
+		return refuse_packed(path, by, e);
+	if (n > 0)
+		why_filled(s, (size_t)n);
+	return n != 0;
 }
 
 static int open_file(const char *path, struct err *e)
@@ -79,11 +92,6 @@ static int open_file(const char *path, struct err *e)
 		errno = EISDIR;
 		err_sys(e, "cannot read %s", path);
 		return err_hint(e, "ncclwhy %s/*", path);
-	}
-	if (unpacker_of(fd)) {
-		refuse_packed(path, unpacker_of(fd), e);
-		(void)close(fd);
-		return -1;
 	}
 	return fd;
 }
@@ -110,13 +118,8 @@ int source_read(struct why *w, const char *path, struct err *e)
 	if (fd < 0)
 		return -1;
 	why_open(&s, w, is_stdin ? "stdin" : path);
-	while (got > 0 && (is_stdin ? readable(fd) : !interrupt_pending())) {
-		got = take(&s, fd);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-	}
-	if (got < 0)
-		err_sys(e, "reading %s", s.buf ? path : "a log: no memory");
+	while (got > 0 && (is_stdin ? readable(fd) : !interrupt_pending()))
+		got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
 }
@@ -129,23 +132,38 @@ struct following {
 	ino_t inode;
 };
 
-/* Cut: from its beginning again. Replaced: the new one. */
-static void check_rotation(struct following *f)
+/* Reads what there is; true when it was something. */
+static bool catch_up(struct following *f, struct why_stream *s, int *ret_got, struct err *e)
+{
+	bool any = false;
+
+	while ((*ret_got = take(s, f->fd, f->path, e)) > 0 && !interrupt_pending())
+		any = true;
+	f->at = lseek(f->fd, 0, SEEK_CUR);
+	return any;
+}
+
+/* Cut: from its beginning again. Replaced: the new one, after what came to the old one's end. */
+static void check_rotation(struct following *f, struct why_stream *s, int *ret_got, struct err *e)
 {
 	struct stat now;
+	int fd;
 
-	if (fstat(f->fd, &now) == 0 && now.st_size < f->at)
+	if (fstat(f->fd, &now) == 0 && now.st_size < f->at) {
+		why_flush(s); /* a line that was begun ends here */
 		f->at = lseek(f->fd, 0, SEEK_SET);
-	if (stat(f->path, &now) == 0 && now.st_ino != f->inode) {
-		int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-		if (fd < 0)
-			return;
-		(void)close(f->fd);
-		f->fd = fd;
-		f->at = 0;
-		f->inode = now.st_ino;
 	}
+	if (stat(f->path, &now) || now.st_ino == f->inode)
+		return;
+	fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return;
+	(void)catch_up(f, s, ret_got, e);
+	why_flush(s);
+	(void)close(f->fd);
+	f->fd = fd;
+	f->at = 0;
+	f->inode = now.st_ino;
 }
 
 static int wait_changes(int notify)
@@ -192,17 +210,16 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 		(void)inotify_add_watch(notify, path, IN_MODIFY | IN_MOVE_SELF | IN_ATTRIB);
 	why_open(&s, w, path);
 	while (!interrupt_pending() && got >= 0) {
-		while ((got = take(&s, f.fd)) > 0 && !interrupt_pending()) {
+		if (catch_up(&f, &s, &got, e)) {
 			last_ns = now_ns();
 			told_quiet = told_stall = false;
 		}
-		f.at = lseek(f.fd, 0, SEEK_CUR);
 		maybe_tell(w, watch, last_ns, &told_quiet, &told_stall);
 		(void)wait_changes(notify);
-		check_rotation(&f);
+		check_rotation(&f, &s, &got, e);
 	}
-	if (got < 0)
-		err_sys(e, "reading %s", path);
+	if (got >= 0) /* what came until the very end, too */
+		(void)catch_up(&f, &s, &got, e);
 	why_close(&s);
 	(void)close(f.fd);
 	return got < 0 ? -1 : 0;

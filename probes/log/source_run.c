@@ -3,9 +3,10 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "probes/log/conduit.h"
+#include "probes/log/relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,32 +14,10 @@
 enum { STEP_MS = 200, LINGER_MS = 2000 };
 
 struct channel {
-	int from, to;
+	struct conduit pipe; /* .ours: -1 when it has ended */
+	int to;
 	struct why_stream s;
 };
-
-struct pair {
-	int fd[2];
-};
-
-static void pair_done(struct pair *p)
-{
-	auto_closep(&p->fd[0]);
-	auto_closep(&p->fd[1]);
-}
-
-/* It stays in our process group: Ctrl-C on a terminal reaches both of us, as without us. */
-static _Noreturn void become(char *const *argv, const struct pair *out, const struct pair *err)
-{
-	int code;
-
-	(void)signal(SIGPIPE, SIG_DFL);
-	if (dup2(out->fd[1], STDOUT_FILENO) >= 0 && dup2(err->fd[1], STDERR_FILENO) >= 0)
-		(void)execvp(*argv, argv);
-	code = errno == ENOENT ? 127 : 126;
-	dprintf(STDERR_FILENO, "ncclwhy: cannot start %s: %s\n", *argv, strerror(errno));
-	_exit(code);
-}
 
 static bool pass(int to, const char *p, size_t n)
 {
@@ -64,7 +43,7 @@ static bool pass(int to, const char *p, size_t n)
 static bool pump(struct channel *c)
 {
 	char buf[65536];
-	ssize_t n = read(c->from, buf, sizeof(buf));
+	ssize_t n = read(c->pipe.ours, buf, sizeof(buf));
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
@@ -72,58 +51,98 @@ static bool pump(struct channel *c)
 		why_feed(&c->s, buf, (size_t)n);
 		return true;
 	}
-	(void)close(c->from);
-	c->from = -1;
+	(void)close(c->pipe.ours);
+	c->pipe.ours = -1;
 	return false;
 }
 
-/* What the command would have got, had we not been there. Once. */
-static void forward(pid_t pid, bool *done)
+/* It stays in our process group: Ctrl-C on a terminal reaches both of us, as without us. */
+static _Noreturn void become(char *const *argv, int out, int err, const struct relay *relay)
 {
-	int sig = interrupt_pending();
+	int code;
 
-	if (!sig || *done)
-		return;
-	*done = true;
-	if (sig != SIGINT || !isatty(STDIN_FILENO))
-		(void)kill(pid, sig == SIGALRM ? SIGTERM : sig);
+	relay_forget(relay);
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
+		(void)execvp(*argv, argv);
+	code = errno == ENOENT ? 127 : 126;
+	dprintf(STDERR_FILENO, "ncclwhy: cannot start %s: %s\n", *argv, strerror(errno));
+	_exit(code);
 }
 
 struct running {
 	pid_t pid;
 	int status;
-	bool ended, forwarded;
+	bool ended, stopped;
 	uint64_t ended_ns;
 };
 
-static void look_after(struct running *r)
+/* Once: our budget has passed, or we were told to end before the command began. */
+static void stop(struct running *r)
 {
-	forward(r->pid, &r->forwarded);
-	if (!r->ended && waitpid(r->pid, &r->status, WNOHANG) == r->pid) {
-		r->ended = true;
-		r->ended_ns = now_ns();
-	}
+	int sig = interrupt_pending();
+
+	if (!sig || r->stopped)
+		return;
+	r->stopped = true;
+	(void)kill(r->pid, sig == SIGALRM ? SIGTERM : sig);
 }
 
-/* Until both pipes end; what the command left behind may hold them for a moment only. */
-static void attend(struct why *w, struct channel *c, struct running *r,
+static void look_after(struct running *r)
+{
+	siginfo_t end = {0};
+
+	if (r->ended)
+		return;
+	stop(r);
+	if (waitid(P_PID, (id_t)r->pid, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid)
+		return;
+	relay_ended();
+	(void)waitpid(r->pid, &r->status, 0);
+	r->ended = true;
+	r->ended_ns = now_ns();
+}
+
+static void keep_size(const struct channel *c, size_t n, const struct running *r)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < n; i++)
+		changed |= c[i].pipe.ours >= 0 && conduit_resize(&c[i].pipe, c[i].to);
+	if (changed && !r->ended)
+		(void)kill(r->pid, SIGWINCH);
+}
+
+static bool is_open(const struct channel *c, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any |= c[i].pipe.ours >= 0;
+	return any;
+}
+
+/* Until the command's output ends; what it left behind may hold that for a moment only. */
+static void attend(struct why *w, struct channel *c, size_t n, struct running *r,
 		   const struct source_watch *watch)
 {
 	uint64_t last_ns = now_ns();
 	bool told = false;
 
-	while (c[0].from >= 0 || c[1].from >= 0) {
-		struct pollfd p[] = {{.fd = c[0].from, .events = POLLIN},
-				     {.fd = c[1].from, .events = POLLIN}};
+	while (is_open(c, n)) {
+		struct pollfd p[2] = {{.fd = -1}, {.fd = -1}};
 
-		if (poll(p, 2, STEP_MS) > 0) {
+		for (size_t i = 0; i < n; i++)
+			p[i] = (struct pollfd){.fd = c[i].pipe.ours, .events = POLLIN};
+		if (poll(p, n, STEP_MS) > 0) {
 			last_ns = now_ns();
 			told = false;
-			for (int i = 0; i < 2; i++)
+			for (size_t i = 0; i < n; i++)
 				if (p[i].revents)
 					(void)pump(&c[i]);
 		}
 		look_after(r);
+		keep_size(c, n, r);
 		if (r->ended && now_ns() - r->ended_ns > LINGER_MS * NS_PER_MS &&
 		    now_ns() - last_ns > LINGER_MS * NS_PER_MS)
 			return;
@@ -139,34 +158,55 @@ static void attend(struct why *w, struct channel *c, struct running *r,
 	}
 }
 
+static void channels_done(struct channel *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		auto_closep(&c[i].pipe.ours);
+		auto_closep(&c[i].pipe.theirs);
+	}
+}
+
+static int start(char *const *argv, struct channel *c, size_t n, struct relay *relay,
+		 pid_t *ret_pid, struct err *e)
+{
+	(void)signal(SIGCHLD, SIG_DFL);
+	relay_start(relay);
+	*ret_pid = fork();
+	if (*ret_pid == 0)
+		become(argv, c[0].pipe.theirs, c[n - 1].pipe.theirs, relay);
+	relay_to(relay, *ret_pid > 0 ? *ret_pid : 0);
+	if (*ret_pid > 0)
+		return 0;
+	err_sys(e, "cannot start %s", *argv);
+	relay_done(relay);
+	return -1;
+}
+
 int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 	       const struct source_watch *watch, int *ret_code, struct err *e)
 {
-	AUTO(pair_done) struct pair out = {{-1, -1}}, err = {{-1, -1}};
-	struct channel c[2];
+	struct channel c[2] = {{.pipe = {-1, -1, false}, .to = out_fd},
+			       {.pipe = {-1, -1, false}, .to = err_fd}};
+	bool as_one = conduit_is_one(out_fd, err_fd);
+	size_t n = as_one ? 1 : 2;
 	struct running r = {0};
+	struct relay relay;
 
-	if (pipe2(out.fd, O_CLOEXEC) || pipe2(err.fd, O_CLOEXEC))
-		return err_sys(e, "cannot make pipes for %s", *argv);
-	(void)signal(SIGCHLD, SIG_DFL);
-	r.pid = fork();
-	if (r.pid < 0)
-		return err_sys(e, "cannot start %s", *argv);
-	if (r.pid == 0)
-		become(argv, &out, &err);
-	c[0] = (struct channel){.from = out.fd[0], .to = out_fd};
-	c[1] = (struct channel){.from = err.fd[0], .to = err_fd};
-	out.fd[0] = err.fd[0] = -1; /* the channels' now */
-	pair_done(&out);
-	pair_done(&err);
-	out.fd[1] = err.fd[1] = -1;
-	why_open(&c[0].s, w, "stdout");
-	why_open(&c[1].s, w, "stderr");
-	attend(w, c, &r, watch);
-	for (int i = 0; i < 2; i++) {
-		why_close(&c[i].s);
-		auto_closep(&c[i].from);
+	for (size_t i = 0; i < n; i++)
+		if (conduit_open(&c[i].pipe, c[i].to, e))
+			return channels_done(c, n), -1;
+	if (start(argv, c, n, &relay, &r.pid, e))
+		return channels_done(c, n), -1;
+	for (size_t i = 0; i < n; i++) {
+		auto_closep(&c[i].pipe.theirs);
+		c[i].pipe.theirs = -1;
+		why_open(&c[i].s, w, as_one ? "the output" : i ? "stderr" : "stdout");
 	}
+	attend(w, c, n, &r, watch);
+	relay_done(&relay);
+	for (size_t i = 0; i < n; i++)
+		why_close(&c[i].s);
+	channels_done(c, n);
 	*ret_code = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status) : WEXITSTATUS(r.status);
 	return 0;
 }

@@ -26,6 +26,11 @@ wait_for() { # SECONDS CMD...: until it succeeds
     done
 }
 
+on_the_new_one() { # the follower has opened what took the log's place
+    [[ $(readlink "/proc/$standin/fd/"* 2>/dev/null) == *"$PWD/grow"$'\n'* ||
+        $(readlink "/proc/$standin/fd/"* 2>/dev/null) == *"$PWD/grow" ]]
+}
+
 ras() { # SCENARIO: starts the stand-in; $port is where
     rm -f port
     "$logs/ras-standin" "$1" port 3>&- &
@@ -108,6 +113,17 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     gzip -c "$logs/real/020.log" >packed.log # whatever it is called
     run -3 --separate-stderr "$why" packed.log
     [[ $stderr == *"zcat packed.log | ncclwhy"* ]]
+    run -3 --separate-stderr "$why" <packed.log
+    [[ $stderr == *"zcat | ncclwhy"* ]]
+    printf 'PK\003\004and the rest' >logs_123
+    run -3 --separate-stderr "$why" logs_123
+    [[ $stderr == *"unzip -p logs_123 | ncclwhy"* ]]
+}
+
+@test "what cannot be read is said, and the rest is read" {
+    run -1 --separate-stderr "$why" --json missing.log "$logs/real/020.log" . "$logs/real/033.log"
+    jq -e '[.data.causes[].id] == ["CON-013", "GPU-010"]' <<<"$output"
+    [[ $stderr == *missing.log*"No such file"* && $stderr == *"Is a directory"* ]]
 }
 
 @test "usage errors leave stdout empty" {
@@ -127,7 +143,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     run -7 --separate-stderr "$why" -- sh -c "cat $logs/real/008.log; exit 7"
     [[ $output == "$(cat "$logs/real/008.log")" ]]
     [[ $stderr == *SHM-002* && $stderr == *shm-size* ]]
-    run -143 --separate-stderr "$why" -- sh -c 'kill -TERM $$'
+    run -143 --separate-stderr "$why" -- sh -c 'echo begun; kill -TERM $$'
+    [[ $output == begun && -z $stderr ]] # told to end, and nothing to explain
     run -127 --separate-stderr "$why" -- no-such-command-here
     [[ $stderr == *no-such-command-here* ]]
     run -5 --separate-stderr "$why" --json --output o.json -- sh -c "cat $logs/real/020.log; exit 5"
@@ -138,6 +155,50 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     head -c 300000 /dev/urandom >in
     "$why" -- cat <in >out
     cmp in out
+}
+
+@test "a wrapped command: its streams stay in order; on a terminal it has one" {
+    cat >talk.sh <<'END'
+for i in 1 2 3 4 5 6 7 8 9; do echo "o$i"; echo "e$i" >&2; done
+END
+    sh talk.sh >want 2>&1
+    "$why" -- sh talk.sh >into-file 2>&1
+    cmp want into-file
+    "$why" -- sh talk.sh 2>&1 | cat >into-pipe
+    cmp want into-pipe
+    cat >tty.sh <<'END'
+for fd in 0 1 2; do [ -t $fd ] && echo "fd $fd is a terminal"; done
+stty size <&1
+exit 3
+END
+    run -3 script -qec "stty rows 33 cols 71; '$why' --stall 0 -- sh tty.sh" /dev/null </dev/null
+    for fd in 0 1 2; do [[ $output == *"fd $fd is a terminal"* ]]; done
+    [[ $output == *"33 71"* ]]
+}
+
+@test "a wrapped command gets every signal that we get, as often as we get it" {
+    cat >job.sh <<'END'
+trap 'echo usr1' USR1
+trap 'echo int' INT
+trap 'echo hup; exit 5' HUP
+echo ready
+while :; do sleep 0.05; done
+END
+    "$why" -- sh ./job.sh >out 2>err 3>&- &
+    standin=$!
+    wait_for 10 grep -q ready out
+    kill -USR1 "$standin"
+    wait_for 10 grep -q usr1 out
+    kill -INT "$standin"
+    wait_for 10 grep -q int out
+    kill -INT "$standin" # a second one ends neither of us
+    wait_for 10 eval '(($(grep -c int out) == 2))'
+    kill -HUP "$standin"
+    local code=0
+    wait "$standin" || code=$?
+    standin=
+    ((code == 5))
+    grep -q hup out
 }
 
 @test "a wrapped command that stalls is explained while it runs" {
@@ -156,12 +217,14 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     echo 'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.' >>grow
     wait_for 10 grep -q GPU-011 err
     mv grow grow.1
+    echo 'misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-XyZ to 9637892 bytes' >>grow.1
     cat "$logs/real/027.log" "$logs/real/033.log" >grow
-    sleep 0.5
+    wait_for 10 on_the_new_one
     kill -INT "$standin"
     wait "$standin" || true
     standin=
     grep -q GPU-011 out
+    grep -q SHM-002 out
     grep -q PT-010 out
 }
 
@@ -207,6 +270,27 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ $stderr == *"no NCCL job answers"* ]]
 }
 
+@test "live: garbage, floods and answers that are cut off are no health" {
+    local scenario
+    for scenario in binary flood drip; do
+        ras "$scenario"
+        run -3 --separate-stderr "$why" --deadline 500ms --live "127.0.0.1:$port"
+        [[ $output != *pass* && -n $stderr ]]
+        kill "$standin"
+        wait "$standin" || true
+    done
+    for scenario in cut odd; do
+        ras "$scenario"
+        run -3 --separate-stderr "$why" --live "127.0.0.1:$port"
+        [[ $output == *"nothing is known about the job"* ]]
+        kill "$standin"
+        wait "$standin" || true
+    done
+    ras fine # text of a version without JSON
+    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"no missing rank and no mismatch"* ]]
+}
+
 @test "--confirm looks on this host" {
     run -1 --separate-stderr "$why" --json --confirm "$logs/real/020.log"
     jq -e '[.findings[] | select(.check == "log.confirm" and .subject == "CON-013")] | length == 1' <<<"$output"
@@ -220,6 +304,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     jq -e '.data.looked | map(.id) == ["SHM-001", "PT-001"] and .[1].port == 29519
         and (map(.state) - ["yes", "no", "unknown"] == [])
         and (.[1].said | contains("29519"))' <<<"$output"
+    run -0 --separate-stderr "$why" --json --look SHM-007,GPU-038
+    jq -e '.data.looked[0] | (.said | test("mode [0-7]+")) and (.state == "yes" or .state == "no")' <<<"$output"
     run -2 --separate-stderr "$why" --look NOPE-9
     [[ -z $output && $stderr == *NOPE-9* ]]
     run -2 --separate-stderr "$why" --look PT-001:0

@@ -15,6 +15,12 @@ static const struct {
 	enum clock_kind clock;
 } prefixes[] = {
 	{"[rank3]: boom", "boom", "", 3, -1, 0, 0},
+	{"(W pid=7, ip=10.0.0.2) boom [repeated 2x across cluster]", "boom", "10.0.0.2", -1, -1, 7,
+	 0},
+	{"Fri Aug 11 12:31:45 2023[1,3]<stdout>:n401:1850304:1881110 [5] NCCL WARN boom",
+	 "NCCL WARN boom", "n401", 3, 5, 1850304, CLOCK_KIND_DATE},
+	{"2025-04-04T16:57:57.7153695Z [2025-04-04 16:57:39] ip-10-0-9-1:95:98 [0] boom", "boom",
+	 "ip-10-0-9-1", -1, 0, 95, CLOCK_KIND_DATE},
 	{"[rank12]:[E1015 13:20:53.123456789 ProcessGroupNCCL.cpp:616] [Rank 12] boom", "boom", "",
 	 12, -1, 0, CLOCK_KIND_DAY},
 	{"[rank0]:[W703 00:59:30.440443364 x.cpp:9] boom", "boom", "", 0, -1, 0, CLOCK_KIND_DAY},

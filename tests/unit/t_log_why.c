@@ -278,6 +278,26 @@ static void what_was_outlived(void **state UNUSED)
 	assert_true(c.weight < CONFIDENT);
 }
 
+/* A job that came up and then said nothing may hang: what it may hang on is named, but not
+ * blamed. One that went on is well. */
+static void silence_after_the_start(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char up[] =
+		"n1:7:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+		"n1:7:9 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 - Init COMPLETE\n";
+	const char *went_on = arena_printf(&a, "%sstep 1 loss: 3.1\n", up);
+	struct cause c;
+	size_t n;
+
+	c = first_of(up, strlen(up), &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(c.sig->id, "GPU-015");
+	assert_true(c.weight < CONFIDENT);
+	(void)first_of(went_on, strlen(went_on), &n);
+	assert_int_equal(n, 0);
+}
+
 /* A cable that was pulled while RDMA ran explains what RDMA missed. */
 static void a_link_explains_rdma(void **state UNUSED)
 {
@@ -349,6 +369,7 @@ int main(void)
 		cmocka_unit_test(labelled_logs),
 		cmocka_unit_test(who_failed_first),
 		cmocka_unit_test(what_was_outlived),
+		cmocka_unit_test(silence_after_the_start),
 		cmocka_unit_test(a_link_explains_rdma),
 		cmocka_unit_test(exceptions_at_the_end),
 		cmocka_unit_test(wide_text_is_read),

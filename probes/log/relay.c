@@ -1,0 +1,56 @@
+#include "probes/log/relay.h"
+
+#include <errno.h>
+
+static const int relayed[RELAYED] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+static volatile sig_atomic_t command; /* 0: there is none */
+
+/* What a terminal sends comes from the kernel, and to the whole group: the command has it. */
+static void on_signal(int sig, siginfo_t *from, void *context UNUSED)
+{
+	int saved = errno;
+
+	if (command > 0 && from->si_code != SI_KERNEL)
+		(void)kill((pid_t)command, sig);
+	errno = saved;
+}
+
+void relay_start(struct relay *r)
+{
+	struct sigaction take = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+	sigset_t held;
+
+	command = 0;
+	(void)sigemptyset(&held);
+	for (size_t i = 0; i < RELAYED; i++)
+		(void)sigaddset(&held, relayed[i]);
+	(void)sigprocmask(SIG_BLOCK, &held, &r->mask);
+	for (size_t i = 0; i < RELAYED; i++) {
+		(void)sigaction(relayed[i], NULL, &r->was[i]);
+		if (r->was[i].sa_handler != SIG_IGN) /* of nohup: ours and the command's */
+			(void)sigaction(relayed[i], &take, NULL);
+	}
+}
+
+void relay_to(const struct relay *r, pid_t pid)
+{
+	command = pid;
+	(void)sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}
+
+void relay_forget(const struct relay *r)
+{
+	for (size_t i = 0; i < RELAYED; i++)
+		if (r->was[i].sa_handler != SIG_IGN)
+			(void)signal(relayed[i], SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}
+
+void relay_ended(void) { command = 0; }
+
+void relay_done(const struct relay *r)
+{
+	command = 0;
+	for (size_t i = 0; i < RELAYED; i++)
+		(void)sigaction(relayed[i], &r->was[i], NULL);
+}
