@@ -1,5 +1,6 @@
 #include "cmd/app.h"
 
+#include "lib/cluster/launch.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
@@ -72,6 +73,26 @@ static enum log_level level(const struct app_common *c)
 	return c->debug ? LOG_DEBUG : c->verbose ? LOG_VERBOSE : c->quiet ? LOG_QUIET : LOG_NORMAL;
 }
 
+/*
+ * The line that --serve printed, pasted without its `join`, or with that word behind the wrong
+ * command: its code is a secret, and nobody's name, file or log.
+ */
+static int refuse_code(int argc, char **argv, struct err *e)
+{
+	bool is_line = false;
+
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
+		is_line |= join_is_code(argv[i]);
+	if (!is_line)
+		return 0;
+	for (int i = 1; i < argc; i++)
+		explicit_bzero(argv[i], strlen(argv[i]));
+	err_set(e, ERR_USAGE,
+		"that is the code of a run: a line to take part begins with `windsock join`");
+	return err_hint(e,
+			"paste the whole line that --serve printed: windsock join HOST:PORT CODE");
+}
+
 static enum opt_result parse(struct app *app, const struct app_spec *spec, int argc, char **argv,
 			     const char **ret_answer, struct err *e)
 {
@@ -142,6 +163,8 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 			(void)fail(&e);
 		return code;
 	}
+	if (refuse_code(argc, argv, &e))
+		return fail(&e);
 	reserve_standard_streams();
 	/* A reader that has seen enough (`| head`) is no error of ours: end quietly. */
 	(void)signal(SIGPIPE, SIG_DFL);

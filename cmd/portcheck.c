@@ -1,6 +1,7 @@
 /* portcheck: can every node reach every node on the ports that training uses,
  * and which rule is missing. */
 #include "cmd/app.h"
+#include "lib/cluster/loopback.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
@@ -137,19 +138,6 @@ static enum mode bare_mode(struct app *app)
 	return nodes && count && !parse_uint(count, &n) && n > 1 ? LAUNCH : LOCAL;
 }
 
-/* A pasted line that lost its beginning: the code in it is nobody's name. */
-static int refuse_code(const struct app *app, struct err *e)
-{
-	bool is_line = false;
-
-	for (size_t i = 0; i < app->operands.n; i++)
-		is_line |= join_is_code(app->operands.v[i]);
-	if (!is_line && !(app->operands.n && streq(app->operands.v[0], "join")))
-		return 0;
-	err_set(e, ERR_USAGE, "to take part in a run of --serve takes `windsock join`");
-	return err_hint(e, "windsock join HOST:PORT CODE, or portcheck --join HOST:PORT CODE");
-}
-
 static int refuse(const struct app *app, const struct config *c, struct err *e)
 {
 	const char *many = c->hosts ? "--hosts" : c->serve ? "--serve" : NULL;
@@ -168,7 +156,7 @@ static int refuse(const struct app *app, const struct config *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--bandwidth needs a portcheck at both ends: --hosts "
 			       "or --serve");
-	return refuse_code(app, e);
+	return 0;
 }
 
 /* What asks somebody means nothing where nobody was named. */
@@ -362,6 +350,13 @@ static int run(struct app *app, void *cfg, struct err *e)
 	return c->mode == TARGETS ? run_targets(app, c, &f, e) : run_local(app, c, &f);
 }
 
+/* A rank that cannot meet its own agent wants to hear of the rule. */
+static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
+{
+	loopback_explained_by(firewall_explain_loopback);
+	return launch_intercept(argc, argv, ret_code, e);
+}
+
 static struct config config = {.expect = "answer",
 			       .count = 1,
 			       .wait_ns = SCAN_PATIENCE_S * NS_PER_S,
@@ -382,7 +377,7 @@ static const struct app_spec spec = {
 	.shared = {cloud_rows, CLOUD_NROWS, &cloud},
 	.prepare = prepare,
 	.run = run,
-	.instead = launch_intercept,
+	.instead = is_other,
 };
 
 int main(int argc, char **argv) { return app_main(&spec, argc, argv); }

@@ -7,6 +7,7 @@
 #include "lib/cluster/agent_ranks.h"
 
 #include "lib/cluster/launch.h"
+#include "lib/cluster/loopback.h"
 #include "lib/cluster/parcel.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
@@ -23,15 +24,19 @@ enum { HOST_NAME = 256, END_PATIENCE_S = 1, JOIN_S = 20, STRANGERS_MAX = 64 };
 
 static void say_hello(struct agent *g)
 {
-	unsigned char buf[1024];
+	unsigned char buf[4096];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
 	char host[HOST_NAME] = "?";
+	struct err e = {0};
 
 	(void)gethostname(host, sizeof(host) - 1);
 	wire_put_u32(&w, AGENT_PROTOCOL);
 	wire_put_str(&w, WINDSOCK_VERSION);
 	wire_put_str(&w, host);
 	wire_put_str(&w, agent_data_addr(g->joined ? &g->peer : NULL, &g->a));
+	(void)!loopback_check(&e);
+	wire_put_str(&w, e.msg);
+	wire_put_str(&w, e.hint);
 	link_send(&g->link, SAY_HELLO, buf, w.n);
 }
 

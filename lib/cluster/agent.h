@@ -10,7 +10,7 @@
 #include "lib/net/channel.h"
 
 enum {
-	AGENT_PROTOCOL = 1,
+	AGENT_PROTOCOL = 2,
 	AGENT_CHUNK = 16 << 10,
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
@@ -25,7 +25,7 @@ enum agent_message {
 	ORDER_CREDIT,	 /* u32: so many bytes of output were written */
 	ORDER_PING,
 	/* from it */
-	SAY_HELLO, /* u32 protocol, strings: version, host name, data address */
+	SAY_HELLO, /* u32 protocol, strings: version, host name, data address, why not, its fix */
 	SAY_OUT,   /* u32 rank here, bytes to the end */
 	SAY_ERR,
 	SAY_EXITED,  /* u32 rank here, status, signal */

@@ -60,6 +60,7 @@ struct launch_host {
 	const char *addr;     /* where its ranks can be reached by others; NULL: unknown */
 	int first, ranks;     /* its ranks: first .. first + ranks - 1 */
 	const char *trouble;  /* why it takes no part, with what to do; NULL: it does */
+	const char *fix;      /* the command that mends it, typed there; NULL: in its trouble */
 	bool way_broken;      /* srun itself refused, which says nothing of the host */
 };
 struct launch_rank {

@@ -216,16 +216,20 @@ static void on_closed(struct link *link, const char *why)
 
 /* ---- how it begins ---- */
 /* Who pasted the line there has to know; the others are waited for all the same. */
-static void refuse(struct agent_host *h, const char *version)
+static void refuse(struct agent_host *h, const char *why)
 {
-	unsigned char buf[256];
+	unsigned char buf[2048];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
-	char why[128];
 
-	snprintf(why, sizeof(why), "this is version %.20s and that run is of %s: install the same",
-		 version, WINDSOCK_VERSION);
 	wire_put_str(&w, why);
 	link_send(&h->link, ORDER_REFUSED, buf, w.n);
+}
+
+static const char *why_refused(const struct agent_host *h, const char *version)
+{
+	return arena_printf(h->of->a,
+			    "this is version %.20s and that run is of %s: install the same",
+			    version, WINDSOCK_VERSION);
 }
 
 static const char *other_version(const struct agent_host *h, const char *version)
@@ -240,13 +244,18 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	struct launch *L = h->of;
 	uint32_t protocol = wire_u32(in);
 	const char *version = wire_str(in, L->a), *hostname = wire_str(in, L->a);
-	const char *addr = wire_str(in, L->a);
+	const char *addr = wire_str(in, L->a), *trouble = "", *fix = "";
 	bool same = protocol == AGENT_PROTOCOL && streq(version, WINDSOCK_VERSION);
 
+	if (same) {
+		trouble = wire_str(in, L->a);
+		fix = wire_str(in, L->a);
+	}
 	if (in->bad || h->state == AGENT_UP)
 		return -1;
-	if (h->visitor && !same) {
-		refuse(h, version);
+	if (h->visitor && (!same || *trouble)) {
+		refuse(h,
+		       same ? arena_printf(L->a, "%s; %s", trouble, fix) : why_refused(h, version));
 		return 0;
 	}
 	if (h->visitor)
@@ -255,6 +264,11 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	h->h->addr = addr;
 	if (!same) {
 		agent_give_up(h, other_version(h, version));
+		return 0;
+	}
+	if (*trouble) {
+		h->h->fix = fix;
+		agent_give_up(h, arena_printf(L->a, "%s: %s", h->h->name, trouble));
 		return 0;
 	}
 	L->joined += h->joined;

@@ -13,6 +13,11 @@ static size_t room_at(const struct launch *L, const char *name)
 	return 0;
 }
 
+static const char *why_not(const struct launch *L, const struct launch_host *h)
+{
+	return h->fix ? arena_printf(L->a, "%s; there: %s", h->trouble, h->fix) : h->trouble;
+}
+
 /* The hosts of the result, in the order of the agents. */
 static void list_hosts(struct launch *L)
 {
@@ -24,7 +29,7 @@ static void list_hosts(struct launch *L)
 		r->hosts[i] = *L->agents.v[i]->h;
 		L->agents.v[i]->h = &r->hosts[i];
 		if (L->agents.v[i]->state != AGENT_UP && !r->failure && !L->o.partial)
-			r->failure = r->hosts[i].trouble;
+			r->failure = why_not(L, &r->hosts[i]);
 	}
 }
 
@@ -54,7 +59,7 @@ int ranks_place(struct launch *L, struct err *e)
 				(struct host){L->agents.v[i]->h->name,
 					      (unsigned)room_at(L, L->agents.v[i]->h->name)};
 	if (!up.n && !L->r->failure)
-		L->r->failure = L->r->nhosts ? L->r->hosts[0].trouble : "no host takes part";
+		L->r->failure = L->r->nhosts ? why_not(L, &L->r->hosts[0]) : "no host takes part";
 	if (L->r->failure)
 		return 0;
 	counts = arena_alloc(L->a, up.n * sizeof(*counts));

@@ -16,8 +16,38 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 enum { STEP_MS = 50, CONNECT_MS = 1000, TEXT_MAX = 256, ADDRESSES = 2 };
+
+/*
+ * The file is replaced now and removed at the end: nothing that may be somebody's, such as a
+ * device, a script or the store of another program. What a run of ours has left begins so.
+ */
+static const char ours[] = "windsock 1\n";
+
+static int check_place(const char *path, struct err *e)
+{
+	char head[sizeof(ours)] = "";
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+	ssize_t n;
+
+	if (lstat(path, &st))
+		return 0; /* nothing there; or writing will say why */
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		return 0;
+	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (S_ISREG(st.st_mode) && fd < 0)
+		return err_sys(e, "--init: cannot read %s", path);
+	n = fd >= 0 ? read(fd, head, sizeof(ours) - 1) : -1;
+	if (n == sizeof(ours) - 1 && streq(head, ours))
+		return 0;
+	err_set(e, ERR_USAGE, "--init: %s is there already, and is nothing that a run of ours left",
+		path);
+	return err_hint(e, "name a file that does not exist: it is written now and removed when "
+			   "the run ends");
+}
 
 static int write_all(struct meeting *m, const char *temporary, const char *text, struct err *e)
 {
@@ -56,10 +86,10 @@ static int offer(struct meeting *m, struct err *e)
 	addr_set_port(&m->join.server, m->run->server.port);
 	token_code(&m->token, code);
 	temporary = arena_printf(m->a, "%s.%d", m->run->world.init_file, (int)getpid());
-	return write_all(m, temporary,
-			 arena_printf(m->a, "windsock 1\n%s\n%u\n%s\n", m->data_addr,
-				      m->run->server.port, code),
-			 e);
+	return write_all(
+		m, temporary,
+		arena_printf(m->a, "%s%s\n%u\n%s\n", ours, m->data_addr, m->run->server.port, code),
+		e);
 }
 
 /* True when it is whole, and somebody answers there. */
@@ -139,5 +169,7 @@ static int look(struct meeting *m, struct err *e)
 
 int meeting_by_file(struct meeting *m, struct err *e)
 {
+	if (check_place(m->run->world.init_file, e) < 0)
+		return -1;
 	return m->run->world.rank == 0 ? offer(m, e) : look(m, e);
 }

@@ -1,10 +1,10 @@
 /* A run from its options to its exit code. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/cluster/loopback.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -66,26 +66,10 @@ static void on_ping(struct loop *l, struct timer *t)
 	(void)!loop_arm(l, t, AGENT_PING_S * NS_PER_S, &ignored);
 }
 
-/* Ranks meet the agent on their own machine at 127.0.0.1: said at once when that cannot be. */
-static int check_loopback(struct err *e)
-{
-	const struct sockaddr_in to = {.sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-				       .sin_port = htons(9)};
-	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 ||
-	    errno != ENETUNREACH)
-		return 0;
-	err_set(e, ERR_SYS, "the loopback interface is down: ranks on one machine meet over it");
-	return err_hint(e, "ip link set lo up");
-}
-
 static int launch_init(struct launch *L, struct err *e)
 {
-	if ((!L->o.hosts || !L->o.hosts->n) && check_loopback(e) < 0)
+	if (loopback_check(e) < 0) /* our own streams meet the server there */
 		return -1;
-
 	set_defaults(L);
 	raise_limit();
 	TAILQ_INIT(&L->visitors);

@@ -67,6 +67,9 @@ static const struct {
 	[CAUSE_NOT_SEEN] = {"no answer, and nobody on this network has answered for that address: "
 			    "the host is down, or nobody has it",
 			    'S'},
+	[CAUSE_RESET] = {"a refusal comes from a port where portcheck itself listens: a firewall "
+			 "that rejects with a reset, as ufw's reject does",
+			 'T'},
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},

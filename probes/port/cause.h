@@ -45,6 +45,7 @@ enum port_cause {
 	CAUSE_OTHER_WAY,     /* this host sends it through another interface, and it is lost */
 	CAUSE_DOWN,	     /* silence of a neighbour whose card has not been heard either */
 	CAUSE_NOT_SEEN,	     /* nobody has answered for that address so far */
+	CAUSE_RESET,	     /* refused where one of ours listens */
 	CAUSE_BULK,	     /* small messages pass, bulk does not */
 	CAUSE_COUNT
 };

@@ -4,6 +4,7 @@
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
+#include "lib/report/json.h"
 
 enum { MOST_OUTPUT = 16 << 20 };
 
@@ -21,30 +22,46 @@ static void ended(struct job *j)
 
 static void program_done(struct program *p) { job_done(&p->job); }
 
-/* What @name printed; NULL with why in @ret_trouble. */
-static const char *run(const char *const *argv, uint64_t deadline_ns, struct arena *a,
-		       size_t *ret_n, const char **ret_trouble)
+/* What it printed; NULL with why in @ret_trouble. *ret_late: it may just be slow today. */
+static const char *run_once(const char *const *argv, uint64_t deadline_ns, struct arena *a,
+			    size_t *ret_n, const char **ret_trouble, bool *ret_late)
 {
 	AUTO(program_done)
 	struct program p = {
 		.job = {.deadline_ns = deadline_ns, .max_output = MOST_OUTPUT, .ended = ended}};
 	AUTO(loop_done) struct loop l = {0};
+	const char *slash = strrchr(argv[0], '/');
+	const char *name = slash ? slash + 1 : argv[0];
 	struct err e = {0};
 
+	*ret_late = false;
 	if (loop_init(&l, &e) || job_start(&p.job, &l, (char *const *)argv, a, &e) ||
 	    loop_run(&l, &e) || !p.ended) {
 		*ret_trouble = e.kind ? arena_strdup(a, e.msg) : "interrupted";
 		return NULL;
 	}
+	*ret_late = p.job.timed_out;
 	if (p.job.timed_out || p.job.status || p.job.truncated) {
 		p.job.tail[strcspn(p.job.tail, "\n")] = '\0';
-		*ret_trouble = p.job.timed_out	 ? "did not answer in time"
-			       : p.job.truncated ? "has too many rules to look at"
-						 : arena_strdup(a, p.job.tail);
+		*ret_trouble = p.job.timed_out ? arena_printf(a, "%s did not answer in time", name)
+			       : p.job.truncated
+				       ? arena_printf(a, "%s has too many rules to look at", name)
+				       : arena_printf(a, "%s: %s", name, p.job.tail);
 		return NULL;
 	}
 	*ret_n = p.job.out.n;
 	return p.job.out.s;
+}
+
+static const char *run(const char *const *argv, uint64_t deadline_ns, struct arena *a,
+		       size_t *ret_n, const char **ret_trouble)
+{
+	bool late;
+	const char *out = run_once(argv, deadline_ns, a, ret_n, ret_trouble, &late);
+
+	if (!out && late)
+		out = run_once(argv, deadline_ns, a, ret_n, ret_trouble, &late);
+	return out;
 }
 
 /* People without root do not have it on their PATH, and TaskProlog has no PATH at all. */
@@ -61,28 +78,90 @@ static const char *find_program(const char *name, struct arena *a)
 	return NULL;
 }
 
-static void read_nft(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
+/* False when there is no such program here; then nothing of nft's own is to be seen. */
+static bool read_nft(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
 {
 	const char *path = find_program("nft", a), *out;
 	const char *argv[] = {path, "-j", "list", "ruleset", NULL};
 	struct err e = {0};
 	size_t n;
 
-	if (!path) {
-		fw->trouble = "nft is not installed here";
-		return;
-	}
-	if (geteuid()) {
-		fw->trouble = "reading the rules needs root: sudo portcheck";
-		return;
-	}
+	if (!path)
+		return false;
 	out = run(argv, deadline_ns, a, &n, &fw->trouble);
 	if (!out)
-		return;
+		return true;
 	if (nft_parse(out, n, a, &fw->nft, &e))
 		fw->trouble = arena_strdup(a, e.msg);
 	else
 		fw->known = true;
+	return true;
+}
+
+/* --- iptables ------------------------------------------------------------------------ */
+static const struct tables {
+	const char *family, *tool, *old_names;
+} tables[] = {
+	{"ip", "iptables", "/proc/net/ip_tables_names"},
+	{"ip6", "ip6tables", "/proc/net/ip6_tables_names"},
+};
+
+/* @variant: "-nft", "-legacy", or "" for whichever it is. False: nothing was read. */
+static bool add_tables(struct firewall *fw, const struct tables *t, const char *variant, bool old,
+		       struct arena *a, uint64_t deadline_ns)
+{
+	const char *path = find_program(arena_printf(a, "%s%s-save", t->tool, variant), a), *out;
+	const char *tool = t->tool, *trouble = NULL;
+	const char *argv[] = {path, NULL};
+	size_t n = 0;
+
+	if (path && old)
+		tool = arena_printf(a, "%s%s", t->tool, variant);
+	if (!path && *variant)
+		return add_tables(fw, t, "", old, a, deadline_ns);
+	out = path ? run(argv, deadline_ns, a, &n, &trouble) : NULL;
+	if (trouble && !fw->known)
+		fw->trouble = trouble;
+	if (out)
+		nft_add_iptables(&fw->nft, t->family, tool, old, out, n);
+	return out != NULL;
+}
+
+/* The old kernel tables, which nft does not see, are in use. */
+static bool is_old(const struct tables *t, struct arena *a)
+{
+	const char *names = sysroot_line(a, "%s", t->old_names);
+
+	return names && *names;
+}
+
+static void read_iptables(struct firewall *fw, bool has_nft, struct arena *a, uint64_t deadline_ns)
+{
+	bool foreign = nft_is_foreign(&fw->nft), known = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		const struct tables *t = &tables[i];
+
+		if (foreign)
+			(void)add_tables(fw, t, "-nft", false, a, deadline_ns);
+		if (fw->known && is_old(t, a))
+			(void)add_tables(fw, t, "-legacy", true, a, deadline_ns);
+		if (!has_nft)
+			known |= add_tables(fw, t, "", true, a, deadline_ns);
+	}
+	fw->known |= known;
+	if (fw->known)
+		fw->trouble = NULL;
+	else if (!fw->trouble)
+		fw->trouble = "neither nft nor iptables is installed here";
+}
+
+static bool jumps_to(const struct nft_rule *r, const char *chain)
+{
+	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
+		if (streq(json_get_str(json_get(s, "jump"), "target") ?: "", chain))
+			return true;
+	return false;
 }
 
 static const char *find_manager(const struct firewall *fw, struct arena *a)
@@ -92,12 +171,13 @@ static const char *find_manager(const struct firewall *fw, struct arena *a)
 	char *text;
 	size_t n;
 
-	for (size_t i = 0; i < fw->nft.chains.n; i++) {
-		if (streq(fw->nft.chains.v[i].table, "firewalld"))
+	for (size_t i = 0; i < fw->nft.chains.n; i++)
+		if (starts_with(fw->nft.chains.v[i].table, "firewalld"))
 			return "firewalld";
-		if (starts_with(fw->nft.chains.v[i].name, "ufw-"))
+	/* its chains stay when it is switched off */
+	for (size_t i = 0; i < fw->nft.rules.n; i++)
+		if (jumps_to(&fw->nft.rules.v[i], "ufw-before-input"))
 			return "ufw";
-	}
 	if (fw->known)
 		return NULL; /* whatever is installed, it has no rules loaded */
 	if (!file_read(ufw, 65536, a, &text, &n, &ignored) && strstr(text, "\nENABLED=yes"))
@@ -105,86 +185,17 @@ static const char *find_manager(const struct firewall *fw, struct arena *a)
 	return sysroot_exists("/run/firewalld") ? "firewalld" : NULL;
 }
 
-/* The next line of @text in the arena, or NULL at the end. */
-static const char *next_line(const char **at, const char *end, struct arena *a)
-{
-	const char *line = *at, *eol;
-
-	if (line >= end)
-		return NULL;
-	eol = memchr(line, '\n', (size_t)(end - line));
-	*at = eol ? eol + 1 : end;
-	return arena_strndup(a, line, (size_t)((eol ? eol : end) - line));
-}
-
-void firewall_read_legacy(struct firewall *fw, const char *text, size_t n, struct arena *a)
-{
-	const char *at = text, *line;
-	bool filter = false;
-
-	while ((line = next_line(&at, text + n, a))) {
-		if (*line == '*')
-			filter = streq(line, "*filter");
-		if (!filter || (!starts_with(line, ":INPUT DROP") &&
-				!(starts_with(line, "-A INPUT ") &&
-				  (strstr(line, "-j DROP") || strstr(line, "-j REJECT")))))
-			continue;
-		if (!fw->legacy++)
-			fw->legacy_rule = line;
-	}
-}
-
-/* Only where the old tables are in use: what iptables-nft makes is among nft's own. */
-static void read_iptables(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
-{
-	const char *names = sysroot_line(a, "/proc/net/ip_tables_names");
-	const char *path = find_program("iptables-legacy-save", a), *out, *trouble;
-	const char *argv[] = {path, NULL, NULL};
-	size_t n;
-
-	if (!names || !*names || geteuid())
-		return;
-	if (!path)
-		argv[0] = path = find_program("iptables-save", a);
-	out = path ? run(argv, deadline_ns, a, &n, &trouble) : NULL;
-	if (out)
-		firewall_read_legacy(fw, out, n, a);
-}
-
 void firewall_read(struct firewall *fw, struct arena *a, uint64_t deadline_ns)
 {
-	*fw = (struct firewall){0};
-	if (!sysroot_is_real()) {
+	*fw = (struct firewall){.nft.a = a};
+	if (!sysroot_is_real())
 		fw->trouble = "a recorded machine has none";
-		return;
-	}
-	read_nft(fw, a, deadline_ns);
-	read_iptables(fw, a, deadline_ns);
-	fw->manager = find_manager(fw, a);
+	else if (geteuid())
+		fw->trouble = "reading the rules needs root: sudo portcheck";
+	else
+		read_iptables(fw, read_nft(fw, a, deadline_ns), a, deadline_ns);
+	if (sysroot_is_real())
+		fw->manager = find_manager(fw, a);
 }
 
 void firewall_done(struct firewall *fw) { nft_done(&fw->nft); }
-
-static bool is_outward(const char *hook)
-{
-	return hook && (streq(hook, "output") || streq(hook, "postrouting"));
-}
-
-const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, const char *subnet,
-			 struct arena *a)
-{
-	const char *family = strchr(subnet, ':') ? "ip6" : "ip";
-
-	if (fw->manager && streq(fw->manager, "ufw"))
-		return arena_printf(a, "sudo ufw allow from %s", subnet);
-	if (fw->manager && streq(fw->manager, "firewalld"))
-		return arena_printf(a,
-				    "sudo firewall-cmd --permanent --zone=trusted --add-source=%s "
-				    "&& sudo firewall-cmd --reload",
-				    subnet);
-	if (!x->chain)
-		return "sudo nft list ruleset";
-	return arena_printf(a, "sudo nft insert rule %s %s %s %s %s %s accept", x->chain->family,
-			    x->chain->table, x->chain->name, family,
-			    is_outward(x->chain->hook) ? "daddr" : "saddr", subnet);
-}

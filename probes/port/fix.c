@@ -16,7 +16,7 @@ void fix_let_in(struct finding *f, enum port_cause cause, const char *source, co
 			    "-1 --source-group GROUP   # on EC2; GROUP: the one that all nodes "
 			    "are in");
 	finding_fix(f, "portcheck   # on %s: shows its firewall and names the rule", host);
-	finding_fix(f, "sudo ufw allow from %s   # on %s, if ufw runs there", source, host);
+	finding_fix(f, "sudo ufw prepend allow from %s   # on %s, if ufw runs there", source, host);
 	if (cause == CAUSE_HOST_FIREWALL || cause == CAUSE_LIMITED)
 		finding_fix(f,
 			    "sudo firewall-cmd --permanent --zone=trusted --add-source=%s && sudo "
@@ -95,6 +95,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_OWN_ANSWER:
 	case CAUSE_THEIR_ANSWER:
 	case CAUSE_OTHER_WAY:
+	case CAUSE_RESET:
 	case CAUSE_BULK:
 	case CAUSE_COUNT:
 		break;

@@ -108,31 +108,40 @@ static size_t judge_rules(const struct local *l, struct report *r)
 	return bad;
 }
 
+/* Ranks of one machine meet over lo, and so do we. */
+static void judge_loopback(const struct local *l, struct report *r)
+{
+	struct nft_answer x;
+	struct finding *f;
+
+	if (!firewall_stops_loopback(&l->fw, &x))
+		return;
+	f = report_find(r, "local.firewall", "lo");
+	finding_set(f, ST_WARN, "this host's firewall %ss what it sends to itself over lo: %s",
+		    verb(x.verdict), nft_describe(&x, f->a));
+	finding_expect(f, "lo let through: ranks of one machine meet there");
+	finding_fix(f, "%s", firewall_fix_loopback(&l->fw, &x, f->a));
+	report_add(r, f);
+}
+
 static void judge_firewall(const struct local *l, struct report *r)
 {
 	struct finding *f;
 
-	const struct nft_chain *early;
-
+	judge_loopback(l, r);
 	if (l->fw.known && l->s.addr && judge_rules(l, r))
 		return;
-	early = nft_unjudged(&l->fw.nft, l->s.iface ? l->s.iface->name : NULL);
 	f = report_find(r, "local.firewall", l->fw.manager ?: "nftables");
-	if (!l->fw.known)
+	if (!l->fw.known) {
 		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO, "was not looked at: %s%s%s",
 			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
-	else if (early)
-		finding_set(f, ST_INFO,
-			    "lets peers in; but %s %s %s, hook ingress, drops packets before it, "
-			    "and was not judged",
-			    early->family, early->table, early->name);
-	else if (l->fw.legacy)
-		finding_set(f, ST_INFO, "lets peers in; but %zu old iptables rule%s may not: %s",
-			    l->fw.legacy, l->fw.legacy == 1 ? "" : "s", l->fw.legacy_rule);
-	else if (!l->fw.nft.rules.n)
+		if (l->fw.manager)
+			finding_fix(f, "sudo portcheck   # shows its rules");
+	} else if (!l->fw.nft.rules.n) {
 		finding_set(f, ST_PASS, "no rules: this host itself keeps nothing out");
-	else
+	} else {
 		finding_set(f, ST_PASS, "its rules let peers of this subnet in");
+	}
 	report_add(r, f);
 }
 

@@ -1,6 +1,7 @@
 /* The launcher's end of the mesh: a rank on every host, and what they say judged. */
 #include "probes/port/mesh.h"
 
+#include "lib/cluster/loopback.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -104,7 +105,9 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 
 	finding_set(f, ST_FAIL, "%s", h->trouble);
 	finding_expect(f, "portcheck running on %s", h->name);
-	if (o->serve)
+	if (h->fix)
+		finding_fix(f, "%s   # on %s", h->fix, h->name);
+	else if (o->serve)
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
 			    with_joiners(o, f->a), h->hostname ?: h->name);
 	else if (o->srun)
@@ -129,6 +132,24 @@ static void nobody_came(const struct door *d, const char *why, struct report *r)
 	finding_fix(f, "portcheck --serve%s   # again; --join-time gives people longer",
 		    with_joiners(o, f->a));
 	report_add(r, f);
+}
+
+/* Nobody meets anybody through this host then. */
+static bool is_cut_off(struct report *r)
+{
+	struct err why = {0};
+	struct finding *f;
+	char own[64] = "";
+
+	if (!loopback_check(&why) || !*why.hint)
+		return false;
+	(void)gethostname(own, sizeof(own) - 1);
+	f = report_find(r, "host.answer", arena_strdup(report_arena(r), own));
+	finding_set(f, ST_FAIL, "%s", why.msg);
+	finding_expect(f, "lo let through");
+	finding_fix(f, "%s", why.hint);
+	report_add(r, f);
+	return true;
 }
 
 /* All that srun was to start it refused for a reason of its own: no word on the hosts. */
@@ -226,6 +247,8 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 
 	if (!in)
 		return err_sys(e, "no memory for what the hosts say");
+	if (is_cut_off(r))
+		return 0;
 	if (launch(o, env, fd, &door, &got, e))
 		return -1;
 	if (o->srun && srun_failed(&got, e))

@@ -55,8 +55,10 @@ struct mesh_node {
 	bool asked;		      /* its line came */
 	const struct mesh_node *same; /* it is that machine under another name; NULL: it is not */
 	bool rdma;
-	const char *rp_filter;	  /* the interface whose filter dropped something, or NULL */
-	bool rules_known;	  /* its own firewall was looked at */
+	const char *rp_filter;	   /* the interface whose filter dropped something, or NULL */
+	bool rules_known;	   /* its own firewall was looked at */
+	const char *rules_trouble; /* why not, or NULL */
+	const char *rules_fix;	   /* what lets ADDRESS in there, whatever the rules, or NULL */
 	bool strict;		  /* what has another way back is dropped on @iface (rp_filter 1) */
 	const char *strict_other; /* another interface where it is, or NULL */
 };

@@ -167,6 +167,28 @@ static bool fix_way(const struct mesh *m, const struct rule *x, enum port_cause 
 	return true;
 }
 
+static bool all_known(const struct mesh *m, const index_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!m->nodes[l->v[i]].rules_known)
+			return false;
+	return true;
+}
+
+/* The rules there could not be read: what whoever manages them takes, or how to see them. */
+static void fix_blind(const struct mesh *m, const struct rule *x, const str_list *peers,
+		      const char *host, struct finding *f)
+{
+	const struct mesh_node *at = &m->nodes[x->hosts.v[0]];
+
+	if (all_known(m, &x->hosts))
+		return;
+	for (size_t i = 0; x->in && at->rules_fix && i < peers->n; i++)
+		finding_fix(f, "%s   # on %s", replaced(m, at->rules_fix, "ADDRESS", peers->v[i]),
+			    host);
+	finding_fix(f, "sudo portcheck   # on %s: names the rule", host);
+}
+
 static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause cause,
 		     struct finding *f)
 {
@@ -189,6 +211,7 @@ static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause
 		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers), host);
 		return;
 	}
+	fix_blind(m, x, &peers, host, f);
 	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers), host);
 	if (cause == CAUSE_DROPPED)
 		finding_fix(f,
@@ -222,12 +245,12 @@ static const char *way_back(const struct mesh *m, const struct rule *x, enum por
 		       : "; the way back works";
 }
 
-static bool all_known(const struct mesh *m, const index_list *l)
+static const char *not_looked_at(const struct mesh *m, const struct rule *x)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!m->nodes[l->v[i]].rules_known)
-			return false;
-	return true;
+	const char *why = m->nodes[x->hosts.v[0]].rules_trouble;
+
+	return arena_printf(m->a, "; the firewall of %s was not looked at: %s",
+			    folded(m, &x->hosts), why ? why : "which takes root there");
 }
 
 /* No rule there explains it: were they looked at, and what remains? */
@@ -239,11 +262,14 @@ static const char *whose_rules(const struct mesh *m, const struct rule *x, enum 
 		return cause == CAUSE_DROPPED
 			       ? "; the rules of both ends let it through: a security group"
 			       : "; the rules of both ends let it through";
-	if (!here)
-		return arena_printf(m->a,
-				    "; the firewall of %s was not looked at, which takes root",
-				    folded(m, &x->hosts));
-	return "";
+	return here ? "" : not_looked_at(m, x);
+}
+
+/* A rule of the host's own it is, whichever. */
+static bool is_firewalls(enum port_cause cause)
+{
+	return cause == CAUSE_HOST_FIREWALL || cause == CAUSE_LIMITED ||
+	       cause == CAUSE_OWN_FIREWALL || cause == CAUSE_RESET;
 }
 
 static const char *detail(const struct mesh *m, const struct rule *x, enum port_cause cause)
@@ -257,6 +283,8 @@ static const char *detail(const struct mesh *m, const struct rule *x, enum port_
 	}
 	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
 		return whose_rules(m, x, cause);
+	if (is_firewalls(cause) && !all_known(m, &x->hosts))
+		return not_looked_at(m, x);
 	if (cause == CAUSE_BULK && x->fits)
 		return arena_printf(m->a, "; packets of %u bytes pass", x->fits);
 	if (cause == CAUSE_BULK)

@@ -108,6 +108,15 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 	}
 }
 
+/* They could not be read; who manages them can be known all the same. */
+static void put_blind(struct mesh_self *s, cJSON *line)
+{
+	const char *peer = "ADDRESS";
+
+	json_str(line, "rules_trouble", s->local.fw.trouble);
+	json_str(line, "rules_fix", firewall_fix_blind(&s->local.fw, peer, s->a));
+}
+
 /* --- ways back --------------------------------------------------------------------- */
 /* Does what goes to @peer leave through another interface than what comes from it enters? */
 static bool goes_elsewhere(struct mesh_self *s, size_t peer)
@@ -201,6 +210,8 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
 	if (s->local.fw.known)
 		put_rules(s, line);
+	else
+		put_blind(s, line);
 }
 
 /* --- names ------------------------------------------------------------------------- */

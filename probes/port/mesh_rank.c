@@ -98,6 +98,20 @@ static bool is_good(const struct mesh_self *s, uint8_t state)
 	return state == PORT_OPEN || (state == PORT_REFUSED && !s->o->expect_open);
 }
 
+/* Nothing listens there, says the answer, and we know better: it is not that host's. */
+static void find_resets(struct mesh_self *s)
+{
+	for (size_t i = 0; i < s->reach.n; i++) {
+		struct reach_result *x = &s->reach.v[i];
+		const struct mesh_card *c = &s->cards[s->target_rank[x->target - s->targets.v]];
+
+		if (x->state != PORT_REFUSED || !c->talk_port || x->port != c->talk_port)
+			continue;
+		x->state = PORT_UNREACHABLE;
+		x->cause = CAUSE_RESET;
+	}
+}
+
 static int ask(struct mesh_self *s, struct err *e)
 {
 	const struct reach_opts o = {.count = s->o->count, .patience_ns = s->o->patience_ns};
@@ -108,6 +122,7 @@ static int ask(struct mesh_self *s, struct err *e)
 		return mine ? -1 : err_set(e, ERR_SYS, "no memory for %zu hosts", s->n);
 	own_neighbours(&s->reach, &s->targets);
 	own_limits(&s->reach);
+	find_resets(s);
 	for (size_t i = 0; i < s->reach.n; i++) {
 		const struct reach_result *x = &s->reach.v[i];
 		size_t to = s->target_rank[x->target - s->targets.v];

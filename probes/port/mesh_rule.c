@@ -27,7 +27,9 @@ static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct 
 	struct addr_text at;
 
 	json_str(o, "hook", mesh_hooks[hook]);
-	json_str(o, "rule", nft_describe(x, l->f->a));
+	json_str(o, "rule",
+		 arena_printf(l->f->a, "%s%s", x->perhaps ? "perhaps " : "",
+			      nft_describe(x, l->f->a)));
 	json_bool(o, "perhaps", x->perhaps);
 	json_str(o, "peer", addr_print(peer, &at));
 	json_str(o, "fix", firewall_fix(&l->fw, x, at.s, l->f->a));

@@ -76,6 +76,8 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
 	x->strict_other = copied(m, line, "strict_other");
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));
+	x->rules_trouble = copied(m, line, "rules_trouble");
+	x->rules_fix = copied(m, line, "rules_fix");
 	read_ports(m, json_get(line, "ports"), x);
 	if (addr && !addr_parse(addr, &x->addr))
 		addr = x->addr.sa.sa_family ? addr : NULL;
@@ -167,7 +169,8 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook)
 	if (!c->row || !c->bad)
 		return false;
 	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
-			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL
+			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
+			       c->cause == CAUSE_RESET
 		     : silent && !c->rule;
 }
 
@@ -202,8 +205,10 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
 	case MESH_IN:
 		break;
 	}
-	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ? c->cause
-									    : CAUSE_DROPPED;
+	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
+			       c->cause == CAUSE_RESET
+		       ? c->cause
+		       : CAUSE_DROPPED;
 }
 
 static void add_rule(struct mesh *m, struct mesh_cell *c, const cJSON *i)

@@ -7,7 +7,8 @@ enum { MAX_DEPTH = 64 };
 void nft_done(struct nft *n)
 {
 	cJSON_Delete(n->doc);
-	n->doc = NULL;
+	cJSON_Delete(n->more);
+	n->doc = n->more = NULL;
 }
 
 static bool same_table(const char *family, const char *table, const struct nft_chain *c)
@@ -37,7 +38,14 @@ static struct nft_chain *find_chain(const struct nft *n, const char *family, con
 const struct nft_chain *nft_find_chain(const struct nft *n, const struct nft_chain *where,
 				       const char *name)
 {
-	return find_chain(n, where->family, where->table, name);
+	for (size_t i = 0; i < n->chains.n; i++) {
+		const struct nft_chain *c = &n->chains.v[i];
+
+		if (c->tool == where->tool && same_table(where->family, where->table, c) &&
+		    streq(c->name, name))
+			return c;
+	}
+	return NULL;
 }
 
 /* The three parts of a name; false when one is missing. */
@@ -55,7 +63,7 @@ static void add_chain(struct nft *n, const cJSON *o)
 	struct nft_chain c = {.hook = json_get_str(o, "hook"),
 			      .type = json_get_str(o, "type"),
 			      .policy = json_get_str(o, "policy"),
-			      .dev = json_get_str(o, "dev")};
+			      .devs = json_get(o, "dev")};
 	double prio = json_get_num(o, "prio", 0);
 
 	if (!names(o, "name", &c.family, &c.table, &c.name) ||
@@ -92,6 +100,14 @@ static void add_rules(struct nft *n, struct nft_chain *c, const cJSON *list)
 	c->nrules = n->rules.n - c->first_rule;
 }
 
+static bool is_translation(const struct nft_rule *r)
+{
+	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
+		if (json_get(s, "dnat") || json_get(s, "redirect"))
+			return true;
+	return false;
+}
+
 int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret, struct err *e)
 {
 	const cJSON *list;
@@ -116,54 +132,19 @@ int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret, st
 	/* Chains stay where they are from now on: rules point at them. */
 	for (size_t i = 0; i < ret->chains.n; i++)
 		add_rules(ret, &ret->chains.v[i], list);
+	for (size_t i = 0; i < ret->rules.n && !ret->translates; i++)
+		ret->translates = is_translation(&ret->rules.v[i]);
 	return 0;
 }
 
-static bool is_strict(const struct nft_rule *r)
+bool nft_is_foreign(const struct nft *n)
 {
-	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
-		if (json_get(s, "drop") || json_get(s, "reject"))
-			return true;
-	return false;
-}
-
-size_t nft_strict_input(const struct nft *n)
-{
-	size_t strict = 0;
-
-	for (size_t i = 0; i < n->chains.n; i++) {
-		const struct nft_chain *c = &n->chains.v[i];
-
-		strict +=
-			c->hook && streq(c->hook, "input") && c->policy && streq(c->policy, "drop");
-	}
 	for (size_t i = 0; i < n->rules.n; i++) {
-		const char *hook = n->rules.v[i].chain->hook;
+		const struct nft_rule *r = &n->rules.v[i];
 
-		strict += (!hook || streq(hook, "input")) && is_strict(&n->rules.v[i]);
+		for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
+			if (json_get(s, "xt"))
+				return true;
 	}
-	return strict;
-}
-
-static bool may_drop(const struct nft *n, const struct nft_chain *c)
-{
-	if (c->policy && streq(c->policy, "drop"))
-		return true;
-	for (size_t i = 0; i < n->rules.n; i++) /* those that it jumps to are in its table */
-		if (same_table(c->family, c->table, n->rules.v[i].chain) &&
-		    is_strict(&n->rules.v[i]))
-			return true;
 	return false;
-}
-
-const struct nft_chain *nft_unjudged(const struct nft *n, const char *iface)
-{
-	for (size_t i = 0; i < n->chains.n; i++) {
-		const struct nft_chain *c = &n->chains.v[i];
-
-		if (c->hook && streq(c->hook, "ingress") &&
-		    (!c->dev || !iface || streq(c->dev, iface)) && may_drop(n, c))
-			return c;
-	}
-	return NULL;
 }

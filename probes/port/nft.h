@@ -1,9 +1,10 @@
 #ifndef PROBES_PORT_NFT_H
 #define PROBES_PORT_NFT_H
 /*
- * What this host's nftables would do with the first packet of a connection, or
- * with the answer to it, worked out from `nft -j list ruleset`. Expressions that cannot be judged
- * from here (marks, limits, uids, matches of iptables modules) count as "perhaps", and so does a
+ * What this host's firewall would do with the first packet of a connection, or
+ * with the answer to it, worked out from `nft -j list ruleset`, and from what
+ * iptables-save prints where rules are iptables'. Expressions that cannot be judged
+ * from here (marks, limits, uids, sets of ipset) count as "perhaps", and so does a
  * verdict that hangs on one.
  */
 #include "lib/core/arena.h"
@@ -17,7 +18,8 @@ struct nft_chain {
 	const char *hook;   /* NULL: reached by jumps only */
 	const char *type;   /* "filter" ... */
 	const char *policy; /* "accept" or "drop" */
-	const char *dev;    /* of a chain at a card; NULL: of several, or none */
+	const cJSON *devs;  /* of a chain at a card: its name, or a list; NULL: of none */
+	const char *tool;   /* "iptables", "ip6tables-legacy" ... whose it is; NULL: nft's own */
 	int prio;
 	size_t first_rule, nrules; /* in nft.rules */
 };
@@ -25,6 +27,7 @@ struct nft_rule {
 	const struct nft_chain *chain;
 	const cJSON *expr;
 	int handle;
+	const char *text; /* as iptables-save prints it; NULL: nft's own */
 };
 struct nft_set {
 	const char *family, *table, *name;
@@ -32,7 +35,8 @@ struct nft_set {
 };
 struct nft {
 	struct arena *a;
-	cJSON *doc;
+	cJSON *doc, *more; /* more: what is not in doc but made of iptables' words */
+	bool translates;   /* some rule sends what comes in elsewhere (DNAT) */
 	LIST(struct nft_chain) chains;
 	LIST(struct nft_rule) rules; /* grouped by chain, in order */
 	LIST(struct nft_set) sets;   /* maps too */
@@ -41,6 +45,15 @@ void nft_done(struct nft *n);
 /* The document is kept until nft_done(). */
 int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret,
 	      struct err *e) MUST_CHECK;
+/* Are there rules that nft cannot put into words of its own, because iptables made them? */
+bool nft_is_foreign(const struct nft *n);
+/*
+ * Adds the tables that iptables-save printed. @family: "ip" or "ip6"; @tool: the command that
+ * changes them. What nft listed of the same tables goes, unless they are the old kernel tables
+ * (@legacy), which nft does not see. iptables.c
+ */
+void nft_add_iptables(struct nft *n, const char *family, const char *tool, bool legacy,
+		      const char *text, size_t len);
 
 struct nft_packet {
 	bool input; /* else output */
@@ -48,6 +61,9 @@ struct nft_packet {
 	bool answer;	     /* of a connection whose first packet passed: SYN-ACK */
 	union addr from, to; /* with ports; from's may be 0: any high port */
 	const char *iface;   /* it comes in or goes out through; NULL: not known */
+	/* of the place where a rule sees it; set by nft_judge() and its like */
+	bool untracked;	 /* before connections are told apart */
+	bool translated; /* perhaps it is to go elsewhere */
 };
 enum nft_verdict { NFT_ACCEPT, NFT_DROP, NFT_REJECT };
 struct nft_answer {
@@ -55,6 +71,7 @@ struct nft_answer {
 	bool perhaps;		       /* it hangs on what cannot be judged */
 	const struct nft_rule *rule;   /* that decides; NULL: a policy, or nothing */
 	const struct nft_chain *chain; /* the rule's, or the policy's; NULL: nothing decides */
+	const struct nft_chain *base;  /* whose hook it passed on its way there */
 };
 struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p);
 /*
@@ -63,15 +80,8 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p);
  */
 size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft_answer *ret,
 		     size_t max);
-/*
- * What comes before all of it, at the card itself, is not judged: the first chain there that may
- * drop what comes in through @iface (NULL: any), or NULL.
- */
-const struct nft_chain *nft_unjudged(const struct nft *n, const char *iface);
-/* "inet fw in, handle 3: tcp dport 29501 drop", "policy drop of inet fw in" */
+/* "inet fw in, handle 3: tcp dport 29501 drop", "policy drop of inet fw in", "iptables: -A ..." */
 const char *nft_describe(const struct nft_answer *x, struct arena *a);
-/* Number of rules that drop or reject, and of chains with policy drop, on the hook input. */
-size_t nft_strict_input(const struct nft *n);
 
 /* --- between nft*.c --------------------------------------------------------- */
 enum truth { NO, YES, PERHAPS };
@@ -80,9 +90,16 @@ enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON 
 /* Does what @key stands for have the value @want (a set's element, a vmap's key)? */
 enum truth nft_is(const struct nft *n, const struct nft_rule *r, const cJSON *key,
 		  const cJSON *want, const struct nft_packet *p);
+/* Does @left ask for TCP's flags, or for some of them? Then this judges it. nft_flags.c */
+bool nft_is_flags(const cJSON *left);
+enum truth nft_match_flags(const cJSON *left, const char *op, const cJSON *right,
+			   const struct nft_packet *p);
 const struct nft_set *nft_find_set(const struct nft *n, const struct nft_chain *where,
 				   const char *name);
 const struct nft_chain *nft_find_chain(const struct nft *n, const struct nft_chain *where,
 				       const char *name);
+/* What one rule of iptables-save says, behind its chain, in nft's words: an array. iptables_rule.c
+ */
+cJSON *iptables_rule(const struct nft *n, const struct nft_chain *c, const char *words);
 
 #endif

@@ -8,7 +8,9 @@ enum step { GO_ON, RETURN, ENDED };
 
 struct walk {
 	const struct nft *n;
-	const struct nft_packet *p;
+	const struct nft_packet *asked;
+	struct nft_packet p; /* as the base chain sees it */
+	const struct nft_chain *base;
 	struct nft_answer answer; /* of the base chain we are in */
 	bool ended;		  /* answer is final there */
 	struct nft_answer doubt;  /* the first verdict that only perhaps applies */
@@ -21,7 +23,7 @@ static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned 
 /* A verdict that perhaps applies is remembered; the walk goes on as if it did not. */
 static enum step decide(struct walk *w, enum nft_verdict v, const struct nft_rule *r, bool sure)
 {
-	const struct nft_answer x = {.verdict = v, .rule = r, .chain = r->chain};
+	const struct nft_answer x = {.verdict = v, .rule = r, .chain = r->chain, .base = w->base};
 
 	if (sure) {
 		w->answer = x;
@@ -85,7 +87,7 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 	}
 	for (const cJSON *i = cJSON_IsArray(data) ? data->child : NULL; i; i = i->next) {
 		const cJSON *want = cJSON_GetArrayItem(i, 0), *verdict = cJSON_GetArrayItem(i, 1);
-		enum truth t = nft_is(w->n, r, key, want, w->p);
+		enum truth t = nft_is(w->n, r, key, want, &w->p);
 		enum step s;
 
 		if (t == NO || ++w->steps > MAX_STEPS)
@@ -108,7 +110,7 @@ static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned de
 		if (++w->steps > MAX_STEPS)
 			return GO_ON;
 		if (match) {
-			enum truth t = nft_match(w->n, r, match, w->p);
+			enum truth t = nft_match(w->n, r, match, &w->p);
 
 			if (t == NO)
 				return GO_ON;
@@ -139,12 +141,26 @@ static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned 
 	return GO_ON;
 }
 
+static bool is_of_card(const struct nft_chain *c, const char *iface)
+{
+	const cJSON *i = cJSON_IsArray(c->devs) ? c->devs->child : c->devs;
+
+	for (; i && iface; i = cJSON_IsArray(c->devs) ? i->next : NULL)
+		if (cJSON_IsString(i) && streq(i->valuestring, iface))
+			return true;
+	return !c->devs || !iface;
+}
+
 static bool concerns(const struct nft_chain *c, const struct nft_packet *p, const char *hook)
 {
 	const char *family = p->from.sa.sa_family == AF_INET ? "ip" : "ip6";
 
-	return c->hook && streq(c->hook, hook) && (!c->type || !streq(c->type, "nat")) &&
-	       (streq(c->family, "inet") || streq(c->family, family));
+	if (!c->hook || !streq(c->hook, hook) || (c->type && streq(c->type, "nat")))
+		return false;
+	if (streq(hook, "ingress") || streq(hook, "egress"))
+		return (streq(c->family, "netdev") || streq(c->family, "inet")) &&
+		       is_of_card(c, p->iface);
+	return streq(c->family, "inet") || streq(c->family, family);
 }
 
 /*
@@ -168,10 +184,24 @@ static const struct nft_chain *next_base(const struct nft *n, const struct nft_p
 	return best;
 }
 
+/* Connections are told apart at priority -200 of the first hook behind the card. */
+static struct nft_packet as_seen(const struct walk *w, const struct nft_chain *c)
+{
+	enum { TRACKING = -200 };
+	struct nft_packet p = *w->asked;
+	bool first = streq(c->hook, "prerouting") || streq(c->hook, "output");
+
+	p.untracked = streq(c->hook, "ingress") || (first && c->prio < TRACKING);
+	p.translated = w->n->translates;
+	return p;
+}
+
 /* What one base chain says; doubts stay in @w. */
 static enum nft_verdict ask_base(struct walk *w, const struct nft_chain *c)
 {
-	w->answer = (struct nft_answer){.chain = c};
+	w->base = c;
+	w->p = as_seen(w, c);
+	w->answer = (struct nft_answer){.chain = c, .base = c};
 	w->ended = false;
 	(void)walk_chain(w, c, 0, true);
 	if (!w->ended && c->policy && streq(c->policy, "drop"))
@@ -179,17 +209,20 @@ static enum nft_verdict ask_base(struct walk *w, const struct nft_chain *c)
 	return w->answer.verdict;
 }
 
+enum { HOOKS = 3 };
+
 /* The hooks that it passes at a host, in their order. */
 static const char *hook_of(const struct nft_packet *p, unsigned i)
 {
-	return p->input ? (i ? "input" : "prerouting") : i ? "postrouting" : "output";
-}
+	static const char *const in[HOOKS] = {"ingress", "prerouting", "input"};
+	static const char *const out[HOOKS] = {"output", "postrouting", "egress"};
 
-enum { HOOKS = 2 };
+	return p->input ? in[i] : out[i];
+}
 
 struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 {
-	struct walk w = {.n = n, .p = p};
+	struct walk w = {.n = n, .asked = p};
 
 	for (unsigned i = 0; i < HOOKS; i++) {
 		const struct nft_chain *c = NULL;
@@ -217,7 +250,7 @@ size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft
 		const struct nft_chain *c = NULL;
 
 		while (found < max && (c = next_base(n, p, hook_of(p, i), c))) {
-			struct walk w = {.n = n, .p = p};
+			struct walk w = {.n = n, .asked = p};
 
 			if (ask_base(&w, c) == NFT_ACCEPT)
 				continue;

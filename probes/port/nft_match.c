@@ -99,10 +99,31 @@ static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
 	const char *key = json_get_str(ct, "key");
 
 	if (key && streq(key, "state"))
-		return word(p->answer ? "established" : "new");
+		return word(p->untracked ? "invalid" : p->answer ? "established" : "new");
+	if (p->untracked)
+		return unknown();
+	/* of a new one nothing is to be said yet, but where it may have been sent elsewhere */
+	if (key && streq(key, "status") && !p->answer && !p->translated)
+		return word("none");
 	if (key && streq(key, "direction"))
 		return word(p->answer ? "reply" : "original");
 	return unknown();
+}
+
+/* "fib daddr type local"; what comes over lo goes from us to us. */
+static struct value of_fib(const struct nft_packet *p, const cJSON *fib)
+{
+	const char *result = json_get_str(fib, "result");
+	const cJSON *flags = json_get(fib, "flags");
+	bool self = p->iface && streq(p->iface, "lo"), to = false, from = false;
+
+	for (const cJSON *i = flags ? flags->child : NULL; i; i = i->next) {
+		to |= cJSON_IsString(i) && streq(i->valuestring, "daddr");
+		from |= cJSON_IsString(i) && streq(i->valuestring, "saddr");
+	}
+	if (!result || !streq(result, "type") || to == from)
+		return unknown();
+	return word(self || p->input == to ? "local" : "unicast");
 }
 
 static struct value value_of(const struct nft_packet *p, const cJSON *key)
@@ -113,6 +134,8 @@ static struct value value_of(const struct nft_packet *p, const cJSON *key)
 		return of_meta(p, json_get(key, "meta"));
 	if (json_get(key, "ct"))
 		return of_ct(p, json_get(key, "ct"));
+	if (json_get(key, "fib"))
+		return of_fib(p, json_get(key, "fib"));
 	return unknown();
 }
 
@@ -264,6 +287,8 @@ enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON 
 
 	if (!left || !right)
 		return PERHAPS;
+	if (nft_is_flags(left))
+		return nft_match_flags(left, op, right, p);
 	/* "no way back": a reverse-path filter in rules; peers of our own subnet have one */
 	if (json_get(left, "fib") && cJSON_IsFalse(right))
 		return truth(streq(op, "!="));

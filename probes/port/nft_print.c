@@ -16,6 +16,20 @@ static void put_list(struct text *t, const cJSON *list, unsigned depth)
 	}
 }
 
+static void put_key(struct text *t, const cJSON *key);
+
+/* "tcp flags & (syn, ack)" */
+static void put_masked(struct text *t, const cJSON *pair)
+{
+	const cJSON *mask = cJSON_GetArrayItem(pair, 1);
+
+	if (json_get(cJSON_GetArrayItem(pair, 0), "payload"))
+		put_key(t, cJSON_GetArrayItem(pair, 0));
+	text_add(t, " & (");
+	put_value(t, json_get(mask, "|") ?: mask, 0);
+	text_add(t, ")");
+}
+
 static void put_key(struct text *t, const cJSON *key)
 {
 	const cJSON *payload = json_get(key, "payload");
@@ -28,6 +42,8 @@ static void put_key(struct text *t, const cJSON *key)
 		text_add(t, name);
 	else if ((name = json_get_str(json_get(key, "ct"), "key")))
 		text_addf(t, "ct %s", name);
+	else if (json_get(key, "&"))
+		put_masked(t, json_get(key, "&"));
 	else
 		text_add(t, "...");
 }
@@ -113,14 +129,28 @@ static void put_statement(struct text *t, const cJSON *s)
 	text_add(t, " vmap ...");
 }
 
+/* In iptables' own words, as the person who made it typed them. */
+static const char *describe_foreign(const struct nft_answer *x, struct arena *a)
+{
+	const struct nft_chain *c = x->chain;
+	const char *table = streq(c->table, "filter") ? "" : arena_printf(a, " -t %s", c->table);
+
+	if (x->rule)
+		return arena_printf(a, "%s%s: %.*s", c->tool, table, 2 * LONGEST, x->rule->text);
+	return arena_printf(a, "%s%s: -P %s %s", c->tool, table, c->name,
+			    streq(c->policy ?: "", "drop") ? "DROP" : "ACCEPT");
+}
+
 const char *nft_describe(const struct nft_answer *x, struct arena *a)
 {
 	const struct nft_chain *c = x->chain;
 	struct text t;
 
-	text_init(&t, a);
 	if (!c)
 		return "no rule";
+	if (c->tool)
+		return describe_foreign(x, a);
+	text_init(&t, a);
 	if (!x->rule) {
 		text_addf(&t, "policy %s of %s %s %s", c->policy ?: "accept", c->family, c->table,
 			  c->name);

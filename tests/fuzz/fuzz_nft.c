@@ -20,14 +20,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	AUTO(arena_done) struct arena a = {0};
-	AUTO(nft_done) struct nft nft = {0};
-	struct firewall fw = {0};
+	AUTO(nft_done) struct nft nft = {.a = &a};
 	struct err e = {0};
 
-	firewall_read_legacy(&fw, (const char *)data, n, &a);
-	if (nft_parse((const char *)data, n, &a, &nft, &e))
+	if (n && *data != '{')
+		nft_add_iptables(&nft, "ip", "iptables", true, (const char *)data, n);
+	else if (nft_parse((const char *)data, n, &a, &nft, &e))
 		return 0;
-	(void)nft_strict_input(&nft);
+	(void)nft_is_foreign(&nft);
 	judge(&nft, "10.0.0.1", true, &a);
 	judge(&nft, "fd00::1", false, &a);
 	return 0;

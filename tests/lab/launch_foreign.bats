@@ -52,6 +52,27 @@ load launch.sh
     [[ $output == *"rank 0 has not written"* ]]
 }
 
+@test "--init file:// touches nothing that may be somebody's" {
+    mkfifo pipe
+    mkdir folder
+    ln -s /nowhere/at/all link
+    echo 'import torch' >train.py
+    for place in pipe folder link train.py; do
+        for r in 0 1; do
+            run -2 --separate-stderr timeout 20 "$P" --init "file://$PWD/$place" --rank $r --world-size 2 --deadline 10
+            [[ $stderr == *"$place is there already"*"name a file that does not exist"* ]]
+        done
+    done
+    [ -p pipe ] && [ -d folder ] && [ -L link ] && [ "$(<train.py)" = 'import torch' ]
+    # one that is empty, as mktemp leaves it, is meant for us
+    : >empty
+    "$P" --init "file://$PWD/empty" --rank 1 --world-size 2 -- who >out1 2>&1 3>&- &
+    "$P" --init "file://$PWD/empty" --rank 0 --world-size 2 -- who >out0 2>&1
+    wait
+    grep -q 'rank 1 of 2' out1
+    [ ! -e empty ]
+}
+
 @test "under a foreign launcher a killed rank 0 is named by the others" {
     for r in 0 1 2; do
         on "$r" env RANK=$r WORLD_SIZE=3 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" -- hang >"out$r" 2>&1 3>&- &

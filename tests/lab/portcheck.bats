@@ -88,7 +88,7 @@ states() { # ADDRESS
     [ -z "$stderr" ]
     [[ $output == *"fail  port.tcp"*"10.77.0.2:29502"*"filtered: no answer at all"*"(expected an answer: open or refused)"* ]]
     [[ $output == *"-> aws ec2 authorize-security-group-ingress"*"--source-group"* ]]
-    [[ $output == *"-> sudo ufw allow from 10.77.0.0/24   # on 10.77.0.2"* ]]
+    [[ $output == *"-> sudo ufw prepend allow from 10.77.0.0/24   # on 10.77.0.2"* ]]
 }
 
 @test "nobody at that address: told after three seconds, not called a firewall" {
@@ -169,9 +169,9 @@ states() { # ADDRESS
         ct state established,related accept; iifname lo accept; reject with icmpx admin-prohibited; }; }'
     [[ $output == *"warn  local.firewall"*"rejects what comes from 10.77.0.0/16: inet firewalld filter_INPUT"* ]]
     [[ $output == *"-> sudo firewall-cmd --permanent --zone=trusted --add-source=10.77.0.0/16"* ]]
-    managed 'table ip filter { chain ufw-user-input { tcp dport 22 accept; }
-        chain INPUT { type filter hook input priority 0; policy drop; jump ufw-user-input; }; }'
-    [[ $output == *"policy drop of ip filter INPUT"*"-> sudo ufw allow from 10.77.0.0/16"* ]]
+    managed 'table ip filter { chain ufw-before-input { tcp dport 22 accept; }
+        chain INPUT { type filter hook input priority 0; policy drop; iifname lo accept; jump ufw-before-input; }; }'
+    [[ $output == *"policy drop of ip filter INPUT"*"-> sudo ufw prepend allow from 10.77.0.0/16"* ]]
     managed 'table ip filter { chain INPUT { type filter hook input priority 0; policy accept; tcp dport 1024-65535 drop; }; }'
     [[ $output == *"tcp dport 1024-65535 drop"*"-> sudo nft insert rule ip filter INPUT ip saddr 10.77.0.0/16 accept"* ]]
 }

@@ -17,6 +17,15 @@ N
     cat >"$BATS_FILE_TMPDIR/early" <<'N'
 table inet pre { chain p { type filter hook prerouting priority -300; policy accept; iifname "eth0" tcp dport 29500 drop; fib saddr . iif oif missing drop; }; }
 N
+    cat >"$BATS_FILE_TMPDIR/reset" <<'N'
+table inet r { chain in { type filter hook input priority 0; policy accept; iifname "eth0" tcp dport 29500-65535 ct state new reject with tcp reset; }; }
+N
+    cat >"$BATS_FILE_TMPDIR/reject" <<'N'
+table inet j { chain in { type filter hook input priority 0; policy accept; iifname "eth0" tcp dport 29500-65535 ct state new reject; }; }
+N
+    cat >"$BATS_FILE_TMPDIR/lo" <<'N'
+table inet l { chain in { type filter hook input priority 0; policy drop; ip saddr 10.77.0.0/16 ip daddr != 127.0.0.0/8 accept; }; }
+N
     cat >"$BATS_FILE_TMPDIR/card" <<'N'
 table netdev nd { chain i { type filter hook ingress device "eth0" priority 0; policy accept; tcp dport 29500 drop; }; }
 N
@@ -90,19 +99,72 @@ time.sleep(60)")
     done
 }
 
-@test "honest: rules before the input hook count, those at the card are not passed over" {
+# FIREWALL OF NODE1 -> what the mesh says; then node1 types the first advice of $CHECK, and all is well.
+mends='
+    doc=$("$1" --hosts lab --wait 1s --json)
+    printf "%s\n" "$doc"
+    fix=$(jq -r --arg c "$CHECK" "[.findings[] | select(.check == \$c)][0].fix[0]" <<<"$doc")
+    [[ $fix == *"# on node1" ]] || exit 9
+    $WINDSOCK_RSH node1 "${fix#sudo }" >&2
+    "$1" --hosts lab --wait 1s >&2'
+
+@test "honest: rules before the input hook count, those at the card too" {
     run -0 --separate-stderr mesh 1 '"$1"' --firewall "$BATS_FILE_TMPDIR/early"
     [[ $output == *"warn  local.firewall"*"inet pre p, handle 2: iifname eth0 tcp dport 29500 drop"* ]]
     [[ $output == *"-> sudo nft insert rule inet pre p ip saddr 10.77.0.0/16 accept"* ]]
     run -0 --separate-stderr mesh 1 '"$1"' --firewall "$BATS_FILE_TMPDIR/card"
-    [[ $output == *"info  local.firewall"*"netdev nd i, hook ingress"*"not judged"* ]]
+    [[ $output == *"warn  local.firewall"*"netdev nd i, handle 2: tcp dport 29500 drop"* ]]
     [[ $output != *"pass  local.firewall"* ]]
     # between hosts too: named, and what is to be typed mends it
-    run -0 --separate-stderr mesh 2 '
-        doc=$("$1" --hosts lab --ports 29500 --wait 1s --json)
-        fix=$(jq -r "[.findings[] | select(.check == \"mesh.in\")][0].fix[0]" <<<"$doc")
-        $WINDSOCK_RSH node1 "${fix#sudo }" && "$1" --hosts lab --ports 29500' --firewall "1=$BATS_FILE_TMPDIR/early"
-    [[ $output == *"2 of 2 ordered pairs"* ]]
+    for hook in early card; do
+        CHECK=mesh.in run -0 --separate-stderr mesh 2 "$mends" --firewall "1=$BATS_FILE_TMPDIR/$hook"
+        jq -e '.findings[] | select(.check == "mesh.in") | .message | contains("handle 2: ")
+            and (contains("let it through") | not)' <<<"$output"
+        [[ $stderr == *"2 of 2 ordered pairs"* ]]
+    done
+}
+
+@test "honest: a firewall that answers with a reset is no closed port" {
+    CHECK=mesh.in run -0 --separate-stderr mesh 3 "$mends" --firewall "1=$BATS_FILE_TMPDIR/reset"
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0].message | contains("any other node")
+        and contains("rejects with a reset") and contains("inet r in, handle 2: "))' <<<"$output"
+    [[ $stderr == *"6 of 6 ordered pairs"* ]]
+}
+
+@test "honest: a host whose firewall drops its own loopback is named, with the rule; the others are asked" {
+    CHECK=host.answer run -0 --separate-stderr mesh 3 "$mends" --firewall "1=$BATS_FILE_TMPDIR/lo"
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and .[0].subject == "node1"
+        and (.[0].message | contains("its own firewall drops what it sends to itself over lo") and contains("policy drop of inet l in"))
+        and .[0].fix == ["sudo nft insert rule inet l in iif lo accept   # on node1"]' <<<"$output"
+    jq -e '.data.matrix.cells[0] == ["self", "unknown", "ok"]' <<<"$output"
+    [[ $stderr == *"6 of 6 ordered pairs"* ]]
+    # where the command is typed
+    run -1 --separate-stderr mesh 2 '"$1" --hosts lab' --firewall "0=$BATS_FILE_TMPDIR/lo"
+    [[ $output == *"fail  host.answer"*node0*"over lo"*"-> sudo nft insert rule inet l in iif lo accept"* ]]
+    # and by itself
+    run -0 --separate-stderr mesh 1 '"$1"' --firewall "0=$BATS_FILE_TMPDIR/lo"
+    [[ $output == *"warn  local.firewall  lo"*"policy drop of inet l in"*"-> sudo nft insert rule inet l in iif lo accept"* ]]
+    # who joins is told there
+    run --separate-stderr mesh 2 "$serving"'serve --join-time 3s
+        $WINDSOCK_RSH node1 "$P --join $LINE" && exit 9; served' --firewall "1=$BATS_FILE_TMPDIR/lo"
+    [ "$status" = 1 ]
+    [[ $stderr == *"cannot join"*"over lo"*"policy drop of inet l in; sudo nft insert rule inet l in iif lo accept"* ]]
+    [[ $output == *"0 of 1 machines joined"* ]]
+}
+
+# nft is late on node1 once, or always.
+slow='
+    $WINDSOCK_RSH node1 "mount -t tmpfs none /mnt; cp $(command -v nft || echo /usr/sbin/nft) /mnt/nft
+        printf \"#!/bin/sh\n[ -e /mnt/once ] && $again || { touch /mnt/once; exec sleep 60; }\nexec /mnt/nft \\\"\\\$@\\\"\n\" >/mnt/late
+        chmod +x /mnt/late; mount --bind /mnt/late /usr/sbin/nft"
+    "$1" --hosts lab --wait 1s --deadline 1s --json'
+
+@test "honest: rules that are not read in time are asked for again; then that is said, and what to type" {
+    run -1 --separate-stderr mesh 2 "again=true; $slow" --firewall "1=$BATS_FILE_TMPDIR/reject"
+    jq -e '.findings[] | select(.check == "mesh.in") | .message | contains("firewall rejects it: inet j in, handle 2: ")' <<<"$output"
+    run -1 --separate-stderr mesh 2 "again=false; $slow" --firewall "1=$BATS_FILE_TMPDIR/reject"
+    jq -e '.findings[] | select(.check == "mesh.in") | (.message | contains("firewall rejects it; the firewall of node1 was not looked at: nft did not answer in time"))
+        and .fix[0] == "sudo portcheck   # on node1: names the rule"' <<<"$output"
 }
 
 @test "honest: two chains that drop different ports are both named, and both fixes mend it" {

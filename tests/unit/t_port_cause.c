@@ -174,28 +174,12 @@ static void listeners(void **state)
 	}
 }
 
-static void old_iptables(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	static const char text[] = "# made by\n*nat\n:INPUT DROP [0:0]\nCOMMIT\n*filter\n"
-				   ":INPUT DROP [0:0]\n:FORWARD DROP [0:0]\n"
-				   "-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"
-				   "-A FORWARD -j DROP\n-A INPUT -s 10.0.0.9/32 -j REJECT\nCOMMIT";
-	struct firewall fw = {0};
-
-	(void)state;
-	firewall_read_legacy(&fw, text, sizeof(text) - 1, &a);
-	assert_int_equal(fw.legacy, 2);
-	assert_string_equal(fw.legacy_rule, ":INPUT DROP [0:0]");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(causes),
 		cmocka_unit_test(letters_are_unique),
 		cmocka_unit_test(listeners),
-		cmocka_unit_test(old_iptables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #define SADDR6 "{'payload':{'protocol':'ip6','field':'saddr'}}"
 #define META(key) "{'meta':{'key':'" key "'}}"
 #define STATE "{'ct':{'key':'state'}}"
+#define FLAGS "{'payload':{'protocol':'tcp','field':'flags'}}"
 #define ACCEPT "{'accept':null}"
 #define DROP "{'drop':null}"
 #define REJECT "{'reject':{'type':'icmpx','expr':'port-unreachable'}}"
@@ -137,6 +138,45 @@ static const struct {
 	 CHAIN("in", "prerouting", "10", "accept")
 		 RULE("3", IS("{'fib':{'result':'oif','flags':['saddr','iif']}}", "false") DROP),
 	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"at the card",
+	 "{'chain':{'family':'inet','table':'t','name':'in','handle':1,'type':'filter','dev':["
+	 "'eth1','eth0'],'hook':'ingress','prio':0,'policy':'accept'}}," RULE("3",
+									      IS(DPORT, "5") DROP),
+	 "10.0.0.1", 5, NFT_DROP, false, "inet t in, handle 3: tcp dport 5 drop"},
+	{"at another card",
+	 "{'chain':{'family':'inet','table':'t','name':'in','handle':1,'type':'filter','dev':"
+	 "'eth1','hook':'ingress','prio':0,'policy':'drop'}},",
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"a first packet has SYN", INPUT("accept") RULE("3", IN(FLAGS, "'syn'") DROP), "10.0.0.1",
+	 5, NFT_DROP, false, "inet t in, handle 3: tcp flags syn drop"},
+	{"and nothing else",
+	 INPUT("accept") RULE("3", IS("{'&':[" FLAGS ",['fin','syn','rst','ack']]}", "'syn'") DROP),
+	 "10.0.0.1", 5, NFT_DROP, false,
+	 "inet t in, handle 3: tcp flags & (fin, syn, rst, ack) syn drop"},
+	{"what is no first packet and claims to be new",
+	 INPUT("accept") RULE("3", NOT("{'&':[" FLAGS ",{'|':['fin','syn','rst','ack']}]}", "'syn'")
+					   IN(STATE, "'new'") DROP),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"flags that are no names", INPUT("accept") RULE("3", IS(FLAGS, "{'x':1}") DROP),
+	 "10.0.0.1", 5, NFT_DROP, true, NULL},
+	{"nobody sends it elsewhere",
+	 INPUT("drop") RULE("3", IN("{'ct':{'key':'status'}}", "'dnat'") ACCEPT), "10.0.0.1", 5,
+	 NFT_DROP, false, "policy drop of inet t in"},
+	{"somebody does",
+	 INPUT("drop") PLAIN("nat") RULE("3", IN("{'ct':{'key':'status'}}", "'dnat'") ACCEPT)
+		 RULE_IN("nat", "4", "{'dnat':{'addr':'10.9.9.9'}}"),
+	 "10.0.0.1", 5, NFT_DROP, true, NULL},
+	{"what comes in is for one of our addresses",
+	 INPUT("drop")
+		 RULE("3", IS("{'fib':{'result':'type','flags':['daddr']}}", "'local'") ACCEPT),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"and from none",
+	 INPUT("accept")
+		 RULE("3", IS("{'fib':{'result':'type','flags':['saddr']}}", "'local'") DROP),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"before connections are told apart",
+	 CHAIN("in", "prerouting", "-300", "accept") RULE("3", IN(STATE, "'new'") DROP), "10.0.0.1",
+	 5, NFT_ACCEPT, false, NULL},
 	{"a mark is not known here", INPUT("accept") RULE("3", IS(META("mark"), "7") DROP),
 	 "10.0.0.1", 1, NFT_DROP, true, NULL},
 	{"an iptables match is not known here", INPUT("accept") RULE("3", "{'xt':null}," DROP),
@@ -184,7 +224,7 @@ static void verdicts(void **state)
 	}
 }
 
-/* Each base chain for itself; what stands at the card is none of them, and not passed over. */
+/* Each base chain for itself, the card's too. */
 static void all_that_stop(void **state)
 {
 	static const char rules[] =
@@ -217,12 +257,13 @@ static void all_that_stop(void **state)
 	assert_int_equal(nft_judge_all(&n, &p, x, 1), 1);
 	addr_set_port(&p.to, 6);
 	assert_int_equal(nft_judge_all(&n, &p, x, 4), 0);
-	assert_null(nft_unjudged(&n, "eth0"));
 
 	json = quoted(&a, card);
 	assert_int_equal(nft_parse(json, strlen(json), &a, &at_card, &e), 0);
-	assert_non_null(nft_unjudged(&at_card, "eth0"));
-	assert_null(nft_unjudged(&at_card, "eth1"));
+	p.iface = "eth0";
+	assert_int_equal(nft_judge_all(&at_card, &p, x, 4), 1);
+	assert_string_equal(nft_describe(&x[0], &a), "netdev t i, handle 2: drop");
+	p.iface = "eth1";
 	assert_int_equal(nft_judge_all(&at_card, &p, x, 4), 0);
 }
 

@@ -1,0 +1,81 @@
+#include "lib/cluster/loopback.h"
+
+#include "lib/core/units.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+enum { PATIENCE_MS = 2000 };
+
+static void (*explainer)(struct err *e);
+
+void loopback_explained_by(void (*explain)(struct err *e)) { explainer = explain; }
+
+/* A listener on any port; -1 with errno. */
+static int listen_there(struct sockaddr_in *ret)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), saved;
+	socklen_t n = sizeof(*ret);
+
+	*ret = (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)ret, n) && !listen(fd, 1) &&
+	    !getsockname(fd, (struct sockaddr *)ret, &n))
+		return fd;
+	saved = errno;
+	auto_closep(&fd);
+	errno = saved;
+	return -1;
+}
+
+/* 0, or why not: ETIMEDOUT is silence. */
+static int call(const struct sockaddr_in *at)
+{
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MS, now = 0;
+	socklen_t n = sizeof(int);
+	int why = 0, got = 0;
+
+	if (fd < 0)
+		return errno;
+	if (!connect(fd, (const struct sockaddr *)at, sizeof(*at)))
+		return 0;
+	if (errno != EINPROGRESS)
+		return errno;
+	while (got <= 0 && (now = now_ns()) < end)
+		got = poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1);
+	if (got <= 0)
+		return ETIMEDOUT;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) ? errno : why;
+}
+
+int loopback_check(struct err *e)
+{
+	struct sockaddr_in at;
+	AUTO_CLOSE int fd = listen_there(&at);
+	int why = fd < 0 ? errno : call(&at);
+
+	if (!why)
+		return 0;
+	if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) {
+		errno = why;
+		return err_sys(e, "cannot open a socket");
+	}
+	if (why == ENETUNREACH || why == EADDRNOTAVAIL) {
+		err_set(e, ERR_SYS,
+			"the loopback interface is down: ranks on one machine meet over it");
+		return err_hint(e, "sudo ip link set lo up");
+	}
+	err_set(e, ERR_SYS,
+		"its own firewall %s what it sends to itself over lo (127.0.0.1), where ranks "
+		"of one machine meet",
+		why == ETIMEDOUT ? "drops" : "rejects");
+	(void)err_hint(e, "sudo portcheck   # names the rule");
+	if (explainer)
+		explainer(e);
+	return -1;
+}

@@ -1,0 +1,228 @@
+/* What to type so that a firewall's owner lets something pass, in the owner's own words. */
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+#include "probes/port/firewall.h"
+
+static bool is_outward(const struct nft_answer *x)
+{
+	const struct nft_chain *c = x->base ? x->base : x->chain;
+
+	return c->hook && (streq(c->hook, "output") || streq(c->hook, "postrouting") ||
+			   streq(c->hook, "egress"));
+}
+
+static bool is_v6(const char *subnet) { return strchr(subnet, ':') != NULL; }
+
+/* --- ufw -------------------------------------------------------------------------------- */
+static bool same_tool(const struct nft_chain *x, const struct nft_chain *y)
+{
+	return streq(x->tool ? x->tool : "", y->tool ? y->tool : "");
+}
+
+/* Its own rules come after those of ufw-before-*, which are edited by hand. */
+static bool is_ufws(const struct firewall *fw, const struct nft_chain *c)
+{
+	if (!fw->manager || !streq(fw->manager, "ufw") || !streq(c->table, "filter") ||
+	    starts_with(c->name, "ufw-before") || starts_with(c->name, "ufw6-before"))
+		return false;
+	for (size_t i = 0; i < fw->nft.chains.n; i++)
+		if (starts_with(fw->nft.chains.v[i].name, "ufw-") &&
+		    same_tool(c, &fw->nft.chains.v[i]))
+			return true;
+	return false;
+}
+
+/* The same but for its verdict: ufw changes such a rule where it stands, and adds no other. */
+static bool is_said(const struct nft_answer *x, const char *subnet, bool out, struct arena *a)
+{
+	const char *whole = strchr(subnet, '/') ? "" : is_v6(subnet) ? "/128" : "/32";
+
+	return x->rule && x->rule->text &&
+	       starts_with(x->rule->text, arena_printf(a, "-A %s %s %s%s -j ", x->chain->name,
+						       out ? "-d" : "-s", subnet, whole));
+}
+
+static const char *ufw_fix(const struct nft_answer *x, const char *subnet, struct arena *a)
+{
+	bool out = is_outward(x);
+
+	return arena_printf(a, "sudo ufw %sallow %s %s",
+			    is_said(x, subnet, out, a) ? "" : "prepend ", out ? "out to" : "from",
+			    subnet);
+}
+
+/* --- firewalld -------------------------------------------------------------------------- */
+static bool is_firewallds(const struct nft_chain *c) { return starts_with(c->table, "firewalld"); }
+
+/* "filter_IN_public_deny": the zone, "filter_IN_policy_NAME_pre": the policy; or NULL. */
+static const char *owner_of(const struct nft_chain *c, struct arena *a, bool *ret_is_policy)
+{
+	static const char *const heads[] = {"filter_IN_", "filter_OUT_"};
+	static const char *const parts[] = {"_pre", "_log", "_deny", "_allow", "_post"};
+	const char *name = NULL;
+	size_t n, part;
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		if (starts_with(c->name, heads[i]))
+			name = c->name + strlen(heads[i]);
+	*ret_is_policy = name && starts_with(name, "policy_");
+	if (!name)
+		return NULL;
+	name += *ret_is_policy ? strlen("policy_") : 0;
+	n = strlen(name);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		part = strlen(parts[i]);
+		if (n > part && streq(name + n - part, parts[i]))
+			return arena_strndup(a, name, n - part);
+	}
+	return name;
+}
+
+/* Some zone has this source already: it would not come into another one. */
+static bool has_zone(const struct firewall *fw, const char *subnet, struct arena *a)
+{
+	const char *at = arena_strndup(a, subnet, strcspn(subnet, "/"));
+	struct nft_packet p = {.input = true};
+
+	if (addr_parse(at, &p.from))
+		return false;
+	p.to = p.from;
+	for (size_t i = 0; i < fw->nft.rules.n; i++) {
+		const struct nft_rule *r = &fw->nft.rules.v[i];
+
+		if (!is_firewallds(r->chain) || !starts_with(r->chain->name, "filter_INPUT_ZONES"))
+			continue;
+		for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
+			const cJSON *m = json_get(s, "match");
+			const cJSON *field = json_get(json_get(m, "left"), "payload");
+
+			if (streq(json_get_str(field, "field") ?: "", "saddr") &&
+			    nft_match(&fw->nft, r, m, &p) != NO)
+				return true;
+		}
+	}
+	return false;
+}
+
+static const char *firewalld_trust(const char *subnet, struct arena *a)
+{
+	return arena_printf(a,
+			    "sudo firewall-cmd --permanent --zone=trusted --add-source=%s "
+			    "&& sudo firewall-cmd --reload",
+			    subnet);
+}
+
+/* Before whatever else that zone or policy has. */
+static const char *firewalld_fix(const struct firewall *fw, const struct nft_answer *x,
+				 const char *subnet, struct arena *a)
+{
+	bool is_policy, out = is_outward(x);
+	const char *owner = owner_of(x->chain, a, &is_policy);
+
+	if (strstr(x->chain->table, "policy_drop"))
+		return "sudo firewall-cmd --panic-off";
+	if (!is_policy && !has_zone(fw, subnet, a))
+		return firewalld_trust(subnet, a);
+	return arena_printf(a,
+			    "sudo firewall-cmd --permanent %s%s --add-rich-rule='rule "
+			    "priority=\"-32768\" family=\"%s\" %s address=\"%s\" accept' && sudo "
+			    "firewall-cmd --reload",
+			    !owner	? ""
+			    : is_policy ? "--policy="
+					: "--zone=",
+			    owner ? owner : "", is_v6(subnet) ? "ipv6" : "ipv4",
+			    out ? "destination" : "source", subnet);
+}
+
+/* --- a rule in front of the others --------------------------------------------------------- */
+static const char *insert(const struct nft_chain *c, const char *match, struct arena *a)
+{
+	const char *table;
+
+	if (!c->tool)
+		return arena_printf(a, "sudo nft insert rule %s %s %s %s accept", c->family,
+				    c->table, c->name, match);
+	table = streq(c->table, "filter") ? "" : arena_printf(a, " -t %s", c->table);
+	return arena_printf(a, "sudo %s%s -I %s %s -j ACCEPT", c->tool, table, c->name, match);
+}
+
+const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, const char *subnet,
+			 struct arena *a)
+{
+	const struct nft_chain *c = x->chain;
+	bool out;
+
+	if (!c)
+		return firewall_fix_blind(fw, subnet, a) ?: "sudo nft list ruleset";
+	out = is_outward(x);
+	if (is_ufws(fw, c))
+		return ufw_fix(x, subnet, a);
+	if (is_firewallds(c))
+		return firewalld_fix(fw, x, subnet, a);
+	if (c->tool)
+		return insert(c, arena_printf(a, "%s %s", out ? "-d" : "-s", subnet), a);
+	return insert(c,
+		      arena_printf(a, "%s %s %s", is_v6(subnet) ? "ip6" : "ip",
+				   out ? "daddr" : "saddr", subnet),
+		      a);
+}
+
+const char *firewall_fix_blind(const struct firewall *fw, const char *subnet, struct arena *a)
+{
+	if (fw->manager && streq(fw->manager, "ufw"))
+		return arena_printf(a, "sudo ufw prepend allow from %s", subnet);
+	return fw->manager ? firewalld_trust(subnet, a) : NULL;
+}
+
+/* --- loopback ------------------------------------------------------------------------------ */
+const char *firewall_fix_loopback(const struct firewall *fw, const struct nft_answer *x,
+				  struct arena *a)
+{
+	const struct nft_chain *c = x->chain;
+	bool out = is_outward(x);
+
+	if (is_ufws(fw, c))
+		return arena_printf(a, "sudo ufw prepend allow %s on lo", out ? "out" : "in");
+	if (is_firewallds(c) && !out)
+		return "sudo firewall-cmd --permanent --zone=trusted --add-interface=lo && sudo "
+		       "firewall-cmd --reload";
+	if (c->tool)
+		return insert(c, out ? "-o lo" : "-i lo", a);
+	return insert(c, out ? "oif lo" : "iif lo", a);
+}
+
+bool firewall_stops_loopback(const struct firewall *fw, struct nft_answer *ret)
+{
+	/* any port: what a rank meets there is one that the kernel chose */
+	struct nft_packet p = {.iface = "lo"};
+
+	if (!fw->known || addr_parse("127.0.0.1", &p.from))
+		return false;
+	p.to = p.from;
+	addr_set_port(&p.to, 40000);
+	for (unsigned i = 0; i < 4; i++) {
+		p.input = i & 1;
+		p.answer = i & 2;
+		*ret = nft_judge(&fw->nft, &p);
+		if (ret->verdict != NFT_ACCEPT && !ret->perhaps)
+			return true;
+	}
+	return false;
+}
+
+void firewall_explain_loopback(struct err *e)
+{
+	const uint64_t patience_ns = 5 * NS_PER_S;
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(firewall_done) struct firewall fw;
+	struct nft_answer x;
+
+	firewall_read(&fw, &a, patience_ns);
+	if (!firewall_stops_loopback(&fw, &x))
+		return;
+	err_set(e, ERR_SYS,
+		"its own firewall %s what it sends to itself over lo, where ranks of one machine "
+		"meet: %s",
+		x.verdict == NFT_REJECT ? "rejects" : "drops", nft_describe(&x, &a));
+	(void)err_hint(e, "%s", firewall_fix_loopback(&fw, &x, &a));
+}

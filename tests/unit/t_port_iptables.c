@@ -1,0 +1,311 @@
+/* iptables-save's words as rules among nftables' own: what packets meet, whose words are quoted,
+ * and what is typed against it. */
+#include "probes/port/firewall.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define FILTER(policy, rules) "# made by\n*filter\n:INPUT " policy " [0:0]\n" rules "COMMIT\n"
+#define SUB ":sub - [0:0]\n"
+
+static const struct {
+	const char *what, *text;
+	const char *from;
+	uint16_t port;
+	enum nft_verdict verdict;
+	bool perhaps;
+	const char *describe; /* NULL: not looked at */
+} cases[] = {
+	{"a policy", FILTER("DROP", ""), "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"the nat table decides nothing", "*nat\n:INPUT DROP [0:0]\nCOMMIT\n", "10.0.0.1", 1,
+	 NFT_ACCEPT, false, NULL},
+	{"a source", FILTER("ACCEPT", "-A INPUT -s 10.0.0.1/32 -j DROP\n"), "10.0.0.1", 1, NFT_DROP,
+	 false, "iptables: -A INPUT -s 10.0.0.1/32 -j DROP"},
+	{"another source", FILTER("ACCEPT", "-A INPUT -s 10.0.0.0/24 -j REJECT\n"), "10.0.1.1", 1,
+	 NFT_ACCEPT, false, NULL},
+	{"not a source", FILTER("ACCEPT", "-A INPUT ! -s 10.0.0.0/24 -j REJECT\n"), "10.0.1.1", 1,
+	 NFT_REJECT, false, NULL},
+	{"a port of tcp", FILTER("DROP", "-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"),
+	 "10.0.0.1", 22, NFT_ACCEPT, false, NULL},
+	{"a port of udp", FILTER("DROP", "-A INPUT -p udp -m udp --dport 22 -j ACCEPT\n"),
+	 "10.0.0.1", 22, NFT_DROP, false, NULL},
+	{"a range", FILTER("DROP", "-A INPUT -p tcp -m tcp --dport 20:30 -j ACCEPT\n"), "10.0.0.1",
+	 30, NFT_ACCEPT, false, NULL},
+	{"many ports",
+	 FILTER("DROP", "-A INPUT -p tcp -m multiport --dports 80,443,1000:2000 -j ACCEPT\n"),
+	 "10.0.0.1", 1500, NFT_ACCEPT, false, NULL},
+	{"none of them",
+	 FILTER("ACCEPT", "-A INPUT -p tcp -m multiport ! --dports 80,443 -j DROP\n"), "10.0.0.1",
+	 444, NFT_DROP, false, NULL},
+	{"a first packet is new",
+	 FILTER("DROP", "-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n"
+			"-A INPUT -m conntrack --ctstate INVALID -j REJECT\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"by the older name", FILTER("DROP", "-A INPUT -m state --state NEW -j ACCEPT\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"the first packet's flags",
+	 FILTER("ACCEPT", "-A INPUT -p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN -j DROP\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, NULL},
+	{"none of its flags",
+	 FILTER("ACCEPT", "-A INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN -j DROP\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"no flags at all",
+	 FILTER("ACCEPT",
+		"-A INPUT -p tcp -m tcp --tcp-flags FIN,SYN,RST,PSH,ACK,URG NONE -j DROP\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"an interface", FILTER("DROP", "-A INPUT -i eth+ -j ACCEPT\n"), "10.0.0.1", 1, NFT_ACCEPT,
+	 false, NULL},
+	{"loopback only", FILTER("DROP", "-A INPUT -i lo -j ACCEPT\n"), "10.0.0.1", 1, NFT_DROP,
+	 false, NULL},
+	{"a jump that returns",
+	 FILTER("DROP", SUB "-A INPUT -j sub\n-A INPUT -j ACCEPT\n-A sub -j RETURN\n"), "10.0.0.1",
+	 1, NFT_ACCEPT, false, NULL},
+	{"a goto does not come back",
+	 FILTER("DROP", SUB "-A INPUT -g sub\n-A INPUT -j ACCEPT\n-A sub -s 1.2.3.4/32 -j DROP\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"chains whose rules are not in order",
+	 FILTER("ACCEPT", SUB "-A sub -p udp -j DROP\n-A INPUT -j sub\n-A sub -j DROP\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -A sub -j DROP"},
+	{"what only looks on",
+	 FILTER("ACCEPT", "-A INPUT -j LOG --log-prefix \"-j DROP \"\n"
+			  "-A INPUT -m comment --comment \"a \\\"-j DROP\\\" b\" -j RETURN\n"
+			  "-A INPUT -j DROP\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"a limit", FILTER("ACCEPT", "-A INPUT -m limit --limit 3/min --limit-burst 10 -j DROP\n"),
+	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"a set of ipset is not known",
+	 FILTER("ACCEPT", "-A INPUT -m set --match-set bad src -j DROP\n"), "10.0.0.1", 1, NFT_DROP,
+	 true, NULL},
+	{"an option that is not known",
+	 FILTER("ACCEPT", "-A INPUT -p tcp -m tcp --tcp-option 5 -j DROP\n"), "10.0.0.1", 1,
+	 NFT_DROP, true, NULL},
+	{"what comes in is for us",
+	 FILTER("DROP", SUB "-A INPUT -j sub\n-A INPUT -j ACCEPT\n"
+			    "-A sub -m addrtype --dst-type LOCAL -j RETURN\n-A sub -j DROP\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"peers have a way back",
+	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m rpfilter --validmark --invert -j "
+	 "DROP\nCOMMIT\n",
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"before connections are told apart",
+	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -m tcp --dport 7 -j DROP\nCOMMIT\n",
+	 "10.0.0.1", 7, NFT_DROP, false,
+	 "iptables -t raw: -A PREROUTING -p tcp -m tcp --dport 7 -j DROP"},
+};
+
+static void read_text(struct nft *n, struct arena *a, const char *text, const char *from,
+		      uint16_t port, struct nft_packet *ret)
+{
+	*n = (struct nft){.a = a};
+	*ret = (struct nft_packet){.input = true, .iface = "eth0"};
+	nft_add_iptables(n, strchr(from, ':') ? "ip6" : "ip", "iptables", true, text, strlen(text));
+	assert_int_equal(addr_parse(from, &ret->from), 0);
+	ret->to = ret->from;
+	addr_set_port(&ret->to, port);
+}
+
+static void verdicts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p;
+		struct nft_answer x;
+
+		read_text(&n, &a, cases[i].text, cases[i].from, cases[i].port, &p);
+		x = nft_judge(&n, &p);
+		if (x.verdict != cases[i].verdict || x.perhaps != cases[i].perhaps)
+			fail_msg("%s: %d%s", cases[i].what, x.verdict, x.perhaps ? " perhaps" : "");
+		if (cases[i].describe)
+			assert_string_equal(nft_describe(&x, &a), cases[i].describe);
+	}
+}
+
+/* The same table as nft sees it, with a hole where the condition is: iptables' words count. */
+static void instead_of_nfts(void **state)
+{
+	static const char json[] =
+		"{\"nftables\":[{\"chain\":{\"family\":\"ip\",\"table\":\"filter\",\"name\":"
+		"\"INPUT\",\"handle\":1,\"type\":\"filter\",\"hook\":\"input\",\"prio\":0,"
+		"\"policy\":\"accept\"}},{\"chain\":{\"family\":\"inet\",\"table\":\"own\","
+		"\"name\":"
+		"\"in\",\"handle\":1,\"type\":\"filter\",\"hook\":\"input\",\"prio\":5,\"policy\":"
+		"\"accept\"}},{\"rule\":{\"family\":\"ip\",\"table\":\"filter\",\"chain\":"
+		"\"INPUT\",\"handle\":4,\"expr\":[{\"xt\":null},{\"drop\":null}]}},{\"rule\":{"
+		"\"family\":\"inet\",\"table\":\"own\",\"chain\":\"in\",\"handle\":9,\"expr\":[{"
+		"\"match\":{\"op\":\"==\",\"left\":{\"payload\":{\"protocol\":\"tcp\",\"field\":"
+		"\"dport\"}},\"right\":5}},{\"drop\":null}]}}]}";
+	static const char text[] =
+		FILTER("ACCEPT", "-A INPUT -m conntrack --ctstate INVALID -j DROP\n");
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(nft_done) struct nft n;
+	struct nft_packet p = {.input = true};
+	struct nft_answer x;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(nft_parse(json, sizeof(json) - 1, &a, &n, &e), 0);
+	assert_true(nft_is_foreign(&n));
+	assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
+	p.to = p.from;
+	x = nft_judge(&n, &p);
+	assert_true(x.perhaps);
+	nft_add_iptables(&n, "ip", "iptables", false, text, sizeof(text) - 1);
+	x = nft_judge(&n, &p);
+	assert_int_equal(x.verdict, NFT_ACCEPT);
+	addr_set_port(&p.to, 5); /* what is not iptables' is still there */
+	x = nft_judge(&n, &p);
+	assert_int_equal(x.verdict, NFT_DROP);
+	assert_string_equal(nft_describe(&x, &a), "inet own in, handle 9: tcp dport 5 drop");
+}
+
+/* ufw changes a rule that differs in its verdict alone, and does not add one before it. */
+static void ufw_says_so_already(void **state)
+{
+	static const struct nft_chain base = {.hook = "input"};
+	static const struct nft_chain c = {
+		.family = "ip", .table = "filter", .name = "ufw-user-input", .tool = "iptables"};
+	static const struct nft_rule exact = {.chain = &c,
+					      .text = "-A ufw-user-input -s 10.0.0.1/32 -j DROP"};
+	static const struct nft_rule port = {
+		.chain = &c, .text = "-A ufw-user-input -s 10.0.0.1/32 -p tcp --dport 5 -j DROP"};
+	AUTO(arena_done) struct arena a = {0};
+	struct firewall fw = {.known = true, .manager = "ufw"};
+	struct nft_answer x = {.verdict = NFT_DROP, .rule = &exact, .chain = &c, .base = &base};
+
+	(void)state;
+	*LIST_ADD(&a, &fw.nft.chains) = c;
+	assert_string_equal(firewall_fix(&fw, &x, "10.0.0.1", &a), "sudo ufw allow from 10.0.0.1");
+	assert_string_equal(firewall_fix(&fw, &x, "10.0.0.2", &a),
+			    "sudo ufw prepend allow from 10.0.0.2");
+	x.rule = &port;
+	assert_string_equal(firewall_fix(&fw, &x, "10.0.0.1", &a),
+			    "sudo ufw prepend allow from 10.0.0.1");
+}
+
+/* Each in the words of whose rule it is. */
+static void fixes(void **state)
+{
+	static const struct {
+		const char *manager, *family, *table, *chain, *hook, *tool, *subnet, *fix;
+	} rows[] = {
+		{NULL, "inet", "t", "in", "input", NULL, "10.0.0.0/24",
+		 "sudo nft insert rule inet t in ip saddr 10.0.0.0/24 accept"},
+		{NULL, "inet", "t", "out", "output", NULL, "fd00::/64",
+		 "sudo nft insert rule inet t out ip6 daddr fd00::/64 accept"},
+		{NULL, "ip", "filter", "INPUT", "input", "iptables", "10.0.0.0/24",
+		 "sudo iptables -I INPUT -s 10.0.0.0/24 -j ACCEPT"},
+		{NULL, "ip", "raw", "OUTPUT", "output", "iptables-legacy", "10.0.0.0/24",
+		 "sudo iptables-legacy -t raw -I OUTPUT -d 10.0.0.0/24 -j ACCEPT"},
+		{"ufw", "ip", "filter", "ufw-user-input", "input", "iptables", "10.0.0.0/24",
+		 "sudo ufw prepend allow from 10.0.0.0/24"},
+		{"ufw", "ip", "filter", "OUTPUT", "output", "iptables", "10.0.0.0/24",
+		 "sudo ufw prepend allow out to 10.0.0.0/24"},
+		{"ufw", "ip", "filter", "ufw-before-input", "input", "iptables", "10.0.0.0/24",
+		 "sudo iptables -I ufw-before-input -s 10.0.0.0/24 -j ACCEPT"},
+		{"ufw", "ip", "filter", "INPUT", "input", "iptables-legacy", "10.0.0.0/24",
+		 "sudo iptables-legacy -I INPUT -s 10.0.0.0/24 -j ACCEPT"},
+		/* not ufw's own, whoever else manages something here */
+		{"ufw", "inet", "t", "in", "input", NULL, "10.0.0.0/24",
+		 "sudo nft insert rule inet t in ip saddr 10.0.0.0/24 accept"},
+		{"firewalld", "inet", "t", "in", "input", NULL, "10.0.0.0/24",
+		 "sudo nft insert rule inet t in ip saddr 10.0.0.0/24 accept"},
+		{"firewalld", "inet", "firewalld", "filter_IN_public_deny", "input", NULL,
+		 "10.0.0.0/24",
+		 "sudo firewall-cmd --permanent --zone=trusted --add-source=10.0.0.0/24 && sudo "
+		 "firewall-cmd --reload"},
+		{"firewalld", "inet", "firewalld", "filter_IN_policy_mine_pre", "input", NULL,
+		 "10.0.0.1",
+		 "sudo firewall-cmd --permanent --policy=mine --add-rich-rule='rule "
+		 "priority=\"-32768\" family=\"ipv4\" source address=\"10.0.0.1\" accept' && sudo "
+		 "firewall-cmd --reload"},
+		{"firewalld", "inet", "firewalld", "filter_OUT_policy_mine", "output", NULL,
+		 "fd00::1",
+		 "sudo firewall-cmd --permanent --policy=mine --add-rich-rule='rule "
+		 "priority=\"-32768\" family=\"ipv6\" destination address=\"fd00::1\" accept' && "
+		 "sudo firewall-cmd --reload"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		const struct nft_chain base = {.hook = rows[i].hook}, c = {.family = rows[i].family,
+									   .table = rows[i].table,
+									   .name = rows[i].chain,
+									   .tool = rows[i].tool};
+		const struct nft_answer x = {.verdict = NFT_DROP, .chain = &c, .base = &base};
+		struct firewall fw = {.known = true, .manager = rows[i].manager};
+
+		*LIST_ADD(&a, &fw.nft.chains) = (struct nft_chain){.family = "ip",
+								   .table = "filter",
+								   .name = "ufw-track-input",
+								   .tool = "iptables"};
+		assert_string_equal(firewall_fix(&fw, &x, rows[i].subnet, &a), rows[i].fix);
+	}
+}
+
+static void loopback(void **state)
+{
+	static const struct {
+		const char *text;
+		bool stops;
+		const char *fix;
+	} rows[] = {
+		{FILTER("DROP", ""), true, "sudo iptables -I INPUT -i lo -j ACCEPT"},
+		{FILTER("DROP", "-A INPUT -i lo -j ACCEPT\n"), false, NULL},
+		{FILTER("ACCEPT", "-A INPUT -s 10.0.0.0/8 -j DROP\n"), false, NULL},
+		{FILTER("ACCEPT", "-A INPUT -m conntrack --ctstate ESTABLISHED -j DROP\n"), true,
+		 "sudo iptables -I INPUT -i lo -j ACCEPT"},
+		{"*filter\n:OUTPUT DROP [0:0]\nCOMMIT\n", true,
+		 "sudo iptables -I OUTPUT -o lo -j ACCEPT"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct firewall fw = {.known = true};
+		struct nft_packet ignored;
+		struct nft_answer x;
+
+		read_text(&fw.nft, &a, rows[i].text, "10.0.0.1", 1, &ignored);
+		assert_int_equal(firewall_stops_loopback(&fw, &x), rows[i].stops);
+		if (rows[i].fix)
+			assert_string_equal(firewall_fix_loopback(&fw, &x, &a), rows[i].fix);
+		firewall_done(&fw);
+	}
+}
+
+static void junk(void **state)
+{
+	static const char *const bad[] = {"",
+					  "*",
+					  "*filter\n-A",
+					  "*filter\n:",
+					  "-A INPUT",
+					  "*filter\n:INPUT\n-A INPUT -s",
+					  "*filter\n:A DROP\n-A A \"",
+					  "*filter\n:INPUT -\n-A INPUT ! !"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p;
+
+		read_text(&n, &a, bad[i], "10.0.0.1", 1, &p);
+		(void)nft_judge(&n, &p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdicts), cmocka_unit_test(instead_of_nfts),
+		cmocka_unit_test(fixes),    cmocka_unit_test(ufw_says_so_already),
+		cmocka_unit_test(loopback), cmocka_unit_test(junk)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
