@@ -176,14 +176,20 @@ static int check_options(const struct config *c, struct err *e)
 	return 0;
 }
 
+static bool write_is_fixed(const struct config *c)
+{
+	const struct emit_form *form = emit_find(c->bashrc ? "bashrc" : c->write);
+
+	return c->fixed || (c->bashrc && streq(c->bashrc, "fixed")) || !form->render_computed;
+}
+
 static struct write_request write_request(const struct config *c)
 {
-	bool fixed = c->fixed || (c->bashrc && streq(c->bashrc, "fixed"));
-
 	return (struct write_request){.form = emit_find(c->bashrc ? "bashrc" : c->write),
-				      .how = fixed ? EMIT_FIXED : EMIT_COMPUTED,
+				      .how = write_is_fixed(c) ? EMIT_FIXED : EMIT_COMPUTED,
 				      .to = c->to,
 				      .unit = c->unit,
+				      .peers = c->peers,
 				      .dry_run = c->dry_run,
 				      .undo = c->undo};
 }
@@ -265,7 +271,7 @@ static int run_hosts(struct app *app, struct config *c, struct err *e)
 	if (c->check)
 		return fleet_check(&f, e);
 	if (c->bashrc || c->write)
-		return fleet_write(&f, &args, e);
+		return fleet_write(&f, &args, !c->undo && write_is_fixed(c), e);
 	return fleet_bare(&f, e);
 }
 
@@ -303,7 +309,8 @@ static const struct app_spec spec = {
 		.summary = "which interface must NCCL use here, what would it use, and why",
 		.synopsis = "[OPTIONS]",
 		.about = about,
-		.examples = examples},
+		.examples = examples,
+		.stray = "an address goes with --ip, another host with --peer or --hosts"},
 	.rows = rows,
 	.nrows = ARRAY_LEN(rows),
 	.cfg = &config,

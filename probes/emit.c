@@ -1,6 +1,7 @@
 #include "probes/emit.h"
 
 #include "lib/cluster/fanout.h"
+#include "lib/core/utf8.h"
 
 static void left_out(const struct suggestion *s, struct text *out)
 {
@@ -21,11 +22,32 @@ static void shell(const struct suggestion *s, struct text *out)
 	left_out(s, out);
 }
 
-static void shell_computed(struct text *out)
+/* " --peer node1 --peer node2:4000", quoted for a shell. */
+static void peer_args(const str_list *peers, struct text *out)
 {
-	text_add(out, "# Every start of a shell asks again which interface is right on this node.\n"
-		      "if command -v ifprobe >/dev/null 2>&1; then\n"
-		      "    eval \"$(ifprobe --suggest --quiet 2>/dev/null)\"\n"
+	for (size_t i = 0; i < peers->n; i++)
+		text_addf(out, " --peer %s", shell_quote(out->a, peers->v[i]));
+}
+
+/* Interfaces that lead nowhere are waited for at every start of a shell, so not for long. */
+static void shell_computed(const str_list *peers, struct text *out)
+{
+	static const char guard[] = "if command -v ifprobe >/dev/null 2>&1; then\n";
+
+	text_add(out, "# Every start of a shell asks again which interface is right on this node");
+	if (!peers->n) {
+		text_addf(out, ".\n%s    eval \"$(ifprobe --suggest --quiet 2>/dev/null)\"\nfi\n",
+			  guard);
+		return;
+	}
+	text_addf(out,
+		  ":\n# one that reaches the peers or, while they do not answer, the best by "
+		  "rank.\n%s    windsock=$(ifprobe --suggest --quiet --deadline 500ms",
+		  guard);
+	peer_args(peers, out);
+	text_add(out, " 2>/dev/null) || :\n"
+		      "    eval \"${windsock:-$(ifprobe --suggest --quiet 2>/dev/null)}\"\n"
+		      "    unset windsock\n"
 		      "fi\n");
 }
 
@@ -63,14 +85,22 @@ static void slurm_script(const struct suggestion *s, struct text *out)
 	text_add(out, "exit 0\n");
 }
 
-static void slurm_script_computed(struct text *out)
+static void slurm_script_computed(const str_list *peers, struct text *out)
 {
 	text_add(out, "#!/bin/sh\n"
 		      "# Slurm TaskProlog: what this prints becomes the task's environment.\n"
 		      "# It must never fail: a task whose prolog fails is cancelled.\n"
 		      "PATH=$PATH:/usr/local/bin:/usr/bin:/bin\n"
-		      "command -v ifprobe >/dev/null 2>&1 &&\n"
-		      "    ifprobe --suggest=slurm --quiet --budget 10s 2>/dev/null\n"
+		      "command -v ifprobe >/dev/null 2>&1 || exit 0\n");
+	if (peers->n) {
+		text_add(out, "# One that reaches the peers or, while they do not answer, the best "
+			      "by rank.\n"
+			      "lines=$(ifprobe --suggest=slurm --quiet --budget 10s --deadline 2s");
+		peer_args(peers, out);
+		text_add(out, " 2>/dev/null)\n"
+			      "[ -z \"$lines\" ] || { printf '%s\\n' \"$lines\"; exit 0; }\n");
+	}
+	text_add(out, "ifprobe --suggest=slurm --quiet --budget 10s 2>/dev/null\n"
 		      "exit 0\n");
 }
 
@@ -102,6 +132,35 @@ static void k8s(const struct suggestion *s, struct text *out)
 	}
 }
 
+static bool is_printable(const char *s)
+{
+	while (*s) {
+		uint32_t c;
+
+		s += utf8_next(s, strlen(s), &c);
+		if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == UTF8_BAD)
+			return false;
+	}
+	return true;
+}
+
+bool emit_can_say(const struct emit_form *form, const struct suggestion *s, struct report *r)
+{
+	struct finding *f;
+
+	if (!form->text_only || is_printable(s->iface->name))
+		return true;
+	f = report_find(r, "suggest.form", form->name);
+	finding_set(f, ST_FAIL,
+		    "takes printable UTF-8 only, and the name of the interface is not: "
+		    "no line of it would be read as meant");
+	finding_expect(f, "a name in printable characters");
+	finding_fix(f, "ip link set dev %s name NEW   # it has to be down for that",
+		    shell_quote(s->a, s->iface->name));
+	report_add(r, f);
+	return false;
+}
+
 static const struct emit_form forms[] = {
 	{.name = "shell", .help = "export lines for eval", .render = shell},
 	{.name = "env", .help = "NAME=value lines, nothing quoted", .render = plain},
@@ -130,6 +189,7 @@ static const struct emit_form forms[] = {
 	{.name = "systemd",
 	 .help = "a drop-in for the service named by --unit",
 	 .render = systemd,
+	 .text_only = true,
 	 .is_block = true,
 	 .then = "systemctl daemon-reload, then restart the unit"},
 	{.name = "slurm-taskprolog",
@@ -143,11 +203,13 @@ static const struct emit_form forms[] = {
 	{.name = "docker",
 	 .help = "an env file for docker run --network host --env-file",
 	 .render = plain,
+	 .text_only = true,
 	 .user_path = "windsock.env",
 	 .then = "docker run --network host --env-file windsock.env ..."},
 	{.name = "k8s",
 	 .help = "a ConfigMap for envFrom (pods with hostNetwork: true)",
 	 .render = k8s,
+	 .text_only = true,
 	 .user_path = "windsock-nccl.yaml",
 	 .then = "kubectl apply -f windsock-nccl.yaml, and envFrom: [{configMapRef: {name: "
 		 "windsock-nccl}}]"},

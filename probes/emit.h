@@ -18,14 +18,21 @@ struct emit_form {
 	const char *help; /* what it is and who reads it */
 	/* The whole text, or the body of a marked block where @is_block. */
 	void (*render)(const struct suggestion *s, struct text *out);
-	void (*render_computed)(struct text *out); /* NULL: only fixed values make sense there */
-	bool is_block; /* goes between our markers into a file that has other owners */
+	/*
+	 * The line asks for a proof with @peers (--peer, as typed), and while they do
+	 * not answer for the choice by rank. NULL: only fixed values make sense there.
+	 */
+	void (*render_computed)(const str_list *peers, struct text *out);
+	bool text_only; /* its reader takes printable UTF-8, which a name need not be */
+	bool is_block;	/* goes between our markers into a file that has other owners */
 	bool above_interactive;
 	unsigned mode;
 	const char *root_path; /* where it is written by root; NULL: say --to */
 	const char *user_path; /* below $HOME (starts with "~/") or in the current folder */
 	const char *then;      /* what the user has to do after that, or NULL */
 };
+/* "suggest.form" as a failure, where @form cannot hold the interface's name; true when it can. */
+bool emit_can_say(const struct emit_form *form, const struct suggestion *s, struct report *r);
 extern const char *const emit_print_names[]; /* NULL-terminated: for --suggest=FORM */
 extern const char *const emit_write_names[]; /* NULL-terminated: for --write KIND */
 const struct emit_form *emit_find(const char *name);

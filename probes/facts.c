@@ -11,7 +11,8 @@ static void detail_all(struct inventory *inv)
 
 int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e)
 {
-	*f = (struct facts){.a = a, .nccl_version = f->nccl_version};
+	*f = (struct facts){
+		.a = a, .nccl_version = f->nccl_version, .names.deadline_ns = f->names.deadline_ns};
 	if (netlink_open(&f->nl, sysroot_netlink(a), e))
 		return -1;
 	if (inventory_read(&f->inv, &f->nl, INV_ALL, a, e))
@@ -27,6 +28,7 @@ int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e)
 	f->in = (struct rules_input){.inv = &f->inv,
 				     .settings = &f->settings,
 				     .rdma = &f->rdma,
+				     .names = &f->names,
 				     .nccl_version = f->nccl_version,
 				     .master_addr = settings_env("MASTER_ADDR")};
 	return 0;

@@ -25,10 +25,12 @@ struct facts {
 	rdma_list rdma;
 	gpu_list gpus;
 	struct settings settings;
+	struct name_book names;
 	unsigned nccl_version; /* 0: the newest known */
 	struct rules_input in; /* points into the above */
 };
 
+/* nccl_version and names.deadline_ns are the caller's, the rest is filled. */
 int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e) MUST_CHECK;
 void facts_done(struct facts *f);
 

@@ -132,12 +132,28 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 	return 0;
 }
 
-int fleet_write(struct fleet *f, const str_list *args, struct err *e)
+/* What each host would choose, so that each can be told where the others are. */
+static int add_peers(struct fleet *f, str_list *args, struct err *e)
+{
+	AUTO(answers_done) struct answers first = {0};
+	str_list ask = {0};
+
+	*LIST_ADD(f->a, &ask) = "--suggest";
+	if (fleet_ask(f, &ask, false, &first, e))
+		return -1;
+	fleet_peer_args(f, &first, args);
+	*LIST_ADD(f->a, args) = "--deadline";
+	*LIST_ADD(f->a, args) =
+		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
+	return 0;
+}
+
+int fleet_write(struct fleet *f, str_list *args, bool prove, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
 	struct text diffs;
 
-	if (fleet_ask(f, args, true, &all, e))
+	if ((prove && add_peers(f, args, e)) || fleet_ask(f, args, true, &all, e))
 		return -1;
 	text_init(&diffs, f->a);
 	for (size_t i = 0; i < all.n; i++) {

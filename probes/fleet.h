@@ -52,7 +52,12 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e) MUST_CHE
 /* --check --hosts: which variables differ between hosts? */
 int fleet_check(struct fleet *f, struct err *e) MUST_CHECK;
 
-/* --bashrc and --write: each host does it by itself; a dry run answers with all diffs. */
-int fleet_write(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
+/* Adds --peer NAME=ADDR,ADDR for every host that answered `--suggest` to what is asked of each. */
+void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args);
+/*
+ * --bashrc and --write: each host does it by itself; a dry run answers with all
+ * diffs. With @prove each proves its values against all others before.
+ */
+int fleet_write(struct fleet *f, str_list *args, bool prove, struct err *e) MUST_CHECK;
 
 #endif

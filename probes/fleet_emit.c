@@ -60,6 +60,14 @@ static bool list_is_right_on(const struct answer *a, const str_list *names)
 	return true;
 }
 
+/* True when the name alone, in exact form, is what @a proposed. */
+static bool is_exact(const struct answer *a)
+{
+	const char *list = env_of(a, "NCCL_SOCKET_IFNAME");
+
+	return list && *list == '=' && streq(list + 1, iface_of(a));
+}
+
 /* "=ens5,enp3s0" where each host has just one of them; NULL where that is not so. */
 static const char *common_list(struct fleet *f, const struct answers *all)
 {
@@ -70,6 +78,8 @@ static const char *common_list(struct fleet *f, const struct answers *all)
 	for (size_t i = 0; i < all->n; i++) {
 		const char *name = iface_of(&all->v[i]);
 
+		if (name && !is_exact(&all->v[i]))
+			return NULL;
 		if (!name || list_has(&names, name))
 			continue;
 		text_addf(&t, "%s%s", names.n ? "," : "=", name);

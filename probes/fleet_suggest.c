@@ -38,6 +38,11 @@ static void peer_args(struct fleet *f, const struct answers *all, const char *su
 	}
 }
 
+void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args)
+{
+	peer_args(f, all, NULL, args);
+}
+
 static int prove(struct fleet *f, const struct answers *first, const char *subnet, bool merge,
 		 struct answers *ret, struct err *e)
 {

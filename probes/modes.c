@@ -1,7 +1,9 @@
 #include "probes/modes.h"
 
+#include "lib/cluster/child.h"
 #include "lib/core/units.h"
 #include "probes/check/check.h"
+#include "probes/fleet.h"
 #include "probes/lint.h"
 #include "probes/peers.h"
 #include "probes/predict.h"
@@ -9,11 +11,36 @@
 #include "probes/which.h"
 
 enum { TO_CHOOSE = FACTS_NET | FACTS_RDMA | FACTS_SETTINGS };
+#define NAME_PATIENCE_NS (2 * NS_PER_S) /* a name server in the same network needs a thousandth */
 
 static int read_facts(const struct request *q, unsigned parts, struct facts *f, struct err *e)
 {
 	f->nccl_version = q->nccl_version;
+	f->names.deadline_ns =
+		q->deadline_ns < NAME_PATIENCE_NS ? q->deadline_ns : NAME_PATIENCE_NS;
 	return facts_read(f, parts, q->a, e);
+}
+
+/* The choice falls on another interface, or on none: the name, or its addresses' labels, is what
+ * to mend. */
+static void say_unnamed(const struct request *q, const struct iface *i)
+{
+	struct finding *f = report_find(q->r, "suggest.name", i->name);
+	const char *name = shell_quote(q->a, i->name);
+	bool cut = i->name[strcspn(i->name, ",:")];
+
+	finding_set(f, ST_WARN,
+		    "would come first, but no value of NCCL_SOCKET_IFNAME means it alone: %s",
+		    cut ? "NCCL cuts its lists at commas"
+			: "its addresses have labels of their own, and other names begin with its");
+	finding_expect(f, "%s",
+		       cut ? "a name of letters, digits, '.', '_' and '-'"
+			   : "an address without a label");
+	if (cut)
+		finding_fix(f, "ip link set dev %s name NEW   # it has to be down for that", name);
+	else
+		finding_fix(f, "ip addr add ADDRESS/PREFIX dev %s   # again, without label", name);
+	report_add(q->r, f);
 }
 
 /* By proof where peers were named and one of them is another host, else by rank. */
@@ -33,6 +60,8 @@ static int choose(const struct request *q, struct facts *f, struct suggestion *s
 			return -1;
 		s->proven = s->proven && all;
 	}
+	if (s->unnamed)
+		say_unnamed(q, s->unnamed);
 	if (report_wants_data(q->r))
 		suggest_data(s, report_data(q->r));
 	return 0;
@@ -86,6 +115,8 @@ int mode_suggest(const struct request *q, const char *form, bool name_only, stru
 		say_nothing(q, &s);
 		return 0;
 	}
+	if (!name_only && !emit_can_say(emit_find(form), &s, q->r))
+		return 0;
 	say_choice(q, &s);
 	if (s.proven) /* a pass is not said on stderr, but the reason is part of the answer */
 		report_remark(q->r, "%s: %s", s.iface->name, s.why);
@@ -98,7 +129,7 @@ int mode_suggest(const struct request *q, const char *form, bool name_only, stru
 	return 0;
 }
 
-/* The line in the file asks again without a peer, so it may choose otherwise. */
+/* While the peers do not answer, the line in the file may choose otherwise. */
 static void compare_with_rank(const struct request *q, const struct write_request *w,
 			      const struct facts *f, const struct suggestion *s)
 {
@@ -109,12 +140,45 @@ static void compare_with_rank(const struct request *q, const struct write_reques
 	if (!s->proven || by_rank.iface == s->iface)
 		return;
 	x = report_find(q->r, "write.computed", s->iface->name);
-	finding_set(x, ST_WARN, "is what the peers answer through, but a computed line chooses %s",
+	finding_set(x, ST_INFO,
+		    "is what the peers answer through and what the line chooses; while they do "
+		    "not answer it falls back to %s, the best by rank",
 		    by_rank.iface->name);
 	finding_fix(x, "ifprobe %s%s --fixed --peer %s",
 		    streq(w->form->name, "bashrc") ? "--" : "--write ", w->form->name,
-		    q->peers->v[0]);
+		    shell_quote(q->a, q->peers->v[0]));
 	report_add(q->r, x);
+}
+
+/* "eth0: node1 and 3 more answered through it", for a comment beside fixed values. */
+static const char *where_from(const struct request *q, const struct suggestion *s)
+{
+	const char *name = s->iface->name;
+	str_list peers = {0};
+
+	if (!s->proven)
+		return arena_printf(q->a, "%s: chosen by rank, no peer was tested", name);
+	for (size_t i = 0; i < s->proof.n; i++)
+		if (s->proof.v[i].iface == s->iface && !list_has(&peers, s->proof.v[i].peer))
+			*LIST_ADD(q->a, &peers) = s->proof.v[i].peer;
+	if (peers.n == 1)
+		return arena_printf(q->a, "%s: %s answered through it", name, peers.v[0]);
+	return arena_printf(q->a, "%s: %s and %zu more answered through it", name, peers.v[0],
+			    peers.n - 1);
+}
+
+/* What was to be proven and was not is not written down. */
+static int refuse(const struct request *q, const struct write_request *w, struct err *e)
+{
+	struct finding *f;
+	const char *path;
+
+	if (write_path(w, q->a, &path, e))
+		return -1;
+	f = report_find(q->r, arena_printf(q->a, "write.%s", w->form->name), path);
+	finding_set(f, ST_SKIP, "was left as it is");
+	report_add(q->r, f);
+	return 0;
 }
 
 /* A computed line does nothing where shells do not find us. */
@@ -153,8 +217,11 @@ int mode_write(const struct request *q, const struct write_request *given, struc
 		return 0;
 	}
 	say_choice(q, &s);
+	if (report_count(q->r, ST_FAIL) || !emit_can_say(w.form, &s, q->r))
+		return refuse(q, &w, e);
 	if (w.how == EMIT_COMPUTED)
 		compare_with_rank(q, &w, &f, &s);
+	w.note = where_from(q, &s);
 	return write_apply(&w, &s, q->r, e);
 }
 

@@ -1,5 +1,6 @@
 #include "probes/predict.h"
 
+#include "lib/cluster/child.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -108,6 +109,41 @@ static void all_data(const struct prediction *got, struct report *r)
 			prediction_data(rules_all[i], &got[i], all);
 }
 
+/* The line for /etc/hosts where the name is this host's, else how to see it fail. */
+static void fix_name(const struct facts *f, const char *name, struct finding *x)
+{
+	candidate_list all;
+	struct addr_text at;
+
+	rank_ifaces(f->in.inv, 0, &all);
+	if (streq(name, f->inv.hostname) && name_is_plain(name) && all.n && all.v[0].usable)
+		finding_fix(x, "echo '%s %s' >> /etc/hosts", addr_print(&all.v[0].addr->addr, &at),
+			    name);
+	else
+		finding_fix(x,
+			    "getent ahosts %s   # do the name servers of /etc/resolv.conf answer?",
+			    shell_quote(f->a, name));
+}
+
+/* Nothing was waited for twice, but the programs themselves will wait, and longer. */
+static void say_unanswered(const struct facts *f, struct report *r)
+{
+	for (size_t i = 0; i < f->names.asked.n; i++) {
+		const struct name_page *p = f->names.asked.v[i];
+		struct finding *x;
+
+		if (!p->got.timed_out)
+			continue;
+		x = report_find(r, "host.name", p->name);
+		finding_set(x, ST_WARN,
+			    "%s: what is predicted from it is a guess, and programs "
+			    "that ask for it wait at every start",
+			    p->got.trouble);
+		fix_name(f, p->name, x);
+		report_add(r, x);
+	}
+}
+
 void predict_data(const struct facts *f, struct report *r) { all_data(ask_all(f), r); }
 
 void predict_all(const struct facts *f, struct report *r)
@@ -123,6 +159,7 @@ void predict_all(const struct facts *f, struct report *r)
 	for (size_t i = 0; i < rules_count; i++)
 		if (rules_all[i]->predict)
 			prediction_finding(f, rules_all[i], &got[i], r);
+	say_unanswered(f, r);
 }
 
 static bool is_answer(const char *state)
@@ -160,7 +197,8 @@ static void judge_peer(const struct suggestion *s, const char *peer, const struc
 		finding_set(x, ST_FAIL, "NCCL would use %s, through which it does not answer (%s)",
 			    iface->name, state ? state : "no route");
 		finding_expect(x, "an answer through the interface that NCCL takes");
-		finding_fix(x, "eval \"$(ifprobe --suggest --peer %s)\"", peer);
+		finding_fix(x, "eval \"$(ifprobe --suggest --peer %s)\"",
+			    shell_quote(report_arena(r), peer));
 	}
 	report_add(r, x);
 }

@@ -336,7 +336,7 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	size_t winner = SIZE_MAX;
 
 	*ret = (struct suggestion){.a = in->inv->a};
-	rank_ifaces(in->inv, 0, &ret->candidates);
+	suggest_rank(in, ret);
 	p.cands = &ret->candidates;
 	while (p.nusable < p.cands->n && p.cands->v[p.nusable].usable)
 		p.nusable++;

@@ -1,6 +1,7 @@
 #include "probes/suggest.h"
 
 #include "lib/report/json.h"
+#include "probes/rules/nccl.h"
 
 void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)
 {
@@ -32,10 +33,42 @@ void suggest_choose(const struct rules_input *in, const struct candidate *c, str
 			rules_all[i]->suggest(in, s);
 }
 
+/* Nearly every name can: only the odd ones are tried. */
+static bool can_be_named(const struct rules_input *in, const struct candidate *c)
+{
+	const char *name = c->iface->name;
+	struct nccl_naming n;
+
+	return (streq(c->addr->label, name) && !strpbrk(name, ",:")) ||
+	       nccl_naming_for(in, c->iface, c->addr, &n);
+}
+
+void suggest_rank(const struct rules_input *in, struct suggestion *s)
+{
+	candidate_list *all = &s->candidates;
+	size_t usable = 0;
+
+	rank_ifaces(in->inv, 0, all);
+	for (size_t i = 0; i < all->n && all->v[i].usable; i++) {
+		struct candidate c = all->v[i];
+
+		if (can_be_named(in, &c)) {
+			memmove(&all->v[usable + 1], &all->v[usable], (i - usable) * sizeof(c));
+			all->v[usable++] = c;
+			continue;
+		}
+		if (i == 0)
+			s->unnamed = c.iface;
+		all->v[i].usable = false;
+		all->v[i].why = "no value of NCCL_SOCKET_IFNAME means it alone: NCCL cuts its list "
+				"at commas, and takes names for prefixes";
+	}
+}
+
 void suggest_by_rank(const struct rules_input *in, struct suggestion *ret)
 {
 	*ret = (struct suggestion){.a = in->inv->a};
-	rank_ifaces(in->inv, 0, &ret->candidates);
+	suggest_rank(in, ret);
 	if (ret->candidates.n && ret->candidates.v[0].usable)
 		suggest_choose(in, &ret->candidates.v[0], ret);
 }

@@ -27,6 +27,7 @@ struct suggestion {
 	const struct iface_addr *addr;
 	const char *why;
 	bool proven;		      /* every peer answered through it */
+	const struct iface *unnamed;  /* would come first, but NCCL cannot be told its name */
 	bool cut_short;		      /* a signal or the budget ended the proof */
 	size_t tried;		      /* candidates that peers were asked through */
 	LIST(struct env_line) env;    /* in order of printing; NCCL_SOCKET_IFNAME first */
@@ -43,6 +44,9 @@ struct peer {
 	addr_list addrs;
 };
 
+/* All interfaces as rank_ifaces() has them, those that NCCL cannot be told moved to the
+ * ones that are not usable. Fills candidates and unnamed. */
+void suggest_rank(const struct rules_input *in, struct suggestion *s);
 /* By rank alone: unproven. Never fails; look at iface. */
 void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
 /* By proof: every candidate to every peer. Adds findings peer.* to @r. */

@@ -27,8 +27,8 @@ static int home_path(const char *below, struct arena *a, const char **ret, struc
 	const char *home = getenv("HOME");
 
 	if (!home || *home != '/') {
-		err_set(e, ERR_SYS, "HOME is %s, so there is no ~/%s", home ? home : "not set",
-			below);
+		err_set(e, ERR_SYS, "HOME is %s, so there is no ~/%s",
+			home ? arena_printf(a, "'%s'", home) : "not set", below);
 		return err_hint(e, "name the file: --to PATH");
 	}
 	*ret = arena_printf(a, "%s/%s", home, below);
@@ -86,19 +86,20 @@ static bool is_ours(const struct file_text *t) { return strstr(t->s, made_by_us)
 static const char *render(const struct write_request *q, const struct suggestion *s, bool sign,
 			  struct arena *a)
 {
+	bool computed = q->how == EMIT_COMPUTED && q->form->render_computed;
+	const char *note = !computed && q->note ? arena_printf(a, "# %s\n", q->note) : "";
 	struct text out;
 	size_t at = 0;
 
 	text_init(&out, a);
-	if (q->how == EMIT_COMPUTED && q->form->render_computed)
-		q->form->render_computed(&out);
+	if (computed)
+		q->form->render_computed(&q->peers, &out);
 	else
 		q->form->render(s, &out);
-	if (!sign)
-		return out.s;
 	if (starts_with(out.s, "#!"))
 		at = strcspn(out.s, "\n") + 1;
-	return arena_printf(a, "%.*s%s%s", (int)at, out.s, made_by_us, out.s + at);
+	return arena_printf(a, "%.*s%s%s%s", (int)at, out.s, sign ? made_by_us : "", note,
+			    out.s + at);
 }
 
 static int wanted_text(const struct write_request *q, const struct suggestion *s,
@@ -182,7 +183,7 @@ static void earlier_lines(const struct suggestion *s, const struct file_text *ol
 			finding_set(f, ST_WARN,
 				    "sets %s=%s before us, and NCCL takes the first line", name,
 				    value);
-			finding_fix(f, "sed -i '%zud' %s", line, old->path);
+			finding_fix(f, "sed -i %zud %s", line, shell_quote(a, old->path));
 			report_add(r, f);
 		}
 	}

@@ -12,6 +12,8 @@ struct write_request {
 	enum emit_how how;
 	const char *to;	  /* --to PATH, or NULL for the form's own place */
 	const char *unit; /* systemd only: the service */
+	str_list peers;	  /* --peer: a computed line asks them again */
+	const char *note; /* where fixed values come from, for a comment; NULL: nothing to say */
 	bool dry_run, undo;
 };
 

@@ -64,6 +64,7 @@ struct command {
 	const char *exits;    /* NULL: the common table of exit codes */
 	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
+	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
 
 enum opt_result { OPT_ERROR = -1, OPT_RUN = 0, OPT_DONE = 1 };

@@ -10,6 +10,7 @@ struct parser {
 	opt_rows rows;
 	struct arena *a;
 	struct err *e;
+	const struct opt_row *alone; /* the option just before, which took no value: --suggest */
 };
 
 /* An option as it was written: what to call it in a message, and its row. */
@@ -90,8 +91,10 @@ static int take(struct parser *p, const struct seen *s, const char *value, const
 			     : set_value(p, s, o->type == OPT_BOOL ? "yes" : o->if_bare);
 	if (value)
 		return set_value(p, s, value);
-	if (o->if_bare)
+	if (o->if_bare) {
+		p->alone = s->row;
 		return set_value(p, s, o->if_bare);
+	}
 	if (!next)
 		return err_set(p->e, ERR_USAGE, "%s needs a value: %s", s->as, metavar);
 	if (looks_like_option(p, next))
@@ -133,6 +136,29 @@ static int take_short(struct parser *p, const char *arg, const char *next)
 	return 0;
 }
 
+static bool is_choice(const struct opt *o, const char *arg)
+{
+	for (const char *const *c = o->choices; c && *c; c++)
+		if (streq(*c, arg))
+			return true;
+	return false;
+}
+
+/* A word without dashes: a value that lost its '=', an option, a value that lost its option. */
+static int suggest_for_word(struct parser *p, const char *arg)
+{
+	if (p->alone && is_choice(p->alone->o, arg))
+		return err_hint(p->e, "did you mean --%s=%s?", p->alone->o->name, arg);
+	for (size_t i = 0; !find_long(p, arg, strlen(arg)) && i < p->rows.n; i++) {
+		const struct opt *o = p->rows.v[i].o;
+
+		if (!o->hidden && is_choice(o, arg))
+			return err_hint(p->e, "did you mean --%s=%s?", o->name, arg);
+	}
+	suggest(p, arg);
+	return *p->e->hint || !p->cmd->stray ? -1 : err_hint(p->e, "%s", p->cmd->stray);
+}
+
 static int take_operand(struct parser *p, const char *arg, str_list *operands)
 {
 	if (p->cmd->operand) {
@@ -140,7 +166,7 @@ static int take_operand(struct parser *p, const char *arg, str_list *operands)
 		return 0;
 	}
 	err_set(p->e, ERR_USAGE, "unexpected operand '%s'", arg);
-	return suggest(p, arg);
+	return suggest_for_word(p, arg);
 }
 
 /* Returns how many arguments behind the first it took. */
@@ -198,6 +224,7 @@ static int parse_args(struct parser *p, int argc, char **argv, str_list *operand
 	bool only_operands = false;
 
 	for (int i = 1; i < argc && !*wanted; i++) {
+		const struct opt_row *alone = p->alone;
 		int took = 0;
 
 		if (only_operands)
@@ -208,6 +235,8 @@ static int parse_args(struct parser *p, int argc, char **argv, str_list *operand
 			took = take_arg(p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, operands);
 		if (took < 0)
 			return -1;
+		if (p->alone == alone) /* it stood before this one */
+			p->alone = NULL;
 		i += took;
 	}
 	return 0;

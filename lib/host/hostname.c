@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 enum { HOSTS_MAX = 4 << 20, ANSWERS = 32 };
+#define DEADLINE_NS (2 * NS_PER_S)
 
 /* --- /etc/hosts ------------------------------------------------------------ */
 struct word {
@@ -232,5 +233,37 @@ void name_resolve(const char *name, uint64_t deadline_ns, struct arena *a, struc
 		return;
 	}
 	*ret = (struct name_answer){0};
-	ask_in_child(name, deadline_ns ? deadline_ns : 2 * NS_PER_S, a, ret);
+	ask_in_child(name, deadline_ns ? deadline_ns : DEADLINE_NS, a, ret);
+}
+
+/* A name server that is dead for one name is dead for the next one, too. */
+static uint64_t patience(const struct name_book *b)
+{
+	uint64_t all = b && b->deadline_ns ? b->deadline_ns : DEADLINE_NS;
+
+	for (size_t i = 0; b && i < b->asked.n; i++)
+		if (b->asked.v[i]->got.timed_out)
+			return all / 4 + 1;
+	return all;
+}
+
+const struct name_answer *name_ask(struct name_book *b, const char *name, struct arena *a)
+{
+	struct name_page *page;
+
+	for (size_t i = 0; b && i < b->asked.n; i++)
+		if (streq(b->asked.v[i]->name, name))
+			return &b->asked.v[i]->got;
+	page = ARENA_NEW(a, struct name_page);
+	page->name = arena_strdup(a, name);
+	name_resolve(name, patience(b), a, &page->got);
+	if (b)
+		*LIST_ADD(a, &b->asked) = page;
+	return &page->got;
+}
+
+bool name_is_plain(const char *name)
+{
+	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789.-_")];
 }

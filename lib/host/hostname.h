@@ -5,7 +5,8 @@
  * (microseconds, no surprise); the resolver is asked in a child process that
  * is ended at its deadline, because getaddrinfo() may wait for a dead name
  * server far longer than anybody wants to. Under a sysroot only the tree's
- * /etc/hosts is looked at.
+ * /etc/hosts is looked at. A run that wants to know a name in several places
+ * keeps a name_book, so that a dead name server costs one wait per name.
  */
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
@@ -29,6 +30,20 @@ struct name_answer {
 void name_from_hosts(const char *name, struct arena *a, struct name_answer *ret);
 /* As getaddrinfo() answers within @deadline_ns (0: 2 s). Never fails; look at trouble. */
 void name_resolve(const char *name, uint64_t deadline_ns, struct arena *a, struct name_answer *ret);
+
+struct name_page {
+	const char *name;
+	struct name_answer got;
+};
+struct name_book {
+	uint64_t deadline_ns; /* of one name, 0: 2 s; a quarter once a name got no answer */
+	LIST(struct name_page *) asked;
+};
+/* As name_resolve(), each name once. The answer lives as long as @a. @b may be NULL. */
+const struct name_answer *name_ask(struct name_book *b, const char *name, struct arena *a);
+
+/* Letters, digits, '.', '-' and '_' alone. The kernel takes any bytes as a host name. */
+bool name_is_plain(const char *name);
 
 /*
  * The parser alone, with glibc's rules: '#' ends a line, blanks separate, the

@@ -1,10 +1,7 @@
 /* hostname: what this host's own name means, because Gloo, torchrun and Slurm
  * tell it to the other hosts. */
-#include "lib/core/units.h"
 #include "lib/host/hostname.h"
 #include "probes/check/check.h"
-
-enum { RESOLVE_MS = 1500 };
 
 static struct finding *about(const struct check_input *in, struct report *r)
 {
@@ -30,13 +27,6 @@ static const char *own_address(const struct check_input *in)
 	return arena_strdup(in->f->a, addr_print(&in->s->addr->addr, &at));
 }
 
-/* The kernel takes any bytes as a host name; a command is only proposed for a sane one. */
-static bool is_plain(const char *name)
-{
-	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "0123456789.-_")];
-}
-
 /* Takes the name off every line that has it and adds the right one. Not `sed -i`:
  * in a container /etc/hosts is a mount, which cannot be renamed over. */
 static void fix_hosts(const struct check_input *in, struct finding *f)
@@ -45,7 +35,7 @@ static void fix_hosts(const struct check_input *in, struct finding *f)
 
 	if (!in->s->iface)
 		return; /* no address to write down yet */
-	if (!is_plain(name)) {
+	if (!name_is_plain(name)) {
 		finding_fix(f, "hostnamectl set-hostname NAME   # letters, digits and -");
 		return;
 	}
@@ -98,14 +88,14 @@ static void run(const struct check_input *in, struct report *r)
 	}
 	name_from_hosts(in->f->inv.hostname, in->f->a, &got);
 	if (!got.addrs.n)
-		name_resolve(in->f->inv.hostname, RESOLVE_MS * NS_PER_MS, in->f->a, &got);
+		got = *name_ask(in->f->in.names, in->f->inv.hostname, in->f->a);
 	f = about(in, r);
 	if (got.addrs.n) {
 		judge(in, &got, f);
 	} else {
 		finding_set(f, ST_WARN, "%s: Gloo falls back to 127.0.0.1",
 			    got.trouble ? got.trouble : "does not resolve");
-		if (in->s->iface && is_plain(in->f->inv.hostname))
+		if (in->s->iface && name_is_plain(in->f->inv.hostname))
 			finding_fix(f, "echo '%s %s' >> /etc/hosts", own_address(in),
 				    in->f->inv.hostname);
 		else

@@ -48,7 +48,7 @@ static void port(const struct rdma_device *d, const struct rdma_port *p, struct 
 	if (p->iface)
 		finding_fix(
 			f, "ip addr add ADDR/PREFIX dev %s   # a RoCE GID comes from an IP address",
-			p->iface);
+			shell_quote(f->a, p->iface));
 	finding_fix(f, "eval \"$(ifprobe --suggest)\"   # leaves the port out with NCCL_IB_HCA");
 	report_add(r, f);
 }

@@ -1,4 +1,5 @@
 #include "probes/rules/names.h"
+#include "lib/cluster/child.h"
 #include "lib/host/hostname.h"
 #include "lib/host/sysroot.h"
 
@@ -133,7 +134,21 @@ const char *names_best(const struct rules_input *in)
 	candidate_list best = {0};
 
 	rank_ifaces(in->inv, 0, &best);
-	return best.n && best.v[0].usable ? best.v[0].iface->name : "NAME";
+	for (size_t i = 0; i < best.n && best.v[i].usable; i++) {
+		const char *name = best.v[i].iface->name;
+
+		if (streq(shell_quote(in->inv->a, name), name) && !strchr(name, ','))
+			return name;
+	}
+	return "NAME";
+}
+
+const char *names_entry(struct arena *a, const char *name, bool one_char_is_ignored)
+{
+	if (strchr(name, ','))
+		return NULL;
+	/* an empty entry at the end does not count, and makes the value long enough */
+	return one_char_is_ignored && !name[1] ? arena_printf(a, "%s,", name) : name;
 }
 
 static const char *bare(struct arena *a, const char *name)
@@ -152,7 +167,8 @@ static int judge_fail(const struct rules_input *in, struct finding *f, const cha
 	bool known = names_addr(in->inv, meant) && *name != '^';
 
 	finding_set(f, ST_FAIL, "%s=%s: %s", var, name, why);
-	finding_fix(f, "export %s=%s", var, known ? meant : names_best(in));
+	finding_fix(f, "export %s=%s", var,
+		    known ? shell_quote(in->inv->a, meant) : names_best(in));
 	return -1;
 }
 

@@ -36,7 +36,9 @@ void predict_fail(const struct rules_input *in, struct prediction *p, enum outco
  * syntax, blanks; warn: no peer could reach it) with the command that sets @var right.
  */
 int names_judge(const struct rules_input *in, struct finding *f, const char *var, const char *name);
-/* The name a fix should propose: the best interface here, or "NAME". */
+/* @name as a list of exact names; NULL where a comma in it forbids that. */
+const char *names_entry(struct arena *a, const char *name, bool one_char_is_ignored);
+/* The name a fix should propose: the best interface here whose name needs no quotes, or "NAME". */
 const char *names_best(const struct rules_input *in);
 /* True when @host's name leads, by /etc/hosts alone, to exactly @addr. */
 bool names_host_is(const struct inventory *inv, const union addr *addr);

@@ -69,11 +69,11 @@ void settings_read_for(struct settings *s, struct arena *a, unsigned nccl_versio
 int nccl_family_parse(const char *value);
 
 /*
- * NCCL_COMM_ID to the address that NCCL compares subnets with. A host name is
- * resolved in a child with a deadline. -1: NCCL refuses it, or what it would
- * read is undefined; @ret_why says so.
+ * NCCL_COMM_ID to the address that NCCL compares subnets with; a host name is
+ * looked up in @in's names. -1: NCCL refuses it, or what it would read is
+ * undefined; @ret_why says so.
  */
-int nccl_comm_id_resolve(const char *value, const struct inventory *inv, union addr *ret,
+int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why) MUST_CHECK;
 
 /* What ncclFindInterfaces finds: first address of each name, in kernel order. */
@@ -90,6 +90,20 @@ const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const uni
 /* @ifname and @comm_id may be NULL. */
 void nccl_choose(const struct inventory *inv, const char *ifname, int family,
 		 const union addr *comm_id, unsigned version, struct nccl_choice *ret);
+/*
+ * What makes NCCL use one interface and nothing else: "=NAME", else a prefix
+ * that fits no other one here, since a list ends a name at ',' and ':' and an
+ * address may have a label of its own; with a family where the kernel's order
+ * or a setting would give another address.
+ */
+struct nccl_naming {
+	const char *list;		/* NCCL_SOCKET_IFNAME */
+	int family;			/* NCCL_SOCKET_FAMILY, or 0: need not be said */
+	const struct iface_addr *first; /* what peers are told then */
+};
+/* Of those that mean @i the one that tells peers @want, else one they can reach. False: none. */
+bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
+		     const struct iface_addr *want, struct nccl_naming *ret);
 /* Why peers on other hosts cannot use @ia (loopback, link-local, container ...), or NULL. */
 const char *nccl_unreachable(const struct inventory *inv, const struct iface_addr *ia);
 /* True when NCCL would count this port a device: ACTIVE, InfiniBand or RoCE. */

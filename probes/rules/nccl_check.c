@@ -1,5 +1,7 @@
 #include "probes/rules/nccl_lint.h"
 
+#include "lib/cluster/child.h"
+
 #include <ctype.h>
 #include <net/if.h>
 
@@ -22,15 +24,34 @@ static bool in_file(const struct finding *f, const struct setting *s, const char
 	return true;
 }
 
+/* "~/.nccl.conf" keeps its tilde. */
+static const char *quoted_path(struct arena *a, const char *path)
+{
+	return starts_with(path, "~/") ? arena_printf(a, "~/%s", shell_quote(a, path + 2))
+				       : shell_quote(a, path);
+}
+
+/* What `c` of sed writes: a backslash in it would be taken away. */
+static const char *sed_text(struct arena *a, const char *s)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (; *s; s++)
+		text_addf(&t, "%s%c", *s == '\\' ? "\\" : "", *s);
+	return t.s;
+}
+
 void lint_fix(struct finding *f, const struct setting *s, const char *name, const char *value)
 {
-	const char *quote = value[strcspn(value, "^~*?[]()<>|&;$`\"\\ ")] ? "'" : "";
-	const char *path, *line;
+	const char *path, *line, *script;
 
-	if (in_file(f, s, &path, &line))
-		finding_fix(f, "sed -i '%sc\\%s=%s' %s", line, name, value, path);
-	else
-		finding_fix(f, "export %s=%s%s%s", name, quote, value, quote);
+	if (!in_file(f, s, &path, &line)) {
+		finding_fix(f, "export %s=%s", name, shell_quote(f->a, value));
+		return;
+	}
+	script = arena_printf(f->a, "%sc\\%s=%s", line, name, sed_text(f->a, value));
+	finding_fix(f, "sed -i %s %s", shell_quote(f->a, script), quoted_path(f->a, path));
 }
 
 void lint_unset(struct finding *f, const struct setting *s)
@@ -38,7 +59,7 @@ void lint_unset(struct finding *f, const struct setting *s)
 	const char *path, *line;
 
 	if (in_file(f, s, &path, &line))
-		finding_fix(f, "sed -i %sd %s", line, path);
+		finding_fix(f, "sed -i %sd %s", line, quoted_path(f->a, path));
 	else
 		finding_fix(f, "unset %s", s->name);
 }

@@ -1,80 +1,38 @@
 #include "probes/rules/nccl.h"
 
-#include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 /* The first result counts, and its scope is dropped. */
-static int lookup(const char *host, int flags, union addr *ret)
+static void take(const union addr *from, union addr *ret)
 {
-	const struct addrinfo hints = {
-		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
-	struct addrinfo *found;
-
-	if (getaddrinfo(host, NULL, &hints, &found))
-		return -1;
-	*ret = (union addr){0};
-	memcpy(ret, found->ai_addr, found->ai_addrlen);
+	*ret = *from;
 	if (ret->sa.sa_family == AF_INET6)
 		ret->v6.sin6_scope_id = 0;
+}
+
+static bool read_numeric(const char *host, union addr *ret)
+{
+	const struct addrinfo hints = {
+		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+	struct addrinfo *found;
+	union addr first = {0};
+
+	if (getaddrinfo(host, NULL, &hints, &found))
+		return false;
+	memcpy(&first, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
-	return 0;
+	take(&first, ret);
+	return true;
 }
 
-/* 1 answered, 0 no such name, -1 nothing in time. */
-static int read_answer(int fd, union addr *ret, uint64_t deadline_ns)
+static int resolve_name(const char *value, const struct rules_input *in, union addr *ret,
+			const char **ret_why)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	uint64_t end = now_ns() + deadline_ns, now;
-
-	while ((now = now_ns()) < end) {
-		int ready = poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1);
-
-		if (ready > 0)
-			return read(fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
-		if (ready < 0 && errno != EINTR)
-			return -1;
-	}
-	return -1;
-}
-
-/* A resolver may block for minutes; a child can be left behind and ended. */
-static int lookup_in_child(const char *host, union addr *ret, const char **ret_why)
-{
-	int fd[2], got;
-	pid_t pid;
-
-	*ret_why = "looking up its host name took too long";
-	if (pipe(fd))
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		if (lookup(host, 0, ret) == 0 && write(fd[1], ret, sizeof(*ret)) < 0)
-			_exit(1);
-		_exit(0);
-	}
-	(void)close(fd[1]);
-	got = pid < 0 ? -1 : read_answer(fd[0], ret, 5 * NS_PER_S);
-	(void)close(fd[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	if (got == 0)
-		*ret_why = "its host name does not resolve";
-	return got == 1 ? 0 : -1;
-}
-
-static int resolve_name(const char *value, union addr *ret, const char **ret_why)
-{
+	const struct name_answer *got;
 	struct nccl_ifspec list;
 
 	/* NCCL uses its list parser here: only what is before the first ':' or ',' counts. */
@@ -82,10 +40,18 @@ static int resolve_name(const char *value, union addr *ret, const char **ret_why
 	*ret_why = "it must be IPV4:PORT, [IPV6]:PORT or HOST:PORT";
 	if (!list.n)
 		return -1;
-	if (lookup(list.prefix[0], AI_NUMERICHOST, ret) == 0)
+	if (read_numeric(list.prefix[0], ret))
 		return 0;
 	*ret_why = "its host name is not looked up in a recorded tree";
-	return sysroot_is_real() ? lookup_in_child(list.prefix[0], ret, ret_why) : -1;
+	if (!sysroot_is_real())
+		return -1;
+	got = name_ask(in->names, list.prefix[0], in->inv->a);
+	if (!got->addrs.n) {
+		*ret_why = arena_printf(in->inv->a, "its host name %s", got->trouble);
+		return -1;
+	}
+	take(&got->addrs.v[0], ret);
+	return 0;
 }
 
 /* if_nametoindex(): the kernel knows altnames and cuts an alias label at the colon. */
@@ -126,14 +92,14 @@ static int resolve_v6(const char *value, const struct inventory *inv, union addr
 	return 0;
 }
 
-int nccl_comm_id_resolve(const char *value, const struct inventory *inv, union addr *ret,
+int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why)
 {
 	*ret_why = "it is too short";
 	if (strlen(value) < 2)
 		return -1;
-	if (*value == '[' ? resolve_v6(value, inv, ret, ret_why)
-			  : resolve_name(value, ret, ret_why))
+	if (*value == '[' ? resolve_v6(value, in->inv, ret, ret_why)
+			  : resolve_name(value, in, ret, ret_why))
 		return -1;
 	*ret_why = NULL;
 	return 0;

@@ -267,7 +267,7 @@ void lint_comm_id(const struct lint *l, const struct setting *s)
 	struct finding *f;
 	const char *why;
 	union addr to;
-	bool bad = nccl_comm_id_resolve(s->value, l->in->inv, &to, &why) != 0;
+	bool bad = nccl_comm_id_resolve(s->value, l->in, &to, &why) != 0;
 
 	if (!bad && !nccl_same_subnet(l->in->inv, &to))
 		why = "no address of this host is in its subnet";

@@ -1,52 +1,71 @@
 #include "probes/rules/nccl.h"
 #include "probes/suggest.h"
 
+#include <linux/if_addr.h>
 #include <math.h>
 
-/* The first address that NCCL would take when told exactly this name, or NULL. */
-static const struct iface_addr *taken_for(const struct inventory *inv, const char *list, int family)
+/* The address that NCCL tells peers when told @list, where that leaves nothing but @i; or NULL. */
+static const struct iface_addr *first_of(const struct inventory *inv, const struct iface *i,
+					 const char *list, int family)
 {
 	const struct iface_addr *v[NCCL_MAX_IFS];
 	struct nccl_ifspec spec;
+	size_t n;
 
 	nccl_ifspec_parse(list, &spec);
-	return nccl_select(inv, &spec, family, v) ? v[0] : NULL;
+	/* a value of one character is passed over */
+	n = strlen(list) > 1 ? nccl_select(inv, &spec, family, v) : 0;
+	for (size_t k = 0; k < n; k++)
+		if (v[k]->iface != i)
+			return NULL;
+	return n ? v[0] : NULL;
 }
 
-/* The family has to be said where the kernel's order or a setting would give the other one. */
-static void suggest_family(const struct rules_input *in, const char *list, struct suggestion *s)
+enum fit { FIT_ANY, FIT_USABLE, FIT_WANTED };
+
+/* What cannot be bound yet (it is being checked for duplicates) never fits. */
+static bool fits(const struct iface_addr *x, const struct iface_addr *want, enum fit fit)
 {
-	const char *set = nccl_value(in, "NCCL_SOCKET_FAMILY");
-	const struct iface_addr *first = taken_for(in->inv, list, nccl_family_parse(set));
-	int family = s->addr->addr.sa.sa_family;
-	bool v6 = family == AF_INET6;
+	if (!x || ((x->flags & IFA_F_TENTATIVE) && !(x->flags & IFA_F_OPTIMISTIC)))
+		return false;
+	if (fit == FIT_WANTED)
+		return want && addr_equal(&x->addr, &want->addr);
+	return fit == FIT_ANY || iface_addr_is_usable(x);
+}
 
-	if (!first || first->addr.sa.sa_family != family)
-		suggest_env(s, "NCCL_SOCKET_FAMILY",
-			    v6 ? "the interface's IPv4 address would be taken first"
-			       : "another family is set",
-			    "%s", v6 ? "AF_INET6" : "AF_INET");
-	first = taken_for(in->inv, list, family);
-	if (first && !addr_equal(&first->addr, &s->addr->addr)) {
-		struct addr_text t;
+/* With @family 0 none is said, so it has to be right with and without the one that is set. */
+static bool try_naming(const struct rules_input *in, const struct iface *i,
+		       const struct iface_addr *want, enum fit fit, struct nccl_naming *n)
+{
+	int set = nccl_family_parse(nccl_value(in, "NCCL_SOCKET_FAMILY"));
 
-		suggest_left_out(s,
-				 "NCCL will tell peers %s, the first address of %s; no setting "
-				 "chooses another",
-				 addr_print(&first->addr, &t), first->label);
+	n->first = n->list ? first_of(in->inv, i, n->list, n->family) : NULL;
+	if (!fits(n->first, want, fit))
+		return false;
+	return n->family || !set || first_of(in->inv, i, n->list, set) == n->first;
+}
+
+bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
+		     const struct iface_addr *want, struct nccl_naming *ret)
+{
+	static const int families[] = {0, AF_INET, AF_INET6};
+	size_t cut = strcspn(i->name, ",:");
+	const char *lists[2] = {
+		i->name[cut] ? NULL : arena_printf(in->inv->a, "=%s", i->name),
+		/* an empty entry does not count, and makes a single letter long enough */
+		arena_printf(in->inv->a, "%.*s%s", (int)cut, i->name, cut == 1 ? "," : ""),
+	};
+
+	for (enum fit fit = FIT_WANTED;; fit--) {
+		for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+			for (size_t f = 0; f < ARRAY_LEN(families); f++) {
+				*ret = (struct nccl_naming){lists[l], families[f], NULL};
+				if (try_naming(in, i, want, fit, ret))
+					return true;
+			}
+		if (fit == FIT_ANY)
+			return false;
 	}
-}
-
-/* An exact name fits the label alone; an interface that has aliases only needs the prefix. */
-static const char *list_for(const struct rules_input *in, struct suggestion *s)
-{
-	const char *list = arena_printf(s->a, "=%s", s->iface->name);
-
-	if (taken_for(in->inv, list, 0) || !s->addr || streq(s->addr->label, s->iface->name))
-		return list;
-	suggest_left_out(s, "the exact form =%s would match nothing: its addresses are labelled %s",
-			 s->iface->name, s->addr->label);
-	return s->iface->name;
 }
 
 struct port_sum {
@@ -111,13 +130,48 @@ static void suggest_hca(const rdma_list *rdma, struct suggestion *s)
 		    "%s", list.s);
 }
 
+/* A prefix is second best: an interface that comes later may begin with it, too. */
+static void say_prefix(struct suggestion *s, const struct nccl_naming *n)
+{
+	const char *name = s->iface->name;
+
+	if (*n->list != '=' || !streq(n->list + 1, name))
+		suggest_left_out(
+			s,
+			name[strcspn(name, ",:")]
+				? "the exact form =%s would name something else: NCCL cuts "
+				  "its lists at commas"
+				: "the exact form =%s would match nothing, or no address "
+				  "that peers can use: the others have labels of their own",
+			name);
+}
+
+static void say_family(struct suggestion *s, const struct nccl_naming *n)
+{
+	bool v6 = n->family == AF_INET6;
+	struct addr_text t;
+
+	if (n->family)
+		suggest_env(s, "NCCL_SOCKET_FAMILY",
+			    v6 ? "the interface's IPv4 address would be taken first"
+			       : "another family is set",
+			    "%s", v6 ? "AF_INET6" : "AF_INET");
+	if (n->first && s->addr && !addr_equal(&n->first->addr, &s->addr->addr))
+		suggest_left_out(s,
+				 "NCCL will tell peers %s, the first address of %s; no setting "
+				 "chooses another",
+				 addr_print(&n->first->addr, &t), n->first->label);
+}
+
 void nccl_suggest(const struct rules_input *in, struct suggestion *s)
 {
-	const char *list = list_for(in, s);
+	struct nccl_naming n;
 
-	suggest_env(s, "NCCL_SOCKET_IFNAME", NULL, "%s", list);
-	if (s->addr)
-		suggest_family(in, list, s);
+	if (!nccl_naming_for(in, s->iface, s->addr, &n)) /* chosen all the same: say its name */
+		n = (struct nccl_naming){.list = arena_printf(s->a, "=%s", s->iface->name)};
+	suggest_env(s, "NCCL_SOCKET_IFNAME", NULL, "%s", n.list);
+	say_prefix(s, &n);
+	say_family(s, &n);
 	if (in->rdma)
 		suggest_hca(in->rdma, s);
 	if (nccl_value(in, "NCCL_COMM_ID"))

@@ -8,6 +8,7 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "lib/host/hostname.h"
 #include "lib/host/inventory.h"
 #include "lib/host/rdma.h"
 #include "lib/report/report.h"
@@ -58,6 +59,7 @@ struct rules_input {
 	struct inventory *inv;
 	const struct settings *settings;
 	const rdma_list *rdma;
+	struct name_book *names; /* what names lead to, each asked for once; NULL: always asked */
 	unsigned nccl_version;	 /* 22809 for 2.28.9; 0: the newest known */
 	const char *master_addr; /* MASTER_ADDR, or NULL */
 };

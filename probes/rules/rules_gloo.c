@@ -46,11 +46,9 @@ static void by_hostname(const struct rules_input *in, struct prediction *p)
 		.v4 = {.sin_family = AF_INET,
 		       .sin_addr.s_addr = __builtin_bswap32(INADDR_LOOPBACK)}};
 	const char *host = in->inv->hostname;
-	struct name_answer me;
-	const union addr *addr;
+	const struct name_answer *me = name_ask(in->names, host, in->inv->a);
+	const union addr *addr = first_bindable(in, me);
 
-	name_resolve(host, 0, in->inv->a, &me);
-	addr = first_bindable(in, &me);
 	if (addr) {
 		p->rule = "hostname";
 		p->why = arena_printf(in->inv->a,
@@ -60,12 +58,12 @@ static void by_hostname(const struct rules_input *in, struct prediction *p)
 	}
 	if (!names_can_bind(in->inv, &loopback)) {
 		predict_fail(in, p, OUTCOME_FAILS, "hostname:none", "the host name %s %s", host,
-			     me.trouble ? me.trouble : "leads to no address of this host");
+			     me->trouble ? me->trouble : "leads to no address of this host");
 		return;
 	}
 	p->rule = "hostname:loopback";
 	p->why = arena_printf(in->inv->a, "the host name %s %s, so PyTorch falls back to loopback",
-			      host, me.trouble ? me.trouble : "leads to no address of this host");
+			      host, me->trouble ? me->trouble : "leads to no address of this host");
 	use_address(in, p, &loopback);
 }
 
@@ -144,10 +142,15 @@ static void check(const struct rules_input *in, struct report *r)
 /* --- suggest -------------------------------------------------------------------- */
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
+	const char *entry = names_entry(s->a, s->addr->label, true);
+
 	if (!value() && names_host_is(in->inv, &s->addr->addr))
 		suggest_left_out(s, VAR ": the host name leads to %s already", s->iface->name);
+	else if (!entry)
+		suggest_left_out(s, VAR ": Gloo cuts its list at commas, so it cannot be told %s",
+				 s->addr->label);
 	else
-		suggest_env(s, VAR, "Gloo would go by the host name", "%s", s->iface->name);
+		suggest_env(s, VAR, "Gloo would go by the host name", "%s", entry);
 }
 
 const struct rules rules_gloo = {

@@ -197,7 +197,7 @@ static void predict(const struct rules_input *in, struct prediction *p)
 	*p = (struct prediction){0};
 	if (!id && overruns(in, ifname, p))
 		return;
-	if (id && nccl_comm_id_resolve(id, in->inv, &to, &bad) == 0)
+	if (id && nccl_comm_id_resolve(id, in, &to, &bad) == 0)
 		boot = nccl_same_subnet(in->inv, &to);
 	nccl_choose(in->inv, ifname, family, id && !bad ? &to : NULL,
 		    nccl_version(in->nccl_version), &data);

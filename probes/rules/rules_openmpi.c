@@ -113,25 +113,54 @@ static void predict(const struct rules_input *in, struct prediction *p)
 }
 
 /* --- suggest ------------------------------------------------------------------------ */
-/* A subnet is right on every node; a name is needed where two interfaces share one. */
-static const char *include_value(const struct rules_input *in, const struct suggestion *s)
+/* Open MPI knows one address of a label, which need not be ours: its own reading decides. */
+static bool means_only(const struct rules_input *in, const ompi_ifs *ifs, const char *entry,
+		       const struct iface *chosen)
+{
+	str_list names = {0};
+
+	if (strchr(entry, ',') || ompi_resolve(ifs, entry, in->inv->a, &names) > OMPI_SUBNET)
+		return false;
+	for (size_t i = 0; i < names.n; i++) {
+		const struct ompi_if *one = ompi_find(ifs, names.v[i]);
+
+		if (!one || one->ia->iface != chosen)
+			return false;
+	}
+	return names.n > 0;
+}
+
+/* The subnet of our address, unless another interface has it, too, even one that is down; or NULL.
+ */
+static const char *own_subnet(const struct rules_input *in, const struct suggestion *s)
 {
 	union addr net = addr_network(&s->addr->addr, s->addr->prefix);
 	struct addr_text t;
 
-	if (net.sa.sa_family != AF_INET || s->addr->prefix == 0 || s->addr->prefix >= 32)
-		return s->iface->name;
 	for (size_t i = 0; i < in->inv->addrs.n; i++) {
 		const struct iface_addr *ia = &in->inv->addrs.v[i];
 
 		if (ia->iface != s->iface && addr_in_subnet(&ia->addr, &net, s->addr->prefix))
-			return s->iface->name;
+			return NULL;
 	}
 	return arena_printf(in->inv->a, "%s/%u", addr_print(&net, &t), s->addr->prefix);
 }
 
-/* Whether the default would carry data over another interface than the chosen one. */
-static bool uses_others(const struct rules_input *in, const struct iface *chosen)
+/* A subnet is right on every node; a name is needed where that is not so here. NULL: neither. */
+static const char *include_value(const struct rules_input *in, const struct suggestion *s)
+{
+	const char *const entries[] = {own_subnet(in, s), s->addr->label, s->iface->name};
+	ompi_ifs ifs;
+
+	ompi_ifs_read(in->inv, &ifs);
+	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+		if (entries[i] && means_only(in, &ifs, entries[i], s->iface))
+			return entries[i];
+	return NULL;
+}
+
+/* Whether the default would carry data over the chosen interface and no other one. */
+static bool is_default(const struct rules_input *in, const struct iface *chosen)
 {
 	struct ompi_if one;
 	ompi_ifs ifs;
@@ -141,27 +170,31 @@ static bool uses_others(const struct rules_input *in, const struct iface *chosen
 	ompi_resolve_list(&ifs, OMPI_DEFAULT_EXCLUDE, in->inv->a, &names);
 	for (size_t i = 0; i < in->inv->ifaces.n; i++) {
 		const struct iface *f = &in->inv->ifaces.v[i];
+		bool used = ompi_first(f, &one) && !ompi_excluded(&names, one.name);
 
-		if (f != chosen && ompi_first(f, &one) && !ompi_excluded(&names, one.name))
-			return true;
+		if (used != (f == chosen))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* An include list that is set already, ours or a wrong one, is set again: it has to be ours. */
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
 	static const char var[] = "OMPI_MCA_btl_tcp_if_include";
+	const char *value = include_value(in, s);
 	struct ompi_params o;
 
 	ompi_params_read(in->inv->a, &o);
 	if (o.btl_exclude.value)
 		suggest_left_out(s, "%s: btl_tcp_if_exclude is set, and both are refused", var);
-	else if (!o.btl_include.value && !uses_others(in, s->iface))
+	else if (!o.btl_include.value && is_default(in, s->iface))
 		suggest_left_out(s, "%s: Open MPI uses %s alone already", var, s->iface->name);
+	else if (!value)
+		suggest_left_out(s, "%s: no entry of its list can mean %s alone", var,
+				 s->iface->name);
 	else
-		suggest_env(s, var, "Open MPI would use every interface", "%s",
-			    include_value(in, s));
+		suggest_env(s, var, "Open MPI would use every interface", "%s", value);
 }
 
 const struct rules rules_openmpi = {.name = "openmpi",

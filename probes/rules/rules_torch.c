@@ -5,6 +5,7 @@
  * a heuristic of its own (it compares names and the addresses of the host
  * name, not of the interfaces), and where it is wrong, nobody hosts the store.
  */
+#include "lib/cluster/child.h"
 #include "lib/host/hostname.h"
 #include "lib/host/sysroot.h"
 #include "probes/rules/names.h"
@@ -81,13 +82,10 @@ struct view {
 static void look(const struct rules_input *in, const char *master, struct view *v)
 {
 	*v = (struct view){0};
-	name_resolve(in->inv->hostname, 0, in->inv->a, &v->me);
+	v->me = *name_ask(in->names, in->inv->hostname, in->inv->a);
 	if (!master)
 		return;
-	if (streq(master, in->inv->hostname))
-		v->master = v->me;
-	else
-		name_resolve(master, 0, in->inv->a, &v->master);
+	v->master = *name_ask(in->names, master, in->inv->a);
 	for (size_t i = 0; i < v->master.addrs.n && !v->owner; i++)
 		v->owner = names_owner(in->inv, &v->master.addrs.v[i]);
 	v->store = torch_store_host(master, &v->master, in->inv->hostname, &v->me);
@@ -214,7 +212,7 @@ void torch_check_store(const struct rules_input *in, struct report *r)
 			    "store",
 			    in->master_addr, v.owner->label, in->inv->hostname);
 	finding_fix(f, "torchrun --rdzv-backend c10d --rdzv-endpoint %s --rdzv-conf is_host=1 ...",
-		    in->master_addr);
+		    shell_quote(in->inv->a, in->master_addr));
 	report_add(r, f);
 }
 
@@ -226,7 +224,7 @@ static void suggest(const struct rules_input *in, struct suggestion *s)
 				 s->iface->name);
 	else
 		suggest_env(s, "TP_SOCKET_IFNAME", "torch RPC would go by the host name", "%s",
-			    s->iface->name);
+			    s->addr->label);
 }
 
 const struct rules rules_torch = {.name = "torch",

@@ -180,6 +180,8 @@ static void suggest(const struct rules_input *in, struct suggestion *s)
 				 s->iface->name);
 	else if (net.n == 1 && streq(net.v[0].name, s->iface->name))
 		suggest_left_out(s, VAR ": %s is the only device UCX could use", s->iface->name);
+	else if (*s->iface->name == '^' || !names_entry(s->a, s->iface->name, false))
+		suggest_left_out(s, VAR ": no entry of its list can mean %s alone", s->iface->name);
 	else
 		suggest_env(s, VAR, "UCX would use any active device", "%s", s->iface->name);
 }

@@ -1,4 +1,5 @@
 /* Traps in MASTER_ADDR, MASTER_PORT and TP_SOCKET_IFNAME. */
+#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
@@ -97,7 +98,8 @@ static void judge_resolved(const struct rules_input *in, const struct name_answe
 
 	if (!master->addrs.n) {
 		finding_set(f, ST_FAIL, "MASTER_ADDR=%s %s", v, master->trouble);
-		finding_fix(f, "getent hosts %s || echo 'ADDRESS %s' >> /etc/hosts", v, v);
+		v = shell_quote(in->inv->a, v);
+		finding_fix(f, "getent hosts %s || echo ADDRESS %s >> /etc/hosts", v, v);
 		return;
 	}
 	first = &master->addrs.v[0];
@@ -141,7 +143,8 @@ static void check_master(const struct rules_input *in, struct report *r)
 	}
 	f = report_find(r, "lint.torch.master_addr", "MASTER_ADDR");
 	finding_set(f, ST_FAIL, "MASTER_ADDR='%s' %s", in->master_addr, trouble);
-	finding_fix(f, "export MASTER_ADDR=%s", *meant ? meant : "ADDRESS_OF_RANK_0");
+	finding_fix(f, "export MASTER_ADDR=%s",
+		    *meant ? shell_quote(in->inv->a, meant) : "ADDRESS_OF_RANK_0");
 	report_add(r, f);
 }
 

@@ -209,7 +209,7 @@ ballast" ]
     printf 'NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=docker' >nccl.conf
     cp nccl.conf before
     run -0 --separate-stderr ifprobe --write nccl.conf --to nccl.conf
-    [[ $output == *"write.conflict"*"nccl.conf:2"*"sed -i '2d' nccl.conf"* ]]
+    [[ $output == *"write.conflict"*"nccl.conf:2"*"sed -i 2d nccl.conf"* ]]
     run -0 --separate-stderr ifprobe --write nccl.conf --undo --to nccl.conf
     cmp before nccl.conf
     mkdir -p sub

@@ -167,6 +167,18 @@ needs_unshare() {
     done
     run -0 "$BIN/windsock" join --help
     [[ $output == *"join HOST:PORT CODE"* ]]
+    # whichever command it was pasted behind, and whatever else stands there
+    for command in windsock ifprobe portcheck ncclbench ddpsmoke ncclwhy; do
+        for args in "$code" "127.0.0.1:29499 $code" "--verbose join 127.0.0.1:29499 $code" "diff $code b" "--nonsense $code"; do
+            # shellcheck disable=SC2086
+            run -2 --separate-stderr "$BIN/$command" $args
+            [[ $stderr == *"begins with \`windsock join\`"* && ${#stderr_lines[@]} == 1 ]]
+            [[ $stderr != *PWRV* && $stderr != *J6R2* && -z $output ]]
+        done
+    done
+    # what another program is given is its own business
+    run -0 "$BIN/ncclwhy" -- echo "$code"
+    [[ $output == *"$code"* ]]
 }
 
 @test "bare: this host's part, and the line for the peer" {

@@ -10,7 +10,7 @@ setup_file() {
     [ "$(id -u)" = 0 ] || skip "not root: firewalls need it"
     command -v dbus-daemon >/dev/null || skip "needs dbus-daemon"
     export FW=${WINDSOCK_FIREWALLS:-$HOME/.cache/windsock/firewalls}
-    [ -x "$FW/usr/sbin/firewalld" ] && [ -x "$FW/usr/sbin/ufw" ] || skip "firewalld and ufw cannot be had here"
+    [[ -x $FW/usr/sbin/firewalld && -x $FW/usr/sbin/ufw ]] || skip "firewalld and ufw cannot be had here"
     LAB_NAME=$("$ROOT/scripts/lab" up 3)
     export LAB_NAME
     on 1 bash -c "$install; $firewalld" >/dev/null 2>&1 3>&-

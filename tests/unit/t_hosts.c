@@ -161,12 +161,46 @@ static void deadline(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+static void a_book_asks_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct name_book b = {.deadline_ns = 30 * NS_PER_S};
+	const struct name_answer *first, *silent;
+
+	(void)state;
+	first = name_ask(&b, "127.0.0.1", &a);
+	assert_string_equal(joined(&a, &first->addrs), "127.0.0.1");
+	assert_ptr_equal(name_ask(&b, "127.0.0.1", &a), first);
+	assert_int_equal(b.asked.n, 1);
+	assert_string_equal(joined(&a, &name_ask(NULL, "127.0.0.1", &a)->addrs), "127.0.0.1");
+	assert_int_equal(b.asked.n, 1);
+	/* one that got no answer is not asked again, and others are waited for less */
+	b.deadline_ns = 1;
+	silent = name_ask(&b, "127.0.0.2", &a);
+	b.asked.v[1]->got.timed_out = true;
+	assert_ptr_equal(name_ask(&b, "127.0.0.2", &a), silent);
+	b.deadline_ns = 120 * NS_PER_S;
+	first = name_ask(&b, "127.0.0.3", &a);
+	assert_string_equal(joined(&a, &first->addrs), "127.0.0.3");
+}
+
+static void plain_names(void **state)
+{
+	(void)state;
+	assert_true(name_is_plain("gpu-01.example_x"));
+	assert_false(name_is_plain(""));
+	assert_false(name_is_plain("a b"));
+	assert_false(name_is_plain("a'"));
+	assert_false(name_is_plain("$(x)"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_file),	cmocka_unit_test(numbers_are_not_looked_up),
 		cmocka_unit_test(resolver),	cmocka_unit_test(deadline),
-		cmocka_unit_test(glibc_agrees),
+		cmocka_unit_test(glibc_agrees), cmocka_unit_test(a_book_asks_once),
+		cmocka_unit_test(plain_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,11 @@ static char *check(struct bench *b, const char **ret_fix)
 #define CONF "/etc/nccl.conf:3"
 #define IFNAME "NCCL_SOCKET_IFNAME"
 
+/* Names that a shell and sed would read otherwise. */
+#define ODD                                                                                        \
+	LO "link 2 \"a'b\"\nlink 3 'c\\d;'\nlink 4 'c\\d;x'\n"                                     \
+	   "addr \"a'b\" 10.0.0.5/24\naddr 'c\\d;' 10.1.0.5/24\naddr 'c\\d;x' 10.2.0.5/24\n"
+
 static const struct lint_row {
 	const char *machine, *name, *value, *origin, *findings;
 	const char *fix; /* of the first finding; NULL: whatever */
@@ -129,10 +134,16 @@ static const struct lint_row {
 	 "lint.ifname.caret-inside:fail lint.ifname.caret-lo:fail",
 	 "export NCCL_SOCKET_IFNAME='^docker,lo'"},
 	{PLAIN, IFNAME, "eth1,=eth10", ENV, "lint.ifname.caret-inside:fail", NULL},
+	{ODD, IFNAME, "a'b", CONF, "lint.ifname.quote:fail", NULL},
+	{ODD, IFNAME, "c\\d;", CONF, "lint.ifname.overmatch:warn",
+	 "sed -i '3c\\NCCL_SOCKET_IFNAME==c\\\\d;' /etc/nccl.conf"},
+	{ODD, IFNAME, "c\\d;", ENV, "lint.ifname.overmatch:warn",
+	 "export NCCL_SOCKET_IFNAME='=c\\d;'"},
 	{PLAIN, IFNAME, "eth1", ENV, "lint.ifname.overmatch:warn",
-	 "export NCCL_SOCKET_IFNAME==eth1"},
+	 "export NCCL_SOCKET_IFNAME='=eth1'"},
 	{PLAIN, IFNAME, "eth", ENV, "lint.ifname.overmatch:info lint.nccl:pass", NULL},
-	{PLAIN, IFNAME, "eth1:1", ENV, "lint.ifname.port:warn", "export NCCL_SOCKET_IFNAME==eth1"},
+	{PLAIN, IFNAME, "eth1:1", ENV, "lint.ifname.port:warn",
+	 "export NCCL_SOCKET_IFNAME='=eth1'"},
 	{PLAIN, IFNAME, "=docker0", ENV, "lint.ifname.unreachable:warn", NULL},
 	{PLAIN, "NCCL_SOCKET_FAMILY", "AF_INET", ENV, "lint.nccl:pass", NULL},
 	{PLAIN, "NCCL_SOCKET_FAMILY", "inet6", ENV, "lint.family.unknown:fail",
@@ -172,7 +183,7 @@ static const struct lint_row {
 	{PLAIN, "NCCL_DEBUG", "INFO", CONF, "lint.nccl:pass", NULL},
 	{TWO_IB, "NCCL_IB_HCA", "=mlx5_1", ENV, "lint.nccl:pass", NULL},
 	{TWO_IB, "NCCL_IB_HCA", "mlx5_1", ENV, "lint.ib.hca.overmatch:warn",
-	 "export NCCL_IB_HCA==mlx5_1"},
+	 "export NCCL_IB_HCA='=mlx5_1'"},
 	{TWO_IB, "NCCL_IB_HCA", "mlx4", ENV, "lint.ib.hca.nomatch:fail", "unset NCCL_IB_HCA"},
 	{TWO_IB, "NCCL_IB_HCA", "mlx5_1:2", ENV, "lint.ib.hca.nomatch:fail", NULL},
 	{TWO_IB, "NCCL_IB_HCA", "=mlx5_1, mlx5_10", ENV, "lint.ib.hca.blank:fail", NULL},
@@ -255,12 +266,19 @@ static const struct suggest_row {
 	{V6, "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 0},
 	{V6, "eth0", "fd00::5", NULL, IFNAME "==eth0 NCCL_SOCKET_FAMILY=AF_INET6", 0},
 	{V6, "eth0", "10.0.0.5", "AF_INET6", IFNAME "==eth0 NCCL_SOCKET_FAMILY=AF_INET", 0},
-	{V6, "eth0", "fd00::5", "AF_INET6", IFNAME "==eth0", 0},
+	/* said again: what is set here need not be set where the lines are read */
+	{V6, "eth0", "fd00::5", "AF_INET6", IFNAME "==eth0 NCCL_SOCKET_FAMILY=AF_INET6", 0},
 	/* the label decides what NCCL can be told */
 	{LO "link 2 eth0\naddr eth0 10.0.0.5/24 label=eth0:1\n", "eth0", "10.0.0.5", NULL,
 	 IFNAME "=eth0", 1},
 	{LO "link 2 eth0\naddr eth0 10.0.0.5/24\naddr eth0 10.0.1.5/24 label=eth0:1\n", "eth0",
 	 "10.0.1.5", NULL, IFNAME "==eth0", 1},
+	{LO "link 2 eth0\naddr eth0 10.0.0.5/24 label=eth0:1\naddr eth0 fd00::5/64\n", "eth0",
+	 "10.0.0.5", NULL, IFNAME "=eth0", 1},
+	{LO "link 2 eth0\naddr eth0 10.0.0.5/24 label=eth0:1\naddr eth0 fd00::5/64\n"
+	    "link 3 eth01\naddr eth01 10.1.0.5/24\n",
+	 "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 1},
+	{LO "link 2 a,b\naddr a,b 10.0.0.5/24\n", "a,b", "10.0.0.5", NULL, IFNAME "=a,", 1},
 	{TWO_IB, "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 0},
 	{ONE_DOWN, "eth0", "10.0.0.5", NULL, IFNAME "==eth0", 0},
 	{MIXED, "eth0", "10.0.0.5", NULL, IFNAME "==eth0 NCCL_IB_HCA==mlx5_0:1", 1},

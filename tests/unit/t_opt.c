@@ -133,7 +133,10 @@ static void says_what_is_wrong(void **state UNUSED)
 		 "did you mean json?"},
 		{"--format=", "--format: '' is not one of table, json, junit", help},
 		{"--how=fix", "--how: 'fix' is not one of computed, fixed", "did you mean fixed?"},
-		{"--how fixed", "unexpected operand 'fixed'", help},
+		{"--how fixed", "unexpected operand 'fixed'", "did you mean --how=fixed?"},
+		{"--how -f fixed", "unexpected operand 'fixed'", "did you mean --how=fixed?"},
+		{"--how table", "unexpected operand 'table'", "did you mean --format=table?"},
+		{"json", "unexpected operand 'json'", "did you mean --json?"},
 		{"--generate perl", "--generate: 'perl' is not one of bash, zsh, man, markdown",
 		 help},
 	};

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# ifprobe --bashrc and --write with --peer: what is written is what was proven.
+# shellcheck disable=SC2016 # scripts for the nodes are in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    "$ROOT/scripts/lab" run 1 -- true 2>/dev/null || skip "no network namespaces can be made here"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# On node0 of two, with a second interface that ranks first and leads nowhere.
+lab() { # SCRIPT; `on N SCRIPT` there runs one on another node
+    "$ROOT/scripts/lab" run 2 -- env PATH="$BIN:$PATH" bash -euo pipefail -c '
+        on() { $WINDSOCK_RSH "node$1" bash -eus <<<"$2"; }
+        ip link add base0 type veth peer name base1; ip link set base0 up; ip link set base1 up
+        ip link add dead0 link base0 type macvlan; ip link set dead0 up
+        ip addr add 10.88.0.1/24 dev dead0; ip route replace default via 10.88.0.254 dev dead0
+        '"$1"
+}
+
+@test "a computed line asks the peer again, and falls back to the rank while it is silent" {
+    for shell in bash dash zsh; do
+        command -v $shell >/dev/null || continue
+        rm -f rc
+        run -0 --separate-stderr lab '
+            ifprobe --name-only --quiet
+            ifprobe --bashrc --peer node1 --deadline 1s --to rc --json >said
+            '$shell' -euc ". ./rc; echo \"\$NCCL_SOCKET_IFNAME \${windsock-unset}\""
+            on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; policy drop; }\""
+            '$shell' -euc ". ./rc; echo \"\$NCCL_SOCKET_IFNAME\""'
+        [ "$output" = $'dead0\n=eth0 unset\n=dead0' ]
+        grep -q -- '--peer node1' rc
+        [ "$(jq -r '.findings[] | select(.check == "write.computed").status' said)" = info ]
+    done
+}
+
+@test "fixed values are the proven ones, and the block says by whom" {
+    run -0 --separate-stderr lab '
+        ifprobe --bashrc=fixed --peer node1 --deadline 1s --to rc >/dev/null
+        env -i bash -c ". ./rc; echo \$NCCL_SOCKET_IFNAME"
+        ifprobe --bashrc=fixed --peer node1 --deadline 1s --to rc | grep already
+        ifprobe --bashrc=fixed --to rc >/dev/null; cat rc'
+    [ "${lines[0]}" = "=eth0" ]
+    [[ $output == *"is already as it should be"*"# dead0: chosen by rank, no peer was tested"*"'=dead0'"* ]]
+    run -0 --separate-stderr lab 'for kind in nccl.conf profile.d systemd slurm-taskprolog docker k8s; do
+        ifprobe --write $kind --fixed --peer node1 --deadline 1s --to file >/dev/null
+        grep -Fx "# eth0: node1 answered through it" file; grep -F =eth0 file
+        ifprobe --write $kind --undo --to file >/dev/null; done'
+    [ "${#lines[@]}" -ge 12 ]
+}
+
+@test "a TaskProlog carries the peer, too" {
+    run -0 --separate-stderr lab '
+        ifprobe --write slurm-taskprolog --peer node1 --deadline 1s --to prolog >/dev/null; ./prolog
+        on 1 "ip link set eth0 down"
+        ./prolog'
+    [ "$(grep IFNAME= <<<"$output" | grep NCCL)" = $'export NCCL_SOCKET_IFNAME==eth0\nexport NCCL_SOCKET_IFNAME==dead0' ]
+}
+
+@test "what was not proven is not written" {
+    run -1 --separate-stderr lab 'echo mine >rc; ifprobe --bashrc --peer node1 --peer nosuch --deadline 1s --to rc'
+    [ "$(cat rc)" = mine ]
+    [[ $output == *"write.bashrc"*"was left as it is"* ]]
+    run -1 --separate-stderr lab 'ifprobe --bashrc=fixed --peer 10.99.0.1 --to other --deadline 1s'
+    [ ! -e other ]
+    run -0 --separate-stderr lab 'ifprobe --bashrc=fixed --peer node0 --to own >/dev/null; cat own' # itself: nothing proven
+    [[ $output == *"# dead0: chosen by rank, no peer was tested"* ]]
+}
+
+@test "fixed values on many hosts are proven between them" {
+    run -0 --separate-stderr lab 'ifprobe --bashrc=fixed --hosts lab --to there --deadline 1s --dry-run --quiet'
+    [[ $output == *"# node0"*"+# eth0: node1 answered through it"*"# node1"*"+# eth0: node0 answered through it"* ]]
+    run -1 --separate-stderr lab 'on 1 "ip addr flush dev eth0; ip addr add 10.91.0.2/24 dev eth0"
+        ifprobe --write nccl.conf --hosts lab --to there --deadline 1s'
+    [ ! -e there ]
+}
