@@ -8,6 +8,7 @@
 #include "bench/dev/pattern.h"
 #include "lib/core/err.h"
 
+enum { DEV_MARKS = 256 }; /* a stream takes about a thousand entries before it makes one wait */
 struct dev {
 	const char *kind; /* "host memory", "NVIDIA H200" */
 	int (*alloc)(struct dev *d, size_t n, void **ret, struct err *e);
@@ -22,6 +23,13 @@ struct dev {
 	int (*sync)(struct dev *d, struct err *e);
 	/* Of a GPU: the CUstream that the communicator works on; NULL: there are none. */
 	void *(*stream)(struct dev *d);
+	/*
+	 * Where requests queue up on a stream and need not be waited for one by one (else both
+	 * are NULL): notes when the stream gets here, and tells the seconds between two of
+	 * these, once everything was waited for. @i < DEV_MARKS.
+	 */
+	int (*mark)(struct dev *d, size_t i, struct err *e);
+	int (*between)(struct dev *d, size_t i, size_t j, double *ret_s, struct err *e);
 };
 
 extern struct dev dev_host;

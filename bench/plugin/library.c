@@ -1,7 +1,8 @@
 #include "bench/plugin/library.h"
 
+#include "lib/host/python.h"
+
 #include <dlfcn.h>
-#include <glob.h>
 #include <limits.h>
 
 static void *open_global(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_GLOBAL); }
@@ -22,32 +23,17 @@ static void *open_cudas(const char *name)
 	return so;
 }
 
-static void *open_newest(const char *pattern)
-{
-	void *so = NULL;
-	glob_t found;
-
-	if (!glob(pattern, 0, NULL, &found) && found.gl_pathc)
-		so = open_global(found.gl_pathv[found.gl_pathc - 1]);
-	globfree(&found);
-	return so;
-}
-
 void *library_of_python(const char *package, const char *name)
 {
-	const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
-	const char *roots[] = {venv, conda, "/usr/local", "/usr"};
+	AUTO(arena_done) struct arena a = {0};
+	str_list folders;
 	void *so = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
-		static const char *const parts[] = {"site-packages", "dist-packages"};
-		char pattern[PATH_MAX];
+	python_packages(&a, &folders);
+	for (size_t i = 0; i < folders.n && !so; i++) {
+		const char *path = arena_printf(&a, "%s/%s/%s", folders.v[i], package, name);
 
-		for (size_t k = 0; k < 2 && roots[i] && *roots[i] && !so; k++) {
-			(void)snprintf(pattern, sizeof(pattern), "%s/lib/python3*/%s/%s/%s",
-				       roots[i], parts[k], package, name);
-			so = open_newest(pattern);
-		}
+		so = access(path, R_OK) ? NULL : open_global(path);
 	}
 	return so;
 }

@@ -1,7 +1,7 @@
 # Communicators that need somebody's library. Each is a folder here; its sources,
 # and what of this program it uses, are compiled as position-independent code.
 PIC_SRC  := lib/core/arena.c lib/core/err.c lib/core/file.c lib/core/units.c \
-            lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
+            lib/host/python.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
             bench/comm/types.c bench/dev/dev_host.c bench/dev/pattern.c \
             $(wildcard bench/plugin/*.c)
 pic       = $(patsubst %,$(O)/pic/%.o,$(basename $(1)))
@@ -70,11 +70,19 @@ $(O)/lib/windsock/mpi-mpich.so: $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o) $(O)/pic/w
 	$(call say,LD,$@)
 	$(link_comm) $(MPICH_LIBS) -ldl -lpthread
 
-$(O)/pic/bench/plugin/nccl/kernels.fatbin: bench/plugin/nccl/kernels.cu
+# Kernels (bench/plugin/image.h): code for the GPUs that nvcc knows, and the same as early PTX.
+# The assembler says whether that keeps to what its version had.
+$(O)/pic/%.fatbin: %.cu
 	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -o $@ $<
-$(O)/pic/bench/plugin/nccl/cuda.o: $(O)/pic/bench/plugin/nccl/kernels.fatbin
-$(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/bench/plugin/nccl/kernels.fatbin"'
+	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -I. $(if $(WERROR),-Werror all-warnings) -o $@ $<
+$(O)/pic/%.ptx: %.cu
+	$(call say,PTX,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) --ptx -arch=compute_75 -I. -o $@ $< && \
+	  sed -i 's/^\.version .*/.version 6.0/; s/^\.target .*/.target sm_60/' $@ && \
+	  $(NVCC) --cubin -arch=sm_75 -o $@.cubin $@ && rm $@.cubin
+
+$(O)/pic/bench/plugin/nccl/pattern.o: $(addprefix $(O)/pic/bench/plugin/nccl/kernels.,fatbin ptx)
+$(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/bench/plugin/nccl/kernels"'
 $(O)/lib/windsock/nccl.so: NO_UNDEFINED :=
 $(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl)) $(O)/pic/windsock.a
 	$(call say,LD,$@)

@@ -34,12 +34,56 @@ static double clock_s(clockid_t id)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* -z: each operation is waited for, also those that -m puts together. */
+static int start_one(struct sweep *s, const struct comm_request *q, struct err *e)
+{
+	enum sweep_blocking how = s->o->blocking;
+
+	for (uint64_t i = 0; i < s->o->aggregate; i++)
+		if (comm_start(s->comm, q, e) || (how != BLOCK_NOT && comm_wait(s->comm, e)) ||
+		    (how == BLOCK_BARRIER && comm_barrier(s->comm, e)))
+			return -1;
+	return 0;
+}
+
 static int once(struct sweep *s, const struct comm_request *q, struct err *e)
 {
-	for (uint64_t i = 0; i < s->o->aggregate; i++)
-		if (comm_start(s->comm, q, e))
+	return start_one(s, q, e) ? -1 : comm_wait(s->comm, e);
+}
+
+/* As nccl-tests measures: all of them are put on the stream, whose own clock has each one's time.
+ */
+static int queue(struct sweep *s, const struct comm_request *q, size_t n, double *times,
+		 struct err *e)
+{
+	if (s->dev->mark(s->dev, 0, e))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (start_one(s, q, e) || s->dev->mark(s->dev, i + 1, e))
 			return -1;
-	return comm_wait(s->comm, e);
+	if (comm_wait(s->comm, e))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (s->dev->between(s->dev, i, i + 1, &times[i], e))
+			return -1;
+		times[i] /= (double)s->o->aggregate;
+	}
+	return 0;
+}
+
+static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t iters, double *ret,
+		       struct err *e)
+{
+	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC);
+
+	for (uint64_t i = 0; i < iters; i += DEV_MARKS - 1) {
+		uint64_t n = iters - i < DEV_MARKS - 1 ? iters - i : DEV_MARKS - 1;
+
+		if (queue(s, q, (size_t)n, times + i, e))
+			return -1;
+	}
+	*ret = (clock_s(CLOCK_MONOTONIC) - start) / (double)(iters * s->o->aggregate);
+	return 0;
 }
 
 /* Fills s->times; *ret is the time of the whole loop. */
@@ -50,10 +94,12 @@ static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t it
 	enum sweep_blocking blocking = s->o->blocking;
 	double start = clock_s(id), last = start, apart = 0, *times = s->times[s->buffers.in_place];
 
+	if (s->dev->mark && blocking == BLOCK_NOT && !s->o->cpu_time)
+		return queued_loop(s, q, iters, ret, e);
 	for (uint64_t i = 0; i < iters; i++) {
 		double now;
 
-		if (once(s, q, e) || (blocking == BLOCK_BARRIER && comm_barrier(s->comm, e)))
+		if (once(s, q, e))
 			return -1;
 		now = clock_s(id);
 		times[i] = (now - last) / (double)s->o->aggregate;
@@ -76,13 +122,29 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* All ranks get to know each one's times, where somebody asked for them. */
+static int keep_each(struct sweep *s, size_t iters, struct measurement *m, struct err *e)
+{
+	size_t n = iters * (size_t)s->comm->size;
+	bool in = s->buffers.in_place;
+	double *v = s->each[in];
+
+	m->each = v;
+	if (!v)
+		return 0;
+	memset(v, 0, n * sizeof(*v));
+	memcpy(v + iters * (size_t)s->comm->rank, s->times[in], iters * sizeof(*v));
+	return sweep_agree(s->comm, v, n, OP_SUM, e);
+}
+
 /* The slowest rank's time of every iteration counts. */
 static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, struct err *e)
 {
 	size_t skip = s->o->skip < iters ? (size_t)s->o->skip : 0, n = (size_t)iters - skip;
 	double *times = s->times[s->buffers.in_place], *t = s->sorted, sum = 0, squares = 0;
 
-	if (sweep_agree(s->comm, times, (size_t)iters, OP_MAX, e))
+	if (keep_each(s, (size_t)iters, m, e) ||
+	    sweep_agree(s->comm, times, (size_t)iters, OP_MAX, e))
 		return -1;
 	m->times = times;
 	m->ntimes = (size_t)iters;
@@ -167,20 +229,27 @@ static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, s
 	return 0;
 }
 
+enum { EACH_MAX = 1 << 20 }; /* numbers: beyond, nobody reads them */
+
+static int room(double **v, size_t n, struct err *e)
+{
+	free(*v);
+	*v = calloc(n, sizeof(**v));
+	return *v ? 0 : err_sys(e, "cannot keep %zu times", n);
+}
+
 static int room_for_times(struct sweep *s, uint64_t iters, struct err *e)
 {
-	double **all[] = {&s->times[0], &s->times[1], &s->sorted};
+	size_t n = (size_t)iters, all = n * (size_t)s->comm->size;
 
 	if (iters <= s->ntimes)
 		return 0;
-	s->ntimes = (size_t)iters;
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		free(*all[i]);
-		*all[i] = calloc((size_t)iters, sizeof(**all[i]));
-		if (!*all[i])
-			return err_sys(e, "cannot keep the times of %zu iterations", (size_t)iters);
-	}
-	return 0;
+	s->ntimes = n;
+	for (size_t i = 0; i < 2; i++)
+		if (room(&s->times[i], n, e) ||
+		    (s->o->keep_each && all <= EACH_MAX && room(&s->each[i], all, e)))
+			return -1;
+	return room(&s->sorted, n, e);
 }
 
 int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct err *e)

@@ -23,7 +23,7 @@ struct reading {
 	bool begun;
 };
 
-static bool load(struct nvml_api *api)
+bool nvml_load(struct nvml_api *api)
 {
 	const char *set = getenv("WINDSOCK_NVML");
 	void *so;
@@ -118,7 +118,7 @@ void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret)
 	enum aside_end end;
 
 	*ret = (struct nvml){.answer = NVML_ABSENT, .cuda = -1, .stuck_at = -1};
-	if (!load(&reading.api))
+	if (!nvml_load(&reading.api))
 		return;
 	end = aside_run(&aside);
 	ret->stuck_at = reading.begun ? (int)ret->gpus.n : -1;

@@ -97,6 +97,16 @@ struct nvml {
 /* @deadline_ns: the longest silence. Below a sysroot only WINDSOCK_NVML is asked. */
 void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret);
 
+/* What a link that is up has counted; in the order of nvmlNvLinkErrorCounter_t. */
+enum { NVML_REPLAYS, NVML_RECOVERIES, NVML_CRC_FLIT, NVML_CRC_DATA, NVML_LINK_COUNTERS };
+struct nvml_link {
+	int gpu, link;
+	int64_t errors[NVML_LINK_COUNTERS]; /* -1: it does not say */
+};
+typedef LIST(struct nvml_link) nvml_link_list;
+/* Of all GPUs, in a child too; what came before it fell silent. */
+void nvml_read_links(struct arena *a, uint64_t deadline_ns, nvml_link_list *ret);
+
 /* "bandwidth is degraded, a route is unhealthy"; NULL: nothing in the mask is bad. */
 const char *nvml_health_text(struct arena *a, int64_t health, bool *ret_severe);
 /* "power brake (supply), heat"; NULL: none that slows it down against its will. */

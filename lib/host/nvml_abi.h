@@ -97,6 +97,8 @@ typedef int abi_text(abi_gpu, char *, unsigned);
 	F(capability, int (*)(abi_gpu, int *, int *), "nvmlDeviceGetCudaComputeCapability", NULL)  \
 	F(mig, int (*)(abi_gpu, unsigned *, unsigned *), "nvmlDeviceGetMigMode", NULL)             \
 	F(link, int (*)(abi_gpu, unsigned, unsigned *), "nvmlDeviceGetNvLinkState", NULL)          \
+	F(link_errors, int (*)(abi_gpu, unsigned, int, unsigned long long *),                      \
+	  "nvmlDeviceGetNvLinkErrorCounter", NULL)                                                 \
 	F(link_remote, int (*)(abi_gpu, unsigned, int *), "nvmlDeviceGetNvLinkRemoteDeviceType",   \
 	  NULL)                                                                                    \
 	F(fabric, int (*)(abi_gpu, struct abi_fabric *), "nvmlDeviceGetGpuFabricInfoV", NULL)      \
@@ -107,6 +109,9 @@ struct nvml_api {
 	NVML_FUNCTIONS(NVML_FIELD)
 #undef NVML_FIELD
 };
+
+/* False: there is no such library, or not enough of it. */
+bool nvml_load(struct nvml_api *ret);
 
 struct nvml_gpu;
 /* In the child: everything about one GPU. */

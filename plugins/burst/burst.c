@@ -6,21 +6,14 @@
  */
 #include "lib/host/burst.h"
 
+#include "bench/plugin/image.h"
 #include "lib/core/units.h"
 #include "plugins/burst/driver.h"
 
 #include <ctype.h>
 #include <math.h>
 
-/* What nvcc made of kernels.cu: code for some GPUs, and PTX for those to come. */
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	".globl windsock_burst_kernels\n"
-	".hidden windsock_burst_kernels\n"
-	"windsock_burst_kernels: .incbin \"" BURST_KERNELS "\"\n"
-	".byte 0\n"
-	".previous\n");
-extern const char windsock_burst_kernels[];
+IMAGE(windsock_burst_kernels, BURST_KERNELS)
 
 enum { SIDE_FP32 = 4096, SIDE_HALF = 8192, TILE = 64, BLOCK = 16, THREADS = 256, BLOCKS = 1024 };
 enum { WARM_MS = 200, COMPUTE_MS = 700, COPY_MS = 150, GROUPS_MAX = 10000 };
@@ -69,7 +62,9 @@ static int open_gpu(struct work *w)
 	TRY(w, stream, &w->stream, CU_STREAM_NON_BLOCKING);
 	TRY(w, event, &w->from, CU_EVENT_DEFAULT);
 	TRY(w, event, &w->to, CU_EVENT_DEFAULT);
-	TRY(w, module, &w->module, windsock_burst_kernels);
+	if (failed(w, "module",
+		   image_load(w->d->module, &w->module, IMAGE_OF(windsock_burst_kernels))))
+		return -1;
 	TRY(w, function, &w->product, w->module, "burst_product");
 	TRY(w, function, &w->wrong, w->module, "burst_wrong");
 	return 0;
@@ -289,7 +284,7 @@ static int run(const struct burst_ask *ask, struct err *e)
 	const char *text = NULL;
 	bool has_blas;
 	CUresult r;
-	int n = 0;
+	int n = 0, cuda = 0;
 
 	if (driver_load(&d, e))
 		return -1;
@@ -300,7 +295,9 @@ static int run(const struct burst_ask *ask, struct err *e)
 		return err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",
 			       !d.error_string(r, &text) && text ? text : "an unknown error",
 			       (int)r);
-	has_blas = blas_load(&blas);
+	if (d.version(&cuda) != CUDA_SUCCESS)
+		cuda = 0;
+	has_blas = blas_load(&blas, cuda);
 	for (int i = ask->first; i < n; i++)
 		one_gpu(&d, has_blas ? &blas : NULL, i, ask);
 	return 0;

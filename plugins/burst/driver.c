@@ -1,8 +1,8 @@
 #include "plugins/burst/driver.h"
 
+#include "bench/plugin/library.h"
+
 #include <dlfcn.h>
-#include <glob.h>
-#include <limits.h>
 
 int driver_load(struct driver *d, struct err *e)
 {
@@ -22,47 +22,26 @@ int driver_load(struct driver *d, struct err *e)
 	return 0;
 }
 
-/* pip's packages keep it beside Python. */
-static void *open_pythons(void)
+/* Of the newest CUDA that this driver serves: one that is newer would not start. */
+static void *open_blas(int cuda)
 {
-	const char *roots[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), "/usr/local", "/usr"};
-	void *so = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
-		static const char *const parts[] = {"nvidia/cu13/lib/libcublas.so.13",
-						    "nvidia/cublas/lib/libcublas.so.12"};
-
-		for (size_t k = 0; k < ARRAY_LEN(parts) && roots[i] && *roots[i] && !so; k++) {
-			char pattern[PATH_MAX];
-			glob_t found;
-
-			(void)snprintf(pattern, sizeof(pattern), "%s/lib/python3*/*-packages/%s",
-				       roots[i], parts[k]);
-			if (!glob(pattern, 0, NULL, &found) && found.gl_pathc)
-				so = dlopen(found.gl_pathv[0], RTLD_LAZY | RTLD_LOCAL);
-			globfree(&found);
-		}
-	}
-	return so;
-}
-
-static void *open_blas(void)
-{
-	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
-					    "libcublas.so.11"};
+	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+					    NULL};
+	static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib", NULL};
 	const char *set = getenv("WINDSOCK_CUBLAS");
-	void *so = NULL;
+	const struct library_want want = {set,
+					  names + (cuda >= 13000 || cuda <= 0 ? 0
+						   : cuda >= 12000	      ? 1
+									      : 2),
+					  packages};
+	char why[LIBRARY_WHY];
 
-	if (set && *set)
-		return strcmp(set, "none") ? dlopen(set, RTLD_LAZY | RTLD_LOCAL) : NULL;
-	for (size_t i = 0; i < ARRAY_LEN(names) && !so; i++)
-		so = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-	return so ? so : open_pythons();
+	return set && streq(set, "none") ? NULL : library_open(&want, why);
 }
 
-bool blas_load(struct blas *b)
+bool blas_load(struct blas *b, int cuda)
 {
-	void *so = open_blas();
+	void *so = open_blas(cuda);
 
 	if (!so)
 		return false;

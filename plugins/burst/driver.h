@@ -12,6 +12,7 @@
 #define DRIVER_FUNCTIONS(F)                                                                        \
 	F(init, CUresult (*)(unsigned), "cuInit")                                                  \
 	F(error_string, CUresult (*)(CUresult, const char **), "cuGetErrorString")                 \
+	F(version, CUresult (*)(int *), "cuDriverGetVersion")                                      \
 	F(count, CUresult (*)(int *), "cuDeviceGetCount")                                          \
 	F(get, CUresult (*)(CUdevice *, int), "cuDeviceGet")                                       \
 	F(name, CUresult (*)(char *, int, CUdevice), "cuDeviceGetName")                            \
@@ -53,7 +54,8 @@ struct driver {
 
 int driver_load(struct driver *d, struct err *e);
 
-/* Products by cuBLAS, where it can be found (WINDSOCK_CUBLAS=PATH, or none). */
+/* Products by cuBLAS, where it can be found (WINDSOCK_CUBLAS=PATH, or none). @cuda: the driver's.
+ */
 struct blas {
 	int (*create)(void **handle);
 	int (*destroy)(void *handle);
@@ -62,7 +64,7 @@ struct blas {
 		       const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
 		       const void *beta, void *c, int c_type, int ldc, int compute, int algorithm);
 };
-bool blas_load(struct blas *b);
+bool blas_load(struct blas *b, int cuda);
 /* C (n x n, fp32) = A B, both of half the width. 0, or a status of cuBLAS. */
 int blas_product(const struct blas *b, void *handle, CUdeviceptr x, CUdeviceptr y, CUdeviceptr z,
 		 int n, bool bf16);

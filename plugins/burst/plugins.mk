@@ -7,11 +7,8 @@ endif
 endif
 SOURCES_burst := $(wildcard plugins/burst/*.c)
 
-$(O)/pic/plugins/burst/kernels.fatbin: plugins/burst/kernels.cu
-	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -o $@ $<
-$(O)/pic/plugins/burst/burst.o: $(O)/pic/plugins/burst/kernels.fatbin
-$(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(O)/pic/plugins/burst/kernels.fatbin"'
+$(O)/pic/plugins/burst/burst.o: $(addprefix $(O)/pic/plugins/burst/kernels.,fatbin ptx)
+$(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(O)/pic/plugins/burst/kernels"'
 $(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lm

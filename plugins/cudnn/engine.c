@@ -244,6 +244,8 @@ static struct engine_net *create(const struct graph *g, int batch, struct err *e
 	return gpu_current(e) ? NULL : net_create(g, batch, e);
 }
 
+static int find(struct err *e) { return libraries_load(&gpu.libs, e); }
+
 static int adopt(float *p, size_t floats, struct err *e)
 {
 	for (size_t i = 0; i < PIECES; i++)
@@ -349,6 +351,7 @@ static bool is_scaled(void) { return gpu.precision == ENGINE_FP16; }
 static void set_scale(float scale) { gpu.scale = scale; }
 
 static const struct engine_device device = {
+	.find = find,
 	.open = gpu_open,
 	.alloc = device_alloc,
 	.free = device_free,

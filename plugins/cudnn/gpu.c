@@ -1,5 +1,6 @@
 #include "plugins/cudnn/gpu.h"
 
+#include "bench/plugin/image.h"
 #include "lib/core/units.h"
 
 #include <sched.h>
@@ -13,15 +14,7 @@ enum {
 };
 static const char *const engine_words[] = {"float32", "bf16", "fp16"};
 
-/* What nvcc made of kernels.cu: code for some GPUs, and PTX for those to come. */
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	".globl windsock_engine_kernels\n"
-	".hidden windsock_engine_kernels\n"
-	"windsock_engine_kernels: .incbin \"" KERNELS "\"\n"
-	".byte 0\n"
-	".previous\n");
-extern const char windsock_engine_kernels[];
+IMAGE(windsock_engine_kernels, KERNELS)
 
 struct gpu gpu = {.scale = 1};
 
@@ -223,13 +216,22 @@ static int open_cublas(struct err *e)
 	return err_hint(e, "nvidia-smi shows whether the GPU has memory left");
 }
 
+/* Bound at its first call, which its address would not be. */
+static CUresult load(CUmodule *ret, const void *image) { return cuModuleLoadData(ret, image); }
+
 static int load_kernels(struct err *e)
 {
-	CUresult r = cuModuleLoadData(&gpu.module, windsock_engine_kernels);
+	CUresult r = image_load(load, &gpu.module, IMAGE_OF(windsock_engine_kernels));
 	void *found;
 
-	if (r != CUDA_SUCCESS)
-		return gpu_failed("loading the engine's kernels", r, e);
+	if (r != CUDA_SUCCESS) {
+		(void)gpu_failed("loading the engine's kernels", r, e);
+		return err_hint(e,
+				"they were compiled with CUDA %d.%d, the driver knows CUDA "
+				"%d.%d: a newer driver, or a build with an older nvcc",
+				CUDA_VERSION / 1000, CUDA_VERSION / 10 % 100,
+				gpu.libs.driver / 1000, gpu.libs.driver / 10 % 100);
+	}
 	if (gpu_alloc(sizeof(uint32_t), &found, e))
 		return -1;
 	gpu.found = gpu_at(found);

@@ -7,11 +7,10 @@ endif
 endif
 SOURCES_cudnn := $(wildcard plugins/cudnn/*.c)
 
-$(O)/pic/plugins/cudnn/kernels.fatbin: plugins/cudnn/kernels.cu $(wildcard plugins/cudnn/kernels_*.h)
-	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -I. $(if $(WERROR),-Werror all-warnings) -o $@ $<
-$(O)/pic/plugins/cudnn/gpu.o: $(O)/pic/plugins/cudnn/kernels.fatbin
-$(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/plugins/cudnn/kernels.fatbin"'
+KERNELS_cudnn := $(addprefix $(O)/pic/plugins/cudnn/kernels.,fatbin ptx)
+$(KERNELS_cudnn): $(wildcard plugins/cudnn/kernels_*.h)
+$(O)/pic/plugins/cudnn/gpu.o: $(KERNELS_cudnn)
+$(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/plugins/cudnn/kernels"'
 $(O)/lib/windsock/cudnn.so: NO_UNDEFINED :=
 $(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn)) $(O)/pic/windsock.a
 	$(call say,LD,$@)

@@ -3,6 +3,7 @@
 
 #include "lib/core/opt.h"
 #include "lib/host/gpu.h"
+#include "lib/host/python.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/preflight/same.h"
@@ -28,16 +29,12 @@ static void software(struct arena *a, cJSON *o)
 }
 
 /* "torch-2.5.1+cu124.dist-info": importing it would take seconds. */
-static const char *torch_below(struct arena *a, const char *prefix)
+static const char *torch_in(struct arena *a, const char *folder)
 {
 	const char *found = NULL;
 	glob_t g = {0};
 
-	if (!prefix || !*prefix)
-		return NULL;
-	if (!glob(sysroot_path(
-			  a, arena_printf(a, "%s/lib/python3*/*-packages/torch-*.*-info", prefix)),
-		  0, NULL, &g) &&
+	if (!glob(sysroot_path(a, arena_printf(a, "%s/torch-*.*-info", folder)), 0, NULL, &g) &&
 	    g.gl_pathc) {
 		const char *name = strrchr(g.gl_pathv[0], '/') + 1 + strlen("torch-");
 
@@ -53,18 +50,13 @@ static const char *torch_below(struct arena *a, const char *prefix)
 
 const char *facts_torch(struct arena *a)
 {
-	const char *home = getenv("HOME");
-	const char *prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"),
-				  home ? arena_printf(a, "%s/.local", home) : NULL, "/usr/local",
-				  "/usr"};
+	const char *found = NULL;
+	str_list folders;
 
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-		const char *found = torch_below(a, prefixes[i]);
-
-		if (found)
-			return found;
-	}
-	return NULL;
+	python_packages(a, &folders);
+	for (size_t i = 0; i < folders.n && !found; i++)
+		found = torch_in(a, folders.v[i]);
+	return found;
 }
 
 static void limit(cJSON *o, const char *key, int resource)

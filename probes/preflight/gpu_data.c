@@ -157,6 +157,7 @@ static void in_short(struct gpu_view *v)
 	const struct nvml_gpu *g = n->gpus.n && !n->gpus.v[0].error ? &n->gpus.v[0] : NULL;
 	size_t links = 0;
 
+	text(v->facts, "driver", n->driver); /* also where /sys does not tell */
 	if (n->cuda > 0)
 		json_str(v->facts, "cuda",
 			 arena_printf(v->a, "%d.%d", n->cuda / 1000, n->cuda / 10 % 100));

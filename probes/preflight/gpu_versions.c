@@ -1,4 +1,5 @@
 /* Do driver, GPUs and the PyTorch of this host go together? */
+#include "lib/host/python.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/preflight/facts.h"
@@ -10,7 +11,7 @@
  * The CUDA that PyTorch brings: "+cu124" in its version is 12.4; without it the
  * package of CUDA's runtime beside it says at least the major one.
  */
-static int cuda_of_runtime(struct arena *a, const char *prefix)
+static int cuda_of_runtime(struct arena *a, const char *folder)
 {
 	static const char *const names[] = {"nvidia_cuda_runtime_cu12-*.dist-info",
 					    "nvidia_cuda_runtime_cu11-*.dist-info",
@@ -22,11 +23,10 @@ static int cuda_of_runtime(struct arena *a, const char *prefix)
 		unsigned major, minor;
 		const char *dash;
 
-		if (!glob(sysroot_path(a, arena_printf(a, "%s/lib/python3*/*-packages/%s", prefix,
-						       names[i])),
-			  0, NULL, &g) &&
+		if (!glob(sysroot_path(a, arena_printf(a, "%s/%s", folder, names[i])), 0, NULL,
+			  &g) &&
 		    g.gl_pathc) {
-			dash = strchr(strstr(g.gl_pathv[0], "nvidia_cuda_runtime"), '-');
+			dash = strchr(strrchr(g.gl_pathv[0], '/'), '-');
 			if (dash && sscanf(dash, "-%u.%u", &major, &minor) == 2 && major < 100)
 				found = (int)(major * 10 + minor);
 		}
@@ -37,17 +37,15 @@ static int cuda_of_runtime(struct arena *a, const char *prefix)
 
 static int torch_cuda(struct arena *a, const char *torch)
 {
-	const char *home = getenv("HOME"), *suffix = torch ? strstr(torch, "+cu") : NULL;
-	const char *prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"),
-				  home ? arena_printf(a, "%s/.local", home) : NULL, "/usr/local",
-				  "/usr"};
+	const char *suffix = torch ? strstr(torch, "+cu") : NULL;
+	str_list folders;
 	int v = -1;
 
 	if (suffix)
 		return (int)strtol(suffix + 3, NULL, 10); /* cu118, cu124, cu130 */
-	for (size_t i = 0; i < ARRAY_LEN(prefixes) && v < 0; i++)
-		if (prefixes[i] && *prefixes[i])
-			v = cuda_of_runtime(a, prefixes[i]);
+	python_packages(a, &folders);
+	for (size_t i = 0; i < folders.n && v < 0; i++)
+		v = cuda_of_runtime(a, folders.v[i]);
 	return v;
 }
 

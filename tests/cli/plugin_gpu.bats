@@ -23,20 +23,60 @@ fake() {
     export LD_LIBRARY_PATH=$O/fake
 }
 
+teardown() { [[ -z ${standin:-} ]] || kill "$standin" 2>/dev/null || true; }
+
+check() { "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" "$@"; }
+in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
+
 @test "gpu-check: no GPU is exit 4 and one JSON document that says why" {
     built nccl
     [[ ! -e /dev/nvidiactl ]] || skip "there is a driver"
-    run -4 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --output result.json
-    jq -e '.verdict == "absent" and (.steps[0].message | contains("no NVIDIA driver here"))' result.json
-    run -2 "$ROOT/scripts/gpu-check" --nonsense
+    run -4 --separate-stderr check --output result.json
+    jq -e '.verdict == "absent" and all(.steps[]; .verdict == "skip") and
+        any(.steps[]; .message | contains("no NVIDIA driver here"))' result.json
+    run -2 check --nonsense
+    run -2 check --parts all
+    run -2 check --time soon
+    [[ $output == *"'soon' is no number of seconds"* ]]
 }
 
-@test "gpu-check: on the stand-ins every step passes, and a failing one is not hidden" {
+@test "gpu-check: NCCL on the stand-ins: every step passes" {
     fake
-    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --parts nccl --max 64K --ranks 1,2 --output -
-    jq -e '.verdict == "pass" and (.steps | length >= 24) and all(.steps[]; .verdict != "fail") and
+    run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --output -
+    jq -e '.verdict == "pass" and (.steps | length >= 17) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
-    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$ROOT/scripts/gpu-check" \
-        --bin "$(dirname "$B")" --parts nccl --max 64K --ranks 2 --output -
-    jq -e '.verdict == "fail" and any(.steps[]; .verdict == "fail" and ([.detail.findings[]?.check] | index("coll.data")))' <<<"$output"
+}
+
+@test "gpu-check: a job that hangs is explained by NCCL's own service; a failing step is not hidden" {
+    fake
+    "$ROOT/tests/logs/ras-standin" behind port 3>&- &
+    standin=$!
+    in_time test -s port
+    NCCL_RAS_ADDR=127.0.0.1:$(cat port) run -0 --separate-stderr check --parts live --output -
+    jq -e 'any(.steps[]; .verdict == "pass" and (.message | contains("called AllGather 639 times")))' <<<"$output"
+    NCCL_RAS_ADDR=127.0.0.1:1 run -1 --separate-stderr check --parts live --output -
+    jq -e '.verdict == "fail" and any(.steps[]; .verdict == "fail" and (.message | contains("127.0.0.1:1")))' <<<"$output"
+}
+
+@test "gpu-check: what a machine's GPUs say and do, by windsock" {
+    [[ -e $O/lib/windsock/burst.so ]] || skip "burst.so was not built: no CUDA toolkit, as on machines without a GPU"
+    printf '%s\n' 'gpus 1' '* name NVIDIA H200' '0 pci 00000000:18:00.0' '* ecc 1' '* rows 0 0 0 0' >nvml
+    export WINDSOCK_NVML=$O/fake/nvml/libnvidia-ml.so.1 WINDSOCK_FAKE_NVML=$PWD/nvml
+    export WINDSOCK_CUBLAS=none LD_LIBRARY_PATH=$O/fake/burst
+    WINDSOCK_FAKE_BURST='gpus=1' run -0 --separate-stderr check --parts gpu --output -
+    jq -e '[.steps[] | .verdict] == ["pass", "pass"]' <<<"$output"
+    WINDSOCK_FAKE_BURST='gpus=1 wrong=0' run -1 --separate-stderr check --parts gpu --output -
+    jq -e '.steps[1] | .verdict == "fail" and (.detail | tojson | contains("gpu.result"))' <<<"$output"
+}
+
+@test "gpu-check: no time is said, and what is ended from outside leaves its result" {
+    fake
+    run --separate-stderr check --parts nccl --ranks 2 --max 64K --time 6 --output some.json
+    ((status == 0 || status == 3)) # so slow a machine comes to nothing
+    jq -e 'any(.steps[]; .verdict == "skip" and (.message | contains("no time was left")))' some.json
+    check --parts nccl --ranks 2 --output other.json >/dev/null 2>&1 3>&- &
+    in_time grep -qs '"verdict":"pass"' other.json
+    kill $!
+    wait $! && false
+    jq -e '.verdict == "incomplete" and (.steps | length > 0)' other.json
 }

@@ -9,13 +9,19 @@
  *	                               streams without an event between them run last first
  *	                   small       48 MiB of memory
  *	                   lost        a kernel reads where nothing is
- *	                   old-driver  knows CUDA 12.4
+ *	                   old-driver  knows CUDA 12.4: of kernels only text that it can read
  *	                   old-gpu     has no bf16
+ *	                   own-gpu     each process has a GPU for itself
+ *	                   clock       two events are 2 ms apart for each one between them
+ *	                   sick        does not start
+ *	                   three       has three GPUs
  */
 #include <cuda.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
+
 #include <deque>
 #include <map>
 #include <vector>
@@ -36,7 +42,9 @@ static bool mode(const char *name)
 
 struct event {
 	unsigned recorded, done;
+	double at_ms;
 };
+static double ticks;
 struct work {
 	std::function<void()> run;
 	event *waits_for;
@@ -90,7 +98,6 @@ OUT CUresult cuStreamCreate(CUstream *s, unsigned)
 	*s = reinterpret_cast<CUstream>(streams.back());
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuStreamSynchronize(CUstream) { return advance_all(), CUDA_SUCCESS; }
 OUT CUresult cuStreamQuery(CUstream s)
 {
 	advance_all();
@@ -99,14 +106,25 @@ OUT CUresult cuStreamQuery(CUstream s)
 OUT CUresult cuStreamDestroy_v2(CUstream) { return advance_all(), CUDA_SUCCESS; }
 OUT CUresult cuEventCreate(CUevent *e, unsigned)
 {
-	*e = reinterpret_cast<CUevent>(new event{0, 0});
+	*e = reinterpret_cast<CUevent>(new event{0, 0, 0});
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuEventRecord(CUevent e, CUstream s)
 {
 	unsigned turn = ++of(e)->recorded;
 
-	return enqueue(s, [e, turn] { of(e)->done = turn; });
+	return enqueue(s, [e, turn] {
+		of(e)->done = turn;
+		of(e)->at_ms = ticks += 2;
+	});
+}
+#undef cuEventElapsedTime /* the first form of it: drivers before CUDA 12.8 have no other */
+OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+	if (!of(from)->done || !of(to)->done)
+		return CUDA_ERROR_NOT_READY;
+	*ms = mode("clock") ? static_cast<float>(of(to)->at_ms - of(from)->at_ms) : 0.01f;
+	return CUDA_SUCCESS;
 }
 OUT CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
 {
@@ -190,18 +208,6 @@ OUT CUresult cuMemFreeHost(void *p)
 	free(p);
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n)
-{
-	advance_all();
-	memcpy(reinterpret_cast<void *>(to), from, n);
-	return CUDA_SUCCESS;
-}
-OUT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t n)
-{
-	advance_all();
-	memcpy(to, reinterpret_cast<void *>(from), n);
-	return CUDA_SUCCESS;
-}
 /* What is pinned is read when its turn comes, other memory before the call returns. */
 OUT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
 {
@@ -221,12 +227,6 @@ OUT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream
 	if (!is_pinned(to))
 		advance_all();
 	return r;
-}
-OUT CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char v, size_t n)
-{
-	advance_all();
-	memset(reinterpret_cast<void *>(p), v, n);
-	return CUDA_SUCCESS;
 }
 OUT CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s)
 {
@@ -261,11 +261,16 @@ static const fake_kernel fill = {"windsock_fill", prepare_fill},
 
 OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
-	/* a fat binary of nvcc's begins so */
+	/* a fat binary of nvcc's begins so; what is younger than a driver it does not know */
 	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
+	const char *text = static_cast<const char *>(image);
 
 	*m = reinterpret_cast<CUmodule>(1);
-	return memcmp(image, magic, sizeof(magic)) ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+	if (!memcmp(image, magic, sizeof(magic)))
+		return mode("old-driver") ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+	return strstr(text, "\n.version 6.0\n") && strstr(text, "\n.target sm_60\n")
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
 {
@@ -288,13 +293,18 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, un
 
 /* --- the device --------------------------------------------------------------------------- */
 
-OUT CUresult cuInit(unsigned) { return mode("no-gpu") ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; }
+OUT CUresult cuInit(unsigned)
+{
+	return mode("no-gpu") ? CUDA_ERROR_NO_DEVICE
+	       : mode("sick") ? CUDA_ERROR_SYSTEM_NOT_READY
+			      : CUDA_SUCCESS;
+}
 OUT CUresult cuDriverGetVersion(int *v)
 {
 	*v = mode("old-driver") ? 12040 : 13000;
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
+OUT CUresult cuDeviceGetCount(int *n) { return *n = mode("three") ? 3 : 1, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGet(CUdevice *d, int i) { return *d = i, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
 {
@@ -308,7 +318,11 @@ OUT CUresult cuDeviceGetName(char *to, int n, CUdevice)
 }
 OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
 {
+	const pid_t own = getpid();
+
 	memset(u, 7, sizeof(*u));
+	if (mode("own-gpu"))
+		memcpy(u, &own, sizeof(own));
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice)

@@ -4,10 +4,10 @@
  * take on a GPU that multiplies at 50 and copies at 1000 GB/s. No result of it
  * is ever a measurement.
  *
- *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7"
+ *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7 old=0"
  *	gpus: how many; the others name one of them: it computes at half speed,
  *	turns a bit over, never finishes, fails, ends the process, copies at half
- *	speed, has no free memory.
+ *	speed, has no free memory, reads only text.
  */
 #include <cuda.h>
 /* as the plug-in asks for them: the first form of each */
@@ -42,6 +42,7 @@ OUT CUresult cuGetErrorString(CUresult r, const char **text)
 	*text = r == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "some error";
 	return CUDA_SUCCESS;
 }
+OUT CUresult cuDriverGetVersion(int *v) { return *v = 13000, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGetCount(int *n)
 {
 	*n = option("gpus") > 0 ? option("gpus") : 8;
@@ -150,9 +151,12 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
 	/* a fat binary of nvcc's begins so */
 	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
+	bool is_code = !memcmp(image, magic, sizeof(magic));
 
-	*m = reinterpret_cast<CUmodule>(1ul);
-	return memcmp(image, magic, sizeof(magic)) ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+	*m = reinterpret_cast<CUmodule>(1);
+	if (is_code ? is("old") : !strstr(static_cast<const char *>(image), "\n.version 6.0\n"))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	return CUDA_SUCCESS;
 }
 OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
 {

@@ -3,20 +3,26 @@
  * shared memory. No result of it is ever a measurement.
  *
  *	WINDSOCK_FAKE_NCCL=init-hang    a communicator is never ready
+ *	                   slow-init    it takes 6 s, and the log tells of progress
  *	                   async-error  the third operation meets a dead peer
+ *	                   part-error   likewise, in a communicator that was split off
  *	                   wrong-sum    rank 1's result has one wrong element
  *	                   duplicate    two ranks on one GPU are refused
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   old          2.13.4 everywhere
  *	                   split-hang   a communicator that is split is never ready again
+ *	                   end-hang     one that is finalized likewise
+ *	                   one-host     all ranks are of one host: none may claim to be another
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
  * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
  */
 #include "tests/fake/libnccl.h"
 #include "bench/comm/reduce.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 
 #ifdef OLD
 enum { NEWEST = 21602 };
@@ -97,7 +103,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 {
 	struct ncclComm *c = calloc(1, sizeof(*c));
 
-	(void)config;
+	if (config->blocking)
+		return ncclInvalidArgument;
+	if (fake_mode("one-host") && getenv("NCCL_HOSTID")) {
+		last_error = "this host claims to be another one";
+		free(c);
+		return ncclInvalidUsage;
+	}
 	if (fake_mode("duplicate")) {
 		last_error = "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000";
 		free(c);
@@ -114,28 +126,77 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 	return ncclInProgress;
 }
 
+/* For 6 seconds, with a line each. */
+static bool goes_slowly(void)
+{
+	static time_t began, said;
+	time_t now = time(NULL);
+	const char *path = getenv("NCCL_DEBUG_FILE");
+	FILE *f = NULL;
+
+	if (!fake_mode("slow-init"))
+		return false;
+	began = began ? began : now;
+	if (said != now && path)
+		f = fopen(path, "a");
+	said = now;
+	if (f) {
+		fprintf(f, "vm:1:1 [0] NCCL INFO Bootstrap: going on\n");
+		(void)fclose(f);
+	}
+	return now - began < 6;
+}
+
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 {
+	bool fails = fake_mode("async-error") || (fake_mode("part-error") && c->is_part);
+
 	fake_split_goes_on(c);
-	*state = fake_mode("init-hang") || c->splitting		  ? ncclInProgress
-		 : fake_mode("async-error") && c->operations >= 3 ? ncclRemoteError
-								  : ncclSuccess;
+	if (goes_slowly()) {
+		*state = ncclInProgress;
+		return ncclSuccess;
+	}
+	if (c->finalizing > 1 && !fake_mode("end-hang"))
+		c->finalizing--;
+	*state = fake_mode("init-hang") || c->splitting || c->finalizing > 1 ? ncclInProgress
+		 : fails && c->operations >= 3				     ? ncclRemoteError
+									     : ncclSuccess;
 	if (*state == ncclRemoteError)
 		last_error = "Call to recv from 127.0.0.1<40000> failed : Connection reset by peer";
 	return ncclSuccess;
 }
 
+/* Whose kernel the GPU is at, as far as anybody can know. */
+static ncclComm_t at_work;
+
 static ncclResult_t done(ncclComm_t c)
 {
 	(void)munmap(c->shared, sizeof(*c->shared));
+	at_work = at_work == c ? NULL : at_work;
 	free(c);
 	return ncclSuccess;
 }
 
 #ifndef WITHOUT_ABORT
-ncclResult_t ncclCommAbort(ncclComm_t c) { return done(c); }
+/* The real one gives memory back, and that waits for the kernel of another one. */
+ncclResult_t ncclCommAbort(ncclComm_t c)
+{
+	if (at_work && at_work != c)
+		(void)fprintf(stderr, "stand-in for NCCL: aborted beside a kernel that runs\n");
+	return done(c);
+}
 #endif
-ncclResult_t ncclCommDestroy(ncclComm_t c) { return done(c); }
+ncclResult_t ncclCommFinalize(ncclComm_t c)
+{
+	c->finalizing = 3;
+	return ncclInProgress;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t c)
+{
+	if (c->finalizing != 1)
+		(void)fprintf(stderr, "stand-in for NCCL: destroyed without being finalized\n");
+	return done(c);
+}
 const char *ncclGetErrorString(ncclResult_t r)
 {
 	return r == ncclRemoteError    ? "remote process exited or there was a network error"
@@ -168,6 +229,16 @@ static enum redop op_of(ncclRedOp_t op)
 			       : OP_SUM;
 }
 
+/* What was put on the stream before us is done before us. */
+static void follow(cudaStream_t s)
+{
+	int (*query)(cudaStream_t);
+
+	*(void **)&query = dlsym(RTLD_DEFAULT, "cuStreamQuery");
+	if (query)
+		(void)query(s);
+}
+
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
 			   ncclRedOp_t nccl_op, ncclComm_t c, cudaStream_t s)
 {
@@ -175,7 +246,7 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataT
 	enum redop op = op_of(nccl_op);
 	size_t n = count * dtype_size(t);
 
-	(void)s;
+	follow(s);
 	if (n > SLOT)
 		return ncclInternalError;
 	memcpy(c->shared->slots[c->rank], send, n);
@@ -189,6 +260,7 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataT
 		((char *)recv)[n / 2] ^= 0x40;
 	fake_meet(c);
 	c->operations++;
+	at_work = c;
 	return ncclSuccess;
 }
 
@@ -207,6 +279,7 @@ static ncclResult_t withdraw(ncclComm_t c)
 {
 	fake_meet(c);
 	c->operations++;
+	at_work = c;
 	return ncclSuccess;
 }
 
@@ -223,7 +296,7 @@ static void reduce_at(ncclComm_t c, void *recv, size_t from, size_t count, enum 
 ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
 			ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s)
 {
-	(void)s;
+	follow(s);
 	if (!publish(c, send, count * dtype_size(type_of(type))))
 		return ncclInternalError;
 	if (c->rank == root)
@@ -236,7 +309,7 @@ ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclD
 {
 	size_t n = count * dtype_size(type_of(type));
 
-	(void)s;
+	follow(s);
 	if (!publish(c, send, n * (size_t)c->size))
 		return ncclInternalError;
 	reduce_at(c, recv, n * (size_t)c->rank, count, type_of(type), op_of(op));
@@ -248,7 +321,7 @@ ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataT
 {
 	size_t n = count * dtype_size(type_of(type));
 
-	(void)s;
+	follow(s);
 	if (!publish(c, c->rank == root ? send : NULL, n))
 		return ncclInternalError;
 	memcpy(recv, c->shared->slots[root], n);
@@ -260,7 +333,7 @@ ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataT
 {
 	size_t n = count * dtype_size(type_of(type));
 
-	(void)s;
+	follow(s);
 	if (!publish(c, send, n))
 		return ncclInternalError;
 	for (int r = 0; r < c->size; r++)
@@ -296,7 +369,7 @@ ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int p
 	struct parcel p = {(size_t)peer, count * dtype_size(type_of(type))};
 	char *slot = c->shared->slots[c->rank];
 
-	(void)s;
+	follow(s);
 	group.comm = c;
 	if (group.used + p.n + 2 * sizeof(p) > SLOT)
 		return ncclInternalError;
@@ -309,7 +382,7 @@ ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int p
 ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
 		      cudaStream_t s)
 {
-	(void)s;
+	follow(s);
 	group.comm = c;
 	group.receives[group.nreceives].to = recv;
 	group.receives[group.nreceives].n = count * dtype_size(type_of(type));

@@ -19,6 +19,8 @@ struct ncclComm {
 	/* ncclCommSplit: the new one is known when its parent has been asked twice */
 	int splits, splitting;
 	struct ncclComm *part, **part_to;
+	int finalizing; /* likewise; 1: finalized */
+	bool is_part;
 };
 
 bool fake_mode(const char *name);

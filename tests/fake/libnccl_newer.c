@@ -43,6 +43,7 @@ ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *ret, n
 	c->part = calloc(1, sizeof(*c->part));
 	if (!c->part || !fake_join(c->part, path, size, rank))
 		return ncclSystemError;
+	c->part->is_part = true;
 	fake_meet(c->part);
 	(void)unlink(path);
 	return ncclInProgress;

@@ -13,6 +13,7 @@
  *	* name NVIDIA H100	every GPU's
  *	3 open 15		GPU 3's: opening it fails with this
  *	3 links 110111		NVLinks, one digit each
+ *	3 link.errors 5 0 2 0	what each of these has counted
  *	3 fabric STATE STATUS CLUSTER CLIQUE HEALTH SUMMARY
  *	3 processes PID:BYTES PID:BYTES
  */
@@ -332,6 +333,22 @@ OUT int nvmlDeviceGetNvLinkState(abi_gpu gpu, unsigned link, unsigned *ret)
 	if (!get(number_of(gpu), "links", text) || link >= strlen(text))
 		return UNSUPPORTED;
 	*ret = text[link] == '1';
+	return OK;
+}
+
+OUT int nvmlDeviceGetNvLinkErrorCounter(abi_gpu gpu, unsigned link, int which,
+					unsigned long long *ret);
+OUT int nvmlDeviceGetNvLinkErrorCounter(abi_gpu gpu, unsigned link, int which,
+					unsigned long long *ret)
+{
+	unsigned long long v[4];
+	char text[VALUE];
+
+	(void)link;
+	if (!get(number_of(gpu), "link.errors", text) || which < 0 || which > 3 ||
+	    sscanf(text, "%llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3]) != 4)
+		return UNSUPPORTED;
+	*ret = v[which];
 	return OK;
 }
 

@@ -1,24 +1,17 @@
 #include "bench/plugin/nccl/cuda.h"
 
 #include "bench/plugin/nccl/newer.h"
+#include "lib/core/units.h"
 
-enum { THREADS = 256, BLOCKS_MAX = 4096, TABLE_BYTES = PATTERN_PERIOD * 8 };
+#include <sched.h>
 
-/* What nvcc made of kernels.cu: code for some GPUs, and PTX for those to come. */
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	".globl windsock_kernels\n"
-	".hidden windsock_kernels\n"
-	"windsock_kernels: .incbin \"" KERNELS "\"\n"
-	".byte 0\n"
-	".previous\n");
-extern const char windsock_kernels[];
-
-static CUdeviceptr at(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
+/* The header asks for the newest of these, which drivers before CUDA 12.8 have not. */
+#undef cuEventElapsedTime
+CUresult CUDAAPI cuEventElapsedTime(float *ret_ms, CUevent from, CUevent to);
 
 static int use(struct gpu_dev *g) { return cuCtxSetCurrent(g->context) == CUDA_SUCCESS ? 0 : -1; }
 
-static void note_failure(struct gpu_dev *g, const char *what, CUresult r)
+void gpu_note(struct gpu_dev *g, const char *what, CUresult r)
 {
 	if (r != CUDA_SUCCESS && !g->failure.kind)
 		(void)cuda_failed(what, r, &g->failure);
@@ -49,7 +42,7 @@ static void put_memory(struct gpu_dev *g, void *p)
 	if (g->registers)
 		newer_mem_free(p);
 	else
-		(void)cuMemFree(at(p));
+		(void)cuMemFree(gpu_at(p));
 }
 
 static int alloc(struct dev *d, size_t n, void **ret, struct err *e)
@@ -96,103 +89,71 @@ bool gpu_owns(const struct gpu_dev *g, const void *p)
 	return false;
 }
 
-static void clear(struct dev *d, void *p, size_t n)
+/* --- work on the stream ------------------------------------------------------------------ */
+
+/* Everything above, which a GPU that hangs would wait for without end. */
+static CUresult drain(struct gpu_dev *g)
 {
-	if (n)
-		note_failure(gpu_of(d), "cuMemsetD8", cuMemsetD8(at(p), 0xa5, n));
-}
-
-static unsigned blocks(size_t n)
-{
-	size_t b = (n + THREADS - 1) / THREADS;
-
-	return b > BLOCKS_MAX ? BLOCKS_MAX : (unsigned)b;
-}
-
-static int launch(struct gpu_dev *g, CUfunction f, size_t n, void **args)
-{
-	CUresult r = cuLaunchKernel(f, blocks(n), 1, 1, THREADS, 1, 1, 0, g->stream, args, NULL);
-
-	note_failure(g, "cuLaunchKernel", r);
-	return r == CUDA_SUCCESS ? 0 : -1;
-}
-
-static int send_table(struct gpu_dev *g, const struct pattern *pattern)
-{
-	char values[TABLE_BYTES];
+	uint64_t until = now_ns() + g->deadline_ns;
 	CUresult r;
 
-	pattern_values(pattern, PATTERN_PERIOD, values);
-	r = cuMemcpyHtoD(g->table, values, PATTERN_PERIOD * dtype_size(pattern->type));
-	note_failure(g, "cuMemcpyHtoD", r);
-	return r == CUDA_SUCCESS ? 0 : -1;
+	while ((r = cuStreamQuery(g->stream)) == CUDA_ERROR_NOT_READY) {
+		if (now_ns() > until)
+			return CUDA_ERROR_LAUNCH_TIMEOUT;
+		(void)sched_yield();
+	}
+	return r;
 }
 
-static void fill(struct dev *d, void *p, const struct pattern *pattern, size_t from, size_t n)
+CUresult gpu_send(struct gpu_dev *g, CUdeviceptr to, const void *from, size_t n)
 {
-	struct gpu_dev *g = gpu_of(d);
-	unsigned long first = from % PATTERN_PERIOD, period = PATTERN_PERIOD, count = n;
-	unsigned size = (unsigned)dtype_size(pattern->type);
-	CUdeviceptr to = at(p);
-	void *args[] = {&to, &g->table, &first, &period, &count, &size};
+	CUresult r = cuMemcpyHtoDAsync(to, from, n, g->stream);
 
-	if (!n || send_table(g, pattern) || launch(g, g->fill, n, args))
-		return;
-	note_failure(g, "cuStreamSynchronize",
-		     cuStreamSynchronize(g->stream)); /* the table is used again */
+	return r == CUDA_SUCCESS ? drain(g) : r;
 }
 
-/* NCCL averages floats by multiplying before it adds: the last bits may differ. */
-static int tolerance(const struct pattern *p)
+CUresult gpu_fetch(struct gpu_dev *g, void *to, CUdeviceptr from, size_t n)
 {
-	static const int kinds[DT_COUNT] = {
-		[DT_HALF] = 1, [DT_BFLOAT16] = 2, [DT_FLOAT] = 3, [DT_DOUBLE] = 4};
+	CUresult r = drain(g); /* the copy itself could not be given up */
 
-	return p->op == OP_AVG && p->rank < 0 ? kinds[p->type] : 0;
-}
-
-/* WINDSOCK_CORRUPT: does anybody notice a wrong bit? One that was right is turned over. */
-static void corrupt(void *p)
-{
-	unsigned char byte;
-
-	if (!getenv("WINDSOCK_CORRUPT") || cuMemcpyDtoH(&byte, at(p), 1) != CUDA_SUCCESS)
-		return;
-	byte ^= 0x40;
-	(void)cuMemcpyHtoD(at(p), &byte, 1);
-}
-
-static size_t wrong(struct dev *d, const void *p, const struct pattern *pattern, size_t from,
-		    size_t n)
-{
-	struct gpu_dev *g = gpu_of(d);
-	unsigned long first = from % PATTERN_PERIOD, period = PATTERN_PERIOD, count = n;
-	unsigned size = (unsigned)dtype_size(pattern->type);
-	int kind = tolerance(pattern);
-	CUdeviceptr is = at(p);
-	unsigned long long bad = 0;
-	void *args[] = {&is, &g->table, &first, &period, &count, &size, &kind, &g->count};
-
-	if (!n)
-		return 0;
-	corrupt((void *)(uintptr_t)p);
-	if (send_table(g, pattern) || cuMemcpyHtoD(g->count, &bad, sizeof(bad)) != CUDA_SUCCESS ||
-	    launch(g, g->wrong, n, args) || cuStreamSynchronize(g->stream) != CUDA_SUCCESS ||
-	    cuMemcpyDtoH(&bad, g->count, sizeof(bad)) != CUDA_SUCCESS)
-		return n; /* what cannot be compared is not right */
-	return (size_t)bad;
+	if (r == CUDA_SUCCESS)
+		r = cuMemcpyDtoHAsync(to, from, n, g->stream);
+	return r == CUDA_SUCCESS ? drain(g) : r;
 }
 
 static int sync_gpu(struct dev *d, struct err *e)
 {
 	struct gpu_dev *g = gpu_of(d);
 
-	note_failure(g, "cuStreamSynchronize", cuStreamSynchronize(g->stream));
+	gpu_note(g, "waiting for the GPU", drain(g));
 	*e = g->failure;
 	return g->failure.kind ? -1 : 0;
 }
 
 static void *stream_of(struct dev *d) { return gpu_of(d)->stream; }
+
+static int mark(struct dev *d, size_t i, struct err *e)
+{
+	struct gpu_dev *g = gpu_of(d);
+	CUresult r = CUDA_SUCCESS;
+
+	if (i >= DEV_MARKS)
+		r = CUDA_ERROR_INVALID_VALUE;
+	else if (!g->marks[i])
+		r = cuEventCreate(&g->marks[i], CU_EVENT_DEFAULT);
+	if (r == CUDA_SUCCESS)
+		r = cuEventRecord(g->marks[i], g->stream);
+	return r == CUDA_SUCCESS ? 0 : cuda_failed("noting the time on the GPU", r, e);
+}
+
+static int between(struct dev *d, size_t i, size_t j, double *ret_s, struct err *e)
+{
+	float ms = 0;
+	CUresult r = cuEventElapsedTime(&ms, gpu_of(d)->marks[i], gpu_of(d)->marks[j]);
+
+	*ret_s = (double)ms / 1e3;
+	return r == CUDA_SUCCESS ? 0 : cuda_failed("reading the GPU's clock", r, e);
+}
 
 static int open_gpu(struct gpu_dev *g, struct err *e)
 {
@@ -217,23 +178,6 @@ static int open_gpu(struct gpu_dev *g, struct err *e)
 	return 0;
 }
 
-static int load_kernels(struct gpu_dev *g, struct err *e)
-{
-	CUresult r = cuModuleLoadData(&g->module, windsock_kernels);
-
-	if (r == CUDA_SUCCESS)
-		r = cuModuleGetFunction(&g->fill, g->module, "windsock_fill");
-	if (r == CUDA_SUCCESS)
-		r = cuModuleGetFunction(&g->wrong, g->module, "windsock_wrong");
-	if (r == CUDA_SUCCESS)
-		r = cuMemAlloc(&g->table, TABLE_BYTES);
-	if (r == CUDA_SUCCESS)
-		r = cuMemAlloc(&g->count, sizeof(unsigned long long));
-	if (r != CUDA_SUCCESS)
-		return cuda_failed("cannot load the kernels that fill and verify buffers", r, e);
-	return 0;
-}
-
 int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 {
 	struct gpu_dev *g = calloc(1, sizeof(*g));
@@ -242,11 +186,13 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 		return err_sys(e, "no memory for a device");
 	g->dev = (struct dev){.alloc = alloc,
 			      .free = release,
-			      .clear = clear,
-			      .fill = fill,
-			      .wrong = wrong,
+			      .clear = gpu_clear,
+			      .fill = gpu_fill,
+			      .wrong = gpu_wrong,
 			      .sync = sync_gpu,
-			      .stream = stream_of};
+			      .stream = stream_of,
+			      .mark = mark,
+			      .between = between};
 	if (vendor_load(w->library, &g->vendor, e)) {
 		free(g);
 		return -1;
@@ -257,9 +203,9 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 		return -1;
 	}
 	g->number = w->local_rank % g->vendor.gpus;
-	g->shared = w->local_size > g->vendor.gpus;
+	g->deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S;
 	g->dev.kind = g->name;
-	if (!open_gpu(g, e) && !load_kernels(g, e)) {
+	if (!open_gpu(g, e) && !gpu_load_kernels(g, e)) {
 		*ret = g;
 		return 0;
 	}
@@ -275,6 +221,9 @@ void gpu_dev_free(struct gpu_dev *g)
 		(void)cuMemFree(g->table);
 	if (g->count)
 		(void)cuMemFree(g->count);
+	for (size_t i = 0; i < DEV_MARKS; i++)
+		if (g->marks[i])
+			(void)cuEventDestroy(g->marks[i]);
 	if (g->stream)
 		(void)cuStreamDestroy(g->stream);
 	free(g); /* the primary context goes with the process: NCCL's may be in it */

@@ -3,6 +3,8 @@
 #include "lib/core/file.h"
 #include "lib/host/sysroot.h"
 
+#include <sys/stat.h>
+
 enum { LOG_MOST = 16 << 20, PAIRS = 24 };
 
 struct seen { /* travels as it is */
@@ -33,6 +35,17 @@ void log_end(void)
 {
 	if (*path)
 		(void)unlink(path);
+}
+
+bool log_grew(size_t *seen)
+{
+	size_t before = *seen;
+	struct stat st;
+
+	if (!*path || stat(path, &st))
+		return false;
+	*seen = (size_t)st.st_size;
+	return *seen > before;
 }
 
 static void pack(const transport_list *l, struct seen_by_rank *ret)

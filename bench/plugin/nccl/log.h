@@ -9,6 +9,8 @@ void log_begin(void);
 /* Collective: what all ranks printed so far, on every rank; the file goes. */
 int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
 	       struct err *e) MUST_CHECK;
+/* Has it grown since? Then NCCL moves on, however long it takes. */
+bool log_grew(size_t *seen);
 void log_end(void);	 /* whatever became of it: no file is left */
 bool log_has_rdma(void); /* is there an active RDMA port here? */
 

@@ -22,11 +22,19 @@ static const char *transport(const struct comm *c) { return nccl_of(c)->root->tr
 int nccl_settle(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e)
 {
 	struct nccl_comm *busy = c->root->busy;
+	uint64_t queued = c->root->queued;
 
 	if (!busy)
 		return 0;
 	c->root->busy = NULL;
-	return nccl_await(busy, what, true, bytes, e);
+	c->root->queued = 0;
+	return nccl_await(busy, what, true, bytes > queued ? bytes : queued, e);
+}
+
+/* What a request moves, at most. */
+static uint64_t bytes_of(const struct nccl_comm *c, const struct comm_request *q)
+{
+	return (uint64_t)q->count * dtype_size(q->type) * (uint64_t)c->comm.size;
 }
 
 static int submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
@@ -40,7 +48,9 @@ static int submit(struct nccl_comm *c, const struct comm_request *q, struct err 
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);
 	c->root->busy = c;
-	return nccl_await(c, what, false, 0, e); /* the next call has to find it ready */
+	c->root->queued += bytes_of(c, q);
+	/* the next call has to find it ready; a full stream takes no more before it has room */
+	return nccl_await(c, what, false, c->root->queued, e);
 }
 
 /* --- requests in host memory: small ones, by which ranks agree ------------------------ */
@@ -81,13 +91,13 @@ static int run_staged(struct nccl_comm *c, const struct comm_request *q, struct 
 		return -1;
 	s.send = c->root->stage[0];
 	s.recv = c->root->stage[1];
-	if (q->send)
-		r = cuMemcpyHtoD((CUdeviceptr)(uintptr_t)s.send, q->send, n);
+	if (q->send && n)
+		r = cuMemcpyHtoDAsync(gpu_at(s.send), q->send, n, c->gpu->stream);
 	if (r != CUDA_SUCCESS)
 		return copy_failed(c, r, e);
 	if (submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), n, e))
 		return -1;
-	r = cuMemcpyDtoH(q->recv, (CUdeviceptr)(uintptr_t)s.recv, n);
+	r = n ? gpu_fetch(c->gpu, q->recv, gpu_at(s.recv), n) : CUDA_SUCCESS;
 	return r == CUDA_SUCCESS ? 0 : copy_failed(c, r, e);
 }
 
@@ -128,10 +138,7 @@ static int test(struct comm *comm, bool *ret_finished, struct err *e)
 		*e = c->root->failure;
 		return -1;
 	}
-	*ret_finished = !c->root->busy || cuStreamQuery(c->gpu->stream) == CUDA_SUCCESS;
-	if (*ret_finished)
-		c->root->busy = NULL;
-	return 0;
+	return nccl_poll(c, "a collective", ret_finished, e);
 }
 
 static int wait_for(struct comm *comm, struct err *e)
@@ -165,7 +172,7 @@ static void free_comm(struct comm *comm)
 	struct err e = {0};
 
 	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", 0, &e))
-		(void)ncclCommDestroy(c->handle);
+		nccl_end(c);
 	if (c->root != c) {
 		while (*at && *at != c)
 			at = &(*at)->next;
@@ -202,6 +209,16 @@ static const struct comm_impl impl = {
 
 /* --- its beginning ---------------------------------------------------------------------- */
 
+/* By what ranks told each other: one that sees a single GPU may have it for itself. */
+static bool shares_its_gpu(const struct nccl_comm *c)
+{
+	for (int r = 0; r < c->comm.size; r++)
+		if (r != c->comm.rank &&
+		    streq(c->cards.all[r].unique, c->cards.all[c->comm.rank].unique))
+			return true;
+	return false;
+}
+
 /*
  * NCCL refuses two ranks on one GPU. Before 2.30 they have to look like two
  * hosts, and then talk over the network transport; since then a variable allows it.
@@ -210,7 +227,7 @@ static void allow_sharing(const struct nccl_comm *c)
 {
 	char id[64];
 
-	if (!c->gpu->shared)
+	if (!shares_its_gpu(c))
 		return;
 	(void)snprintf(id, sizeof(id), "windsock-%d", c->comm.rank);
 	(void)setenv("NCCL_HOSTID", id, 0);

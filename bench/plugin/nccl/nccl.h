@@ -13,11 +13,13 @@ struct nccl_comm {
 	struct gpu_dev *gpu;
 
 	/* the root's alone */
-	struct nccl_comm
-		*busy; /* whose work on the stream nobody waited for; NULL: there is none */
+	/* whose work on the stream nobody waited for (NULL: there is none), and how much */
+	struct nccl_comm *busy;
+	uint64_t queued;
 	struct cards cards;
 	char transport[384];
 	uint64_t deadline_ns;
+	size_t logged; /* bytes, when it was last looked at */
 	int stop_fds[2];
 	const char *abort_reason; /* atomic */
 	char *stage[2];		  /* GPU memory that stands in for the host's: send, recv */
@@ -43,5 +45,9 @@ int nccl_fail(struct nccl_comm *c, const char *what, struct err *e);
 int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e);
 /* Until NCCL took what it was asked for (and, with @stream, until the GPU has done it). */
 int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e);
+/* Is what is under way done? Does not wait. */
+int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct err *e);
+/* Gives a healthy communicator back, with nothing left on the stream. */
+void nccl_end(struct nccl_comm *c);
 
 #endif

@@ -5,16 +5,21 @@
 #define BUILT_WITH(minor, patch) (NCCL_VERSION_CODE >= NCCL_VERSION(2, minor, patch))
 
 static const struct {
-	const char *name, *since;
+	const char *name, *undo, *since; /* @undo: what takes it back */
 	bool built;
 } calls[NEWER_CALLS] = {
-	[NEWER_SPLIT] = {"ncclCommSplit", "2.18", BUILT_WITH(18, 1)},
-	[NEWER_MEMORY] = {"ncclMemAlloc", "2.19", BUILT_WITH(19, 1)},
-	[NEWER_REGISTER] = {"ncclCommRegister", "2.19", BUILT_WITH(19, 1)},
-	[NEWER_WINDOW] = {"ncclCommWindowRegister", "2.27", BUILT_WITH(27, 1)},
+	[NEWER_SPLIT] = {"ncclCommSplit", NULL, "2.18", BUILT_WITH(18, 1)},
+	[NEWER_MEMORY] = {"ncclMemAlloc", "ncclMemFree", "2.19", BUILT_WITH(19, 1)},
+	[NEWER_REGISTER] = {"ncclCommRegister", "ncclCommDeregister", "2.19", BUILT_WITH(19, 1)},
+	[NEWER_WINDOW] = {"ncclCommWindowRegister", "ncclCommWindowDeregister", "2.27",
+			  BUILT_WITH(27, 1)},
 };
 
-bool newer_has(enum newer_call c) { return calls[c].built && dlsym(RTLD_DEFAULT, calls[c].name); }
+bool newer_has(enum newer_call c)
+{
+	return calls[c].built && dlsym(RTLD_DEFAULT, calls[c].name) &&
+	       (!calls[c].undo || dlsym(RTLD_DEFAULT, calls[c].undo));
+}
 
 int newer_needs(const struct vendor *v, enum newer_call c, struct err *e)
 {

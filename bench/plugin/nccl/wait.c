@@ -1,21 +1,35 @@
 /* Nothing of NCCL's is waited for without a clock, an ear for bad news, and a look at its state. */
-#include "bench/plugin/nccl/nccl.h"
+#include "bench/plugin/nccl/log.h"
 #include "lib/core/units.h"
 
 #include <poll.h>
+#include <sched.h>
 
-enum { LOOKS = 64 }; /* at the stream, between two at the clock */
+enum {
+	LOOKS = 64,   /* at the stream, between two at the clock */
+	PATIENCE = 5, /* deadlines more, while NCCL's log grows: large jobs take long to begin */
+};
 static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
+static void abort_one(struct nccl_comm *c)
+{
+	if (c->handle) /* else the peers' kernels would wait for ours */
+		(void)ncclCommAbort(c->handle);
+	c->handle = NULL;
+}
+
+/*
+ * @c is first: it is what the GPU is at. Giving back the memory of another one would wait
+ * for its kernel.
+ */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
 	struct nccl_comm *root = c->root;
 
-	for (struct nccl_comm *f = root; f; f = f->next) {
-		if (f->handle) /* else the peers' kernels would wait for ours */
-			(void)ncclCommAbort(f->handle);
-		f->handle = NULL;
-	}
+	abort_one(c);
+	for (struct nccl_comm *f = root; f; f = f->next)
+		abort_one(f);
+	root->busy = NULL;
 	(void)what;
 	*e = root->failure;
 	return -1;
@@ -51,8 +65,26 @@ static bool is_stopped(const struct nccl_comm *c)
 	return poll(p, ARRAY_LEN(p), 0) > 0;
 }
 
+struct limit {
+	uint64_t until_ns;
+	int longer;
+};
+
+static bool is_over(struct nccl_comm *c, struct limit *l)
+{
+	uint64_t now = now_ns();
+
+	if (now <= l->until_ns)
+		return false;
+	if (l->longer == PATIENCE || !log_grew(&c->root->logged))
+		return true;
+	l->longer++;
+	l->until_ns = now + c->root->deadline_ns;
+	return false;
+}
+
 /* Is there a reason to give up? */
-static int look(struct nccl_comm *c, const char *what, uint64_t until, struct err *e)
+static int look(struct nccl_comm *c, const char *what, struct limit *l, struct err *e)
 {
 	const char *reason = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE);
 
@@ -60,7 +92,7 @@ static int look(struct nccl_comm *c, const char *what, uint64_t until, struct er
 		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
 	} else if (is_stopped(c)) {
 		err_set(&c->root->failure, ERR_SYS, "%s was stopped", what);
-	} else if (now_ns() > until) {
+	} else if (is_over(c, l)) {
 		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
 		err_set(&c->root->failure, ERR_SYS,
 			"%s did not finish within %.1f s on rank %d of %d", what,
@@ -98,11 +130,46 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 
 int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e)
 {
-	uint64_t until = now_ns() + c->root->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
+	struct limit limit = {.until_ns = now_ns() + c->root->deadline_ns +
+					  bytes * (NS_PER_S / LEAST_BYTES_PER_S)};
 	int left;
 
-	for (unsigned i = 1; (left = step(c, what, stream, e)) > 0; i++)
-		if (i % LOOKS == 0 && look(c, what, until, e))
+	for (unsigned i = 1; (left = step(c, what, stream, e)) > 0; i++) {
+		if (i % LOOKS)
+			continue;
+		if (look(c, what, &limit, e))
 			return -1;
+		(void)sched_yield(); /* to NCCL's own threads, where processors are few */
+	}
 	return left;
+}
+
+int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct err *e)
+{
+	int left = c->root->busy ? step(c->root->busy, what, true, e) : 0;
+
+	if (left < 0)
+		return -1;
+	*ret_finished = !left;
+	if (!left) {
+		c->root->busy = NULL;
+		c->root->queued = 0;
+	}
+	return 0;
+}
+
+/* Destroying waits for whatever finalizing has left over, and without end. */
+void nccl_end(struct nccl_comm *c)
+{
+	static const char what[] = "ncclCommFinalize";
+	struct err ignored = {0};
+	ncclResult_t r = ncclCommFinalize(c->handle);
+
+	if (r != ncclSuccess && r != ncclInProgress) {
+		(void)nccl_fail_result(c, what, r, &ignored);
+		return;
+	}
+	if (!nccl_await(c, what, false, 0, &ignored))
+		(void)ncclCommDestroy(c->handle);
+	c->handle = NULL;
 }

@@ -1,0 +1,93 @@
+#include "lib/host/python.h"
+
+#include "lib/host/sysroot.h"
+
+#include <limits.h>
+
+static void add(struct arena *a, const char *folder, str_list *ret)
+{
+	for (size_t i = 0; i < ret->n; i++)
+		if (streq(ret->v[i], folder))
+			return;
+	if (sysroot_exists("%s", folder))
+		*LIST_ADD(a, ret) = folder;
+}
+
+/* The newest version last in a list of names, and so first here. */
+static void add_root(struct arena *a, const char *root, str_list *ret)
+{
+	static const char *const libs[] = {"lib", "lib64"};
+	static const char *const kinds[] = {"site-packages", "dist-packages"};
+
+	for (size_t l = 0; l < ARRAY_LEN(libs) && root && *root; l++) {
+		str_list names;
+
+		sysroot_list(a, &names, "%s/%s", root, libs[l]);
+		for (size_t i = names.n; i--;) {
+			if (!starts_with(names.v[i], "python3"))
+				continue;
+			for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+				add(a,
+				    arena_printf(a, "%s/%s/%s/%s", root, libs[l], names.v[i],
+						 kinds[k]),
+				    ret);
+		}
+	}
+}
+
+static void add_listed(struct arena *a, const char *paths, str_list *ret)
+{
+	while (paths && *paths) {
+		size_t n = strcspn(paths, ":");
+
+		if (*paths == '/')
+			add(a, arena_strndup(a, paths, n), ret);
+		paths += n + (paths[n] == ':');
+	}
+}
+
+/* "/opt/venv/bin/python3" -> "/opt/venv"; NULL: it is in no bin. */
+static const char *root_of(struct arena *a, const char *program)
+{
+	const char *name = strrchr(program, '/');
+	size_t n = name ? (size_t)(name - program) : 0;
+
+	return n >= 4 && !memcmp(program + n - 4, "/bin", 4) ? arena_strndup(a, program, n - 4)
+							     : NULL;
+}
+
+/* An environment that is used without being activated has its python3 in front. */
+static void add_of_path(struct arena *a, str_list *ret)
+{
+	const char *path = getenv("PATH");
+	char real[PATH_MAX];
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+		const char *program = arena_printf(a, "%.*s/python3", (int)n, path);
+
+		path += n + (path[n] == ':');
+		if (*program != '/' || access(program, X_OK))
+			continue;
+		add_root(a, root_of(a, program), ret);
+		if (realpath(program, real)) /* a link to an installation elsewhere */
+			add_root(a, root_of(a, real), ret);
+		return;
+	}
+}
+
+void python_packages(struct arena *a, str_list *ret)
+{
+	const char *home = getenv("HOME");
+
+	*ret = (str_list){0};
+	add_listed(a, getenv("PYTHONPATH"), ret);
+	add_root(a, getenv("VIRTUAL_ENV"), ret);
+	add_root(a, getenv("CONDA_PREFIX"), ret);
+	if (sysroot_is_real())
+		add_of_path(a, ret);
+	if (home && *home)
+		add_root(a, arena_printf(a, "%s/.local", home), ret);
+	add_root(a, "/usr/local", ret);
+	add_root(a, "/usr", ret);
+}

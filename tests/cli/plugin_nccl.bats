@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# How the NCCL plug-in goes about the driver and NCCL, on stand-ins that are strict where
+# the real ones would hang, race or refuse.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=$(realpath "${O:-build}")
+    B=$(realpath "${BIN:-$O/bin}")/ncclbench
+    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
+    [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no CUDA toolkit, as on machines without a GPU"
+    export LD_LIBRARY_PATH=$O/fake
+    cd "$BATS_TEST_TMPDIR" || return
+}
+bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
+
+@test "what is copied and set keeps its place on the stream, and a driver may take its time" {
+    WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench --coll all_reduce -d all -o all --json
+    jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0)' <<<"$output"
+}
+
+@test "kernels for drivers and GPUs that came before this nvcc" {
+    WINDSOCK_FAKE_CUDA=old-driver run -0 --separate-stderr bench --json
+    jq -e '.verdict == "pass"' <<<"$output"
+}
+
+@test "operations queue up on the stream, and its own clock tells their times" {
+    WINDSOCK_FAKE_CUDA=clock run -0 --separate-stderr bench -n 1500 --json
+    jq -e '.verdict == "pass" and ([.data.results[] | .p50_us, .p99_us] | unique) == [2000]' <<<"$output"
+    # -z waits for each, and then the time is this processor's
+    WINDSOCK_FAKE_CUDA=clock run -0 --separate-stderr bench -z 2 --json
+    jq -e 'all(.data.results[]; .p50_us < 2000)' <<<"$output"
+}
+
+@test "only ranks that share a GPU claim to be on different hosts" {
+    WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=one-host run -0 --separate-stderr bench
+    [[ $output != *"share a GPU"* ]]
+    WINDSOCK_FAKE_NCCL=one-host run -1 --separate-stderr bench
+    [[ $output == *"claims to be another one"* ]]
+}
+
+@test "communicators are finalized, then destroyed; one that does not end is given up" {
+    run -0 --separate-stderr bench --pairs
+    [[ $stderr != *"stand-in"* ]]
+    WINDSOCK_FAKE_NCCL=end-hang run -0 --separate-stderr timeout 60 "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 2
+    [[ $stderr != *"without being finalized"* ]]
+}
+
+@test "a beginning that takes long is no failure while NCCL's log shows that it goes on" {
+    WINDSOCK_FAKE_NCCL=slow-init run -0 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
+    WINDSOCK_FAKE_NCCL=slow-init NCCL_DEBUG=WARN run -1 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
+    [[ $output == *"FAIL nccl.init: ncclCommInitRank did not finish within 3.0 s"* ]]
+}
+
+@test "after a failure what the GPU is at is aborted first" {
+    WINDSOCK_FAKE_NCCL=part-error run -1 --separate-stderr bench --np 3 --pairs
+    [[ $output == *"FAIL nccl.async: "* && $stderr != *"stand-in"* ]]
+}
+
+# Functions are bound when they are first called: a library without one would end the
+# process there, so each has to have been looked for before.
+@test "every function of a vendor's that is called was looked for before" {
+    local plugin names
+    for plugin in nccl cudnn; do
+        [[ -e $O/lib/windsock/$plugin.so ]] || continue
+        names=$(cat "$ROOT"/bench/plugin/nccl/{vendor,newer}.c "$ROOT"/plugins/cudnn/libraries.c)
+        nm -D --undefined-only "$O/lib/windsock/$plugin.so" | awk '$2 ~ /^(cu|cudnn|cublas|nccl)[A-Z]/ { print $2 }' >used
+        [ "$(wc -l <used)" -gt 30 ]
+        while read -r name; do
+            [[ $names == *"\"$name\""* ]] || { echo "$plugin.so calls $name unseen"; false; }
+        done <used
+    done
+}
+
+@test "the vendors' own libraries have what is looked for" {
+    local home name lists
+    home=$(dirname "$(dirname "$(realpath "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")")
+    [[ -e $home/lib64/libnccl.so.2 && -e $home/lib64/libcudnn.so.9 ]] || skip "NVIDIA's libraries are not here"
+    for name in libnccl.so.2 libcudnn.so.9 libcublas.so.13; do
+        [[ ! -e $home/lib64/$name ]] || nm -D --defined-only "$home/lib64/$name"
+    done | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >theirs
+    lists=$(grep -hoE '"(nccl|cudnn|cublas)[A-Z][A-Za-z0-9_]*"' "$ROOT"/bench/plugin/nccl/{vendor,newer}.c "$ROOT"/plugins/cudnn/libraries.c | tr -d '"' | sort -u)
+    for name in $lists; do
+        grep -qx "$name" theirs || { echo "$name is in none of them"; false; }
+    done
+}
