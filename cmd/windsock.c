@@ -196,6 +196,10 @@ static int run_diff(struct preflight *p, struct app *app, struct err *e)
 
 	if (!now)
 		return -1;
+	if (!streq(json_get_str(old, "command") ?: "", json_get_str(now, "command") ?: ""))
+		return err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s",
+			       app->operands.v[1], json_get_str(old, "command") ?: "nothing",
+			       app->operands.v[2], json_get_str(now, "command") ?: "nothing");
 	runs_diff(&p->t, S_BASELINE, old, now);
 	tally_emit(&p->t);
 	report_covers(p->r, "what differs between the runs of %s and %s",
@@ -215,6 +219,16 @@ static int run_member(struct preflight *p, struct err *e)
 		report_add(p->r, f);
 	}
 	return rc;
+}
+
+/* What would fail at the end of a long run fails before it. */
+static int check_files(struct preflight *p, const struct config *c, struct err *e)
+{
+	if (c->page && report_check_folder(p->a, c->page, e))
+		return -1;
+	if (c->baseline)
+		p->baseline = document_read(c->baseline, p->a, e);
+	return c->baseline && !p->baseline ? -1 : 0;
 }
 
 static int run(struct app *app, void *cfg, struct err *e)
@@ -242,9 +256,10 @@ static int run(struct app *app, void *cfg, struct err *e)
 		.burst = c->burst,
 		.same = c->same,
 		.page = c->page,
-		.baseline = c->baseline,
 		.began = facts_clock()};
 
+	if (check_files(&p, c, e))
+		return -1;
 	if (app->operands.n)
 		return run_diff(&p, app, e);
 	if (c->serve)

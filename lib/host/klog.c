@@ -98,6 +98,14 @@ static bool read_ring(struct sieve *s)
 	return true;
 }
 
+void klog_sift(struct arena *a, char *lines, size_t n, const char *const *words, size_t nwords,
+	       klog_list *ret)
+{
+	struct sieve s = {a, words, nwords, ret};
+
+	(void)split(&s, lines, n);
+}
+
 bool klog_read(struct arena *a, const char *const *words, size_t n, klog_list *ret)
 {
 	struct sieve s = {a, words, n, ret};

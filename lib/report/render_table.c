@@ -5,6 +5,7 @@
  * the answer and the rest is said on stderr.
  */
 #include "lib/core/log.h"
+#include "lib/core/units.h"
 #include "lib/report/grid.h"
 
 #include <math.h>
@@ -84,6 +85,17 @@ static void wrapped(struct sink *s, const char *text, size_t at, size_t hang)
 	fputc('\n', s->out);
 }
 
+/* "64 MiB, ", "3600 s, " */
+static void measured(struct text *t, const struct finding *f)
+{
+	struct unit_buf b;
+
+	if (f->unit && streq(f->unit, "B") && f->value >= 0 && f->value < 1e18)
+		text_addf(t, "%s, ", format_size(&b, (uint64_t)f->value));
+	else
+		text_addf(t, "%.6g%s%s, ", f->value, f->unit ? " " : "", f->unit ? f->unit : "");
+}
+
 /* Who speaks and, where the words do not say it already, what was measured and expected. */
 static const char *message(struct arena *a, const struct finding *f)
 {
@@ -99,8 +111,7 @@ static const char *message(struct arena *a, const struct finding *f)
 	if (bad && f->expected && !strstr(f->message, f->expected)) {
 		text_add(&t, " (");
 		if (isfinite(f->value))
-			text_addf(&t, "%.6g%s%s, ", f->value, f->unit ? " " : "",
-				  f->unit ? f->unit : "");
+			measured(&t, f);
 		text_addf(&t, "expected %s)", f->expected);
 	}
 	return grid_shown(a, t.s);

@@ -81,12 +81,11 @@ static void report_free(struct report *r)
 	free(r);
 }
 
-/* A folder that is not there is said before the work, not after it. */
-static int check_folder(struct report *r, const char *path, struct err *e)
+int report_check_folder(struct arena *a, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	const char *folder = !slash	    ? "."
-			     : slash > path ? arena_strndup(&r->a, path, (size_t)(slash - path))
+			     : slash > path ? arena_strndup(a, path, (size_t)(slash - path))
 					    : "/";
 
 	if (access(folder, W_OK | X_OK) == 0)
@@ -98,13 +97,13 @@ static int open_output(struct report *r, struct err *e)
 {
 	if (r->opts.output && streq(r->opts.output, "-"))
 		r->opts.output = NULL;
-	if (r->opts.page && check_folder(r, r->opts.page, e))
+	if (r->opts.page && report_check_folder(&r->a, r->opts.page, e))
 		return -1;
 	if (!r->opts.output) {
 		r->sink.out = stdout;
 		return 0;
 	}
-	if (check_folder(r, r->opts.output, e))
+	if (report_check_folder(&r->a, r->opts.output, e))
 		return -1;
 	r->sink.out = open_memstream(&r->text, &r->text_n);
 	return r->sink.out ? 0 : err_sys(e, "cannot buffer %s", r->opts.output);

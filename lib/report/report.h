@@ -79,6 +79,9 @@ struct report_opts {
 
 struct report;
 
+/* Can a file be made at @path? A folder that is not there is said before the work, not after. */
+int report_check_folder(struct arena *a, const char *path, struct err *e) MUST_CHECK;
+
 /* Opens the output and begins. NULL with @e filled when that fails. */
 struct report *report_new(const struct report_opts *o, struct err *e) MUST_CHECK;
 struct arena *report_arena(struct report *r);

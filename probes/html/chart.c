@@ -57,8 +57,8 @@ static void tick_y(const struct axes *x, double v, struct text *t)
 {
 	text_addf(t,
 		  "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"dim\" x=\"%d\" y=\"%.1f\" "
-		  "text-anchor=\"end\">%.3g</text>\n",
-		  LEFT, at_y(x, v), W - RIGHT, LEFT - 6, at_y(x, v) + 4, v);
+		  "text-anchor=\"end\">%.*g</text>\n",
+		  LEFT, at_y(x, v), W - RIGHT, LEFT - 6, at_y(x, v) + 4, x->c->log ? 6 : 3, v);
 }
 
 static void tick_x(const struct axes *x, double v, struct text *t)
@@ -75,25 +75,41 @@ static void tick_x(const struct axes *x, double v, struct text *t)
 		text_addf(t, "%.3g</text>\n", v);
 }
 
+/* 1, 2 or 5 of a power of ten: four to ten of them fit. */
+static double round_step(double from, double to)
+{
+	double power = pow(10, floor(log10((to - from) / 4)));
+	double of = (to - from) / 4 / power;
+
+	return power * (of >= 5 ? 5 : of >= 2 ? 2 : 1);
+}
+
+static double first(double from, double to)
+{
+	double step = round_step(from, to);
+
+	return ceil(from / step) * step;
+}
+
 static void grid(const struct axes *x, struct text *t)
 {
-	enum { LINEAR_TICKS = 5, SIZE_STEP = 8, DECADES = 12 };
+	enum { SIZE_STEP = 8, DECADES = 12 };
 	double step = ceil((x->y1 - x->y0) / DECADES);
 
 	if (x->c->log)
 		for (double e = ceil(x->y0); e <= x->y1 + 1e-9 && isfinite(pow(10, e)); e += step)
 			tick_y(x, pow(10, e), t);
 	else
-		for (int i = 0; i <= LINEAR_TICKS; i++)
-			tick_y(x, x->y0 + (x->y1 - x->y0) * i / LINEAR_TICKS, t);
+		for (double v = first(x->y0, x->y1); v <= x->y1; v += round_step(x->y0, x->y1))
+			tick_y(x, v, t);
 	if (x->c->sizes)
 		for (double v = SIZE_STEP; v <= pow(10, x->x1) * 1.001; v *= SIZE_STEP) {
 			if (v >= pow(10, x->x0) * 0.999)
 				tick_x(x, v, t);
 		}
 	else
-		for (int i = 0; i <= LINEAR_TICKS; i++)
-			tick_x(x, x->x0 + (x->x1 - x->x0) * i / LINEAR_TICKS, t);
+		for (double v = first(x->x0, x->x1); v <= x->x1; v += round_step(x->x0, x->x1))
+			tick_x(x, v, t);
 	text_addf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (W + LEFT) / 2, H - 8);
 	html_text(t, x->c->x);
 	text_addf(t,

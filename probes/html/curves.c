@@ -51,15 +51,18 @@ static void number(const cJSON *r, const char *key, const char *format, struct t
 	text_add(t, "</td>");
 }
 
-static void result_table(const cJSON *list, struct text *t)
+static void result_table(const cJSON *list, const char *title, struct text *t)
 {
 	static const char *const columns[] = {"time_us", "algbw",  "busbw",
 					      "p50_us",	 "p99_us", "wrong"};
 	const cJSON *r;
 
-	text_add(t,
-		 "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr>"
-		 "<th scope=\"col\">collective</th><th scope=\"col\">size (B)</th>");
+	if (!cJSON_GetArraySize(list))
+		return;
+	text_addf(t, "<details><summary>%s</summary>", title);
+	html_table(t, title, false);
+	text_add(t, "<thead><tr><th scope=\"col\">collective</th>"
+		    "<th scope=\"col\">size (B)</th>");
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		text_addf(t, "<th scope=\"col\">%s</th>", columns[i]);
 	text_add(t, "</tr></thead><tbody>\n");
@@ -72,7 +75,8 @@ static void result_table(const cJSON *list, struct text *t)
 			number(r, columns[i], "", t);
 		text_add(t, "</tr>\n");
 	}
-	text_add(t, "</tbody></table></div></details>\n");
+	html_table_end(t);
+	text_add(t, "</details>\n");
 }
 
 static void training(const cJSON *p, struct arena *a, struct text *t)
@@ -96,25 +100,40 @@ static void training(const cJSON *p, struct arena *a, struct text *t)
 		text_addf(t, "<p>%.0f samples/s in all.</p>\n", pace);
 }
 
-void html_curves(const cJSON *doc, struct arena *a, struct text *t)
+static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text *t)
 {
-	static const struct html_chart bandwidth = {"Bus bandwidth", "size", "GB/s", true, true};
-	static const struct html_chart latency = {"Time", "size", "us", true, true};
-	const cJSON *coll = json_get(html_part(doc, "collectives", "ncclbench"), "results");
-	const cJSON *train = html_part(doc, "training", "ddpsmoke");
+	const struct html_chart bandwidth = {is_long ? "Bus bandwidth, the long sweep"
+						     : "Bus bandwidth",
+					     "size", "GB/s", true, true};
+	const struct html_chart latency = {is_long ? "Time, the long sweep" : "Time", "size", "us",
+					   true, true};
 	html_lines busbw = {0}, time = {0};
 
-	html_open(t, "curves", "Curves");
-	results(coll, "busbw", a, &busbw);
-	results(coll, "time_us", a, &time);
+	results(list, "busbw", a, &busbw);
+	results(list, "time_us", a, &time);
 	html_draw(&bandwidth, &busbw, t);
 	html_draw(&latency, &time, t);
-	if (cJSON_GetArraySize(coll))
-		result_table(coll, t);
+	result_table(list, is_long ? "The numbers of the long sweep" : "The numbers", t);
+}
+
+/* Of what was measured twice the longer run is drawn, and both have their numbers. */
+void html_curves(const cJSON *doc, struct arena *a, struct text *t)
+{
+	const cJSON *part = html_part(doc, "collectives", "ncclbench");
+	const cJSON *coll = json_get(part, "results");
+	const cJSON *more = json_get(html_part(doc, "sweep", "ncclbench"), "results");
+	const cJSON *train = html_part(doc, "expectations", "ddpsmoke");
+	bool is_long = more != coll && cJSON_GetArraySize(more);
+
+	if (!cJSON_GetArraySize(json_get(train, "epochs")))
+		train = html_part(doc, "training", "ddpsmoke");
+	html_open(t, "curves", "Curves");
+	sweep(is_long ? more : coll, is_long, a, t);
+	if (is_long)
+		result_table(coll, "The numbers of the short sweep", t);
 	training(train, a, t);
-	if (!cJSON_GetArraySize(coll) && !cJSON_GetArraySize(json_get(train, "epochs")))
-		text_add(t, cJSON_GetArraySize(
-				    json_get(html_part(doc, "collectives", "ncclbench"), "pairs"))
+	if (!is_long && !cJSON_GetArraySize(coll) && !cJSON_GetArraySize(json_get(train, "epochs")))
+		text_add(t, cJSON_GetArraySize(json_get(part, "pairs"))
 				    ? "<p>Only what is between pairs was measured.</p>\n"
 				    : "<p>No data was moved in this run.</p>\n");
 	text_add(t, "</section>\n");

@@ -59,8 +59,9 @@ static void stages(const cJSON *doc, struct text *t)
 
 	if (!cJSON_GetArraySize(all))
 		return;
-	text_add(t, "<h3>Stages</h3><div class=\"scroll\"><table><thead><tr><th "
-		    "scope=\"col\">Stage</th>"
+	text_add(t, "<h3>Stages</h3>");
+	html_table(t, "Stages", false);
+	text_add(t, "<thead><tr><th scope=\"col\">Stage</th>"
 		    "<th scope=\"col\">Command</th><th scope=\"col\">Result</th>"
 		    "<th scope=\"col\">Seconds</th></tr></thead><tbody>\n");
 	cJSON_ArrayForEach (s, all) {
@@ -77,7 +78,7 @@ static void stages(const cJSON *doc, struct text *t)
 			text_addf(t, "%.3f", took);
 		text_add(t, "</td></tr>\n");
 	}
-	text_add(t, "</tbody></table></div>\n");
+	html_table_end(t);
 }
 
 /* Of ranks: who carried their data, and what was expected of it. */
@@ -114,12 +115,14 @@ void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a
 				*LIST_ADD(a, &keys) = v->string;
 		}
 	html_open(t, "environment", "Environment");
-	if (keys.n)
-		text_add(t, "<div class=\"scroll\"><table><tbody>\n");
+	if (keys.n) {
+		html_table(t, "What the hosts are", false);
+		text_add(t, "<tbody>\n");
+	}
 	for (size_t i = 0; i < keys.n; i++)
 		fact(nodes, keys.v[i], a, t);
 	if (keys.n)
-		text_add(t, "</tbody></table></div>\n");
+		html_table_end(t);
 	carriage(doc, t);
 	stages(doc, t);
 	text_add(t, "</section>\n");

@@ -1,4 +1,5 @@
 /* What to do, and every check. */
+#include "lib/core/units.h"
 #include "probes/html/parts.h"
 
 #include <math.h>
@@ -96,9 +97,12 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 static void value(const cJSON *f, struct text *t)
 {
 	double v = json_get_num(f, "value", NAN);
+	struct unit_buf b;
 
-	text_add(t, "<td class=\"n\">");
-	if (isfinite(v)) {
+	text_add(t, "<td class=\"n nb\">");
+	if (v >= 0 && v < 1e18 && streq(get(f, "unit"), "B")) {
+		text_add(t, format_size(&b, (uint64_t)v));
+	} else if (isfinite(v)) {
 		text_addf(t, "%.6g ", v);
 		html_text(t, get(f, "unit"));
 	}
@@ -109,14 +113,17 @@ static void value(const cJSON *f, struct text *t)
 
 static void row(const struct html_row *r, struct arena *a, struct text *t)
 {
+	enum { SHORT = 24 };
+	const char *hosts = hostlist_fold(a, &r->hosts);
+
 	text_add(t, "<tr data-status=\"");
 	html_text(t, get(r->f, "status"));
 	text_add(t, "\"><td>");
 	html_badge(t, get(r->f, "status"));
 	text_add(t, "</td><td><code>");
 	html_text(t, get(r->f, "check"));
-	text_add(t, "</code></td><td>");
-	html_text(t, hostlist_fold(a, &r->hosts));
+	text_addf(t, "</code></td><td class=\"%s\">", strlen(hosts) < SHORT ? "nb" : "hosts");
+	html_text(t, hosts);
 	text_add(t, "</td><td>");
 	html_text(t, get(r->f, "subject"));
 	text_add(t, "</td><td>");
@@ -124,6 +131,15 @@ static void row(const struct html_row *r, struct arena *a, struct text *t)
 	text_add(t, "</td>");
 	value(r->f, t);
 	text_add(t, "</tr>\n");
+}
+
+static size_t count(const html_rows *rows, const char *status)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		n += streq(get(rows->v[i].f, "status"), status);
+	return n;
 }
 
 void html_findings(const html_rows *rows, struct arena *a, struct text *t)
@@ -134,17 +150,25 @@ void html_findings(const html_rows *rows, struct arena *a, struct text *t)
 	text_add(t,
 		 "<div class=\"filter\"><label class=\"js\">Filter (key /) <input type=\"search\" "
 		 "autocomplete=\"off\"></label> ");
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		text_addf(t,
-			  "<button class=\"js\" data-status=\"%s\" "
-			  "aria-pressed=\"false\">%s</button> ",
-			  all[i], all[i]);
-	text_add(t, "<output aria-live=\"polite\"></output></div>\n<div class=\"scroll\"><table>"
-		    "<thead><tr><th scope=\"col\">Status</th><th scope=\"col\">Check</th>"
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		size_t n = count(rows, all[i]);
+
+		if (n)
+			text_addf(t,
+				  "<button class=\"js\" data-status=\"%s\" "
+				  "aria-pressed=\"false\">%s (%zu)</button> ",
+				  all[i], all[i], n);
+	}
+	text_add(t, "<output aria-live=\"polite\"></output></div>\n");
+	html_table(t, "Every check", false);
+	text_add(t, "<thead><tr><th scope=\"col\">Status</th><th scope=\"col\">Check</th>"
 		    "<th scope=\"col\">Hosts</th><th scope=\"col\">Subject</th>"
 		    "<th scope=\"col\">What was found</th><th scope=\"col\">Value</th>"
 		    "<th scope=\"col\">Expected</th></tr></thead><tbody>\n");
-	for (size_t i = 0; i < rows->n; i++)
-		row(&rows->v[i], a, t);
-	text_add(t, "</tbody></table></div></section>\n");
+	for (int wrong = 1; wrong >= 0; wrong--) /* what is wrong stands first */
+		for (size_t i = 0; i < rows->n; i++)
+			if (is_wrong(rows->v[i].f) == wrong)
+				row(&rows->v[i], a, t);
+	html_table_end(t);
+	text_add(t, "</section>\n");
 }

@@ -24,6 +24,16 @@ void html_open(struct text *t, const char *id, const char *title)
 		  id, id, title);
 }
 
+void html_table(struct text *t, const char *label, bool tall)
+{
+	text_addf(t,
+		  "<div class=\"scroll%s\" role=\"region\" aria-label=\"%s\" "
+		  "tabindex=\"0\"><table>",
+		  tall ? " tall" : "", label);
+}
+
+void html_table_end(struct text *t) { text_add(t, "</tbody></table></div>"); }
+
 void html_badge(struct text *t, const char *status)
 {
 	text_addf(t, "<span class=\"badge %s\">", streq(status, "skip") ? "skip-st" : status);
@@ -80,7 +90,7 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 	const char *v = json_get_str(doc, "verdict") ?: "error";
 	const char *covers = json_get_str(json_get(doc, "data"), "covers");
 
-	text_add(t, "<header><p class=\"dim\">");
+	text_add(t, "<header><h1 class=\"dim\">");
 	html_text(t, json_get_str(doc, "command") ?: "windsock");
 	text_add(t, " ");
 	html_text(t, json_get_str(doc, "windsock") ?: "");
@@ -88,7 +98,7 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 	html_text(t, json_get_str(doc, "host") ?: "");
 	text_add(t, ", ");
 	html_text(t, json_get_str(doc, "time") ?: "");
-	text_addf(t, ", %.1f s</p>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
+	text_addf(t, ", %.1f s</h1>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
 		  json_get_num(doc, "seconds", 0), v, word(v));
 	text_addf(t, "%zu failed, %zu warnings, %zu passed, %zu not tested; %zu host%s",
 		  count(doc, "fail"), count(doc, "warn"), count(doc, "pass"),

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { PAIRS_MAX = 200, MATRIX_MAX = 1024 };
+enum { SENDERS_MAX = 200, MATRIX_MAX = 1024 };
 
 static const char *const state_classes[] = {"", "m-ok", "m-part", "m-bad", "m-none"};
 static const char *const state_names[] = {"", "every port answers", "some ports do not",
@@ -37,31 +37,80 @@ static void states(const cJSON *matrix, struct html_grid *g)
 	}
 }
 
-/* What a screen reader and a printer can use of the picture: the pairs that are not well. */
-static void pairs(const cJSON *matrix, const struct html_grid *g, struct text *t)
+static bool is_bad(const struct html_grid *g, size_t from, size_t to)
 {
-	const cJSON *hosts = json_get(matrix, "hosts");
-	size_t bad = html_grid_count(g, 2) + html_grid_count(g, 3), told = 0;
+	unsigned char c = g->v[from * g->n + to];
+
+	return c == 2 || c == 3;
+}
+
+/* Is every way from (to) this host bad? */
+static bool is_cut_off(const struct html_grid *g, size_t host, bool from)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (i != host && !(from ? is_bad(g, host, i) : is_bad(g, i, host)))
+			return false;
+	return true;
+}
+
+/* Of one sender, those that do not answer alike: "node0 to node[2,5]: none answers" */
+static void pairs_from(const char *const *names, const struct html_grid *g, size_t from,
+		       const bool *cut, unsigned char state, struct arena *a, struct text *t)
+{
+	host_list to = {0};
+
+	for (size_t i = 0; i < g->n; i++)
+		if (g->v[from * g->n + i] == state && !cut[i])
+			LIST_ADD(a, &to)->name = names[i];
+	if (!to.n)
+		return;
+	text_add(t, "<li>");
+	html_text(t, names[from]);
+	text_add(t, " to ");
+	html_text(t, hostlist_fold(a, &to));
+	text_addf(t, ": %s</li>\n", state_names[state]);
+}
+
+static void tell_cut(const char *name, bool from, struct text *t)
+{
+	text_add(t, from ? "<li>" : "<li>No other host reaches ");
+	html_text(t, name);
+	text_add(t, from ? " reaches no other host</li>\n" : "</li>\n");
+}
+
+/* What a screen reader and a printer can use of the picture: the pairs that are not well. */
+static void pairs(const cJSON *matrix, const struct html_grid *g, struct arena *a, struct text *t)
+{
+	size_t bad = html_grid_count(g, 2) + html_grid_count(g, 3), i = 0, told = 0;
+	const char **names = arena_alloc(a, g->n * sizeof(*names));
+	bool *sends = arena_alloc(a, g->n), *hears = arena_alloc(a, g->n);
+	const cJSON *host;
 
 	if (!bad)
 		return;
-	text_addf(t, "<details open><summary>%zu pairs do not reach each other%s</summary><ul>\n",
-		  bad, bad > PAIRS_MAX ? " (the first 200)" : "");
-	for (size_t i = 0; i < g->n * g->n && told < PAIRS_MAX; i++) {
-		const cJSON *from, *to;
-
-		if (g->v[i] != 2 && g->v[i] != 3)
-			continue;
-		from = cJSON_GetArrayItem(hosts, (int)(i / g->n));
-		to = cJSON_GetArrayItem(hosts, (int)(i % g->n));
-		text_add(t, "<li>");
-		html_text(t, cJSON_GetStringValue(from));
-		text_add(t, " to ");
-		html_text(t, cJSON_GetStringValue(to));
-		text_addf(t, ": %s</li>\n", state_names[g->v[i]]);
-		told++;
+	cJSON_ArrayForEach (host, json_get(matrix, "hosts")) {
+		names[i] = cJSON_GetStringValue(host) ?: "";
+		sends[i] = is_cut_off(g, i, true);
+		hears[i] = is_cut_off(g, i, false);
+		i++;
 	}
-	text_add(t, "</ul></details>\n");
+	text_addf(t, "<details open><summary>%zu pairs do not reach each other</summary><ul>\n",
+		  bad);
+	for (i = 0; i < g->n; i++) {
+		if (sends[i])
+			tell_cut(names[i], true, t);
+		if (hears[i])
+			tell_cut(names[i], false, t);
+	}
+	for (i = 0; i < g->n && told < SENDERS_MAX; i++) {
+		size_t before = t->n;
+
+		for (unsigned char c = 2; c <= 3 && !sends[i]; c++)
+			pairs_from(names, g, i, hears, c, a, t);
+		told += t->n > before;
+	}
+	text_addf(t, "</ul>%s</details>\n",
+		  told == SENDERS_MAX ? "<p>There may be more: the data has them all.</p>" : "");
 }
 
 static int host_index(const cJSON *hosts, const char *name, int near)
@@ -143,7 +192,7 @@ static bool reach_maps(const cJSON *doc, struct arena *a, struct text *t)
 	text_add(t, "</p>\n<h3>Who reaches whom</h3>\n");
 	html_grid_draw(&g, "Who reaches whom", "reach", t);
 	html_grid_key(&g, state_names, t);
-	pairs(matrix, &g, t);
+	pairs(matrix, &g, a, t);
 	heat(reach, &g, a, t);
 	return true;
 }

@@ -20,7 +20,7 @@ static const char *network_of(const struct html_node *n, struct arena *a)
 		if (streq(get(c, "interface"), get(s, "interface")) && *get(c, "network"))
 			return arena_printf(a, "%s/%.0f", get(c, "network"),
 					    json_get_num(c, "prefix", 0));
-	return n->ranks ? "the ranks of this run" : "no network";
+	return n->ranks ? "the ranks of this run" : n->data ? "no network" : "no answer";
 }
 
 static double speed_of(const struct html_node *n)
@@ -47,7 +47,10 @@ static void card(const struct html_node *n, int x, int y, struct text *t)
 	html_text(t, n->host);
 	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
 		  y + 36);
-	html_text(t, *get(s, "interface") ? get(s, "interface") : n->address ? "" : "no interface");
+	html_text(t, *get(s, "interface") ? get(s, "interface")
+		     : n->address	  ? ""
+		     : n->data		  ? "no interface"
+					  : "no answer");
 	text_add(t, " ");
 	html_text(t, json_get_str(s, "address") ?: n->address);
 	text_addf(t, "</text><text class=\"dim\" x=\"%d\" y=\"%d\">", x + 10, y + 53);
@@ -162,21 +165,34 @@ static void node_row(const struct html_node *n, const str_list *stages, struct t
 	text_add(t, "</td></tr>\n");
 }
 
+/* Those of the host that came farthest. */
+static void list_stages(const html_nodes *nodes, struct arena *a, str_list *ret)
+{
+	const cJSON *most = NULL, *s;
+
+	for (size_t i = 0; i < nodes->n; i++) {
+		const cJSON *all = json_get(nodes->v[i].data, "stages");
+
+		if (cJSON_GetArraySize(all) > cJSON_GetArraySize(most))
+			most = all;
+	}
+	cJSON_ArrayForEach (s, most)
+		*LIST_ADD(a, ret) = get(s, "name");
+}
+
 void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
 {
 	str_list stages = {0};
-	const cJSON *s;
 
-	cJSON_ArrayForEach (s, json_get(nodes->v[0].data, "stages"))
-		*LIST_ADD(a, &stages) = get(s, "name");
+	list_stages(nodes, a, &stages);
 	html_open(t, "nodes", "Hosts");
 	text_add(t,
 		 "<div class=\"filter\"><label class=\"js\">Filter <input type=\"search\"></label>"
 		 "<button class=\"js\" data-status=\"fail\" aria-pressed=\"false\">fail</button>"
 		 "<button class=\"js\" data-status=\"warn\" aria-pressed=\"false\">warn</button>"
-		 "<output aria-live=\"polite\"></output></div><div class=\"scroll tall\" "
-		 "tabindex=\"0\"><table><thead>"
-		 "<tr><th scope=\"col\">Host</th><th scope=\"col\">All</th>");
+		 "<output aria-live=\"polite\"></output></div>");
+	html_table(t, "Hosts", true);
+	text_add(t, "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">All</th>");
 	for (size_t i = 0; i < stages.n; i++) {
 		text_add(t, "<th scope=\"col\">");
 		html_text(t, stages.v[i]);
@@ -188,5 +204,6 @@ void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
 		for (size_t i = 0; i < nodes->n; i++)
 			if (streq(nodes->v[i].status, "pass") == fine)
 				node_row(&nodes->v[i], &stages, t);
-	text_add(t, "</tbody></table></div></section>\n");
+	html_table_end(t);
+	text_add(t, "</section>\n");
 }

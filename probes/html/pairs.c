@@ -14,11 +14,12 @@ struct pairs {
 	LIST(struct pair) v;
 };
 
+/* Of what measured them. */
 static const cJSON *find(const cJSON *doc)
 {
-	const cJSON *own = json_get(html_part(doc, "pairs", "ncclbench"), "pairs");
+	const cJSON *own = html_part(doc, "pairs", "ncclbench");
 
-	return own ? own : json_get(html_part(doc, "collectives", "ncclbench"), "pairs");
+	return json_get(own, "pairs") ? own : html_part(doc, "collectives", "ncclbench");
 }
 
 /* Rows come in order: @near is it, or the next one. */
@@ -68,7 +69,8 @@ static double *square(const struct pairs *p, enum what w, struct arena *a)
 	return v;
 }
 
-static void map(const struct pairs *p, enum what w, const char *title, const char *unit,
+/* @words: the script finds the words for its squares. */
+static void map(const struct pairs *p, enum what w, const char *title, const char *unit, bool words,
 		struct arena *a, struct text *t)
 {
 	const char *names[HTML_HEAT];
@@ -82,7 +84,7 @@ static void map(const struct pairs *p, enum what w, const char *title, const cha
 		return;
 	text_addf(t, "<h3>%s%s</h3>\n", title,
 		  g.n < p->names.n ? ", the worst pair of each square" : "");
-	html_grid_draw(&g, title, g.n < p->names.n ? NULL : "pairs", t);
+	html_grid_draw(&g, title, words && g.n == p->names.n ? "pairs" : NULL, t);
 	html_grid_key(&g, names, t);
 }
 
@@ -143,6 +145,14 @@ static bool any_lost(const struct pairs *p)
 	return false;
 }
 
+static bool is_measured(const struct pairs *p)
+{
+	for (size_t i = 0; i < p->v.n; i++)
+		if (isfinite(p->v.v[i].gbps))
+			return true;
+	return false;
+}
+
 static const char *in_order(const struct pairs *p, struct arena *a)
 {
 	host_list l = {0};
@@ -152,20 +162,45 @@ static const char *in_order(const struct pairs *p, struct arena *a)
 	return hostlist_fold(a, &l);
 }
 
+/* Where hosts have several network cards in parallel: each by itself. */
+static void rail(const cJSON *o, struct arena *a, struct text *t)
+{
+	const char *name = json_get_str(o, "name");
+	struct pairs p = {0};
+	struct text title;
+
+	collect(json_get(o, "pairs"), &p, a);
+	if (!name || p.names.n < 2 || !is_measured(&p))
+		return;
+	text_init(&title, a);
+	text_add(&title, "Bandwidth over ");
+	html_text(&title, name);
+	map(&p, GBPS, title.s, "GB/s", false, a, t);
+	if (any_lost(&p))
+		map(&p, LOST, "Packets that had to be sent again there", "", false, a, t);
+	table(&p, a, t);
+}
+
 bool html_pairs(const cJSON *doc, struct arena *a, struct text *t)
 {
+	const cJSON *part = find(doc), *rails = json_get(part, "rails"), *o;
 	struct pairs p = {0};
 
-	collect(find(doc), &p, a);
+	collect(json_get(part, "pairs"), &p, a);
 	if (p.names.n < 2)
 		return false;
 	text_add(t, "<p class=\"dim\">Rows send, columns receive, in this order: ");
 	html_text(t, in_order(&p, a));
-	text_add(t, "</p>\n");
-	map(&p, GBPS, "Bandwidth between pairs", "GB/s", a, t);
-	map(&p, LATENCY, "Latency between pairs", "us", a, t);
+	text_add(t, cJSON_GetArraySize(rails) > 1
+			    ? "; of several network cards the worst, and each by itself below</p>\n"
+			    : "</p>\n");
+	map(&p, GBPS, "Bandwidth between pairs", "GB/s", true, a, t);
+	map(&p, LATENCY, "Latency between pairs", "us", true, a, t);
 	if (any_lost(&p))
-		map(&p, LOST, "Packets that had to be sent again", "", a, t);
+		map(&p, LOST, "Packets that had to be sent again", "", true, a, t);
 	table(&p, a, t);
+	if (cJSON_GetArraySize(rails) > 1)
+		cJSON_ArrayForEach (o, rails)
+			rail(o, a, t);
 	return true;
 }

@@ -12,6 +12,9 @@ extern const char html_style[], html_script[];
 void html_text(struct text *t, const char *s);
 /* "<section id=ID><h2>TITLE</h2>" */
 void html_open(struct text *t, const char *id, const char *title);
+/* A table that scrolls in its own box, for the keyboard too; html_table_end() closes it. */
+void html_table(struct text *t, const char *label, bool tall);
+void html_table_end(struct text *t);
 void html_fixes(struct text *t, const cJSON *fixes);
 void html_badge(struct text *t, const char *status);
 

@@ -2,8 +2,8 @@
 #include "probes/html/parts.h"
 
 struct keyed {
-	const char *key;
-	size_t at; /* in the order of the document */
+	const char *key, *host;
+	size_t at, group; /* in the order of the document; among those that are alike */
 	const cJSON *f;
 };
 
@@ -23,6 +23,7 @@ static int by_key(const void *px, const void *py)
 	const struct keyed *x = px, *y = py;
 	int d = strcmp(x->key, y->key);
 
+	d = d ? d : strverscmp(x->host, y->host);
 	return d ? d : (x->at > y->at) - (x->at < y->at);
 }
 
@@ -37,22 +38,34 @@ void html_fold(const cJSON *doc, struct arena *a, html_rows *ret)
 {
 	const cJSON *all = json_get(doc, "findings"), *f;
 	size_t n = 0, total = (size_t)cJSON_GetArraySize(all), groups = 0;
-	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k));
+	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k)), *of = k;
 	host_list *hosts = arena_alloc(a, (total + 1) * sizeof(*hosts));
 
 	cJSON_ArrayForEach (f, all) {
-		k[n] = (struct keyed){.key = key_of(f, a), .at = n, .f = f};
+		k[n] = (struct keyed){key_of(f, a), get(f, "host"), n, 0, f};
 		n++;
 	}
 	qsort(k, n, sizeof(*k), by_key);
 	for (size_t i = 0; i < n; i++) {
-		if (!i || !streq(k[i].key, k[groups - 1].key))
-			k[groups++] = k[i];
-		LIST_ADD(a, &hosts[k[groups - 1].at])->name = get(k[i].f, "host");
+		struct keyed x = k[i];
+
+		if (!i || !streq(x.key, of->key)) {
+			of = &k[groups];
+			*of = x;
+			of->group = groups++;
+		}
+		/* what a host says in two stages it says once here */
+		if (!hosts[of->group].n || !streq(x.host, of->host))
+			LIST_ADD(a, &hosts[of->group])->name = x.host;
+		of->host = x.host;
+		if (x.at < of->at) {
+			of->at = x.at;
+			of->f = x.f;
+		}
 	}
 	qsort(k, groups, sizeof(*k), by_place);
 	for (size_t i = 0; i < groups; i++)
-		*LIST_ADD(a, ret) = (struct html_row){.f = k[i].f, .hosts = hosts[k[i].at]};
+		*LIST_ADD(a, ret) = (struct html_row){.f = k[i].f, .hosts = hosts[k[i].group]};
 }
 
 static int weight(const char *status)
@@ -141,6 +154,27 @@ static void list_ranks(const cJSON *doc, struct arena *a, html_nodes *ret)
 		ret->v[0].data = json_get(doc, "data");
 }
 
+/* Hosts of the run that gave no answer have a row all the same. */
+static void list_silent(const cJSON *doc, struct arena *a, html_nodes *ret)
+{
+	static const char *const lists[] = {"passing_nodes", "failing_nodes"};
+	const cJSON *name;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		size_t at = 0;
+
+		cJSON_ArrayForEach (name, json_get(json_get(doc, "data"), lists[i])) {
+			const char *host = cJSON_GetStringValue(name);
+
+			if (!host)
+				continue;
+			at = ret->n ? find(ret, host, at) : 0;
+			if (at == ret->n)
+				LIST_ADD(a, ret)->host = host;
+		}
+	}
+}
+
 void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
 {
 	const cJSON *node;
@@ -151,6 +185,7 @@ void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
 		x->host = get(node, "host");
 		x->data = json_get(node, "data");
 	}
+	list_silent(doc, a, ret);
 	if (!ret->n)
 		list_ranks(doc, a, ret);
 	if (!ret->n)

@@ -106,8 +106,9 @@ void preflight_find_culprits(struct preflight *p, const cJSON *matrix)
 		;
 }
 
-/* The subject of what failed between hosts is the culprit; who said so is only a witness. */
-static void blame_stage(struct preflight *p, enum stage_id id)
+/* The subject of what failed between hosts is the culprit; who said so is only a witness.
+ * @explained: by a second look at an earlier stage, which names them. */
+static void blame_stage(struct preflight *p, enum stage_id id, bool explained)
 {
 	const struct stage_run *run = &p->run[id];
 
@@ -115,17 +116,15 @@ static void blame_stage(struct preflight *p, enum stage_id id)
 		const struct item *x = &p->t.items.v[i];
 		bool any = false;
 
-		if (x->f->status != ST_FAIL)
+		if (x->f->status != ST_FAIL || (explained && x->stage == id))
 			continue;
-		if (id == S_REACH && p->culprits.n)
+		if ((id == S_REACH || explained) && p->culprits.n)
 			continue;
 		any = id >= S_REACH && blame_words(p, x->f->subject);
 		for (size_t h = 0; !any && h < x->hosts.n; h++)
 			any |= blame(p, x->hosts.v[h].name);
 		p->unattributed |= !any;
 	}
-	for (size_t i = 0; id == S_REACH && i < p->culprits.n; i++)
-		p->unattributed |= !blame(p, p->culprits.v[i]);
 }
 
 /* Those that can still be asked: answered, have an interface, and failed at nothing between. */
@@ -145,7 +144,8 @@ static const char *first_reason(const struct preflight *p)
 	return NULL;
 }
 
-static void run_across(struct preflight *p, enum stage_id id)
+/* True: a second look explains what failed. */
+static bool run_across(struct preflight *p, enum stage_id id)
 {
 	const char *command = stages[id].command, *hosts, *why = first_reason(p);
 	host_list some;
@@ -169,21 +169,33 @@ static void run_across(struct preflight *p, enum stage_id id)
 		preflight_run_groups(p, id, &some);
 	else if (p->crew)
 		cJSON_Delete(crew_run(p->crew, id, true));
+	else if (id == S_REACH)
+		preflight_reach(p, preflight_args(p, id, hosts));
 	else
 		preflight_run_part(p, id, preflight_args(p, id, hosts));
+	return preflight_look_again(p, id, hosts);
+}
+
+static void blame_culprits(struct preflight *p)
+{
+	for (size_t i = 0; i < p->culprits.n; i++)
+		p->unattributed |= !blame(p, p->culprits.v[i]);
 }
 
 void preflight_between(struct preflight *p)
 {
 	for (enum stage_id id = S_HOSTS; id < S_REACH; id++)
 		if (p->run[id].done)
-			blame_stage(p, id);
+			blame_stage(p, id, false);
 	for (enum stage_id id = S_REACH; id < S_BASELINE; id++) {
+		bool found;
+
 		if (stages[id].tier > p->tier)
 			continue;
-		if (preflight_gate(p, id))
-			run_across(p, id);
+		found = preflight_gate(p, id) && run_across(p, id);
 		preflight_finish(p, id);
-		blame_stage(p, id);
+		blame_stage(p, id, found);
+		if (found || id == S_REACH)
+			blame_culprits(p);
 	}
 }

@@ -1,6 +1,7 @@
 #include "probes/preflight/diff.h"
 
 #include "lib/report/json.h"
+#include "probes/preflight/diff_index.h"
 
 #include <math.h>
 
@@ -26,28 +27,6 @@ static struct finding *note(struct compared *c, const char *check, const char *s
 }
 
 /* ---- findings ---- */
-
-static bool is_same_check(const cJSON *x, const cJSON *y)
-{
-	return streq(get(x, "check"), get(y, "check")) &&
-	       streq(get(x, "subject"), get(y, "subject")) && streq(get(x, "host"), get(y, "host"));
-}
-
-/* Runs have their findings in about the same order. */
-static const cJSON *find(const cJSON *list, const cJSON *like, const cJSON **near)
-{
-	const cJSON *f;
-
-	for (f = *near; f; f = f->next)
-		if (is_same_check(f, like)) {
-			*near = f->next;
-			return f;
-		}
-	cJSON_ArrayForEach (f, list)
-		if (is_same_check(f, like))
-			return f;
-	return NULL;
-}
 
 static int weight(const char *status)
 {
@@ -96,22 +75,65 @@ static void compare_finding(struct compared *c, const cJSON *before, const cJSON
 	}
 }
 
+static bool is_alone(const cJSON *doc)
+{
+	return !cJSON_GetArraySize(json_get(doc, "nodes")) &&
+	       !json_get(json_get(doc, "data"), "passing_nodes") &&
+	       !json_get(json_get(doc, "data"), "world");
+}
+
 static void compare_findings(struct compared *c, const cJSON *old, const cJSON *now)
 {
 	const cJSON *was = json_get(old, "findings"), *is = json_get(now, "findings"), *f;
-	const cJSON *near = was ? was->child : NULL;
+	/* of two runs on one host each, the one host is compared with the other */
+	const char *then_own = is_alone(old) && is_alone(now) ? get(old, "host") : NULL;
+	const char *own = then_own ? get(now, "host") : NULL;
+	struct diff_index before, after;
+	struct names here = {0};
 
+	diff_index_init(&before, c->t->a, was, then_own);
+	diff_index_init(&after, c->t->a, is, own);
 	cJSON_ArrayForEach (f, is)
-		compare_finding(c, find(was, f, &near), f);
-	near = is ? is->child : NULL;
+		compare_finding(c, diff_index_take(&before, f, own), f);
 	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
-	cJSON_ArrayForEach (f, was)
-		if (weight(get(f, "status")) && !find(is, f, &near)) {
-			struct finding *g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+	run_hosts(now, c->t->a, &here);
+	cJSON_ArrayForEach (f, was) {
+		const char *host = get(f, "host");
+		struct finding *g;
 
-			finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
-		}
+		if (!weight(get(f, "status")) || diff_index_take(&after, f, then_own) ||
+		    (!own && *host && !names_has(&here, host) && !streq(host, get(now, "host"))))
+			continue; /* nor has a host that was left out */
+		g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+		finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
+	}
+}
+
+/* Those of @of that are not in @other; NULL: none. */
+static const char *only_in(struct compared *c, const cJSON *of, const cJSON *other)
+{
+	struct names all = {0}, there = {0};
+	host_list only = {0};
+
+	run_hosts(of, c->t->a, &all);
+	run_hosts(other, c->t->a, &there);
+	for (size_t i = 0; i < all.size; i++)
+		if (all.slots[i] && !names_has(&there, all.slots[i]))
+			LIST_ADD(c->t->a, &only)->name = all.slots[i];
+	return only.n ? names_fold(c->t->a, &only) : NULL;
+}
+
+static void compare_hosts(struct compared *c, const cJSON *old, const cJSON *now)
+{
+	const char *gone = only_in(c, old, now), *new = only_in(c, now, old);
+
+	if (gone)
+		finding_set(note(c, "diff.host", gone, ST_INFO), ST_INFO,
+			    "was in the run of then, and is not in this one");
+	if (new)
+		finding_set(note(c, "diff.host", new, ST_INFO), ST_INFO,
+			    "was not in the run of then");
 }
 
 /* ---- what was measured ---- */
@@ -225,20 +247,31 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 	}
 }
 
+/* Of a run of windsock, or the data of a run of that command alone. */
+static const cJSON *part_of(const cJSON *doc, const char *stage, const char *command)
+{
+	const cJSON *data = json_get(doc, "data");
+
+	return streq(get(doc, "command"), command) ? data
+						   : json_get(json_get(data, "parts"), stage);
+}
+
 void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)
 {
-	const cJSON *was = json_get(old, "data"), *is = json_get(now, "data"), *n;
 	static const char *const sweeps[] = {"collectives", "sweep"};
+	bool alone = streq(get(now, "command"), "ncclbench");
 	struct compared c = {.t = t, .stage = stage};
-	const cJSON *was_parts = json_get(was, "parts"), *parts = json_get(is, "parts");
 	size_t from = t->items.n;
+	const cJSON *n;
 
+	compare_hosts(&c, old, now);
 	compare_findings(&c, old, now);
-	for (size_t i = 0; i < ARRAY_LEN(sweeps); i++)
-		compare_bandwidth(&c, sweeps[i], json_get(was_parts, sweeps[i]),
-				  json_get(parts, sweeps[i]));
-	compare_pace(&c, json_get(was_parts, "training"), json_get(parts, "training"));
-	compare_facts(&c, get(now, "host"), was, is);
+	for (size_t i = 0; i < (alone ? 1 : ARRAY_LEN(sweeps)); i++)
+		compare_bandwidth(&c, sweeps[i], part_of(old, sweeps[i], "ncclbench"),
+				  part_of(now, sweeps[i], "ncclbench"));
+	compare_pace(&c, part_of(old, "training", "ddpsmoke"),
+		     part_of(now, "training", "ddpsmoke"));
+	compare_facts(&c, get(now, "host"), json_get(old, "data"), json_get(now, "data"));
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {
 		const cJSON *before = node_like(old, get(n, "host"));
 

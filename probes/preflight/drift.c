@@ -1,11 +1,10 @@
 /* What differs between hosts: the odd one is named against the majority. */
+#include "probes/preflight/drift.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
-#include "probes/preflight/facts.h"
 
 #include <math.h>
 
-#define CLOCK_SLACK_S 2.0
 #define NEAR 0.05     /* sizes of memory are never quite alike */
 #define NEAR_RATE 0.1 /* and measurements even less */
 
@@ -60,9 +59,12 @@ static const struct kind kinds[] = {
 	{"windsock", "windsock", TEXT, ST_WARN, "windsock --version   # install %s there"},
 	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
 	{"memory", "memory", SIZE, ST_WARN, "dmidecode -t memory   # the others have %s"},
-	{"nofile", "open files", TEXT, ST_WARN, "ulimit -n %s"},
-	{"memlock", "locked memory", TEXT, ST_WARN,
-	 "ulimit -l %s   # in kB here; LimitMEMLOCK= for slurmd"},
+	{"nofile", "open files", TEXT, ST_WARN,
+	 "echo '* - nofile %s' | sudo tee /etc/security/limits.d/90-nofile.conf   # then log in "
+	 "again; LimitNOFILE= for slurmd"},
+	{"memlock", "locked memory, in bytes", TEXT, ST_WARN,
+	 "echo '* - memlock %s' | sudo tee /etc/security/limits.d/90-memlock.conf   # in kB here; "
+	 "then log in again; LimitMEMLOCK= for slurmd"},
 	{"congestion", "congestion control", TEXT, ST_WARN,
 	 "sysctl -w net.ipv4.tcp_congestion_control=%s"},
 	{"governor", "clock governor", TEXT, ST_WARN, "cpupower frequency-set -g %s"},
@@ -162,16 +164,27 @@ static const struct value *majority(struct arena *a, const struct kind *k, value
 	return best && best->alike < l->n ? best : NULL;
 }
 
-static struct finding *note(struct preflight *p, const struct kind *k, const char *host)
+struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
+			   const char *host)
 {
 	struct finding *f = tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name,
-				      arena_printf(p->a, "drift.%s", k->key ?: "same"), k->subject);
+				      arena_printf(p->a, "drift.%s", key ?: "same"), subject);
 
 	if (host) {
 		f->host = host;
 		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = host;
 	}
 	return f;
+}
+
+/* limits.conf takes kB where the limit is in bytes. */
+static const char *in_fix(struct arena *a, const struct kind *k, const char *text)
+{
+	uint64_t bytes;
+
+	if (!streq(k->key, "memlock") || parse_uint(text, &bytes))
+		return text;
+	return arena_printf(a, "%llu", (unsigned long long)(bytes >> 10));
 }
 
 /* The table's text has at most one %s. */
@@ -182,8 +195,8 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 	if (!k->key) /* from one that has what most have */
 		return arena_printf(a, "rsync -a --delete %s:%s \"$(dirname %s)/\"", usual->host,
 				    shell_quote(a, k->subject), shell_quote(a, k->subject));
-	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix, usual->text,
-				   hole + 2)
+	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix,
+				   in_fix(a, k, usual->text), hole + 2)
 		    : k->fix;
 }
 
@@ -216,7 +229,7 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 		    (k->type == RATE && v->number > usual->number))
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
-		f = note(p, k, v->host);
+		f = drift_note(p, k->key, k->subject, v->host);
 		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts", v->text,
 			    usual->text, usual->alike, l->n);
 		finding_expect(f, "%s, as on the others", usual->text);
@@ -227,7 +240,7 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 /* Two against two: nobody is odd, and yet they differ. */
 static void name_all(struct preflight *p, const struct kind *k, const value_list *l)
 {
-	struct finding *f = note(p, k, NULL);
+	struct finding *f = drift_note(p, k->key, k->subject, NULL);
 	bool *told = arena_alloc(p->a, l->n * sizeof(*told));
 	struct text t;
 
@@ -264,27 +277,6 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 	return true;
 }
 
-/* A host's clock when it answered lies between our question and its answer. */
-static void clocks(struct preflight *p, const struct answers *all, double asked, double answered)
-{
-	static const struct kind k = {.key = "clock", .subject = "clock"};
-
-	for (size_t i = 0; i < all->n; i++) {
-		double at = json_get_num(json_get(all->v[i].data, "facts"), "clock", NAN);
-		double off = at < asked ? at - asked : at > answered ? at - answered : 0;
-		struct finding *f;
-
-		if (isnan(at) || fabs(off) < CLOCK_SLACK_S)
-			continue;
-		f = note(p, &k, all->v[i].host);
-		finding_set(f, ST_WARN, "is %.0f s %s this host's", fabs(off),
-			    off < 0 ? "behind" : "before");
-		finding_value(f, off, "s");
-		finding_expect(f, "less than %.0f s apart", CLOCK_SLACK_S);
-		finding_fix(f, "timedatectl set-ntp true || systemctl restart chronyd");
-	}
-}
-
 void preflight_drift(struct preflight *p, const struct answers *all, double asked, double answered)
 {
 	size_t from = p->t.items.n, compared = 0;
@@ -296,7 +288,8 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 
 		compared += compare(p, all, &k);
 	}
-	clocks(p, all, asked, answered);
+	drift_names(p, all);
+	drift_clocks(p, all, asked, answered);
 	if (compared && p->t.items.n == from)
 		finding_set(
 			tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name, "drift.all", "all hosts"),

@@ -7,18 +7,29 @@
 enum { VENDOR_AMAZON = 0x1d0f, DEVICE_EFA_FIRST = 0xefa0, DEVICE_EFA_LAST = 0xefaf };
 
 /*
- * Network cards that take an EFA, by instance type: Amazon's page on network
- * cards of accelerated instances. On p6-b300 card 0 takes none.
+ * How many adapters an instance type takes: MaximumEfaInterfaces of Amazon EC2's
+ * DescribeInstanceTypes, as the instance type reference of Karpenter's provider for AWS
+ * lists it; dl1 after Amazon's page on it. A type that is not here has no number.
  */
 static const struct {
-	const char *prefix;
+	const char *name;
 	int adapters;
 } types[] = {
 	{"p3dn.24xlarge", 1},  {"p4d.24xlarge", 4},	{"p4de.24xlarge", 4},
 	{"p5.4xlarge", 1},     {"p5.48xlarge", 32},	{"p5e.48xlarge", 32},
 	{"p5en.48xlarge", 16}, {"p6-b200.48xlarge", 8}, {"p6-b300.48xlarge", 16},
 	{"trn1.32xlarge", 8},  {"trn1n.32xlarge", 16},	{"trn2.48xlarge", 16},
-	{"dl1.24xlarge", 4},
+	{"dl1.24xlarge", 4},   {"dl2q.24xlarge", 1},	{"inf1.24xlarge", 1},
+	{"g4dn.8xlarge", 1},   {"g4dn.12xlarge", 1},	{"g4dn.16xlarge", 1},
+	{"g4dn.metal", 1},     {"g5.8xlarge", 1},	{"g5.12xlarge", 1},
+	{"g5.16xlarge", 1},    {"g5.24xlarge", 1},	{"g5.48xlarge", 1},
+	{"g6.8xlarge", 1},     {"g6.12xlarge", 1},	{"g6.16xlarge", 1},
+	{"g6.24xlarge", 1},    {"g6.48xlarge", 1},	{"gr6.8xlarge", 1},
+	{"g6e.8xlarge", 1},    {"g6e.12xlarge", 1},	{"g6e.16xlarge", 1},
+	{"g6e.24xlarge", 2},   {"g6e.48xlarge", 4},	{"g7.8xlarge", 1},
+	{"g7.12xlarge", 1},    {"g7.24xlarge", 1},	{"g7.48xlarge", 2},
+	{"g7e.8xlarge", 1},    {"g7e.12xlarge", 1},	{"g7e.24xlarge", 2},
+	{"g7e.48xlarge", 4},
 };
 
 struct finding *efa_note(struct efa *e, const char *check, const char *subject)
@@ -47,7 +58,7 @@ static void find_instance(struct efa *e)
 		return;
 	e->instance = sysroot_line(e->v->a, "/sys/class/dmi/id/product_name");
 	for (size_t i = 0; e->instance && i < ARRAY_LEN(types); i++)
-		if (streq(e->instance, types[i].prefix))
+		if (streq(e->instance, types[i].name))
 			e->expected = types[i].adapters;
 }
 
@@ -77,10 +88,12 @@ static void count_cards(struct efa *e)
 
 static void tell_few(struct efa *e, struct finding *f)
 {
-	finding_set(f, ST_WARN, "%zu of the %d that %s can have: %s", e->devices, e->expected,
-		    e->instance,
+	/* what takes one is often used without; what takes many was bought for them */
+	finding_set(f, e->expected > 1 ? ST_WARN : ST_INFO, "%zu of the %d that %s can have: %s",
+		    e->devices, e->expected, e->instance,
 		    e->devices ? "between hosts NCCL reaches only that share of its bandwidth"
-			       : "between hosts NCCL uses TCP, many times slower");
+		    : e->expected > 1 ? "between hosts NCCL uses TCP, many times slower"
+				      : "between hosts NCCL uses TCP");
 	finding_value(f, (double)e->devices, NULL);
 	finding_expect(f, "%d", e->expected);
 	finding_fix(f,
@@ -195,6 +208,10 @@ void efa_look(struct gpu_view *v)
 	if (!e.cards && !e.devices && e.expected <= 0)
 		return;
 	adapters(&e);
+	if (!e.cards && !e.devices) { /* nothing that a stack would serve */
+		data(&e);
+		return;
+	}
 	uverbs(&e);
 	if (v->nvidia || v->nvml.gpus.n) { /* else nothing here runs NCCL */
 		efa_stack(&e);

@@ -38,8 +38,10 @@ static void memlock(struct preflight *p)
 			    "is limited to %s: RDMA must lock its buffers",
 			    format_size(&b, l.rlim_cur));
 		finding_expect(f, "unlimited");
-		finding_fix(f, "ulimit -l unlimited   # docker: --ulimit memlock=-1; Slurm: "
-			       "LimitMEMLOCK=infinity for slurmd");
+		finding_fix(f, "echo '* - memlock unlimited' | sudo tee "
+			       "/etc/security/limits.d/90-memlock.conf   # then log in again; "
+			       "docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
+			       "slurmd");
 	}
 }
 
@@ -62,8 +64,12 @@ static void files(struct preflight *p)
 	if (l.rlim_cur >= FILES_GOOD)
 		return;
 	finding_expect(f, ">= %d", FILES_GOOD);
-	finding_fix(f, "ulimit -n %llu",
-		    (unsigned long long)(l.rlim_max < 65536 ? l.rlim_max : 65536));
+	if (l.rlim_max >= FILES_GOOD)
+		finding_fix(f, "ulimit -n %llu",
+			    (unsigned long long)(l.rlim_max < 65536 ? l.rlim_max : 65536));
+	finding_fix(f, "echo '* - nofile 65536' | sudo tee /etc/security/limits.d/90-nofile.conf   "
+		       "# then log in again; docker: --ulimit nofile=65536; Slurm: LimitNOFILE= "
+		       "for slurmd");
 }
 
 /* NCCL's ranks of one host and PyTorch's data workers talk through it. */
@@ -73,6 +79,7 @@ static void shm(struct preflight *p)
 	struct unit_buf total, left;
 	uint64_t all, avail;
 	struct statvfs s;
+	double memory;
 
 	if (statvfs("/dev/shm", &s) || !s.f_blocks) {
 		finding_set(f, ST_FAIL, "is not there: ranks of one host share memory through it");
@@ -94,10 +101,13 @@ static void shm(struct preflight *p)
 	if (f->status == ST_PASS)
 		return;
 	finding_expect(f, "more than 64 MiB, 32 MiB of them free");
-	if (all > SHM_FEW)
-		finding_fix(f, "ls -lS /dev/shm   # what dead jobs left there");
+	/* half of the memory is what it has where nobody made it smaller */
+	memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	finding_fix(f,
-		    "mount -o remount,size=50%% /dev/shm   # docker: --shm-size=8g or --ipc=host");
+		    "mount -o remount,size=%d%% /dev/shm   # docker: --shm-size=8g or --ipc=host",
+		    (double)all < 0.4 * memory ? 50 : 80);
+	if (all > SHM_FEW)
+		finding_fix(f, "ls -lS /dev/shm   # what dead jobs left there: rm it");
 }
 
 static void stack(struct preflight *p)

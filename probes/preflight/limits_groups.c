@@ -1,5 +1,6 @@
 /* What control groups and masks leave of this machine: memory, processors, processes. */
 #include "lib/core/units.h"
+#include "lib/host/cgroup.h"
 #include "lib/host/sysroot.h"
 #include "probes/preflight/limits.h"
 
@@ -8,33 +9,6 @@
 
 #define MIB (1ull << 20)
 enum { TASKS_FEW = 1024 };
-
-/* "0::/a/b" (v2) or "9:memory:/a/b" (v1) of /proc/self/cgroup; NULL when there is none. */
-static const char *own_cgroup(struct arena *a, const char *controller, bool *ret_v2)
-{
-	FILE *in = fopen(sysroot_path(a, "/proc/self/cgroup"), "re");
-	const char *found = NULL;
-	const char *mark = arena_printf(a, ":%s:", controller);
-	char line[1024];
-
-	*ret_v2 = false;
-	while (in && fgets(line, sizeof(line), in)) {
-		char *v1 = strstr(line, mark);
-
-		line[strcspn(line, "\n")] = '\0';
-		if (v1)
-			found = arena_strdup(a, v1 + strlen(mark));
-		if (v1)
-			*ret_v2 = false;
-		else if (starts_with(line, "0::") && !found) {
-			found = arena_strdup(a, line + 3);
-			*ret_v2 = true;
-		}
-	}
-	if (in)
-		(void)fclose(in);
-	return found;
-}
 
 /* The tightest of the group and those around it; UINT64_MAX: none. */
 static uint64_t tightest(struct arena *a, const char *controller, const char *v2_file,
@@ -45,7 +19,7 @@ static uint64_t tightest(struct arena *a, const char *controller, const char *v2
 	char *path;
 	bool v2;
 
-	own = own_cgroup(a, controller, &v2);
+	own = cgroup_own(a, controller, &v2);
 	if (!own)
 		return least;
 	path = arena_strdup(a, own);
@@ -83,7 +57,7 @@ static double cpu_quota(struct arena *a)
 	char *path;
 
 	for (size_t i = 0; i < ARRAY_LEN(names) && v2; i++)
-		own = own_cgroup(a, controller = names[i], &v2);
+		own = cgroup_own(a, controller = names[i], &v2);
 	if (!own)
 		return 0;
 	path = arena_strdup(a, own);

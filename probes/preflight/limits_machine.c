@@ -20,7 +20,7 @@ static void disk_of(struct preflight *p, const char *dir)
 	struct statvfs s;
 	uint64_t avail;
 
-	if (statvfs(dir, &s)) {
+	if (statvfs(dir, &s) || !s.f_blocks) {
 		finding_set(f, ST_SKIP, "could not be looked at");
 		return;
 	}
@@ -63,6 +63,29 @@ static void disks(struct preflight *p)
 			continue;
 		seen[n++] = st.st_dev;
 		disk_of(p, arena_strdup(p->a, dirs[i]));
+	}
+}
+
+/* Where temporary files go, and where libraries keep what they downloaded and compiled. */
+static void writable(struct preflight *p)
+{
+	const char *tmp = getenv("TMPDIR") ?: "/tmp", *home = getenv("HOME");
+	struct finding *f;
+
+	if (access(tmp, W_OK | X_OK)) {
+		f = limit_finding(p, "limits.writable", arena_strdup(p->a, tmp));
+		finding_set(f, ST_WARN, "%s: temporary files have no place",
+			    access(tmp, F_OK) ? "is not there" : "cannot be written here");
+		finding_expect(f, "a folder of this user's");
+		finding_fix(f, "export TMPDIR=/var/tmp");
+	}
+	if (home && *home && access(home, W_OK | X_OK)) {
+		f = limit_finding(p, "limits.writable", arena_strdup(p->a, home));
+		finding_set(f, ST_INFO,
+			    "%s: the home of this user, where PyTorch and others keep what they "
+			    "downloaded and compiled",
+			    access(home, F_OK) ? "is not there" : "cannot be written here");
+		finding_fix(f, "export HOME=/tmp/home && mkdir -p \"$HOME\"");
 	}
 }
 
@@ -180,6 +203,7 @@ static void network_of_container(struct preflight *p)
 void limits_machine(struct preflight *p)
 {
 	disks(p);
+	writable(p);
 	clocks(p);
 	huge_pages(p);
 	network_of_container(p);

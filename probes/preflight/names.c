@@ -43,3 +43,15 @@ void names_add(struct names *s, struct arena *a, const char *name)
 	s->n += !s->slots[at];
 	s->slots[at] = name;
 }
+
+static int by_version(const void *x, const void *y)
+{
+	return strverscmp(((const struct host *)x)->name, ((const struct host *)y)->name);
+}
+
+const char *names_fold(struct arena *a, host_list *l)
+{
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_version);
+	return hostlist_fold(a, l);
+}

@@ -77,16 +77,18 @@ struct preflight {
 	bool burst;	     /* a second of work on each GPU, also with --quick */
 
 	struct stage_run run[S_COUNT];
-	size_t concluded;	     /* sibling commands that said something */
-	const char *absent;	     /* what is not on this host, as the first one said it */
-	const char *peer_line;	     /* what portcheck would have typed on a peer */
-	str_list usable;	     /* nodes */
-	struct names blamed, known;  /* nodes; those that were asked for */
-	str_list culprits;	     /* of the matrix of who reaches whom */
-	str_list same;		     /* paths that must be alike on all hosts */
-	const char *page, *baseline; /* --report, --baseline: files, or NULL */
-	double began;		     /* seconds since 1970 */
-	cJSON *nodes;		     /* of the hosts, for the page */
+	size_t concluded;	    /* sibling commands that said something */
+	size_t left_out;	    /* stages that the budget had no room for */
+	const char *absent;	    /* what is not on this host, as the first one said it */
+	const char *peer_line;	    /* what portcheck would have typed on a peer */
+	str_list usable;	    /* nodes */
+	struct names blamed, known; /* nodes; those that were asked for */
+	str_list culprits;	    /* of the matrix of who reaches whom */
+	str_list same;		    /* paths that must be alike on all hosts */
+	const char *page;	    /* --report: a file, or NULL */
+	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */
+	double began;		    /* seconds since 1970 */
+	cJSON *nodes;		    /* of the hosts, for the page */
 	const char *covers;
 	bool unattributed; /* something between hosts failed that names no node */
 	size_t width;	   /* hosts of this run; 0: this one alone */
@@ -123,6 +125,11 @@ int preflight_hosts(struct preflight *p, struct err *e) MUST_CHECK;
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */
+/* The reach stage on hosts that are reached from here: twice, where the first run broke. */
+void preflight_reach(struct preflight *p, const char *const *args);
+/* After ranks were lost in this stage between @hosts: the ways between them, once more. True:
+ * some are not there any more. */
+bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts);
 /* More hosts than all pairs can be tested of: how many groups; the hosts of one; all in turn. */
 size_t preflight_groups(size_t hosts);
 void preflight_deal(struct arena *a, const host_list *hosts, size_t groups, size_t which,

@@ -115,6 +115,7 @@ static const char *obstacle(struct preflight *p, enum stage_id id)
 			p->run[id].because = p->run[k].because; /* the root, not the last link */
 			return arena_printf(p->a, "not reached because %s", p->run[k].because);
 		}
+	p->left_out += left < need;
 	if (left < need)
 		return arena_printf(p->a,
 				    "left out: it takes about %s, more than the budget has left",
@@ -138,19 +139,33 @@ bool preflight_gate(struct preflight *p, enum stage_id id)
 	return true;
 }
 
+/* The first failure of the lowest stage: a second look may have found out why. */
+static const struct item *root(const struct tally *t, size_t from)
+{
+	const struct item *least = NULL;
+
+	for (size_t i = from; i < t->items.n; i++) {
+		const struct item *x = &t->items.v[i];
+
+		if (x->f->status == ST_FAIL && (!least || x->stage < least->stage))
+			least = x;
+	}
+	return least;
+}
+
 void preflight_finish(struct preflight *p, enum stage_id id)
 {
 	struct stage_run *run = &p->run[id];
-	const struct finding *bad;
+	const struct item *bad;
 
 	run->n = p->t.items.n - run->from;
 	run->status = tally_status(&p->t, run->from, p->t.items.n);
 	if (run->status != ST_SKIP && run->start_ns)
 		run->seconds = (double)((now_ns() - run->start_ns) / 1000) / 1e6;
-	bad = tally_first(&p->t, run->from, p->t.items.n, ST_FAIL);
+	bad = root(&p->t, run->from);
 	if (bad)
-		run->because = arena_printf(p->a, "%s failed: %s", stages[id].name,
-					    tally_sentence(p->a, bad));
+		run->because = arena_printf(p->a, "%s failed: %s", bad->stage_name,
+					    tally_sentence(p->a, bad->f));
 	run->done = true;
 	if (stages[id].command && (run->status <= ST_FAIL))
 		p->concluded++;

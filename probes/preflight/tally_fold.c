@@ -32,19 +32,6 @@ static bool is_alike(const struct item *x, const struct item *y)
 	       same_fix(x->f, y->f);
 }
 
-/* "node[0-3]" whatever the order in which they said it; node2 before node10. */
-static const char *fold_names(struct arena *a, host_list *l)
-{
-	for (size_t i = 1; i < l->n; i++)
-		for (size_t k = i; k && strverscmp(l->v[k - 1].name, l->v[k].name) > 0; k--) {
-			struct host x = l->v[k];
-
-			l->v[k] = l->v[k - 1];
-			l->v[k - 1] = x;
-		}
-	return hostlist_fold(a, l);
-}
-
 /* What is_alike() compares, but for a subject, which may be the host. */
 static uint32_t hash_of(const struct item *x)
 {
@@ -86,7 +73,7 @@ static void name_hosts(struct arena *a, struct item *x)
 	struct finding *copy = ARENA_NEW(a, struct finding);
 
 	*copy = *x->f;
-	copy->host = fold_names(a, &x->hosts);
+	copy->host = names_fold(a, &x->hosts);
 	if (same_text(x->f->subject, x->f->host))
 		copy->subject = copy->host;
 	x->f = copy;
@@ -183,7 +170,7 @@ static void summarize(const struct tally *t, item_list *all)
 	if (!passed)
 		return;
 	sum.f = report_find(t->r, arena_printf(t->a, "stage.%s", sum.stage_name), sum.stage_name);
-	sum.f->host = fold_names(t->a, &sum.hosts);
+	sum.f->host = names_fold(t->a, &sum.hosts);
 	finding_set(sum.f, ST_PASS, "%zu check%s passed", passed, passed == 1 ? "" : "s");
 	*LIST_ADD(t->a, all) = sum;
 }

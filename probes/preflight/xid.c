@@ -15,7 +15,7 @@ struct event {
 	enum event_kind { EV_XID, EV_SWITCH, EV_PCIE } kind;
 	char where[16];
 	int code;
-	bool bad; /* a switch's fatal one; PCIe's uncorrected one */
+	bool bad; /* a fatal one; PCIe's uncorrected one */
 	size_t n;
 	double last;
 	const char *line;
@@ -68,6 +68,7 @@ static void take(struct look *l, const struct klog_line *line)
 		l->loaded = line->seconds;
 	} else if (xid_parse(line->text, e.where, &e.code)) {
 		e.kind = EV_XID;
+		e.bad = !strstr(line->text, " Nonfatal "); /* NVLink has both of one number */
 		add(l, &e);
 	} else if (sxid_parse(line->text, e.where, &e.code, &e.bad)) {
 		e.kind = EV_SWITCH;
@@ -92,11 +93,34 @@ static bool is_stale(const struct look *l, const struct event *e)
 	return (!isnan(l->loaded) && e->last < l->loaded) || l->now - e->last > FRESH_S;
 }
 
-/* Its counters began anew, and nothing waits: somebody has reset it since. */
-static bool is_cured(const struct nvml_gpu *g, const struct xid *x)
+/* The driver has said since that this GPU needs no recovery any more. */
+static bool is_recovered(const struct look *l, const struct event *e)
 {
-	return x && x->is_memory && x->action != XID_REPLACE && g && !g->error &&
-	       g->ecc_uncorrected == 0 && g->rows_pending <= 0 && g->rows_failed <= 0;
+	enum { RECOVERY = 154 };
+	struct xid x;
+
+	for (size_t i = 0; i < l->events.n; i++) {
+		const struct event *later = &l->events.v[i];
+
+		if (later->kind == EV_XID && later->code == RECOVERY && later->last > e->last &&
+		    streq(later->where, e->where) && xid_read(RECOVERY, later->line, &x) &&
+		    x.action == XID_NOTE)
+			return true;
+	}
+	return false;
+}
+
+/* What has happened since, which says that it is over; NULL: nothing. */
+static const char *cure(const struct look *l, const struct event *e, const struct nvml_gpu *g,
+			const struct xid *x)
+{
+	if (is_recovered(l, e))
+		return "; its driver asks for no recovery any more";
+	/* somebody has reset it, and nothing waits */
+	if (x->is_memory && g && !g->error && g->ecc_uncorrected == 0 && g->rows_pending <= 0 &&
+	    g->rows_failed <= 0)
+		return "; its counters began anew since then";
+	return NULL;
 }
 
 static const char *ago(struct look *l, const struct event *e)
@@ -142,39 +166,32 @@ static void fix_xid(struct finding *f, enum xid_action action, const struct nvml
 	case XID_REBOOT:
 		finding_fix(f, "reboot   # drain the node first; when it comes back: replace GPU "
 			       "or riser");
-		return;
-	case XID_REPLACE:
-		finding_fix(f,
-			    "scontrol update nodename=\"$(hostname)\" state=drain reason=GPU-%s   "
-			    "# and "
-			    "replace that GPU",
-			    which);
 	}
 }
 
 static void tell_xid(struct look *l, const struct event *e)
 {
 	const struct nvml_gpu *g = gpu_at(l, e->where);
-	const struct xid *x = xid_find(e->code);
 	const char *catalogued = NULL;
-	enum xid_action action = x ? x->action : XID_CHECK;
-	bool stale = is_stale(l, e), cured = is_cured(g, x);
+	struct xid x;
+	bool known = xid_read(e->code, e->line, &x), stale = is_stale(l, e);
+	const char *cured = cure(l, e, g, &x);
 	struct finding *f =
-		gpu_note(l->v, action <= XID_NOTE ? "xid.program" : "xid.gpu",
+		gpu_note(l->v, x.action <= XID_NOTE ? "xid.program" : "xid.gpu",
 			 g ? gpu_subject(l->v, g) : arena_printf(l->v->a, "GPU at %s", e->where));
 
-	if (!x)
+	if (!known)
 		(void)xid_catalogued(e->line, &catalogued);
 	finding_set(f,
 		    l->v->confined && !g ? ST_INFO /* somebody else's on this host */
-					 : severity(action, stale, cured),
+					 : severity(x.action, stale, cured != NULL),
 		    "reported Xid %d%s, %s: %s%s", e->code,
 		    e->n > 1 ? arena_printf(l->v->a, " %zu times", e->n) : "", ago(l, e),
-		    x ? x->meaning : catalogued ?: "its driver met an error",
-		    cured ? "; its counters began anew since then" : "");
+		    known ? x.meaning : catalogued ?: "its driver met an error",
+		    cured ?: "");
 	finding_value(f, (double)e->n, NULL);
 	finding_expect(f, "no Xid");
-	fix_xid(f, action, g);
+	fix_xid(f, x.action, g);
 }
 
 static void tell_switch(struct look *l, const struct event *e)

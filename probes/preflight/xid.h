@@ -9,11 +9,10 @@ enum xid_action {
 	XID_CHECK,   /* watch it; reset the GPU when convenient */
 	XID_RESET,   /* before the next job */
 	XID_REBOOT,
-	XID_REPLACE,
 };
 
 struct xid {
-	int code;
+	int first, last; /* numbers that mean the same */
 	enum xid_action action;
 	bool is_memory; /* counters of memory errors say whether it is still so */
 	const char *meaning;
@@ -21,6 +20,8 @@ struct xid {
 
 /* NULL: not known. */
 const struct xid *xid_find(int code);
+/* What this line of it means: some say themselves how grave they are. False: not known. */
+bool xid_read(int code, const char *line, struct xid *ret);
 
 /* The id of the entry of ncclwhy's catalogue that explains this line best, or NULL. */
 const char *xid_catalogued(const char *line, const char **ret_meaning);

@@ -189,6 +189,30 @@ BASHPID_OF_TEST=$$
         "training fail,ports error,interface warn,collectives warn" ] # said once, though ifprobe ran twice
 }
 
+@test "a budget that leaves out every command is no missing installation" {
+    run -3 --separate-stderr windsock --budget 100ms --json
+    valid
+    [[ $stderr == *"the budget was too short for any command"*"windsock --quick --budget 10s"* ]]
+    [ ! -e calls ]
+}
+
+@test "what would fail at the end of a long run fails before it" {
+    run -3 --separate-stderr windsock --report there/is/none.html
+    [[ $stderr == *"folder there/is"* ]]
+    run -2 --separate-stderr windsock --baseline missing.json
+    echo '{"schema":1}' >other
+    run -2 --separate-stderr windsock --baseline other
+    [ ! -e calls ]
+}
+
+@test "temporary files without a place are a warning, a home that is not there is told" {
+    HOME=$PWD/nowhere TMPDIR=$PWD/none run -0 --separate-stderr windsock --quick --json
+    [ "$(state limits.writable)" = $'warn\ninfo' ]
+    [[ $(said limits.writable) == "is not there: temporary files"*"is not there: the home"* ]]
+    HOME=/ TMPDIR=/ run -0 --separate-stderr windsock --quick --json
+    [ -z "$(state limits.writable)" ]
+}
+
 @test "a budget picks what fits and says what it left out" {
     run -0 --separate-stderr windsock --json --budget 2s
     valid

@@ -54,6 +54,26 @@ paces() { # RATES...: ddpsmoke's data of four ranks
         "$names" "$ranks"
 }
 
+@test "a host that was silent in one run only is a warning; in two it fails" {
+    silent=$(say portcheck "$(finding mesh.run fail 'rank 1 (nb) has been silent for 10 s')")
+    well=$(say portcheck "$(finding mesh.reach pass 'all of them')" '{"matrix":{"hosts":["na","nb"],"cells":[["self","ok"],["ok","self"]]}}')
+    # shellcheck disable=SC2016 # the stand-in expands
+    stand_in portcheck '[[ "$*" == *--hosts=* ]] || { '"$well"'; exit; }
+        echo x >>"'"$PWD"'/turns"; [ "$(wc -l <"'"$PWD"'/turns")" = 1 ] || { '"$well"'; exit; }
+        '"$silent"'; exit 1'
+    run -0 --separate-stderr windsock --quick
+    valid
+    [ "$(wc -l <turns)" = 2 ]
+    [[ $(of mesh.run '"\(.status) \(.message)"') == "warn rank 1 (nb) has been silent for 10 s (in the first of two runs; not in the second)" ]]
+    [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 4 ]
+    [ "$(jq -r '.data.parts.reach.matrix.hosts | length' <<<"$output")" = 2 ]
+    stand_in portcheck '[[ "$*" == *--hosts=* ]] || { '"$well"'; exit; }
+        echo x >>"'"$PWD"'/turns"; '"$silent"'; exit 1'
+    run -1 --separate-stderr windsock --quick
+    [ "$(wc -l <turns)" = 4 ]
+    [ "$(of mesh.run .status | sort -u)" = fail ]
+}
+
 @test "full: every stage in its order, each command asked for what it is for" {
     run -0 --separate-stderr windsock --full
     valid

@@ -66,7 +66,9 @@ P
     grep -q '<b>FAIL</b>' four.html
     grep -q 'sudo nft insert rule' four.html
     grep -q 'srun --exclude=node2' four.html
-    grep -q '<li>node1 to node2: none answers</li>' four.html
+    grep -q '<li>node2 reaches no other host</li>' four.html
+    grep -q '<li>No other host reaches node2</li>' four.html
+    run ! grep -q '<li>node[0-9] to ' four.html # nothing else is wrong
     [ "$(grep -c '<tr data-status="fail"><th' four.html)" = 1 ] # node0 is a witness
     grep -q 'M3 2h' four.html # a run of squares in the matrix
     run ! grep -q '<img' four.html
@@ -143,6 +145,61 @@ P
     [[ $(jq -r '.findings[] | select(.check == "diff.better").message' <<<"$output") == "pass now, was fail: has 1 MiB" ]]
     run -0 --separate-stderr "$BIN/windsock" diff here.json here.json
     [[ $output == *"came to the same, 0 differ"* ]]
+}
+
+@test "diff: hosts that are left out, that are new, and that have other names; machines against each other" {
+    # node2 is sick then; whoever is not asked now has not become well
+    jq 'del(.nodes[2]) | .findings |= map(select(.host != "node2" and .subject != "node2")) |
+        .data.failing_nodes = [] | .verdict = "pass"' four.json >three.json
+    jq '.findings += [{check: "limits.shm", status: "fail", host: "node2", subject: "/dev/shm", message: "full"}]' four.json >sick.json
+    run -0 --separate-stderr "$BIN/windsock" diff sick.json three.json --json
+    [[ $(jq -r '.findings[] | select(.check == "diff.host") | "\(.status) \(.subject) \(.message)"' <<<"$output") == \
+        "info node2 was in the run of then, and is not in this one" ]]
+    [ "$(jq -r '[.findings[] | select(.check == "diff.better" and (.subject | test("limits.shm")))] | length' <<<"$output")" = 0 ]
+    sed 's/"node\([0-9]\)/"gpu\1/g' three.json >renamed.json
+    run -0 --separate-stderr "$BIN/windsock" diff three.json renamed.json
+    [[ $output == *"info  diff.host "*"node[0-1,3]"*"was in the run of then"* ]]
+    [[ $output == *"info  diff.host "*"gpu[0-1,3]"*"was not in the run of then"* ]]
+    # of two runs on one machine each the machines are compared
+    sed "s/\"$(uname -n)\"/\"another\"/g" here.json >another.json
+    run -0 --separate-stderr "$BIN/windsock" diff here.json another.json
+    [[ $output == *" came to the same, 2 differ"* ]] # the two names
+    jq '(.findings[] | select(.check == "limits.shm")).status = "fail"' another.json >worse.json
+    run -1 --separate-stderr "$BIN/windsock" diff here.json worse.json --json
+    [ "$(jq -r '[.findings[] | select(.check == "diff.worse")] | length' <<<"$output")" = 1 ]
+}
+
+@test "diff: runs of hundreds of hosts in another order, in seconds; ncclbench's bandwidth" {
+    python3 "$ROOT/tests/cli/windsock_runs.py" 256 >big.json
+    jq -c '.findings |= reverse | .nodes |= reverse' big.json >reversed.json
+    begin=$SECONDS
+    run -0 --separate-stderr "$BIN/windsock" diff big.json reversed.json
+    ((SECONDS - begin < 30)) # it was minutes
+    [[ $output == *" came to the same, 0 differ"* ]]
+    rm big.json reversed.json
+    "$BIN/ncclbench" -b 8 -e 64K -n 2 --json >bench.json
+    jq '.data.results[].busbw *= 0.5' bench.json >slower.json
+    run -0 --separate-stderr "$BIN/windsock" diff bench.json slower.json --json
+    [[ $(jq -r '.findings[] | select(.check == "diff.bandwidth").message' <<<"$output") == "50 % of the bandwidth of then"* ]]
+    run -2 --separate-stderr "$BIN/windsock" diff here.json bench.json
+    [[ $stderr == *"is a run of windsock and bench.json one of ncclbench"* ]]
+    head -c 1000 here.json >cut.json
+    run -2 --separate-stderr "$BIN/windsock" diff here.json cut.json
+    [[ $stderr == *"cut.json is no run of ours"* ]]
+}
+
+@test "the page of a long sweep has its curves; a host that gave no answer has its row" {
+    jq '.data.parts.sweep = (.data.parts.collectives | .results += [.results[-1] | .size *= 64 | .busbw = 9]) |
+        .data.parts.expectations = {epochs: [{epoch: 1, loss: 2, validation_loss: 2}, {epoch: 2, loss: 1, validation_loss: 1}]} |
+        .data.failing_nodes += ["node9"]' four.json >long.json
+    "$BIN/windsock" diff long.json long.json --report long.html >/dev/null
+    page_is_sound long.html
+    grep -q '<h3>Bus bandwidth, the long sweep</h3>' long.html
+    [ "$(grep -c '<h3>Bus bandwidth' long.html)" = 1 ]
+    grep -q 'The numbers of the short sweep' long.html
+    grep -q '<h3>Training: loss of each epoch</h3>' long.html
+    grep -q '<tr data-status="fail"><th scope="row">node9</th>' long.html
+    grep -q 'no answer' long.html
 }
 
 @test "diff: what is no run of ours is refused on the command line" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Eleven ways to break a node of a healthy cluster. Each time the right cause is
+# Thirteen ways to break a node of a healthy cluster. Each time the right cause is
 # the first, on the right host, with a command; that command, typed there, makes the
 # next run pass. Needs root, nft, jq.
 # shellcheck disable=SC2016 # single quotes: the other side expands
@@ -58,7 +58,7 @@ rule() { # HOOK RULE: the command that sets it
 
 # Whatever a test left, the next finds a healthy cluster.
 teardown() {
-    on all sh -c 'nft delete table inet t; ip link set eth0 up mtu 1500; ! grep -q "size=64k" /proc/mounts || umount /dev/shm
+    on all sh -c 'nft delete table inet t; ip link set eth0 up mtu 1500; ! grep -qE " /dev/shm .*size=(64|262144)k" /proc/mounts || umount /dev/shm
         sysctl -qw net.ipv4.ip_local_port_range="32768 60999"
         hosts=$(grep -v ^127.0.1.1 /etc/hosts); echo "$hosts" >/etc/hosts' >/dev/null 2>&1
 }
@@ -87,8 +87,17 @@ teardown() {
     breaks 1 'ip link set eth0 mtu 1400' 0 mesh.mtu 'has MTU 1400 and node[0,2-3] has 1500'
 }
 
+@test "jumbo frames on one host alone" {
+    breaks 2 'ip link set eth0 mtu 9000' 0 mesh.mtu 'has MTU 9000 and node[0-1,3] has 1500'
+}
+
 @test "no shared memory to speak of" {
     breaks 2 'mount -t tmpfs -o size=64k tmpfs /dev/shm' 1 limits.shm 'No space left on device'
+}
+
+@test "shared memory that dead jobs have filled" {
+    breaks 3 'mount -t tmpfs -o size=256m tmpfs /dev/shm; head -c 300m /dev/zero >/dev/shm/left 2>/dev/null || :' \
+        1 limits.shm 'No space left on device'
 }
 
 @test "hardly any ephemeral ports" {

@@ -208,6 +208,37 @@ static void t_settings(void **state)
 	gpu_done(&w);
 }
 
+/* A machine without adapters that could have some: said once, and no stack is missed. */
+static void t_none_of_some(void **state)
+{
+	static const struct {
+		const char *type;
+		enum status st;
+		const char *message;
+	} rows[] = {
+		{"p5.48xlarge", ST_WARN, "0 of the 32 that p5.48xlarge can have"},
+		{"g6e.48xlarge", ST_WARN, "0 of the 4 that"},
+		{"g5.12xlarge", ST_INFO, "0 of the 1 that"},
+	};
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t said = 0;
+
+		gpu_file(&w, "/sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+		gpu_file(&w, "/sys/class/dmi/id/product_name",
+			 arena_printf(&w.c.a, "%s\n", rows[i].type));
+		expect(&w, "efa.adapters", NULL, rows[i].st, rows[i].message, "aws ec2");
+		for (size_t k = 0; k < w.p.t.items.n; k++)
+			said += starts_with(w.p.t.items.v[k].f->check, "efa.");
+		assert_int_equal(said, 1);
+	}
+	gpu_done(&w);
+}
+
 /* Another cloud's machine, or one without adapters, hears nothing of EFA. */
 static void t_elsewhere(void **state)
 {
@@ -225,9 +256,10 @@ static void t_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_healthy),  cmocka_unit_test(t_adapters),
-		cmocka_unit_test(t_places),   cmocka_unit_test(t_pairs),
-		cmocka_unit_test(t_settings), cmocka_unit_test(t_elsewhere),
+		cmocka_unit_test(t_healthy),   cmocka_unit_test(t_none_of_some),
+		cmocka_unit_test(t_adapters),  cmocka_unit_test(t_places),
+		cmocka_unit_test(t_pairs),     cmocka_unit_test(t_settings),
+		cmocka_unit_test(t_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,80 @@ static void t_alike_and_clock(void **state)
 	world_done(&w);
 }
 
+static void t_own_clock(void **state)
+{
+	static const char *const facts[] = {"{\"clock\":105}", "{\"clock\":3705}",
+					    "{\"clock\":3706}", "{\"clock\":3704}",
+					    "{\"clock\":7300}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts)); /* n0 is this host */
+	preflight_drift(&w.p, &w.all, 100, 110);
+	assert_int_equal(w.p.t.items.n, 2);
+	assert_null(found(&w, 0)->host);
+	assert_string_equal(found(&w, 0)->message, "is 3595 s behind most other hosts'");
+	assert_string_equal(found(&w, 1)->host, "n4");
+	assert_string_equal(found(&w, 1)->message, "is 3595 s ahead of most hosts'");
+	world_done(&w);
+	world_init(&w, facts, 2); /* of two nobody is the majority */
+	preflight_drift(&w.p, &w.all, 100, 110);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->message, "is 3595 s ahead of this host's");
+	world_done(&w);
+}
+
+static void t_names(void **state)
+{
+	static const char *const facts[] = {"{}", "{}", "{}", "{}", "{}"};
+	static const char *const names[] = {"a", "gpu1", "c", "gpu1", NULL};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		w.all.v[i].hostname = names[i];
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		cJSON_AddStringToObject(w.all.v[i].doc, "boot", i == 3 ? "other" : "one");
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.hostname");
+	assert_string_equal(found(&w, 0)->subject, "gpu1");
+	assert_string_equal(found(&w, 0)->message,
+			    "is what n[1,3] call themselves: launchers and logs take them for one "
+			    "host");
+	assert_string_equal(found(&w, 0)->fix.v[0], "hostnamectl set-hostname n3");
+	world_done(&w);
+	world_init(&w, facts, 3);
+	for (size_t i = 0; i < 3; i++) {
+		w.all.v[i].hostname = i ? "gpu1" : "a";
+		cJSON_AddStringToObject(w.all.v[i].doc, "boot", "one");
+	}
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_non_null(strstr(found(&w, 0)->message, "is the name of n[1-2]: one machine"));
+	assert_string_equal(found(&w, 0)->fix.v[0],
+			    "windsock --hosts n[0-1]   # each machine once");
+	world_done(&w);
+}
+
+/* limits.conf counts locked memory in kB. */
+static void t_limit_fix(void **state)
+{
+	static const char *const facts[] = {"{\"memlock\":\"8388608\",\"nofile\":\"unlimited\"}",
+					    "{\"memlock\":\"65536\",\"nofile\":\"1024\"}",
+					    "{\"memlock\":\"8388608\",\"nofile\":\"unlimited\"}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 2);
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "'* - nofile unlimited'"));
+	assert_non_null(strstr(found(&w, 1)->fix.v[0], "'* - memlock 8192'"));
+	world_done(&w);
+}
+
 static void culprits(const char *text, const char *want)
 {
 	struct err e = {0};
@@ -155,9 +229,9 @@ static void t_culprits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_odd_one),
-		cmocka_unit_test(t_no_majority_and_more),
-		cmocka_unit_test(t_alike_and_clock),
+		cmocka_unit_test(t_odd_one),	     cmocka_unit_test(t_no_majority_and_more),
+		cmocka_unit_test(t_alike_and_clock), cmocka_unit_test(t_own_clock),
+		cmocka_unit_test(t_names),	     cmocka_unit_test(t_limit_fix),
 		cmocka_unit_test(t_culprits),
 	};
 

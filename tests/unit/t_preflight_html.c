@@ -124,6 +124,19 @@ static void t_fold(void **state)
 	assert_string_equal(json_get_str(rows.v[1].f, "check"), "a");
 	assert_int_equal(rows.v[2].hosts.n, 1);
 	cJSON_Delete(doc);
+	rows = (html_rows){0};
+	doc = parse("{\"findings\":[" /* n10 and n2 say it in two stages; the first is shown */
+		    "{\"check\":\"b\",\"host\":\"n10\",\"message\":\"m\",\"value\":1},"
+		    "{\"check\":\"b\",\"host\":\"n2\",\"message\":\"m\"},"
+		    "{\"check\":\"b\",\"host\":\"n10\",\"message\":\"m\"},"
+		    "{\"check\":\"b\",\"host\":\"n2\",\"message\":\"m\"}]}");
+	html_fold(doc, &a, &rows);
+	assert_int_equal(rows.n, 1);
+	assert_int_equal(rows.v[0].hosts.n, 2);
+	assert_string_equal(rows.v[0].hosts.v[0].name, "n2");
+	assert_string_equal(rows.v[0].hosts.v[1].name, "n10");
+	assert_int_equal((int)json_get_num(rows.v[0].f, "value", 0), 1);
+	cJSON_Delete(doc);
 }
 
 static void t_heat(void **state)

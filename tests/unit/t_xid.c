@@ -64,7 +64,7 @@ static void t_catalogue(void **state)
 		const char *line =
 			arena_printf(&a, "NVRM: Xid (PCI:0000:3b:00): %d, pid=1, x", code);
 
-		if (x && x->action >= XID_RESET && code != 38 && code != 46 && code != 157 &&
+		if (x && x->action >= XID_RESET && code != 46 && code != 151 && code != 156 &&
 		    code != 158)
 			assert_non_null(xid_catalogued(line, &meaning));
 	}
@@ -74,6 +74,50 @@ static void t_catalogue(void **state)
 			    "XID-013");
 	assert_null(xid_catalogued("usb 1-1: new device", &meaning));
 	arena_done(&a);
+}
+
+/* Numbers do not overlap, and some lines say themselves what they ask for. */
+static void t_meanings(void **state)
+{
+	static const struct {
+		int code;
+		const char *line;
+		enum xid_action action;
+		const char *meaning;
+	} rows[] = {
+		{154, "changed from 0x0 (None) to 0x1 (GPU Reset Required)", XID_RESET, "reset"},
+		{154, "changed from 0x0 (None) to 0x2 (OS Reboot)", XID_REBOOT, "reboot"},
+		{154, "changed from 0x0 (None) to 0x3 (Drain P2P)", XID_CHECK, "another GPU"},
+		{154, "changed from 0x0 (None) to 0x4 (Drain and Reset)", XID_RESET, "end"},
+		{154, "changed from 0x2 (OS Reboot) to 0x0 (None)", XID_NOTE, "no recovery"},
+		{154, "changed from 0x0 (None) to 0xffffffffffffffffff (x)", XID_RESET, "asks"},
+		{154, "something else", XID_RESET, "a recovery"},
+		{145, "145, RLW_REMAP Nonfatal XC0 i0 Link 00 (0x4)", XID_CHECK, "not a fatal"},
+		{145, "145, RLW_REMAP Fatal XC0 i0 Link 00 (0x4)", XID_RESET, "failed"},
+		{79, "79, x Nonfatal x to 0x0", XID_REBOOT, "fell off"},
+		{64, "64, x", XID_RESET, "could not be remapped"},
+		{136, "136, x", XID_RESET, "could not be trained"},
+		{98, "98, x", XID_PROGRAM, "video"},
+		{135, "135, x", XID_PROGRAM, "copy"},
+	};
+	struct xid x;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_true(xid_read(rows[i].code, rows[i].line, &x));
+		assert_int_equal(x.action, rows[i].action);
+		assert_non_null(strstr(x.meaning, rows[i].meaning));
+	}
+	assert_false(xid_read(9999, "9999, x", &x));
+	assert_int_equal(x.action, XID_CHECK);
+	for (int code = 0, last = -1; code < 200; code++) {
+		const struct xid *found = xid_find(code);
+
+		assert_true(!found || (found->first <= code && code <= found->last));
+		if (found && found->first == code)
+			assert_true(last < code);
+		last = found ? found->last : last;
+	}
 }
 
 static void t_log_forms(void **state)
@@ -125,8 +169,34 @@ static const struct {
 	 "",
 	 {NULL, "xid.gpu", "GPU 3", ST_WARN, "Xid 119", NULL}},
 	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 64, x"),
+	 "3 rows 0 1 0 1\n",
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "could not be remapped", "--gpu-reset -i 3"}},
+	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 119, x")
+		 AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed "
+				    "from 0x0 (None) to 0x2 (OS Reboot)"),
 	 "",
-	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "could not be remapped", "drain"}},
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "(GSP) did not answer", "--gpu-reset -i 3"}},
+	{LOADED AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed "
+				   "from 0x0 (None) to 0x2 (OS Reboot)"),
+	 "",
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "asks for a reboot", "reboot"}},
+	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 119, x")
+		 AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed "
+				    "from 0x1 (PF FLR) to 0x0 (None)"),
+	 "",
+	 {NULL, "xid.gpu", "GPU 3", ST_INFO, "asks for no recovery any more", NULL}},
+	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 119, x")
+		 AT("199910000000", "NVRM: Xid (PCI:0000:9a:00): 154, GPU recovery action changed "
+				    "from 0x1 (PF FLR) to 0x0 (None)"),
+	 "",
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "(GSP) did not answer", NULL}}, /* of another GPU */
+	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 145, RLW_REMAP Nonfatal XC0 i0"),
+	 "",
+	 {NULL, "xid.gpu", "GPU 3", ST_WARN, "not a fatal one", NULL}},
+	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 149, NETIR_LINK_EVT Fatal XC0 i0")
+		 AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 149, NETIR_BER Nonfatal XC0 i0"),
+	 "",
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "one of its NVLinks failed", "--gpu-reset -i 3"}},
 	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 48, x"),
 	 "3 ecc.uncorrected 1\n",
 	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "uncorrectable", NULL}},
@@ -230,9 +300,10 @@ static void t_flood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_parse),     cmocka_unit_test(t_catalogue),
-		cmocka_unit_test(t_log_forms), cmocka_unit_test(t_cases),
-		cmocka_unit_test(t_flood),     cmocka_unit_test(t_others),
+		cmocka_unit_test(t_parse),    cmocka_unit_test(t_catalogue),
+		cmocka_unit_test(t_meanings), cmocka_unit_test(t_log_forms),
+		cmocka_unit_test(t_cases),    cmocka_unit_test(t_flood),
+		cmocka_unit_test(t_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

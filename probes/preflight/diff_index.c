@@ -1,0 +1,82 @@
+#include "probes/preflight/diff_index.h"
+
+#include "lib/report/json.h"
+
+static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
+
+/* A host's own name, also as a subject, stands for its counterpart. */
+static const char *named(const cJSON *f, const char *key, const char *own)
+{
+	const char *name = get(f, key);
+
+	return own && streq(name, own) ? "" : name;
+}
+
+static uint32_t hash_of(const cJSON *f, const char *own)
+{
+	uint32_t h = names_hash(0, get(f, "check")) + 1;
+
+	return names_hash(names_hash(h, named(f, "subject", own)) + 1, named(f, "host", own));
+}
+
+void diff_index_init(struct diff_index *x, struct arena *a, const cJSON *findings, const char *own)
+{
+	size_t size = 16, n = (size_t)cJSON_GetArraySize(findings);
+	const cJSON *f;
+
+	while (size < 2 * n)
+		size *= 2;
+	*x = (struct diff_index){
+		.slots = arena_alloc(a, size * sizeof(*x->slots)), .mask = size - 1, .own = own};
+	cJSON_ArrayForEach (f, findings) {
+		size_t at = hash_of(f, own) & x->mask;
+
+		while (x->slots[at].f)
+			at = (at + 1) & x->mask;
+		x->slots[at].f = f;
+	}
+}
+
+const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char *own)
+{
+	size_t at = hash_of(like, own) & x->mask;
+	const cJSON *taken = NULL;
+
+	for (; x->slots[at].f; at = (at + 1) & x->mask) {
+		struct diff_slot *s = &x->slots[at];
+
+		if (!streq(get(s->f, "check"), get(like, "check")) ||
+		    !streq(named(s->f, "subject", x->own), named(like, "subject", own)) ||
+		    !streq(named(s->f, "host", x->own), named(like, "host", own)))
+			continue;
+		if (!s->taken) {
+			s->taken = true;
+			return s->f;
+		}
+		taken = taken ? taken : s->f;
+	}
+	return taken;
+}
+
+static void add(struct names *to, struct arena *a, const char *name)
+{
+	if (name && *name && !names_has(to, name))
+		names_add(to, a, name);
+}
+
+/* A run over several hosts is about them, not about the one that began it. */
+void run_hosts(const cJSON *doc, struct arena *a, struct names *ret)
+{
+	static const char *const lists[] = {"passing_nodes", "failing_nodes"};
+	const cJSON *x;
+
+	cJSON_ArrayForEach (x, json_get(doc, "nodes"))
+		add(ret, a, get(x, "host"));
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		cJSON_ArrayForEach (x, json_get(json_get(doc, "data"), lists[i]))
+			add(ret, a, cJSON_GetStringValue(x));
+	cJSON_ArrayForEach (x, json_get(json_get(json_get(doc, "data"), "world"), "ranks"))
+		add(ret, a, get(x, "host"));
+	if (!ret->n)
+		add(ret, a, get(doc, "host"));
+}

@@ -1,0 +1,28 @@
+#ifndef PROBES_PREFLIGHT_DIFF_INDEX_H
+#define PROBES_PREFLIGHT_DIFF_INDEX_H
+/*
+ * The findings of a run by what they are about (check, subject, host): runs of many
+ * hosts have hundreds of thousands, and not always in the same order.
+ */
+#include "lib/report/report.h"
+#include "probes/preflight/names.h"
+
+struct diff_index {
+	struct diff_slot {
+		const cJSON *f; /* NULL: free */
+		bool taken;
+	} * slots;
+	size_t mask;
+	const char *own;
+};
+
+/* @own: a host that stands for its counterpart in the other run; NULL: none does. */
+void diff_index_init(struct diff_index *x, struct arena *a, const cJSON *findings, const char *own);
+/* One about the same that was not taken yet; else one that was; NULL: there is none. @own: of
+ * the run that @like is of. */
+const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char *own);
+
+/* The hosts that a run was about; of a run on one host alone it is that one. */
+void run_hosts(const cJSON *doc, struct arena *a, struct names *ret);
+
+#endif

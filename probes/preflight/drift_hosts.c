@@ -1,0 +1,146 @@
+/* What makes hosts be mistaken for each other: their names, and their clocks. */
+#include "lib/report/json.h"
+#include "probes/preflight/drift.h"
+
+#include <math.h>
+
+#define CLOCK_SLACK_S 2.0
+
+/* ---- names ---- */
+
+struct called {
+	const struct answer *a;
+	const char *boot; /* of its kernel; NULL: not said */
+};
+
+static int by_name(const void *px, const void *py)
+{
+	const struct called *x = px, *y = py;
+	int d = strcmp(x->a->hostname, y->a->hostname);
+
+	return d ? d : (x->a > y->a) - (x->a < y->a);
+}
+
+/* All but those that are a machine we have already. */
+static const char *without_twins(struct preflight *p, const struct answers *all,
+				 const struct called *twins, size_t n)
+{
+	host_list kept = {0};
+
+	for (size_t i = 0; i < all->n; i++) {
+		bool again = false;
+
+		for (size_t k = 1; k < n; k++)
+			again |= twins[k].a == &all->v[i];
+		if (!again)
+			LIST_ADD(p->a, &kept)->name = all->v[i].host;
+	}
+	return hostlist_fold(p->a, &kept);
+}
+
+static void tell_twins(struct preflight *p, const struct answers *all, const struct called *v,
+		       size_t n)
+{
+	/* before what else such hosts say of their names */
+	struct finding *f =
+		tally_add(&p->t, S_HOSTS, stages[S_HOSTS].name, "drift.hostname", v->a->hostname);
+	host_list who = {0};
+	bool one = true;
+
+	f->host = v[1].a->host;
+	LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = f->host;
+	for (size_t i = 0; i < n; i++) {
+		LIST_ADD(p->a, &who)->name = v[i].a->host;
+		one = one && v[i].boot && v->boot && streq(v[i].boot, v->boot);
+	}
+	finding_set(f, ST_WARN,
+		    one ? "is the name of %s: one machine, named more than once"
+			: "is what %s call themselves: launchers and logs take them "
+			  "for one host",
+		    hostlist_fold(p->a, &who));
+	finding_expect(f, "a name for each machine");
+	if (one)
+		finding_fix(f, "windsock --hosts %s   # each machine once",
+			    without_twins(p, all, v, n));
+	else
+		finding_fix(f, "hostnamectl set-hostname %s", v[1].a->host);
+}
+
+void drift_names(struct preflight *p, const struct answers *all)
+{
+	struct called *v = arena_alloc(p->a, (all->n + 1) * sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc && all->v[i].hostname)
+			v[n++] = (struct called){&all->v[i], json_get_str(all->v[i].data, "boot")};
+	qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n; next++)
+			if (!streq(v[next].a->hostname, v[i].a->hostname))
+				break;
+		if (next - i > 1)
+			tell_twins(p, all, v + i, next - i);
+	}
+}
+
+/* ---- clocks ---- */
+
+struct clock {
+	const char *host;
+	double off; /* seconds ahead of ours; 0: as far as its answer tells, alike */
+};
+
+static int by_off(const void *px, const void *py)
+{
+	const struct clock *x = px, *y = py;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static void tell_clock(struct preflight *p, const char *host, double off, const char *whose)
+{
+	struct finding *f = drift_note(p, "clock", "clock", host);
+
+	finding_set(f, ST_WARN, "is %.0f s %s %s", fabs(off), off < 0 ? "behind" : "ahead of",
+		    whose);
+	finding_value(f, off, "s");
+	finding_expect(f, "less than %.0f s apart", CLOCK_SLACK_S);
+	finding_fix(f, "timedatectl set-ntp true || systemctl restart chronyd");
+}
+
+/* Where most hosts agree with each other and not with us, ours is the odd one. */
+static double ours(const struct clock *sorted, size_t n)
+{
+	double middle = n ? sorted[n / 2].off : 0;
+	size_t alike = 0;
+
+	for (size_t i = 0; i < n; i++)
+		alike += fabs(sorted[i].off - middle) < CLOCK_SLACK_S;
+	return n >= 3 && 2 * alike > n && fabs(middle) >= CLOCK_SLACK_S ? middle : 0;
+}
+
+/* A host's clock when it answered lies between our question and its answer. */
+void drift_clocks(struct preflight *p, const struct answers *all, double asked, double answered)
+{
+	struct clock *v = arena_alloc(p->a, (all->n + 1) * sizeof(*v));
+	double usual;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		double at = json_get_num(json_get(all->v[i].data, "facts"), "clock", NAN);
+
+		if (!isnan(at))
+			v[n++] = (struct clock){all->v[i].host, at < asked	? at - asked
+								: at > answered ? at - answered
+										: 0};
+	}
+	qsort(v, n, sizeof(*v), by_off);
+	usual = ours(v, n);
+	if (fabs(usual) > 0)
+		tell_clock(p, NULL, -usual, "most other hosts'");
+	for (size_t i = 0; i < n; i++)
+		if (fabs(v[i].off - usual) >= CLOCK_SLACK_S && !(fabs(usual) > 0 && v[i].off == 0))
+			tell_clock(p, v[i].host, v[i].off - usual,
+				   fabs(usual) > 0 ? "most hosts'" : "this host's");
+}
