@@ -228,7 +228,7 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.story.timestamps = c->timestamps;
 	c->job.story.wire_rate = c->wire_rate;
 	c->job.story.memory = c->memory;
-	c->job.rank.with_times = c->job.verdict.nccl_json;
+	c->job.rank.with_times = s->keep_each = c->job.verdict.nccl_json;
 	c->job.verdict.warn = c->warn / 100;
 	c->job.verdict.fail = c->fail / 100;
 	c->job.verdict.argv = (const char *const *)(void *)c->where.argv;
@@ -277,10 +277,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 			       (size_t)c->iters);
 	fill_job(app, c);
 	app->report_opts.answer_only = true;
-	if (!job_reports(&c->job)) {
-		app->report_opts.format = "table";
-		app->report_opts.output = app->report_opts.page = NULL;
-	}
+	if (job_reports(&c->job))
+		return ask_files(&c->job.verdict, &app->arena, e);
+	app->report_opts.format = "table";
+	app->report_opts.output = app->report_opts.page = NULL;
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	struct config *c = cfg;
 
 	if (c->analyze) {
-		struct saved s;
+		saved_list s;
 
 		if (saved_read(c->analyze, &app->arena, &s, e))
 			return -1;

@@ -20,12 +20,18 @@ const char *const coll_names[] = {
 	NULL,
 };
 
+/* "", "_perf", and "_perf_mpi", as some install it. */
+static bool is_end_of_name(const char *s)
+{
+	return !*s || (starts_with(s, "_perf") && (!s[5] || s[5] == '_' || s[5] == '.'));
+}
+
 const struct coll *coll_find(const char *name)
 {
 	for (size_t i = 0; colls[i]; i++) {
 		size_t n = strlen(colls[i]->name);
 
-		if (strncmp(name, colls[i]->name, n) == 0 && (!name[n] || streq(name + n, "_perf")))
+		if (strncmp(name, colls[i]->name, n) == 0 && is_end_of_name(name + n))
 			return colls[i];
 	}
 	/* there: an all_gather written with sends and receives */

@@ -1,5 +1,6 @@
 #include "bench/sweep/ask.h"
 
+#include "bench/sweep/export.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
 
@@ -17,7 +18,11 @@ int ask_types(const char *name, unsigned *ret, struct err *e)
 	}
 	err_set(e, ERR_USAGE, "-d: there is no type '%s'", name);
 	near = nearest_name(name, dtype_names, DT_COUNT);
-	return near ? err_hint(e, "did you mean %s?", near) : -1;
+	if (near)
+		return err_hint(e, "did you mean %s?", near);
+	return err_hint(e,
+			"float, double, half, bfloat16, int8, uint8 ... uint64, or all; of 8-bit "
+			"floats nccl-tests alone knows");
 }
 
 unsigned ask_ops(const char *name)
@@ -83,5 +88,19 @@ int ask_expect(const char *text, struct verdict_opts *ret, struct err *e)
 		ret->expect_share = v / 100;
 	else
 		ret->expect_gbps = v;
+	return 0;
+}
+
+int ask_files(const struct verdict_opts *o, struct arena *a, struct err *e)
+{
+	const char *const written[] = {o->save_baseline, o->nccl_json, o->plot};
+	plot_runs beside = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(written); i++)
+		if (written[i] && report_check_folder(a, written[i], e))
+			return -1;
+	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
+		if (!streq(o->plot_with[i], "-") && plot_add_file(&beside, o->plot_with[i], a, e))
+			return -1;
 	return 0;
 }

@@ -42,5 +42,7 @@ unsigned ask_ops(const char *name);
 int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e) MUST_CHECK;
 /* "12.5" GB/s, "60%" of what the hardware should do. */
 int ask_expect(const char *text, struct verdict_opts *ret, struct err *e) MUST_CHECK;
+/* What cannot be written, or drawn beside it, is said before hours of measuring. */
+int ask_files(const struct verdict_opts *o, struct arena *a, struct err *e) MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-enum { VERSION = 1, TRIES = 1000 };
+enum { VERSION = 3, TRIES = 1000 }; /* 3: with iterations, and those that are left out */
 
 static void now(char *buf, size_t n)
 {
@@ -90,7 +90,23 @@ static int by_value(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-static void add_iterations(cJSON *row, const char *key, const struct measurement *m, size_t skip)
+/* There a process may have several ranks; here each is one. */
+static void add_each(cJSON *o, const struct measurement *m, size_t ranks)
+{
+	cJSON *all = m->each ? json_array(o, "per_process_max_times_us") : NULL;
+
+	for (size_t r = 0; m->each && r < ranks; r++) {
+		cJSON *one = cJSON_CreateArray();
+
+		for (size_t i = 0; i < m->ntimes; i++)
+			cJSON_AddItemToArray(one,
+					     cJSON_CreateNumber(m->each[r * m->ntimes + i] * 1e6));
+		cJSON_AddItemToArray(all, one);
+	}
+}
+
+static void add_iterations(cJSON *row, const char *key, const struct measurement *m, size_t skip,
+			   size_t ranks)
 {
 	size_t n = m->ntimes > skip ? m->ntimes - skip : 0;
 	double sum = 0, *sorted = n ? malloc(n * sizeof(*sorted)) : NULL;
@@ -115,6 +131,7 @@ static void add_iterations(cJSON *row, const char *key, const struct measurement
 	times = json_array(o, "times_us");
 	for (size_t i = 0; i < m->ntimes; i++)
 		cJSON_AddItemToArray(times, cJSON_CreateNumber(m->times[i] * 1e6));
+	add_each(o, m, ranks);
 	free(sorted);
 }
 
@@ -131,9 +148,9 @@ static void add_row(cJSON *results, const struct story *s, const struct story_ro
 	json_str(o, "redop", r->c.coll->reduces ? redop_name(r->c.op) : "none");
 	json_str(o, "root", root);
 	add_half(o, "out_of_place", &r->row.out, s->sweep.cpu_time);
-	add_iterations(o, "out_of_place_per_iter", &r->row.out, skip);
+	add_iterations(o, "out_of_place_per_iter", &r->row.out, skip, s->ranks.n);
 	add_half(o, "in_place", &r->row.in, s->sweep.cpu_time);
-	add_iterations(o, "in_place_per_iter", &r->row.in, skip);
+	add_iterations(o, "in_place_per_iter", &r->row.in, skip, s->ranks.n);
 	json_num(o, "actual_iterations", (double)r->row.out.ntimes);
 	json_str(o, "experiment_name", r->c.coll->name);
 }

@@ -2,6 +2,10 @@
 
 #include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/host/cgroup.h"
+#include "lib/host/sysroot.h"
+
+#include <sys/resource.h>
 
 static uint64_t meminfo(struct arena *a, const char *key)
 {
@@ -10,7 +14,7 @@ static uint64_t meminfo(struct arena *a, const char *key)
 	uint64_t kib;
 	size_t n;
 
-	if (file_read("/proc/meminfo", 1 << 16, a, &text, &n, &e))
+	if (file_read(sysroot_path(a, "/proc/meminfo"), 1 << 16, a, &text, &n, &e))
 		return 0;
 	line = strstr(text, key);
 	if (!line)
@@ -21,29 +25,33 @@ static uint64_t meminfo(struct arena *a, const char *key)
 	return parse_uint(line, &kib) ? 0 : kib * 1024;
 }
 
-/* What is left of a limit; UINT64_MAX where there is none. */
-static uint64_t left(struct arena *a, const char *limit, const char *used)
-{
-	const char *most = file_line(a, limit), *is = file_line(a, used);
-	uint64_t l, u;
-
-	if (!most || !is || parse_uint(most, &l) || parse_uint(is, &u))
-		return UINT64_MAX;
-	return l > u ? l - u : 0;
-}
-
 uint64_t memory_available(void)
 {
 	AUTO(arena_done) struct arena a = {0};
-	uint64_t most = meminfo(&a, "MemAvailable:");
-	const uint64_t groups[] = {
-		left(&a, "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-		left(&a, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-		     "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-	};
+	uint64_t most = meminfo(&a, "MemAvailable:"), group = cgroup_memory_left(&a);
 
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++)
-		if (groups[i] < most)
-			most = groups[i];
-	return most;
+	return group < most ? group + !group : most; /* nothing left is not unknown */
+}
+
+/* @used: a number of pages, the @field-th of /proc/self/statm. */
+static uint64_t left_of(struct arena *a, int resource, int field)
+{
+	const char *statm = sysroot_line(a, "/proc/self/statm");
+	struct rlimit l;
+	uint64_t used = 0;
+
+	if (getrlimit(resource, &l) || l.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	for (char *end; statm && field >= 0; field--, statm = end)
+		used = strtoull(statm, &end, 10);
+	used *= (uint64_t)sysconf(_SC_PAGESIZE);
+	return l.rlim_cur > used ? l.rlim_cur - used : 1;
+}
+
+uint64_t memory_of_process(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	uint64_t space = left_of(&a, RLIMIT_AS, 0), data = left_of(&a, RLIMIT_DATA, 5);
+
+	return space < data ? space : data;
 }

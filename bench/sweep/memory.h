@@ -5,5 +5,7 @@
 
 /* What the kernel holds to be available, or less where a control group says so; 0: unknown. */
 uint64_t memory_available(void);
+/* What one process may still take (ulimit -v, -d); UINT64_MAX: it has no limit. */
+uint64_t memory_of_process(void);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-enum { TRIES = 3, SUSPECTS_MAX = 16, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
+enum { TRIES = 3, TRIES_SERIAL = 6, SUSPECTS_MAX = 16, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
 static const size_t MOST = 1u << 30, MOST_GPU = (size_t)16 << 30;
 /* Of each direction of a pair. */
 static const double SECONDS = 0.12, SECONDS_SERIAL = 0.05;
@@ -50,7 +50,8 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 			continue;
 		p->gbps[to] = fmax(p->gbps[to], known(x->gbps)); /* the better of two tries */
 		p->latency[to] = fmin(p->latency[to], known(x->latency));
-		p->lost[to] = fmin(p->lost[to], known(x->lost));
+		if (!p->only_speed)
+			p->lost[to] = fmin(p->lost[to], known(x->lost));
 	}
 	return 0;
 }
@@ -128,13 +129,17 @@ static int retest(struct pairs *p, struct err *e)
 	const double seconds = p->seconds;
 	const struct slow_input in = {p->n, p->gbps, p->lost};
 	slow_list suspects = {0};
+	int tries = p->serial ? TRIES_SERIAL : TRIES; /* of processors there are too few then */
 
-	for (int k = 0; k < TRIES && (!k || suspects.n); k++) {
+	for (int k = 0; k < tries && (!k || suspects.n); k++) {
 		slow_find(&in, p->r->a, &suspects);
 		p->seconds = seconds * (k + 1);
+		p->only_speed = k >= TRIES;
 		for (size_t i = 0; i < suspects.n && i < SUSPECTS_MAX; i++) {
 			const struct slow_verdict *v = &suspects.v[i];
 
+			if (p->only_speed && (v->kind == LOSSY_NODE || v->kind == LOSSY_LINK))
+				continue;
 			tell_progress(p, "suspects again, alone", (int)i, (int)suspects.n);
 			if (v->partner >= 0 && v->partner != v->a &&
 			    try_pair(p, v->a, v->partner, e))
@@ -142,6 +147,7 @@ static int retest(struct pairs *p, struct err *e)
 		}
 	}
 	p->seconds = seconds;
+	p->only_speed = false;
 	return 0;
 }
 
@@ -300,7 +306,7 @@ static int measure_rails(const struct pairs *p, const rail_list *rails, struct e
 	return result;
 }
 
-int rank_pairs(struct rank *r, struct err *e)
+int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e)
 {
 	bool gpu = comm_caps(r->comm)->memory & COMM_CUDA;
 	struct pairs p = {.r = r,
@@ -320,7 +326,9 @@ int rank_pairs(struct rank *r, struct err *e)
 	r->dev->clear(r->dev, buffer, p.chunk);
 	result = r->dev->sync(r->dev, e) || see_machines(&p, e) || rails_find(&p, &rails, e) ? -1
 											     : 0;
-	if (!r->comm->rank)
+	if (!result)
+		ready(r);
+	if (!result && !r->comm->rank)
 		tell_units(&p, &rails);
 	if (!result && rails.n)
 		result = measure_rails(&p, &rails, e);

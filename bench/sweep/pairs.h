@@ -22,6 +22,7 @@ struct pairs {
 	struct pair_result *all;
 	bool serial; /* units share a machine: pairs at a time would measure each other */
 	double seconds;
+	bool only_speed; /* chance that has lost nothing in one of many tries proves nothing */
 };
 
 /* --- pairs_meet.c --- */

@@ -148,10 +148,10 @@ int rails_find(const struct pairs *p, rail_list *ret, struct err *e)
 
 	*ret = (rail_list){0};
 	if (!are_told_apart(p)) {
-		if (asked_for(p) && !streq(asked_for(p), "none"))
-			return err_set(e, ERR_USAGE,
-				       "--rails is for several hosts, and not beside --bind");
-		return 0;
+		if (!asked_for(p) || streq(asked_for(p), "none"))
+			return 0;
+		err_set(e, ERR_USAGE, "--rails is for several hosts, and not beside --bind");
+		return err_hint(e, "ncclbench --hosts a,b --pairs --rails %s", asked_for(p));
 	}
 	find_own(p, &own);
 	all = arena_alloc(p->r->a, (size_t)p->c->size * sizeof(*all));

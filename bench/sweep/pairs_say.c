@@ -185,6 +185,27 @@ static void say_healthy(const struct matrix *m)
 	verdict_add(m->s->r, f);
 }
 
+/*
+ * Ranks that share this machine's processors: how long each waits for one is all that
+ * makes a pair of them slow, and there is no link to be repaired.
+ */
+static void say_shared(const struct matrix *m)
+{
+	struct finding *f = report_find(m->s->r, "pair.bandwidth", NULL);
+	double usual = median_gbps(m);
+	int n = m->n * m->n, worst = -1;
+
+	for (int i = 0; i < n; i++)
+		if (isfinite(m->gbps[i]) && (worst < 0 || m->gbps[i] < m->gbps[worst]))
+			worst = i;
+	finding_set(f, ST_INFO,
+		    "median %.3f GB/s, %s to %s %.3f; not judged: between ranks of one machine it "
+		    "is who gets a processor",
+		    usual, name_of(m, worst / m->n), name_of(m, worst % m->n), m->gbps[worst]);
+	finding_value(f, usual, "GB/s");
+	verdict_add(m->s->r, f);
+}
+
 static void judge_matrix(const struct matrix *m, bool draws)
 {
 	const struct slow_input in = {m->n, m->gbps, m->lost};
@@ -198,6 +219,10 @@ static void judge_matrix(const struct matrix *m, bool draws)
 		draw(m, "Packets sent again, %", m->lost, 100, 2);
 	}
 	slow_find(&in, m->s->a, &found);
+	if (found.n && m->one_host && streq(m->s->device, "host memory")) {
+		say_shared(m);
+		return;
+	}
 	for (size_t i = 0; i < found.n; i++)
 		say_one(m, &found.v[i]);
 	if (!found.n)

@@ -82,10 +82,12 @@ static int fit_memory(struct rank *r, struct err *e)
 {
 	struct sweep_opts *s = &r->sweep;
 	uint64_t ranks = r->w->world.local_size > 0 ? (uint64_t)r->w->world.local_size : 1;
-	uint64_t most = memory_available(), wanted = s->max;
+	uint64_t most = memory_available(), own = memory_of_process(), wanted = s->max;
 	double fits = (double)s->max;
 	struct unit_buf is, was;
 
+	if (own < UINT64_MAX / ranks && own * ranks < most)
+		most = own * ranks;
 	most = s->adaptive ? most / 4 : most / 10 * 8;
 	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
 		fits = floor(fits / 2);
@@ -167,12 +169,38 @@ static bool on_stop(struct sweep *s)
 	return interrupt_pending();
 }
 
+static void tell_judgement(struct rank *r)
+{
+	struct comm_finding f;
+	cJSON *event;
+
+	if (!r->backend->judge || !r->backend->judge(r->comm, &f))
+		return;
+	event = relay_event("finding");
+	json_str(event, "check", f.check);
+	json_str(event, "subject", f.subject);
+	json_str(event, "message", f.message);
+	json_str(event, "fix", f.fix);
+	relay_send(r->relay, event);
+}
+
+static void tell_begin(struct rank *r)
+{
+	if (r->comm->rank)
+		return;
+	tell_world(r);
+	tell_judgement(r);
+}
+
 static int run_sweep(struct rank *r, struct err *e)
 {
 	struct sweep s = {
 		.o = &r->sweep, .comm = r->comm, .dev = r->dev, .stop = on_stop, .arg = r};
 	int result;
 
+	if (fit_memory(r, e))
+		return -1;
+	tell_begin(r);
 	if (!r->comm->rank) {
 		s.row = on_row;
 		s.next = on_next;
@@ -255,21 +283,6 @@ static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 	return 0;
 }
 
-static void tell_judgement(struct rank *r)
-{
-	struct comm_finding f;
-	cJSON *event;
-
-	if (!r->backend->judge || !r->backend->judge(r->comm, &f))
-		return;
-	event = relay_event("finding");
-	json_str(event, "check", f.check);
-	json_str(event, "subject", f.subject);
-	json_str(event, "message", f.message);
-	json_str(event, "fix", f.fix);
-	relay_send(r->relay, event);
-}
-
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
 	     int *ret_lost, struct err *e)
 {
@@ -285,13 +298,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 		counters_read(a, &before);
 	result = meet(&r, &culprit, e);
 	if (!result)
-		result = o->mode == RANK_SWEEP ? fit_memory(&r, e) : 0;
-	if (!result && !r.comm->rank)
-		tell_world(&r);
-	if (!result && !r.comm->rank)
-		tell_judgement(&r);
-	if (!result)
-		result = o->mode == RANK_PAIRS ? rank_pairs(&r, e) : run_sweep(&r, e);
+		result = o->mode == RANK_PAIRS ? rank_pairs(&r, tell_begin, e) : run_sweep(&r, e);
 	if (result && r.comm)
 		culprit = r.culprit >= 0 ? r.culprit : comm_culprit(r.comm, NULL);
 	if (result)

@@ -46,6 +46,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 	     int *ret_lost, struct err *e) MUST_CHECK;
 
 /* --- pairs.c --- */
-int rank_pairs(struct rank *r, struct err *e) MUST_CHECK;
+/* @ready, on every rank: what was asked for can be done, and nothing was told yet. */
+int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e) MUST_CHECK;
 
 #endif

@@ -4,19 +4,37 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 
-enum { FILE_MAX = 64 << 20, DEPTH = 16, FIELDS_MAX = 32 };
+enum { FILE_MAX = 64 << 20, DEPTH = 16 };
 static const double FIGURE_MAX = 1e18; /* bytes, GB/s, us: nobody measured more */
 
-static void add_point(struct saved *s, struct arena *a, double bytes, double busbw, double us)
+struct saved *saved_begin(saved_list *l, struct arena *a)
+{
+	struct saved *s = LIST_ADD(a, l);
+
+	*s = (struct saved){.average = NAN, .factor = NAN};
+	return s;
+}
+
+const char *saved_coll(struct arena *a, const char *program)
+{
+	size_t n = strspn(program, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_");
+	const char *perf = strstr(program, "_perf");
+
+	return arena_strndup(a, program, perf && perf < program + n ? (size_t)(perf - program) : n);
+}
+
+static bool is_sane(double v) { return v >= 0 && v <= FIGURE_MAX; }
+
+void saved_point(struct saved *s, struct arena *a, double bytes, double busbw, double us,
+		 double algbw)
 {
 	struct plot_point *last = s->run.points.n ? &s->run.points.v[s->run.points.n - 1] : NULL;
 
-	if (!(bytes >= 0 && bytes <= FIGURE_MAX && busbw >= 0 && busbw <= FIGURE_MAX && us >= 0 &&
-	      us <= FIGURE_MAX))
+	if (!is_sane(bytes) || !is_sane(busbw) || !is_sane(us))
 		return;
 	if (last && last->bytes == bytes && last->busbw >= busbw)
 		return;
@@ -24,105 +42,19 @@ static void add_point(struct saved *s, struct arena *a, double bytes, double bus
 		*last = (struct plot_point){bytes, busbw, us};
 	else
 		*LIST_ADD(a, &s->run.points) = (struct plot_point){bytes, busbw, us};
-}
-
-/* --- a table -------------------------------------------------------------------------- */
-
-static void see_host(struct saved *s, str_list *hosts, struct arena *a, const char *line)
-{
-	const char *on = strstr(line, " on "), *dev, *name;
-	size_t n;
-
-	if (!on || !(dev = strstr(on, " device ")))
-		return;
-	on += 4;
-	on += strspn(on, " ");
-	n = strcspn(on, " ");
-	name = arena_strndup(a, on, n);
-	s->ranks++;
-	for (size_t i = 0; i < hosts->n; i++)
-		if (streq(hosts->v[i], name))
-			name = NULL, i = hosts->n - 1;
-	if (name)
-		*LIST_ADD(a, hosts) = name;
-	s->hosts = (int)hosts->n;
-	dev = strchr(dev, ']');
-	if (dev && strstr(dev, "NVIDIA"))
-		s->gpu = arena_strdup(a, dev + 1 + strspn(dev + 1, " "));
-}
-
-static void see_remark(struct saved *s, str_list *hosts, struct arena *a, const char *line)
-{
-	static const char starting[] = "# Collective test starting: ", average[] = "# Avg bus";
-	const char *colon = strchr(line, ':');
-
-	if (starts_with(line, starting)) {
-		const char *name = line + sizeof(starting) - 1, *perf = strstr(name, "_perf");
-
-		s->coll =
-			arena_strndup(a, name, perf ? (size_t)(perf - name) : strcspn(name, " \r"));
-	}
-	if (strstr(line, "Using devices")) {
-		s->tables++;
-		s->ranks = s->hosts = 0;
-		hosts->n = 0;
-	}
-	if (starts_with(line, "# ncclbench ") && strstr(line, " over tcp"))
-		s->backend = "tcp";
-	if (strstr(line, " Rank ") || strstr(line, "#  Rank"))
-		see_host(s, hosts, a, line);
-	if (starts_with(line, average) && colon)
-		s->average = strtod(colon + 1, NULL);
-}
-
-static size_t split(char *line, char *fields[FIELDS_MAX])
-{
-	size_t n = 0;
-
-	while (n < FIELDS_MAX && *(line += strspn(line, " \t\r"))) {
-		fields[n++] = line;
-		line += strcspn(line, " \t\r");
-		if (*line)
-			*line++ = '\0';
-	}
-	return n;
-}
-
-/* size count type redop root | time algbw busbw #wrong | the same in place */
-static void see_row(struct saved *s, struct arena *a, char *line)
-{
-	char *f[FIELDS_MAX];
-	size_t n = split(line, f), half;
-	double bytes, wrong;
-
-	if (n < 12 || !isdigit((unsigned char)*f[0]) || isdigit((unsigned char)*f[2]))
-		return;
-	bytes = strtod(f[0], NULL);
-	half = n >= 21 ? 8 : 4; /* -I has four columns more in each */
-	for (size_t i = 5; i + 3 < n && i <= 5 + half; i += half) {
-		wrong = strtod(f[i + 3], NULL);
-		s->wrong += isfinite(wrong) ? wrong : 0;
-		add_point(s, a, bytes, strtod(f[i + 2], NULL), strtod(f[i], NULL));
-	}
-}
-
-static void parse_table(char *text, struct arena *a, struct saved *s)
-{
-	str_list hosts = {0};
-
-	for (char *line = text, *end; line; line = end) {
-		end = strchr(line, '\n');
-		if (end)
-			*end++ = '\0';
-		/* mpirun and srun put "[1,0]<stdout>:" or "0: " in front of it */
-		if (strstr(line, "# "))
-			see_remark(s, &hosts, a, strstr(line, "# "));
-		else
-			see_row(s, a, line);
-	}
+	if (algbw >= 1) /* two decimals say enough then */
+		s->factor = busbw / algbw;
 }
 
 /* --- JSON ------------------------------------------------------------------------------ */
+
+static void count_wrong(struct saved *s, const cJSON *o, const char *key)
+{
+	double wrong = json_get_num(o, key, NAN);
+
+	s->verified |= !isnan(wrong);
+	s->wrong += wrong > 0 ? wrong : 0;
+}
 
 static void theirs(const cJSON *row, const char *key, struct arena *a, struct saved *s)
 {
@@ -130,9 +62,10 @@ static void theirs(const cJSON *row, const char *key, struct arena *a, struct sa
 
 	if (!o || cJSON_IsNull(o))
 		return;
-	s->wrong += json_get_num(o, "nwrong", 0);
-	add_point(s, a, json_get_num(row, "size", 0), json_get_num(o, "bus_bw", 0),
-		  json_get_num(o, "time", json_get_num(o, "cpu_time", 0)));
+	count_wrong(s, o, "nwrong");
+	saved_point(s, a, json_get_num(row, "size", 0), json_get_num(o, "bus_bw", 0),
+		    json_get_num(o, "time", json_get_num(o, "cpu_time", 0)),
+		    json_get_num(o, "alg_bw", 0));
 }
 
 static const char *copy_of(struct arena *a, const cJSON *o, const char *key)
@@ -153,68 +86,119 @@ static void count_ranks(struct saved *s, const cJSON *ranks, const char *host, c
 		bool is_new = name;
 
 		s->ranks++;
+		s->worlds += json_get_num(o, "rank", -1) == 0;
 		for (size_t i = 0; name && i < seen.n; i++)
 			is_new &= !streq(seen.v[i], name);
 		if (is_new)
 			*LIST_ADD(a, &seen) = name;
-		if (what && strstr(what, "NVIDIA"))
+		if (what && !starts_with(what, "host memory"))
 			s->gpu = arena_strdup(a, what);
 	}
 	s->hosts = (int)seen.n;
-	s->tables = 1;
 }
 
-static void parse_json(const cJSON *doc, struct arena *a, struct saved *s)
+static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
 {
-	const cJSON *data = json_get(doc, "data"), *row;
+	const cJSON *row;
 
-	if (data) { /* ours */
-		s->backend = copy_of(a, data, "backend");
-		count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", a);
-		s->average = 0;
-		cJSON_ArrayForEach (row, json_get(data, "results")) {
-			s->coll = copy_of(a, row, "coll");
-			s->wrong += json_get_num(row, "wrong", 0);
-			add_point(s, a, json_get_num(row, "size", 0), json_get_num(row, "busbw", 0),
-				  json_get_num(row, "time_us", 0));
-		}
-		return;
+	s->backend = copy_of(a, data, "backend");
+	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", a);
+	s->average = 0;
+	cJSON_ArrayForEach (row, json_get(data, "results")) {
+		s->coll = saved_coll(a, json_get_str(row, "coll") ?: "");
+		count_wrong(s, row, "wrong");
+		saved_point(s, a, json_get_num(row, "size", 0), json_get_num(row, "busbw", 0),
+			    json_get_num(row, "time_us", 0), json_get_num(row, "algbw", 0));
 	}
+}
+
+/* "/opt/nccl-tests/build/all_reduce_perf": an experiment has no name there. */
+static const char *coll_of_program(const cJSON *args, struct arena *a)
+{
+	const cJSON *first = cJSON_GetArrayItem(args, 0);
+	const char *path = cJSON_IsString(first) ? first->valuestring : "";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strstr(name, "_perf") ? saved_coll(a, name) : NULL;
+}
+
+static void parse_theirs(const cJSON *doc, struct arena *a, struct saved *s)
+{
+	const cJSON *row;
+
 	s->average = json_get_num(json_get(doc, "average_bus_bandwidth"), "bandwidth", NAN);
 	count_ranks(s, json_get(json_get(doc, "config"), "devices"), "hostname", "device_info", a);
+	s->coll = coll_of_program(json_get(doc, "args"), a);
 	cJSON_ArrayForEach (row, json_get(doc, "results")) {
 		const char *name = json_get_str(row, "experiment_name");
 
-		if (name)
-			s->coll = arena_strndup(a, name, strcspn(name, " "));
+		if (name && *name && !coll_of_program(json_get(doc, "args"), a))
+			s->coll = saved_coll(a, name);
 		theirs(row, "out_of_place", a, s);
 		theirs(row, "in_place", a, s);
 	}
 }
 
+static int parse_json(const char *path, const char *text, size_t n, struct arena *a,
+		      saved_list *ret, struct err *e)
+{
+	struct err why = {0};
+	cJSON *doc = json_parse(text, n, DEPTH, &why);
+
+	if (!doc) {
+		err_set(e, ERR_USAGE, "%s is not all of a JSON document: %s", path, why.msg);
+		return err_hint(e, "-J is complete when the run has ended; until then its table is "
+				   "what there is to analyse");
+	}
+	if (json_get(doc, "data"))
+		parse_ours(json_get(doc, "data"), a, saved_begin(ret, a));
+	else
+		parse_theirs(doc, a, saved_begin(ret, a));
+	cJSON_Delete(doc);
+	return 0;
+}
+
 /* --- both -------------------------------------------------------------------------------- */
 
-int saved_parse(const char *path, char *text, size_t n, struct arena *a, struct saved *ret,
+/* Those that have a row, and what became of one that has none. */
+static void keep_measured(saved_list *l, const char *path, struct arena *a)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].run.points.n)
+			l->v[kept++] = l->v[i];
+		else if (kept && l->v[i].failure)
+			l->v[kept - 1].failure = l->v[i].failure;
+	}
+	l->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		l->v[i].run.name = kept == 1 ? path
+					     : arena_printf(a, "%s: %zu. %s", path, i + 1,
+							    l->v[i].coll ? l->v[i].coll : "table");
+}
+
+int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e)
 {
-	const char *begin = text + strspn(text, " \t\r\n");
-	struct err ignored = {0};
+	const char *begin, *failure;
 
-	*ret = (struct saved){.run.name = path, .average = NAN};
-	if (*begin == '{') {
-		cJSON *doc = json_parse(begin, n - (size_t)(begin - text), DEPTH, &ignored);
-
-		if (!doc)
-			return err_set(e, ERR_USAGE, "%s is not all of a JSON document: %s", path,
-				       ignored.msg);
-		parse_json(doc, a, ret);
-		cJSON_Delete(doc);
-	} else {
-		parse_table(text, a, ret);
-	}
-	if (ret->run.points.n)
+	*ret = (saved_list){0};
+	for (size_t i = 0; i < n; i++) /* a log on a network file system has holes */
+		text[i] = text[i] ? text[i] : ' ';
+	begin = text + (starts_with(text, "\xef\xbb\xbf") ? 3 : 0); /* Windows' mark of UTF-8 */
+	begin += strspn(begin, " \t\r\n");
+	if (*begin != '{')
+		saved_tables(text, a, ret);
+	else if (parse_json(path, begin, n - (size_t)(begin - text), a, ret, e))
+		return -1;
+	failure = ret->n ? ret->v[0].failure : NULL;
+	keep_measured(ret, path, a);
+	if (ret->n)
 		return 0;
 	err_set(e, ERR_USAGE, "%s has no row of a table of nccl-tests or ncclbench", path);
+	if (failure)
+		return err_hint(e, "ncclwhy %s  # it ended with: %s", path, failure);
 	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");
 }
 
@@ -235,7 +219,7 @@ static int read_stdin(struct arena *a, char **ret, size_t *ret_n, struct err *e)
 	return 0;
 }
 
-int saved_read(const char *path, struct arena *a, struct saved *ret, struct err *e)
+int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e)
 {
 	char *text;
 	size_t n;
@@ -248,10 +232,11 @@ int saved_read(const char *path, struct arena *a, struct saved *ret, struct err 
 
 int plot_add_file(plot_runs *runs, const char *path, struct arena *a, struct err *e)
 {
-	struct saved s;
+	saved_list l;
 
-	if (saved_read(path, a, &s, e))
+	if (saved_read(path, a, &l, e))
 		return -1;
-	*LIST_ADD(a, runs) = s.run;
+	for (size_t i = 0; i < l.n; i++)
+		*LIST_ADD(a, runs) = l.v[i].run;
 	return 0;
 }

@@ -1,25 +1,42 @@
 #ifndef BENCH_SWEEP_SAVED_H
 #define BENCH_SWEEP_SAVED_H
 /*
- * Somebody's saved run: nccl-tests' table (or ours, which is the same), its -J
- * JSON, or our --json. Bounded; what is not one of them, or was cut off before
- * its first row, is refused with a sentence.
+ * Somebody's saved runs: nccl-tests' tables (of all its versions, and ours, which are
+ * the same), its -J JSON, or our --json. Bounded; what is not one of them, or was cut
+ * off before its first row, is refused with a sentence.
  */
 #include "bench/sweep/export.h"
 
-struct saved {
-	const char *coll, *gpu, *backend, *device;
-	int tables, ranks, hosts; /* ranks and hosts of the last table; 0: not said */
+struct saved {		  /* one table */
+	const char *coll; /* NULL: it does not say */
+	const char *gpu, *backend;
+	int worlds;	  /* ranks 0: of more than one none knew of the others */
+	int ranks, hosts; /* of all of them; 0: not said */
+	bool reduces;	  /* to all ranks: it has a reduction and no root */
 	struct plot_run run;
-	double wrong;	/* elements, of all rows */
-	double average; /* as printed; NAN: it is missing, the run did not end */
+	double factor;	     /* bus over algorithm bandwidth, where it was best; NAN: not known */
+	double wrong;	     /* elements of all rows, or results where only those were counted */
+	bool verified;	     /* something was, -c 0 */
+	double average;	     /* as printed; NAN: it is missing, the run did not end */
+	const char *failure; /* what nccl-tests says that it failed of; NULL */
 };
+typedef LIST(struct saved) saved_list;
 
-/* "-": stdin. */
-int saved_read(const char *path, struct arena *a, struct saved *ret, struct err *e) MUST_CHECK;
-int saved_parse(const char *path, char *text, size_t n, struct arena *a, struct saved *ret,
+/* One or more, each with a point. "-": stdin. */
+int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e) MUST_CHECK;
+int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e) MUST_CHECK;
-/* Is it normal, and why: findings. @nic_gbps, @instance: what the file cannot know. */
-void saved_judge(const struct saved *s, double nic_gbps, const char *instance, struct report *r);
+/* Are they normal, and why: findings. @nic_gbps, @instance: what the file cannot know. */
+void saved_judge(const saved_list *l, double nic_gbps, const char *instance, struct report *r);
+
+/* --- for bench/sweep/saved*.c --- */
+struct saved *saved_begin(saved_list *l, struct arena *a);
+/* "all_reduce_perf_mpi ..." is of all_reduce. */
+const char *saved_coll(struct arena *a, const char *program);
+/* Of two at one size, which follow each other, the faster. */
+void saved_point(struct saved *s, struct arena *a, double bytes, double busbw, double us,
+		 double algbw);
+/* Adds the tables of @text, also those without a row; writes into it. */
+void saved_tables(char *text, struct arena *a, saved_list *ret);
 
 #endif

@@ -5,49 +5,75 @@
 #include <math.h>
 
 /* The first thing that goes wrong with mpirun: every process is a world of its own. */
-static bool judge_world(const struct saved *s, struct report *r)
+static void judge_worlds(const struct saved *s, const char *subject, int worlds, int ranks,
+			 struct report *r)
 {
-	struct finding *f = report_find(r, "world.size", NULL);
-	bool alone = s->ranks == 1;
+	struct finding *f = report_find(r, "world.size", subject);
+	int each = worlds ? ranks / worlds : 0;
 
-	if (s->tables > 1 && alone) {
-		finding_set(f, ST_FAIL,
-			    "%d tables with one rank each: %d worlds of 1 were started, not one of "
-			    "%d; nothing between ranks was measured",
-			    s->tables, s->tables, s->tables);
+	if (worlds > 1) {
+		finding_set(
+			f, ST_FAIL,
+			"%d worlds of %d were started, not one of %d (each has a rank 0); nothing "
+			"between them was measured",
+			worlds, each, ranks);
 		finding_fix(f, "make MPI=1 MPI_HOME=...  # build nccl-tests with MPI, or:");
 		finding_fix(f, "ncclbench --hosts HOSTS -b 8 -e 1G");
-	} else if (alone) {
+	} else if (ranks == 1) {
 		finding_set(f, ST_FAIL, "a single rank: nothing between ranks was measured");
 		finding_fix(f, "ncclbench --np 8 -b 8 -e 1G");
-	} else if (s->ranks) {
-		finding_set(f, ST_PASS, "%d ranks on %d host%s", s->ranks, s->hosts,
+	} else if (ranks) {
+		finding_set(f, ST_PASS, "%d ranks on %d host%s", ranks, s->hosts,
 			    s->hosts == 1 ? "" : "s");
 	} else {
 		finding_set(f, ST_SKIP, "the list of devices is not in it");
 	}
 	report_add(r, f);
-	return !alone;
 }
 
-static void judge_end(const struct saved *s, struct report *r)
+/* Tables of one rank each: processes that wrote into one file, whatever came when. */
+static bool are_all_alone(const saved_list *l, int *ret_worlds, int *ret_ranks)
 {
-	struct finding *f = report_find(r, "coll.data", s->coll);
+	*ret_worlds = *ret_ranks = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		*ret_worlds += l->v[i].worlds;
+		*ret_ranks += l->v[i].ranks;
+	}
+	return *ret_ranks && *ret_worlds == *ret_ranks;
+}
+
+static void judge_end(const struct saved *s, const char *subject, struct report *r)
+{
+	struct finding *f = report_find(r, "coll.data", subject);
 
 	if (s->wrong > 0) {
 		finding_set(f, ST_FAIL, "%.0f elements came out wrong", s->wrong);
 		finding_fix(f,
 			    "NCCL_P2P_DISABLE=1 ncclbench ...  # right then? ACS or IOMMU breaks "
 			    "peer access");
+	} else if (s->failure) {
+		finding_set(f, ST_FAIL, "the run failed: %s", s->failure);
+		finding_fix(f, "ncclwhy LOG  # the whole log, with NCCL_DEBUG=INFO");
 	} else if (isnan(s->average)) {
-		finding_set(f, ST_WARN,
-			    "no element was wrong so far, but the run has no end: it was cut off "
-			    "or hung");
+		finding_set(f, ST_WARN, "%s, but the run has no end: it was cut off or hung",
+			    s->verified ? "no element was wrong so far" : "nothing was verified");
+	} else if (!s->verified) {
+		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
 	} else {
 		finding_set(f, ST_PASS, "no element was wrong");
 	}
 	finding_expect(f, "no wrong element");
 	report_add(r, f);
+}
+
+/* Old versions do not say which collective it was, and all_reduce's bus factor is its own. */
+static const char *coll_of(const struct saved *s)
+{
+	double n = s->ranks, factor = n > 2 ? 2 * (n - 1) / n : NAN;
+
+	if (s->coll && *s->coll)
+		return s->coll;
+	return s->reduces && fabs(s->factor - factor) < 0.02 * factor ? "all_reduce" : NULL;
 }
 
 static struct plot_point best_of(const struct saved *s)
@@ -60,9 +86,10 @@ static struct plot_point best_of(const struct saved *s)
 	return best;
 }
 
-static void judge_speed(const struct saved *s, const struct expect *x, struct report *r)
+static void judge_speed(const struct saved *s, const char *subject, const struct expect *x,
+			struct report *r)
 {
-	struct finding *f = report_find(r, "coll.bandwidth", s->coll);
+	struct finding *f = report_find(r, "coll.bandwidth", subject);
 	struct plot_point best = best_of(s);
 	double reached = expect_reached((uint64_t)best.bytes);
 	double share = best.busbw / (x->busbw * reached);
@@ -94,10 +121,12 @@ static void judge_speed(const struct saved *s, const struct expect *x, struct re
 	report_add(r, f);
 }
 
-void saved_judge(const struct saved *s, double nic_gbps, const char *instance, struct report *r)
+static void judge_table(const struct saved *s, const char *subject, double nic_gbps,
+			const char *instance, struct report *r)
 {
+	const char *coll = coll_of(s);
 	struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
-				 .coll = s->coll ? s->coll : "all_reduce",
+				 .coll = coll ? coll : "",
 				 .gpu = s->gpu,
 				 .instance = instance,
 				 .ranks = s->ranks,
@@ -105,15 +134,45 @@ void saved_judge(const struct saved *s, double nic_gbps, const char *instance, s
 				 .nic_gbps = nic_gbps};
 	struct expect x;
 
-	if (!judge_world(s, r))
-		return;
-	judge_end(s, r);
+	judge_end(s, subject, r);
 	expect_derive(&f, report_arena(r), &x);
-	judge_speed(s, &x, r);
+	if (!coll)
+		x = (struct expect){.busbw = NAN,
+				    .why = "it does not say of which collective it is"};
+	else if (!s->ranks)
+		x = (struct expect){.busbw = NAN, .why = "the list of devices is not in it"};
+	judge_speed(s, subject, &x, r);
 	if (s->average > 0)
 		report_remark(r,
 			      "The average of %.2f GB/s is over all sizes, small ones included: "
 			      "it says little about the hardware.",
 			      s->average);
+}
+
+/* "all_reduce"; where there are several, "2. all_gather". */
+static const char *subject_of(const saved_list *l, size_t i, struct arena *a)
+{
+	const char *coll = coll_of(&l->v[i]);
+
+	if (l->n == 1)
+		return coll;
+	return arena_printf(a, "%zu. %s", i + 1, coll ? coll : "table");
+}
+
+void saved_judge(const saved_list *l, double nic_gbps, const char *instance, struct report *r)
+{
+	int worlds, ranks;
+	bool alone = are_all_alone(l, &worlds, &ranks);
+
+	if (alone)
+		judge_worlds(&l->v[0], NULL, worlds, ranks, r);
+	for (size_t i = 0; i < l->n && !alone; i++) {
+		const struct saved *s = &l->v[i];
+		const char *subject = subject_of(l, i, report_arena(r));
+
+		judge_worlds(s, l->n > 1 ? subject : NULL, s->worlds, s->ranks, r);
+		if (s->worlds < 2)
+			judge_table(s, subject, nic_gbps, instance, r);
+	}
 	report_covers(r, "a saved run; nothing was measured here");
 }

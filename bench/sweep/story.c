@@ -56,6 +56,7 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	put_numbers(o, "ranks", m->rank_s, ranks);
 	put_numbers(o, "waited", m->waited, ranks);
 	put_numbers(o, "times", with_times ? m->times : NULL, m->ntimes);
+	put_numbers(o, "each", with_times ? m->each : NULL, m->ntimes * ranks);
 }
 
 cJSON *story_row_event(const struct sweep_row *row, bool with_times)
@@ -87,6 +88,9 @@ static void get_half(struct story *s, const cJSON *event, const char *key, struc
 	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
 	m->wire = json_get_num(o, "wire", NAN);
 	m->times = get_numbers(s, o, "times", &m->ntimes);
+	m->each = get_numbers(s, o, "each", &n);
+	if (n != m->ntimes * s->ranks.n)
+		m->each = NULL;
 	m->rank_s = get_numbers(s, o, "ranks", &n);
 	if (n != s->ranks.n)
 		m->rank_s = NULL;

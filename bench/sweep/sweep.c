@@ -47,8 +47,9 @@ static void free_buffers(struct sweep *s)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		free(s->times[i]);
+		free(s->each[i]);
 		free(s->by_rank[i]);
-		s->times[i] = s->by_rank[i] = NULL;
+		s->times[i] = s->each[i] = s->by_rank[i] = NULL;
 	}
 	free(s->sorted);
 	free(s->waited_ns);

@@ -28,6 +28,7 @@ struct sweep_opts {
 	 */
 	bool adaptive;
 	uint64_t budget_ns;
+	bool keep_each; /* every rank's time of every iteration, for rank 0 */
 };
 
 struct measurement {
@@ -36,7 +37,8 @@ struct measurement {
 	int64_t wrong;			      /* elements on all ranks; -1: not checked */
 	const double *times; /* of single iterations, in order; until the next row */
 	size_t ntimes;
-	double wire; /* GB/s that the busiest rank sent; NAN: nobody counts */
+	const double *each; /* the same of each rank, one after another; NULL: not kept */
+	double wire;	    /* GB/s that the busiest rank sent; NAN: nobody counts */
 	/* by rank, until the next row: its own time, seconds; and the share of the time that
 	 * others wait for it, their mean (NULL: nobody counts) */
 	const double *rank_s, *waited;
@@ -72,8 +74,9 @@ struct sweep {
 	struct coll_buffers buffers;
 	void *allocated[2];
 	double *times[2], *sorted; /* out of place, in place */
-	double *by_rank[2];	   /* likewise: times, then shares */
-	uint64_t *waited_ns;	   /* before the timed iterations */
+	double *each[2];
+	double *by_rank[2];  /* likewise: times, then shares */
+	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;
 };

@@ -34,7 +34,7 @@ table() {
 @test "-J writes what nccl-tests writes, iteration times included, and overwrites nothing" {
     bench -b 1K -e 4K -n 7 -K 2 -J out.json --coll reduce -r 1
     [ "$status" -eq 0 ]
-    jq -e '.version == 1 and (.args | index("-J")) and .config.iterations == 7 and
+    jq -e '.version == 3 and (.args | index("-J")) and .config.iterations == 7 and
         (.config.devices | length == 2 and (.[0] | .rank == 0 and .hostname and .device_info)) and
         .out_of_bounds == {"count": 0, "okay": "true"} and .average_bus_bandwidth.bandwidth > 0 and
         .start_time and .end_time and .errors == []' out.json
@@ -43,12 +43,20 @@ table() {
         .experiment_name == "reduce" and .actual_iterations == 7)' out.json
     jq -e '.results[0].out_of_place_per_iter | (.times_us | length == 7) and .skipped_iterations == 2 and
         .min_us <= .p50_us and .p50_us <= .p95_us and .p95_us <= .p99_us and .p99_us <= .max_us' out.json
+    # each rank's, of which the slowest one's counts
+    jq -e 'all(.results[] | .out_of_place_per_iter, .in_place_per_iter;
+        (.per_process_max_times_us | length == 2 and all(length == 7)) and
+        ([.per_process_max_times_us | transpose[] | max] == .times_us))' out.json
     bench -b 8 -e 8 -n 1 -J out.json
     [ "$status" -eq 0 ]
     jq -e '.results[0].size == 8' out.json.0
     jq -e '.results | length == 3' out.json
-    bench -b 8 -e 8 -n 1 -J nowhere/out.json
-    [ "$status" -eq 3 ]
+    local file
+    for file in -J --save-baseline --plot; do # said before the work
+        bench -b 8 -e 8 -n 1 $file nowhere/out.json
+        [ "$status" -eq 3 ]
+        [[ -z $output && $stderr == *nowhere* ]]
+    done
 }
 
 @test "a baseline: saved, kept, missed, of something else, cut off" {
@@ -95,6 +103,7 @@ P
     [[ $output == *"# bus bandwidth, GB/s, over size"*"|"*"*"* ]]
     bench -b 8 -e 8 -n 1 --plot out.svg --plot-with nothing.txt
     [ "$status" -eq 3 ]
+    [ -z "$output" ]
 }
 
 @test "--analyze: eight H100 with NVLink are normal at 460 GB/s, slow at 200" {

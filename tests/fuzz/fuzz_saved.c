@@ -2,11 +2,12 @@
  * Any bytes as somebody's saved benchmark: a table, nccl-tests' JSON, ours. What is
  * accepted can be judged and drawn.
  */
-#include "bench/sweep/expect.c" /* these five are pure but for reading files */
+#include "bench/sweep/expect.c" /* these six are pure but for reading files */
 #include "bench/sweep/export_plot.c"
 #include "bench/sweep/instances.c"
 #include "bench/sweep/saved.c"
 #include "bench/sweep/saved_judge.c"
+#include "bench/sweep/saved_table.c"
 #include "lib/core/log.h"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ static void hush(void)
 	done = true;
 }
 
-static void judge(const struct saved *s)
+static void judge(const saved_list *l)
 {
 	const struct report_opts o = {.command = "ncclbench", .format = "json", .host = "node0"};
 	struct err e = {0};
@@ -33,19 +34,20 @@ static void judge(const struct saved *s)
 
 	if (!r)
 		abort();
-	saved_judge(s, s->ranks % 2 ? NAN : 100, s->hosts % 2 ? "p5.48xlarge" : NULL, r);
+	saved_judge(l, l->v[0].ranks % 2 ? NAN : 100, l->v[0].hosts % 2 ? "p5.48xlarge" : NULL, r);
 	if (!report_count(r, ST_PASS) && !report_count(r, ST_FAIL) && !report_count(r, ST_WARN) &&
 	    !report_count(r, ST_INFO))
 		abort();
 	(void)report_end(r, &e);
 }
 
-static void draw(const struct saved *s, struct arena *a)
+static void draw(const saved_list *l, struct arena *a)
 {
 	plot_runs runs = {0};
 	struct text svg;
 
-	*LIST_ADD(a, &runs) = s->run;
+	for (size_t i = 0; i < l->n && i < 8; i++)
+		*LIST_ADD(a, &runs) = (struct plot_run){"file", l->v[i].run.points};
 	for (size_t width = 0; width < 200; width += 60)
 		if (!*plot_text(&runs, width, a))
 			abort();
@@ -60,17 +62,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct err e = {0};
-	struct saved s;
+	saved_list l;
 
 	hush();
-	if (saved_parse("file", arena_strndup(&a, (const char *)data, n), n, &a, &s, &e)) {
+	if (saved_parse("file", arena_strndup(&a, (const char *)data, n), n, &a, &l, &e)) {
 		if (e.kind != ERR_USAGE || !*e.msg)
 			abort();
 		return 0;
 	}
-	if (!s.run.points.n || s.ranks < 0 || s.hosts < 0 || s.hosts > s.ranks)
+	for (size_t i = 0; i < l.n; i++)
+		if (!l.v[i].run.points.n || l.v[i].ranks < 0 || l.v[i].hosts < 0 ||
+		    l.v[i].hosts > l.v[i].ranks)
+			abort();
+	if (!l.n)
 		abort();
-	judge(&s);
-	draw(&s, &a);
+	judge(&l);
+	draw(&l, &a);
 	return 0;
 }

@@ -42,6 +42,18 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
     jq -e '(.data | has("rails") | not) and (.data.pairs | length == 6)' <<<"$output"
 }
 
+@test "the report has a heat map and the numbers of each rail" {
+    local page=$BATS_TEST_TMPDIR/page.html
+    run -0 --separate-stderr pairs --find-slow --report "$page"
+    [ "$(grep -o '<h3>Bandwidth[^<]*</h3>' "$page" | tr '\n' ,)" = \
+        '<h3>Bandwidth between pairs</h3>,<h3>Bandwidth over eth0</h3>,<h3>Bandwidth over eth1</h3>,' ]
+    [ "$(grep -c '<svg class="heat".*aria-label="Bandwidth over eth[01]:' "$page")" = 2 ]
+    [ "$(grep -c 'The numbers, the slowest first' "$page")" = 3 ]
+    grep -q 'of several network cards the worst' "$page"
+    run -0 --separate-stderr pairs --find-slow --rails none --report "$page"
+    run ! grep -q 'Bandwidth over\|of several network cards' "$page"
+}
+
 @test "traffic of a rail goes through its card and no other" {
     local before after
     bytes() { on 1 cat "/sys/class/net/$1/statistics/rx_bytes"; }
@@ -78,6 +90,6 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
     [[ $output == *"PASS pair.bandwidth: 3 pairs: "* && $output != *eth1* ]]
     run --separate-stderr pairs --pairs --rails eth0,eth1
     [ "$status" -eq 2 ]
-    [[ $output$stderr == *"--rails: rank 1 (node1) cannot use 'eth1'"* ]]
+    [[ -z $output && $stderr == *"--rails: rank 1 (node1) cannot use 'eth1'"* ]] # nothing was begun
     on 1 ip addr add 10.78.0.2/16 dev eth1
 }

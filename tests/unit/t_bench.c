@@ -305,17 +305,18 @@ static void damaged_files_are_survived(void **state)
 	for (size_t cut = 0; cut < sizeof(table); cut++) {
 		AUTO(arena_done) struct arena a = {0};
 		char *text = arena_strndup(&a, table, cut);
-		struct saved s;
+		saved_list s;
 
 		if (saved_parse("x", text, cut, &a, &s, &e))
 			assert_int_equal(e.kind, ERR_USAGE);
 		else
-			assert_true(s.ranks == 2 && s.hosts == 2 && s.run.points.n == 1);
+			assert_true(s.n == 1 && s.v[0].ranks == 2 && s.v[0].hosts == 2 &&
+				    s.v[0].run.points.n == 1);
 	}
 	for (unsigned i = 0; i < 3000; i++) { /* one byte wrong */
 		AUTO(arena_done) struct arena a = {0};
 		char *text = arena_strdup(&a, table);
-		struct saved s;
+		saved_list s;
 
 		text[i * 7919 % (sizeof(table) - 1)] = (char)(i * 31 % 255 + 1);
 		(void)!saved_parse("x", text, sizeof(table) - 1, &a, &s, &e);

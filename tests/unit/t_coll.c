@@ -287,6 +287,7 @@ static void names_are_nccl_tests(void **state)
 	assert_string_equal(coll_find("all_reduce_perf")->name, "all_reduce");
 	assert_string_equal(coll_find("reduce")->name, "reduce");
 	assert_string_equal(coll_find("reduce_scatter_perf")->name, "reduce_scatter");
+	assert_string_equal(coll_find("reduce_scatter_perf_mpi")->name, "reduce_scatter");
 	assert_null(coll_find("reduce_perfx"));
 	assert_null(coll_find("all_redu"));
 }

@@ -1,0 +1,277 @@
+/*
+ * nccl-tests' table, as it was in each of its versions: without a column for the root,
+ * or the reduction, with errors instead of wrong elements, with more columns behind; and
+ * as it is found in logs: behind a launcher's labels, its rows cut in pieces by what NCCL
+ * says in between, several of them in one file.
+ */
+#include "bench/sweep/saved.h"
+
+#include <ctype.h>
+#include <math.h>
+
+enum { FIELDS_MAX = 32, LABELS_MAX = 6 };
+
+struct reader {
+	struct arena *a;
+	saved_list *all;
+	str_list hosts;	   /* of this table */
+	size_t lead, half; /* columns before the first time, and to the next; 0: no head seen */
+	bool counts;	   /* the last column is of wrong elements, and not of errors */
+	const char *field[FIELDS_MAX]; /* a row, as far as it is there */
+	size_t n;
+};
+
+static struct saved *now(const struct reader *r) { return &r->all->v[r->all->n - 1]; }
+
+static size_t split(char *line, char *fields[FIELDS_MAX])
+{
+	size_t n = 0;
+
+	while (n < FIELDS_MAX && *(line += strspn(line, " \t\r"))) {
+		fields[n++] = line;
+		line += strcspn(line, " \t\r");
+		if (*line)
+			*line++ = '\0';
+	}
+	return n;
+}
+
+/* --- what stands around the rows --------------------------------------------------- */
+
+/* "#  Rank  0 Group  0 Pid   9500 on      node0 device  0 [0000:53:00] NVIDIA H100" */
+static void see_rank(struct reader *r, const char *line)
+{
+	const char *rank = strstr(line, " Rank "), *on = strstr(line, " on "), *device, *name;
+	struct saved *s = now(r);
+
+	if (!rank || !on || !(device = strstr(on, " device ")))
+		return;
+	s->worlds += strtol(rank + 6, NULL, 10) == 0;
+	s->ranks++;
+	on += 4 + strspn(on + 4, " ");
+	name = arena_strndup(r->a, on, strcspn(on, " "));
+	for (size_t i = 0; name && i < r->hosts.n; i++)
+		if (streq(r->hosts.v[i], name))
+			name = NULL;
+	if (name)
+		*LIST_ADD(r->a, &r->hosts) = name;
+	s->hosts = (int)r->hosts.n;
+	device = strchr(device, ']');
+	if (!device)
+		return;
+	device += 1 + strspn(device + 1, " ");
+	if (!starts_with(device, "host memory"))
+		s->gpu = arena_strndup(r->a, device, strcspn(device, "\r"));
+}
+
+/* The columns differ between versions and collectives, and their names say how. */
+static void see_head(struct reader *r, const char *line)
+{
+	char *f[FIELDS_MAX];
+	size_t n = split(arena_strdup(r->a, line), f), size = n, first = n, second = n;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_time = streq(f[i], "time") || streq(f[i], "cputime");
+
+		if (size == n && starts_with(f[i], "size"))
+			size = i;
+		else if (is_time && first == n)
+			first = i;
+		else if (is_time && second == n)
+			second = i;
+	}
+	if (size >= first || first == n)
+		return;
+	r->lead = first - size;
+	r->half = second - first;
+	r->counts = strstr(line, "#wrong");
+}
+
+/* A new table, where the last one has rows. */
+static void see_start(struct reader *r)
+{
+	if (!now(r)->run.points.n)
+		return;
+	(void)saved_begin(r->all, r->a);
+	r->hosts.n = 0;
+	r->lead = r->half = 0;
+}
+
+static const char *after(const char *line, const char *what)
+{
+	return starts_with(line, what) ? line + strlen(what) : NULL;
+}
+
+static void see_remark(struct reader *r, const char *line)
+{
+	const char *name = after(line, "# Collective test starting: "), *colon = strchr(line, ':');
+	const char *over = starts_with(line, "# ncclbench ") ? strstr(line, " over ") : NULL;
+	struct saved *s;
+
+	if (name || over || strstr(line, "Using devices") || strstr(line, " minBytes "))
+		see_start(r);
+	s = now(r);
+	if (name)
+		s->coll = saved_coll(r->a, name);
+	if (over)
+		s->backend = arena_strndup(r->a, over + 6, strcspn(over + 6, ", \r"));
+	if (strstr(line, " algbw "))
+		see_head(r, line);
+	if (strstr(line, " Rank "))
+		see_rank(r, line);
+	if (after(line, "# Out of bounds values") && colon && strstr(colon, "FAILED"))
+		s->wrong = fmax(s->wrong, strtod(colon + 1, NULL));
+	if (after(line, "# Avg bus bandwidth") && colon)
+		s->average = strtod(colon + 1, NULL);
+}
+
+/* "node1: Test NCCL failure common.cu:958 'unhandled system error ...'"; the first is the cause. */
+static void see_failure(struct reader *r, const char *line)
+{
+	const char *said = strstr(line, "Test NCCL failure");
+
+	said = said ? said : strstr(line, "Test CUDA failure");
+	if (said && !now(r)->failure)
+		now(r)->failure = arena_strndup(r->a, said, strcspn(said, "\r"));
+}
+
+/* --- rows ----------------------------------------------------------------------------- */
+
+static bool is_whole(const char *s) { return *s && strspn(s, "0123456789") == strlen(s); }
+
+static bool is_type(const char *s)
+{
+	static const char *const begin[] = {"float", "half", "double", "bfloat", "bf16",
+					    "int",   "uint", "fp8",    "f8",	 "char"};
+
+	for (size_t i = 0; i < ARRAY_LEN(begin); i++)
+		if (starts_with(s, begin[i]))
+			return true;
+	return false;
+}
+
+static bool is_reduction(const char *s)
+{
+	static const char *const names[] = {"sum", "prod", "min", "max", "avg", "mulsum", "none"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(s, names[i]))
+			return true;
+	return false;
+}
+
+/* NAN: it is none. */
+static double figure(const char *s)
+{
+	char *end;
+	double v = isdigit((unsigned char)*s) || *s == '-' ? strtod(s, &end) : (end = NULL, NAN);
+
+	return end && !*end ? v : NAN;
+}
+
+static bool is_figure(const char *s) { return !isnan(figure(s)) || streq(s, "N/A"); }
+
+/*
+ * A library's words follow a root or a number of wrong elements without a blank:
+ * "-1node1:41:60". Of more digits some could be the name of a host.
+ */
+static const char *free_from_log(char *s)
+{
+	size_t n = *s == '-' ? 2 : 1;
+
+	if (!isdigit((unsigned char)s[n - 1]))
+		return NULL;
+	if (isdigit((unsigned char)s[n]) || strchr(".:eE", s[n]))
+		return "N/A";
+	s[n] = '\0';
+	return s;
+}
+
+/* As much of @f as belongs to a row; the rest is somebody else's. */
+static void take(struct reader *r, char **f, size_t n)
+{
+	for (size_t i = 0; i < n && r->n < FIELDS_MAX; i++) {
+		bool good = is_figure(f[i]) || (r->n == 2 && is_type(f[i])) ||
+			    (r->n == 3 && is_reduction(f[i]));
+		const char *field = good ? f[i] : i ? free_from_log(f[i]) : NULL;
+
+		if (field)
+			r->field[r->n++] = field;
+		if (!good)
+			return;
+	}
+}
+
+/* Where nobody has said which columns there are: with or without reduction and root. */
+static void guess_columns(const struct reader *r, size_t *ret_lead, size_t *ret_half)
+{
+	size_t lead = 3 + (r->n > 3 && is_reduction(r->field[3]));
+
+	lead += (r->n - lead) % 2;
+	*ret_lead = r->lead ? r->lead : lead;
+	*ret_half = r->lead ? r->half : r->n >= lead + 16 ? 8 : 4;
+}
+
+static void end_row(struct reader *r)
+{
+	struct saved *s = now(r);
+	size_t lead, half;
+
+	if (r->n < 3)
+		return;
+	guess_columns(r, &lead, &half);
+	for (size_t k = 0, i = lead; k < 2 && i + 2 < r->n; k++, i += half) {
+		double us = figure(r->field[i]), algbw = figure(r->field[i + 1]);
+		double wrong = i + 3 < r->n ? figure(r->field[i + 3]) : NAN;
+
+		s->verified |= !isnan(wrong);
+		/* an error of 1e-07 is as it should be; a column without a name counts */
+		if ((r->counts || !r->lead) && wrong >= 1)
+			s->wrong += wrong;
+		saved_point(s, r->a, figure(r->field[0]), figure(r->field[i + 2]), us, algbw);
+	}
+	if (r->n > 4 && is_reduction(r->field[3]) && !streq(r->field[3], "none"))
+		s->reduces |= lead < 5 || figure(r->field[4]) < 0;
+	r->n = 0;
+}
+
+static void see_row(struct reader *r, char *line)
+{
+	char *f[FIELDS_MAX];
+	size_t n = split(line, f), whole = r->lead ? r->lead + 2 * r->half : 12;
+
+	for (size_t i = 0; i + 2 < n && i < LABELS_MAX; i++) {
+		if (!is_whole(f[i]) || !is_whole(f[i + 1]) || !is_type(f[i + 2]))
+			continue;
+		end_row(r);
+		take(r, f + i, n - i);
+		return;
+	}
+	/* the rest of one that was cut */
+	if (r->n >= 3 && r->n < whole && n && is_figure(f[0]))
+		take(r, f, n);
+}
+
+void saved_tables(char *text, struct arena *a, saved_list *ret)
+{
+	struct reader r = {.a = a, .all = ret};
+
+	(void)saved_begin(ret, a);
+	for (char *line = text, *end; line; line = end) {
+		/* mpirun and srun put "[1,0]<stdout>:" or "0: " in front of it */
+		const char *remark;
+
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		see_failure(&r, line);
+		remark = strstr(line, " NCCL ") ? NULL : strstr(line, "# ");
+		if (remark) {
+			end_row(&r);
+			see_remark(&r, remark);
+		} else {
+			see_row(&r, line);
+		}
+	}
+	end_row(&r);
+}
