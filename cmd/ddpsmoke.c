@@ -2,6 +2,7 @@
 #include "bench/ranks/mpirun_child.h"
 #include "bench/train/carrier.h"
 #include "bench/train/engine_load.h"
+#include "bench/train/gpus.h"
 #include "bench/train/hear.h"
 #include "bench/train/job.h"
 #include "bench/train/launch.h"
@@ -31,6 +32,7 @@ struct config {
 	struct where where;
 	struct where_role role;
 	struct train_opts train;
+	struct err sick; /* the driver, when it was asked for its GPUs: run() says so */
 	char **argv;
 };
 
@@ -45,8 +47,9 @@ static const struct opt rows[] = {
 	{0, "side", "PIXELS", "of resnet18's images, which are made so large or small", OPT_UINT,
 	 AT(side), .min = 32, .max = NET_SIDE_MAX, .def = "96"},
 	{0, "device", "WHAT",
-	 "cpu; cuda: each rank on its GPU (several may share one), by cuDNN and cuBLAS", OPT_CHOICE,
-	 AT(engine.device), .choices = engine_devices, .def = "cpu"},
+	 "cuda: each rank on its GPU (several may share one), by cuDNN and cuBLAS; cpu; auto: the "
+	 "GPU where all ranks have one",
+	 OPT_CHOICE, AT(engine.device), .choices = engine_devices, .def = "auto"},
 	{0, "amp", "TYPE",
 	 "multiply in 16 bits on the GPU, keep parameters in 32: bf16; fp16: with loss scaling",
 	 OPT_CHOICE, AT(engine.amp), .choices = engine_precisions, .def = "off"},
@@ -125,8 +128,8 @@ static int uneven(uint64_t batch, uint64_t ranks, struct err *e)
 {
 	uint64_t below = batch / ranks * ranks;
 
-	err_set(e, ERR_USAGE, "--global-batch: %zu ranks cannot share %zu samples evenly",
-		(size_t)ranks, (size_t)batch);
+	err_set(e, ERR_USAGE, "--global-batch: %zu ranks cannot share %zu sample%s evenly",
+		(size_t)ranks, (size_t)batch, batch == 1 ? "" : "s");
 	if (!below)
 		return err_hint(e, "%zu works", (size_t)ranks);
 	return err_hint(e, "%zu and %zu work", (size_t)below, (size_t)(below + ranks));
@@ -167,16 +170,28 @@ static int set_voice(struct app *app, const struct where_role *role, struct err 
 {
 	if (!role->is_rank)
 		return 0;
-	if (role->ours)
+	if (role->ours) {
 		hear_speak();
-	if (role->ours)
 		app->report_opts.output = NULL;
+	}
 	if (role->ours || role->rank)
 		app->report_opts.format = "json";
 	if (!role->rank)
 		return 0;
 	app->report_opts.output = NULL;
 	return freopen("/dev/null", "w", stdout) ? 0 : err_sys(e, "cannot be silent");
+}
+
+/* Nothing else said: a rank on each GPU here, or two on the CPU. */
+static void count_gpus(struct app *app, struct config *c)
+{
+	struct gpus gpus;
+
+	if (c->role.is_rank || !where_is_bare(&c->where) || streq(c->engine.device, "cpu") ||
+	    gpus_look_aside(app->common.deadline_ns, &app->arena, &gpus, &c->sick))
+		return;
+	c->where.bare = (uint64_t)gpus.n;
+	c->role.size = gpus.n ? (uint64_t)gpus.n : c->role.size;
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)
@@ -199,10 +214,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (streq(c->pattern, "fsdp") && streq(t->backend, "nccl"))
 		return err_set(e, ERR_USAGE,
 			       "--backend nccl carries gradients of --pattern ddp alone");
-	if (check_numbers(c, e) || engine_check(&c->engine, streq(c->pattern, "fsdp"), e) ||
+	if (check_numbers(c, e) ||
+	    engine_check(&c->engine, streq(t->backend, "nccl"), streq(c->pattern, "fsdp"), e) ||
 	    data_check(t->data_spec, e) || (c->fault && fault_parse(c->fault, &t->fault, e)) ||
 	    where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
+	count_gpus(app, c);
 	app->report_opts.answer_only = c->emit;
 	t->asked = !c->samples && is_large && is_made ? LARGE_SAMPLES : c->samples;
 	t->asked_validation =
@@ -221,8 +238,10 @@ static int launch(struct app *app, struct config *c, struct err *e)
 	bool is_here = !c->where.hosts && !c->where.serve && !c->where.srun;
 	struct launch_opts o;
 
-	if ((is_here &&
-	     carrier_check(c->train.backend, streq(c->engine.device, "cuda"), &app->arena, e)) ||
+	*e = c->sick;
+	if (e->kind ||
+	    (is_here &&
+	     carrier_check(c->train.backend, !streq(c->engine.device, "cpu"), &app->arena, e)) ||
 	    where_launch(&c->where, app->common.deadline_ns, &app->arena, &o, e))
 		return -1;
 	o.argv = (const char *const *)(void *)c->argv;
@@ -262,8 +281,8 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	mpirun_shelter(hear_fd());
 	if (c->role.rank >= 0)
 		fault_process(&c->train.fault, c->role.rank, FAULT_STEP(FAULT_AT_START));
-	if (!engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e))
-		c->train.engine = l.engine;
+	c->train.loaded = &l;
+	(void)!engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e);
 	o.device = l.device ? l.device : o.device;
 	if (e->kind || world_start(&o, &app->arena, &w, e)) {
 		if (c->role.ours && !c->role.rank)
@@ -271,10 +290,8 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 		return -1;
 	}
 	rank = rdzv_rank(w.rdzv);
-	if (!rank && l.text)
-		cJSON_AddStringToObject(report_data(app->report), "device", l.text);
 	if (!rank)
-		mpirun_heed();
+		mpirun_heed(hear_fd());
 	for (size_t i = 0; !rank && w.notes[i]; i++)
 		log_say("%s", w.notes[i]);
 	if (rank) /* Ctrl-C reaches all: rank 0 decides what it means and tells the others */
@@ -320,7 +337,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 static struct config config = {
 	.model = "cnn",
 	.pattern = "ddp",
-	.engine = {.device = "cpu", .amp = "off"},
+	.engine = {.device = "auto", .amp = "off"},
 	.workers = NOT_GIVEN,
 	.expect = -1,
 	.where = WHERE_DEFAULTS,

@@ -5,6 +5,7 @@
  * change between that and PyTorch's.
  */
 #include "plugins/onednn_build.h"
+#include "plugins/onednn_loops.h"
 
 /* --- forward ------------------------------------------------------------------------------ */
 
@@ -63,15 +64,9 @@ static void norm_forward(struct engine_net *n, int i, const float *params, float
 static void add_forward(struct engine_net *n, int i)
 {
 	const struct graph_node *node = &n->g->nodes[i];
-	const float *a = n->values[node->in].p, *b = n->values[node->other].p;
-	float *to = n->values[i + 1].p;
-	size_t count = floats(&n->values[i + 1]);
 
-	for (size_t k = 0; k < count; k++) {
-		float sum = a[k] + b[k];
-
-		to[k] = sum > 0 || !node->relu ? sum : 0;
-	}
+	sum(n->values[i + 1].p, n->values[node->in].p, n->values[node->other].p,
+	    floats(&n->values[i + 1]), node->relu);
 }
 
 static void mean_forward(struct engine_net *n, int i)
@@ -157,11 +152,8 @@ static void end_diff(struct engine_net *n, int value)
 	struct buffer *d = &n->diffs[value];
 
 	if (n->has_diff[value]) {
-		size_t count = floats(d);
-
 		(void)dnnl_memory_set_data_handle(d->memory, d->p);
-		for (size_t k = 0; k < count; k++)
-			d->p[k] += n->scratch.p[k];
+		add(d->p, n->scratch.p, floats(d));
 	}
 	n->has_diff[value] = true;
 }
@@ -220,18 +212,25 @@ static void pool_back(struct engine_net *n, int i)
 	end_diff(n, node->in);
 }
 
+/* Where both are the first gradients of their values, in one go. */
 static void add_back(struct engine_net *n, int i)
 {
 	const struct graph_node *node = &n->g->nodes[i];
-	const float *out = n->values[i + 1].p, *dout = n->diffs[i + 1].p;
+	const float *out = n->values[i + 1].p;
+	const float *dout = n->diffs[i + 1].p;
 	const int inputs[] = {node->in, node->other};
 	size_t count = floats(&n->values[i + 1]);
+	bool are_new = !n->has_diff[node->in] && !n->has_diff[node->other];
 
+	if (are_new && node->in != node->other) {
+		share(n->diffs[node->in].p, n->diffs[node->other].p, dout, out, count, node->relu);
+		n->has_diff[node->in] = n->has_diff[node->other] = true;
+		return;
+	}
 	for (size_t which = 0; which < ARRAY_LEN(inputs); which++) {
 		float *to = begin_diff(n, inputs[which]).p;
 
-		for (size_t k = 0; k < count; k++)
-			to[k] = out[k] > 0 || !node->relu ? dout[k] : 0;
+		share(to, to, dout, out, count, node->relu);
 		end_diff(n, inputs[which]);
 	}
 }

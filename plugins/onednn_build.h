@@ -4,6 +4,7 @@
 #include "bench/train/engine.h"
 
 #include <dnnl.h>
+#include <dnnl_debug.h>
 
 struct buffer {
 	dnnl_memory_desc_t desc;
@@ -43,8 +44,8 @@ static bool ok(struct engine_net *n, dnnl_status_t st)
 {
 	if (st != dnnl_success && n->status == dnnl_success) {
 		n->status = st;
-		(void)snprintf(n->text, sizeof(n->text), "oneDNN failed with status %d at node %d",
-			       (int)st, n->failed);
+		(void)snprintf(n->text, sizeof(n->text), "oneDNN failed at node %d: %s", n->failed,
+			       st == dnnl_out_of_memory ? "no memory" : dnnl_status2str(st));
 	}
 	return n->status == dnnl_success;
 }

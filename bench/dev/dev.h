@@ -21,6 +21,8 @@ struct dev {
 			size_t n);
 	/* Waits for everything above. */
 	int (*sync)(struct dev *d, struct err *e);
+	/* Bytes that this rank may take of it; NULL: it is the host's memory. */
+	uint64_t (*available)(struct dev *d);
 	/* Of a GPU: the CUstream that the communicator works on; NULL: there are none. */
 	void *(*stream)(struct dev *d);
 	/*

@@ -19,6 +19,7 @@ enum { LOOK_MS = 20 };
 static const uint64_t GIVE_UP_NS = 3 * NS_PER_S; /* for the ranks to say goodbye */
 /* A rank 0 that heeds us says what was finished, after its rendezvous has waited for the others. */
 static const uint64_t LAST_WORDS_NS = 8 * NS_PER_S;
+enum { ENDINGS = 30, ENDING_MS = 1000 };
 
 static void become(const char *const *argv, const int line[2], int out, int err)
 {
@@ -63,10 +64,22 @@ static void hang_up(struct mpirun_child *m)
 	m->line = -1;
 }
 
+/* It is alive, and about to say what was finished. */
+static void be_patient(struct mpirun_child *m)
+{
+	int n = m->ending ? __atomic_load_n(m->ending, __ATOMIC_ACQUIRE) : 0;
+
+	if (n != m->heard && m->told == 1 && !m->is_over)
+		m->give_up_ns = now_ns() + LAST_WORDS_NS;
+	m->heard = n;
+}
+
 void mpirun_child_hurry(struct mpirun_child *m)
 {
-	bool late = !m->patient && m->give_up_ns && now_ns() > m->give_up_ns;
+	bool late;
 
+	be_patient(m);
+	late = !m->patient && m->give_up_ns && now_ns() > m->give_up_ns;
 	if (interrupt_pending() && !m->told) {
 		m->told = 1;
 		m->give_up_ns = now_ns() + (m->heeded ? LAST_WORDS_NS : GIVE_UP_NS);
@@ -87,6 +100,7 @@ void mpirun_child_over(struct mpirun_child *m)
 {
 	uint64_t until = now_ns() + GIVE_UP_NS;
 
+	m->is_over = true;
 	if (!m->give_up_ns || (m->told < 2 && until < m->give_up_ns))
 		m->give_up_ns = until;
 }
@@ -167,27 +181,32 @@ void mpirun_shelter(int events)
 
 static void *listen_for_the_end(void *arg)
 {
+	struct relay *to = arg;
 	char ignored[64];
 	ssize_t n;
 
-	(void)arg;
 	while ((n = read(STDIN_FILENO, ignored, sizeof(ignored))) > 0 || (n < 0 && errno == EINTR))
 		;
 	(void)kill(getpid(), SIGINT);
-	(void)poll(NULL, 0, (int)(LAST_WORDS_NS / NS_PER_MS));
+	for (int i = 0; i < ENDINGS; i++) {
+		relay_send(to, relay_event("ending"));
+		(void)poll(NULL, 0, ENDING_MS);
+	}
 	_exit(3); /* nobody is left who would hear us */
 }
 
-void mpirun_heed(void)
+void mpirun_heed(int events)
 {
+	static struct relay to;
 	sigset_t all, before;
 	pthread_t thread;
 
 	if (!mpirun_relays())
 		return;
+	to.fd = events;
 	(void)sigfillset(&all); /* for the thread that waits for them */
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!pthread_create(&thread, NULL, listen_for_the_end, NULL))
+	if (!pthread_create(&thread, NULL, listen_for_the_end, &to))
 		(void)pthread_detach(thread);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

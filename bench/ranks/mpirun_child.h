@@ -21,6 +21,9 @@ struct mpirun_child {
 	bool patient;	     /* it ends by itself in time, and is only told of a Ctrl-C */
 	int told;	     /* how often it was made to end, less and less kindly */
 	uint64_t give_up_ns; /* mpirun waits for ever for a stuck rank; 0: no rank is lost */
+	const int *ending;   /* atomic: how often rank 0 said so; it has more time then. NULL */
+	int heard;	     /* of these */
+	bool is_over;	     /* all is said: see mpirun_child_over() */
 };
 
 /* Starts @argv; its outputs stay the caller's, and so do the two flags. */
@@ -42,7 +45,12 @@ int mpirun_child_end(struct mpirun_child *m, const int *over);
  *	{"ev":"died","rank":1,"cause":"killed by signal 9 (SIGKILL)"}
  */
 void mpirun_shelter(int events);
-/* Rank 0, when it has no more children to make: the end of its standard input is a Ctrl-C. */
-void mpirun_heed(void);
+/*
+ * Rank 0, when it has no more children to make: the end of its standard input is a Ctrl-C.
+ * On a busy machine the end takes a while: as long as it is alive @events hears
+ *	{"ev":"ending"}
+ * though not for ever.
+ */
+void mpirun_heed(int events);
 
 #endif

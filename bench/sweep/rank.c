@@ -88,6 +88,10 @@ static int fit_memory(struct rank *r, struct err *e)
 
 	if (own < UINT64_MAX / ranks && own * ranks < most)
 		most = own * ranks;
+	if (r->dev->available) { /* a GPU's, and this rank's share of it alone */
+		most = r->dev->available(r->dev);
+		ranks = 1;
+	}
 	most = s->adaptive ? most / 4 : most / 10 * 8;
 	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
 		fits = floor(fits / 2);
@@ -99,7 +103,8 @@ static int fit_memory(struct rank *r, struct err *e)
 	if (s->max < s->min || !s->max) {
 		err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory",
 			r->comm->size, format_size(&was, s->min));
-		return err_hint(e, "%s is available to each host's ranks", format_size(&is, most));
+		return err_hint(e, "%s is available to each %s", format_size(&is, most),
+				r->dev->available ? "rank on its GPU" : "host's ranks");
 	}
 	if (!s->adaptive)
 		*LIST_ADD(r->a, &r->notes) = arena_printf(

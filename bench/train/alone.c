@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define ROUNDING 1e-6 /* of a step, in any parameter */
+
 struct alone {
 	const struct train_opts *o;
 	const struct train_result *r;
@@ -12,6 +14,7 @@ struct alone {
 	struct net *net;
 	struct sampler sampler;
 	float *sum, *velocity, *spare;
+	double apart; /* rank 0's parameters from ours before this step */
 	bool parted;
 	uint64_t hash; /* of the gradient */
 	struct err *e;
@@ -70,10 +73,43 @@ static int check(struct alone *a, int rank, uint64_t step, uint64_t params)
 	return result;
 }
 
+static double apart(const float *a, const float *b, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+
+		if (!(d <= most))
+			most = d;
+	}
+	return most;
+}
+
+/*
+ * None has ours to the bit (an engine rounds otherwise than we do). Rank 0's we know at
+ * every step: did this one take them away from ours, or only others' from both? Of a
+ * difference as small as rounding nobody can be blamed.
+ */
+static int odd_by_distance(const struct alone *a, uint64_t step, double distance)
+{
+	const struct train_word *words = a->r->epochs.v[0].words;
+	int other = 1;
+
+	while (words[other].before[step] == words[0].before[step])
+		other++;
+	if (!(distance <= 4 * a->apart + ROUNDING))
+		return 0;
+	distance = apart(a->r->proven, a->r->proven + (size_t)other * a->net->nparams,
+			 a->net->nparams);
+	return distance <= TRAIN_TOLERANCE ? -1 : other;
+}
+
 /* Where the ranks parted for the first time: those are odd that are not like us. */
 static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 {
 	const struct train_word *words = a->r->epochs.v[0].words;
+	double distance = apart(a->r->noted[step], a->net->params, a->net->nparams);
 	bool parted = false, some_right = false;
 	int odd = -1;
 
@@ -83,11 +119,10 @@ static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 		if (odd < 0 && words[i].before[step] != params)
 			odd = i;
 	}
-	if (!parted || a->parted)
-		return;
-	a->parted = true;
-	a->ret->odd_rank = some_right ? odd : -1;
-	a->ret->odd_step = step - 1;
+	if (parted && !a->parted)
+		a->ret->odd_rank = some_right ? odd : odd_by_distance(a, step, distance);
+	a->parted |= parted;
+	a->apart = distance;
 }
 
 static int step(struct alone *a, uint64_t step)

@@ -14,6 +14,7 @@ struct opening {
 	struct data *d;
 	const char *folder;
 	char path[PATH]; /* of the latest file */
+	char pair[PATH]; /* of the labels before it */
 	struct err *e;
 };
 
@@ -55,6 +56,26 @@ static const struct data_file *map_file(struct opening *o, const char *sub, cons
 	return f;
 }
 
+static struct file_bytes bytes(const struct data_file *f, const char *path)
+{
+	return (struct file_bytes){f->map, f->n, path};
+}
+
+/* The labels first: whose images are looked for has them. */
+static bool map_pair(struct opening *o, const char *sub, const char *const names[2],
+		     struct file_bytes ret[2])
+{
+	const struct data_file *labels = map_file(o, sub, names[1]), *images;
+
+	(void)snprintf(o->pair, sizeof(o->pair), "%s", o->path);
+	images = labels ? map_file(o, sub, names[0]) : NULL;
+	if (!images)
+		return false;
+	ret[0] = bytes(images, o->path);
+	ret[1] = bytes(labels, o->pair);
+	return true;
+}
+
 static struct chunk *new_chunk(struct opening *o, enum data_part part)
 {
 	return &o->d->chunks[part][o->d->nchunks[part]++];
@@ -67,12 +88,10 @@ static int open_mnist(struct opening *o)
 		{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}};
 
 	for (int part = 0; part < DATA_PARTS; part++) {
-		const struct data_file *labels = map_file(o, "MNIST/raw/", names[part][1]);
-		const struct data_file *images =
-			labels ? map_file(o, "MNIST/raw/", names[part][0]) : NULL;
+		struct file_bytes pair[2];
 
-		if (!images || idx_parse(images->map, images->n, labels->map, labels->n, o->path,
-					 new_chunk(o, part), &o->d->shape, o->e))
+		if (!map_pair(o, "MNIST/raw/", names[part], pair) ||
+		    idx_parse(&pair[0], &pair[1], new_chunk(o, part), &o->d->shape, o->e))
 			return -1;
 	}
 	return 0;
@@ -87,9 +106,13 @@ static int open_cifar(struct opening *o)
 	o->d->shape = (struct image_shape){3, CIFAR_SIDE, false};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const struct data_file *f = map_file(o, "cifar-10-batches-bin/", names[i]);
+		enum data_part part = i < 5 ? DATA_TRAIN : DATA_VALIDATION;
+		struct file_bytes all;
 
-		if (!f || cifar_parse(f->map, f->n, o->path,
-				      new_chunk(o, i < 5 ? DATA_TRAIN : DATA_VALIDATION), o->e))
+		if (!f)
+			return -1;
+		all = bytes(f, o->path);
+		if (cifar_parse(&all, new_chunk(o, part), o->e))
 			return -1;
 	}
 	return 0;
@@ -102,12 +125,10 @@ static int open_stl(struct opening *o)
 
 	o->d->shape = (struct image_shape){3, STL_SIDE, true};
 	for (int part = 0; part < DATA_PARTS; part++) {
-		const struct data_file *labels = map_file(o, "stl10_binary/", names[part][1]);
-		const struct data_file *images =
-			labels ? map_file(o, "stl10_binary/", names[part][0]) : NULL;
+		struct file_bytes pair[2];
 
-		if (!images || stl_parse(images->map, images->n, labels->map, labels->n, o->path,
-					 new_chunk(o, part), o->e))
+		if (!map_pair(o, "stl10_binary/", names[part], pair) ||
+		    stl_parse(&pair[0], &pair[1], new_chunk(o, part), o->e))
 			return -1;
 	}
 	return 0;
@@ -181,6 +202,27 @@ void data_close(struct data *d)
 	d->nfiles = 0;
 }
 
+/* Each pixel several times over, or not at all; all channels are the same. */
+static void stretch(const float *pixels, int channels, int side, float *ret)
+{
+	size_t row = (size_t)side * sizeof(*ret), area = (size_t)side * (size_t)side;
+
+	for (int x = 0; x < side; x++)
+		ret[x] = pixels[x * DIGITS_SIDE / side];
+	for (int y = 1; y < side; y++) {
+		int from = y * DIGITS_SIDE / side;
+		float *to = ret + y * side;
+
+		if (from == (y - 1) * DIGITS_SIDE / side)
+			memcpy(to, to - side, row);
+		else
+			for (int x = 0; x < side; x++)
+				to[x] = pixels[from * DIGITS_SIDE + x * DIGITS_SIDE / side];
+	}
+	for (int ch = 1; ch < channels; ch++)
+		memcpy(ret + (size_t)ch * area, ret, area * sizeof(*ret));
+}
+
 /* What is made has 28 x 28 grey pixels; they are repeated for a larger input. */
 static int make(const struct data *d, enum data_part part, size_t i, int channels, int side,
 		float *ret)
@@ -190,9 +232,8 @@ static int make(const struct data *d, enum data_part part, size_t i, int channel
 	bool is_same = channels == 1 && side == DIGITS_SIDE;
 	int label = digit_make(d->seed, index, is_same ? ret : pixels);
 
-	for (int k = 0; !is_same && k < channels * side * side; k++)
-		ret[k] = pixels[k % (side * side) / side * DIGITS_SIDE / side * DIGITS_SIDE +
-				k % side * DIGITS_SIDE / side];
+	if (!is_same)
+		stretch(pixels, channels, side, ret);
 	return label;
 }
 

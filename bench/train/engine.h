@@ -41,7 +41,7 @@ void graph_resnet18(struct graph *g, int side, int classes);
 void graph_cnn(struct graph *g, int side, int classes);
 void graph_mlp(struct graph *g, int side, int classes);
 
-enum { ENGINE_VERSION = 2 };
+enum { ENGINE_VERSION = 3 };
 struct engine_net;
 struct engine { /* what a plug-in exports as `windsock_engine` */
 	unsigned version;
@@ -95,6 +95,8 @@ struct engine_opts {
  *	get() the parameters where they are to be compared
  */
 struct engine_device {
+	/* Are the libraries here? Opens no GPU. ERR_ABSENT: which is not, and what brings it. */
+	int (*find)(struct err *e);
 	/* Once in a process, before all else. @ret: what is used, in one line. ERR_ABSENT: what is
 	 * not here. */
 	int (*open)(const struct engine_opts *o, char *ret, size_t n, struct err *e);

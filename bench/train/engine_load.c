@@ -1,9 +1,9 @@
 #include "bench/train/engine_load.h"
 
-#include "lib/cluster/world.h"
+#include "bench/train/gpus.h"
 #include "lib/core/plugin.h"
 
-const char *const engine_devices[] = {"cpu", "cuda", NULL};
+const char *const engine_devices[] = {"auto", "cpu", "cuda", NULL};
 
 static enum engine_precision precision_of(const struct engine_choice *c)
 {
@@ -14,11 +14,11 @@ static enum engine_precision precision_of(const struct engine_choice *c)
 	return (enum engine_precision)i;
 }
 
-int engine_check(const struct engine_choice *c, bool is_sharded, struct err *e)
+int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struct err *e)
 {
-	bool is_cuda = streq(c->device, "cuda"), is_16 = precision_of(c) != ENGINE_FLOAT32;
+	bool is_16 = precision_of(c) != ENGINE_FLOAT32;
 
-	if (!is_cuda && (is_16 || c->tf32)) {
+	if (streq(c->device, "cpu") && (is_16 || c->tf32)) {
 		err_set(e, ERR_USAGE, "%s is for GPUs", is_16 ? "--amp" : "--tf32");
 		return err_hint(e, "--device cuda");
 	}
@@ -30,12 +30,9 @@ int engine_check(const struct engine_choice *c, bool is_sharded, struct err *e)
 	}
 	if (is_16 && c->tf32)
 		return err_set(e, ERR_USAGE, "--amp and --tf32: one of the two");
+	if (streq(c->device, "auto") && (is_16 || c->tf32 || needs_gpu))
+		c->device = "cuda";
 	return 0;
-}
-
-static const struct engine *load(const struct plugin_want *want, struct arena *a, struct err *e)
-{
-	return plugin_load(want, a, e);
 }
 
 /* One thread for each rank: with more, how sums are rounded would depend on the host. */
@@ -48,10 +45,12 @@ static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded
 						.package = "libdnnl2",
 						.build = "libdnnl-dev"};
 
+	ret->engine = NULL;
+	ret->device = ret->text = NULL;
 	if (!m->graph)
 		return 0;
 	(void)setenv("OMP_NUM_THREADS", "1", false);
-	ret->engine = load(&want, a, e);
+	ret->engine = plugin_load(&want, a, e);
 	return ret->engine ? 0 : -1;
 }
 
@@ -68,22 +67,58 @@ static int local_rank(struct arena *a)
 	return w.rank >= 0 ? w.rank : 0;
 }
 
-static int load_cuda(const struct engine_opts *o, struct arena *a, struct engine_loaded *ret,
-		     struct err *e)
+/* The plug-in and what it needs; the GPU itself is not opened. */
+static const struct engine *find_cuda(struct arena *a, struct err *e)
 {
 	static const struct plugin_want want = {.name = "cudnn",
 						.symbol = "windsock_engine",
 						.version = ENGINE_VERSION,
 						.package = "libcudnn9-cuda-13",
 						.build = "nvcc, cudnn.h and cublas_v2.h"};
+	const struct engine *engine = plugin_load(&want, a, e);
+
+	return engine && !engine->device->find(e) ? engine : NULL;
+}
+
+static int open_cuda(const struct engine_opts *o, struct arena *a, struct engine_loaded *ret,
+		     struct err *e)
+{
 	char text[700];
 
-	ret->engine = load(&want, a, e);
 	if (!ret->engine || ret->engine->device->open(o, text, sizeof(text), e))
 		return -1;
 	ret->text = arena_strdup(a, text);
 	ret->device = arena_printf(a, "%.*s", (int)strcspn(text, ",;"), text);
 	return 0;
+}
+
+/* With a GPU it has to be libraries that are missing; anything else is an error. */
+static int load_auto(const struct engine_opts *o, const struct model *m, struct arena *a,
+		     struct engine_loaded *ret, struct err *e)
+{
+	struct err lacks = {0};
+	struct gpus gpus;
+
+	if (gpus_look(a, &gpus, e))
+		return -1;
+	if (gpus.n) {
+		ret->engine = find_cuda(a, &lacks);
+		if (ret->engine)
+			return open_cuda(o, a, ret, e);
+		if (lacks.kind != ERR_ABSENT) {
+			*e = lacks;
+			return -1;
+		}
+		gpus.note = arena_printf(a, "%s is here and was not used: %s",
+					 gpus.n == 1 ? "a GPU" : arena_printf(a, "%d GPUs", gpus.n),
+					 lacks.msg);
+		gpus.fix = *lacks.hint ? arena_strdup(a, lacks.hint) : NULL;
+		gpus.is_wrong = true;
+	}
+	ret->note = gpus.note;
+	ret->fix = gpus.fix;
+	ret->is_wrong = gpus.is_wrong;
+	return load_cpu(m, a, ret, e);
 }
 
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
@@ -94,6 +129,84 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 				      .tf32 = c->tf32,
 				      .deadline_ns = deadline_ns};
 
-	*ret = (struct engine_loaded){.precision = o.precision};
-	return streq(c->device, "cuda") ? load_cuda(&o, a, ret, e) : load_cpu(m, a, ret, e);
+	*ret = (struct engine_loaded){.choice = c, .precision = o.precision};
+	if (streq(c->device, "auto"))
+		return load_auto(&o, m, a, ret, e);
+	if (streq(c->device, "cpu"))
+		return load_cpu(m, a, ret, e);
+	ret->engine = find_cuda(a, e);
+	return open_cuda(&o, a, ret, e);
+}
+
+/* --- what all ranks have ------------------------------------------------------------------ */
+
+struct word { /* travels as it is */
+	char choice[8], note[360], fix[300];
+	uint8_t on_gpu, is_wrong;
+};
+
+static struct word own_word(const struct engine_loaded *l)
+{
+	struct word w = {.on_gpu = l->engine && l->engine->device, .is_wrong = l->is_wrong};
+
+	(void)snprintf(w.choice, sizeof(w.choice), "%s", l->choice->device);
+	(void)snprintf(w.note, sizeof(w.note), "%.359s", l->note ? l->note : "");
+	(void)snprintf(w.fix, sizeof(w.fix), "%.299s", l->fix ? l->fix : "");
+	return w;
+}
+
+/* Who keeps the others from theirs, or has one that is not used: the same for all. */
+static void take_note(struct engine_loaded *l, struct word *all, const struct rdzv_member *m,
+		      int size, struct arena *a)
+{
+	int on_gpu = 0, who = -1;
+
+	for (int r = size - 1; r >= 0; r--) {
+		on_gpu += all[r].on_gpu;
+		who = *all[r].note ? r : who;
+	}
+	for (int r = size - 1; r >= 0 && on_gpu && who < 0; r--)
+		who = all[r].on_gpu ? who : r;
+	if (who < 0)
+		return;
+	all[who].note[sizeof(all->note) - 1] = all[who].fix[sizeof(all->fix) - 1] = '\0';
+	l->note = arena_printf(a, "rank %d (%s): %s", who, m[who].host,
+			       *all[who].note ? all[who].note : "there is no GPU");
+	if (on_gpu)
+		l->note = arena_printf(a, "%s; so the GPUs of %d other rank%s were not used either",
+				       l->note, on_gpu, on_gpu == 1 ? "" : "s");
+	l->fix = *all[who].fix ? arena_strdup(a, all[who].fix) : NULL;
+	l->is_wrong = all[who].is_wrong || on_gpu;
+}
+
+int engine_agree(struct engine_loaded *l, const struct model *m, struct world_run *w,
+		 struct arena *a, int *ret_culprit, struct err *e)
+{
+	AUTO_FREE struct word *all = calloc((size_t)w->world.size, sizeof(*all));
+	const struct rdzv_member *members;
+	struct word own = own_word(l);
+	bool all_on_gpu = true;
+	size_t n;
+
+	*ret_culprit = -1;
+	if (!all)
+		return err_sys(e, "no memory for %d ranks", w->world.size);
+	if (rdzv_members(w->rdzv, &members, &n, e) ||
+	    rdzv_all_gather(w->rdzv, &own, sizeof(own), all, e))
+		return -1;
+	for (int r = 0; r < w->world.size; r++) {
+		all[r].choice[sizeof(own.choice) - 1] = '\0';
+		all_on_gpu &= all[r].on_gpu;
+		if (streq(all[r].choice, all[0].choice))
+			continue;
+		*ret_culprit = r;
+		err_set(e, ERR_SYS,
+			"rank %d (%.60s) was started with --device %.8s, rank 0 with %.8s", r,
+			members[r].host, all[r].choice, all[0].choice);
+		return err_hint(e, "start every rank with the same command line");
+	}
+	if (all_on_gpu)
+		return 0;
+	take_note(l, all, members, w->world.size, a);
+	return own.on_gpu ? load_cpu(m, a, l, e) : 0;
 }

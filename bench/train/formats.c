@@ -4,81 +4,108 @@
 
 enum { IDX_IMAGES = 0x803, IDX_LABELS = 0x801, IDX_HEAD = 16, IDX_LABEL_HEAD = 8 };
 
-static int bad(const char *path, struct err *e, const char *why)
+static int bad(const struct file_bytes *f, struct err *e, const char *why)
 {
-	err_set(e, ERR_SYS, "%s: %s", path, why);
+	err_set(e, ERR_SYS, "%s: %s", f->path, why);
 	return err_hint(e, "get the file again, and compare its checksum with the publisher's");
 }
 
-static int check_labels(const struct chunk *c, const char *path, struct err *e)
+/* As it was downloaded? */
+static bool is_packed(const struct file_bytes *f)
+{
+	return f->n > 2 && f->p[0] == 0x1f && f->p[1] == 0x8b;
+}
+
+static int packed(const struct file_bytes *f, struct err *e)
+{
+	err_set(e, ERR_SYS, "%s: it is still packed by gzip", f->path);
+	return err_hint(e, "mv %s %s.gz && gunzip %s.gz", f->path, f->path, f->path);
+}
+
+static int check_labels(const struct chunk *c, const struct file_bytes *f, struct err *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		int label = c->labels[i * c->label_step] - c->label_base;
 
 		if (label < 0 || label >= IMAGE_CLASSES) {
-			err_set(e, ERR_SYS, "%s: sample %zu has label %d, not one of ten", path, i,
-				c->labels[i * c->label_step]);
+			err_set(e, ERR_SYS, "%s: sample %zu has label %d, not one of ten", f->path,
+				i, c->labels[i * c->label_step]);
 			return err_hint(e, "get the file again");
 		}
 	}
 	return 0;
 }
 
-static uint32_t word(const uint8_t *p, int at)
+static uint32_t word(const struct file_bytes *f, int at)
 {
 	uint32_t w;
 
-	memcpy(&w, p + 4 * at, sizeof(w));
+	memcpy(&w, f->p + 4 * at, sizeof(w));
 	return be32toh(w);
 }
 
-int idx_parse(const uint8_t *images, size_t nimages, const uint8_t *labels, size_t nlabels,
-	      const char *path, struct chunk *ret, struct image_shape *ret_shape, struct err *e)
+static int check_idx(const struct file_bytes *f, size_t head, uint32_t magic, const char *why,
+		     struct err *e)
+{
+	if (is_packed(f))
+		return packed(f, e);
+	return f->n < head || word(f, 0) != magic ? bad(f, e, why) : 0;
+}
+
+int idx_parse(const struct file_bytes *images, const struct file_bytes *labels, struct chunk *ret,
+	      struct image_shape *ret_shape, struct err *e)
 {
 	struct chunk c = {.image_step = 0, .label_step = 1};
 	uint32_t side;
 
-	if (nimages < IDX_HEAD || word(images, 0) != IDX_IMAGES)
-		return bad(path, e, "not an IDX file of images (unpacked?)");
-	if (nlabels < IDX_LABEL_HEAD || word(labels, 0) != IDX_LABELS)
-		return bad(path, e, "its labels are not an IDX file of labels (unpacked?)");
+	if (check_idx(images, IDX_HEAD, IDX_IMAGES, "not an IDX file of images", e) ||
+	    check_idx(labels, IDX_LABEL_HEAD, IDX_LABELS, "not an IDX file of labels", e))
+		return -1;
 	side = word(images, 2);
 	c.n = word(images, 1);
+	if (!c.n)
+		return bad(images, e, "there is no image in it");
 	if (!side || side > IMAGE_SIDE_MAX || word(images, 3) != side)
-		return bad(path, e, "its images are not square, or of no sensible size");
+		return bad(images, e, "its images are not square, or of no sensible size");
 	c.image_step = (size_t)side * side;
-	if (!c.n || nimages - IDX_HEAD != c.n * c.image_step)
-		return bad(path, e, "its length is not what its header says: truncated?");
-	if (word(labels, 1) != c.n || nlabels - IDX_LABEL_HEAD != c.n)
-		return bad(path, e, "it does not have one label for each image");
-	c.images = images + IDX_HEAD;
-	c.labels = labels + IDX_LABEL_HEAD;
+	if (images->n - IDX_HEAD != c.n * c.image_step)
+		return bad(images, e, "its length is not what its header says: truncated?");
+	if (word(labels, 1) != c.n || labels->n - IDX_LABEL_HEAD != c.n)
+		return bad(labels, e, "it does not have one label for each image: truncated?");
+	c.images = images->p + IDX_HEAD;
+	c.labels = labels->p + IDX_LABEL_HEAD;
 	*ret_shape = (struct image_shape){1, (int)side, false};
 	*ret = c;
-	return check_labels(ret, path, e);
+	return check_labels(ret, labels, e);
 }
 
-int cifar_parse(const uint8_t *p, size_t n, const char *path, struct chunk *ret, struct err *e)
+int cifar_parse(const struct file_bytes *f, struct chunk *ret, struct err *e)
 {
 	enum { STEP = 1 + 3 * CIFAR_SIDE * CIFAR_SIDE };
 
-	if (!n || n % STEP)
-		return bad(path, e, "its length is no multiple of 3073 bytes: truncated?");
-	*ret = (struct chunk){p + 1, p, n / STEP, STEP, STEP, 0};
-	return check_labels(ret, path, e);
+	if (f->n % STEP && is_packed(f))
+		return packed(f, e);
+	if (!f->n || f->n % STEP)
+		return bad(f, e, "its length is no multiple of 3073 bytes: truncated?");
+	*ret = (struct chunk){f->p + 1, f->p, f->n / STEP, STEP, STEP, 0};
+	return check_labels(ret, f, e);
 }
 
-int stl_parse(const uint8_t *images, size_t nimages, const uint8_t *labels, size_t nlabels,
-	      const char *path, struct chunk *ret, struct err *e)
+int stl_parse(const struct file_bytes *images, const struct file_bytes *labels, struct chunk *ret,
+	      struct err *e)
 {
 	enum { STEP = 3 * STL_SIDE * STL_SIDE };
 
-	if (!nimages || nimages % STEP)
-		return bad(path, e, "its length is no multiple of 27648 bytes: truncated?");
-	if (nlabels != nimages / STEP)
-		return bad(path, e, "it does not have one label for each image");
-	*ret = (struct chunk){images, labels, nlabels, STEP, 1, 1};
-	return check_labels(ret, path, e);
+	if (images->n % STEP && is_packed(images))
+		return packed(images, e);
+	if (!images->n || images->n % STEP)
+		return bad(images, e, "its length is no multiple of 27648 bytes: truncated?");
+	if (labels->n != images->n / STEP)
+		return is_packed(labels)
+			       ? packed(labels, e)
+			       : bad(labels, e, "it does not have one label for each image");
+	*ret = (struct chunk){images->p, labels->p, labels->n, STEP, 1, 1};
+	return check_labels(ret, labels, e);
 }
 
 /* --- pixels ----------------------------------------------------------------------- */

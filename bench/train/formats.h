@@ -17,14 +17,16 @@ struct image_shape {
 	bool by_column; /* within a channel */
 };
 
-/* The MNIST pair; @path names the files in messages. */
-int idx_parse(const uint8_t *images, size_t nimages, const uint8_t *labels, size_t nlabels,
-	      const char *path, struct chunk *ret, struct image_shape *ret_shape,
+struct file_bytes {
+	const uint8_t *p;
+	size_t n;
+	const char *path; /* for messages */
+};
+int idx_parse(const struct file_bytes *images, const struct file_bytes *labels, struct chunk *ret,
+	      struct image_shape *ret_shape, struct err *e) MUST_CHECK; /* MNIST's pair */
+int cifar_parse(const struct file_bytes *f, struct chunk *ret, struct err *e) MUST_CHECK;
+int stl_parse(const struct file_bytes *images, const struct file_bytes *labels, struct chunk *ret,
 	      struct err *e) MUST_CHECK;
-int cifar_parse(const uint8_t *p, size_t n, const char *path, struct chunk *ret,
-		struct err *e) MUST_CHECK;
-int stl_parse(const uint8_t *images, size_t nimages, const uint8_t *labels, size_t nlabels,
-	      const char *path, struct chunk *ret, struct err *e) MUST_CHECK;
 
 enum { IMAGE_SIDE_MAX = 1024, CIFAR_SIDE = 32, STL_SIDE = 96, IMAGE_CLASSES = 10 };
 

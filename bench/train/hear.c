@@ -15,7 +15,14 @@ static struct relay voice = {.fd = -1};
 
 /* --- a rank's side ---------------------------------------------------------------- */
 
-void hear_speak(void) { voice.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); }
+/* Open MPI's ranks write to a terminal of its own: line by line a report takes seconds there. */
+void hear_speak(void)
+{
+	static char buffer[BITE];
+
+	voice.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	(void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+}
 
 int hear_fd(void) { return voice.fd; }
 
@@ -55,6 +62,10 @@ static void on_event(const cJSON *event, void *arg)
 		h->died = (int)json_get_num(event, "rank", -1);
 		(void)snprintf(h->cause, sizeof(h->cause), "%s",
 			       json_get_str(event, "cause") ?: "");
+		return;
+	}
+	if (streq(json_get_str(event, "ev"), "ending")) {
+		__atomic_add_fetch(&h->ending, 1, __ATOMIC_RELEASE);
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "lost")) {

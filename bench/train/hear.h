@@ -22,6 +22,7 @@ struct hear {
 	char lost[256]; /* what became of rank 0, by another one; "" nothing */
 	int died;	/* behind mpirun: a rank that died; -1: none */
 	char cause[64]; /* of that */
+	int ending;	/* atomic: how often rank 0 said, after a Ctrl-C, that it is */
 	int over;	/* atomic: nothing more will be said */
 };
 

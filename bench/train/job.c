@@ -50,6 +50,18 @@ static int open_data(struct job *j, struct err *e)
 	return 0;
 }
 
+/* The same device on all ranks, or everybody knows who was told of another one. */
+static int agree(struct job *j, struct err *e)
+{
+	if (engine_agree(j->o->loaded, j->o->model, j->w, report_arena(j->r), &j->culprit, e)) {
+		j->carrier.all_know = j->culprit >= 0;
+		j->carrier.check = j->carrier.all_know ? "rank.alike" : NULL;
+		return -1;
+	}
+	j->o->engine = j->o->loaded->engine;
+	return 0;
+}
+
 static int run_rank(struct job *j, struct err *e)
 {
 	bool is_first = !rdzv_rank(j->w->rdzv);
@@ -59,6 +71,8 @@ static int run_rank(struct job *j, struct err *e)
 	if (open_data(j, &sick))
 		j->o->trouble = sick.msg;
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
+	if (agree(j, e))
+		return -1;
 	if (carrier_connect(&j->carrier, j->o->backend, j->o->engine && j->o->engine->device, j->w,
 			    j->o->deadline_ns, report_arena(j->r), &j->culprit, e))
 		return -1;

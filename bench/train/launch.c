@@ -241,7 +241,7 @@ static int run_ranks(struct launch_opts *o, struct hear *h, struct arena *a,
 static int run_mpirun(const char *const *argv, struct hear *h, struct arena *a,
 		      struct launch_result *ret, struct err *e)
 {
-	struct mpirun_child m = {.heeded = true};
+	struct mpirun_child m = {.heeded = true, .ending = &h->ending};
 	int status;
 
 	*ret = (struct launch_result){0};

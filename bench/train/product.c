@@ -90,9 +90,10 @@ int product_plot(const cJSON *data, const char *path, struct err *e)
 const char *const product_launchers[] = {"torchrun", "accelerate", "srun", NULL};
 
 struct nodes {
-	int n, ranks;	   /* hosts; ranks in all */
-	int most;	   /* ranks of one host */
-	bool is_even;	   /* as many on each */
+	int n, ranks; /* hosts; ranks in all */
+	int most;     /* ranks of one host */
+	bool is_even; /* as many on each */
+	bool on_cpu;
 	const char *hosts; /* "node0,node1" */
 	const char *first; /* rank 0's address */
 	const char *port;  /* interface that carried it; NULL: loopback */
@@ -109,6 +110,7 @@ static struct nodes count(const cJSON *data, struct arena *a)
 		const char *host = json_get_str(o, "host") ?: "?";
 
 		n.first = n.first ? n.first : json_get_str(o, "address");
+		n.on_cpu = streq(json_get_str(o, "device") ?: "cpu", "cpu");
 		if (!streq(host, last)) {
 			n.hosts = arena_printf(a, "%s%s%s", n.hosts, n.n ? "," : "", host);
 			n.is_even &= n.n < 2 || here == n.most;
@@ -138,8 +140,12 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 			many ? n->hosts : "");
 	else if (streq(launcher, "accelerate"))
 		text_addf(t,
-			  "accelerate launch --cpu --num_machines %d --num_processes "
+			  "%saccelerate launch %s--num_machines %d --num_processes "
 			  "%d%s%s%s train.py\n",
+			  n->on_cpu && n->ranks > 1 ? "ACCELERATE_USE_CPU=true " : "",
+			  n->ranks > 1 ? "--multi_gpu " /* only then it starts several */
+			  : n->on_cpu  ? "--cpu "
+				       : "",
 			  n->n, n->ranks, many ? " --machine_rank $NODE --main_process_ip " : "",
 			  many ? n->first : "", many ? " --main_process_port 29500" : "");
 	else if (many)

@@ -21,11 +21,32 @@ static int begin_again(struct rank *r)
 	return net_store(r->net, r->e);
 }
 
+/* Whose parameters were the first to be others; what went wrong for one soon moves all. */
+static void find_unlike(const struct rank *r, const struct train_again *all)
+{
+	struct train_result *res = r->result;
+	uint64_t first = UINT64_MAX;
+	int n = 0;
+
+	for (int i = 0; i < r->comm->size; i++)
+		if (all[i].parted && all[i].parted < first) {
+			first = all[i].parted;
+			res->unlike_rank = i;
+		}
+	for (int i = 0; i < r->comm->size; i++)
+		n += all[i].parted == first;
+	if (n && r->o->is_sharded) {
+		res->unlike_rank = (int)all[0].owner;
+	} else if (n == r->comm->size && n > 1) {
+		res->unlike_rank = -1;
+		res->all_unlike = true;
+	}
+}
+
 /* Whose own gradient was another one, and what went into it was the same? */
 static void judge(struct rank *r, const struct train_again *all)
 {
 	struct train_result *res = r->result;
-
 	double exposed = 0, late = 0;
 
 	res->repeated = true;
@@ -36,11 +57,10 @@ static void judge(struct rank *r, const struct train_again *all)
 			res->fickle_rank = i;
 			res->fickle_step = all[i].step;
 		}
-		if (all[i].parted)
-			res->unlike_rank = r->o->is_sharded ? (int)all[0].owner : i;
 		exposed += (double)all[i].exposed_ns;
 		late += (double)all[i].late_ns;
 	}
+	find_unlike(r, all);
 	res->hidden = late > exposed ? 1 - exposed / late : 0;
 }
 

@@ -120,10 +120,23 @@ static int on_layer(void *arg, int layer)
 	return overlap_layer(&r->overlap, layer, r->e);
 }
 
+/* As a rank that computes slowly: nothing travels for it, and no statistics move. */
+static void dawdle(struct net *n)
+{
+	int (*before)(void *arg, int part) = n->before;
+
+	n->before = NULL;
+	n->is_validating = true;
+	for (int i = 0; i < 12; i++)
+		(void)net_forward(n);
+	n->is_validating = false;
+	n->before = before;
+}
+
 static struct net_score forward(struct rank *r)
 {
-	for (int i = 0; i < 12 && fault_is(&r->o->fault, FAULT_SLOW, r->comm->rank); i++)
-		(void)net_forward(r->net);
+	if (fault_is(&r->o->fault, FAULT_SLOW, r->comm->rank))
+		dawdle(r->net);
 	return net_forward(r->net);
 }
 

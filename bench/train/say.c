@@ -195,14 +195,35 @@ static void say_covers(const struct run *x)
 	int ranks = x->w->size, hosts = x->w->hosts;
 	bool on_gpus = x->o->engine && x->o->engine->device;
 
-	if (hosts <= 1)
-		report_covers(x->r, "%d local rank%s on the %s, gradients over %s; %s was tested",
-			      ranks, ranks == 1 ? "" : "s", on_gpus ? "GPU" : "CPU", x->w->carrier,
+	if (ranks == 1)
+		report_covers(x->r, "1 local rank on the %s; no exchange%s was tested",
+			      on_gpus ? "GPU" : "CPU",
+			      on_gpus ? " and no network" : ", no GPU and no network");
+	else if (hosts <= 1)
+		report_covers(x->r, "%d local ranks on the %s, gradients over %s; %s was tested",
+			      ranks, on_gpus ? "GPU" : "CPU", x->w->carrier,
 			      on_gpus ? "no network" : "neither a GPU nor a network");
 	else
 		report_covers(x->r, "%d ranks on %d hosts, on the %s, gradients over %s%s", ranks,
 			      hosts, on_gpus ? "GPU" : "CPU", x->w->carrier,
 			      on_gpus ? "" : "; no GPU was tested");
+}
+
+/* Why there are GPUs that did not train. */
+static void say_device(const struct run *x)
+{
+	const struct engine_loaded *l = x->o->loaded;
+	struct finding *f;
+
+	if (!l || !l->note)
+		return;
+	f = report_find(x->r, "train.device", "cpu");
+	finding_set(f, l->is_wrong ? ST_WARN : ST_INFO, "%s", l->note);
+	if (l->is_wrong)
+		finding_expect(f, "a rank on every GPU");
+	if (l->fix)
+		finding_fix(f, "%s", l->fix);
+	report_add(x->r, f);
 }
 
 /* The built-in one goes without saying. */
@@ -228,6 +249,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 
 	if (res->noted[0] || res->odd_rank > 0)
 		say_joined(&x);
+	say_device(&x);
 	say_carrier(&x);
 	if (res->epochs.n) {
 		say_samples(&x);

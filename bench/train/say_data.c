@@ -15,6 +15,7 @@ static void add_world(cJSON *data, const struct train_opts *t, const struct say_
 
 	json_str(world, "interface", w->interface);
 
+	json_str(data, "device", on_gpus && t->loaded ? t->loaded->text : NULL);
 	json_str(data, "backend", w->backend);
 	json_str(data, "transport", w->transport);
 	for (int i = 0; i < w->size; i++) {
@@ -103,7 +104,8 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 		json_num(o, "tolerance", TRAIN_TOLERANCE);
 	}
 	if (res->repeated)
-		json_bool(o, "repeats_to_the_bit", res->fickle_rank < 0 && res->unlike_rank < 0);
+		json_bool(o, "repeats_to_the_bit",
+			  res->fickle_rank < 0 && res->unlike_rank < 0 && !res->all_unlike);
 	if (res->steps.n) {
 		json_num(o, "loss_first", res->steps.v[0].loss);
 		json_num(o, "loss_last", res->steps.v[res->steps.n - 1].loss);

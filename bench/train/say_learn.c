@@ -6,13 +6,33 @@ enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 50 };
 #define STRAGGLER 1.5	 /* times the middle rank */
 #define TIME_TO_TELL 0.1 /* seconds of computing; below, that is noise */
 
+/* A large one goes back to the default. */
+static double smaller_lr(const struct run *x) { return x->o->lr > 0.08 ? 0.02 : x->o->lr / 4; }
+
+/* From one rank it spreads to the others with the next step, and not in the same. */
+static bool are_all_bad(const struct run *x, uint64_t step)
+{
+	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	int bad = 0;
+
+	while (bad < x->w->size && w[bad].bad_step == step)
+		bad++;
+	return step && x->w->size > 1 && bad == x->w->size;
+}
+
 void say_finite(const struct run *x)
 {
 	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
 	int bad = say_bad_rank(x);
-	struct finding *f = say_find(x, "train.finite", bad);
+	bool all = bad >= 0 && are_all_bad(x, last->words[bad].bad_step);
+	struct finding *f = say_find(x, "train.finite", all ? -1 : bad);
 
-	if (bad >= 0)
+	if (all)
+		finding_set(f, ST_FAIL,
+			    "all ranks had gradients that are no finite numbers in step %zu: the "
+			    "steps before it were too large",
+			    (size_t)last->words[bad].bad_step);
+	else if (bad >= 0)
 		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
 			    say_who(x, bad), (size_t)last->words[bad].bad_step);
 	else if (x->res->skipped_steps)
@@ -22,10 +42,10 @@ void say_finite(const struct run *x)
 			    (size_t)x->res->skipped_steps);
 	else
 		finding_set(f, ST_PASS, "no gradient was NaN or infinite");
-	if (bad >= 0 && last->words[bad].bad_step < x->res->proven_steps)
+	if (bad >= 0 && !all && last->words[bad].bad_step < x->res->proven_steps)
 		say_fix_at(x, f, bad, "ddpsmoke --np 1");
 	else if (bad >= 0)
-		finding_fix(f, "ddpsmoke --lr %g", x->o->lr / 4);
+		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
 	finding_expect(f, "finite numbers");
 	report_add(x->r, f);
 }
@@ -44,6 +64,7 @@ void say_loss(const struct run *x)
 	size_t n = x->res->steps.n, part = n / 4;
 	struct finding *f = say_find(x, "train.loss", -1);
 	double first, last;
+	bool fell;
 
 	if (n < STEPS_TO_FALL) {
 		finding_set(f, ST_SKIP, "%zu steps are too few to see the loss fall", n);
@@ -52,12 +73,22 @@ void say_loss(const struct run *x)
 	}
 	first = mean_loss(x->res, 0, part);
 	last = mean_loss(x->res, n - part, part);
-	finding_set(f, last < first ? ST_PASS : ST_FAIL, "%s from %.3f to %.4f",
-		    last < first ? "fell" : "did not fall:", x->res->steps.v[0].loss,
-		    x->res->steps.v[n - 1].loss);
-	if (last >= first)
-		finding_fix(f, "ddpsmoke --lr %g", x->o->lr / 4);
-	finding_expect(f, "lower in the last quarter of the steps than in the first");
+	fell = last < first && x->res->steps.v[n - 1].loss < x->res->steps.v[0].loss;
+	if (fell)
+		finding_set(f, ST_PASS, "fell from %.3f to %.4f", x->res->steps.v[0].loss,
+			    x->res->steps.v[n - 1].loss);
+	else if (!isfinite(last))
+		finding_set(f, ST_FAIL, "did not fall: from %.3f to what is no finite number",
+			    x->res->steps.v[0].loss);
+	else
+		finding_set(f, ST_FAIL,
+			    "did not fall: %.4f at first, %.4f on average of the first quarter of "
+			    "the steps, %.4f of the last",
+			    x->res->steps.v[0].loss, first, last);
+	if (!fell)
+		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
+	finding_expect(f, "lower in the last quarter of the steps than in the first, and than at "
+			  "first");
 	report_add(x->r, f);
 }
 
@@ -99,9 +130,10 @@ void say_pace(const struct run *x)
 	else
 		finding_set(
 			f, ST_INFO,
-			"%.0f samples/s on %d ranks; forward %.0f %%, backward %.0f %%, exchange "
+			"%.0f samples/s on %d rank%s; forward %.0f %%, backward %.0f %%, exchange "
 			"not hidden by it %.0f %%, data %.0f %%, update %.0f %%",
-			rate, x->w->size, t.seconds[PHASE_FORWARD] / t.wall * 100,
+			rate, x->w->size, x->w->size == 1 ? "" : "s",
+			t.seconds[PHASE_FORWARD] / t.wall * 100,
 			t.seconds[PHASE_BACKWARD] / t.wall * 100,
 			t.seconds[PHASE_EXCHANGE] / t.wall * 100,
 			t.seconds[PHASE_DATA] / t.wall * 100,

@@ -85,7 +85,10 @@ static void fix_exchange(const struct run *x, struct finding *f, int rank)
 			    x->w->peers[other].host, x->w->peers[rank].host, how, with);
 }
 
-/* The rank whose hash most others do not have; where there is no majority, who alone was wrong. */
+/*
+ * The rank whose hash most others do not have; where there is no majority, who went another
+ * way than one process does. -1: none of them can be told from the others.
+ */
 static int odd_params(const struct run *x, const struct train_epoch *ep)
 {
 	for (int i = 0; i < x->w->size; i++) {
@@ -96,9 +99,18 @@ static int odd_params(const struct run *x, const struct train_epoch *ep)
 		if (2 * same < x->w->size && x->w->size > 2)
 			return i;
 	}
-	return x->alone && x->alone->odd_rank >= 0 ? x->alone->odd_rank
-	       : x->alone			   ? x->alone->far_rank
-						   : -1;
+	return x->alone ? x->alone->odd_rank : -1;
+}
+
+/* All of them, of whom nobody can be told from the others: as the subject of a sentence. */
+static const char *who_of_all(const struct run *x)
+{
+	struct arena *a = report_arena(x->r);
+
+	if (x->w->size == 2)
+		return arena_printf(a, "%s or %s (of two, which cannot be told)", say_who(x, 0),
+				    say_who(x, 1));
+	return arena_printf(a, "one of %d ranks (which cannot be told)", x->w->size);
 }
 
 void say_params(const struct run *x)
@@ -116,7 +128,10 @@ void say_params(const struct run *x)
 			    "it got of the exchange was wrong",
 			    say_who(x, odd), n);
 	else
-		finding_set(f, ST_FAIL, "the ranks have different parameters after epoch %zu", n);
+		finding_set(f, ST_FAIL,
+			    "the ranks have different parameters after epoch %zu: what %s got of "
+			    "the exchange was wrong",
+			    n, who_of_all(x));
 	if (!last->equal)
 		fix_exchange(x, f, odd);
 	finding_expect(f, "the same bits on every rank");
@@ -129,38 +144,51 @@ static bool is_comparable(const struct run *x)
 	return x->alone && say_bad_rank(x) < 0 && x->res->epochs.v[0].wrong_shard < 0;
 }
 
+/* Whose parameters are too far from one process's; all have these where nobody parted. */
+static void say_far(const struct run *x, struct finding *f, int far, bool are_equal)
+{
+	const struct train_alone *a = x->alone;
+	const char *who = far >= 0    ? say_who(x, far)
+			  : are_equal ? x->w->size > 1 ? "every rank" : say_who(x, 0)
+				      : who_of_all(x);
+
+	finding_set(f, ST_FAIL,
+		    "after %zu steps %s is %g away from what one process gets: the gradients were "
+		    "right, and went wrong on their way%s",
+		    (size_t)x->res->proven_steps, who, a->distance,
+		    far < 0 && are_equal ? ", for all ranks alike" : "");
+	fix_exchange(x, f, far);
+}
+
 void say_reference(const struct run *x)
 {
 	const struct train_epoch *first = &x->res->epochs.v[0];
 	const struct train_alone *a = x->alone;
-	size_t steps = x->res->proven_steps;
 	struct finding *f;
 	int far;
 
 	if (!is_comparable(x))
 		return;
-	/* what went wrong at one rank soon moves the others, too */
-	far = a->far_rank >= 0 && !first->equal ? odd_params(x, first) : a->far_rank;
-	f = say_find(x, "train.reference", a->wrong_rank >= 0 ? a->wrong_rank : far);
+	/* what went wrong at one rank soon moves the others, too; a part has one owner */
+	far = !first->equal ? odd_params(x, first) : x->o->is_sharded ? a->far_rank : -1;
+	f = say_find(x, "train.reference",
+		     a->wrong_rank >= 0 ? a->wrong_rank
+		     : a->far_rank >= 0 ? far
+					: -1);
 	if (a->wrong_rank >= 0)
 		finding_set(f, ST_FAIL,
 			    "%s computed another gradient in step %zu than one process does of "
 			    "the same samples: its computing is wrong, not the network",
 			    say_who(x, a->wrong_rank), (size_t)a->wrong_step);
-	else if (far >= 0)
-		finding_set(f, ST_FAIL,
-			    "after %zu steps %s is %g away from what one process gets: the "
-			    "gradients were right, and went wrong on their way",
-			    steps, say_who(x, far), a->distance);
+	else if (a->far_rank >= 0)
+		say_far(x, f, far, first->equal);
 	else
 		finding_set(f, ST_PASS,
 			    "after %zu steps the parameters are those of one process that runs "
 			    "all %d shards (difference %.2g)",
-			    steps, x->w->size, a->distance);
+			    (size_t)x->res->proven_steps, x->w->size, a->distance);
 	if (a->wrong_rank >= 0)
 		say_fix_at(x, f, a->wrong_rank, "ddpsmoke --np 1 --epochs 20");
-	else if (far >= 0)
-		fix_exchange(x, f, far);
 	finding_expect(f, "<= %g in every parameter", TRAIN_TOLERANCE);
 	finding_value(f, a->distance, NULL);
 	report_add(x->r, f);
@@ -187,6 +215,11 @@ void say_repeat(const struct run *x)
 			    "it got of the exchange was wrong",
 			    say_who(x, res->unlike_rank));
 		fix_exchange(x, f, res->unlike_rank);
+	} else if (res->all_unlike) {
+		finding_set(f, ST_FAIL,
+			    "the same gradients gave all ranks other parameters the second time: "
+			    "the exchange gave a wrong sum, once or both times");
+		fix_exchange(x, f, -1);
 	} else {
 		finding_set(f, ST_PASS, "the same seed gave the same bits again (%zu steps)",
 			    (size_t)res->proven_steps);

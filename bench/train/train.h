@@ -7,6 +7,7 @@
  */
 #include "bench/comm/comm.h"
 #include "bench/train/data.h"
+#include "bench/train/engine_load.h"
 #include "bench/train/fault.h"
 #include "bench/train/net.h"
 #include "bench/train/sampler.h"
@@ -23,13 +24,14 @@ struct train_opts {
 	const char *backend;		/* who carries the gradients */
 	size_t asked, asked_validation; /* samples; 0: as many as the data set has */
 	unsigned workers;
-	const struct data *data;     /* opened by train_job() ... */
-	const struct engine *engine; /* of a model that is a graph */
-	struct comm *gpu_comm;	     /* carries gradients that stay in GPUs' memory ... */
-	struct dev *gpu_dev;	     /* ... which is of this; NULL: there is none */
-	const char *trouble;	     /* ... or why it could not be; NULL */
-	bool drop_last, is_sharded;  /* --pattern fsdp */
-	double expect;		     /* accuracy, 0..1; 0: whatever it is */
+	const struct data *data;      /* opened by train_job() ... */
+	const struct engine *engine;  /* of a model that is a graph: of @loaded */
+	struct engine_loaded *loaded; /* of this rank; train_job() agrees with the others */
+	struct comm *gpu_comm;	      /* carries gradients that stay in GPUs' memory ... */
+	struct dev *gpu_dev;	      /* ... which is of this; NULL: there is none */
+	const char *trouble;	      /* ... or why it could not be; NULL */
+	bool drop_last, is_sharded;   /* --pattern fsdp */
+	double expect;		      /* accuracy, 0..1; 0: whatever it is */
 	uint64_t deadline_ns;
 	struct fault fault;
 };
@@ -88,6 +90,7 @@ struct train_result {
 	const float *noted[PROVEN_MAX + 1]; /* rank 0's parameters at those times */
 	bool repeated;			    /* the proven steps were done twice */
 	int fickle_rank, unlike_rank; /* whose gradient, whose parameters were others then; -1 */
+	bool all_unlike;	      /* everybody's parameters were */
 	uint64_t fickle_step;
 	double hidden; /* part of the exchange that backward hides, 0..1 */
 	float *proven; /* of each rank, after proven_steps; NULL: not that far */
@@ -102,9 +105,9 @@ struct train_alone {
 	double samples_per_s; /* of one rank, with the machine to itself and no exchange */
 	int wrong_rank;	      /* the first whose own gradient was another one, -1 */
 	uint64_t wrong_step;
-	int odd_rank; /* the first that went on with other parameters than these, when others
-			 had them to the bit; -1: none, or it cannot be told */
-	uint64_t odd_step;
+	int odd_rank;	 /* the first that went on with other parameters than these, when others
+			    had them to the bit, or but for rounding; -1: none, or it cannot be
+			    told */
 	int far_rank;	 /* whose parameters are too far from these, -1 */
 	double distance; /* the largest of any parameter of any rank */
 };

@@ -44,6 +44,8 @@ static bool is_launching(const struct where *w)
 	return !mpirun_relays() && (w->np || w->np_per_host || w->hosts || w->serve || w->srun);
 }
 
+bool where_is_bare(const struct where *w) { return !w->init && !is_launching(w); }
+
 static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
 
 static int check(const struct where *w, struct err *e)
@@ -82,7 +84,7 @@ static int count(const struct where *w, struct arena *a, uint64_t *ret, struct e
 	if (!w->np && w->serve)
 		*ret = w->np_per_host * ((w->wait ? w->wait : 1) + !w->no_local);
 	if (!w->np && !w->serve && !w->hosts)
-		*ret = w->np_per_host ? w->np_per_host : 2;
+		*ret = w->np_per_host ? w->np_per_host : w->bare ? w->bare : 2;
 	if (!w->hosts)
 		return 0;
 	if (hosts_from_arg(w->hosts, a, &hosts, e))
@@ -152,7 +154,7 @@ int where_launch(const struct where *w, uint64_t deadline_ns, struct arena *a,
 		.deadline_ns = deadline_ns,
 		.heartbeat_ns = w->heartbeat_ns,
 	};
-	if (!is_launching(w))
-		ret->np = 2;
+	if (where_is_bare(w))
+		ret->np = w->bare ? (unsigned)w->bare : 2;
 	return 0;
 }

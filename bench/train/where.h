@@ -12,6 +12,7 @@
 struct where {
 	const char *hosts, *rsh, *init;
 	uint64_t np, np_per_host, wait, port, rank, size, heartbeat_ns;
+	uint64_t bare; /* ranks where nothing is said; 0: two */
 	bool srun, copy_self, keep, serve, no_local, require_token;
 };
 
@@ -31,6 +32,8 @@ struct where_role {
 	uint64_t size; /* of the world; 0: not known yet */
 };
 
+/* Nothing says where ranks are, or how many: they are here, as many as this machine can use. */
+bool where_is_bare(const struct where *w);
 /* Looks and joins nothing yet. A contradiction in the options is an ERR_USAGE. */
 int where_role(const struct where *w, struct arena *a, struct where_role *ret,
 	       struct err *e) MUST_CHECK;

@@ -182,6 +182,16 @@ ends_with() { # CODE PID: of a child of ours
     fails train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
 }
 
+@test "steps that are too large: no rank is to blame, and a smaller --lr is the advice" {
+    small --lr 1e30
+    [ "$status" -eq 1 ]
+    fails train.finite 'cnn .*all ranks had gradients that are no finite numbers in step 1'
+    [[ $output == *"-> ddpsmoke --lr "* ]]
+    smoke --lr 5 --steps 40 # which jumps, and never comes down to where it began
+    [ "$status" -eq 1 ]
+    fails train.loss 'cnn .*did not fall'
+}
+
 @test "other data, another seed, another program: who, before anything is trained" {
     small --np 3 --fault 2:data
     [ "$status" -eq 1 ]
@@ -205,6 +215,10 @@ ends_with() { # CODE PID: of a child of ours
     grep -Eq '^warn  train.pace .*rank 2 \(.*\) is [0-9.]+x slower than the others: compute, not network' <<<"$output"
     smoke --np 3 --samples 4096 --fault 2:slow --strict
     [ "$status" -eq 1 ]
+    smoke --np 3 --samples 4096 --fault 1:slow --pattern fsdp # who waits for it does not compute
+    [ "$status" -eq 0 ]
+    grep -Eq '^warn  train.pace .*rank 1 \(.*\) is [0-9.]+x slower than the others: compute, not network' <<<"$output"
+    grep -q '^pass  train.reference ' <<<"$output"
 }
 
 @test "a killed rank, whichever: named with the signal, exit 1, nobody left" {
@@ -251,7 +265,7 @@ ends_with() { # CODE PID: of a child of ours
     local out=$BATS_TEST_TMPDIR/out i
     "$BIN/ddpsmoke" --np 3 --seed "$MARK" --epochs 100000 >"$out" 2>"$out.err" 3>&- &
     for ((i = 0; i < 100; i++)); do
-        [ "$(pgrep -cf -- "--seed $MARK")" -lt 5 ] || break
+        [ "$(pgrep -cf -- "--seed $MARK")" -lt 4 ] || break
         sleep 0.05
     done
     sleep 0.5 # some epochs
@@ -276,7 +290,7 @@ ends_with() { # CODE PID: of a child of ours
     local i
     "$BIN/ddpsmoke" --np 3 --seed "$MARK" --epochs 100000 >/dev/null 2>&1 3>&- &
     for ((i = 0; i < 100; i++)); do
-        [ "$(pgrep -cf -- "--seed $MARK")" -lt 5 ] || break
+        [ "$(pgrep -cf -- "--seed $MARK")" -lt 4 ] || break
         sleep 0.05
     done
     kill -9 $!

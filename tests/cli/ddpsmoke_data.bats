@@ -67,17 +67,24 @@ broken() { # KIND FILE SAYS
     truncate -s 0 mnist/train-labels-idx1-ubyte
     broken mnist train-labels-idx1-ubyte "is empty"
     gzip -c "$SETS/mnist/t10k-images-idx3-ubyte" >mnist/t10k-images-idx3-ubyte
-    broken mnist t10k-images-idx3-ubyte "not an IDX file of images (unpacked?)"
+    broken mnist t10k-images-idx3-ubyte "still packed by gzip"
+    printf '\x01' | dd of=mnist/train-images-idx3-ubyte bs=1 seek=3 conv=notrunc status=none
+    broken mnist train-images-idx3-ubyte "not an IDX file of images"
+    head -c 4 "$SETS/mnist/t10k-images-idx3-ubyte" >mnist/t10k-images-idx3-ubyte
+    printf '\0\0\0\0\0\0\0\x1c\0\0\0\x1c' >>mnist/t10k-images-idx3-ubyte
+    broken mnist t10k-images-idx3-ubyte "there is no image in it"
     printf '\x0a' | dd of=mnist/train-labels-idx1-ubyte bs=1 seek=20 conv=notrunc status=none
-    broken mnist train-images-idx3-ubyte "sample 12 has label 10"
+    broken mnist train-labels-idx1-ubyte "sample 12 has label 10"
     truncate -s -100 cifar10/data_batch_3.bin
     broken cifar10 data_batch_3.bin "no multiple of 3073 bytes"
     printf '\xff' | dd of=cifar10/test_batch.bin bs=1 seek=3073 conv=notrunc status=none
     broken cifar10 test_batch.bin "sample 1 has label 255"
     truncate -s -27648 stl10/train_X.bin
-    broken stl10 train_X.bin "one label for each image"
+    broken stl10 train_y.bin "one label for each image"
     printf '\x00' | dd of=stl10/test_y.bin bs=1 seek=3 conv=notrunc status=none
-    broken stl10 test_X.bin "sample 3 has label 0"
+    broken stl10 test_y.bin "sample 3 has label 0"
+    gzip -c "$SETS/stl10/train_X.bin" >stl10/train_X.bin
+    broken stl10 train_X.bin "still packed by gzip"
 }
 
 @test "a rank whose files are others, or broken: who, and which file" {

@@ -2,6 +2,7 @@
 # ddpsmoke --device cuda without a GPU: on the stand-ins of the driver, cuDNN and
 # cuBLAS, which compute on the processor (on a busy one a rank may be slow: a warning). What it says where something is missing,
 # too old or failing; and that training there is training here.
+# shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -31,8 +32,8 @@ says() { # CODE TEXT... -- COMMAND...
 }
 
 @test "options that are for a GPU alone, or not for each other" {
-    says 2 "--amp is for GPUs" "--device cuda" -- "$B" --amp bf16
-    says 2 "--tf32 is for GPUs" -- "$B" --tf32
+    says 2 "--amp is for GPUs" "--device cuda" -- "$B" --device cpu --amp bf16
+    says 2 "--tf32 is for GPUs" -- "$B" --device cpu --tf32
     says 2 "one of the two" -- "$B" --device cuda --amp bf16 --tf32
     says 2 "--pattern ddp alone" -- "$B" --device cuda --backend nccl --pattern fsdp
     says 2 "fp16 scales the loss" "--amp bf16" -- "$B" --device cuda --amp fp16 --pattern fsdp
@@ -116,7 +117,7 @@ losses() { jq -c '[.data.steps[].loss]'; }
     [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no NCCL headers here"
     fake
     unset WINDSOCK_NCCL
-    says 4 "gradients are in the host's" "--device cuda --backend nccl" -- "$B" --backend nccl
+    says 4 "gradients are in the host's" "--device cuda --backend nccl" -- "$B" --device cpu --backend nccl
     nccl=(--device cuda --backend nccl --np 2 --batch 8 --samples 192 --validation 32 --expect 0 --epochs 1)
     run -0 --separate-stderr "$B" "${nccl[@]}" --json
     jq -e '(.verdict | . == "pass" or . == "warn") and .data.backend == "nccl" and .data.checks.equals_single_process and
@@ -124,7 +125,14 @@ losses() { jq -c '[.data.steps[].loss]'; }
     run -1 --separate-stderr "$B" "${nccl[@]}" --fault 1:nan:10 --json
     jq -e 'any(.findings[]; .check == "train.finite" and .status == "fail" and .subject == "rank 1")' <<<"$output"
     WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$B" "${nccl[@]}" --json
-    jq -e 'any(.findings[]; .check == "train.params" and .status == "fail")' <<<"$output"
+    jq -e 'any(.findings[]; .check == "train.params" and .status == "fail" and
+        ((.message | contains("cannot be told")) or .subject == "rank 1"))' <<<"$output"
+    local r
+    for r in 0 1; do # neither has the bits of the one process that decides it
+        run -1 --separate-stderr "$B" "${nccl[@]}" --fault $r:wire:3 --json
+        jq -e --arg rank "rank $r" '[.findings[] | select(.status == "fail")] |
+            map(.check) == ["train.params", "train.reference"] and all(.subject == $rank)' <<<"$output"
+    done
 }
 
 @test "16 bit types: all proofs hold, and the loss is near float32's" {

@@ -53,6 +53,13 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     [[ $output == *"FAIL nccl.init: ncclCommInitRank did not finish within 3.0 s"* ]]
 }
 
+@test "no more of a GPU's memory is asked for than is free" {
+    WINDSOCK_FAKE_CUDA=small run -0 --separate-stderr "$B" --backend nccl --np 2 -b 1M -e 64M -n 1
+    [[ $output == *"Reducing maxBytes to "*" due to memory limitation"* ]]
+    WINDSOCK_FAKE_CUDA=small run -3 --separate-stderr "$B" --backend nccl --np 2 -b 64M -e 64M -n 1
+    [[ $stderr == *"do not fit into memory"*"each rank on its GPU"* ]]
+}
+
 @test "after a failure what the GPU is at is aborted first" {
     WINDSOCK_FAKE_NCCL=part-error run -1 --separate-stderr bench --np 3 --pairs
     [[ $output == *"FAIL nccl.async: "* && $stderr != *"stand-in"* ]]

@@ -28,10 +28,19 @@ static void put_params(struct net *n, const float *p)
 	put(p, n->nparams * sizeof(float));
 }
 
+/* Of parameters and samples. */
+static uint64_t seed(void)
+{
+	const char *given = getenv("SEED");
+	uint64_t n = 0;
+
+	return given && !parse_uint(given, &n) ? n : 0;
+}
+
 /* Neighbours that are alike would be a draw for the pooling, which rounding decides. */
 static int noise(const struct model *m, uint64_t sample, float *pixels)
 {
-	uint64_t state = random_mix(sample);
+	uint64_t state = random_mix(sample + (seed() << 32));
 
 	for (int i = 0; i < m->channels * m->side * m->side; i++)
 		pixels[i] = 4 * random_unit(random_next(&state)) - 2;
@@ -40,7 +49,7 @@ static int noise(const struct model *m, uint64_t sample, float *pixels)
 
 static int step(struct net *n, float *velocity, int step)
 {
-	static const struct data made = {.is_made = true, .seed = 3};
+	const struct data made = {.is_made = true, .seed = 3 + seed()};
 	static float pixels[NET_PIXELS_MAX];
 	int channels = n->model->channels, side = n->model->side;
 	struct err e;
@@ -90,7 +99,7 @@ static int dump_net(const char *name, uint64_t set, uint64_t batch, uint64_t ste
 	plain = n ? calloc(n->nparams, sizeof(*plain)) : NULL;
 	if (!velocity || !plain)
 		return 4; /* this machine lacks it */
-	net_init(n, 11);
+	net_init(n, 11 + seed());
 	nparams = (int32_t)n->nparams;
 	put(&nparams, sizeof(nparams));
 	put_params(n, n->params);

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	for (size_t i = 0; i < images; i++)
 		file[i] = data[i % n];
-	if (!stl_parse(file, images, n > 2 ? data + 2 : data, labels, "file", &c, &e))
+	if (!stl_parse(&(struct file_bytes){file, images, "images"},
+		       &(struct file_bytes){n > 2 ? data + 2 : data, labels, "labels"}, &c, &e))
 		read_all(&c, &s);
 	return 0;
 }

@@ -109,7 +109,8 @@ static int parse(size_t nimages, size_t nlabels, struct chunk *c, struct image_s
 {
 	struct err e;
 
-	return idx_parse(images, nimages, labels, nlabels, "file", c, s, &e);
+	return idx_parse(&(struct file_bytes){images, nimages, "images"},
+			 &(struct file_bytes){labels, nlabels, "labels"}, c, s, &e);
 }
 
 static void idx_is_read_and_checked(void **state)
@@ -131,6 +132,9 @@ static void idx_is_read_and_checked(void **state)
 		assert_int_equal(parse(n, sizeof(labels), &c, &s), -1);
 	for (size_t n = 0; n < sizeof(labels); n++)
 		assert_int_equal(parse(sizeof(images), n, &c, &s), -1);
+	images[7] = 0; /* none */
+	assert_int_equal(parse(16, sizeof(labels), &c, &s), -1);
+	images[7] = 2;
 	labels[9] = 10;
 	assert_int_equal(parse(sizeof(images), sizeof(labels), &c, &s), -1);
 	labels[9] = 9;
@@ -146,14 +150,17 @@ static void colours_and_columns(void **state)
 
 	(void)state;
 	stl[96 * 96 + 5 * 96 + 2] = 255; /* green, column 5, row 2 */
-	assert_int_equal(stl_parse(stl, sizeof(stl), &one, 1, "file", &c, &e), 0);
+	assert_int_equal(stl_parse(&(struct file_bytes){stl, sizeof(stl), "images"},
+				   &(struct file_bytes){&one, 1, "labels"}, &c, &e),
+			 0);
 	assert_int_equal(chunk_image(&c, &(const struct image_shape){3, 96, true}, 0, 3, 96, out),
 			 9);
 	for (int i = 0; i < 3 * 96 * 96; i++)
 		assert_int_equal(out[i] > 0, i == 96 * 96 + 2 * 96 + 5);
 	cifar[0] = 4;
 	cifar[1 + 2 * 1024 + 3 * 32 + 30] = 255; /* blue, row 3, column 30 */
-	assert_int_equal(cifar_parse(cifar, sizeof(cifar), "file", &c, &e), 0);
+	assert_int_equal(cifar_parse(&(struct file_bytes){cifar, sizeof(cifar), "file"}, &c, &e),
+			 0);
 	assert_int_equal(chunk_image(&c, &(const struct image_shape){3, 32, false}, 0, 3, 32, out),
 			 4);
 	for (int i = 0; i < 3 * 1024; i++)

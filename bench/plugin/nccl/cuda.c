@@ -130,6 +130,15 @@ static int sync_gpu(struct dev *d, struct err *e)
 	return g->failure.kind ? -1 : 0;
 }
 
+static uint64_t available(struct dev *d)
+{
+	struct gpu_dev *g = gpu_of(d);
+	size_t left = 0, all = 0;
+
+	gpu_note(g, "cuMemGetInfo", cuMemGetInfo(&left, &all));
+	return left / (g->sharers ? g->sharers : 1);
+}
+
 static void *stream_of(struct dev *d) { return gpu_of(d)->stream; }
 
 static int mark(struct dev *d, size_t i, struct err *e)
@@ -190,6 +199,7 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 			      .fill = gpu_fill,
 			      .wrong = gpu_wrong,
 			      .sync = sync_gpu,
+			      .available = available,
 			      .stream = stream_of,
 			      .mark = mark,
 			      .between = between};

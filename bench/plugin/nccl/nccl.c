@@ -210,13 +210,13 @@ static const struct comm_impl impl = {
 /* --- its beginning ---------------------------------------------------------------------- */
 
 /* By what ranks told each other: one that sees a single GPU may have it for itself. */
-static bool shares_its_gpu(const struct nccl_comm *c)
+static unsigned sharers(const struct nccl_comm *c)
 {
+	unsigned n = 0;
+
 	for (int r = 0; r < c->comm.size; r++)
-		if (r != c->comm.rank &&
-		    streq(c->cards.all[r].unique, c->cards.all[c->comm.rank].unique))
-			return true;
-	return false;
+		n += streq(c->cards.all[r].unique, c->cards.all[c->comm.rank].unique);
+	return n;
 }
 
 /*
@@ -227,7 +227,8 @@ static void allow_sharing(const struct nccl_comm *c)
 {
 	char id[64];
 
-	if (!shares_its_gpu(c))
+	c->gpu->sharers = sharers(c);
+	if (c->gpu->sharers < 2)
 		return;
 	(void)snprintf(id, sizeof(id), "windsock-%d", c->comm.rank);
 	(void)setenv("NCCL_HOSTID", id, 0);

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# ddpsmoke without --device: the GPU where there is one, a rank on each; the CPU where the
+# engine's libraries are missing, and why; never where the GPU itself is sick. On the
+# stand-ins of the driver, cuDNN and cuBLAS, which compute on the processor.
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+
+setup() {
+    O=$(realpath "${O:-build}")
+    B=$(realpath "${BIN:-$O/bin}")/ddpsmoke
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS WINDSOCK_NCCL CUDA_VISIBLE_DEVICES
+    [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
+    cd "$BATS_TEST_TMPDIR" || return
+    export LD_LIBRARY_PATH=$O/fake WINDSOCK_FAKE_CUDA=lazy
+}
+few() { run --separate-stderr "$B" --samples 96 --validation 32 --expect 0 --epochs 1 "$@"; }
+without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
+
+@test "a GPU: it is taken, by one rank, and the report says so" {
+    few
+    [ "$status" -eq 0 ]
+    [[ $output == *"1 local rank on the GPU; no exchange and no network was tested"* ]]
+    run ! grep -q train.device <<<"$output"
+    few --json
+    jq -e '.data.model.engine == "cudnn" and (.data.world.ranks | length == 1 and .[0].device == "cuda") and
+        (.data.device | contains("cuDNN"))' <<<"$output"
+}
+
+@test "three GPUs: a rank on each; --np says otherwise; the batch has to fit them" {
+    export WINDSOCK_FAKE_CUDA=three
+    few --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.model.engine == "cudnn" and (.data.world.ranks | length == 3) and
+        .data.checks.equals_single_process' <<<"$output"
+    few --np 2 --device cuda --json
+    jq -e '.data.world.ranks | length == 2' <<<"$output"
+    few --global-batch 16
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"3 ranks cannot share 16 samples evenly; 15 and 18 work"* ]]
+}
+
+@test "no GPU, or --device cpu: two ranks on the CPU, and not a word about GPUs" {
+    local args
+    export WINDSOCK_FAKE_CUDA=no-gpu CUDA_VISIBLE_DEVICES=
+    for args in '' '--device cpu' '--device auto'; do
+        # shellcheck disable=SC2086
+        few $args
+        [ "$status" -eq 0 ]
+        [[ $output == *"2 local ranks on the CPU, gradients over TCP; neither a GPU nor a network was tested"* ]]
+        run ! grep -q train.device <<<"$output"
+    done
+    WINDSOCK_FAKE_CUDA='' few --device cpu
+    [[ $output == *"2 local ranks on the CPU"* ]]
+}
+
+@test "a GPU without cuDNN, cuBLAS or the plug-in: the CPU, a warning, and what brings it" {
+    without_cudnn
+    [ "$status" -eq 0 ]
+    grep -Eq '^warn  train.device .*a GPU is here and was not used: cannot load cuDNN' <<<"$output"
+    [[ $output == *"-> "*"pip install nvidia-cudnn"* ]]
+    [[ $output == *"on the CPU"* ]]
+    without_cudnn --strict
+    [ "$status" -eq 1 ]
+    WINDSOCK_CUBLAS=/nonexistent.so few
+    grep -q '^warn  train.device .*cannot load cuBLAS' <<<"$output"
+    WINDSOCK_PLUGINS=$BATS_TEST_TMPDIR few --json
+    [ "$status" -eq 0 ]
+    jq -e '.verdict == "warn" and .data.model.engine != "cudnn" and any(.findings[];
+        .check == "train.device" and .status == "warn" and (.message | contains("cudnn.so is not there")))' <<<"$output"
+    without_cudnn --device cuda
+    [ "$status" -eq 4 ]
+}
+
+@test "a sick driver or a sick library is no reason for the CPU" {
+    WINDSOCK_FAKE_CUDA=sick few
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"the NVIDIA driver does not start: "*"--device cpu trains without a GPU"* ]]
+    WINDSOCK_FAKE_CUDA=sick few --np 2
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"the NVIDIA driver does not start: "* ]]
+    WINDSOCK_FAKE_CUBLAS=start few
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"does not start: CUBLAS_STATUS"* ]]
+    WINDSOCK_FAKE_CUDA=lost few
+    [ "$status" -eq 3 ]
+}
+
+@test "what only a GPU can do means the GPU" {
+    WINDSOCK_FAKE_CUDA=no-gpu few --amp bf16
+    [ "$status" -eq 4 ]
+    without_cudnn --tf32
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"cannot load cuDNN"* ]]
+    few --amp bf16 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.device | contains("bf16")' <<<"$output"
+}
+
+ranks() { # ARGUMENTS-OF-0 ARGUMENTS-OF-1 [VARIABLE-OF-1]: as torchrun starts them; codes in ENDED
+    local port=$((20000 + RANDOM % 10000)) r code own=(NOTHING= "${3:-NOTHING=}") args=("$1" "$2")
+    ENDED=()
+    for r in 0 1; do
+        # shellcheck disable=SC2086
+        env RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "${own[r]}" \
+            "$B" --samples 96 --validation 32 --expect 0 --epochs 1 ${args[r]} >"$r" 2>"$r.err" 3>&- &
+    done
+    for r in %1 %2; do
+        code=0
+        wait $r || code=$?
+        ENDED+=("$code")
+    done
+}
+
+@test "ranks that do not all have a GPU: all take the CPU, and whose fault that is" {
+    ranks "" "" WINDSOCK_CUDNN=/nonexistent.so
+    [ "${ENDED[*]}" = "0 0" ] || { cat ./*; false; }
+    grep -Eq '^warn  train.device .*rank 1 \(.*\): a GPU is here and was not used: cannot load cuDNN.*; so the GPUs of 1 other rank were not used either' 0
+    grep -q '2 local ranks on the CPU' 0
+    ranks "" "" WINDSOCK_FAKE_CUDA=no-gpu
+    [ "${ENDED[*]}" = "0 0" ]
+    grep -Eq '^warn  train.device .*rank 1 \(.*\): there is no GPU; so the GPUs of 1 other rank were not used either' 0
+    ranks "--device cuda" "--device cpu"
+    [ "${ENDED[*]}" = "1 1" ]
+    grep -Eq '^fail  rank.alike .*rank 1 \(.*\) was started with --device cpu, rank 0 with cuda' 0
+}
+
+@test "--emit says what starts one's script on the GPUs" {
+    export WINDSOCK_FAKE_CUDA=three
+    few --emit accelerate
+    [ "$output" = "accelerate launch --multi_gpu --num_machines 1 --num_processes 3 train.py" ]
+    few --device cpu --emit accelerate
+    [ "$output" = "ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_machines 1 --num_processes 2 train.py" ]
+}
