@@ -1,8 +1,8 @@
 /* ddpsmoke: does data-parallel training work end to end, with the right numbers. */
+#include "bench/dev/gpus.h"
 #include "bench/ranks/mpirun_child.h"
 #include "bench/train/carrier.h"
 #include "bench/train/engine_load.h"
-#include "bench/train/gpus.h"
 #include "bench/train/hear.h"
 #include "bench/train/job.h"
 #include "bench/train/launch.h"
@@ -219,6 +219,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	    data_check(t->data_spec, e) || (c->fault && fault_parse(c->fault, &t->fault, e)) ||
 	    where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
+	c->engine.rank = c->role.rank;
 	count_gpus(app, c);
 	app->report_opts.answer_only = c->emit;
 	t->asked = !c->samples && is_large && is_made ? LARGE_SAMPLES : c->samples;

@@ -1,5 +1,6 @@
 /* ncclbench: how fast are collectives between these ranks, are their results
  * right, and is that normal. */
+#include "bench/dev/gpus.h"
 #include "bench/sweep/ask.h"
 #include "bench/sweep/job.h"
 #include "bench/sweep/saved.h"
@@ -35,7 +36,8 @@ static const struct opt rows[] = {
 	{.help = "What to measure"},
 	{0, "coll", "NAME", "the collective", OPT_CHOICE, AT(coll), .choices = coll_names,
 	 .def = "all_reduce"},
-	{0, "backend", "NAME", "who carries the data; auto: tcp, in host memory, without a GPU",
+	{0, "backend", "NAME",
+	 "who carries the data; auto: nccl where every rank has a GPU, else tcp, in host memory",
 	 OPT_CHOICE, AT(backend), .choices = backend_names, .def = "auto"},
 	{0, "nccl", "PATH", "nccl: this libnccl.so.2", OPT_STR, AT(library), .complete = OPT_C_FILE,
 	 .def = "the one that PyTorch would use"},
@@ -60,7 +62,7 @@ static const struct opt rows[] = {
 
 	{.help = "Where the ranks are (nothing given: two on this machine, or the launcher's)"},
 	{0, "np", "N", "ranks in all (times -t and -g)", OPT_UINT, AT(where.np), .min = 1,
-	 .max = RANKS_MAX, .def = "2 here, one per host or slot with --hosts"},
+	 .max = RANKS_MAX, .def = "one per GPU here, else 2; one per host or slot with --hosts"},
 	{0, "hosts", "LIST", "on these hosts: a,b or node[1-8], a hostfile, lab", OPT_STR,
 	 AT(where.hosts), .complete = OPT_C_HOST},
 	{0, "np-per-host", "N", "so many on each host", OPT_UINT, AT(where.np_per_host),
@@ -247,6 +249,20 @@ static uint64_t said_deadline(const struct app *app, const struct config *c)
 	return 0;
 }
 
+/* Nothing else said: a rank on each GPU here. */
+static int count_gpus(struct app *app, struct config *c, struct err *e)
+{
+	bool may = streq(c->backend, "auto") || streq(c->backend, "nccl");
+	struct gpus gpus;
+
+	if (!may || !ask_is_bare(&c->where) || !job_is_alone())
+		return 0;
+	if (gpus_look_aside(app->common.deadline_ns, &app->arena, &gpus, e))
+		return -1;
+	c->where.gpus_here = (unsigned)gpus.n;
+	return 0;
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
@@ -257,10 +273,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	app->report_opts.draw = html_page;
 	if (c->analyze)
 		return 0;
+	if (c->bind || c->sockets || c->wire_rate || ask_has_rails(c->flags.rails))
+		c->backend = ask_tcp(c->backend); /* has these alone */
 	c->flags.backend = c->backend;
 	c->flags.pairs = c->pairs || c->find_slow;
 	c->where.deadline_ns = said_deadline(app, c);
-	if (ask_flags(&c->flags, e) ||
+	if (ask_flags(&c->flags, e) || count_gpus(app, c, e) ||
 	    ask_where(&c->where, c->coll, c->backend, &app->arena, &c->job, e) ||
 	    ask_types(c->type, &s->types, e) || ask_root(c->root, c->job.launch.np, &s->root, e) ||
 	    ask_sizes(&c->sizes, s, e) || (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
@@ -285,56 +303,19 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 }
 
 /* Ranks on this host need what they need here; said once, before they start. */
-static int probe_backend(struct app *app, struct config *c, const struct comm_plugin *b,
-			 struct err *e)
+static bool are_here(const struct config *c)
 {
-	const struct comm_world w = {.library = c->library,
-				     .registers = (unsigned)c->flags.registers,
-				     .stop_fds = {-1, -1}};
-	char text[400];
+	const struct launch_opts *l = &c->job.launch;
 
-	if (c->job.launch.hosts->n || c->job.launch.serve || c->job.launch.srun || job_is_rank() ||
-	    !b->probe)
-		return 0;
-	if (b->probe(&w, text, sizeof(text), e))
-		return -1;
-	note(app, c, arena_strdup(&app->arena, text));
-	return 0;
-}
-
-/* What of the vendors' is here, and that it is not what is being measured. */
-static int choose_backend(struct app *app, struct config *c, struct err *e)
-{
-	const struct comm_plugin *b = backend_find(c->backend, &app->arena, e);
-	gpu_list gpus = {0};
-	bool nvidia = false, amd = false;
-
-	if (!b)
-		return *e->hint && e->kind == ERR_ABSENT
-			       ? -1
-			       : err_hint(e,
-					  "ncclbench --backend tcp measures host memory over TCP");
-	if (b != &comm_tcp && probe_backend(app, c, b, e))
-		return -1;
-	ask_notes(&c->flags, &app->arena, &c->notes);
-	if (b != &comm_tcp)
-		return 0;
-	gpu_read(&app->arena, &gpus);
-	for (size_t i = 0; i < gpus.n; i++) {
-		nvidia |= gpus.v[i].vendor == GPU_NVIDIA;
-		amd |= gpus.v[i].vendor == GPU_AMD;
-	}
-	note(app, c,
-	     nvidia ? "Host memory over TCP was measured, not NCCL and not the GPU."
-		    : "Host memory over TCP was measured, not NCCL: there is no NVIDIA GPU.");
-	if (amd)
-		note(app, c, "There is an AMD GPU; RCCL was not tested.");
-	return 0;
+	return !l->hosts->n && !l->serve && !l->srun && !job_is_rank();
 }
 
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
+	const struct comm_world w = {.library = c->library,
+				     .registers = (unsigned)c->flags.registers,
+				     .stop_fds = {-1, -1}};
 
 	if (c->analyze) {
 		saved_list s;
@@ -344,7 +325,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 		saved_judge(&s, c->nic_gbps > 0 ? c->nic_gbps : NAN, c->instance, app->report);
 		return 0;
 	}
-	if (choose_backend(app, c, e))
+	if (ask_backend(c->backend, are_here(c) ? &w : NULL, &c->flags, &app->arena, &c->notes, e))
 		return -1;
 	note(app, c, NULL);
 	c->job.story.notes = c->notes.v;

@@ -11,11 +11,14 @@ struct ask_where {
 	uint64_t np, np_per_host, threads, gpus; /* the last two multiply */
 	uint64_t rank, size;			 /* ASK_NOT_GIVEN */
 	uint64_t wait, port, parallel, serve_ns, heartbeat_ns;
+	unsigned gpus_here;   /* a rank on each, when nothing else is said; see ask_is_bare() */
 	uint64_t deadline_ns; /* --init: as --deadline says; 0: it was not given */
 	const char *hosts, *rsh, *init;
 	bool srun, serve, no_local, partial, require_token, copy_self, keep;
 	char **argv; /* behind the program's name */
 };
+/* Nothing says how many ranks there are, or where. */
+bool ask_is_bare(const struct ask_where *in);
 /* Fills launch, world and, for MPI, mpirun. launch.np 0: not known before the ranks have met. */
 int ask_where(const struct ask_where *in, const char *coll, const char *backend, struct arena *a,
 	      struct job_opts *ret, struct err *e) MUST_CHECK;
@@ -28,6 +31,14 @@ struct ask_flags {
 };
 /* What nobody here can do, and must not be mistaken for done. */
 int ask_flags(const struct ask_flags *in, struct err *e) MUST_CHECK;
+bool ask_has_rails(const char *rails);	  /* some were named */
+const char *ask_tcp(const char *backend); /* what tcp alone has was asked for: auto means that */
+/*
+ * What the vendors' libraries say, and what flags do nothing, into @notes; of auto the ranks decide
+ * when they have met. @here: ranks are on this host, and need what they need here.
+ */
+int ask_backend(const char *name, const struct comm_world *here, struct ask_flags *flags,
+		struct arena *a, str_list *notes, struct err *e) MUST_CHECK;
 /* What this backend takes and leaves undone, a line each. */
 void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret);
 

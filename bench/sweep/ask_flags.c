@@ -20,9 +20,14 @@ static int ask_device_api(const struct ask_flags *in, struct err *e)
 			(size_t)in->device_api);
 }
 
+bool ask_has_rails(const char *rails)
+{
+	return rails && !streq(rails, "auto") && !streq(rails, "none");
+}
+
 int ask_flags(const struct ask_flags *in, struct err *e)
 {
-	bool rails = in->rails && !streq(in->rails, "auto") && !streq(in->rails, "none");
+	bool rails = ask_has_rails(in->rails);
 	bool tcp = streq(in->backend, "tcp") || streq(in->backend, "auto");
 
 	if (rails && !in->pairs)

@@ -39,7 +39,13 @@ static void fill_launch(const struct ask_where *in, const host_list *hosts, stru
 	l->np = (unsigned)(in->np * each);
 	l->np_per_host = (unsigned)(in->np_per_host ? in->np_per_host * each : each > 1 ? each : 0);
 	if (!hosts->n && !in->serve && !in->srun && !l->np)
-		l->np = each > 1 ? (unsigned)each : 2;
+		l->np = each > 1 ? (unsigned)each : in->gpus_here > 2 ? in->gpus_here : 2;
+}
+
+bool ask_is_bare(const struct ask_where *in)
+{
+	return !in->np && !in->np_per_host && !in->hosts && !in->serve && !in->srun && !in->init &&
+	       in->threads * in->gpus == 1;
 }
 
 /* MPI's ranks have to be started by its own mpirun. */

@@ -20,6 +20,15 @@ bool job_is_rank(void)
 	return w.launcher == LAUNCHER_WINDSOCK || mpirun_relays();
 }
 
+bool job_is_alone(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct world w;
+
+	world_from_env(get_env, NULL, &a, &w);
+	return w.launcher == LAUNCHER_NONE && !mpirun_relays();
+}
+
 bool job_reports(const struct job_opts *o)
 {
 	AUTO(arena_done) struct arena a = {0};

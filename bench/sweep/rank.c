@@ -49,6 +49,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 {
 	const struct world *w = &r->w->world;
 	char host[256] = "localhost";
+	const char *backend;
 	struct comm_world cw = {.rank = w->rank,
 				.size = w->size,
 				.local_rank = w->local_rank > 0 ? w->local_rank : 0,
@@ -69,7 +70,8 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 	if (own_address(r, &r->at, e))
 		return -1;
 	cw.at = r->at;
-	r->backend = backend_find(r->o->backend, r->a, e);
+	backend = rank_backend(r, &cw, e);
+	r->backend = backend ? backend_find(backend, r->a, e) : NULL;
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
 	return r->comm ? learn_hardware(r, e) : -1;
@@ -174,19 +176,26 @@ static bool on_stop(struct sweep *s)
 	return interrupt_pending();
 }
 
+static void tell_finding(struct rank *r, const struct comm_finding *f, bool warns)
+{
+	cJSON *event = relay_event("finding");
+
+	json_str(event, "check", f->check);
+	json_str(event, "subject", f->subject);
+	json_str(event, "message", f->message);
+	json_str(event, "fix", f->fix);
+	json_num(event, "warns", warns);
+	relay_send(r->relay, event);
+}
+
 static void tell_judgement(struct rank *r)
 {
 	struct comm_finding f;
-	cJSON *event;
 
-	if (!r->backend->judge || !r->backend->judge(r->comm, &f))
-		return;
-	event = relay_event("finding");
-	json_str(event, "check", f.check);
-	json_str(event, "subject", f.subject);
-	json_str(event, "message", f.message);
-	json_str(event, "fix", f.fix);
-	relay_send(r->relay, event);
+	if (r->unused.check)
+		tell_finding(r, &r->unused, true);
+	if (r->backend->judge && r->backend->judge(r->comm, &f))
+		tell_finding(r, &f, false);
 }
 
 static void tell_begin(struct rank *r)

@@ -36,6 +36,7 @@ struct rank {
 	struct sweep_opts sweep;
 	str_list notes;
 	union addr at;
+	struct comm_finding unused; /* check NULL: no GPU was left unused that should not be */
 	struct hardware_ask cloud;
 	struct hardware *hardware; /* by rank */
 };
@@ -44,6 +45,10 @@ struct rank {
  * the rank at fault. */
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
 	     int *ret_lost, struct err *e) MUST_CHECK;
+
+/* --- choose.c --- */
+/* What carries the data: as asked for or, of "auto", the same on all ranks; NULL with @e. */
+const char *rank_backend(struct rank *r, const struct comm_world *w, struct err *e);
 
 /* --- pairs.c --- */
 /* @ready, on every rank: what was asked for can be done, and nothing was told yet. */

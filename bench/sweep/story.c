@@ -277,8 +277,10 @@ static void on_finding(struct story *s, const cJSON *event)
 	struct finding *f =
 		report_find(s->r, copied(s, event, "check"), copied(s, event, "subject"));
 
-	finding_set(f, ST_FAIL, "%s", copied(s, event, "message"));
-	finding_fix(f, "%s", copied(s, event, "fix"));
+	finding_set(f, json_get_num(event, "warns", 0) > 0 ? ST_WARN : ST_FAIL, "%s",
+		    copied(s, event, "message"));
+	if (json_get_str(event, "fix"))
+		finding_fix(f, "%s", copied(s, event, "fix"));
 	*LIST_ADD(s->a, &s->findings) = f;
 }
 

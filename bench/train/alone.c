@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#define ROUNDING 1e-6 /* of a step, in any parameter */
+#define ROUNDING 1e-6	     /* of a step, in any parameter */
+#define TOLERANCE_SHORT 1e-3 /* where products are of 16 bits or TF32 */
 
 struct alone {
 	const struct train_opts *o;
@@ -80,8 +81,9 @@ static double apart(const float *a, const float *b, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		double d = fabs((double)a[i] - (double)b[i]);
 
-		if (!(d <= most))
-			most = d;
+		if (isnan(d))
+			return INFINITY;
+		most = d > most ? d : most;
 	}
 	return most;
 }
@@ -94,15 +96,16 @@ static double apart(const float *a, const float *b, size_t n)
 static int odd_by_distance(const struct alone *a, uint64_t step, double distance)
 {
 	const struct train_word *words = a->r->epochs.v[0].words;
+	double step_rounding = a->ret->tolerance > TRAIN_TOLERANCE ? a->ret->tolerance : ROUNDING;
 	int other = 1;
 
 	while (words[other].before[step] == words[0].before[step])
 		other++;
-	if (!(distance <= 4 * a->apart + ROUNDING))
+	if (!(distance <= 4 * a->apart + step_rounding))
 		return 0;
 	distance = apart(a->r->proven, a->r->proven + (size_t)other * a->net->nparams,
 			 a->net->nparams);
-	return distance <= TRAIN_TOLERANCE ? -1 : other;
+	return distance <= a->ret->tolerance ? -1 : other;
 }
 
 /* Where the ranks parted for the first time: those are odd that are not like us. */
@@ -168,7 +171,7 @@ static void compare(struct alone *a)
 		}
 		if (!(most <= a->ret->distance) && !isnan(a->ret->distance))
 			a->ret->distance = most;
-		if (!(most <= TRAIN_TOLERANCE) && a->ret->far_rank < 0)
+		if (!(most <= a->ret->tolerance) && a->ret->far_rank < 0)
 			a->ret->far_rank =
 				a->o->is_sharded ? train_owner(a->net, a->o->np, where) : rank;
 	}
@@ -195,13 +198,27 @@ static int run(struct alone *a, struct err *e)
 	return 0;
 }
 
+/*
+ * Ranks and we add in another order. Where parameters are rounded to few bits before they
+ * are multiplied, a difference in the last of 24 can turn one of those over.
+ */
+static double tolerance(const struct train_opts *o)
+{
+	const struct engine_loaded *l = o->loaded;
+	bool is_short = l && l->engine && l->engine->device &&
+			(l->precision != ENGINE_FLOAT32 || (l->choice && l->choice->tf32));
+
+	return is_short ? TOLERANCE_SHORT : TRAIN_TOLERANCE;
+}
+
 int train_alone(const struct train_opts *o, const struct train_result *r, struct train_alone *ret,
 		struct err *e)
 {
 	struct alone a = {.o = o, .r = r, .ret = ret, .sampler = train_sampler(o), .e = e};
 	int result;
 
-	*ret = (struct train_alone){.wrong_rank = -1, .odd_rank = -1, .far_rank = -1};
+	*ret = (struct train_alone){
+		.wrong_rank = -1, .odd_rank = -1, .far_rank = -1, .tolerance = tolerance(o)};
 	result = run(&a, e);
 	net_free(a.net);
 	sampler_done(&a.sampler);

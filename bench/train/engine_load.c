@@ -1,6 +1,6 @@
 #include "bench/train/engine_load.h"
 
-#include "bench/train/gpus.h"
+#include "bench/dev/gpus.h"
 #include "lib/core/plugin.h"
 
 const char *const engine_devices[] = {"auto", "cpu", "cuda", NULL};
@@ -57,14 +57,14 @@ static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded
 static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
 
 /* Which of this host's ranks this is: its GPU follows from that. */
-static int local_rank(struct arena *a)
+static int local_rank(const struct engine_choice *c, struct arena *a)
 {
 	struct world w;
 
 	world_from_env(get_env, NULL, a, &w);
 	if (w.local_rank >= 0)
 		return w.local_rank;
-	return w.rank >= 0 ? w.rank : 0;
+	return w.rank >= 0 ? w.rank : c->rank > 0 ? c->rank : 0;
 }
 
 /* The plug-in and what it needs; the GPU itself is not opened. */
@@ -124,12 +124,13 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e)
 {
-	const struct engine_opts o = {.local_rank = local_rank(a),
+	const struct engine_opts o = {.local_rank = local_rank(c, a),
 				      .precision = precision_of(c),
 				      .tf32 = c->tf32,
 				      .deadline_ns = deadline_ns};
 
-	*ret = (struct engine_loaded){.choice = c, .precision = o.precision};
+	*ret = (struct engine_loaded){
+		.choice = c, .precision = o.precision, .local_rank = o.local_rank};
 	if (streq(c->device, "auto"))
 		return load_auto(&o, m, a, ret, e);
 	if (streq(c->device, "cpu"))
@@ -141,42 +142,20 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 /* --- what all ranks have ------------------------------------------------------------------ */
 
 struct word { /* travels as it is */
-	char choice[8], note[360], fix[300];
-	uint8_t on_gpu, is_wrong;
+	struct gpu_word gpu;
+	char choice[8];
 };
 
 static struct word own_word(const struct engine_loaded *l)
 {
-	struct word w = {.on_gpu = l->engine && l->engine->device, .is_wrong = l->is_wrong};
+	const struct gpus own = {.n = l->engine && l->engine->device,
+				 .note = l->note,
+				 .fix = l->fix,
+				 .is_wrong = l->is_wrong};
+	struct word w = {.gpu = gpu_word(&own)};
 
 	(void)snprintf(w.choice, sizeof(w.choice), "%s", l->choice->device);
-	(void)snprintf(w.note, sizeof(w.note), "%.359s", l->note ? l->note : "");
-	(void)snprintf(w.fix, sizeof(w.fix), "%.299s", l->fix ? l->fix : "");
 	return w;
-}
-
-/* Who keeps the others from theirs, or has one that is not used: the same for all. */
-static void take_note(struct engine_loaded *l, struct word *all, const struct rdzv_member *m,
-		      int size, struct arena *a)
-{
-	int on_gpu = 0, who = -1;
-
-	for (int r = size - 1; r >= 0; r--) {
-		on_gpu += all[r].on_gpu;
-		who = *all[r].note ? r : who;
-	}
-	for (int r = size - 1; r >= 0 && on_gpu && who < 0; r--)
-		who = all[r].on_gpu ? who : r;
-	if (who < 0)
-		return;
-	all[who].note[sizeof(all->note) - 1] = all[who].fix[sizeof(all->fix) - 1] = '\0';
-	l->note = arena_printf(a, "rank %d (%s): %s", who, m[who].host,
-			       *all[who].note ? all[who].note : "there is no GPU");
-	if (on_gpu)
-		l->note = arena_printf(a, "%s; so the GPUs of %d other rank%s were not used either",
-				       l->note, on_gpu, on_gpu == 1 ? "" : "s");
-	l->fix = *all[who].fix ? arena_strdup(a, all[who].fix) : NULL;
-	l->is_wrong = all[who].is_wrong || on_gpu;
 }
 
 int engine_agree(struct engine_loaded *l, const struct model *m, struct world_run *w,
@@ -185,7 +164,7 @@ int engine_agree(struct engine_loaded *l, const struct model *m, struct world_ru
 	AUTO_FREE struct word *all = calloc((size_t)w->world.size, sizeof(*all));
 	const struct rdzv_member *members;
 	struct word own = own_word(l);
-	bool all_on_gpu = true;
+	struct gpus common;
 	size_t n;
 
 	*ret_culprit = -1;
@@ -196,7 +175,6 @@ int engine_agree(struct engine_loaded *l, const struct model *m, struct world_ru
 		return -1;
 	for (int r = 0; r < w->world.size; r++) {
 		all[r].choice[sizeof(own.choice) - 1] = '\0';
-		all_on_gpu &= all[r].on_gpu;
 		if (streq(all[r].choice, all[0].choice))
 			continue;
 		*ret_culprit = r;
@@ -205,8 +183,10 @@ int engine_agree(struct engine_loaded *l, const struct model *m, struct world_ru
 			members[r].host, all[r].choice, all[0].choice);
 		return err_hint(e, "start every rank with the same command line");
 	}
-	if (all_on_gpu)
+	if (gpus_agree(&all->gpu, sizeof(*all), members, w->world.size, a, &common))
 		return 0;
-	take_note(l, all, members, w->world.size, a);
-	return own.on_gpu ? load_cpu(m, a, l, e) : 0;
+	l->note = common.note;
+	l->fix = common.fix;
+	l->is_wrong = common.is_wrong;
+	return own.gpu.on_gpu ? load_cpu(m, a, l, e) : 0;
 }

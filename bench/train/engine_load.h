@@ -13,6 +13,7 @@ struct engine_choice {
 	const char *device; /* "auto", "cpu", "cuda" */
 	const char *amp;    /* one of engine_precisions */
 	bool tf32;
+	int rank; /* of --init, where the environment has none; -1 */
 };
 struct engine_loaded {
 	const struct engine_choice *choice;
@@ -21,6 +22,7 @@ struct engine_loaded {
 	const char *text;	     /* a line about the GPU and its libraries, else NULL */
 	const char *note, *fix;	     /* why a GPU is not used, where one is; NULL */
 	bool is_wrong;		     /* it was meant to be */
+	int local_rank;		     /* by which it took its GPU */
 	enum engine_precision precision;
 };
 

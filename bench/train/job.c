@@ -59,6 +59,8 @@ static int agree(struct job *j, struct err *e)
 		return -1;
 	}
 	j->o->engine = j->o->loaded->engine;
+	if (j->o->engine && j->o->engine->device) /* who carries gradients takes the same GPU */
+		j->w->world.local_rank = j->o->loaded->local_rank;
 	return 0;
 }
 

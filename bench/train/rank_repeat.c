@@ -75,14 +75,16 @@ static int look_again(struct rank *r, uint64_t i, struct train_again *mine)
 	if (mine->parted || hash_words(r->net->params, n) == r->word.before[i])
 		return 0;
 	mine->parted = i + 1;
-	if (!r->result || !r->o->is_sharded)
+	if (!r->result)
 		return 0;
 	was = r->result->noted[i];
 	for (size_t k = 0; k < n; k++)
 		if (!(fabsf(r->net->params[k] - was[k]) <=
 		      fabsf(r->net->params[where] - was[where])))
 			where = k;
-	mine->owner = (uint64_t)train_owner(r->net, r->comm->size, where);
+	r->result->unlike_by = fabs((double)r->net->params[where] - (double)was[where]);
+	if (r->o->is_sharded)
+		mine->owner = (uint64_t)train_owner(r->net, r->comm->size, where);
 	return 0;
 }
 

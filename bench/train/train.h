@@ -91,6 +91,7 @@ struct train_result {
 	bool repeated;			    /* the proven steps were done twice */
 	int fickle_rank, unlike_rank; /* whose gradient, whose parameters were others then; -1 */
 	bool all_unlike;	      /* everybody's parameters were */
+	double unlike_by;	      /* rank 0's, in any parameter, when they first were */
 	uint64_t fickle_step;
 	double hidden; /* part of the exchange that backward hides, 0..1 */
 	float *proven; /* of each rank, after proven_steps; NULL: not that far */
@@ -105,11 +106,12 @@ struct train_alone {
 	double samples_per_s; /* of one rank, with the machine to itself and no exchange */
 	int wrong_rank;	      /* the first whose own gradient was another one, -1 */
 	uint64_t wrong_step;
-	int odd_rank;	 /* the first that went on with other parameters than these, when others
-			    had them to the bit, or but for rounding; -1: none, or it cannot be
-			    told */
-	int far_rank;	 /* whose parameters are too far from these, -1 */
-	double distance; /* the largest of any parameter of any rank */
+	int odd_rank;	  /* the first that went on with other parameters than these, when others
+			     had them to the bit, or but for rounding; -1: none, or it cannot be
+			     told */
+	int far_rank;	  /* whose parameters are too far from these, -1 */
+	double distance;  /* the largest of any parameter of any rank */
+	double tolerance; /* how far is too far */
 };
 #define TRAIN_TOLERANCE 1e-5
 /* Rank 0, afterwards: the first steps once more, rank by rank, without any exchange. */

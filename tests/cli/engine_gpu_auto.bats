@@ -75,7 +75,7 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
 @test "a sick driver or a sick library is no reason for the CPU" {
     WINDSOCK_FAKE_CUDA=sick few
     [ "$status" -eq 4 ]
-    [[ $stderr == *"the NVIDIA driver does not start: "*"--device cpu trains without a GPU"* ]]
+    [[ $stderr == *"the NVIDIA driver does not start: "*"ddpsmoke --device cpu"* ]]
     WINDSOCK_FAKE_CUDA=sick few --np 2
     [ "$status" -eq 4 ]
     [[ $stderr == *"the NVIDIA driver does not start: "* ]]

@@ -1,4 +1,4 @@
-#include "bench/train/gpus.h"
+#include "bench/dev/gpus.h"
 
 #include "lib/core/aside.h"
 #include "lib/core/interrupt.h"
@@ -72,7 +72,7 @@ static void note_cards(bool has_driver, struct arena *a, struct gpus *ret)
 			ret->note =
 				arena_printf(a,
 					     "the AMD GPU here (%s) was not used: only NVIDIA's "
-					     "are trained on, and RCCL was not tested",
+					     "are used, and RCCL was not tested",
 					     g->pci);
 		if (g->vendor != GPU_NVIDIA)
 			continue;
@@ -92,7 +92,8 @@ static int judge(const struct answer *r, struct arena *a, struct gpus *ret, stru
 	*ret = (struct gpus){.n = r->n};
 	if (r->is_sick) {
 		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", r->text);
-		return err_hint(e, "nvidia-smi says more; --device cpu trains without a GPU");
+		return err_hint(e, "nvidia-smi says more; without a GPU: ddpsmoke --device cpu, "
+				   "ncclbench --backend tcp");
 	}
 	if (!r->n)
 		note_cards(r->has_driver, a, ret);
@@ -149,4 +150,44 @@ int gpus_look_aside(uint64_t deadline_ns, struct arena *a, struct gpus *ret, str
 		break;
 	}
 	return judge(&r, a, ret, e);
+}
+
+/* --- all ranks, or none --------------------------------------------------------------------- */
+
+struct gpu_word gpu_word(const struct gpus *own)
+{
+	struct gpu_word w = {.on_gpu = own->n > 0, .is_wrong = own->is_wrong};
+
+	(void)snprintf(w.note, sizeof(w.note), "%.359s", own->note ? own->note : "");
+	(void)snprintf(w.fix, sizeof(w.fix), "%.299s", own->fix ? own->fix : "");
+	return w;
+}
+
+bool gpus_agree(struct gpu_word *all, size_t stride, const struct rdzv_member *m, int size,
+		struct arena *a, struct gpus *ret)
+{
+	struct gpu_word *w = NULL;
+	int on_gpu = 0, noted = -1, without = -1, who;
+
+	for (int r = size - 1; r >= 0; r--) {
+		w = (void *)((char *)all + (size_t)r * stride);
+		w->note[sizeof(w->note) - 1] = w->fix[sizeof(w->fix) - 1] = '\0';
+		on_gpu += w->on_gpu != 0;
+		noted = *w->note ? r : noted;
+		without = w->on_gpu ? without : r;
+	}
+	*ret = (struct gpus){.n = on_gpu};
+	who = noted >= 0 ? noted : without;
+	if (on_gpu == size || (noted < 0 && !on_gpu))
+		return on_gpu == size;
+	w = (void *)((char *)all + (size_t)who * stride);
+	ret->note = arena_printf(a, "rank %d (%s): %s", who, m[who].host,
+				 *w->note ? w->note : "there is no GPU");
+	if (on_gpu)
+		ret->note =
+			arena_printf(a, "%s; so the GPUs of %d other rank%s were not used either",
+				     ret->note, on_gpu, on_gpu == 1 ? "" : "s");
+	ret->fix = *w->fix ? arena_strdup(a, w->fix) : NULL;
+	ret->is_wrong = w->is_wrong || on_gpu;
+	return false;
 }
