@@ -61,7 +61,8 @@ static const struct opt rows[] = {
 	 "ddp: all parameters on each rank; fsdp: sharded, gathered layer by layer", OPT_CHOICE,
 	 AT(pattern), .choices = patterns, .def = "ddp"},
 	{0, "backend", "NAME",
-	 "who carries the gradients; auto: tcp; mpi: whichever started us, else mpirun in PATH",
+	 "who carries the gradients; auto: nccl between GPUs, else tcp; mpi: whichever started us, "
+	 "else mpirun in PATH",
 	 OPT_CHOICE, AT(train.backend), .choices = backend_names, .def = "auto"},
 	{0, "epochs", "N", "how often to go through the data", OPT_UINT, AT(train.epochs), .min = 1,
 	 .max = 1000000000, .def = "2"},
@@ -110,7 +111,7 @@ static const char about[] =
 	"Alone it starts two ranks on this machine, which says that training works here and "
 	"nothing "
 	"about a network; --hosts, --serve or one's own launcher put ranks on several hosts. Ranks "
-	"exchange gradients over TCP, by themselves or (--backend) by the Gloo or the MPI that is "
+	"exchange gradients by NCCL between GPUs, else over TCP, or by the Gloo or the MPI that is "
 	"installed. Every output says what it covers.";
 
 static const char examples[] =

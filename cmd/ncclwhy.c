@@ -11,7 +11,7 @@
 #include <signal.h>
 
 struct config {
-	bool follow, confirm;
+	bool follow, confirm, lost /* a part of what the command said */;
 	const char *live, *look, *hosts, *rsh;
 	host_list named;
 	uint64_t stall_ns;
@@ -165,9 +165,13 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 {
 	const struct source_watch watch = {.stall_ns = c->stall_ns, .quiet = on_quiet, .arg = c};
 
-	if (c->wrapped)
-		return source_run(w, c->wrapped, STDOUT_FILENO, STDERR_FILENO, &watch,
-				  &c->child_code, e);
+	if (c->wrapped) {
+		int failed = source_run(w, c->wrapped, STDOUT_FILENO, STDERR_FILENO, &watch,
+					&c->child_code, e);
+
+		c->lost = failed;
+		return failed;
+	}
 	if (c->follow)
 		return source_follow(w, app->operands.v[0], &watch, e);
 	return read_all(app, w, e);
@@ -241,5 +245,5 @@ int main(int argc, char **argv)
 	};
 	int code = app_main(&spec, split(argc, argv, &cfg), argv);
 
-	return cfg.child_code >= 0 ? cfg.child_code : code;
+	return cfg.child_code > (cfg.lost ? 0 : -1) ? cfg.child_code : code;
 }

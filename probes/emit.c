@@ -22,8 +22,7 @@ static void shell(const struct suggestion *s, struct text *out)
 	left_out(s, out);
 }
 
-/* " --peer node1 --peer node2:4000", quoted for a shell. */
-static void peer_args(const str_list *peers, struct text *out)
+void emit_peer_args(const str_list *peers, struct text *out)
 {
 	for (size_t i = 0; i < peers->n; i++)
 		text_addf(out, " --peer %s", shell_quote(out->a, peers->v[i]));
@@ -44,7 +43,7 @@ static void shell_computed(const str_list *peers, struct text *out)
 		  ":\n# one that reaches the peers or, while they do not answer, the best by "
 		  "rank.\n%s    windsock=$(ifprobe --suggest --quiet --deadline 500ms",
 		  guard);
-	peer_args(peers, out);
+	emit_peer_args(peers, out);
 	text_add(out, " 2>/dev/null) || :\n"
 		      "    eval \"${windsock:-$(ifprobe --suggest --quiet 2>/dev/null)}\"\n"
 		      "    unset windsock\n"
@@ -96,7 +95,7 @@ static void slurm_script_computed(const str_list *peers, struct text *out)
 		text_add(out, "# One that reaches the peers or, while they do not answer, the best "
 			      "by rank.\n"
 			      "lines=$(ifprobe --suggest=slurm --quiet --budget 10s --deadline 2s");
-		peer_args(peers, out);
+		emit_peer_args(peers, out);
 		text_add(out, " 2>/dev/null)\n"
 			      "[ -z \"$lines\" ] || { printf '%s\\n' \"$lines\"; exit 0; }\n");
 	}

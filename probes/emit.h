@@ -31,6 +31,8 @@ struct emit_form {
 	const char *user_path; /* below $HOME (starts with "~/") or in the current folder */
 	const char *then;      /* what the user has to do after that, or NULL */
 };
+/* Adds " --peer node1 --peer node2:4000", quoted for a shell. */
+void emit_peer_args(const str_list *peers, struct text *out);
 /* "suggest.form" as a failure, where @form cannot hold the interface's name; true when it can. */
 bool emit_can_say(const struct emit_form *form, const struct suggestion *s, struct report *r);
 extern const char *const emit_print_names[]; /* NULL-terminated: for --suggest=FORM */

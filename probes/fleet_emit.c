@@ -130,24 +130,76 @@ static void per_host(struct fleet *f, const struct answers *all, const str_list 
 		text_addf(out, "case \"$(uname -n)\" in\n%sesac\n", branches.s);
 }
 
-static void names_differ(struct fleet *f, const struct answers *all, const char *list,
-			 const char *form)
+static bool names_are_alike(const struct answers *all)
 {
-	struct finding *g = report_find(f->report, "suggest.names", "interface names");
+	const char *first = NULL;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *name = iface_of(&all->v[i]);
+
+		first = first ?: name;
+		if (name && !streq(name, first))
+			return false;
+	}
+	return true;
+}
+
+static bool is_alike(const struct answer *a, const struct answer *b, const str_list *vars)
+{
+	for (size_t k = 0; k < vars->n; k++)
+		if (!streq(env_of(a, vars->v[k]) ?: "", env_of(b, vars->v[k]) ?: ""))
+			return false;
+	return true;
+}
+
+/* What two unlike hosts call themselves, so that no line can tell them apart; or NULL. */
+static const char *twin(const struct answers *all, const str_list *vars)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < i && iface_of(&all->v[i]); k++)
+			if (iface_of(&all->v[k]) && streq(all->v[i].hostname, all->v[k].hostname) &&
+			    !is_alike(&all->v[i], &all->v[k], vars))
+				return all->v[i].hostname;
+	return NULL;
+}
+
+/* "node1: eth0, node2: ens5"; where that is one name, the variables that differ. */
+static const char *what_differs(struct fleet *f, const struct answers *all, const str_list *vars)
+{
+	bool alike = names_are_alike(all);
 	struct text t;
-	bool shell = !form || streq(form, "shell");
 
 	text_init(&t, f->a);
-	for (size_t i = 0; i < all->n; i++)
+	for (size_t i = 0; !alike && i < all->n; i++)
 		if (iface_of(&all->v[i]))
 			text_addf(&t, "%s%s: %s", t.n ? ", " : "", all->v[i].host,
 				  iface_of(&all->v[i]));
-	finding_set(g, shell || list ? ST_INFO : ST_WARN, "differ between hosts (%s)%s", t.s,
+	for (size_t k = 0; alike && k < vars->n; k++)
+		text_addf(&t, "%s%s", k ? ", " : "", vars->v[k]);
+	return t.s;
+}
+
+/* @vars: those that have no value which is right everywhere. */
+static void say_differ(struct fleet *f, const struct answers *all, const str_list *vars,
+		       const char *list, const char *form)
+{
+	bool shell = !form || streq(form, "shell");
+	bool by_name = form && shell && vars->n > (list != NULL);
+	const char *what = names_are_alike(all) ? "values" : "interface names";
+	const char *both = by_name ? twin(all, vars) : NULL;
+	struct finding *g = report_find(f->report, "suggest.names", what);
+
+	finding_set(g, (shell || list) && !both ? ST_INFO : ST_WARN,
+		    "differ between hosts (%s)%s%s", what_differs(f, all, vars),
 		    !form   ? ""
+		    : both  ? "; the lines choose by host name, and more than one calls itself "
 		    : list  ? "; NCCL takes one list that is right on all of them"
 		    : shell ? "; the lines choose by host name"
-			    : "; this form cannot say that");
-	if (!shell)
+			    : "; this form cannot say that",
+		    both ?: "");
+	if (both)
+		finding_expect(g, "a name of its own for each host");
+	if (!shell || both)
 		finding_fix(g, "ifprobe --bashrc --hosts %s   # each host computes its own",
 			    shell_quote(f->a, f->given));
 	report_add(f->report, g);
@@ -207,11 +259,10 @@ static void answer_names(const struct answers *all, bool same, struct text *out)
 
 void fleet_emit(struct fleet *f, const struct answers *all, const char *form, bool name_only)
 {
-	str_list vars = variables(f, all);
+	str_list vars = variables(f, all), differ = {0};
 	struct suggestion common = {.a = f->a};
 	const char *list = NULL;
 	struct text out;
-	bool same = true;
 
 	text_init(&out, f->a);
 	for (size_t k = 0; k < vars.n; k++) {
@@ -221,16 +272,17 @@ void fleet_emit(struct fleet *f, const struct answers *all, const char *form, bo
 			value = list = common_list(f, all);
 		if (value)
 			suggest_env(&common, vars.v[k], NULL, "%s", value);
-		same = same && value && value != list;
+		if (!value || value == list)
+			*LIST_ADD(f->a, &differ) = vars.v[k];
 	}
-	if (!same)
-		names_differ(f, all, list, form);
-	fill_data(f, all, &common, same);
+	if (differ.n)
+		say_differ(f, all, &differ, list, name_only ? NULL : form);
+	fill_data(f, all, &common, !differ.n);
 	if (name_only)
-		answer_names(all, same, &out);
+		answer_names(all, !differ.n, &out);
 	else if (form)
 		emit_find(form)->render(&common, &out);
-	if (form && !name_only && !same && streq(form, "shell"))
+	if (form && !name_only && differ.n && streq(form, "shell"))
 		per_host(f, all, &vars, &common, &out);
 	if (vars.n && out.n)
 		report_answer(f->report, out.s, out.n);

@@ -135,6 +135,7 @@ static void compare_with_rank(const struct request *q, const struct write_reques
 {
 	struct suggestion by_rank;
 	struct finding *x;
+	struct text peers;
 
 	suggest_by_rank(&f->in, &by_rank);
 	if (!s->proven || by_rank.iface == s->iface)
@@ -144,9 +145,10 @@ static void compare_with_rank(const struct request *q, const struct write_reques
 		    "is what the peers answer through and what the line chooses; while they do "
 		    "not answer it falls back to %s, the best by rank",
 		    by_rank.iface->name);
-	finding_fix(x, "ifprobe %s%s --fixed --peer %s",
-		    streq(w->form->name, "bashrc") ? "--" : "--write ", w->form->name,
-		    shell_quote(q->a, q->peers->v[0]));
+	text_init(&peers, q->a);
+	emit_peer_args(q->peers, &peers);
+	finding_fix(x, "ifprobe %s%s --fixed%s", streq(w->form->name, "bashrc") ? "--" : "--write ",
+		    w->form->name, peers.s);
 	report_add(q->r, x);
 }
 
@@ -161,6 +163,8 @@ static const char *where_from(const struct request *q, const struct suggestion *
 	for (size_t i = 0; i < s->proof.n; i++)
 		if (s->proof.v[i].iface == s->iface && !list_has(&peers, s->proof.v[i].peer))
 			*LIST_ADD(q->a, &peers) = s->proof.v[i].peer;
+	if (!peers.n)
+		return arena_printf(q->a, "%s: all peers answered", name);
 	if (peers.n == 1)
 		return arena_printf(q->a, "%s: %s answered through it", name, peers.v[0]);
 	return arena_printf(q->a, "%s: %s and %zu more answered through it", name, peers.v[0],

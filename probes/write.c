@@ -3,6 +3,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/rcfile.h"
+#include "lib/core/term.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/rules/nccl.h"
@@ -82,12 +83,21 @@ static int read_old(struct file_text *t, struct arena *a, struct err *e)
 
 static bool is_ours(const struct file_text *t) { return strstr(t->s, made_by_us) != NULL; }
 
+/* A name in it may hold a line's end, and what is behind that would be a command. */
+static const char *comment(const char *note, struct arena *a)
+{
+	char *line = arena_printf(a, "# %s", note);
+
+	term_clean(line);
+	return arena_printf(a, "%s\n", line);
+}
+
 /* With @sign our name on it: first, but for a script's "#!" line. */
 static const char *render(const struct write_request *q, const struct suggestion *s, bool sign,
 			  struct arena *a)
 {
 	bool computed = q->how == EMIT_COMPUTED && q->form->render_computed;
-	const char *note = !computed && q->note ? arena_printf(a, "# %s\n", q->note) : "";
+	const char *note = !computed && q->note ? comment(q->note, a) : "";
 	struct text out;
 	size_t at = 0;
 

@@ -245,10 +245,13 @@ static int room_for_times(struct sweep *s, uint64_t iters, struct err *e)
 	if (iters <= s->ntimes)
 		return 0;
 	s->ntimes = n;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
+		free(s->each[i]); /* of fewer iterations */
+		s->each[i] = NULL;
 		if (room(&s->times[i], n, e) ||
 		    (s->o->keep_each && all <= EACH_MAX && room(&s->each[i], all, e)))
 			return -1;
+	}
 	return room(&s->sorted, n, e);
 }
 

@@ -30,7 +30,9 @@ uint64_t memory_available(void)
 	AUTO(arena_done) struct arena a = {0};
 	uint64_t most = meminfo(&a, "MemAvailable:"), group = cgroup_memory_left(&a);
 
-	return group < most ? group + !group : most; /* nothing left is not unknown */
+	if (!most && group == UINT64_MAX)
+		return 0;
+	return group < most || !most ? group + !group : most; /* nothing left is not unknown */
 }
 
 /* @used: a number of pages, the @field-th of /proc/self/statm. */

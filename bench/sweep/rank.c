@@ -88,7 +88,7 @@ static int fit_memory(struct rank *r, struct err *e)
 	double fits = (double)s->max;
 	struct unit_buf is, was;
 
-	if (own < UINT64_MAX / ranks && own * ranks < most)
+	if (own < UINT64_MAX / ranks && (!most || own * ranks < most))
 		most = own * ranks;
 	if (r->dev->available) { /* a GPU's, and this rank's share of it alone */
 		most = r->dev->available(r->dev);

@@ -6,7 +6,9 @@
 
 struct possession { /* what each rank tells all others; travels as it is */
 	char backend[16], trouble[320], hint[240];
-	int32_t kind; /* enum err_kind */
+	int32_t kind;	  /* enum err_kind */
+	uint8_t has_nccl; /* asked for nothing else, and could have it; if not, ... */
+	char lacks[320], lacks_hint[240];
 };
 
 bool carrier_is_tcp(const struct carrier *c) { return !c->plugin || c->plugin == &comm_tcp; }
@@ -95,12 +97,44 @@ static int judge(const struct possession *all, const struct rdzv_member *m, int 
 	return 0;
 }
 
+/* Nothing was asked for, and gradients are on GPUs: NCCL, where it can be had. */
+static const struct comm_plugin *find_nccl(const struct comm_world *w, struct arena *a,
+					   struct possession *own, struct err *sick)
+{
+	struct err lacks = {0};
+	const struct comm_plugin *p = find("nccl", true, w, a, &lacks);
+
+	own->has_nccl = p != NULL;
+	(void)snprintf(own->lacks, sizeof(own->lacks), "%.319s", lacks.msg);
+	(void)snprintf(own->lacks_hint, sizeof(own->lacks_hint), "%.239s", lacks.hint);
+	if (!p && lacks.kind != ERR_ABSENT)
+		*sick = lacks;
+	return p;
+}
+
+/* All of them, or who keeps the others from it. */
+static bool all_have_nccl(const struct possession *all, const struct rdzv_member *m, int size,
+			  struct arena *a, struct carrier *c)
+{
+	for (int r = 0; r < size; r++) {
+		if (all[r].has_nccl)
+			continue;
+		c->note = arena_printf(a, "rank %d (%s): %s", r, m[r].host,
+				       *all[r].lacks ? all[r].lacks : "was told of TCP");
+		c->fix = *all[r].lacks_hint ? arena_strdup(a, all[r].lacks_hint) : NULL;
+		return false;
+	}
+	return true;
+}
+
 /* All have it, or all know who has not. */
 static int compare(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
 		   struct arena *a, int *ret_culprit, struct err *e)
 {
 	AUTO_FREE struct possession *all = calloc((size_t)c->world.size, sizeof(*all));
 	const struct rdzv_member *m;
+	bool wants_nccl = streq(backend, "auto") && on_gpu && c->world.size > 1;
+	const struct comm_plugin *nccl = NULL;
 	struct possession own = {0};
 	struct err sick = {0};
 	size_t n;
@@ -109,6 +143,8 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 		return err_sys(e, "no memory for %d ranks", c->world.size);
 	if (!check_launcher(backend, &w->world, a, &sick))
 		c->plugin = find(backend, on_gpu, &c->world, a, &sick);
+	if (wants_nccl)
+		nccl = find_nccl(&c->world, a, &own, &sick);
 	(void)snprintf(own.backend, sizeof(own.backend), "%s",
 		       c->plugin ? c->plugin->name : backend);
 	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
@@ -119,8 +155,14 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 	for (int r = 0; r < c->world.size; r++) { /* texts of others end */
 		all[r].backend[sizeof(own.backend) - 1] = '\0';
 		all[r].trouble[sizeof(own.trouble) - 1] = all[r].hint[sizeof(own.hint) - 1] = '\0';
+		all[r].lacks[sizeof(own.lacks) - 1] = '\0';
+		all[r].lacks_hint[sizeof(own.lacks_hint) - 1] = '\0';
 	}
-	return judge(all, m, c->world.size, c->world.rank, c, ret_culprit, e);
+	if (judge(all, m, c->world.size, c->world.rank, c, ret_culprit, e))
+		return -1;
+	if (wants_nccl && all_have_nccl(all, m, c->world.size, a, c))
+		c->plugin = nccl;
+	return 0;
 }
 
 static int fill_world(struct comm_world *c, struct world_run *w, uint64_t deadline_ns,

@@ -18,6 +18,7 @@ struct carrier {
 	const struct comm_plugin *gpu_plugin;
 	struct dev *gpu_dev;
 	struct comm *gpu_comm;
+	const char *note, *fix; /* gradients of GPUs that NCCL did not carry: why; NULL */
 	const char *check; /* what a failure to connect is about: a finding's id; NULL: a rank */
 	bool all_know;	   /* every rank found the same: no news can explain it better */
 };
@@ -25,7 +26,8 @@ struct carrier {
 /* In the process that starts ranks on this machine, which need what is here. */
 int carrier_check(const char *backend, bool on_gpu, struct arena *a, struct err *e) MUST_CHECK;
 /*
- * Collective. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not
+ * Collective. @on_gpu: the gradients can stay in GPUs' memory, and "auto" is then NCCL where all
+ * ranks have it. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not
  * got it; *ret_culprit: the rank at fault for other failures, else -1.
  */
 int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,

@@ -66,7 +66,7 @@ static int agree(struct job *j, struct err *e)
 
 static int run_rank(struct job *j, struct err *e)
 {
-	bool is_first = !rdzv_rank(j->w->rdzv);
+	bool is_first = !rdzv_rank(j->w->rdzv), on_gpu;
 	struct err sick = {0};
 	struct comm *comm;
 
@@ -75,8 +75,9 @@ static int run_rank(struct job *j, struct err *e)
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
 	if (agree(j, e))
 		return -1;
-	if (carrier_connect(&j->carrier, j->o->backend, j->o->engine && j->o->engine->device, j->w,
-			    j->o->deadline_ns, report_arena(j->r), &j->culprit, e))
+	on_gpu = j->o->engine && j->o->engine->device && !j->o->is_sharded;
+	if (carrier_connect(&j->carrier, j->o->backend, on_gpu, j->w, j->o->deadline_ns,
+			    report_arena(j->r), &j->culprit, e))
 		return -1;
 	comm = j->carrier.comm;
 	j->o->gpu_comm = j->carrier.gpu_comm;
@@ -300,6 +301,8 @@ int train_job(struct train_opts *o, struct world_run *w,
 	*ret_lost = j.lost;
 	world = say_world(j.carrier.gpu_comm ? j.carrier.gpu_comm : j.carrier.comm,
 			  report_arena(r));
+	world.note = j.carrier.note;
+	world.fix = j.carrier.fix;
 	carrier_free(&j.carrier);
 	if (is_first)
 		result = say(&j, &world, result, e);

@@ -231,6 +231,14 @@ static void say_carrier(const struct run *x)
 {
 	struct finding *f;
 
+	if (x->w->note) {
+		f = report_find(x->r, "train.backend", x->w->backend);
+		finding_set(f, ST_WARN, "TCP carried the gradients of GPUs, not NCCL: %s",
+			    x->w->note);
+		if (x->w->fix)
+			finding_fix(f, "%s", x->w->fix);
+		report_add(x->r, f);
+	}
 	if (streq(x->w->backend, "tcp"))
 		return;
 	f = report_find(x->r, "train.backend", x->w->backend);

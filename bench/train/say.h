@@ -10,6 +10,7 @@ struct say_peer {
 struct say_world {	 /* who took part, still known when the communicator is gone */
 	int size, hosts; /* size 0: they were never connected */
 	const char *backend, *transport, *carrier; /* "gloo", what it says of itself, "Gloo" */
+	const char *note, *fix;			   /* why it was not NCCL, between GPUs; NULL */
 	bool scatters;				   /* it has a reduce_scatter */
 	const char *interface; /* that has rank 0's address; NULL: loopback, or unknown */
 	struct say_peer *peers;

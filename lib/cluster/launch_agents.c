@@ -254,8 +254,9 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	if (in->bad || h->state == AGENT_UP)
 		return -1;
 	if (h->visitor && (!same || *trouble)) {
-		refuse(h,
-		       same ? arena_printf(L->a, "%s; %s", trouble, fix) : why_refused(h, version));
+		refuse(h, !same	 ? why_refused(h, version)
+			  : *fix ? arena_printf(L->a, "%s; %s", trouble, fix)
+				 : trouble);
 		return 0;
 	}
 	if (h->visitor)
@@ -267,7 +268,7 @@ static int hello(struct agent_host *h, struct wire_in *in)
 		return 0;
 	}
 	if (*trouble) {
-		h->h->fix = fix;
+		h->h->fix = *fix ? fix : NULL;
 		agent_give_up(h, arena_printf(L->a, "%s: %s", h->h->name, trouble));
 		return 0;
 	}

@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 enum { PATIENCE_MS = 2000 };
@@ -53,6 +55,21 @@ static int call(const struct sockaddr_in *at)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) ? errno : why;
 }
 
+/* One that was up keeps its address when it is taken down, and swallows what is sent. */
+static bool is_down(void)
+{
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq lo = {.ifr_name = "lo"};
+
+	return fd >= 0 && !ioctl(fd, SIOCGIFFLAGS, &lo) && !(lo.ifr_flags & IFF_UP);
+}
+
+/* Something is missing here, and nobody refused anything. */
+static bool is_want(int why)
+{
+	return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
+
 int loopback_check(struct err *e)
 {
 	struct sockaddr_in at;
@@ -61,14 +78,14 @@ int loopback_check(struct err *e)
 
 	if (!why)
 		return 0;
-	if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) {
-		errno = why;
-		return err_sys(e, "cannot open a socket");
-	}
-	if (why == ENETUNREACH || why == EADDRNOTAVAIL) {
+	if (why == ENETUNREACH || why == EADDRNOTAVAIL || is_down()) {
 		err_set(e, ERR_SYS,
 			"the loopback interface is down: ranks on one machine meet over it");
 		return err_hint(e, "sudo ip link set lo up");
+	}
+	if (fd < 0 || is_want(why)) { /* no firewall keeps anybody from listening */
+		errno = why;
+		return err_sys(e, "cannot open a socket at 127.0.0.1");
 	}
 	err_set(e, ERR_SYS,
 		"its own firewall %s what it sends to itself over lo (127.0.0.1), where ranks "

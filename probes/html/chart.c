@@ -91,6 +91,14 @@ static double first(double from, double to)
 	return ceil(from / step) * step;
 }
 
+/* Ends also where @v is so large that a step does not change it. */
+static double next(double v, double from, double to)
+{
+	double after = v + round_step(from, to);
+
+	return after > v ? after : INFINITY;
+}
+
 static void grid(const struct axes *x, struct text *t)
 {
 	enum { SIZE_STEP = 8, DECADES = 12 };
@@ -100,15 +108,16 @@ static void grid(const struct axes *x, struct text *t)
 		for (double e = ceil(x->y0); e <= x->y1 + 1e-9 && isfinite(pow(10, e)); e += step)
 			tick_y(x, pow(10, e), t);
 	else
-		for (double v = first(x->y0, x->y1); v <= x->y1; v += round_step(x->y0, x->y1))
+		for (double v = first(x->y0, x->y1); v <= x->y1; v = next(v, x->y0, x->y1))
 			tick_y(x, v, t);
 	if (x->c->sizes)
-		for (double v = SIZE_STEP; v <= pow(10, x->x1) * 1.001; v *= SIZE_STEP) {
+		for (double v = SIZE_STEP; v < 0x1p63 && v <= pow(10, x->x1) * 1.001;
+		     v *= SIZE_STEP) {
 			if (v >= pow(10, x->x0) * 0.999)
 				tick_x(x, v, t);
 		}
 	else
-		for (double v = first(x->x0, x->x1); v <= x->x1; v += round_step(x->x0, x->x1))
+		for (double v = first(x->x0, x->x1); v <= x->x1; v = next(v, x->x0, x->x1))
 			tick_x(x, v, t);
 	text_addf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (W + LEFT) / 2, H - 8);
 	html_text(t, x->c->x);

@@ -37,18 +37,13 @@ static void states(const cJSON *matrix, struct html_grid *g)
 	}
 }
 
-static bool is_bad(const struct html_grid *g, size_t from, size_t to)
-{
-	unsigned char c = g->v[from * g->n + to];
-
-	return c == 2 || c == 3;
-}
-
-/* Is every way from (to) this host bad? */
+/* Does nothing answer on any way from (to) this host? */
 static bool is_cut_off(const struct html_grid *g, size_t host, bool from)
 {
+	enum { NONE_ANSWERS = 3 };
+
 	for (size_t i = 0; i < g->n; i++)
-		if (i != host && !(from ? is_bad(g, host, i) : is_bad(g, i, host)))
+		if (i != host && g->v[from ? host * g->n + i : i * g->n + host] != NONE_ANSWERS)
 			return false;
 	return true;
 }

@@ -4,13 +4,17 @@
 
 static const int relayed[RELAYED] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 static volatile sig_atomic_t command; /* 0: there is none */
+static volatile sig_atomic_t is_leader, told;
 
-/* What a terminal sends comes from the kernel, and to the whole group: the command has it. */
+/* What a terminal sends comes from the kernel, and to the whole group: the command has it. But
+ * that it hangs up is told to the leader of its session only. */
 static void on_signal(int sig, siginfo_t *from, void *context UNUSED)
 {
 	int saved = errno;
 
-	if (command > 0 && from->si_code != SI_KERNEL)
+	if (command <= 0)
+		told = sig;
+	else if (from->si_code != SI_KERNEL || (sig == SIGHUP && is_leader))
 		(void)kill((pid_t)command, sig);
 	errno = saved;
 }
@@ -20,7 +24,8 @@ void relay_start(struct relay *r)
 	struct sigaction take = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
 	sigset_t held;
 
-	command = 0;
+	command = told = 0;
+	is_leader = getsid(0) == getpid();
 	(void)sigemptyset(&held);
 	for (size_t i = 0; i < RELAYED; i++)
 		(void)sigaddset(&held, relayed[i]);
@@ -47,6 +52,8 @@ void relay_forget(const struct relay *r)
 }
 
 void relay_ended(void) { command = 0; }
+
+bool relay_told(void) { return told; }
 
 void relay_done(const struct relay *r)
 {

@@ -3,7 +3,8 @@
 /*
  * While a command runs under us, the signals that we are sent are meant for it:
  * each is passed on at once, as often as it comes, and ends neither of us by
- * itself. What a terminal sends reaches the command without us.
+ * itself. What a terminal sends reaches the command without us. Where there is no
+ * command (any more), they are meant for us: see relay_told().
  */
 #include "lib/core/base.h"
 
@@ -22,6 +23,8 @@ void relay_to(const struct relay *r, pid_t pid);
 void relay_forget(const struct relay *r);
 /* It has ended: before its number is given back, and may be another's. */
 void relay_ended(void);
+/* Has a signal come that had nobody to go to? */
+bool relay_told(void);
 /* As before relay_start(). */
 void relay_done(const struct relay *r);
 

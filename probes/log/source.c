@@ -66,7 +66,7 @@ static int take(struct why_stream *s, int fd, const char *path, struct err *e)
 	if (!room)
 		return err_set(e, ERR_SYS, "no memory to read %s", name);
 	n = read(fd, to, room);
-	if (n < 0 && errno != EINTR)
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return err_sys(e, "reading %s", name);
 	if (n > 0 && s->width == TEXT_UNKNOWN)
 		by = unpacker_by(to, (size_t)n);
@@ -84,7 +84,8 @@ static int open_file(const char *path, struct err *e)
 
 	if (unpacker(path))
 		return refuse_packed(path, unpacker(path), e);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* not waiting: where there is a pipe, nobody may write to it, and Ctrl-C must work */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return err_sys(e, "cannot read %s", path);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -118,7 +119,7 @@ int source_read(struct why *w, const char *path, struct err *e)
 	if (fd < 0)
 		return -1;
 	why_open(&s, w, is_stdin ? "stdin" : path);
-	while (got > 0 && (is_stdin ? readable(fd) : !interrupt_pending()))
+	while (got > 0 && readable(fd))
 		got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
@@ -135,10 +136,14 @@ struct following {
 /* Reads what there is; true when it was something. */
 static bool catch_up(struct following *f, struct why_stream *s, int *ret_got, struct err *e)
 {
+	struct pollfd p = {.fd = f->fd, .events = POLLIN};
 	bool any = false;
 
-	while ((*ret_got = take(s, f->fd, f->path, e)) > 0 && !interrupt_pending())
+	while (poll(&p, 1, 0) > 0 && (*ret_got = take(s, f->fd, f->path, e)) > 0) {
 		any = true;
+		if (interrupt_pending())
+			break;
+	}
 	f->at = lseek(f->fd, 0, SEEK_CUR);
 	return any;
 }
@@ -155,7 +160,7 @@ static void check_rotation(struct following *f, struct why_stream *s, int *ret_g
 	}
 	if (stat(f->path, &now) || now.st_ino == f->inode)
 		return;
-	fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	(void)catch_up(f, s, ret_got, e);

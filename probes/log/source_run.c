@@ -15,21 +15,23 @@ enum { STEP_MS = 200, LINGER_MS = 2000 };
 
 struct channel {
 	struct conduit pipe; /* .ours: -1 when it has ended */
-	int to;
+	int to, lost;	     /* errno, once what was said could not be written */
 	struct why_stream s;
 };
 
-static bool pass(int to, const char *p, size_t n)
+static bool pass(struct channel *c, const char *p, size_t n)
 {
-	while (n) {
-		ssize_t done = write(to, p, n);
+	while (n && !c->lost) {
+		ssize_t done = write(c->to, p, n);
 
 		if (done < 0 && errno == EAGAIN) {
-			struct pollfd room = {.fd = to, .events = POLLOUT};
+			struct pollfd room = {.fd = c->to, .events = POLLOUT};
 
 			(void)poll(&room, 1, -1);
-		} else if (done < 0 && errno != EINTR) {
+		} else if (done < 0 && errno == EPIPE) {
 			return false;
+		} else if (done < 0 && errno != EINTR) {
+			c->lost = errno; /* a full disk ends no command by itself */
 		}
 		if (done > 0) {
 			p += done;
@@ -47,7 +49,7 @@ static bool pump(struct channel *c)
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
-	if (n > 0 && pass(c->to, buf, (size_t)n)) {
+	if (n > 0 && pass(c, buf, (size_t)n)) {
 		why_feed(&c->s, buf, (size_t)n);
 		return true;
 	}
@@ -146,6 +148,8 @@ static void attend(struct why *w, struct channel *c, size_t n, struct running *r
 		if (r->ended && now_ns() - r->ended_ns > LINGER_MS * NS_PER_MS &&
 		    now_ns() - last_ns > LINGER_MS * NS_PER_MS)
 			return;
+		if (r->ended && relay_told())
+			return;
 		if (!told && watch->stall_ns && now_ns() - last_ns >= watch->stall_ns) {
 			told = true;
 			watch->quiet(w, true, watch->arg);
@@ -156,6 +160,16 @@ static void attend(struct why *w, struct channel *c, size_t n, struct running *r
 		if (!r->ended)
 			(void)poll(NULL, 0, STEP_MS / 10);
 	}
+}
+
+static int say_lost(const struct channel *c, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c[i].lost) {
+			errno = c[i].lost;
+			return err_sys(e, "not all that the command said could be written");
+		}
+	return 0;
 }
 
 static void channels_done(struct channel *c, size_t n)
@@ -208,5 +222,5 @@ int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 		why_close(&c[i].s);
 	channels_done(c, n);
 	*ret_code = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status) : WEXITSTATUS(r.status);
-	return 0;
+	return say_lost(c, n, e);
 }

@@ -6,6 +6,8 @@
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 
+#include <limits.h>
+
 enum { MOST_OUTPUT = 16 << 20 };
 
 struct program {
@@ -106,19 +108,31 @@ static const struct tables {
 	{"ip6", "ip6tables", "/proc/net/ip6_tables_names"},
 };
 
+/* A plain "iptables-save" is a link to one program for both, whose name says what it reads. */
+static bool is_variant(const char *path, const char *variant)
+{
+	char real[PATH_MAX];
+	const char *slash = path && realpath(path, real) ? strrchr(real, '/') : NULL;
+
+	return slash && !strstr(slash, "nft") == streq(variant, "-legacy");
+}
+
 /* @variant: "-nft", "-legacy", or "" for whichever it is. False: nothing was read. */
 static bool add_tables(struct firewall *fw, const struct tables *t, const char *variant, bool old,
 		       struct arena *a, uint64_t deadline_ns)
 {
 	const char *path = find_program(arena_printf(a, "%s%s-save", t->tool, variant), a), *out;
 	const char *tool = t->tool, *trouble = NULL;
-	const char *argv[] = {path, NULL};
+	const char *argv[] = {NULL, NULL};
 	size_t n = 0;
 
 	if (path && old)
 		tool = arena_printf(a, "%s%s", t->tool, variant);
-	if (!path && *variant)
-		return add_tables(fw, t, "", old, a, deadline_ns);
+	if (!path && *variant) {
+		path = find_program(arena_printf(a, "%s-save", t->tool), a);
+		path = is_variant(path, variant) ? path : NULL;
+	}
+	argv[0] = path;
 	out = path ? run(argv, deadline_ns, a, &n, &trouble) : NULL;
 	if (trouble && !fw->known)
 		fw->trouble = trouble;
@@ -144,8 +158,12 @@ static void read_iptables(struct firewall *fw, bool has_nft, struct arena *a, ui
 
 		if (foreign)
 			(void)add_tables(fw, t, "-nft", false, a, deadline_ns);
-		if (fw->known && is_old(t, a))
-			(void)add_tables(fw, t, "-legacy", true, a, deadline_ns);
+		if (fw->known && is_old(t, a) &&
+		    !add_tables(fw, t, "-legacy", true, a, deadline_ns))
+			fw->unread = arena_printf(a,
+						  "the kernel's old tables of %s are in use, and "
+						  "no %s-legacy-save here prints them",
+						  t->tool, t->tool);
 		if (!has_nft)
 			known |= add_tables(fw, t, "", true, a, deadline_ns);
 	}

@@ -12,6 +12,7 @@ struct firewall {
 	struct nft nft;
 	bool known;	     /* the rules were read (there may be none) */
 	const char *trouble; /* why not, a sentence's end */
+	const char *unread;  /* known, but for a part: which, and why; or NULL */
 	const char *manager; /* "ufw", "firewalld", or NULL */
 };
 /* A program that does not answer within the deadline is asked once more. */

@@ -104,6 +104,8 @@ static bool has_zone(const struct firewall *fw, const char *subnet, struct arena
 	return false;
 }
 
+static const char panic_off[] = "sudo firewall-cmd --panic-off";
+
 static const char *firewalld_trust(const char *subnet, struct arena *a)
 {
 	return arena_printf(a,
@@ -120,7 +122,7 @@ static const char *firewalld_fix(const struct firewall *fw, const struct nft_ans
 	const char *owner = owner_of(x->chain, a, &is_policy);
 
 	if (strstr(x->chain->table, "policy_drop"))
-		return "sudo firewall-cmd --panic-off";
+		return panic_off;
 	if (!is_policy && !has_zone(fw, subnet, a))
 		return firewalld_trust(subnet, a);
 	return arena_printf(a,
@@ -183,6 +185,8 @@ const char *firewall_fix_loopback(const struct firewall *fw, const struct nft_an
 
 	if (is_ufws(fw, c))
 		return arena_printf(a, "sudo ufw prepend allow %s on lo", out ? "out" : "in");
+	if (is_firewallds(c) && strstr(c->table, "policy_drop"))
+		return panic_off;
 	if (is_firewallds(c) && !out)
 		return "sudo firewall-cmd --permanent --zone=trusted --add-interface=lo && sudo "
 		       "firewall-cmd --reload";

@@ -158,7 +158,7 @@ static void ask_type(struct rule *r, const char *whose)
 
 	json_str(fib, "result", "type");
 	json_push_str(json_array(fib, "flags"), whose);
-	add_match(r, key, a_word(value(r)));
+	add_match(r, key, several(value(r), a_word, r->n->a));
 }
 
 /* rpfilter: nothing comes from a peer of ours that has no way back. */

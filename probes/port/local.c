@@ -137,6 +137,11 @@ static void judge_firewall(const struct local *l, struct report *r)
 			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
 		if (l->fw.manager)
 			finding_fix(f, "sudo portcheck   # shows its rules");
+	} else if (!l->s.addr) {
+		finding_set(f, ST_INFO,
+			    "was not judged: this host has no address that peers could use");
+	} else if (l->fw.unread) {
+		finding_set(f, ST_INFO, "lets peers in as far as it was read: %s", l->fw.unread);
 	} else if (!l->fw.nft.rules.n) {
 		finding_set(f, ST_PASS, "no rules: this host itself keeps nothing out");
 	} else {

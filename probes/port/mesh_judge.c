@@ -167,26 +167,33 @@ static bool fix_way(const struct mesh *m, const struct rule *x, enum port_cause 
 	return true;
 }
 
-static bool all_known(const struct mesh *m, const index_list *l)
+/* Those of them whose firewall was not looked at. */
+static index_list unknown(const struct mesh *m, const index_list *l)
 {
+	index_list ret = {0};
+
 	for (size_t i = 0; i < l->n; i++)
 		if (!m->nodes[l->v[i]].rules_known)
-			return false;
-	return true;
+			*LIST_ADD(m->a, &ret) = l->v[i];
+	return ret;
 }
+
+static bool all_known(const struct mesh *m, const index_list *l) { return !unknown(m, l).n; }
 
 /* The rules there could not be read: what whoever manages them takes, or how to see them. */
 static void fix_blind(const struct mesh *m, const struct rule *x, const str_list *peers,
-		      const char *host, struct finding *f)
+		      struct finding *f)
 {
-	const struct mesh_node *at = &m->nodes[x->hosts.v[0]];
+	const index_list blind = unknown(m, &x->hosts);
+	const struct mesh_node *at;
 
-	if (all_known(m, &x->hosts))
+	if (!blind.n)
 		return;
+	at = &m->nodes[blind.v[0]];
 	for (size_t i = 0; x->in && at->rules_fix && i < peers->n; i++)
 		finding_fix(f, "%s   # on %s", replaced(m, at->rules_fix, "ADDRESS", peers->v[i]),
-			    host);
-	finding_fix(f, "sudo portcheck   # on %s: names the rule", host);
+			    folded(m, &blind));
+	finding_fix(f, "sudo portcheck   # on %s: names the rule", folded(m, &blind));
 }
 
 static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause cause,
@@ -211,7 +218,7 @@ static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause
 		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers), host);
 		return;
 	}
-	fix_blind(m, x, &peers, host, f);
+	fix_blind(m, x, &peers, f);
 	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers), host);
 	if (cause == CAUSE_DROPPED)
 		finding_fix(f,
@@ -247,10 +254,11 @@ static const char *way_back(const struct mesh *m, const struct rule *x, enum por
 
 static const char *not_looked_at(const struct mesh *m, const struct rule *x)
 {
-	const char *why = m->nodes[x->hosts.v[0]].rules_trouble;
+	const index_list blind = unknown(m, &x->hosts);
+	const char *why = m->nodes[blind.v[0]].rules_trouble;
 
-	return arena_printf(m->a, "; the firewall of %s was not looked at: %s",
-			    folded(m, &x->hosts), why ? why : "which takes root there");
+	return arena_printf(m->a, "; the firewall of %s was not looked at: %s", folded(m, &blind),
+			    why ? why : "which takes root there");
 }
 
 /* No rule there explains it: were they looked at, and what remains? */

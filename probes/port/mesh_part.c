@@ -95,7 +95,8 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 	cJSON *list = json_array(line, "rules");
 	size_t in = 0, out = 0;
 
-	json_bool(line, "rules_known", true);
+	json_bool(line, "rules_known", !s->local.fw.unread);
+	json_str(line, "rules_trouble", s->local.fw.unread);
 	for (size_t i = 0; i < s->n && in + out < (size_t)2 * MOST_PEERS; i++) {
 		if (i == s->me || !s->addrs[i].sa.sa_family || !s->addrs[s->me].sa.sa_family)
 			continue;

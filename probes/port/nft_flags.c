@@ -3,7 +3,7 @@
 #include "probes/port/nft.h"
 
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, URG = 32, ECN = 64, CWR = 128, ALL = 255 };
-enum { NO_BITS = -1, DEPTH_MOST = 4 };
+enum { NO_BITS = -1, DEPTH_MOST = 10 }; /* older nft: one level for each "|" */
 
 static const struct {
 	const char *name;

@@ -4,7 +4,7 @@
 
 enum { MAX_JUMPS = 16, MAX_STEPS = 200000 };
 
-enum step { GO_ON, RETURN, ENDED };
+enum step { GO_ON, RETURN, PERHAPS_RETURN, ENDED };
 
 struct walk {
 	const struct nft *n;
@@ -13,7 +13,8 @@ struct walk {
 	const struct nft_chain *base;
 	struct nft_answer answer; /* of the base chain we are in */
 	bool ended;		  /* answer is final there */
-	struct nft_answer doubt;  /* the first verdict that only perhaps applies */
+	bool may_pass;		  /* some rule there perhaps accepts it */
+	struct nft_answer doubt;  /* the first rule that only perhaps stops it; of all chains */
 	bool doubted;
 	unsigned steps;
 };
@@ -30,10 +31,11 @@ static enum step decide(struct walk *w, enum nft_verdict v, const struct nft_rul
 		w->ended = true;
 		return ENDED;
 	}
-	/* The worst that may happen is what a reader wants to hear of. */
-	if (!w->doubted || (w->doubt.verdict == NFT_ACCEPT && v != NFT_ACCEPT))
+	w->may_pass |= v == NFT_ACCEPT;
+	if (v != NFT_ACCEPT && !w->doubted) {
 		w->doubt = x;
-	w->doubted = true;
+		w->doubted = true;
+	}
 	return GO_ON;
 }
 
@@ -49,7 +51,14 @@ static enum step follow(struct walk *w, const struct nft_rule *r, const cJSON *j
 	s = walk_chain(w, to, depth + 1, sure);
 	if (s == ENDED)
 		return ENDED;
-	return is_goto && sure ? RETURN : GO_ON;
+	return !is_goto ? GO_ON : sure ? RETURN : PERHAPS_RETURN;
+}
+
+/* Some program decides, and what it accepts goes on behind this base chain. */
+static enum step ask_program(struct walk *w, const struct nft_rule *r)
+{
+	(void)decide(w, NFT_ACCEPT, r, false);
+	return decide(w, NFT_DROP, r, false);
 }
 
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
@@ -61,10 +70,10 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 		return decide(w, NFT_DROP, r, sure);
 	if (json_get(s, "reject"))
 		return decide(w, NFT_REJECT, r, sure);
-	if (json_get(s, "queue")) /* some program decides */
-		return decide(w, NFT_DROP, r, false);
+	if (json_get(s, "queue"))
+		return ask_program(w, r);
 	if (json_get(s, "return"))
-		return sure ? RETURN : GO_ON;
+		return sure ? RETURN : PERHAPS_RETURN;
 	if (json_get(s, "jump"))
 		return follow(w, r, json_get(s, "jump"), false, depth, sure);
 	if (json_get(s, "goto"))
@@ -78,6 +87,7 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 {
 	const cJSON *key = json_get(vmap, "key"), *data = json_get(vmap, "data");
 	const struct nft_set *map;
+	enum step all = GO_ON;
 
 	if (cJSON_IsString(data) && data->valuestring[0] == '@') {
 		map = nft_find_set(w->n, r->chain, data->valuestring + 1);
@@ -93,10 +103,11 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 		if (t == NO || ++w->steps > MAX_STEPS)
 			continue;
 		s = statement(w, r, verdict, depth, sure && t == YES);
-		if (s != GO_ON || (sure && t == YES))
+		if (s == ENDED || s == RETURN || (sure && t == YES))
 			return s;
+		all = s == GO_ON ? all : s;
 	}
-	return GO_ON;
+	return all;
 }
 
 static bool is_condition(const cJSON *s) { return json_get(s, "limit") || json_get(s, "xt"); }
@@ -137,6 +148,7 @@ static enum step walk_chain(struct walk *w, const struct nft_chain *c, unsigned 
 			return ENDED;
 		if (s == RETURN)
 			break;
+		sure = sure && s == GO_ON; /* perhaps nothing behind it is looked at */
 	}
 	return GO_ON;
 }
@@ -202,10 +214,11 @@ static enum nft_verdict ask_base(struct walk *w, const struct nft_chain *c)
 	w->base = c;
 	w->p = as_seen(w, c);
 	w->answer = (struct nft_answer){.chain = c, .base = c};
-	w->ended = false;
+	w->ended = w->may_pass = false;
 	(void)walk_chain(w, c, 0, true);
 	if (!w->ended && c->policy && streq(c->policy, "drop"))
 		w->answer.verdict = NFT_DROP;
+	w->answer.perhaps = w->may_pass && w->answer.verdict != NFT_ACCEPT;
 	return w->answer.verdict;
 }
 
@@ -230,11 +243,10 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 		while ((c = next_base(n, p, hook_of(p, i), c))) {
 			if (ask_base(&w, c) == NFT_ACCEPT)
 				continue;
-			w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
 			return w.answer;
 		}
 	}
-	if (w.doubted && w.doubt.verdict != NFT_ACCEPT) {
+	if (w.doubted) {
 		w.doubt.perhaps = true;
 		return w.doubt;
 	}
@@ -254,7 +266,6 @@ size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft
 
 			if (ask_base(&w, c) == NFT_ACCEPT)
 				continue;
-			w.answer.perhaps = w.doubted && w.doubt.verdict == NFT_ACCEPT;
 			ret[found++] = w.answer;
 		}
 	}

@@ -8,7 +8,8 @@ static bool may_be_ours(const struct reach_result *x)
 {
 	return x->addr && (x->cause == CAUSE_DROPPED || x->cause == CAUSE_OWN_FIREWALL ||
 			   x->cause == CAUSE_UDP || x->cause == CAUSE_NOBODY ||
-			   x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN);
+			   x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN ||
+			   x->cause == CAUSE_NEIGHBOURS); /* dropped before anybody is asked for */
 }
 
 static size_t count(const struct reach *r)

@@ -7,6 +7,7 @@
  * Ranks were lost where every way was well before: are the ways still there? A node
  * that vanishes in the middle is then the first cause, and not whoever noticed it.
  */
+#include "lib/core/interrupt.h"
 #include "lib/report/json.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
@@ -28,22 +29,40 @@ static struct finding *lost_run(const struct preflight *p, size_t from)
 	return lost;
 }
 
+/* What the first run found stays where the second one comes to nothing. */
+static enum status second_run(struct preflight *p, const char *const *args)
+{
+	const char *name = stages[S_REACH].name;
+	cJSON *parts = preflight_wants_data(p) ? preflight_parts(p) : NULL;
+	cJSON *was = cJSON_DetachItemFromObjectCaseSensitive(parts, name);
+	size_t from = p->t.items.n;
+	str_list culprits = p->culprits;
+	enum status st;
+
+	p->culprits = (str_list){0};
+	preflight_run_part(p, S_REACH, args);
+	st = tally_status(&p->t, from, p->t.items.n);
+	if (st == ST_ERROR || st == ST_SKIP)
+		p->culprits = culprits;
+	if (was && !json_get(parts, name))
+		cJSON_AddItemToObject(parts, name, was);
+	else
+		cJSON_Delete(was);
+	return st;
+}
+
 void preflight_reach(struct preflight *p, const char *const *args)
 {
-	size_t from = p->t.items.n, second;
+	size_t from = p->t.items.n;
 	struct finding *lost;
+	enum status st;
 
 	preflight_run_part(p, S_REACH, args);
 	lost = lost_run(p, from);
-	if (!lost || !preflight_cap(p, S_REACH))
+	if (!lost || interrupt_pending() || !preflight_cap(p, S_REACH))
 		return;
-	if (preflight_wants_data(p))
-		cJSON_DeleteItemFromObjectCaseSensitive(preflight_parts(p), stages[S_REACH].name);
-	p->culprits = (str_list){0};
-	second = p->t.items.n;
-	preflight_run_part(p, S_REACH, args);
-	if (tally_status(&p->t, second, p->t.items.n) == ST_PASS ||
-	    tally_status(&p->t, second, p->t.items.n) == ST_WARN)
+	st = second_run(p, args);
+	if (st == ST_PASS || st == ST_WARN)
 		finding_set(lost, ST_WARN, "%s (in the first of two runs; not in the second)",
 			    lost->message);
 }
@@ -73,13 +92,16 @@ static size_t take_failures(struct preflight *p, enum stage_id id, const cJSON *
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
 		const char *host = json_get_str(f, "host");
+		size_t before = p->t.items.n;
 		struct finding *x;
 
 		if (!streq(json_get_str(f, "status") ?: "", status_name(ST_FAIL)))
 			continue;
 		tally_take(&p->t, S_REACH, stages[S_REACH].name,
 			   host && own && !streq(host, own) ? host : NULL, f);
-		x = p->t.items.v[p->t.items.n - 1].f;
+		if (p->t.items.n == before)
+			continue; /* it was none */
+		x = p->t.items.v[before].f;
 		finding_set(x, ST_FAIL, "%s (after the %s failed; before them it was well)",
 			    x->message, stages[id].title);
 		n++;
@@ -93,7 +115,7 @@ bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hos
 	size_t n;
 
 	if (id < S_COLLECTIVES || !was_well(p, S_REACH) || p->grouped || !lost_ranks(p, id) ||
-	    !preflight_cap(p, S_REACH))
+	    interrupt_pending() || !preflight_cap(p, S_REACH))
 		return false;
 	doc = p->crew ? crew_run(p->crew, S_REACH, false)
 		      : preflight_run_doc(p, S_REACH, preflight_args(p, S_REACH, hosts), false);

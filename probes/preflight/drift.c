@@ -60,10 +60,12 @@ static const struct kind kinds[] = {
 	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
 	{"memory", "memory", SIZE, ST_WARN, "dmidecode -t memory   # the others have %s"},
 	{"nofile", "open files", TEXT, ST_WARN,
-	 "echo '* - nofile %s' | sudo tee /etc/security/limits.d/90-nofile.conf   # then log in "
+	 "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
+	 "/etc/security/limits.d/90-nofile.conf   # then log in "
 	 "again; LimitNOFILE= for slurmd"},
 	{"memlock", "locked memory, in bytes", TEXT, ST_WARN,
-	 "echo '* - memlock %s' | sudo tee /etc/security/limits.d/90-memlock.conf   # in kB here; "
+	 "for u in '*' root; do echo \"$u - memlock %s\"; done | sudo tee "
+	 "/etc/security/limits.d/90-memlock.conf   # in kB here; "
 	 "then log in again; LimitMEMLOCK= for slurmd"},
 	{"congestion", "congestion control", TEXT, ST_WARN,
 	 "sysctl -w net.ipv4.tcp_congestion_control=%s"},

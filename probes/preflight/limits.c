@@ -38,10 +38,11 @@ static void memlock(struct preflight *p)
 			    "is limited to %s: RDMA must lock its buffers",
 			    format_size(&b, l.rlim_cur));
 		finding_expect(f, "unlimited");
-		finding_fix(f, "echo '* - memlock unlimited' | sudo tee "
-			       "/etc/security/limits.d/90-memlock.conf   # then log in again; "
-			       "docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
-			       "slurmd");
+		finding_fix(
+			f, "for u in '*' root; do echo \"$u - memlock unlimited\"; done | sudo tee "
+			   "/etc/security/limits.d/90-memlock.conf   # then log in again; "
+			   "docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
+			   "slurmd");
 	}
 }
 
@@ -67,7 +68,8 @@ static void files(struct preflight *p)
 	if (l.rlim_max >= FILES_GOOD)
 		finding_fix(f, "ulimit -n %llu",
 			    (unsigned long long)(l.rlim_max < 65536 ? l.rlim_max : 65536));
-	finding_fix(f, "echo '* - nofile 65536' | sudo tee /etc/security/limits.d/90-nofile.conf   "
+	finding_fix(f, "for u in '*' root; do echo \"$u - nofile 65536\"; done | sudo tee "
+		       "/etc/security/limits.d/90-nofile.conf   "
 		       "# then log in again; docker: --ulimit nofile=65536; Slurm: LimitNOFILE= "
 		       "for slurmd");
 }

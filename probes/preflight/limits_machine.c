@@ -43,11 +43,19 @@ static void disk_of(struct preflight *p, const char *dir)
 		    quoted);
 }
 
+/* An empty TMPDIR is none. */
+static const char *temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
 /* Each file system once: where temporary files, caches and checkpoints usually go. */
 static void disks(struct preflight *p)
 {
 	char cwd[4096];
-	const char *dirs[] = {getenv("TMPDIR") ?: "/tmp", getenv("HOME"), getcwd(cwd, sizeof(cwd))};
+	const char *dirs[] = {temporary(), getenv("HOME"), getcwd(cwd, sizeof(cwd))};
 	dev_t seen[ARRAY_LEN(dirs)];
 	struct stat st;
 	size_t n = 0;
@@ -69,7 +77,7 @@ static void disks(struct preflight *p)
 /* Where temporary files go, and where libraries keep what they downloaded and compiled. */
 static void writable(struct preflight *p)
 {
-	const char *tmp = getenv("TMPDIR") ?: "/tmp", *home = getenv("HOME");
+	const char *tmp = temporary(), *home = getenv("HOME");
 	struct finding *f;
 
 	if (access(tmp, W_OK | X_OK)) {

@@ -2,8 +2,6 @@
 #include "probes/log/catalogue.h"
 #include "probes/preflight/xid.h"
 
-#include <regex.h>
-
 const char *xid_catalogued(const char *line, const char **ret_meaning)
 {
 	const struct signature *best = NULL;
@@ -11,13 +9,13 @@ const char *xid_catalogued(const char *line, const char **ret_meaning)
 	for (size_t i = 0; i < signature_count; i++) {
 		const struct signature *s = &signatures[i];
 		bool hit;
-		regex_t re;
+		struct signature_re re;
 
 		if (!streq(s->component, "the kernel") || (best && best->weight >= s->weight) ||
-		    regcomp(&re, s->ere, REG_EXTENDED | REG_NOSUB))
+		    signature_compile(s, &re))
 			continue;
-		hit = !regexec(&re, line, 0, NULL, 0);
-		regfree(&re);
+		hit = signature_match(s, &re, line, line);
+		signature_re_done(&re);
 		best = hit ? s : best;
 	}
 	*ret_meaning = best ? best->meaning : NULL;

@@ -132,3 +132,18 @@ ranks() { # ARGUMENTS-OF-0 ARGUMENTS-OF-1 [VARIABLE-OF-1]: as torchrun starts th
     few --device cpu --emit accelerate
     [ "$output" = "ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_machines 1 --num_processes 2 train.py" ]
 }
+
+@test "gradients of GPUs go by NCCL; where it is missing over TCP, with a warning; fsdp by TCP" {
+    export WINDSOCK_FAKE_CUDA=three
+    few --json
+    [ "$status" -eq 0 ]
+    jq -e '.verdict == "pass" and .data.checks.equals_single_process and .data.checks.params_equal_across_ranks
+        and ([.findings[] | select(.check == "train.backend")] | length == 1 and .[0].subject == "nccl")' <<<"$output"
+    few --backend tcp --json
+    jq -e '.verdict == "pass" and ([.findings[] | select(.check == "train.backend")] == [])' <<<"$output"
+    few --pattern fsdp --json
+    jq -e '.verdict == "pass" and ([.findings[] | select(.check == "train.backend")] == [])' <<<"$output"
+    WINDSOCK_NCCL=/nonexistent.so few
+    [ "$status" -eq 0 ]
+    grep -Eq '^warn  train.backend .*TCP carried the gradients of GPUs, not NCCL: rank 0 .*cannot load NCCL' <<<"$output"
+}

@@ -182,7 +182,7 @@ trap 'echo usr1' USR1
 trap 'echo int' INT
 trap 'echo hup; exit 5' HUP
 echo ready
-while :; do sleep 0.05; done
+for _ in $(seq 1200); do sleep 0.05; done
 END
     "$why" -- sh ./job.sh >out 2>err 3>&- &
     standin=$!
@@ -199,6 +199,62 @@ END
     standin=
     ((code == 5))
     grep -q hup out
+}
+
+@test "a wrapped command: what it left behind does not keep us from ending" {
+    "$why" -- sh -c '(while sleep 0.1; do echo still || exit; done) & exit 6' >out 3>&- &
+    standin=$!
+    wait_for 10 eval '(($(grep -c still out) > 2))'
+    local code=0
+    for _ in $(seq 20); do # the first may still find the command
+        kill -TERM "$standin" 2>/dev/null || break
+        sleep 0.5
+    done
+    kill -KILL "$standin" 2>/dev/null || true
+    wait "$standin" || code=$?
+    standin=
+    ((code == 6))
+}
+
+@test "a wrapped command: a full disk is the command's own to bear, and is said" {
+    run -3 --separate-stderr sh -c "'$why' -- sh -c 'echo a; sleep 0.1; echo b; : >lived; exit 0' >/dev/full"
+    [[ -e lived && $stderr == *"No space left"* ]]
+    run -9 --separate-stderr sh -c "'$why' -- sh -c 'echo a; exit 9' >/dev/full"
+    [[ $stderr == *"No space left"* ]]
+}
+
+@test "a wrapped command is told that its terminal hung up, silent as it may be" {
+    cat >hang-up.py <<'END'
+import os, pty, sys, time
+job = "trap ': >told; exit' HUP; echo $$ >new; mv new ready; while :; do sleep 0.05; done"
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "--", "sh", "-c", job])
+end = time.time() + 20
+while not os.path.exists("ready") and time.time() < end:
+    time.sleep(0.02)
+os.close(terminal)
+while os.waitpid(pid, os.WNOHANG)[0] == 0:
+    if time.time() > end:
+        for left in pid, int(open("ready").read()):
+            os.kill(left, 9)
+        break
+    time.sleep(0.02)
+sys.exit(not os.path.exists("told"))
+END
+    python3 hang-up.py "$why" 3>&-
+}
+
+@test "a pipe by name: read to its end, and nobody need write to it" {
+    mkfifo named
+    for how in "" --follow; do
+        # shellcheck disable=SC2086
+        run -124 timeout -k 10 0.5 "$why" $how named
+    done
+    { cat "$logs/real/020.log"; sleep 0.1; cat "$logs/real/033.log"; } >named 3>&- &
+    standin=$!
+    run -1 --separate-stderr "$why" --json named
+    jq -e '[.data.causes[].id] | index("CON-013") != null and index("GPU-010") != null' <<<"$output"
 }
 
 @test "a wrapped command that stalls is explained while it runs" {

@@ -23,9 +23,13 @@ fake() {
     export LD_LIBRARY_PATH=$O/fake
 }
 
-teardown() { [[ -z ${standin:-} ]] || kill "$standin" 2>/dev/null || true; }
+teardown() { local p; for p in ${standin:-} ${checks:-}; do kill "$p" 2>/dev/null || true; done; }
 
 check() { "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" "$@"; }
+# What runs with MARK of this test.
+marked() { grep -slzxF "MARK=$PWD" /proc/[0-9]*/environ; }
+asking() { local f; for f in $(marked); do ! grep -qsx ncclwhy "${f%environ}comm" || return 0; done; return 1; }
+gone() { [[ -z $(marked) ]]; }
 in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
 
 @test "gpu-check: no GPU is exit 4 and one JSON document that says why" {
@@ -38,6 +42,10 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run -2 check --parts all
     run -2 check --time soon
     [[ $output == *"'soon' is no number of seconds"* ]]
+    run -2 check --parts ,
+    run -2 "$ROOT/scripts/gpu-check" --bin /nowhere # and not those of somewhere else
+    run -2 check --output /nowhere/result.json
+    [[ $output == *"/nowhere/result.json cannot be written"* && -z $(find . -name 'tmp.*') ]]
 }
 
 @test "gpu-check: NCCL on the stand-ins: every step passes" {
@@ -58,6 +66,21 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     jq -e '.verdict == "fail" and any(.steps[]; .verdict == "fail" and (.message | contains("127.0.0.1:1")))' <<<"$output"
 }
 
+@test "gpu-check: ended from outside while a job hangs, nothing of it is left" {
+    fake
+    "$ROOT/tests/logs/ras-standin" silent port 3>&- &
+    standin=$!
+    in_time test -s port
+    MARK=$PWD NCCL_RAS_ADDR=127.0.0.1:$(cat port) "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" \
+        --parts live --output live.json >/dev/null 2>&1 3>&- &
+    checks=$!
+    in_time asking
+    kill $checks
+    wait $checks && false
+    in_time gone
+    jq -e '.verdict == "incomplete"' live.json
+}
+
 @test "gpu-check: what a machine's GPUs say and do, by windsock" {
     [[ -e $O/lib/windsock/burst.so ]] || skip "burst.so was not built: no CUDA toolkit, as on machines without a GPU"
     printf '%s\n' 'gpus 1' '* name NVIDIA H200' '0 pci 00000000:18:00.0' '* ecc 1' '* rows 0 0 0 0' >nvml
@@ -74,7 +97,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run --separate-stderr check --parts nccl --ranks 2 --max 64K --time 6 --output some.json
     ((status == 0 || status == 3)) # so slow a machine comes to nothing
     jq -e 'any(.steps[]; .verdict == "skip" and (.message | contains("no time was left")))' some.json
-    check --parts nccl --ranks 2 --output other.json >/dev/null 2>&1 3>&- &
+    "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" --parts nccl --ranks 2 --output other.json >/dev/null 2>&1 3>&- &
     in_time grep -qs '"verdict":"pass"' other.json
     kill $!
     wait $! && false

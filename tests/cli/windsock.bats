@@ -211,6 +211,8 @@ BASHPID_OF_TEST=$$
     [[ $(said limits.writable) == "is not there: temporary files"*"is not there: the home"* ]]
     HOME=/ TMPDIR=/ run -0 --separate-stderr windsock --quick --json
     [ -z "$(state limits.writable)" ]
+    HOME=/ TMPDIR='' run -0 --separate-stderr windsock --quick --json # as if it were not set
+    [ -z "$(state limits.writable)" ]
 }
 
 @test "a budget picks what fits and says what it left out" {

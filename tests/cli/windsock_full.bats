@@ -72,6 +72,15 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     run -1 --separate-stderr windsock --quick
     [ "$(wc -l <turns)" = 4 ]
     [ "$(of mesh.run .status | sort -u)" = fail ]
+    # the second one comes to nothing: what the first one found holds
+    cut='{"matrix":{"hosts":["na","nb","nc"],"cells":[["self","none","ok"],["none","self","none"],["ok","none","self"]]}}'
+    silent=$(say portcheck "$(finding mesh.run fail 'rank 1 has been silent for 10 s')" "$cut")
+    rm turns
+    stand_in portcheck '[[ "$*" == *--hosts=* ]] || { '"$well"'; exit; }
+        echo x >>"'"$PWD"'/turns"; [ "$(wc -l <"'"$PWD"'/turns")" = 1 ] || exit 3
+        '"$silent"'; exit 1'
+    run -1 --separate-stderr windsock --quick
+    [ "$(jq -c '[.data.failing_nodes, (.data.parts.reach.matrix.hosts | length)]' <<<"$output")" = '[["nb"],3]' ]
 }
 
 @test "full: every stage in its order, each command asked for what it is for" {

@@ -7,6 +7,7 @@
  *	                   async-error  the third operation meets a dead peer
  *	                   part-error   likewise, in a communicator that was split off
  *	                   wrong-sum    rank 1's result has one wrong element
+ *	                   any-order    sums are rounded otherwise each time, for all alike
  *	                   duplicate    two ranks on one GPU are refused
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   old          2.13.4 everywhere
@@ -258,6 +259,8 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataT
 		reduce_divide(t, recv, count, (unsigned)c->size);
 	if (fake_mode("wrong-sum") && c->rank == 1 && count > 100)
 		((char *)recv)[n / 2] ^= 0x40;
+	for (size_t i = 0; i < count && t == DT_FLOAT && fake_mode("any-order"); i++)
+		((uint32_t *)recv)[i] ^= (unsigned)(c->operations + 1) * 2654435761U >> 31;
 	fake_meet(c);
 	c->operations++;
 	at_work = c;

@@ -49,6 +49,13 @@ lab() { # SCRIPT; `on N SCRIPT` there runs one on another node
     [ "${#lines[@]}" -ge 12 ]
 }
 
+@test "a peer's name cannot become a command in the file" {
+    run -0 --separate-stderr lab "ifprobe --bashrc=fixed --peer \$'x\\ntouch evil #=10.77.0.2' --deadline 1s --to rc >/dev/null
+        . ./rc; cat rc"
+    [ ! -e evil ]
+    grep -Fx "# eth0: x touch evil # answered through it" rc
+}
+
 @test "a TaskProlog carries the peer, too" {
     run -0 --separate-stderr lab '
         ifprobe --write slurm-taskprolog --peer node1 --deadline 1s --to prolog >/dev/null; ./prolog

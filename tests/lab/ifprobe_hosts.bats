@@ -58,6 +58,14 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [[ $stderr == *"differ between hosts (node0: eth0, node1: ens5)"* ]]
 }
 
+@test "one interface name and other values: what differs, and hosts that no line can tell apart" {
+    own_rsh 'exec $REAL_RSH node1 "GLOO_SOCKET_IFNAME=eth0 $*"'
+    run -0 --separate-stderr lab 2 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab'
+    [[ $stderr == *"suggest.names values: differ between hosts (GLOO_SOCKET_IFNAME); the lines choose by host name"* ]]
+    run -0 --separate-stderr lab 2 'on 1 "hostname node0"; ifprobe --suggest --hosts lab'
+    [[ $stderr == *"warning: suggest.names values: "*"more than one calls itself node0"*"--bashrc --hosts lab"* ]]
+}
+
 @test "a node that does not answer, and one without ifprobe: said once, the rest is answered" {
     run -1 --separate-stderr lab 2 'ifprobe --suggest --hosts node0,node1,node7 --deadline 1s'
     [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'" ]

@@ -167,6 +167,30 @@ slow='
         and .fix[0] == "sudo portcheck   # on node1: names the rule"' <<<"$output"
 }
 
+@test "honest: a loopback interface that was taken down is no firewall's" {
+    run -1 --separate-stderr mesh 2 'ip link set lo down; "$1" --hosts lab'
+    [[ $output == *"host.answer"*"the loopback interface is down"*"-> sudo ip link set lo up"* ]]
+}
+
+@test "honest: an iptables-save that reads the old tables says nothing of the new ones" {
+    ! ls /usr/sbin/*tables*-save /sbin/*tables*-save /usr/bin/*tables*-save 2>/dev/null || skip "iptables is installed here"
+    cat >nft <<'END'
+#!/bin/sh
+echo '{"nftables":[{"chain":{"family":"ip","table":"filter","name":"INPUT","type":"filter","hook":"input","prio":0,"policy":"accept"}},
+{"rule":{"family":"ip","table":"filter","chain":"INPUT","handle":2,"expr":[{"xt":null},{"drop":null}]}}]}'
+END
+    printf '#!/bin/sh\necho "*filter"; echo ":INPUT ACCEPT [0:0]"; echo "-A INPUT -p tcp -m tcp --dport 1:65535 -j REJECT"\n' >save
+    chmod +x nft save
+    for kind in legacy nft; do
+        run -0 --separate-stderr mesh 2 "\$WINDSOCK_RSH node1 \"cd $PWD; mount --bind nft /usr/sbin/nft; mount -t tmpfs none /usr/local/sbin
+            cp save /usr/local/sbin/xtables-$kind-multi; ln -s xtables-$kind-multi /usr/local/sbin/iptables-save
+            \$1 --json\""
+        jq -r '.findings[] | select(.check == "local.firewall").message' <<<"$output" >"$kind"
+    done
+    [[ $(cat legacy) == *"perhaps drops "*"ip filter INPUT, handle 2: (an iptables match) drop"* ]]
+    [[ $(cat nft) == *"firewall rejects "*": iptables: -A INPUT -p tcp -m tcp --dport 1:65535 -j REJECT"* ]]
+}
+
 @test "honest: two chains that drop different ports are both named, and both fixes mend it" {
     run -0 --separate-stderr mesh 3 '
         doc=$("$1" --hosts lab --ports 29500-29502 --wait 1s --json)

@@ -11,6 +11,7 @@
 #include "probes/log/explain.h"
 #include "probes/log/extract.h"
 #include "probes/log/line.h"
+#include "probes/preflight/xid.h"
 
 static bool has_anchor(const struct signature *g, const char *line)
 {
@@ -237,12 +238,47 @@ static void lines_explain(void **state UNUSED)
 	}
 }
 
+static bool fires_on_xid(const char *id, int code)
+{
+	char line[80];
+
+	(void)snprintf(line, sizeof(line), "NVRM: Xid (PCI:0000:3b:00): %d, pid=45, x", code);
+	return fires(&signatures[signature_find(id)], line);
+}
+
+/* What the table of the kernel's numbers says of one, the catalogue says too. */
+static void numbers_agree(void **state UNUSED)
+{
+	static const char *const ids[] = {"XID-013", "XID-048", "XID-074", "XID-119", "GPU-011"};
+
+	for (int code = 0; code < 250; code++) {
+		const struct xid *x = xid_find(code);
+		const char *want = !x				       ? NULL
+				   : x->action == XID_PROGRAM	       ? "XID-013"
+				   : x->is_memory		       ? "XID-048"
+				   : code == 79			       ? "GPU-011"
+				   : x->action < XID_RESET	       ? NULL
+				   : strstr(x->meaning, "its NVLinks") ? "XID-074"
+								       : "XID-119";
+		/* of these the table says to look, or nothing: they hurt a job all the same */
+		bool may = code == 45 || code == 61 || code == 122 || code == 123;
+		const char *also = code == 45 ? "XID-013" : "XID-119";
+
+		for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+			if (fires_on_xid(ids[i], code) !=
+			    ((want && streq(want, ids[i])) || (may && streq(also, ids[i]))))
+				fail_msg("%d: %s, and the table wants %s", code, ids[i],
+					 want ? want : "none");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_are_unique),    cmocka_unit_test(anchors_are_long_enough),
 		cmocka_unit_test(weights_fit_tiers), cmocka_unit_test(texts_are_there),
 		cmocka_unit_test(lines_fire),	     cmocka_unit_test(lines_explain),
+		cmocka_unit_test(numbers_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,33 @@ static const struct {
 	 "10.0.0.1", 1, NFT_DROP, true, NULL},
 	{"perhaps accepted, else dropped", INPUT("drop") RULE("3", IS(META("mark"), "7") ACCEPT),
 	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"perhaps accepted, and perhaps dropped before it is dropped",
+	 INPUT("drop") RULE("3", IS(META("mark"), "7") ACCEPT)
+		 RULE("4", IS(META("mark"), "8") DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, "policy drop of inet t in"},
+	{"what perhaps returns is perhaps not dropped",
+	 INPUT("accept") PLAIN("sub") RULE("3", "{'jump':{'target':'sub'}}") RULE_IN(
+		 "sub", "4", IS(META("mark"), "7") "{'return':null}") RULE_IN("sub", "5", DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, "inet t sub, handle 5: drop"},
+	{"but after it the policy is sure",
+	 INPUT("drop") RULE("3", IS(META("mark"), "7") "{'return':null}") RULE("4", DROP),
+	 "10.0.0.1", 1, NFT_DROP, false, "policy drop of inet t in"},
+	{"what perhaps goes elsewhere does not come back",
+	 INPUT("accept") PLAIN("sub") RULE("3", IS(META("mark"), "7") "{'goto':{'target':'sub'}}")
+		 RULE("4", DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, "inet t in, handle 4: drop"},
+	{"what a program may accept", INPUT("drop") RULE("3", "{'queue':null}"), "10.0.0.1", 1,
+	 NFT_DROP, true, "policy drop of inet t in"},
+	{"accepted by an early chain, perhaps: the late one drops it all the same",
+	 CHAIN("early", "prerouting", "0", "accept") INPUT("drop")
+		 RULE_IN("early", "3", IS(META("mark"), "7") ACCEPT),
+	 "10.0.0.1", 5, NFT_DROP, false, "policy drop of inet t in"},
+	{"flags as older nft nests them",
+	 INPUT("accept")
+		 RULE("3", IS("{'&':[" FLAGS ",{'|':[{'|':[{'|':[{'|':[{'|':['fin','syn']},'rst']},"
+			      "'psh']},'ack']},'urg']}]}",
+			      "{'|':[{'|':['fin','psh']},'urg']}") DROP),
+	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
 	{"perhaps accepted or accepted", INPUT("accept") RULE("3", IS(META("mark"), "7") ACCEPT),
 	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
 };

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
 
@@ -205,6 +207,34 @@ static void t_hostile(void **state)
 	(void)world_done(&w);
 }
 
+/* Training wakes GPUs first: a budget that has time for it without is too short with them. */
+static void t_time_for_gpus(void **state)
+{
+	struct preflight p = {.deadline_ns = 1000000000, .tier = TIER_DEFAULT};
+	char root[] = "/tmp/t_preflight.XXXXXX";
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_non_null(mkdtemp(root));
+	sysroot_set(root);
+	p.a = &w.a;
+	p.r = w.r;
+	p.t = w.t;
+	p.until_ns = now_ns() + 9 * NS_PER_S;
+	assert_true(preflight_gate(&p, S_TRAINING));
+	assert_int_equal(0, system(arena_printf(&w.a,
+						"mkdir -p %s/proc/driver/nvidia && "
+						"touch %s/proc/driver/nvidia/version",
+						root, root)));
+	assert_true(preflight_gate(&p, S_COLLECTIVES));
+	assert_false(preflight_gate(&p, S_TRAINING));
+	assert_non_null(strstr(p.t.items.v[0].f->message, "left out: it takes about 14"));
+	assert_int_equal(0, system(arena_printf(&w.a, "rm -r %s", root)));
+	sysroot_set(NULL);
+	(void)world_done(&w);
+}
+
 static void t_gate(void **state)
 {
 	struct preflight p = {.deadline_ns = 1000000000, .tier = TIER_DEFAULT};
@@ -240,13 +270,10 @@ static void t_gate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_alike_is_one),
-		cmocka_unit_test(t_subject_that_is_the_host),
-		cmocka_unit_test(t_terse),
-		cmocka_unit_test(t_status_of_a_stage),
-		cmocka_unit_test(t_order_of_causes),
-		cmocka_unit_test(t_hostile),
-		cmocka_unit_test(t_gate),
+		cmocka_unit_test(t_alike_is_one),    cmocka_unit_test(t_subject_that_is_the_host),
+		cmocka_unit_test(t_terse),	     cmocka_unit_test(t_status_of_a_stage),
+		cmocka_unit_test(t_order_of_causes), cmocka_unit_test(t_hostile),
+		cmocka_unit_test(t_time_for_gpus),   cmocka_unit_test(t_gate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,13 @@ static void t_odd_documents(void **state)
 		"7,"
 		"{\"coll\":\"c\",\"size\":8,\"busbw\":1e308,\"time_us\":1e-300}]},"
 		"\"training\":{\"epochs\":[{},7,{\"epoch\":0,\"loss\":1}]}}}}",
+		"{\"verdict\":\"\\\"><b evil>\",\"findings\":[{\"status\":\"\\\"><b evil>\"}],"
+		"\"nodes\":[{\"host\":\"a\",\"data\":{\"stages\":[{\"name\":\"<b evil>\","
+		"\"status\":\"\\\"><b evil>\"}]}}]}",
+		/* numbers that a step does not change, and that no size has */
+		"{\"data\":{\"parts\":{\"training\":{\"epochs\":[{\"epoch\":1e18,\"loss\":1},"
+		"{\"epoch\":1000000000000000128,\"loss\":1}]},\"collectives\":{\"results\":["
+		"{\"coll\":\"c\",\"size\":1.7e308,\"busbw\":1}]}}}}",
 	};
 
 	(void)state;
@@ -97,9 +104,27 @@ static void t_odd_documents(void **state)
 		html_page(doc, &a, &page);
 		assert_non_null(strstr(page.s, "</html>"));
 		assert_null(strstr(page.s, "nan"));
+		assert_null(strstr(page.s, "<b evil"));
 		assert_null(strstr(page.s, "inf\""));
 		cJSON_Delete(doc);
 	}
+}
+
+/* Cut off is whom no port answers; where some do, it is said of the pairs. */
+static void t_cut_off(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc = parse("{\"data\":{\"parts\":{\"reach\":{\"matrix\":{\"hosts\":"
+			   "[\"n0\",\"n1\",\"n2\"],\"cells\":[[\"self\",\"partial\",\"partial\"],"
+			   "[\"ok\",\"self\",\"ok\"],[\"none\",\"none\",\"self\"]]}}}}}");
+	struct text page;
+
+	(void)state;
+	html_page(doc, &a, &page);
+	assert_false(strstr(page.s, "n0 reaches no") || strstr(page.s, "No other host reaches"));
+	assert_non_null(strstr(page.s, "<li>n0 to n[1-2]: some ports do not</li>"));
+	assert_non_null(strstr(page.s, "<li>n2 reaches no other host</li>"));
+	cJSON_Delete(doc);
 }
 
 static void t_fold(void **state)
@@ -234,6 +259,7 @@ int main(void)
 		cmocka_unit_test(t_escape),
 		cmocka_unit_test(t_envelope_is_inside),
 		cmocka_unit_test(t_odd_documents),
+		cmocka_unit_test(t_cut_off),
 		cmocka_unit_test(t_fold),
 	};
 
