@@ -179,11 +179,14 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 	return f;
 }
 
-/* limits.conf takes kB where the limit is in bytes. */
+/* limits.conf takes kB where the limit is in bytes, and more open files than fs.nr_open, as
+ * "unlimited" would be, keep people from logging in. */
 static const char *in_fix(struct arena *a, const struct kind *k, const char *text)
 {
 	uint64_t bytes;
 
+	if (streq(k->key, "nofile") && streq(text, "unlimited"))
+		return "1048576";
 	if (!streq(k->key, "memlock") || parse_uint(text, &bytes))
 		return text;
 	return arena_printf(a, "%llu", (unsigned long long)(bytes >> 10));

@@ -186,8 +186,8 @@ static void t_limit_fix(void **state)
 	world_init(&w, facts, ARRAY_LEN(facts));
 	preflight_drift(&w.p, &w.all, 0, 1e12);
 	assert_int_equal(w.p.t.items.n, 2);
-	assert_non_null(strstr(found(&w, 0)->fix.v[0], "'* - nofile unlimited'"));
-	assert_non_null(strstr(found(&w, 1)->fix.v[0], "'* - memlock 8192'"));
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "echo \"$u - nofile 1048576\""));
+	assert_non_null(strstr(found(&w, 1)->fix.v[0], "echo \"$u - memlock 8192\""));
 	world_done(&w);
 }
 
