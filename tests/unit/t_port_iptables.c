@@ -1,11 +1,7 @@
 /* iptables-save's words as rules among nftables' own: what packets meet, whose words are quoted,
  * and what is typed against it. */
 #include "probes/port/firewall.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/nft_verdict.h"
 
 #define FILTER(policy, rules) "# made by\n*filter\n:INPUT " policy " [0:0]\n" rules "COMMIT\n"
 #define SUB ":sub - [0:0]\n"
@@ -102,11 +98,8 @@ static void read_text(struct nft *n, struct arena *a, const char *text, const ch
 		      uint16_t port, struct nft_packet *ret)
 {
 	*n = (struct nft){.a = a};
-	*ret = (struct nft_packet){.input = true, .iface = "eth0"};
+	*ret = packet_from(from, port);
 	nft_add_iptables(n, strchr(from, ':') ? "ip6" : "ip", "iptables", true, text, strlen(text));
-	assert_int_equal(addr_parse(from, &ret->from), 0);
-	ret->to = ret->from;
-	addr_set_port(&ret->to, port);
 }
 
 static void verdicts(void **state)
@@ -116,14 +109,10 @@ static void verdicts(void **state)
 		AUTO(arena_done) struct arena a = {0};
 		AUTO(nft_done) struct nft n;
 		struct nft_packet p;
-		struct nft_answer x;
 
 		read_text(&n, &a, cases[i].text, cases[i].from, cases[i].port, &p);
-		x = nft_judge(&n, &p);
-		if (x.verdict != cases[i].verdict || x.perhaps != cases[i].perhaps)
-			fail_msg("%s: %d%s", cases[i].what, x.verdict, x.perhaps ? " perhaps" : "");
-		if (cases[i].describe)
-			assert_string_equal(nft_describe(&x, &a), cases[i].describe);
+		expect_verdict(&n, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
+			       cases[i].describe, &a);
 	}
 }
 

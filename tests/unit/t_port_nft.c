@@ -1,10 +1,5 @@
 /* What a ruleset does to a packet; the rules as `nft -j` 1.0.6 writes them, with ' for ". */
-#include "probes/port/nft.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/nft_verdict.h"
 
 #define CHAIN(name, hook, prio, policy)                                                            \
 	"{'chain':{'family':'inet','table':'t','name':'" name "','handle':1,'type':'filter',"      \
@@ -233,21 +228,14 @@ static void verdicts(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(arena_done) struct arena a = {0};
 		AUTO(nft_done) struct nft n;
-		struct nft_packet p = {.input = true, .iface = "eth0"};
+		struct nft_packet p = packet_from(cases[i].from, cases[i].port);
 		const char *json = quoted(&a, cases[i].rules);
-		struct nft_answer x;
 		struct err e = {0};
 
 		if (nft_parse(json, strlen(json), &a, &n, &e))
 			fail_msg("%s: %s: %s", cases[i].what, e.msg, json);
-		assert_int_equal(addr_parse(cases[i].from, &p.from), 0);
-		p.to = p.from;
-		addr_set_port(&p.to, cases[i].port);
-		x = nft_judge(&n, &p);
-		if (x.verdict != cases[i].verdict || x.perhaps != cases[i].perhaps)
-			fail_msg("%s: %d%s", cases[i].what, x.verdict, x.perhaps ? " perhaps" : "");
-		if (cases[i].describe)
-			assert_string_equal(nft_describe(&x, &a), cases[i].describe);
+		expect_verdict(&n, &p, cases[i].what, cases[i].verdict, cases[i].perhaps,
+			       cases[i].describe, &a);
 	}
 }
 
