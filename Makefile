@@ -36,7 +36,7 @@ ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(
 LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjson -lm -ldl -lpthread
 
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
-SRC      := $(sort $(wildcard lib/*/*.c probes/*.c probes/*/*.c bench/*.c bench/*/*.c cmd/*.c))
+SRC      := $(sort $(wildcard lib/*/*.c probes/*/*.c bench/*/*.c cmd/*.c))
 UNIT     := $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/t_*.c)))
 LAB      := $(sort $(patsubst tests/lab/%.c,%,$(wildcard tests/lab/*.c)))
 obj       = $(patsubst %.c,$(O)/%.o,$(filter $(1),$(SRC)))

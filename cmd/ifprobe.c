@@ -1,9 +1,9 @@
 /* ifprobe: which interface must NCCL use here, what would it use by itself,
  * and why is that wrong. */
 #include "cmd/app.h"
-#include "probes/fleet.h"
-#include "probes/modes.h"
-#include "probes/peers.h"
+#include "probes/iface/fleet.h"
+#include "probes/iface/modes.h"
+#include "probes/iface/peers.h"
 #include "probes/rules/nccl.h"
 
 struct config {

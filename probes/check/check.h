@@ -8,8 +8,8 @@
  * API. What is known to hurt is WARN on one host and FAIL only where peers
  * were named and the harm was seen; what may be on purpose is INFO.
  */
-#include "probes/facts.h"
-#include "probes/suggest.h"
+#include "probes/iface/facts.h"
+#include "probes/iface/suggest.h"
 
 struct check_input {
 	const struct facts *f;

@@ -3,7 +3,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/log/extract.h"
 #include "probes/log/look.h"
 

@@ -1,7 +1,7 @@
 #include "probes/port/local.h"
 
 #include "lib/report/json.h"
-#include "probes/facts.h"
+#include "probes/iface/facts.h"
 #include "probes/port/fix.h"
 #include "probes/port/listen.h"
 

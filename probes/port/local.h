@@ -6,9 +6,9 @@
  * what to type on the peer. Findings local.*, and data.local.
  */
 #include "lib/report/report.h"
+#include "probes/iface/suggest.h"
 #include "probes/port/firewall.h"
 #include "probes/port/ports.h"
-#include "probes/suggest.h"
 
 struct local {
 	struct facts *f;

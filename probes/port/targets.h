@@ -7,7 +7,7 @@
  * meant (loopback, public, digits read as an address) become findings.
  */
 #include "lib/report/report.h"
-#include "probes/facts.h"
+#include "probes/iface/facts.h"
 #include "probes/port/ports.h"
 
 struct port_target {

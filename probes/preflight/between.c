@@ -1,6 +1,6 @@
 /* What is between hosts: ports, ways, collectives, training; and whose fault it is. */
 #include "lib/report/json.h"
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
 

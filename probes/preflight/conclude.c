@@ -3,7 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
 #include "probes/preflight/facts.h"

@@ -6,7 +6,7 @@
  * what is tested between them, and reports. For that every one runs the same
  * sibling at the same time, as torchrun would have started it.
  */
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/preflight/preflight.h"
 
 struct crew;

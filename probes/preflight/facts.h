@@ -4,7 +4,7 @@
  * What a host is, in a few words and numbers (data.facts of `windsock --here`),
  * and where hosts differ: the odd one is named against the majority.
  */
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/preflight/preflight.h"
 
 void facts_gather(struct arena *a, const str_list *same, cJSON *into);

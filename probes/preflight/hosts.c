@@ -3,7 +3,7 @@
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/facts.h"
 

@@ -5,8 +5,8 @@
  * names, addresses that a host name leads to, and the question whether a peer
  * could reach what was chosen.
  */
+#include "probes/iface/suggest.h"
 #include "probes/rules/rules.h"
-#include "probes/suggest.h"
 
 /*
  * Cuts @value at @separators. With @keep_empty as C++'s getline: pieces are kept

@@ -1,5 +1,5 @@
+#include "probes/iface/suggest.h"
 #include "probes/rules/nccl.h"
-#include "probes/suggest.h"
 
 #include <linux/if_addr.h>
 #include <math.h>

@@ -64,7 +64,7 @@ struct rules_input {
 	const char *master_addr; /* MASTER_ADDR, or NULL */
 };
 
-struct suggestion; /* probes/suggest.h */
+struct suggestion; /* probes/iface/suggest.h */
 
 struct rules {
 	const char *name;  /* "nccl": the key in data.predict */

@@ -1,7 +1,7 @@
 /* What is said of NCCL's settings, and which settings are suggested. */
 #include "lib/report/json.h"
+#include "probes/iface/suggest.h"
 #include "probes/rules/nccl.h"
-#include "probes/suggest.h"
 #include "tests/unit/composed.h"
 
 #define LO "link 1 lo type=loopback state=unknown\naddr lo 127.0.0.1/8\naddr lo ::1/128\n"

@@ -5,8 +5,8 @@
  */
 #include "lib/core/file.h"
 #include "lib/report/json.h"
+#include "probes/iface/suggest.h"
 #include "probes/rules/torch.h"
-#include "probes/suggest.h"
 #include "tests/unit/composed.h"
 
 #define LO "link 1 lo type=loopback\naddr lo 127.0.0.1/8\naddr lo ::1/128\n"

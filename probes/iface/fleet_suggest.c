@@ -1,11 +1,11 @@
 /* One choice for many hosts: every host proves its interfaces against every
  * other host's addresses, and the choices must reach each other. */
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
-#include "probes/fleet_emit.h"
+#include "probes/iface/fleet_emit.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 
 #include "lib/core/log.h"
 #include "lib/core/units.h"

@@ -1,5 +1,5 @@
 /* RDMA ports and GPUs, and which of them are near each other. */
-#include "probes/view.h"
+#include "probes/iface/view.h"
 
 #include "lib/report/json.h"
 

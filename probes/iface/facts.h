@@ -1,5 +1,5 @@
-#ifndef PROBES_FACTS_H
-#define PROBES_FACTS_H
+#ifndef PROBES_IFACE_FACTS_H
+#define PROBES_IFACE_FACTS_H
 /*
  * Everything the judgements of ifprobe look at, read once. Reading costs
  * time, so each mode asks for the parts it needs; the rest stays empty.

@@ -1,11 +1,11 @@
-#ifndef PROBES_WRITE_H
-#define PROBES_WRITE_H
+#ifndef PROBES_IFACE_WRITE_H
+#define PROBES_IFACE_WRITE_H
 /*
  * Writing a suggestion down where it will be read: a marked block in a file
  * of somebody else's, or a file of our own. Atomic, idempotent, undone to the
  * byte; --dry-run answers with the diff and touches nothing.
  */
-#include "probes/emit.h"
+#include "probes/iface/emit.h"
 
 struct write_request {
 	const struct emit_form *form;

@@ -1,4 +1,4 @@
-#include "probes/peers.h"
+#include "probes/iface/peers.h"
 
 #include "lib/host/hostname.h"
 

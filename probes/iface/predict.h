@@ -1,8 +1,8 @@
-#ifndef PROBES_PREDICT_H
-#define PROBES_PREDICT_H
+#ifndef PROBES_IFACE_PREDICT_H
+#define PROBES_IFACE_PREDICT_H
 /* What every stack would use on this host with the settings as they are. */
-#include "probes/facts.h"
-#include "probes/suggest.h"
+#include "probes/iface/facts.h"
+#include "probes/iface/suggest.h"
 
 /* As rows, as findings predict.NAME, and as data.predict where that is wanted. */
 void predict_all(const struct facts *f, struct report *r);

@@ -1,6 +1,6 @@
 /* What only a comparison of hosts shows: published addresses that others
  * cannot reach, and settings that disagree. */
-#include "probes/fleet.h"
+#include "probes/iface/fleet.h"
 
 #include "lib/report/json.h"
 

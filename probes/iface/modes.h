@@ -1,10 +1,10 @@
-#ifndef PROBES_MODES_H
-#define PROBES_MODES_H
+#ifndef PROBES_IFACE_MODES_H
+#define PROBES_IFACE_MODES_H
 /*
  * The modes of ifprobe on this host: each reads the facts that it needs,
  * judges, and reports. What they do on many hosts is in fleet.h.
  */
-#include "probes/write.h"
+#include "probes/iface/write.h"
 
 struct request {
 	struct arena *a;

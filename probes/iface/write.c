@@ -1,4 +1,4 @@
-#include "probes/write.h"
+#include "probes/iface/write.h"
 
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"

@@ -1,4 +1,4 @@
-#include "probes/lint.h"
+#include "probes/iface/lint.h"
 
 #include "lib/report/json.h"
 

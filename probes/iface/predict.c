@@ -1,4 +1,4 @@
-#include "probes/predict.h"
+#include "probes/iface/predict.h"
 
 #include "lib/cluster/child.h"
 #include "lib/report/json.h"

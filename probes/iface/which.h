@@ -1,8 +1,8 @@
-#ifndef PROBES_WHICH_H
-#define PROBES_WHICH_H
+#ifndef PROBES_IFACE_WHICH_H
+#define PROBES_IFACE_WHICH_H
 /* Which interface has (or, for a public address, stands behind) this address: --ip. */
 #include "lib/host/cloud.h"
-#include "probes/facts.h"
+#include "probes/iface/facts.h"
 
 struct which_opts {
 	const char *given; /* as typed */

@@ -3,7 +3,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/units.h"
 #include "lib/net/probe_tcp.h"
-#include "probes/suggest.h"
+#include "probes/iface/suggest.h"
 
 #include <net/if.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#ifndef PROBES_VIEW_H
-#define PROBES_VIEW_H
+#ifndef PROBES_IFACE_VIEW_H
+#define PROBES_IFACE_VIEW_H
 /* This host's interfaces, RDMA ports and GPUs, as tables for people and as data. */
 #include "lib/report/report.h"
-#include "probes/facts.h"
+#include "probes/iface/facts.h"
 
 /* @cands gives `usable` and `why`, and the order of the table: best first. @with_why
  * adds the reason of each place. */

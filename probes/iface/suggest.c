@@ -1,4 +1,4 @@
-#include "probes/suggest.h"
+#include "probes/iface/suggest.h"
 
 #include "lib/report/json.h"
 #include "probes/rules/nccl.h"

@@ -1,12 +1,12 @@
-#ifndef PROBES_PEERS_H
-#define PROBES_PEERS_H
+#ifndef PROBES_IFACE_PEERS_H
+#define PROBES_IFACE_PEERS_H
 /*
  * The hosts named with --peer, resolved: `node1,node2` are two. A peer may be
  * written with a name to call it by in messages, and then with several addresses,
  * any of which will do: `node1=10.0.0.2,192.168.1.2:29500`.
  */
-#include "probes/facts.h"
-#include "probes/suggest.h"
+#include "probes/iface/facts.h"
+#include "probes/iface/suggest.h"
 
 typedef LIST(struct peer) peer_list;
 

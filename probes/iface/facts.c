@@ -1,4 +1,4 @@
-#include "probes/facts.h"
+#include "probes/iface/facts.h"
 
 #include "lib/host/sysroot.h"
 #include "probes/rules/nccl.h"

@@ -1,4 +1,4 @@
-#include "probes/emit.h"
+#include "probes/iface/emit.h"
 
 #include "lib/cluster/fanout.h"
 #include "lib/core/utf8.h"

@@ -1,5 +1,5 @@
-#ifndef PROBES_SUGGEST_H
-#define PROBES_SUGGEST_H
+#ifndef PROBES_IFACE_SUGGEST_H
+#define PROBES_IFACE_SUGGEST_H
 /*
  * The choice of an interface and the settings that make every stack use it.
  * A suggestion is built once and then printed as shell lines, written into

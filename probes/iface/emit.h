@@ -1,12 +1,12 @@
-#ifndef PROBES_EMIT_H
-#define PROBES_EMIT_H
+#ifndef PROBES_IFACE_EMIT_H
+#define PROBES_IFACE_EMIT_H
 /*
  * A suggestion in the syntax of the place it is going to: a shell, NCCL's own
  * conf file, a systemd drop-in, Slurm's TaskProlog, docker's env file, a
  * Kubernetes ConfigMap. Each syntax quotes differently (docker and nccl.conf
  * not at all), which is why nobody should do it by hand.
  */
-#include "probes/suggest.h"
+#include "probes/iface/suggest.h"
 
 enum emit_how {
 	EMIT_FIXED,    /* the values found now */

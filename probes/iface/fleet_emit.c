@@ -1,7 +1,7 @@
-#include "probes/fleet_emit.h"
+#include "probes/iface/fleet_emit.h"
 
 #include "lib/report/json.h"
-#include "probes/emit.h"
+#include "probes/iface/emit.h"
 
 enum { MOST_NAMES = 16 }; /* NCCL reads no more of a list */
 

@@ -1,14 +1,14 @@
-#include "probes/modes.h"
+#include "probes/iface/modes.h"
 
 #include "lib/cluster/child.h"
 #include "lib/core/units.h"
 #include "probes/check/check.h"
-#include "probes/fleet.h"
-#include "probes/lint.h"
-#include "probes/peers.h"
-#include "probes/predict.h"
-#include "probes/view.h"
-#include "probes/which.h"
+#include "probes/iface/fleet.h"
+#include "probes/iface/lint.h"
+#include "probes/iface/peers.h"
+#include "probes/iface/predict.h"
+#include "probes/iface/view.h"
+#include "probes/iface/which.h"
 
 enum { TO_CHOOSE = FACTS_NET | FACTS_RDMA | FACTS_SETTINGS };
 #define NAME_PATIENCE_NS (2 * NS_PER_S) /* a name server in the same network needs a thousandth */

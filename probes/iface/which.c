@@ -1,4 +1,4 @@
-#include "probes/which.h"
+#include "probes/iface/which.h"
 
 #include "lib/report/json.h"
 

@@ -1,5 +1,5 @@
-#ifndef PROBES_FLEET_H
-#define PROBES_FLEET_H
+#ifndef PROBES_IFACE_FLEET_H
+#define PROBES_IFACE_FLEET_H
 /*
  * ifprobe on many hosts (--hosts): the same question is asked everywhere, the
  * answers are merged, and what only a comparison shows is judged here: names

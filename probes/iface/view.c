@@ -1,4 +1,4 @@
-#include "probes/view.h"
+#include "probes/iface/view.h"
 
 #include "lib/core/units.h"
 #include "lib/report/json.h"
