@@ -208,6 +208,20 @@ static int other_of(const char *message)
 							    : -1;
 }
 
+/* A library that loses its peer in the middle of a copy may abort, as MPICH's UCX does. */
+static bool is_echo(const struct story *s, int rank)
+{
+	const char *cause = (size_t)rank < s->causes.n ? s->causes.v[rank] : NULL;
+
+	return cause && strstr(cause, "SIGABRT");
+}
+
+/* Of one who aborted and one who did not, the other came first, whichever is heard first. */
+static bool is_first(const struct story *s, int rank)
+{
+	return s->lost < 0 || (is_echo(s, s->lost) && !is_echo(s, rank));
+}
+
 /*
  * Whom most accuse: a rank that is cut off hears nobody's words, and holds
  * whomever it was waiting for to be at fault. Of two who are accused alike, it is
@@ -229,7 +243,7 @@ static void on_lost(struct story *s, const cJSON *event)
 		size_t n = accusers(s, x->rank) * 2;
 
 		n += x->other >= 0 && accusers(s, x->other) == accusers(s, x->rank);
-		if (n <= most)
+		if (n <= most || (is_echo(s, x->rank) && !is_first(s, x->rank)))
 			continue;
 		most = n;
 		s->lost = x->rank;
@@ -253,7 +267,8 @@ static void on_crew(struct story *s, const cJSON *event)
 		}
 }
 
-/* A rank behind mpirun, in the words of who saw it die. Others that die of it come later. */
+/* A rank behind mpirun, in the words of who saw it die. Others that die of it come later,
+ * but for echoes. */
 static void on_died(struct story *s, const cJSON *event)
 {
 	double rank = json_get_num(event, "rank", -1);
@@ -265,7 +280,7 @@ static void on_died(struct story *s, const cJSON *event)
 		*LIST_ADD(s->a, &s->causes) = NULL;
 	if (!s->causes.v[r])
 		s->causes.v[r] = copied(s, event, "cause");
-	if (s->lost >= 0)
+	if (!is_first(s, (int)r))
 		return;
 	s->lost = (int)r;
 	s->lost_message = arena_printf(s->a, "rank %zu (%s, %s) died: %s", r, s->ranks.v[r].host,

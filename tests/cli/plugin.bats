@@ -90,6 +90,7 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
 }
 
 named_when() { # BACKEND SIGNAL RANKS RANK WORDS
+    : >out # in the background it may be emptied after the first look
     "$B" --backend "$1" --np "$3" -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
     wait_for has_row
     kill "-$2" "$(pid_of_rank "$4")"

@@ -4,6 +4,7 @@ bats_require_minimum_version 1.5.0
 load launch.sh
 
 serve() { # OPTIONS...: LINE is what to paste
+    : >"$ERR"
     on 0 "$P" --serve "$@" >"$OUT" 2>"$ERR" 3>&- &
     RUN=$!
     wait_for 5 says 1 ' --join ' "$ERR"
