@@ -1,21 +1,10 @@
-#include "lib/host/inventory.h"
+#include "lib/host/inventory_read.h"
 #include "lib/host/sysroot.h"
 
 #include <linux/if_addr.h>
-#include <linux/if_link.h>
-#include <net/if.h>
 #include <netlink/msg.h>
 
 enum { TRIES = 4 };
-/* IFLA_PARENT_DEV_NAME and _BUS_NAME, Linux 5.14: older headers lack the names. */
-enum { PARENT_DEV_NAME = 56, PARENT_DEV_BUS_NAME = 57, LINK_ATTRS = PARENT_DEV_BUS_NAME };
-
-struct reading {
-	struct inventory *inv;
-	size_t strangers; /* messages that name an interface we have not seen */
-	size_t defaults_before;
-	bool malformed;
-};
 
 static int malformed(struct reading *r)
 {
@@ -23,110 +12,16 @@ static int malformed(struct reading *r)
 	return -1;
 }
 
-/* Bounded: a recorded text may lack its NUL. */
-static const char *take_text(struct arena *a, struct nlattr *from)
-{
-	size_t n = strnlen(nla_data(from), (size_t)nla_len(from));
-
-	return arena_strndup(a, nla_data(from), n);
-}
-
-/* As the kernel's dev_valid_name(): names become paths below /sys. */
-static bool is_valid_name(const char *s)
-{
-	return *s && strlen(s) < IFNAMSIZ && !strchr(s, '/') && !streq(s, ".") && !streq(s, "..");
-}
-
-static const char *mac_text(struct arena *a, struct nlattr *from)
-{
-	static const char hex[] = "0123456789abcdef";
-	const unsigned char *mac = nla_data(from);
-	size_t n = (size_t)nla_len(from);
-	char *s, *p;
-	bool any = false;
-
-	if (n == 0 || n > 32)
-		return NULL;
-	p = s = arena_alloc(a, n * 3);
-	for (size_t i = 0; i < n; i++) {
-		any |= mac[i] != 0;
-		*p++ = hex[mac[i] >> 4];
-		*p++ = hex[mac[i] & 15];
-		*p++ = i + 1 < n ? ':' : '\0';
-	}
-	return any ? s : NULL;
-}
-
-static void take_altnames(struct arena *a, struct iface *i, struct nlattr *list)
-{
-	struct nlattr *one;
-	int left;
-
-	nla_for_each_nested(one, list, left)
-	{
-		if (nla_type(one) == IFLA_ALT_IFNAME && nla_len(one) > 0)
-			*LIST_ADD(a, &i->altnames) = take_text(a, one);
-	}
-}
-
-static void take_kind(struct arena *a, struct iface *i, struct nlattr *info)
-{
-	struct nlattr *kind = nla_find(nla_data(info), nla_len(info), IFLA_INFO_KIND);
-
-	if (kind && nla_len(kind) > 0)
-		i->link_kind = take_text(a, kind);
-}
-
-static void fill_link(struct arena *a, struct iface *i, struct nlattr *const *tb)
-{
-	int link = (int)netlink_u32(tb[IFLA_LINK], 0);
-
-	i->mtu = netlink_u32(tb[IFLA_MTU], 0);
-	i->master = (int)netlink_u32(tb[IFLA_MASTER], 0);
-	i->operstate = netlink_u8(tb[IFLA_OPERSTATE], 0);
-	i->carrier = tb[IFLA_CARRIER] ? netlink_u8(tb[IFLA_CARRIER], 0) != 0 : -1;
-	i->link_elsewhere = tb[IFLA_LINK_NETNSID] != NULL;
-	/* In another namespace it is a number of that namespace's. */
-	if (!i->link_elsewhere && link != i->index)
-		i->link = link;
-	if (tb[IFLA_ADDRESS])
-		i->mac = mac_text(a, tb[IFLA_ADDRESS]);
-	if (tb[IFLA_LINKINFO])
-		take_kind(a, i, tb[IFLA_LINKINFO]);
-	if (tb[IFLA_PROP_LIST])
-		take_altnames(a, i, tb[IFLA_PROP_LIST]);
-	if (tb[PARENT_DEV_NAME] && tb[PARENT_DEV_BUS_NAME]) {
-		i->device = take_text(a, tb[PARENT_DEV_NAME]);
-		i->bus = take_text(a, tb[PARENT_DEV_BUS_NAME]);
-	}
-}
-
 static int take_link(const struct nlmsghdr *h, void *arg)
 {
 	struct reading *r = arg;
-	struct arena *a = r->inv->a;
-	struct nlattr *tb[LINK_ATTRS + 1];
-	const struct ifinfomsg *m = nlmsg_data(h);
-	struct iface *i;
-	const char *name;
+	struct iface i = {0};
 
 	if (h->nlmsg_type != RTM_NEWLINK)
 		return 0;
-	if (netlink_attrs(h, sizeof(*m), tb, LINK_ATTRS) < 0 || !tb[IFLA_IFNAME] ||
-	    m->ifi_index <= 0)
+	if (iface_fill(&i, h, r->inv->a) < 0)
 		return malformed(r);
-	name = take_text(a, tb[IFLA_IFNAME]);
-	if (!is_valid_name(name))
-		return malformed(r);
-	i = LIST_ADD(a, &r->inv->ifaces);
-	*i = (struct iface){.index = m->ifi_index,
-			    .name = name,
-			    .flags = m->ifi_flags,
-			    .type = m->ifi_type,
-			    .speed_mbps = -1,
-			    .numa = -1};
-	fill_link(a, i, tb);
-	i->kind = iface_kind_of(i);
+	*LIST_ADD(r->inv->a, &r->inv->ifaces) = i;
 	return 0;
 }
 
@@ -155,7 +50,6 @@ static int take_addr(const struct nlmsghdr *h, void *arg)
 	struct nlattr *tb[IFA_MAX + 1];
 	const struct ifaddrmsg *m = nlmsg_data(h);
 	struct iface_addr *x;
-	struct iface *i;
 	union addr addr;
 
 	if (h->nlmsg_type != RTM_NEWADDR)
@@ -167,42 +61,26 @@ static int take_addr(const struct nlmsghdr *h, void *arg)
 		      (int)m->ifa_index) < 0 ||
 	    m->ifa_prefixlen > addr_bytes(m->ifa_family) * 8)
 		return 0;
-	i = inventory_by_index(r->inv, (int)m->ifa_index);
-	if (!i) {
-		r->strangers++;
-		return 0;
-	}
 	x = LIST_ADD(r->inv->a, &r->inv->addrs);
-	*x = (struct iface_addr){.iface = i,
-				 .label = i->name,
+	*x = (struct iface_addr){.index = (int)m->ifa_index,
 				 .addr = addr,
 				 .prefix = m->ifa_prefixlen,
 				 .scope = m->ifa_scope,
 				 .flags = netlink_u32(tb[IFA_FLAGS], m->ifa_flags)};
-	if (tb[IFA_LABEL] && nla_strcmp(tb[IFA_LABEL], i->name) != 0)
-		x->label = take_text(r->inv->a, tb[IFA_LABEL]);
+	if (tb[IFA_LABEL])
+		x->label = arena_strndup(
+			r->inv->a, nla_data(tb[IFA_LABEL]),
+			strnlen(nla_data(tb[IFA_LABEL]), (size_t)nla_len(tb[IFA_LABEL])));
 	return 0;
 }
 
 static void add_default(struct reading *r, int family, int oif, const struct nlattr *gateway,
 			unsigned metric)
 {
-	struct iface *i = inventory_by_index(r->inv, oif);
-	struct default_route *d;
-	bool first;
+	struct default_route *d = LIST_ADD(r->inv->a, &r->inv->defaults);
 
-	if (!i) {
-		r->strangers++;
-		return;
-	}
-	d = LIST_ADD(r->inv->a, &r->inv->defaults);
-	*d = (struct default_route){.family = family, .iface = i, .metric = metric};
+	*d = (struct default_route){.family = family, .index = oif, .metric = metric};
 	d->has_gateway = fill_addr(&d->gateway, family, gateway, oif) == 0;
-	first = !i->default_route4 && !i->default_route6;
-	i->default_route4 |= family == AF_INET;
-	i->default_route6 |= family == AF_INET6;
-	if (first || metric < i->default_metric)
-		i->default_metric = metric;
 }
 
 /* One default route over several interfaces. */
@@ -248,14 +126,7 @@ static int take_route(const struct nlmsghdr *h, void *arg)
 }
 
 static void forget_links(void *arg) { ((struct reading *)arg)->inv->ifaces.n = 0; }
-
-static void forget_addrs(void *arg)
-{
-	struct reading *r = arg;
-
-	r->inv->addrs.n = 0;
-	r->strangers = 0;
-}
+static void forget_addrs(void *arg) { ((struct reading *)arg)->inv->addrs.n = 0; }
 
 static void forget_routes(void *arg)
 {
@@ -264,22 +135,32 @@ static void forget_routes(void *arg)
 	r->inv->defaults.n = r->defaults_before;
 }
 
-static int dump(struct reading *r, struct netlink *nl, int type, int family,
+static int dump(struct reading *r, int type, int family,
 		int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
 		struct err *e)
 {
-	if (netlink_dump(nl, type, family, each, restart, r, e) < 0)
+	if (netlink_dump(r->nl, type, family, each, restart, r, e) < 0)
 		return -1;
 	if (r->malformed)
 		return err_set(e, ERR_SYS, "%s: a netlink message makes no sense",
-			       nl->recorded ? nl->recorded : "the kernel");
+			       r->nl->recorded ? r->nl->recorded : "the kernel");
 	return 0;
 }
 
-static int read_routes(struct reading *r, struct netlink *nl, int family, struct err *e)
+int reading_links(struct reading *r, struct err *e)
+{
+	return dump(r, RTM_GETLINK, AF_UNSPEC, take_link, forget_links, e);
+}
+
+int reading_addrs(struct reading *r, struct err *e)
+{
+	return dump(r, RTM_GETADDR, AF_UNSPEC, take_addr, forget_addrs, e);
+}
+
+static int dump_routes(struct reading *r, int family, struct err *e)
 {
 	r->defaults_before = r->inv->defaults.n;
-	return dump(r, nl, RTM_GETROUTE, family, take_route, forget_routes, e);
+	return dump(r, RTM_GETROUTE, family, take_route, forget_routes, e);
 }
 
 static bool has_ipv6(const struct inventory *inv)
@@ -293,40 +174,100 @@ static bool has_ipv6(const struct inventory *inv)
 	return false;
 }
 
-static int read_once(struct reading *r, struct netlink *nl, unsigned parts, struct err *e)
+int reading_routes(struct reading *r, bool always, struct err *e)
+{
+	if (dump_routes(r, AF_INET, e) < 0)
+		return -1;
+	/* Every interface has an fe80 route, a sixteenth of our time at a thousand of them. */
+	return always || has_ipv6(r->inv) ? dump_routes(r, AF_INET6, e) : 0;
+}
+
+static size_t join_addrs(struct inventory *inv)
+{
+	size_t n = inv->addrs.n, kept = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		struct iface_addr *x = &inv->addrs.v[kept];
+
+		*x = inv->addrs.v[k];
+		x->iface = inventory_by_index(inv, x->index);
+		if (!x->iface)
+			continue;
+		kept++;
+		if (!x->label || streq(x->label, x->iface->name))
+			x->label = x->iface->name;
+	}
+	inv->addrs.n = kept;
+	for (size_t k = kept; k-- > 0;) {
+		struct iface_addr *x = &inv->addrs.v[k];
+
+		x->next = x->iface->addrs;
+		x->iface->addrs = x;
+		x->iface->naddrs++;
+	}
+	return n - kept;
+}
+
+static size_t join_defaults(struct inventory *inv)
+{
+	size_t n = inv->defaults.n, kept = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		struct default_route *d = &inv->defaults.v[kept];
+		struct iface *i;
+
+		*d = inv->defaults.v[k];
+		i = d->iface = inventory_by_index(inv, d->index);
+		if (!i)
+			continue;
+		kept++;
+		if ((!i->default_route4 && !i->default_route6) || d->metric < i->default_metric)
+			i->default_metric = d->metric;
+		i->default_route4 |= d->family == AF_INET;
+		i->default_route6 |= d->family == AF_INET6;
+	}
+	inv->defaults.n = kept;
+	return n - kept;
+}
+
+size_t reading_join(struct reading *r)
+{
+	struct inventory *inv = r->inv;
+
+	for (size_t k = 0; k < inv->ifaces.n; k++) {
+		struct iface *i = &inv->ifaces.v[k];
+
+		i->addrs = NULL;
+		i->naddrs = 0;
+		i->default_route4 = i->default_route6 = false;
+	}
+	return join_addrs(inv) + join_defaults(inv);
+}
+
+static int read_once(struct reading *r, unsigned parts, struct err *e)
 {
 	struct inventory *inv = r->inv;
 
 	inv->ifaces.n = inv->addrs.n = inv->defaults.n = 0;
-	r->strangers = 0;
-	if (dump(r, nl, RTM_GETLINK, AF_UNSPEC, take_link, forget_links, e) < 0)
+	if (reading_links(r, e) < 0)
 		return -1;
 	inventory_index_links(inv);
-	if ((parts & INV_ADDRS) &&
-	    dump(r, nl, RTM_GETADDR, AF_UNSPEC, take_addr, forget_addrs, e) < 0)
+	if ((parts & INV_ADDRS) && reading_addrs(r, e) < 0)
 		return -1;
-	inventory_chain_addrs(inv);
-	if (!(parts & INV_ROUTES))
-		return 0;
-	if (read_routes(r, nl, AF_INET, e) < 0)
-		return -1;
-	/* Every interface has an fe80 route, a sixteenth of our time at a thousand of them. */
-	if ((parts & INV_ADDRS) && !has_ipv6(inv))
-		return 0;
-	return read_routes(r, nl, AF_INET6, e);
+	return parts & INV_ROUTES ? reading_routes(r, !(parts & INV_ADDRS), e) : 0;
 }
 
 int inventory_read(struct inventory *inv, struct netlink *nl, unsigned parts, struct arena *a,
 		   struct err *e)
 {
-	struct reading r = {.inv = inv};
+	struct reading r = {.inv = inv, .nl = nl};
 	int tries = nl->recorded ? 1 : TRIES;
 
 	*inv = (struct inventory){.a = a};
 	do {
-		if (read_once(&r, nl, parts, e) < 0)
+		if (read_once(&r, parts, e) < 0)
 			return -1;
-	} while (r.strangers && --tries > 0);
+	} while (reading_join(&r) && --tries > 0);
 	inv->hostname = sysroot_hostname(a);
 	return 0;
 }

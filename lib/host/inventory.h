@@ -49,6 +49,7 @@ struct iface {
 	unsigned mtu;
 	int master, link;    /* ifindex of bridge/bond above, of device below; 0 none */
 	bool link_elsewhere; /* the other end is in another network namespace */
+	bool open;	     /* by leader_read(): MTU and link_elsewhere are the best they can be */
 	const char *mac;     /* "02:00:00:00:00:01" or NULL */
 	const char *bus,
 		*device; /* IFLA_PARENT_DEV_*: "pci", "0000:27:00.0"; NULL: none or not yet */
@@ -72,6 +73,7 @@ const char *iface_state_name(const struct iface *i); /* "up", "down", "no carrie
 
 struct iface_addr {
 	struct iface *iface;
+	int index;	   /* of its interface */
 	const char *label; /* getifaddrs' name for it: "eth0", "eth0:1" */
 	union addr addr;   /* the local address; fe80 with its scope */
 	unsigned prefix;
@@ -86,6 +88,7 @@ bool iface_addr_is_usable(const struct iface_addr *x);
 struct default_route {
 	int family;
 	struct iface *iface;
+	int index; /* of its interface */
 	union addr gateway;
 	bool has_gateway;
 	unsigned metric;
@@ -119,11 +122,5 @@ const struct iface_addr *inventory_by_addr(const struct inventory *inv, const un
 /* The first address of @i that a peer could use (global scope, family 0: any), or NULL. */
 const struct iface_addr *iface_best_addr(const struct inventory *inv, const struct iface *i,
 					 int family);
-
-/* --- between inventory*.c ------------------------------------------------- */
-enum iface_kind iface_kind_of(const struct iface *i);
-/* Joins addresses and routes to their interfaces and makes lookups fast. */
-void inventory_index_links(struct inventory *inv);
-void inventory_chain_addrs(struct inventory *inv);
 
 #endif

@@ -1,4 +1,4 @@
-#include "lib/host/inventory.h"
+#include "lib/host/inventory_read.h"
 
 #include <linux/if.h>
 #include <linux/if_addr.h>
@@ -14,23 +14,35 @@ struct inventory_index {
 	size_t nnames;
 };
 
-void inventory_index_links(struct inventory *inv)
+void inventory_index_begin(struct inventory *inv, size_t most)
 {
 	struct inventory_index *x = ARENA_NEW(inv->a, struct inventory_index);
 	uint32_t size = 16;
 
-	while (size < inv->ifaces.n * 2)
+	while (size < most * 2)
 		size *= 2;
 	x->slots = arena_alloc(inv->a, size * sizeof(*x->slots));
 	x->mask = size - 1;
-	for (uint32_t i = 0; i < inv->ifaces.n; i++) {
-		uint32_t at = (uint32_t)inv->ifaces.v[i].index & x->mask;
-
-		while (x->slots[at])
-			at = (at + 1) & x->mask;
-		x->slots[at] = i + 1;
-	}
 	inv->index = x;
+}
+
+static void put(const struct inventory *inv, uint32_t place)
+{
+	struct inventory_index *x = inv->index;
+	uint32_t at = (uint32_t)inv->ifaces.v[place].index & x->mask;
+
+	while (x->slots[at])
+		at = (at + 1) & x->mask;
+	x->slots[at] = place + 1;
+}
+
+void inventory_index_add(struct inventory *inv) { put(inv, (uint32_t)inv->ifaces.n - 1); }
+
+void inventory_index_links(struct inventory *inv)
+{
+	inventory_index_begin(inv, inv->ifaces.n);
+	for (uint32_t i = 0; i < inv->ifaces.n; i++)
+		put(inv, i);
 }
 
 struct iface *inventory_by_index(const struct inventory *inv, int index)
@@ -100,17 +112,6 @@ struct iface *inventory_by_name(const struct inventory *inv, const char *name)
 		sort_names(inv, x);
 	found = bsearch(&key, x->names, x->nnames, sizeof(*x->names), by_name);
 	return found ? found->iface : NULL;
-}
-
-void inventory_chain_addrs(struct inventory *inv)
-{
-	for (size_t n = inv->addrs.n; n-- > 0;) {
-		struct iface_addr *x = &inv->addrs.v[n];
-
-		x->next = x->iface->addrs;
-		x->iface->addrs = x;
-		x->iface->naddrs++;
-	}
 }
 
 const struct iface_addr *inventory_by_addr(const struct inventory *inv, const union addr *a)

@@ -1,4 +1,4 @@
-#include "lib/host/inventory.h"
+#include "lib/host/inventory_read.h"
 
 #include <net/if.h>
 #include <net/if_arp.h>

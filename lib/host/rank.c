@@ -216,15 +216,34 @@ static const char *speed_text(const struct candidate *c, struct unit_buf *b)
 				    : "unknown speed";
 }
 
-static const char *why_first(struct arena *a, const struct candidate *c,
-			     const struct candidate *next)
+/*
+ * What ranks behind a NIC is hardly ever chosen for its kind: where it alone has the default
+ * route, that says more, and it can be said whatever the runner-up is.
+ */
+static bool default_says_more(const candidate_list *all)
 {
+	const struct candidate *v = all->v;
+
+	if (v[0].score[RANK_KIND] == K_WIRED || v[0].score[RANK_DEFAULT] < 2)
+		return false;
+	for (size_t k = 1; k < all->n; k++) {
+		if (v[k].usable && v[k].score[RANK_DEFAULT] == 2)
+			return false;
+	}
+	return true;
+}
+
+static const char *why_first(struct arena *a, const candidate_list *all)
+{
+	const struct candidate *c = &all->v[0], *next = &all->v[1];
 	const char *other;
 	struct unit_buf b;
 
-	if (!next)
+	if (all->n < 2 || !next->usable)
 		return "the only usable interface";
 	other = next->iface->name;
+	if (default_says_more(all))
+		return "has the default route";
 	switch (deciding(c, next)) {
 	case RANK_KIND:
 		if (next->iface->wireless && !c->iface->wireless)
@@ -280,7 +299,7 @@ static void explain(struct arena *a, candidate_list *all)
 
 	if (!all->n || !v[0].usable)
 		return;
-	v[0].why = why_first(a, &v[0], all->n > 1 && v[1].usable ? &v[1] : NULL);
+	v[0].why = why_first(a, all);
 	for (size_t k = 1; k < all->n && v[k].usable; k++) {
 		const char **why =
 			&told[v[k].iface->kind][v[k].iface->wireless][deciding(&v[k], &v[0])];
@@ -291,12 +310,17 @@ static void explain(struct arena *a, candidate_list *all)
 	}
 }
 
+static const char *why_not(const struct iface *i)
+{
+	const char *why = why_kind(i);
+
+	return why ? why : why_state(i);
+}
+
 static void judge(const struct inventory *inv, int family, struct candidate *c, bool over_nic,
 		  const unsigned *best)
 {
-	c->why = why_kind(c->iface);
-	if (!c->why)
-		c->why = why_state(c->iface);
+	c->why = why_not(c->iface);
 	if (c->why)
 		return;
 	c->addr = iface_best_addr(inv, c->iface, family);
@@ -330,4 +354,18 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 	if (n)
 		qsort(ret->v, n, sizeof(*ret->v), by_rank);
 	explain(inv->a, ret);
+}
+
+bool rank_is_usable(const struct inventory *inv, const struct iface *i)
+{
+	return !why_not(i) && iface_best_addr(inv, i, 0);
+}
+
+size_t rank_decisive(const candidate_list *all)
+{
+	size_t n = 0;
+
+	while (n < 2 && n < all->n && all->v[n].usable)
+		n++;
+	return n == 2 && default_says_more(all) ? 1 : n;
 }

@@ -34,4 +34,10 @@ typedef LIST(struct candidate) candidate_list;
 /* All interfaces, usable ones first, best first. @family 0, AF_INET or AF_INET6. */
 void rank_ifaces(struct inventory *inv, int family, candidate_list *ret);
 
+/* --- for leader.c ----------------------------------------------------------- */
+/* Whether @i is a candidate at all, as far as its kind, state and addresses are known. */
+bool rank_is_usable(const struct inventory *inv, const struct iface *i);
+/* How many of the first the first place and its `why` rest on: 2 where that names the second. */
+size_t rank_decisive(const candidate_list *all);
+
 #endif

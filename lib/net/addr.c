@@ -221,7 +221,8 @@ static bool same_prefix(const unsigned char *a, const unsigned char *b, unsigned
 {
 	unsigned whole = bits / 8, rest = bits % 8;
 
-	return memcmp(a, b, whole) == 0 &&
+	/* nearly always the first byte tells, and thousands of addresses are asked */
+	return (!whole || *a == *b) && memcmp(a, b, whole) == 0 &&
 	       (!rest || ((a[whole] ^ b[whole]) & (0xff00 >> rest) & 0xff) == 0);
 }
 

@@ -166,7 +166,7 @@ int netlink_ask(struct netlink *nl, struct nl_msg *msg,
 	}
 }
 
-static struct nl_msg *dump_request(int type, int family)
+static struct nl_msg *dump_request(int type, int family, int master)
 {
 	struct ifinfomsg link = {.ifi_family = (unsigned char)family};
 	struct ifaddrmsg addr = {.ifa_family = (unsigned char)family};
@@ -182,7 +182,8 @@ static struct nl_msg *dump_request(int type, int family)
 		return NULL;
 	if (type == RTM_GETLINK)
 		rc = nlmsg_append(m, &link, sizeof(link), NLMSG_ALIGNTO) ||
-		     nla_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+		     nla_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS) ||
+		     (master && nla_put_u32(m, IFLA_MASTER, (uint32_t)master));
 	else if (type == RTM_GETADDR)
 		rc = nlmsg_append(m, &addr, sizeof(addr), NLMSG_ALIGNTO);
 	else
@@ -201,16 +202,16 @@ static bool means_empty(int type, int status)
 	       (status == ENOENT || status == EOPNOTSUPP || status == EAFNOSUPPORT);
 }
 
-int netlink_dump(struct netlink *nl, int type, int family,
-		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		 void *arg, struct err *e)
+static int dump(struct netlink *nl, int type, int family, int master,
+		int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		void *arg, struct err *e)
 {
 	bool again = true;
 
 	if (nl->recorded)
 		return netlink_recorded_dump(nl->recorded, type, family, each, arg, e);
 	for (int try = 0; again && try < TRIES; try++) {
-		AUTO(msg_freep) struct nl_msg *m = dump_request(type, family);
+		AUTO(msg_freep) struct nl_msg *m = dump_request(type, family, master);
 		int status;
 
 		if (!m)
@@ -227,4 +228,35 @@ int netlink_dump(struct netlink *nl, int type, int family,
 	}
 	nl->unsettled |= again;
 	return 0;
+}
+
+int netlink_dump(struct netlink *nl, int type, int family,
+		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		 void *arg, struct err *e)
+{
+	return dump(nl, type, family, 0, each, restart, arg, e);
+}
+
+int netlink_dump_ports(struct netlink *nl, int master,
+		       int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		       void *arg, struct err *e)
+{
+	return dump(nl, RTM_GETLINK, AF_UNSPEC, master, each, restart, arg, e);
+}
+
+int netlink_link(struct netlink *nl, int index, int (*each)(const struct nlmsghdr *h, void *arg),
+		 void *arg, struct err *e)
+{
+	struct ifinfomsg link = {.ifi_index = index};
+	AUTO(msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETLINK, 0);
+	bool again;
+	int status;
+
+	if (!m || nlmsg_append(m, &link, sizeof(link), NLMSG_ALIGNTO) ||
+	    nla_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS))
+		return err_set(e, ERR_SYS, "no memory for a netlink request");
+	if (netlink_ask(nl, m, each, arg, &status, &again, e) < 0)
+		return -1;
+	errno = status ? status : EAGAIN;
+	return status || again ? err_sys(e, "the kernel did not tell of interface %d", index) : 0;
 }

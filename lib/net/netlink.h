@@ -39,6 +39,27 @@ int netlink_dump(struct netlink *nl, int type, int family,
 		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
 		 void *arg, struct err *e) MUST_CHECK;
 
+/* RTM_GETLINK of one interface, of the running kernel only. -1: it is gone, too. */
+int netlink_link(struct netlink *nl, int index, int (*each)(const struct nlmsghdr *h, void *arg),
+		 void *arg, struct err *e) MUST_CHECK;
+/* Those whose master is @master; where the kernel does not filter, all: look at IFLA_MASTER. */
+int netlink_dump_ports(struct netlink *nl, int master,
+		       int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
+		       void *arg, struct err *e) MUST_CHECK;
+
+/*
+ * What an ioctl tells of an interface of the socket's own network namespace, for a tenth of
+ * what a message costs. -1: it is gone, or this kernel does not answer; never with a recording.
+ */
+struct netdev {
+	char name[16];
+	unsigned flags; /* the lower 16: IFF_UP ... */
+};
+int netlink_device(struct netlink *nl, int index, struct netdev *ret) MUST_CHECK;
+int netlink_device_mtu(struct netlink *nl, const char *name, unsigned *ret) MUST_CHECK;
+/* As `ethtool -i` says it. */
+int netlink_device_driver(struct netlink *nl, const char *name, char ret[32]) MUST_CHECK;
+
 /*
  * The attributes behind a header of @hdr bytes by their types, tb[0..max], NULL
  * for those that are not there. -1: the message is shorter than its header.

@@ -1,5 +1,6 @@
 #include "probes/iface/facts.h"
 
+#include "lib/host/leader.h"
 #include "lib/host/sysroot.h"
 #include "probes/rules/nccl.h"
 
@@ -9,13 +10,21 @@ static void detail_all(struct inventory *inv)
 		inventory_detail(inv, &inv->ifaces.v[i]);
 }
 
+static int read_interfaces(struct facts *f, bool leader, struct arena *a, struct err *e)
+{
+	int read = leader ? leader_read(&f->inv, &f->nl, a, &f->ranked) : -1;
+
+	f->leader_only = read == LEADER_KNOWN;
+	return read < 0 ? inventory_read(&f->inv, &f->nl, INV_ALL, a, e) : 0;
+}
+
 int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e)
 {
 	*f = (struct facts){
 		.a = a, .nccl_version = f->nccl_version, .names.deadline_ns = f->names.deadline_ns};
 	if (netlink_open(&f->nl, sysroot_netlink(a), e))
 		return -1;
-	if (inventory_read(&f->inv, &f->nl, INV_ALL, a, e))
+	if (read_interfaces(f, parts & FACTS_LEADER, a, e))
 		return -1;
 	if (parts & FACTS_DETAIL)
 		detail_all(&f->inv);
@@ -32,6 +41,14 @@ int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e)
 				     .nccl_version = f->nccl_version,
 				     .master_addr = settings_env("MASTER_ADDR")};
 	return 0;
+}
+
+int facts_widen(struct facts *f, struct err *e)
+{
+	if (!f->leader_only)
+		return 0;
+	f->leader_only = false;
+	return inventory_read(&f->inv, &f->nl, INV_ALL, f->a, e);
 }
 
 void facts_done(struct facts *f) { netlink_close(&f->nl); }

@@ -16,12 +16,15 @@ enum facts_part {
 	FACTS_SETTINGS = 8, /* environment and NCCL's conf files */
 	FACTS_DETAIL = 16,  /* driver, speed and NUMA node of every interface */
 	FACTS_ALL = 31,
+	FACTS_LEADER = 32, /* of the interfaces, if it can be told, only which comes first */
 };
 
 struct facts {
 	struct arena *a;
 	struct netlink nl;
 	struct inventory inv;
+	bool leader_only;      /* inv is by leader_read(): facts_widen() reads all of it */
+	candidate_list ranked; /* by leader_read() */
 	rdma_list rdma;
 	gpu_list gpus;
 	struct settings settings;
@@ -32,6 +35,7 @@ struct facts {
 
 /* nccl_version and names.deadline_ns are the caller's, the rest is filled. */
 int facts_read(struct facts *f, unsigned parts, struct arena *a, struct err *e) MUST_CHECK;
+int facts_widen(struct facts *f, struct err *e) MUST_CHECK;
 void facts_done(struct facts *f);
 
 #endif

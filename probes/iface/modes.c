@@ -43,6 +43,16 @@ static void say_unnamed(const struct request *q, const struct iface *i)
 	report_add(q->r, f);
 }
 
+static int choose_by_rank(struct facts *f, struct suggestion *s, struct err *e)
+{
+	if (f->leader_only && suggest_leader(&f->in, &f->ranked, s))
+		return 0;
+	if (facts_widen(f, e))
+		return -1;
+	suggest_by_rank(&f->in, s);
+	return 0;
+}
+
 /* By proof where peers were named and one of them is another host, else by rank. */
 static int choose(const struct request *q, struct facts *f, struct suggestion *s, struct err *e)
 {
@@ -54,7 +64,8 @@ static int choose(const struct request *q, struct facts *f, struct suggestion *s
 		return -1;
 	all = report_count(q->r, ST_FAIL) == failed;
 	if (!peers.n) {
-		suggest_by_rank(&f->in, s);
+		if (choose_by_rank(f, s, e))
+			return -1;
 	} else {
 		if (suggest_by_peers(&f->in, &f->nl, peers.v, peers.n, q->deadline_ns, q->r, s, e))
 			return -1;
@@ -105,11 +116,12 @@ static void say_nothing(const struct request *q, const struct suggestion *s)
 
 int mode_suggest(const struct request *q, const char *form, bool name_only, struct err *e)
 {
+	bool leader = !q->peers->n && !report_wants_data(q->r); /* the others are not asked for */
 	AUTO(facts_done) struct facts f = {0};
 	struct suggestion s;
 	struct text out;
 
-	if (read_facts(q, TO_CHOOSE, &f, e) || choose(q, &f, &s, e))
+	if (read_facts(q, TO_CHOOSE | (leader ? FACTS_LEADER : 0), &f, e) || choose(q, &f, &s, e))
 		return -1;
 	if (!s.iface) {
 		say_nothing(q, &s);

@@ -73,6 +73,16 @@ void suggest_by_rank(const struct rules_input *in, struct suggestion *ret)
 		suggest_choose(in, &ret->candidates.v[0], ret);
 }
 
+bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
+		    struct suggestion *ret)
+{
+	*ret = (struct suggestion){.a = in->inv->a};
+	if (!can_be_named(in, &ranked->v[0]))
+		return false;
+	suggest_choose(in, &ranked->v[0], ret);
+	return true;
+}
+
 static void candidate_data(const struct candidate *c, cJSON *all)
 {
 	cJSON *o = json_push_object(all);

@@ -49,6 +49,10 @@ struct peer {
 void suggest_rank(const struct rules_input *in, struct suggestion *s);
 /* By rank alone: unproven. Never fails; look at iface. */
 void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
+/* The same from leader_read()'s @ranked, without candidates. False: NCCL cannot be told the first.
+ */
+bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
+		    struct suggestion *ret);
 /* By proof: every candidate to every peer. Adds findings peer.* to @r. */
 int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
 		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,

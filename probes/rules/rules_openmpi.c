@@ -147,27 +147,25 @@ static const char *own_subnet(const struct rules_input *in, const struct suggest
 }
 
 /* A subnet is right on every node; a name is needed where that is not so here. NULL: neither. */
-static const char *include_value(const struct rules_input *in, const struct suggestion *s)
+static const char *include_value(const struct rules_input *in, const ompi_ifs *ifs,
+				 const struct suggestion *s)
 {
 	const char *const entries[] = {own_subnet(in, s), s->addr->label, s->iface->name};
-	ompi_ifs ifs;
 
-	ompi_ifs_read(in->inv, &ifs);
 	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
-		if (entries[i] && means_only(in, &ifs, entries[i], s->iface))
+		if (entries[i] && means_only(in, ifs, entries[i], s->iface))
 			return entries[i];
 	return NULL;
 }
 
 /* Whether the default would carry data over the chosen interface and no other one. */
-static bool is_default(const struct rules_input *in, const struct iface *chosen)
+static bool is_default(const struct rules_input *in, const ompi_ifs *ifs,
+		       const struct iface *chosen)
 {
 	struct ompi_if one;
-	ompi_ifs ifs;
 	str_list names;
 
-	ompi_ifs_read(in->inv, &ifs);
-	ompi_resolve_list(&ifs, OMPI_DEFAULT_EXCLUDE, in->inv->a, &names);
+	ompi_resolve_list(ifs, OMPI_DEFAULT_EXCLUDE, in->inv->a, &names);
 	for (size_t i = 0; i < in->inv->ifaces.n; i++) {
 		const struct iface *f = &in->inv->ifaces.v[i];
 		bool used = ompi_first(f, &one) && !ompi_excluded(&names, one.name);
@@ -182,13 +180,16 @@ static bool is_default(const struct rules_input *in, const struct iface *chosen)
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
 	static const char var[] = "OMPI_MCA_btl_tcp_if_include";
-	const char *value = include_value(in, s);
 	struct ompi_params o;
+	const char *value;
+	ompi_ifs ifs;
 
+	ompi_ifs_read(in->inv, &ifs);
+	value = include_value(in, &ifs, s);
 	ompi_params_read(in->inv->a, &o);
 	if (o.btl_exclude.value)
 		suggest_left_out(s, "%s: btl_tcp_if_exclude is set, and both are refused", var);
-	else if (!o.btl_include.value && is_default(in, s->iface))
+	else if (!o.btl_include.value && is_default(in, &ifs, s->iface))
 		suggest_left_out(s, "%s: Open MPI uses %s alone already", var, s->iface->name);
 	else if (!value)
 		suggest_left_out(s, "%s: no entry of its list can mean %s alone", var,

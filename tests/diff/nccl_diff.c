@@ -189,10 +189,7 @@ static void report_bad(const struct run *run, uint64_t number, const struct layo
 	struct text out;
 
 	text_init(&out, a);
-	text_addf(&out, "# layout %llu disagrees (again: SEED=%llu FIRST=%llu N=1)\n",
-		  (unsigned long long)number, (unsigned long long)run->seed,
-		  (unsigned long long)number);
-	layout_print(l, &out);
+	layout_print(l, run->seed, number, &out);
 	text_addf(&out, "# libnccl: %s %s, data: %s\n", t->outcome, t->boot,
 		  t->data.s ? t->data.s : "(not asked)");
 	text_addf(&out, "# ifprobe: %s %s, data: %s\n", o->outcome, o->boot, o->data);
@@ -231,8 +228,9 @@ static void count(const struct truth *t)
 		__atomic_add_fetch(&tally->data, 1, __ATOMIC_RELAXED);
 }
 
-static int one_layout(const struct run *run, uint64_t number)
+static int one_layout(void *arg, uint64_t number)
 {
+	const struct run *run = arg;
 	AUTO(arena_done) struct arena a = {0};
 	struct layout l;
 	struct truth t;
@@ -267,27 +265,9 @@ static int one_layout(const struct run *run, uint64_t number)
 	return -1;
 }
 
-/* Every @jobs-th layout of a block, each in a child whose namespaces end with it. */
 static int work(struct run *run, uint64_t first, uint64_t end, unsigned jobs)
 {
-	if (host_dir_make(&run->dir))
-		return -1;
-	for (uint64_t i = first; i < end; i += jobs) {
-		int status;
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			int bad = one_layout(run, i);
-
-			(void)fflush(stdout);
-			_exit(bad ? 1 : 0);
-		}
-		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-			__atomic_add_fetch(&tally->bad, 1, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&tally->done, 1, __ATOMIC_RELAXED);
-	}
-	host_dir_remove(&run->dir);
-	return 0;
+	return host_work(&run->dir, first, end, jobs, one_layout, run, &tally->done, &tally->bad);
 }
 
 static bool block_agrees(struct run *run, uint64_t first, uint64_t end, unsigned jobs)

@@ -176,3 +176,26 @@ int host_build(const struct host_dir *h, const struct layout *l, struct arena *a
 	/* What the kernel refuses is refused for both. */
 	return host_run(ip, &l->ip, NULL) < 0 ? -1 : 0;
 }
+
+int host_work(struct host_dir *h, uint64_t first, uint64_t end, unsigned jobs,
+	      int (*one)(void *arg, uint64_t number), void *arg, unsigned *done, unsigned *bad)
+{
+	if (host_dir_make(h))
+		return -1;
+	for (uint64_t i = first; i < end; i += jobs) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			int failed = one(arg, i);
+
+			(void)fflush(stdout);
+			_exit(failed ? 1 : 0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			__atomic_add_fetch(bad, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(done, 1, __ATOMIC_RELAXED);
+	}
+	host_dir_remove(h);
+	return 0;
+}

@@ -318,12 +318,14 @@ static void print_escaped(struct text *out, const char *s, size_t n)
 	text_add(out, "\n");
 }
 
-void layout_print(const struct layout *l, struct text *out)
+void layout_print(const struct layout *l, uint64_t seed, uint64_t number, struct text *out)
 {
 	static const char *const titles[CONF_COUNT] = {"NCCL_CONF_FILE", "$HOME/.nccl.conf",
 						       ".nccl.conf in the passwd entry's home",
 						       "/etc/nccl.conf"};
 
+	text_addf(out, "# layout %llu disagrees (again: SEED=%llu FIRST=%llu N=1)\n",
+		  (unsigned long long)number, (unsigned long long)seed, (unsigned long long)number);
 	text_addf(out, "# ip -batch -%s\n",
 		  l->dad ? "  (sysctl net.ipv6.conf.default.dad_transmits=60)" : "");
 	print_escaped(out, l->ip.s, l->ip.n);

@@ -18,8 +18,8 @@ struct layout {
 };
 
 void layout_make(struct layout *l, uint64_t seed, uint64_t number, struct arena *a);
-/* The whole of it as comment lines, for replaying by hand. */
-void layout_print(const struct layout *l, struct text *out);
+/* The whole of it as comment lines that begin with how to repeat it, for replaying by hand. */
+void layout_print(const struct layout *l, uint64_t seed, uint64_t number, struct text *out);
 
 /* /etc/hosts of every layout. */
 #define LAYOUT_HOSTS "127.0.0.1 localhost\n10.0.1.77 host4\nfd00:1::77 host6\n192.0.2.7 far\n"
