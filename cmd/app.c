@@ -111,6 +111,8 @@ static int prepare(struct app *app, const struct app_spec *spec, struct err *e)
 	const struct app_common *c = &app->common;
 
 	log_init(app->cmd->name, level(c));
+	if (c->output && !*c->output)
+		return err_set(e, ERR_USAGE, "--output: '' is no name of a file");
 	sysroot_set(c->sysroot);
 	app->report_opts = (struct report_opts){
 		.command = app->cmd->name,

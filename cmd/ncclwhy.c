@@ -45,7 +45,7 @@ static const struct opt rows[] = {
 	 .metavar = "HOSTS",
 	 .type = OPT_STR,
 	 AT(hosts),
-	 .complete = OPT_C_HOST,
+	 .complete = OPT_C_HOSTS,
 	 .help = "with --confirm: look on these hosts instead: a list, a Slurm hostlist, a "
 		 "hostfile, or the word lab"},
 	{.name = "rsh",

@@ -50,7 +50,7 @@ static const struct opt rows[] = {
 	{.help = "Between hosts"},
 	{0, "hosts", "HOSTS",
 	 "every one of these to every other: a list, a Slurm hostlist, a hostfile, or the word lab",
-	 OPT_STR, AT(hosts), .complete = OPT_C_HOST},
+	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
 	{0, "rsh", "CMD", "how to reach them, instead of ssh", OPT_STR, AT(rsh),
 	 .env = "WINDSOCK_RSH"},
 	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",

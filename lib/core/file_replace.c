@@ -94,10 +94,21 @@ static int follow_links(struct replacement *r, struct err *e)
 	return refused(r, "cannot follow it", e);
 }
 
+static int not_regular(const struct replacement *r, struct err *e)
+{
+	errno = EINVAL;
+	err_set(e, ERR_SYS, "%s is not a regular file", r->path);
+	return err_hint(e, "name a regular file, not a folder or a device");
+}
+
 static int look_at_target(struct replacement *r, struct err *e)
 {
+	struct stat seen;
 	size_t at;
 
+	/* Before the links: that of a pipe (/dev/stdout) leads nowhere that has a name. */
+	if (!stat(r->path, &seen) && !S_ISREG(seen.st_mode))
+		return not_regular(r, e);
 	if (follow_links(r, e) < 0)
 		return -1;
 	at = base_offset(r->target);
@@ -106,12 +117,7 @@ static int look_at_target(struct replacement *r, struct err *e)
 	r->exists = lstat(r->target, &r->st) == 0;
 	if (!r->exists && errno != ENOENT)
 		return refused(r, "cannot look at it", e);
-	if ((r->exists && !S_ISREG(r->st.st_mode)) || !r->target[at]) {
-		errno = EINVAL;
-		err_set(e, ERR_SYS, "%s is not a regular file", r->path);
-		return err_hint(e, "name a regular file, not a folder or a device");
-	}
-	return 0;
+	return (r->exists && !S_ISREG(r->st.st_mode)) || !r->target[at] ? not_regular(r, e) : 0;
 }
 
 static int make_folders(struct replacement *r, struct err *e)

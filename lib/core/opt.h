@@ -29,7 +29,14 @@ enum opt_type {
 };
 
 /* What a shell should offer while a value is typed. */
-enum opt_complete { OPT_C_NONE, OPT_C_FILE, OPT_C_DIR, OPT_C_HOST, OPT_C_IFACE };
+enum opt_complete {
+	OPT_C_NONE,
+	OPT_C_FILE,
+	OPT_C_DIR,
+	OPT_C_HOST,
+	OPT_C_HOSTS, /* a list of them, or a file */
+	OPT_C_IFACE
+};
 
 struct opt {
 	char shortname;	     /* 0 when there is none */
@@ -64,6 +71,7 @@ struct command {
 	const char *exits;    /* NULL: the common table of exit codes */
 	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
+	const char *const *verbs; /* what the first operand may be instead; NULL-terminated */
 	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
 

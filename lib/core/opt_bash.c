@@ -24,16 +24,22 @@ static const char tail[] =
 	"    case $kind in\n"
 	"    file) mapfile -t COMPREPLY < <(compgen -f -P \"$lead\" -- \"$cur\") ;;\n"
 	"    dir) mapfile -t COMPREPLY < <(compgen -d -P \"$lead\" -- \"$cur\") ;;\n"
-	"    host) words=\"$(compgen -A hostname) $(sed -n 's/^[[:space:]]*Host[[:space:]]//p' \\\n"
+	"    host | hosts) words=\"$(compgen -A hostname) $(sed -n "
+	"'s/^[[:space:]]*Host[[:space:]]//p' \\\n"
 	"        ~/.ssh/config 2>/dev/null | tr ' ' '\\n' | grep -v '[*?!]')\" ;;\n"
 	"    iface) words=$(ls /sys/class/net 2>/dev/null) ;;\n"
 	"    esac\n"
-	"    if [[ $kind == file || $kind == dir ]]; then\n"
-	"        compopt -o filenames 2>/dev/null\n"
-	"    elif [[ $words ]]; then\n"
+	"    if [[ $words ]]; then\n"
 	"        # Single quotes: the words are data, not shell.\n"
 	"        # shellcheck disable=SC2016\n"
-	"        mapfile -t COMPREPLY < <(compgen -P \"$lead\" -W '$words' -- \"$cur\" | sort -u)\n"
+	"        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -P \"$lead\" -W '$words' -- "
+	"\"$cur\" | sort -u)\n"
+	"    fi\n"
+	"    if [[ $kind == hosts && $cur && ! $lead ]]; then\n"
+	"        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"    fi\n"
+	"    if [[ $kind == file || $kind == dir || $kind == hosts ]]; then\n"
+	"        compopt -o filenames 2>/dev/null\n"
 	"    fi\n"
 	"    if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then\n"
 	"        compopt -o nospace 2>/dev/null\n"
@@ -45,7 +51,7 @@ static const char *kind_name(enum opt_complete c)
 {
 	static const char *const names[] = {
 		[OPT_C_NONE] = "none", [OPT_C_FILE] = "file",	[OPT_C_DIR] = "dir",
-		[OPT_C_HOST] = "host", [OPT_C_IFACE] = "iface",
+		[OPT_C_HOST] = "host", [OPT_C_HOSTS] = "hosts", [OPT_C_IFACE] = "iface",
 	};
 
 	return names[c];
@@ -78,7 +84,7 @@ static void value_case(struct text *out, const struct opt_row *r)
 	} else {
 		text_addf(out, "kind='%s'", kind_name(o->complete));
 	}
-	if (o->complete == OPT_C_HOST || o->complete == OPT_C_IFACE)
+	if (o->complete == OPT_C_HOST || o->complete == OPT_C_HOSTS || o->complete == OPT_C_IFACE)
 		text_add(out, " list=1");
 	text_add(out, " ;;\n");
 }
@@ -117,7 +123,11 @@ void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, s
 		  cmd->operand ? "$cur == -*" : "( $cur == -* || ! $cur )");
 	text_add(out, "            words='");
 	option_words(out, &rows, false);
-	text_addf(out, "'\n        else\n            kind='%s'\n        fi ;;\n    esac\n",
+	text_addf(out, "'\n        else\n            kind='%s'\n",
 		  cmd->operand ? kind_name(cmd->operand_complete) : "none");
+	if (cmd->verbs)
+		text_addf(out, "            if ((COMP_CWORD == 1)); then words='%s'; fi\n",
+			  opt_join(out->a, cmd->verbs, " "));
+	text_add(out, "        fi ;;\n    esac\n");
 	text_addf(out, "%scomplete -F _%s %s\n", tail, cmd->name, cmd->name);
 }

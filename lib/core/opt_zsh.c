@@ -18,6 +18,7 @@ static const char *action(enum opt_complete c)
 		[OPT_C_FILE] = "_files",
 		[OPT_C_DIR] = "_files -/",
 		[OPT_C_HOST] = "_sequence _hosts",
+		[OPT_C_HOSTS] = "{ _sequence _hosts; _files }",
 		[OPT_C_IFACE] = "_sequence compadd - /sys/class/net/*(N\\:t)",
 	};
 
@@ -80,6 +81,9 @@ void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, st
 		if (r->shortname)
 			spec(out, r, arena_printf(out->a, "-%c", r->shortname), true);
 	}
+	if (cmd->verbs)
+		text_addf(out, " \\\n        '1:%s:{ compadd - %s; %s }'", cmd->operand,
+			  opt_join(out->a, cmd->verbs, " "), action(cmd->operand_complete));
 	if (cmd->operand)
 		text_addf(out, " \\\n        '*:%s:%s'", cmd->operand,
 			  action(cmd->operand_complete));

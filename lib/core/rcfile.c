@@ -73,6 +73,21 @@ static bool asks_interactive(struct span l)
 	return false;
 }
 
+static bool ends_with(struct span l, const char *what)
+{
+	size_t n = strlen(what);
+
+	return l.n >= n && !memcmp(l.s + l.n - n, what, n);
+}
+
+/* The line with those that it goes on in; they begin at @p. */
+static struct span with_the_rest(struct span l, const char *p, const char *end)
+{
+	while (p < end && (ends_with(l, "\\\n") || ends_with(l, "&&\n") || ends_with(l, "||\n")))
+		l.n += next_line(&p, end).n;
+	return l;
+}
+
 /*
  * A guard asks whether the shell is interactive and returns: in one line, or
  * before the `fi` or `esac`. Only unindented ones count, since an indented one
@@ -82,6 +97,7 @@ static bool is_guard(struct span l, const char *p, const char *end)
 {
 	if (!l.n || strchr(" \t#", *l.s) || !asks_interactive(l))
 		return false;
+	l = with_the_rest(l, p, end);
 	if (has_word(l, "return") || has_word(l, "exit"))
 		return true;
 	if (!has_word(l, "if") && !has_word(l, "case"))
@@ -110,7 +126,7 @@ static size_t place_above_guard(const char *s, size_t n)
 		if (!continued && is_guard(l, p, end))
 			return (size_t)((above ? above : l.s) - s);
 		above = comment ? (above ? above : l.s) : NULL;
-		continued = l.n >= 2 && !memcmp(l.s + l.n - 2, "\\\n", 2);
+		continued = ends_with(l, "\\\n");
 	}
 	return n;
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sys/stat.h>
 
 #define RENDERER(name) extern const struct renderer render_##name;
 #include "gen/renderers.h"
@@ -87,7 +88,12 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 	const char *folder = !slash	    ? "."
 			     : slash > path ? arena_strndup(a, path, (size_t)(slash - path))
 					    : "/";
+	struct stat st;
 
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		err_set(e, ERR_SYS, "%s is not a regular file", path);
+		return err_hint(e, "name a regular file, not a folder or a device");
+	}
 	if (access(folder, W_OK | X_OK) == 0)
 		return 0;
 	return err_sys(e, "cannot write %s: folder %s", path, folder);

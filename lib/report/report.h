@@ -79,7 +79,8 @@ struct report_opts {
 
 struct report;
 
-/* Can a file be made at @path? A folder that is not there is said before the work, not after. */
+/* Can a file be made at @path? A folder that is not there, or one or a device in its place, is said
+ * before the work, not after. */
 int report_check_folder(struct arena *a, const char *path, struct err *e) MUST_CHECK;
 
 /* Opens the output and begins. NULL with @e filled when that fails. */

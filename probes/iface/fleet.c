@@ -81,6 +81,7 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 	}
 	report_add(f->report, x);
 	*LIST_ADD(f->a, &f->lost) = got->host;
+	*LIST_ADD(f->a, &f->why) = x;
 }
 
 static void take(struct fleet *f, const struct fanout_result *got, bool merge, struct answer *ret)
@@ -132,6 +133,13 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 	return 0;
 }
 
+void fleet_deadline_args(struct fleet *f, str_list *args)
+{
+	*LIST_ADD(f->a, args) = "--deadline";
+	*LIST_ADD(f->a, args) =
+		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
+}
+
 /* What each host would choose, so that each can be told where the others are. */
 static int add_peers(struct fleet *f, str_list *args, struct err *e)
 {
@@ -142,9 +150,7 @@ static int add_peers(struct fleet *f, str_list *args, struct err *e)
 	if (fleet_ask(f, &ask, false, &first, e))
 		return -1;
 	fleet_peer_args(f, &first, args);
-	*LIST_ADD(f->a, args) = "--deadline";
-	*LIST_ADD(f->a, args) =
-		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
+	fleet_deadline_args(f, args);
 	return 0;
 }
 

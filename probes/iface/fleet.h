@@ -17,7 +17,8 @@ struct fleet {
 	uint64_t deadline_ns; /* of one peer's answer; a host gets more */
 	struct arena *a;
 	struct report *report;
-	str_list lost; /* did not answer: not asked again */
+	str_list lost;			  /* did not answer: not asked again */
+	LIST(const struct finding *) why; /* of each of them, as it was reported */
 };
 
 /* One host's answer. The documents belong to the fleet's asker: answers_done(). */
@@ -54,6 +55,9 @@ int fleet_check(struct fleet *f, struct err *e) MUST_CHECK;
 
 /* Adds --peer NAME=ADDR,ADDR for every host that answered `--suggest` to what is asked of each. */
 void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args);
+/* A host that is asked for others waits for them no longer than we do: it is ended at three times
+ * that. */
+void fleet_deadline_args(struct fleet *f, str_list *args);
 /*
  * --bashrc and --write: each host does it by itself; a dry run answers with all
  * diffs. With @prove each proves its values against all others before.

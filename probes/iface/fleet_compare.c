@@ -64,6 +64,7 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 	if (fleet_ask(f, args, true, &all, e))
 		return -1;
 	*LIST_ADD(f->a, &again) = "--suggest";
+	fleet_deadline_args(f, &again);
 	for (size_t i = 0; i < all.n; i++) {
 		const char *addr = published(&all.v[i]);
 

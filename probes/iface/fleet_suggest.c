@@ -6,18 +6,19 @@
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
 #include "probes/iface/fleet_emit.h"
+#include "probes/iface/fleet_pairs.h"
 
 #include <math.h>
 
 enum { MOST_PEERS = 256 };
 
+size_t fleet_step(size_t hosts) { return hosts ? (hosts + MOST_PEERS - 1) / MOST_PEERS : 1; }
+
 /* --peer NAME=ADDR,ADDR for every host; with @subnet only addresses in it. */
 static void peer_args(struct fleet *f, const struct answers *all, const char *subnet,
 		      str_list *args)
 {
-	size_t step = (all->n + MOST_PEERS - 1) / MOST_PEERS;
-
-	for (size_t i = 0; i < all->n; i += step ? step : 1) {
+	for (size_t i = 0; i < all->n; i += fleet_step(all->n)) {
 		const cJSON *s = json_get(all->v[i].data, "suggest"), *c;
 		struct text t;
 
@@ -49,65 +50,9 @@ static int prove(struct fleet *f, const struct answers *first, const char *subne
 	str_list args = {0};
 
 	*LIST_ADD(f->a, &args) = "--suggest";
-	*LIST_ADD(f->a, &args) = "--deadline";
-	*LIST_ADD(f->a, &args) =
-		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
+	fleet_deadline_args(f, &args);
 	peer_args(f, first, subnet, &args);
 	return fleet_ask(f, &args, merge, ret, e);
-}
-
-static const char *chosen(const struct answer *a, const char *key)
-{
-	return json_get_str(json_get(a->data, "suggest"), key);
-}
-
-/* True when @i, sending through its choice, was answered at @j's choice. */
-static bool reaches(const struct answer *i, const struct answer *j)
-{
-	const char *iface = chosen(i, "interface"), *addr = chosen(j, "address");
-	const cJSON *row;
-
-	if (!iface || !addr)
-		return false;
-	cJSON_ArrayForEach (row, json_get(json_get(i->data, "suggest"), "proof")) {
-		const char *state = json_get_str(row, "state") ?: "";
-
-		if (streq(json_get_str(row, "interface") ?: "", iface) &&
-		    streq(json_get_str(row, "address") ?: "", addr))
-			return streq(state, "open") || streq(state, "refused");
-	}
-	return false;
-}
-
-/* Counts pairs whose choices do not reach each other; reports them when asked. */
-static size_t bad_pairs(struct fleet *f, const struct answers *all, bool report)
-{
-	size_t step = (all->n + MOST_PEERS - 1) / MOST_PEERS, bad = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		for (size_t j = 0; j < all->n; j += step ? step : 1) {
-			const struct answer *x = &all->v[i], *y = &all->v[j];
-			struct finding *g;
-
-			if (i == j || !chosen(x, "interface") || !chosen(y, "interface") ||
-			    reaches(x, y))
-				continue;
-			bad++;
-			if (!report)
-				continue;
-			g = report_find(f->report, "suggest.pair",
-					arena_printf(f->a, "%s -> %s", x->host, y->host));
-			g->host = x->host;
-			finding_set(g, ST_FAIL, "%s (%s) does not reach %s (%s)",
-				    chosen(x, "interface"), chosen(x, "address"),
-				    chosen(y, "interface"), chosen(y, "address"));
-			finding_expect(g, "choices that reach each other");
-			finding_fix(g,
-				    "ifprobe --peer %s   # on %s: what answers, and through what",
-				    chosen(y, "address"), x->host);
-			report_add(f->report, g);
-		}
-	return bad;
 }
 
 static bool has_network(const struct answer *a, const char *network)
@@ -140,7 +85,7 @@ static int settle(struct fleet *f, const struct answers *first, struct answers *
 
 	if (prove(f, first, NULL, false, ret, e))
 		return -1;
-	if (!bad_pairs(f, ret, false))
+	if (!fleet_bad_pairs(f, ret))
 		return 0;
 	for (size_t i = 0; !lead && i < first->n; i++)
 		if (first->v[i].doc)
@@ -155,7 +100,7 @@ static int settle(struct fleet *f, const struct answers *first, struct answers *
 			continue;
 		if (prove(f, first, network, false, &tried, e))
 			return -1;
-		if (!bad_pairs(f, &tried, false)) {
+		if (!fleet_bad_pairs(f, &tried)) {
 			answers_done(ret);
 			*ret = tried;
 			return 0;
@@ -211,7 +156,7 @@ static void compare_mtu(struct fleet *f, const struct answers *all)
 			continue;
 		*LIST_ADD(f->a, &odd) = (struct host){.name = all->v[i].host};
 		finding_fix(g, "ip link set %s mtu %g   # on %s, which has %g",
-			    shell_quote(f->a, chosen(&all->v[i], "interface")), usual,
+			    shell_quote(f->a, answer_chose(&all->v[i], "interface")), usual,
 			    all->v[i].host, mtu);
 	}
 	if (!odd.n)
@@ -235,25 +180,25 @@ static void view_choices(struct fleet *f, const struct answers *all)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct cell cells[] = {
 			{all->v[i].host, NAN},
-			{chosen(&all->v[i], "interface"), NAN},
-			{chosen(&all->v[i], "address"), NAN},
+			{answer_chose(&all->v[i], "interface"), NAN},
+			{answer_chose(&all->v[i], "address"), NAN},
 			{NULL, json_get_num(json_get(all->v[i].data, "suggest"), "mtu", NAN)},
-			{chosen(&all->v[i], "why"), NAN},
+			{answer_chose(&all->v[i], "why"), NAN},
 		};
 
 		report_row(f->report, cells);
 	}
 }
 
-/* The proof in one line where it holds; the pairs that fail have their own. */
-static void say_proven(struct fleet *f, const struct answers *all)
+/* The proof in one line where it holds. */
+static void say_proven(struct fleet *f, const struct answers *all, bool unproven)
 {
 	struct finding *g;
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++)
-		n += chosen(&all->v[i], "interface") != NULL;
-	if (bad_pairs(f, all, true) || n < 2)
+		n += answer_chose(&all->v[i], "interface") != NULL;
+	if (!fleet_say_pairs(f, all, unproven) || n < 2)
 		return;
 	g = report_find(f->report, "suggest.pair", "all hosts");
 	finding_set(g, ST_PASS, "%zu hosts reach each other through the chosen interfaces", n);
@@ -261,15 +206,18 @@ static void say_proven(struct fleet *f, const struct answers *all)
 	report_add(f->report, g);
 }
 
-static int after_first(struct fleet *f, const struct answers *first, struct answers *proven,
-		       struct err *e)
+static int after_first(struct fleet *f, const struct answers *first, bool unproven,
+		       struct answers *proven, struct err *e)
 {
 	if (settle(f, first, proven, e))
 		return -1;
 	view_choices(f, proven);
-	say_proven(f, proven);
+	say_proven(f, proven, unproven);
 	compare_mtu(f, proven);
-	report_covers(f->report, "the way between %zu hosts, each to each", f->hosts.n);
+	if (f->hosts.n > 1)
+		report_covers(f->report, "the way between %zu hosts, each to each", f->hosts.n);
+	else
+		report_covers(f->report, "one host only; nothing between hosts was tested");
 	return 0;
 }
 
@@ -282,7 +230,7 @@ int fleet_suggest(struct fleet *f, const char *form, bool name_only, struct err 
 	*LIST_ADD(f->a, &args) = "--suggest";
 	if (fleet_ask(f, &args, false, &first, e))
 		return -1;
-	if (after_first(f, &first, &proven, e))
+	if (after_first(f, &first, false, &proven, e))
 		return -1;
 	merge_all(f, &proven);
 	if (!report_count(f->report, ST_FAIL) && f->hosts.n > 1)
@@ -298,7 +246,7 @@ int fleet_bare(struct fleet *f, struct err *e)
 	AUTO(answers_done) struct answers proven = {0};
 	str_list args = {0};
 
-	if (fleet_ask(f, &args, true, &first, e) || after_first(f, &first, &proven, e))
+	if (fleet_ask(f, &args, true, &first, e) || after_first(f, &first, true, &proven, e))
 		return -1;
 	fleet_emit(f, &proven, NULL, false);
 	return 0;

@@ -160,7 +160,7 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from, const siz
 
 /* --- what each knows of its part ---------------------------------------------------------- */
 /* A rule for the question itself outweighs one for the answer. */
-static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook)
+static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool perhaps)
 {
 	bool asked = hook == MESH_IN || hook == MESH_OUT;
 	bool silent = c->cause == CAUSE_DROPPED || c->cause == CAUSE_LOST_ANSWER;
@@ -168,6 +168,9 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook)
 
 	if (!c->row || !c->bad)
 		return false;
+	/* What the asker's own rule drops is dropped before anybody asks for a neighbour. */
+	if (c->cause == CAUSE_NEIGHBOURS)
+		return hook == MESH_OUT && !perhaps;
 	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
 			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
 			       c->cause == CAUSE_RESET
@@ -237,7 +240,7 @@ static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, s
 			add_rule(m, c, i);
 			continue;
 		}
-		if (!may_have_rule(c, hook))
+		if (!may_have_rule(c, hook, cJSON_IsTrue(json_get(i, "perhaps"))))
 			continue;
 		c->hook = (uint8_t)hook;
 		c->more = NULL;

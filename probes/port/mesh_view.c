@@ -165,6 +165,9 @@ static void put_targets(const struct mesh *m, size_t from, size_t to, cJSON *lis
 		int cause = port_cause_of_letter(c->row[x->ports.n + 1 + i]);
 		cJSON *t = json_push_object(list);
 
+		/* What its own rule dropped asked for no neighbour: the table is not full. */
+		if (cause == CAUSE_NEIGHBOURS && c->cause == CAUSE_OWN_FIREWALL)
+			cause = CAUSE_OWN_FIREWALL;
 		json_str(t, "from", m->nodes[from].name);
 		json_str(t, "to", x->name);
 		json_str(t, "address", addr_print(&x->addr, &at));

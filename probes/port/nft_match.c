@@ -13,6 +13,7 @@ struct value {
 	double number; /* of a word too, where it has one; NAN: it has none */
 	const char *word;
 	union addr addr;
+	const struct nft_packet *tracked; /* of a connection's state: whose */
 };
 
 static struct value word(const char *s)
@@ -98,8 +99,12 @@ static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
 {
 	const char *key = json_get_str(ct, "key");
 
-	if (key && streq(key, "state"))
-		return word(p->untracked ? "invalid" : p->answer ? "established" : "new");
+	if (key && streq(key, "state")) {
+		struct value v = word(p->untracked ? "invalid" : p->answer ? "established" : "new");
+
+		v.tracked = p;
+		return v;
+	}
 	if (p->untracked)
 		return unknown();
 	/* of a new one nothing is to be said yet, but where it may have been sent elsewhere */
@@ -196,12 +201,23 @@ static bool word_is(const char *have, const char *want)
 	return n && want[n - 1] == '*' ? strncmp(have, want, n - 1) == 0 : streq(have, want);
 }
 
+/* iptables counts being sent elsewhere (DNAT) or under another name (SNAT, last of all) as states
+ * that a connection has beside its own. */
+static enum truth is_translated(const struct nft_packet *p, const char *how)
+{
+	bool may_be = streq(how, "dnat") ? p->translated : p->answer;
+
+	return may_be && !p->untracked ? PERHAPS : NO;
+}
+
 static enum truth is_word(const struct value *v, const char *want)
 {
 	union addr addr;
 
 	if (streq(want, "*"))
 		return YES;
+	if (v->tracked && (streq(want, "dnat") || streq(want, "snat")))
+		return is_translated(v->tracked, want);
 	if (v->kind == ADDRESS)
 		return addr_parse(want, &addr) ? PERHAPS : truth(addr_equal(&v->addr, &addr));
 	return v->kind == WORD ? truth(word_is(v->word, want)) : PERHAPS;

@@ -96,6 +96,10 @@ output_file() {
     [ -z "$output" ]
     jq -e .schema "$dir/report" >/dev/null
     [ "$(ls -A "$dir")" = report ]
+    run -3 --separate-stderr bash -c '"$1" --output /dev/stdout | cat; exit "${PIPESTATUS[0]}"' - "$BIN/$1"
+    [[ -z $output && ${stderr_lines[0]} == "$1: /dev/stdout is not a regular file" ]]
+    run -2 --separate-stderr "$BIN/$1" --output ''
+    [ -z "$output" ]
 }
 @test "--output replaces the file and leaves nothing beside it" {
     every output_file

@@ -110,6 +110,36 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [[ $stderr == *"peer.reach node1"* ]]
 }
 
+@test "bare: a node that the others do not reach is a failure, in one finding" {
+    echo 'table inet f { chain i { type filter hook input priority 0; policy drop
+        iif lo accept; ct state established accept; }; }' >closed.nft
+    run -1 --separate-stderr lab 4 --firewall 3=closed.nft 'ifprobe --hosts lab --deadline 1500ms --json'
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found suggest.pair)" = "node[0-2] -> node3 fail" ]
+    [ -z "$(found host.answer)" ]
+    jq -e '.findings[] | select(.check == "suggest.pair") | .message == "eth0 (10.77.0.4) is not reached by 3 hosts, such as node0, eth0 (10.77.0.1)"
+        and .fix[0] == "ifprobe --peer 10.77.0.4   # on node0: what answers, and through what"' <<<"$output"
+}
+
+@test "one machine under several names: said so, and not a way that is closed" {
+    run -1 --separate-stderr lab 3 'ifprobe --hosts node0,node1,10.77.0.2 --json'
+    [ "$(found suggest.pair)" = "10.77.0.2 fail" ]
+    jq -e '.findings[] | select(.check == "suggest.pair").message
+        | startswith("has the address of node1 (10.77.0.2): one machine under several names")' <<<"$output"
+}
+
+@test "bare: each is reached, but not through one interface" {
+    # node0 reaches node1 through a0 only, node2 through eth0 only
+    printf 'table inet apart { chain o { type filter hook output priority 0
+        oifname "a0" ip daddr 10.77.0.3 drop; oifname "eth0" ip daddr 10.77.0.2 drop; }; }\n' >apart.nft
+    run -1 --separate-stderr lab 3 --firewall 0=apart.nft '
+        echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore # or either answers for both
+        ip link add a0 link eth0 type macvlan; ip link set a0 up; ip addr add 10.77.9.1/16 dev a0
+        ifprobe --hosts lab --deadline 1500ms --json'
+    jq -c ".findings[] | select(.status == \"fail\")" <<<"$output"
+    [ "$(found suggest.interface)" = "node0 fail" ]
+}
+
 @test "predict: a bridge's address on another node cannot be reached" {
     run -1 --separate-stderr lab 3 '
         on 1 "ip link add br-lan type bridge; ip link set br-lan up; ip addr add 172.19.0.1/16 dev br-lan
@@ -123,6 +153,14 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$(found predict.reach)" = $'node0 pass\nnode1 fail\nnode2 pass' ]
     [[ $(jq -r '.findings[] | select(.check == "predict.reach" and .status == "fail").message' <<<"$output") == \
         *"172.19.0.1, which node[0,2] cannot reach" ]]
+}
+
+@test "predict: who asks one that is silent has answered all the same" {
+    echo 'table inet f { chain i { type filter hook input priority 0; policy drop
+        iif lo accept; ct state established accept; }; }' >closed.nft
+    run -1 --separate-stderr lab 3 --firewall 2=closed.nft 'ifprobe --predict --hosts lab --deadline 1500ms --json'
+    [ -z "$(found host.answer)" ]
+    [ "$(found predict.reach)" = $'node0 pass\nnode1 pass\nnode2 fail' ]
 }
 
 @test "check: a variable that differs between nodes" {

@@ -218,6 +218,39 @@ NFT
     [[ $output == *"signal 2"* ]]
 }
 
+# A parent that is not run for a while after it forked, as on a busy machine: its child is ready
+# before it waits.
+slow_forks() { # FILE
+    ${CC:-cc} -shared -fPIC -x c -o "$1" - <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+pid_t fork(void)
+{
+    pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork"), pid = real();
+    struct timespec left = {.tv_nsec = 150000000};
+    while (pid > 0 && nanosleep(&left, &left))
+        ;
+    return pid;
+}
+C
+}
+
+@test "Ctrl-C is the command's, also before anybody has begun to wait for it" {
+    command -v "${CC:-cc}" >/dev/null || skip "no compiler"
+    slow_forks "$BATS_TEST_TMPDIR/slow.so"
+    typed() { # READY LAB-ARGUMENTS...
+        run -0 env LD_PRELOAD="$BATS_TEST_TMPDIR/slow.so" python3 "$ROOT/tests/lab/ctrl_c.py" "$1" "$LAB" "${@:2}" -- \
+            sh -c 'trap "echo finished; exit 3" INT; echo ready; while :; do sleep 0.05; done'
+        [[ $output == *finished*"exit 3"* ]]
+    }
+    NAME=$("$LAB" up 2)
+    typed 1 on "$NAME" node1
+    typed 2 on "$NAME" all
+    typed 1 run 1
+}
+
 @test "two labs at once do not meet" {
     NAME=$("$LAB" up 2)
     "$LAB" on "$NAME" node0 -- ip link add only-there type bridge

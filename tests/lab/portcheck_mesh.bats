@@ -98,15 +98,20 @@ mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
         python3 -c "
 import resource, subprocess, sys
 code = subprocess.call(sys.argv[1:])
-print(\"peak\", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(\"peak\", used.ru_maxrss)
+print(\"worked\", int((used.ru_utime + used.ru_stime) * 1e6))
 sys.exit(code)" "$1" --hosts lab
         echo "took $((${EPOCHREALTIME/./} - ${start/./}))"' - "$BIN/portcheck"
-    echo "$output" | tail -n 4
+    echo "$output" | tail -n 5
     [[ $output == *"16256 of 16256 ordered pairs of 128 hosts"* ]]
-    [[ ${lines[-2]} =~ ^peak\ ([0-9]+)$ ]]
+    [[ ${lines[-3]} =~ ^peak\ ([0-9]+)$ ]]
     ((BASH_REMATCH[1] < 16384))
+    # On a busy machine the rest of the time is others': then what it worked counts, of two cores.
+    [[ ${lines[-2]} =~ ^worked\ ([0-9]+)$ ]]
+    worked=${BASH_REMATCH[1]}
     [[ ${lines[-1]} =~ ^took\ ([0-9]+)$ ]]
-    ((BASH_REMATCH[1] < 30000000))
+    ((BASH_REMATCH[1] < 30000000 || (worked > 1000000 && worked < 40000000)))
 }
 
 
@@ -158,10 +163,12 @@ lost_answer='mac() { $WINDSOCK_RSH node$1 cat /sys/class/net/eth0/address; }
 }
 
 @test "mesh: --bandwidth measures every pair alone and names the slow node" {
-    run -0 --separate-stderr mesh 4 '"$1" --hosts lab --bandwidth 0.3 --json' --rate node2=50mbit
-    # A busy machine may slow a single pair; only node2 is slow with everybody.
-    jq -e '[.findings[] | select(.check == "mesh.bandwidth" and (.subject | contains(" to ") | not))] | length == 2
-        and all(.subject == "node2" and .status == "warn" and .value < 0.2)
+    run -0 --separate-stderr mesh 4 '"$1" --hosts lab --bandwidth 0.5 --json' --rate node2=50mbit
+    # A busy machine may slow a pair, or another node for a while; not to this.
+    jq -e '[.findings[] | select(.check == "mesh.bandwidth" and (.subject | contains(" to ") | not))]
+        | all(.subject == "node2" or .value > 0.1)' <<<"$output"
+    jq -e '[.findings[] | select(.check == "mesh.bandwidth" and .subject == "node2")] | length == 2
+        and all(.status == "warn" and .value < 0.2)
         and (.[0].message | startswith("sends only")) and (.[1].message | startswith("receives only"))' <<<"$output"
     jq -e '.data.pairs | length == 12 and all(.gbps > 0)' <<<"$output"
     run -0 --separate-stderr mesh 2 '"$1" --hosts lab --bandwidth 0.2'

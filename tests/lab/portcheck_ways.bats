@@ -51,6 +51,15 @@ finding() { # CHECK: its "SUBJECT MESSAGE"
     [[ $stderr == *"PASS"* ]]
 }
 
+@test "ways: own rules that drop what leaves before anybody is asked for its card" {
+    printf 'table inet o { chain c { type filter hook output priority 0; ip daddr 10.77.0.3 drop; }; }' >"$BATS_TEST_TMPDIR/1"
+    printf 'table inet o { chain c { type filter hook output priority 0; ip daddr 10.77.0.2 drop; }; }' >"$BATS_TEST_TMPDIR/2"
+    run -1 --separate-stderr mesh 3 '"$1" --hosts lab --wait 1s --json' \
+        --firewall "1=$BATS_TEST_TMPDIR/1" --firewall "2=$BATS_TEST_TMPDIR/2"
+    [[ $(finding mesh.out) == *"this host's own firewall does not let it out: inet o c, handle 2: "* ]]
+    [[ $output != *"neighbour table"* && $(jq -r '[.findings[].fix[]?] | join("\n")' <<<"$output") == *"nft insert rule inet o c "* ]]
+}
+
 @test "ways: a host whose own rules keep its answers in" {
     CHECK=mesh.in run -0 --separate-stderr mesh 4 "export CHECK; $mends" --firewall "2=$BATS_FILE_TMPDIR/answers"
     [[ $(finding mesh.in) == "node2 is not reached from any other node"*"that host's own firewall does not let the answer out: inet t c, handle 2: "* ]]

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""rdzv_gloo.py N PORT: torch's gloo, for bench-rendezvous. Ranks are forked after the
+"""rdzv_gloo.py N: torch's gloo, for bench-rendezvous. Ranks are forked after the
 import, so that it is not counted: until all have initialised and met once, and a barrier."""
 import datetime
 import os
+import signal
+import socket
 import struct
 import sys
 import time
@@ -25,10 +27,17 @@ def rank(number, size, port, started, out):
     os.write(out, struct.pack("2d", met - started, time.monotonic() - met))
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 def main():
-    size, port = int(sys.argv[1]), int(sys.argv[2])
+    size = int(sys.argv[1])
     torch.set_num_threads(1)
     read, write = os.pipe()
+    port = free_port()
     started = time.monotonic()
     pids = []
     for number in range(size):
@@ -38,9 +47,17 @@ def main():
             os._exit(0)
         pids.append(pid)
     os.close(write)
-    times = [struct.unpack("2d", os.read(read, 16)) for _ in pids]
-    for pid in pids:
-        os.waitpid(pid, 0)
+    lost = 0
+    while pids:
+        pid, status = os.wait()
+        pids.remove(pid)
+        if status and not lost:  # the others would wait for it
+            for other in pids:
+                os.kill(other, signal.SIGKILL)
+        lost = lost or status
+    if lost:
+        sys.exit(1)
+    times = [struct.unpack("2d", os.read(read, 16)) for _ in range(size)]
     met, barrier = (max(t) for t in zip(*times))
     print(f"{size}\t{met:.4f}\t{barrier * 1e3:.3f}")
 

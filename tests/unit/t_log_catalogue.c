@@ -11,7 +11,7 @@
 #include "probes/log/explain.h"
 #include "probes/log/extract.h"
 #include "probes/log/line.h"
-#include "probes/preflight/xid.h"
+#include "probes/node/xid.h"
 
 static bool has_anchor(const struct signature *g, const char *line)
 {

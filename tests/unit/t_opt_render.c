@@ -15,6 +15,7 @@
 #include "lib/core/text.h"
 
 static const char *const kinds[] = {"table", "tap", "json", NULL};
+static const char *const verbs[] = {"emit", "join", NULL};
 static const char *const hows[] = {"computed", "fixed", NULL};
 
 static const struct opt rows[] = {
@@ -29,6 +30,7 @@ static const struct opt rows[] = {
 	{0, "output", "FILE", "a file", OPT_STR, .complete = OPT_C_FILE},
 	{.help = "Second"},
 	{'p', "peer", "HOST[:PORT]", "a host", OPT_LIST, .complete = OPT_C_HOST},
+	{0, "hosts", "HOSTS", "hosts, or a file of them", OPT_STR, .complete = OPT_C_HOSTS},
 	{'i', "interface", "IF", "an interface", OPT_STR, .complete = OPT_C_IFACE},
 	{0, "count", "N", "a number", OPT_UINT, .min = 1},
 	{0, "color", NULL, "on unless switched off", OPT_BOOL, .def = "on"},
@@ -46,6 +48,7 @@ static const struct command cmd = {
 	.examples = "  optest --format json   # one\n  optest 'a-b' \\n      # a remark\n",
 	.operand = "FILE",
 	.operand_complete = OPT_C_FILE,
+	.verbs = verbs,
 };
 
 typedef void render_fn(const struct command *, const struct opt_table *, size_t, struct text *);
@@ -212,11 +215,16 @@ static const struct completion completions[] = {
 	{"optest --peer t", "t-one t-two"},
 	{"optest --peer t-one,t-t", "t-one,t-two"},
 	{"optest -p t-t", "t-two"},
+	{"optest --hosts t", "t-one t-two"},
+	{"optest --hosts em", "empty"},
+	{"optest --hosts t-one,t-t", "t-one,t-two"},
+	{"optest --hosts t-one,em", ""},
 	{"optest --interface l", "lo"},
 	{"optest -i x,lo", "x,lo"},
 	{"optest -- --f", ""},
 	{"optest -- em", "empty"},
-	{"optest em", "empty"},
+	{"optest em", "emit empty"},
+	{"optest x em", "empty"},
 };
 
 static void bash_completes(void **state UNUSED)
@@ -270,6 +278,9 @@ static void zsh_completes(void **state UNUSED)
 		{"optest --directory em", "empty/", NULL},
 		{"optest --interface l", "lo", NULL},
 		{"optest ", "optest.bash", "empty/"},
+		{"optest e", "emit", "empty/"},
+		{"optest x e", "empty/", NULL},
+		{"optest --hosts em", "empty/", NULL},
 	};
 	AUTO(arena_done) struct arena a = {0};
 

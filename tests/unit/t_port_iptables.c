@@ -4,6 +4,11 @@
 #include "tests/unit/nft_verdict.h"
 
 #define FILTER(policy, rules) "# made by\n*filter\n:INPUT " policy " [0:0]\n" rules "COMMIT\n"
+#define NAT                                                                                        \
+	"*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -m tcp --dport 80 -j DNAT "          \
+	"--to-destination 10.0.0.9:80\nCOMMIT\n"
+#define DNAT "-A INPUT -m conntrack --ctstate DNAT"
+#define NO_DNAT "-A INPUT -m conntrack ! --ctstate DNAT"
 #define SUB ":sub - [0:0]\n"
 
 static const struct {
@@ -39,6 +44,21 @@ static const struct {
 	 FILTER("DROP", "-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n"
 			"-A INPUT -m conntrack --ctstate INVALID -j REJECT\n"),
 	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"sent elsewhere counts as a state: nothing is", /* libvirt's, Docker's */
+	 FILTER("DROP", "-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j ACCEPT\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"perhaps it is sent elsewhere", NAT FILTER("DROP", DNAT " -j ACCEPT\n"), "10.0.0.1", 1,
+	 NFT_DROP, true, "iptables: -P INPUT DROP"},
+	{"perhaps it is not", NAT FILTER("ACCEPT", NO_DNAT " -j DROP\n"), "10.0.0.1", 1, NFT_DROP,
+	 true, NULL},
+	{"what nothing sends elsewhere", FILTER("ACCEPT", NO_DNAT " -j DROP\n"), "10.0.0.1", 1,
+	 NFT_DROP, false, NULL},
+	{"new, and perhaps sent elsewhere",
+	 NAT FILTER("DROP", "-A INPUT -m conntrack --ctstate NEW,DNAT -j ACCEPT\n"), "10.0.0.1", 1,
+	 NFT_ACCEPT, false, NULL},
+	{"its own name changes behind this",
+	 NAT FILTER("DROP", "-A INPUT -m conntrack --ctstate SNAT -j ACCEPT\n"), "10.0.0.1", 1,
+	 NFT_DROP, false, "iptables: -P INPUT DROP"},
 	{"by the older name", FILTER("DROP", "-A INPUT -m state --state NEW -j ACCEPT\n"),
 	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
 	{"the first packet's flags",

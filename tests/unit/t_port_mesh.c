@@ -295,6 +295,35 @@ static void causes(void **state)
 	}
 }
 
+#define RULE ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"%s\",\"rule\":\"r\"%s}]}"
+/* A rule of its own drops the question before it asks for the neighbour; one that only perhaps
+ * does, or the other end's, leaves the full table as it is. */
+static void cold_neighbours(void **state)
+{
+	static const struct {
+		const char *from, *to, *rest;
+		enum port_cause cause;
+	} cases[] = {
+		{"output", "", "", CAUSE_OWN_FIREWALL},
+		{"output", "", ",\"perhaps\":true", CAUSE_NEIGHBOURS},
+		{"answer in", "", "", CAUSE_NEIGHBOURS},
+		{"", "input", "", CAUSE_NEIGHBOURS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(bench_done) struct bench b;
+		AUTO_FREE char *one = NULL, *two = NULL, *r1 = NULL, *r2 = NULL;
+
+		assert_true(asprintf(&r1, RULE, cases[i].from, cases[i].rest) > 0);
+		assert_true(asprintf(&r2, RULE, cases[i].to, cases[i].rest) > 0);
+		assert_true(asprintf(&one, "{" NODE0 ",\"row\":[\"\",\"f a -\"]%s", r1) > 0);
+		assert_true(asprintf(&two, "{" NODE2 ",\"row\":[\"oo .. 1\",\"\"]%s", r2) > 0);
+		take(&b, one, two);
+		assert_int_equal(mesh_at(&b.m, 0, 2)->cause, cases[i].cause);
+	}
+}
+
 static void bulk(void **state)
 {
 	AUTO(bench_done) struct bench b;
@@ -339,11 +368,9 @@ static void pairs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_matrices),
-		cmocka_unit_test(plain_cases),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(causes),
-		cmocka_unit_test(bulk),
+		cmocka_unit_test(random_matrices), cmocka_unit_test(plain_cases),
+		cmocka_unit_test(lines),	   cmocka_unit_test(causes),
+		cmocka_unit_test(cold_neighbours), cmocka_unit_test(bulk),
 		cmocka_unit_test(pairs),
 	};
 

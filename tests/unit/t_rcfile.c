@@ -78,6 +78,8 @@ static void goes_above_every_guard(void **state UNUSED)
 		"if [[ $- != *i* ]] ; then\n\t# Shell is non-interactive.\n\treturn\nfi\n",
 		"if [ -z \"$PS1\" ]; then\n  return\nfi\n",
 		"[[ ${-} =~ i ]] || exit 0\n",
+		"[ -z \"$PS1\" ] \\\n  && return\n",
+		"[[ $- == *i* ]] ||\n  return\n",
 		"tty -s || return\n",
 		"[ -t 0 ] || return\n",
 		"[[ -o interactive ]] || return\n",
@@ -105,6 +107,7 @@ static void takes_nothing_else_for_a_guard(void **state UNUSED)
 		"# [ -z \"$PS1\" ] && return\n",
 		"if [ \"$PS1\" ]; then\n  alias l=ls\nfi\nreturn 0\n",
 		"f() {\n\t[ -z \"$PS1\" ] && return\n}\n",
+		"[[ $- == *i* ]] &&\n  echo \\\n  hi\nreturn 0\n",
 		"[[ $- == *i* ]] && bind 'set bell-style none' # no return here\n",
 		"case $- in *i*) alias l=ls ;; esac\n",
 		"echo \\\n[ -z \"$PS1\" ] && return\n", /* the line goes on from above */

@@ -287,12 +287,17 @@ static void output_that_cannot_be(void **state)
 	assert_int_equal(e.kind, ERR_SYS);
 	assert_non_null(strstr(e.msg, "/nonexistent/folder: No such file"));
 	snprintf(path, sizeof(path), "%s/sub", folder);
-	assert_int_equal(mkdir(path, 0700), 0);
 	e = (struct err){0};
-	r = open_report((struct report_opts){.output = path}); /* a directory */
+	r = open_report((struct report_opts){.output = path});
+	assert_int_equal(mkdir(path, 0700), 0); /* meanwhile */
 	add(r, "a.b", "s", ST_PASS, "m", NULL);
 	assert_int_equal(report_end(r, &e), 3);
 	assert_int_equal(e.kind, ERR_SYS);
+	/* there from the beginning: said before the work */
+	o.output = path;
+	e = (struct err){0};
+	assert_null(report_new(&o, &e));
+	assert_non_null(strstr(e.msg, "is not a regular file"));
 	assert_int_equal(rmdir(path), 0);
 }
 
