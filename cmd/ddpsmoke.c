@@ -7,6 +7,7 @@
 #include "bench/train/job.h"
 #include "bench/train/launch.h"
 #include "bench/train/product.h"
+#include "bench/train/verdict.h"
 #include "bench/train/where.h"
 #include "cmd/app.h"
 #include "lib/core/interrupt.h"
@@ -17,11 +18,13 @@
 
 #define NOT_GIVEN UINT64_MAX
 enum { BATCH = 32, BATCH_MAX = 4096, EXPECT = 90 };
-enum {
-	LARGE_BATCH = 16,
-	LARGE_SAMPLES = 256,
-	LARGE_VALIDATION = 64
-}; /* a minute's work is too much */
+enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
+/*
+ * What is made, unless told: so many samples, and where they would be fewer than so many
+ * steps of an epoch, more: with many ranks or a large batch two epochs are too few steps
+ * to learn anything, and a verdict about accuracy would be left out.
+ */
+enum { STEPS = 32, SAMPLES = 2048, LARGE_STEPS = 8, LARGE_SAMPLES = 256, SAMPLES_MOST = 1 << 22 };
 
 struct config {
 	const char *model, *pattern, *fault, *plot, *emit;
@@ -74,7 +77,8 @@ static const struct opt rows[] = {
 	{0, "data", "SET", "synthetic, or mnist:DIR, cifar10:DIR, stl10:DIR as distributed",
 	 OPT_STR, AT(train.data_spec), .complete = OPT_C_DIR, .def = "synthetic"},
 	{0, "samples", "N", "use so many of its samples", OPT_UINT, AT(samples), .min = 1,
-	 .max = 10000000, .def = "2048 of synthetic (resnet18: 256), else all"},
+	 .max = 10000000,
+	 .def = "of synthetic 32 steps' in each epoch, at least 2048 (resnet18: 8, 256); else all"},
 	{0, "validation", "N", "and so many of those for validation", OPT_UINT, AT(validation),
 	 .min = 1, .max = 10000000, .def = "512 of synthetic (resnet18: 64), else 1024"},
 	{0, "workers", "N", "threads of each rank that read ahead", OPT_UINT, AT(workers),
@@ -124,15 +128,15 @@ static const char examples[] =
 	"  ddpsmoke --global-batch 256 --np 8 --epochs 5 --lr 0.05\n"
 	"  ddpsmoke --json | jq .data.checks # for a script\n";
 
-/* The two nearest global batches that the ranks can share. */
+/* The two nearest global batches that the ranks can share, of those that they can take. */
 static int uneven(uint64_t batch, uint64_t ranks, struct err *e)
 {
-	uint64_t below = batch / ranks * ranks;
+	uint64_t below = batch / ranks * ranks, most = ranks * BATCH_MAX;
 
 	err_set(e, ERR_USAGE, "--global-batch: %zu ranks cannot share %zu sample%s evenly",
 		(size_t)ranks, (size_t)batch, batch == 1 ? "" : "s");
-	if (!below)
-		return err_hint(e, "%zu works", (size_t)ranks);
+	if (!below || below >= most)
+		return err_hint(e, "%zu works", (size_t)(below ? most : ranks));
 	return err_hint(e, "%zu and %zu work", (size_t)below, (size_t)(below + ranks));
 }
 
@@ -146,7 +150,21 @@ static int check_numbers(const struct config *c, struct err *e)
 		return err_set(e, ERR_USAGE, "--momentum is in [0, 1), --weight-decay at least 0");
 	if (c->expect > 100)
 		return err_set(e, ERR_USAGE, "--expect is a percentage");
+	if (c->batch && c->global_batch)
+		return err_set(e, ERR_USAGE,
+			       "--batch is of each rank, --global-batch of all: one of the two");
 	return 0;
+}
+
+/* How many samples to make. */
+static size_t enough(const struct config *c, uint64_t ranks)
+{
+	bool is_large = c->train.model->graph;
+	uint64_t least = is_large ? LARGE_SAMPLES : SAMPLES;
+	uint64_t n = (uint64_t)(is_large ? LARGE_STEPS : STEPS) * ranks * (uint64_t)c->train.batch;
+
+	n = n > SAMPLES_MOST ? SAMPLES_MOST : n;
+	return (size_t)(n < least ? least : n);
 }
 
 /* What depends on the number of ranks. */
@@ -163,6 +181,8 @@ static int share(struct config *c, uint64_t ranks, struct err *e)
 		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
 			       (size_t)ranks);
 	c->train.batch = (int)batch;
+	if (!c->samples && streq(c->train.data_spec, "synthetic"))
+		c->train.asked = enough(c, ranks);
 	return 0;
 }
 
@@ -210,8 +230,6 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		c->resized.side = (int)c->side;
 		t->model = &c->resized;
 	}
-	c->batch = c->batch ? c->batch : is_large ? LARGE_BATCH : BATCH;
-
 	if (streq(c->pattern, "fsdp") && streq(t->backend, "nccl"))
 		return err_set(e, ERR_USAGE,
 			       "--backend nccl carries gradients of --pattern ddp alone");
@@ -220,17 +238,20 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	    data_check(t->data_spec, e) || (c->fault && fault_parse(c->fault, &t->fault, e)) ||
 	    where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
+	c->batch = c->batch ? c->batch : is_large ? LARGE_BATCH : BATCH;
 	c->engine.rank = c->role.rank;
 	count_gpus(app, c);
 	app->report_opts.answer_only = c->emit;
-	t->asked = !c->samples && is_large && is_made ? LARGE_SAMPLES : c->samples;
+	t->asked = c->samples; /* or what share() finds */
 	t->asked_validation =
 		!c->validation && is_large && is_made ? LARGE_VALIDATION : c->validation;
 	t->workers = c->workers != NOT_GIVEN ? (unsigned)c->workers : is_made ? 0 : 1;
 	t->expect = (c->expect >= 0 ? c->expect : is_made && !is_large ? EXPECT : 0) / 100;
 	t->is_sharded = streq(c->pattern, "fsdp");
 	t->deadline_ns = app->common.deadline_ns;
-	if (c->role.size && share(c, c->role.size, e))
+	if ((c->role.size && share(c, c->role.size, e)) ||
+	    (c->plot && c->role.rank <= 0 && !c->role.ours &&
+	     report_check_folder(&app->arena, c->plot, e)))
 		return -1;
 	return set_voice(app, &c->role, e);
 }
@@ -305,6 +326,8 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 				   : c->role.ours ? hear_tell
 						  : log_progress,
 				   app->report, &lost, e);
+	if (!result && !lost)
+		result = verdict_share(&w, app->report, e);
 	world_stop(&w, result ? e->msg : lost);
 	if (rank && c->role.relayed && lost && is_first_gone(lost))
 		hear_tell_lost(lost); /* who else would? */

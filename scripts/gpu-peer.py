@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What PyTorch does of what ddpsmoke does on one GPU: ResNet-18 with SGD, eagerly.
 
 gpu-peer.py float32|tf32|bf16|fp16 BATCH SIDE STEPS

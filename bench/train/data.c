@@ -20,11 +20,28 @@ struct opening {
 
 /* --- files ------------------------------------------------------------------------- */
 
-/* In the folder, or in the one that the archive unpacks to. */
+/* In the folder, or in the one that the archive unpacks to. Never waits: it may be a pipe. */
 static int open_in(struct opening *o, const char *sub, const char *name)
 {
 	(void)snprintf(o->path, sizeof(o->path), "%s/%s%s", o->folder, sub, name);
-	return open(o->path, O_RDONLY | O_CLOEXEC);
+	return open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* It is not there; as it was downloaded? */
+static int no_file(struct opening *o, const char *sub, const char *name)
+{
+	struct err opened = {0};
+	char packed[PATH + 4];
+
+	err_sys(&opened, "cannot open %s", o->path);
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(o->path, sizeof(o->path), "%s/%s%s", o->folder, i ? sub : "", name);
+		(void)snprintf(packed, sizeof(packed), "%s.gz", o->path);
+		if (!access(packed, F_OK))
+			return file_packed(o->path, packed, o->e);
+	}
+	*o->e = opened;
+	return err_hint(o->e, "unpack the data set below %s, on every host", o->folder);
 }
 
 static const struct data_file *map_file(struct opening *o, const char *sub, const char *name)
@@ -36,8 +53,7 @@ static const struct data_file *map_file(struct opening *o, const char *sub, cons
 	if (fd < 0 && errno == ENOENT)
 		fd = open_in(o, sub, name);
 	if (fd < 0 || fstat(fd, &st)) {
-		err_sys(o->e, "cannot open %s", o->path);
-		err_hint(o->e, "unpack the data set below %s, on every host", o->folder);
+		no_file(o, sub, name);
 		return NULL;
 	}
 	*f = (struct data_file){.name = name, .n = (size_t)st.st_size};

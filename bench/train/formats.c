@@ -1,5 +1,7 @@
 #include "bench/train/formats.h"
 
+#include "lib/cluster/child.h"
+
 #include <endian.h>
 
 enum { IDX_IMAGES = 0x803, IDX_LABELS = 0x801, IDX_HEAD = 16, IDX_LABEL_HEAD = 8 };
@@ -16,10 +18,21 @@ static bool is_packed(const struct file_bytes *f)
 	return f->n > 2 && f->p[0] == 0x1f && f->p[1] == 0x8b;
 }
 
+int file_packed(const char *path, const char *as, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *name = shell_quote(&a, path), *packed = shell_quote(&a, as ? as : path);
+
+	err_set(e, ERR_SYS, "%s: it is still packed by gzip", as ? as : path);
+	if (as)
+		return err_hint(e, "gunzip %s", packed);
+	packed = shell_quote(&a, arena_printf(&a, "%s.gz", path));
+	return err_hint(e, "mv %s %s && gunzip %s", name, packed, packed);
+}
+
 static int packed(const struct file_bytes *f, struct err *e)
 {
-	err_set(e, ERR_SYS, "%s: it is still packed by gzip", f->path);
-	return err_hint(e, "mv %s %s.gz && gunzip %s.gz", f->path, f->path, f->path);
+	return file_packed(f->path, NULL, e);
 }
 
 static int check_labels(const struct chunk *c, const struct file_bytes *f, struct err *e)

@@ -28,6 +28,10 @@ int cifar_parse(const struct file_bytes *f, struct chunk *ret, struct err *e) MU
 int stl_parse(const struct file_bytes *images, const struct file_bytes *labels, struct chunk *ret,
 	      struct err *e) MUST_CHECK;
 
+/* "PATH: it is still packed by gzip", and what unpacks it: @as, or NULL: PATH itself, which lacks
+ * the ending. -1. */
+int file_packed(const char *path, const char *as, struct err *e);
+
 enum { IMAGE_SIDE_MAX = 1024, CIFAR_SIDE = 32, STL_SIDE = 96, IMAGE_CLASSES = 10 };
 
 /* Image @i as @channels x @side x @side floats, resized, its mean about 0; returns the label. */

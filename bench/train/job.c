@@ -84,8 +84,11 @@ static int run_rank(struct job *j, struct err *e)
 	j->o->gpu_dev = j->carrier.gpu_dev;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
 	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
-		*e = is_first ? sick : *e;
-		return is_first && sick.kind ? -1 : 0;
+		if (!is_first || !sick.kind)
+			return 0;
+		*e = sick;
+		j->carrier.all_know = true;
+		return -1;
 	}
 	j->culprit = comm_culprit(comm, NULL);
 	return -1;
@@ -269,6 +272,24 @@ static void say_there(struct report *r)
 	report_add(r, f);
 }
 
+/* Which GPU each told the others: the number of "NVIDIA H200 (GPU 3)". */
+static void name_gpus(const struct job *j, struct say_world *w)
+{
+	const struct rdzv_member *m;
+	struct err unknown;
+	size_t n;
+
+	if (!j->o->engine || !j->o->engine->device || rdzv_members(j->w->rdzv, &m, &n, &unknown))
+		return;
+	for (int i = 0; i < w->size && (size_t)i < n; i++) {
+		const char *at = m[i].device ? strstr(m[i].device, "(GPU ") : NULL;
+
+		if (at)
+			w->peers[i].gpu = arena_printf(report_arena(j->r), "%.*s",
+						       (int)strcspn(at + 1, ")"), at + 1);
+	}
+}
+
 static int say(struct job *j, const struct say_world *w, int result, struct err *e)
 {
 	struct train_alone alone, *compared = NULL;
@@ -301,6 +322,7 @@ int train_job(struct train_opts *o, struct world_run *w,
 	*ret_lost = j.lost;
 	world = say_world(j.carrier.gpu_comm ? j.carrier.gpu_comm : j.carrier.comm,
 			  report_arena(r));
+	name_gpus(&j, &world);
 	world.note = j.carrier.note;
 	world.fix = j.carrier.fix;
 	carrier_free(&j.carrier);

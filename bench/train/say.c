@@ -53,7 +53,8 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 
 		w.peers[i] = (struct say_peer){
 			arena_strdup(a, p->host), arena_strdup(a, p->address),
-			streq(w.backend, "nccl") && p->device ? arena_strdup(a, p->device) : "cpu"};
+			streq(w.backend, "nccl") && p->device ? arena_strdup(a, p->device) : "cpu",
+			NULL};
 		for (k = 0; !streq(w.peers[k].host, p->host);)
 			k++;
 		w.hosts += k == i;
@@ -110,7 +111,8 @@ const char *say_who(const struct run *x, int rank)
 {
 	const struct say_peer *p = &x->w->peers[rank];
 
-	return arena_printf(report_arena(x->r), "rank %d (%s, %s)", rank, p->host, p->address);
+	return arena_printf(report_arena(x->r), "rank %d (%s, %s%s%s)", rank, p->host, p->address,
+			    p->gpu ? ", " : "", p->gpu ? p->gpu : "");
 }
 
 struct finding *say_find(const struct run *x, const char *check, int rank)
@@ -122,6 +124,13 @@ struct finding *say_find(const struct run *x, const char *check, int rank)
 	return f;
 }
 
+const char *say_gpu(const struct run *x, int rank)
+{
+	const char *gpu = x->w->peers[rank].gpu;
+
+	return gpu ? gpu + strcspn(gpu, "0123456789") : NULL;
+}
+
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 {
 	struct arena *a = report_arena(x->r);
@@ -131,6 +140,9 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	va_start(ap, fmt);
 	command = arena_vprintf(a, fmt, ap);
 	va_end(ap);
+	/* of those that are visible: where some are hidden, their numbers are others */
+	if (say_gpu(x, rank) && starts_with(command, "ddpsmoke") && !getenv("CUDA_VISIBLE_DEVICES"))
+		command = arena_printf(a, "CUDA_VISIBLE_DEVICES=%s %s", say_gpu(x, rank), command);
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else

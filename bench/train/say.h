@@ -6,6 +6,7 @@
 
 struct say_peer {
 	const char *host, *address, *device;
+	const char *gpu; /* that it trains on: "GPU 0"; NULL: none, or unknown */
 };
 struct say_world {	 /* who took part, still known when the communicator is gone */
 	int size, hosts; /* size 0: they were never connected */

@@ -67,7 +67,13 @@ void say_loss(const struct run *x)
 	bool fell;
 
 	if (n < STEPS_TO_FALL) {
-		finding_set(f, ST_SKIP, "%zu steps are too few to see the loss fall", n);
+		finding_set(f, ST_SKIP, "%zu step%s too few to see the loss fall", n,
+			    n == 1 ? " is" : "s are");
+		report_add(x->r, f);
+		return;
+	}
+	if (say_bad_rank(x) >= 0) { /* smaller steps would not help */
+		finding_set(f, ST_SKIP, "not judged: it has what is no finite number in it");
 		report_add(x->r, f);
 		return;
 	}
@@ -101,8 +107,10 @@ void say_accuracy(const struct run *x)
 			 : last->val_top1 >= x->o->expect		       ? ST_PASS
 									       : ST_FAIL;
 
-	finding_set(f, st, "%.2f %% of %zu validation samples right, %.2f %% among the best five%s",
-		    last->val_top1 * 100, x->o->data->n[DATA_VALIDATION], last->val_top5 * 100,
+	finding_set(f, st,
+		    "%.2f %% of %zu validation sample%s right, %.2f %% among the best five%s",
+		    last->val_top1 * 100, x->o->data->n[DATA_VALIDATION],
+		    x->o->data->n[DATA_VALIDATION] == 1 ? "" : "s", last->val_top5 * 100,
 		    st == ST_INFO ? " (not judged)" : "");
 	finding_value(f, last->val_top1 * 100, "%");
 	if (st == ST_FAIL)
@@ -139,7 +147,10 @@ void say_pace(const struct run *x)
 			t.seconds[PHASE_EXCHANGE] / t.wall * 100,
 			t.seconds[PHASE_DATA] / t.wall * 100,
 			t.seconds[PHASE_UPDATE] / t.wall * 100);
-	if (is_slow)
+	if (is_slow && say_gpu(x, slowest)) /* hot, or without power? */
+		say_fix_at(x, f, slowest, "nvidia-smi -i %s -q -d PERFORMANCE,TEMPERATURE",
+			   say_gpu(x, slowest));
+	else if (is_slow)
 		say_fix_at(x, f, slowest, "top -b -n 1");
 	if (!is_slow && x->alone && x->w->size > 1)
 		finding_set(f, ST_INFO, "%s; %.0f %% of what %d times one rank alone could do",

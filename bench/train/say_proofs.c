@@ -1,15 +1,20 @@
 #include "bench/train/say_run.h"
 
+#include "lib/cluster/child.h"
+
 static void fix_unlike(const struct run *x, struct finding *f)
 {
-	const char *host = x->w->peers[x->res->odd_rank].host;
+	const char *host = x->w->peers[x->res->odd_rank].host, *folder;
+	bool is_elsewhere = x->w->hosts > 1 && !streq(host, x->w->peers[0].host);
 
-	if (starts_with(x->res->odd_what, "data set") && x->o->data->nfiles)
-		finding_fix(f, "rsync -a %s/ %s:%s/", strchr(x->o->data_spec, ':') + 1, host,
-			    strchr(x->o->data_spec, ':') + 1);
-	else if (!streq(x->res->odd_what, "program"))
+	if (starts_with(x->res->odd_what, "data set") && x->o->data->nfiles && is_elsewhere) {
+		folder = shell_quote(
+			report_arena(x->r),
+			arena_printf(report_arena(x->r), "%s/", strchr(x->o->data_spec, ':') + 1));
+		finding_fix(f, "rsync -a %s %s:%s", folder, host, folder);
+	} else if (!streq(x->res->odd_what, "program"))
 		finding_fix(f, "start every rank with the same command line");
-	else if (x->w->hosts > 1)
+	else if (is_elsewhere)
 		finding_fix(f, "scp \"$(command -v ddpsmoke)\" %s:", host);
 	else
 		finding_fix(f, "ddpsmoke --version");
@@ -19,15 +24,19 @@ void say_joined(const struct run *x)
 {
 	struct finding *f = say_find(x, "rank.joined", -1);
 
-	finding_set(f, ST_PASS, "all %d ranks joined", x->w->size);
+	if (x->w->size == 1)
+		finding_set(f, ST_PASS, "the one rank joined");
+	else
+		finding_set(f, ST_PASS, "all %d ranks joined", x->w->size);
 	report_add(x->r, f);
 	f = say_find(x, "rank.alike", x->res->odd_rank);
 	if (x->res->odd_how)
 		finding_set(f, ST_FAIL, "%s cannot read its data: %s", say_who(x, x->res->odd_rank),
 			    x->res->odd_how);
 	else if (x->res->odd_rank >= 0)
-		finding_set(f, ST_FAIL, "%s has another %s than rank 0",
-			    say_who(x, x->res->odd_rank), x->res->odd_what);
+		finding_set(f, ST_FAIL, "%s has %s %s than rank 0", say_who(x, x->res->odd_rank),
+			    streq(x->res->odd_what, "options") ? "other" : "another",
+			    x->res->odd_what);
 	else if (x->res->noted[0])
 		finding_set(f, ST_PASS, "all ranks have the same program, options and data");
 	else
@@ -138,6 +147,13 @@ void say_params(const struct run *x)
 	report_add(x->r, f);
 }
 
+static const char *proven(const struct run *x)
+{
+	size_t n = (size_t)x->res->proven_steps;
+
+	return arena_printf(report_arena(x->r), "%zu step%s", n, n == 1 ? "" : "s");
+}
+
 /* With other samples or NaN in it there is nothing to compare; that has its own finding. */
 static bool is_comparable(const struct run *x)
 {
@@ -153,9 +169,9 @@ static void say_far(const struct run *x, struct finding *f, int far, bool are_eq
 				      : who_of_all(x);
 
 	finding_set(f, ST_FAIL,
-		    "after %zu steps %s is %g away from what one process gets: the gradients were "
+		    "after %s %s is %g away from what one process gets: the gradients were "
 		    "right, and went wrong on their way%s",
-		    (size_t)x->res->proven_steps, who, a->distance,
+		    proven(x), who, a->distance,
 		    far < 0 && are_equal ? ", for all ranks alike" : "");
 	fix_exchange(x, f, far);
 }
@@ -184,9 +200,13 @@ void say_reference(const struct run *x)
 		say_far(x, f, far, first->equal);
 	else
 		finding_set(f, ST_PASS,
-			    "after %zu steps the parameters are those of one process that runs "
-			    "all %d shards (difference %.2g)",
-			    (size_t)x->res->proven_steps, x->w->size, a->distance);
+			    "after %s the parameters are those of one process that runs %s "
+			    "(difference %.2g)",
+			    proven(x),
+			    x->w->size == 1
+				    ? "the same samples"
+				    : arena_printf(report_arena(x->r), "all %d shards", x->w->size),
+			    a->distance);
 	if (a->wrong_rank >= 0)
 		say_fix_at(x, f, a->wrong_rank, "ddpsmoke --np 1 --epochs 20");
 	finding_expect(f, "<= %g in every parameter", a->tolerance);
@@ -238,8 +258,7 @@ void say_repeat(const struct run *x)
 			    "the exchange gave a wrong sum, once or both times");
 		fix_exchange(x, f, -1);
 	} else {
-		finding_set(f, ST_PASS, "the same seed gave the same bits again (%zu steps)",
-			    (size_t)res->proven_steps);
+		finding_set(f, ST_PASS, "the same seed gave the same bits again (%s)", proven(x));
 	}
 	finding_expect(f, "the same bits twice");
 	report_add(x->r, f);

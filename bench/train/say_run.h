@@ -12,7 +12,8 @@ struct run {
 };
 
 struct finding *say_find(const struct run *x, const char *check, int rank); /* -1: of the model */
-const char *say_who(const struct run *x, int rank); /* "rank 1 (node1, 10.0.0.2)" */
+const char *say_who(const struct run *x, int rank); /* "rank 1 (node1, 10.0.0.2, GPU 0)" */
+const char *say_gpu(const struct run *x, int rank); /* its number; NULL: it is on the CPU */
 /* A command for the host of @rank, as it is typed here. */
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 	PRINTF(4, 5);

@@ -111,7 +111,7 @@ struct train_alone {
 			     told */
 	int far_rank;	  /* whose parameters are too far from these, -1 */
 	double distance;  /* the largest of any parameter of any rank */
-	double tolerance; /* how far is too far */
+	double tolerance; /* how far is too far: see alone.c */
 };
 #define TRAIN_TOLERANCE 1e-5
 /* Rank 0, afterwards: the first steps once more, rank by rank, without any exchange. */

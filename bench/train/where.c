@@ -13,7 +13,7 @@ const struct opt where_rows[WHERE_NROWS] = {
 	 .max = 4096},
 	{0, "hosts", "LIST",
 	 "start them there over ssh: a list, a Slurm hostlist, a hostfile, or the word lab",
-	 OPT_STR, AT(hosts), .complete = OPT_C_HOST},
+	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
 	{0, "rsh", "CMD", "instead of ssh", OPT_STR, AT(rsh), .env = "WINDSOCK_RSH"},
 	{0, "srun", NULL, "start them with srun, in an allocation of Slurm's", OPT_BOOL, AT(srun)},
 	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",

@@ -33,6 +33,8 @@ static int build_value(struct engine_net *n, int which, int channels, int side)
 	if (count >= INT32_MAX)
 		return refuse(n, which - 1, "it makes 2^31 numbers or more: a smaller --batch");
 	v->count = (uint32_t)count;
+	if (!which && !gpu_is_16())
+		return 0; /* it is where it arrives */
 	if (gpu_alloc(count * (is_last ? sizeof(float) : gpu_type_size()), &v->p, &n->failure))
 		return -1;
 	return which ? gpu_alloc(count * gpu_type_size(), &v->d, &n->failure) : 0;
@@ -107,10 +109,15 @@ static int build_edges(struct engine_net *n)
 	size_t batch = (size_t)n->batch, answers = batch * (size_t)g->classes;
 	size_t pixels = batch * (size_t)(g->channels * g->side * g->side);
 
+	CUresult r = cuEventCreate(&n->sent, CU_EVENT_DISABLE_TIMING);
+
+	if (r != CUDA_SUCCESS)
+		return gpu_failed("cuEventCreate", r, &n->failure);
 	n->answers = calloc(answers, sizeof(float));
 	if (!n->answers)
 		return err_set(&n->failure, ERR_SYS, "no memory for %d samples", n->batch);
-	return floats(n, pixels, gpu_is_16() ? &n->pixels_there : NULL, &n->pixels) ||
+	return floats(n, pixels, &n->arrives[0], &n->pixels) ||
+			       floats(n, pixels, &n->arrives[1], NULL) ||
 			       floats(n, g->nstats, &n->stats, &n->stats_here) ||
 			       floats(n, n->values[g->n].count, NULL, &n->answers_here) ||
 			       floats(n, answers, &n->dout, &n->dout_here)
@@ -193,6 +200,9 @@ void net_destroy(struct engine_net *n)
 	(void)gpu_wait(gpu.stream, NULL, "the last work", &unused);
 	for (int i = 0; i < n->g->n; i++)
 		drop_op(&n->ops[i]);
+	(void)gpu_wait(gpu.copies, NULL, "the last copies", &unused);
+	if (!gpu_is_16())
+		n->values[0].p = NULL; /* one of those that it arrived at */
 	for (int i = 0; i <= n->g->n; i++) {
 		gpu_free(n->values[i].p);
 		gpu_free(n->values[i].d);
@@ -202,7 +212,10 @@ void net_destroy(struct engine_net *n)
 	for (int k = 0; k < 2; k++)
 		gpu_free(n->sums[k]);
 	gpu_free(n->space);
-	gpu_free(n->pixels_there);
+	for (int k = 0; k < 2; k++)
+		gpu_free(n->arrives[k]);
+	if (n->sent)
+		(void)cuEventDestroy(n->sent);
 	gpu_free(n->stats);
 	gpu_free(n->dout);
 	gpu_free(n->params);

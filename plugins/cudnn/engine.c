@@ -5,62 +5,51 @@
  */
 #include "plugins/cudnn/parts.h"
 
-enum { PIECES = 16 };
-static struct piece {
-	float *p;
-	size_t n;
-	bool is_ours;
-} pieces[PIECES]; /* what alloc() gave, and what was adopted */
-
-static bool is_there(const float *p)
-{
-	for (size_t i = 0; i < PIECES; i++)
-		if (pieces[i].p && p >= pieces[i].p && p < pieces[i].p + pieces[i].n)
-			return true;
-	return false;
-}
-
-static int send(void *to, const void *from, size_t bytes, struct err *e)
-{
-	CUresult r = bytes ? cuMemcpyHtoDAsync(gpu_at(to), from, bytes, gpu.stream) : CUDA_SUCCESS;
-
-	return r == CUDA_SUCCESS ? 0 : gpu_failed("copying to the GPU", r, e);
-}
-
-static int fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *e)
-{
-	CUresult r = bytes ? cuMemcpyDtoHAsync(to, gpu_at(from), bytes, s) : CUDA_SUCCESS;
-
-	return r == CUDA_SUCCESS ? 0 : gpu_failed("copying from the GPU", r, e);
-}
-
 /* --- forward ------------------------------------------------------------------------------ */
 
 /* The caller's parameters as the GPU sees them. NULL: see failure. */
 static const float *stage(struct engine_net *n, const float *params)
 {
-	if (is_there(params))
+	if (device_has(params))
 		return params;
 	if (net_stage_params(n) ||
-	    send(n->params, params, n->g->nparams * sizeof(float), &n->failure))
+	    gpu_send(n->params, params, n->g->nparams * sizeof(float), &n->failure))
 		return NULL;
 	return n->params;
+}
+
+/*
+ * The copy has a stream of its own, and nothing to wait for: who read this place last was the
+ * step before the previous one, and the previous one's answers were waited for.
+ */
+static int send_pixels(struct engine_net *n, float *to)
+{
+	size_t pixels = (size_t)n->batch * (size_t)n->g->channels * n->values[0].area;
+	CUresult r = cuMemcpyHtoDAsync(gpu_at(to), n->pixels, pixels * sizeof(float), gpu.copies);
+
+	if (r == CUDA_SUCCESS)
+		r = cuEventRecord(n->sent, gpu.copies);
+	if (r == CUDA_SUCCESS)
+		r = cuStreamWaitEvent(gpu.stream, n->sent, 0);
+	return r == CUDA_SUCCESS ? 0 : gpu_failed("copying to the GPU", r, &n->failure);
 }
 
 static int send_input(struct engine_net *n, const float *stats)
 {
 	const struct graph *g = n->g;
 	struct value *v = &n->values[0];
-	size_t pixels = (size_t)n->batch * (size_t)g->channels * v->area;
-	void *to = gpu_is_16() ? (void *)n->pixels_there : v->p;
+	float *to = n->arrives[n->turn];
 
+	n->turn = !n->turn;
 	memcpy(n->stats_here, stats, g->nstats * sizeof(float));
-	if (send(n->stats, n->stats_here, g->nstats * sizeof(float), &n->failure) ||
-	    send(to, n->pixels, pixels * sizeof(float), &n->failure))
+	if (send_pixels(n, to) ||
+	    gpu_send(n->stats, n->stats_here, g->nstats * sizeof(float), &n->failure))
 		return -1;
 	if (gpu_is_16())
-		TYPED(n, "pack_input", v->count, P(v->p), P(n->pixels_there), U(v->count),
-		      U(v->area), U(g->channels), U(v->stored), F(1));
+		TYPED(n, "pack_input", v->count, P(v->p), P(to), U(v->count), U(v->area),
+		      U(g->channels), U(v->stored), F(1));
+	else
+		v->p = to;
 	return 0;
 }
 
@@ -98,8 +87,8 @@ static int fetch_answers(struct engine_net *n, float *stats, bool is_training)
 	const struct value *v = &n->values[g->n];
 	size_t classes = (size_t)g->classes, nstats = is_training ? g->nstats : 0;
 
-	if (fetch(n->answers_here, v->p, v->count * sizeof(float), gpu.stream, &n->failure) ||
-	    fetch(n->stats_here, n->stats, nstats * sizeof(float), gpu.stream, &n->failure) ||
+	if (gpu_fetch(n->answers_here, v->p, v->count * sizeof(float), gpu.stream, &n->failure) ||
+	    gpu_fetch(n->stats_here, n->stats, nstats * sizeof(float), gpu.stream, &n->failure) ||
 	    gpu_wait(gpu.stream, NULL, "a forward pass", &n->failure))
 		return -1;
 	memcpy(stats, n->stats_here, nstats * sizeof(float));
@@ -134,7 +123,7 @@ static int send_dout(struct engine_net *n, const float *dout)
 	size_t bytes = (size_t)n->batch * (size_t)n->g->classes * sizeof(float);
 
 	memcpy(n->dout_here, dout, bytes);
-	if (send(n->dout, n->dout_here, bytes, &n->failure))
+	if (gpu_send(n->dout, n->dout_here, bytes, &n->failure))
 		return -1;
 	TYPED(n, "pack_input", v->count, P(v->d), P(n->dout), U(v->count), U(1), U(n->g->classes),
 	      U(v->stored), F(gpu.scale));
@@ -201,8 +190,8 @@ static int arrive(struct engine_net *n, int i, float *grads)
 static int backward(struct engine_net *n, const float *params, const float *dout, float *grads,
 		    int (*done)(void *arg, int node), void *arg)
 {
-	const float *w = is_there(params) ? params : n->params; /* forward sent them */
-	bool stays = is_there(grads);
+	const float *w = device_has(params) ? params : n->params; /* forward sent them */
+	bool stays = device_has(grads);
 	int i;
 
 	if (!is_well(n) || gpu_current(&n->failure) || (!stays && net_stage_grads(n)) ||
@@ -244,129 +233,6 @@ static struct engine_net *create(const struct graph *g, int batch, struct err *e
 	return gpu_current(e) ? NULL : net_create(g, batch, e);
 }
 
-static int find(struct err *e) { return libraries_load(&gpu.libs, e); }
-
-static int adopt(float *p, size_t floats, struct err *e)
-{
-	for (size_t i = 0; i < PIECES; i++)
-		if (!pieces[i].p) {
-			pieces[i] = (struct piece){.p = p, .n = floats};
-			return 0;
-		}
-	return err_set(e, ERR_SYS, "more than %d arrays on a GPU", PIECES);
-}
-
-static int device_alloc(size_t floats, float **ret, struct err *e)
-{
-	void *p;
-
-	if (gpu_current(e) || gpu_alloc(floats * sizeof(float), &p, e))
-		return -1;
-	if (adopt(p, floats, e)) {
-		gpu_free(p);
-		return -1;
-	}
-	for (size_t i = 0; i < PIECES; i++)
-		pieces[i].is_ours |= pieces[i].p == p;
-	*ret = p;
-	return 0;
-}
-
-static void device_free(float *p)
-{
-	for (size_t i = 0; i < PIECES && p; i++)
-		if (pieces[i].p == p) {
-			if (pieces[i].is_ours)
-				gpu_free(p);
-			pieces[i] = (struct piece){0};
-		}
-}
-
-static int put(float *to, const float *from, size_t n, struct err *e)
-{
-	return gpu_current(e) || send(to, from, n * sizeof(float), e) ||
-			       gpu_wait(gpu.stream, NULL, "sending parameters", e)
-		       ? -1
-		       : 0;
-}
-
-static int get(float *to, const float *from, size_t n, struct err *e)
-{
-	return gpu_current(e) || gpu_wait(gpu.stream, NULL, "the work so far", e) ||
-			       fetch(to, from, n * sizeof(float), gpu.stream, e) ||
-			       gpu_wait(gpu.stream, NULL, "fetching parameters", e)
-		       ? -1
-		       : 0;
-}
-
-static int order(CUstream first, CUstream then, struct err *e)
-{
-	CUresult r;
-
-	if (gpu_current(e))
-		return -1;
-	r = cuEventRecord(gpu.mark, first);
-	if (r == CUDA_SUCCESS)
-		r = cuStreamWaitEvent(then, gpu.mark, 0);
-	return r == CUDA_SUCCESS ? 0 : gpu_failed("ordering two streams", r, e);
-}
-
-static int before(void *stream, struct err *e) { return order(gpu.stream, stream, e); }
-static int after(void *stream, struct err *e) { return order(stream, gpu.stream, e); }
-
-static int sgd(size_t n, float *p, float *v, const float *g, float lr, float momentum, float decay,
-	       struct err *e)
-{
-	uint32_t count = (uint32_t)n;
-
-	return gpu_current(e) ? -1
-			      : gpu_launch(e, "sgd", count,
-					   GPU_ARGS(&p, &v, &g, &count, &lr, &momentum, &decay));
-}
-
-static int watch(const float *p, size_t n, struct err *e)
-{
-	uint32_t count = (uint32_t)n;
-
-	return gpu_current(e)
-		       ? -1
-		       : gpu_launch(e, "find_strange", count, GPU_ARGS(&gpu.found, &p, &count));
-}
-
-static int is_finite(bool *ret, struct err *e)
-{
-	uint32_t found = 0;
-	CUresult r;
-
-	if (gpu_current(e) || gpu_wait(gpu.stream, NULL, "looking for infinite gradients", e) ||
-	    fetch(&found, (void *)(uintptr_t)gpu.found, sizeof(found), gpu.stream, e) ||
-	    gpu_wait(gpu.stream, NULL, "looking for infinite gradients", e))
-		return -1;
-	r = cuMemsetD8Async(gpu.found, 0, sizeof(found), gpu.stream);
-	*ret = !found;
-	return r == CUDA_SUCCESS ? 0 : gpu_failed("cuMemsetD8", r, e);
-}
-
-static bool is_scaled(void) { return gpu.precision == ENGINE_FP16; }
-static void set_scale(float scale) { gpu.scale = scale; }
-
-static const struct engine_device device = {
-	.find = find,
-	.open = gpu_open,
-	.alloc = device_alloc,
-	.free = device_free,
-	.adopt = adopt,
-	.put = put,
-	.get = get,
-	.before = before,
-	.after = after,
-	.sgd = sgd,
-	.watch = watch,
-	.is_finite = is_finite,
-	.is_scaled = is_scaled,
-	.set_scale = set_scale,
-};
-
 extern const struct engine windsock_engine __attribute__((visibility("default")));
 const struct engine windsock_engine = {
 	.version = ENGINE_VERSION,
@@ -378,5 +244,5 @@ const struct engine windsock_engine = {
 	.forward = forward,
 	.backward = backward,
 	.failure = failure,
-	.device = &device,
+	.device = &engine_device_cuda,
 };

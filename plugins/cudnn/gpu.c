@@ -86,6 +86,20 @@ void gpu_free_host(void *p)
 		(void)cuMemFreeHost(p);
 }
 
+int gpu_send(void *to, const void *from, size_t bytes, struct err *e)
+{
+	CUresult r = bytes ? cuMemcpyHtoDAsync(gpu_at(to), from, bytes, gpu.stream) : CUDA_SUCCESS;
+
+	return r == CUDA_SUCCESS ? 0 : gpu_failed("copying to the GPU", r, e);
+}
+
+int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *e)
+{
+	CUresult r = bytes ? cuMemcpyDtoHAsync(to, gpu_at(from), bytes, s) : CUDA_SUCCESS;
+
+	return r == CUDA_SUCCESS ? 0 : gpu_failed("copying from the GPU", r, e);
+}
+
 /* --- work ------------------------------------------------------------------------------- */
 
 int gpu_wait(CUstream s, CUevent ev, const char *what, struct err *e)
@@ -189,6 +203,14 @@ static int open_cudnn(struct err *e)
 	return err_hint(e, "CUDNN_LOGLEVEL_DBG=3 ddpsmoke ... says more");
 }
 
+/* Sums are of float32 throughout, also where a product is cut in pieces that are 16 bits wide. */
+static cublasMath_t math(void)
+{
+	return gpu.tf32 ? CUBLAS_TF32_TENSOR_OP_MATH
+			: (cublasMath_t)(CUBLAS_DEFAULT_MATH |
+					 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+}
+
 /* Workspace and stream of its own: the same product is the same bits each time. */
 static int open_cublas(struct err *e)
 {
@@ -205,8 +227,7 @@ static int open_cublas(struct err *e)
 	if (st == CUBLAS_STATUS_SUCCESS)
 		st = cublasSetAtomicsMode(gpu.cublas, CUBLAS_ATOMICS_NOT_ALLOWED);
 	if (st == CUBLAS_STATUS_SUCCESS)
-		st = cublasSetMathMode(gpu.cublas,
-				       gpu.tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH);
+		st = cublasSetMathMode(gpu.cublas, math());
 	if (st == CUBLAS_STATUS_SUCCESS)
 		(void)cublasGetVersion(gpu.cublas, &gpu.libs.cublas);
 	if (st == CUBLAS_STATUS_SUCCESS)

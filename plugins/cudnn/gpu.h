@@ -50,6 +50,9 @@ void gpu_free(void *p);						   /* may be NULL */
 /* In the host's memory, where the GPU reaches it without a detour. */
 int gpu_alloc_host(size_t bytes, void **ret, struct err *e) MUST_CHECK;
 void gpu_free_host(void *p);
+/* On the way when they return: as other work on a stream; the first on the engine's own. */
+int gpu_send(void *to, const void *from, size_t bytes, struct err *e);
+int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *e);
 
 int gpu_failed(const char *what, CUresult r, struct err *e);
 /* Until a stream (or an event, not NULL) is done, but not longer than the deadline. */

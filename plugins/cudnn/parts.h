@@ -29,7 +29,11 @@ struct engine_net {
 	int batch;
 	struct value values[GRAPH_NODES_MAX + 1];
 	struct op ops[GRAPH_NODES_MAX];
-	float *pixels, *pixels_there; /* the input: the host's, and on its way to be packed */
+	/* The input: the host's, and where it arrives, by turns, while the step before is still
+	 * computed: it is value 0 there, or what a 16 bit one is packed from. */
+	float *pixels, *arrives[2];
+	int turn;
+	CUevent sent;
 	float *stats, *stats_here;
 	float *answers, *answers_here; /* answers: in the last value */
 	float *dout, *dout_here;
@@ -112,6 +116,10 @@ void add_forward(struct engine_net *n, int i);
 void add_back(struct engine_net *n, int i);
 void mean_forward(struct engine_net *n, int i);
 void mean_back(struct engine_net *n, int i);
+
+/* --- device.c: what is kept in the GPU's memory ------------------------------------------ */
+extern const struct engine_device engine_device_cuda;
+bool device_has(const float *p); /* in an array of that */
 
 /* --- build.c ---------------------------------------------------------------------------- */
 struct engine_net *net_create(const struct graph *g, int batch, struct err *e);

@@ -3,6 +3,7 @@
 # names when one computes, gets or does something wrong.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
 
 smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
 
@@ -12,23 +13,7 @@ fails() { # CHECK TEXT: that finding, failed, has the text
     grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output"; false; }
 }
 
-nobody_left() { # of the processes that carry this test's mark
-    local i
-    for ((i = 0; i < 60; i++)); do
-        pgrep -f -- "--seed $MARK" >/dev/null || return 0
-        sleep 0.05
-    done
-    pgrep -af -- "--seed $MARK"
-    return 1
-}
-
 setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
-
-ends_with() { # CODE PID: of a child of ours
-    local code=0
-    wait "$2" || code=$?
-    [ "$code" -eq "$1" ]
-}
 
 @test "a bare run: two ranks, every proof, a verdict in time" {
     local start=${EPOCHREALTIME/./}
@@ -69,8 +54,25 @@ ends_with() { # CODE PID: of a child of ours
     for n in 1 2 3 4 5; do
         small --model mlp --np "$n"
         [ "$status" -eq 0 ]
-        grep -Eq "^pass  train.reference .* all $n shards" <<<"$output"
+        if ((n == 1)); then
+            grep -q "^pass  train.reference .* one process that runs the same samples" <<<"$output"
+        else
+            grep -q "^pass  train.reference .* all $n shards" <<<"$output"
+        fi
     done
+}
+
+@test "as many steps for any number of ranks, and any batch: accuracy is judged" {
+    local how
+    for how in '--np 6' '--np 2 --batch 128' '--np 8 --model mlp'; do
+        # shellcheck disable=SC2086
+        smoke $how --json
+        [ "$status" -eq 0 ]
+        jq -e --arg how "$how" '(.data.steps | length == 64) and
+            any(.findings[]; .check == "train.accuracy" and .status == "pass")' <<<"$output"
+    done
+    smoke --batch 1 --epochs 1 --steps 3 --json # small ones do not mean few samples
+    jq -e '.data.model.samples == 2048' <<<"$output"
 }
 
 @test "--pattern fsdp: sharded parameters, the same proofs" {
@@ -135,13 +137,16 @@ ends_with() { # CODE PID: of a child of ours
     [[ $stderr == *"3 ranks cannot share 100 samples evenly; 99 and 102 work"* ]]
     smoke --np 3 --global-batch 99 --samples 600
     [ "$status" -eq 0 ]
+    smoke --np 7 --global-batch 28675 # beyond what the ranks take, none works
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"evenly; 28672 works" ]]
 }
 
 @test "what cannot be is exit 2 with one line" {
     local args
     for args in '--model cmn' '--np 0' '--np 5000' '--batch 0' '--lr 0' '--momentum 1' '--expect 101' \
         '--samples 1' '--global-batch 1' '--steps 0' '--wait 2' '--init nowhere' '--rank 1' \
-        '--hosts a --serve' '--init env:// --np 2'; do
+        '--hosts a --serve' '--init env:// --np 2' '--batch 8 --global-batch 16'; do
         # shellcheck disable=SC2086
         smoke $args
         [ "$status" -eq 2 ] || { echo "$args: $status"; false; }
@@ -180,6 +185,10 @@ ends_with() { # CODE PID: of a child of ours
     small --fault 1:nan
     [ "$status" -eq 1 ]
     fails train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 2'
+    smoke --fault 1:nan:12
+    fails train.finite 'rank 1 \(.*\) had a gradient that is no finite number in step 12'
+    [ "$(grep -c '^fail' <<<"$output")" -eq 1 ] # smaller steps are no advice
+    grep -q '^skip  train.loss ' <<<"$output"
 }
 
 @test "steps that are too large: no rank is to blame, and a smaller --lr is the advice" {
@@ -322,6 +331,20 @@ ends_with() { # CODE PID: of a child of ours
     done
 }
 
+@test "ranks that nobody watches over end with the run's exit code, and say who has the report" {
+    local url r fault
+    for fault in 1:seed 1:flip; do
+        url=tcp://127.0.0.1:$((20000 + RANDOM % 10000))
+        for r in 2 1 0; do
+            "$BIN/ddpsmoke" --samples 512 --init "$url" --rank $r --world-size 3 --fault $fault \
+                >"$BATS_TEST_TMPDIR/$r" 2>"$BATS_TEST_TMPDIR/$r.err" 3>&- &
+        done
+        ends_with 1 %1 && ends_with 1 %2 && ends_with 1 %3
+        grep -q '^FAIL ' "$BATS_TEST_TMPDIR/0"
+        grep -q 'rank 0 (.*) has the report: [12] checks\? failed' "$BATS_TEST_TMPDIR/1.err"
+    done
+}
+
 @test "--output is written by the launcher, in one step" {
     small --json --output "$BATS_TEST_TMPDIR/report.json"
     [ "$status" -eq 0 ]
@@ -345,6 +368,9 @@ assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TES
     smoke --emit srun --fault 1:wire
     [ "$status" -eq 1 ]
     [ -z "$output" ]
+    smoke --plot "$BATS_TEST_TMPDIR/nowhere/loss.svg" --epochs 1000000 # before the work, not after
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"$BATS_TEST_TMPDIR/nowhere"* ]]
 }
 
 @test "efficiency and overlap are measured, against one rank alone" {

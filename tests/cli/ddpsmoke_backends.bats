@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # ddpsmoke with its gradients over Gloo and both MPIs: the same proofs, and the same
 # names for ranks that die, stop or compute wrongly; what is missing or cannot be.
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
 
 smoke() { run --separate-stderr "$BIN/ddpsmoke" --seed "$MARK" "$@"; }
 
@@ -26,22 +27,6 @@ needs() { # BACKEND...: what was not built here is skipped
     done
 }
 
-nobody_left() { # of the processes that carry this test's mark
-    local i
-    for ((i = 0; i < 200; i++)); do
-        pgrep -f -- "--seed $MARK" >/dev/null || return 0
-        sleep 0.05
-    done
-    pgrep -af -- "--seed $MARK"
-    return 1
-}
-
-ends_with() { # CODE PID: of a child of ours
-    local code=0
-    wait "$2" || code=$?
-    [ "$code" -eq "$1" ]
-}
-
 proven() { # ARGS...: all proofs hold, in a short run
     small "$@" --json
     [ "$status" -eq 0 ] || { echo "$output" "$stderr"; false; }
@@ -49,7 +34,7 @@ proven() { # ARGS...: all proofs hold, in a short run
         .equals_single_process and .repeats_to_the_bit)' <<<"$output"
 }
 
-setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
+setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)) SHORT=(--samples 512); }
 
 @test "gloo: every proof holds, and the report says who carried the gradients" {
     needs gloo
@@ -184,28 +169,13 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
     grep -q '^PASS .*over Gloo' "$BATS_TEST_TMPDIR/0"
 }
 
-ranks() { # BACKEND-OF-0 BACKEND-OF-1 [VARIABLE-OF-1]: two ranks as torchrun starts them; codes in ENDED
-    local port=$((20000 + RANDOM % 10000)) r code own=(NOTHING= "${3:-NOTHING=}")
-    ENDED=()
-    for r in 0 1; do
-        env RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "${own[r]}" \
-            "$BIN/ddpsmoke" --samples 512 --backend "${@:r+1:1}" \
-            >"$BATS_TEST_TMPDIR/$r" 2>"$BATS_TEST_TMPDIR/$r.err" 3>&- &
-    done
-    for r in %1 %2; do
-        code=0
-        wait $r || code=$?
-        ENDED+=("$code")
-    done
-}
-
 @test "ranks that are not alike: who lacks the plug-in, who was told of another one" {
     needs gloo
-    ranks gloo gloo WINDSOCK_PLUGINS=/nonexistent
+    ranks "--backend gloo" "--backend gloo" WINDSOCK_PLUGINS=/nonexistent
     [ "${ENDED[*]}" = "4 4" ]
     grep -q 'rank 1 (.*): the plug-in gloo.so is not there' "$BATS_TEST_TMPDIR/0.err"
     [ ! -s "$BATS_TEST_TMPDIR/1" ]
-    ranks tcp gloo
+    ranks "--backend tcp" "--backend gloo"
     [ "${ENDED[*]}" = "1 1" ]
     grep -Eq '^fail  rank.alike .*rank 1 \(.*\) was started with --backend gloo, rank 0 with tcp' \
         "$BATS_TEST_TMPDIR/0" || { cat "$BATS_TEST_TMPDIR"/*; false; }
@@ -213,7 +183,7 @@ ranks() { # BACKEND-OF-0 BACKEND-OF-1 [VARIABLE-OF-1]: two ranks as torchrun sta
 
 @test "MPI's ranks need its mpirun: who started them instead" {
     needs mpi-openmpi
-    ranks mpi-openmpi mpi-openmpi
+    ranks "--backend mpi-openmpi" "--backend mpi-openmpi"
     [ "${ENDED[*]}" = "2 2" ]
     grep -q "MPI's own mpirun has to; mpirun -np 2 ddpsmoke --backend mpi-openmpi" "$BATS_TEST_TMPDIR/0.err"
     smoke --serve --backend mpi-openmpi

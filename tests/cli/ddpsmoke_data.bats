@@ -49,6 +49,19 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
     [ "$status" -eq 3 ]
     [[ $stderr == *"cannot open $SETS/nowhere/"*"train-labels-idx1-ubyte"* ]]
     [[ $stderr == *"-> unpack the data set"* ]]
+    cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/as it came"
+    gzip "$BATS_TEST_TMPDIR/as it came/"*
+    smoke --data "mnist:$BATS_TEST_TMPDIR/as it came"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"-> gunzip '$BATS_TEST_TMPDIR/as it came/train-labels-idx1-ubyte.gz'"* ]]
+}
+
+@test "a pipe in the place of a file does not hang" {
+    cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/set"
+    rm "$BATS_TEST_TMPDIR/set/t10k-labels-idx1-ubyte"
+    mkfifo "$BATS_TEST_TMPDIR/set/t10k-labels-idx1-ubyte"
+    run -3 --separate-stderr timeout 60 "$BIN/ddpsmoke" --data "mnist:$BATS_TEST_TMPDIR/set"
+    [[ $stderr == *"t10k-labels-idx1-ubyte is empty, or no file"* ]]
 }
 
 # Each way to break a file: what it is called, and what is said.
@@ -67,6 +80,10 @@ broken() { # KIND FILE SAYS
     truncate -s 0 mnist/train-labels-idx1-ubyte
     broken mnist train-labels-idx1-ubyte "is empty"
     gzip -c "$SETS/mnist/t10k-images-idx3-ubyte" >mnist/t10k-images-idx3-ubyte
+    mkdir 'a b'
+    cp -r mnist 'a b/'
+    smoke --data 'mnist:a b/mnist'
+    [[ $stderr == *"-> mv 'a b/mnist/t10k-images-idx3-ubyte' 'a b/mnist/t10k-images-idx3-ubyte.gz' && gunzip '"* ]]
     broken mnist t10k-images-idx3-ubyte "still packed by gzip"
     printf '\x01' | dd of=mnist/train-images-idx3-ubyte bs=1 seek=3 conv=notrunc status=none
     broken mnist train-images-idx3-ubyte "not an IDX file of images"

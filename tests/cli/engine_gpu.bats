@@ -143,7 +143,7 @@ losses() { jq -c '[.data.steps[].loss]'; }
     for amp in bf16 fp16; do
         run -0 --separate-stderr "$B" --device cuda --amp $amp --np 2 "${small[@]}" --json
         jq -e --arg amp $amp '(.verdict | . == "pass" or . == "warn") and (.data.device | contains($amp)) and
-            .data.checks.params_equal_across_ranks and .data.checks.tolerance == 1e-3 and
+            .data.checks.params_equal_across_ranks and (.data.checks.tolerance | . > 1e-5 and . < 1e-2) and
             .data.steps[0].loss > 2.2 and .data.steps[0].loss < 2.5' <<<"$output"
     done
     run -0 "$B" --device cuda --tf32 --pattern fsdp --np 2 "${small[@]}"

@@ -2,19 +2,21 @@
 # ddpsmoke without --device: the GPU where there is one, a rank on each; the CPU where the
 # engine's libraries are missing, and why; never where the GPU itself is sick. On the
 # stand-ins of the driver, cuDNN and cuBLAS, which compute on the processor.
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
 
 setup() {
     O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")/ddpsmoke
+    BIN=$(realpath "${BIN:-$O/bin}")
     export TMPDIR=$BATS_TEST_TMPDIR
     unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS WINDSOCK_NCCL CUDA_VISIBLE_DEVICES
     [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
     cd "$BATS_TEST_TMPDIR" || return
     export LD_LIBRARY_PATH=$O/fake WINDSOCK_FAKE_CUDA=lazy
 }
-few() { run --separate-stderr "$B" --samples 96 --validation 32 --expect 0 --epochs 1 "$@"; }
+SHORT=(--samples 96 --validation 32 --expect 0 --epochs 1)
+few() { run --separate-stderr "$BIN/ddpsmoke" "${SHORT[@]}" "$@"; }
 without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
 
 @test "a GPU: it is taken, by one rank, and the report says so" {
@@ -35,6 +37,12 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
         .data.checks.equals_single_process' <<<"$output"
     few --np 2 --device cuda --json
     jq -e '.data.world.ranks | length == 2' <<<"$output"
+    few --fault 2:flip:0 # which GPU, and how to see it alone
+    grep -Eq '^fail  train.reference .*rank 2 \(.*, GPU 2\) computed another gradient in step 0' <<<"$output"
+    [[ $output == *"-> CUDA_VISIBLE_DEVICES=2 ddpsmoke --np 1 --epochs 20"* ]]
+    few --np 2 --device cuda --samples 32 --batch 8 --validation 8 --fault 1:slow
+    grep -Eq '^warn  train.pace .*rank 1 \(.*, GPU 1\) is .*x slower than the others: compute' <<<"$output"
+    [[ $output == *"-> nvidia-smi -i 1 -q -d PERFORMANCE"* ]]
     few --global-batch 16
     [ "$status" -eq 2 ]
     [[ $stderr == *"3 ranks cannot share 16 samples evenly; 15 and 18 work"* ]]
@@ -95,21 +103,6 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     few --amp bf16 --json
     [ "$status" -eq 0 ]
     jq -e '.data.device | contains("bf16")' <<<"$output"
-}
-
-ranks() { # ARGUMENTS-OF-0 ARGUMENTS-OF-1 [VARIABLE-OF-1]: as torchrun starts them; codes in ENDED
-    local port=$((20000 + RANDOM % 10000)) r code own=(NOTHING= "${3:-NOTHING=}") args=("$1" "$2")
-    ENDED=()
-    for r in 0 1; do
-        # shellcheck disable=SC2086
-        env RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "${own[r]}" \
-            "$B" --samples 96 --validation 32 --expect 0 --epochs 1 ${args[r]} >"$r" 2>"$r.err" 3>&- &
-    done
-    for r in %1 %2; do
-        code=0
-        wait $r || code=$?
-        ENDED+=("$code")
-    done
 }
 
 @test "ranks that do not all have a GPU: all take the CPU, and whose fault that is" {

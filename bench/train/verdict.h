@@ -1,0 +1,15 @@
+#ifndef BENCH_TRAIN_VERDICT_H
+#define BENCH_TRAIN_VERDICT_H
+/*
+ * Rank 0 judges the run, and a launcher takes its exit code for the run's. Ranks that
+ * somebody started one by one have none: each is told, so that none of them ends with
+ * 0 where the run failed. (Under a launcher they must not: it would end rank 0, which
+ * has the report, because of the first that does.)
+ */
+#include "lib/cluster/launch.h"
+#include "lib/report/report.h"
+
+/* Collective, at the very end, where no rank was lost; does nothing under a launcher. */
+int verdict_share(struct world_run *w, struct report *r, struct err *e) MUST_CHECK;
+
+#endif
