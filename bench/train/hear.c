@@ -51,6 +51,20 @@ void hear_tell_lost(const char *sentence)
 
 /* --- the launcher's side ---------------------------------------------------------- */
 
+/* Who aborts where another one was killed may have lost it in the middle of a copy. */
+static void on_died(struct hear *h, int rank, const char *cause)
+{
+	bool aborted = strstr(cause, "SIGABRT") != NULL;
+
+	if (h->died >= 0 && (aborted || !strstr(h->cause, "SIGABRT"))) {
+		h->echo = aborted ? rank : h->echo;
+		return;
+	}
+	h->echo = h->died;
+	h->died = rank;
+	(void)snprintf(h->cause, sizeof(h->cause), "%s", cause);
+}
+
 static void on_event(const cJSON *event, void *arg)
 {
 	struct hear *h = arg;
@@ -59,9 +73,8 @@ static void on_event(const cJSON *event, void *arg)
 		 total = (uint64_t)json_get_num(event, "total", 0);
 
 	if (streq(json_get_str(event, "ev"), "died")) {
-		h->died = (int)json_get_num(event, "rank", -1);
-		(void)snprintf(h->cause, sizeof(h->cause), "%s",
-			       json_get_str(event, "cause") ?: "");
+		on_died(h, (int)json_get_num(event, "rank", -1),
+			json_get_str(event, "cause") ?: "");
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "ending")) {
@@ -172,7 +185,7 @@ static void close_end(int *fd)
 
 int hear_start(struct hear *h, struct err *e)
 {
-	*h = (struct hear){.out = {-1, -1}, .err = {-1, -1}, .died = -1};
+	*h = (struct hear){.out = {-1, -1}, .err = {-1, -1}, .died = -1, .echo = -1};
 	h->in = (struct relay_in){.event = on_event, .other = on_line, .is_mixed = true, .arg = h};
 	h->cap = 4 * BITE;
 	h->text = calloc(1, h->cap);

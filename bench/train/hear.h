@@ -20,8 +20,9 @@ struct hear {
 	bool is_whole;	/* its last line has come */
 	char last[160]; /* the latest progress, as a person reads it; "" none */
 	char lost[256]; /* what became of rank 0, by another one; "" nothing */
-	int died;	/* behind mpirun: a rank that died; -1: none */
+	int died;	/* behind mpirun: the rank that died first; -1: none */
 	char cause[64]; /* of that */
+	int echo;	/* another one, whose MPI aborted when it lost that; -1: none */
 	int ending;	/* atomic: how often rank 0 said, after a Ctrl-C, that it is */
 	int over;	/* atomic: nothing more will be said */
 };

@@ -30,33 +30,54 @@ static enum status status_of(const char *name)
 	return st;
 }
 
-/* Survivors saw a connection close; who sheltered the rank saw it die. */
-static const char *with_cause(const char *sentence, const struct hear *h, struct arena *a)
+/* A sentence about one rank begins with it. */
+static const char *subject(struct arena *a, const char *sentence)
 {
-	static const char seen[] = "died: connection lost";
-	char who[32];
-	const char *at = strstr(sentence, seen);
+	size_t digits;
 
-	(void)snprintf(who, sizeof(who), "rank %d ", h->died);
-	if (h->died < 0 || !starts_with(sentence, who))
-		return sentence;
-	if (at)
-		return arena_printf(a, "%.*sdied: %s%s", (int)(at - sentence), sentence, h->cause,
-				    at + strlen(seen));
-	return strstr(sentence, " missing: ")
-		       ? arena_printf(a, "%sended before it joined: %s", who, h->cause)
-		       : sentence;
+	if (!starts_with(sentence, "rank "))
+		return "ranks";
+	digits = strspn(sentence + 5, "0123456789");
+	return digits ? arena_strndup(a, sentence, 5 + digits) : "ranks";
+}
+
+/* Survivors saw a connection close, mpirun an exit code; who sheltered the rank saw it die. */
+static const char *with_cause(const char *said, const struct hear *h, struct arena *a)
+{
+	static const char lost[] = ": connection lost";
+	bool of_rank = starts_with(said, "rank "), of_0 = starts_with(said, "the rendezvous at ");
+	int who = of_rank ? (int)strtol(said + 5, NULL, 10) : 0; /* rank 0 keeps the rendezvous */
+	const char *at = strstr(said, of_rank ? " died: connection lost" : lost);
+
+	if (h->died < 0)
+		return said;
+	if (starts_with(said, "a rank died "))
+		return arena_printf(a, "rank %d died: %s", h->died, h->cause);
+	if (!(of_rank || of_0) || (who != h->died && who != h->echo))
+		return said;
+	if (who == h->died && strstr(said, " missing: "))
+		return arena_printf(a, "rank %d ended before it joined: %s", who, h->cause);
+	if (!at)
+		return said;
+	if (of_rank && who == h->died)
+		return arena_printf(a, "%.*s died: %s%s", (int)(at - said), said, h->cause,
+				    strstr(at, lost) + strlen(lost));
+	return arena_printf(a, "rank %d died: %s%s", h->died, h->cause,
+			    strstr(at, lost) + strlen(lost));
 }
 
 static void take_finding(struct report *r, const cJSON *from, const char *home,
 			 const struct hear *h)
 {
-	const char *host = own(r, from, "host");
-	struct finding *f = report_find(r, own(r, from, "check") ?: "run", own(r, from, "subject"));
+	struct arena *a = report_arena(r);
+	const char *host = own(r, from, "host"), *said = json_get_str(from, "message") ?: "";
+	const char *sentence = with_cause(said, h, a);
+	struct finding *f =
+		report_find(r, own(r, from, "check") ?: "run",
+			    sentence == said ? own(r, from, "subject") : subject(a, sentence));
 	const cJSON *fix = json_get(from, "fix");
 
-	finding_set(f, status_of(json_get_str(from, "status")), "%s",
-		    with_cause(json_get_str(from, "message") ?: "", h, report_arena(r)));
+	finding_set(f, status_of(json_get_str(from, "status")), "%s", sentence);
 	f->host = host && home && streq(host, home) ? NULL : host;
 	f->rank = (int)json_get_num(from, "rank", -1);
 	finding_value(f, json_get_num(from, "value", NAN), own(r, from, "unit"));
@@ -121,17 +142,6 @@ static bool is_known(const struct launch_result *l)
 		if (l->hosts[i].trouble && streq(l->hosts[i].trouble, l->failure))
 			return true;
 	return false;
-}
-
-/* A sentence about one rank begins with it. */
-static const char *subject(struct arena *a, const char *sentence)
-{
-	size_t digits;
-
-	if (!starts_with(sentence, "rank "))
-		return "ranks";
-	digits = strspn(sentence + 5, "0123456789");
-	return digits ? arena_strndup(a, sentence, 5 + digits) : "ranks";
 }
 
 static const char *host_of(const struct launch_result *l, const char *rank)
