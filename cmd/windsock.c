@@ -4,16 +4,16 @@
 #include "lib/cluster/launch.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
+#include "probes/node/facts.h"
 #include "probes/preflight/allocation.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
-#include "probes/preflight/facts.h"
 #include "probes/preflight/serve.h"
 
 struct config {
 	bool quick, full, burst, here, serve;
 	uint64_t wait, port;
-	const char *hosts, *rsh, *nodes, *page, *baseline;
+	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
 	str_list same;
 	const char *from; /* the scheduler whose job the hosts are of; NULL: they were named */
 };
@@ -43,7 +43,7 @@ static const struct opt rows[] = {
 	 .metavar = "HOSTS",
 	 .type = OPT_STR,
 	 AT(hosts),
-	 .complete = OPT_C_HOST,
+	 .complete = OPT_C_HOSTS,
 	 .help = "each of these, and what is between them: a list, a Slurm hostlist, a hostfile, "
 		 "or the word lab"},
 	{.name = "here",
@@ -82,6 +82,13 @@ static const struct opt rows[] = {
 	 AT(same),
 	 .complete = OPT_C_FILE,
 	 .help = "this file or folder must be alike on every host"},
+	{.name = "master",
+	 .metavar = "HOST",
+	 .type = OPT_STR,
+	 AT(master),
+	 .env = "MASTER_ADDR",
+	 .complete = OPT_C_HOST,
+	 .help = "this name must mean one host on all of them (without: the first of --hosts)"},
 	{.name = "nodes",
 	 .metavar = "DIR",
 	 .type = OPT_STR,
@@ -255,6 +262,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 		.asked = c->here,
 		.burst = c->burst,
 		.same = c->same,
+		.master = c->hosts || c->here ? c->master : NULL,
 		.page = c->page,
 		.began = facts_clock()};
 
@@ -320,6 +328,7 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 	return is_silent_task(argc, argv);
 }
 
+static const char *const verbs[] = {"diff", "join", NULL};
 static struct config config;
 static const struct app_spec spec = {
 	.cmd = {.name = "windsock",
@@ -327,6 +336,7 @@ static const struct app_spec spec = {
 		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\njoin HOST:PORT CODE",
 		.operand = "FILE",
 		.operand_complete = OPT_C_FILE,
+		.verbs = verbs,
 		.about = about,
 		.examples = examples},
 	.rows = rows,

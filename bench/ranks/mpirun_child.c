@@ -2,6 +2,7 @@
 
 #include "bench/ranks/relay.h"
 #include "lib/cluster/world.h"
+#include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"

@@ -4,6 +4,9 @@
  * A host that was silent while all reached for all may have been busy: one run is a
  * suspicion, two are a finding.
  *
+ * A rank that computed slowly shared its processors with something, perhaps: once is a
+ * remark.
+ *
  * Ranks were lost where every way was well before: are the ways still there? A node
  * that vanishes in the middle is then the first cause, and not whoever noticed it.
  */
@@ -65,6 +68,56 @@ void preflight_reach(struct preflight *p, const char *const *args)
 	if (st == ST_PASS || st == ST_WARN)
 		finding_set(lost, ST_WARN, "%s (in the first of two runs; not in the second)",
 			    lost->message);
+}
+
+/* The warning about a slow rank, in these findings or in a document's; NULL: there is none. */
+static struct finding *slow_rank(const struct preflight *p, size_t from)
+{
+	for (size_t i = from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (f->status == ST_WARN && streq(f->check, "train.pace"))
+			return f;
+	}
+	return NULL;
+}
+
+static bool is_slow_in(const cJSON *doc, int rank)
+{
+	const cJSON *f;
+
+	cJSON_ArrayForEach (f, json_get(doc, "findings"))
+		if (streq(json_get_str(f, "check") ?: "", "train.pace") &&
+		    streq(json_get_str(f, "status") ?: "", status_name(ST_WARN)) &&
+		    (int)json_get_num(f, "rank", -1) == rank)
+			return true;
+	return false;
+}
+
+void preflight_pace_again(struct preflight *p, const char *hosts)
+{
+	struct finding *f = slow_rank(p, p->run[S_TRAINING].from);
+	cJSON *doc;
+
+	if (!f || interrupt_pending())
+		return;
+	if (p->one_machine) {
+		finding_set(f, ST_INFO, "%s (not judged: these hosts share a machine)", f->message);
+		f->fix.n = 0;
+	}
+	if (p->one_machine || !preflight_cap(p, S_TRAINING))
+		return;
+	doc = p->crew ? crew_run(p->crew, S_TRAINING, false)
+		      : preflight_run_doc(p, S_TRAINING, preflight_args(p, S_TRAINING, hosts),
+					  false);
+	if (is_slow_in(doc, f->rank)) {
+		finding_set(f, ST_WARN, "%s, in both of two runs", f->message);
+	} else if (json_get(doc, "findings")) {
+		finding_set(f, ST_INFO, "%s, in the first of two runs; not in the second",
+			    f->message);
+		f->fix.n = 0;
+	}
+	cJSON_Delete(doc);
 }
 
 static bool was_well(const struct preflight *p, enum stage_id id)

@@ -34,78 +34,6 @@ static bool blame_words(struct preflight *p, const char *subject)
 	return any;
 }
 
-/* ---- from the matrix: the fewest hosts that explain all bad pairs ---- */
-
-static bool is_bad(const cJSON *cell)
-{
-	const char *v = cJSON_GetStringValue(cell);
-
-	return v && !streq(v, "ok") && !streq(v, "self") && !streq(v, "unknown");
-}
-
-static size_t bad_of(const bool *bad, size_t n, size_t host)
-{
-	size_t found = 0;
-
-	for (size_t k = 0; k < n; k++)
-		found += bad[host * n + k] + bad[k * n + host];
-	return found;
-}
-
-static bool *bad_pairs(struct arena *a, const cJSON *cells, size_t n)
-{
-	bool *bad = arena_alloc(a, n * n * sizeof(*bad));
-	const cJSON *line, *cell;
-	size_t y = 0;
-
-	cJSON_ArrayForEach (line, cells) {
-		size_t x = 0;
-
-		cJSON_ArrayForEach (cell, line) {
-			if (x < n && y < n)
-				bad[y * n + x] = is_bad(cell);
-			x++;
-		}
-		y++;
-	}
-	return bad;
-}
-
-/* Those with the most; of a pair that fails alone either may be the one, so both are named. */
-static bool name_worst(struct preflight *p, bool *bad, const cJSON *hosts, size_t n)
-{
-	size_t *counts = arena_alloc(p->a, n * sizeof(*counts)), most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		counts[i] = bad_of(bad, n, i);
-		most = counts[i] > most ? counts[i] : most;
-	}
-	for (size_t i = 0; most && i < n; i++) {
-		const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(hosts, (int)i));
-
-		if (counts[i] != most)
-			continue;
-		if (name)
-			*LIST_ADD(p->a, &p->culprits) = arena_strdup(p->a, name);
-		for (size_t k = 0; k < n; k++)
-			bad[i * n + k] = bad[k * n + i] = false;
-	}
-	return most > 0;
-}
-
-void preflight_find_culprits(struct preflight *p, const cJSON *matrix)
-{
-	const cJSON *hosts = json_get(matrix, "hosts");
-	size_t n = (size_t)cJSON_GetArraySize(hosts);
-	bool *bad;
-
-	if (!n)
-		return;
-	bad = bad_pairs(p->a, json_get(matrix, "cells"), n);
-	while (name_worst(p, bad, hosts, n))
-		;
-}
-
 /* The subject of what failed between hosts is the culprit; who said so is only a witness.
  * @explained: by a second look at an earlier stage, which names them. */
 static void blame_stage(struct preflight *p, enum stage_id id, bool explained)
@@ -173,6 +101,10 @@ static bool run_across(struct preflight *p, enum stage_id id)
 		preflight_reach(p, preflight_args(p, id, hosts));
 	else
 		preflight_run_part(p, id, preflight_args(p, id, hosts));
+	if (!p->crew && id == S_PATHS && some.n > 1)
+		preflight_published(p, &some);
+	if (id == S_TRAINING)
+		preflight_pace_again(p, hosts);
 	return preflight_look_again(p, id, hosts);
 }
 

@@ -4,9 +4,9 @@
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
+#include "probes/node/facts.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
-#include "probes/preflight/facts.h"
 
 static const char *const tier_names[] = {"quick", "default", "full"};
 
@@ -213,7 +213,7 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	item_list causes;
 
 	if (!p->hosts.n && preflight_wants_data(p)) {
-		facts_gather(p->a, &p->same, json_object(report_data(p->r), "facts"));
+		facts_gather(p->a, &p->same, p->master, json_object(report_data(p->r), "facts"));
 		json_str(report_data(p->r), "boot",
 			 sysroot_line(p->a, "/proc/sys/kernel/random/boot_id"));
 	}

@@ -5,7 +5,7 @@
  * hosts have hundreds of thousands, and not always in the same order.
  */
 #include "lib/report/report.h"
-#include "probes/preflight/names.h"
+#include "probes/tally/names.h"
 
 struct diff_index {
 	struct diff_slot {

@@ -69,6 +69,8 @@ static const struct kind kinds[] = {
 	 "then log in again; LimitMEMLOCK= for slurmd"},
 	{"congestion", "congestion control", TEXT, ST_WARN,
 	 "sysctl -w net.ipv4.tcp_congestion_control=%s"},
+	{"tcp_rmem", "TCP's receive buffers", TEXT, ST_WARN, "sysctl -w net.ipv4.tcp_rmem='%s'"},
+	{"tcp_wmem", "TCP's send buffers", TEXT, ST_WARN, "sysctl -w net.ipv4.tcp_wmem='%s'"},
 	{"governor", "clock governor", TEXT, ST_WARN, "cpupower frequency-set -g %s"},
 	{"thp", "transparent huge pages", TEXT, ST_INFO,
 	 "echo %s > /sys/kernel/mm/transparent_hugepage/enabled"},
@@ -294,6 +296,8 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 		compared += compare(p, all, &k);
 	}
 	drift_names(p, all);
+	drift_master(p, all);
+	drift_addresses(p, all);
 	drift_clocks(p, all, asked, answered);
 	if (compared && p->t.items.n == from)
 		finding_set(

@@ -123,6 +123,34 @@ static bool was_suspected(const struct preflight *p, const struct finding *f)
 	return false;
 }
 
+static bool is_link(const struct finding *f) { return strstr(f->subject, "->") != NULL; }
+
+/* An end of this link stands out with all its partners: the link is one of them. */
+static const char *end_at_fault(const struct preflight *p, const struct finding *link)
+{
+	for (size_t i = p->run[S_SLOW].from; i < p->t.items.n; i++) {
+		const struct finding *f = p->t.items.v[i].f;
+
+		if (is_about_pairs(f) && !is_link(f) && names(link->subject, f->subject))
+			return f->subject;
+	}
+	return NULL;
+}
+
+/* The other end is no culprit, and not to be left out. */
+static void explain_links(struct preflight *p)
+{
+	for (size_t i = p->run[S_SLOW].from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+		const char *end = is_about_pairs(f) && is_link(f) ? end_at_fault(p, f) : NULL;
+
+		if (!end)
+			continue;
+		finding_set(f, ST_INFO, "%s (as %s does with others, too)", f->message, end);
+		f->fix.n = 0;
+	}
+}
+
 static void confirm(struct preflight *p)
 {
 	for (size_t i = p->run[S_SLOW].from; i < p->t.items.n; i++) {
@@ -131,6 +159,7 @@ static void confirm(struct preflight *p)
 		if (is_about_pairs(f) && !was_suspected(p, f))
 			finding_set(f, ST_WARN, "%s (in the second measurement alone)", f->message);
 	}
+	explain_links(p);
 }
 
 /* ---- the stages ---- */

@@ -1,29 +1,60 @@
 /* The pre-flight of this machine alone, on an embedded default: local ranks. */
 #include "lib/core/interrupt.h"
+#include "probes/node/node.h"
 #include "probes/preflight/preflight.h"
 
 static const enum stage_id order[] = {S_INTERFACE, S_SETTINGS,	  S_LIMITS,   S_GPUS,
 				      S_PORTS,	   S_COLLECTIVES, S_TRAINING, S_PAIRS,
 				      S_SLOW,	   S_SWEEP,	  S_EXPECT};
 
+static struct node_look look_at(struct preflight *p, enum stage_id id)
+{
+	return (struct node_look){.a = p->a,
+				  .t = &p->t,
+				  .stage = id,
+				  .stage_name = stages[id].name,
+				  .deadline_ns = p->deadline_ns,
+				  .cap_ns = preflight_cap(p, id),
+				  .until_ns = p->until_ns,
+				  .burst = p->burst || p->tier > TIER_QUICK,
+				  .asked = p->asked,
+				  .data = preflight_wants_data(p) ? report_data(p->r) : NULL};
+}
+
+void preflight_limits(struct preflight *p)
+{
+	struct node_look look = look_at(p, S_LIMITS);
+
+	node_limits(&look);
+}
+
+void preflight_gpus(struct preflight *p)
+{
+	struct node_look look = look_at(p, S_GPUS);
+
+	node_gpus(&look);
+}
+
 static void run_stage(struct preflight *p, enum stage_id id)
 {
 	switch (id) {
 	case S_LIMITS:
 		preflight_limits(p);
-		return;
+		break;
 	case S_GPUS:
 		preflight_gpus(p);
-		return;
+		break;
 	case S_PAIRS:
 	case S_SLOW:
 	case S_SWEEP:
 	case S_EXPECT:
 		preflight_full(p, id, NULL, 1);
-		return;
+		break;
 	default:
 		preflight_run_part(p, id, preflight_args(p, id, NULL));
 	}
+	if (id == S_TRAINING)
+		preflight_pace_again(p, NULL);
 }
 
 int preflight_here(struct preflight *p, struct err *e)

@@ -2,10 +2,12 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
+#include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
+#include "probes/node/facts.h"
 #include "probes/preflight/crew.h"
-#include "probes/preflight/facts.h"
+#include "probes/preflight/drift.h"
 
 #include <math.h>
 
@@ -82,7 +84,10 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 		struct finding *x = tally_add(&p->t, S_HOSTS, "hosts", "host.answer", NULL);
 
 		x->host = f->lost.v[i];
-		finding_set(x, ST_FAIL, "gives no answer (above: why); nothing on it was tested");
+		finding_set(x, f->why.v[i]->status, "gives no answer, nothing on it was tested: %s",
+			    f->why.v[i]->message);
+		for (size_t k = 0; k < f->why.v[i]->fix.n; k++)
+			finding_fix(x, "%s", f->why.v[i]->fix.v[k]);
 		finding_fix(x, "windsock --quick --hosts %s   # until it answers",
 			    shell_quote(p->a, f->lost.v[i]));
 		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = f->lost.v[i];
@@ -196,6 +201,8 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 		arena_printf(p->a, "--budget=%llums", (unsigned long long)(cap / NS_PER_MS + 1));
 	for (size_t i = 0; i < p->same.n; i++)
 		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--same=%s", p->same.v[i]);
+	if (p->master)
+		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--master=%s", p->master);
 	if (fleet_ask(&f, &args, false, all, e))
 		return -1;
 	note_lost(p, &f);
@@ -219,11 +226,22 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 			preflight_drift(p, all, asked, answered);
 		preflight_finish(p, S_DRIFT);
 		choose_usable(p, all);
+		preflight_find_published(p, all);
 		p->one_machine = share_machine(p, all);
 		node_data(p, all);
 	}
 	preflight_between(p);
 	return preflight_conclude(p, e);
+}
+
+/* Where a job meets: the first host, as launchers have it. An address needs no name. */
+static void choose_master(struct preflight *p)
+{
+	union addr a;
+
+	p->master = p->master ?: p->hosts.v[0].name;
+	if (!addr_parse(p->master, &a))
+		p->master = NULL;
 }
 
 int preflight_hosts(struct preflight *p, struct err *e)
@@ -233,6 +251,7 @@ int preflight_hosts(struct preflight *p, struct err *e)
 
 	p->t.own = sysroot_hostname(p->a);
 	p->width = p->hosts.n;
+	choose_master(p);
 	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))
 		return -1;
 	return conclude(p, &all, asked, facts_clock(), e);

@@ -5,9 +5,9 @@
  * failed explains those above it, which are not reached; a stage whose command
  * is missing, broken or out of budget is a finding, and the rest goes on.
  */
-#include "probes/preflight/names.h"
 #include "probes/preflight/part.h"
-#include "probes/preflight/tally.h"
+#include "probes/tally/names.h"
+#include "probes/tally/tally.h"
 
 enum tier { TIER_QUICK, TIER_DEFAULT, TIER_FULL };
 
@@ -83,8 +83,11 @@ struct preflight {
 	const char *peer_line;	    /* what portcheck would have typed on a peer */
 	str_list usable;	    /* nodes */
 	struct names blamed, known; /* nodes; those that were asked for */
+	struct names odd;	    /* nodes whose NCCL would publish another address than proven */
+	bool settings_differ;	    /* between nodes */
 	str_list culprits;	    /* of the matrix of who reaches whom */
 	str_list same;		    /* paths that must be alike on all hosts */
+	const char *master;	    /* a name that must mean one host on all of them, or NULL */
 	const char *page;	    /* --report: a file, or NULL */
 	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */
 	double began;		    /* seconds since 1970 */
@@ -127,6 +130,10 @@ void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */
 /* The reach stage on hosts that are reached from here: twice, where the first run broke. */
 void preflight_reach(struct preflight *p, const char *const *args);
+/* The ways that programs would take by the settings they have, on these of the hosts. */
+void preflight_published(struct preflight *p, const host_list *hosts);
+/* After the training named a slow rank: is it as slow again? Otherwise that is a remark. */
+void preflight_pace_again(struct preflight *p, const char *hosts);
 /* After ranks were lost in this stage between @hosts: the ways between them, once more. True:
  * some are not there any more. */
 bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts);
@@ -150,7 +157,7 @@ void preflight_judge_training(struct preflight *p, const cJSON *data, const cJSO
 /* Data of the run, the causes, the node lists; then what the run as a whole came to. */
 int preflight_conclude(struct preflight *p, struct err *e) MUST_CHECK;
 
-/* Our own probes. */
+/* Our own probes: probes/node, as stages of this run. */
 void preflight_limits(struct preflight *p);
 void preflight_gpus(struct preflight *p);
 

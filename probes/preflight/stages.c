@@ -27,9 +27,9 @@ const struct stage stages[S_COUNT] = {
 	[S_TRAINING] = {"training", "training", "ddpsmoke", BIT(S_COLLECTIVES), TIER_DEFAULT, 4000,
 			12, 0, 2},
 	[S_PAIRS] = {"pairs", "every pair of hosts", "ncclbench", BIT(S_COLLECTIVES), TIER_FULL,
-		     2000, 6, 500, 2},
+		     2000, 6, 500, 4},
 	[S_SLOW] = {"find-slow", "who is slow", "ncclbench", BIT(S_COLLECTIVES) | BIT(S_PAIRS),
-		    TIER_FULL, 2000, 6, 500, 2},
+		    TIER_FULL, 2000, 6, 500, 4},
 	[S_SWEEP] = {"sweep", "a long sweep of the collectives", "ncclbench",
 		     BIT(S_COLLECTIVES) | BIT(S_PAIRS) | BIT(S_SLOW), TIER_FULL, 5000, 18, 0, 4},
 	[S_EXPECT] = {"expectations", "training against expectations", "ddpsmoke",
@@ -95,9 +95,14 @@ static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t le
 	return part > own ? part : own;
 }
 
+static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
+{
+	return stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+}
+
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
 {
-	uint64_t patience = stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+	uint64_t patience = patience_ns(p, id);
 	uint64_t left = left_ns(p), part = part_ns(p, id, left);
 
 	part = part < left ? part : left;
@@ -245,7 +250,8 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 	}
 }
 
-/* What measures may be slow, and what it measured until then holds. */
+/* What measures may be slow, and what it measured until then holds. That a budget had too little
+ * time for it says nothing about the cluster. */
 static bool is_only_slow(const struct preflight *p, enum stage_id id, const struct part *got)
 {
 	size_t from = p->run[id].from;
@@ -262,11 +268,14 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 	struct unit_buf b;
 
 	if (slow) {
-		finding_set(f, ST_WARN,
-			    "was not done after %s and was stopped; above is what it "
+		bool ours = cap_ns < patience_ns(p, id);
+
+		finding_set(f, ours ? ST_INFO : ST_WARN,
+			    "was not done after %s%s and was stopped; above is what it "
 			    "finished",
-			    format_duration(&b, cap_ns));
-		if (p->tier != TIER_FULL && p->given)
+			    format_duration(&b, cap_ns),
+			    ours ? ", all that the budget had for it," : "");
+		if (!ours && p->tier != TIER_FULL && p->given)
 			finding_fix(f, "windsock --full --hosts %s   # find-slow: who it is",
 				    p->given);
 		return;

@@ -15,6 +15,11 @@ RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
 RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE
 PEERS_SECONDS=2
 
+# Does a folder take what is written into it? A full disk makes files, but empty ones.
+takes() { # FOLDER
+    { mkdir -p "$1" && echo x >"$1/.try" && [[ -s $1/.try ]] && rm -f "$1/.try"; } 2>/dev/null
+}
+
 settings() { # FOLDER
     TOOLS=/usr/local/bin:/opt/slurm/bin TEST=--quick DEADLINE=15 ON_FAIL=drain ON_ABSENT=gpu
     PEERS=0 AUTO_RESUME=no LOGS=/var/log/windsock KEEP=20
@@ -27,12 +32,13 @@ settings() { # FOLDER
     [[ $PEERS =~ ^[0-9]+$ ]] || PEERS=0
     ((!PEERS)) || RESERVE=$((RESERVE + PEERS_SECONDS))
     [[ $DEADLINE =~ ^[0-9]+$ ]] && ((DEADLINE > RESERVE)) || DEADLINE=15
-    mkdir -p "$LOGS"
+    # On a full disk the reports go where there is memory.
+    takes "$LOGS" || { takes /run/windsock && LOGS=/run/windsock; }
 }
 
 # One line in our log and in the system's.
 note() { # WORDS
-    printf '%(%FT%T%z)T %s %s\n' -1 "$ME" "$*" >>"$LOGS/slurm.log"
+    { printf '%(%FT%T%z)T %s %s\n' -1 "$ME" "$*" >>"$LOGS/slurm.log"; } 2>/dev/null
     ! command -v logger >/dev/null ||
         timeout 1 logger -t "windsock-$ME" -- "$*" >/dev/null 2>&1 </dev/null &
 }
@@ -42,6 +48,8 @@ note() { # WORDS
 bounded() { # SECONDS REPORT CMD...
     local limit=$1 report=$2 answer
     shift 2
+    # where no report can be written nothing is known, and a shell's code for that is 1
+    { : >"$report"; } 2>/dev/null || { CODE=3; return; }
     exec {answer}< <(timeout -k 1 "$limit" "$@" >"$report" 2>&1 </dev/null; echo $?)
     read -r -t $((limit + 2)) CODE <&"$answer" || CODE=124
     exec {answer}<&-
@@ -132,6 +140,8 @@ judge() { # NAME-OF-REPORT
     # shellcheck disable=SC2086 # TEST is words
     bounded $((DEADLINE - RESERVE)) "$REPORT" env "${job[@]/#/--unset=}" \
         windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
+    # A verdict is a whole report: a 1 without it is a wrapper's, or some other windsock's.
+    [[ $CODE != 1 ]] || grep -q '^1\.\.[0-9]' "$REPORT" || CODE=3
     WHY=''
     [[ $CODE == 0 ]] || WHY=$(cause "$REPORT")
     [[ $CODE != 124 && $CODE != 137 ]] || WHY="windsock did not end within $((DEADLINE - RESERVE)) s"

@@ -33,6 +33,48 @@ print(eval(sys.argv[2]))' "$@"
     done < <(find "$S"/{slurm,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh)
 }
 
+@test "what is installed needs no interpreter but the shell" {
+    while read -r file; do
+        read -r line <"$ROOT/$file" || :
+        [[ $line != '#!'* || $line =~ ^'#!/'(usr/)?bin/(env )?(ba)?sh( |$) ]] || { echo "$file: $line"; return 1; }
+    done < <(make -sC "$ROOT" --no-print-directory --eval='glue: ; @printf "%s\n" $(GLUE)' glue)
+}
+
+# --- Slurm (with a real one: tests/launchers/prolog.bats) ---------------------------
+
+@test "Slurm prolog: logs that cannot be written never drain; a verdict does, from memory" {
+    [ "$(id -u)" = 0 ] || skip "not root: a full disk is a mount"
+    cp -r "$S/slurm" hooks
+    mkdir full
+    stand_in scontrol 'echo "$*" >>"'"$PWD"'/calls"; echo "NodeName=n State=IDLE Reason="'
+    # PROLOG: on a disk that is full, and where /run is as well
+    cat >prolog <<'X'
+        mount -t tmpfs tmpfs /run && mount -t tmpfs -o size=4k tmpfs full || exit 77
+        head -c 64k /dev/zero >full/x 2>/dev/null
+        [ "$1" = memory ] || mount -t tmpfs -o size=4k,nr_inodes=1 tmpfs /run
+        echo "TOOLS=$PWD/tools LOGS=$2" >hooks/windsock.conf
+        env -i SLURM_JOB_ID=1 hooks/prolog
+X
+    prolog() { # WHERE LOGS CODE
+        rm -f calls
+        run "-$3" unshare --mount bash prolog "$1" "$2"
+    }
+    fine='echo "TAP version 13"; echo "ok 1 - a.b"; echo 1..1'
+    bad='printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; exit 1'
+    for logs in "$PWD/full" "$PWD/full/below" /proc/none "$PWD/prolog"; do
+        stand_in windsock "$fine"
+        prolog memory "$logs" 0
+        [ ! -e calls ]
+        prolog nowhere "$logs" 0
+        [ ! -e calls ]
+        stand_in windsock "$bad"
+        prolog memory "$logs" 1
+        grep -q 'State=DRAIN Reason=windsock: a.b x: is bad' calls
+        prolog nowhere "$logs" 0
+        [ ! -e calls ]
+    done
+}
+
 # --- Prometheus and systemd -------------------------------------------------------
 
 @test "Prometheus: a file that promtool takes, readable by all, replaced in one step" {

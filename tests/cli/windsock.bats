@@ -229,6 +229,20 @@ BASHPID_OF_TEST=$$
     nothing_left
 }
 
+@test "collectives that are stopped: by a patience it is a warning, by a budget a remark" {
+    envelope ncclbench "$(finding ncclbench.test pass fine)" >doc
+    stand_in ncclbench "sleep 98765$BASHPID_OF_TEST & trap 'kill %1; cat \"$PWD/doc\"; exit 3' TERM; wait"
+    run -0 --separate-stderr windsock --json --deadline 500ms
+    valid
+    [ "$(state stage.collectives)" = warn ]
+    [[ $(said stage.collectives) == "was not done after 3 s and was stopped; above is what it finished" ]]
+    run -0 --separate-stderr windsock --json --budget 6s
+    [ "$(state stage.collectives)" = info ]
+    [[ $(said stage.collectives) == "was not done after "*", all that the budget had for it, and was stopped;"* ]]
+    [ "$(state ncclbench.test)" = pass ]
+    nothing_left
+}
+
 @test "Ctrl-C: what was finished is reported, nothing is left behind" {
     stand_in portcheck "sleep 98765$BASHPID_OF_TEST"
     PATH=$PATH_WITHOUT own/windsock --json >doc 2>said &

@@ -143,6 +143,41 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     [ "$(of pair.bandwidth .status | paste -sd,)" = warn,fail ]
 }
 
+@test "a link of a host that stands out by itself does not accuse its other end" {
+    both=$(finding pair.bandwidth fail 'slow with any partner' nb),$(finding pair.loss fail 'some is lost' 'nc -> nb'),$(finding pair.loss fail 'some is lost' 'na -> nd')
+    stand_in ncclbench "case \"\$*\" in *--pairs*|*--find-slow*) $(say ncclbench "$both"); exit 1;; esac
+        $(say ncclbench "$(finding coll.data pass fine)")"
+    run -1 --separate-stderr windsock --full
+    valid
+    [ "$(jq -c .data.failing_nodes <<<"$output")" = '["na","nb","nd"]' ]
+    [ "$(jq -r '.data.causes[0].subject' <<<"$output")" = nb ]
+    [ "$(jq -r '.findings[] | select(.subject == "nc -> nb" and .status == "info").message' <<<"$output")" = \
+        "some is lost (as nb does with others, too)" ]
+}
+
+@test "a rank that computes slowly in one run of two is a remark; in both it is a warning" {
+    alone() { PATH=/usr/bin:/bin own/windsock --json; }
+    slow='{"check":"train.pace","status":"warn","subject":"x","host":"h","rank":2,"message":"rank 2 (nc) is 2.5x slower","fix":["top"]}'
+    even=$(say ddpsmoke "$(finding train.pace info 'as fast as each other')")
+    stand_in ddpsmoke "if [ -e seen ]; then $even; else $(say ddpsmoke "$slow"); touch seen; fi"
+    run -0 --separate-stderr alone
+    valid
+    [ "$(of train.pace '"\(.status) \(.message) \(.fix)"')" = \
+        "info rank 2 (nc) is 2.5x slower, in the first of two runs; not in the second null" ]
+    [ -e seen ]
+    [ "$(jq '[.data.causes[] | select(.check == "train.pace")] | length' <<<"$output")" = 0 ]
+    stand_in ddpsmoke "$(say ddpsmoke "$slow")"
+    run -0 --separate-stderr alone
+    [ "$(of train.pace '"\(.status) \(.message) \(.fix[0])"')" = "warn rank 2 (nc) is 2.5x slower, in both of two runs top" ]
+    stand_in ddpsmoke "if [ -e seen ]; then $(say ddpsmoke "${slow/:2,/:1,}"); else $(say ddpsmoke "$slow"); touch seen; fi"
+    rm seen
+    run -0 --separate-stderr alone # another one
+    [ "$(of train.pace .status)" = info ]
+    stand_in ddpsmoke "$(say ddpsmoke "$slow")"
+    run -0 --separate-stderr windsock # hosts that are one machine slow each other down
+    [ "$(of train.pace '"\(.status) \(.message)"')" = "info rank 2 (nc) is 2.5x slower (not judged: these hosts share a machine)" ]
+}
+
 @test "a host that computes slowly in two runs is named against the majority; once is a remark" {
     stand_in ddpsmoke "$(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 300 1000)")"
     run -0 --separate-stderr windsock --full

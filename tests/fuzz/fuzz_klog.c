@@ -1,6 +1,6 @@
 /* Any bytes as the kernel's log: what is kept of it can be read, all of it, and has an action. */
 #include "lib/host/klog.h"
-#include "probes/preflight/xid.h"
+#include "probes/node/xid.h"
 
 #include <stdlib.h>
 

@@ -5,31 +5,7 @@
 # shellcheck disable=SC2016 # single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-    [ "$(id -u)" = 0 ] || skip "not root: the lab's users and firewalls need it"
-    LAB_NAME=$("$ROOT/scripts/lab" up 4)
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
-}
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return
-    unset "${!NCCL_@}" "${!WINDSOCK_@}"
-    export WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" WINDSOCK_HOSTS=node0,node1,node2,node3
-}
-
-on() { # NODE CMD...
-    "$ROOT/scripts/lab" on "$LAB_NAME" "${1/#[0-9]/node$1}" -- "${@:2}"
-}
-
-windsock() { # from node0
-    on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" WINDSOCK_HOSTS="$WINDSOCK_HOSTS" "$BIN/windsock" "$@"
-}
-
-valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
+load windsock.sh
 
 wrong() { # findings that fail or are errors of ours
     jq -c '.findings[] | select(.status == "fail" or .status == "error")' <<<"$output"

@@ -2,36 +2,10 @@
 # Thirteen ways to break a node of a healthy cluster. Each time the right cause is
 # the first, on the right host, with a command; that command, typed there, makes the
 # next run pass. Needs root, nft, jq.
-# shellcheck disable=SC2016 # single quotes: the other side expands
+# shellcheck disable=SC2016,SC2154 # windsock.sh sets them; single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-    [ "$(id -u)" = 0 ] || skip "not root: the lab's firewalls and mounts need it"
-    LAB_NAME=$("$ROOT/scripts/lab" up 4)
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
-}
-
-setup() {
-    unset "${!NCCL_@}" "${!WINDSOCK_@}"
-}
-
-on() { # NODE CMD...
-    "$ROOT/scripts/lab" on "$LAB_NAME" "${1/#[0-9]/node$1}" -- "${@:2}"
-}
-
-# What broke and what came of it, into $output.
-look() {
-    run --separate-stderr on 0 env WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" \
-        "$BIN/windsock" --hosts node0,node1,node2,node3 --quick --json
-    code=$status
-    "$ROOT/scripts/validate" json - <<<"$output"
-}
-
-first() { jq -r ".data.causes[0] | $1" <<<"$output"; }
+load windsock.sh
 
 # NODE FAULT CODE CHECK WORDS: broken by FAULT, found, mended with its own advice.
 breaks() {

@@ -2,22 +2,15 @@
 # GPU nodes of a lab, one of which has other software or other GPUs: it is named against
 # the majority. The GPUs are a stand-in of NVIDIA's management library, the same file on
 # every node but for what is mounted over it on one. Needs root, nft, jq.
-# shellcheck disable=SC2016 # single quotes: the other side expands
+# shellcheck disable=SC2016,SC2034,SC2154 # windsock.sh reads and sets them; single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-    [ "$(id -u)" = 0 ] || skip "not root: what one node has is mounted over what all have"
-    LAB_NAME=$("$ROOT/scripts/lab" up 4)
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
-}
+load windsock.sh
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    unset "${!NCCL_@}" "${!WINDSOCK_@}" LD_LIBRARY_PATH CONDA_PREFIX PYTHONPATH
+    unset "${!NCCL_@}" "${!WINDSOCK_@}" LD_LIBRARY_PATH CONDA_PREFIX PYTHONPATH MASTER_ADDR
+    WINDSOCK_HOSTS=node0,node1,node2,node3 WINDSOCK_RSH=$PWD/rsh
     # what all nodes have
     gpus 580.95.05 13000 'NVIDIA H200' 1 >all.nvml
     nccl 2.28.9 >libnccl.so.2
@@ -28,10 +21,6 @@ setup() {
     printf '#!/bin/sh\nhost=$1\nshift\nexec "%s" rsh "%s" "$host" "export %s; $*"\n' "$ROOT/scripts/lab" "$LAB_NAME" \
         "WINDSOCK_NVML='$nvml' WINDSOCK_FAKE_NVML='$PWD/all.nvml' WINDSOCK_NCCL='$PWD/libnccl.so.2' VIRTUAL_ENV='$PWD/venv'" >rsh
     chmod +x rsh
-}
-
-on() { # NODE CMD...
-    "$ROOT/scripts/lab" on "$LAB_NAME" "node$1" -- "${@:2}"
 }
 
 gpus() { # DRIVER CUDA NAME ECC: eight of them
@@ -49,10 +38,9 @@ nccl() { # VERSION: as much of the library as is read of it
 # What all have, with something else in its place on node2: its findings of this stage.
 odd() { # PLACE REPLACEMENT
     on 2 mount --bind "$2" "$1"
-    run --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$PWD/rsh" "$BIN/windsock" --hosts node0,node1,node2,node3 --quick --json
+    look
     on 2 umount "$1"
-    "$ROOT/scripts/validate" json - <<<"$output"
-    ((status == 0 || status == 1))
+    ((code == 0 || code == 1))
 }
 
 drift() { # CHECK: host and message of what is wrong

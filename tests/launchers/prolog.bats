@@ -72,7 +72,7 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
 }
 
 @test "a failure of ours never drains: exit 3, usage, a crash, junk, nothing there" {
-    for script in 'echo "# cannot read"; exit 3' 'exit 2' 'kill -SEGV $$' 'head -c 100000 /dev/urandom; exit 77'; do
+    for script in 'echo "# cannot read"; exit 3' 'exit 2' 'exit 1' 'kill -SEGV $$' 'head -c 100000 /dev/urandom; exit 77'; do
         stand_in windsock "$script"
         runs_everywhere
         logged 2 'on node2: ours (code '
@@ -100,7 +100,7 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
 @test "slurmctld does not answer: the prolog of a sick node still ends inside its budget" {
     configure DEADLINE=10
     stand_in scontrol 'trap "" TERM; while :; do sleep 0.1; done' # as one that waits for ever
-    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n"; sleep 3; exit 1'
+    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; sleep 3; exit 1'
     begin=${EPOCHREALTIME/./}
     run -1 on 1 env -i SLURM_CONF="$SLURM_CONF" SLURM_JOB_ID=7 SLURMD_NODENAME=node1 "$HOOKS/prolog"
     took=$(((${EPOCHREALTIME/./} - begin) / 1000))
@@ -110,7 +110,7 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
 }
 
 @test "what is absent (exit 4) drains where the job was given GPUs; settings decide" {
-    stand_in windsock 'printf "not ok 1 - gpu.driver 8 GPUs\n  ---\n  severity: \"fail\"\n  message: \"no driver\"\n"; exit 4'
+    stand_in windsock 'printf "not ok 1 - gpu.driver 8 GPUs\n  ---\n  severity: \"fail\"\n  message: \"no driver\"\n1..1\n"; exit 4'
     runs_everywhere
     logged 2 'absent (code 4, '
     configure ON_ABSENT=log

@@ -1,5 +1,5 @@
 /* The EFA stack of a p4d as composed: adapters, libraries where PyTorch looks, pairs, settings. */
-#include "probes/preflight/efa.h"
+#include "probes/node/efa.h"
 #include "tests/unit/gpu_world.h"
 
 /*

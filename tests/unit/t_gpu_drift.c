@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "lib/report/json.h"
-#include "probes/preflight/facts.h"
+#include "probes/preflight/drift.h"
 
 #include <cmocka.h>
 

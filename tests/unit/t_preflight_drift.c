@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "lib/report/json.h"
-#include "probes/preflight/facts.h"
+#include "probes/preflight/drift.h"
 
 #include <cmocka.h>
 
@@ -226,13 +226,46 @@ static void t_culprits(void **state)
 	culprits("{\"hosts\":[7,\"b\"],\"cells\":[[\"x\",\"x\",\"x\"],7,{}]}", "");
 }
 
+/* Of a pair that fails alone the one whose own fault is known; the other is a witness. */
+static void accused(const char *subject, const char *message, const char *want)
+{
+	static const char pair[] =
+		"{\"hosts\":[\"a\",\"b\",\"c\"],\"cells\":[[\"self\",\"filtered\","
+		"\"ok\"],[\"filtered\",\"self\",\"ok\"],[\"ok\",\"ok\",\"self\"]]}";
+	struct world w;
+	struct err e = {0};
+	cJSON *m = json_parse(pair, strlen(pair), 8, &e);
+	struct text got;
+
+	world_init(&w, NULL, 0);
+	finding_set(tally_add(&w.p.t, S_REACH, "reach", "mesh.out", subject), ST_FAIL, "%s",
+		    message);
+	preflight_find_culprits(&w.p, m);
+	text_init(&got, &w.a);
+	text_addf(&got, "%s", "");
+	for (size_t i = 0; i < w.p.culprits.n; i++)
+		text_addf(&got, "%s ", w.p.culprits.v[i]);
+	assert_string_equal(got.s, want);
+	cJSON_Delete(m);
+	world_done(&w);
+}
+
+static void t_accused(void **state)
+{
+	(void)state;
+	accused("b", "does not reach a: its own firewall: inet t c, handle 2: drop", "b ");
+	accused("b", "does not reach a: no answer at all: perhaps inet t c, handle 2", "b ");
+	accused("b", "does not reach a: no answer at all: a security group", "a b ");
+	accused("c", "a route of this host forbids it", "a b "); /* not of this pair */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_odd_one),	     cmocka_unit_test(t_no_majority_and_more),
 		cmocka_unit_test(t_alike_and_clock), cmocka_unit_test(t_own_clock),
 		cmocka_unit_test(t_names),	     cmocka_unit_test(t_limit_fix),
-		cmocka_unit_test(t_culprits),
+		cmocka_unit_test(t_culprits),	     cmocka_unit_test(t_accused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

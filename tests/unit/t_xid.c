@@ -1,7 +1,7 @@
 /* The kernel's log: lines of GPUs, NVSwitches and PCIe, what they mean, and when they no longer
  * count. */
 #include "lib/host/klog.h"
-#include "probes/preflight/xid.h"
+#include "probes/node/xid.h"
 #include "tests/unit/gpu_world.h"
 
 #include <math.h>

@@ -1,0 +1,159 @@
+/* What this host is, for the comparison with others: data.facts. */
+#include "probes/node/facts.h"
+
+#include "lib/core/opt.h"
+#include "lib/host/gpu.h"
+#include "lib/host/hostname.h"
+#include "lib/host/python.h"
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/node/same.h"
+#include "probes/rules/nccl.h"
+
+#include <glob.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+static void software(struct arena *a, cJSON *o)
+{
+	unsigned nccl = sysroot_is_real() ? nccl_version(0) : NCCL_VERSION_NEWEST;
+	struct utsname u;
+
+	json_str(o, "windsock", WINDSOCK_VERSION);
+	if (!uname(&u))
+		json_str(o, "kernel", u.release);
+	json_str(o, "driver", sysroot_line(a, "/sys/module/nvidia/version"));
+	if (nccl != NCCL_VERSION_NEWEST) /* what is assumed where none is found */
+		json_str(o, "nccl",
+			 arena_printf(a, "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100));
+}
+
+/* "torch-2.5.1+cu124.dist-info": importing it would take seconds. */
+static const char *torch_in(struct arena *a, const char *folder)
+{
+	const char *found = NULL;
+	glob_t g = {0};
+
+	if (!glob(sysroot_path(a, arena_printf(a, "%s/torch-*.*-info", folder)), 0, NULL, &g) &&
+	    g.gl_pathc) {
+		const char *name = strrchr(g.gl_pathv[0], '/') + 1 + strlen("torch-");
+
+		size_t n = strlen(name) - strlen("-info"); /* ".dist", ".egg": one part more */
+
+		while (n && name[n] != '.')
+			n--;
+		found = arena_strndup(a, name, n);
+	}
+	globfree(&g);
+	return found;
+}
+
+const char *facts_torch(struct arena *a)
+{
+	const char *found = NULL;
+	str_list folders;
+
+	python_packages(a, &folders);
+	for (size_t i = 0; i < folders.n && !found; i++)
+		found = torch_in(a, folders.v[i]);
+	return found;
+}
+
+static void limit(cJSON *o, const char *key, int resource)
+{
+	struct rlimit l;
+	char text[32];
+
+	if (getrlimit(resource, &l))
+		return;
+	if (l.rlim_cur == RLIM_INFINITY)
+		(void)snprintf(text, sizeof(text), "unlimited");
+	else
+		(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)l.rlim_cur);
+	json_str(o, key, text);
+}
+
+/* "always [madvise] never" -> "madvise" */
+static const char *chosen(struct arena *a, const char *line)
+{
+	const char *at = line ? strchr(line, '[') : NULL;
+
+	return at ? arena_strndup(a, at + 1, strcspn(at + 1, "]")) : NULL;
+}
+
+/* "4096\t131072\t6291456" as people type it */
+static const char *spaced(struct arena *a, const char *line)
+{
+	char *copy = line ? arena_strdup(a, line) : NULL;
+
+	for (char *tab = copy; tab && (tab = strchr(tab, '\t'));)
+		*tab = ' ';
+	return copy;
+}
+
+static void kernel(struct arena *a, cJSON *o)
+{
+	json_str(o, "governor",
+		 sysroot_line(a, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+	json_str(o, "thp",
+		 chosen(a, sysroot_line(a, "/sys/kernel/mm/transparent_hugepage/enabled")));
+	json_str(o, "congestion", sysroot_line(a, "/proc/sys/net/ipv4/tcp_congestion_control"));
+	json_str(o, "tcp_rmem", spaced(a, sysroot_line(a, "/proc/sys/net/ipv4/tcp_rmem")));
+	json_str(o, "tcp_wmem", spaced(a, sysroot_line(a, "/proc/sys/net/ipv4/tcp_wmem")));
+	json_str(o, "clocksource",
+		 sysroot_line(a,
+			      "/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+	limit(o, "nofile", RLIMIT_NOFILE);
+	limit(o, "memlock", RLIMIT_MEMLOCK);
+}
+
+static void hardware(struct arena *a, cJSON *o)
+{
+	struct statvfs s;
+	gpu_list gpus;
+
+	gpu_read(a, &gpus);
+	json_num(o, "gpus", (double)gpus.n);
+	if (gpus.n)
+		json_str(o, "gpu", arena_printf(a, "%04x", gpus.v[0].device_id));
+	json_num(o, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	json_num(o, "memory", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+	if (!statvfs("/dev/shm", &s))
+		json_num(o, "shm", (double)s.f_blocks * (double)s.f_frsize);
+}
+
+double facts_clock(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)(t.tv_nsec / 1000000) / 1000;
+}
+
+/* Every address that the name leads to here; none: it is not known. */
+static void master(struct arena *a, const char *name, cJSON *into)
+{
+	cJSON *list = json_array(into, "master");
+	struct name_answer got;
+	struct addr_text t;
+
+	name_resolve(name, 0, a, &got);
+	for (size_t i = 0; i < got.addrs.n; i++)
+		json_push_str(list, addr_print(&got.addrs.v[i], &t));
+}
+
+void facts_gather(struct arena *a, const str_list *same, const char *name, cJSON *into)
+{
+	cJSON *digests = same->n ? json_object(into, "same") : NULL;
+
+	software(a, into);
+	json_str(into, "torch", facts_torch(a));
+	kernel(a, into);
+	hardware(a, into);
+	for (size_t i = 0; i < same->n; i++)
+		json_str(digests, same->v[i], same_digest(same->v[i], a));
+	if (name)
+		master(a, name, into);
+	json_num(into, "clock", facts_clock());
+}

@@ -1,0 +1,177 @@
+/* Does the driver's library answer, and about as many GPUs as there are? */
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+#include "probes/node/gpu_view.h"
+
+static void refused(struct gpu_view *v, struct finding *f)
+{
+	const struct nvml *n = &v->nvml;
+
+	switch (n->error) {
+	case NVML_MISMATCH:
+		finding_set(
+			f, ST_FAIL,
+			"is of another version than the driver that is loaded: CUDA does not start "
+			"(%s)",
+			n->error_text);
+		finding_expect(f, "one version");
+		finding_fix(
+			f, "rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia   "
+			   "# or reboot");
+		return;
+	case NVML_NOT_LOADED:
+		finding_set(f, ST_WARN, "finds no driver loaded (%s)", n->error_text);
+		finding_expect(f, "the nvidia driver");
+		finding_fix(f, "modprobe nvidia");
+		return;
+	case NVML_BLOCKED:
+		finding_set(f, ST_WARN, "may not open the GPUs here: %s", n->error_text);
+		finding_expect(f, "a job or container that was given them");
+		finding_fix(f, "srun --gpus-per-node=8 ...   # docker run --gpus all ...");
+		return;
+	default:
+		finding_set(f, ST_FAIL, "does not start: %s (%d)", n->error_text, n->error);
+		finding_expect(f, "an answer");
+		finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+	}
+}
+
+static void silent(struct gpu_view *v, struct finding *f)
+{
+	const struct nvml *n = &v->nvml;
+	const char *what =
+		n->stuck_at < 0 ? "at its start" : arena_printf(v->a, "about GPU %d", n->stuck_at);
+	struct unit_buf b;
+
+	if (n->answer == NVML_SILENT)
+		finding_set(f, ST_FAIL,
+			    "gave no answer %s for %s: the driver hangs, and so will CUDA", what,
+			    format_duration(&b, v->look->deadline_ns));
+	else
+		finding_set(f, ST_FAIL, "crashed %s", what);
+	finding_expect(f, "an answer in milliseconds");
+	finding_fix(f, "dmesg | grep -e Xid -e NVRM | tail   # then reset that GPU, or reboot");
+}
+
+static void library(struct gpu_view *v)
+{
+	const struct nvml *n = &v->nvml;
+	struct finding *f;
+
+	if (n->answer == NVML_ABSENT ||
+	    (n->answer == NVML_REFUSED && !v->nvidia && n->error == NVML_NOT_LOADED))
+		return;
+	f = gpu_note(v, "gpu.nvml", "NVIDIA's management library");
+	if (n->answer == NVML_REFUSED)
+		refused(v, f);
+	else if (n->answer != NVML_FINE)
+		silent(v, f);
+	else if (n->cuda > 0)
+		finding_set(f, ST_PASS, "answers: driver %s, CUDA to %d.%d", n->driver,
+			    n->cuda / 1000, n->cuda / 10 % 100);
+	else
+		finding_set(f, ST_PASS, "answers: driver %s", n->driver);
+}
+
+static const char *fix_of(int error)
+{
+	switch (error) {
+	case NVML_GPU_LOST:
+		return "reboot   # drain the node first; when it comes back: replace GPU or riser";
+	case NVML_RESET_REQUIRED:
+		return "nvidia-smi --gpu-reset -i %d";
+	default:
+		return "dmesg | grep -e NVRM -e Xid | tail   # of GPU %d";
+	}
+}
+
+static void broken(struct gpu_view *v)
+{
+	for (size_t i = 0; i < v->nvml.gpus.n; i++) {
+		const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+		const char *fix = fix_of(g->error), *hole = strstr(fix, "%d");
+		struct finding *f;
+
+		if (!g->error)
+			continue;
+		f = gpu_note(v, "gpu.answer", arena_printf(v->a, "GPU %d", g->index));
+		finding_set(f, ST_FAIL, "cannot be used: %s", g->error_text);
+		finding_expect(f, "an answer");
+		if (hole)
+			finding_fix(f, "%.*s%d%s", (int)(hole - fix), fix, g->index, hole + 2);
+		else
+			finding_fix(f, "%s", fix);
+	}
+}
+
+static bool is_listed(const struct gpu_view *v, const char *pci)
+{
+	for (size_t i = 0; i < v->nvml.gpus.n; i++)
+		if (streq(v->nvml.gpus.v[i].pci, pci) || v->nvml.gpus.v[i].error)
+			return true; /* one that cannot be opened has no address */
+	return false;
+}
+
+static const char *unlisted(struct gpu_view *v, size_t *ret_n)
+{
+	struct text t;
+
+	*ret_n = 0;
+	text_init(&t, v->a);
+	for (size_t i = 0; i < v->pci.n; i++)
+		if (v->pci.v[i].vendor == GPU_NVIDIA && !is_listed(v, v->pci.v[i].pci)) {
+			text_addf(&t, "%s%s", t.n ? ", " : "", v->pci.v[i].pci);
+			++*ret_n;
+		}
+	return t.s;
+}
+
+/* What Slurm gave this job on this host. */
+static int promised(void)
+{
+	const char *set = getenv("SLURM_GPUS_ON_NODE");
+	uint64_t n;
+
+	return set && !parse_uint(set, &n) && n < 1024 ? (int)n : -1;
+}
+
+static void count(struct gpu_view *v)
+{
+	size_t missing;
+	const char *which = unlisted(v, &missing);
+	int want = promised(), have = v->nvml.count;
+	struct finding *f;
+
+	if (v->nvml.answer != NVML_FINE)
+		return;
+	f = gpu_note(v, "gpu.count", "GPUs");
+	finding_value(f, have, NULL);
+	if (want > have) {
+		finding_set(f, ST_FAIL, "%d can be used, %d were given to this job", have, want);
+		finding_expect(f, "%d", want);
+		finding_fix(f,
+			    "dmesg | grep -e Xid -e 'fallen off the bus'   # then reboot the node");
+	} else if (missing && !v->confined) {
+		finding_set(f, ST_FAIL, "the driver has lost %s: %d of %zu can be used", which,
+			    have, v->nvidia);
+		finding_expect(f, "%zu", v->nvidia);
+		finding_fix(
+			f,
+			"dmesg | grep -e Xid -e NVRM   # then reboot; replace it if it stays away");
+	} else if (missing) {
+		finding_set(f, ST_INFO, "%d of the host's %zu are here in this %s", have, v->nvidia,
+			    v->confined);
+	} else {
+		finding_set(f, ST_PASS, "%d can be used", have);
+	}
+}
+
+void gpu_answer(struct gpu_view *v)
+{
+	library(v);
+	if (v->nvml.answer == NVML_ABSENT || v->nvml.answer == NVML_REFUSED)
+		return;
+	broken(v);
+	if (v->nvml.count || v->nvidia)
+		count(v);
+}

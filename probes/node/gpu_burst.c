@@ -1,0 +1,202 @@
+/* A second of work on each GPU: who computes wrong, who is slower than its peers, who slows down.
+ */
+#include "probes/node/gpu_burst.h"
+#include "lib/core/aside.h"
+#include "lib/core/log.h"
+#include "lib/core/plugin.h"
+#include "lib/core/units.h"
+#include "lib/host/burst.h"
+#include "lib/host/pcie.h"
+
+#include <math.h>
+
+enum { GPUS_MAX = 64, ONE_GPU_MS = 1800 };
+
+struct moment_record {
+	enum burst_moment moment;
+	struct burst b;
+};
+struct refusal {
+	char text[512];
+};
+
+struct running {
+	struct gpu_view *v;
+	const struct burst_plugin *plugin;
+	burst_list *to;
+	int first;	   /* where this child begins */
+	int to_child;	   /* in the child */
+	struct burst at;   /* what it is at */
+	bool is_at, begun; /* begun: a GPU was named */
+	struct refusal refusal;
+};
+
+/* --- in the child ----------------------------------------------------------------- */
+
+static bool wanted(void *arg, const char *pci)
+{
+	const struct running *r = arg;
+
+	for (size_t i = 0; i < r->v->nvml.gpus.n; i++) {
+		const struct nvml_gpu *g = &r->v->nvml.gpus.v[i];
+
+		if (!g->error && streq(g->pci, pci))
+			return !burst_obstacle(g);
+	}
+	return true;
+}
+
+static void tell(void *arg, enum burst_moment m, const struct burst *b)
+{
+	const struct running *r = arg;
+	struct moment_record record = {.moment = m, .b = *b};
+
+	aside_say(r->to_child, &record, sizeof(record));
+}
+
+static void work(int to, void *arg)
+{
+	struct running *r = arg;
+	const struct burst_ask ask = {.first = r->first, .wanted = wanted, .tell = tell, .arg = r};
+	struct err e = {0};
+
+	r->to_child = to;
+	if (!r->plugin->run(&ask, &e))
+		return;
+	memcpy(r->refusal.text, e.msg, sizeof(r->refusal.text));
+	aside_say(to, &r->refusal, sizeof(r->refusal));
+}
+
+/* --- here ------------------------------------------------------------------------- */
+
+/* What only shows under load: asked while the child's work runs. */
+static void look_at_clocks(struct running *r, struct burst_seen *s)
+{
+	struct nvml now;
+
+	nvml_read(r->v->a, 3 * NS_PER_S, &now);
+	for (size_t i = 0; i < now.gpus.n; i++)
+		if (!now.gpus.v[i].error && streq(now.gpus.v[i].pci, s->b.pci)) {
+			s->reasons = now.gpus.v[i].reasons;
+			s->sm_mhz = now.gpus.v[i].sm_mhz;
+			s->celsius = now.gpus.v[i].celsius;
+		}
+}
+
+static struct burst_seen *seen(struct running *r, const struct burst *b)
+{
+	struct burst_seen *s;
+
+	for (size_t i = 0; i < r->to->n; i++)
+		if (r->to->v[i].b.number == b->number) {
+			r->to->v[i].b = *b;
+			return &r->to->v[i];
+		}
+	s = LIST_ADD(r->v->a, r->to);
+	*s = (struct burst_seen){.b = *b, .reasons = -1, .sm_mhz = -1, .celsius = -1, .gts = NAN};
+	return s;
+}
+
+static void take(void *arg, const void *record, size_t n)
+{
+	struct running *r = arg;
+	struct moment_record m;
+	struct burst_seen *s;
+	struct pcie_link link;
+
+	if (n == sizeof(r->refusal)) {
+		memcpy(&r->refusal, record, n);
+		return;
+	}
+	if (n != sizeof(m))
+		return;
+	memcpy(&m, record, n);
+	r->begun = r->is_at = true;
+	r->at = m.b;
+	if (m.moment == BURST_BEGINS) {
+		log_progress("burst on each GPU", (uint64_t)m.b.number, r->v->nvml.gpus.n);
+		return;
+	}
+	s = seen(r, &m.b);
+	if (m.moment == BURST_COMPUTES)
+		look_at_clocks(r, s);
+	if (m.moment == BURST_COPIES) {
+		pcie_link(r->v->a, m.b.pci, &link);
+		s->gts = link.gts;
+	}
+	r->is_at = m.moment != BURST_DONE;
+}
+
+/* One that falls silent is noted, and the next child begins behind it. */
+static void run_all(struct running *r)
+{
+	const struct aside aside = {
+		.work = work, .take = take, .arg = r, .deadline_ns = r->v->look->deadline_ns};
+
+	while (r->first < GPUS_MAX) {
+		enum aside_end end;
+		struct burst_seen *s;
+
+		r->is_at = false;
+		end = aside_run(&aside);
+		if (end == ASIDE_DONE || end == ASIDE_INTERRUPTED || end == ASIDE_NONE || !r->is_at)
+			return;
+		s = seen(r, &r->at);
+		s->trouble = end == ASIDE_SILENT ? "did not finish its work"
+						 : "ended the process that used it";
+		r->first = r->at.number + 1;
+	}
+}
+
+static const struct burst_plugin *plugin(struct gpu_view *v, struct err *e)
+{
+	const struct plugin_want want = {.name = "burst",
+					 .symbol = "windsock_burst",
+					 .version = BURST_VERSION,
+					 .package = "windsock-nccl",
+					 .build = "nvcc"};
+
+	return plugin_load(&want, v->a, e);
+}
+
+/* Not in the seconds of --quick, and not where too little of the budget is left. */
+static bool is_time(struct gpu_view *v)
+{
+	uint64_t need = v->nvml.gpus.n * ONE_GPU_MS * NS_PER_MS, now = now_ns();
+	struct unit_buf b;
+
+	if (!v->look->burst)
+		return false;
+	if (!v->look->until_ns || now + need < v->look->until_ns)
+		return true;
+	finding_set(gpu_note(v, "gpu.burst", gpu_all(v)), ST_SKIP,
+		    "left out: a burst on each takes about %s, more than the budget has left",
+		    format_duration(&b, need));
+	return false;
+}
+
+void gpu_burst(struct gpu_view *v)
+{
+	burst_list all = {0};
+	struct running r = {.v = v, .to = &all};
+	struct err e = {0};
+
+	if (v->nvml.answer != NVML_FINE || !v->nvml.gpus.n || !is_time(v))
+		return;
+	r.plugin = plugin(v, &e);
+	if (!r.plugin) {
+		finding_set(gpu_note(v, "gpu.burst", gpu_all(v)), ST_SKIP, "not measured: %s",
+			    e.msg);
+		return;
+	}
+	run_all(&r);
+	if (!r.begun && r.refusal.text[0]) {
+		struct finding *f = gpu_note(v, "gpu.burst", gpu_all(v));
+
+		finding_set(f, ST_FAIL, "cannot be used: %s", r.refusal.text);
+		finding_expect(f, "CUDA on each");
+		finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+		return;
+	}
+	burst_judge(v, &all);
+}

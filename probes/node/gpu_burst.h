@@ -1,0 +1,19 @@
+#ifndef PROBES_NODE_GPU_BURST_H
+#define PROBES_NODE_GPU_BURST_H
+/* What a burst measured on each GPU, and what was seen of it meanwhile. */
+#include "lib/host/burst.h"
+#include "probes/node/gpu_view.h"
+
+struct burst_seen {
+	struct burst b;
+	const char *trouble;		  /* it hung, or crashed; NULL: no */
+	int64_t reasons, sm_mhz, celsius; /* under load; -1 unknown */
+	double gts;			  /* of its PCIe link during copies; NAN unknown */
+};
+typedef LIST(struct burst_seen) burst_list;
+
+/* Why this GPU is left alone, or NULL. */
+const char *burst_obstacle(const struct nvml_gpu *g);
+void burst_judge(struct gpu_view *v, const burst_list *all);
+
+#endif

@@ -1,0 +1,170 @@
+/* NVLinks of each GPU against its peers, and the fabric that NVSwitches make of them. */
+#include "probes/node/gpu_view.h"
+
+static size_t active(const struct nvml_gpu *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < NVML_LINKS; i++)
+		n += g->links[i] == 1;
+	return n;
+}
+
+static size_t present(const struct nvml_gpu *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < NVML_LINKS; i++)
+		n += g->links[i] >= 0;
+	return n;
+}
+
+static const char *links_of(struct arena *a, const struct nvml_gpu *g)
+{
+	return present(g) ? arena_printf(a, "%zu", active(g)) : NULL;
+}
+
+/* Those that are down here and up on a GPU that has what most have. */
+static const char *which_are_down(struct gpu_view *v, const struct nvml_gpu *g, size_t usual)
+{
+	const struct nvml_gpu *peer = NULL;
+	struct text t;
+
+	text_init(&t, v->a);
+	for (size_t i = 0; i < v->nvml.gpus.n && !peer; i++)
+		if (active(&v->nvml.gpus.v[i]) == usual)
+			peer = &v->nvml.gpus.v[i];
+	for (size_t i = 0; peer && i < NVML_LINKS; i++)
+		if (g->links[i] == 0 && peer->links[i] == 1)
+			text_addf(&t, "%s%zu", t.n ? ", " : "", i);
+	return t.s;
+}
+
+static bool is_switched(const struct gpu_view *v)
+{
+	for (size_t i = 0; i < v->nvml.gpus.n; i++)
+		if (v->nvml.gpus.v[i].to_switch)
+			return true;
+	return false;
+}
+
+/* Without a switch only some GPUs may have a bridge, and that is how it was bought. */
+static void link_down(struct gpu_view *v, const struct nvml_gpu *g, size_t usual, size_t alike)
+{
+	const char *which = which_are_down(v, g, usual);
+	bool certain = is_switched(v) || active(g);
+	struct finding *f = gpu_note(v, "nvlink.link", gpu_subject(v, g));
+
+	finding_set(f, certain ? ST_FAIL : ST_WARN, "has %zu NVLinks up, %zu on %zu others%s%s",
+		    active(g), usual, alike, *which ? "; down: " : "", which);
+	finding_value(f, (double)active(g), NULL);
+	finding_expect(f, "%zu", usual);
+	finding_fix(f,
+		    "nvidia-smi nvlink -s -i %d   # then nvidia-smi --gpu-reset, else reseat or "
+		    "replace that GPU or bridge",
+		    g->index);
+}
+
+static void links(struct gpu_view *v)
+{
+	size_t alike, bad = 0, up = 0;
+	const char *usual = gpu_usual(v, links_of, &alike);
+	size_t most = usual ? strtoul(usual, NULL, 10) : 0;
+
+	for (size_t i = 0; i < v->nvml.gpus.n; i++) {
+		const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+
+		up += active(g);
+		if (g->error || !present(g) || !usual || active(g) >= most)
+			continue;
+		bad++;
+		link_down(v, g, most, alike);
+	}
+	if (!bad && up)
+		finding_set(gpu_note(v, "nvlink.link", gpu_all(v)), ST_PASS, "%zu NVLinks up%s", up,
+			    usual ? ", as many on each" : "");
+}
+
+static bool fabric_known(const struct nvml_gpu *g) { return g->fabric.state > NVML_FABRIC_NONE; }
+
+static void fix_fabric(struct finding *f)
+{
+	finding_expect(f, "registered with the fabric manager, healthy");
+	finding_fix(f,
+		    "systemctl restart nvidia-fabricmanager   # with no process on the GPUs; then "
+		    "nvidia-smi -q | grep -A 9 Fabric");
+}
+
+static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	const struct nvml_fabric *b = &g->fabric;
+	bool severe = false, bad_summary = b->summary == 2 || b->summary == 3;
+	const char *ill = nvml_health_text(v->a, b->health, &severe);
+	struct finding *f;
+
+	if (b->state == NVML_FABRIC_COMPLETED && b->status <= 0 && !ill && !bad_summary)
+		return false;
+	f = gpu_note(v, "nvlink.fabric", gpu_subject(v, g));
+	fix_fabric(f);
+	if (b->state == NVML_FABRIC_NOT_STARTED)
+		finding_set(f, ST_FAIL,
+			    "is not registered with the NVLink fabric: CUDA fails with error "
+			    "802 (system not yet initialized)");
+	else if (b->state == NVML_FABRIC_IN_PROGRESS)
+		finding_set(f, ST_FAIL,
+			    "is still registering with the NVLink fabric: until then CUDA "
+			    "fails with error 802 (system not yet initialized)");
+	else if (b->status > 0)
+		finding_set(f, ST_FAIL, "could not register with the NVLink fabric: %s (%d)",
+			    b->status_text, b->status);
+	else if (ill)
+		finding_set(f, severe ? ST_FAIL : ST_WARN, "its NVLink fabric is not healthy: %s",
+			    ill);
+	else
+		finding_set(f, b->summary == 2 ? ST_FAIL : ST_WARN, "its NVLink fabric is %s",
+			    b->summary == 2 ? "unhealthy" : "of limited capacity");
+	return true;
+}
+
+static const char *clique_of(struct arena *a, const struct nvml_gpu *g)
+{
+	const struct nvml_fabric *b = &g->fabric;
+
+	return b->state == NVML_FABRIC_COMPLETED
+		       ? arena_printf(a, "%s.%lld", b->cluster, (long long)b->clique)
+		       : NULL;
+}
+
+static void cliques(struct gpu_view *v)
+{
+	size_t alike;
+	const char *usual = gpu_usual(v, clique_of, &alike);
+
+	for (size_t i = 0; usual && i < v->nvml.gpus.n; i++) {
+		const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+		const char *own = clique_of(v->a, g);
+		struct finding *f;
+
+		if (!own || streq(own, usual))
+			continue;
+		f = gpu_note(v, "nvlink.clique", gpu_subject(v, g));
+		finding_set(f, ST_FAIL,
+			    "is in clique %s of the NVLink fabric, %zu others in %s: no NVLink "
+			    "between them",
+			    own, alike, usual);
+		finding_expect(f, "%s", usual);
+		finding_fix(f,
+			    "nvidia-smi -q | grep -A 9 Fabric   # then repair the partition in the "
+			    "fabric manager");
+	}
+}
+
+void gpu_links(struct gpu_view *v)
+{
+	static const struct gpu_check checks[] = {
+		{"nvlink.fabric", fabric_known, fabric, "registered with the NVLink fabric"}};
+
+	links(v);
+	gpu_each(v, checks, ARRAY_LEN(checks));
+	cliques(v);
+}

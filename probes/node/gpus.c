@@ -1,0 +1,160 @@
+/* The gpus stage: GPUs as PCI shows them, whether something drives them, and how they are. */
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/node/gpu_view.h"
+#include "probes/node/limits.h"
+
+struct finding *gpu_note(struct gpu_view *v, const char *check, const char *subject)
+{
+	return tally_add(v->look->t, v->look->stage, v->look->stage_name, check, subject);
+}
+
+const char *gpu_subject(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	return g->pci[0] ? arena_printf(v->a, "GPU %d (%s)", g->index, g->pci)
+			 : arena_printf(v->a, "GPU %d", g->index);
+}
+
+const char *gpu_all(struct gpu_view *v)
+{
+	size_t n = v->nvml.gpus.n;
+
+	return n == 1 ? gpu_subject(v, &v->nvml.gpus.v[0]) : arena_printf(v->a, "%zu GPUs", n);
+}
+
+void gpu_each(struct gpu_view *v, const struct gpu_check *checks, size_t n)
+{
+	for (size_t c = 0; c < n; c++) {
+		size_t asked = 0, bad = 0;
+
+		for (size_t i = 0; i < v->nvml.gpus.n; i++) {
+			const struct nvml_gpu *g = &v->nvml.gpus.v[i];
+
+			if (g->error || !checks[c].known(g))
+				continue;
+			asked++;
+			bad += checks[c].judge(v, g);
+		}
+		if (asked && !bad)
+			finding_set(gpu_note(v, checks[c].id, gpu_all(v)), ST_PASS, "%s",
+				    checks[c].fine);
+	}
+}
+
+const char *gpu_usual(struct gpu_view *v, gpu_trait *trait, size_t *ret_n)
+{
+	const struct nvml_gpu *g = v->nvml.gpus.v;
+	size_t n = v->nvml.gpus.n, known = 0;
+	const char **values = arena_alloc(v->a, (n + 1) * sizeof(*values));
+
+	for (size_t i = 0; i < n; i++)
+		known += (values[i] = g[i].error ? NULL : trait(v->a, &g[i])) != NULL;
+	for (size_t i = 0; i < n; i++) {
+		*ret_n = 0;
+		for (size_t k = 0; values[i] && k < n; k++)
+			*ret_n += values[k] && streq(values[i], values[k]);
+		if (2 * *ret_n > known)
+			return values[i];
+	}
+	*ret_n = 0;
+	return NULL;
+}
+
+static void judge_driver(struct finding *f, size_t n, size_t driven, const char *other)
+{
+	if (driven == n && (!sysroot_is_real() || access("/dev/nvidiactl", F_OK) == 0)) {
+		finding_set(f, ST_PASS, "driven by nvidia");
+	} else if (driven == n) {
+		finding_set(f, ST_WARN, "driven by nvidia, but /dev/nvidiactl is not here");
+		finding_expect(f, "a container that was given the GPUs");
+		finding_fix(f,
+			    "docker run --gpus all ...   # outside a container: nvidia-modprobe");
+	} else {
+		finding_set(f, ST_WARN, "%zu without the nvidia driver%s%s: CUDA cannot use %s",
+			    n - driven, other ? ", bound to " : "", other ? other : "",
+			    n - driven == 1 ? "it" : "them");
+		finding_expect(f, "the nvidia driver");
+		finding_fix(f, "modprobe nvidia   # install NVIDIA's driver first if that fails");
+	}
+}
+
+static void nvidia(struct gpu_view *v)
+{
+	size_t driven = 0;
+	const char *other = NULL;
+
+	for (size_t i = 0; i < v->pci.n; i++) {
+		const struct gpu *g = &v->pci.v[i];
+
+		if (g->vendor != GPU_NVIDIA)
+			continue;
+		v->nvidia++;
+		driven += g->driver && streq(g->driver, "nvidia");
+		if (g->driver && !streq(g->driver, "nvidia"))
+			other = g->driver;
+	}
+	if (v->nvidia)
+		judge_driver(gpu_note(v, "gpu.driver",
+				      arena_printf(v->a, "%zu NVIDIA GPU%s", v->nvidia,
+						   v->nvidia == 1 ? "" : "s")),
+			     v->nvidia, driven, other);
+}
+
+static void others(struct gpu_view *v, enum gpu_vendor vendor, const char *name, const char *what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->pci.n; i++)
+		n += v->pci.v[i].vendor == vendor;
+	if (n)
+		finding_set(
+			gpu_note(v, "gpu.driver",
+				 arena_printf(v->a, "%zu %s GPU%s", n, name, n == 1 ? "" : "s")),
+			ST_INFO, "seen; %s", what);
+}
+
+/* Where a scheduler or a container shares a host out, GPUs may be somebody else's. */
+static const char *confinement(void)
+{
+	const char *container = limits_container();
+
+	if (container)
+		return container;
+	return getenv("SLURM_JOB_ID") ? "Slurm job" : getenv("PBS_JOBID") ? "PBS job" : NULL;
+}
+
+static void inside(struct gpu_view *v)
+{
+	gpu_answer(v);
+	gpu_versions(v);
+	gpu_use(v);
+	gpu_health(v);
+	gpu_links(v);
+	gpu_services(v);
+	pcie_links(v);
+	pcie_ways(v);
+	xid_look(v);
+	efa_look(v);
+	gpu_burst(v);
+	gpu_data(v);
+}
+
+void node_gpus(struct node_look *look)
+{
+	struct gpu_view v = {.look = look, .a = look->a, .confined = confinement()};
+
+	gpu_read(v.a, &v.pci);
+	rdma_read(v.a, &v.rdma);
+	if (look->data) {
+		v.data = json_object(look->data, "host");
+		v.facts = json_object(v.data, "facts");
+	}
+	nvidia(&v);
+	others(&v, GPU_AMD, "AMD", "RCCL is not tested");
+	others(&v, GPU_INTEL, "Intel", "oneCCL is not tested");
+	nvml_read(v.a, look->cap_ns, &v.nvml);
+	if (!v.pci.n && !v.nvml.gpus.n)
+		finding_set(gpu_note(&v, "gpu.driver", "GPUs"), ST_INFO,
+			    "none on this host: what follows runs in host memory");
+	inside(&v);
+}

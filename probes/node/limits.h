@@ -1,0 +1,12 @@
+#ifndef PROBES_NODE_LIMITS_H
+#define PROBES_NODE_LIMITS_H
+/* The parts of the limits stage: of this process, of its control groups, of the machine. */
+#include "probes/node/node.h"
+
+struct finding *limit_finding(struct node_look *look, const char *check, const char *subject);
+/* "container", "Kubernetes pod": we are inside one; NULL: not, as far as can be seen. */
+const char *limits_container(void);
+void limits_groups(struct node_look *look);
+void limits_machine(struct node_look *look);
+
+#endif

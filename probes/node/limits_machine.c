@@ -1,0 +1,218 @@
+/* What breaks training on a machine outside the network: disk, clocks, huge pages, containers. */
+#include "lib/cluster/child.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+#include "probes/node/limits.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+
+#define MIB (1ull << 20)
+#define DISK_NONE MIB
+#define DISK_LOW (256 * MIB)
+
+static void disk_of(struct node_look *look, const char *dir)
+{
+	struct finding *f = limit_finding(look, "limits.disk", dir);
+	const char *quoted = shell_quote(look->a, dir);
+	struct unit_buf left;
+	struct statvfs s;
+	uint64_t avail;
+
+	if (statvfs(dir, &s) || !s.f_blocks) {
+		finding_set(f, ST_SKIP, "could not be looked at");
+		return;
+	}
+	avail = (uint64_t)s.f_bavail * s.f_frsize;
+	finding_value(f, (double)avail, "B");
+	if (s.f_flag & ST_RDONLY) {
+		finding_set(f, ST_INFO, "can only be read");
+		return;
+	}
+	finding_set(f,
+		    avail < DISK_NONE  ? ST_FAIL
+		    : avail < DISK_LOW ? ST_WARN
+				       : ST_PASS,
+		    "has %s free%s", format_size(&left, avail),
+		    avail < DISK_NONE ? ": nothing more can be written there" : "");
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, ">= 256 MiB free");
+	finding_fix(f, "du -xah %s | sort -h | tail   # what fills it; remove what nobody needs",
+		    quoted);
+}
+
+/* An empty TMPDIR is none. */
+static const char *temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
+/* Each file system once: where temporary files, caches and checkpoints usually go. */
+static void disks(struct node_look *look)
+{
+	char cwd[4096];
+	const char *dirs[] = {temporary(), getenv("HOME"), getcwd(cwd, sizeof(cwd))};
+	dev_t seen[ARRAY_LEN(dirs)];
+	struct stat st;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		bool again = false;
+
+		if (!dirs[i] || stat(dirs[i], &st))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			again |= seen[k] == st.st_dev;
+		if (again)
+			continue;
+		seen[n++] = st.st_dev;
+		disk_of(look, arena_strdup(look->a, dirs[i]));
+	}
+}
+
+/* Where temporary files go, and where libraries keep what they downloaded and compiled. */
+static void writable(struct node_look *look)
+{
+	const char *tmp = temporary(), *home = getenv("HOME");
+	struct finding *f;
+
+	if (access(tmp, W_OK | X_OK)) {
+		f = limit_finding(look, "limits.writable", arena_strdup(look->a, tmp));
+		finding_set(f, ST_WARN, "%s: temporary files have no place",
+			    access(tmp, F_OK) ? "is not there" : "cannot be written here");
+		finding_expect(f, "a folder of this user's");
+		finding_fix(f, "export TMPDIR=/var/tmp");
+	}
+	if (home && *home && access(home, W_OK | X_OK)) {
+		f = limit_finding(look, "limits.writable", arena_strdup(look->a, home));
+		finding_set(f, ST_INFO,
+			    "%s: the home of this user, where PyTorch and others keep what they "
+			    "downloaded and compiled",
+			    access(home, F_OK) ? "is not there" : "cannot be written here");
+		finding_fix(f, "export HOME=/tmp/home && mkdir -p \"$HOME\"");
+	}
+}
+
+static void clocks(struct node_look *look)
+{
+	struct finding *f = limit_finding(look, "limits.clock", "clock");
+	const char *source = sysroot_line(
+		look->a, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	bool slow = source && (streq(source, "hpet") || streq(source, "acpi_pm"));
+	struct timex t = {0};
+	bool loose = adjtimex(&t) >= 0 && t.status & STA_UNSYNC;
+
+	if (slow) {
+		finding_set(f, ST_WARN, "is read from %s: every time stamp costs a microsecond",
+			    source);
+		finding_expect(f, "tsc");
+		finding_fix(f, "echo tsc > "
+			       "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	} else if (loose) {
+		finding_set(f, ST_INFO,
+			    "is not kept in step with others here: logs of several hosts will not "
+			    "line up, and certificates may look expired");
+	} else {
+		finding_set(f, ST_PASS, "is kept in step%s%s", source ? ", read from " : "",
+			    source ? source : "");
+	}
+}
+
+static uint64_t meminfo_kb(struct node_look *look, const char *key)
+{
+	FILE *in = fopen(sysroot_path(look->a, "/proc/meminfo"), "re");
+	char line[256];
+	uint64_t v = 0;
+
+	while (in && fgets(line, sizeof(line), in)) {
+		char *at = line + strlen(key), *end;
+
+		if (!starts_with(line, key) || *at != ':')
+			continue;
+		at += 1 + strspn(at + 1, " ");
+		end = at + strcspn(at, " \n");
+		*end = '\0';
+		if (parse_uint(at, &v))
+			v = 0;
+	}
+	if (in)
+		(void)fclose(in);
+	return v;
+}
+
+/* Memory that is set aside for them is missing everywhere else. */
+static void huge_pages(struct node_look *look)
+{
+	uint64_t unused = meminfo_kb(look, "HugePages_Free") * meminfo_kb(look, "Hugepagesize");
+	uint64_t all = meminfo_kb(look, "MemTotal");
+	struct finding *f;
+	struct unit_buf b;
+
+	if (!all)
+		return;
+	f = limit_finding(look, "limits.hugepages", "huge pages");
+	finding_set(f, unused > all / 4 ? ST_WARN : ST_PASS,
+		    unused ? "%s are set aside and unused" : "%s set aside and unused",
+		    unused ? format_size(&b, unused << 10) : "nothing");
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, "less than a quarter of the memory");
+	finding_fix(f, "sysctl -w vm.nr_hugepages=0");
+}
+
+const char *limits_container(void)
+{
+	if (getenv("KUBERNETES_SERVICE_HOST"))
+		return "Kubernetes pod";
+	if (sysroot_exists("/.dockerenv"))
+		return "container";
+	return sysroot_exists("/run/.containerenv") ? "container" : NULL;
+}
+
+/*
+ * A container behind its own bridge has an address that no other host can
+ * reach. One end of a pair whose other end is elsewhere (ifindex differs from
+ * iflink) is what such a network looks like from inside.
+ */
+static void network_of_container(struct node_look *look)
+{
+	const char *what = limits_container(), *behind = NULL;
+	struct finding *f;
+	str_list links;
+
+	if (!what || !sysroot_is_real() || look->asked)
+		return; /* where hosts were named, what is between them is tested itself */
+	sysroot_list(look->a, &links, "/sys/class/net");
+	for (size_t i = 0; i < links.n; i++) {
+		const char *name = links.v[i];
+
+		if (sysroot_exists("/sys/class/net/%s/device", name))
+			return; /* a card of its own: the host's network */
+		if (sysroot_int(look->a, 0, "/sys/class/net/%s/ifindex", name) !=
+		    sysroot_int(look->a, 0, "/sys/class/net/%s/iflink", name))
+			behind = name;
+	}
+	if (!behind)
+		return;
+	f = limit_finding(look, "limits.container", behind);
+	finding_set(f, streq(what, "container") ? ST_WARN : ST_INFO,
+		    "is this %s's own network, not the host's: other hosts may not reach it", what);
+	finding_expect(f, "the host's network");
+	finding_fix(f, streq(what, "container")
+			       ? "docker run --network=host ..."
+			       : "kubectl explain pod.spec.hostNetwork   # true in "
+				 "the pod's spec gives it the host's network");
+}
+
+void limits_machine(struct node_look *look)
+{
+	disks(look);
+	writable(look);
+	clocks(look);
+	huge_pages(look);
+	network_of_container(look);
+}

@@ -1,0 +1,130 @@
+#include "probes/node/same.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <sys/stat.h>
+
+#define WHOLE_MAX (64ll << 20)
+enum { BITE = 1 << 20, DEPTH_MAX = 64, DIGEST = 8 };
+
+struct walk {
+	crypto_generichash_state hash;
+	struct arena *a;
+	unsigned char *buf;
+	size_t files;
+	const char *unreadable;
+};
+
+static void add(struct walk *w, const void *p, size_t n)
+{
+	uint64_t length = n; /* "ab","c" is not "a","bc" */
+
+	crypto_generichash_update(&w->hash, (const unsigned char *)&length, sizeof(length));
+	crypto_generichash_update(&w->hash, p, n);
+}
+
+static bool add_part(struct walk *w, int fd, off_t at, off_t n)
+{
+	while (n > 0) {
+		ssize_t got = pread(fd, w->buf, n < BITE ? (size_t)n : BITE, at);
+
+		if (got <= 0)
+			return false;
+		add(w, w->buf, (size_t)got);
+		at += got;
+		n -= got;
+	}
+	return true;
+}
+
+static bool add_file(struct walk *w, const char *path, off_t size)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	w->files++;
+	add(w, &size, sizeof(size));
+	if (fd < 0)
+		return false;
+	if (size <= WHOLE_MAX)
+		return add_part(w, fd, 0, size);
+	return add_part(w, fd, 0, BITE) && add_part(w, fd, size - BITE, BITE);
+}
+
+static bool add_link(struct walk *w, const char *path)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlink(path, to, sizeof(to));
+
+	if (n >= 0)
+		add(w, to, (size_t)n);
+	return n >= 0;
+}
+
+/* Not by the user's language: hosts may have different ones. */
+static int by_name(const struct dirent **x, const struct dirent **y)
+{
+	return strcmp((*x)->d_name, (*y)->d_name);
+}
+
+static void add_any(struct walk *w, const char *path, int depth);
+
+static bool add_folder(struct walk *w, const char *path, int depth)
+{
+	struct dirent **names;
+	int n = depth < DEPTH_MAX ? scandir(path, &names, NULL, by_name) : -1;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = names[i]->d_name;
+
+		if (!streq(name, ".") && !streq(name, "..")) {
+			add(w, name, strlen(name));
+			add_any(w, arena_printf(w->a, "%s/%s", path, name), depth + 1);
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return n >= 0;
+}
+
+static void add_any(struct walk *w, const char *path, int depth)
+{
+	struct stat st;
+	bool read = !lstat(path, &st);
+	mode_t type = read ? st.st_mode & S_IFMT : 0;
+
+	add(w, &type, sizeof(type));
+	if (S_ISLNK(type) && !depth)
+		read = !stat(path, &st) && (S_ISDIR(st.st_mode) ? add_folder(w, path, depth)
+								: add_file(w, path, st.st_size));
+	else if (S_ISREG(type))
+		read = add_file(w, path, st.st_size);
+	else if (S_ISDIR(type))
+		read = add_folder(w, path, depth);
+	else if (S_ISLNK(type))
+		read = add_link(w, path);
+	if (!read && !w->unreadable)
+		w->unreadable = path;
+}
+
+const char *same_digest(const char *path, struct arena *a)
+{
+	struct walk w = {.a = a};
+	unsigned char digest[crypto_generichash_BYTES];
+	char hex[2 * DIGEST + 1];
+
+	if (access(path, F_OK))
+		return "missing";
+	if (sodium_init() < 0)
+		return NULL;
+	w.buf = arena_alloc(a, BITE);
+	crypto_generichash_init(&w.hash, NULL, 0, sizeof(digest));
+	add_any(&w, path, 0);
+	crypto_generichash_final(&w.hash, digest, sizeof(digest));
+	sodium_bin2hex(hex, sizeof(hex), digest, DIGEST);
+	if (w.unreadable)
+		return arena_printf(a, "unreadable (%s)", w.unreadable);
+	return arena_printf(a, "%s, %zu file%s", hex, w.files, w.files == 1 ? "" : "s");
+}

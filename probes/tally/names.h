@@ -1,0 +1,18 @@
+#ifndef PROBES_TALLY_NAMES_H
+#define PROBES_TALLY_NAMES_H
+/* A set of names: is this one of ten thousand hosts? They stay the caller's. */
+#include "lib/cluster/hostlist.h"
+
+struct names {
+	const char **slots;
+	size_t size, n; /* size: a power of two, or 0 */
+};
+bool names_has(const struct names *s, const char *name);
+void names_add(struct names *s, struct arena *a, const char *name);
+
+/* FNV-1a, to go on from @h; 0 begins. NULL is as "". */
+uint32_t names_hash(uint32_t h, const char *text);
+/* "node[0-3]", whatever the order in which they came; node2 before node10. Sorts @l. */
+const char *names_fold(struct arena *a, host_list *l);
+
+#endif

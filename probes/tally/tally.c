@@ -1,0 +1,173 @@
+#include "probes/tally/tally.h"
+
+#include "lib/report/json.h"
+#include "probes/tally/names.h"
+
+#include <math.h>
+
+struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_name,
+			  const char *check, const char *subject)
+{
+	struct item *i = LIST_ADD(t->a, &t->items);
+
+	*i = (struct item){.stage = stage,
+			   .stage_name = arena_strdup(t->a, stage_name),
+			   .f = report_find(t->r, check, subject)};
+	return i->f;
+}
+
+static enum status status_parse(const char *name)
+{
+	for (enum status st = 0; name && st < ST_COUNT; st++)
+		if (streq(name, status_name(st)))
+			return st;
+	return ST_ERROR;
+}
+
+static bool is_check_id(const char *s)
+{
+	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(s);
+}
+
+static const char *word(const cJSON *from, const char *key)
+{
+	const char *v = json_get_str(from, key);
+
+	return v && *v ? v : NULL;
+}
+
+static void copy_measure(struct finding *f, const cJSON *from)
+{
+	const char *unit = word(from, "unit"), *expected = word(from, "expected");
+	double value = json_get_num(from, "value", NAN), rank = json_get_num(from, "rank", -1);
+	const cJSON *fix = json_get(from, "fix");
+
+	if (isfinite(value))
+		finding_value(f, value, unit ? arena_strdup(f->a, unit) : NULL);
+	if (expected)
+		finding_expect(f, "%s", expected);
+	f->rank = rank >= 0 && rank <= 1e9 ? (int)rank : -1;
+	f->seconds = json_get_num(from, "seconds", NAN);
+	for (fix = cJSON_IsArray(fix) ? fix->child : NULL; fix; fix = fix->next)
+		if (cJSON_IsString(fix) && *fix->valuestring)
+			finding_fix(f, "%s", fix->valuestring);
+}
+
+static bool same_text(const char *x, const char *y) { return x == y || (x && y && streq(x, y)); }
+
+static size_t said_at(const struct tally *t, const struct finding *f)
+{
+	uint32_t h = names_hash(names_hash(0, f->check), f->host ?: t->own);
+
+	return names_hash(names_hash(h, f->message), f->subject) & (t->said_size - 1);
+}
+
+static void said_put(struct tally *t, size_t item)
+{
+	size_t at = said_at(t, t->items.v[item].f);
+
+	while (t->said[at])
+		at = (at + 1) & (t->said_size - 1);
+	t->said[at] = item + 1;
+}
+
+static void said_grow(struct tally *t)
+{
+	size_t *old = t->said, n = t->said_size;
+
+	t->said_size = n ? 2 * n : 1024;
+	t->said = arena_alloc(t->a, t->said_size * sizeof(*t->said));
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			said_put(t, old[i] - 1);
+}
+
+/* Several commands look at the same: what one has said is not said again by the next. */
+static bool is_known(const struct tally *t, const struct item *new)
+{
+	const struct finding *f = new->f;
+
+	for (size_t at = said_at(t, f); t->said[at]; at = (at + 1) & (t->said_size - 1)) {
+		const struct item *i = &t->items.v[t->said[at] - 1];
+		const struct finding *x = i->f;
+
+		if (x->status == f->status && i->stage != new->stage &&streq(x->check, f->check) &&
+		    same_text(x->subject, f->subject) &&
+		    same_text(x->host ?: t->own, f->host ?: t->own) &&
+		    streq(x->message, f->message))
+			return true;
+	}
+	return false;
+}
+
+/* The last item goes again when it is known; what passed or failed decides how its stage ended. */
+static void keep_once(struct tally *t)
+{
+	size_t last = t->items.n - 1;
+	enum status st = t->items.v[last].f->status;
+
+	if (st != ST_WARN && st != ST_INFO)
+		return;
+	if (2 * t->said_n >= t->said_size)
+		said_grow(t);
+	if (is_known(t, &t->items.v[last])) {
+		t->items.n--;
+		return;
+	}
+	said_put(t, last);
+	t->said_n++;
+}
+
+void tally_take(struct tally *t, unsigned stage, const char *stage_name, const char *host,
+		const cJSON *finding)
+{
+	const char *check = json_get_str(finding, "check");
+	struct finding *f;
+
+	if (!is_check_id(check))
+		return;
+	f = tally_add(t, stage, stage_name, check, word(finding, "subject"));
+	finding_set(f, status_parse(json_get_str(finding, "status")), "%s",
+		    word(finding, "message") ?: "said nothing");
+	copy_measure(f, finding);
+	if (host) {
+		struct item *i = &t->items.v[t->items.n - 1];
+
+		f->host = arena_strdup(t->a, host);
+		LIST_ADD(t->a, &i->hosts)->name = f->host;
+	}
+	keep_once(t);
+}
+
+const struct finding *tally_first(const struct tally *t, size_t from, size_t to, enum status st)
+{
+	for (size_t i = from; i < to; i++)
+		if (t->items.v[i].f->status == st)
+			return t->items.v[i].f;
+	return NULL;
+}
+
+enum status tally_status(const struct tally *t, size_t from, size_t to)
+{
+	static const enum status order[] = {ST_FAIL, ST_ERROR, ST_WARN, ST_PASS, ST_INFO};
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		if (tally_first(t, from, to, order[i]))
+			return order[i];
+	return ST_SKIP;
+}
+
+const char *tally_sentence(struct arena *a, const struct finding *f)
+{
+	bool itself = f->subject &&
+		      (streq(f->subject, "this host") || (f->host && streq(f->subject, f->host)));
+
+	/* "node2" of "node2 receives ..." is not said twice */
+	if (f->subject && starts_with(f->message, f->subject))
+		return arena_printf(a, "%s%s%s", f->host && !itself ? f->host : "",
+				    f->host && !itself ? ": " : "", f->message);
+	if (!f->subject || itself)
+		return arena_printf(a, "%s: %s", f->host ? f->host : "this host", f->message);
+	return arena_printf(a, "%s%s%s %s", f->host ? f->host : "", f->host ? ": " : "", f->subject,
+			    f->message);
+}

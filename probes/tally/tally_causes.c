@@ -1,0 +1,117 @@
+/* What is wrong, the first cause first, for people and for programs. */
+#include "lib/report/json.h"
+#include "probes/tally/tally.h"
+
+enum { TOLD = 8 };
+
+static int weight(enum status st) { return st == ST_FAIL ? 0 : st == ST_ERROR ? 1 : 2; }
+
+bool tally_is_guess(const struct finding *f)
+{
+	return strstr(f->message, "no answer at all") && !strstr(f->message, "handle");
+}
+
+/* Its command has a hole that a person must fill. */
+static bool is_vague(const struct finding *f)
+{
+	static const char *const holes[] = {"IFACE", "GROUP", "ADDRESS", "PREFIX"};
+
+	for (size_t i = 0; f->fix.n && i < ARRAY_LEN(holes); i++)
+		if (strstr(f->fix.v[0], holes[i]))
+			return true;
+	return !f->fix.n;
+}
+
+struct ranked {
+	struct item item;
+	size_t at; /* where it stood: qsort() may reorder equals, and a rank is no accident */
+};
+
+static int by_rank(const void *px, const void *py)
+{
+	const struct ranked *rx = px, *ry = py;
+	const struct item *x = &rx->item, *y = &ry->item;
+	int d = weight(x->f->status) - weight(y->f->status);
+
+	if (!d && x->f->status == ST_WARN)
+		d = is_vague(x->f) - is_vague(y->f);
+	d = d ? d : (int)x->stage - (int)y->stage;
+	d = d ? d : tally_is_guess(x->f) - tally_is_guess(y->f);
+	d = d ? d : (x->hosts.n < y->hosts.n) - (x->hosts.n > y->hosts.n);
+	return d ? d : (rx->at > ry->at) - (rx->at < ry->at);
+}
+
+static void sort(struct arena *a, item_list *l)
+{
+	struct ranked *v = arena_alloc(a, (l->n + 1) * sizeof(*v));
+
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = (struct ranked){l->v[i], i};
+	qsort(v, l->n, sizeof(*v), by_rank);
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i] = v[i].item;
+}
+
+item_list tally_causes(const struct tally *t)
+{
+	item_list all = tally_folded(t, 0, true);
+
+	sort(t->a, &all);
+	return all;
+}
+
+static void causes_data(const struct tally *t, const item_list *causes)
+{
+	cJSON *list = json_array(report_data(t->r), "causes");
+
+	for (size_t i = 0; i < causes->n; i++) {
+		const struct item *c = &causes->v[i];
+		cJSON *o = json_push_object(list), *hosts, *fix;
+
+		json_str(o, "stage", c->stage_name);
+		json_str(o, "check", c->f->check);
+		json_str(o, "status", status_name(c->f->status));
+		json_str(o, "subject", c->f->subject);
+		json_str(o, "message", c->f->message);
+		hosts = json_array(o, "hosts");
+		for (size_t h = 0; h < c->hosts.n; h++)
+			json_push_str(hosts, c->hosts.v[h].name);
+		fix = json_array(o, "fix");
+		for (size_t k = 0; k < c->f->fix.n; k++)
+			json_push_str(fix, c->f->fix.v[k]);
+	}
+}
+
+static void tell(const struct tally *t, const struct item *c, size_t number)
+{
+	const struct finding *f = c->f;
+
+	report_remark(t->r, "%zu. %s: %s", number, c->stage_name, tally_sentence(t->a, f));
+	for (size_t k = 0; k < f->fix.n; k++) {
+		const char *fix = f->fix.v[k];
+		bool where =
+			f->host && c->hosts.n && !strstr(fix, "# on ") && !strstr(fix, "--hosts");
+
+		report_remark(t->r, "   -> %s%s%s", fix,
+			      !where		 ? ""
+			      : strchr(fix, '#') ? "; on "
+						 : "   # on ",
+			      where ? f->host : "");
+	}
+}
+
+void tally_tell_causes(const struct tally *t, const item_list *causes)
+{
+	size_t bad = 0;
+
+	causes_data(t, causes);
+	while (bad < causes->n && causes->v[bad].f->status != ST_WARN)
+		bad++;
+	if (!bad)
+		return; /* warnings stand above, each with its command */
+	report_heading(t->r, "What to do, the first cause first");
+	for (size_t i = 0; i < bad && i < TOLD; i++)
+		tell(t, &causes->v[i], i + 1);
+	if (bad > TOLD)
+		report_remark(t->r, "... and %zu more above", bad - TOLD);
+}
