@@ -12,6 +12,21 @@ const struct comm_caps *comm_caps(const struct comm *c) { return &c->impl->caps;
 const struct comm_peer *comm_peer(const struct comm *c, int rank) { return c->impl->peer(c, rank); }
 const char *comm_transport(const struct comm *c) { return c->impl->transport(c); }
 
+int comm_check_type(const struct comm *c, enum dtype t, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(c);
+	const char *name = (unsigned)t < DT_COUNT ? dtype_name(t) : "of such elements";
+
+	if ((unsigned)t < DT_COUNT && caps->types >> t & 1)
+		return 0;
+	if (caps->lacks_types)
+		return err_set(e, ERR_ABSENT, "%s cannot do %s here: %s", caps->backend, name,
+			       caps->lacks_types);
+	err_set(e, ERR_ABSENT, "%s knows no data type %s", caps->backend, name);
+	return err_hint(
+		e, "--backend tcp knows all of them, nccl as far as its version and the GPU do");
+}
+
 /* A wrong request is a mistake in our own program: it must not become a hang of all ranks. */
 static int check(const struct comm *c, const struct comm_request *q, struct err *e)
 {
@@ -20,8 +35,8 @@ static int check(const struct comm *c, const struct comm_request *q, struct err 
 	if ((unsigned)q->kind >= COLL_KINDS || !(caps->kinds >> q->kind & 1))
 		return err_set(e, ERR_ABSENT, "%s has no %s", caps->backend,
 			       (unsigned)q->kind < COLL_KINDS ? kind_names[q->kind] : "such thing");
-	if ((unsigned)q->type >= DT_COUNT || !(caps->types >> q->type & 1))
-		return err_set(e, ERR_ABSENT, "%s does not know this data type", caps->backend);
+	if (comm_check_type(c, q->type, e))
+		return -1;
 	if ((unsigned)q->op >= OP_COUNT || !(caps->ops >> q->op & 1))
 		return err_set(e, ERR_ABSENT, "%s does not know this reduction", caps->backend);
 	if (q->root < 0 || q->root >= c->size)

@@ -55,8 +55,9 @@ struct comm_request {
 
 enum comm_memory { COMM_HOST = 1, COMM_CUDA = 2 };
 struct comm_caps {
-	const char *backend;   /* "tcp", "nccl" ... */
-	unsigned kinds, types; /* bit sets */
+	const char *backend;	 /* "tcp", "nccl" ... */
+	unsigned kinds, types;	 /* bit sets */
+	const char *lacks_types; /* why some types are not among them; NULL: it never has them */
 	unsigned ops;
 	unsigned memory;	/* enum comm_memory, as a set */
 	bool in_place_exchange; /* alltoall(v) and sendrecv with send == recv */
@@ -75,6 +76,8 @@ struct comm {
 };
 
 const struct comm_caps *comm_caps(const struct comm *c);
+/* 0: it knows the type; else ERR_ABSENT, the same on all ranks. */
+int comm_check_type(const struct comm *c, enum dtype t, struct err *e) MUST_CHECK;
 const struct comm_peer *comm_peer(const struct comm *c, int rank);
 /* One line about how data travels: "1 socket per peer, bbr". The communicator's own text. */
 const char *comm_transport(const struct comm *c);

@@ -52,9 +52,9 @@ reduce_fn *reduce_find(enum dtype t, enum redop op)
 #define DIVIDE(type)                                                                               \
 	for (size_t i = 0; i < n; i++)                                                             \
 	((type *)dst)[i] = (type)(((type *)dst)[i] / (type)by)
-#define DIVIDE_HALF(to, from)                                                                      \
+#define DIVIDE_SMALL(type, to, from)                                                               \
 	for (size_t i = 0; i < n; i++)                                                             \
-	((uint16_t *)dst)[i] = from(to(((uint16_t *)dst)[i]) / (float)by)
+	((type *)dst)[i] = from(to(((type *)dst)[i]) / (float)by)
 
 FAST void reduce_divide(enum dtype t, void *dst, size_t n, unsigned by)
 {
@@ -87,10 +87,16 @@ FAST void reduce_divide(enum dtype t, void *dst, size_t n, unsigned by)
 		DIVIDE(double);
 		break;
 	case DT_HALF:
-		DIVIDE_HALF(half_to_float, float_to_half);
+		DIVIDE_SMALL(uint16_t, half_to_float, float_to_half);
 		break;
 	case DT_BFLOAT16:
-		DIVIDE_HALF(bf16_to_float, float_to_bf16);
+		DIVIDE_SMALL(uint16_t, bf16_to_float, float_to_bf16);
+		break;
+	case DT_F8E4M3:
+		DIVIDE_SMALL(uint8_t, f8e4m3_to_float, float_to_f8e4m3);
+		break;
+	case DT_F8E5M2:
+		DIVIDE_SMALL(uint8_t, f8e5m2_to_float, float_to_f8e5m2);
 		break;
 	case DT_COUNT:
 		break;

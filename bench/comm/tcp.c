@@ -160,7 +160,7 @@ static void free_comm(struct comm *c)
 static const struct comm_impl impl = {
 	.caps = {.backend = "tcp",
 		 .kinds = (1u << COLL_KINDS) - 1,
-		 .types = (1u << DT_COUNT) - 1,
+		 .types = DT_ALL,
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_HOST,
 		 .in_place_exchange = true},

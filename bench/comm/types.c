@@ -1,10 +1,11 @@
 #include "bench/comm/types.h"
 
-const char *const dtype_names[] = {"int8", "uint8", "int32",  "uint32",	  "int64", "uint64",
-				   "half", "float", "double", "bfloat16", "all",   NULL};
+const char *const dtype_names[] = {"int8",   "uint8",  "int32", "uint32", "int64",
+				   "uint64", "half",   "float", "double", "bfloat16",
+				   "f8e4m3", "f8e5m2", "all",	NULL};
 const char *const redop_names[] = {"sum", "prod", "max", "min", "avg", "all", NULL};
 
-static const uint8_t sizes[DT_COUNT] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+static const uint8_t sizes[DT_COUNT] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
 const char *dtype_name(enum dtype t) { return dtype_names[t]; }
 size_t dtype_size(enum dtype t) { return sizes[t]; }
@@ -16,9 +17,12 @@ int dtype_find(const char *name, enum dtype *ret)
 	static const struct {
 		const char *name;
 		enum dtype type;
-	} others[] = {{"char", DT_INT8},      {"int", DT_INT32},     {"float16", DT_HALF},
-		      {"fp16", DT_HALF},      {"float32", DT_FLOAT}, {"fp32", DT_FLOAT},
-		      {"float64", DT_DOUBLE}, {"fp64", DT_DOUBLE},   {"bf16", DT_BFLOAT16}};
+	} others[] = {
+		{"char", DT_INT8},	    {"int", DT_INT32},	     {"float16", DT_HALF},
+		{"fp16", DT_HALF},	    {"float32", DT_FLOAT},   {"fp32", DT_FLOAT},
+		{"float64", DT_DOUBLE},	    {"fp64", DT_DOUBLE},     {"bf16", DT_BFLOAT16},
+		{"float8_e4m3", DT_F8E4M3}, {"fp8_e4m3", DT_F8E4M3}, {"float8_e5m2", DT_F8E5M2},
+		{"fp8_e5m2", DT_F8E5M2}};
 
 	for (enum dtype t = 0; t < DT_COUNT; t++)
 		if (streq(name, dtype_names[t]))

@@ -3,7 +3,9 @@
 /*
  * Element types and reductions, named as nccl-tests names them. half and
  * bfloat16 are stored as their 16 bits and reduced in float, rounded to nearest
- * even after every addition, as hardware does. Whole numbers wrap around.
+ * even after every addition, as hardware does; so are the two floats of 8 bits, which
+ * have no infinity to run into: what is too large becomes the largest (of e5m2, too, as
+ * NCCL and CUDA's conversions have it). Whole numbers wrap around.
  */
 #include "lib/core/base.h"
 
@@ -18,8 +20,13 @@ enum dtype {
 	DT_FLOAT,
 	DT_DOUBLE,
 	DT_BFLOAT16,
+	DT_F8E4M3,
+	DT_F8E5M2,
 	DT_COUNT
 };
+/* All but those that few know: the floats of 8 bits. */
+#define DT_COMMON ((1u << DT_F8E4M3) - 1)
+#define DT_ALL ((1u << DT_COUNT) - 1)
 enum redop { OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_COUNT };
 
 const char *dtype_name(enum dtype t);
@@ -74,5 +81,31 @@ static inline uint16_t float_to_half(float f)
 
 	return (uint16_t)(sign | (m > 0x7f800000 ? 0x7e00 : h));
 }
+
+/* Of both: bits of the fraction, what the exponent is biased by, the largest one. */
+static inline uint8_t float_to_f8(float f, unsigned fraction, unsigned bias, uint32_t largest)
+{
+	uint32_t u = float_to_bits(f), sign = u >> 24 & 0x80, m = u & 0x7fffffff;
+	unsigned shift = 23 - fraction;
+	/* a float whose last place is the smallest one's */
+	float step = bits_to_float((127 - bias + 1 + shift) << 23);
+	uint32_t small = float_to_bits(bits_to_float(m) + step) - float_to_bits(step);
+	uint32_t usual =
+		(m - ((127 - bias) << 23) + (1u << (shift - 1)) - 1 + (m >> shift & 1)) >> shift;
+	uint32_t h = m < (127 - bias + 1) << 23 ? small : usual;
+
+	h = m > 0x7f800000 ? 0x7f : m >= 0x47800000 || h > largest ? largest : h;
+	return (uint8_t)(sign | h);
+}
+static inline uint8_t float_to_f8e4m3(float f) { return float_to_f8(f, 3, 7, 0x7e); }
+static inline uint8_t float_to_f8e5m2(float f) { return float_to_f8(f, 2, 15, 0x7b); }
+static inline float f8e4m3_to_float(uint8_t h)
+{
+	float f = bits_to_float((uint32_t)(h & 0x7f) << 20) * 0x1p120f;
+	uint32_t u = (h & 0x7f) == 0x7f ? 0x7fc00000 : float_to_bits(f);
+
+	return bits_to_float(u | (uint32_t)(h & 0x80) << 24);
+}
+static inline float f8e5m2_to_float(uint8_t h) { return half_to_float((uint16_t)(h << 8)); }
 
 #endif

@@ -5,7 +5,7 @@ static const int64_t exact[DT_COUNT] = {
 	[DT_INT8] = 127,	  [DT_UINT8] = 255,	  [DT_INT32] = INT32_MAX,
 	[DT_UINT32] = UINT32_MAX, [DT_INT64] = INT64_MAX, [DT_UINT64] = INT64_MAX,
 	[DT_HALF] = 2048,	  [DT_FLOAT] = 1 << 24,	  [DT_DOUBLE] = INT64_C(1) << 53,
-	[DT_BFLOAT16] = 256,
+	[DT_BFLOAT16] = 256,	  [DT_F8E4M3] = 16,	  [DT_F8E5M2] = 8,
 };
 
 static uint64_t mix(uint64_t i, uint64_t rank, uint64_t seed)
@@ -27,6 +27,11 @@ static int64_t within(const struct pattern *p, uint64_t h, int64_t limit)
 	return h & 1 && !is_unsigned(p->type) ? -v : v;
 }
 
+static bool has_turn(const struct pattern *p, int rank, uint64_t i)
+{
+	return mix(i, 0, ~p->seed) % (uint64_t)p->ranks == (uint64_t)rank;
+}
+
 /* All ranks' values are multiples of their number, so that the average is whole. */
 static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_t h)
 {
@@ -34,9 +39,7 @@ static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_
 
 	if (limit >= 1)
 		return within(p, h, limit) * n;
-	if (mix(i, 0, ~p->seed) % (uint64_t)n != (uint64_t)rank)
-		return 0;
-	return within(p, h, exact[p->type] / n) * n;
+	return has_turn(p, rank, i) ? within(p, h, exact[p->type] / n) * n : 0;
 }
 
 static int64_t value(const struct pattern *p, int rank, uint64_t i)
@@ -48,8 +51,10 @@ static int64_t value(const struct pattern *p, int rank, uint64_t i)
 		return to_average(p, rank, i, h);
 	if (dtype_is_float(p->type) && p->op == OP_PROD) /* 2^8 fits everywhere */
 		return (h & 1 ? -1 : 1) * (h & 2 && rank < 8 ? 2 : 1);
-	if (dtype_is_float(p->type) && p->op == OP_SUM)
-		limit = limit / p->ranks > 0 ? limit / p->ranks : 1;
+	if (dtype_is_float(p->type) && p->op == OP_SUM && limit >= p->ranks)
+		limit /= p->ranks;
+	else if (dtype_is_float(p->type) && p->op == OP_SUM && !has_turn(p, rank, i))
+		return 0;
 	return within(p, h, limit);
 }
 
@@ -97,6 +102,12 @@ static void store(enum dtype t, void *out, size_t i, int64_t v)
 		break;
 	case DT_BFLOAT16:
 		((uint16_t *)out)[i] = float_to_bf16((float)v);
+		break;
+	case DT_F8E4M3:
+		((uint8_t *)out)[i] = float_to_f8e4m3((float)v);
+		break;
+	case DT_F8E5M2:
+		((uint8_t *)out)[i] = float_to_f8e5m2((float)v);
 		break;
 	case DT_FLOAT:
 		((float *)out)[i] = (float)v;

@@ -5,7 +5,9 @@
  * known to the last bit without asking another implementation. A value depends
  * on rank, position, seed and type. Floating-point values are whole numbers so
  * small that sums and averages over all ranks are exact in their type, in any
- * order (bfloat16: up to 16 ranks; beyond, averages come from one rank each).
+ * order. Where ranks are too many for that (bfloat16: averages of more than 16), each
+ * element's value comes from one of them, and the others have zero. Averages of 8-bit floats
+ * over more ranks than they have whole numbers (16; e5m2: 8) are zero altogether.
  *
  * Positions repeat after a prime number of elements: filling and comparing cost
  * what memory costs, and no displacement by blocks, pages or parts stays hidden.

@@ -9,7 +9,7 @@ int ask_types(const char *name, unsigned *ret, struct err *e)
 	enum dtype t;
 	const char *near;
 
-	*ret = (1u << DT_COUNT) - 1;
+	*ret = DT_ALL;
 	if (streq(name, "all"))
 		return 0;
 	if (!dtype_find(name, &t)) {
@@ -21,8 +21,8 @@ int ask_types(const char *name, unsigned *ret, struct err *e)
 	if (near)
 		return err_hint(e, "did you mean %s?", near);
 	return err_hint(e,
-			"float, double, half, bfloat16, int8, uint8 ... uint64, or all; of 8-bit "
-			"floats nccl-tests alone knows");
+			"float, double, half, bfloat16, f8e4m3, f8e5m2, int8, uint8 ... uint64, or "
+			"all");
 }
 
 unsigned ask_ops(const char *name)

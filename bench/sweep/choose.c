@@ -3,8 +3,9 @@
 
 #include "bench/dev/gpus.h"
 
-/* This rank's part: is there a GPU, and what NCCL needs beside it? */
-static int look(struct rank *r, const struct comm_world *w, struct gpus *ret, struct err *e)
+/* This rank's part: is there a GPU, and what NCCL needs beside it? Then @ret_nccl is it. */
+static int look(struct rank *r, const struct comm_world *w, struct gpus *ret,
+		const struct comm_plugin **ret_nccl, struct err *e)
 {
 	const struct comm_plugin *nccl;
 	struct err lacks = {0};
@@ -15,8 +16,10 @@ static int look(struct rank *r, const struct comm_world *w, struct gpus *ret, st
 	if (!ret->n)
 		return 0;
 	nccl = backend_find("nccl", r->a, &lacks);
-	if (nccl && !nccl->probe(w, text, sizeof(text), &lacks))
+	if (nccl && !nccl->probe(w, text, sizeof(text), &lacks)) {
+		*ret_nccl = nccl;
 		return 0;
+	}
 	if (lacks.kind != ERR_ABSENT) {
 		*e = lacks;
 		return -1;
@@ -58,16 +61,18 @@ static void say_tcp(struct rank *r, const struct gpus *why)
 		.check = "coll.backend", .subject = "tcp", .message = why->note, .fix = why->fix};
 }
 
-const char *rank_backend(struct rank *r, const struct comm_world *w, struct err *e)
+const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *w, struct err *e)
 {
+	const struct comm_plugin *nccl = NULL;
 	struct gpus own = {0}, common;
-	bool nccl;
+	bool all_have;
 
 	if (!streq(r->o->backend, "auto"))
-		return r->o->backend;
-	if (look(r, w, &own, e) || agree(r, &own, &nccl, &common, e))
+		return backend_find(r->o->backend, r->a, e);
+	if (look(r, w, &own, &nccl, e) || agree(r, &own, &all_have, &common, e))
 		return NULL;
-	if (!nccl)
-		say_tcp(r, &common);
-	return nccl ? "nccl" : "tcp";
+	if (all_have)
+		return nccl;
+	say_tcp(r, &common);
+	return &comm_tcp;
 }

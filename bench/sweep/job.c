@@ -66,22 +66,30 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	struct relay relay = {.fd = ours ? STDOUT_FILENO : -1,
 			      .direct = reports ? story_event : NULL,
 			      .arg = &story};
-	int lost = -1, result;
+	struct rank_end end;
+	int result;
 
 	story_init(&story, &o->story, r);
-	result = rank_run(&o->rank, w, &relay, report_arena(r), &lost, e);
+	result = rank_run(&o->rank, w, &relay, report_arena(r), &end, e);
 	log_progress_end();
-	world_stop(w, result || lost >= 0 ? e->msg : NULL);
+	world_stop(w, (result && !end.all_know) || end.lost >= 0 ? e->msg : NULL);
+	if (reports && end.check) { /* the story has it, as a finding */
+		*e = (struct err){0};
+		result = 0;
+	}
 	if (reports)
 		return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
 	report_answer(r, "", 0); /* it is another one's to conclude anything */
-	if (ours && (lost >= 0 || result)) {
+	if (ours && (end.lost >= 0 || result)) {
 		*e = (struct err){0}; /* told already */
 		return 0;
 	}
-	if (lost < 0)
+	if (end.lost < 0 && !end.check)
 		return result;
-	verdict_lost(r, &story, lost, e->msg);
+	if (end.lost < 0)
+		verdict_failure(r, end.check, "ranks", e);
+	else
+		verdict_lost(r, &story, end.lost, e->msg);
 	*e = (struct err){0};
 	return 0;
 }

@@ -270,6 +270,31 @@ int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct er
 	return sweep_agree(s->comm, ret, 1, OP_MAX, e);
 }
 
+/*
+ * What queues up on a stream is waited for by what such things have taken before: a first
+ * size that is large is come up to, so that a network that stands still is known soon.
+ */
+static int come_up_to(struct sweep *s, const struct coll_case *c, struct err *e)
+{
+	enum { FIRST = 1 << 20, TIMES = 16 };
+	size_t bytes = coll_bytes(c);
+	struct coll_case smaller = *c;
+
+	if (!s->dev->mark || bytes <= s->paced)
+		return 0;
+	for (size_t b = s->paced ? s->paced : FIRST; b < bytes && b <= SIZE_MAX / TIMES;
+	     b *= TIMES) {
+		struct comm_request q;
+
+		smaller.sizes = coll_sizes(c->coll, b, c->type, c->ranks);
+		q = coll_request(&smaller, &s->buffers);
+		if (comm_run(s->comm, &q, e))
+			return -1;
+	}
+	s->paced = bytes;
+	return 0;
+}
+
 int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
 	    struct err *e)
 {
@@ -277,7 +302,7 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	double seconds = 0;
 	struct watch w;
 
-	if (room_for_times(s, iters, e))
+	if (room_for_times(s, iters, e) || come_up_to(s, c, e))
 		return -1;
 	c->seed = s->seed;
 	coll_fill(c, &s->buffers, s->dev);

@@ -1,8 +1,7 @@
 /*
  * Latency, bandwidth and loss of every pair: one rank per host (where there is
  * one host only: every rank), everybody in one pair at a time, in rounds; each pair
- * is a communicator of its own. What looks slow while all pairs are busy is measured
- * again alone, with the same and with a proven-good partner, before anybody is blamed.
+ * is a communicator of its own. What looks slow is measured again (pairs_again.c).
  * Hosts with several network cards that go in parallel (rails): each rail by itself.
  */
 #include "bench/sweep/pairs.h"
@@ -14,10 +13,12 @@
 
 #include <math.h>
 
-enum { TRIES = 3, TRIES_SERIAL = 6, SUSPECTS_MAX = 16, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
+enum { RAIL_TRIES = 3, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
 static const size_t MOST = 1u << 30, MOST_GPU = (size_t)16 << 30;
 /* Of each direction of a pair. */
 static const double SECONDS = 0.12, SECONDS_SERIAL = 0.05;
+
+static const struct pair_result nothing = {-1, -1, -1, -1, -1};
 
 static double known(double v) { return v < 0 ? NAN : v; }
 
@@ -32,7 +33,7 @@ static int gather(struct pairs *p, const struct pair_result *mine, struct err *e
 	size_t size = (size_t)p->c->size;
 
 	for (size_t i = 0; i < size; i++)
-		p->all[i] = (struct pair_result){-1, -1, -1, -1};
+		p->all[i] = nothing;
 	p->all[p->c->rank] = *mine;
 	return sweep_agree(p->c, &p->all[0].partner, size * RESULT_DOUBLES, OP_MAX, e);
 }
@@ -49,6 +50,7 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 		if (x->partner < 0)
 			continue;
 		p->gbps[to] = fmax(p->gbps[to], known(x->gbps)); /* the better of two tries */
+		p->unhindered[to] = fmax(p->unhindered[to], known(x->unhindered));
 		p->latency[to] = fmin(p->latency[to], known(x->latency));
 		if (!p->only_speed)
 			p->lost[to] = fmin(p->lost[to], known(x->lost));
@@ -59,7 +61,7 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 /* Pairs @with each other meet, each in a part of its own; -1: this rank looks on. */
 static int try_pairs(struct pairs *p, int with, struct err *e)
 {
-	struct pair_result mine = {-1, -1, -1, -1};
+	struct pair_result mine = nothing;
 	bool meets = p->me >= 0 && with >= 0 && with != p->me;
 	struct comm *part;
 	int result;
@@ -72,13 +74,12 @@ static int try_pairs(struct pairs *p, int with, struct err *e)
 	return result ? -1 : share(p, &mine, e);
 }
 
-/* @a and @b meet (me in one of them, or not); all wait for them. */
-static int try_pair(struct pairs *p, int a, int b, struct err *e)
+int pairs_try(struct pairs *p, int a, int b, struct err *e)
 {
 	return try_pairs(p, p->me == a ? b : p->me == b ? a : -1, e);
 }
 
-static void tell_progress(struct pairs *p, const char *what, int done, int of)
+void pairs_progress(struct pairs *p, const char *what, int done, int of)
 {
 	cJSON *event = relay_event("next");
 
@@ -103,7 +104,7 @@ static int serial_round(struct pairs *p, int k, struct err *e)
 	for (int i = 0; i < p->n; i++) {
 		int other = partner_of(p, i, k);
 
-		if (i < other && try_pair(p, i, other, e))
+		if (i < other && pairs_try(p, i, other, e))
 			return -1;
 	}
 	return 0;
@@ -112,42 +113,11 @@ static int serial_round(struct pairs *p, int k, struct err *e)
 static int rounds(struct pairs *p, struct err *e)
 {
 	for (int k = 0; k < p->n; k++) {
-		tell_progress(p, "pairs of hosts", k, p->n);
+		pairs_progress(p, "pairs of hosts", k, p->n);
 		if (p->serial ? serial_round(p, k, e)
-			      : try_pair(p, p->me, p->me < 0 ? -1 : partner_of(p, p->me, k), e))
+			      : pairs_try(p, p->me, p->me < 0 ? -1 : partner_of(p, p->me, k), e))
 			return -1;
 	}
-	return 0;
-}
-
-/*
- * Everybody has the same numbers, so everybody knows who is tried again, for longer each
- * time: a busy machine slows a short measurement down as a bad cable does.
- */
-static int retest(struct pairs *p, struct err *e)
-{
-	const double seconds = p->seconds;
-	const struct slow_input in = {p->n, p->gbps, p->lost};
-	slow_list suspects = {0};
-	int tries = p->serial ? TRIES_SERIAL : TRIES; /* of processors there are too few then */
-
-	for (int k = 0; k < tries && (!k || suspects.n); k++) {
-		slow_find(&in, p->r->a, &suspects);
-		p->seconds = seconds * (k + 1);
-		p->only_speed = k >= TRIES;
-		for (size_t i = 0; i < suspects.n && i < SUSPECTS_MAX; i++) {
-			const struct slow_verdict *v = &suspects.v[i];
-
-			if (p->only_speed && (v->kind == LOSSY_NODE || v->kind == LOSSY_LINK))
-				continue;
-			tell_progress(p, "suspects again, alone", (int)i, (int)suspects.n);
-			if (v->partner >= 0 && v->partner != v->a &&
-			    try_pair(p, v->a, v->partner, e))
-				return -1;
-		}
-	}
-	p->seconds = seconds;
-	p->only_speed = false;
 	return 0;
 }
 
@@ -182,6 +152,8 @@ static void tell_pairs(const struct pairs *p)
 			json_num(event, "latency", p->latency[a * p->n + b]);
 			json_num(event, "gbps", p->gbps[a * p->n + b]);
 			json_num(event, "lost", p->lost[a * p->n + b]);
+			json_num(event, "unhindered", p->unhindered[a * p->n + b]);
+			json_num(event, "meanwhile", p->meanwhile[a * p->n + b]);
 			relay_send(p->r->relay, event);
 		}
 }
@@ -238,8 +210,10 @@ static int measure_all(struct pairs *p, struct err *e)
 		p->gbps = matrix(p);
 		p->latency = matrix(p);
 		p->lost = matrix(p);
+		p->unhindered = matrix(p);
+		p->meanwhile = matrix(p);
 	}
-	return rounds(p, e) || retest(p, e) ? -1 : 0;
+	return rounds(p, e) || pairs_again(p, e) ? -1 : 0;
 }
 
 /* --- rails --------------------------------------------------------------------------- */
@@ -289,7 +263,7 @@ static int measure_rails(const struct pairs *p, const rail_list *rails, struct e
 	struct pairs each[RAILS_MAX];
 	int complete = 0, result = 0;
 
-	for (int k = 0; k < TRIES && !result; k++)
+	for (int k = 0; k < RAIL_TRIES && !result; k++)
 		for (int i = 0; i < rails->n && !result; i++) {
 			if (!k) {
 				each[i] = *p;

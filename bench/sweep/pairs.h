@@ -6,7 +6,7 @@
 enum { RAILS_MAX = 8 };
 
 struct pair_result { /* doubles only: it travels in a reduction. -1: not measured */
-	double partner, latency, gbps, lost;
+	double partner, latency, gbps, unhindered, lost;
 };
 enum { RESULT_DOUBLES = sizeof(struct pair_result) / sizeof(double) };
 
@@ -18,12 +18,22 @@ struct pairs {
 	int *units;	/* their ranks */
 	char *buffer;	/* the device's */
 	size_t chunk, most;
-	double *gbps, *latency, *lost; /* n * n, directed */
+	double *gbps, *latency, *lost;	/* n * n, directed */
+	double *unhindered, *meanwhile; /* likewise, as struct slow_input has them */
 	struct pair_result *all;
 	bool serial; /* units share a machine: pairs at a time would measure each other */
 	double seconds;
 	bool only_speed; /* chance that has lost nothing in one of many tries proves nothing */
+	int apart; /* odd: the two of a pair keep to processors of their own, others each time */
 };
+
+/* --- pairs.c --- */
+/* @a and @b meet (me in one of them, or not), and all get to know what came of it. */
+int pairs_try(struct pairs *p, int a, int b, struct err *e) MUST_CHECK;
+void pairs_progress(struct pairs *p, const char *what, int done, int of);
+
+/* --- pairs_again.c --- */
+int pairs_again(struct pairs *p, struct err *e) MUST_CHECK;
 
 /* --- pairs_meet.c --- */
 /* The two ranks of @part; each side keeps what it sent. */

@@ -4,8 +4,10 @@
 #include "lib/core/units.h"
 
 #include <math.h>
+#include <sched.h>
 
 enum { PROBE = 256 << 10, PINGS = 40 };
+static const double FAVOUR_MOST = 4; /* what is beyond that is slow, however busy the machine */
 
 static double seconds_since(uint64_t ns) { return (double)(now_ns() - ns) / 1e9; }
 
@@ -29,15 +31,36 @@ static int ping(const struct pairs *p, struct comm *part, double *ret, struct er
 	return 0;
 }
 
+/* So long has this thread wanted a processor and got none; 0 also where nobody counts. */
+static double robbed_s(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	char line[80] = "", *end;
+	double ns = 0;
+
+	if (f && fgets(line, sizeof(line), f)) {
+		(void)strtoull(line, &end, 10);
+		ns = (double)strtoull(end, NULL, 10);
+	}
+	if (f)
+		(void)fclose(f);
+	return ns / 1e9;
+}
+
+struct took { /* seconds, and those in which an end was robbed of its processor */
+	double all, robbed;
+};
+
 /* One direction, and a meeting at the end: until then it is only in a buffer. */
-static int stream(const struct pairs *p, struct comm *part, int from, size_t bytes, double *ret,
-		  struct err *e)
+static int stream(const struct pairs *p, struct comm *part, int from, size_t bytes,
+		  struct took *ret, struct err *e)
 {
 	struct comm_request q = {.kind = COLL_BROADCAST,
 				 .send = p->buffer,
 				 .recv = p->buffer,
 				 .type = DT_UINT8,
 				 .root = from};
+	double robbed = robbed_s();
 	uint64_t start = now_ns();
 
 	for (size_t at = 0; at < bytes; at += q.count) {
@@ -47,30 +70,36 @@ static int stream(const struct pairs *p, struct comm *part, int from, size_t byt
 	}
 	if (comm_wait(part, e) || comm_barrier(part, e))
 		return -1;
-	*ret = seconds_since(start);
-	return 0;
+	ret->all = seconds_since(start);
+	ret->robbed = robbed_s() - robbed;
+	return sweep_agree(part, &ret->all, 2, OP_MAX, e);
 }
 
+struct way {
+	double gbps, unhindered;
+};
+
 /* More until it takes a while: what a rate limit lets through at first says nothing. */
-static int one_way(const struct pairs *p, struct comm *part, int from, double *ret_gbps,
+static int one_way(const struct pairs *p, struct comm *part, int from, struct way *ret,
 		   struct err *e)
 {
-	double t, bytes = PROBE;
+	double bytes = PROBE;
+	struct took t;
 
 	for (;;) {
-		if (stream(p, part, from, (size_t)bytes, &t, e) ||
-		    sweep_agree(part, &t, 1, OP_MAX, e))
+		if (stream(p, part, from, (size_t)bytes, &t, e))
 			return -1;
-		if (t >= p->seconds / 2 || bytes >= (double)p->most)
+		if (t.all >= p->seconds / 2 || bytes >= (double)p->most)
 			break;
-		bytes = PROBE * floor(bytes / PROBE * fmin(8, fmax(2, p->seconds / t)));
+		bytes = PROBE * floor(bytes / PROBE * fmin(8, fmax(2, p->seconds / t.all)));
 	}
-	*ret_gbps = bytes / 1e9 / t;
+	ret->gbps = bytes / 1e9 / t.all;
+	ret->unhindered = bytes / 1e9 / fmax(t.all - t.robbed, t.all / FAVOUR_MOST);
 	return 0;
 }
 
 static int both_ways(const struct pairs *p, struct comm *part, double *ret_latency,
-		     double *ret_ways, struct err *e)
+		     struct way *ret_ways, struct err *e)
 {
 	int result = -1;
 
@@ -82,17 +111,54 @@ static int both_ways(const struct pairs *p, struct comm *part, double *ret_laten
 	return result;
 }
 
-int pairs_meet(const struct pairs *p, struct comm *part, struct pair_result *ret, struct err *e)
+static int meet(const struct pairs *p, struct comm *part, struct pair_result *ret, struct err *e)
 {
 	struct comm_wire before = {0}, after = {0};
-	double ways[2];
+	struct way ways[2];
 
 	(void)comm_wire(part, !part->rank, &before);
 	if (both_ways(p, part, &ret->latency, ways, e))
 		return -1;
-	ret->gbps = ways[part->rank];
+	ret->gbps = ways[part->rank].gbps;
+	ret->unhindered = ways[part->rank].unhindered;
 	if (comm_wire(part, !part->rank, &after) && after.sent > before.sent)
 		ret->lost =
 			(double)(after.again - before.again) / (double)(after.sent - before.sent);
 	return 0;
+}
+
+static int nth_of(const cpu_set_t *set, int nth)
+{
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, set) && !nth--)
+			return cpu;
+	return 0;
+}
+
+/*
+ * Two who share a machine: the kernel may keep both on one processor, where a pair reaches
+ * half of what it could. False: they stay as they are.
+ */
+static bool keep_apart(const struct pairs *p, int rank, cpu_set_t *ret_before)
+{
+	cpu_set_t one;
+	int n;
+
+	if (!(p->apart & 1) || sched_getaffinity(0, sizeof(*ret_before), ret_before))
+		return false;
+	n = CPU_COUNT(ret_before);
+	CPU_ZERO(&one);
+	CPU_SET(nth_of(ret_before, (p->apart / 2 + rank * ((n + 1) / 2)) % n), &one);
+	return n > 1 && !sched_setaffinity(0, sizeof(one), &one);
+}
+
+int pairs_meet(const struct pairs *p, struct comm *part, struct pair_result *ret, struct err *e)
+{
+	cpu_set_t before_set;
+	bool apart = keep_apart(p, part->rank, &before_set);
+	int result = meet(p, part, ret, e);
+
+	if (apart)
+		(void)sched_setaffinity(0, sizeof(before_set), &before_set);
+	return result;
 }

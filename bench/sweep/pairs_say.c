@@ -10,7 +10,7 @@
 struct matrix {
 	const struct story *s;
 	int n;
-	double *gbps, *latency, *lost;
+	double *gbps, *latency, *lost, *unhindered, *meanwhile;
 	bool one_host;	  /* units are ranks, not hosts */
 	const char *rail; /* NULL: they are not told apart */
 };
@@ -43,6 +43,8 @@ static void fill(struct matrix *m, const struct story *s, int rail)
 	m->gbps = empty(s, m->n);
 	m->latency = empty(s, m->n);
 	m->lost = empty(s, m->n);
+	m->unhindered = empty(s, m->n);
+	m->meanwhile = empty(s, m->n);
 	m->one_host = m->n > 1 && streq(unit(m, 0)->host, unit(m, 1)->host);
 	for (size_t i = 0; i < s->pairs.n; i++) {
 		const struct story_pair *p = &s->pairs.v[i];
@@ -53,6 +55,8 @@ static void fill(struct matrix *m, const struct story *s, int rail)
 		m->gbps[at] = p->gbps;
 		m->latency[at] = p->latency_s;
 		m->lost[at] = p->lost;
+		m->unhindered[at] = p->unhindered;
+		m->meanwhile[at] = p->meanwhile;
 	}
 }
 
@@ -208,7 +212,7 @@ static void say_shared(const struct matrix *m)
 
 static void judge_matrix(const struct matrix *m, bool draws)
 {
-	const struct slow_input in = {m->n, m->gbps, m->lost};
+	const struct slow_input in = {m->n, m->gbps, m->lost, m->unhindered, m->meanwhile};
 	slow_list found;
 
 	if (isnan(median_gbps(m)))

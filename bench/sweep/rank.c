@@ -1,6 +1,7 @@
 #include "bench/sweep/rank.h"
 
 #include "bench/plugin/counters.h"
+#include "bench/sweep/alike.h"
 #include "bench/sweep/memory.h"
 #include "bench/sweep/story.h"
 #include "lib/core/interrupt.h"
@@ -45,11 +46,31 @@ static int learn_hardware(struct rank *r, struct err *e)
 	return rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->hardware, e);
 }
 
+/* -d all: all that there are here; what nobody here has is known before anybody begins. */
+static int fit_types(struct rank *r, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(r->comm);
+	unsigned *types = &r->sweep.types;
+
+	for (enum dtype t = 0; *types != DT_ALL && t < DT_COUNT; t++)
+		if ((*types >> t & 1) && comm_check_type(r->comm, t, e)) {
+			r->all_know = true;
+			return -1;
+		}
+	if (!(*types & ~caps->types))
+		return 0;
+	*types &= caps->types;
+	*LIST_ADD(r->a, &r->notes) = arena_printf(
+		r->a, "Without 8-bit floats: %s",
+		caps->lacks_types ? caps->lacks_types
+				  : arena_printf(r->a, "%s does not know them", caps->backend));
+	return 0;
+}
+
 static int meet(struct rank *r, int *ret_culprit, struct err *e)
 {
 	const struct world *w = &r->w->world;
 	char host[256] = "localhost";
-	const char *backend;
 	struct comm_world cw = {.rank = w->rank,
 				.size = w->size,
 				.local_rank = w->local_rank > 0 ? w->local_rank : 0,
@@ -67,14 +88,13 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 	if (r->o->sweep.root >= w->size)
 		return err_set(e, ERR_USAGE, "-r: %d is not one of %d ranks", r->o->sweep.root,
 			       w->size);
-	if (own_address(r, &r->at, e))
+	if (own_address(r, &r->at, e) || alike_check(r, e))
 		return -1;
 	cw.at = r->at;
-	backend = rank_backend(r, &cw, e);
-	r->backend = backend ? backend_find(backend, r->a, e) : NULL;
+	r->backend = rank_backend(r, &cw, e);
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
-	return r->comm ? learn_hardware(r, e) : -1;
+	return r->comm && !fit_types(r, e) ? learn_hardware(r, e) : -1;
 }
 
 /* --- memory ------------------------------------------------------------------------ */
@@ -243,6 +263,13 @@ static int culprit_of(const char *sentence, int size)
 	return end > rank + 5 && *end == ' ' && n >= 0 && n < size ? (int)n : -1;
 }
 
+static const char *failed_check(const struct rank *r)
+{
+	if (r->check)
+		return r->check;
+	return r->backend && r->backend->failed_check ? r->backend->failed_check() : NULL;
+}
+
 static void tell_broke(struct rank *r, const struct err *e)
 {
 	cJSON *event = relay_event("broke");
@@ -250,8 +277,7 @@ static void tell_broke(struct rank *r, const struct err *e)
 	json_num(event, "kind", e->kind);
 	json_str(event, "message", e->msg);
 	json_str(event, "hint", e->hint);
-	if (r->backend && r->backend->failed_check)
-		json_str(event, "check", r->backend->failed_check());
+	json_str(event, "check", failed_check(r));
 	relay_send(r->relay, event);
 }
 
@@ -265,6 +291,16 @@ static void tell_lost(struct rank *r, int culprit, const char *message)
 	relay_send(r->relay, event);
 }
 
+/* "rank 0 (...): rank 2 (...) died: ..." is what one told who had heard it first. */
+static const char *first_hand(const char *news)
+{
+	const char *told = news;
+
+	while (told && (told = strstr(told, "): rank ")))
+		news = told += strlen("): ");
+	return news;
+}
+
 /* Who gave up because of what all are told of may be heard before that is. */
 static const char *bad_news(struct rank *r, int culprit)
 {
@@ -272,13 +308,13 @@ static const char *bad_news(struct rank *r, int culprit)
 
 	if (culprit < 0 && !rdzv_failure(r->w->rdzv) && !interrupt_pending())
 		(void)poll(&p, 1, NEWS_MS);
-	return rdzv_failure(r->w->rdzv);
+	return first_hand(rdzv_failure(r->w->rdzv));
 }
 
 /* What the rendezvous knows of a death is more exact than a closed connection. */
-static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
+static int explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
 {
-	const char *news = bad_news(r, culprit);
+	const char *news = r->all_know ? NULL : bad_news(r, culprit);
 	bool usual = culprit >= 0;
 
 	if (interrupt_pending())
@@ -288,8 +324,10 @@ static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 	if (news && (culprit < 0 || strstr(news, "died: ")) &&
 	    culprit_of(news, r->w->world.size) >= 0)
 		culprit = culprit_of(news, r->w->world.size);
-	*ret_lost = culprit;
+	ret->lost = culprit;
 	if (culprit < 0) {
+		ret->check = failed_check(r);
+		ret->all_know = r->all_know;
 		tell_broke(r, e);
 		return -1;
 	}
@@ -298,14 +336,14 @@ static int explain(struct rank *r, int culprit, int *ret_lost, struct err *e)
 }
 
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
-	     int *ret_lost, struct err *e)
+	     struct rank_end *ret_end, struct err *e)
 {
 	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep, .culprit = -1};
 	counter_list before = {0}, after = {0};
 	bool counts = w->world.local_rank <= 0; /* one rank of each host */
 	int culprit = -1, result;
 
-	*ret_lost = -1;
+	*ret_end = (struct rank_end){.lost = -1};
 	if (counts && w->world.nodes != 1)
 		hardware_ask(&r.cloud);
 	if (counts)
@@ -316,7 +354,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 	if (result && r.comm)
 		culprit = r.culprit >= 0 ? r.culprit : comm_culprit(r.comm, NULL);
 	if (result)
-		result = explain(&r, culprit, ret_lost, e);
+		result = explain(&r, culprit, ret_end, e);
 	if (counts && before.n) {
 		char host[256] = "localhost";
 

@@ -32,7 +32,9 @@ struct rank {
 	const struct comm_plugin *backend;
 	struct dev *dev;
 	struct comm *comm;
-	int culprit; /* of the failure of a communicator beside it; -1: none */
+	int culprit;	   /* of the failure of a communicator beside it; -1: none */
+	const char *check; /* the failure is a finding of this id; NULL: the backend knows */
+	bool all_know;	   /* each rank found that failure by itself */
 	struct sweep_opts sweep;
 	str_list notes;
 	union addr at;
@@ -41,14 +43,19 @@ struct rank {
 	struct hardware *hardware; /* by rank */
 };
 
-/* 0, also where a lost rank ended it (that was told); -1: this host could not do it. *ret_lost:
- * the rank at fault. */
+struct rank_end {
+	int lost;	   /* the rank at fault, -1: none */
+	const char *check; /* a failure that is a finding of this id; NULL: it is not */
+	bool all_know;	   /* each rank found it by itself: it need not be told */
+};
+/* 0, also where a lost rank ended it (that was told); -1: this host could not do it, or what
+ * ret_end->check names. */
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
-	     int *ret_lost, struct err *e) MUST_CHECK;
+	     struct rank_end *ret_end, struct err *e) MUST_CHECK;
 
 /* --- choose.c --- */
 /* What carries the data: as asked for or, of "auto", the same on all ranks; NULL with @e. */
-const char *rank_backend(struct rank *r, const struct comm_world *w, struct err *e);
+const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *w, struct err *e);
 
 /* --- pairs.c --- */
 /* @ready, on every rank: what was asked for can be done, and nothing was told yet. */

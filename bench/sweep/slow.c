@@ -35,6 +35,24 @@ static double best(const struct slow_input *in, int node, bool sends)
 
 static bool is_low(double value, double usual) { return value < usual * SLOW_SHARE; }
 
+/* Of what @a may have sent to @b, the most that speaks for them. */
+static double in_their_favour(const struct slow_input *in, int a, int b)
+{
+	int at = a * in->n + b;
+
+	return in->unhindered ? fmax(in->gbps[at], in->unhindered[at]) : in->gbps[at];
+}
+
+static double best_in_favour(const struct slow_input *in, int node, bool sends)
+{
+	double most = NAN;
+
+	for (int p = 0; p < in->n; p++)
+		most = fmax(most,
+			    sends ? in_their_favour(in, node, p) : in_their_favour(in, p, node));
+	return most;
+}
+
 struct bests {
 	double *sends, *takes, usual;
 };
@@ -52,6 +70,33 @@ static struct bests find_bests(const struct slow_input *in, struct arena *a)
 	return b;
 }
 
+static double could(const struct slow_input *in, int a, int b, double otherwise)
+{
+	return in->meanwhile ? fmin(otherwise, in->meanwhile[a * in->n + b]) : otherwise;
+}
+
+/* The usual, or what others reached while this node was tried. */
+static double usual_for(const struct slow_input *in, int node, bool sends, double usual)
+{
+	double most = NAN;
+
+	for (int p = 0; p < in->n; p++)
+		if (p != node)
+			most = fmax(most,
+				    sends ? could(in, node, p, NAN) : could(in, p, node, NAN));
+	return fmin(usual, most);
+}
+
+static bool sends_low(const struct slow_input *in, const struct bests *b, int node)
+{
+	return is_low(best_in_favour(in, node, true), usual_for(in, node, true, b->usual));
+}
+
+static bool takes_low(const struct slow_input *in, const struct bests *b, int node)
+{
+	return is_low(best_in_favour(in, node, false), usual_for(in, node, false, b->usual));
+}
+
 /* Of two nodes alone nobody can say which one it is. */
 static void slow_nodes(const struct slow_input *in, const struct bests *b, struct arena *a,
 		       bool *is_slow, slow_list *ret)
@@ -59,8 +104,7 @@ static void slow_nodes(const struct slow_input *in, const struct bests *b, struc
 	int good = -1;
 
 	for (int i = 0; i < in->n; i++) {
-		is_slow[i] = in->n > 2 &&
-			     (is_low(b->sends[i], b->usual) || is_low(b->takes[i], b->usual));
+		is_slow[i] = in->n > 2 && (sends_low(in, b, i) || takes_low(in, b, i));
 		if (!is_slow[i] && good < 0)
 			good = i;
 	}
@@ -70,8 +114,8 @@ static void slow_nodes(const struct slow_input *in, const struct bests *b, struc
 				(struct slow_verdict){.kind = SLOW_NODE,
 						      .a = i,
 						      .b = -1,
-						      .out = is_low(b->sends[i], b->usual),
-						      .in = is_low(b->takes[i], b->usual),
+						      .out = sends_low(in, b, i),
+						      .in = takes_low(in, b, i),
 						      .is = fmin(b->sends[i], b->takes[i]),
 						      .others = b->usual,
 						      .partner = good};
@@ -83,15 +127,16 @@ static void slow_links(const struct slow_input *in, const struct bests *b, struc
 	for (int i = 0; i < in->n; i++)
 		for (int k = 0; k < in->n; k++) {
 			double is = in->gbps[i * in->n + k];
-			double could = fmin(b->sends[i], b->takes[k]);
+			double other = could(in, i, k, fmin(b->sends[i], b->takes[k]));
 
-			if (i == k || is_slow[i] || is_slow[k] || !is_low(is, could))
+			if (i == k || is_slow[i] || is_slow[k] ||
+			    !is_low(in_their_favour(in, i, k), other))
 				continue;
 			*LIST_ADD(a, ret) = (struct slow_verdict){.kind = SLOW_LINK,
 								  .a = i,
 								  .b = k,
 								  .is = is,
-								  .others = could,
+								  .others = other,
 								  .partner = k};
 		}
 }

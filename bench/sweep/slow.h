@@ -11,6 +11,12 @@ struct slow_input {
 	int n;
 	const double *gbps;
 	const double *lost; /* share of segments sent again; may be NULL */
+	/* The same as gbps without the time in which an end had data to move and waited for a
+	 * processor: that says nothing about a network. May be NULL. */
+	const double *unhindered;
+	/* What proven-good pairs of the same ends reached in the same moments, by turns; NAN:
+	 * that was not tried. May be NULL. More is not expected of a to b, then. */
+	const double *meanwhile;
 };
 
 enum slow_kind { SLOW_NODE, SLOW_LINK, LOSSY_NODE, LOSSY_LINK };

@@ -349,7 +349,9 @@ static void on_pair(struct story *s, const cJSON *event)
 				     .rail = (int)json_get_num(event, "rail", -1),
 				     .latency_s = json_get_num(event, "latency", NAN),
 				     .gbps = json_get_num(event, "gbps", NAN),
-				     .lost = json_get_num(event, "lost", NAN)};
+				     .lost = json_get_num(event, "lost", NAN),
+				     .unhindered = json_get_num(event, "unhindered", NAN),
+				     .meanwhile = json_get_num(event, "meanwhile", NAN)};
 	int n = (int)s->units.n;
 
 	if (p.a >= 0 && p.b >= 0 && p.a < n && p.b < n && p.rail < (int)s->rails.n)

@@ -29,6 +29,7 @@ struct story_counters { /* of a host, before and after */
 struct story_pair {		      /* directed: what a sends to b; numbers of units */
 	int a, b, rail;		      /* rail: of story.rails; -1: they are not told apart */
 	double latency_s, gbps, lost; /* lost: the share sent again */
+	double unhindered, meanwhile; /* as struct slow_input has them */
 };
 
 struct story_rail { /* cards of one name, on each host */

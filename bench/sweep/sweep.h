@@ -79,6 +79,7 @@ struct sweep {
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;
+	size_t paced; /* the largest size that was tried; see measure.c */
 };
 
 /* 0 also when it was told to stop; -1: the communicator failed, or this host did. */

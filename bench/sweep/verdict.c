@@ -294,16 +294,20 @@ static int write_files(struct story *s, const struct verdict_opts *o, struct err
 	return draw(s, o, e);
 }
 
-/* What a vendor's library failed of, where that says something about the cluster. */
+void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e)
+{
+	struct finding *f = report_find(r, check, subject);
+
+	finding_set(f, ST_FAIL, "%s", e->msg);
+	finding_expect(f, "the ranks work together until the end");
+	if (*e->hint)
+		finding_fix(f, "%s", e->hint);
+	verdict_add(r, f);
+}
+
 static void judge_failure(struct story *s)
 {
-	struct finding *f = report_find(s->r, s->failed_check, s->backend ? s->backend : "ranks");
-
-	finding_set(f, ST_FAIL, "%s", s->error.msg);
-	finding_expect(f, "the ranks work together until the end");
-	if (*s->error.hint)
-		finding_fix(f, "%s", s->error.hint);
-	verdict_add(s->r, f);
+	verdict_failure(s->r, s->failed_check, s->backend ? s->backend : "ranks", &s->error);
 	s->error = (struct err){0};
 }
 

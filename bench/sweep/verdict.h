@@ -23,6 +23,8 @@ struct verdict_opts {
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;
 /* A rank that died or fell silent. */
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message);
+/* What all ranks, or a vendor's library, failed of, where that says something about the cluster. */
+void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e);
 /* The rank that the others wait for, where the communicator can tell. */
 void verdict_straggler(const struct story *s);
 void verdict_pairs(const struct story *s, bool matrix);

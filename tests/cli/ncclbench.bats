@@ -112,8 +112,8 @@ one_thing() {
 @test "all types, reductions and roots" {
     bench --coll reduce --np 2 -b 4K -e 4K -n 1 -w 0 -d all -o all -r all
     [ "$status" -eq 0 ]
-    [ "$(rows | wc -l)" -eq 100 ]
-    [[ $output == *"PASS coll.data: 200 results verified"* ]]
+    [ "$(rows | wc -l)" -eq 120 ]
+    [[ $output == *"PASS coll.data: 240 results verified"* ]]
 }
 
 @test "-t times -g are ranks" {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # ncclbench's ranks however they are started: by hand, a file, a pasted line, the
 # variables of torchrun and srun, a real mpirun.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2030,SC2031
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -34,6 +34,36 @@ verified() { # FILE RANKS
     jq -e '.data.world | .launcher == "env://" and (.launcher_from | test("RANK, WORLD_SIZE"))' out0
     timeout 30 "$BIN/ncclbench" -b 8 -e 8 --json >own
     jq -e '.data.world | has("launcher") | not' own # ours
+}
+
+@test "ranks with different command lines: which has what, on every rank" {
+    local rank=(env WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$PORT")
+    # shellcheck disable=SC2086
+    differ() { # RANK 1's OPTIONS, WORDS
+        local r pids=() code
+        "${rank[@]}" RANK=1 timeout 60 "$BIN/ncclbench" $1 >out1 2>err1 3>&- &
+        pids+=($!)
+        for r in 0 2; do
+            "${rank[@]}" RANK=$r timeout 60 "$BIN/ncclbench" -b 8 -e 1G >out$r 2>err$r 3>&- &
+            pids+=($!)
+        done
+        for r in "${pids[@]}"; do
+            code=0
+            wait "$r" || code=$?
+            [ "$code" -eq 1 ]
+        done
+        for r in 0 1 2; do
+            grep -q "^# FAIL rank.alike: ranks were started with different options: $2" out$r || { cat out$r err$r; return 1; }
+        done
+        [ "$(grep -c 'different options' err0)" -eq 1 ]
+        grep -q '^  -> start every rank with the same command line' err0
+    }
+    differ '-b 1M -e 1G' '-b is 8 on ranks 0,2 and 1M on rank 1 ('
+    differ '-b 8 -e 64K' '-e is 1G on ranks 0,2 and 64K on rank 1 ('
+    differ '-b 8 -e 1G --coll broadcast' '--coll is all_reduce on ranks 0,2 and broadcast on rank 1 ('
+    differ '-b 8 -e 1G -d half -o max' '-d is float on ranks 0,2 and half on rank 1 (.*); -o is sum on ranks 0,2 and max on rank 1'
+    differ '-b 8 -e 1G --pairs' '--pairs is not given on ranks 0,2 and given on rank 1'
+    differ '--backend tcp -n 3 -w 2' '--backend is auto on ranks 0,2 and tcp on rank 1 (.*; and [0-9]* more'
 }
 
 @test "srun's variables are recognised, and so is a world of the wrong size" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # How the NCCL plug-in goes about the driver and NCCL, on stand-ins that are strict where
 # the real ones would hang, race or refuse.
+# shellcheck disable=SC2154 # bats sets them
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -33,6 +34,24 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     jq -e 'all(.data.results[]; .p50_us < 2000)' <<<"$output"
 }
 
+@test "floats of 8 bits: NCCL from 2.24 on Hopper, verified; else which rank cannot" {
+    local ops
+    for ops in sum avg; do
+        run -0 --separate-stderr bench -d f8e4m3 -o $ops --json
+        jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0 and .dtype == "f8e4m3")' <<<"$output"
+    done
+    run -0 --separate-stderr bench -d fp8_e5m2 -o all --np 3 --json
+    jq -e '.verdict == "pass" and (.data.results | length) > 5 and all(.data.results[]; .wrong == 0)' <<<"$output"
+    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr bench -d f8e4m3
+    WINDSOCK_FAKE_CUDA=old-gpu run -4 --separate-stderr bench -d f8e4m3
+    [[ $stderr == *"nccl cannot do f8e4m3 here: the GPU of rank 0 ("*"has compute capability 7.7, and it takes 9.0 (Hopper)"* ]]
+    run -4 --separate-stderr bench -d f8e5m2 --nccl "$O/fake/libnccl-old.so.2"
+    [[ $stderr == *"has NCCL 2.16.2, which learned it in 2.24"* ]]
+    # "all" leaves out what nobody has here
+    WINDSOCK_FAKE_CUDA=old-gpu run -0 --separate-stderr bench -d all
+    [[ $output == *"# Without 8-bit floats: the GPU of rank 0"* && $output != *" f8e4m3 "* ]]
+}
+
 @test "only ranks that share a GPU claim to be on different hosts" {
     WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=one-host run -0 --separate-stderr bench
     [[ $output != *"share a GPU"* ]]
@@ -51,6 +70,14 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     WINDSOCK_FAKE_NCCL=slow-init run -0 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
     WINDSOCK_FAKE_NCCL=slow-init NCCL_DEBUG=WARN run -1 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
     [[ $output == *"FAIL nccl.init: ncclCommInitRank did not finish within 3.0 s"* ]]
+}
+
+@test "a network that stands still in the middle of it is named soon, however much was queued" {
+    local start=$SECONDS
+    # by the slowest plausible network, 100 times 8 MiB between two would take minutes
+    WINDSOCK_FAKE_CUDA=stall run -1 --separate-stderr timeout 100 "$B" --backend nccl --np 2 -b 8M -e 8M -n 100 --deadline 2
+    [[ $output =~ "FAIL comm.progress: "(all_reduce|a collective)" did not finish within "([0-9]+) ]]
+    ((BASH_REMATCH[2] < 12 && SECONDS - start < 50))
 }
 
 @test "no more of a GPU's memory is asked for than is free" {

@@ -5,6 +5,8 @@
  *
  *	WINDSOCK_FAKE_CUDA=no-gpu      cuInit says that there is none
  *	                   busy        streams never finish
+ *	                   stall       streams stand still after 20 events of one kind or the
+ *	                               other, as when a network does while all ranks live
  *	                   lazy        work waits until somebody asks whether it is done, and
  *	                               streams without an event between them run last first
  *	                   small       48 MiB of memory
@@ -43,8 +45,10 @@ static bool mode(const char *name)
 struct event {
 	unsigned recorded, done;
 	double at_ms;
+	bool timed;
 };
 static double ticks;
+static unsigned events_done;
 struct work {
 	std::function<void()> run;
 	event *waits_for;
@@ -64,7 +68,8 @@ static bool advance(stream *s)
 	for (; !s->queue.empty(); moved = true) {
 		work next = s->queue.front();
 
-		if (next.waits_for && next.waits_for->done < next.turn)
+		if ((next.waits_for && next.waits_for->done < next.turn) ||
+		    (mode("stall") && events_done >= 20))
 			break;
 		s->queue.pop_front();
 		if (next.run)
@@ -104,9 +109,9 @@ OUT CUresult cuStreamQuery(CUstream s)
 	return mode("busy") || !of(s)->queue.empty() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 OUT CUresult cuStreamDestroy_v2(CUstream) { return advance_all(), CUDA_SUCCESS; }
-OUT CUresult cuEventCreate(CUevent *e, unsigned)
+OUT CUresult cuEventCreate(CUevent *e, unsigned flags)
 {
-	*e = reinterpret_cast<CUevent>(new event{0, 0, 0});
+	*e = reinterpret_cast<CUevent>(new event{0, 0, 0, !(flags & CU_EVENT_DISABLE_TIMING)});
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuEventRecord(CUevent e, CUstream s)
@@ -115,12 +120,15 @@ OUT CUresult cuEventRecord(CUevent e, CUstream s)
 
 	return enqueue(s, [e, turn] {
 		of(e)->done = turn;
-		of(e)->at_ms = ticks += 2;
+		events_done++;
+		of(e)->at_ms = ticks += of(e)->timed ? 2 : 0;
 	});
 }
 #undef cuEventElapsedTime /* the first form of it: drivers before CUDA 12.8 have no other */
 OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
+	if (!of(from)->timed || !of(to)->timed)
+		return CUDA_ERROR_INVALID_HANDLE;
 	if (!of(from)->done || !of(to)->done)
 		return CUDA_ERROR_NOT_READY;
 	*ms = mode("clock") ? static_cast<float>(of(to)->at_ms - of(from)->at_ms) : 0.01f;

@@ -213,10 +213,10 @@ const char *ncclGetLastError(ncclComm_t c)
 static enum dtype type_of(ncclDataType_t t)
 {
 	static const enum dtype types[] = {
-		[ncclInt8] = DT_INT8,	     [ncclUint8] = DT_UINT8,   [ncclInt32] = DT_INT32,
-		[ncclUint32] = DT_UINT32,    [ncclInt64] = DT_INT64,   [ncclUint64] = DT_UINT64,
-		[ncclFloat16] = DT_HALF,     [ncclFloat32] = DT_FLOAT, [ncclFloat64] = DT_DOUBLE,
-		[ncclBfloat16] = DT_BFLOAT16};
+		[ncclInt8] = DT_INT8,	      [ncclUint8] = DT_UINT8,	[ncclInt32] = DT_INT32,
+		[ncclUint32] = DT_UINT32,     [ncclInt64] = DT_INT64,	[ncclUint64] = DT_UINT64,
+		[ncclFloat16] = DT_HALF,      [ncclFloat32] = DT_FLOAT, [ncclFloat64] = DT_DOUBLE,
+		[ncclBfloat16] = DT_BFLOAT16, [10] = DT_F8E4M3,		[11] = DT_F8E5M2};
 
 	return types[t];
 }

@@ -30,7 +30,7 @@ static void healthy(void)
 
 static slow_list find(struct arena *a)
 {
-	const struct slow_input in = {N, gbps, lost};
+	const struct slow_input in = {.n = N, .gbps = gbps, .lost = lost};
 	slow_list found;
 
 	slow_find(&in, a, &found);
@@ -58,6 +58,37 @@ static void who_is_slow(void **state)
 	assert_true(found.v[0].kind == SLOW_LINK && found.v[0].a == 1 && found.v[0].b == 3);
 }
 
+static size_t found_with(double a_to_b, double elsewhere, double meanwhile, int node)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double others[N * N];
+	const struct slow_input in = {.n = N, .gbps = gbps, .meanwhile = others};
+	slow_list found;
+
+	healthy();
+	for (int i = 0; i < N * N; i++)
+		others[i] = NAN;
+	for (int p = 0; p < N && node; p++)
+		gbps[1 * N + p] = p == 1 ? NAN : elsewhere;
+	gbps[1 * N + 3] = a_to_b;
+	others[1 * N + 3] = meanwhile;
+	slow_find(&in, &a, &found);
+	return found.n;
+}
+
+/* What was low while everything was low says nothing; what was low alone does. */
+static void by_turns_with_proven_pairs(void **state)
+{
+	(void)state;
+	assert_int_equal(found_with(4, 0, NAN, 0), 1);
+	assert_int_equal(found_with(4, 0, 5, 0), 0);
+	assert_int_equal(found_with(4, 0, 9, 0), 1);
+	assert_int_equal(found_with(4, 0, 99, 0), 1); /* no more than others ever reached */
+	assert_int_equal(found_with(4, 4, NAN, 1), 1);
+	assert_int_equal(found_with(4, 4, 5, 1), 0);
+	assert_int_equal(found_with(4, 4, 9, 1), 1);
+}
+
 static void who_loses(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -82,7 +113,7 @@ static void two_nodes_blame_nobody(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const double v[] = {NAN, 1, 1, NAN};
-	const struct slow_input in = {2, v, NULL};
+	const struct slow_input in = {.n = 2, .gbps = v};
 	slow_list found;
 
 	(void)state;
@@ -327,6 +358,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_slow),
+		cmocka_unit_test(by_turns_with_proven_pairs),
 		cmocka_unit_test(who_loses),
 		cmocka_unit_test(two_nodes_blame_nobody),
 		cmocka_unit_test(expectations_meet_what_was_measured),

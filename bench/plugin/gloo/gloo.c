@@ -167,7 +167,7 @@ static int split(struct comm *c, const struct comm_group *grp, struct comm **ret
 static const struct comm_impl impl = {
 	.caps = {.backend = "gloo",
 		 .kinds = ((1u << COLL_KINDS) - 1) & ~(1u << COLL_REDUCE_SCATTER),
-		 .types = (1u << DT_COUNT) - 1,
+		 .types = DT_COMMON,
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_HOST},
 	BLOCKING_IMPL,

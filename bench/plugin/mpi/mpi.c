@@ -181,7 +181,7 @@ static int split(struct comm *c, const struct comm_group *g, struct comm **ret, 
 static const struct comm_impl impl = {
 	.caps = {.backend = "mpi",
 		 .kinds = (1u << COLL_KINDS) - 1,
-		 .types = (1u << DT_COUNT) - 1,
+		 .types = DT_COMMON,
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_HOST,
 		 .in_place_exchange = true},

@@ -3,10 +3,19 @@
 static ncclDataType_t type_of(enum dtype t)
 {
 	static const ncclDataType_t types[DT_COUNT] = {
-		[DT_INT8] = ncclInt8,	      [DT_UINT8] = ncclUint8,	[DT_INT32] = ncclInt32,
-		[DT_UINT32] = ncclUint32,     [DT_INT64] = ncclInt64,	[DT_UINT64] = ncclUint64,
-		[DT_HALF] = ncclFloat16,      [DT_FLOAT] = ncclFloat32, [DT_DOUBLE] = ncclFloat64,
+		[DT_INT8] = ncclInt8,
+		[DT_UINT8] = ncclUint8,
+		[DT_INT32] = ncclInt32,
+		[DT_UINT32] = ncclUint32,
+		[DT_INT64] = ncclInt64,
+		[DT_UINT64] = ncclUint64,
+		[DT_HALF] = ncclFloat16,
+		[DT_FLOAT] = ncclFloat32,
+		[DT_DOUBLE] = ncclFloat64,
 		[DT_BFLOAT16] = ncclBfloat16,
+		/* ncclFloat8e4m3 and ncclFloat8e5m2, which headers before 2.24 have not */
+		[DT_F8E4M3] = (ncclDataType_t)10,
+		[DT_F8E5M2] = (ncclDataType_t)11,
 	};
 
 	return types[t];

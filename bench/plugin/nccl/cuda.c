@@ -164,6 +164,18 @@ static int between(struct dev *d, size_t i, size_t j, double *ret_s, struct err 
 	return r == CUDA_SUCCESS ? 0 : cuda_failed("reading the GPU's clock", r, e);
 }
 
+static CUresult learn_capability(struct gpu_dev *g, CUdevice dev)
+{
+	int major = 0, minor = 0;
+	CUresult r =
+		cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev);
+
+	if (r == CUDA_SUCCESS)
+		r = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev);
+	g->capability = major * 10 + minor;
+	return r;
+}
+
 static int open_gpu(struct gpu_dev *g, struct err *e)
 {
 	CUdevice dev;
@@ -174,6 +186,8 @@ static int open_gpu(struct gpu_dev *g, struct err *e)
 		r = cuDeviceGetName(g->name, sizeof(g->name), dev);
 	if (r == CUDA_SUCCESS)
 		r = cuDeviceGetUuid(&uuid, dev);
+	if (r == CUDA_SUCCESS)
+		r = learn_capability(g, dev);
 	if (r == CUDA_SUCCESS)
 		r = cuDevicePrimaryCtxRetain(&g->context, dev);
 	if (r == CUDA_SUCCESS)

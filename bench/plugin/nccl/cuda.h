@@ -18,6 +18,7 @@ struct gpu_dev {
 	struct vendor vendor;
 	char name[64], uuid[64];
 	int number;	    /* of the GPU, among those that are visible */
+	int capability;	    /* 90 is 9.0 */
 	unsigned sharers;   /* ranks that use this GPU: known once they have met */
 	unsigned registers; /* as comm_world has it: then memory is NCCL's */
 	uint64_t deadline_ns;

@@ -16,7 +16,7 @@
 DEVICE void atomicAdd(unsigned long long *p, unsigned long long n) { *p += n; }
 #endif
 
-enum kind { BITS, HALF, BFLOAT16, FLOAT, DOUBLE };
+enum kind { BITS, HALF, BFLOAT16, FLOAT, DOUBLE, F8E4M3, F8E5M2 };
 
 /* @size bytes, of which all that exist are aligned to themselves. */
 DEVICE unsigned long long load(const unsigned char *p, unsigned long i, unsigned size)
@@ -49,6 +49,21 @@ DEVICE double half_value(unsigned h)
 	return h & 0x8000 ? -v : v;
 }
 
+/* It has no infinity, and one NaN of each sign. */
+DEVICE double f8e4m3_value(unsigned h)
+{
+	int exponent = h >> 3 & 15;
+	double v = exponent ? 8 + (h & 7) : 2 * (h & 7);
+
+	if ((h & 0x7f) == 0x7f)
+		return 0.0 / 0.0;
+	for (int i = exponent; i < 10; i++)
+		v /= 2;
+	for (int i = 10; i < exponent; i++)
+		v *= 2;
+	return h & 0x80 ? -v : v;
+}
+
 DEVICE double value(unsigned long long bits, int kind)
 {
 	union {
@@ -62,6 +77,10 @@ DEVICE double value(unsigned long long bits, int kind)
 
 	if (kind == HALF)
 		return half_value((unsigned)bits);
+	if (kind == F8E5M2)
+		return half_value((unsigned)bits << 8);
+	if (kind == F8E4M3)
+		return f8e4m3_value((unsigned)bits);
 	f.u = kind == BFLOAT16 ? (unsigned)bits << 16 : (unsigned)bits;
 	d.u = bits;
 	return kind == DOUBLE ? d.d : f.f;

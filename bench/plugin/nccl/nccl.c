@@ -19,22 +19,15 @@ static const struct comm_peer *peer(const struct comm *c, int rank)
 
 static const char *transport(const struct comm *c) { return nccl_of(c)->root->transport; }
 
-int nccl_settle(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e)
+int nccl_settle(struct nccl_comm *c, const char *what, struct err *e)
 {
 	struct nccl_comm *busy = c->root->busy;
-	uint64_t queued = c->root->queued;
 
-	if (!busy)
-		return 0;
 	c->root->busy = NULL;
-	c->root->queued = 0;
-	return nccl_await(busy, what, true, bytes > queued ? bytes : queued, e);
-}
-
-/* What a request moves, at most. */
-static uint64_t bytes_of(const struct nccl_comm *c, const struct comm_request *q)
-{
-	return (uint64_t)q->count * dtype_size(q->type) * (uint64_t)c->comm.size;
+	if (busy && nccl_await(busy, what, true, e))
+		return -1;
+	pace_clear(&c->root->pace);
+	return 0;
 }
 
 static int submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
@@ -42,15 +35,14 @@ static int submit(struct nccl_comm *c, const struct comm_request *q, struct err 
 	const char *what = coll_kind_name(q->kind);
 	ncclResult_t r;
 
-	if (c->root->busy != c && nccl_settle(c, what, 0, e))
+	if (c->root->busy != c && nccl_settle(c, what, e))
 		return -1;
 	r = nccl_call(c, q);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);
 	c->root->busy = c;
-	c->root->queued += bytes_of(c, q);
 	/* the next call has to find it ready; a full stream takes no more before it has room */
-	return nccl_await(c, what, false, c->root->queued, e);
+	return nccl_await(c, what, false, e) || nccl_note(c, what, q, e) ? -1 : 0;
 }
 
 /* --- requests in host memory: small ones, by which ranks agree ------------------------ */
@@ -95,7 +87,7 @@ static int run_staged(struct nccl_comm *c, const struct comm_request *q, struct 
 		r = cuMemcpyHtoDAsync(gpu_at(s.send), q->send, n, c->gpu->stream);
 	if (r != CUDA_SUCCESS)
 		return copy_failed(c, r, e);
-	if (submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), n, e))
+	if (submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), e))
 		return -1;
 	r = n ? gpu_fetch(c->gpu, q->recv, gpu_at(s.recv), n) : CUDA_SUCCESS;
 	return r == CUDA_SUCCESS ? 0 : copy_failed(c, r, e);
@@ -123,10 +115,9 @@ static int start(struct comm *comm, const struct comm_request *q, struct err *e)
 		return -1;
 	}
 	if (q->kind == COLL_BARRIER)
-		return nccl_settle(c, "barrier", 0, e) || run_barrier(c, e) ? -1 : 0;
+		return nccl_settle(c, "barrier", e) || run_barrier(c, e) ? -1 : 0;
 	if (!gpu_owns(c->gpu, q->recv ? q->recv : q->send))
-		return nccl_settle(c, coll_kind_name(q->kind), 0, e) || run_staged(c, q, e) ? -1
-											    : 0;
+		return nccl_settle(c, coll_kind_name(q->kind), e) || run_staged(c, q, e) ? -1 : 0;
 	return q->count || q->kind == COLL_ALLTOALLV ? submit(c, q, e) : 0;
 }
 
@@ -146,7 +137,7 @@ static int wait_for(struct comm *comm, struct err *e)
 	struct nccl_comm *c = nccl_of(comm);
 
 	if (!c->root->failure.kind)
-		return nccl_settle(c, "a collective", UINT64_C(1) << 30, e);
+		return nccl_settle(c, "a collective", e);
 	*e = c->root->failure;
 	return -1;
 }
@@ -171,7 +162,7 @@ static void free_comm(struct comm *comm)
 	struct nccl_comm **at = &c->root->next;
 	struct err e = {0};
 
-	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", 0, &e))
+	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", &e))
 		nccl_end(c);
 	if (c->root != c) {
 		while (*at && *at != c)
@@ -182,16 +173,18 @@ static void free_comm(struct comm *comm)
 	}
 	for (size_t i = 0; i < 2 && c->gpu; i++)
 		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
+	pace_done(&c->pace);
 	cards_done(&c->cards);
 	arena_done(&c->arena);
 	log_end();
 	free(c);
 }
 
-static const struct comm_impl impl = {
+static struct comm_impl impl = {
+	/* its types are known once ranks have met */
 	.caps = {.backend = "nccl",
 		 .kinds = (1u << COLL_KINDS) - 1,
-		 .types = (1u << DT_COUNT) - 1,
+		 .types = DT_COMMON,
 		 .ops = (1u << OP_COUNT) - 1,
 		 .memory = COMM_CUDA},
 	.peer = peer,
@@ -283,7 +276,7 @@ static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct e
 	r = ncclCommInitRankConfig(&c->handle, w->size, id, w->rank, &config);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, "ncclCommInitRank", r, e);
-	if (nccl_await(c, "ncclCommInitRank", false, 0, e) || run_barrier(c, e))
+	if (nccl_await(c, "ncclCommInitRank", false, e) || run_barrier(c, e))
 		return -1;
 	c->has_rdma = log_has_rdma();
 	return log_gather(w, &c->arena, &c->pairs, e);
@@ -318,9 +311,11 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 	*c = (struct nccl_comm){.comm = {.impl = &impl, .rank = w->rank, .size = w->size},
 				.root = c,
 				.gpu = gpu_of(d),
+				.pace = {.stream = gpu_of(d)->stream},
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
-	if (!meet(c, w, ret_culprit, e) && !connect_all(c, w, e)) {
+	if (!meet(c, w, ret_culprit, e) && !nccl_float8(c, w, &impl.caps, e) &&
+	    !connect_all(c, w, e)) {
 		describe(c);
 		return &c->comm;
 	}

@@ -3,6 +3,7 @@
 /* Private to this folder: a communicator of NCCL's. */
 #include "bench/plugin/cards.h"
 #include "bench/plugin/nccl/cuda.h"
+#include "bench/plugin/nccl/pace.h"
 #include "bench/plugin/transport.h"
 
 struct nccl_comm {
@@ -11,11 +12,12 @@ struct nccl_comm {
 	struct nccl_comm *root; /* of its family; itself, in one that is not a part */
 	struct nccl_comm *next; /* of the family, the root in front */
 	struct gpu_dev *gpu;
+	double speed[COLL_KINDS]; /* as pace.h has it */
 
 	/* the root's alone */
-	/* whose work on the stream nobody waited for (NULL: there is none), and how much */
-	struct nccl_comm *busy;
-	uint64_t queued;
+	struct nccl_comm
+		*busy;	  /* whose work on the stream nobody waited for; NULL: there is none */
+	struct pace pace; /* of that work */
 	struct cards cards;
 	char transport[384];
 	uint64_t deadline_ns;
@@ -33,18 +35,25 @@ struct nccl_comm {
 /* Puts the request's calls on the stream; does not wait. */
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
 
+/* --- float8.c --- */
+/* Collective: which types there are, on all ranks. */
+int nccl_float8(struct nccl_comm *c, const struct comm_world *w, struct comm_caps *caps,
+		struct err *e) MUST_CHECK;
+
 /* --- part.c --- */
 int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e);
 int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e);
 void nccl_drop_memory(struct comm *comm, void *p);
 /* No work of the family's is left on the stream. */
-int nccl_settle(struct nccl_comm *c, const char *what, uint64_t bytes, struct err *e);
+int nccl_settle(struct nccl_comm *c, const char *what, struct err *e);
 
 /* --- wait.c: all return -1 with the root's failure filled, and copied to @e --- */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e);
 int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e);
 /* Until NCCL took what it was asked for (and, with @stream, until the GPU has done it). */
-int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e);
+int nccl_await(struct nccl_comm *c, const char *what, bool stream, struct err *e);
+/* What was put on the stream is to be watched. */
+int nccl_note(struct nccl_comm *c, const char *what, const struct comm_request *q, struct err *e);
 /* Is what is under way done? Does not wait. */
 int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct err *e);
 /* Gives a healthy communicator back, with nothing left on the stream. */

@@ -41,9 +41,9 @@ static int make(struct nccl_comm *from, struct nccl_comm *c, const struct comm_g
 
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(from, what, r, e);
-	if (nccl_await(from, what, false, 0, e))
+	if (nccl_await(from, what, false, e))
 		return -1;
-	return c->handle ? nccl_await(c, what, false, 0, e) : 0;
+	return c->handle ? nccl_await(c, what, false, e) : 0;
 }
 
 int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e)
@@ -51,7 +51,7 @@ int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret,
 	struct nccl_comm *from = CONTAINER_OF(comm, struct nccl_comm, comm), *c;
 
 	if (newer_needs(&from->gpu->vendor, NEWER_SPLIT, e) ||
-	    nccl_settle(from, "ncclCommSplit", 0, e))
+	    nccl_settle(from, "ncclCommSplit", e))
 		return -1;
 	c = part_new(from, g);
 	if (!c)
@@ -80,7 +80,7 @@ int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e)
 	r = newer_register(c->handle, p, n, symmetric, &piece->registered);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);
-	return nccl_await(c, what, false, 0, e);
+	return nccl_await(c, what, false, e);
 }
 
 void nccl_drop_memory(struct comm *comm, void *p)
@@ -91,9 +91,9 @@ void nccl_drop_memory(struct comm *comm, void *p)
 
 	/* after a failure there is no communicator left to take it back */
 	if (!piece || !piece->registered || !c->handle ||
-	    nccl_settle(c, "the last collective", 0, &ignored))
+	    nccl_settle(c, "the last collective", &ignored))
 		return;
 	newer_deregister(c->handle, piece->registered, c->gpu->registers == 2);
 	piece->registered = NULL;
-	(void)nccl_await(c, "ncclCommDeregister", false, 0, &ignored);
+	(void)nccl_await(c, "ncclCommDeregister", false, &ignored);
 }

@@ -55,8 +55,8 @@ void gpu_fill(struct dev *d, void *p, const struct pattern *pattern, size_t from
 /* NCCL averages floats by multiplying before it adds: the last bits may differ. */
 static int tolerance(const struct pattern *p)
 {
-	static const int kinds[DT_COUNT] = {
-		[DT_HALF] = 1, [DT_BFLOAT16] = 2, [DT_FLOAT] = 3, [DT_DOUBLE] = 4};
+	static const int kinds[DT_COUNT] = {[DT_HALF] = 1,   [DT_BFLOAT16] = 2, [DT_FLOAT] = 3,
+					    [DT_DOUBLE] = 4, [DT_F8E4M3] = 5,	[DT_F8E5M2] = 6};
 
 	return p->op == OP_AVG && p->rank < 0 ? kinds[p->type] : 0;
 }

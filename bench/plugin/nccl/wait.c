@@ -9,7 +9,6 @@ enum {
 	LOOKS = 64,   /* at the stream, between two at the clock */
 	PATIENCE = 5, /* deadlines more, while NCCL's log grows: large jobs take long to begin */
 };
-static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
 static void abort_one(struct nccl_comm *c)
 {
@@ -66,20 +65,30 @@ static bool is_stopped(const struct nccl_comm *c)
 }
 
 struct limit {
-	uint64_t until_ns;
+	uint64_t from_ns; /* nothing has moved since */
 	int longer;
 };
 
+static uint64_t patience_ns(const struct nccl_comm *c)
+{
+	return c->root->deadline_ns + pace_allows_ns(&c->root->pace);
+}
+
 static bool is_over(struct nccl_comm *c, struct limit *l)
 {
-	uint64_t now = now_ns();
+	struct pace *p = &c->root->pace;
+	uint64_t now;
 
-	if (now <= l->until_ns)
+	(void)pace_look(p); /* what fails is seen where the stream is asked */
+	if (p->moved_ns > l->from_ns)
+		l->from_ns = p->moved_ns;
+	now = now_ns();
+	if (now <= l->from_ns + patience_ns(c))
 		return false;
 	if (l->longer == PATIENCE || !log_grew(&c->root->logged))
 		return true;
 	l->longer++;
-	l->until_ns = now + c->root->deadline_ns;
+	l->from_ns = now;
 	return false;
 }
 
@@ -96,7 +105,7 @@ static int look(struct nccl_comm *c, const char *what, struct limit *l, struct e
 		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
 		err_set(&c->root->failure, ERR_SYS,
 			"%s did not finish within %.1f s on rank %d of %d", what,
-			(double)c->root->deadline_ns / 1e9, comm_origin(&c->comm, c->comm.rank),
+			(double)patience_ns(c) / 1e9, comm_origin(&c->comm, c->comm.rank),
 			c->root->comm.size);
 		err_hint(&c->root->failure,
 			 "NCCL waits for a peer that cannot be reached: ifprobe "
@@ -128,10 +137,9 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	return nccl_fail(c, what, e);
 }
 
-int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t bytes, struct err *e)
+int nccl_await(struct nccl_comm *c, const char *what, bool stream, struct err *e)
 {
-	struct limit limit = {.until_ns = now_ns() + c->root->deadline_ns +
-					  bytes * (NS_PER_S / LEAST_BYTES_PER_S)};
+	struct limit limit = {.from_ns = now_ns()};
 	int left;
 
 	for (unsigned i = 1; (left = step(c, what, stream, e)) > 0; i++) {
@@ -144,6 +152,23 @@ int nccl_await(struct nccl_comm *c, const char *what, bool stream, uint64_t byte
 	return left;
 }
 
+int nccl_note(struct nccl_comm *c, const char *what, const struct comm_request *q, struct err *e)
+{
+	uint64_t bytes = pace_bytes(q, c->comm.size);
+	struct limit limit = {.from_ns = now_ns()};
+	CUresult failed;
+
+	while (!pace_add(&c->root->pace, bytes, &c->speed[q->kind], &failed)) {
+		if (step(c, what, true, e) < 0 || look(c, what, &limit, e))
+			return -1;
+		(void)sched_yield();
+	}
+	if (failed == CUDA_SUCCESS)
+		return 0;
+	(void)cuda_failed(what, failed, &c->root->failure);
+	return nccl_fail(c, what, e);
+}
+
 int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct err *e)
 {
 	int left = c->root->busy ? step(c->root->busy, what, true, e) : 0;
@@ -151,10 +176,12 @@ int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct 
 	if (left < 0)
 		return -1;
 	*ret_finished = !left;
-	if (!left) {
+	if (!left)
 		c->root->busy = NULL;
-		c->root->queued = 0;
-	}
+	if (left)
+		(void)pace_look(&c->root->pace);
+	else
+		pace_clear(&c->root->pace);
 	return 0;
 }
 
@@ -169,7 +196,7 @@ void nccl_end(struct nccl_comm *c)
 		(void)nccl_fail_result(c, what, r, &ignored);
 		return;
 	}
-	if (!nccl_await(c, what, false, 0, &ignored))
+	if (!nccl_await(c, what, false, &ignored))
 		(void)ncclCommDestroy(c->handle);
 	c->handle = NULL;
 }
