@@ -56,7 +56,7 @@ struct actor *actors_get(struct actors *t, const struct log_who *who)
 	note_host(t, who->host);
 	x = LIST_ADD(t->a, &t->v);
 	x->who = *who;
-	x->seq = -1;
+	x->seq = x->begun = x->ended = -1;
 	x->next = t->heads[h];
 	t->heads[h] = (uint16_t)(t->v.n - 1);
 	return x;

@@ -20,6 +20,7 @@ struct actor {
 	bool ready;		  /* Init COMPLETE was said */
 	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
+	int64_t begun, ended;	  /* the latest collectives of the whole world; -1: not said */
 	char op[24];
 	uint16_t next; /* of the same hash */
 };

@@ -294,6 +294,15 @@ static void link_down(struct explanation *x)
 	}
 }
 
+/* Harmless alone: NCCL asks for less. It is the reason where a launch then fails. */
+static void too_little_shared_memory(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-059"), *failed = explain_find(x, "GPU-031");
+
+	if (c && failed && !failed->is_over)
+		raise(c, 86, "the launch that failed asked for more than this GPU gives");
+}
+
 /* Rank 0 that never comes is retried in silence until somebody gives up. */
 static void still_knocking(struct why *w, struct explanation *x)
 {
@@ -307,6 +316,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
 	link_down(x);
 	still_knocking(w, x);
+	too_little_shared_memory(x);
 	transports(w, a, x);
 	versions(w, a, x);
 	interfaces(w, a, x);

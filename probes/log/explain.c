@@ -16,6 +16,31 @@ struct cause *explain_find(struct explanation *x, const char *id)
 	return NULL;
 }
 
+void explain_suspect(struct cause *c, int weight, const char *because)
+{
+	if (c && c->weight < weight) {
+		c->weight = weight;
+		c->because = because;
+	}
+}
+
+bool explain_has_reason(const struct explanation *x)
+{
+	for (size_t i = 0; i < x->causes.n; i++)
+		if (x->causes.v[i].sig->tier == TIER_ROOT && !x->causes.v[i].is_over &&
+		    x->causes.v[i].weight >= CONFIDENT && !streq(x->causes.v[i].sig->id, "SLM-001"))
+			return true;
+	return false;
+}
+
+static bool somebody_lacks(const struct why *w)
+{
+	for (size_t k = 0; k < MUSTER_KINDS; k++)
+		if (muster_lacks(&w->muster[k]))
+			return true;
+	return false;
+}
+
 static void collect(struct why *w, struct arena *a, struct explanation *x)
 {
 	for (size_t i = 0; i < signature_count; i++) {
@@ -23,8 +48,11 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 		const struct signature *g = &signatures[i];
 		struct cause *c;
 
-		/* one rank 0 is how every log of nccl-tests begins; several are N worlds of one */
-		if (!r->events.n || (streq(g->id, "MPI-001") && r->count < 2))
+		/* one rank 0 is how every log of nccl-tests begins; several are N worlds of one.
+		 * And what began, ended. */
+		if (!r->events.n || (streq(g->id, "MPI-001") && r->count < 2) ||
+		    (streq(g->id, "HNG-001") && w->healthy) ||
+		    (streq(g->id, "HNG-003") && !somebody_lacks(w)))
 			continue;
 		c = LIST_ADD(a, &x->causes);
 		*c = (struct cause){
@@ -124,9 +152,9 @@ static bool is_silent(const struct why *w)
 
 static bool may_hang(const struct cause *c)
 {
-	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "KRN-010",
-					  "IF-004",  "IF-005",	"IF-006",  "IF-007",
-					  "IF-008",  "PT-026",	NULL};
+	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "KRN-010", "IF-004",
+					  "IF-005",  "IF-006",	"IF-007",  "IF-008",  "PT-026",
+					  "HNG-001", "HNG-002", NULL};
 
 	for (size_t i = 0; ids[i]; i++)
 		if (streq(c->sig->id, ids[i]))
@@ -145,6 +173,8 @@ static void drop_hints(struct why *w, struct explanation *x)
 
 		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting &&
 		    !(silent && may_hang(c)))
+			continue;
+		if (c->weight <= 0) /* a comparison ruled it out */
 			continue;
 		x->causes.v[k++] = *c;
 	}
@@ -250,6 +280,8 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	collect(w, a, ret);
 	outlive(w, ret);
 	correlate(w, a, ret);
+	stuck(w, a, ret);
+	absent(w, a, ret);
 	mark_echoes(ret);
 	favour_first(w, ret);
 	drop_hints(w, ret);

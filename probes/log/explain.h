@@ -32,11 +32,19 @@ struct explanation {
 /* May be called at any time, also while more is to come. All lives in @a. */
 void explain(struct why *w, struct arena *a, struct explanation *ret);
 
-/* --- between explain.c, correlate.c and outlive.c ------------------------------------------ */
+/* --- between explain.c, correlate.c, stuck.c, absent.c and outlive.c ------------------------ */
 struct cause *explain_find(struct explanation *x, const char *id);
 /* Raises (or makes) a cause that a comparison shows. NULL when @first is NULL and it is not there.
  */
 void correlate(struct why *w, struct arena *a, struct explanation *x);
+/* Where that is more. */
+void explain_suspect(struct cause *c, int weight, const char *because);
+/* Something that names its reason was found: then nothing is guessed. A time limit is none. */
+bool explain_has_reason(const struct explanation *x);
+/* Raises who never came, and lowers what only ended a job that did not progress. */
+void absent(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what a job that crashed or hangs did last. */
+void stuck(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from what the job outlived, and says whether anything failed at all. */
 void outlive(struct why *w, struct explanation *x);
 void explain_sort(struct explanation *x);

@@ -1,4 +1,5 @@
 /* What a line says about the process that wrote it, without being a failure. */
+#include "lib/core/text.h"
 #include "probes/log/why.h"
 
 #include <ctype.h>
@@ -119,6 +120,29 @@ static void timed_out_work(struct why *w, struct why_stream *s UNUSED, const str
 	copy_word(a->op, sizeof(a->op), after(l, "OpType="), ", )");
 }
 
+/* What torch's watchdog says of each rank when it gives up. Other groups count on their own. */
+static void last_work(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct log_who who = l->who;
+	const char *group = strstr(l->text, "PG ID ");
+	struct actor *a;
+	long begun, ended;
+
+	if (who.rank < 0)
+		who.rank = line_rank_said(l->text);
+	if (who.rank < 0 || (group && !starts_with(group, "PG ID 0 ")) ||
+	    (!number_after(l, "enqueued NCCL work: ", &begun) &&
+	     !number_after(l, "enqueued work: ", &begun)) ||
+	    (!number_after(l, "completed NCCL work: ", &ended) &&
+	     !number_after(l, "completed work: ", &ended)))
+		return;
+	a = actors_get(&w->actors, &who);
+	if (!a || a->begun >= 0)
+		return;
+	a->begun = begun;
+	a->ended = ended;
+}
+
 static void elastic(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	w->has_elastic = true;
@@ -158,6 +182,75 @@ static void finished(struct why *w, struct why_stream *s, const struct log_line 
 	w->progress.v[s->file].finish = s->line;
 }
 
+/* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
+static void member(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	const char *p = after(l, "MEMBER: ");
+	char *end;
+	long which = strtol(p, &end, 10), total = *end == '/' ? strtol(end + 1, NULL, 10) : 0;
+
+	muster_note(&w->muster[MEMBERS], which - 1, total);
+	if (!w->progress_armed)
+		why_watch_progress(w);
+}
+
+/* accelerate: two lines of one state. */
+static void process(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct muster *m = &w->muster[PROCESSES];
+	long v;
+
+	if (number_after(l, "Num processes: ", &v)) {
+		if (m->total != v)
+			*m = (struct muster){.total = v};
+		if (!w->progress_armed)
+			why_watch_progress(w);
+	} else if (number_after(l, "Process index: ", &v)) {
+		muster_note(m, v, m->total);
+	}
+}
+
+/* DeepSpeed's launcher on each node: "nnodes=2, num_local_procs=8, node_rank=0". */
+static void launcher(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	long which, total;
+
+	if (number_after(l, "nnodes=", &total) && number_after(l, "node_rank=", &which))
+		muster_note(&w->muster[LAUNCHERS], which, total);
+}
+
+/* torchrun says its configuration on each node; they are told apart by their number alone. */
+static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct muster *m = &w->muster[AGENTS];
+	long v;
+
+	if (!number_after(l, "min_nodes", &v))
+		return;
+	muster_note(m, m->total == v ? m->present : 0, v);
+	w->nodes = v > w->nodes ? v : w->nodes;
+}
+
+static void all_came(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->muster[MEMBERS].is_complete = w->muster[AGENTS].is_complete = true;
+}
+
+static void nodes(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	long v;
+
+	if ((number_after(l, "--nnodes", &v) || number_after(l, "--num_machines", &v) ||
+	     number_after(l, "SLURM_NNODES", &v)) &&
+	    v > w->nodes)
+		w->nodes = v;
+}
+
+static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->is_interrupted = true;
+}
+
 static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	s->traceback = s->line;
@@ -171,6 +264,7 @@ const struct fact log_facts[] = {
 	{"Init COMPLETE|Init START", 80000, init},
 	{"via NET/IB/", 40000, channel},
 	{"WorkNCCL(", 40000, timed_out_work},
+	{"ast enqueued NCCL work: |last enqueued work: ", 40000, last_work},
 	{"first observed failure", 1000, elastic},
 	{"rank      :", 40000, elastic_rank},
 	{"host      :", 40000, elastic_host},
@@ -179,11 +273,19 @@ const struct fact log_facts[] = {
 	 "training completed|Training completed|train_runtime|exits successfully|Training done",
 	 1000, finished},
 	{"Traceback (most recent call last)", 40000, traceback},
+	{", MEMBER: ", 4000, member},
+	{"Num processes: |Process index: ", 4000, process},
+	{"num_local_procs=", 4000, launcher},
+	{"min_nodes  ", 4000, agent},
+	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",
+	 1000, all_came},
+	{"--nnodes|--num_machines|SLURM_NNODES", 1000, nodes},
+	{"KeyboardInterrupt", 100, interrupted},
 	/* the last one: counted by why_line() itself, and only for a while after a failure */
 	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
 	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"
 	 "toks/s/|elapsed time per iteration|Epoch: [|Loss: |Train Epoch: |train loss |"
-	 "generation throughput: ",
+	 "generation throughput: |float     sum|float    none| half     sum|float16     sum",
 	 UINT64_MAX, NULL},
 };
 const size_t log_fact_count = ARRAY_LEN(log_facts);

@@ -42,6 +42,18 @@ static bool is_proven(const struct why *w, const struct cause *c)
 	       (p->lines && !p->finish && p->lines - c->record->last_line <= NEAR_END);
 }
 
+/* What a program may have caught: nothing, where it came to its end after all. */
+static bool was_caught(const struct why *w, const struct cause *c)
+{
+	static const char *const ids[] = {"DAT-001", "DAT-002", "HUB-003", "LIB-003",
+					  "LIB-011", "PT-058",	NULL};
+
+	for (size_t i = 0; ids[i]; i++)
+		if (streq(c->sig->id, ids[i]))
+			return w->progress.v[c->first->file].finish > c->first->line;
+	return streq(c->sig->id, "APP-001") && !is_proven(w, c);
+}
+
 void outlive(struct why *w, struct explanation *x)
 {
 	bool trouble = false;
@@ -51,7 +63,7 @@ void outlive(struct why *w, struct explanation *x)
 		struct cause *c = &x->causes.v[i];
 
 		c->is_over = went_on(w, c) || is_farewell(w, c);
-		if (streq(c->sig->id, "APP-001") && !is_proven(w, c))
+		if (c->first && was_caught(w, c))
 			c->weight = UNPROVEN;
 		if (c->is_over || c->sig->tier == TIER_HINT)
 			continue;

@@ -1,6 +1,9 @@
 #include "probes/log/relay.h"
 
+#include "probes/log/witness.h"
+
 #include <errno.h>
+#include <unistd.h>
 
 static const int relayed[RELAYED] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 static volatile sig_atomic_t command; /* 0: there is none */
@@ -8,13 +11,21 @@ static volatile sig_atomic_t is_leader, told;
 
 /* What a terminal sends comes from the kernel, and to the whole group: the command has it. But
  * that it hangs up is told to the leader of its session only. */
+static bool has_it(int sig, const siginfo_t *from)
+{
+	if (from->si_code == SI_KERNEL)
+		return sig != SIGHUP || !is_leader;
+	/* a command that left our group is not sent what is sent to that */
+	return witness_saw(sig) && getpgid((pid_t)command) == getpgrp();
+}
+
 static void on_signal(int sig, siginfo_t *from, void *context UNUSED)
 {
 	int saved = errno;
 
 	if (command <= 0)
 		told = sig;
-	else if (from->si_code != SI_KERNEL || (sig == SIGHUP && is_leader))
+	else if (!has_it(sig, from) && command > 0)
 		(void)kill((pid_t)command, sig);
 	errno = saved;
 }
@@ -30,6 +41,8 @@ void relay_start(struct relay *r)
 	for (size_t i = 0; i < RELAYED; i++)
 		(void)sigaddset(&held, relayed[i]);
 	(void)sigprocmask(SIG_BLOCK, &held, &r->mask);
+	witness_start(&held);
+	take.sa_mask = held;
 	for (size_t i = 0; i < RELAYED; i++) {
 		(void)sigaction(relayed[i], NULL, &r->was[i]);
 		if (r->was[i].sa_handler != SIG_IGN) /* of nohup: ours and the command's */
@@ -60,4 +73,5 @@ void relay_done(const struct relay *r)
 	command = 0;
 	for (size_t i = 0; i < RELAYED; i++)
 		(void)sigaction(relayed[i], &r->was[i], NULL);
+	witness_end();
 }

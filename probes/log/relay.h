@@ -2,9 +2,11 @@
 #define PROBES_LOG_RELAY_H
 /*
  * While a command runs under us, the signals that we are sent are meant for it:
- * each is passed on at once, as often as it comes, and ends neither of us by
- * itself. What a terminal sends reaches the command without us. Where there is no
- * command (any more), they are meant for us: see relay_told().
+ * each is passed on, as often as it comes, and ends neither of us by itself. What
+ * reaches the command without us (a terminal's, or one that was sent to the whole
+ * group, job or container, as scancel and timeout do) is not passed on a second
+ * time. Where there is no command (any more), they are meant for us: see
+ * relay_told().
  */
 #include "lib/core/base.h"
 

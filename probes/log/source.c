@@ -1,6 +1,7 @@
 #include "probes/log/source.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -198,10 +199,26 @@ static void maybe_tell(struct why *w, const struct source_watch *watch, uint64_t
 	}
 }
 
+/* A scheduler makes the job's log only when the job begins. */
+static int await_file(const char *path, struct err *e)
+{
+	bool said = false;
+	int fd;
+
+	while ((fd = open_file(path, e)) < 0 && errno == ENOENT && !interrupt_pending()) {
+		if (!said)
+			log_say("waiting for %s: it is not there yet", path);
+		said = true;
+		*e = (struct err){.kind = ERR_NONE};
+		(void)wait_changes(-1);
+	}
+	return fd;
+}
+
 int source_follow(struct why *w, const char *path, const struct source_watch *watch, struct err *e)
 {
 	AUTO_CLOSE int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	struct following f = {.path = path, .fd = open_file(path, e)};
+	struct following f = {.path = path, .fd = await_file(path, e)};
 	bool told_quiet = false, told_stall = false;
 	uint64_t last_ns = now_ns();
 	struct why_stream s;

@@ -18,7 +18,8 @@ struct source_watch {
 	void *arg;
 };
 
-/* Also when it is cut or replaced. Ends with a signal only. */
+/* Waits for a file that is not there yet, and says so; goes on when it is cut or replaced. Ends
+ * with a signal only. */
 int source_follow(struct why *w, const char *path, const struct source_watch *watch,
 		  struct err *e) MUST_CHECK;
 /*

@@ -1,25 +1,32 @@
 /* A command whose words pass through us unchanged while we read along. */
 #include "probes/log/source.h"
 
+#include "lib/cluster/agent.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "probes/log/conduit.h"
 #include "probes/log/relay.h"
+#include "probes/log/witness.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { STEP_MS = 200, LINGER_MS = 2000 };
+enum {
+	STEP_MS = 200,
+	LINGER_MS = 2000,
+	GRACE_S = INTERRUPT_GRACE_S / 2, /* to end after the budget passed */
+};
 
-struct channel {
+struct strand {
 	struct conduit pipe; /* .ours: -1 when it has ended */
 	int to, lost;	     /* errno, once what was said could not be written */
 	struct why_stream s;
 };
 
-static bool pass(struct channel *c, const char *p, size_t n)
+static bool pass(struct strand *c, const char *p, size_t n)
 {
 	while (n && !c->lost) {
 		ssize_t done = write(c->to, p, n);
@@ -42,7 +49,7 @@ static bool pass(struct channel *c, const char *p, size_t n)
 }
 
 /* False at its end. Whoever stops listening to us stops us as it would have stopped the command. */
-static bool pump(struct channel *c)
+static bool pump(struct strand *c)
 {
 	char buf[65536];
 	ssize_t n = read(c->pipe.ours, buf, sizeof(buf));
@@ -76,18 +83,26 @@ struct running {
 	pid_t pid;
 	int status;
 	bool ended, stopped;
-	uint64_t ended_ns;
+	uint64_t ended_ns, stopped_ns;
 };
 
-/* Once: our budget has passed, or we were told to end before the command began. */
+/* Our budget has passed, or we were told to end before the command began. It is asked to end; and
+ * where the budget wants that and it does not, it is ended, with all that it started. */
 static void stop(struct running *r)
 {
 	int sig = interrupt_pending();
 
-	if (!sig || r->stopped)
+	if (!sig)
 		return;
-	r->stopped = true;
-	(void)kill(r->pid, sig == SIGALRM ? SIGTERM : sig);
+	if (!r->stopped) {
+		r->stopped = true;
+		r->stopped_ns = now_ns();
+		if (sig == SIGALRM)
+			(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+		(void)kill(r->pid, sig == SIGALRM ? SIGTERM : sig);
+	} else if (sig == SIGALRM && now_ns() - r->stopped_ns > GRACE_S * NS_PER_S) {
+		(void)kill(r->pid, SIGKILL);
+	}
 }
 
 static void look_after(struct running *r)
@@ -103,9 +118,13 @@ static void look_after(struct running *r)
 	(void)waitpid(r->pid, &r->status, 0);
 	r->ended = true;
 	r->ended_ns = now_ns();
+	if (interrupt_pending() != SIGALRM)
+		return;
+	witness_end(); /* it is ours, and would be reaped with the rest */
+	agent_reap_all();
 }
 
-static void keep_size(const struct channel *c, size_t n, const struct running *r)
+static void keep_size(const struct strand *c, size_t n, const struct running *r)
 {
 	bool changed = false;
 
@@ -115,7 +134,7 @@ static void keep_size(const struct channel *c, size_t n, const struct running *r
 		(void)kill(r->pid, SIGWINCH);
 }
 
-static bool is_open(const struct channel *c, size_t n)
+static bool is_open(const struct strand *c, size_t n)
 {
 	bool any = false;
 
@@ -125,7 +144,7 @@ static bool is_open(const struct channel *c, size_t n)
 }
 
 /* Until the command's output ends; what it left behind may hold that for a moment only. */
-static void attend(struct why *w, struct channel *c, size_t n, struct running *r,
+static void attend(struct why *w, struct strand *c, size_t n, struct running *r,
 		   const struct source_watch *watch)
 {
 	uint64_t last_ns = now_ns();
@@ -162,7 +181,7 @@ static void attend(struct why *w, struct channel *c, size_t n, struct running *r
 	}
 }
 
-static int say_lost(const struct channel *c, size_t n, struct err *e)
+static int say_lost(const struct strand *c, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; i++)
 		if (c[i].lost) {
@@ -172,7 +191,7 @@ static int say_lost(const struct channel *c, size_t n, struct err *e)
 	return 0;
 }
 
-static void channels_done(struct channel *c, size_t n)
+static void strands_done(struct strand *c, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		auto_closep(&c[i].pipe.ours);
@@ -180,8 +199,8 @@ static void channels_done(struct channel *c, size_t n)
 	}
 }
 
-static int start(char *const *argv, struct channel *c, size_t n, struct relay *relay,
-		 pid_t *ret_pid, struct err *e)
+static int start(char *const *argv, struct strand *c, size_t n, struct relay *relay, pid_t *ret_pid,
+		 struct err *e)
 {
 	(void)signal(SIGCHLD, SIG_DFL);
 	relay_start(relay);
@@ -199,8 +218,8 @@ static int start(char *const *argv, struct channel *c, size_t n, struct relay *r
 int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 	       const struct source_watch *watch, int *ret_code, struct err *e)
 {
-	struct channel c[2] = {{.pipe = {-1, -1, false}, .to = out_fd},
-			       {.pipe = {-1, -1, false}, .to = err_fd}};
+	struct strand c[2] = {{.pipe = {-1, -1, false}, .to = out_fd},
+			      {.pipe = {-1, -1, false}, .to = err_fd}};
 	bool as_one = conduit_is_one(out_fd, err_fd);
 	size_t n = as_one ? 1 : 2;
 	struct running r = {0};
@@ -208,9 +227,9 @@ int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 
 	for (size_t i = 0; i < n; i++)
 		if (conduit_open(&c[i].pipe, c[i].to, e))
-			return channels_done(c, n), -1;
+			return strands_done(c, n), -1;
 	if (start(argv, c, n, &relay, &r.pid, e))
-		return channels_done(c, n), -1;
+		return strands_done(c, n), -1;
 	for (size_t i = 0; i < n; i++) {
 		auto_closep(&c[i].pipe.theirs);
 		c[i].pipe.theirs = -1;
@@ -220,7 +239,7 @@ int source_run(struct why *w, char *const *argv, int out_fd, int err_fd,
 	relay_done(&relay);
 	for (size_t i = 0; i < n; i++)
 		why_close(&c[i].s);
-	channels_done(c, n);
+	strands_done(c, n);
 	*ret_code = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status) : WEXITSTATUS(r.status);
 	return say_lost(c, n, e);
 }

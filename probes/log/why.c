@@ -85,6 +85,35 @@ void why_close(struct why_stream *s)
 	s->cap = 0;
 }
 
+bool why_was_interrupted(const struct why *w)
+{
+	for (size_t i = 0; i < w->progress.n; i++)
+		if (w->progress.v[i].is_cut)
+			return true;
+	return w->is_interrupted;
+}
+
+bool why_has_worked(const struct why *w)
+{
+	enum { YOUNG = 10 /* collectives: it never really worked */ };
+
+	for (size_t i = 0; i < w->progress.n; i++)
+		if (w->progress.v[i].steps || w->progress.v[i].finish)
+			return true;
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		if (w->actors.v.v[i].seq > YOUNG)
+			return true;
+	return false;
+}
+
+/* As a terminal shows the key. */
+static bool ends_with_ctrl_c(const char *text, size_t n)
+{
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' '))
+		n--;
+	return n >= 2 && text[n - 2] == '^' && text[n - 1] == 'C';
+}
+
 static const char *line_end(const char *p, const char *end)
 {
 	const char *nl = memchr(p, '\n', (size_t)(end - p));
@@ -138,6 +167,7 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	}
 	s->line += count_newlines(counted, end) - 1;
 	s->w->bytes += n;
+	s->w->progress.v[s->file].is_cut = ends_with_ctrl_c(text, n);
 }
 
 /* What is a whole line, or too long to wait for its end. */

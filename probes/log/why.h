@@ -8,6 +8,7 @@
  */
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
+#include "probes/log/muster.h"
 
 enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64 };
 
@@ -27,6 +28,7 @@ struct log_event {
 struct log_progress {
 	uint32_t steps;		/* lines of progress that were counted */
 	uint64_t finish, lines; /* the line that said it came to its end, 0: none; all of them */
+	bool is_cut;		/* it ends with ^C */
 };
 
 /* What one signature met. */
@@ -53,8 +55,11 @@ struct why {
 	struct actors actors;
 	str_list files;
 	uint64_t lines, bytes, order;
-	uint64_t healthy;  /* lines that only a working job prints */
-	uint64_t finished; /* ... and one that came to its end */
+	uint64_t healthy;    /* lines that only a working job prints */
+	uint64_t finished;   /* ... and one that came to its end */
+	bool is_interrupted; /* somebody pressed Ctrl-C */
+	long nodes;	     /* that the launcher was told; 0: not said */
+	struct muster muster[MUSTER_KINDS];
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */
 	LIST(struct log_progress) progress;
@@ -90,6 +95,11 @@ void why_filled(struct why_stream *s, size_t n);
 /* Takes a last line without an end. The stream can be fed on. */
 void why_flush(struct why_stream *s);
 void why_close(struct why_stream *s);
+
+/* Somebody ended it by hand. */
+bool why_was_interrupted(const struct why *w);
+/* It trained, or came to its end, or did its first dozen of collectives. */
+bool why_has_worked(const struct why *w);
 
 /* Earlier: by the clock where both have the same kind, else by their order. */
 bool event_before(const struct log_event *a, const struct log_event *b);

@@ -2,6 +2,7 @@
 # ncclwhy: its contract on the command line, the labelled and the clean logs,
 # a wrapped command, a growing log, and a job's RAS service (a stand-in).
 bats_require_minimum_version 1.5.0
+load ncclwhy.sh
 
 setup() {
     why=$BIN/ncclwhy
@@ -15,15 +16,6 @@ teardown() {
         kill "$standin" 2>/dev/null || true
         wait "$standin" 2>/dev/null || true
     fi
-}
-
-wait_for() { # SECONDS CMD...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
 }
 
 on_the_new_one() { # the follower has opened what took the log's place

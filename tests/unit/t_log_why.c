@@ -244,6 +244,35 @@ static struct cause first_of(const char *text, size_t n, size_t *ret_n)
 	return x.causes.n ? x.causes.v[0] : (struct cause){0};
 }
 
+/* torch says of every rank what it began and ended last: one that waits for nothing was absent.
+ * Of other groups than the world that says nothing. */
+static void a_rank_that_never_came(void **state UNUSED)
+{
+	static const char dump[] =
+		"[rank0]:[E1015 13:40:53.1 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught "
+		"collective operation timeout: WorkNCCL(SeqNum=15, OpType=ALLREDUCE, "
+		"Timeout(ms)=600000) ran for 600083 milliseconds before timing out.\n"
+		"[rank0]:[E1015 13:40:54.1 ProcessGroupNCCL.cpp:1] [PG ID %c PG GUID 0 Rank 0] "
+		"Received a dump signal due to a collective timeout from this local rank. "
+		"Last enqueued NCCL work: 15, last completed NCCL work: 14.\n"
+		"[rank3]:[E1015 13:40:54.2 ProcessGroupNCCL.cpp:1] [PG ID %c PG GUID 0 Rank 3] "
+		"Received a dump signal due to a collective timeout from rank 0. "
+		"Last enqueued NCCL work: 14, last completed NCCL work: 14.\n";
+	char text[sizeof(dump)];
+	struct cause c;
+	size_t n;
+
+	(void)snprintf(text, sizeof(text), dump, '0', '0');
+	c = first_of(text, strlen(text), &n);
+	assert_string_equal(c.sig->id, "PT-006");
+	assert_non_null(c.because);
+	assert_non_null(strstr(c.because, "rank 3 has begun only 14"));
+	(void)snprintf(text, sizeof(text), dump, '4', '4');
+	c = first_of(text, strlen(text), &n);
+	assert_string_equal(c.sig->id, "PT-006");
+	assert_null(c.because);
+}
+
 /* A failure after which the job goes on is no cause; the same one at the end is. */
 static void what_was_outlived(void **state UNUSED)
 {
@@ -374,6 +403,7 @@ int main(void)
 		cmocka_unit_test(exceptions_at_the_end),
 		cmocka_unit_test(wide_text_is_read),
 		cmocka_unit_test(advice_names_what_was_found),
+		cmocka_unit_test(a_rank_that_never_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

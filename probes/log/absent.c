@@ -1,0 +1,127 @@
+/* What ended a job from outside is no reason: why it did not progress is. Above all, who never
+ * came. */
+#include "probes/log/explain.h"
+
+enum {
+	SURE = 72,    /* all announce themselves, and most did not */
+	LIKELY = 64,  /* the nodes never found each other */
+	ALONE = 40,   /* it may still be starting */
+	PARTIAL = 46, /* it may be the log of one node */
+	LOCAL = 88,
+	SILENT = 58, /* nothing was heard until it was ended */
+	FAINT = 46,
+	ECHO = 44, /* with what the earliest gets it is still no answer */
+};
+
+static bool any_of(struct explanation *x, const char *const *ids)
+{
+	for (size_t i = 0; ids[i]; i++)
+		if (explain_find(x, ids[i]))
+			return true;
+	return false;
+}
+
+/* Somebody, or a clock, lost patience. */
+static bool was_ended(const struct why *w, struct explanation *x)
+{
+	static const char *const ids[] = {"SLM-001", "SLM-006", "PT-006", "PT-007", "PT-008",
+					  "PT-012",  "PT-023",	"PT-024", NULL};
+
+	return why_was_interrupted(w) || any_of(x, ids);
+}
+
+/* The members of a world announce themselves; who does not was not started, unless something
+ * else says why. */
+static void members(struct why *w, struct arena *a, struct explanation *x, bool ended)
+{
+	static const char *const who[MUSTER_KINDS] = {"members", "processes", "nodes", "nodes"};
+	struct cause *c = explain_find(x, "HNG-003");
+
+	for (size_t k = 0; c && k < MUSTER_KINDS; k++) {
+		const struct muster *m = &w->muster[k];
+		bool may_be_all = k == PROCESSES || k == LAUNCHERS || muster_is_one_node(m);
+
+		if (!muster_lacks(m))
+			continue;
+		explain_suspect(c,
+				!ended	      ? ALONE
+				: may_be_all  ? PARTIAL
+				: k == AGENTS ? LIKELY
+					      : SURE,
+				arena_printf(a, "%ld of %ld %s announced themselves in this log",
+					     m->present, m->total, who[k]));
+	}
+}
+
+/* NCCL's ranks say that they begin; in the log of one node only those of it do. */
+static void ranks(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct muster m = {0};
+	long nranks = 0;
+
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		if (w->actors.v.v[i].nranks > nranks)
+			nranks = w->actors.v.v[i].nranks;
+	for (size_t i = 0; i < w->actors.v.n; i++)
+		if (w->actors.v.v[i].nranks == nranks)
+			muster_note(&m, w->actors.v.v[i].who.rank, nranks);
+	if (nranks <= MUSTER_MAX && muster_lacks(&m))
+		explain_suspect(
+			explain_find(x, "HNG-001"), PARTIAL,
+			arena_printf(a, "%ld of %ld ranks began, in this log", m.present, m.total));
+}
+
+/* Every node that is told localhost waits for itself. */
+static void local_meeting(struct why *w, struct arena *a, struct explanation *x, bool is_explained)
+{
+	struct cause *c = explain_find(x, "PT-060");
+
+	if (!c)
+		return;
+	if (is_explained || w->nodes == 1 || w->muster[AGENTS].is_complete)
+		c->weight = 0;
+	else if (w->nodes > 1)
+		explain_suspect(c, LOCAL,
+				arena_printf(a, "the job has %ld nodes: each would wait for itself",
+					     w->nodes));
+	else if (w->actors.nhosts > 1)
+		explain_suspect(c, LOCAL, "several hosts take part: each would wait for itself");
+}
+
+/* A time limit comes last; what was found before it is the reason. */
+static void clock_ran_out(struct why *w, struct explanation *x)
+{
+	struct cause *limit = explain_find(x, "SLM-001");
+
+	for (size_t i = 0; limit && limit->first && i < x->causes.n; i++) {
+		const struct cause *c = &x->causes.v[i];
+
+		if (c->is_over || c->weight < CONFIDENT || starts_with(c->sig->id, "SLM-") ||
+		    !c->first || c->sig->tier == TIER_GENERIC || c->sig->tier == TIER_WRAPPER ||
+		    event_before(limit->first, c->first) ||
+		    (c->sig->tier == TIER_EFFECT && why_has_worked(w)))
+			continue;
+		limit->is_echo = true;
+		limit->weight = ECHO;
+		limit->because = "the time ran out because the job did not go on";
+		return;
+	}
+}
+
+void absent(struct why *w, struct arena *a, struct explanation *x)
+{
+	bool ended = was_ended(w, x);
+	bool is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
+
+	local_meeting(w, a, x, is_explained);
+	if (!is_explained) {
+		members(w, a, x, ended);
+		ranks(w, a, x);
+		explain_suspect(explain_find(x, "K8S-012"), ended ? SILENT : FAINT,
+				"nothing was heard of the job after it began to connect");
+		if (ended && !w->muster[AGENTS].is_complete)
+			explain_suspect(explain_find(x, "HNG-004"), SILENT,
+					"nobody said that the others came");
+	}
+	clock_ran_out(w, x);
+}

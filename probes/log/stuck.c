@@ -1,0 +1,63 @@
+/* What a job did last before it crashed or fell silent is suspected, though no line blames it. */
+#include "probes/log/explain.h"
+
+enum {
+	SUSPECTED = 56 /* beside what only says that it hangs */,
+	CRASHED = 60,
+	FAINT = 46, /* the log ends there, and that is all */
+};
+
+/* A rank with nothing under way, while others wait in a collective that it never began. */
+static void never_came(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *waits = NULL, *idle = NULL;
+	struct cause *c = explain_find(x, "PT-006");
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->begun > y->ended && (!waits || y->begun > waits->begun))
+			waits = y;
+		if (y->begun >= 0 && y->begun <= y->ended && (!idle || y->begun < idle->begun))
+			idle = y;
+	}
+	if (!waits || !idle || idle->begun >= waits->begun)
+		return;
+	*LIST_ADD(a, &x->notes) =
+		arena_printf(a,
+			     "%s waits in collective %lld, but %s has begun only %lld and ended "
+			     "them all: it never came; look there",
+			     who_text(a, &waits->who), (long long)waits->begun,
+			     who_text(a, &idle->who), (long long)idle->begun);
+	if (c && !c->because)
+		c->because = x->notes.v[x->notes.n - 1];
+}
+
+void stuck(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *p2p = explain_find(x, "GPU-015"), *mnnvl = explain_find(x, "GPU-049");
+	struct cause *silent = explain_find(x, "HNG-002");
+	bool timed_out = explain_find(x, "PT-006") || explain_find(x, "PT-007");
+
+	never_came(w, a, x);
+	if (explain_has_reason(x) || why_has_worked(w))
+		return;
+	if (explain_find(x, "KRN-006"))
+		explain_suspect(mnnvl, CRASHED, "a process crashed after NCCL had chosen it");
+	if (timed_out)
+		explain_suspect(mnnvl, SUSPECTED, "the very first collectives hang");
+	if (w->actors.nhosts > 1)
+		return;
+	if (silent && silent->record->count > 1) {
+		explain_suspect(silent, CONFIDENT + 2,
+				"it was said again and again, and nothing else");
+		explain_suspect(p2p, CRASHED, "the ranks came up, and then nothing moved");
+	}
+	if (timed_out)
+		explain_suspect(p2p, SUSPECTED, "the very first collectives hang");
+	else if (explain_find(x, "HNG-001"))
+		explain_suspect(p2p, FAINT, "the log ends while NCCL connects the GPUs");
+	else if (w->healthy && (why_was_interrupted(w) || explain_find(x, "SLM-001")))
+		explain_suspect(p2p, FAINT,
+				"the ranks came up, and nothing moved until it was ended");
+}
