@@ -29,6 +29,7 @@ static const struct {
 	[CAUSE_NOBODY] = {"nobody on this network has that address", 'n'},
 	[CAUSE_NOBODY_THERE] = {"a router says that nobody has that address", 'N'},
 	[CAUSE_NO_ROUTE] = {"there is no route to it", 'r'},
+	[CAUSE_NO_ROUTE_THERE] = {"a router says that there is no route to it", 'q'},
 	[CAUSE_OWN_FIREWALL] = {"this host's own firewall does not let it out", 'l'},
 	[CAUSE_OWN_ROUTE] = {"a route of this host forbids it", 'b'},
 	[CAUSE_LIMITED] = {"no answer, probably that host's own firewall too: it rejects other "
@@ -70,6 +71,7 @@ static const struct {
 	[CAUSE_RESET] = {"a refusal comes from a port where portcheck itself listens: a firewall "
 			 "that rejects with a reset, as ufw's reject does",
 			 'T'},
+	[CAUSE_NO_WAY_BACK] = {"no answer: that host has no route back", 'k'},
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},
@@ -151,7 +153,7 @@ static enum port_cause from_icmp(const struct scan_probe *p, bool by_us)
 	case SAID_NO_HOST: /* our own kernel says it when nobody answers ARP */
 		return by_us ? CAUSE_NOBODY : CAUSE_NOBODY_THERE;
 	case SAID_NO_NET:
-		return CAUSE_NO_ROUTE;
+		return by_us ? CAUSE_NO_ROUTE : CAUSE_NO_ROUTE_THERE;
 	case SAID_PORT:
 	case SAID_PROHIBITED:
 		return by_us ? CAUSE_OWN_FIREWALL : CAUSE_PATH_FIREWALL;

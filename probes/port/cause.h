@@ -20,33 +20,35 @@ const char *port_state_name(enum port_state s); /* as in the JSON; NULL: PORT_UN
 bool port_state_is_reached(enum port_state s);
 
 enum port_cause {
-	CAUSE_NONE,	     /* open */
-	CAUSE_CLOSED,	     /* nothing listens */
-	CAUSE_DROPPED,	     /* silence */
-	CAUSE_HOST_FIREWALL, /* the host itself says no */
-	CAUSE_PATH_FIREWALL, /* a router says no */
-	CAUSE_NOBODY,	     /* no neighbour has that address */
-	CAUSE_NOBODY_THERE,  /* a router says so */
-	CAUSE_NO_ROUTE,	     /* this host, or a router, has no route */
-	CAUSE_OWN_FIREWALL,  /* this host's own rules */
-	CAUSE_OWN_ROUTE,     /* a prohibit, unreachable or blackhole route here */
-	CAUSE_LIMITED,	     /* silence of a host that had said no often enough before */
-	CAUSE_NEIGHBOURS,    /* this host's table of neighbours is full */
-	CAUSE_UDP,	     /* UDP's silence */
-	CAUSE_NAME,	     /* does not resolve */
-	CAUSE_LOCAL,	     /* errno of this host */
-	CAUSE_INTERRUPTED,   /* before an answer, or its lack, was known */
-	CAUSE_RP_FILTER,     /* that host's reverse-path filter counted it */
-	CAUSE_OWN_RP_FILTER, /* the answer came, and this host's filter dropped it */
-	CAUSE_WAY_BACK,	     /* it arrived, and the answer left through another interface */
-	CAUSE_LOST_ANSWER,   /* it arrived, the answer left as it should, and did not come back */
-	CAUSE_OWN_ANSWER,    /* it arrived, and this host's own firewall drops the answer */
-	CAUSE_THEIR_ANSWER,  /* it arrived, and that host's firewall does not let the answer out */
-	CAUSE_OTHER_WAY,     /* this host sends it through another interface, and it is lost */
-	CAUSE_DOWN,	     /* silence of a neighbour whose card has not been heard either */
-	CAUSE_NOT_SEEN,	     /* nobody has answered for that address so far */
-	CAUSE_RESET,	     /* refused where one of ours listens */
-	CAUSE_BULK,	     /* small messages pass, bulk does not */
+	CAUSE_NONE,	      /* open */
+	CAUSE_CLOSED,	      /* nothing listens */
+	CAUSE_DROPPED,	      /* silence */
+	CAUSE_HOST_FIREWALL,  /* the host itself says no */
+	CAUSE_PATH_FIREWALL,  /* a router says no */
+	CAUSE_NOBODY,	      /* no neighbour has that address */
+	CAUSE_NOBODY_THERE,   /* a router says so */
+	CAUSE_NO_ROUTE,	      /* this host has no route */
+	CAUSE_NO_ROUTE_THERE, /* a router says so of itself */
+	CAUSE_OWN_FIREWALL,   /* this host's own rules */
+	CAUSE_OWN_ROUTE,      /* a prohibit, unreachable or blackhole route here */
+	CAUSE_LIMITED,	      /* silence of a host that had said no often enough before */
+	CAUSE_NEIGHBOURS,     /* this host's table of neighbours is full */
+	CAUSE_UDP,	      /* UDP's silence */
+	CAUSE_NAME,	      /* does not resolve */
+	CAUSE_LOCAL,	      /* errno of this host */
+	CAUSE_INTERRUPTED,    /* before an answer, or its lack, was known */
+	CAUSE_RP_FILTER,      /* that host's reverse-path filter counted it */
+	CAUSE_OWN_RP_FILTER,  /* the answer came, and this host's filter dropped it */
+	CAUSE_WAY_BACK,	      /* it arrived, and the answer left through another interface */
+	CAUSE_LOST_ANSWER,    /* it arrived, the answer left as it should, and did not come back */
+	CAUSE_OWN_ANSWER,     /* it arrived, and this host's own firewall drops the answer */
+	CAUSE_THEIR_ANSWER,   /* it arrived, and that host's firewall does not let the answer out */
+	CAUSE_OTHER_WAY,      /* this host sends it through another interface, and it is lost */
+	CAUSE_DOWN,	      /* silence of a neighbour whose card has not been heard either */
+	CAUSE_NOT_SEEN,	      /* nobody has answered for that address so far */
+	CAUSE_RESET,	      /* refused where one of ours listens */
+	CAUSE_NO_WAY_BACK,    /* silence of a host that has no route to who asks */
+	CAUSE_BULK,	      /* small messages pass, bulk does not */
 	CAUSE_COUNT
 };
 const char *port_cause_text(enum port_cause c); /* a sentence's end; NULL for CAUSE_NONE */

@@ -51,8 +51,10 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 			   host);
 		break;
 	case CAUSE_PATH_FIREWALL:
-		finding_fix(f, "tracepath -n %s   # the network's owner has to allow it at %s",
+	case CAUSE_NO_ROUTE_THERE:
+		finding_fix(f, "tracepath -n %s   # the network's owner has to %s at %s",
 			    addr_print(x->addr, &at),
+			    x->cause == CAUSE_PATH_FIREWALL ? "allow it" : "add a route to it",
 			    x->by.sa.sa_family ? addr_print(&x->by, &(struct addr_text){0})
 					       : "that router");
 		break;
@@ -95,6 +97,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_OWN_ANSWER:
 	case CAUSE_THEIR_ANSWER:
 	case CAUSE_OTHER_WAY:
+	case CAUSE_NO_WAY_BACK:
 	case CAUSE_RESET:
 	case CAUSE_BULK:
 	case CAUSE_COUNT:

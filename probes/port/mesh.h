@@ -115,6 +115,9 @@ void mesh_data(const struct mesh *m, cJSON *data);
 /* What is wrong, and the smallest set of rules that would mend it. */
 void mesh_judge(const struct mesh *m);
 void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
+/* What mends @cause where it is a route of @at's, called @host, to @peer; false: it is none. */
+bool mesh_fix_route(const struct mesh *m, enum port_cause cause, size_t at, size_t peer,
+		    const char *host, struct finding *f);
 /* The names of those with @which[i], folded; all their pairs' ends for a cause. */
 const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);
 /* Which ends to mend: a smallest set that covers all pairs that have @cause. */

@@ -211,10 +211,10 @@ static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause
 		fix_neighbours(f);
 		return;
 	}
-	if (fix_way(m, x, cause, joined(m, &peers), f))
+	if (fix_way(m, x, cause, joined(m, &peers), f) ||
+	    mesh_fix_route(m, cause, x->hosts.v[0], x->others.v[0], host, f))
 		return;
-	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE ||
-	    cause == CAUSE_OWN_ROUTE) {
+	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE_THERE) {
 		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers), host);
 		return;
 	}

@@ -299,6 +299,19 @@ static void explain(struct mesh *m, const cJSON *list, size_t me, const size_t *
 			take(m, nodes[(size_t)i->valuedouble], me);
 }
 
+/* A host without a way to a peer cannot answer it either. */
+static void take_no_way_back(struct mesh *m, size_t me)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mesh_cell *to = mesh_at(m, me, i);
+		struct mesh_cell *from = mesh_at(m, i, me);
+
+		if (to->row && to->bad && is_unexplained(from) &&
+		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
+			from->cause = CAUSE_NO_WAY_BACK;
+	}
+}
+
 static void take_finding(struct mesh *m, const cJSON *i, const char *host)
 {
 	const char *check = json_get_str(i, "check");
@@ -355,6 +368,7 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 	}
 	if (pass == MESH_REST) {
 		explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
+		take_no_way_back(m, me);
 		take_findings(m, line, me);
 	}
 }

@@ -86,7 +86,7 @@ static const char *who(const struct fold *d, struct arena *a)
 	struct addr_text at;
 
 	if (x->cause == CAUSE_PATH_FIREWALL || x->cause == CAUSE_NOBODY_THERE ||
-	    (x->cause == CAUSE_NO_ROUTE && x->by.sa.sa_family))
+	    x->cause == CAUSE_NO_ROUTE_THERE)
 		return arena_printf(a, " (says %s)", addr_print(&x->by, &at));
 	if (x->cause == CAUSE_LOCAL)
 		return arena_printf(a, ": %s", strerror(x->error));

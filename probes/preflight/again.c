@@ -82,21 +82,27 @@ static struct finding *slow_rank(const struct preflight *p, size_t from)
 	return NULL;
 }
 
-static bool is_slow_in(const cJSON *doc, int rank)
+/* How fast they were in this run; NULL: it did not come so far, or was cut short before. */
+static const cJSON *pace_in(const cJSON *doc)
 {
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings"))
-		if (streq(json_get_str(f, "check") ?: "", "train.pace") &&
-		    streq(json_get_str(f, "status") ?: "", status_name(ST_WARN)) &&
-		    (int)json_get_num(f, "rank", -1) == rank)
-			return true;
-	return false;
+		if (streq(json_get_str(f, "check") ?: "", "train.pace"))
+			return f;
+	return NULL;
+}
+
+static bool is_slow_in(const cJSON *pace, int rank)
+{
+	return streq(json_get_str(pace, "status") ?: "", status_name(ST_WARN)) &&
+	       (int)json_get_num(pace, "rank", -1) == rank;
 }
 
 void preflight_pace_again(struct preflight *p, const char *hosts)
 {
 	struct finding *f = slow_rank(p, p->run[S_TRAINING].from);
+	const cJSON *pace;
 	cJSON *doc;
 
 	if (!f || interrupt_pending())
@@ -110,9 +116,10 @@ void preflight_pace_again(struct preflight *p, const char *hosts)
 	doc = p->crew ? crew_run(p->crew, S_TRAINING, false)
 		      : preflight_run_doc(p, S_TRAINING, preflight_args(p, S_TRAINING, hosts),
 					  false);
-	if (is_slow_in(doc, f->rank)) {
+	pace = pace_in(doc);
+	if (pace && is_slow_in(pace, f->rank)) {
 		finding_set(f, ST_WARN, "%s, in both of two runs", f->message);
-	} else if (json_get(doc, "findings")) {
+	} else if (pace) {
 		finding_set(f, ST_INFO, "%s, in the first of two runs; not in the second",
 			    f->message);
 		f->fix.n = 0;

@@ -89,21 +89,21 @@ static bool is_excused(const struct said *s, const bool *bad, const cJSON *hosts
 }
 
 /* Those with the most; of a pair that fails alone either may be the one, so both are named, unless
- * it is known which. */
+ * it is known which. Who is excused has its pairs with some who are not, so these come to an end.
+ */
 static bool name_worst(struct preflight *p, const struct said *s, bool *bad, const cJSON *hosts,
 		       size_t n)
 {
 	size_t *counts = arena_alloc(p->a, n * sizeof(*counts)), most = 0;
-	bool *excused = arena_alloc(p->a, n * sizeof(*excused));
 
 	for (size_t i = 0; i < n; i++) {
 		counts[i] = bad_of(bad, n, i);
+		if (counts[i] && is_excused(s, bad, hosts, n, i))
+			counts[i] = 0;
 		most = counts[i] > most ? counts[i] : most;
 	}
-	for (size_t i = 0; most && i < n; i++)
-		excused[i] = counts[i] == most && is_excused(s, bad, hosts, n, i);
 	for (size_t i = 0; most && i < n; i++) {
-		if (counts[i] != most || excused[i])
+		if (counts[i] != most)
 			continue;
 		if (*name_at(hosts, i))
 			*LIST_ADD(p->a, &p->culprits) = arena_strdup(p->a, name_at(hosts, i));

@@ -66,16 +66,20 @@ static bool leads_to(const struct answer *from, const struct answer *to)
 	return false;
 }
 
-static void tell_wrong(struct preflight *p, const struct answer *a, const struct answer *master)
+/* @sure: another one finds the way there, so it can be found. */
+static void tell_wrong(struct preflight *p, const struct answer *a, const struct answer *master,
+		       bool sure)
 {
 	struct finding *f = drift_note(p, "master", p->master, a->host);
 	const char *wrong = cJSON_GetStringValue(cJSON_GetArrayItem(meant(a), 0));
 	const char *right = chosen(master);
 
 	if (wrong)
-		finding_set(f, ST_FAIL,
-			    "leads to %s, which is not %s: a job that meets there waits for ever",
-			    wrong, master->host);
+		finding_set(f, sure ? ST_FAIL : ST_WARN,
+			    "leads to %s, which %s: a job that meets there waits for ever", wrong,
+			    sure ? arena_printf(p->a, "is not %s", master->host)
+				 : arena_printf(p->a, "%s does not have, unless it is translated",
+						master->host));
 	else
 		finding_set(f, ST_FAIL, "is not known: a job that meets there does not start");
 	if (!right)
@@ -91,15 +95,22 @@ static void tell_wrong(struct preflight *p, const struct answer *a, const struct
 void drift_master(struct preflight *p, const struct answers *all)
 {
 	const struct answer *master = p->master ? find_master(p, all) : NULL;
+	bool itself = master && leads_to(master, master);
 	size_t right = 0;
 
 	for (size_t i = 0; master && i < all->n; i++)
-		right += leads_to(&all->v[i], master);
-	/* a name that nobody finds is for ssh alone, and one address for all may be translated */
-	for (size_t i = 0; right && i < all->n; i++)
-		if (&all->v[i] != master && cJSON_IsArray(meant(&all->v[i])) &&
-		    !leads_to(&all->v[i], master))
-			tell_wrong(p, &all->v[i], master);
+		right += &all->v[i] != master && leads_to(&all->v[i], master);
+	/* Every host knows its own name. One that no other finds is for ssh alone, unless jobs are
+	 * said to meet there, and one address for all may be translated. */
+	for (size_t i = 0; master && i < all->n; i++) {
+		const struct answer *a = &all->v[i];
+		bool known = cJSON_GetArraySize(meant(a)) > 0;
+
+		if (a == master || !cJSON_IsArray(meant(a)) || leads_to(a, master))
+			continue;
+		if (right || (itself && (known || p->master_given)))
+			tell_wrong(p, a, master, right);
+	}
 }
 
 /* ---- addresses ---- */

@@ -239,6 +239,7 @@ static void choose_master(struct preflight *p)
 {
 	union addr a;
 
+	p->master_given = p->master;
 	p->master = p->master ?: p->hosts.v[0].name;
 	if (!addr_parse(p->master, &a))
 		p->master = NULL;

@@ -88,6 +88,7 @@ struct preflight {
 	str_list culprits;	    /* of the matrix of who reaches whom */
 	str_list same;		    /* paths that must be alike on all hosts */
 	const char *master;	    /* a name that must mean one host on all of them, or NULL */
+	bool master_given;	    /* by somebody: it is no guess */
 	const char *page;	    /* --report: a file, or NULL */
 	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */
 	double began;		    /* seconds since 1970 */

@@ -15,9 +15,11 @@ RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
 RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE
 PEERS_SECONDS=2
 
-# Does a folder take what is written into it? A full disk makes files, but empty ones.
+# Does a folder take a report? A full disk makes files, but empty or short ones.
 takes() { # FOLDER
-    { mkdir -p "$1" && echo x >"$1/.try" && [[ -s $1/.try ]] && rm -f "$1/.try"; } 2>/dev/null
+    local try=$1/.try.$$ # another job's prolog may try at the same time
+    { mkdir -p "$1" && printf '%65536s' '' >"$try" && rm -f "$try"; } 2>/dev/null ||
+        { rm -f "$try" 2>/dev/null; return 1; }
 }
 
 settings() { # FOLDER

@@ -47,11 +47,11 @@ print(eval(sys.argv[2]))' "$@"
     cp -r "$S/slurm" hooks
     mkdir full
     stand_in scontrol 'echo "$*" >>"'"$PWD"'/calls"; echo "NodeName=n State=IDLE Reason="'
-    # PROLOG: on a disk that is full, and where /run is as well
+    # PROLOG: on a disk that is full, or too full for a report, and where /run is as well
     cat >prolog <<'X'
         mount -t tmpfs tmpfs /run && mount -t tmpfs -o size=4k tmpfs full || exit 77
-        head -c 64k /dev/zero >full/x 2>/dev/null
-        [ "$1" = memory ] || mount -t tmpfs -o size=4k,nr_inodes=1 tmpfs /run
+        [ "$1" = nearly ] || head -c 64k /dev/zero >full/x 2>/dev/null
+        [ "$1" != nowhere ] || mount -t tmpfs -o size=4k,nr_inodes=1 tmpfs /run
         echo "TOOLS=$PWD/tools LOGS=$2" >hooks/windsock.conf
         env -i SLURM_JOB_ID=1 hooks/prolog
 X
@@ -73,6 +73,9 @@ X
         prolog nowhere "$logs" 0
         [ ! -e calls ]
     done
+    stand_in windsock "printf 'ok %s - a\n' {1..2000}; $bad"
+    prolog nearly "$PWD/full" 1
+    grep -q State=DRAIN calls
 }
 
 # --- Prometheus and systemd -------------------------------------------------------

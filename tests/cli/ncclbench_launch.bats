@@ -59,6 +59,7 @@ verified() { # FILE RANKS
         grep -q '^  -> start every rank with the same command line' err0
     }
     differ '-b 1M -e 1G' '-b is 8 on ranks 0,2 and 1M on rank 1 ('
+    differ '-b 8 -e 1G --backend tcp --sockets 2' '--backend is .*; --sockets is 0 on ranks 0,2 and 2 on rank 1 ('
     differ '-b 8 -e 64K' '-e is 1G on ranks 0,2 and 64K on rank 1 ('
     differ '-b 8 -e 1G --coll broadcast' '--coll is all_reduce on ranks 0,2 and broadcast on rank 1 ('
     differ '-b 8 -e 1G -d half -o max' '-d is float on ranks 0,2 and half on rank 1 (.*); -o is sum on ranks 0,2 and max on rank 1'

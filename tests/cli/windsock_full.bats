@@ -54,6 +54,14 @@ paces() { # RATES...: ddpsmoke's data of four ranks
         "$names" "$ranks"
 }
 
+@test "two hosts that each shut out a third: they are to be left out, not it" {
+    cells='{"matrix":{"hosts":["na","nb","nc","nd"],"cells":[["self","none","none","ok"],["ok","self","ok","ok"],["ok","ok","self","ok"],["ok","ok","ok","self"]]}}'
+    stand_in portcheck "case \"\$*\" in *--hosts*) $(say portcheck "$(finding mesh.in fail 'is not reached from na: a rule' nb),$(finding mesh.in fail 'is not reached from na: a rule' nc)" "$cells"); exit 1;; esac; $(say portcheck "$(finding ports.test pass fine)")"
+    run -1 --separate-stderr timeout -k 1 20 bash -c "ulimit -v 4000000; PATH=/usr/bin:/bin exec own/windsock --rsh '$PWD/rsh' --hosts na,nb,nc,nd --json --quick"
+    valid
+    [ "$(jq -c .data.failing_nodes <<<"$output")" = '["nb","nc"]' ]
+}
+
 @test "a host that was silent in one run only is a warning; in two it fails" {
     silent=$(say portcheck "$(finding mesh.run fail 'rank 1 (nb) has been silent for 10 s')")
     well=$(say portcheck "$(finding mesh.reach pass 'all of them')" '{"matrix":{"hosts":["na","nb"],"cells":[["self","ok"],["ok","self"]]}}')
@@ -169,6 +177,10 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     stand_in ddpsmoke "$(say ddpsmoke "$slow")"
     run -0 --separate-stderr alone
     [ "$(of train.pace '"\(.status) \(.message) \(.fix[0])"')" = "warn rank 2 (nc) is 2.5x slower, in both of two runs top" ]
+    stand_in ddpsmoke "if [ -e seen ]; then $(say ddpsmoke "$(finding train.loss pass fine)"); else $(say ddpsmoke "$slow"); touch seen; fi"
+    rm seen
+    run -0 --separate-stderr alone # the second run did not come so far
+    [ "$(of train.pace '"\(.status) \(.message)"')" = "warn rank 2 (nc) is 2.5x slower" ]
     stand_in ddpsmoke "if [ -e seen ]; then $(say ddpsmoke "${slow/:2,/:1,}"); else $(say ddpsmoke "$slow"); touch seen; fi"
     rm seen
     run -0 --separate-stderr alone # another one

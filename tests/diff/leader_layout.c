@@ -72,6 +72,17 @@ static void add_cables(struct maker *m)
 	}
 }
 
+/* A bridge that leads to a NIC, as far as one can be had in a namespace: its port has no address.
+ */
+static void add_uplink(struct maker *m)
+{
+	text_addf(m->here,
+		  "link add link %s name u.8 type vlan id 8\nlink add name u type bridge\n",
+		  some(m));
+	text_add(m->here, "link set u.8 master u\nlink set u.8 up\naddr add 10.7.8.1/24 dev u\n");
+	*LIST_ADD(m->a, &m->names) = "u";
+}
+
 /* More than are read one by one, or than are asked for the runner-up. */
 static void add_crowd(struct maker *m)
 {
@@ -135,5 +146,7 @@ void leader_layout(struct layout *l, struct text *ret_there, uint64_t seed, uint
 		add_kinds(&m);
 	if (chance(&m, 15))
 		add_crowd(&m);
+	if (m.names.n && chance(&m, 25))
+		add_uplink(&m);
 	add_ways(&m);
 }

@@ -8,6 +8,7 @@
  *	                    mixed     its parts are of several versions
  *	                    none      it has no algorithm for anything
  *	                    fail      convolutions fail
+ *	                    slow      the first convolution takes 6 s, as where code is loaded
  * Compiled with -DWITHOUT_GRADIENTS it lacks cudnnConvolutionBackwardFilter.
  */
 #include "tests/fake/tensors.h"
@@ -16,6 +17,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 #undef OUT
 #define OUT extern "C" __attribute__((visibility("default")))
@@ -293,8 +295,13 @@ static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void 
 {
 	bool is_float = j.x.type == CUDNN_DATA_FLOAT;
 
+	static bool is_loaded;
+
 	if (mode("fail"))
 		return CUDNN_STATUS_EXECUTION_FAILED;
+	if (mode("slow") && !is_loaded)
+		sleep(6);
+	is_loaded = true;
 	if (!right || !h->stream || is_bad(j.a) || is_bad(j.b) || is_bad(j.to) || is_bad(space) ||
 	    bytes < SPACE || *static_cast<const float *>(alpha) != 1 || !is_fit(j.x, j.w, j.y, d) ||
 	    (is_float && d->math == CUDNN_TENSOR_OP_MATH))

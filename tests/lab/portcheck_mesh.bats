@@ -141,6 +141,34 @@ lost_answer='mac() { $WINDSOCK_RSH node$1 cat /sys/class/net/eth0/address; }
     [[ $output != *"security group,"* ]]
 }
 
+# SCRIPT breaks a route of node1 to node2; its own advice, typed there, mends it.
+mends_route() { # SCRIPT
+    cd "$BATS_TEST_TMPDIR" || return
+    run -0 --separate-stderr mesh 3 '$WINDSOCK_RSH node1 "'"$1"'"
+        ! "$1" --hosts lab --wait 1s --json >broken || exit 3
+        fix=$(jq -r ".findings[] | select(.check == \"mesh.out\").fix[0]" broken)
+        $WINDSOCK_RSH node1 "${fix#sudo }" && "$1" --hosts lab'
+    jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject) \(.message)"' broken >said
+}
+
+@test "mesh: a route that forbids is of the host that has it, and goes" {
+    for kind in blackhole unreachable prohibit; do
+        mends_route "ip route add $kind 10.77.0.3"
+        diff said - <<'X'
+mesh.out node1 does not reach node2: a route of this host forbids it; the way back fails too
+mesh.in node1 is not reached from node2: no answer: that host has no route back; the way back fails too
+X
+    done
+}
+
+@test "mesh: a route that is missing is missed on the host that lacks it" {
+    mends_route 'ip route add 10.77.0.1 dev eth0; ip route del default; ip route del 10.77.0.0/16'
+    diff said - <<'X'
+mesh.out node1 does not reach node2: there is no route to it; the way back fails too
+mesh.in node1 is not reached from node2: no answer: that host has no route back; the way back fails too
+X
+}
+
 @test "mesh: a reverse-path filter is named by what it dropped" {
     run -1 --separate-stderr mesh 3 "$lost_answer"'
         $WINDSOCK_RSH node1 "echo 1 >/proc/sys/net/ipv4/conf/eth0/rp_filter; echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter"

@@ -50,6 +50,28 @@ mend() { # NODE
     mend 3
 }
 
+@test "a name that only its own host knows is for ssh; one that means another address elsewhere may be translated" {
+    for node in 1 2 3; do
+        on $node sh -c 'cp /etc/hosts '"$PWD/hosts$node"'; h=$(grep -v node0 /etc/hosts); echo "$h" >/etc/hosts'
+    done
+    look
+    [ "$code" = 0 ]
+    [ "$(jq '[.findings[] | select(.check == "drift.master")] | length' <<<"$output")" = 0 ]
+    look --master node0
+    [ "$code" = 1 ]
+    [ "$(jq -c '[.findings[] | select(.check == "drift.master" and .status == "fail").host]' <<<"$output")" = '["node1","node2","node3"]' ]
+    for node in 1 2 3; do
+        on $node sh -c 'echo "10.77.9.1 node0" >>/etc/hosts'
+    done
+    look
+    for node in 1 2 3; do
+        on $node sh -c "cat '$PWD/hosts$node' >/etc/hosts"
+    done
+    [ "$code" = 0 ]
+    [ "$(jq -c '[.findings[] | select(.check == "drift.master").status] | unique' <<<"$output")" = '["warn"]' ]
+    [ "$(jq -c .data.exclude <<<"$output")" = null ]
+}
+
 @test "one address on two hosts: which of them to take it from, whatever else it breaks" {
     on 3 ip address add 10.77.0.3/16 dev eth0
     look

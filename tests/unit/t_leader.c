@@ -4,11 +4,36 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+static bool put(const char *path, const char *line)
+{
+	FILE *f = fopen(path, "w");
+	bool wrote = f && fputs(line, f) >= 0;
+
+	return f && fclose(f) == 0 && wrote;
+}
+
+/* Without being root there, a program that we start could do nothing. */
+static bool become_root(unsigned uid, unsigned gid)
+{
+	char users[32], groups[32];
+
+	(void)snprintf(users, sizeof(users), "0 %u 1\n", uid);
+	(void)snprintf(groups, sizeof(groups), "0 %u 1\n", gid);
+	return put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", users) &&
+	       put("/proc/self/gid_map", groups);
+}
 
 /* Namespaces cannot be had everywhere; the bats tests and the differential test say so loudly. */
 static bool enter_namespace(void)
 {
-	return unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+	unsigned uid = geteuid(), gid = getegid();
+
+	if (unshare(CLONE_NEWNET) &&
+	    (unshare(CLONE_NEWUSER | CLONE_NEWNET) || !become_root(uid, gid)))
+		return false;
+	return system("ip link set lo up") == 0; /* some let us have one, and do nothing in it */
 }
 
 struct scene {

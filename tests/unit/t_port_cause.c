@@ -68,6 +68,8 @@ static void causes(void **state)
 		{"a router's ARP", TCP_UNREACHABLE, EHOSTUNREACH, 3060, PEER, ROUTER, 3, 1, false,
 		 PORT_UNREACHABLE, CAUSE_NOBODY_THERE},
 		{"a router without route", TCP_UNREACHABLE, ENETUNREACH, 1, PEER, ROUTER, 3, 0,
+		 false, PORT_UNREACHABLE, CAUSE_NO_ROUTE_THERE},
+		{"our own kernel without route", TCP_UNREACHABLE, ENETUNREACH, 1, PEER, US, 3, 0,
 		 false, PORT_UNREACHABLE, CAUSE_NO_ROUTE},
 		{"our own reject", TCP_REFUSED, ECONNREFUSED, 1, PEER, US, 3, 3, false,
 		 PORT_UNREACHABLE, CAUSE_OWN_FIREWALL},
@@ -98,7 +100,7 @@ static void causes(void **state)
 		{"v6 nobody", TCP_UNREACHABLE, EHOSTUNREACH, 3060, PEER6, US6, 1, 3, false,
 		 PORT_UNREACHABLE, CAUSE_NOBODY},
 		{"v6 no route", TCP_UNREACHABLE, ENETUNREACH, 1, PEER6, "fd00::fe", 1, 0, false,
-		 PORT_UNREACHABLE, CAUSE_NO_ROUTE},
+		 PORT_UNREACHABLE, CAUSE_NO_ROUTE_THERE},
 	};
 
 	(void)state;
