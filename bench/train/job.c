@@ -82,6 +82,7 @@ static int run_rank(struct job *j, struct err *e)
 	comm = j->carrier.comm;
 	j->o->gpu_comm = j->carrier.gpu_comm;
 	j->o->gpu_dev = j->carrier.gpu_dev;
+	j->o->rdzv = j->w->rdzv;
 	fault_process(&j->o->fault, comm->rank, FAULT_STEP(FAULT_AT_CONNECT));
 	if (!train_rank(j->o, comm, is_first ? &j->result : NULL, e)) {
 		if (!is_first || !sick.kind)

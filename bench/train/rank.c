@@ -174,7 +174,7 @@ static int train(struct rank *r)
 		return -1;
 	if (odd >= 0)
 		return 0;
-	if (prepare(r) || rank_broadcast(r))
+	if (prepare(r) || rank_warm(r) || rank_broadcast(r))
 		return -1;
 	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound))

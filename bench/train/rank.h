@@ -42,6 +42,9 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at);
 int rank_whole(struct rank *r);
 void rank_begin_epoch(struct rank *r); /* the sampler has begun it */
 
+/* warm.c: the first pass on a GPU, which may take long; all wait for all */
+int rank_warm(struct rank *r);
+
 /* rank_repeat.c */
 int rank_repeat(struct rank *r); /* the proven steps once more: the same bits? */
 

@@ -13,6 +13,8 @@
 #include "bench/train/sampler.h"
 #include "lib/core/arena.h"
 
+struct rdzv;
+
 struct train_opts {
 	const struct model *model;
 	int np, batch;		    /* per rank */
@@ -29,6 +31,7 @@ struct train_opts {
 	struct engine_loaded *loaded; /* of this rank; train_job() agrees with the others */
 	struct comm *gpu_comm;	      /* carries gradients that stay in GPUs' memory ... */
 	struct dev *gpu_dev;	      /* ... which is of this; NULL: there is none */
+	struct rdzv *rdzv;	      /* of train_rank(): where the ranks have met */
 	const char *trouble;	      /* ... or why it could not be; NULL */
 	bool drop_last, is_sharded;   /* --pattern fsdp */
 	double expect;		      /* accuracy, 0..1; 0: whatever it is */

@@ -37,6 +37,8 @@ static int submit(struct nccl_comm *c, const struct comm_request *q, struct err 
 
 	if (c->root->busy != c && nccl_settle(c, what, e))
 		return -1;
+	c->root->pace.is_new |= !(c->used >> q->kind & 1);
+	c->used |= 1u << q->kind;
 	r = nccl_call(c, q);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);

@@ -13,6 +13,7 @@ struct nccl_comm {
 	struct nccl_comm *next; /* of the family, the root in front */
 	struct gpu_dev *gpu;
 	double speed[COLL_KINDS]; /* as pace.h has it */
+	unsigned used;		  /* kinds, a bit set */
 
 	/* the root's alone */
 	struct nccl_comm

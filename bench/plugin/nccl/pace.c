@@ -82,6 +82,7 @@ CUresult pace_look(struct pace *p)
 	if (last) { /* several at once: somebody else kept us from looking */
 		now = now_ns();
 		learn(last, bytes, now - p->moved_ns);
+		p->is_new = false;
 		p->moved_ns = now;
 	}
 	return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r;
@@ -92,6 +93,7 @@ void pace_clear(struct pace *p)
 	(void)pace_look(p);
 	p->first = p->n = 0;
 	p->loose = 0;
+	p->is_new = false;
 }
 
 uint64_t pace_allows_ns(const struct pace *p)

@@ -23,6 +23,7 @@ struct pace {
 	unsigned first, n; /* under way: a ring */
 	uint64_t loose;	   /* bytes behind the last event */
 	uint64_t moved_ns; /* when the first of them began, at the latest */
+	bool is_new;	   /* something of a kind that connects when it is first used */
 };
 
 /* What a request moves past one rank, at most. */

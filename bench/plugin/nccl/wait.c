@@ -8,6 +8,7 @@
 enum {
 	LOOKS = 64,   /* at the stream, between two at the clock */
 	PATIENCE = 5, /* deadlines more, while NCCL's log grows: large jobs take long to begin */
+	CONNECTS = 3, /* deadlines: NCCL makes some connections at the first use of a kind */
 };
 
 static void abort_one(struct nccl_comm *c)
@@ -71,7 +72,9 @@ struct limit {
 
 static uint64_t patience_ns(const struct nccl_comm *c)
 {
-	return c->root->deadline_ns + pace_allows_ns(&c->root->pace);
+	const struct pace *p = &c->root->pace;
+
+	return c->root->deadline_ns * (p->is_new ? CONNECTS : 1) + pace_allows_ns(p);
 }
 
 static bool is_over(struct nccl_comm *c, struct limit *l)
