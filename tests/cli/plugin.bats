@@ -179,5 +179,5 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
 @test "nccl stand-in: a GPU that never finishes meets the deadline" {
     fake
     run -1 env WINDSOCK_FAKE_CUDA=busy "$B" --backend nccl --deadline 2
-    [[ $output == *"FAIL comm.progress: all_reduce did not finish within 2.0 s"* ]]
+    [[ $output == *"FAIL comm.progress: all_reduce did not finish within 6.0 s"* ]] # the first one: NCCL may connect in it
 }
