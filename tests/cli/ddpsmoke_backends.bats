@@ -135,7 +135,7 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
 @test "mpi: Ctrl-C: what was finished is reported, nobody left" {
     needs mpi-openmpi
     local seconds
-    for seconds in 1.5 4 8; do # to train takes a busy machine a while
+    for seconds in 1.5 4 8 16; do # to train takes a busy machine a while
         interrupted $seconds
         ((!DONE)) || return 0
     done

@@ -103,6 +103,7 @@ verified() { # FILE RANKS
     local run=(timeout 40 mpirun.openmpi --allow-run-as-root --oversubscribe -np 3)
     "${run[@]}" "$BIN/ncclbench" -b 8 -e 8 >out 2>err
     verified out 3
+    : >out2 # in the background it may come after the first look
     "${run[@]}" "$BIN/ncclbench" -b 64K -e 64K -n 5 -N 0 >out2 2>err2 3>&- &
     local i code=0
     for ((i = 0; i < 200; i++)); do
