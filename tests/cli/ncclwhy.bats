@@ -2,7 +2,7 @@
 # ncclwhy: its contract on the command line, the labelled and the clean logs,
 # a wrapped command, a growing log, and a job's RAS service (a stand-in).
 bats_require_minimum_version 1.5.0
-load ncclwhy.sh
+load ../wait.sh
 
 setup() {
     why=$BIN/ncclwhy

@@ -2,7 +2,7 @@
 # ncclwhy around a command: whose signals are whose, and what is left when a
 # budget ends it; and a log that is not there yet.
 bats_require_minimum_version 1.5.0
-load ncclwhy.sh
+load ../wait.sh
 
 setup() {
     why=$BIN/ncclwhy

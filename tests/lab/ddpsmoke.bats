@@ -4,20 +4,12 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ddpsmoke.sh
+load ../wait.sh
 
 smoke() { run --separate-stderr on 0 "$BIN/ddpsmoke" "$@"; }
 
 fails() { # CHECK TEXT
     grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output" "$stderr"; false; }
-}
-
-wait_for() { # SECONDS CMD...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
 }
 
 ended() { # CODE PID: of a child of ours

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The lab itself: what it promises to everyone who tests in it.
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup_file() {
     export LAB=$ROOT/scripts/lab
@@ -13,15 +14,6 @@ setup() {
 
 teardown() {
     [[ -z $NAME ]] || "$LAB" down "$NAME"
-}
-
-wait_for() { # SECONDS CMD...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
 }
 
 # A zombie is gone too: its parent only has not looked yet.

@@ -2,6 +2,7 @@
 # What the bats files about launching share: a lab of three nodes, runs of
 # `rank_probe` (rank_probe.c: a command that has ranks and nothing else) and what
 # is left of them, real sshd's. Load it: load launch.sh
+load ../wait.sh
 
 setup_file() {
     export P=$O/lab/rank_probe LAB=$ROOT/scripts/lab
@@ -29,15 +30,6 @@ on() { # NODE CMD...
     local node=$1
     shift
     "$LAB" on "$LAB_NAME" "node$node" -- "$@"
-}
-
-wait_for() { # SECONDS CMD...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
 }
 
 says() { # N TEXT FILE: so many lines have it

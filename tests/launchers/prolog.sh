@@ -2,18 +2,10 @@
 # A real Slurm for the tests of its hooks: slurmctld on node0, a slurmd each on
 # node1 to node3 (and what HEALTH adds to slurm.conf, $D in it for the folder), with scripts/slurm installed as an administrator would, in a folder
 # of the test's. Load it: load prolog.sh. Needs root; slurmd, slurmctld, munge.
+load ../wait.sh
 
 on() { # NODE CMD...
     "$ROOT/scripts/lab" on "$LAB_NAME" "node$1" -- "${@:2}"
-}
-
-wait_for() { # SECONDS CMD...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.1
-    done
 }
 
 slurm_conf() {

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests of ncclwhy have in common.
+# What happens beside a test is waited for by its sign. Load it: load ../wait.sh
 
 wait_for() { # SECONDS CMD...: until it succeeds
     local end=$((SECONDS + $1))
