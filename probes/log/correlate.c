@@ -38,19 +38,6 @@ static bool differ(const struct actors *t, size_t off, const struct actor **ret_
 	return false;
 }
 
-static struct cause *add(struct why *w, struct arena *a, struct explanation *x, const char *id)
-{
-	struct cause *c = explain_find(x, id);
-	int sig = signature_find(id);
-
-	if (c || sig < 0)
-		return c;
-	c = LIST_ADD(a, &x->causes);
-	c->sig = &signatures[sig];
-	c->record = &w->records[sig];
-	return c;
-}
-
 static void transports(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct actor *p, *q;
@@ -61,7 +48,7 @@ static void transports(struct why *w, struct arena *a, struct explanation *x)
 	said = arena_printf(a, "%s uses network %s, but %s uses %s", who_text(a, &p->who),
 			    p->network, who_text(a, &q->who), q->network);
 	*LIST_ADD(a, &x->notes) = said;
-	raise(add(w, a, x, "CON-008"), x->in_trouble ? 88 : w->healthy ? 45 : 66, said);
+	raise(explain_add(w, a, x, "CON-008"), x->in_trouble ? 88 : w->healthy ? 45 : 66, said);
 }
 
 static void versions(struct why *w, struct arena *a, struct explanation *x)
@@ -75,7 +62,7 @@ static void versions(struct why *w, struct arena *a, struct explanation *x)
 	said = arena_printf(a, "%s runs NCCL %s, but %s runs %s", who_text(a, &p->who), p->version,
 			    who_text(a, &q->who), q->version);
 	*LIST_ADD(a, &x->notes) = said;
-	raise(add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
+	raise(explain_add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
 	if (explain_find(x, "CON-015"))
 		raise(explain_find(x, "CON-015"), 0, said);
 }
@@ -178,7 +165,7 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 	/* a dead peer of this host refuses too; what does not answer at all was meant for another
 	 */
 	if (starts_with(addr, "127.") && !streq(failed->sig->id, "CON-003"))
-		raise(add(w, a, x, "IF-007"), weight, because);
+		raise(explain_add(w, a, x, "IF-007"), weight, because);
 	else if (starts_with(addr, "127."))
 		raise(explain_find(x, "IF-007"), weight, because);
 	if (!starts_with(addr, "172.") ||
@@ -186,7 +173,7 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 		return;
 	if (streq(addr,
 		  "172.17.0.1")) /* docker0's own, on every host: whoever answers is ourselves */
-		raise(add(w, a, x, "IF-008"), weight > DOCKER0 ? weight : DOCKER0, because);
+		raise(explain_add(w, a, x, "IF-008"), weight > DOCKER0 ? weight : DOCKER0, because);
 	else
 		raise(explain_find(x, "IF-008"), weight, because);
 }
@@ -215,54 +202,6 @@ static void bad_offers(struct why *w, struct arena *a, struct explanation *x)
 						: arena_printf(a, "a rank could not connect to %s",
 							       e.addr));
 	}
-}
-
-/* Who waited in which collective, who is behind, who never said a word. */
-static void waiting(struct why *w, struct arena *a, struct explanation *x)
-{
-	int64_t low = INT64_MAX, high = -1;
-	const struct actor *behind = NULL, *other = NULL;
-	int nranks = 0, absent = -1, n = 0;
-	bool seen[1024] = {false};
-	const char *said = NULL;
-
-	for (size_t i = 0; i < w->actors.v.n; i++) {
-		const struct actor *y = &w->actors.v.v[i];
-
-		if (y->nranks > nranks)
-			nranks = y->nranks;
-		if (y->seq < 0)
-			continue;
-		n++;
-		if (y->who.rank >= 0 && y->who.rank < 1024)
-			seen[y->who.rank] = true;
-		if (y->seq < low)
-			low = y->seq, behind = y;
-		if (y->seq > high)
-			high = y->seq, other = y;
-	}
-	for (int r = 0; r < nranks && r < 1024 && n > 1; r++)
-		if (!seen[r] && absent < 0)
-			absent = r;
-	if (n > 1 && low < high)
-		said = arena_printf(
-			a,
-			"%s waits in %s number %lld while %s is at number %lld: the first "
-			"is behind",
-			who_text(a, &behind->who), behind->op, (long long)low,
-			who_text(a, &other->who), (long long)high);
-	else if (n > 1 && behind && other && !streq(behind->op, other->op))
-		said = arena_printf(a, "%s and %s are in different collectives", behind->op,
-				    other->op);
-	else if (n && absent >= 0 && n >= nranks / 2)
-		said = arena_printf(a,
-				    "%d ranks waited in %s number %lld; rank %d never said that it "
-				    "did: look there",
-				    n, behind->op, (long long)low, absent);
-	if (!said)
-		return;
-	*LIST_ADD(a, &x->notes) = said;
-	raise(explain_find(x, "PT-006"), 62, said);
 }
 
 /* Seconds or a few hundred lines apart. */
@@ -294,6 +233,22 @@ static void link_down(struct explanation *x)
 	}
 }
 
+/* A file that is not there, in the line after the one that wanted to remove it. */
+static void removed_twice(struct explanation *x)
+{
+	enum { NEAR = 3 /* lines, with their carets */ };
+	const struct cause *gone = explain_find(x, "DAT-001");
+	struct cause *c = explain_find(x, "DAT-005");
+
+	for (size_t i = 0; c && gone && i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+
+		if (e->file == gone->first->file && gone->first->line > e->line &&
+		    gone->first->line - e->line <= NEAR)
+			raise(c, 84, "the line before the error is the one that removes it");
+	}
+}
+
 /* Harmless alone: NCCL asks for less. It is the reason where a launch then fails. */
 static void too_little_shared_memory(struct explanation *x)
 {
@@ -315,6 +270,7 @@ static void still_knocking(struct why *w, struct explanation *x)
 void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
 	link_down(x);
+	removed_twice(x);
 	still_knocking(w, x);
 	too_little_shared_memory(x);
 	transports(w, a, x);
@@ -323,5 +279,5 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	gdr(w, a, x);
 	doubtful_interfaces(w, x);
 	bad_offers(w, a, x);
-	waiting(w, a, x);
+	waits(w, a, x);
 }

@@ -16,6 +16,19 @@ struct cause *explain_find(struct explanation *x, const char *id)
 	return NULL;
 }
 
+struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id)
+{
+	struct cause *c = explain_find(x, id);
+	int sig = signature_find(id);
+
+	if (c || sig < 0)
+		return c;
+	c = LIST_ADD(a, &x->causes);
+	c->sig = &signatures[sig];
+	c->record = &w->records[sig];
+	return c;
+}
+
 void explain_suspect(struct cause *c, int weight, const char *because)
 {
 	if (c && c->weight < weight) {

@@ -32,11 +32,15 @@ struct explanation {
 /* May be called at any time, also while more is to come. All lives in @a. */
 void explain(struct why *w, struct arena *a, struct explanation *ret);
 
-/* --- between explain.c, correlate.c, stuck.c, absent.c and outlive.c ------------------------ */
+/* --- between explain.c, correlate.c, waits.c, stuck.c, absent.c and outlive.c --------------- */
 struct cause *explain_find(struct explanation *x, const char *id);
+/* The cause of that name, made where no line showed it. */
+struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id);
 /* Raises (or makes) a cause that a comparison shows. NULL when @first is NULL and it is not there.
  */
 void correlate(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what the ranks waited in shows: who is behind, who is elsewhere, who still prepares. */
+void waits(struct why *w, struct arena *a, struct explanation *x);
 /* Where that is more. */
 void explain_suspect(struct cause *c, int weight, const char *because);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */

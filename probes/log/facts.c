@@ -1,5 +1,6 @@
 /* What a line says about the process that wrote it, without being a failure. */
 #include "lib/core/text.h"
+#include "probes/log/bar.h"
 #include "probes/log/why.h"
 
 #include <ctype.h>
@@ -117,6 +118,9 @@ static void timed_out_work(struct why *w, struct why_stream *s UNUSED, const str
 	if (!a || a->seq >= 0)
 		return;
 	a->seq = seq;
+	if (!number_after(l, "NumelIn=", &a->numel))
+		a->numel = -1;
+	copy_word(a->group, sizeof(a->group), after(l, "PG GUID "), " (]");
 	copy_word(a->op, sizeof(a->op), after(l, "OpType="), ", )");
 }
 
@@ -126,17 +130,19 @@ static void last_work(struct why *w, struct why_stream *s UNUSED, const struct l
 	struct log_who who = l->who;
 	const char *group = strstr(l->text, "PG ID ");
 	struct actor *a;
-	long begun, ended;
+	long begun, ended, at;
 
 	if (who.rank < 0)
 		who.rank = line_rank_said(l->text);
+	a = who.rank < 0 ? NULL : actors_get(&w->actors, &who);
+	if (a && !*a->group && number_after(l, "watchdog at work: ", &at) && at == a->seq)
+		copy_word(a->group, sizeof(a->group), after(l, "PG GUID "), " (]");
 	if (who.rank < 0 || (group && !starts_with(group, "PG ID 0 ")) ||
 	    (!number_after(l, "enqueued NCCL work: ", &begun) &&
 	     !number_after(l, "enqueued work: ", &begun)) ||
 	    (!number_after(l, "completed NCCL work: ", &ended) &&
 	     !number_after(l, "completed work: ", &ended)))
 		return;
-	a = actors_get(&w->actors, &who);
 	if (!a || a->begun >= 0)
 		return;
 	a->begun = begun;
@@ -256,6 +262,22 @@ static void traceback(struct why *w UNUSED, struct why_stream *s, const struct l
 	s->traceback = s->line;
 }
 
+/* Somebody gives up: was a bar of a preparation on the screen? */
+static void gave_up(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	enum { LOOK_BACK = 4096 };
+	size_t n = (size_t)(s->at - s->buf) < LOOK_BACK ? (size_t)(s->at - s->buf) : LOOK_BACK;
+	struct bar b;
+
+	if (!bar_last(s->at - n, n, &b) || !bar_is_preparation(&b) || b.percent >= 100 ||
+	    b.elapsed_s <= w->preparation_s)
+		return;
+	copy_word(w->preparation, sizeof(w->preparation),
+		  b.what_n < sizeof(w->preparation) ? b.what : "data", "%:\r\n");
+	w->preparation_percent = b.percent;
+	w->preparation_s = b.elapsed_s;
+}
+
 const struct fact log_facts[] = {
 	{"Using network ", 40000, network},
 	{"Bootstrap : Using |Bootstrap: Using ", 40000, bootstrap},
@@ -281,6 +303,9 @@ const struct fact log_facts[] = {
 	 1000, all_came},
 	{"--nnodes|--num_machines|SLURM_NNODES", 1000, nodes},
 	{"KeyboardInterrupt", 100, interrupted},
+	{"WorkNCCL(|waitForInput|ocket Timeout|wait timeout after|CANCELLED AT |"
+	 "Traceback (most recent call last)",
+	 4000, gave_up},
 	/* the last one: counted by why_line() itself, and only for a while after a failure */
 	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
 	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"

@@ -1,5 +1,6 @@
 #include "probes/log/line.h"
 
+#include "probes/log/bar.h"
 #include "probes/log/stamp.h"
 #include "probes/log/unwrap.h"
 
@@ -331,11 +332,30 @@ int line_rank_said(const char *text)
 	return -1;
 }
 
+static const char *prefixes(const char *p, struct log_line *l)
+{
+	bool stamped = false;
+	const char *q;
+
+	for (int i = 0; i < 10 && (q = one_prefix(p, l, &stamped)); i++)
+		p = q;
+	return p + strspn(p, " ");
+}
+
+/* What another process says while a progress bar is drawn follows the bar. */
+static const char *after_bar(const char *text)
+{
+	struct bar b;
+
+	if (!bar_last(text, strlen(text), &b))
+		return text;
+	return b.end[strspn(b.end, " ")] ? b.end : text;
+}
+
 void line_parse(const char *raw, size_t n, struct log_line *ret)
 {
 	char plain[LINE_MAX_TEXT];
-	bool stamped = false;
-	const char *p, *q;
+	const char *p;
 
 	ret->who = (struct log_who){.rank = -1, .local = -1};
 	ret->clock = CLOCK_KIND_NONE;
@@ -345,8 +365,9 @@ void line_parse(const char *raw, size_t n, struct log_line *ret)
 	else
 		clean(raw, n, ret->text);
 	drop_repeats(ret->text);
-	p = ret->text;
-	for (int i = 0; i < 10 && (q = one_prefix(p, ret, &stamped)); i++)
-		p = q;
-	ret->body = p + strspn(p, " ");
+	p = after_bar(ret->text);
+	ret->body = prefixes(p, ret);
+	/* it says itself who speaks; else it is whoever drew the bar */
+	if (p != ret->text && ret->who.rank < 0 && !*ret->who.host && !ret->clock)
+		(void)prefixes(ret->text, ret);
 }

@@ -172,6 +172,17 @@ static const char *uptime(const char *p, int64_t *ret_ms)
 	return *q == ']' ? q : NULL;
 }
 
+/* TensorFlow and XLA: what comes after the time of "2026-09-05 17:34:36.549102: E file.cc:414] " */
+static const char *level_and_place(const char *p)
+{
+	const char *close;
+
+	if (!starts_with(p, ": ") || !p[2] || !strchr("IWEF", p[2]) || p[3] != ' ')
+		return p;
+	close = strchr(p, ']');
+	return close && close - p < 160 ? close + 1 : p;
+}
+
 const char *stamp_parse(const char *p, enum clock_kind *ret_kind, int64_t *ret_ms)
 {
 	bool boxed = *p == '[' || *p == '(';
@@ -198,5 +209,6 @@ const char *stamp_parse(const char *p, enum clock_kind *ret_kind, int64_t *ret_m
 	}
 	*ret_kind = kind;
 	*ret_ms = ms;
+	q = level_and_place(q);
 	return q + (*q == ':');
 }

@@ -65,6 +65,10 @@ struct why {
 	LIST(struct log_progress) progress;
 	unsigned progress_left, progress_armed;
 	uint64_t *fact_tried;
+	/* the bar of a preparation that still ran when somebody gave up */
+	char preparation[64];
+	int preparation_percent;
+	long preparation_s; /* 0: none */
 	/* torchrun's "Root Cause (first observed failure)" */
 	uint64_t elastic_order;
 	struct log_who elastic;
@@ -84,6 +88,7 @@ struct why_stream {
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */
 	char *buf;
+	const char *at; /* in buf: the first literal of the line that is looked at */
 	size_t n, cap;
 };
 

@@ -192,6 +192,7 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 		start = cr + 1;
 	if (p->first - start > WINDOW)
 		start = p->first - WINDOW;
+	s->at = p->first;
 	line_parse(start, (size_t)(end - start), &l);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->tags[i] >= signature_count &&

@@ -1,0 +1,150 @@
+/* What the ranks waited in when they gave up: who is behind, who is at another place of the
+ * program, who was still preparing its data. */
+#include "probes/log/explain.h"
+
+enum {
+	BEHIND = 62,
+	ELSEWHERE = 72,	  /* one number, two different collectives */
+	PREPARING = 70,	  /* a bar of it beside the timeout */
+	PERHAPS = 58,	  /* ... and only the end of the job is said */
+	PATIENCE_S = 540, /* the shortest timeout that anybody runs with is ten minutes */
+};
+
+/* A cause that no line of its own shows: the line that made us compare is the one to look at. */
+static void suspect_at(struct why *w, struct arena *a, struct explanation *x, const char *id,
+		       int weight, const char *because, const char *seen_as)
+{
+	struct cause *c = explain_add(w, a, x, id);
+	const struct cause *seen = explain_find(x, seen_as); /* the list may have moved */
+
+	explain_suspect(c, weight, because);
+	if (!c->first && seen)
+		c->first = seen->first;
+}
+
+/* All members of a group pass the same number of elements. */
+static bool takes_equal(const char *op)
+{
+	static const char *const ops[] = {"ALLREDUCE",
+					  "BROADCAST",
+					  "REDUCE",
+					  "ALLGATHER",
+					  "_ALLGATHER_BASE",
+					  "BARRIER",
+					  "REDUCE_SCATTER",
+					  "_REDUCE_SCATTER_BASE",
+					  NULL};
+
+	for (size_t i = 0; ops[i]; i++)
+		if (streq(op, ops[i]))
+			return true;
+	return false;
+}
+
+static bool differ(const struct actor *p, const struct actor *q)
+{
+	return p->seq == q->seq && *p->group && streq(p->group, q->group) && takes_equal(p->op) &&
+	       takes_equal(q->op) &&
+	       (!streq(p->op, q->op) || (p->numel >= 0 && q->numel >= 0 && p->numel != q->numel));
+}
+
+static const char *call_text(struct arena *a, const struct actor *p)
+{
+	return p->numel < 0 ? p->op : arena_printf(a, "%s of %ld elements", p->op, p->numel);
+}
+
+/* Two ranks that wait in the same number of one group, but not in the same collective. */
+static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *one = NULL;
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->seq < 0 || !*y->group)
+			continue;
+		if (!one || !differ(one, y)) {
+			one = one ? one : y;
+			continue;
+		}
+		*LIST_ADD(a, &x->notes) =
+			arena_printf(a, "collective number %lld is %s for %s, but %s for %s",
+				     (long long)y->seq, call_text(a, one), who_text(a, &one->who),
+				     call_text(a, y), who_text(a, &y->who));
+		suspect_at(w, a, x, "PT-014", ELSEWHERE, x->notes.v[x->notes.n - 1], "PT-006");
+		return;
+	}
+}
+
+/* Who waited in which collective, who is behind, who never said a word. */
+static void waiting(struct why *w, struct arena *a, struct explanation *x)
+{
+	int64_t low = INT64_MAX, high = -1;
+	const struct actor *behind = NULL, *other = NULL;
+	int nranks = 0, absent = -1, n = 0;
+	bool seen[1024] = {false};
+	const char *said = NULL;
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->nranks > nranks)
+			nranks = y->nranks;
+		if (y->seq < 0)
+			continue;
+		n++;
+		if (y->who.rank >= 0 && y->who.rank < 1024)
+			seen[y->who.rank] = true;
+		if (y->seq < low)
+			low = y->seq, behind = y;
+		if (y->seq > high)
+			high = y->seq, other = y;
+	}
+	for (int r = 0; r < nranks && r < 1024 && n > 1; r++)
+		if (!seen[r] && absent < 0)
+			absent = r;
+	if (n > 1 && low < high)
+		said = arena_printf(
+			a,
+			"%s waits in %s number %lld while %s is at number %lld: the first "
+			"is behind",
+			who_text(a, &behind->who), behind->op, (long long)low,
+			who_text(a, &other->who), (long long)high);
+	else if (n && absent >= 0 && n >= nranks / 2)
+		said = arena_printf(a,
+				    "%d ranks waited in %s number %lld; rank %d never said that it "
+				    "did: look there",
+				    n, behind->op, (long long)low, absent);
+	if (!said)
+		return;
+	*LIST_ADD(a, &x->notes) = said;
+	explain_suspect(explain_find(x, "PT-006"), BEHIND, said);
+	if (explain_find(x, "PT-006"))
+		explain_find(x, "PT-006")->because = said;
+}
+
+/* One rank works for longer than the others are told to wait. */
+static void preparing(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const ended[] = {"PT-006", "PT-012", "PT-023", "PT-024", "SLM-004"};
+	const char *seen_as = NULL, *said;
+	bool gave_up;
+
+	for (size_t i = ARRAY_LEN(ended); i--;)
+		if (explain_find(x, ended[i]))
+			seen_as = ended[i];
+	if (!seen_as || w->preparation_s < PATIENCE_S || why_has_worked(w))
+		return;
+	gave_up = !streq(seen_as, "SLM-004");
+	said = arena_printf(a, "'%s' stood at %d %% after %ld minutes when %s", w->preparation,
+			    w->preparation_percent, w->preparation_s / 60,
+			    gave_up ? "others gave up" : "the job was ended");
+	suspect_at(w, a, x, "DAT-004", gave_up ? PREPARING : PERHAPS, said, seen_as);
+}
+
+void waits(struct why *w, struct arena *a, struct explanation *x)
+{
+	elsewhere(w, a, x);
+	waiting(w, a, x);
+	preparing(w, a, x);
+}
