@@ -226,6 +226,8 @@ struct fault {
 	int who, signal, parts;
 	size_t count;
 	bool nested;
+	uint64_t deadline_ns; /* 0: a second */
+	bool away;	      /* ranks 2 and 4 are, when the others hear of it */
 };
 
 struct parts {
@@ -247,6 +249,22 @@ static void free_parts(struct parts *p)
 	comm_free(p->part);
 }
 
+/* A request that is asked for and then left alone; rank 0's is young at the deadline. */
+static int come_late(struct comm *c, struct comm *part, const struct fault *f,
+		     const struct comm_request *q, struct err *e)
+{
+	static const int percent[] = {[0] = 75, [2] = 140, [4] = 130, [5] = 0};
+	int ms = (int)(f->deadline_ns / NS_PER_MS) * percent[c->rank] / 100;
+
+	if (!c->rank)
+		(void)poll(NULL, 0, ms);
+	if (comm_start(part, q, e))
+		return -1;
+	if (c->rank)
+		(void)poll(NULL, 0, ms);
+	return comm_wait(part, e);
+}
+
 /* Until it fails; returns how long that took, from the fault on. */
 static uint64_t work(struct comm *c, struct comm *part, const struct fault *f, struct err *e)
 {
@@ -259,7 +277,7 @@ static uint64_t work(struct comm *c, struct comm *part, const struct fault *f, s
 			(void)raise(f->signal);
 		if (i < 20)
 			start = now_ns();
-		if (comm_run(part, &q, e))
+		if (f->away && i == 20 ? come_late(c, part, f, &q, e) : comm_run(part, &q, e))
 			break;
 	}
 	return now_ns() - start;
@@ -278,10 +296,12 @@ static const char *until_fault(struct comm *c, struct local *w, void *arg)
 	char name[32];
 
 	(void)w;
-	if (!part)
+	if (!part || comm_barrier(c, &e)) /* nobody dies while others are splitting */
 		return "cannot be split";
 	(void)snprintf(name, sizeof(name), "rank %d (here, 127.0.0.1", f->who);
 	took = work(c, part, f, &e);
+	if (f->away && !c->rank) /* others begin to wait later, and are waited for a second only */
+		(void)poll(NULL, 0, 1500);
 	if (!strstr(e.msg, name)) {
 		fprintf(stderr, "rank %d: %s\n", c->rank, e.msg);
 		return "not named";
@@ -298,9 +318,11 @@ static const char *until_fault(struct comm *c, struct local *w, void *arg)
 
 static void fault(struct fault f, int size)
 {
-	struct ranks r = {.fn = until_fault, .arg = &f, .deadline_ns = NS_PER_S};
-	const char *wrong = ranks_run(&r, size);
+	struct ranks r = {.fn = until_fault, .arg = &f};
+	const char *wrong;
 
+	r.deadline_ns = f.deadline_ns ? f.deadline_ns : NS_PER_S;
+	wrong = ranks_run(&r, size);
 	if (wrong)
 		fail_msg("%s", wrong);
 	for (int i = 1; i < size; i++)
@@ -329,6 +351,22 @@ static void a_stopped_rank_is_named_in_every_part(void **state)
 		(struct fault){
 			.who = 2, .signal = SIGSTOP, .parts = 3, .count = 1000, .nested = true},
 		7);
+}
+
+/*
+ * Ranks 2 and 4 wait for each other only because they were away, and hear first what
+ * rank 0, of their part, says of a rank of another part: that is to be believed.
+ */
+static void a_stopped_rank_is_named_by_who_hears_late(void **state)
+{
+	(void)state;
+	fault((struct fault){.who = 1,
+			     .signal = SIGSTOP,
+			     .parts = 2,
+			     .count = 2,
+			     .deadline_ns = 2 * NS_PER_S,
+			     .away = true},
+	      6);
 }
 
 static const char *abort_one(struct comm *c, struct local *w, void *arg)
@@ -366,6 +404,7 @@ int main(void)
 		cmocka_unit_test(requests_wait_for_each_other),
 		cmocka_unit_test(a_death_in_a_part_is_known_to_all),
 		cmocka_unit_test(a_stopped_rank_is_named_in_every_part),
+		cmocka_unit_test(a_stopped_rank_is_named_by_who_hears_late),
 		cmocka_unit_test(an_abort_ends_all),
 	};
 
