@@ -1,7 +1,7 @@
 # make               build every command into $(O)/bin
 # make preflight     set this machine up, build, run windsock: is it fit for training?
 # make check         set this machine up, build, run every test (CI runs this)
-# make check-sanitize  the unit tests and the command line under ASan and UBSan
+# make check-sanitize  tests under ASan and UBSan, threads under TSan, commands under valgrind
 # make check-launchers  the same ranks under real Slurm, torchrun, accelerate, sshfs
 # make soak          everything that hangs or leaks only now and then, many times
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
@@ -25,8 +25,8 @@ CFLAGS  ?= -O2 -g
 STD     := -std=gnu11 -D_GNU_SOURCE
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wformat=2 -Wwrite-strings -Wpointer-arith -Wvla -Wundef
-WARN    += $(if $(WERROR),-Werror) $(if $(SAN),-Wno-pass-failed)
-SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+WARN    += $(if $(WERROR),-Werror)
+SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-pass-failed)
 
 # libnl is linked statically where the package has the archive: `ifprobe` must
 # start as fast as `ip`, and every shared library costs a twentieth of that.

@@ -53,3 +53,17 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
         [ "$status" -eq 1 ] && [ "${lines[-1]}" = "0 passed, 1 failed" ]
     done
 }
+
+@test "sanitizers: what any process reported fails, what valgrind is too old for does not" {
+    mkdir reports
+    said() { bash -euo pipefail -c '. "$ROOT/scripts/check.d/sanitizers"; reports_said "$PWD/reports"'; }
+    run -0 said
+    [ -z "$output" ]
+    echo '--1-- WARNING: unhandled amd64-linux syscall: 434' >reports/report.1
+    run -0 said
+    echo '==2== Invalid read of size 4' >reports/report.2
+    run -1 said
+    [[ $output == *report.2:*"Invalid read"* && $output != *report.1* ]]
+    run -2 "$ROOT/scripts/check-sanitize" adress
+    [[ $output == *"no stage is called 'adress'"* ]]
+}

@@ -17,27 +17,56 @@
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   sick        does not start
  *	                   three       has three GPUs
+ *	                   ahead       tells of each batch that was filled while a backward
+ *	                               pass was at work
+ *
+ * As strict as a driver may be: calls want a context that is current in their thread, and a
+ * process that has called cuInit itself; copies stay within what was allocated; streams and
+ * events are used from their creation to their end.
  */
 #include <cuda.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
 #include <deque>
-#include <map>
+#include <set>
 #include <vector>
 
 #include "bench/plugin/nccl/kernels.cu"
 #include "tests/fake/kernels.h"
+#include "tests/fake/libcuda.h"
 
-#define OUT extern "C" __attribute__((visibility("default")))
-
-static bool mode(const char *name)
+bool fake_mode(const char *name)
 {
 	const char *set = getenv("WINDSOCK_FAKE_CUDA");
 
 	return set && strcmp(set, name) == 0;
+}
+
+/* --- what a driver insists on -------------------------------------------------------------- */
+
+static pid_t began; /* the process that called cuInit: its children have not */
+static thread_local CUcontext current;
+
+CUresult fake_refuse(const char *what, CUresult r)
+{
+	fprintf(stderr, "stand-in for the driver: %s\n", what);
+	return r;
+}
+CUresult fake_ready()
+{
+	if (began != getpid())
+		return fake_refuse("a call without cuInit in this process",
+				   CUDA_ERROR_NOT_INITIALIZED);
+	if (!current)
+		return fake_refuse("a call without a context in this thread",
+				   CUDA_ERROR_INVALID_CONTEXT);
+	return CUDA_SUCCESS;
 }
 
 /* --- streams: queues of work ------------------------------------------------------------ */
@@ -58,6 +87,14 @@ struct stream {
 	std::deque<work> queue;
 };
 static std::vector<stream *> streams;
+static std::set<const void *> alive; /* streams and events */
+#define ALIVE(x)                                                                                   \
+	do {                                                                                       \
+		READY();                                                                           \
+		if (!alive.count(x))                                                               \
+			return fake_refuse("a stream or an event that is none, or no more",        \
+					   CUDA_ERROR_INVALID_HANDLE);                             \
+	} while (0)
 static stream *of(CUstream s) { return reinterpret_cast<stream *>(s); }
 static event *of(CUevent e) { return reinterpret_cast<event *>(e); }
 
@@ -69,7 +106,7 @@ static bool advance(stream *s)
 		work next = s->queue.front();
 
 		if ((next.waits_for && next.waits_for->done < next.turn) ||
-		    (mode("stall") && events_done >= 20))
+		    (fake_mode("stall") && events_done >= 20))
 			break;
 		s->queue.pop_front();
 		if (next.run)
@@ -77,7 +114,7 @@ static bool advance(stream *s)
 	}
 	return moved;
 }
-static void advance_all()
+void fake_advance()
 {
 	for (bool moved = true; moved;) {
 		moved = false;
@@ -87,38 +124,57 @@ static void advance_all()
 }
 static CUresult enqueue(CUstream s, work w)
 {
+	ALIVE(s);
 	of(s)->queue.push_back(std::move(w));
-	if (!mode("lazy"))
-		advance_all();
+	if (!fake_mode("lazy"))
+		fake_advance();
 	return CUDA_SUCCESS;
 }
-static CUresult enqueue(CUstream s, std::function<void()> run)
+CUresult fake_enqueue(CUstream s, std::function<void()> run)
 {
 	return enqueue(s, work{std::move(run), nullptr, 0});
 }
 
-OUT CUresult cuStreamCreate(CUstream *s, unsigned)
+OUT CUresult cuStreamCreate(CUstream *s, unsigned flags)
 {
+	READY();
+	if (flags != CU_STREAM_NON_BLOCKING)
+		return fake_refuse("a stream that waits for the legacy one",
+				   CUDA_ERROR_INVALID_VALUE);
 	streams.push_back(new stream);
 	*s = reinterpret_cast<CUstream>(streams.back());
+	alive.insert(*s);
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuStreamQuery(CUstream s)
 {
-	advance_all();
-	return mode("busy") || !of(s)->queue.empty() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	ALIVE(s);
+	fake_asked(s);
+	fake_advance();
+	return fake_mode("busy") || !of(s)->queue.empty() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
-OUT CUresult cuStreamDestroy_v2(CUstream) { return advance_all(), CUDA_SUCCESS; }
+OUT CUresult cuStreamDestroy_v2(CUstream s)
+{
+	ALIVE(s);
+	fake_advance();
+	alive.erase(s);
+	streams.erase(std::find(streams.begin(), streams.end(), of(s)));
+	delete of(s);
+	return CUDA_SUCCESS;
+}
 OUT CUresult cuEventCreate(CUevent *e, unsigned flags)
 {
+	READY();
 	*e = reinterpret_cast<CUevent>(new event{0, 0, 0, !(flags & CU_EVENT_DISABLE_TIMING)});
+	alive.insert(*e);
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuEventRecord(CUevent e, CUstream s)
 {
+	ALIVE(e);
 	unsigned turn = ++of(e)->recorded;
 
-	return enqueue(s, [e, turn] {
+	return fake_enqueue(s, [e, turn] {
 		of(e)->done = turn;
 		events_done++;
 		of(e)->at_ms = ticks += of(e)->timed ? 2 : 0;
@@ -127,118 +183,38 @@ OUT CUresult cuEventRecord(CUevent e, CUstream s)
 #undef cuEventElapsedTime /* the first form of it: drivers before CUDA 12.8 have no other */
 OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
+	ALIVE(from);
+	ALIVE(to);
 	if (!of(from)->timed || !of(to)->timed)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!of(from)->done || !of(to)->done)
 		return CUDA_ERROR_NOT_READY;
-	*ms = mode("clock") ? static_cast<float>(of(to)->at_ms - of(from)->at_ms) : 0.01f;
+	*ms = fake_mode("clock") ? static_cast<float>(of(to)->at_ms - of(from)->at_ms) : 0.01f;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
 {
+	ALIVE(e);
 	return enqueue(s, work{{}, of(e), of(e)->recorded});
 }
 OUT CUresult cuEventQuery(CUevent e)
 {
-	advance_all();
-	return mode("busy") || of(e)->done < of(e)->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	ALIVE(e);
+	fake_advance();
+	return fake_mode("busy") || of(e)->done < of(e)->recorded ? CUDA_ERROR_NOT_READY
+								  : CUDA_SUCCESS;
 }
-OUT CUresult cuEventDestroy_v2(CUevent e) { return advance_all(), delete of(e), CUDA_SUCCESS; }
+OUT CUresult cuEventDestroy_v2(CUevent e)
+{
+	ALIVE(e);
+	fake_advance();
+	alive.erase(e);
+	delete of(e);
+	return CUDA_SUCCESS;
+}
 OUT CUresult cuLaunchHostFunc(CUstream s, CUhostFn f, void *data)
 {
-	return enqueue(s, [f, data] { f(data); });
-}
-
-/* --- memory ------------------------------------------------------------------------------- */
-
-static std::map<const char *, size_t> taken, pinned;
-static const size_t all_memory = size_t(48) << 20;
-
-static size_t in_use()
-{
-	size_t sum = 0;
-
-	for (const auto &piece : taken)
-		sum += piece.second;
-	return sum;
-}
-static bool is_pinned(const void *p)
-{
-	auto next = pinned.upper_bound(static_cast<const char *>(p));
-
-	return next != pinned.begin() && (--next, p < next->first + next->second);
-}
-static char *allocate(size_t n)
-{
-	char *p = static_cast<char *>(aligned_alloc(512, (n + 511) / 512 * 512));
-
-	if (p) /* what nobody has written is nothing that one could use */
-		memset(p, 0xff, n);
-	return p;
-}
-
-OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
-{
-	char *at = mode("small") && in_use() + n > all_memory ? nullptr : allocate(n);
-
-	*p = reinterpret_cast<CUdeviceptr>(at);
-	if (!at)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	taken[at] = n;
-	return CUDA_SUCCESS;
-}
-OUT CUresult cuMemFree_v2(CUdeviceptr p)
-{
-	advance_all();
-	taken.erase(reinterpret_cast<char *>(p));
-	free(reinterpret_cast<void *>(p));
-	return CUDA_SUCCESS;
-}
-OUT CUresult cuMemGetInfo_v2(size_t *left, size_t *all)
-{
-	*all = all_memory;
-	*left = in_use() < all_memory ? all_memory - in_use() : 0;
-	return CUDA_SUCCESS;
-}
-OUT CUresult cuMemHostAlloc(void **p, size_t n, unsigned)
-{
-	char *at = allocate(n);
-
-	*p = at;
-	if (at)
-		pinned[at] = n;
-	return at ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-OUT CUresult cuMemFreeHost(void *p)
-{
-	advance_all();
-	pinned.erase(static_cast<char *>(p));
-	free(p);
-	return CUDA_SUCCESS;
-}
-/* What is pinned is read when its turn comes, other memory before the call returns. */
-OUT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
-{
-	void *at = reinterpret_cast<void *>(to);
-
-	if (is_pinned(from))
-		return enqueue(s, [at, from, n] { memcpy(at, from, n); });
-	const char *bytes = static_cast<const char *>(from);
-	std::vector<char> now(bytes, bytes + n);
-	return enqueue(s, [at, now] { memcpy(at, now.data(), now.size()); });
-}
-OUT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s)
-{
-	const void *at = reinterpret_cast<void *>(from);
-	CUresult r = enqueue(s, [to, at, n] { memcpy(to, at, n); });
-
-	if (!is_pinned(to))
-		advance_all();
-	return r;
-}
-OUT CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s)
-{
-	return enqueue(s, [p, v, n] { memset(reinterpret_cast<void *>(p), v, n); });
+	return fake_enqueue(s, [f, data] { f(data); });
 }
 
 /* --- kernels ------------------------------------------------------------------------------ */
@@ -273,9 +249,10 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
 	const char *text = static_cast<const char *>(image);
 
+	READY();
 	*m = reinterpret_cast<CUmodule>(1);
 	if (!memcmp(image, magic, sizeof(magic)))
-		return mode("old-driver") ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+		return fake_mode("old-driver") ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
 	return strstr(text, "\n.version 6.0\n") && strstr(text, "\n.target sm_60\n")
 		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -292,31 +269,33 @@ OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
 OUT CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, unsigned threads,
 			    unsigned, unsigned, unsigned, CUstream s, void **a, void **)
 {
-	if (mode("lost"))
+	if (fake_mode("lost"))
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	if (!x || x > 1u << 30 || y != 1 || z != 1 || !threads || threads > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
-	return enqueue(s, reinterpret_cast<const fake_kernel *>(f)->prepare(a));
+	fake_launched(reinterpret_cast<const fake_kernel *>(f)->name, s);
+	return fake_enqueue(s, reinterpret_cast<const fake_kernel *>(f)->prepare(a));
 }
 
 /* --- the device --------------------------------------------------------------------------- */
 
 OUT CUresult cuInit(unsigned)
 {
-	return mode("no-gpu") ? CUDA_ERROR_NO_DEVICE
-	       : mode("sick") ? CUDA_ERROR_SYSTEM_NOT_READY
-			      : CUDA_SUCCESS;
+	began = getpid();
+	return fake_mode("no-gpu") ? CUDA_ERROR_NO_DEVICE
+	       : fake_mode("sick") ? CUDA_ERROR_SYSTEM_NOT_READY
+				   : CUDA_SUCCESS;
 }
 OUT CUresult cuDriverGetVersion(int *v)
 {
-	*v = mode("old-driver") ? 12040 : 13000;
+	*v = fake_mode("old-driver") ? 12040 : 13000;
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuDeviceGetCount(int *n) { return *n = mode("three") ? 3 : 1, CUDA_SUCCESS; }
+OUT CUresult cuDeviceGetCount(int *n) { return *n = fake_mode("three") ? 3 : 1, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGet(CUdevice *d, int i) { return *d = i, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
 {
-	*v = mode("old-gpu") ? 7 : 9;
+	*v = fake_mode("old-gpu") ? 7 : 9;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDeviceGetName(char *to, int n, CUdevice)
@@ -329,16 +308,21 @@ OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
 	const pid_t own = getpid();
 
 	memset(u, 7, sizeof(*u));
-	if (mode("own-gpu"))
+	if (fake_mode("own-gpu"))
 		memcpy(u, &own, sizeof(own));
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice)
+OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
 {
-	*c = reinterpret_cast<CUcontext>(1);
-	return CUDA_SUCCESS;
+	*c = reinterpret_cast<CUcontext>(static_cast<intptr_t>(d) + 1);
+	return began == getpid() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
-OUT CUresult cuCtxSetCurrent(CUcontext c) { return c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
+OUT CUresult cuCtxSetCurrent(CUcontext c)
+{
+	current = c;
+	return began == getpid() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+OUT CUresult cuCtxGetCurrent(CUcontext *c) { return *c = current, CUDA_SUCCESS; }
 OUT CUresult cuGetErrorString(CUresult r, const char **text)
 {
 	*text = r == CUDA_ERROR_NO_DEVICE	  ? "no CUDA-capable device is detected"

@@ -8,6 +8,8 @@
  *	                    mixed     its parts are of several versions
  *	                    none      it has no algorithm for anything
  *	                    fail      convolutions fail
+ *	                    compiles  it makes its kernels by NVRTC, which somebody has to have
+ *	                              loaded: it looks on the loader's path alone
  *	                    slow      the first convolution takes 6 s, as where code is loaded
  * Compiled with -DWITHOUT_GRADIENTS it lacks cudnnConvolutionBackwardFilter.
  */
@@ -290,6 +292,12 @@ static void run(const job &j, pass p)
 
 static bool is_bad(const void *p) { return !p || reinterpret_cast<uintptr_t>(p) % 16; }
 
+static bool has_compiler()
+{
+	return !mode("compiles") || (dlopen("libnvrtc.so.13", RTLD_LAZY | RTLD_NOLOAD) &&
+				     dlopen("libnvrtc-builtins.so.13.0", RTLD_LAZY | RTLD_NOLOAD));
+}
+
 static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void *alpha, bool right,
 			      const void *space, size_t bytes, cudnnConvolutionDescriptor_t d)
 {
@@ -299,6 +307,8 @@ static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void 
 
 	if (mode("fail"))
 		return CUDNN_STATUS_EXECUTION_FAILED;
+	if (!has_compiler())
+		return CUDNN_STATUS_NOT_SUPPORTED;
 	if (mode("slow") && !is_loaded)
 		sleep(6);
 	is_loaded = true;

@@ -16,9 +16,10 @@
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
  * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
+ * Whoever asks for more than it would take where a real one is in use is refused, and told
+ * on stderr.
  */
 #include "tests/fake/libnccl.h"
-#include "bench/comm/reduce.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -58,6 +59,33 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 	(void)snprintf(id->internal, sizeof(id->internal), "%.90s/windsock-fake-%d",
 		       getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
 	return ncclSuccess;
+}
+
+bool fake_has_context(const char *what)
+{
+	int (*current)(void **) = NULL;
+	void *context = NULL;
+
+	*(void **)&current = dlsym(RTLD_DEFAULT, "cuCtxGetCurrent");
+	if (!current || (!current(&context) && context))
+		return true;
+	(void)fprintf(stderr, "stand-in for NCCL: %s without a current context\n", what);
+	return false;
+}
+
+static bool is_busy(const struct ncclComm *c)
+{
+	return c->op.kind != FAKE_NOTHING || c->splitting || c->finalizing;
+}
+
+bool fake_is_ready(struct ncclComm *c, const char *what)
+{
+	if (!is_busy(c))
+		return true;
+	(void)fprintf(stderr, "stand-in for NCCL: %s while the call before is under way\n", what);
+	last_error = "Attempt to use communicator before the previous operation returned "
+		     "ncclSuccess";
+	return false;
 }
 
 void fake_meet(struct ncclComm *c)
@@ -116,15 +144,14 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 		free(c);
 		return ncclInvalidUsage;
 	}
-	if (!fake_join(c, id.internal, size, rank))
+	if (!fake_has_context("ncclCommInitRankConfig") || !fake_join(c, id.internal, size, rank)) {
+		free(c);
 		return ncclSystemError;
+	}
 	*ret = c;
 	write_log(rank, size);
-	if (fake_mode("init-hang"))
-		return ncclInProgress;
-	fake_meet(c);
-	(void)unlink(id.internal);
-	return ncclInProgress;
+	return fake_mode("init-hang") ? ncclInProgress
+				      : fake_begin(c, &(struct fake_op){.kind = FAKE_JOIN}, "");
 }
 
 /* For 6 seconds, with a line each. */
@@ -159,21 +186,25 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 	}
 	if (c->finalizing > 1 && !fake_mode("end-hang"))
 		c->finalizing--;
-	*state = fake_mode("init-hang") || c->splitting || c->finalizing > 1 ? ncclInProgress
-		 : fails && c->operations >= 3				     ? ncclRemoteError
-									     : ncclSuccess;
+	fake_go_on(c);
+	*state = c->failed ? c->failed
+		 : fake_mode("init-hang") || c->op.kind || c->splitting || c->finalizing > 1
+			 ? ncclInProgress
+		 : fails && c->operations >= 3 ? ncclRemoteError
+					       : ncclSuccess;
 	if (*state == ncclRemoteError)
 		last_error = "Call to recv from 127.0.0.1<40000> failed : Connection reset by peer";
 	return ncclSuccess;
 }
 
-/* Whose kernel the GPU is at, as far as anybody can know. */
-static ncclComm_t at_work;
-
 static ncclResult_t done(ncclComm_t c)
 {
+	if (c->splitting && c->part) { /* nobody has been given it */
+		(void)munmap(c->part->shared, sizeof(*c->shared));
+		free(c->part);
+	}
 	(void)munmap(c->shared, sizeof(*c->shared));
-	at_work = at_work == c ? NULL : at_work;
+	fake_at_work = fake_at_work == c ? NULL : fake_at_work;
 	free(c);
 	return ncclSuccess;
 }
@@ -182,18 +213,22 @@ static ncclResult_t done(ncclComm_t c)
 /* The real one gives memory back, and that waits for the kernel of another one. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
-	if (at_work && at_work != c)
+	if (fake_at_work && fake_at_work != c)
 		(void)fprintf(stderr, "stand-in for NCCL: aborted beside a kernel that runs\n");
 	return done(c);
 }
 #endif
 ncclResult_t ncclCommFinalize(ncclComm_t c)
 {
+	if (!fake_is_ready(c, "ncclCommFinalize"))
+		return ncclInvalidArgument;
 	c->finalizing = 3;
 	return ncclInProgress;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t c)
 {
+	if (!c->is_part)
+		fake_nothing_is_left();
 	if (c->finalizing != 1)
 		(void)fprintf(stderr, "stand-in for NCCL: destroyed without being finalized\n");
 	return done(c);
@@ -208,220 +243,4 @@ const char *ncclGetLastError(ncclComm_t c)
 {
 	(void)c;
 	return last_error;
-}
-
-static enum dtype type_of(ncclDataType_t t)
-{
-	static const enum dtype types[] = {
-		[ncclInt8] = DT_INT8,	      [ncclUint8] = DT_UINT8,	[ncclInt32] = DT_INT32,
-		[ncclUint32] = DT_UINT32,     [ncclInt64] = DT_INT64,	[ncclUint64] = DT_UINT64,
-		[ncclFloat16] = DT_HALF,      [ncclFloat32] = DT_FLOAT, [ncclFloat64] = DT_DOUBLE,
-		[ncclBfloat16] = DT_BFLOAT16, [10] = DT_F8E4M3,		[11] = DT_F8E5M2};
-
-	return types[t];
-}
-
-static enum redop op_of(ncclRedOp_t op)
-{
-	return op == ncclProd  ? OP_PROD
-	       : op == ncclMax ? OP_MAX
-	       : op == ncclMin ? OP_MIN
-	       : op == ncclAvg ? OP_AVG
-			       : OP_SUM;
-}
-
-/* What was put on the stream before us is done before us. */
-static void follow(cudaStream_t s)
-{
-	int (*query)(cudaStream_t);
-
-	*(void **)&query = dlsym(RTLD_DEFAULT, "cuStreamQuery");
-	if (query)
-		(void)query(s);
-}
-
-ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
-			   ncclRedOp_t nccl_op, ncclComm_t c, cudaStream_t s)
-{
-	enum dtype t = type_of(type);
-	enum redop op = op_of(nccl_op);
-	size_t n = count * dtype_size(t);
-
-	follow(s);
-	if (n > SLOT)
-		return ncclInternalError;
-	memcpy(c->shared->slots[c->rank], send, n);
-	fake_meet(c);
-	memcpy(recv, c->shared->slots[0], n);
-	for (int r = 1; r < c->size; r++)
-		reduce_find(t, op)(recv, recv, c->shared->slots[r], count);
-	if (op == OP_AVG)
-		reduce_divide(t, recv, count, (unsigned)c->size);
-	if (fake_mode("wrong-sum") && c->rank == 1 && count > 100)
-		((char *)recv)[n / 2] ^= 0x40;
-	for (size_t i = 0; i < count && t == DT_FLOAT && fake_mode("any-order"); i++)
-		((uint32_t *)recv)[i] ^= (unsigned)(c->operations + 1) * 2654435761U >> 31;
-	fake_meet(c);
-	c->operations++;
-	at_work = c;
-	return ncclSuccess;
-}
-
-/* Everybody's bytes lie where everybody can read them, until the second meeting. */
-static bool publish(ncclComm_t c, const void *send, size_t n)
-{
-	if (n > SLOT)
-		return false;
-	if (send)
-		memcpy(c->shared->slots[c->rank], send, n);
-	fake_meet(c);
-	return true;
-}
-
-static ncclResult_t withdraw(ncclComm_t c)
-{
-	fake_meet(c);
-	c->operations++;
-	at_work = c;
-	return ncclSuccess;
-}
-
-static void reduce_at(ncclComm_t c, void *recv, size_t from, size_t count, enum dtype t,
-		      enum redop op)
-{
-	memcpy(recv, c->shared->slots[0] + from, count * dtype_size(t));
-	for (int r = 1; r < c->size; r++)
-		reduce_find(t, op)(recv, recv, c->shared->slots[r] + from, count);
-	if (op == OP_AVG)
-		reduce_divide(t, recv, count, (unsigned)c->size);
-}
-
-ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
-			ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s)
-{
-	follow(s);
-	if (!publish(c, send, count * dtype_size(type_of(type))))
-		return ncclInternalError;
-	if (c->rank == root)
-		reduce_at(c, recv, 0, count, type_of(type), op_of(op));
-	return withdraw(c);
-}
-
-ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type,
-			       ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
-{
-	size_t n = count * dtype_size(type_of(type));
-
-	follow(s);
-	if (!publish(c, send, n * (size_t)c->size))
-		return ncclInternalError;
-	reduce_at(c, recv, n * (size_t)c->rank, count, type_of(type), op_of(op));
-	return withdraw(c);
-}
-
-ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type,
-			   int root, ncclComm_t c, cudaStream_t s)
-{
-	size_t n = count * dtype_size(type_of(type));
-
-	follow(s);
-	if (!publish(c, c->rank == root ? send : NULL, n))
-		return ncclInternalError;
-	memcpy(recv, c->shared->slots[root], n);
-	return withdraw(c);
-}
-
-ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type,
-			   ncclComm_t c, cudaStream_t s)
-{
-	size_t n = count * dtype_size(type_of(type));
-
-	follow(s);
-	if (!publish(c, send, n))
-		return ncclInternalError;
-	for (int r = 0; r < c->size; r++)
-		memmove((char *)recv + n * (size_t)r, c->shared->slots[r], n);
-	return withdraw(c);
-}
-
-/* --- groups of sends and receives: a slot is a row of (to, bytes, data) --------------- */
-
-struct parcel {
-	size_t to, n;
-};
-static struct {
-	ncclComm_t comm;
-	size_t used;
-	struct {
-		void *to;
-		size_t n;
-		int from;
-	} receives[RANKS];
-	int nreceives;
-} group;
-
-ncclResult_t ncclGroupStart(void)
-{
-	memset(&group, 0, sizeof(group));
-	return ncclSuccess;
-}
-
-ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
-		      cudaStream_t s)
-{
-	struct parcel p = {(size_t)peer, count * dtype_size(type_of(type))};
-	char *slot = c->shared->slots[c->rank];
-
-	follow(s);
-	group.comm = c;
-	if (group.used + p.n + 2 * sizeof(p) > SLOT)
-		return ncclInternalError;
-	memcpy(slot + group.used, &p, sizeof(p));
-	memcpy(slot + group.used + sizeof(p), send, p.n);
-	group.used += sizeof(p) + p.n;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
-		      cudaStream_t s)
-{
-	follow(s);
-	group.comm = c;
-	group.receives[group.nreceives].to = recv;
-	group.receives[group.nreceives].n = count * dtype_size(type_of(type));
-	group.receives[group.nreceives++].from = peer;
-	return ncclSuccess;
-}
-
-static bool receive(const char *slot, size_t me, void *to, size_t n)
-{
-	struct parcel p;
-
-	for (size_t at = 0;; at += sizeof(p) + p.n) {
-		memcpy(&p, slot + at, sizeof(p));
-		if (p.to == SIZE_MAX)
-			return false;
-		if (p.to != me)
-			continue;
-		if (p.n == n)
-			memcpy(to, slot + at + sizeof(p), n);
-		return p.n == n;
-	}
-}
-
-ncclResult_t ncclGroupEnd(void)
-{
-	const struct parcel end = {SIZE_MAX, 0};
-	ncclComm_t c = group.comm;
-	bool ok = true;
-
-	if (!c) /* a rank with nothing to do: all ranks of these tests have something */
-		return ncclInternalError;
-	memcpy(c->shared->slots[c->rank] + group.used, &end, sizeof(end));
-	fake_meet(c);
-	for (int i = 0; i < group.nreceives; i++)
-		ok &= receive(c->shared->slots[group.receives[i].from], (size_t)c->rank,
-			      group.receives[i].to, group.receives[i].n);
-	(void)withdraw(c);
-	return ok ? ncclSuccess : ncclInvalidArgument;
 }

@@ -1,6 +1,7 @@
 #ifndef TESTS_FAKE_LIBNCCL_H
 #define TESTS_FAKE_LIBNCCL_H
-/* Shared by the two files of the stand-in for NCCL. */
+/* Shared by the files of the stand-in for NCCL. */
+#include "bench/comm/types.h"
 #include "lib/core/base.h"
 
 #include <nccl.h>
@@ -8,14 +9,52 @@
 
 enum { RANKS = 8, SLOT = 64 << 20 /* sparse */ };
 
+/*
+ * What a communicator was asked for is done while it is asked how far it is, in two meetings
+ * of all ranks: everybody's bytes lie there after the first, and were read after the second.
+ */
+enum fake_kind {
+	FAKE_NOTHING,
+	FAKE_JOIN,
+	FAKE_WINDOW,
+	FAKE_ALL_REDUCE,
+	FAKE_REDUCE,
+	FAKE_REDUCE_SCATTER,
+	FAKE_BROADCAST,
+	FAKE_ALL_GATHER,
+	FAKE_PARCELS
+};
+struct fake_parcel {
+	const void *from;
+	void *to;
+	size_t n;
+	int peer;
+};
+struct fake_op {
+	enum fake_kind kind;
+	int phase;
+	unsigned target; /* so many have to arrive */
+	const void *send;
+	void *recv;
+	size_t count;
+	enum dtype type;
+	enum redop op;
+	int root;
+	void *stream;
+	struct fake_parcel parcels[2 * RANKS];
+	int nparcels;
+	void *window, **window_to;
+};
 struct ncclComm {
 	int rank, size, operations;
 	unsigned round; /* of the barrier */
 	struct shared {
 		unsigned arrived;
-		char slots[RANKS][SLOT];
+		_Alignas(64) char slots[RANKS][SLOT]; /* for vectors of any type */
 	} * shared;
 	char path[160];
+	struct fake_op op;
+	ncclResult_t failed;
 	/* ncclCommSplit: the new one is known when its parent has been asked twice */
 	int splits, splitting;
 	struct ncclComm *part, **part_to;
@@ -27,5 +66,14 @@ bool fake_mode(const char *name);
 void fake_meet(struct ncclComm *c);
 bool fake_join(struct ncclComm *c, const char *path, int size, int rank);
 void fake_split_goes_on(struct ncclComm *c);
+void fake_nothing_is_left(void); /* of what was registered: says so else */
+/* Says so, and what asked, where the one before is not finished: NCCL refuses that. */
+bool fake_is_ready(struct ncclComm *c, const char *what);
+bool fake_has_context(const char *what); /* of the driver's, current in this thread */
+
+/* --- libnccl_ops.c --- */
+ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what);
+void fake_go_on(struct ncclComm *c);
+extern struct ncclComm *fake_at_work; /* whose kernel the GPU is at, as far as anybody can know */
 
 #endif

@@ -18,6 +18,8 @@ ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *ret, n
 	char path[160];
 
 	(void)config;
+	if (!fake_is_ready(c, __func__))
+		return ncclInvalidArgument;
 	memcpy(c->shared->slots[c->rank], own, sizeof(own));
 	fake_meet(c);
 	for (int r = 0; r < c->size; r++) {
@@ -70,6 +72,9 @@ ncclResult_t ncclMemAlloc(void **ret, size_t n)
 {
 	struct piece *free_one = piece_of(NULL);
 
+	*ret = NULL;
+	if (!fake_has_context(__func__))
+		return ncclUnhandledCudaError;
 	*ret = free_one ? aligned_alloc(4096, (n + 4095) / 4096 * 4096) : NULL;
 	if (!*ret)
 		return ncclSystemError;
@@ -105,31 +110,33 @@ ncclResult_t ncclCommRegister(ncclComm_t c, void *p, size_t n, void **ret)
 	return add(p, n, ret);
 }
 
+/* As the real one: it says that all is well while it is still at it, and tells later. */
 ncclResult_t ncclCommWindowRegister(ncclComm_t c, void *p, size_t n, ncclWindow_t *ret, int flags)
 {
-	void *handle = NULL;
+	struct fake_op op = {.kind = FAKE_WINDOW, .window_to = (void **)ret};
 	ncclResult_t r =
-		flags == NCCL_WIN_COLL_SYMMETRIC ? add(p, n, &handle) : ncclInvalidArgument;
+		flags == NCCL_WIN_COLL_SYMMETRIC ? add(p, n, &op.window) : ncclInvalidArgument;
 
-	fake_meet(c); /* collective */
-	*ret = handle;
-	return r;
+	*ret = NULL;
+	if (r == ncclSuccess)
+		r = fake_begin(c, &op, __func__);
+	return r == ncclInProgress ? ncclSuccess : r;
 }
 
 ncclResult_t ncclCommDeregister(ncclComm_t c, void *handle)
 {
-	(void)c;
+	if (!fake_is_ready(c, __func__))
+		return ncclInvalidArgument;
 	((struct piece *)handle)->registered = false;
 	return ncclSuccess;
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t c, ncclWindow_t w)
 {
-	fake_meet(c);
 	return ncclCommDeregister(c, w);
 }
 
-__attribute__((destructor)) static void nothing_is_left(void)
+void fake_nothing_is_left(void)
 {
 	for (size_t i = 0; i < PIECES; i++)
 		if (pieces[i].registered)
@@ -137,4 +144,5 @@ __attribute__((destructor)) static void nothing_is_left(void)
 }
 #else
 void fake_split_goes_on(struct ncclComm *c) { (void)c; }
+void fake_nothing_is_left(void) {}
 #endif

@@ -41,15 +41,18 @@ template <typename T> Func *own(enum redop op)
 
 Func *reduction(enum dtype type, enum redop op)
 {
+	/* sums and products wrap around, which is defined for numbers without a sign alone */
+	const bool wraps = op != OP_MAX && op != OP_MIN;
+
 	switch (type) {
 	case DT_INT8:
 		return own<int8_t>(op);
 	case DT_UINT8:
 		return own<uint8_t>(op);
 	case DT_INT32:
-		return own<int32_t>(op);
+		return wraps ? own<uint32_t>(op) : own<int32_t>(op);
 	case DT_INT64:
-		return own<int64_t>(op);
+		return wraps ? own<uint64_t>(op) : own<int64_t>(op);
 	case DT_UINT64:
 		return own<uint64_t>(op);
 	case DT_HALF:
