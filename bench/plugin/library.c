@@ -7,7 +7,7 @@
 
 static void *open_global(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_GLOBAL); }
 
-static void *open_cudas(const char *name)
+void *library_of_cuda(const char *name)
 {
 	const char *home = getenv("CUDA_HOME");
 	const char *roots[] = {home, "/usr/local/cuda"};
@@ -40,7 +40,7 @@ void *library_of_python(const char *package, const char *name)
 
 static void *search(const struct library_want *w, const char *name)
 {
-	void *so = open_cudas(name);
+	void *so = library_of_cuda(name);
 
 	for (const char *const *p = w->packages; *p && !so; p++)
 		so = library_of_python(*p, name);

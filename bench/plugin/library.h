@@ -17,6 +17,8 @@ enum { LIBRARY_WHY = 256 };
 void *library_open(const struct library_want *w, char why[LIBRARY_WHY]);
 /* Among the packages of the active Python alone, where PyTorch has what it uses. */
 void *library_of_python(const char *package, const char *name);
+/* In the folder of an installed CUDA alone. */
+void *library_of_cuda(const char *name);
 /* The file that has @symbol; @otherwise where the loader does not say. */
 void library_path(void *so, const char *symbol, const char *otherwise, char *ret, size_t n);
 /* The first of @names that it lacks, NULL: none. */

@@ -49,7 +49,9 @@ struct engine { /* what a plug-in exports as `windsock_engine` */
 	/* For so many samples; @g must live. NULL: no memory, or nothing that can do it. */
 	struct engine_net *(*create)(const struct graph *g, int batch, struct err *e);
 	void (*destroy)(struct engine_net *n); /* may be NULL */
-	float *(*input)(struct engine_net *n); /* [batch][channel][row][column], to be filled */
+	/* [batch][channel][row][column], to be filled: again after backward(), with a device
+	 * as soon as forward() has returned. */
+	float *(*input)(struct engine_net *n);
 	/* All parameters (or gradients) to or from PyTorch's layouts. -1: see failure(). */
 	int (*convert)(struct engine_net *n, const float *from, float *to, bool to_plain);
 	/* Returns [batch][classes]. Training: normalizes by the batch, moves @stats; else by

@@ -19,8 +19,10 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struc
 	bool is_16 = precision_of(c) != ENGINE_FLOAT32;
 
 	if (streq(c->device, "cpu") && (is_16 || c->tf32)) {
-		err_set(e, ERR_USAGE, "%s is for GPUs", is_16 ? "--amp" : "--tf32");
-		return err_hint(e, "--device cuda");
+		const char *what = is_16 ? "--amp" : "--tf32";
+
+		err_set(e, ERR_USAGE, "%s is for GPUs, and --device cpu uses none", what);
+		return err_hint(e, "leave %s out, or --device cuda", what);
 	}
 	if (precision_of(c) == ENGINE_FP16 && is_sharded) {
 		err_set(e, ERR_USAGE,
@@ -30,6 +32,8 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struc
 	}
 	if (is_16 && c->tf32)
 		return err_set(e, ERR_USAGE, "--amp and --tf32: one of the two");
+	if (is_16 || c->tf32)
+		c->needs = is_16 ? "--amp" : "--tf32";
 	if (streq(c->device, "auto") && (is_16 || c->tf32 || needs_gpu))
 		c->device = "cuda";
 	return 0;
@@ -121,6 +125,16 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 	return load_cpu(m, a, ret, e);
 }
 
+/* Nobody asked for a GPU by that name: who did, and how to do without. */
+static void name_need(const char *option, struct err *e)
+{
+	struct err why = *e;
+
+	err_set(e, why.kind, "%s needs a GPU: %s", option, why.msg);
+	(void)err_hint(e, "%s%sleave %s out to train on the CPU", why.hint, *why.hint ? "; " : "",
+		       option);
+}
+
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e)
 {
@@ -136,6 +150,8 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 	if (streq(c->device, "cpu"))
 		return load_cpu(m, a, ret, e);
 	ret->engine = find_cuda(a, e);
+	if (!ret->engine && c->needs)
+		name_need(c->needs, e);
 	return open_cuda(&o, a, ret, e);
 }
 

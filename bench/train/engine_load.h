@@ -13,7 +13,8 @@ struct engine_choice {
 	const char *device; /* "auto", "cpu", "cuda" */
 	const char *amp;    /* one of engine_precisions */
 	bool tf32;
-	int rank; /* of --init, where the environment has none; -1 */
+	const char *needs; /* what alone asks for a GPU ("--amp"), set by engine_check(); or NULL */
+	int rank;	   /* of --init, where the environment has none; -1 */
 };
 struct engine_loaded {
 	const struct engine_choice *choice;

@@ -125,8 +125,12 @@ static int say_silent(struct job *j, const struct rdzv_member *m, int rank, stru
 	struct unit_buf time;
 
 	j->culprit = rank;
-	return err_set(e, ERR_SYS, "rank %d (%.60s, %.60s) did nothing for %s", rank, m[rank].host,
-		       m[rank].data_addr, format_duration(&time, j->o->deadline_ns));
+	/* it lives, as far as the rendezvous knows: this is all that can be said of it */
+	return err_set(e, ERR_SYS,
+		       "rank %d (%.60s, %.60s) did nothing for %s: it hangs, was stopped, or "
+		       "computes for longer than --deadline",
+		       rank, m[rank].host, m[rank].data_addr,
+		       format_duration(&time, j->o->deadline_ns));
 }
 
 /*

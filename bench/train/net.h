@@ -88,6 +88,8 @@ struct net_score net_forward(struct net *n);
  * have a turn; not 0 ends it. May be NULL.
  */
 int net_backward(struct net *n, int (*done)(void *arg, int layer), void *arg);
+/* Where gradients are kept, backward ends before they are computed: waits for that. See failure. */
+void net_backward_end(struct net *n);
 
 /* For net*.c: calls before(). */
 int net_before(const struct net *n, int part);

@@ -86,6 +86,14 @@ bool net_is_finite(const float *v, size_t n)
 	return !bad;
 }
 
+void net_backward_end(struct net *n)
+{
+	struct net_device *t = n->there;
+
+	if (t && t->keeps_grads && !net_failure(n))
+		(void)n->engine->device->is_finite(&t->are_finite, &t->failure);
+}
+
 /* Whatever is averaged there: not finite if anybody's was not. */
 static int look(struct net *n, bool *ret, struct err *e)
 {

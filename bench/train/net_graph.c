@@ -141,10 +141,7 @@ int net_graph_backward(struct net *n, int (*done)(void *arg, int part), void *ar
 {
 	struct net_device *t = n->there;
 	bool keeps = t && t->keeps_grads;
-	int result = n->engine->backward(n->now, t ? t->params : n->params, n->dout,
-					 keeps ? t->grads : n->grads, done ? done : nobody, arg);
 
-	if (keeps && !result && !n->engine->failure(n->now))
-		(void)n->engine->device->is_finite(&t->are_finite, &t->failure);
-	return result;
+	return n->engine->backward(n->now, t ? t->params : n->params, n->dout,
+				   keeps ? t->grads : n->grads, done ? done : nobody, arg);
 }

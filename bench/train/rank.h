@@ -30,6 +30,7 @@ struct rank {
 	uint64_t again[PROVEN_MAX], *hashes; /* of its own gradients: these, or word.grads */
 	uint64_t exposed_ns;		     /* of the proven steps; of the repeated ones */
 	bool repeating;			     /* the first steps, once more */
+	bool is_loaded;			     /* the next batch is in the net already */
 	struct err *e;
 };
 enum { EXTRA = 3 }; /* loss, top1, top5 travel with the first bucket */

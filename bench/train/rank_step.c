@@ -222,6 +222,46 @@ static int load(struct rank *r, uint64_t at)
 	return 0;
 }
 
+/* Does the next step of this epoch take as many samples? */
+static bool has_like_next(const struct rank *r, uint64_t at)
+{
+	uint64_t batch = r->o->batch;
+
+	return at + 1 < train_steps_per_epoch(r->o) && r->step + 1 < r->total &&
+	       (at + 2) * batch <= sampler_per_rank(&r->sampler) &&
+	       (uint64_t)r->net->samples == batch;
+}
+
+/*
+ * The end of backward. Where a GPU was only told what to do, the next batch is filled in
+ * meanwhile: this one has been copied there. *ret_s: how long that took.
+ */
+static int end_backward(struct rank *r, uint64_t at, double *ret_s)
+{
+	uint64_t began = now_ns();
+
+	*ret_s = 0;
+	if (keeps_grads(r) && r->step >= r->proven && !r->repeating && has_like_next(r, at) &&
+	    !net_failure(r->net)) {
+		if (load(r, at + 1))
+			return -1;
+		r->is_loaded = true;
+		*ret_s = (double)(now_ns() - began) / 1e9;
+	}
+	net_backward_end(r->net);
+	return net_failure(r->net) ? err_set(r->e, ERR_SYS, "%s", net_failure(r->net)) : 0;
+}
+
+static int begin_step(struct rank *r, uint64_t at)
+{
+	bool is_loaded = r->is_loaded;
+
+	r->is_loaded = false;
+	if (r->o->is_sharded && shards_begin(&r->shards))
+		return -1;
+	return is_loaded ? 0 : load(r, at);
+}
+
 static int end_exchange(struct rank *r)
 {
 	float *last = r->net->grads + r->net->nparams - 1;
@@ -264,22 +304,21 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 {
 	double *spent = r->word.seconds, lr = train_lr(r->o, epoch);
 	uint64_t t[PHASES + 1] = {now_ns()};
+	double ahead;
 	struct net_score s;
 
 	fault_process(&r->o->fault, r->comm->rank, fault_step(r));
 	choose_grads(r);
 	r->shards.spent_ns = 0;
-	if ((r->o->is_sharded && shards_begin(&r->shards)) || load(r, at))
+	if (begin_step(r, at))
 		return -1;
 	t[1] = now_ns() - r->shards.spent_ns; /* as if nothing had been exchanged in between */
 	s = forward(r);
 	put_score(r, &s);
 	t[2] = now_ns() - r->shards.spent_ns;
 	overlap_begin(&r->overlap, r->overlap.stream ? 0 : EXTRA);
-	if (net_backward(r->net, on_layer, r))
+	if (net_backward(r->net, on_layer, r) || end_backward(r, at, &ahead))
 		return -1;
-	if (net_failure(r->net))
-		return err_set(r->e, ERR_SYS, "%s", net_failure(r->net));
 	t[3] = now_ns() - r->overlap.spent_ns - r->shards.spent_ns;
 	if (end_exchange(r))
 		return -1;
@@ -291,6 +330,8 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 		r->exposed_ns += t[4] - t[3];
 	for (int i = 0; i < PHASES; i++)
 		spent[i] += (double)(t[i + 1] - t[i]) / 1e9;
+	spent[PHASE_DATA] += ahead;
+	spent[PHASE_BACKWARD] -= ahead;
 	note_step(r, epoch, lr, (double)(t[5] - t[0]) / 1e9);
 	r->step++;
 	if (r->step <= r->proven && rank_whole(r))

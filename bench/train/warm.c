@@ -26,6 +26,7 @@ static int pass(struct rank *r)
 	if (!net_store(n, r->e) && !net_begin(n, r->o->batch, r->e)) {
 		(void)net_forward(n);
 		result = net_backward(n, NULL, NULL);
+		net_backward_end(n);
 		if (net_failure(n))
 			result = err_set(r->e, ERR_SYS, "%s", net_failure(n));
 	}

@@ -56,11 +56,39 @@ static const char *root_of(struct arena *a, const char *program)
 							     : NULL;
 }
 
-/* An environment that is used without being activated has its python3 in front. */
+/* "/usr/local/bin/python3", a link to a python3 elsewhere: that; NULL: it is none. */
+static const char *next_of(struct arena *a, const char *program)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlink(program, to, sizeof(to) - 1);
+	const char *name = strrchr(program, '/');
+
+	if (n <= 0)
+		return NULL;
+	to[n] = '\0';
+	return *to == '/' ? arena_strdup(a, to)
+			  : arena_printf(a, "%.*s/%s", (int)(name - program), program, to);
+}
+
+/* Its root by the name that its folder really has: that of PATH may be a link, or end in "/". */
+static const char *real_root(struct arena *a, const char *program)
+{
+	const char *name = strrchr(program, '/');
+	char real[PATH_MAX];
+
+	if (!realpath(arena_strndup(a, program, (size_t)(name - program)), real))
+		return NULL;
+	return root_of(a, arena_printf(a, "%s/python3", real));
+}
+
+/*
+ * An environment that is used without being activated has its python3 in front. That may be
+ * a link to the environment's own, which is one to an installation that has no packages.
+ */
 static void add_of_path(struct arena *a, str_list *ret)
 {
+	enum { LINKS_MAX = 8 };
 	const char *path = getenv("PATH");
-	char real[PATH_MAX];
 
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
@@ -70,8 +98,8 @@ static void add_of_path(struct arena *a, str_list *ret)
 		if (*program != '/' || access(program, X_OK))
 			continue;
 		add_root(a, root_of(a, program), ret);
-		if (realpath(program, real)) /* a link to an installation elsewhere */
-			add_root(a, root_of(a, real), ret);
+		for (int i = 0; i < LINKS_MAX && program; i++, program = next_of(a, program))
+			add_root(a, real_root(a, program), ret);
 		return;
 	}
 }

@@ -150,8 +150,10 @@ int conv_build(struct engine_net *n, int i)
 	const struct graph_node *node = &n->g->nodes[i];
 	struct value *x = &n->values[node->in], *y = &n->values[i + 1];
 	struct op *op = &n->ops[i];
-	cudnnStatus_t st = describe(n, x, node->from_side);
+	cudnnStatus_t st;
 
+	libraries_load_compiler(&gpu.libs);
+	st = describe(n, x, node->from_side);
 	if (st == CUDNN_STATUS_SUCCESS)
 		st = describe(n, y, node->side);
 	if (st == CUDNN_STATUS_SUCCESS)

@@ -17,9 +17,12 @@
 struct libraries {
 	char cudnn_path[256], cublas_path[256];
 	int cudnn, cublas, driver, gpus; /* 91900; 130002; 13000 */
+	int cuda;			 /* cuDNN's: 13 */
 };
 /* ERR_ABSENT: which of them is not here, and what brings it. */
 int libraries_load(struct libraries *ret, struct err *e) MUST_CHECK;
+/* What cuDNN compiles convolutions with, and looks for on the loader's path alone. Once. */
+void libraries_load_compiler(const struct libraries *l);
 
 struct gpu {
 	struct libraries libs;

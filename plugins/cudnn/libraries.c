@@ -1,7 +1,9 @@
 #include "bench/plugin/library.h"
 #include "plugins/cudnn/gpu.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 
 enum { OLDEST = 90000 };
 
@@ -133,6 +135,47 @@ static int load_cublas(int cuda, struct libraries *ret, struct err *e)
 	return needs(so, cublas_needs, ARRAY_LEN(cublas_needs), ret->cublas_path, e);
 }
 
+/* NVRTC's other half, which it looks for by a name that has its minor version, too. */
+static void load_builtins(void *nvrtc)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+	char *name;
+	struct dirent *entry;
+	DIR *d;
+
+	library_path(nvrtc, "nvrtcVersion", "", folder, sizeof(folder));
+	name = strrchr(folder, '/');
+	if (!name)
+		return;
+	*name = '\0';
+	d = opendir(folder);
+	while (d && (entry = readdir(d)))
+		if (starts_with(entry->d_name, "libnvrtc-builtins.so.") &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+			    sizeof(path))
+			(void)dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+	if (d)
+		(void)closedir(d);
+}
+
+void libraries_load_compiler(const struct libraries *l)
+{
+	char file[32], why[LIBRARY_WHY];
+	const char *const names[] = {file, NULL};
+	static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL};
+	const struct library_want want = {NULL, names, packages};
+	static bool is_done;
+	void *so;
+
+	if (is_done)
+		return;
+	is_done = true;
+	(void)snprintf(file, sizeof(file), "libnvrtc.so.%d", l->cuda);
+	so = library_open(&want, why);
+	if (so)
+		load_builtins(so);
+}
+
 static int load_driver(struct libraries *ret, struct err *e)
 {
 	void *so = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
@@ -181,5 +224,6 @@ int libraries_load(struct libraries *ret, struct err *e)
 			"WINDSOCK_CUDNN=FILE",
 			ret->driver / 1000);
 	}
+	ret->cuda = cuda / 1000;
 	return load_cublas(cuda, ret, e);
 }

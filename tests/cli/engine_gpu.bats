@@ -55,6 +55,15 @@ says() { # CODE TEXT... -- COMMAND...
     says 4 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
 }
 
+@test "what cuDNN compiles its kernels with is loaded from CUDA's folder before it looks for it" {
+    fake
+    mkdir -p cuda/lib64
+    echo 'int nvrtcVersion(void) { return 0; }' | ${CC:-cc} -shared -fPIC -Wl,-soname,libnvrtc.so.13 \
+        -x c -o cuda/lib64/libnvrtc.so.13 -
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libnvrtc-builtins.so.13.0 -x c -o cuda/lib64/libnvrtc-builtins.so.13.0 /dev/null
+    CUDA_HOME=$PWD/cuda WINDSOCK_FAKE_CUDNN=compiles run -0 --separate-stderr one --model cnn
+}
+
 @test "what is too old, or does not fit the driver: exit 4" {
     fake
     says 4 "is cuDNN 8.9: too old" "cuDNN 9" -- env WINDSOCK_FAKE_CUDNN=old "$B" --device cuda --np 1
@@ -123,7 +132,8 @@ losses() { jq -c '[.data.steps[].loss]'; }
     jq -e '(.verdict | . == "pass" or . == "warn") and .data.backend == "nccl" and .data.checks.equals_single_process and
         .data.checks.params_equal_across_ranks and (.data.steps | length) == 12' <<<"$output"
     run -1 --separate-stderr "$B" "${nccl[@]}" --fault 1:nan:10 --json
-    jq -e 'any(.findings[]; .check == "train.finite" and .status == "fail" and .subject == "rank 1")' <<<"$output"
+    jq -e 'any(.findings[]; .check == "train.finite" and .status == "fail" and .subject == "rank 1" and
+        (.message | endswith("in step 10")))' <<<"$output" # while the batch of step 11 was filled
     WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr "$B" "${nccl[@]}" --json
     jq -e 'any(.findings[]; .check == "train.params" and .status == "fail" and
         ((.message | contains("cannot be told")) or .subject == "rank 1"))' <<<"$output"

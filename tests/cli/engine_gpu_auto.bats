@@ -149,3 +149,17 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     [ "$status" -eq 0 ]
     grep -Eq '^warn  train.backend .*TCP carried the gradients of GPUs, not NCCL: rank 0 .*cannot load NCCL' <<<"$output"
 }
+
+@test "the next batch is filled while the GPU computes gradients: by one rank, and by two that reduce there" {
+    local np
+    [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no CUDA toolkit, as on machines without a GPU"
+    for np in 1 2; do
+        WINDSOCK_FAKE_CUDA=ahead run -0 --separate-stderr "$BIN/ddpsmoke" --device cuda --np $np --backend nccl \
+            --model mlp --samples 512 --validation 32 --batch 16 --expect 0 --epochs 1 --json
+        # 16 steps a rank at least, of which the first 8 are looked at in the host's memory
+        (($(grep -c "filled beside a backward pass" <<<"$stderr") >= np * 5)) || { echo "$stderr"; return 1; }
+        # the time for it is in one phase, and not in two
+        jq -e '.data | ([.steps[].seconds] | add) as $all | .throughput.ranks[0].seconds |
+            all(.[]; . >= 0) and (add / $all | . > 0.999 and . < 1.001)' <<<"$output"
+    done
+}

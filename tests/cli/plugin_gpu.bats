@@ -48,6 +48,20 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     [[ $output == *"/nowhere/result.json cannot be written"* && -z $(find . -name 'tmp.*') ]]
 }
 
+@test "gpu-check: NCCL is found in the packages of the Python that was named, whatever that is" {
+    fake
+    mkdir -p driver torch/lib/python3.12/site-packages/nvidia/nccl/lib
+    cp "$O/fake/libcuda.so.1" driver
+    : >driver/libnccl.so.2 # the loader's path ends here
+    cp "$O/fake/libnccl.so.2" torch/lib/python3.12/site-packages/nvidia/nccl/lib
+    printf '#!/bin/sh\necho "%s"\n' "$PWD/torch" >python
+    chmod +x python
+    export VIRTUAL_ENV=$PWD # another one that is active
+    LD_LIBRARY_PATH=$PWD/driver run --separate-stderr check --parts nccl --python "$PWD/python" --ranks '' --time 40 --output -
+    jq -e --arg at "($PWD/torch/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2)" \
+        '.steps[0] | .name == "GPU and NCCL" and .verdict == "pass" and (.detail | tojson | contains($at))' <<<"$output"
+}
+
 @test "gpu-check: NCCL on the stand-ins: every step passes" {
     fake
     run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --output -

@@ -21,6 +21,29 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0)' <<<"$output"
 }
 
+@test "of two that are not on the loader's path PyTorch's is taken, then that of CUDA's folder" {
+    local at
+    mkdir -p driver site/nvidia/nccl/lib cuda/lib64
+    cp "$O/fake/libcuda.so.1" driver
+    : >driver/libnccl.so.2 # the loader's path ends here
+    cp "$O/fake/libnccl.so.2" site/nvidia/nccl/lib
+    cp "$O/fake/libnccl.so.2" cuda/lib64
+    export LD_LIBRARY_PATH=$PWD/driver CUDA_HOME=$PWD/cuda
+    for at in site/nvidia/nccl/lib cuda/lib64; do
+        PYTHONPATH=$PWD/${at%/nvidia*} run -0 --separate-stderr bench --json
+        jq -e --arg at "($PWD/$at/libnccl.so.2)" '[.. | strings | contains($at)] | any' <<<"$output"
+    done
+}
+
+@test "a group of operations, a part and a window are waited for before the next call" {
+    local ask
+    for ask in "--coll alltoall" "--pairs" "-R 1" "-R 2"; do
+        # shellcheck disable=SC2086 # options and their values
+        WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench $ask
+        [[ $stderr != *"stand-in"* ]] || { echo "$ask: $stderr"; return 1; }
+    done
+}
+
 @test "kernels for drivers and GPUs that came before this nvcc" {
     WINDSOCK_FAKE_CUDA=old-driver run -0 --separate-stderr bench --json
     jq -e '.verdict == "pass"' <<<"$output"

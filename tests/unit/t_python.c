@@ -59,14 +59,20 @@ static void all_places(void **state)
 	folder(&a, "real/bin");
 	folder(&a, "linked/lib/python3.11/site-packages");
 	folder(&a, "linked/bin");
+	folder(&a, "between/lib/python3.11/site-packages");
+	folder(&a, "between/bin");
 	folder(&a, ".local/lib/python3.11/site-packages");
 	f = fopen(arena_printf(&a, "%s/real/bin/python3", home), "w");
 	assert_non_null(f);
 	(void)fclose(f);
 	(void)chmod(arena_printf(&a, "%s/real/bin/python3", home), 0700);
-	assert_int_equal(
-		symlink("../../real/bin/python3", arena_printf(&a, "%s/linked/bin/python3", home)),
-		0);
+	assert_int_equal(symlink("../../between/bin/python",
+				 arena_printf(&a, "%s/linked/bin/python3", home)),
+			 0);
+	assert_int_equal(symlink("python3", arena_printf(&a, "%s/between/bin/python", home)), 0);
+	assert_int_equal(symlink(arena_printf(&a, "%s/real/bin/python3", home),
+				 arena_printf(&a, "%s/between/bin/python3", home)),
+			 0);
 	(void)setenv("PYTHONPATH", arena_printf(&a, ":relative:%s/none:%s/listed", home, home), 1);
 	set(&a, "VIRTUAL_ENV", "venv");
 	set(&a, "CONDA_PREFIX", "conda");
@@ -78,8 +84,26 @@ static void all_places(void **state)
 	assert_int_equal(place(&a, &l, "conda/lib/python3.12/site-packages"), 2);
 	assert_int_equal(place(&a, &l, "conda/lib/python3.9/site-packages"), 3);
 	assert_int_equal(place(&a, &l, "linked/lib/python3.11/site-packages"), 4);
-	assert_int_equal(place(&a, &l, "real/lib/python3.11/site-packages"), 5);
-	assert_true(l.n >= 7); /* the user's own, by HOME with its slash */
+	assert_int_equal(place(&a, &l, "between/lib/python3.11/site-packages"), 5);
+	assert_int_equal(place(&a, &l, "real/lib/python3.11/site-packages"), 6);
+	assert_true(l.n >= 8); /* the user's own, by HOME with its slash */
+}
+
+static void a_folder_by_another_name(void **state)
+{
+	static const char *const paths[] = {"real/bin/", "programs", "none/../real/bin"};
+	AUTO(arena_done) struct arena a = {0};
+	str_list l;
+
+	(void)state;
+	assert_int_equal(symlink("real/bin", arena_printf(&a, "%s/programs", home)), 0);
+	folder(&a, "none");
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		set(&a, "PATH", paths[i]);
+		python_packages(&a, &l);
+		if (place(&a, &l, "real/lib/python3.11/site-packages") < 0)
+			fail_msg("not found by %s", paths[i]);
+	}
 }
 
 static void nothing_is_set(void **state)
@@ -108,6 +132,7 @@ static void nothing_is_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(all_places),
+					   cmocka_unit_test(a_folder_by_another_name),
 					   cmocka_unit_test(nothing_is_set)};
 	int failed;
 

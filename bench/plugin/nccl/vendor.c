@@ -84,11 +84,14 @@ static void *open_nccl(const char *given, struct err *e)
 	}
 	if (!so && !given)
 		so = library_of_python("nvidia/nccl/lib", "libnccl.so.2");
+	if (!so && !given)
+		so = library_of_cuda("libnccl.so.2");
 	if (so)
 		return so;
 	err_set(e, ERR_ABSENT, "cannot load NCCL: %s", why);
-	err_hint(e, "looked at --nccl, WINDSOCK_NCCL, the loader's path and the active Python's "
-		    "nvidia/nccl/lib; apt-get install libnccl2, or pip install nvidia-nccl-cu12");
+	err_hint(e, "looked at --nccl, WINDSOCK_NCCL, the loader's path, the active Python's "
+		    "nvidia/nccl/lib and CUDA's lib64; apt-get install libnccl2, or pip install "
+		    "nvidia-nccl-cu12");
 	return NULL;
 }
 
@@ -126,7 +129,7 @@ int vendor_load(const char *given, struct vendor *ret, struct err *e)
 			"loaded); NCCL itself is: %s",
 			ret->nccl_path);
 		return err_hint(e, "install the driver, in a container: docker run --gpus all; "
-				   "ncclbench --backend tcp measures host memory");
+				   "--backend tcp does without");
 	}
 	if (needs(so, cuda_needs, ARRAY_LEN(cuda_needs), "libcuda.so.1", e))
 		return -1;
