@@ -1,6 +1,7 @@
 /* ddpsmoke: does data-parallel training work end to end, with the right numbers. */
 #include "bench/dev/gpus.h"
 #include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/relay.h"
 #include "bench/train/carrier.h"
 #include "bench/train/engine_load.h"
 #include "bench/train/hear.h"
@@ -13,7 +14,6 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/plugin.h"
 
-#include <fcntl.h>
 #include <signal.h>
 
 #define NOT_GIVEN UINT64_MAX
@@ -271,14 +271,6 @@ static int launch(struct app *app, struct config *c, struct err *e)
 	return train_launch(&o, c->train.backend, app->cmd->name, app->report, e);
 }
 
-/* Rank 0's report has the error; one that our launcher ended has none to speak of. */
-static void be_silent(void)
-{
-	AUTO_CLOSE int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	(void)dup2(fd, STDERR_FILENO);
-}
-
 /* What all ranks come to know together, rank 0 says. */
 static bool is_common(const struct err *e)
 {
@@ -309,7 +301,7 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	o.device = l.device ? l.device : o.device;
 	if (e->kind || world_start(&o, &app->arena, &w, e)) {
 		if (c->role.ours && !c->role.rank)
-			be_silent();
+			relay_hush();
 		return -1;
 	}
 	rank = rdzv_rank(w.rdzv);
@@ -332,7 +324,7 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	if (rank && c->role.relayed && lost && is_first_gone(lost))
 		hear_tell_lost(lost); /* who else would? */
 	if (result && (rank ? is_common(e) : c->role.ours))
-		be_silent();
+		relay_hush();
 	return result;
 }
 

@@ -117,7 +117,8 @@ static const struct opt rows[] = {
 	 AT(average), .max = 3, .def = "1"},
 	{'c', "check", "N", "verify every size so often; 0: do not", OPT_UINT, AT(check),
 	 .max = 1000, .def = "1"},
-	{'z', "blocking", "HOW", "1 barrier in each iteration, 3 the same, not timed", OPT_UINT,
+	{'z', "blocking", "HOW",
+	 "1 barrier in each iteration, 2 wait for it alone, 3 barrier, not timed", OPT_UINT,
 	 AT(blocking), .max = 3, .def = "0"},
 	{'C', "report_cputime", "0|1", "report processor time", OPT_UINT, AT(cpu_time), .max = 1,
 	 .def = "0"},
@@ -137,7 +138,8 @@ static const struct opt rows[] = {
 	 .max = 1, .def = "0"},
 	{'M', "memory", "0|1", "say how much memory was used", OPT_UINT, AT(memory), .max = 1,
 	 .def = "0"},
-	{'J', "output_file", "FILE", "also write nccl-tests' JSON, iteration times included",
+	{'J', "output_file", "FILE",
+	 "also write nccl-tests' JSON, iteration times included; of FILE.csv a line each result",
 	 OPT_STR, AT(job.verdict.nccl_json), .complete = OPT_C_FILE},
 	{0, "plot", "FILE", "draw bandwidth and time over size: an SVG; - draws here", OPT_STR,
 	 AT(plot), .complete = OPT_C_FILE},
@@ -147,7 +149,8 @@ static const struct opt rows[] = {
 	 AT(page), .complete = OPT_C_FILE},
 
 	{.help = "Is it normal"},
-	{0, "expect", "LIMIT", "fail below: GB/s of bus bandwidth, or PERCENT% of the possible",
+	{0, "expect", "LIMIT",
+	 "fail below: GB/s of bus bandwidth (--pairs: of each pair), or PERCENT% of the possible",
 	 OPT_STR, AT(expect)},
 	{0, "warn-below", "PERCENT", "of what is possible, or of the baseline", OPT_DOUBLE,
 	 AT(warn), .def = "55, or 90 of a baseline"},
@@ -175,6 +178,10 @@ static const struct opt rows[] = {
 	 OPT_UINT, AT(flags.device_api)},
 	{'V', "device_cta_count", "N", "their number of CTAs", OPT_UINT, AT(flags.ctas), .min = 1,
 	 .max = 128},
+	{'x', "cta_policy", "0|1|2", "few CTAs (1), or none (2)", OPT_UINT, AT(flags.cta_policy),
+	 .max = 2},
+	{'y', "stream_null", "0|1", "use the null stream", OPT_UINT, AT(flags.stream_null),
+	 .max = 1},
 };
 
 static const char about[] =
@@ -294,9 +301,13 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
 			       (size_t)c->iters);
 	fill_job(app, c);
+	if (ask_together(&c->job, e))
+		return -1;
 	app->report_opts.answer_only = true;
-	if (job_reports(&c->job))
+	if (job_reports(&c->job)) {
+		app->report_opts.answer_only = !app->common.quiet;
 		return ask_files(&c->job.verdict, &app->arena, e);
+	}
 	app->report_opts.format = "table";
 	app->report_opts.output = app->report_opts.page = NULL;
 	return 0;
@@ -339,6 +350,7 @@ static struct config config = {
 	.op = "sum",
 	.type = "float",
 	.root = "0",
+	.flags = {.cta_policy = NOT_GIVEN},
 	.where = {.threads = 1, .gpus = 1, .rank = NOT_GIVEN, .size = NOT_GIVEN},
 	.iters = 20,
 	.warmup = 1,

@@ -270,6 +270,9 @@ static int run(struct app *app, void *cfg, struct err *e)
 		return -1;
 	if (app->operands.n)
 		return run_diff(&p, app, e);
+	/* nccl-tests' own: ncclbench refuses to forget it, and here nobody asks for groups */
+	(void)unsetenv("NCCL_TESTS_SPLIT");
+	(void)unsetenv("NCCL_TESTS_SPLIT_MASK");
 	if (c->serve)
 		return run_member(&p, e);
 	if (!c->hosts) {

@@ -3,6 +3,7 @@
 #include "lib/report/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 enum { MARK = '\x1e', DEPTH = 8, FIRST_ROOM = 64 << 10 };
 
@@ -119,4 +120,11 @@ void relay_in_done(struct relay_in *in)
 	free(in->p);
 	in->p = NULL;
 	in->n = in->cap = 0;
+}
+
+void relay_hush(void)
+{
+	AUTO_CLOSE int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	(void)dup2(fd, STDERR_FILENO);
 }

@@ -36,6 +36,8 @@ struct relay_in {
 	void *arg;
 };
 void relay_feed(struct relay_in *in, const char *data, size_t n);
+/* From now on stderr goes nowhere: who hears our events says what there is to say. */
+void relay_hush(void);
 void relay_in_done(struct relay_in *in); /* a last line without an end is handed out */
 
 #endif

@@ -53,16 +53,17 @@ int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
 	const uint64_t usual = 32 << 20;
 	bool has_min = in->min != ASK_NOT_GIVEN, has_max = in->max != ASK_NOT_GIVEN;
 	bool has_step = in->step != ASK_NOT_GIVEN, has_factor = in->factor != ASK_NOT_GIVEN;
+	bool is_still = in->step == 0 || (has_factor && in->factor < 2);
 
 	if (has_step && has_factor)
 		return err_set(e, ERR_USAGE, "-i and -f cannot be combined");
-	if (in->step == 0 || (has_factor && in->factor < 2))
+	if (is_still && !(has_min && in->min == in->max)) /* scripts have one size and -f 1 */
 		return err_set(e, ERR_USAGE, "sizes have to grow: -i 1 or -f 2 at least");
 	s->adaptive = !has_min && !has_max && !has_step;
 	s->min = has_min ? in->min : has_max && in->max < usual ? in->max : usual;
 	s->max = has_max ? in->max : s->min > usual ? s->min : usual;
 	s->step = has_step ? in->step : 0;
-	s->factor = s->step ? 0 : has_factor ? in->factor : 2;
+	s->factor = s->step ? 0 : has_factor && !is_still ? in->factor : 2;
 	if (s->adaptive) {
 		s->min = 8;
 		s->max = UINT64_C(4) << 30;

@@ -26,8 +26,9 @@ int ask_where(const struct ask_where *in, const char *coll, const char *backend,
 /* What means something to some backends only, or to nccl-tests alone. */
 struct ask_flags {
 	const char *backend, *rails; /* as given */
-	uint64_t graph, registers, device_api, ctas, parallel_init;
-	bool pairs; /* --pairs or --find-slow */
+	uint64_t graph, registers, device_api, ctas, parallel_init, stream_null;
+	uint64_t cta_policy; /* ASK_NOT_GIVEN */
+	bool pairs;	     /* --pairs or --find-slow */
 };
 /* What nobody here can do, and must not be mistaken for done. */
 int ask_flags(const struct ask_flags *in, struct err *e) MUST_CHECK;
@@ -53,6 +54,8 @@ unsigned ask_ops(const char *name);
 int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e) MUST_CHECK;
 /* "12.5" GB/s, "60%" of what the hardware should do. */
 int ask_expect(const char *text, struct verdict_opts *ret, struct err *e) MUST_CHECK;
+/* What would be taken and do nothing, or cannot both be meant. */
+int ask_together(const struct job_opts *o, struct err *e) MUST_CHECK;
 /* What cannot be written, or drawn beside it, is said before hours of measuring. */
 int ask_files(const struct verdict_opts *o, struct arena *a, struct err *e) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 /* nccl-tests' flags for a GPU, and ours for one backend: who serves them, and who does not. */
 #include "bench/sweep/ask.h"
+#include "lib/core/units.h"
 
 /* nccl-tests has kernels of its own for some collectives; a figure without them is another one. */
 static int ask_device_api(const struct ask_flags *in, struct err *e)
@@ -20,6 +21,35 @@ static int ask_device_api(const struct ask_flags *in, struct err *e)
 			(size_t)in->device_api);
 }
 
+/* A mask of no bits is one group of all. */
+static bool is_whole(const char *value)
+{
+	uint64_t mask;
+
+	return !parse_uint(value, &mask) && !mask;
+}
+
+/* nccl-tests measures groups then, each by itself; one figure of all is not what was meant. */
+static int ask_split(struct err *e)
+{
+	static const char *const names[] = {"NCCL_TESTS_SPLIT", "NCCL_TESTS_SPLIT_MASK"};
+
+	if (job_is_rank()) /* who started it was asked */
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *v = getenv(names[i]);
+
+		if (!v || !*v || is_whole(v))
+			continue;
+		err_set(e, ERR_USAGE, "%s=%s: ncclbench measures all ranks together", names[i], v);
+		return err_hint(e,
+				"unset %s; --pairs measures groups of two, --np-per-host 1 one "
+				"rank of each host",
+				names[i]);
+	}
+	return 0;
+}
+
 bool ask_has_rails(const char *rails)
 {
 	return rails && !streq(rails, "auto") && !streq(rails, "none");
@@ -37,11 +67,16 @@ int ask_flags(const struct ask_flags *in, struct err *e)
 		return err_hint(e, "--backend tcp measures each card; NCCL_IB_HCA and "
 				   "NCCL_SOCKET_IFNAME choose NCCL's");
 	}
-	return ask_device_api(in, e);
+	return ask_device_api(in, e) || ask_split(e) ? -1 : 0;
 }
 
 void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 {
+	/*
+	 * -G: NCCL's guide promises capture, but not of communicators that do not block. Theirs
+	 * is launched by a thread of NCCL's own, and what keeps our deadlines, looks at events
+	 * and at the stream, is forbidden while one is captured: a hang would stay one.
+	 */
 	bool nccl = streq(in->backend, "nccl");
 	const char *name = streq(in->backend, "auto") ? "tcp" : in->backend;
 	const struct {
@@ -57,6 +92,11 @@ void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 		 "there is no device API in host memory, and nccl-tests alone has kernels for it"},
 		{in->ctas, "-V", "it counts the CTAs of -D, which nccl-tests alone serves"},
 		{in->parallel_init, "-p", "ranks are processes and always initialize in parallel"},
+		{in->cta_policy != ASK_NOT_GIVEN, "-x",
+		 nccl ? "export NCCL_CTA_POLICY=N, which NCCL reads by itself"
+		      : "there are no CTAs in host memory"},
+		{in->stream_null, "-y",
+		 nccl ? "operations have a stream of their own" : "there are no CUDA streams"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(unserved); i++)

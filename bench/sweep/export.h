@@ -1,6 +1,6 @@
 #ifndef BENCH_SWEEP_EXPORT_H
 #define BENCH_SWEEP_EXPORT_H
-/* What a run leaves in files: nccl-tests' own JSON, and a picture. */
+/* What a run leaves in files: nccl-tests' own JSON, CSV, and a picture. */
 #include "bench/sweep/story.h"
 
 /*
@@ -9,6 +9,11 @@
  */
 int export_nccl_json(const struct story *s, const char *path, const char *const *argv,
 		     struct err *e) MUST_CHECK;
+/* -J FILE.csv: a line for each result, for a spreadsheet; likewise. */
+int export_csv(const struct story *s, const char *path, struct err *e) MUST_CHECK;
+bool export_is_csv(const char *path);
+/* Writes @text into a file that was not there: @path, or the first that is free of those. */
+int export_new(const char *path, const char *text, struct err *e) MUST_CHECK;
 
 struct plot_point {
 	double bytes, busbw, latency_us;

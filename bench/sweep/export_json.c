@@ -167,7 +167,7 @@ static void add_sums(cJSON *doc, const struct story *s)
 	json_str(o, "okay", "unchecked");
 }
 
-static int write_new(const char *path, const char *text, struct err *e)
+int export_new(const char *path, const char *text, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const char *name = path;
@@ -180,7 +180,7 @@ static int write_new(const char *path, const char *text, struct err *e)
 		if (!f)
 			name = arena_printf(&a, "%s.%d", path, i);
 	}
-	if (!f || fputs(text, f) < 0 || fputc('\n', f) < 0 || fflush(f))
+	if (!f || fputs(text, f) < 0 || fflush(f))
 		return err_sys(e, "-J: cannot write %s", name);
 	return 0;
 }
@@ -212,7 +212,7 @@ int export_nccl_json(const struct story *s, const char *path, const char *const 
 	cJSON_Delete(doc);
 	if (!text)
 		return err_sys(e, "-J: cannot write %s", path);
-	result = write_new(path, text, e);
+	result = export_new(path, arena_printf(s->a, "%s\n", text), e);
 	cJSON_free(text);
 	return result;
 }

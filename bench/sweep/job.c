@@ -2,6 +2,7 @@
 
 #include "bench/ranks/mpirun_child.h"
 #include "bench/sweep/crew.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/report/json.h"
 
@@ -80,6 +81,8 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	if (reports)
 		return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
 	report_answer(r, "", 0); /* it is another one's to conclude anything */
+	if (ours && interrupt_pending())
+		relay_hush(); /* that, too */
 	if (ours && (end.lost >= 0 || result)) {
 		*e = (struct err){0}; /* told already */
 		return 0;

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+enum { NAMED_MAX = 8 };
+
 struct matrix {
 	const struct story *s;
 	int n;
@@ -210,18 +212,71 @@ static void say_shared(const struct matrix *m)
 	verdict_add(m->s->r, f);
 }
 
-static void judge_matrix(const struct matrix *m, bool draws)
+/* Who comes behind @last (-1: nobody yet) in the order of their speed; -1: nobody is left. */
+static int next_slowest(const struct matrix *m, int last)
+{
+	int best = -1;
+
+	for (int i = 0; i < m->n * m->n; i++) {
+		double v = m->gbps[i];
+		bool is_behind = last < 0 || v > m->gbps[last] || (v == m->gbps[last] && i > last);
+
+		if (isfinite(v) && is_behind && (best < 0 || v < m->gbps[best]))
+			best = i;
+	}
+	return best;
+}
+
+static const char *direction(const struct matrix *m, int i)
+{
+	return arena_printf(m->s->a, "%s to %s %.3f", name_of(m, i / m->n), name_of(m, i % m->n),
+			    m->gbps[i]);
+}
+
+/* --expect: each direction of each pair, by itself; the slowest are named. */
+static void judge_expected(const struct matrix *m, double limit)
+{
+	struct finding *f = report_find(m->s->r, "pair.expected", m->rail);
+	int slowest = next_slowest(m, -1), below = 0, of = 0;
+	struct text t;
+
+	for (int i = 0; i < m->n * m->n; i++) {
+		of += isfinite(m->gbps[i]);
+		below += m->gbps[i] < limit; /* never of NAN */
+	}
+	text_init(&t, m->s->a);
+	for (int i = slowest, k = 0; k < below && k < NAMED_MAX; i = next_slowest(m, i), k++)
+		text_addf(&t, "%s%s", k ? ", " : "", direction(m, i));
+	if (below > NAMED_MAX)
+		text_add(&t, " ...");
+	if (below)
+		finding_set(f, ST_FAIL, "%d of %d directions are below %g GB/s%s: %s", below, of,
+			    limit, over(m), t.s);
+	else
+		finding_set(f, ST_PASS, "all %d directions reach %g GB/s%s; the slowest is %s", of,
+			    limit, over(m), direction(m, slowest));
+	finding_value(f, m->gbps[slowest], "GB/s");
+	finding_expect(f, ">= %g GB/s", limit);
+	if (below && !m->one_host)
+		finding_fix(f,
+			    "ncclbench --hosts ... --find-slow  # a host, or a link between two");
+	verdict_add(m->s->r, f);
+}
+
+static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
 {
 	const struct slow_input in = {m->n, m->gbps, m->lost, m->unhindered, m->meanwhile};
 	slow_list found;
 
 	if (isnan(median_gbps(m)))
 		return; /* it did not come to that */
-	if (draws) {
+	if (o->pairs && !report_is_quiet(m->s->r)) {
 		draw(m, "Bandwidth, GB/s", m->gbps, 1, 3);
 		draw(m, "Latency, us", m->latency, 1e6, 1);
 		draw(m, "Packets sent again, %", m->lost, 100, 2);
 	}
+	if (o->expect_gbps > 0)
+		judge_expected(m, o->expect_gbps);
 	slow_find(&in, m->s->a, &found);
 	if (found.n && m->one_host && streq(m->s->device, "host memory")) {
 		say_shared(m);
@@ -280,7 +335,7 @@ static void judge_rail(const struct story *s, const struct story_rail *rail, dou
 	verdict_add(s->r, f);
 }
 
-static void verdict_rails(const struct story *s, bool draws)
+static void verdict_rails(const struct story *s, const struct verdict_opts *o)
 {
 	double *bests = arena_alloc(s->a, s->rails.n * sizeof(*bests));
 	double best = NAN, nominal = NAN;
@@ -289,7 +344,7 @@ static void verdict_rails(const struct story *s, bool draws)
 
 	fill(&worst, s, (int)s->rails.n); /* empty */
 	for (size_t i = 0; i < s->rails.n; i++) {
-		cJSON *o = rails ? json_push_object(rails) : NULL;
+		cJSON *to = rails ? json_push_object(rails) : NULL;
 
 		fill(&m, s, (int)i);
 		bests[i] = best_gbps(&m);
@@ -297,12 +352,12 @@ static void verdict_rails(const struct story *s, bool draws)
 		nominal = fmax(nominal, s->rails.v[i].gbps);
 		add_worst(&worst, &m);
 		if (!s->rails.v[i].trouble)
-			judge_matrix(&m, draws);
-		if (!o)
+			judge_matrix(&m, o);
+		if (!to)
 			continue;
-		json_str(o, "name", m.rail);
-		json_num(o, "median_gbps", median_gbps(&m));
-		add_pairs(&m, json_array(o, "pairs"));
+		json_str(to, "name", m.rail);
+		json_num(to, "median_gbps", median_gbps(&m));
+		add_pairs(&m, json_array(to, "pairs"));
 	}
 	for (size_t i = 0; i < s->rails.n; i++)
 		judge_rail(s, &s->rails.v[i], bests[i], best, nominal);
@@ -310,18 +365,18 @@ static void verdict_rails(const struct story *s, bool draws)
 		add_pairs(&worst, json_array(report_data(s->r), "pairs"));
 }
 
-void verdict_pairs(const struct story *s, bool draws)
+void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 {
 	struct matrix m;
 
 	if (s->units.n < 2 || (!s->pairs.n && !s->rails.n))
 		return;
 	if (s->rails.n) {
-		verdict_rails(s, draws);
+		verdict_rails(s, o);
 		return;
 	}
 	fill(&m, s, -1);
-	judge_matrix(&m, draws);
+	judge_matrix(&m, o);
 	if (report_wants_data(s->r))
 		add_pairs(&m, json_array(report_data(s->r), "pairs"));
 }

@@ -176,6 +176,7 @@ static void on_world(struct story *s, const cJSON *event)
 			*LIST_ADD(s->a, &s->notes) = arena_strdup(s->a, note->valuestring);
 	s->begun = true;
 	s->total = sweep_count(&s->sweep, (int)s->ranks.n);
+	pace_begin(&s->pace, &s->sweep, s->total);
 	if (json_get_num(event, "table", 1) > 0)
 		table_begin(s);
 	else
@@ -358,36 +359,37 @@ static void on_pair(struct story *s, const cJSON *event)
 		*LIST_ADD(s->a, &s->pairs) = p;
 }
 
+static void on_next(struct story *s, const cJSON *event)
+{
+	double of = json_get_num(event, "of", -1); /* pairs know; a sweep's rows were counted */
+	uint64_t left = of < 0 ? pace_next(&s->pace, now_ns()) : 0;
+	const char *what = copied(s, event, "what");
+	struct unit_buf b;
+
+	if (left >= NS_PER_S)
+		what = arena_printf(s->a, "%s, %s left,", what,
+				    format_duration(&b, left - left % NS_PER_S));
+	log_progress(what, (uint64_t)json_get_num(event, "done", 0),
+		     of < 0 ? s->total : (uint64_t)of);
+}
+
+static void on_timed_out(struct story *s, const cJSON *event UNUSED) { s->timed_out = true; }
+
 void story_event(const cJSON *event, void *story)
 {
-	struct story *s = story;
+	static const struct {
+		const char *name;
+		void (*take)(struct story *s, const cJSON *event);
+	} known[] = {
+		{"world", on_world},	     {"next", on_next},	  {"row", on_row},
+		{"units", on_units},	     {"rail", on_rail},	  {"pair", on_pair},
+		{"lost", on_lost},	     {"died", on_died},	  {"finding", on_finding},
+		{"counters", on_counters},   {"broke", on_broke}, {"crew", on_crew},
+		{"timed_out", on_timed_out},
+	};
 	const char *name = json_get_str(event, "ev");
 
-	if (streq(name, "world"))
-		on_world(s, event);
-	else if (streq(name, "next"))
-		log_progress(copied(s, event, "what"), (uint64_t)json_get_num(event, "done", 0),
-			     (uint64_t)json_get_num(event, "of", (double)s->total));
-	else if (streq(name, "row"))
-		on_row(s, event);
-	else if (streq(name, "units"))
-		on_units(s, event);
-	else if (streq(name, "rail"))
-		on_rail(s, event);
-	else if (streq(name, "pair"))
-		on_pair(s, event);
-	else if (streq(name, "lost"))
-		on_lost(s, event);
-	else if (streq(name, "died"))
-		on_died(s, event);
-	else if (streq(name, "finding"))
-		on_finding(s, event);
-	else if (streq(name, "counters"))
-		on_counters(s, event);
-	else if (streq(name, "broke"))
-		on_broke(s, event);
-	else if (streq(name, "crew"))
-		on_crew(s, event);
-	else if (streq(name, "timed_out"))
-		s->timed_out = true;
+	for (size_t i = 0; name && i < ARRAY_LEN(known); i++)
+		if (streq(name, known[i].name))
+			known[i].take(story, event);
 }

@@ -6,7 +6,7 @@
  * finished is told whatever became of them.
  */
 #include "bench/plugin/counters.h"
-#include "bench/sweep/sweep.h"
+#include "bench/sweep/pace.h"
 #include "lib/report/report.h"
 
 struct bench_rank {
@@ -62,6 +62,7 @@ struct story {
 	LIST(struct bench_rank) ranks;
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
+	struct pace pace;
 	LIST(struct story_row) rows;
 	struct sweep_totals totals;
 	bool timed_out;

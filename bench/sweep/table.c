@@ -7,7 +7,13 @@
 #include <math.h>
 #include <time.h>
 
-static void say(struct report *r, const struct text *t) { report_answer(r, t->s, t->n); }
+/* Nothing when quiet; it was answered all the same. */
+static void say(struct report *r, const struct text *t)
+{
+	bool quiet = report_is_quiet(r);
+
+	report_answer(r, quiet ? "" : t->s, quiet ? 0 : t->n);
+}
 
 void table_note(struct report *r, const char *fmt, ...)
 {

@@ -289,7 +289,9 @@ static int write_files(struct story *s, const struct verdict_opts *o, struct err
 {
 	if (o->save_baseline && baseline_save(s, o->save_baseline, e))
 		return -1;
-	if (o->nccl_json && export_nccl_json(s, o->nccl_json, o->argv, e))
+	if (o->nccl_json &&
+	    (export_is_csv(o->nccl_json) ? export_csv(s, o->nccl_json, e)
+					 : export_nccl_json(s, o->nccl_json, o->argv, e)))
 		return -1;
 	return draw(s, o, e);
 }
@@ -327,7 +329,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 				       o->fail > 0 ? o->fail : 0.8);
 	}
 	verdict_straggler(s);
-	verdict_pairs(s, o->pairs);
+	verdict_pairs(s, o);
 	for (size_t i = 0; i < s->findings.n; i++)
 		verdict_add(s->r, s->findings.v[i]);
 	for (size_t i = 0; i < s->counters.n; i++)

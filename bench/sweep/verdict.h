@@ -27,7 +27,7 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e);
 /* The rank that the others wait for, where the communicator can tell. */
 void verdict_straggler(const struct story *s);
-void verdict_pairs(const struct story *s, bool matrix);
+void verdict_pairs(const struct story *s, const struct verdict_opts *o);
 /* Adds a finding and its "# PASS check: message" line. */
 void verdict_add(struct report *r, struct finding *f);
 

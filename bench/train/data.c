@@ -2,6 +2,7 @@
 
 #include "bench/train/digits.h"
 #include "bench/train/random.h"
+#include "lib/cluster/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,36 @@ static int open_in(struct opening *o, const char *sub, const char *name)
 	return open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
+/* What people have in the folder instead. */
+static bool is_another_form(struct opening *o, const char *sub)
+{
+	static const struct {
+		const char *sub, *has, *advice;
+	} forms[] = {
+		{"cifar-10-batches-bin/", "cifar-10-binary.tar.gz", NULL},
+		{"cifar-10-batches-bin/", "cifar-10-batches-py",
+		 "is CIFAR-10 as Python reads it, and torchvision gets it; the binary version is "
+		 "another download: cifar-10-binary.tar.gz"},
+		{"stl10_binary/", "stl10_binary.tar.gz", NULL},
+	};
+	char path[PATH];
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		AUTO(arena_done) struct arena a = {0};
+
+		(void)snprintf(path, sizeof(path), "%s/%s", o->folder, forms[i].has);
+		if (!streq(sub, forms[i].sub) || access(path, F_OK))
+			continue;
+		if (forms[i].advice)
+			(void)err_hint(o->e, "%s %s", path, forms[i].advice);
+		else
+			(void)err_hint(o->e, "tar -xzf %s -C %s", shell_quote(&a, path),
+				       shell_quote(&a, o->folder));
+		return true;
+	}
+	return false;
+}
+
 /* It is not there; as it was downloaded? */
 static int no_file(struct opening *o, const char *sub, const char *name)
 {
@@ -41,6 +72,8 @@ static int no_file(struct opening *o, const char *sub, const char *name)
 			return file_packed(o->path, packed, o->e);
 	}
 	*o->e = opened;
+	if (is_another_form(o, sub))
+		return -1;
 	return err_hint(o->e, "unpack the data set below %s, on every host", o->folder);
 }
 

@@ -11,13 +11,13 @@
 
 struct where {
 	const char *hosts, *rsh, *init;
-	uint64_t np, np_per_host, wait, port, rank, size, heartbeat_ns;
+	uint64_t np, np_per_host, wait, port, rank, size, heartbeat_ns, serve_ns, parallel;
 	uint64_t bare; /* ranks where nothing is said; 0: two */
-	bool srun, copy_self, keep, serve, no_local, require_token;
+	bool srun, copy_self, keep, partial, serve, no_local, require_token;
 };
 
 /* The rows of an option table whose struct is a struct where. */
-enum { WHERE_NROWS = 17 };
+enum { WHERE_NROWS = 20 };
 extern const struct opt where_rows[WHERE_NROWS];
 #define WHERE_DEFAULTS                                                                             \
 	{                                                                                          \

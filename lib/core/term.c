@@ -31,7 +31,9 @@ void term_probe(struct term *t, int fd)
 {
 	const char *kind = getenv("TERM");
 
-	*t = (struct term){.is_tty = isatty(fd), .width = DEFAULT_WIDTH};
+	/* Open MPI's mpirun gives ranks a terminal of its own, whatever it writes into */
+	*t = (struct term){.is_tty = isatty(fd) && !env_is_set("OMPI_COMM_WORLD_RANK"),
+			   .width = DEFAULT_WIDTH};
 	if (!t->is_tty)
 		return;
 	t->width = probe_width(fd);

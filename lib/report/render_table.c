@@ -243,7 +243,7 @@ static void remark(struct sink *s, const char *text)
 
 static void answer(struct sink *s, const char *text, size_t n)
 {
-	if (!s->opts->answer_only)
+	if (!s->opts->answer_only && n)
 		enter(s, ANSWER);
 	fwrite(text, 1, n, s->out);
 }

@@ -90,6 +90,10 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 					    : "/";
 	struct stat st;
 
+	if (!*path) {
+		err_set(e, ERR_USAGE, "'' is no name of a file to write");
+		return err_hint(e, "an unset variable? leave the option out, or name one");
+	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		err_set(e, ERR_SYS, "%s is not a regular file", path);
 		return err_hint(e, "name a regular file, not a folder or a device");
@@ -153,6 +157,7 @@ struct report *report_new(const struct report_opts *o, struct err *e)
 
 struct arena *report_arena(struct report *r) { return &r->a; }
 bool report_wants_data(const struct report *r) { return r->rend->wants_data || r->opts.page; }
+bool report_is_quiet(const struct report *r) { return r->opts.quiet; }
 size_t report_count(const struct report *r, enum status st) { return r->sink.count[st]; }
 
 struct finding *report_find(struct report *r, const char *check, const char *subject)

@@ -101,6 +101,9 @@ void report_remark(struct report *r, const char *fmt, ...) PRINTF(2, 3);
  * the same facts must be in report_data(). */
 void report_answer(struct report *r, const char *text, size_t n);
 
+/* Only what is wrong, and the verdict, is wanted: a command that writes a table itself asks. */
+bool report_is_quiet(const struct report *r);
+
 /* The command's own part of the JSON. Build it only when somebody will read it. */
 bool report_wants_data(const struct report *r);
 cJSON *report_data(struct report *r);

@@ -56,6 +56,24 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
     [[ $stderr == *"-> gunzip '$BATS_TEST_TMPDIR/as it came/train-labels-idx1-ubyte.gz'"* ]]
 }
 
+@test "another form of the data set in the folder: which, and what to do" {
+    local dir="$BATS_TEST_TMPDIR/as it came"
+    mkdir -p "$dir/cifar-10-batches-py"
+    smoke --data "cifar10:$dir"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"-> $dir/cifar-10-batches-py is CIFAR-10 as Python reads it"*"cifar-10-binary.tar.gz"* ]]
+    tar -C "$SETS/cifar10" --transform 's,^\.,cifar-10-batches-bin,' -czf "$dir/cifar-10-binary.tar.gz" .
+    smoke --data "cifar10:$dir"
+    [ "$status" -eq 3 ]
+    [[ $stderr =~ "-> "(tar -xzf [^$'\n']*) ]]
+    eval "${BASH_REMATCH[1]}" # what it says is what helps
+    smoke --data "cifar10:$dir" --steps 2
+    [ "$status" -eq 0 ]
+    : >"$dir/stl10_binary.tar.gz"
+    smoke --data "stl10:$dir"
+    [[ $stderr == *"-> tar -xzf '$dir/stl10_binary.tar.gz' -C '$dir'"* ]]
+}
+
 @test "a pipe in the place of a file does not hang" {
     cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/set"
     rm "$BATS_TEST_TMPDIR/set/t10k-labels-idx1-ubyte"

@@ -61,5 +61,11 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
         smoke --device cpu $args
         [ "$status" -eq 2 ]
         [ -z "$output" ]
+        [[ $stderr == *"leave ${args%% *} out, or --device cuda"* ]]
+    done
+    for args in '--amp bf16' '--tf32'; do # nobody said --device cuda
+        # shellcheck disable=SC2086
+        smoke $args
+        [[ $stderr == *"${args%% *} needs a GPU: "*"leave ${args%% *} out to train on the CPU"* ]]
     done
 }

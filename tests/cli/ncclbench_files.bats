@@ -34,6 +34,7 @@ table() {
 @test "-J writes what nccl-tests writes, iteration times included, and overwrites nothing" {
     bench -b 1K -e 4K -n 7 -K 2 -J out.json --coll reduce -r 1
     [ "$status" -eq 0 ]
+    [ -z "$(tail -c 1 out.json)" ] # a whole line
     jq -e '.version == 3 and (.args | index("-J")) and .config.iterations == 7 and
         (.config.devices | length == 2 and (.[0] | .rank == 0 and .hostname and .device_info)) and
         .out_of_bounds == {"count": 0, "okay": "true"} and .average_bus_bandwidth.bandwidth > 0 and

@@ -41,6 +41,15 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     jq -e '[.data.world.ranks[].host] == ["node0", "node0", "node1", "node1"]' <<<"$output"
 }
 
+@test "--partial: a host that cannot be reached is named, the others train" {
+    smoke --hosts node0,node7,node1 --partial --samples 512 --json
+    [ "$status" -eq 1 ]
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and (.[0] |
+        .check == "rank.joined" and .subject == "node7" and .fix[0] == "ssh node7 true")' <<<"$output"
+    jq -e '([.data.world.ranks[].host] == ["node0", "node1"]) and
+        .data.checks.params_equal_across_ranks' <<<"$output"
+}
+
 @test "a rank on another node with another data set, or one that computes wrongly" {
     smoke --hosts lab --samples 512 --fault 2:data
     [ "$status" -eq 1 ]

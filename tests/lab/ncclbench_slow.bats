@@ -43,6 +43,14 @@ teardown() {
     jq -e '.data.pairs | length == 56' <<<"$output"
 }
 
+@test "--pairs --expect: the directions that are below it, and no other" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node3=100mbit -- \
+        "$BIN/ncclbench" --hosts lab --find-slow --expect 0.03 --json
+    jq -e '[.findings[] | select(.check == "pair.expected")] | length == 1 and (.[0] |
+        .status == "fail" and .value < 0.02 and (.message | startswith("6 of 12 directions ")) and
+        (.message | [match("node3"; "g")] | length == 6) and (.fix[0] | test("--find-slow")))' <<<"$output"
+}
+
 @test "a sweep names the rank that the others wait for; of a healthy cluster none" {
     # a warning about time: a machine that starves all nodes may hide it once
     local again

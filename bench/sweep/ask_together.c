@@ -1,0 +1,67 @@
+/* Options that contradict each other, or that nobody would heed beside another one. */
+#include "bench/sweep/ask.h"
+
+/* Pairs have a matrix, and no table of sizes. */
+static int of_sizes(const struct job_opts *o, struct err *e)
+{
+	const struct verdict_opts *v = &o->verdict;
+	const struct {
+		bool given;
+		const char *name;
+	} options[] = {
+		{v->nccl_json, "-J"},
+		{v->plot || v->plot_here, "--plot"},
+		{v->save_baseline, "--save-baseline"},
+		{v->baseline, "--baseline"},
+		{v->expect_share > 0, "--expect PERCENT"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		if (!options[i].given)
+			continue;
+		err_set(e, ERR_USAGE,
+			"%s is of a table of sizes, which --pairs and --find-slow "
+			"do not make",
+			options[i].name);
+		return err_hint(e, "they have --expect GB/s, --json and --report FILE.html");
+	}
+	return 0;
+}
+
+/* What somebody will try to open with another program. */
+static bool is_other_picture(const char *path)
+{
+	static const char *const ends[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif"};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_LEN(ends); i++)
+		if (streq(dot, ends[i]))
+			return true;
+	return false;
+}
+
+static int of_pictures(const struct verdict_opts *v, struct err *e)
+{
+	bool beside = v->plot_with && *v->plot_with;
+
+	if (beside && !v->plot && !v->plot_here)
+		return err_set(e, ERR_USAGE,
+			       "--plot-with draws beside --plot: add --plot FILE.svg");
+	if (v->plot && is_other_picture(v->plot))
+		return err_set(e, ERR_USAGE, "--plot: %s: the picture is an SVG, name it FILE.svg",
+			       v->plot);
+	return 0;
+}
+
+int ask_together(const struct job_opts *o, struct err *e)
+{
+	const struct verdict_opts *v = &o->verdict;
+
+	if (o->rank.mode == RANK_PAIRS && of_sizes(o, e))
+		return -1;
+	if (v->warn > 0 && v->warn < v->fail)
+		return err_set(e, ERR_USAGE,
+			       "--warn-below %g is less than --fail-below %g: nothing would warn",
+			       v->warn * 100, v->fail * 100);
+	return of_pictures(v, e);
+}

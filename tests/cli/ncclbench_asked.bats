@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# What was asked of ncclbench is done, or refused before anything is measured: no option is
+# taken and forgotten. Also what scripts written for nccl-tests ask for.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup() {
+    unset NCCL_TESTS_SPLIT NCCL_TESTS_SPLIT_MASK
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+bench() {
+    run --separate-stderr "$BIN/ncclbench" "$@"
+}
+
+refused() { # WHAT-IS-SAID ARGS...
+    local said=$1
+    shift
+    bench -b 8 -e 64 -n 1 "$@"
+    [[ $status == 2 && -z $output && ${#stderr_lines[@]} == 1 && $stderr == *"$said"* ]] ||
+        { echo "$*: $status $output $stderr"; return 1; }
+}
+
+@test "what pairs do not have is refused, and not passed" {
+    local args
+    for args in '-J x.json' '--plot x.svg' '--plot -' '--save-baseline x' '--expect 50%'; do
+        # shellcheck disable=SC2086
+        refused "is of a table of sizes" --pairs $args
+        # shellcheck disable=SC2086
+        refused "is of a table of sizes" --find-slow $args
+    done
+    bench -b 8 -e 8 -n 1 --save-baseline base
+    refused "--baseline is of a table of sizes" --pairs --baseline base
+    [[ ! -e x && ! -e x.json && ! -e x.svg ]]
+}
+
+@test "--pairs --expect: each direction by itself, the slowest first" {
+    bench --np 3 --pairs --expect 100000
+    [ "$status" -eq 1 ]
+    [[ $output == *"FAIL pair.expected: 6 of 6 directions are below 100000 GB/s: rank "* ]]
+    grep -o 'pair.expected: .*' <<<"$output" | grep -oE 'rank [0-9] to rank [0-9] [0-9.]+' >named
+    [ "$(cut -d ' ' -f 1-5 named | sort -u | wc -l)" -eq 6 ]
+    sort -C -g -k 6 named
+    bench --np 3 --find-slow --expect 0.000001 --json
+    jq -e '[.findings[] | select(.check == "pair.expected")] | length == 1 and .[0].status == "pass" and
+        (.[0].message | startswith("all 6 directions reach 1e-06 GB/s; the slowest is rank "))' <<<"$output"
+    bench --np 5 --find-slow --expect 100000 # more than are worth a line
+    [[ $output == *"20 of 20 directions"*" ..."* ]]
+    [ "$(grep -o 'pair.expected: .*' <<<"$output" | grep -o 'rank . to rank .' | wc -l)" -eq 8 ]
+}
+
+@test "options that go with another one, and names that are none" {
+    local option
+    for option in '--wait 2' '--wait-time 2s' '--port 3333' --no-local; do
+        # shellcheck disable=SC2086
+        refused "goes with --serve" $option
+    done
+    for option in --partial --keep --copy-self; do
+        refused "$option goes with --hosts" "$option"
+    done
+    refused "not with --np" --init tcp://127.0.0.1:3333 --np 2
+    refused "cannot be combined" --hosts a --serve
+    refused "add --plot FILE.svg" --plot-with x
+    refused "name it FILE.svg" --plot x.png
+    refused "nothing would warn" --warn-below 30 --fail-below 40
+    for option in -J --plot --report --save-baseline --output; do
+        refused "'' is no name of a file" "$option" ''
+    done
+}
+
+@test "--np-per-host alone: so many here" {
+    bench -b 8 -e 8 -n 1 --np-per-host 3
+    [ "$(grep -c '^#  Rank ' <<<"$output")" -eq 3 ]
+    bench -b 8 -e 8 -n 1 --np-per-host 2 -t 2
+    [ "$(grep -c '^#  Rank ' <<<"$output")" -eq 4 ]
+}
+
+@test "--quiet: only what is wrong, and the verdict" {
+    bench -b 8 -e 64 -n 2 --quiet
+    [ "$status" -eq 0 ]
+    [[ ${#lines[@]} == 1 && $output == PASS*"2 local ranks"* && -z $stderr ]]
+    bench -b 8 -e 64 -n 2 --quiet --expect 9000
+    [ "$status" -eq 1 ]
+    [[ ${lines[0]} == "fail  coll.bandwidth "*"expected 9000"* && ${lines[-1]} == FAIL* ]]
+    bench --pairs --quiet --expect 100000
+    [[ ${lines[0]} == "fail  pair.expected "* && $output != *"row to column"* ]]
+    bench -b 8 -e 64 -n 2 --quiet -c 0
+    [ "$status" -eq 0 ]
+}
+
+@test "Ctrl-C is said once, and not by every rank" {
+    local i code=0
+    "$BIN/ncclbench" --np 3 -b 64K -e 64K -n 5 -N 0 >out 2>err 3>&- &
+    for ((i = 0; i < 400; i++)); do
+        ! grep -q '^ *65536 ' out || break
+        sleep 0.05
+    done
+    kill -INT $!
+    wait $! || code=$?
+    [ "$code" -eq 3 ]
+    [ "$(grep -c interrupted err)" -eq 1 ] || { cat err; false; }
+}
+
+@test "of scripts for nccl-tests: one size and -f 1, -x and -y; groups are refused" {
+    local args
+    for args in '-f 1' '-f 0' '-i 0'; do
+        # shellcheck disable=SC2086
+        bench -b 64 -e 64 -n 1 $args
+        [ "$status" -eq 0 ] || { echo "$args: $status $stderr"; false; }
+        [ "$(grep -cv '^#' <<<"$output")" -eq 1 ]
+    done
+    bench -b 64 -e 64 -n 1 -x 1 -y 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"# -x does nothing with tcp"*"# -y does nothing with tcp"* ]]
+    NCCL_TESTS_SPLIT='MOD 2' refused "NCCL_TESTS_SPLIT=MOD 2: ncclbench measures all ranks together"
+    NCCL_TESTS_SPLIT_MASK=0x7 refused "unset NCCL_TESTS_SPLIT_MASK"
+    NCCL_TESTS_SPLIT_MASK=0x0 bench -b 64 -e 64 -n 1 # one group of all
+    [ "$status" -eq 0 ]
+}
+
+@test "-J FILE.csv: a line for each result, and nothing is overwritten" {
+    bench -b 8 -e 64 -n 3 -J x.csv --coll broadcast -r 1
+    [ "$status" -eq 0 ]
+    python3 - x.csv <<'EOF'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert [int(r["size"]) for r in rows] == [8, 8, 16, 16, 32, 32, 64, 64], rows
+assert [r["in_place"] for r in rows] == ["0", "1"] * 4
+for r in rows:
+    assert (r["coll"], r["backend"], r["ranks"], r["type"], r["redop"], r["root"]) == \
+        ("broadcast", "tcp", "2", "float", "none", "1"), r
+    assert r["wrong"] == "0" and float(r["time_us"]) > 0
+    assert float(r["min_us"]) <= float(r["p50_us"]) <= float(r["p99_us"]) <= float(r["max_us"])
+EOF
+    bench -b 8 -e 8 -n 1 -c 0 -J x.csv
+    [ -e x.csv.0 ]
+    [ "$(wc -l <x.csv)" -eq 9 ]
+    [ -z "$(cut -d, -f 13 x.csv.0 | sed -n 2p)" ] # what was not looked at is not 0
+}
