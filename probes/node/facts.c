@@ -143,16 +143,31 @@ static void master(struct arena *a, const char *name, cJSON *into)
 		json_push_str(list, addr_print(&got.addrs.v[i], &t));
 }
 
+/* Of each path a digest, and of its first files: "CONTENTS NAME". */
+static void digests(struct arena *a, const str_list *paths, cJSON *into)
+{
+	cJSON *whole = json_object(into, "same"), *files = json_object(into, "same_files");
+
+	for (size_t i = 0; i < paths->n; i++) {
+		same_list list;
+		cJSON *each;
+
+		json_str(whole, paths->v[i], same_digest(paths->v[i], a, &list));
+		each = json_array(files, paths->v[i]);
+		for (size_t k = 0; k < list.n; k++)
+			json_push_str(each,
+				      arena_printf(a, "%s %s", list.v[k].contents, list.v[k].name));
+	}
+}
+
 void facts_gather(struct arena *a, const str_list *same, const char *name, cJSON *into)
 {
-	cJSON *digests = same->n ? json_object(into, "same") : NULL;
-
 	software(a, into);
 	json_str(into, "torch", facts_torch(a));
 	kernel(a, into);
 	hardware(a, into);
-	for (size_t i = 0; i < same->n; i++)
-		json_str(digests, same->v[i], same_digest(same->v[i], a));
+	if (same->n)
+		digests(a, same, into);
 	if (name)
 		master(a, name, into);
 	json_num(into, "clock", facts_clock());

@@ -7,49 +7,79 @@
 #include <sys/stat.h>
 
 #define WHOLE_MAX (64ll << 20)
-enum { BITE = 1 << 20, DEPTH_MAX = 64, DIGEST = 8 };
+enum { BITE = 1 << 20, DEPTH_MAX = 64, DIGEST = 8, LISTED = 256 };
+
+typedef crypto_generichash_state hash_state;
 
 struct walk {
-	crypto_generichash_state hash;
+	hash_state hash;
 	struct arena *a;
 	unsigned char *buf;
-	size_t files;
+	size_t files, root; /* root: bytes of the path that it began with */
+	same_list *list;
 	const char *unreadable;
 };
 
-static void add(struct walk *w, const void *p, size_t n)
+static void add_to(hash_state *hash, const void *p, size_t n)
 {
 	uint64_t length = n; /* "ab","c" is not "a","bc" */
 
-	crypto_generichash_update(&w->hash, (const unsigned char *)&length, sizeof(length));
-	crypto_generichash_update(&w->hash, p, n);
+	crypto_generichash_update(hash, (const unsigned char *)&length, sizeof(length));
+	crypto_generichash_update(hash, p, n);
 }
 
-static bool add_part(struct walk *w, int fd, off_t at, off_t n)
+static void add(struct walk *w, const void *p, size_t n) { add_to(&w->hash, p, n); }
+
+static const char *in_hex(struct arena *a, hash_state *hash)
+{
+	unsigned char digest[crypto_generichash_BYTES];
+	char hex[2 * DIGEST + 1];
+
+	crypto_generichash_final(hash, digest, sizeof(digest));
+	sodium_bin2hex(hex, sizeof(hex), digest, DIGEST);
+	return arena_strdup(a, hex);
+}
+
+static bool add_part(struct walk *w, hash_state *into, int fd, off_t at, off_t n)
 {
 	while (n > 0) {
 		ssize_t got = pread(fd, w->buf, n < BITE ? (size_t)n : BITE, at);
 
 		if (got <= 0)
 			return false;
-		add(w, w->buf, (size_t)got);
+		add_to(into, w->buf, (size_t)got);
 		at += got;
 		n -= got;
 	}
 	return true;
 }
 
-static bool add_file(struct walk *w, const char *path, off_t size)
+static bool add_contents(struct walk *w, hash_state *into, int fd, off_t size)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	w->files++;
-	add(w, &size, sizeof(size));
 	if (fd < 0)
 		return false;
 	if (size <= WHOLE_MAX)
-		return add_part(w, fd, 0, size);
-	return add_part(w, fd, 0, BITE) && add_part(w, fd, size - BITE, BITE);
+		return add_part(w, into, fd, 0, size);
+	return add_part(w, into, fd, 0, BITE) && add_part(w, into, fd, size - BITE, BITE);
+}
+
+static bool add_file(struct walk *w, const char *path, off_t size)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	hash_state own;
+	const char *hex;
+	bool read;
+
+	w->files++;
+	crypto_generichash_init(&own, NULL, 0, crypto_generichash_BYTES);
+	add_to(&own, &size, sizeof(size));
+	read = add_contents(w, &own, fd, size);
+	hex = in_hex(w->a, &own);
+	add(w, hex, strlen(hex));
+	if (w->list->n < LISTED)
+		*LIST_ADD(w->a, w->list) =
+			(struct same_file){path + w->root + strspn(path + w->root, "/"), hex};
+	return read;
 }
 
 static bool add_link(struct walk *w, const char *path)
@@ -68,6 +98,13 @@ static int by_name(const struct dirent **x, const struct dirent **y)
 	return strcmp((*x)->d_name, (*y)->d_name);
 }
 
+/* What is compiled here and what git knows of the files here hold their times. */
+static bool is_left_out(const char *name)
+{
+	return streq(name, ".") || streq(name, "..") || streq(name, "__pycache__") ||
+	       streq(name, ".git");
+}
+
 static void add_any(struct walk *w, const char *path, int depth);
 
 static bool add_folder(struct walk *w, const char *path, int depth)
@@ -78,7 +115,7 @@ static bool add_folder(struct walk *w, const char *path, int depth)
 	for (int i = 0; i < n; i++) {
 		const char *name = names[i]->d_name;
 
-		if (!streq(name, ".") && !streq(name, "..")) {
+		if (!is_left_out(name)) {
 			add(w, name, strlen(name));
 			add_any(w, arena_printf(w->a, "%s/%s", path, name), depth + 1);
 		}
@@ -109,21 +146,20 @@ static void add_any(struct walk *w, const char *path, int depth)
 		w->unreadable = path;
 }
 
-const char *same_digest(const char *path, struct arena *a)
+const char *same_digest(const char *path, struct arena *a, same_list *ret)
 {
-	struct walk w = {.a = a};
-	unsigned char digest[crypto_generichash_BYTES];
-	char hex[2 * DIGEST + 1];
+	struct walk w = {.a = a, .root = strlen(path), .list = ret};
+	const char *hex;
 
+	*ret = (same_list){0};
 	if (access(path, F_OK))
 		return "missing";
 	if (sodium_init() < 0)
 		return NULL;
 	w.buf = arena_alloc(a, BITE);
-	crypto_generichash_init(&w.hash, NULL, 0, sizeof(digest));
+	crypto_generichash_init(&w.hash, NULL, 0, crypto_generichash_BYTES);
 	add_any(&w, path, 0);
-	crypto_generichash_final(&w.hash, digest, sizeof(digest));
-	sodium_bin2hex(hex, sizeof(hex), digest, DIGEST);
+	hex = in_hex(a, &w.hash);
 	if (w.unreadable)
 		return arena_printf(a, "unreadable (%s)", w.unreadable);
 	return arena_printf(a, "%s, %zu file%s", hex, w.files, w.files == 1 ? "" : "s");

@@ -3,11 +3,19 @@
 /*
  * Is code or data the same on every host? A file or a folder in one short word:
  * names, sizes, link targets and contents; of a file over 64 MiB its size, first
- * and last MiB. Times and owners do not count: they differ with reason.
+ * and last MiB. Times and owners do not count: they differ with reason, and with
+ * them what Python and git keep of them (__pycache__, .git).
  */
 #include "lib/core/arena.h"
 
-/* "3f2a90c4d1e8b7a6, 12 files", or "missing", "unreadable (FILE)". */
-const char *same_digest(const char *path, struct arena *a);
+struct same_file {
+	const char *name;     /* from the path on; "" is the path itself */
+	const char *contents; /* of its contents, a short word */
+};
+typedef LIST(struct same_file) same_list;
+
+/* "3f2a90c4d1e8b7a6, 12 files", or "missing", "unreadable (FILE)". @ret: its first files, for who
+ * wants to know which of them differs. */
+const char *same_digest(const char *path, struct arena *a, same_list *ret);
 
 #endif

@@ -234,7 +234,8 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 		const cJSON *was = json_get(json_get(old, "facts"), v->string);
 		struct finding *f;
 
-		if (!was || streq(v->string, "clock") || cJSON_Compare(was, v, true))
+		if (!was || streq(v->string, "clock") || streq(v->string, "same_files") ||
+		    cJSON_IsArray(v) || cJSON_Compare(was, v, true))
 			continue;
 		if (cJSON_IsObject(v)) { /* digests of --same */
 			f = note(c, "diff.fact", arena_printf(c->t->a, "contents %s", host),

@@ -9,7 +9,7 @@
 #define NEAR_RATE 0.1 /* and measurements even less */
 
 struct kind {
-	const char *key, *subject;	       /* key NULL: the digest of @subject, a path */
+	const char *key, *subject;
 	enum { TEXT, COUNT, SIZE, RATE } type; /* RATE: only less than the others' is odd */
 	enum status st;
 	const char *fix; /* %s: what the others have */
@@ -108,14 +108,13 @@ static void collect(struct preflight *p, const struct answers *all, const struct
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const cJSON *facts = json_get(all->v[i].data, "facts");
-		const cJSON *of = k->key ? facts : json_get(facts, "same");
-		const char *key = k->key ?: k->subject;
+		const cJSON *of = facts;
 		struct value v = {.host = all->v[i].host};
 
-		if (k->key && !json_get(of, key)) /* what its GPUs stage found */
+		if (!json_get(of, k->key)) /* what its GPUs stage found */
 			of = json_get(json_get(all->v[i].data, "host"), "facts");
-		v.text = json_get_str(of, key);
-		v.number = json_get_num(of, key, NAN);
+		v.text = json_get_str(of, k->key);
+		v.number = json_get_num(of, k->key, NAN);
 		if (k->type != TEXT && v.number >= 0)
 			v.text = worded(p->a, k, v.number);
 		if (v.text)
@@ -197,11 +196,8 @@ static const char *in_fix(struct arena *a, const struct kind *k, const char *tex
 /* The table's text has at most one %s. */
 static const char *fix_of(struct arena *a, const struct kind *k, const struct value *usual)
 {
-	const char *hole = k->key ? strstr(k->fix, "%s") : NULL;
+	const char *hole = strstr(k->fix, "%s");
 
-	if (!k->key) /* from one that has what most have */
-		return arena_printf(a, "rsync -a --delete %s:%s \"$(dirname %s)/\"", usual->host,
-				    shell_quote(a, k->subject), shell_quote(a, k->subject));
 	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix,
 				   in_fix(a, k, usual->text), hole + 2)
 		    : k->fix;
@@ -210,7 +206,7 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 /* Hosts where a limit that is wrong by itself has been said to be. */
 static void find_said(const struct preflight *p, const struct kind *k, struct names *ret)
 {
-	const char *check = arena_printf(p->a, "limits.%s", k->key ?: "");
+	const char *check = arena_printf(p->a, "limits.%s", k->key);
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
@@ -264,7 +260,7 @@ static void name_all(struct preflight *p, const struct kind *k, const value_list
 			text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text,
 				  hostlist_fold(p->a, &who));
 	}
-	finding_set(f, k->key && k->st == ST_FAIL ? ST_WARN : k->st, "%s", t.s);
+	finding_set(f, k->st == ST_FAIL ? ST_WARN : k->st, "%s", t.s);
 	finding_expect(f, "the same on all hosts of a job");
 }
 
@@ -290,14 +286,12 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		compared += compare(p, all, &kinds[i]);
-	for (size_t i = 0; i < p->same.n; i++) {
-		const struct kind k = {.subject = p->same.v[i], .type = TEXT, .st = ST_FAIL};
-
-		compared += compare(p, all, &k);
-	}
+	for (size_t i = 0; i < p->same.n; i++)
+		compared += drift_same(p, all, p->same.v[i]);
 	drift_names(p, all);
 	drift_master(p, all);
 	drift_addresses(p, all);
+	drift_families(p, all);
 	drift_clocks(p, all, asked, answered);
 	if (compared && p->t.items.n == from)
 		finding_set(

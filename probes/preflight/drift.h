@@ -16,12 +16,36 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 /* The finding drift.KEY (NULL: drift.same) of a host; NULL: of all of them. */
 struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
 			   const char *host);
+/* A path that must be alike; true: it was compared. */
+bool drift_same(struct preflight *p, const struct answers *all, const char *path);
 /* Two that call themselves alike, and one that was named twice. */
 void drift_names(struct preflight *p, const struct answers *all);
 /* One name, and other addresses on some of them. */
 void drift_master(struct preflight *p, const struct answers *all);
 /* One address that two of them have. */
 void drift_addresses(struct preflight *p, const struct answers *all);
+/* Those that others reach by another family of addresses than most: into p->alone, too. */
+void drift_families(struct preflight *p, const struct answers *all);
+/* What a host without an address was advised, with the address that it should have in it. */
+void drift_advise_address(struct preflight *p, const struct answers *all, size_t from);
+
+/* ---- addresses as the answers have them ---- */
+
+/* What others reach it by; NULL: nothing. */
+const char *answer_address(const struct answer *a);
+/* The interface with this address, of whatever kind it is; NULL: none. */
+const cJSON *answer_card(const struct answer *a, const char *addr);
+/* Its name, as a shell takes it; "IFACE": none. */
+const char *answer_card_word(struct arena *a, const struct answer *from, const char *addr);
+unsigned answer_prefix(const struct answer *a, const char *addr);
+/* Those that other hosts could use; the texts are the answer's. */
+void answer_addresses(struct arena *a, const struct answer *from, str_list *ret);
+/*
+ * The address in the network of @like (that of @usual) which the name of @a leads to, and
+ * which nobody has: what it should have. NULL: there is none.
+ */
+const char *drift_vacant(struct preflight *p, const struct answers *all, const struct answer *a,
+			 const struct answer *usual, const char *like);
 /* Their clocks, asked between these two moments of ours. */
 void drift_clocks(struct preflight *p, const struct answers *all, double asked, double answered);
 

@@ -1,119 +1,9 @@
-/* One name that leads to two machines, and two machines with one address. */
-#include "lib/cluster/child.h"
+/* Two machines with one address. */
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
-static const cJSON *interface_of(const struct answer *a)
-{
-	return json_get(json_get(a->data, "parts"), "interface");
-}
-
-/* NULL: none; of addresses of every kind, loopback and link-local ones included. */
-static const cJSON *card_with(const struct answer *a, const char *addr)
-{
-	const cJSON *card, *at;
-
-	cJSON_ArrayForEach (card, json_get(interface_of(a), "interfaces"))
-		cJSON_ArrayForEach (at, json_get(card, "addresses"))
-			if (streq(json_get_str(at, "address") ?: "", addr))
-				return card;
-	return NULL;
-}
-
-static const char *chosen(const struct answer *a)
-{
-	return json_get_str(json_get(interface_of(a), "suggest"), "address");
-}
-
-/* ---- the name of the host that a job meets at ---- */
-
-/* "node0" is "node0.cluster.local". */
-static bool is_one_name(const char *x, const char *y)
-{
-	size_t n = strlen(x), m = strlen(y);
-
-	return !strncmp(x, y, n < m ? n : m) && (n == m || (n < m ? y[n] : x[m]) == '.');
-}
-
-static const struct answer *find_master(const struct preflight *p, const struct answers *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
-				      is_one_name(all->v[i].hostname, p->master)))
-			return &all->v[i];
-	return NULL;
-}
-
-static const cJSON *meant(const struct answer *a)
-{
-	return json_get(json_get(a->data, "facts"), "master");
-}
-
-/* Does the name lead there? Its own host may take it for loopback: ifprobe's host.name. */
-static bool leads_to(const struct answer *from, const struct answer *to)
-{
-	const cJSON *at;
-	union addr addr;
-
-	cJSON_ArrayForEach (at, meant(from)) {
-		const char *text = cJSON_GetStringValue(at);
-
-		if (text && card_with(to, text) && !addr_parse(text, &addr) &&
-		    addr_class(&addr) != ADDR_LOOPBACK)
-			return true;
-	}
-	return false;
-}
-
-/* @sure: another one finds the way there, so it can be found. */
-static void tell_wrong(struct preflight *p, const struct answer *a, const struct answer *master,
-		       bool sure)
-{
-	struct finding *f = drift_note(p, "master", p->master, a->host);
-	const char *wrong = cJSON_GetStringValue(cJSON_GetArrayItem(meant(a), 0));
-	const char *right = chosen(master);
-
-	if (wrong)
-		finding_set(f, sure ? ST_FAIL : ST_WARN,
-			    "leads to %s, which %s: a job that meets there waits for ever", wrong,
-			    sure ? arena_printf(p->a, "is not %s", master->host)
-				 : arena_printf(p->a, "%s does not have, unless it is translated",
-						master->host));
-	else
-		finding_set(f, ST_FAIL, "is not known: a job that meets there does not start");
-	if (!right)
-		return;
-	finding_expect(f, "%s", right);
-	/* the first line that has the name is the one that counts */
-	finding_fix(f,
-		    "h=$(cat /etc/hosts); printf '%%s\\n' %s \"$h\" | sudo tee /etc/hosts "
-		    ">/dev/null",
-		    shell_quote(p->a, arena_printf(p->a, "%s %s", right, p->master)));
-}
-
-void drift_master(struct preflight *p, const struct answers *all)
-{
-	const struct answer *master = p->master ? find_master(p, all) : NULL;
-	bool itself = master && leads_to(master, master);
-	size_t right = 0;
-
-	for (size_t i = 0; master && i < all->n; i++)
-		right += &all->v[i] != master && leads_to(&all->v[i], master);
-	/* Every host knows its own name. One that no other finds is for ssh alone, unless jobs are
-	 * said to meet there, and one address for all may be translated. */
-	for (size_t i = 0; master && i < all->n; i++) {
-		const struct answer *a = &all->v[i];
-		bool known = cJSON_GetArraySize(meant(a)) > 0;
-
-		if (a == master || !cJSON_IsArray(meant(a)) || leads_to(a, master))
-			continue;
-		if (right || (itself && (known || p->master_given)))
-			tell_wrong(p, a, master, right);
-	}
-}
-
-/* ---- addresses ---- */
+enum { MANY = 32 }; /* of so many the names are looked up */
 
 struct holder {
 	const struct answer *a;
@@ -131,48 +21,155 @@ static int by_address(const void *px, const void *py)
 	return d ? d : (x->a > y->a) - (x->a < y->a);
 }
 
-/* What containers, loopback and links have is alike on all hosts by design. */
 static void collect(struct preflight *p, const struct answer *a, holder_list *ret)
 {
-	const cJSON *card, *at;
-	const char *own = chosen(a);
+	const char *own = answer_address(a);
+	str_list texts;
 
-	cJSON_ArrayForEach (card, json_get(interface_of(a), "interfaces")) {
-		bool usable = cJSON_IsTrue(json_get(card, "usable"));
-
-		cJSON_ArrayForEach (at, json_get(card, "addresses")) {
-			const char *text = json_get_str(at, "address");
-
-			if (text && usable && streq(json_get_str(at, "scope") ?: "", "global"))
-				*LIST_ADD(p->a, ret) =
-					(struct holder){a, text, own && streq(own, text)};
-		}
-	}
+	answer_addresses(p->a, a, &texts);
+	for (size_t i = 0; i < texts.n; i++)
+		*LIST_ADD(p->a, ret) =
+			(struct holder){a, texts.v[i], own && streq(own, texts.v[i])};
 }
 
-static void tell_shared(struct preflight *p, const struct holder *keeps, const struct holder *odd)
+/* No other address in this network: no two hosts meet there. */
+static bool is_nobodys(const holder_list *l, const struct holder *x)
 {
-	struct finding *f = drift_note(p, "address", odd->address, odd->a->host);
-	const cJSON *card = card_with(odd->a, odd->address), *at;
-	double prefix = strchr(odd->address, ':') ? 128 : 32;
+	unsigned prefix = answer_prefix(x->a, x->address);
+	union addr net, at;
 
-	cJSON_ArrayForEach (at, json_get(card, "addresses"))
-		if (streq(json_get_str(at, "address") ?: "", odd->address))
-			prefix = json_get_num(at, "prefix", prefix);
-	finding_set(f, ST_FAIL,
-		    "is here and on %s: what is sent there arrives at the one or the other",
-		    keeps->a->host);
-	finding_expect(f, "an address of its own for each host");
-	finding_fix(f, "sudo ip address del %s/%.0f dev %s", odd->address, prefix,
-		    json_get_str(card, "name") ?: "IFACE");
-	finding_fix(f, "sudo ip neigh flush to %s   # then on all other hosts: they remember it",
-		    odd->address);
+	if (addr_parse(x->address, &net))
+		return false;
+	for (size_t i = 0; i < l->n; i++)
+		if (!streq(l->v[i].address, x->address) && !addr_parse(l->v[i].address, &at) &&
+		    addr_in_subnet(&at, &net, prefix))
+			return false;
+	return true;
 }
 
-/* One machine that was named twice has all its addresses twice. */
+/* ---- what to do: nobody is told to take away what his machine is reached by ---- */
+
+struct shared {
+	const struct answers *all;
+	const struct holder *keeps, *odd;
+	const char *card;
+	unsigned prefix, odd_prefix; /* of the one that keeps it, and the odd one's */
+	bool nobodys, looks_up;
+};
+
+/* Its own address first, and then away with the other one: with which the kernel takes what was
+ * added after it in its network, unless it is told to keep that. */
+static bool advise_own(struct preflight *p, struct finding *f, const struct shared *s)
+{
+	const char *address = s->odd->address;
+	const char *own =
+		s->looks_up ? drift_vacant(p, s->all, s->odd->a, s->keeps->a, address) : NULL;
+	const char *keep = strchr(address, ':')
+				   ? ""
+				   : arena_printf(p->a,
+						  "sudo sysctl -qw "
+						  "net/ipv4/conf/%s/promote_secondaries=1 && ",
+						  s->card);
+
+	if (own)
+		finding_fix(f,
+			    "%ssudo ip address add %s/%u dev %s && sudo ip address del %s/%u dev "
+			    "%s",
+			    keep, own, s->prefix, s->card, address, s->odd_prefix, s->card);
+	return own != NULL;
+}
+
+/* An address of the odd one in another network, in which the first has one, too. */
+static const char *elsewhere(struct preflight *p, const struct shared *s)
+{
+	str_list theirs, its;
+	union addr x, y;
+
+	answer_addresses(p->a, s->odd->a, &theirs);
+	answer_addresses(p->a, s->keeps->a, &its);
+	for (size_t i = 0; i < theirs.n; i++)
+		for (size_t k = 0; k < its.n; k++)
+			if (!streq(theirs.v[i], its.v[k]) && !addr_parse(theirs.v[i], &x) &&
+			    !addr_parse(its.v[k], &y) &&
+			    addr_in_subnet(&x, &y, answer_prefix(s->keeps->a, its.v[k])))
+				return theirs.v[i];
+	return NULL;
+}
+
+/* Where nobody else is: what is lacking is a network in common, or that it is used. */
+static void advise_meeting(struct preflight *p, struct finding *f, const struct shared *s)
+{
+	const char *other = elsewhere(p, s);
+
+	if (other)
+		finding_fix(f, "export NCCL_SOCKET_IFNAME==%s   # on all: they meet there, too",
+			    answer_card_word(p->a, s->odd->a, other));
+	else
+		finding_fix(f, "VBoxManage modifyvm VM --nic2 intnet --intnet2 cluster   # of a "
+			       "virtual machine: a network that all share (QEMU, libvirt: a "
+			       "bridge), and an address of it for each");
+}
+
+static void advise_shared(struct preflight *p, struct finding *f, const struct shared *s)
+{
+	if (!s->odd->chosen)
+		finding_fix(f, "sudo ip address del %s/%u dev %s", s->odd->address, s->odd_prefix,
+			    s->card);
+	else if (!advise_own(p, f, s) && !s->nobodys)
+		finding_fix(f,
+			    "sudo dhclient -r %s; sudo dhclient %s   # on its console, for an "
+			    "address of its own; or one in its network settings",
+			    s->card, s->card);
+	if (s->nobodys)
+		advise_meeting(p, f, s);
+	else
+		finding_fix(f,
+			    "sudo ip neigh flush to %s   # then on all other hosts: they remember "
+			    "it",
+			    s->odd->address);
+}
+
+static void tell_shared(struct preflight *p, const struct shared *s)
+{
+	const struct holder *odd = s->odd;
+	struct finding *f = drift_note(p, "address", odd->address, odd->a->host);
+
+	finding_set(f, ST_FAIL,
+		    s->nobodys ? "is here and on %s, and no host has another one of this network: "
+				 "the translated network (NAT) that each virtual machine has for "
+				 "itself, or copies of one machine"
+			       : "is here and on %s: what is sent there arrives at the one or the "
+				 "other",
+		    s->keeps->a->host);
+	finding_expect(f, "an address of its own for each host");
+	advise_shared(p, f, s);
+}
+
+/* One machine that was named twice has all its addresses twice; copies have one name, too. */
 static bool is_one_machine(const struct holder *x, const struct holder *y)
 {
-	return streq(x->a->hostname, y->a->hostname);
+	const char *one = json_get_str(x->a->data, "boot"),
+		   *other = json_get_str(y->a->data, "boot");
+
+	return streq(x->a->hostname, y->a->hostname) && (!one || !other || streq(one, other));
+}
+
+/* The first keeps it, one of those that others reach by it. */
+static void tell_group(struct preflight *p, const struct answers *all, const holder_list *l,
+		       size_t from, size_t n)
+{
+	struct shared s = {.all = all, .keeps = &l->v[from]};
+
+	s.prefix = answer_prefix(s.keeps->a, s.keeps->address);
+	s.nobodys = is_nobodys(l, s.keeps);
+	for (size_t i = from + 1; i < from + n; i++) {
+		s.odd = &l->v[i];
+		s.odd_prefix = answer_prefix(s.odd->a, s.odd->address);
+		s.card = answer_card_word(p->a, s.odd->a, s.odd->address);
+		s.looks_up = i - from <= MANY;
+		if (!is_one_machine(s.keeps, s.odd))
+			tell_shared(p, &s);
+	}
 }
 
 void drift_addresses(struct preflight *p, const struct answers *all)
@@ -184,8 +181,10 @@ void drift_addresses(struct preflight *p, const struct answers *all)
 			collect(p, &all->v[i], &l);
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_address);
-	for (size_t i = 0, k; i < l.n; i = k)
-		for (k = i + 1; k < l.n && streq(l.v[k].address, l.v[i].address); k++)
-			if (l.v[i].chosen && !is_one_machine(&l.v[i], &l.v[k]))
-				tell_shared(p, &l.v[i], &l.v[k]);
+	for (size_t i = 0, k; i < l.n; i = k) {
+		for (k = i + 1; k < l.n && streq(l.v[k].address, l.v[i].address);)
+			k++;
+		if (k - i > 1 && l.v[i].chosen)
+			tell_group(p, all, &l, i, k - i);
+	}
 }

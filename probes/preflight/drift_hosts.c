@@ -1,4 +1,5 @@
 /* What makes hosts be mistaken for each other: their names, and their clocks. */
+#include "lib/cluster/child.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
@@ -98,15 +99,38 @@ static int by_off(const void *px, const void *py)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-static void tell_clock(struct preflight *p, const char *host, double off, const char *whose)
+/* Munge, Kerberos and clouds take nothing that is five minutes old. */
+#define CLOCK_REFUSED_S 300.0
+
+/* A daemon that keeps time corrects what is far off in hours, unless it is told to step.
+ * @host: may have ours; NULL: it must not. */
+static void advise_clock(struct preflight *p, struct finding *f, const char *host)
 {
+	finding_fix(f, "sudo chronyc makestep || sudo systemctl restart systemd-timesyncd || "
+		       "sudo timedatectl set-ntp true");
+	if (host && !p->crew)
+		finding_fix(f,
+			    "%s %s sudo date -u -s \"@$(date +%%s)\"   # from here, where no time "
+			    "server answers",
+			    p->rsh ?: "ssh", shell_quote(p->a, host));
+}
+
+/* @host: NULL: this one. */
+static void tell_clock(struct preflight *p, const char *host, double off, bool ours_is_odd)
+{
+	const char *whose = !host	  ? "most other hosts'"
+			    : ours_is_odd ? "most hosts'"
+					  : "this host's";
 	struct finding *f = drift_note(p, "clock", "clock", host);
 
-	finding_set(f, ST_WARN, "is %.0f s %s %s", fabs(off), off < 0 ? "behind" : "ahead of",
-		    whose);
+	finding_set(f, ST_WARN, "is %.0f s %s %s: %s", fabs(off), off < 0 ? "behind" : "ahead of",
+		    whose,
+		    fabs(off) < CLOCK_REFUSED_S
+			    ? "logs of several hosts do not line up"
+			    : "Slurm's munge, Kerberos and clouds refuse what it signs");
 	finding_value(f, off, "s");
 	finding_expect(f, "less than %.0f s apart", CLOCK_SLACK_S);
-	finding_fix(f, "timedatectl set-ntp true || systemctl restart chronyd");
+	advise_clock(p, f, ours_is_odd ? NULL : host);
 }
 
 /* Where most hosts agree with each other and not with us, ours is the odd one. */
@@ -138,9 +162,8 @@ void drift_clocks(struct preflight *p, const struct answers *all, double asked, 
 	qsort(v, n, sizeof(*v), by_off);
 	usual = ours(v, n);
 	if (fabs(usual) > 0)
-		tell_clock(p, NULL, -usual, "most other hosts'");
+		tell_clock(p, NULL, -usual, true);
 	for (size_t i = 0; i < n; i++)
 		if (fabs(v[i].off - usual) >= CLOCK_SLACK_S && !(fabs(usual) > 0 && v[i].off == 0))
-			tell_clock(p, v[i].host, v[i].off - usual,
-				   fabs(usual) > 0 ? "most hosts'" : "this host's");
+			tell_clock(p, v[i].host, v[i].off - usual, fabs(usual) > 0);
 }

@@ -60,6 +60,8 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 			take_range(p, id, a, begin_of(a, id),
 				   (size_t)json_get_num(stage_of(a, id), "findings", 0));
 	}
+	if (id == S_INTERFACE)
+		drift_advise_address(p, all, p->run[id].from);
 	preflight_finish(p, id);
 }
 
@@ -95,6 +97,13 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 	p->t.emitted = p->t.items.n;
 }
 
+/* The tally has copies: of thousands of hosts these trees are most of what is held. */
+static void drop_findings(const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(all->v[i].doc, "findings");
+}
+
 static void view(struct preflight *p, const struct answers *all)
 {
 	static const struct column columns[] = {
@@ -119,13 +128,15 @@ static void view(struct preflight *p, const struct answers *all)
 	}
 }
 
-/* A host without a usable interface cannot take part in what is between hosts. */
+/* A host without a usable interface cannot take part in what is between hosts, nor one that no
+ * other can speak to. */
 static void choose_usable(struct preflight *p, const struct answers *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const char *st = json_get_str(stage_of(&all->v[i], S_INTERFACE), "status");
 
-		if (all->v[i].doc && (!st || !streq(st, "fail")))
+		if (all->v[i].doc && (!st || !streq(st, "fail")) &&
+		    !names_has(&p->alone, all->v[i].host))
 			*LIST_ADD(p->a, &p->usable) = all->v[i].host;
 	}
 }
@@ -222,6 +233,7 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 		view(p, all);
 		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
 			take_stage(p, id, all);
+		drop_findings(all);
 		if (preflight_gate(p, S_DRIFT))
 			preflight_drift(p, all, asked, answered);
 		preflight_finish(p, S_DRIFT);

@@ -212,6 +212,7 @@ static cJSON *read_answer(const char *command, const char *text, size_t n, struc
 void part_run(const char *command, const char *const *args, uint64_t cap_ns,
 	      const struct part_progress *shown, struct arena *a, struct part *ret)
 {
+	AUTO(arena_done) struct arena own = {0}; /* what it prints, until it is read */
 	AUTO(run_done) struct run r = {.loop.epfd = -1, .shown = shown};
 	const char *path = part_find(a, command);
 	struct err e = {0};
@@ -222,7 +223,7 @@ void part_run(const char *command, const char *const *args, uint64_t cap_ns,
 		ret->trouble = arena_printf(a, "%s is not there: %s", command, part_places(a));
 		return;
 	}
-	if (run(&r, path, args, cap_ns, a, &e)) {
+	if (run(&r, path, args, cap_ns, &own, &e)) {
 		ret->trouble = arena_strdup(a, e.msg);
 		return;
 	}

@@ -84,6 +84,7 @@ struct preflight {
 	str_list usable;	    /* nodes */
 	struct names blamed, known; /* nodes; those that were asked for */
 	struct names odd;	    /* nodes whose NCCL would publish another address than proven */
+	struct names alone;	    /* nodes that speak another family of addresses than most */
 	bool settings_differ;	    /* between nodes */
 	str_list culprits;	    /* of the matrix of who reaches whom */
 	str_list same;		    /* paths that must be alike on all hosts */

@@ -10,9 +10,8 @@ struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_nam
 {
 	struct item *i = LIST_ADD(t->a, &t->items);
 
-	*i = (struct item){.stage = stage,
-			   .stage_name = arena_strdup(t->a, stage_name),
-			   .f = report_find(t->r, check, subject)};
+	*i = (struct item){
+		.stage = stage, .stage_name = stage_name, .f = report_find(t->r, check, subject)};
 	return i->f;
 }
 
@@ -134,7 +133,9 @@ void tally_take(struct tally *t, unsigned stage, const char *stage_name, const c
 		struct item *i = &t->items.v[t->items.n - 1];
 
 		f->host = arena_strdup(t->a, host);
-		LIST_ADD(t->a, &i->hosts)->name = f->host;
+		i->hosts.v = ARENA_NEW(t->a, struct host); /* nearly all have one */
+		i->hosts.v->name = f->host;
+		i->hosts.n = i->hosts.cap = 1;
 	}
 	keep_once(t);
 }

@@ -28,7 +28,7 @@ struct tally {
 	size_t *said, said_size, said_n;
 };
 
-/* A finding of our own, not yet in the report. */
+/* A finding of our own, not yet in the report. @stage_name: the tally's for as long as it is. */
 struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_name,
 			  const char *check, const char *subject);
 /* One finding of an envelope. @host: who made it; NULL: this host. */

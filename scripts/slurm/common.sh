@@ -14,6 +14,7 @@ PREFIX='windsock:'
 RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
 RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE
 PEERS_SECONDS=2
+LOG_MAX=$((1 << 20)) # bytes
 
 # Does a folder take a report? A full disk makes files, but empty or short ones.
 takes() { # FOLDER
@@ -38,9 +39,17 @@ settings() { # FOLDER
     takes "$LOGS" || { takes /run/windsock && LOGS=/run/windsock; }
 }
 
+# The log keeps its last part: where the reports go to memory it would fill it.
+shorten() { # FILE
+    local size part=$1.$$
+    size=$(stat -c %s "$1" 2>/dev/null) && ((size > LOG_MAX)) || return 0
+    { tail -c $((LOG_MAX / 2)) "$1" | sed 1d >"$part" && mv -f "$part" "$1"; } 2>/dev/null || rm -f "$part"
+}
+
 # One line in our log and in the system's.
 note() { # WORDS
     { printf '%(%FT%T%z)T %s %s\n' -1 "$ME" "$*" >>"$LOGS/slurm.log"; } 2>/dev/null
+    shorten "$LOGS/slurm.log"
     ! command -v logger >/dev/null ||
         timeout 1 logger -t "windsock-$ME" -- "$*" >/dev/null 2>&1 </dev/null &
 }
@@ -142,8 +151,9 @@ judge() { # NAME-OF-REPORT
     # shellcheck disable=SC2086 # TEST is words
     bounded $((DEADLINE - RESERVE)) "$REPORT" env "${job[@]/#/--unset=}" \
         windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
-    # A verdict is a whole report: a 1 without it is a wrapper's, or some other windsock's.
-    [[ $CODE != 1 ]] || grep -q '^1\.\.[0-9]' "$REPORT" || CODE=3
+    # A verdict is a whole report: a 1 or a 4 without it is a wrapper's, some other windsock's,
+    # or a shell's. What it said is said below, and nothing is drained.
+    [[ $CODE != [14] ]] || grep -q '^1\.\.[0-9]' "$REPORT" || CODE=3
     WHY=''
     [[ $CODE == 0 ]] || WHY=$(cause "$REPORT")
     [[ $CODE != 124 && $CODE != 137 ]] || WHY="windsock did not end within $((DEADLINE - RESERVE)) s"

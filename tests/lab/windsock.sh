@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # windsock over the nodes of a lab: four of them, for the life of a file. Loaded by
 # the files that test it there. Needs root, nft, jq.
-# shellcheck disable=SC2154 # run's
+# shellcheck disable=SC2154,SC2119,SC2120 # run's; look takes options
+
+LAB_OPTIONS=() # a file that loads this may have others
 
 setup_file() {
     [ "$(id -u)" = 0 ] || skip "not root: the lab's users, firewalls and mounts need it"
-    LAB_NAME=$("$ROOT/scripts/lab" up 4)
+    LAB_NAME=$("$ROOT/scripts/lab" up 4 "${LAB_OPTIONS[@]}")
     export LAB_NAME
 }
 
@@ -33,6 +35,29 @@ look() { # OPTIONS...
     # shellcheck disable=SC2034 # the files that load this look at it
     code=$status
     "$ROOT/scripts/validate" json - <<<"$output"
+}
+
+# A way to the nodes that types SETUP on one of them (or on all) before the command.
+odd() { # NODE SETUP
+    printf '#!/bin/sh\nhost=$1\nshift\ncase $host in node%s) set -- "%s; $*" ;; esac\nexec "%s" rsh "%s" "$host" "$@"\n' \
+        "${1/all/*}" "$2" "$ROOT/scripts/lab" "$LAB_NAME" >rsh
+    chmod +x rsh
+    WINDSOCK_RSH=$PWD/rsh
+}
+
+# Its own advice, typed on NODE.
+follow() { # NODE [NUMBER]
+    local fix
+    fix=$(first ".fix[${2:-0}]")
+    [ "$fix" != null ]
+    on "$1" sh -c "sudo() { \"\$@\"; }; $fix" >&2
+}
+
+healthy() { # the next run passes, and knows of nothing that is wrong
+    look
+    [ "$code" = 0 ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '.data.passing_nodes | length' <<<"$output")" = 4 ]
 }
 
 first() { jq -r ".data.causes[0] | $1" <<<"$output"; }

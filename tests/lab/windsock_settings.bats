@@ -7,22 +7,9 @@ bats_require_minimum_version 1.5.0
 
 load windsock.sh
 
-# A way to the nodes that types SETUP on one of them before the command.
-odd() { # NODE SETUP
-    printf '#!/bin/sh\nhost=$1\nshift\n[ "$host" != node%s ] || set -- "%s; $*"\nexec "%s" rsh "%s" "$host" "$@"\n' \
-        "$1" "$2" "$ROOT/scripts/lab" "$LAB_NAME" >rsh
-    chmod +x rsh
-    WINDSOCK_RSH=$PWD/rsh
-}
-
-# Its own advice, typed on NODE, and the next run passes.
 mend() { # NODE
-    local fix
-    fix=$(first '.fix[0]')
-    on "$1" sh -c "sudo() { \"\$@\"; }; $fix" >&2
-    look
-    [ "$code" = 0 ]
-    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+    follow "$1"
+    healthy
 }
 
 @test "the name of the first host leads elsewhere on one: a failure before any rank is started" {
@@ -86,6 +73,34 @@ mend() { # NODE
     [ "$code" = 0 ]
 }
 
+@test "a copy of a machine has its address: another one first, then away with that" {
+    on 3 sh -c 'ip address del 10.77.0.4/16 dev eth0; ip address add 10.77.0.3/16 dev eth0; ip route replace default via 10.77.255.254'
+    on all ip neigh flush to 10.77.0.3
+    look
+    [ "$code" = 1 ]
+    [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.address node3 10.77.0.3" ]
+    [[ $(first '.fix[0]') == *"sudo ip address add 10.77.0.4/16 dev eth0 && sudo ip address del 10.77.0.3/16 dev eth0" ]]
+    follow 3
+    [[ $(on 3 ip route) == "default via 10.77.255.254 "* ]]
+    for node in 0 1 2 3; do follow $node 1; done
+    healthy
+}
+
+@test "virtual machines that are one address to all: nobody is told to take it away" {
+    on all sh -c 'ip address flush dev eth0; ip address add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2'
+    look
+    own=$(on all ip -4 -br address show dev eth0)
+    for node in 0 1 2 3; do
+        on $node sh -c "ip address flush dev eth0; ip address add 10.77.0.$((node + 1))/16 dev eth0; ip route add default via 10.77.255.254"
+    done
+    [ "$(grep -c 10.0.2.15 <<<"$own")" = 4 ]
+    [ "$code" = 1 ]
+    [ "$(first '"\(.check) \(.subject)"')" = "drift.address 10.0.2.15" ]
+    [[ $(first .message) == *"translated network (NAT)"* ]]
+    run ! jq -e '.findings[] | select(.check == "drift.address").fix[] | select(test("address del|dhclient"))' <<<"$output"
+    healthy
+}
+
 @test "an address that NCCL would publish on one host and the others cannot reach" {
     odd 3 'export NCCL_SOCKET_IFNAME=lo'
     look
@@ -127,4 +142,88 @@ mend() { # NODE
     [ "$(first '"\(.check) \(.hosts[0])"')" = "host.answer node3" ]
     [[ $(first .message) == *"connection refused"* ]]
     [[ $(first '.fix[0]') == *"/rsh node3 windsock"* ]]
+}
+
+@test "a clock that is wrong on one host: who, by how much, and what sets it" {
+    "${CC:-cc}" -shared -fPIC -o clock.so "$ROOT/tests/fake/libclock.c"
+    mkdir bin
+    # as chrony's: the clock steps to where its servers have it
+    printf '#!/bin/sh\n[ "$1" = makestep ] && echo 0 >"%s/off"\n' "$PWD" >bin/chronyc
+    chmod +x bin/chronyc
+    odd 2 "export LD_PRELOAD=$PWD/clock.so WINDSOCK_FAKE_CLOCK=$PWD/off PATH=$PWD/bin:$PATH"
+    for shift in -250 86400; do
+        echo $shift >off
+        look
+        [ "$code" = 0 ] # what it trains is no less right
+        [ "$(jq '.data.causes | length' <<<"$output")" = 1 ]
+        [ "$(first '"\(.check) \(.hosts[0])"')" = "drift.clock node2" ]
+        case $shift in
+        -250) [[ $(first .message) == "is "[12][0-9][0-9]" s behind this host's: logs of several hosts do not line up" ]] ;;
+        *) [[ $(first .message) == "is 86"[0-9]*" s ahead of this host's: "*"munge"* ]] ;;
+        esac
+        on 2 env "PATH=$PWD/bin:$PATH" sh -c "sudo() { \"\$@\"; }; $(first '.fix[0]')"
+        healthy
+    done
+}
+
+@test "a clock that is wrong here: this host is named, not all the others" {
+    "${CC:-cc}" -shared -fPIC -o clock.so "$ROOT/tests/fake/libclock.c"
+    echo 7000 >off
+    odd 0 "export LD_PRELOAD=$PWD/clock.so WINDSOCK_FAKE_CLOCK=$PWD/off"
+    run -0 --separate-stderr on 0 env -C "$PWD" WINDSOCK_RSH="$WINDSOCK_RSH" LD_PRELOAD="$PWD/clock.so" \
+        WINDSOCK_FAKE_CLOCK="$PWD/off" "$BIN/windsock" --hosts node0,node1,node2,node3 --json
+    valid
+    [ "$(jq -c '[.data.causes[] | .check]' <<<"$output")" = '["drift.clock"]' ]
+    [[ $(first .message) == "is "[67][0-9][0-9][0-9]" s ahead of most other hosts'"* ]]
+}
+
+@test "hosts that were started at other times: a monotonic clock is nobody's but its host's" {
+    printf '#!/bin/sh\nhost=$1\nshift\n[ "$host" != node1 ] || exec "%s" on "%s" node1 -- unshare -T --monotonic 1000000 --boottime 1000000 -- sh -c "$*"\nexec "%s" rsh "%s" "$host" "$@"\n' \
+        "$ROOT/scripts/lab" "$LAB_NAME" "$ROOT/scripts/lab" "$LAB_NAME" >rsh
+    chmod +x rsh
+    WINDSOCK_RSH=$PWD/rsh
+    (($("$PWD/rsh" node1 cat /proc/uptime | cut -d. -f1) > 1000000)) || skip "no time namespaces here"
+    run -0 --separate-stderr windsock --hosts lab --json
+    [ "$(jq '[.findings[] | select(.status == "fail" or .status == "error")] | length' <<<"$output")" = 0 ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+}
+
+@test "other code or data on one host: which file, and the line that brings the right one" {
+    on all sh -c "mkdir -p '$PWD/own' && mount -t tmpfs tmpfs '$PWD/own' && mkdir -p '$PWD/own/my code/__pycache__' &&
+        echo train >'$PWD/own/my code/train.py' && uname -n >'$PWD/own/my code/__pycache__/train.pyc'; echo 1 >'$PWD/own/data.bin'"
+    same=(--same "$PWD/own/my code" --same "$PWD/own/data.bin")
+    look "${same[@]}"
+    [ "$code" = 0 ] # what Python compiled is no difference
+    on 2 sh -c "echo 'train ' >'$PWD/own/my code/train.py'; echo more >'$PWD/own/my code/old.py'"
+    look "${same[@]}"
+    [ "$(first '"\(.check) \(.hosts[0])"')" = "drift.same node2" ]
+    [[ $(first .message) == *"on 3 of 4 hosts: old.py is here alone" ]]
+    if command -v rsync >/dev/null; then
+        follow 2
+    else
+        on 2 rm "$PWD/own/my code/old.py"
+        on 2 sh -c "echo train >'$PWD/own/my code/train.py'"
+    fi
+    look "${same[@]}"
+    [ "$code" = 0 ]
+    on 3 sh -c "echo 2 >'$PWD/own/data.bin'"
+    look "${same[@]}"
+    [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.same node3 $PWD/own/data.bin" ]
+    [[ $(first '.fix[0]') == "rsync -a --delete -e '$ROOT/scripts/lab rsh $LAB_NAME' node0:"*"/own/data.bin "* ]]
+    ! command -v rsync >/dev/null || { follow 3 && look "${same[@]}" && [ "$code" = 0 ]; }
+    on all umount "$PWD/own"
+}
+
+@test "code that one host alone has is not what is wrong there, and what none has is no match" {
+    on all sh -c "mkdir -p '$PWD/own' && mount -t tmpfs tmpfs '$PWD/own'"
+    on 1 sh -c "echo 1 >'$PWD/own/data.bin'"
+    look --same "$PWD/own/data.bin"
+    [ "$code" = 1 ]
+    [ "$(jq -c '[.findings[] | select(.check == "drift.same").host]' <<<"$output")" = '["node0","node2","node3"]' ]
+    [[ $(first '.fix[0]') == *" node1:"*/own/data.bin* ]]
+    on 1 rm "$PWD/own/data.bin"
+    look --same "$PWD/own/data.bin"
+    on all umount "$PWD/own"
+    [ "$code" = 1 ]
+    [ "$(first '"\(.check) \(.message)"')" = "drift.same missing on node[0-3]" ]
 }

@@ -81,8 +81,25 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
     rm "$D/tools/windsock"
     runs_everywhere
     logged 2 'ours (code 127, '
+    logged 2 'No such file' # a tool that is missing is said
+    # 4 is a verdict only in a whole report: a loader or a wrapper ends so, too
+    stand_in windsock 'echo "windsock: libnl-3.so.200 is not there"; exit 4'
+    runs_everywhere --gpus-per-node=1
+    logged 2 'ours (code 3, '
+    logged 2 'libnl-3.so.200 is not there'
     printf 'a "setting that no shell reads\n' >>"$HOOKS/windsock.conf"
     runs_everywhere
+}
+
+@test "the log of the hooks is bounded: its last part is kept, in whole lines" {
+    mkdir -p "$D/log/node2"
+    seq -f 'an old line with its number %.0f' 60000 >"$D/log/node2/slurm.log" # 2 MB
+    runs_everywhere
+    (($(stat -c %s "$D/log/node2/slurm.log") < 600000))
+    [[ $(tail -n 1 "$D/log/node2/slurm.log") == *"on node2: sound (code 0, "* ]]
+    [ "$(tail -n 2 "$D/log/node2/slurm.log" | head -n 1)" = 'an old line with its number 60000' ]
+    [[ $(head -n 1 "$D/log/node2/slurm.log") == 'an old line with its number '* ]]
+    [ "$(find "$D/log/node2" -type f | wc -l)" = 1 ]
 }
 
 @test "a deaf windsock with a child that holds its output: the prolog ends in time, no drain" {

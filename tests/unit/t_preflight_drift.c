@@ -1,58 +1,5 @@
 /* What differs between hosts, and whom a matrix of bad pairs accuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include "lib/report/json.h"
-#include "probes/preflight/drift.h"
-
-#include <cmocka.h>
-
-struct world {
-	char out[64]; /* thrown away */
-	struct arena a;
-	struct preflight p;
-	struct answers all;
-};
-
-static void world_init(struct world *w, const char *const *facts, size_t n)
-{
-	struct err e = {0};
-
-	*w = (struct world){0};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight_drift.%d", (int)getpid());
-	w->p.a = w->p.t.a = &w->a;
-	w->p.r = w->p.t.r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = "json", .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->p.r);
-	w->all = (struct answers){.v = arena_alloc(&w->a, n * sizeof(*w->all.v)), .n = n};
-	for (size_t i = 0; i < n; i++) {
-		const char *text = arena_printf(&w->a, "{\"facts\":%s}", facts[i]);
-
-		w->all.v[i].host = arena_printf(&w->a, "n%zu", i);
-		w->all.v[i].doc = json_parse(text, strlen(text), 8, &e);
-		w->all.v[i].data = w->all.v[i].doc;
-		assert_non_null(w->all.v[i].doc);
-	}
-}
-
-static void world_done(struct world *w)
-{
-	struct err e = {0};
-
-	answers_done(&w->all);
-	(void)report_end(w->p.r, &e);
-	(void)unlink(w->out);
-	arena_done(&w->a);
-}
-
-static const struct finding *found(const struct world *w, size_t i)
-{
-	assert_true(i < w->p.t.items.n);
-	return w->p.t.items.v[i].f;
-}
+#include "tests/unit/drift_world.h"
 
 static void t_odd_one(void **state)
 {
@@ -109,7 +56,8 @@ static void t_alike_and_clock(void **state)
 	assert_int_equal(w.p.t.items.n, 1); /* a second and a half is slack */
 	assert_string_equal(found(&w, 0)->check, "drift.clock");
 	assert_string_equal(found(&w, 0)->host, "n1");
-	assert_string_equal(found(&w, 0)->message, "is 50 s behind this host's");
+	assert_string_equal(found(&w, 0)->message,
+			    "is 50 s behind this host's: logs of several hosts do not line up");
 	world_done(&w);
 	world_init(&w, facts, 1);
 	preflight_drift(&w.p, &w.all, 100, 110);
@@ -129,14 +77,22 @@ static void t_own_clock(void **state)
 	preflight_drift(&w.p, &w.all, 100, 110);
 	assert_int_equal(w.p.t.items.n, 2);
 	assert_null(found(&w, 0)->host);
-	assert_string_equal(found(&w, 0)->message, "is 3595 s behind most other hosts'");
+	assert_string_equal(found(&w, 0)->message,
+			    "is 3595 s behind most other hosts'"
+			    ": Slurm's munge, Kerberos and clouds refuse what it signs");
 	assert_string_equal(found(&w, 1)->host, "n4");
-	assert_string_equal(found(&w, 1)->message, "is 3595 s ahead of most hosts'");
+	assert_int_equal(found(&w, 1)->fix.n, 1); /* ours is no clock to set it by */
+	assert_string_equal(found(&w, 1)->message,
+			    "is 3595 s ahead of most hosts'"
+			    ": Slurm's munge, Kerberos and clouds refuse what it signs");
 	world_done(&w);
 	world_init(&w, facts, 2); /* of two nobody is the majority */
 	preflight_drift(&w.p, &w.all, 100, 110);
 	assert_int_equal(w.p.t.items.n, 1);
-	assert_string_equal(found(&w, 0)->message, "is 3595 s ahead of this host's");
+	assert_int_equal(found(&w, 0)->fix.n, 2);
+	assert_string_equal(found(&w, 0)->message,
+			    "is 3595 s ahead of this host's"
+			    ": Slurm's munge, Kerberos and clouds refuse what it signs");
 	world_done(&w);
 }
 

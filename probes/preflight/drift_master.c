@@ -1,0 +1,92 @@
+/* One name that leads to two machines. */
+#include "lib/cluster/child.h"
+#include "lib/net/addr.h"
+#include "lib/report/json.h"
+#include "probes/preflight/drift.h"
+
+/* ---- the name of the host that a job meets at ---- */
+
+/* "node0" is "node0.cluster.local". */
+static bool is_one_name(const char *x, const char *y)
+{
+	size_t n = strlen(x), m = strlen(y);
+
+	return !strncmp(x, y, n < m ? n : m) && (n == m || (n < m ? y[n] : x[m]) == '.');
+}
+
+static const struct answer *find_master(const struct preflight *p, const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
+				      is_one_name(all->v[i].hostname, p->master)))
+			return &all->v[i];
+	return NULL;
+}
+
+static const cJSON *meant(const struct answer *a)
+{
+	return json_get(json_get(a->data, "facts"), "master");
+}
+
+/* Does the name lead there? Its own host may take it for loopback: ifprobe's host.name. */
+static bool leads_to(const struct answer *from, const struct answer *to)
+{
+	const cJSON *at;
+	union addr addr;
+
+	cJSON_ArrayForEach (at, meant(from)) {
+		const char *text = cJSON_GetStringValue(at);
+
+		if (text && answer_card(to, text) && !addr_parse(text, &addr) &&
+		    addr_class(&addr) != ADDR_LOOPBACK)
+			return true;
+	}
+	return false;
+}
+
+/* @sure: another one finds the way there, so it can be found. */
+static void tell_wrong(struct preflight *p, const struct answer *a, const struct answer *master,
+		       bool sure)
+{
+	struct finding *f = drift_note(p, "master", p->master, a->host);
+	const char *wrong = cJSON_GetStringValue(cJSON_GetArrayItem(meant(a), 0));
+	const char *right = answer_address(master);
+
+	if (wrong)
+		finding_set(f, sure ? ST_FAIL : ST_WARN,
+			    "leads to %s, which %s: a job that meets there waits for ever", wrong,
+			    sure ? arena_printf(p->a, "is not %s", master->host)
+				 : arena_printf(p->a, "%s does not have, unless it is translated",
+						master->host));
+	else
+		finding_set(f, ST_FAIL, "is not known: a job that meets there does not start");
+	if (!right)
+		return;
+	finding_expect(f, "%s", right);
+	/* the first line that has the name is the one that counts */
+	finding_fix(f,
+		    "h=$(cat /etc/hosts); printf '%%s\\n' %s \"$h\" | sudo tee /etc/hosts "
+		    ">/dev/null",
+		    shell_quote(p->a, arena_printf(p->a, "%s %s", right, p->master)));
+}
+
+void drift_master(struct preflight *p, const struct answers *all)
+{
+	const struct answer *master = p->master ? find_master(p, all) : NULL;
+	bool itself = master && leads_to(master, master);
+	size_t right = 0;
+
+	for (size_t i = 0; master && i < all->n; i++)
+		right += &all->v[i] != master && leads_to(&all->v[i], master);
+	/* Every host knows its own name. One that no other finds is for ssh alone, unless jobs are
+	 * said to meet there, and one address for all may be translated. */
+	for (size_t i = 0; master && i < all->n; i++) {
+		const struct answer *a = &all->v[i];
+		bool known = cJSON_GetArraySize(meant(a)) > 0;
+
+		if (a == master || !cJSON_IsArray(meant(a)) || leads_to(a, master))
+			continue;
+		if (right || (itself && (known || p->master_given)))
+			tell_wrong(p, a, master, right);
+	}
+}
