@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bench/comm/tcp_core.h"
 #include "tests/unit/plugin_rows.h"
 #include "tests/unit/ranks.h"
 
@@ -369,6 +370,52 @@ static void a_stopped_rank_is_named_by_who_hears_late(void **state)
 	      6);
 }
 
+/* Rank 0, of the other part, has heard that rank 3 is waited for; that waits for rank 1. */
+static const char *be_blamed(struct comm *c, struct local *w, void *arg)
+{
+	AUTO(free_parts) struct parts parts = {0};
+	struct comm_request q = {.kind = COLL_BARRIER};
+	const struct fault f = {.parts = 2};
+	struct err e = {0};
+	struct comm *part = part_of(c, &f, &parts, &e);
+	const int *over = arg; /* a sign each that the barrier is over */
+	char sign;
+
+	(void)w;
+	if (!part || comm_barrier(c, &e))
+		return "cannot be split";
+	if (c->rank == 1)
+		(void)raise(SIGSTOP);
+	if (c->rank > 1 && write(over[1], "x", 1) != 1)
+		return "no sign";
+	for (int i = 0; c->rank == 0 && i < 2; i++)
+		if (read(over[0], &sign, 1) != 1)
+			return "no sign";
+	if (c->rank == 0)
+		tcp_tell_waited(CONTAINER_OF(c, struct tcp, comm), 3);
+	if (c->rank == 3 && (!comm_run(part, &q, &e) || comm_culprit(c, NULL) != 1)) {
+		fprintf(stderr, "rank 3: %s\n", e.msg);
+		return "rank 1 is not named";
+	}
+	return NULL;
+}
+
+static void nobody_blames_himself(void **state)
+{
+	int over[2];
+	struct ranks r = {.fn = be_blamed, .arg = over, .deadline_ns = 3 * NS_PER_S};
+	const char *wrong;
+
+	(void)state;
+	assert_int_equal(pipe(over), 0);
+	wrong = ranks_run(&r, 4);
+	(void)close(over[0]);
+	(void)close(over[1]);
+	if (wrong)
+		fail_msg("%s", wrong);
+	assert_int_equal(r.ended[3], 0);
+}
+
 static const char *abort_one(struct comm *c, struct local *w, void *arg)
 {
 	struct comm_request q = {.kind = COLL_BARRIER};
@@ -405,6 +452,7 @@ int main(void)
 		cmocka_unit_test(a_death_in_a_part_is_known_to_all),
 		cmocka_unit_test(a_stopped_rank_is_named_in_every_part),
 		cmocka_unit_test(a_stopped_rank_is_named_by_who_hears_late),
+		cmocka_unit_test(nobody_blames_himself),
 		cmocka_unit_test(an_abort_ends_all),
 	};
 
