@@ -90,13 +90,24 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
     verified mpi-mpich 2 int64 sum all_gather broadcast alltoall gather scatter sendrecv
 }
 
-named_when() { # BACKEND SIGNAL RANKS RANK WORDS
+strike_rank() { # BACKEND SIGNAL RANKS RANK
     : >out # in the background it may be emptied after the first look
     "$B" --backend "$1" --np "$3" -b 1M -e 1M -N 0 --heartbeat 2 >out 2>&1 3>&- &
     wait_for has_row
     kill "-$2" "$(pid_of_rank "$4")"
     ended_with 1 $!
-    grep -q "FAIL rank.alive: rank $4 .*$5" out || { cat out; return 1; }
+}
+
+# MPICH's mpiexec now and then fails an assertion of its own when a rank is struck; that
+# tells nothing of ours.
+named_when() { # BACKEND SIGNAL RANKS RANK WORDS
+    for _ in 1 2 3; do
+        strike_rank "$1" "$2" "$3" "$4"
+        ! grep -q "FAIL rank.alive: rank $4 .*$5" out || return 0
+        grep -q 'HYD_.*assert (!closed) failed' out || break
+    done
+    cat out
+    return 1
 }
 
 @test "mpi: a killed and a stopped rank are named, and mpirun ends" {
