@@ -149,7 +149,7 @@ const char *opt_accepts(const struct opt *o, struct arena *a)
 
 	if (o->choices)
 		return arena_printf(a, "one of %s", opt_join(a, o->choices, ", "));
-	if (!kind || (!o->min && !o->max))
+	if (!kind || (!o->min && !o->max && o->type != OPT_DOUBLE)) /* a double is never below 0 */
 		return kind;
 	if (!o->max)
 		return arena_printf(a, "%s, at least %s", kind, write_limit(o, a, o->min));
