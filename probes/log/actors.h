@@ -18,6 +18,7 @@ struct actor {
 	char version[24];	  /* of NCCL */
 	char boot[32];		  /* the bootstrap interface */
 	bool ready;		  /* Init COMPLETE was said */
+	uint64_t gpu, comm;	  /* that communicator's bus and own number; 0: not said */
 	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
 	int64_t begun, ended;	  /* the latest collectives of the whole world; -1: not said */

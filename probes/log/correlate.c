@@ -115,9 +115,22 @@ static bool any_of(const struct explanation *x, const char *const *ids)
 	return false;
 }
 
+/* torch says that a call of the system failed in NCCL, and NCCL's own line is not there. */
+static bool lacks_reason(struct explanation *x)
+{
+	const struct cause *c = explain_find(x, "PT-011");
+
+	for (size_t i = 0; c && i < c->record->events.n; i++)
+		if (strcasestr(c->record->events.v[i].text, "system error") ||
+		    strstr(c->record->events.v[i].text, "ncclSystemError"))
+			return !c->is_over && !explain_has_reason(x);
+	return false;
+}
+
 /* Doubtful interfaces matter where ranks could not connect, or hang. */
 static void doubtful_interfaces(struct why *w, struct explanation *x)
 {
+	static const char *const all[] = {"IF-004", "IF-005", "IF-006", "IF-008", NULL};
 	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01",
 					      "PT-006", "PT-012",  "PT-023",  NULL};
 	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
@@ -127,6 +140,9 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 		      "several hosts take part, and none reaches another's loopback");
 	else if (stuck)
 		raise(explain_find(x, "IF-007"), 60, NULL);
+	for (size_t i = 0; lacks_reason(x) && all[i]; i++)
+		raise(explain_find(x, all[i]), 56,
+		      "a connection failed, and nothing else in the log is doubtful");
 	if (far && stuck) {
 		raise(explain_find(x, "IF-008"), 76, "several hosts take part");
 		raise(explain_find(x, "IF-006"), 74, "several hosts take part");
@@ -168,6 +184,10 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 		raise(explain_add(w, a, x, "IF-007"), weight, because);
 	else if (starts_with(addr, "127."))
 		raise(explain_find(x, "IF-007"), weight, because);
+	if (starts_with(addr, "127.") && failed->first && strstr(failed->first->text, "/pair.cc"))
+		raise(explain_add(w, a, x, "IF-017"), 58,
+		      "Gloo was told a loopback address: right only where all ranks are on one "
+		      "host");
 	if (!starts_with(addr, "172.") ||
 	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
 		return;
@@ -267,8 +287,64 @@ static void still_knocking(struct why *w, struct explanation *x)
 		raise(c, 58, "it never came during this log");
 }
 
+/* Two ranks of one communicator, host and GPU: NCCL refuses that, also where the line that says
+ * so is missing. */
+static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct actor *v = w->actors.v.v, *p = NULL, *q = NULL;
+	size_t n = w->actors.v.n < 1024 ? w->actors.v.n : 1024;
+
+	for (size_t i = 0; i < n && !w->healthy; i++)
+		for (size_t j = 0; j < i && v[i].gpu && v[i].comm && !p; j++)
+			if (v[i].gpu == v[j].gpu && v[i].comm == v[j].comm &&
+			    v[i].who.rank != v[j].who.rank && *v[i].who.host &&
+			    streq(v[i].who.host, v[j].who.host) &&
+			    !streq(v[i].who.host, "localhost")) {
+				p = &v[j];
+				q = &v[i];
+			}
+	if (p)
+		raise(explain_add(w, a, x, "GPU-001"), x->in_trouble ? 90 : 70,
+		      arena_printf(a, "ranks %d and %d of %s say the same busId", p->who.rank,
+				   q->who.rank, p->who.host));
+}
+
+/* Where two lines are cause and effect of one thing, the one that can be mended goes first. */
+static void name_the_reason(struct explanation *x)
+{
+	static const struct {
+		const char *effect, *reason, *because;
+	} pairs[] = {
+		{"IF-017", "IF-015", "so it published loopback, and the others connected to it"},
+		{"IF-016", "IF-015", "so the connections failed"},
+		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
+		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
+		{"SLM-007", "SLM-017", "so that daemon does not run"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		const struct cause *e = explain_find(x, pairs[i].effect);
+		struct cause *c = explain_find(x, pairs[i].reason);
+
+		if (e && c && !e->is_over && !c->is_over)
+			raise(c, e->weight + 5 < 98 ? e->weight + 5 : 98, pairs[i].because);
+	}
+}
+
+/* A plug-in that was asked for and has no card: harmless where the job went on without it. */
+static void absent_cards(struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "NET-006");
+
+	if (c && !c->is_over && !w->healthy)
+		raise(c, 62, "nothing in the log shows that NCCL went on without it");
+}
+
 void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
+	same_gpu(w, a, x);
+	name_the_reason(x);
+	absent_cards(w, x);
 	link_down(x);
 	removed_twice(x);
 	still_knocking(w, x);

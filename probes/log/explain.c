@@ -287,6 +287,17 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 	fill_list(a, c->sig->fix, v, ARRAY_LEN(v), c, &c->fix);
 }
 
+/* An exception says what; where the program was says whose line to mend. */
+static void say_frame(struct arena *a, struct cause *c)
+{
+	static const char *const kinds[] = {"APP-001", "DAT-",	"ENV-",	 "PT-018", "PT-021",
+					    "PT-033",  "PT-04", "PT-05", NULL};
+
+	for (size_t i = 0; kinds[i] && !c->because && c->first && c->first->frame; i++)
+		if (starts_with(c->sig->id, kinds[i]))
+			c->because = arena_printf(a, "the program was in %s", c->first->frame);
+}
+
 void explain(struct why *w, struct arena *a, struct explanation *ret)
 {
 	*ret = (struct explanation){.in_trouble = false};
@@ -307,6 +318,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 			c->weight = ONLY_ECHOES;
 		if (c->weight > 99)
 			c->weight = 99;
+		say_frame(a, c);
 		word(w, a, c);
 	}
 }

@@ -74,6 +74,13 @@ static void version(struct why *w, struct why_stream *s UNUSED, const struct log
 		copy_word(a->version, sizeof(a->version), p, " +,;)");
 }
 
+static uint64_t hex_after(const struct log_line *l, const char *key)
+{
+	const char *p = after(l, key);
+
+	return *p ? strtoull(p, NULL, 16) : 0;
+}
+
 /* A process is in many communicators; its rank in the largest is its rank. */
 static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -89,6 +96,8 @@ static void init(struct why *w, struct why_stream *s UNUSED, const struct log_li
 		return;
 	a->nranks = (int)nranks;
 	a->who.rank = (int)rank;
+	a->gpu = hex_after(l, " busId ");
+	a->comm = hex_after(l, " commId ");
 }
 
 static void channel(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -188,6 +197,15 @@ static void finished(struct why *w, struct why_stream *s, const struct log_line 
 	w->progress.v[s->file].finish = s->line;
 }
 
+/* The table of a benchmark begins, or slurmd is up: what came before did not keep it from
+ * starting. */
+static void got_going(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	enum { WENT_ON = 3 };
+
+	w->progress.v[s->file].steps += WENT_ON;
+}
+
 /* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
 static void member(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -260,6 +278,35 @@ static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct
 static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	s->traceback = s->line;
+	*s->frame = '\0';
+}
+
+static bool is_library(const char *path, size_t n)
+{
+	static const char *const parts[] = {"/site-packages/",	  "/dist-packages/", "/lib/python",
+					    "/lib64/python",	  "<frozen ",	     "<string>",
+					    "/torch/distributed/"};
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (memmem(path, n, parts[i], strlen(parts[i])))
+			return true;
+	return false;
+}
+
+/* Where the program itself was: '  File "/work/train.py", line 9, in step'. */
+static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	const char *path = after(l, "  File \""), *end = strchr(path, '"'), *in, *name;
+	long line;
+
+	if (!s->traceback || !end || is_library(path, (size_t)(end - path)) ||
+	    !starts_with(end, "\", line ") || !(line = strtol(end + strlen("\", line "), NULL, 10)))
+		return;
+	in = strstr(end, ", in ");
+	name = memrchr(path, '/', (size_t)(end - path));
+	name = name ? name + 1 : path;
+	(void)snprintf(s->frame, sizeof(s->frame), "%.*s line %ld%.100s", (int)(end - name), name,
+		       line, in ? in : "");
 }
 
 /* Somebody gives up: was a bar of a preparation on the screen? */
@@ -294,7 +341,11 @@ const struct fact log_facts[] = {
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done",
 	 1000, finished},
+	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
+	 "daemon",
+	 100, got_going},
 	{"Traceback (most recent call last)", 40000, traceback},
+	{"  File \"", 40000, frame},
 	{", MEMBER: ", 4000, member},
 	{"Num processes: |Process index: ", 4000, process},
 	{"num_local_procs=", 4000, launcher},

@@ -1,100 +1,203 @@
 #include "probes/log/scan.h"
 
-enum { BLOCK = 3, BITS = 15, SLOTS = 1 << BITS, NONE = UINT16_MAX };
+#include <limits.h>
 
-struct entry {
-	struct literal lit;
-	uint32_t head; /* its first bytes: most candidates differ in them */
-	uint16_t next; /* of the same slot */
+enum {
+	GRAM = 5,
+	STRIDE = SCAN_MIN - GRAM + 1,
+	TABLE_BITS = 16,
+	HEAD_BITS = 13,
+	NONE = UINT16_MAX,
+};
+
+/* One of the STRIDE grams of a literal. */
+struct key {
+	uint64_t gram;
+	uint16_t offset; /* in its literal */
+	uint16_t next;	 /* of the same head */
 };
 
 struct scan {
-	uint8_t shift[SLOTS]; /* by the last block of the window */
-	uint16_t first[SLOTS];
-	struct entry *v;
+	bool is_key[1 << TABLE_BITS]; /* by hash: has a literal such a gram? */
+	uint16_t heads[1 << HEAD_BITS];
+	struct key *keys; /* STRIDE for each literal */
+	struct literal *v;
 	size_t n;
-	size_t window; /* the shortest literal */
+	unsigned version; /* of the two tables */
 };
 
-/* The three bytes that end at @end, by one load: the byte before them is read and dropped. */
-static inline unsigned slot(const char *end)
+static inline uint64_t gram_at(const char *p)
 {
 	uint32_t v;
 
-	memcpy(&v, end - sizeof(v), sizeof(v));
-	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v >> 8 : v & 0xffffff;
-	return v * 2654435761u >> (32 - BITS);
+	memcpy(&v, p, sizeof(v));
+	return (uint64_t)(unsigned char)p[sizeof(v)] << 32 | v;
 }
 
-/* What ends at a block within the window can begin no nearer than this. */
-static void enter(struct scan *s, size_t i)
+static inline uint64_t hash(uint64_t gram, int bits)
 {
-	char lit[1 + UINT8_MAX] = {0}; /* with a byte before it */
-	unsigned last;
+	return gram * 0x9e3779b97f4a7c15 >> (64 - bits);
+}
 
-	memcpy(lit + 1, s->v[i].lit.s, s->window);
-	last = slot(lit + 1 + s->window);
-	for (size_t end = BLOCK; end <= s->window; end++) {
-		uint8_t *shift = &s->shift[slot(lit + 1 + end)];
-		size_t d = s->window - end;
+/* What logs are full of: a literal's other pieces are looked for. */
+static const char everyday[] =
+	"                [rank0]:   File "
+	"\"/usr/local/lib/python3.10/site-packages/torch/distributed/"
+	"run.py\", line 100, in main    return self._call_impl(*args, **kwargs) "
+	"Traceback (most recent call last): RuntimeError: failed to connect to "
+	"NCCL INFO comm 0x rank 0 nranks 8 cudaDev 0 nvmlDev 0 busId 1000 commId 0x - Init START "
+	"Init COMPLETE Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0 P2P/CUMEM/read "
+	"Connected all rings trees NCCL_SOCKET_IFNAME set by environment to NET/IB : Using "
+	"NCCL WARN Call to ProcessGroupNCCL.cpp torch.distributed.elastic [INFO] WARNING ERROR "
+	"2025-01-01 00:00:00,000 localhost ";
 
-		if (d < *shift)
-			*shift = (uint8_t)d;
+enum { EVERYDAY = 64 /* times as common as what is in a literal */ };
+
+static void count_grams(const char *s, size_t n, unsigned each, unsigned *counts)
+{
+	for (size_t at = 0; at + GRAM <= n; at++)
+		counts[hash(gram_at(s + at), HEAD_BITS)] += each;
+}
+
+static void choose_keys(struct scan *s, size_t i, const unsigned *counts)
+{
+	const struct literal *l = &s->v[i];
+	unsigned least = UINT_MAX;
+	size_t from = 0;
+
+	for (size_t at = 0; at + SCAN_MIN <= l->n; at++) {
+		unsigned common = 0;
+
+		for (size_t j = at; j < at + STRIDE; j++)
+			common += counts[hash(gram_at(l->s + j), HEAD_BITS)];
+		if (common < least) {
+			least = common;
+			from = at;
+		}
 	}
-	memcpy(&s->v[i].head, s->v[i].lit.s, sizeof(s->v[i].head));
-	s->v[i].next = s->first[last];
-	s->first[last] = (uint16_t)i;
+	for (size_t j = 0; j < STRIDE; j++)
+		s->keys[i * STRIDE + j] = (struct key){.gram = gram_at(l->s + from + j),
+						       .offset = (uint16_t)(from + j)};
 }
 
 struct scan *scan_new(struct arena *a, const struct literal *v, size_t n)
 {
+	AUTO(arena_done) struct arena tmp = {0};
+	unsigned *counts = arena_alloc(&tmp, sizeof(*counts) << HEAD_BITS);
 	struct scan *s = ARENA_NEW(a, struct scan);
 
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].n < SCAN_MIN || v[i].n > UINT16_MAX)
+			return NULL;
+		count_grams(v[i].s, v[i].n, 1, counts);
+	}
+	if (n * STRIDE >= NONE)
+		return NULL;
+	count_grams(everyday, strlen(everyday), EVERYDAY, counts);
+	s->keys = arena_alloc(a, n * STRIDE * sizeof(*s->keys));
 	s->v = arena_alloc(a, n * sizeof(*s->v));
 	s->n = n;
-	s->window = UINT8_MAX;
-	for (size_t i = 0; i < n; i++) {
-		s->v[i].lit = v[i];
-		if (v[i].n < s->window)
-			s->window = v[i].n;
-	}
-	if (n >= NONE || s->window < SCAN_MIN)
-		return NULL;
-	memset(s->shift, (int)(s->window - BLOCK + 1), sizeof(s->shift));
-	memset(s->first, 0xff, sizeof(s->first));
-	for (size_t i = n; i-- > 0;)
-		enter(s, i);
+	memcpy(s->v, v, n * sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		choose_keys(s, i, counts);
+	scan_leave_out(s, NULL);
 	return s;
 }
 
-/* @state is one more than the entry to go on with at this very place. */
-size_t scan_next(const struct scan *s, const char *text, size_t n, size_t at, unsigned *state,
-		 size_t *ret_at, unsigned *ret_tag)
+void scan_leave_out(struct scan *s, const bool *is_left_out)
 {
-	while (at + s->window <= n) {
-		const char *p = text + at;
-		unsigned h = slot(p + s->window);
-		uint32_t head;
-		uint16_t i;
+	memset(s->is_key, 0, sizeof(s->is_key));
+	memset(s->heads, 0xff, sizeof(s->heads));
+	for (size_t k = 0; k < s->n * STRIDE; k++) {
+		uint16_t *head = &s->heads[hash(s->keys[k].gram, HEAD_BITS)];
 
-		if (s->shift[h]) {
-			at += s->shift[h];
+		if (is_left_out && is_left_out[s->v[k / STRIDE].tag])
 			continue;
-		}
-		memcpy(&head, p, sizeof(head));
-		for (i = *state ? (uint16_t)(*state - 1) : s->first[h]; i != NONE;
-		     i = s->v[i].next) {
-			const struct literal *l = &s->v[i].lit;
-
-			if (s->v[i].head != head || l->n > n - at || memcmp(p, l->s, l->n) != 0)
-				continue;
-			*state = s->v[i].next + 1u;
-			*ret_at = at;
-			*ret_tag = l->tag;
-			return at;
-		}
-		*state = 0;
-		at++;
+		s->is_key[hash(s->keys[k].gram, TABLE_BITS)] = true;
+		s->keys[k].next = *head;
+		*head = (uint16_t)k;
 	}
-	return n;
+	s->version++;
+}
+
+void scan_begin(struct scan_walk *w, const struct scan *s, const char *text, size_t n)
+{
+	w->scan = s;
+	w->text = text;
+	w->n = n;
+	w->from = w->at = w->until = 0;
+	w->first = w->nplaces = 0;
+	w->key = NONE;
+	w->version = s->version;
+}
+
+/* Finds those of the next places that may be something, without a branch on what nobody can
+ * foresee. */
+static void look_ahead(struct scan_walk *w)
+{
+	const bool *is_key = w->scan->is_key;
+	const char *text = w->text + w->at;
+	size_t left = (w->n - w->at - GRAM) / STRIDE + 1;
+	unsigned n = 0, end = left < SCAN_AHEAD ? (unsigned)left : SCAN_AHEAD;
+
+	for (unsigned i = 0; i < end; i++) {
+		w->places[n] = (uint16_t)i;
+		n += is_key[hash(gram_at(text + (size_t)i * STRIDE), TABLE_BITS)];
+	}
+	w->from = w->at;
+	w->at += (size_t)end * STRIDE;
+	w->first = 0;
+	w->nplaces = n;
+}
+
+/* By other tables, from the first place on that nobody was told of. */
+static void look_again(struct scan_walk *w)
+{
+	if (w->until < w->at)
+		w->at = w->from + (w->until - w->from + STRIDE - 1) / STRIDE * STRIDE;
+	w->first = w->nplaces = 0;
+	w->version = w->scan->version;
+}
+
+static size_t first_place(const struct scan_walk *w)
+{
+	return w->from + (size_t)w->places[w->first] * STRIDE;
+}
+
+static bool has_place(struct scan_walk *w, size_t until)
+{
+	while (w->first == w->nplaces && w->at < until && w->at + GRAM <= w->n)
+		look_ahead(w);
+	return w->first < w->nplaces && first_place(w) < until;
+}
+
+static bool is_there(const struct scan_walk *w, size_t at, uint64_t gram, const struct key *k,
+		     const struct literal *l)
+{
+	return k->gram == gram && k->offset <= at && l->n <= w->n - (at - k->offset) &&
+	       memcmp(w->text + at - k->offset, l->s, l->n) == 0;
+}
+
+bool scan_next(struct scan_walk *w, size_t until, struct scan_hit *ret)
+{
+	const struct scan *s = w->scan;
+
+	if (w->version != s->version)
+		look_again(w);
+	while (has_place(w, until)) {
+		size_t at = first_place(w);
+		uint64_t gram = gram_at(w->text + at);
+		uint16_t k = w->key != NONE ? w->key : s->heads[hash(gram, HEAD_BITS)];
+
+		while (k != NONE && !is_there(w, at, gram, &s->keys[k], &s->v[k / STRIDE]))
+			k = s->keys[k].next;
+		w->key = k != NONE ? s->keys[k].next : NONE;
+		w->first += w->key == NONE;
+		if (k == NONE)
+			continue;
+		*ret = (struct scan_hit){at - s->keys[k].offset, s->v[k / STRIDE].tag};
+		return true;
+	}
+	w->until = until;
+	return false;
 }

@@ -1,9 +1,11 @@
 #ifndef PROBES_LOG_SCAN_H
 #define PROBES_LOG_SCAN_H
 /*
- * Finds a few hundred literals in a gigabyte per second or so (Wu and Manber,
- * 1994): a table of three-byte blocks says how far no literal can begin, so
- * most bytes are never looked at. Case counts; NUL and any other byte is text.
+ * Finds a thousand literals in a gigabyte in half a second or so. Of each, six
+ * bytes in a row are chosen that are rare in logs: two grams of five. So only
+ * every second place of a text is looked at, and a table of what its gram hashes
+ * to tells nearly always that no literal is there. Case counts; NUL and any other
+ * byte is text.
  */
 #include "lib/core/arena.h"
 
@@ -20,13 +22,37 @@ struct literal {
 /* All of it lives in @a. NULL when a literal is too short. */
 struct scan *scan_new(struct arena *a, const struct literal *v, size_t n);
 
+/* From now on the literals of those tags are not found, and all others are. In the middle of a
+ * text after scan_next() said that there are no more. */
+void scan_leave_out(struct scan *s, const bool *is_left_out);
+
+enum { SCAN_AHEAD = 1024 /* places that are looked at together */ };
+
+/* A text that is gone through. */
+struct scan_walk {
+	const struct scan *scan;
+	const char *text;
+	size_t n;
+	/* private: of the places from @from to @at, those that may be something */
+	size_t from, at;
+	uint16_t places[SCAN_AHEAD];
+	unsigned first, nplaces;
+	uint16_t key; /* to try next at the first of them */
+	unsigned version;
+	size_t until;
+};
+
+struct scan_hit {
+	size_t at; /* where it begins */
+	unsigned tag;
+};
+
+void scan_begin(struct scan_walk *w, const struct scan *s, const char *text, size_t n);
 /*
- * Looks for the next literal that begins at @at or later. Returns where the
- * next search must begin, with @ret_at and @ret_tag set; @n when there is none.
- * Of several literals that begin at one place all are found, one per call
- * (@state: 0 at first, kept by the caller).
+ * The next literal of those that end before @until; of others it may be one, too.
+ * False when there are no more; then go on with a larger @until. Each is found
+ * once. Those that overlap are found in any order.
  */
-size_t scan_next(const struct scan *s, const char *text, size_t n, size_t at, unsigned *state,
-		 size_t *ret_at, unsigned *ret_tag);
+bool scan_next(struct scan_walk *w, size_t until, struct scan_hit *ret);
 
 #endif

@@ -28,20 +28,17 @@ static size_t count_anchors(void)
 	return n;
 }
 
-void why_make_scan(struct why *w)
+static struct scan *make_scan(struct why *w)
 {
 	AUTO(arena_done) struct arena tmp = {0};
 	struct literal *v = arena_alloc(&tmp, count_anchors() * sizeof(*v));
 	size_t n = 0;
 
 	for (size_t i = 0; i < signature_count; i++)
-		if (!w->is_retired[i])
-			each_anchor(signatures[i].anchors, (unsigned)i, v, &n);
+		each_anchor(signatures[i].anchors, (unsigned)i, v, &n);
 	for (size_t i = 0; i < log_fact_count; i++)
-		if (!w->is_retired[signature_count + i])
-			each_anchor(log_facts[i].anchors, (unsigned)(signature_count + i), v, &n);
-	arena_done(&w->scan_arena);
-	w->scan = scan_new(&w->scan_arena, v, n);
+		each_anchor(log_facts[i].anchors, (unsigned)(signature_count + i), v, &n);
+	return scan_new(&w->a, v, n);
 }
 
 void why_init(struct why *w)
@@ -54,7 +51,8 @@ void why_init(struct why *w)
 	w->fact_tried = arena_alloc(&w->a, log_fact_count * sizeof(*w->fact_tried));
 	w->is_retired[signature_count + log_fact_progress] = true; /* until something fails */
 	actors_init(&w->actors, &w->a);
-	why_make_scan(w);
+	w->scan = make_scan(w);
+	scan_leave_out(w->scan, w->is_retired);
 }
 
 void why_done(struct why *w)
@@ -62,7 +60,6 @@ void why_done(struct why *w)
 	for (size_t i = 0; w->is_compiled && i < signature_count; i++)
 		if (w->is_compiled[i])
 			signature_re_done(&w->compiled[i]);
-	arena_done(&w->scan_arena);
 	arena_done(&w->a);
 }
 
@@ -143,27 +140,26 @@ static uint64_t count_newlines(const char *p, const char *end)
 static void judge(struct why_stream *s, const char *text, size_t n)
 {
 	const char *end = text + n, *counted = text;
-	struct why_hits p = {0};
-	unsigned state = 0, tag;
-	size_t at = 0, hit;
+	struct why_hits p;
+	struct scan_walk walk;
+	struct scan_hit hit;
 
 	s->line++;
-	while ((at = scan_next(s->w->scan, text, n, at, &state, &hit, &tag)) < n) {
-		const char *found = text + hit, *stop;
+	scan_begin(&walk, s->w->scan, text, n);
+	while (scan_next(&walk, n, &hit)) {
+		const char *found = text + hit.at, *stop;
 		const char *nl = memrchr(counted, '\n', (size_t)(found - counted));
 
 		/* its line, and all the literals of it */
-		p = (struct why_hits){.start = nl ? nl + 1 : counted, .first = found};
+		p.start = nl ? nl + 1 : counted;
+		p.n = 0;
 		s->line += count_newlines(counted, p.start);
 		counted = p.start;
 		stop = line_end(found, end);
 		do
-			why_hit(&p, tag);
-		while ((at = scan_next(s->w->scan, text, (size_t)(stop - text), at, &state, &hit,
-				       &tag)) < (size_t)(stop - text));
+			why_hit(&p, text + hit.at, hit.tag);
+		while (scan_next(&walk, (size_t)(stop - text), &hit));
 		why_line(s, &p, stop);
-		state = 0;
-		at = (size_t)(stop - text);
 	}
 	s->line += count_newlines(counted, end) - 1;
 	s->w->bytes += n;

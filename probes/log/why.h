@@ -10,7 +10,7 @@
 #include "probes/log/catalogue.h"
 #include "probes/log/muster.h"
 
-enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64 };
+enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64, FRAME_TEXT = 200 };
 
 /* A line that a signature matched. */
 struct log_event {
@@ -22,6 +22,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
+	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
 
 /* How a source went on. */
@@ -51,7 +52,6 @@ struct why {
 	struct signature_re *compiled;
 	bool *is_compiled, *is_retired; /* retired also holds the facts' */
 	struct scan *scan;
-	struct arena scan_arena;
 	struct actors actors;
 	str_list files;
 	uint64_t lines, bytes, order;
@@ -84,7 +84,8 @@ struct why_stream {
 	struct why *w;
 	unsigned file;
 	uint64_t line, counted;
-	uint64_t traceback; /* the line of the latest one */
+	uint64_t traceback;	/* the line of the latest one */
+	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */
 	char *buf;
@@ -112,15 +113,14 @@ bool event_before(const struct log_event *a, const struct log_event *b);
 /* --- between why.c and why_line.c ------------------------------------------------ */
 enum { LINE_TAGS = 24 /* different literals that count on one line */ };
 struct why_hits {
-	const char *start; /* of the line */
-	const char *first; /* literal in it */
+	const char *start;	   /* of the line */
+	const char *at[LINE_TAGS]; /* in their order */
 	unsigned tags[LINE_TAGS];
 	size_t n;
 };
-void why_hit(struct why_hits *p, unsigned tag);
+/* In any order. Each tag counts once; of too many the first ones stay. */
+void why_hit(struct why_hits *p, const char *at, unsigned tag);
 void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
-/* Made again when something was retired: then its literal costs nothing any more. */
-void why_make_scan(struct why *w);
 
 /* From now on a few lines of progress are counted. */
 void why_watch_progress(struct why *w);

@@ -1,4 +1,5 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
+#include "probes/log/scan.h"
 #include "probes/log/why.h"
 
 enum {
@@ -55,6 +56,7 @@ static void remember(struct why_stream *s, struct record *r, const struct log_li
 	if (r->events.n == EVENTS_KEPT && !event_before(&e, &r->events.v[0]))
 		return;
 	e.text = arena_strndup(&w->a, l->text, EVENT_TEXT);
+	e.frame = e.after_traceback && *s->frame ? arena_strdup(&w->a, s->frame) : NULL;
 	e.body = l->body - l->text < EVENT_TEXT ? e.text + (l->body - l->text) : e.text;
 	if (r->events.n < EVENTS_KEPT)
 		*LIST_ADD(&w->a, &r->events) = e;
@@ -135,7 +137,7 @@ void why_watch_progress(struct why *w)
 	if (*retired && w->progress_armed < REARM_ENOUGH) {
 		w->progress_armed++;
 		*retired = false;
-		why_make_scan(w);
+		scan_leave_out(w->scan, w->is_retired);
 	}
 }
 
@@ -152,7 +154,7 @@ static bool is_progress(struct why_stream *s, const struct why_hits *p)
 	s->w->progress.v[s->file].steps++;
 	if (s->w->progress_left && --s->w->progress_left == 0) {
 		s->w->is_retired[tag] = true;
-		why_make_scan(s->w);
+		scan_leave_out(s->w->scan, s->w->is_retired);
 	}
 	return p->n == 1;
 }
@@ -181,7 +183,7 @@ static bool all_tired(struct why *w, const struct why_hits *p)
 
 void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 {
-	const char *start = p->start, *cr = memrchr(start, '\r', (size_t)(p->first - start));
+	const char *start = p->start, *cr = memrchr(start, '\r', (size_t)(p->at[0] - start));
 	bool any = false, retire = false;
 	struct log_line l;
 
@@ -190,9 +192,9 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	/* a progress bar draws over itself: only the latest state is the line */
 	if (cr)
 		start = cr + 1;
-	if (p->first - start > WINDOW)
-		start = p->first - WINDOW;
-	s->at = p->first;
+	if (p->at[0] - start > WINDOW)
+		start = p->at[0] - WINDOW;
+	s->at = p->at[0];
 	line_parse(start, (size_t)(end - start), &l);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->tags[i] >= signature_count &&
@@ -205,14 +207,28 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier == TIER_GENERIC)
 			any = try_signature(s, p->tags[i], &l, &retire);
 	if (retire)
-		why_make_scan(s->w);
+		scan_leave_out(s->w->scan, s->w->is_retired);
 }
 
-void why_hit(struct why_hits *p, unsigned tag)
+static bool is_after(const struct why_hits *p, size_t i, const char *at, unsigned tag)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->tags[i] == tag)
-			return;
-	if (p->n < LINE_TAGS)
-		p->tags[p->n++] = tag;
+	return p->at[i] != at ? p->at[i] > at : p->tags[i] > tag;
+}
+
+void why_hit(struct why_hits *p, const char *at, unsigned tag)
+{
+	size_t i = 0;
+
+	while (i < p->n && p->tags[i] != tag)
+		i++;
+	if (i < p->n ? p->at[i] <= at : i == LINE_TAGS && !is_after(p, i - 1, at, tag))
+		return;
+	i -= i == LINE_TAGS;
+	p->n += i == p->n;
+	for (; i && is_after(p, i - 1, at, tag); i--) {
+		p->at[i] = p->at[i - 1];
+		p->tags[i] = p->tags[i - 1];
+	}
+	p->at[i] = at;
+	p->tags[i] = tag;
 }

@@ -56,12 +56,63 @@ static void every_case(void **state UNUSED)
 		cases++;
 		p = next;
 	}
-	assert_true(cases >= 26);
+	assert_true(cases >= 120);
+}
+
+/* The exception's cause names the program's own line, not the library's in which it was raised. */
+static void where_the_program_was(void **state UNUSED)
+{
+	static const char log[] =
+		"Traceback (most recent call last):\n"
+		"  File \"/work/train.py\", line 120, in <module>\n"
+		"    main()\n"
+		"  File \"/work/model/head.py\", line 9, in forward\n"
+		"    return self.net(x)\n"
+		"  File \"/env/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 1, "
+		"in "
+		"_call\n"
+		"ValueError: not so\n";
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(why_done) struct why w = {0};
+	struct explanation x;
+	struct why_stream s;
+
+	why_init(&w);
+	why_open(&s, &w, "log");
+	why_feed(&s, log, strlen(log));
+	why_close(&s);
+	explain(&w, &a, &x);
+	assert_true(x.causes.n == 1);
+	assert_string_equal(x.causes.v[0].because, "the program was in head.py line 9, in forward");
+}
+
+/* Right where all ranks are on one host; where they are not, Gloo's loopback is the cause: second.
+ */
+static void loopback_of_gloo(void **state UNUSED)
+{
+	static const char log[] =
+		"RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:799] "
+		"connect [127.0.0.1]:14221: Connection refused\n";
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(why_done) struct why w = {0};
+	struct explanation x;
+	struct why_stream s;
+
+	why_init(&w);
+	why_open(&s, &w, "log");
+	why_feed(&s, log, strlen(log));
+	why_close(&s);
+	explain(&w, &a, &x);
+	assert_true(x.causes.n == 2);
+	assert_string_equal(x.causes.v[0].sig->id, "CON-003");
+	assert_string_equal(x.causes.v[1].sig->id, "IF-017");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_case)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_case),
+					   cmocka_unit_test(where_the_program_was),
+					   cmocka_unit_test(loopback_of_gloo)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

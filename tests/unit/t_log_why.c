@@ -9,48 +9,6 @@
 #include "lib/core/file.h"
 #include "lib/core/text.h"
 #include "probes/log/explain.h"
-#include "probes/log/scan.h"
-
-/* Against the obvious way, on text that is full of near misses. */
-static void scan_equals_memmem(void **state UNUSED)
-{
-	static const char *const words[] = {"abcabcd", "bcabca", "cabcabc", "aaaaaa", "abcabc"};
-	AUTO(arena_done) struct arena a = {0};
-	struct literal v[ARRAY_LEN(words)];
-	const struct scan *s;
-	unsigned seed = 1;
-	static char text[1 << 18];
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		v[i] = (struct literal){words[i], strlen(words[i]), (unsigned)i};
-	s = scan_new(&a, v, ARRAY_LEN(words));
-	assert_non_null(s);
-	for (size_t i = 0; i < sizeof(text); i++) {
-		seed = seed * 1103515245u + 12345u;
-		text[i] = "abcdaaab"[seed >> 16 & 7];
-	}
-	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
-		size_t want = 0, got = 0, at = 0, hit;
-		unsigned resume = 0, tag;
-
-		for (size_t i = 0; i + v[w].n <= sizeof(text); i++)
-			want += memcmp(text + i, words[w], v[w].n) == 0;
-		while ((at = scan_next(s, text, sizeof(text), at, &resume, &hit, &tag)) <
-		       sizeof(text)) {
-			assert_memory_equal(text + hit, words[tag], v[tag].n);
-			got += tag == w;
-		}
-		assert_true(want > 0);
-		assert_int_equal(got, want);
-	}
-}
-
-static void short_literals_are_refused(void **state UNUSED)
-{
-	AUTO(arena_done) struct arena a = {0};
-
-	assert_null(scan_new(&a, &(struct literal){"abcde", 5, 0}, 1));
-}
 
 static const char boom[] = "[rank3]: RuntimeError: CUDA error: invalid device ordinal";
 
@@ -390,8 +348,6 @@ static void wide_text_is_read(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scan_equals_memmem),
-		cmocka_unit_test(short_literals_are_refused),
 		cmocka_unit_test(pieces_do_not_matter),
 		cmocka_unit_test(endless_lines_are_bounded),
 		cmocka_unit_test(many_are_counted_few_are_kept),
