@@ -109,25 +109,28 @@ check-sanitize:
 	@scripts/setup check
 	@O='$(O)/san' MAKE='$(MAKE)' scripts/check-sanitize
 
-check-launchers: all unit
+check-launchers:
 	@scripts/setup launchers
 	@O='$(O)' MAKE='$(MAKE)' scripts/check-launchers
 
-soak: all unit
+soak:
 	@scripts/setup check
+	@$(MAKE) --no-print-directory -j$$(nproc) all unit
 	@O='$(O)' MAKE='$(MAKE)' scripts/soak
 
 # A bare Debian, a clean clone, and nothing but the README's two commands.
 check-newcomer:
 	@scripts/check-newcomer
 check-packages:
+	@scripts/setup packages
 	@O='$(O)' scripts/check-packages
 
 fuzz:
 	@O='$(O)/fuzz' scripts/fuzz
 
-bench-peers: all unit
+bench-peers:
 	@scripts/setup peers
+	@$(MAKE) --no-print-directory -j$$(nproc) all unit
 	@O='$(O)' scripts/bench-peers
 
 # A folder that runs from anywhere, as an archive. See scripts/dist --help.

@@ -18,30 +18,47 @@ LOG_MAX=$((1 << 20)) # bytes
 
 # Does a folder take a report? A full disk makes files, but empty or short ones.
 takes() { # FOLDER
-    local try=$1/.try.$$ # another job's prolog may try at the same time
+    local try=$1/.try.$NODE.$$ # another job's prolog may try at the same time
     { mkdir -p "$1" && printf '%65536s' '' >"$try" && rm -f "$try"; } 2>/dev/null ||
         { rm -f "$try" 2>/dev/null; return 1; }
+}
+
+number() { # SETTING DEFAULT
+    [[ ${!1} =~ ^[0-9]{1,6}$ ]] && printf -v "$1" %d "$((10#${!1}))" || printf -v "$1" %d "$2"
+}
+
+# A word that is none of these would be taken for "do not", in silence.
+word() { # SETTING DEFAULT OTHERS...
+    [[ " ${*:2} " != *" ${!1} "* ]] || return
+    note "windsock.conf: $1 is '${!1}', none of: ${*:2}; taken as $2"
+    printf -v "$1" %s "$2"
 }
 
 settings() { # FOLDER
     TOOLS=/usr/local/bin:/opt/slurm/bin TEST=--quick DEADLINE=15 ON_FAIL=drain ON_ABSENT=gpu
     PEERS=0 AUTO_RESUME=no LOGS=/var/log/windsock KEEP=20
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    export PATH
+    NODE=$(uname -n)
+    NODE=${SLURMD_NODENAME:-${NODE%%.*}} # Slurm's own name may have dots
     # shellcheck disable=SC1091
     [[ ! -e $1/windsock.conf ]] || . "$1/windsock.conf"
-    PATH=$TOOLS:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-    export PATH
-    NODE=${SLURMD_NODENAME:-$(uname -n)}
-    NODE=${NODE%%.*}
-    [[ $PEERS =~ ^[0-9]+$ ]] || PEERS=0
+    PATH=$TOOLS:$PATH
+    number PEERS 0
+    number KEEP 20
+    number DEADLINE 15
     ((!PEERS)) || RESERVE=$((RESERVE + PEERS_SECONDS))
-    [[ $DEADLINE =~ ^[0-9]+$ ]] && ((DEADLINE > RESERVE)) || DEADLINE=15
+    ((DEADLINE > RESERVE)) || DEADLINE=$((RESERVE + 1))
     # On a full disk the reports go where there is memory.
     takes "$LOGS" || { takes /run/windsock && LOGS=/run/windsock; }
+    word ON_FAIL drain log
+    word ON_ABSENT gpu drain log
+    word AUTO_RESUME no yes
 }
 
 # The log keeps its last part: where the reports go to memory it would fill it.
 shorten() { # FILE
-    local size part=$1.$$
+    local size part=$1.$NODE.$$
     size=$(stat -c %s "$1" 2>/dev/null) && ((size > LOG_MAX)) || return 0
     { tail -c $((LOG_MAX / 2)) "$1" | sed 1d >"$part" && mv -f "$part" "$1"; } 2>/dev/null || rm -f "$part"
 }
@@ -104,23 +121,25 @@ slurm() { # SCONTROL'S ARGUMENTS: one question, bounded
     timeout -k 1 "$RPC_SECONDS" scontrol "$@" 2>&1
 }
 
-# Of a node: its state and its reason, on one line each.
-state_of() { slurm -o show node "$1" | sed -n 's/.* State=\([^ ]*\).*/\1/p'; }
-reason_of() { slurm show node "$1" | sed -n 's/^ *Reason=//p' | sed 's/ \[[^]]*@[^]]*\]$//'; }
+# What Slurm knows of a node: its STATE and REASON. Without an answer, or such a node, it
+# fails, and SAID has Slurm's words.
+known() { # NODE
+    STATE='' REASON=''
+    SAID=$(slurm show node "$1") || return
+    [[ ! $SAID =~ $'\n'\ *State=([^[:space:]]*) ]] || STATE=${BASH_REMATCH[1]}
+    [[ ! $SAID =~ $'\n'\ *Reason=([^$'\n']*) ]] || REASON=${BASH_REMATCH[1]% \[*@*\]}
+}
 
 # Drains a node, unless somebody else has: their reason is worth more than ours.
 drain() { # NODE WORDS
-    local state
-    state=$(state_of "$1")
-    case $state in
-    *DRAIN*)
-        note "$1 is $state already and keeps its reason; ours: $2"
-        return ;;
-    esac
-    if state=$(slurm update "NodeName=$1" State=DRAIN "Reason=$PREFIX $2"); then
+    local said
+    known "$1"
+    if [[ $STATE == *DRAIN* ]]; then
+        note "$1 is $STATE already and keeps its reason; ours: $2"
+    elif said=$(slurm update "NodeName=$1" State=DRAIN "Reason=$PREFIX $2"); then
         note "$1 drained: $2"
     else
-        note "$1 could not be drained (${state:-no answer from slurmctld}): $2"
+        note "$1 could not be drained (${said:-no answer from slurmctld}): $2"
         return 1
     fi
 }
@@ -139,18 +158,21 @@ condemns() { # CODE
 keep() { # MEANING
     local old
     [[ $1 != sound ]] || rm -f "$REPORT"
-    mapfile -t old < <(ls -1t "$LOGS"/*.tap 2>/dev/null)
-    ((${#old[@]} <= KEEP)) || rm -f "${old[@]:KEEP}"
+    mapfile -t old < <(ls -1t "$LOGS"/*."$NODE".tap 2>/dev/null)
+    # A fresh one may be another prolog's, which has yet to read it.
+    ((${#old[@]} <= KEEP)) || find "${old[@]:KEEP}" -mmin +1 -delete 2>/dev/null
 }
 
 # Tests this node: CODE, REPORT (the file), WHY (a line).
 judge() { # NAME-OF-REPORT
     local job=("${!SLURM_JOB_@}" "${!SLURM_STEP_@}")
-    REPORT=$LOGS/$1.tap
+    REPORT=$LOGS/$1.$NODE.tap # where LOGS is shared, no node may read another's
     # This node alone: nobody may take the job's nodes from Slurm's variables.
     # shellcheck disable=SC2086 # TEST is words
     bounded $((DEADLINE - RESERVE)) "$REPORT" env "${job[@]/#/--unset=}" \
         windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
+    WHY="no report can be written in $LOGS"
+    [[ -e $REPORT ]] || { CODE=3; return; }
     # A verdict is a whole report: a 1 or a 4 without it is a wrapper's, some other windsock's,
     # or a shell's. What it said is said below, and nothing is drained.
     [[ $CODE != [14] ]] || grep -q '^1\.\.[0-9]' "$REPORT" || CODE=3

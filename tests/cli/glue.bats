@@ -156,6 +156,19 @@ Y
     [ "$(from "$file" 'd["windsock"]["allow_failure"]["exit_codes"]')" = '[3, 4]' ]
 }
 
+@test "GitLab: the options of the file's own example reach windsock, as they are" {
+    file=$S/gitlab/windsock.gitlab-ci.yml
+    sed -n 's/^#   \(windsock: {.*}\) *#.*/\1/p' "$file" >example.yml
+    # as an including file's job is merged: what a job sets goes before what is global
+    from example.yml 'd["windsock"]["variables"]["WINDSOCK_OPTIONS"]' >options
+    [ "$(cat options)" = '--hosts node[1-4]' ]
+    stand_in windsock 'echo "$*" >words'
+    touch node1 node4
+    run -0 env WINDSOCK_OPTIONS="$(cat options)" WINDSOCK_BUDGET=2m \
+        sh -euc "$(from "$file" '"\n".join(d["windsock"]["script"])')"
+    [ "$(cat words)" = '--hosts node[1-4] --budget 2m --format junit --output windsock.xml' ]
+}
+
 @test "GitHub: the action is well formed and takes its inputs through the environment" {
     [ "$(from "$S/github/action.yml" 'd["runs"]["using"]')" = composite ]
     [[ $(from "$S/github/action.yml" 'd["runs"]["steps"][0]["run"]') != *'${{'* ]]
@@ -208,6 +221,22 @@ Y
     [ "$output" = "trains with =eth5: --standalone --nproc-per-node=gpu train.py" ]
     stand_in windsock 'exit 1'
     run -1 sh -c "$(cat init.sh)"
+}
+
+@test "Kubernetes: the image that the job's first lines make has its commands on the PATH" {
+    stand_in docker 'cat >Dockerfile; echo "$*" >words'
+    sed -n '/^#   printf/,/docker build/s/^#   //p' "$S/kubernetes/job.yaml" >build.sh
+    run -0 sh build.sh
+    [ "$(cat words)" = "build -t $(from "$S/kubernetes/job.yaml" 'd[1]["spec"]["template"]["spec"]["containers"][0]["image"]') -f - ." ]
+    # what docker would do with these lines, in a folder
+    archive
+    cp a.tar.gz windsock-1-linux-x86_64.tar.gz
+    mkdir -p root/opt
+    sed -n 's/^ADD \(.*\) \/opt\/$/tar -xzf \1 -C root\/opt/p' Dockerfile >do.sh
+    sed -n 's/^RUN //p' Dockerfile | sed 's|/opt/windsock-|'"$PWD"'/root/opt/windsock-|; s| /opt/| root/opt/|' >>do.sh
+    run -0 sh -eux do.sh
+    path=$(sed -n 's/^ENV PATH=\(.*\):\$PATH$/\1/p' Dockerfile)
+    "root$path/windsock" --version
 }
 
 # --- AWS ParallelCluster ---------------------------------------------------------------

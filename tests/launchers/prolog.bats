@@ -114,12 +114,64 @@ slowest() { sed -n 's/.*(code [0-9]*, \([0-9]*\) ms).*/\1/p' "$D"/log/*/slurm.lo
     run ! on 0 pgrep -f 'sleep 86521'
 }
 
+BAD='printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"'
+
+alone() { # NODE NAME: a prolog, without slurmd, on a node that Slurm calls so
+    on "$1" env -i SLURM_CONF="$SLURM_CONF" SLURM_JOB_ID=7 SLURMD_NODENAME="$2" "$HOOKS/prolog"
+}
+
+@test "a name of Slurm's that is not the host's, with dots, is the one that is drained" {
+    stand_in windsock "$BAD; exit 1"
+    stand_in scontrol 'echo "$*" >>"'"$D"'/log/calls"'
+    run -1 alone 1 gpu-1.rack-2
+    grep -q '^update NodeName=gpu-1.rack-2 State=DRAIN Reason=windsock: a.b x: is bad$' "$D/log/calls"
+}
+
+@test "reports in a folder that all nodes share: each drains by its own" {
+    configure "LOGS=$D/log/all"
+    # node2 ends when the others have, and have cleared away what was theirs
+    stand_in windsock 'others() { [ "$(grep -c "sound (code 0" "'"$D"'/log/all/slurm.log")" = 2 ]; }
+        [ $(uname -n) = node2 ] || { echo "ok 1 - a.b"; echo 1..1; exit 0; }
+        '"$BAD"'; for _ in {1..80}; do ! others || exit 1; sleep 0.1; done'
+    run on 0 timeout 30 srun -N3 uname -n
+    wait_for 5 drained 2
+    [[ $(reason 2) == 'windsock: a.b x: is bad'* ]]
+    [[ $(state 1) != drain* && $(state 3) != drain* ]]
+    [ "$(cd "$D/log/all" && ls)" = "$(cd "$D/log/all" && echo prolog.*.node2.tap)"$'\nslurm.log' ]
+}
+
+@test "twenty prologs at once on one node: each has a verdict of its own, however few reports are kept" {
+    configure KEEP=2
+    stand_in windsock "$BAD; sleep 1; exit 1"
+    stand_in scontrol 'exit 1'
+    run -0 on 1 bash -c 'for i in {1..20}; do
+            env -i SLURM_CONF="$SLURM_CONF" SLURM_JOB_ID=$i SLURMD_NODENAME=node1 "$HOOKS/prolog" &
+            pids+=($!)
+        done
+        for pid in "${pids[@]}"; do wait "$pid" || echo $?; done'
+    [ "$(uniq -c <<<"$output" | tr -s ' ')" = ' 20 1' ] || { echo "$output"; cat "$D/log/node1/slurm.log"; false; }
+}
+
+@test "settings that cannot be: a deadline is never longer than what was asked for, or what is least" {
+    for word in 'DEADLINE=3 1s' 'DEADLINE=08 2s' 'DEADLINE=soon 9s' $'PEERS=08\nDEADLINE=12 4s' 'KEEP=all 9s'; do
+        configure "${word% *}"
+        stand_in windsock 'echo "$*" >"'"$D"'/log/words"; echo 1..0'
+        run -0 alone 1 node1
+        [[ $(cat "$D/log/words") == *"--budget ${word##* } "* ]] || { cat "$D/log/words"; echo "$word"; return 1; }
+    done
+    configure ON_FAIL=Drain
+    stand_in windsock "$BAD; exit 1"
+    stand_in scontrol :
+    run -1 alone 1 node1
+    logged 1 "windsock.conf: ON_FAIL is 'Drain', none of: drain log; taken as drain"
+}
+
 @test "slurmctld does not answer: the prolog of a sick node still ends inside its budget" {
     configure DEADLINE=10
     stand_in scontrol 'trap "" TERM; while :; do sleep 0.1; done' # as one that waits for ever
-    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; sleep 3; exit 1'
+    stand_in windsock "$BAD; sleep 3; exit 1"
     begin=${EPOCHREALTIME/./}
-    run -1 on 1 env -i SLURM_CONF="$SLURM_CONF" SLURM_JOB_ID=7 SLURMD_NODENAME=node1 "$HOOKS/prolog"
+    run -1 alone 1 node1
     took=$(((${EPOCHREALTIME/./} - begin) / 1000))
     echo "# it took $took ms of 10000" >&3
     ((took < 10000))

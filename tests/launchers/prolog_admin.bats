@@ -51,6 +51,40 @@ undrain() { on 0 env SLURM_CONF="$SLURM_CONF" timeout 60 "$HOOKS/undrain" "$@"; 
     drained 3 # not ours to resume
 }
 
+checked() { on "$1" env SLURM_CONF="$SLURM_CONF" SLURMD_NODENAME="node$1" "$HOOKS/healthcheck"; }
+
+@test "health check: a slurmctld that was silent when the node was well again is asked once more" {
+    configure AUTO_RESUME=yes
+    break_shm 2
+    checked 2
+    drained 2
+    on 2 umount /dev/shm
+    stand_in scontrol 'exec sleep 60'
+    checked 2
+    drained 2
+    rm "$D/tools/scontrol"
+    checked 2
+    wait_for 5 resumed 2
+    # a drain that slurmctld takes, and answers too late, is ours as well
+    break_shm 2
+    stand_in scontrol '/usr/bin/scontrol "$@"; exec sleep 60'
+    checked 2
+    wait_for 5 drained 2
+    on 2 umount /dev/shm
+    rm "$D/tools/scontrol"
+    checked 2
+    wait_for 5 resumed 2
+}
+
+@test "health check: one that can write nowhere says so in the system's log, and drains nobody" {
+    break_shm 2
+    stand_in logger 'echo "$*" >"'"$D"'/tools/log"'
+    on 2 unshare --mount sh -c "mount -t tmpfs -o ro tmpfs /run && mount --bind '$D/log' '$D/log' &&
+        mount -o remount,ro,bind '$D/log' && SLURM_CONF=$SLURM_CONF SLURMD_NODENAME=node2 '$HOOKS/healthcheck'"
+    wait_for 5 grep -q "nothing can be written in $D/log/node2" "$D/tools/log"
+    [ -z "$(reason 2)" ]
+}
+
 @test "health check: a failure of ours drains nobody" {
     stand_in windsock 'exit 3'
     health on
@@ -92,6 +126,57 @@ undrain() { on 0 env SLURM_CONF="$SLURM_CONF" timeout 60 "$HOOKS/undrain" "$@"; 
     on 3 nft delete table inet t
     [[ $output == *"one common trouble? --force drains them all the same"* ]] || [[ $output == *"0 are at fault"* ]]
     [ -z "$(reason 1)$(reason 2)$(reason 3)" ]
+}
+
+@test "campaign: several partitions: the default one, and no silence about the others" {
+    on 0 scontrol create PartitionName=other Nodes=node3 State=UP
+    on 0 scontrol create PartitionName=both Nodes=node[1-3] State=UP
+    on 0 scontrol update PartitionName=gpu Nodes=node[1-2]
+    run -0 campaign
+    first=$output
+    run -0 campaign -p other
+    on 0 scontrol update PartitionName=gpu Nodes=node[1-3]
+    on 0 scontrol update PartitionName=gpu Default=NO
+    second=$output
+    run -2 campaign
+    third=$output
+    on 0 scontrol update PartitionName=gpu Default=YES
+    on 0 scontrol delete PartitionName=other
+    on 0 scontrol delete PartitionName=both
+    [[ $first == *"not tested: idle nodes of other partitions: -p "*"2 of 2 idle nodes pass"* ]]
+    [[ $second == *"1 of 1 idle nodes pass"* ]]
+    [[ $third == *"there is no default partition: -p PARTITION"* ]]
+    run -2 campaign -p nosuch
+    [[ $output == *"there is no nosuch partition"* ]]
+}
+
+@test "campaign: a node that its own job's prolog drains is not passed over in silence" {
+    break_shm 2
+    run -0 campaign
+    [[ $output == *"no longer idle when it began, as sinfo -R or squeue says: node2"*"2 of 2 idle nodes pass"* ]]
+    drained 2
+    break_shm 1
+    run -0 campaign -n 1
+    [[ $output == *"no longer idle when it began, as sinfo -R or squeue says: node1"*"1 of 1 idle nodes pass"* ]]
+    break_shm 3
+    run -0 campaign
+    [[ $output == *"says: node3"*"no node of gpu is idle"* ]]
+}
+
+@test "slurmctld does not answer, or has no room: a campaign and an undrain say so, with 3" {
+    stand_in sinfo 'exit 1'
+    run -3 campaign
+    [[ $output == *"no answer from slurmctld"* ]]
+    rm "$D/tools/sinfo"
+    stand_in salloc 'echo "salloc: error: Job violates accounting/QOS policy"; exit 1'
+    run -3 campaign
+    [ "$output" = "campaign: nothing was tested: salloc: error: Job violates accounting/QOS policy" ]
+    stand_in scontrol '[ "$2" = hostnames ] && exec /usr/bin/scontrol "$@"; exec sleep 60'
+    run -3 undrain node1
+    [ "$output" = "undrain: node1: no answer from slurmctld" ]
+    rm "$D/tools/scontrol"
+    run -1 undrain node9
+    [ "$output" = "undrain: node9: Node node9 not found" ]
 }
 
 @test "campaign: failures of ours end with 3 and drain nobody; usage ends with 2" {
