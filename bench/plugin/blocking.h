@@ -45,4 +45,16 @@ int blocking_culprit(const struct comm *c, bool *ret_gone);
 	.peer = blocking_peer, .transport = blocking_transport, .test = blocking_test,             \
 	.wait = blocking_wait, .abort = blocking_abort, .culprit = blocking_culprit
 
+/* And for struct comm_plugin: their buffers are in the host's memory. */
+struct dev *blocking_memory(const struct comm_world *w, struct err *e);
+#define BLOCKING_PLUGIN(word, probe_it, make)                                                      \
+	__attribute__((visibility("default"))) const struct comm_plugin windsock_comm = {          \
+		.version = COMM_PLUGIN_VERSION,                                                    \
+		.name = (word),                                                                    \
+		.probe = (probe_it),                                                               \
+		.failed_check = plugin_failed_check,                                               \
+		.dev_new = blocking_memory,                                                        \
+		.comm_new = (make),                                                                \
+	}
+
 #endif

@@ -1,69 +1,48 @@
 #include "bench/plugin/library.h"
 
-#include "lib/host/python.h"
-
 #include <dlfcn.h>
-#include <limits.h>
 
-static void *open_global(const char *path) { return dlopen(path, RTLD_LAZY | RTLD_GLOBAL); }
+const char *const library_blas_packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib", NULL};
 
-void *library_of_cuda(const char *name)
+struct opening {
+	void *so;
+	char *why;
+};
+
+static bool open_global(void *arg, enum place place, const char *what)
 {
-	const char *home = getenv("CUDA_HOME");
-	const char *roots[] = {home, "/usr/local/cuda"};
-	void *so = NULL;
+	struct opening *o = arg;
+	const char *text;
 
-	for (size_t i = 0; i < ARRAY_LEN(roots) && !so; i++) {
-		char path[PATH_MAX];
-
-		(void)snprintf(path, sizeof(path), "%s/lib64/%s", roots[i] ? roots[i] : "", name);
-		if (roots[i] && *roots[i] && !access(path, R_OK))
-			so = open_global(path);
-	}
-	return so;
-}
-
-void *library_of_python(const char *package, const char *name)
-{
-	AUTO(arena_done) struct arena a = {0};
-	str_list folders;
-	void *so = NULL;
-
-	python_packages(&a, &folders);
-	for (size_t i = 0; i < folders.n && !so; i++) {
-		const char *path = arena_printf(&a, "%s/%s/%s", folders.v[i], package, name);
-
-		so = access(path, R_OK) ? NULL : open_global(path);
-	}
-	return so;
-}
-
-static void *search(const struct library_want *w, const char *name)
-{
-	void *so = library_of_cuda(name);
-
-	for (const char *const *p = w->packages; *p && !so; p++)
-		so = library_of_python(*p, name);
-	return so;
+	o->so = dlopen(what, RTLD_LAZY | RTLD_GLOBAL | (place == PLACE_PROCESS ? RTLD_NOLOAD : 0));
+	text = o->so || place == PLACE_PROCESS ? NULL : dlerror();
+	if (text && !*o->why)
+		(void)snprintf(o->why, LIBRARY_WHY, "%s", text);
+	return o->so != NULL;
 }
 
 void *library_open(const struct library_want *w, char why[LIBRARY_WHY])
 {
-	bool is_given = w->given && *w->given;
-	void *so = open_global(is_given ? w->given : w->names[0]);
-	const char *text = so ? NULL : dlerror();
+	struct opening o = {.why = why};
 
-	(void)snprintf(why, LIBRARY_WHY, "%s", text ? text : "");
-	for (const char *const *name = w->names; *name && !so && !is_given; name++) {
-		so = name == w->names ? NULL : open_global(*name);
-		so = so ? so : search(w, *name);
-	}
-	return so;
+	*why = '\0';
+	return places_search(w, open_global, &o) ? o.so : NULL;
 }
 
-void library_path(void *so, const char *symbol, const char *otherwise, char *ret, size_t n)
+/* --- what was found ----------------------------------------------------------------------- */
+
+void library_beside(const char *path, const char *name, char *ret, size_t n)
 {
-	void *is_at = dlsym(so, symbol);
+	const char *last = path ? strrchr(path, '/') : NULL;
+
+	if (!last || (size_t)snprintf(ret, n, "%.*s/%s", (int)(last - path), path, name) >= n ||
+	    access(ret, R_OK))
+		*ret = '\0';
+}
+
+void library_path(const char *symbol, const char *otherwise, char *ret, size_t n)
+{
+	void *is_at = dlsym(RTLD_DEFAULT, symbol);
 	Dl_info where;
 
 	if (is_at && dladdr(is_at, &where) && where.dli_fname)
@@ -71,10 +50,14 @@ void library_path(void *so, const char *symbol, const char *otherwise, char *ret
 	(void)snprintf(ret, n, "%s", otherwise);
 }
 
-const char *library_lacks(void *so, const char *const *names, size_t n)
+int library_needs(void *so, const char *const *names, size_t n, const char *what, const char *least,
+		  struct err *e)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!dlsym(so, names[i]))
-			return names[i];
-	return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (dlsym(so, names[i]))
+			continue;
+		err_set(e, ERR_ABSENT, "%s has no %s", what, names[i]);
+		return err_hint(e, "it is too old or damaged: %s are the least", least);
+	}
+	return 0;
 }

@@ -30,6 +30,7 @@ SOURCES_mpi    := $(wildcard bench/plugin/mpi/*.c)
 NVCC        ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA_CFLAGS ?= $(patsubst %/bin/nvcc,-isystem %/include,$(NVCC))
 NVCCFLAGS   ?= -arch=all-major
+SOURCES_cuda := $(wildcard bench/plugin/cuda/*.c)
 SOURCES_nccl := $(wildcard bench/plugin/nccl/*.c)
 ifneq ($(NVCC),)
 ifeq ($(shell printf '\043include <cuda.h>\n\043include <nccl.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
@@ -84,9 +85,10 @@ $(O)/pic/%.ptx: %.cu
 	  $(NVCC) --cubin -arch=sm_75 -o $@.cubin $@ && rm $@.cubin
 
 $(O)/pic/bench/plugin/nccl/pattern.o: $(addprefix $(O)/pic/bench/plugin/nccl/kernels.,fatbin ptx)
+$(call pic,$(SOURCES_cuda)): ALL_CFLAGS += $(CUDA_CFLAGS)
 $(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/bench/plugin/nccl/kernels"'
 $(O)/lib/windsock/nccl.so: NO_UNDEFINED :=
-$(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl)) $(O)/pic/windsock.a
+$(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl) $(SOURCES_cuda)) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lpthread
 
@@ -97,6 +99,9 @@ $(O)/fake/libcuda.so.1: tests/fake/libcuda.cc tests/fake/libcuda_memory.cc tests
 $(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2 $(O)/fake/libnccl-old.so.2: tests/fake/libnccl.c tests/fake/libnccl_ops.c tests/fake/libnccl_newer.c tests/fake/libnccl.h bench/comm/reduce.c bench/comm/types.c $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. $(CUDA_CFLAGS) -Wall -Wextra $(SANFLAG) -O1 -fPIC -shared -Wl,-soname,libnccl.so.2 \
 	  $(if $(findstring damaged,$@),-DWITHOUT_ABORT) $(if $(findstring old,$@),-DOLD) -o $@ $(filter %.c,$^)
+# With PYTHONPATH=$(O)/fake its PyTorch has no packages, whatever the machine's own has: the
+# loader's path is next, and so the stand-ins are.
 fakes: $(FAKES)
+	$(Q)mkdir -p $(O)/fake/torch/lib
 unit: fakes
 .PHONY: fakes

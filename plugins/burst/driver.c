@@ -27,13 +27,12 @@ static void *open_blas(int cuda)
 {
 	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 					    NULL};
-	static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib", NULL};
 	const char *set = getenv("WINDSOCK_CUBLAS");
 	const struct library_want want = {set,
 					  names + (cuda >= 13000 || cuda <= 0 ? 0
 						   : cuda >= 12000	      ? 1
 									      : 2),
-					  packages};
+					  library_blas_packages};
 	char why[LIBRARY_WHY];
 
 	return set && streq(set, "none") ? NULL : library_open(&want, why);

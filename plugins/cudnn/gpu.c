@@ -20,11 +20,7 @@ struct gpu gpu = {.scale = 1};
 
 int gpu_failed(const char *what, CUresult r, struct err *e)
 {
-	const char *text = NULL;
-
-	if (cuGetErrorString(r, &text) != CUDA_SUCCESS || !text)
-		text = "unknown CUDA error";
-	err_set(e, ERR_SYS, "%s failed on %s: CUDA says: %s", what, gpu.name, text);
+	err_set(e, ERR_SYS, "%s failed on %s: CUDA says: %s", what, gpu.name, driver_words(r));
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
 				"a smaller --batch needs less; nvidia-smi shows who has the rest");
@@ -199,7 +195,8 @@ static int open_cudnn(struct err *e)
 	    st == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED)
 		return err_hint(e,
 				"its parts (libcudnn_ops, libcudnn_cnn ...) have to lie beside it "
-				"and be of one version: install cuDNN again");
+				"and be of one version: install cuDNN again, and see whether "
+				"LD_LIBRARY_PATH has others, which come first");
 	return err_hint(e, "CUDNN_LOGLEVEL_DBG=3 ddpsmoke ... says more");
 }
 
@@ -247,11 +244,7 @@ static int load_kernels(struct err *e)
 
 	if (r != CUDA_SUCCESS) {
 		(void)gpu_failed("loading the engine's kernels", r, e);
-		return err_hint(e,
-				"they were compiled with CUDA %d.%d, the driver knows CUDA "
-				"%d.%d: a newer driver, or a build with an older nvcc",
-				CUDA_VERSION / 1000, CUDA_VERSION / 10 % 100,
-				gpu.libs.driver / 1000, gpu.libs.driver / 10 % 100);
+		return driver_hint_kernels(gpu.libs.driver.version, e);
 	}
 	if (gpu_alloc(sizeof(uint32_t), &found, e))
 		return -1;
@@ -266,7 +259,7 @@ int gpu_open(const struct engine_opts *o, char *ret, size_t n, struct err *e)
 	gpu.precision = o->precision;
 	gpu.tf32 = o->tf32;
 	gpu.deadline_ns = o->deadline_ns ? o->deadline_ns : WARMING * NS_PER_S;
-	if (libraries_load(&gpu.libs, e) || open_device(o->local_rank % l->gpus, e) ||
+	if (libraries_load(&gpu.libs, e) || open_device(o->local_rank % l->driver.gpus, e) ||
 	    load_kernels(e) || open_cudnn(e) || open_cublas(e))
 		return -1;
 	(void)snprintf(ret, n,
@@ -275,6 +268,6 @@ int gpu_open(const struct engine_opts *o, char *ret, size_t n, struct err *e)
 		       gpu.name, gpu.number, engine_words[gpu.precision],
 		       gpu.tf32 ? " by TF32" : "", l->cudnn / 10000, l->cudnn / 100 % 100,
 		       l->cudnn % 100, l->cudnn_path, l->cublas / 10000, l->cublas / 100 % 100,
-		       l->cublas_path, l->driver / 1000, l->driver / 10 % 100);
+		       l->cublas_path, l->driver.version / 1000, l->driver.version / 10 % 100);
 	return gpu_wait(gpu.stream, NULL, "the GPU's first work", e);
 }

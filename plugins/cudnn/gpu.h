@@ -8,16 +8,17 @@
  * Calls of the vendor's are written in the ordinary way against their headers; the symbols
  * are bound at the first call, to what libraries_load() made visible.
  */
+#include "bench/plugin/cuda/driver.h"
 #include "bench/train/engine.h"
 
 #include <cublas_v2.h>
-#include <cuda.h>
 #include <cudnn.h>
 
 struct libraries {
 	char cudnn_path[256], cublas_path[256];
-	int cudnn, cublas, driver, gpus; /* 91900; 130002; 13000 */
-	int cuda;			 /* cuDNN's: 13 */
+	int cudnn, cublas; /* 91900; 130002 */
+	int cuda;	   /* cuDNN's: 13 */
+	struct driver driver;
 };
 /* ERR_ABSENT: which of them is not here, and what brings it. */
 int libraries_load(struct libraries *ret, struct err *e) MUST_CHECK;

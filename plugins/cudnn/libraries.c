@@ -8,33 +8,12 @@
 enum { OLDEST = 90000 };
 
 static const char *const driver_needs[] = {
-	"cuInit",
-	"cuDriverGetVersion",
-	"cuDeviceGetCount",
-	"cuDeviceGet",
-	"cuDeviceGetName",
-	"cuDeviceGetAttribute",
-	"cuDevicePrimaryCtxRetain",
-	"cuCtxSetCurrent",
-	"cuMemAlloc_v2",
-	"cuMemFree_v2",
-	"cuMemHostAlloc",
-	"cuMemFreeHost",
-	"cuMemGetInfo_v2",
-	"cuMemcpyHtoDAsync_v2",
-	"cuMemcpyDtoHAsync_v2",
-	"cuMemsetD8Async",
-	"cuModuleLoadData",
-	"cuModuleGetFunction",
-	"cuLaunchKernel",
-	"cuStreamCreate",
-	"cuStreamQuery",
-	"cuStreamWaitEvent",
-	"cuEventCreate",
-	"cuEventRecord",
-	"cuEventQuery",
-	"cuEventDestroy_v2",
-	"cuGetErrorString",
+	"cuDeviceGet",	   "cuDeviceGetName",  "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+	"cuCtxSetCurrent", "cuMemAlloc_v2",    "cuMemFree_v2",	       "cuMemHostAlloc",
+	"cuMemFreeHost",   "cuMemGetInfo_v2",  "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
+	"cuMemsetD8Async", "cuModuleLoadData", "cuModuleGetFunction",  "cuLaunchKernel",
+	"cuStreamCreate",  "cuStreamQuery",    "cuStreamWaitEvent",    "cuEventCreate",
+	"cuEventRecord",   "cuEventQuery",     "cuEventDestroy_v2",
 };
 static const char *const cudnn_needs[] = {
 	"cudnnGetVersion",
@@ -69,16 +48,7 @@ static const char *const cublas_needs[] = {
 	"cublasGetVersion_v2", "cublasGetStatusString",
 };
 
-static int needs(void *so, const char *const *names, size_t n, const char *what, struct err *e)
-{
-	const char *lacks = library_lacks(so, names, n);
-
-	if (!lacks)
-		return 0;
-	err_set(e, ERR_ABSENT, "%s has no %s", what, lacks);
-	return err_hint(e, "it is too old or damaged: cuDNN 9 and a driver of its time are the "
-			   "least");
-}
+static const char least[] = "cuDNN 9 and a driver of its time";
 
 static int load_cudnn(struct libraries *ret, struct err *e)
 {
@@ -90,13 +60,12 @@ static int load_cudnn(struct libraries *ret, struct err *e)
 
 	if (!so) {
 		err_set(e, ERR_ABSENT, "cannot load cuDNN: %s", why);
-		return err_hint(
-			e, "looked at WINDSOCK_CUDNN, the loader's path, CUDA's lib64 and the "
-			   "active Python's nvidia/cudnn/lib; apt-get install libcudnn9-cuda-13, "
-			   "or pip install nvidia-cudnn-cu13 (cu12 for an older driver)");
+		return err_hint(e, "looked at WINDSOCK_CUDNN, " LIBRARY_PLACES
+				   "; apt-get install libcudnn9-cuda-13, or pip install "
+				   "nvidia-cudnn-cu13 (cu12 for an older driver)");
 	}
-	library_path(so, "cudnnGetVersion", names[0], ret->cudnn_path, sizeof(ret->cudnn_path));
-	if (needs(so, cudnn_needs, ARRAY_LEN(cudnn_needs), ret->cudnn_path, e))
+	library_path("cudnnGetVersion", names[0], ret->cudnn_path, sizeof(ret->cudnn_path));
+	if (library_needs(so, cudnn_needs, ARRAY_LEN(cudnn_needs), ret->cudnn_path, least, e))
 		return -1;
 	ret->cudnn = (int)cudnnGetVersion();
 	if (ret->cudnn >= OLDEST)
@@ -106,44 +75,53 @@ static int load_cudnn(struct libraries *ret, struct err *e)
 	return err_hint(e, "cuDNN 9 is the first that this engine can call");
 }
 
+/*
+ * Found first, so that cuBLAS and cuDNN meet it under its name: beside a cuBLAS that was
+ * named, else where cuBLAS will be found. The two have to be of one version.
+ */
+static void load_cublas_lt(const char *cublas, const char *name)
+{
+	const char *const names[] = {name, NULL};
+	char beside[PATH_MAX], why[LIBRARY_WHY];
+	const struct library_want want = {beside, names, library_blas_packages};
+
+	library_beside(cublas, name, beside, sizeof(beside));
+	(void)library_open(&want, why);
+}
+
 /* That of cuDNN's CUDA: both are loaded into one process. */
 static int load_cublas(int cuda, struct libraries *ret, struct err *e)
 {
-	char file[2][32], why[LIBRARY_WHY];
-	const char *const lt[] = {file[0], NULL}, *const names[] = {file[1], NULL};
-	static const char *const packages[] = {"nvidia/cu13/lib", "nvidia/cublas/lib", NULL};
-	/* found first, so that cuBLAS and cuDNN meet it under its name */
-	const struct library_want want_lt = {NULL, lt, packages};
-	const struct library_want want = {getenv("WINDSOCK_CUBLAS"), names, packages};
+	char lt[32], file[32], why[LIBRARY_WHY];
+	const char *const names[] = {file, NULL};
+	const struct library_want want = {getenv("WINDSOCK_CUBLAS"), names, library_blas_packages};
 	void *so;
 
-	(void)snprintf(file[0], sizeof(file[0]), "libcublasLt.so.%d", cuda / 1000);
-	(void)snprintf(file[1], sizeof(file[1]), "libcublas.so.%d", cuda / 1000);
-	(void)library_open(&want_lt, why);
+	(void)snprintf(lt, sizeof(lt), "libcublasLt.so.%d", cuda);
+	(void)snprintf(file, sizeof(file), "libcublas.so.%d", cuda);
+	load_cublas_lt(want.given, lt);
 	so = library_open(&want, why);
 	if (!so) {
 		err_set(e, ERR_ABSENT, "cannot load cuBLAS for CUDA %d, as this cuDNN needs: %s",
-			cuda / 1000, why);
-		return err_hint(
-			e,
-			"looked at WINDSOCK_CUBLAS, the loader's path, CUDA's lib64 and the "
-			"active Python's packages; apt-get install libcublas-%d-0, or "
-			"pip install nvidia-cublas",
-			cuda / 1000);
+			cuda, why);
+		return err_hint(e,
+				"looked at WINDSOCK_CUBLAS, " LIBRARY_PLACES
+				"; apt-get install libcublas-%d-0, or pip install nvidia-cublas%s",
+				cuda, cuda < 13 ? "-cu12" : "");
 	}
-	library_path(so, "cublasGemmEx", names[0], ret->cublas_path, sizeof(ret->cublas_path));
-	return needs(so, cublas_needs, ARRAY_LEN(cublas_needs), ret->cublas_path, e);
+	library_path("cublasGemmEx", file, ret->cublas_path, sizeof(ret->cublas_path));
+	return library_needs(so, cublas_needs, ARRAY_LEN(cublas_needs), ret->cublas_path, least, e);
 }
 
 /* NVRTC's other half, which it looks for by a name that has its minor version, too. */
-static void load_builtins(void *nvrtc)
+static void load_builtins(void)
 {
 	char folder[PATH_MAX], path[PATH_MAX];
 	char *name;
 	struct dirent *entry;
 	DIR *d;
 
-	library_path(nvrtc, "nvrtcVersion", "", folder, sizeof(folder));
+	library_path("nvrtcVersion", "", folder, sizeof(folder));
 	name = strrchr(folder, '/');
 	if (!name)
 		return;
@@ -173,57 +151,34 @@ void libraries_load_compiler(const struct libraries *l)
 	(void)snprintf(file, sizeof(file), "libnvrtc.so.%d", l->cuda);
 	so = library_open(&want, why);
 	if (so)
-		load_builtins(so);
+		load_builtins();
 }
 
 static int load_driver(struct libraries *ret, struct err *e)
 {
-	void *so = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
-	const char *text = NULL;
-	CUresult r;
+	char found[sizeof(ret->cudnn_path) + 32];
+	const struct driver_want want = {driver_needs, ARRAY_LEN(driver_needs), found,
+					 "--device cpu trains without a GPU", least};
 
-	if (!so) {
-		err_set(e, ERR_ABSENT,
-			"there is no NVIDIA driver here (libcuda.so.1 cannot be loaded); cuDNN "
-			"itself is: %s",
-			ret->cudnn_path);
-		return err_hint(e, "install the driver, in a container: docker run --gpus all; "
-				   "--device cpu trains without a GPU");
-	}
-	if (needs(so, driver_needs, ARRAY_LEN(driver_needs), "libcuda.so.1", e))
-		return -1;
-	r = cuInit(0);
-	if (r != CUDA_SUCCESS) {
-		(void)cuGetErrorString(r, &text);
-		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s",
-			text ? text : "no reason given");
-		return err_hint(e, "nvidia-smi says more");
-	}
-	(void)cuDriverGetVersion(&ret->driver);
-	if (cuDeviceGetCount(&ret->gpus) == CUDA_SUCCESS && ret->gpus > 0)
-		return 0;
-	err_set(e, ERR_ABSENT, "the NVIDIA driver shows no GPU");
-	return err_hint(e, "is CUDA_VISIBLE_DEVICES empty?");
+	(void)snprintf(found, sizeof(found), "cuDNN itself is: %s", ret->cudnn_path);
+	return driver_start(&want, &ret->driver, e);
 }
 
 int libraries_load(struct libraries *ret, struct err *e)
 {
-	int cuda;
+	int knows;
 
 	*ret = (struct libraries){0};
 	if (load_cudnn(ret, e) || load_driver(ret, e))
 		return -1;
-	cuda = (int)cudnnGetCudartVersion();
-	if (cuda / 1000 > ret->driver / 1000) {
-		err_set(e, ERR_ABSENT,
-			"%s is made for CUDA %d, this driver knows CUDA %d.%d at most",
-			ret->cudnn_path, cuda / 1000, ret->driver / 1000, ret->driver / 10 % 100);
-		return err_hint(
-			e,
+	knows = ret->driver.version / 1000;
+	ret->cuda = (int)cudnnGetCudartVersion() / 1000;
+	if (ret->cuda <= knows)
+		return load_cublas(ret->cuda, ret, e);
+	err_set(e, ERR_ABSENT, "%s is made for CUDA %d, this driver knows CUDA %d.%d at most",
+		ret->cudnn_path, ret->cuda, knows, ret->driver.version / 10 % 100);
+	return err_hint(e,
 			"install a newer driver, or pip install nvidia-cudnn-cu%d and name it: "
 			"WINDSOCK_CUDNN=FILE",
-			ret->driver / 1000);
-	}
-	ret->cuda = cuda / 1000;
-	return load_cublas(cuda, ret, e);
+			knows);
 }

@@ -12,7 +12,7 @@ $(KERNELS_cudnn): $(wildcard plugins/cudnn/kernels_*.h)
 $(O)/pic/plugins/cudnn/gpu.o: $(KERNELS_cudnn)
 $(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/plugins/cudnn/kernels"'
 $(O)/lib/windsock/cudnn.so: NO_UNDEFINED :=
-$(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn)) $(O)/pic/windsock.a
+$(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn) $(SOURCES_cuda)) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lpthread
 

@@ -13,7 +13,7 @@ setup() {
     [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
     cd "$BATS_TEST_TMPDIR" || return
 }
-fake() { export LD_LIBRARY_PATH=$O/fake; }
+fake() { export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake; }
 # One rank, as little work as there can be.
 one() { "$B" --device cuda --np 1 --samples 32 --validation 8 --expect 0 --steps 1 "$@"; }
 # Exit code, and what stderr has to say.
@@ -55,6 +55,40 @@ says() { # CODE TEXT... -- COMMAND...
     says 4 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
 }
 
+@test "cuDNN and cuBLAS are those that PyTorch would load, in NCCL's order" {
+    local at from cudnn=libcudnn.so.9 blas=libcublas.so.13
+    mkdir -p driver loader {other,torch}/nvidia/{cudnn,cu13}/lib torch/torch/lib cuda/lib64
+    cp "$O/fake/libcuda.so.1" driver
+    for at in loader cuda/lib64; do cp "$O/fake/$cudnn" "$O/fake/$blas" $at; done
+    for at in other torch; do cp "$O/fake/$cudnn" $at/nvidia/cudnn/lib && cp "$O/fake/$blas" $at/nvidia/cu13/lib; done
+    export LD_LIBRARY_PATH=$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$PWD/torch
+    for at in torch/nvidia/{cudnn,cu13}/lib loader/{,} other/nvidia/{cudnn,cu13}/lib cuda/lib64/{,}; do
+        if [[ -z ${from-} ]]; then from=$at && continue; fi
+        run -0 --separate-stderr one --model mlp --json
+        jq -e --arg cudnn "cuDNN 9.19.0 ($(realpath "$from")/$cudnn)" --arg blas "($(realpath "$at")/$blas)" \
+            '.data.device | contains($cudnn) and contains($blas)' <<<"$output" || { echo "$from, $at: $stderr"; return 1; }
+        : >"$from/$cudnn" && : >"$at/$blas"
+        from=
+    done
+    [[ ! -e /usr/local/cuda/lib64/$cudnn ]] || return 0
+    says 4 "cannot load cuDNN: " "$PWD/torch/nvidia/cudnn/lib/$cudnn: file too short" \
+        "looked at WINDSOCK_CUDNN, the packages of the active Python's PyTorch, the loader's path" -- one
+}
+
+@test "a cuBLAS that was named brings the other half that lies beside it" {
+    local at
+    mkdir -p loader named
+    cp "$O/fake/"lib{cuda.so.1,cudnn.so.9} loader
+    for at in loader named; do
+        echo 'char cublasLt_of;' | ${CC:-cc} -shared -fPIC -Wl,-soname,libcublasLt.so.13 -x c -o $at/libcublasLt.so.13 -
+    done
+    cp "$O/fake/libcublas.so.13" named/libcublas.so.13
+    export LD_LIBRARY_PATH=$PWD/loader
+    WINDSOCK_FAKE_CUBLAS=halves WINDSOCK_CUBLAS=$PWD/named/libcublas.so.13 run -0 --separate-stderr one --model mlp
+    WINDSOCK_FAKE_CUBLAS=halves WINDSOCK_CUBLAS=$O/fake/libcublas.so.13 run -4 --separate-stderr one --model mlp
+    [[ $stderr == *"does not start: CUBLAS_STATUS"* ]]
+}
+
 @test "what cuDNN compiles its kernels with is loaded from CUDA's folder before it looks for it" {
     fake
     mkdir -p cuda/lib64
@@ -71,7 +105,7 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_FAKE_CUDNN=cuda-14 "$B" --device cuda --np 1
     says 4 "is made for CUDA 13, this driver knows CUDA 12.4 at most" "nvidia-cudnn-cu12" -- \
         env WINDSOCK_FAKE_CUDA=old-driver "$B" --device cuda --np 1
-    says 4 "SUBLIBRARY_VERSION_MISMATCH" "of one version" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
+    says 4 "SUBLIBRARY_VERSION_MISMATCH" "of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
     says 4 "does not compute in bf16" "--amp fp16" -- \
         env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16
 }

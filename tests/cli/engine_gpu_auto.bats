@@ -13,7 +13,7 @@ setup() {
     unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS WINDSOCK_NCCL CUDA_VISIBLE_DEVICES
     [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
     cd "$BATS_TEST_TMPDIR" || return
-    export LD_LIBRARY_PATH=$O/fake WINDSOCK_FAKE_CUDA=lazy
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake WINDSOCK_FAKE_CUDA=lazy
 }
 SHORT=(--samples 96 --validation 32 --expect 0 --epochs 1)
 few() { run --separate-stderr "$BIN/ddpsmoke" "${SHORT[@]}" "$@"; }

@@ -20,7 +20,7 @@ check() { "$ROOT/scripts/gpu-check" --bin "$B" --parts training "$@"; }
 }
 
 @test "gpu-check: training on the stand-ins passes, and a failing library is not hidden" {
-    export LD_LIBRARY_PATH=$O/fake
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
     run -0 --separate-stderr check --models mlp --samples 64 --output -
     jq -e '.verdict == "pass" and (.steps | length >= 11) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "mlp: the losses are the CPU'\''s" and .verdict == "pass") and

@@ -20,7 +20,7 @@ built() {
 }
 fake() {
     built nccl
-    export LD_LIBRARY_PATH=$O/fake
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
 }
 pid_of_rank() { sed -n "s/^#  Rank  $1 .*Pid *\([0-9]*\) .*/\1/p" out; }
 has_row() { grep -qE '^ +1048576' out; }
@@ -118,6 +118,8 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
 
 @test "mpi: the same under MPICH, also when it is rank 0 or one of several" {
     built mpi-mpich
+    # MPICH spins without a call of libc's, and there alone ThreadSanitizer lets a signal through.
+    [[ ${WINDSOCK_SANITIZED-} != thread ]] || skip "sanitizer build"
     named_when mpi-mpich KILL 2 1 'died: killed by signal 9 (SIGKILL)'
     named_when mpi-mpich KILL 2 0 'died: killed by signal 9 (SIGKILL)'
     named_when mpi-mpich KILL 3 2 'died: killed by signal 9 (SIGKILL)'

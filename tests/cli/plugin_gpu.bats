@@ -20,7 +20,7 @@ built() {
 }
 fake() {
     built nccl
-    export LD_LIBRARY_PATH=$O/fake
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
 }
 
 teardown() { local p; for p in ${standin:-} ${checks:-}; do kill "$p" 2>/dev/null || true; done; }
@@ -67,6 +67,28 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --output -
     jq -e '.verdict == "pass" and (.steps | length >= 17) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
+}
+
+# Programs in place of ours: what they print, and how they end.
+stub() { mkdir -p stubs && printf '#!/bin/bash\n%s\n' "$2" >"stubs/$1" && chmod +x "stubs/$1"; }
+
+@test "gpu-check: a part that hangs has its share of the time, and the next one is done" {
+    stub ncclbench 'exec sleep 600'
+    stub ddpsmoke 'echo "{}"'
+    run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl,training --models '' --time 16 --output some.json
+    jq -e '(.steps[0] | .part == "nccl" and .verdict == "skip" and .message == "left out: no time was left" and .seconds < 12) and
+        (.steps[1] | .part == "training" and .name == "GPU and cuDNN" and .verdict == "pass")' some.json
+    [[ -z $(find . -name 'some.json.*' -o -name 'tmp.*') ]]
+    [[ $("$ROOT/scripts/gpu-check" --help) == *"450 for each part"*"--parts training --output training.json"* ]]
+}
+
+@test "gpu-check: a rank that takes no signal is said at once" {
+    stub ncclbench 'row="     1048576"
+        [[ "$*" == *"-N 0"* ]] || { echo "{}"; exit; }
+        echo "#  Rank  1 Group  0 Pid 99999999 on here"; echo "$row"; exec sleep 600'
+    run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks '' --output some.json
+    jq -e '[.steps[] | select(.message | startswith("rank 1 takes no signal: ")) | .name] ==
+        ["a killed rank is named", "a stopped rank is named"] and all(.steps[]; .seconds < 30)' some.json
 }
 
 @test "gpu-check: a job that hangs is explained by NCCL's own service; a failing step is not hidden" {

@@ -11,7 +11,7 @@ setup() {
     export TMPDIR=$BATS_TEST_TMPDIR
     unset WINDSOCK_NCCL WINDSOCK_PLUGINS
     [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no CUDA toolkit, as on machines without a GPU"
-    export LD_LIBRARY_PATH=$O/fake
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
     cd "$BATS_TEST_TMPDIR" || return
 }
 bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
@@ -21,18 +21,26 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0)' <<<"$output"
 }
 
-@test "of two that are not on the loader's path PyTorch's is taken, then that of CUDA's folder" {
+# Where PyTorch would load it from: its own packages even before LD_LIBRARY_PATH, as its files
+# have those folders built in; then the loader's path, other packages, CUDA's folder.
+@test "NCCL is the one that PyTorch would load, and the first line says which file that is" {
     local at
-    mkdir -p driver site/nvidia/nccl/lib cuda/lib64
+    mkdir -p driver loader {other,torch}/nvidia/nccl/lib torch/torch/lib cuda/lib64
     cp "$O/fake/libcuda.so.1" driver
-    : >driver/libnccl.so.2 # the loader's path ends here
-    cp "$O/fake/libnccl.so.2" site/nvidia/nccl/lib
-    cp "$O/fake/libnccl.so.2" cuda/lib64
-    export LD_LIBRARY_PATH=$PWD/driver CUDA_HOME=$PWD/cuda
-    for at in site/nvidia/nccl/lib cuda/lib64; do
-        PYTHONPATH=$PWD/${at%/nvidia*} run -0 --separate-stderr bench --json
-        jq -e --arg at "($PWD/$at/libnccl.so.2)" '[.. | strings | contains($at)] | any' <<<"$output"
+    for at in loader other/nvidia/nccl/lib torch/nvidia/nccl/lib cuda/lib64; do cp "$O/fake/libnccl.so.2" $at; done
+    cp "$O/fake/libnccl.so.2" named.so
+    export LD_LIBRARY_PATH=$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$PWD/torch
+    WINDSOCK_NCCL=$PWD/named.so run -0 --separate-stderr bench
+    [[ ${lines[0]} == *" over nccl, NCCL 2.28.9 ($PWD/named.so), "* ]]
+    for at in torch/nvidia/nccl/lib loader other/nvidia/nccl/lib cuda/lib64; do
+        run -0 --separate-stderr bench
+        [[ ${lines[0]} == *" over nccl, NCCL 2.28.9 ($PWD/$at/libnccl.so.2), "* ]] || { echo "$at: $output"; return 1; }
+        : >$at/libnccl.so.2 # there, and it does not load: the next one
     done
+    LD_PRELOAD=$PWD/named.so run -0 --separate-stderr bench # it is called, whatever else is here
+    [[ ${lines[0]} == *"($PWD/named.so)"* ]]
+    WINDSOCK_NCCL=$PWD/loader/libnccl.so.2 run -4 --separate-stderr bench # nowhere else then
+    [[ $stderr == *"cannot load NCCL: $PWD/loader/libnccl.so.2: file too short"* ]]
 }
 
 @test "a group of operations, a part and a window are waited for before the next call" {
@@ -42,6 +50,8 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
         WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench $ask
         [[ $stderr != *"stand-in"* ]] || { echo "$ask: $stderr"; return 1; }
     done
+    WINDSOCK_FAKE_NCCL=no-window run -0 --separate-stderr bench -R 2
+    [[ $stderr != *"stand-in"* && $output == *"buffers in symmetric memory where NCCL can"* ]]
 }
 
 @test "kernels for drivers and GPUs that came before this nvcc" {
@@ -121,8 +131,8 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     local plugin names
     for plugin in nccl cudnn; do
         [[ -e $O/lib/windsock/$plugin.so ]] || continue
-        names=$(cat "$ROOT"/bench/plugin/nccl/{vendor,newer}.c "$ROOT"/plugins/cudnn/libraries.c)
-        nm -D --undefined-only "$O/lib/windsock/$plugin.so" | awk '$2 ~ /^(cu|cudnn|cublas|nccl)[A-Z]/ { print $2 }' >used
+        names=$(cat "$ROOT"/bench/plugin/{cuda/driver,nccl/vendor,nccl/newer}.c "$ROOT"/plugins/cudnn/libraries.c)
+        nm -D --undefined-only "$O/lib/windsock/$plugin.so" | awk '$2 ~ /^(cu|cuda|cudnn|cublas|nccl)[A-Z]/ { print $2 }' >used
         [ "$(wc -l <used)" -gt 30 ]
         while read -r name; do
             [[ $names == *"\"$name\""* ]] || { echo "$plugin.so calls $name unseen"; false; }
@@ -134,10 +144,12 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     local home name lists
     home=$(dirname "$(dirname "$(realpath "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")")
     [[ -e $home/lib64/libnccl.so.2 && -e $home/lib64/libcudnn.so.9 ]] || skip "NVIDIA's libraries are not here"
-    for name in libnccl.so.2 libcudnn.so.9 libcublas.so.13; do
+    for name in libnccl.so.2 libcudnn.so.9 libcublas.so.13 stubs/libcuda.so; do
         [[ ! -e $home/lib64/$name ]] || nm -D --defined-only "$home/lib64/$name"
     done | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >theirs
-    lists=$(grep -hoE '"(nccl|cudnn|cublas)[A-Z][A-Za-z0-9_]*"' "$ROOT"/bench/plugin/nccl/{vendor,newer}.c "$ROOT"/plugins/cudnn/libraries.c | tr -d '"' | sort -u)
+    lists=$(cd "$ROOT" && grep -hoE '"(cu|nccl|cudnn|cublas)[A-Z][A-Za-z0-9_]*"' bench/plugin/{cuda/driver,nccl/{vendor,newer}}.c \
+        plugins/cudnn/libraries.c plugins/burst/driver.{c,h} | tr -d '"' | sort -u)
+    [ "$(wc -w <<<"$lists")" -gt 80 ]
     for name in $lists; do
         grep -qx "$name" theirs || { echo "$name is in none of them"; false; }
     done

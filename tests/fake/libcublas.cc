@@ -2,8 +2,9 @@
  * A stand-in for cuBLAS: plain loops, and a look at every argument. No result of it is
  * ever a measurement.
  *
- *	WINDSOCK_FAKE_CUBLAS=fail   products fail
- *	                     start  it does not start
+ *	WINDSOCK_FAKE_CUBLAS=fail    products fail
+ *	                     start   it does not start
+ *	                     halves  nor where its other half, libcublasLt, is from elsewhere
  */
 #include "tests/fake/tensors.h"
 
@@ -11,12 +12,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #define OUT extern "C" __attribute__((visibility("default")))
 
 struct cublasContext {
 	CUstream stream;
-	bool is_alone; /* without atomics, in memory of its own */
+	bool is_alone, has_space; /* without atomics, and in memory of its own */
 };
 
 static bool mode(const char *name)
@@ -26,22 +28,46 @@ static bool mode(const char *name)
 	return set && strcmp(set, name) == 0;
 }
 
+static std::string folder_of(const void *p)
+{
+	Dl_info where;
+	std::string path = p && dladdr(p, &where) ? where.dli_fname : "";
+
+	return path.substr(0, path.rfind('/'));
+}
+static bool is_whole()
+{
+	static const char here = 0;
+
+	return !mode("halves") || folder_of(&here) == folder_of(dlsym(RTLD_DEFAULT, "cublasLt_of"));
+}
+
 OUT cublasStatus_t cublasCreate_v2(cublasHandle_t *h)
 {
-	*h = new cublasContext{nullptr, false};
-	return mode("start") ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_SUCCESS;
+	*h = new cublasContext{nullptr, false, false};
+	return mode("start") || !is_whole() || !has_context() ? CUBLAS_STATUS_NOT_INITIALIZED
+							      : CUBLAS_STATUS_SUCCESS;
 }
+/* Another stream takes the memory away again. */
 OUT cublasStatus_t cublasSetStream_v2(cublasHandle_t h, cudaStream_t s)
 {
 	h->stream = reinterpret_cast<CUstream>(s);
+	h->has_space = false;
 	return CUBLAS_STATUS_SUCCESS;
 }
-OUT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void *p, size_t)
+OUT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t h, void *p, size_t n)
 {
-	return reinterpret_cast<uintptr_t>(p) % 256 ? CUBLAS_STATUS_INVALID_VALUE
-						    : CUBLAS_STATUS_SUCCESS;
+	h->has_space = p && n && reinterpret_cast<uintptr_t>(p) % 256 == 0;
+	return h->has_space ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
-OUT cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_STATUS_SUCCESS; }
+OUT cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t m)
+{
+	int plain = m & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+
+	return plain == CUBLAS_DEFAULT_MATH || plain == CUBLAS_TF32_TENSOR_OP_MATH
+		       ? CUBLAS_STATUS_SUCCESS
+		       : CUBLAS_STATUS_INVALID_VALUE;
+}
 OUT cublasStatus_t cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t m)
 {
 	h->is_alone = m == CUBLAS_ATOMICS_NOT_ALLOWED;
@@ -60,6 +86,17 @@ OUT const char *cublasGetStatusString(cublasStatus_t st)
 static number type(cudaDataType t)
 {
 	return t == CUDA_R_32F ? number::f32 : t == CUDA_R_16F ? number::f16 : number::bf16;
+}
+
+/* Of two 16 bit matrices a product may be of their type or of float32. */
+static bool are_fit(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
+{
+	bool is_float = a == CUDA_R_32F;
+
+	return a == b && (is_float || a == CUDA_R_16F || a == CUDA_R_16BF) &&
+	       (c == CUDA_R_32F || c == a) &&
+	       (compute == CUBLAS_COMPUTE_32F ||
+		(is_float && compute == CUBLAS_COMPUTE_32F_FAST_TF32));
 }
 
 /* Columns first: element (row, column) is at row + column * ld. */
@@ -93,13 +130,15 @@ OUT cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOp
 
 	if (mode("fail"))
 		return CUBLAS_STATUS_EXECUTION_FAILED;
-	if (!h->stream || !h->is_alone || *static_cast<const float *>(alpha) != 1 || a != b ||
-	    (a == CUDA_R_32F && c != CUDA_R_32F) || m < 1 || n < 1 || k < 1 || lda < (t ? k : m) ||
-	    ldb < (u ? n : k) || ldc < m || !A || !B || !C ||
-	    (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32))
+	if (!h->stream || !h->is_alone || !h->has_space ||
+	    *static_cast<const float *>(alpha) != 1 || !are_fit(a, b, c, compute) || m < 1 ||
+	    n < 1 || k < 1 || lda < (t ? k : m) || ldb < (u ? n : k) || ldc < m || !A || !B || !C)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	on_stream(h->stream, [=] {
-		multiply(t, u, m, n, k, A, type(a), lda, B, type(b), ldb, add, C, type(c), ldc);
-	});
-	return CUBLAS_STATUS_SUCCESS;
+	return on_stream(h->stream,
+			 [=] {
+				 multiply(t, u, m, n, k, A, type(a), lda, B, type(b), ldb, add, C,
+					  type(c), ldc);
+			 })
+		       ? CUBLAS_STATUS_SUCCESS
+		       : CUBLAS_STATUS_EXECUTION_FAILED;
 }

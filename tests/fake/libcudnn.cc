@@ -71,6 +71,8 @@ OUT void cudnnGetLastErrorString(char *to, size_t n)
 }
 OUT cudnnStatus_t cudnnCreate(cudnnHandle_t *h)
 {
+	if (!has_context())
+		return CUDNN_STATUS_NOT_INITIALIZED;
 	*h = new cudnnContext{nullptr};
 	return mode("mixed") ? CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH : CUDNN_STATUS_SUCCESS;
 }
@@ -105,7 +107,7 @@ OUT cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t d, cudnnDat
 					     cudnnTensorFormat_t f, int k, int c, int h, int w)
 {
 	d->s = {f, t, k, c, h, w};
-	return CUDNN_STATUS_SUCCESS;
+	return k > 0 && c > 0 && h > 0 && w > 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 OUT cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *d)
 {
@@ -316,8 +318,8 @@ static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void 
 	    bytes < SPACE || *static_cast<const float *>(alpha) != 1 || !is_fit(j.x, j.w, j.y, d) ||
 	    (is_float && d->math == CUDNN_TENSOR_OP_MATH))
 		return CUDNN_STATUS_BAD_PARAM;
-	on_stream(h->stream, [j, p] { run(j, p); });
-	return CUDNN_STATUS_SUCCESS;
+	return on_stream(h->stream, [j, p] { run(j, p); }) ? CUDNN_STATUS_SUCCESS
+							   : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 OUT cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t h, const void *alpha,

@@ -33,8 +33,18 @@ inline void write_all(void *p, number t, const std::vector<float> &v)
 			static_cast<__nv_bfloat16 *>(p)[i] = __float2bfloat16(v[i]);
 }
 
-/* The driver's stand-in is loaded before; work waits in its queues. */
-inline void on_stream(CUstream s, std::function<void()> work)
+/* As the real ones: a handle is for the context that is current in the thread that makes it. */
+inline bool has_context()
+{
+	using ask = CUresult (*)(CUcontext *);
+	auto current = reinterpret_cast<ask>(dlsym(RTLD_DEFAULT, "cuCtxGetCurrent"));
+	CUcontext c = nullptr;
+
+	return !current || (current(&c) == CUDA_SUCCESS && c);
+}
+
+/* The driver's stand-in is loaded before; work waits in its queues, unless it refuses it. */
+inline bool on_stream(CUstream s, std::function<void()> work)
 {
 	using host_func = CUresult (*)(CUstream, CUhostFn, void *);
 	auto launch = reinterpret_cast<host_func>(dlsym(RTLD_DEFAULT, "cuLaunchHostFunc"));
@@ -45,8 +55,7 @@ inline void on_stream(CUstream s, std::function<void()> work)
 		delete w;
 	};
 
-	if (launch)
-		launch(s, run, new std::function<void()>(std::move(work)));
+	return launch && launch(s, run, new std::function<void()>(std::move(work))) == CUDA_SUCCESS;
 }
 
 #endif

@@ -205,7 +205,7 @@ static void a_stopped_rank_ends_the_wait(void **state)
 	(void)state;
 	on_ranks(2, NS_PER_S, one_stops);
 	took = now_ns() - start;
-	assert_true(took > NS_PER_S && took < 5 * NS_PER_S);
+	assert_true(took > NS_PER_S && took < 20 * NS_PER_S); /* Gloo's own patience is 30 s */
 }
 
 static struct comm *to_abort;

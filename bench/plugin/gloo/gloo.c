@@ -235,26 +235,10 @@ static struct comm *gloo_new(const struct comm_world *w, struct dev *d, int *ret
 	return NULL;
 }
 
-static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
+static int probe(const struct comm_world *w UNUSED, char *ret, size_t n, struct err *e UNUSED)
 {
-	(void)w;
-	(void)e;
 	(void)snprintf(ret, n, "Gloo %s", gloo_ops_version());
 	return 0;
 }
 
-static struct dev *host_memory(const struct comm_world *w, struct err *e)
-{
-	(void)w;
-	(void)e;
-	return &dev_host;
-}
-
-__attribute__((visibility("default"))) const struct comm_plugin windsock_comm = {
-	.version = COMM_PLUGIN_VERSION,
-	.name = "gloo",
-	.probe = probe,
-	.failed_check = plugin_failed_check,
-	.dev_new = host_memory,
-	.comm_new = gloo_new,
-};
+BLOCKING_PLUGIN("gloo", probe, gloo_new);

@@ -34,8 +34,12 @@ static struct mpi_comm *mpi_of(const struct comm *c)
 /* --- calls that come back ------------------------------------------------------------ */
 
 static sigjmp_buf way_out;
-static volatile sig_atomic_t inside, at_any_price;
+static bool inside, at_any_price; /* the caller looks, its handler, the watching thread */
 static const uint64_t PATIENCE_NS = 2 * NS_PER_S;
+
+static bool is_set(const bool *state) { return __atomic_load_n(state, __ATOMIC_RELAXED); }
+
+static void set(bool *state, bool on) { __atomic_store_n(state, on, __ATOMIC_RELAXED); }
 
 static int leave_signal(void) { return SIGRTMIN + 5; }
 
@@ -43,9 +47,9 @@ static void leave(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
 	(void)info;
-	if (!inside || !(at_any_price || leave_is_safe(context)))
+	if (!is_set(&inside) || !(is_set(&at_any_price) || leave_is_safe(context)))
 		return;
-	inside = 0;
+	set(&inside, false);
 	siglongjmp(way_out, 1);
 }
 
@@ -57,8 +61,8 @@ static void fire(void *arg)
 	do {
 		(void)pthread_kill(((struct mpi_comm *)arg)->owner, leave_signal());
 		(void)poll(NULL, 0, 1);
-		at_any_price = now_ns() > until;
-	} while (inside);
+		set(&at_any_price, now_ns() > until);
+	} while (is_set(&inside));
 }
 
 typedef int guarded_fn(struct mpi_comm *m, const struct comm_request *q);
@@ -68,10 +72,10 @@ static int enter(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *
 	struct watch *w = &m->b.root->watch;
 	int error = MPI_ERR_LASTCODE;
 
-	inside = 1;
+	set(&inside, true);
 	if (!watch_cause(w)) /* else its signal may have come already */
 		error = fn(m, q);
-	inside = 0;
+	set(&inside, false);
 	watch_over(w);
 	return error;
 }
@@ -290,26 +294,10 @@ static struct comm *mpi_new(const struct comm_world *w, struct dev *d, int *ret_
 	return NULL;
 }
 
-static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
+static int probe(const struct comm_world *w UNUSED, char *ret, size_t n, struct err *e UNUSED)
 {
-	(void)w;
-	(void)e;
 	version(ret, n);
 	return 0;
 }
 
-static struct dev *host_memory(const struct comm_world *w, struct err *e)
-{
-	(void)w;
-	(void)e;
-	return &dev_host;
-}
-
-__attribute__((visibility("default"))) const struct comm_plugin windsock_comm = {
-	.version = COMM_PLUGIN_VERSION,
-	.name = "mpi",
-	.probe = probe,
-	.failed_check = plugin_failed_check,
-	.dev_new = host_memory,
-	.comm_new = mpi_new,
-};
+BLOCKING_PLUGIN("mpi", probe, mpi_new);

@@ -30,7 +30,7 @@ static int get_memory(struct gpu_dev *g, size_t n, void **ret, struct err *e)
 	} else {
 		CUresult r = use(g) ? CUDA_ERROR_INVALID_CONTEXT : cuMemAlloc(&p, n ? n : 1);
 
-		why = r == CUDA_SUCCESS ? NULL : cuda_words(r);
+		why = r == CUDA_SUCCESS ? NULL : driver_words(r);
 		*ret = (void *)(uintptr_t)p;
 	}
 	return why ? err_set(e, ERR_SYS, "no %zu MiB of GPU memory for a buffer: %s", n >> 20, why)
@@ -226,7 +226,7 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 		free(g);
 		return -1;
 	}
-	g->number = w->local_rank % g->vendor.gpus;
+	g->number = w->local_rank % g->vendor.driver.gpus;
 	g->deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S;
 	g->dev.kind = g->name;
 	if (!open_gpu(g, e) && !gpu_load_kernels(g, e)) {

@@ -293,9 +293,10 @@ static void describe(struct nccl_comm *c)
 	for (int r = 0; r < c->comm.size && twin < 0; r++)
 		twin = cards_twin(&c->cards, r);
 	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s; %s", what,
+		       /* whether it takes them NCCL does not say */
 		       !c->gpu->registers	? ""
-		       : c->gpu->registers == 1 ? "; buffers registered"
-						: "; buffers in symmetric memory",
+		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
+						: "; buffers in symmetric memory where NCCL can",
 		       twin >= 0 ? "; ranks share a GPU" : "",
 		       transport_text(&c->pairs, &c->arena));
 }

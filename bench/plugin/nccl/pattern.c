@@ -110,9 +110,5 @@ int gpu_load_kernels(struct gpu_dev *g, struct err *e)
 	if (r == CUDA_SUCCESS)
 		return 0;
 	(void)cuda_failed("cannot load the kernels that fill and verify buffers", r, e);
-	return err_hint(e,
-			"they were compiled with CUDA %d.%d, the driver knows CUDA %d.%d: a "
-			"newer driver, or a build with an older nvcc",
-			CUDA_VERSION / 1000, CUDA_VERSION / 10 % 100, g->vendor.driver / 1000,
-			g->vendor.driver / 10 % 100);
+	return driver_hint_kernels(g->vendor.driver.version, e);
 }

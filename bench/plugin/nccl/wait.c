@@ -135,7 +135,7 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 		return done == CUDA_ERROR_NOT_READY;
 	plugin_check = "gpu.work";
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
-		cuda_words(done));
+		driver_words(done));
 	err_hint(&c->root->failure, "dmesg | grep -i xid");
 	return nccl_fail(c, what, e);
 }

@@ -1,0 +1,63 @@
+#include "bench/plugin/cuda/driver.h"
+
+#include "bench/plugin/library.h"
+
+#include <dlfcn.h>
+
+static const char *const own_needs[] = {"cuInit", "cuDriverGetVersion", "cuDeviceGetCount",
+					"cuGetErrorString"};
+
+static int no_driver(const struct driver_want *w, struct err *e)
+{
+	err_set(e, ERR_ABSENT, "there is no NVIDIA driver here (libcuda.so.1 cannot be loaded); %s",
+		w->found);
+	return err_hint(e, "install the driver, in a container: docker run --gpus all; %s",
+			w->without);
+}
+
+static int load(const struct driver_want *w, struct err *e)
+{
+	void *so = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
+
+	if (!so)
+		return no_driver(w, e);
+	return library_needs(so, own_needs, ARRAY_LEN(own_needs), "libcuda.so.1", w->least, e) ||
+			       library_needs(so, w->needs, w->nneeds, "libcuda.so.1", w->least, e)
+		       ? -1
+		       : 0;
+}
+
+int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
+{
+	CUresult r;
+
+	*ret = (struct driver){0};
+	if (load(w, e))
+		return -1;
+	r = cuInit(0);
+	if (r != CUDA_SUCCESS) {
+		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", driver_words(r));
+		return err_hint(e, "nvidia-smi says more");
+	}
+	(void)cuDriverGetVersion(&ret->version);
+	if (cuDeviceGetCount(&ret->gpus) == CUDA_SUCCESS && ret->gpus > 0)
+		return 0;
+	err_set(e, ERR_ABSENT, "the NVIDIA driver shows no GPU");
+	return err_hint(e, "is CUDA_VISIBLE_DEVICES empty?");
+}
+
+const char *driver_words(CUresult r)
+{
+	const char *text = NULL;
+
+	return cuGetErrorString(r, &text) == CUDA_SUCCESS && text ? text : "unknown CUDA error";
+}
+
+int driver_hint_kernels(int version, struct err *e)
+{
+	return err_hint(e,
+			"they were compiled with CUDA %d.%d, the driver knows CUDA %d.%d: a newer "
+			"driver, or a build with an older nvcc",
+			CUDA_VERSION / 1000, CUDA_VERSION / 10 % 100, version / 1000,
+			version / 10 % 100);
+}

@@ -1,0 +1,32 @@
+#ifndef BENCH_PLUGIN_CUDA_DRIVER_H
+#define BENCH_PLUGIN_CUDA_DRIVER_H
+/*
+ * NVIDIA's driver, as every plug-in for GPUs begins with it: loaded, looked at, started.
+ * Calls of it are written in the ordinary way against cuda.h; the symbols are bound at the
+ * first call, to what driver_start() made visible, and only those are called that a plug-in
+ * has listed here before.
+ */
+#include "lib/core/err.h"
+
+#include <cuda.h>
+
+struct driver_want {
+	const char *const *needs; /* what the plug-in calls, by the names that are exported */
+	size_t nneeds;
+	const char *found;   /* "NCCL itself is: /usr/lib/libnccl.so.2" */
+	const char *without; /* "--backend tcp does without" */
+	const char *least;   /* as library_needs() has it */
+};
+struct driver {
+	int version; /* as cuDriverGetVersion() has it: 13000 */
+	int gpus;    /* at least one */
+};
+
+/* ERR_ABSENT: no driver, a driver that does not start, no GPU; and what to do. */
+int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
+/* "out of memory" */
+const char *driver_words(CUresult r);
+/* Where a driver of @version loads no kernel: -1, and the hint says by which CUDA they are. */
+int driver_hint_kernels(int version, struct err *e);
+
+#endif
