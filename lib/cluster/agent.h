@@ -10,7 +10,7 @@
 #include "lib/net/channel.h"
 
 enum {
-	AGENT_PROTOCOL = 2,
+	AGENT_PROTOCOL = 3,
 	AGENT_CHUNK = 16 << 10,
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
@@ -91,7 +91,8 @@ struct agent_orders {
 	int first, count, size; /* ranks */
 	int node, nodes;
 	uint16_t port;	       /* of the server on the agent's own loopback; 0: through the link */
-	const char *data_addr; /* NULL or "": what the agent found */
+	const char *data_addr; /* NULL or "": what the agent finds, */
+	const char *peer;      /* towards this address, of the family that most hosts have */
 	const char *run;       /* the same for all ranks of a run */
 	struct token token;
 };
@@ -102,7 +103,11 @@ int orders_unpack(struct wire_in *in, struct arena *a, struct agent_orders *ret)
 /* ---- the agent ---- */
 int agent_main(int in, int out);					      /* exit code */
 int agent_joined(const union addr *to, const struct token *t, struct err *e); /* exit code or -1 */
-/* The address that others reach this host at, as seen from @peer (NULL: no hint). */
+/*
+ * The address that others reach this host at, as seen from @peer (NULL: no hint). Of the family
+ * in NCCL_SOCKET_FAMILY where there is one, as NCCL would: whom it is set for can be reached by
+ * no other. NCCL_SOCKET_IFNAME is not followed: which interface it should be is what we tell.
+ */
 const char *agent_data_addr(const union addr *peer, struct arena *a);
 const char *agent_own_path(struct arena *a);
 /* Kills and reaps whatever was left to us as a subreaper. */

@@ -49,32 +49,56 @@ static bool source_towards(const union addr *peer, union addr *ret)
 	       !getsockname(fd, &ret->sa, &n) && is_usable(ret);
 }
 
-static bool best_interface(struct arena *a, union addr *ret)
+static bool read_interfaces(struct arena *a, struct inventory *ret)
 {
 	AUTO(netlink_close) struct netlink nl = {0};
-	struct inventory inv = {0};
-	candidate_list c = {0};
 	struct err ignored;
 
-	if (netlink_open(&nl, NULL, &ignored) < 0 ||
-	    inventory_read(&inv, &nl, INV_ALL, a, &ignored) < 0)
-		return false;
-	rank_ifaces(&inv, 0, &c);
+	return !netlink_open(&nl, NULL, &ignored) &&
+	       !inventory_read(ret, &nl, INV_ALL, a, &ignored);
+}
+
+static bool best_interface(struct inventory *inv, int family, union addr *ret)
+{
+	candidate_list c = {0};
+
+	rank_ifaces(inv, family, &c);
 	if (!c.n || !c.v[0].usable)
 		return false;
 	*ret = c.v[0].addr->addr;
 	return true;
 }
 
+/* Instead of @x, which is of another one: of the same interface, if it has any. */
+static bool of_family(struct inventory *inv, int family, const union addr *x, union addr *ret)
+{
+	const struct iface_addr *known = inventory_by_addr(inv, x);
+	const struct iface_addr *other = known ? iface_best_addr(inv, known->iface, family) : NULL;
+
+	if (!other)
+		return best_interface(inv, family, ret);
+	*ret = other->addr;
+	return true;
+}
+
 const char *agent_data_addr(const union addr *peer, struct arena *a)
 {
+	int told = rank_family(getenv("NCCL_SOCKET_FAMILY"));
+	struct inventory inv = {0};
 	struct addr_text t;
-	union addr x;
+	union addr x, other;
+	bool known = (peer && source_towards(peer, &x)) || ssh_address(&x);
 
-	if ((peer && source_towards(peer, &x)) || (!peer && ssh_address(&x)) ||
-	    best_interface(a, &x))
+	if (known && (!told || x.sa.sa_family == told))
 		return arena_strdup(a, addr_print(&x, &t));
-	return "127.0.0.1";
+	if (read_interfaces(a, &inv)) {
+		if (known)
+			x = of_family(&inv, told, &x, &other) ? other : x;
+		else
+			known = (told && best_interface(&inv, told, &x)) ||
+				best_interface(&inv, 0, &x);
+	}
+	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";
 }
 
 static pid_t parent_of(struct arena *a, const char *pid)

@@ -121,12 +121,22 @@ static int token_fd(const struct token *t, struct err *e)
 	return -1;
 }
 
+static const char *data_addr(struct agent *g)
+{
+	const struct agent_orders *o = &g->orders;
+	union addr peer;
+	bool told = *o->peer && !addr_parse(o->peer, &peer);
+
+	if (*o->data_addr)
+		return o->data_addr;
+	return agent_data_addr(told ? &peer : g->joined ? &g->peer : NULL, &g->a);
+}
+
 /* Our own environment becomes the ranks': there is nothing else we need it for. */
 static void set_world(struct agent *g)
 {
 	const struct agent_orders *o = &g->orders;
-	const char *addr =
-		*o->data_addr ? o->data_addr : agent_data_addr(g->joined ? &g->peer : NULL, &g->a);
+	const char *addr = data_addr(g);
 
 	for (size_t i = 0; i < o->env.n; i++) {
 		const char *eq = strchr(o->env.v[i], '=');

@@ -1,5 +1,6 @@
 #include "lib/cluster/hostlist.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 
 enum {
@@ -68,8 +69,7 @@ static int parse_number(struct parser *ps, uint64_t *ret, int *ret_width)
 	}
 	if (ps->p == from)
 		return bad(ps, from, *from ? "a digit is missing" : "']' is missing",
-			   "write ranges like node[1-4,07-09], without blanks; "
-			   "an IPv6 address needs no brackets");
+			   "write ranges like node[1-4,07-09], without blanks");
 	*ret_width = (int)(ps->p - from);
 	return 0;
 }
@@ -134,6 +134,54 @@ static int take_slots(struct parser *ps, struct pattern *pt, size_t colons)
 	return 0;
 }
 
+/* A bracket that begins a name and has a colon in it is around an address, as in a URL. */
+static bool is_address(const char *text, const char *bracket)
+{
+	size_t n = strcspn(bracket, "]");
+
+	return (bracket == text || bracket[-1] == '@') && memchr(bracket, ':', n);
+}
+
+static bool is_v6(const char *s, size_t n)
+{
+	size_t plain = strcspn(s, "%]"), scope = plain < n ? n - plain - 1 : 1;
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr x;
+
+	if (plain >= sizeof(text) || !scope)
+		return false;
+	memcpy(text, s, plain);
+	text[plain] = '\0';
+	for (size_t i = plain + 1; i < n; i++)
+		if (!is_name_char(s[i]) || strchr("@:%", s[i]))
+			return false;
+	return inet_pton(AF_INET6, text, &x) == 1;
+}
+
+/* `[fd00::1]`, `user@[fd00::1]:8`: the name is without brackets, as ssh takes it. */
+static int parse_address(struct parser *ps, const char *text, struct pattern *pt)
+{
+	const char *bracket = ps->p, *from = bracket + 1;
+	size_t n = strcspn(from, "]");
+	int user = (int)(bracket - text);
+
+	if (!from[n] || !is_v6(from, n))
+		return bad(ps, from, "not an IPv6 address in brackets",
+			   "write [fd00::1]; ranges stand in fd00::[1-4], without others around");
+	pt->tail = ps->p = from + n + 1;
+	while (isdigit((unsigned char)*ps->p) || *ps->p == ':')
+		ps->p++;
+	if (*ps->p && !is_separator(*ps->p))
+		return bad(ps, ps->p, "unexpected character after an address",
+			   "write [fd00::1], or [fd00::1]:SLOTS");
+	pt->tail_n = (int)(ps->p - pt->tail);
+	if (pt->tail_n && take_slots(ps, pt, 1) < 0)
+		return -1;
+	pt->tail = arena_printf(ps->a, "%.*s%.*s", user, text, (int)n, from);
+	pt->tail_n = user + (int)n;
+	return 0;
+}
+
 static int parse_pattern(struct parser *ps, struct pattern *pt)
 {
 	size_t colons = 0;
@@ -146,6 +194,8 @@ static int parse_pattern(struct parser *ps, struct pattern *pt)
 			pt->tail_n = (int)(ps->p - text);
 			break;
 		}
+		if (!pt->n && is_address(text, ps->p))
+			return parse_address(ps, text, pt);
 		if (pt->n == PARTS_MAX)
 			return bad(ps, ps->p, "too many brackets", "32 in one name are the limit");
 		pt->part[pt->n] = (struct part){.text = text, .text_n = (int)(ps->p - text)};

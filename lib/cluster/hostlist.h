@@ -8,7 +8,8 @@
  * turn into junk (`node[1-`, `n[1 - 2]`) is refused with the column, and so is
  * every character that no host name has: names end up in ssh's argv. Beyond
  * Slurm: text after the last bracket (`n[1-3]-ib`), and slots (`node1:8`).
- * An IPv6 address is written bare (`fd00::1`).
+ * An IPv6 address is written bare (`fd00::1`, `fd00::[1-4]`) or in brackets, behind which there
+ * may be slots (`[fd00::1]:8`); its name is the bare one, which ssh takes.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"

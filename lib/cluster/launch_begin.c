@@ -92,36 +92,75 @@ static int start_server(struct launch *L, const char *run, struct err *e)
 	return L->server ? 0 : -1;
 }
 
-/* The first host that is not this one: what our own ranks' address is seen from. */
-static const union addr *a_peer(const struct launch *L, union addr *ret)
+/* ---- the family of addresses that hosts have in common ---- */
+static int family_of(const char *address, union addr *ret)
 {
-	for (size_t i = 0; i < L->agents.n; i++)
-		if (!L->agents.v[i]->local && L->agents.v[i]->h->ranks &&
-		    !addr_parse(L->agents.v[i]->h->addr, ret))
+	return address && !addr_parse(address, ret) ? ret->sa.sa_family : 0;
+}
+
+/* What most of them are reached by; of as many, IPv4 as NCCL has it. */
+static int usual_family(const struct launch *L)
+{
+	size_t v4 = 0, v6 = 0;
+	union addr x;
+
+	for (size_t i = 0; i < L->agents.n; i++) {
+		int family = L->agents.v[i]->h->ranks ? family_of(L->agents.v[i]->h->addr, &x) : 0;
+
+		v4 += family == AF_INET;
+		v6 += family == AF_INET6;
+	}
+	return v6 > v4 ? AF_INET6 : AF_INET;
+}
+
+/* The first other host that has one of @family: what @h's own is seen from. 0: of any. */
+static const union addr *a_peer(const struct launch *L, const struct agent_host *h, int family,
+				union addr *ret)
+{
+	for (size_t i = 0; i < L->agents.n; i++) {
+		const struct agent_host *x = L->agents.v[i];
+		int its = x != h && x->h->ranks ? family_of(x->h->addr, ret) : 0;
+
+		if (its && (!family || its == family))
 			return ret;
+	}
 	return NULL;
 }
 
-static void set_addr(struct launch *L, struct agent_host *h)
+static const char *local_addr(const struct launch *L, const struct agent_host *h, int family)
 {
 	union addr peer;
 
-	if (!h->local)
-		return;
-	h->h->addr = a_peer(L, &peer) ? agent_data_addr(&peer, L->a) : "127.0.0.1";
+	if (!a_peer(L, h, family, &peer) && !a_peer(L, h, 0, &peer))
+		return "127.0.0.1";
+	return agent_data_addr(&peer, L->a);
 }
 
-static int order_start(struct launch *L, struct agent_host *h, struct agent_orders *o,
+/* A host that has both, or another interface for the others' family, is told what the others
+ * have: it alone cannot know. */
+static const char *peer_for(const struct launch *L, const struct agent_host *h, int family)
+{
+	struct addr_text t;
+	union addr x;
+
+	if (family_of(h->h->addr, &x) == family || !a_peer(L, h, family, &x))
+		return NULL;
+	return arena_strdup(L->a, addr_print(&x, &t));
+}
+
+static int order_start(struct launch *L, struct agent_host *h, int family, struct agent_orders *o,
 		       struct err *e)
 {
 	unsigned char *p;
 	size_t n;
 
-	set_addr(L, h);
+	if (h->local)
+		h->h->addr = local_addr(L, h, family);
 	o->first = h->h->first;
 	o->count = h->h->ranks;
 	o->port = h->local ? rdzv_server_port(L->server) : 0;
 	o->data_addr = h->local ? h->h->addr : NULL;
+	o->peer = h->local ? NULL : peer_for(L, h, family);
 	p = orders_pack(o, &n);
 	if (!p)
 		return err_set(e, ERR_USAGE,
@@ -142,6 +181,7 @@ int ranks_begin(struct launch *L, struct err *e)
 {
 	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
 	struct agent_orders o = {.command = slash ? slash + 1 : command, .size = (int)L->r->nranks};
+	int family = usual_family(L);
 	uint64_t id = now_ns();
 
 	(void)!getrandom(&id, sizeof(id), 0);
@@ -156,7 +196,7 @@ int ranks_begin(struct launch *L, struct err *e)
 		o.nodes += L->agents.v[i]->state == AGENT_UP && L->agents.v[i]->h->ranks;
 	for (size_t i = 0; i < L->agents.n; i++)
 		if (L->agents.v[i]->state == AGENT_UP && L->agents.v[i]->h->ranks) {
-			if (order_start(L, L->agents.v[i], &o, e) < 0)
+			if (order_start(L, L->agents.v[i], family, &o, e) < 0)
 				return -1;
 			o.node++;
 		}

@@ -22,6 +22,7 @@ unsigned char *orders_pack(const struct agent_orders *o, size_t *ret_n)
 	wire_put_bytes(&w, o->token.bytes, sizeof(o->token.bytes));
 	wire_put_str(&w, o->command);
 	wire_put_str(&w, o->data_addr);
+	wire_put_str(&w, o->peer);
 	wire_put_str(&w, o->run);
 	put_strings(&w, &o->args);
 	put_strings(&w, &o->env);
@@ -70,6 +71,7 @@ int orders_unpack(struct wire_in *in, struct arena *a, struct agent_orders *ret)
 	o.port = (uint16_t)port;
 	o.command = wire_str(in, a);
 	o.data_addr = wire_str(in, a);
+	o.peer = wire_str(in, a);
 	o.run = wire_str(in, a);
 	take_strings(in, a, &o.args);
 	take_strings(in, a, &o.env);

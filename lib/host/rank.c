@@ -1,5 +1,6 @@
 #include "lib/host/rank.h"
 #include "lib/core/units.h"
+#include "lib/host/nat.h"
 
 #include <limits.h>
 #include <linux/if.h>
@@ -7,7 +8,11 @@
 
 enum { SLOWER = 4 };
 
-enum kind_score { K_REST, K_BRIDGE, K_VETH, K_MACVLAN, K_WIRELESS, K_WIRED };
+/* K_NAT: behind all that could lead to another host. */
+enum kind_score { K_NAT, K_REST, K_BRIDGE, K_VETH, K_MACVLAN, K_WIRELESS, K_WIRED };
+
+static const char nat_words[] = "the translated network (NAT) that a virtual machine has for "
+				"itself, where no other host reaches it";
 
 /* --- why an interface is not usable ---------------------------------------- */
 
@@ -142,11 +147,12 @@ static int default_score(const struct iface *i, int family, const unsigned *best
 	return i->default_metric <= best[!v4] ? 2 : 1;
 }
 
-static void score(struct candidate *c, bool over_nic, const unsigned *best)
+static void score(const struct inventory *inv, struct candidate *c, bool over_nic,
+		  const unsigned *best)
 {
 	const struct iface *i = c->iface;
 
-	c->score[RANK_KIND] = kind_score(i, over_nic);
+	c->score[RANK_KIND] = nat_is_own(inv, i) ? K_NAT : kind_score(i, over_nic);
 	c->score[RANK_FAST] = 1;
 	c->score[RANK_DEFAULT] = default_score(i, c->addr->addr.sa.sa_family, best);
 	c->score[RANK_PRIVATE] = addr_class(&c->addr->addr) == ADDR_PRIVATE;
@@ -210,6 +216,8 @@ static enum rank_score deciding(const struct candidate *x, const struct candidat
 	return s;
 }
 
+static bool is_nat(const struct candidate *c) { return c->score[RANK_KIND] == K_NAT; }
+
 static const char *speed_text(const struct candidate *c, struct unit_buf *b)
 {
 	return c->score[RANK_SPEED] ? format_mbps(b, (uint64_t)c->score[RANK_SPEED])
@@ -240,10 +248,13 @@ static const char *why_first(struct arena *a, const candidate_list *all)
 	struct unit_buf b;
 
 	if (all->n < 2 || !next->usable)
-		return "the only usable interface";
+		return is_nat(c) ? arena_printf(a, "the only usable interface, in %s", nat_words)
+				 : "the only usable interface";
 	other = next->iface->name;
 	if (default_says_more(all))
 		return "has the default route";
+	if (is_nat(next) && !is_nat(c))
+		return arena_printf(a, "%s is in %s", other, nat_words);
 	switch (deciding(c, next)) {
 	case RANK_KIND:
 		if (next->iface->wireless && !c->iface->wireless)
@@ -272,6 +283,9 @@ static const char *why_later(struct arena *a, const struct candidate *c,
 
 	switch (deciding(c, best)) {
 	case RANK_KIND:
+		if (is_nat(c))
+			return arena_printf(a, "usable, but in %s: %s comes first", nat_words,
+					    name);
 		return arena_printf(
 			a, "usable, but %s: %s comes first",
 			c->iface->wireless ? "wireless" : iface_kind_name(c->iface->kind), name);
@@ -294,15 +308,16 @@ static const char *why_later(struct arena *a, const struct candidate *c,
 /* The sentence depends on little, so a thousand interfaces share a few. */
 static void explain(struct arena *a, candidate_list *all)
 {
-	const char *told[IFACE_OTHER + 1][2][RANK_SCORES + 1] = {0};
+	const char *told[IFACE_OTHER + 1][2][2][RANK_SCORES + 1] = {0};
 	struct candidate *v = all->v;
 
 	if (!all->n || !v[0].usable)
 		return;
 	v[0].why = why_first(a, all);
 	for (size_t k = 1; k < all->n && v[k].usable; k++) {
+		const struct iface *i = v[k].iface;
 		const char **why =
-			&told[v[k].iface->kind][v[k].iface->wireless][deciding(&v[k], &v[0])];
+			&told[i->kind][i->wireless][is_nat(&v[k])][deciding(&v[k], &v[0])];
 
 		if (!*why)
 			*why = why_later(a, &v[k], &v[0]);
@@ -325,10 +340,13 @@ static void judge(const struct inventory *inv, int family, struct candidate *c, 
 		return;
 	c->addr = iface_best_addr(inv, c->iface, family);
 	c->usable = c->addr != NULL;
-	if (c->usable)
-		score(c, over_nic, best);
-	else
+	if (!c->usable) {
 		c->why = why_address(inv, c->iface, family);
+		return;
+	}
+	c->other = iface_best_addr(inv, c->iface,
+				   c->addr->addr.sa.sa_family == AF_INET ? AF_INET6 : AF_INET);
+	score(inv, c, over_nic, best);
 }
 
 void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
@@ -354,6 +372,13 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 	if (n)
 		qsort(ret->v, n, sizeof(*ret->v), by_rank);
 	explain(inv->a, ret);
+}
+
+int rank_family(const char *word)
+{
+	if (word && streq(word, "AF_INET"))
+		return AF_INET;
+	return word && streq(word, "AF_INET6") ? AF_INET6 : 0;
 }
 
 bool rank_is_usable(const struct inventory *inv, const struct iface *i)

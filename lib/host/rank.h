@@ -7,13 +7,15 @@
  * least four times slower than the fastest of its kind goes back (a management
  * port beside the data network, even where the default route is its); then the
  * default route, a private before a public address, speed, MTU, kernel order.
+ * Last of all comes the network that a virtual machine has for itself (nat.h).
  * /sys is read for the leading kind only, and only when it can decide.
  */
 #include "lib/host/inventory.h"
 
 enum rank_score {
 	RANK_KIND,    /* physical, VF, bond, vlan, IPoIB and bridges over one of these; then
-			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest */
+			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest;
+			 a virtual machine's own NAT */
 	RANK_FAST,    /* 1: speed unknown, or within a factor 4 of the fastest */
 	RANK_DEFAULT, /* 2: the default route that is used; 1: another one */
 	RANK_PRIVATE, /* 1: its address is private */
@@ -24,7 +26,8 @@ enum rank_score {
 
 struct candidate {
 	struct iface *iface;
-	const struct iface_addr *addr; /* NULL when not usable */
+	const struct iface_addr *addr;	/* NULL when not usable */
+	const struct iface_addr *other; /* one of the other family, or NULL */
 	bool usable;
 	const char *why;	/* why it is where it is, or why it is not usable */
 	int score[RANK_SCORES]; /* compared in order, larger first; for tests and --verbose */
@@ -33,6 +36,9 @@ typedef LIST(struct candidate) candidate_list;
 
 /* All interfaces, usable ones first, best first. @family 0, AF_INET or AF_INET6. */
 void rank_ifaces(struct inventory *inv, int family, candidate_list *ret);
+
+/* AF_INET or AF_INET6, as NCCL_SOCKET_FAMILY has it; 0: neither, nothing is asked for. */
+int rank_family(const char *word);
 
 /* --- for leader.c ----------------------------------------------------------- */
 /* Whether @i is a candidate at all, as far as its kind, state and addresses are known. */

@@ -46,6 +46,27 @@ static const char *same_everywhere(const struct answers *all, const char *name)
 	return value;
 }
 
+/*
+ * A host with both families is told which one; those that have no other lose nothing by it, and
+ * one value for all of them can be written into any file. NULL: they were not chosen alike.
+ */
+static const char *common_family(const struct answers *all)
+{
+	const char *value = NULL;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *addr = json_get_str(suggest_of(&all->v[i]), "address");
+		const char *its = addr && strchr(addr, ':') ? "AF_INET6" : "AF_INET";
+
+		if (!addr)
+			continue;
+		if (value && !streq(value, its))
+			return NULL;
+		value = its;
+	}
+	return value;
+}
+
 /* On @a, does the exact list of @names leave anything but its own choice? */
 static bool list_is_right_on(const struct answer *a, const str_list *names)
 {
@@ -270,6 +291,8 @@ void fleet_emit(struct fleet *f, const struct answers *all, const char *form, bo
 
 		if (!value && streq(vars.v[k], "NCCL_SOCKET_IFNAME"))
 			value = list = common_list(f, all);
+		if (!value && streq(vars.v[k], "NCCL_SOCKET_FAMILY"))
+			value = common_family(all);
 		if (value)
 			suggest_env(&common, vars.v[k], NULL, "%s", value);
 		if (!value || value == list)

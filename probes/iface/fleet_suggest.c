@@ -14,23 +14,50 @@ enum { MOST_PEERS = 256 };
 
 size_t fleet_step(size_t hosts) { return hosts ? (hosts + MOST_PEERS - 1) / MOST_PEERS : 1; }
 
+/* Hosts with one family of addresses among hosts with the other: then those with both are asked
+ * at both, else what each would publish is enough. */
+static bool is_mixed(const struct answers *all)
+{
+	bool v4 = false, v6 = false;
+	const cJSON *c;
+
+	for (size_t i = 0; i < all->n; i++)
+		cJSON_ArrayForEach (c,
+				    json_get(json_get(all->v[i].data, "suggest"), "candidates")) {
+			const char *addr = json_get_str(c, "address");
+
+			if (addr && cJSON_IsTrue(json_get(c, "usable")))
+				*(strchr(addr, ':') ? &v6 : &v4) = true;
+		}
+	return v4 && v6;
+}
+
+/* @x: a candidate, or its other address; with @subnet only what is in it. */
+static void add_address(const cJSON *x, const char *subnet, struct text *t)
+{
+	const char *addr = json_get_str(x, "address");
+
+	if (addr && (!subnet || streq(subnet, json_get_str(x, "network") ?: "")))
+		text_addf(t, strchr(addr, ':') ? "%s[%s]" : "%s%s", t->n ? "," : "", addr);
+}
+
 /* --peer NAME=ADDR,ADDR for every host; with @subnet only addresses in it. */
 static void peer_args(struct fleet *f, const struct answers *all, const char *subnet,
 		      str_list *args)
 {
+	bool mixed = is_mixed(all);
+
 	for (size_t i = 0; i < all->n; i += fleet_step(all->n)) {
 		const cJSON *s = json_get(all->v[i].data, "suggest"), *c;
 		struct text t;
 
 		text_init(&t, f->a);
 		cJSON_ArrayForEach (c, json_get(s, "candidates")) {
-			const char *addr = json_get_str(c, "address");
-
-			if (!cJSON_IsTrue(json_get(c, "usable")) || !addr ||
-			    (subnet && !streq(subnet, json_get_str(c, "network") ?: "")))
+			if (!cJSON_IsTrue(json_get(c, "usable")))
 				continue;
-			text_addf(&t, "%s%s%s%s", t.n ? "," : "", strchr(addr, ':') ? "[" : "",
-				  addr, strchr(addr, ':') ? "]" : "");
+			add_address(c, subnet, &t);
+			if (mixed)
+				add_address(json_get(c, "other"), subnet, &t);
 		}
 		if (!t.n)
 			continue;
@@ -61,7 +88,8 @@ static bool has_network(const struct answer *a, const char *network)
 
 	cJSON_ArrayForEach (c, json_get(json_get(a->data, "suggest"), "candidates")) {
 		if (cJSON_IsTrue(json_get(c, "usable")) &&
-		    streq(json_get_str(c, "network") ?: "", network))
+		    (streq(json_get_str(c, "network") ?: "", network) ||
+		     streq(json_get_str(json_get(c, "other"), "network") ?: "", network)))
 			return true;
 	}
 	return false;

@@ -16,6 +16,7 @@ struct trial { /* one candidate, one peer: the best of the peer's addresses */
 	uint64_t took_ns;
 	const union addr *to;
 	bool has_route, bound_to_device;
+	bool answered4, answered6; /* an address of either family did */
 };
 
 struct proof {
@@ -87,8 +88,11 @@ static void collect(struct proof *p)
 			((got->state == TCP_OPEN || got->state == TCP_REFUSED) && !answered(t));
 
 		if (better)
-			*t = (struct trial){got->state, got->error,   got->took_ns,
-					    &got->to,	t->has_route, got->bound_to_device};
+			*t = (struct trial){got->state,	  got->error,	got->took_ns,
+					    &got->to,	  t->has_route, got->bound_to_device,
+					    t->answered4, t->answered6};
+		if (got->state == TCP_OPEN || got->state == TCP_REFUSED)
+			*(got->to.sa.sa_family == AF_INET ? &t->answered4 : &t->answered6) = true;
 	}
 }
 
@@ -115,6 +119,32 @@ static bool reaches_all(const struct proof *p, size_t cand)
 		if (!answered(trial_at(p, cand, k)))
 			return false;
 	return true;
+}
+
+static bool reaches_all_by(const struct proof *p, size_t cand, int family)
+{
+	for (size_t k = 0; k < p->npeers; k++) {
+		const struct trial *t = trial_at(p, cand, k);
+
+		if (!(family == AF_INET ? t->answered4 : t->answered6))
+			return false;
+	}
+	return true;
+}
+
+/* Peers are told one address: of the family that all of them can use. */
+static void settle_families(struct proof *p)
+{
+	for (size_t c = 0; c < p->nusable; c++) {
+		struct candidate *x = &p->cands->v[c];
+		const struct iface_addr *own = x->addr;
+
+		if (!x->other || reaches_all_by(p, c, own->addr.sa.sa_family) ||
+		    !reaches_all_by(p, c, x->other->addr.sa.sa_family))
+			continue;
+		x->addr = x->other;
+		x->other = own;
+	}
 }
 
 static size_t count_reached(const struct proof *p, size_t cand)
@@ -352,6 +382,7 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	for (size_t k = 0; k < npeers; k++)
 		ret->cut_short = ret->cut_short || count_state(&p, k, TCP_PENDING);
 	ret->tried = p.nusable;
+	settle_families(&p);
 	win = best(&p, &winner);
 	explain_candidates(&p, winner, win != NULL);
 	report_proof(&p, r, win, winner);

@@ -43,12 +43,20 @@ static bool can_be_named(const struct rules_input *in, const struct candidate *c
 	       nccl_naming_for(in, c->iface, c->addr, &n);
 }
 
+static int family_told(const struct rules_input *in)
+{
+	return nccl_family_parse(nccl_value(in, "NCCL_SOCKET_FAMILY"));
+}
+
 void suggest_rank(const struct rules_input *in, struct suggestion *s)
 {
 	candidate_list *all = &s->candidates;
+	int told = family_told(in);
 	size_t usable = 0;
 
-	rank_ifaces(in->inv, 0, all);
+	rank_ifaces(in->inv, told, all);
+	if (told && !(all->n && all->v[0].usable)) /* then the setting is what is wrong */
+		rank_ifaces(in->inv, 0, all);
 	for (size_t i = 0; i < all->n && all->v[i].usable; i++) {
 		struct candidate c = all->v[i];
 
@@ -73,29 +81,47 @@ void suggest_by_rank(const struct rules_input *in, struct suggestion *ret)
 		suggest_choose(in, &ret->candidates.v[0], ret);
 }
 
+void suggest_by_family(const struct rules_input *in, int family, struct suggestion *s)
+{
+	candidate_list all;
+
+	rank_ifaces(in->inv, family, &all);
+	if (all.n && all.v[0].usable) {
+		s->iface = all.v[0].iface;
+		s->addr = all.v[0].addr;
+		s->why = all.v[0].why;
+	}
+}
+
 bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
 		    struct suggestion *ret)
 {
 	*ret = (struct suggestion){.a = in->inv->a};
-	if (!can_be_named(in, &ranked->v[0]))
+	if (family_told(in) || !can_be_named(in, &ranked->v[0]))
 		return false;
 	suggest_choose(in, &ranked->v[0], ret);
 	return true;
 }
 
+static void address_data(const struct iface_addr *x, cJSON *o)
+{
+	union addr net = addr_network(&x->addr, x->prefix);
+	struct addr_text t;
+
+	json_str(o, "address", addr_print(&x->addr, &t));
+	json_num(o, "prefix", x->prefix);
+	json_str(o, "network", addr_print(&net, &t));
+}
+
 static void candidate_data(const struct candidate *c, cJSON *all)
 {
 	cJSON *o = json_push_object(all);
-	struct addr_text t;
-	union addr net;
 
 	json_str(o, "interface", c->iface->name);
-	if (c->addr) {
-		net = addr_network(&c->addr->addr, c->addr->prefix);
-		json_str(o, "address", addr_print(&c->addr->addr, &t));
-		json_num(o, "prefix", c->addr->prefix);
-		json_str(o, "network", addr_print(&net, &t));
-	}
+	if (c->addr)
+		address_data(c->addr, o);
+	if (c->other)
+		address_data(c->other, json_object(o, "other"));
 	json_bool(o, "usable", c->usable);
 	json_str(o, "why", c->why);
 }

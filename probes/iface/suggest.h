@@ -44,13 +44,16 @@ struct peer {
 	addr_list addrs;
 };
 
-/* All interfaces as rank_ifaces() has them, those that NCCL cannot be told moved to the
- * ones that are not usable. Fills candidates and unnamed. */
+/* All interfaces as rank_ifaces() has them for the family in NCCL_SOCKET_FAMILY, if any has an
+ * address of it; those that NCCL cannot be told moved to the ones that are not usable. Fills
+ * candidates and unnamed. */
 void suggest_rank(const struct rules_input *in, struct suggestion *s);
 /* By rank alone: unproven. Never fails; look at iface. */
 void suggest_by_rank(const struct rules_input *in, struct suggestion *ret);
-/* The same from leader_read()'s @ranked, without candidates. False: NCCL cannot be told the first.
- */
+/* Another interface and address instead, the best of this family; none: as it was. */
+void suggest_by_family(const struct rules_input *in, int family, struct suggestion *s);
+/* By rank from leader_read()'s @ranked, without candidates. False: NCCL cannot be told the first,
+ * or was told a family. */
 bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
 		    struct suggestion *ret);
 /* By proof: every candidate to every peer. Adds findings peer.* to @r. */

@@ -75,6 +75,15 @@ static const struct {
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},
+	[CAUSE_OWN_ND] = {"this host's own firewall drops ICMPv6, by which IPv6 finds its "
+			  "neighbours",
+			  'v'},
+	[CAUSE_THEIR_ND] = {"that host's own firewall drops ICMPv6, by which IPv6 finds its "
+			    "neighbours: it is there, and cannot be found",
+			    'V'},
+	[CAUSE_NOT_SEEN6] = {"no answer, and nobody on this network has answered for that address: "
+			     "the host is down, or its firewall drops ICMPv6, or nobody has it",
+			     'z'},
 };
 
 const char *port_state_name(enum port_state s) { return states[s].name; }
@@ -150,8 +159,10 @@ static enum port_cause from_icmp(const struct scan_probe *p, bool by_us)
 	if (addr_equal(&p->by, &p->to))
 		return CAUSE_HOST_FIREWALL;
 	switch (said) {
-	case SAID_NO_HOST: /* our own kernel says it when nobody answers ARP */
-		return by_us ? CAUSE_NOBODY : CAUSE_NOBODY_THERE;
+	case SAID_NO_HOST: /* our own kernel says it when nobody answers ARP, or ICMPv6 */
+		return !by_us				? CAUSE_NOBODY_THERE
+		       : p->by.sa.sa_family == AF_INET6 ? CAUSE_NOT_SEEN6
+							: CAUSE_NOBODY;
 	case SAID_NO_NET:
 		return by_us ? CAUSE_NO_ROUTE : CAUSE_NO_ROUTE_THERE;
 	case SAID_PORT:
@@ -174,7 +185,9 @@ static enum port_cause from_errno(const struct scan_probe *p)
 	case ENETUNREACH:
 		return CAUSE_NO_ROUTE;
 	case EHOSTUNREACH:
-		return p->took_us >= NEIGHBOUR_US ? CAUSE_NOBODY : CAUSE_HOST_FIREWALL;
+		return p->took_us < NEIGHBOUR_US	? CAUSE_HOST_FIREWALL
+		       : p->to.sa.sa_family == AF_INET6 ? CAUSE_NOT_SEEN6
+							: CAUSE_NOBODY;
 	}
 	return CAUSE_HOST_FIREWALL;
 }

@@ -25,6 +25,9 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 /* The same for what this host sends to itself over lo. */
 const char *firewall_fix_loopback(const struct firewall *fw, const struct nft_answer *x,
 				  struct arena *a);
+/* The same for ICMPv6, from wherever. */
+const char *firewall_fix_neighbours(const struct firewall *fw, const struct nft_answer *x,
+				    struct arena *a);
 /* Whatever manages it, where no rule is known: the line, or NULL when nobody does. */
 const char *firewall_fix_blind(const struct firewall *fw, const char *subnet, struct arena *a);
 /*

@@ -169,6 +169,21 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 		      a);
 }
 
+const char *firewall_fix_neighbours(const struct firewall *fw, const struct nft_answer *x,
+				    struct arena *a)
+{
+	const struct nft_chain *c = x->chain;
+
+	if (!c)
+		return firewall_fix_blind(fw, "ADDRESS", a) ?: "sudo nft list ruleset";
+	if (is_firewallds(c))
+		return strstr(c->table, "policy_drop")
+			       ? panic_off
+			       : "sudo firewall-cmd --permanent --add-protocol=ipv6-icmp && sudo "
+				 "firewall-cmd --reload";
+	return insert(c, c->tool ? "-p ipv6-icmp" : "meta l4proto ipv6-icmp", a);
+}
+
 const char *firewall_fix_blind(const struct firewall *fw, const char *subnet, struct arena *a)
 {
 	if (fw->manager && streq(fw->manager, "ufw"))

@@ -68,6 +68,13 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_OWN_ROUTE:
 		finding_fix(f, "ip route get %s   # which route says so", addr_print(x->addr, &at));
 		break;
+	case CAUSE_NOT_SEEN6:
+		finding_fix(f,
+			    "sudo portcheck   # on %s: is it up, is %s its address, does its "
+			    "firewall let ICMPv6 in?",
+			    host, addr_print(x->addr, &at));
+		break;
+	case CAUSE_OWN_ND:
 	case CAUSE_OWN_FIREWALL:
 		if (own_fix) {
 			finding_fix(f, "%s", own_fix);
@@ -98,6 +105,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_THEIR_ANSWER:
 	case CAUSE_OTHER_WAY:
 	case CAUSE_NO_WAY_BACK:
+	case CAUSE_THEIR_ND:
 	case CAUSE_RESET:
 	case CAUSE_BULK:
 	case CAUSE_COUNT:

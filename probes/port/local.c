@@ -5,6 +5,8 @@
 #include "probes/port/fix.h"
 #include "probes/port/listen.h"
 
+#include <netinet/icmp6.h>
+
 enum { FEW_PORTS = 4096, PEER_PORTS = 40 };
 
 void local_read(struct local *l, struct facts *f, const struct port_env *env, uint64_t deadline_ns)
@@ -44,6 +46,26 @@ size_t local_rules(const struct local *l, bool input, bool answer, const union a
 		&(struct nft_packet){.input = input, .answer = answer, .from = *from, .to = *to});
 
 	return nft_judge_all(&l->fw.nft, &p, ret, max);
+}
+
+bool local_stops_neighbours(const struct local *l, const union addr *mine, const union addr *peer,
+			    struct nft_answer *ret)
+{
+	static const uint8_t types[] = {ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(types) && mine->sa.sa_family == AF_INET6; i++) {
+		bool input = i < ARRAY_LEN(types);
+		const struct nft_packet p =
+			here(l, &(struct nft_packet){.input = input,
+						     .icmp6 = types[i % ARRAY_LEN(types)],
+						     .from = input ? *peer : *mine,
+						     .to = input ? *mine : *peer});
+
+		*ret = nft_judge(&l->fw.nft, &p);
+		if (ret->verdict != NFT_ACCEPT && !ret->perhaps)
+			return true;
+	}
+	return false;
 }
 
 /* Some other host of our subnet: this host's rules are asked about it. */
@@ -124,12 +146,31 @@ static void judge_loopback(const struct local *l, struct report *r)
 	report_add(r, f);
 }
 
+/* Where all ports are open, and nobody finds the way to them. */
+static bool judge_neighbours(const struct local *l, struct report *r)
+{
+	union addr peer = made_up_peer(l->s.addr);
+	struct nft_answer x;
+	struct finding *f;
+
+	if (!local_stops_neighbours(l, &l->s.addr->addr, &peer, &x))
+		return false;
+	f = report_find(r, "local.firewall", "ICMPv6");
+	finding_set(f, ST_WARN,
+		    "this host's firewall %ss ICMPv6, by which IPv6 finds its neighbours: %s",
+		    verb(x.verdict), nft_describe(&x, f->a));
+	finding_expect(f, "neighbour solicitations and advertisements let through");
+	finding_fix(f, "%s", firewall_fix_neighbours(&l->fw, &x, f->a));
+	report_add(r, f);
+	return true;
+}
+
 static void judge_firewall(const struct local *l, struct report *r)
 {
 	struct finding *f;
 
 	judge_loopback(l, r);
-	if (l->fw.known && l->s.addr && judge_rules(l, r))
+	if (l->fw.known && l->s.addr && (judge_rules(l, r) || judge_neighbours(l, r)))
 		return;
 	f = report_find(r, "local.firewall", l->fw.manager ?: "nftables");
 	if (!l->fw.known) {

@@ -31,4 +31,11 @@ struct nft_answer local_rule(const struct local *l, bool input, bool udp, const 
 size_t local_rules(const struct local *l, bool input, bool answer, const union addr *from,
 		   const union addr *to, struct nft_answer *ret, size_t max);
 
+/*
+ * Do this host's rules stop what IPv6 asks @peer by for its hardware address, or answers? Such
+ * questions are no connection's, so rules that let all TCP through may do so all the same.
+ */
+bool local_stops_neighbours(const struct local *l, const union addr *mine, const union addr *peer,
+			    struct nft_answer *ret);
+
 #endif

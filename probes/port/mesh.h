@@ -129,10 +129,21 @@ void mesh_cover(const struct mesh *m, enum port_cause cause, struct mesh_cover *
 /* --why, for tests: "FROM>TO:PORT;..."; data.why[]. */
 void mesh_why(const struct local *l, const char *queries, struct report *report);
 /* The rules of this host's that stop one packet: @ret has room for MESH_MOST_RULES. How many. */
-enum mesh_hook { MESH_IN, MESH_OUT, MESH_ANSWER_IN, MESH_ANSWER_OUT };
+enum mesh_hook {
+	MESH_IN,
+	MESH_OUT,
+	MESH_ANSWER_IN,
+	MESH_ANSWER_OUT,
+	MESH_FOUND, /* IPv6's questions for neighbours: of who asks this host, */
+	MESH_FINDS, /* and of those that it asks */
+	MESH_HOOKS
+};
 enum { MESH_MOST_RULES = 4 };
 size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
 		  const union addr *to, cJSON **ret);
+/* What stops IPv6's questions between @mine and @peer, as one of these; NULL: nothing does. */
+cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const union addr *mine,
+			   const union addr *peer);
 extern const char *const mesh_hooks[]; /* as in JSON */
 
 #endif

@@ -107,6 +107,10 @@ static void fix_one_rule(const struct mesh *m, const struct rule *x, const char 
 {
 	const char *peer = x->example->fix_peer;
 
+	if (!*peer) {
+		finding_fix(f, "%s   # on %s", fix, host);
+		return;
+	}
 	if (strstr(fix, "nft ") && peers->n > 1) {
 		const char *set = arena_printf(m->a, "{ %s }", joined(m, peers));
 
@@ -214,7 +218,10 @@ static void fix_rule(const struct mesh *m, const struct rule *x, enum port_cause
 	if (fix_way(m, x, cause, joined(m, &peers), f) ||
 	    mesh_fix_route(m, cause, x->hosts.v[0], x->others.v[0], host, f))
 		return;
-	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE_THERE) {
+	if (cause == CAUSE_NOT_SEEN6)
+		fix_blind(m, x, &peers, f);
+	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE_THERE ||
+	    cause == CAUSE_NOT_SEEN6) {
 		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers), host);
 		return;
 	}

@@ -90,6 +90,32 @@ static bool put_rule(struct mesh_self *s, enum mesh_hook hook, size_t from, size
 	return fixes.n;
 }
 
+static void put_neighbour(struct mesh_self *s, enum mesh_hook hook, size_t from, size_t to,
+			  cJSON *list)
+{
+	size_t peer = hook == MESH_FOUND ? from : to;
+	cJSON *rule = mesh_neighbour_rule(&s->local, hook, &s->addrs[s->me], &s->addrs[peer]);
+
+	if (!rule)
+		return;
+	json_num(rule, "from", (double)from);
+	json_num(rule, "to", (double)to);
+	cJSON_AddItemToArray(list, rule);
+}
+
+/* The way to a router is found by the same questions. Behind the rules, which say more. */
+static void put_neighbours(struct mesh_self *s, cJSON *list)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (i == s->me || s->addrs[i].sa.sa_family != AF_INET6)
+			continue;
+		if (mesh_lost(s, i, s->me))
+			put_neighbour(s, MESH_FOUND, i, s->me, list);
+		if (mesh_lost(s, s->me, i))
+			put_neighbour(s, MESH_FINDS, s->me, i, list);
+	}
+}
+
 static void put_rules(struct mesh_self *s, cJSON *line)
 {
 	cJSON *list = json_array(line, "rules");
@@ -107,6 +133,7 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 		    !put_rule(s, MESH_OUT, s->me, i, list))
 			(void)put_rule(s, MESH_ANSWER_IN, s->me, i, list);
 	}
+	put_neighbours(s, list);
 }
 
 /* They could not be read; who manages them can be known all the same. */

@@ -28,6 +28,35 @@ static void fill_card(struct mesh_self *s, struct mesh_card *c)
 	mesh_machine(s, c);
 }
 
+/* What NCCL would publish here is of @family. */
+static bool nccl_publishes(const struct mesh_self *s, int family)
+{
+	struct prediction p;
+	union addr x;
+
+	rules_find("nccl")->predict(&s->f->in, &p);
+	return p.reachable && p.address && !addr_parse(p.address, &x) && x.sa.sa_family == family;
+}
+
+/* The run's data has the family that most hosts are reached by. Where this host's best interface
+ * has none of it, and NCCL would publish another one that has, the others are told that one. */
+static int choose_address(struct mesh_self *s, struct err *e)
+{
+	const struct rdzv_member *m;
+	union addr data;
+	size_t n;
+
+	suggest_by_rank(&s->f->in, &s->local.s);
+	if (rdzv_members(s->rdzv, &m, &n, e))
+		return -1;
+	if (s->local.s.addr && !addr_parse(m[s->me].data_addr, &data) &&
+	    addr_class(&data) != ADDR_LOOPBACK &&
+	    data.sa.sa_family != s->local.s.addr->addr.sa.sa_family &&
+	    nccl_publishes(s, data.sa.sa_family))
+		suggest_by_family(&s->f->in, data.sa.sa_family, &s->local.s);
+	return 0;
+}
+
 /* MASTER_PORT, the port that it listens on for us, and a sample of its range. */
 static void draw_ports(const struct mesh_self *s, const struct mesh_card *c, port_list *ret)
 {
@@ -54,7 +83,8 @@ static int meet(struct mesh_self *s, struct err *e)
 	if (!s->o->expect_open &&
 	    !s->idle) /* a listener of ours would be taken for the one looked for */
 		s->door = talk_open(s->o->ports, mine.secret, &no_door);
-	suggest_by_rank(&s->f->in, &s->local.s);
+	if (choose_address(s, e))
+		return -1;
 	fill_card(s, &mine);
 	if (rdzv_all_gather(s->rdzv, &mine, sizeof(mine), s->cards, e))
 		return -1;

@@ -18,7 +18,9 @@ static bool parse_query(const char *text, struct arena *a, union addr *ret_from,
 const char *const mesh_hooks[] = {[MESH_IN] = "input",
 				  [MESH_OUT] = "output",
 				  [MESH_ANSWER_IN] = "answer in",
-				  [MESH_ANSWER_OUT] = "answer out"};
+				  [MESH_ANSWER_OUT] = "answer out",
+				  [MESH_FOUND] = "neighbours in",
+				  [MESH_FINDS] = "neighbours out"};
 
 static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct nft_answer *x,
 		       const union addr *peer)
@@ -46,6 +48,22 @@ size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *
 	for (size_t i = 0; i < n; i++)
 		ret[i] = rule_doc(l, hook, &v[i], input ? from : to);
 	return n;
+}
+
+cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const union addr *mine,
+			   const union addr *peer)
+{
+	struct nft_answer x;
+	cJSON *o;
+
+	if (!local_stops_neighbours(l, mine, peer, &x))
+		return NULL;
+	o = cJSON_CreateObject();
+	json_str(o, "hook", mesh_hooks[hook]);
+	json_str(o, "rule", nft_describe(&x, l->f->a));
+	json_str(o, "peer", "");
+	json_str(o, "fix", firewall_fix_neighbours(&l->fw, &x, l->f->a));
+	return o;
 }
 
 /* What decides, of all that there may be. */

@@ -171,6 +171,8 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool p
 	/* What the asker's own rule drops is dropped before anybody asks for a neighbour. */
 	if (c->cause == CAUSE_NEIGHBOURS)
 		return hook == MESH_OUT && !perhaps;
+	if (hook == MESH_FOUND || hook == MESH_FINDS)
+		return !c->rule && (silent || c->cause == CAUSE_NOT_SEEN6);
 	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
 			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
 			       c->cause == CAUSE_RESET
@@ -190,7 +192,7 @@ static struct mesh_cell *cell_of(struct mesh *m, const cJSON *o, const size_t *n
 
 static bool is_hook(const char *text, enum mesh_hook *ret)
 {
-	for (*ret = MESH_IN; text && *ret <= MESH_ANSWER_OUT; (*ret)++)
+	for (*ret = MESH_IN; text && *ret < MESH_HOOKS; (*ret)++)
 		if (streq(text, mesh_hooks[*ret]))
 			return true;
 	return false;
@@ -205,7 +207,12 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
 		return CAUSE_OWN_ANSWER;
 	case MESH_ANSWER_OUT:
 		return CAUSE_THEIR_ANSWER;
+	case MESH_FOUND:
+		return CAUSE_THEIR_ND;
+	case MESH_FINDS:
+		return CAUSE_OWN_ND;
 	case MESH_IN:
+	case MESH_HOOKS:
 		break;
 	}
 	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||

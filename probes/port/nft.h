@@ -58,6 +58,7 @@ void nft_add_iptables(struct nft *n, const char *family, const char *tool, bool 
 struct nft_packet {
 	bool input; /* else output */
 	bool udp;
+	uint8_t icmp6;	     /* instead of TCP or UDP: the type, 135 or 136 of a neighbour's */
 	bool answer;	     /* of a connection whose first packet passed: SYN-ACK */
 	union addr from, to; /* with ports; from's may be 0: any high port */
 	const char *iface;   /* it comes in or goes out through; NULL: not known */

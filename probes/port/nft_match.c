@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <math.h>
+#include <netinet/icmp6.h>
 
 enum kind { ABSENT, UNKNOWN, NUMBER, WORD, ADDRESS };
 
@@ -33,6 +34,8 @@ static struct value address(const union addr *a, int family)
 /* Where there is no /etc/protocols, nft writes the number. */
 static struct value protocol(const struct nft_packet *p)
 {
+	if (p->icmp6)
+		return (struct value){.kind = WORD, .word = "ipv6-icmp", .number = IPPROTO_ICMPV6};
 	return (struct value){.kind = WORD,
 			      .word = p->udp ? "udp" : "tcp",
 			      .number = p->udp ? IPPROTO_UDP : IPPROTO_TCP};
@@ -47,10 +50,22 @@ static struct value of_ports(const struct nft_packet *p, const char *field)
 	return unknown();
 }
 
+/* A question for a neighbour (135) and its answer (136). */
+static struct value of_icmp6(const struct nft_packet *p, const char *field)
+{
+	if (streq(field, "type"))
+		return (struct value){.kind = WORD,
+				      .word = p->icmp6 == ND_NEIGHBOR_SOLICIT
+						      ? "nd-neighbor-solicit"
+						      : "nd-neighbor-advert",
+				      .number = p->icmp6};
+	return streq(field, "code") ? number(0) : unknown();
+}
+
 static struct value of_payload(const struct nft_packet *p, const cJSON *payload)
 {
 	const char *proto = json_get_str(payload, "protocol"), *field;
-	const char *ours = p->udp ? "udp" : "tcp";
+	const char *ours = p->icmp6 ? "icmpv6" : p->udp ? "udp" : "tcp";
 	int family = p->from.sa.sa_family;
 
 	field = json_get_str(payload, "field");
@@ -61,7 +76,7 @@ static struct value of_payload(const struct nft_packet *p, const cJSON *payload)
 
 		if (streq(field, "saddr"))
 			return address(&p->from, theirs);
-		if (streq(field, "daddr"))
+		if (streq(field, "daddr") && !p->icmp6) /* it may go to a group */
 			return address(&p->to, theirs);
 		if (theirs != family)
 			return (struct value){.kind = ABSENT};
@@ -69,7 +84,7 @@ static struct value of_payload(const struct nft_packet *p, const cJSON *payload)
 									   : unknown();
 	}
 	if (streq(proto, ours) || streq(proto, "th"))
-		return of_ports(p, field);
+		return p->icmp6 ? of_icmp6(p, field) : of_ports(p, field);
 	if (streq(proto, "ether") || streq(proto, "vlan"))
 		return unknown();
 	return (struct value){.kind = ABSENT}; /* icmp, the other of tcp and udp ... */
@@ -91,7 +106,7 @@ static struct value of_meta(const struct nft_packet *p, const cJSON *meta)
 	if (streq(key, p->input ? "iifname" : "oifname") || streq(key, p->input ? "iif" : "oif"))
 		return p->iface ? word(p->iface) : unknown();
 	if (streq(key, "pkttype"))
-		return word("host");
+		return p->icmp6 ? unknown() : word("host");
 	return unknown();
 }
 
@@ -99,6 +114,8 @@ static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
 {
 	const char *key = json_get_str(ct, "key");
 
+	if (key && streq(key, "state") && p->icmp6)
+		return word("untracked"); /* the kernel tracks no neighbour's */
 	if (key && streq(key, "state")) {
 		struct value v = word(p->untracked ? "invalid" : p->answer ? "established" : "new");
 
@@ -304,7 +321,7 @@ enum truth nft_match(const struct nft *n, const struct nft_rule *r, const cJSON 
 	if (!left || !right)
 		return PERHAPS;
 	if (nft_is_flags(left))
-		return nft_match_flags(left, op, right, p);
+		return p->icmp6 ? NO : nft_match_flags(left, op, right, p);
 	/* "no way back": a reverse-path filter in rules; peers of our own subnet have one */
 	if (json_get(left, "fib") && cJSON_IsFalse(right))
 		return truth(streq(op, "!="));

@@ -6,10 +6,11 @@ enum { MOST_STEPS = 20000000, ICMP_BURST = 5 };
 
 static bool may_be_ours(const struct reach_result *x)
 {
-	return x->addr && (x->cause == CAUSE_DROPPED || x->cause == CAUSE_OWN_FIREWALL ||
-			   x->cause == CAUSE_UDP || x->cause == CAUSE_NOBODY ||
-			   x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN ||
-			   x->cause == CAUSE_NEIGHBOURS); /* dropped before anybody is asked for */
+	return x->addr &&
+	       (x->cause == CAUSE_DROPPED || x->cause == CAUSE_OWN_FIREWALL ||
+		x->cause == CAUSE_UDP || x->cause == CAUSE_NOBODY || x->cause == CAUSE_DOWN ||
+		x->cause == CAUSE_NOT_SEEN || x->cause == CAUSE_NOT_SEEN6 ||
+		x->cause == CAUSE_NEIGHBOURS); /* dropped before anybody is asked for */
 }
 
 static size_t count(const struct reach *r)
@@ -21,6 +22,22 @@ static size_t count(const struct reach *r)
 	return n;
 }
 
+/* Nobody answered our question for a neighbour; did it leave, and may an answer come in? */
+static void judge_neighbour(struct reach *r, struct reach_result *x, const struct iface_addr *from,
+			    const struct local *l)
+{
+	struct nft_answer rule;
+
+	if ((x->cause != CAUSE_NOT_SEEN6 && x->cause != CAUSE_DOWN) ||
+	    !local_stops_neighbours(l, &from->addr, x->addr, &rule))
+		return;
+	x->cause = CAUSE_OWN_ND;
+	if (r->own_rule)
+		return;
+	r->own_rule = nft_describe(&rule, l->f->a);
+	r->own_fix = firewall_fix_neighbours(&l->fw, &rule, l->f->a);
+}
+
 static void judge(struct reach *r, struct reach_result *x, const struct iface_addr *from,
 		  const struct local *l)
 {
@@ -29,8 +46,10 @@ static void judge(struct reach *r, struct reach_result *x, const struct iface_ad
 
 	addr_set_port(&to, x->port);
 	rule = local_rule(l, false, r->udp, &from->addr, &to);
-	if (rule.verdict == NFT_ACCEPT || rule.perhaps)
+	if (rule.verdict == NFT_ACCEPT || rule.perhaps) {
+		judge_neighbour(r, x, from, l);
 		return;
+	}
 	if (x->state == PORT_SILENT)
 		x->state = PORT_FILTERED; /* it never left: now that is known */
 	x->cause = CAUSE_OWN_FIREWALL;

@@ -12,13 +12,13 @@
 /* The kernel's times are rough. */
 static const uint64_t SLACK_NS = 20 * NS_PER_MS;
 
-/* IPv6's question for a neighbour is a packet that rules may drop, too. */
+/* IPv6's question for a neighbour is a packet that rules may drop, too: of a host's that is up. */
 static enum port_cause cause_of(const struct neighbour *x, bool v4, uint64_t elapsed_ns)
 {
 	if (!x->known)
 		return CAUSE_DROPPED;
 	if (x->state & (NUD_INCOMPLETE | NUD_FAILED))
-		return v4 ? CAUSE_NOT_SEEN : CAUSE_DOWN;
+		return v4 ? CAUSE_NOT_SEEN : CAUSE_NOT_SEEN6;
 	if (x->state & (NUD_NOARP | NUD_PERMANENT))
 		return CAUSE_DROPPED;
 	return x->confirmed_ns <= elapsed_ns + SLACK_NS ? CAUSE_DROPPED : CAUSE_DOWN;

@@ -99,7 +99,7 @@ static const char *cause_text(const struct fold *d, const struct reach *r, struc
 
 	if (x->cause == CAUSE_NAME)
 		return x->target->trouble;
-	if (x->cause == CAUSE_OWN_FIREWALL && r->own_rule)
+	if ((x->cause == CAUSE_OWN_FIREWALL || x->cause == CAUSE_OWN_ND) && r->own_rule)
 		return arena_printf(a, "%s: %s", port_cause_text(x->cause), r->own_rule);
 	return port_cause_text(x->cause);
 }

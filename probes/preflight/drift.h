@@ -26,13 +26,18 @@ void drift_master(struct preflight *p, const struct answers *all);
 void drift_addresses(struct preflight *p, const struct answers *all);
 /* Those that others reach by another family of addresses than most: into p->alone, too. */
 void drift_families(struct preflight *p, const struct answers *all);
-/* What a host without an address was advised, with the address that it should have in it. */
+/*
+ * Of the findings from @from on, what a host said of itself without knowing the others: where it
+ * has no address, the one that it should have; where NCCL's choice is right among them, that.
+ */
 void drift_advise_address(struct preflight *p, const struct answers *all, size_t from);
 
 /* ---- addresses as the answers have them ---- */
 
 /* What others reach it by; NULL: nothing. */
 const char *answer_address(const struct answer *a);
+/* What NCCL would publish there; NULL: nothing. */
+const char *answer_published(const struct answer *a);
 /* The interface with this address, of whatever kind it is; NULL: none. */
 const cJSON *answer_card(const struct answer *a, const char *addr);
 /* Its name, as a shell takes it; "IFACE": none. */
@@ -40,6 +45,7 @@ const char *answer_card_word(struct arena *a, const struct answer *from, const c
 unsigned answer_prefix(const struct answer *a, const char *addr);
 /* Those that other hosts could use; the texts are the answer's. */
 void answer_addresses(struct arena *a, const struct answer *from, str_list *ret);
+enum { DRIFT_LOOKUPS = 32 }; /* of drift_vacant(): each is one of a name, so no more are done */
 /*
  * The address in the network of @like (that of @usual) which the name of @a leads to, and
  * which nobody has: what it should have. NULL: there is none.

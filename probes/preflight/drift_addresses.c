@@ -3,8 +3,6 @@
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
-enum { MANY = 32 }; /* of so many the names are looked up */
-
 struct holder {
 	const struct answer *a;
 	const char *address;
@@ -166,7 +164,7 @@ static void tell_group(struct preflight *p, const struct answers *all, const hol
 		s.odd = &l->v[i];
 		s.odd_prefix = answer_prefix(s.odd->a, s.odd->address);
 		s.card = answer_card_word(p->a, s.odd->a, s.odd->address);
-		s.looks_up = i - from <= MANY;
+		s.looks_up = i - from <= DRIFT_LOOKUPS;
 		if (!is_one_machine(s.keeps, s.odd))
 			tell_shared(p, &s);
 	}

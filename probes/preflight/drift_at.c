@@ -14,6 +14,11 @@ const char *answer_address(const struct answer *a)
 	return json_get_str(json_get(interface_of(a), "suggest"), "address");
 }
 
+const char *answer_published(const struct answer *a)
+{
+	return json_get_str(json_get(json_get(interface_of(a), "predict"), "nccl"), "address");
+}
+
 /* Addresses of every kind, loopback and link-local ones included; NULL: it has not this one. */
 static const cJSON *entry(const struct answer *a, const char *addr, const cJSON **ret_card)
 {

@@ -6,7 +6,6 @@
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
-enum { MANY = 32 }; /* so many are told what they should have: each name is looked up */
 enum { V4, V6, FAMILIES };
 
 static const char *const words[] = {"IPv4", "IPv6"};
@@ -14,7 +13,7 @@ static const char *const words[] = {"IPv4", "IPv6"};
 struct speaker {
 	const struct answer *a;
 	const char *address; /* what others reach it by */
-	bool has[FAMILIES];
+	bool has[FAMILIES], publishes[FAMILIES];
 };
 struct speakers {
 	LIST(struct speaker) l;
@@ -26,13 +25,16 @@ static int family_of(const char *address) { return strchr(address, ':') ? V6 : V
 static void add_speaker(struct preflight *p, const struct answer *a, struct speakers *ret)
 {
 	struct speaker s = {.a = a, .address = a->doc ? answer_address(a) : NULL};
+	const char *nccl = answer_published(a);
 	str_list own;
 
 	if (!s.address)
 		return;
 	answer_addresses(p->a, a, &own);
-	for (size_t i = 0; i < own.n; i++)
+	for (size_t i = 0; i < own.n; i++) {
 		s.has[family_of(own.v[i])] = true;
+		s.publishes[family_of(own.v[i])] |= nccl && streq(nccl, own.v[i]);
+	}
 	s.has[family_of(s.address)] = true;
 	ret->reached[family_of(s.address)]++;
 	for (int i = 0; i < FAMILIES; i++)
@@ -66,8 +68,9 @@ static void advise(struct preflight *p, const struct answers *all, struct findin
 {
 	const char *card = answer_card_word(p->a, odd->a, odd->address);
 	unsigned prefix = answer_prefix(usual->a, usual->address);
-	const char *own =
-		p->alone.n <= MANY ? drift_vacant(p, all, odd->a, usual->a, usual->address) : NULL;
+	const char *own = p->alone.n <= DRIFT_LOOKUPS
+				  ? drift_vacant(p, all, odd->a, usual->a, usual->address)
+				  : NULL;
 
 	if (own)
 		finding_fix(f, "%s", adding(p->a, own, prefix, card));
@@ -108,24 +111,66 @@ static void tell_alone(struct preflight *p, const struct answers *all, const str
 		      odd->has[want] || want == V6 || s->having[has] == s->l.n);
 }
 
+/* The family that most are reached by. */
+static int survey(struct preflight *p, const struct answers *all, struct speakers *ret)
+{
+	*ret = (struct speakers){0};
+	for (size_t i = 0; i < all->n; i++)
+		add_speaker(p, &all->v[i], ret);
+	return ret->reached[V6] > ret->reached[V4] ? V6 : V4;
+}
+
+/* NCCL there passes over its best interface, and takes one that has what the others have. */
+static bool passes_over(const struct speaker *x, int family)
+{
+	return family_of(x->address) != family && x->publishes[family];
+}
+
 /* Who has both can be reached by either, as long as all others have what it is reached by. */
 void drift_families(struct preflight *p, const struct answers *all)
 {
-	struct speakers s = {0};
-	const struct speaker *usual;
-	int family;
+	struct speakers s;
+	int family = survey(p, all, &s);
+	const struct speaker *usual = first_of(&s, family);
 
-	for (size_t i = 0; i < all->n; i++)
-		add_speaker(p, &all->v[i], &s);
-	family = s.reached[V6] > s.reached[V4] ? V6 : V4;
-	usual = first_of(&s, family);
 	for (size_t i = 0; usual && i < s.l.n; i++) {
 		const struct speaker *x = &s.l.v[i];
 		int own = family_of(x->address);
 
-		if (own != family && (!x->has[family] || s.having[own] < s.l.n))
+		if (own != family && !passes_over(x, family) &&
+		    (!x->has[family] || s.having[own] < s.l.n))
 			tell_alone(p, all, &s, x, usual);
 	}
+}
+
+/* What it said of NCCL's choice, without knowing what the others have. */
+static void accept_choice(struct preflight *p, const struct speaker *x, size_t from)
+{
+	int own = family_of(x->address);
+
+	for (size_t i = from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (f->status != ST_WARN || !f->host || !streq(f->host, x->a->host) ||
+		    !streq(f->check, "nccl.choice"))
+			continue;
+		finding_set(f, ST_INFO,
+			    "NCCL uses %s, not %s with %s: that is %s, but the other hosts are "
+			    "reached by %s",
+			    f->subject, answer_card_word(p->a, x->a, x->address), x->address,
+			    words[own], words[!own]);
+		f->fix.n = 0;
+	}
+}
+
+static void accept_choices(struct preflight *p, const struct answers *all, size_t from)
+{
+	struct speakers s;
+	int family = survey(p, all, &s);
+
+	for (size_t i = 0; first_of(&s, family) && i < s.l.n; i++)
+		if (passes_over(&s.l.v[i], family))
+			accept_choice(p, &s.l.v[i], from);
 }
 
 /* ---- a host without any address ---- */
@@ -169,10 +214,11 @@ void drift_advise_address(struct preflight *p, const struct answers *all, size_t
 	const struct answer *usual = any_with_address(all);
 	size_t filled = 0;
 
-	for (size_t i = from; usual && i < p->t.items.n && filled < MANY; i++) {
+	for (size_t i = from; usual && i < p->t.items.n && filled < DRIFT_LOOKUPS; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
 		if (f->status == ST_FAIL && f->host && streq(f->check, "addr.usable"))
 			filled += fill(p, all, f, usual);
 	}
+	accept_choices(p, all, from);
 }

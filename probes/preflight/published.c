@@ -12,10 +12,7 @@ enum { AT_A_TIME = 256 };
 /* NCCL there would publish another address than the one that the ways are proven for. */
 static bool is_odd(const struct answer *a)
 {
-	const cJSON *interface = json_get(json_get(a->data, "parts"), "interface");
-	const char *proven = json_get_str(json_get(interface, "suggest"), "address");
-	const char *published =
-		json_get_str(json_get(json_get(interface, "predict"), "nccl"), "address");
+	const char *proven = answer_address(a), *published = answer_published(a);
 
 	return proven && published && !streq(proven, published);
 }

@@ -1,5 +1,7 @@
 #include "probes/rules/nccl.h"
 
+#include "lib/host/rank.h"
+
 #include <errno.h>
 #include <net/if.h>
 
@@ -116,12 +118,7 @@ int nccl_version_parse(const char *s, unsigned *ret)
 	return 0;
 }
 
-int nccl_family_parse(const char *value)
-{
-	if (value && streq(value, "AF_INET"))
-		return AF_INET;
-	return value && streq(value, "AF_INET6") ? AF_INET6 : 0;
-}
+int nccl_family_parse(const char *value) { return rank_family(value); }
 
 static bool is_held(const struct iface_addr *const *v, size_t n, const char *label)
 {

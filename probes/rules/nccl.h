@@ -55,9 +55,11 @@ bool nccl_param_parse(const char *value, int64_t *ret);
 /* "2.28.9" or "22809" -> 22809. */
 int nccl_version_parse(const char *s, unsigned *ret) MUST_CHECK;
 /*
- * The version to judge by: @asked; when that is 0 the installed library's,
- * found without loading it; when there is none the newest known. Remembered.
+ * The version of the NCCL that PyTorch would load here (lib/host/places.h), found without
+ * loading it; 0: there is none, or this is a recorded tree. Remembered.
  */
+unsigned nccl_installed(void);
+/* The version to judge by: @asked, else the installed library's, else the newest known. */
 unsigned nccl_version(unsigned asked);
 
 /* The home whose .nccl.conf NCCL reads: $HOME, before 2.30.3 the passwd entry's. NULL: none. */

@@ -29,6 +29,44 @@ load ifprobe.sh
     [ "$(found nccl.choice)" = info ]
 }
 
+@test "checks: link-local, and what mends it" {
+    fix() { jq -r '.findings[] | select(.check == "addr.linklocal").fix[]' <<<"$output"; }
+    run -0 on azure --json # another one is there to be used
+    [ "$(fix | sort -u)" = 'eval "$(ifprobe --suggest)"' ]
+    machine cable "link 2 eth0 pci=0000:01:00.0" "addr eth0 169.254.7.1/16" "link 3 eth1 pci=0000:02:00.0" \
+        "addr eth1 fe80::1/64"
+    run -1 on cable --json # nothing can be suggested
+    [ "$(found addr.usable)" = fail ]
+    [[ $(fix) == "ip addr add 192.168.77.1/24 dev eth0 "*"# on the next host 192.168.77.2/24; or start its DHCP client"* ]]
+    [[ $(NCCL_SOCKET_FAMILY=AF_INET6 on cable --json | jq -r '.findings[] | select(.check == "addr.linklocal").fix[]') == \
+        "ip addr add fd00:a::1/64 dev eth1 "* ]]
+    run -1 on cable --suggest # as the advice was: this says nothing to evaluate
+    [ -z "${output%%ifprobe:*}" ]
+    machine cable2 "link 2 eth0 pci=0000:01:00.0" "addr eth0 169.254.7.1/16" "addr eth0 192.168.77.1/24"
+    run -0 on cable2 --json # first in the list is what NCCL takes
+    [ "$(fix)" = "ip addr del 169.254.7.1/16 dev eth0" ]
+    machine cable3 "link 2 eth0 pci=0000:01:00.0" "addr eth0 192.168.77.1/24"
+    run -0 on cable3 --json
+    [ -z "$(found addr.linklocal)" ]
+}
+
+@test "checks: NAT of a virtual machine's own among the cards that NCCL spreads its data over" {
+    machine vm "link 2 enp0s3 pci=0000:00:03.0" "addr enp0s3 10.0.2.15/24" "link 3 enp0s8 pci=0000:00:08.0" \
+        "addr enp0s8 192.168.56.4/24" "route default via=10.0.2.2 dev=enp0s3"
+    run -0 on vm --json
+    [ "$(found addr.usable enp0s8)" = pass ]
+    [ "$(found nccl.choice enp0s3)" = warn ]
+    eval "$(on vm --suggest --quiet)"
+    [ "$NCCL_SOCKET_IFNAME" = "=enp0s8" ]
+    run -0 on vm --json
+    [ "$(found nccl.choice enp0s8)" = pass ]
+    unset NCCL_SOCKET_IFNAME
+    machine vm2 "link 2 enp0s3 pci=0000:00:03.0" "addr enp0s3 192.168.56.4/24" "link 3 enp0s8 pci=0000:00:08.0" \
+        "addr enp0s8 10.0.2.15/24" "route default via=10.0.2.2 dev=enp0s8"
+    run -0 on vm2 --json
+    [ "$(found nccl.choice enp0s3)" = warn ]
+}
+
 @test "checks: a bridge that NCCL would pick because it came before the NIC" {
     machine bridged "link 2 br-0a1b2c3d4e5f kind=bridge" "addr br-0a1b2c3d4e5f 172.19.0.1/16" \
         "link 3 eth0 pci=0000:01:00.0" "addr eth0 10.0.0.1/24"

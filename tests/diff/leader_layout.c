@@ -126,6 +126,17 @@ static void add_ways(struct maker *m)
 			  100 * (1 + below(m, 2)) + n % 2);
 }
 
+/* A virtual machine's own, or nearly. */
+static void add_nat(struct maker *m)
+{
+	const char *name = some(m);
+	unsigned n = 2 + below(m, 3);
+
+	text_addf(m->here, "addr add 10.0.%u.%u/24 dev %s\n", n, 15 + chance(m, 15), name);
+	text_addf(m->here, "route add default via 10.0.%u.%u dev %s metric %u\n", n,
+		  2 - chance(m, 15), name, 90 + 10 * below(m, 3));
+}
+
 void leader_layout(struct layout *l, struct text *ret_there, uint64_t seed, uint64_t number,
 		   pid_t elsewhere, struct arena *a)
 {
@@ -149,4 +160,6 @@ void leader_layout(struct layout *l, struct text *ret_there, uint64_t seed, uint
 	if (m.names.n && chance(&m, 25))
 		add_uplink(&m);
 	add_ways(&m);
+	for (unsigned n = m.names.n && chance(&m, 30) ? 1 + below(&m, 2) : 0; n; n--)
+		add_nat(&m);
 }

@@ -217,3 +217,21 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$output" = $'export NCCL_SOCKET_IFNAME=\'=eth0\'\nexport NCCL_SOCKET_IFNAME=\'=eth0\'' ]
     [[ $stderr == *"2 hosts reach each other"*"host.answer node2"*"does not accept our key"* ]]
 }
+
+@test "one node with both families among nodes with IPv6 alone: one family, right on all of them" {
+    both='on 2 "ip addr add 10.77.0.3/16 dev eth0"; '
+    run -0 --separate-stderr lab 3 --subnet fd00:77::/64 "$both"'ifprobe --suggest --hosts lab'
+    [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'"$'\nexport NCCL_SOCKET_FAMILY=AF_INET6' ]
+    [[ $stderr == *"3 hosts reach each other"* ]]
+    # told the other one, too; and where nobody is told, nothing is said
+    own_rsh 'exec $REAL_RSH node1 "NCCL_SOCKET_FAMILY=AF_INET $*"'
+    run -0 --separate-stderr lab 3 --subnet fd00:77::/64 'on 1 "ip addr add 10.77.0.2/16 dev eth0"
+        REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab'
+    [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'"$'\nexport NCCL_SOCKET_FAMILY=AF_INET6' ]
+    run -0 --separate-stderr lab 3 --subnet 10.77.0.0/16 --subnet fd00:77::/64 'ifprobe --suggest --hosts lab'
+    run ! grep SOCKET_FAMILY <<<"$output"
+    # and one alone follows what it is told, where it has such an address
+    run -0 --separate-stderr lab 1 --subnet 10.77.0.0/16 --subnet fd00:77::/64 '
+        for f in AF_INET AF_INET6; do NCCL_SOCKET_FAMILY=$f ifprobe --suggest --json | jq -r .data.suggest.address; done'
+    [ "$output" = $'10.77.0.1\nfd00:77::1' ]
+}

@@ -19,7 +19,7 @@ teardown() {
     [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
     [[ $(jq -r .data.covers <<<"$output") == "4 of 4 hosts and the ways between them, with collectives and training" ]]
     [ "$(jq -r '[.data.parts.training.world.ranks[].address] | join(",")' <<<"$output")" = fd00:77::1,fd00:77::2,fd00:77::3,fd00:77::4 ]
-    run -0 --separate-stderr windsock --hosts fd00:77::1,fd00:77::2 --json
+    run -0 --separate-stderr windsock --hosts "[fd00:77::1],fd00:77::2" --json
     [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = fd00:77::1,fd00:77::2 ]
     [[ $(jq -r .data.covers <<<"$output") == "2 of 2 hosts and the ways between them, with collectives and training" ]]
 }
@@ -38,8 +38,20 @@ teardown() {
     # NCCL takes IPv4 first on a host that has both
     look
     [ "$(first '"\(.check) \(.hosts[0])"')" = "drift.family node2" ]
-    [[ $(first '.fix[0]') == "export NCCL_SOCKET_FAMILY=AF_INET6 "* ]]
+    fix=$(first '.fix[0]')
+    [[ $fix == "export NCCL_SOCKET_FAMILY=AF_INET6 "*"# on all hosts"* ]]
+    # so it is typed: on that host alone, where it makes the difference, and on all of them
+    odd 2 "${fix%%  #*}"
+    look
+    [ "$code" = 0 ]
+    [ "$(first '"\(.check) \(.message)"')" = "lint.differs not set on node[0-1,3]; AF_INET6 on node2" ]
+    odd all "${fix%%  #*}"
+    healthy
+    [ "$(jq -r '.nodes[] | select(.host == "node2").data.parts.interface.suggest.address' <<<"$output")" = fd00:77::3 ]
+    run -0 --separate-stderr windsock --hosts lab --json
+    [ "$(jq -r '[.data.parts.training.world.ranks[].address] | join(",")' <<<"$output")" = fd00:77::1,fd00:77::2,fd00:77::3,fd00:77::4 ]
     on 2 ip address del 10.77.0.3/16 dev eth0
+    WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME"
     healthy
 }
 

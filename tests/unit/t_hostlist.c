@@ -64,6 +64,8 @@ static void expands_as_slurm_does(void **state UNUSED)
 		{"n[1-2].example.com,b", "n1.example.com n2.example.com b"},
 		{"a:2,n[1-2]:8", "a:2 n1:8 n2:8"},
 		{"fe80::1%eth0,fd00::[8-9],::1", "fe80::1%eth0 fd00::8 fd00::9 ::1"},
+		{"[fd00::1],[fd00::2]:8,u@[fe80::1%eth0]:2,[1-2]",
+		 "fd00::1 fd00::2:8 u@fe80::1%eth0:2 1 2"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -101,7 +103,16 @@ static void refuses_junk_with_its_column(void **state UNUSED)
 		{"n[1]]", "column 5"},
 		{"n[[1-2]]", "column 3"},
 		{"n[1][", "column 6"},
-		{"[fe80::1]", "column 2"},
+		{"[fe80::1", "column 2"},
+		{"a,[fd00::1-4]", "column 4"},
+		{"[fd00::[1-4]]", "column 2"},
+		{"[fd00::1%]", "column 2"},
+		{"[fd00::1%a b]", "column 2"},
+		{"[10.0.0.1:8]", "not an IPv6 address"},
+		{"[fd00::1]x", "column 10"},
+		{"[fd00::1]8", "without a number of slots"},
+		{"[fd00::1]:", "without a number of slots"},
+		{"[fd00::1]:8:9", "without a number of slots"},
 		{"n[1-300000]", "262144"},
 		{"n[1-600][1-600]", "262144"},
 		{"n[1-200000],m[1-200000]", "262144 hosts at column 13"},
@@ -173,6 +184,7 @@ static void reads_everybodys_hostfiles(void **state UNUSED)
 		{"\xef\xbb\xbfnode[1-3]-ib slots=2\n", "node1-ib:2 node2-ib:2 node3-ib:2"},
 		{"a,b slots=2\na\n", "a:2 b:2 a"},
 		{"fd00::1 slots=2\n", "fd00::1:2"},
+		{"[fd00::1] slots=2\n[fd00::2]:4\n", "fd00::1:2 fd00::2:4"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

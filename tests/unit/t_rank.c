@@ -4,6 +4,9 @@
 
 #define LO "link 1 lo type=loopback\naddr lo 127.0.0.1/8\n"
 
+#define NAT_A "link 2 a pci=0000:01:00.0 speed=10000\naddr a 10.0.2.15/24\n"
+#define NAT_WAY "route default via=10.0.2.2 dev=a\n"
+
 static const struct row {
 	const char *machine; /* a name or a description */
 	int family;
@@ -58,6 +61,28 @@ static const struct row {
 	 "route default via=10.0.0.1 dev=a metric=200\nroute default via=10.0.1.1 dev=b "
 	 "metric=100\n",
 	 0, "b a", "b", "has the default route"},
+	/* a virtual machine's own NAT comes after all that could lead to another one */
+	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n" NAT_WAY, 0, "b a",
+	 "a", "usable, but in the translated network (NAT) that a virtual machine has for itself"},
+	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n" NAT_WAY, 0, "b a",
+	 "b", "a is in the translated network (NAT)"},
+	{NAT_A "link 3 t type=none kind=wireguard\naddr t 10.9.0.2/24\n" NAT_WAY, 0, "t a", "t",
+	 "a is in the translated network"},
+	{NAT_A "link 3 v kind=veth elsewhere link=9\naddr v 10.0.3.15/24\n"
+	       "link 4 w kind=veth elsewhere link=8\naddr w 10.7.0.2/24\n" NAT_WAY
+	       "route default via=10.0.3.2 dev=v metric=7\n",
+	 0, "w a v", "v", "where no other host reaches it: w comes first"},
+	{NAT_A NAT_WAY, 0, "a", "a", "the only usable interface, in the translated network (NAT)"},
+	/* and these are networks like others */
+	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n"
+	       "route default via=10.0.2.1 dev=a\n",
+	 0, "a b", "a", "faster than b"},
+	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n", 0, "a b", "b",
+	 "slower than a"},
+	{"link 2 a\nlink 3 b\naddr a 10.0.2.15/16\naddr b 10.9.0.2/24\n" NAT_WAY, 0, "a b", "a",
+	 "has the default route"},
+	{"link 2 a\nlink 3 b\naddr a 10.0.2.16/24\naddr b 10.9.0.2/24\n" NAT_WAY, 0, "a b", "a",
+	 "has the default route"},
 	/* kinds among each other */
 	{"link 2 br0 kind=bridge\nlink 3 v0 kind=veth elsewhere link=9\nlink 4 mv0 kind=macvlan\n"
 	 "link 5 wg0 type=none kind=wireguard\nlink 6 eth0\nlink 7 v1 kind=veth link=v0\n"

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# IPv6 finds its neighbours by ICMPv6: a node whose firewall drops it is up, and is not found. It
+# and the rule are named, and not where a host is down. Needs root, nft, jq.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "not root: the lab's firewalls need it"
+    LAB_NAME=$("$ROOT/scripts/lab" up 3 --subnet fd00:77::/64)
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$ROOT/scripts/lab" down "$LAB_NAME"
+}
+
+on() { # NODE CMD...
+    "$ROOT/scripts/lab" on "$LAB_NAME" "$1" -- "${@:2}"
+}
+
+rules() { # OF node2; whoever is known is forgotten
+    on node2 sh -c 'nft flush ruleset; nft -f -' <<<"$1"
+    on all ip -6 neigh flush all
+}
+
+mesh() { # what failed, and its fixes, of $output
+    run --separate-stderr on node0 env WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" \
+        "$BIN/portcheck" --hosts node0,node1,node2 --json
+    "$ROOT/scripts/validate" json - <<<"$output"
+}
+
+said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject): \(.message)"' <<<"$output"; }
+
+@test "between hosts: the node, the rule, and the command that mends it" {
+    for rule in 'hook input priority 0; meta l4proto ipv6-icmp drop' \
+        'hook output priority 0; icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } drop' \
+        'hook input priority 0; policy drop; iif lo accept; ct state established,related accept; tcp dport 1-65535 accept'; do
+        rules "table inet f { chain c { type filter $rule; }; }"
+        mesh
+        [ "$status" = 1 ]
+        [ "$(said | wc -l)" = 2 ]
+        [[ $(said) == *"mesh.out node2: does not reach any other node: this host's own firewall drops ICMPv6"* ]]
+        [[ $(said) == *"mesh.in node2: is not reached from any other node: that host's own firewall drops ICMPv6"*"inet f c"* ]]
+        fix=$(jq -r '[.findings[] | select(.status == "fail").fix[]] | unique[]' <<<"$output")
+        [ "$fix" = "sudo nft insert rule inet f c meta l4proto ipv6-icmp accept   # on node2" ]
+        on node2 sh -c "sudo() { \"\$@\"; }; $fix"
+        on node2 ip -6 neigh flush all # a question that is under way may still end in vain
+        mesh
+        [ "$status" = 0 ]
+    done
+}
+
+@test "between hosts: it is not said where TCP itself is dropped, nor of questions that pass" {
+    rules 'table inet f { chain c { type filter hook input priority 0; iif lo accept; ct state new tcp dport 1024-65535 drop; }; }'
+    mesh
+    [ "$status" = 1 ]
+    [[ $(said) == "mesh.in node2: is not reached from any other node"*"tcp dport 1024-65535 drop"* ]]
+    run ! grep ICMPv6 <<<"$output"
+    rules 'table inet f { chain c { type filter hook input priority 0; icmpv6 type echo-request drop; }; }'
+    mesh
+    [ "$status" = 0 ]
+}
+
+@test "one host: its own rules, and what can be known of another one's" {
+    rules 'table ip6 f { chain c { type filter hook input priority 0; meta l4proto ipv6-icmp drop; }; }'
+    run -1 --separate-stderr on node2 "$BIN/portcheck" '[fd00:77::1]:29500'
+    [[ $output == *"this host's own firewall drops ICMPv6"*"sudo nft insert rule ip6 f c meta l4proto ipv6-icmp accept"* ]]
+    run --separate-stderr on node2 "$BIN/portcheck"
+    [[ $output == *"warn  local.firewall  ICMPv6 "*"sudo nft insert rule ip6 f c meta l4proto ipv6-icmp accept"* ]]
+    # from outside it cannot be told from a host that is down: both are said
+    for at in fd00:77::3 fd00:77::99; do
+        for wait in 500ms 4s; do
+            run -1 --separate-stderr on node1 "$BIN/portcheck" "[$at]:29500" --wait "$wait"
+            [[ $output == *"nobody on this network has answered for that address: the host is down, or its firewall drops ICMPv6"* ]]
+            [[ $output == *"sudo portcheck   # on $at: is it up, is $at its address, does its firewall let ICMPv6 in?"* ]]
+        done
+    done
+    rules ''
+    run --separate-stderr on node2 "$BIN/portcheck"
+    run ! grep ICMPv6 <<<"$output"
+    run -0 --separate-stderr on node1 "$BIN/portcheck" '[fd00:77::3]:29500'
+}
