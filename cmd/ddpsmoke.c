@@ -2,6 +2,7 @@
 #include "bench/dev/gpus.h"
 #include "bench/ranks/mpirun_child.h"
 #include "bench/ranks/relay.h"
+#include "bench/ranks/where.h"
 #include "bench/train/carrier.h"
 #include "bench/train/engine_load.h"
 #include "bench/train/hear.h"
@@ -9,7 +10,6 @@
 #include "bench/train/launch.h"
 #include "bench/train/product.h"
 #include "bench/train/verdict.h"
-#include "bench/train/where.h"
 #include "cmd/app.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/plugin.h"
@@ -35,7 +35,8 @@ struct config {
 	struct where where;
 	struct where_role role;
 	struct train_opts train;
-	struct err sick; /* the driver, when it was asked for its GPUs: run() says so */
+	struct err sick;     /* the driver, when it was asked for its GPUs: run() says so */
+	const char *crowded; /* where that makes deadlines longer; NULL */
 	char **argv;
 };
 
@@ -238,6 +239,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	    data_check(t->data_spec, e) || (c->fault && fault_parse(c->fault, &t->fault, e)) ||
 	    where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
+	c->crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
 	c->batch = c->batch ? c->batch : is_large ? LARGE_BATCH : BATCH;
 	c->engine.rank = c->role.rank;
 	count_gpus(app, c);
@@ -256,16 +258,23 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	return set_voice(app, &c->role, e);
 }
 
+/* TCP connections between two of many ranks: one for data and one for last words. */
+static unsigned links(const struct config *c)
+{
+	return starts_with(c->train.backend, "mpi") || streq(c->train.backend, "gloo") ? 0 : 2;
+}
+
 static int launch(struct app *app, struct config *c, struct err *e)
 {
-	bool is_here = !c->where.hosts && !c->where.serve && !c->where.srun;
 	struct launch_opts o;
 
+	if (c->crowded)
+		log_say("%s", c->crowded);
 	*e = c->sick;
-	if (e->kind ||
-	    (is_here &&
+	if (e->kind || where_fits(&c->where, &c->role, links(c), e) ||
+	    (where_is_here(&c->where) &&
 	     carrier_check(c->train.backend, !streq(c->engine.device, "cpu"), &app->arena, e)) ||
-	    where_launch(&c->where, app->common.deadline_ns, &app->arena, &o, e))
+	    where_launch(&c->where, &app->arena, &o, e))
 		return -1;
 	o.argv = (const char *const *)(void *)c->argv;
 	return train_launch(&o, c->train.backend, app->cmd->name, app->report, e);
@@ -287,7 +296,7 @@ static bool is_first_gone(const char *sentence)
 
 static int be_rank(struct app *app, struct config *c, struct err *e)
 {
-	struct world_opts o = where_world(&c->where, app->common.deadline_ns);
+	struct world_opts o = where_world(&c->where);
 	struct engine_loaded l = {0};
 	const char *lost = NULL;
 	struct world_run w = {0};
@@ -298,7 +307,7 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 		fault_process(&c->train.fault, c->role.rank, FAULT_STEP(FAULT_AT_START));
 	c->train.loaded = &l;
 	(void)!engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e);
-	o.device = l.device ? l.device : o.device;
+	o.device = l.device ? l.device : "cpu";
 	if (e->kind || world_start(&o, &app->arena, &w, e)) {
 		if (c->role.ours && !c->role.rank)
 			relay_hush();

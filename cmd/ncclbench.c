@@ -17,10 +17,11 @@ enum { RANKS_MAX = ASK_RANKS_MAX };
 
 struct config {
 	const char *coll, *backend, *op, *type, *root, *bind, *library;
-	struct ask_where where;
+	struct where where;
+	struct where_role role;
 	struct ask_sizes sizes;
-	uint64_t sockets, iters, warmup, aggregate, cycles, average, per_iter, skip, check,
-		blocking, unalign;
+	uint64_t threads, gpus, sockets, iters, warmup, aggregate, cycles, average, per_iter, skip,
+		check, blocking, unalign;
 	uint64_t cpu_time, timestamps, timeout_s, memory;
 	struct ask_flags flags;
 	bool pairs, find_slow, wire_rate;
@@ -28,6 +29,7 @@ struct config {
 	const char *expect, *baseline, *analyze, *instance, *plot, *page;
 	struct job_opts job;
 	str_list notes, plot_with;
+	char **argv; /* behind the program's name */
 };
 
 #define AT(field) .off = offsetof(struct config, field)
@@ -41,10 +43,10 @@ static const struct opt rows[] = {
 	 OPT_CHOICE, AT(backend), .choices = backend_names, .def = "auto"},
 	{0, "nccl", "PATH", "nccl: this libnccl.so.2", OPT_STR, AT(library), .complete = OPT_C_FILE,
 	 .def = "the one that PyTorch would use"},
-	{'t', "nthreads", "N", "multiplies the ranks", OPT_UINT, AT(where.threads), .min = 1,
+	{'t', "nthreads", "N", "multiplies the ranks", OPT_UINT, AT(threads), .min = 1,
 	 .max = RANKS_MAX, .def = "1"},
-	{'g', "ngpus", "N", "multiplies the ranks", OPT_UINT, AT(where.gpus), .min = 1,
-	 .max = RANKS_MAX, .def = "1"},
+	{'g', "ngpus", "N", "multiplies the ranks", OPT_UINT, AT(gpus), .min = 1, .max = RANKS_MAX,
+	 .def = "1"},
 	{'o', "op", "OP", "the reduction", OPT_CHOICE, AT(op), .choices = redop_names,
 	 .def = "sum"},
 	{'d', "datatype", "TYPE", "float, half, bfloat16, f8e4m3, int32 ... or all", OPT_STR,
@@ -59,42 +61,6 @@ static const struct opt rows[] = {
 	 AT(find_slow)},
 	{0, "rails", "LIST", "tcp: each of these network cards by itself (eth0,eth1); none: not",
 	 OPT_STR, AT(flags.rails), .def = "those of one name and subnet on all hosts"},
-
-	{.help = "Where the ranks are (nothing given: two on this machine, or the launcher's)"},
-	{0, "np", "N", "ranks in all (times -t and -g)", OPT_UINT, AT(where.np), .min = 1,
-	 .max = RANKS_MAX, .def = "one per GPU here, else 2; one per host or slot with --hosts"},
-	{0, "hosts", "LIST", "on these hosts: a,b or node[1-8], a hostfile, lab", OPT_STR,
-	 AT(where.hosts), .complete = OPT_C_HOSTS},
-	{0, "np-per-host", "N", "so many on each host", OPT_UINT, AT(where.np_per_host),
-	 .max = 512},
-	{0, "rsh", "CMD", "reach hosts with this instead of ssh", OPT_STR, AT(where.rsh),
-	 .env = "WINDSOCK_RSH"},
-	{0, "srun", NULL, "start them with srun, inside an allocation", OPT_BOOL, AT(where.srun)},
-	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",
-	 OPT_BOOL, AT(where.copy_self)},
-	{0, "keep", NULL, "--copy-self: leave it there, for the next time", OPT_BOOL,
-	 AT(where.keep)},
-	{0, "partial", NULL, "leave hosts out that cannot be reached", OPT_BOOL, AT(where.partial)},
-	{0, "serve", NULL, "no ssh: print a line to paste on the other machines", OPT_BOOL,
-	 AT(where.serve)},
-	{0, "port", "PORT", "--serve: listen there", OPT_UINT, AT(where.port), .max = 65535,
-	 .def = "29499"},
-	{0, "wait", "N", "--serve: so many machines join", OPT_UINT, AT(where.wait), .min = 1,
-	 .max = 4096, .def = "1"},
-	{0, "wait-time", "TIME", "--serve: the longest wait for them", OPT_DURATION,
-	 AT(where.serve_ns), .def = "10m"},
-	{0, "no-local", NULL, "--serve: no rank on this machine", OPT_BOOL, AT(where.no_local)},
-	{0, "parallel", "N", "hosts being reached at a time", OPT_UINT, AT(where.parallel),
-	 .max = 4096, .def = "32"},
-	{0, "heartbeat", "TIME", "a rank that is silent for so long is lost", OPT_DURATION,
-	 AT(where.heartbeat_ns), .def = "10s"},
-	{0, "init", "URL", "meet as in PyTorch: tcp://HOST:PORT, file:///PATH, env://", OPT_STR,
-	 AT(where.init)},
-	{0, "rank", "R", "--init: which rank this is", OPT_UINT, AT(where.rank), .max = RANKS_MAX},
-	{0, "world-size", "N", "--init: how many there are", OPT_UINT, AT(where.size), .min = 1,
-	 .max = RANKS_MAX},
-	{0, "require-token", NULL, "refuse a foreign launcher's run without WINDSOCK_TOKEN",
-	 OPT_BOOL, AT(where.require_token)},
 
 	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
 	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
@@ -152,10 +118,11 @@ static const struct opt rows[] = {
 	{0, "expect", "LIMIT",
 	 "fail below: GB/s of bus bandwidth (--pairs: of each pair), or PERCENT% of the possible",
 	 OPT_STR, AT(expect)},
-	{0, "warn-below", "PERCENT", "of what is possible, or of the baseline", OPT_DOUBLE,
-	 AT(warn), .def = "55, or 90 of a baseline"},
-	{0, "fail-below", "PERCENT", "likewise", OPT_DOUBLE, AT(fail),
-	 .def = "38, or 80 of a baseline"},
+	{0, "warn-below", "PERCENT",
+	 "of what is possible, or of the baseline; not less than --fail-below", OPT_DOUBLE,
+	 AT(warn), .def = "55, on one host 70, of a baseline 90"},
+	{0, "fail-below", "PERCENT", "likewise; to be given with a lower --warn-below", OPT_DOUBLE,
+	 AT(fail), .def = "38, on one host 50, of a baseline 80"},
 	{0, "save-baseline", "FILE", "keep the results to compare with", OPT_STR,
 	 AT(job.verdict.save_baseline), .complete = OPT_C_FILE},
 	{0, "baseline", "FILE", "compare with those", OPT_STR, AT(baseline),
@@ -231,7 +198,7 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.rank.sockets = c->sockets		       ? (unsigned)c->sockets
 			      : c->job.rank.mode == RANK_PAIRS ? 1
 							       : 0;
-	c->job.rank.deadline_ns = c->timeout_s ? c->timeout_s * NS_PER_S : app->common.deadline_ns;
+	c->job.rank.deadline_ns = app->common.deadline_ns;
 	c->job.story.sweep = *s;
 	c->job.story.per_iter = c->per_iter;
 	c->job.story.timestamps = c->timestamps;
@@ -240,20 +207,11 @@ static void fill_job(struct app *app, struct config *c)
 	c->job.rank.with_times = s->keep_each = c->job.verdict.nccl_json;
 	c->job.verdict.warn = c->warn / 100;
 	c->job.verdict.fail = c->fail / 100;
-	c->job.verdict.argv = (const char *const *)(void *)c->where.argv;
+	c->job.verdict.argv = (const char *const *)(void *)c->argv;
 	c->job.verdict.plot_here = c->plot && streq(c->plot, "-");
 	c->job.verdict.plot = c->plot && !streq(c->plot, "-") ? c->plot : NULL;
 	*LIST_ADD(&app->arena, &c->plot_with) = NULL;
 	c->job.verdict.plot_with = c->plot_with.v;
-}
-
-/* To come together takes longer than a step of it: only what was said limits both. */
-static uint64_t said_deadline(const struct app *app, const struct config *c)
-{
-	for (char **arg = c->where.argv; arg && *arg; arg++)
-		if (starts_with(*arg, "--deadline"))
-			return app->common.deadline_ns;
-	return 0;
 }
 
 /* Nothing else said: a rank on each GPU here. */
@@ -262,12 +220,35 @@ static int count_gpus(struct app *app, struct config *c, struct err *e)
 	bool may = streq(c->backend, "auto") || streq(c->backend, "nccl");
 	struct gpus gpus;
 
-	if (!may || !ask_is_bare(&c->where) || !job_is_alone())
+	if (!may || !where_is_bare(&c->where) || c->role.is_rank)
 		return 0;
 	if (gpus_look_aside(app->common.deadline_ns, &app->arena, &gpus, e))
 		return -1;
-	c->where.gpus_here = (unsigned)gpus.n;
+	if (gpus.n > 2)
+		c->role.size = c->role.here = c->where.bare = (uint64_t)gpus.n;
 	return 0;
+}
+
+static int find_ranks(struct app *app, struct config *c, struct err *e)
+{
+	const struct ask_where in = {&c->where, &c->role, c->coll, c->backend, c->argv};
+	const char *crowded;
+
+	c->where.each = c->threads * c->gpus;
+	if (c->timeout_s)
+		c->where.deadline_ns = c->timeout_s * NS_PER_S;
+	if (where_role(&c->where, &app->arena, &c->role, e))
+		return -1;
+	crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
+	if (crowded && !c->role.is_rank)
+		note(app, c, crowded);
+	return count_gpus(app, c, e) || ask_where(&in, &app->arena, &c->job, e) ? -1 : 0;
+}
+
+/* Who started ranks does, else the first of them; another must not open an output. */
+static bool reports(const struct where_role *role)
+{
+	return !role->is_rank || (!role->ours && role->rank <= 0);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)
@@ -283,14 +264,16 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (c->bind || c->sockets || c->wire_rate || ask_has_rails(c->flags.rails))
 		c->backend = ask_tcp(c->backend); /* has these alone */
 	c->flags.backend = c->backend;
+	c->flags.library = c->library;
+	c->flags.bind = c->bind;
+	c->flags.sockets = c->sockets;
+	c->flags.wire_rate = c->wire_rate;
 	c->flags.pairs = c->pairs || c->find_slow;
-	c->where.deadline_ns = said_deadline(app, c);
-	if (ask_flags(&c->flags, e) || count_gpus(app, c, e) ||
-	    ask_where(&c->where, c->coll, c->backend, &app->arena, &c->job, e) ||
-	    ask_types(c->type, &s->types, e) || ask_root(c->root, c->job.launch.np, &s->root, e) ||
-	    ask_sizes(&c->sizes, s, e) || (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
+	if (ask_flags(&c->flags, e) || find_ranks(app, c, e) || ask_types(c->type, &s->types, e) ||
+	    ask_root(c->root, c->role.size, &s->root, e) || ask_sizes(&c->sizes, s, e) ||
+	    (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
 		return -1;
-	if (c->baseline && !job_is_rank()) {
+	if (c->baseline && !c->role.ours) {
 		c->job.verdict.baseline = baseline_read(c->baseline, &app->arena, e);
 		if (!c->job.verdict.baseline)
 			return -1;
@@ -304,7 +287,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (ask_together(&c->job, e))
 		return -1;
 	app->report_opts.answer_only = true;
-	if (job_reports(&c->job)) {
+	if (reports(&c->role)) {
 		app->report_opts.answer_only = !app->common.quiet;
 		return ask_files(&c->job.verdict, &app->arena, e);
 	}
@@ -314,11 +297,14 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 }
 
 /* Ranks on this host need what they need here; said once, before they start. */
-static bool are_here(const struct config *c)
-{
-	const struct launch_opts *l = &c->job.launch;
+static bool are_here(const struct config *c) { return where_is_here(&c->where) && !c->role.ours; }
 
-	return !l->hosts->n && !l->serve && !l->srun && !job_is_rank();
+/* TCP connections between two of many ranks: those for data and one for last words. */
+static unsigned links(const struct config *c)
+{
+	bool is_ours = !starts_with(c->backend, "mpi") && !streq(c->backend, "gloo");
+
+	return is_ours ? 1 + (unsigned)(c->sockets ? c->sockets : 1) : 0;
 }
 
 static int run(struct app *app, void *cfg, struct err *e)
@@ -336,7 +322,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 		saved_judge(&s, c->nic_gbps > 0 ? c->nic_gbps : NAN, c->instance, app->report);
 		return 0;
 	}
-	if (ask_backend(c->backend, are_here(c) ? &w : NULL, &c->flags, &app->arena, &c->notes, e))
+	if (where_fits(&c->where, &c->role, links(c), e) ||
+	    ask_backend(c->backend, are_here(c) ? &w : NULL, &c->flags, &app->arena, &c->notes, e))
 		return -1;
 	note(app, c, NULL);
 	c->job.story.notes = c->notes.v;
@@ -351,7 +338,9 @@ static struct config config = {
 	.type = "float",
 	.root = "0",
 	.flags = {.cta_policy = NOT_GIVEN},
-	.where = {.threads = 1, .gpus = 1, .rank = NOT_GIVEN, .size = NOT_GIVEN},
+	.where = WHERE_DEFAULTS,
+	.threads = 1,
+	.gpus = 1,
 	.iters = 20,
 	.warmup = 1,
 	.aggregate = 1,
@@ -368,6 +357,7 @@ static const struct app_spec spec = {
 	.rows = rows,
 	.nrows = ARRAY_LEN(rows),
 	.cfg = &config,
+	.shared = {where_rows, WHERE_NROWS, &config.where},
 	.prepare = prepare,
 	.run = run,
 	.instead = launch_intercept,
@@ -382,6 +372,6 @@ int main(int argc, char **argv)
 
 	if (c)
 		config.coll = c->name;
-	config.where.argv = argv + 1;
+	config.argv = argv + 1;
 	return app_main(&spec, argc, argv);
 }

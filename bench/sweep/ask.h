@@ -1,6 +1,7 @@
 #ifndef BENCH_SWEEP_ASK_H
 #define BENCH_SWEEP_ASK_H
 /* From flags as people write them to what is measured. All errors are ERR_USAGE. */
+#include "bench/ranks/where.h"
 #include "bench/sweep/job.h"
 
 #define ASK_NOT_GIVEN UINT64_MAX
@@ -8,27 +9,24 @@
 enum { ASK_RANKS_MAX = 512 };
 
 struct ask_where {
-	uint64_t np, np_per_host, threads, gpus; /* the last two multiply */
-	uint64_t rank, size;			 /* ASK_NOT_GIVEN */
-	uint64_t wait, port, parallel, serve_ns, heartbeat_ns;
-	unsigned gpus_here;   /* a rank on each, when nothing else is said; see ask_is_bare() */
-	uint64_t deadline_ns; /* --init: as --deadline says; 0: it was not given */
-	const char *hosts, *rsh, *init;
-	bool srun, serve, no_local, partial, require_token, copy_self, keep;
-	char **argv; /* behind the program's name */
+	const struct where *where;
+	const struct where_role *role;
+	const char *coll, *backend;
+	char *const *argv; /* behind the program's name, NULL-ended */
 };
-/* Nothing says how many ranks there are, or where. */
-bool ask_is_bare(const struct ask_where *in);
-/* Fills launch, world and, for MPI, mpirun. launch.np 0: not known before the ranks have met. */
-int ask_where(const struct ask_where *in, const char *coll, const char *backend, struct arena *a,
-	      struct job_opts *ret, struct err *e) MUST_CHECK;
+/* Fills launch, world, ours and, for MPI, mpirun. */
+int ask_where(const struct ask_where *in, struct arena *a, struct job_opts *ret,
+	      struct err *e) MUST_CHECK;
 
 /* What means something to some backends only, or to nccl-tests alone. */
 struct ask_flags {
 	const char *backend, *rails; /* as given */
 	uint64_t graph, registers, device_api, ctas, parallel_init, stream_null;
 	uint64_t cta_policy; /* ASK_NOT_GIVEN */
-	bool pairs;	     /* --pairs or --find-slow */
+	const char *library, *bind;
+	uint64_t sockets;
+	bool wire_rate;
+	bool pairs; /* --pairs or --find-slow */
 };
 /* What nobody here can do, and must not be mistaken for done. */
 int ask_flags(const struct ask_flags *in, struct err *e) MUST_CHECK;
@@ -54,7 +52,7 @@ unsigned ask_ops(const char *name);
 int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e) MUST_CHECK;
 /* "12.5" GB/s, "60%" of what the hardware should do. */
 int ask_expect(const char *text, struct verdict_opts *ret, struct err *e) MUST_CHECK;
-/* What would be taken and do nothing, or cannot both be meant. */
+/* What would be taken and do nothing, or cannot both be meant. Limits are the given ones. */
 int ask_together(const struct job_opts *o, struct err *e) MUST_CHECK;
 /* What cannot be written, or drawn beside it, is said before hours of measuring. */
 int ask_files(const struct verdict_opts *o, struct arena *a, struct err *e) MUST_CHECK;

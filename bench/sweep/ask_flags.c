@@ -34,7 +34,7 @@ static int ask_split(struct err *e)
 {
 	static const char *const names[] = {"NCCL_TESTS_SPLIT", "NCCL_TESTS_SPLIT_MASK"};
 
-	if (job_is_rank()) /* who started it was asked */
+	if (where_is_ours()) /* who started it was asked */
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *v = getenv(names[i]);
@@ -55,6 +55,29 @@ bool ask_has_rails(const char *rails)
 	return rails && !streq(rails, "auto") && !streq(rails, "none");
 }
 
+/* What one backend alone reads, and another would leave alone without a word. */
+static int ask_owner(const struct ask_flags *in, struct err *e)
+{
+	const struct {
+		bool given;
+		const char *flag, *backend;
+	} owned[] = {
+		{in->library, "--nccl", "nccl"},
+		{in->sockets, "--sockets", "tcp"},
+		{in->bind, "--bind", "tcp"},
+		{in->wire_rate, "--wire-rate", "tcp"},
+	};
+
+	if (streq(in->backend, "auto"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(owned); i++)
+		if (owned[i].given && !streq(in->backend, owned[i].backend))
+			return err_set(e, ERR_USAGE,
+				       "%s is for --backend %s: it does nothing with %s",
+				       owned[i].flag, owned[i].backend, in->backend);
+	return 0;
+}
+
 int ask_flags(const struct ask_flags *in, struct err *e)
 {
 	bool rails = ask_has_rails(in->rails);
@@ -67,7 +90,7 @@ int ask_flags(const struct ask_flags *in, struct err *e)
 		return err_hint(e, "--backend tcp measures each card; NCCL_IB_HCA and "
 				   "NCCL_SOCKET_IFNAME choose NCCL's");
 	}
-	return ask_device_api(in, e) || ask_split(e) ? -1 : 0;
+	return ask_owner(in, e) || ask_device_api(in, e) || ask_split(e) ? -1 : 0;
 }
 
 void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
@@ -86,6 +109,7 @@ void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 		{in->graph, "-G",
 		 nccl ? "operations are launched one by one, as without it"
 		      : "there are no CUDA graphs in host memory"},
+		{in->library && !nccl, "--nccl", "that loads no NCCL; --backend nccl does"},
 		{in->registers && !nccl, "-R",
 		 "there is nothing to register buffers with; --backend nccl has"},
 		{in->device_api && !nccl, "-D",

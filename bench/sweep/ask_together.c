@@ -1,5 +1,7 @@
 /* Options that contradict each other, or that nobody would heed beside another one. */
 #include "bench/sweep/ask.h"
+#include "bench/sweep/baseline.h"
+#include "bench/sweep/expect.h"
 
 /* Pairs have a matrix, and no table of sizes. */
 static int of_sizes(const struct job_opts *o, struct err *e)
@@ -53,15 +55,30 @@ static int of_pictures(const struct verdict_opts *v, struct err *e)
 	return 0;
 }
 
+/* What is below both limits fails: the one for warnings has to be the higher one. */
+static int of_limits(const struct verdict_opts *v, struct err *e)
+{
+	double usual = v->baseline ? BASELINE_FAIL : EXPECT_FAIL;
+
+	if (v->warn <= 0 || v->warn >= (v->fail > 0 ? v->fail : usual))
+		return 0;
+	if (v->fail > 0)
+		return err_set(e, ERR_USAGE,
+			       "--warn-below %g is less than --fail-below %g: nothing would warn",
+			       v->warn * 100, v->fail * 100);
+	err_set(e, ERR_USAGE,
+		"--warn-below %g is less than what fails without --fail-below, %g%s: nothing would "
+		"warn",
+		v->warn * 100, usual * 100, v->baseline ? " of a baseline" : "");
+	return err_hint(e, "give both, as --warn-below %g --fail-below %g", v->warn * 100,
+			v->warn * 50);
+}
+
 int ask_together(const struct job_opts *o, struct err *e)
 {
 	const struct verdict_opts *v = &o->verdict;
 
 	if (o->rank.mode == RANK_PAIRS && of_sizes(o, e))
 		return -1;
-	if (v->warn > 0 && v->warn < v->fail)
-		return err_set(e, ERR_USAGE,
-			       "--warn-below %g is less than --fail-below %g: nothing would warn",
-			       v->warn * 100, v->fail * 100);
-	return of_pictures(v, e);
+	return of_limits(v, e) || of_pictures(v, e) ? -1 : 0;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 enum { SCHEMA = 1, FILE_MAX = 16 << 20, DEPTH = 8 };
+const double BASELINE_WARN = 0.9, BASELINE_FAIL = 0.8;
 static const double LARGE = 1 << 20; /* bytes: below, times are mostly luck */
 
 struct point {

@@ -3,6 +3,8 @@
 /* What a cluster did when it was healthy, in a file, and whether it still does. */
 #include "bench/sweep/story.h"
 
+extern const double BASELINE_WARN, BASELINE_FAIL; /* shares of it, unless told */
+
 struct baseline; /* in an arena */
 
 /* A wrong or truncated file is an ERR_USAGE: nothing need be measured to say so. */

@@ -15,6 +15,8 @@ static const struct {
 	{"V100", 150, "NVLink 2"},  {"P100", 80, "NVLink 1"},
 };
 
+const double EXPECT_WARN = 0.55, EXPECT_FAIL = 0.38;
+
 double expect_reached(uint64_t bytes)
 {
 	/* a healthy fabric of 400 Gb/s cards: 12 % at 16 MiB, 38 at 128, 63 at 512, 70 at 1 GiB */
@@ -122,7 +124,7 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 		return inside_one_host(f, a, ret);
 	if (f->ranks % f->hosts)
 		return nothing(ret, "hosts with different numbers of ranks");
-	*ret = (struct expect){.warn = 0.55, .fail = 0.38};
+	*ret = (struct expect){.warn = EXPECT_WARN, .fail = EXPECT_FAIL};
 	each = f->ranks / f->hosts;
 	node = node_gbps(f, a, ret) / 8;
 	if (streq(f->backend, "tcp") && node * 8 > TCP_RANK_GBPS * each) {

@@ -26,6 +26,9 @@ struct expect {
 	const char *why;      /* the reasoning, or why there is none */
 };
 
+/* Of what several hosts could do. Inside one more is expected, and nowhere less. */
+extern const double EXPECT_WARN, EXPECT_FAIL;
+
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret);
 /* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
 double expect_reached(uint64_t bytes);

@@ -6,46 +6,6 @@
 #include "lib/core/log.h"
 #include "lib/report/json.h"
 
-static const char *get_env(const char *name, void *arg)
-{
-	(void)arg;
-	return getenv(name);
-}
-
-bool job_is_rank(void)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct world w;
-
-	world_from_env(get_env, NULL, &a, &w);
-	return w.launcher == LAUNCHER_WINDSOCK || mpirun_relays();
-}
-
-bool job_is_alone(void)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct world w;
-
-	world_from_env(get_env, NULL, &a, &w);
-	return w.launcher == LAUNCHER_NONE && !mpirun_relays();
-}
-
-bool job_reports(const struct job_opts *o)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct world w;
-	struct err e = {0};
-
-	world_from_env(get_env, NULL, &a, &w);
-	if (w.launcher == LAUNCHER_WINDSOCK || mpirun_relays())
-		return false; /* our launcher does */
-	if (o->world.init)
-		return world_from_init(o->world.init, o->world.rank, o->world.size, get_env, NULL,
-				       &a, &w, &e) ||
-		       w.rank <= 0;
-	return o->world.launching || w.rank <= 0;
-}
-
 static int report_crew(const struct job_opts *o, struct report *r, struct err *e)
 {
 	struct story story;
@@ -61,7 +21,7 @@ static int report_crew(const struct job_opts *o, struct report *r, struct err *e
 
 static int be_rank(const struct job_opts *o, struct world_run *w, struct report *r, struct err *e)
 {
-	bool ours = w->world.launcher == LAUNCHER_WINDSOCK || mpirun_relays();
+	bool ours = o->ours;
 	bool reports = !ours && w->world.rank == 0;
 	struct story story;
 	struct relay relay = {.fd = ours ? STDOUT_FILENO : -1,
@@ -129,7 +89,7 @@ int job_run(const struct job_opts *o, struct report *r, struct err *e)
 
 	mpirun_shelter(STDOUT_FILENO);
 	if (world_start(&o->world, report_arena(r), &w, e)) {
-		if (w.missing && w.world.launcher != LAUNCHER_WINDSOCK && !mpirun_relays())
+		if (w.missing && !o->ours)
 			return say_missing(o, r, e);
 		return mpirun_relays() ? tell_error(r, e) : -1;
 	}

@@ -16,12 +16,9 @@ struct job_opts {
 	struct launch_opts launch;
 	const char *const *mpirun; /* as crew_opts has it */
 	struct world_opts world;
+	bool ours; /* a rank that we launched: another process reports */
 };
 
-bool job_is_rank(void);	 /* one that we launched */
-bool job_is_alone(void); /* nobody launched us, and we are going to launch ranks */
-/* Does this process report? A rank that does not must not open an output. Pure. */
-bool job_reports(const struct job_opts *o);
 int job_run(const struct job_opts *o, struct report *r, struct err *e) MUST_CHECK;
 
 #endif

@@ -1,7 +1,5 @@
 /* The matrix of pairs, and who of them is slow. */
-#include "bench/sweep/verdict.h"
-
-#include "bench/sweep/slow.h"
+#include "bench/sweep/pairs_say.h"
 #include "bench/sweep/table.h"
 #include "lib/report/json.h"
 
@@ -9,22 +7,32 @@
 
 enum { NAMED_MAX = 8 };
 
-struct matrix {
-	const struct story *s;
-	int n;
-	double *gbps, *latency, *lost, *unhindered, *meanwhile;
-	bool one_host;	  /* units are ranks, not hosts */
-	const char *rail; /* NULL: they are not told apart */
-};
-
-static const struct bench_rank *unit(const struct matrix *m, int i)
+const struct bench_rank *matrix_unit(const struct matrix *m, int i)
 {
 	return &m->s->ranks.v[m->s->units.v[i]];
 }
 
-static const char *name_of(const struct matrix *m, int i)
+const char *matrix_name(const struct matrix *m, int i)
 {
-	return m->one_host ? arena_printf(m->s->a, "rank %d", m->s->units.v[i]) : unit(m, i)->host;
+	return m->one_host ? arena_printf(m->s->a, "rank %d", m->s->units.v[i])
+			   : matrix_unit(m, i)->host;
+}
+
+/* " over eth1", or nothing. */
+const char *matrix_over(const struct matrix *m)
+{
+	return m->rail ? arena_printf(m->s->a, " over %s", m->rail) : "";
+}
+
+const char *matrix_subject(const struct matrix *m, const char *a, const char *b)
+{
+	return arena_printf(m->s->a, "%s%s%s%s%s", a, b ? " -> " : "", b ? b : "",
+			    m->rail ? " " : "", m->rail ? m->rail : "");
+}
+
+double matrix_median(const struct matrix *m)
+{
+	return slow_median(m->gbps, (size_t)m->n * (size_t)m->n, m->s->a);
 }
 
 static double *empty(const struct story *s, int n)
@@ -47,7 +55,7 @@ static void fill(struct matrix *m, const struct story *s, int rail)
 	m->lost = empty(s, m->n);
 	m->unhindered = empty(s, m->n);
 	m->meanwhile = empty(s, m->n);
-	m->one_host = m->n > 1 && streq(unit(m, 0)->host, unit(m, 1)->host);
+	m->one_host = m->n > 1 && streq(matrix_unit(m, 0)->host, matrix_unit(m, 1)->host);
 	for (size_t i = 0; i < s->pairs.n; i++) {
 		const struct story_pair *p = &s->pairs.v[i];
 		int at = p->a * m->n + p->b;
@@ -60,11 +68,6 @@ static void fill(struct matrix *m, const struct story *s, int rail)
 		m->unhindered[at] = p->unhindered;
 		m->meanwhile[at] = p->meanwhile;
 	}
-}
-
-static double median_gbps(const struct matrix *m)
-{
-	return slow_median(m->gbps, (size_t)m->n * (size_t)m->n, m->s->a);
 }
 
 /* --- the matrix ---------------------------------------------------------------------- */
@@ -81,9 +84,9 @@ static void draw(const struct matrix *m, const char *title, const double *v, dou
 	text_addf(&t, "# %s%s%s (row to column)\n%-14s", title, m->rail ? ", " : "",
 		  m->rail ? m->rail : "", "");
 	for (int b = 0; b < m->n; b++)
-		text_addf(&t, " %10.10s", name_of(m, b));
+		text_addf(&t, " %10.10s", matrix_name(m, b));
 	for (int a = 0; a < m->n; a++) {
-		text_addf(&t, "\n%-14.14s", name_of(m, a));
+		text_addf(&t, "\n%-14.14s", matrix_name(m, a));
 		for (int b = 0; b < m->n; b++)
 			if (isnan(v[a * m->n + b]))
 				text_addf(&t, " %10s", a == b ? "." : "-");
@@ -103,8 +106,8 @@ static void add_pairs(const struct matrix *m, cJSON *pairs)
 			if (a == b)
 				continue;
 			o = json_push_object(pairs);
-			json_str(o, "from", name_of(m, a));
-			json_str(o, "to", name_of(m, b));
+			json_str(o, "from", matrix_name(m, a));
+			json_str(o, "to", matrix_name(m, b));
 			json_num(o, "gbps", m->gbps[a * m->n + b]);
 			json_num(o, "latency_us", m->latency[a * m->n + b] * 1e6);
 			json_num(o, "lost", m->lost[a * m->n + b]);
@@ -121,52 +124,41 @@ static const char *ways(const struct slow_verdict *v)
 static void fix_node(const struct matrix *m, struct finding *f, int node)
 {
 	if (m->one_host)
-		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d", unit(m, node)->pid);
+		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d",
+				   matrix_unit(m, node)->pid);
 	if (m->rail)
 		finding_fix(f, "ssh %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
-			    name_of(m, node), m->rail, m->rail, m->rail);
+			    matrix_name(m, node), m->rail, m->rail, m->rail);
 	else
-		finding_fix(f, "ssh %s 'ip -s link; tc -s qdisc'", name_of(m, node));
-	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", name_of(m, node));
-}
-
-/* " over eth1", or nothing. */
-static const char *over(const struct matrix *m)
-{
-	return m->rail ? arena_printf(m->s->a, " over %s", m->rail) : "";
-}
-
-static const char *subject_of(const struct matrix *m, const char *a, const char *b)
-{
-	return arena_printf(m->s->a, "%s%s%s%s%s", a, b ? " -> " : "", b ? b : "",
-			    m->rail ? " " : "", m->rail ? m->rail : "");
+		finding_fix(f, "ssh %s 'ip -s link; tc -s qdisc'", matrix_name(m, node));
+	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", matrix_name(m, node));
 }
 
 static void say_one(const struct matrix *m, const struct slow_verdict *v)
 {
 	bool is_link = v->kind == SLOW_LINK || v->kind == LOSSY_LINK;
 	bool loses = v->kind == LOSSY_NODE || v->kind == LOSSY_LINK;
-	const char *a = name_of(m, v->a), *b = is_link ? name_of(m, v->b) : NULL;
-	struct finding *f =
-		report_find(m->s->r, loses ? "pair.loss" : "pair.bandwidth", subject_of(m, a, b));
+	const char *a = matrix_name(m, v->a), *b = is_link ? matrix_name(m, v->b) : NULL;
+	struct finding *f = report_find(m->s->r, loses ? "pair.loss" : "pair.bandwidth",
+					matrix_subject(m, a, b));
 
 	if (v->kind == SLOW_NODE)
 		finding_set(f, ST_FAIL,
 			    "%s %s at most %.3f GB/s%s with any partner; the others reach %.3f", a,
-			    ways(v), v->is, over(m), v->others);
+			    ways(v), v->is, matrix_over(m), v->others);
 	else if (v->kind == SLOW_LINK)
 		finding_set(f, ST_FAIL,
 			    "%s reaches %.3f GB/s to %s%s, and both reach %.3f with others: the "
 			    "link between them",
-			    a, v->is, b, over(m), v->others);
+			    a, v->is, b, matrix_over(m), v->others);
 	else if (v->kind == LOSSY_NODE)
 		finding_set(f, ST_FAIL,
 			    "%.2f %% of what %s %s%s is lost, with most partners: its cable, port "
 			    "or card",
-			    v->is * 100, a, ways(v), over(m));
+			    v->is * 100, a, ways(v), matrix_over(m));
 	else
 		finding_set(f, ST_FAIL, "%.2f %% of what %s sends to %s%s is lost", v->is * 100, a,
-			    b, over(m));
+			    b, matrix_over(m));
 	if (loses) {
 		finding_value(f, v->is * 100, "%");
 		finding_expect(f, "<= %g %% sent again", LOSSY_SHARE * 100);
@@ -178,19 +170,6 @@ static void say_one(const struct matrix *m, const struct slow_verdict *v)
 	verdict_add(m->s->r, f);
 }
 
-static void say_healthy(const struct matrix *m)
-{
-	double usual = median_gbps(m);
-	double latency = slow_median(m->latency, (size_t)m->n * (size_t)m->n, m->s->a);
-	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
-
-	finding_set(f, ST_PASS,
-		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out",
-		    m->n * (m->n - 1) / 2, over(m), usual, latency * 1e6);
-	finding_value(f, usual, "GB/s");
-	verdict_add(m->s->r, f);
-}
-
 /*
  * Ranks that share this machine's processors: how long each waits for one is all that
  * makes a pair of them slow, and there is no link to be repaired.
@@ -198,7 +177,7 @@ static void say_healthy(const struct matrix *m)
 static void say_shared(const struct matrix *m)
 {
 	struct finding *f = report_find(m->s->r, "pair.bandwidth", NULL);
-	double usual = median_gbps(m);
+	double usual = matrix_median(m);
 	int n = m->n * m->n, worst = -1;
 
 	for (int i = 0; i < n; i++)
@@ -207,7 +186,8 @@ static void say_shared(const struct matrix *m)
 	finding_set(f, ST_INFO,
 		    "median %.3f GB/s, %s to %s %.3f; not judged: between ranks of one machine it "
 		    "is who gets a processor",
-		    usual, name_of(m, worst / m->n), name_of(m, worst % m->n), m->gbps[worst]);
+		    usual, matrix_name(m, worst / m->n), matrix_name(m, worst % m->n),
+		    m->gbps[worst]);
 	finding_value(f, usual, "GB/s");
 	verdict_add(m->s->r, f);
 }
@@ -229,8 +209,8 @@ static int next_slowest(const struct matrix *m, int last)
 
 static const char *direction(const struct matrix *m, int i)
 {
-	return arena_printf(m->s->a, "%s to %s %.3f", name_of(m, i / m->n), name_of(m, i % m->n),
-			    m->gbps[i]);
+	return arena_printf(m->s->a, "%s to %s %.3f", matrix_name(m, i / m->n),
+			    matrix_name(m, i % m->n), m->gbps[i]);
 }
 
 /* --expect: each direction of each pair, by itself; the slowest are named. */
@@ -251,10 +231,10 @@ static void judge_expected(const struct matrix *m, double limit)
 		text_add(&t, " ...");
 	if (below)
 		finding_set(f, ST_FAIL, "%d of %d directions are below %g GB/s%s: %s", below, of,
-			    limit, over(m), t.s);
+			    limit, matrix_over(m), t.s);
 	else
 		finding_set(f, ST_PASS, "all %d directions reach %g GB/s%s; the slowest is %s", of,
-			    limit, over(m), direction(m, slowest));
+			    limit, matrix_over(m), direction(m, slowest));
 	finding_value(f, m->gbps[slowest], "GB/s");
 	finding_expect(f, ">= %g GB/s", limit);
 	if (below && !m->one_host)
@@ -268,7 +248,7 @@ static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
 	const struct slow_input in = {m->n, m->gbps, m->lost, m->unhindered, m->meanwhile};
 	slow_list found;
 
-	if (isnan(median_gbps(m)))
+	if (isnan(matrix_median(m)))
 		return; /* it did not come to that */
 	if (o->pairs && !report_is_quiet(m->s->r)) {
 		draw(m, "Bandwidth, GB/s", m->gbps, 1, 3);
@@ -278,14 +258,15 @@ static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
 	if (o->expect_gbps > 0)
 		judge_expected(m, o->expect_gbps);
 	slow_find(&in, m->s->a, &found);
-	if (found.n && m->one_host && streq(m->s->device, "host memory")) {
+	if (m->one_host && streq(m->s->device, "host memory") &&
+	    (found.n || !doubts_none(m, &in))) {
 		say_shared(m);
 		return;
 	}
 	for (size_t i = 0; i < found.n; i++)
 		say_one(m, &found.v[i]);
 	if (!found.n)
-		say_healthy(m);
+		doubts_judge(m, &in);
 }
 
 /* --- rails ------------------------------------------------------------------------------ */
@@ -356,7 +337,7 @@ static void verdict_rails(const struct story *s, const struct verdict_opts *o)
 		if (!to)
 			continue;
 		json_str(to, "name", m.rail);
-		json_num(to, "median_gbps", median_gbps(&m));
+		json_num(to, "median_gbps", matrix_median(&m));
 		add_pairs(&m, json_array(to, "pairs"));
 	}
 	for (size_t i = 0; i < s->rails.n; i++)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 const double SLOW_SHARE = 0.5, LOSSY_SHARE = 0.004;
+const double HINDERED_SHARE = 0.65;
 
 static int by_value(const void *x, const void *y)
 {
@@ -199,4 +200,28 @@ void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret)
 	slow_links(in, &b, a, is_slow, ret);
 	if (in->lost)
 		lossy(in, a, ret);
+}
+
+void slow_doubts(const struct slow_input *in, struct arena *a, slow_list *ret)
+{
+	const struct slow_input as_measured = {.n = in->n, .gbps = in->gbps};
+
+	slow_find(&as_measured, a, ret);
+}
+
+double slow_hindered(const struct slow_input *in, struct arena *a)
+{
+	double *share = arena_alloc(a, (size_t)in->n * 2 * sizeof(*share)), median;
+	struct slow_input unhindered = *in;
+	struct bests is, would;
+
+	if (!in->unhindered)
+		return 0;
+	unhindered.gbps = in->unhindered;
+	is = find_bests(in, a);
+	would = find_bests(&unhindered, a);
+	for (int i = 0; i < in->n * 2; i++)
+		share[i] = 1 - is.sends[i] / fmax(is.sends[i], would.sends[i]);
+	median = slow_median(share, (size_t)in->n * 2, a);
+	return isnan(median) ? 0 : median;
 }

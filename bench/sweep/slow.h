@@ -33,6 +33,18 @@ extern const double SLOW_SHARE;	 /* of what others reach */
 extern const double LOSSY_SHARE; /* of the segments */
 
 void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret);
+/*
+ * Where nobody was found: of whom that says nothing, since he is slow as measured, and cleared
+ * by the favours of unhindered and meanwhile alone. A busy machine makes healthy ones look so,
+ * and hides sick ones.
+ */
+void slow_doubts(const struct slow_input *in, struct arena *a, slow_list *ret);
+/*
+ * The share of the time in which even the best pairs waited for processors; 0: that is not
+ * known. From HINDERED_SHARE on it may be these that were measured, and not a network.
+ */
+extern const double HINDERED_SHARE;
+double slow_hindered(const struct slow_input *in, struct arena *a);
 /* The median of what is known; NAN: nothing is. */
 double slow_median(const double *v, size_t n, struct arena *a);
 

@@ -124,8 +124,10 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 	const struct sweep_totals *sum = &s->totals;
 	double scale = streq(s->backend, "tcp") ? 1 : expect_reached(sum->best_bytes);
 	double share = sum->best_busbw / (x->busbw * scale);
-	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : x->fail;
 	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
+	double least =
+		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
+	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
 	struct unit_buf size;
 
 	if (sum->best_bytes < (x->judged_from >> (scale < 1 ? 4 : 0))) {
@@ -325,8 +327,8 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 		judge_data(s);
 		judge_bandwidth(s, o);
 		if (o->baseline)
-			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : 0.9,
-				       o->fail > 0 ? o->fail : 0.8);
+			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
+				       o->fail > 0 ? o->fail : BASELINE_FAIL);
 	}
 	verdict_straggler(s);
 	verdict_pairs(s, o);

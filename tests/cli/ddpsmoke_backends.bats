@@ -30,9 +30,11 @@ needs() { # BACKEND...: what was not built here is skipped
 proven() { # ARGS...: all proofs hold, in a short run
     small "$@" --json
     [ "$status" -eq 0 ] || { echo "$output" "$stderr"; false; }
-    jq -e '.verdict == "pass" and (.data.checks | .params_equal_across_ranks and
+    jq -e "$FINE"'fine and (.data.checks | .params_equal_across_ranks and
         .equals_single_process and .repeats_to_the_bit)' <<<"$output"
 }
+
+MEET=$((3 * ${WINDSOCK_SLOW:-1})) # seconds
 
 setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)) SHORT=(--samples 512); }
 
@@ -107,8 +109,8 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)) SHORT=(--samples 512); }
 
 @test "mpi: a stopped rank is named, and mpirun made to end" {
     needs mpi-openmpi
-    small --backend mpi-openmpi --np 3 --fault 0:stop --deadline 3s # they also meet within that
-    fails rank.alive 'rank 0 \(.*\) did nothing for 3 s'
+    small --backend mpi-openmpi --np 3 --fault 0:stop --deadline ${MEET}s # they also meet within that
+    fails rank.alive "rank 0 \(.*\) did nothing for $MEET s"
     nobody_left
 }
 
@@ -135,7 +137,7 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
 @test "mpi: Ctrl-C: what was finished is reported, nobody left" {
     needs mpi-openmpi
     local seconds
-    for seconds in 1.5 4 8 16; do # to train takes a busy machine a while
+    for seconds in 1.5 4 8 16 32 64; do # to train takes a busy machine a while
         interrupted $seconds
         ((!DONE)) || return 0
     done
@@ -168,13 +170,13 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
     ((EUID)) || root=(--allow-run-as-root)
     run -0 --separate-stderr mpirun.openmpi "${root[@]}" --oversubscribe -np 2 "$BIN/ddpsmoke" \
         --backend mpi --samples 512 --json
-    jq -es 'length == 1 and (.[0] | .verdict == "pass" and .data.backend == "mpi")' <<<"$output"
+    jq -es "$FINE"'length == 1 and (.[0] | fine and .data.backend == "mpi")' <<<"$output"
     for r in 0 1; do
         RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
             "$BIN/ddpsmoke" --backend gloo --samples 512 >"$BATS_TEST_TMPDIR/$r" 2>/dev/null 3>&- &
     done
     ends_with 0 %1 && ends_with 0 %2
-    grep -q '^PASS .*over Gloo' "$BATS_TEST_TMPDIR/0"
+    grep -Eq '^(PASS|WARN) .*over Gloo' "$BATS_TEST_TMPDIR/0"
 }
 
 @test "ranks that are not alike: who lacks the plug-in, who was told of another one" {

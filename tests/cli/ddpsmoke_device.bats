@@ -3,6 +3,7 @@
 # cards that are there. What needs a GPU says so. (With one: engine_gpu_auto.bats.)
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
 
 setup() {
     [[ ! -e /dev/nvidiactl ]] || skip "there is a driver here"
@@ -23,7 +24,7 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
     mkdir -p "$BATS_TEST_TMPDIR/sys/bus/pci/devices"
     smoke --sysroot "$BATS_TEST_TMPDIR" --json
     [ "$status" -eq 0 ]
-    jq -e '.verdict == "pass" and (.data.world.ranks | map(.device) == ["cpu", "cpu"]) and
+    jq -e "$FINE"'fine and (.data.world.ranks | map(.device) == ["cpu", "cpu"]) and
         ([.findings[].check] | index("train.device") | not) and (.data | has("device") | not)' <<<"$output"
 }
 

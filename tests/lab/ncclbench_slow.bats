@@ -14,12 +14,21 @@ teardown() {
     [ -z "${hogs:-}" ] || kill $hogs 2>/dev/null || true
 }
 
+# Nobody is named, or it says that processors were too busy to know.
+no_alarm() { # PAIRS
+    [[ $output != *"FAIL "* ]]
+    [[ $output == *"PASS pair.bandwidth: $1 pairs"* || $output == *"processors were busy meanwhile"* ||
+        $output == *"which says little: even the best pairs waited for processors"* ]]
+}
+
 @test "--find-slow: a healthy cluster gives no alarm" {
-    local again # run uses i
+    local again passes=0 # run uses i
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10}; again++)); do
         run -0 --separate-stderr "$LAB" run 8 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --find-slow
-        [[ $output == *"PASS pair.bandwidth: 28 pairs"* ]]
+        no_alarm 28
+        [[ $output != *"PASS pair.bandwidth: 28 pairs"* ]] || passes=$((passes + 1))
     done
+    ((passes > 0))
 }
 
 @test "--find-slow: healthy nodes whose processors are busy give no alarm either" {
@@ -31,7 +40,7 @@ teardown() {
     done
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 10; again++)); do
         run -0 --separate-stderr "$LAB" run 4 -- "$BIN/ncclbench" --hosts lab --find-slow
-        [[ $output == *"PASS pair.bandwidth: 6 pairs"* ]]
+        no_alarm 6
     done
 }
 

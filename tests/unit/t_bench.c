@@ -1,4 +1,4 @@
-/* ncclbench's judgements: who is slow, what is expected, what people type, what ranks say. */
+/* ncclbench's judgements: what is expected, what people type, what ranks say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,116 +10,9 @@
 #include "bench/sweep/ask.h"
 #include "bench/sweep/expect.h"
 #include "bench/sweep/saved.h"
-#include "bench/sweep/slow.h"
 #include "lib/report/json.h"
 
 #include <math.h>
-
-/* --- slow -------------------------------------------------------------------------- */
-
-enum { N = 6 };
-static double gbps[N * N], lost[N * N];
-
-static void healthy(void)
-{
-	for (int i = 0; i < N * N; i++) {
-		gbps[i] = i / N == i % N ? NAN : 10 + (i * 7 % 5); /* some spread */
-		lost[i] = i / N == i % N ? NAN : i % 3 * 0.001;
-	}
-}
-
-static slow_list find(struct arena *a)
-{
-	const struct slow_input in = {.n = N, .gbps = gbps, .lost = lost};
-	slow_list found;
-
-	slow_find(&in, a, &found);
-	return found;
-}
-
-static void who_is_slow(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	slow_list found;
-
-	(void)state;
-	healthy();
-	assert_int_equal(find(&a).n, 0);
-	for (int p = 0; p < N; p++) /* node 4 cannot receive */
-		gbps[p * N + 4] /= 10;
-	found = find(&a);
-	assert_int_equal(found.n, 1);
-	assert_true(found.v[0].kind == SLOW_NODE && found.v[0].a == 4 && found.v[0].in &&
-		    !found.v[0].out && found.v[0].partner >= 0 && found.v[0].partner != 4);
-	healthy();
-	gbps[1 * N + 3] = 2; /* one way between two that do well with others */
-	found = find(&a);
-	assert_int_equal(found.n, 1);
-	assert_true(found.v[0].kind == SLOW_LINK && found.v[0].a == 1 && found.v[0].b == 3);
-}
-
-static size_t found_with(double a_to_b, double elsewhere, double meanwhile, int node)
-{
-	AUTO(arena_done) struct arena a = {0};
-	double others[N * N];
-	const struct slow_input in = {.n = N, .gbps = gbps, .meanwhile = others};
-	slow_list found;
-
-	healthy();
-	for (int i = 0; i < N * N; i++)
-		others[i] = NAN;
-	for (int p = 0; p < N && node; p++)
-		gbps[1 * N + p] = p == 1 ? NAN : elsewhere;
-	gbps[1 * N + 3] = a_to_b;
-	others[1 * N + 3] = meanwhile;
-	slow_find(&in, &a, &found);
-	return found.n;
-}
-
-/* What was low while everything was low says nothing; what was low alone does. */
-static void by_turns_with_proven_pairs(void **state)
-{
-	(void)state;
-	assert_int_equal(found_with(4, 0, NAN, 0), 1);
-	assert_int_equal(found_with(4, 0, 5, 0), 0);
-	assert_int_equal(found_with(4, 0, 9, 0), 1);
-	assert_int_equal(found_with(4, 0, 99, 0), 1); /* no more than others ever reached */
-	assert_int_equal(found_with(4, 4, NAN, 1), 1);
-	assert_int_equal(found_with(4, 4, 5, 1), 0);
-	assert_int_equal(found_with(4, 4, 9, 1), 1);
-}
-
-static void who_loses(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	slow_list found;
-
-	(void)state;
-	healthy();
-	for (int p = 0; p < N; p++)
-		lost[p * N + 2] = 0.02;
-	found = find(&a);
-	assert_int_equal(found.n, 1);
-	assert_true(found.v[0].kind == LOSSY_NODE && found.v[0].a == 2 && found.v[0].in &&
-		    !found.v[0].out);
-	healthy();
-	lost[5 * N + 0] = 0.05;
-	found = find(&a);
-	assert_int_equal(found.n, 1);
-	assert_true(found.v[0].kind == LOSSY_LINK && found.v[0].a == 5 && found.v[0].b == 0);
-}
-
-static void two_nodes_blame_nobody(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const double v[] = {NAN, 1, 1, NAN};
-	const struct slow_input in = {.n = 2, .gbps = v};
-	slow_list found;
-
-	(void)state;
-	slow_find(&in, &a, &found);
-	assert_int_equal(found.n, 0);
-}
 
 /* --- expected ---------------------------------------------------------------------- */
 
@@ -357,10 +250,6 @@ static void damaged_files_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_is_slow),
-		cmocka_unit_test(by_turns_with_proven_pairs),
-		cmocka_unit_test(who_loses),
-		cmocka_unit_test(two_nodes_blame_nobody),
 		cmocka_unit_test(expectations_meet_what_was_measured),
 		cmocka_unit_test(instances_grant),
 		cmocka_unit_test(what_cannot_be_derived_says_why),

@@ -414,6 +414,7 @@ static void nobody_blames_himself(void **state)
 	if (wrong)
 		fail_msg("%s", wrong);
 	assert_int_equal(r.ended[3], 0);
+	assert_int_equal(r.ended[1], -SIGKILL); /* it was stopped all the time */
 }
 
 static const char *abort_one(struct comm *c, struct local *w, void *arg)

@@ -1,0 +1,209 @@
+#include "bench/ranks/room.h"
+
+#include "lib/core/file.h"
+#include "lib/core/units.h"
+#include "lib/host/cgroup.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+enum {
+	CROWD = 16,	    /* ranks on a processor that meet the usual deadlines all the same */
+	FILES_BESIDE = 32,  /* of a rank: its program, its outputs, its rendezvous */
+	FILES_AGENT = 4,    /* of who starts them, for each one */
+	PROCESSES_EACH = 2, /* a rank with a thread that reads ahead */
+	PROCESSES_BESIDE = 8,
+	PORTS_BESIDE = 2,  /* of each rank: where it listens, and its rendezvous */
+	PORTS_ALL = 64512, /* 1024 to 65535 */
+};
+static const uint64_t RANK_BYTES = 4 << 20; /* of the smallest network, the program's not counted */
+
+/* --- what there is ---------------------------------------------------------------------- */
+
+static unsigned count_processors(void)
+{
+	cpu_set_t set;
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		n = CPU_COUNT(&set);
+	return n > 0 ? (unsigned)n : 1;
+}
+
+static uint64_t count_ports(struct arena *a)
+{
+	const char *line = file_line(a, "/proc/sys/net/ipv4/ip_local_port_range");
+	unsigned low, high;
+
+	if (!line || sscanf(line, "%u %u", &low, &high) != 2 || high < low)
+		return UINT64_MAX;
+	return high - low + 1;
+}
+
+/* The launcher raises the soft limit to the hard one for itself and its ranks. */
+static uint64_t count_files(void)
+{
+	struct rlimit r;
+
+	return getrlimit(RLIMIT_NOFILE, &r) || r.rlim_max == RLIM_INFINITY ? UINT64_MAX
+									   : (uint64_t)r.rlim_max;
+}
+
+static uint64_t number_in(struct arena *a, const char *path, uint64_t otherwise)
+{
+	const char *line = file_line(a, path);
+	uint64_t n;
+
+	return line && !parse_uint(line, &n) ? n : otherwise;
+}
+
+/* Of the control group; a user's own limit (ulimit -u) is no limit for root. */
+static uint64_t count_processes(struct arena *a)
+{
+	bool v2;
+	const char *own = cgroup_own(a, "pids", &v2), *at;
+	uint64_t most, now;
+
+	if (!own)
+		return UINT64_MAX;
+	at = arena_printf(a, "/sys/fs/cgroup%s%s", v2 ? "" : "/pids", own);
+	most = number_in(a, arena_printf(a, "%s/pids.max", at), UINT64_MAX);
+	now = number_in(a, arena_printf(a, "%s/pids.current", at), 0);
+	return most == UINT64_MAX ? most : now < most ? most - now : 0;
+}
+
+static uint64_t count_bytes(struct arena *a)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	uint64_t group = cgroup_memory_left(a), kib = 0;
+	char line[128];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
+	if (f)
+		(void)fclose(f);
+	return found && kib << 10 < group ? kib << 10 : group;
+}
+
+void room_read(struct room *ret)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	*ret = (struct room){.processors = count_processors(),
+			     .ports = count_ports(&a),
+			     .files = count_files(),
+			     .processes = count_processes(&a),
+			     .bytes = count_bytes(&a)};
+}
+
+/* --- what that is enough for -------------------------------------------------------------- */
+
+/* Each connection takes a port of its own: all ranks have one address. Each rank listens, too. */
+static uint64_t ports_for(uint64_t ranks, unsigned links)
+{
+	return links && ranks ? ranks * (ranks - 1) / 2 * links + ranks * PORTS_BESIDE : 0;
+}
+
+static uint64_t files_for(uint64_t ranks, unsigned links)
+{
+	uint64_t rank = ranks * links + FILES_BESIDE, agent = ranks * FILES_AGENT + FILES_BESIDE;
+
+	return rank > agent ? rank : agent;
+}
+
+static uint64_t processes_for(uint64_t ranks, unsigned links UNUSED)
+{
+	return ranks * PROCESSES_EACH + PROCESSES_BESIDE;
+}
+
+static uint64_t bytes_for(uint64_t ranks, unsigned links UNUSED) { return ranks * RANK_BYTES; }
+
+typedef uint64_t needs_fn(uint64_t ranks, unsigned links);
+
+/* The most ranks for which @limit is enough. */
+static uint64_t most(needs_fn *needs, unsigned links, uint64_t ranks, uint64_t limit)
+{
+	while (ranks && needs(ranks, links) > limit)
+		ranks--;
+	return ranks;
+}
+
+static int refuse(const struct room_need *n, const char *what, uint64_t needed, uint64_t has,
+		  uint64_t fit, struct err *e)
+{
+	err_set(e, ERR_SYS,
+		"%" PRIu64 " ranks on this machine need %" PRIu64 " %s, and there are %" PRIu64
+		": enough for %" PRIu64,
+		n->ranks, needed, what, has, fit);
+	return -1;
+}
+
+static int check_ports(const struct room *r, const struct room_need *n, struct err *e)
+{
+	uint64_t fit = most(ports_for, n->links, n->ranks, r->ports);
+
+	if (fit == n->ranks)
+		return 0;
+	(void)refuse(n, "ports for their connections", ports_for(n->ranks, n->links), r->ports, fit,
+		     e);
+	return err_hint(e,
+			"--np %" PRIu64 "; ranks on several hosts (--hosts) need fewer ports of "
+			"each; sysctl -w net.ipv4.ip_local_port_range='1024 65535' makes room for "
+			"%" PRIu64,
+			fit, most(ports_for, n->links, n->ranks, PORTS_ALL));
+}
+
+static int check_files(const struct room *r, const struct room_need *n, struct err *e)
+{
+	uint64_t fit = most(files_for, n->links, n->ranks, r->files);
+
+	if (fit == n->ranks)
+		return 0;
+	(void)refuse(n, "files open in one process", files_for(n->ranks, n->links), r->files, fit,
+		     e);
+	return err_hint(e, "--np %" PRIu64 ", or as root: ulimit -n %" PRIu64, fit,
+			files_for(n->ranks, n->links));
+}
+
+static int check_processes(const struct room *r, const struct room_need *n, struct err *e)
+{
+	uint64_t fit = most(processes_for, n->links, n->ranks, r->processes);
+
+	if (fit == n->ranks)
+		return 0;
+	(void)refuse(n, "processes and threads", processes_for(n->ranks, n->links), r->processes,
+		     fit, e);
+	return err_hint(e, "--np %" PRIu64 ", or raise pids.max of the control group", fit);
+}
+
+static int check_bytes(const struct room *r, const struct room_need *n, struct err *e)
+{
+	uint64_t needed = bytes_for(n->ranks, n->links);
+	uint64_t fit = most(bytes_for, n->links, n->ranks, r->bytes);
+	struct unit_buf need, has;
+
+	if (fit == n->ranks)
+		return 0;
+	err_set(e, ERR_SYS,
+		"%" PRIu64 " ranks on this machine need %s of memory at least, and %s may be "
+		"taken: enough for %" PRIu64,
+		n->ranks, format_size(&need, needed), format_size(&has, r->bytes), fit);
+	return err_hint(e, "--np %" PRIu64 ", or more hosts", fit);
+}
+
+int room_check(const struct room *r, const struct room_need *n, struct err *e)
+{
+	return check_ports(r, n, e) || check_files(r, n, e) || check_processes(r, n, e) ||
+			       check_bytes(r, n, e)
+		       ? -1
+		       : 0;
+}
+
+unsigned room_patience(const struct room *r, uint64_t ranks)
+{
+	uint64_t usual = (uint64_t)r->processors * CROWD;
+
+	return ranks > usual ? (unsigned)((ranks + usual - 1) / usual) : 1;
+}

@@ -1,0 +1,28 @@
+#ifndef BENCH_SWEEP_PAIRS_SAY_H
+#define BENCH_SWEEP_PAIRS_SAY_H
+/* Private to bench/sweep/pairs_say*.c: what was measured between pairs, and how it is named. */
+#include "bench/sweep/slow.h"
+#include "bench/sweep/verdict.h"
+
+struct matrix {
+	const struct story *s;
+	int n;
+	double *gbps, *latency, *lost, *unhindered, *meanwhile;
+	bool one_host;	  /* units are ranks, not hosts */
+	const char *rail; /* NULL: they are not told apart */
+};
+
+const struct bench_rank *matrix_unit(const struct matrix *m, int i);
+const char *matrix_name(const struct matrix *m, int i);
+const char *matrix_over(const struct matrix *m); /* " over eth1", or nothing */
+/* Of a finding about @a, or about the link to @b (NULL: none). */
+const char *matrix_subject(const struct matrix *m, const char *a, const char *b);
+double matrix_median(const struct matrix *m);
+
+/* --- pairs_say_doubt.c --- */
+/* Nobody was found slow; does that say anything about the network? */
+void doubts_judge(const struct matrix *m, const struct slow_input *in);
+/* Nobody is slow as measured, and processors did not decide. */
+bool doubts_none(const struct matrix *m, const struct slow_input *in);
+
+#endif

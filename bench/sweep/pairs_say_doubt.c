@@ -1,0 +1,86 @@
+/* Where nobody is slow: whether that is a word on the network, or on busy processors. */
+#include "bench/sweep/pairs_say.h"
+
+#include <math.h>
+
+static void say_healthy(const struct matrix *m)
+{
+	double usual = matrix_median(m);
+	double latency = slow_median(m->latency, (size_t)m->n * (size_t)m->n, m->s->a);
+	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
+
+	finding_set(f, ST_PASS,
+		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out",
+		    m->n * (m->n - 1) / 2, matrix_over(m), usual, latency * 1e6);
+	finding_value(f, usual, "GB/s");
+	verdict_add(m->s->r, f);
+}
+
+/* Nothing to be repaired: a look at what else runs, and another try. */
+static void fix_doubt(struct finding *f)
+{
+	finding_fix(f, "uptime; top -b -n 1  # on each host: what else runs there?");
+	finding_fix(f, "ncclbench --hosts ... --find-slow  # again, when it does not");
+}
+
+/*
+ * Each reached what was measured, at least; but where the usual is how long one waits for a
+ * processor, a tenth of a network may be enough for it.
+ */
+static void say_hindered(const struct matrix *m, double share)
+{
+	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
+
+	finding_set(f, ST_WARN,
+		    "nobody stands out, which says little: even the best pairs%s waited for "
+		    "processors in %.0f %% of the time",
+		    matrix_over(m), share * 100);
+	finding_value(f, matrix_median(m), "GB/s");
+	finding_expect(f, "< %.0f %% of the time", HINDERED_SHARE * 100);
+	fix_doubt(f);
+	verdict_add(m->s->r, f);
+}
+
+/* One who is slow as measured, and of whom a busy machine may be the reason. */
+static void say_doubt(const struct matrix *m, const struct slow_verdict *v)
+{
+	const char *a = matrix_name(m, v->a),
+		   *b = v->kind == SLOW_LINK ? matrix_name(m, v->b) : NULL;
+	struct finding *f = report_find(m->s->r, "pair.bandwidth", matrix_subject(m, a, b));
+
+	finding_set(f, ST_WARN,
+		    "%s%s%s reaches %.3f GB/s%s, others %.3f; whether that is the network is not "
+		    "known: processors were busy meanwhile",
+		    a, b ? " to " : "", b ? b : "", v->is, matrix_over(m), v->others);
+	finding_value(f, v->is, "GB/s");
+	finding_expect(f, ">= %.3f GB/s", v->others * SLOW_SHARE);
+	fix_doubt(f);
+	verdict_add(m->s->r, f);
+}
+
+/* Host memory moves as processors move it; what a GPU sends goes on without them. */
+static bool is_hindered(const struct matrix *m, const struct slow_input *in)
+{
+	return streq(m->s->device, "host memory") && slow_hindered(in, m->s->a) >= HINDERED_SHARE;
+}
+
+void doubts_judge(const struct matrix *m, const struct slow_input *in)
+{
+	slow_list doubts;
+
+	slow_doubts(in, m->s->a, &doubts);
+	if (is_hindered(m, in))
+		return say_hindered(m, slow_hindered(in, m->s->a));
+	for (size_t i = 0; i < doubts.n; i++)
+		say_doubt(m, &doubts.v[i]);
+	if (!doubts.n)
+		say_healthy(m);
+}
+
+bool doubts_none(const struct matrix *m, const struct slow_input *in)
+{
+	slow_list doubts;
+
+	slow_doubts(in, m->s->a, &doubts);
+	return !doubts.n && !is_hindered(m, in);
+}

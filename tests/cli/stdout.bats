@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# A standard output that nobody reads, that is full or that is closed: ncclbench and ddpsmoke
+# end, say what was lost, and leave nobody behind, whatever they were to write.
+# shellcheck disable=SC2154 # bats sets stderr
+bats_require_minimum_version 1.5.0
+
+MARK=$((RANDOM + 40000)) # a heartbeat in ms, by which our processes are known
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+nobody_left() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        pgrep -f -- "--heartbeat ${MARK}ms" >/dev/null || return 0
+        sleep 0.05
+    done
+    pgrep -af -- "--heartbeat ${MARK}ms"
+    return 1
+}
+
+modes() { # each way to write, a line each
+    local common="--heartbeat ${MARK}ms" format
+    for format in table json junit prometheus github tap; do
+        echo "ncclbench -b 8 -e 1K -n 2 --format $format $common"
+        echo "ddpsmoke --steps 2 --model mlp --format $format $common"
+    done
+    echo "ncclbench -b 8 -e 1K -n 2 --plot - $common"
+    echo "ncclbench --pairs $common"
+    echo "ddpsmoke --steps 2 --model mlp --expect 0 --emit torchrun $common"
+}
+
+@test "a reader that has seen enough is no error, and nothing is said about it" {
+    local line
+    modes >lines
+    echo "ncclbench -b 8 -e 8 -n 2 -N 0 --heartbeat ${MARK}ms" >>lines # until nobody listens
+    while read -r line; do
+        # shellcheck disable=SC2086
+        timeout 60 "$BIN/"$line 2>err 3>&- | head -1 >first || true
+        code=${PIPESTATUS[0]}
+        [[ $code == 0 || $code == 141 ]] || { echo "$line: $code"; cat err; false; }
+        ! grep -iE 'pipe|cannot write|interrupted' err || { echo "$line"; false; }
+        nobody_left
+    done <lines
+}
+
+@test "a full or a closed output is an error with a sentence" {
+    local line
+    modes >lines
+    while read -r line; do
+        code=0
+        # shellcheck disable=SC2086
+        timeout 60 "$BIN/"$line >/dev/full 2>err 3>&- || code=$?
+        [ "$code" -eq 3 ] || { echo "$line: $code"; false; }
+        grep -q 'cannot write to stdout: No space left on device' err
+        code=0
+        # shellcheck disable=SC2086
+        timeout 60 "$BIN/"$line >&- 2>err 3>&- || code=$?
+        [ "$code" -eq 3 ] || { echo "$line: $code"; false; }
+        grep -q 'cannot write to stdout: Bad file descriptor' err
+        nobody_left
+    done <lines
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# Where the ranks are: ncclbench and ddpsmoke have the same options for that, and say the same
+# about what does not go together, hosts that do not answer, and more ranks than there is room.
+# shellcheck disable=SC2154 # bats sets stderr
+bats_require_minimum_version 1.5.0
+
+setup() {
+    unset WINDSOCK_RSH
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+refused() { # WHAT-IS-SAID ARGS...
+    local said=$1 command
+    shift
+    for command in ncclbench ddpsmoke; do
+        run --separate-stderr "$BIN/$command" "$@"
+        [[ $status == 2 && -z $output && ${#stderr_lines[@]} == 1 && $stderr == "$command: "*"$said"* ]] ||
+            { echo "$command $*: $status $output $stderr"; return 1; }
+    done
+}
+
+@test "what goes with what is said in the same words" {
+    local option
+    for option in '--wait 2' '--wait-time 2s' '--port 3333' --no-local; do
+        # shellcheck disable=SC2086
+        refused "${option%% *} goes with --serve, which prints a line" $option
+    done
+    for option in --partial --keep --copy-self '--parallel 3'; do
+        # shellcheck disable=SC2086
+        refused "${option%% *} goes with --hosts or --srun" $option
+    done
+    for option in '--rank 1' '--world-size 2'; do
+        # shellcheck disable=SC2086
+        refused "${option%% *} goes with --init, as in" $option
+    done
+    refused "not with --np, --hosts, --serve or --srun" --init tcp://127.0.0.1:3333 --np 2
+    refused "--hosts and --serve cannot be combined: the first reaches" --hosts a --serve
+    refused "--srun and --serve cannot be combined" --srun --serve
+    refused "2 ranks do not fit: 1 host has room for 1" --hosts a:1 --np 2
+}
+
+@test "a host that does not answer is waited for as long as was said" {
+    local command start
+    printf '#!/bin/sh\nexec sleep 60\n' >deaf
+    chmod +x deaf
+    for command in ncclbench ddpsmoke; do
+        start=$SECONDS
+        run -1 --separate-stderr "$BIN/$command" --hosts nohost --rsh ./deaf --deadline 1s
+        [[ $output == *"said nothing for 1 s and was ended"* ]]
+        ((SECONDS - start < 8)) # it was 30
+    done
+    start=$SECONDS
+    run -1 --separate-stderr "$BIN/ncclbench" --hosts nohost --rsh ./deaf -T 1
+    ((SECONDS - start < 8))
+}
+
+@test "the time that ssh is given follows the deadline" {
+    local command
+    printf '#!/bin/sh\necho "$@" >>said\nexit 255\n' >ssh
+    chmod +x ssh
+    for command in ncclbench ddpsmoke; do
+        PATH=$PWD:$PATH run -1 "$BIN/$command" --hosts nohost --deadline 4s
+        PATH=$PWD:$PATH run -1 "$BIN/$command" --hosts nohost
+    done
+    run grep -o 'ConnectTimeout=[0-9]*' said
+    [ "$output" = "$(printf 'ConnectTimeout=%s\n' 3 10 3 10)" ]
+}
+
+@test "more ranks than there is room for: what limits them, before one is started" {
+    local command np=512
+    for command in ncclbench ddpsmoke; do
+        run -3 --separate-stderr "$BIN/$command" --np $np
+        [[ $stderr == *"$np ranks on this machine need "*" ports for their connections, and there are "*": enough for "* ]]
+        [[ $stderr == *"--np "*"--hosts"*"ip_local_port_range"* ]]
+        run -3 --separate-stderr "$BIN/$command" --np $np --json
+        jq -e '.verdict == "error" and (.findings[0].message | test("enough for [0-9]+$"))' <<<"$output"
+        np=4096
+    done
+    run -3 --separate-stderr "$BIN/ncclbench" -g 8 -t 64
+    [[ $stderr == *"512 ranks on this machine need "* ]]
+    ulimit -n 64
+    run -3 --separate-stderr "$BIN/ncclbench" --np 40
+    [[ $stderr == *"40 ranks on this machine need "*" files open in one process, and there are 64: enough for "*"ulimit -n "* ]]
+    run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1
+}
+
+@test "ranks that share a processor have more time, and it is said" {
+    run -0 --separate-stderr taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \
+        "$BIN/ncclbench" --np 17 -b 8 -e 8 -n 1
+    [[ $output == *"# 17 ranks share 1 processor: what is waited for is waited for 20 s instead of 10 s (--deadline)"* ]]
+    run -0 --separate-stderr taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \
+        "$BIN/ddpsmoke" --np 17 --steps 1 --samples 544 --model mlp
+    [[ $stderr == *"17 ranks share 1 processor: "*"20 s instead of 10 s"* ]]
+    run -0 --separate-stderr "$BIN/ddpsmoke" --steps 1 --model mlp
+    [[ $stderr != *"share"* ]]
+}
+
+@test "what one backend alone reads is refused with another" {
+    run -2 --separate-stderr "$BIN/ncclbench" --backend tcp --nccl /lib/libnccl.so.2
+    [[ -z $output && $stderr == *"--nccl is for --backend nccl: it does nothing with tcp"* ]]
+    run -2 --separate-stderr "$BIN/ncclbench" --sockets 2 --nccl /lib/libnccl.so.2 # tcp is meant
+    [[ $stderr == *"--nccl is for --backend nccl"* ]]
+    for option in '--sockets 2' '--bind 127.0.0.1' --wire-rate; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/ncclbench" --backend gloo $option
+        [[ -z $output && $stderr == *"${option%% *} is for --backend tcp: it does nothing with gloo"* ]]
+    done
+    run -0 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 --nccl /lib/libnccl.so.2 # auto
+    [[ $output == *"# --nccl does nothing with tcp"* || $output != *"over tcp"* ]]
+    run -2 --separate-stderr "$BIN/ddpsmoke" --nccl /lib/libnccl.so.2
+}
+
+@test "--warn-below alone: not below what fails" {
+    run -2 --separate-stderr "$BIN/ncclbench" --warn-below 20
+    [[ -z $output && $stderr == *"--warn-below 20 is less than what fails without --fail-below, 38: nothing would warn; give both"* ]]
+    run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 20 --fail-below 10
+    run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 60 --save-baseline base
+    run -2 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 60 --baseline base
+    [[ $stderr == *"80 of a baseline: nothing would warn"* ]]
+    run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --fail-below 20
+}

@@ -1,0 +1,90 @@
+/* How many ranks a machine carries, and what is said where they are too many. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/ranks/room.h"
+
+static const struct room plenty = {.processors = 2,
+				   .ports = UINT64_MAX,
+				   .files = UINT64_MAX,
+				   .processes = UINT64_MAX,
+				   .bytes = UINT64_MAX};
+
+static const char *limit(struct room r, uint64_t ranks, unsigned links)
+{
+	static struct err e;
+	const struct room_need need = {.ranks = ranks, .links = links};
+
+	e = (struct err){0};
+	if (!room_check(&r, &need, &e))
+		return "";
+	assert_int_equal(e.kind, ERR_SYS);
+	assert_non_null(strstr(e.hint, "--np "));
+	return e.msg;
+}
+
+static void what_limits_them_is_named(void **state)
+{
+	struct room r = plenty;
+
+	(void)state;
+	assert_string_equal(limit(r, 4096, 2), "");
+	r.ports = 28232; /* Linux's own */
+	assert_non_null(strstr(limit(r, 600, 2), "360600 ports for their connections"));
+	assert_non_null(strstr(limit(r, 600, 2), "there are 28232: enough for 167"));
+	assert_string_equal(limit(r, 167, 2), "");
+	assert_string_not_equal(limit(r, 168, 2), "");
+	assert_string_equal(limit(r, 600, 0), ""); /* none of ours: another library's affair */
+	r = plenty;
+	r.files = 256;
+	assert_non_null(strstr(limit(r, 200, 2), "files open in one process"));
+	assert_string_equal(limit(r, 50, 2), "");
+	r = plenty;
+	r.processes = 100;
+	assert_non_null(strstr(limit(r, 200, 2), "processes and threads, and there are 100: "));
+	assert_string_equal(limit(r, 46, 2), "");
+	r = plenty;
+	r.bytes = 512 << 20;
+	assert_non_null(strstr(limit(r, 600, 2), "of memory at least"));
+	assert_string_equal(limit(r, 100, 2), "");
+	r.bytes = 0; /* none fits, and that ends, too */
+	assert_non_null(strstr(limit(r, 2, 2), "enough for 0"));
+}
+
+static void a_crowd_has_more_time(void **state)
+{
+	struct room r = plenty;
+
+	(void)state;
+	assert_int_equal(room_patience(&r, 0), 1);
+	assert_int_equal(room_patience(&r, 32), 1);
+	assert_int_equal(room_patience(&r, 33), 2);
+	assert_int_equal(room_patience(&r, 160), 5);
+	r.processors = 64;
+	assert_int_equal(room_patience(&r, 512), 1);
+}
+
+static void this_machine_has_room_for_two(void **state)
+{
+	struct room r;
+
+	(void)state;
+	room_read(&r);
+	assert_true(r.processors > 0);
+	assert_string_equal(limit(r, 2, 5), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_limits_them_is_named),
+		cmocka_unit_test(a_crowd_has_more_time),
+		cmocka_unit_test(this_machine_has_room_for_two),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* Who is slow, from made-up numbers; and what is said where that cannot be known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/sweep/slow.h"
+#include "bench/sweep/verdict.h"
+
+#include <math.h>
+
+enum { N = 6 };
+static double gbps[N * N], lost[N * N];
+
+static void healthy(void)
+{
+	for (int i = 0; i < N * N; i++) {
+		gbps[i] = i / N == i % N ? NAN : 10 + (i * 7 % 5); /* some spread */
+		lost[i] = i / N == i % N ? NAN : i % 3 * 0.001;
+	}
+}
+
+static slow_list find(struct arena *a)
+{
+	const struct slow_input in = {.n = N, .gbps = gbps, .lost = lost};
+	slow_list found;
+
+	slow_find(&in, a, &found);
+	return found;
+}
+
+static void who_is_slow(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	assert_int_equal(find(&a).n, 0);
+	for (int p = 0; p < N; p++) /* node 4 cannot receive */
+		gbps[p * N + 4] /= 10;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == SLOW_NODE && found.v[0].a == 4 && found.v[0].in &&
+		    !found.v[0].out && found.v[0].partner >= 0 && found.v[0].partner != 4);
+	healthy();
+	gbps[1 * N + 3] = 2; /* one way between two that do well with others */
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == SLOW_LINK && found.v[0].a == 1 && found.v[0].b == 3);
+}
+
+static size_t found_with(double a_to_b, double elsewhere, double meanwhile, int node)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double others[N * N];
+	const struct slow_input in = {.n = N, .gbps = gbps, .meanwhile = others};
+	slow_list found;
+
+	healthy();
+	for (int i = 0; i < N * N; i++)
+		others[i] = NAN;
+	for (int p = 0; p < N && node; p++)
+		gbps[1 * N + p] = p == 1 ? NAN : elsewhere;
+	gbps[1 * N + 3] = a_to_b;
+	others[1 * N + 3] = meanwhile;
+	slow_find(&in, &a, &found);
+	return found.n;
+}
+
+/* What was low while everything was low says nothing; what was low alone does. */
+static void by_turns_with_proven_pairs(void **state)
+{
+	(void)state;
+	assert_int_equal(found_with(4, 0, NAN, 0), 1);
+	assert_int_equal(found_with(4, 0, 5, 0), 0);
+	assert_int_equal(found_with(4, 0, 9, 0), 1);
+	assert_int_equal(found_with(4, 0, 99, 0), 1); /* no more than others ever reached */
+	assert_int_equal(found_with(4, 4, NAN, 1), 1);
+	assert_int_equal(found_with(4, 4, 5, 1), 0);
+	assert_int_equal(found_with(4, 4, 9, 1), 1);
+}
+
+static void who_loses(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	for (int p = 0; p < N; p++)
+		lost[p * N + 2] = 0.02;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_NODE && found.v[0].a == 2 && found.v[0].in &&
+		    !found.v[0].out);
+	healthy();
+	lost[5 * N + 0] = 0.05;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_LINK && found.v[0].a == 5 && found.v[0].b == 0);
+}
+
+/* Node 1 sends a tenth; what speaks for it is only that its machine was busy. */
+static void busy(double favour_of_1, double favour_of_all, double *unhindered)
+{
+	healthy();
+	for (int i = 0; i < N * N; i++) {
+		gbps[i] /= i / N == 1 ? 10 : 1;
+		unhindered[i] = gbps[i] * (i / N == 1 ? favour_of_1 : favour_of_all);
+	}
+}
+
+static void who_is_cleared_by_favours_alone_is_in_doubt(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double unhindered[N * N], others[N * N];
+	const struct slow_input in = {
+		.n = N, .gbps = gbps, .lost = lost, .unhindered = unhindered, .meanwhile = others};
+	slow_list found;
+
+	(void)state;
+	for (int i = 0; i < N * N; i++)
+		others[i] = NAN;
+	busy(1, 1, unhindered);
+	slow_find(&in, &a, &found);
+	assert_int_equal(found.n, 1);
+	for (int p = 0; p < N; p++) /* so little did others reach in the same moments */
+		others[1 * N + p] = 2;
+	slow_find(&in, &a, &found);
+	assert_int_equal(found.n, 0);
+	slow_doubts(&in, &a, &found);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == SLOW_NODE && found.v[0].a == 1 && found.v[0].out);
+	busy(10, 1, unhindered);
+	for (int i = 0; i < N * N; i++)
+		others[i] = NAN;
+	slow_find(&in, &a, &found);
+	assert_int_equal(found.n, 0);
+	slow_doubts(&in, &a, &found);
+	assert_int_equal(found.n, 1);
+	healthy();
+	for (int p = 0; p < N; p++) /* losses are counted, and not doubted */
+		lost[p * N + 2] = 0.02;
+	slow_doubts(&in, &a, &found);
+	assert_int_equal(found.n, 0);
+}
+
+/* At load 20 a tenth of the bandwidth does not stand out: all were measured by their waiting. */
+static void how_long_the_best_waited_for_processors(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double unhindered[N * N];
+	const struct slow_input unknown = {.n = N, .gbps = gbps};
+	const struct slow_input in = {.n = N, .gbps = gbps, .unhindered = unhindered};
+
+	(void)state;
+	busy(1, 1, unhindered);
+	assert_true(slow_hindered(&unknown, &a) == 0);
+	assert_true(slow_hindered(&in, &a) == 0);
+	busy(4, 1, unhindered); /* one of them: the others are judged */
+	assert_true(slow_hindered(&in, &a) < HINDERED_SHARE);
+	busy(1, 2, unhindered);
+	assert_true(fabs(slow_hindered(&in, &a) - 0.5) < 0.01);
+	busy(1, 4, unhindered);
+	assert_true(fabs(slow_hindered(&in, &a) - 0.75) < 0.01);
+	assert_true(slow_hindered(&in, &a) > HINDERED_SHARE);
+}
+
+static void two_nodes_blame_nobody(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const double v[] = {NAN, 1, 1, NAN};
+	const struct slow_input in = {.n = 2, .gbps = v};
+	slow_list found;
+
+	(void)state;
+	slow_find(&in, &a, &found);
+	assert_int_equal(found.n, 0);
+}
+
+/* --- what the command makes of it --------------------------------------------------------- */
+
+struct said {
+	int code;
+	size_t pass, warn, fail;
+};
+
+/* Four hosts whose pairs reach @usual, and 1.5 times that unless processors were missing. */
+static struct said judge(double usual, double of_1, double favour)
+{
+	static const char *const hosts[] = {"a", "b", "c", "d"};
+	char path[] = "/tmp/t_slow.XXXXXX";
+	int fd = mkstemp(path);
+	struct report_opts ro = {.command = "ncclbench", .host = "a", .output = path};
+	const struct verdict_opts vo = {0};
+	struct story_opts so = {0};
+	struct err e = {0};
+	struct report *r = report_new(&ro, &e);
+	struct story s;
+	struct said said;
+
+	assert_non_null(r);
+	(void)close(fd);
+	story_init(&s, &so, r);
+	s.device = "host memory";
+	for (int i = 0; i < 4; i++) {
+		*LIST_ADD(s.a, &s.ranks) = (struct bench_rank){.host = hosts[i]};
+		*LIST_ADD(s.a, &s.units) = i;
+	}
+	for (int i = 0; i < 16; i++)
+		if (i / 4 != i % 4)
+			*LIST_ADD(s.a, &s.pairs) = (struct story_pair){
+				.a = i / 4,
+				.b = i % 4,
+				.rail = -1,
+				.gbps = i / 4 == 1 ? of_1 : usual,
+				.unhindered = (i / 4 == 1 ? of_1 : usual) * favour,
+				.latency_s = 1e-5,
+				.meanwhile = NAN};
+	verdict_pairs(&s, &vo);
+	said.pass = report_count(r, ST_PASS);
+	said.warn = report_count(r, ST_WARN);
+	said.fail = report_count(r, ST_FAIL);
+	said.code = report_end(r, &e);
+	(void)unlink(path);
+	return said;
+}
+
+static void what_is_not_known_is_no_pass(void **state)
+{
+	struct said s;
+
+	(void)state;
+	s = judge(1, 1, 1.2);
+	assert_true(s.code == 0 && s.pass == 1 && !s.warn);
+	s = judge(1, 0.1, 1.2);
+	assert_true(s.code == 1 && s.fail == 1 && !s.pass);
+	s = judge(1, 0.3, 2); /* at most 0.6 without its waiting, at least 0.3 */
+	assert_true(s.code == 0 && s.warn == 1 && !s.pass && !s.fail);
+	s = judge(0.11, 0.1, 4); /* all wait for processors: a tenth looks like the others */
+	assert_true(s.code == 0 && s.warn == 1 && !s.pass && !s.fail);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_slow),
+		cmocka_unit_test(by_turns_with_proven_pairs),
+		cmocka_unit_test(who_loses),
+		cmocka_unit_test(two_nodes_blame_nobody),
+		cmocka_unit_test(who_is_cleared_by_favours_alone_is_in_doubt),
+		cmocka_unit_test(how_long_the_best_waited_for_processors),
+		cmocka_unit_test(what_is_not_known_is_no_pass),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
