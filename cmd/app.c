@@ -62,7 +62,7 @@ static int print(const char *answer)
 	struct err e = {0};
 
 	if (fputs(answer, stdout) < 0 || fflush(stdout)) {
-		err_sys(&e, "writing to stdout");
+		err_sys(&e, "cannot write to stdout");
 		return fail(&e);
 	}
 	return 0;
@@ -126,12 +126,20 @@ static int prepare(struct app *app, const struct app_spec *spec, struct err *e)
 	return spec->prepare ? spec->prepare(app, spec->cfg, e) : 0;
 }
 
+/* A reader that has seen enough (`| head`) is no error of ours: end quietly, unless there are files
+ * to be written. */
+static void meet_broken_pipes(const struct app *app)
+{
+	(void)signal(SIGPIPE, report_has_files(&app->report_opts) ? SIG_IGN : SIG_DFL);
+}
+
 static int run(struct app *app, const struct app_spec *spec)
 {
 	struct err e = {0};
 	bool interrupted;
 	int code;
 
+	meet_broken_pipes(app);
 	interrupt_install();
 	interrupt_budget(app->common.budget_ns);
 	app->report = report_new(&app->report_opts, &e);
@@ -141,7 +149,7 @@ static int run(struct app *app, const struct app_spec *spec)
 		err_set(&e, ERR_SYS, "%s failed without saying why", app->cmd->name);
 	log_progress_end();
 	/* Whatever run() made of it: the cause is the signal, and nothing is concluded. */
-	interrupted = interrupt_err(&e) != 0;
+	interrupted = !(spec->picks && interrupt_by_budget()) && interrupt_err(&e) != 0;
 	code = report_end(app->report, &e);
 	if (e.kind != ERR_NONE)
 		(void)fail(&e);
@@ -168,7 +176,6 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	if (refuse_code(argc, argv, &e))
 		return fail(&e);
 	reserve_standard_streams();
-	/* A reader that has seen enough (`| head`) is no error of ours: end quietly. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	switch (parse(&app, spec, argc, argv, &answer, &e)) {
 	case OPT_ERROR:

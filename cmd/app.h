@@ -52,6 +52,9 @@ struct app_spec {
 	 * they leave stdout empty. May be NULL.
 	 */
 	int (*prepare)(struct app *app, void *cfg, struct err *e);
+	/* --budget picks what run() does: what it left is findings, and its passing no failure of
+	 * the run. */
+	bool picks;
 	/* Emits into app->report. 0, or -1 with @e filled. Returns early (either way)
 	 * when interrupt_pending(). */
 	int (*run)(struct app *app, void *cfg, struct err *e);

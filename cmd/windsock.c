@@ -120,8 +120,10 @@ static const char about[] =
 	"A command that is missing is skipped and said so; one that crashes, hangs or prints junk "
 	"is an error of ours (exit 3), never a verdict about the cluster.\n\n"
 	"Inside a job of Slurm's or PBS's all its hosts are tested, without --hosts.\n\n"
-	"With --budget only what fits is run, and what was left out is listed. "
-	"What --full adds shares the time that is left.\n\n"
+	"With --budget only what fits is run. What was left out or cut short is skipped and "
+	"listed, "
+	"with a budget that may do; what was tested decides, and only a run that had no time for "
+	"anything ends with 3. What --full adds shares the time that is left.\n\n"
 	"--full measures every pair of hosts, and names a host or a link that stands out in two "
 	"measurements; sweeps the collectives as far as its time reaches; and trains long enough "
 	"to "
@@ -161,6 +163,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	struct config *c = cfg;
 	struct allocation job;
 
+	app->report_opts.files = c->page || c->nodes;
 	if (app->operands.n && !streq(app->operands.v[0], "diff"))
 		return err_set(e, ERR_USAGE, "'%s' is neither join nor diff", app->operands.v[0]);
 	if (app->operands.n)
@@ -228,10 +231,27 @@ static int run_member(struct preflight *p, struct err *e)
 	return rc;
 }
 
+/* --nodes: it is made where it is missing, in the nearest folder that is there. */
+static int check_nodes(struct arena *a, const char *nodes, struct err *e)
+{
+	char *path = arena_strdup(a, nodes), *slash;
+
+	if (!*nodes) {
+		err_set(e, ERR_USAGE, "--nodes: '' is no name of a folder");
+		return err_hint(e, "an unset variable? leave the option out, or name one");
+	}
+	for (; access(path, F_OK) && (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
+		;
+	return report_check_folder(
+		a, arena_printf(a, "%s/passing_nodes.txt", access(path, F_OK) ? "." : path), e);
+}
+
 /* What would fail at the end of a long run fails before it. */
 static int check_files(struct preflight *p, const struct config *c, struct err *e)
 {
 	if (c->page && report_check_folder(p->a, c->page, e))
+		return -1;
+	if (c->nodes && check_nodes(p->a, c->nodes, e))
 		return -1;
 	if (c->baseline)
 		p->baseline = document_read(c->baseline, p->a, e);
@@ -254,6 +274,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 			: c->full ? TIER_FULL
 				  : TIER_DEFAULT,
 		.deadline_ns = app->common.deadline_ns,
+		.budget_ns = app->common.budget_ns,
 		.until_ns = until(app->common.budget_ns),
 		.given = c->hosts,
 		.rsh = c->rsh,
@@ -348,6 +369,7 @@ static const struct app_spec spec = {
 	.prepare = prepare,
 	.run = run,
 	.instead = is_other,
+	.picks = true,
 };
 
 int main(int argc, char **argv) { return app_main(&spec, argc, argv); }

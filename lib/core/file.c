@@ -38,6 +38,18 @@ static int refuse_irregular(const char *path, mode_t mode, struct err *e)
 	return -1;
 }
 
+/* errno stays: some files may be missing. */
+static int unreadable(const char *path, struct err *e)
+{
+	int why = errno;
+
+	err_sys(e, "cannot read %s", path);
+	if (why == EACCES || why == EPERM)
+		err_hint(e, "uid %u may not (`namei -l %s`)", (unsigned)geteuid(), path);
+	errno = why;
+	return -1;
+}
+
 int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t *ret_n,
 	      struct err *e)
 {
@@ -48,7 +60,7 @@ int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t 
 	char *buf;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "cannot read %s", path);
+		return unreadable(path, e);
 	if (!S_ISREG(st.st_mode))
 		return refuse_irregular(path, st.st_mode, e);
 	if (st.st_size > 0 && (size_t)st.st_size > max)
@@ -58,7 +70,7 @@ int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t 
 	buf = arena_alloc(a, cap + 1);
 	for (;;) {
 		if (read_some(fd, buf, cap, &n) < 0)
-			return err_sys(e, "cannot read %s", path);
+			return unreadable(path, e);
 		if (n > max)
 			return too_big(path, max, e);
 		if (n < cap)

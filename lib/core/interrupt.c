@@ -88,6 +88,7 @@ void interrupt_budget(uint64_t budget_ns)
 }
 
 int interrupt_pending(void) { return pending; }
+bool interrupt_by_budget(void) { return pending == SIGALRM; }
 
 int interrupt_fd(void)
 {
@@ -106,7 +107,7 @@ int interrupt_err(struct err *e)
 
 	if (!pending)
 		return 0;
-	if (pending != SIGALRM)
+	if (!interrupt_by_budget())
 		return err_set(e, ERR_SYS, "interrupted by SIG%s; what was finished is reported",
 			       sigabbrev_np(pending));
 	err_set(e, ERR_SYS, "interrupted: the budget of %s passed; what was finished is reported",

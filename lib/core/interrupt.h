@@ -14,7 +14,8 @@ enum { INTERRUPT_GRACE_S = 10 };
 void interrupt_install(void);
 /* From now on; 0 means no budget. May be called before or after interrupt_install(). */
 void interrupt_budget(uint64_t budget_ns);
-int interrupt_pending(void); /* the signal's number (SIGALRM: the budget), or 0 */
+int interrupt_pending(void);	/* the signal's number (SIGALRM: the budget), or 0 */
+bool interrupt_by_budget(void); /* is it pending because the budget passed? */
 /* Becomes readable then and stays so, for an event loop; -1 where the kernel gave none. */
 int interrupt_fd(void);
 /* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none. */

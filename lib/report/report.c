@@ -314,6 +314,9 @@ static int write_page(struct report *r, struct err *e)
 	return file_replace(r->opts.page, page.s, page.n, &plain, e);
 }
 
+bool report_has_files(const struct report_opts *o) { return o->output || o->page || o->files; }
+
+/* That a reader has seen enough (`| head`) is no error: what it was not for is written. */
 static int write_output(struct report *r, struct err *e)
 {
 	const char *path = r->opts.output;
@@ -321,9 +324,23 @@ static int write_output(struct report *r, struct err *e)
 	if (ferror(r->sink.out) && !r->write_errno)
 		r->write_errno = EIO;
 	errno = r->write_errno;
+	if (errno == EPIPE && report_has_files(&r->opts))
+		return 0;
 	if (errno)
 		return err_sys(e, "cannot write %s", path ? path : "to stdout");
 	return path ? file_replace(path, r->text, r->text_n, &plain, e) : 0;
+}
+
+/* What was lost is said, whatever else there is to say. */
+static void add_trouble(struct err *e, const struct err *more)
+{
+	struct err first = *e;
+
+	*e = *more;
+	if (first.kind) {
+		err_set(e, first.kind, "%s; and %s", first.msg, more->msg);
+		err_hint(e, "%s", *first.hint ? first.hint : more->hint);
+	}
 }
 
 int report_end(struct report *r, struct err *e)
@@ -343,7 +360,7 @@ int report_end(struct report *r, struct err *e)
 			r->sink.time = rfc3339(&r->a, r->sink.started);
 		EMIT(r, end);
 		if (write_output(r, &unwritten) || write_page(r, &unwritten)) {
-			*e = e->kind ? *e : unwritten;
+			add_trouble(e, &unwritten);
 			code = 3;
 		}
 	}

@@ -72,10 +72,14 @@ struct report_opts {
 	bool answer_only;   /* table: stdout carries the answer, findings go to stderr */
 	bool quiet;	    /* table: only warn, fail and error findings, and the verdict */
 	bool verbose;	    /* table: pass findings are listed even when many */
+	bool files;	    /* the command writes files of its own, too */
 	const char *page;   /* a file more, for people, whatever the format; NULL: none */
 	/* makes its text of the JSON envelope; it may live in @a */
 	void (*draw)(const cJSON *envelope, struct arena *a, struct text *ret);
 };
+
+/* Is more expected of this run than what stdout gets? Then it goes on when that reader is gone. */
+bool report_has_files(const struct report_opts *o);
 
 struct report;
 

@@ -62,9 +62,9 @@ static void result_table(const cJSON *list, const char *title, struct text *t)
 	text_addf(t, "<details><summary>%s</summary>", title);
 	html_table(t, title, false);
 	text_add(t, "<thead><tr><th scope=\"col\">collective</th>"
-		    "<th scope=\"col\">size (B)</th>");
+		    "<th scope=\"col\" class=\"n\">size (B)</th>");
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		text_addf(t, "<th scope=\"col\">%s</th>", columns[i]);
+		text_addf(t, "<th scope=\"col\" class=\"n\">%s</th>", columns[i]);
 	text_add(t, "</tr></thead><tbody>\n");
 	cJSON_ArrayForEach (r, list) {
 		text_add(t, "<tr><td>");

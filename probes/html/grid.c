@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+enum { NAMED_MAX = 16 };
 #define SPREAD 8.0 /* what differs by less is much alike */
 
 static const char *const heat_classes[HTML_HEAT] = {"", "q0", "q1", "q2", "q3", "q4", "q5", "q6"};
@@ -36,9 +37,41 @@ static void path(const struct html_grid *g, unsigned colour, struct text *t)
 	text_add(t, "\"/>\n");
 }
 
+/* "a-long-name-of-..." */
+static void name_at(const char *place, const char *name, struct text *t)
+{
+	enum { SHOWN = 16 };
+	char shown[SHOWN + 1];
+
+	(void)snprintf(shown, sizeof(shown), "%s", name);
+	for (size_t n = strlen(name); n > SHOWN && *shown && shown[strlen(shown) - 1] & 0x80;)
+		shown[strlen(shown) - 1] = '\0'; /* never half a letter */
+	text_addf(t, "<text aria-hidden=\"true\" %s>", place);
+	html_text(t, shown);
+	text_add(t, strlen(name) > SHOWN ? "\u2026</text>\n" : "</text>\n");
+}
+
+/* Beside its row and above its column: of few hosts, nobody should have to count squares. */
+static void name_hosts(const struct html_grid *g, struct text *t)
+{
+	char place[96];
+
+	for (size_t i = 0; i < g->n; i++) {
+		(void)snprintf(place, sizeof(place), "text-anchor=\"end\" x=\"-.15\" y=\"%zu.6\"",
+			       i);
+		name_at(place, g->hosts[i], t);
+		(void)snprintf(place, sizeof(place),
+			       "transform=\"translate(%zu.4 -.15) rotate(-40)\"", i);
+		name_at(place, g->hosts[i], t);
+	}
+}
+
 void html_grid_draw(const struct html_grid *g, const char *label, const char *map, struct text *t)
 {
-	text_addf(t, "<svg class=\"heat\" style=\"max-width:%zurem\" role=\"img\" ", 3 * g->n);
+	bool named = g->hosts && g->n <= NAMED_MAX;
+
+	text_addf(t, "<svg class=\"heat\"%s style=\"max-width:%zurem\" role=\"img\" ",
+		  named ? " data-named" : "", 3 * g->n);
 	if (map)
 		text_addf(t, "tabindex=\"0\" data-n=\"%zu\" data-map=\"%s\" ", g->n, map);
 	text_addf(
@@ -49,6 +82,8 @@ void html_grid_draw(const struct html_grid *g, const char *label, const char *ma
 	for (unsigned c = 1; c < g->nclasses; c++)
 		if (html_grid_count(g, c))
 			path(g, c, t);
+	if (named)
+		name_hosts(g, t);
 	text_add(t, "</svg>");
 	text_add(t, map ? "<p><output aria-live=\"polite\" class=\"mono\"></output></p>\n" : "\n");
 }

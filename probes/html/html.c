@@ -111,9 +111,10 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 	html_text(t, json_get_str(doc, "time") ?: "");
 	text_addf(t, ", %.1f s</h1>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
 		  json_get_num(doc, "seconds", 0), class_of(v), word(v));
-	text_addf(t, "%zu failed, %zu warnings, %zu passed, %zu not tested; %zu host%s",
-		  count(doc, "fail"), count(doc, "warn"), count(doc, "pass"),
-		  count(doc, "skip") + count(doc, "error"), nodes->n, nodes->n == 1 ? "" : "s");
+	text_addf(t, "%zu failed, %zu warning%s, %zu passed, %zu not tested; %zu host%s",
+		  count(doc, "fail"), count(doc, "warn"), count(doc, "warn") == 1 ? "" : "s",
+		  count(doc, "pass"), count(doc, "skip") + count(doc, "error"), nodes->n,
+		  nodes->n == 1 ? "" : "s");
 	if (covers) {
 		text_add(t, "<br>");
 		html_text(t, covers);

@@ -151,6 +151,7 @@ static void heat(const cJSON *reach, struct html_grid *g, struct arena *a, struc
 	size_t hosts = g->n;
 
 	g->n = html_grid_coarsen(ms, g->n, false);
+	g->hosts = g->n == hosts ? g->hosts : NULL;
 	if (!html_grid_heat(g, ms, false, "ms", a, names))
 		return;
 	text_addf(t, "<h3>How long an answer takes%s</h3>\n",
@@ -170,6 +171,16 @@ static const char *in_order(const cJSON *hosts, struct arena *a)
 	return hostlist_fold(a, &l);
 }
 
+static const char *const *names_of(const cJSON *hosts, struct arena *a)
+{
+	str_list l = {0};
+	const cJSON *h;
+
+	cJSON_ArrayForEach (h, hosts)
+		*LIST_ADD(a, &l) = cJSON_GetStringValue(h) ?: "";
+	return l.v;
+}
+
 static bool reach_maps(const cJSON *doc, struct arena *a, struct text *t)
 {
 	const cJSON *reach = json_get(json_get(json_get(doc, "data"), "parts"), "reach");
@@ -181,6 +192,7 @@ static bool reach_maps(const cJSON *doc, struct arena *a, struct text *t)
 	if (g.n < 2 || g.n > MATRIX_MAX)
 		return false;
 	g.v = arena_alloc(a, g.n * g.n);
+	g.hosts = names_of(json_get(matrix, "hosts"), a);
 	states(matrix, &g);
 	text_add(t, "<p class=\"dim\">Rows send, columns are asked, in this order: ");
 	html_text(t, in_order(json_get(matrix, "hosts"), a));

@@ -77,6 +77,7 @@ static void map(const struct pairs *p, enum what w, const char *title, const cha
 	double *v = square(p, w, a);
 	struct html_grid g = {.n = html_grid_coarsen(v, p->names.n, w == GBPS)};
 
+	g.hosts = g.n == p->names.n ? p->names.v : NULL;
 	g.v = arena_alloc(a, g.n * g.n);
 	if (w == LOST)
 		html_grid_shares(&g, v, names);
@@ -118,10 +119,10 @@ static void table(const struct pairs *p, struct arena *a, struct text *t)
 	qsort(sorted, p->v.n, sizeof(*sorted), by_gbps);
 	text_addf(t,
 		  "<details%s><summary>The numbers, the slowest first%s</summary>"
-		  "<div class=\"scroll tall\" tabindex=\"0\"><table><thead><tr>"
+		  "<div class=\"scroll tall\" tabindex=\"0\"><table class=\"narrow\"><thead><tr>"
 		  "<th scope=\"col\">From</th><th scope=\"col\">To</th>"
-		  "<th scope=\"col\">GB/s</th><th scope=\"col\">us</th>"
-		  "<th scope=\"col\">sent again (%%)</th></tr></thead><tbody>\n",
+		  "<th scope=\"col\" class=\"n\">GB/s</th><th scope=\"col\" class=\"n\">us</th>"
+		  "<th scope=\"col\" class=\"n\">sent again (%%)</th></tr></thead><tbody>\n",
 		  n <= 32 ? " open" : "", n < p->v.n ? " (200 of them)" : "");
 	for (size_t i = 0; i < n; i++) {
 		text_add(t, "<tr><th scope=\"row\">");

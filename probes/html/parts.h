@@ -59,6 +59,7 @@ struct html_grid {
 	unsigned char *v; /* n * n colours; 0: nothing */
 	const char *const *classes;
 	size_t nclasses;
+	const char *const *hosts; /* n names, for those of few; NULL: none */
 };
 size_t html_grid_count(const struct html_grid *g, unsigned colour);
 /* @map: by which name the script finds the words for a square, to be said where the arrow

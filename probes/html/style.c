@@ -40,7 +40,7 @@ const char html_style[] =
 	"table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;"
 	"padding:.25rem .6rem;border-bottom:1px solid var(--line)}thead th{position:sticky;top:0;"
 	"background:var(--bg)}.nb{white-space:nowrap}.hosts{min-width:7rem;overflow-wrap:anywhere}"
-	"td.n{text-align:right;font-variant-numeric:tabular-nums}"
+	"th.n,td.n{text-align:right}table.narrow{width:auto}td.n{font-variant-numeric:tabular-nums}"
 	".scroll{overflow-x:auto}.tall{max-height:34rem;overflow:auto}.box.fail,.box.error{fill:"
 	"var(--c)}\n"
 	"ol.causes>li{margin:0 0 "
@@ -75,8 +75,18 @@ const char html_style[] =
 	"thead th{position:static}.tall{max-height:none}*"
 	"{print-color-adjust:"
 	"exact}}\n"
+	".heat[data-named]{overflow:visible;width:calc(100% - 9rem);margin:4.5rem 0 .6rem 8.5rem}"
+	".heat text{font-size:.28px}\n"
 	"@media(max-width:44rem){svg:not(.heat){max-width:none;min-width:44rem}"
 	"section{overflow-x:auto}}\n"
+	/* a row of seven cells becomes a few lines */
+	"@media screen and (max-width:44rem){#findings thead{display:none}#findings "
+	"tr{display:flex;"
+	"flex-wrap:wrap;gap:0 .7rem;padding:.4rem 0;border-bottom:1px solid var(--line)}"
+	"#findings tr[hidden],#findings td:empty{display:none}#findings td{border:0;padding:0;"
+	"min-width:0;text-align:left;overflow-wrap:anywhere}#findings td:nth-child(5){flex:1 0 "
+	"100%}"
+	"#findings td:nth-child(7)::before{content:'expected: ';color:var(--dim)}}\n"
 	"@media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}\n";
 
 const char html_script[] =

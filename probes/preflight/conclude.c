@@ -25,6 +25,8 @@ static void stages_data(const struct preflight *p)
 		json_str(o, "command", stages[id].command);
 		json_str(o, "status", status_name(run->status == ST_INFO ? ST_PASS : run->status));
 		json_num(o, "findings", (double)run->n);
+		if (run->cut)
+			json_bool(o, "cut", true);
 		json_num(o, "seconds", run->seconds);
 	}
 }
@@ -83,11 +85,24 @@ static bool has_run(const struct preflight *p, enum stage_id id)
 	return p->run[id].done && p->run[id].status <= ST_FAIL;
 }
 
+static bool has_ended(const struct preflight *p, enum stage_id id)
+{
+	return has_run(p, id) && !p->run[id].cut;
+}
+
+static void covers_but(struct preflight *p)
+{
+	const char *unfinished = preflight_unfinished(p);
+
+	if (unfinished)
+		preflight_covers(p, "%s; the budget was too short for %s", p->covers, unfinished);
+}
+
 static void covers(struct preflight *p)
 {
 	bool between = has_run(p, S_REACH) || has_run(p, S_PATHS);
 	bool moved = has_run(p, S_COLLECTIVES), trained = has_run(p, S_TRAINING);
-	bool full = has_run(p, S_SLOW) && has_run(p, S_SWEEP) && has_run(p, S_EXPECT);
+	bool full = has_ended(p, S_SLOW) && has_ended(p, S_SWEEP) && has_ended(p, S_EXPECT);
 
 	if (!between)
 		preflight_covers(p,
@@ -108,7 +123,6 @@ static int tell_nodes(struct preflight *p, struct err *e)
 	host_list passing = {0}, failing = {0};
 
 	sort_nodes(p, &passing, &failing);
-	covers(p);
 	if (preflight_wants_data(p)) {
 		names_data(p, "passing_nodes", &passing);
 		names_data(p, "failing_nodes", &failing);
@@ -155,6 +169,16 @@ void preflight_done(struct preflight *p)
 	p->nodes = p->baseline = NULL;
 }
 
+/* The stages that the budget had no room for, or not enough. */
+static void left_out_data(const struct preflight *p)
+{
+	cJSON *list = json_array(report_data(p->r), "left_out");
+
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		if (p->run[id].cut || p->run[id].left_out)
+			json_push_str(list, stages[id].name);
+}
+
 static void run_data(struct preflight *p)
 {
 	cJSON *data = report_data(p->r);
@@ -163,6 +187,7 @@ static void run_data(struct preflight *p)
 		return;
 	json_str(data, "tier", tier_names[p->tier]);
 	stages_data(p);
+	left_out_data(p);
 	json_bool(data, "absent", p->absent != NULL);
 }
 
@@ -217,6 +242,9 @@ int preflight_conclude(struct preflight *p, struct err *e)
 		json_str(report_data(p->r), "boot",
 			 sysroot_line(p->a, "/proc/sys/kernel/random/boot_id"));
 	}
+	if (p->hosts.n)
+		covers(p);
+	covers_but(p);
 	compare(p);
 	run_data(p);
 	causes = tally_causes(&p->t);

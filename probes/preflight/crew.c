@@ -62,12 +62,15 @@ void crew_leave(struct crew *c, const char *reason) { world_stop(&c->world, reas
 
 static int tell(struct crew *c, struct err *e)
 {
-	const uint64_t most = 6 * c->p->deadline_ns;
+	const uint64_t cap = preflight_cap(c->p, S_HOSTS), patience = 6 * c->p->deadline_ns;
+	const uint64_t most = c->p->until_ns ? cap : patience;
 	const char *args[] = {"--json",
 			      "--quick",
 			      "--here",
 			      arena_printf(c->p->a, "--deadline=%llums",
 					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS)),
+			      arena_printf(c->p->a, "--budget=%llums",
+					   c->p->until_ns ? most / NS_PER_MS + 1 : 0ull),
 			      c->p->burst || c->p->tier > TIER_QUICK ? "--burst" : NULL,
 			      NULL};
 	AUTO(part_done) struct part got;
@@ -150,11 +153,13 @@ static void drop_pose(void)
 		(void)unsetenv(names[i]);
 }
 
-/* The one thing of a stage that the leader alone knows is how far the sweep goes. */
-static int announce(struct crew *c, const char *what, const char *code, struct err *e)
+/* The leader alone knows how far the sweep goes, and how long a stage may take. */
+static int announce(struct crew *c, const char *what, const char *code, uint64_t cap_ns,
+		    struct err *e)
 {
-	const char *order = arena_printf(c->p->a, "%s %s %llu", what, code,
-					 (unsigned long long)c->p->sweep_max);
+	const char *order = arena_printf(c->p->a, "%s %s %llu %llu", what, code,
+					 (unsigned long long)c->p->sweep_max,
+					 (unsigned long long)(cap_ns / NS_PER_MS));
 
 	return rdzv_set(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), order,
 			strlen(order) + 1, e);
@@ -173,7 +178,7 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 	}
 	token_code(&token, code);
 	token_wipe(&token);
-	if (announce(c, stages[id].name, code, &e)) {
+	if (announce(c, stages[id].name, code, preflight_cap(c->p, id), &e)) {
 		finding_set(preflight_note(c->p, id), ST_FAIL, "%s", e.msg);
 		return NULL;
 	}
@@ -185,7 +190,7 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 }
 
 /* What this one's part of a stage says is the leader's to tell. */
-static void take_part(struct crew *c, const char *stage, const char *code)
+static void take_part(struct crew *c, const char *stage, const char *code, uint64_t cap_ns)
 {
 	AUTO(part_done) struct part got = {0};
 	enum stage_id id;
@@ -198,24 +203,35 @@ static void take_part(struct crew *c, const char *stage, const char *code)
 		*LIST_ADD(c->p->a, &args) = *x;
 	*LIST_ADD(c->p->a, &args) = NULL;
 	pose_as_rank(c, stage, code);
-	part_run(stages[id].command, args.v, preflight_cap(c->p, id), NULL, c->p->a, &got);
+	part_run(stages[id].command, args.v, cap_ns ? cap_ns : preflight_cap(c->p, id), NULL,
+		 c->p->a, &got);
 	drop_pose();
 }
 
-/* Bytes; what cannot be one is the least. */
-static uint64_t sweep_size(const char *text)
+static uint64_t within(uint64_t v, uint64_t least, uint64_t most)
 {
-	enum { LEAST = 1 << 20, MOST = 1 << 30 };
-	unsigned long long v = strtoull(text, NULL, 10);
+	return v < least ? least : v > most ? most : v;
+}
 
-	return v < LEAST ? LEAST : v > MOST ? MOST : v;
+/* "BYTES MILLISECONDS"; what cannot be one is the least. 0: the leader says nothing of time. It
+ * ends first: a rank that went before it would be a failure. */
+static uint64_t read_numbers(struct crew *c, const char *text)
+{
+	enum { BYTES_LEAST = 1 << 20, BYTES_MOST = 1 << 30, MS_MOST = 24 * 3600 * 1000, LATER = 5 };
+	char *end;
+
+	c->p->sweep_max = within(strtoull(text, &end, 10), BYTES_LEAST, BYTES_MOST);
+	if (*end != ' ')
+		return 0;
+	return within(strtoull(end, NULL, 10), 1, MS_MOST) * NS_PER_MS + LATER * NS_PER_S;
 }
 
 int crew_follow(struct crew *c, struct err *e)
 {
 	for (;; c->round++) {
 		const void *order;
-		char *stage, *code, *most;
+		char *stage, *code, *numbers;
+		uint64_t cap_ns = 0;
 		size_t n;
 
 		if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), c->p->a,
@@ -226,12 +242,12 @@ int crew_follow(struct crew *c, struct err *e)
 		if (!code || starts_with(stage, DONE " "))
 			return 0;
 		*code++ = '\0';
-		most = strchr(code, ' ');
-		if (most) {
-			*most++ = '\0';
-			c->p->sweep_max = sweep_size(most);
+		numbers = strchr(code, ' ');
+		if (numbers) {
+			*numbers++ = '\0';
+			cap_ns = read_numbers(c, numbers);
 		}
-		take_part(c, stage, code);
+		take_part(c, stage, code, cap_ns);
 	}
 }
 
@@ -239,5 +255,5 @@ void crew_finish(struct crew *c)
 {
 	struct err ignored;
 
-	(void)!announce(c, DONE, "-", &ignored);
+	(void)!announce(c, DONE, "-", 0, &ignored);
 }

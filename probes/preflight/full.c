@@ -112,7 +112,8 @@ static bool was_suspected(const struct preflight *p, const struct finding *f)
 {
 	const struct stage_run *before = &p->run[S_PAIRS];
 
-	if (before->status == ST_ERROR || before->status == ST_SKIP)
+	if (!before->cut && !before->left_out &&
+	    (before->status == ST_ERROR || before->status == ST_SKIP))
 		return true; /* there was no first measurement: this one decides */
 	for (size_t i = before->from; i < before->from + before->n; i++) {
 		const struct finding *x = p->t.items.v[i].f;
@@ -198,9 +199,10 @@ void preflight_full(struct preflight *p, enum stage_id id, const char *names_of,
 	else if (id == S_SLOW)
 		confirm(p);
 	else if (id == S_EXPECT && doc) {
-		if (preflight_is_uneven(p, json_get(doc, "data")))
+		if (!p->run[id].cut && preflight_is_uneven(p, json_get(doc, "data")))
 			again = ask(p, id, names_of, false);
-		preflight_judge_training(p, json_get(doc, "data"), json_get(again, "data"));
+		if (!p->run[id].cut)
+			preflight_judge_training(p, json_get(doc, "data"), json_get(again, "data"));
 	}
 	cJSON_Delete(doc);
 	cJSON_Delete(again);

@@ -23,6 +23,17 @@ static const cJSON *stage_of(const struct answer *a, enum stage_id id)
 	return NULL;
 }
 
+/* Its stage that the budget it was given had no room for. */
+static bool did_not_fit(const struct answer *a, enum stage_id id)
+{
+	const cJSON *name;
+
+	cJSON_ArrayForEach (name, json_get(a->data, "left_out"))
+		if (cJSON_IsString(name) && streq(name->valuestring, stages[id].name))
+			return true;
+	return false;
+}
+
 /* Where in a node's findings a stage begins: they stand in the order of its stages. */
 static size_t begin_of(const struct answer *a, enum stage_id id)
 {
@@ -59,21 +70,56 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 		if (a->doc)
 			take_range(p, id, a, begin_of(a, id),
 				   (size_t)json_get_num(stage_of(a, id), "findings", 0));
+		p->run[id].cut |= did_not_fit(a, id);
 	}
 	if (id == S_INTERFACE)
 		drift_advise_address(p, all, p->run[id].from);
 	preflight_finish(p, id);
 }
 
+/* A host that came to nothing for lack of time is as little an error as a stage is. */
+static void forgive_rest(struct preflight *p, size_t from)
+{
+	for (size_t i = from; i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (f->status != ST_ERROR || !streq(f->check, "run"))
+			continue;
+		finding_set(f, ST_SKIP, "%s", f->message);
+		f->fix.n = 0;
+	}
+}
+
+/* Which of them came to the end of the budget that we gave them? */
+static void say_short(struct preflight *p, const struct answers *all)
+{
+	host_list some = {0};
+	struct finding *f;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (cJSON_GetArraySize(json_get(all->v[i].data, "left_out")))
+			LIST_ADD(p->a, &some)->name = all->v[i].host;
+	if (!some.n)
+		return;
+	f = preflight_note(p, S_HOSTS);
+	finding_set(f, ST_SKIP, "on %s not all of the tests fitted into the budget",
+		    hostlist_fold(p->a, &some));
+	preflight_advise_time(p, f);
+}
+
 /* What the node's run as a whole came to stands behind its stages. */
 static void take_rest(struct preflight *p, const struct answers *all)
 {
+	say_short(p, all);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct answer *a = &all->v[i];
+		size_t from = p->t.items.n;
 
 		if (!a->doc)
 			continue;
 		take_range(p, S_HOSTS, a, begin_of(a, S_COUNT - 1), SIZE_MAX);
+		if (cJSON_GetArraySize(json_get(a->data, "left_out")))
+			forgive_rest(p, from);
 		if (!p->absent && cJSON_IsTrue(json_get(a->data, "absent")))
 			p->absent = arena_printf(p->a, "on %s something is not there", a->host);
 	}

@@ -25,7 +25,7 @@ struct run {
 	struct job job;
 	struct loop loop;
 	struct timer cap, tick;
-	bool cut;
+	bool cut, stopped; /* stopped: by us, after a signal */
 	const struct part_progress *shown;
 	uint64_t start_ns, cap_ns;
 };
@@ -108,6 +108,7 @@ static void on_cap(struct loop *l, struct timer *t)
 /* After a signal: it has a second to print what it finished. */
 static void stop(struct run *r)
 {
+	r->stopped = true;
 	job_quit(&r->job);
 	for (int i = 0; i < STOP_STEPS && job_running(&r->job) && !job_collect(&r->job); i++)
 		(void)poll(NULL, 0, STEP_MS);
@@ -180,7 +181,7 @@ static const char *trouble(const char *command, const struct run *r, const struc
 
 	if (p->interrupted)
 		return arena_printf(a, "%s was interrupted", command);
-	if (r->cut)
+	if (p->cut)
 		return arena_printf(a, "%s did not end within %s and was stopped%s%s", command,
 				    format_duration(&b, cap_ns), colon, said);
 	if (j->signal)
@@ -227,10 +228,10 @@ void part_run(const char *command, const char *const *args, uint64_t cap_ns,
 		ret->trouble = arena_strdup(a, e.msg);
 		return;
 	}
-	ret->interrupted = interrupt_pending() != 0;
-	ret->cut = r.cut;
+	ret->interrupted = interrupt_pending() && !interrupt_by_budget();
+	ret->cut = r.cut || (r.stopped && interrupt_by_budget());
 	ret->code = r.job.status;
-	ret->took_ns = r.job.took_ns;
+	ret->took_ns = now_ns() - r.start_ns;
 	if (r.job.out.n)
 		ret->doc = read_answer(command, r.job.out.s, r.job.out.n, &e);
 	ret->trouble = trouble(command, &r, ret, cap_ns, &e, a);

@@ -54,6 +54,7 @@ struct stage_run {
 	size_t from, n;	     /* its items in the tally */
 	double seconds;
 	uint64_t start_ns;
+	bool cut, left_out; /* by the budget: in the middle; before it began */
 };
 
 /* How long one collective took, by its size. */
@@ -68,8 +69,9 @@ struct preflight {
 	struct report *r;
 	struct tally t;
 	enum tier tier;
-	uint64_t deadline_ns, until_ns; /* until_ns 0: no budget */
-	const char *given, *rsh;	/* --hosts, --rsh */
+	uint64_t deadline_ns;
+	uint64_t budget_ns, until_ns; /* 0: no budget; until: what of it is for tests ends then */
+	const char *given, *rsh;      /* --hosts, --rsh */
 	host_list hosts;
 	const char *nodes_dir;
 	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
@@ -78,7 +80,7 @@ struct preflight {
 
 	struct stage_run run[S_COUNT];
 	size_t concluded;	    /* sibling commands that said something */
-	size_t left_out;	    /* stages that the budget had no room for */
+	size_t left_out;	    /* stages that the budget had no room for, or cut short */
 	const char *absent;	    /* what is not on this host, as the first one said it */
 	const char *peer_line;	    /* what portcheck would have typed on a peer */
 	str_list usable;	    /* nodes */
@@ -109,6 +111,16 @@ bool preflight_gate(struct preflight *p, enum stage_id id);
 void preflight_finish(struct preflight *p, enum stage_id id);
 /* Of this stage now: its patience, and never more than the budget has. */
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id);
+/* Is there time to begin it? If not, that is said. */
+bool preflight_has_time(struct preflight *p, enum stage_id id);
+/* Was it the budget that ended this part, which had @cap_ns? Then that is to be said so. */
+bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const struct part *got,
+			    uint64_t cap_ns);
+void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got);
+/* On a line of what did not fit: the command line with a budget that may do. Once in a run. */
+void preflight_advise_time(struct preflight *p, struct finding *f);
+/* The names of the stages that did not fit, or NULL. */
+const char *preflight_unfinished(const struct preflight *p);
 struct finding *preflight_note(struct preflight *p, enum stage_id id);
 /* Runs a sibling for this stage and takes its findings; its data goes to data.parts.STAGE. */
 void preflight_run_part(struct preflight *p, enum stage_id id, const char *const *args);

@@ -3,7 +3,6 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
-#include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@ const struct stage stages[S_COUNT] = {
 	[S_COLLECTIVES] = {"collectives", "collectives", "ncclbench",
 			   BIT(S_INTERFACE) | BIT(S_SETTINGS) | BIT(S_PORTS) | BIT(S_REACH) |
 				   BIT(S_PATHS),
-			   TIER_DEFAULT, 2000, 6, 0, 3},
+			   TIER_DEFAULT, 2000, 6, 0, 12}, /* 9 s on 1 Gb/s; the sweep takes less */
 	[S_TRAINING] = {"training", "training", "ddpsmoke", BIT(S_COLLECTIVES), TIER_DEFAULT, 4000,
 			12, 0, 2},
 	[S_PAIRS] = {"pairs", "every pair of hosts", "ncclbench", BIT(S_COLLECTIVES), TIER_FULL,
@@ -38,8 +37,6 @@ const struct stage stages[S_COUNT] = {
 		      TIER_FULL, 5000, 18, 20, 2},
 	[S_BASELINE] = {"baseline", "an earlier run", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
 };
-static const uint64_t GPU_START_NS = 10 * NS_PER_S;
-enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
 
 bool stage_find(const char *name, enum stage_id *ret)
 {
@@ -47,66 +44,6 @@ bool stage_find(const char *name, enum stage_id *ret)
 		if (streq(stages[*ret].name, name))
 			return true;
 	return false;
-}
-
-static uint64_t per_host_ns(const struct preflight *p, enum stage_id id)
-{
-	return stages[id].per_host_ms * NS_PER_MS * p->width;
-}
-
-/* Training wakes them first, where there are any (other hosts are taken to be alike). */
-static uint64_t start_ns(enum stage_id id)
-{
-	bool trains = streq(stages[id].command ? stages[id].command : "", "ddpsmoke");
-
-	return trains && sysroot_exists("/proc/driver/nvidia/version") ? GPU_START_NS : 0;
-}
-
-static uint64_t need_ns(const struct preflight *p, enum stage_id id)
-{
-	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id) + start_ns(id);
-}
-
-static uint64_t left_ns(const struct preflight *p)
-{
-	uint64_t now = now_ns();
-
-	return !p->until_ns ? UINT64_MAX : now < p->until_ns ? p->until_ns - now : 0;
-}
-
-/* By weight; what the later stages must have is not this one's, but it always gets what it needs.
- */
-static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t left)
-{
-	uint64_t own = need_ns(p, id), later = 0, part;
-	unsigned all = 0;
-
-	if (!stages[id].weight || left == UINT64_MAX)
-		return left;
-	for (enum stage_id k = id; k < S_COUNT; k++) {
-		if (stages[k].tier > p->tier || !stages[k].weight)
-			continue;
-		all += stages[k].weight;
-		later += k > id ? need_ns(p, k) + NS_PER_S : 0; /* to end what is cut short */
-	}
-	part = left / all * stages[id].weight;
-	if (later < left && part > left - later)
-		part = left - later;
-	return part > own ? part : own;
-}
-
-static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
-{
-	return stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
-}
-
-uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
-{
-	uint64_t patience = patience_ns(p, id);
-	uint64_t left = left_ns(p), part = part_ns(p, id, left);
-
-	part = part < left ? part : left;
-	return patience < part ? patience : part;
 }
 
 struct finding *preflight_note(struct preflight *p, enum stage_id id)
@@ -120,21 +57,13 @@ struct finding *preflight_note(struct preflight *p, enum stage_id id)
 /* Why this stage cannot be, or NULL. */
 static const char *obstacle(struct preflight *p, enum stage_id id)
 {
-	uint64_t need = need_ns(p, id), left = left_ns(p);
-	struct unit_buf b;
-
-	if (interrupt_pending())
+	if (interrupt_pending() && !interrupt_by_budget())
 		return "not reached: interrupted";
 	for (enum stage_id k = 0; k < S_COUNT; k++)
 		if (stages[id].after & BIT(k) && p->run[k].because) {
 			p->run[id].because = p->run[k].because; /* the root, not the last link */
 			return arena_printf(p->a, "not reached because %s", p->run[k].because);
 		}
-	p->left_out += left < need;
-	if (left < need)
-		return arena_printf(p->a,
-				    "left out: it takes about %s, more than the budget has left",
-				    format_duration(&b, need));
 	return NULL;
 }
 
@@ -150,6 +79,8 @@ bool preflight_gate(struct preflight *p, enum stage_id id)
 		finding_set(preflight_note(p, id), ST_SKIP, "%s", why);
 		return false;
 	}
+	if (!preflight_has_time(p, id))
+		return false;
 	log_progress(stages[id].title, id, S_COUNT);
 	return true;
 }
@@ -234,24 +165,37 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 			      without_twins(cJSON_Duplicate(data, true)));
 }
 
-/* That it was interrupted is what we did to it, when we cut it short. */
-static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut)
+/* Of what it had not come to an end with when the budget did, it knows nothing. */
+static void forgive(struct finding *f)
+{
+	if (f->status != ST_ERROR)
+		return;
+	finding_set(f, ST_SKIP, "%s", f->message);
+	f->fix.n = 0;
+}
+
+/* That it was interrupted is what we did to it, when we cut it short. @ours: by the budget. */
+static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut,
+			  bool ours)
 {
 	const char *own = json_get_str(doc, "host");
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
 		const char *host = json_get_str(f, "host");
+		size_t before;
 
 		if (cut && streq(json_get_str(f, "check") ?: "", "run"))
 			continue;
+		before = p->t.items.n;
 		tally_take(&p->t, id, stages[id].name,
 			   host && own && !streq(host, own) ? host : NULL, f);
+		if (ours && p->t.items.n > before)
+			forgive(p->t.items.v[before].f);
 	}
 }
 
-/* What measures may be slow, and what it measured until then holds. That a budget had too little
- * time for it says nothing about the cluster. */
+/* What measures may be slow, and what it measured until then holds. */
 static bool is_only_slow(const struct preflight *p, enum stage_id id, const struct part *got)
 {
 	size_t from = p->run[id].from;
@@ -268,14 +212,10 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 	struct unit_buf b;
 
 	if (slow) {
-		bool ours = cap_ns < patience_ns(p, id);
-
-		finding_set(f, ours ? ST_INFO : ST_WARN,
-			    "was not done after %s%s and was stopped; above is what it "
-			    "finished",
-			    format_duration(&b, cap_ns),
-			    ours ? ", all that the budget had for it," : "");
-		if (!ours && p->tier != TIER_FULL && p->given)
+		finding_set(f, ST_WARN,
+			    "was not done after %s and was stopped; above is what it finished",
+			    format_duration(&b, cap_ns));
+		if (p->tier != TIER_FULL && p->given)
 			finding_fix(f, "windsock --full --hosts %s   # find-slow: who it is",
 				    p->given);
 		return;
@@ -307,6 +247,7 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 	const struct part_progress shown = progress(p, id);
 	uint64_t cap = preflight_cap(p, id);
 	str_list all = {0};
+	bool ours;
 	cJSON *doc;
 
 	*LIST_ADD(p->a, &all) = "--json";
@@ -316,11 +257,14 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 		*LIST_ADD(p->a, &all) = *args;
 	*LIST_ADD(p->a, &all) = NULL;
 	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
+	ours = preflight_budget_ended(p, id, &got, cap);
 	if (takes && got.doc) {
-		take_findings(p, id, got.doc, got.cut);
+		take_findings(p, id, got.doc, got.cut, ours);
 		take_data(p, id, got.doc);
 	}
-	if (takes && got.trouble)
+	if (takes && ours)
+		preflight_say_cut(p, id, &got);
+	else if (takes && got.trouble)
 		say_trouble(p, id, &got, cap);
 	if (takes)
 		note_absent(p, id, &got);

@@ -215,21 +215,56 @@ BASHPID_OF_TEST=$$
     [ -z "$(state limits.writable)" ]
 }
 
-@test "a budget picks what fits and says what it left out" {
-    run -0 --separate-stderr windsock --json --budget 2s
+@test "a budget picks what fits, says what it left out, and with how much all would fit" {
+    run -0 --separate-stderr windsock --json --budget 2500ms
     valid
     [ "$(called)" = ifprobe,ifprobe,portcheck ]
     [[ $(said stage.training) == "left out: it takes about 4 s, more than the budget has left" ]]
+    # once: the next line that says so has it not again
+    [ "$(jq -r '[.findings[] | select(.check | startswith("stage.")) | .fix[]?] | join(",")' <<<"$output")" = \
+        "windsock --budget 11s   # or without a budget" ]
+    [ "$(jq -c .data.left_out <<<"$output")" = '["collectives","training"]' ]
+    [[ $(jq -r .data.covers <<<"$output") == *"; the budget was too short for collectives, training" ]]
+}
+
+@test "what the budget cuts short did not fit: no error of ours, and what is conclusive decides" {
     stand_in portcheck "sleep 98765$BASHPID_OF_TEST"
     begin=$SECONDS
-    run -3 --separate-stderr windsock --json --budget 2s
-    ((SECONDS - begin <= 4))
+    run -0 --separate-stderr windsock --json --budget 2500ms
+    ((SECONDS - begin <= 8))
     valid
-    [ "$(state stage.ports)" = error ]
+    [ "$(state stage.ports)" = skip ]
+    [[ $(said stage.ports) == "did not fit into the budget: stopped after "*", before it came to anything" ]]
+    [ "$(jq -c '[.data.left_out[0], (.data.stages[] | select(.cut) | .name)]' <<<"$output")" = '["ports","ports"]' ]
+    nothing_left
+    # what it found holds, but for what it had not come to an end with
+    envelope portcheck "$(finding port.a fail 'is shut'),$(finding port.b error 'nobody decided'),$(finding run error 'interrupted by us')" >doc
+    stand_in portcheck "sleep 98765$BASHPID_OF_TEST & trap 'kill %1; cat \"$PWD/doc\"; exit 3' TERM; wait"
+    run -1 --separate-stderr windsock --json --budget 2500ms
+    valid
+    [ "$(state port.a),$(state port.b),$(state run),$(state stage.ports)" = fail,skip,,skip ]
+    [[ $(said stage.ports) == *"; above is what it finished" ]]
+    # nothing at all was conclusive
+    for name in ifprobe portcheck ncclbench ddpsmoke; do stand_in $name "sleep 98765$BASHPID_OF_TEST"; done
+    run -3 --separate-stderr windsock --json --budget 2500ms
+    valid
+    [[ $stderr == *"nothing conclusive: the budget was too short for any command"* ]]
+    [ "$(jq '[.findings[] | select(.status == "fail" or .status == "error") | .check] == ["run"]' <<<"$output")" = true ]
     nothing_left
 }
 
-@test "collectives that are stopped: by a patience it is a warning, by a budget a remark" {
+@test "a part that will not stop when its time is over does not make the run an error either" {
+    stand_in portcheck "trap '' TERM; for ((;;)); do sleep 98765$BASHPID_OF_TEST; done"
+    run -0 --separate-stderr windsock --json --budget 2500ms
+    valid
+    [ -z "$stderr" ]
+    [[ $(said stage.ports) == "did not fit into the budget: "* ]]
+    [[ $(said stage.training) == "left out: "* ]]
+    [ "$(jq -r .verdict <<<"$output")" != error ]
+    nothing_left
+}
+
+@test "collectives that are stopped: by a patience it is a warning, by a budget they did not fit" {
     envelope ncclbench "$(finding ncclbench.test pass fine)" >doc
     stand_in ncclbench "sleep 98765$BASHPID_OF_TEST & trap 'kill %1; cat \"$PWD/doc\"; exit 3' TERM; wait"
     run -0 --separate-stderr windsock --json --deadline 500ms
@@ -237,8 +272,8 @@ BASHPID_OF_TEST=$$
     [ "$(state stage.collectives)" = warn ]
     [[ $(said stage.collectives) == "was not done after 3 s and was stopped; above is what it finished" ]]
     run -0 --separate-stderr windsock --json --budget 6s
-    [ "$(state stage.collectives)" = info ]
-    [[ $(said stage.collectives) == "was not done after "*", all that the budget had for it, and was stopped;"* ]]
+    [ "$(state stage.collectives)" = skip ]
+    [[ $(said stage.collectives) == "did not fit into the budget: stopped after "*"; above is what it finished" ]]
     [ "$(state ncclbench.test)" = pass ]
     nothing_left
 }

@@ -224,7 +224,7 @@ P
 }
 
 # Opens FILE with SCRIPT behind its own; what that sets as the title is the answer.
-browse() { # FILE SCRIPT
+browse() { # FILE SCRIPT [WIDTH]
     local name=${1%.html}.browsed.html
     python3 - "$1" "$2" >"$name" <<'P'
 import sys
@@ -234,7 +234,7 @@ print(page.replace("</body>", "<script>addEventListener('load',function(){setTim
 P
     chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
         --user-data-dir="$BATS_TEST_TMPDIR/profile" --enable-logging=stderr --v=0 --log-net-log="$PWD/net.json" \
-        --virtual-time-budget=3000 --dump-dom "file://$PWD/$name" 2>browser.log |
+        --window-size="${3:-1000},900" --virtual-time-budget=3000 --dump-dom "file://$PWD/$name" 2>browser.log |
         sed -n 's:.*<title>\(ANSWER[^<]*\)</title>.*:\1:p' | head -n 1
 }
 
@@ -267,6 +267,40 @@ needs_chromium() { command -v chromium >/dev/null || skip "no Chromium here"; }
         document.title='ANSWER '+a.join('|')},500)"
     echo "$output"
     [[ $output == "ANSWER 1 rows|1 rows|node0 to node2: filtered|"@(Copied|Select it) ]]
+    quiet_browser
+}
+
+@test "Chromium: few hosts are named beside their squares; numbers stand below their heads" {
+    needs_chromium
+    run -0 browse pairs.html "
+        var svg=document.querySelector('svg.heat[data-named]'),t=[].map.call(svg.querySelectorAll('text'),function(x){return x.textContent}),
+            th=document.querySelector('table.narrow th.n'),td=document.querySelector('table.narrow td.n'),row=svg.querySelector('text');
+        document.title='ANSWER '+t.join()+' '+getComputedStyle(th).textAlign+
+            ' '+(Math.round(th.getBoundingClientRect().right)===Math.round(td.getBoundingClientRect().right))+
+            ' '+(row.getBoundingClientRect().left>=0&&row.getBoundingClientRect().height>8)"
+    echo "$output"
+    [[ $output == "ANSWER rank 0,rank 0,rank 1,rank 1,rank 2,rank 2 right true true" ]]
+    quiet_browser
+}
+
+@test "Chromium: on a narrow screen every check can be read without moving sideways" {
+    needs_chromium
+    for width in 500 1200; do
+        shape=table-row
+        ((width > 600)) || shape=flex
+        run -0 browse four.html "
+            var s=document.getElementById('findings'),r=s.querySelector('tbody tr');
+            document.title='ANSWER '+(s.scrollWidth<=s.clientWidth&&s.querySelector('.scroll').scrollWidth<=s.clientWidth)+
+                ' '+getComputedStyle(r).display+' '+(r.getBoundingClientRect().height<300);" "$width"
+        echo "$width: $output"
+        [[ $output == "ANSWER true $shape true" ]]
+    done
+    # what the filter hides is hidden there, too
+    run -0 browse four.html "
+        var s=document.getElementById('findings'),r=s.querySelectorAll('tbody tr');
+        s.querySelector('button[data-status=fail]').click();
+        document.title='ANSWER '+[].filter.call(r,function(x){return x.offsetParent}).length" 500
+    [[ $output == "ANSWER 1" ]]
     quiet_browser
 }
 

@@ -201,6 +201,38 @@ static void t_part_of_a_budget(void **state)
 	world_done(&w);
 }
 
+/* What the stages before took says how busy the hosts are. */
+static void t_pace_of_a_run(void **state)
+{
+	struct stage_run took = {.done = true, .status = ST_PASS};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.p.budget_ns = 30 * NS_PER_S;
+	w.p.until_ns = now_ns() + 29 * NS_PER_S;
+	w.p.width = 4;
+	w.p.given = "lab";
+	/* by weight 12 of 29 s, but for what those after them must have */
+	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 2 * NS_PER_S, 2 * NS_PER_S);
+	w.p.run[S_REACH] = took;
+	w.p.run[S_REACH].seconds = 0.3; /* quicker than estimated: so will they be */
+	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 12 * NS_PER_S, 13 * NS_PER_S);
+	w.p.run[S_REACH].seconds = 3 * 2.66; /* three times as long */
+	w.p.until_ns = now_ns() + 14 * NS_PER_S;
+	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 6 * NS_PER_S - 1000,
+			6 * NS_PER_S + 1000);
+	assert_false(preflight_gate(&w.p, S_SWEEP));
+	assert_string_equal(w.p.t.items.v[0].f->message,
+			    "left out: it takes about 15 s, more than the budget has left");
+	assert_string_equal(w.p.t.items.v[0].f->fix.v[0],
+			    "windsock --full --hosts lab --budget 60s   # or without a budget");
+	w.p.run[S_REACH].status = ST_FAIL; /* it waited for what is not there */
+	assert_true(preflight_gate(&w.p, S_SWEEP));
+	assert_string_equal(preflight_unfinished(&w.p) ?: "none", "none");
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +240,7 @@ int main(void)
 		cmocka_unit_test(t_odd_node),
 		cmocka_unit_test(t_judges_nothing_of_nothing),
 		cmocka_unit_test(t_part_of_a_budget),
+		cmocka_unit_test(t_pace_of_a_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

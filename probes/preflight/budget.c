@@ -1,0 +1,183 @@
+/*
+ * Who gets how much of the budget. A stage gets its part by weight, and what it
+ * needs at the least; what this run took so far, against what quiet hosts take,
+ * says how much that is here. What a stage cut short has found holds; that it
+ * was cut short says nothing about the cluster, and nothing about us.
+ */
+#include "lib/cluster/child.h" /* shell_quote() */
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+#include "lib/host/sysroot.h"
+#include "probes/preflight/preflight.h"
+
+#include <math.h>
+
+enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
+#define QUICKEST 0.25
+static const uint64_t GPU_START_NS = 10 * NS_PER_S;
+static const uint64_t MARGIN_NS = NS_PER_S; /* to end what is cut short */
+
+static uint64_t per_host_ns(const struct preflight *p, enum stage_id id)
+{
+	return stages[id].per_host_ms * NS_PER_MS * p->width;
+}
+
+/* Training wakes them first, where there are any (other hosts are taken to be alike). */
+static uint64_t start_ns(enum stage_id id)
+{
+	bool trains = streq(stages[id].command ? stages[id].command : "", "ddpsmoke");
+
+	return trains && sysroot_exists("/proc/driver/nvidia/version") ? GPU_START_NS : 0;
+}
+
+static uint64_t need_ns(const struct preflight *p, enum stage_id id)
+{
+	return stages[id].estimate_ms * NS_PER_MS + per_host_ns(p, id) + start_ns(id);
+}
+
+static uint64_t scaled(uint64_t ns, double by) { return (uint64_t)((double)ns * by); }
+
+/* So many times what is estimated, as far as this run tells. What failed waited for something. */
+static double pace(const struct preflight *p)
+{
+	double took = 0, estimated = 0, by;
+
+	for (enum stage_id id = 0; id < S_COUNT; id++) {
+		const struct stage_run *run = &p->run[id];
+
+		if (!run->done || !(run->seconds > 0) || run->status == ST_FAIL ||
+		    run->status == ST_ERROR || !stages[id].estimate_ms)
+			continue;
+		took += run->seconds;
+		estimated += (double)need_ns(p, id) / 1e9;
+	}
+	by = estimated > 0 ? took / estimated : 1;
+	return by < QUICKEST ? QUICKEST : by > SLACK ? SLACK : by;
+}
+
+static uint64_t left_ns(const struct preflight *p)
+{
+	uint64_t now = now_ns();
+
+	return !p->until_ns ? UINT64_MAX : now < p->until_ns ? p->until_ns - now : 0;
+}
+
+/* By weight; what the later stages must have is not this one's, but it always gets what it needs.
+ */
+static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t left)
+{
+	double by = pace(p);
+	uint64_t own = scaled(need_ns(p, id), fmax(1, by)), later = 0, part;
+	unsigned all = 0;
+
+	if (!stages[id].weight || left == UINT64_MAX)
+		return left;
+	for (enum stage_id k = id; k < S_COUNT; k++) {
+		if (stages[k].tier > p->tier || !stages[k].weight)
+			continue;
+		all += stages[k].weight;
+		later += k > id ? scaled(need_ns(p, k), by) + MARGIN_NS : 0;
+	}
+	part = left / all * stages[id].weight;
+	if (later < left && part > left - later)
+		part = left - later;
+	return part > own ? part : own;
+}
+
+static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
+{
+	return stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+}
+
+uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
+{
+	uint64_t patience = patience_ns(p, id);
+	uint64_t left = left_ns(p), part = part_ns(p, id, left);
+
+	part = part < left ? part : left;
+	return patience < part ? patience : part;
+}
+
+/* ---- what did not fit ---- */
+
+static bool is_ours(const struct preflight *p, enum stage_id id)
+{
+	bool between = id == S_HOSTS || id == S_DRIFT || id == S_REACH || id == S_PATHS;
+
+	return stages[id].tier <= p->tier && (p->width || !between);
+}
+
+/* In seconds or minutes: twice as much, and what all stages are estimated to take. */
+static const char *longer(const struct preflight *p)
+{
+	uint64_t all = MARGIN_NS, s;
+
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		all += is_ours(p, id) ? scaled(need_ns(p, id), 1.25) : 0;
+	all = fmax((double)all, 2 * (double)p->budget_ns);
+	s = (all + NS_PER_S - 1) / NS_PER_S;
+	return arena_printf(p->a, s < 120 ? "%llus" : "%llum",
+			    (unsigned long long)(s < 120 ? s : (s + 59) / 60));
+}
+
+/* Once is enough; one that was asked by another host was given what that one had. */
+void preflight_advise_time(struct preflight *p, struct finding *f)
+{
+	static const char *const tiers[] = {" --quick", "", " --full"};
+	const char *hosts = p->given
+				    ? arena_printf(p->a, " --hosts %s", shell_quote(p->a, p->given))
+			    : p->crew ? " --serve"
+				      : "";
+
+	if (p->left_out++ || p->asked || !p->budget_ns)
+		return;
+	finding_fix(f, "windsock%s%s --budget %s   # or without a budget", tiers[p->tier], hosts,
+		    longer(p));
+}
+
+bool preflight_has_time(struct preflight *p, enum stage_id id)
+{
+	uint64_t need = need_ns(p, id), left = left_ns(p);
+	struct finding *f;
+	struct unit_buf b;
+
+	need = scaled(need, fmax(1, pace(p)));
+	if (left >= need)
+		return true;
+	f = preflight_note(p, id);
+	finding_set(f, ST_SKIP, "left out: it takes about %s, more than the budget has left",
+		    format_duration(&b, need));
+	preflight_advise_time(p, f);
+	p->run[id].left_out = true;
+	return false;
+}
+
+bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const struct part *got,
+			    uint64_t cap_ns)
+{
+	return got->cut && (cap_ns < patience_ns(p, id) || interrupt_by_budget());
+}
+
+void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got)
+{
+	bool any = tally_status(&p->t, p->run[id].from, p->t.items.n) != ST_SKIP;
+	struct finding *f = preflight_note(p, id);
+	struct unit_buf b;
+
+	finding_set(f, ST_SKIP, "did not fit into the budget: stopped after %s%s",
+		    format_duration(&b, got->took_ns),
+		    any ? "; above is what it finished" : ", before it came to anything");
+	preflight_advise_time(p, f);
+	p->run[id].cut = true;
+}
+
+const char *preflight_unfinished(const struct preflight *p)
+{
+	struct text t;
+
+	text_init(&t, p->a);
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		if (p->run[id].cut || p->run[id].left_out)
+			text_addf(&t, "%s%s", t.n ? ", " : "", stages[id].name);
+	return t.n ? t.s : NULL;
+}
