@@ -70,7 +70,7 @@ static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
 	addr_set_port(&at, 0);
 	if (fd >= 0 && tie(fd, o->device, e))
 		return -1;
-	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, 1024))
+	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, SOMAXCONN))
 		return err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
 	*ret = fd;
 	fd = -1;
@@ -136,15 +136,13 @@ static int dial(struct mesh *m, struct dial *d)
 {
 	const union addr *to = &m->cards[d->peer].at;
 	int fd = socket(to->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	union addr from = m->cards[m->t->comm.rank].at;
 
 	if (fd < 0)
 		return err_sys(m->e, "cannot open a socket");
 	d->io = (struct io){.fd = fd, .ready = on_dialled};
 	if (tie(fd, m->device, m->e))
 		return -1;
-	addr_set_port(&from, 0);
-	if (bind(fd, &from.sa, addr_len(&from)) ||
+	if (addr_bind_source(fd, &m->cards[m->t->comm.rank].at) ||
 	    (connect(fd, &to->sa, addr_len(to)) && errno != EINPROGRESS)) {
 		give_up(m, d->peer, errno);
 		return -1;

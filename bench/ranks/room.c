@@ -14,8 +14,6 @@ enum {
 	FILES_AGENT = 4,    /* of who starts them, for each one */
 	PROCESSES_EACH = 2, /* a rank with a thread that reads ahead */
 	PROCESSES_BESIDE = 8,
-	PORTS_BESIDE = 2,  /* of each rank: where it listens, and its rendezvous */
-	PORTS_ALL = 64512, /* 1024 to 65535 */
 };
 static const uint64_t RANK_BYTES = 4 << 20; /* of the smallest network, the program's not counted */
 
@@ -29,16 +27,6 @@ static unsigned count_processors(void)
 	if (!sched_getaffinity(0, sizeof(set), &set))
 		n = CPU_COUNT(&set);
 	return n > 0 ? (unsigned)n : 1;
-}
-
-static uint64_t count_ports(struct arena *a)
-{
-	const char *line = file_line(a, "/proc/sys/net/ipv4/ip_local_port_range");
-	unsigned low, high;
-
-	if (!line || sscanf(line, "%u %u", &low, &high) != 2 || high < low)
-		return UINT64_MAX;
-	return high - low + 1;
 }
 
 /* The launcher raises the soft limit to the hard one for itself and its ranks. */
@@ -92,19 +80,12 @@ void room_read(struct room *ret)
 	AUTO(arena_done) struct arena a = {0};
 
 	*ret = (struct room){.processors = count_processors(),
-			     .ports = count_ports(&a),
 			     .files = count_files(),
 			     .processes = count_processes(&a),
 			     .bytes = count_bytes(&a)};
 }
 
 /* --- what that is enough for -------------------------------------------------------------- */
-
-/* Each connection takes a port of its own: all ranks have one address. Each rank listens, too. */
-static uint64_t ports_for(uint64_t ranks, unsigned links)
-{
-	return links && ranks ? ranks * (ranks - 1) / 2 * links + ranks * PORTS_BESIDE : 0;
-}
 
 static uint64_t files_for(uint64_t ranks, unsigned links)
 {
@@ -138,21 +119,6 @@ static int refuse(const struct room_need *n, const char *what, uint64_t needed, 
 		": enough for %" PRIu64,
 		n->ranks, needed, what, has, fit);
 	return -1;
-}
-
-static int check_ports(const struct room *r, const struct room_need *n, struct err *e)
-{
-	uint64_t fit = most(ports_for, n->links, n->ranks, r->ports);
-
-	if (fit == n->ranks)
-		return 0;
-	(void)refuse(n, "ports for their connections", ports_for(n->ranks, n->links), r->ports, fit,
-		     e);
-	return err_hint(e,
-			"--np %" PRIu64 "; ranks on several hosts (--hosts) need fewer ports of "
-			"each; sysctl -w net.ipv4.ip_local_port_range='1024 65535' makes room for "
-			"%" PRIu64,
-			fit, most(ports_for, n->links, n->ranks, PORTS_ALL));
 }
 
 static int check_files(const struct room *r, const struct room_need *n, struct err *e)
@@ -195,10 +161,7 @@ static int check_bytes(const struct room *r, const struct room_need *n, struct e
 
 int room_check(const struct room *r, const struct room_need *n, struct err *e)
 {
-	return check_ports(r, n, e) || check_files(r, n, e) || check_processes(r, n, e) ||
-			       check_bytes(r, n, e)
-		       ? -1
-		       : 0;
+	return check_files(r, n, e) || check_processes(r, n, e) || check_bytes(r, n, e) ? -1 : 0;
 }
 
 unsigned room_patience(const struct room *r, uint64_t ranks)

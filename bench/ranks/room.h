@@ -13,7 +13,6 @@
 
 struct room {
 	unsigned processors; /* that this process may use; at least one */
-	uint64_t ports;	     /* for connections from one address; others use some, too */
 	uint64_t files;	     /* that a process may have open */
 	uint64_t processes;  /* that may still be started */
 	uint64_t bytes;	     /* of memory that may still be taken */

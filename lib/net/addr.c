@@ -290,4 +290,13 @@ socklen_t addr_len(const union addr *a)
 /* sin_port and sin6_port lie at the same place. */
 void addr_set_port(union addr *a, uint16_t port) { a->v4.sin_port = htons(port); }
 
+int addr_bind_source(int fd, const union addr *from)
+{
+	union addr at = *from;
+
+	addr_set_port(&at, 0);
+	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){1}, sizeof(int));
+	return bind(fd, &at.sa, addr_len(&at));
+}
+
 uint16_t addr_port(const union addr *a) { return ntohs(a->v4.sin_port); }

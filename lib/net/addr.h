@@ -53,6 +53,9 @@ bool addr_in_subnet(const union addr *a, const union addr *net, unsigned prefix)
 union addr addr_network(const union addr *a, unsigned prefix);
 socklen_t addr_len(const union addr *a);
 void addr_set_port(union addr *a, uint16_t port);
+/* What @fd connects to sees @from. The port is chosen with the connection: one port serves many
+ * destinations, where bind() alone would take it from all. */
+int addr_bind_source(int fd, const union addr *from);
 uint16_t addr_port(const union addr *a);
 
 typedef LIST(union addr) addr_list;

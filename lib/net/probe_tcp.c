@@ -86,14 +86,6 @@ static bool met_itself(const struct tcp_probe *p)
 	       addr_port(&peer) == addr_port(&local);
 }
 
-static int pin_to_source(struct tcp_probe *p)
-{
-	union addr from = *p->source;
-
-	addr_set_port(&from, 0);
-	return bind(p->io.fd, &from.sa, addr_len(&from));
-}
-
 /* The kernel cuts a name that is too long, and takes "" for "any device". */
 static int pin_to_device(struct tcp_probe *p)
 {
@@ -115,7 +107,7 @@ static int pin(struct tcp_probe *p)
 		if (errno != EPERM || !p->source)
 			return -1;
 	}
-	return p->source ? pin_to_source(p) : 0;
+	return p->source ? addr_bind_source(p->io.fd, p->source) : 0;
 }
 
 static union addr destination(const struct tcp_probe *p)

@@ -10,8 +10,6 @@
 
 static int pin(int fd, int family, const struct scan_opts *o)
 {
-	static const int on = 1;
-
 	if (o->device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, o->device,
 				    (socklen_t)strlen(o->device) + 1))
 		return -1;
@@ -21,9 +19,7 @@ static int pin(int fd, int family, const struct scan_opts *o)
 		errno = EADDRNOTAVAIL;
 		return -1;
 	}
-	/* The port is chosen at connect(): then one source port serves many destinations. */
-	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-	return bind(fd, &o->source->sa, addr_len(o->source));
+	return addr_bind_source(fd, o->source);
 }
 
 static void ask_for_icmp(int fd, int family)
