@@ -128,7 +128,7 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
     kill -INT $!
     ends_with 3 $!
     nobody_left
-    grep -q '^ERROR ' "$out"
+    grep -q '^ERROR ' "$out" || { cat "$out" "$out.err"; return 1; }
     run ! grep -q '^fail' "$out"
     [ "$(grep -c 'interrupted by SIGINT' "$out.err")" -eq 1 ]
     DONE=$(grep -c '^pass  train.params ' "$out") || true

@@ -58,10 +58,10 @@ needs_unshare() {
 }
 
 @test "ports that fared alike are one finding with ranges, not thousands of lines" {
-    run -0 --separate-stderr portcheck 127.0.0.1:1-65535 --json
+    run -0 --separate-stderr portcheck 127.0.0.1:1-65535 --deadline 60s --json
     jq -e '(.findings | map(select(.check == "port.tcp")) | length) <= 2
         and (.data.targets | length) == 65535' <<<"$output"
-    run -0 portcheck 127.0.0.1:1-65535
+    run -0 portcheck 127.0.0.1:1-65535 --deadline 60s
     [ "${#lines[@]}" -lt 12 ]
 }
 

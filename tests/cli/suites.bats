@@ -67,3 +67,21 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
     run -2 "$ROOT/scripts/check-sanitize" adress
     [[ $output == *"no stage is called 'adress'"* ]]
 }
+
+@test "suites: which are not through yet is said, with how far they are" {
+    mkdir logs
+    printf '1..7\nok 1 - a\nnot ok 2 - b\n' >logs/cli-slow.tap
+    printf '1..1\nok 1 - a\n' >logs/cli-done.tap
+    touch logs/cli-slow.cmd logs/cli-done.cmd logs/cli-done.sum
+    run -0 bash -euo pipefail -c '. "$ROOT/scripts/check.d/suites"
+        sleep 1.5 | suites_progress 1 "$PWD/logs"'
+    [[ $output =~ ^"      ... cli-slow: 2 of 7 in "[0-9]+" s"$ ]]
+}
+
+@test "check-sanitize: address is two stages, each says how long it takes" {
+    command -v clang >/dev/null || skip "no clang here"
+    O=$PWD MAKE=true ONLY='^none$' run -0 "$ROOT/scripts/check-sanitize" address
+    grep -Eq '^--- units: about [0-9]+ minutes' <<<"$output"
+    grep -Eq '^--- commands: about [0-9]+ minutes' <<<"$output"
+    [ "${lines[-1]}" = "4 passed, 0 failed" ] # built, and a defect was seen
+}

@@ -7,6 +7,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
+    SANITIZED=${WINDSOCK_SANITIZED-}
     unset "${!NCCL_@}" "${!WINDSOCK_@}"
     mkdir own
     cp "$BIN/windsock" own/
@@ -58,7 +59,7 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     cells='{"matrix":{"hosts":["na","nb","nc","nd"],"cells":[["self","none","none","ok"],["ok","self","ok","ok"],["ok","ok","self","ok"],["ok","ok","ok","self"]]}}'
     stand_in portcheck "case \"\$*\" in *--hosts*) $(say portcheck "$(finding mesh.in fail 'is not reached from na: a rule' nb),$(finding mesh.in fail 'is not reached from na: a rule' nc)" "$cells"); exit 1;; esac; $(say portcheck "$(finding ports.test pass fine)")"
     local limit='ulimit -v 4000000;'
-    [[ ! ${WINDSOCK_SANITIZED-} ]] || limit='' # AddressSanitizer's shadow is larger
+    [[ ! $SANITIZED ]] || limit='' # AddressSanitizer's shadow is larger
     run -1 --separate-stderr timeout -k 1 20 bash -c "$limit PATH=/usr/bin:/bin exec own/windsock --rsh '$PWD/rsh' --hosts na,nb,nc,nd --json --quick"
     valid
     [ "$(jq -c .data.failing_nodes <<<"$output")" = '["nb","nc"]' ]

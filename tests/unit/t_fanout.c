@@ -201,7 +201,7 @@ static bool ends_soon(pid_t pid)
 
 static void silence_has_a_deadline(void **state UNUSED)
 {
-	const struct fanout_opts o = {.deadline_ns = 200 * NS_PER_MS};
+	struct fanout_opts o = {.deadline_ns = 200 * NS_PER_MS};
 	/* deaf to SIGTERM, with a helper that is deaf too */
 	struct fanout_result *r =
 		run("n[1-2]",
@@ -216,14 +216,15 @@ static void silence_has_a_deadline(void **state UNUSED)
 		assert_true(ends_soon(pid_from(r[i].out)));
 	}
 	/* who keeps talking is not late */
-	r = run("n1", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done", o);
+	o.deadline_ns = 1500 * NS_PER_MS;
+	r = run("n1", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done", o);
 	assert_false(r->timed_out);
 	assert_string_equal(r->out, "1\n2\n3\n4\n5\n6\n");
 }
 
 static void output_has_a_bound(void **state UNUSED)
 {
-	const struct fanout_opts o = {.max_output = 1000, .deadline_ns = 300 * NS_PER_MS};
+	struct fanout_opts o = {.max_output = 1000, .deadline_ns = 30 * NS_PER_S};
 	struct fanout_result *r = run("n1",
 				      "yes | head -c 300000; yes no | head -c 90000 >&2; "
 				      "echo last >&2",
@@ -235,6 +236,7 @@ static void output_has_a_bound(void **state UNUSED)
 	assert_string_equal(r->err + 4096 - 5, "last\n");
 	assert_int_equal(r->exit_status, 0);
 	/* talking for ever is no way around the deadline */
+	o.deadline_ns = 300 * NS_PER_MS;
 	r = run("n1", "exec yes", o);
 	assert_true(r->timed_out && r->truncated);
 }

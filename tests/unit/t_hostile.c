@@ -25,8 +25,9 @@ enum {
 	HOSTILE = 10000, /* so many that most must make room */
 	AT_ONCE = 256,
 	PROVE_MS = 300,
+	LINGER_MS = 2000, /* so long that slow machines, too, run out of room before time */
 	DRIP_MS = 100,
-	PATIENCE_S = 60,
+	PATIENCE_S = 240,
 };
 
 /* --- the attacker, a process of its own -------------------------------------- */
@@ -268,6 +269,7 @@ static void t_ten_thousand(void **state)
 	assert_int_equal(w.nroom, 0);
 	assert_true(w.nlate > PATIENT / KINDS * 2);
 	first = usage();
+	w.deadline_ns = LINGER_MS * NS_PER_MS;
 	attack(&w, HOSTILE, AT_ONCE);
 	last = usage();
 

@@ -243,7 +243,9 @@ static size_t memory(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 static void t_ten_thousand(void **state)
 {
 	enum { N = 10000 };
-	uint64_t started = now_ns(), total;
+	clock_t started = clock(); /* a busy machine adds nothing to it */
+	double seconds;
+	uint64_t total;
 	size_t kept;
 
 	(void)state;
@@ -268,10 +270,10 @@ static void t_ten_thousand(void **state)
 		leave(i, "");
 	assert_true(rdzv_core_finished(&core));
 	kept = memory() > kept ? memory() - kept : 0; /* unknown to sanitizers */
-	print_message("# 10000 ranks: %.0f ms, %zu bytes kept for each\n",
-		      (double)(now_ns() - started) / 1e6, kept / N);
+	seconds = (double)(clock() - started) / CLOCKS_PER_SEC;
+	print_message("# 10000 ranks: %.0f ms, %zu bytes kept for each\n", seconds * 1e3, kept / N);
 	assert_true(kept < N * 512ull);
-	assert_true(now_ns() - started < 10 * NS_PER_S);
+	assert_true(seconds < 10);
 }
 
 #define T(f) cmocka_unit_test_teardown(f, end)

@@ -25,6 +25,8 @@ enum { MEASURED = 0 };
 enum { MEASURED = 1 };
 #endif
 
+#define PATIENCE_NS ((MEASURED ? 60 : 600) * NS_PER_S)
+
 struct one {
 	struct channel channel;
 	int rank;
@@ -159,7 +161,10 @@ static void t_ten_thousand(void **state)
 	C = (struct crowd){.n = as_many_as_allowed(), .token = &test_token};
 	assert_int_equal(rdzv_host_start(&h,
 					 &(struct rdzv_server_opts){
-						 .size = C.n, .token = C.token, .at = loopback(0)},
+						 .size = C.n,
+						 .token = C.token,
+						 .at = loopback(0),
+						 .heartbeat_ns = PATIENCE_NS /* they send none */},
 					 &e),
 			 0);
 	before = status_kib(h.pid, "VmHWM:");
@@ -170,14 +175,14 @@ static void t_ten_thousand(void **state)
 	C.v = calloc((size_t)C.n, sizeof(*C.v));
 	C.started_ns = now_ns();
 	start_more();
-	launch_run(60 * NS_PER_S);
+	launch_run(PATIENCE_NS);
 	assert_int_equal(C.ended, C.n);
 	print_message("# %d ranks: all here in %.2f s, a barrier in %.0f ms, server %ld KiB, "
 		      "%.1f KiB for each\n",
 		      C.n, (double)(C.all_here_ns - C.started_ns) / 1e9,
 		      (double)(C.barrier_ns - C.all_here_ns) / 1e6, C.peak_kib,
 		      (double)(C.peak_kib - before) / C.n);
-	assert_in_range(C.all_here_ns - C.started_ns, 0, 10 * NS_PER_S);
+	assert_true(C.all_here_ns - C.started_ns < 10 * NS_PER_S || !MEASURED);
 	assert_true(C.peak_kib - before < C.n * 4 || !MEASURED);
 	rdzv_host_done(&h);
 	free(C.v);
