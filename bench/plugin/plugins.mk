@@ -1,7 +1,7 @@
 # Communicators that need somebody's library. Each is a folder here; its sources,
 # and what of this program it uses, are compiled as position-independent code.
 PIC_SRC  := lib/core/arena.c lib/core/err.c lib/core/file.c lib/core/units.c \
-            lib/host/python.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
+            lib/host/places.c lib/host/python.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
             bench/comm/types.c bench/dev/dev_host.c bench/dev/pattern.c \
             $(wildcard bench/plugin/*.c)
 pic       = $(patsubst %,$(O)/pic/%.o,$(basename $(1)))
@@ -26,16 +26,21 @@ MPICH_LIBS     ?= $(filter -L% -lmpich -lmpi,$(shell pkg-config --silence-errors
 COMM_PLUGINS   += $(if $(OPENMPI_LIBS),mpi-openmpi) $(if $(MPICH_LIBS),mpi-mpich)
 SOURCES_mpi    := $(wildcard bench/plugin/mpi/*.c)
 
-# Only headers and nvcc are needed to build it: both libraries are found at run time.
+# Only headers and nvcc are needed to build for GPUs: NVIDIA's libraries are found at run time.
+# Where nvcc is not, IMAGES=DIR has what `make images IMAGES=DIR` made elsewhere, for any
+# processor and C library.
 NVCC        ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA_CFLAGS ?= $(patsubst %/bin/nvcc,-isystem %/include,$(NVCC))
+IMAGES      ?= $(O)/pic
+CUDA_CFLAGS ?= -isystem $(if $(NVCC),$(NVCC:%/bin/nvcc=%),$(IMAGES))/include
 NVCCFLAGS   ?= -arch=all-major
+images_of    = $(addprefix $(IMAGES)/$(1)/kernels.,fatbin ptx)
+for_gpus     = $(and $(or $(NVCC),$(wildcard $(call images_of,$(1)))),$(call has_header,$(2),$(CUDA_CFLAGS)))
 SOURCES_cuda := $(wildcard bench/plugin/cuda/*.c)
 SOURCES_nccl := $(wildcard bench/plugin/nccl/*.c)
-ifneq ($(NVCC),)
-ifeq ($(shell printf '\043include <cuda.h>\n\043include <nccl.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
+ifeq ($(call for_gpus,bench/plugin/nccl,cuda.h nccl.h),yes)
 COMM_PLUGINS += nccl
-endif
+GPU_HEADERS  += cuda.h nccl.h
+images: $(call images_of,bench/plugin/nccl)
 endif
 
 COMM_LEFT_OUT = $(filter-out $(COMM_PLUGINS),gloo mpi-openmpi mpi-mpich nccl)
@@ -75,18 +80,27 @@ $(O)/lib/windsock/mpi-mpich.so: $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o) $(O)/pic/w
 
 # Kernels (bench/plugin/image.h): code for the GPUs that nvcc knows, and the same as early PTX.
 # The assembler says whether that keeps to what its version had.
-$(O)/pic/%.fatbin: %.cu
+ifneq ($(NVCC),)
+$(IMAGES)/%.fatbin: %.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -I. $(if $(WERROR),-Werror all-warnings) -o $@ $<
-$(O)/pic/%.ptx: %.cu
+$(IMAGES)/%.ptx: %.cu
 	$(call say,PTX,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) --ptx -arch=compute_75 -I. -o $@ $< && \
 	  sed -i 's/^\.version .*/.version 6.0/; s/^\.target .*/.target sm_60/' $@ && \
 	  $(NVCC) --cubin -arch=sm_75 -o $@.cubin $@ && rm $@.cubin
+endif
 
-$(O)/pic/bench/plugin/nccl/pattern.o: $(addprefix $(O)/pic/bench/plugin/nccl/kernels.,fatbin ptx)
+# All that IMAGES=DIR needs: also those of NVIDIA's headers that a compiler here reads.
+images:
+	$(Q)$(CC) $(CUDA_CFLAGS) $(GPU_HEADERS:%=-include %) -M -xc /dev/null | tr -s ' \\' '\n' | grep ^/ | \
+	  xargs grep -ls NVIDIA | while read -r file; do install -D -m 644 "$$file" \
+	  $(IMAGES)/include/"$$(echo "$$file" | sed 's|.*/include/||; s|^[^/]*-linux-gnu/||')"; done
+.PHONY: images
+
+$(O)/pic/bench/plugin/nccl/pattern.o: $(call images_of,bench/plugin/nccl)
 $(call pic,$(SOURCES_cuda)): ALL_CFLAGS += $(CUDA_CFLAGS)
-$(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/bench/plugin/nccl/kernels"'
+$(call pic,$(SOURCES_nccl)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(IMAGES)/bench/plugin/nccl/kernels"'
 $(O)/lib/windsock/nccl.so: NO_UNDEFINED :=
 $(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl) $(SOURCES_cuda)) $(O)/pic/windsock.a
 	$(call say,LD,$@)

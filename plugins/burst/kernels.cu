@@ -9,7 +9,7 @@
 #define KERNEL extern "C" void
 #endif
 
-/* z = x y, n a multiple of TILE: a block of 16 x 16 threads makes a tile, each thread 4 x 4 of it. */
+/* z = x y, n a multiple of TILE: a block of 16 x 16 threads makes a tile, a thread 4 x 4 of it. */
 #ifdef __CUDACC__
 enum { TILE = 64, DEPTH = 16, SIDE = 4, THREADS = 256 };
 
@@ -24,7 +24,8 @@ KERNEL burst_product(const float *x, const float *y, float *z, unsigned n)
 	for (unsigned at = 0; at < n; at += DEPTH) {
 		for (unsigned i = t; i < TILE * DEPTH; i += THREADS) {
 			xs[i % DEPTH][i / DEPTH] = x[(row + i / DEPTH) * n + at + i % DEPTH];
-			ys[i / TILE][i % TILE] = y[(unsigned long)(at + i / TILE) * n + column + i % TILE];
+			ys[i / TILE][i % TILE] =
+				y[(unsigned long)(at + i / TILE) * n + column + i % TILE];
 		}
 		__syncthreads();
 		for (unsigned k = 0; k < DEPTH; k++)

@@ -1,14 +1,14 @@
 # A second of work on each GPU, for windsock. As for NCCL only headers and nvcc are needed to
 # build it: the driver, and cuBLAS where there is one, are found at run time.
-ifneq ($(NVCC),)
-ifeq ($(shell printf '\043include <cuda.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
+ifeq ($(call for_gpus,plugins/burst,cuda.h),yes)
 PLUGINS += burst
-endif
+GPU_HEADERS += cuda.h
+images: $(call images_of,plugins/burst)
 endif
 SOURCES_burst := $(wildcard plugins/burst/*.c)
 
-$(O)/pic/plugins/burst/burst.o: $(addprefix $(O)/pic/plugins/burst/kernels.,fatbin ptx)
-$(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(O)/pic/plugins/burst/kernels"'
+$(O)/pic/plugins/burst/burst.o: $(call images_of,plugins/burst)
+$(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(IMAGES)/plugins/burst/kernels"'
 $(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
 	$(call say,LD,$@)
 	$(link_comm) -ldl -lm

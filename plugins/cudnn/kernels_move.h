@@ -1,3 +1,5 @@
+#ifndef PLUGINS_CUDNN_KERNELS_MOVE_H
+#define PLUGINS_CUDNN_KERNELS_MOVE_H
 /* Part of kernels.cu: between layouts and types, activations, and the optimizer's step. */
 
 /* [image][channel][pixel] as the caller has it, times @by, to the other order. */
@@ -123,3 +125,5 @@ KERNEL find_strange(u32 *found, const float *p, u32 n)
 		if (!(p[i] - p[i] == 0))
 			*found = 1;
 }
+
+#endif

@@ -1,3 +1,5 @@
+#ifndef PLUGINS_CUDNN_KERNELS_NORM_H
+#define PLUGINS_CUDNN_KERNELS_NORM_H
 /*
  * Part of kernels.cu: sums over all pixels of a channel, and batch normalization. A sum
  * is made in steps: @parts threads for each group of channels take every @parts-th
@@ -289,3 +291,5 @@ DEVICE void norm_back(T *dx, const T *dy, const T *y, const T *x, const float *m
 THREE(norm_back, PARAMS,
       (dx, dy, y, x, mean, inverse, params, means, packs, inner, channels, relu, more))
 #undef PARAMS
+
+#endif

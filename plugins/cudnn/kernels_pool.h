@@ -1,3 +1,5 @@
+#ifndef PLUGINS_CUDNN_KERNELS_POOL_H
+#define PLUGINS_CUDNN_KERNELS_POOL_H
 /* Part of kernels.cu: the largest of each window, and the mean of an image. */
 
 struct window {
@@ -130,3 +132,5 @@ DEVICE void mean_back(T *dx, const T *dy, u32 n, u32 channels, u32 area, u32 mor
 #define PARAMS(T) (T * dx, const T *dy, u32 n, u32 channels, u32 area, u32 more)
 THREE(mean_back, PARAMS, (dx, dy, n, channels, area, more))
 #undef PARAMS
+
+#endif

@@ -1,16 +1,15 @@
 # Training on GPUs. As for NCCL only headers and nvcc are needed to build it: cuDNN and
 # cuBLAS are found at run time.
-ifneq ($(NVCC),)
-ifeq ($(shell printf '\043include <cudnn.h>\n\043include <cublas_v2.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo yes),yes)
+ifeq ($(call for_gpus,plugins/cudnn,cudnn.h cublas_v2.h),yes)
 PLUGINS += cudnn
-endif
+GPU_HEADERS += cudnn.h cublas_v2.h
+images: $(call images_of,plugins/cudnn)
 endif
 SOURCES_cudnn := $(wildcard plugins/cudnn/*.c)
 
-KERNELS_cudnn := $(addprefix $(O)/pic/plugins/cudnn/kernels.,fatbin ptx)
-$(KERNELS_cudnn): $(wildcard plugins/cudnn/kernels_*.h)
-$(O)/pic/plugins/cudnn/gpu.o: $(KERNELS_cudnn)
-$(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(O)/pic/plugins/cudnn/kernels"'
+$(call images_of,plugins/cudnn): $(wildcard plugins/cudnn/kernels_*.h)
+$(O)/pic/plugins/cudnn/gpu.o: $(call images_of,plugins/cudnn)
+$(call pic,$(SOURCES_cudnn)): ALL_CFLAGS += $(CUDA_CFLAGS) -DKERNELS='"$(IMAGES)/plugins/cudnn/kernels"'
 $(O)/lib/windsock/cudnn.so: NO_UNDEFINED :=
 $(O)/lib/windsock/cudnn.so: $(call pic,$(SOURCES_cudnn) $(SOURCES_cuda)) $(O)/pic/windsock.a
 	$(call say,LD,$@)

@@ -285,12 +285,7 @@ static unsigned recorded_nccl(struct arena *a)
 
 static unsigned own_nccl(struct arena *a)
 {
-	unsigned v;
-
-	if (!sysroot_is_real())
-		return recorded_nccl(a);
-	v = nccl_version(0);
-	return v == NCCL_VERSION_NEWEST ? 0 : v; /* what is assumed where none is found */
+	return sysroot_is_real() ? nccl_installed() : recorded_nccl(a);
 }
 
 /* aws/aws-ofi-nccl#584: its maintainers; awslabs/awsome-distributed-ai#278. */

@@ -17,14 +17,14 @@
 
 static void software(struct arena *a, cJSON *o)
 {
-	unsigned nccl = sysroot_is_real() ? nccl_version(0) : NCCL_VERSION_NEWEST;
+	unsigned nccl = nccl_installed();
 	struct utsname u;
 
 	json_str(o, "windsock", WINDSOCK_VERSION);
 	if (!uname(&u))
 		json_str(o, "kernel", u.release);
 	json_str(o, "driver", sysroot_line(a, "/sys/module/nvidia/version"));
-	if (nccl != NCCL_VERSION_NEWEST) /* what is assumed where none is found */
+	if (nccl)
 		json_str(o, "nccl",
 			 arena_printf(a, "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100));
 }

@@ -1,9 +1,10 @@
 #include "probes/rules/nccl.h"
 
+#include "lib/host/loader.h"
+#include "lib/host/places.h"
 #include "lib/host/sysroot.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -44,63 +45,40 @@ static unsigned version_inside(const char *path)
 	return version;
 }
 
-static unsigned version_in_folder(const char *folder, size_t n)
-{
-	char path[4096];
+struct reading {
+	struct arena a;
+	unsigned version;
+};
 
-	if (n == 0 ||
-	    snprintf(path, sizeof(path), "%.*s/libnccl.so.2", (int)n, folder) >= (int)sizeof(path))
-		return 0;
-	return version_inside(path);
+static bool read_version(void *arg, enum place place, const char *what)
+{
+	struct reading *r = arg;
+	const char *path = place == PLACE_FILE	    ? what
+			   : place == PLACE_PROCESS ? loader_has(&r->a, what)
+						    : loader_finds(&r->a, what);
+
+	r->version = path ? version_inside(path) : 0;
+	return r->version != 0;
 }
 
-static unsigned version_in_python(const char *prefix)
+unsigned nccl_installed(void)
 {
-	glob_t g = {0};
-	unsigned v = 0;
-	char pattern[4096];
+	static bool is_known;
+	static unsigned found;
+	struct library_want nccl = places_of_nccl(NULL);
+	struct reading r = {.version = 0};
 
-	if (!prefix || !*prefix ||
-	    snprintf(pattern, sizeof(pattern),
-		     "%s/lib/python3*/site-packages/nvidia/nccl/lib/libnccl.so.2",
-		     prefix) >= (int)sizeof(pattern))
-		return 0;
-	if (glob(pattern, GLOB_NOSORT, NULL, &g) == 0 && g.gl_pathc)
-		v = version_inside(g.gl_pathv[0]);
-	globfree(&g);
-	return v;
-}
-
-/* WINDSOCK_NCCL, the loader's path, then the active Python's packages. */
-static unsigned installed(void)
-{
-	static const char *const folders[] = {"/usr/local/lib",
-					      "/usr/lib/x86_64-linux-gnu",
-					      "/usr/lib/aarch64-linux-gnu",
-					      "/usr/lib64",
-					      "/usr/lib",
-					      "/usr/local/cuda/lib64"};
-	const char *given = getenv("WINDSOCK_NCCL"), *path = getenv("LD_LIBRARY_PATH");
-	unsigned v = given && *given ? version_inside(given) : 0;
-
-	for (size_t n; !v && path && *path; path += n + (path[n] == ':')) {
-		n = strcspn(path, ":");
-		v = version_in_folder(path, n);
+	if (!is_known && sysroot_is_real()) {
+		is_known = true;
+		found = places_search(&nccl, read_version, &r) ? r.version : 0;
+		arena_done(&r.a);
 	}
-	for (size_t i = 0; !v && i < ARRAY_LEN(folders); i++)
-		v = version_in_folder(folders[i], strlen(folders[i]));
-	if (!v)
-		v = version_in_python(getenv("VIRTUAL_ENV"));
-	return v ? v : version_in_python(getenv("CONDA_PREFIX"));
+	return found;
 }
 
 unsigned nccl_version(unsigned asked)
 {
-	static unsigned found;
+	unsigned found = asked ? asked : nccl_installed();
 
-	if (asked)
-		return asked;
-	if (!found && sysroot_is_real())
-		found = installed();
 	return found ? found : NCCL_VERSION_NEWEST;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The training part of scripts/gpu-check, as far as it goes without a GPU.
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=$(realpath "${O:-build}")
@@ -8,7 +9,7 @@ setup() {
     ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
     export TMPDIR=$BATS_TEST_TMPDIR
     unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_NCCL WINDSOCK_PLUGINS
-    [[ -e $O/lib/windsock/cudnn.so ]] || skip "cudnn.so was not built: no CUDA toolkit with cuDNN here"
+    built cudnn
     cd "$BATS_TEST_TMPDIR" || return
 }
 check() { "$ROOT/scripts/gpu-check" --bin "$B" --parts training "$@"; }
@@ -20,7 +21,7 @@ check() { "$ROOT/scripts/gpu-check" --bin "$B" --parts training "$@"; }
 }
 
 @test "gpu-check: training on the stand-ins passes, and a failing library is not hidden" {
-    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
+    stand_ins
     run -0 --separate-stderr check --models mlp --samples 64 --output -
     jq -e '.verdict == "pass" and (.steps | length >= 11) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "mlp: the losses are the CPU'\''s" and .verdict == "pass") and

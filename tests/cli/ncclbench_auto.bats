@@ -4,15 +4,17 @@
 # and NCCL, which compute on the processor.
 # shellcheck disable=SC2154 # bats sets them
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=$(realpath "${O:-build}")
     B=$(realpath "${BIN:-$O/bin}")/ncclbench
     export TMPDIR=$BATS_TEST_TMPDIR
     unset WINDSOCK_NCCL WINDSOCK_PLUGINS CUDA_VISIBLE_DEVICES
-    [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no CUDA toolkit, as on machines without a GPU"
+    built nccl
     cd "$BATS_TEST_TMPDIR" || return
-    export LD_LIBRARY_PATH=$O/fake WINDSOCK_FAKE_CUDA=lazy
+    stand_ins
+    export WINDSOCK_FAKE_CUDA=lazy
 }
 few() { run --separate-stderr timeout 60 "$B" -b 1K -e 1K -n 2 "$@"; }
 

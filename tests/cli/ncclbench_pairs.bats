@@ -3,6 +3,7 @@
 # nccl-tests' flags for a GPU: -R on stand-ins for NCCL, -D and -V answered.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=${O:-build}
@@ -12,11 +13,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-built() { [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built"; }
-fake() {
-    built nccl
-    export LD_LIBRARY_PATH=$O/fake
-}
+fake() { built nccl && stand_ins; }
 
 # Which pair is slow says nothing on a machine that others use: all were measured.
 complete() { # RANKS ARGS...

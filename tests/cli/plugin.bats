@@ -2,6 +2,7 @@
 # Backends beside tcp: Gloo and both MPIs for real, NCCL against stand-ins whose
 # only purpose is to fail. What was not built here is skipped.
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=${O:-build}
@@ -12,16 +13,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-built() {
-    local why=
-    [[ $1 != nccl ]] || why=': no CUDA toolkit, as on machines without a GPU'
-    [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built$why"
-    [[ $1 != mpi* ]] || export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 # MPI's libraries leak
-}
-fake() {
-    built nccl
-    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
-}
+fake() { built nccl && stand_ins; }
 pid_of_rank() { sed -n "s/^#  Rank  $1 .*Pid *\([0-9]*\) .*/\1/p" out; }
 has_row() { grep -qE '^ +1048576' out; }
 ended_with() { # CODE PID
@@ -29,7 +21,7 @@ ended_with() { # CODE PID
     wait "$2" || code=$?
     [[ $code == "$1" ]] || { cat out; echo "exit code $code"; return 1; }
 }
-wait_for() { for _ in {1..100}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
+wait_for() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1; }
 
 verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table is the usual one
     local b=$1 np=$2 types=$3 ops=$4 coll

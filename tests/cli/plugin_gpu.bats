@@ -2,6 +2,7 @@
 # scripts/gpu-check as far as it goes without a GPU: it says so, and its steps
 # work on the stand-ins of the driver and NCCL.
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=${O:-build}
@@ -13,15 +14,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-built() {
-    local why=
-    [[ $1 != nccl ]] || why=': no CUDA toolkit, as on machines without a GPU'
-    [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built$why"
-}
-fake() {
-    built nccl
-    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
-}
+fake() { built nccl && stand_ins; }
 
 teardown() { local p; for p in ${standin:-} ${checks:-}; do kill "$p" 2>/dev/null || true; done; }
 
@@ -42,6 +35,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run -2 check --parts all
     run -2 check --time soon
     [[ $output == *"'soon' is no number of seconds"* ]]
+    run -4 check --time 090 --parts nccl --output - # seconds, no number to the base 8
     run -2 check --parts ,
     run -2 "$ROOT/scripts/gpu-check" --bin /nowhere # and not those of somewhere else
     run -2 check --output /nowhere/result.json

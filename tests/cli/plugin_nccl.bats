@@ -3,6 +3,7 @@
 # the real ones would hang, race or refuse.
 # shellcheck disable=SC2154 # bats sets them
 bats_require_minimum_version 1.5.0
+load plugins.sh
 
 setup() {
     O=$(realpath "${O:-build}")
@@ -10,8 +11,8 @@ setup() {
     ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
     export TMPDIR=$BATS_TEST_TMPDIR
     unset WINDSOCK_NCCL WINDSOCK_PLUGINS
-    [[ -e $O/lib/windsock/nccl.so ]] || skip "nccl.so was not built: no CUDA toolkit, as on machines without a GPU"
-    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
+    built nccl
+    stand_ins
     cd "$BATS_TEST_TMPDIR" || return
 }
 bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
@@ -21,26 +22,49 @@ bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; 
     jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0)' <<<"$output"
 }
 
+# A stand-in that says, and in which can be read, that it is 2.28.N.
+put_nccl() { # FILE N
+    mkdir -p "$(dirname "$1")"
+    sed "s/NCCL version 2\\.28\\.9/NCCL version 2.28.$2/" "$O/fake/libnccl.so.2" >"$1"
+}
+# ncclbench loads this file, and windsock, which reads it alone, means the same.
+both_mean() { # FILE N
+    run -0 --separate-stderr bench
+    [[ ${lines[0]} == *" over nccl, NCCL 2.28.$2 ($1), "* ]] || { echo "not $1: $output"; return 1; }
+    [[ $("${B%/*}/windsock" --quick --json | jq -r .data.facts.nccl) == "2.28.$2" ]] || { echo "windsock: not $1"; return 1; }
+}
+
 # Where PyTorch would load it from: its own packages even before LD_LIBRARY_PATH, as its files
 # have those folders built in; then the loader's path, other packages, CUDA's folder.
-@test "NCCL is the one that PyTorch would load, and the first line says which file that is" {
-    local at
-    mkdir -p driver loader {other,torch}/nvidia/nccl/lib torch/torch/lib cuda/lib64
+@test "NCCL is the one that PyTorch would load, the first line says which file that is, and windsock means the same" {
+    local at n=0 places=("" conda/lib loader other/nvidia/nccl/lib cuda/lib64)
+    local site=$PWD/conda/lib/python3.12/site-packages
+    mkdir -p driver conda/conda-meta "$site/torch/lib"
     cp "$O/fake/libcuda.so.1" driver
-    for at in loader other/nvidia/nccl/lib torch/nvidia/nccl/lib cuda/lib64; do cp "$O/fake/libnccl.so.2" $at; done
-    cp "$O/fake/libnccl.so.2" named.so
-    export LD_LIBRARY_PATH=$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$PWD/torch
-    WINDSOCK_NCCL=$PWD/named.so run -0 --separate-stderr bench
-    [[ ${lines[0]} == *" over nccl, NCCL 2.28.9 ($PWD/named.so), "* ]]
-    for at in torch/nvidia/nccl/lib loader other/nvidia/nccl/lib cuda/lib64; do
-        run -0 --separate-stderr bench
-        [[ ${lines[0]} == *" over nccl, NCCL 2.28.9 ($PWD/$at/libnccl.so.2), "* ]] || { echo "$at: $output"; return 1; }
-        : >$at/libnccl.so.2 # there, and it does not load: the next one
+    places[0]=${site#"$PWD/"}/nvidia/nccl/lib
+    for at in "${places[@]}"; do put_nccl "$at/libnccl.so.2" $((n++)); done
+    put_nccl named.so 8
+    export LD_LIBRARY_PATH=:$PWD/none:$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$site
+    WINDSOCK_NCCL=$PWD/named.so both_mean "$PWD/named.so" 8
+    LD_PRELOAD=$PWD/named.so both_mean "$PWD/named.so" 8 # it is called, whatever else is here
+    for n in "${!places[@]}"; do
+        both_mean "$PWD/${places[n]}/libnccl.so.2" "$n"
+        : >"${places[n]}/libnccl.so.2" # there, and it does not load: the next one
     done
-    LD_PRELOAD=$PWD/named.so run -0 --separate-stderr bench # it is called, whatever else is here
-    [[ ${lines[0]} == *"($PWD/named.so)"* ]]
     WINDSOCK_NCCL=$PWD/loader/libnccl.so.2 run -4 --separate-stderr bench # nowhere else then
     [[ $stderr == *"cannot load NCCL: $PWD/loader/libnccl.so.2: file too short"* ]]
+}
+
+@test "the stand-ins of these tests are what is loaded, whatever NCCL the machine's own PyTorch has" {
+    mkdir -p venv/lib/python3.12/site-packages/torch/lib venv/bin
+    put_nccl venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2 1
+    printf '#!/bin/sh\n' >venv/bin/python3
+    chmod +x venv/bin/python3
+    export VIRTUAL_ENV=$PWD/venv PATH=$PWD/venv/bin:$PATH
+    stand_ins
+    both_mean "$O/fake/libnccl.so.2" 9
+    unset PYTHONPATH # what without it would be loaded
+    both_mean "$PWD/venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2" 1
 }
 
 @test "a group of operations, a part and a window are waited for before the next call" {

@@ -31,8 +31,9 @@ static int option(const char *name)
 	const char *set = getenv("WINDSOCK_FAKE_BURST");
 	const char *at = set ? strstr(set, name) : nullptr;
 
-	return at && at[strlen(name)] == '=' ? static_cast<int>(strtol(at + strlen(name) + 1, nullptr, 10))
-					     : -1;
+	return at && at[strlen(name)] == '='
+		       ? static_cast<int>(strtol(at + strlen(name) + 1, nullptr, 10))
+		       : -1;
 }
 static bool is(const char *name) { return option(name) == current; }
 
@@ -61,7 +62,10 @@ OUT CUresult cuDeviceGetPCIBusId(char *to, int n, CUdevice d)
 	snprintf(to, static_cast<size_t>(n), "0000:%s:00.0", slots[d % 8]);
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice) { return *v = 9, CUDA_SUCCESS; }
+OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
+{
+	return *v = 9, CUDA_SUCCESS;
+}
 OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
 {
 	current = d;
@@ -136,7 +140,10 @@ OUT CUresult cuEventCreate(CUevent *e, unsigned)
 	*e = reinterpret_cast<CUevent>(new double(0));
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuEventDestroy_v2(CUevent e) { return delete reinterpret_cast<double *>(e), CUDA_SUCCESS; }
+OUT CUresult cuEventDestroy_v2(CUevent e)
+{
+	return delete reinterpret_cast<double *>(e), CUDA_SUCCESS;
+}
 OUT CUresult cuEventRecord(CUevent e, CUstream)
 {
 	*reinterpret_cast<double *>(e) = clock_ms;
@@ -144,7 +151,8 @@ OUT CUresult cuEventRecord(CUevent e, CUstream)
 }
 OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
-	*ms = static_cast<float>(*reinterpret_cast<double *>(to) - *reinterpret_cast<double *>(from));
+	*ms = static_cast<float>(*reinterpret_cast<double *>(to) -
+				 *reinterpret_cast<double *>(from));
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
@@ -164,8 +172,8 @@ OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
 	return CUDA_SUCCESS;
 }
 template <typename T> static T arg(void **args, int i) { return *static_cast<T *>(args[i]); }
-OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-			    unsigned, CUstream, void **a, void **)
+OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, unsigned,
+			    unsigned, unsigned, CUstream, void **a, void **)
 {
 	auto z = arg<float *>(a, 2);
 
@@ -188,8 +196,9 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned
 OUT int cublasCreate_v2(void **handle) { return *handle = &current, 0; }
 OUT int cublasDestroy_v2(void *) { return 0; }
 OUT int cublasSetStream_v2(void *, CUstream) { return 0; }
-OUT int cublasGemmEx(void *, int, int, int m, int n, int k, const void *, const void *x, int x_type, int,
-		     const void *, int, int, const void *, void *z, int z_type, int, int compute, int)
+OUT int cublasGemmEx(void *, int, int, int m, int n, int k, const void *, const void *x, int x_type,
+		     int, const void *, int, int, const void *, void *z, int z_type, int,
+		     int compute, int)
 {
 	auto to = static_cast<float *>(z);
 

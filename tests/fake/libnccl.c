@@ -28,10 +28,11 @@
 #include <sched.h>
 #include <time.h>
 
+/* As the real one has it: who does not load it reads this. */
 #ifdef OLD
-enum { NEWEST = 21602 };
+const char fake_version[] = "NCCL version 2.16.2+cuda11.8";
 #else
-enum { NEWEST = 22809 };
+const char fake_version[] = "NCCL version 2.28.9+cuda13.0";
 #endif
 
 static const char *last_error = "";
@@ -43,6 +44,14 @@ bool fake_mode(const char *name)
 	return set && streq(set, name);
 }
 
+static int version_of_text(void)
+{
+	int major = 0, minor = 0, patch = 0;
+
+	(void)sscanf(fake_version, "NCCL version %d.%d.%d", &major, &minor, &patch);
+	return major * 10000 + minor * 100 + patch;
+}
+
 ncclResult_t ncclGetVersion(int *version)
 {
 	const char *count = getenv("WINDSOCK_FAKE_COUNT"); /* a file: one byte for each who asked */
@@ -51,7 +60,7 @@ ncclResult_t ncclGetVersion(int *version)
 
 	if (fd >= 0)
 		(void)close(fd);
-	*version = fake_mode("old") ? 21304 : second ? 22703 : NEWEST;
+	*version = fake_mode("old") ? 21304 : second ? 22703 : version_of_text();
 	return ncclSuccess;
 }
 
@@ -132,21 +141,21 @@ static void write_log(int rank, int size)
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, int rank,
 				    ncclConfig_t *config)
 {
-	struct ncclComm *c = calloc(1, sizeof(*c));
+	struct ncclComm *c;
 
 	if (config->blocking)
 		return ncclInvalidArgument;
 	if (fake_mode("one-host") && getenv("NCCL_HOSTID")) {
 		last_error = "this host claims to be another one";
-		free(c);
 		return ncclInvalidUsage;
 	}
 	if (fake_mode("duplicate")) {
 		last_error = "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000";
-		free(c);
 		return ncclInvalidUsage;
 	}
-	if (!fake_has_context("ncclCommInitRankConfig") || !fake_join(c, id.internal, size, rank)) {
+	c = calloc(1, sizeof(*c));
+	if (!c || !fake_has_context("ncclCommInitRankConfig") ||
+	    !fake_join(c, id.internal, size, rank)) {
 		free(c);
 		return ncclSystemError;
 	}

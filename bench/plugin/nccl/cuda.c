@@ -23,6 +23,7 @@ static int get_memory(struct gpu_dev *g, size_t n, void **ret, struct err *e)
 	CUdeviceptr p = 0;
 	const char *why;
 
+	*ret = NULL;
 	if (g->registers) {
 		ncclResult_t r = use(g) ? ncclInvalidUsage : newer_mem_alloc(ret, n ? n : 1);
 

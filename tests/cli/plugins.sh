@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# What tests of plug-ins share. Load it: load plugins.sh; $O is the build.
+
+# What was not built here is skipped.
+built() { # PLUGIN
+    local why=
+    case $1 in
+    nccl) why=': no CUDA toolkit, as on machines without a GPU' ;;
+    cudnn) why=': no CUDA toolkit with cuDNN here' ;;
+    mpi*) export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 ;; # MPI's libraries leak
+    esac
+    [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built$why"
+}
+
+# The stand-ins of NVIDIA's libraries, whatever the machine itself has. PyTorch's own packages
+# precede the loader's path: the active Python's PyTorch becomes one that has none.
+stand_ins() {
+    unset LD_PRELOAD WINDSOCK_NCCL WINDSOCK_CUDNN WINDSOCK_CUBLAS
+    [[ -d $O/fake/torch/lib ]] || { echo "no $O/fake/torch/lib: make fakes"; return 1; }
+    export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
+}
