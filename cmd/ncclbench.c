@@ -229,6 +229,18 @@ static int count_gpus(struct app *app, struct config *c, struct err *e)
 	return 0;
 }
 
+/* -t and -g where somebody else has started all ranks: nobody would multiply them. */
+static int check_each(const struct config *c, struct err *e)
+{
+	if (!c->role.is_rank || c->role.ours || c->where.each == 1)
+		return 0;
+	err_set(e, ERR_USAGE,
+		"-t and -g multiply the ranks that ncclbench starts, and this is one that was "
+		"started already");
+	return err_hint(e, "start %zu times as many, one for each GPU, and leave them out",
+			(size_t)c->where.each);
+}
+
 static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	const struct ask_where in = {&c->where, &c->role, c->coll, c->backend, c->argv};
@@ -237,7 +249,7 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 	c->where.each = c->threads * c->gpus;
 	if (c->timeout_s)
 		c->where.deadline_ns = c->timeout_s * NS_PER_S;
-	if (where_role(&c->where, &app->arena, &c->role, e))
+	if (where_role(&c->where, &app->arena, &c->role, e) || check_each(c, e))
 		return -1;
 	crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
 	if (crowded && !c->role.is_rank)
@@ -289,6 +301,8 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	app->report_opts.answer_only = true;
 	if (reports(&c->role)) {
 		app->report_opts.answer_only = !app->common.quiet;
+		app->report_opts.files = c->job.verdict.nccl_json || c->job.verdict.plot ||
+					 c->job.verdict.save_baseline;
 		return ask_files(&c->job.verdict, &app->arena, e);
 	}
 	app->report_opts.format = "table";

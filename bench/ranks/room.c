@@ -121,27 +121,44 @@ static int refuse(const struct room_need *n, const char *what, uint64_t needed, 
 	return -1;
 }
 
+struct np_buf {
+	char s[40];
+};
+
+/* "--np 12, or ", or nothing where not even --np 1 fits. */
+static const char *fewer(const struct room_need *n, uint64_t fit, struct np_buf *ret)
+{
+	uint64_t np = fit / (n->each ? n->each : 1);
+
+	*ret->s = '\0';
+	if (np)
+		(void)snprintf(ret->s, sizeof(ret->s), "--np %" PRIu64 ", or ", np);
+	return ret->s;
+}
+
 static int check_files(const struct room *r, const struct room_need *n, struct err *e)
 {
 	uint64_t fit = most(files_for, n->links, n->ranks, r->files);
+	struct np_buf np;
 
 	if (fit == n->ranks)
 		return 0;
 	(void)refuse(n, "files open in one process", files_for(n->ranks, n->links), r->files, fit,
 		     e);
-	return err_hint(e, "--np %" PRIu64 ", or as root: ulimit -n %" PRIu64, fit,
+	return err_hint(e, "%sas root: ulimit -n %" PRIu64, fewer(n, fit, &np),
 			files_for(n->ranks, n->links));
 }
 
 static int check_processes(const struct room *r, const struct room_need *n, struct err *e)
 {
 	uint64_t fit = most(processes_for, n->links, n->ranks, r->processes);
+	struct np_buf np;
 
 	if (fit == n->ranks)
 		return 0;
 	(void)refuse(n, "processes and threads", processes_for(n->ranks, n->links), r->processes,
 		     fit, e);
-	return err_hint(e, "--np %" PRIu64 ", or raise pids.max of the control group", fit);
+	return err_hint(e, "%sraise pids.max of the control group", fewer(n, fit, &np));
 }
 
 static int check_bytes(const struct room *r, const struct room_need *n, struct err *e)
@@ -149,6 +166,7 @@ static int check_bytes(const struct room *r, const struct room_need *n, struct e
 	uint64_t needed = bytes_for(n->ranks, n->links);
 	uint64_t fit = most(bytes_for, n->links, n->ranks, r->bytes);
 	struct unit_buf need, has;
+	struct np_buf np;
 
 	if (fit == n->ranks)
 		return 0;
@@ -156,7 +174,7 @@ static int check_bytes(const struct room *r, const struct room_need *n, struct e
 		"%" PRIu64 " ranks on this machine need %s of memory at least, and %s may be "
 		"taken: enough for %" PRIu64,
 		n->ranks, format_size(&need, needed), format_size(&has, r->bytes), fit);
-	return err_hint(e, "--np %" PRIu64 ", or more hosts", fit);
+	return err_hint(e, "%smore hosts", fewer(n, fit, &np));
 }
 
 int room_check(const struct room *r, const struct room_need *n, struct err *e)

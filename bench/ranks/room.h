@@ -20,6 +20,7 @@ struct room {
 struct room_need {
 	uint64_t ranks;
 	unsigned links; /* TCP connections between any two of them; 0: we make none */
+	unsigned each;	/* of them for one of --np; 0: one */
 };
 
 void room_read(struct room *ret);

@@ -64,15 +64,23 @@ bool where_is_ours(void)
 	return is_ours(&w);
 }
 
-/* A rank of ours has the options of the command that started it. */
+/*
+ * A rank of ours has the options of the command that started it. A lone process of another
+ * launcher may start several (srun --pty, mpirun -np 1); one of many is one of them.
+ */
 static bool is_launching(const struct where *w)
 {
-	bool said = w->np || w->np_per_host || w->each > 1 || w->hosts || w->serve || w->srun;
+	AUTO(arena_done) struct arena a = {0};
+	struct world world;
 
-	return said && !where_is_ours();
+	world_from_env(get_env, NULL, &a, &world);
+	if (is_ours(&world))
+		return false;
+	return w->np || w->np_per_host || w->hosts || w->serve || w->srun ||
+	       (w->each > 1 && !w->init && world.size <= 1);
 }
 
-bool where_is_bare(const struct where *w) { return !w->init && !is_launching(w); }
+bool where_is_bare(const struct where *w) { return !w->init && w->each <= 1 && !is_launching(w); }
 
 bool where_is_here(const struct where *w) { return !w->hosts && !w->serve && !w->srun; }
 
@@ -243,7 +251,8 @@ const char *where_deadline(struct where *w, const struct where_role *role, struc
 
 int where_fits(const struct where *w, const struct where_role *role, unsigned links, struct err *e)
 {
-	const struct room_need need = {.ranks = role->size, .links = links};
+	const struct room_need need = {
+		.ranks = role->size, .links = links, .each = (unsigned)w->each};
 	struct room room;
 
 	if (role->is_rank || !where_is_here(w))

@@ -27,7 +27,8 @@ struct where {
 	uint64_t deadline_ns; /* of one step; 0: none was said, and each phase has its own */
 	bool srun, copy_self, keep, partial, serve, no_local, require_token;
 	/* set by the command, not by an option */
-	uint64_t each; /* ranks that one of np and np_per_host stands for; 0: one */
+	uint64_t each; /* ranks that one of np and np_per_host stands for; 0: one. Of a rank that
+			* was started already nobody heeds it: the command refuses it */
 	uint64_t bare; /* ranks where nothing is said; 0: two */
 };
 

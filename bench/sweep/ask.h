@@ -6,7 +6,7 @@
 
 #define ASK_NOT_GIVEN UINT64_MAX
 
-enum { ASK_RANKS_MAX = 512 };
+enum { ASK_RANKS_MAX = 512 }; /* started on this machine; elsewhere there may be more */
 
 struct ask_where {
 	const struct where *where;

@@ -29,9 +29,9 @@ static int ask_mpirun(const char *backend, struct arena *a, struct job_opts *ret
 
 int ask_where(const struct ask_where *in, struct arena *a, struct job_opts *ret, struct err *e)
 {
-	if (in->role->size > ASK_RANKS_MAX)
-		return err_set(e, ERR_USAGE, "%zu ranks are more than %d", (size_t)in->role->size,
-			       ASK_RANKS_MAX);
+	if (!in->role->is_rank && in->role->here > ASK_RANKS_MAX)
+		return err_set(e, ERR_USAGE, "%zu ranks on this machine are more than %d",
+			       (size_t)in->role->here, ASK_RANKS_MAX);
 	ret->world = where_world(in->where);
 	ret->world.device = "host memory";
 	ret->ours = in->role->ours;

@@ -4,7 +4,7 @@
  * Starts the ranks with lib/cluster/launch.h, from a child process, so that
  * this one can report while they run. Their events come in through @event; the
  * last one, "crew", says how hosts and ranks ended:
- *	{"ev":"crew","code":1,"failure":"...","hosts":[{"name","trouble"}],
+ *	{"ev":"crew","code":1,"failure":"...","hosts":[{"name","trouble","fix"}],
  *	 "ranks":[{"host","cause"}]}
  */
 #include "bench/ranks/relay.h"

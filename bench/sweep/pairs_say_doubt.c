@@ -66,14 +66,20 @@ static bool is_hindered(const struct matrix *m, const struct slow_input *in)
 
 void doubts_judge(const struct matrix *m, const struct slow_input *in)
 {
+	bool hindered = is_hindered(m, in);
 	slow_list doubts;
+	size_t said = 0;
 
 	slow_doubts(in, m->s->a, &doubts);
-	if (is_hindered(m, in))
-		return say_hindered(m, slow_hindered(in, m->s->a));
-	for (size_t i = 0; i < doubts.n; i++)
+	for (size_t i = 0; i < doubts.n; i++) {
+		if (hindered && doubts.v[i].kind != SLOW_NODE)
+			continue; /* of single links that is chance then */
 		say_doubt(m, &doubts.v[i]);
-	if (!doubts.n)
+		said++;
+	}
+	if (!said && hindered)
+		say_hindered(m, slow_hindered(in, m->s->a));
+	else if (!said)
 		say_healthy(m);
 }
 

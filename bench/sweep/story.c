@@ -265,6 +265,7 @@ static void on_crew(struct story *s, const cJSON *event)
 		if (json_get_str(o, "trouble")) {
 			*LIST_ADD(s->a, &s->host_trouble) = copied(s, o, "trouble");
 			*LIST_ADD(s->a, &s->host_names) = copied(s, o, "name");
+			*LIST_ADD(s->a, &s->host_fixes) = copied(s, o, "fix");
 		}
 }
 

@@ -77,7 +77,7 @@ struct story {
 	str_list causes;	  /* how each rank ended, as its agent saw it; NULL: in order */
 	const char *failed_check; /* the error below is a finding of this id; NULL: it is not */
 	struct err error;	  /* of a rank, about itself */
-	str_list host_trouble, host_names; /* in step */
+	str_list host_trouble, host_names, host_fixes; /* in step */
 };
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);

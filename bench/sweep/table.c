@@ -1,5 +1,6 @@
 #include "bench/sweep/table.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -200,6 +201,8 @@ void table_row(struct story *s, const struct sweep_row *row)
 		stamp(&t);
 	text_add(&t, "\n");
 	say(r, &t);
+	if (!s->sweep.cycles && report_is_lost(r)) /* until stopped, and no row will be seen */
+		interrupt_unread();
 	if (!report_wants_data(r))
 		return;
 	add_json(r, c, &row->out, false);

@@ -240,7 +240,7 @@ static void judge_ranks(const struct story *s)
 
 		finding_set(f, ST_FAIL, "%s", s->host_trouble.v[i]);
 		finding_expect(f, "ranks can be started there");
-		finding_fix(f, "ssh %s true", s->host_names.v[i]);
+		finding_fix(f, "%s", s->host_fixes.v[i]);
 		verdict_add(s->r, f);
 	}
 	/* a rank that gave up because of what is a finding already */

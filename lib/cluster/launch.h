@@ -62,6 +62,7 @@ struct launch_host {
 	const char *trouble;  /* why it takes no part, with what to do; NULL: it does */
 	const char *fix;      /* the command that mends it, typed there; NULL: in its trouble */
 	bool way_broken;      /* srun itself refused, which says nothing of the host */
+	bool local;	      /* this machine: there is no way to it that could be broken */
 };
 struct launch_rank {
 	const struct launch_host *host;

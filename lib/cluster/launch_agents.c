@@ -25,6 +25,7 @@ struct agent_host *agents_add(struct launch *L, const char *name, bool local)
 
 	*h = (struct agent_host){.of = L, .h = ARENA_NEW(L->a, struct launch_host), .local = local};
 	h->h->name = arena_strdup(L->a, name);
+	h->h->local = local;
 	h->link.closed = true;
 	h->err_io.fd = h->exit_io.fd = -1;
 	*LIST_ADD(L->a, &L->agents) = h;

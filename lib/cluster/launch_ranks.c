@@ -65,14 +65,23 @@ static void on_grace(struct loop *l, struct timer *t UNUSED)
 	(void)!loop_arm(l, &L->late, LATE_S * NS_PER_S, &ignored);
 }
 
+/* Here there is nobody who could not answer: what hangs are processes. */
+static const char *why_late(const struct agent_host *h)
+{
+	return h->local ? arena_printf(h->of->a,
+				       "ranks on this machine had not ended %d s after they were "
+				       "told to",
+				       LATE_S)
+			: arena_printf(h->of->a, "%s no longer answers", h->h->name);
+}
+
 static void on_late(struct loop *l, struct timer *t UNUSED)
 {
 	struct launch *L = CONTAINER_OF(l, struct launch, loop);
 
 	for (size_t i = 0; i < L->agents.n; i++)
 		if (L->agents.v[i]->state == AGENT_UP)
-			agent_give_up(L->agents.v[i], arena_printf(L->a, "%s no longer answers",
-								   L->agents.v[i]->h->name));
+			agent_give_up(L->agents.v[i], why_late(L->agents.v[i]));
 	loop_stop(l);
 }
 

@@ -87,6 +87,16 @@ void interrupt_budget(uint64_t budget_ns)
 	(void)setitimer(ITIMER_REAL, &t, NULL);
 }
 
+/* No handler is ever installed for SIGPIPE, so it can stand for this. */
+void interrupt_unread(void)
+{
+	if (pending)
+		return;
+	first_ns = now_ns();
+	pending = SIGPIPE;
+	wake();
+}
+
 int interrupt_pending(void) { return pending; }
 bool interrupt_by_budget(void) { return pending == SIGALRM; }
 
@@ -105,7 +115,7 @@ int interrupt_err(struct err *e)
 {
 	struct unit_buf b;
 
-	if (!pending)
+	if (!pending || pending == SIGPIPE)
 		return 0;
 	if (!interrupt_by_budget())
 		return err_set(e, ERR_SYS, "interrupted by SIG%s; what was finished is reported",

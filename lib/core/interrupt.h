@@ -16,9 +16,12 @@ void interrupt_install(void);
 void interrupt_budget(uint64_t budget_ns);
 int interrupt_pending(void);	/* the signal's number (SIGALRM: the budget), or 0 */
 bool interrupt_by_budget(void); /* is it pending because the budget passed? */
+/* We end as after a signal, since nobody can read on: a write that failed says why at the end. */
+void interrupt_unread(void);
 /* Becomes readable then and stays so, for an event loop; -1 where the kernel gave none. */
 int interrupt_fd(void);
-/* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none. */
+/* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none, or
+ * interrupt_unread(). */
 int interrupt_err(struct err *e);
 
 #endif

@@ -316,6 +316,11 @@ static int write_page(struct report *r, struct err *e)
 
 bool report_has_files(const struct report_opts *o) { return o->output || o->page || o->files; }
 
+bool report_is_lost(const struct report *r)
+{
+	return r->write_errno && !report_has_files(&r->opts);
+}
+
 /* That a reader has seen enough (`| head`) is no error: what it was not for is written. */
 static int write_output(struct report *r, struct err *e)
 {

@@ -83,6 +83,9 @@ bool report_has_files(const struct report_opts *o);
 
 struct report;
 
+/* stdout takes nothing any more, and there is nothing else that this run is for. */
+bool report_is_lost(const struct report *r);
+
 /* Can a file be made at @path? A folder that is not there, or one or a device in its place, is said
  * before the work, not after. */
 int report_check_folder(struct arena *a, const char *path, struct err *e) MUST_CHECK;

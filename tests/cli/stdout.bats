@@ -45,9 +45,21 @@ modes() { # each way to write, a line each
     done <lines
 }
 
+@test "files that were asked for outlive the reader of stdout" {
+    local file
+    for file in '-J out.json' '-J out.csv' '--save-baseline out.base' '--plot out.svg'; do
+        # shellcheck disable=SC2086
+        timeout 60 "$BIN/ncclbench" -b 8 -e 1K -n 2 --heartbeat ${MARK}ms $file 2>err 3>&- | :
+        [ "${PIPESTATUS[0]}" -eq 0 ] || { cat err; false; }
+        [ -s "${file#* }" ] || { echo "$file"; false; }
+        nobody_left
+    done
+}
+
 @test "a full or a closed output is an error with a sentence" {
     local line
     modes >lines
+    echo "ncclbench -b 8 -e 8 -n 2 -N 0 --heartbeat ${MARK}ms" >>lines # else until stopped
     while read -r line; do
         code=0
         # shellcheck disable=SC2086

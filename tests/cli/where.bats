@@ -75,8 +75,74 @@ refused() { # WHAT-IS-SAID ARGS...
         jq -e '.verdict == "error" and (.findings[0].message | test("enough for [0-9]+$"))' <<<"$output"
     done
     run -3 --separate-stderr "$BIN/ncclbench" -g 8 -t 5
-    [[ $stderr == *"40 ranks on this machine need "* ]]
+    [[ $stderr == *"40 ranks on this machine need "* && $stderr != *"--np"* ]] # not 40 times as many
+    run -3 --separate-stderr "$BIN/ncclbench" -g 4 --np 10
+    [[ $stderr == *"enough for 8"*"--np 2, or "* ]]
     run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1
+}
+
+@test "where not one rank fits, none is advised" {
+    ulimit -n 30
+    run -3 --separate-stderr "$BIN/ncclbench"
+    [[ $stderr == *"enough for 0"*"as root: ulimit -n "* && $stderr != *"--np"* ]]
+}
+
+@test "more ranks than one machine carries are only refused on one machine" {
+    run -2 "$BIN/ncclbench" --np 513
+    [[ $output == *"513 ranks on this machine are more than 512"* ]]
+    run -1 --separate-stderr "$BIN/ncclbench" --hosts 'h[1-5]' -g 128 --rsh false
+    [[ $stderr == *"h5"* ]]
+    export RANK=1 WORLD_SIZE=1024 LOCAL_RANK=1 LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT=1
+    run -1 --separate-stderr "$BIN/ncclbench" --deadline 1s
+    [[ $stderr == *"127.0.0.1"* ]]
+}
+
+@test "-t and -g of a rank that somebody else started are refused; a lone one starts ranks" {
+    local started='this is one that was started already; start 2 times as many'
+    run -2 --separate-stderr "$BIN/ncclbench" --init tcp://127.0.0.1:1 --rank 1 --world-size 2 -t 2
+    [[ -z $output && $stderr == *"$started"* ]]
+    export RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=1
+    run -2 --separate-stderr "$BIN/ncclbench" -g 2
+    [[ -z $output && $stderr == *"$started"* ]]
+    export RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1
+    run -0 "$BIN/ncclbench" -g 3 -b 8 -e 8 -n 1
+    [[ $output == *"Rank  2 "* ]]
+}
+
+@test "-r: the ranks that another launcher or --init counts" {
+    local common=(--coll broadcast -b 8 -e 8 -n 1) url=file://$PWD/meet
+    run -2 --separate-stderr "$BIN/ncclbench" --init "$url" --rank 0 --world-size 2 "${common[@]}" -r 2
+    [[ -z $output && $stderr == *"-r: '2' is not one of 2 ranks"* ]]
+    RANK=1 WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 run -2 "$BIN/ncclbench" "${common[@]}" -r 3
+    "$BIN/ncclbench" --init "$url" --rank 1 --world-size 2 "${common[@]}" -r 1 >second 3>&- &
+    run -0 "$BIN/ncclbench" --init "$url" --rank 0 --world-size 2 "${common[@]}" -r 1
+    wait $!
+    [[ $output == *"2 results verified, none wrong"* ]]
+    command -v mpirun >/dev/null || return 0
+    run mpirun --allow-run-as-root --oversubscribe -np 2 "$BIN/ncclbench" "${common[@]}" -r 2
+    [[ $status != 0 && $output == *"-r: '2' is not one of 2 ranks"* ]]
+    run -0 mpirun --allow-run-as-root --oversubscribe -np 2 "$BIN/ncclbench" "${common[@]}" -r 1
+    [[ $output == *"2 results verified, none wrong"* ]]
+}
+
+@test "ranks here that do not end: that is said, and no way to localhost is advised" {
+    local agent run code=0 rank
+    "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 5 -N 0 --heartbeat 1s >out 2>err 3>&- &
+    run=$!
+    for _ in {1..200}; do
+        [ "$(wc -l <out)" -lt 12 ] || break
+        sleep 0.05
+    done
+    # ours, its launcher, the agent with who watches it, the ranks
+    agent=$(pgrep -P "$(pgrep -P "$(pgrep -P $run)")")
+    rank=$(pgrep -P "$agent" | tail -1)
+    kill -STOP "$agent"
+    kill -KILL "$rank"
+    wait $run || code=$?
+    cat err
+    [ "$code" -eq 1 ]
+    grep -q 'host.reach localhost: .*ranks on this machine had not ended 4 s after they were told to' err
+    run ! grep -E 'ssh localhost|no longer answers' out err
 }
 
 @test "as many connections on one address as there are ports, and more" {

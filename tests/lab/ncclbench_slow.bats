@@ -10,8 +10,11 @@ setup_file() {
 }
 
 teardown() {
+    if [ -n "${hogs:-}" ]; then
+        kill $hogs 2>/dev/null || true
+        wait $hogs 2>/dev/null || true # gone, not on their way
+    fi
     [ -z "${lab:-}" ] || "$LAB" down "$lab"
-    [ -z "${hogs:-}" ] || kill $hogs 2>/dev/null || true
 }
 
 # Nobody is named, or it says that processors were too busy to know.
@@ -35,7 +38,8 @@ no_alarm() { # PAIRS
     local again
     hogs=
     for again in 1 2 3; do # as many as spoiled it once: who waits for a processor looks slow
-        timeout 600 sh -c 'while :; do :; done' 3>&- &
+        # one process each: between timeout(1) and what it runs a signal may be lost
+        bash -c 'while ((SECONDS < 600)); do :; done' 3>&- &
         hogs+=" $!"
     done
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 10; again++)); do

@@ -72,6 +72,22 @@ static int second_signal(void)
 	return 1;
 }
 
+/* Ends what loops, and who noticed says why; a Ctrl-C later still ends it the hard way. */
+static int unread(void)
+{
+	struct err e = {0};
+
+	interrupt_install();
+	interrupt_unread();
+	if (!interrupt_pending() || !readable(interrupt_fd(), 0) || interrupt_by_budget())
+		return 1;
+	if (interrupt_err(&e) || e.kind)
+		return 2;
+	(void)usleep(300 * 1000);
+	(void)raise(SIGINT);
+	return 3;
+}
+
 /* timeout(1) signals us and then our group. */
 static int echoed_signal(void)
 {
@@ -135,6 +151,7 @@ static void every_case(void **state UNUSED)
 		{"one signal", one_signal, 0},
 		{"descriptor after the signal", descriptor_comes_late, 0},
 		{"second signal", second_signal, -SIGINT},
+		{"nobody reads", unread, -SIGINT},
 		{"echoed signal", echoed_signal, SIGTERM},
 		{"nohup", no_hangup, 0},
 		{"hangup", hangup, SIGHUP},

@@ -186,7 +186,17 @@ static void two_nodes_blame_nobody(void **state)
 struct said {
 	int code;
 	size_t pass, warn, fail;
+	char text[4096];
 };
+
+static void read_back(const char *path, struct said *ret)
+{
+	FILE *f = fopen(path, "re");
+
+	assert_non_null(f);
+	ret->text[fread(ret->text, 1, sizeof(ret->text) - 1, f)] = '\0';
+	(void)fclose(f);
+}
 
 /* Four hosts whose pairs reach @usual, and 1.5 times that unless processors were missing. */
 static struct said judge(double usual, double of_1, double favour)
@@ -200,7 +210,7 @@ static struct said judge(double usual, double of_1, double favour)
 	struct err e = {0};
 	struct report *r = report_new(&ro, &e);
 	struct story s;
-	struct said said;
+	struct said said = {0};
 
 	assert_non_null(r);
 	(void)close(fd);
@@ -225,6 +235,7 @@ static struct said judge(double usual, double of_1, double favour)
 	said.warn = report_count(r, ST_WARN);
 	said.fail = report_count(r, ST_FAIL);
 	said.code = report_end(r, &e);
+	read_back(path, &said);
 	(void)unlink(path);
 	return said;
 }
@@ -242,6 +253,10 @@ static void what_is_not_known_is_no_pass(void **state)
 	assert_true(s.code == 0 && s.warn == 1 && !s.pass && !s.fail);
 	s = judge(0.11, 0.1, 4); /* all wait for processors: a tenth looks like the others */
 	assert_true(s.code == 0 && s.warn == 1 && !s.pass && !s.fail);
+	assert_non_null(strstr(s.text, "nobody stands out, which says little"));
+	s = judge(1, 0.1, 6); /* likewise, and one of them is slow as measured: who that is */
+	assert_true(s.code == 0 && s.warn == 1 && !s.pass && !s.fail);
+	assert_non_null(strstr(s.text, "b reaches 0.100 GB/s, others 1.000"));
 }
 
 int main(void)
