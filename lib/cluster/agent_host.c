@@ -29,14 +29,17 @@ static bool is_usable(const union addr *x)
 	return c == ADDR_PRIVATE || c == ADDR_SHARED || c == ADDR_PUBLIC;
 }
 
-/* "CLIENT PORT SERVER PORT": the address at which ssh reached this host. */
-static bool ssh_address(union addr *ret)
+/*
+ * "CLIENT PORT SERVER PORT": the address at which ssh reached this host. Or another one: srun and
+ * mpirun bring the environment along that somebody has where they logged in.
+ */
+static bool ssh_address(const struct inventory *inv, union addr *ret)
 {
 	const char *s = getenv("SSH_CONNECTION");
 	char server[INET6_ADDRSTRLEN + 1];
 
 	return s && sscanf(s, "%*s %*s %46s", server) == 1 && !addr_parse(server, ret) &&
-	       is_usable(ret);
+	       is_usable(ret) && inventory_by_addr(inv, ret);
 }
 
 /* Where packets to @peer would come from. */
@@ -49,13 +52,16 @@ static bool source_towards(const union addr *peer, union addr *ret)
 	       !getsockname(fd, &ret->sa, &n) && is_usable(ret);
 }
 
-static bool read_interfaces(struct arena *a, struct inventory *ret)
+/* Where they cannot be read, none. */
+static void read_interfaces(struct arena *a, struct inventory *ret)
 {
 	AUTO(netlink_close) struct netlink nl = {0};
 	struct err ignored;
 
-	return !netlink_open(&nl, NULL, &ignored) &&
-	       !inventory_read(ret, &nl, INV_ALL, a, &ignored);
+	*ret = (struct inventory){.a = a};
+	if (netlink_open(&nl, NULL, &ignored) < 0 ||
+	    inventory_read(ret, &nl, INV_ALL, a, &ignored) < 0)
+		*ret = (struct inventory){.a = a};
 }
 
 static bool best_interface(struct inventory *inv, int family, union addr *ret)
@@ -84,20 +90,19 @@ static bool of_family(struct inventory *inv, int family, const union addr *x, un
 const char *agent_data_addr(const union addr *peer, struct arena *a)
 {
 	int told = rank_family(getenv("NCCL_SOCKET_FAMILY"));
-	struct inventory inv = {0};
+	struct inventory inv;
 	struct addr_text t;
 	union addr x, other;
-	bool known = (peer && source_towards(peer, &x)) || ssh_address(&x);
+	bool known = peer && source_towards(peer, &x);
 
 	if (known && (!told || x.sa.sa_family == told))
 		return arena_strdup(a, addr_print(&x, &t));
-	if (read_interfaces(a, &inv)) {
-		if (known)
-			x = of_family(&inv, told, &x, &other) ? other : x;
-		else
-			known = (told && best_interface(&inv, told, &x)) ||
-				best_interface(&inv, 0, &x);
-	}
+	read_interfaces(a, &inv);
+	known = known || ssh_address(&inv, &x);
+	if (!known)
+		known = (told && best_interface(&inv, told, &x)) || best_interface(&inv, 0, &x);
+	else if (told && x.sa.sa_family != told && of_family(&inv, told, &x, &other))
+		x = other;
 	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";
 }
 

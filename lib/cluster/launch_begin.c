@@ -98,14 +98,15 @@ static int family_of(const char *address, union addr *ret)
 	return address && !addr_parse(address, ret) ? ret->sa.sa_family : 0;
 }
 
-/* What most of them are reached by; of as many, IPv4 as NCCL has it. */
-static int usual_family(const struct launch *L)
+/* What most of them, without @but, are reached by; of as many, IPv4 as NCCL has it. */
+static int usual_family(const struct launch *L, const struct agent_host *but)
 {
 	size_t v4 = 0, v6 = 0;
 	union addr x;
 
 	for (size_t i = 0; i < L->agents.n; i++) {
-		int family = L->agents.v[i]->h->ranks ? family_of(L->agents.v[i]->h->addr, &x) : 0;
+		const struct agent_host *h = L->agents.v[i];
+		int family = h != but && h->h->ranks ? family_of(h->h->addr, &x) : 0;
 
 		v4 += family == AF_INET;
 		v6 += family == AF_INET6;
@@ -113,7 +114,7 @@ static int usual_family(const struct launch *L)
 	return v6 > v4 ? AF_INET6 : AF_INET;
 }
 
-/* The first other host that has one of @family: what @h's own is seen from. 0: of any. */
+/* The first other host that has one of @family: what @h's own is seen from. */
 static const union addr *a_peer(const struct launch *L, const struct agent_host *h, int family,
 				union addr *ret)
 {
@@ -121,19 +122,25 @@ static const union addr *a_peer(const struct launch *L, const struct agent_host 
 		const struct agent_host *x = L->agents.v[i];
 		int its = x != h && x->h->ranks ? family_of(x->h->addr, ret) : 0;
 
-		if (its && (!family || its == family))
+		if (its == family)
 			return ret;
 	}
 	return NULL;
 }
 
-static const char *local_addr(const struct launch *L, const struct agent_host *h, int family)
+/* What this host has: it follows the others, which count it as one of them only then. */
+static void settle_local(struct launch *L)
 {
 	union addr peer;
 
-	if (!a_peer(L, h, family, &peer) && !a_peer(L, h, 0, &peer))
-		return "127.0.0.1";
-	return agent_data_addr(&peer, L->a);
+	for (size_t i = 0; i < L->agents.n; i++) {
+		const struct agent_host *h = L->agents.v[i];
+
+		if (h->local && h->h->ranks)
+			h->h->addr = a_peer(L, h, usual_family(L, h), &peer)
+					     ? agent_data_addr(&peer, L->a)
+					     : "127.0.0.1";
+	}
 }
 
 /* A host that has both, or another interface for the others' family, is told what the others
@@ -154,8 +161,6 @@ static int order_start(struct launch *L, struct agent_host *h, int family, struc
 	unsigned char *p;
 	size_t n;
 
-	if (h->local)
-		h->h->addr = local_addr(L, h, family);
 	o->first = h->h->first;
 	o->count = h->h->ranks;
 	o->port = h->local ? rdzv_server_port(L->server) : 0;
@@ -181,8 +186,8 @@ int ranks_begin(struct launch *L, struct err *e)
 {
 	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
 	struct agent_orders o = {.command = slash ? slash + 1 : command, .size = (int)L->r->nranks};
-	int family = usual_family(L);
 	uint64_t id = now_ns();
+	int family;
 
 	(void)!getrandom(&id, sizeof(id), 0);
 	o.run = arena_printf(L->a, "%016llx", (unsigned long long)id);
@@ -192,6 +197,8 @@ int ranks_begin(struct launch *L, struct err *e)
 	ranks_watch(L);
 	if (start_server(L, o.run, e) < 0)
 		return -1;
+	settle_local(L);
+	family = usual_family(L, NULL);
 	for (size_t i = 0; i < L->agents.n; i++)
 		o.nodes += L->agents.v[i]->state == AGENT_UP && L->agents.v[i]->h->ranks;
 	for (size_t i = 0; i < L->agents.n; i++)

@@ -1,5 +1,9 @@
 #include "lib/host/nat.h"
 
+const char nat_words[] =
+	"the translated network (NAT) that a virtual machine has for itself, where "
+	"no other host reaches it";
+
 enum { PREFIX = 24, GUEST = 15, GATEWAY = 2, FIRST = 2, LAST = 9 };
 
 /* 10.0.N.@last: its N, or -1. */

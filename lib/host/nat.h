@@ -8,6 +8,7 @@
  */
 #include "lib/host/inventory.h"
 
+extern const char nat_words[]; /* what it is, behind "in" */
 /* @i is in such a network; its other addresses, of IPv6, lead nowhere either. */
 bool nat_is_own(const struct inventory *inv, const struct iface *i);
 

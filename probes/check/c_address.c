@@ -87,7 +87,8 @@ static void mend_link_local(const struct check_input *in, const struct iface_add
 
 	if (v6)
 		plain.v6.sin6_scope_id = 0;
-	if (in->s->iface && in->s->iface != x->iface)
+	if (in->s->iface &&
+	    (in->s->iface != x->iface || in->s->addr->addr.sa.sa_family != x->addr.sa.sa_family))
 		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 	else if (better)
 		finding_fix(f, "ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix, nic);

@@ -114,6 +114,18 @@ static const char *firewalld_trust(const char *subnet, struct arena *a)
 			    subnet);
 }
 
+/* @owner NULL: to the zone that is the default. */
+static const char *firewalld_add(const char *owner, bool is_policy, const char *what,
+				 struct arena *a)
+{
+	return arena_printf(
+		a, "sudo firewall-cmd --permanent %s%s%s--add-%s && sudo firewall-cmd --reload",
+		!owner	    ? ""
+		: is_policy ? "--policy="
+			    : "--zone=",
+		owner ? owner : "", owner ? " " : "", what);
+}
+
 /* Before whatever else that zone or policy has. */
 static const char *firewalld_fix(const struct firewall *fw, const struct nft_answer *x,
 				 const char *subnet, struct arena *a)
@@ -125,15 +137,23 @@ static const char *firewalld_fix(const struct firewall *fw, const struct nft_ans
 		return panic_off;
 	if (!is_policy && !has_zone(fw, subnet, a))
 		return firewalld_trust(subnet, a);
-	return arena_printf(a,
-			    "sudo firewall-cmd --permanent %s%s --add-rich-rule='rule "
-			    "priority=\"-32768\" family=\"%s\" %s address=\"%s\" accept' && sudo "
-			    "firewall-cmd --reload",
-			    !owner	? ""
-			    : is_policy ? "--policy="
-					: "--zone=",
-			    owner ? owner : "", is_v6(subnet) ? "ipv6" : "ipv4",
-			    out ? "destination" : "source", subnet);
+	return firewalld_add(owner, is_policy,
+			     arena_printf(a,
+					  "rich-rule='rule priority=\"-32768\" family=\"%s\" %s "
+					  "address=\"%s\" accept'",
+					  is_v6(subnet) ? "ipv6" : "ipv4",
+					  out ? "destination" : "source", subnet),
+			     a);
+}
+
+static const char *firewalld_fix_neighbours(const struct nft_chain *c, struct arena *a)
+{
+	bool is_policy;
+	const char *owner = owner_of(c, a, &is_policy);
+
+	if (strstr(c->table, "policy_drop"))
+		return panic_off;
+	return firewalld_add(owner, is_policy, "protocol=ipv6-icmp", a);
 }
 
 /* --- a rule in front of the others --------------------------------------------------------- */
@@ -177,10 +197,7 @@ const char *firewall_fix_neighbours(const struct firewall *fw, const struct nft_
 	if (!c)
 		return firewall_fix_blind(fw, "ADDRESS", a) ?: "sudo nft list ruleset";
 	if (is_firewallds(c))
-		return strstr(c->table, "policy_drop")
-			       ? panic_off
-			       : "sudo firewall-cmd --permanent --add-protocol=ipv6-icmp && sudo "
-				 "firewall-cmd --reload";
+		return firewalld_fix_neighbours(c, a);
 	return insert(c, c->tool ? "-p ipv6-icmp" : "meta l4proto ipv6-icmp", a);
 }
 

@@ -5,6 +5,7 @@
 #include "probes/port/fix.h"
 #include "probes/port/listen.h"
 
+#include <arpa/inet.h>
 #include <netinet/icmp6.h>
 
 enum { FEW_PORTS = 4096, PEER_PORTS = 40 };
@@ -48,18 +49,35 @@ size_t local_rules(const struct local *l, bool input, bool answer, const union a
 	return nft_judge_all(&l->fw.nft, &p, ret, max);
 }
 
+/* Who asks us, and whom we ask: the peer, or where it is behind one, a router, by the only kind of
+ * address that it is known to have. */
+static union addr asker(const struct local *l, const union addr *mine, const union addr *peer)
+{
+	const struct iface_addr *own = inventory_by_addr(&l->f->inv, mine);
+	union addr router = {.v6 = {.sin6_family = AF_INET6}};
+
+	if (!own || addr_in_subnet(peer, mine, own->prefix))
+		return *peer;
+	(void)inet_pton(AF_INET6, "fe80::1", &router.v6.sin6_addr);
+	return router;
+}
+
 bool local_stops_neighbours(const struct local *l, const union addr *mine, const union addr *peer,
 			    struct nft_answer *ret)
 {
 	static const uint8_t types[] = {ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
+	union addr other;
 
-	for (size_t i = 0; i < 2 * ARRAY_LEN(types) && mine->sa.sa_family == AF_INET6; i++) {
+	if (mine->sa.sa_family != AF_INET6)
+		return false;
+	other = asker(l, mine, peer);
+	for (size_t i = 0; i < 2 * ARRAY_LEN(types); i++) {
 		bool input = i < ARRAY_LEN(types);
 		const struct nft_packet p =
 			here(l, &(struct nft_packet){.input = input,
 						     .icmp6 = types[i % ARRAY_LEN(types)],
-						     .from = input ? *peer : *mine,
-						     .to = input ? *mine : *peer});
+						     .from = input ? other : *mine,
+						     .to = input ? *mine : other});
 
 		*ret = nft_judge(&l->fw.nft, &p);
 		if (ret->verdict != NFT_ACCEPT && !ret->perhaps)

@@ -33,7 +33,8 @@ size_t local_rules(const struct local *l, bool input, bool answer, const union a
 
 /*
  * Do this host's rules stop what IPv6 asks @peer by for its hardware address, or answers? Such
- * questions are no connection's, so rules that let all TCP through may do so all the same.
+ * questions are no connection's, so rules that let all TCP through may do so all the same. Of a
+ * @peer in another network it is the router's address that is asked for.
  */
 bool local_stops_neighbours(const struct local *l, const union addr *mine, const union addr *peer,
 			    struct nft_answer *ret);

@@ -151,14 +151,24 @@ static void predict_comm_id(const struct rules_input *in, const char *id,
 				      id);
 }
 
-static void predict_list(const struct nccl_choice *data, const char *ifname, struct prediction *p)
+static const char *why_none(const char *ifname, int family)
+{
+	if (ifname && strlen(ifname) > 1)
+		return "no running interface with an address fits what is set";
+	return family == AF_INET    ? "no running interface has an IPv4 address, and "
+				      "NCCL_SOCKET_FAMILY asks for one"
+	       : family == AF_INET6 ? "no running interface has an IPv6 address, and "
+				      "NCCL_SOCKET_FAMILY asks for one"
+				    : "no running interface has an address";
+}
+
+static void predict_list(const struct nccl_choice *data, const char *ifname, int family,
+			 struct prediction *p)
 {
 	p->rule = data->rule;
 	if (!data->n) {
 		p->outcome = OUTCOME_NONE;
-		p->why = ifname && strlen(ifname) > 1
-				 ? "no running interface with an address fits what is set"
-				 : "no running interface has an address";
+		p->why = why_none(ifname, family);
 		return;
 	}
 	p->outcome = OUTCOME_OK;
@@ -208,7 +218,7 @@ static void predict(const struct rules_input *in, struct prediction *p)
 	if (id) {
 		predict_comm_id(in, id, boot, bad, p);
 	} else {
-		predict_list(&data, ifname, p);
+		predict_list(&data, ifname, family, p);
 		boot = data.n ? data.v[0] : NULL;
 	}
 	if (boot) {

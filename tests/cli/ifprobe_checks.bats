@@ -45,6 +45,21 @@ load ifprobe.sh
     machine cable2 "link 2 eth0 pci=0000:01:00.0" "addr eth0 169.254.7.1/16" "addr eth0 192.168.77.1/24"
     run -0 on cable2 --json # first in the list is what NCCL takes
     [ "$(fix)" = "ip addr del 169.254.7.1/16 dev eth0" ]
+    # the family is what is wrong: without the address IPv6 would not even find its neighbours
+    machine cable4 "link 2 eth0 pci=0000:01:00.0" "addr eth0 192.168.77.1/24" "addr eth0 fe80::1/64"
+    export NCCL_SOCKET_FAMILY=AF_INET6
+    run -0 on cable4 --json
+    [ "$(fix)" = 'eval "$(ifprobe --suggest)"' ]
+    eval "$(on cable4 --suggest --quiet)"
+    [ "$NCCL_SOCKET_FAMILY" = AF_INET ]
+    run -0 on cable4 --json
+    [ "$(found addr.linklocal)$(found nccl.choice)" = pass ]
+    # and where there is no such address at all, that is said
+    machine cable5 "link 2 eth0 pci=0000:01:00.0" "addr eth0 192.168.77.1/24"
+    unset NCCL_SOCKET_IFNAME
+    NCCL_SOCKET_FAMILY=AF_INET6 run -0 on cable5 --json
+    [[ $(jq -r '.findings[] | select(.check == "nccl.choice").message' <<<"$output") == *"no running interface has an IPv6 address, and NCCL_SOCKET_FAMILY asks for one" ]]
+    unset NCCL_SOCKET_FAMILY
     machine cable3 "link 2 eth0 pci=0000:01:00.0" "addr eth0 192.168.77.1/24"
     run -0 on cable3 --json
     [ -z "$(found addr.linklocal)" ]

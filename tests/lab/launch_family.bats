@@ -19,7 +19,7 @@ ranks() { # SETUP [LAB OPTIONS] SCRIPT
     chmod +x rsh
     run -0 --separate-stderr "$ROOT/scripts/lab" run 3 "${@:2:$#-2}" -- env PATH="$BIN:$PATH" bash -euo pipefail -c '
         on() { $WINDSOCK_RSH "node$1" bash -eus <<<"$2"; }
-        run() { REAL_RSH=$WINDSOCK_RSH ncclbench --rsh ./rsh --hosts localhost,node1,node2 -b 8 -e 8 --json |
+        run() { REAL_RSH=$WINDSOCK_RSH ncclbench --rsh ./rsh --hosts "${HOSTS:-localhost,node1,node2}" -b 8 -e 8 --json |
             jq -r ".data.world.ranks | map(.address) | join(\" \")"; }
         '"${*: -1}"
 }
@@ -45,6 +45,20 @@ ranks() { # SETUP [LAB OPTIONS] SCRIPT
             ip addr add fd00:99::$n/64 dev best nodad"; done
         run'
     [ "$output" = "fd00:77::1 fd00:77::2 fd00:77::3" ]
+}
+
+@test "the way that somebody came to another host is not this one's" {
+    ranks 'export SSH_CONNECTION=\"10.77.0.9 9 10.77.0.99 22\";' run
+    [ "$output" = "10.77.0.1 10.77.0.2 10.77.0.3" ]
+}
+
+@test "two hosts with both, the way that ssh came is IPv6: one family, whichever is first" {
+    own='SSH_CONNECTION=\"fd00:77::1 9 \$(ip -6 -o addr show eth0 scope global | sed \"s/.*inet6 //; s,/.*,,\") 22\"; export SSH_CONNECTION;'
+    for HOSTS in localhost,node1 node1,localhost; do
+        export HOSTS
+        ranks "$own" "${BOTH[@]}" run
+        [ "$(xargs -n1 <<<"$output" | sort | xargs)" = "fd00:77::1 fd00:77::2" ]
+    done
 }
 
 @test "what most hosts have: by whom of them has both, and by whom has it on another card" {

@@ -44,6 +44,15 @@ card() { # NODE COMMANDS: eth1, which comes before eth0 by its kind
     echo "eval \"\$($BIN/ifprobe --suggest 2>/dev/null)\"" >lines
     odd all ". $PWD/lines"
     healthy
+    # it leads out to all of them, and is no better for its larger MTU
+    on 0 sh -c 'ip link del eth1; ip address add 10.0.2.2/24 dev eth0'
+    on 1 sh -c 'ip link add link eth0 name eth2 type macvlan mode bridge; ip link set eth2 up mtu 1400
+        ip address del 10.77.0.2/16 dev eth0; ip address add 10.77.0.2/16 dev eth2'
+    run -0 on 1 "$BIN/ifprobe" --suggest --json --peer 10.77.0.1
+    on 1 sh -c 'ip link del eth2; ip address add 10.77.0.2/16 dev eth0'
+    on 0 ip address del 10.0.2.2/24 dev eth0
+    [ "$(jq -r .data.suggest.interface <<<"$output")" = eth2 ]
+    [[ $(jq -r '.data.suggest.candidates[] | select(.interface == "eth1").why' <<<"$output") == "reaches every peer, but is in the translated network (NAT)"* ]]
     # where it is all that there is, it is chosen, and said to be what it is
     on 3 ip address del 10.77.0.4/16 dev eth0
     run -0 on 3 "$BIN/ifprobe" --suggest --json

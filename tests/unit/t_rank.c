@@ -73,6 +73,11 @@ static const struct row {
 	       "route default via=10.0.3.2 dev=v metric=7\n",
 	 0, "w a v", "v", "where no other host reaches it: w comes first"},
 	{NAT_A NAT_WAY, 0, "a", "a", "the only usable interface, in the translated network (NAT)"},
+	{"link 2 v kind=veth elsewhere link=9\naddr v 10.0.2.15/24\n"
+	 "link 3 w kind=veth elsewhere link=8\naddr w 10.0.3.15/24\nroute default via=10.0.2.2 "
+	 "dev=v\n"
+	 "route default via=10.0.3.2 dev=w metric=7\n",
+	 0, "v w", "v", "has the default route, in the translated network (NAT)"},
 	/* and these are networks like others */
 	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n"
 	       "route default via=10.0.2.1 dev=a\n",

@@ -1,0 +1,186 @@
+/* What a proof found, in words. */
+#include "probes/iface/prove.h"
+
+#include "lib/cluster/child.h"
+#include "lib/core/units.h"
+#include "lib/host/nat.h"
+
+#include <string.h>
+
+enum { MOST_TOLD = 4 };
+
+static size_t count_reached(const struct proof *p, size_t cand)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < p->npeers; k++)
+		n += answered(trial_at(p, cand, k));
+	return n;
+}
+
+static const char *how_it_failed(struct arena *a, const struct trial *t)
+{
+	struct unit_buf b;
+
+	if (t->to && t->state == TCP_PENDING)
+		return "not tried to its end";
+	if (!t->has_route)
+		return "no route, or no address of that family";
+	if (t->state == TCP_FILTERED)
+		return arena_printf(a, "no answer in %s", format_duration(&b, t->took_ns));
+	return arena_printf(a, "%s (%s)", tcp_state_name(t->state), strerror(t->error));
+}
+
+/* "reaches 1 of 3 peers: node1: no answer in 2 s; node2: ..." */
+static const char *why_not(const struct proof *p, size_t cand)
+{
+	size_t missing = 0;
+	struct text t;
+
+	text_init(&t, p->a);
+	text_addf(&t, "reaches %zu of %zu peers", count_reached(p, cand), p->npeers);
+	for (size_t k = 0; k < p->npeers; k++)
+		if (!answered(trial_at(p, cand, k)) && missing++ < MOST_TOLD)
+			text_addf(&t, "%s %s: %s", missing == 1 ? ":" : ";", p->peers[k].given,
+				  how_it_failed(p->a, trial_at(p, cand, k)));
+	if (missing > MOST_TOLD)
+		text_addf(&t, "; and %zu more", missing - MOST_TOLD);
+	return t.s;
+}
+
+void proof_explain(struct proof *p, size_t winner, bool won)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < p->nusable; c++)
+		n += proof_reaches_all(p, c);
+	for (size_t c = 0; c < p->nusable; c++) {
+		struct candidate *x = &p->cands->v[c];
+
+		x->usable = proof_reaches_all(p, c);
+		x->why = !x->usable ? why_not(p, c)
+			 : nat_is_own(p->in->inv, x->iface)
+				 ? arena_printf(p->a, "reaches every peer, but is in %s", nat_words)
+			 : n == 1	      ? "the only interface that reaches every peer"
+			 : won && c == winner ? "reaches every peer, and is the best that does"
+					      : "reaches every peer";
+	}
+}
+
+static void say_reached(struct proof *p, struct report *r, size_t cand, size_t peer)
+{
+	const struct trial *t = trial_at(p, cand, peer);
+	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
+	struct addr_text at;
+	struct unit_buf b;
+
+	finding_set(f, ST_PASS, "answers through %s in %s%s", p->cands->v[cand].iface->name,
+		    format_duration(&b, t->took_ns),
+		    t->state == TCP_OPEN ? ""
+					 : arena_printf(p->a,
+							" (%s refused it: the path works, "
+							"nothing listens there)",
+							addr_print_port(t->to, &at)));
+	finding_value(f, (double)t->took_ns / 1e6, "ms");
+	report_add(r, f);
+}
+
+static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
+{
+	if (proof_count(p, peer, TCP_FILTERED))
+		finding_fix(f, "# open all TCP ports between the nodes: security group, firewall");
+	if (proof_count(p, peer, TCP_UNREACHABLE))
+		finding_fix(
+			f,
+			"nft list ruleset   # here and on %s: where ping gets an answer and this "
+			"does not, a firewall rejects it",
+			p->peers[peer].given);
+	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
+}
+
+static void say_unreached(struct proof *p, struct report *r, size_t peer)
+{
+	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
+	struct text t;
+
+	if (proof_count(p, peer, TCP_PENDING)) {
+		finding_set(f, ST_SKIP, "was not tried to its end");
+		report_add(r, f);
+		return;
+	}
+	text_init(&t, p->a);
+	for (size_t c = 0; c < p->nusable; c++)
+		text_addf(&t, "%s %s: %s", c ? ";" : "", p->cands->v[c].iface->name,
+			  how_it_failed(p->a, trial_at(p, c, peer)));
+	finding_set(f, ST_FAIL, "%s%s",
+		    p->nusable ? "answers through no interface:" : "no interface here can even try",
+		    t.s);
+	finding_expect(f, "an answer, or a refusal");
+	fix_unreached(p, peer, f);
+	report_add(r, f);
+}
+
+/* NCCL binds only its listening side: what it sends follows the routing table. */
+static void say_route(struct proof *p, struct report *r, const struct iface *chosen, size_t cand,
+		      size_t peer)
+{
+	const struct trial *t = trial_at(p, cand, peer);
+	const struct iface *out;
+	struct route route;
+	struct err ignored = {0};
+	struct finding *f;
+
+	if (netlink_route(p->nl, t->to, 0, NULL, &route, &ignored) || !route.reachable)
+		return;
+	out = inventory_by_index(p->in->inv, route.oif);
+	if (!out || out == chosen)
+		return;
+	f = report_find(r, "route.peer", p->peers[peer].given);
+	finding_set(
+		f, ST_WARN,
+		"the routing table sends to it through %s, not %s: NCCL listens on the interface "
+		"you name, but connects by route",
+		out->name, chosen->name);
+	finding_fix(f, "ip route replace %s dev %s", addr_print(t->to, &(struct addr_text){0}),
+		    shell_quote(p->a, chosen->name));
+	report_add(r, f);
+}
+
+void proof_report(struct proof *p, struct report *r, const struct candidate *win, size_t winner)
+{
+	for (size_t k = 0; k < p->npeers; k++) {
+		size_t via = winner;
+
+		for (size_t c = 0; !win && c < p->nusable; c++)
+			if (answered(trial_at(p, c, k))) {
+				via = c;
+				break;
+			}
+		if (via < p->nusable && answered(trial_at(p, via, k))) {
+			say_reached(p, r, via, k);
+			if (win)
+				say_route(p, r, win->iface, via, k);
+		} else {
+			say_unreached(p, r, k);
+		}
+	}
+}
+
+void proof_report_none(struct proof *p, struct report *r)
+{
+	struct finding *f;
+
+	for (size_t k = 0; k < p->npeers; k++) {
+		bool any = false;
+
+		for (size_t c = 0; c < p->nusable; c++)
+			any = any || answered(trial_at(p, c, k));
+		if (!any)
+			return; /* that peer's own finding says it */
+	}
+	f = report_find(r, "suggest.interface", "all peers");
+	finding_set(f, ST_FAIL, "every peer answers, but no single interface reaches all of them");
+	finding_expect(f, "one interface that reaches every peer");
+	finding_fix(f, "give the peers' addresses in one network: --peer ADDR");
+	report_add(r, f);
+}
