@@ -90,6 +90,8 @@ struct tcp {
 	uint64_t sent_bytes, *waited_ns;
 	uint64_t *tallied_ns; /* a part's: the same by its own ranks */
 
+	uint64_t since_ns; /* nothing has moved since then, and it sleeps; 0: it goes on */
+
 	/* the plan and how far it is */
 	struct comm_request q;
 	bool planned; /* the lists below are q's */

@@ -183,16 +183,16 @@ static int heard(struct tcp *t, struct err *e)
 }
 
 /* Sleeps until something can be done. */
-static int sleep_on(struct tcp *t, uint64_t *since_ns, struct err *e)
+static int sleep_on(struct tcp *t, struct err *e)
 {
 	size_t n = poll_set(t);
 	uint64_t now = now_ns(), left;
 
-	if (!*since_ns)
-		*since_ns = now;
-	if (now - *since_ns >= t->deadline_ns)
+	if (!t->since_ns)
+		t->since_ns = now;
+	if (now - t->since_ns >= t->deadline_ns)
 		return tcp_fail_silent(t, tcp_waits_for(t), e);
-	left = (t->deadline_ns - (now - *since_ns)) / NS_PER_MS + 1;
+	left = (t->deadline_ns - (now - t->since_ns)) / NS_PER_MS + 1;
 	if (poll(t->set, n, left < POLL_MAX_MS ? (int)left : POLL_MAX_MS) < 0 && errno != EINTR)
 		return err_sys(e, "cannot wait for the other ranks");
 	return heard(t, e);
@@ -246,10 +246,11 @@ static void blame(struct tcp *t, int peer, uint64_t since_ns)
 
 int tcp_run(struct tcp *t, bool wait, struct err *e)
 {
-	uint64_t since_ns = 0, idle_since_ns = 0;
+	uint64_t idle_since_ns = 0;
 	unsigned idle = 0;
 	int waits_for = -1;
 
+	t->since_ns = 0;
 	while (!tcp_finished(t)) {
 		int moved = turn(t, e);
 
@@ -257,11 +258,11 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 			return -1;
 		if (moved) {
 			if (idle) {
-				learn(t, !since_ns);
+				learn(t, !t->since_ns);
 				blame(t, waits_for, idle_since_ns);
 			}
 			idle = 0;
-			since_ns = 0;
+			t->since_ns = 0;
 		} else if (!wait) {
 			return 0;
 		} else if (!idle && t->is_large) {
@@ -269,7 +270,7 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 			idle_since_ns = now_ns();
 			waits_for = tcp_waits_for(t);
 		} else if (idle++ >= t->patience) {
-			if (sleep_on(t, &since_ns, e))
+			if (sleep_on(t, e))
 				return -1;
 		} else if (t->crowded || idle > POLITE) {
 			if (idle == POLITE + 1)

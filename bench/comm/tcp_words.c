@@ -110,19 +110,26 @@ static bool is_member(const struct tcp *t, int peer)
 	return false;
 }
 
+/* What it waits for now, if anything, does not hold it up for long yet. */
+static bool goes_on(const struct tcp *t)
+{
+	return !t->since_ns || now_ns() - t->since_ns < t->deadline_ns / 2;
+}
+
 /*
  * What another rank failed of is what we fail of; its waiting makes us say for whom we
  * wait. That would mean nothing where it waits in another part of the ranks, or has
- * heard from there: then two of us, who have work left, would blame each other. But
+ * heard from there: then two of us, who have work left, would blame each other. Nor does
+ * it where we were going on until now: data may be far from where somebody is stuck. But
  * nobody blames himself: what holds us up is known here alone.
  */
 static int believe(struct tcp *t, int peer, const struct words *w, struct err *e)
 {
-	bool hearsay = !is_member(t, peer) || !is_member(t, w->culprit);
+	bool elsewhere = !is_member(t, peer) || !is_member(t, w->culprit);
 
-	if (w->word == WORD_WAITED && hearsay && w->culprit != t->root->comm.rank)
+	if (w->word == WORD_WAITED && (elsewhere || goes_on(t)) && w->culprit != t->root->comm.rank)
 		return tcp_fail_silent(t, w->culprit, e);
-	if (w->word == WORD_WAITED && hearsay && tcp_waits_for(t) < 0)
+	if (w->word == WORD_WAITED && elsewhere && tcp_waits_for(t) < 0)
 		return 0; /* we go on, and our own deadline tells */
 	if (w->word == WORD_WAITED)
 		return tcp_fail_silent(t, tcp_waits_for(t) >= 0 ? tcp_waits_for(t) : peer, e);

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@ static struct range places[PLACES];
 
 /* ... but not in these, which libraries call most while they wait without sleeping. */
 static const char *const harmless[] = {
-	"sched_yield", "poll", "epoll_wait", "read",	"write",   "readv",
-	"writev",      "recv", "send",	     "recvmsg", "sendmsg", "clock_gettime",
+	"sched_yield", "poll",	"epoll_wait",  "read",	  "write",    "readv",
+	"writev",      "recv",	"send",	       "recvmsg", "sendmsg",  "clock_gettime",
+	"select",      "ppoll", "epoll_pwait", "pselect", "recvfrom", "clock_nanosleep",
 };
 static struct range calls[ARRAY_LEN(harmless)];
 
@@ -84,35 +86,51 @@ void leave_prepare(void)
 		calls[i] = function_of(harmless[i]);
 }
 
-/* Where it was, and whether a system call just came back because of the signal: one that
- * waited, then. Those of the allocator and the loader never do. */
-static uintptr_t place(const void *context, bool *ret_waited)
+struct place {
+	uintptr_t at;
+	bool waited;	 /* a system call just came back because of the signal */
+	uint64_t second; /* then: its second argument, which the kernel leaves as it was */
+};
+
+static struct place place_of(const void *context)
 {
 	const ucontext_t *c = context;
 #if defined(__x86_64__)
-	*ret_waited = c->uc_mcontext.gregs[REG_RAX] == -EINTR;
-	return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+	const greg_t *r = c->uc_mcontext.gregs;
+
+	return (struct place){(uintptr_t)r[REG_RIP], r[REG_RAX] == -EINTR, (uint64_t)r[REG_RSI]};
 #elif defined(__aarch64__)
-	*ret_waited = (long)c->uc_mcontext.regs[0] == -EINTR;
-	return (uintptr_t)c->uc_mcontext.pc;
+	const mcontext_t *m = &c->uc_mcontext;
+
+	return (struct place){(uintptr_t)m->pc, (long)m->regs[0] == -EINTR, m->regs[1]};
 #else
-	*ret_waited = true;
-	return 0;
+	(void)c;
+	return (struct place){.waited = true, .second = UINT64_MAX};
 #endif
+}
+
+/*
+ * libc waits for a lock with FUTEX_WAIT, and for conditions, semaphores and the ends of
+ * threads with FUTEX_WAIT_BITSET. Who waits for a lock may hold another one: the loader's
+ * while it waits for the allocator's.
+ */
+static bool waits_for_lock(const struct place *p)
+{
+	return (p->second & ~(uint64_t)FUTEX_PRIVATE_FLAG) == FUTEX_WAIT;
 }
 
 bool leave_is_safe(const void *context)
 {
-	bool waited;
-	uintptr_t at = place(context, &waited);
+	struct place p = place_of(context);
 	bool critical = false;
 
-	if (waited)
-		return true;
-	for (size_t i = 0; i < PLACES; i++)
-		critical |= holds(&places[i], at);
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		critical &= !holds(&calls[i], at);
+		if (holds(&calls[i], p.at))
+			return true;
+	if (p.waited)
+		return !waits_for_lock(&p);
+	for (size_t i = 0; i < PLACES; i++)
+		critical |= holds(&places[i], p.at);
 	return !critical;
 }
 

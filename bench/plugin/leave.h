@@ -4,8 +4,9 @@
  * Leaving a library's call that does not come back, by a jump from a signal handler.
  * Whoever is left may hold a lock that we need: the allocator's, the loader's. The next
  * free(), or exit(), would then wait for ever. So a call is left only where it holds none
- * of these: in the library's own code, or where libc waits (poll, recv, sched_yield ...).
- * Anywhere else the signal has to come again a moment later.
+ * of these: in the library's own code, or where libc waits (poll, recv, sched_yield ...),
+ * but for a lock: who does may hold another one. Anywhere else the signal has to come
+ * again a moment later.
  *
  *	leave_prepare();
  *	... in the handler:  if (leave_is_safe(context)) siglongjmp(...);

@@ -24,6 +24,15 @@ struct local {
 	int *status; /* as waitpid() gave it; -1: not ended */
 };
 
+/* Limits are as many times longer: where all is slow, who is not stopped may stand still, too. */
+static inline uint64_t local_slowness(void)
+{
+	const char *said = getenv("WINDSOCK_SLOW");
+	uint64_t times;
+
+	return said && !parse_uint(said, &times) && times ? times : 1;
+}
+
 #define LOCAL_GRACE_NS NS_PER_S /* to end by themselves */
 
 static inline void local_become_rank(struct local *w, int rank, pid_t parent)

@@ -310,7 +310,7 @@ static const char *until_fault(struct comm *c, struct local *w, void *arg)
 	if (comm_culprit(part, &gone) != f->who || comm_culprit(c, NULL) != f->who ||
 	    gone != (f->signal == SIGKILL))
 		return "somebody else is the culprit";
-	if (took > (f->signal == SIGKILL ? 5 : 8) * NS_PER_S)
+	if (took > (f->signal == SIGKILL ? 5 : 8) * local_slowness() * NS_PER_S)
 		return "it took too long";
 	if (!comm_run(c, &q, &again) || !streq(again.msg, e.msg))
 		return "the whole went on after it";
@@ -322,7 +322,7 @@ static void fault(struct fault f, int size)
 	struct ranks r = {.fn = until_fault, .arg = &f};
 	const char *wrong;
 
-	r.deadline_ns = f.deadline_ns ? f.deadline_ns : NS_PER_S;
+	r.deadline_ns = f.deadline_ns ? f.deadline_ns : local_slowness() * NS_PER_S;
 	wrong = ranks_run(&r, size);
 	if (wrong)
 		fail_msg("%s", wrong);
