@@ -10,6 +10,7 @@ enum {
 	LOCAL = 88,
 	SILENT = 58, /* nothing was heard until it was ended */
 	FAINT = 46,
+	EACH_ALONE = 74,
 	ECHO = 44, /* with what the earliest gets it is still no answer */
 };
 
@@ -108,11 +109,26 @@ static void clock_ran_out(struct why *w, struct explanation *x)
 	}
 }
 
+/* Each process of a benchmark is a world of its own; several runs in a log are not. */
+static void worlds(struct why *w, struct arena *a, struct explanation *x)
+{
+	enum worlds_are are = worlds_judge(&w->worlds);
+	struct cause *c = explain_find(x, "MPI-001");
+
+	if (are == WORLDS_MANY && !c)
+		explain_suspect(explain_add(w, a, x, "MPI-001"), EACH_ALONE,
+				arena_printf(a, "one command for %ld processes gave %u results",
+					     w->worlds.asked, w->worlds.results));
+	else if (c && are != WORLDS_MANY)
+		c->weight = are == WORLDS_UNSURE ? ALONE : 0;
+}
+
 void absent(struct why *w, struct arena *a, struct explanation *x)
 {
 	bool ended = was_ended(w, x);
 	bool is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
 
+	worlds(w, a, x);
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {
 		members(w, a, x, ended);

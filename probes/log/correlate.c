@@ -278,6 +278,32 @@ static void too_little_shared_memory(struct explanation *x)
 		raise(c, 86, "the launch that failed asked for more than this GPU gives");
 }
 
+static long number_in(const char *text, const char *key, long otherwise)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtol(p + strlen(key), NULL, 10) : otherwise;
+}
+
+/* More memory that is free than there is: the kernel cannot pin what it lost count of. */
+static void lost_pages(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "LIM-010");
+	const struct cause *failed = explain_find(x, "LIM-001");
+	long total = -1, spare = -1;
+
+	for (size_t i = 0; c && i < c->record->events.n; i++) {
+		total = number_in(c->record->events.v[i].text, "CmaTotal:", total);
+		spare = number_in(c->record->events.v[i].text, "CmaFree:", spare);
+	}
+	if (total < 0 || spare < 0)
+		return;
+	if (spare <= total)
+		c->weight = 0;
+	else if (failed && !failed->is_over)
+		raise(c, failed->weight + 6, "CmaFree is more than CmaTotal");
+}
+
 /* Rank 0 that never comes is retried in silence until somebody gives up. */
 static void still_knocking(struct why *w, struct explanation *x)
 {
@@ -349,6 +375,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	removed_twice(x);
 	still_knocking(w, x);
 	too_little_shared_memory(x);
+	lost_pages(x);
 	transports(w, a, x);
 	versions(w, a, x);
 	interfaces(w, a, x);

@@ -197,6 +197,21 @@ static void finished(struct why *w, struct why_stream *s, const struct log_line 
 	w->progress.v[s->file].finish = s->line;
 }
 
+static void test_command(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	worlds_command(&w->worlds, l->text);
+}
+
+static void test_begun(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	worlds_begun(&w->worlds, l->text);
+}
+
+static void test_ended(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	worlds_ended(&w->worlds);
+}
+
 /* The table of a benchmark begins, or slurmd is up: what came before did not keep it from
  * starting. */
 static void got_going(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
@@ -341,6 +356,9 @@ const struct fact log_facts[] = {
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done",
 	 1000, finished},
+	{"_perf -|_perf_mpi -", 1000, test_command},
+	{"Rank  0|Rank   0|Rank 0 ", 1000, test_begun},
+	{"Avg bus bandwidth", 1000, test_ended},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon",
 	 100, got_going},

@@ -86,23 +86,21 @@ struct scan *scan_new(struct arena *a, const struct literal *v, size_t n)
 	unsigned *counts = arena_alloc(&tmp, sizeof(*counts) << HEAD_BITS);
 	struct scan *s = ARENA_NEW(a, struct scan);
 
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].n < SCAN_MIN || v[i].n > UINT16_MAX)
-			return NULL;
-		count_grams(v[i].s, v[i].n, 1, counts);
-	}
-	if (n * STRIDE >= NONE)
-		return NULL;
-	count_grams(everyday, strlen(everyday), EVERYDAY, counts);
-	s->keys = arena_alloc(a, n * STRIDE * sizeof(*s->keys));
 	s->v = arena_alloc(a, n * sizeof(*s->v));
-	s->n = n;
-	memcpy(s->v, v, n * sizeof(*v));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && s->n < SCAN_MAX; i++)
+		if (v[i].n >= SCAN_MIN && v[i].n <= UINT16_MAX) {
+			s->v[s->n++] = v[i];
+			count_grams(v[i].s, v[i].n, 1, counts);
+		}
+	count_grams(everyday, strlen(everyday), EVERYDAY, counts);
+	s->keys = arena_alloc(a, s->n * STRIDE * sizeof(*s->keys));
+	for (size_t i = 0; i < s->n; i++)
 		choose_keys(s, i, counts);
 	scan_leave_out(s, NULL);
 	return s;
 }
+
+size_t scan_count(const struct scan *s) { return s->n; }
 
 void scan_leave_out(struct scan *s, const bool *is_left_out)
 {

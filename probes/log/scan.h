@@ -12,15 +12,18 @@
 struct scan;
 
 /* A literal of at least SCAN_MIN bytes, and what to call it. It is not copied. */
-enum { SCAN_MIN = 6 };
+enum { SCAN_MIN = 6, SCAN_MAX = 32766 /* literals */ };
 struct literal {
 	const char *s;
 	size_t n;
 	unsigned tag;
 };
 
-/* All of it lives in @a. NULL when a literal is too short. */
+/* All of it lives in @a. A literal that is too short, or one too many, is never found:
+ * scan_count() says how many are looked for. */
 struct scan *scan_new(struct arena *a, const struct literal *v, size_t n);
+
+size_t scan_count(const struct scan *s);
 
 /* From now on the literals of those tags are not found, and all others are. In the middle of a
  * text after scan_next() said that there are no more. */

@@ -9,6 +9,7 @@
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/muster.h"
+#include "probes/log/worlds.h"
 
 enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64, FRAME_TEXT = 200 };
 
@@ -60,6 +61,7 @@ struct why {
 	bool is_interrupted; /* somebody pressed Ctrl-C */
 	long nodes;	     /* that the launcher was told; 0: not said */
 	struct muster muster[MUSTER_KINDS];
+	struct worlds worlds;
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */
 	LIST(struct log_progress) progress;

@@ -53,16 +53,25 @@ static void ids_are_unique(void **state UNUSED)
 	assert_int_equal(signature_find("NO-000"), -1);
 }
 
+static void check_anchors(const char *whose, const char *anchors)
+{
+	for (const char *p = anchors; *p;) {
+		size_t n = strcspn(p, "|");
+
+		if (n < ANCHOR_MIN)
+			fail_msg(
+				"%s: the anchor '%.*s' is shorter than %d bytes and is never found",
+				whose, (int)n, p, ANCHOR_MIN);
+		p += n + (p[n] == '|');
+	}
+}
+
 static void anchors_are_long_enough(void **state UNUSED)
 {
 	for (size_t i = 0; i < signature_count; i++)
-		for (const char *p = signatures[i].anchors; *p;) {
-			size_t n = strcspn(p, "|");
-
-			if (n < ANCHOR_MIN)
-				fail_msg("%s: anchor '%.*s'", signatures[i].id, (int)n, p);
-			p += n + (p[n] == '|');
-		}
+		check_anchors(signatures[i].id, signatures[i].anchors);
+	for (size_t i = 0; i < log_fact_count; i++)
+		check_anchors("a fact of facts.c", log_facts[i].anchors);
 }
 
 static void weights_fit_tiers(void **state UNUSED)

@@ -1,0 +1,55 @@
+#include "probes/log/worlds.h"
+
+#include "lib/core/text.h"
+
+#include <ctype.h>
+
+/* What the launcher was told; the benchmark has a -n of its own. */
+static long processes(const char *text)
+{
+	const char *end = strstr(text, "_perf");
+
+	static const char *const options[] = {" -np ", " -n ", " --ntasks=", " --np "};
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const char *p = strstr(text, options[i]);
+
+		if (p && (!end || p < end))
+			return strtol(p + strlen(options[i]), NULL, 10);
+	}
+	return 0;
+}
+
+void worlds_command(struct worlds *s, const char *text)
+{
+	if (!strstr(text, "mpirun") && !strstr(text, "mpiexec") && !strstr(text, "srun"))
+		return;
+	s->commands++;
+	s->asked = processes(text);
+	s->open = 0;
+}
+
+void worlds_begun(struct worlds *s, const char *text)
+{
+	const char *p = strstr(text, "Rank ");
+
+	if (!p || !strstr(p, " on ") || strtol(p + strlen("Rank "), NULL, 10) != 0)
+		return;
+	s->open++;
+	s->together = s->open > s->together ? s->open : s->together;
+}
+
+void worlds_ended(struct worlds *s)
+{
+	s->results++;
+	s->open = 0;
+}
+
+enum worlds_are worlds_judge(const struct worlds *s)
+{
+	bool each_told = s->commands == 1 && s->asked > 1 && s->results == (unsigned long)s->asked;
+
+	if (s->together > 1 || each_told)
+		return WORLDS_MANY;
+	return s->results > 1 && !s->commands ? WORLDS_UNSURE : WORLDS_ONE;
+}

@@ -1,0 +1,25 @@
+#ifndef PROBES_LOG_WORLDS_H
+#define PROBES_LOG_WORLDS_H
+/*
+ * A benchmark that mpirun started N times, each alone: N worlds of one. They
+ * begin together, or one command for N processes gives N results. Several runs
+ * in one log begin one after the other.
+ */
+#include "lib/core/base.h"
+
+struct worlds {
+	unsigned open, together; /* begun since the last end; the most at one time */
+	unsigned commands, results;
+	long asked; /* processes of the command */
+};
+
+/* Take a line; those that say nothing of it are left out. */
+void worlds_command(struct worlds *s, const char *text);
+void worlds_begun(struct worlds *s, const char *text);
+void worlds_ended(struct worlds *s);
+
+/* Is each alone? UNSURE: one after the other, and no command tells why. */
+enum worlds_are { WORLDS_ONE, WORLDS_UNSURE, WORLDS_MANY };
+enum worlds_are worlds_judge(const struct worlds *s);
+
+#endif
