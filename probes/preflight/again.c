@@ -8,7 +8,8 @@
  * remark.
  *
  * Ranks were lost where every way was well before: are the ways still there? A node
- * that vanishes in the middle is then the first cause, and not whoever noticed it.
+ * that vanishes in the middle is then the first cause, and not whoever noticed it. So
+ * where a stage may have hung when the budget ended it.
  */
 #include "lib/core/interrupt.h"
 #include "lib/report/json.h"
@@ -129,7 +130,8 @@ void preflight_pace_again(struct preflight *p, const char *hosts)
 
 static bool was_well(const struct preflight *p, enum stage_id id)
 {
-	return p->run[id].done && (p->run[id].status == ST_PASS || p->run[id].status == ST_WARN);
+	return p->run[id].done && !p->run[id].cut &&
+	       (p->run[id].status == ST_PASS || p->run[id].status == ST_WARN);
 }
 
 static bool lost_ranks(const struct preflight *p, enum stage_id id)
@@ -141,6 +143,21 @@ static bool lost_ranks(const struct preflight *p, enum stage_id id)
 			return true;
 	}
 	return false;
+}
+
+static const char *what_happened(const struct preflight *p, enum stage_id id)
+{
+	return p->run[id].may_hang ? arena_printf(p->a, "stage %s came to nothing", stages[id].name)
+				   : arena_printf(p->a, "%s failed", stages[id].title);
+}
+
+/* Is it worth a second look, and can there be one? */
+static bool can_look(const struct preflight *p, enum stage_id id)
+{
+	if (id < S_COLLECTIVES || !was_well(p, S_REACH) || p->grouped || interrupt_pending())
+		return false;
+	return lost_ranks(p, id) ? preflight_cap(p, S_REACH) > 0
+				 : p->run[id].may_hang && preflight_fits_again(p, S_REACH);
 }
 
 /* What the second look says, in the stage of the first: it ranks before what it explains. */
@@ -162,11 +179,17 @@ static size_t take_failures(struct preflight *p, enum stage_id id, const cJSON *
 		if (p->t.items.n == before)
 			continue; /* it was none */
 		x = p->t.items.v[before].f;
-		finding_set(x, ST_FAIL, "%s (after the %s failed; before them it was well)",
-			    x->message, stages[id].title);
+		finding_set(x, ST_FAIL, "%s (after the %s; before %s it was well)", x->message,
+			    what_happened(p, id), p->run[id].may_hang ? "that" : "them");
 		n++;
 	}
 	return n;
+}
+
+/* One that was cut short itself knows of nothing that is wrong, and that is no answer. */
+static bool is_conclusive(const cJSON *doc)
+{
+	return !streq(json_get_str(doc, "verdict") ?: "error", status_name(ST_ERROR));
 }
 
 bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts)
@@ -174,8 +197,7 @@ bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hos
 	cJSON *doc;
 	size_t n;
 
-	if (id < S_COLLECTIVES || !was_well(p, S_REACH) || p->grouped || !lost_ranks(p, id) ||
-	    interrupt_pending() || !preflight_cap(p, S_REACH))
+	if (!can_look(p, id))
 		return false;
 	doc = p->crew ? crew_run(p->crew, S_REACH, false)
 		      : preflight_run_doc(p, S_REACH, preflight_args(p, S_REACH, hosts), false);
@@ -184,10 +206,10 @@ bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hos
 	p->culprits = (str_list){0};
 	preflight_find_culprits(p, json_get(json_get(doc, "data"), "matrix"));
 	n = take_failures(p, id, doc);
-	if (!n)
+	if (!n && is_conclusive(doc))
 		finding_set(preflight_note(p, S_REACH), ST_INFO,
-			    "tested again after the %s failed: every way is still there",
-			    stages[id].title);
+			    "tested again after the %s: every way is still there",
+			    what_happened(p, id));
 	cJSON_Delete(doc);
 	return n > 0;
 }

@@ -2,7 +2,8 @@
  * Who gets how much of the budget. A stage gets its part by weight, and what it
  * needs at the least; what this run took so far, against what quiet hosts take,
  * says how much that is here. What a stage cut short has found holds; that it
- * was cut short says nothing about the cluster, and nothing about us.
+ * was cut short says nothing about us, and about the cluster only where the stage
+ * had the time that it takes.
  */
 #include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/core/interrupt.h"
@@ -135,14 +136,26 @@ void preflight_advise_time(struct preflight *p, struct finding *f)
 		    longer(p));
 }
 
+static uint64_t need_here_ns(const struct preflight *p, enum stage_id id)
+{
+	return scaled(need_ns(p, id), fmax(1, pace(p)));
+}
+
+bool preflight_fits_again(const struct preflight *p, enum stage_id id)
+{
+	double took = p->run[id].seconds;
+
+	return left_ns(p) >=
+	       (took > 0 ? scaled(NS_PER_S, 2 * took) + MARGIN_NS / 2 : need_here_ns(p, id));
+}
+
 bool preflight_has_time(struct preflight *p, enum stage_id id)
 {
-	uint64_t need = need_ns(p, id), left = left_ns(p);
+	uint64_t need = need_here_ns(p, id);
 	struct finding *f;
 	struct unit_buf b;
 
-	need = scaled(need, fmax(1, pace(p)));
-	if (left >= need)
+	if (left_ns(p) >= need)
 		return true;
 	f = preflight_note(p, id);
 	finding_set(f, ST_SKIP, "left out: it takes about %s, more than the budget has left",
@@ -158,17 +171,40 @@ bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const s
 	return got->cut && (cap_ns < patience_ns(p, id) || interrupt_by_budget());
 }
 
+/* Between hosts, what had the time that it takes and came to nothing may have waited for a rank
+ * that hangs: a budget is no excuse for that. */
+static bool may_hang(const struct preflight *p, enum stage_id id, const struct part *got)
+{
+	return id >= S_REACH && got->took_ns >= need_here_ns(p, id);
+}
+
 void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got)
 {
 	bool any = tally_status(&p->t, p->run[id].from, p->t.items.n) != ST_SKIP;
+	bool hangs = !any && may_hang(p, id, got);
 	struct finding *f = preflight_note(p, id);
-	struct unit_buf b;
+	struct unit_buf b, usual;
 
-	finding_set(f, ST_SKIP, "did not fit into the budget: stopped after %s%s",
+	finding_set(f, hangs ? ST_WARN : ST_SKIP,
+		    "did not fit into the budget: stopped after %s%s%s%s",
 		    format_duration(&b, got->took_ns),
-		    any ? "; above is what it finished" : ", before it came to anything");
+		    any ? "; above is what it finished" : ", before it came to anything",
+		    hangs ? "; it hangs, or is slow: it takes about " : "",
+		    hangs ? format_duration(&usual, need_ns(p, id)) : "");
 	preflight_advise_time(p, f);
 	p->run[id].cut = true;
+	p->run[id].came_to_nothing = !any;
+	p->run[id].may_hang = hangs;
+}
+
+/* A rank that is silent must be named before the stage's time is over; but not one that a busy
+ * host keeps from running for a moment. */
+uint64_t preflight_heartbeat(uint64_t cap_ns)
+{
+	static const uint64_t least = 4 * NS_PER_S, usual = 10 * NS_PER_S;
+	uint64_t half = cap_ns / 2;
+
+	return half >= usual ? 0 : half > least ? half : least;
 }
 
 const char *preflight_unfinished(const struct preflight *p)

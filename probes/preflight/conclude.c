@@ -82,7 +82,7 @@ static int write_names(const struct preflight *p, const char *file, const host_l
 
 static bool has_run(const struct preflight *p, enum stage_id id)
 {
-	return p->run[id].done && p->run[id].status <= ST_FAIL;
+	return p->run[id].done && p->run[id].status <= ST_FAIL && !p->run[id].came_to_nothing;
 }
 
 static bool has_ended(const struct preflight *p, enum stage_id id)

@@ -54,7 +54,8 @@ struct stage_run {
 	size_t from, n;	     /* its items in the tally */
 	double seconds;
 	uint64_t start_ns;
-	bool cut, left_out; /* by the budget: in the middle; before it began */
+	bool cut, left_out;		/* by the budget: in the middle; before it began */
+	bool came_to_nothing, may_hang; /* when it was cut; although it had the time it takes */
 };
 
 /* How long one collective took, by its size. */
@@ -117,6 +118,10 @@ bool preflight_has_time(struct preflight *p, enum stage_id id);
 bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const struct part *got,
 			    uint64_t cap_ns);
 void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got);
+/* What has run: would it once more end within what is left? */
+bool preflight_fits_again(const struct preflight *p, enum stage_id id);
+/* After so much silence a rank of a stage that has @cap_ns is lost; 0: as usual. */
+uint64_t preflight_heartbeat(uint64_t cap_ns);
 /* On a line of what did not fit: the command line with a budget that may do. Once in a run. */
 void preflight_advise_time(struct preflight *p, struct finding *f);
 /* The names of the stages that did not fit, or NULL. */
@@ -148,8 +153,8 @@ void preflight_reach(struct preflight *p, const char *const *args);
 void preflight_published(struct preflight *p, const host_list *hosts);
 /* After the training named a slow rank: is it as slow again? Otherwise that is a remark. */
 void preflight_pace_again(struct preflight *p, const char *hosts);
-/* After ranks were lost in this stage between @hosts: the ways between them, once more. True:
- * some are not there any more. */
+/* After ranks were lost in this stage between @hosts, or it may hang: the ways between them, once
+ * more. True: some are not there any more. */
 bool preflight_look_again(struct preflight *p, enum stage_id id, const char *hosts);
 /* More hosts than all pairs can be tested of: how many groups; the hosts of one; all in turn. */
 size_t preflight_groups(size_t hosts);

@@ -113,7 +113,7 @@ void preflight_finish(struct preflight *p, enum stage_id id)
 		run->because = arena_printf(p->a, "%s failed: %s", bad->stage_name,
 					    tally_sentence(p->a, bad->f));
 	run->done = true;
-	if (stages[id].command && (run->status <= ST_FAIL))
+	if (stages[id].command && run->status <= ST_FAIL && !run->came_to_nothing)
 		p->concluded++;
 	log_progress_end();
 	tally_emit(&p->t);
@@ -241,21 +241,34 @@ static void note_absent(struct preflight *p, enum stage_id id, const struct part
 				 why ? why->message : "something it needs is not on this host");
 }
 
+/* What every command of a stage is asked, and then @own of it. */
+static str_list whole_line(const struct preflight *p, enum stage_id id, const char *const *own,
+			   uint64_t cap_ns)
+{
+	uint64_t beat = id >= S_COLLECTIVES ? preflight_heartbeat(cap_ns) : 0;
+	str_list all = {0};
+
+	*LIST_ADD(p->a, &all) = "--json";
+	*LIST_ADD(p->a, &all) = arena_printf(p->a, "--deadline=%llums",
+					     (unsigned long long)(p->deadline_ns / NS_PER_MS));
+	if (beat && p->until_ns)
+		*LIST_ADD(p->a, &all) = arena_printf(p->a, "--heartbeat=%llums",
+						     (unsigned long long)(beat / NS_PER_MS));
+	for (; own && *own; own++)
+		*LIST_ADD(p->a, &all) = *own;
+	*LIST_ADD(p->a, &all) = NULL;
+	return all;
+}
+
 cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *const *args, bool takes)
 {
 	AUTO(part_done) struct part got;
 	const struct part_progress shown = progress(p, id);
 	uint64_t cap = preflight_cap(p, id);
-	str_list all = {0};
+	str_list all = whole_line(p, id, args, cap);
 	bool ours;
 	cJSON *doc;
 
-	*LIST_ADD(p->a, &all) = "--json";
-	*LIST_ADD(p->a, &all) = arena_printf(p->a, "--deadline=%llums",
-					     (unsigned long long)(p->deadline_ns / NS_PER_MS));
-	for (; args && *args; args++)
-		*LIST_ADD(p->a, &all) = *args;
-	*LIST_ADD(p->a, &all) = NULL;
 	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
 	ours = preflight_budget_ended(p, id, &got, cap);
 	if (takes && got.doc) {

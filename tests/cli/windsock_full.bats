@@ -241,12 +241,40 @@ paces() { # RATES...: ddpsmoke's data of four ranks
         $(say ncclbench "$(finding coll.data pass fine)")"
     run -0 --separate-stderr windsock --full --budget 20s
     valid
-    [ "$(of stage.pairs .status)" = skip ]
-    [[ $(of stage.pairs .message) == "did not fit into the budget: stopped after "*", before it came to anything" ]]
+    # it had the time that pairs take: a budget is no excuse for what hangs, nor a verdict
+    [ "$(of stage.pairs .status)" = warn ]
+    [[ $(of stage.pairs .message) == "did not fit into the budget: stopped after "*", before it came to anything; it hangs, or is slow: it takes about 4 s" ]]
+    [[ $(of stage.reach .message) == "tested again after the stage pairs came to nothing: every way is still there" ]]
     [ "$(of stage.find-slow .status)" = "" ]
     [ "$(of pair.bandwidth '"\(.status) \(.message)"')" = "warn nb sends at most 0.1 GB/s (in the second measurement alone)" ]
     [ "$(of coll.data .status | sort -u)" = pass ]
     [[ $(jq -r .data.covers <<<"$output") == *"; the budget was too short for pairs" ]]
+}
+
+@test "a link that is cut while a stage hangs within its share of the budget fails, and names the host" {
+    cells='{"matrix":{"hosts":["na","nb","nc","nd"],"cells":[["self","none","ok","ok"],["none","self","none","none"],["ok","none","self","ok"],["ok","none","ok","self"]]}}'
+    stand_in portcheck '[[ "$*" != *--hosts* || ! -e cut ]] || { '"$(say portcheck "$(finding mesh.in fail 'is not reached by any' nb)" "$cells")"'; exit 1; }
+        '"$(say portcheck "$(finding ports.test pass fine)")"
+    stand_in ncclbench "touch cut; exec sleep 60"
+    run -1 --separate-stderr windsock --budget 15s
+    valid
+    [ "$(of mesh.in '"\(.status) \(.message)"')" = "fail is not reached by any (after the stage collectives came to nothing; before that it was well)" ]
+    [ "$(jq -c '[.data.causes[0].stage, .data.failing_nodes, .data.left_out]' <<<"$output")" = '["reach",["nb"],["collectives"]]' ]
+    # the ranks are told to notice a silent one before the share is over; without a budget as ever
+    grep -Eq '^ncclbench .*--heartbeat=[4-9][0-9]{3}ms ' calls
+    rm cut calls
+    stand_in ncclbench "$(say ncclbench "$(finding coll.data pass fine)")"
+    run -0 --separate-stderr windsock
+    grep -q '^ncclbench ' calls
+    run -1 grep -e --heartbeat calls
+    # nothing but what hangs: no verdict, and it is not said that data was moved
+    stand_in portcheck "$(say portcheck "$(finding ports.test error 'nobody knows')")"
+    stand_in ifprobe "$(say ifprobe "$(finding if.test error 'nobody knows')")"
+    stand_in ncclbench "exec sleep 60"
+    stand_in ddpsmoke "exec sleep 60"
+    run -3 --separate-stderr windsock --budget 15s
+    valid
+    [[ $(jq -r .data.covers <<<"$output") != *"with collectives"* ]]
 }
 
 @test "a host that came to nothing within the budget is no error; the others decide" {

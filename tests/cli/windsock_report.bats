@@ -252,6 +252,17 @@ needs_chromium() { command -v chromium >/dev/null || skip "no Chromium here"; }
     quiet_browser
 }
 
+@test "on paper every colour is the paper's, also of a page that is dark on the screen" {
+    run -0 python3 - here.html <<'P'
+import re, sys
+style = re.search(r"<style>(.*?)</style>", open(sys.argv[1], encoding="utf-8").read(), re.S)[1]
+def names(rule): return set(re.findall(r"(--[a-z]+):#", rule))
+screen = names(re.search(r":root\{([^}]*)\}", style)[1])
+paper = names(re.search(r"@media print\{:root[^{]*\{([^}]*)\}", style)[1])
+assert len(screen) > 8 and paper == screen, screen ^ paper
+P
+}
+
 @test "Chromium: filter, status buttons, the keys of the matrix, the copy button" {
     needs_chromium
     run -0 browse four.html "

@@ -88,6 +88,18 @@ full_stages() { # "pairs pass,..." of what --full adds
     [ "$(jq -r '.data.expectations.nodes[0].host' <<<"$output")" = node2 ]
 }
 
+@test "a rank that stops within a budget is named, not excused as what did not fit" {
+    mkdir own
+    cp "$BIN"/{windsock,ifprobe,portcheck} own/ # no ncclbench: all that time is the training's
+    printf '#!/bin/sh\nexec "%s" --fault 2:stop "$@"\n' "$BIN/ddpsmoke" >own/ddpsmoke
+    chmod +x own/ddpsmoke
+    run -1 --separate-stderr "$LAB" run 4 -- "$PWD/own/windsock" --hosts lab --budget 18s --json
+    valid
+    jq -e '.seconds < 20' <<<"$output"
+    [[ $(said rank.alive) == "rank 2 (node2, "*") has been silent for "* ]]
+    [ "$(jq -c '[.data.causes[0].stage, .data.passing_nodes, .data.left_out]' <<<"$output")" = '["training",[],[]]' ]
+}
+
 @test "ten seconds: what fits is run, what does not is said" {
     run -0 --separate-stderr "$LAB" run 4 --rate 1gbit -- "$BIN/windsock" --hosts lab --full --budget 10s --json
     valid

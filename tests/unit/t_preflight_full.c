@@ -201,6 +201,39 @@ static void t_part_of_a_budget(void **state)
 	world_done(&w);
 }
 
+/* One that hangs must be named within the stage's share, one that is kept waiting not accused. */
+static void t_silence_within_a_share(void **state)
+{
+	(void)state;
+	assert_int_equal(preflight_heartbeat(2 * NS_PER_S), 4 * NS_PER_S);
+	assert_int_equal(preflight_heartbeat(12 * NS_PER_S), 6 * NS_PER_S);
+	assert_int_equal(preflight_heartbeat(20 * NS_PER_S), 0);
+	assert_int_equal(preflight_heartbeat(UINT64_MAX), 0);
+}
+
+/* Cut short with nothing to show: before it had the time it takes, and after. */
+static void t_may_hang(void **state)
+{
+	struct part got = {.cut = true, .took_ns = 3900 * NS_PER_MS};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.p.width = 4;
+	preflight_say_cut(&w.p, S_PAIRS, &got);
+	assert_int_equal(w.p.t.items.v[0].f->status, ST_SKIP);
+	assert_false(w.p.run[S_PAIRS].may_hang);
+	got.took_ns = 4 * NS_PER_S;
+	w.p.run[S_PAIRS].from = w.p.t.items.n;
+	preflight_say_cut(&w.p, S_PAIRS, &got);
+	assert_int_equal(w.p.t.items.v[1].f->status, ST_WARN);
+	assert_true(w.p.run[S_PAIRS].may_hang && w.p.run[S_PAIRS].came_to_nothing);
+	w.p.run[S_PORTS].from = w.p.t.items.n; /* of one host alone: nobody else hangs */
+	preflight_say_cut(&w.p, S_PORTS, &got);
+	assert_int_equal(w.p.t.items.v[2].f->status, ST_SKIP);
+	world_done(&w);
+}
+
 /* What the stages before took says how busy the hosts are. */
 static void t_pace_of_a_run(void **state)
 {
@@ -241,6 +274,8 @@ int main(void)
 		cmocka_unit_test(t_judges_nothing_of_nothing),
 		cmocka_unit_test(t_part_of_a_budget),
 		cmocka_unit_test(t_pace_of_a_run),
+		cmocka_unit_test(t_silence_within_a_share),
+		cmocka_unit_test(t_may_hang),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
