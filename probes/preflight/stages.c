@@ -5,6 +5,7 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
+#include <limits.h>
 #include <math.h>
 
 const struct stage stages[S_COUNT] = {
@@ -174,6 +175,19 @@ static void forgive(struct finding *f)
 	f->fix.n = 0;
 }
 
+/* Of a rank it is told by who reports; the host is the rank's. */
+static const char *whose(const cJSON *doc, const cJSON *finding)
+{
+	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
+	const char *subject = json_get_str(finding, "subject") ?: "";
+	uint64_t rank;
+	const char *host = NULL;
+
+	if (starts_with(subject, "rank ") && !parse_uint(subject + 5, &rank) && rank < INT_MAX)
+		host = json_get_str(cJSON_GetArrayItem(ranks, (int)rank), "host");
+	return host ? host : json_get_str(finding, "host");
+}
+
 /* That it was interrupted is what we did to it, when we cut it short. @ours: by the budget. */
 static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut,
 			  bool ours)
@@ -182,7 +196,7 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
-		const char *host = json_get_str(f, "host");
+		const char *host = whose(doc, f);
 		size_t before;
 
 		if (cut && streq(json_get_str(f, "check") ?: "", "run"))

@@ -89,8 +89,9 @@ static void tell(const struct tally *t, const struct item *c, size_t number)
 	report_remark(t->r, "%zu. %s: %s", number, c->stage_name, tally_sentence(t->a, f));
 	for (size_t k = 0; k < f->fix.n; k++) {
 		const char *fix = f->fix.v[k];
-		bool where =
-			f->host && c->hosts.n && !strstr(fix, "# on ") && !strstr(fix, "--hosts");
+		bool said =
+			strstr(fix, "# on ") || strstr(fix, "--hosts") || starts_with(fix, "ssh ");
+		bool where = f->host && c->hosts.n && !said;
 
 		report_remark(t->r, "   -> %s%s%s", fix,
 			      !where		 ? ""

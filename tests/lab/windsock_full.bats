@@ -97,7 +97,8 @@ full_stages() { # "pairs pass,..." of what --full adds
     valid
     jq -e '.seconds < 20' <<<"$output"
     [[ $(said rank.alive) == "rank 2 (node2, "*") has been silent for "* ]]
-    [ "$(jq -c '[.data.causes[0].stage, .data.passing_nodes, .data.left_out]' <<<"$output")" = '["training",[],[]]' ]
+    [ "$(jq -c '[.data.causes[0].stage, .data.passing_nodes, .data.exclude, .data.left_out]' <<<"$output")" = \
+        '["training",["node0","node1","node3"],"node2",[]]' ]
 }
 
 @test "ten seconds: what fits is run, what does not is said" {

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -18,7 +19,7 @@ struct world {
 	struct tally t;
 };
 
-static void world_init(struct world *w)
+static void world_init_as(struct world *w, const char *format)
 {
 	struct err e = {0};
 
@@ -26,12 +27,14 @@ static void world_init(struct world *w)
 	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight.%d.json", (int)getpid());
 	w->r = report_new(
 		&(struct report_opts){
-			.command = "windsock", .format = "json", .host = "here", .output = w->out},
+			.command = "windsock", .format = format, .host = "here", .output = w->out},
 		&e);
 	assert_non_null(w->r);
 	w->t.a = &w->a;
 	w->t.r = w->r;
 }
+
+static void world_init(struct world *w) { world_init_as(w, "json"); }
 
 static int world_done(struct world *w)
 {
@@ -182,6 +185,29 @@ static void t_order_of_causes(void **state)
 	(void)world_done(&w);
 }
 
+static void t_where_to_type_a_fix(void **state)
+{
+	struct world w;
+	item_list causes;
+	char *text;
+	size_t n;
+
+	(void)state;
+	world_init_as(&w, "table");
+	take(&w, S_PORTS, "node2",
+	     "{\"check\":\"f.two\",\"status\":\"fail\",\"message\":\"t\",\"host\":\"node2\","
+	     "\"fix\":[\"mend it\",\"ssh node2 mend it\",\"mend --hosts a,b\"]}");
+	causes = tally_causes(&w.t);
+	tally_tell_causes(&w.t, &causes);
+	(void)report_end(w.r, &(struct err){0});
+	assert_int_equal(file_read(w.out, 65536, &w.a, &text, &n, &(struct err){0}), 0);
+	assert_non_null(strstr(text, "-> mend it   # on node2\n"));
+	assert_non_null(strstr(text, "-> ssh node2 mend it\n"));
+	assert_non_null(strstr(text, "-> mend --hosts a,b\n"));
+	(void)unlink(w.out);
+	arena_done(&w.a);
+}
+
 static void t_hostile(void **state)
 {
 	static const char *const junk[] = {"{}",
@@ -270,10 +296,15 @@ static void t_gate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_alike_is_one),    cmocka_unit_test(t_subject_that_is_the_host),
-		cmocka_unit_test(t_terse),	     cmocka_unit_test(t_status_of_a_stage),
-		cmocka_unit_test(t_order_of_causes), cmocka_unit_test(t_hostile),
-		cmocka_unit_test(t_time_for_gpus),   cmocka_unit_test(t_gate),
+		cmocka_unit_test(t_alike_is_one),
+		cmocka_unit_test(t_subject_that_is_the_host),
+		cmocka_unit_test(t_terse),
+		cmocka_unit_test(t_status_of_a_stage),
+		cmocka_unit_test(t_order_of_causes),
+		cmocka_unit_test(t_where_to_type_a_fix),
+		cmocka_unit_test(t_hostile),
+		cmocka_unit_test(t_time_for_gpus),
+		cmocka_unit_test(t_gate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
