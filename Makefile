@@ -9,6 +9,7 @@
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
 # make dist          an archive that runs from anywhere (glibc 2.31 is enough)
+# make images IMAGES=DIR  what nvcc makes, for `make IMAGES=DIR` where it is not
 # make deb           a Debian package
 # make install DESTDIR= PREFIX=/usr/local
 # make O=out-of-tree SAN=address,undefined WERROR=1 V=1 CC=clang

@@ -1,7 +1,7 @@
 # Plug-ins: shared objects that only some runs load, each linked against a library
 # that most machines need not have. Without its headers one is left out.
 PLUGINDIR ?= $(PREFIX)/lib/windsock
-has_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E - >/dev/null 2>&1 && echo yes)
+has_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) $(2) -E - >/dev/null 2>&1 && echo yes)
 
 ifeq ($(call has_header,curl/curl.h),yes)
 PLUGINS += curl
