@@ -50,6 +50,8 @@ load ifprobe.sh
         run --separate-stderr namespace env name="$name" bash -euc '
             ip link add dev "$name" type veth peer name p
             ip addr add 10.0.0.1/24 dev "$name"; ip link set dev "$name" up; ip link set p up
+            # the kernel tells of a carrier up to a second later
+            for i in $(seq 100); do ! ip -o link show dev "$name" | grep -q "state UP" || break; sleep 0.05; done
             ifprobe --json >doc; "$ROOT/scripts/validate" json doc
             rm -f x
             for shell in bash dash zsh; do
