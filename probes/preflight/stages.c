@@ -175,17 +175,31 @@ static void forgive(struct finding *f)
 	f->fix.n = 0;
 }
 
-/* Of a rank it is told by who reports; the host is the rank's. */
-static const char *whose(const cJSON *doc, const cJSON *finding)
+static bool is_asked(const struct preflight *p, const char *name)
+{
+	for (size_t i = 0; name && i < p->hosts.n; i++)
+		if (streq(p->hosts.v[i].name, name))
+			return true;
+	return false;
+}
+
+/* Of a rank it is told by who reports; the host is the rank's, as it was asked for: by its name
+ * or by its address. */
+static const char *whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
 {
 	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
-	const char *subject = json_get_str(finding, "subject") ?: "";
+	const char *subject = json_get_str(finding, "subject") ?: "", *host, *address;
+	const cJSON *of;
 	uint64_t rank;
-	const char *host = NULL;
 
-	if (starts_with(subject, "rank ") && !parse_uint(subject + 5, &rank) && rank < INT_MAX)
-		host = json_get_str(cJSON_GetArrayItem(ranks, (int)rank), "host");
-	return host ? host : json_get_str(finding, "host");
+	if (!starts_with(subject, "rank ") || parse_uint(subject + 5, &rank) || rank > INT_MAX)
+		return json_get_str(finding, "host");
+	of = cJSON_GetArrayItem(ranks, (int)rank);
+	host = json_get_str(of, "host");
+	address = json_get_str(of, "address");
+	return is_asked(p, address) && !is_asked(p, host) ? address
+	       : host					  ? host
+							  : json_get_str(finding, "host");
 }
 
 /* That it was interrupted is what we did to it, when we cut it short. @ours: by the budget. */
@@ -196,7 +210,7 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
-		const char *host = whose(doc, f);
+		const char *host = whose(p, doc, f);
 		size_t before;
 
 		if (cut && streq(json_get_str(f, "check") ?: "", "run"))

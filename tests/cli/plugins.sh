@@ -6,7 +6,7 @@ built() { # PLUGIN
     local why=
     case $1 in
     nccl) why=': no CUDA toolkit, as on machines without a GPU' ;;
-    cudnn) why=': no CUDA toolkit with cuDNN here' ;;
+    cudnn) why=': no CUDA toolkit with cuDNN, as on machines without a GPU' ;;
     mpi*) export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 ;; # MPI's libraries leak
     esac
     [[ -e $O/lib/windsock/$1.so ]] || skip "$1.so was not built$why"

@@ -101,6 +101,18 @@ full_stages() { # "pairs pass,..." of what --full adds
         '["training",["node0","node1","node3"],"node2",[]]' ]
 }
 
+@test "a rank that dies is its host's, as that was asked for" {
+    mkdir own
+    cp "$BIN"/{windsock,ifprobe,portcheck} own/
+    printf '#!/bin/sh\nexec "%s" --fault 1:die "$@"\n' "$BIN/ddpsmoke" >own/ddpsmoke
+    chmod +x own/ddpsmoke
+    run -1 --separate-stderr "$LAB" run 3 -- "$PWD/own/windsock" --hosts node0,10.77.0.2,node2 --json
+    valid
+    [[ $(said rank.alive) == "rank 1 (node1, "*") died"* ]]
+    [ "$(jq -c '[.data.causes[0].hosts, .data.passing_nodes, .data.exclude]' <<<"$output")" = \
+        '[["10.77.0.2"],["node0","node2"],"10.77.0.2"]' ]
+}
+
 @test "ten seconds: what fits is run, what does not is said" {
     run -0 --separate-stderr "$LAB" run 4 --rate 1gbit -- "$BIN/windsock" --hosts lab --full --budget 10s --json
     valid
