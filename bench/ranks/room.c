@@ -3,6 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/memory.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -61,28 +62,15 @@ static uint64_t count_processes(struct arena *a)
 	return most == UINT64_MAX ? most : now < most ? most - now : 0;
 }
 
-static uint64_t count_bytes(struct arena *a)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	uint64_t group = cgroup_memory_left(a), kib = 0;
-	char line[128];
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
-	if (f)
-		(void)fclose(f);
-	return found && kib << 10 < group ? kib << 10 : group;
-}
-
 void room_read(struct room *ret)
 {
 	AUTO(arena_done) struct arena a = {0};
+	uint64_t bytes = memory_available();
 
 	*ret = (struct room){.processors = count_processors(),
 			     .files = count_files(),
 			     .processes = count_processes(&a),
-			     .bytes = count_bytes(&a)};
+			     .bytes = bytes ? bytes : UINT64_MAX};
 }
 
 /* --- what that is enough for -------------------------------------------------------------- */

@@ -2,10 +2,10 @@
 
 #include "bench/plugin/counters.h"
 #include "bench/sweep/alike.h"
-#include "bench/sweep/memory.h"
 #include "bench/sweep/story.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/host/memory.h"
 #include "lib/report/json.h"
 
 #include <math.h>

@@ -197,6 +197,14 @@ void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part 
 	p->run[id].may_hang = hangs;
 }
 
+void preflight_forgive(struct finding *f)
+{
+	if (f->status != ST_ERROR)
+		return;
+	finding_set(f, ST_SKIP, "%s", f->message);
+	f->fix.n = 0;
+}
+
 /* A rank that is silent must be named before the stage's time is over; but not one that a busy
  * host keeps from running for a moment. */
 uint64_t preflight_heartbeat(uint64_t cap_ns)

@@ -83,10 +83,8 @@ static void forgive_rest(struct preflight *p, size_t from)
 	for (size_t i = from; i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
-		if (f->status != ST_ERROR || !streq(f->check, "run"))
-			continue;
-		finding_set(f, ST_SKIP, "%s", f->message);
-		f->fix.n = 0;
+		if (streq(f->check, "run"))
+			preflight_forgive(f);
 	}
 }
 

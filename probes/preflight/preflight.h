@@ -118,6 +118,8 @@ bool preflight_has_time(struct preflight *p, enum stage_id id);
 bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const struct part *got,
 			    uint64_t cap_ns);
 void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got);
+/* Of what had not come to an end when the budget did, an error says nothing: it is left out. */
+void preflight_forgive(struct finding *f);
 /* What has run: would it once more end within what is left? */
 bool preflight_fits_again(const struct preflight *p, enum stage_id id);
 /* After so much silence a rank of a stage that has @cap_ns is lost; 0: as usual. */

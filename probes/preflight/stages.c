@@ -166,15 +166,6 @@ static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
 			      without_twins(cJSON_Duplicate(data, true)));
 }
 
-/* Of what it had not come to an end with when the budget did, it knows nothing. */
-static void forgive(struct finding *f)
-{
-	if (f->status != ST_ERROR)
-		return;
-	finding_set(f, ST_SKIP, "%s", f->message);
-	f->fix.n = 0;
-}
-
 static bool is_asked(const struct preflight *p, const char *name)
 {
 	for (size_t i = 0; name && i < p->hosts.n; i++)
@@ -219,7 +210,7 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 		tally_take(&p->t, id, stages[id].name,
 			   host && own && !streq(host, own) ? host : NULL, f);
 		if (ours && p->t.items.n > before)
-			forgive(p->t.items.v[before].f);
+			preflight_forgive(p->t.items.v[before].f);
 	}
 }
 

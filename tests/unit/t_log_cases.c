@@ -8,19 +8,26 @@
 #include "lib/core/file.h"
 #include "probes/log/explain.h"
 
+static void read_log(struct why *w, struct arena *a, const char *name, const char *text, size_t n,
+		     struct explanation *ret)
+{
+	struct why_stream s;
+
+	why_init(w);
+	why_open(&s, w, name);
+	why_feed(&s, text, n);
+	why_close(&s);
+	explain(w, a, ret);
+}
+
 static void judge(const char *name, const char *want, const char *text, size_t n)
 {
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(why_done) struct why w = {0};
 	struct explanation x;
-	struct why_stream s;
 	const struct cause *c;
 
-	why_init(&w);
-	why_open(&s, &w, name);
-	why_feed(&s, text, n);
-	why_close(&s);
-	explain(&w, &a, &x);
+	read_log(&w, &a, name, text, n, &x);
 	c = x.causes.n ? &x.causes.v[0] : NULL;
 	if (streq(want, "-")) {
 		for (size_t i = 0; i < x.causes.n; i++)
@@ -75,13 +82,8 @@ static void where_the_program_was(void **state UNUSED)
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(why_done) struct why w = {0};
 	struct explanation x;
-	struct why_stream s;
 
-	why_init(&w);
-	why_open(&s, &w, "log");
-	why_feed(&s, log, strlen(log));
-	why_close(&s);
-	explain(&w, &a, &x);
+	read_log(&w, &a, "log", log, strlen(log), &x);
 	assert_true(x.causes.n == 1);
 	assert_string_equal(x.causes.v[0].because, "the program was in head.py line 9, in forward");
 }
@@ -96,13 +98,8 @@ static void loopback_of_gloo(void **state UNUSED)
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(why_done) struct why w = {0};
 	struct explanation x;
-	struct why_stream s;
 
-	why_init(&w);
-	why_open(&s, &w, "log");
-	why_feed(&s, log, strlen(log));
-	why_close(&s);
-	explain(&w, &a, &x);
+	read_log(&w, &a, "log", log, strlen(log), &x);
 	assert_true(x.causes.n == 2);
 	assert_string_equal(x.causes.v[0].sig->id, "CON-003");
 	assert_string_equal(x.causes.v[1].sig->id, "IF-017");

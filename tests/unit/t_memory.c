@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "bench/sweep/memory.h"
+#include "lib/host/memory.h"
 #include "lib/core/file.h"
 #include "lib/host/cgroup.h"
 #include "lib/host/sysroot.h"

@@ -1,4 +1,4 @@
-#include "bench/sweep/memory.h"
+#include "lib/host/memory.h"
 
 #include "lib/core/file.h"
 #include "lib/core/units.h"

@@ -1,6 +1,6 @@
-#ifndef BENCH_SWEEP_MEMORY_H
-#define BENCH_SWEEP_MEMORY_H
-/* How much memory a benchmark may take before it hurts somebody. */
+#ifndef LIB_HOST_MEMORY_H
+#define LIB_HOST_MEMORY_H
+/* How much memory may be taken here before it hurts somebody. */
 #include "lib/core/base.h"
 
 /* What the kernel holds to be available, or less where a control group says so; 0: unknown. */
