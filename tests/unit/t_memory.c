@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "lib/host/memory.h"
 #include "lib/core/file.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/memory.h"
 #include "lib/host/sysroot.h"
 
 #include <sys/resource.h>
