@@ -108,16 +108,15 @@ static const struct opt rows[] = {
 };
 
 static const char about[] =
-	"Trains a small network with data parallelism, as PyTorch's DistributedDataParallel with "
-	"a DistributedSampler does, on digits that it makes itself, and proves each part of it: "
+	"Trains a small network with data parallelism, as PyTorch's DistributedDataParallel with a "
+	"DistributedSampler does, on digits that it makes itself, and proves each part of it: "
 	"every rank joined, every sample was seen once, all ranks have the same parameters to the "
 	"last bit, and these are what one process gets that does all the work alone. A rank that "
 	"computes wrongly, gets wrong data, is slow, dies or hangs is named.\n\n"
 	"Alone it starts two ranks on this machine, which says that training works here and "
-	"nothing "
-	"about a network; --hosts, --serve or one's own launcher put ranks on several hosts. Ranks "
-	"exchange gradients by NCCL between GPUs, else over TCP, or by the Gloo or the MPI that is "
-	"installed. Every output says what it covers.";
+	"nothing about a network; --hosts, --serve or one's own launcher put ranks on several "
+	"hosts. Ranks exchange gradients by NCCL between GPUs, else over TCP, or by the Gloo or "
+	"the MPI that is installed. Every output says what it covers.";
 
 static const char examples[] =
 	"  ddpsmoke                          # two ranks, a verdict in half a second\n"

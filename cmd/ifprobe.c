@@ -116,11 +116,9 @@ static const struct opt rows[] = {
 
 static const char about[] =
 	"NCCL picks a network interface by rules of its own, and so do Gloo, Open MPI and UCX. On "
-	"a "
-	"machine with docker bridges, VPNs, a management network or a half-configured fabric they "
-	"pick wrong, and the job hangs without a message. ifprobe knows their rules, says what "
-	"they "
-	"would pick, what they should pick, and writes it down.\n\n"
+	"a machine with docker bridges, VPNs, a management network or a half-configured fabric "
+	"they pick wrong, and the job hangs without a message. ifprobe knows their rules, says "
+	"what they would pick, what they should pick, and writes it down.\n\n"
 	"A choice is a guess until a peer answered through it: add --peer or --hosts to prove it.";
 
 static const char examples[] =

@@ -73,12 +73,10 @@ static const struct opt rows[] = {
 static const char about[] =
 	"Paste the log of a failed or hanging training job and get the cause and what to type: "
 	"NCCL_DEBUG output, PyTorch, torchrun and accelerate, Slurm, MPI and kernel lines, from "
-	"one "
-	"rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from its "
-	"louder echoes, and ranks are compared.\n\n"
+	"one rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from "
+	"its louder echoes, and ranks are compared.\n\n"
 	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
-	"unchanged, "
-	"and explains on stderr when it fails or stalls.";
+	"unchanged, and explains on stderr when it fails or stalls.";
 
 static const char examples[] =
 	"  ncclwhy train.log                    # what happened, and what to type\n"

@@ -129,8 +129,7 @@ void html_topology(const html_nodes *nodes, struct arena *a, struct text *t)
 	html_open(t, "topology", "Topology");
 	text_addf(t,
 		  "<svg role=\"img\" aria-label=\"%zu hosts on %zu networks; the table below says "
-		  "the "
-		  "same\" viewBox=\"0 0 %d %d\" width=\"%d\">\n",
+		  "the same\" viewBox=\"0 0 %d %d\" width=\"%d\">\n",
 		  nodes->n, done.n, PER_ROW * (CARD_W + GAP) + GAP, y + GAP,
 		  PER_ROW * (CARD_W + GAP) + GAP);
 	text_addn(t, svg.s, svg.n);

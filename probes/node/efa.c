@@ -99,8 +99,7 @@ static void tell_few(struct efa *e, struct finding *f)
 	finding_fix(f,
 		    "aws ec2 run-instances --instance-type %s --network-interfaces "
 		    "'NetworkCardIndex=1,DeviceIndex=1,InterfaceType=efa-only,...' ...   # one for "
-		    "each "
-		    "network card, when the instance is launched",
+		    "each network card, when the instance is launched",
 		    e->instance);
 }
 

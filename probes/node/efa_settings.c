@@ -63,8 +63,7 @@ static bool rdma(struct efa *e, const char *v)
 	if (streq(v, "1") && !reads_remote(e)) {
 		finding_expect(wrong(e, "FI_EFA_USE_DEVICE_RDMA", v, ST_FAIL,
 				     "asks for what the adapters of this instance type cannot do: "
-				     "libfabric "
-				     "stops"),
+				     "libfabric stops"),
 			       "unset");
 		return true;
 	}

@@ -320,8 +320,7 @@ static void pairs(struct efa *e)
 			    "argument\"");
 		finding_expect(f, "EFA installer 1.29 or later with NCCL 2.19 or later");
 		finding_fix(f, "export FI_EFA_SET_CUDA_SYNC_MEMOPS=0   # until the EFA installer "
-			       "is 1.29 or "
-			       "later");
+			       "is 1.29 or later");
 	} else if (is_refused_pair(e)) {
 		f = efa_note(e, "efa.pair",
 			     arena_printf(e->v->a, "aws-ofi-nccl %s with libfabric %s",

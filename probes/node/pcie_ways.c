@@ -133,8 +133,7 @@ static void iommu(struct gpu_view *v, const str_list *ends)
 	/* on Arm it is part of the machine, and drivers expect it */
 	finding_set(f, !uname(&u) && streq(u.machine, "aarch64") ? ST_INFO : ST_WARN,
 		    "translates addresses of %zu of %zu GPUs and cards: transfers between them are "
-		    "slow, or "
-		    "fail",
+		    "slow, or fail",
 		    translated, ends->n);
 	finding_value(f, (double)translated, NULL);
 	finding_expect(f, "off, or passing through (iommu=pt)");
