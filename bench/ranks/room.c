@@ -1,12 +1,11 @@
 #include "bench/ranks/room.h"
 
-#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/cgroup.h"
 #include "lib/host/memory.h"
+#include "lib/host/processors.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 enum {
@@ -20,16 +19,6 @@ static const uint64_t RANK_BYTES = 4 << 20; /* of the smallest network, the prog
 
 /* --- what there is ---------------------------------------------------------------------- */
 
-static unsigned count_processors(void)
-{
-	cpu_set_t set;
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (!sched_getaffinity(0, sizeof(set), &set))
-		n = CPU_COUNT(&set);
-	return n > 0 ? (unsigned)n : 1;
-}
-
 /* The launcher raises the soft limit to the hard one for itself and its ranks. */
 static uint64_t count_files(void)
 {
@@ -39,37 +28,14 @@ static uint64_t count_files(void)
 									   : (uint64_t)r.rlim_max;
 }
 
-static uint64_t number_in(struct arena *a, const char *path, uint64_t otherwise)
-{
-	const char *line = file_line(a, path);
-	uint64_t n;
-
-	return line && !parse_uint(line, &n) ? n : otherwise;
-}
-
-/* Of the control group; a user's own limit (ulimit -u) is no limit for root. */
-static uint64_t count_processes(struct arena *a)
-{
-	bool v2;
-	const char *own = cgroup_own(a, "pids", &v2), *at;
-	uint64_t most, now;
-
-	if (!own)
-		return UINT64_MAX;
-	at = arena_printf(a, "/sys/fs/cgroup%s%s", v2 ? "" : "/pids", own);
-	most = number_in(a, arena_printf(a, "%s/pids.max", at), UINT64_MAX);
-	now = number_in(a, arena_printf(a, "%s/pids.current", at), 0);
-	return most == UINT64_MAX ? most : now < most ? most - now : 0;
-}
-
 void room_read(struct room *ret)
 {
-	AUTO(arena_done) struct arena a = {0};
 	uint64_t bytes = memory_available();
 
-	*ret = (struct room){.processors = count_processors(),
+	*ret = (struct room){.processors = processors_usable(),
 			     .files = count_files(),
-			     .processes = count_processes(&a),
+			     /* ulimit -u is no limit for root */
+			     .processes = cgroup_tasks().left,
 			     .bytes = bytes ? bytes : UINT64_MAX};
 }
 
@@ -146,7 +112,8 @@ static int check_processes(const struct room *r, const struct room_need *n, stru
 		return 0;
 	(void)refuse(n, "processes and threads", processes_for(n->ranks, n->links), r->processes,
 		     fit, e);
-	return err_hint(e, "%sraise pids.max of the control group", fewer(n, fit, &np));
+	return err_hint(e, "%sraise pids.max of the control group or of those around it",
+			fewer(n, fit, &np));
 }
 
 static int check_bytes(const struct room *r, const struct room_need *n, struct err *e)

@@ -2,6 +2,7 @@
 #include "bench/sweep/pairs.h"
 
 #include "lib/core/units.h"
+#include "lib/host/processors.h"
 
 #include <math.h>
 #include <sched.h>
@@ -127,14 +128,6 @@ static int meet(const struct pairs *p, struct comm *part, struct pair_result *re
 	return 0;
 }
 
-static int nth_of(const cpu_set_t *set, int nth)
-{
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, set) && !nth--)
-			return cpu;
-	return 0;
-}
-
 /*
  * Two who share a machine: the kernel may keep both on one processor, where a pair reaches
  * half of what it could. False: they stay as they are.
@@ -142,13 +135,13 @@ static int nth_of(const cpu_set_t *set, int nth)
 static bool keep_apart(const struct pairs *p, int rank, cpu_set_t *ret_before)
 {
 	cpu_set_t one;
-	int n;
+	unsigned n = processors_allowed();
+	unsigned nth = ((unsigned)p->apart / 2 + (unsigned)rank * ((n + 1) / 2)) % n;
 
 	if (!(p->apart & 1) || sched_getaffinity(0, sizeof(*ret_before), ret_before))
 		return false;
-	n = CPU_COUNT(ret_before);
 	CPU_ZERO(&one);
-	CPU_SET(nth_of(ret_before, (p->apart / 2 + rank * ((n + 1) / 2)) % n), &one);
+	CPU_SET(processors_allowed_nth(nth), &one);
 	return n > 1 && !sched_setaffinity(0, sizeof(one), &one);
 }
 

@@ -1,87 +1,147 @@
 #include "lib/host/cgroup.h"
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 
-/* "0::/a/b" (v2) or "9:memory:/a/b" (v1) of /proc/self/cgroup. */
-const char *cgroup_own(struct arena *a, const char *controller, bool *ret_v2)
+#include <math.h>
+
+static const uint64_t UNLIMITED = 1ull << 62; /* v1 says LONG_MAX, down to a whole page */
+
+/* One that this process is in, as its controller's folder: "/sys/fs/cgroup/memory/a/b". */
+struct group {
+	char *folder;
+	size_t top; /* of which every group's folder begins with so much */
+	bool v2;
+};
+
+/* The innermost, from "0::/a/b" (v2) or "4:cpu,cpuacct:/a/b" (v1, which has what it lists). */
+static bool group_own(struct group *ret, struct arena *a, const char *controller)
 {
-	FILE *in = fopen(sysroot_path(a, "/proc/self/cgroup"), "re");
-	const char *found = NULL;
-	const char *mark = arena_printf(a, ":%s:", controller);
-	char line[1024];
+	const char *mark = arena_printf(a, ",%s,", controller), *list, *top;
+	struct err e = {0};
+	char *text, *path;
+	size_t n;
 
-	*ret_v2 = false;
-	while (in && fgets(line, sizeof(line), in)) {
-		char *v1 = strstr(line, mark);
+	*ret = (struct group){0};
+	if (file_read(sysroot_path(a, "/proc/self/cgroup"), 1 << 16, a, &text, &n, &e))
+		return false;
+	while ((path = strsep(&text, "\n"))) {
+		bool v1;
 
-		line[strcspn(line, "\n")] = '\0';
-		if (v1)
-			found = arena_strdup(a, v1 + strlen(mark));
-		if (v1)
-			*ret_v2 = false;
-		else if (starts_with(line, "0::") && !found) {
-			found = arena_strdup(a, line + 3);
-			*ret_v2 = true;
-		}
+		(void)strsep(&path, ":");
+		list = strsep(&path, ":");
+		v1 = path && strstr(arena_printf(a, ",%s,", list), mark);
+		if (!path || (!v1 && (*list || ret->folder)))
+			continue;
+		if (v1 && sysroot_exists("/sys/fs/cgroup/%s", controller))
+			list = controller; /* the kernel's order is not always the folder's */
+		top = arena_printf(a, "/sys/fs/cgroup%s%s", v1 ? "/" : "", list);
+		*ret = (struct group){arena_printf(a, "%s%s", top, path), strlen(top), !v1};
 	}
-	if (in)
-		(void)fclose(in);
-	return found;
+	return ret->folder;
 }
 
-static const char *memory_file(struct arena *a, const char *path, bool v2, const char *name)
+/* The one around it; false: there is none. */
+static bool group_up(struct group *g)
 {
-	return v2 ? arena_printf(a, "/sys/fs/cgroup%s/%s", path, name)
-		  : arena_printf(a, "/sys/fs/cgroup/memory%s/%s", path, name);
+	char *slash = strrchr(g->folder + g->top, '/');
+
+	if (slash)
+		*slash = '\0';
+	return slash;
+}
+
+static const char *line_of(struct arena *a, const struct group *g, const char *file)
+{
+	return sysroot_line(a, "%s/%s", g->folder, file);
+}
+
+static uint64_t number_of(struct arena *a, const struct group *g, const char *file,
+			  uint64_t otherwise)
+{
+	const char *line = line_of(a, g, file);
+	uint64_t v;
+
+	return line && !parse_uint(line, &v) ? v : otherwise;
 }
 
 /* "inactive_file 4096" of memory.stat; v1 counts those of groups inside under another name. */
-static uint64_t cache_of(struct arena *a, const char *path, bool v2)
+static uint64_t cache_of(struct arena *a, const struct group *g)
 {
-	const char *key = v2 ? "inactive_file " : "total_inactive_file ";
-	FILE *in = fopen(sysroot_path(a, memory_file(a, path, v2, "memory.stat")), "re");
-	char line[256];
-	uint64_t v = 0;
+	const char *key = g->v2 ? "inactive_file " : "total_inactive_file ";
+	struct err e = {0};
+	char *text, *line;
+	uint64_t v;
+	size_t n;
 
-	while (in && fgets(line, sizeof(line), in)) {
-		line[strcspn(line, "\n")] = '\0';
+	if (file_read(sysroot_path(a, arena_printf(a, "%s/memory.stat", g->folder)), 1 << 16, a,
+		      &text, &n, &e))
+		return 0;
+	while ((line = strsep(&text, "\n")))
 		if (starts_with(line, key) && !parse_uint(line + strlen(key), &v))
-			break;
+			return v;
+	return 0;
+}
+
+/* A controller's files in v1 and in v2. */
+struct counter {
+	const char *controller, *most[2], *used[2];
+	bool has_cache;
+};
+
+static struct cgroup_room tightest(const struct counter *c)
+{
+	struct cgroup_room r = {UINT64_MAX, UINT64_MAX};
+	AUTO(arena_done) struct arena a = {0};
+	struct group g;
+
+	for (bool is = group_own(&g, &a, c->controller); is; is = group_up(&g)) {
+		uint64_t most = number_of(&a, &g, c->most[g.v2], UINT64_MAX);
+		uint64_t used = number_of(&a, &g, c->used[g.v2], 0), cache, left;
+
+		if (most >= UNLIMITED)
+			continue;
+		cache = c->has_cache ? cache_of(&a, &g) : 0;
+		used -= cache < used ? cache : used;
+		left = most > used ? most - used : 0;
+		r.most = most < r.most ? most : r.most;
+		r.left = left < r.left ? left : r.left;
 	}
-	if (in)
-		(void)fclose(in);
-	return v;
+	return r;
 }
 
-static uint64_t left_at(struct arena *a, const char *path, bool v2)
+struct cgroup_room cgroup_memory(void)
 {
-	const char *most = sysroot_line(
-		a, "%s", memory_file(a, path, v2, v2 ? "memory.max" : "memory.limit_in_bytes"));
-	const char *is = sysroot_line(
-		a, "%s", memory_file(a, path, v2, v2 ? "memory.current" : "memory.usage_in_bytes"));
-	uint64_t limit, used, cache;
-
-	if (!most || !is || parse_uint(most, &limit) || parse_uint(is, &used))
-		return UINT64_MAX;
-	cache = cache_of(a, path, v2);
-	used -= cache < used ? cache : used;
-	return limit > used ? limit - used : 0;
+	return tightest(&(struct counter){"memory",
+					  {"memory.limit_in_bytes", "memory.max"},
+					  {"memory.usage_in_bytes", "memory.current"},
+					  true});
 }
 
-uint64_t cgroup_memory_left(struct arena *a)
+struct cgroup_room cgroup_tasks(void)
 {
-	uint64_t least = UINT64_MAX;
-	bool v2;
-	const char *own = cgroup_own(a, "memory", &v2);
-	char *path = own ? arena_strdup(a, own) : NULL;
+	return tightest(&(struct counter){
+		"pids", {"pids.max", "pids.max"}, {"pids.current", "pids.current"}, false});
+}
 
-	for (char *slash = path ? path + strlen(path) : NULL; slash; slash = strrchr(path, '/')) {
-		uint64_t left;
+/* "200000 100000" of cpu.max (v2), or two files (v1), of which the quota is -1 for none. */
+double cgroup_processors(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	double least = HUGE_VAL;
+	struct group g;
 
-		*slash = '\0';
-		left = left_at(a, path, v2);
-		least = left < least ? left : least;
+	for (bool is = group_own(&g, &a, "cpu"); is; is = group_up(&g)) {
+		const char *line = line_of(&a, &g, g.v2 ? "cpu.max" : "cpu.cfs_quota_us");
+		double quota = 0, period = 0;
+
+		if (line)
+			(void)sscanf(line, "%lf %lf", &quota, &period);
+		if (!g.v2)
+			period = (double)number_of(&a, &g, "cpu.cfs_period_us", 0);
+		if (quota > 0 && period > 0 && quota / period < least)
+			least = quota / period;
 	}
 	return least;
 }

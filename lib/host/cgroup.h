@@ -1,14 +1,19 @@
 #ifndef LIB_HOST_CGROUP_H
 #define LIB_HOST_CGROUP_H
-/* Which control group this process is in, and what memory it and those around it leave. */
-#include "lib/core/arena.h"
-
-/* Its path below the controller's folder; NULL: there is none. *ret_v2: of the one hierarchy. */
-const char *cgroup_own(struct arena *a, const char *controller, bool *ret_v2);
 /*
- * What may still be taken before the tightest of them kills, its files' cache counted as
- * free; UINT64_MAX: there is no limit.
+ * What control groups leave to this process: of its own and of those around it, each time the
+ * tightest, in v2's one hierarchy or in v1's one for each controller.
  */
-uint64_t cgroup_memory_left(struct arena *a);
+#include "lib/core/base.h"
+
+/* UINT64_MAX: there is no limit. */
+struct cgroup_room {
+	uint64_t most;
+	uint64_t left; /* may still be taken; which group says so need not be the one of most */
+};
+
+struct cgroup_room cgroup_memory(void); /* bytes; files' cache counts as left: it gives way */
+struct cgroup_room cgroup_tasks(void);	/* processes and threads */
+double cgroup_processors(void);		/* the time of so many; HUGE_VAL: there is no limit */
 
 #endif

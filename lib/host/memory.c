@@ -7,14 +7,15 @@
 
 #include <sys/resource.h>
 
-static uint64_t meminfo(struct arena *a, const char *key)
+uint64_t memory_info(const char *key)
 {
+	AUTO(arena_done) struct arena a = {0};
 	struct err e = {0};
 	char *text, *line;
-	uint64_t kib;
+	uint64_t v;
 	size_t n;
 
-	if (file_read(sysroot_path(a, "/proc/meminfo"), 1 << 16, a, &text, &n, &e))
+	if (file_read(sysroot_path(&a, "/proc/meminfo"), 1 << 16, &a, &text, &n, &e))
 		return 0;
 	line = strstr(text, key);
 	if (!line)
@@ -22,13 +23,12 @@ static uint64_t meminfo(struct arena *a, const char *key)
 	line += strlen(key);
 	line += strspn(line, " \t");
 	line[strspn(line, "0123456789")] = '\0';
-	return parse_uint(line, &kib) ? 0 : kib * 1024;
+	return parse_uint(line, &v) ? 0 : v;
 }
 
 uint64_t memory_available(void)
 {
-	AUTO(arena_done) struct arena a = {0};
-	uint64_t most = meminfo(&a, "MemAvailable:"), group = cgroup_memory_left(&a);
+	uint64_t most = memory_info("MemAvailable:") * 1024, group = cgroup_memory().left;
 
 	if (!most && group == UINT64_MAX)
 		return 0;

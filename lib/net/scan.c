@@ -1,5 +1,6 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/host/processors.h"
 #include "lib/net/scan_worker.h"
 
 #include <sys/resource.h>
@@ -14,8 +15,7 @@ enum {
 
 static unsigned count_workers(const struct scan *s, size_t n)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned want = s->o->workers ? s->o->workers : cores > 0 ? (unsigned)cores : 1;
+	unsigned want = s->o->workers ? s->o->workers : processors_usable();
 
 	if (!s->adaptive || n < SCAN_FEW)
 		return 1;

@@ -2,7 +2,7 @@
 #define LIB_NET_SCAN_H
 /*
  * Is a port open, refused or silent, for one port or for all 65,535 of a host:
- * ordinary connects (no privilege), thousands in flight, on all cores. Beside
+ * ordinary connects (no privilege), thousands in flight, on several cores. Beside
  * the answer it keeps the evidence: errno, time, and which ICMP message came
  * from whom (Linux 6.0 and later tell that for TCP; before, only errno).
  *
@@ -30,7 +30,7 @@ struct scan_opts {
 	const char *device;	  /* SO_BINDTODEVICE, or NULL */
 	const union addr *source; /* bind(), or NULL */
 	uint64_t patience_ns;	  /* how long a port may be silent; 0: SCAN_PATIENCE_S */
-	unsigned workers;	  /* 0: as many as there are cores, at most 4 */
+	unsigned workers;	  /* 0: as many as processors may be used, at most 4 */
 	/* Now and then, from the calling thread. May be NULL. */
 	void (*tick)(void *arg, size_t done, size_t total);
 	void *arg;

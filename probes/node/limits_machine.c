@@ -1,6 +1,7 @@
 /* What breaks training on a machine outside the network: disk, clocks, huge pages, containers. */
 #include "lib/cluster/child.h"
 #include "lib/core/units.h"
+#include "lib/host/memory.h"
 #include "lib/host/sysroot.h"
 #include "probes/node/limits.h"
 
@@ -122,33 +123,11 @@ static void clocks(struct node_look *look)
 	}
 }
 
-static uint64_t meminfo_kb(struct node_look *look, const char *key)
-{
-	FILE *in = fopen(sysroot_path(look->a, "/proc/meminfo"), "re");
-	char line[256];
-	uint64_t v = 0;
-
-	while (in && fgets(line, sizeof(line), in)) {
-		char *at = line + strlen(key), *end;
-
-		if (!starts_with(line, key) || *at != ':')
-			continue;
-		at += 1 + strspn(at + 1, " ");
-		end = at + strcspn(at, " \n");
-		*end = '\0';
-		if (parse_uint(at, &v))
-			v = 0;
-	}
-	if (in)
-		(void)fclose(in);
-	return v;
-}
-
 /* Memory that is set aside for them is missing everywhere else. */
 static void huge_pages(struct node_look *look)
 {
-	uint64_t unused = meminfo_kb(look, "HugePages_Free") * meminfo_kb(look, "Hugepagesize");
-	uint64_t all = meminfo_kb(look, "MemTotal");
+	uint64_t unused = memory_info("HugePages_Free:") * memory_info("Hugepagesize:");
+	uint64_t all = memory_info("MemTotal:");
 	struct finding *f;
 	struct unit_buf b;
 

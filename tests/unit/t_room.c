@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/ranks/room.h"
+#include "tests/unit/made_root.h"
 
 static const struct room plenty = {
 	.processors = 2, .files = UINT64_MAX, .processes = UINT64_MAX, .bytes = UINT64_MAX};
@@ -69,12 +70,33 @@ static void this_machine_has_room_for_two(void **state)
 	assert_string_equal(limit(r, 2, 5), "");
 }
 
+/* A batch system limits the job, not the step that we are in. */
+static void groups_around_it_limit_it(void **state)
+{
+	struct room r;
+
+	assert_int_equal(made_root(state), 0);
+	made_root_begin("0::/job_7/step_0\n");
+	made_root_put("/sys/fs/cgroup/job_7/step_0/pids.max", "max\n");
+	made_root_put("/sys/fs/cgroup/job_7/step_0/pids.current", "3\n");
+	made_root_put("/sys/fs/cgroup/job_7/cpu.max", "100000 100000\n");
+	made_root_put("/sys/fs/cgroup/job_7/pids.max", "110\n");
+	made_root_put("/sys/fs/cgroup/job_7/pids.current", "10\n");
+	room_read(&r);
+	assert_int_equal(made_root_remove(state), 0);
+	assert_int_equal(r.processes, 100);
+	assert_non_null(strstr(limit(r, 200, 2), "processes and threads, and there are 100: "));
+	assert_int_equal(r.processors, 1);
+	assert_int_equal(room_patience(&r, 32), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_limits_them_is_named),
 		cmocka_unit_test(a_crowd_has_more_time),
 		cmocka_unit_test(this_machine_has_room_for_two),
+		cmocka_unit_test(groups_around_it_limit_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

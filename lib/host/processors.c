@@ -1,0 +1,43 @@
+#include "lib/host/processors.h"
+
+#include "lib/host/cgroup.h"
+
+#include <math.h>
+#include <sched.h>
+
+/* cpu_set_t has 1024, and the call fails where the kernel has more. */
+struct mask {
+	cpu_set_t set[8];
+};
+
+static bool read_mask(struct mask *ret)
+{
+	return !sched_getaffinity(0, sizeof(ret->set), ret->set);
+}
+
+unsigned processors_allowed(void)
+{
+	struct mask m;
+
+	return (unsigned)(read_mask(&m) ? CPU_COUNT_S(sizeof(m.set), m.set)
+					: sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+int processors_allowed_nth(unsigned nth)
+{
+	struct mask m;
+
+	if (!read_mask(&m))
+		return -1;
+	for (int cpu = 0; cpu < (int)sizeof(m.set) * 8; cpu++)
+		if (CPU_ISSET_S((size_t)cpu, sizeof(m.set), m.set) && !nth--)
+			return cpu;
+	return -1;
+}
+
+unsigned processors_usable(void)
+{
+	double allowed = processors_allowed(), time = ceil(cgroup_processors());
+
+	return (unsigned)(time < allowed ? time : allowed);
+}

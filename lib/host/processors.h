@@ -1,0 +1,11 @@
+#ifndef LIB_HOST_PROCESSORS_H
+#define LIB_HOST_PROCESSORS_H
+/* How many processors this process may use; at least one. The machine may have more. */
+#include "lib/core/base.h"
+
+/* What to divide work by: its mask, or fewer where its control groups give the time of fewer. */
+unsigned processors_usable(void);
+unsigned processors_allowed(void);    /* by its mask alone (taskset, srun, cpuset) */
+int processors_allowed_nth(unsigned); /* its number; the first is 0; -1: there is none */
+
+#endif
