@@ -2,6 +2,7 @@
 #include "bench/comm/tcp_cards.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/host/processors.h"
 
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -27,7 +28,6 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	socklen_t n = sizeof(ret->at);
 	AUTO(arena_done) struct arena a = {0};
 	const char *machine = file_line(&a, "/proc/sys/kernel/random/boot_id");
-	cpu_set_t cpus;
 
 	if (getrandom(ret->key, sizeof(ret->key), 0) != sizeof(ret->key))
 		return err_sys(e, "cannot make a key");
@@ -36,24 +36,11 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	(void)snprintf(ret->host, sizeof(ret->host), "%s", o->host ? o->host : "localhost");
 	(void)snprintf(ret->machine, sizeof(ret->machine), "%s", machine ? machine : ret->host);
 	ret->pid = (uint32_t)getpid();
-	ret->processors =
-		sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (uint32_t)CPU_COUNT(&cpus);
+	ret->processors = processors_usable();
+	ret->first_processor = (uint32_t)processors_allowed_nth(0);
 	ret->sockets = o->sockets;
 	ret->paced = starts_with(control_of(door).name, "bbr");
 	return 0;
-}
-
-/* The @nth processor that we may run on; -1: there is none. */
-static int find_home(unsigned nth)
-{
-	cpu_set_t all;
-	int cpu = -1;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return -1;
-	for (unsigned seen = 0; seen <= nth && cpu + 1 < CPU_SETSIZE;)
-		seen += CPU_ISSET(++cpu, &all) != 0;
-	return CPU_ISSET(cpu, &all) ? cpu : -1;
 }
 
 /* Where we are not there yet: goes, and lets the kernel move us again. */
@@ -81,20 +68,62 @@ void tcp_go_home(struct tcp *t)
 	t->home_next_ns = now + t->home_pause_ns;
 }
 
+/* --- what follows, on all ranks alike from the same cards ----------------------------------- */
+
+static bool beside(const struct card *a, const struct card *b)
+{
+	return streq(a->machine, b->machine);
+}
+
+/* Of a machine: srun gives each rank its own processors, others share what all may use. */
+static bool share_processors(const struct card *a, const struct card *b)
+{
+	return a->first_processor == b->first_processor && beside(a, b);
+}
+
+static bool is_first(const struct card *cards, int p,
+		     bool (*same)(const struct card *, const struct card *))
+{
+	int first = 0;
+
+	while (first < p && !same(&cards[first], &cards[p]))
+		first++;
+	return first == p;
+}
+
+static bool is_crowded(const struct card *cards, int ranks, const struct card *machine)
+{
+	unsigned here = 0, processors = 0;
+
+	for (int p = 0; p < ranks; p++) {
+		if (!beside(&cards[p], machine))
+			continue;
+		here++;
+		processors += is_first(cards, p, share_processors) ? cards[p].processors : 0;
+	}
+	return here > processors;
+}
+
+static bool is_crowded_anywhere(const struct card *cards, int ranks)
+{
+	for (int p = 0; p < ranks; p++)
+		if (is_first(cards, p, beside) && is_crowded(cards, ranks, &cards[p]))
+			return true;
+	return false;
+}
+
 /*
  * One flow is paced (bbr) or halved by a loss (reno) at a time. Many ranks have
  * enough flows; and where nothing is paced and nothing but memory is between them,
- * more flows than one only drive each other's data out of the cache. Everybody must
- * come to the same number, so the first rank's view of the cards decides.
+ * more flows than one only drive each other's data out of the cache.
  */
 static unsigned usual_sockets(const struct card *cards, int ranks)
 {
-	int beside = 0;
+	bool one_machine = true;
 
 	for (int p = 0; p < ranks; p++)
-		beside += strncmp(cards[p].machine, cards[0].machine, TCP_HOST_MAX) == 0;
-	if (ranks > 2 && beside == ranks && (unsigned)ranks > cards[0].processors &&
-	    !cards[0].paced)
+		one_machine = one_machine && beside(&cards[p], &cards[0]);
+	if (ranks > 2 && one_machine && !cards[0].paced && is_crowded(cards, ranks, &cards[0]))
 		return 1;
 	return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1;
 }
@@ -102,24 +131,25 @@ static unsigned usual_sockets(const struct card *cards, int ranks)
 void cards_read(struct tcp *t, struct card *cards)
 {
 	const struct card *own = &cards[t->comm.rank];
-	unsigned here = 0, before = 0;
+	unsigned before = 0;
 
+	for (int p = 0; p < t->comm.size; p++) /* they came over a network */
+		cards[p].host[TCP_HOST_MAX - 1] = cards[p].machine[TCP_HOST_MAX - 1] = '\0';
 	for (int p = 0; p < t->comm.size; p++) {
 		struct tcp_peer *peer = &t->peers[p];
 		struct card *c = &cards[p];
 
-		c->host[sizeof(c->host) - 1] = c->machine[sizeof(c->machine) - 1] = '\0';
 		memcpy(peer->host, c->host, sizeof(peer->host));
 		(void)addr_print(&c->at, &peer->address);
 		peer->pub = (struct comm_peer){
 			.host = peer->host, .address = peer->address.s, .pid = (int)c->pid};
-		peer->is_local = streq(c->machine, own->machine);
+		peer->is_local = beside(c, own);
 		peer->pub.same_machine = peer->is_local;
-		here += peer->is_local;
-		before += peer->is_local && p < t->comm.rank;
+		before += share_processors(c, own) && p < t->comm.rank;
 	}
-	t->crowded = here > own->processors;
-	t->home = t->crowded ? -1 : find_home(before);
+	t->crowded = is_crowded(cards, t->comm.size, own);
+	t->few_messages = is_crowded_anywhere(cards, t->comm.size);
+	t->home = t->crowded ? -1 : processors_allowed_nth(before);
 	t->home_pause_ns = HOME_PAUSE_NS;
 	tcp_go_home(t);
 	t->nsockets = cards[0].sockets ? cards[0].sockets : usual_sockets(cards, t->comm.size);

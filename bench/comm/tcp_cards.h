@@ -9,8 +9,9 @@ struct card {
 	union addr at;
 	char host[TCP_HOST_MAX];
 	char machine[TCP_HOST_MAX];
-	uint32_t pid, processors, sockets;
-	uint32_t paced; /* its flows are sent slower than they could be */
+	uint32_t pid, sockets;
+	uint32_t processors, first_processor; /* that it may use */
+	uint32_t paced;			      /* its flows are sent slower than they could be */
 };
 
 int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e) MUST_CHECK;

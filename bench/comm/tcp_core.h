@@ -77,6 +77,7 @@ struct tcp {
 	size_t nlanes;
 	char transport[128];
 	bool crowded; /* more ranks here than processors: a spinning one steals from the others */
+	bool few_messages; /* it is so on some machine; all ranks know it and plan alike */
 
 	unsigned patience; /* looks at a socket before sleeping */
 	/* who gave way and was kept from the processor for long had better slept */

@@ -50,6 +50,7 @@ static struct tcp *part_new(struct tcp *from, const struct comm_group *g)
 		.nsockets = from->nsockets,
 		.nlanes = size * from->nsockets,
 		.crowded = from->crowded,
+		.few_messages = from->few_messages,
 		.home = from->home,
 		.home_pause_ns = from->home_pause_ns,
 		.scratch = root->scratch,

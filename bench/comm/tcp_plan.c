@@ -84,7 +84,7 @@ char *plan_temp(struct tcp *t, size_t n)
 void plan_tree(const struct tcp *t, int root, struct tree *ret)
 {
 	int n = t->comm.size, me = (t->comm.rank - root + n) % n;
-	bool star = t->crowded && n <= 8;
+	bool star = t->few_messages && n <= 8;
 
 	*ret = (struct tree){.parent = me ? (star ? root : ((me & (me - 1)) + root) % n) : -1};
 	for (int d = 1; d < n && (star ? !me : !(me & d)); star ? d++ : (d <<= 1))

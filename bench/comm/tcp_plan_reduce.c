@@ -42,7 +42,7 @@ static bool is_small(const struct tcp *t)
 	if (t->comm.size == 2)
 		return bytes <= SMALL_PAIR;
 	/* few messages count where ranks share processors; too many ranks burden the root */
-	return bytes <= (t->crowded && t->comm.size <= 4 ? SMALL_CROWD : SMALL_MANY);
+	return bytes <= (t->few_messages && t->comm.size <= 4 ? SMALL_CROWD : SMALL_MANY);
 }
 
 static void divide_last(struct tcp *t)
@@ -200,7 +200,7 @@ void plan_all_reduce(struct tcp *t)
 	} else if (!is_small(t)) {
 		d.own = (char *)t->q.recv + split(t, t->q.count, t->comm.rank).at;
 		plan_direct(t, &d);
-	} else if (t->crowded && t->comm.size > 2) {
+	} else if (t->few_messages && t->comm.size > 2) {
 		by_tree(t);
 	} else {
 		by_doubling(t);

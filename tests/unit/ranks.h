@@ -15,6 +15,7 @@ struct ranks {
 	void *arg;
 	uint64_t deadline_ns;
 	unsigned sockets;
+	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);
 	int ended[16]; /* by rank: exit code, or -signal */
 };
 
@@ -26,7 +27,7 @@ static inline struct comm *ranks_connect(struct ranks *r, struct local *w, struc
 			     .sockets = r->sockets,
 			     .deadline_ns = r->deadline_ns,
 			     .stop_fds = {-1, -1},
-			     .exchange = local_exchange,
+			     .exchange = r->exchange ? r->exchange : local_exchange,
 			     .arg = w};
 	int culprit;
 
@@ -59,6 +60,18 @@ static inline const char *ranks_run(struct ranks *r, int size)
 	for (int i = 1; i < size; i++)
 		r->ended[i] = status[i];
 	return wrong;
+}
+
+/* Where nobody may fail. */
+static inline void ranks_all_well(struct ranks *r, int size)
+{
+	const char *wrong = ranks_run(r, size);
+
+	if (wrong)
+		fail_msg("%d ranks: %s", size, wrong);
+	for (int i = 1; i < size; i++)
+		if (r->ended[i])
+			fail_msg("rank %d of %d ended with %d", i, size, r->ended[i]);
 }
 
 #endif
