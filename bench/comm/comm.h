@@ -81,6 +81,8 @@ int comm_check_type(const struct comm *c, enum dtype t, struct err *e) MUST_CHEC
 const struct comm_peer *comm_peer(const struct comm *c, int rank);
 /* One line about how data travels: "1 socket per peer, bbr". The communicator's own text. */
 const char *comm_transport(const struct comm *c);
+/* In there where it is so: how fast they are is then no word on any link. */
+#define COMM_SHARED_GPU "ranks share a GPU"
 
 /*
  * Starts a request; it moves on whenever this communicator is asked something.

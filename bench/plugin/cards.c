@@ -91,6 +91,16 @@ int cards_twin(const struct cards *c, int rank)
 	return -1;
 }
 
+unsigned cards_sharers(const struct cards *c, int rank)
+{
+	unsigned n = 0;
+
+	for (int r = 0; r < c->size; r++)
+		n += r == rank ||
+		     (*c->all[r].unique && streq(c->all[r].unique, c->all[rank].unique));
+	return n;
+}
+
 void cards_done(struct cards *c)
 {
 	free(c->all);

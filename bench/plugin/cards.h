@@ -35,6 +35,8 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 const char *cards_name(const struct cards *c, int rank, char *buf, size_t n);
 /* A rank of lower number with the same @unique as @rank's; -1: none. */
 int cards_twin(const struct cards *c, int rank);
+/* How many ranks have what @rank has, by @unique: at least itself. */
+unsigned cards_sharers(const struct cards *c, int rank);
 void cards_done(struct cards *c);
 
 /* comm_plugin.failed_check, for all of them: a failure that is the cluster's sets it. */

@@ -28,7 +28,7 @@
 static inline CUresult image_load(CUresult (*load)(CUmodule *, const void *), CUmodule *ret,
 				  const char *code, const char *text)
 {
-	CUresult r = load(ret, code);
+	CUresult r = load(ret, code), text_r;
 
 	switch (r) {
 	case CUDA_ERROR_INVALID_IMAGE:
@@ -37,7 +37,11 @@ static inline CUresult image_load(CUresult (*load)(CUmodule *, const void *), CU
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
 	case CUDA_ERROR_INVALID_SOURCE:
 	case CUDA_ERROR_NOT_SUPPORTED:
-		return load(ret, text) == CUDA_SUCCESS ? CUDA_SUCCESS : r;
+		text_r = load(ret, text);
+		/* a part of the driver, which a container may lack */
+		return text_r == CUDA_SUCCESS || text_r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+			       ? text_r
+			       : r;
 	default:
 		return r;
 	}

@@ -95,7 +95,10 @@ static struct expect derive(const struct story *s)
 		f.gpu = s->ranks.v[0].device;
 	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
 		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
-	expect_derive(&f, s->a, &x);
+	if (strstr(s->transport, COMM_SHARED_GPU)) /* by turns, and over sockets */
+		x = (struct expect){.busbw = NAN, .why = COMM_SHARED_GPU};
+	else
+		expect_derive(&f, s->a, &x);
 	if (report_wants_data(s->r)) {
 		cJSON *o = json_object(report_data(s->r), "expected");
 

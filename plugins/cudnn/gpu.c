@@ -181,16 +181,26 @@ static int open_device(int number, struct err *e)
 	return r == CUDA_SUCCESS ? 0 : gpu_failed("opening the GPU", r, e);
 }
 
+const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n)
+{
+	char more[200] = "";
+
+	cudnnGetLastErrorString(more, sizeof(more));
+	(void)snprintf(buf, n, "%s%s%.150s", cudnnGetErrorString(st), *more ? ": " : "", more);
+	return buf;
+}
+
 static int open_cudnn(struct err *e)
 {
 	cudnnStatus_t st = cudnnCreate(&gpu.cudnn);
+	char words[256];
 
 	if (st == CUDNN_STATUS_SUCCESS)
 		st = cudnnSetStream(gpu.cudnn, gpu.stream);
 	if (st == CUDNN_STATUS_SUCCESS)
 		return 0;
 	err_set(e, ERR_ABSENT, "cuDNN (%s) does not start: %s", gpu.libs.cudnn_path,
-		cudnnGetErrorString(st));
+		gpu_dnn_words(st, words, sizeof(words)));
 	if (st == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH ||
 	    st == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED)
 		return err_hint(e,

@@ -59,6 +59,8 @@ int gpu_send(void *to, const void *from, size_t bytes, struct err *e);
 int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *e);
 
 int gpu_failed(const char *what, CUresult r, struct err *e);
+/* "CUDNN_STATUS_NOT_INITIALIZED: no driver", of the call before. */
+const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n);
 /* Until a stream (or an event, not NULL) is done, but not longer than the deadline. */
 int gpu_wait(CUstream s, CUevent ev, const char *what, struct err *e);
 int gpu_current(struct err *e) MUST_CHECK; /* of any thread that calls */

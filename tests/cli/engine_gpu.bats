@@ -105,7 +105,7 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_FAKE_CUDNN=cuda-14 "$B" --device cuda --np 1
     says 4 "is made for CUDA 13, this driver knows CUDA 12.4 at most" "nvidia-cudnn-cu12" -- \
         env WINDSOCK_FAKE_CUDA=old-driver "$B" --device cuda --np 1
-    says 4 "SUBLIBRARY_VERSION_MISMATCH" "of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
+    says 4 "SUBLIBRARY_VERSION_MISMATCH: libcudnn_cnn.so.9 is of another version" "be of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
     says 4 "does not compute in bf16" "--amp fp16" -- \
         env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16
 }

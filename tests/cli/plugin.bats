@@ -157,7 +157,7 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
     check async-error nccl.async "remote process exited"
     check wrong-sum coll.data "results had wrong elements"
     check duplicate nccl.gpu "Duplicate GPU detected"
-    check one-sided nccl.gdr "goes by NET/IB with GPUDirect at the sending end only"
+    WINDSOCK_FAKE_CUDA=own-gpu check one-sided nccl.gdr "goes by NET/IB with GPUDirect at the sending end only"
     WINDSOCK_FAKE_COUNT=$PWD/asked check ok comm.version "has NCCL 2.2"
 }
 
@@ -172,8 +172,10 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
     grep -q 'FAIL rdma.counter: symbol_error of mlx5_3/1 grew by 4 during the run' out
 }
 
-@test "nccl stand-in: too old, damaged, no GPU: exit 4" {
+@test "nccl stand-in: too old, too new, damaged, no GPU: exit 4" {
     fake
+    WINDSOCK_FAKE_CUDA=old-driver WINDSOCK_FAKE_NCCL=too-new run -4 "$B" --backend nccl
+    [[ $output == *"$O/fake/libnccl.so.2 is made for a newer CUDA than this driver knows, which is 12.4"*"pip install nvidia-nccl-cu12 "* ]]
     run -4 env WINDSOCK_FAKE_NCCL=old "$B" --backend nccl
     [[ $output == *"NCCL 2.13.4: too old"* ]]
     run -4 "$B" --backend nccl --nccl "$O/fake/libnccl-damaged.so.2"

@@ -122,6 +122,53 @@ stub() { mkdir -p stubs && printf '#!/bin/bash\n%s\n' "$2" >"stubs/$1" && chmod 
     jq -e '.steps[1] | .verdict == "fail" and (.detail | tojson | contains("gpu.result"))' <<<"$output"
 }
 
+@test "gpu-check: what is the machine's own, and no fault of what is checked, is no failure" {
+    stub windsock 'echo "{\"findings\":[{\"check\":\"gpu.nvml\",\"status\":\"pass\"},$(cat said)}"; exit 3'
+    said() { # STATUS SAID
+        echo "$2" >said
+        run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts gpu --output -
+        jq -e --arg is "$1" '.steps[1] | .name == "windsock: gpu.burst" and .verdict == $is' <<<"$output" || { echo "$2: $output"; return 1; }
+    }
+    stub ncclbench 'echo "NCCL_NET=$NCCL_NET" >&2; echo "$*" >>asked; echo "{ \"verdict\": \"warn\" }"'
+    said pass '{"check":"pcie.speed","status":"warn"}],"data":{"burst": [ {"how":"cuBLAS"}]}'
+    said skip '{"check":"gpu.burst","status":"skip","message":"not measured: it is in use"}],"data":{}'
+    said fail '{"check":"gpu.burst","status":"error"}],"data":{}'
+    said fail '{"check":"gpu.result","status":"fail"}],"data":{"burst":[{"wrong":1}]}'
+    said fail '{"check":"gpu.nvml","status":"pass"}],"data":{}'
+    # cards of a network are not needed for ranks of one GPU, and may not work here
+    run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1,4 --output -
+    jq -e 'any(.steps[]; .name == "GPU and NCCL" and (.message | contains("NCCL_NET=Socket"))) and
+        ([.steps[] | select(.name | startswith("all_reduce")) | .verdict] == ["pass", "pass", "pass", "pass"])' <<<"$output"
+    # who shares a GPU has to wait for it at each message: nothing twice, and those of one rank first
+    grep -qE -- '--np 4 .* -b 1M -e 1M -n 1 -w 0 ' asked
+    ! sed -n '/--np 4/,$p' asked | grep -v -- '--np 4' || false
+}
+
+@test "gpu-check: where nothing comes up there is one failure, and it says why" {
+    fake
+    WINDSOCK_FAKE_NCCL=duplicate run -1 --separate-stderr check --parts nccl --output -
+    jq -e '(.steps | length) == 1 and (.steps[0] | .name == "GPU and NCCL" and .verdict == "fail" and
+        (.message | contains("nccl.gpu: ncclCommInitRank failed: ") and contains("nothing else of this part was tried")))' <<<"$output"
+    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr check --parts nccl --ranks '' --output - # something did
+    jq -e '.steps[0].verdict == "pass" and any(.steps[]; .verdict == "fail" and (.message | contains("coll.data: ")))' <<<"$output"
+}
+
+@test "gpu-check: compute-sanitizer finds something, nothing, or cannot work here" {
+    stub ncclbench 'echo "{}"'
+    stub ddpsmoke 'echo "{}"'
+    stub compute-sanitizer 'cat said; exit "$(cat code)"'
+    are() { # VERDICT CODE SAID
+        echo "$2" >code && echo "========= $3" >said
+        PATH=$PWD/stubs:$PATH run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts sanitize --models mlp --output -
+        jq -e --arg is "$1" '[.steps[1:][] | .verdict] == [$is, $is]' <<<"$output" || { echo "$3: $output"; return 1; }
+    }
+    are pass 0 "ERROR SUMMARY: 0 errors"
+    are fail 77 "ERROR SUMMARY: 2 errors"
+    are fail 1 "ERROR SUMMARY: 0 errors" # a program of ours did not do its work
+    are skip 255 "Error: Target application terminated before first instrumented API call"
+    are skip 1 "Error: Sanitizer is unable to initialize its connection to the CUDA driver"
+}
+
 @test "gpu-check: no time is said, and what is ended from outside leaves its result" {
     fake
     run --separate-stderr check --parts nccl --ranks 2 --max 64K --time 6 --output some.json

@@ -81,6 +81,8 @@ both_mean() { # FILE N
 @test "kernels for drivers and GPUs that came before this nvcc" {
     WINDSOCK_FAKE_CUDA=old-driver run -0 --separate-stderr bench --json
     jq -e '.verdict == "pass"' <<<"$output"
+    WINDSOCK_FAKE_CUDA=no-jit run -3 --separate-stderr bench
+    [[ $stderr == *"cannot load the kernels"*": PTX JIT compiler library not found"*"the driver knows CUDA 12.4: "*"libnvidia-ptxjitcompiler.so.1"* ]]
 }
 
 @test "operations queue up on the stream, and its own clock tells their times" {
@@ -97,6 +99,8 @@ both_mean() { # FILE N
         run -0 --separate-stderr bench -d f8e4m3 -o $ops --json
         jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0 and .dtype == "f8e4m3")' <<<"$output"
     done
+    run -0 --separate-stderr bench -d all -o avg --np 1 --json # NCCL cannot average these of one rank
+    jq -e '.verdict == "pass" and any(.data.results[]; .dtype == "f8e5m2") and all(.data.results[]; .wrong == 0)' <<<"$output"
     run -0 --separate-stderr bench -d fp8_e5m2 -o all --np 3 --json
     jq -e '.verdict == "pass" and (.data.results | length) > 5 and all(.data.results[]; .wrong == 0)' <<<"$output"
     WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr bench -d f8e4m3
@@ -114,6 +118,34 @@ both_mean() { # FILE N
     [[ $output != *"share a GPU"* ]]
     WINDSOCK_FAKE_NCCL=one-host run -1 --separate-stderr bench
     [[ $output == *"claims to be another one"* ]]
+}
+
+@test "how fast ranks are that share a GPU is no word on its links" {
+    WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr "$B" --backend nccl --np 2 -b 64M -e 64M -n 1
+    [[ $output == *"# INFO coll.bandwidth: "*"; not judged: ranks share a GPU"* ]]
+    WINDSOCK_FAKE_CUDA=hopper run -3 --separate-stderr "$B" --backend nccl --np 2 -b 64M -e 64M -n 1 --expect 50%
+    [[ $stderr == *"nothing to take --expect PERCENT of: ranks share a GPU"* ]]
+}
+
+# RDMA cards are seen in containers that cannot use them, too.
+@test "ranks that share a GPU take sockets because they have to; others are told of it" {
+    local gpu
+    for gpu in shared own-gpu; do
+        # shellcheck disable=SC2016 # expanded there
+        WINDSOCK_FAKE_CUDA=$gpu WINDSOCK_FAKE_NCCL=sockets run --separate-stderr unshare -rm sh -ec '
+            mount -t tmpfs none /sys/class
+            mkdir -p /sys/class/infiniband/mlx5_0/ports/1
+            echo "4: ACTIVE" >/sys/class/infiniband/mlx5_0/ports/1/state
+            exec "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1
+        [[ $stderr != *unshare* ]] || skip "no user namespaces here"
+        [[ $gpu == shared || $output == *"FAIL nccl.net: rank 0 ("*"over NET/Socket although this host has an active RDMA port"* ]]
+        [[ $gpu != shared || ($status == 0 && $output == *"NET/Socket (2 pairs)"* && $output != *nccl.net*) ]]
+    done
+}
+
+@test "a peer that dies is named, however long its GPU takes to give back what it had" {
+    WINDSOCK_FAKE_NCCL=late-death run -1 --separate-stderr "$B" --backend nccl --np 2 -b 1M -e 1M -N 0
+    [[ $output == *"FAIL rank.alive: rank 1 ("*"killed by signal 9"* && $output != *nccl.async* ]]
 }
 
 @test "communicators are finalized, then destroyed; one that does not end is given up" {

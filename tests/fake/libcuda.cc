@@ -12,8 +12,10 @@
  *	                   small       48 MiB of memory
  *	                   lost        a kernel reads where nothing is
  *	                   old-driver  knows CUDA 12.4: of kernels only text that it can read
+ *	                   no-jit      the same, and lacks what reads it
  *	                   old-gpu     has no bf16
  *	                   own-gpu     each process has a GPU for itself
+ *	                   hopper      is called an H100, and has 1 GiB
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   sick        does not start
  *	                   three       has three GPUs
@@ -243,6 +245,7 @@ static std::function<void()> prepare_wrong(void **a)
 static const fake_kernel fill = {"windsock_fill", prepare_fill},
 			 wrong = {"windsock_wrong", prepare_wrong};
 
+static bool is_old() { return fake_mode("old-driver") || fake_mode("no-jit"); }
 OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
 	/* a fat binary of nvcc's begins so; what is younger than a driver it does not know */
@@ -252,7 +255,9 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 	READY();
 	*m = reinterpret_cast<CUmodule>(1);
 	if (!memcmp(image, magic, sizeof(magic)))
-		return fake_mode("old-driver") ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+		return is_old() ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+	if (fake_mode("no-jit"))
+		return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 	return strstr(text, "\n.version 6.0\n") && strstr(text, "\n.target sm_60\n")
 		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -288,7 +293,7 @@ OUT CUresult cuInit(unsigned)
 }
 OUT CUresult cuDriverGetVersion(int *v)
 {
-	*v = fake_mode("old-driver") ? 12040 : 13000;
+	*v = is_old() ? 12040 : 13000;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDeviceGetCount(int *n) { return *n = fake_mode("three") ? 3 : 1, CUDA_SUCCESS; }
@@ -300,7 +305,8 @@ OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
 }
 OUT CUresult cuDeviceGetName(char *to, int n, CUdevice)
 {
-	strncpy(to, "no GPU at all", static_cast<size_t>(n));
+	strncpy(to, fake_mode("hopper") ? "NVIDIA H100 80GB HBM3" : "no GPU at all",
+		static_cast<size_t>(n));
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
@@ -328,6 +334,7 @@ OUT CUresult cuGetErrorString(CUresult r, const char **text)
 	*text = r == CUDA_ERROR_NO_DEVICE	  ? "no CUDA-capable device is detected"
 		: r == CUDA_ERROR_OUT_OF_MEMORY	  ? "out of memory"
 		: r == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered"
-						  : "some error";
+		: r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ? "PTX JIT compiler library not found"
+							 : "some error";
 	return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 static std::map<const char *, size_t> taken, pinned;
-static const size_t all_memory = size_t(48) << 20;
+static size_t all_memory() { return size_t(fake_mode("hopper") ? 1 << 10 : 48) << 20; }
 
 static size_t in_use()
 {
@@ -53,7 +53,7 @@ OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 	READY();
 	if (!n)
 		return CUDA_ERROR_INVALID_VALUE;
-	char *at = fake_mode("small") && in_use() + n > all_memory ? nullptr : allocate(n);
+	char *at = fake_mode("small") && in_use() + n > all_memory() ? nullptr : allocate(n);
 
 	*p = reinterpret_cast<CUdeviceptr>(at);
 	if (!at)
@@ -74,8 +74,8 @@ OUT CUresult cuMemFree_v2(CUdeviceptr p)
 OUT CUresult cuMemGetInfo_v2(size_t *left, size_t *all)
 {
 	READY();
-	*all = all_memory;
-	*left = in_use() < all_memory ? all_memory - in_use() : 0;
+	*all = all_memory();
+	*left = in_use() < *all ? *all - in_use() : 0;
 	return CUDA_SUCCESS;
 }
 /*

@@ -17,6 +17,7 @@
 
 #include <cudnn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
@@ -66,8 +67,7 @@ OUT const char *cudnnGetErrorString(cudnnStatus_t st)
 }
 OUT void cudnnGetLastErrorString(char *to, size_t n)
 {
-	if (n)
-		*to = 0;
+	snprintf(to, n, "%s", mode("mixed") ? "libcudnn_cnn.so.9 is of another version" : "");
 }
 OUT cudnnStatus_t cudnnCreate(cudnnHandle_t *h)
 {

@@ -9,7 +9,11 @@
  *	                   wrong-sum    rank 1's result has one wrong element
  *	                   any-order    sums are rounded otherwise each time, for all alike
  *	                   duplicate    two ranks on one GPU are refused
+ *	                   late-death   rank 1 dies after some operations: its peers see their
+ *	                                connections closed long before its process is gone
+ *	                   too-new      it is made for a newer CUDA than the driver's
  *	                   one-sided    GPUDirect does not work where rank 1 receives
+ *	                   sockets      what travels takes sockets
  *	                   old          2.13.4 everywhere
  *	                   split-hang   a communicator that is split is never ready again
  *	                   end-hang     one that is finalized likewise
@@ -26,6 +30,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <time.h>
 
 /* As the real one has it: who does not load it reads this. */
@@ -129,12 +134,11 @@ static void write_log(int rank, int size)
 
 	if (!f)
 		return;
-	fprintf(f,
-		"vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/IB/0/GDRDMA\n",
-		rank, (rank + 1) % size);
-	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via NET/IB/0%s\n",
-		(rank + size - 1) % size, rank,
-		fake_mode("one-sided") && rank == 1 ? "" : "/GDRDMA");
+	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/%s\n", rank,
+		(rank + 1) % size, fake_mode("sockets") ? "Socket/0" : "IB/0/GDRDMA");
+	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via NET/%s%s\n",
+		(rank + size - 1) % size, rank, fake_mode("sockets") ? "Socket/0" : "IB/0",
+		fake_mode("sockets") || (fake_mode("one-sided") && rank == 1) ? "" : "/GDRDMA");
 	(void)fclose(f);
 }
 
@@ -148,6 +152,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 	if (fake_mode("one-host") && getenv("NCCL_HOSTID")) {
 		last_error = "this host claims to be another one";
 		return ncclInvalidUsage;
+	}
+	if (fake_mode("too-new")) {
+		last_error = "Cuda failure 'CUDA driver version is insufficient for CUDA runtime "
+			     "version'";
+		return ncclUnhandledCudaError;
 	}
 	if (fake_mode("duplicate")) {
 		last_error = "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000";
@@ -186,6 +195,19 @@ static bool goes_slowly(void)
 	return now - began < 6;
 }
 
+/* A GPU takes its time to give back what a process had. */
+static bool meets_a_death(struct ncclComm *c)
+{
+	if (!fake_mode("late-death"))
+		return false;
+	if (c->rank == 1 && c->operations >= 3) {
+		__atomic_store_n(&c->shared->closed, true, __ATOMIC_RELEASE);
+		(void)usleep(1500 * 1000);
+		(void)raise(SIGKILL);
+	}
+	return __atomic_load_n(&c->shared->closed, __ATOMIC_ACQUIRE);
+}
+
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 {
 	bool fails = fake_mode("async-error") || (fake_mode("part-error") && c->is_part);
@@ -198,7 +220,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 	if (c->finalizing > 1 && !fake_mode("end-hang"))
 		c->finalizing--;
 	fake_go_on(c);
-	*state = c->failed ? c->failed
+	*state = c->failed	    ? c->failed
+		 : meets_a_death(c) ? ncclRemoteError
 		 : fake_mode("init-hang") || c->op.kind || c->splitting || c->finalizing > 1
 			 ? ncclInProgress
 		 : fails && c->operations >= 3 ? ncclRemoteError

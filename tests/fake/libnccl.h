@@ -50,6 +50,7 @@ struct ncclComm {
 	unsigned round; /* of the barrier */
 	struct shared {
 		unsigned arrived;
+		bool closed;			      /* a rank's connections */
 		_Alignas(64) char slots[RANKS][SLOT]; /* for vectors of any type */
 	} * shared;
 	char path[160];

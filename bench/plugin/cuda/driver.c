@@ -57,7 +57,8 @@ int driver_hint_kernels(int version, struct err *e)
 {
 	return err_hint(e,
 			"they were compiled with CUDA %d.%d, the driver knows CUDA %d.%d: a newer "
-			"driver, or a build with an older nvcc",
+			"driver, all of it (libnvidia-ptxjitcompiler.so.1 in a container, too), or "
+			"a build with an older nvcc",
 			CUDA_VERSION / 1000, CUDA_VERSION / 10 % 100, version / 1000,
 			version / 10 % 100);
 }

@@ -21,7 +21,11 @@ static ncclDataType_t type_of(enum dtype t)
 	return types[t];
 }
 
-static ncclRedOp_t op_of(enum redop op)
+/*
+ * The average of one rank is what it has; of floats of 8 bits NCCL refuses it (up to 2.30,
+ * it has no kernel for it).
+ */
+static ncclRedOp_t op_of(const struct nccl_comm *c, enum redop op)
 {
 	static const ncclRedOp_t ops[OP_COUNT] = {[OP_SUM] = ncclSum,
 						  [OP_PROD] = ncclProd,
@@ -29,7 +33,7 @@ static ncclRedOp_t op_of(enum redop op)
 						  [OP_MIN] = ncclMin,
 						  [OP_AVG] = ncclAvg};
 
-	return ops[op];
+	return op == OP_AVG && c->comm.size == 1 ? ncclSum : ops[op];
 }
 
 struct exchange { /* what passes between this rank and another one, in elements */
@@ -100,12 +104,13 @@ ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
 
 	switch (q->kind) {
 	case COLL_ALL_REDUCE:
-		return ncclAllReduce(q->send, q->recv, q->count, t, op_of(q->op), c->handle, s);
+		return ncclAllReduce(q->send, q->recv, q->count, t, op_of(c, q->op), c->handle, s);
 	case COLL_REDUCE:
-		return ncclReduce(q->send, q->recv, q->count, t, op_of(q->op), q->root, c->handle,
-				  s);
+		return ncclReduce(q->send, q->recv, q->count, t, op_of(c, q->op), q->root,
+				  c->handle, s);
 	case COLL_REDUCE_SCATTER:
-		return ncclReduceScatter(q->send, q->recv, q->count, t, op_of(q->op), c->handle, s);
+		return ncclReduceScatter(q->send, q->recv, q->count, t, op_of(c, q->op), c->handle,
+					 s);
 	case COLL_ALL_GATHER:
 		return ncclAllGather(q->send, q->recv, q->count, t, c->handle, s);
 	case COLL_BROADCAST:

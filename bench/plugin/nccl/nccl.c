@@ -204,16 +204,6 @@ static struct comm_impl impl = {
 
 /* --- its beginning ---------------------------------------------------------------------- */
 
-/* By what ranks told each other: one that sees a single GPU may have it for itself. */
-static unsigned sharers(const struct nccl_comm *c)
-{
-	unsigned n = 0;
-
-	for (int r = 0; r < c->comm.size; r++)
-		n += streq(c->cards.all[r].unique, c->cards.all[c->comm.rank].unique);
-	return n;
-}
-
 /*
  * NCCL refuses two ranks on one GPU. Before 2.30 they have to look like two
  * hosts, and then talk over the network transport; since then a variable allows it.
@@ -222,7 +212,7 @@ static void allow_sharing(const struct nccl_comm *c)
 {
 	char id[64];
 
-	c->gpu->sharers = sharers(c);
+	c->gpu->sharers = cards_sharers(&c->cards, c->comm.rank);
 	if (c->gpu->sharers < 2)
 		return;
 	(void)snprintf(id, sizeof(id), "windsock-%d", c->comm.rank);
@@ -297,8 +287,7 @@ static void describe(struct nccl_comm *c)
 		       !c->gpu->registers	? ""
 		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
 						: "; buffers in symmetric memory where NCCL can",
-		       twin >= 0 ? "; ranks share a GPU" : "",
-		       transport_text(&c->pairs, &c->arena));
+		       twin >= 0 ? "; " COMM_SHARED_GPU : "", transport_text(&c->pairs, &c->arena));
 }
 
 static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
@@ -327,36 +316,6 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 	return NULL;
 }
 
-static bool judge(const struct comm *comm, struct comm_finding *ret)
-{
-	struct nccl_comm *c = nccl_of(comm);
-	const struct transport_pair *p;
-	char from[192], to[192];
-	enum transport_trouble t = transport_judge(&c->pairs, c->has_rdma, &p);
-
-	if (t == TRANSPORT_FINE || p->from >= comm->size || p->to >= comm->size)
-		return false;
-	(void)cards_name(&c->cards, p->from, from, sizeof(from));
-	(void)cards_name(&c->cards, p->to, to, sizeof(to));
-	*ret = (struct comm_finding){.check = t == TRANSPORT_SOCKETS ? "nccl.net" : "nccl.gdr",
-				     .subject =
-					     arena_printf(&c->arena, "%d -> %d", p->from, p->to)};
-	if (t == TRANSPORT_SOCKETS) {
-		ret->message = arena_printf(&c->arena,
-					    "%s reaches %s over NET/Socket although this host has "
-					    "an active RDMA port",
-					    from, to);
-		ret->fix = "export NCCL_NET=IB  # then it fails loudly; NCCL_DEBUG=INFO says why";
-	} else {
-		ret->message = arena_printf(
-			&c->arena, "%s to %s goes by %s with GPUDirect at the %s end only", from,
-			to, p->via, p->send_gdr ? "sending" : "receiving");
-		ret->fix = arena_printf(&c->arena, "modprobe nvidia-peermem  # on %s",
-					c->cards.all[p->send_gdr ? p->to : p->from].host);
-	}
-	return true;
-}
-
 static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
 {
 	struct vendor v;
@@ -381,7 +340,7 @@ __attribute__((visibility("default"))) const struct comm_plugin windsock_comm = 
 	.name = "nccl",
 	.probe = probe,
 	.failed_check = plugin_failed_check,
-	.judge = judge,
+	.judge = nccl_judge,
 	.dev_new = gpu_memory,
 	.dev_free = gpu_memory_done,
 	.comm_new = nccl_new,

@@ -41,6 +41,9 @@ ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
 int nccl_float8(struct nccl_comm *c, const struct comm_world *w, struct comm_caps *caps,
 		struct err *e) MUST_CHECK;
 
+/* --- judge.c --- */
+bool nccl_judge(const struct comm *comm, struct comm_finding *ret);
+
 /* --- part.c --- */
 int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e);
 int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e);

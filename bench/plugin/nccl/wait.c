@@ -9,6 +9,7 @@ enum {
 	LOOKS = 64,   /* at the stream, between two at the clock */
 	PATIENCE = 5, /* deadlines more, while NCCL's log grows: large jobs take long to begin */
 	CONNECTS = 3, /* deadlines: NCCL makes some connections at the first use of a kind */
+	NEWS_MS = 3000,
 };
 
 static void abort_one(struct nccl_comm *c)
@@ -35,6 +36,14 @@ int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 	return -1;
 }
 
+static bool is_stopped(const struct nccl_comm *c, int timeout_ms)
+{
+	struct pollfd p[] = {{.fd = c->root->stop_fds[0], .events = POLLIN},
+			     {.fd = c->root->stop_fds[1], .events = POLLIN}};
+
+	return poll(p, ARRAY_LEN(p), timeout_ms) > 0;
+}
+
 static const char *fix_of(const char *last)
 {
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
@@ -43,26 +52,47 @@ static const char *fix_of(const char *last)
 	return "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy";
 }
 
+/*
+ * A peer that dies: its sockets are closed at once, and its process is gone, as others are
+ * told, when its GPU has given back what it had. Who goes on before that knows of no death.
+ */
+static void wait_for_news(const struct nccl_comm *c, ncclResult_t r)
+{
+	if ((r == ncclRemoteError || r == ncclSystemError) && c->root->comm.size > 1)
+		(void)is_stopped(c, NEWS_MS);
+}
+
+/* No finding: it would not work in any other program here. */
+static int too_new(struct nccl_comm *c, const char *what, struct err *e)
+{
+	const struct vendor *v = &c->gpu->vendor;
+	int knows = v->driver.version / 1000;
+
+	err_set(&c->root->failure, ERR_ABSENT,
+		"%s is made for a newer CUDA than this driver knows, which is %d.%d", v->nccl_path,
+		knows, v->driver.version / 10 % 100);
+	err_hint(&c->root->failure,
+		 "install a newer driver, or pip install nvidia-nccl-cu%d and name it: --nccl FILE",
+		 knows);
+	return nccl_fail(c, what, e);
+}
+
 int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e)
 {
 	const char *last = ncclGetLastError(c->handle);
 
 	last = last ? last : "";
+	if (r == ncclUnhandledCudaError && strstr(last, "driver version is insufficient"))
+		return too_new(c, what, e);
 	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
 		       : starts_with(what, "nccl")				 ? "nccl.init"
 										 : "nccl.async";
 	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
 	err_hint(&c->root->failure, "%s", fix_of(last));
-	return nccl_fail(c, what, e);
-}
-
-static bool is_stopped(const struct nccl_comm *c)
-{
-	struct pollfd p[] = {{.fd = c->root->stop_fds[0], .events = POLLIN},
-			     {.fd = c->root->stop_fds[1], .events = POLLIN}};
-
-	return poll(p, ARRAY_LEN(p), 0) > 0;
+	(void)nccl_fail(c, what, e);
+	wait_for_news(c, r);
+	return -1;
 }
 
 struct limit {
@@ -102,7 +132,7 @@ static int look(struct nccl_comm *c, const char *what, struct limit *l, struct e
 
 	if (reason) {
 		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
-	} else if (is_stopped(c)) {
+	} else if (is_stopped(c, 0)) {
 		err_set(&c->root->failure, ERR_SYS, "%s was stopped", what);
 	} else if (is_over(c, l)) {
 		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
