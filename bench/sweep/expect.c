@@ -95,7 +95,7 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 	for (size_t i = 0; f->gpu && i < ARRAY_LEN(gpus); i++) {
 		if (!strstr(f->gpu, gpus[i].gpu))
 			continue;
-		if (strstr(f->gpu, "PCIe"))
+		if (strstr(f->gpu, "PCIe") || strstr(f->gpu, " NVL"))
 			return nothing(ret, "a PCIe card: it depends on bridges and switches");
 		*ret = (struct expect){
 			.busbw = gpus[i].nvlink,

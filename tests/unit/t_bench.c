@@ -116,6 +116,7 @@ static void what_cannot_be_derived_says_why(void **state)
 		{"nccl", "all_reduce", "NVIDIA H100", NULL, 16, 2, NAN, 0},
 		{"nccl", "all_reduce", "NVIDIA H100", NULL, 15, 2, 400, 0},
 		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 2, 1, NAN, 0},
+		{"nccl", "all_reduce", "NVIDIA H100 NVL", NULL, 2, 1, NAN, 0},
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct expect x;
