@@ -174,6 +174,7 @@ slow='
 
 @test "honest: an iptables-save that reads the old tables says nothing of the new ones" {
     ! ls /usr/sbin/*tables*-save /sbin/*tables*-save /usr/bin/*tables*-save 2>/dev/null || skip "iptables is installed here"
+    cd "$BATS_TEST_TMPDIR" || return
     cat >nft <<'END'
 #!/bin/sh
 echo '{"nftables":[{"chain":{"family":"ip","table":"filter","name":"INPUT","type":"filter","hook":"input","prio":0,"policy":"accept"}},
