@@ -97,6 +97,8 @@ $(O)/bash/%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate bash >$@
 $(O)/zsh/_%: $(O)/bin/% ; @mkdir -p $(@D); $(RUN) $< --generate zsh >$@
 
 # --- jobs -----------------------------------------------------------------------
+# A recipe that names $(MAKE) runs for `make -n`, too: jobs have it from their environment.
+export MAKE
 preflight:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -104,20 +106,20 @@ preflight:
 
 check:
 	@scripts/setup check
-	@O='$(O)' MAKE='$(MAKE)' scripts/check
+	@O='$(O)' scripts/check
 
 check-sanitize:
 	@scripts/setup check
-	@O='$(O)/san' MAKE='$(MAKE)' scripts/check-sanitize
+	@O='$(O)/san' scripts/check-sanitize
 
 check-launchers:
 	@scripts/setup launchers
-	@O='$(O)' MAKE='$(MAKE)' scripts/check-launchers
+	@O='$(O)' scripts/check-launchers
 
 soak:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory -j$$(nproc) all unit
-	@O='$(O)' MAKE='$(MAKE)' scripts/soak
+	@O='$(O)' scripts/soak
 
 # A bare Debian, a clean clone, and nothing but the README's two commands.
 check-newcomer:

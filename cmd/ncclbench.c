@@ -263,6 +263,9 @@ static bool reports(const struct where_role *role)
 	return !role->is_rank || (!role->ours && role->rank <= 0);
 }
 
+/* A rank of ours says what is wrong with the command line where its launcher hears it. */
+static uint64_t known_size(const struct config *c) { return c->role.ours ? 0 : c->role.size; }
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
@@ -282,7 +285,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	c->flags.wire_rate = c->wire_rate;
 	c->flags.pairs = c->pairs || c->find_slow;
 	if (ask_flags(&c->flags, e) || find_ranks(app, c, e) || ask_types(c->type, &s->types, e) ||
-	    ask_root(c->root, c->role.size, &s->root, e) || ask_sizes(&c->sizes, s, e) ||
+	    ask_root(c->root, known_size(c), &s->root, e) || ask_sizes(&c->sizes, s, e) ||
 	    (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
 		return -1;
 	if (c->baseline && !c->role.ours) {

@@ -1,8 +1,8 @@
 #include "bench/ranks/mpirun_child.h"
 
 #include "bench/ranks/relay.h"
+#include "lib/cluster/child.h"
 #include "lib/cluster/world.h"
-#include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -134,13 +134,11 @@ static void tell_death(int signal, int events)
 	AUTO(arena_done) struct arena a = {0};
 	struct relay to = {.fd = events};
 	cJSON *event = relay_event("died");
-	const char *name = sigabbrev_np(signal);
 	struct world w;
 
 	world_from_env(variable, NULL, &a, &w);
 	json_num(event, "rank", w.rank);
-	json_str(event, "cause",
-		 arena_printf(&a, "killed by signal %d (SIG%s)", signal, name ? name : "?"));
+	json_str(event, "cause", child_ending(-1, signal, &a));
 	relay_send(&to, event);
 }
 

@@ -138,7 +138,7 @@ static int check(const struct where *w, struct err *e)
 
 /* --- how many ---------------------------------------------------------------------------- */
 
-/* What launch_run() will make of it; 0: whoever joins, or Slurm, decides. */
+/* What launch_run() will make of it; 0: whoever joins decides. */
 static int count(const struct launch_opts *l, struct arena *a, uint64_t *ret, struct err *e)
 {
 	unsigned *counts;
@@ -157,12 +157,29 @@ static int count(const struct launch_opts *l, struct arena *a, uint64_t *ret, st
 	return 0;
 }
 
+/* Of --hosts; of --srun alone, those of the allocation. */
+static int find_hosts(const struct where *w, struct arena *a, host_list *ret, struct err *e)
+{
+	const char *allocated = getenv("SLURM_JOB_NODELIST");
+
+	if (w->hosts)
+		return hosts_from_arg(w->hosts, a, ret, e);
+	if (!w->srun)
+		return 0;
+	if (allocated && *allocated)
+		return hostlist_parse(allocated, a, ret, e);
+	err_set(e, ERR_USAGE,
+		"--srun is for an allocation of Slurm's, and this is none (SLURM_JOB_NODELIST is "
+		"not set)");
+	return err_hint(e, "put salloc -N2 before the command, or name the hosts for ssh: --hosts");
+}
+
 int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret, struct err *e)
 {
 	host_list *hosts = ARENA_NEW(a, host_list);
 	unsigned each = w->each ? (unsigned)w->each : 1;
 
-	if (w->hosts && hosts_from_arg(w->hosts, a, hosts, e))
+	if (find_hosts(w, a, hosts, e))
 		return -1;
 	*ret = (struct launch_opts){
 		.hosts = hosts,

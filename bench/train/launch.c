@@ -122,12 +122,12 @@ static int take_report(struct report *r, cJSON *doc, int code, const struct hear
 /* --- what rank 0 did not say ------------------------------------------------------- */
 
 /* On this machine there is no network that could be in the way. */
-static void fix_host(struct finding *f, const char *host)
+static void fix_host(struct finding *f, const struct launch_host *h)
 {
-	if (streq(host, "localhost"))
+	if (h->local)
 		return finding_fix(f, "uptime  # too busy for so many ranks? --np, or --deadline");
-	finding_fix(f, "ssh %s true", host);
-	finding_fix(f, "portcheck --hosts %s", host);
+	finding_fix(f, "ssh %s true", h->name);
+	finding_fix(f, "portcheck --hosts %s", h->name);
 }
 
 static void say_hosts(struct report *r, const struct launch_result *l)
@@ -140,7 +140,7 @@ static void say_hosts(struct report *r, const struct launch_result *l)
 		f = report_find(r, "rank.joined", l->hosts[i].name);
 		finding_set(f, ST_FAIL, "%s", l->hosts[i].trouble);
 		finding_expect(f, "every host starts its ranks");
-		fix_host(f, l->hosts[i].name);
+		fix_host(f, &l->hosts[i]);
 		report_add(r, f);
 	}
 }

@@ -64,20 +64,22 @@ static int authorization(struct arena *a, const char **ret, struct err *e)
 	return 0;
 }
 
-static int ask(struct http_request *q, struct credentials *ret, struct arena *a, struct err *e)
+static int ask(const struct http_request *of, struct credentials *ret, struct arena *a,
+	       struct err *e)
 {
 	const char *headers[] = {NULL, NULL};
+	struct http_request q = *of;
 	struct http_answer answer;
 	int rc;
 
 	if (authorization(a, &headers[0], e))
 		return -1;
-	q->headers = headers;
-	if (http_do(q, a, &answer, e))
+	q.headers = headers;
+	if (http_do(&q, a, &answer, e))
 		return -1;
 	if (answer.status != 200) {
 		err_set(e, ERR_ABSENT, "the container's credential service at %.100s %s (%d)",
-			q->host, answer.status ? "refused" : "did not answer", answer.status);
+			q.host, answer.status ? "refused" : "did not answer", answer.status);
 		return err_hint(e, "has the task or the pod a role?");
 	}
 	rc = credentials_parse_json(answer.body, answer.n, ret, e);

@@ -182,6 +182,9 @@ struct job_of_agent {
 	const struct token *token;
 };
 
+/* The exit code of what a signal has ended, as shells say it. */
+static int killed_by(int sig) { return sig ? AGENT_KILLED + sig : 0; }
+
 static int work_on_pipes(const struct job_of_agent *job)
 {
 	struct agent g = {.link.closed = true};
@@ -192,7 +195,7 @@ static int work_on_pipes(const struct job_of_agent *job)
 	if (!agent_init(&g, &e) && write(job->out, greeting, strlen(greeting)) > 0 &&
 	    !link_open(&g.link, &g.loop, job->in, job->out, false, &e)) {
 		say_hello(&g);
-		rc = loop_run(&g.loop, &e) < 0 ? 3 : 0;
+		rc = loop_run(&g.loop, &e) < 0 ? 3 : killed_by(interrupt_pending());
 	}
 	agent_done(&g);
 	return rc;
@@ -320,7 +323,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 		;
 	agent_reap_all();
 	parcel_remove(copy);
-	return WIFEXITED(st) ? WEXITSTATUS(st) : 3;
+	return WIFEXITED(st) ? WEXITSTATUS(st) : job->to ? 3 : killed_by(WTERMSIG(st));
 }
 
 /* Nothing that is printed by mistake may get among the messages. */

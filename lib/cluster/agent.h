@@ -15,6 +15,7 @@ enum {
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
 	AGENT_RANKS_MAX = 4096,
+	AGENT_KILLED = 128, /* its exit code where a signal ended the half that works: 128 + 9 */
 };
 
 enum agent_message {

@@ -2,6 +2,7 @@
 
 #include "lib/cluster/child.h"
 
+#include "lib/core/compat.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -142,6 +143,14 @@ bool child_ended(struct child *c, int *ret_status, int *ret_signal)
 	*ret_status = WIFEXITED(st) ? WEXITSTATUS(st) : -1;
 	*ret_signal = WIFSIGNALED(st) ? WTERMSIG(st) : 0;
 	return true;
+}
+
+const char *child_ending(int status, int sig, struct arena *a)
+{
+	const char *name = sigabbrev_np(sig);
+
+	return sig ? arena_printf(a, "killed by signal %d (SIG%s)", sig, name ? name : "?")
+		   : arena_printf(a, "exit code %d", status);
 }
 
 static bool ends_within(struct child *c, int ms)

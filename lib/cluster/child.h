@@ -21,6 +21,8 @@ void child_signal(const struct child *c, int sig); /* the whole group */
  * What is left of its group ends with it. Never waits.
  */
 bool child_ended(struct child *c, int *ret_status, int *ret_signal);
+/* "killed by signal 9 (SIGKILL)", "exit code 3" */
+const char *child_ending(int status, int sig, struct arena *a);
 /* Ends and reaps it in about a second at most; no-op when there is none. */
 void child_done(struct child *c);
 

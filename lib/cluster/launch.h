@@ -64,6 +64,10 @@ struct launch_host {
 	bool way_broken;      /* srun itself refused, which says nothing of the host */
 	bool local;	      /* this machine: there is no way to it that could be broken */
 };
+/* What is to be typed where such a one is in trouble. */
+#define LAUNCH_LOOK_HERE                                                                           \
+	"uptime; free -m; ps -eo stat,pid,wchan:20,args | grep '^[DT]'  # here: what is short, "   \
+	"who hangs?"
 struct launch_rank {
 	const struct launch_host *host;
 	bool ended;

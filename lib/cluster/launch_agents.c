@@ -1,10 +1,8 @@
 /* Starting the agents, a bounded number at a time, and what becomes of them. */
 #include "lib/cluster/launch_agents.h"
 
-#include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/opt.h"
-#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -87,84 +85,18 @@ void agent_give_up(struct agent_host *h, const char *trouble)
 }
 
 /* ---- how it ended ---- */
-static const char *last_line(struct agent_host *h)
-{
-	char *s = arena_strdup(h->of->a, h->tail), *nl;
-	size_t n = strlen(s);
-
-	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r'))
-		s[--n] = '\0';
-	nl = strrchr(s, '\n');
-	s = nl ? nl + 1 : s;
-	for (char *c = s; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = '?';
-	return s;
-}
-
-/* Is it a node that srun complains of, and not of the job, the controller or itself? */
-static bool speaks_of_node(const char *said)
-{
-	static const char *const words[] = {"node not available",    "Node failure",
-					    "not responding",	     "Unable to contact",
-					    "Communication connect", "Unable to resolve",
-					    "Zero Bytes were",	     "Slurmd could not"};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(said, words[i]))
-			return true;
-	return false;
-}
-
-static const char *trouble(struct agent_host *h, int status, int sig)
-{
-	struct launch *L = h->of;
-	struct fanout_result r = {.host = h->h->name,
-				  .started = true,
-				  .timed_out = h->timed_out,
-				  .exit_status = status,
-				  .signal = sig,
-				  .out = "",
-				  .err = h->tail};
-	const char *rsh = h->local ? "the agent" : L->o.srun ? "srun" : L->rsh ? L->rsh : "ssh";
-	const char *said, *own;
-
-	own = agent_own_path(L->a);
-	own = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
-	if (h->state == AGENT_UP && !h->timed_out)
-		return arena_printf(L->a, "lost %s: the connection to it ended%s%s", h->h->hostname,
-				    *h->tail ? ": " : "", last_line(h));
-	if (status == 127 && !h->local && !L->o.copy_self)
-		return arena_printf(L->a,
-				    "%s is not installed on %s (or not on the PATH of "
-				    "non-interactive shells); install it there, or let --copy-self "
-				    "carry it",
-				    own, h->h->name);
-	said = L->o.srun || h->local ? NULL : fanout_trouble(&r, rsh, own, L->o.deadline_ns, L->a);
-	if (said)
-		return said;
-	if (h->timed_out)
-		return arena_printf(
-			L->a,
-			"%s: no answer through %s; try it by hand, or allow more with --deadline",
-			h->h->name, rsh);
-	h->h->way_broken = L->o.srun && !h->local && !speaks_of_node(h->tail);
-	return arena_printf(L->a, "%s: %s ended before it was ready%s%s", h->h->name, rsh,
-			    *h->tail ? ": " : "", last_line(h));
-}
-
+/* What it said last is read before its link is drained: that may be what gives it up. */
 static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
 {
 	struct agent_host *h = CONTAINER_OF(io, struct agent_host, exit_io);
-	int status, sig;
 
-	if (!child_ended(&h->child, &status, &sig))
+	if (!child_ended(&h->child, &h->status, &h->sig))
 		return;
-	link_drain(&h->link);
 	if (h->err_io.fd >= 0)
 		h->err_io.ready(l, &h->err_io, 0);
+	link_drain(&h->link);
 	if (!h->h->trouble)
-		h->h->trouble = trouble(h, status, sig);
+		h->h->trouble = agent_why_gone(h);
 	gone(h);
 	child_done(&h->child);
 }
@@ -198,7 +130,7 @@ static void on_patience(struct loop *l UNUSED, struct timer *t)
 		return;
 	}
 	h->timed_out |= h->state == AGENT_STARTING && !h->link.closed;
-	agent_give_up(h, h->visitor ? NULL : trouble(h, 0, 0));
+	agent_give_up(h, h->visitor ? NULL : agent_why_gone(h));
 }
 
 /* ssh says why as it ends, a moment later. */
@@ -212,7 +144,7 @@ static void on_closed(struct link *link, const char *why)
 	if (h->child.pid &&
 	    loop_arm(&L->loop, &h->patience, EXIT_PATIENCE_MS * NS_PER_MS, &ignored) == 0)
 		return;
-	agent_give_up(h, h->visitor ? NULL : trouble(h, 0, 0));
+	agent_give_up(h, h->visitor ? NULL : agent_why_gone(h));
 }
 
 /* ---- how it begins ---- */
@@ -224,20 +156,6 @@ static void refuse(struct agent_host *h, const char *why)
 
 	wire_put_str(&w, why);
 	link_send(&h->link, ORDER_REFUSED, buf, w.n);
-}
-
-static const char *why_refused(const struct agent_host *h, const char *version)
-{
-	return arena_printf(h->of->a,
-			    "this is version %.20s and that run is of %s: install the same",
-			    version, WINDSOCK_VERSION);
-}
-
-static const char *other_version(const struct agent_host *h, const char *version)
-{
-	return arena_printf(
-		h->of->a, "%s has version %s and this is %s: install the same on both, or %s",
-		h->h->name, version, WINDSOCK_VERSION, "let --copy-self carry this one");
 }
 
 static int hello(struct agent_host *h, struct wire_in *in)
@@ -255,7 +173,7 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	if (in->bad || h->state == AGENT_UP)
 		return -1;
 	if (h->visitor && (!same || *trouble)) {
-		refuse(h, !same	 ? why_refused(h, version)
+		refuse(h, !same	 ? agent_why_other(h, version, protocol)
 			  : *fix ? arena_printf(L->a, "%s; %s", trouble, fix)
 				 : trouble);
 		return 0;
@@ -265,7 +183,7 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	h->h->hostname = hostname;
 	h->h->addr = addr;
 	if (!same) {
-		agent_give_up(h, other_version(h, version));
+		agent_give_up(h, agent_why_other(h, version, protocol));
 		return 0;
 	}
 	if (*trouble) {

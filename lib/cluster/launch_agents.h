@@ -39,6 +39,7 @@ struct agent_host {
 	enum agent_state state;
 	bool local;
 	struct child child; /* no pid: it joined */
+	int status, sig;    /* how it ended, as child_ended() says it; 0 and 0: not known */
 	struct link link;
 	struct streams streams;
 	struct io err_io, exit_io;
@@ -80,6 +81,9 @@ void agents_done(struct launch *L);
 int agent_watch_link(struct agent_host *h,
 		     struct err *e) MUST_CHECK; /* sets the calls of its link */
 void agent_give_up(struct agent_host *h, const char *trouble);
+/* launch_why.c: why a host takes no part any more, and that it is of another build than this */
+const char *agent_why_gone(struct agent_host *h);
+const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol);
 /* launch_door.c: those who join */
 int door_open(struct launch *L, struct err *e) MUST_CHECK;
 void door_left(struct agent_host *h);	 /* a visitor is gone */

@@ -1,7 +1,6 @@
 /* The ranks of a run, seen from the launcher: what they say and how they end. */
 #include "lib/cluster/launch_agents.h"
 
-#include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -119,25 +118,20 @@ static void rank_ended(struct agent_host *h, int i, int status, int sig, const c
 void ranks_lost(struct agent_host *h)
 {
 	for (int i = 0; h->of->running && i < h->h->ranks; i++)
-		rank_ended(h, i, -1, 0,
-			   arena_printf(h->of->a, "its host is lost (%s)", h->h->trouble));
+		rank_ended(
+			h, i, -1, 0,
+			h->local ? h->h->trouble
+				 : arena_printf(h->of->a, "its host is lost (%s)", h->h->trouble));
 }
 
 /* ---- what agents say ---- */
 static int exited(struct agent_host *h, uint32_t i, struct wire_in *in)
 {
 	int status = (int)wire_u32(in), sig = (int)wire_u32(in);
-	char cause[64];
-	const char *name = sigabbrev_np(sig);
 
 	if (in->bad)
 		return -1;
-	if (sig)
-		snprintf(cause, sizeof(cause), "killed by signal %d (SIG%s)", sig,
-			 name ? name : "?");
-	else
-		snprintf(cause, sizeof(cause), "exit code %d", status);
-	rank_ended(h, (int)i, status, sig, status ? cause : NULL);
+	rank_ended(h, (int)i, status, sig, status ? child_ending(status, sig, h->of->a) : NULL);
 	return 0;
 }
 

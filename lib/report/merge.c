@@ -60,7 +60,7 @@ static int check_header(const cJSON *doc, const char *host, const char *command,
 	if (schema != 1) {
 		err_set(e, ERR_SYS, "%s has windsock %s, whose reports (schema %g) %s cannot read",
 			host, version, schema, WINDSOCK_VERSION);
-		return err_hint(e, "install the same version of windsock on every host");
+		return err_hint(e, "install the same windsock on every host");
 	}
 	if (!theirs || !streq(theirs, command))
 		return err_set(e, ERR_SYS, "%s sent a report of %s, not of %s", host,

@@ -19,6 +19,7 @@ struct local {
 void local_read(struct local *l, struct facts *f, const struct port_env *env, uint64_t deadline_ns);
 void local_done(struct local *l);
 void local_judge(const struct local *l, struct report *r);
+void local_judge_firewall(const struct local *l, struct report *r); /* a part of it */
 /* What counts between hosts too, as JSON: @r only lends its arena. */
 void local_warnings(const struct local *l, struct report *r, cJSON *list);
 void local_put(cJSON *list, const struct finding *f);

@@ -107,6 +107,8 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 	finding_expect(f, "portcheck running on %s", h->name);
 	if (h->fix)
 		finding_fix(f, "%s   # on %s", h->fix, h->name);
+	else if (h->local)
+		finding_fix(f, "%s", LAUNCH_LOOK_HERE);
 	else if (o->serve)
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
 			    with_joiners(o, f->a), h->hostname ?: h->name);

@@ -57,6 +57,7 @@ struct mesh_node {
 	bool rdma;
 	const char *rp_filter;	   /* the interface whose filter dropped something, or NULL */
 	bool rules_known;	   /* its own firewall was looked at */
+	bool rules_cut;		   /* more of its rules stop IPv6's questions than it says */
 	const char *rules_trouble; /* why not, or NULL */
 	const char *rules_fix;	   /* what lets ADDRESS in there, whatever the rules, or NULL */
 	bool strict;		  /* what has another way back is dropped on @iface (rp_filter 1) */
@@ -109,15 +110,17 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 void mesh_conclude(struct mesh *m); /* view, judge, data */
 
 /* --- between mesh*.c ------------------------------------------------------------ */
+/* Two of the passes of mesh_take(): what a rank knows of its part in pairs that failed. */
+void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes,
+			size_t n);
+void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key); /* or NULL */
 /* The matrix for people, and data.matrix and data.targets[] for programs. */
 void mesh_view(const struct mesh *m);
 void mesh_data(const struct mesh *m, cJSON *data);
 /* What is wrong, and the smallest set of rules that would mend it. */
 void mesh_judge(const struct mesh *m);
 void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
-/* What mends @cause where it is a route of @at's, called @host, to @peer; false: it is none. */
-bool mesh_fix_route(const struct mesh *m, enum port_cause cause, size_t at, size_t peer,
-		    const char *host, struct finding *f);
 /* The names of those with @which[i], folded; all their pairs' ends for a cause. */
 const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);
 /* Which ends to mend: a smallest set that covers all pairs that have @cause. */
@@ -141,9 +144,8 @@ enum mesh_hook {
 enum { MESH_MOST_RULES = 4 };
 size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
 		  const union addr *to, cJSON **ret);
-/* What stops IPv6's questions between @mine and @peer, as one of these; NULL: nothing does. */
-cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const union addr *mine,
-			   const union addr *peer);
+/* What stops IPv6's questions, as local_stops_neighbours() says it, as one of these. */
+cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x);
 extern const char *const mesh_hooks[]; /* as in JSON */
 
 #endif

@@ -1,14 +1,12 @@
 /* What a rank knows of its own part in pairs that failed: its rules, its routes and
- * reverse-path filters, answers of its own that never arrived; and names that mislead. */
+ * reverse-path filters, answers of its own that never arrived. */
 #include "probes/port/mesh_self.h"
 
-#include "lib/core/units.h"
-#include "lib/host/hostname.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/port/listen.h"
 
-enum { MOST_PEERS = 8, NAME_PATIENCE_S = 2 };
+enum { MOST_PEERS = 8 };
 
 /* Packets that a reverse-path filter dropped; 0 where the kernel does not count them. */
 uint64_t mesh_rp_drops(void)
@@ -90,30 +88,59 @@ static bool put_rule(struct mesh_self *s, enum mesh_hook hook, size_t from, size
 	return fixes.n;
 }
 
-static void put_neighbour(struct mesh_self *s, enum mesh_hook hook, size_t from, size_t to,
-			  cJSON *list)
-{
-	size_t peer = hook == MESH_FOUND ? from : to;
-	cJSON *rule = mesh_neighbour_rule(&s->local, hook, &s->addrs[s->me], &s->addrs[peer]);
+/* --- IPv6's questions for neighbours ----------------------------------------------- */
+/* A rule that stops them, and of whom: of all others, mostly, where it stops any. */
+struct stopped {
+	struct nft_answer by;
+	cJSON *ranks;
+};
 
-	if (!rule)
-		return;
-	json_num(rule, "from", (double)from);
-	json_num(rule, "to", (double)to);
+static cJSON *ranks_of(struct mesh_self *s, enum mesh_hook hook, const struct nft_answer *by,
+		       cJSON *list)
+{
+	cJSON *rule = mesh_neighbour_rule(&s->local, hook, by);
+	bool found = hook == MESH_FOUND;
+
 	cJSON_AddItemToArray(list, rule);
+	json_num(rule, found ? "to" : "from", (double)s->me);
+	return json_array(rule, found ? "from" : "to");
+}
+
+/* Says each rule once, and no more than MESH_MOST_RULES of them; false: there are more. */
+static bool put_neighbours(struct mesh_self *s, enum mesh_hook hook, cJSON *list)
+{
+	struct stopped known[MESH_MOST_RULES];
+	struct nft_answer by;
+	size_t n = 0;
+	bool all = true;
+
+	for (size_t i = 0; i < s->n; i++) {
+		bool lost = hook == MESH_FOUND ? mesh_lost(s, i, s->me) : mesh_lost(s, s->me, i);
+		size_t k = 0;
+
+		if (!lost || i == s->me || s->addrs[i].sa.sa_family != AF_INET6 ||
+		    !local_stops_neighbours(&s->local, &s->addrs[s->me], &s->addrs[i], &by))
+			continue;
+		while (k < n && (known[k].by.rule != by.rule || known[k].by.chain != by.chain))
+			k++;
+		all &= k < MESH_MOST_RULES;
+		if (k == n && n < MESH_MOST_RULES)
+			known[n++] = (struct stopped){by, ranks_of(s, hook, &by, list)};
+		if (k < n)
+			cJSON_AddItemToArray(known[k].ranks, cJSON_CreateNumber((double)i));
+	}
+	return all;
 }
 
 /* The way to a router is found by the same questions. Behind the rules, which say more. */
-static void put_neighbours(struct mesh_self *s, cJSON *list)
+void mesh_neighbours(struct mesh_self *s, cJSON *line)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (i == s->me || s->addrs[i].sa.sa_family != AF_INET6)
-			continue;
-		if (mesh_lost(s, i, s->me))
-			put_neighbour(s, MESH_FOUND, i, s->me, list);
-		if (mesh_lost(s, s->me, i))
-			put_neighbour(s, MESH_FINDS, s->me, i, list);
-	}
+	cJSON *list = cJSON_GetObjectItem(line, "rules");
+	bool found = put_neighbours(s, MESH_FOUND, list),
+	     finds = put_neighbours(s, MESH_FINDS, list);
+
+	if (!found || !finds)
+		json_bool(line, "rules_cut", true);
 }
 
 static void put_rules(struct mesh_self *s, cJSON *line)
@@ -133,7 +160,7 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 		    !put_rule(s, MESH_OUT, s->me, i, list))
 			(void)put_rule(s, MESH_ANSWER_IN, s->me, i, list);
 	}
-	put_neighbours(s, list);
+	mesh_neighbours(s, line);
 }
 
 /* They could not be read; who manages them can be known all the same. */
@@ -240,94 +267,4 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 		put_rules(s, line);
 	else
 		put_blind(s, line);
-}
-
-/* --- names ------------------------------------------------------------------------- */
-static struct finding *name_finding(struct mesh_self *s, const char *name)
-{
-	return report_find(s->report, "mesh.name", name);
-}
-
-/* What a rank publishes when it asks for its own name, as Gloo does. */
-static void judge_own(struct mesh_self *s, cJSON *findings)
-{
-	const char *name = s->f->inv.hostname, *addr = s->cards[s->me].addr;
-	struct name_answer got = {0};
-	struct addr_text at;
-	struct finding *f;
-
-	name_resolve(name, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
-	if (!got.addrs.n || addr_class(&got.addrs.v[0]) != ADDR_LOOPBACK)
-		return;
-	f = name_finding(s, name);
-	finding_set(f, ST_WARN,
-		    "means %s on itself: a rank there that publishes its name's address, as Gloo "
-		    "does, is found by no other node",
-		    addr_print(&got.addrs.v[0], &at));
-	finding_expect(f, "%s", addr);
-	finding_fix(f, "sudo sed -i '/^127\\./s/\\b%s\\b//; $a %s %s' /etc/hosts   # on %s", name,
-		    addr, name, name);
-	local_put(findings, f);
-}
-
-/* An address of rank 0's name that nobody answers at while its other one works. */
-static void judge_dead(struct mesh_self *s, const union addr *dead, cJSON *findings)
-{
-	const char *name = s->cards[0].host;
-	struct finding *f = name_finding(s, name);
-	struct addr_text at;
-
-	finding_set(f, ST_WARN,
-		    "means %s first on %s, which does not answer: with MASTER_ADDR=%s ranks there "
-		    "wait for that address before they try %s",
-		    addr_print(dead, &at), s->f->inv.hostname, name, s->cards[0].addr);
-	finding_expect(f, "%s first", s->cards[0].addr);
-	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
-	local_put(findings, f);
-}
-
-static void judge_loopback(struct mesh_self *s, const union addr *to, cJSON *findings)
-{
-	const char *name = s->cards[0].host;
-	struct finding *f = name_finding(s, name);
-	struct addr_text at;
-
-	finding_set(f, ST_WARN,
-		    "means %s on %s: with MASTER_ADDR=%s ranks there look for rank 0 on their own "
-		    "host",
-		    addr_print(to, &at), s->f->inv.hostname, name);
-	finding_expect(f, "%s", s->cards[0].addr);
-	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
-	local_put(findings, f);
-}
-
-/* Rank 0's name as MASTER_ADDR: what do the others take it for? */
-static void judge_master(struct mesh_self *s, cJSON *findings)
-{
-	struct name_answer got = {0};
-	struct scan_probe p = {0};
-	const struct scan_opts o = {.patience_ns = NAME_PATIENCE_S * NS_PER_S};
-	struct err ignored;
-
-	name_resolve(s->cards[0].host, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
-	if (!got.addrs.n)
-		return; /* nobody who gives addresses needs names */
-	p.to = got.addrs.v[0];
-	if (addr_class(&p.to) == ADDR_LOOPBACK) {
-		judge_loopback(s, &p.to, findings);
-		return;
-	}
-	if (addr_equal(&p.to, &s->addrs[0]) || mesh_lost(s, s->me, 0) || !s->cards[0].talk_port)
-		return;
-	addr_set_port(&p.to, s->cards[0].talk_port);
-	if (scan_tcp(&p, 1, &o, &ignored) || p.state == TCP_OPEN || p.state == TCP_PENDING)
-		return;
-	judge_dead(s, &got.addrs.v[0], findings);
-}
-
-void mesh_names(struct mesh_self *s, cJSON *findings)
-{
-	judge_own(s, findings);
-	if (s->me && s->addrs[0].sa.sa_family)
-		judge_master(s, findings);
 }

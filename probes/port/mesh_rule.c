@@ -50,19 +50,14 @@ size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *
 	return n;
 }
 
-cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const union addr *mine,
-			   const union addr *peer)
+cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x)
 {
-	struct nft_answer x;
-	cJSON *o;
+	cJSON *o = cJSON_CreateObject();
 
-	if (!local_stops_neighbours(l, mine, peer, &x))
-		return NULL;
-	o = cJSON_CreateObject();
 	json_str(o, "hook", mesh_hooks[hook]);
-	json_str(o, "rule", nft_describe(&x, l->f->a));
+	json_str(o, "rule", nft_describe(x, l->f->a));
 	json_str(o, "peer", "");
-	json_str(o, "fix", firewall_fix_neighbours(&l->fw, &x, l->f->a));
+	json_str(o, "fix", firewall_fix_neighbours(&l->fw, x, l->f->a));
 	return o;
 }
 

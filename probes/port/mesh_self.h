@@ -50,10 +50,12 @@ void mesh_machine(const struct mesh_self *s, struct mesh_card *c);
 void mesh_same(struct mesh_self *s);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
 int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
-/* What is known here of pairs that failed, and of names: mesh_part.c */
+/* What is known here of pairs that failed: mesh_part.c */
 uint64_t mesh_rp_drops(void);
 void mesh_part(struct mesh_self *s, cJSON *line);
-void mesh_names(struct mesh_self *s, cJSON *findings);
+/* The rules of ours that stop IPv6's questions for hardware addresses, to @line's "rules". */
+void mesh_neighbours(struct mesh_self *s, cJSON *line);
+void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_names.c */
 cJSON *mesh_line(struct mesh_self *s);
 cJSON *mesh_rate_line(struct mesh_self *s);
 

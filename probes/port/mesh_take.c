@@ -15,7 +15,7 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 		m->cells[i].ms = m->cells[i].gbps = NAN;
 }
 
-static const char *copied(const struct mesh *m, const cJSON *line, const char *key)
+const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key)
 {
 	const char *s = json_get_str(line, key);
 
@@ -67,21 +67,19 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	if (x->asked) /* once is enough */
 		return;
 	x->asked = true;
-	x->name = x->name ?: copied(m, line, "host") ?: "?";
-	x->iface = copied(m, line, "iface");
-	x->subnet = copied(m, line, "subnet");
+	x->name = x->name ?: mesh_copied(m, line, "host") ?: "?";
+	x->iface = mesh_copied(m, line, "iface");
+	x->subnet = mesh_copied(m, line, "subnet");
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
-	x->rp_filter = copied(m, line, "rp_filter");
+	x->rp_filter = mesh_copied(m, line, "rp_filter");
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
-	x->strict_other = copied(m, line, "strict_other");
+	x->strict_other = mesh_copied(m, line, "strict_other");
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));
-	x->rules_trouble = copied(m, line, "rules_trouble");
-	x->rules_fix = copied(m, line, "rules_fix");
+	x->rules_trouble = mesh_copied(m, line, "rules_trouble");
+	x->rules_fix = mesh_copied(m, line, "rules_fix");
 	read_ports(m, json_get(line, "ports"), x);
-	if (addr && !addr_parse(addr, &x->addr))
-		addr = x->addr.sa.sa_family ? addr : NULL;
-	else
+	if (!addr || addr_parse(addr, &x->addr))
 		x->addr = (union addr){0};
 	if (same >= 0 && same < (double)n && nodes[(size_t)same] < at)
 		take_same(m, nodes[(size_t)same], x);
@@ -158,167 +156,6 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from, const siz
 			mesh_at(m, from, nodes[i])->gbps = (float)gbps->valuedouble;
 }
 
-/* --- what each knows of its part ---------------------------------------------------------- */
-/* A rule for the question itself outweighs one for the answer. */
-static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool perhaps)
-{
-	bool asked = hook == MESH_IN || hook == MESH_OUT;
-	bool silent = c->cause == CAUSE_DROPPED || c->cause == CAUSE_LOST_ANSWER;
-	bool answered = c->cause == CAUSE_OWN_ANSWER || c->cause == CAUSE_THEIR_ANSWER;
-
-	if (!c->row || !c->bad)
-		return false;
-	/* What the asker's own rule drops is dropped before anybody asks for a neighbour. */
-	if (c->cause == CAUSE_NEIGHBOURS)
-		return hook == MESH_OUT && !perhaps;
-	if (hook == MESH_FOUND || hook == MESH_FINDS)
-		return !c->rule && (silent || c->cause == CAUSE_NOT_SEEN6);
-	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
-			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
-			       c->cause == CAUSE_RESET
-		     : silent && !c->rule;
-}
-
-static struct mesh_cell *cell_of(struct mesh *m, const cJSON *o, const size_t *nodes, size_t n)
-{
-	double from = json_get_num(o, "from", -1), to = json_get_num(o, "to", -1);
-
-	if (!(from >= 0 && from < (double)n && to >= 0 && to < (double)n))
-		return NULL;
-	if (nodes[(size_t)from] == MESH_NO_NODE || nodes[(size_t)to] == MESH_NO_NODE)
-		return NULL;
-	return mesh_at(m, nodes[(size_t)from], nodes[(size_t)to]);
-}
-
-static bool is_hook(const char *text, enum mesh_hook *ret)
-{
-	for (*ret = MESH_IN; text && *ret < MESH_HOOKS; (*ret)++)
-		if (streq(text, mesh_hooks[*ret]))
-			return true;
-	return false;
-}
-
-static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
-{
-	switch (hook) {
-	case MESH_OUT:
-		return CAUSE_OWN_FIREWALL;
-	case MESH_ANSWER_IN:
-		return CAUSE_OWN_ANSWER;
-	case MESH_ANSWER_OUT:
-		return CAUSE_THEIR_ANSWER;
-	case MESH_FOUND:
-		return CAUSE_THEIR_ND;
-	case MESH_FINDS:
-		return CAUSE_OWN_ND;
-	case MESH_IN:
-	case MESH_HOOKS:
-		break;
-	}
-	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
-			       c->cause == CAUSE_RESET
-		       ? c->cause
-		       : CAUSE_DROPPED;
-}
-
-static void add_rule(struct mesh *m, struct mesh_cell *c, const cJSON *i)
-{
-	struct mesh_more **at = &c->more, *x = ARENA_NEW(m->a, struct mesh_more);
-	size_t n = 1;
-
-	for (; *at && n < MESH_MOST_RULES; at = &(*at)->next)
-		n++;
-	*x = (struct mesh_more){.rule = copied(m, i, "rule"), .fix = copied(m, i, "fix") ?: ""};
-	if (n < MESH_MOST_RULES)
-		*at = x;
-}
-
-static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, size_t n)
-{
-	const cJSON *list = json_get(line, "rules");
-	enum mesh_hook hook;
-
-	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
-		struct mesh_cell *c = cell_of(m, i, nodes, n);
-
-		if (!c || !json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
-			continue;
-		if (c->rule && c->hook == hook) {
-			add_rule(m, c, i);
-			continue;
-		}
-		if (!may_have_rule(c, hook, cJSON_IsTrue(json_get(i, "perhaps"))))
-			continue;
-		c->hook = (uint8_t)hook;
-		c->more = NULL;
-		c->rule = copied(m, i, "rule");
-		c->fix = copied(m, i, "fix") ?: "";
-		c->fix_peer = copied(m, i, "peer") ?: "";
-		c->cause = (uint8_t)cause_of(c, hook);
-	}
-}
-
-static bool is_unexplained(const struct mesh_cell *c)
-{
-	return c->row && c->bad && c->cause == CAUSE_DROPPED && !c->rule;
-}
-
-static bool is_half(const struct mesh_cell *c)
-{
-	return c->row && c->bad && c->cause == CAUSE_LOST_ANSWER && !c->rule;
-}
-
-/* Questions of theirs that arrived here, and whose answers got lost. */
-static void take_half(struct mesh *m, size_t from, size_t me)
-{
-	struct mesh_cell *c = mesh_at(m, from, me);
-
-	if (is_unexplained(c))
-		c->cause = m->nodes[from].rp_filter ? CAUSE_OWN_RP_FILTER : CAUSE_LOST_ANSWER;
-}
-
-/*
- * What goes to @peer does not leave from where what comes from it enters. Is it
- * a filter that minds, here or there? Those that are strict drop all of it.
- */
-static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
-{
-	struct mesh_cell *to_me = mesh_at(m, peer, me), *to_peer = mesh_at(m, me, peer);
-	const struct mesh_node *here = &m->nodes[me], *there = &m->nodes[peer];
-
-	if (is_half(to_me))
-		to_me->cause = there->strict_other ? CAUSE_OWN_RP_FILTER : CAUSE_WAY_BACK;
-	if (is_half(to_peer) && here->strict)
-		to_peer->cause = CAUSE_OWN_RP_FILTER;
-	if (is_unexplained(to_me) && (here->rp_filter || here->strict))
-		to_me->cause = CAUSE_RP_FILTER;
-	if (is_unexplained(to_peer))
-		to_peer->cause = there->strict_other ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
-}
-
-/* Silence has a reason when the question is known to have arrived, or a filter counted it. */
-static void explain(struct mesh *m, const cJSON *list, size_t me, const size_t *nodes, size_t n,
-		    void (*take)(struct mesh *m, size_t peer, size_t me))
-{
-	for (const cJSON *i = list ? list->child : NULL; i; i = i->next)
-		if (cJSON_IsNumber(i) && i->valuedouble >= 0 && i->valuedouble < (double)n &&
-		    nodes[(size_t)i->valuedouble] != MESH_NO_NODE)
-			take(m, nodes[(size_t)i->valuedouble], me);
-}
-
-/* A host without a way to a peer cannot answer it either. */
-static void take_no_way_back(struct mesh *m, size_t me)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		const struct mesh_cell *to = mesh_at(m, me, i);
-		struct mesh_cell *from = mesh_at(m, i, me);
-
-		if (to->row && to->bad && is_unexplained(from) &&
-		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
-			from->cause = CAUSE_NO_WAY_BACK;
-	}
-}
-
 static void take_finding(struct mesh *m, const cJSON *i, const char *host)
 {
 	const char *check = json_get_str(i, "check");
@@ -369,13 +206,10 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 		take_row(m, line, me, nodes, n);
 		take_rates(m, line, me, nodes, n);
 	}
-	if (pass == MESH_RULES) {
-		take_rules(m, line, nodes, n);
-		explain(m, json_get(line, "half"), me, nodes, n, take_half);
-	}
+	if (pass == MESH_RULES)
+		mesh_explain_rules(m, line, me, nodes, n);
 	if (pass == MESH_REST) {
-		explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
-		take_no_way_back(m, me);
+		mesh_explain_ways(m, line, me, nodes, n);
 		take_findings(m, line, me);
 	}
 }

@@ -63,21 +63,21 @@ static uint64_t left_ns(const struct preflight *p)
 	return !p->until_ns ? UINT64_MAX : now < p->until_ns ? p->until_ns - now : 0;
 }
 
-/* By weight; what the later stages must have is not this one's, but it always gets what it needs.
- */
+/* By weight; what the later stages of this tier must have is not this one's, but it always gets
+ * what it needs, and so does one that somebody asks for of a higher tier. */
 static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t left)
 {
 	double by = pace(p);
 	uint64_t own = scaled(need_ns(p, id), fmax(1, by)), later = 0, part;
-	unsigned all = 0;
+	unsigned all = stages[id].weight;
 
-	if (!stages[id].weight || left == UINT64_MAX)
+	if (!all || left == UINT64_MAX)
 		return left;
-	for (enum stage_id k = id; k < S_COUNT; k++) {
+	for (enum stage_id k = id + 1; k < S_COUNT; k++) {
 		if (stages[k].tier > p->tier || !stages[k].weight)
 			continue;
 		all += stages[k].weight;
-		later += k > id ? scaled(need_ns(p, k), by) + MARGIN_NS : 0;
+		later += scaled(need_ns(p, k), by) + MARGIN_NS;
 	}
 	part = left / all * stages[id].weight;
 	if (later < left && part > left - later)

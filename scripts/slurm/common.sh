@@ -10,6 +10,12 @@
 ANSWER=0
 trap 'exit "$ANSWER"' EXIT
 
+case ${1-} in
+-h | --help) # Slurm asks for none: it is a person's
+    sed -n '1d;/^#/!q;s/^# \{0,1\}//p' "$0"
+    exit ;;
+esac
+
 PREFIX='windsock:'
 RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
 RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE

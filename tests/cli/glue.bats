@@ -40,6 +40,18 @@ print(eval(sys.argv[2]))' "$@"
     done < <(make -sC "$ROOT" --no-print-directory --eval='glue: ; @printf "%s\n" $(GLUE)' glue)
 }
 
+@test "what is installed asks for no younger shell than RHEL 8's bash 4.4" {
+    local file younger='EPOCHSECONDS|EPOCHREALTIME|BASH_ARGV0|SRANDOM|BASH_MONOSECONDS|GLOBSORT' # 5.0 to 5.3
+    younger+='|wait (-[a-z]+ )*-[a-z]*[fp]|@[UuLKk]\}|\$\{[ |]'
+    younger+='|localvar_inherit|assoc_expand_once|progcomp_alias|patsub_replacement|globskipdots|varredir_close'
+    for file in '${x@U}' 'wait -n -p who' 'now=$EPOCHSECONDS' 'shopt -s localvar_inherit' 'x=${ date; }'; do
+        grep -qE "$younger" <<<"$file"
+    done
+    while read -r file; do
+        run -1 grep -nHE "$younger" <(sed 's/^ *#.*//; s/ # .*//' "$ROOT/$file")
+    done < <(make -sC "$ROOT" --no-print-directory --eval='glue: ; @printf "%s\n" $(GLUE)' glue)
+}
+
 # --- Slurm (with a real one: tests/launchers/prolog.bats) ---------------------------
 
 @test "Slurm prolog: logs that cannot be written never drain; a verdict does, from memory" {

@@ -3,6 +3,7 @@
 # about what does not go together, hosts that do not answer, and more ranks than there is room.
 # shellcheck disable=SC2154 # bats sets stderr
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup() {
     unset WINDSOCK_RSH
@@ -37,6 +38,45 @@ refused() { # WHAT-IS-SAID ARGS...
     refused "--hosts and --serve cannot be combined: the first reaches" --hosts a --serve
     refused "--srun and --serve cannot be combined" --srun --serve
     refused "2 ranks do not fit: 1 host has room for 1" --hosts a:1 --np 2
+    refused "--srun is for an allocation of Slurm's, and this is none" --srun
+}
+
+@test "--srun alone: a rank on each host of the allocation" {
+    local command
+    mkdir bin
+    # srun as we call it: "srun OPTIONS -w HOST sh -c COMMAND"
+    printf '#!/bin/bash\nwhile [ "$1" != -w ]; do shift; done\necho "$2" >>%q/asked\nshift 2\nexec "$@"\n' \
+        "$PWD" >bin/srun
+    chmod +x bin/srun
+    export PATH=$PWD/bin:$PATH SLURM_JOB_NODELIST='node[1-2]'
+    for command in 'ncclbench -b 8 -e 8 -r 1' 'ddpsmoke --device cpu --samples 128'; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr "$BIN/"$command --srun --json
+        [ "$(jq '.data.world.ranks | length' <<<"$output")" = 2 ]
+        [ "$(sort asked)" = $'node1\nnode2' ]
+        rm asked
+    done
+    run -2 --separate-stderr "$BIN/ncclbench" --srun -r 2
+    [[ $stderr == "ncclbench: -r: '2' is not one of 2 ranks" && ! -e asked ]]
+}
+
+@test "a root that is none of the ranks is our command line's fault, whenever their number is known" {
+    printf '#!/bin/sh\n[ "$1" != node2 ] || exit 255\nshift\nexec sh -c "$*"\n' >one
+    chmod +x one
+    run -2 --separate-stderr "$BIN/ncclbench" --np 2 -r 2 -b 8 -e 8
+    run -2 --separate-stderr "$BIN/ncclbench" --hosts node1 --rsh ./one -r 1 -b 8 -e 8
+    run --separate-stderr "$BIN/ncclbench" --hosts node1,node2 --rsh ./one --partial -r 1 -b 8 -e 8
+    [[ $stderr == *"-r: 1 is not one of 1 ranks"* ]] # and node2 does not answer
+    [[ $output != *"exit code 2"* ]]
+    "$BIN/ncclbench" --serve --no-local --wait 1 -r 1 -b 8 -e 8 >out 2>err 3>&- &
+    local run=$!
+    wait_for 5 grep -q 'windsock join' err
+    # shellcheck disable=SC2046
+    "$BIN/windsock" $(grep -o 'join .*' err) >/dev/null 2>&1 3>&-
+    local code=0
+    wait "$run" || code=$?
+    [ "$code" = 2 ]
+    grep -q 'ncclbench: -r: 1 is not one of 1 ranks' err
 }
 
 @test "a host that does not answer is waited for as long as was said" {
@@ -143,6 +183,33 @@ refused() { # WHAT-IS-SAID ARGS...
     [ "$code" -eq 1 ]
     grep -q 'host.reach localhost: .*ranks on this machine had not ended 4 s after they were told to' err
     run ! grep -E 'ssh localhost|no longer answers' out err
+}
+
+descendants() { # PID
+    local child
+    for child in $(pgrep -P "$1"); do
+        echo "$child $(tr '\0' ' ' <"/proc/$child/cmdline")"
+        descendants "$child"
+    done 2>/dev/null
+}
+
+@test "an agent on this machine, by its name, that dies: how, and no way here is advised" {
+    local name command agent run code
+    name=$(uname -n)
+    for command in 'ncclbench -b 8 -e 8 -N 0' 'ddpsmoke --device cpu --epochs 100000'; do
+        code=0
+        # shellcheck disable=SC2086
+        "$BIN/"$command --hosts "$name:2" --np 2 >out 2>err 3>&- &
+        run=$!
+        # the one that works: the last of the two that watch each other; it has ranks
+        wait_for 10 eval 'agent=$(descendants $run | awk "/--agent [0-9]+ \$/ { print \$1 }" | tail -n 1) && [ "$(pgrep -cP "$agent")" = 2 ]'
+        kill -9 "$agent"
+        wait $run || code=$?
+        cat out err
+        [ "$code" -eq 1 ]
+        grep -q 'the agent on this machine was killed by signal 9 (SIGKILL)' out err
+        [[ ! $(cat out err) =~ "ssh $name"|'connection to it'|"--hosts $name" ]]
+    done
 }
 
 @test "as many connections on one address as there are ports, and more" {

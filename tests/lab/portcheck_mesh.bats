@@ -254,6 +254,17 @@ X
     jq -e '.data.covers | startswith("6 of 6 ordered pairs")' <<<"$output" # found before it died
 }
 
+@test "mesh: an agent here that dies is no way to a host that is broken" {
+    run -1 --separate-stderr mesh 2 '
+        "$1" --hosts lab --bandwidth 5 --json & run=$!
+        until [ -n "$(pgrep -f -- --mesh-[r]ank)" ]; do :; done
+        sleep 0.5; kill -9 "$(pgrep -nf -- "--agent [0-9]+$")"
+        wait $run'
+    fail=$(jq '.findings[] | select(.check == "host.answer" and .subject == "node0")' <<<"$output")
+    [ "$(jq -r .message <<<"$fail")" = "the agent on this machine was killed by signal 9 (SIGKILL)" ]
+    [[ $(jq -r '.fix[]' <<<"$fail") == *"here: what is short"* ]]
+}
+
 @test "mesh: a name whose first address is IPv6 that does not answer" {
     run -0 --separate-stderr mesh 2 '
         nft "add table ip6 x; add chain ip6 x in { type filter hook input priority 0; }

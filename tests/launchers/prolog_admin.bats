@@ -97,7 +97,7 @@ checked() { on "$1" env SLURM_CONF="$SLURM_CONF" SLURMD_NODENAME="node$1" "$HOOK
     [[ $output == *"2 of 2 idle nodes pass, 0 are at fault"* ]]
     block 2
     run -1 campaign --dry-run
-    [[ $output == *"would drain node2: "*"2 of 3 idle nodes pass, 1 are at fault"* ]]
+    [[ $output == *"would drain node2: "*"2 of 3 idle nodes pass, 1 is at fault"* ]]
     [ -z "$(reason 2)" ]
     run -1 campaign
     drained 2

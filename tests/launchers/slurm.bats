@@ -79,6 +79,14 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     wait_for 3 nothing_left
 }
 
+@test "ncclbench --srun in a real Slurm: a rank on each node of the allocation, as many as -r counts" {
+    slurm_up
+    run -0 --separate-stderr on 0 timeout 30 salloc -Q -N2 "$BIN/ncclbench" --srun -r 1 -b 8 -e 8 --json
+    [ "$(jq -r '[.data.world.ranks[].address] | sort | join(" ")' <<<"$output")" = "10.77.0.2 10.77.0.3" ]
+    run -2 --separate-stderr on 0 timeout 30 salloc -Q -N2 "$BIN/ncclbench" --srun -r 2 -b 8 -e 8
+    [[ $stderr == *"ncclbench: -r: '2' is not one of 2 ranks"* ]]
+}
+
 @test "portcheck in a real Slurm: srun's ranks, an allocation, a batch script, one node" {
     slurm_up
     run -0 --separate-stderr on 0 timeout 30 srun -N2 --ntasks-per-node=2 "$BIN/portcheck" --json

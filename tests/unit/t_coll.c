@@ -111,13 +111,8 @@ static const char *run_plan(struct comm *c, struct local *w, void *arg)
 static void on_ranks(const struct world *w, rank_fn *fn, void *arg)
 {
 	struct ranks r = {.fn = fn, .arg = arg, .sockets = w->sockets};
-	const char *wrong = ranks_run(&r, w->ranks);
 
-	if (wrong)
-		fail_msg("%d ranks: %s", w->ranks, wrong);
-	for (int i = 1; i < w->ranks; i++)
-		if (r.ended[i])
-			fail_msg("rank %d of %d ended with %d", i, w->ranks, r.ended[i]);
+	ranks_all_well(&r, w->ranks);
 }
 
 static void results_are_right(void **state)

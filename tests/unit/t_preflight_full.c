@@ -202,6 +202,19 @@ static void t_part_of_a_budget(void **state)
 }
 
 /* One that hangs must be named within the stage's share, one that is kept waiting not accused. */
+/* Nothing of the tier comes after it: it is its own share. */
+static void t_a_stage_of_a_higher_tier(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.p.tier = TIER_QUICK;
+	w.p.until_ns = now_ns() + 20 * NS_PER_S;
+	assert_in_range(preflight_cap(&w.p, S_SWEEP), 19 * NS_PER_S, 20 * NS_PER_S);
+	world_done(&w);
+}
+
 static void t_silence_within_a_share(void **state)
 {
 	(void)state;
@@ -274,6 +287,7 @@ int main(void)
 		cmocka_unit_test(t_judges_nothing_of_nothing),
 		cmocka_unit_test(t_part_of_a_budget),
 		cmocka_unit_test(t_pace_of_a_run),
+		cmocka_unit_test(t_a_stage_of_a_higher_tier),
 		cmocka_unit_test(t_silence_within_a_share),
 		cmocka_unit_test(t_may_hang),
 	};

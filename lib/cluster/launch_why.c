@@ -1,0 +1,156 @@
+/* Why a host takes no part, or no longer: how its agent ended, or that it is of another build. */
+#include "lib/cluster/launch_agents.h"
+
+#include "lib/cluster/trouble.h"
+#include "lib/core/opt.h"
+
+enum { SIGNALS = 64, QUOTED_VERSION = 20 };
+
+/* ---- how it ended ---- */
+static const char *last_line(struct agent_host *h)
+{
+	char *s = arena_strdup(h->of->a, h->tail), *nl;
+	size_t n = strlen(s);
+
+	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r'))
+		s[--n] = '\0';
+	nl = strrchr(s, '\n');
+	s = nl ? nl + 1 : s;
+	for (char *c = s; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = '?';
+	return s;
+}
+
+/* Is it a node that srun complains of, and not of the job, the controller or itself? */
+static bool speaks_of_node(const char *said)
+{
+	static const char *const words[] = {"node not available",    "Node failure",
+					    "not responding",	     "Unable to contact",
+					    "Communication connect", "Unable to resolve",
+					    "Zero Bytes were",	     "Slurmd could not"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(said, words[i]))
+			return true;
+	return false;
+}
+
+static const char *own_name(struct arena *a)
+{
+	const char *own = agent_own_path(a), *slash = strrchr(own, '/');
+
+	return slash ? slash + 1 : own;
+}
+
+/* The words that were to start it on that host. */
+static const char *way_to(const struct agent_host *h)
+{
+	return h->of->o.srun ? "srun" : h->of->rsh ? h->of->rsh : "ssh";
+}
+
+/*
+ * Whose end it is, and how: of the agent where a signal is known to have ended it, there by its
+ * exit code (AGENT_KILLED), else of what was to start it. NULL: there is nothing more to say of
+ * it than that it has ended.
+ */
+static const char *killed(const struct agent_host *h)
+{
+	struct arena *a = h->of->a;
+	const char *who = h->local ? "the agent on this machine" : "the agent there";
+	int told = h->status > AGENT_KILLED && h->status <= AGENT_KILLED + SIGNALS
+			   ? h->status - AGENT_KILLED
+			   : 0;
+
+	if (told || h->sig)
+		return arena_printf(a, "%s was %s",
+				    told || h->local ? who : arena_printf(a, "%s here", way_to(h)),
+				    child_ending(-1, told ? told : h->sig, a));
+	return h->local && h->status
+		       ? arena_printf(a, "%s ended with %s", who, child_ending(h->status, 0, a))
+		       : NULL;
+}
+
+/* It was at work. To this machine there is no connection that could break. */
+static const char *lost(struct agent_host *h)
+{
+	struct arena *a = h->of->a;
+	const char *how = killed(h), *said = *h->tail ? last_line(h) : NULL;
+
+	if (!how)
+		how = h->local ? "the agent on this machine has ended"
+			       : "the connection to it ended";
+	if (!h->local)
+		how = arena_printf(a, "lost %s: %s", h->h->hostname, how);
+	return said ? arena_printf(a, "%s: %s", how, said) : how;
+}
+
+static const char *not_ready(struct agent_host *h)
+{
+	const char *how = killed(h);
+
+	if (!how)
+		how = arena_printf(h->of->a, "%s ended", h->local ? "the agent" : way_to(h));
+	return arena_printf(h->of->a, "%s: %s before it was ready%s%s", h->h->name, how,
+			    *h->tail ? ": " : "", last_line(h));
+}
+
+const char *agent_why_gone(struct agent_host *h)
+{
+	struct launch *L = h->of;
+	struct fanout_result r = {.host = h->h->name,
+				  .started = true,
+				  .timed_out = h->timed_out,
+				  .exit_status = h->status,
+				  .signal = h->sig,
+				  .out = "",
+				  .err = h->tail};
+	const char *said, *own = own_name(L->a);
+
+	if (h->state == AGENT_UP && !h->timed_out)
+		return lost(h);
+	if (h->status == 127 && !h->local && !L->o.copy_self)
+		return arena_printf(L->a,
+				    "%s is not installed on %s (or not on the PATH of "
+				    "non-interactive shells); install it there, or let --copy-self "
+				    "carry it",
+				    own, h->h->name);
+	said = L->o.srun || h->local ? NULL
+				     : fanout_trouble(&r, way_to(h), own, L->o.deadline_ns, L->a);
+	if (said)
+		return said;
+	if (h->timed_out)
+		return arena_printf(
+			L->a,
+			"%s: no answer through %s; try it by hand, or allow more with --deadline",
+			h->h->name, h->local ? "the agent" : way_to(h));
+	h->h->way_broken = L->o.srun && !h->local && !speaks_of_node(h->tail);
+	return not_ready(h);
+}
+
+/* ---- another build ---- */
+/* Of the same version, too: there the number says nothing, and which program it is says all. */
+const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol)
+{
+	struct arena *a = h->of->a;
+
+	if (!streq(version, WINDSOCK_VERSION))
+		return h->visitor ? arena_printf(a,
+						 "this is version %.*s and that run is of %s: "
+						 "install the same",
+						 QUOTED_VERSION, version, WINDSOCK_VERSION)
+				  : arena_printf(a,
+						 "%s has version %s and this is %s: install the "
+						 "same on both, or let --copy-self carry this one",
+						 h->h->name, version, WINDSOCK_VERSION);
+	if (h->visitor)
+		return arena_printf(a,
+				    "this is another build of version %s than that run's (they "
+				    "speak protocols %u and %d): copy that host's %.400s here",
+				    WINDSOCK_VERSION, protocol, AGENT_PROTOCOL, agent_own_path(a));
+	return arena_printf(a,
+			    "%s has another build of version %s than this (they speak protocols %u "
+			    "and %d): copy %s there, or let --copy-self carry it",
+			    h->h->name, WINDSOCK_VERSION, protocol, AGENT_PROTOCOL,
+			    agent_own_path(a));
+}

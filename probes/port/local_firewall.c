@@ -1,0 +1,196 @@
+/* What this host's own firewall says to one packet, and to what training sends. */
+#include "probes/port/fix.h"
+#include "probes/port/local.h"
+
+#include <arpa/inet.h>
+#include <netinet/icmp6.h>
+
+/* Rules may ask by which interface it comes or goes. */
+static struct nft_packet here(const struct local *l, const struct nft_packet *asked)
+{
+	const union addr *own = asked->input ? &asked->to : &asked->from;
+	const struct iface_addr *mine = inventory_by_addr(&l->f->inv, own);
+	struct nft_packet p = *asked;
+
+	p.iface = mine ? mine->iface->name : NULL;
+	return p;
+}
+
+struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,
+			     const union addr *to)
+{
+	const struct nft_packet p =
+		here(l, &(struct nft_packet){.input = input, .udp = udp, .from = *from, .to = *to});
+
+	return nft_judge(&l->fw.nft, &p);
+}
+
+size_t local_rules(const struct local *l, bool input, bool answer, const union addr *from,
+		   const union addr *to, struct nft_answer *ret, size_t max)
+{
+	const struct nft_packet p = here(
+		l,
+		&(struct nft_packet){.input = input, .answer = answer, .from = *from, .to = *to});
+
+	return nft_judge_all(&l->fw.nft, &p, ret, max);
+}
+
+/* Who asks us, and whom we ask: the peer, or where it is behind one, a router, by the only kind of
+ * address that it is known to have. */
+static union addr asker(const struct local *l, const union addr *mine, const union addr *peer)
+{
+	const struct iface_addr *own = inventory_by_addr(&l->f->inv, mine);
+	union addr router = {.v6 = {.sin6_family = AF_INET6}};
+
+	if (!own || addr_in_subnet(peer, mine, own->prefix))
+		return *peer;
+	(void)inet_pton(AF_INET6, "fe80::1", &router.v6.sin6_addr);
+	return router;
+}
+
+bool local_stops_neighbours(const struct local *l, const union addr *mine, const union addr *peer,
+			    struct nft_answer *ret)
+{
+	static const uint8_t types[] = {ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
+	union addr other;
+
+	if (mine->sa.sa_family != AF_INET6)
+		return false;
+	other = asker(l, mine, peer);
+	for (size_t i = 0; i < 2 * ARRAY_LEN(types); i++) {
+		bool input = i < ARRAY_LEN(types);
+		const struct nft_packet p =
+			here(l, &(struct nft_packet){.input = input,
+						     .icmp6 = types[i % ARRAY_LEN(types)],
+						     .from = input ? other : *mine,
+						     .to = input ? *mine : other});
+
+		*ret = nft_judge(&l->fw.nft, &p);
+		if (ret->verdict != NFT_ACCEPT && !ret->perhaps)
+			return true;
+	}
+	return false;
+}
+
+/* Some other host of our subnet: this host's rules are asked about it. */
+static union addr made_up_peer(const struct iface_addr *x)
+{
+	union addr peer = x->addr;
+	uint8_t *last = peer.sa.sa_family == AF_INET ? (uint8_t *)&peer.v4.sin_addr + 3
+						     : &peer.v6.sin6_addr.s6_addr[15];
+
+	*last ^= (*last & 3) == 1 ? 3 : 1; /* no network and no broadcast address in a /30 */
+	addr_set_port(&peer, 0);
+	return peer;
+}
+
+/* --- to those of training ------------------------------------------------------ */
+static struct nft_answer ask(const struct local *l, uint16_t port)
+{
+	union addr peer = made_up_peer(l->s.addr), mine = l->s.addr->addr;
+
+	addr_set_port(&mine, port);
+	return local_rule(l, true, false, &peer, &mine);
+}
+
+static const char *verb(enum nft_verdict v) { return v == NFT_REJECT ? "reject" : "drop"; }
+
+static void blocked(const struct local *l, const char *ports, const struct nft_answer *x,
+		    struct report *r)
+{
+	struct finding *f = report_find(r, "local.firewall", ports);
+	const char *subnet = fix_subnet(l->s.addr, f->a);
+
+	finding_set(f, ST_WARN, "this host's firewall %s%ss what comes from %s: %s",
+		    x->perhaps ? "perhaps " : "", verb(x->verdict), subnet, nft_describe(x, f->a));
+	finding_expect(f, "all TCP from the other nodes let in");
+	finding_fix(f, "%s", firewall_fix(&l->fw, x, subnet, f->a));
+	report_add(r, f);
+}
+
+/* MASTER_PORT and the sample, ports with one fate together. */
+static size_t judge_rules(const struct local *l, struct report *r)
+{
+	struct arena *a = report_arena(r);
+	port_list ports = {0}, same = {0};
+	struct nft_answer last = {0};
+	size_t bad = 0;
+
+	ports_default(&l->env, a, &ports);
+	for (size_t i = 0; i <= ports.n; i++) {
+		struct nft_answer x = i < ports.n ? ask(l, ports.v[i])
+						  : (struct nft_answer){.verdict = NFT_ACCEPT};
+
+		if (same.n && (i == ports.n || x.rule != last.rule || x.chain != last.chain)) {
+			blocked(l, ports_fold(same.v, same.n, 0, a), &last, r);
+			same.n = 0;
+		}
+		last = x;
+		if (x.verdict == NFT_ACCEPT)
+			continue;
+		*LIST_ADD(a, &same) = ports.v[i];
+		bad++;
+	}
+	return bad;
+}
+
+/* Ranks of one machine meet over lo, and so do we. */
+static void judge_loopback(const struct local *l, struct report *r)
+{
+	struct nft_answer x;
+	struct finding *f;
+
+	if (!firewall_stops_loopback(&l->fw, &x))
+		return;
+	f = report_find(r, "local.firewall", "lo");
+	finding_set(f, ST_WARN, "this host's firewall %ss what it sends to itself over lo: %s",
+		    verb(x.verdict), nft_describe(&x, f->a));
+	finding_expect(f, "lo let through: ranks of one machine meet there");
+	finding_fix(f, "%s", firewall_fix_loopback(&l->fw, &x, f->a));
+	report_add(r, f);
+}
+
+/* Where all ports are open, and nobody finds the way to them. */
+static bool judge_neighbours(const struct local *l, struct report *r)
+{
+	union addr peer = made_up_peer(l->s.addr);
+	struct nft_answer x;
+	struct finding *f;
+
+	if (!local_stops_neighbours(l, &l->s.addr->addr, &peer, &x))
+		return false;
+	f = report_find(r, "local.firewall", "ICMPv6");
+	finding_set(f, ST_WARN,
+		    "this host's firewall %ss ICMPv6, by which IPv6 finds its neighbours: %s",
+		    verb(x.verdict), nft_describe(&x, f->a));
+	finding_expect(f, "neighbour solicitations and advertisements let through");
+	finding_fix(f, "%s", firewall_fix_neighbours(&l->fw, &x, f->a));
+	report_add(r, f);
+	return true;
+}
+
+void local_judge_firewall(const struct local *l, struct report *r)
+{
+	struct finding *f;
+
+	judge_loopback(l, r);
+	if (l->fw.known && l->s.addr && (judge_rules(l, r) || judge_neighbours(l, r)))
+		return;
+	f = report_find(r, "local.firewall", l->fw.manager ?: "nftables");
+	if (!l->fw.known) {
+		finding_set(f, l->fw.manager ? ST_WARN : ST_INFO, "was not looked at: %s%s%s",
+			    l->fw.trouble, l->fw.manager ? "; running: " : "", l->fw.manager ?: "");
+		if (l->fw.manager)
+			finding_fix(f, "sudo portcheck   # shows its rules");
+	} else if (!l->s.addr) {
+		finding_set(f, ST_INFO,
+			    "was not judged: this host has no address that peers could use");
+	} else if (l->fw.unread) {
+		finding_set(f, ST_INFO, "lets peers in as far as it was read: %s", l->fw.unread);
+	} else if (!l->fw.nft.rules.n) {
+		finding_set(f, ST_PASS, "no rules: this host itself keeps nothing out");
+	} else {
+		finding_set(f, ST_PASS, "its rules let peers of this subnet in");
+	}
+	report_add(r, f);
+}

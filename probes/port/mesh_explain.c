@@ -1,0 +1,195 @@
+/* Why a pair failed, as its two hosts know it: rules of theirs, answers that got lost, ways back
+ * that lead elsewhere. What ranks say of that, none of it trusted, put to the pairs. */
+#include "lib/report/json.h"
+#include "probes/port/mesh.h"
+
+/* A rule for the question itself outweighs one for the answer. */
+static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool perhaps)
+{
+	bool asked = hook == MESH_IN || hook == MESH_OUT;
+	bool silent = c->cause == CAUSE_DROPPED || c->cause == CAUSE_LOST_ANSWER;
+	bool answered = c->cause == CAUSE_OWN_ANSWER || c->cause == CAUSE_THEIR_ANSWER;
+
+	if (!c->row || !c->bad)
+		return false;
+	/* What the asker's own rule drops is dropped before anybody asks for a neighbour. */
+	if (c->cause == CAUSE_NEIGHBOURS)
+		return hook == MESH_OUT && !perhaps;
+	if (hook == MESH_FOUND || hook == MESH_FINDS)
+		return !c->rule && (silent || c->cause == CAUSE_NOT_SEEN6);
+	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
+			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
+			       c->cause == CAUSE_RESET
+		     : silent && !c->rule;
+}
+
+/* The node of a rank; MESH_NO_NODE: it is none. */
+static size_t node_of(const cJSON *rank, const size_t *nodes, size_t n)
+{
+	double x = cJSON_IsNumber(rank) ? rank->valuedouble : -1;
+
+	return x >= 0 && x < (double)n ? nodes[(size_t)x] : MESH_NO_NODE;
+}
+
+static struct mesh_cell *cell_of(struct mesh *m, const cJSON *from_rank, const cJSON *to_rank,
+				 const size_t *nodes, size_t n)
+{
+	size_t from = node_of(from_rank, nodes, n), to = node_of(to_rank, nodes, n);
+
+	return from == MESH_NO_NODE || to == MESH_NO_NODE ? NULL : mesh_at(m, from, to);
+}
+
+static bool is_hook(const char *text, enum mesh_hook *ret)
+{
+	for (*ret = MESH_IN; text && *ret < MESH_HOOKS; (*ret)++)
+		if (streq(text, mesh_hooks[*ret]))
+			return true;
+	return false;
+}
+
+static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
+{
+	switch (hook) {
+	case MESH_OUT:
+		return CAUSE_OWN_FIREWALL;
+	case MESH_ANSWER_IN:
+		return CAUSE_OWN_ANSWER;
+	case MESH_ANSWER_OUT:
+		return CAUSE_THEIR_ANSWER;
+	case MESH_FOUND:
+		return CAUSE_THEIR_ND;
+	case MESH_FINDS:
+		return CAUSE_OWN_ND;
+	case MESH_IN:
+	case MESH_HOOKS:
+		break;
+	}
+	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
+			       c->cause == CAUSE_RESET
+		       ? c->cause
+		       : CAUSE_DROPPED;
+}
+
+static void add_rule(struct mesh *m, struct mesh_cell *c, const cJSON *i)
+{
+	struct mesh_more **at = &c->more, *x = ARENA_NEW(m->a, struct mesh_more);
+	size_t n = 1;
+
+	for (; *at && n < MESH_MOST_RULES; at = &(*at)->next)
+		n++;
+	*x = (struct mesh_more){.rule = mesh_copied(m, i, "rule"),
+				.fix = mesh_copied(m, i, "fix") ?: ""};
+	if (n < MESH_MOST_RULES)
+		*at = x;
+}
+
+static void take_rule(struct mesh *m, struct mesh_cell *c, enum mesh_hook hook, const cJSON *i)
+{
+	if (c->rule && c->hook == hook) {
+		add_rule(m, c, i);
+		return;
+	}
+	if (!may_have_rule(c, hook, cJSON_IsTrue(json_get(i, "perhaps"))))
+		return;
+	c->hook = (uint8_t)hook;
+	c->more = NULL;
+	c->rule = mesh_copied(m, i, "rule");
+	c->fix = mesh_copied(m, i, "fix") ?: "";
+	c->fix_peer = mesh_copied(m, i, "peer") ?: "";
+	c->cause = (uint8_t)cause_of(c, hook);
+}
+
+/* One of "from" and "to" may be a list: what a rule stops of many, it says once. */
+static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, size_t n)
+{
+	const cJSON *list = json_get(line, "rules");
+	enum mesh_hook hook;
+
+	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
+		const cJSON *from = json_get(i, "from"), *to = json_get(i, "to");
+		const cJSON *many = cJSON_IsArray(from) ? from : cJSON_IsArray(to) ? to : NULL;
+
+		if (!json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
+			continue;
+		for (const cJSON *k = many ? many->child : i; k; k = many ? k->next : NULL) {
+			struct mesh_cell *c =
+				cell_of(m, many == from ? k : from, many == to ? k : to, nodes, n);
+
+			if (c)
+				take_rule(m, c, hook, i);
+		}
+	}
+}
+
+static bool is_unexplained(const struct mesh_cell *c)
+{
+	return c->row && c->bad && c->cause == CAUSE_DROPPED && !c->rule;
+}
+
+static bool is_half(const struct mesh_cell *c)
+{
+	return c->row && c->bad && c->cause == CAUSE_LOST_ANSWER && !c->rule;
+}
+
+/* Questions of theirs that arrived here, and whose answers got lost. */
+static void take_half(struct mesh *m, size_t from, size_t me)
+{
+	struct mesh_cell *c = mesh_at(m, from, me);
+
+	if (is_unexplained(c))
+		c->cause = m->nodes[from].rp_filter ? CAUSE_OWN_RP_FILTER : CAUSE_LOST_ANSWER;
+}
+
+/*
+ * What goes to @peer does not leave from where what comes from it enters. Is it
+ * a filter that minds, here or there? Those that are strict drop all of it.
+ */
+static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
+{
+	struct mesh_cell *to_me = mesh_at(m, peer, me), *to_peer = mesh_at(m, me, peer);
+	const struct mesh_node *here = &m->nodes[me], *there = &m->nodes[peer];
+
+	if (is_half(to_me))
+		to_me->cause = there->strict_other ? CAUSE_OWN_RP_FILTER : CAUSE_WAY_BACK;
+	if (is_half(to_peer) && here->strict)
+		to_peer->cause = CAUSE_OWN_RP_FILTER;
+	if (is_unexplained(to_me) && (here->rp_filter || here->strict))
+		to_me->cause = CAUSE_RP_FILTER;
+	if (is_unexplained(to_peer))
+		to_peer->cause = there->strict_other ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
+}
+
+/* Silence has a reason when the question is known to have arrived, or a filter counted it. */
+static void explain(struct mesh *m, const cJSON *list, size_t me, const size_t *nodes, size_t n,
+		    void (*take)(struct mesh *m, size_t peer, size_t me))
+{
+	for (const cJSON *i = list ? list->child : NULL; i; i = i->next)
+		if (node_of(i, nodes, n) != MESH_NO_NODE)
+			take(m, node_of(i, nodes, n), me);
+}
+
+/* A host without a way to a peer cannot answer it either. */
+static void take_no_way_back(struct mesh *m, size_t me)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mesh_cell *to = mesh_at(m, me, i);
+		struct mesh_cell *from = mesh_at(m, i, me);
+
+		if (to->row && to->bad && is_unexplained(from) &&
+		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
+			from->cause = CAUSE_NO_WAY_BACK;
+	}
+}
+
+void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	m->nodes[me].rules_cut = cJSON_IsTrue(json_get(line, "rules_cut"));
+	take_rules(m, line, nodes, n);
+	explain(m, json_get(line, "half"), me, nodes, n, take_half);
+}
+
+void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
+	take_no_way_back(m, me);
+}

@@ -1,0 +1,95 @@
+/* Names that mislead: a rank's own, as Gloo asks for it, and rank 0's as MASTER_ADDR. */
+#include "lib/core/units.h"
+#include "lib/host/hostname.h"
+#include "probes/port/mesh_self.h"
+
+enum { NAME_PATIENCE_S = 2 };
+
+static struct finding *name_finding(struct mesh_self *s, const char *name)
+{
+	return report_find(s->report, "mesh.name", name);
+}
+
+/* What a rank publishes when it asks for its own name, as Gloo does. */
+static void judge_own(struct mesh_self *s, cJSON *findings)
+{
+	const char *name = s->f->inv.hostname, *addr = s->cards[s->me].addr;
+	struct name_answer got = {0};
+	struct addr_text at;
+	struct finding *f;
+
+	name_resolve(name, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
+	if (!got.addrs.n || addr_class(&got.addrs.v[0]) != ADDR_LOOPBACK)
+		return;
+	f = name_finding(s, name);
+	finding_set(f, ST_WARN,
+		    "means %s on itself: a rank there that publishes its name's address, as Gloo "
+		    "does, is found by no other node",
+		    addr_print(&got.addrs.v[0], &at));
+	finding_expect(f, "%s", addr);
+	finding_fix(f, "sudo sed -i '/^127\\./s/\\b%s\\b//; $a %s %s' /etc/hosts   # on %s", name,
+		    addr, name, name);
+	local_put(findings, f);
+}
+
+/* An address of rank 0's name that nobody answers at while its other one works. */
+static void judge_dead(struct mesh_self *s, const union addr *dead, cJSON *findings)
+{
+	const char *name = s->cards[0].host;
+	struct finding *f = name_finding(s, name);
+	struct addr_text at;
+
+	finding_set(f, ST_WARN,
+		    "means %s first on %s, which does not answer: with MASTER_ADDR=%s ranks there "
+		    "wait for that address before they try %s",
+		    addr_print(dead, &at), s->f->inv.hostname, name, s->cards[0].addr);
+	finding_expect(f, "%s first", s->cards[0].addr);
+	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
+	local_put(findings, f);
+}
+
+static void judge_loopback(struct mesh_self *s, const union addr *to, cJSON *findings)
+{
+	const char *name = s->cards[0].host;
+	struct finding *f = name_finding(s, name);
+	struct addr_text at;
+
+	finding_set(f, ST_WARN,
+		    "means %s on %s: with MASTER_ADDR=%s ranks there look for rank 0 on their own "
+		    "host",
+		    addr_print(to, &at), s->f->inv.hostname, name);
+	finding_expect(f, "%s", s->cards[0].addr);
+	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
+	local_put(findings, f);
+}
+
+/* Rank 0's name as MASTER_ADDR: what do the others take it for? */
+static void judge_master(struct mesh_self *s, cJSON *findings)
+{
+	struct name_answer got = {0};
+	struct scan_probe p = {0};
+	const struct scan_opts o = {.patience_ns = NAME_PATIENCE_S * NS_PER_S};
+	struct err ignored;
+
+	name_resolve(s->cards[0].host, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
+	if (!got.addrs.n)
+		return; /* nobody who gives addresses needs names */
+	p.to = got.addrs.v[0];
+	if (addr_class(&p.to) == ADDR_LOOPBACK) {
+		judge_loopback(s, &p.to, findings);
+		return;
+	}
+	if (addr_equal(&p.to, &s->addrs[0]) || mesh_lost(s, s->me, 0) || !s->cards[0].talk_port)
+		return;
+	addr_set_port(&p.to, s->cards[0].talk_port);
+	if (scan_tcp(&p, 1, &o, &ignored) || p.state == TCP_OPEN || p.state == TCP_PENDING)
+		return;
+	judge_dead(s, &got.addrs.v[0], findings);
+}
+
+void mesh_names(struct mesh_self *s, cJSON *findings)
+{
+	judge_own(s, findings);
+	if (s->me && s->addrs[0].sa.sa_family)
+		judge_master(s, findings);
+}
