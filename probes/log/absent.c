@@ -116,9 +116,13 @@ static void worlds(struct why *w, struct arena *a, struct explanation *x)
 	struct cause *c = explain_find(x, "MPI-001");
 
 	if (are == WORLDS_MANY && !c)
-		explain_suspect(explain_add(w, a, x, "MPI-001"), EACH_ALONE,
-				arena_printf(a, "one command for %ld processes gave %u results",
-					     w->worlds.asked, w->worlds.results));
+		explain_suspect(
+			explain_add(w, a, x, "MPI-001"), EACH_ALONE,
+			w->worlds.most_headers > 1
+				? "the header was printed again before any rank was: one "
+				  "world prints it once"
+				: arena_printf(a, "one command for %ld processes gave %u results",
+					       w->worlds.asked, w->worlds.results));
 	else if (c && are != WORLDS_MANY)
 		c->weight = are == WORLDS_UNSURE ? ALONE : 0;
 }

@@ -2,19 +2,6 @@
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
-#include "probes/log/extract.h"
-
-enum { DOCKER0 = 78 /* how sure an address that every host has makes us */ };
-
-static void raise(struct cause *c, int weight, const char *because)
-{
-	if (!c)
-		return;
-	if (c->weight < weight)
-		c->weight = weight;
-	if (because)
-		c->because = because;
-}
 
 /* Two processes that differ in the text at @off; both must have said something. */
 static bool differ(const struct actors *t, size_t off, const struct actor **ret_a,
@@ -48,7 +35,11 @@ static void transports(struct why *w, struct arena *a, struct explanation *x)
 	said = arena_printf(a, "%s uses network %s, but %s uses %s", who_text(a, &p->who),
 			    p->network, who_text(a, &q->who), q->network);
 	*LIST_ADD(a, &x->notes) = said;
-	raise(explain_add(w, a, x, "CON-008"), x->in_trouble ? 88 : w->healthy ? 45 : 66, said);
+	explain_raise(explain_add(w, a, x, "CON-008"),
+		      x->in_trouble ? 88
+		      : w->healthy  ? 45
+				    : 66,
+		      said);
 }
 
 static void versions(struct why *w, struct arena *a, struct explanation *x)
@@ -62,9 +53,9 @@ static void versions(struct why *w, struct arena *a, struct explanation *x)
 	said = arena_printf(a, "%s runs NCCL %s, but %s runs %s", who_text(a, &p->who), p->version,
 			    who_text(a, &q->who), q->version);
 	*LIST_ADD(a, &x->notes) = said;
-	raise(explain_add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
+	explain_raise(explain_add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
 	if (explain_find(x, "CON-015"))
-		raise(explain_find(x, "CON-015"), 0, said);
+		explain_raise(explain_find(x, "CON-015"), 0, said);
 }
 
 static void interfaces(struct why *w, struct arena *a, struct explanation *x)
@@ -96,13 +87,13 @@ static void gdr(struct why *w, struct arena *a, struct explanation *x)
 	if (!c || !with || !without)
 		return;
 	if (with == without || streq(with->who.host, without->who.host)) {
-		raise(c, w->healthy && !x->in_trouble ? 30 : 58,
-		      "some channels have GDRDMA and some have not");
+		explain_raise(c, w->healthy && !x->in_trouble ? 30 : 58,
+			      "some channels have GDRDMA and some have not");
 		return;
 	}
-	raise(c, w->healthy && !x->in_trouble ? 48 : 74,
-	      arena_printf(a, "%s has channels without GDRDMA, %s has it", without->who.host,
-			   with->who.host));
+	explain_raise(c, w->healthy && !x->in_trouble ? 48 : 74,
+		      arena_printf(a, "%s has channels without GDRDMA, %s has it",
+				   without->who.host, with->who.host));
 	*LIST_ADD(a, &x->notes) = c->because;
 }
 
@@ -136,91 +127,18 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
 
 	if (far)
-		raise(explain_find(x, "IF-007"), stuck || !w->healthy ? 80 : 45,
-		      "several hosts take part, and none reaches another's loopback");
+		explain_raise(explain_find(x, "IF-007"), stuck || !w->healthy ? 80 : 45,
+			      "several hosts take part, and none reaches another's loopback");
 	else if (stuck)
-		raise(explain_find(x, "IF-007"), 60, NULL);
+		explain_raise(explain_find(x, "IF-007"), 60, NULL);
 	for (size_t i = 0; lacks_reason(x) && all[i]; i++)
-		raise(explain_find(x, all[i]), 56,
-		      "a connection failed, and nothing else in the log is doubtful");
+		explain_raise(explain_find(x, all[i]), 56,
+			      "a connection failed, and nothing else in the log is doubtful");
 	if (far && stuck) {
-		raise(explain_find(x, "IF-008"), 76, "several hosts take part");
-		raise(explain_find(x, "IF-006"), 74, "several hosts take part");
-		raise(explain_find(x, "IF-005"), 54, "several hosts take part");
-		raise(explain_find(x, "IF-004"), 54, "several hosts take part");
-	}
-}
-
-static bool is_virtual(const char *iface)
-{
-	static const char *const names[] = {"br-",     "docker", "veth",  "virbr", "cni", "cali",
-					    "flannel", "tail",	 "wg",	  "tun",   "zt",  "vmnet",
-					    "lxc",     "podman", "ip6tn", NULL};
-
-	for (size_t i = 0; names[i]; i++)
-		if (starts_with(iface, names[i]))
-			return true;
-	return false;
-}
-
-/* The interface behind an address that could not be reached is the cause, the failure its effect.
- */
-static void blame_interface(struct why *w, struct arena *a, struct explanation *x, size_t which,
-			    const char *addr, const char *iface, const char *because)
-{
-	const struct cause copy = x->causes.v[which], *failed = &copy; /* the list may grow */
-	int weight = failed->weight + 6 < 95 ? failed->weight + 6 : 95;
-
-	if (starts_with(addr, "fe80:")) {
-		raise(explain_find(x, "IF-005"), weight, because);
-		raise(explain_find(x, "IF-006"), weight + 1, because);
-	}
-	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
-		raise(explain_find(x, "IF-004"),
-		      failed->sig->tier == TIER_ROOT ? failed->weight - 1 : weight, because);
-	/* a dead peer of this host refuses too; what does not answer at all was meant for another
-	 */
-	if (starts_with(addr, "127.") && !streq(failed->sig->id, "CON-003"))
-		raise(explain_add(w, a, x, "IF-007"), weight, because);
-	else if (starts_with(addr, "127."))
-		raise(explain_find(x, "IF-007"), weight, because);
-	if (starts_with(addr, "127.") && failed->first && strstr(failed->first->text, "/pair.cc"))
-		raise(explain_add(w, a, x, "IF-017"), 58,
-		      "Gloo was told a loopback address: right only where all ranks are on one "
-		      "host");
-	if (!starts_with(addr, "172.") ||
-	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
-		return;
-	if (streq(addr,
-		  "172.17.0.1")) /* docker0's own, on every host: whoever answers is ourselves */
-		raise(explain_add(w, a, x, "IF-008"), weight > DOCKER0 ? weight : DOCKER0, because);
-	else
-		raise(explain_find(x, "IF-008"), weight, because);
-}
-
-/* An address that could not be reached, and on which interface its owner offered it. */
-static void bad_offers(struct why *w, struct arena *a, struct explanation *x)
-{
-	for (size_t i = 0; i < x->causes.n; i++) {
-		struct cause *c = &x->causes.v[i];
-		const struct offer *o;
-		struct extract e = {0};
-
-		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
-			continue;
-		for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
-			extract_line(c->record->events.v[k].body, &e);
-		o = *e.addr ? actors_offered(&w->actors, e.addr) : NULL;
-		if (o)
-			c->because =
-				arena_printf(a, "%s was offered by %s on %s", e.addr,
-					     who_text(a, &w->actors.v.v[o->actor].who), o->iface);
-		if (*e.addr)
-			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL,
-					c->because
-						? c->because
-						: arena_printf(a, "a rank could not connect to %s",
-							       e.addr));
+		explain_raise(explain_find(x, "IF-008"), 76, "several hosts take part");
+		explain_raise(explain_find(x, "IF-006"), 74, "several hosts take part");
+		explain_raise(explain_find(x, "IF-005"), 54, "several hosts take part");
+		explain_raise(explain_find(x, "IF-004"), 54, "several hosts take part");
 	}
 }
 
@@ -244,12 +162,13 @@ static void link_down(struct explanation *x)
 	if (!down)
 		return;
 	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
-		raise(down, 66, NULL);
+		explain_raise(down, 66, NULL);
 	for (size_t i = 0; rdma[i]; i++) {
 		const struct cause *c = explain_find(x, rdma[i]);
 
 		if (c && c->first && down->first && at_one_time(down->first, c->first))
-			raise(down, c->weight + 2, "RDMA failed over a link at the same time");
+			explain_raise(down, c->weight + 2,
+				      "RDMA failed over a link at the same time");
 	}
 }
 
@@ -265,7 +184,8 @@ static void removed_twice(struct explanation *x)
 
 		if (e->file == gone->first->file && gone->first->line > e->line &&
 		    gone->first->line - e->line <= NEAR)
-			raise(c, 84, "the line before the error is the one that removes it");
+			explain_raise(c, 84,
+				      "the line before the error is the one that removes it");
 	}
 }
 
@@ -275,7 +195,7 @@ static void too_little_shared_memory(struct explanation *x)
 	struct cause *c = explain_find(x, "GPU-059"), *failed = explain_find(x, "GPU-031");
 
 	if (c && failed && !failed->is_over)
-		raise(c, 86, "the launch that failed asked for more than this GPU gives");
+		explain_raise(c, 86, "the launch that failed asked for more than this GPU gives");
 }
 
 static long number_in(const char *text, const char *key, long otherwise)
@@ -301,7 +221,7 @@ static void lost_pages(struct explanation *x)
 	if (spare <= total)
 		c->weight = 0;
 	else if (failed && !failed->is_over)
-		raise(c, failed->weight + 6, "CmaFree is more than CmaTotal");
+		explain_raise(c, failed->weight + 6, "CmaFree is more than CmaTotal");
 }
 
 /* Rank 0 that never comes is retried in silence until somebody gives up. */
@@ -310,7 +230,7 @@ static void still_knocking(struct why *w, struct explanation *x)
 	struct cause *c = explain_find(x, "PT-030");
 
 	if (c && !c->is_over && !w->healthy && c->record->count >= 3)
-		raise(c, 58, "it never came during this log");
+		explain_raise(c, 58, "it never came during this log");
 }
 
 /* Two ranks of one communicator, host and GPU: NCCL refuses that, also where the line that says
@@ -330,9 +250,9 @@ static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
 				q = &v[i];
 			}
 	if (p)
-		raise(explain_add(w, a, x, "GPU-001"), x->in_trouble ? 90 : 70,
-		      arena_printf(a, "ranks %d and %d of %s say the same busId", p->who.rank,
-				   q->who.rank, p->who.host));
+		explain_raise(explain_add(w, a, x, "GPU-001"), x->in_trouble ? 90 : 70,
+			      arena_printf(a, "ranks %d and %d of %s say the same busId",
+					   p->who.rank, q->who.rank, p->who.host));
 }
 
 /* Where two lines are cause and effect of one thing, the one that can be mended goes first. */
@@ -344,6 +264,8 @@ static void name_the_reason(struct explanation *x)
 		{"IF-017", "IF-015", "so it published loopback, and the others connected to it"},
 		{"IF-016", "IF-015", "so the connections failed"},
 		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
+		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
+		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
 	};
@@ -353,7 +275,26 @@ static void name_the_reason(struct explanation *x)
 		struct cause *c = explain_find(x, pairs[i].reason);
 
 		if (e && c && !e->is_over && !c->is_over)
-			raise(c, e->weight + 5 < 98 ? e->weight + 5 : 98, pairs[i].because);
+			explain_raise(c, e->weight + 5 < 98 ? e->weight + 5 : 98, pairs[i].because);
+	}
+}
+
+/* mlx5 says only that a completion failed; the dump under it, and what read it, say how. */
+static void dumped(struct explanation *x)
+{
+	enum { NEAR = 16 /* lines: others may speak between */ };
+	static const char *const how[] = {"IB-001", "IB-002", "IB-003", "IB-004", NULL};
+	struct cause *c = explain_find(x, "IB-015");
+
+	for (size_t i = 0; c && how[i]; i++) {
+		const struct cause *o = explain_find(x, how[i]);
+
+		if (!o || o->first->file != c->first->file || o->first->line <= c->first->line ||
+		    o->first->line - c->first->line > NEAR ||
+		    !strstr(c->first->text, "got completion with error:"))
+			continue;
+		c->weight = o->weight < CONFIDENT ? o->weight - 1 : CONFIDENT - 1;
+		c->is_echo = true;
 	}
 }
 
@@ -363,7 +304,7 @@ static void absent_cards(struct why *w, struct explanation *x)
 	struct cause *c = explain_find(x, "NET-006");
 
 	if (c && !c->is_over && !w->healthy)
-		raise(c, 62, "nothing in the log shows that NCCL went on without it");
+		explain_raise(c, 62, "nothing in the log shows that NCCL went on without it");
 }
 
 void correlate(struct why *w, struct arena *a, struct explanation *x)
@@ -371,6 +312,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	same_gpu(w, a, x);
 	name_the_reason(x);
 	absent_cards(w, x);
+	dumped(x);
 	link_down(x);
 	removed_twice(x);
 	still_knocking(w, x);
@@ -381,6 +323,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	interfaces(w, a, x);
 	gdr(w, a, x);
 	doubtful_interfaces(w, x);
-	bad_offers(w, a, x);
+	offers(w, a, x);
 	waits(w, a, x);
 }

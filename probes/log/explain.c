@@ -37,6 +37,13 @@ void explain_suspect(struct cause *c, int weight, const char *because)
 	}
 }
 
+void explain_raise(struct cause *c, int weight, const char *because)
+{
+	explain_suspect(c, weight, because);
+	if (c && because)
+		c->because = because;
+}
+
 bool explain_has_reason(const struct explanation *x)
 {
 	for (size_t i = 0; i < x->causes.n; i++)

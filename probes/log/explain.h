@@ -32,7 +32,7 @@ struct explanation {
 /* May be called at any time, also while more is to come. All lives in @a. */
 void explain(struct why *w, struct arena *a, struct explanation *ret);
 
-/* --- between explain.c, correlate.c, waits.c, stuck.c, absent.c and outlive.c --------------- */
+/* --- between explain.c, correlate.c, offers.c, waits.c, stuck.c, absent.c and outlive.c ----- */
 struct cause *explain_find(struct explanation *x, const char *id);
 /* The cause of that name, made where no line showed it. */
 struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id);
@@ -41,8 +41,12 @@ struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x,
 void correlate(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what the ranks waited in shows: who is behind, who is elsewhere, who still prepares. */
 void waits(struct why *w, struct arena *a, struct explanation *x);
-/* Where that is more. */
+/* Raises those whose interface or address could not be reached. */
+void offers(struct why *w, struct arena *a, struct explanation *x);
+/* Where that is more; @c may be NULL. */
 void explain_suspect(struct cause *c, int weight, const char *because);
+/* That, and what shows it is said in any case. */
+void explain_raise(struct cause *c, int weight, const char *because);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */
 bool explain_has_reason(const struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */

@@ -207,6 +207,17 @@ static void test_begun(struct why *w, struct why_stream *s UNUSED, const struct 
 	worlds_begun(&w->worlds, l->text);
 }
 
+static void test_header(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	if (strstr(l->text, " nGpus "))
+		worlds_header(&w->worlds, s->file, s->line);
+}
+
+static void test_failed(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	worlds_failed(&w->worlds);
+}
+
 static void test_ended(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	worlds_ended(&w->worlds);
@@ -359,6 +370,8 @@ const struct fact log_facts[] = {
 	{"_perf -|_perf_mpi -", 1000, test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, test_begun},
 	{"Avg bus bandwidth", 1000, test_ended},
+	{"# nThread ", 1000, test_header},
+	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, test_failed},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon",
 	 100, got_going},

@@ -26,30 +26,45 @@ void worlds_command(struct worlds *s, const char *text)
 		return;
 	s->commands++;
 	s->asked = processes(text);
-	s->open = 0;
+	s->open = s->headers = 0;
 }
 
 void worlds_begun(struct worlds *s, const char *text)
 {
 	const char *p = strstr(text, "Rank ");
 
+	s->headers = 0;
 	if (!p || !strstr(p, " on ") || strtol(p + strlen("Rank "), NULL, 10) != 0)
 		return;
 	s->open++;
 	s->together = s->open > s->together ? s->open : s->together;
 }
 
+void worlds_header(struct worlds *s, unsigned file, uint64_t line)
+{
+	enum { HEADER = 5 /* lines of one: those before and behind it are comments */ };
+
+	bool next = s->headers && file == s->header_file && line - s->header_line <= HEADER;
+
+	s->headers = next ? s->headers + 1 : 1;
+	s->header_file = file;
+	s->header_line = line;
+	s->most_headers = s->headers > s->most_headers ? s->headers : s->most_headers;
+}
+
+void worlds_failed(struct worlds *s) { s->headers = 0; }
+
 void worlds_ended(struct worlds *s)
 {
 	s->results++;
-	s->open = 0;
+	s->open = s->headers = 0;
 }
 
 enum worlds_are worlds_judge(const struct worlds *s)
 {
 	bool each_told = s->commands == 1 && s->asked > 1 && s->results == (unsigned long)s->asked;
 
-	if (s->together > 1 || each_told)
+	if (s->together > 1 || s->most_headers > 1 || each_told)
 		return WORLDS_MANY;
 	return s->results > 1 && !s->commands ? WORLDS_UNSURE : WORLDS_ONE;
 }

@@ -2,8 +2,9 @@
 #define PROBES_LOG_WORLDS_H
 /*
  * A benchmark that mpirun started N times, each alone: N worlds of one. They
- * begin together, or one command for N processes gives N results. Several runs
- * in one log begin one after the other.
+ * begin together, or one command for N processes gives N results, or several
+ * print their header before any of them says a rank. Several runs in one log
+ * begin one after the other.
  */
 #include "lib/core/base.h"
 
@@ -11,11 +12,17 @@ struct worlds {
 	unsigned open, together; /* begun since the last end; the most at one time */
 	unsigned commands, results;
 	long asked; /* processes of the command */
+	/* headers since a rank, a result or a failure, and where the latest of them is */
+	unsigned headers, most_headers, header_file;
+	uint64_t header_line;
 };
 
 /* Take a line; those that say nothing of it are left out. */
 void worlds_command(struct worlds *s, const char *text);
 void worlds_begun(struct worlds *s, const char *text);
+void worlds_header(struct worlds *s, unsigned file, uint64_t line);
+/* A run gave no result; the next header is another run's. */
+void worlds_failed(struct worlds *s);
 void worlds_ended(struct worlds *s);
 
 /* Is each alone? UNSURE: one after the other, and no command tells why. */

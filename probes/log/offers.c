@@ -1,0 +1,98 @@
+/* Addresses that could not be reached, and who offered them on which interface. */
+#include "probes/log/explain.h"
+
+#include "lib/core/text.h"
+#include "probes/log/extract.h"
+
+enum { SURE = 78 /* that an address which every host has for itself makes us */ };
+
+static bool is_virtual(const char *iface)
+{
+	static const char *const names[] = {"br-",     "docker", "veth",  "virbr", "cni", "cali",
+					    "flannel", "tail",	 "wg",	  "tun",   "zt",  "vmnet",
+					    "lxc",     "podman", "ip6tn", NULL};
+
+	for (size_t i = 0; names[i]; i++)
+		if (starts_with(iface, names[i]))
+			return true;
+	return false;
+}
+
+/* What libvirt, podman and LXC give to their bridges, the same everywhere. */
+static bool is_on_every_host(const char *addr)
+{
+	static const char *const all[] = {"192.168.122.1", "10.88.0.1", "10.0.3.1"};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (streq(addr, all[i]))
+			return true;
+	return false;
+}
+
+/* The interface behind an address that could not be reached is the cause, the failure its effect.
+ */
+static void blame_interface(struct why *w, struct arena *a, struct explanation *x, size_t which,
+			    const char *addr, const char *iface, const char *because)
+{
+	const struct cause copy = x->causes.v[which], *failed = &copy; /* the list may grow */
+	int weight = failed->weight + 6 < 95 ? failed->weight + 6 : 95;
+
+	if (starts_with(addr, "fe80:")) {
+		explain_raise(explain_find(x, "IF-005"), weight, because);
+		explain_raise(explain_find(x, "IF-006"), weight + 1, because);
+	}
+	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
+		explain_raise(explain_find(x, "IF-004"),
+			      failed->sig->tier == TIER_ROOT ? failed->weight - 1 : weight,
+			      because);
+	/* a dead peer of this host refuses too; what does not answer at all was meant for another
+	 */
+	if (starts_with(addr, "127.") && !streq(failed->sig->id, "CON-003"))
+		explain_raise(explain_add(w, a, x, "IF-007"), weight, because);
+	else if (starts_with(addr, "127."))
+		explain_raise(explain_find(x, "IF-007"), weight, because);
+	if (starts_with(addr, "127.") && failed->first && strstr(failed->first->text, "/pair.cc"))
+		explain_raise(
+			explain_add(w, a, x, "IF-017"), 58,
+			"Gloo was told a loopback address: right only where all ranks are on one "
+			"host");
+	if (is_on_every_host(addr))
+		explain_raise(explain_add(w, a, x, "IF-004"), weight > SURE ? weight : SURE,
+			      arena_printf(a, "%s; %s", because,
+					   "every host that has such a bridge has that address"));
+	if (!starts_with(addr, "172.") ||
+	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
+		return;
+	if (streq(addr,
+		  "172.17.0.1")) /* docker0's own, on every host: whoever answers is ourselves */
+		explain_raise(explain_add(w, a, x, "IF-008"), weight > SURE ? weight : SURE,
+			      because);
+	else
+		explain_raise(explain_find(x, "IF-008"), weight, because);
+}
+
+/* An address that could not be reached, and on which interface its owner offered it. */
+void offers(struct why *w, struct arena *a, struct explanation *x)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		struct cause *c = &x->causes.v[i];
+		const struct offer *o;
+		struct extract e = {0};
+
+		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
+			continue;
+		for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
+			extract_line(c->record->events.v[k].body, &e);
+		o = *e.addr ? actors_offered(&w->actors, e.addr) : NULL;
+		if (o)
+			c->because =
+				arena_printf(a, "%s was offered by %s on %s", e.addr,
+					     who_text(a, &w->actors.v.v[o->actor].who), o->iface);
+		if (*e.addr)
+			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL,
+					c->because
+						? c->because
+						: arena_printf(a, "a rank could not connect to %s",
+							       e.addr));
+	}
+}
