@@ -305,11 +305,14 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	if (c->role.rank >= 0)
 		fault_process(&c->train.fault, c->role.rank, FAULT_STEP(FAULT_AT_START));
 	c->train.loaded = &l;
-	(void)!engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e);
+	if (engine_load(&c->engine, c->train.model, app->common.deadline_ns, &app->arena, &l, e) &&
+	    !c->role.ours)
+		*e = (struct err){0}; /* all hear of it, once they have met */
 	o.device = l.device ? l.device : "cpu";
 	if (e->kind || world_start(&o, &app->arena, &w, e)) {
 		if (c->role.ours && !c->role.rank)
 			relay_hush();
+		*e = l.lacks.kind ? l.lacks : *e;
 		return -1;
 	}
 	rank = rdzv_rank(w.rdzv);

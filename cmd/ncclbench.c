@@ -340,8 +340,11 @@ static int run(struct app *app, void *cfg, struct err *e)
 		return 0;
 	}
 	if (where_fits(&c->where, &c->role, links(c), e) ||
-	    ask_backend(c->backend, are_here(c) ? &w : NULL, &c->flags, &app->arena, &c->notes, e))
+	    (ask_backend(c->backend, are_here(c) ? &w : NULL, &c->flags, &app->arena, &c->notes,
+			 e) &&
+	     (!c->role.is_rank || c->role.ours))) /* else all hear of it, once they have met */
 		return -1;
+	*e = (struct err){0};
 	note(app, c, NULL);
 	c->job.story.notes = c->notes.v;
 	return job_run(&c->job, app->report, e);

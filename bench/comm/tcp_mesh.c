@@ -1,5 +1,6 @@
 /* Every rank gets to know every other one's address and key, and connects. */
 #include "bench/comm/tcp_cards.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/net/loop.h"
 
@@ -31,7 +32,7 @@ struct mesh {
 	struct card *cards;
 	const char *device; /* as tcp_opts has it */
 	struct loop loop;
-	struct io door;
+	struct io door, news[2];
 	struct timer timer;
 	struct dial *dials; /* ours */
 	struct dial *strangers;
@@ -267,23 +268,39 @@ static int missing_peer(const struct tcp *t)
 	return -1;
 }
 
+static void on_news(struct loop *l, struct io *io UNUSED, uint32_t events UNUSED) { loop_stop(l); }
+
+static int hear_news(struct mesh *m)
+{
+	for (size_t i = 0; i < ARRAY_LEN(m->news); i++) {
+		m->news[i] = (struct io){.fd = m->t->stop_fds[i], .ready = on_news};
+		if (m->news[i].fd >= 0 &&
+		    m->news[i].fd != interrupt_fd() && /* heard by all loops */
+		    loop_add(&m->loop, &m->news[i], EPOLLIN, m->e))
+			return -1;
+	}
+	return 0;
+}
+
 static int run_mesh(struct mesh *m)
 {
 	struct tcp *t = m->t;
 	struct unit_buf waited;
+	int missing;
 
 	m->missing = (size_t)(t->comm.size - 1) * (t->nsockets + 1);
 	if (!m->missing)
 		return 0;
-	if (loop_add(&m->loop, &m->door, EPOLLIN, m->e) || dial_all(m) ||
+	if (loop_add(&m->loop, &m->door, EPOLLIN, m->e) || hear_news(m) || dial_all(m) ||
 	    loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e) || loop_run(&m->loop, m->e))
 		return -1;
 	if (m->failed_peer >= 0 || !m->missing)
 		return m->failed_peer >= 0 ? -1 : 0;
-	m->failed_peer = missing_peer(t);
-	if (!m->timed_out) /* what we miss may be what made others give up */
+	missing = missing_peer(t);
+	if (!m->timed_out) /* who told knows why */
 		return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) when told to stop",
-			       m->failed_peer, t->peers[m->failed_peer].host);
+			       missing, t->peers[missing].host);
+	m->failed_peer = missing;
 	return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) within %s", m->failed_peer,
 		       t->peers[m->failed_peer].host, format_duration(&waited, m->deadline_ns));
 }

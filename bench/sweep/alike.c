@@ -14,7 +14,18 @@ enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
 
-static void put_text(word *w, const char *text) { (void)snprintf(*w, sizeof(*w), "%s", text); }
+/* Of a long one the beginning, and what tells it from others that begin so. */
+static void put_text(word *w, const char *text)
+{
+	int room = (int)sizeof(*w), n = snprintf(*w, sizeof(*w), "%s", text);
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (const char *s = text; n >= room && *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 16777619u;
+	if (n >= room)
+		(void)snprintf(*w, sizeof(*w), "%.*s... (%08" PRIx32 ")", room - 15, text, hash);
+}
+
 static void put(word *w, uint64_t v) { (void)snprintf(*w, sizeof(*w), "%" PRIu64, v); }
 
 /* As it was typed, or shorter. */
@@ -70,7 +81,7 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 				    o->registers};
 	word *w = ret->v;
 
-	*ret = (struct alike){0};
+	*ret = (struct alike){.deadline_ns = o->deadline_ns};
 	put_text(w++, s->coll->name);
 	put_text(w++, o->backend);
 	put_set(w++, s->types, dtype_names);
@@ -194,6 +205,9 @@ int alike_check(struct rank *r, struct err *e)
 	if (rdzv_members(r->w->rdzv, &m, &n, e) ||
 	    rdzv_all_gather(r->w->rdzv, &own, sizeof(own), all, e))
 		return -1;
+	for (int i = 0; i < size; i++)
+		r->deadline_ns =
+			all[i].deadline_ns > r->deadline_ns ? all[i].deadline_ns : r->deadline_ns;
 	if (!alike_compare(all, m, size, r->a, e))
 		return 0;
 	r->check = "rank.alike";

@@ -93,9 +93,22 @@ static bool is_common(const struct pairs *p, const rail_list *all, const struct 
 	return true;
 }
 
+static int check_bound(const struct pairs *p, const rail_list *all, struct err *e)
+{
+	for (int r = 0; r < p->c->size; r++)
+		if (all[r].is_bound)
+			return err_set(e, ERR_USAGE,
+				       "--rails is not beside --bind, which rank %d (%s) was "
+				       "started with",
+				       r, comm_peer(p->c, r)->host);
+	return 0;
+}
+
 /* Every one that was named has to be everywhere. */
 static int check_asked(const struct pairs *p, const rail_list *all, struct err *e)
 {
+	if (check_bound(p, all, e))
+		return -1;
 	for (const char *at = asked_for(p); *at; at += strcspn(at, ","), at += *at == ',') {
 		char name[16] = "";
 
@@ -125,12 +138,13 @@ static void choose(const struct pairs *p, const rail_list *all, rail_list *ret)
 		ret->n = 0;
 }
 
+/* Of what all ranks know alike: all of them come to the exchange, or none. */
 static bool are_told_apart(const struct pairs *p)
 {
 	const char *rails = p->r->o->rails;
 
-	return streq(comm_caps(p->c)->backend, "tcp") && !p->r->o->bind &&
-	       (!rails || !streq(rails, "none")) && p->n > 1 &&
+	return streq(comm_caps(p->c)->backend, "tcp") && (!rails || !streq(rails, "none")) &&
+	       p->n > 1 &&
 	       !streq(comm_peer(p->c, p->units[0])->host, comm_peer(p->c, p->units[1])->host);
 }
 
@@ -150,10 +164,12 @@ int rails_find(const struct pairs *p, rail_list *ret, struct err *e)
 	if (!are_told_apart(p)) {
 		if (!asked_for(p) || streq(asked_for(p), "none"))
 			return 0;
-		err_set(e, ERR_USAGE, "--rails is for several hosts, and not beside --bind");
+		err_set(e, ERR_USAGE, "--rails is for several hosts");
 		return err_hint(e, "ncclbench --hosts a,b --pairs --rails %s", asked_for(p));
 	}
-	find_own(p, &own);
+	own.is_bound = p->r->o->bind != NULL;
+	if (!own.is_bound)
+		find_own(p, &own);
 	all = arena_alloc(p->r->a, (size_t)p->c->size * sizeof(*all));
 	if (gather(p->c, &own, sizeof(own), all, e) || (asked_for(p) && check_asked(p, all, e)))
 		return -1;
@@ -199,8 +215,37 @@ static int agree(const struct pairs *p, const struct rail *rail, const struct ou
 	return 0;
 }
 
+struct meeting {
+	struct comm *c;
+	bool came, called_off;
+};
+
+static int all_begin(struct comm *c, bool can, bool *ret, struct err *e)
+{
+	double least = can;
+
+	if (sweep_agree(c, &least, 1, OP_MIN, e))
+		return -1;
+	*ret = least > 0;
+	return 0;
+}
+
+/* Who cannot even begin would be waited for. */
+static int meet(void *meeting, const void *mine, size_t n, void *all, struct err *e)
+{
+	struct meeting *m = meeting;
+	bool can;
+
+	m->came = true;
+	if (all_begin(m->c, true, &can, e))
+		return -1;
+	m->called_off = !can;
+	return can ? gather(m->c, mine, n, all, e) : err_set(e, ERR_SYS, "called off");
+}
+
 struct comm *rail_comm(const struct pairs *p, const rail_list *rails, int rail, struct err *e)
 {
+	struct meeting m = {.c = p->c};
 	const struct rail *own = &rails->v[rail];
 	const struct tcp_opts o = {.rank = p->c->rank,
 				   .size = p->c->size,
@@ -208,17 +253,20 @@ struct comm *rail_comm(const struct pairs *p, const rail_list *rails, int rail, 
 				   .device = own->name,
 				   .host = comm_peer(p->c, p->c->rank)->host,
 				   .sockets = p->r->o->sockets,
-				   .deadline_ns = p->r->o->deadline_ns,
+				   /* who gives up at once waits for who gives up last */
+				   .deadline_ns = p->r->deadline_ns / 4 * 3,
 				   .stop_fds = {interrupt_fd(), rdzv_failure_fd(p->r->w->rdzv)},
-				   .exchange = gather,
-				   .arg = p->c};
+				   .exchange = meet,
+				   .arg = &m};
 	struct outcome mine = {.culprit = -1};
 	struct err why = {0};
 	int culprit;
 	struct comm *c = tcp_comm_new(&o, &culprit, &why);
 	bool ok = false;
 
-	mine.failed = !c;
+	if (!m.came && all_begin(p->c, false, &ok, e))
+		return NULL;
+	mine.failed = !c && !m.called_off;
 	mine.culprit = culprit;
 	(void)snprintf(mine.why, sizeof(mine.why), "%.255s", why.msg);
 	if (!agree(p, own, &mine, &ok, e) && ok)

@@ -79,7 +79,6 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 				.sockets = r->o->sockets,
 				.library = r->o->library,
 				.registers = r->o->registers,
-				.deadline_ns = r->o->deadline_ns,
 				.stop_fds = {interrupt_fd(), rdzv_failure_fd(r->w->rdzv)},
 				.exchange = exchange,
 				.arg = r->w->rdzv};
@@ -91,6 +90,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 	if (own_address(r, &r->at, e) || alike_check(r, e))
 		return -1;
 	cw.at = r->at;
+	cw.deadline_ns = r->deadline_ns;
 	r->backend = rank_backend(r, &cw, e);
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
@@ -99,14 +99,32 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 
 /* --- memory ------------------------------------------------------------------------ */
 
+/* It is known to all that they do not fit: to whom the least is left, and how much. */
+static int too_little(struct rank *r, double fits, double all_fit, uint64_t most, struct err *e)
+{
+	double who = fits <= all_fit ? -r->comm->rank : -r->comm->size, left;
+	struct unit_buf is, was;
+
+	if (sweep_agree(r->comm, &who, 1, OP_MAX, e))
+		return -1;
+	left = r->comm->rank == -(int)who ? (double)most : 0;
+	if (sweep_agree(r->comm, &left, 1, OP_SUM, e))
+		return -1;
+	err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory", r->comm->size,
+		format_size(&was, r->sweep.min));
+	return err_hint(e, "%s is available to each %s where it is least: rank %d (%s)",
+			format_size(&is, (uint64_t)left),
+			r->dev->available ? "rank on its GPU" : "host's ranks", -(int)who,
+			comm_peer(r->comm, -(int)who)->host);
+}
+
 /* What fits everywhere; the ranks of a host share its memory. */
 static int fit_memory(struct rank *r, struct err *e)
 {
 	struct sweep_opts *s = &r->sweep;
 	uint64_t ranks = r->w->world.local_size > 0 ? (uint64_t)r->w->world.local_size : 1;
 	uint64_t most = memory_available(), own = memory_of_process(), wanted = s->max;
-	double fits = (double)s->max;
-	struct unit_buf is, was;
+	double fits = (double)s->max, all_fit;
 
 	if (own < UINT64_MAX / ranks && (!most || own * ranks < most))
 		most = own * ranks;
@@ -117,17 +135,14 @@ static int fit_memory(struct rank *r, struct err *e)
 	most = s->adaptive ? most / 4 : most / 10 * 8;
 	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
 		fits = floor(fits / 2);
-	if (sweep_agree(r->comm, &fits, 1, OP_MIN, e))
+	all_fit = fits;
+	if (sweep_agree(r->comm, &all_fit, 1, OP_MIN, e))
 		return -1;
-	s->max = (uint64_t)fits;
+	s->max = (uint64_t)all_fit;
 	if (s->max == wanted)
 		return 0;
-	if (s->max < s->min || !s->max) {
-		err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory",
-			r->comm->size, format_size(&was, s->min));
-		return err_hint(e, "%s is available to each %s", format_size(&is, most),
-				r->dev->available ? "rank on its GPU" : "host's ranks");
-	}
+	if (s->max < s->min || !s->max)
+		return too_little(r, fits, all_fit, most, e);
 	if (!s->adaptive)
 		*LIST_ADD(r->a, &r->notes) = arena_printf(
 			r->a, "Reducing maxBytes to %zu due to memory limitation", (size_t)s->max);

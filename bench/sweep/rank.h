@@ -20,8 +20,8 @@ struct rank_opts {
 	unsigned registers; /* as comm_world has it */
 	const char *rails;  /* pairs: "auto", "none" or interfaces; NULL: auto */
 	unsigned sockets;
-	uint64_t deadline_ns;
-	bool with_times; /* of single iterations, in the events */
+	uint64_t deadline_ns; /* of this rank: see alike_check() */
+	bool with_times;      /* of single iterations, in the events */
 };
 
 struct rank {
@@ -38,6 +38,7 @@ struct rank {
 	struct sweep_opts sweep;
 	str_list notes;
 	union addr at;
+	uint64_t deadline_ns;	    /* of all ranks */
 	struct comm_finding unused; /* check NULL: no GPU was left unused that should not be */
 	struct hardware_ask cloud;
 	struct hardware *hardware; /* by rank */

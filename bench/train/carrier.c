@@ -6,8 +6,9 @@
 
 struct possession { /* what each rank tells all others; travels as it is */
 	char backend[16], trouble[320], hint[240];
-	int32_t kind;	  /* enum err_kind */
-	uint8_t has_nccl; /* asked for nothing else, and could have it; if not, ... */
+	int32_t kind;	      /* enum err_kind */
+	uint64_t deadline_ns; /* all take the longest: else who has the shortest ends the run */
+	uint8_t has_nccl;     /* asked for nothing else, and could have it; if not, ... */
 	char lacks[320], lacks_hint[240];
 };
 
@@ -150,6 +151,7 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
 	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", sick.hint);
 	own.kind = (int32_t)sick.kind;
+	own.deadline_ns = c->world.deadline_ns;
 	if (rdzv_members(w->rdzv, &m, &n, e) || rdzv_all_gather(w->rdzv, &own, sizeof(own), all, e))
 		return -1;
 	for (int r = 0; r < c->world.size; r++) { /* texts of others end */
@@ -157,6 +159,8 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 		all[r].trouble[sizeof(own.trouble) - 1] = all[r].hint[sizeof(own.hint) - 1] = '\0';
 		all[r].lacks[sizeof(own.lacks) - 1] = '\0';
 		all[r].lacks_hint[sizeof(own.lacks_hint) - 1] = '\0';
+		if (all[r].deadline_ns > c->world.deadline_ns)
+			c->world.deadline_ns = all[r].deadline_ns;
 	}
 	if (judge(all, m, c->world.size, c->world.rank, c, ret_culprit, e))
 		return -1;

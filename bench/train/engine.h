@@ -4,7 +4,7 @@
  * Networks too large for the built-in loops, or on a GPU: a graph of operations, and
  * an engine (a plug-in) that runs it. Parameters and gradients are the caller's, one
  * array each, in the order of the nodes; how a convolution's are laid out in their
- * place is the engine's choice, which depends on the processor alone.
+ * place is the engine's choice: by the processor, its version and its settings.
  */
 #include "lib/core/err.h"
 

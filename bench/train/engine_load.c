@@ -135,6 +135,21 @@ static void name_need(const char *option, struct err *e)
 		       option);
 }
 
+static int load(const struct engine_opts *o, const struct model *m, struct arena *a,
+		struct engine_loaded *ret, struct err *e)
+{
+	const struct engine_choice *c = ret->choice;
+
+	if (streq(c->device, "auto"))
+		return load_auto(o, m, a, ret, e);
+	if (streq(c->device, "cpu"))
+		return load_cpu(m, a, ret, e);
+	ret->engine = find_cuda(a, e);
+	if (!ret->engine && c->needs)
+		name_need(c->needs, e);
+	return open_cuda(o, a, ret, e);
+}
+
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e)
 {
@@ -145,14 +160,10 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 
 	*ret = (struct engine_loaded){
 		.choice = c, .precision = o.precision, .local_rank = o.local_rank};
-	if (streq(c->device, "auto"))
-		return load_auto(&o, m, a, ret, e);
-	if (streq(c->device, "cpu"))
-		return load_cpu(m, a, ret, e);
-	ret->engine = find_cuda(a, e);
-	if (!ret->engine && c->needs)
-		name_need(c->needs, e);
-	return open_cuda(&o, a, ret, e);
+	if (!load(&o, m, a, ret, e))
+		return 0;
+	ret->lacks = *e;
+	return -1;
 }
 
 /* --- what all ranks have ------------------------------------------------------------------ */
@@ -184,6 +195,10 @@ int engine_agree(struct engine_loaded *l, const struct model *m, struct world_ru
 	size_t n;
 
 	*ret_culprit = -1;
+	if (l->lacks.kind) { /* to the others the rendezvous tells it */
+		*e = l->lacks;
+		return -1;
+	}
 	if (!all)
 		return err_sys(e, "no memory for %d ranks", w->world.size);
 	if (rdzv_members(w->rdzv, &members, &n, e) ||

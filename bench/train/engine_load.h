@@ -25,6 +25,7 @@ struct engine_loaded {
 	bool is_wrong;		     /* it was meant to be */
 	int local_rank;		     /* by which it took its GPU */
 	enum engine_precision precision;
+	struct err lacks; /* why it could not be loaded; kind ERR_NONE: it was */
 };
 
 /*
@@ -37,10 +38,12 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded,
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e) MUST_CHECK;
 /*
- * Collective, once all have loaded theirs. Where "auto" did not find the same on all ranks,
- * all take the CPU. -1 with *ret_culprit: a rank was told of another device.
+ * Collective, once all have loaded theirs, or could not: that ends it. Where "auto" did not find
+ * the same on all ranks, all take the CPU. -1 with *ret_culprit: a rank was told of another device.
  */
 int engine_agree(struct engine_loaded *l, const struct model *m, struct world_run *w,
 		 struct arena *a, int *ret_culprit, struct err *e) MUST_CHECK;
+/* Equal where the same input gives the same bits; 0: of the built-in loops. */
+uint64_t engine_maker(const struct engine_loaded *l);
 
 #endif

@@ -80,6 +80,7 @@ static int run_rank(struct job *j, struct err *e)
 			    report_arena(j->r), &j->culprit, e))
 		return -1;
 	comm = j->carrier.comm;
+	j->o->deadline_ns = j->carrier.world.deadline_ns;
 	j->o->gpu_comm = j->carrier.gpu_comm;
 	j->o->gpu_dev = j->carrier.gpu_dev;
 	j->o->rdzv = j->w->rdzv;

@@ -24,16 +24,25 @@ static uint64_t own_program(void)
 static struct train_pass own_pass(const struct rank *r)
 {
 	const struct train_opts *o = r->o;
-	const double options[] = {o->epochs,	 o->max_steps,	      o->batch,
-				  o->lr,	 o->momentum,	      o->decay,
-				  o->asked,	 o->lr_gamma,	      o->lr_every,
-				  o->drop_last,	 o->asked_validation, o->is_sharded,
-				  o->model->side};
+	const struct engine_loaded *l = o->loaded;
+	const double options[] = {o->epochs,
+				  o->max_steps,
+				  o->batch,
+				  o->lr,
+				  o->momentum,
+				  o->decay,
+				  o->asked,
+				  o->lr_gamma,
+				  o->lr_every,
+				  o->drop_last,
+				  o->asked_validation,
+				  o->is_sharded,
+				  o->model->side,
+				  l ? l->precision : ENGINE_FLOAT32,
+				  l && l->choice && l->choice->tf32};
 	struct train_pass p = {.program = own_program(), .data = {1}};
 	float pixels[NET_PIXELS_MAX];
 
-	if (o->model->graph) /* it decides about the layout of the parameters */
-		p.program = random_mix(p.program ^ (uint64_t)kernels_best()->set);
 	p.program += fault_is(&o->fault, FAULT_BUILD, r->comm->rank);
 	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
 	p.options = random_mix(hash_words(options, sizeof(options) / 4));
@@ -149,6 +158,7 @@ static int prepare(struct rank *r)
 					      .stream = o->gpu_dev->stream(o->gpu_dev)};
 	r->sampler = train_sampler(o);
 	r->word.bad_step = NO_STEP;
+	r->word.maker = engine_maker(o->loaded);
 	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
 	affordable = o->model->graph ? GRAPH_PROVEN : affordable;
 	r->proven = affordable < 1 ? 1 : affordable > PROVEN_MAX ? PROVEN_MAX : affordable;
@@ -165,6 +175,40 @@ static int prepare(struct rank *r)
 	return 0;
 }
 
+/* Each parameter tells where the engine keeps it. */
+static uint64_t own_layout(const struct rank *r)
+{
+	struct net *n = r->net;
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < n->nparams; i++)
+		n->grads[i] = (float)(i & 0xffffff);
+	if (!n->engine->convert(n->whole, n->grads, n->params, false))
+		hash = hash_words(n->params, n->nparams);
+	memset(n->grads, 0, n->nparams * sizeof(*n->grads));
+	memset(n->params, 0, n->nparams * sizeof(*n->params));
+	return hash;
+}
+
+/* What one broadcasts would be other weights elsewhere. */
+static int compare_layouts(struct rank *r, int *ret_odd)
+{
+	uint64_t mine = r->net->graph ? own_layout(r) : 0;
+	AUTO_FREE uint64_t *all = calloc((size_t)r->comm->size, sizeof(*all));
+
+	if (!all)
+		return err_sys(r->e, "no memory");
+	if (rank_gather(r, &mine, sizeof(mine), all))
+		return -1;
+	for (int i = r->comm->size - 1; i > 0; i--)
+		*ret_odd = all[i] == all[0] ? *ret_odd : i;
+	if (r->result && *ret_odd >= 0) {
+		r->result->odd_rank = *ret_odd;
+		r->result->odd_what = TRAIN_LAYOUT;
+	}
+	return 0;
+}
+
 static int train(struct rank *r)
 {
 	bool sound = true;
@@ -174,7 +218,11 @@ static int train(struct rank *r)
 		return -1;
 	if (odd >= 0)
 		return 0;
-	if (prepare(r) || rank_warm(r) || rank_broadcast(r))
+	if (prepare(r) || compare_layouts(r, &odd))
+		return -1;
+	if (odd >= 0)
+		return 0;
+	if (rank_warm(r) || rank_broadcast(r))
 		return -1;
 	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
 		if (rank_epoch(r, i, &sound))

@@ -12,6 +12,10 @@ static void fix_unlike(const struct run *x, struct finding *f)
 			report_arena(x->r),
 			arena_printf(report_arena(x->r), "%s/", strchr(x->o->data_spec, ':') + 1));
 		finding_fix(f, "rsync -a %s %s:%s", folder, host, folder);
+	} else if (streq(x->res->odd_what,
+			 TRAIN_LAYOUT)) { /* the processor, the library, or this */
+		finding_fix(f, "lscpu; ldconfig -p | grep dnnl; env | grep DNNL  # on both hosts");
+		finding_fix(f, "ddpsmoke --model cnn  # ranks need not have the same processor");
 	} else if (!streq(x->res->odd_what, "program"))
 		finding_fix(f, "start every rank with the same command line");
 	else if (is_elsewhere)
@@ -168,12 +172,28 @@ static void say_far(const struct run *x, struct finding *f, int far, bool are_eq
 			  : are_equal ? x->w->size > 1 ? "every rank" : say_who(x, 0)
 				      : who_of_all(x);
 
+	const char *why = a->unlike ? "a gradient that was not compared was wrong, or they"
+				    : "the gradients were right, and";
+
 	finding_set(f, ST_FAIL,
-		    "after %s %s is %g away from what one process gets: the gradients were "
-		    "right, and went wrong on their way%s",
-		    proven(x), who, a->distance,
+		    "after %s %s is %g away from what one process gets: %s went wrong on their "
+		    "way%s",
+		    proven(x), who, a->distance, why,
 		    far < 0 && are_equal ? ", for all ranks alike" : "");
 	fix_exchange(x, f, far);
+}
+
+/* What was not compared as strictly. */
+static const char *unlike(const struct run *x)
+{
+	int n = x->alone->unlike;
+
+	if (!n)
+		return "";
+	return arena_printf(report_arena(x->r),
+			    "; %d rank%s with other hardware or libraries than rank 0: no gradient "
+			    "of %s was compared bit by bit",
+			    n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 
 void say_reference(const struct run *x)
@@ -201,12 +221,12 @@ void say_reference(const struct run *x)
 	else
 		finding_set(f, ST_PASS,
 			    "after %s the parameters are those of one process that runs %s "
-			    "(difference %.2g)",
+			    "(difference %.2g)%s",
 			    proven(x),
 			    x->w->size == 1
 				    ? "the same samples"
 				    : arena_printf(report_arena(x->r), "all %d shards", x->w->size),
-			    a->distance);
+			    a->distance, unlike(x));
 	if (a->wrong_rank >= 0)
 		say_fix_at(x, f, a->wrong_rank, "ddpsmoke --np 1 --epochs 20");
 	finding_expect(f, "<= %g in every parameter", a->tolerance);

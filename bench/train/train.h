@@ -53,6 +53,7 @@ enum { PROVEN_MAX = 8 };
 /* What a rank tells all others after an epoch. */
 struct train_word {
 	uint64_t params, shard; /* hashes: parameters; which samples, in order */
+	uint64_t maker;		/* as engine_maker() has it */
 	uint64_t samples, steps;
 	uint64_t bad_step;		 /* the first whose own gradient was not finite */
 	uint64_t grads[PROVEN_MAX];	 /* hashes of its own gradients of the first steps */
@@ -78,6 +79,7 @@ struct train_epoch {
 	bool equal;		   /* parameters, on all ranks, bit by bit */
 };
 
+#define TRAIN_LAYOUT "layout of parameters"
 /* Rank 0's knowledge; everything in @a. */
 struct train_result {
 	struct arena *a;
@@ -86,7 +88,7 @@ struct train_result {
 	uint64_t skipped_steps; /* --amp fp16: left out, their gradients were too large for it */
 	size_t nparams, padding, dropped;
 	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */
-	const char *odd_what; /* "seed" */
+	const char *odd_what; /* "seed", TRAIN_LAYOUT */
 	const char *odd_how;  /* the whole sentence instead: what its trouble is; NULL */
 	LIST(struct train_step) steps;
 	LIST(struct train_epoch) epochs;
@@ -113,6 +115,7 @@ struct train_alone {
 			     had them to the bit, or but for rounding; -1: none, or it cannot be
 			     told */
 	int far_rank;	  /* whose parameters are too far from these, -1 */
+	int unlike;	  /* ranks that another engine computes for: see check() */
 	double distance;  /* the largest of any parameter of any rank */
 	double tolerance; /* how far is too far: see alone.c */
 };

@@ -40,6 +40,36 @@ needs_plugin() {
     grep -Eq '^fail  train.reference .*rank 1 .* computed another gradient in step 1' <<<"$output"
 }
 
+by_hand() { # VARIABLE=VALUE-OF-RANK-1 ARGS...
+    local port=$((20000 + RANDOM % 10000))
+    env "$1" "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --world-size 2 --rank 1 --model resnet18 --device cpu "${@:2}" \
+        >"$BATS_TEST_TMPDIR/1" 2>&1 3>&- &
+    smoke --init "tcp://127.0.0.1:$port" --world-size 2 --rank 0 --device cpu "${@:2}"
+    wait $! || true
+}
+
+@test "a rank whose engine adds up in another order is not accused; a wrong gradient is found there, too" {
+    needs_plugin
+    local few=(--steps 2 --batch 16 --samples 64 --validation 2 --epochs 1)
+    by_hand OMP_NUM_THREADS=2 "${few[@]}"
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    grep -Eq '^pass  train.reference .*; 1 rank with other hardware or libraries than rank 0: ' <<<"$output"
+    by_hand OMP_NUM_THREADS=2 "${few[@]}" --fault 1:flip:1
+    [ "$status" -eq 1 ]
+    grep -Eq '^fail  train.reference .*a gradient that was not compared was wrong, or' <<<"$output"
+    by_hand OMP_NUM_THREADS=1 "${few[@]}"
+    run ! grep -q 'other hardware' <<<"$output"
+}
+
+@test "a rank whose engine keeps weights in another order: nothing is trained, and what to look at" {
+    needs_plugin
+    grep -qw avx2 /proc/cpuinfo || skip "this processor has no other order"
+    by_hand DNNL_MAX_CPU_ISA=SSE41 --steps 1 --batch 4 --samples 8 --validation 2 --epochs 1
+    [ "$status" -eq 1 ]
+    grep -Eq '^fail  rank.alike .*rank 1 \(.*\) has another layout of parameters than rank 0' <<<"$output"
+    [[ $output != *train.* && $output == *"-> ddpsmoke --model cnn"* ]]
+}
+
 @test "batch 32 takes less than 2 GB for each rank" {
     needs_plugin
     command -v /usr/bin/time >/dev/null || skip "no time(1)"

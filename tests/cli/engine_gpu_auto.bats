@@ -122,6 +122,14 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     ranks "--device cuda" "--device cpu"
     [ "${ENDED[*]}" = "1 1" ]
     grep -Eq '^fail  rank.alike .*rank 1 \(.*\) was started with --device cpu, rank 0 with cuda' 0
+    local odd start=$SECONDS
+    ranks "--device cuda" "--device cuda" WINDSOCK_CUDNN=/nonexistent.so
+    [ "${ENDED[1]}" = 4 ] && ((ENDED[0] && SECONDS - start < 15))
+    grep -Eq 'rank 1 \(.*\): cannot load cuDNN' 0 0.err
+    for odd in '--amp bf16' '--amp fp16' --tf32; do
+        ranks "--device cuda" "--device cuda $odd"
+        grep -Eq '^fail  rank.alike .*rank 1 \(.*\) has other options than rank 0' 0 || { cat 0; false; }
+    done
 }
 
 @test "a rank whose GPU takes long for its first pass is waited for, beyond the deadline" {

@@ -93,3 +93,55 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
     [[ -z $output && $stderr == *"--rails: rank 1 (node1) cannot use 'eth1'"* ]] # nothing was begun
     on 1 ip addr add 10.78.0.2/16 dev eth1
 }
+
+# As somebody starts two ranks by hand, each with options of its own.
+by_hand() { # OPTIONS-OF-RANK-0 OPTIONS-OF-RANK-1 [VARIABLE=VALUE...]
+    local cmd=(env "${@:3}" "$BIN/ncclbench" --backend tcp --init tcp://node0:29511 --world-size 2 --pairs --deadline 8s)
+    # shellcheck disable=SC2086
+    on 1 "${cmd[@]}" --rank 1 $2 >"$BATS_TEST_TMPDIR/1" 2>&1 3>&- &
+    # shellcheck disable=SC2086
+    run --separate-stderr on 0 "${cmd[@]}" --rank 0 $1
+    wait $! || true
+}
+
+@test "--bind on one rank alone: no rails for anybody, and the ranks understand each other" {
+    local start=$SECONDS
+    by_hand '--bind 10.77.0.1' ''
+    [ "$status" -eq 0 ]
+    [[ $output == *"PASS pair.bandwidth: 1 pairs: "* && $output != *eth1* ]]
+    by_hand '' '--bind 10.77.0.2'
+    [ "$status" -eq 0 ]
+    [[ $output == *"PASS pair.bandwidth: 1 pairs: "* && $output != *eth1* ]]
+    by_hand '--rails eth0,eth1 --bind 10.77.0.1' '--rails eth0,eth1'
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--rails is not beside --bind, which rank 0 (node0) was started with"* ]]
+    grep -q -e '--rails is not beside --bind, which rank 0 (node0)' "$BATS_TEST_TMPDIR/1"
+    ((SECONDS - start < 16))
+}
+
+@test "a rank that cannot even listen on a rail is not waited for, and says why" {
+    local so=$BATS_TEST_TMPDIR/bind.so
+    "${CC:-cc}" -shared -fPIC -o "$so" -x c - <<'C'
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int bind(int fd, const struct sockaddr *at, socklen_t n)
+{
+	const char *taken = getenv("FAKE_TAKEN");
+
+	if (taken && at->sa_family == AF_INET && !at->sa_data[0] && !at->sa_data[1] &&
+	    ((const struct sockaddr_in *)at)->sin_addr.s_addr == inet_addr(taken))
+		return errno = EADDRNOTAVAIL, -1;
+	return (int)syscall(SYS_bind, fd, at, n);
+}
+C
+    local start=$SECONDS
+    by_hand '' '' ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$so" FAKE_TAKEN=10.78.0.2
+    [ "$status" -eq 0 ]
+    [[ $output == *"WARN pair.rail: eth1 was not measured: cannot listen on 10.78.0.2: "* ]]
+    [[ $output == *"PASS pair.bandwidth: 1 pairs over eth0: "* ]]
+    ((SECONDS - start < 6))
+}
