@@ -109,7 +109,8 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)) SHORT=(--samples 512); }
 
 @test "mpi: a stopped rank is named, and mpirun made to end" {
     needs mpi-openmpi
-    small --backend mpi-openmpi --np 3 --fault 0:stop --deadline ${MEET}s # they also meet within that
+    # they also meet within that
+    small --backend mpi-openmpi --np 3 --fault 0:stop --deadline ${MEET}s --heartbeat $((MEET * 10))s
     fails rank.alive "rank 0 \(.*\) did nothing for $MEET s"
     nobody_left
 }
