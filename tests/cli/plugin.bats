@@ -27,11 +27,11 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
     local b=$1 np=$2 types=$3 ops=$4 coll
     shift 4
     for coll; do
-        run -0 --separate-stderr "$B" --backend "$b" --np "$np" --coll "$coll" -b 1000 -e 40000 \
+        run --separate-stderr "$B" --backend "$b" --np "$np" --coll "$coll" -b 1000 -e 40000 \
             -f 40 -d "$types" -o "$ops" -n 1 -w 0 --json
-        jq -e --arg b "${b%%-*}" '.verdict == "pass" and .data.backend == $b and
+        { ((status == 0)) && jq -e --arg b "${b%%-*}" '.verdict == "pass" and .data.backend == $b and
             (.data.results | length > 0) and all(.data.results[]; .wrong == 0 or .wrong == null)' \
-            <<<"$output" >/dev/null || { echo "$coll: $output"; false; }
+            <<<"$output" >/dev/null; } || { echo "$coll: exit code $status: $output $stderr"; false; }
     done
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Where the ranks are: ncclbench and ddpsmoke have the same options for that, and say the same
 # about what does not go together, hosts that do not answer, and more ranks than there is room.
-# shellcheck disable=SC2154 # bats sets stderr
+# shellcheck disable=SC2030,SC2031,SC2154 # bats sets stderr; each test has its own PATH
 bats_require_minimum_version 1.5.0
 load ../wait.sh
 
@@ -165,14 +165,13 @@ refused() { # WHAT-IS-SAID ARGS...
     [[ $output == *"2 results verified, none wrong"* ]]
 }
 
+has_rows() { [[ -e out && $(wc -l <out) -ge 12 ]]; }
+
 @test "ranks here that do not end: that is said, and no way to localhost is advised" {
     local agent run code=0 rank
     "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 5 -N 0 --heartbeat 1s >out 2>err 3>&- &
     run=$!
-    for _ in {1..200}; do
-        [ "$(wc -l <out)" -lt 12 ] || break
-        sleep 0.05
-    done
+    wait_for 60 has_rows
     # ours, its launcher, the agent with who watches it, the ranks
     agent=$(pgrep -P "$(pgrep -P "$(pgrep -P $run)")")
     rank=$(pgrep -P "$agent" | tail -1)
