@@ -12,14 +12,22 @@ struct value {		 /* of a node; 0: the input */
 	cudnnTensorDescriptor_t desc;
 };
 enum conv_pass { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS, CONV_PASSES };
+enum { CONV_WAYS = 4 };
+struct conv { /* one pass: how, and what else may do where cuDNN refuses that after all */
+	cudnnConvolutionDescriptor_t desc;
+	struct conv_way {
+		int algorithm;
+		cudnnMathType_t math;
+		size_t space;
+	} ways[CONV_WAYS];
+	int n, at;
+};
 struct op {
 	/* CONV, DENSE: weights as they are multiplied: NULL: the caller's in their place */
 	void *weights, *dweights;
 	uint32_t nweights, taps; /* elements in there */
 	cudnnFilterDescriptor_t filter;
-	cudnnConvolutionDescriptor_t conv[CONV_PASSES]; /* alike but for the kind of product */
-	int algorithm[CONV_PASSES];
-	size_t space[CONV_PASSES];
+	struct conv conv[CONV_PASSES];
 	float *mean, *inverse;	/* NORM: of the batch, or what was learned */
 	unsigned char *taken;	/* MAXPOOL */
 	CUevent ready, arrived; /* gradients: computed; in the host's memory */

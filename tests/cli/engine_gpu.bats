@@ -134,6 +134,20 @@ never_ready() { # SECONDS: all else, too, has to come within them, which on a bu
 small=(--samples 128 --validation 32 --expect 0 --epochs 1)
 losses() { jq -c '[.data.steps[].loss]'; }
 
+@test "what cuDNN recommends and then refuses is done in another way, by all ranks alike" {
+    local how plain
+    stand_ins
+    for how in "" "--amp bf16"; do
+        # shellcheck disable=SC2086 # options
+        run -0 --separate-stderr "$B" --device cuda --np 2 "${small[@]}" $how --json
+        plain=$(losses <<<"$output")
+        # shellcheck disable=SC2086
+        WINDSOCK_FAKE_CUDNN=refuses run -0 --separate-stderr "$B" --device cuda --np 2 "${small[@]}" $how --json
+        jq -e '.data.checks.equals_single_process' <<<"$output"
+        [[ $(losses <<<"$output") == "$plain" ]]
+    done
+}
+
 @test "two ranks share a GPU, all proofs hold, and the losses are the CPU's" {
     stand_ins
     export WINDSOCK_FAKE_CUDA=lazy

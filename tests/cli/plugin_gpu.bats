@@ -169,6 +169,54 @@ stub() { mkdir -p stubs && printf '#!/bin/bash\n%s\n' "$2" >"stubs/$1" && chmod 
     are skip 1 "Error: Sanitizer is unable to initialize its connection to the CUDA driver"
 }
 
+@test "gpu-check: losses are compared for as long as they are not chaotic, and as closely" {
+    stub ncclbench 'exit 4'
+    # by device and step; the third of resnet18 is what two runs on one CPU differ by, and more
+    stub ddpsmoke 'echo "$*" >>asked; while (($#)); do case $1 in --device) on=$2 ;; --model) model=$2 ;; --steps) n=$2 ;; esac; shift; done
+        echo "{\"steps\": [$(head -n "${n:-1}" "$model.$on" | sed "s/.*/{\"loss\": &},/" | tr -d "\n" | sed "s/,\$//")]}"'
+    are() { # MODEL VERDICT CPU GPU
+        tr ' ' '\n' <<<"$3" >"$1.cpu" && tr ' ' '\n' <<<"$4" >"$1.cuda"
+        run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts training --models "$1" --output -
+        jq -e --arg is "$2" --arg name "$1: the losses are the CPU's" 'any(.steps[]; .name == $name and .verdict == $is)' <<<"$output" ||
+            { echo "$1 $4: $output"; return 1; }
+    }
+    are resnet18 pass "2.3485 2.5168 2.2323 2.5508 2.9570 2.8545 3.7725 1.9609" "2.3485 2.5168 2.2326 2.5453 2.9730 2.8180 3.6641 1.9704"
+    are resnet18 fail "2.3485 2.5168 2.2323" "2.3485 2.2556 2.7207" # nothing was learned
+    are cnn pass "2.3 2.2 2.1 2.0 1.9 1.8 1.7 1.6" "2.3 2.2 2.1 2.0 1.9 1.8 1.7 1.6001"
+    are cnn fail "2.3 2.2 2.1 2.0 1.9 1.8 1.7 1.6" "2.3 2.2 2.1 2.0 1.9 1.8 1.7 1.61"
+    are cnn fail "2.3 2.2" "2.3"
+    grep -q -- '--np 2 --model cnn --backend tcp ' asked # once by NCCL, once by way of the host
+    [[ $(grep -c -- '--np 2 --backend nccl --model cnn --json' asked) -eq $(grep -c -- '--np 2 --model cnn --backend tcp' asked) &&
+        $(grep -c -- '--np 2 --model cnn --json' asked) -eq 0 ]]
+}
+
+@test "gpu-check: images/s beside PyTorch's: slower than by noise is slower" {
+    stub ncclbench 'exit 4'
+    # a run's 30 steps take as long as its line says, and the next run has the next line
+    # shellcheck disable=SC2016 # expanded there
+    stub ddpsmoke '[[ "$*" == *" 5120 "* ]] || { echo "{\"steps\": [{}]}"; exit; }
+        s=$(head -n 1 ours) && sed -i 1d ours
+        echo "{\"steps\": [$(for i in {1..29}; do printf "{\"seconds\": %s}," "$s"; done){\"seconds\": $s}]}"'
+    # shellcheck disable=SC2016
+    stub python '[[ $1 == */gpu-peer.py ]] || { echo /nowhere; exit; }
+        echo "a warning"; head -n 1 theirs; sed -i 1d theirs'
+    are() { # VERDICT SECONDS IMAGES/S
+        for _ in 1 2 3 4; do tr ' ' '\n' <<<"$2"; done >ours
+        for _ in 1 2 3 4; do tr ' ' '\n' <<<"$3"; done >theirs
+        run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --python "$PWD/stubs/python" --parts peers --models resnet18 --output -
+        [[ $output ]]
+        jq -e --arg is "$1" '[.steps[1:][] | .verdict] == [$is, $is, $is, $is]' <<<"$output" || { echo "$2 $3: $output"; return 1; }
+    }
+    are pass "0.100 0.101" "2500 2490"
+    jq -e '.steps[1] | .detail == {images_per_s: 2560, pytorch_images_per_s: 2500, ratio: 1.024, noise: 0.02,
+        runs: [2560, 2534.65], pytorch_runs: [2500, 2490]} and (.message | startswith("2560 images/s, PyTorch 2500: 1.024 of it"))' <<<"$output"
+    are pass "0.100 0.100" "2590 2580" # 1 %: noise
+    are fail "0.100 0.100" "2700 2690"
+    are pass "0.100 0.104" "2650 2640" # where runs differ by so much
+    are fail "0.100 0.150" "2750 2740" # and that has an end
+    are fail "0.100 0.100" "out of memory"
+}
+
 @test "gpu-check: no time is said, and what is ended from outside leaves its result" {
     fake
     run --separate-stderr check --parts nccl --ranks 2 --max 64K --time 6 --output some.json

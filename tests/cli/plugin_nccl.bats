@@ -15,7 +15,9 @@ setup() {
     stand_ins
     cd "$BATS_TEST_TMPDIR" || return
 }
-bench() { "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
+PRELOAD='' # for our programs alone
+ours() { env LD_PRELOAD="$PRELOAD" "$@"; }
+bench() { ours "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
 
 @test "what is copied and set keeps its place on the stream, and a driver may take its time" {
     WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench --coll all_reduce -d all -o all --json
@@ -31,7 +33,7 @@ put_nccl() { # FILE N
 both_mean() { # FILE N
     run -0 --separate-stderr bench
     [[ ${lines[0]} == *" over nccl, NCCL 2.28.$2 ($1), "* ]] || { echo "not $1: $output"; return 1; }
-    [[ $("${B%/*}/windsock" --quick --json | jq -r .data.facts.nccl) == "2.28.$2" ]] || { echo "windsock: not $1"; return 1; }
+    [[ $(ours "${B%/*}/windsock" --quick --json | jq -r .data.facts.nccl) == "2.28.$2" ]] || { echo "windsock: not $1"; return 1; }
 }
 
 # Where PyTorch would load it from: its own packages even before LD_LIBRARY_PATH, as its files
@@ -46,7 +48,7 @@ both_mean() { # FILE N
     put_nccl named.so 8
     export LD_LIBRARY_PATH=:$PWD/none:$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$site
     WINDSOCK_NCCL=$PWD/named.so both_mean "$PWD/named.so" 8
-    LD_PRELOAD=$PWD/named.so both_mean "$PWD/named.so" 8 # it is called, whatever else is here
+    PRELOAD=$PWD/named.so both_mean "$PWD/named.so" 8 # it is called, whatever else is here
     for n in "${!places[@]}"; do
         both_mean "$PWD/${places[n]}/libnccl.so.2" "$n"
         : >"${places[n]}/libnccl.so.2" # there, and it does not load: the next one

@@ -8,6 +8,8 @@
  *	                    mixed     its parts are of several versions
  *	                    none      it has no algorithm for anything
  *	                    fail      convolutions fail
+ *	                    refuses   what it recommends second it refuses when it is to be done,
+ *	                              or (of data's gradient) when asked what memory it takes
  *	                    compiles  it makes its kernels by NVRTC, which somebody has to have
  *	                              loaded: it looks on the loader's path alone
  *	                    slow      the first convolution takes 6 s, as where code is loaded
@@ -156,17 +158,24 @@ static cudnnStatus_t offer(bool fits, int asked, int *found, Perf *perf, Algo ri
 		return CUDNN_STATUS_BAD_PARAM;
 	*found = 4;
 	perf[0] = {trap, CUDNN_STATUS_SUCCESS, 1, SPACE, CUDNN_NON_DETERMINISTIC, math, {}};
-	perf[1] = {trap, CUDNN_STATUS_SUCCESS, 2, size_t(1) << 40, CUDNN_DETERMINISTIC, math, {}};
+	perf[1] = {trap,
+		   CUDNN_STATUS_SUCCESS,
+		   2,
+		   mode("refuses") ? size_t(SPACE) : size_t(1) << 40,
+		   CUDNN_DETERMINISTIC,
+		   math,
+		   {}};
 	perf[2] = {trap, CUDNN_STATUS_NOT_SUPPORTED, -1, 0, CUDNN_DETERMINISTIC, math, {}};
 	perf[3] = {right, CUDNN_STATUS_SUCCESS, 3, SPACE, CUDNN_DETERMINISTIC, math, {}};
 	if (mode("none"))
 		perf[0].status = perf[1].status = perf[3].status = CUDNN_STATUS_NOT_SUPPORTED;
 	return CUDNN_STATUS_SUCCESS;
 }
-static cudnnStatus_t space(size_t *bytes)
+static cudnnStatus_t space(size_t *bytes, bool is_trap)
 {
 	*bytes = SPACE;
-	return mode("none") ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+	return mode("none") || (mode("refuses") && is_trap) ? CUDNN_STATUS_NOT_SUPPORTED
+							    : CUDNN_STATUS_SUCCESS;
 }
 
 OUT cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t x,
@@ -204,21 +213,21 @@ OUT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTe
 							  cudnnTensorDescriptor_t,
 							  cudnnConvolutionFwdAlgo_t, size_t *bytes)
 {
-	return space(bytes);
+	return space(bytes, false);
 }
 OUT cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
 	cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
-	cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t,
+	cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t algo,
 	size_t *bytes)
 {
-	return space(bytes);
+	return space(bytes, algo != CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
 }
 OUT cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
 	cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
 	cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t,
 	size_t *bytes)
 {
-	return space(bytes);
+	return space(bytes, false);
 }
 
 /* --- convolutions ----------------------------------------------------------------------------- */
@@ -314,6 +323,8 @@ static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void 
 	if (mode("slow") && !is_loaded)
 		sleep(6);
 	is_loaded = true;
+	if (!right && mode("refuses"))
+		return CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH;
 	if (!right || !h->stream || is_bad(j.a) || is_bad(j.b) || is_bad(j.to) || is_bad(space) ||
 	    bytes < SPACE || *static_cast<const float *>(alpha) != 1 || !is_fit(j.x, j.w, j.y, d) ||
 	    (is_float && d->math == CUDNN_TENSOR_OP_MATH))
