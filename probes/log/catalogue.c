@@ -27,6 +27,7 @@ int signature_compile(const struct signature *g, struct signature_re *ret)
 	memcpy(yes, g->ere, n);
 	yes[n] = '\0';
 	ret->has_no = but != NULL;
+	ret->is_either = *yes != '^' && (strstr(yes, "|^") || strstr(yes, "(^"));
 	if (regcomp(&ret->yes, yes, REG_EXTENDED | REG_NOSUB))
 		return -1;
 	if (but && regcomp(&ret->no, but + strlen(SIGNATURE_BUT), REG_EXTENDED | REG_NOSUB)) {
@@ -43,9 +44,23 @@ void signature_re_done(struct signature_re *re)
 		regfree(&re->no);
 }
 
+static bool is_in(const regex_t *re, const char *s) { return regexec(re, s, 0, NULL, 0) == 0; }
+
+const char *signature_where(const struct signature *g, const struct signature_re *re,
+			    const char *text, const char *body)
+{
+	const char *where = *g->ere == '^' ? body : text;
+
+	if (!is_in(&re->yes, where)) {
+		if (!re->is_either || body == text || !is_in(&re->yes, body))
+			return NULL;
+		where = body;
+	}
+	return re->has_no && (is_in(&re->no, text) || is_in(&re->no, body)) ? NULL : where;
+}
+
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
 		     const char *body)
 {
-	return regexec(&re->yes, *g->ere == '^' ? body : text, 0, NULL, 0) == 0 &&
-	       (!re->has_no || regexec(&re->no, text, 0, NULL, 0) != 0);
+	return signature_where(g, re, text, body) != NULL;
 }

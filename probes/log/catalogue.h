@@ -30,13 +30,16 @@ int signature_find(const char *id);
 
 struct signature_re {
 	regex_t yes, no;
-	bool has_no;
+	bool has_no, is_either; /* either: some of its alternatives begin with ^ */
 };
 
 /* 0, or -1 where it is ill formed; then there is nothing to free. */
 int signature_compile(const struct signature *g, struct signature_re *ret);
 void signature_re_done(struct signature_re *re);
-/* @body: what of @text remains without rank, time and host. */
+/* Which of the two it matches, or NULL. @body: what of @text remains without rank, time and host.
+ */
+const char *signature_where(const struct signature *g, const struct signature_re *re,
+			    const char *text, const char *body);
 bool signature_match(const struct signature *g, const struct signature_re *re, const char *text,
 		     const char *body);
 

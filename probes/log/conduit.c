@@ -6,6 +6,15 @@
 #include <sys/stat.h>
 #include <termios.h>
 
+/* It is no longer closed at the end of its scope. */
+static int keep(int *fd)
+{
+	int kept = *fd;
+
+	*fd = -1;
+	return kept;
+}
+
 static bool open_terminal(struct conduit *c, int fd)
 {
 	AUTO_CLOSE int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -21,8 +30,7 @@ static bool open_terminal(struct conduit *c, int fd)
 	cfmakeraw(&plain); /* ours is where newlines are made into what a terminal wants */
 	if (tcsetattr(theirs, TCSANOW, &plain))
 		return false;
-	*c = (struct conduit){.ours = ours, .theirs = theirs, .is_terminal = true};
-	ours = theirs = -1;
+	*c = (struct conduit){.ours = keep(&ours), .theirs = keep(&theirs), .is_terminal = true};
 	(void)conduit_resize(c, fd);
 	return true;
 }

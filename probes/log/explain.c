@@ -142,17 +142,18 @@ static void mark_echoes(struct explanation *x)
 
 static void favour_first(struct why *w, struct explanation *x)
 {
+	bool has_elastic = w->elastic.is_there && w->elastic.who.rank >= 0;
 	struct cause *c = earliest(x);
 
 	if (c)
 		c->weight += FIRST;
-	for (size_t i = 0; w->has_elastic && i < x->causes.n; i++)
-		if (x->causes.v[i].first && w->elastic.rank >= 0 && is_real(&x->causes.v[i]) &&
-		    x->causes.v[i].first->who.rank == w->elastic.rank)
+	for (size_t i = 0; has_elastic && i < x->causes.n; i++)
+		if (x->causes.v[i].first && is_real(&x->causes.v[i]) &&
+		    x->causes.v[i].first->who.rank == w->elastic.who.rank)
 			x->causes.v[i].weight += FIRST;
-	if (w->has_elastic && w->elastic.rank >= 0) {
+	if (has_elastic) {
 		x->has_first = true;
-		x->first = w->elastic;
+		x->first = w->elastic.who;
 		x->first_how = "torchrun saw it fail first";
 	} else if (c && (c->first->who.rank >= 0 || *c->first->who.host)) {
 		x->has_first = true;
@@ -236,14 +237,23 @@ static const char *good_interface(const struct why *w, const char *bad)
 	return NULL;
 }
 
+/* What its expression matched: templates may name its groups. */
+static const char *matched(const struct why *w, const struct cause *c)
+{
+	size_t sig = (size_t)(c->sig - signatures);
+
+	if (!c->first || !w->is_compiled[sig])
+		return NULL;
+	return signature_where(c->sig, &w->compiled[sig], c->first->text, c->first->body);
+}
+
 /* Fills a list of templates; an element that lacks something is left out. */
 static void fill_list(struct arena *a, const char *list, const struct term_value *v, size_t n,
-		      const struct cause *c, str_list *ret)
+		      const char *ere, const char *line, str_list *ret)
 {
 	while (*list) {
 		size_t len = strcspn(list, "\n");
-		const char *s = fill_template(a, arena_strndup(a, list, len), v, n, c->sig->ere,
-					      c->first ? c->first->text : NULL);
+		const char *s = fill_template(a, arena_strndup(a, list, len), v, n, ere, line);
 
 		if (s && !streq(s, "-"))
 			*LIST_ADD(a, ret) = s;
@@ -271,7 +281,7 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT };
 	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL}, {"host", NULL},
 				 {"rank", NULL}, {"good", NULL}, {"text", NULL}};
-	const char *line = c->first ? c->first->text : NULL, *s;
+	const char *ere = c->sig->ere, *line = matched(w, c), *s;
 	const struct offer *o;
 	struct extract e;
 
@@ -287,11 +297,11 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 			c->first->who.rank < 0 ? NULL : arena_printf(a, "%d", c->first->who.rank);
 		v[TEXT].value = c->first->body;
 	}
-	s = fill_template(a, c->sig->meaning, v, ARRAY_LEN(v), c->sig->ere, line);
+	s = fill_template(a, c->sig->meaning, v, ARRAY_LEN(v), ere, line);
 	c->meaning = s ? s : c->sig->meaning;
-	fill_list(a, c->sig->causes, v, ARRAY_LEN(v), c, &c->causes);
-	fill_list(a, c->sig->confirm, v, ARRAY_LEN(v), c, &c->confirm);
-	fill_list(a, c->sig->fix, v, ARRAY_LEN(v), c, &c->fix);
+	fill_list(a, c->sig->causes, v, ARRAY_LEN(v), ere, line, &c->causes);
+	fill_list(a, c->sig->confirm, v, ARRAY_LEN(v), ere, line, &c->confirm);
+	fill_list(a, c->sig->fix, v, ARRAY_LEN(v), ere, line, &c->fix);
 }
 
 /* An exception says what; where the program was says whose line to mend. */

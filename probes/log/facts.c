@@ -1,193 +1,22 @@
-/* What a line says about the process that wrote it, without being a failure. */
-#include "lib/core/text.h"
+/* What a line says about the process that wrote it, or its job, without being a failure. */
 #include "probes/log/bar.h"
+#include "probes/log/hear.h"
+#include "probes/log/said.h"
 #include "probes/log/why.h"
 
-#include <ctype.h>
-
-static void copy_word(char *out, size_t size, const char *from, const char *ends)
-{
-	size_t n = strcspn(from, ends);
-
-	if (n >= size)
-		n = size - 1;
-	memcpy(out, from, n);
-	out[n] = '\0';
-}
-
-/* What follows @key in the line; "" when it is not there. */
-static const char *after(const struct log_line *l, const char *key)
-{
-	const char *p = strstr(l->text, key);
-
-	return p ? p + strlen(key) : "";
-}
-
-static bool number_after(const struct log_line *l, const char *key, long *ret)
-{
-	const char *p = after(l, key);
-	char *end;
-
-	p += strspn(p, " :=");
-	if (!isdigit((unsigned char)*p))
-		return false;
-	*ret = strtol(p, &end, 10);
-	return true;
-}
-
-static void network(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct actor *a = actors_get(&w->actors, &l->who);
-	const char *p = after(l, "Using network ");
-
-	if (a && *p)
-		copy_word(a->network, sizeof(a->network), p, "\t\n");
-}
-
-static void bootstrap(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct actor *a = actors_get(&w->actors, &l->who);
-	const char *p = strstr(l->text, "Bootstrap"), *name;
-
-	if (!a || !(p = strstr(p ? p : "", "Using ")))
-		return;
-	p += strlen("Using ");
-	name = *p == '[' && strchr(p, ']') ? strchr(p, ']') + 1 : p;
-	copy_word(a->boot, sizeof(a->boot), name, ": <");
-	actors_offer(&w->actors, a, p);
-}
-
-static void sockets(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct actor *a = actors_get(&w->actors, &l->who);
-
-	if (a)
-		actors_offer(&w->actors, a, after(l, "Using "));
-}
-
-static void version(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct actor *a = actors_get(&w->actors, &l->who);
-	const char *p = after(l, "NCCL version ");
-
-	if (a && isdigit((unsigned char)*p))
-		copy_word(a->version, sizeof(a->version), p, " +,;)");
-}
-
-static uint64_t hex_after(const struct log_line *l, const char *key)
-{
-	const char *p = after(l, key);
-
-	return *p ? strtoull(p, NULL, 16) : 0;
-}
-
-/* A process is in many communicators; its rank in the largest is its rank. */
 static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	struct actor *a = actors_get(&w->actors, &l->who);
-	long rank, nranks;
-	bool complete = strstr(l->text, "Init COMPLETE");
-
-	w->healthy += complete;
-	if (!a || !number_after(l, " rank ", &rank) || !number_after(l, " nranks ", &nranks))
-		return;
-	a->ready |= complete;
-	if (nranks < a->nranks || nranks > INT32_MAX || rank >= nranks)
-		return;
-	a->nranks = (int)nranks;
-	a->who.rank = (int)rank;
-	a->gpu = hex_after(l, " busId ");
-	a->comm = hex_after(l, " commId ");
-}
-
-static void channel(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct log_who nobody = {.rank = -1, .local = -1, .pid = 1};
-	struct actor *a = actors_get(&w->actors, &l->who);
-
-	if (!a)
-		a = actors_get(&w->actors, &nobody);
-	if (a && strstr(l->text, "/GDRDMA"))
-		a->direct++;
-	else if (a)
-		a->bounced++;
-}
-
-static void timed_out_work(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct log_who who = l->who;
-	struct actor *a;
-	long seq;
-
-	if (who.rank < 0)
-		who.rank = line_rank_said(l->text);
-	if (who.rank < 0 || !number_after(l, "SeqNum=", &seq))
-		return;
-	a = actors_get(&w->actors, &who);
-	if (!a || a->seq >= 0)
-		return;
-	a->seq = seq;
-	if (!number_after(l, "NumelIn=", &a->numel))
-		a->numel = -1;
-	copy_word(a->group, sizeof(a->group), after(l, "PG GUID "), " (]");
-	copy_word(a->op, sizeof(a->op), after(l, "OpType="), ", )");
-}
-
-/* What torch's watchdog says of each rank when it gives up. Other groups count on their own. */
-static void last_work(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct log_who who = l->who;
-	const char *group = strstr(l->text, "PG ID ");
-	struct actor *a;
-	long begun, ended, at;
-
-	if (who.rank < 0)
-		who.rank = line_rank_said(l->text);
-	a = who.rank < 0 ? NULL : actors_get(&w->actors, &who);
-	if (a && !*a->group && number_after(l, "watchdog at work: ", &at) && at == a->seq)
-		copy_word(a->group, sizeof(a->group), after(l, "PG GUID "), " (]");
-	if (who.rank < 0 || (group && !starts_with(group, "PG ID 0 ")) ||
-	    (!number_after(l, "enqueued NCCL work: ", &begun) &&
-	     !number_after(l, "enqueued work: ", &begun)) ||
-	    (!number_after(l, "completed NCCL work: ", &ended) &&
-	     !number_after(l, "completed work: ", &ended)))
-		return;
-	if (!a || a->begun >= 0)
-		return;
-	a->begun = begun;
-	a->ended = ended;
+	w->healthy += hear_init(&w->actors, l);
 }
 
 static void elastic(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
-	w->has_elastic = true;
-	w->elastic_order = s->line;
-	w->elastic = (struct log_who){.rank = -1, .local = -1};
+	elastic_begun(&w->elastic, s->file, s->line);
 }
 
-static bool in_elastic(const struct why *w, const struct why_stream *s)
+static void elastic_detail(struct why *w, struct why_stream *s, const struct log_line *l)
 {
-	return w->has_elastic && s->line > w->elastic_order && s->line < w->elastic_order + 12;
-}
-
-static void elastic_rank(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	long v;
-
-	if (in_elastic(w, s) && w->elastic.rank < 0 && number_after(l, "rank      :", &v))
-		w->elastic.rank = (int)v;
-}
-
-static void elastic_host(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	if (in_elastic(w, s) && !*w->elastic.host)
-		copy_word(w->elastic.host, sizeof(w->elastic.host), after(l, "host      : "), " ");
-}
-
-static void elastic_exit(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	if (in_elastic(w, s) && !*w->elastic_exit)
-		copy_word(w->elastic_exit, sizeof(w->elastic_exit), after(l, "exitcode  : "), " ");
+	elastic_hear(&w->elastic, s->file, s->line, l);
 }
 
 static void finished(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
@@ -235,7 +64,7 @@ static void got_going(struct why *w, struct why_stream *s, const struct log_line
 /* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
 static void member(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	const char *p = after(l, "MEMBER: ");
+	const char *p = said_after(l, "MEMBER: ");
 	char *end;
 	long which = strtol(p, &end, 10), total = *end == '/' ? strtol(end + 1, NULL, 10) : 0;
 
@@ -250,12 +79,12 @@ static void process(struct why *w, struct why_stream *s UNUSED, const struct log
 	struct muster *m = &w->muster[PROCESSES];
 	long v;
 
-	if (number_after(l, "Num processes: ", &v)) {
+	if (said_number(l, "Num processes: ", &v)) {
 		if (m->total != v)
 			*m = (struct muster){.total = v};
 		if (!w->progress_armed)
 			why_watch_progress(w);
-	} else if (number_after(l, "Process index: ", &v)) {
+	} else if (said_number(l, "Process index: ", &v)) {
 		muster_note(m, v, m->total);
 	}
 }
@@ -265,7 +94,7 @@ static void launcher(struct why *w, struct why_stream *s UNUSED, const struct lo
 {
 	long which, total;
 
-	if (number_after(l, "nnodes=", &total) && number_after(l, "node_rank=", &which))
+	if (said_number(l, "nnodes=", &total) && said_number(l, "node_rank=", &which))
 		muster_note(&w->muster[LAUNCHERS], which, total);
 }
 
@@ -275,7 +104,7 @@ static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_l
 	struct muster *m = &w->muster[AGENTS];
 	long v;
 
-	if (!number_after(l, "min_nodes", &v))
+	if (!said_number(l, "min_nodes", &v))
 		return;
 	muster_note(m, m->total == v ? m->present : 0, v);
 	w->nodes = v > w->nodes ? v : w->nodes;
@@ -290,8 +119,8 @@ static void nodes(struct why *w, struct why_stream *s UNUSED, const struct log_l
 {
 	long v;
 
-	if ((number_after(l, "--nnodes", &v) || number_after(l, "--num_machines", &v) ||
-	     number_after(l, "SLURM_NNODES", &v)) &&
+	if ((said_number(l, "--nnodes", &v) || said_number(l, "--num_machines", &v) ||
+	     said_number(l, "SLURM_NNODES", &v)) &&
 	    v > w->nodes)
 		w->nodes = v;
 }
@@ -322,7 +151,7 @@ static bool is_library(const char *path, size_t n)
 /* Where the program itself was: '  File "/work/train.py", line 9, in step'. */
 static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
 {
-	const char *path = after(l, "  File \""), *end = strchr(path, '"'), *in, *name;
+	const char *path = said_after(l, "  File \""), *end = strchr(path, '"'), *in, *name;
 	long line;
 
 	if (!s->traceback || !end || is_library(path, (size_t)(end - path)) ||
@@ -345,55 +174,53 @@ static void gave_up(struct why *w, struct why_stream *s, const struct log_line *
 	if (!bar_last(s->at - n, n, &b) || !bar_is_preparation(&b) || b.percent >= 100 ||
 	    b.elapsed_s <= w->preparation_s)
 		return;
-	copy_word(w->preparation, sizeof(w->preparation),
+	said_word(w->preparation, sizeof(w->preparation),
 		  b.what_n < sizeof(w->preparation) ? b.what : "data", "%:\r\n");
 	w->preparation_percent = b.percent;
 	w->preparation_s = b.elapsed_s;
 }
 
 const struct fact log_facts[] = {
-	{"Using network ", 40000, network},
-	{"Bootstrap : Using |Bootstrap: Using ", 40000, bootstrap},
-	{"NET/Socket : Using |NET/Socket: Using ", 40000, sockets},
-	{"NCCL version ", 40000, version},
-	{"Init COMPLETE|Init START", 80000, init},
-	{"via NET/IB/", 40000, channel},
-	{"WorkNCCL(", 40000, timed_out_work},
-	{"ast enqueued NCCL work: |last enqueued work: ", 40000, last_work},
-	{"first observed failure", 1000, elastic},
-	{"rank      :", 40000, elastic_rank},
-	{"host      :", 40000, elastic_host},
-	{"exitcode  :", 40000, elastic_exit},
+	{"Using network ", 40000, .hear = hear_network},
+	{"Bootstrap : Using |Bootstrap: Using ", 40000, .hear = hear_bootstrap},
+	{"NET/Socket : Using |NET/Socket: Using ", 40000, .hear = hear_sockets},
+	{"NCCL version ", 40000, .hear = hear_version},
+	{"Init COMPLETE|Init START", 80000, .learn = init},
+	{"via NET/IB/", 40000, .hear = hear_channel},
+	{"WorkNCCL(", 40000, .hear = hear_timed_out_work},
+	{"ast enqueued NCCL work: |last enqueued work: ", 40000, .hear = hear_last_work},
+	{"first observed failure", 1000, .learn = elastic},
+	{"rank      :|host      :", 80000, .learn = elastic_detail},
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done",
-	 1000, finished},
-	{"_perf -|_perf_mpi -", 1000, test_command},
-	{"Rank  0|Rank   0|Rank 0 ", 1000, test_begun},
-	{"Avg bus bandwidth", 1000, test_ended},
-	{"# nThread ", 1000, test_header},
-	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, test_failed},
+	 1000, .learn = finished},
+	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
+	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
+	{"Avg bus bandwidth", 1000, .learn = test_ended},
+	{"# nThread ", 1000, .learn = test_header},
+	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = test_failed},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon",
-	 100, got_going},
-	{"Traceback (most recent call last)", 40000, traceback},
-	{"  File \"", 40000, frame},
-	{", MEMBER: ", 4000, member},
-	{"Num processes: |Process index: ", 4000, process},
-	{"num_local_procs=", 4000, launcher},
-	{"min_nodes  ", 4000, agent},
+	 100, .learn = got_going},
+	{"Traceback (most recent call last)", 40000, .learn = traceback},
+	{"  File \"", 40000, .learn = frame},
+	{", MEMBER: ", 4000, .learn = member},
+	{"Num processes: |Process index: ", 4000, .learn = process},
+	{"num_local_procs=", 4000, .learn = launcher},
+	{"min_nodes  ", 4000, .learn = agent},
 	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",
-	 1000, all_came},
-	{"--nnodes|--num_machines|SLURM_NNODES", 1000, nodes},
-	{"KeyboardInterrupt", 100, interrupted},
+	 1000, .learn = all_came},
+	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = nodes},
+	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{"WorkNCCL(|waitForInput|ocket Timeout|wait timeout after|CANCELLED AT |"
 	 "Traceback (most recent call last)",
-	 4000, gave_up},
+	 4000, .learn = gave_up},
 	/* the last one: counted by why_line() itself, and only for a while after a failure */
 	{"'loss':|\"loss\":|loss: |loss = | loss=| loss 0| loss 1| loss 2| loss 3| loss 4| loss 5|"
 	 " loss 6| loss 7| loss 8| loss 9|train_loss|grad_norm|it/s, |s/it, |tokens/s|samples/s|"
 	 "toks/s/|elapsed time per iteration|Epoch: [|Loss: |Train Epoch: |train loss |"
 	 "generation throughput: |float     sum|float    none| half     sum|float16     sum",
-	 UINT64_MAX, NULL},
+	 .enough = UINT64_MAX},
 };
 const size_t log_fact_count = ARRAY_LEN(log_facts);
 const size_t log_fact_progress = ARRAY_LEN(log_facts) - 1;

@@ -227,6 +227,20 @@ static const char *pod_tag(const char *p, struct log_who *w)
 	return p > q + 1 && p[0] == ' ' && p[1] == '[' ? p + 1 : NULL;
 }
 
+/* "pair.cc: ", "urllib3.exceptions.NewConnectionError: ": no host has such a name. */
+static bool is_code(const char *p, size_t n)
+{
+	static const char *const ends[] = {".cc", ".py", "Error", "Exception", "Exit"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t len = strlen(ends[i]);
+
+		if (n > len && memcmp(p + n - len, ends[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* "3: " of srun -l; "node1: " of pdsh; "node-0  | " of compose. */
 static const char *word_tag(const char *p, struct log_who *w)
 {
@@ -256,8 +270,7 @@ static const char *word_tag(const char *p, struct log_who *w)
 		keep_host(w, p, (size_t)(q - p));
 		return q + strspn(q, " ") + 1;
 	}
-	if (q[0] != ':' || q[1] != ' ' ||
-	    (q - p > 3 && (starts_with(q - 3, ".cc") || starts_with(q - 3, ".py"))))
+	if (q[0] != ':' || q[1] != ' ' || is_code(p, (size_t)(q - p)))
 		return NULL;
 	keep_host(w, p, (size_t)(q - p));
 	return q + 2;

@@ -56,7 +56,7 @@ static size_t unescape(struct span v, char *out, size_t at, size_t size)
 		int c = (unsigned char)*p++;
 
 		if (c == '\\' && p < end) {
-			c = *p++;
+			c = (unsigned char)*p++;
 			if (c == 'u') {
 				int u = hex(p, end);
 

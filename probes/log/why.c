@@ -43,7 +43,7 @@ static struct scan *make_scan(struct why *w)
 
 void why_init(struct why *w)
 {
-	*w = (struct why){.elastic = {.rank = -1, .local = -1}};
+	*w = (struct why){0};
 	w->records = arena_alloc(&w->a, signature_count * sizeof(*w->records));
 	w->compiled = arena_alloc(&w->a, signature_count * sizeof(*w->compiled));
 	w->is_compiled = arena_alloc(&w->a, signature_count);

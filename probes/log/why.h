@@ -8,6 +8,7 @@
  */
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
+#include "probes/log/elastic.h"
 #include "probes/log/muster.h"
 #include "probes/log/worlds.h"
 
@@ -71,11 +72,7 @@ struct why {
 	char preparation[64];
 	int preparation_percent;
 	long preparation_s; /* 0: none */
-	/* torchrun's "Root Cause (first observed failure)" */
-	uint64_t elastic_order;
-	struct log_who elastic;
-	char elastic_exit[16];
-	bool has_elastic;
+	struct elastic elastic;
 };
 
 void why_init(struct why *w);
@@ -131,7 +128,9 @@ void why_watch_progress(struct why *w);
 struct fact {
 	const char *anchors;
 	uint64_t enough; /* lines looked at; then it is left alone */
+	/* one of the two: of the job, or of the process that speaks */
 	void (*learn)(struct why *w, struct why_stream *s, const struct log_line *l);
+	void (*hear)(struct actors *t, const struct log_line *l);
 };
 extern const struct fact log_facts[];
 extern const size_t log_fact_count, log_fact_progress /* its index */;

@@ -161,10 +161,14 @@ static bool is_progress(struct why_stream *s, const struct why_hits *p)
 
 static void try_fact(struct why_stream *s, size_t i, const struct log_line *l, bool *retire)
 {
+	const struct fact *f = &log_facts[i];
 	struct why *w = s->w;
 
-	log_facts[i].learn(w, s, l);
-	if (++w->fact_tried[i] >= log_facts[i].enough && !w->is_retired[signature_count + i])
+	if (f->hear)
+		f->hear(&w->actors, l);
+	else
+		f->learn(w, s, l);
+	if (++w->fact_tried[i] >= f->enough && !w->is_retired[signature_count + i])
 		w->is_retired[signature_count + i] = *retire = true;
 }
 

@@ -38,6 +38,8 @@ static const struct {
 	 "10.10.23.10", -1, 0, 13, 0},
 	{"node1: boom", "boom", "node1", -1, -1, 0, 0},
 	{"worker-1  | boom", "boom", "worker-1", -1, -1, 0, 0},
+	{"v2.api.TrainError: boom", "v2.api.TrainError: boom", "", -1, -1, 0, 0},
+	{"net/tcp/pair4.cc: boom", "net/tcp/pair4.cc: boom", "", -1, -1, 0, 0},
 	{"(RayWorker pid=4009, ip=10.0.0.7) boom", "boom", "10.0.0.7", -1, -1, 4009, 0},
 	{"(EngineCore pid=12) ERROR 07-01 12:00:00 [core.py:1] boom", "boom", "", -1, -1, 12,
 	 CLOCK_KIND_DAY},

@@ -345,6 +345,35 @@ static void wide_text_is_read(void **state UNUSED)
 	}
 }
 
+static void a_group_is_found_behind_a_prefix(void **state UNUSED)
+{
+	const char line[] = "[rank0]: KeyError: 'LOCAL_RANK'\n";
+	size_t n;
+
+	assert_non_null(strstr(first_of(line, strlen(line), &n).meaning, "LOCAL_RANK"));
+}
+
+/* Of two logs that are read side by side, each has its own "first observed failure". */
+static void blocks_do_not_mix(void **state UNUSED)
+{
+	static const char *const lines[] = {"Root Cause (first observed failure):\n",
+					    "  rank      : 7 (local_rank: 7)\n",
+					    "  rank      : 3 (local_rank: 3)\n"};
+	struct why_stream s[2];
+	struct why w;
+
+	why_init(&w);
+	for (size_t i = 0; i < 2; i++)
+		why_open(&s[i], &w, i ? "b" : "a");
+	why_feed(&s[1], "\n", 1);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		why_feed(&s[i == 1], lines[i], strlen(lines[i]));
+	for (size_t i = 0; i < 2; i++)
+		why_close(&s[i]);
+	assert_int_equal(w.elastic.who.rank, 3);
+	why_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +389,8 @@ int main(void)
 		cmocka_unit_test(wide_text_is_read),
 		cmocka_unit_test(advice_names_what_was_found),
 		cmocka_unit_test(a_rank_that_never_came),
+		cmocka_unit_test(a_group_is_found_behind_a_prefix),
+		cmocka_unit_test(blocks_do_not_mix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

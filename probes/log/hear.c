@@ -1,0 +1,119 @@
+#include "probes/log/hear.h"
+
+#include "probes/log/said.h"
+
+#include <ctype.h>
+
+void hear_network(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	const char *p = said_after(l, "Using network ");
+
+	if (a && *p)
+		said_word(a->network, sizeof(a->network), p, "\t\n");
+}
+
+void hear_bootstrap(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	const char *p = strstr(l->text, "Bootstrap"), *name;
+
+	if (!a || !(p = strstr(p ? p : "", "Using ")))
+		return;
+	p += strlen("Using ");
+	name = *p == '[' && strchr(p, ']') ? strchr(p, ']') + 1 : p;
+	said_word(a->boot, sizeof(a->boot), name, ": <");
+	actors_offer(t, a, p);
+}
+
+void hear_sockets(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+
+	if (a)
+		actors_offer(t, a, said_after(l, "Using "));
+}
+
+void hear_version(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	const char *p = said_after(l, "NCCL version ");
+
+	if (a && isdigit((unsigned char)*p))
+		said_word(a->version, sizeof(a->version), p, " +,;)");
+}
+
+bool hear_init(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	long rank, nranks;
+	bool complete = strstr(l->text, "Init COMPLETE");
+
+	if (!a || !said_number(l, " rank ", &rank) || !said_number(l, " nranks ", &nranks))
+		return complete;
+	a->ready |= complete;
+	if (nranks < a->nranks || nranks > INT32_MAX || rank >= nranks)
+		return complete;
+	a->nranks = (int)nranks;
+	a->who.rank = (int)rank;
+	a->gpu = said_hex(l, " busId ");
+	a->comm = said_hex(l, " commId ");
+	return complete;
+}
+
+void hear_channel(struct actors *t, const struct log_line *l)
+{
+	struct log_who nobody = {.rank = -1, .local = -1, .pid = 1};
+	struct actor *a = actors_get(t, &l->who);
+
+	if (!a)
+		a = actors_get(t, &nobody);
+	if (a && strstr(l->text, "/GDRDMA"))
+		a->direct++;
+	else if (a)
+		a->bounced++;
+}
+
+void hear_timed_out_work(struct actors *t, const struct log_line *l)
+{
+	struct log_who who = l->who;
+	struct actor *a;
+	long seq;
+
+	if (who.rank < 0)
+		who.rank = line_rank_said(l->text);
+	if (who.rank < 0 || !said_number(l, "SeqNum=", &seq))
+		return;
+	a = actors_get(t, &who);
+	if (!a || a->seq >= 0)
+		return;
+	a->seq = seq;
+	if (!said_number(l, "NumelIn=", &a->numel))
+		a->numel = -1;
+	said_word(a->group, sizeof(a->group), said_after(l, "PG GUID "), " (]");
+	said_word(a->op, sizeof(a->op), said_after(l, "OpType="), ", )");
+}
+
+void hear_last_work(struct actors *t, const struct log_line *l)
+{
+	struct log_who who = l->who;
+	const char *group = strstr(l->text, "PG ID ");
+	struct actor *a;
+	long begun, ended, at;
+
+	if (who.rank < 0)
+		who.rank = line_rank_said(l->text);
+	a = who.rank < 0 ? NULL : actors_get(t, &who);
+	if (a && !*a->group && said_number(l, "watchdog at work: ", &at) && at == a->seq)
+		said_word(a->group, sizeof(a->group), said_after(l, "PG GUID "), " (]");
+	if (who.rank < 0 || (group && !starts_with(group, "PG ID 0 ")) ||
+	    (!said_number(l, "enqueued NCCL work: ", &begun) &&
+	     !said_number(l, "enqueued work: ", &begun)) ||
+	    (!said_number(l, "completed NCCL work: ", &ended) &&
+	     !said_number(l, "completed work: ", &ended)))
+		return;
+	if (!a || a->begun >= 0)
+		return;
+	a->begun = begun;
+	a->ended = ended;
+}

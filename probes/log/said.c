@@ -1,0 +1,38 @@
+#include "probes/log/said.h"
+
+#include <ctype.h>
+
+const char *said_after(const struct log_line *l, const char *key)
+{
+	const char *p = strstr(l->text, key);
+
+	return p ? p + strlen(key) : "";
+}
+
+bool said_number(const struct log_line *l, const char *key, long *ret)
+{
+	const char *p = said_after(l, key);
+
+	p += strspn(p, " :=");
+	if (!isdigit((unsigned char)*p))
+		return false;
+	*ret = strtol(p, NULL, 10);
+	return true;
+}
+
+uint64_t said_hex(const struct log_line *l, const char *key)
+{
+	const char *p = said_after(l, key);
+
+	return *p ? strtoull(p, NULL, 16) : 0;
+}
+
+void said_word(char *out, size_t size, const char *from, const char *ends)
+{
+	size_t n = strcspn(from, ends);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(out, from, n);
+	out[n] = '\0';
+}

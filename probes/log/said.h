@@ -1,0 +1,15 @@
+#ifndef PROBES_LOG_SAID_H
+#define PROBES_LOG_SAID_H
+/* What a line says behind a key: "nranks 8", "rank      : 3", "OpType=ALLREDUCE, ". */
+#include "probes/log/line.h"
+
+/* What follows @key; "" where the line does not have it. */
+const char *said_after(const struct log_line *l, const char *key);
+/* False, and *ret untouched, where no number follows. */
+bool said_number(const struct log_line *l, const char *key, long *ret);
+/* 0 where none follows. */
+uint64_t said_hex(const struct log_line *l, const char *key);
+/* Copies @from up to the first of @ends, cut to @size. */
+void said_word(char *out, size_t size, const char *from, const char *ends);
+
+#endif
