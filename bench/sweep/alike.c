@@ -18,12 +18,10 @@ typedef char word[sizeof(((struct alike *)0)->v[0])];
 static void put_text(word *w, const char *text)
 {
 	int room = (int)sizeof(*w), n = snprintf(*w, sizeof(*w), "%s", text);
-	uint32_t hash = 2166136261u; /* FNV-1a */
 
-	for (const char *s = text; n >= room && *s; s++)
-		hash = (hash ^ (unsigned char)*s) * 16777619u;
 	if (n >= room)
-		(void)snprintf(*w, sizeof(*w), "%.*s... (%08" PRIx32 ")", room - 15, text, hash);
+		(void)snprintf(*w, sizeof(*w), "%.*s... (%08" PRIx32 ")", room - 15, text,
+			       text_hash(0, text));
 }
 
 static void put(word *w, uint64_t v) { (void)snprintf(*w, sizeof(*w), "%" PRIu64, v); }

@@ -1,5 +1,6 @@
 #include "lib/cluster/world_env.h"
 #include "lib/core/term.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 #include "lib/net/addr.h"
 
@@ -133,13 +134,7 @@ void env_master(struct env *v, const char *addr_name, const char *port_name)
 /* Below the kernel's ephemeral ports, above the well-known ones. */
 uint16_t env_port_of_run(const struct env *v)
 {
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	if (!v->w->run)
-		return 0;
-	for (const char *s = v->w->run; *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return (uint16_t)(20000 + h % 10000);
+	return v->w->run ? (uint16_t)(20000 + text_hash(0, v->w->run) % 10000) : 0;
 }
 
 static bool world_ours(struct env *v)

@@ -45,3 +45,11 @@ void text_addf(struct text *t, const char *fmt, ...)
 	}
 	va_end(again);
 }
+
+uint32_t text_hash(uint32_t h, const char *s)
+{
+	h = h ? h : 2166136261u;
+	for (; s && *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	return h;
+}

@@ -17,4 +17,7 @@ void text_add(struct text *t, const char *s);
 void text_addn(struct text *t, const char *s, size_t n);
 void text_addf(struct text *t, const char *fmt, ...) PRINTF(2, 3);
 
+/* FNV-1a, to go on from @h; 0 begins. NULL is as "". */
+uint32_t text_hash(uint32_t h, const char *s);
+
 #endif

@@ -68,9 +68,12 @@ static int check_header(const cJSON *doc, const char *host, const char *command,
 	return 0;
 }
 
-static bool is_check_id(const char *s)
+const char *envelope_check(const cJSON *finding)
 {
-	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(s);
+	const char *s = json_get_str(finding, "check");
+
+	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(s) ? s
+											    : NULL;
 }
 
 static enum status status_parse(const char *name)
@@ -89,28 +92,36 @@ static const char *words(const cJSON *from, const char *key)
 	return v && *v ? v : NULL;
 }
 
-static void merge_finding(struct report *r, const char *host, const cJSON *from)
+void envelope_finding(struct finding *f, const cJSON *finding)
 {
-	const char *check = json_get_str(from, "check"), *unit = words(from, "unit");
-	double rank = json_get_num(from, "rank", -1);
-	struct finding *f;
-	const cJSON *fix;
+	const char *unit = words(finding, "unit"), *expected = words(finding, "expected");
+	double rank = json_get_num(finding, "rank", -1),
+	       value = json_get_num(finding, "value", NAN);
+	const cJSON *fix = json_get(finding, "fix");
 
-	if (!is_check_id(check))
-		return;
-	f = report_find(r, check, words(from, "subject"));
-	f->host = host;
 	f->rank = rank >= 0 && rank <= 1e9 ? (int)rank : -1;
-	f->seconds = json_get_num(from, "seconds", NAN);
-	finding_set(f, status_parse(json_get_str(from, "status")), "%s",
-		    words(from, "message") ?: "said nothing");
-	finding_value(f, json_get_num(from, "value", NAN), unit ? arena_strdup(f->a, unit) : NULL);
-	if (words(from, "expected"))
-		finding_expect(f, "%s", words(from, "expected"));
-	fix = json_get(from, "fix");
+	f->seconds = json_get_num(finding, "seconds", NAN);
+	finding_set(f, status_parse(json_get_str(finding, "status")), "%s",
+		    words(finding, "message") ?: "said nothing");
+	if (isfinite(value))
+		finding_value(f, value, unit ? arena_strdup(f->a, unit) : NULL);
+	if (expected)
+		finding_expect(f, "%s", expected);
 	for (fix = cJSON_IsArray(fix) ? fix->child : NULL; fix; fix = fix->next)
 		if (cJSON_IsString(fix) && *fix->valuestring)
 			finding_fix(f, "%s", fix->valuestring);
+}
+
+static void merge_finding(struct report *r, const char *host, const cJSON *from)
+{
+	const char *check = envelope_check(from);
+	struct finding *f;
+
+	if (!check)
+		return;
+	f = report_find(r, check, words(from, "subject"));
+	f->host = host;
+	envelope_finding(f, from);
 	report_add(r, f);
 }
 

@@ -13,4 +13,9 @@ cJSON *envelope_read(const char *host, const char *command, const char *text, si
 /* Its findings get the name @host in our report, a copy of its data goes to nodes[]. */
 void envelope_merge(struct report *r, const char *host, const cJSON *doc);
 
+/* One of its findings: its check's id, NULL: of no check; and what it says, into @f, but for whose
+ * it is. Whatever it is, @f is sound. */
+const char *envelope_check(const cJSON *finding);
+void envelope_finding(struct finding *f, const cJSON *finding);
+
 #endif

@@ -24,13 +24,6 @@ void fix_let_in(struct finding *f, enum port_cause cause, const char *source, co
 			    source, host);
 }
 
-void fix_neighbours(struct finding *f)
-{
-	finding_fix(f, "sudo sysctl -w net.ipv4.neigh.default.gc_thresh1=8192 "
-		       "net.ipv4.neigh.default.gc_thresh2=32768 "
-		       "net.ipv4.neigh.default.gc_thresh3=65536");
-}
-
 void fix_one(struct finding *f, const struct reach_result *x, const struct reach_way *way,
 	     const char *own_fix)
 {
@@ -84,7 +77,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		finding_fix(f, "sudo nft list ruleset   # look for the chains with hook output");
 		break;
 	case CAUSE_NEIGHBOURS:
-		fix_neighbours(f);
+		finding_fix(f, "%s", FIX_NEIGHBOURS);
 		break;
 	case CAUSE_NAME:
 		finding_fix(f, "getent ahosts %s   # then mend /etc/hosts or DNS", x->target->host);

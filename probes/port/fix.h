@@ -9,7 +9,10 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 /* The lines that let @source (an address or a subnet) in on @host, in the words of the cloud and
  * of host firewalls. */
 void fix_let_in(struct finding *f, enum port_cause cause, const char *source, const char *host);
-void fix_neighbours(struct finding *f);
+/* A larger table of neighbours, typed on the host whose table it is. */
+#define FIX_NEIGHBOURS                                                                             \
+	"sudo sysctl -w net.ipv4.neigh.default.gc_thresh1=8192 "                                   \
+	"net.ipv4.neigh.default.gc_thresh2=32768 net.ipv4.neigh.default.gc_thresh3=65536"
 /* "10.0.0.0/24": the network of an address of this host. */
 const char *fix_subnet(const struct iface_addr *x, struct arena *a);
 

@@ -108,6 +108,29 @@ static void blocked(const struct local *l, const char *ports, const struct nft_a
 	report_add(r, f);
 }
 
+/* The whole range where all that was drawn of it is among them: other hosts draw others, and say
+ * the same of it. */
+static const char *ports_of(const struct local *l, const port_list *same, struct arena *a)
+{
+	const struct port_env *env = &l->env;
+	port_list others = {0};
+	size_t drawn = 0;
+
+	for (size_t i = 0; i < same->n; i++) {
+		bool is_drawn = false;
+
+		for (size_t k = 0; k < env->sample.n; k++)
+			is_drawn |= same->v[i] == env->sample.v[k];
+		drawn += is_drawn;
+		if (!is_drawn)
+			*LIST_ADD(a, &others) = same->v[i];
+	}
+	if (!drawn || drawn < env->sample.n)
+		return ports_fold(same->v, same->n, 0, a);
+	return arena_printf(a, "%s%s%u-%u", ports_fold(others.v, others.n, 0, a),
+			    others.n ? "," : "", env->range.first, env->range.last);
+}
+
 /* MASTER_PORT and the sample, ports with one fate together. */
 static size_t judge_rules(const struct local *l, struct report *r)
 {
@@ -122,7 +145,7 @@ static size_t judge_rules(const struct local *l, struct report *r)
 						  : (struct nft_answer){.verdict = NFT_ACCEPT};
 
 		if (same.n && (i == ports.n || x.rule != last.rule || x.chain != last.chain)) {
-			blocked(l, ports_fold(same.v, same.n, 0, a), &last, r);
+			blocked(l, ports_of(l, &same, a), &last, r);
 			same.n = 0;
 		}
 		last = x;

@@ -13,6 +13,7 @@
 #include "probes/port/cause.h"
 #include "probes/port/local.h"
 #include "probes/port/reach.h"
+#include "probes/tally/tally.h"
 
 enum { MESH_BULK_BYTES = 64 << 10 };
 
@@ -63,25 +64,28 @@ struct mesh_node {
 	bool strict;		  /* what has another way back is dropped on @iface (rp_filter 1) */
 	const char *strict_other; /* another interface where it is, or NULL */
 };
-/* One more rule that has to give way before all ports pass. */
+/* A rule of a host's own that stops something: told once by its host, of all whom it stops. */
+struct mesh_rule {
+	const char *text, *fix;
+	const char *peer; /* the address in @fix that stands for whoever is let through, or "" */
+};
+/* One more that has to give way before all ports pass. */
 struct mesh_more {
-	const char *rule, *fix;
+	const struct mesh_rule *rule;
 	struct mesh_more *next;
 };
 struct mesh_cell {
-	const char *row;      /* "STATES CAUSES MS", a letter per port; NULL: unknown */
-	uint8_t state, cause; /* of its worst port: enum port_state, enum port_cause */
-	uint16_t bad;	      /* ports that failed */
-	uint16_t bad_port;    /* the first of them */
-	bool cut;	      /* small messages pass, bulk does not */
-	uint16_t path_mtu;    /* of what passed, or would; 0: not known */
-	float ms;	      /* NAN: none reached */
-	float gbps;	      /* NAN: not measured */
-	/* the rules of the two hosts' own that stop it, or NULL */
-	const char *rule, *fix;
-	const char *fix_peer; /* the address in @fix that stands for whoever is let in */
+	const char *row;	      /* "STATES CAUSES MS", a letter per port; NULL: unknown */
+	uint8_t state, cause;	      /* of its worst port: enum port_state, enum port_cause */
+	uint16_t bad;		      /* ports that failed */
+	uint16_t bad_port;	      /* the first of them */
+	bool cut;		      /* small messages pass, bulk does not */
+	uint16_t path_mtu;	      /* of what passed, or would; 0: not known */
+	float ms;		      /* NAN: none reached */
+	float gbps;		      /* NAN: not measured */
+	const struct mesh_rule *rule; /* of one of the two hosts' own that stops it, or NULL */
 	struct mesh_more *more;
-	uint8_t hook; /* enum mesh_hook, of @rule */
+	uint8_t hook; /* enum mesh_hook, of @rule: at which of the two it is */
 };
 struct mesh {
 	const struct mesh_opts *o;
@@ -90,7 +94,8 @@ struct mesh {
 	struct mesh_node *nodes;
 	struct mesh_cell *cells; /* [from * n + to] */
 	size_t n;
-	unsigned names_said;
+	struct tally told; /* what ranks say of themselves: what many say alike is one finding */
+	struct host_way way;
 };
 static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
 {
@@ -121,9 +126,10 @@ void mesh_data(const struct mesh *m, cJSON *data);
 /* What is wrong, and the smallest set of rules that would mend it. */
 void mesh_judge(const struct mesh *m);
 void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
-/* The names of those with @which[i], folded; all their pairs' ends for a cause. */
+/* The names of these @n nodes, folded. */
 const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);
-/* Which ends to mend: a smallest set that covers all pairs that have @cause. */
+/* Which ends to mend: a smallest set that covers all pairs that have @cause and no rule known to
+ * stop them: a rule is mended where it is. */
 struct mesh_cover {
 	bool *in, *out; /* [n]: what comes in there, or goes out there */
 };

@@ -19,7 +19,7 @@ static bool is_edge(const struct cover *v, size_t from, size_t to)
 {
 	const struct mesh_cell *c = mesh_at(v->m, from, to);
 
-	return mesh_cell_is_bad(c) && c->cause == v->cause;
+	return mesh_cell_is_bad(c) && c->cause == v->cause && !c->rule;
 }
 
 /* Finds @from a partner, moving others on if need be (an augmenting path). */

@@ -70,33 +70,42 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
 		       : CAUSE_DROPPED;
 }
 
-static void add_rule(struct mesh *m, struct mesh_cell *c, const cJSON *i)
+static void add_rule(struct mesh *m, struct mesh_cell *c, const struct mesh_rule *rule)
 {
-	struct mesh_more **at = &c->more, *x = ARENA_NEW(m->a, struct mesh_more);
+	struct mesh_more **at = &c->more;
 	size_t n = 1;
 
 	for (; *at && n < MESH_MOST_RULES; at = &(*at)->next)
 		n++;
-	*x = (struct mesh_more){.rule = mesh_copied(m, i, "rule"),
-				.fix = mesh_copied(m, i, "fix") ?: ""};
-	if (n < MESH_MOST_RULES)
-		*at = x;
+	if (n == MESH_MOST_RULES)
+		return;
+	*at = ARENA_NEW(m->a, struct mesh_more);
+	**at = (struct mesh_more){.rule = rule};
 }
 
-static void take_rule(struct mesh *m, struct mesh_cell *c, enum mesh_hook hook, const cJSON *i)
+static void take_rule(struct mesh *m, struct mesh_cell *c, enum mesh_hook hook, bool perhaps,
+		      const struct mesh_rule *rule)
 {
 	if (c->rule && c->hook == hook) {
-		add_rule(m, c, i);
+		add_rule(m, c, rule);
 		return;
 	}
-	if (!may_have_rule(c, hook, cJSON_IsTrue(json_get(i, "perhaps"))))
+	if (!may_have_rule(c, hook, perhaps))
 		return;
 	c->hook = (uint8_t)hook;
 	c->more = NULL;
-	c->rule = mesh_copied(m, i, "rule");
-	c->fix = mesh_copied(m, i, "fix") ?: "";
-	c->fix_peer = mesh_copied(m, i, "peer") ?: "";
+	c->rule = rule;
 	c->cause = (uint8_t)cause_of(c, hook);
+}
+
+static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i)
+{
+	struct mesh_rule *rule = ARENA_NEW(m->a, struct mesh_rule);
+
+	*rule = (struct mesh_rule){.text = mesh_copied(m, i, "rule"),
+				   .fix = mesh_copied(m, i, "fix") ?: "",
+				   .peer = mesh_copied(m, i, "peer") ?: ""};
+	return rule;
 }
 
 /* One of "from" and "to" may be a list: what a rule stops of many, it says once. */
@@ -108,15 +117,18 @@ static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, s
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
 		const cJSON *from = json_get(i, "from"), *to = json_get(i, "to");
 		const cJSON *many = cJSON_IsArray(from) ? from : cJSON_IsArray(to) ? to : NULL;
+		bool perhaps = cJSON_IsTrue(json_get(i, "perhaps"));
+		const struct mesh_rule *rule;
 
 		if (!json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
 			continue;
+		rule = rule_of(m, i);
 		for (const cJSON *k = many ? many->child : i; k; k = many ? k->next : NULL) {
 			struct mesh_cell *c =
 				cell_of(m, many == from ? k : from, many == to ? k : to, nodes, n);
 
 			if (c)
-				take_rule(m, c, hook, i);
+				take_rule(m, c, hook, perhaps, rule);
 		}
 	}
 }

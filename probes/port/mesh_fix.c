@@ -2,7 +2,7 @@
 #include "probes/port/fix.h"
 #include "probes/port/mesh_judge.h"
 
-enum { MOST_ADDRESSES = 4 };
+enum { MOST_ADDRESSES = 4, LINE = 200 };
 
 index_list mesh_unread(const struct mesh *m, const index_list *l)
 {
@@ -32,12 +32,13 @@ void mesh_peers(const struct mesh *m, const struct mesh_gap *x, str_list *ret)
 	}
 }
 
-static const char *joined(const struct mesh *m, const str_list *l)
+/* No more than fits a line, for people; or all of them. */
+static const char *joined(const struct mesh *m, const str_list *l, size_t most)
 {
 	struct text t;
 
 	text_init(&t, m->a);
-	for (size_t i = 0; i < l->n && t.n < 200; i++)
+	for (size_t i = 0; i < l->n && t.n < most; i++)
 		text_addf(&t, "%s%s", i ? ", " : "", l->v[i]);
 	return t.s;
 }
@@ -53,75 +54,110 @@ static const char *replaced(const struct mesh *m, const char *text, const char *
 }
 
 /* nft takes a set of addresses, other tools one at a time. */
-static void fix_one_rule(const struct mesh *m, const struct mesh_gap *x, const char *fix,
-			 const str_list *peers, const char *host, struct finding *f)
+static void let_through(const struct mesh *m, const struct mesh_rule *rule, const str_list *peers,
+			str_list *ret)
 {
-	const char *peer = x->example->fix_peer;
-
-	if (!*peer) {
-		finding_fix(f, "%s   # on %s", fix, host);
+	if (!*rule->fix)
 		return;
-	}
-	if (strstr(fix, "nft ") && peers->n > 1) {
-		const char *set = arena_printf(m->a, "{ %s }", joined(m, peers));
+	if (!*rule->peer) {
+		*LIST_ADD(m->a, ret) = rule->fix;
+	} else if (strstr(rule->fix, "nft ") && peers->n > 1) {
+		const char *set = arena_printf(m->a, "{ %s }", joined(m, peers, SIZE_MAX));
 
-		finding_fix(f, "%s   # on %s", replaced(m, fix, peer, set), host);
-		return;
+		*LIST_ADD(m->a, ret) = replaced(m, rule->fix, rule->peer, set);
+	} else {
+		for (size_t i = 0; i < peers->n; i++)
+			*LIST_ADD(m->a, ret) = replaced(m, rule->fix, rule->peer, peers->v[i]);
 	}
-	for (size_t i = 0; i < peers->n; i++)
-		finding_fix(f, "%s   # on %s", replaced(m, fix, peer, peers->v[i]), host);
 }
 
-/* All of them: each of its chains has to let it through. */
-static void fix_example(const struct mesh *m, const struct mesh_gap *x, const str_list *peers,
-			const char *host, struct finding *f)
+static const char *ip_for(const struct mesh_node *peer)
 {
-	fix_one_rule(m, x, x->example->fix, peers, host, f);
-	for (const struct mesh_more *i = x->example->more; i; i = i->next)
-		if (*i->fix)
-			fix_one_rule(m, x, i->fix, peers, host, f);
+	return peer->addr.sa.sa_family == AF_INET6 ? "ip -6" : "ip";
 }
 
-/* The host whose route it is: one that forbids goes, the one to its own network comes back. */
-static bool fix_route(const struct mesh *m, enum port_cause cause, size_t at, size_t peer,
-		      const char *host, struct finding *f)
+/* A route that forbids goes, the one to the host's own network comes back. NULL: neither. */
+static const char *route_command(const struct mesh *m, enum port_cause cause,
+				 const struct mesh_node *here, const struct mesh_node *there)
 {
-	const struct mesh_node *here = &m->nodes[at], *there = &m->nodes[peer];
-	const char *ip = there->addr.sa.sa_family == AF_INET6 ? "ip -6" : "ip";
+	const char *ip = ip_for(there);
 	struct addr_text to;
 
-	addr_print(&there->addr, &to);
-	if (cause == CAUSE_OWN_ROUTE) {
-		finding_fix(f,
-			    "sudo %s route del $(%s route show to match %s | grep -E "
-			    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)   # on %s",
-			    ip, ip, to.s, host);
-		return true;
-	}
-	if (cause != CAUSE_NO_ROUTE && cause != CAUSE_NO_WAY_BACK)
-		return false;
+	if (cause == CAUSE_OWN_ROUTE)
+		return arena_printf(m->a,
+				    "sudo %s route del $(%s route show to match %s | grep -E "
+				    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)",
+				    ip, ip, addr_print(&there->addr, &to));
 	if (cause == CAUSE_NO_ROUTE && here->iface && here->subnet && there->subnet &&
 	    streq(here->subnet, there->subnet))
-		finding_fix(f, "sudo %s route replace %s dev %s   # on %s", ip, here->subnet,
-			    here->iface, host);
-	finding_fix(f, "%s route get %s   # on %s: should leave through %s", ip, to.s, host,
-		    here->iface ?: "an interface");
-	return true;
+		return arena_printf(m->a, "sudo %s route replace %s dev %s", ip, here->subnet,
+				    here->iface);
+	return NULL;
 }
 
-/* What no rule lets in or out. */
-static bool fix_way(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
-		    const char *peers, struct finding *f)
+static const char *command(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
+{
+	const struct mesh_node *here = &m->nodes[x->hosts.v[0]];
+
+	if (cause == CAUSE_NEIGHBOURS)
+		return FIX_NEIGHBOURS;
+	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER)
+		return "sudo sysctl -w net.ipv4.conf.all.rp_filter=2";
+	if (cause == CAUSE_BULK && x->fits)
+		return arena_printf(m->a, "sudo ip link set dev %s mtu %u", here->iface ?: "IFACE",
+				    x->fits);
+	return route_command(m, cause, here, &m->nodes[x->others.v[0]]);
+}
+
+void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
+		   str_list *ret)
+{
+	const char *one;
+
+	*ret = (str_list){0};
+	if (x->stops && *x->example->rule->fix) {
+		str_list peers = {0};
+
+		mesh_peers(m, x, &peers);
+		let_through(m, x->example->rule, &peers, ret);
+		for (const struct mesh_more *i = x->example->more; i; i = i->next)
+			let_through(m, i->rule, &peers, ret); /* each of its chains */
+		return;
+	}
+	one = command(m, x, cause);
+	if (one)
+		*LIST_ADD(m->a, ret) = one;
+}
+
+void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *commands,
+	       const char *provided, struct finding *f)
+{
+	const char *all = NULL, *line = NULL;
+	host_list names = {0};
+
+	for (size_t i = 0; i < commands->n; i++)
+		all = all ? arena_printf(m->a, "%s && %s", all, commands->v[i]) : commands->v[i];
+	for (size_t i = 0; i < hosts->n; i++)
+		LIST_ADD(m->a, &names)->name = m->nodes[hosts->v[i]].name;
+	if (all && hosts->n > 1)
+		line = on_each(m->a, &m->way, &names, all);
+	if (line)
+		finding_fix(f, "%s%s%s", line, provided ? "   # if " : "", provided ?: "");
+	for (size_t i = 0; i < commands->n && !line; i++)
+		finding_fix(f, "%s   # on %s%s%s", commands->v[i], mesh_names_of(m, hosts),
+			    provided ? ", if " : "", provided ?: "");
+}
+
+/* ---- what is left to a person ---- */
+/* What no rule lets in or out: where to look. */
+static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
+		       const char *peers, struct finding *f)
 {
 	const struct mesh_node *at = &m->nodes[x->hosts.v[0]];
 	const char *host = mesh_names_of(m, &x->hosts);
 	struct addr_text text;
 
-	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER) {
-		finding_fix(f, "sudo sysctl -w net.ipv4.conf.all.rp_filter=2   # on %s", host);
-		finding_fix(f, "ip route get %s   # on %s: should leave through %s", peers, host,
-			    at->iface ?: "the same interface");
-	} else if (cause == CAUSE_OTHER_WAY) {
+	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER || cause == CAUSE_OTHER_WAY) {
 		finding_fix(f, "ip route get %s   # on %s: should leave through %s", peers, host,
 			    at->iface ?: "the same interface");
 	} else if (cause == CAUSE_WAY_BACK) {
@@ -135,10 +171,12 @@ static bool fix_way(const struct mesh *m, const struct mesh_gap *x, enum port_ca
 		finding_fix(f, "traceroute -n %s   # on %s: the way of the answer, if not that",
 			    x->in ? peers : addr_print(&at->addr, &text),
 			    x->in ? host : mesh_names_of(m, &x->others));
+	} else if (cause == CAUSE_NO_ROUTE || cause == CAUSE_NO_WAY_BACK) {
+		const struct mesh_node *there = &m->nodes[x->others.v[0]];
+
+		finding_fix(f, "%s route get %s   # on %s: should leave through %s", ip_for(there),
+			    addr_print(&there->addr, &text), host, at->iface ?: "an interface");
 	} else if (cause == CAUSE_BULK) {
-		if (x->fits)
-			finding_fix(f, "sudo ip link set dev %s mtu %u   # on %s",
-				    at->iface ?: "IFACE", x->fits, host);
 		finding_fix(f,
 			    "allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
 			    "lasting cure",
@@ -155,13 +193,14 @@ static void fix_blind(const struct mesh *m, const struct mesh_gap *x, const str_
 {
 	const index_list blind = mesh_unread(m, &x->hosts);
 	const struct mesh_node *at;
+	str_list let = {0};
 
 	if (!blind.n)
 		return;
 	at = &m->nodes[blind.v[0]];
 	for (size_t i = 0; x->in && at->rules_fix && i < peers->n; i++)
-		finding_fix(f, "%s   # on %s", replaced(m, at->rules_fix, "ADDRESS", peers->v[i]),
-			    mesh_names_of(m, &blind));
+		*LIST_ADD(m->a, &let) = replaced(m, at->rules_fix, "ADDRESS", peers->v[i]);
+	mesh_type(m, &blind, &let, NULL, f);
 	finding_fix(f, "sudo portcheck   # on %s: names the rule", mesh_names_of(m, &blind));
 }
 
@@ -171,17 +210,11 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	const char *host = mesh_names_of(m, &x->hosts);
 	str_list peers = {0};
 
+	mesh_type(m, &x->hosts, &x->commands, NULL, f);
+	if ((x->stops && x->commands.n) || cause == CAUSE_NEIGHBOURS || cause == CAUSE_OWN_ROUTE)
+		return;
 	mesh_peers(m, x, &peers);
-	if (x->example->rule && *x->example->fix) {
-		fix_example(m, x, &peers, host, f);
-		return;
-	}
-	if (cause == CAUSE_NEIGHBOURS) {
-		fix_neighbours(f);
-		return;
-	}
-	if (fix_way(m, x, cause, joined(m, &peers), f) ||
-	    fix_route(m, cause, x->hosts.v[0], x->others.v[0], host, f))
+	if (advise_way(m, x, cause, joined(m, &peers, LINE), f))
 		return;
 	if (cause == CAUSE_NOT_SEEN6 && m->nodes[x->hosts.v[0]].rules_cut)
 		finding_fix(f,
@@ -191,11 +224,12 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 		fix_blind(m, x, &peers, f);
 	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE_THERE ||
 	    cause == CAUSE_NOT_SEEN6) {
-		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers), host);
+		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers, LINE), host);
 		return;
 	}
 	fix_blind(m, x, &peers, f);
-	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers), host);
+	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers, LINE),
+		    host);
 	if (cause == CAUSE_DROPPED)
 		finding_fix(f,
 			    "aws ec2 authorize-security-group-%s --group-id GROUP --ip-permissions "

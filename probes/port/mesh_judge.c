@@ -1,47 +1,7 @@
-/* What is wrong about ports, in the fewest rules that would mend it (mesh_cover.c). */
+/* What is wrong about ports, in the fewest rules that would mend it: a finding for each gap. */
 #include "probes/port/mesh_judge.h"
 
 #include "lib/report/json.h"
-
-static bool is_edge(const struct mesh *m, enum port_cause cause, size_t from, size_t to)
-{
-	const struct mesh_cell *c = mesh_at(m, from, to);
-
-	return mesh_cell_is_bad(c) && c->cause == cause;
-}
-
-static void collect(const struct mesh *m, enum port_cause cause, size_t host, bool in,
-		    struct mesh_gap *ret)
-{
-	size_t known = 0;
-
-	*ret = (struct mesh_gap){.in = in};
-	*LIST_ADD(m->a, &ret->hosts) = host;
-	for (size_t i = 0; i < m->n; i++) {
-		size_t from = in ? i : host, to = in ? host : i;
-		const struct mesh_cell *c = mesh_at(m, from, to);
-
-		known += i != host && c->row;
-		if (!is_edge(m, cause, from, to))
-			continue;
-		*LIST_ADD(m->a, &ret->others) = i;
-		ret->ports_bad += c->bad;
-		ret->ports_all += m->nodes[to].ports.n;
-		if (!ret->example || (c->rule && !ret->example->rule))
-			ret->example = c;
-		if (c->cut && (!ret->fits || c->path_mtu < ret->fits))
-			ret->fits = c->path_mtu;
-	}
-	ret->all = ret->others.n == known && known;
-}
-
-static bool same_rule(const struct mesh_gap *x, const struct mesh_gap *y, enum port_cause cause)
-{
-	if (cause == CAUSE_NEIGHBOURS) /* one setting, on all of them */
-		return true;
-	return x->in == y->in && x->all && y->all && !x->example->rule && !y->example->rule &&
-	       x->fits == y->fits && (x->ports_bad < x->ports_all) == (y->ports_bad < y->ports_all);
-}
 
 static bool all_known(const struct mesh *m, const index_list *l) { return !mesh_unread(m, l).n; }
 
@@ -100,13 +60,8 @@ static bool is_firewalls(enum port_cause cause)
 
 static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
-	if (x->example->rule) {
-		const char *text = arena_printf(m->a, ": %s", x->example->rule);
-
-		for (const struct mesh_more *i = x->example->more; i; i = i->next)
-			text = arena_printf(m->a, "%s; and %s", text, i->rule);
-		return text;
-	}
+	if (x->stops)
+		return arena_printf(m->a, ": %s", x->stops);
 	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
 		return whose_rules(m, x, cause);
 	if (cause == CAUSE_NOT_SEEN6 && m->nodes[x->hosts.v[0]].rules_cut)
@@ -123,21 +78,23 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 	return "";
 }
 
+static const char *whom(const struct mesh *m, const struct mesh_gap *x)
+{
+	if (x->all && (x->hosts.n > 1 || x->others.n > 1))
+		return "any other node";
+	return x->alike ? mesh_names_of(m, &x->others) : "some others";
+}
+
 static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
-	const char *host = mesh_names_of(m, &x->hosts), *others = mesh_names_of(m, &x->others);
 	const char *check = cause == CAUSE_BULK ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
-	const char *who = x->hosts.n == 1 && x->others.n == 1 ? others
-			  : x->all			      ? "any other node"
-			  : x->hosts.n > 1		      ? "some others"
-							      : others;
 	bool many = x->hosts.n > 1, bulk = cause == CAUSE_BULK;
-	struct finding *f = report_find(m->report, check, host);
+	struct finding *f = report_find(m->report, check, mesh_names_of(m, &x->hosts));
 
 	finding_set(f, ST_FAIL, "%s %s%s: %s%s%s",
 		    x->in ? (many ? "are not reached from" : "is not reached from")
 			  : (many ? "do not reach" : "does not reach"),
-		    who, bulk ? " by bulk data" : ports_text(m, x), port_cause_text(cause),
+		    whom(m, x), bulk ? " by bulk data" : ports_text(m, x), port_cause_text(cause),
 		    detail(m, x, cause), way_back(m, x, cause));
 	if (bulk)
 		finding_expect(f, "%d KiB arrive", MESH_BULK_BYTES >> 10);
@@ -151,7 +108,7 @@ static void data_rule(const struct mesh *m, const struct mesh_gap *x, enum port_
 {
 	cJSON *data = report_data(m->report), *list = cJSON_GetObjectItem(data, "rules"), *o;
 	str_list peers = {0};
-	cJSON *on, *with;
+	cJSON *on, *with, *fix;
 
 	if (!list)
 		list = json_array(data, "rules");
@@ -165,44 +122,21 @@ static void data_rule(const struct mesh *m, const struct mesh_gap *x, enum port_
 	for (size_t i = 0; i < peers.n; i++)
 		json_push_str(with, peers.v[i]);
 	json_str(o, "cause", port_cause_text(cause));
-	json_str(o, "rule", x->example->rule);
-}
-
-static void join(const struct mesh *m, struct mesh_gap *to, const struct mesh_gap *x)
-{
-	*LIST_ADD(m->a, &to->hosts) = x->hosts.v[0];
-	for (size_t i = 0; i < x->others.n; i++)
-		*LIST_ADD(m->a, &to->others) = x->others.v[i];
-	to->all &= x->all;
-	to->ports_bad += x->ports_bad;
-	to->ports_all += x->ports_all;
+	json_str(o, "rule", x->stops);
+	fix = json_array(o, "fix"); /* on each of them */
+	for (size_t i = 0; i < x->commands.n; i++)
+		json_push_str(fix, x->commands.v[i]);
 }
 
 static void judge_cause(const struct mesh *m, enum port_cause cause)
 {
-	LIST(struct mesh_gap) rules = {0};
-	struct mesh_cover v;
-	size_t n = m->n;
+	gap_list gaps;
 
-	mesh_cover(m, cause, &v);
-	for (size_t i = 0; i < 2 * n; i++) {
-		struct mesh_gap x;
-		size_t k = 0;
-
-		if (i < n ? !v.in[i] : !v.out[i - n])
-			continue;
-		collect(m, cause, i % n, i < n, &x);
-		while (k < rules.n && !same_rule(&rules.v[k], &x, cause))
-			k++;
-		if (k == rules.n)
-			*LIST_ADD(m->a, &rules) = x;
-		else
-			join(m, &rules.v[k], &x);
-	}
-	for (size_t i = 0; i < rules.n; i++) {
-		emit(m, &rules.v[i], cause);
+	mesh_gaps(m, cause, &gaps);
+	for (size_t i = 0; i < gaps.n; i++) {
+		emit(m, &gaps.v[i], cause);
 		if (report_wants_data(m->report))
-			data_rule(m, &rules.v[i], cause);
+			data_rule(m, &gaps.v[i], cause);
 	}
 }
 

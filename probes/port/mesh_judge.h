@@ -1,28 +1,47 @@
 #ifndef PROBES_PORT_MESH_JUDGE_H
 #define PROBES_PORT_MESH_JUDGE_H
-/* Between mesh_judge.c, which finds the gaps, and mesh_fix.c, which knows what closes them. */
+/*
+ * Between mesh_gaps.c, which finds the gaps, mesh_fix.c, which knows what closes them, and
+ * mesh_judge.c, which says so.
+ */
 #include "probes/port/mesh.h"
 
 typedef LIST(size_t) index_list;
 
-/* Where something does not come through, in at @hosts or out of them, for one cause. */
+/*
+ * Where something does not come through, in at @hosts or out of them, for one cause. A thousand
+ * hosts with the same fault are one gap: the same rules stop it, and the same commands mend it.
+ */
 struct mesh_gap {
 	bool in;
-	bool all; /* every other host is concerned */
+	bool all;   /* every other host is concerned, at each of @hosts */
+	bool alike; /* the same others are, but for the hosts themselves */
 	index_list hosts, others;
+	index_list of_first; /* the others of the first of @hosts */
 	size_t ports_bad, ports_all;
 	const struct mesh_cell *example;
-	unsigned fits; /* CAUSE_BULK: packets that pass; 0: not found */
+	const char *stops; /* the rules that do, as text; NULL: none is known */
+	unsigned fits;	   /* CAUSE_BULK: packets that pass; 0: not found */
+	str_list commands; /* mend it, typed on each of @hosts; none: it takes a person */
 };
+typedef LIST(struct mesh_gap) gap_list;
+
+void mesh_gaps(const struct mesh *m, enum port_cause cause, gap_list *ret);
 
 static inline const char *mesh_names_of(const struct mesh *m, const index_list *l)
 {
 	return mesh_folded(m, l->v, l->n);
 }
 
-/* What is to be typed, and on which of them. */
+/* What mends it, typed on each of its hosts. */
+void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
+		   str_list *ret);
+/* All that is to be done, in @f: for many hosts the commands are one line, typed here. */
 void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 	      struct finding *f);
+/* @commands as they are to be typed for @hosts. @provided: a word of warning, or NULL. */
+void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *commands,
+	       const char *provided, struct finding *f);
 /* The @others: subnets where everybody is meant, or many, else addresses; each once. */
 void mesh_peers(const struct mesh *m, const struct mesh_gap *x, str_list *ret);
 /* Those of them whose firewall was not looked at. */

@@ -5,15 +5,11 @@
 
 enum { NAME_PATIENCE_S = 2 };
 
-static struct finding *name_finding(struct mesh_self *s, const char *name)
-{
-	return report_find(s->report, "mesh.name", name);
-}
-
-/* What a rank publishes when it asks for its own name, as Gloo does. */
+/* What a rank publishes when it asks for its own name, as Gloo does. Many have this fault, and all
+ * of them have the same words and the same command. */
 static void judge_own(struct mesh_self *s, cJSON *findings)
 {
-	const char *name = s->f->inv.hostname, *addr = s->cards[s->me].addr;
+	const char *name = s->f->inv.hostname;
 	struct name_answer got = {0};
 	struct addr_text at;
 	struct finding *f;
@@ -21,46 +17,56 @@ static void judge_own(struct mesh_self *s, cJSON *findings)
 	name_resolve(name, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
 	if (!got.addrs.n || addr_class(&got.addrs.v[0]) != ADDR_LOOPBACK)
 		return;
-	f = name_finding(s, name);
+	f = report_find(s->report, "mesh.name", NULL); /* of the host that says it */
 	finding_set(f, ST_WARN,
 		    "means %s on itself: a rank there that publishes its name's address, as Gloo "
 		    "does, is found by no other node",
 		    addr_print(&got.addrs.v[0], &at));
-	finding_expect(f, "%s", addr);
-	finding_fix(f, "sudo sed -i '/^127\\./s/\\b%s\\b//; $a %s %s' /etc/hosts   # on %s", name,
-		    addr, name, name);
+	finding_expect(f, "an address that the others can use");
+	/* in its place: in a container it is a mount, which sed -i cannot replace */
+	finding_fix(f,
+		    "sudo sh -c 'h=$(sed \"/^127\\./s/\\b$(hostname)\\b//\" /etc/hosts) && a=$(ip "
+		    "route "
+		    "get %s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
+		    "\"%%s\\n\" \"$h\" \"$a $(hostname)\" >/etc/hosts'",
+		    s->cards[*s->cards[0].addr ? 0 : s->me].addr);
+	local_put(findings, f);
+}
+
+/* Of rank 0's name, which is where MASTER_ADDR leads: @means, and @expected. */
+static void misleads(struct mesh_self *s, const char *means, const char *expected, cJSON *findings)
+{
+	struct finding *f = report_find(s->report, "mesh.name", s->cards[0].host);
+
+	finding_set(f, ST_WARN, "%s", means);
+	finding_expect(f, "%s", expected);
+	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
 	local_put(findings, f);
 }
 
 /* An address of rank 0's name that nobody answers at while its other one works. */
 static void judge_dead(struct mesh_self *s, const union addr *dead, cJSON *findings)
 {
-	const char *name = s->cards[0].host;
-	struct finding *f = name_finding(s, name);
 	struct addr_text at;
 
-	finding_set(f, ST_WARN,
-		    "means %s first on %s, which does not answer: with MASTER_ADDR=%s ranks there "
-		    "wait for that address before they try %s",
-		    addr_print(dead, &at), s->f->inv.hostname, name, s->cards[0].addr);
-	finding_expect(f, "%s first", s->cards[0].addr);
-	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
-	local_put(findings, f);
+	misleads(s,
+		 arena_printf(s->a,
+			      "means %s first, which does not answer: with MASTER_ADDR=%s ranks "
+			      "there wait for that address before they try %s",
+			      addr_print(dead, &at), s->cards[0].host, s->cards[0].addr),
+		 arena_printf(s->a, "%s first", s->cards[0].addr), findings);
 }
 
 static void judge_loopback(struct mesh_self *s, const union addr *to, cJSON *findings)
 {
-	const char *name = s->cards[0].host;
-	struct finding *f = name_finding(s, name);
 	struct addr_text at;
 
-	finding_set(f, ST_WARN,
-		    "means %s on %s: with MASTER_ADDR=%s ranks there look for rank 0 on their own "
-		    "host",
-		    addr_print(to, &at), s->f->inv.hostname, name);
-	finding_expect(f, "%s", s->cards[0].addr);
-	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
-	local_put(findings, f);
+	misleads(s,
+		 arena_printf(s->a,
+			      "means %s: with MASTER_ADDR=%s ranks there look for rank 0 on their "
+			      "own host",
+			      addr_print(to, &at), s->cards[0].host),
+		 s->cards[0].addr, findings);
 }
 
 /* Rank 0's name as MASTER_ADDR: what do the others take it for? */

@@ -53,7 +53,10 @@ int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
 /* What is known here of pairs that failed: mesh_part.c */
 uint64_t mesh_rp_drops(void);
 void mesh_part(struct mesh_self *s, cJSON *line);
-/* The rules of ours that stop IPv6's questions for hardware addresses, to @line's "rules". */
+/* The rules of our firewall, once it was read, that stop them, each once, to @line's "rules"; or
+ * why they are not known: mesh_stops.c */
+void mesh_stops(struct mesh_self *s, cJSON *line);
+/* Of these, what stops IPv6's questions for hardware addresses. */
 void mesh_neighbours(struct mesh_self *s, cJSON *line);
 void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_names.c */
 cJSON *mesh_line(struct mesh_self *s);

@@ -1,6 +1,6 @@
-/* What is not about ports: different MTUs, rates that fall behind, fabrics that were not
- * tested, and the sum of the whole. */
-#include "probes/port/mesh.h"
+/* What is not about ports: hosts without an address, different MTUs, rates that fall behind,
+ * fabrics that were not tested, and the sum of the whole. */
+#include "probes/port/mesh_judge.h"
 
 #include "lib/report/json.h"
 
@@ -58,29 +58,29 @@ static unsigned usual_mtu(const struct mesh *m)
 /* Names of interfaces differ between hosts: a command for each. */
 static void fix_mtu(const struct mesh *m, unsigned odd, unsigned usual, struct finding *f)
 {
-	size_t *v = arena_alloc(m->a, m->n * sizeof(*v));
 	bool *had = arena_alloc(m->a, m->n * sizeof(*had));
 
 	for (size_t i = 0; i < m->n; i++) {
 		const char *iface = m->nodes[i].iface ?: "IFACE";
-		size_t n = 0;
+		str_list command = {0};
+		index_list v = {0};
 
 		if (had[i] || m->nodes[i].mtu != odd)
 			continue;
 		for (size_t k = i; k < m->n; k++)
 			if (m->nodes[k].mtu == odd && streq(m->nodes[k].iface ?: "IFACE", iface)) {
 				had[k] = true;
-				v[n++] = k;
+				*LIST_ADD(m->a, &v) = k;
 			}
-		finding_fix(f, "sudo ip link set dev %s mtu %u   # on %s%s", iface, usual,
-			    mesh_folded(m, v, n), usual > odd ? ", if the network takes it" : "");
+		*LIST_ADD(m->a, &command) =
+			arena_printf(m->a, "sudo ip link set dev %s mtu %u", iface, usual);
+		mesh_type(m, &v, &command, usual > odd ? "the network takes it" : NULL, f);
 	}
 }
 
 static void say_mtu(const struct mesh *m, unsigned odd, unsigned usual)
 {
-	const char *who = with_mtu(m, odd);
-	struct finding *f = report_find(m->report, "mesh.mtu", who);
+	struct finding *f = report_find(m->report, "mesh.mtu", with_mtu(m, odd));
 
 	finding_set(f, ST_WARN,
 		    "has MTU %u and %s has %u: TCP agrees on the smaller, what is not TCP (UDP, "
@@ -128,6 +128,26 @@ static void judge_path(const struct mesh *m)
 			report_add(m->report, f);
 			return;
 		}
+}
+
+static void judge_addresses(const struct mesh *m)
+{
+	index_list v = {0};
+	struct finding *f;
+	const char *who;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->nodes[i].asked && !m->nodes[i].same && !m->nodes[i].addr.sa.sa_family)
+			*LIST_ADD(m->a, &v) = i;
+	if (!v.n)
+		return;
+	who = mesh_names_of(m, &v);
+	f = report_find(m->report, "mesh.address", who);
+	finding_set(f, ST_FAIL, "%s no address that the others could use",
+		    v.n == 1 ? "has" : "have");
+	finding_expect(f, "an interface that is up, with an address");
+	finding_fix(f, "ifprobe   # on %s: shows what each interface lacks", who);
+	report_add(m->report, f);
 }
 
 static const char *pairs_text(const struct mesh *m, size_t n)
@@ -321,6 +341,7 @@ static void sum_up(const struct mesh *m)
 
 void mesh_sum(const struct mesh *m)
 {
+	judge_addresses(m);
 	judge_mtu(m);
 	judge_path(m);
 	judge_rates(m);
@@ -331,6 +352,7 @@ void mesh_sum(const struct mesh *m)
 void mesh_conclude(struct mesh *m)
 {
 	mesh_view(m);
+	tally_emit(&m->told);
 	mesh_judge(m);
 	mesh_sum(m);
 	if (report_wants_data(m->report))

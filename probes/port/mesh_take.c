@@ -9,6 +9,8 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 	       struct report *r)
 {
 	*m = (struct mesh){.o = o, .a = a, .report = r, .n = n};
+	m->way = (struct host_way){o->rsh, o->srun, o->serve || !o->hosts.n};
+	m->told = (struct tally){.a = a, .r = r, .way = &m->way, .fold = !report_wants_data(r)};
 	m->nodes = arena_alloc(a, n * sizeof(*m->nodes));
 	m->cells = arena_alloc(a, n * n * sizeof(*m->cells));
 	for (size_t i = 0; i < n * n; i++)
@@ -20,16 +22,6 @@ const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key
 	const char *s = json_get_str(line, key);
 
 	return s ? arena_strdup(m->a, s) : NULL;
-}
-
-static void no_address(const struct mesh *m, const struct mesh_node *x)
-{
-	struct finding *f = report_find(m->report, "mesh.address", x->name);
-
-	finding_set(f, ST_FAIL, "has no address that the others could use");
-	finding_expect(f, "an interface that is up, with an address");
-	finding_fix(f, "ifprobe   # on %s: shows what each interface lacks", x->name);
-	report_add(m->report, f);
 }
 
 static void read_ports(const struct mesh *m, const cJSON *list, struct mesh_node *x)
@@ -83,8 +75,6 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 		x->addr = (union addr){0};
 	if (same >= 0 && same < (double)n && nodes[(size_t)same] < at)
 		take_same(m, nodes[(size_t)same], x);
-	else if (!x->addr.sa.sa_family)
-		no_address(m, x);
 }
 
 static void read_cell(struct mesh *m, size_t from, size_t to, const char *row)
@@ -156,36 +146,20 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from, const siz
 			mesh_at(m, from, nodes[i])->gbps = (float)gbps->valuedouble;
 }
 
-static void take_finding(struct mesh *m, const cJSON *i, const char *host)
-{
-	const char *check = json_get_str(i, "check");
-	const cJSON *fix = json_get(i, "fix");
-	struct finding *f;
-
-	if (!check || !streq(json_get_str(i, "status") ?: "", "warn"))
-		return;
-	f = report_find(m->report, arena_strdup(m->a, check), json_get_str(i, "subject"));
-	f->host = host;
-	finding_set(f, ST_WARN, "%s", json_get_str(i, "message") ?: "");
-	if (json_get_str(i, "expected"))
-		finding_expect(f, "%s", json_get_str(i, "expected"));
-	for (const cJSON *k = fix ? fix->child : NULL; k; k = k->next)
-		if (cJSON_IsString(k))
-			finding_fix(f, "%s", k->valuestring);
-	report_add(m->report, f);
-}
-
-/* A name that misleads everybody is worth saying a few times, not a thousand. */
+/* What a rank says without a subject is about its host. */
 static void take_findings(struct mesh *m, const cJSON *line, size_t me)
 {
-	enum { SOME = 3 };
 	const cJSON *list = json_get(line, "findings");
+	item_list *all = &m->told.items;
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
-		bool is_name = streq(json_get_str(i, "check") ?: "", "mesh.name");
+		size_t had = all->n;
 
-		if (!is_name || m->names_said++ < SOME)
-			take_finding(m, i, m->nodes[me].name);
+		if (!streq(json_get_str(i, "status") ?: "", "warn"))
+			continue;
+		tally_take(&m->told, 0, "mesh", m->nodes[me].name, i);
+		if (all->n > had && !all->v[had].f->subject)
+			all->v[had].f->subject = all->v[had].f->host;
 	}
 }
 

@@ -1,5 +1,6 @@
 #include "probes/preflight/diff_index.h"
 
+#include "lib/core/text.h"
 #include "lib/report/json.h"
 
 static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
@@ -14,9 +15,9 @@ static const char *named(const cJSON *f, const char *key, const char *own)
 
 static uint32_t hash_of(const cJSON *f, const char *own)
 {
-	uint32_t h = names_hash(0, get(f, "check")) + 1;
+	uint32_t h = text_hash(0, get(f, "check")) + 1;
 
-	return names_hash(names_hash(h, named(f, "subject", own)) + 1, named(f, "host", own));
+	return text_hash(text_hash(h, named(f, "subject", own)) + 1, named(f, "host", own));
 }
 
 void diff_index_init(struct diff_index *x, struct arena *a, const cJSON *findings, const char *own)

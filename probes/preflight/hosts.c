@@ -307,6 +307,8 @@ int preflight_hosts(struct preflight *p, struct err *e)
 	double asked = facts_clock();
 
 	p->t.own = sysroot_hostname(p->a);
+	p->way = (struct host_way){.rsh = p->rsh};
+	p->t.way = &p->way;
 	p->width = p->hosts.n;
 	choose_master(p);
 	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))

@@ -74,6 +74,7 @@ struct preflight {
 	uint64_t budget_ns, until_ns; /* 0: no budget; until: what of it is for tests ends then */
 	const char *given, *rsh;      /* --hosts, --rsh */
 	host_list hosts;
+	struct host_way way; /* to them */
 	const char *nodes_dir;
 	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
 	bool verbose, asked; /* asked: by --here, for somebody who looks at other hosts too */

@@ -1,19 +1,13 @@
 #include "probes/tally/names.h"
 
-enum { FEWEST = 64 };
+#include "lib/core/text.h"
 
-uint32_t names_hash(uint32_t h, const char *text)
-{
-	h = h ? h : 2166136261u;
-	for (; text && *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
+enum { FEWEST = 64 };
 
 /* Where @name is, or would be. */
 static size_t place(const struct names *s, const char *name)
 {
-	size_t at = names_hash(0, name) & (s->size - 1);
+	size_t at = text_hash(0, name) & (s->size - 1);
 
 	while (s->slots[at] && !streq(s->slots[at], name))
 		at = (at + 1) & (s->size - 1);

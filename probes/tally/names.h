@@ -10,8 +10,6 @@ struct names {
 bool names_has(const struct names *s, const char *name);
 void names_add(struct names *s, struct arena *a, const char *name);
 
-/* FNV-1a, to go on from @h; 0 begins. NULL is as "". */
-uint32_t names_hash(uint32_t h, const char *text);
 /* "node[0-3]", whatever the order in which they came; node2 before node10. Sorts @l. */
 const char *names_fold(struct arena *a, host_list *l);
 

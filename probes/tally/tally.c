@@ -1,9 +1,9 @@
 #include "probes/tally/tally.h"
 
+#include "lib/core/text.h"
 #include "lib/report/json.h"
+#include "lib/report/merge.h"
 #include "probes/tally/names.h"
-
-#include <math.h>
 
 struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_name,
 			  const char *check, const char *subject)
@@ -15,50 +15,13 @@ struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_nam
 	return i->f;
 }
 
-static enum status status_parse(const char *name)
-{
-	for (enum status st = 0; name && st < ST_COUNT; st++)
-		if (streq(name, status_name(st)))
-			return st;
-	return ST_ERROR;
-}
-
-static bool is_check_id(const char *s)
-{
-	return s && *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(s);
-}
-
-static const char *word(const cJSON *from, const char *key)
-{
-	const char *v = json_get_str(from, key);
-
-	return v && *v ? v : NULL;
-}
-
-static void copy_measure(struct finding *f, const cJSON *from)
-{
-	const char *unit = word(from, "unit"), *expected = word(from, "expected");
-	double value = json_get_num(from, "value", NAN), rank = json_get_num(from, "rank", -1);
-	const cJSON *fix = json_get(from, "fix");
-
-	if (isfinite(value))
-		finding_value(f, value, unit ? arena_strdup(f->a, unit) : NULL);
-	if (expected)
-		finding_expect(f, "%s", expected);
-	f->rank = rank >= 0 && rank <= 1e9 ? (int)rank : -1;
-	f->seconds = json_get_num(from, "seconds", NAN);
-	for (fix = cJSON_IsArray(fix) ? fix->child : NULL; fix; fix = fix->next)
-		if (cJSON_IsString(fix) && *fix->valuestring)
-			finding_fix(f, "%s", fix->valuestring);
-}
-
 static bool same_text(const char *x, const char *y) { return x == y || (x && y && streq(x, y)); }
 
 static size_t said_at(const struct tally *t, const struct finding *f)
 {
-	uint32_t h = names_hash(names_hash(0, f->check), f->host ?: t->own);
+	uint32_t h = text_hash(text_hash(0, f->check), f->host ?: t->own);
 
-	return names_hash(names_hash(h, f->message), f->subject) & (t->said_size - 1);
+	return text_hash(text_hash(h, f->message), f->subject) & (t->said_size - 1);
 }
 
 static void said_put(struct tally *t, size_t item)
@@ -120,15 +83,13 @@ static void keep_once(struct tally *t)
 void tally_take(struct tally *t, unsigned stage, const char *stage_name, const char *host,
 		const cJSON *finding)
 {
-	const char *check = json_get_str(finding, "check");
+	const char *check = envelope_check(finding), *subject = json_get_str(finding, "subject");
 	struct finding *f;
 
-	if (!is_check_id(check))
+	if (!check)
 		return;
-	f = tally_add(t, stage, stage_name, check, word(finding, "subject"));
-	finding_set(f, status_parse(json_get_str(finding, "status")), "%s",
-		    word(finding, "message") ?: "said nothing");
-	copy_measure(f, finding);
+	f = tally_add(t, stage, stage_name, check, subject && *subject ? subject : NULL);
+	envelope_finding(f, finding);
 	if (host) {
 		struct item *i = &t->items.v[t->items.n - 1];
 

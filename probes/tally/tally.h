@@ -5,7 +5,7 @@
  * we, a sibling command here, or a node. What several hosts say alike is one
  * line for people; what is wrong is ranked, the first cause first.
  */
-#include "lib/cluster/hostlist.h"
+#include "lib/cluster/on_each.h"
 #include "lib/report/report.h"
 
 struct item {
@@ -19,9 +19,10 @@ typedef LIST(struct item) item_list;
 struct tally {
 	struct arena *a;
 	struct report *r;
-	const char *own; /* this host, when it is one of several */
-	bool fold;	 /* one line for several hosts: for people, not for programs */
-	bool terse;	 /* and what passed on hosts is one line for each stage */
+	const char *own;	    /* this host, when it is one of several */
+	const struct host_way *way; /* to the hosts that speak; NULL: there is none */
+	bool fold;		    /* one line for several hosts: for people, not for programs */
+	bool terse;		    /* and what passed on hosts is one line for each stage */
 	item_list items;
 	size_t emitted; /* of items: in the report already */
 	/* private: warnings and remarks by what they say; one more than their place in items */
@@ -41,6 +42,10 @@ item_list tally_folded(const struct tally *t, size_t from, bool wrong);
 /* How the stage of these items ended: the worst, FAIL before ERROR; SKIP: nothing was tested. */
 enum status tally_status(const struct tally *t, size_t from, size_t to);
 const struct finding *tally_first(const struct tally *t, size_t from, size_t to, enum status st);
+bool tally_same_fix(const str_list *x, const str_list *y);
+/* For a command that many hosts have alike, one line that does it on all of them; NULL: it changes
+ * nothing there, or has a hole that a person must fill, or there is no way to them. */
+const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix);
 /* "node2 is not reached", "this host: no interface is up": for the middle of another sentence. */
 const char *tally_sentence(struct arena *a, const struct finding *f);
 /* Silence has many causes: this finding names none, such as a rule or a route. */

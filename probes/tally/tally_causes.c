@@ -11,15 +11,27 @@ bool tally_is_guess(const struct finding *f)
 	return strstr(f->message, "no answer at all") && !strstr(f->message, "handle");
 }
 
-/* Its command has a hole that a person must fill. */
-static bool is_vague(const struct finding *f)
+/* One that a person must fill. */
+static bool has_hole(const char *command)
 {
 	static const char *const holes[] = {"IFACE", "GROUP", "ADDRESS", "PREFIX"};
 
-	for (size_t i = 0; f->fix.n && i < ARRAY_LEN(holes); i++)
-		if (strstr(f->fix.v[0], holes[i]))
+	for (size_t i = 0; i < ARRAY_LEN(holes); i++)
+		if (strstr(command, holes[i]))
 			return true;
-	return !f->fix.n;
+	return false;
+}
+
+static bool is_vague(const struct finding *f) { return !f->fix.n || has_hole(f->fix.v[0]); }
+
+/* Whoever has to be root for it changes that host; what a job has to set is not set by typing it.
+ */
+const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix)
+{
+	if (!t->way || x->hosts.n < 2 || !starts_with(fix, "sudo ") || has_hole(fix) ||
+	    strstr(fix, " # "))
+		return NULL;
+	return on_each(t->a, t->way, &x->hosts, fix);
 }
 
 struct ranked {
@@ -88,12 +100,12 @@ static void tell(const struct tally *t, const struct item *c, size_t number)
 
 	report_remark(t->r, "%zu. %s: %s", number, c->stage_name, tally_sentence(t->a, f));
 	for (size_t k = 0; k < f->fix.n; k++) {
-		const char *fix = f->fix.v[k];
-		bool said =
-			strstr(fix, "# on ") || strstr(fix, "--hosts") || starts_with(fix, "ssh ");
+		const char *fix = f->fix.v[k], *line = tally_on_all(t, c, fix);
+		bool said = line || strstr(fix, "# on ") || strstr(fix, "--hosts") ||
+			    starts_with(fix, "ssh ");
 		bool where = f->host && c->hosts.n && !said;
 
-		report_remark(t->r, "   -> %s%s%s", fix,
+		report_remark(t->r, "   -> %s%s%s", line ?: fix,
 			      !where		 ? ""
 			      : strchr(fix, '#') ? "; on "
 						 : "   # on ",

@@ -1,4 +1,5 @@
 /* What several hosts say alike becomes one line for people. */
+#include "lib/core/text.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
 
@@ -6,12 +7,12 @@ enum { ALIKE = 3 };
 
 static bool same_text(const char *x, const char *y) { return x == y || (x && y && streq(x, y)); }
 
-static bool same_fix(const struct finding *x, const struct finding *y)
+bool tally_same_fix(const str_list *x, const str_list *y)
 {
-	if (x->fix.n != y->fix.n)
+	if (x->n != y->n)
 		return false;
-	for (size_t i = 0; i < x->fix.n; i++)
-		if (!streq(x->fix.v[i], y->fix.v[i]))
+	for (size_t i = 0; i < x->n; i++)
+		if (!streq(x->v[i], y->v[i]))
 			return false;
 	return true;
 }
@@ -29,13 +30,13 @@ static bool is_alike(const struct item *x, const struct item *y)
 	return x->stage == y->stage && !x->hosts.n == !y->hosts.n && x->f->rank == y->f->rank &&
 	       x->f->status == y->f->status && streq(x->f->check, y->f->check) &&
 	       same_subject(x->f, y->f) && streq(x->f->message, y->f->message) &&
-	       same_fix(x->f, y->f);
+	       tally_same_fix(&x->f->fix, &y->f->fix);
 }
 
 /* What is_alike() compares, but for a subject, which may be the host. */
 static uint32_t hash_of(const struct item *x)
 {
-	return names_hash(names_hash(0, x->f->check), x->f->message) + x->stage * 31u +
+	return text_hash(text_hash(0, x->f->check), x->f->message) + x->stage * 31u +
 	       (uint32_t)x->f->status;
 }
 
@@ -175,6 +176,18 @@ static void summarize(const struct tally *t, item_list *all)
 	*LIST_ADD(t->a, all) = sum;
 }
 
+/* A copy that says what to type for all of its hosts. */
+static struct finding *typed(const struct tally *t, const struct item *x)
+{
+	struct finding *f = ARENA_NEW(t->a, struct finding);
+
+	*f = *x->f;
+	f->fix = (str_list){0};
+	for (size_t i = 0; i < x->f->fix.n; i++)
+		*LIST_ADD(t->a, &f->fix) = tally_on_all(t, x, x->f->fix.v[i]) ?: x->f->fix.v[i];
+	return f;
+}
+
 void tally_emit(struct tally *t)
 {
 	if (t->fold) {
@@ -185,7 +198,7 @@ void tally_emit(struct tally *t)
 			summarize_here(t, &out);
 		}
 		for (size_t i = 0; i < out.n; i++)
-			report_add(t->r, out.v[i].f);
+			report_add(t->r, typed(t, &out.v[i]));
 	} else {
 		for (size_t i = t->emitted; i < t->items.n; i++)
 			report_add(t->r, t->items.v[i].f);

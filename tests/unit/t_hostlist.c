@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "lib/cluster/hostlist.h"
+#include "lib/cluster/on_each.h"
 #include "lib/core/log.h"
 #include "lib/core/text.h"
 
@@ -315,6 +315,45 @@ static int expand(char **expressions)
 	return free_arena(NULL);
 }
 
+/* A command for each of them as one line; the words for hosts as bash reads them. */
+static void one_line_for_each(void **state UNUSED)
+{
+	static const struct {
+		const char *hosts, *words;
+	} rows[] = {
+		{"n1", "n1"},
+		{"n[1-3]", "n{1..3}"},
+		{"n[01-10]", "n{01..10}"},
+		{"n[1-3,7],login,a@b[2,4]", "n{{1..3},7} login a@b{2,4}"},
+		{"10.0.0.[1-2]", "10.0.0.{1..2}"},
+		{"fd00::[1-2]", "fd00::{1..2}"},
+	};
+	/* a host may call itself what it likes */
+	static const char *const odd[] = {"$(reboot)", "-oProxyCommand=x", "a b", ""};
+	static const struct host_way by_ssh = {0}, by_rsh = {.rsh = "rsh -p 2"},
+				     by_srun = {.srun = true}, none = {.none = true};
+	host_list l;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		l = (host_list){0};
+		assert_int_equal(hostlist_parse(rows[i].hosts, &a, &l, &e), 0);
+		assert_string_equal(
+			on_each(&a, &by_ssh, &l, "reboot"),
+			arena_printf(&a, "for h in %s; do ssh $h reboot; done", rows[i].words));
+	}
+	l = (host_list){0};
+	assert_int_equal(hostlist_parse("n[1-3]", &a, &l, &e), 0);
+	assert_string_equal(on_each(&a, &by_rsh, &l, "it's $x"),
+			    "for h in n{1..3}; do rsh -p 2 $h 'it'\\''s $x'; done");
+	assert_string_equal(on_each(&a, &by_srun, &l, "a && b"),
+			    "srun --overlap -N3 --ntasks-per-node=1 -w 'n[1-3]' sh -c 'a && b'");
+	assert_null(on_each(&a, &none, &l, "reboot"));
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		l.v[1].name = odd[i];
+		assert_null(on_each(&a, &by_ssh, &l, "reboot"));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +361,7 @@ int main(int argc, char **argv)
 		TEST(stays_within_its_bounds), TEST(reads_everybodys_hostfiles),
 		TEST(names_the_bad_line),      TEST(from_the_command_line),
 		TEST(folds_for_messages),      TEST(folding_loses_nothing),
+		TEST(one_line_for_each),
 	};
 
 	log_init("t_hostlist", LOG_QUIET);

@@ -86,6 +86,54 @@ static void t_alike_is_one(void **state)
 	assert_int_equal(world_done(&w), 1);
 }
 
+/* One line for all of them, and one to type where there is a way to them. */
+static void t_many_have_one_fault(void **state UNUSED)
+{
+	static const struct host_way by_ssh;
+	static const struct {
+		const char *fix, *typed; /* NULL: as it is */
+	} rows[] = {
+		{"sudo nvidia-smi -pm 1",
+		 "for h in node{1..512}; do ssh $h 'sudo nvidia-smi -pm 1'; done"},
+		{"sudo ip link set IFACE up", NULL},
+		{"export NCCL_IB_DISABLE=1", NULL},
+		{"sudo reboot   # when the job is over", NULL},
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		const char *fix = rows[i / 2].fix, *line = i % 2 ? rows[i / 2].typed : NULL;
+		struct err e = {0};
+		item_list causes;
+		struct world w;
+		char *said;
+		size_t n;
+
+		world_init_as(&w, "table");
+		w.t.way = i % 2 ? &by_ssh : NULL;
+		for (int k = 512; k; k--)
+			take(&w, S_GPUS, arena_printf(&w.a, "node%d", k),
+			     arena_printf(&w.a,
+					  "{\"check\":\"gpu.x\",\"status\":\"fail\",\"subject\":"
+					  "\"all\",\"message\":\"is not\",\"fix\":[\"%s\"]}",
+					  fix));
+		tally_emit(&w.t);
+		causes = tally_causes(&w.t);
+		assert_int_equal(causes.n, 1);
+		assert_string_equal(causes.v[0].f->fix.v[0], fix); /* as programs have it */
+		tally_tell_causes(&w.t, &causes);
+		assert_int_equal(report_count(w.r, ST_FAIL), 1);
+		assert_int_equal(report_end(w.r, &e), 1);
+		assert_int_equal(file_read(w.out, 1 << 20, &w.a, &said, &n, &e), 0);
+		assert_non_null(strstr(said, "node[1-512]: is not"));
+		assert_non_null(strstr(said, arena_printf(&w.a, "      -> %s\n", line ?: fix)));
+		assert_non_null(strstr(said, ". gpus: node[1-512]: all is not"));
+		assert_non_null(strstr(said, line ? arena_printf(&w.a, "   -> %s\n", line)
+						  : "on node[1-512]\n"));
+		(void)unlink(w.out);
+		arena_done(&w.a);
+	}
+}
+
 static void t_subject_that_is_the_host(void **state)
 {
 	struct world w;
@@ -298,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_alike_is_one),
 		cmocka_unit_test(t_subject_that_is_the_host),
+		cmocka_unit_test(t_many_have_one_fault),
 		cmocka_unit_test(t_terse),
 		cmocka_unit_test(t_status_of_a_stage),
 		cmocka_unit_test(t_order_of_causes),
