@@ -34,7 +34,7 @@ part() { # NAME LINE...: a stand-in for a unit test
     cd "$ROOT"
     "$SOAK" --list >"$O/list"
     for file in $(grep -lE '\b(REPEAT|WINDSOCK_SOAK|NCCLBENCH_(FAULTS|HEALTHY))\b' \
-        tests/unit/t_*.c tests/{cli,lab}/*.bats) tests/soak/*; do
+        tests/unit/t_*.c tests/{cli,lab}/*.bats) tests/soak/*.bats; do
         name=${file#tests/} name=${name%.*}
         [ "$name" = cli/soak ] || grep "^${name/unit\/t_/unit/} " "$O/list" || { echo "$file is none"; false; }
     done
