@@ -198,7 +198,7 @@ const char *firewall_fix_neighbours(const struct firewall *fw, const struct nft_
 		return firewall_fix_blind(fw, "ADDRESS", a) ?: "sudo nft list ruleset";
 	if (is_firewallds(c))
 		return firewalld_fix_neighbours(c, a);
-	return insert(c, c->tool ? "-p ipv6-icmp" : "meta l4proto ipv6-icmp", a);
+	return insert(c, c->tool ? "-p ipv6-icmp" : "meta l4proto icmpv6", a);
 }
 
 const char *firewall_fix_blind(const struct firewall *fw, const char *subnet, struct arena *a)

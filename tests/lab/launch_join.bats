@@ -91,6 +91,7 @@ serve() { # OPTIONS...: LINE is what to paste
     cp "$BIN/windsock" alone
     P=$PWD/bin/rank_probe
     for folder in bin alone; do
+        : >"$ERR" # else the line of the run before may be read
         on 0 "$P" --serve --wait 1 --no-local --np-per-host 2 -- gather >"$OUT" 2>"$ERR" 3>&- &
         RUN=$!
         wait_for 5 says 1 'windsock join 10.77.0.1:29499 ' "$ERR"

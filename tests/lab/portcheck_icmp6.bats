@@ -31,7 +31,7 @@ mesh() { # what failed, and its fixes, of $output
 said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject): \(.message)"' <<<"$output"; }
 
 @test "between hosts: the node, the rule, and the command that mends it" {
-    for rule in 'hook input priority 0; meta l4proto ipv6-icmp drop' \
+    for rule in 'hook input priority 0; meta l4proto icmpv6 drop' \
         'hook output priority 0; icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } drop' \
         'hook input priority 0; policy drop; iif lo accept; ct state established,related accept; tcp dport 1-65535 accept'; do
         rules "table inet f { chain c { type filter $rule; }; }"
@@ -41,7 +41,7 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
         [[ $(said) == *"mesh.out node2: does not reach any other node: this host's own firewall drops ICMPv6"* ]]
         [[ $(said) == *"mesh.in node2: is not reached from any other node: that host's own firewall drops ICMPv6"*"inet f c"* ]]
         fix=$(jq -r '[.findings[] | select(.status == "fail").fix[]] | unique[]' <<<"$output")
-        [ "$fix" = "sudo nft insert rule inet f c meta l4proto ipv6-icmp accept   # on node2" ]
+        [ "$fix" = "sudo nft insert rule inet f c meta l4proto icmpv6 accept   # on node2" ]
         on node2 sh -c "sudo() { \"\$@\"; }; $fix"
         on node2 ip -6 neigh flush all # a question that is under way may still end in vain
         mesh
@@ -61,11 +61,11 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
 }
 
 @test "one host: its own rules, and what can be known of another one's" {
-    rules 'table ip6 f { chain c { type filter hook input priority 0; meta l4proto ipv6-icmp drop; }; }'
+    rules 'table ip6 f { chain c { type filter hook input priority 0; meta l4proto icmpv6 drop; }; }'
     run -1 --separate-stderr on node2 "$BIN/portcheck" '[fd00:77::1]:29500'
-    [[ $output == *"this host's own firewall drops ICMPv6"*"sudo nft insert rule ip6 f c meta l4proto ipv6-icmp accept"* ]]
+    [[ $output == *"this host's own firewall drops ICMPv6"*"sudo nft insert rule ip6 f c meta l4proto icmpv6 accept"* ]]
     run --separate-stderr on node2 "$BIN/portcheck"
-    [[ $output == *"warn  local.firewall  ICMPv6 "*"sudo nft insert rule ip6 f c meta l4proto ipv6-icmp accept"* ]]
+    [[ $output == *"warn  local.firewall  ICMPv6 "*"sudo nft insert rule ip6 f c meta l4proto icmpv6 accept"* ]]
     # from outside it cannot be told from a host that is down: both are said
     for at in fd00:77::3 fd00:77::99; do
         for wait in 500ms 4s; do

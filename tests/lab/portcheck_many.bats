@@ -65,10 +65,10 @@ mends() {
 }
 
 @test "many: two rules that let nothing out are one line" {
-    rules a 'output priority 0' 'ct state established accept; meta l4proto tcp drop'
+    rules a 'output priority 0' 'ct state established accept; tcp dport 1-65535 drop'
     rules b 'output priority 1; policy drop' 'ct state established accept'
     mends 6 'all 2 5 nft -f a; all 2 5 nft -f b' \
-        "mesh.out node[2-4] do not reach any other node: this host's own firewall does not let it out: inet a c, handle 4: l4proto tcp drop; and policy drop of inet b c"
+        "mesh.out node[2-4] do not reach any other node: this host's own firewall does not let it out: inet a c, handle 4: tcp dport 1-65535 drop; and policy drop of inet b c"
     [[ $(<fix) == "for h in node{2..4}; do "*" accept && sudo nft "*"; done" ]]
 }
 

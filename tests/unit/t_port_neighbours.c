@@ -88,7 +88,7 @@ static void in_the_words_of_whose_rule_it_is(void **state UNUSED)
 	static const struct {
 		const char *table, *chain, *fix;
 	} of[] = {
-		{"t", "in", "sudo nft insert rule inet t in meta l4proto ipv6-icmp accept"},
+		{"t", "in", "sudo nft insert rule inet t in meta l4proto icmpv6 accept"},
 		{"firewalld", "filter_INPUT",
 		 "sudo firewall-cmd --permanent --add-protocol=ipv6-icmp && sudo firewall-cmd "
 		 "--reload"},
