@@ -7,12 +7,8 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")/ddpsmoke
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS
+    plugin_test ddpsmoke
     built cudnn
-    cd "$BATS_TEST_TMPDIR" || return
 }
 # One rank, as little work as there can be.
 one() { "$B" --device cuda --np 1 --samples 32 --validation 8 --expect 0 --steps 1 "$@"; }

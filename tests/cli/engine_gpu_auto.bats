@@ -8,12 +8,9 @@ load plugins.sh
 load ddpsmoke.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    BIN=$(realpath "${BIN:-$O/bin}")
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS WINDSOCK_NCCL CUDA_VISIBLE_DEVICES
+    plugin_test ddpsmoke
+    unset CUDA_VISIBLE_DEVICES
     built cudnn
-    cd "$BATS_TEST_TMPDIR" || return
     stand_ins
     export WINDSOCK_FAKE_CUDA=lazy
 }

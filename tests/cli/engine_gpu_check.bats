@@ -4,15 +4,10 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")
-    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_NCCL WINDSOCK_PLUGINS
+    plugin_test ddpsmoke
     built cudnn
-    cd "$BATS_TEST_TMPDIR" || return
 }
-check() { "$ROOT/scripts/gpu-check" --bin "$B" --parts training "$@"; }
+check() { "$ROOT/scripts/gpu-check" --bin "$BIN" --parts training "$@"; }
 
 @test "gpu-check: without a GPU there is nothing to train on: exit 4, and why" {
     [[ ! -e /dev/nvidiactl ]] || skip "there is a driver"

@@ -7,12 +7,9 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")/ncclbench
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_NCCL WINDSOCK_PLUGINS CUDA_VISIBLE_DEVICES
+    plugin_test ncclbench
+    unset CUDA_VISIBLE_DEVICES
     built nccl
-    cd "$BATS_TEST_TMPDIR" || return
     stand_ins
     export WINDSOCK_FAKE_CUDA=lazy
 }

@@ -5,12 +5,7 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=${O:-build}
-    B=${BIN:-$O/bin}/ncclbench
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
-    O=$(realpath "$O") B=$(realpath "$B")
-    cd "$BATS_TEST_TMPDIR" || return
+    plugin_test ncclbench
 }
 
 fake() { built nccl && stand_ins; }

@@ -5,14 +5,10 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")/ncclbench
-    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_NCCL WINDSOCK_PLUGINS MAKEFLAGS MFLAGS IMAGES CUDA_CFLAGS NVCC
+    plugin_test ncclbench
+    unset MAKEFLAGS MFLAGS IMAGES CUDA_CFLAGS NVCC
     built nccl
     stand_ins
-    cd "$BATS_TEST_TMPDIR" || return
 }
 
 elsewhere() { make -sC "$ROOT" --no-print-directory O="$PWD/o" NVCC= "$@"; }

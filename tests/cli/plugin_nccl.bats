@@ -6,14 +6,9 @@ bats_require_minimum_version 1.5.0
 load plugins.sh
 
 setup() {
-    O=$(realpath "${O:-build}")
-    B=$(realpath "${BIN:-$O/bin}")/ncclbench
-    ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
+    plugin_test ncclbench
     built nccl
     stand_ins
-    cd "$BATS_TEST_TMPDIR" || return
 }
 PRELOAD='' # for our programs alone
 ours() { env LD_PRELOAD="$PRELOAD" "$@"; }

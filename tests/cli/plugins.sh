@@ -1,6 +1,17 @@
 # shellcheck shell=bash
 # What tests of plug-ins share. Load it: load plugins.sh; $O is the build.
 
+# How a test begins: in a folder of its own, with nothing said about plug-ins but the build's.
+# shellcheck disable=SC2034 # it is for them
+plugin_test() { # PROGRAM, which is $B then
+    O=$(realpath "${O:-build}")
+    BIN=$(realpath "${BIN:-$O/bin}") ROOT=$(realpath "$BATS_TEST_DIRNAME/../..")
+    B=$BIN/$1
+    export TMPDIR=$BATS_TEST_TMPDIR
+    unset WINDSOCK_NCCL WINDSOCK_CUDNN WINDSOCK_CUBLAS WINDSOCK_PLUGINS
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
 # What was not built here is skipped.
 built() { # PLUGIN
     local why=
