@@ -105,6 +105,18 @@ X
     grep -q fail metrics/windsock.prom
 }
 
+@test "Prometheus: for a journal it says the verdict and what is amiss, and nothing else" {
+    mkdir metrics
+    run -0 env WINDSOCK_SAY=1 NCCL_SOCKET_IFNAME=eth77 "$S/prometheus/windsock-textfile" metrics
+    [ "${lines[0]}" = "windsock: fail" ]
+    grep -qx 'fail  lint.ifname.nomatch  NCCL_SOCKET_IFNAME (environment)' <<<"$output"
+    [ "$(grep -c ^fail <<<"$output")" = "$(grep -c 'status="fail"} 1$' <(grep ^windsock_check metrics/windsock.prom))" ]
+    run ! grep -vxE 'windsock: fail|(fail|warn|error)  [a-z_.]+  .+' <<<"$output"
+    stand_in windsock 'exit 3'
+    run -3 env WINDSOCK_SAY=1 "$S/prometheus/windsock-textfile" metrics
+    [[ $output != *"windsock: "[a-z]* ]] # the old metrics' verdict is not today's
+}
+
 @test "Prometheus: when windsock could not do its job the old metrics stay" {
     mkdir metrics
     echo old >metrics/windsock.prom
@@ -181,6 +193,19 @@ Y
     [ "$(cat words)" = '--hosts node[1-4] --budget 2m --format junit --output windsock.xml' ]
 }
 
+@test "GitLab: a training that tests its own runner first stops for a sick one alone" {
+    sed -n 's/^#   train: {before_script: \(\[.*\]\), tags.*/\1/p' "$S/gitlab/windsock.gitlab-ci.yml" >example.yml
+    from example.yml 'd[0]' >before.sh
+    for code in 0 3 4; do
+        stand_in windsock "exit $code"
+        run -0 sh -eu before.sh
+    done
+    for code in 1 2; do
+        stand_in windsock "exit $code"
+        run ! sh -eu before.sh
+    done
+}
+
 @test "GitHub: the action is well formed and takes its inputs through the environment" {
     [ "$(from "$S/github/action.yml" 'd["runs"]["using"]')" = composite ]
     [[ $(from "$S/github/action.yml" 'd["runs"]["steps"][0]["run"]') != *'${{'* ]]
@@ -188,7 +213,9 @@ Y
     export GITHUB_ACTION_PATH=$S/github
     run -0 env OPTIONS='--here --quick' bash -c "$(from "$S/github/action.yml" 'd["runs"]["steps"][0]["run"]')"
     [[ $output == *"windsock: PASS"* || $output == *"windsock: WARN"* ]]
-    from "$S/github/example.yml" 'd["jobs"]["preflight"]["steps"][0]["uses"]' | grep -q '/scripts/github@'
+    # before the training, and in its own job: another one may be another runner's
+    from "$S/github/example.yml" '[s.get("uses", s.get("run", "")).split()[0] for s in d["jobs"]["train"]["steps"]]' >steps
+    [[ $(cat steps) == *"/scripts/github@"*"'torchrun'"* ]]
 }
 
 @test "GitHub: annotations, summary, outputs; the code is windsock's, but for trouble of ours" {

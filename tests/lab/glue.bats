@@ -21,18 +21,39 @@ assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
 assert box["env"][1]["value"] == f'{job["metadata"]["name"]}-%s.{pod["subdomain"]}'
 assert job["spec"]["podFailurePolicy"]["rules"][0]["onExitCodes"]["containerName"] == box["name"]
 assert box["command"] == ["sh", "-c"]
+# what a namespace that enforces the "restricted" Pod Security Standard asks for
+who, may = pod["securityContext"], box["securityContext"]
+assert who["runAsNonRoot"] is True and who["seccompProfile"] == {"type": "RuntimeDefault"}
+assert may == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+print(who["runAsUser"], who["runAsGroup"], file=open("user", "w"))
 print(box["args"][0])
 P
     PEER='node%s'
 }
 
+teardown() { [ -z "${image:-}" ] || rm -rf "$image"; }
+
+# As its securityContext says: nobody, with no privilege, and the image's files.
+restricted() {
+    local uid gid
+    [ "$(id -u)" = 0 ] || return 0
+    read -r uid gid <user
+    image=$(mktemp -d /tmp/windsock-image.XXXXXX)
+    cp "$BIN"/{windsock,ifprobe,portcheck,ncclbench} "$image"
+    chmod 755 "$image"
+    AS=(env -C / PATH="$image:$PATH" setpriv --reuid "$uid" --regid "$gid" --clear-groups --no-new-privs
+        --bounding-set=-all --inh-caps=-all)
+}
+
 pods() { # NODES [LAB OPTIONS]: the job, a pod on each node; nodeK gets index K
     "$ROOT/scripts/lab" run "$@" --all -- env PATH="$PWD/tools:$BIN:$PATH" NODES="$1" PEER="$PEER" \
         MASTER_PORT=29500 PATIENCE="${PATIENCE:-0}" \
-        sh -c 'JOB_COMPLETION_INDEX=$(uname -n | tr -dc 0-9) exec sh -c "$(cat pod.sh)"'
+        JOB="$(cat pod.sh)" "${AS[@]}" sh -c 'JOB_COMPLETION_INDEX=$(uname -n | tr -dc 0-9) exec sh -c "$JOB"'
 }
 
 @test "Kubernetes job: every pod passes alone, reaches the others, and takes part in a collective" {
+    restricted
     run -0 --separate-stderr pods 4
     [ "$(grep -cE '^node[0-3]: (PASS|WARN)' <<<"$output")" -ge 8 ]
     grep -qE '^node0: +16777216 .* 0 .* 0$' <<<"$output" # the largest size, none wrong
