@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The runner of all suites itself (scripts/check.d/suites): what it counts, what it runs again.
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit
@@ -52,6 +53,75 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
         run_all "$name" 'sh flaky'
         [ "$status" -eq 1 ] && [ "${lines[-1]}" = "0 passed, 1 failed" ]
     done
+}
+
+@test "check: every file of tests is run once, and who is nobody's neighbour at last" {
+    mkdir -p bin tests/{cli,lab,unit,diff} o/unit
+    cp -r "$ROOT/scripts" .
+    rm scripts/check-*
+    cp "$ROOT/tests/left.bash" tests
+    (cd "$ROOT" && ls tests/{cli,lab}/*.bats) | tee all | xargs touch
+    stub() { printf '#!/bin/sh\necho "%s" >>"$RAN"\necho "ok 1 - a"\n' "$2" >"$1" && chmod +x "$1"; }
+    stub bin/bats '$3'
+    stub scripts/fuzz 'fuzz $1'
+    stub scripts/check-this house
+    stub scripts/check-newcomer tier
+    stub tests/diff/diff-a diff
+    stub o/unit/t_a unit
+    env -u JOBS -u SUITE_LIMIT -u WINDSOCK_CI O="$PWD/o" MAKE=true RAN="$PWD/ran" PATH="$PWD/bin:$PATH" scripts/check >out ||
+        { cat out; false; }
+    diff <(sort all) <(grep bats ran | sort)
+    [ "$(tail -n 1 ran)" = tests/lab/windsock_full.bats ]
+    [ "$(grep -v bats ran | sort | paste -sd,)" = "diff,fuzz ,fuzz --build,house,unit" ]
+    [ "$(grep fuzz ran | head -n 1)" = "fuzz --build" ]
+    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 7)) passed, 0 failed" ]] # two builds are no stubs
+}
+
+@test "suites: what one leaves in its TMPDIR, or running, is a failure, and is taken away" {
+    export LEFT_PATIENCE=1 TMPDIR=$PWD
+    run_all unit/a 'echo "ok 1 - a"; : >"$TMPDIR/f"; mkdir "$TMPDIR/.g"; mkdir "$TMPDIR/torchelastic_x"'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "1 passed, 1 failed" ]
+    [[ $output == *"left behind in TMPDIR: f .g"$'\n'* ]]
+    run_all unit/a 'echo "ok 1 - a"; mkdir "$TMPDIR/torchelastic_x"' # torchrun's are its own
+    [ "$status" -eq 0 ] && [ -z "$(find . -name 'w.*')" ]
+    # with another session, parent and TMPDIR
+    run_all unit/a 'echo "ok 1 - a"; (TMPDIR=/ setsid sleep 1234 & echo $! >>pids)'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "1 passed, 1 failed" ]
+    [[ $output == *"left behind: process "*": sleep 1234"* ]]
+    # who is on the way is waited for
+    LEFT_PATIENCE=20 run_all unit/a 'echo "ok 1 - a"; (setsid sleep 0.5 & echo $! >>pids)'
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <pids)" -eq 3 ] # the one that failed was run again
+    while read -r pid; do wait_for 10 test ! -e "/proc/$pid"; done <pids
+}
+
+@test "suites: so it is for a file of bats that is run by hand" {
+    mkdir -p tests/cli
+    cp "$ROOT"/tests/{jq,left}.bash tests
+    cp "$ROOT/tests/cli/setup_suite.bash" tests/cli
+    echo '@test "a" { echo x >"$TMPDIR/f"; sleep 1234 3>&- & }' >tests/cli/leaves.bats
+    echo '@test "a" { mktemp "$BATS_TEST_TMPDIR/XXX"; mkdir "$TMPDIR/torchelastic_x"; }' >tests/cli/clean.bats
+    export LEFT_PATIENCE=1 TMPDIR=$PWD/tmp
+    mkdir tmp
+    run -0 bats tests/cli/clean.bats
+    run -1 bats tests/cli/leaves.bats
+    [[ $output == *"left behind: process "*": sleep 1234"* && $output == *"left behind in TMPDIR: f"* ]]
+    [ -z "$(ls -A tmp)" ]
+}
+
+@test "suites: so are network namespaces with a test's name whose test is over" {
+    [ "$(id -u)" = 0 ] || skip "not root"
+    gone=$(bash -c 'echo $$')
+    export gone ROOT
+    run unshare -m bash -euc 'mkdir -p /run/netns; mount -t tmpfs none /run/netns; mount --make-private /run/netns
+        ip netns add "wsold$gone-a"
+        unset LEFT_NETS; . "$ROOT/tests/left.bash" # knows that one
+        ip netns add "wstest$gone-a"; ip netns add "wstest$$-a"; ip netns add other
+        ! left_behind "$PWD/none"; ip netns list | sort'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "left behind: network namespace wstest$gone-a" ]
+    [[ $output != *$'\n'"wstest$gone-a"* && $output == *$'\n'"wsold$gone-a"* && $output == *$'\nwstest'* ]]
 }
 
 @test "sanitizers: what any process reported fails, what valgrind is too old for does not" {

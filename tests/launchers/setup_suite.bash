@@ -1,3 +1,8 @@
 # shellcheck shell=bash
 # shellcheck source=tests/jq.bash
-setup_suite() { . "$BATS_TEST_DIRNAME/../jq.bash"; }
+. "${BASH_SOURCE[0]%/*}/../jq.bash"
+# shellcheck source=tests/left.bash
+. "${BASH_SOURCE[0]%/*}/../left.bash"
+
+setup_suite() { left_mark "$BATS_SUITE_TMPDIR"; }
+teardown_suite() { left_behind "$BATS_SUITE_TMPDIR"; }

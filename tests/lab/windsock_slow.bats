@@ -1,0 +1,30 @@
+#!/usr/bin/env bats
+# windsock over the nodes of a lab with the real commands, one of them slow or dead: it is named.
+# What is measured here differs by more than neighbours make it. Needs root, nft, jq.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load windsock_full.sh
+
+@test "a node with a fiftieth of the bandwidth is named first, and what stands on it is not reached" {
+    run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --rate node2=20mbit -- \
+        "$BIN/windsock" --hosts lab --full --budget 90s --json
+    valid
+    [ "$(jq -r '.data.causes[0] | "\(.stage) \(.check) \(.subject)"' <<<"$output")" = "find-slow pair.bandwidth node2" ]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == *node2* ]]
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = node2 ]
+    [ "$(full_stages)" = "pairs warn,find-slow fail,sweep skip,expectations skip" ]
+    [[ $(said stage.sweep) == "not reached because find-slow failed: node2 "* ]]
+    [[ $(said stage.expectations) == "not reached because find-slow failed: node2 "* ]]
+}
+
+@test "a rank that dies is its host's, as that was asked for" {
+    mkdir own
+    cp "$BIN"/{windsock,ifprobe,portcheck} own/
+    printf '#!/bin/sh\nexec "%s" --fault 1:die "$@"\n' "$BIN/ddpsmoke" >own/ddpsmoke
+    chmod +x own/ddpsmoke
+    run -1 --separate-stderr "$LAB" run 3 -- "$PWD/own/windsock" --hosts node0,10.77.0.2,node2 --json
+    valid
+    [[ $(said rank.alive) == "rank 1 (node1, "*") died"* ]]
+    [ "$(jq -c '[.data.causes[0].hosts, .data.passing_nodes, .data.exclude]' <<<"$output")" = \
+        '[["10.77.0.2"],["node0","node2"],"10.77.0.2"]' ]
+}
