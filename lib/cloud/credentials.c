@@ -1,6 +1,7 @@
 #include "lib/cloud/credentials.h"
 
 #include "lib/cloud/credentials_remote.h"
+#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/report/json.h"
 
@@ -104,16 +105,15 @@ static int read_profile(const char *path, const char *name, bool is_config, stru
 	return 0;
 }
 
-static int refuse(const char *name, const char *needs, struct err *e)
+static int refuse(struct arena *a, const char *name, const char *needs, struct err *e)
 {
 	err_set(e, ERR_ABSENT,
 		"profile %.100s gets its keys with %s, which this program does not do", name,
 		needs);
-	return err_hint(
-		e,
-		"eval \"$(aws configure export-credentials --profile %.100s --format env)\" "
-		"and run this again without --profile",
-		name);
+	return err_hint(e,
+			"eval \"$(aws configure export-credentials --profile %s --format env)\" "
+			"and run this again without --profile",
+			shell_quote(a, arena_strndup(a, name, strnlen(name, 100))));
 }
 
 static int no_such_profile(const char *name, const char *files, const char *config, struct err *e)
@@ -143,7 +143,7 @@ static int from_profile(struct credentials *ret, const char *name, bool only_reg
 	if (!p.found)
 		return name ? no_such_profile(name, keys, config, e) : 0;
 	if (!p.key_id && !p.secret)
-		return p.needs ? refuse(shown, p.needs, e) : 0;
+		return p.needs ? refuse(a, shown, p.needs, e) : 0;
 	ret->from = arena_printf(a, "profile %s", shown);
 	return credentials_set(ret, p.key_id, p.secret, p.token, e) ? -1 : 1;
 }

@@ -15,21 +15,41 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	return -1;
 }
 
-int err_sys(struct err *e, const char *fmt, ...)
+static void set_sys(struct err *e, const char *fmt, va_list ap) PRINTF(2, 0);
+static void set_sys(struct err *e, const char *fmt, va_list ap)
 {
 	int saved = errno;
-	va_list ap;
 	size_t n;
 
 	e->kind = ERR_SYS;
 	*e->hint = '\0';
-	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
-	va_end(ap);
 	n = strlen(e->msg);
 	snprintf(e->msg + n, sizeof(e->msg) - n, ": %s", strerror(saved));
 	errno = saved;
+}
+
+int err_sys(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set_sys(e, fmt, ap);
+	va_end(ap);
 	return -1;
+}
+
+int err_fork(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set_sys(e, fmt, ap);
+	va_end(ap);
+	if (errno != EAGAIN)
+		return -1;
+	return err_hint(e, "no more processes may be started here: raise `ulimit -u`, or the "
+			   "container's limit (docker run --pids-limit, pids.max of its cgroup)");
 }
 
 int err_hint(struct err *e, const char *fmt, ...)

@@ -25,6 +25,8 @@ struct err {
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF(3, 4);
 /* Appends ": " and what errno says. */
 int err_sys(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+/* The same of what would start a process; the hint is what lets it, where a limit did not. */
+int err_fork(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 /* What to type next. Only the hint changes. */
 int err_hint(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 int err_exit_code(const struct err *e);

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 enum { MAX_LINKS = 40, RETRY_MS = 10 };
 static const uint64_t PATIENCE_NS = 5 * NS_PER_S;
@@ -72,6 +73,19 @@ static size_t base_offset(const char *path)
 	return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
+/* In a folder where everybody may write (/tmp), somebody else's link leads where he wants us to
+ * write. The kernel may refuse such a one (fs.protected_symlinks), but we read links ourselves. */
+static bool is_trap(struct replacement *r)
+{
+	size_t at = base_offset(r->target);
+	struct stat link, dir;
+
+	return lstat(r->target, &link) == 0 &&
+	       stat(at ? arena_strndup(&r->arena, r->target, at) : ".", &dir) == 0 &&
+	       (dir.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
+	       link.st_uid != geteuid() && link.st_uid != dir.st_uid;
+}
+
 static int follow_links(struct replacement *r, struct err *e)
 {
 	char link[PATH_MAX];
@@ -84,6 +98,12 @@ static int follow_links(struct replacement *r, struct err *e)
 			return 0; /* not a link, or nothing there yet */
 		if (n < 0 || n == (ssize_t)sizeof(link))
 			return refused(r, "cannot follow it", e);
+		if (is_trap(r)) {
+			err_set(e, ERR_SYS, "cannot replace %s: it is another user's link",
+				r->path);
+			errno = EACCES;
+			return err_hint(e, "choose a folder of your own (`ls -l %s`)", r->path);
+		}
 		link[n] = '\0';
 		r->target = *link == '/'
 				    ? arena_strdup(&r->arena, link)
@@ -186,6 +206,25 @@ static int open_temp(struct replacement *r, struct err *e)
 	return err_hint(e, "try again; if nothing else runs: `rm -f %s`", r->temp);
 }
 
+/*
+ * Without its list the mode's middle bits, which were the list's mask, would be the group's own:
+ * more than it had. And what the folder gives new files by default is none of an old one's.
+ */
+static int keep_access_list(const struct replacement *r, struct err *e)
+{
+	static const char name[] = "system.posix_acl_access";
+	char list[4096];
+	ssize_t n = getxattr(r->target, name, list, sizeof(list));
+
+	if (n < 0 && (errno == ENODATA || errno == EOPNOTSUPP)) {
+		(void)fremovexattr(r->fd, name);
+		return 0;
+	}
+	if (n < 0 || fsetxattr(r->fd, name, list, (size_t)n, 0) < 0)
+		return refused(r, "cannot keep who else may read it (`getfacl`)", e);
+	return 0;
+}
+
 static int keep_owner_and_mode(struct replacement *r, const struct file_replace_opts *o,
 			       struct err *e)
 {
@@ -202,6 +241,8 @@ static int keep_owner_and_mode(struct replacement *r, const struct file_replace_
 			(unsigned)r->st.st_uid, (unsigned)r->st.st_gid);
 		return err_hint(e, "run this as its owner, or as root");
 	}
+	if (keep_access_list(r, e) < 0)
+		return -1;
 	/* after the owner: chown clears set-uid */
 	return fchmod(r->fd, r->st.st_mode & 07777) < 0 ? refused(r, "cannot set its mode", e) : 0;
 }

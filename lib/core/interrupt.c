@@ -55,35 +55,51 @@ static void on_signal(int sig)
 }
 
 /* Restarting: a report being written must not break off. Waits in poll() end all the same. */
-static void handle(int sig)
+static void handle(int sig, void (*handler)(int sig))
 {
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
 	(void)sigaction(sig, &sa, NULL);
 }
 
+/* nohup asked for one to be ignored. */
+static bool is_ignored(int sig)
+{
+	struct sigaction sa;
+
+	return !sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN;
+}
+
+/* A file that may not grow (ulimit -f) is an error of write(), as a full disk is. Not ignored:
+ * what we start has the signal as it was. */
+static void on_full(int sig) { (void)sig; }
+
 void interrupt_install(void)
 {
-	struct sigaction hup;
-
-	handle(SIGINT);
-	handle(SIGTERM);
-	/* nohup asked for it to be ignored. */
-	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
-		handle(SIGHUP);
+	handle(SIGINT, on_signal);
+	handle(SIGTERM, on_signal);
+	if (!is_ignored(SIGHUP))
+		handle(SIGHUP, on_signal);
+	if (!is_ignored(SIGXFSZ))
+		handle(SIGXFSZ, on_full);
 }
 
 void interrupt_budget(uint64_t budget_ns)
 {
 	struct itimerval t = {.it_interval.tv_sec = INTERRUPT_GRACE_S};
 	uint64_t us = (budget_ns + 999) / 1000;
+	sigset_t alarm;
 
 	if (!budget_ns)
 		return;
 	budget = budget_ns;
 	t.it_value.tv_sec = (time_t)(us / 1000000);
 	t.it_value.tv_usec = (suseconds_t)(us % 1000000);
-	handle(SIGALRM);
+	handle(SIGALRM, on_signal);
+	/* Who started us may have it blocked, and we inherit that. */
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	(void)sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	(void)setitimer(ITIMER_REAL, &t, NULL);
 }
 

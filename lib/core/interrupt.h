@@ -5,7 +5,8 @@
  * as a state that loops look at, so that what was finished is still reported
  * and what was made is removed. A second signal ends the process the hard way;
  * so does a command that has not stopped INTERRUPT_GRACE_S after its budget. The
- * same signal again at once (timeout(1) sends two) is not a second one.
+ * same signal again at once (timeout(1) sends two) is not a second one. And a
+ * file at its limit of size becomes an error of write(), not our end.
  */
 #include "lib/core/err.h"
 

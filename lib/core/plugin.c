@@ -1,19 +1,16 @@
 #include "lib/core/plugin.h"
 
+#include "lib/core/self.h"
+
 #include <dlfcn.h>
-#include <limits.h>
 
 static const char *folder(struct arena *a)
 {
 	const char *set = getenv("WINDSOCK_PLUGINS");
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	if (set && *set)
 		return set;
-	path[n > 0 ? n : 0] = '\0';
-	n = strrchr(path, '/') ? strrchr(path, '/') - path : 0;
-	return arena_printf(a, "%.*s/../lib/windsock", (int)n, path);
+	return self_beside(a, "../lib/windsock") ?: "../lib/windsock";
 }
 
 static int missing(const struct plugin_want *w, const char *dir, struct err *e)

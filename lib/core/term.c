@@ -75,7 +75,7 @@ static bool within(uint32_t c, const struct range *r, size_t n)
 	return false;
 }
 
-static bool is_printable(uint32_t c)
+bool term_prints(uint32_t c)
 {
 	/* C1 controls; marks of direction, of lines and of nothing */
 	static const struct range hidden[] = {
@@ -98,7 +98,7 @@ void term_clean(char *s)
 			utf8 = term_utf8();
 		if (c == '\n' || c == '\t' || c == '\r') {
 			*to++ = ' ';
-		} else if (!is_printable(c) || (c >= 0x80 && !utf8)) {
+		} else if (!term_prints(c) || (c >= 0x80 && !utf8)) {
 			*to++ = '?';
 		} else {
 			memmove(to, s, took);

@@ -27,6 +27,9 @@ bool term_utf8(void);
  * the writing direction become '?', and without UTF-8 whatever is not ASCII.
  */
 void term_clean(char *s);
+/* False: a control character, broken UTF-8, or a mark that shows nothing, or other text than there
+ * is. */
+bool term_prints(uint32_t c);
 /* Columns that a UTF-8 text takes; control characters count as one (they are shown as '?'). */
 size_t term_columns(const char *s);
 /* Bytes of @s that fit in @columns without cutting a character. */

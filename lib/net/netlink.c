@@ -53,6 +53,17 @@ uint8_t netlink_u8(const struct nlattr *a, uint8_t otherwise)
 
 static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
 
+static int no_socket(int rc, struct err *e)
+{
+	err_set(e, ERR_SYS, "cannot ask the kernel about interfaces: %s", nl_geterror(rc));
+	if (rc != -NLE_AF_NOSUPPORT && rc != -NLE_PERM && rc != -NLE_NOACCESS)
+		return -1;
+	return err_hint(e,
+			"what confines this process forbids netlink sockets: allow AF_NETLINK "
+			"(systemd's RestrictAddressFamilies=, a container's seccomp profile), or "
+			"run it outside");
+}
+
 static int connect_socket(struct netlink *nl, struct err *e)
 {
 	struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -62,8 +73,7 @@ static int connect_socket(struct netlink *nl, struct err *e)
 	nl->sock = nl_socket_alloc();
 	rc = nl->sock ? nl_connect(nl->sock, NETLINK_ROUTE) : -NLE_NOMEM;
 	if (rc < 0)
-		return err_set(e, ERR_SYS, "cannot ask the kernel about interfaces: %s",
-			       nl_geterror(rc));
+		return no_socket(rc, e);
 	nl_socket_disable_auto_ack(nl->sock);
 	fd = nl_socket_get_fd(nl->sock);
 	/* Linux 4.20; an older kernel answers with more than was asked, which we skip. */

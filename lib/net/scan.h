@@ -23,7 +23,8 @@ struct scan_probe {
 	int error;	      /* errno behind it */
 	uint32_t took_us;
 	uint8_t icmp_type, icmp_code; /* valid when by.sa.sa_family is not 0 */
-	union addr by;		      /* who sent the ICMP message; family 0: none came */
+	bool unsent;   /* there was no such socket to be had: TCP_ERROR, whatever error */
+	union addr by; /* who sent the ICMP message; family 0: none came */
 };
 
 struct scan_opts {

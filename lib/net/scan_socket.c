@@ -48,11 +48,13 @@ int scan_socket(struct scan_probe *p, int type, const struct scan_opts *o)
 	int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	union addr to;
 
+	p->unsent = fd < 0;
 	if (fd < 0)
 		return -1;
 	ask_for_icmp(fd, family);
 	to = destination(p, o);
-	if (pin(fd, family, o) || (connect(fd, &to.sa, addr_len(&to)) && errno != EINPROGRESS)) {
+	p->unsent = pin(fd, family, o) != 0;
+	if (p->unsent || (connect(fd, &to.sa, addr_len(&to)) && errno != EINPROGRESS)) {
 		int error = errno;
 
 		/* An answer that was quicker than connect() itself has its message here. */
@@ -64,11 +66,14 @@ int scan_socket(struct scan_probe *p, int type, const struct scan_opts *o)
 	return fd;
 }
 
-/* An error of no other meaning that came in a message is the network's, not ours. */
+/* An error of no other meaning that came in a message is the network's, not ours; that of a
+ * socket() that a sandbox refused looks like a firewall's, and is ours. */
 static enum tcp_state state_of(const struct scan_probe *p, int error)
 {
 	enum tcp_state state = tcp_state_of(error);
 
+	if (p->unsent)
+		return TCP_ERROR;
 	return state == TCP_ERROR && p->by.sa.sa_family ? TCP_UNREACHABLE : state;
 }
 

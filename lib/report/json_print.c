@@ -4,6 +4,8 @@
  */
 #include "lib/report/json.h"
 
+#include "lib/core/term.h"
+
 #include <math.h>
 
 enum { LINE = 100 };
@@ -13,17 +15,21 @@ static void print(FILE *out, const cJSON *v, unsigned indent);
 static void put_string(FILE *out, const char *s)
 {
 	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+	uint32_t c;
 
 	fputc('"', out);
-	for (; *s; s++) {
+	for (size_t took; *s; s += took) {
 		const char *p = strchr(plain, *s);
 
+		took = utf8_next(s, 4, &c);
 		if (p)
 			fprintf(out, "\\%c", letter[p - plain]);
-		else if ((unsigned char)*s < ' ' || *s == 0x7f)
-			fprintf(out, "\\u%04x", (unsigned)*s);
+		else if (c > 0xffff && !term_prints(c) && c != UTF8_BAD)
+			fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+		else if (!term_prints(c) && c != UTF8_BAD)
+			fprintf(out, "\\u%04x", c);
 		else
-			fputc(*s, out);
+			fwrite(s, 1, took, out);
 	}
 	fputc('"', out);
 }

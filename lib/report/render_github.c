@@ -8,11 +8,16 @@
  */
 static void put(struct sink *s, const char *text, bool property)
 {
-	for (const char *p = utf8_mend(s->a, text); *p; p++)
+	const char *p = utf8_mend(s->a, text);
+	uint32_t c;
+
+	for (size_t took; *p; p += took) {
+		took = utf8_next(p, 4, &c);
 		if (strchr(property ? "%\r\n:," : "%\r\n", *p))
 			fprintf(s->out, "%%%02X", (unsigned char)*p);
 		else
-			fputc((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p, s->out);
+			fwrite(term_prints(c) ? p : "?", 1, term_prints(c) ? took : 1, s->out);
+	}
 }
 
 static void finding(struct sink *s, const struct finding *f)

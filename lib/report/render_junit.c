@@ -1,3 +1,4 @@
+#include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
 
@@ -14,6 +15,8 @@ static void put(FILE *out, uint32_t c, const char *bytes, size_t n)
 		fputs(entity[c], out);
 	else if (c < ' ' || c == 0xfffe || c == 0xffff || c == UTF8_BAD)
 		fputs("\xef\xbf\xbd", out);
+	else if (!term_prints(c)) /* a person may look at it on a terminal */
+		fprintf(out, "&#x%x;", c);
 	else
 		fwrite(bytes, 1, n, out);
 }

@@ -2,6 +2,7 @@
  * For node_exporter's textfile collector. A series is its labels, so the same
  * labels must not come twice: samples are sorted and the first of equals stays.
  */
+#include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
 
@@ -14,15 +15,22 @@ struct sample {
 };
 typedef LIST(struct sample) samples;
 
-/* The format knows three escapes in a label's value. */
+/* The format knows three escapes in a label's value; a person may look at it on a terminal. */
 static void label(struct text *t, const char *name, const char *value)
 {
+	const char *p = utf8_mend(t->a, value);
+	uint32_t c;
+
 	text_addf(t, "%s%s=\"", t->n ? "," : "", name);
-	for (const char *p = utf8_mend(t->a, value); *p; p++)
-		if (*p == '\n')
+	for (size_t took; *p; p += took) {
+		took = utf8_next(p, 4, &c);
+		if (c == '\n')
 			text_add(t, "\\n");
+		else if (!term_prints(c))
+			text_add(t, "\xef\xbf\xbd");
 		else
-			text_addf(t, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
+			text_addf(t, "%s%.*s", c == '"' || c == '\\' ? "\\" : "", (int)took, p);
+	}
 	text_add(t, "\"");
 }
 

@@ -105,7 +105,7 @@ static const char *message(struct arena *a, const struct finding *f)
 	text_init(&t, a);
 	if (f->rank >= 0)
 		text_addf(&t, "rank %d%s", f->rank, f->host ? " on " : ": ");
-	if (f->host)
+	if (f->host && !(f->subject && streq(f->subject, f->host)))
 		text_addf(&t, "%s: ", f->host);
 	text_add(&t, f->message);
 	if (bad && f->expected && !strstr(f->message, f->expected)) {

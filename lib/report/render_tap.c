@@ -4,29 +4,39 @@
 
 #include <math.h>
 
-static void begin(struct sink *s) { fputs("TAP version 14\n", s->out); }
+/* Before the first line: not when the run begins, since a wrong command line may yet be seen. */
+static void version(struct sink *s) { fputs("TAP version 14\n", s->out); }
 
 /* On the line of a test point # begins a directive and \ escapes it. */
 static void description(struct sink *s, const char *text)
 {
-	for (const char *p = utf8_mend(s->a, text); *p; p++)
-		if (*p == '#' || *p == '\\')
-			fprintf(s->out, "\\%c", *p);
-		else
-			fputc((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p, s->out);
+	const char *p = utf8_mend(s->a, text);
+	uint32_t c;
+
+	for (size_t took; *p; p += took) {
+		took = utf8_next(p, 4, &c);
+		if (c == '#' || c == '\\')
+			fputc('\\', s->out);
+		fwrite(term_prints(c) ? p : "?", 1, term_prints(c) ? took : 1, s->out);
+	}
 }
 
 /* A double-quoted YAML scalar. */
 static void quoted(struct sink *s, const char *text)
 {
+	const char *p = utf8_mend(s->a, text);
+	uint32_t c;
+
 	fputc('"', s->out);
-	for (const char *p = utf8_mend(s->a, text); *p; p++)
-		if (*p == '"' || *p == '\\')
-			fprintf(s->out, "\\%c", *p);
-		else if ((unsigned char)*p < ' ' || *p == 0x7f)
-			fprintf(s->out, "\\x%02x", (unsigned char)*p);
+	for (size_t took; *p; p += took) {
+		took = utf8_next(p, 4, &c);
+		if (c == '"' || c == '\\')
+			fprintf(s->out, "\\%c", (char)c);
+		else if (!term_prints(c))
+			fprintf(s->out, c < 0x100 ? "\\x%02x" : "\\U%08x", c);
 		else
-			fputc(*p, s->out);
+			fwrite(p, 1, took, s->out);
+	}
 	fputs("\"\n", s->out);
 }
 
@@ -64,6 +74,8 @@ static void finding(struct sink *s, const struct finding *f)
 		      (f->status == ST_WARN && s->opts->strict);
 	FILE *out = s->out;
 
+	if (s->findings.n == 1)
+		version(s);
 	fprintf(out, "%sok %zu - ", failed ? "not " : "", s->findings.n);
 	description(s, f->check);
 	if (f->subject) {
@@ -89,6 +101,8 @@ static void end(struct sink *s)
 {
 	char *line = arena_strdup(s->a, sink_summary(s));
 
+	if (!s->findings.n)
+		version(s);
 	term_clean(line);
 	fprintf(s->out, "# %s  %s\n", sink_verdict_word(s), line);
 	fprintf(s->out, "1..%zu\n", s->findings.n);
@@ -97,7 +111,6 @@ static void end(struct sink *s)
 const struct renderer render_tap = {
 	.name = "tap",
 	.help = "Test Anything Protocol 14",
-	.begin = begin,
 	.finding = finding,
 	.end = end,
 };

@@ -1,4 +1,5 @@
 /* Traps in Open MPI's lists of interfaces. */
+#include "lib/cluster/child.h"
 #include "probes/rules/names.h"
 #include "probes/rules/ompi.h"
 
@@ -6,18 +7,22 @@
 static void fix_remove(struct finding *f, const struct ompi_param *p)
 {
 	if (p->file)
-		finding_fix(f, "sed -i '/^ *%s *=/d' %s", p->name, p->file);
+		finding_fix(f, "sed -i '/^ *%s *=/d' %s", p->name, shell_quote(f->a, p->file));
 	else
 		finding_fix(f, "unset OMPI_MCA_%s", p->name);
 }
 
 static void fix_set(struct finding *f, const struct ompi_param *p, const char *value)
 {
-	if (p->file)
-		finding_fix(f, "sed -i 's|^ *%s *=.*|%s = %s|' %s", p->name, p->name, value,
-			    p->file);
+	const char *script = arena_printf(f->a, "s|^ *%s *=.*|%s = %s|", p->name, p->name, value);
+
+	if (p->file && !strpbrk(value, "|&\\\n"))
+		finding_fix(f, "sed -i %s %s", shell_quote(f->a, script),
+			    shell_quote(f->a, p->file));
+	else if (p->file)
+		fix_remove(f, p);
 	else
-		finding_fix(f, "export OMPI_MCA_%s=%s", p->name, value);
+		finding_fix(f, "export OMPI_MCA_%s=%s", p->name, shell_quote(f->a, value));
 }
 
 static void check_both(const struct ompi_param *include, const struct ompi_param *exclude,

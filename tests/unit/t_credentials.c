@@ -140,9 +140,9 @@ static void t_order(void **state)
 	(void)state;
 	put("credentials", "[default]\n" KEYS "[dev]\naws_access_key_id=AKIADEV\n"
 			   "aws_secret_access_key=de/vsecret\n[half]\naws_access_key_id=AKIA3\n");
-	put("config",
-	    "[default]\nregion=eu-north-1\n[profile dev]\nregion=eu-west-1\n"
-	    "[profile role]\nrole_arn=arn:aws:iam::1:role/x\n[profile only]\nregion=x-1\n");
+	put("config", "[default]\nregion=eu-north-1\n[profile dev]\nregion=eu-west-1\n"
+		      "[profile role]\nrole_arn=arn:aws:iam::1:role/x\n[profile only]\nregion=x-1\n"
+		      "[profile a;$(id)]\nrole_arn=arn:aws:iam::1:role/x\n");
 	finds(NULL, "AKIA1", "eu-north-1", "profile default");
 	finds("dev", "AKIADEV", "eu-west-1", "profile dev");
 	set("AWS_PROFILE", "dev");
@@ -157,6 +157,8 @@ static void t_order(void **state)
 	finds_nothing("none", "there is no profile none");
 	finds_nothing("role", "role_arn");
 	assert_non_null(strstr(err.hint, "export-credentials --profile role"));
+	finds_nothing("a;$(id)", "role_arn");
+	assert_non_null(strstr(err.hint, "export-credentials --profile 'a;$(id)'"));
 	finds_nothing("half", "incomplete");
 	assert_int_equal(unsetenv("AWS_SECRET_ACCESS_KEY"), 0);
 	finds_nothing(NULL, "incomplete");

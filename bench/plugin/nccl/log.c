@@ -3,6 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/host/sysroot.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 enum { LOG_MOST = 16 << 20, PAIRS = 24 };
@@ -22,11 +23,18 @@ static char path[128];
 void log_begin(void)
 {
 	const char *tmp = getenv("TMPDIR");
+	AUTO_CLOSE int fd = -1;
 
 	if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
 		return;
-	(void)snprintf(path, sizeof(path), "%.90s/windsock-nccl.%d", tmp && *tmp ? tmp : "/tmp",
-		       (int)getpid());
+	/* It is there, and ours, before NCCL opens it: nobody can put a link in its place. */
+	(void)snprintf(path, sizeof(path), "%.90s/windsock-nccl.XXXXXX",
+		       tmp && *tmp ? tmp : "/tmp");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0) {
+		*path = '\0';
+		return;
+	}
 	(void)setenv("NCCL_DEBUG", "INFO", 1);
 	(void)setenv("NCCL_DEBUG_FILE", path, 1);
 }

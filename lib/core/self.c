@@ -1,0 +1,42 @@
+#include "lib/core/self.h"
+
+#include <limits.h>
+#include <sys/auxv.h>
+
+static const char *from_proc(struct arena *a)
+{
+	static const char gone[] = " (deleted)";
+	const size_t end = sizeof(gone) - 1;
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	if ((size_t)n > end && streq(path + n - end, gone) && access(path, F_OK))
+		path[(size_t)n - end] = '\0';
+	return arena_strdup(a, path);
+}
+
+/* What execve() was told, which the kernel hands to every program. */
+static const char *from_start(struct arena *a)
+{
+	const char *told = (const char *)getauxval(AT_EXECFN);
+	char path[PATH_MAX];
+
+	return told && realpath(told, path) ? arena_strdup(a, path) : NULL;
+}
+
+const char *self_path(struct arena *a)
+{
+	const char *path = from_proc(a);
+
+	return path ? path : from_start(a);
+}
+
+const char *self_beside(struct arena *a, const char *other)
+{
+	const char *self = self_path(a), *slash = self ? strrchr(self, '/') : NULL;
+
+	return slash ? arena_printf(a, "%.*s/%s", (int)(slash - self), self, other) : NULL;
+}

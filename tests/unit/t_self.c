@@ -1,0 +1,159 @@
+/* The file of the running program, and the descriptors that it has open; each case in a process
+ * of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "lib/core/compat.h"
+#include "lib/core/self.h"
+
+enum { SKIP = 77, HIGH = 300, LOW = 50, CALL = 436 /* close_range */ };
+
+static char *self; /* this program */
+
+static int ended(int (*body)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(20);
+		_exit(body());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == SKIP)
+		skip();
+	return WEXITSTATUS(status);
+}
+
+static bool says(const char *said, const char *want)
+{
+	if (said && streq(said, want))
+		return true;
+	fprintf(stderr, "'%s', not '%s'\n", said ? said : "nothing", want);
+	return false;
+}
+
+static int where_it_is(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *slash = strrchr(self, '/');
+	const char *beside = arena_printf(&a, "%.*s/other", (int)(slash - self), self);
+
+	return !says(self_path(&a), self) || !says(self_beside(&a, "other"), beside);
+}
+
+static void test_path(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(where_it_is), 0);
+}
+
+static int without_proc(void)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/proc", "tmpfs", 0, NULL))
+		return SKIP;
+	return where_it_is();
+}
+
+static void test_no_proc(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(without_proc), 0);
+}
+
+/* Called with --replaced: a newer file has taken the place of the one that runs. */
+static int replaced(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO_FREE char *path = realpath("/proc/self/exe", NULL);
+	const char *other = arena_printf(&a, "%s.new", path);
+	int fd = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
+
+	if (fd < 0 || rename(other, path))
+		return 1;
+	return !says(self_path(&a), path);
+}
+
+static int run_copy(void)
+{
+	char dir[] = "/tmp/windsock.XXXXXX", line[PATH_MAX * 2 + 99];
+
+	if (!mkdtemp(dir))
+		return SKIP;
+	snprintf(line, sizeof(line), "cp %s %s/t && %s/t --replaced; code=$?; rm -r %s; exit $code",
+		 self, dir, dir, dir);
+	return WEXITSTATUS(system(line));
+}
+
+static void test_replaced(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(run_copy), 0);
+}
+
+static int forbid_close_range(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {ARRAY_LEN(code), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* What is open is closed, wherever the limit is now, and what is outside the range is not. */
+static int close_some(void)
+{
+	struct rlimit low = {LOW, HIGH + 1};
+
+	if (dup2(2, HIGH) < 0 || dup2(2, 3) < 0 || dup2(2, 5) < 0 ||
+	    setrlimit(RLIMIT_NOFILE, &low) || forbid_close_range())
+		return SKIP;
+	close_fds(4, ~0u);
+	if (fcntl(3, F_GETFD) < 0)
+		return 1;
+	if (fcntl(5, F_GETFD) >= 0 || fcntl(HIGH, F_GETFD) >= 0)
+		return 2;
+	return 0;
+}
+
+static void test_close(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(close_some), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_no_proc),
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_close),
+	};
+
+	if (argc > 1 && streq(argv[1], "--replaced"))
+		return replaced();
+	self = realpath("/proc/self/exe", NULL);
+	return cmocka_run_group_tests_name("self", tests, NULL, NULL);
+}
