@@ -37,6 +37,8 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	(void)snprintf(ret->machine, sizeof(ret->machine), "%s", machine ? machine : ret->host);
 	ret->pid = (uint32_t)getpid();
 	ret->processors = processors_usable();
+	ret->allowed = processors_allowed();
+	ret->budget = processors_budget();
 	ret->first_processor = (uint32_t)processors_allowed_nth(0);
 	ret->sockets = o->sockets;
 	ret->paced = starts_with(control_of(door).name, "bbr");
@@ -91,23 +93,49 @@ static bool is_first(const struct card *cards, int p,
 	return first == p;
 }
 
-static bool is_crowded(const struct card *cards, int ranks, const struct card *machine)
+/* Of a machine: pods there have quotas of their own. */
+static bool share_budget(const struct card *a, const struct card *b)
 {
-	unsigned here = 0, processors = 0;
+	return a->budget == b->budget && beside(a, b);
+}
+
+static bool share_both(const struct card *a, const struct card *b)
+{
+	return share_processors(a, b) && share_budget(a, b);
+}
+
+/* Those of @of's mask, as far as control groups give their time to ranks of ours. */
+static unsigned processors_of(const struct card *cards, int ranks, const struct card *of)
+{
+	unsigned time = 0;
+
+	for (int p = 0; p < ranks && time < of->allowed; p++)
+		if (share_processors(&cards[p], of) && is_first(cards, p, share_both))
+			time += cards[p].processors;
+	return time < of->allowed ? time : of->allowed;
+}
+
+/* What a rank itself may use is for too many: its control group's time, or its machine. */
+static bool is_crowded(const struct card *cards, int ranks, const struct card *of)
+{
+	unsigned here = 0, within = 0, processors = 0;
 
 	for (int p = 0; p < ranks; p++) {
-		if (!beside(&cards[p], machine))
+		if (!beside(&cards[p], of))
 			continue;
 		here++;
-		processors += is_first(cards, p, share_processors) ? cards[p].processors : 0;
+		within += of->budget && share_budget(&cards[p], of);
+		processors += is_first(cards, p, share_processors)
+				      ? processors_of(cards, ranks, &cards[p])
+				      : 0;
 	}
-	return here > processors;
+	return here > processors || within > of->processors;
 }
 
 static bool is_crowded_anywhere(const struct card *cards, int ranks)
 {
 	for (int p = 0; p < ranks; p++)
-		if (is_first(cards, p, beside) && is_crowded(cards, ranks, &cards[p]))
+		if (is_first(cards, p, share_budget) && is_crowded(cards, ranks, &cards[p]))
 			return true;
 	return false;
 }

@@ -11,7 +11,9 @@ struct card {
 	char machine[TCP_HOST_MAX];
 	uint32_t pid, sockets;
 	uint32_t processors, first_processor; /* that it may use */
+	uint32_t allowed;		      /* as many by its mask alone */
 	uint32_t paced;			      /* its flows are sent slower than they could be */
+	uint64_t budget; /* the control group that leaves it fewer than allowed; 0: none */
 };
 
 int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e) MUST_CHECK;

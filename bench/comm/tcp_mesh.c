@@ -37,7 +37,7 @@ struct mesh {
 	struct dial *dials; /* ours */
 	struct dial *strangers;
 	size_t nstrangers, missing;
-	bool timed_out;
+	bool timed_out, broken; /* broken: of us, and @e says how */
 	struct err *e;
 	int failed_peer; /* -1: none */
 	uint64_t deadline_ns;
@@ -78,6 +78,19 @@ static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
 	return 0;
 }
 
+static int break_off(struct mesh *m, const char *what, int error)
+{
+	const char *fix = tcp_scarce(error);
+
+	errno = error;
+	err_sys(m->e, "%s", what);
+	if (fix)
+		err_hint(m->e, "%s", fix);
+	m->broken = true;
+	loop_stop(&m->loop);
+	return -1;
+}
+
 /* --- connecting ------------------------------------------------------------------ */
 
 static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
@@ -96,19 +109,19 @@ static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
 	if (!--m->missing)
 		loop_stop(&m->loop);
 	else if (loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e))
-		loop_stop(&m->loop);
+		(void)break_off(m, "cannot wait for other ranks", ENOMEM);
 }
 
 static void give_up(struct mesh *m, int peer, int error)
 {
 	struct card *c = &m->cards[peer];
 	struct addr_text text;
+	char what[192];
 
-	errno = error;
-	err_sys(m->e, "cannot connect to rank %d (%s, %s)", peer, c->host,
-		addr_print_port(&c->at, &text));
-	m->failed_peer = peer;
-	loop_stop(&m->loop);
+	(void)snprintf(what, sizeof(what), "cannot connect to rank %d (%s, %s)", peer, c->host,
+		       addr_print_port(&c->at, &text));
+	(void)break_off(m, what, error);
+	m->failed_peer = tcp_scarce(error) ? -1 : peer;
 }
 
 /* Our own connection is up, or is not. */
@@ -139,7 +152,7 @@ static int dial(struct mesh *m, struct dial *d)
 	int fd = socket(to->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return err_sys(m->e, "cannot open a socket");
+		return break_off(m, "cannot open a socket to another rank", errno);
 	d->io = (struct io){.fd = fd, .ready = on_dialled};
 	if (tie(fd, m->device, m->e))
 		return -1;
@@ -207,6 +220,8 @@ static void on_knock(struct loop *l, struct io *io, uint32_t events)
 	struct dial *d, *oldest = m->strangers;
 
 	(void)events;
+	if (fd < 0 && errno != EAGAIN && tcp_scarce(errno))
+		(void)break_off(m, "cannot take a connection of another rank", errno);
 	if (fd < 0)
 		return;
 	if (m->nstrangers >= m->missing + STRANGERS_MAX) {
@@ -224,7 +239,7 @@ static void on_knock(struct loop *l, struct io *io, uint32_t events)
 	m->strangers = d;
 	m->nstrangers++;
 	if (loop_add(l, &d->io, EPOLLIN, m->e))
-		loop_stop(l);
+		(void)break_off(m, "cannot watch a connection", errno);
 }
 
 static void on_late(struct loop *l, struct timer *timer)
@@ -294,8 +309,8 @@ static int run_mesh(struct mesh *m)
 	if (loop_add(&m->loop, &m->door, EPOLLIN, m->e) || hear_news(m) || dial_all(m) ||
 	    loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e) || loop_run(&m->loop, m->e))
 		return -1;
-	if (m->failed_peer >= 0 || !m->missing)
-		return m->failed_peer >= 0 ? -1 : 0;
+	if (m->broken || !m->missing)
+		return m->broken ? -1 : 0;
 	missing = missing_peer(t);
 	if (!m->timed_out) /* who told knows why */
 		return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) when told to stop",

@@ -10,9 +10,10 @@
 
 struct card { /* travels as it is: fixed sizes only */
 	char host[64], address[64], device[64];
-	char version[64]; /* of the library: has to be equal everywhere */
-	char machine[64]; /* boot id: equal where processors are shared */
-	char unique[64];  /* has to differ everywhere; empty: need not */
+	char version[64];  /* of the library: has to be equal everywhere */
+	char machine[64];  /* boot id: equal where processors are shared */
+	char unique[64];   /* has to differ everywhere; empty: need not */
+	uint64_t settings; /* a digest of what else is to be equal; the plug-in says where not */
 	uint32_t pid;
 	char trouble[160]; /* why this rank cannot go on; empty: it can */
 };

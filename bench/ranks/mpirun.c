@@ -1,5 +1,6 @@
 #include "bench/ranks/mpirun.h"
 
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/net/token.h"
 
@@ -189,8 +190,6 @@ const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *
 			       const unsigned *counts, const char *const *argv, const char *rsh,
 			       struct arena *a)
 {
-	char self[PATH_MAX] = "";
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	words w = {0};
 
 	rsh = rsh ? rsh : getenv("WINDSOCK_RSH");
@@ -204,7 +203,7 @@ const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *
 	add(a, &w, arena_printf(a, "%u", np));
 	if (hosts && *hosts)
 		add_hosts(m, hosts, counts, rsh, a, &w);
-	add(a, &w, n > 0 ? arena_strdup(a, self) : argv[0]);
+	add(a, &w, self_path(a) ?: argv[0]);
 	for (argv++; *argv; argv++)
 		add(a, &w, *argv);
 	add(a, &w, NULL);

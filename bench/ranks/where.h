@@ -75,5 +75,10 @@ struct world_opts where_world(const struct where *w);
 /* Everything but argv and the descriptors. */
 int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret,
 		 struct err *e) MUST_CHECK;
+/*
+ * This command failed, with @e, before it was a rank of anything: where @argv (as main got it)
+ * and the environment make it one of several, the others are told. As world_decline() has it.
+ */
+void where_decline(char *const *argv, const struct err *e);
 
 #endif

@@ -83,7 +83,7 @@ static pid_t fork_launcher(const struct crew_opts *o, const int fds[2], struct e
 	(void)fflush(NULL); /* what is buffered must not be written twice */
 	pid = fork();
 	if (pid < 0)
-		return err_sys(e, "cannot start ranks");
+		return err_fork(e, "cannot start ranks");
 	if (!pid) { /* never main's exit: this is a copy of a process with a report */
 		(void)close(fds[0]);
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);

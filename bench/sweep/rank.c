@@ -326,14 +326,24 @@ static const char *bad_news(struct rank *r, int culprit)
 	return first_hand(rdzv_failure(r->w->rdzv));
 }
 
+/* What ranks compare with each other, each of them finds. */
+static bool was_compared(const char *check)
+{
+	return check && (streq(check, "comm.version") || streq(check, "nccl.settings"));
+}
+
 /* What the rendezvous knows of a death is more exact than a closed connection. */
 static int explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
 {
-	const char *news = r->all_know ? NULL : bad_news(r, culprit);
+	const char *news;
 	bool usual = culprit >= 0;
 
+	r->all_know |= was_compared(failed_check(r));
+	news = r->all_know ? NULL : bad_news(r, culprit);
 	if (interrupt_pending())
 		return -1;
+	if (news && culprit_of(news, r->w->world.size) == r->w->world.rank)
+		news = NULL; /* what others saw of our end, and we know why it is */
 	if (news && (!usual || strstr(news, "died: ")))
 		(void)err_set(e, ERR_SYS, "%s", news);
 	if (news && (culprit < 0 || strstr(news, "died: ")) &&

@@ -29,8 +29,12 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 {
 	size_t from = at * (size_t)o->batch, left = sampler_per_rank(s) - from;
 	size_t samples = left < (size_t)o->batch ? left : (size_t)o->batch;
-	float pixels[NET_PIXELS_MAX];
+	size_t side = (size_t)n->model->side;
+	AUTO_FREE float *pixels = /* more than a small stack holds */
+		malloc((size_t)n->model->channels * side * side * sizeof(*pixels));
 
+	if (!pixels)
+		return err_sys(e, "no memory for a sample");
 	if (net_begin(n, (int)samples, e))
 		return -1;
 	for (size_t i = 0; i < samples; i++) {

@@ -190,12 +190,12 @@ int hear_start(struct hear *h, struct err *e)
 	h->cap = 4 * BITE;
 	h->text = calloc(1, h->cap);
 	if (h->text && !pipe2(h->out, O_CLOEXEC) && !pipe2(h->err, O_CLOEXEC) &&
-	    !pthread_create(&h->thread, NULL, listen_to, h)) {
+	    !(errno = pthread_create(&h->thread, NULL, listen_to, h))) {
 		h->running = true;
 		return 0;
 	}
 	hear_done(h);
-	return err_sys(e, "cannot listen to the ranks");
+	return err_fork(e, "cannot listen to the ranks");
 }
 
 void hear_stop(struct hear *h)

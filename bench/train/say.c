@@ -1,5 +1,6 @@
 #include "bench/train/say_run.h"
 
+#include "lib/cluster/child.h"
 #include "lib/net/addr.h"
 
 #include <ifaddrs.h>
@@ -142,7 +143,8 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	va_end(ap);
 	/* of those that are visible: where some are hidden, their numbers are others */
 	if (say_gpu(x, rank) && starts_with(command, "ddpsmoke") && !getenv("CUDA_VISIBLE_DEVICES"))
-		command = arena_printf(a, "CUDA_VISIBLE_DEVICES=%s %s", say_gpu(x, rank), command);
+		command = arena_printf(a, "CUDA_VISIBLE_DEVICES=%s %s",
+				       shell_quote(a, say_gpu(x, rank)), command);
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else

@@ -2,25 +2,18 @@
 #include "lib/cluster/agent.h"
 
 #include "lib/core/file.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/rank.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 enum { REAP_STEPS = 400, STEP_MS = 5 };
 
-const char *agent_own_path(struct arena *a)
-{
-	char buf[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", buf, sizeof(buf));
-
-	return n > 0 && (size_t)n < sizeof(buf) ? arena_strndup(a, buf, (size_t)n)
-						: "/proc/self/exe";
-}
+const char *agent_own_path(struct arena *a) { return self_path(a) ?: "/proc/self/exe"; }
 
 static bool is_usable(const union addr *x)
 {

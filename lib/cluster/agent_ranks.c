@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 
 enum { DRAIN_MAX = 16, PATIENCE_MS = 500, STEP_MS = 5 };
 
@@ -109,15 +108,21 @@ static void set_number(const char *name, int n)
 	(void)setenv(name, s, 1);
 }
 
-/* Inherited by every rank; it has no name that another user could open. */
+/* A pipe that a rank inherits and reads: no other user can open it, and no limit of files or
+ * filter of system calls is in its way. */
 static int token_fd(const struct token *t, struct err *e)
 {
-	int fd = memfd_create("token", 0);
+	int ends[2];
+	ssize_t n;
 
-	if (fd >= 0 && write(fd, t->bytes, sizeof(t->bytes)) == sizeof(t->bytes))
-		return fd;
-	err_sys(e, "cannot hand the token to the ranks");
-	auto_closep(&fd);
+	if (pipe(ends))
+		return err_sys(e, "cannot hand the token to a rank");
+	n = write(ends[1], t->bytes, sizeof(t->bytes));
+	(void)close(ends[1]);
+	if (n == sizeof(t->bytes))
+		return ends[0];
+	err_sys(e, "cannot hand the token to a rank");
+	(void)close(ends[0]);
 	return -1;
 }
 
@@ -158,7 +163,11 @@ static void set_world(struct agent *g)
 static int start_one(struct agent *g, struct agent_rank *r, char *const *argv, struct err *e)
 {
 	int i = (int)(r - g->ranks);
+	AUTO_CLOSE int token = token_fd(&g->orders.token, e);
 
+	if (token < 0)
+		return -1;
+	set_number("WINDSOCK_TOKEN_FD", token);
 	set_number("WINDSOCK_RANK", g->orders.first + i);
 	set_number("WINDSOCK_LOCAL_RANK", i);
 	if (child_start(&r->child, argv, e) < 0)
@@ -193,20 +202,16 @@ static char *const *rank_argv(struct agent *g)
 int ranks_start(struct agent *g, struct err *e)
 {
 	char *const *argv = rank_argv(g);
-	AUTO_CLOSE int fd = token_fd(&g->orders.token, e);
+	int rc = 0;
 
-	token_wipe(&g->orders.token);
-	if (fd < 0)
-		return -1;
 	g->ranks = arena_alloc(&g->a, (size_t)g->orders.count * sizeof(*g->ranks));
 	set_world(g);
-	set_number("WINDSOCK_TOKEN_FD", fd);
-	for (int i = 0; i < g->orders.count; i++)
-		if (start_one(g, &g->ranks[i], argv, e) < 0) {
-			ranks_done(g);
-			return -1;
-		}
-	return 0;
+	for (int i = 0; i < g->orders.count && !rc; i++)
+		rc = start_one(g, &g->ranks[i], argv, e);
+	token_wipe(&g->orders.token);
+	if (rc)
+		ranks_done(g);
+	return rc;
 }
 
 void ranks_signal(struct agent *g, int sig)

@@ -34,10 +34,21 @@ static void pipes_done(struct pipes *p)
 	errno = saved;
 }
 
+/* What a reader finds empty: where a bare root folder has no /dev, a pipe without a writer. */
+static int open_nothing(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), ends[2];
+
+	if (fd >= 0 || pipe2(ends, O_CLOEXEC))
+		return fd;
+	(void)close(ends[1]);
+	return ends[0];
+}
+
 /* In the child: tells the parent over @p->failed when there is nothing to become. */
 static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t parent)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int null = open_nothing();
 	sigset_t none;
 	int why;
 
@@ -67,14 +78,14 @@ static int exec_errno(struct pipes *p)
 	return n == sizeof(why) ? why : 0;
 }
 
-/* Kernels before 5.3 have no pidfd: there, a clock that asks for a look a hundred times a second.
- */
+/* Kernels before 5.3 have no pidfd, and containers older than that forbid what they do not know:
+ * there, a clock that asks for a look a hundred times a second. */
 static int open_exit_fd(pid_t pid)
 {
 	const struct itimerspec often = {{.tv_nsec = 10 * NS_PER_MS}, {.tv_nsec = 10 * NS_PER_MS}};
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	if (fd >= 0 || errno != ENOSYS)
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 		return fd;
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (fd >= 0)
@@ -98,7 +109,7 @@ int child_start(struct child *c, char *const *argv, struct err *e)
 	 * time. become() writes to no memory of ours. */
 	pid = vfork();
 	if (pid < 0)
-		return err_sys(e, "cannot start %s", *argv);
+		return err_fork(e, "cannot start %s", *argv);
 	if (pid == 0)
 		become(argv, &p, parent);
 	why = exec_errno(&p);

@@ -58,6 +58,16 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr(".-_@:%+", c));
 }
 
+const char *host_said(struct arena *a, const char *name)
+{
+	char *copy = arena_strdup(a, name);
+
+	for (char *c = copy; *c; c++)
+		if (!is_name_char(*c) || (c == copy && *c == '-'))
+			*c = '_';
+	return copy;
+}
+
 static int parse_number(struct parser *ps, uint64_t *ret, int *ret_width)
 {
 	const char *from = ps->p;

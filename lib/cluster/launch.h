@@ -135,5 +135,12 @@ struct world_run {
 int world_start(const struct world_opts *o, struct arena *a, struct world_run *ret,
 		struct err *e) MUST_CHECK;
 void world_stop(struct world_run *r, const char *reason); /* reason as for rdzv_leave() */
+/*
+ * This process fails before it joined: if it is one of several ranks that another launcher
+ * (or a person) started, the others are told @why instead of waiting for it. Takes seconds
+ * at most: rank 0, whom they look for, waits a moment for them to come and hear it. Does
+ * nothing where there is no such world, or where world_start() was here already.
+ */
+void world_decline(const struct world_opts *o, const char *why);
 
 #endif

@@ -180,7 +180,7 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	}
 	if (h->visitor)
 		door_entered(h);
-	h->h->hostname = hostname;
+	h->h->hostname = host_said(L->a, hostname);
 	h->h->addr = addr;
 	if (!same) {
 		agent_give_up(h, agent_why_other(h, version, protocol));

@@ -5,6 +5,8 @@
  */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/term.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -93,8 +95,22 @@ void outlet_done(struct outlet *q)
 	q->n = q->cap = 0;
 }
 
+/* What another host sends is no command to this terminal. A file gets every byte. */
+static void clean_for(struct line *l, const struct outlet *q)
+{
+	if (!isatty(q->fd))
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		l->p[i] = l->p[i] ? l->p[i] : '?';
+	l->p[l->n - (l->p[l->n - 1] == '\n')] = '\0';
+	term_clean(l->p);
+	l->n = strlen(l->p);
+	l->p[l->n++] = '\n';
+}
+
 static void put_line(struct line *l, struct outlet *q, const char *prefix)
 {
+	clean_for(l, q);
 	outlet_add(q, prefix, strlen(prefix));
 	outlet_add(q, l->p, l->n);
 	if (l->p[l->n - 1] != '\n')
@@ -110,7 +126,7 @@ void line_add(struct line *l, struct outlet *q, const char *prefix, const char *
 		size_t part = nl ? (size_t)(nl + 1 - data) : n;
 
 		part = part > LINE_MAX_BYTES - l->n ? LINE_MAX_BYTES - l->n : part;
-		if (!grow(&l->p, &l->cap, l->n + part))
+		if (!grow(&l->p, &l->cap, l->n + part + 1))
 			return;
 		memcpy(l->p + l->n, data, part);
 		l->n += part;

@@ -2,12 +2,12 @@
 #include "lib/cluster/launch_agents.h"
 
 #include "lib/cluster/loopback.h"
+#include "lib/cluster/open_files.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 enum { PARALLEL = 32, DEADLINE_S = 30, HEARTBEAT_S = 10, SERVE_S = 600, WORDS_S = 4, END_S = 3 };
 
@@ -47,17 +47,6 @@ static void list_agents(struct launch *L)
 		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name));
 }
 
-/* Some descriptors for each host and for each rank: the soft limit is a default, not a wish. */
-static void raise_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= r.rlim_max)
-		return;
-	r.rlim_cur = r.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &r);
-}
-
 static void on_ping(struct loop *l, struct timer *t)
 {
 	struct err ignored;
@@ -71,7 +60,7 @@ static int launch_init(struct launch *L, struct err *e)
 	if (loopback_check(e) < 0) /* our own streams meet the server there */
 		return -1;
 	set_defaults(L);
-	raise_limit();
+	open_files_raise();
 	TAILQ_INIT(&L->visitors);
 	if (loop_init(&L->loop, e) < 0 || token_new(&L->token, e) < 0)
 		return -1;

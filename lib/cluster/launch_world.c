@@ -1,6 +1,7 @@
 /* What a command's main asks before anything else: am I a rank, and of what? */
 #include "lib/cluster/launch_world.h"
 
+#include "lib/cluster/open_files.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
 
@@ -8,7 +9,9 @@
 #include <stdarg.h>
 #include <sys/prctl.h>
 
-enum { DEADLINE_S = 30, HEARTBEAT_S = 10, PORTS = 8, HOST_NAME = 256 };
+enum { DEADLINE_S = 30, HEARTBEAT_S = 10, EXCUSE_S = 3, PORTS = 8, HOST_NAME = 256 };
+static const struct world_run nowhere = {.server.alive = -1, .lock = -1};
+static bool was_asked; /* a process is in one world */
 
 static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
 
@@ -33,7 +36,7 @@ static int inherited_token(struct token *ret, struct err *e)
 	uint64_t fd;
 
 	if (!s || parse_uint(s, &fd) < 0 || fd > INT32_MAX ||
-	    pread((int)fd, ret->bytes, sizeof(ret->bytes), 0) != sizeof(ret->bytes)) {
+	    read((int)fd, ret->bytes, sizeof(ret->bytes)) != sizeof(ret->bytes)) {
 		err_set(e, ERR_USAGE,
 			"WINDSOCK_RANK is set, but no agent of ours started this process");
 		return err_hint(e,
@@ -190,6 +193,8 @@ static int join(struct meeting *m, struct err *e)
 	m->join.host = host;
 	m->join.data_addr = m->data_addr;
 	m->join.device = m->o->device;
+	m->join.silence_ns = m->silence_ns;
+	m->join.excuse = m->excuse;
 	m->join.deadline_ns = m->o->deadline_ns;
 	m->join.ret_missing = &m->run->missing;
 	m->run->rdzv = rdzv_join(&m->join, e);
@@ -211,23 +216,49 @@ static int decide(const struct world_opts *o, struct arena *a, struct world *w, 
 int world_start(const struct world_opts *o, struct arena *a, struct world_run *ret, struct err *e)
 {
 	struct world_opts opts = *o;
-	struct meeting m = {.o = &opts, .a = a, .run = ret};
+	struct meeting m = {.o = &opts, .a = a, .run = ret, .silence_ns = o->heartbeat_ns};
 	const struct world *w = &ret->world;
 	int rc;
 
 	opts.deadline_ns = o->deadline_ns ? o->deadline_ns : DEADLINE_S * NS_PER_S;
 	opts.heartbeat_ns = o->heartbeat_ns ? o->heartbeat_ns : HEARTBEAT_S * NS_PER_S;
-	*ret = (struct world_run){.server.alive = -1, .lock = -1};
+	*ret = nowhere;
+	was_asked = true;
 	if (decide(o, a, &ret->world, e) < 0)
 		return -1;
 	if (w->launcher == LAUNCHER_NONE)
 		return w->trouble ? err_set(e, ERR_USAGE, "%s", w->trouble) : 0;
+	open_files_raise(); /* srun and sshd hand on 1024 */
 	rc = w->launcher == LAUNCHER_WINDSOCK ? meet_ours(&m, e) : meet_foreign(&m, e);
 	rc = rc < 0 ? rc : join(&m, e);
 	token_wipe(&m.token);
 	if (rc < 0)
 		world_stop(ret, NULL);
 	return rc;
+}
+
+/* Several of somebody else's: of ours the agent says how they end. */
+static bool waits_for_us(const struct world *w)
+{
+	return w->launcher != LAUNCHER_NONE && w->launcher != LAUNCHER_WINDSOCK && !w->trouble &&
+	       w->size > 1 && w->rank >= 0;
+}
+
+void world_decline(const struct world_opts *o, const char *why)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct world_opts opts = *o;
+	struct world_run run = nowhere;
+	struct meeting m = {.o = &opts, .a = &a, .run = &run, .excuse = why};
+	struct err ignored = {0};
+
+	if (was_asked || decide(o, &a, &run.world, &ignored) < 0 || !waits_for_us(&run.world))
+		return;
+	opts.deadline_ns = EXCUSE_S * NS_PER_S;
+	if (!meet_foreign(&m, &ignored))
+		(void)!join(&m, &ignored); /* it fails: with what it said, or unheard */
+	token_wipe(&m.token);
+	world_stop(&run, NULL);
 }
 
 void world_stop(struct world_run *r, const char *reason)

@@ -11,6 +11,8 @@ struct meeting {
 	struct token token;
 	bool sealed; /* there is a token */
 	const char *data_addr;
+	uint64_t silence_ns; /* as in struct rdzv_join_opts, and this: */
+	const char *excuse;
 	struct rdzv_join_opts join;
 };
 

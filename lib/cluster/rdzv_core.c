@@ -3,6 +3,7 @@
 #include "lib/core/units.h"
 
 enum { JOIN_S = 60, HEARTBEAT_S = 10 };
+static const uint64_t SILENCE_MAX_NS = 24 * 3600 * NS_PER_S; /* that a rank may ask for */
 
 void rdzv_core_init(struct rdzv_core *c, uint64_t now_ns)
 {
@@ -37,6 +38,11 @@ void rdzv_core_done(struct rdzv_core *c)
 bool rdzv_core_finished(const struct rdzv_core *c)
 {
 	return (c->ready || c->failure[0]) && c->gone == c->joined;
+}
+
+bool rdzv_core_all_told(const struct rdzv_core *c)
+{
+	return c->failure[0] && c->gone == c->joined && c->joined + c->told == c->size;
 }
 
 void rdzv_send_text(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *s)
@@ -89,11 +95,10 @@ static int free_rank(struct rdzv_core *c)
 	return c->first_free;
 }
 
-static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_join_msg *m)
+/* Its place, and what is said of whoever has it. */
+static struct rdzv_seat *take_seat(struct rdzv_core *c, const struct rdzv_join_msg *m)
 {
 	struct rdzv_seat *s = &c->seats[m->rank < 0 ? free_rank(c) : m->rank];
-	unsigned char buf[16];
-	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
 
 	s->m.local_rank = m->local_rank;
 	s->m.joined = true;
@@ -101,17 +106,56 @@ static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_joi
 		s->m.host = arena_strdup(&c->a, m->host);
 	s->m.data_addr = arena_strdup(&c->a, m->data_addr);
 	s->m.device = arena_strdup(&c->a, m->device);
+	c->joined++;
+	return s;
+}
+
+/* A crowd on its own machine may keep it silent for longer than one on ours. */
+static uint64_t silence_of(const struct rdzv_core *c, const struct rdzv_join_msg *m)
+{
+	uint64_t asked = m->silence_ns < SILENCE_MAX_NS ? m->silence_ns : SILENCE_MAX_NS;
+
+	return asked > c->heartbeat_ns ? asked : c->heartbeat_ns;
+}
+
+static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_join_msg *m)
+{
+	struct rdzv_seat *s = take_seat(c, m);
+	unsigned char buf[16];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
 	s->peer = p;
+	s->silence_ns = silence_of(c, m);
 	s->heard_ns = c->moved_ns = c->now_ns;
 	if (c->now_ns + c->heartbeat_ns < c->due_ns)
 		c->due_ns = c->now_ns + c->heartbeat_ns;
 	p->rank = s->m.rank;
-	c->joined++;
 	wire_put_u32(&w, (uint32_t)p->rank);
 	wire_put_u64(&w, c->heartbeat_ns);
 	c->send(c, p, RDZV_WELCOME, buf, w.n);
 	if (c->joined == c->size)
 		rdzv_core_ready(c);
+}
+
+/* It came to say that it does not come: nobody has to wait for it. */
+static void excuse(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_join_msg *m)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct rdzv_seat *s = take_seat(c, m);
+
+	rdzv_seat_gone(c, s, arena_strndup(&c->a, m->excuse, strnlen(m->excuse, RDZV_SAY_MAX)));
+	rdzv_fail(c, "%s" RDZV_EXCUSED "%s", rdzv_who(c, s->m.rank, &scratch), s->m.cause);
+	refuse(c, p, RDZV_REFUSED, c->failure);
+}
+
+static void note_told(struct rdzv_core *c, const struct rdzv_join_msg *m)
+{
+	struct rdzv_seat *s = m->rank >= 0 && m->rank < c->size ? &c->seats[m->rank] : NULL;
+
+	if (!s || s->m.joined || s->told)
+		return;
+	s->told = true;
+	c->told++;
 }
 
 static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
@@ -124,8 +168,12 @@ static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
 	if (rdzv_read_join(w, &scratch, &protocol, &m) < 0)
 		return -1;
 	why = rdzv_objection(c, &m, protocol, &scratch);
+	if (why && why == c->failure)
+		note_told(c, &m);
 	if (why)
 		refuse(c, p, rdzv_is_other_run(c, &m) ? RDZV_ELSEWHERE : RDZV_REFUSED, why);
+	else if (*m.excuse)
+		excuse(c, p, &m);
 	else
 		seat(c, p, &m);
 	return 0;

@@ -25,10 +25,12 @@ struct rdzv_seat {
 	struct rdzv_member m;
 	struct rdzv_peer *peer; /* NULL: not connected */
 	uint64_t heard_ns;
+	uint64_t silence_ns;  /* for so long it is believed to live */
 	uint64_t lost_ns;     /* the first sign of its death; 0: none */
 	const char *reported; /* what its agent saw; NULL: nothing */
 	uint32_t meets;	      /* the last meeting that it came to */
 	uint32_t get_id;
+	bool told;		      /* came after the run had failed, and was told why */
 	struct rdzv_key *wants;	      /* what it waits for */
 	struct rdzv_seat *next_wants; /* who waits for the same */
 };
@@ -53,6 +55,7 @@ struct rdzv_core {
 	/* to look at */
 	struct rdzv_seat *seats;
 	int joined, gone; /* gone: of those that joined */
+	int told;	  /* of those that did not */
 	bool ready;
 	uint64_t due_ns;		/* when rdzv_core_tick() wants to be called */
 	char failure[RDZV_SAY_MAX + 1]; /* "": healthy */
@@ -81,6 +84,8 @@ void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uin
 /* Looks at the clock and at who is missing. */
 void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns);
 bool rdzv_core_finished(const struct rdzv_core *c);
+/* The run has failed, and there is nobody left who has not heard of it. */
+bool rdzv_core_all_told(const struct rdzv_core *c);
 
 /* ---- between these files ---- */
 void rdzv_send_text(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *s);

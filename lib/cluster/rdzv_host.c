@@ -39,7 +39,7 @@ static void changed(struct rdzv_server *s, void *arg)
 	struct hosting *h = arg;
 
 	/* Who has not joined yet shall still hear what happened. */
-	if (rdzv_server_finished(s) && rdzv_server_ready(s))
+	if ((rdzv_server_finished(s) && rdzv_server_ready(s)) || rdzv_server_all_told(s))
 		loop_stop(&h->loop);
 	else if (rdzv_server_failure(s))
 		last_words(h);
@@ -120,12 +120,23 @@ static _Noreturn void host_main(const struct rdzv_server_opts *o, int parent)
 	_exit(0);
 }
 
+/* A second Ctrl-C, or the SIGTERM that comes behind it, is no reason to cut the child short. */
+static bool wait_for(int fd, uint64_t ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint64_t end = now_ns() + ms * NS_PER_MS, now;
+
+	while ((now = now_ns()) < end)
+		if (poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1) > 0)
+			return true;
+	return false;
+}
+
 static int wait_born(struct rdzv_host *h, struct err *e)
 {
-	struct pollfd p = {.fd = h->alive, .events = POLLIN};
 	struct birth b = {0};
 
-	if (poll(&p, 1, START_MS) != 1 || read(h->alive, &b, sizeof(b)) != sizeof(b))
+	if (!wait_for(h->alive, START_MS) || read(h->alive, &b, sizeof(b)) != sizeof(b))
 		return err_set(e, ERR_SYS, "the child for the rendezvous did not start");
 	h->port = b.port;
 	if (!b.port)
@@ -159,11 +170,9 @@ int rdzv_host_start(struct rdzv_host *h, const struct rdzv_server_opts *o, struc
 
 void rdzv_host_done(struct rdzv_host *h)
 {
-	struct pollfd p = {.fd = h->alive, .events = POLLIN};
-
 	if (h->alive >= 0) {
 		(void)shutdown(h->alive, SHUT_WR);
-		(void)poll(&p, 1, DONE_MS); /* it closes its end when it ends */
+		(void)wait_for(h->alive, DONE_MS); /* it closes its end when it ends */
 		(void)close(h->alive);
 	}
 	if (h->pid > 0) {

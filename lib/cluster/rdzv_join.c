@@ -22,7 +22,8 @@ static int not_found(struct rdzv *r, struct err *e)
 /* Or was it the sentence of rdzv_missing(), the server's or our own? */
 static bool somebody_is_missing(const struct rdzv *r, const struct err *e)
 {
-	return r->state == RDZV_CONNECTING || strstr(e->msg, " missing: ");
+	return r->state == RDZV_CONNECTING || strstr(e->msg, " missing: ") ||
+	       strstr(e->msg, RDZV_EXCUSED);
 }
 
 static int wait_joined(struct rdzv *r, struct err *e)
@@ -54,6 +55,7 @@ static struct rdzv *rank_new(const struct rdzv_join_opts *o, struct err *e)
 	r->o.host = keep(r, o->host);
 	r->o.data_addr = keep(r, o->data_addr);
 	r->o.device = keep(r, o->device);
+	r->o.excuse = keep(r, o->excuse);
 	if (o->token)
 		r->token = *o->token;
 	if (!r->o.deadline_ns)

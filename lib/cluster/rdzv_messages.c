@@ -1,5 +1,6 @@
 #include "lib/cluster/rdzv_messages.h"
 
+#include "lib/cluster/hostlist.h"
 #include "lib/cluster/rendezvous.h"
 
 /* What a peer sends is no longer than we would send it. */
@@ -27,6 +28,8 @@ void rdzv_put_join(struct wire_out *w, const struct rdzv_join_msg *m)
 	put_short(w, m->host);
 	put_short(w, m->data_addr);
 	put_short(w, m->device);
+	wire_put_u64(w, m->silence_ns);
+	wire_put_bytes(w, m->excuse, m->excuse ? strnlen(m->excuse, RDZV_SAY_MAX) : 0);
 }
 
 /* What no sane end sends, so that it can be computed with. */
@@ -50,9 +53,11 @@ int rdzv_read_join(struct wire_in *w, struct arena *a, uint32_t *ret_protocol,
 	ret->rank = small_int(w);
 	ret->size = small_int(w);
 	ret->local_rank = small_int(w);
-	ret->host = short_str(w, a);
+	ret->host = host_said(a, short_str(w, a));
 	ret->data_addr = short_str(w, a);
 	ret->device = short_str(w, a);
+	ret->silence_ns = wire_u64(w);
+	ret->excuse = wire_str(w, a);
 	return wire_end(w) ? 0 : -1;
 }
 
@@ -75,7 +80,7 @@ int rdzv_read_members(struct wire_in *w, struct arena *a, struct rdzv_member *re
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = (struct rdzv_member){.rank = (int)i, .joined = true};
 		ret[i].local_rank = small_int(w);
-		ret[i].host = short_str(w, a);
+		ret[i].host = host_said(a, short_str(w, a));
 		ret[i].data_addr = short_str(w, a);
 		ret[i].device = short_str(w, a);
 	}

@@ -10,6 +10,7 @@
  *	JOIN  protocol version run rank       WELCOME rank heartbeat_ns
  *	      size local_rank host            REFUSED sentence
  *	      data_addr device                ELSEWHERE sentence (another run's; look on)
+ *	      silence_ns excuse
  *	BEAT                                  BEAT
  *	SET   key value
  *	GET   id key                          VALUE id value (when it is set)
@@ -18,7 +19,9 @@
  *	ASK   seq                             STATUS seq idle_ns sentence
  *	LEAVE reason ("" in order)            FAILED sentence
  *
- * Integers are u32 but offset, total and idle_ns; -1 travels as UINT32_MAX.
+ * Integers are u32 but offset, total and what ends in _ns; -1 travels as UINT32_MAX.
+ * What comes before JOIN's protocol and version never changes: whoever speaks another
+ * protocol is told so, whatever else it sent.
  */
 #include "lib/net/wire.h"
 
@@ -42,7 +45,7 @@ enum rdzv_type {
 };
 
 enum {
-	RDZV_PROTOCOL = 1,
+	RDZV_PROTOCOL = 2, /* 2: silence_ns and excuse in JOIN */
 	RDZV_PAGE_MAX = 16 << 10,
 	RDZV_KEY_MAX = 255,
 	RDZV_VALUE_MAX = (1 << 20) - 1024, /* with its key it has to fit in one message */
@@ -50,10 +53,15 @@ enum {
 	RDZV_SAY_MAX = 480,		   /* a sentence: it has to fit in struct err */
 };
 
+/* "rank 3 (node1) does not take part: no such option" */
+#define RDZV_EXCUSED " does not take part: "
+
 struct rdzv_join_msg {
 	const char *version, *run; /* run "": not said */
 	int rank, size, local_rank;
 	const char *host, *data_addr, *device;
+	uint64_t silence_ns; /* that this rank's machine may make of it; 0: the server's figure */
+	const char *excuse;  /* why it does not come; "": it does */
 };
 
 struct rdzv_member;

@@ -116,6 +116,8 @@ static void on_open(struct channel *c)
 		.host = r->o.host,
 		.data_addr = r->o.data_addr,
 		.device = r->o.device,
+		.silence_ns = r->o.silence_ns,
+		.excuse = r->o.excuse,
 	};
 
 	r->heard_ns = now_ns();

@@ -28,15 +28,22 @@ struct rdzv_server {
 	bool open;		      /* no token */
 	struct conns expected, known; /* expected: oldest first */
 	int nexpected;
-	bool told_ready, told_failure, told_finished;
+	bool told_ready, told_failure, told_finished, told_all;
 	void (*changed)(struct rdzv_server *s, void *arg);
 	void *arg;
 };
 
 /* ---- what the owner is told, and when we look at the clock ---- */
+/* Until its connection is closed, a rank may not have read it yet. */
+bool rdzv_server_all_told(const struct rdzv_server *s)
+{
+	return rdzv_core_all_told(&s->core) && TAILQ_EMPTY(&s->known);
+}
+
 static bool news(const struct rdzv_server *s)
 {
-	return s->told_ready != s->core.ready || s->told_failure != (s->core.failure[0] != 0) ||
+	return s->told_all != rdzv_server_all_told(s) || s->told_ready != s->core.ready ||
+	       s->told_failure != (s->core.failure[0] != 0) ||
 	       s->told_finished != rdzv_core_finished(&s->core);
 }
 
@@ -62,6 +69,7 @@ static void settle(struct rdzv_server *s)
 	s->told_ready = s->core.ready;
 	s->told_failure = s->core.failure[0] != 0;
 	s->told_finished = rdzv_core_finished(&s->core);
+	s->told_all = rdzv_server_all_told(s);
 	if (s->changed)
 		s->changed(s, s->arg);
 }

@@ -75,7 +75,7 @@ static void silent(struct rdzv_core *c, struct rdzv_seat *s)
 	s->m.silent = true;
 	rdzv_seat_gone(c, s, "silent");
 	rdzv_fail(c, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
-		  format_duration(&b, c->heartbeat_ns));
+		  format_duration(&b, s->silence_ns));
 }
 
 static void look_at(struct rdzv_core *c, struct rdzv_seat *s)
@@ -87,10 +87,10 @@ static void look_at(struct rdzv_core *c, struct rdzv_seat *s)
 			died(c, s);
 		else
 			look_by(c, judged_at(s));
-	} else if (c->now_ns >= s->heard_ns + c->heartbeat_ns) {
+	} else if (c->now_ns >= s->heard_ns + s->silence_ns) {
 		silent(c, s);
 	} else {
-		look_by(c, s->heard_ns + c->heartbeat_ns);
+		look_by(c, s->heard_ns + s->silence_ns);
 	}
 }
 

@@ -7,7 +7,10 @@
  * exchange small values, meet at barriers, and beat.
  *
  * A closed connection means dead, told to all at once (after a moment, in
- * which an agent may know better why); silence for heartbeat_ns means lost. At
+ * which an agent may know better why); silence for heartbeat_ns means lost, or for as
+ * long as a rank asked for when it joined, where that is longer: its machine may be
+ * more crowded than the server's. A rank that cannot take part says so instead of
+ * joining, and nobody waits for it. At
  * the join deadline the missing ranks are listed. Duplicate ranks, another
  * world size, another version of windsock and "you started N worlds of 1" are
  * recognised, refused and said in so many words; they do not disturb the
@@ -35,7 +38,7 @@ struct rdzv_server_opts {
 	const char *run;	   /* another run's ranks are refused; NULL: any */
 	const char *const *hosts;  /* of each rank, where the launcher knows them; or NULL */
 	uint64_t join_deadline_ns; /* the longest time without a join; 0: 60 s */
-	uint64_t heartbeat_ns;	   /* 0: 10 s */
+	uint64_t heartbeat_ns;	   /* the least that a rank is believed when silent; 0: 10 s */
 	union addr at;		   /* with port; port 0: any free one */
 	unsigned ports;		   /* so many from there on, the first free one; 0: just that one */
 	/*
@@ -61,6 +64,8 @@ const char *rdzv_server_failure(const struct rdzv_server *s);
 bool rdzv_server_ready(const struct rdzv_server *s); /* all have joined */
 bool rdzv_server_finished(
 	const struct rdzv_server *s); /* who had joined is gone, and no more come */
+/* It failed, and nobody of its world is left who has not heard why. */
+bool rdzv_server_all_told(const struct rdzv_server *s);
 const struct rdzv_member *rdzv_server_member(const struct rdzv_server *s, int rank);
 void rdzv_server_free(struct rdzv_server *s);
 
@@ -87,7 +92,9 @@ struct rdzv_join_opts {
 	const char *run;
 	int rank, size, local_rank;	       /* rank -1: the server gives one */
 	const char *host, *data_addr, *device; /* may be NULL */
-	uint64_t deadline_ns;		       /* of every call, without progress; 0: 60 s */
+	uint64_t silence_ns;  /* for so long we may be silent; 0: for as long as the server says */
+	const char *excuse;   /* we do not come, and why: rdzv_join() fails once that is said */
+	uint64_t deadline_ns; /* of every call, without progress; 0: 60 s */
 	bool *ret_missing; /* rdzv_join() failed, and it is others who did not come; may be NULL */
 };
 /*

@@ -5,6 +5,7 @@
 #include "lib/host/sysroot.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 static const uint64_t UNLIMITED = 1ull << 62; /* v1 says LONG_MAX, down to a whole page */
 
@@ -126,11 +127,12 @@ struct cgroup_room cgroup_tasks(void)
 }
 
 /* "200000 100000" of cpu.max (v2), or two files (v1), of which the quota is -1 for none. */
-double cgroup_processors(void)
+static double time_of(uint64_t *ret_group)
 {
 	AUTO(arena_done) struct arena a = {0};
 	double least = HUGE_VAL;
 	struct group g;
+	struct stat st;
 
 	for (bool is = group_own(&g, &a, "cpu"); is; is = group_up(&g)) {
 		const char *line = line_of(&a, &g, g.v2 ? "cpu.max" : "cpu.cfs_quota_us");
@@ -140,8 +142,26 @@ double cgroup_processors(void)
 			(void)sscanf(line, "%lf %lf", &quota, &period);
 		if (!g.v2)
 			period = (double)number_of(&a, &g, "cpu.cfs_period_us", 0);
-		if (quota > 0 && period > 0 && quota / period < least)
-			least = quota / period;
+		if (quota <= 0 || period <= 0 || quota / period >= least)
+			continue;
+		least = quota / period;
+		/* seen from another namespace its path is another, and its inode the same */
+		*ret_group = stat(sysroot_path(&a, g.folder), &st) ? 0 : (uint64_t)st.st_ino;
 	}
 	return least;
+}
+
+double cgroup_processors(void)
+{
+	uint64_t ignored;
+
+	return time_of(&ignored);
+}
+
+uint64_t cgroup_processors_group(void)
+{
+	uint64_t group = 0;
+
+	(void)time_of(&group);
+	return group;
 }

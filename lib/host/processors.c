@@ -41,3 +41,8 @@ unsigned processors_usable(void)
 
 	return (unsigned)(time < allowed ? time : allowed);
 }
+
+uint64_t processors_budget(void)
+{
+	return processors_usable() < processors_allowed() ? cgroup_processors_group() : 0;
+}

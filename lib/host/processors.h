@@ -5,6 +5,8 @@
 
 /* What to divide work by: its mask, or fewer where its control groups give the time of fewer. */
 unsigned processors_usable(void);
+/* The control group by which they are fewer than its mask has (lib/host/cgroup.h); 0: none. */
+uint64_t processors_budget(void);
 unsigned processors_allowed(void);    /* by its mask alone (taskset, srun, cpuset) */
 int processors_allowed_nth(unsigned); /* its number; the first is 0; -1: there is none */
 

@@ -94,8 +94,8 @@ static struct rdzv_join_msg join_msg(int rank)
 
 	snprintf(host, sizeof(host), "node%d", rank / 2);
 	snprintf(addr, sizeof(addr), "10.0.0.%d", rank / 2 + 1);
-	return (struct rdzv_join_msg){WINDSOCK_VERSION, "r1", rank, core.size,
-				      rank % 2,		host, addr, "gpu0"};
+	return (struct rdzv_join_msg){WINDSOCK_VERSION, "r1", rank, core.size, rank % 2, host, addr,
+				      "gpu0",		0,    NULL};
 }
 
 static int join_as(int who, const struct rdzv_join_msg *m)

@@ -14,6 +14,8 @@
 struct place {
 	const char *machine;
 	unsigned first, processors;
+	unsigned allowed; /* 0: as many */
+	uint64_t budget;
 };
 static const struct place *places;
 
@@ -26,6 +28,8 @@ static int exchange(void *arg, const void *mine, size_t n, void *all, struct err
 		(void)snprintf(own->machine, sizeof(own->machine), "%s", places[w->rank].machine);
 		own->first_processor = places[w->rank].first;
 		own->processors = places[w->rank].processors;
+		own->allowed = places[w->rank].allowed ?: own->processors;
+		own->budget = places[w->rank].budget;
 	}
 	return local_exchange(arg, mine, n, all, e);
 }
@@ -58,8 +62,8 @@ static void conclude(const struct place *of, int n, struct verdict want)
 
 static void ranks_of_one_mask_share_it(void **state)
 {
-	static const struct place enough[] = {{"a", 0, 2}, {"a", 0, 2}};
-	static const struct place few[] = {{"a", 0, 2}, {"a", 0, 2}, {"a", 0, 2}};
+	static const struct place enough[] = {{"a", 0, 2, 0, 0}, {"a", 0, 2, 0, 0}};
+	static const struct place few[] = {{"a", 0, 2, 0, 0}, {"a", 0, 2, 0, 0}, {"a", 0, 2, 0, 0}};
 
 	(void)state;
 	conclude(enough, 2, (struct verdict){{false, false}, false});
@@ -69,15 +73,42 @@ static void ranks_of_one_mask_share_it(void **state)
 /* As srun binds them. */
 static void ranks_with_their_own_processors_are_not_crowded(void **state)
 {
-	static const struct place bound[] = {{"a", 0, 1}, {"a", 1, 1}, {"a", 2, 2}, {"a", 2, 2}};
+	static const struct place bound[] = {
+		{"a", 0, 1, 0, 0}, {"a", 1, 1, 0, 0}, {"a", 2, 2, 0, 0}, {"a", 2, 2, 0, 0}};
 
 	(void)state;
 	conclude(bound, 4, (struct verdict){{false, false, false, false}, false});
 }
 
+/* Containers see all processors of the machine, and have the time of some. */
+static void pods_with_their_own_quotas_are_not_crowded(void **state)
+{
+	static const struct place pods[] = {
+		{"a", 0, 1, 8, 11}, {"a", 0, 1, 8, 12}, {"a", 0, 2, 8, 13}, {"a", 0, 2, 8, 13}};
+	static const struct place one_pod[] = {
+		{"a", 0, 2, 8, 11}, {"a", 0, 2, 8, 11}, {"a", 0, 2, 8, 11}};
+	/* one of two has too many, though together they would have enough */
+	static const struct place uneven[] = {
+		{"a", 0, 1, 8, 11}, {"a", 0, 1, 8, 11}, {"a", 0, 6, 8, 12}};
+	/* more was promised than there is */
+	static const struct place promised[] = {
+		{"a", 0, 1, 2, 11}, {"a", 0, 1, 2, 12}, {"a", 0, 1, 2, 13}};
+	/* one without a quota, and the same numbers elsewhere */
+	static const struct place mixed[] = {
+		{"a", 0, 1, 2, 11}, {"a", 0, 2, 2, 0}, {"b", 0, 1, 2, 11}, {"b", 0, 1, 2, 12}};
+
+	(void)state;
+	conclude(pods, 4, (struct verdict){{false, false, false, false}, false});
+	conclude(one_pod, 3, (struct verdict){{true, true, true}, true});
+	conclude(uneven, 3, (struct verdict){{true, true, false}, true});
+	conclude(promised, 3, (struct verdict){{true, true, true}, true});
+	conclude(mixed, 4, (struct verdict){{false, false, false, false}, false});
+}
+
 static void a_crowd_elsewhere_is_planned_for(void **state)
 {
-	static const struct place unequal[] = {{"a", 0, 1}, {"a", 0, 1}, {"b", 0, 64}};
+	static const struct place unequal[] = {
+		{"a", 0, 1, 0, 0}, {"a", 0, 1, 0, 0}, {"b", 0, 64, 0, 0}};
 
 	(void)state;
 	conclude(unequal, 3, (struct verdict){{true, true, false}, true});
@@ -113,8 +144,9 @@ static const char *run_all(struct comm *c, struct local *w, void *arg)
 
 static void unequal_machines_work_together(void **state)
 {
-	static const struct place of[] = {{"a", 0, 1}, {"a", 0, 1},  {"b", 0, 64},
-					  {"c", 0, 2}, {"b", 0, 64}, {"b", 0, 64}};
+	static const struct place of[] = {{"a", 0, 1, 0, 0},  {"a", 0, 1, 0, 0},
+					  {"b", 0, 64, 0, 0}, {"c", 0, 2, 0, 0},
+					  {"b", 0, 64, 0, 0}, {"b", 0, 64, 0, 0}};
 	struct ranks r = {.fn = run_all,
 			  .exchange = exchange,
 			  .deadline_ns = 5 * local_slowness() * NS_PER_S};
@@ -133,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_of_one_mask_share_it),
 		cmocka_unit_test(ranks_with_their_own_processors_are_not_crowded),
+		cmocka_unit_test(pods_with_their_own_quotas_are_not_crowded),
 		cmocka_unit_test(a_crowd_elsewhere_is_planned_for),
 		cmocka_unit_test(unequal_machines_work_together),
 	};

@@ -8,10 +8,12 @@
 
 #include "lib/host/cgroup.h"
 #include "lib/host/processors.h"
+#include "lib/host/sysroot.h"
 #include "tests/unit/made_root.h"
 
 #include <math.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 static void expect(struct cgroup_room is, uint64_t most, uint64_t left)
 {
@@ -20,6 +22,15 @@ static void expect(struct cgroup_room is, uint64_t most, uint64_t left)
 }
 
 static void expect_processors(double most) { assert_true(fabs(cgroup_processors() - most) < 1e-9); }
+
+static uint64_t inode_of(const char *folder)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct stat st;
+
+	assert_int_equal(stat(sysroot_path(&a, folder), &st), 0);
+	return st.st_ino;
+}
 
 static void no_group_no_limit(void **state)
 {
@@ -32,6 +43,7 @@ static void no_group_no_limit(void **state)
 		expect(cgroup_memory(), UINT64_MAX, UINT64_MAX);
 		expect(cgroup_tasks(), UINT64_MAX, UINT64_MAX);
 		assert_true(isinf(cgroup_processors()));
+		assert_int_equal(cgroup_processors_group(), 0);
 		assert_int_equal(processors_usable(), processors_allowed());
 	}
 }
@@ -81,6 +93,7 @@ static void each_controller_of_version_1_has_its_own(void **state)
 	made_root_put("/sys/fs/cgroup/cpu/q/cpu.cfs_quota_us", "150000\n");
 	made_root_put("/sys/fs/cgroup/cpu/q/cpu.cfs_period_us", "100000\n");
 	expect_processors(1.5);
+	assert_true(cgroup_processors_group() == inode_of("/sys/fs/cgroup/cpu/q"));
 }
 
 static void time_of_fewer_processors(void **state)
@@ -90,10 +103,14 @@ static void time_of_fewer_processors(void **state)
 	made_root_put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
 	made_root_put("/sys/fs/cgroup/a/cpu.max", "99900000 100000\n");
 	expect_processors(999);
+	assert_true(cgroup_processors_group() == inode_of("/sys/fs/cgroup/a"));
+	assert_int_equal(processors_budget(), 0);
 	assert_int_equal(processors_usable(), processors_allowed()); /* not more than there are */
 	made_root_put("/sys/fs/cgroup/cpu.max", "20000 100000\n");
 	expect_processors(0.2);
 	assert_int_equal(processors_usable(), 1); /* none would be no help */
+	assert_int_equal(processors_budget(),
+			 processors_allowed() > 1 ? inode_of("/sys/fs/cgroup") : 0);
 }
 
 static void a_mask_leaves_fewer(void **state)

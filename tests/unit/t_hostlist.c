@@ -315,18 +315,18 @@ static int expand(char **expressions)
 	return free_arena(NULL);
 }
 
-/* A command for each of them as one line; the words for hosts as bash reads them. */
+/* A command for each of them as one line. */
 static void one_line_for_each(void **state UNUSED)
 {
 	static const struct {
 		const char *hosts, *words;
 	} rows[] = {
 		{"n1", "n1"},
-		{"n[1-3]", "n{1..3}"},
-		{"n[01-10]", "n{01..10}"},
-		{"n[1-3,7],login,a@b[2,4]", "n{{1..3},7} login a@b{2,4}"},
-		{"10.0.0.[1-2]", "10.0.0.{1..2}"},
-		{"fd00::[1-2]", "fd00::{1..2}"},
+		{"n[1-3]", "'n[1-3]'"},
+		{"n[01-10]", "'n[01-10]'"},
+		{"n[1-3,7],login,a@b[2,4]", "'n[1-3,7],login,a@b[2,4]'"},
+		{"10.0.0.[1-2]", "'10.0.0.[1-2]'"},
+		{"fd00::[1-2]", "'fd00::[1-2]'"},
 	};
 	/* a host may call itself what it likes */
 	static const char *const odd[] = {"$(reboot)", "-oProxyCommand=x", "a b", ""};
@@ -337,21 +337,39 @@ static void one_line_for_each(void **state UNUSED)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		l = (host_list){0};
 		assert_int_equal(hostlist_parse(rows[i].hosts, &a, &l, &e), 0);
-		assert_string_equal(
-			on_each(&a, &by_ssh, &l, "reboot"),
-			arena_printf(&a, "for h in %s; do ssh $h reboot; done", rows[i].words));
+		assert_string_equal(on_each(&a, &by_ssh, &l, "reboot"),
+				    arena_printf(&a, "windsock on %s reboot", rows[i].words));
 	}
 	l = (host_list){0};
 	assert_int_equal(hostlist_parse("n[1-3]", &a, &l, &e), 0);
 	assert_string_equal(on_each(&a, &by_rsh, &l, "it's $x"),
-			    "for h in n{1..3}; do rsh -p 2 $h 'it'\\''s $x'; done");
+			    "windsock on --rsh 'rsh -p 2' 'n[1-3]' 'it'\\''s $x'");
 	assert_string_equal(on_each(&a, &by_srun, &l, "a && b"),
-			    "srun --overlap -N3 --ntasks-per-node=1 -w 'n[1-3]' sh -c 'a && b'");
+			    "srun --overlap --wait=60 -N3 --ntasks-per-node=1 -w 'n[1-3]' sh -c 'a "
+			    "&& b'");
 	assert_null(on_each(&a, &none, &l, "reboot"));
 	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
 		l.v[1].name = odd[i];
 		assert_null(on_each(&a, &by_ssh, &l, "reboot"));
 	}
+}
+
+/* Names that do not fold: the file that they came from, or nothing that a shell would refuse. */
+static void many_names_are_a_file(void **state UNUSED)
+{
+	struct host_way way = {.given = "host file", .n = 9999};
+	const char *line;
+	host_list l = {0};
+
+	for (int i = 0; i < 9999; i++)
+		LIST_ADD(&a, &l)->name = arena_printf(&a, "ip-10-0-%d-%d.ec2", i / 256, i % 256);
+	assert_string_equal(on_each(&a, &way, &l, "reboot"), "windsock on 'host file' reboot");
+	way.given = NULL;
+	assert_null(on_each(&a, &way, &l, "reboot"));
+	way.given = "hosts";
+	l.n = 4000; /* not all of them, and still one word */
+	line = on_each(&a, &way, &l, "reboot");
+	assert_non_null(strstr(line, "windsock on ip-10-0-0-0.ec2,ip-10-0-0-1.ec2,"));
 }
 
 int main(int argc, char **argv)
@@ -361,7 +379,7 @@ int main(int argc, char **argv)
 		TEST(stays_within_its_bounds), TEST(reads_everybodys_hostfiles),
 		TEST(names_the_bad_line),      TEST(from_the_command_line),
 		TEST(folds_for_messages),      TEST(folding_loses_nothing),
-		TEST(one_line_for_each),
+		TEST(one_line_for_each),       TEST(many_names_are_a_file),
 	};
 
 	log_init("t_hostlist", LOG_QUIET);

@@ -64,22 +64,22 @@ static void t_refused(void **state)
 		struct rdzv_join_msg m;
 		const char *says;
 	} row[] = {
-		{{WINDSOCK_VERSION, "", 0, 1, 0, "b", "", ""},
+		{{WINDSOCK_VERSION, "", 0, 1, 0, "b", "", "", 0, NULL},
 		 "rank 0 on b takes itself for a world of 1, but 4 ranks are to meet here: "
 		 "4 worlds of 1 were started; start all under one launcher, or give each --rank "
 		 "and --world-size"},
-		{{WINDSOCK_VERSION, "", 2, 8, 0, "b", "", ""},
+		{{WINDSOCK_VERSION, "", 2, 8, 0, "b", "", "", 0, NULL},
 		 "rank 2 on b was told of a world of 8, but 4 ranks are to meet here: give all "
 		 "the same world size"},
-		{{WINDSOCK_VERSION, "", 4, 4, 0, "", "10.9.9.9", ""},
+		{{WINDSOCK_VERSION, "", 4, 4, 0, "", "10.9.9.9", "", 0, NULL},
 		 "rank 4 on 10.9.9.9 is not in a world of 4: ranks run from 0 to 3"},
-		{{WINDSOCK_VERSION, "", 1, 4, 0, "b", "", ""},
+		{{WINDSOCK_VERSION, "", 1, 4, 0, "b", "", "", 0, NULL},
 		 "rank 1 on b comes when rank 1 (node0, 10.0.0.1) has joined already: give every "
 		 "process a rank of its own"},
-		{{"9.9.9", "", 2, 4, 0, "b", "", ""},
-		 "rank 2 on b runs windsock 9.9.9 (protocol 1) and the rendezvous " WINDSOCK_VERSION
-		 " (protocol 1): install one version on all hosts"},
-		{{WINDSOCK_VERSION, "r2", 2, 4, 0, "b", "", ""},
+		{{"9.9.9", "", 2, 4, 0, "b", "", "", 0, NULL},
+		 "rank 2 on b runs windsock 9.9.9 (protocol 2) and the rendezvous " WINDSOCK_VERSION
+		 " (protocol 2): install one version on all hosts"},
+		{{WINDSOCK_VERSION, "r2", 2, 4, 0, "b", "", "", 0, NULL},
 		 "rank 2 on b belongs to run 'r2' and this is the rendezvous of 'r1': give each "
 		 "run a MASTER_PORT of its own"},
 	};
@@ -131,6 +131,90 @@ static void t_another_protocol(void **state)
 	assert_int_equal(say(0, RDZV_JOIN, &w), 0);
 	assert_int_equal(players[0].type, RDZV_REFUSED);
 	assert_non_null(strstr(players[0].text, "a rank runs windsock 3.0.0 (protocol 7) and"));
+}
+
+/* A rank as it was before JOIN had all that it has: it reads why, and so does who meets it. */
+static void t_an_older_protocol(void **state)
+{
+	unsigned char buf[128];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
+	(void)state;
+	begin(2, 2);
+	join(0);
+	wire_put_u32(&w, 1);
+	wire_put_str(&w, WINDSOCK_VERSION);
+	wire_put_str(&w, "r1");
+	for (uint32_t i = 0; i < 3; i++)
+		wire_put_u32(&w, i);
+	for (int i = 0; i < 3; i++)
+		wire_put_str(&w, "x");
+	assert_int_equal(say(1, RDZV_JOIN, &w), 0);
+	assert_int_equal(players[1].type, RDZV_REFUSED);
+	assert_non_null(strstr(players[1].text, "(protocol 1) and the rendezvous "));
+	assert_non_null(strstr(players[1].text, "install one version on all hosts"));
+	time_passes(9 * NS_PER_S);
+	assert_int_equal(say(0, RDZV_BEAT, &(struct wire_out){0}), 0);
+	for (int i = 0; i < 3; i++) {
+		time_passes(7 * NS_PER_S);
+		assert_int_equal(say(0, RDZV_BEAT, &(struct wire_out){0}), 0);
+	}
+	assert_non_null(strstr(core.failure, "the last time because a rank runs windsock"));
+}
+
+/* --- one that does not come ------------------------------------------------------------- */
+static void decline(int who, int rank, const char *why)
+{
+	struct rdzv_join_msg m = join_msg(rank);
+
+	m.excuse = why;
+	assert_int_equal(join_as(who, &m), 0);
+}
+
+static void t_excused(void **state)
+{
+	static const char said[] =
+		"rank 2 (node1, 10.0.0.2) does not take part: there is no option --iter";
+
+	(void)state;
+	begin(4, 6);
+	join(0);
+	decline(2, 2, "there is no option --iter");
+	assert_string_equal(core.failure, said);
+	assert_int_equal(players[0].type, RDZV_FAILED);
+	assert_string_equal(players[0].text, said);
+	assert_true(players[2].closed);
+	assert_false(rdzv_core_all_told(&core));
+	join(1); /* whoever comes later hears it too */
+	assert_string_equal(players[1].text, said);
+	leave(0, said);
+	assert_false(rdzv_core_all_told(&core));
+	players[4].peer.rank = -1;
+	assert_int_equal(join_as(4, &(struct rdzv_join_msg){WINDSOCK_VERSION, "r1", 1, 4, 0, "b",
+							    "", "", 0, NULL}),
+			 0); /* again */
+	assert_false(rdzv_core_all_told(&core));
+	decline(3, 3, "nor here");
+	assert_string_equal(players[3].text, said);
+	assert_true(rdzv_core_all_told(&core));
+}
+
+/* Only for itself, and not when it is too late for that. */
+static void t_excuses_disturb_nobody(void **state)
+{
+	(void)state;
+	begin(2, 5);
+	join(0);
+	decline(2, 0, "a second rank 0 with a wrong option");
+	assert_int_equal(players[2].type, RDZV_REFUSED);
+	assert_string_equal(core.failure, "");
+	assert_int_equal(join_as(3, &(struct rdzv_join_msg){WINDSOCK_VERSION, "r2", 1, 2, 0, "b",
+							    "", "", 0, "another run's"}),
+			 0);
+	assert_int_equal(players[3].type, RDZV_ELSEWHERE);
+	assert_string_equal(core.failure, "");
+	join(1);
+	assert_true(core.ready);
 }
 
 static void t_meetings(void **state)
@@ -232,9 +316,9 @@ static void t_nonsense(void **state)
 	assert_int_equal(simple(0, RDZV_PULL, 0, NULL, 1000000), -1);
 	assert_int_equal(simple(0, RDZV_PULL, 3, NULL, 0), -1);
 	assert_int_equal(simple(0, RDZV_PULL, 1, NULL, 0), -1);
-	assert_int_equal(
-		join_as(0, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", 0, 2, 0, "", "", ""}),
-		-1); /* it sits already */
+	assert_int_equal(join_as(0, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", 0, 2, 0, "", "",
+							    "", 0, NULL}),
+			 -1); /* it sits already */
 }
 
 static size_t memory(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
@@ -281,9 +365,12 @@ static void t_ten_thousand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(t_everybody_joins),  T(t_ranks_are_given), T(t_refused), T(t_two_worlds_of_one),
-		T(t_another_protocol), T(t_meetings),	     T(t_keys),	   T(t_nonsense),
-		T(t_ten_thousand),
+		T(t_everybody_joins),  T(t_ranks_are_given),
+		T(t_refused),	       T(t_two_worlds_of_one),
+		T(t_another_protocol), T(t_an_older_protocol),
+		T(t_excused),	       T(t_excuses_disturb_nobody),
+		T(t_meetings),	       T(t_keys),
+		T(t_nonsense),	       T(t_ten_thousand),
 	};
 
 	return cmocka_run_group_tests_name("rdzv", tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void one_opened(struct channel *c)
 
 	snprintf(host, sizeof(host), "gpu-node-%04d", o->rank / 8);
 	rdzv_put_join(&w, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", o->rank, C.n, o->rank % 8,
-						  host, "10.1.2.3", "cuda"});
+						  host, "10.1.2.3", "cuda", 0, NULL});
 	send_msg(c, RDZV_JOIN, &w);
 }
 
@@ -198,7 +198,7 @@ static void bad_opened(struct channel *c)
 	unsigned char buf[4096] = {0};
 	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
 	struct one *o = CONTAINER_OF(c, struct one, channel);
-	struct rdzv_join_msg m = {WINDSOCK_VERSION, "", o->rank % 4, 4, 0, "evil", "", ""};
+	struct rdzv_join_msg m = {WINDSOCK_VERSION, "", o->rank % 4, 4, 0, "evil", "", "", 0, NULL};
 
 	switch (o->rank % 6) {
 	case 0: /* a rank that is taken */

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
 
 enum { N = 4 };
 /* Short where a test waits for it, long where a busy machine may not be taken for a silent one. */
@@ -19,22 +20,25 @@ static struct fault {
 	int sig; /* to it; 0: it does it itself */
 	bool agent;
 	const char *sentence;
+	uint64_t silence_ns; /* as the victim asks for when it joins */
 } now_fault;
 
 static const struct fault faults[] = {
 	{"kill -9, seen by its agent", 2, SIGKILL, true,
-	 "rank 2 (node1, 127.0.0.1) died: killed by signal 9"},
+	 "rank 2 (node1, 127.0.0.1) died: killed by signal 9", 0},
 	{"kill -9, nobody saw it", 3, SIGKILL, false,
-	 "rank 3 (node1, 127.0.0.1) died: connection lost"},
+	 "rank 3 (node1, 127.0.0.1) died: connection lost", 0},
 	{"kill -9 of rank 0", 0, SIGKILL, true,
-	 "rank 0 (node0, 127.0.0.1) died: killed by signal 9"},
-	{"stopped", 1, SIGSTOP, true, "rank 1 (node0, 127.0.0.1) has been silent for 800 ms"},
-	{"exit without leaving", 2, 0, true, "rank 2 (node1, 127.0.0.1) died: exit code 7"},
-	{"leaves with a reason", 1, 0, true, "rank 1 (node0, 127.0.0.1): the sums are wrong"},
+	 "rank 0 (node0, 127.0.0.1) died: killed by signal 9", 0},
+	{"stopped", 1, SIGSTOP, true, "rank 1 (node0, 127.0.0.1) has been silent for 800 ms", 0},
+	{"stopped, and its machine is crowded", 1, SIGSTOP, true,
+	 "rank 1 (node0, 127.0.0.1) has been silent for 1.2 s", 1200 * NS_PER_MS},
+	{"exit without leaving", 2, 0, true, "rank 2 (node1, 127.0.0.1) died: exit code 7", 0},
+	{"leaves with a reason", 1, 0, true, "rank 1 (node0, 127.0.0.1): the sums are wrong", 0},
 	{"Ctrl-C", 0, 0, true,
-	 "rank 0 (node0, 127.0.0.1): interrupted by SIGINT; what was finished is reported"},
+	 "rank 0 (node0, 127.0.0.1): interrupted by SIGINT; what was finished is reported", 0},
 	{"leaves others at a barrier", 3, 0, true,
-	 "rank 3 (node1, 127.0.0.1) has left and others wait for it at a barrier"},
+	 "rank 3 (node1, 127.0.0.1) has left and others wait for it at a barrier", 0},
 };
 
 /* The victim waits where only a fault gets it out; the others at a barrier, or for news. */
@@ -50,6 +54,7 @@ static void work(struct process *p)
 		(void)dup3(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), interrupt_fd(), O_CLOEXEC);
 		interrupt_install();
 	}
+	L.join.silence_ns = victim ? now_fault.silence_ns : 0;
 	r = enter(p, &e);
 	if (!r || rdzv_barrier(r, &e) < 0) {
 		say(p, e.msg);
@@ -99,6 +104,7 @@ static void wake(struct loop *l, struct timer *t)
 
 static void run_fault(const struct fault *f)
 {
+	const uint64_t silence = f->silence_ns ? f->silence_ns : HEARTBEAT;
 	struct timer later = {.fire = wake};
 	struct err e = {0};
 
@@ -112,7 +118,7 @@ static void run_fault(const struct fault *f)
 	if (f->sig)
 		assert_int_equal(loop_arm(&L.loop, &L.fault, 10 * NS_PER_MS, &e), 0);
 	if (f->sig == SIGSTOP) /* what slept wakes up and hears the same */
-		assert_int_equal(loop_arm(&L.loop, &later, 2 * HEARTBEAT, &e), 0);
+		assert_int_equal(loop_arm(&L.loop, &later, silence + HEARTBEAT, &e), 0);
 	launch_run(10 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	if (!rdzv_server_finished(L.server)) /* the last goodbye lies unread */
@@ -123,7 +129,7 @@ static void run_fault(const struct fault *f)
 		assert_string_equal(L.v[i].said, f->sentence);
 		if (i != f->victim)
 			assert_in_range(L.v[i].ended_ns - struck_ns, 0,
-					(f->sig == SIGSTOP ? HEARTBEAT : 0) + TOLD_NS);
+					(f->sig == SIGSTOP ? silence : 0) + TOLD_NS);
 	}
 	assert_string_equal(rdzv_server_failure(L.server), f->sentence);
 	assert_true(rdzv_server_finished(L.server));
@@ -189,6 +195,47 @@ static void t_server(void **state)
 	}
 }
 
+static void stay_a_while(struct process *p)
+{
+	struct pollfd fd = {.events = POLLIN};
+	struct err e = {0};
+	struct rdzv *r = enter(p, &e);
+
+	if (r) {
+		fd.fd = rdzv_failure_fd(r);
+		(void)poll(&fd, 1, 300);
+	}
+	say(p, !r ? e.msg : rdzv_failure(r) ? rdzv_failure(r) : "");
+	rdzv_leave(r, NULL);
+}
+
+static void on_alarm(int sig) { (void)sig; }
+
+/* A second Ctrl-C while rank 0 waits for its server: who is still there is not cut off. */
+static void t_an_impatient_end(void **state)
+{
+	const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {0};
+	struct sigaction sa = {.sa_handler = on_alarm}, old;
+	struct rdzv_server_opts o = {.size = 1, .heartbeat_ns = PATIENT, .at = loopback(0)};
+	struct rdzv_host h;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(rdzv_host_start(&h, &o, &e), 0);
+	launch_begin(1, PATIENT, false, NULL);
+	L.join.server = loopback(h.port);
+	start_rank(0, stay_a_while);
+	(void)poll(NULL, 0, 100); /* the server is told of our end, and its rank is there */
+	assert_int_equal(sigaction(SIGALRM, &sa, &old), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	rdzv_host_done(&h);
+	(void)setitimer(ITIMER_REAL, &never, NULL);
+	(void)sigaction(SIGALRM, &old, NULL);
+	launch_run(10 * NS_PER_S);
+	assert_string_equal(L.v[0].said, "");
+	launch_end(NULL);
+}
+
 /* Rank 0, which made the server's process, is killed: the others hear of it, nothing stays. */
 static void host_and_die(struct process *p)
 {
@@ -234,7 +281,8 @@ static void t_parent_of_server(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(t_faults), T(t_server), T(t_parent_of_server)};
+	const struct CMUnitTest tests[] = {T(t_faults), T(t_server), T(t_an_impatient_end),
+					   T(t_parent_of_server)};
 
 	return cmocka_run_group_tests_name("rdzv_faults", tests, NULL, NULL);
 }

@@ -24,8 +24,9 @@ static void t_missing(void **state)
 		assert_int_equal(say(6, RDZV_BEAT, &(struct wire_out){0}), 0);
 	}
 	assert_string_equal(core.failure, "");
-	assert_int_equal(
-		join_as(8, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", 0, 1, 0, "z", "", ""}), 0);
+	assert_int_equal(join_as(8, &(struct rdzv_join_msg){WINDSOCK_VERSION, "", 0, 1, 0, "z", "",
+							    "", 0, NULL}),
+			 0);
 	assert_int_equal(simple(0, RDZV_ASK, 0, NULL, 0), 0);
 	assert_non_null(
 		strstr(players[0].text,
@@ -131,6 +132,40 @@ static void t_silence(void **state)
 	told_all(3, -1, "rank 2 (node1, 10.0.0.2) has been silent for 10 s");
 }
 
+/* Its machine is more crowded than ours: it said for how long it may be silent. */
+static void t_silence_as_its_machine_has_it(void **state)
+{
+	struct rdzv_join_msg m;
+
+	(void)state;
+	begin(3, 3);
+	join(0);
+	m = join_msg(1);
+	m.silence_ns = NS_PER_S; /* less than ours is no reason */
+	assert_int_equal(join_as(1, &m), 0);
+	m = join_msg(2);
+	m.silence_ns = 25 * NS_PER_S;
+	assert_int_equal(join_as(2, &m), 0);
+	for (int i = 0; i < 8; i++) {
+		time_passes(3 * NS_PER_S);
+		beat_but(3, 2);
+		assert_string_equal(core.failure, "");
+	}
+	time_passes(NS_PER_S);
+	told_all(3, -1, "rank 2 (node1, 10.0.0.2) has been silent for 25 s");
+	end(NULL);
+	begin(2, 2);
+	join(0);
+	m = join_msg(1);
+	m.silence_ns = UINT64_MAX; /* not for ever */
+	assert_int_equal(join_as(1, &m), 0);
+	for (int i = 0; i < 24 * 1200; i++) {
+		time_passes(3 * NS_PER_S);
+		beat_but(2, 1);
+	}
+	assert_string_equal(core.failure, "rank 1 (node0, 10.0.0.1) has been silent for 24 h");
+}
+
 /* We were stopped for a minute: nobody is to blame. */
 static void t_own_sleep(void **state)
 {
@@ -179,6 +214,7 @@ int main(void)
 		T(t_agent_knows_better),
 		T(t_ended_before_join),
 		T(t_silence),
+		T(t_silence_as_its_machine_has_it),
 		T(t_own_sleep),
 		T(t_left_before_a_barrier),
 	};

@@ -5,6 +5,7 @@
  */
 #include "bench/plugin/nccl/log.h"
 #include "bench/plugin/nccl/newer.h"
+#include "bench/plugin/nccl/settings.h"
 #include "lib/core/units.h"
 
 static struct nccl_comm *nccl_of(const struct comm *c)
@@ -227,7 +228,10 @@ static int meet(struct nccl_comm *c, const struct comm_world *w, int *ret_culpri
 	(void)snprintf(own.device, sizeof(own.device), "%s", c->gpu->name);
 	(void)snprintf(own.unique, sizeof(own.unique), "%s", c->gpu->uuid);
 	vendor_version(c->gpu->vendor.nccl, own.version, sizeof(own.version));
-	return cards_exchange(&c->cards, w, &own, "NCCL", ret_culprit, e);
+	own.settings = settings_digest();
+	if (cards_exchange(&c->cards, w, &own, "NCCL", ret_culprit, e))
+		return -1;
+	return settings_compare(&c->cards, w, &c->arena, &c->doubts, e);
 }
 
 static int share_id(struct nccl_comm *c, const struct comm_world *w, ncclUniqueId *ret,
@@ -282,12 +286,14 @@ static void describe(struct nccl_comm *c)
 	vendor_describe(&c->gpu->vendor, what, sizeof(what));
 	for (int r = 0; r < c->comm.size && twin < 0; r++)
 		twin = cards_twin(&c->cards, r);
-	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s; %s", what,
+	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s%s%s; %s", what,
 		       /* whether it takes them NCCL does not say */
 		       !c->gpu->registers	? ""
 		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
 						: "; buffers in symmetric memory where NCCL can",
-		       twin >= 0 ? "; " COMM_SHARED_GPU : "", transport_text(&c->pairs, &c->arena));
+		       twin >= 0 ? "; " COMM_SHARED_GPU : "",
+		       c->doubts ? "; not alike on all ranks: " : "", c->doubts ?: "",
+		       transport_text(&c->pairs, &c->arena));
 }
 
 static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,

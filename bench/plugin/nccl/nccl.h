@@ -21,6 +21,7 @@ struct nccl_comm {
 	struct pace pace; /* of that work */
 	struct cards cards;
 	char transport[384];
+	const char *doubts; /* settings that differ between ranks; NULL: none do */
 	uint64_t deadline_ns;
 	size_t logged; /* bytes, when it was last looked at */
 	int stop_fds[2];

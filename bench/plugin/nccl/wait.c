@@ -44,6 +44,15 @@ static bool is_stopped(const struct nccl_comm *c, int timeout_ms)
 	return poll(p, ARRAY_LEN(p), timeout_ms) > 0;
 }
 
+/* What may be why, and is quickly ruled out. */
+static int advise(struct nccl_comm *root, const char *what, const char *fix)
+{
+	if (!root->doubts || !starts_with(what, "ncclCommInit"))
+		return err_hint(&root->failure, "%s", fix);
+	return err_hint(&root->failure, "%s: set alike for every rank, which they are not now; %s",
+			root->doubts, fix);
+}
+
 static const char *fix_of(const char *last)
 {
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
@@ -89,7 +98,7 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 										 : "nccl.async";
 	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
-	err_hint(&c->root->failure, "%s", fix_of(last));
+	(void)advise(c->root, what, fix_of(last));
 	(void)nccl_fail(c, what, e);
 	wait_for_news(c, r);
 	return -1;
@@ -140,9 +149,9 @@ static int look(struct nccl_comm *c, const char *what, struct limit *l, struct e
 			"%s did not finish within %.1f s on rank %d of %d", what,
 			(double)patience_ns(c) / 1e9, comm_origin(&c->comm, c->comm.rank),
 			c->root->comm.size);
-		err_hint(&c->root->failure,
-			 "NCCL waits for a peer that cannot be reached: ifprobe "
-			 "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
+		(void)advise(c->root, what,
+			     "NCCL waits for a peer that cannot be reached: ifprobe "
+			     "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
 	} else {
 		return 0;
 	}
