@@ -6,6 +6,7 @@
 # make soak          everything that hangs or leaks only now and then, many times
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
 # make check-packages  dist and deb twice: the same bytes; installed, used, purged
+# make check-systemd  the unit and its timer in a bare machine that has booted systemd
 # make fuzz          every fuzzer for FUZZ_SECONDS each
 # make bench-peers   our speed beside other tools', interleaved, as ratios
 # make dist          an archive that runs from anywhere (glibc 2.31 is enough)
@@ -127,6 +128,9 @@ check-newcomer:
 check-packages:
 	@scripts/setup packages
 	@O='$(O)' scripts/check-packages
+check-systemd:
+	@scripts/setup packages
+	@O='$(O)' scripts/check-systemd
 
 fuzz:
 	@O='$(O)/fuzz' scripts/fuzz
@@ -161,7 +165,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer check-packages soak fuzz bench-peers dist deb install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

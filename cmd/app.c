@@ -49,6 +49,15 @@ static int fail(const struct err *e)
 	return err_exit_code(e);
 }
 
+static int give_up(const struct app_spec *spec, char *const *argv, const struct err *e)
+{
+	int code = fail(e);
+
+	if (spec->failed)
+		spec->failed(argv, e);
+	return code;
+}
+
 /* A file opened while stdout is closed must not become stdout. Writing there still fails. */
 static void reserve_standard_streams(void)
 {
@@ -133,7 +142,7 @@ static void meet_broken_pipes(const struct app *app)
 	(void)signal(SIGPIPE, report_has_files(&app->report_opts) ? SIG_IGN : SIG_DFL);
 }
 
-static int run(struct app *app, const struct app_spec *spec)
+static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 {
 	struct err e = {0};
 	bool interrupted;
@@ -153,6 +162,8 @@ static int run(struct app *app, const struct app_spec *spec)
 	code = report_end(app->report, &e);
 	if (e.kind != ERR_NONE)
 		(void)fail(&e);
+	if (e.kind != ERR_NONE && !interrupted && spec->failed)
+		spec->failed(argv, &e);
 	return interrupted ? err_exit_code(&e) : code;
 }
 
@@ -168,6 +179,7 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	int code;
 
 	log_init(app.cmd->name, LOG_NORMAL);
+	reserve_standard_streams();
 	if (spec->instead && spec->instead(argc, argv, &code, &e)) {
 		if (e.kind != ERR_NONE)
 			(void)fail(&e);
@@ -175,17 +187,16 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	}
 	if (refuse_code(argc, argv, &e))
 		return fail(&e);
-	reserve_standard_streams();
 	(void)signal(SIGPIPE, SIG_DFL);
 	switch (parse(&app, spec, argc, argv, &answer, &e)) {
 	case OPT_ERROR:
-		return fail(&e);
+		return give_up(spec, argv, &e);
 	case OPT_DONE:
 		return print(answer);
 	case OPT_RUN:
 		break;
 	}
 	if (prepare(&app, spec, &e))
-		return fail(&e);
-	return run(&app, spec);
+		return give_up(spec, argv, &e);
+	return run(&app, spec, argv);
 }

@@ -46,6 +46,8 @@ struct app_spec {
 	 * when that was done, with main's exit code; @e is said. May be NULL.
 	 */
 	bool (*instead)(int argc, char **argv, int *ret_code, struct err *e);
+	/* It failed, and has said why: somebody else may wait for it. May be NULL. */
+	void (*failed)(char *const *argv, const struct err *e);
 	/*
 	 * Looks at the parsed options before the report is opened; may set
 	 * app->report_opts. Usage errors that a table cannot say belong here:

@@ -391,10 +391,7 @@ static const struct app_spec spec = {
 	.prepare = prepare,
 	.run = run,
 	.instead = launch_intercept,
+	.failed = where_decline,
 };
 
-int main(int argc, char **argv)
-{
-	config.argv = argv;
-	return app_main(&spec, argc, argv);
-}
+int main(int argc, char **argv) { return app_main(&spec, argc, config.argv = argv); }

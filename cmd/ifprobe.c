@@ -256,7 +256,8 @@ static int run_hosts(struct app *app, struct config *c, struct err *e)
 			  .rsh = c->rsh,
 			  .deadline_ns = app->common.deadline_ns,
 			  .a = &app->arena,
-			  .report = app->report};
+			  .report = app->report,
+			  .fold = streq(app->common.format, "table")};
 	str_list args = {0};
 
 	if (hosts_from_arg(c->hosts, f.a, &f.hosts, e))

@@ -381,6 +381,7 @@ static const struct app_spec spec = {
 	.prepare = prepare,
 	.run = run,
 	.instead = launch_intercept,
+	.failed = where_decline,
 };
 
 /* Called through a link named all_reduce_perf it is that test. */

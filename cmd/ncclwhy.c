@@ -75,6 +75,10 @@ static const char about[] =
 	"NCCL_DEBUG output, PyTorch, torchrun and accelerate, Slurm, MPI and kernel lines, from "
 	"one rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from "
 	"its louder echoes, and ranks are compared.\n\n"
+	"A cause is named by an id. Where one of our own entries states a widely known cause more "
+	"finely (the kernel's out-of-memory line, and SHM-004, killed from outside), the id is the "
+	"known one's, and the entry stands before its line: `KRN-001: line 7`. In JSON they are "
+	"data.causes[].id and .entry; .kin[] has the other lines of that family.\n\n"
 	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
 	"unchanged, and explains on stderr when it fails or stalls.";
 

@@ -8,6 +8,7 @@
 #include "probes/preflight/allocation.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
+#include "probes/preflight/on.h"
 #include "probes/preflight/serve.h"
 
 struct config {
@@ -128,6 +129,9 @@ static const char about[] =
 	"measurements; sweeps the collectives as far as its time reaches; and trains long enough "
 	"to judge accuracy, the pace of each host against the majority, and the whole against what "
 	"one rank alone and the measured collectives promise.\n\n"
+	"`windsock on HOSTS COMMAND` types a line on many hosts (by --rsh, 32 at a time, each with "
+	"three times --deadline): what they print alike is told once, and those on which it failed "
+	"are named. The lines that mend many hosts, which this suite prints, begin with it.\n\n"
 	"`windsock join HOST:PORT CODE` makes this machine take part in a run that was begun "
 	"elsewhere: with --serve, ncclbench and ddpsmoke print that line, to be pasted on machines "
 	"that cannot be reached with ssh.";
@@ -141,7 +145,8 @@ static const char examples[] =
 	"  windsock --budget 10s --json           # what fits into ten seconds\n"
 	"  srun -N4 -n1 windsock                  # every node of a Slurm job\n"
 	"  windsock --hosts hostfile --report report.html\n"
-	"  windsock diff monday.json today.json   # what became worse\n";
+	"  windsock diff monday.json today.json   # what became worse\n"
+	"  windsock on 'node[1-8]' 'sudo sysctl -w net.core.somaxconn=65535'\n";
 
 /* Started by the agent of a run that --serve began: one on each machine. */
 static bool is_member(void) { return getenv("WINDSOCK_RANK") != NULL; }
@@ -156,17 +161,32 @@ static int silence(struct app *app, struct config *c)
 	return freopen("/dev/null", "w", stdout) ? 0 : -1;
 }
 
+static bool is_verb(const struct app *app, const char *verb)
+{
+	return app->operands.n && streq(app->operands.v[0], verb);
+}
+
+static int check_verb(const struct app *app, struct err *e)
+{
+	if (!is_verb(app, "diff") && !is_verb(app, "on"))
+		return err_set(e, ERR_USAGE, "'%s' is none of join, diff and on",
+			       app->operands.v[0]);
+	if (app->operands.n == 3)
+		return 0;
+	if (is_verb(app, "diff"))
+		return err_set(e, ERR_USAGE, "diff takes two runs: OLD NEW");
+	err_set(e, ERR_USAGE, "on takes hosts and one command line: HOSTS COMMAND");
+	return err_hint(e, "windsock on 'node[1-8]' 'uname -r; uptime'   # quoted, as for ssh");
+}
+
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
 	struct allocation job;
 
 	app->report_opts.files = c->page || c->nodes;
-	if (app->operands.n && !streq(app->operands.v[0], "diff"))
-		return err_set(e, ERR_USAGE, "'%s' is neither join nor diff", app->operands.v[0]);
 	if (app->operands.n)
-		return app->operands.n == 3 ? 0
-					    : err_set(e, ERR_USAGE, "diff takes two runs: OLD NEW");
+		return check_verb(app, e);
 	if (c->quick && c->full)
 		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
 	if (c->serve && (c->hosts || c->here))
@@ -215,6 +235,17 @@ static int run_diff(struct preflight *p, struct app *app, struct err *e)
 	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
 }
 
+static int run_on(struct preflight *p, struct app *app, struct err *e)
+{
+	const struct fanout_opts o = {.rsh = p->rsh, .deadline_ns = 3 * p->deadline_ns};
+
+	if (hosts_from_arg(app->operands.v[1], p->a, &p->hosts, e))
+		return -1;
+	p->way = (struct host_way){.rsh = p->rsh, .given = app->operands.v[1], .n = p->hosts.n};
+	p->t.way = &p->way;
+	return on_hosts(&p->t, &p->hosts, app->operands.v[2], &o, e);
+}
+
 static int run_member(struct preflight *p, struct err *e)
 {
 	bool leads = false;
@@ -229,44 +260,34 @@ static int run_member(struct preflight *p, struct err *e)
 	return rc;
 }
 
-/* --nodes: it is made where it is missing, in the nearest folder that is there. */
-static int check_nodes(struct arena *a, const char *nodes, struct err *e)
-{
-	char *path = arena_strdup(a, nodes), *slash;
-
-	if (!*nodes) {
-		err_set(e, ERR_USAGE, "--nodes: '' is no name of a folder");
-		return err_hint(e, "an unset variable? leave the option out, or name one");
-	}
-	for (; access(path, F_OK) && (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
-		;
-	return report_check_folder(
-		a, arena_printf(a, "%s/passing_nodes.txt", access(path, F_OK) ? "." : path), e);
-}
-
 /* What would fail at the end of a long run fails before it. */
 static int check_files(struct preflight *p, const struct config *c, struct err *e)
 {
 	if (c->page && report_check_folder(p->a, c->page, e))
 		return -1;
-	if (c->nodes && check_nodes(p->a, c->nodes, e))
+	if (c->nodes && preflight_check_nodes(p->a, c->nodes, e))
 		return -1;
 	if (c->baseline)
 		p->baseline = document_read(c->baseline, p->a, e);
 	return c->baseline && !p->baseline ? -1 : 0;
 }
 
+/* From here on only --json lists what passed on each. */
+enum { MANY = 1024 };
+
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	const struct config *c = cfg;
 	bool people = streq(app->common.format, "table");
+	/* a step of CI shows ten annotations, not ten for each host */
+	bool fold = people || streq(app->common.format, "github");
 	AUTO(preflight_done)
 	struct preflight p = {
 		.a = &app->arena,
 		.r = app->report,
 		.t = {.a = &app->arena,
 		      .r = app->report,
-		      .fold = people,
+		      .fold = fold,
 		      .terse = people && (c->hosts || c->serve) && !app->common.verbose},
 		.tier = c->quick  ? TIER_QUICK
 			: c->full ? TIER_FULL
@@ -288,7 +309,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	if (check_files(&p, c, e))
 		return -1;
 	if (app->operands.n)
-		return run_diff(&p, app, e);
+		return is_verb(app, "on") ? run_on(&p, app, e) : run_diff(&p, app, e);
 	/* nccl-tests' own: ncclbench refuses to forget it, and here nobody asks for groups */
 	(void)unsetenv("NCCL_TESTS_SPLIT");
 	(void)unsetenv("NCCL_TESTS_SPLIT_MASK");
@@ -304,6 +325,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 	/* the children ask the same hosts the same way */
 	if (c->rsh && setenv("WINDSOCK_RSH", c->rsh, 1))
 		return err_sys(e, "cannot pass --rsh on");
+	if (p.hosts.n > MANY && !report_wants_data(p.r) && !p.verbose)
+		p.t.terse = true;
 	return preflight_hosts(&p, e);
 }
 
@@ -350,12 +373,13 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 	return is_silent_task(argc, argv);
 }
 
-static const char *const verbs[] = {"diff", "join", NULL};
+static const char *const verbs[] = {"diff", "join", "on", NULL};
 static struct config config;
 static const struct app_spec spec = {
 	.cmd = {.name = "windsock",
 		.summary = "is this cluster fit for training, and if not, what must be typed",
-		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\njoin HOST:PORT CODE",
+		.synopsis = "[OPTIONS]\n[OPTIONS] diff OLD NEW\n[OPTIONS] on HOSTS COMMAND\njoin "
+			    "HOST:PORT CODE",
 		.operand = "FILE",
 		.operand_complete = OPT_C_FILE,
 		.verbs = verbs,

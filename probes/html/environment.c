@@ -20,29 +20,66 @@ static const char *worded(const cJSON *v, const char *key, struct arena *a)
 
 static const cJSON *facts(const struct html_node *n) { return json_get(n->data, "facts"); }
 
-/* Values and who has them: "bbr: node[0-2]" */
+struct had {
+	const char *value; /* NULL: it does not say */
+	const char *host;
+	size_t at, first; /* its place among the hosts; that of the first with this value */
+};
+
+static int by_value(const void *px, const void *py)
+{
+	const struct had *x = px, *y = py;
+	int d = strcmp(x->value, y->value);
+
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_first(const void *px, const void *py)
+{
+	const struct had *x = px, *y = py;
+	int d = (x->first > y->first) - (x->first < y->first);
+
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+static size_t collect(const html_nodes *nodes, const char *key, struct arena *a, struct had *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nodes->n; i++) {
+		const char *value = worded(json_get(facts(&nodes->v[i]), key), key, a);
+
+		if (value)
+			v[n++] = (struct had){value, nodes->v[i].host, i, i};
+	}
+	qsort(v, n, sizeof(*v), by_value);
+	for (size_t i = 1; i < n; i++)
+		if (streq(v[i].value, v[i - 1].value))
+			v[i].first = v[i - 1].first;
+	qsort(v, n, sizeof(*v), by_first);
+	return n;
+}
+
+/* Values and who has them: "bbr: node[0-2]". Of very many values the rest is counted. */
 static void fact(const html_nodes *nodes, const char *key, struct arena *a, struct text *t)
 {
-	bool *told = arena_alloc(a, nodes->n * sizeof(*told));
+	enum { VALUES_MAX = 64 };
+	struct had *v = arena_alloc(a, (nodes->n + 1) * sizeof(*v));
+	size_t n = collect(nodes, key, a, v), told = 0;
 
 	text_add(t, "<tr><th scope=\"row\">");
 	html_text(t, key);
 	text_add(t, "</th><td>");
-	for (size_t i = 0; i < nodes->n; i++) {
-		const char *v = worded(json_get(facts(&nodes->v[i]), key), key, a);
+	for (size_t i = 0, next; i < n; i = next) {
 		host_list who = {0};
 
-		if (!v || told[i])
-			continue;
-		for (size_t k = i; k < nodes->n; k++) {
-			const char *other = worded(json_get(facts(&nodes->v[k]), key), key, a);
-
-			if (!other || !streq(v, other))
-				continue;
-			told[k] = true;
-			LIST_ADD(a, &who)->name = nodes->v[k].host;
+		if (told++ == VALUES_MAX) {
+			text_addf(t, "others on %zu hosts", n - i);
+			break;
 		}
-		html_text(t, v);
+		for (next = i; next < n && v[next].first == v[i].first; next++)
+			LIST_ADD(a, &who)->name = v[next].host;
+		html_text(t, v[i].value);
 		if (who.n < nodes->n) {
 			text_add(t, " <span class=\"dim\">");
 			html_text(t, hostlist_fold(a, &who));

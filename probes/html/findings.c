@@ -24,7 +24,7 @@ static const char *hosts_of(const cJSON *names, struct arena *a)
 	return l.n ? hostlist_fold(a, &l) : "";
 }
 
-static void cause(const cJSON *f, const char *hosts, struct text *t)
+static void cause(const cJSON *f, const char *said, const char *hosts, struct text *t)
 {
 	text_add(t, "<li>");
 	html_badge(t, get(f, "status"));
@@ -37,11 +37,11 @@ static void cause(const cJSON *f, const char *hosts, struct text *t)
 		text_add(t, "</b> ");
 	}
 	if (*get(f, "subject") && !streq(get(f, "subject"), hosts) &&
-	    !starts_with(get(f, "message"), get(f, "subject"))) {
+	    !starts_with(said, get(f, "subject"))) {
 		html_text(t, get(f, "subject"));
 		text_add(t, " ");
 	}
-	html_text(t, get(f, "message"));
+	html_text(t, said);
 	if (*get(f, "expected")) {
 		text_add(t, " <span class=\"dim\">(expected ");
 		html_text(t, get(f, "expected"));
@@ -79,12 +79,13 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 	html_open(t, "causes", "What to do, the first cause first");
 	text_add(t, "<ol class=\"causes\">\n");
 	cJSON_ArrayForEach (c, ranked) {
-		cause(c, hosts_of(json_get(c, "hosts"), a), t);
+		cause(c, get(c, "message"), hosts_of(json_get(c, "hosts"), a), t);
 		n++;
 	}
 	for (size_t i = 0; !cJSON_IsArray(ranked) && i < rows->n; i++)
 		if (is_wrong(rows->v[i].f)) {
-			cause(rows->v[i].f, hostlist_fold(a, &rows->v[i].hosts), t);
+			cause(rows->v[i].f, rows->v[i].said, hostlist_fold(a, &rows->v[i].hosts),
+			      t);
 			n++;
 		}
 	text_add(t, "</ol>\n");
@@ -94,9 +95,10 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 	text_add(t, "</section>\n");
 }
 
-static void value(const cJSON *f, struct text *t)
+/* @range: each host has its own. */
+static void value(const cJSON *f, bool range, struct text *t)
 {
-	double v = json_get_num(f, "value", NAN);
+	double v = range ? (double)NAN : json_get_num(f, "value", NAN);
 	struct unit_buf b;
 
 	text_add(t, "<td class=\"n nb\">");
@@ -127,9 +129,9 @@ static void row(const struct html_row *r, struct arena *a, struct text *t)
 	text_add(t, "</td><td>");
 	html_text(t, get(r->f, "subject"));
 	text_add(t, "</td><td>");
-	html_text(t, get(r->f, "message"));
+	html_text(t, r->said);
 	text_add(t, "</td>");
-	value(r->f, t);
+	value(r->f, r->range, t);
 	text_add(t, "</tr>\n");
 }
 

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-static const char mark[] = "<script type=\"application/json\" id=\"envelope\">";
-
 void html_text(struct text *t, const char *s)
 {
 	for (size_t n; s && *s; s += n) {
@@ -132,56 +130,6 @@ static void navigation(struct text *t)
 		    "<button class=\"js\" id=\"save\">Save the data</button></p></nav>\n");
 }
 
-/* A quarter of a million single answers would make a page that nobody can open. */
-static cJSON *without_bulk(const cJSON *doc)
-{
-	enum { TARGETS_MAX = 20000 };
-	cJSON *copy = cJSON_Duplicate(doc, true);
-	cJSON *data = cJSON_GetObjectItemCaseSensitive(copy, "data");
-	cJSON *parts = cJSON_GetObjectItemCaseSensitive(data, "parts");
-	cJSON *reach = cJSON_GetObjectItemCaseSensitive(parts, "reach");
-
-	if (cJSON_GetArraySize(json_get(reach, "targets")) > TARGETS_MAX)
-		cJSON_DeleteItemFromObjectCaseSensitive(reach, "targets");
-	return copy;
-}
-
-/* Inside a script element only "</" and "<!--" end anything. */
-static void embed(const cJSON *doc, struct text *t)
-{
-	cJSON *copy = without_bulk(doc);
-	char *json = cJSON_PrintUnformatted(copy);
-
-	text_add(t, mark);
-	for (const char *s = json; s && *s;) {
-		size_t n = strcspn(s, "<");
-
-		text_addn(t, s, n);
-		s += n;
-		if (*s == '<') {
-			text_add(t, "\\u003c");
-			s++;
-		}
-	}
-	text_add(t, "</script>\n");
-	cJSON_free(json);
-	cJSON_Delete(copy);
-}
-
-const char *html_envelope(const char *page, size_t n, size_t *ret_n)
-{
-	const char *at = memmem(page, n, mark, sizeof(mark) - 1), *end;
-
-	if (!at)
-		return NULL;
-	at += sizeof(mark) - 1;
-	end = memmem(at, n - (size_t)(at - page), "</script>", strlen("</script>"));
-	if (!end)
-		return NULL;
-	*ret_n = (size_t)(end - at);
-	return at;
-}
-
 void html_page(const cJSON *doc, struct arena *a, struct text *ret)
 {
 	html_nodes nodes = {0};
@@ -203,6 +151,6 @@ void html_page(const cJSON *doc, struct arena *a, struct text *ret)
 	html_findings(&rows, a, ret);
 	html_environment(doc, &nodes, a, ret);
 	text_add(ret, "</main>\n");
-	embed(doc, ret);
+	html_embed(doc, ret);
 	text_addf(ret, "<script>\n%s</script>\n</body></html>\n", html_script);
 }

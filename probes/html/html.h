@@ -4,7 +4,8 @@
  * A run as one page: what an envelope (schema 1, of any command) says, as HTML
  * that asks no network for anything, reads in the dark and on paper, works with
  * a keyboard and a screen reader, and without its script still says everything.
- * The envelope itself is inside: html_envelope() finds it again.
+ * The envelope itself is inside: html_envelope() finds it again. Of very many hosts it has what
+ * is wrong, and what they are: of all else only --json has each one's words.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"

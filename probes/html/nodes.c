@@ -146,22 +146,64 @@ static void cell(const char *status, struct text *t)
 	text_add(t, "</td>");
 }
 
-static void node_row(const struct html_node *n, const str_list *stages, struct text *t)
-{
-	const cJSON *s = json_get(interface_part(n), "suggest");
-	const char *st = n->status;
+/* What is said of a host, but for its address. */
+struct node_row {
+	const struct html_node *n; /* the first of them */
+	const char *key;
+	host_list hosts;
+};
+typedef LIST(struct node_row) node_rows;
 
-	text_addf(t, "<tr data-status=\"%s\"><th scope=\"row\">", st);
-	html_text(t, n->host);
+static void put_row(const struct node_row *r, const str_list *stages, struct arena *a,
+		    struct text *t)
+{
+	const cJSON *s = json_get(interface_part(r->n), "suggest");
+
+	text_addf(t, "<tr data-status=\"%s\"><th scope=\"row\"%s>", r->n->status,
+		  r->hosts.n > 1 ? " class=\"hosts\"" : "");
+	html_text(t, hostlist_fold(a, &r->hosts));
 	text_add(t, "</th>");
-	cell(st, t);
+	cell(r->n->status, t);
 	for (size_t i = 0; i < stages->n; i++)
-		cell(html_stage_status(n->data, stages->v[i]), t);
+		cell(html_stage_status(r->n->data, stages->v[i]), t);
 	text_add(t, "<td>");
 	html_text(t, get(s, "interface"));
 	text_add(t, "</td><td>");
-	html_text(t, json_get_str(s, "address") ?: n->address);
+	if (r->hosts.n == 1)
+		html_text(t, json_get_str(s, "address") ?: r->n->address);
+	else
+		text_addf(t, "%zu hosts", r->hosts.n);
 	text_add(t, "</td></tr>\n");
+}
+
+static const char *row_key(const struct html_node *n, const str_list *stages, struct arena *a)
+{
+	const char *key = arena_printf(a, "%s %s", n->status,
+				       get(json_get(interface_part(n), "suggest"), "interface"));
+
+	for (size_t i = 0; i < stages->n; i++)
+		key = arena_printf(a, "%s %s", key,
+				   html_stage_status(n->data, stages->v[i]) ?: "-");
+	return key;
+}
+
+/* A row for each; of more than a person scrolls through, one for all that came to the same. */
+static void gather_rows(const html_nodes *nodes, const str_list *stages, struct arena *a,
+			node_rows *ret)
+{
+	enum { ROWS_MAX = 1024 };
+
+	for (size_t i = 0; i < nodes->n; i++) {
+		bool many = nodes->n > ROWS_MAX;
+		const char *key = many ? row_key(&nodes->v[i], stages, a) : NULL;
+		size_t k = many ? 0 : ret->n;
+
+		while (k < ret->n && !streq(ret->v[k].key, key))
+			k++;
+		if (k == ret->n)
+			*LIST_ADD(a, ret) = (struct node_row){.n = &nodes->v[i], .key = key};
+		LIST_ADD(a, &ret->v[k].hosts)->name = nodes->v[i].host;
+	}
 }
 
 /* Those of the host that came farthest. */
@@ -182,6 +224,7 @@ static void list_stages(const html_nodes *nodes, struct arena *a, str_list *ret)
 void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
 {
 	str_list stages = {0};
+	node_rows rows = {0};
 
 	list_stages(nodes, a, &stages);
 	html_open(t, "nodes", "Hosts");
@@ -199,10 +242,11 @@ void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)
 	}
 	text_add(t, "<th scope=\"col\">Interface</th><th scope=\"col\">Address</th></tr></thead>"
 		    "<tbody>\n");
+	gather_rows(nodes, &stages, a, &rows);
 	for (int fine = 0; fine <= 1; fine++) /* what is not well stands first */
-		for (size_t i = 0; i < nodes->n; i++)
-			if (streq(nodes->v[i].status, "pass") == fine)
-				node_row(&nodes->v[i], &stages, t);
+		for (size_t i = 0; i < rows.n; i++)
+			if (streq(rows.v[i].n->status, "pass") == fine)
+				put_row(&rows.v[i], &stages, a, t);
 	html_table_end(t);
 	text_add(t, "</section>\n");
 }

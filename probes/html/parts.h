@@ -18,9 +18,15 @@ void html_table_end(struct text *t);
 void html_fixes(struct text *t, const cJSON *fixes);
 void html_badge(struct text *t, const char *status);
 
-/* Findings that several hosts have alike are one row. */
+/* The run itself, for programs. */
+void html_embed(const cJSON *doc, struct text *t);
+
+/* Findings that several hosts have alike are one row; so are many that differ in numbers. */
 struct html_row {
-	const cJSON *f; /* the first of them */
+	const cJSON *f;	  /* the first of them */
+	const char *said; /* what all of them say */
+	bool range;	  /* in other numbers each */
+	size_t at;	  /* in the order of the document */
 	host_list hosts;
 };
 typedef LIST(struct html_row) html_rows;

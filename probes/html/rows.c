@@ -1,71 +1,129 @@
 /* Findings alike on several hosts, and the list of hosts. */
 #include "probes/html/parts.h"
+#include "probes/tally/alike.h"
+
+enum { FEW = 3 }; /* texts of one shape that are shown each by itself */
 
 struct keyed {
-	const char *key, *host;
-	size_t at, group; /* in the order of the document; among those that are alike */
+	const char *shape, *key, *said, *host;
+	size_t at; /* in the order of the document */
 	const cJSON *f;
 };
 
 static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
 
 /* A subject that is the host itself says nothing more than the host's name. */
-static const char *key_of(const cJSON *f, struct arena *a)
+static struct keyed keyed(const cJSON *f, size_t at, struct arena *a)
 {
-	const char *subject = get(f, "subject");
+	const char *subject = get(f, "subject"), *host = get(f, "host");
+	const char *said = alike_gist(a, get(f, "message"), host);
+	const char *about = arena_printf(a, "%s\n%s\n%s\n", get(f, "check"), get(f, "status"),
+					 streq(subject, host) ? "" : subject);
 
-	return arena_printf(a, "%s\n%s\n%s\n%s", get(f, "check"), get(f, "status"),
-			    streq(subject, get(f, "host")) ? "" : subject, get(f, "message"));
+	return (struct keyed){.shape = arena_printf(a, "%s%s", about, alike_shape(a, said)),
+			      .key = arena_printf(a, "%s%s", about, said),
+			      .said = said,
+			      .host = host,
+			      .at = at,
+			      .f = f};
+}
+
+static int by_host(const void *px, const void *py)
+{
+	const struct keyed *x = px, *y = py;
+	int d = strverscmp(x->host, y->host);
+
+	return d ? d : (x->at > y->at) - (x->at < y->at);
 }
 
 static int by_key(const void *px, const void *py)
 {
 	const struct keyed *x = px, *y = py;
-	int d = strcmp(x->key, y->key);
+	int d = strcmp(x->shape, y->shape);
 
-	d = d ? d : strverscmp(x->host, y->host);
-	return d ? d : (x->at > y->at) - (x->at < y->at);
+	d = d ? d : strcmp(x->key, y->key);
+	return d ? d : by_host(px, py);
 }
 
 static int by_place(const void *px, const void *py)
 {
-	const struct keyed *x = px, *y = py;
+	const struct html_row *x = px, *y = py;
 
 	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* [v, v + n) is one row; what a host says in two stages it says once here. */
+static void add_row(const struct keyed *v, size_t n, const char *said, struct arena *a,
+		    html_rows *ret)
+{
+	struct html_row *r = LIST_ADD(a, ret);
+	const struct keyed *first = v;
+	const char *names;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!i || !streq(v[i].host, v[i - 1].host))
+			LIST_ADD(a, &r->hosts)->name = v[i].host;
+		if (v[i].at < first->at)
+			first = &v[i];
+	}
+	names = r->hosts.n > 1 ? "these hosts" : first->host;
+	r->f = first->f;
+	r->at = first->at;
+	r->range = said != first->said;
+	r->said = alike_fill(a, said, names, first->host);
+}
+
+static size_t run(const struct keyed *v, size_t n, size_t offset)
+{
+	size_t i = 1;
+
+	while (i < n && streq(*(const char *const *)((const char *)&v[i] + offset),
+			      *(const char *const *)((const char *)v + offset)))
+		i++;
+	return i;
+}
+
+/* [v, v + n) are of one shape: as few as they say different things, or one. */
+static void add_shape(struct keyed *v, size_t n, struct arena *a, html_rows *ret)
+{
+	str_list said = {0};
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < n; i += run(v + i, n - i, offsetof(struct keyed, key)))
+		*LIST_ADD(a, &said) = v[i].said;
+	if (said.n > FEW) {
+		qsort(v, n, sizeof(*v), by_host);
+		for (size_t i = 0; i < n; i += run(v + i, n - i, offsetof(struct keyed, host)))
+			hosts++;
+	}
+	if (hosts > FEW) {
+		add_row(v, n, alike_range(a, &said), a, ret);
+		return;
+	}
+	qsort(v, n, sizeof(*v), by_key);
+	for (size_t i = 0, same; i < n; i += same) {
+		same = run(v + i, n - i, offsetof(struct keyed, key));
+		add_row(v + i, same, v[i].said, a, ret);
+	}
 }
 
 void html_fold(const cJSON *doc, struct arena *a, html_rows *ret)
 {
 	const cJSON *all = json_get(doc, "findings"), *f;
-	size_t n = 0, total = (size_t)cJSON_GetArraySize(all), groups = 0;
-	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k)), *of = k;
-	host_list *hosts = arena_alloc(a, (total + 1) * sizeof(*hosts));
+	size_t n = 0, total = (size_t)cJSON_GetArraySize(all);
+	struct keyed *k = arena_alloc(a, (total + 1) * sizeof(*k));
 
 	cJSON_ArrayForEach (f, all) {
-		k[n] = (struct keyed){key_of(f, a), get(f, "host"), n, 0, f};
+		k[n] = keyed(f, n, a);
 		n++;
 	}
 	qsort(k, n, sizeof(*k), by_key);
-	for (size_t i = 0; i < n; i++) {
-		struct keyed x = k[i];
-
-		if (!i || !streq(x.key, of->key)) {
-			of = &k[groups];
-			*of = x;
-			of->group = groups++;
-		}
-		/* what a host says in two stages it says once here */
-		if (!hosts[of->group].n || !streq(x.host, of->host))
-			LIST_ADD(a, &hosts[of->group])->name = x.host;
-		of->host = x.host;
-		if (x.at < of->at) {
-			of->at = x.at;
-			of->f = x.f;
-		}
+	for (size_t i = 0, same; i < n; i += same) {
+		same = run(k + i, n - i, offsetof(struct keyed, shape));
+		add_shape(k + i, same, a, ret);
 	}
-	qsort(k, groups, sizeof(*k), by_place);
-	for (size_t i = 0; i < groups; i++)
-		*LIST_ADD(a, ret) = (struct html_row){.f = k[i].f, .hosts = hosts[k[i].group]};
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_place);
 }
 
 static int weight(const char *status)

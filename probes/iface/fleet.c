@@ -1,11 +1,10 @@
 #include "probes/iface/fleet.h"
 
 #include "lib/core/log.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
-
-#include <limits.h>
 
 void answers_done(struct answers *a)
 {
@@ -28,13 +27,7 @@ static const char *const run_there[] = {
 
 static const char *command(const struct fleet *f) { return f->command ?: "ifprobe"; }
 
-static const char *own_path(struct fleet *f)
-{
-	char buf[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", buf, sizeof(buf));
-
-	return n > 0 ? arena_strndup(f->a, buf, (size_t)n) : command(f);
-}
+static const char *own_path(struct fleet *f) { return self_path(f->a) ?: command(f); }
 
 static const char *const *remote_argv(struct fleet *f, const str_list *args)
 {
@@ -53,11 +46,34 @@ static const char *const *remote_argv(struct fleet *f, const str_list *args)
 
 enum { NOT_FOUND = 127 }; /* what a shell ends with */
 
+static struct tally *told(struct fleet *f)
+{
+	f->way = (struct host_way){.rsh = f->rsh, .given = f->given, .n = f->hosts.n};
+	f->told.a = f->a;
+	f->told.r = f->report;
+	f->told.way = &f->way;
+	f->told.fold = f->fold;
+	return &f->told;
+}
+
+void fleet_say(struct fleet *f) { tally_emit(told(f)); }
+
+void fleet_merge(struct fleet *f, const char *host, const cJSON *doc)
+{
+	const cJSON *finding, *data = json_get(doc, "data");
+
+	host = arena_strdup(f->a, host);
+	cJSON_ArrayForEach (finding, json_get(doc, "findings"))
+		tally_take(told(f), 0, "hosts", host, finding);
+	report_node(f->report, host, cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : NULL);
+}
+
 static void no_answer(struct fleet *f, const struct fanout_result *got, const struct err *why)
 {
-	struct finding *x = report_find(f->report, "host.answer", got->host);
+	struct finding *x = tally_add(told(f), 0, "hosts", "host.answer", got->host);
 	const char *rsh = f->rsh ? f->rsh : "ssh", *host = shell_quote(f->a, got->host);
 
+	tally_of_host(&f->told, got->host);
 	finding_expect(x, "a report from %s on %s", command(f), got->host);
 	if (!got->out_n && got->exit_status == NOT_FOUND) {
 		finding_set(x, ST_FAIL,
@@ -79,7 +95,6 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 		else
 			finding_fix(x, "%s %s %s --version", rsh, host, command(f));
 	}
-	report_add(f->report, x);
 	*LIST_ADD(f->a, &f->lost) = got->host;
 	*LIST_ADD(f->a, &f->why) = x;
 }
@@ -97,7 +112,7 @@ static void take(struct fleet *f, const struct fanout_result *got, bool merge, s
 	ret->hostname = json_get_str(ret->doc, "host") ?: got->host;
 	ret->data = cJSON_GetObjectItemCaseSensitive(ret->doc, "data");
 	if (merge)
-		envelope_merge(f->report, got->host, ret->doc);
+		fleet_merge(f, got->host, ret->doc);
 }
 
 static void progress(const struct fanout_result *r, size_t finished, size_t total, void *arg)
@@ -130,6 +145,7 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 	for (size_t i = 0, k = 0; k < asked.n; i++)
 		if (streq(ret->v[i].host, asked.v[k].name))
 			take(f, &got[k++], merge, &ret->v[i]);
+	fleet_say(f);
 	return 0;
 }
 

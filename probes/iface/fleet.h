@@ -7,6 +7,7 @@
  */
 #include "lib/cluster/fanout.h"
 #include "lib/report/report.h"
+#include "probes/tally/tally.h"
 
 struct fleet {
 	const char *command; /* NULL: ifprobe */
@@ -17,8 +18,12 @@ struct fleet {
 	uint64_t deadline_ns; /* of one peer's answer; a host gets more */
 	struct arena *a;
 	struct report *report;
+	bool fold;			  /* what hosts say alike is one line: for people */
 	str_list lost;			  /* did not answer: not asked again */
 	LIST(const struct finding *) why; /* of each of them, as it was reported */
+	/* private: */
+	struct tally told;
+	struct host_way way;
 };
 
 /* One host's answer. The documents belong to the fleet's asker: answers_done(). */
@@ -42,6 +47,10 @@ bool list_has(const str_list *l, const char *s);
  */
 int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers *ret,
 	      struct err *e) MUST_CHECK;
+
+/* Its findings and data into the report; fleet_say() brings them there. */
+void fleet_merge(struct fleet *f, const char *host, const cJSON *doc);
+void fleet_say(struct fleet *f);
 
 /* --suggest --hosts: proves a choice on every host and answers with lines that
  * are right on all of them. @form is an emit form's name; NULL: findings only. */

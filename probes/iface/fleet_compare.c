@@ -2,6 +2,7 @@
  * cannot reach, and settings that disagree. */
 #include "probes/iface/fleet.h"
 
+#include "lib/host/nccl_alike.h"
 #include "lib/report/json.h"
 
 static const char *published(const struct answer *a)
@@ -141,10 +142,11 @@ static bool differs(const struct answers *all, const char *name)
 	return false;
 }
 
-/* Names of interfaces and devices may differ with reason; the rest may not. */
-static bool is_a_name(const char *variable)
+/* Names of interfaces and devices may differ with reason, and what NCCL does not care for. */
+static bool may_differ(const char *variable)
 {
-	return strstr(variable, "IFNAME") || strstr(variable, "IB_HCA") ||
+	return (starts_with(variable, "NCCL_") && nccl_may_differ(variable)) ||
+	       strstr(variable, "IFNAME") || strstr(variable, "IB_HCA") ||
 	       strstr(variable, "NET_DEVICES") || strstr(variable, "if_include") ||
 	       strstr(variable, "HOSTID");
 }
@@ -173,7 +175,7 @@ int fleet_check(struct fleet *f, struct err *e)
 			continue;
 		n++;
 		g = report_find(f->report, "lint.differs", names.v[k]);
-		finding_set(g, is_a_name(names.v[k]) ? ST_INFO : ST_WARN, "%s",
+		finding_set(g, may_differ(names.v[k]) ? ST_INFO : ST_WARN, "%s",
 			    who_has_what(f, &all, names.v[k]));
 		finding_expect(g, "one value on every host of a job");
 		finding_fix(g, "set %s alike everywhere, or nowhere", names.v[k]);

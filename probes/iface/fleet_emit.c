@@ -8,14 +8,19 @@ enum { MOST_NAMES = 16 }; /* NCCL reads no more of a list */
 static const cJSON *suggest_of(const struct answer *a) { return json_get(a->data, "suggest"); }
 static const char *iface_of(const struct answer *a)
 {
-	return json_get_str(suggest_of(a), "interface");
+	const char *name = json_get_str(suggest_of(a), "interface");
+
+	return suggest_can_say("NCCL_SOCKET_IFNAME", name) ? name : NULL;
 }
 static const char *env_of(const struct answer *a, const char *name)
 {
-	return json_get_str(json_get(suggest_of(a), "env"), name);
+	const char *value = json_get_str(json_get(suggest_of(a), "env"), name);
+
+	return suggest_can_say(name, value) ? value : NULL;
 }
 
-/* The names of all variables that any host sets, in the first one's order. */
+/* The names of all variables that any host sets, in the first one's order. Another host's word
+ * goes into shells here: what no rule of ours would say is left out. */
 static str_list variables(struct fleet *f, const struct answers *all)
 {
 	str_list names = {0};
@@ -23,7 +28,7 @@ static str_list variables(struct fleet *f, const struct answers *all)
 
 	for (size_t i = 0; i < all->n; i++)
 		cJSON_ArrayForEach (v, json_get(suggest_of(&all->v[i]), "env")) {
-			if (!list_has(&names, v->string))
+			if (env_of(&all->v[i], v->string) && !list_has(&names, v->string))
 				*LIST_ADD(f->a, &names) = arena_strdup(f->a, v->string);
 		}
 	return names;

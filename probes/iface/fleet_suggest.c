@@ -142,7 +142,8 @@ static void merge_all(struct fleet *f, const struct answers *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (all->v[i].doc)
-			envelope_merge(f->report, all->v[i].host, all->v[i].doc);
+			fleet_merge(f, all->v[i].host, all->v[i].doc);
+	fleet_say(f);
 }
 
 static double mtu_of(const struct answer *a)

@@ -13,6 +13,19 @@ void suggest_env(struct suggestion *s, const char *name, const char *comment, co
 	va_end(ap);
 }
 
+bool suggest_can_say(const char *name, const char *value)
+{
+	static const char *const set[] = {"NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY",
+					  "NCCL_IB_HCA",	"GLOO_SOCKET_IFNAME",
+					  "TP_SOCKET_IFNAME",	"OMPI_MCA_btl_tcp_if_include",
+					  "UCX_NET_DEVICES"};
+
+	for (size_t i = 0; name && value && i < ARRAY_LEN(set); i++)
+		if (streq(name, set[i]))
+			return !value[strcspn(value, " \t\n\v\f\r")];
+	return false;
+}
+
 void suggest_left_out(struct suggestion *s, const char *fmt, ...)
 {
 	va_list ap;

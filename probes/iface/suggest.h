@@ -63,6 +63,9 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 /* Settles on @c and collects every stack's lines. */
 void suggest_choose(const struct rules_input *in, const struct candidate *c, struct suggestion *s);
 void suggest_data(const struct suggestion *s, cJSON *data); /* data.suggest */
+/* Can it be a line of a suggestion, whoever says so: a variable that a rule sets, and a value of
+ * one line? Both may be NULL. */
+bool suggest_can_say(const char *name, const char *value);
 /* For rules modules. */
 void suggest_env(struct suggestion *s, const char *name, const char *comment, const char *fmt, ...)
 	PRINTF(4, 5);

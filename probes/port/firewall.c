@@ -28,10 +28,10 @@ static void program_done(struct program *p) { job_done(&p->job); }
 static const char *run_once(const char *const *argv, uint64_t deadline_ns, struct arena *a,
 			    size_t *ret_n, const char **ret_trouble, bool *ret_late)
 {
+	AUTO(loop_done) struct loop l = {0}; /* done last: a program that still runs is in it */
 	AUTO(program_done)
 	struct program p = {
 		.job = {.deadline_ns = deadline_ns, .max_output = MOST_OUTPUT, .ended = ended}};
-	AUTO(loop_done) struct loop l = {0};
 	const char *slash = strrchr(argv[0], '/');
 	const char *name = slash ? slash + 1 : argv[0];
 	struct err e = {0};

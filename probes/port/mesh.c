@@ -99,10 +99,11 @@ static const char *with_joiners(const struct mesh_opts *o, struct arena *a)
 	return o->joiners > 1 ? arena_printf(a, " --joiners %u", o->joiners) : "";
 }
 
-static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct report *r)
+static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct tally *t)
 {
-	struct finding *f = report_find(r, "host.answer", h->name);
+	struct finding *f = tally_add(t, 0, "hosts", "host.answer", h->name);
 
+	tally_of_host(t, h->name);
 	finding_set(f, ST_FAIL, "%s", h->trouble);
 	finding_expect(f, "portcheck running on %s", h->name);
 	if (h->fix)
@@ -117,7 +118,6 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 	else
 		finding_fix(f, "%s %s portcheck --version   # must work without a password",
 			    o->rsh && *o->rsh ? o->rsh : "ssh", h->name);
-	report_add(r, f);
 }
 
 /* The line was pasted on too few machines, or did not get through. */
@@ -228,10 +228,11 @@ static void judge(const struct mesh_opts *o, const struct launch_result *got, FI
 
 		m.nodes[i].name = o->hosts.n ? h->name : h->hostname ?: h->name;
 		if (h->trouble)
-			no_answer(o, h, r);
+			no_answer(o, h, &m.told);
 		for (int k = 0; k < h->ranks; k++)
 			nodes[h->first + k] = i;
 	}
+	tally_emit(&m.told);
 	read_lines(&m, in, nodes, got->nranks);
 	if (got->failure && got->nranks && !interrupt_pending())
 		mesh_failed(got->failure, r);

@@ -4,6 +4,7 @@
  * would mend it all (mesh_cover.c).
  */
 #include "probes/port/mesh_judge.h"
+#include "probes/tally/alike.h"
 
 /* Is the rule that stops this pair at the end where it comes in? */
 static bool is_rule_in(const struct mesh_cell *c)
@@ -33,28 +34,12 @@ static const char *stops_text(const struct mesh *m, const struct mesh_cell *c)
 	return text;
 }
 
-/* Handles count how often something was changed: the same rule has another one elsewhere. */
-static const char *without_handles(const struct mesh *m, const char *text)
-{
-	static const char handle[] = ", handle ";
-	struct text t;
-
-	text_init(&t, m->a);
-	for (const char *at; (at = strstr(text, handle)); text = at) {
-		text_addn(&t, text, (size_t)(at - text));
-		at += sizeof(handle) - 1;
-		at += strspn(at, "0123456789");
-	}
-	text_add(&t, text);
-	return t.s;
-}
-
 static bool same_stops(const struct mesh *m, const struct mesh_gap *x, const struct mesh_gap *y)
 {
 	if (!x->stops || !y->stops)
 		return x->stops == y->stops;
 	return streq(x->stops, y->stops) ||
-	       streq(without_handles(m, x->stops), without_handles(m, y->stops));
+	       streq(alike_no_handles(m->a, x->stops), alike_no_handles(m->a, y->stops));
 }
 
 /* ---- at one host ---- */
@@ -168,7 +153,7 @@ static void join(const struct mesh *m, struct mesh_gap *to, const struct mesh_ga
 	to->ports_bad += x->ports_bad;
 	to->ports_all += x->ports_all;
 	if (to->stops && !streq(to->stops, x->stops))
-		to->stops = without_handles(m, to->stops);
+		to->stops = alike_no_handles(m->a, to->stops);
 }
 
 static bool has_edge(const struct mesh *m, enum port_cause cause)

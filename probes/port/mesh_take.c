@@ -9,7 +9,7 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 	       struct report *r)
 {
 	*m = (struct mesh){.o = o, .a = a, .report = r, .n = n};
-	m->way = (struct host_way){o->rsh, o->srun, o->serve || !o->hosts.n};
+	m->way = (struct host_way){.rsh = o->rsh, .srun = o->srun, .none = o->serve || !o->hosts.n};
 	m->told = (struct tally){.a = a, .r = r, .way = &m->way, .fold = !report_wants_data(r)};
 	m->nodes = arena_alloc(a, n * sizeof(*m->nodes));
 	m->cells = arena_alloc(a, n * n * sizeof(*m->cells));
@@ -36,8 +36,9 @@ static void read_ports(const struct mesh *m, const cJSON *list, struct mesh_node
 /* Pairs of a machine with itself prove nothing, and whoever it was meant to be was not asked. */
 static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 {
-	struct finding *f = report_find(m->report, "mesh.same", x->name);
+	struct finding *f = tally_add(&m->told, 0, "mesh", "mesh.same", x->name);
 
+	tally_of_host(&m->told, x->name);
 	x->same = &m->nodes[first];
 	finding_set(f, ST_ERROR,
 		    "is the same machine as %s: nothing is between them, and whatever else was "
@@ -46,7 +47,6 @@ static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 	finding_expect(f, "another machine");
 	finding_fix(f, m->o->serve ? "paste the line on each other machine, once"
 				   : "take it out of --hosts, or name the machine that is meant");
-	report_add(m->report, f);
 }
 
 static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)

@@ -1,18 +1,16 @@
 #include "probes/preflight/allocation.h"
 
 #include "lib/cluster/child.h"
+#include "lib/core/self.h"
 #include "probes/preflight/part.h"
-
-#include <limits.h>
 
 static const char *own_srun(struct arena *a)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+	const char *self = self_path(a);
 
-	if (n <= 0 || !part_find(a, "srun"))
+	if (!self || !part_find(a, "srun"))
 		return NULL;
-	return arena_printf(a, "%s --srun", shell_quote(a, arena_strndup(a, self, (size_t)n)));
+	return arena_printf(a, "%s --srun", shell_quote(a, self));
 }
 
 static const char *given(const char *name)

@@ -1,5 +1,6 @@
 /* What the run came to: data, causes, lists of nodes, and the exit code that no stage says alone.
  */
+#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -80,6 +81,21 @@ static int write_names(const struct preflight *p, const char *file, const host_l
 	return file_replace(arena_printf(p->a, "%s/%s", p->nodes_dir, file), t.s, t.n, &opts, e);
 }
 
+/* The folder is made where it is missing, in the nearest one that is there. */
+int preflight_check_nodes(struct arena *a, const char *nodes, struct err *e)
+{
+	char *path = arena_strdup(a, nodes), *slash;
+
+	if (!*nodes) {
+		err_set(e, ERR_USAGE, "--nodes: '' is no name of a folder");
+		return err_hint(e, "an unset variable? leave the option out, or name one");
+	}
+	for (; access(path, F_OK) && (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
+		;
+	return report_check_folder(
+		a, arena_printf(a, "%s/passing_nodes.txt", access(path, F_OK) ? "." : path), e);
+}
+
 static bool has_run(const struct preflight *p, enum stage_id id)
 {
 	return p->run[id].done && p->run[id].status <= ST_FAIL && !p->run[id].came_to_nothing;
@@ -118,6 +134,17 @@ static void covers(struct preflight *p)
 						    : "; no data was moved");
 }
 
+/* srun takes what has a slash for a file of names. */
+static const char *excluded(const struct preflight *p, const char *folded)
+{
+	enum { LONG = 160 };
+	const char *slash = p->nodes_dir && strchr(p->nodes_dir, '/') ? "" : "./";
+
+	if (!p->nodes_dir || strlen(folded) <= LONG)
+		return folded;
+	return shell_quote(p->a, arena_printf(p->a, "%s%s/failing_nodes.txt", slash, p->nodes_dir));
+}
+
 static int tell_nodes(struct preflight *p, struct err *e)
 {
 	host_list passing = {0}, failing = {0};
@@ -131,7 +158,7 @@ static int tell_nodes(struct preflight *p, struct err *e)
 	}
 	if (failing.n && passing.n)
 		report_remark(p->r, "Without them:  srun --exclude=%s ...",
-			      hostlist_fold(p->a, &failing));
+			      excluded(p, hostlist_fold(p->a, &failing)));
 	if (!p->nodes_dir)
 		return 0;
 	if (write_names(p, "passing_nodes.txt", &passing, e) ||

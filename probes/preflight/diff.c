@@ -47,12 +47,27 @@ static void take_fixes(struct finding *to, const cJSON *from)
 			finding_fix(to, "%s", fix->valuestring);
 }
 
-static const char *subject_of(struct compared *c, const cJSON *f)
+/* What one host had: of many that had the same it is one line for people. */
+static struct finding *note_of(struct compared *c, const char *check, const char *subject,
+			       const char *host, enum status st)
 {
-	const char *subject = get(f, "subject");
+	struct finding *f = note(c, check, subject, st);
 
-	return arena_printf(c->t->a, "%s%s%s %s", get(f, "check"), *subject ? " " : "", subject,
-			    get(f, "host"));
+	if (*host)
+		tally_of_host(c->t, host);
+	return f;
+}
+
+static struct finding *note_like(struct compared *c, const char *check, const cJSON *f,
+				 enum status st)
+{
+	const char *subject = get(f, "subject"), *host = get(f, "host");
+
+	subject = streq(subject, host) ? "" : subject;
+	return note_of(
+		c, check,
+		arena_printf(c->t->a, "%s%s%s", get(f, "check"), *subject ? " " : "", subject),
+		host, st);
 }
 
 static void compare_finding(struct compared *c, const cJSON *before, const cJSON *f)
@@ -61,14 +76,14 @@ static void compare_finding(struct compared *c, const cJSON *before, const cJSON
 	struct finding *g;
 
 	if (weight(st) > weight(was)) {
-		g = note(c, "diff.worse", subject_of(c, f), weight(st) == 1 ? ST_WARN : ST_FAIL);
+		g = note_like(c, "diff.worse", f, weight(st) == 1 ? ST_WARN : ST_FAIL);
 		finding_set(g, g->status, "%s now, was %s: %s", st, was, get(f, "message"));
 		take_fixes(g, f);
 	} else if (weight(was) > weight(st) && was_tested(f)) {
-		g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+		g = note_like(c, "diff.better", f, ST_PASS);
 		finding_set(g, ST_PASS, "%s now, was %s: %s", st, was, get(before, "message"));
 	} else if (was_tested(before) && !was_tested(f)) {
-		g = note(c, "diff.untested", subject_of(c, f), ST_WARN);
+		g = note_like(c, "diff.untested", f, ST_WARN);
 		finding_set(g, ST_WARN, "not tested now: %s", get(f, "message"));
 	} else {
 		c->same++;
@@ -93,8 +108,11 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 
 	diff_index_init(&before, c->t->a, was, then_own);
 	diff_index_init(&after, c->t->a, is, own);
-	cJSON_ArrayForEach (f, is)
-		compare_finding(c, diff_index_take(&before, f, own), f);
+	/* what is wrong finds its like first: a page of very many hosts has nothing else */
+	for (int wrong = 1; wrong >= 0; wrong--)
+		cJSON_ArrayForEach (f, is)
+			if ((weight(get(f, "status")) > 0) == wrong)
+				compare_finding(c, diff_index_take(&before, f, own), f);
 	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
 	run_hosts(now, c->t->a, &here);
@@ -105,7 +123,7 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 		if (!weight(get(f, "status")) || diff_index_take(&after, f, then_own) ||
 		    (!own && *host && !names_has(&here, host) && !streq(host, get(now, "host"))))
 			continue; /* nor has a host that was left out */
-		g = note(c, "diff.better", subject_of(c, f), ST_PASS);
+		g = note_like(c, "diff.better", f, ST_PASS);
 		finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
 	}
 }
@@ -210,16 +228,6 @@ static void compare_pace(struct compared *c, const cJSON *old, const cJSON *now)
 
 /* ---- what hosts are ---- */
 
-static const cJSON *node_like(const cJSON *doc, const char *host)
-{
-	const cJSON *n;
-
-	cJSON_ArrayForEach (n, json_get(doc, "nodes"))
-		if (streq(get(n, "host"), host))
-			return n;
-	return NULL;
-}
-
 static const char *worded(struct arena *a, const cJSON *v)
 {
 	return cJSON_IsString(v) ? v->valuestring
@@ -238,12 +246,11 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 		    cJSON_IsArray(v) || cJSON_Compare(was, v, true))
 			continue;
 		if (cJSON_IsObject(v)) { /* digests of --same */
-			f = note(c, "diff.fact", arena_printf(c->t->a, "contents %s", host),
-				 ST_INFO);
+			f = note_of(c, "diff.fact", "contents", host, ST_INFO);
 			finding_set(f, ST_INFO, "what --same looks at has changed");
 			continue;
 		}
-		f = note(c, "diff.fact", arena_printf(c->t->a, "%s %s", v->string, host), ST_INFO);
+		f = note_of(c, "diff.fact", v->string, host, ST_INFO);
 		finding_set(f, ST_INFO, "%s, was %s", worded(c->t->a, v), worded(c->t->a, was));
 	}
 }
@@ -263,6 +270,7 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 	bool alone = streq(get(now, "command"), "ncclbench");
 	struct compared c = {.t = t, .stage = stage};
 	size_t from = t->items.n;
+	struct diff_nodes nodes;
 	const cJSON *n;
 
 	compare_hosts(&c, old, now);
@@ -273,8 +281,9 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 	compare_pace(&c, part_of(old, "training", "ddpsmoke"),
 		     part_of(now, "training", "ddpsmoke"));
 	compare_facts(&c, get(now, "host"), json_get(old, "data"), json_get(now, "data"));
+	nodes_init(&nodes, t->a, json_get(old, "nodes"));
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {
-		const cJSON *before = node_like(old, get(n, "host"));
+		const cJSON *before = nodes_find(&nodes, get(n, "host"));
 
 		if (before)
 			compare_facts(&c, get(n, "host"), json_get(before, "data"),

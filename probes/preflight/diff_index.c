@@ -41,7 +41,8 @@ void diff_index_init(struct diff_index *x, struct arena *a, const cJSON *finding
 const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char *own)
 {
 	size_t at = hash_of(like, own) & x->mask;
-	const cJSON *taken = NULL;
+	struct diff_slot *left = NULL;
+	const cJSON *like_it = NULL;
 
 	for (; x->slots[at].f; at = (at + 1) & x->mask) {
 		struct diff_slot *s = &x->slots[at];
@@ -50,13 +51,52 @@ const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char
 		    !streq(named(s->f, "subject", x->own), named(like, "subject", own)) ||
 		    !streq(named(s->f, "host", x->own), named(like, "host", own)))
 			continue;
-		if (!s->taken) {
-			s->taken = true;
-			return s->f;
+		if (streq(get(s->f, "status"), get(like, "status"))) {
+			like_it = s->f;
+			left = s->taken ? left : s;
+		} else if (!left && !s->taken) {
+			left = s;
 		}
-		taken = taken ? taken : s->f;
+		if (left && left->f == like_it)
+			break;
 	}
-	return taken;
+	if (left)
+		left->taken = true;
+	return left ? left->f : like_it;
+}
+
+static int by_host(const void *x, const void *y)
+{
+	return strcmp(get(*(const cJSON *const *)x, "host"), get(*(const cJSON *const *)y, "host"));
+}
+
+void nodes_init(struct diff_nodes *x, struct arena *a, const cJSON *nodes)
+{
+	const cJSON *n;
+
+	*x = (struct diff_nodes){0};
+	x->v = arena_alloc(a, ((size_t)cJSON_GetArraySize(nodes) + 1) * sizeof(*x->v));
+	cJSON_ArrayForEach (n, nodes)
+		x->v[x->n++] = n;
+	qsort(x->v, x->n, sizeof(*x->v), by_host);
+}
+
+const cJSON *nodes_find(const struct diff_nodes *x, const char *host)
+{
+	size_t from = 0, to = x->n;
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+		int d = strcmp(host, get(x->v[at], "host"));
+
+		if (!d)
+			return x->v[at];
+		if (d < 0)
+			to = at;
+		else
+			from = at + 1;
+	}
+	return NULL;
 }
 
 static void add(struct names *to, struct arena *a, const char *name)

@@ -18,9 +18,17 @@ struct diff_index {
 
 /* @own: a host that stands for its counterpart in the other run; NULL: none does. */
 void diff_index_init(struct diff_index *x, struct arena *a, const cJSON *findings, const char *own);
-/* One about the same that was not taken yet; else one that was; NULL: there is none. @own: of
- * the run that @like is of. */
+/* One about the same that was not taken yet, with the same status where there is one; else one that
+ * was, with that status; NULL: there is none. @own: of the run that @like is of. */
 const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char *own);
+
+/* The nodes of a run by their hosts. */
+struct diff_nodes {
+	const cJSON **v; /* sorted */
+	size_t n;
+};
+void nodes_init(struct diff_nodes *x, struct arena *a, const cJSON *nodes);
+const cJSON *nodes_find(const struct diff_nodes *x, const char *host); /* NULL: not there */
 
 /* The hosts that a run was about; of a run on one host alone it is that one. */
 void run_hosts(const cJSON *doc, struct arena *a, struct names *ret);

@@ -173,10 +173,8 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 	struct finding *f = tally_add(&p->t, S_DRIFT, stages[S_DRIFT].name,
 				      arena_printf(p->a, "drift.%s", key ?: "same"), subject);
 
-	if (host) {
-		f->host = host;
-		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = host;
-	}
+	if (host)
+		tally_of_host(&p->t, host);
 	return f;
 }
 
@@ -240,26 +238,32 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 	}
 }
 
-/* Two against two: nobody is odd, and yet they differ. */
+/* Two against two: nobody is odd, and yet they differ. Of very many values the first are told. */
 static void name_all(struct preflight *p, const struct kind *k, const value_list *l)
 {
+	enum { VALUES_MAX = 8 };
 	struct finding *f = drift_note(p, k->key, k->subject, NULL);
 	bool *told = arena_alloc(p->a, l->n * sizeof(*told));
+	size_t values = 0, left = l->n;
 	struct text t;
 
 	text_init(&t, p->a);
-	for (size_t i = 0; i < l->n; i++) {
+	for (size_t i = 0; i < l->n && values < VALUES_MAX; i++) {
 		host_list who = {0};
 
-		for (size_t j = i; j < l->n; j++)
+		for (size_t j = i; !told[i] && j < l->n; j++)
 			if (!told[j] && is_alike(k, &l->v[i], &l->v[j])) {
-				told[j] = true;
+				told[j] = i != j;
 				LIST_ADD(p->a, &who)->name = l->v[j].host;
 			}
-		if (who.n)
-			text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text,
-				  hostlist_fold(p->a, &who));
+		if (!who.n)
+			continue;
+		text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text, names_brief(p->a, &who));
+		values++;
+		left -= who.n;
 	}
+	if (left)
+		text_addf(&t, "; others on %zu more", left);
 	finding_set(f, k->st == ST_FAIL ? ST_WARN : k->st, "%s", t.s);
 	finding_expect(f, "the same on all hosts of a job");
 }

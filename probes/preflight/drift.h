@@ -11,6 +11,11 @@ void preflight_find_published(struct preflight *p, const struct answers *all);
 /* The drift stage: compares all answers, asked between these two moments. */
 void preflight_drift(struct preflight *p, const struct answers *all, double asked, double answered);
 
+/* What this host says of one of its stages: an element of data.stages; NULL: nothing. */
+const cJSON *answer_stage(const struct answer *a, enum stage_id id);
+/* The table of hosts. */
+void preflight_view(struct preflight *p, const struct answers *all);
+
 /* ---- its parts ---- */
 
 /* The finding drift.KEY (NULL: drift.same) of a host; NULL: of all of them. */

@@ -48,8 +48,7 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 	host_list who = {0};
 	bool one = true;
 
-	f->host = v[1].a->host;
-	LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = f->host;
+	tally_of_host(&p->t, v[1].a->host);
 	for (size_t i = 0; i < n; i++) {
 		LIST_ADD(p->a, &who)->name = v[i].a->host;
 		one = one && v[i].boot && v->boot && streq(v[i].boot, v->boot);
@@ -62,7 +61,7 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 	finding_expect(f, "a name for each machine");
 	if (one)
 		finding_fix(f, "windsock --hosts %s   # each machine once",
-			    without_twins(p, all, v, n));
+			    shell_quote(p->a, without_twins(p, all, v, n)));
 	else
 		finding_fix(f, "hostnamectl set-hostname %s", v[1].a->host);
 }

@@ -1,5 +1,6 @@
 /* Training against expectations: each host's pace against the majority's, and the whole against
  * what one rank alone and the measured collectives promise. */
+#include "lib/cluster/child.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
 
@@ -208,9 +209,9 @@ static void say_scaling(struct preflight *p, const struct promise *x)
 	finding_expect(f, ">= %.0f samples/s", PROMISED * x->promised);
 	if (f->status == ST_WARN) {
 		finding_fix(f, "ncclbench --hosts %s -b 64K -e 128K   # latency comes and goes?",
-			    p->given ?: "HOSTS");
+			    shell_quote(p->a, p->given ?: "HOSTS"));
 		finding_fix(f, "ddpsmoke --hosts %s --json | jq .data.throughput   # who waits",
-			    p->given ?: "HOSTS");
+			    shell_quote(p->a, p->given ?: "HOSTS"));
 	}
 }
 

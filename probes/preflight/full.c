@@ -1,5 +1,6 @@
 /* What --full adds: who is slow, measured twice; a sweep as long as its part of the time lets it
  * be; training against what was measured below it. */
+#include "lib/cluster/child.h"
 #include "lib/report/json.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
@@ -104,7 +105,7 @@ static void doubt(struct preflight *p)
 		finding_set(f, ST_WARN, "%s (in the first measurement)", f->message);
 		f->fix.n = 0;
 		finding_fix(f, "ncclbench --hosts %s --find-slow   # measures again",
-			    p->given ?: "HOSTS");
+			    shell_quote(p->a, p->given ?: "HOSTS"));
 	}
 }
 

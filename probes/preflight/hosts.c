@@ -11,9 +11,7 @@
 
 #include <math.h>
 
-enum { ROWS_MAX = 32 };
-
-static const cJSON *stage_of(const struct answer *a, enum stage_id id)
+const cJSON *answer_stage(const struct answer *a, enum stage_id id)
 {
 	const cJSON *s;
 
@@ -69,7 +67,7 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 
 		if (a->doc)
 			take_range(p, id, a, begin_of(a, id),
-				   (size_t)json_get_num(stage_of(a, id), "findings", 0));
+				   (size_t)json_get_num(answer_stage(a, id), "findings", 0));
 		p->run[id].cut |= did_not_fit(a, id);
 	}
 	if (id == S_INTERFACE)
@@ -129,14 +127,13 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 	for (size_t i = 0; i < f->lost.n; i++) {
 		struct finding *x = tally_add(&p->t, S_HOSTS, "hosts", "host.answer", NULL);
 
-		x->host = f->lost.v[i];
+		tally_of_host(&p->t, f->lost.v[i]);
 		finding_set(x, f->why.v[i]->status, "gives no answer, nothing on it was tested: %s",
 			    f->why.v[i]->message);
 		for (size_t k = 0; k < f->why.v[i]->fix.n; k++)
 			finding_fix(x, "%s", f->why.v[i]->fix.v[k]);
 		finding_fix(x, "windsock --quick --hosts %s   # until it answers",
 			    shell_quote(p->a, f->lost.v[i]));
-		LIST_ADD(p->a, &p->t.items.v[p->t.items.n - 1].hosts)->name = f->lost.v[i];
 	}
 	p->t.emitted = p->t.items.n;
 }
@@ -148,36 +145,12 @@ static void drop_findings(const struct answers *all)
 		cJSON_DeleteItemFromObjectCaseSensitive(all->v[i].doc, "findings");
 }
 
-static void view(struct preflight *p, const struct answers *all)
-{
-	static const struct column columns[] = {
-		{.name = "host", .is_text = true},     {.name = "interface", .is_text = true},
-		{.name = "settings", .is_text = true}, {.name = "limits", .is_text = true},
-		{.name = "gpus", .is_text = true},     {.name = "ports", .is_text = true}};
-	static const struct series s = {"nodes", columns, ARRAY_LEN(columns), true};
-
-	report_series(p->r, &s);
-	for (size_t i = 0; i < all->n; i++) {
-		struct cell cells[ARRAY_LEN(columns)] = {{.text = all->v[i].host}};
-		bool fine = all->v[i].doc != NULL;
-
-		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++) {
-			const char *st = json_get_str(stage_of(&all->v[i], id), "status");
-
-			cells[id - S_INTERFACE + 1].text = st ? arena_strdup(p->a, st) : NULL;
-			fine = fine && st && streq(st, "pass");
-		}
-		if (!fine || p->verbose || all->n <= ROWS_MAX)
-			report_row(p->r, cells);
-	}
-}
-
 /* A host without a usable interface cannot take part in what is between hosts, nor one that no
  * other can speak to. */
 static void choose_usable(struct preflight *p, const struct answers *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		const char *st = json_get_str(stage_of(&all->v[i], S_INTERFACE), "status");
+		const char *st = json_get_str(answer_stage(&all->v[i], S_INTERFACE), "status");
 
 		if (all->v[i].doc && (!st || !streq(st, "fail")) &&
 		    !names_has(&p->alone, all->v[i].host))
@@ -240,7 +213,8 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 			  .rsh = p->rsh,
 			  .deadline_ns = p->deadline_ns,
 			  .a = p->a,
-			  .report = p->r};
+			  .report = p->r,
+			  .fold = p->t.fold};
 	uint64_t cap = preflight_cap(p, S_HOSTS);
 	str_list args = {0};
 
@@ -274,7 +248,7 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 	take_rest(p, all);
 	preflight_finish(p, S_HOSTS);
 	if (all->n) {
-		view(p, all);
+		preflight_view(p, all);
 		for (enum stage_id id = S_INTERFACE; id <= S_PORTS; id++)
 			take_stage(p, id, all);
 		drop_findings(all);
@@ -307,7 +281,7 @@ int preflight_hosts(struct preflight *p, struct err *e)
 	double asked = facts_clock();
 
 	p->t.own = sysroot_hostname(p->a);
-	p->way = (struct host_way){.rsh = p->rsh};
+	p->way = (struct host_way){.rsh = p->rsh, .given = p->given, .n = p->hosts.n};
 	p->t.way = &p->way;
 	p->width = p->hosts.n;
 	choose_master(p);

@@ -4,12 +4,12 @@
 #include "lib/core/compat.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/self.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
 
-#include <limits.h>
 #include <poll.h>
 
 enum {
@@ -36,42 +36,29 @@ void part_done(struct part *p)
 	p->doc = NULL;
 }
 
-static const char *own_folder(struct arena *a)
+static const char *runnable(const char *path)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	return slash ? arena_strndup(a, self, (size_t)(slash - self)) : NULL;
-}
-
-static const char *runnable(struct arena *a, const char *folder, size_t n, const char *command)
-{
-	const char *path = arena_printf(a, "%.*s/%s", (int)n, folder, command);
-
-	return access(path, X_OK) == 0 ? path : NULL;
+	return path && access(path, X_OK) == 0 ? path : NULL;
 }
 
 const char *part_find(struct arena *a, const char *command)
 {
-	const char *folder = own_folder(a), *path = getenv("PATH"), *found = NULL;
+	const char *path = getenv("PATH"), *found = runnable(self_beside(a, command));
 
-	if (folder)
-		found = runnable(a, folder, strlen(folder), command);
 	for (size_t n; !found && path && *path; path += n + (path[n] == ':')) {
 		n = strcspn(path, ":");
 		if (n)
-			found = runnable(a, path, n, command);
+			found = runnable(arena_printf(a, "%.*s/%s", (int)n, path, command));
 	}
 	return found;
 }
 
 const char *part_places(struct arena *a)
 {
-	return arena_printf(a, "not beside windsock (%s) and not on the PATH",
-			    own_folder(a) ?: "unknown");
+	const char *self = self_path(a), *slash = self ? strrchr(self, '/') : NULL;
+
+	return arena_printf(a, "not beside windsock (%.*s) and not on the PATH",
+			    slash ? (int)(slash - self) : 7, slash ? self : "unknown");
 }
 
 static void on_ended(struct job *j)

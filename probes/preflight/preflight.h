@@ -176,6 +176,8 @@ bool preflight_is_uneven(struct preflight *p, const cJSON *data);
 /* That run by host, and against what its parts promise. @again: a second run, or NULL; who was
  * slow in both is a finding. */
 void preflight_judge_training(struct preflight *p, const cJSON *data, const cJSON *again);
+/* --nodes: could these files be written at the end? */
+int preflight_check_nodes(struct arena *a, const char *nodes, struct err *e) MUST_CHECK;
 /* Data of the run, the causes, the node lists; then what the run as a whole came to. */
 int preflight_conclude(struct preflight *p, struct err *e) MUST_CHECK;
 

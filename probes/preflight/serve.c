@@ -11,8 +11,10 @@ static void serving(const char *line, void *arg UNUSED)
 	log_hint("%s", line);
 }
 
-/* The last "--NAME N" or "--NAME=N"; app_main() of each rank judges the whole line. */
-static uint64_t number_of(char **argv, const char *name, uint64_t otherwise)
+/* The last "--NAME VALUE" or "--NAME=VALUE" that can be read; app_main() of each rank judges the
+ * whole line. */
+static uint64_t value_of(char **argv, const char *name, int (*parse)(const char *, uint64_t *),
+			 uint64_t most, uint64_t otherwise)
 {
 	size_t n = strlen(name);
 	uint64_t v;
@@ -22,10 +24,15 @@ static uint64_t number_of(char **argv, const char *name, uint64_t otherwise)
 				   : streq(*argv, name)				 ? argv[1]
 										 : NULL;
 
-		if (text && !parse_uint(text, &v) && v <= UINT16_MAX)
+		if (text && !parse(text, &v) && v <= most)
 			otherwise = v;
 	}
 	return otherwise;
+}
+
+static uint64_t number_of(char **argv, const char *name, uint64_t otherwise)
+{
+	return value_of(argv, name, parse_uint, UINT16_MAX, otherwise);
 }
 
 bool serve_is_meant(char **words)
@@ -55,9 +62,12 @@ int serve_run(char **argv, struct err *e)
 	struct launch_result r;
 
 	interrupt_install();
+	interrupt_budget(value_of(argv, "--budget", parse_duration, UINT64_MAX, 0));
 	if (launch_run(&o, &a, &r, e))
 		return err_exit_code(e);
 	if (r.failure)
 		log_error("%s", r.failure);
+	else if (!r.nranks && interrupt_err(e)) /* else it was rank 0 that said so */
+		return err_exit_code(e);
 	return r.code;
 }

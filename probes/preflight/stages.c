@@ -1,5 +1,6 @@
 #include "probes/preflight/preflight.h"
 
+#include "lib/cluster/child.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -236,7 +237,7 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 			    format_duration(&b, cap_ns));
 		if (p->tier != TIER_FULL && p->given)
 			finding_fix(f, "windsock --full --hosts %s   # find-slow: who it is",
-				    p->given);
+				    shell_quote(p->a, p->given));
 		return;
 	}
 	finding_set(f, got->missing ? ST_SKIP : ST_ERROR, "%s", got->trouble);

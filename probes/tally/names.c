@@ -2,7 +2,7 @@
 
 #include "lib/core/text.h"
 
-enum { FEWEST = 64 };
+enum { FEWEST = 64, LONG = 160, FIRST = 8 };
 
 /* Where @name is, or would be. */
 static size_t place(const struct names *s, const char *name)
@@ -48,4 +48,14 @@ const char *names_fold(struct arena *a, host_list *l)
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_version);
 	return hostlist_fold(a, l);
+}
+
+const char *names_brief(struct arena *a, host_list *l)
+{
+	const char *all = names_fold(a, l);
+	host_list first = {.v = l->v, .n = FIRST};
+
+	if (strlen(all) <= LONG || l->n <= 2 * FIRST)
+		return all;
+	return arena_printf(a, "%s and %zu more", hostlist_fold(a, &first), l->n - FIRST);
 }

@@ -12,5 +12,7 @@ void names_add(struct names *s, struct arena *a, const char *name);
 
 /* "node[0-3]", whatever the order in which they came; node2 before node10. Sorts @l. */
 const char *names_fold(struct arena *a, host_list *l);
+/* The same for people: of a list that is long however it is folded the first, and how many more. */
+const char *names_brief(struct arena *a, host_list *l);
 
 #endif

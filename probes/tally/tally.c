@@ -15,6 +15,16 @@ struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_nam
 	return i->f;
 }
 
+void tally_of_host(struct tally *t, const char *host)
+{
+	struct item *i = &t->items.v[t->items.n - 1];
+
+	i->f->host = host;
+	i->hosts.v = ARENA_NEW(t->a, struct host); /* nearly all have one */
+	i->hosts.v->name = host;
+	i->hosts.n = i->hosts.cap = 1;
+}
+
 static bool same_text(const char *x, const char *y) { return x == y || (x && y && streq(x, y)); }
 
 static size_t said_at(const struct tally *t, const struct finding *f)
@@ -90,14 +100,8 @@ void tally_take(struct tally *t, unsigned stage, const char *stage_name, const c
 		return;
 	f = tally_add(t, stage, stage_name, check, subject && *subject ? subject : NULL);
 	envelope_finding(f, finding);
-	if (host) {
-		struct item *i = &t->items.v[t->items.n - 1];
-
-		f->host = arena_strdup(t->a, host);
-		i->hosts.v = ARENA_NEW(t->a, struct host); /* nearly all have one */
-		i->hosts.v->name = f->host;
-		i->hosts.n = i->hosts.cap = 1;
-	}
+	if (host)
+		tally_of_host(t, arena_strdup(t->a, host));
 	keep_once(t);
 }
 

@@ -22,7 +22,7 @@ struct tally {
 	const char *own;	    /* this host, when it is one of several */
 	const struct host_way *way; /* to the hosts that speak; NULL: there is none */
 	bool fold;		    /* one line for several hosts: for people, not for programs */
-	bool terse;		    /* and what passed on hosts is one line for each stage */
+	bool terse;		    /* and what passed is one line for each stage */
 	item_list items;
 	size_t emitted; /* of items: in the report already */
 	/* private: warnings and remarks by what they say; one more than their place in items */
@@ -32,6 +32,8 @@ struct tally {
 /* A finding of our own, not yet in the report. @stage_name: the tally's for as long as it is. */
 struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_name,
 			  const char *check, const char *subject);
+/* What was added last is what this host says. */
+void tally_of_host(struct tally *t, const char *host);
 /* One finding of an envelope. @host: who made it; NULL: this host. */
 void tally_take(struct tally *t, unsigned stage, const char *stage_name, const char *host,
 		const cJSON *finding);
@@ -48,6 +50,8 @@ bool tally_same_fix(const str_list *x, const str_list *y);
 const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix);
 /* "node2 is not reached", "this host: no interface is up": for the middle of another sentence. */
 const char *tally_sentence(struct arena *a, const struct finding *f);
+/* Of a comparison of runs: news, also where it passes. */
+bool tally_is_change(const struct finding *f);
 /* Silence has many causes: this finding names none, such as a rule or a route. */
 bool tally_is_guess(const struct finding *f);
 /* What is wrong, folded, worst first, then in the order of stages, then by number of hosts. */

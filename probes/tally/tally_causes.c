@@ -8,7 +8,9 @@ static int weight(enum status st) { return st == ST_FAIL ? 0 : st == ST_ERROR ? 
 
 bool tally_is_guess(const struct finding *f)
 {
-	return strstr(f->message, "no answer at all") && !strstr(f->message, "handle");
+	/* a rule that several hosts have is told without its handle */
+	return strstr(f->message, "no answer at all") && !strstr(f->message, "handle") &&
+	       !strstr(f->message, " drops: ");
 }
 
 /* One that a person must fill. */
@@ -94,6 +96,15 @@ static void causes_data(const struct tally *t, const item_list *causes)
 	}
 }
 
+/* Where it is to be typed is in the line itself. */
+static bool says_where(const struct tally *t, const char *fix)
+{
+	const char *rsh = t->way && t->way->rsh && *t->way->rsh ? t->way->rsh : "ssh";
+
+	return strstr(fix, "# on ") || strstr(fix, "the others alike") || strstr(fix, "--hosts") ||
+	       starts_with(fix, "ssh ") || starts_with(fix, rsh);
+}
+
 static void tell(const struct tally *t, const struct item *c, size_t number)
 {
 	const struct finding *f = c->f;
@@ -101,9 +112,7 @@ static void tell(const struct tally *t, const struct item *c, size_t number)
 	report_remark(t->r, "%zu. %s: %s", number, c->stage_name, tally_sentence(t->a, f));
 	for (size_t k = 0; k < f->fix.n; k++) {
 		const char *fix = f->fix.v[k], *line = tally_on_all(t, c, fix);
-		bool said = line || strstr(fix, "# on ") || strstr(fix, "--hosts") ||
-			    starts_with(fix, "ssh ");
-		bool where = f->host && c->hosts.n && !said;
+		bool where = f->host && c->hosts.n && !line && !says_where(t, fix);
 
 		report_remark(t->r, "   -> %s%s%s", line ?: fix,
 			      !where		 ? ""

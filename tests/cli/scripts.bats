@@ -31,7 +31,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
         printf '#!/bin/sh\necho "$0 $*" >>%q/ran\n' "$PWD" >"scripts/${goal##*/}"
         chmod +x "scripts/${goal##*/}"
     done < <(find "$ROOT/scripts" -maxdepth 1 -type f -perm -u+x)
-    for goal in check check-sanitize check-launchers check-newcomer check-packages soak fuzz bench-peers dist deb preflight; do
+    for goal in check check-sanitize check-launchers check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb preflight; do
         run -0 make -n "$goal" O="$PWD/o"
         [[ $output == *scripts/* && ! -e ran && ! -e o/bin ]] || { echo "$goal: $output"; cat ran; return 1; }
     done

@@ -41,7 +41,9 @@ windsock() { PATH=/usr/bin:/bin own/windsock --rsh "$O/lab/windsock_player" --qu
     # every 97th from 50 on
     [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = n50,n147,n244,n341,n438,n535 ]
     [ "$(jq '.data.passing_nodes | length' <<<"$output")" = 594 ]
-    [ "$(jq -r '.data.causes | length' <<<"$output")" = 6 ]
+    # they differ in numbers alone: one cause, and each has its own finding
+    [ "$(jq -r '.data.causes[] | "\(.message) \(.hosts | length) \(.fix[0])"' <<<"$output")" = "50 to 535 is odd 6 mount" ]
+    [ "$(jq -r '.findings[] | select(.status == "fail") | "\(.host) \(.message)"' <<<"$output" | sed -n 2p)" = "n147 147 is odd" ]
     [ "$(grep -c '^portcheck .*--hosts=' calls)" = 3 ]
     [ "$(grep -c '^ifprobe .*--hosts=' calls)" = 3 ]
     # neighbours in the list are in different groups, and everybody is in one
@@ -81,4 +83,48 @@ P
     many=$(cpu 1000)
     echo "$few ms, $many ms"
     ((many < 25 * few)) # ten times the hosts; a square would be a hundred times
+}
+
+# What every host says: fails alike, with a handle and numbers of its own.
+all_alike() {
+    local of
+    for of in windsock odd; do
+        jq -c '.findings += [
+            {check: "local.firewall", status: "fail", subject: "29500", host: "@H@", message: "drops: inet t c, handle @N@: drop", fix: ["sudo nft x"]},
+            {check: "drift.x", status: "warn", subject: "clock", host: "@H@", message: "is @N@ s behind"}]
+            | .data.stages[1].findings += 2 | if $of == "odd" then .data.stages[0].status = "fail" else . end' --arg of "$of" "cast/$of.json" >"$of.more"
+        mv "$of.more" "cast/$of.json"
+    done
+}
+
+@test "twelve hundred hosts: what people read stays short, and one line mends them all" {
+    all_alike
+    run -1 --separate-stderr windsock --hosts 'n[0-1199]' --nodes out --report page.html
+    ((${#lines[@]} < 40))
+    [ "$(wc -L <<<"$output")" -lt 1000 ]
+    [[ $output == *"n[0-1199]: drops: inet t c: drop"*"-> windsock on --rsh "*" 'n[0-1199]' 'sudo nft x'"* ]]
+    [[ $output == *"n[0-1199]: is 0 to 1199 s behind"* ]]
+    grep -qE '^n\[0-49,51-146,.*\]  pass ' <<<"$output" # a row for all that came to the same
+    grep -qE '^n\[50,147,.*\] +fail ' <<<"$output"
+    [ "$(wc -l <out/failing_nodes.txt)" = 1200 ]
+    # the page has what is wrong of each, and a comparison finds it there
+    [ "$(grep -c '<tr' page.html)" -lt 100 ]
+    [ "$(wc -c <page.html)" -lt 6000000 ]
+    run -1 --separate-stderr windsock --hosts 'n[0-1199]' --baseline page.html
+    [[ $output != *diff.worse* && $output != *diff.better* && $output == *diff.same* ]]
+}
+
+@test "twelve hundred hosts: of what passed, other formats than JSON have the sum" {
+    all_alike
+    for format in junit prometheus github tap; do
+        run -1 --separate-stderr windsock --hosts 'n[0-1199]' --format "$format" --output "of.$format"
+    done
+    grep -q 'host="n77",check="local.firewall",subject="29500",status="fail"' of.prometheus
+    run ! grep -q 'check="some.check"' of.prometheus
+    grep -q 'check="stage.interface".*status="pass"' of.prometheus
+    [ "$(grep -c 'handle 77: drop' of.junit)" -ge 1 ]
+    run ! grep -q some.check of.junit
+    [ "$(grep -c '^::' of.github)" -lt 20 ] # a step shows ten
+    run -1 --separate-stderr windsock --hosts 'n[0-1199]' --json
+    [ "$(jq '[.findings[] | select(.check == "some.check")] | length' <<<"$output")" = 48000 ]
 }

@@ -211,7 +211,7 @@ P
     run -2 --separate-stderr "$BIN/windsock" diff here.json
     run -2 --separate-stderr "$BIN/windsock" dif here.json here.json
     # shellcheck disable=SC2154 # run sets it
-    [[ $stderr == *"neither join nor diff"* ]]
+    [[ $stderr == *"none of join, diff and on"* ]]
 }
 
 @test "a baseline: the run and what became worse since" {

@@ -79,7 +79,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$(found host.answer)" = "node1 fail" ]
     own_rsh 'exec sleep 1000'
     run -1 --separate-stderr lab 2 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab --deadline 10ms --budget 1m'
-    [[ $stderr == *"host.answer node1"* ]]
+    [[ $stderr == *"host.answer node"@(1|"[0-1]"):* ]] # the other one may be too slow for that, too
 }
 
 @test "two networks: the best of each need not meet, a common one is found" {
@@ -168,6 +168,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     run -0 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
     "$ROOT/scripts/validate" json - <<<"$output"
     [[ $(found lint.differs) == *"NCCL_ALGO warn"* ]]
+    [[ $(found lint.differs) == *"NCCL_DEBUG info"* ]] # that may differ
     [[ $(jq -r '.findings[] | select(.subject == "NCCL_ALGO").message' <<<"$output") == \
         "not set on node[0,2]; Ring on node1" ]]
     run -0 --separate-stderr lab 2 'ifprobe --check --hosts lab --json'

@@ -27,7 +27,7 @@ mends() {
             | \"\(.check) \(.subject) \(.message)\"" broken | sed "s/as [0-9]*)/as N)/" >said
         "$1" --hosts lab --wait 1s >shown
         sed -n "s/^ *-> //p" shown | head -n 1 >fix
-        bash -c "$(sed "s/sudo //g" fix)" >&2 && "$1" --hosts lab --wait 1s' - "$BIN/portcheck" "$2"
+        PATH=$(dirname "$1"):$PATH bash -c "$(sed "s/sudo //g" fix)" >&2 && "$1" --hosts lab --wait 1s' - "$BIN/portcheck" "$2"
     diff said - <<<"$3"
     [[ $output != *$'\n'fail* && ${lines[-1]} == PASS* ]]
 }
@@ -36,7 +36,7 @@ mends() {
     rules sg 'input priority 0' 'ct state established accept; tcp dport 1024-65535 drop'
     mends 8 'all 0 8 nft -f sg' \
         'mesh.in node[0-7] are not reached from any other node: no answer at all: a security group, or a firewall that drops: inet sg c, handle 4: tcp dport 1024-65535 drop'
-    [[ $(<fix) == "for h in node{0..7}; do "*" \$h 'sudo nft insert rule inet sg c ip saddr 10.77.0.0/16 accept'; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[0-7]' 'sudo nft insert rule inet sg c ip saddr 10.77.0.0/16 accept'" ]]
     # for programs: on which of them, and what is typed on each
     jq -e '[.findings[] | select(.status == "fail")] | length == 1' broken
     jq -e '.data.rules | length == 1 and .[0].on == [range(8) | "node\(.)"] and .[0].from == ["10.77.0.0/16"]
@@ -49,7 +49,7 @@ mends() {
     sed 's/ip saddr/icmp type echo-request accept; ip saddr/' sg >other
     mends 4 'all 1 3 nft -f sg; all 3 4 nft -f other' \
         'mesh.in node[1-3] are not reached from node0: no answer at all: a security group, or a firewall that drops: inet sg c: ip saddr 10.77.0.1 drop'
-    [[ $(<fix) == "for h in node{1..3}; do "*"ip saddr 10.77.0.1 accept'; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[1-3]' "*"ip saddr 10.77.0.1 accept'" ]]
 }
 
 @test "many: a rule is mended where it is, though it would be fewer ends the other way" {
@@ -69,7 +69,7 @@ mends() {
     rules b 'output priority 1; policy drop' 'ct state established accept'
     mends 6 'all 2 5 nft -f a; all 2 5 nft -f b' \
         "mesh.out node[2-4] do not reach any other node: this host's own firewall does not let it out: inet a c, handle 4: tcp dport 1-65535 drop; and policy drop of inet b c"
-    [[ $(<fix) == "for h in node{2..4}; do "*" accept && sudo nft "*"; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[2-4]' "*" accept && sudo nft "* ]]
 }
 
 @test "many: the same black hole for large packets" {
@@ -77,14 +77,14 @@ mends() {
         echo "table ip x { chain in { type filter hook prerouting priority -300; iifname eth0 meta length > 1400 drop; }; }" >x
         all 1 4 nft -f x' \
         'mesh.bulk node[1-3] are not reached from any other node by bulk data: small messages pass and bulk does not: a path-MTU black hole swallows large packets; packets of 1400 bytes pass'
-    [[ $(<fix) == "for h in node{1..3}; do "*" 'sudo ip link set dev eth0 mtu 1400'; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[1-3]' 'sudo ip link set dev eth0 mtu 1400'" ]]
 }
 
 @test "many: the same route is missing" {
     mends 6 'all 2 5 "ip route add 10.77.0.1 dev eth0; ip route del default; ip route del 10.77.0.0/16"' \
         'mesh.out node[2-4] do not reach node[1-5]: there is no route to it
 mesh.in node[2-4] are not reached from node[1,5]: no answer: that host has no route back'
-    [[ $(<fix) == "for h in node{2..4}; do "*" 'sudo ip route replace 10.77.0.0/16 dev eth0'; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[2-4]' 'sudo ip route replace 10.77.0.0/16 dev eth0'" ]]
 }
 
 @test "many: their names mean the loopback on all of them" {
@@ -94,7 +94,7 @@ mesh.in node[2-4] are not reached from node[1,5]: no answer: that host has no ro
         done)"
     [ "$(grep -c '^warn' shown)" = 1 ]
     grep '^warn  mesh.name  *node\[0-4\] .*means 127.0.1.1' shown
-    [[ $(<fix) == "for h in node{0..4}; do "* ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[0-4]' "* ]]
 }
 
 @test "many: few ephemeral ports everywhere" {
@@ -103,7 +103,7 @@ mesh.in node[2-4] are not reached from node[1,5]: no answer: that host has no ro
             echo 'local.port_range 50000-51000 only 1001 ephemeral ports: NCCL alone takes several per rank and peer'
         done)"
     [ "$(grep -c '^warn' shown)" = 1 ]
-    [[ $(<fix) == "for h in node{0..3}; do "*"; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[0-3]' "* ]]
 }
 
 @test "many: windsock says what each one's own look finds once for all, too" {
@@ -112,10 +112,10 @@ mesh.in node[2-4] are not reached from node[1,5]: no answer: that host has no ro
         for n in 0 1 2 3 4 5; do $WINDSOCK_RSH node$n nft -f sg; done
         "$1" --hosts lab --quick >shown
         grep -A 1 "local.firewall" shown | sed -n "s/^ *-> //p" >fix
-        bash -c "$(sed "s/sudo //g" fix)" >&2 && "$1" --hosts lab --quick' - "$BIN/windsock"
+        PATH=$(dirname "$1"):$PATH bash -c "$(sed "s/sudo //g" fix)" >&2 && "$1" --hosts lab --quick' - "$BIN/windsock"
     [ "$(grep -c local.firewall shown)" = 1 ]
     range=$(tr -s '[:blank:]' - </proc/sys/net/ipv4/ip_local_port_range)
     grep "^warn  local.firewall  *29500,$range  *node\[0-5\]: this host's firewall drops" shown
-    [[ $(<fix) == "for h in node{0..5}; do "*" 'sudo nft insert rule inet sg c ip saddr 10.77.0.0/16 accept'; done" ]]
+    [[ $(<fix) == "windsock on --rsh "*" 'node[0-5]' 'sudo nft insert rule inet sg c ip saddr 10.77.0.0/16 accept'" ]]
     [[ $output != *$'\n'fail* && $output != *local.firewall* && ${lines[-1]} == PASS* ]]
 }

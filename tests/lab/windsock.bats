@@ -87,7 +87,7 @@ times=${REPEAT:-3}
     valid
     [ "$(jq -r '.data.causes[0] | "\(.stage) \(.check) \(.hosts[0])"' <<<"$output")" = "hosts drift.hostname node2" ]
     # the nodes of a lab have one kernel
-    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "windsock --hosts node[0-1,3] "* ]]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "windsock --hosts 'node[0-1,3]' "* ]]
 }
 
 @test "a budget is kept, and what was left out is said" {

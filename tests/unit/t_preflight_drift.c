@@ -126,7 +126,7 @@ static void t_names(void **state)
 	assert_int_equal(w.p.t.items.n, 1);
 	assert_non_null(strstr(found(&w, 0)->message, "is the name of n[1-2]: one machine"));
 	assert_string_equal(found(&w, 0)->fix.v[0],
-			    "windsock --hosts n[0-1]   # each machine once");
+			    "windsock --hosts 'n[0-1]'   # each machine once");
 	world_done(&w);
 }
 
@@ -211,6 +211,8 @@ static void t_accused(void **state)
 	(void)state;
 	accused("b", "does not reach a: its own firewall: inet t c, handle 2: drop", "b ");
 	accused("b", "does not reach a: no answer at all: perhaps inet t c, handle 2", "b ");
+	accused("b", "is not reached: no answer at all: a firewall that drops: inet t c: drop",
+		"b ");
 	accused("b", "does not reach a: no answer at all: a security group", "a b ");
 	accused("c", "a route of this host forbids it", "a b "); /* not of this pair */
 }

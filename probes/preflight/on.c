@@ -1,0 +1,114 @@
+#include "probes/preflight/on.h"
+
+#include "lib/cluster/on_each.h"
+#include "lib/core/log.h"
+#include "lib/core/term.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+enum { SAID_MAX = 160, NO_SSH = 255 };
+
+/* The last line that says something, for a person. */
+static const char *last_line(struct arena *a, const char *text)
+{
+	size_t n = strlen(text);
+	char *copy, *line;
+
+	while (n && strchr(" \t\r\n", text[n - 1]))
+		n--;
+	copy = arena_strndup(a, text, n);
+	line = strrchr(copy, '\n');
+	line = line ? line + 1 : copy;
+	term_clean(line);
+	line[term_fit(line, SAID_MAX)] = '\0';
+	return line;
+}
+
+/* Did it end there, with whatever exit code? ssh has one for itself. */
+static bool has_run(const struct fanout_result *r)
+{
+	return r->started && !r->timed_out && !r->interrupted && r->exit_status >= 0 &&
+	       r->exit_status != NO_SSH;
+}
+
+static void judge(struct tally *t, const struct fanout_result *r, struct finding *f,
+		  uint64_t deadline_ns)
+{
+	const char *out = last_line(t->a, r->out), *err = last_line(t->a, r->err);
+	struct unit_buf b;
+
+	if (has_run(r) && !r->exit_status)
+		finding_set(f, ST_PASS, "%s", *out ? out : "done");
+	else if (has_run(r))
+		finding_set(f, ST_FAIL, "exit code %d%s%s", r->exit_status, *err ? ": " : "", err);
+	else if (r->timed_out)
+		finding_set(f, ST_FAIL,
+			    "said nothing for %s and was ended; what takes longer is given more "
+			    "with --deadline",
+			    format_duration(&b, deadline_ns));
+	else
+		finding_set(f,
+			    r->interrupted ? ST_SKIP
+			    : r->started   ? ST_FAIL
+					   : ST_ERROR,
+			    "%s", r->trouble ?: "it is not known how it ended");
+	if (f->status != ST_SKIP)
+		f->seconds = (double)(r->took_ns / 1000) / 1e6;
+}
+
+static void node_data(struct report *r, const struct fanout_result *got)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (got->exit_status >= 0)
+		json_num(o, "exit_code", got->exit_status);
+	json_str(o, "stdout", got->out);
+	json_str(o, "stderr", got->err);
+	if (got->truncated)
+		json_bool(o, "truncated", true);
+	report_node(r, got->host, o);
+}
+
+/* One line for all that failed, so that they are told as one where they failed alike. */
+static void advise(const struct tally *t, const host_list *failed, const char *command, size_t from)
+{
+	const char *line = on_each(t->a, t->way, failed, command);
+
+	for (size_t i = from; line && i < t->items.n; i++)
+		if (t->items.v[i].f->status == ST_FAIL)
+			finding_fix(t->items.v[i].f, "%s   # again, only where it failed", line);
+}
+
+static void progress(const struct fanout_result *r UNUSED, size_t finished, size_t total,
+		     void *arg UNUSED)
+{
+	log_progress("on hosts", finished, total);
+}
+
+int on_hosts(struct tally *t, const host_list *hosts, const char *command,
+	     const struct fanout_opts *o, struct err *e)
+{
+	const char *const argv[] = {"sh", "-c", command, NULL};
+	size_t from = t->items.n, done = 0;
+	struct fanout_result *got;
+	host_list failed = {0};
+
+	if (fanout_run(hosts, argv, o, progress, NULL, t->a, &got, e))
+		return -1;
+	log_progress_end();
+	for (size_t i = 0; i < hosts->n; i++) {
+		struct finding *f = tally_add(t, 0, "hosts", "host.command", NULL);
+
+		tally_of_host(t, got[i].host);
+		judge(t, &got[i], f, o->deadline_ns);
+		done += f->status == ST_PASS;
+		if (f->status == ST_FAIL)
+			*LIST_ADD(t->a, &failed) = hosts->v[i];
+		if (report_wants_data(t->r))
+			node_data(t->r, &got[i]);
+	}
+	advise(t, &failed, command, from);
+	tally_emit(t);
+	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);
+	return 0;
+}

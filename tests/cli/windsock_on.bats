@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# `windsock on HOSTS COMMAND`: what its answers are, and its exit codes.
+# shellcheck disable=SC2016 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!WINDSOCK_@}"
+    # HOST COMMAND: here instead; odd3 has no sshd
+    printf '#!/bin/sh\nexport HOST=$1\n[ $1 != odd3 ] || { echo "ssh: connect to host odd3 port 22: Connection refused" >&2; exit 255; }\nexec sh -c "$2"\n' >rsh
+    chmod +x rsh
+}
+
+windsock() { "$BIN/windsock" "$@"; }
+
+@test "on: what many print alike is one line" {
+    run -0 --separate-stderr windsock on --rsh ./rsh 'n[1-500]' 'echo first; echo "it is done"'
+    [ "${#lines[@]}" = 2 ]
+    [[ ${lines[0]} == "pass  host.command "*" n[1-500]: it is done" && ${lines[1]} == "PASS  "*"done on 500 of 500 hosts" ]]
+    [ -z "$stderr" ]
+}
+
+@test "on: a shell there reads the command, quotes and all" {
+    run -0 --separate-stderr windsock on --rsh ./rsh n1 'x="it'\''s"; test "$HOST" = n1 && printf "%s\n" "$x $HOST"'
+    [[ ${lines[0]} == *" n1: it's n1" ]]
+    run -0 --separate-stderr windsock on --rsh ./rsh n1 true
+    [[ ${lines[0]} == *" n1: done" ]]
+}
+
+@test "on: who failed is named, with why and the line for those alone" {
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-4],odd3' 'case $HOST in n[24]) echo "no such key" >&2; exit 7 ;; esac'
+    [[ $output == *"pass  host.command "*" n[1,3]: done"* ]]
+    [[ $output == *"fail  host.command "*" n[2,4]: exit code 7: no such key"* ]]
+    [[ $output == *"fail  host.command "*" odd3: cannot reach odd3: connection refused"* ]]
+    [[ $output == *"-> windsock on --rsh ./rsh 'n[2,4],odd3' 'case "*"   # again, only where it failed"* ]]
+    [[ $output == *"done on 2 of 5 hosts" ]]
+}
+
+@test "on: programs have each host's output" {
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-3],odd3' 'echo "$HOST"; echo "to $HOST" >&2; [ "$HOST" != n2 ]' --json
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(jq -r '.findings[] | "\(.host) \(.status)"' <<<"$output")" = $'n1 pass\nn2 fail\nn3 pass\nodd3 fail' ]
+    [ "$(jq -c '.nodes[1] | [.host, .data.exit_code, .data.stdout, .data.stderr]' <<<"$output")" = '["n2",1,"n2\n","to n2\n"]' ]
+}
+
+@test "on: a way that cannot be gone is no fault of the hosts" {
+    run -3 --separate-stderr windsock on --rsh /nonexistent 'n[1-3]' true
+    [[ $output == *"error host.command "*" n[1-3]: "* ]]
+    run -2 --separate-stderr windsock on --rsh ./rsh 'n[1-' true
+    [ -z "$output" ]
+}
+
+@test "on: hosts and one command line, no more and no less" {
+    for words in '' 'n1' 'n1 uname -r'; do
+        # shellcheck disable=SC2086 # words
+        run -2 --separate-stderr windsock on --rsh ./rsh $words
+        [ -z "$output" ]
+    done
+    run -2 --separate-stderr windsock on n1 uname -- -r
+    [[ $stderr == *"on takes hosts and one command line"*"windsock on 'node[1-8]'"* ]]
+}
+
+@test "on: a host that says nothing has its deadline, the others do not wait" {
+    run -1 --separate-stderr windsock on --rsh ./rsh --deadline 200ms 'n[1-40]' '[ "$HOST" != n7 ] || exec sleep 1000'
+    [[ $output == *"pass  host.command "*" n[1-6,8-40]: done"* ]]
+    [[ $output == *"fail  host.command "*" n7: said nothing for 600 ms and was ended"* ]]
+}

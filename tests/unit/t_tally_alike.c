@@ -1,0 +1,243 @@
+/* What many hosts say alike, and not to the letter: names of their own, handles of rules, numbers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "probes/tally/alike.h"
+#include "probes/tally/names.h"
+#include "probes/tally/tally.h"
+
+#include <cmocka.h>
+
+struct world {
+	char out[64]; /* thrown away */
+	struct arena a;
+	struct report *r;
+	struct tally t;
+};
+
+static void world_init(struct world *w)
+{
+	struct err e = {0};
+
+	*w = (struct world){.t = {.fold = true}};
+	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_tally_alike.%d", (int)getpid());
+	w->r = report_new(
+		&(struct report_opts){
+			.command = "windsock", .format = "table", .host = "here", .output = w->out},
+		&e);
+	assert_non_null(w->r);
+	w->t.a = &w->a;
+	w->t.r = w->r;
+}
+
+static void world_done(struct world *w)
+{
+	struct err e = {0};
+
+	(void)report_end(w->r, &e);
+	(void)unlink(w->out);
+	arena_done(&w->a);
+}
+
+static struct finding *say(struct world *w, unsigned host, const char *check, const char *message,
+			   const char *fix)
+{
+	struct finding *f = tally_add(&w->t, 0, "hosts", check, "x");
+
+	tally_of_host(&w->t, arena_printf(&w->a, "node%u", host));
+	finding_set(f, ST_FAIL, "%s", message);
+	if (fix)
+		finding_fix(f, "%s", fix);
+	return f;
+}
+
+static const struct finding *only(struct world *w, size_t hosts)
+{
+	item_list all = tally_folded(&w->t, 0, true);
+
+	assert_int_equal(all.n, 1);
+	assert_int_equal(all.v[0].hosts.n, hosts);
+	return all.v[0].f;
+}
+
+/* ---- texts ---- */
+static void a_gist_has_no_handles_and_no_name(void **state UNUSED)
+{
+	static const struct {
+		const char *text, *own, *filled;
+	} rows[] = {
+		{"inet t c, handle 12: drop; and inet u c, handle 3: drop", NULL,
+		 "inet t c: drop; and inet u c: drop"},
+		{"cannot reach node1: refused", "node1", "cannot reach ALL: refused"},
+		{"node1: try `ssh node1 true`, not node1", "node1",
+		 "ALL: try `ssh ONE true`, not ALL"},
+		{"node10 is not node1-ib, nor xnode1", "node1",
+		 "node10 is not node1-ib, nor xnode1"},
+		{"handle 4 stays", "node1", "handle 4 stays"},
+		{"", "node1", ""},
+	};
+	struct arena a = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(
+			alike_fill(&a, alike_gist(&a, rows[i].text, rows[i].own), "ALL", "ONE"),
+			rows[i].filled);
+	arena_done(&a);
+}
+
+static void numbers_that_stand_alone(void **state UNUSED)
+{
+	const char *said[] = {"is 7 s behind, 10.0.0.2 on eth0",
+			      "is 12.5 s behind, 10.0.0.10 on eth0",
+			      "is 9 s behind, 10.0.0.9 on eth0"};
+	struct arena a = {0};
+	str_list l = {.v = said, .n = ARRAY_LEN(said)};
+
+	for (size_t i = 0; i < l.n; i++)
+		assert_string_equal(alike_shape(&a, l.v[i]), "is # s behind, # on eth0");
+	assert_string_not_equal(alike_shape(&a, "on eth0"), alike_shape(&a, "on eth1"));
+	assert_string_equal(alike_shape(&a, "6.1-12 of n-7"), "#-# of n-7");
+	assert_string_equal(alike_range(&a, &l),
+			    "is 7 to 12.5 s behind, 10.0.0.2 to 10.0.0.10 on eth0");
+	l.n = 1;
+	assert_string_equal(alike_range(&a, &l), said[0]);
+	arena_done(&a);
+}
+
+/* ---- findings ---- */
+static void a_handle_makes_no_other_fault(void **state UNUSED)
+{
+	struct world w;
+
+	world_init(&w);
+	say(&w, 1, "local.firewall", "drops: inet t c, handle 4: drop", "sudo nft x");
+	say(&w, 2, "local.firewall", "drops: inet t c, handle 9: drop", "sudo nft x");
+	assert_string_equal(only(&w, 2)->message, "drops: inet t c: drop");
+	assert_string_equal(w.t.items.v[0].f->message, "drops: inet t c, handle 4: drop");
+	world_done(&w);
+	world_init(&w); /* one that all of them have is told */
+	say(&w, 1, "local.firewall", "drops: inet t c, handle 4: drop", NULL);
+	say(&w, 2, "local.firewall", "drops: inet t c, handle 4: drop", NULL);
+	assert_string_equal(only(&w, 2)->message, "drops: inet t c, handle 4: drop");
+	world_done(&w);
+}
+
+static void hosts_that_name_themselves(void **state UNUSED)
+{
+	const struct finding *f;
+	struct world w;
+
+	world_init(&w);
+	for (unsigned i = 1; i <= 3; i++) {
+		const char *own = arena_printf(&w.a, "node%u", i);
+
+		f = say(&w, i, "host.answer", arena_printf(&w.a, "cannot reach %s: no route", own),
+			arena_printf(&w.a, "windsock --quick --hosts %s   # until it answers",
+				     own));
+		finding_fix((struct finding *)f, "ssh %s true", own);
+		finding_expect((struct finding *)f, "an answer of %s", own);
+	}
+	f = only(&w, 3);
+	assert_string_equal(f->message, "cannot reach node[1-3]: no route");
+	assert_string_equal(f->expected, "an answer of node[1-3]");
+	assert_string_equal(f->fix.v[0],
+			    "windsock --quick --hosts 'node[1-3]'   # until it answers");
+	assert_string_equal(f->fix.v[1], "ssh node1 true   # on node1, the others alike");
+	world_done(&w);
+}
+
+/* Three are told each by itself: few enough to be read. */
+static void many_numbers_are_a_range(void **state UNUSED)
+{
+	struct world w;
+	const struct finding *f;
+	item_list all;
+
+	world_init(&w);
+	for (unsigned i = 0; i < 3; i++)
+		say(&w, i, "drift.clock", arena_printf(&w.a, "is %u s behind", 10 + i), "sudo x");
+	all = tally_folded(&w.t, 0, true);
+	assert_int_equal(all.n, 3);
+	for (unsigned i = 3; i < 500; i++)
+		say(&w, i, "drift.clock", arena_printf(&w.a, "is %u s behind", 10 + i), "sudo x");
+	f = only(&w, 500);
+	assert_string_equal(f->message, "is 10 to 509 s behind");
+	assert_string_equal(f->host, "node[0-499]");
+	assert_string_equal(f->fix.v[0], "sudo x");
+	assert_int_equal(w.t.items.n, 500); /* for programs each has its own */
+	world_done(&w);
+}
+
+static void commands_with_numbers_of_their_own(void **state UNUSED)
+{
+	const struct finding *f;
+	struct world w;
+
+	world_init(&w);
+	for (unsigned i = 1; i <= 40; i++) {
+		f = say(&w, i, "local.master_port", arena_printf(&w.a, "is taken: x (pid %u)", i),
+			arena_printf(&w.a, "kill %u   # if it is old", i));
+		finding_fix((struct finding *)f, "export MASTER_PORT=29501   # on all nodes");
+	}
+	f = only(&w, 40);
+	assert_string_equal(f->message, "is taken: x (pid 1 to 40)");
+	assert_string_equal(f->fix.v[0], "kill 1   # if it is old; on node1, the others alike");
+	assert_string_equal(f->fix.v[1], "export MASTER_PORT=29501   # on all nodes");
+	world_done(&w);
+}
+
+/* Four things that one host says are four, however alike they are. */
+static void one_host_says_many_things(void **state UNUSED)
+{
+	struct world w;
+
+	world_init(&w);
+	for (unsigned i = 0; i < 5; i++)
+		say(&w, 1, "xid", arena_printf(&w.a, "reported Xid %u", i), NULL);
+	assert_int_equal(tally_folded(&w.t, 0, true).n, 5);
+	world_done(&w);
+}
+
+static void another_fault_is_another_line(void **state UNUSED)
+{
+	struct world w;
+
+	world_init(&w);
+	say(&w, 1, "a", "is 1", "x");
+	say(&w, 2, "b", "is 1", "x");
+	say(&w, 3, "a", "was 1", "x");
+	say(&w, 4, "a", "is 1", "y");
+	say(&w, 5, "a", "is 1", "x")->subject = "y";
+	say(&w, 6, "a", "is 1", "x")->status = ST_WARN;
+	assert_int_equal(tally_folded(&w.t, 0, true).n, 6);
+	world_done(&w);
+}
+
+static void a_long_list_is_cut_for_people(void **state UNUSED)
+{
+	struct world w;
+
+	world_init(&w);
+	for (unsigned i = 0; i < 1000; i++)
+		say(&w, 2 * i, "a", "is", NULL);
+	assert_string_equal(only(&w, 1000)->host, "node[0,2,4,6,8,10,12,14] and 992 more");
+	w.t.fold = false;
+	assert_int_equal(strlen(only(&w, 1000)->host) > 3000, true);
+	world_done(&w);
+}
+
+#define TEST(f) cmocka_unit_test(f)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_gist_has_no_handles_and_no_name), TEST(numbers_that_stand_alone),
+		TEST(a_handle_makes_no_other_fault),	 TEST(hosts_that_name_themselves),
+		TEST(many_numbers_are_a_range),		 TEST(commands_with_numbers_of_their_own),
+		TEST(one_host_says_many_things),	 TEST(another_fault_is_another_line),
+		TEST(a_long_list_is_cut_for_people),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
