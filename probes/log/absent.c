@@ -10,6 +10,8 @@ enum {
 	LOCAL = 88,
 	SILENT = 58, /* nothing was heard until it was ended */
 	FAINT = 46,
+	NO_SUCH = 86, /* a number that is not in the world, or that two hosts have */
+	SHARED = 76,  /* one number said by two, as the order of the lines shows */
 	EACH_ALONE = 74,
 	ECHO = 44, /* with what the earliest gets it is still no answer */
 };
@@ -52,6 +54,40 @@ static void members(struct why *w, struct arena *a, struct explanation *x, bool 
 				arena_printf(a, "%ld of %ld %s announced themselves in this log",
 					     m->present, m->total, who[k]));
 	}
+}
+
+/* The line in which a member announced itself. */
+static const struct log_event *announcement(const struct why *w)
+{
+	const struct record *r = &w->records[signature_find("HNG-003")];
+
+	for (size_t i = 0; i < r->events.n; i++)
+		if (strstr(r->events.v[i].text, "MEMBER: "))
+			return &r->events.v[i];
+	return NULL;
+}
+
+/* Numbers of members that cannot be right. */
+static void numbers(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct roster *r = &w->roster;
+	enum roster_twice twice = roster_judge(r);
+	struct cause *c;
+
+	if (w->healthy || w->muster[MEMBERS].is_complete || (!r->beyond_of && !twice))
+		return;
+	c = explain_add(w, a, x, r->beyond_of ? "CON-028" : "CON-014");
+	if (r->beyond_of)
+		explain_raise(c, NO_SUCH,
+			      arena_printf(a, "rank %ld announced itself in a world of %ld",
+					   r->beyond, r->beyond_of));
+	else
+		explain_raise(c, twice == ROSTER_TWICE ? NO_SUCH : SHARED,
+			      arena_printf(a,
+					   "%u processes of a world of %ld announced themselves, "
+					   "with %u numbers",
+					   r->lines, r->total, r->present));
+	c->first = c->first ? c->first : announcement(w);
 }
 
 /* NCCL's ranks say that they begin; in the log of one node only those of it do. */
@@ -130,8 +166,10 @@ static void worlds(struct why *w, struct arena *a, struct explanation *x)
 void absent(struct why *w, struct arena *a, struct explanation *x)
 {
 	bool ended = was_ended(w, x);
-	bool is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
+	bool is_explained;
 
+	numbers(w, a, x);
+	is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
 	worlds(w, a, x);
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {

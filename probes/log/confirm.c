@@ -40,11 +40,17 @@ static bool is_elsewhere(const struct cause *c)
 	return log_host(c) && gethostname(own, sizeof(own) - 1) == 0 && !streq(own, log_host(c));
 }
 
+/* The entry that can be looked for: its own, or the family's. */
+static const char *look_id(const struct cause *c)
+{
+	return look_can(c->sig->id) ? c->sig->id : c->head->id;
+}
+
 static void confirm_one(struct cause *c, struct looker *l)
 {
 	static const char *const words[] = {"not decided: ", "confirmed: ", "not so here: "};
 	const char *said;
-	enum look seen = look_for(l, c->sig->id, log_port(c), &said);
+	enum look seen = look_for(l, look_id(c), log_port(c), &said);
 	bool elsewhere = is_elsewhere(c);
 
 	if (elsewhere)
@@ -60,7 +66,7 @@ void confirm(struct explanation *x, uint64_t deadline_ns, struct arena *a)
 	struct looker l = {.a = a, .deadline_ns = deadline_ns};
 
 	for (size_t i = 0; i < x->causes.n && i < ASKED && !interrupt_pending(); i++)
-		if (look_can(x->causes.v[i].sig->id))
+		if (look_can(look_id(&x->causes.v[i])))
 			confirm_one(&x->causes.v[i], &l);
 	explain_sort(x);
 }
@@ -77,9 +83,9 @@ static const char *questions(const struct explanation *x, struct arena *a)
 		const struct cause *c = &x->causes.v[i];
 		unsigned port = log_port(c);
 
-		if (!look_can(c->sig->id))
+		if (!look_can(look_id(c)))
 			continue;
-		text_addf(&list, "%s%s", list.n ? "," : "", c->sig->id);
+		text_addf(&list, "%s%s", list.n ? "," : "", look_id(c));
 		if (port)
 			text_addf(&list, ":%u", port);
 	}
@@ -127,7 +133,7 @@ static struct verdict collect(const struct cause *c, const struct answers *all)
 
 		if (known && !is_of(&all->v[i], c))
 			continue;
-		seen = heard(&all->v[i], c->sig->id, &said);
+		seen = heard(&all->v[i], look_id(c), &said);
 		if (said && (!v.said || (seen == LOOK_YES && v.yes == 0))) {
 			v.said = said;
 			v.where = all->v[i].host;
@@ -183,7 +189,7 @@ int confirm_hosts(struct explanation *x, const host_list *hosts, const char *giv
 	for (size_t i = 0; i < x->causes.n && i < ASKED; i++) {
 		struct cause *c = &x->causes.v[i];
 
-		if (look_can(c->sig->id)) {
+		if (look_can(look_id(c))) {
 			struct verdict v = collect(c, &all);
 
 			/* texts of a document end with it */
@@ -203,7 +209,7 @@ void confirm_tell(const struct explanation *x, struct report *r)
 
 		if (!c->seen_here)
 			continue;
-		f = report_find(r, "log.confirm", c->sig->id);
+		f = report_find(r, "log.confirm", c->head->id);
 		finding_set(f, ST_INFO, "%s", c->seen_here);
 		report_add(r, f);
 	}

@@ -121,7 +121,7 @@ static bool lacks_reason(struct explanation *x)
 /* Doubtful interfaces matter where ranks could not connect, or hang. */
 static void doubtful_interfaces(struct why *w, struct explanation *x)
 {
-	static const char *const all[] = {"IF-004", "IF-005", "IF-006", "IF-008", NULL};
+	static const char *const all[] = {"IF-004", "IF-005", "IF-006", "IF-008", "IF-020", NULL};
 	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01",
 					      "PT-006", "PT-012",  "PT-023",  NULL};
 	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
@@ -139,6 +139,7 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 		explain_raise(explain_find(x, "IF-006"), 74, "several hosts take part");
 		explain_raise(explain_find(x, "IF-005"), 54, "several hosts take part");
 		explain_raise(explain_find(x, "IF-004"), 54, "several hosts take part");
+		explain_raise(explain_find(x, "IF-020"), 54, "several hosts take part");
 	}
 }
 
@@ -167,8 +168,8 @@ static void link_down(struct explanation *x)
 		const struct cause *c = explain_find(x, rdma[i]);
 
 		if (c && c->first && down->first && at_one_time(down->first, c->first))
-			explain_raise(down, c->weight + 2,
-				      "RDMA failed over a link at the same time");
+			explain_reason(down, c, c->weight + 2,
+				       "RDMA failed over a link at the same time");
 	}
 }
 
@@ -221,7 +222,21 @@ static void lost_pages(struct explanation *x)
 	if (spare <= total)
 		c->weight = 0;
 	else if (failed && !failed->is_over)
-		explain_raise(c, failed->weight + 6, "CmaFree is more than CmaTotal");
+		explain_reason(c, failed, failed->weight + 6, "CmaFree is more than CmaTotal");
+}
+
+/* What one rank alone does behind the training, the others wait for or time out in. */
+static void after_the_end(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-076");
+	const struct cause *timeout = explain_find(x, "PT-006");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (timeout && !timeout->is_over && c->first->file == timeout->first->file &&
+	    event_before(c->first, timeout->first))
+		explain_reason(c, timeout, timeout->weight + 6, "a collective timed out behind it");
 }
 
 /* Rank 0 that never comes is retried in silence until somebody gives up. */
@@ -263,6 +278,7 @@ static void name_the_reason(struct explanation *x)
 	} pairs[] = {
 		{"IF-017", "IF-015", "so it published loopback, and the others connected to it"},
 		{"IF-016", "IF-015", "so the connections failed"},
+		{"NVS-001", "NVS-002", "a transport failed for that"},
 		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
 		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
@@ -275,7 +291,8 @@ static void name_the_reason(struct explanation *x)
 		struct cause *c = explain_find(x, pairs[i].reason);
 
 		if (e && c && !e->is_over && !c->is_over)
-			explain_raise(c, e->weight + 5 < 98 ? e->weight + 5 : 98, pairs[i].because);
+			explain_reason(c, e, e->weight + 5 < 98 ? e->weight + 5 : 98,
+				       pairs[i].because);
 	}
 }
 
@@ -318,6 +335,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	still_knocking(w, x);
 	too_little_shared_memory(x);
 	lost_pages(x);
+	after_the_end(x);
 	transports(w, a, x);
 	versions(w, a, x);
 	interfaces(w, a, x);

@@ -1,6 +1,7 @@
 #include "probes/log/explain.h"
 
 #include "probes/log/extract.h"
+#include "probes/log/kin.h"
 
 enum {
 	ECHO = 48,	  /* the most that an effect of an earlier failure may have */
@@ -16,17 +17,22 @@ struct cause *explain_find(struct explanation *x, const char *id)
 	return NULL;
 }
 
+static struct cause *add(struct why *w, struct arena *a, struct explanation *x, size_t sig)
+{
+	struct cause *c = LIST_ADD(a, &x->causes);
+
+	c->sig = &signatures[sig];
+	c->head = signature_head(c->sig);
+	c->record = &w->records[sig];
+	return c;
+}
+
 struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id)
 {
 	struct cause *c = explain_find(x, id);
 	int sig = signature_find(id);
 
-	if (c || sig < 0)
-		return c;
-	c = LIST_ADD(a, &x->causes);
-	c->sig = &signatures[sig];
-	c->record = &w->records[sig];
-	return c;
+	return c || sig < 0 ? c : add(w, a, x, (size_t)sig);
 }
 
 void explain_suspect(struct cause *c, int weight, const char *because)
@@ -42,6 +48,13 @@ void explain_raise(struct cause *c, int weight, const char *because)
 	explain_suspect(c, weight, because);
 	if (c && because)
 		c->because = because;
+}
+
+void explain_reason(struct cause *c, const struct cause *effect, int weight, const char *because)
+{
+	if (c && c->weight <= weight)
+		kin_adopt(c, effect);
+	explain_raise(c, weight, because);
 }
 
 bool explain_has_reason(const struct explanation *x)
@@ -74,9 +87,9 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 		    (streq(g->id, "HNG-001") && w->healthy) ||
 		    (streq(g->id, "HNG-003") && !somebody_lacks(w)))
 			continue;
-		c = LIST_ADD(a, &x->causes);
-		*c = (struct cause){
-			.sig = g, .record = r, .first = &r->events.v[0], .weight = g->weight};
+		c = add(w, a, x, i);
+		c->first = &r->events.v[0];
+		c->weight = g->weight;
 	}
 }
 
@@ -174,8 +187,8 @@ static bool is_silent(const struct why *w)
 static bool may_hang(const struct cause *c)
 {
 	static const char *const ids[] = {"GPU-015", "GPU-039", "GPU-043", "KRN-010", "IF-004",
-					  "IF-005",  "IF-006",	"IF-007",  "IF-008",  "PT-026",
-					  "HNG-001", "HNG-002", NULL};
+					  "IF-005",  "IF-006",	"IF-007",  "IF-008",  "IF-020",
+					  "PT-026",  "HNG-001", "HNG-002", NULL};
 
 	for (size_t i = 0; ids[i]; i++)
 		if (streq(c->sig->id, ids[i]))
@@ -248,15 +261,14 @@ static const char *matched(const struct why *w, const struct cause *c)
 }
 
 /* Fills a list of templates; an element that lacks something is left out. */
-static void fill_list(struct arena *a, const char *list, const struct term_value *v, size_t n,
-		      const char *ere, const char *line, str_list *ret)
+static void fill_list(const struct filling *f, const char *list, bool is_shell, str_list *ret)
 {
 	while (*list) {
 		size_t len = strcspn(list, "\n");
-		const char *s = fill_template(a, arena_strndup(a, list, len), v, n, ere, line);
+		const char *s = fill_template(f, arena_strndup(f->a, list, len), is_shell);
 
 		if (s && !streq(s, "-"))
-			*LIST_ADD(a, ret) = s;
+			*LIST_ADD(f->a, ret) = s;
 		list += len + (list[len] == '\n');
 	}
 }
@@ -281,7 +293,8 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT };
 	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL}, {"host", NULL},
 				 {"rank", NULL}, {"good", NULL}, {"text", NULL}};
-	const char *ere = c->sig->ere, *line = matched(w, c), *s;
+	const struct filling f = {a, v, ARRAY_LEN(v), c->sig->ere, matched(w, c)};
+	const char *s;
 	const struct offer *o;
 	struct extract e;
 
@@ -297,11 +310,11 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 			c->first->who.rank < 0 ? NULL : arena_printf(a, "%d", c->first->who.rank);
 		v[TEXT].value = c->first->body;
 	}
-	s = fill_template(a, c->sig->meaning, v, ARRAY_LEN(v), ere, line);
+	s = fill_template(&f, c->sig->meaning, false);
 	c->meaning = s ? s : c->sig->meaning;
-	fill_list(a, c->sig->causes, v, ARRAY_LEN(v), ere, line, &c->causes);
-	fill_list(a, c->sig->confirm, v, ARRAY_LEN(v), ere, line, &c->confirm);
-	fill_list(a, c->sig->fix, v, ARRAY_LEN(v), ere, line, &c->fix);
+	fill_list(&f, c->sig->causes, false, &c->causes);
+	fill_list(&f, c->sig->confirm, true, &c->confirm);
+	fill_list(&f, c->sig->fix, true, &c->fix);
 }
 
 /* An exception says what; where the program was says whose line to mend. */
@@ -327,6 +340,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	favour_first(w, ret);
 	drop_hints(w, ret);
 	explain_sort(ret);
+	kin_unite(a, ret);
 	for (size_t i = 0; i < ret->causes.n; i++) {
 		struct cause *c = &ret->causes.v[i];
 

@@ -6,8 +6,18 @@
  */
 #include "probes/log/why.h"
 
-struct cause {
+/* Another entry of the same family that was met too. */
+struct kin {
 	const struct signature *sig;
+	const struct log_event *first;
+	const struct record *record;
+};
+
+struct cause {
+	const struct signature *sig;	     /* whose words it has */
+	const struct signature *head;	     /* by whose id it goes: see kin.h */
+	const struct signature *effect_head; /* ... where it stands before its effect, or NULL */
+	LIST(struct kin) kin;
 	const struct log_event *first;
 	const struct record *record;
 	int weight;	     /* the confidence, in percent */
@@ -32,7 +42,7 @@ struct explanation {
 /* May be called at any time, also while more is to come. All lives in @a. */
 void explain(struct why *w, struct arena *a, struct explanation *ret);
 
-/* --- between explain.c, correlate.c, offers.c, waits.c, stuck.c, absent.c and outlive.c ----- */
+/* --- between explain.c and those who judge: kin.c, correlate.c, outlive.c ... ---------- */
 struct cause *explain_find(struct explanation *x, const char *id);
 /* The cause of that name, made where no line showed it. */
 struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id);
@@ -47,6 +57,12 @@ void offers(struct why *w, struct arena *a, struct explanation *x);
 void explain_suspect(struct cause *c, int weight, const char *because);
 /* That, and what shows it is said in any case. */
 void explain_raise(struct cause *c, int weight, const char *because);
+/* @c is the reason of @effect, and mostly stands before it. */
+void explain_reason(struct cause *c, const struct cause *effect, int weight, const char *because);
+/* Where it stands before @effect it goes by its id, if that is shared and its own is not. */
+void kin_adopt(struct cause *c, const struct cause *effect);
+/* Of sorted causes: the best of each family stands for it. */
+void kin_unite(struct arena *a, struct explanation *x);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */
 bool explain_has_reason(const struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */

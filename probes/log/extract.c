@@ -1,5 +1,6 @@
 #include "probes/log/extract.h"
 
+#include "lib/cluster/child.h"
 #include "lib/core/text.h"
 #include "lib/net/addr.h"
 
@@ -144,15 +145,29 @@ static const char *group(struct arena *a, int i, const char *ere, const char *li
 	return value;
 }
 
-const char *fill_template(struct arena *a, const char *tpl, const struct term_value *v, size_t n,
-			  const char *ere, const char *line)
+/* What @name of @n letters stands for, or NULL. */
+static const char *value_of(const struct filling *f, const char *name, size_t n, bool is_shell)
+{
+	const char *value = NULL;
+
+	if (isdigit((unsigned char)*name) && n == 1)
+		value = group(f->a, *name - '0', f->ere, f->line);
+	for (size_t i = 0; i < f->n && !value; i++)
+		if (strlen(f->v[i].name) == n && strncmp(f->v[i].name, name, n) == 0)
+			value = f->v[i].value;
+	if (value && is_shell && (*value == '-' || !streq(shell_quote(f->a, value), value)))
+		return NULL;
+	return value;
+}
+
+const char *fill_template(const struct filling *f, const char *tpl, bool is_shell)
 {
 	struct text t;
 
-	text_init(&t, a);
+	text_init(&t, f->a);
 	for (const char *p = tpl; *p;) {
 		size_t name = strcspn(p + 1, "|}"), whole = strcspn(p, "}");
-		const char *value = NULL;
+		const char *value;
 
 		if ((*p == '{' || *p == '}') && p[1] == *p) {
 			text_addn(&t, p, 1);
@@ -163,11 +178,7 @@ const char *fill_template(struct arena *a, const char *tpl, const struct term_va
 			text_addn(&t, p++, 1);
 			continue;
 		}
-		if (isdigit((unsigned char)p[1]) && name == 1)
-			value = group(a, p[1] - '0', ere, line);
-		for (size_t i = 0; i < n && !value; i++)
-			if (strlen(v[i].name) == name && strncmp(v[i].name, p + 1, name) == 0)
-				value = v[i].value;
+		value = value_of(f, p + 1, name, is_shell);
 		if (value)
 			text_add(&t, value);
 		else if (p[1 + name] == '|')

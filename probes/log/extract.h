@@ -16,12 +16,19 @@ struct term_value {
 	const char *name, *value; /* NULL: not known */
 };
 
+struct filling {
+	struct arena *a;
+	const struct term_value *v;
+	size_t n;
+	const char *ere, *line; /* {1}..{9} are the expression's groups in the line; or NULL */
+};
+
 /*
- * Fills a template. {1}..{9} are the groups of @sig's expression in @line.
- * NULL when a placeholder is unknown and has no "else". "{{" is a brace.
+ * Fills a template. NULL when a placeholder is unknown and has no "else". "{{" is a brace.
+ * @is_shell: it will be pasted into a shell, and whoever wrote the log knew that: a value that is
+ * more than a plain word is unknown.
  */
-const char *fill_template(struct arena *a, const char *tpl, const struct term_value *v, size_t n,
-			  const char *ere, const char *line);
+const char *fill_template(const struct filling *f, const char *tpl, bool is_shell);
 
 /* The placeholders that may be used; NULL-terminated. */
 extern const char *const template_names[];

@@ -62,13 +62,16 @@ static void got_going(struct why *w, struct why_stream *s, const struct log_line
 }
 
 /* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
-static void member(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+static void member(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	const char *p = said_after(l, "MEMBER: ");
 	char *end;
 	long which = strtol(p, &end, 10), total = *end == '/' ? strtol(end + 1, NULL, 10) : 0;
 
+	if (which < 1)
+		return;
 	muster_note(&w->muster[MEMBERS], which - 1, total);
+	roster_note(&w->roster, which - 1, total, &l->who, s->file, s->line, s->traceback);
 	if (!w->progress_armed)
 		why_watch_progress(w);
 }

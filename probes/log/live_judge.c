@@ -34,7 +34,8 @@ static void cause(struct report *r, const char *id, const char *subject, const c
 		return;
 	array = cJSON_GetObjectItemCaseSensitive(report_data(r), "causes");
 	o = json_push_object(array ? array : json_array(report_data(r), "causes"));
-	json_str(o, "id", id);
+	json_str(o, "id", id); /* of no line: none is in the catalogue */
+	json_str(o, "entry", id);
 	json_str(o, "meaning", f->message);
 	json_num(o, "confidence", 0.9);
 	json_bool(o, "confident", true);
@@ -72,7 +73,7 @@ static size_t missing(struct report *r, const char *subject, const cJSON *comm)
 	if (n > NAMED)
 		text_addf(&t, ", and %zu more", n - NAMED);
 	if (n)
-		cause(r, "RAS-001", subject,
+		cause(r, "LIVE-001", subject,
 		      "read that rank's log and its host's dmesg; then start the job again",
 		      "ssh HOST dmesg -T | tail", "%s; %d ranks of %d wait for it", t.s,
 		      (int)json_get_num(comm, "ranks_count", 0),
@@ -139,7 +140,7 @@ static bool behind(struct report *r, const char *subject, const cJSON *comm, con
 	}
 	if (n > NAMED)
 		text_addf(&t, ", and %zu more", n - NAMED);
-	cause(r, "RAS-002", subject, "py-spy dump --pid PID   # on that host: what is it doing?",
+	cause(r, "LIVE-002", subject, "py-spy dump --pid PID   # on that host: what is it doing?",
 	      "ncclwhy --live   # again in a minute",
 	      "%s called %s %.0f times, %zu other rank%s up to %.0f times: %s behind", t.s, op, low,
 	      rest, rest == 1 ? "" : "s", high, n == 1 ? "it is" : "they are");
@@ -156,7 +157,7 @@ static bool errors(struct report *r, const char *subject, const cJSON *comm)
 
 		if ((code == 0 || code == 7) && !is_set(st, "abort_flag"))
 			continue;
-		cause(r, "RAS-003", subject, "NCCL_DEBUG=INFO COMMAND 2>&1 | ncclwhy",
+		cause(r, "LIVE-003", subject, "NCCL_DEBUG=INFO COMMAND 2>&1 | ncclwhy",
 		      "read that rank's log", "%s reports %s (code %d)",
 		      name(report_arena(r), rank),
 		      code ? "an asynchronous error" : "that its communicator was aborted", code);
@@ -225,7 +226,7 @@ static void judge_text(struct report *r, const char *s)
 		if (!t.n)
 			continue;
 		any = true;
-		cause(r, strstr(line, "MISMATCH") ? "RAS-002" : "RAS-001", line,
+		cause(r, strstr(line, "MISMATCH") ? "LIVE-002" : "LIVE-001", line,
 		      "py-spy dump --pid PID   # on that host: what is it doing?",
 		      "ncclwhy --live   # again in a minute", "%s", t.s);
 	}

@@ -224,11 +224,11 @@ static const struct {
 	const char *prefix; /* of ids */
 	enum look (*ask)(struct looker *q);
 } probes[] = {
-	{"SHM-001", shm},      {"SHM-002", shm},     {"SHM-003", shm},	   {"SHM-005", shm},
-	{"CON-013", files},    {"LIM-005", files},   {"LIM-001", memlock}, {"LIM-002", memlock},
-	{"SHM-007", shm_mode}, {"GPU-038", iommu},   {"GPU-039", iommu},   {"GPU-015", iommu},
-	{"PT-001", port},      {"IB-", rdma},	     {"EFA-", rdma},	   {"IF-", ifprobe},
-	{"CON-00", ifprobe},   {"CON-021", ifprobe}, {"PT-004", ifprobe},
+	{"SHM-001", shm},      {"SHM-002", shm},    {"SHM-003", shm},	  {"SHM-005", shm},
+	{"CON-013", files},    {"LIM-005", files},  {"LIM-001", memlock}, {"LIM-002", memlock},
+	{"SHM-007", shm_mode}, {"GPU-038", iommu},  {"GPU-039", iommu},	  {"GPU-015", iommu},
+	{"PT-001", port},      {"IB-", rdma},	    {"EFA-012", memlock}, {"EFA-", rdma},
+	{"IF-", ifprobe},      {"CON-00", ifprobe}, {"CON-021", ifprobe}, {"PT-004", ifprobe},
 };
 
 static enum look (*probe_of(const char *id))(struct looker *q)
@@ -280,7 +280,8 @@ static int look_at(struct looker *l, char *item, struct report *r, cJSON *into, 
 		return -1;
 	if (signature_find(item) < 0) {
 		err_set(e, ERR_USAGE, "--look: no entry '%s' in the catalogue", item);
-		return err_hint(e, "entries are what data.causes[].id of ncclwhy --json names");
+		return err_hint(
+			e, "entries are what data.causes[].id and .entry of ncclwhy --json name");
 	}
 	seen = look_for(l, item, number, &said);
 	f = report_find(r, "log.confirm", item);

@@ -4,13 +4,16 @@
 #include "lib/core/text.h"
 #include "probes/log/extract.h"
 
-enum { SURE = 78 /* that an address which every host has for itself makes us */ };
+enum {
+	SURE = 78,    /* that an address which every host has for itself makes us */
+	RETRIED = 66, /* ... where NCCL went on trying, and the job failed */
+};
 
 static bool is_virtual(const char *iface)
 {
-	static const char *const names[] = {"br-",     "docker", "veth",  "virbr", "cni", "cali",
-					    "flannel", "tail",	 "wg",	  "tun",   "zt",  "vmnet",
-					    "lxc",     "podman", "ip6tn", NULL};
+	static const char *const names[] = {"br-",     "docker", "veth",  "virbr",  "cni", "cali",
+					    "flannel", "tail",	 "wg",	  "tun",    "zt",  "vmnet",
+					    "lxc",     "podman", "ip6tn", "pod-id", NULL};
 
 	for (size_t i = 0; names[i]; i++)
 		if (starts_with(iface, names[i]))
@@ -29,6 +32,73 @@ static bool is_on_every_host(const char *addr)
 	return false;
 }
 
+/* 169.254.x.y: every host has that for itself. Ports 53 and 80 there are services of the cloud. */
+static bool is_of_each_host(const struct extract *e)
+{
+	return starts_with(e->addr, "169.254.") && *e->port && !streq(e->port, "53") &&
+	       !streq(e->port, "80");
+}
+
+/* Without a fabric NCCL goes over sockets: what fails on @c's interface then does not fail for want
+ * of the fabric. */
+static int above_fabric(struct explanation *x, const struct cause *c, int weight)
+{
+	enum { BEFORE = 5 /* more than what broke first gets */, MOST = 95 };
+	static const char *const fabric[] = {"EFA-001", "EFA-006"};
+
+	bool over_sockets = c && c->first && strstr(c->first->text, "NET/Socket");
+
+	for (size_t i = 0; over_sockets && i < ARRAY_LEN(fabric); i++) {
+		const struct cause *f = explain_find(x, fabric[i]);
+
+		if (f && f->weight + BEFORE > weight)
+			weight = f->weight + BEFORE;
+	}
+	return weight < MOST ? weight : MOST;
+}
+
+/* The address that failed is one that nobody else can reach. */
+static void blame_each_host(struct why *w, struct arena *a, struct explanation *x, size_t which,
+			    const char *because)
+{
+	const struct cause copy = x->causes.v[which]; /* the list may grow */
+	bool is_retried = copy.sig->tier == TIER_HINT;
+	int weight = is_retried ? RETRIED : copy.weight + 6;
+	struct cause *c;
+
+	if (is_retried && (w->healthy || !x->in_trouble))
+		return;
+	c = explain_add(w, a, x, "IF-020");
+	explain_raise(c, above_fabric(x, c, weight), because);
+	c->first = c->first ? c->first : copy.first;
+}
+
+/* Loopback was published. A dead peer of this host refuses too; what does not answer at all was
+ * meant for another. */
+static void blame_loopback(struct why *w, struct arena *a, struct explanation *x,
+			   const struct cause *failed, int weight, const char *because)
+{
+	bool named = explain_find(x, "IF-021"); /* a host's own name is that */
+	struct cause *c;
+
+	if (!streq(failed->sig->id, "CON-003"))
+		explain_raise(explain_add(w, a, x, "IF-007"), weight, because);
+	else
+		explain_raise(explain_find(x, "IF-007"), weight, because);
+	if (!failed->first || !strstr(failed->first->text, "/pair.cc"))
+		return;
+	c = explain_add(w, a, x, "IF-017");
+	if (!named) {
+		explain_raise(c, 58,
+			      "Gloo was told a loopback address: right only where all ranks are on "
+			      "one host");
+		return;
+	}
+	explain_raise(c, weight,
+		      "a host's own name resolves to loopback, and Gloo was told that address");
+	c->first = c->first ? c->first : failed->first;
+}
+
 /* The interface behind an address that could not be reached is the cause, the failure its effect.
  */
 static void blame_interface(struct why *w, struct arena *a, struct explanation *x, size_t which,
@@ -36,26 +106,21 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 {
 	const struct cause copy = x->causes.v[which], *failed = &copy; /* the list may grow */
 	int weight = failed->weight + 6 < 95 ? failed->weight + 6 : 95;
+	struct cause *c;
 
 	if (starts_with(addr, "fe80:")) {
-		explain_raise(explain_find(x, "IF-005"), weight, because);
+		explain_raise(explain_add(w, a, x, "IF-005"), weight, because);
 		explain_raise(explain_find(x, "IF-006"), weight + 1, because);
 	}
+	c = explain_find(x, "IF-004");
 	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
-		explain_raise(explain_find(x, "IF-004"),
-			      failed->sig->tier == TIER_ROOT ? failed->weight - 1 : weight,
+		explain_raise(c,
+			      failed->sig->tier == TIER_ROOT	 ? failed->weight - 1
+			      : failed->sig->tier == TIER_EFFECT ? above_fabric(x, c, weight)
+								 : weight,
 			      because);
-	/* a dead peer of this host refuses too; what does not answer at all was meant for another
-	 */
-	if (starts_with(addr, "127.") && !streq(failed->sig->id, "CON-003"))
-		explain_raise(explain_add(w, a, x, "IF-007"), weight, because);
-	else if (starts_with(addr, "127."))
-		explain_raise(explain_find(x, "IF-007"), weight, because);
-	if (starts_with(addr, "127.") && failed->first && strstr(failed->first->text, "/pair.cc"))
-		explain_raise(
-			explain_add(w, a, x, "IF-017"), 58,
-			"Gloo was told a loopback address: right only where all ranks are on one "
-			"host");
+	if (starts_with(addr, "127."))
+		blame_loopback(w, a, x, failed, weight, because);
 	if (is_on_every_host(addr))
 		explain_raise(explain_add(w, a, x, "IF-004"), weight > SURE ? weight : SURE,
 			      arena_printf(a, "%s; %s", because,
@@ -78,6 +143,7 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 		struct cause *c = &x->causes.v[i];
 		const struct offer *o;
 		struct extract e = {0};
+		const char *said;
 
 		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
 			continue;
@@ -88,11 +154,13 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			c->because =
 				arena_printf(a, "%s was offered by %s on %s", e.addr,
 					     who_text(a, &w->actors.v.v[o->actor].who), o->iface);
-		if (*e.addr)
-			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL,
-					c->because
-						? c->because
-						: arena_printf(a, "a rank could not connect to %s",
-							       e.addr));
+		if (*e.addr && !c->because)
+			said = arena_printf(a, "a rank could not connect to %s", e.addr);
+		else
+			said = c->because;
+		if (is_of_each_host(&e))
+			blame_each_host(w, a, x, i, said);
+		else if (*e.addr)
+			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL, said);
 	}
 }

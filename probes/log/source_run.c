@@ -210,7 +210,7 @@ static int start(char *const *argv, struct strand *c, size_t n, struct relay *re
 	relay_to(relay, *ret_pid > 0 ? *ret_pid : 0);
 	if (*ret_pid > 0)
 		return 0;
-	err_sys(e, "cannot start %s", *argv);
+	err_fork(e, "cannot start %s", *argv);
 	relay_done(relay);
 	return -1;
 }

@@ -20,12 +20,34 @@ static const char *times(struct arena *a, const struct cause *c)
 	return t.s;
 }
 
+static bool is_elsewhere(const struct log_event *e, const struct log_event *than)
+{
+	return e && (!than || e->line != than->line || e->file != than->file);
+}
+
+/* Where its line is. */
 static const char *place(const struct why *w, const struct cause *c, struct arena *a)
 {
 	if (!c->first)
 		return "seen by comparing the ranks";
 	return arena_printf(a, "line %llu of %s%s", (unsigned long long)c->first->line,
 			    w->files.v[c->first->file], times(a, c));
+}
+
+/* ... and which entries of its family saw what, where it is more than the one whose id it has. */
+static const char *places(const struct why *w, const struct cause *c, struct arena *a)
+{
+	struct text t;
+
+	text_init(&t, a);
+	text_addf(&t, "%s%s%s", c->head != c->sig ? c->sig->id : "", c->head != c->sig ? ": " : "",
+		  place(w, c, a));
+	for (size_t i = 0; i < c->kin.n; i++)
+		if (is_elsewhere(c->kin.v[i].first, c->first))
+			text_addf(&t, ", and %s: line %llu of %s", c->kin.v[i].sig->id,
+				  (unsigned long long)c->kin.v[i].first->line,
+				  w->files.v[c->kin.v[i].first->file]);
+	return t.s;
 }
 
 static enum status status_of(const struct explanation *x, size_t i)
@@ -47,19 +69,48 @@ static void list(cJSON *o, const char *key, const str_list *v)
 		json_push_str(array, v->v[i]);
 }
 
+static void where_data(const struct why *w, const struct log_event *e, cJSON *o)
+{
+	if (!e)
+		return;
+	json_num(o, "line", (double)e->line);
+	json_str(o, "file", w->files.v[e->file]);
+	if (e->who.rank >= 0)
+		json_num(o, "rank", e->who.rank);
+	json_str(o, "host", *e->who.host ? e->who.host : NULL);
+	json_str(o, "matched", e->text);
+}
+
+static void ranks_data(const struct record *r, cJSON *o)
+{
+	cJSON *ranks = r->nranks ? json_array(o, "ranks") : NULL;
+
+	for (size_t i = 0; i < r->nranks; i++)
+		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(r->ranks[i]));
+}
+
+/* What else of its family was met. */
+static void kin_data(const struct why *w, const struct cause *c, cJSON *o)
+{
+	cJSON *array = c->kin.n ? json_array(o, "kin") : NULL;
+
+	for (size_t i = 0; i < c->kin.n; i++) {
+		cJSON *one = json_push_object(array);
+
+		json_str(one, "entry", c->kin.v[i].sig->id);
+		where_data(w, c->kin.v[i].first, one);
+		json_num(one, "count", (double)c->kin.v[i].record->count);
+		ranks_data(c->kin.v[i].record, one);
+	}
+}
+
 static void one_data(const struct why *w, const struct cause *c, cJSON *array)
 {
-	cJSON *o = json_push_object(array), *ranks;
+	cJSON *o = json_push_object(array);
 
-	json_str(o, "id", c->sig->id);
-	if (c->first) {
-		json_num(o, "line", (double)c->first->line);
-		json_str(o, "file", w->files.v[c->first->file]);
-		if (c->first->who.rank >= 0)
-			json_num(o, "rank", c->first->who.rank);
-		json_str(o, "host", *c->first->who.host ? c->first->who.host : NULL);
-		json_str(o, "matched", c->first->text);
-	}
+	json_str(o, "id", c->head->id);
+	json_str(o, "entry", c->sig->id);
+	where_data(w, c->first, o);
 	json_str(o, "component", c->sig->component);
 	json_str(o, "meaning", c->meaning);
 	json_str(o, "because", c->because);
@@ -70,9 +121,8 @@ static void one_data(const struct why *w, const struct cause *c, cJSON *array)
 	list(o, "causes", &c->causes);
 	list(o, "confirm", &c->confirm);
 	list(o, "fix", &c->fix);
-	ranks = c->record->nranks ? json_array(o, "ranks") : NULL;
-	for (size_t i = 0; i < c->record->nranks; i++)
-		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(c->record->ranks[i]));
+	kin_data(w, c, o);
+	ranks_data(c->record, o);
 }
 
 static void data(const struct why *w, const struct explanation *x, cJSON *o)
@@ -118,7 +168,7 @@ static void story(const struct why *w, const struct explanation *x, struct repor
 static void one(const struct why *w, const struct explanation *x, size_t i, struct report *r)
 {
 	const struct cause *c = &x->causes.v[i];
-	struct finding *f = report_find(r, "log.cause", c->sig->id);
+	struct finding *f = report_find(r, "log.cause", c->head->id);
 	struct arena *a = report_arena(r);
 
 	if (c->first) {
@@ -126,7 +176,7 @@ static void one(const struct why *w, const struct explanation *x, size_t i, stru
 		f->host = *c->first->who.host ? arena_strdup(a, c->first->who.host) : NULL;
 	}
 	finding_set(f, status_of(x, i), "%s%s%s; %s", c->meaning, c->because ? ": " : "",
-		    c->because ? c->because : "", place(w, c, a));
+		    c->because ? c->because : "", places(w, c, a));
 	finding_value(f, c->weight, "% sure");
 	if (f->status == ST_FAIL)
 		finding_expect(f, "none");
@@ -184,6 +234,6 @@ const char *tell_briefly(const struct why *w, const struct explanation *x, struc
 
 	if (!c || !is_confident(c))
 		return NULL;
-	return arena_printf(a, "%s: %s (%s)%s%s", c->sig->id, c->meaning, place(w, c, a),
+	return arena_printf(a, "%s: %s (%s)%s%s", c->head->id, c->meaning, places(w, c, a),
 			    c->fix.n ? "\n  -> " : "", c->fix.n ? c->fix.v[0] : "");
 }

@@ -17,6 +17,8 @@ static void suspect_at(struct why *w, struct arena *a, struct explanation *x, co
 	struct cause *c = explain_add(w, a, x, id);
 	const struct cause *seen = explain_find(x, seen_as); /* the list may have moved */
 
+	if (seen && c->weight < weight)
+		kin_adopt(c, seen);
 	explain_suspect(c, weight, because);
 	if (!c->first && seen)
 		c->first = seen->first;

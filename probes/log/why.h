@@ -10,6 +10,7 @@
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
 #include "probes/log/muster.h"
+#include "probes/log/roster.h"
 #include "probes/log/worlds.h"
 
 enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64, FRAME_TEXT = 200 };
@@ -62,6 +63,7 @@ struct why {
 	bool is_interrupted; /* somebody pressed Ctrl-C */
 	long nodes;	     /* that the launcher was told; 0: not said */
 	struct muster muster[MUSTER_KINDS];
+	struct roster roster; /* of MEMBERS */
 	struct worlds worlds;
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */

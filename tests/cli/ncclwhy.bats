@@ -293,7 +293,7 @@ END
     kill "$standin"
     ras behind
     run -1 --separate-stderr "$why" --json --live "127.0.0.1:$port"
-    jq -e '.data.causes[0] | .id == "RAS-002" and (.meaning | startswith("rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"))' <<<"$output"
+    jq -e '.data.causes[0] | .id == "LIVE-002" and .entry == .id and (.meaning | startswith("rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"))' <<<"$output"
     kill "$standin"
     ras error
     run -1 --separate-stderr "$why" --live "127.0.0.1:$port"

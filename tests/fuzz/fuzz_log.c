@@ -33,9 +33,13 @@ static void as_log(const char *text, size_t n)
 	why_feed(&s, text + n / 2, n - n / 2);
 	why_close(&s);
 	explain(&w, &a, &x);
-	for (size_t i = 0; i < x.causes.n; i++)
+	for (size_t i = 0; i < x.causes.n; i++) {
 		if (!x.causes.v[i].meaning || x.causes.v[i].weight > 99)
 			abort();
+		for (size_t j = 0; j < i; j++) /* a family has one place */
+			if (x.causes.v[i].head == x.causes.v[j].head)
+				abort();
+	}
 	tell(&w, &x, r);
 	(void)report_end(r, &e);
 	why_done(&w);

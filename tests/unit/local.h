@@ -33,7 +33,7 @@ static inline uint64_t local_slowness(void)
 	return said && !parse_uint(said, &times) && times ? times : 1;
 }
 
-#define LOCAL_GRACE_NS NS_PER_S /* to end by themselves */
+#define LOCAL_GRACE_NS (local_slowness() * NS_PER_S) /* to end by themselves */
 
 static inline void local_become_rank(struct local *w, int rank, pid_t parent)
 {

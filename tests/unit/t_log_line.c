@@ -179,14 +179,34 @@ static void templates_are_filled(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const struct term_value v[] = {{"addr", "10.0.0.2"}, {"good", NULL}};
+	const struct filling f = {&a, v, 2, "b(.)d", "abcd"}, other = {&a, v, 2, "x(.)d", "abcd"};
 
-	assert_string_equal(fill_template(&a, "to {addr|ADDR}", v, 2, NULL, NULL), "to 10.0.0.2");
-	assert_string_equal(fill_template(&a, "to {good|ens5}", v, 2, NULL, NULL), "to ens5");
-	assert_null(fill_template(&a, "to {good}", v, 2, NULL, NULL));
-	assert_string_equal(fill_template(&a, "{{x}}", v, 2, NULL, NULL), "{x}");
-	assert_string_equal(fill_template(&a, "got {1|?}", v, 2, "b(.)d", "abcd"), "got c");
-	assert_string_equal(fill_template(&a, "got {1|?}", v, 2, "x(.)d", "abcd"), "got ?");
-	assert_string_equal(fill_template(&a, "open {", v, 2, NULL, NULL), "open {");
+	assert_string_equal(fill_template(&f, "to {addr|ADDR}", true), "to 10.0.0.2");
+	assert_string_equal(fill_template(&f, "to {good|ens5}", false), "to ens5");
+	assert_null(fill_template(&f, "to {good}", false));
+	assert_string_equal(fill_template(&f, "{{x}}", true), "{x}");
+	assert_string_equal(fill_template(&f, "got {1|?}", true), "got c");
+	assert_string_equal(fill_template(&other, "got {1|?}", false), "got ?");
+	assert_string_equal(fill_template(&f, "open {", false), "open {");
+}
+
+/* A line of advice is pasted; who wrote the log must not be who writes the command. */
+static void no_log_writes_a_command(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char *const bad[] = {"$(reboot)",	 "x;reboot",  "fe80::1%`id`",
+					  "a b",	 "-oProxy=x", "n0'$(id)'",
+					  "fe80::1%;id", "*",	      "\033]0;x"};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		const struct term_value v = {"host", bad[i]};
+		const struct filling f = {&a, &v, 1, "=(.*)", arena_printf(&a, "=%s", bad[i])};
+
+		assert_string_equal(fill_template(&f, "ssh {host|HOST}", true), "ssh HOST");
+		assert_string_equal(fill_template(&f, "ssh {1|HOST}", true), "ssh HOST");
+		assert_null(fill_template(&f, "ssh {host}", true));
+		assert_non_null(strstr(fill_template(&f, "said {host|?}", false), bad[i]));
+	}
 }
 
 int main(void)
@@ -197,6 +217,7 @@ int main(void)
 		cmocka_unit_test(long_and_binary_lines_are_cut),
 		cmocka_unit_test(addresses_are_found),
 		cmocka_unit_test(templates_are_filled),
+		cmocka_unit_test(no_log_writes_a_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,8 @@ static void read_log(struct why *w, const char *name)
 static size_t position(const struct explanation *x, const char *id, size_t n)
 {
 	for (size_t i = 0; i < x->causes.n; i++)
-		if (strlen(x->causes.v[i].sig->id) == n && !strncmp(x->causes.v[i].sig->id, id, n))
+		if (strlen(x->causes.v[i].head->id) == n &&
+		    !strncmp(x->causes.v[i].head->id, id, n))
 			return i;
 	return SIZE_MAX;
 }
