@@ -19,11 +19,9 @@
 #define NOT_GIVEN UINT64_MAX
 enum { BATCH = 32, BATCH_MAX = 4096, EXPECT = 90 };
 enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
-/*
- * What is made, unless told: so many samples, and where they would be fewer than so many
+/* What is made, unless told: so many samples, and where they would be fewer than so many
  * steps of an epoch, more: with many ranks or a large batch two epochs are too few steps
- * to learn anything, and a verdict about accuracy would be left out.
- */
+ * to learn anything, and a verdict about accuracy would be left out. */
 enum { STEPS = 32, SAMPLES = 2048, LARGE_STEPS = 8, LARGE_SAMPLES = 256, SAMPLES_MOST = 1 << 22 };
 
 struct config {
@@ -200,7 +198,7 @@ static int set_voice(struct app *app, const struct where_role *role, struct err 
 	if (!role->rank)
 		return 0;
 	app->report_opts.output = NULL;
-	return freopen("/dev/null", "w", stdout) ? 0 : err_sys(e, "cannot be silent");
+	return hear_nobody(e);
 }
 
 /* Nothing else said: a rank on each GPU here, or two on the CPU. */
@@ -285,14 +283,6 @@ static bool is_common(const struct err *e)
 	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending();
 }
 
-/* "rank 0 (a, 10.0.0.1) died"; but "rank 0 (a, 10.0.0.1): no memory" it says itself. */
-static bool is_first_gone(const char *sentence)
-{
-	const char *end = strchr(sentence, ')');
-
-	return starts_with(sentence, "rank 0 ") && !(end && end[1] == ':');
-}
-
 static int be_rank(struct app *app, struct config *c, struct err *e)
 {
 	struct world_opts o = where_world(&c->where);
@@ -313,7 +303,9 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 		if (c->role.ours && !c->role.rank)
 			relay_hush();
 		*e = l.lacks.kind ? l.lacks : *e;
-		return -1;
+		return !l.lacks.kind && w.missing && !c->role.ours && !c->role.relayed
+			       ? verdict_missing(app->report, c->role.rank, e)
+			       : -1;
 	}
 	rank = rdzv_rank(w.rdzv);
 	if (!rank)
@@ -332,7 +324,7 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	if (!result && !lost)
 		result = verdict_share(&w, app->report, e);
 	world_stop(&w, result ? e->msg : lost);
-	if (rank && c->role.relayed && lost && is_first_gone(lost))
+	if (rank && c->role.relayed && lost)
 		hear_tell_lost(lost); /* who else would? */
 	if (result && (rank ? is_common(e) : c->role.ours))
 		relay_hush();
@@ -394,4 +386,12 @@ static const struct app_spec spec = {
 	.failed = where_decline,
 };
 
-int main(int argc, char **argv) { return app_main(&spec, argc, config.argv = argv); }
+/* Its ranks are this program, whatever it is called. */
+int main(int argc, char **argv)
+{
+	static char name[] = "ddpsmoke", *none[2];
+
+	config.argv = argc ? argv : none;
+	config.argv[0] = name;
+	return app_main(&spec, argc, config.argv);
+}

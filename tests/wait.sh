@@ -9,3 +9,8 @@ wait_for() { # SECONDS CMD...: until it succeeds
         sleep 0.05
     done
 }
+
+# A TCP port of this machine that nobody has.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}

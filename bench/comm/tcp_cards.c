@@ -6,7 +6,7 @@
 
 #include <netinet/tcp.h>
 #include <sched.h>
-#include <sys/random.h>
+#include <sodium.h>
 
 static const uint64_t HOME_PAUSE_NS = NS_PER_MS / 2, HOME_PAUSE_MOST_NS = 100 * NS_PER_MS;
 
@@ -29,8 +29,9 @@ int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *
 	AUTO(arena_done) struct arena a = {0};
 	const char *machine = file_line(&a, "/proc/sys/kernel/random/boot_id");
 
-	if (getrandom(ret->key, sizeof(ret->key), 0) != sizeof(ret->key))
-		return err_sys(e, "cannot make a key");
+	if (sodium_init() < 0)
+		return err_set(e, ERR_SYS, "this host has no randomness to make a key of");
+	randombytes_buf(ret->key, sizeof(ret->key)); /* also where getrandom() is refused */
 	if (getsockname(door, &ret->at.sa, &n))
 		return err_sys(e, "cannot learn the port in use");
 	(void)snprintf(ret->host, sizeof(ret->host), "%s", o->host ? o->host : "localhost");

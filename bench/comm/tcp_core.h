@@ -191,11 +191,11 @@ int tcp_failed(const struct tcp *t, struct err *e); /* what it failed of before 
 int tcp_hear(struct tcp *t, int peer, struct err *e) MUST_CHECK;
 /* For who could not even connect: stays a moment, so that others learn for whom it waited. */
 void tcp_tell_waited(struct tcp *t, int peer);
+void tcp_goodbye(struct tcp *t);
 
 /* --- tcp_scarce.c --- */
 /* What to do where @error means that this host ran out of something; NULL: it does not. */
 const char *tcp_scarce(int error);
-void tcp_goodbye(struct tcp *t);
 
 /* --- tcp_wire.c --- */
 bool tcp_wire(const struct comm *c, int peer, struct comm_wire *ret);

@@ -31,8 +31,9 @@ static bool is_one_of(char *const *argv, size_t i, const char *const *names)
 /* The line may be what is wrong, so it is read for these words alone. */
 static struct world_opts guess(char *const *argv)
 {
-	static const char *const launching[] = {"np",	 "np-per-host", "hosts",
-						"serve", "srun",	NULL};
+	/* and what is no rank wherever it is typed */
+	static const char *const launching[] = {"np",	"np-per-host", "hosts", "serve",
+						"srun", "analyze",     NULL};
 	struct world_opts o = {.rank = -1, .size = -1};
 
 	for (size_t i = 1; argv[i] && !streq(argv[i], "--"); i++) {

@@ -1,6 +1,7 @@
 #include "bench/sweep/crew.h"
 
 #include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/unable.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -30,11 +31,24 @@ static const char *host_fix(const struct launch_host *h, struct arena *a)
 	return h->local ? LAUNCH_LOOK_HERE : arena_printf(a, "ssh %s true", h->name);
 }
 
+static void send_error(struct relay *r, const char *name, const struct err *e)
+{
+	cJSON *event = relay_event(name);
+
+	json_num(event, "kind", e->kind);
+	json_str(event, "message", e->msg);
+	json_str(event, "hint", e->hint);
+	relay_send(r, event);
+}
+
 static void send_end(struct relay *r, const struct launch_result *end, struct arena *a)
 {
 	cJSON *event = relay_event("crew"), *hosts = json_array(event, "hosts"),
 	      *ranks = json_array(event, "ranks");
+	struct err e = {0};
 
+	if (ranks_unable(end, &e))
+		send_error(r, "broke", &e);
 	json_num(event, "code", end->code);
 	json_str(event, "failure", end->failure);
 	for (size_t i = 0; i < end->nhosts; i++) {
@@ -65,14 +79,8 @@ static void launch(const struct crew_opts *o, int out)
 	l.err_fd = STDERR_FILENO;
 	l.raw = true;
 	l.serving = serving;
-	if (launch_run(&l, &a, &end, &e)) {
-		cJSON *event = relay_event("error");
-
-		json_num(event, "kind", e.kind);
-		json_str(event, "message", e.msg);
-		json_str(event, "hint", e.hint);
-		relay_send(&relay, event);
-	}
+	if (launch_run(&l, &a, &end, &e))
+		send_error(&relay, "error", &e);
 	send_end(&relay, &end, &a);
 }
 

@@ -1,6 +1,7 @@
 #include "bench/sweep/rank.h"
 
 #include "bench/plugin/counters.h"
+#include "bench/ranks/address.h"
 #include "bench/sweep/alike.h"
 #include "bench/sweep/story.h"
 #include "lib/core/interrupt.h"
@@ -23,14 +24,10 @@ static int exchange(void *arg, const void *mine, size_t n, void *all, struct err
 /* The address that this rank's data uses. */
 static int own_address(struct rank *r, union addr *ret, struct err *e)
 {
-	const struct rdzv_member *m;
 	const char *at = r->o->bind;
-	size_t n;
 
-	if (rdzv_members(r->w->rdzv, &m, &n, e))
-		return -1;
 	if (!at)
-		at = *m[r->w->world.rank].data_addr ? m[r->w->world.rank].data_addr : "127.0.0.1";
+		return rank_address(r->w->rdzv, ret, e);
 	if (addr_parse(at, ret))
 		return err_set(e, ERR_USAGE, "'%s' is not an address", at);
 	return 0;

@@ -1,6 +1,7 @@
 #include "bench/train/carrier.h"
 
 #include "bench/comm/async.h"
+#include "bench/ranks/address.h"
 #include "bench/ranks/mpirun.h"
 #include "lib/core/interrupt.h"
 
@@ -187,8 +188,6 @@ static int fill_world(struct comm_world *c, struct world_run *w, uint64_t deadli
 				 .stop_fds = {interrupt_fd(), rdzv_failure_fd(w->rdzv)},
 				 .exchange = exchange,
 				 .arg = w->rdzv};
-	if (addr_parse(m[rank].data_addr, &c->at) && addr_parse("127.0.0.1", &c->at))
-		return err_set(e, ERR_SYS, "no address");
 	return 0;
 }
 
@@ -212,8 +211,10 @@ int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct 
 
 	*c = (struct carrier){0};
 	*ret_culprit = -1;
-	if (fill_world(&c->world, w, deadline_ns, e) ||
-	    compare(c, backend, on_gpu, w, a, ret_culprit, e))
+	if (fill_world(&c->world, w, deadline_ns, e))
+		return -1;
+	c->lacks_address = rank_address(w->rdzv, &c->world.at, e) != 0;
+	if (c->lacks_address || compare(c, backend, on_gpu, w, a, ret_culprit, e))
 		return -1;
 	if (streq(c->plugin->name, "nccl")) {
 		c->gpu_plugin = c->plugin;

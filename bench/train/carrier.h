@@ -19,8 +19,9 @@ struct carrier {
 	struct dev *gpu_dev;
 	struct comm *gpu_comm;
 	const char *note, *fix; /* gradients of GPUs that NCCL did not carry: why; NULL */
-	const char *check; /* what a failure to connect is about: a finding's id; NULL: a rank */
-	bool all_know;	   /* every rank found the same: no news can explain it better */
+	const char *check;  /* what a failure to connect is about: a finding's id; NULL: a rank */
+	bool all_know;	    /* every rank found the same: no news can explain it better */
+	bool lacks_address; /* this rank alone, before it asked any other for anything */
 };
 
 /* In the process that starts ranks on this machine, which need what is here. */

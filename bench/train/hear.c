@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sys/mman.h>
 
 enum { TEXT_MAX = 64 << 20, BITE = 64 << 10 };
 static const uint64_t PAUSE_NS = 100 * NS_PER_MS;
@@ -22,6 +23,17 @@ void hear_speak(void)
 
 	voice.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	(void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+}
+
+/* A container may have no /dev/null. */
+int hear_nobody(struct err *e)
+{
+	AUTO_CLOSE int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	AUTO_CLOSE int memory = null >= 0 ? -1 : memfd_create("unheard", MFD_CLOEXEC);
+
+	if (dup2(null >= 0 ? null : memory, STDOUT_FILENO) < 0)
+		return err_sys(e, "cannot be silent");
+	return 0;
 }
 
 int hear_fd(void) { return voice.fd; }
@@ -41,10 +53,21 @@ void hear_tell(const char *what, uint64_t done, uint64_t total)
 	relay_send(&voice, event);
 }
 
+/* "rank 0 (a, 10.0.0.1) died"; but "rank 0 (a, 10.0.0.1): no memory" it says itself. */
+static bool is_first_gone(const char *sentence)
+{
+	const char *end = strchr(sentence, ')');
+
+	return starts_with(sentence, "rank 0 ") && !(end && end[1] == ':');
+}
+
 void hear_tell_lost(const char *sentence)
 {
-	cJSON *event = relay_event("lost");
+	cJSON *event;
 
+	if (!is_first_gone(sentence))
+		return;
+	event = relay_event("lost");
 	json_str(event, "message", sentence);
 	relay_send(&voice, event);
 }
@@ -185,6 +208,8 @@ static void close_end(int *fd)
 
 int hear_start(struct hear *h, struct err *e)
 {
+	int why;
+
 	*h = (struct hear){.out = {-1, -1}, .err = {-1, -1}, .died = -1, .echo = -1};
 	h->in = (struct relay_in){.event = on_event, .other = on_line, .is_mixed = true, .arg = h};
 	h->cap = 4 * BITE;
@@ -194,7 +219,9 @@ int hear_start(struct hear *h, struct err *e)
 		h->running = true;
 		return 0;
 	}
+	why = errno;
 	hear_done(h);
+	errno = why;
 	return err_fork(e, "cannot listen to the ranks");
 }
 

@@ -34,8 +34,10 @@ void hear_done(struct hear *h);
 
 /* In a rank, before its stdout is anything else: what follows goes there. */
 void hear_speak(void);
+int hear_nobody(struct err *e) MUST_CHECK;			 /* instead: stdout goes nowhere */
 int hear_fd(void);						 /* of that; -1: nobody hears us */
 void hear_tell(const char *what, uint64_t done, uint64_t total); /* in rank 0 */
-void hear_tell_lost(const char *sentence);			 /* in another one */
+/* In another one: that rank 0 is gone, if @sentence says so. */
+void hear_tell_lost(const char *sentence);
 
 #endif

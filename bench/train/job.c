@@ -233,7 +233,7 @@ static int explain(struct job *j, struct err *e)
 	bool is_told = e->kind == ERR_ABSENT || e->kind == ERR_USAGE; /* to all ranks alike */
 	const char *news = NULL;
 
-	if (interrupt_pending() || is_told)
+	if (interrupt_pending() || is_told || j->carrier.lacks_address)
 		return -1;
 	if (j->carrier.all_know)
 		; /* the others end for the same reason */

@@ -48,6 +48,25 @@ static int hear(struct world_run *w, struct report *r, struct err *e)
 	return 0;
 }
 
+int verdict_missing(struct report *r, bool silent, struct err *e)
+{
+	struct finding *f = report_find(r, "rank.joined", "ranks");
+
+	finding_set(f, ST_FAIL, "%s", e->msg);
+	finding_expect(f, "every rank joins");
+	if (*e->hint)
+		finding_fix(f, "%s", e->hint);
+	else
+		finding_fix(f, "start it there, with the same command line as here");
+	report_add(r, f);
+	if (silent) {
+		log_say("%s", e->msg);
+		log_hint("%s", f->fix.v[0]);
+	}
+	*e = (struct err){0};
+	return 0;
+}
+
 int verdict_share(struct world_run *w, struct report *r, struct err *e)
 {
 	enum launcher l = w->world.launcher;

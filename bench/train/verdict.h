@@ -11,5 +11,10 @@
 
 /* Collective, at the very end, where no rank was lost; does nothing under a launcher. */
 int verdict_share(struct world_run *w, struct report *r, struct err *e) MUST_CHECK;
+/*
+ * world_start() failed with @e because others did not come: a word on the cluster, and no error
+ * any more. @silent: nobody reads this rank's report.
+ */
+int verdict_missing(struct report *r, bool silent, struct err *e); /* 0 */
 
 #endif

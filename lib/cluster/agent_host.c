@@ -22,6 +22,14 @@ static bool is_usable(const union addr *x)
 	return c == ADDR_PRIVATE || c == ADDR_SHARED || c == ADDR_PUBLIC;
 }
 
+/* Without the list of interfaces the kernel still knows whether one of them has it. */
+static bool is_own(const union addr *x)
+{
+	AUTO_CLOSE int fd = socket(x->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && !bind(fd, &x->sa, addr_len(x));
+}
+
 /*
  * "CLIENT PORT SERVER PORT": the address at which ssh reached this host. Or another one: srun and
  * mpirun bring the environment along that somebody has where they logged in.
@@ -32,7 +40,8 @@ static bool ssh_address(const struct inventory *inv, union addr *ret)
 	char server[INET6_ADDRSTRLEN + 1];
 
 	return s && sscanf(s, "%*s %*s %46s", server) == 1 && !addr_parse(server, ret) &&
-	       is_usable(ret) && inventory_by_addr(inv, ret);
+	       is_usable(ret) &&
+	       (inv->ifaces.n ? inventory_by_addr(inv, ret) != NULL : is_own(ret));
 }
 
 /* Where packets to @peer would come from. */
@@ -43,6 +52,21 @@ static bool source_towards(const union addr *peer, union addr *ret)
 
 	return fd >= 0 && !connect(fd, &peer->sa, addr_len(peer)) &&
 	       !getsockname(fd, &ret->sa, &n) && is_usable(ret);
+}
+
+/* Where packets to somewhere else would: nobody has these addresses, and nothing is sent. */
+static bool source_of_default(union addr *ret)
+{
+	static const char *const nowhere[] = {"192.0.2.1", "2001:db8::1"};
+	union addr far;
+
+	for (size_t i = 0; i < ARRAY_LEN(nowhere); i++)
+		if (!addr_parse(nowhere[i], &far)) {
+			addr_set_port(&far, 9);
+			if (source_towards(&far, ret))
+				return true;
+		}
+	return false;
 }
 
 /* Where they cannot be read, none. */
@@ -93,7 +117,8 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 	read_interfaces(a, &inv);
 	known = known || ssh_address(&inv, &x);
 	if (!known)
-		known = (told && best_interface(&inv, told, &x)) || best_interface(&inv, 0, &x);
+		known = (told && best_interface(&inv, told, &x)) || best_interface(&inv, 0, &x) ||
+			(!inv.ifaces.n && source_of_default(&x));
 	else if (told && x.sa.sa_family != told && of_family(&inv, told, &x, &other))
 		x = other;
 	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";

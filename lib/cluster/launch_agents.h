@@ -13,12 +13,16 @@ struct outlet {
 	struct loop *loop;
 	struct io io;
 	void (*drained)(struct outlet *q); /* less than PENDING_LOW is waiting */
-	bool watched, broken;
+	bool watched, broken, dropped;	   /* dropped: there was no memory for some of it */
+	bool terminal;
 	char *p;
 	size_t n, cap;
 };
+struct outlet outlet_to(int fd, struct loop *loop);
 void outlet_add(struct outlet *q, const void *data, size_t n);
 void outlet_done(struct outlet *q);
+/* Once, at the end: to @err, that some of what these two were given is lost, where it is. */
+void outlets_confess(const struct outlet *out, const struct outlet *err);
 
 /* The unfinished line of one stream of one rank. */
 struct line {

@@ -86,11 +86,12 @@ static int add_rsh(struct launch *L, const char *host, str_list *argv, struct er
 
 static int add_srun(struct launch *L, const char *host, str_list *argv, struct err *e)
 {
+	/* --overlap by its variable: before 20.11 there was no such word, and steps shared */
 	static const char *const srun[] = {
-		"srun", "--overlap", "-Q", "-N1", "-n1", "--mpi=none", "--kill-on-bad-exit=0",
-		"-w"};
+		"env",	      "SLURM_OVERLAP=1",      "srun", "-Q", "-N1", "-n1",
+		"--mpi=none", "--kill-on-bad-exit=0", "-w"};
 
-	if (!is_here(L->a, srun[0])) {
+	if (!is_here(L->a, "srun")) {
 		err_set(e, ERR_SYS,
 			"this is an allocation of Slurm's, and there is no srun on the PATH");
 		return err_hint(e, "add Slurm's programs to PATH, or name the hosts for ssh: "

@@ -122,7 +122,7 @@ static const union addr *a_peer(const struct launch *L, const struct agent_host 
 		const struct agent_host *x = L->agents.v[i];
 		int its = x != h && x->h->ranks ? family_of(x->h->addr, ret) : 0;
 
-		if (its == family)
+		if (its == family && addr_class(ret) != ADDR_LOOPBACK)
 			return ret;
 	}
 	return NULL;
@@ -139,18 +139,21 @@ static void settle_local(struct launch *L)
 		if (h->local && h->h->ranks)
 			h->h->addr = a_peer(L, h, usual_family(L, h), &peer)
 					     ? agent_data_addr(&peer, L->a)
-					     : "127.0.0.1";
+				     : (int)L->r->nranks > h->h->ranks ? agent_data_addr(NULL, L->a)
+								       : "127.0.0.1";
 	}
 }
 
-/* A host that has both, or another interface for the others' family, is told what the others
- * have: it alone cannot know. */
+/* A host that has both, or another interface for the others' family, or cannot see its own, is
+ * told what the others have: it alone cannot know. */
 static const char *peer_for(const struct launch *L, const struct agent_host *h, int family)
 {
 	struct addr_text t;
 	union addr x;
 
-	if (family_of(h->h->addr, &x) == family || !a_peer(L, h, family, &x))
+	if (family_of(h->h->addr, &x) == family && addr_class(&x) != ADDR_LOOPBACK)
+		return NULL;
+	if (!a_peer(L, h, family, &x))
 		return NULL;
 	return arena_strdup(L->a, addr_print(&x, &t));
 }

@@ -77,10 +77,19 @@ static bool grow(char **p, size_t *cap, size_t n)
 	return true;
 }
 
+struct outlet outlet_to(int fd, struct loop *loop)
+{
+	return (struct outlet){.fd = fd, .loop = loop, .terminal = isatty(fd)};
+}
+
 void outlet_add(struct outlet *q, const void *data, size_t n)
 {
-	if (q->broken || !n || !grow(&q->p, &q->cap, q->n + n))
+	if (q->broken || !n)
 		return;
+	if (!grow(&q->p, &q->cap, q->n + n)) {
+		q->dropped = true;
+		return;
+	}
 	memcpy(q->p + q->n, data, n);
 	q->n += n;
 	if (!q->watched)
@@ -95,10 +104,19 @@ void outlet_done(struct outlet *q)
 	q->n = q->cap = 0;
 }
 
+void outlets_confess(const struct outlet *out, const struct outlet *err)
+{
+	static const char said[] = "some of what the ranks said is lost: this machine had no "
+				   "memory left to pass it on\n";
+
+	if ((out->dropped || err->dropped) && !err->broken && is_writable(err->fd))
+		(void)!write(err->fd, said, sizeof(said) - 1);
+}
+
 /* What another host sends is no command to this terminal. A file gets every byte. */
 static void clean_for(struct line *l, const struct outlet *q)
 {
-	if (!isatty(q->fd))
+	if (!q->terminal)
 		return;
 	for (size_t i = 0; i < l->n; i++)
 		l->p[i] = l->p[i] ? l->p[i] : '?';
@@ -126,8 +144,10 @@ void line_add(struct line *l, struct outlet *q, const char *prefix, const char *
 		size_t part = nl ? (size_t)(nl + 1 - data) : n;
 
 		part = part > LINE_MAX_BYTES - l->n ? LINE_MAX_BYTES - l->n : part;
-		if (!grow(&l->p, &l->cap, l->n + part + 1))
-			return;
+		if (!grow(&l->p, &l->cap, l->n + part + 1)) {
+			q->dropped = true;
+			break;
+		}
 		memcpy(l->p + l->n, data, part);
 		l->n += part;
 		if (l->p[l->n - 1] == '\n' || l->n == LINE_MAX_BYTES)

@@ -64,8 +64,8 @@ static int launch_init(struct launch *L, struct err *e)
 	TAILQ_INIT(&L->visitors);
 	if (loop_init(&L->loop, e) < 0 || token_new(&L->token, e) < 0)
 		return -1;
-	L->out = (struct outlet){.fd = L->o.out_fd, .loop = &L->loop};
-	L->err = (struct outlet){.fd = L->o.err_fd, .loop = &L->loop};
+	L->out = outlet_to(L->o.out_fd, &L->loop);
+	L->err = outlet_to(L->o.err_fd, &L->loop);
 	L->ping.fire = on_ping;
 	list_agents(L);
 	return loop_arm(&L->loop, &L->ping, AGENT_PING_S * NS_PER_S, e);
@@ -75,6 +75,7 @@ static void launch_done(struct launch *L)
 {
 	agents_done(L);
 	rdzv_server_free(L->server);
+	outlets_confess(&L->out, &L->err);
 	outlet_done(&L->out);
 	outlet_done(&L->err);
 	token_wipe(&L->token);

@@ -5,6 +5,7 @@
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -30,13 +31,21 @@ void meeting_note(struct meeting *m, const char *fmt, ...)
 }
 
 /* ---- a rank of our own agent ---- */
+/* It was written before we began: nobody waits for it. */
+static bool read_token(int fd, struct token *ret)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1 &&
+	       read(fd, ret->bytes, sizeof(ret->bytes)) == sizeof(ret->bytes);
+}
+
 static int inherited_token(struct token *ret, struct err *e)
 {
 	const char *s = getenv("WINDSOCK_TOKEN_FD");
 	uint64_t fd;
 
-	if (!s || parse_uint(s, &fd) < 0 || fd > INT32_MAX ||
-	    read((int)fd, ret->bytes, sizeof(ret->bytes)) != sizeof(ret->bytes)) {
+	if (!s || parse_uint(s, &fd) < 0 || fd > INT32_MAX || !read_token((int)fd, ret)) {
 		err_set(e, ERR_USAGE,
 			"WINDSOCK_RANK is set, but no agent of ours started this process");
 		return err_hint(e,

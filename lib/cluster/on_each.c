@@ -35,7 +35,8 @@ const char *on_each(struct arena *a, const struct host_way *w, const host_list *
 	quoted = shell_quote(a, command);
 	if (w->srun)
 		return arena_printf(
-			a, "srun --overlap --wait=%d -N%zu --ntasks-per-node=1 -w %s sh -c %s",
+			a,
+			"SLURM_OVERLAP=1 srun --wait=%d -N%zu --ntasks-per-node=1 -w %s sh -c %s",
 			SRUN_WAIT_S, hosts->n, folded, quoted);
 	if (w->rsh && *w->rsh)
 		rsh = arena_printf(a, "--rsh %s ", shell_quote(a, w->rsh));

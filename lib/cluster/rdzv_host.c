@@ -160,7 +160,7 @@ int rdzv_host_start(struct rdzv_host *h, const struct rdzv_server_opts *o, struc
 	h->alive = v[0];
 	if (h->pid < 0) {
 		h->pid = 0;
-		err_sys(e, "cannot fork for the rendezvous");
+		err_fork(e, "cannot fork for the rendezvous");
 	} else if (!wait_born(h, e)) {
 		return 0;
 	}

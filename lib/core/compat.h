@@ -30,7 +30,8 @@ static inline const char *sigabbrev_np(int sig)
 
 /* Closes descriptors @first to @last. The call is Linux 5.9's and glibc 2.34's; RHEL 8 has
  * neither: there they are closed one by one. Those that are open, not those that may be: that is
- * a thousand million where Docker sets no limit. */
+ * a thousand million where Docker sets no limit. Without /proc, those below CLOSE_FDS_BLINDLY. */
+enum { CLOSE_FDS_BLINDLY = 1 << 16 };
 static inline void close_fds(unsigned first, unsigned last)
 {
 	struct dirent *d;
@@ -45,6 +46,8 @@ static inline void close_fds(unsigned first, unsigned last)
 		if (*d->d_name != '.' && fd >= first && fd <= last && (int)fd != dirfd(all))
 			(void)close((int)fd);
 	}
+	for (unsigned fd = first; !all && fd <= last && fd < CLOSE_FDS_BLINDLY; fd++)
+		(void)close((int)fd);
 	if (all)
 		(void)closedir(all);
 }

@@ -10,7 +10,8 @@ static const char *folder(struct arena *a)
 
 	if (set && *set)
 		return set;
-	return self_beside(a, "../lib/windsock") ?: "../lib/windsock";
+	/* never what happens to be beside the current folder: anybody's code */
+	return self_beside(a, "../lib/windsock") ?: "/usr/lib/windsock";
 }
 
 static int missing(const struct plugin_want *w, const char *dir, struct err *e)

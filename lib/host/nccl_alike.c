@@ -99,7 +99,7 @@ static const char *of_file(const char *path, const char *name, struct arena *a)
 	return NULL;
 }
 
-static const char *raw(const char *name, struct arena *a)
+const char *nccl_setting_written(const char *name, struct arena *a)
 {
 	const char *text = getenv(name), *conf = getenv("NCCL_CONF_FILE"), *home = getenv("HOME");
 
@@ -107,16 +107,18 @@ static const char *raw(const char *name, struct arena *a)
 		text = of_file(conf, name, a);
 	else if (!text && home)
 		text = of_file(arena_printf(a, "%s/.nccl.conf", home), name, a);
-	return text ? text : of_file("/etc/nccl.conf", name, a);
+	if (!text)
+		text = of_file("/etc/nccl.conf", name, a);
+	return text && *text ? text : NULL;
 }
 
 const char *nccl_setting_here(const char *name, struct arena *a)
 {
-	const char *text = raw(name, a);
+	const char *text = nccl_setting_written(name, a);
 	char *end, *copy;
 	long long v;
 
-	if (!text || !*text)
+	if (!text)
 		return NULL;
 	errno = 0;
 	v = strtoll(text, &end, 0);

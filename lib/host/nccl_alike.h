@@ -29,5 +29,7 @@ bool nccl_may_differ(const char *name); /* it is none of those */
  * is as good as none: NULL. In lower case, and of numbers their value, as NCCL compares them.
  */
 const char *nccl_setting_here(const char *name, struct arena *a);
+/* The same as somebody wrote it, for messages and for what is to be typed. */
+const char *nccl_setting_written(const char *name, struct arena *a);
 
 #endif

@@ -2,10 +2,7 @@
 # ncclbench with --init: a rank that does not come, and what goes with what.
 # shellcheck disable=SC2154 # bats sets stderr
 bats_require_minimum_version 1.5.0
-
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
+load ../wait.sh
 
 @test "--init: a rank that does not come is a failure of the cluster, and --deadline counts" {
     start=$SECONDS

@@ -26,6 +26,20 @@ verified() { # FILE RANKS
     [ ! -s out1 ] && [ ! -s out2 ]
 }
 
+@test "a rank of our own agent that no agent started says so, and waits for no token" {
+    mkfifo pipe
+    exec {token}<>pipe # a writer that says nothing
+    WINDSOCK_RANK=0 WINDSOCK_WORLD_SIZE=2 WINDSOCK_LOCAL_RANK=0 WINDSOCK_LOCAL_SIZE=1 WINDSOCK_MASTER_ADDR=127.0.0.1 \
+        WINDSOCK_MASTER_PORT=$PORT WINDSOCK_TOKEN_FD=$token run -2 timeout -s KILL 20 "$BIN/ncclbench" -b 8 -e 8
+    exec {token}>&-
+    [[ "$output" == *"no agent of ours started this process"* ]]
+}
+
+@test "--analyze is no rank, whatever a pod's variables say: when it fails nobody is told" {
+    RANK=1 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT run -3 timeout 2 "$BIN/ncclbench" --analyze nosuch.log
+    [[ "$output" == *"cannot read nosuch.log"* ]]
+}
+
 @test "--json says which launcher was recognised, and from which variables" {
     local rank=(env WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$PORT")
     "${rank[@]}" RANK=1 timeout 30 "$BIN/ncclbench" -b 8 -e 8 >/dev/null 2>&1 3>&- &

@@ -46,13 +46,23 @@ fine() {
 @test "what is to be alike everywhere: the rank that differs is named, with what to type" {
     ONLY=('' '' 'NCCL_ALGO=Tree')
     ranks
-    refused 2 "has NCCL_ALGO=tree, but rank 0 (" "has no NCCL_ALGO: ranks that differ in it" "unset NCCL_ALGO   # for rank 2"
+    refused 2 "has NCCL_ALGO=Tree, but rank 0 (" "has no NCCL_ALGO: ranks that differ in it" "unset NCCL_ALGO   # for rank 2"
     ONLY=('NCCL_BUFFSIZE=1048576' '' 'NCCL_BUFFSIZE=0x100000') # the same
     ranks
     refused 1 "has no NCCL_BUFFSIZE, but rank 0 (" "export NCCL_BUFFSIZE=1048576   # for rank 1 too"
     ONLY=('NCCL_PROTO=LL' 'NCCL_PROTO=Simple' 'NCCL_PROTO=simple')
     ranks
-    refused 0 "has NCCL_PROTO=ll, but rank 1 (" "export NCCL_PROTO=simple   # for rank 0 too"
+    refused 0 "has NCCL_PROTO=LL, but rank 1 (" "export NCCL_PROTO=Simple   # for rank 0 too"
+}
+
+@test "what is to be typed is fit for a shell, and as it was written" {
+    ONLY=('NCCL_ALGO=AllReduce:Tree;Broadcast:Ring' 'NCCL_ALGO=allreduce:tree;broadcast:ring' '')
+    ranks
+    refused 2 "has no NCCL_ALGO, but rank 0 (" "export NCCL_ALGO='AllReduce:Tree;Broadcast:Ring'   # for rank 2"
+    long=NCCL_TUNER_PLUGIN=/$(printf 'X%.0s' {1..300}) # more than is told
+    ONLY=("$long" "$long" '')
+    ranks
+    refused 2 "unset NCCL_TUNER_PLUGIN   # for rank 2: the environment, nccl.conf; or set it for all"
 }
 
 @test "in a file of NCCL's, too; and an empty one is none" {
@@ -81,6 +91,10 @@ fine() {
     ranks
     fine
     grep -q "not alike on all ranks: NCCL_IB_DISABLE;" out0
+    ONLY=('NCCL_NET=Socket NCCL_IB_DISABLE=1 NCCL_IB_TC=1 NCCL_IB_SL=1 NCCL_DMABUF_ENABLE=0 NCCL_PXN_DISABLE=1' '' '')
+    ranks # what is behind them is not cut off
+    grep -q "not alike on all ranks: NCCL_NET, NCCL_IB_DISABLE, NCCL_IB_TC, NCCL_IB_SL and 2 more; ." out0 || { cat out0; false; }
+    ONLY=('NCCL_IB_DISABLE=1' '' '')
     WINDSOCK_FAKE_NCCL=init-hang ranks --deadline 2
     grep -q "NCCL_IB_DISABLE: set alike for every rank, which they are not now; " out0 out1 out2 || { cat out?; false; }
 }

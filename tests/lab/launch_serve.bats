@@ -102,7 +102,7 @@ serving='
     # but what it says of a node counts
     says "Unable to create step for job 1: Required node not available (down, drained or reserved)"
     run -1 --separate-stderr mesh 2 "$allocated; PATH=$BATS_TEST_TMPDIR/bin:\$PATH"' "$1"'
-    [[ $output == *"fail  host.answer"*node1*"-> srun --overlap"* ]]
+    [[ $output == *"fail  host.answer"*node1*"-> SLURM_OVERLAP=1 srun "* ]]
 }
 
 @test "an empty --rsh is ssh, in what is to be typed too" {

@@ -83,6 +83,30 @@ inside() { echo "unshare -m sh -c '$1; exec \"\$@\"' sh"; }
 @test "what a host lacks is said of that host" {
     on_poor "$POOR limit=nofile:16 --" portcheck=1 ncclbench=1 ddpsmoke=1
     [ "$(grep -c 'Too many open files on node1' <<<"$output")" -ge 3 ]
-    on_poor "$POOR deny=netlink:EAFNOSUPPORT --" ifprobe=3 portcheck=1 ncclbench=1 ddpsmoke=1
+    on_poor "$POOR deny=netlink:EAFNOSUPPORT --" ifprobe=3 portcheck=1
     [[ $output == *node1* ]]
+}
+
+@test "a host that cannot list its interfaces is asked the address that the others are reached from" {
+    POORLY="$POOR deny=netlink:EAFNOSUPPORT --" \
+        run -0 --separate-stderr "$LAB" run 2 -- sh -c 'REAL_RSH=$WINDSOCK_RSH WINDSOCK_RSH=$PWD/rsh \
+            "$BIN/ncclbench" --hosts lab -b 8 -e 8 -n 2 --json'
+    [ "$(jq -r '[.data.world.ranks[].address] | join(" ")' <<<"$output")" = "10.77.0.1 10.77.0.2" ]
+}
+
+@test "a rank that cannot do its work before it joined says why: exit 3" {
+    on_poor "$POOR deny=eventfd2 --" portcheck=1 ncclbench=3 ddpsmoke=3
+    [ "$(grep -c 'rank 1 (node1) ended before it joined: exit code 3' <<<"$output")" -ge 2 ]
+}
+
+@test "hosts of which none can know its address say what they lack: exit 3" {
+    # shellcheck disable=SC2089,SC2090 # a line for another shell
+    export POORLY="sh -c 'ip -4 route del default; ip -6 route del default; exec \"\$@\"' sh $POOR deny=netlink:EAFNOSUPPORT --"
+    local name
+    for name in 'ncclbench -b 8 -e 8' 'ddpsmoke --steps 2 --model mlp'; do
+        run "$LAB" run 3 -- sh -c "sed 's/== node1 /!= node0 /' rsh >rsh.all; chmod +x rsh.all
+            REAL_RSH=\$WINDSOCK_RSH WINDSOCK_RSH=\$PWD/rsh.all timeout 60 $BIN/$name --hosts node1,node2"
+        ((status == 3)) || { echo "$name: $status: $output"; false; }
+        [[ $output == *"does not know the address that other hosts reach it at"*AF_NETLINK* ]]
+    done
 }

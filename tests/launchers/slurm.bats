@@ -103,3 +103,36 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     on 2 nft flush ruleset
     [[ $output == *"0 node1  . F"*"fail  mesh.in"*"node2"*"is not reached from node1"* ]]
 }
+
+@test "the line for every node of an allocation, typed: each does it, beside a step that has all processors" {
+    slurm_up
+    local node
+    for node in 1 2; do
+        on $node nft 'add table ip x; add chain ip x in { type filter hook input priority 0; }; add rule ip x in iif eth0 ip saddr 10.77.0.2-10.77.0.3 ct state new tcp dport 1024-65535 tcp dport != 6818 drop'
+    done
+    cat >job <<END
+#!/bin/bash
+srun -N2 --ntasks-per-node=1 sh -c 'touch "busy.\$SLURM_NODEID"; exec sleep 100' &
+for ((i = 0; i < 200; i++)); do [[ -e busy.0 && -e busy.1 ]] && break; sleep 0.05; done
+timeout 30 "$BIN/portcheck" --wait 1s >before
+line=\$(grep -o 'SLURM_OVERLAP=1 srun --wait.*' before)
+timeout 20 bash -c "\${line//sudo /}" && timeout 30 "$BIN/portcheck" >after
+code=\$?
+kill %1
+wait
+exit \$code
+END
+    chmod +x job
+    run on 0 timeout 90 salloc -Q -N2 ./job
+    for node in 1 2; do
+        on $node nft list ruleset >rules.$node
+        on $node nft flush ruleset
+    done
+    cat before after || true
+    [ "$status" = 0 ]
+    grep -q "SLURM_OVERLAP=1 srun --wait=60 -N2 --ntasks-per-node=1 -w 'node\[1-2\]' sh -c 'sudo nft insert rule ip x in " before
+    for node in 1 2; do
+        [ "$(grep -c accept rules.$node)" -ge 1 ]
+    done
+    grep -q "2 of 2 ordered pairs of 2 hosts" after
+}

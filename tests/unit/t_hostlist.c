@@ -345,8 +345,8 @@ static void one_line_for_each(void **state UNUSED)
 	assert_string_equal(on_each(&a, &by_rsh, &l, "it's $x"),
 			    "windsock on --rsh 'rsh -p 2' 'n[1-3]' 'it'\\''s $x'");
 	assert_string_equal(on_each(&a, &by_srun, &l, "a && b"),
-			    "srun --overlap --wait=60 -N3 --ntasks-per-node=1 -w 'n[1-3]' sh -c 'a "
-			    "&& b'");
+			    "SLURM_OVERLAP=1 srun --wait=60 -N3 --ntasks-per-node=1 -w 'n[1-3]' sh "
+			    "-c 'a && b'");
 	assert_null(on_each(&a, &none, &l, "reboot"));
 	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
 		l.v[1].name = odd[i];

@@ -17,7 +17,7 @@ static const char hostile[] = "a\033]0;title\007\xc2\x9b"
 static void through(int fd, int from, char *got, size_t size)
 {
 	struct loop loop = {.epfd = -1};
-	struct outlet q = {.fd = fd, .loop = &loop};
+	struct outlet q = outlet_to(fd, &loop);
 	struct line l = {0};
 	ssize_t n;
 
@@ -76,9 +76,10 @@ static void a_longest_line(void **state UNUSED)
 	memset(text, 'x', 3 * LINE_MAX_BYTES);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		struct loop loop = {.epfd = -1};
-		struct outlet q = {.fd = fds[i], .loop = &loop, .broken = fds[i] == tty};
+		struct outlet q = outlet_to(fds[i], &loop);
 		struct line l = {0};
 
+		q.broken = fds[i] == tty;
 		line_add(&l, &q, "", text, 3 * LINE_MAX_BYTES, false);
 		assert_int_equal(l.n, 0);
 		line_add(&l, &q, "", NULL, 0, true);
@@ -87,12 +88,37 @@ static void a_longest_line(void **state UNUSED)
 	free(text);
 }
 
+/* What there is no memory for is not passed on, and that is said once. */
+static void what_is_lost_is_confessed(void **state UNUSED)
+{
+	static const size_t endless = (size_t)1 << 62;
+	struct loop loop = {.epfd = -1};
+	char got[256] = "";
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	for (int which = 0; which < 3; which++) {
+		struct outlet out = outlet_to(ends[1], &loop), err = out;
+
+		outlet_add(which == 1 ? &err : &out, "", which ? endless : 0);
+		if (which == 2)
+			outlet_add(&err, "", endless);
+		outlets_confess(&out, &err);
+		assert_int_equal(read(ends[0], got, sizeof(got) - 1) > 0, which > 0);
+		assert_int_equal(strstr(got, "no memory left") != NULL, which > 0);
+		assert_int_equal(read(ends[0], got, sizeof(got) - 1), -1);
+	}
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_terminal_is_told_nothing),
 		cmocka_unit_test(a_file_gets_every_byte),
 		cmocka_unit_test(a_longest_line),
+		cmocka_unit_test(what_is_lost_is_confessed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

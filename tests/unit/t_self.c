@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "lib/core/compat.h"
+#include "lib/core/plugin.h"
 #include "lib/core/self.h"
 
 enum { SKIP = 77, HIGH = 300, LOW = 50, CALL = 436 /* close_range */ };
@@ -63,13 +64,13 @@ static void test_path(void **state)
 	assert_int_equal(ended(where_it_is), 0);
 }
 
-static int without_proc(void)
+static bool hide_proc(void)
 {
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", "/proc", "tmpfs", 0, NULL))
-		return SKIP;
-	return where_it_is();
+	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("none", "/proc", "tmpfs", 0, NULL);
 }
+
+static int without_proc(void) { return hide_proc() ? where_it_is() : SKIP; }
 
 static void test_no_proc(void **state)
 {
@@ -90,21 +91,46 @@ static int replaced(void)
 	return !says(self_path(&a), path);
 }
 
-static int run_copy(void)
+/* Called with --gone: nothing says where the program is, so it loads nothing from around here. */
+static int gone(void)
+{
+	const struct plugin_want want = {"no-such", "symbol", 1, "package", "what"};
+	AUTO(arena_done) struct arena a = {0};
+	AUTO_FREE char *path = realpath("/proc/self/exe", NULL);
+	struct err e = {0};
+
+	if (unlink(path) || !hide_proc())
+		return SKIP;
+	if (self_path(&a) || plugin_load(&want, &a, &e))
+		return 1;
+	return !strstr(e.msg, "(looked in /");
+}
+
+static int run_copy(const char *how)
 {
 	char dir[] = "/tmp/windsock.XXXXXX", line[PATH_MAX * 2 + 99];
 
 	if (!mkdtemp(dir))
 		return SKIP;
-	snprintf(line, sizeof(line), "cp %s %s/t && %s/t --replaced; code=$?; rm -r %s; exit $code",
-		 self, dir, dir, dir);
+	snprintf(line, sizeof(line), "cp %s %s/t && %s/t %s; code=$?; rm -r %s; exit $code", self,
+		 dir, dir, how, dir);
 	return WEXITSTATUS(system(line));
 }
+
+static int run_replaced(void) { return run_copy("--replaced"); }
+static int run_gone(void) { return run_copy("--gone"); }
 
 static void test_replaced(void **state)
 {
 	(void)state;
-	assert_int_equal(ended(run_copy), 0);
+	assert_int_equal(ended(run_replaced), 0);
+}
+
+static void test_gone(void **state)
+{
+	(void)state;
+	unsetenv("WINDSOCK_PLUGINS");
+	assert_int_equal(ended(run_gone), 0);
 }
 
 static int forbid_close_range(void)
@@ -143,17 +169,26 @@ static void test_close(void **state)
 	assert_int_equal(ended(close_some), 0);
 }
 
+static int close_without_proc(void) { return hide_proc() ? close_some() : SKIP; }
+
+static void test_close_no_proc(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(close_without_proc), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_path),
-		cmocka_unit_test(test_no_proc),
-		cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_close),
+		cmocka_unit_test(test_path),	 cmocka_unit_test(test_no_proc),
+		cmocka_unit_test(test_replaced), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_close),	 cmocka_unit_test(test_close_no_proc),
 	};
 
 	if (argc > 1 && streq(argv[1], "--replaced"))
 		return replaced();
+	if (argc > 1 && streq(argv[1], "--gone"))
+		return gone();
 	self = realpath("/proc/self/exe", NULL);
 	return cmocka_run_group_tests_name("self", tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 #include "bench/plugin/nccl/settings.h"
 
+#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/host/nccl_alike.h"
 
-enum { VALUE = 48, SETTINGS = 64 };
+enum { VALUE = 128, SETTINGS = 64, DOUBTS = 4 /* told by name */ };
 
 /* What a rank has, a digest each; 0: not set. */
 struct digests {
@@ -101,10 +102,17 @@ static bool differs_anywhere(const struct comparison *m)
 	return false;
 }
 
+static const char *with_doubt(struct arena *a, const char *doubts, size_t n, const char *name)
+{
+	return n == 1 ? name : n <= DOUBTS ? arena_printf(a, "%s, %s", doubts, name) : doubts;
+}
+
 /* The first that no job works with; those that it may work with are noted. */
 static bool find(struct comparison *m, struct arena *a, const char **ret_doubts, int *ret_odd,
 		 int *ret_usual)
 {
+	size_t n = 0;
+
 	for (m->at = 0; m->at < nccl_settings_n; m->at++) {
 		const struct nccl_setting *s = &nccl_settings[m->at];
 
@@ -113,16 +121,17 @@ static bool find(struct comparison *m, struct arena *a, const char **ret_doubts,
 		m->on_host = s->where == ALIKE_ON_HOST;
 		if (s->where != ALIKE_BETTER && find_odd(m, ret_odd, ret_usual))
 			return true;
-		*ret_doubts =
-			*ret_doubts ? arena_printf(a, "%s, %s", *ret_doubts, s->name) : s->name;
+		*ret_doubts = with_doubt(a, *ret_doubts, ++n, s->name);
 	}
+	if (n > DOUBTS)
+		*ret_doubts = arena_printf(a, "%s and %zu more", *ret_doubts, n - DOUBTS);
 	return false;
 }
 
 /* --- what is said --------------------------------------------------------------------------- */
 
 struct value {
-	char text[VALUE];
+	char text[VALUE]; /* full: it may be longer */
 };
 
 static const char *has(struct arena *a, const char *name, const struct value *v)
@@ -142,9 +151,9 @@ static int tell(const struct comparison *m, int odd, int usual, const struct val
 		cards_name(m->cards, odd, who, sizeof(who)), has(&a, name, &values[odd]),
 		cards_name(m->cards, usual, other, sizeof(other)), has(&a, name, &values[usual]),
 		m->on_host ? "ranks of one host that differ in it" : "ranks that differ in it");
-	if (*values[usual].text)
+	if (*values[usual].text && strlen(values[usual].text) < VALUE - 1)
 		return err_hint(e, "export %s=%s   # for rank %d too, or unset it for all", name,
-				values[usual].text, odd);
+				shell_quote(&a, values[usual].text), odd);
 	return err_hint(e,
 			"unset %s   # for rank %d: the environment, nccl.conf; or set it for all",
 			name, odd);
@@ -155,7 +164,7 @@ static int refuse(const struct comparison *m, const struct comm_world *w, int od
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct value mine = {0}, *all = arena_alloc(&a, (size_t)w->size * sizeof(*all));
-	const char *own = nccl_setting_here(nccl_settings[m->at].name, &a);
+	const char *own = nccl_setting_written(nccl_settings[m->at].name, &a);
 
 	(void)snprintf(mine.text, sizeof(mine.text), "%s", own ? own : "");
 	if (w->exchange(w->arg, &mine, sizeof(mine), all, e))

@@ -1,0 +1,22 @@
+#!/usr/bin/env bats
+# ddpsmoke with --init: a rank that does not come is a failure of the cluster, as ncclbench has it.
+# shellcheck disable=SC2154 # bats sets stderr
+bats_require_minimum_version 1.5.0
+load ../wait.sh
+
+# The one that was left alone, by itself.
+alone() { # RANK ARGS...
+    run --separate-stderr "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$(free_port)" --rank "$1" --world-size 2 \
+        --deadline 1s "${@:2}"
+    [ "$status" = 1 ] || { echo "$status: $output $stderr"; return 1; }
+}
+
+@test "--init: a rank that does not come is a failure of the cluster, and so is a rendezvous that is not there" {
+    alone 0
+    [[ $output == *"rank.joined"*"rank 1 of 2 missing"*"-> "* ]]
+    alone 0 --json --plot "$BATS_TEST_TMPDIR/loss.svg"
+    jq -e '.verdict == "fail" and (.findings | length == 1)
+        and (.findings[0] | .check == "rank.joined" and .status == "fail" and (.fix | length == 1))' <<<"$output"
+    alone 1 # another rank than the first says it where it may speak
+    [[ -z $output && $stderr == *"no rendezvous at 127.0.0.1:"*"-> "*"portcheck 127.0.0.1:"* ]]
+}
