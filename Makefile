@@ -54,7 +54,12 @@ $(O)/gen/renderers.h: LIST := $(patsubst lib/report/render_%.c,RENDERER(%),$(sor
 $(O)/gen/rules.h:     LIST := $(patsubst probes/rules/rules_%.c,RULES(%),$(sort $(wildcard probes/rules/rules_*.c)))
 $(O)/gen/checks.h:    LIST := $(patsubst probes/check/c_%.c,CHECK(%),$(sort $(wildcard probes/check/c_*.c)))
 $(O)/gen/colls.h:     LIST := $(patsubst bench/coll/c_%.c,COLL(%),$(sort $(wildcard bench/coll/c_*.c)))
-$(GEN): FORCE
+# One per archive, of its objects: it is made again where one came or went.
+OBJECTS := $(O)/gen/lib.list $(O)/gen/probes.list $(O)/gen/bench.list
+$(O)/gen/lib.list:    LIST = $(call obj,lib/%.c)
+$(O)/gen/probes.list: LIST = $(call obj,probes/%.c)
+$(O)/gen/bench.list:  LIST = $(call obj,bench/%.c)
+$(GEN) $(OBJECTS): FORCE
 	@mkdir -p $(@D); printf '%s\n' $(foreach x,$(LIST),'$(x)') >$@.new; \
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
@@ -66,7 +71,7 @@ $(O)/%.o: %.c $(O)/flags | $(GEN)
 $(O)/lib.a: $(call obj,lib/%.c)
 $(O)/probes.a: $(call obj,probes/%.c)
 $(O)/bench.a: $(call obj,bench/%.c)
-$(O)/%.a: $(O)/flags
+$(O)/%.a: $(O)/gen/%.list $(O)/flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 

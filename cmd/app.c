@@ -49,10 +49,29 @@ static int fail(const struct err *e)
 	return err_exit_code(e);
 }
 
-static int give_up(const struct app_spec *spec, char *const *argv, const struct err *e)
+/*
+ * There is no report yet. Who reads a document gets one all the same, whose verdict is the error;
+ * where it belongs into a file that cannot be made, there is none.
+ */
+static int end_early(const struct report_opts *opts, struct err *e)
 {
-	int code = fail(e);
+	struct report_opts o = *opts;
+	struct err unwritten = {0};
+	struct report *r;
 
+	if (e->kind == ERR_USAGE || !o.format || streq(o.format, "table"))
+		return err_exit_code(e);
+	o.page = NULL; /* it may be what cannot be made */
+	r = report_new(&o, &unwritten);
+	return r ? report_end(r, e) : err_exit_code(e);
+}
+
+static int give_up(const struct app *app, const struct app_spec *spec, char *const *argv,
+		   struct err *e)
+{
+	int code = end_early(&app->report_opts, e);
+
+	(void)fail(e);
 	if (spec->failed)
 		spec->failed(argv, e);
 	return code;
@@ -142,6 +161,17 @@ static void meet_broken_pipes(const struct app *app)
 	(void)signal(SIGPIPE, report_has_files(&app->report_opts) ? SIG_IGN : SIG_DFL);
 }
 
+/* What would keep the answer from being written is said before anybody works for it. */
+static bool is_elsewhere(struct app *app, const struct app_spec *spec, int *ret_code, struct err *e)
+{
+	const char *output = app->report_opts.output;
+
+	if (!spec->elsewhere ||
+	    (output && !streq(output, "-") && report_check_folder(&app->arena, output, e)))
+		return false;
+	return spec->elsewhere(app, spec->cfg, ret_code, e);
+}
+
 static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 {
 	struct err e = {0};
@@ -151,9 +181,11 @@ static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 	meet_broken_pipes(app);
 	interrupt_install();
 	interrupt_budget(app->common.budget_ns);
-	app->report = report_new(&app->report_opts, &e);
+	if (is_elsewhere(app, spec, &code, &e))
+		return code;
+	app->report = e.kind == ERR_NONE ? report_new(&app->report_opts, &e) : NULL;
 	if (!app->report)
-		return fail(&e);
+		return give_up(app, spec, argv, &e);
 	if (spec->run(app, spec->cfg, &e) && e.kind == ERR_NONE)
 		err_set(&e, ERR_SYS, "%s failed without saying why", app->cmd->name);
 	log_progress_end();
@@ -190,13 +222,13 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_DFL);
 	switch (parse(&app, spec, argc, argv, &answer, &e)) {
 	case OPT_ERROR:
-		return give_up(spec, argv, &e);
+		return give_up(&app, spec, argv, &e);
 	case OPT_DONE:
 		return print(answer);
 	case OPT_RUN:
 		break;
 	}
 	if (prepare(&app, spec, &e))
-		return give_up(spec, argv, &e);
+		return give_up(&app, spec, argv, &e);
 	return run(&app, spec, argv);
 }

@@ -3,7 +3,8 @@
 /*
  * The life of every command: parse the tables, answer --help and its kin, open
  * the report, run, close the report, turn the outcome into an exit code, with
- * a full disk, Ctrl-C and a broken pipe treated alike everywhere.
+ * a full disk, Ctrl-C and a broken pipe treated alike everywhere. An error that
+ * comes before the report is a document of its own in every format but the table.
  *
  *	static const struct app_spec spec = {.cmd = {...}, .rows = rows, ...};
  *
@@ -51,9 +52,16 @@ struct app_spec {
 	/*
 	 * Looks at the parsed options before the report is opened; may set
 	 * app->report_opts. Usage errors that a table cannot say belong here:
-	 * they leave stdout empty. May be NULL.
+	 * they leave stdout empty. Of another error stdout has a document, so who is
+	 * to be silent sets report_opts.format to "table" first. May be NULL.
 	 */
 	int (*prepare)(struct app *app, void *cfg, struct err *e);
+	/*
+	 * After prepare(), before the report is opened: do other processes do it all, and does
+	 * one of them answer? True when that was done, with main's exit code. False with @e
+	 * filled ends the command; else run() comes. May be NULL.
+	 */
+	bool (*elsewhere)(struct app *app, void *cfg, int *ret_code, struct err *e);
 	/* --budget picks what run() does: what it left is findings, and its passing no failure of
 	 * the run. */
 	bool picks;

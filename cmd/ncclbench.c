@@ -284,9 +284,14 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	c->flags.sockets = c->sockets;
 	c->flags.wire_rate = c->wire_rate;
 	c->flags.pairs = c->pairs || c->find_slow;
-	if (ask_flags(&c->flags, e) || find_ranks(app, c, e) || ask_types(c->type, &s->types, e) ||
-	    ask_root(c->root, known_size(c), &s->root, e) || ask_sizes(&c->sizes, s, e) ||
-	    (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
+	if (ask_flags(&c->flags, e) || find_ranks(app, c, e))
+		return -1;
+	if (!reports(&c->role)) {
+		app->report_opts.format = "table";
+		app->report_opts.output = app->report_opts.page = NULL;
+	}
+	if (ask_types(c->type, &s->types, e) || ask_root(c->root, known_size(c), &s->root, e) ||
+	    ask_sizes(&c->sizes, s, e) || (c->expect && ask_expect(c->expect, &c->job.verdict, e)))
 		return -1;
 	if (c->baseline && !c->role.ours) {
 		c->job.verdict.baseline = baseline_read(c->baseline, &app->arena, e);
@@ -301,16 +306,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	fill_job(app, c);
 	if (ask_together(&c->job, e))
 		return -1;
-	app->report_opts.answer_only = true;
-	if (reports(&c->role)) {
-		app->report_opts.answer_only = !app->common.quiet;
-		app->report_opts.files = c->job.verdict.nccl_json || c->job.verdict.plot ||
-					 c->job.verdict.save_baseline;
-		return ask_files(&c->job.verdict, &app->arena, e);
-	}
-	app->report_opts.format = "table";
-	app->report_opts.output = app->report_opts.page = NULL;
-	return 0;
+	app->report_opts.answer_only = !reports(&c->role) || !app->common.quiet;
+	if (!reports(&c->role))
+		return 0;
+	app->report_opts.files =
+		c->job.verdict.nccl_json || c->job.verdict.plot || c->job.verdict.save_baseline;
+	return ask_files(&c->job.verdict, &app->arena, e);
 }
 
 /* Ranks on this host need what they need here; said once, before they start. */

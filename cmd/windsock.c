@@ -16,7 +16,9 @@ struct config {
 	uint64_t wait, port;
 	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
 	str_list same;
-	const char *from; /* the scheduler whose job the hosts are of; NULL: they were named */
+	char **argv;
+	const char *missing; /* --serve: why nobody ran; NULL: nobody said so */
+	const char *from;    /* the scheduler whose job the hosts are of; NULL: they were named */
 };
 
 #define AT(field) .off = offsetof(struct config, field)
@@ -129,9 +131,10 @@ static const char about[] =
 	"measurements; sweeps the collectives as far as its time reaches; and trains long enough "
 	"to judge accuracy, the pace of each host against the majority, and the whole against what "
 	"one rank alone and the measured collectives promise.\n\n"
-	"`windsock on HOSTS COMMAND` types a line on many hosts (by --rsh, 32 at a time, each with "
-	"three times --deadline): what they print alike is told once, and those on which it failed "
-	"are named. The lines that mend many hosts, which this suite prints, begin with it.\n\n"
+	"`windsock on HOSTS COMMAND` types a line on many hosts (by --rsh, 32 at a time, each "
+	"silent for three times --deadline at most). The last line of each is told, once for all "
+	"that say the same (--json has all of it), and those on which it failed are named. The "
+	"lines that mend many hosts, which this suite prints, begin with it.\n\n"
 	"`windsock join HOST:PORT CODE` makes this machine take part in a run that was begun "
 	"elsewhere: with --serve, ncclbench and ddpsmoke print that line, to be pasted on machines "
 	"that cannot be reached with ssh.";
@@ -166,13 +169,15 @@ static bool is_verb(const struct app *app, const char *verb)
 	return app->operands.n && streq(app->operands.v[0], verb);
 }
 
-static int check_verb(const struct app *app, struct err *e)
+static int check_verb(const struct app *app, const struct config *c, struct err *e)
 {
+	bool others = c->hosts || c->here || c->page || c->nodes || c->baseline;
+
 	if (!is_verb(app, "diff") && !is_verb(app, "on"))
 		return err_set(e, ERR_USAGE, "'%s' is none of join, diff and on",
 			       app->operands.v[0]);
 	if (app->operands.n == 3)
-		return 0;
+		return is_verb(app, "on") ? on_check(app->operands.v[2], others, e) : 0;
 	if (is_verb(app, "diff"))
 		return err_set(e, ERR_USAGE, "diff takes two runs: OLD NEW");
 	err_set(e, ERR_USAGE, "on takes hosts and one command line: HOSTS COMMAND");
@@ -185,8 +190,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	struct allocation job;
 
 	app->report_opts.files = c->page || c->nodes;
+	if (app->operands.n && c->serve)
+		return err_set(e, ERR_USAGE, "--serve goes without %s", app->operands.v[0]);
 	if (app->operands.n)
-		return check_verb(app, e);
+		return check_verb(app, c, e);
 	if (c->quick && c->full)
 		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
 	if (c->serve && (c->hosts || c->here))
@@ -246,20 +253,6 @@ static int run_on(struct preflight *p, struct app *app, struct err *e)
 	return on_hosts(&p->t, &p->hosts, app->operands.v[2], &o, e);
 }
 
-static int run_member(struct preflight *p, struct err *e)
-{
-	bool leads = false;
-	int rc = preflight_crew(p, &leads, e);
-
-	if (!rc && !leads) { /* nobody reads it, but a report of nothing would be an error */
-		struct finding *f = report_find(p->r, "host.answer", NULL);
-
-		finding_set(f, ST_PASS, "took part");
-		report_add(p->r, f);
-	}
-	return rc;
-}
-
 /* What would fail at the end of a long run fails before it. */
 static int check_files(struct preflight *p, const struct config *c, struct err *e)
 {
@@ -270,6 +263,17 @@ static int check_files(struct preflight *p, const struct config *c, struct err *
 	if (c->baseline)
 		p->baseline = document_read(c->baseline, p->a, e);
 	return c->baseline && !p->baseline ? -1 : 0;
+}
+
+/* --serve: this line runs on each machine, and the first of them answers. */
+static bool serve(struct app *app, void *cfg, int *ret_code, struct err *e)
+{
+	struct config *c = cfg;
+	const struct serve_opts o = {.wait = c->wait, .port = c->port, .argv = c->argv};
+	AUTO(preflight_done) struct preflight p = {.a = &app->arena};
+
+	return c->serve && !is_member() && !check_files(&p, c, e) &&
+	       serve_run(&o, p.a, ret_code, &c->missing, e);
 }
 
 /* From here on only --json lists what passed on each. */
@@ -314,7 +318,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	(void)unsetenv("NCCL_TESTS_SPLIT");
 	(void)unsetenv("NCCL_TESTS_SPLIT_MASK");
 	if (c->serve)
-		return run_member(&p, e);
+		return c->missing ? serve_missing(p.r, c->missing) : serve_member(&p, e);
 	if (!c->hosts) {
 		/* a child that saw the job would ask all of its hosts */
 		(void)unsetenv("SLURM_JOB_NODELIST");
@@ -365,10 +369,6 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 		argv[1] = join;
 	if (launch_intercept(argc, argv, ret_code, e))
 		return true;
-	if (serve_is_meant(argv + 1) && !is_member()) {
-		*ret_code = serve_run(argv, e);
-		return true;
-	}
 	*ret_code = 0;
 	return is_silent_task(argc, argv);
 }
@@ -391,7 +391,8 @@ static const struct app_spec spec = {
 	.prepare = prepare,
 	.run = run,
 	.instead = is_other,
+	.elsewhere = serve,
 	.picks = true,
 };
 
-int main(int argc, char **argv) { return app_main(&spec, argc, argv); }
+int main(int argc, char **argv) { return app_main(&spec, argc, config.argv = argv); }

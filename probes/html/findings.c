@@ -1,6 +1,7 @@
 /* What to do, and every check. */
 #include "lib/core/units.h"
 #include "probes/html/parts.h"
+#include "probes/tally/names.h"
 
 #include <math.h>
 
@@ -13,7 +14,7 @@ static bool is_wrong(const cJSON *f)
 	return streq(st, "fail") || streq(st, "error") || streq(st, "warn");
 }
 
-static const char *hosts_of(const cJSON *names, struct arena *a)
+static host_list hosts_of(const cJSON *names, struct arena *a)
 {
 	host_list l = {0};
 	const cJSON *n;
@@ -21,22 +22,25 @@ static const char *hosts_of(const cJSON *names, struct arena *a)
 	cJSON_ArrayForEach (n, names)
 		if (cJSON_IsString(n))
 			LIST_ADD(a, &l)->name = n->valuestring;
-	return l.n ? hostlist_fold(a, &l) : "";
+	return l;
 }
 
-static void cause(const cJSON *f, const char *said, const char *hosts, struct text *t)
+static void cause(const cJSON *f, const char *said, host_list hosts, bool own_fix, struct arena *a,
+		  struct text *t)
 {
+	const char *all = hosts.n ? names_fold(a, &hosts) : "";
+
 	text_add(t, "<li>");
 	html_badge(t, get(f, "status"));
 	text_add(t, " <code>");
 	html_text(t, get(f, "check"));
 	text_add(t, "</code> ");
-	if (*hosts) {
+	if (*all) {
 		text_add(t, "<b>");
-		html_text(t, hosts);
+		html_text(t, names_brief(a, &hosts));
 		text_add(t, "</b> ");
 	}
-	if (*get(f, "subject") && !streq(get(f, "subject"), hosts) &&
+	if (*get(f, "subject") && !streq(get(f, "subject"), all) &&
 	    !starts_with(said, get(f, "subject"))) {
 		html_text(t, get(f, "subject"));
 		text_add(t, " ");
@@ -47,23 +51,23 @@ static void cause(const cJSON *f, const char *said, const char *hosts, struct te
 		html_text(t, get(f, "expected"));
 		text_add(t, ")</span>");
 	}
-	html_fixes(t, json_get(f, "fix"));
+	html_fixes(t, json_get(f, "fix"), own_fix ? get(f, "host") : NULL);
 	text_add(t, "</li>\n");
 }
 
 static void lists(const cJSON *data, struct arena *a, struct text *t)
 {
 	const char *exclude = json_get_str(data, "exclude");
-	const char *passing = hosts_of(json_get(data, "passing_nodes"), a);
+	host_list passing = hosts_of(json_get(data, "passing_nodes"), a);
 
 	if (!exclude)
 		return;
 	text_add(t, "<p>Failing: <b>");
 	html_text(t, exclude);
 	text_add(t, "</b>");
-	if (*passing) {
+	if (passing.n) {
 		text_add(t, ". Passing: ");
-		html_text(t, passing);
+		html_text(t, names_brief(a, &passing));
 	}
 	text_add(t, "</p><div class=\"fix\"><pre>srun --exclude=");
 	html_text(t, exclude);
@@ -79,13 +83,14 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 	html_open(t, "causes", "What to do, the first cause first");
 	text_add(t, "<ol class=\"causes\">\n");
 	cJSON_ArrayForEach (c, ranked) {
-		cause(c, get(c, "message"), hosts_of(json_get(c, "hosts"), a), t);
+		cause(c, get(c, "message"), hosts_of(json_get(c, "hosts"), a), false, a, t);
 		n++;
 	}
 	for (size_t i = 0; !cJSON_IsArray(ranked) && i < rows->n; i++)
 		if (is_wrong(rows->v[i].f)) {
-			cause(rows->v[i].f, rows->v[i].said, hostlist_fold(a, &rows->v[i].hosts),
-			      t);
+			const struct html_row *r = &rows->v[i];
+
+			cause(r->f, r->said, r->hosts, r->own_fix, a, t);
 			n++;
 		}
 	text_add(t, "</ol>\n");

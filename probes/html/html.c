@@ -50,7 +50,7 @@ void html_badge(struct text *t, const char *status)
 	text_add(t, "</span>");
 }
 
-void html_fixes(struct text *t, const cJSON *fixes)
+void html_fixes(struct text *t, const cJSON *fixes, const char *one)
 {
 	const cJSON *fix;
 
@@ -59,6 +59,11 @@ void html_fixes(struct text *t, const cJSON *fixes)
 			continue;
 		text_add(t, "<div class=\"fix\"><pre>");
 		html_text(t, fix->valuestring);
+		if (one) {
+			text_add(t, strstr(fix->valuestring, " # ") ? "; on " : "   # on ");
+			html_text(t, one);
+			text_add(t, ", the others alike");
+		}
 		text_add(t, "</pre><button class=\"js\" data-copy "
 			    "aria-label=\"Copy this command\">Copy</button></div>\n");
 	}

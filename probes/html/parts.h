@@ -15,7 +15,8 @@ void html_open(struct text *t, const char *id, const char *title);
 /* A table that scrolls in its own box, for the keyboard too; html_table_end() closes it. */
 void html_table(struct text *t, const char *label, bool tall);
 void html_table_end(struct text *t);
-void html_fixes(struct text *t, const cJSON *fixes);
+/* @one: these are the words of this host, others have their own; NULL: of all. */
+void html_fixes(struct text *t, const cJSON *fixes, const char *one);
 void html_badge(struct text *t, const char *status);
 
 /* The run itself, for programs. */
@@ -26,6 +27,7 @@ struct html_row {
 	const cJSON *f;	  /* the first of them */
 	const char *said; /* what all of them say */
 	bool range;	  /* in other numbers each */
+	bool own_fix;	  /* what each has to type is not the same */
 	size_t at;	  /* in the order of the document */
 	host_list hosts;
 };

@@ -65,6 +65,7 @@ static void add_row(const struct keyed *v, size_t n, const char *said, struct ar
 			LIST_ADD(a, &r->hosts)->name = v[i].host;
 		if (v[i].at < first->at)
 			first = &v[i];
+		r->own_fix |= !cJSON_Compare(json_get(v[i].f, "fix"), json_get(v->f, "fix"), true);
 	}
 	names = r->hosts.n > 1 ? "these hosts" : first->host;
 	r->f = first->f;

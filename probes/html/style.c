@@ -44,7 +44,8 @@ const char html_style[] =
 	".scroll{overflow-x:auto}.tall{max-height:34rem;overflow:auto}.box.fail,.box.error{fill:"
 	"var(--c)}\n"
 	"ol.causes>li{margin:0 0 "
-	"1rem;padding-left:.3rem}.filter{display:flex;gap:.6rem;flex-wrap:wrap;"
+	"1rem;padding-left:.3rem}ol.causes "
+	"b{overflow-wrap:anywhere}.filter{display:flex;gap:.6rem;flex-wrap:wrap;"
 	"margin:.4rem 0}input{font:inherit;padding:.15rem .5rem;border:1px solid var(--line);"
 	"border-radius:6px;background:var(--bg);color:var(--fg)}\n"
 	"svg{max-width:100%;height:auto;display:block}svg text{fill:var(--fg);font:12px system-ui,"
@@ -92,9 +93,8 @@ const char html_style[] =
 
 const char html_script[] =
 	"(function(){'use strict';var d=document,root=d.documentElement;root.classList.add('on');\n"
-	"function say(b,s){var "
-	"o=b.textContent;b.textContent=s;setTimeout(function(){b.textContent=o},"
-	"1500)}\n"
+	"function say(b,s){b.textContent=s;clearTimeout(b.later);b.later=setTimeout(function(){"
+	"b.textContent='Copy'},1500)}\n"
 	"function old(text){var a=d.createElement('textarea');a.value=text;d.body.appendChild(a);"
 	"a.select();var ok=d.execCommand('copy');a.remove();return ok}\n"
 	"d.addEventListener('click',function(e){var b=e.target.closest('button');if(!b)return;\n"

@@ -1,5 +1,6 @@
 #include "probes/iface/fleet.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
@@ -96,6 +97,7 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 			finding_fix(x, "%s %s %s --version", rsh, host, command(f));
 	}
 	*LIST_ADD(f->a, &f->lost) = got->host;
+	names_add(&f->lost_set, f->a, got->host);
 	*LIST_ADD(f->a, &f->why) = x;
 }
 
@@ -136,7 +138,7 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 	ret->v = arena_alloc(f->a, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {
 		ret->v[i].host = ret->v[i].hostname = f->hosts.v[i].name;
-		if (!list_has(&f->lost, f->hosts.v[i].name))
+		if (!names_has(&f->lost_set, f->hosts.v[i].name))
 			*LIST_ADD(f->a, &asked) = f->hosts.v[i];
 	}
 	if (fanout_run(&asked, remote_argv(f, args), &o, progress, NULL, f->a, &got, e))
@@ -163,7 +165,7 @@ static int add_peers(struct fleet *f, str_list *args, struct err *e)
 	str_list ask = {0};
 
 	*LIST_ADD(f->a, &ask) = "--suggest";
-	if (fleet_ask(f, &ask, false, &first, e))
+	if (fleet_ask(f, &ask, false, &first, e) || interrupt_err(e))
 		return -1;
 	fleet_peer_args(f, &first, args);
 	fleet_deadline_args(f, args);

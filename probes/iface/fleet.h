@@ -7,6 +7,7 @@
  */
 #include "lib/cluster/fanout.h"
 #include "lib/report/report.h"
+#include "probes/tally/names.h"
 #include "probes/tally/tally.h"
 
 struct fleet {
@@ -22,6 +23,7 @@ struct fleet {
 	str_list lost;			  /* did not answer: not asked again */
 	LIST(const struct finding *) why; /* of each of them, as it was reported */
 	/* private: */
+	struct names lost_set;
 	struct tally told;
 	struct host_way way;
 };
@@ -51,6 +53,10 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 /* Its findings and data into the report; fleet_say() brings them there. */
 void fleet_merge(struct fleet *f, const char *host, const cJSON *doc);
 void fleet_say(struct fleet *f);
+
+/* The table of what each chose, and a warning where the MTUs of the choices differ. */
+void fleet_view_choices(struct fleet *f, const struct answers *all);
+void fleet_compare_mtu(struct fleet *f, const struct answers *all);
 
 /* --suggest --hosts: proves a choice on every host and answers with lines that
  * are right on all of them. @form is an emit form's name; NULL: findings only. */

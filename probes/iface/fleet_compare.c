@@ -2,6 +2,7 @@
  * cannot reach, and settings that disagree. */
 #include "probes/iface/fleet.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/host/nccl_alike.h"
 #include "lib/report/json.h"
 
@@ -62,7 +63,7 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 	AUTO(answers_done) struct answers proof = {0};
 	str_list again = {0};
 
-	if (fleet_ask(f, args, true, &all, e))
+	if (fleet_ask(f, args, true, &all, e) || interrupt_err(e))
 		return -1;
 	*LIST_ADD(f->a, &again) = "--suggest";
 	fleet_deadline_args(f, &again);
@@ -75,7 +76,7 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 		*LIST_ADD(f->a, &again) = arena_printf(
 			f->a, strchr(addr, ':') ? "%s=[%s]" : "%s=%s", all.v[i].host, addr);
 	}
-	if (fleet_ask(f, &again, false, &proof, e))
+	if (fleet_ask(f, &again, false, &proof, e) || interrupt_err(e))
 		return -1;
 	for (size_t i = 0; i < all.n; i++)
 		if (published(&all.v[i]))
@@ -159,7 +160,7 @@ int fleet_check(struct fleet *f, struct err *e)
 	size_t n = 0;
 
 	*LIST_ADD(f->a, &args) = "--check";
-	if (fleet_ask(f, &args, true, &all, e))
+	if (fleet_ask(f, &args, true, &all, e) || interrupt_err(e))
 		return -1;
 	for (size_t i = 0; i < all.n; i++)
 		cJSON_ArrayForEach (row, json_get(all.v[i].data, "lint")) {

@@ -5,8 +5,8 @@
 struct pairs {
 	struct fleet *f;
 	const struct answers *all;
-	bool *bad; /* [n * n], by who asked */
-	size_t *from, *to, n;
+	bool *bad;			   /* [n * asked], by who asked */
+	size_t *from, *to, n, step, asked; /* only each step-th was asked */
 	size_t total;
 };
 
@@ -73,12 +73,18 @@ static bool is_same_address(const struct answer *x, const struct answer *y)
 	return one && two && streq(one, two) && !starts_with(one, "fe80:");
 }
 
+static bool *cell(struct pairs *p, size_t from, size_t to)
+{
+	return &p->bad[from * p->asked + to / p->step];
+}
+
 static void find(struct pairs *p, struct fleet *f, const struct answers *all, bool unproven)
 {
 	size_t step = fleet_step(all->n);
 
-	*p = (struct pairs){.f = f, .all = all, .n = all->n};
-	p->bad = arena_alloc(f->a, p->n * p->n * sizeof(*p->bad));
+	*p = (struct pairs){.f = f, .all = all, .n = all->n, .step = step};
+	p->asked = (p->n + step - 1) / step;
+	p->bad = arena_alloc(f->a, p->n * p->asked * sizeof(*p->bad));
 	p->from = arena_alloc(f->a, p->n * sizeof(*p->from));
 	p->to = arena_alloc(f->a, p->n * sizeof(*p->to));
 	for (size_t i = 0; i < p->n; i++)
@@ -87,7 +93,7 @@ static void find(struct pairs *p, struct fleet *f, const struct answers *all, bo
 
 			if (i == j || is_same_address(x, y) || !is_bad(x, y, unproven))
 				continue;
-			p->bad[i * p->n + j] = true;
+			*cell(p, i, j) = true;
 			p->from[i]++;
 			p->to[j]++;
 			p->total++;
@@ -110,9 +116,9 @@ static host_list take(struct pairs *p, size_t end, bool asked)
 	for (size_t k = 0; k < p->n; k++) {
 		size_t i = asked ? k : end, j = asked ? end : k;
 
-		if (!p->bad[i * p->n + j])
+		if (j % p->step || !*cell(p, i, j))
 			continue;
-		p->bad[i * p->n + j] = false;
+		*cell(p, i, j) = false;
 		p->from[i]--;
 		p->to[j]--;
 		p->total--;
@@ -203,10 +209,11 @@ static bool say_same(struct fleet *f, const struct answers *all)
 	bool *told = arena_alloc(f->a, all->n * sizeof(*told)), any = false;
 
 	for (size_t i = 0; i < all->n; i++) {
+		bool is_one = !told[i] && answer_chose(&all->v[i], "address");
 		host_list others = {0};
 		struct finding *g;
 
-		for (size_t j = i + 1; !told[i] && j < all->n; j++)
+		for (size_t j = i + 1; is_one && j < all->n; j++)
 			if (is_same_address(&all->v[i], &all->v[j])) {
 				told[j] = true;
 				*LIST_ADD(f->a, &others) = (struct host){.name = all->v[j].host};

@@ -2,13 +2,12 @@
  * other host's addresses, and the choices must reach each other. */
 #include "probes/iface/fleet.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
 #include "probes/iface/fleet_emit.h"
 #include "probes/iface/fleet_pairs.h"
-
-#include <math.h>
 
 enum { MOST_PEERS = 256 };
 
@@ -111,7 +110,7 @@ static int settle(struct fleet *f, const struct answers *first, struct answers *
 	const struct answer *lead = NULL;
 	const cJSON *c;
 
-	if (prove(f, first, NULL, false, ret, e))
+	if (prove(f, first, NULL, false, ret, e) || interrupt_err(e))
 		return -1;
 	if (!fleet_bad_pairs(f, ret))
 		return 0;
@@ -123,6 +122,8 @@ static int settle(struct fleet *f, const struct answers *first, struct answers *
 		const char *network = json_get_str(c, "network");
 		struct answers tried;
 
+		if (interrupt_err(e))
+			return -1;
 		if (!network || !cJSON_IsTrue(json_get(c, "usable")) ||
 		    !is_everywhere(first, network))
 			continue;
@@ -146,79 +147,6 @@ static void merge_all(struct fleet *f, const struct answers *all)
 	fleet_say(f);
 }
 
-static double mtu_of(const struct answer *a)
-{
-	return json_get_num(json_get(a->data, "suggest"), "mtu", -1);
-}
-
-/* What most hosts have; among equals the larger. */
-static double usual_mtu(const struct answers *all)
-{
-	double best = -1;
-	size_t most = 0;
-
-	for (size_t i = 0; i < all->n; i++) {
-		double mtu = mtu_of(&all->v[i]);
-		size_t same = 0;
-
-		for (size_t k = 0; k < all->n; k++)
-			same += mtu_of(&all->v[k]) == mtu;
-		if (mtu >= 0 && (same > most || (same == most && mtu > best))) {
-			best = mtu;
-			most = same;
-		}
-	}
-	return best;
-}
-
-/* The widest MTU a pair can use is the smaller one; bulk data of the other stalls. */
-static void compare_mtu(struct fleet *f, const struct answers *all)
-{
-	double usual = usual_mtu(all);
-	host_list odd = {0};
-	struct finding *g = report_find(f->report, "link.mtu", "between hosts");
-
-	for (size_t i = 0; i < all->n; i++) {
-		double mtu = mtu_of(&all->v[i]);
-
-		if (mtu < 0 || mtu == usual)
-			continue;
-		*LIST_ADD(f->a, &odd) = (struct host){.name = all->v[i].host};
-		finding_fix(g, "ip link set %s mtu %g   # on %s, which has %g",
-			    shell_quote(f->a, answer_chose(&all->v[i], "interface")), usual,
-			    all->v[i].host, mtu);
-	}
-	if (!odd.n)
-		return;
-	finding_set(g, ST_WARN, "the chosen interfaces differ in MTU: %g, but not on %s", usual,
-		    hostlist_fold(f->a, &odd));
-	report_add(f->report, g);
-}
-
-static const struct column choice_columns[] = {
-	{.name = "host", .is_text = true},    {.name = "interface", .is_text = true},
-	{.name = "address", .is_text = true}, {.name = "mtu"},
-	{.name = "because", .is_text = true},
-};
-static const struct series choice_view = {"choices", choice_columns, ARRAY_LEN(choice_columns),
-					  true};
-
-static void view_choices(struct fleet *f, const struct answers *all)
-{
-	report_series(f->report, &choice_view);
-	for (size_t i = 0; i < all->n; i++) {
-		const struct cell cells[] = {
-			{all->v[i].host, NAN},
-			{answer_chose(&all->v[i], "interface"), NAN},
-			{answer_chose(&all->v[i], "address"), NAN},
-			{NULL, json_get_num(json_get(all->v[i].data, "suggest"), "mtu", NAN)},
-			{answer_chose(&all->v[i], "why"), NAN},
-		};
-
-		report_row(f->report, cells);
-	}
-}
-
 /* The proof in one line where it holds. */
 static void say_proven(struct fleet *f, const struct answers *all, bool unproven)
 {
@@ -238,11 +166,11 @@ static void say_proven(struct fleet *f, const struct answers *all, bool unproven
 static int after_first(struct fleet *f, const struct answers *first, bool unproven,
 		       struct answers *proven, struct err *e)
 {
-	if (settle(f, first, proven, e))
+	if (interrupt_err(e) || settle(f, first, proven, e) || interrupt_err(e))
 		return -1;
-	view_choices(f, proven);
+	fleet_view_choices(f, proven);
 	say_proven(f, proven, unproven);
-	compare_mtu(f, proven);
+	fleet_compare_mtu(f, proven);
 	if (f->hosts.n > 1)
 		report_covers(f->report, "the way between %zu hosts, each to each", f->hosts.n);
 	else

@@ -3,6 +3,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/log/catalogue.h"
@@ -10,7 +11,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -154,16 +154,9 @@ static void drain(struct child *c, uint64_t deadline_ns, struct text *out)
 /* Beside us where we were built or installed, else on PATH. */
 static const char *our(struct arena *a, const char *name)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash, *path;
+	const char *path = self_beside(a, name);
 
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return name;
-	path = arena_printf(a, "%.*s/%s", (int)(slash - self), self, name);
-	return access(path, X_OK) == 0 ? path : name;
+	return path && access(path, X_OK) == 0 ? path : name;
 }
 
 /* Warnings decide about interfaces only: a refused connection has other reasons too. */

@@ -114,7 +114,7 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
 			    with_joiners(o, f->a), h->hostname ?: h->name);
 	else if (o->srun)
-		finding_fix(f, "srun --overlap -N1 -n1 -w %s portcheck --version", h->name);
+		finding_fix(f, "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version", h->name);
 	else
 		finding_fix(f, "%s %s portcheck --version   # must work without a password",
 			    o->rsh && *o->rsh ? o->rsh : "ssh", h->name);
@@ -171,9 +171,8 @@ static int srun_failed(const struct launch_result *got, struct err *e)
 	if (!why)
 		return 0;
 	err_set(e, ERR_SYS, "srun starts nothing here: %s", why);
-	return err_hint(e,
-			"srun --overlap hostname   # by hand; or name the hosts for ssh: --hosts "
-			"\"$SLURM_JOB_NODELIST\"");
+	return err_hint(e, "SLURM_OVERLAP=1 srun hostname   # by hand; or name the hosts for ssh: "
+			   "--hosts \"$SLURM_JOB_NODELIST\"");
 }
 
 void mesh_failed(const char *why, struct report *r)

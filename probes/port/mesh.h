@@ -125,6 +125,7 @@ void mesh_view(const struct mesh *m);
 void mesh_data(const struct mesh *m, cJSON *data);
 /* What is wrong, and the smallest set of rules that would mend it. */
 void mesh_judge(const struct mesh *m);
+void mesh_mtu(const struct mesh *m);
 void mesh_sum(const struct mesh *m); /* what is not about ports: MTU, rates, the whole */
 /* The names of these @n nodes, folded. */
 const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n);

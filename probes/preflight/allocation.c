@@ -59,7 +59,8 @@ int allocation_srun(char *const *words, int n, struct err *e)
 
 	if (n != WORDS)
 		return err_set(e, ERR_USAGE, "--srun is for our own use");
-	(void)execlp("srun", "srun", "--overlap", "-Q", "-N1", "-n1", "--mpi=none", "-w", words[0],
-		     "sh", "-c", words[1], (char *)NULL);
+	(void)setenv("SLURM_OVERLAP", "1", 1); /* --overlap, which is no word before 20.11 */
+	(void)execlp("srun", "srun", "-Q", "-N1", "-n1", "--mpi=none", "-w", words[0], "sh", "-c",
+		     words[1], (char *)NULL);
 	return err_sys(e, "cannot start srun");
 }

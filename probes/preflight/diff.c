@@ -53,8 +53,8 @@ static struct finding *note_of(struct compared *c, const char *check, const char
 {
 	struct finding *f = note(c, check, subject, st);
 
-	if (*host)
-		tally_of_host(c->t, host);
+	if (*host) /* the runs are gone before the report is told */
+		tally_of_host(c->t, arena_strdup(c->t->a, host));
 	return f;
 }
 
@@ -90,6 +90,9 @@ static void compare_finding(struct compared *c, const cJSON *before, const cJSON
 	}
 }
 
+/* What a run said against its own baseline is about yet another run. */
+static bool is_of_run(const cJSON *f) { return !starts_with(get(f, "check"), "diff."); }
+
 static bool is_alone(const cJSON *doc)
 {
 	return !cJSON_GetArraySize(json_get(doc, "nodes")) &&
@@ -111,7 +114,7 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	/* what is wrong finds its like first: a page of very many hosts has nothing else */
 	for (int wrong = 1; wrong >= 0; wrong--)
 		cJSON_ArrayForEach (f, is)
-			if ((weight(get(f, "status")) > 0) == wrong)
+			if (is_of_run(f) && (weight(get(f, "status")) > 0) == wrong)
 				compare_finding(c, diff_index_take(&before, f, own), f);
 	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
@@ -120,7 +123,8 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 		const char *host = get(f, "host");
 		struct finding *g;
 
-		if (!weight(get(f, "status")) || diff_index_take(&after, f, then_own) ||
+		if (!is_of_run(f) || !weight(get(f, "status")) ||
+		    diff_index_take(&after, f, then_own) ||
 		    (!own && *host && !names_has(&here, host) && !streq(host, get(now, "host"))))
 			continue; /* nor has a host that was left out */
 		g = note_like(c, "diff.better", f, ST_PASS);

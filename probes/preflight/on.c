@@ -69,20 +69,33 @@ static void node_data(struct report *r, const struct fanout_result *got)
 	report_node(r, got->host, o);
 }
 
-/* One line for all that failed, so that they are told as one where they failed alike. */
+/* One line for all that failed: people read it once, below what they failed with. */
 static void advise(const struct tally *t, const host_list *failed, const char *command, size_t from)
 {
-	const char *line = on_each(t->a, t->way, failed, command);
+	static const char why[] = "   # again, only where it failed";
+	const char *line = failed->n ? on_each(t->a, t->way, failed, command) : NULL;
 
-	for (size_t i = from; line && i < t->items.n; i++)
+	if (line && t->fold)
+		report_remark(t->r, "-> %s%s", line, why);
+	for (size_t i = from; line && !t->fold && i < t->items.n; i++)
 		if (t->items.v[i].f->status == ST_FAIL)
-			finding_fix(t->items.v[i].f, "%s   # again, only where it failed", line);
+			finding_fix(t->items.v[i].f, "%s%s", line, why);
 }
 
 static void progress(const struct fanout_result *r UNUSED, size_t finished, size_t total,
 		     void *arg UNUSED)
 {
 	log_progress("on hosts", finished, total);
+}
+
+int on_check(const char *command, bool others, struct err *e)
+{
+	if (others)
+		return err_set(e, ERR_USAGE,
+			       "on goes without --hosts, --here, --report, --nodes and --baseline");
+	if (!command[strspn(command, " \t\n")] || *command == '-')
+		return err_set(e, ERR_USAGE, "on: '%s' is no command line", command);
+	return 0;
 }
 
 int on_hosts(struct tally *t, const host_list *hosts, const char *command,
@@ -107,8 +120,11 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 		if (report_wants_data(t->r))
 			node_data(t->r, &got[i]);
 	}
-	advise(t, &failed, command, from);
+	if (!t->fold)
+		advise(t, &failed, command, from);
 	tally_emit(t);
+	if (t->fold)
+		advise(t, &failed, command, from);
 	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);
 	return 0;
 }

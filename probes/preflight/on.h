@@ -8,6 +8,9 @@
 #include "lib/cluster/fanout.h"
 #include "probes/tally/tally.h"
 
+/* Can this be typed there? A variable that is not set makes an empty line, which would be done well
+ * everywhere. @others: options are given that it has no use for. */
+int on_check(const char *command, bool others, struct err *e) MUST_CHECK;
 /* Findings host.command; what each of them wrote is its part of the report (nodes[]). */
 int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	     const struct fanout_opts *o, struct err *e) MUST_CHECK;

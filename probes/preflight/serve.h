@@ -3,10 +3,25 @@
 /*
  * `windsock --serve`: the same command line on this machine and on all that
  * join with the line that is printed; the answer is that of the first of them.
+ * What is wrong with that line is to be said before: here it is only passed on.
  */
 #include "lib/core/err.h"
+#include "probes/preflight/preflight.h"
 
-bool serve_is_meant(char **words);	   /* NULL-ended */
-int serve_run(char **argv, struct err *e); /* an exit code; @e filled where it is ours */
+struct serve_opts {
+	uint64_t wait, port; /* 0: one other; where it is usual */
+	char *const *argv;   /* of this process, for each of them */
+};
+
+/*
+ * True: they ran, and what there was to say is said; @ret_code is main's. False: none of them ran,
+ * since we could not (then @e is filled) or since others were missing, as *ret_missing says.
+ */
+bool serve_run(const struct serve_opts *o, struct arena *a, int *ret_code, const char **ret_missing,
+	       struct err *e);
+/* Others were missing: a finding of this process, since nobody else can report. Returns 0. */
+int serve_missing(struct report *r, const char *missing);
+/* This process is one of them: takes its part, and reports if it is the first. */
+int serve_member(struct preflight *p, struct err *e) MUST_CHECK;
 
 #endif

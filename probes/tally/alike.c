@@ -3,6 +3,7 @@
 #include "lib/core/text.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 #define HOLE '\1'
 
@@ -69,17 +70,98 @@ const char *alike_fill(struct arena *a, const char *gist, const char *name, cons
 	return t.s;
 }
 
-/* How long the number is that begins at @at; 0: none does. */
-static size_t number(const char *begin, const char *at)
-{
-	size_t n = strspn(at, "0123456789");
-	bool ranged = at > begin + 1 && at[-1] == '-' && isdigit((unsigned char)at[-2]);
+/* ---- numbers ---- */
 
-	if (!n || (at > begin && !ranged && (in_word(at[-1]) || at[-1] == '.')))
+enum kind { NO_HOLE, MEASURE, ADDRESS };
+struct hole {
+	enum kind kind;
+	size_t n; /* its length */
+};
+
+static bool in_token(char c) { return isalnum((unsigned char)c) || (c && strchr("._:/+-", c)); }
+
+static size_t digits(const char *s) { return strspn(s, "0123456789"); }
+
+/* "7", "12.5" */
+static size_t decimal(const char *s)
+{
+	size_t n = digits(s);
+
+	return n && s[n] == '.' && digits(s + n + 1) ? n + 1 + digits(s + n + 1) : n;
+}
+
+/* "10.0.0.2"; 0: it is none. */
+static size_t address(const char *s)
+{
+	size_t n = 0, parts = 0;
+
+	for (size_t k; parts < 4 && (k = digits(s + n)) && k <= 3; parts++)
+		n += k + (parts < 3 && s[n + k] == '.');
+	if (parts < 4 || s[n - 1] == '.' || (s[n] == '.' && digits(s + n + 1)))
 		return 0;
-	while (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
-		n += 1 + strspn(at + n + 1, "0123456789");
-	return n;
+	return !in_token(s[n]) || strchr("/:.", s[n]) ? n : 0;
+}
+
+/* Where the token ends that begins there, without what ends a sentence. */
+static const char *token_end(const char *s)
+{
+	const char *end = s;
+
+	while (in_token(*end))
+		end++;
+	while (end > s && strchr(".:/+-", end[-1]))
+		end--;
+	return end;
+}
+
+/* Does the word before it say that it is a name? Port 80 and port 443 are no range, and two exit
+ * codes are two causes. */
+static bool is_name(const char *begin, const char *token)
+{
+	static const char *const before[] = {"capability", "code",   "cuda",	"driver", "errno",
+					     "error",	   "exit",   "gpu",	"index",  "kernel",
+					     "nccl",	   "port",   "ports",	"range",  "rank",
+					     "signal",	   "status", "version", "vlan",	  "xid"};
+	const char *end = token, *word;
+
+	while (end > begin && strchr(" =(\"'`", end[-1]))
+		end--;
+	for (word = end; word > begin && isalpha((unsigned char)word[-1]);)
+		word--;
+	for (size_t i = 0; i < ARRAY_LEN(before); i++)
+		if (strlen(before[i]) == (size_t)(end - word) &&
+		    !strncasecmp(before[i], word, (size_t)(end - word)))
+			return true;
+	return false;
+}
+
+/* What begins at @at and may differ: a measure, with its unit or without; both of "3-17" and of
+ * "3/8"; an address. All else that has digits (versions, devices, dates) is a name. */
+static struct hole hole_at(const char *begin, const char *at)
+{
+	const char *token = at, *end;
+	size_t n, first, second;
+
+	if (!isdigit((unsigned char)*at))
+		return (struct hole){NO_HOLE, 0};
+	while (token > begin && (in_token(token[-1]) || token[-1] == '_'))
+		token--;
+	end = token_end(token);
+	if ((n = address(token)))
+		return token == at ? (struct hole){ADDRESS, n} : (struct hole){NO_HOLE, 0};
+	first = decimal(token);
+	second = token[first] == '/' || (token[first] == '-' && first == digits(token))
+			 ? digits(token + first + 1)
+			 : 0;
+	n = first + (second ? second + 1 : 0);
+	while (token + n < end && isalpha((unsigned char)token[n]))
+		n++;
+	if (!first || token + n != end || *end == '_' || is_name(begin, token))
+		return (struct hole){NO_HOLE, 0};
+	if (at == token)
+		return (struct hole){MEASURE, first};
+	return at == token + first + 1 && second ? (struct hole){MEASURE, second}
+						 : (struct hole){NO_HOLE, 0};
 }
 
 const char *alike_shape(struct arena *a, const char *gist)
@@ -88,28 +170,31 @@ const char *alike_shape(struct arena *a, const char *gist)
 
 	text_init(&t, a);
 	for (const char *at = gist; *at;) {
-		size_t n = number(gist, at);
+		struct hole h = hole_at(gist, at);
 
-		text_addn(&t, n ? "#" : at, 1);
-		at += n ? n : 1;
+		text_addn(&t, h.n ? "#" : at, 1);
+		at += h.n ? h.n : 1;
 	}
 	return t.s;
 }
 
-/* The number that each of them has next: the least and the most. */
+/* What each of them has next: the least and the most, or of addresses the first. */
 static void add_range(struct arena *a, const str_list *gists, const char **at, struct text *t)
 {
+	enum kind kind = hole_at(gists->v[0], at[0]).kind;
 	const char *least = NULL, *most = NULL;
 
 	for (size_t i = 0; i < gists->n; i++) {
-		size_t n = number(gists->v[i], at[i]);
+		size_t n = hole_at(gists->v[i], at[i]).n;
 		const char *own = arena_strndup(a, at[i], n);
 
 		at[i] += n;
 		least = least && strverscmp(least, own) <= 0 ? least : own;
 		most = most && strverscmp(most, own) >= 0 ? most : own;
 	}
-	text_addf(t, streq(least, most) ? "%s" : "%s to %s", least, most);
+	text_add(t, least);
+	if (!streq(least, most))
+		text_addf(t, kind == ADDRESS ? " etc." : " to %s", most);
 }
 
 const char *alike_range(struct arena *a, const str_list *gists)
@@ -120,7 +205,7 @@ const char *alike_range(struct arena *a, const str_list *gists)
 	text_init(&t, a);
 	memcpy(at, gists->v, gists->n * sizeof(*at));
 	while (*at[0]) {
-		if (number(gists->v[0], at[0])) {
+		if (hole_at(gists->v[0], at[0]).n) {
 			add_range(a, gists, at, &t);
 			continue;
 		}

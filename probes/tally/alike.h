@@ -12,9 +12,11 @@ const char *alike_no_handles(struct arena *a, const char *text);
 const char *alike_gist(struct arena *a, const char *text, const char *own);
 /* In the holes @name; within `...`, which is to be typed, @example. */
 const char *alike_fill(struct arena *a, const char *gist, const char *name, const char *example);
-/* Numbers as holes, too: only those that stand alone, since eth0 is not eth1. */
+/* What is measured or counted as holes, too, and addresses; never what is a name: eth0 is not eth1,
+ * and neither ports, exit codes, Xids nor versions that differ are one fault. */
 const char *alike_shape(struct arena *a, const char *gist);
-/* All of one shape: one text in which numbers that differ are "3 to 17". */
+/* All of one shape: one text in which numbers that differ are "3 to 17", and addresses "10.0.0.2
+ * etc.". */
 const char *alike_range(struct arena *a, const str_list *gists);
 
 #endif

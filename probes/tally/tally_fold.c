@@ -99,12 +99,13 @@ static void emit_wrong(const struct tally *t)
 
 	for (size_t i = t->emitted; i < t->items.n; i++) {
 		const struct item *x = &t->items.v[i];
-		bool passes = x->f->status == ST_PASS;
+		bool single = !x->hosts.n || tally_is_change(x->f);
+		bool passes = !single && x->f->status == ST_PASS;
 
-		if (!x->hosts.n || (!passes && (x->f->status != ST_INFO || x->f->fix.n)))
+		if (single || (!passes && (x->f->status != ST_INFO || x->f->fix.n)))
 			report_add(t->r, x->f);
-		stage = x->hosts.n && passes ? x->stage_name : stage;
-		passed += x->hosts.n && passes;
+		stage = passes ? x->stage_name : stage;
+		passed += passes;
 	}
 	if (!passed)
 		return;

@@ -38,6 +38,88 @@ setup() {
     [[ $stderr == *"the budget of 500 ms passed"* ]]
 }
 
+@test "windsock --serve: what is wrong with the line is said before anybody is asked to join" {
+    local port=(--port 39418 --budget 2s)
+    run -2 --separate-stderr windsock diff a b --serve "${port[@]}"
+    [ "$stderr" = "windsock: --serve goes without diff" ]
+    run -2 --separate-stderr windsock --serve --nodes here "${port[@]}"
+    [ "$stderr" = "windsock: --nodes goes with --hosts" ]
+    run -2 --separate-stderr windsock --serve --baseline nothing.here "${port[@]}"
+    [[ $stderr == "windsock: cannot read nothing.here: "* && $stderr != *join* ]]
+    run -3 --separate-stderr windsock --serve --report no/such/page.html "${port[@]}"
+    [[ $stderr == "windsock: cannot write no/such/page.html: "* && $stderr != *join* ]]
+    run -3 --separate-stderr windsock --serve --json --output no/such/out.json "${port[@]}"
+    [ -z "$output" ]
+    [[ $stderr == "windsock: cannot write no/such/out.json: "* && $stderr != *join* ]]
+}
+
+@test "windsock --serve --json: one document, also where nobody ran" {
+    local code line serving joined
+    run -3 --separate-stderr windsock --serve --json --port 39418 --budget 300ms
+    [ "$(jq -r '.verdict + " " + .findings[0].check' <<<"$output")" = "error run" ]
+    [[ $stderr == *"windsock join "* ]]
+    # one of two that join does not stay
+    windsock --serve --wait 2 --json --port 39418 --budget 1m >answer 2>said 3>&- &
+    serving=$!
+    until line=$(grep -o 'join .*' said) || ! kill -0 $serving; do sleep 0.05; done
+    # shellcheck disable=SC2086 # words
+    windsock $line >joined 2>&1 3>&- &
+    joined=$!
+    until grep -q waiting joined || ! kill -0 $joined; do sleep 0.05; done
+    kill -9 $joined
+    # shellcheck disable=SC2086 # words
+    run windsock $line 3>&-
+    code=0
+    wait $serving || code=$?
+    [ "$code" = 1 ]
+    [ "$(jq -r '.verdict + " " + .findings[0].check' answer)" = "fail host.answer" ]
+}
+
+@test "an error before the run is one document in every format but the table, and has its exit code" {
+    local format
+    for format in json junit prometheus tap github; do
+        run -3 --separate-stderr ncclbench --format $format --baseline .
+        [[ $output == *". is a folder, not a regular file"* || $format == prometheus ]]
+        [[ $stderr == *"ncclbench: . is a folder, not a regular file"* ]]
+        case $format in
+        json) [ "$(jq -r '[.verdict, .findings[].status] | join(" ")' <<<"$output")" = "error error" ] ;;
+        junit) [[ $output == '<?xml'*' errors="1"'*'</testsuites>' ]] ;;
+        prometheus) [[ $output == *'windsock_verdict{'*'verdict="error"} 1'* ]] ;;
+        tap) [[ $output == "TAP version 14"*"not ok 1 - run ncclbench"*"1..1" ]] ;;
+        github) [[ $output == "::error "* ]] ;;
+        esac
+    done
+    run -3 --separate-stderr ncclbench --baseline .
+    [ -z "$output" ]
+    run -3 --separate-stderr ncclbench --json --report no/such/page.html
+    [ "$(jq -r .verdict <<<"$output")" = error ]
+    run -3 --separate-stderr ddpsmoke --json --data mnist:no/such
+    [ "$(jq -r .verdict <<<"$output")" = error ]
+    # into its file, and where that cannot be, nowhere
+    run -3 --separate-stderr ncclbench --json --baseline . --output out.json
+    [ -z "$output" ]
+    [ "$(jq -r .verdict out.json)" = error ]
+    run -3 --separate-stderr ncclbench --json --output no/such/out.json
+    [ -z "$output" ]
+}
+
+@test "of several ranks that cannot begin one answers" {
+    local rank=(env RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=39420)
+    run -3 --separate-stderr "${rank[@]}" ncclbench --json --baseline .
+    [ -z "$output" ]
+    run -2 --separate-stderr "${rank[@]}" ncclbench --json -b nonsense
+    [ -z "$output" ]
+}
+
+@test "ifprobe --hosts: very many that do not answer, and a budget that is kept" {
+    local began=$EPOCHREALTIME
+    run -3 --separate-stderr ifprobe --suggest --hosts 'a[1-200000]' --rsh false --budget 1s
+    [[ $stderr == *"the budget of 1 s passed"* ]]
+    began=$((${EPOCHREALTIME/./} - ${began/./}))
+    echo "$began us"
+    ((began < 6000000 * ${WINDSOCK_SLOW:-1}))
+}
+
 @test "a wrong word that is seen late leaves stdout empty in every format" {
     local format
     for format in table tap json junit github prometheus; do

@@ -38,3 +38,24 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
     run -0 make check O="$PWD/o" # and without it, it does
     [ "$(cat ran)" = "scripts/setup check"$'\n'"scripts/check " ]
 }
+
+@test "a source that comes or goes makes its archive again, however old it and its object are" {
+    local name
+    cp "$ROOT/Makefile" .
+    : >plugins.mk
+    mkdir -p lib/core
+    for name in stays moves; do
+        echo "int $name(void); int $name(void) { return 0; }" >lib/core/$name.c
+    done
+    make -s O=o o/lib.a
+    [ "$(ar t o/lib.a | paste -sd' ')" = "moves.o stays.o" ]
+    mv lib/core/moves.c .
+    make -s O=o o/lib.a
+    [ "$(ar t o/lib.a)" = stays.o ]
+    mv moves.c lib/core/ # and its object is from before
+    make -s O=o o/lib.a
+    [ "$(ar t o/lib.a | paste -sd' ')" = "moves.o stays.o" ]
+    touch -r o/lib.a before
+    make -s O=o o/lib.a
+    [ ! o/lib.a -nt before ]
+}

@@ -50,6 +50,47 @@ windsock() { "$BIN/windsock" "$@"; }
     [ -z "$output" ]
 }
 
+@test "on: exit codes are causes, never a range; the line for those who failed stands once" {
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-40]' 'exit $((${HOST#n} % 5))'
+    [ "$(grep -c '^fail  host.command ' <<<"$output")" = 4 ]
+    [[ $output == *" n[4,9,14,19,24,29,34,39]: exit code 4"* && $output != *" to 4"* ]]
+    [ "$(grep -c -- "^-> windsock on --rsh ./rsh 'n\[1-4,6-9,.* 'exit .*# again" <<<"$output")" = 1 ]
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-40]' 'exit $((${HOST#n} % 5))' --json
+    [ "$(jq '[.findings[] | select(.status == "fail") | .fix[0]] | length' <<<"$output")" = 32 ]
+}
+
+@test "on: a line that is empty, begins with a dash, or goes with what it has no use for" {
+    for line in '' '  ' $'\n' -x; do
+        run -2 --separate-stderr windsock on --rsh ./rsh n1 -- "$line"
+        [[ -z $output && $stderr == *"is no command line"* ]]
+    done
+    for option in '--hosts n2' --here '--report x.html' '--nodes x' '--baseline x'; do
+        # shellcheck disable=SC2086 # an option and its value
+        run -2 --separate-stderr windsock on --rsh ./rsh $option n1 true
+        [[ -z $output && $stderr == *"on goes without"* ]]
+    done
+}
+
+@test "on: Ctrl-C ends what was begun, and keeps what was done" {
+    local i pid
+    "$BIN/windsock" on --rsh ./rsh 'n[1-3]' '[ "$HOST" = n1 ] && exec echo early; echo $$ >"$HOST.pid"; exec sleep 1000' --json >doc 2>err 3>&- &
+    pid=$!
+    for ((i = 0; i < 200; i++)); do
+        [ -s n2.pid ] && [ -s n3.pid ] && break
+        sleep 0.05
+    done
+    sleep 0.3 # n1 had begun before them
+    kill -INT "$pid"
+    wait "$pid" || i=$?
+    [ "$i" = 3 ]
+    [ "$(jq -r '.findings[] | "\(.host) \(.status)"' doc | head -n 3)" = $'n1 pass\nn2 skip\nn3 skip' ]
+    for ((i = 0; i < 100; i++)); do # dead, if nobody has asked for it yet
+        ps -o stat= -p "$(<n2.pid),$(<n3.pid)" | grep -q '^[^Z]' || return 0
+        sleep 0.05
+    done
+    false
+}
+
 @test "on: hosts and one command line, no more and no less" {
     for words in '' 'n1' 'n1 uname -r'; do
         # shellcheck disable=SC2086 # words

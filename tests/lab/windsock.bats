@@ -127,13 +127,13 @@ times=${REPEAT:-3}
     [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node1,node2 ]
     mkdir bin
     # srun as we call it: "srun OPTIONS -w HOST sh -c COMMAND"
-    printf '#!/bin/bash\necho "$*" >>%q/calls\nwhile [ "$1" != -w ]; do shift; done\nexec %s "$2" "$5"\n' \
+    printf '#!/bin/bash\necho "${SLURM_OVERLAP-} $*" >>%q/calls\nwhile [ "$1" != -w ]; do shift; done\nexec %s "$2" "$5"\n' \
         "$PWD" "$WINDSOCK_RSH" >bin/srun
     chmod +x bin/srun
     job=(env -u WINDSOCK_RSH "PATH=$PWD/bin:$PATH" SLURM_JOB_NODELIST='node[0-2]' SLURM_JOB_NUM_NODES=3)
     run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --quick --json
     [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node1,node2 ]
-    grep -q -- '--overlap .*-w node1 sh -c' calls
+    grep -q -- '^1 -Q .*-w node1 sh -c' calls
     run -0 --separate-stderr on 0 "${job[@]}" SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=1 "$BIN/windsock" --quick
     [ -z "$output$stderr" ]
     run -0 --separate-stderr on 0 "${job[@]}" "$BIN/windsock" --here --quick --json

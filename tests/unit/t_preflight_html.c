@@ -110,6 +110,38 @@ static void t_odd_documents(void **state)
 	}
 }
 
+/* A host's own command is told as that, never as what mends them all. */
+static void t_own_commands(void **state)
+{
+	static const char finding[] =
+		"%s{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n%d\",\"message\":\"pid %d\","
+		"\"fix\":[\"kill %d\",\"same\"]}";
+	AUTO(arena_done) struct arena a = {0};
+	struct text json, page;
+	cJSON *doc;
+
+	(void)state;
+	text_init(&json, &a);
+	text_add(&json, "{\"findings\":[");
+	for (int i = 0; i < 9; i++)
+		text_addf(&json, finding, i ? "," : "", 2 * i, i, i);
+	text_add(&json, "]}");
+	doc = parse(json.s);
+	html_page(doc, &a, &page);
+	assert_non_null(strstr(page.s, "<b>n[0,2,4,6,8,10,12,14,16]</b> pid 0 to 8"));
+	assert_non_null(strstr(page.s, "<pre>kill 0   # on n0, the others alike</pre>"));
+	cJSON_Delete(doc);
+	doc = parse("{\"findings\":["
+		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n1\",\"message\":\"m\","
+		    "\"fix\":[\"x\"]},"
+		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n2\",\"message\":\"m\","
+		    "\"fix\":[\"x\"]}]}");
+	html_page(doc, &a, &page);
+	assert_non_null(strstr(page.s, "<b>n[1-2]</b> m"));
+	assert_non_null(strstr(page.s, "<pre>x</pre>"));
+	cJSON_Delete(doc);
+}
+
 /* Cut off is whom no port answers; where some do, it is said of the pairs. */
 static void t_cut_off(void **state)
 {
@@ -258,6 +290,7 @@ int main(void)
 		cmocka_unit_test(t_report_page),
 		cmocka_unit_test(t_escape),
 		cmocka_unit_test(t_envelope_is_inside),
+		cmocka_unit_test(t_own_commands),
 		cmocka_unit_test(t_odd_documents),
 		cmocka_unit_test(t_cut_off),
 		cmocka_unit_test(t_fold),

@@ -98,11 +98,38 @@ static void numbers_that_stand_alone(void **state UNUSED)
 	for (size_t i = 0; i < l.n; i++)
 		assert_string_equal(alike_shape(&a, l.v[i]), "is # s behind, # on eth0");
 	assert_string_not_equal(alike_shape(&a, "on eth0"), alike_shape(&a, "on eth1"));
-	assert_string_equal(alike_shape(&a, "6.1-12 of n-7"), "#-# of n-7");
-	assert_string_equal(alike_range(&a, &l),
-			    "is 7 to 12.5 s behind, 10.0.0.2 to 10.0.0.10 on eth0");
+	assert_string_equal(alike_range(&a, &l), "is 7 to 12.5 s behind, 10.0.0.2 etc. on eth0");
 	l.n = 1;
 	assert_string_equal(alike_range(&a, &l), said[0]);
+	arena_done(&a);
+}
+
+static void a_number_may_be_a_name(void **state UNUSED)
+{
+	static const struct {
+		const char *text, *shape;
+	} rows[] = {
+		{"has 3-17 of 3/8 (pid 4), 512MiB, 7%, x=5.",
+		 "has #-# of #/# (pid #), #MiB, #%, x=#."},
+		{"at 10.0.0.2/24 and 10.0.0.2:80", "at #/24 and #:80"},
+		{"[10.0.0.2]:29500, fd00::1, 02:42:ac:11:00:02",
+		 "[#]:29500, fd00::1, 02:42:ac:11:00:02"},
+		{"10.0.0.1.5 and 10.0.0", "10.0.0.1.5 and 10.0.0"},
+		{"port 80, Port 80, MASTER_PORT=80, ports 1024-65535",
+		 "port 80, Port 80, MASTER_PORT=80, ports 1024-65535"},
+		{"exit code 7: reported Xid 79 on GPU 3", "exit code 7: reported Xid 79 on GPU 3"},
+		{"driver 550.54, was 535.129.03, 5.15.0-1051-aws, 6.1-12, NCCL 2.18",
+		 "driver 550.54, was 535.129.03, 5.15.0-1051-aws, 6.1-12, NCCL 2.18"},
+		{"0000:3b:00.0 mlx5_0:1 ens5 n-7 0x1f 2026-11-22 ib0.8001 3rd_4",
+		 "0000:3b:00.0 mlx5_0:1 ens5 n-7 0x1f 2026-11-22 ib0.8001 3rd_4"},
+		{"supports 5 transports: 6", "supports # transports: #"},
+		{"ends in 5-", "ends in #-"},
+		{"7", "#"},
+	};
+	struct arena a = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(alike_shape(&a, rows[i].text), rows[i].shape);
 	arena_done(&a);
 }
 
@@ -188,6 +215,18 @@ static void commands_with_numbers_of_their_own(void **state UNUSED)
 	world_done(&w);
 }
 
+/* Two exit codes are two causes, however many hosts have them. */
+static void exit_codes_are_no_range(void **state UNUSED)
+{
+	struct world w;
+
+	world_init(&w);
+	for (unsigned i = 0; i < 40; i++)
+		say(&w, i, "host.command", arena_printf(&w.a, "exit code %u", 1 + i % 5), NULL);
+	assert_int_equal(tally_folded(&w.t, 0, true).n, 5);
+	world_done(&w);
+}
+
 /* Four things that one host says are four, however alike they are. */
 static void one_host_says_many_things(void **state UNUSED)
 {
@@ -232,10 +271,16 @@ static void a_long_list_is_cut_for_people(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_gist_has_no_handles_and_no_name), TEST(numbers_that_stand_alone),
-		TEST(a_handle_makes_no_other_fault),	 TEST(hosts_that_name_themselves),
-		TEST(many_numbers_are_a_range),		 TEST(commands_with_numbers_of_their_own),
-		TEST(one_host_says_many_things),	 TEST(another_fault_is_another_line),
+		TEST(a_gist_has_no_handles_and_no_name),
+		TEST(numbers_that_stand_alone),
+		TEST(a_number_may_be_a_name),
+		TEST(exit_codes_are_no_range),
+		TEST(a_handle_makes_no_other_fault),
+		TEST(hosts_that_name_themselves),
+		TEST(many_numbers_are_a_range),
+		TEST(commands_with_numbers_of_their_own),
+		TEST(one_host_says_many_things),
+		TEST(another_fault_is_another_line),
 		TEST(a_long_list_is_cut_for_people),
 	};
 
