@@ -16,7 +16,7 @@
 LEFT_BY_OTHERS='torchelastic_*|torchinductor_*|ompi.*|vader_segment.*|vgdb-pipe-*'
 
 left_mark() { # FOLDER
-    export TMPDIR=$1 SUITE_MARK=$1 OMPI_MCA_btl_vader_backing_directory=$1
+    export TMPDIR=$1 SUITE_MARK=$1
 }
 
 # Named as tests name theirs (wsnet1234-a), of a test that is over.

@@ -4,5 +4,9 @@
 # shellcheck source=tests/left.bash
 . "${BASH_SOURCE[0]%/*}/../left.bash"
 
-setup_suite() { left_mark "$BATS_SUITE_TMPDIR"; }
+setup_suite() {
+    left_mark "$BATS_SUITE_TMPDIR"
+    # Not where several hosts are played: their settings would differ.
+    export OMPI_MCA_btl_vader_backing_directory=$BATS_SUITE_TMPDIR
+}
 teardown_suite() { left_behind "$BATS_SUITE_TMPDIR"; }
