@@ -176,11 +176,11 @@ static const char *be_blamed(struct comm *c, struct local *w, void *arg)
 	(void)w;
 	if (!part || comm_barrier(c, &e))
 		return "cannot be split";
+	if (c->rank && write(over[1], "x", 1) != 1)
+		return "no sign";
 	if (c->rank == 1)
 		(void)raise(SIGSTOP);
-	if (c->rank > 1 && write(over[1], "x", 1) != 1)
-		return "no sign";
-	for (int i = 0; c->rank == 0 && i < 2; i++)
+	for (int i = 1; c->rank == 0 && i < c->size; i++)
 		if (read(over[0], &sign, 1) != 1)
 			return "no sign";
 	if (c->rank == 0)
