@@ -7,25 +7,10 @@
 #include <cmocka.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
-
-/* How a child that runs @body ended: its exit code, or minus its signal. */
-static int ended(int (*body)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		alarm(20);
-		_exit(body());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
+#include "tests/unit/apart.h"
 
 static bool readable(int fd, int ms)
 {
@@ -161,7 +146,7 @@ static void every_case(void **state UNUSED)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int got = ended(rows[i].body);
+		int got = apart(rows[i].body);
 
 		if (got != rows[i].want)
 			fail_msg("%s: ended with %d, want %d", rows[i].name, got, rows[i].want);

@@ -14,11 +14,11 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "lib/core/compat.h"
 #include "lib/core/plugin.h"
 #include "lib/core/self.h"
+#include "tests/unit/apart.h"
 
 enum { SKIP = 77, HIGH = 300, LOW = 50, CALL = 436 /* close_range */ };
 
@@ -26,19 +26,11 @@ static char *self; /* this program */
 
 static int ended(int (*body)(void))
 {
-	int status;
-	pid_t pid = fork();
+	int code = apart(body);
 
-	assert_true(pid >= 0);
-	if (!pid) {
-		alarm(20);
-		_exit(body());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == SKIP)
+	if (code == SKIP)
 		skip();
-	return WEXITSTATUS(status);
+	return code;
 }
 
 static bool says(const char *said, const char *want)
