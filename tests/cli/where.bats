@@ -178,6 +178,7 @@ has_rows() { [[ -e out && $(wc -l <out) -ge 12 ]]; }
     kill -STOP "$agent"
     kill -KILL "$rank"
     wait $run || code=$?
+    kill -CONT "$agent" || true # who stopped it lets it end
     cat err
     [ "$code" -eq 1 ]
     grep -q 'host.reach localhost: .*ranks on this machine had not ended 4 s after they were told to' err
