@@ -9,8 +9,7 @@ load plugins.sh
 setup() {
     plugin_test ncclbench
     unset CUDA_VISIBLE_DEVICES
-    built nccl
-    stand_ins
+    fake
     export WINDSOCK_FAKE_CUDA=lazy
 }
 few() { run --separate-stderr timeout 60 "$B" -b 1K -e 1K -n 2 "$@"; }

@@ -13,8 +13,6 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-fake() { built nccl && stand_ins; }
-
 # Which pair is slow says nothing on a machine that others use: all were measured.
 complete() { # RANKS ARGS...
     local n=$1

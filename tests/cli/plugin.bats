@@ -8,7 +8,6 @@ setup() {
     plugin_test ncclbench
 }
 
-fake() { built nccl && stand_ins; }
 pid_of_rank() { sed -n "s/^#  Rank  $1 .*Pid *\([0-9]*\) .*/\1/p" out; }
 has_row() { grep -qE '^ +1048576' out; }
 ended_with() { # CODE PID

@@ -8,8 +8,6 @@ setup() {
     plugin_test ncclbench
 }
 
-fake() { built nccl && stand_ins; }
-
 teardown() { local p; for p in ${standin:-} ${checks:-}; do kill "$p" 2>/dev/null || true; done; }
 
 check() { "$ROOT/scripts/gpu-check" --bin "$(dirname "$B")" "$@"; }

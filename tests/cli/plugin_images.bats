@@ -7,8 +7,7 @@ load plugins.sh
 setup() {
     plugin_test ncclbench
     unset MAKEFLAGS MFLAGS IMAGES CUDA_CFLAGS NVCC
-    built nccl
-    stand_ins
+    fake
 }
 
 elsewhere() { make -sC "$ROOT" --no-print-directory O="$PWD/o" NVCC= "$@"; }

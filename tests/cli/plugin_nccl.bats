@@ -7,8 +7,7 @@ load plugins.sh
 
 setup() {
     plugin_test ncclbench
-    built nccl
-    stand_ins
+    fake
 }
 PRELOAD='' # for our programs alone
 ours() { env LD_PRELOAD="$PRELOAD" "$@"; }

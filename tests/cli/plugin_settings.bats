@@ -7,8 +7,7 @@ load plugins.sh
 
 setup() {
     plugin_test ncclbench
-    built nccl
-    stand_ins
+    fake
     export HOME=$PWD WINDSOCK_FAKE_CUDA=own-gpu
     unset "${!NCCL_@}"
     PORT=$((20000 + BASHPID % 9000))

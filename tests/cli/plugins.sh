@@ -30,3 +30,6 @@ stand_ins() {
     [[ -d $O/fake/torch/lib ]] || { echo "no $O/fake/torch/lib: make fakes"; return 1; }
     export LD_LIBRARY_PATH=$O/fake PYTHONPATH=$O/fake
 }
+
+# The NCCL plug-in, on stand-ins.
+fake() { built nccl && stand_ins; }
