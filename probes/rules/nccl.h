@@ -78,6 +78,9 @@ int nccl_family_parse(const char *value);
 int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why) MUST_CHECK;
 
+/* Characters of a part of it that overrun NCCL's memory, as an nccl_ifspec's do; 0: all fit. */
+size_t nccl_comm_id_overrun(const char *value);
+
 /* What ncclFindInterfaces finds: first address of each name, in kernel order. */
 struct nccl_choice {
 	const struct iface_addr *v[NCCL_MAX_IFS];

@@ -92,12 +92,45 @@ static int resolve_v6(const char *value, const struct inventory *inv, union addr
 	return 0;
 }
 
+/* The parts of [HOST%ZONE]:PORT are copied unbounded, each into an array of its own. */
+static size_t v6_overrun(const char *value)
+{
+	size_t n = strcspn(value + 1, "]"), port = strlen(value + 1 + n), zone;
+	const char *percent = memrchr(value + 1, '%', n);
+
+	if (!port) /* no ']': NCCL refuses it before it copies */
+		return 0;
+	zone = percent ? (size_t)(value + n - percent) : 0;
+	port -= port > 1 ? strlen("]:") : 1;
+	if (n - zone >= NI_MAXHOST)
+		return n - zone;
+	return zone >= IFNAMSIZ ? zone : port >= NI_MAXSERV ? port : 0;
+}
+
+size_t nccl_comm_id_overrun(const char *value)
+{
+	size_t name;
+
+	if (*value == '[')
+		return v6_overrun(value);
+	/* One entry of a list, as NCCL_SOCKET_IFNAME has sixteen. */
+	name = strcspn(value + strspn(value, ":,"), ":,");
+	return name >= NCCL_NAME_SIZE ? name : 0;
+}
+
 int nccl_comm_id_resolve(const char *value, const struct rules_input *in, union addr *ret,
 			 const char **ret_why)
 {
+	size_t overrun = nccl_comm_id_overrun(value);
+
 	*ret_why = "it is too short";
 	if (strlen(value) < 2)
 		return -1;
+	if (overrun) {
+		*ret_why = arena_printf(in->inv->a,
+					"a part of %zu characters overruns NCCL's memory", overrun);
+		return -1;
+	}
 	if (*value == '[' ? resolve_v6(value, in->inv, ret, ret_why)
 			  : resolve_name(value, in, ret, ret_why))
 		return -1;

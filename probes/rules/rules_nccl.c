@@ -179,18 +179,27 @@ static void predict_list(const struct nccl_choice *data, const char *ifname, int
 	}
 }
 
-/* A list that NCCL cannot hold: whatever it does then, it is no choice. */
-static bool overruns(const struct rules_input *in, const char *ifname, struct prediction *p)
+static size_t ifname_overrun(const char *ifname)
 {
 	struct nccl_ifspec spec;
 
 	nccl_ifspec_parse(ifname ? ifname : "", &spec);
-	if (!spec.overrun)
+	return spec.overrun;
+}
+
+/* What NCCL cannot hold: whatever it does then, it is no choice. */
+static bool overruns(const struct rules_input *in, const char *id, const char *ifname,
+		     struct prediction *p)
+{
+	const char *name = id ? "NCCL_COMM_ID" : "NCCL_SOCKET_IFNAME";
+	size_t n = id ? nccl_comm_id_overrun(id) : ifname_overrun(ifname);
+
+	if (!n)
 		return false;
-	predict_fail(in, p, OUTCOME_FAILS, "NCCL_SOCKET_IFNAME:overrun",
-		     "an entry of %zu characters in NCCL_SOCKET_IFNAME overruns NCCL's memory: it "
-		     "crashes",
-		     spec.overrun);
+	predict_fail(in, p, OUTCOME_FAILS, arena_printf(in->inv->a, "%s:overrun", name),
+		     "a part of %zu characters in %s overruns NCCL's memory: it crashes, or goes "
+		     "on with what is left",
+		     n, name);
 	return true;
 }
 
@@ -205,7 +214,7 @@ static void predict(const struct rules_input *in, struct prediction *p)
 	union addr to;
 
 	*p = (struct prediction){0};
-	if (!id && overruns(in, ifname, p))
+	if (overruns(in, id, ifname, p))
 		return;
 	if (id && nccl_comm_id_resolve(id, in, &to, &bad) == 0)
 		boot = nccl_same_subnet(in->inv, &to);

@@ -221,6 +221,8 @@ static const struct guess {
 #define AUTO_NOT "automatic:not docker,lo,virbr"
 #define BY_LIST "NCCL_SOCKET_IFNAME"
 #define BY_ID "NCCL_COMM_ID"
+#define BY_ID_OVER "NCCL_COMM_ID:overrun"
+#define DIGITS_31 "0000000000000000000000000029500"
 	{PLAIN, NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
 	{PLAIN, "", NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
 	{PLAIN, "d", NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
@@ -279,6 +281,18 @@ static const struct guess {
 	{DUAL, NULL, NULL, "[fd00::9", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
 	{DUAL, NULL, NULL, "[10.0.0.1]:1", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
 	{DUAL, NULL, NULL, "[]:1", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
+	/* NCCL copies its parts unbounded: what fits, and one character more */
+	{DUAL, NULL, NULL, "[fd00::9]:" DIGITS_31, 0, "ok", "eth0", "fd00::5", "eth0", BY_ID, true},
+	{DUAL, NULL, NULL, "[fd00::9]:" DIGITS_31 "1", 0, "fails", NULL, NULL, "", BY_ID_OVER,
+	 false},
+	{DUAL, NULL, NULL, "[fd00::9%abcdefghijklmno]:1", 0, "ok", "eth0", "fd00::5", "eth0", BY_ID,
+	 true},
+	{DUAL, NULL, NULL, "[fd00::9%abcdefghijklmnop]:1", 0, "fails", NULL, NULL, "", BY_ID_OVER,
+	 false},
+	{PLAIN, NULL, NULL, "10.0.0.9:" DIGITS_31 DIGITS_31 DIGITS_31, 0, "ok", "eth0", "10.0.0.5",
+	 "eth0", BY_ID, true},
+	{PLAIN, NULL, NULL, DIGITS_31 DIGITS_31 "12:1", 0, "fails", NULL, NULL, "", BY_ID_OVER,
+	 false},
 };
 
 static void set(struct settings *s, const char *name, const char *value)

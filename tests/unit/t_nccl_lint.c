@@ -153,6 +153,7 @@ static const struct lint_row {
 	{PLAIN, "NCCL_COMM_ID", "10.0.0.9:1", ENV, "lint.comm-id:info lint.nccl:pass", NULL},
 	{PLAIN, "NCCL_COMM_ID", "192.0.2.9:1", ENV, "lint.comm-id.bad:fail", NULL},
 	{PLAIN, "NCCL_COMM_ID", "", ENV, "lint.comm-id.bad:fail", NULL},
+	{PLAIN, "NCCL_COMM_ID", "[fd00::9%abcdefghijklmnop]:1", ENV, "lint.comm-id.bad:fail", NULL},
 	{PLAIN, "NCCL_IB_DISABLE", "yes", ENV, "lint.bool:fail", "export NCCL_IB_DISABLE=1"},
 	{PLAIN, "NCCL_IB_DISABLE", "no", ENV, "lint.bool:info lint.nccl:pass", NULL},
 	{PLAIN, "NCCL_IB_DISABLE", "1", ENV, "lint.nccl:pass", NULL},
