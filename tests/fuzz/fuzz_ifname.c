@@ -46,13 +46,15 @@ static void check_list(const char *list, const char *name)
 
 static void check_comm_id(const char *text)
 {
-	struct inventory inv = {0};
+	AUTO(arena_done) struct arena arena = {0};
+	struct inventory inv = {.a = &arena};
 	const struct rules_input in = {.inv = &inv};
 	const char *why = NULL;
 	union addr a;
 	int r = nccl_comm_id_resolve(text, &in, &a, &why);
 
 	expect((r == 0) == (why == NULL));
+	expect(r || !nccl_comm_id_overrun(text));
 	expect(r || a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6);
 }
 
