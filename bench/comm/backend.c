@@ -68,3 +68,10 @@ const struct comm_plugin *backend_find(const char *name, struct arena *a, struct
 	err_set(e, ERR_USAGE, "there is no backend '%s'", name);
 	return NULL;
 }
+
+unsigned backend_links(const char *name, uint64_t sockets)
+{
+	bool is_ours = !starts_with(name, "mpi") && !streq(name, "gloo");
+
+	return is_ours ? 1 + (unsigned)(sockets ? sockets : 1) : 0;
+}

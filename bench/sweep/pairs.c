@@ -7,6 +7,7 @@
 #include "bench/sweep/pairs.h"
 
 #include "bench/sweep/slow.h"
+#include "bench/sweep/tell.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -81,16 +82,8 @@ int pairs_try(struct pairs *p, int a, int b, struct err *e)
 
 void pairs_progress(struct pairs *p, const char *what, int done, int of)
 {
-	cJSON *event = relay_event("next");
-
-	if (p->c->rank) {
-		cJSON_Delete(event);
-		return;
-	}
-	json_str(event, "what", what);
-	json_num(event, "done", done);
-	json_num(event, "of", of);
-	relay_send(p->r->relay, event);
+	if (!p->c->rank)
+		tell_next(p->r, what, done, of);
 }
 
 /* Whom unit @i meets in round @k: each of the others in one of n rounds. */

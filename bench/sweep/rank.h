@@ -58,6 +58,18 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 /* What carries the data: as asked for or, of "auto", the same on all ranks; NULL with @e. */
 const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *w, struct err *e);
 
+/* --- fit.c --- */
+/* "-d all" is all that there are here; a type by name that one rank lacks is an error on all. */
+int rank_fit_types(struct rank *r, struct err *e) MUST_CHECK;
+/* Collective. r->sweep.max is what fits everywhere then. */
+int rank_fit_memory(struct rank *r, struct err *e) MUST_CHECK;
+
+/* --- rank_end.c --- */
+/* It ended with @e, and the communicator holds @culprit for lost (-1: nobody): who or what is it,
+ * as far as the rendezvous knows? That is told. 0: a lost rank; -1: this one, or an interruption.
+ */
+int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e) MUST_CHECK;
+
 /* --- pairs.c --- */
 /* @ready, on every rank: what was asked for can be done, and nothing was told yet. */
 int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e) MUST_CHECK;

@@ -1,6 +1,6 @@
 #include "bench/sweep/story.h"
 
-#include "bench/ranks/relay.h"
+#include "bench/sweep/row_event.h"
 #include "bench/sweep/table.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -10,116 +10,28 @@
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r)
 {
-	*s = (struct story){.o = o, .r = r, .a = report_arena(r), .sweep = o->sweep, .lost = -1};
+	*s = (struct story){.o = o,
+			    .r = r,
+			    .a = report_arena(r),
+			    .sweep = o->sweep,
+			    .blame = BLAME_NOBODY,
+			    .lost = -1};
 }
 
 /* --- rows ------------------------------------------------------------------------ */
 
-static void put_numbers(cJSON *o, const char *key, const double *v, size_t n)
-{
-	cJSON *list = v ? json_array(o, key) : NULL;
-
-	for (size_t i = 0; v && i < n; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateNumber(v[i]));
-}
-
-/* NULL where there are none. */
-static const double *get_numbers(struct story *s, const cJSON *o, const char *key, size_t *ret_n)
-{
-	const cJSON *list = json_get(o, key), *v;
-	double *copy;
-
-	*ret_n = 0;
-	if (!cJSON_IsArray(list))
-		return NULL;
-	copy = arena_alloc(s->a, ((size_t)cJSON_GetArraySize(list) + 1) * sizeof(*copy));
-	cJSON_ArrayForEach (v, list)
-		copy[(*ret_n)++] = v->valuedouble;
-	return copy;
-}
-
-static void put_half(cJSON *event, const char *key, const struct measurement *m, size_t ranks,
-		     bool with_times)
-{
-	cJSON *o = json_object(event, key);
-
-	json_num(o, "s", m->seconds);
-	json_num(o, "alg", m->algbw);
-	json_num(o, "bus", m->busbw);
-	json_num(o, "min", m->min);
-	json_num(o, "max", m->max);
-	json_num(o, "p50", m->p50);
-	json_num(o, "p99", m->p99);
-	json_num(o, "dev", m->deviation);
-	json_num(o, "wrong", (double)m->wrong);
-	json_num(o, "wire", m->wire);
-	put_numbers(o, "ranks", m->rank_s, ranks);
-	put_numbers(o, "waited", m->waited, ranks);
-	put_numbers(o, "times", with_times ? m->times : NULL, m->ntimes);
-	put_numbers(o, "each", with_times ? m->each : NULL, m->ntimes * ranks);
-}
-
-cJSON *story_row_event(const struct sweep_row *row, bool with_times)
-{
-	cJSON *event = relay_event("row");
-
-	json_num(event, "type", row->c->type);
-	json_num(event, "op", row->c->op);
-	json_num(event, "root", row->c->root);
-	json_num(event, "count", (double)row->c->sizes.count);
-	put_half(event, "out", &row->out, (size_t)row->c->ranks, with_times);
-	put_half(event, "in", &row->in, (size_t)row->c->ranks, with_times);
-	return event;
-}
-
-static void get_half(struct story *s, const cJSON *event, const char *key, struct measurement *m)
-{
-	const cJSON *o = json_get(event, key);
-	size_t n;
-
-	m->seconds = json_get_num(o, "s", 0);
-	m->algbw = json_get_num(o, "alg", 0);
-	m->busbw = json_get_num(o, "bus", 0);
-	m->min = json_get_num(o, "min", 0);
-	m->max = json_get_num(o, "max", 0);
-	m->p50 = json_get_num(o, "p50", 0);
-	m->p99 = json_get_num(o, "p99", 0);
-	m->deviation = json_get_num(o, "dev", 0);
-	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
-	m->wire = json_get_num(o, "wire", NAN);
-	m->times = get_numbers(s, o, "times", &m->ntimes);
-	m->each = get_numbers(s, o, "each", &n);
-	if (n != m->ntimes * s->ranks.n)
-		m->each = NULL;
-	m->rank_s = get_numbers(s, o, "ranks", &n);
-	if (n != s->ranks.n)
-		m->rank_s = NULL;
-	m->waited = get_numbers(s, o, "waited", &n);
-	if (n != s->ranks.n)
-		m->waited = NULL;
-}
-
 static void on_row(struct story *s, const cJSON *event)
 {
-	unsigned type = (unsigned)json_get_num(event, "type", 0),
-		 op = (unsigned)json_get_num(event, "op", 0);
-	struct story_row *row;
-	struct coll_case c = {.coll = s->sweep.coll, .ranks = (int)s->ranks.n};
+	struct story_row new = {0};
 
-	if (type >= DT_COUNT || op >= OP_COUNT || !s->begun)
+	if (!s->begun ||
+	    row_event_unpack(event, s->sweep.coll, (int)s->ranks.n, s->a, &new.c, &new.row))
 		return;
-	c.type = (enum dtype)type;
-	c.op = (enum redop)op;
-	c.root = (int)json_get_num(event, "root", 0);
-	c.coll->sizes(c.ranks, (size_t)json_get_num(event, "count", 0), &c.sizes);
-	row = LIST_ADD(s->a, &s->rows);
-	row->c = c;
-	get_half(s, event, "out", &row->row.out);
-	get_half(s, event, "in", &row->row.in);
+	*LIST_ADD(s->a, &s->rows) = new;
 	for (size_t i = 0; i < s->rows.n; i++) /* the list may have moved */
 		s->rows.v[i].row.c = &s->rows.v[i].c;
-	sweep_totals_add(&s->totals, &row->row);
-	table_row(s, &row->row);
+	sweep_totals_add(&s->totals, &s->rows.v[s->rows.n - 1].row);
+	table_row(s, &s->rows.v[s->rows.n - 1].row);
 }
 
 /* --- the world ---------------------------------------------------------------------- */
@@ -187,69 +99,17 @@ static void on_world(struct story *s, const cJSON *event)
 
 /* --- how it ended -------------------------------------------------------------------- */
 
-static size_t accusers(const struct story *s, int rank)
+static void take_blame(struct story *s)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->accusations.n; i++) {
-		const struct accusation *x = &s->accusations.v[i];
-
-		n += x->by != rank && (x->rank == rank || x->other == rank);
-	}
-	return n;
+	s->lost = s->blame.rank;
+	s->lost_message = s->blame.message;
 }
 
-/* "nothing passes between rank 1 (...) and rank 2 (...)": 2. */
-static int other_of(const char *message)
-{
-	const char *and = strstr(message, ") and rank ");
-
-	return starts_with(message, "nothing passes") && and? (int)strtol(and+strlen(") and rank "),
-									  NULL, 10)
-							    : -1;
-}
-
-/* A library that loses its peer in the middle of a copy may abort, as MPICH's UCX does. */
-static bool is_echo(const struct story *s, int rank)
-{
-	const char *cause = (size_t)rank < s->causes.n ? s->causes.v[rank] : NULL;
-
-	return cause && strstr(cause, "SIGABRT");
-}
-
-/* Of one who aborted and one who did not, the other came first, whichever is heard first. */
-static bool is_first(const struct story *s, int rank)
-{
-	return s->lost < 0 || (is_echo(s, s->lost) && !is_echo(s, rank));
-}
-
-/*
- * Whom most accuse: a rank that is cut off hears nobody's words, and holds
- * whomever it was waiting for to be at fault. Of two who are accused alike, it is
- * what lies between them.
- */
 static void on_lost(struct story *s, const cJSON *event)
 {
-	const char *message = copied(s, event, "message");
-	const struct accusation new = {.by = (int)json_get_num(event, "by", -1),
-				       .rank = (int)json_get_num(event, "rank", -1),
-				       .other = other_of(message),
-				       .message = message};
-	size_t most = 0;
-
-	log_debug("rank %d says of rank %d: %s", new.by, new.rank, message);
-	*LIST_ADD(s->a, &s->accusations) = new;
-	for (size_t i = 0; i < s->accusations.n; i++) {
-		const struct accusation *x = &s->accusations.v[i];
-		size_t n = accusers(s, x->rank) * 2;
-
-		n += x->other >= 0 && accusers(s, x->other) == accusers(s, x->rank);
-		if (n <= most || (is_echo(s, x->rank) && !is_first(s, x->rank)))
-			continue;
-		most = n;
-		s->lost = x->rank;
-		s->lost_message = x->message;
-	}
+	blame_accuse(&s->blame, s->a, (int)json_get_num(event, "by", -1),
+		     (int)json_get_num(event, "rank", -1), copied(s, event, "message"));
+	take_blame(s);
 }
 
 static void on_crew(struct story *s, const cJSON *event)
@@ -259,8 +119,7 @@ static void on_crew(struct story *s, const cJSON *event)
 	if (json_get_str(event, "failure"))
 		s->failure = copied(s, event, "failure");
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		*LIST_ADD(s->a, &s->causes) =
-			json_get_str(o, "cause") ? copied(s, o, "cause") : NULL;
+		blame_end(&s->blame, s->a, json_get_str(o, "cause") ? copied(s, o, "cause") : NULL);
 	cJSON_ArrayForEach (o, json_get(event, "hosts"))
 		if (json_get_str(o, "trouble")) {
 			*LIST_ADD(s->a, &s->host_trouble) = copied(s, o, "trouble");
@@ -269,24 +128,19 @@ static void on_crew(struct story *s, const cJSON *event)
 		}
 }
 
-/* A rank behind mpirun, in the words of who saw it die. Others that die of it come later,
- * but for echoes. */
+/* A rank behind mpirun, in the words of who saw it die. */
 static void on_died(struct story *s, const cJSON *event)
 {
 	double rank = json_get_num(event, "rank", -1);
 	size_t r = (size_t)rank;
+	const char *name;
 
 	if (rank < 0 || rank >= (double)s->ranks.n)
 		return;
-	while (s->causes.n <= r)
-		*LIST_ADD(s->a, &s->causes) = NULL;
-	if (!s->causes.v[r])
-		s->causes.v[r] = copied(s, event, "cause");
-	if (!is_first(s, (int)r))
-		return;
-	s->lost = (int)r;
-	s->lost_message = arena_printf(s->a, "rank %zu (%s, %s) died: %s", r, s->ranks.v[r].host,
-				       s->ranks.v[r].address, s->causes.v[r]);
+	name = arena_printf(s->a, "rank %zu (%s, %s)", r, s->ranks.v[r].host,
+			    s->ranks.v[r].address);
+	blame_death(&s->blame, s->a, r, name, copied(s, event, "cause"));
+	take_blame(s);
 }
 
 static void on_finding(struct story *s, const cJSON *event)

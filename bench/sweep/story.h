@@ -6,6 +6,7 @@
  * finished is told whatever became of them.
  */
 #include "bench/plugin/counters.h"
+#include "bench/sweep/blame.h"
 #include "bench/sweep/pace.h"
 #include "lib/report/report.h"
 
@@ -39,11 +40,6 @@ struct story_rail { /* cards of one name, on each host */
 	bool asked;	     /* by name */
 };
 
-struct accusation {	     /* what a rank says about the one that it lost */
-	int by, rank, other; /* other: nothing passes between the two; -1: it is one alone */
-	const char *message;
-};
-
 struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate, memory;
@@ -70,11 +66,10 @@ struct story {
 	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
 	LIST(struct story_counters) counters;
-	LIST(struct finding *) findings;     /* for after the table */
-	LIST(struct accusation) accusations; /* in the order in which they came */
-	int lost;			     /* the rank at fault, -1: none */
+	LIST(struct finding *) findings; /* for after the table */
+	struct blame blame;		 /* and what comes of it: */
+	int lost;			 /* the rank at fault, -1: none */
 	const char *lost_message, *failure;
-	str_list causes;	  /* how each rank ended, as its agent saw it; NULL: in order */
 	const char *failed_check; /* the error below is a finding of this id; NULL: it is not */
 	struct err error;	  /* of a rank, about itself */
 	str_list host_trouble, host_names, host_fixes; /* in step */
@@ -82,8 +77,5 @@ struct story {
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);
 void story_event(const cJSON *event, void *story);
-
-/* --- what ranks send (encode here, decode in story_event()) ------------------- */
-cJSON *story_row_event(const struct sweep_row *row, bool with_times);
 
 #endif

@@ -229,10 +229,10 @@ static const char *how_lost(const struct story *s)
 	const char *died = strstr(s->lost_message, " died: ");
 	size_t rank = (size_t)s->lost;
 
-	if (!died || rank >= s->causes.n || !s->causes.v[rank])
+	if (!died || rank >= s->blame.causes.n || !s->blame.causes.v[rank])
 		return s->lost_message;
 	return arena_printf(s->a, "%.*s died: %s", (int)(died - s->lost_message), s->lost_message,
-			    s->causes.v[rank]);
+			    s->blame.causes.v[rank]);
 }
 
 /* Who is missing, in the words of who knows best. */

@@ -56,6 +56,15 @@ struct opt {
 	bool hidden; /* works, but is in no help (test hooks) */
 };
 
+/* Rows of several tables, but for .off: which hosts, after what is done with them; and how they are
+ * reached. */
+#define OPT_HOSTS(what)                                                                            \
+	.name = "hosts", .metavar = "HOSTS", .type = OPT_STR, .complete = OPT_C_HOSTS,             \
+	.help = what ": a list, a Slurm hostlist, a hostfile, or the word lab"
+#define OPT_RSH                                                                                    \
+	.name = "rsh", .metavar = "CMD", .type = OPT_STR, .env = "WINDSOCK_RSH",                   \
+	.help = "how to reach them, instead of ssh"
+
 struct opt_table {
 	const struct opt *rows;
 	size_t n;

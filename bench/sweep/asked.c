@@ -1,0 +1,115 @@
+#include "bench/sweep/asked.h"
+
+#include "lib/core/units.h"
+#include "lib/net/addr.h"
+
+int asked_check(struct asked *q, struct err *e)
+{
+	struct ask_flags *f = &q->flags;
+
+	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
+		f->backend = ask_tcp(f->backend); /* has these alone */
+	f->pairs = q->job.verdict.pairs || q->find_slow;
+	return ask_flags(f, e);
+}
+
+/* A rank of ours says what is wrong with the command line where its launcher hears it. */
+static uint64_t known_size(const struct where_role *role) { return role->ours ? 0 : role->size; }
+
+static int read_words(struct asked *q, const struct where_role *role, struct err *e)
+{
+	struct sweep_opts *s = &q->job.rank.sweep;
+
+	s->coll = coll_find(q->coll);
+	s->ops = ask_ops(q->op);
+	if (ask_types(q->type, &s->types, e) || ask_root(q->root, known_size(role), &s->root, e) ||
+	    ask_sizes(&q->sizes, s, e))
+		return -1;
+	return q->expect ? ask_expect(q->expect, &q->job.verdict, e) : 0;
+}
+
+static int read_baseline(struct asked *q, const struct where_role *role, struct arena *a,
+			 struct err *e)
+{
+	struct verdict_opts *v = &q->job.verdict;
+
+	if (!q->baseline || role->ours)
+		return 0;
+	v->baseline = baseline_read(q->baseline, a, e);
+	return v->baseline ? 0 : -1;
+}
+
+/* Of two numbers each in its range; and what the communicator would find too late. */
+static int check_values(const struct asked *q, struct err *e)
+{
+	const struct sweep_opts *s = &q->job.rank.sweep;
+	union addr at;
+
+	if (q->flags.bind && addr_parse(q->flags.bind, &at))
+		return err_set(e, ERR_USAGE, "--bind: '%s' is not an address", q->flags.bind);
+	if (s->skip && s->skip >= s->iters)
+		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
+			       (size_t)s->iters);
+	return 0;
+}
+
+static void fill_sweep(struct asked *q)
+{
+	struct sweep_opts *s = &q->job.rank.sweep;
+
+	s->average = (enum sweep_average)q->average;
+	s->blocking = (enum sweep_blocking)q->blocking;
+	s->cpu_time = q->cpu_time;
+	s->budget_ns = 20 * NS_PER_S;
+	s->keep_each = q->job.verdict.nccl_json;
+}
+
+static void fill_rank(struct asked *q)
+{
+	const struct ask_flags *f = &q->flags;
+	struct rank_opts *r = &q->job.rank;
+
+	r->mode = f->pairs ? RANK_PAIRS : RANK_SWEEP;
+	r->backend = f->backend;
+	r->bind = f->bind;
+	r->library = f->library;
+	r->rails = f->rails;
+	r->registers = (unsigned)f->registers;
+	/* pairs: one flow shows best what a link does */
+	r->sockets = !f->sockets && r->mode == RANK_PAIRS ? 1 : (unsigned)f->sockets;
+	r->with_times = r->sweep.keep_each;
+}
+
+static void fill_story(struct asked *q)
+{
+	struct story_opts *s = &q->job.story;
+
+	s->sweep = q->job.rank.sweep;
+	s->per_iter = q->per_iter;
+	s->timestamps = q->timestamps;
+	s->wire_rate = q->flags.wire_rate;
+	s->memory = q->memory;
+}
+
+static void fill_verdict(struct asked *q, struct arena *a)
+{
+	struct verdict_opts *v = &q->job.verdict;
+
+	v->warn /= 100;
+	v->fail /= 100;
+	v->plot_here = q->plot && streq(q->plot, "-");
+	v->plot = v->plot_here ? NULL : q->plot;
+	*LIST_ADD(a, &q->plot_with) = NULL;
+	v->plot_with = q->plot_with.v;
+}
+
+int asked_job(struct asked *q, const struct where_role *role, struct arena *a, struct err *e)
+{
+	if (read_words(q, role, e) || read_baseline(q, role, a, e) || check_values(q, e))
+		return -1;
+	fill_sweep(q);
+	fill_rank(q);
+	fill_story(q);
+	fill_verdict(q, a);
+	return ask_together(&q->job, e);
+}

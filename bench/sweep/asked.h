@@ -1,0 +1,46 @@
+#ifndef BENCH_SWEEP_ASKED_H
+#define BENCH_SWEEP_ASKED_H
+/*
+ * What a person asks of ncclbench: one struct, the table of options that fills it, and the
+ * way from there to a job. What means the same as it is typed is written into the job at
+ * once; the rest is words, which ask.h understands one by one.
+ *
+ *	.rows = asked_rows, .nrows = ASKED_NROWS, .cfg = &asked		in the struct app_spec
+ *
+ *	asked = asked_defaults;		before the options are parsed
+ *	asked_check(&asked, e)		before anybody looks for ranks
+ *	asked_job(&asked, &role, a, e)	once it is known which of them this process is
+ *
+ * Where the ranks are is another table's (bench/ranks/where.h).
+ */
+#include "bench/sweep/ask.h"
+#include "lib/core/opt.h"
+
+struct asked {
+	const char *coll, *op, *type, *root;
+	struct ask_sizes sizes;
+	struct ask_flags flags; /* the backend is one of them */
+	uint64_t threads, gpus; /* ranks are multiplied by both */
+	uint64_t average, blocking, cpu_time, per_iter, timestamps, memory;
+	uint64_t timeout_s; /* 0: not given */
+	bool find_slow;
+	const char *expect, *baseline, *plot, *page;
+	str_list plot_with;
+	/* --analyze: measure nothing; and what its file cannot know */
+	const char *analyze, *instance;
+	double nic_gbps;
+	struct job_opts job; /* without where, and without the lines for its head */
+};
+
+enum { ASKED_NROWS = 58 };
+extern const struct opt asked_rows[ASKED_NROWS];
+extern const struct asked asked_defaults;
+
+/* Is there a backend that has all of it? What tcp alone has makes "auto" mean that. */
+int asked_check(struct asked *q, struct err *e) MUST_CHECK;
+/* The words become what is measured, shown and judged. The baseline is read, of a run of which
+ * this process is not one rank of ours: another one judges then. */
+int asked_job(struct asked *q, const struct where_role *role, struct arena *a,
+	      struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,77 @@
+/* What was asked for, as far as every rank can do it: types, and sizes. */
+#include "bench/sweep/rank.h"
+#include "lib/core/units.h"
+#include "lib/host/memory.h"
+
+#include <math.h>
+
+/* -d all: all that there are here; what nobody here has is known before anybody begins. */
+int rank_fit_types(struct rank *r, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(r->comm);
+	unsigned *types = &r->sweep.types;
+
+	for (enum dtype t = 0; *types != DT_ALL && t < DT_COUNT; t++)
+		if ((*types >> t & 1) && comm_check_type(r->comm, t, e)) {
+			r->all_know = true;
+			return -1;
+		}
+	if (!(*types & ~caps->types))
+		return 0;
+	*types &= caps->types;
+	*LIST_ADD(r->a, &r->notes) = arena_printf(
+		r->a, "Without 8-bit floats: %s",
+		caps->lacks_types ? caps->lacks_types
+				  : arena_printf(r->a, "%s does not know them", caps->backend));
+	return 0;
+}
+
+/* It is known to all that they do not fit: to whom the least is left, and how much. */
+static int too_little(struct rank *r, double fits, double all_fit, uint64_t most, struct err *e)
+{
+	double who = fits <= all_fit ? -r->comm->rank : -r->comm->size, left;
+	struct unit_buf is, was;
+
+	if (sweep_agree(r->comm, &who, 1, OP_MAX, e))
+		return -1;
+	left = r->comm->rank == -(int)who ? (double)most : 0;
+	if (sweep_agree(r->comm, &left, 1, OP_SUM, e))
+		return -1;
+	err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory", r->comm->size,
+		format_size(&was, r->sweep.min));
+	return err_hint(e, "%s is available to each %s where it is least: rank %d (%s)",
+			format_size(&is, (uint64_t)left),
+			r->dev->available ? "rank on its GPU" : "host's ranks", -(int)who,
+			comm_peer(r->comm, -(int)who)->host);
+}
+
+/* What fits everywhere; the ranks of a host share its memory. */
+int rank_fit_memory(struct rank *r, struct err *e)
+{
+	struct sweep_opts *s = &r->sweep;
+	uint64_t ranks = r->w->world.local_size > 0 ? (uint64_t)r->w->world.local_size : 1;
+	uint64_t most = memory_available(), own = memory_of_process(), wanted = s->max;
+	double fits = (double)s->max, all_fit;
+
+	if (own < UINT64_MAX / ranks && (!most || own * ranks < most))
+		most = own * ranks;
+	if (r->dev->available) { /* a GPU's, and this rank's share of it alone */
+		most = r->dev->available(r->dev);
+		ranks = 1;
+	}
+	most = s->adaptive ? most / 4 : most / 10 * 8;
+	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
+		fits = floor(fits / 2);
+	all_fit = fits;
+	if (sweep_agree(r->comm, &all_fit, 1, OP_MIN, e))
+		return -1;
+	s->max = (uint64_t)all_fit;
+	if (s->max == wanted)
+		return 0;
+	if (s->max < s->min || !s->max)
+		return too_little(r, fits, all_fit, most, e);
+	if (!s->adaptive)
+		*LIST_ADD(r->a, &r->notes) = arena_printf(
+			r->a, "Reducing maxBytes to %zu due to memory limitation", (size_t)s->max);
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* Why a rank cannot go on: another one that was lost, or itself. */
+#include "bench/sweep/tell.h"
+#include "lib/core/interrupt.h"
+
+#include <poll.h>
+
+enum { NEWS_MS = 500 };
+
+/*
+ * "rank 3 (node1, 10.0.0.2) died: ..." names its culprit; "rank 0 (...): no
+ * connection with rank 3 (...)" is what rank 0 says of another one.
+ */
+static int culprit_of(const char *sentence, int size)
+{
+	const char *said = strstr(sentence, "): "), *rank = strstr(said ? said : sentence, "rank ");
+	char *end;
+	long n;
+
+	if (!rank || (!said && rank != sentence))
+		return -1;
+	n = strtol(rank + 5, &end, 10);
+	return end > rank + 5 && *end == ' ' && n >= 0 && n < size ? (int)n : -1;
+}
+
+static const char *failed_check(const struct rank *r)
+{
+	if (r->check)
+		return r->check;
+	return r->backend && r->backend->failed_check ? r->backend->failed_check() : NULL;
+}
+
+/* "rank 0 (...): rank 2 (...) died: ..." is what one told who had heard it first. */
+static const char *first_hand(const char *news)
+{
+	const char *told = news;
+
+	while (told && (told = strstr(told, "): rank ")))
+		news = told += strlen("): ");
+	return news;
+}
+
+/* Who gave up because of what all are told of may be heard before that is. */
+static const char *bad_news(struct rank *r, int culprit)
+{
+	struct pollfd p = {.fd = rdzv_failure_fd(r->w->rdzv), .events = POLLIN};
+
+	if (culprit < 0 && !rdzv_failure(r->w->rdzv) && !interrupt_pending())
+		(void)poll(&p, 1, NEWS_MS);
+	return first_hand(rdzv_failure(r->w->rdzv));
+}
+
+/* What ranks compare with each other, each of them finds. */
+static bool was_compared(const char *check)
+{
+	return check && (streq(check, "comm.version") || streq(check, "nccl.settings"));
+}
+
+/* What the rendezvous knows of a death is more exact than a closed connection. */
+int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
+{
+	const char *news;
+	bool usual = culprit >= 0;
+
+	r->all_know |= was_compared(failed_check(r));
+	news = r->all_know ? NULL : bad_news(r, culprit);
+	if (interrupt_pending())
+		return -1;
+	if (news && culprit_of(news, r->w->world.size) == r->w->world.rank)
+		news = NULL; /* what others saw of our end, and we know why it is */
+	if (news && (!usual || strstr(news, "died: ")))
+		(void)err_set(e, ERR_SYS, "%s", news);
+	if (news && (culprit < 0 || strstr(news, "died: ")) &&
+	    culprit_of(news, r->w->world.size) >= 0)
+		culprit = culprit_of(news, r->w->world.size);
+	ret->lost = culprit;
+	if (culprit < 0) {
+		ret->check = failed_check(r);
+		ret->all_know = r->all_know;
+		tell_broke(r, ret->check, e);
+		return -1;
+	}
+	tell_lost(r, culprit, e->msg);
+	return 0;
+}

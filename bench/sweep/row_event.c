@@ -1,0 +1,114 @@
+#include "bench/sweep/row_event.h"
+
+#include "bench/ranks/relay.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+/* --- there ----------------------------------------------------------------------------- */
+
+static void put_numbers(cJSON *o, const char *key, const double *v, size_t n)
+{
+	cJSON *list = v ? json_array(o, key) : NULL;
+
+	for (size_t i = 0; v && i < n; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(v[i]));
+}
+
+static void put_half(cJSON *event, const char *key, const struct measurement *m, size_t ranks,
+		     bool with_times)
+{
+	cJSON *o = json_object(event, key);
+
+	json_num(o, "s", m->seconds);
+	json_num(o, "alg", m->algbw);
+	json_num(o, "bus", m->busbw);
+	json_num(o, "min", m->min);
+	json_num(o, "max", m->max);
+	json_num(o, "p50", m->p50);
+	json_num(o, "p99", m->p99);
+	json_num(o, "dev", m->deviation);
+	json_num(o, "wrong", (double)m->wrong);
+	json_num(o, "wire", m->wire);
+	put_numbers(o, "ranks", m->rank_s, ranks);
+	put_numbers(o, "waited", m->waited, ranks);
+	put_numbers(o, "times", with_times ? m->times : NULL, m->ntimes);
+	put_numbers(o, "each", with_times ? m->each : NULL, m->ntimes * ranks);
+}
+
+cJSON *row_event_pack(const struct sweep_row *row, bool with_times)
+{
+	cJSON *event = relay_event("row");
+
+	json_num(event, "type", row->c->type);
+	json_num(event, "op", row->c->op);
+	json_num(event, "root", row->c->root);
+	json_num(event, "count", (double)row->c->sizes.count);
+	put_half(event, "out", &row->out, (size_t)row->c->ranks, with_times);
+	put_half(event, "in", &row->in, (size_t)row->c->ranks, with_times);
+	return event;
+}
+
+/* --- and back -------------------------------------------------------------------------- */
+
+/* NULL where there are none. */
+static const double *get_numbers(struct arena *a, const cJSON *o, const char *key, size_t *ret_n)
+{
+	const cJSON *list = json_get(o, key), *v;
+	double *copy;
+
+	*ret_n = 0;
+	if (!cJSON_IsArray(list))
+		return NULL;
+	copy = arena_alloc(a, ((size_t)cJSON_GetArraySize(list) + 1) * sizeof(*copy));
+	cJSON_ArrayForEach (v, list)
+		copy[(*ret_n)++] = v->valuedouble;
+	return copy;
+}
+
+static void get_half(struct arena *a, const cJSON *event, const char *key, size_t ranks,
+		     struct measurement *m)
+{
+	const cJSON *o = json_get(event, key);
+	size_t n;
+
+	m->seconds = json_get_num(o, "s", 0);
+	m->algbw = json_get_num(o, "alg", 0);
+	m->busbw = json_get_num(o, "bus", 0);
+	m->min = json_get_num(o, "min", 0);
+	m->max = json_get_num(o, "max", 0);
+	m->p50 = json_get_num(o, "p50", 0);
+	m->p99 = json_get_num(o, "p99", 0);
+	m->deviation = json_get_num(o, "dev", 0);
+	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
+	m->wire = json_get_num(o, "wire", NAN);
+	m->times = get_numbers(a, o, "times", &m->ntimes);
+	m->each = get_numbers(a, o, "each", &n);
+	if (n != m->ntimes * ranks)
+		m->each = NULL;
+	m->rank_s = get_numbers(a, o, "ranks", &n);
+	if (n != ranks)
+		m->rank_s = NULL;
+	m->waited = get_numbers(a, o, "waited", &n);
+	if (n != ranks)
+		m->waited = NULL;
+}
+
+int row_event_unpack(const cJSON *event, const struct coll *coll, int ranks, struct arena *a,
+		     struct coll_case *ret_case, struct sweep_row *ret)
+{
+	unsigned type = (unsigned)json_get_num(event, "type", 0),
+		 op = (unsigned)json_get_num(event, "op", 0);
+
+	if (type >= DT_COUNT || op >= OP_COUNT)
+		return -1;
+	*ret_case = (struct coll_case){.coll = coll,
+				       .ranks = ranks,
+				       .type = (enum dtype)type,
+				       .op = (enum redop)op,
+				       .root = (int)json_get_num(event, "root", 0)};
+	coll->sizes(ranks, (size_t)json_get_num(event, "count", 0), &ret_case->sizes);
+	get_half(a, event, "out", (size_t)ranks, &ret->out);
+	get_half(a, event, "in", (size_t)ranks, &ret->in);
+	return 0;
+}

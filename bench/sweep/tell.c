@@ -1,0 +1,105 @@
+#include "bench/sweep/tell.h"
+
+#include "bench/sweep/row_event.h"
+#include "lib/report/json.h"
+
+static void tell_world(struct rank *r)
+{
+	cJSON *event = relay_event("world"), *ranks = json_array(event, "ranks"), *notes;
+
+	json_str(event, "backend", comm_caps(r->comm)->backend);
+	json_str(event, "transport", comm_transport(r->comm));
+	json_str(event, "device", r->dev->kind);
+	if (r->w->world.launcher != LAUNCHER_WINDSOCK) {
+		json_str(event, "launcher", launcher_name(r->w->world.launcher));
+		json_str(event, "launcher_from", r->w->world.from);
+	}
+	json_num(event, "max", (double)r->sweep.max);
+	json_num(event, "table", r->o->mode == RANK_SWEEP);
+	notes = json_array(event, "notes");
+	for (size_t i = 0; r->w->notes[i]; i++)
+		json_push_str(notes, r->w->notes[i]);
+	for (size_t i = 0; i < r->notes.n; i++)
+		json_push_str(notes, r->notes.v[i]);
+	for (int i = 0; i < r->comm->size; i++) {
+		const struct comm_peer *p = comm_peer(r->comm, i);
+		cJSON *o = json_push_object(ranks);
+
+		json_str(o, "host", p->host);
+		json_str(o, "address", p->address);
+		json_str(o, "device", p->device ? p->device : r->dev->kind);
+		json_num(o, "pid", p->pid);
+		json_num(o, "nic_gbps", r->hardware[i].nic_gbps);
+		if (*r->hardware[i].instance)
+			json_str(o, "instance", r->hardware[i].instance);
+	}
+	relay_send(r->relay, event);
+}
+
+static void tell_finding(struct rank *r, const struct comm_finding *f, bool warns)
+{
+	cJSON *event = relay_event("finding");
+
+	json_str(event, "check", f->check);
+	json_str(event, "subject", f->subject);
+	json_str(event, "message", f->message);
+	json_str(event, "fix", f->fix);
+	json_num(event, "warns", warns);
+	relay_send(r->relay, event);
+}
+
+static void tell_judgement(struct rank *r)
+{
+	struct comm_finding f;
+
+	if (r->unused.check)
+		tell_finding(r, &r->unused, true);
+	if (r->backend->judge && r->backend->judge(r->comm, &f))
+		tell_finding(r, &f, false);
+}
+
+void tell_begin(struct rank *r)
+{
+	if (r->comm->rank)
+		return;
+	tell_world(r);
+	tell_judgement(r);
+}
+
+void tell_next(struct rank *r, const char *what, double done, double of)
+{
+	cJSON *event = relay_event("next");
+
+	json_str(event, "what", what);
+	json_num(event, "done", done);
+	json_num(event, "of", of);
+	relay_send(r->relay, event);
+}
+
+void tell_row(struct rank *r, const struct sweep_row *row)
+{
+	relay_send(r->relay, row_event_pack(row, r->o->with_times));
+}
+
+void tell_timed_out(struct rank *r) { relay_send(r->relay, relay_event("timed_out")); }
+
+void tell_broke(struct rank *r, const char *check, const struct err *e)
+{
+	cJSON *event = relay_event("broke");
+
+	json_num(event, "kind", e->kind);
+	json_str(event, "message", e->msg);
+	json_str(event, "hint", e->hint);
+	json_str(event, "check", check);
+	relay_send(r->relay, event);
+}
+
+void tell_lost(struct rank *r, int culprit, const char *message)
+{
+	cJSON *event = relay_event("lost");
+
+	json_num(event, "by", r->w->world.rank);
+	json_num(event, "rank", culprit);
+	json_str(event, "message", message);
+	relay_send(r->relay, event);
+}

@@ -1,0 +1,117 @@
+#include "bench/train/ask.h"
+
+enum { BATCH = 32, EXPECT = 90 };
+enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
+/* What is made, unless told: so many samples, and where they would be fewer than so many
+ * steps of an epoch, more: with many ranks or a large batch two epochs are too few steps
+ * to learn anything, and a verdict about accuracy would be left out. */
+enum { STEPS = 32, SAMPLES = 2048, LARGE_STEPS = 8, LARGE_SAMPLES = 256, SAMPLES_MOST = 1 << 22 };
+
+/* --- do they fit each other ------------------------------------------------------------ */
+
+static int choose_model(struct train_ask *q, struct err *e)
+{
+	struct train_opts *t = &q->train;
+
+	t->model = model_find(q->model);
+	if (!q->side)
+		return 0;
+	if (!t->model->graph)
+		return err_set(e, ERR_USAGE, "--side: only resnet18 takes images of any size");
+	q->resized = *t->model;
+	q->resized.side = (int)q->side;
+	t->model = &q->resized;
+	return 0;
+}
+
+static int check_numbers(const struct train_ask *q, struct err *e)
+{
+	const struct train_opts *t = &q->train;
+
+	if (t->lr <= 0 || t->lr_gamma <= 0)
+		return err_set(e, ERR_USAGE, "--lr and --lr-gamma have to be above 0");
+	if (t->momentum < 0 || t->momentum >= 1 || t->decay < 0)
+		return err_set(e, ERR_USAGE, "--momentum is in [0, 1), --weight-decay at least 0");
+	if (q->expect > 100)
+		return err_set(e, ERR_USAGE, "--expect is a percentage");
+	if (q->batch && q->global_batch)
+		return err_set(e, ERR_USAGE,
+			       "--batch is of each rank, --global-batch of all: one of the two");
+	return 0;
+}
+
+/* What was not said. */
+static void settle(struct train_ask *q)
+{
+	struct train_opts *t = &q->train;
+	bool is_made = streq(t->data_spec, "synthetic"), is_large = t->model->graph;
+
+	q->batch = q->batch ? q->batch : is_large ? LARGE_BATCH : BATCH;
+	t->asked = q->samples; /* or what train_ask_share() finds */
+	t->asked_validation =
+		!q->validation && is_large && is_made ? LARGE_VALIDATION : q->validation;
+	t->workers = q->workers != TRAIN_NOT_GIVEN ? (unsigned)q->workers : is_made ? 0 : 1;
+	t->expect = (q->expect >= 0 ? q->expect : is_made && !is_large ? EXPECT : 0) / 100;
+}
+
+int train_ask_check(struct train_ask *q, struct err *e)
+{
+	struct train_opts *t = &q->train;
+	bool by_nccl = streq(t->backend, "nccl");
+
+	t->is_sharded = streq(q->pattern, "fsdp");
+	if (choose_model(q, e))
+		return -1;
+	if (t->is_sharded && by_nccl)
+		return err_set(e, ERR_USAGE,
+			       "--backend nccl carries gradients of --pattern ddp alone");
+	if (check_numbers(q, e) || engine_check(&q->engine, by_nccl, t->is_sharded, e) ||
+	    data_check(t->data_spec, e) || (q->fault && fault_parse(q->fault, &t->fault, e)))
+		return -1;
+	settle(q);
+	return 0;
+}
+
+/* --- among how many --------------------------------------------------------------------- */
+
+/* The two nearest global batches that the ranks can share, of those that they can take. */
+static int uneven(uint64_t batch, uint64_t ranks, struct err *e)
+{
+	uint64_t below = batch / ranks * ranks, most = ranks * TRAIN_BATCH_MAX;
+
+	err_set(e, ERR_USAGE, "--global-batch: %zu ranks cannot share %zu sample%s evenly",
+		(size_t)ranks, (size_t)batch, batch == 1 ? "" : "s");
+	if (!below || below >= most)
+		return err_hint(e, "%zu works", (size_t)(below ? most : ranks));
+	return err_hint(e, "%zu and %zu work", (size_t)below, (size_t)(below + ranks));
+}
+
+/* How many samples to make. */
+static size_t enough(const struct train_ask *q, uint64_t ranks)
+{
+	bool is_large = q->train.model->graph;
+	uint64_t least = is_large ? LARGE_SAMPLES : SAMPLES;
+	uint64_t n = (uint64_t)(is_large ? LARGE_STEPS : STEPS) * ranks * (uint64_t)q->train.batch;
+
+	n = n > SAMPLES_MOST ? SAMPLES_MOST : n;
+	return (size_t)(n < least ? least : n);
+}
+
+/* What depends on the number of ranks. */
+int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
+{
+	uint64_t batch = q->global_batch ? q->global_batch / ranks : q->batch;
+
+	if (q->global_batch % ranks)
+		return uneven(q->global_batch, ranks, e);
+	if (batch > TRAIN_BATCH_MAX)
+		return err_set(e, ERR_USAGE, "a rank takes at most %d samples in a step",
+			       TRAIN_BATCH_MAX);
+	if (q->samples && q->samples < ranks)
+		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
+			       (size_t)ranks);
+	q->train.batch = (int)batch;
+	if (!q->samples && streq(q->train.data_spec, "synthetic"))
+		q->train.asked = enough(q, ranks);
+	return 0;
+}

@@ -1,0 +1,125 @@
+#include "bench/train/member.h"
+
+#include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/relay.h"
+#include "bench/train/hear.h"
+#include "bench/train/job.h"
+#include "bench/train/verdict.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+
+#include <signal.h>
+
+struct member {
+	const struct member_opts *o;
+	const struct where_role *role;
+	struct train_opts *train;
+	struct arena *a;
+	struct report *r;
+	struct engine_loaded engine;
+	struct world_run w;
+	int rank;
+	const char *lost; /* the sentence about a rank that was lost; NULL */
+};
+
+/* --- to the others ------------------------------------------------------------------------ */
+
+/* What it lacks to compute with all hear of, once they have met; but our launcher reads it here. */
+static int load_engine(struct member *m, struct err *e)
+{
+	m->train->loaded = &m->engine;
+	if (!engine_load(&m->o->ask->engine, m->train->model, m->train->deadline_ns, m->a,
+			 &m->engine, e))
+		return 0;
+	if (m->role->ours)
+		return -1;
+	*e = (struct err){0};
+	return 0;
+}
+
+static int join(struct member *m, struct err *e)
+{
+	struct world_opts o = where_world(m->o->where);
+
+	if (load_engine(m, e))
+		return -1;
+	o.device = m->engine.device ? m->engine.device : "cpu";
+	if (world_start(&o, m->a, &m->w, e))
+		return -1;
+	m->rank = rdzv_rank(m->w.rdzv);
+	return 0;
+}
+
+/* What it lacks itself is a better reason than that it did not meet the others. */
+static int stay_alone(struct member *m, struct err *e)
+{
+	const struct err *lacks = &m->engine.lacks;
+
+	if (m->role->ours && !m->role->rank)
+		relay_hush();
+	if (lacks->kind) {
+		*e = *lacks;
+		return -1;
+	}
+	return m->w.missing && !m->role->ours && !m->role->relayed
+		       ? verdict_missing(m->r, m->role->rank, e)
+		       : -1;
+}
+
+/* --- with them ---------------------------------------------------------------------------- */
+
+static void take_place(const struct member *m)
+{
+	if (m->rank) { /* Ctrl-C reaches all: rank 0 decides what it means and tells the others */
+		(void)signal(SIGINT, SIG_IGN);
+		return;
+	}
+	mpirun_heed(hear_fd());
+	for (size_t i = 0; m->w.notes[i]; i++)
+		log_say("%s", m->w.notes[i]);
+}
+
+static int train(struct member *m, struct err *e)
+{
+	void (*tell)(const char *what, uint64_t done, uint64_t total) = log_progress;
+
+	if (m->role->ours)
+		tell = hear_tell;
+	if (train_ask_share(m->o->ask, (uint64_t)m->w.world.size, e) ||
+	    train_job(m->train, &m->w, m->rank ? NULL : tell, m->r, &m->lost, e))
+		return -1;
+	return m->lost ? 0 : verdict_share(&m->w, m->r, e);
+}
+
+/* --- and away ------------------------------------------------------------------------------ */
+
+/* What all ranks come to know together, rank 0 says. */
+static bool is_common(const struct err *e)
+{
+	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending();
+}
+
+static void leave(struct member *m, int result, const struct err *e)
+{
+	world_stop(&m->w, result ? e->msg : m->lost);
+	if (m->rank && m->role->relayed && m->lost)
+		hear_tell_lost(m->lost); /* who else would? */
+	if (result && (m->rank ? is_common(e) : m->role->ours))
+		relay_hush();
+}
+
+int member_run(const struct member_opts *o, struct arena *a, struct report *r, struct err *e)
+{
+	struct member m = {.o = o, .role = o->role, .train = &o->ask->train, .a = a, .r = r};
+	int result;
+
+	mpirun_shelter(hear_fd());
+	if (o->role->rank >= 0)
+		fault_process(&m.train->fault, o->role->rank, FAULT_STEP(FAULT_AT_START));
+	if (join(&m, e))
+		return stay_alone(&m, e);
+	take_place(&m);
+	result = train(&m, e);
+	leave(&m, result, e);
+	return result;
+}

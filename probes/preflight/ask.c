@@ -1,0 +1,132 @@
+#include "probes/preflight/ask.h"
+
+#include "probes/preflight/allocation.h"
+#include "probes/preflight/document.h"
+
+#define AT(field) .off = offsetof(struct preflight_ask, field)
+
+const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
+	{.help = "How much (without any: about a minute, with collectives and training)"},
+	{.name = "quick",
+	 .type = OPT_BOOL,
+	 AT(quick),
+	 .help = "seconds: interface, settings, limits, GPUs, ports"},
+	{.name = "full",
+	 .type = OPT_BOOL,
+	 AT(full),
+	 .help = "minutes: every pair of hosts, who is slow, long sweeps, training against "
+		 "expectations"},
+
+	{.name = "burst",
+	 .type = OPT_BOOL,
+	 AT(burst),
+	 .help = "with --quick too: a second of work on each GPU, and who is slower than its "
+		 "peers"},
+
+	{.help = "Between hosts"},
+	{OPT_HOSTS("each of these, and what is between them"), AT(hosts)},
+	{.name = "here",
+	 .type = OPT_BOOL,
+	 AT(here),
+	 .help = "this machine alone, also inside a job of Slurm's or PBS's"},
+	{OPT_RSH, AT(rsh)},
+	{.name = "serve",
+	 .type = OPT_BOOL,
+	 AT(serve),
+	 .help = "no ssh: prints the line to paste on the other machines, and waits for them"},
+	{.name = "wait",
+	 .metavar = "N",
+	 .type = OPT_UINT,
+	 AT(wait),
+	 .min = 1,
+	 .max = 4096,
+	 .def = "1",
+	 .help = "with --serve: so many others join"},
+	{.name = "port",
+	 .metavar = "PORT",
+	 .type = OPT_UINT,
+	 AT(port),
+	 .min = 1,
+	 .max = 65535,
+	 .def = "29499",
+	 .help = "with --serve: where they join"},
+	{.name = "same",
+	 .metavar = "PATH",
+	 .type = OPT_LIST,
+	 AT(same),
+	 .complete = OPT_C_FILE,
+	 .help = "this file or folder must be alike on every host"},
+	{.name = "master",
+	 .metavar = "HOST",
+	 .type = OPT_STR,
+	 AT(master),
+	 .env = "MASTER_ADDR",
+	 .complete = OPT_C_HOST,
+	 .help = "this name must mean one host on all of them (without: the first of --hosts)"},
+	{.name = "nodes",
+	 .metavar = "DIR",
+	 .type = OPT_STR,
+	 AT(nodes),
+	 .complete = OPT_C_DIR,
+	 .help = "write passing_nodes.txt and failing_nodes.txt into DIR"},
+
+	{.help = "Afterwards"},
+	{.name = "report",
+	 .metavar = "FILE.html",
+	 .type = OPT_STR,
+	 AT(page),
+	 .complete = OPT_C_FILE,
+	 .help = "write the whole run as one page: causes, pictures, every measurement"},
+	{.name = "baseline",
+	 .metavar = "FILE",
+	 .type = OPT_STR,
+	 AT(baseline),
+	 .complete = OPT_C_FILE,
+	 .help = "compare with an earlier run: what --json printed or --report wrote"},
+};
+
+int preflight_ask_check(const struct preflight_ask *q, struct err *e)
+{
+	if (q->quick && q->full)
+		return err_set(e, ERR_USAGE, "--quick and --full cannot be combined");
+	if (q->serve && (q->hosts || q->here))
+		return err_set(e, ERR_USAGE, "--serve goes without --hosts and --here");
+	if (q->here && q->hosts)
+		return err_set(e, ERR_USAGE, "--here and --hosts cannot be combined");
+	return 0;
+}
+
+void preflight_ask_hosts(struct preflight_ask *q, struct arena *a)
+{
+	struct allocation job;
+
+	if (q->here || q->hosts || q->serve)
+		return;
+	allocation_find(a, &job);
+	q->hosts = job.hosts;
+	q->rsh = q->rsh ? q->rsh : job.rsh;
+}
+
+void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
+{
+	p->tier = q->quick ? TIER_QUICK : q->full ? TIER_FULL : TIER_DEFAULT;
+	p->given = q->hosts;
+	p->rsh = q->rsh;
+	p->nodes_dir = q->nodes;
+	p->asked = q->here;
+	p->burst = q->burst;
+	p->same = q->same;
+	p->master = q->hosts || q->here ? q->master : NULL;
+	p->page = q->page;
+}
+
+int preflight_ask_files(const struct preflight_ask *q, struct preflight *p, struct err *e)
+{
+	if (q->page && report_check_folder(p->a, q->page, e))
+		return -1;
+	if (q->nodes && preflight_check_nodes(p->a, q->nodes, e))
+		return -1;
+	if (q->baseline)
+		p->baseline = document_read(q->baseline, p->a, e);
+	return q->baseline && !p->baseline ? -1 : 0;
+}

@@ -1,0 +1,81 @@
+#include "probes/preflight/verb.h"
+
+#include "lib/report/json.h"
+#include "probes/preflight/diff.h"
+#include "probes/preflight/document.h"
+#include "probes/preflight/on.h"
+
+static void delete_doc(cJSON **doc) { cJSON_Delete(*doc); }
+
+/* With --report the page of NEW. */
+static int run_diff(struct preflight *p, const str_list *words, struct err *e)
+{
+	AUTO(delete_doc) cJSON *old = document_read(words->v[1], p->a, e);
+	AUTO(delete_doc) cJSON *now = old ? document_read(words->v[2], p->a, e) : NULL;
+
+	if (!now)
+		return -1;
+	if (!streq(json_get_str(old, "command") ?: "", json_get_str(now, "command") ?: ""))
+		return err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s", words->v[1],
+			       json_get_str(old, "command") ?: "nothing", words->v[2],
+			       json_get_str(now, "command") ?: "nothing");
+	runs_diff(&p->t, S_BASELINE, old, now);
+	tally_emit(&p->t);
+	report_covers(p->r, "what differs between the runs of %s and %s",
+		      json_get_str(old, "time") ?: "then", json_get_str(now, "time") ?: "now");
+	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
+}
+
+static int check_on(const str_list *words, bool others, struct err *e)
+{
+	return on_check(words->v[2], others, e);
+}
+
+static int run_on(struct preflight *p, const str_list *words, struct err *e)
+{
+	const struct fanout_opts o = {.rsh = p->rsh, .deadline_ns = 3 * p->deadline_ns};
+
+	if (hosts_from_arg(words->v[1], p->a, &p->hosts, e))
+		return -1;
+	p->way = (struct host_way){.rsh = p->rsh, .given = words->v[1], .n = p->hosts.n};
+	p->t.way = &p->way;
+	return on_hosts(&p->t, &p->hosts, words->v[2], &o, e);
+}
+
+static const struct verb {
+	const char *name;
+	const char *takes, *such_as; /* two words, which; and an example, or NULL */
+	int (*check)(const str_list *words, bool others, struct err *e); /* may be NULL */
+	int (*run)(struct preflight *p, const str_list *words, struct err *e);
+} verbs[] = {
+	{"diff", "diff takes two runs: OLD NEW", NULL, NULL, run_diff},
+	{"on", "on takes hosts and one command line: HOSTS COMMAND",
+	 "windsock on 'node[1-8]' 'uname -r; uptime'   # quoted, as for ssh", check_on, run_on},
+};
+const char *const verb_names[] = {"diff", "join", "on", NULL};
+
+static const struct verb *find(const str_list *words)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (streq(words->v[0], verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+int verb_check(const str_list *words, bool others, struct err *e)
+{
+	const struct verb *v = find(words);
+
+	if (!v)
+		return err_set(e, ERR_USAGE, "'%s' is none of join, diff and on", words->v[0]);
+	if (words->n != 3) {
+		err_set(e, ERR_USAGE, "%s", v->takes);
+		return v->such_as ? err_hint(e, "%s", v->such_as) : -1;
+	}
+	return v->check ? v->check(words, others, e) : 0;
+}
+
+int verb_run(struct preflight *p, const str_list *words, struct err *e)
+{
+	return find(words)->run(p, words, e);
+}
