@@ -1,7 +1,6 @@
 #include "bench/sweep/crew.h"
 
 #include "bench/ranks/mpirun_child.h"
-#include "bench/ranks/unable.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -47,7 +46,7 @@ static void send_end(struct relay *r, const struct launch_result *end, struct ar
 	      *ranks = json_array(event, "ranks");
 	struct err e = {0};
 
-	if (ranks_unable(end, &e))
+	if (launch_unable(end, &e))
 		send_error(r, "broke", &e);
 	json_num(event, "code", end->code);
 	json_str(event, "failure", end->failure);

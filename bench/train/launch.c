@@ -1,7 +1,6 @@
 #include "bench/train/launch.h"
 
 #include "bench/ranks/mpirun_child.h"
-#include "bench/ranks/unable.h"
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
 #include "lib/core/interrupt.h"
@@ -237,7 +236,7 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 	l->failure = missing(l, e, report_arena(r));
 	if (result && is_own(e, l))
 		return result;
-	if (!report_count(r, ST_FAIL) && ranks_unable(l, e))
+	if (!report_count(r, ST_FAIL) && launch_unable(l, e))
 		return -1;
 	if (!report_count(r, ST_FAIL) && l->failure && !is_known(l))
 		say_failure(r, l, h);

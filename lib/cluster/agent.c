@@ -290,6 +290,35 @@ static void hear_interrupts(bool joined, pid_t worker)
 	(void)sigaction(SIGINT, &sa, NULL);
 }
 
+/* Whose end is ours; 0: it was said already. */
+static volatile sig_atomic_t guardian;
+
+static void on_continued(int sig UNUSED)
+{
+	if (!guardian || getppid() == (pid_t)guardian)
+		return;
+	guardian = 0;
+	(void)raise(SIGTERM);
+}
+
+/* Whoever is stopped would not take the SIGTERM for its parent's end; this lets it go on, too. */
+static void end_with(pid_t parent)
+{
+	struct sigaction sa = {.sa_handler = on_continued, .sa_flags = SA_RESTART};
+
+	guardian = parent;
+	(void)sigaction(SIGCONT, &sa, NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
+/* Does whoever started us want us to end with it? */
+static bool is_child(void)
+{
+	int sig = 0;
+
+	return !prctl(PR_GET_PDEATHSIG, &sig) && sig == SIGTERM;
+}
+
 /*
  * Runs the job in a child, and ends whatever is left of it however it ends. Both
  * remove the copy of our folder that was made for this run: either may be killed.
@@ -303,12 +332,14 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	(void)signal(SIGCHLD, SIG_DFL);
+	if (is_child())
+		end_with(getppid());
 	pid = fork();
 	if (pid < 0)
 		return err_sys(e, "cannot start an agent");
 	if (pid == 0) {
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+		end_with(me);
 		if (!job->to) /* who kills our group means the other half */
 			(void)setpgid(0, 0);
 		st = getppid() == me ? work(job) : 3;

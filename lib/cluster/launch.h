@@ -79,7 +79,8 @@ struct launch_result {
 	const char *failure; /* what everybody was told, or why nothing began; NULL: healthy */
 	size_t nhosts, nranks;
 	struct launch_host *hosts;
-	struct launch_rank *ranks; /* nranks 0: nothing was started */
+	struct launch_rank *ranks;	    /* nranks 0: nothing was started */
+	const struct launch_rank *unjoined; /* the failure is that it ended before it joined */
 };
 
 /*
@@ -89,6 +90,12 @@ struct launch_result {
  */
 int launch_run(const struct launch_opts *o, struct arena *a, struct launch_result *ret,
 	       struct err *e) MUST_CHECK;
+/*
+ * A run that never began because a rank could not do its work there, or has not what was asked
+ * for, and said so by its exit code, 3 or 4: that says nothing about the cluster. True with @e
+ * filled, of that code; a host that could not be reached, or start its ranks, is none of these.
+ */
+bool launch_unable(const struct launch_result *l, struct err *e);
 /* One code for two: 1, 4, 3, 0. What is none of our codes is a 3. */
 int launch_merge_codes(int a, int b);
 /*

@@ -71,6 +71,10 @@ static void gone(struct agent_host *h)
 		door_left(h);
 		return;
 	}
+	if (was == AGENT_UP && h->joined && !h->of->running) {
+		door_lost(h);
+		return;
+	}
 	settled(h, AGENT_GONE);
 	if (was == AGENT_UP)
 		ranks_lost(h);

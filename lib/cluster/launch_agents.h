@@ -92,6 +92,7 @@ const char *agent_why_other(const struct agent_host *h, const char *version, uin
 int door_open(struct launch *L, struct err *e) MUST_CHECK;
 void door_left(struct agent_host *h);	 /* a visitor is gone */
 void door_entered(struct agent_host *h); /* it said hello */
+void door_lost(struct agent_host *h);	 /* and is gone, before the run began */
 void door_close(struct launch *L);
 /* The words that start an agent there; stdin is descriptor @in. */
 int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret,

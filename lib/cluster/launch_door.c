@@ -5,6 +5,16 @@
 #include "lib/core/units.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
+
+/* A machine that went without a word takes no ping any more: it has us believe that for as long as
+ * its agent would believe us. */
+static void believe_for(int fd, unsigned seconds)
+{
+	unsigned ms = seconds * 1000;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+}
 
 /* Nothing of a stranger stays: not even a name, before it has proved itself and said hello. */
 static void on_accept(struct listener *s, int fd, const union addr *from UNUSED)
@@ -17,6 +27,7 @@ static void on_accept(struct listener *s, int fd, const union addr *from UNUSED)
 		(void)close(fd);
 		return;
 	}
+	believe_for(fd, AGENT_SILENCE_S);
 	h->of = L;
 	h->visitor = h->joined = true;
 	h->err_io.fd = h->exit_io.fd = -1;
@@ -48,6 +59,24 @@ void door_entered(struct agent_host *h)
 	(void)addr_print(&h->link.channel.peer, &t);
 	h->h->name = arena_strdup(L->a, t.s + (starts_with(t.s, "::ffff:") ? 7 : 0));
 	*LIST_ADD(L->a, &L->agents) = h;
+}
+
+/* The door is open still: its place is free for it, or for another. */
+void door_lost(struct agent_host *h)
+{
+	struct launch *L = h->of;
+	size_t at = 0;
+
+	while (L->agents.v[at] != h)
+		at++;
+	L->agents.n--;
+	L->next -= at < L->next;
+	memmove(&L->agents.v[at], &L->agents.v[at + 1],
+		(L->agents.n - at) * sizeof(struct agent_host *));
+	L->joined--;
+	log_warn("%s; its place is free again: the same line can be pasted there once more",
+		 h->h->trouble);
+	free(h);
 }
 
 void door_close(struct launch *L)

@@ -26,6 +26,8 @@ static void failed(struct launch *L)
 	if (!sentence || L->r->failure || interrupt_pending())
 		return; /* ranks that obey a Ctrl-C are no failure */
 	L->r->failure = arena_strdup(L->a, sentence);
+	if (rdzv_server_unjoined(L->server) >= 0)
+		L->r->unjoined = &L->r->ranks[rdzv_server_unjoined(L->server)];
 	(void)!loop_arm(&L->loop, &L->grace, GRACE_S * NS_PER_S, &ignored);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 
 enum { PARALLEL = 32, DEADLINE_S = 30, HEARTBEAT_S = 10, SERVE_S = 600, WORDS_S = 4, END_S = 3 };
+enum { UNABLE = 3, ABSENT = 4 }; /* a rank's exit codes */
 
 static void set_defaults(struct launch *L)
 {
@@ -150,6 +151,17 @@ static void merge(struct launch *L)
 	for (size_t i = 0; i < r->nranks; i++)
 		r->code = launch_merge_codes(r->code,
 					     r->ranks[i].status < 0 ? lost : r->ranks[i].status);
+}
+
+bool launch_unable(const struct launch_result *l, struct err *e)
+{
+	const struct launch_rank *r = l->unjoined;
+
+	if (!r || r->host->trouble || (r->status != UNABLE && r->status != ABSENT))
+		return false;
+	err_set(e, r->status == ABSENT ? ERR_ABSENT : ERR_SYS, "%s", l->failure);
+	err_hint(e, "what it said itself is above: its host lacks that");
+	return true;
 }
 
 static void on_nobody(struct loop *l, struct timer *t UNUSED)

@@ -22,6 +22,7 @@ void rdzv_core_init(struct rdzv_core *c, uint64_t now_ns)
 	c->run = c->run ? arena_strdup(&c->a, c->run) : "";
 	c->hosts = NULL;
 	c->meet.seq = 1;
+	c->unjoined = -1;
 	c->now_ns = c->moved_ns = now_ns;
 	c->due_ns = now_ns + c->join_deadline_ns;
 }

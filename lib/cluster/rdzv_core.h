@@ -56,6 +56,7 @@ struct rdzv_core {
 	struct rdzv_seat *seats;
 	int joined, gone; /* gone: of those that joined */
 	int told;	  /* of those that did not */
+	int unjoined;	  /* whose end before it joined is the failure; -1: nobody's */
 	bool ready;
 	uint64_t due_ns;		/* when rdzv_core_tick() wants to be called */
 	char failure[RDZV_SAY_MAX + 1]; /* "": healthy */

@@ -267,6 +267,7 @@ const char *rdzv_server_failure(const struct rdzv_server *s)
 	return s->core.failure[0] ? s->core.failure : NULL;
 }
 
+int rdzv_server_unjoined(const struct rdzv_server *s) { return s->core.unjoined; }
 bool rdzv_server_ready(const struct rdzv_server *s) { return s->core.ready; }
 bool rdzv_server_finished(const struct rdzv_server *s) { return rdzv_core_finished(&s->core); }
 

@@ -48,6 +48,8 @@ void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uin
 	s->reported = cause ? arena_strdup(&c->a, cause) : "exit code 0, without a word";
 	if (!s->m.joined) {
 		s->m.cause = s->reported;
+		if (!c->failure[0])
+			c->unjoined = rank;
 		rdzv_fail(c, "%s ended before it joined: %s", rdzv_who(c, rank, &scratch),
 			  cause ? cause : "exit code 0");
 	} else if (!s->m.gone) {

@@ -61,6 +61,8 @@ void rdzv_server_report_exit(struct rdzv_server *s, int rank, const char *cause)
 void rdzv_server_fail(struct rdzv_server *s, const char *sentence);
 /* NULL while the run is healthy; else the sentence that everybody was told. */
 const char *rdzv_server_failure(const struct rdzv_server *s);
+/* The rank whose end before it joined is that failure; -1: it is another one, or none. */
+int rdzv_server_unjoined(const struct rdzv_server *s);
 bool rdzv_server_ready(const struct rdzv_server *s); /* all have joined */
 bool rdzv_server_finished(
 	const struct rdzv_server *s); /* who had joined is gone, and no more come */

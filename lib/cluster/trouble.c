@@ -1,4 +1,5 @@
 #include "lib/cluster/trouble.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
 #include <ctype.h>
@@ -64,13 +65,21 @@ static const char *no_connection(const struct fanout_result *r, const char *rsh,
 			    r->host, rsh, *said ? ": " : "", said, rsh, r->host);
 }
 
+static const char *unfinished(bool started)
+{
+	if (interrupt_by_budget())
+		return started ? "had not answered when the budget passed"
+			       : "was not asked before the budget passed";
+	return started ? "was not finished: interrupted" : "was not asked: interrupted";
+}
+
 const char *fanout_trouble(const struct fanout_result *r, const char *rsh, const char *program,
 			   uint64_t deadline_ns, struct arena *a)
 {
 	struct unit_buf b;
 
 	if (r->interrupted)
-		return arena_printf(a, "%s was not finished: interrupted", r->host);
+		return arena_printf(a, "%s %s", r->host, unfinished(r->started));
 	if (r->timed_out)
 		return arena_printf(a,
 				    "%s: %s said nothing for %s and was ended; try `%s %s %s` by "

@@ -75,9 +75,39 @@ static void lists(const cJSON *data, struct arena *a, struct text *t)
 		    "command\">Copy</button></div>\n");
 }
 
+static int weight(const struct html_row *r)
+{
+	const char *st = get(r->f, "status");
+
+	return streq(st, "fail") ? 0 : streq(st, "error") ? 1 : 2;
+}
+
+/* As a run that ranks its causes itself does: what failed, and of that what most hosts have. */
+static int by_rank(const void *px, const void *py)
+{
+	const struct html_row *x = px, *y = py;
+	int d = weight(x) - weight(y);
+
+	d = d ? d : (x->hosts.n < y->hosts.n) - (x->hosts.n > y->hosts.n);
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+static html_rows wrong_rows(const html_rows *rows, struct arena *a)
+{
+	html_rows l = {0};
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (is_wrong(rows->v[i].f))
+			*LIST_ADD(a, &l) = rows->v[i];
+	if (l.n)
+		qsort(l.v, l.n, sizeof(*l.v), by_rank);
+	return l;
+}
+
 void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struct text *t)
 {
 	const cJSON *ranked = json_get(json_get(doc, "data"), "causes"), *c;
+	html_rows wrong = wrong_rows(rows, a);
 	size_t n = 0;
 
 	html_open(t, "causes", "What to do, the first cause first");
@@ -86,13 +116,12 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 		cause(c, get(c, "message"), hosts_of(json_get(c, "hosts"), a), false, a, t);
 		n++;
 	}
-	for (size_t i = 0; !cJSON_IsArray(ranked) && i < rows->n; i++)
-		if (is_wrong(rows->v[i].f)) {
-			const struct html_row *r = &rows->v[i];
+	for (size_t i = 0; !cJSON_IsArray(ranked) && i < wrong.n; i++) {
+		const struct html_row *r = &wrong.v[i];
 
-			cause(r->f, r->said, r->hosts, r->own_fix, a, t);
-			n++;
-		}
+		cause(r->f, r->said, r->hosts, r->own_fix, a, t);
+		n++;
+	}
 	text_add(t, "</ol>\n");
 	if (!n)
 		text_add(t, "<p>Nothing: no check failed, broke or warned.</p>\n");

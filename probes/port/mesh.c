@@ -215,11 +215,13 @@ static bool mesh_knows(const struct mesh *m)
 	return false;
 }
 
-static void judge(const struct mesh_opts *o, const struct launch_result *got, FILE *in,
-		  struct arena *a, struct report *r)
+/* 0, or -1 with @e: where no host failed, that a rank could not begin is an error of ours. */
+static int judge(const struct mesh_opts *o, const struct launch_result *got, FILE *in,
+		 struct arena *a, struct report *r, struct err *e)
 {
 	size_t *nodes = arena_alloc(a, (got->nranks + 1) * sizeof(*nodes));
 	struct mesh m;
+	int rc = 0;
 
 	mesh_init(&m, o, got->nhosts, a, r);
 	for (size_t i = 0; i < got->nhosts; i++) {
@@ -233,10 +235,13 @@ static void judge(const struct mesh_opts *o, const struct launch_result *got, FI
 	}
 	tally_emit(&m.told);
 	read_lines(&m, in, nodes, got->nranks);
-	if (got->failure && got->nranks && !interrupt_pending())
+	if (!report_count(r, ST_FAIL) && launch_unable(got, e))
+		rc = -1;
+	else if (got->failure && got->nranks && !interrupt_pending())
 		mesh_failed(got->failure, r);
-	if (!interrupt_pending() || mesh_knows(&m)) /* what was finished is still said */
+	if ((!rc && !interrupt_pending()) || mesh_knows(&m)) /* what was finished is still said */
 		mesh_conclude(&m);
+	return rc;
 }
 
 int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
@@ -261,7 +266,7 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 	}
 	if (!got.nhosts && !interrupt_pending())
 		mesh_failed(got.failure ?: "nobody takes part", r);
-	if (got.nhosts)
-		judge(o, &got, in, a, r);
+	if (got.nhosts && judge(o, &got, in, a, r, e))
+		return -1;
 	return interrupt_pending() ? interrupt_err(e) : 0;
 }

@@ -1,10 +1,12 @@
 #include "probes/preflight/on.h"
 
 #include "lib/cluster/on_each.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
+#include "probes/tally/names.h"
 
 enum { SAID_MAX = 160, NO_SSH = 255 };
 
@@ -31,6 +33,17 @@ static bool has_run(const struct fanout_result *r)
 	       r->exit_status != NO_SSH;
 }
 
+/* Who it is of stands before it. */
+static const char *trouble_of(const struct fanout_result *r)
+{
+	size_t n = strlen(r->host);
+
+	if (!r->trouble)
+		return "it is not known how it ended";
+	return starts_with(r->trouble, r->host) && r->trouble[n] == ' ' ? r->trouble + n + 1
+									: r->trouble;
+}
+
 static void judge(struct tally *t, const struct fanout_result *r, struct finding *f,
 		  uint64_t deadline_ns)
 {
@@ -51,7 +64,7 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 			    r->interrupted ? ST_SKIP
 			    : r->started   ? ST_FAIL
 					   : ST_ERROR,
-			    "%s", r->trouble ?: "it is not known how it ended");
+			    "%s", trouble_of(r));
 	if (f->status != ST_SKIP)
 		f->seconds = (double)(r->took_ns / 1000) / 1e6;
 }
@@ -98,13 +111,22 @@ int on_check(const char *command, bool others, struct err *e)
 	return 0;
 }
 
+/* The budget is the command's, here: what was asked for is not done. */
+static int over_budget(struct tally *t, host_list *left, struct err *e)
+{
+	if (!left->n || !interrupt_by_budget())
+		return 0;
+	err_set(e, ERR_SYS, "the budget passed before it was done on %s", names_brief(t->a, left));
+	return err_hint(e, "give it longer with --budget, or name only those that are left");
+}
+
 int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	     const struct fanout_opts *o, struct err *e)
 {
 	const char *const argv[] = {"sh", "-c", command, NULL};
 	size_t from = t->items.n, done = 0;
 	struct fanout_result *got;
-	host_list failed = {0};
+	host_list failed = {0}, left = {0};
 
 	if (fanout_run(hosts, argv, o, progress, NULL, t->a, &got, e))
 		return -1;
@@ -117,6 +139,8 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 		done += f->status == ST_PASS;
 		if (f->status == ST_FAIL)
 			*LIST_ADD(t->a, &failed) = hosts->v[i];
+		if (f->status == ST_SKIP)
+			*LIST_ADD(t->a, &left) = hosts->v[i];
 		if (report_wants_data(t->r))
 			node_data(t->r, &got[i]);
 	}
@@ -126,5 +150,5 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	if (t->fold)
 		advise(t, &failed, command, from);
 	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);
-	return 0;
+	return over_budget(t, &left, e);
 }

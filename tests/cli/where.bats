@@ -167,6 +167,8 @@ refused() { # WHAT-IS-SAID ARGS...
 
 has_rows() { [[ -e out && $(wc -l <out) -ge 12 ]]; }
 
+gone() { [ ! -e "/proc/$1" ] || [[ $(ps -o stat= -p "$1") == Z* ]]; }
+
 @test "ranks here that do not end: that is said, and no way to localhost is advised" {
     local agent run code=0 rank
     "$BIN/ncclbench" --np 2 -b 8 -e 8 -n 5 -N 0 --heartbeat 1s >out 2>err 3>&- &
@@ -178,7 +180,7 @@ has_rows() { [[ -e out && $(wc -l <out) -ge 12 ]]; }
     kill -STOP "$agent"
     kill -KILL "$rank"
     wait $run || code=$?
-    kill -CONT "$agent" || true # who stopped it lets it end
+    wait_for 5 gone "$agent" || { kill -CONT "$agent"; false; }
     cat err
     [ "$code" -eq 1 ]
     grep -q 'host.reach localhost: .*ranks on this machine had not ended 4 s after they were told to' err

@@ -106,3 +106,15 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ $output == *"pass  host.command "*" n[1-6,8-40]: done"* ]]
     [[ $output == *"fail  host.command "*" n7: said nothing for 600 ms and was ended"* ]]
 }
+
+@test "on: a budget that passes is said, with who had not answered and who was not even asked: exit 3" {
+    run -3 --separate-stderr windsock on --rsh ./rsh --budget 1s 'n[1-300]' 'case $HOST in n?|n1?|n2?|n3?|n4[01]) sleep 20 ;; esac; echo "it is done"'
+    [[ $output == *"skip  host.command "*" n[1-32]: had not answered when the budget passed"* ]]
+    [[ $output == *"skip  host.command "*" n[33-300]: was not asked before the budget passed"* ]]
+    [[ $output$stderr != *interrupted* && $stderr == *"the budget passed before it was done on n[1-300]"*--budget* ]]
+    run -3 --separate-stderr windsock on --rsh ./rsh --budget 1s 'n[1-4]' '[ $HOST != n3 ] || sleep 20' --json
+    "$ROOT/scripts/validate" json - <<<"$output"
+    jq -e '.verdict == "error" and [.findings[] | select(.status == "skip") | .host] == ["n3"]' <<<"$output"
+    run -3 --separate-stderr windsock on --rsh ./rsh --budget 1s 'n[1-4]' '[ $HOST != n3 ] || sleep 20; [ $HOST != n1 ]'
+    [[ $output == *"fail  host.command "*" n1: exit code 1"* ]]
+}

@@ -46,6 +46,27 @@ TIMES=${REPEAT:-10}
     done
 }
 
+# Where a session's manager takes over what is left, no kernel wakes what is stopped there.
+@test "an agent that somebody has stopped ends when its other half, or its launcher, is killed, with all that is its" {
+    local stopped killed manager
+    mkfifo manager
+    exec {manager}<>manager # which lives as long as this is open
+    while read -r stopped killed; do
+        : >"$OUT"
+        # shellcheck disable=SC2016 # the other shell expands
+        on 0 "$O/lab/poor" reaps=all -- bash -c '"$@" <&-; read -r' - "$P" --np 2 -- children \
+            <manager >"$OUT" 2>"$ERR" 3>&- &
+        RUN=$!
+        wait_for 15 says 2 ' pid ' "$OUT"
+        on 0 kill -STOP "$(agents "$stopped")"
+        on 0 kill -9 "$(case $killed in launcher) launcher ;; *) agents "$killed" ;; esac)"
+        wait_for 10 nothing_left || { echo "$stopped $killed"; ours; ours | awk '{ print $1 }' | xargs -r kill -9 || true; false; }
+        echo >&"$manager"
+        wait "$RUN" || true
+    done <<<$'worker keeper\nworker launcher\nkeeper launcher'
+    exec {manager}>&-
+}
+
 @test "kill -9 of the launcher, and TERM: no process is left on any host" {
     local signal
     for ((i = 0; i < TIMES; i++)); do

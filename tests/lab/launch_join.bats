@@ -106,3 +106,18 @@ serve() { # OPTIONS...: LINE is what to paste
         fi
     done
 }
+
+@test "--serve: a machine that joined and is gone while others are awaited is said at once, and may come back" {
+    serve --wait 2 --wait-time 60s -- who
+    on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
+    wait_for 5 says 1 'joined' join1
+    on 0 kill -9 "$(ours | awk '$4 == "--join" { print $1 }' | tail -n 1)"
+    wait_for 3 says 1 'lost node1: .*; its place is free again' "$ERR"
+    on 2 "$P" --join "$WHERE" "$CODE" >join2 2>&1 3>&- & # no second one yet
+    wait_for 5 says 1 'joined' join2
+    run -1 grep -q 'rank' "$OUT"
+    run -0 on 1 "$P" --join "$WHERE" "$CODE"
+    ended 0 5
+    [ "$(grep -o '^\[[0-2] node[0-2]\]' "$OUT" | sort | xargs)" = "[0 node0] [1 node2] [2 node1]" ]
+    [ "$(grep -c lost "$ERR")" = 1 ]
+}

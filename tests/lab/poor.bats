@@ -98,8 +98,27 @@ inside() { echo "unshare -m sh -c '$1; exec \"\$@\"' sh"; }
 }
 
 @test "a rank that cannot do its work before it joined says why: exit 3" {
-    on_poor "$POOR deny=eventfd2 --" portcheck=1 ncclbench=3 ddpsmoke=3
-    [ "$(grep -c 'rank 1 (node1) ended before it joined: exit code 3' <<<"$output")" -ge 2 ]
+    on_poor "$POOR deny=eventfd2 --" portcheck=3 ncclbench=3 ddpsmoke=3
+    [ "$(grep -c 'rank 1 (node1) ended before it joined: exit code 3' <<<"$output")" -ge 3 ]
+}
+
+@test "a rank whose host has not what was asked for, said before it joined: exit 4; another host that fails beats it" {
+    mkdir -p lacks
+    printf '#!/bin/sh\necho no such card here >&2\nexit 4\n' | tee lacks/portcheck lacks/ncclbench >lacks/ddpsmoke
+    chmod +x lacks/*
+    cp "$BIN/portcheck" lacks/agent # its ranks are programs of its folder
+    printf '#!/bin/bash\n[[ $1 == -n ]] && shift\n[[ $1 == node1 && $2 == *--agent* ]] || exec $REAL_RSH "$@"\nexec $REAL_RSH node1 "%s/lacks/agent --agent"\n' "$PWD" >lacks/rsh
+    chmod +x lacks/rsh
+    local name said
+    for name in portcheck 'ncclbench -b 8 -e 8' 'ddpsmoke --steps 2 --model mlp'; do
+        run -4 --separate-stderr "$LAB" run 2 -- sh -c "REAL_RSH=\$WINDSOCK_RSH WINDSOCK_RSH=$PWD/lacks/rsh timeout 60 $BIN/$name --hosts lab --json"
+        said='rank 1 (node1) ended before it joined: exit code 4'
+        jq -e --arg said "$said" '.verdict == "error" and ([.findings[] | select(.status == "fail")] == [])
+            and ([.findings[] | select(.check == "run" and .message == $said)] | length == 1)' <<<"$output"
+        [[ $stderr == *"no such card here"* ]]
+    done
+    run -1 --separate-stderr "$LAB" run 2 -- sh -c "REAL_RSH=\$WINDSOCK_RSH WINDSOCK_RSH=$PWD/lacks/rsh timeout 60 $BIN/portcheck --hosts node0,node1,node9 --json"
+    jq -e --arg said "$said" '[.findings[] | select(.status == "fail") | .check] == ["host.answer", "mesh.run"]' <<<"$output"
 }
 
 @test "hosts of which none can know its address say what they lack: exit 3" {

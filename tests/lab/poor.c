@@ -6,6 +6,7 @@
  *   ignore=SIG block=SIG a signal as it may be on entry
  *   argv0=TEXT           the first word that the program is told; no-argv: none at all
  *   dir=gone             the working directory was removed
+ *   reaps=all            it takes over what its descendants leave, as a session's manager does
  *   host=NAME            what the machine is called, in a namespace of its own
  *   junk=BYTES           so much useless environment
  * What cannot be done here is exit code 77, which no command of ours has.
@@ -189,15 +190,21 @@ static void call_it(const char *name)
 		cannot(name);
 }
 
+static void take_over(const char *what UNUSED)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
+		cannot("prctl");
+}
+
 static const char *first_word;
 static void name_it(const char *name) { first_word = name; }
 
 static const struct {
 	const char *word;
 	void (*apply)(const char *value);
-} words[] = {{"limit=", limit}, {"close=", close_streams}, {"ignore=", ignore},
-	     {"block=", block}, {"argv0=", name_it},	   {"dir=", leave},
-	     {"junk=", junk},	{"deny=", deny},	   {"host=", call_it}};
+} words[] = {{"limit=", limit},	  {"close=", close_streams}, {"ignore=", ignore}, {"block=", block},
+	     {"argv0=", name_it}, {"dir=", leave},	     {"junk=", junk},	  {"deny=", deny},
+	     {"host=", call_it},  {"reaps=", take_over}};
 
 static void apply(const char *word)
 {

@@ -14,10 +14,14 @@ left_on() { # NODE
 
 empty() { [ -z "$(left_on "$1")" ]; }
 
+cut_off() { # NODE
+    on "$1" nft 'add table inet cut; add chain inet cut in { type filter hook input priority 0; policy drop; iif lo accept; }; add chain inet cut out { type filter hook output priority 0; policy drop; oif lo accept; }'
+}
+
 @test "a cut cable: the run ends in time and names the host's rank; its agent ends by itself" {
     sshd_up
     begin 3 --hosts 'node[0-2]' --rsh "$KEYS/ssh" --heartbeat 2
-    on 1 nft 'add table inet cut; add chain inet cut in { type filter hook input priority 0; policy drop; iif lo accept; }; add chain inet cut out { type filter hook output priority 0; policy drop; oif lo accept; }'
+    cut_off 1
     local rc=0 start=$SECONDS
     wait "$RUN" || rc=$?
     cat "$OUT" "$ERR"
@@ -53,4 +57,18 @@ empty() { [ -z "$(left_on "$1")" ]; }
     grep -q 'failed: rank [0-2] (node[12], 10.77.0.[23]) has been silent for 1.5 s' "$ERR"
     on 0 kill -CONT "$stopped" || true
     wait_for 5 nothing_left || { ours; false; }
+}
+
+@test "a machine that joined and is cut off while others are awaited is missed within the minute" {
+    on 0 "$P" --serve --wait 2 -- who >"$OUT" 2>"$ERR" 3>&- &
+    RUN=$!
+    wait_for 5 says 1 ' --join ' "$ERR"
+    read -r _ where code <<<"$(grep -o -- '--join .*' "$ERR")"
+    on 1 "$P" --join "$where" "$code" >join1 2>&1 3>&- &
+    wait_for 5 says 1 'joined' join1
+    cut_off 1
+    wait_for 50 says 1 'lost node1: .*; its place is free again' "$ERR"
+    on 1 nft 'delete table inet cut'
+    on 0 kill -TERM "$(launcher)"
+    ended 3 4
 }

@@ -34,6 +34,36 @@ static void t_escape(void **state)
 	assert_string_equal(t.s, "a&#60;b&#62;&#38;&#34;c&#39;");
 }
 
+/* A document that ranks no causes itself: what failed comes first, and of that what most have. */
+static void t_causes_are_ranked(void **state)
+{
+	static const char *const order[] = {"say f2", "say f1", "say e1", "say w1"};
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc = parse(
+		"{\"schema\":1,\"command\":\"ifprobe\",\"host\":\"h\",\"verdict\":\"fail\","
+		"\"findings\":["
+		"{\"check\":\"w\",\"status\":\"warn\",\"host\":\"h\",\"message\":\"say w1\"},"
+		"{\"check\":\"e\",\"status\":\"error\",\"host\":\"h\",\"message\":\"say e1\"},"
+		"{\"check\":\"f\",\"status\":\"fail\",\"host\":\"h\",\"message\":\"say f1\"},"
+		"{\"check\":\"f\",\"status\":\"fail\",\"host\":\"h\",\"message\":\"say f2\"},"
+		"{\"check\":\"f\",\"status\":\"fail\",\"host\":\"i\",\"message\":\"say f2\"}],"
+		"\"data\":{},\"nodes\":[]}");
+	html_rows rows = {0};
+	const char *at;
+	struct text t;
+
+	(void)state;
+	text_init(&t, &a);
+	html_fold(doc, &a, &rows);
+	html_causes(doc, &rows, &a, &t);
+	at = t.s;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		at = strstr(at, order[i]);
+		assert_non_null(at);
+	}
+	cJSON_Delete(doc);
+}
+
 static void t_envelope_is_inside(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -285,15 +315,11 @@ static void t_report_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_heat),
-		cmocka_unit_test(t_coarsen),
-		cmocka_unit_test(t_report_page),
-		cmocka_unit_test(t_escape),
-		cmocka_unit_test(t_envelope_is_inside),
-		cmocka_unit_test(t_own_commands),
-		cmocka_unit_test(t_odd_documents),
-		cmocka_unit_test(t_cut_off),
-		cmocka_unit_test(t_fold),
+		cmocka_unit_test(t_heat),	  cmocka_unit_test(t_coarsen),
+		cmocka_unit_test(t_report_page),  cmocka_unit_test(t_causes_are_ranked),
+		cmocka_unit_test(t_escape),	  cmocka_unit_test(t_envelope_is_inside),
+		cmocka_unit_test(t_own_commands), cmocka_unit_test(t_odd_documents),
+		cmocka_unit_test(t_cut_off),	  cmocka_unit_test(t_fold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

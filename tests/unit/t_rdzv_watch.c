@@ -102,11 +102,15 @@ static void t_ended_before_join(void **state)
 	join(0);
 	rdzv_core_report_exit(&core, 2, "exit code 127", now);
 	told_all(1, -1, "rank 2 (c) ended before it joined: exit code 127");
+	rdzv_core_report_exit(&core, 1, "exit code 3", now); /* the first one is the failure */
+	assert_int_equal(core.unjoined, 2);
 	end(NULL);
 	begin(2, 2);
 	join(0);
+	assert_int_equal(core.unjoined, -1);
 	rdzv_core_report_exit(&core, 1, NULL, now);
 	told_all(1, -1, "rank 1 ended before it joined: exit code 0");
+	assert_int_equal(core.unjoined, 1);
 	end(NULL);
 	begin(2, 2); /* left in order: its exit is no news */
 	all_join(2);
@@ -115,6 +119,7 @@ static void t_ended_before_join(void **state)
 	rdzv_core_report_exit(&core, 1, NULL, now);
 	time_passes(5 * NS_PER_S);
 	assert_string_equal(core.failure, "");
+	assert_int_equal(core.unjoined, -1);
 }
 
 static void t_silence(void **state)
