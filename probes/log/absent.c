@@ -3,10 +3,11 @@
 #include "probes/log/explain.h"
 
 enum {
-	SURE = 72,    /* all announce themselves, and most did not */
-	LIKELY = 64,  /* the nodes never found each other */
-	ALONE = 40,   /* it may still be starting */
-	PARTIAL = 46, /* it may be the log of one node */
+	SURE = 72,     /* all announce themselves, and most did not */
+	LIKELY = 64,   /* the nodes never found each other */
+	ALONE = 40,    /* it may still be starting */
+	PARTIAL = 46,  /* it may be the log of one node */
+	ONE_RANK = 27, /* ... or of one rank, which mostly is an excerpt */
 	LOCAL = 88,
 	SILENT = 58, /* nothing was heard until it was ended */
 	FAINT = 46,
@@ -91,8 +92,9 @@ static void numbers(struct why *w, struct arena *a, struct explanation *x)
 }
 
 /* NCCL's ranks say that they begin; in the log of one node only those of it do. */
-static void ranks(struct why *w, struct arena *a, struct explanation *x)
+static void ranks(struct why *w, struct arena *a, struct explanation *x, bool ended)
 {
+	struct cause *c = explain_find(x, "HNG-001");
 	struct muster m = {0};
 	long nranks = 0;
 
@@ -102,10 +104,16 @@ static void ranks(struct why *w, struct arena *a, struct explanation *x)
 	for (size_t i = 0; i < w->actors.v.n; i++)
 		if (w->actors.v.v[i].nranks == nranks)
 			muster_note(&m, w->actors.v.v[i].who.rank, nranks);
-	if (nranks <= MUSTER_MAX && muster_lacks(&m))
+	if (nranks > MUSTER_MAX || !muster_lacks(&m) || !c)
+		return;
+	if (m.present == 1 && !ended) {
+		c->weight = ONE_RANK;
+		c->because = "the log has one rank alone";
+	} else {
 		explain_suspect(
-			explain_find(x, "HNG-001"), PARTIAL,
+			c, PARTIAL,
 			arena_printf(a, "%ld of %ld ranks began, in this log", m.present, m.total));
+	}
 }
 
 /* Every node that is told localhost waits for itself. */
@@ -174,7 +182,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {
 		members(w, a, x, ended);
-		ranks(w, a, x);
+		ranks(w, a, x, ended);
 		explain_suspect(explain_find(x, "K8S-012"), ended ? SILENT : FAINT,
 				"nothing was heard of the job after it began to connect");
 		if (ended && !w->muster[AGENTS].is_complete)

@@ -19,6 +19,8 @@ static bool is_same(const struct log_who *a, const struct log_who *b)
 	return a->rank == b->rank && streq(a->host, b->host);
 }
 
+bool actor_is(const struct actor *a, const struct log_who *who) { return is_same(&a->who, who); }
+
 static unsigned hash(const struct log_who *w)
 {
 	unsigned h = w->pid ? (unsigned)w->pid * 31u + (unsigned)w->local : (unsigned)w->rank;
@@ -62,8 +64,8 @@ struct actor *actors_get(struct actors *t, const struct log_who *who)
 	return x;
 }
 
-static void add_offer(struct actors *t, const struct actor *who, const char *iface, size_t ni,
-		      const char *addr, size_t na)
+static void add_offer(struct actors *t, const struct actor *who, int card, const char *iface,
+		      size_t ni, const char *addr, size_t na)
 {
 	struct offer *o;
 
@@ -72,6 +74,7 @@ static void add_offer(struct actors *t, const struct actor *who, const char *ifa
 		return;
 	o = LIST_ADD(t->a, &t->offers);
 	o->actor = (uint16_t)(who - t->v.v);
+	o->card = (int8_t)card;
 	memcpy(o->iface, iface, ni);
 	memcpy(o->addr, addr, na);
 }
@@ -81,15 +84,18 @@ void actors_offer(struct actors *t, const struct actor *who, const char *list)
 	while (*list) {
 		const char *p = list + strspn(list, " "), *colon, *end;
 		size_t n = strcspn(p, " ");
+		long card = -1;
 
 		list = p + n;
-		if (*p == '[' && isdigit((unsigned char)p[1])) /* [0]ens3 */
+		if (*p == '[' && isdigit((unsigned char)p[1])) { /* [0]ens3 */
+			card = strtol(p + 1, NULL, 10);
 			p = memchr(p, ']', n) ? (const char *)memchr(p, ']', n) + 1 : p;
+		}
 		colon = memchr(p, ':', (size_t)(list - p));
 		end = memchr(p, '<', (size_t)(list - p));
 		if (colon && end && colon < end)
-			add_offer(t, who, p, (size_t)(colon - p), colon + 1,
-				  (size_t)(end - colon - 1));
+			add_offer(t, who, card < CARDS ? (int)card : -1, p, (size_t)(colon - p),
+				  colon + 1, (size_t)(end - colon - 1));
 	}
 }
 
@@ -97,6 +103,14 @@ const struct offer *actors_offered(const struct actors *t, const char *addr)
 {
 	for (size_t i = 0; *addr && i < t->offers.n; i++)
 		if (streq(t->offers.v[i].addr, addr))
+			return &t->offers.v[i];
+	return NULL;
+}
+
+const struct offer *actors_card(const struct actors *t, const struct actor *who, int card)
+{
+	for (size_t i = 0; i < t->offers.n; i++)
+		if (t->offers.v[i].card == card && &t->v.v[t->offers.v[i].actor] == who)
 			return &t->offers.v[i];
 	return NULL;
 }

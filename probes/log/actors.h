@@ -9,17 +9,20 @@
 #include "lib/core/arena.h"
 #include "probes/log/line.h"
 
-enum { ACTORS_MAX = 16384, OFFERS_MAX = 8192 };
+enum { ACTORS_MAX = 16384, OFFERS_MAX = 8192, CARDS = 32 /* of one process */ };
 
 struct actor {
 	struct log_who who;
-	int nranks;		  /* of the largest communicator it joined; 0: not said */
-	char network[24];	  /* "Socket", "IB", "AWS Libfabric" */
-	char version[24];	  /* of NCCL */
-	char boot[32];		  /* the bootstrap interface */
-	bool ready;		  /* Init COMPLETE was said */
-	uint64_t gpu, comm;	  /* that communicator's bus and own number; 0: not said */
+	int nranks;	    /* of the largest communicator it joined; 0: not said */
+	char network[24];   /* "Socket", "IB", "AWS Libfabric" */
+	char version[24];   /* of NCCL */
+	char boot[32];	    /* the bootstrap interface */
+	bool ready;	    /* Init COMPLETE was said */
+	uint64_t gpu, comm; /* that communicator's bus and own number; 0: not said */
+	/* how many events of all there were (struct why) when it last chose a network, was ready */
+	uint64_t network_at, ready_at;
 	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
+	uint32_t cards;		  /* those of its channels over sockets, a bit each */
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
 	int64_t begun, ended;	  /* the latest collectives of the whole world; -1: not said */
 	char op[24];
@@ -30,6 +33,7 @@ struct actor {
 
 struct offer {
 	uint16_t actor;
+	int8_t card; /* its number in the list; -1: none was said */
 	char iface[24], addr[64];
 };
 
@@ -50,6 +54,10 @@ struct actor *actors_get(struct actors *t, const struct log_who *who);
 void actors_offer(struct actors *t, const struct actor *who, const char *list);
 /* Who offered @addr, or NULL. */
 const struct offer *actors_offered(const struct actors *t, const char *addr);
+/* What @who offered on its card of that number, or NULL. */
+const struct offer *actors_card(const struct actors *t, const struct actor *who, int card);
+/* Is that the process which speaks there? */
+bool actor_is(const struct actor *a, const struct log_who *who);
 /* "rank 3 on node1", "node1", "rank 3", or "a rank". */
 const char *who_text(struct arena *a, const struct log_who *who);
 

@@ -190,6 +190,23 @@ static void removed_twice(struct explanation *x)
 	}
 }
 
+/* NCCL saw it, in a benchmark: no defect of a program. */
+static void in_a_benchmark(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct cause *met = explain_find(x, "GPU-012");
+	const struct log_event *first;
+	struct cause *c;
+	int weight;
+
+	if (!met || met->is_over || !explain_find(x, "NT-003"))
+		return;
+	first = met->first; /* the list may grow */
+	weight = met->weight;
+	c = explain_add(w, a, x, "GPU-075");
+	explain_raise(c, weight + 5, NULL);
+	c->first = c->first ? c->first : first;
+}
+
 /* Harmless alone: NCCL asks for less. It is the reason where a launch then fails. */
 static void too_little_shared_memory(struct explanation *x)
 {
@@ -278,6 +295,7 @@ static void name_the_reason(struct explanation *x)
 	} pairs[] = {
 		{"IF-017", "IF-015", "so it published loopback, and the others connected to it"},
 		{"IF-016", "IF-015", "so the connections failed"},
+		{"NET-001", "NET-007", "the network that was asked for comes with it"},
 		{"NVS-001", "NVS-002", "a transport failed for that"},
 		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
 		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
@@ -334,6 +352,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	removed_twice(x);
 	still_knocking(w, x);
 	too_little_shared_memory(x);
+	in_a_benchmark(w, a, x);
 	lost_pages(x);
 	after_the_end(x);
 	transports(w, a, x);

@@ -6,7 +6,22 @@
 
 static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	w->healthy += hear_init(&w->actors, l);
+	struct actor *a = actors_get(&w->actors, &l->who);
+
+	if (!hear_init(&w->actors, l))
+		return;
+	w->healthy++;
+	if (a)
+		a->ready_at = w->order;
+}
+
+static void network(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	struct actor *a = actors_get(&w->actors, &l->who);
+
+	hear_network(&w->actors, l);
+	if (a)
+		a->network_at = w->order;
 }
 
 static void elastic(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
@@ -184,12 +199,13 @@ static void gave_up(struct why *w, struct why_stream *s, const struct log_line *
 }
 
 const struct fact log_facts[] = {
-	{"Using network ", 40000, .hear = hear_network},
+	{"Using network ", 40000, .learn = network},
 	{"Bootstrap : Using |Bootstrap: Using ", 40000, .hear = hear_bootstrap},
 	{"NET/Socket : Using |NET/Socket: Using ", 40000, .hear = hear_sockets},
 	{"NCCL version ", 40000, .hear = hear_version},
 	{"Init COMPLETE|Init START", 80000, .learn = init},
 	{"via NET/IB/", 40000, .hear = hear_channel},
+	{"via NET/Socket/", 40000, .hear = hear_socket_channel},
 	{"WorkNCCL(", 40000, .hear = hear_timed_out_work},
 	{"ast enqueued NCCL work: |last enqueued work: ", 40000, .hear = hear_last_work},
 	{"first observed failure", 1000, .learn = elastic},

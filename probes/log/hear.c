@@ -74,6 +74,15 @@ void hear_channel(struct actors *t, const struct log_line *l)
 		a->bounced++;
 }
 
+void hear_socket_channel(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	long card;
+
+	if (a && said_number(l, "via NET/Socket/", &card) && card >= 0 && card < CARDS)
+		a->cards |= 1u << card;
+}
+
 void hear_timed_out_work(struct actors *t, const struct log_line *l)
 {
 	struct log_who who = l->who;

@@ -10,8 +10,9 @@ void hear_sockets(struct actors *t, const struct log_line *l);
 void hear_version(struct actors *t, const struct log_line *l);
 /* It is in many communicators; its rank in the largest is its rank. True: one is complete. */
 bool hear_init(struct actors *t, const struct log_line *l);
-/* A channel over InfiniBand. */
+/* A channel over InfiniBand; over sockets, and which card. */
 void hear_channel(struct actors *t, const struct log_line *l);
+void hear_socket_channel(struct actors *t, const struct log_line *l);
 
 /* torch's watchdog: the collective that timed out, and how far each rank came when it gives up.
  * Groups other than the whole world count on their own. */

@@ -134,6 +134,53 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 			      because);
 	else
 		explain_raise(explain_find(x, "IF-008"), weight, because);
+	if (starts_with(addr, "172.17.0.") && !iface && !explain_find(x, "CON-003"))
+		explain_suspect(explain_add(w, a, x, "IF-008"), failed->weight - 1,
+				"docker gives such addresses to containers");
+}
+
+/* The address is not in the log, but its process runs its channels over cards that it listed. */
+static void blame_card(struct why *w, struct arena *a, struct explanation *x, size_t which)
+{
+	const struct cause failed = x->causes.v[which]; /* the list may grow */
+	const struct actor *y = actors_get(&w->actors, &failed.first->who);
+	int weight = failed.weight + 6 < 95 ? failed.weight + 6 : 95;
+
+	for (int card = 0; y && card < CARDS; card++) {
+		const struct offer *o =
+			y->cards & 1u << card ? actors_card(&w->actors, y, card) : NULL;
+		bool is_local = o && starts_with(o->addr, "fe80:");
+
+		if (o && (is_local || is_virtual(o->iface)))
+			explain_raise(explain_add(w, a, x, is_local ? "IF-005" : "IF-004"), weight,
+				      arena_printf(a,
+						   "%s has channels over its card %d, which is %s, "
+						   "and a connection failed",
+						   who_text(a, &y->who), card, o->iface));
+	}
+}
+
+/* The network failed, no line says why, and a process uses several cards that this log does not
+ * list. */
+static void blame_unlisted(struct why *w, struct arena *a, struct explanation *x)
+{
+	enum { UNLISTED = 49 };
+	const struct cause *failed = explain_find(x, "LOG-002");
+
+	if (!failed || failed->is_over || w->healthy || w->actors.offers.n || explain_has_reason(x))
+		return;
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		int n = __builtin_popcount(w->actors.v.v[i].cards);
+
+		if (n < 2)
+			continue;
+		explain_suspect(explain_add(w, a, x, "IF-004"), UNLISTED,
+				arena_printf(a,
+					     "%s has channels over %d interfaces, and this log "
+					     "does not say which ('NET/Socket : Using')",
+					     who_text(a, &w->actors.v.v[i].who), n));
+		return;
+	}
 }
 
 /* An address that could not be reached, and on which interface its owner offered it. */
@@ -162,5 +209,8 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			blame_each_host(w, a, x, i, said);
 		else if (*e.addr)
 			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL, said);
+		else if (c->sig->tier != TIER_HINT)
+			blame_card(w, a, x, i);
 	}
+	blame_unlisted(w, a, x);
 }

@@ -4,6 +4,7 @@
 enum {
 	WENT_ON = 3,	/* lines of progress after the last time */
 	OVER = 45,	/* the most that such a cause may have */
+	OVER_ROOT = 47, /* ... where it says what is wrong */
 	DOUBT = 6,	/* what it loses where something else failed later */
 	NEAR_END = 60,	/* lines */
 	UNPROVEN = 44,	/* an error that nothing shows to have ended anything */
@@ -29,6 +30,70 @@ static bool is_farewell(const struct why *w, const struct cause *c)
 	return finish && c->first->line > finish &&
 	       (c->sig->tier == TIER_WRAPPER ||
 		(c->sig->tier == TIER_GENERIC && !c->first->after_traceback));
+}
+
+/* A plug-in that failed on a host where NCCL then chose a network of its own. */
+static bool fell_back(const struct why *w, const struct cause *c)
+{
+	static const char *const ids[] = {"EFA-001", "EFA-003", "EFA-006", "EFA-008", "EFA-009",
+					  "NET-004", "NET-006", "NET-007", NULL};
+	bool is_one = false;
+
+	for (size_t i = 0; ids[i]; i++)
+		is_one |= streq(c->sig->id, ids[i]);
+	for (size_t i = 0; is_one && i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (streq(y->who.host, c->first->who.host) &&
+		    (streq(y->network, "Socket") || streq(y->network, "IB")))
+			return true;
+	}
+	return false;
+}
+
+/* Whose process chose its network or had its communicator complete after that. */
+static bool went_past(const struct why *w, const struct log_event *e)
+{
+	bool is_store = strstr(e->text, "[c10d]") && strstr(e->text, "[W"); /* says no process */
+
+	if (!is_store && !strstr(e->text, " NCCL WARN "))
+		return false;
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (is_store ? y->ready_at >= e->order
+			     : actor_is(y, &e->who) &&
+				       (y->ready_at >= e->order || y->network_at >= e->order))
+			return true;
+	}
+	return false;
+}
+
+/* Only warned of: who says it goes on in another way. */
+static bool is_fallback(const struct why *w, const struct cause *c)
+{
+	const struct record *r = c->record;
+	size_t n = 0;
+
+	if (!c->first || c->sig->tier == TIER_WRAPPER)
+		return false;
+	for (size_t i = 0; i < r->events.n; i++)
+		n += went_past(w, &r->events.v[i]);
+	return n == r->events.n || fell_back(w, c);
+}
+
+/* A library's warning that says how it goes on: the reason where something fails, else none. */
+static bool is_warning(const struct cause *c)
+{
+	static const struct {
+		const char *id, *words;
+	} all[] = {{"IF-015", "as fallback"}, {"IB-017", "UCX  WARN"}, {"MPI-002", "will be used"}};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		for (size_t j = 0; streq(c->sig->id, all[i].id) && j < c->record->events.n; j++)
+			n += strstr(c->record->events.v[j].text, all[i].words) != NULL;
+	return n && n == c->record->events.n;
 }
 
 /* An exception counts below a traceback, or where the log ends with it. */
@@ -63,9 +128,13 @@ void outlive(struct why *w, struct explanation *x)
 		struct cause *c = &x->causes.v[i];
 
 		c->is_over = went_on(w, c) || is_farewell(w, c);
+		if (!c->is_over && is_fallback(w, c)) {
+			c->is_over = true;
+			c->because = "NCCL went on without it";
+		}
 		if (c->first && was_caught(w, c))
 			c->weight = UNPROVEN;
-		if (c->is_over || c->sig->tier == TIER_HINT)
+		if (c->is_over || c->sig->tier == TIER_HINT || is_warning(c))
 			continue;
 		trouble |= c->weight >= CONFIDENT || c->sig->tier == TIER_WRAPPER;
 		x->in_trouble |= c->sig->tier != TIER_GENERIC;
@@ -73,13 +142,15 @@ void outlive(struct why *w, struct explanation *x)
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
+		if (!trouble && !c->is_over && is_warning(c))
+			c->weight = OVER; /* and what the earliest gets */
 		if (!c->is_over || c->sig->tier == TIER_HINT)
 			continue;
 		if (trouble && !is_farewell(w, c) && c->sig->tier != TIER_EFFECT)
 			c->weight -= DOUBT;
 		else if (c->weight > OVER)
-			c->weight = OVER;
-		if (!trouble)
+			c->weight = c->sig->tier == TIER_ROOT ? OVER_ROOT : OVER;
+		if (!trouble && !c->because)
 			c->because = "the job went on after it";
 	}
 }
