@@ -37,7 +37,8 @@ static const struct opt rows[] = {
 	{.name = "check",
 	 .type = OPT_BOOL,
 	 AT(check),
-	 .help = "judge the settings in the environment and in NCCL's conf files"},
+	 .help = "judge the settings in the environment, in NCCL's conf files and in "
+		 "accelerate's"},
 	{.name = "ip",
 	 .metavar = "ADDR",
 	 .type = OPT_STR,
@@ -247,7 +248,7 @@ static int run_hosts(struct app *app, struct config *c, struct err *e)
 			  .deadline_ns = app->common.deadline_ns,
 			  .a = &app->arena,
 			  .report = app->report,
-			  .fold = streq(app->common.format, "table")};
+			  .fold = report_folds(app->report)};
 	str_list args = {0};
 
 	if (hosts_from_arg(c->hosts, f.a, &f.hosts, e))

@@ -122,8 +122,7 @@ static void fill_common(struct app *app, const struct preflight_ask *q, struct p
 
 	p->a = p->t.a = &app->arena;
 	p->r = p->t.r = app->report;
-	/* a step of CI shows ten annotations, not ten for each host */
-	p->t.fold = people || streq(c->format, "github");
+	p->t.fold = report_folds(p->r);
 	p->t.terse = people && (q->hosts || q->serve) && !c->verbose;
 	p->deadline_ns = c->deadline_ns;
 	p->budget_ns = c->budget_ns;

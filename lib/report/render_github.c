@@ -61,6 +61,7 @@ static void end(struct sink *s)
 const struct renderer render_github = {
 	.name = "github",
 	.help = "annotations for GitHub Actions",
+	.folds = true, /* a step shows ten annotations, not ten for each host */
 	.finding = finding,
 	.end = end,
 };

@@ -276,6 +276,7 @@ static void end(struct sink *s)
 const struct renderer render_table = {
 	.name = "table",
 	.help = "aligned text for people",
+	.folds = true,
 	.begin = begin,
 	.finding = finding,
 	.series = series,

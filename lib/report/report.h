@@ -111,6 +111,9 @@ void report_answer(struct report *r, const char *text, size_t n);
 /* Only what is wrong, and the verdict, is wanted: a command that writes a table itself asks. */
 bool report_is_quiet(const struct report *r);
 
+/* What many hosts say alike is to be one line. */
+bool report_folds(const struct report *r);
+
 /* The command's own part of the JSON. Build it only when somebody will read it. */
 bool report_wants_data(const struct report *r);
 cJSON *report_data(struct report *r);
@@ -161,6 +164,7 @@ struct renderer {
 	const char *name;
 	const char *help;
 	bool wants_data;
+	bool folds; /* people read it: what many hosts say alike is one line */
 	void (*begin)(struct sink *s);
 	void (*finding)(struct sink *s, const struct finding *f);
 	void (*series)(struct sink *s, const struct series *se);

@@ -77,7 +77,7 @@ setup() {
 
 @test "an error before the run is one document in every format but the table, and has its exit code" {
     local format
-    for format in json junit prometheus tap github; do
+    for format in json junit prometheus tap github markdown; do
         run -3 --separate-stderr ncclbench --format $format --baseline .
         [[ $output == *". is a folder, not a regular file"* || $format == prometheus ]]
         [[ $stderr == *"ncclbench: . is a folder, not a regular file"* ]]
@@ -87,6 +87,7 @@ setup() {
         prometheus) [[ $output == *'windsock_verdict{'*'verdict="error"} 1'* ]] ;;
         tap) [[ $output == "TAP version 14"*"not ok 1 - run ncclbench"*"1..1" ]] ;;
         github) [[ $output == "::error "* ]] ;;
+        markdown) [[ $output == "## ncclbench: ERROR"* ]] ;;
         esac
     done
     run -3 --separate-stderr ncclbench --baseline .
@@ -122,7 +123,7 @@ setup() {
 
 @test "a wrong word that is seen late leaves stdout empty in every format" {
     local format
-    for format in table tap json junit github prometheus; do
+    for format in table tap json junit github prometheus markdown; do
         run -2 --separate-stderr windsock diff no/such/file other --format $format
         [ -z "$output" ]
         [[ $stderr == "windsock: cannot read no/such/file:"* ]]

@@ -22,7 +22,7 @@ nobody_left() {
 
 modes() { # each way to write, a line each
     local common="--heartbeat ${MARK}ms" format
-    for format in table json junit prometheus github tap; do
+    for format in table json junit prometheus github tap markdown; do
         echo "ncclbench -b 8 -e 1K -n 2 --format $format $common"
         echo "ddpsmoke --steps 2 --model mlp --format $format $common"
     done

@@ -142,7 +142,8 @@ static void every_format(void **state)
 
 static void list_of_formats(void **state)
 {
-	static const char *const want[] = {"github", "json", "junit", "prometheus", "table", "tap"};
+	static const char *const want[] = {"github",	 "json",  "junit", "markdown",
+					   "prometheus", "table", "tap"};
 	struct err e = {0};
 
 	(void)state;
@@ -255,8 +256,8 @@ static void answer_only(void **state)
 
 static void full_disk(void **state)
 {
-	static const char *const formats[] = {"table",	    "json",   "junit",
-					      "prometheus", "github", "tap"};
+	static const char *const formats[] = {"table",	"json", "junit",   "prometheus",
+					      "github", "tap",	"markdown"};
 	AUTO_CLOSE int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	(void)state;

@@ -88,11 +88,15 @@ static void no_line_is_theirs(void **state UNUSED)
 	AUTO(arena_done) struct arena a = {0};
 	const char *github = rendered("github", &a), *tap = rendered("tap", &a);
 	const char *prometheus = rendered("prometheus", &a);
+	const char *markdown = rendered("markdown", &a);
 
 	assert_int_equal(lines_with(github, "::"), 4); /* info, warn, fail, error */
 	assert_int_equal(lines_with(github, ""), 5);   /* and the verdict */
 	assert_int_equal(lines_with(tap, "not ok ") + lines_with(tap, "ok "), ST_COUNT);
 	assert_int_equal(lines_with(tap, "  ..."), ST_COUNT);
+	assert_int_equal(lines_with(markdown, "| :"), ST_COUNT);
+	assert_int_equal(lines_with(markdown, "## "), 1);
+	assert_int_equal(lines_with(markdown, "```"), 2);
 	assert_int_equal(lines_with(prometheus, ""), lines_with(prometheus, "windsock_") +
 							     lines_with(prometheus, "# HELP ") +
 							     lines_with(prometheus, "# TYPE "));
