@@ -1,35 +1,45 @@
 /* What only a comparison of hosts shows: published addresses that others
  * cannot reach, and settings that disagree. */
-#include "probes/iface/fleet.h"
+#include "probes/iface/fleet_compare.h"
 
 #include "lib/core/interrupt.h"
 #include "lib/host/nccl_alike.h"
 #include "lib/report/json.h"
+#include "probes/rules/accelerate.h"
 
 static const char *published(const struct answer *a)
 {
 	return json_get_str(json_get(json_get(a->data, "predict"), "nccl"), "address");
 }
 
-/* An open or refused row of @from's proof for @addr, through any interface. */
-static bool was_answered(const struct answer *from, const char *addr)
+/* An open or refused row, through any interface. */
+static void read_proof(struct fleet *f, const struct answer *from, struct names *ret)
 {
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, json_get(json_get(from->data, "suggest"), "proof")) {
 		const char *state = json_get_str(row, "state") ?: "";
 
-		if (streq(json_get_str(row, "address") ?: "", addr) &&
+		if (json_get_str(row, "address") &&
 		    (streq(state, "open") || streq(state, "refused")))
-			return true;
+			names_add(ret, f->a, json_get_str(row, "address"));
 	}
-	return false;
+}
+
+/* The addresses that answered each host: of thousands the rows are read once, not for each pair. */
+static struct names *read_proofs(struct fleet *f, const struct answers *proof)
+{
+	struct names *v = arena_alloc(f->a, (proof->n + 1) * sizeof(*v));
+
+	for (size_t i = 0; i < proof->n; i++)
+		read_proof(f, &proof->v[i], &v[i]);
+	return v;
 }
 
 /* What NCCL on @to would publish: can every other host reach it? One finding per
  * host, since pairs are many. */
-static void judge_published(struct fleet *f, const struct answers *proof, size_t to,
-			    const char *addr)
+static void judge_published(struct fleet *f, const struct answers *proof,
+			    const struct names *answered, size_t to, const char *addr)
 {
 	struct finding *g = report_find(f->report, "predict.reach", proof->v[to].host);
 	host_list cannot = {0};
@@ -39,7 +49,7 @@ static void judge_published(struct fleet *f, const struct answers *proof, size_t
 		if (i == to || !proof->v[i].doc)
 			continue;
 		asked++;
-		if (!was_answered(&proof->v[i], addr))
+		if (!names_has(&answered[i], addr))
 			*LIST_ADD(f->a, &cannot) = (struct host){.name = proof->v[i].host};
 	}
 	if (!asked)
@@ -61,6 +71,7 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
 	AUTO(answers_done) struct answers proof = {0};
+	const struct names *answered;
 	str_list again = {0};
 
 	if (fleet_ask(f, args, true, &all, e) || interrupt_err(e))
@@ -78,16 +89,17 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 	}
 	if (fleet_ask(f, &again, false, &proof, e) || interrupt_err(e))
 		return -1;
+	answered = read_proofs(f, &proof);
 	for (size_t i = 0; i < all.n; i++)
 		if (published(&all.v[i]))
-			judge_published(f, &proof, i, published(&all.v[i]));
+			judge_published(f, &proof, answered, i, published(&all.v[i]));
 	report_covers(f->report, "what NCCL would publish on %zu hosts, each to each", all.n);
 	return 0;
 }
 
 /* --- settings ---------------------------------------------------------------- */
 
-static const char *setting_of(const struct answer *a, const char *name)
+const char *fleet_setting(const struct answer *a, const char *name)
 {
 	const cJSON *row;
 
@@ -98,21 +110,20 @@ static const char *setting_of(const struct answer *a, const char *name)
 	return NULL;
 }
 
-/* "=ens5 on n0,n1; not set on n2" */
-static const char *who_has_what(struct fleet *f, const struct answers *all, const char *name)
+const char *fleet_who_has_what(struct fleet *f, const struct answers *all, const char *name)
 {
 	bool *told = arena_alloc(f->a, all->n * sizeof(*told));
 	struct text t;
 
 	text_init(&t, f->a);
 	for (size_t i = 0; i < all->n; i++) {
-		const char *value = setting_of(&all->v[i], name);
+		const char *value = fleet_setting(&all->v[i], name);
 		host_list who = {0};
 
 		if (told[i] || !all->v[i].doc)
 			continue;
 		for (size_t j = i; j < all->n; j++) {
-			const char *other = setting_of(&all->v[j], name);
+			const char *other = fleet_setting(&all->v[j], name);
 
 			if (!all->v[j].doc || !!value != !!other || (value && !streq(value, other)))
 				continue;
@@ -125,13 +136,13 @@ static const char *who_has_what(struct fleet *f, const struct answers *all, cons
 	return t.s;
 }
 
-static bool differs(const struct answers *all, const char *name)
+bool fleet_differs(const struct answers *all, const char *name)
 {
 	const char *first = NULL;
 	bool seen = false;
 
 	for (size_t i = 0; i < all->n; i++) {
-		const char *value = setting_of(&all->v[i], name);
+		const char *value = fleet_setting(&all->v[i], name);
 
 		if (!all->v[i].doc)
 			continue;
@@ -166,18 +177,19 @@ int fleet_check(struct fleet *f, struct err *e)
 		cJSON_ArrayForEach (row, json_get(all.v[i].data, "lint")) {
 			const char *name = json_get_str(row, "name");
 
-			if (name && !list_has(&names, name))
+			if (name && !starts_with(name, ACCELERATE_IN_LINT) &&
+			    !list_has(&names, name))
 				*LIST_ADD(f->a, &names) = name;
 		}
 	for (size_t k = 0; k < names.n; k++) {
 		struct finding *g;
 
-		if (!differs(&all, names.v[k]))
+		if (!fleet_differs(&all, names.v[k]))
 			continue;
 		n++;
 		g = report_find(f->report, "lint.differs", names.v[k]);
 		finding_set(g, may_differ(names.v[k]) ? ST_INFO : ST_WARN, "%s",
-			    who_has_what(f, &all, names.v[k]));
+			    fleet_who_has_what(f, &all, names.v[k]));
 		finding_expect(g, "one value on every host of a job");
 		finding_fix(g, "set %s alike everywhere, or nowhere", names.v[k]);
 		report_add(f->report, g);
@@ -188,6 +200,7 @@ int fleet_check(struct fleet *f, struct err *e)
 		finding_set(g, ST_PASS, "the settings are the same on %zu hosts", all.n);
 		report_add(f->report, g);
 	}
+	fleet_accelerate(f, &all);
 	report_covers(f->report, "the settings that a non-interactive shell has on %zu hosts",
 		      all.n);
 	return 0;

@@ -203,21 +203,52 @@ static void say_next(struct pairs *p)
 	say_end(p, end, asked);
 }
 
+struct choice {
+	const char *addr; /* "": none, or one that may be alike */
+	size_t at;
+};
+
+static int by_address(const void *px, const void *py)
+{
+	const struct choice *x = px, *y = py;
+	int d = strcmp(x->addr, y->addr);
+
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+/* For each host the next one with its address; 0: there is none. Ten thousand are sorted, not
+ * compared each to each. */
+static size_t *link_same(struct fleet *f, const struct answers *all)
+{
+	struct choice *v = arena_alloc(f->a, (all->n + 1) * sizeof(*v));
+	size_t *next = arena_alloc(f->a, (all->n + 1) * sizeof(*next));
+
+	for (size_t i = 0; i < all->n; i++)
+		v[i] = (struct choice){is_same_address(&all->v[i], &all->v[i])
+					       ? answer_chose(&all->v[i], "address")
+					       : "",
+				       i};
+	qsort(v, all->n, sizeof(*v), by_address);
+	for (size_t i = 1; i < all->n; i++)
+		if (*v[i].addr && streq(v[i].addr, v[i - 1].addr))
+			next[v[i - 1].at] = v[i].at;
+	return next;
+}
+
 /* One finding per address that several hosts have. */
 static bool say_same(struct fleet *f, const struct answers *all)
 {
 	bool *told = arena_alloc(f->a, all->n * sizeof(*told)), any = false;
+	const size_t *next = link_same(f, all);
 
 	for (size_t i = 0; i < all->n; i++) {
-		bool is_one = !told[i] && answer_chose(&all->v[i], "address");
 		host_list others = {0};
 		struct finding *g;
 
-		for (size_t j = i + 1; is_one && j < all->n; j++)
-			if (is_same_address(&all->v[i], &all->v[j])) {
-				told[j] = true;
-				*LIST_ADD(f->a, &others) = (struct host){.name = all->v[j].host};
-			}
+		for (size_t j = next[i]; !told[i] && j; j = next[j]) {
+			told[j] = true;
+			*LIST_ADD(f->a, &others) = (struct host){.name = all->v[j].host};
+		}
 		if (!others.n)
 			continue;
 		any = true;

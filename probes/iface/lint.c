@@ -1,6 +1,7 @@
 #include "probes/iface/lint.h"
 
 #include "lib/report/json.h"
+#include "probes/rules/accelerate.h"
 
 /* Variables that decide which interface, device or transport a stack takes. */
 static const char *const prefixes[] = {"GLOO_",	 "TP_SOCKET", "UCX_",	"OMPI_MCA_", "MASTER_",
@@ -23,7 +24,23 @@ static void one(cJSON *all, const char *name, const char *value, const char *ori
 	json_str(o, "origin", origin);
 }
 
-static size_t lint_data(const struct facts *f, cJSON *all)
+/* What accelerate's file has for several machines: hosts are compared by it. */
+static void accelerate_data(const struct facts *f, const struct accelerate *c, cJSON *all)
+{
+	for (size_t k = 0; accelerate_way(c) != ACCELERATE_ALONE && accelerate_keys[k]; k++)
+		for (size_t i = c->keys.n; i-- > 0;) {
+			const struct setting *s = &c->keys.v[i];
+
+			if (!streq(s->name, accelerate_keys[k]))
+				continue;
+			if (s->value)
+				one(all, arena_printf(f->a, ACCELERATE_IN_LINT "%s", s->name),
+				    s->value, s->origin);
+			break; /* the last one of that name counts */
+		}
+}
+
+static size_t lint_data(const struct facts *f, const struct accelerate *c, cJSON *all)
 {
 	size_t n = f->settings.nccl.n;
 
@@ -42,18 +59,23 @@ static size_t lint_data(const struct facts *f, cJSON *all)
 			one(all, arena_strndup(f->a, *line, (size_t)(eq - *line)), eq + 1,
 			    "environment");
 	}
+	if (all)
+		accelerate_data(f, c, all);
 	return n;
 }
 
 /* What was looked at, so that silence is not taken for approval of something else. */
-static void say_what(const struct facts *f, size_t settings, struct report *r)
+static void say_what(const struct facts *f, const struct accelerate *c, size_t settings,
+		     struct report *r)
 {
 	struct finding *x = report_find(r, "lint.settings", "this environment");
 	struct text files;
 
 	text_init(&files, f->a);
 	for (size_t i = 0; i < f->settings.files.n; i++)
-		text_addf(&files, "%s%s", i ? ", " : "; read: ", f->settings.files.v[i]);
+		text_addf(&files, "%s%s", files.n ? ", " : "; read: ", f->settings.files.v[i]);
+	if (c->path && !c->trouble)
+		text_addf(&files, "%s%s", files.n ? ", " : "; read: ", c->path);
 	if (settings)
 		finding_set(x, ST_PASS, "%zu setting%s of NCCL, Gloo, torch, Open MPI and UCX%s",
 			    settings, settings == 1 ? "" : "s", files.s);
@@ -64,9 +86,14 @@ static void say_what(const struct facts *f, size_t settings, struct report *r)
 
 void lint_all(const struct facts *f, struct report *r)
 {
+	struct accelerate c;
+
 	for (size_t i = 0; i < rules_count; i++)
 		if (rules_all[i]->check)
 			rules_all[i]->check(&f->in, r);
-	say_what(f, lint_data(f, report_wants_data(r) ? json_array(report_data(r), "lint") : NULL),
+	accelerate_read(&c, f->a);
+	accelerate_check(&c, &f->in, r);
+	say_what(f, &c,
+		 lint_data(f, &c, report_wants_data(r) ? json_array(report_data(r), "lint") : NULL),
 		 r);
 }

@@ -45,8 +45,9 @@ void preflight_find_published(struct preflight *p, const struct answers *all)
 	}
 }
 
-/* What @mode of ifprobe says between @hosts, but only what is wrong, and of this check. */
-static void ask(struct preflight *p, const char *mode, const host_list *hosts, const char *check)
+/* What @mode of ifprobe says between @hosts, but only what is wrong, and of these two checks. */
+static void ask(struct preflight *p, const char *mode, const host_list *hosts, const char *check,
+		const char *other)
 {
 	const char *args[] = {mode, arena_printf(p->a, "--hosts=%s", hostlist_fold(p->a, hosts)),
 			      NULL};
@@ -55,8 +56,9 @@ static void ask(struct preflight *p, const char *mode, const host_list *hosts, c
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
 		const char *st = json_get_str(f, "status") ?: "";
+		const char *of = json_get_str(f, "check") ?: "";
 
-		if (streq(json_get_str(f, "check") ?: "", check) &&
+		if ((streq(of, check) || streq(of, other)) &&
 		    (streq(st, status_name(ST_FAIL)) || streq(st, status_name(ST_WARN))))
 			tally_take(&p->t, S_PATHS, stages[S_PATHS].name, NULL, f);
 	}
@@ -97,8 +99,8 @@ void preflight_published(struct preflight *p, const host_list *hosts)
 	for (size_t from = 0; from < odd.n && may_go_on(p); from += AT_A_TIME) {
 		const host_list some = share(p, hosts, &odd, from);
 
-		ask(p, "--predict", &some, "predict.reach");
+		ask(p, "--predict", &some, "predict.reach", "");
 	}
 	if (p->settings_differ && may_go_on(p))
-		ask(p, "--check", hosts, "lint.differs");
+		ask(p, "--check", hosts, "lint.differs", "lint.accelerate.machines");
 }

@@ -175,6 +175,53 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$(found lint.differs)" = "between hosts pass" ]
 }
 
+# Each node has an accelerate's file of its own; `nodeK.sed` changes it.
+accelerates() {
+    for k in 0 1 2; do
+        mkdir -p "node$k/accelerate"
+        printf '%s\n' 'distributed_type: MULTI_GPU' "machine_rank: $k" 'main_process_ip: 10.77.0.1' \
+            'main_process_port: 29500' 'num_machines: 3' 'num_processes: 24' 'same_network: true' \
+            >"node$k/accelerate/default_config.yaml"
+    done
+    printf '#!/bin/bash\nhost=$1; shift\nexec $REAL_RSH "$host" "HF_HOME=%q/$host $*"\n' "$PWD" >rsh
+    chmod +x rsh
+}
+
+@test "check: accelerate's files are those of one job, or the places that two of them take, and what mends it" {
+    accelerates
+    check='REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
+    run -0 --separate-stderr lab 3 "$check"
+    "$ROOT/scripts/validate" json - <<<"$output"
+    [ "$(found lint.accelerate)" = "$(for k in 0 1 2; do echo "$PWD/node$k/accelerate/default_config.yaml pass"; done)" ]
+    [ "$(found lint.accelerate.machines) $(found lint.differs)" = "between hosts pass between hosts pass" ]
+    # one file copied to all of them: the most usual mistake
+    sed -i 's/^machine_rank.*/machine_rank: 1/' node2/accelerate/default_config.yaml
+    sed -i 's/^num_processes.*/num_processes: 8/' node1/accelerate/default_config.yaml
+    run -0 --separate-stderr lab 3 "$check"
+    [ "$(found lint.accelerate.machines)" = "node2 warn" ]
+    [[ $(found lint.differs) == *"accelerate num_processes warn"* ]]
+    [ "$(jq -r '.findings[] | select(.subject == "accelerate num_processes").message' <<<"$output")" = "24 on node[0,2]; 8 on node1" ]
+    bash -euc "$(jq -r '.findings[] | select(.check == "lint.accelerate.machines").fix[0]' <<<"$output")"
+    grep -qx 'machine_rank: 2' node2/accelerate/default_config.yaml
+    sed -i 's/^num_processes.*/num_processes: 24/' node1/accelerate/default_config.yaml
+    run -0 --separate-stderr lab 3 "$check"
+    [ "$(found lint.accelerate.machines)" = "between hosts pass" ]
+}
+
+@test "check: a host without accelerate's file trains alone; more machines than hosts; windsock says it, too" {
+    accelerates
+    rm -r node1/accelerate
+    check='REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
+    run -0 --separate-stderr lab 3 "$check"
+    [[ $(jq -r '.findings[] | select(.check == "lint.accelerate.machines") | "\(.status) \(.message)"' <<<"$output") == \
+        "warn node1: no such file for several machines"*"the others wait for 3 in all" ]]
+    run -0 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH windsock --rsh ./rsh --quick --hosts lab --json'
+    [[ $(found lint.accelerate.machines) == "between hosts warn" ]]
+    accelerates
+    run -0 --separate-stderr lab 2 "$check"
+    [ "$(found lint.accelerate.machines)" = "between hosts info" ]
+}
+
 @test "an MTU that differs between nodes: who, and the command" {
     run -0 --separate-stderr lab 3 --mtu node2=1400 'ifprobe --hosts lab --json'
     [ "$(found link.mtu)" = "between hosts warn" ]
