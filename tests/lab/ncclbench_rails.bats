@@ -18,19 +18,34 @@ on() { # NODE CMD...
     shift
     "$LAB" on "$LAB_NAME" "node$node" -- "$@"
 }
+# Nobody stands out of what was measured, or it says that processors were too busy to know.
+healthy() { # PAIRS[ over RAIL]
+    local rail=${1#* pairs}
+    [[ $output == *"PASS pair.bandwidth: $1: "* ||
+        $output == *"WARN pair.bandwidth: nobody stands out, which says little: even the best pairs$rail waited for processors in "* ]]
+}
 pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "$@"; }
 
 @test "a slow card is named with its node and its rail, the other rail is well" {
-    run -1 --separate-stderr "$LAB" run 4 --rails 2 --rate 1gbit --rate node2:eth1=100mbit -- \
-        "$BIN/ncclbench" --hosts lab --pairs
+    local again # run uses i
+    for ((again = 0; again < 20; again++)); do # beside other work one waits longer to know it
+        run --separate-stderr "$LAB" run 4 --rails 2 --rate 1gbit --rate node2:eth1=100mbit -- \
+            "$BIN/ncclbench" --hosts lab --pairs
+        [[ $output == *"processors were busy meanwhile"* ]] || break
+    done
+    [ "$status" -eq 1 ]
     [[ $output == *"# Bandwidth, GB/s, eth0 (row to column)"*"# Bandwidth, GB/s, eth1 (row to column)"* ]]
-    [[ $output == *"PASS pair.bandwidth: 6 pairs over eth0: "* ]]
+    healthy '6 pairs over eth0'
     [[ $output == *"FAIL pair.bandwidth: node2 sends and receives at most 0.01"*" GB/s over eth1 with any partner"* ]]
     [[ $output != *"pair.rail"* ]]
 }
 
 @test "two healthy rails: each passes, and each pair is there for both" {
-    run -0 --separate-stderr pairs --find-slow --json
+    local again # run uses i
+    for ((again = 0; again < 20; again++)); do # beside other work one waits longer to know it
+        run -0 --separate-stderr pairs --find-slow --json
+        [[ $output == *" waited for processors in "* ]] || break
+    done
     jq -e '[.findings[] | select(.check | startswith("pair.")) | .check + " " + .status + " " + .subject] ==
             ["pair.bandwidth pass eth0", "pair.bandwidth pass eth1"] and
         [.data.rails[] | .name] == ["eth0", "eth1"] and
@@ -55,15 +70,18 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
 }
 
 @test "traffic of a rail goes through its card and no other" {
-    local before after
+    local -A before moved
     bytes() { on 1 cat "/sys/class/net/$1/statistics/rx_bytes"; }
-    before=$(bytes eth0)
-    run -0 pairs --pairs --rails eth1
-    after=$(bytes eth0)
-    ((after - before < 2000000)) # ranks meet over eth0
-    before=$after
-    run -0 pairs --pairs --rails eth0
-    ((($(bytes eth0) - before) > 4000000))
+    moved_by() { # RAIL: what measuring it brings to each card
+        local card
+        for card in eth0 eth1; do before[$card]=$(bytes $card); done
+        run -0 pairs --pairs --rails "$1"
+        for card in eth0 eth1; do moved[$card]=$(($(bytes $card) - before[$card])); done
+    }
+    moved_by eth1
+    ((moved[eth1] > 20 * moved[eth0])) # ranks meet over eth0
+    moved_by eth0
+    ((moved[eth0] > 20 * moved[eth1]))
 }
 
 @test "a rail that is slow everywhere stands out among the rails" {
@@ -77,7 +95,7 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
     on 1 nft add chain inet cut in '{ type filter hook input priority 0; }'
     on 1 nft add rule inet cut in iifname eth1 drop
     run -0 --separate-stderr pairs --pairs --deadline 2
-    [[ $output == *"PASS pair.bandwidth: 3 pairs over eth0"* ]]
+    healthy '3 pairs over eth0'
     [[ $output == *"WARN pair.rail: eth1 was not measured: no connection with rank 1 (node1)"* ]]
     run -1 --separate-stderr pairs --pairs --deadline 2 --rails eth0,eth1
     [[ $output == *"FAIL pair.rail: eth1 was not measured: "* ]]
@@ -87,7 +105,8 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
 @test "cards of another subnet are no rail unless they are named; one that is not there is refused" {
     on 1 ip addr del 10.78.0.2/16 dev eth1
     run -0 --separate-stderr pairs --pairs
-    [[ $output == *"PASS pair.bandwidth: 3 pairs: "* && $output != *eth1* ]]
+    healthy '3 pairs'
+    [[ $output != *eth1* ]]
     run --separate-stderr pairs --pairs --rails eth0,eth1
     [ "$status" -eq 2 ]
     [[ -z $output && $stderr == *"--rails: rank 1 (node1) cannot use 'eth1'"* ]] # nothing was begun
@@ -108,10 +127,12 @@ by_hand() { # OPTIONS-OF-RANK-0 OPTIONS-OF-RANK-1 [VARIABLE=VALUE...]
     local start=$SECONDS
     by_hand '--bind 10.77.0.1' ''
     [ "$status" -eq 0 ]
-    [[ $output == *"PASS pair.bandwidth: 1 pairs: "* && $output != *eth1* ]]
+    healthy '1 pairs'
+    [[ $output != *eth1* ]]
     by_hand '' '--bind 10.77.0.2'
     [ "$status" -eq 0 ]
-    [[ $output == *"PASS pair.bandwidth: 1 pairs: "* && $output != *eth1* ]]
+    healthy '1 pairs'
+    [[ $output != *eth1* ]]
     by_hand '--rails eth0,eth1 --bind 10.77.0.1' '--rails eth0,eth1'
     [ "$status" -eq 2 ]
     [[ $stderr == *"--rails is not beside --bind, which rank 0 (node0) was started with"* ]]
@@ -142,6 +163,6 @@ C
     by_hand '' '' ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$so" FAKE_TAKEN=10.78.0.2
     [ "$status" -eq 0 ]
     [[ $output == *"WARN pair.rail: eth1 was not measured: cannot listen on 10.78.0.2: "* ]]
-    [[ $output == *"PASS pair.bandwidth: 1 pairs over eth0: "* ]]
+    healthy '1 pairs over eth0'
     ((SECONDS - start < 6))
 }

@@ -33,7 +33,8 @@ static inline uint64_t local_slowness(void)
 	return said && !parse_uint(said, &times) && times ? times : 1;
 }
 
-#define LOCAL_GRACE_NS (local_slowness() * NS_PER_S) /* to end by themselves */
+/* To end by themselves: far longer than any deadline that a rank waits for here. */
+#define LOCAL_GRACE_NS (10 * local_slowness() * NS_PER_S)
 
 static inline void local_become_rank(struct local *w, int rank, pid_t parent)
 {
@@ -159,27 +160,38 @@ static inline int local_exchange(void *local, const void *mine, size_t n, void *
 
 static inline bool local_reap(struct local *w, int rank)
 {
-	if (!w->pids[rank])
+	pid_t pid = w->pids[rank];
+	int *status = &w->status[rank];
+
+	if (!pid)
 		return true;
-	if (waitpid(w->pids[rank], &w->status[rank], WNOHANG) == 0)
+	pid = waitpid(pid, status, WNOHANG | WUNTRACED | WCONTINUED);
+	if (!pid || (pid > 0 && (WIFSTOPPED(*status) || WIFCONTINUED(*status))))
 		return false;
 	w->pids[rank] = 0;
 	return true;
 }
 
+/* Who is stopped is not waited for: nobody is left who would let it go on. */
+static inline bool local_is_running(const struct local *w, int rank)
+{
+	return w->pids[rank] && !(w->status[rank] != -1 && WIFSTOPPED(w->status[rank]));
+}
+
 static inline void local_end_ranks(struct local *w)
 {
 	uint64_t until = now_ns() + LOCAL_GRACE_NS;
-	bool left = true;
+	bool left = true, running = true;
 
 	while (left) {
-		bool late = now_ns() > until;
+		bool late = !running || now_ns() > until;
 
-		left = false;
+		left = running = false;
 		for (int i = 1; i < w->size; i++) {
 			if (late && w->pids[i])
 				(void)kill(w->pids[i], SIGKILL);
 			left |= !local_reap(w, i);
+			running |= local_is_running(w, i);
 		}
 		if (left)
 			(void)poll(NULL, 0, 2);
@@ -196,7 +208,7 @@ static inline void local_end(struct local *w, int *ret_status)
 	local_done(w);
 }
 
-/* Rank 0: waits a moment for the others, then ends them. Others: closes. */
+/* Rank 0: waits for the others, but for who is stopped, then ends them. Others: closes. */
 static inline void local_done(struct local *w)
 {
 	if (w->pids && !w->rank)

@@ -329,8 +329,9 @@ static int interrupted_run(void)
 {
 	static const char *const argv[] = {"true", NULL};
 	struct fanout_opts o = {.parallel = 2,
-				.rsh = "sh -c 'echo $$ >$0; case $0 in n1) exit 0; esac; "
-				       "[ $0 = n3 ] && kill -INT $PPID; exec sleep 60'"};
+				.rsh = "sh -c 'echo $$ >$0; case $0 in n1) exit 0;; n3) "
+				       "until [ -s n2 ]; do sleep 0.01; done; kill -INT $PPID;; "
+				       "esac; exec sleep 60'"};
 	struct fanout_result *r;
 	host_list l = hosts("n[1-5]");
 	bool right;

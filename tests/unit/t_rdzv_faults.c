@@ -84,6 +84,19 @@ static void work(struct process *p)
 
 static uint64_t struck_ns;
 
+static void wake(struct loop *l, struct timer *t)
+{
+	(void)l, (void)t;
+	(void)kill(L.v[now_fault.victim].pid, SIGCONT);
+}
+
+static struct timer later;
+
+static uint64_t silence_of(const struct fault *f)
+{
+	return f->silence_ns ? f->silence_ns : HEARTBEAT;
+}
+
 static void strike(struct loop *l, struct timer *t)
 {
 	struct err e = {0};
@@ -94,21 +107,16 @@ static void strike(struct loop *l, struct timer *t)
 	}
 	struck_ns = now_ns();
 	assert_int_equal(kill(L.v[now_fault.victim].pid, now_fault.sig), 0);
-}
-
-static void wake(struct loop *l, struct timer *t)
-{
-	(void)l, (void)t;
-	(void)kill(L.v[now_fault.victim].pid, SIGCONT);
+	if (now_fault.sig == SIGSTOP) /* what slept wakes up and hears the same */
+		assert_int_equal(loop_arm(l, &later, silence_of(&now_fault) + HEARTBEAT, &e), 0);
 }
 
 static void run_fault(const struct fault *f)
 {
-	const uint64_t silence = f->silence_ns ? f->silence_ns : HEARTBEAT;
-	struct timer later = {.fire = wake};
 	struct err e = {0};
 
 	now_fault = *f;
+	later = (struct timer){.fire = wake};
 	struck_ns = now_ns();
 	print_message("# %s\n", f->name);
 	launch_begin(N, f->sig == SIGSTOP ? HEARTBEAT : PATIENT, f->agent, &test_token);
@@ -117,8 +125,6 @@ static void run_fault(const struct fault *f)
 	L.fault.fire = strike;
 	if (f->sig)
 		assert_int_equal(loop_arm(&L.loop, &L.fault, 10 * NS_PER_MS, &e), 0);
-	if (f->sig == SIGSTOP) /* what slept wakes up and hears the same */
-		assert_int_equal(loop_arm(&L.loop, &later, silence + HEARTBEAT, &e), 0);
 	launch_run(10 * NS_PER_S);
 	assert_int_equal(L.left, 0);
 	if (!rdzv_server_finished(L.server)) /* the last goodbye lies unread */
@@ -129,7 +135,7 @@ static void run_fault(const struct fault *f)
 		assert_string_equal(L.v[i].said, f->sentence);
 		if (i != f->victim)
 			assert_in_range(L.v[i].ended_ns - struck_ns, 0,
-					(f->sig == SIGSTOP ? silence : 0) + TOLD_NS);
+					(f->sig == SIGSTOP ? silence_of(f) : 0) + TOLD_NS);
 	}
 	assert_string_equal(rdzv_server_failure(L.server), f->sentence);
 	assert_true(rdzv_server_finished(L.server));
