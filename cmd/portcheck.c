@@ -18,7 +18,7 @@ struct config {
 	uint64_t count, wait_ns, sample, seed;
 	const char *hosts, *rsh, *why;
 	bool serve, is_rank, copy_self, keep;
-	uint64_t joiners, join_ns, rate_ns;
+	uint64_t joiners, join_ns, port, rate_ns; /* 0: not said */
 	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK } mode;
 	struct port_env env;
 	port_list list;
@@ -63,6 +63,8 @@ static const struct opt rows[] = {
 	 .max = 10000, .def = "1"},
 	{0, "join-time", "TIME", "with --serve: the longest wait for them", OPT_DURATION,
 	 AT(join_ns), .min = NS_PER_MS, .max = 86400 * NS_PER_S, .def = "10m"},
+	{0, "port", "PORT", "with --serve: where they join", OPT_UINT, AT(port), .min = 1,
+	 .max = 65535, .def = "29499"},
 	{0, "bandwidth", "SECONDS",
 	 "measure the throughput too, so long each way of each pair, every host in one pair at a "
 	 "time",
@@ -97,7 +99,7 @@ static const char examples[] =
 	"  portcheck 10.0.0.2:1-65535           # all, in a second or two\n"
 	"  portcheck node2:29500 --expect open  # is rank 0 listening?\n"
 	"  portcheck 10.0.0.2 --from eth1       # through that interface\n"
-	"  portcheck --hosts node[1-8]          # everybody to everybody, as a matrix\n"
+	"  portcheck --hosts 'node[1-8]'        # everybody to everybody, as a matrix\n"
 	"  portcheck --serve --joiners 3        # the same without ssh: paste a line there\n"
 	"  portcheck --hosts lab --bandwidth 2  # and how fast, two seconds each way\n"
 	"  portcheck --cloud                    # who the cloud says this machine is\n"
@@ -146,9 +148,15 @@ static int refuse(const struct app *app, const struct config *c, struct err *e)
 			    : c->from		      ? "--from"
 			    : c->udp		      ? "--udp"
 						      : NULL;
+	const char *serves = c->joiners	  ? "--joiners"
+			     : c->join_ns ? "--join-time"
+			     : c->port	  ? "--port"
+					  : NULL;
 
 	if (many && other)
 		return err_set(e, ERR_USAGE, "%s and %s cannot be combined", many, other);
+	if (serves && !c->serve)
+		return err_set(e, ERR_USAGE, "%s goes with --serve, which is not there", serves);
 	if (many && app->operands.n)
 		return err_set(e, ERR_USAGE, "%s asks every pair of them; '%s' does not fit", many,
 			       app->operands.v[0]);
@@ -168,6 +176,8 @@ static int refuse_alone(const struct config *c, struct err *e)
 			   : c->from			 ? "--from"
 			   : !streq(c->expect, "answer") ? "--expect"
 			   : c->count > 1		 ? "--count"
+			   : c->copy_self		 ? "--copy-self"
+			   : c->keep			 ? "--keep"
 							 : NULL;
 
 	if (c->mode != LOCAL || c->why || !asks)
@@ -279,8 +289,9 @@ static struct mesh_opts mesh_opts(const struct app *app, const struct config *c)
 				  .copy_self = c->copy_self || c->keep,
 				  .keep = c->keep,
 				  .serve = c->serve,
-				  .joiners = (unsigned)c->joiners,
-				  .join_ns = c->join_ns,
+				  .joiners = (unsigned)(c->joiners ?: 1),
+				  .join_ns = c->join_ns ?: 600 * NS_PER_S,
+				  .serve_port = (uint16_t)c->port,
 				  .deadline_ns = app->common.deadline_ns,
 				  .patience_ns = patience(app, c),
 				  .ports = c->ports ? &c->list : NULL,
@@ -360,9 +371,7 @@ static bool is_other(int argc, char **argv, int *ret_code, struct err *e)
 static struct config config = {.expect = "answer",
 			       .count = 1,
 			       .wait_ns = SCAN_PATIENCE_S * NS_PER_S,
-			       .sample = PORT_SAMPLE,
-			       .joiners = 1,
-			       .join_ns = 600 * NS_PER_S};
+			       .sample = PORT_SAMPLE};
 static const struct app_spec spec = {
 	.cmd = {.name = "portcheck",
 		.summary = "can every node reach every node on the ports that training uses",

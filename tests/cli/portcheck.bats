@@ -130,6 +130,7 @@ needs_unshare() {
     for args in 'node1:99999' 'node1:' ':5' 'node1:5-3' '--ports http' '--expect maybe' '--count 0' \
         '--hosts a,b node1' '--hosts a,b --udp' '--hosts a,b --serve' \
         '::1:22' 'fd00::1:22' 'fe80::1:22' 'fe80::1' '--ports nccl' '--bandwidth 2' '--udp' \
+        '--joiners 3' '--join-time 3s' '--port 29500' '--hosts a,b --joiners 1' '--copy-self' '--keep' \
         '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' 'a=' '-x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr portcheck $args

@@ -43,6 +43,13 @@ serving='
     [[ $stderr != *"cannot listen"* ]]
 }
 
+@test "portcheck --serve --port: where the one open port is another" {
+    run -1 --separate-stderr mesh 1 '"$1" --serve --port 29500 --join-time 100ms --json'
+    [[ $stderr == *" 10.77.0.1:29500 "* ]]
+    jq -e '.findings[0].fix[0] | startswith("portcheck 10.77.0.1:29500 ")' <<<"$output"
+    run -0 --separate-stderr mesh 2 "$serving"'serve --port 29500; $WINDSOCK_RSH node1 "$P --join $LINE"; wait $server'
+}
+
 @test "--serve: a machine that joins and dies is to join again, not to be reached with ssh" {
     run -1 --separate-stderr mesh 2 '
         P=$1 doc=$(mktemp)
