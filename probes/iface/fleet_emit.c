@@ -228,6 +228,10 @@ static void say_differ(struct fleet *f, const struct answers *all, const str_lis
 	if (!shell || both)
 		finding_fix(g, "ifprobe --bashrc --hosts %s   # each host computes its own",
 			    shell_quote(f->a, f->given));
+	else if (list && (!form || report_wants_data(f->report))) /* else it is the answer */
+		finding_fix(g,
+			    "export NCCL_SOCKET_IFNAME=%s   # in the job, the same on every host",
+			    shell_quote(f->a, list));
 	report_add(f->report, g);
 }
 

@@ -9,6 +9,7 @@
 
 enum { FIRST_PORT = 29500, DEPTH_MAX = 64, PATIENCE_S = 600 };
 #define DONE "done"
+#define DOOR "door"
 
 struct crew {
 	struct preflight *p;
@@ -60,7 +61,32 @@ void crew_leave(struct crew *c, const char *reason) { world_stop(&c->world, reas
 
 /* ---- what each says of itself ---- */
 
-static int tell(struct crew *c, struct err *e)
+/* For the leader; nothing, too, is an answer. */
+static int tell(struct crew *c, const char *what, const cJSON *doc, struct err *e)
+{
+	char *text = doc ? cJSON_PrintUnformatted(doc) : NULL;
+	int rc = rdzv_set(c->world.rdzv, arena_printf(c->p->a, "%s/%d", what, c->rank),
+			  text ? text : "", text ? strlen(text) : 0, e);
+
+	cJSON_free(text);
+	return rc;
+}
+
+/* NULL in @ret: it had nothing to say. */
+static int hear(struct crew *c, const char *what, size_t i, cJSON **ret, struct err *e)
+{
+	struct err unread = {0};
+	const void *text;
+	size_t n;
+
+	if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "%s/%zu", what, i), c->p->a, &text, &n,
+		     e))
+		return -1;
+	*ret = n ? json_parse(text, n, DEPTH_MAX, &unread) : NULL;
+	return 0;
+}
+
+static int tell_of_self(struct crew *c, struct err *e)
 {
 	const uint64_t cap = preflight_cap(c->p, S_HOSTS), patience = 6 * c->p->deadline_ns;
 	const uint64_t most = c->p->until_ns ? cap : patience;
@@ -74,27 +100,16 @@ static int tell(struct crew *c, struct err *e)
 			      c->p->burst || c->p->tier > TIER_QUICK ? "--burst" : NULL,
 			      NULL};
 	AUTO(part_done) struct part got;
-	char *text;
-	int rc;
 
 	part_run("windsock", args, most, NULL, c->p->a, &got);
-	text = got.doc ? cJSON_PrintUnformatted(got.doc) : NULL;
-	rc = rdzv_set(c->world.rdzv, arena_printf(c->p->a, "node/%d", c->rank), text ? text : "",
-		      text ? strlen(text) : 0, e);
-	cJSON_free(text);
-	return rc;
+	return tell(c, "node", got.doc, e);
 }
 
-static int hear(struct crew *c, size_t i, struct answer *ret, struct err *e)
+static int hear_of(struct crew *c, size_t i, struct answer *ret, struct err *e)
 {
-	struct err unread = {0};
-	const void *text;
-	size_t n;
-
-	if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "node/%zu", i), c->p->a, &text, &n, e))
+	if (hear(c, "node", i, &ret->doc, e))
 		return -1;
 	ret->host = ret->hostname = arena_strdup(c->p->a, c->members[i].host);
-	ret->doc = n ? json_parse(text, n, DEPTH_MAX, &unread) : NULL;
 	ret->data = json_get(ret->doc, "data");
 	LIST_ADD(c->p->a, &c->p->hosts)->name = ret->host;
 	if (!ret->doc)
@@ -106,17 +121,21 @@ static int hear(struct crew *c, size_t i, struct answer *ret, struct err *e)
 
 int crew_ask(struct crew *c, struct answers *ret, struct err *e)
 {
-	if (tell(c, e))
+	if (tell_of_self(c, e))
 		return -1;
 	*ret = (struct answers){.n = crew_leads(c) ? c->n : 0};
 	ret->v = arena_alloc(c->p->a, (ret->n + 1) * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++)
-		if (hear(c, i, &ret->v[i], e))
+		if (hear_of(c, i, &ret->v[i], e))
 			return -1;
 	return 0;
 }
 
 /* ---- what they do together ---- */
+
+/* Where the others meet the leader in this round; not the port of the job to come, which portcheck
+ * looks at. */
+static unsigned meeting_port(unsigned round) { return FIRST_PORT + 1 + round; }
 
 /* A sibling takes these for torchrun's, and meets the others where the leader is. */
 static void pose_as_rank(struct crew *c, const char *stage, const char *code)
@@ -132,9 +151,8 @@ static void pose_as_rank(struct crew *c, const char *stage, const char *code)
 		{"GROUP_RANK", arena_printf(c->p->a, "%d", c->rank)},
 		{"GROUP_WORLD_SIZE", arena_printf(c->p->a, "%zu", c->n)},
 		{"MASTER_ADDR", c->members[0].data_addr},
-		/* not the port of the job to come, which portcheck looks at */
 		{"MASTER_PORT", arena_printf(c->p->a, "%u", FIRST_PORT)},
-		{"WINDSOCK_PORT", arena_printf(c->p->a, "%u", FIRST_PORT + 1 + c->round)},
+		{"WINDSOCK_PORT", arena_printf(c->p->a, "%u", meeting_port(c->round))},
 		{"WINDSOCK_TOKEN", code},
 	};
 
@@ -165,6 +183,71 @@ static int announce(struct crew *c, const char *what, const char *code, uint64_t
 			strlen(order) + 1, e);
 }
 
+/* ---- can they come to where they meet? ---- */
+
+/* That nobody came would be known after half a minute, and no reason for it: this asks. */
+static int ask_at_door(struct crew *c, struct err *e)
+{
+	AUTO(part_done) struct part got = {0};
+	const char *args[] = {"--json", NULL, NULL};
+	struct addr_text text;
+	union addr door;
+
+	if (!addr_parse(c->members[0].data_addr, &door)) {
+		addr_set_port(&door, (uint16_t)meeting_port(c->round + 1));
+		args[1] = addr_print_port(&door, &text);
+		part_run("portcheck", args, preflight_cap(c->p, S_REACH), NULL, c->p->a, &got);
+	}
+	return tell(c, DOOR, got.doc, e);
+}
+
+/* Who of a pair is at fault is not known; where nobody can come, it is the leader's end. */
+static void take_closed(struct crew *c, const cJSON *finding, size_t i, bool to_all)
+{
+	const size_t at = c->p->t.items.n;
+	const char *leader = c->members[0].host, *host = c->members[i].host;
+	struct finding *f;
+
+	tally_take(&c->p->t, S_REACH, stages[S_REACH].name, to_all ? host : NULL, finding);
+	if (c->p->t.items.n == at)
+		return;
+	f = c->p->t.items.v[at].f;
+	f->message =
+		arena_printf(c->p->a, "no way to %s, where all meet: %s", f->subject, f->message);
+	f->subject = to_all ? leader : arena_printf(c->p->a, "%s -> %s", host, leader);
+}
+
+static const cJSON *closed_in(const cJSON *doc)
+{
+	const cJSON *f;
+
+	cJSON_ArrayForEach (f, json_get(doc, "findings"))
+		if (streq(json_get_str(f, "status") ?: "", status_name(ST_FAIL)))
+			return f;
+	return NULL;
+}
+
+static bool door_is_closed(struct crew *c)
+{
+	cJSON **docs = arena_alloc(c->p->a, c->n * sizeof(*docs));
+	struct err ignored = {0}; /* who is lost now will be missed at once */
+	size_t heard = 1, closed = 0;
+
+	if (announce(c, DOOR, "-", preflight_cap(c->p, S_REACH), &ignored))
+		return false;
+	c->round++;
+	while (heard < c->n && !hear(c, DOOR, heard, &docs[heard], &ignored))
+		closed += closed_in(docs[heard++]) != NULL;
+	for (size_t i = 1; i < heard; i++) {
+		if (closed_in(docs[i]))
+			take_closed(c, closed_in(docs[i]), i, closed > 1 && closed == c->n - 1);
+		cJSON_Delete(docs[i]);
+	}
+	return closed;
+}
+
+/* ---- a stage ---- */
+
 cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 {
 	struct err e = {0};
@@ -172,6 +255,8 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 	char code[TOKEN_CODE_SIZE];
 	cJSON *doc;
 
+	if (id == S_REACH && takes && door_is_closed(c))
+		return NULL;
 	if (token_new(&token, &e)) {
 		finding_set(preflight_note(c->p, id), ST_ERROR, "%s", e.msg);
 		return NULL;
@@ -247,7 +332,10 @@ int crew_follow(struct crew *c, struct err *e)
 			*numbers++ = '\0';
 			cap_ns = read_numbers(c, numbers);
 		}
-		take_part(c, stage, code, cap_ns);
+		if (!streq(stage, DOOR))
+			take_part(c, stage, code, cap_ns);
+		else if (ask_at_door(c, e))
+			return -1;
 	}
 }
 

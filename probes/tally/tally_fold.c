@@ -33,8 +33,8 @@ static void gather_here(const struct tally *t, item_list *all, size_t first)
 		kept += i == first;
 	}
 	all->n = kept;
-	sum = report_find(t->r, f->check, arena_printf(t->a, "%zu of them", subjects.n));
-	finding_set(sum, ST_PASS, "%s", hostlist_fold(t->a, &subjects));
+	sum = report_find(t->r, f->check, arena_printf(t->a, "%zu checks", subjects.n));
+	finding_set(sum, ST_PASS, "passed: %s", hostlist_fold(t->a, &subjects));
 	all->v[first].f = sum;
 }
 

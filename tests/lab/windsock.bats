@@ -195,3 +195,33 @@ serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in
     [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject)"' <<<"$output")" = "mesh.in node2" ]
     [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == *"nft insert rule inet t c"* ]]
 }
+
+@test "serve: a group that lets in the line's port alone is named, not who did not come" {
+    on 0 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy drop; }; add rule inet t c ct state established,related accept; add rule inet t c iif lo accept; add rule inet t c tcp dport { 22, 29499, 29500 } accept'
+    serve --quick --json
+    on 0 nft delete table inet t
+    [ "$code" = 1 ]
+    output=$(<answer)
+    valid
+    [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject)"' <<<"$output")" = "port.tcp node0" ]
+    [[ $(jq -r '.data.causes[0].message' <<<"$output") == "no way to 10.77.0.1:2950"*", where all meet: filtered"* ]]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "aws ec2 authorize-security-group-ingress"* ]]
+    [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = node0 ]
+    # one that cannot get out is a pair with it: of such a pair both are left out
+    on 2 nft 'add table inet t; add chain inet t c { type filter hook output priority 0; policy accept; }; add rule inet t c oif != lo tcp dport 29501-29999 drop'
+    serve --quick --json
+    on 2 nft delete table inet t
+    [ "$code" = 1 ]
+    [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject)"' <answer)" = "port.tcp node2 -> node0" ]
+    [ "$(jq -r '.data.failing_nodes | sort | join(",")' <answer)" = node0,node2 ]
+    [ "$(jq -r '.data.passing_nodes | join(",")' <answer)" = node1 ]
+}
+
+@test "names that differ: the one list for all is there to be typed, and what passed alike is a line" {
+    run -0 --separate-stderr "$ROOT/scripts/lab" run 4 -- env PATH="$BIN:$PATH" sh -c '
+        $WINDSOCK_RSH node1 "ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up"
+        windsock --quick --hosts lab; ifprobe --hosts lab | sed "s/^/bare: /"'
+    [[ $output == *"suggest.names "*$'\n'"      -> export NCCL_SOCKET_IFNAME='=eth0,ens5'   # in the job, the same on every host"* ]]
+    [[ $output == *"bare:       -> export NCCL_SOCKET_IFNAME='=eth0,ens5'   # in the job, the same on every host"* ]]
+    grep -Eq '^pass +peer\.reach +3 checks +passed: node\[1-3\]$' <<<"$output"
+}
