@@ -10,12 +10,13 @@ static void mend(const struct iface *i, struct finding *f)
 	if (i->kind > IFACE_MACVLAN && i->kind != IFACE_VETH)
 		return;
 	if (!iface_is_up(i))
-		finding_fix(f, "ip link set %s up", shell_quote(f->a, i->name));
+		finding_fix(f, "sudo ip link set %s up", shell_quote(f->a, i->name));
 	else if (!iface_is_running(i))
 		finding_fix(f, "ethtool %s   # no carrier: cable, switch port or driver?",
 			    shell_quote(f->a, i->name));
 	else
-		finding_fix(f, "ip addr add ADDRESS/PREFIX dev %s   # or start its DHCP client",
+		finding_fix(f,
+			    "sudo ip addr add ADDRESS/PREFIX dev %s   # or start its DHCP client",
 			    shell_quote(f->a, i->name));
 }
 
@@ -91,10 +92,11 @@ static void mend_link_local(const struct check_input *in, const struct iface_add
 	    (in->s->iface != x->iface || in->s->addr->addr.sa.sa_family != x->addr.sa.sa_family))
 		finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 	else if (better)
-		finding_fix(f, "ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix, nic);
+		finding_fix(f, "sudo ip addr del %s/%u dev %s", addr_print(&plain, &t), x->prefix,
+			    nic);
 	else
 		finding_fix(f,
-			    "ip addr add %s dev %s   # on the next host %s; or start its DHCP "
+			    "sudo ip addr add %s dev %s   # on the next host %s; or start its DHCP "
 			    "client",
 			    v6 ? "fd00:a::1/64" : "192.168.77.1/24", nic,
 			    v6 ? "fd00:a::2/64" : "192.168.77.2/24");

@@ -16,7 +16,7 @@ static void digits_only(const struct check_input *in, struct report *r)
 	finding_set(f, ST_WARN,
 		    "is a number to the resolver, which reads it as an IPv4 address: torchrun "
 		    "connects to that");
-	finding_fix(f, "hostnamectl set-hostname node-%s", name);
+	finding_fix(f, "sudo hostnamectl set-hostname node-%s", name);
 	report_add(r, f);
 }
 
@@ -36,13 +36,13 @@ static void fix_hosts(const struct check_input *in, struct finding *f)
 	if (!in->s->iface)
 		return; /* no address to write down yet */
 	if (!name_is_plain(name)) {
-		finding_fix(f, "hostnamectl set-hostname NAME   # letters, digits and -");
+		finding_fix(f, "sudo hostnamectl set-hostname NAME   # letters, digits and -");
 		return;
 	}
 	finding_fix(
 		f,
 		"hosts=$(sed '/^[^#]/s/[[:space:]]%s\\([[:space:]]\\|$\\)/\\1/g' /etc/hosts) && "
-		"printf '%%s\\n' \"$hosts\" '%s %s' > /etc/hosts",
+		"printf '%%s\\n' \"$hosts\" '%s %s' | sudo tee /etc/hosts >/dev/null",
 		name, own_address(in), name);
 }
 
@@ -96,7 +96,7 @@ static void run(const struct check_input *in, struct report *r)
 		finding_set(f, ST_WARN, "%s: Gloo falls back to 127.0.0.1",
 			    got.trouble ? got.trouble : "does not resolve");
 		if (in->s->iface && name_is_plain(in->f->inv.hostname))
-			finding_fix(f, "echo '%s %s' >> /etc/hosts", own_address(in),
+			finding_fix(f, "echo '%s %s' | sudo tee -a /etc/hosts", own_address(in),
 				    in->f->inv.hostname);
 		else
 			fix_hosts(in, f);

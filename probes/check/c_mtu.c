@@ -47,7 +47,8 @@ static void run(const struct check_input *in, struct report *r)
 			    c->iface->driver, usual);
 		finding_value(f, c->iface->mtu, "bytes");
 		finding_expect(f, "%u", usual); /* for programs: the message says it */
-		finding_fix(f, "ip link set %s mtu %u", shell_quote(f->a, c->iface->name), usual);
+		finding_fix(f, "sudo ip link set %s mtu %u", shell_quote(f->a, c->iface->name),
+			    usual);
 		report_add(r, f);
 	}
 }

@@ -82,8 +82,8 @@ static void rp_filter(const struct check_input *in, struct report *r)
 		    "in where the answer would not go out are dropped silently",
 		    strict == 1 ? "is" : "are", usable);
 	finding_expect(f, "2 (loose) where traffic may come in by several interfaces");
-	finding_fix(f,
-		    "sysctl -w net.ipv4.conf.all.rp_filter=2   # the larger of all and own counts");
+	finding_fix(f, "sudo sysctl -w net.ipv4.conf.all.rp_filter=2   # the larger of all and own "
+		       "counts");
 	report_add(r, f);
 }
 
@@ -102,7 +102,7 @@ static void congestion(const struct check_input *in, struct report *r)
 		    "local network",
 		    cc);
 	finding_expect(f, "cubic or reno between the nodes of one cluster");
-	finding_fix(f, "sysctl -w net.ipv4.tcp_congestion_control=cubic");
+	finding_fix(f, "sudo sysctl -w net.ipv4.tcp_congestion_control=cubic");
 	report_add(r, f);
 }
 

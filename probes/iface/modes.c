@@ -105,8 +105,8 @@ static void say_nothing(const struct request *q, const struct suggestion *s)
 		finding_set(f, ST_INFO, "%s", c->why);
 		report_add(q->r, f);
 	}
-	if (report_count(q->r, ST_FAIL))
-		return; /* a peer's own finding has said it */
+	if (s->cut_short || report_count(q->r, ST_FAIL))
+		return; /* no verdict; or a peer's own finding has said it */
 	f = report_find(q->r, "suggest.interface", "this host");
 	finding_set(f, ST_FAIL, "no interface is suitable");
 	finding_expect(f, "an interface that is up and has an address other hosts can reach");

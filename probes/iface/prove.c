@@ -2,6 +2,7 @@
  * a route and a TCP answer. A refusal is an answer. */
 #include "probes/iface/prove.h"
 
+#include "lib/core/log.h"
 #include "lib/host/nat.h"
 
 enum { DEFAULT_PORT = 29500 };
@@ -165,8 +166,10 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 		for (size_t k = 0; k < npeers; k++)
 			for (size_t x = 0; x < peers[k].addrs.n; x++)
 				plan_one(&p, c, k, &peers[k].addrs.v[x], deadline_ns);
+	log_progress("waiting for peers to answer", 0, npeers);
 	if (p.probes.n && tcp_probe_all(p.probes.v, p.probes.n, 0, e))
 		return -1;
+	log_progress_end();
 	collect(&p);
 	keep_rows(&p, ret);
 	for (size_t k = 0; k < npeers; k++)

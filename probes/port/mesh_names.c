@@ -25,10 +25,11 @@ static void judge_own(struct mesh_self *s, cJSON *findings)
 	finding_expect(f, "an address that the others can use");
 	/* in its place: in a container it is a mount, which sed -i cannot replace */
 	finding_fix(f,
-		    "sudo sh -c 'h=$(sed \"/^127\\./s/\\b$(hostname)\\b//\" /etc/hosts) && a=$(ip "
-		    "route "
-		    "get %s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
-		    "\"%%s\\n\" \"$h\" \"$a $(hostname)\" >/etc/hosts'",
+		    "sudo sh -c 'n=$(hostname) && h=$(sed "
+		    "\"/^127\\./s/[[:space:]]$n\\([[:space:]]\\|\\$\\)/\\1/g\" /etc/hosts) && "
+		    "a=$(ip route get "
+		    "%s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
+		    "\"%%s\\n\" \"$h\" \"$a $n\" >/etc/hosts'",
 		    s->cards[*s->cards[0].addr ? 0 : s->me].addr);
 	local_put(findings, f);
 }

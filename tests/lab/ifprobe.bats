@@ -113,6 +113,11 @@ found() { # CHECK: subjects and states
     [ "$(jq -r .verdict <<<"$output")" = error ]
     [ "$(found peer.reach)" = "node1 skip" ]
     [ "$(found addr.usable)" = "this host skip" ]
+    run -3 --separate-stderr lab 2 '
+        on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; policy drop; }\""
+        ifprobe --suggest --peer node1 --budget 700ms'
+    [ -z "$output" ]
+    [[ $stderr != *"no interface is suitable"* ]]
     run -3 --separate-stderr lab 2 'ifprobe --json --hosts lab --budget 700ms --rsh "sh -c \"exec sleep 60\""'
     [ "$(jq -r .verdict <<<"$output")" = error ]
     [ "$(found host.answer)" = $'node0 skip\nnode1 skip' ]
@@ -152,7 +157,7 @@ found() { # CHECK: subjects and states
     run -0 --separate-stderr lab 1 '
         { echo "127.0.0.1 localhost"; echo "127.0.1.1 node0"; } >/etc/hosts
         ifprobe --json >before
-        bash -c "$(jq -r ".findings[] | select(.check == \"host.name\").fix[0]" before)"
+        bash -c "sudo() { \"\$@\"; }; $(jq -r ".findings[] | select(.check == \"host.name\").fix[0]" before)"
         ifprobe --json'
     [ "$(found host.name)" = "node0 pass" ]
     [ "$(jq -r '.findings[] | select(.check == "host.name").status' before)" = warn ]

@@ -188,6 +188,14 @@ X
         $WINDSOCK_RSH node1 "printf \"127.0.0.1 localhost\n127.0.1.1 node1\n10.77.0.1 node0\n\" >/etc/hosts"
         "$1" --hosts lab'
     [[ $output == *"warn  mesh.name"*node1*"means 127.0.1.1 on itself"* ]]
+    # as Debian writes it, with a domain: its line mends it, and leaves what is not the name alone
+    run -0 --separate-stderr mesh 2 '
+        $WINDSOCK_RSH node1 "printf \"127.0.0.1 localhost\n127.0.1.1 node1.home node1\n10.77.0.1 node0\n\" >/etc/hosts"
+        "$1" --hosts lab >before && fix=$(sed -n "s/^ *-> //p" before)
+        $WINDSOCK_RSH node1 "sudo() { \"\$@\"; }; $fix"
+        "$1" --hosts lab; $WINDSOCK_RSH node1 "cat /etc/hosts"'
+    [[ $output != *mesh.name* ]]
+    [[ $output == *$'\n127.0.1.1 node1.home\n10.77.0.1 node0\n10.77.0.2 node1' ]]
 }
 
 @test "mesh: --bandwidth measures every pair alone and names the slow node" {
