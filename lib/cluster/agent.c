@@ -290,12 +290,13 @@ static void hear_interrupts(bool joined, pid_t worker)
 	(void)sigaction(SIGINT, &sa, NULL);
 }
 
-/* Whose end is ours; 0: it was said already. */
-static volatile sig_atomic_t guardian;
+/* Whose end is whose; guardian 0: it was said already. Between vfork() and exec() a rank has our
+ * memory and this handler, and another parent than we have. */
+static volatile sig_atomic_t guardian, ward;
 
 static void on_continued(int sig UNUSED)
 {
-	if (!guardian || getppid() == (pid_t)guardian)
+	if (getpid() != (pid_t)ward || !guardian || getppid() == (pid_t)guardian)
 		return;
 	guardian = 0;
 	(void)raise(SIGTERM);
@@ -307,6 +308,7 @@ static void end_with(pid_t parent)
 	struct sigaction sa = {.sa_handler = on_continued, .sa_flags = SA_RESTART};
 
 	guardian = parent;
+	ward = getpid();
 	(void)sigaction(SIGCONT, &sa, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 }

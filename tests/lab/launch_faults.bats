@@ -67,6 +67,25 @@ TIMES=${REPEAT:-10}
     exec {manager}>&-
 }
 
+@test "SIGCONT alone ends nobody: no agent, nor its run through a rank that is about to begin" {
+    local i
+    "${CC:-cc}" -shared -fPIC -o exec.so "$ROOT/tests/fake/libexec.c"
+    : >"$OUT"
+    on 0 env LD_PRELOAD="$PWD/exec.so" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        WINDSOCK_FAKE_EXEC=700 "$P" --np 2 --heartbeat 1500ms -- hang >"$OUT" 2>"$ERR" 3>&- &
+    RUN=$!
+    # shellcheck disable=SC2016 # eval expands
+    wait_for 15 eval '[[ $(ours | grep -c -- --agent) -ge 3 ]]' # the third one is to become a rank
+    for ((i = 0; i < 5; i++)); do
+        # shellcheck disable=SC2046 # a word each; some are gone by now
+        on 0 kill -CONT $(ours | awk '{ print $1 }') || true
+        sleep 0.1
+    done
+    wait_for 15 says 2 ' pid ' "$OUT" || { cat "$OUT" "$ERR"; false; }
+    on 0 kill -9 "$(agents keeper)"
+    ended 1 6 "died: the agent on this machine was killed by signal 9 (SIGKILL)"
+}
+
 @test "kill -9 of the launcher, and TERM: no process is left on any host" {
     local signal
     for ((i = 0; i < TIMES; i++)); do
