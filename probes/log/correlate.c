@@ -106,16 +106,23 @@ static bool any_of(const struct explanation *x, const char *const *ids)
 	return false;
 }
 
-/* torch says that a call of the system failed in NCCL, and NCCL's own line is not there. */
+static bool says(const struct cause *c, const char *words)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
+		if (strcasestr(c->record->events.v[i].text, words))
+			return true;
+	return false;
+}
+
+/* torch says that a call of the system failed in NCCL, or NCCL that one of its sockets did, and the
+ * line that says how is not there. */
 static bool lacks_reason(struct explanation *x)
 {
-	const struct cause *c = explain_find(x, "PT-011");
+	const struct cause *torch = explain_find(x, "PT-011"), *nccl = explain_find(x, "LOG-002");
 
-	for (size_t i = 0; c && i < c->record->events.n; i++)
-		if (strcasestr(c->record->events.v[i].text, "system error") ||
-		    strstr(c->record->events.v[i].text, "ncclSystemError"))
-			return !c->is_over && !explain_has_reason(x);
-	return false;
+	return (says(torch, "system error") || says(torch, "ncclSystemError") ||
+		says(nccl, "socket.cc:")) &&
+	       !explain_has_reason(x);
 }
 
 /* Doubtful interfaces matter where ranks could not connect, or hang. */
@@ -242,6 +249,25 @@ static void lost_pages(struct explanation *x)
 		explain_reason(c, failed, failed->weight + 6, "CmaFree is more than CmaTotal");
 }
 
+/* A barrier that counts more than there are, counts another run's. */
+static void counted_twice(struct explanation *x)
+{
+	enum { SURE = 88 };
+	struct cause *c = explain_find(x, "PT-078");
+	const struct log_event *more = NULL;
+
+	for (size_t i = 0; c && i < c->record->events.n && !more; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+
+		if (number_in(e->text, "worker_count=", 0) > number_in(e->text, "world_size=", 0))
+			more = e;
+	}
+	if (!c || (more && c->is_over))
+		return;
+	c->first = more;
+	c->weight = more ? SURE : 0;
+}
+
 /* What one rank alone does behind the training, the others wait for or time out in. */
 static void after_the_end(struct explanation *x)
 {
@@ -300,6 +326,7 @@ static void name_the_reason(struct explanation *x)
 		{"GPU-005", "GPU-032", "so the NVSwitch fabric was not made ready"},
 		{"GPU-005", "GPU-068", "so the NVSwitch fabric was not made ready"},
 		{"GPU-006", "GPU-068", "so the NVSwitch fabric was not made ready"},
+		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
 	};
@@ -308,7 +335,7 @@ static void name_the_reason(struct explanation *x)
 		const struct cause *e = explain_find(x, pairs[i].effect);
 		struct cause *c = explain_find(x, pairs[i].reason);
 
-		if (e && c && !e->is_over && !c->is_over)
+		if (e && c && c->weight > 0 && !e->is_over && !c->is_over)
 			explain_reason(c, e, e->weight + 5 < 98 ? e->weight + 5 : 98,
 				       pairs[i].because);
 	}
@@ -345,6 +372,7 @@ static void absent_cards(struct why *w, struct explanation *x)
 void correlate(struct why *w, struct arena *a, struct explanation *x)
 {
 	same_gpu(w, a, x);
+	counted_twice(x);
 	name_the_reason(x);
 	absent_cards(w, x);
 	dumped(x);

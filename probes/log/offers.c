@@ -69,7 +69,10 @@ static void blame_each_host(struct why *w, struct arena *a, struct explanation *
 	if (is_retried && (w->healthy || !x->in_trouble))
 		return;
 	c = explain_add(w, a, x, "IF-020");
-	explain_raise(c, above_fabric(x, c, weight), because);
+	if (c->first || is_retried)
+		explain_raise(c, above_fabric(x, c, weight), because);
+	else /* nobody says on which interface: all that is shown is what failed */
+		explain_reason(c, &copy, weight, because);
 	c->first = c->first ? c->first : copy.first;
 }
 

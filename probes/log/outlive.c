@@ -51,19 +51,27 @@ static bool fell_back(const struct why *w, const struct cause *c)
 	return false;
 }
 
-/* Whose process chose its network or had its communicator complete after that. */
-static bool went_past(const struct why *w, const struct log_event *e)
+/* A transfer has no other way: what completes after that is another communicator of its process. */
+static bool is_transfer(const struct log_event *e)
+{
+	return strstr(e->text, "Got completion") || strstr(e->text, "completed with error");
+}
+
+/* Whose process chose its network or had its communicator complete after that. Connections come
+ * behind that choice: the one after them is a next communicator's. */
+static bool went_past(const struct why *w, const struct cause *c, const struct log_event *e)
 {
 	bool is_store = strstr(e->text, "[c10d]") && strstr(e->text, "[W"); /* says no process */
+	bool connects = starts_with(c->sig->id, "CON-");
 
-	if (!is_store && !strstr(e->text, " NCCL WARN "))
+	if (!is_store && (!strstr(e->text, " NCCL WARN ") || is_transfer(e)))
 		return false;
 	for (size_t i = 0; i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
+		bool chose = !connects && y->network_at >= e->order;
 
 		if (is_store ? y->ready_at >= e->order
-			     : actor_is(y, &e->who) &&
-				       (y->ready_at >= e->order || y->network_at >= e->order))
+			     : actor_is(y, &e->who) && (y->ready_at >= e->order || chose))
 			return true;
 	}
 	return false;
@@ -78,7 +86,7 @@ static bool is_fallback(const struct why *w, const struct cause *c)
 	if (!c->first || c->sig->tier == TIER_WRAPPER)
 		return false;
 	for (size_t i = 0; i < r->events.n; i++)
-		n += went_past(w, &r->events.v[i]);
+		n += went_past(w, c, &r->events.v[i]);
 	return n == r->events.n || fell_back(w, c);
 }
 

@@ -224,8 +224,8 @@ void tell(const struct why *w, const struct explanation *x, struct report *r)
 	}
 	if (!x->causes.n || !is_confident(&x->causes.v[0]))
 		nothing(w, x, r);
-	report_covers(r, "%llu lines of %zu log%s", (unsigned long long)w->lines, w->files.n,
-		      w->files.n == 1 ? "" : "s");
+	report_covers(r, "%llu line%s of %zu log%s", (unsigned long long)w->lines,
+		      w->lines == 1 ? "" : "s", w->files.n, w->files.n == 1 ? "" : "s");
 }
 
 const char *tell_briefly(const struct why *w, const struct explanation *x, struct arena *a)

@@ -39,6 +39,20 @@ ids() {
     run -1 --separate-stderr "$why" other.log
 }
 
+@test "a transfer or connection that failed is not past because a next communicator begins" {
+    ready='n1:8:9 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 5d000 commId 0x2 - Init COMPLETE'
+    chosen='n1:8:9 [0] NCCL INFO Using network IB'
+    lost='n1:8:9 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : Got completion from peer 10.0.0.3<4791> with status=12 opcode=0 len=0 vendor err 129 (Recv)'
+    refused='n1:8:9 [0] NCCL WARN socketStartConnect: Connect to 10.1.2.3<38847> failed : Connection refused'
+    run -1 --separate-stderr "$why" - <<<"$chosen"$'\n'"$lost"$'\n'"$ready"
+    [[ ${lines[0]} == fail*IB-001*"% sure"* && $output != *"went on"* ]]
+    run -1 --separate-stderr "$why" - <<<"$chosen"$'\n'"$refused"$'\n'"$chosen"
+    [[ ${lines[0]} == fail*CON-003*"% sure"* && $output != *"went on"* ]]
+    # the second try was answered
+    run -0 --separate-stderr "$why" - <<<"$chosen"$'\n'"$refused"$'\n'"$ready"
+    [[ $output == *"NCCL went on without it"* ]]
+}
+
 @test "the card that a channel names is told with its process" {
     {
         echo 'n1:70:70 [0] NCCL INFO NET/Socket : Using [0]eno1:10.4.0.7<0> [1]veth5d:fe80::5%veth5d<0>'
