@@ -5,6 +5,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/host/nccl_alike.h"
 #include "lib/report/json.h"
+#include "probes/iface/fleet_pairs.h"
 #include "probes/rules/accelerate.h"
 
 static const char *published(const struct answer *a)
@@ -67,21 +68,54 @@ static void judge_published(struct fleet *f, const struct answers *proof,
 	report_add(f->report, g);
 }
 
+/* No other host's, whatever the network is. */
+static bool is_own(const char *addr)
+{
+	return starts_with(addr, "127.") || starts_with(addr, "169.254.") ||
+	       starts_with(addr, "fe80:");
+}
+
+/*
+ * Which hosts' addresses all others try: of so many that a command line holds them, and with
+ * them, as many again at the most, those that cannot be right: not a host's alone.
+ */
+static size_t choose_tried(struct fleet *f, const struct answers *all, bool *ret)
+{
+	size_t step = fleet_step(all->n), n = 0, odd = step > 1 ? all->n / step : 0;
+	struct names seen = {0};
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *addr = published(&all->v[i]);
+		bool is_odd = odd && addr && (is_own(addr) || names_has(&seen, addr));
+
+		if (addr)
+			names_add(&seen, f->a, addr);
+		ret[i] = addr && (i % step == 0 || is_odd);
+		odd -= is_odd && i % step;
+		n += ret[i];
+	}
+	return n;
+}
+
 int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
 	AUTO(answers_done) struct answers proof = {0};
 	const struct names *answered;
 	str_list again = {0};
+	bool *tried;
+	size_t n;
 
 	if (fleet_ask(f, args, true, &all, e) || interrupt_err(e))
 		return -1;
+	tried = arena_alloc(f->a, (all.n + 1) * sizeof(*tried));
+	n = choose_tried(f, &all, tried);
 	*LIST_ADD(f->a, &again) = "--suggest";
 	fleet_deadline_args(f, &again);
 	for (size_t i = 0; i < all.n; i++) {
 		const char *addr = published(&all.v[i]);
 
-		if (!addr || strchr(addr, '%'))
+		if (!tried[i] || strchr(addr, '%'))
 			continue;
 		*LIST_ADD(f->a, &again) = "--peer";
 		*LIST_ADD(f->a, &again) = arena_printf(
@@ -91,9 +125,15 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 		return -1;
 	answered = read_proofs(f, &proof);
 	for (size_t i = 0; i < all.n; i++)
-		if (published(&all.v[i]))
+		if (tried[i])
 			judge_published(f, &proof, answered, i, published(&all.v[i]));
-	report_covers(f->report, "what NCCL would publish on %zu hosts, each to each", all.n);
+	if (fleet_step(all.n) > 1)
+		report_covers(f->report,
+			      "what NCCL would publish on %zu hosts; %zu of them tried from all",
+			      all.n, n);
+	else
+		report_covers(f->report, "what NCCL would publish on %zu hosts, each to each",
+			      all.n);
 	return 0;
 }
 
