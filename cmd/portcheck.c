@@ -156,7 +156,10 @@ static int refuse(const struct app *app, const struct config *c, struct err *e)
 	if (many && other)
 		return err_set(e, ERR_USAGE, "%s and %s cannot be combined", many, other);
 	if (serves && !c->serve)
-		return err_set(e, ERR_USAGE, "%s goes with --serve, which is not there", serves);
+		return err_set(e, ERR_USAGE,
+			       "%s goes with --serve, which prints a line to paste "
+			       "on other machines",
+			       serves);
 	if (many && app->operands.n)
 		return err_set(e, ERR_USAGE, "%s asks every pair of them; '%s' does not fit", many,
 			       app->operands.v[0]);

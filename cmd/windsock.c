@@ -80,10 +80,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	struct preflight_ask *q = cfg;
 
 	app->report_opts.files = q->page || q->nodes;
-	if (app->operands.n)
-		return check_verb(app, q, e);
 	if (preflight_ask_check(q, e))
 		return -1;
+	if (app->operands.n)
+		return check_verb(app, q, e);
 	if (q->serve && is_member())
 		return silence(app, q);
 	preflight_ask_hosts(q, &app->arena);
@@ -222,6 +222,8 @@ static const struct app_spec spec = {
 		.operand = "FILE",
 		.operand_complete = OPT_C_FILE,
 		.verbs = verb_names,
+		.line_verb = "on",
+		.line_hint = "the command is one word: windsock on HOSTS 'COMMAND %s'",
 		.about = about,
 		.examples = examples},
 	.rows = preflight_ask_rows,

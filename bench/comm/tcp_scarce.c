@@ -14,7 +14,8 @@ const char *tcp_scarce(int error)
 	case EADDRNOTAVAIL:
 	case EADDRINUSE:
 	case EAGAIN:
-		return "sysctl -w net.ipv4.ip_local_port_range='1024 65535'   # here; ss -s tells "
+		return "sudo sysctl -w net.ipv4.ip_local_port_range='1024 65535'   # here; ss -s "
+		       "tells "
 		       "how many ports are in use";
 	case ENOBUFS:
 	case ENOMEM:

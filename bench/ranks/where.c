@@ -181,6 +181,9 @@ int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret
 
 	if (find_hosts(w, a, hosts, e))
 		return -1;
+	/* what is to be typed goes the same way, also where a rank says it */
+	if (w->rsh && setenv("WINDSOCK_RSH", w->rsh, 1))
+		return err_sys(e, "cannot pass --rsh on");
 	*ret = (struct launch_opts){
 		.hosts = hosts,
 		.rsh = w->rsh,

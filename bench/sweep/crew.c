@@ -1,6 +1,7 @@
 #include "bench/sweep/crew.h"
 
 #include "bench/ranks/mpirun_child.h"
+#include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -25,9 +26,9 @@ static void serving(const char *line, void *arg)
 }
 
 /* To this machine no way has to be mended. */
-static const char *host_fix(const struct launch_host *h, struct arena *a)
+static const char *host_fix(const struct launch_host *h, const char *rsh, struct arena *a)
 {
-	return h->local ? LAUNCH_LOOK_HERE : arena_printf(a, "ssh %s true", h->name);
+	return h->local ? LAUNCH_LOOK_HERE : arena_printf(a, "%s %s true", rsh_typed(rsh), h->name);
 }
 
 static void send_error(struct relay *r, const char *name, const struct err *e)
@@ -40,7 +41,8 @@ static void send_error(struct relay *r, const char *name, const struct err *e)
 	relay_send(r, event);
 }
 
-static void send_end(struct relay *r, const struct launch_result *end, struct arena *a)
+static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,
+		     struct arena *a)
 {
 	cJSON *event = relay_event("crew"), *hosts = json_array(event, "hosts"),
 	      *ranks = json_array(event, "ranks");
@@ -55,7 +57,7 @@ static void send_end(struct relay *r, const struct launch_result *end, struct ar
 
 		json_str(o, "name", end->hosts[i].name);
 		json_str(o, "trouble", end->hosts[i].trouble);
-		json_str(o, "fix", host_fix(&end->hosts[i], a));
+		json_str(o, "fix", host_fix(&end->hosts[i], rsh, a));
 	}
 	for (size_t i = 0; i < end->nranks; i++) {
 		cJSON *o = json_push_object(ranks);
@@ -80,7 +82,7 @@ static void launch(const struct crew_opts *o, int out)
 	l.serving = serving;
 	if (launch_run(&l, &a, &end, &e))
 		send_error(&relay, "error", &e);
-	send_end(&relay, &end, &a);
+	send_end(&relay, &end, l.rsh, &a);
 }
 
 static pid_t fork_launcher(const struct crew_opts *o, const int fds[2], struct err *e)

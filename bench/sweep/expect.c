@@ -145,10 +145,24 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 			? node * (f->ranks - 1) / ((double)each * (f->ranks - each))
 			: node / each * (f->ranks - 1) / (f->hosts - 1);
 	ret->busbw = busbw;
+	ret->capped = !ret->always && !streq(f->backend, "tcp"); /* whose ranks share a host */
 	ret->judged_from = streq(f->backend, "tcp") ? 16ull << 20 : 1ull << 30;
 	ret->why = arena_printf(a,
 				"%s, %d rank%s on each of %d hosts: %s %.3g GB/s; healthy "
 				"clusters reach 59-86 %% of that",
 				ret->why, each, each > 1 ? "s" : "", f->hosts,
 				ret->always ? "always" : "at most", busbw);
+}
+
+/* Rounding, and clocks of cards, are worth a little. */
+static const double TOO_MUCH = 1.05;
+
+const char *expect_doubt(const struct expect *x, double busbw, struct arena *a)
+{
+	if (!x->capped || !(busbw > TOO_MUCH * x->busbw))
+		return NULL;
+	return arena_printf(a,
+			    "%.0f %% of all that the network cards could do: their speed or the "
+			    "number of hosts cannot be right, unless the switches reduce (SHARP)",
+			    busbw / x->busbw * 100);
 }

@@ -21,6 +21,7 @@ struct expect_facts {
 struct expect {
 	double busbw;	      /* GB/s that the hardware could do; NAN: nothing can be said */
 	bool always;	      /* at all times; now and then it may do more */
+	bool capped;	      /* by the cards: more than that cannot have been */
 	double warn, fail;    /* shares of it, below which it is one */
 	uint64_t judged_from; /* bytes: smaller sizes do not reach it */
 	const char *why;      /* the reasoning, or why there is none */
@@ -30,6 +31,11 @@ struct expect {
 extern const double EXPECT_WARN, EXPECT_FAIL;
 
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret);
+/*
+ * Where @busbw is clearly more than there can be, what was derived it from is wrong, and this is
+ * the sentence; NULL: it is not.
+ */
+const char *expect_doubt(const struct expect *x, double busbw, struct arena *a);
 /* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
 double expect_reached(uint64_t bytes);
 

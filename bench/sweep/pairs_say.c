@@ -1,6 +1,7 @@
 /* The matrix of pairs, and who of them is slow. */
 #include "bench/sweep/pairs_say.h"
 #include "bench/sweep/table.h"
+#include "lib/cluster/trouble.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -127,10 +128,11 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d",
 				   matrix_unit(m, node)->pid);
 	if (m->rail)
-		finding_fix(f, "ssh %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
-			    matrix_name(m, node), m->rail, m->rail, m->rail);
+		finding_fix(f, "%s %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
+			    rsh_typed(NULL), matrix_name(m, node), m->rail, m->rail, m->rail);
 	else
-		finding_fix(f, "ssh %s 'ip -s link; tc -s qdisc'", matrix_name(m, node));
+		finding_fix(f, "%s %s 'ip -s link; tc -s qdisc'", rsh_typed(NULL),
+			    matrix_name(m, node));
 	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", matrix_name(m, node));
 }
 

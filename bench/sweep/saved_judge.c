@@ -93,6 +93,7 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	struct plot_point best = best_of(s);
 	double reached = expect_reached((uint64_t)best.bytes);
 	double share = best.busbw / (x->busbw * reached);
+	const char *doubt = expect_doubt(x, best.busbw, report_arena(r));
 	struct unit_buf size;
 	const char *at = format_size(&size, (uint64_t)best.bytes);
 
@@ -106,6 +107,12 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			    "judge by (%s)",
 			    best.busbw, at, x->why);
 		finding_fix(f, "ncclbench -b 8 -e 8G");
+	} else if (doubt) {
+		finding_set(f, ST_WARN, "up to %.2f GB/s at %s, %s (%s)", best.busbw, at, doubt,
+			    x->why);
+		finding_expect(f, "<= %.1f GB/s", x->busbw);
+		finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one host's "
+			       "together, in Gb/s");
 	} else {
 		finding_set(f,
 			    share < x->fail   ? ST_FAIL

@@ -3,6 +3,7 @@
 #include "bench/ranks/mpirun_child.h"
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
+#include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -126,7 +127,7 @@ static void fix_host(struct finding *f, const struct launch_host *h)
 {
 	if (h->local)
 		return finding_fix(f, "uptime  # too busy for so many ranks? --np, or --deadline");
-	finding_fix(f, "ssh %s true", h->name);
+	finding_fix(f, "%s %s true", rsh_typed(NULL), h->name);
 	finding_fix(f, "portcheck --hosts %s", h->name);
 }
 

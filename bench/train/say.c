@@ -1,6 +1,7 @@
 #include "bench/train/say_run.h"
 
 #include "lib/cluster/child.h"
+#include "lib/cluster/trouble.h"
 #include "lib/net/addr.h"
 
 #include <ifaddrs.h>
@@ -148,7 +149,7 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else
-		finding_fix(f, "ssh %s %s", x->w->peers[rank].host, command);
+		finding_fix(f, "%s %s %s", rsh_typed(NULL), x->w->peers[rank].host, command);
 }
 
 int say_bad_rank(const struct run *x)
@@ -170,7 +171,7 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 				   : "ps -eo pid,stat,wchan:24,args | grep '[d]dpsmoke'";
 
 	if (host)
-		finding_fix(f, "ssh %s \"%s\"", host, look);
+		finding_fix(f, "%s %s \"%s\"", rsh_typed(NULL), host, look);
 	else
 		finding_fix(f, "%s", look);
 }

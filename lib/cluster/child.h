@@ -30,5 +30,7 @@ void child_done(struct child *c);
 int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
 /* Text as one word of a POSIX shell: it's -> 'it'\''s' */
 char *shell_quote(struct arena *a, const char *s);
+/* So all words of a line, up to NULL. */
+const char *shell_quote_words(struct arena *a, const char *const *argv);
 
 #endif

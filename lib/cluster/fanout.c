@@ -30,6 +30,7 @@ struct fanout {
 	struct fanout_opts o;
 	const host_list *hosts;
 	str_list argv; /* rsh's words, the host, the command, NULL */
+	struct rsh_way way;
 	const char *program;
 	struct fanout_result *results;
 	size_t next, finished, nslots;
@@ -48,7 +49,7 @@ static void report(struct fanout *f, struct fanout_result *r)
 
 static const char *trouble(const struct fanout *f, const struct fanout_result *r)
 {
-	return fanout_trouble(r, f->argv.v[0], f->program, f->o.deadline_ns, f->a);
+	return fanout_trouble(r, &f->way, f->program, f->o.deadline_ns, f->a);
 }
 
 static bool start(struct slot *s, size_t i)
@@ -131,16 +132,6 @@ static void mark_unfinished(struct fanout *f)
 	}
 }
 
-static const char *join_quoted(struct arena *a, const char *const *argv)
-{
-	struct text t;
-
-	text_init(&t, a);
-	for (size_t i = 0; argv[i]; i++)
-		text_addf(&t, "%s%s", i ? " " : "", shell_quote(a, argv[i]));
-	return t.s;
-}
-
 /* Our own ssh options: no prompts, no forwarding; host keys are checked as the user set it up. */
 static char *default_rsh(struct arena *a, uint64_t deadline_ns)
 {
@@ -158,6 +149,7 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 		   struct err *e)
 {
 	const char *rsh = o && o->rsh ? o->rsh : getenv("WINDSOCK_RSH");
+	bool own = !rsh || !*rsh;
 
 	if (o)
 		f->o = *o;
@@ -165,14 +157,15 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
 	f->program = f->o.program ? f->o.program : argv[0];
-	if (!rsh || !*rsh)
+	if (own)
 		rsh = default_rsh(f->a, f->o.deadline_ns);
 	if (split_words(rsh, f->a, &f->argv, e) < 0)
 		return -1;
 	if (!f->argv.n)
 		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
 	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
-	*LIST_ADD(f->a, &f->argv) = join_quoted(f->a, argv);
+	f->way = (struct rsh_way){f->argv.v[0], own ? "ssh" : shell_quote_words(f->a, f->argv.v)};
+	*LIST_ADD(f->a, &f->argv) = shell_quote_words(f->a, argv);
 	*LIST_ADD(f->a, &f->argv) = NULL;
 	f->results = arena_alloc(f->a, f->hosts->n * sizeof(*f->results));
 	for (size_t i = 0; i < f->hosts->n; i++)

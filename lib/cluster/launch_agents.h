@@ -4,6 +4,7 @@
 #include "lib/cluster/agent.h"
 #include "lib/cluster/launch.h"
 #include "lib/cluster/parcel.h"
+#include "lib/cluster/trouble.h"
 
 enum { TAIL_MAX = 4096, LINE_MAX_BYTES = 64 << 10, PENDING_LOW = 256 << 10 };
 
@@ -65,10 +66,10 @@ struct launch {
 	struct launch_result *r;
 	LIST(struct agent_host *) agents;
 	size_t next, starting, joined;
-	struct err wrong; /* why this machine can start no agents */
-	const char *rsh;  /* its first word, once it was used */
-	bool running;	  /* ranks were started */
-	int alive;	  /* ranks that have not ended */
+	struct err wrong;   /* why this machine can start no agents */
+	struct rsh_way rsh; /* once it was used */
+	bool running;	    /* ranks were started */
+	int alive;	    /* ranks that have not ended */
 	struct token token;
 	struct parcel parcel; /* --copy-self */
 	struct listener door; /* for those who join */

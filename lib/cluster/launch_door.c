@@ -120,6 +120,17 @@ static const char *line(struct launch *L)
 	return join_line(slash ? slash + 1 : command, &at, &L->token, L->a);
 }
 
+/* Below the line, the same for every command: whom it waits for, and what keeps them out. */
+static void say_wait(const struct launch *L)
+{
+	struct unit_buf b;
+
+	log_say("waiting for %u other machine%s, %s at most; port %u of this machine must be open "
+		"for %s",
+		L->o.wait, L->o.wait == 1 ? "" : "s", format_duration(&b, L->o.serve_ns),
+		addr_port(&L->door.at), L->o.wait == 1 ? "it" : "them");
+}
+
 int door_open(struct launch *L, struct err *e)
 {
 	uint16_t port = L->o.serve_port;
@@ -134,7 +145,9 @@ int door_open(struct launch *L, struct err *e)
 			 "port %u instead",
 			 LAUNCH_PORT, addr_port(&L->door.at));
 	}
-	if (L->o.serving)
-		L->o.serving(line(L), L->o.arg);
+	if (!L->o.serving)
+		return 0;
+	L->o.serving(line(L), L->o.arg);
+	say_wait(L);
 	return 0;
 }

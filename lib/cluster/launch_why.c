@@ -1,7 +1,6 @@
 /* Why a host takes no part, or no longer: how its agent ended, or that it is of another build. */
 #include "lib/cluster/launch_agents.h"
 
-#include "lib/cluster/trouble.h"
 #include "lib/core/opt.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20 };
@@ -46,7 +45,7 @@ static const char *own_name(struct arena *a)
 /* The words that were to start it on that host. */
 static const char *way_to(const struct agent_host *h)
 {
-	return h->of->o.srun ? "srun" : h->of->rsh ? h->of->rsh : "ssh";
+	return h->of->o.srun ? "srun" : h->of->rsh.name ?: "ssh";
 }
 
 /*
@@ -105,6 +104,7 @@ const char *agent_why_gone(struct agent_host *h)
 				  .signal = h->sig,
 				  .out = "",
 				  .err = h->tail};
+	const struct rsh_way rsh = {way_to(h), L->rsh.typed ?: "ssh"};
 	const char *said, *own = own_name(L->a);
 
 	if (h->state == AGENT_UP && !h->timed_out)
@@ -115,8 +115,7 @@ const char *agent_why_gone(struct agent_host *h)
 				    "non-interactive shells); install it there, or let --copy-self "
 				    "carry it",
 				    own, h->h->name);
-	said = L->o.srun || h->local ? NULL
-				     : fanout_trouble(&r, way_to(h), own, L->o.deadline_ns, L->a);
+	said = L->o.srun || h->local ? NULL : fanout_trouble(&r, &rsh, own, L->o.deadline_ns, L->a);
 	if (said)
 		return said;
 	if (h->timed_out)

@@ -53,7 +53,8 @@ static const char *last_line(struct arena *a, const char *s)
 	return line;
 }
 
-static const char *no_connection(const struct fanout_result *r, const char *rsh, struct arena *a)
+static const char *no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
+				 struct arena *a)
 {
 	const char *said = last_line(a, r->err);
 
@@ -62,7 +63,7 @@ static const char *no_connection(const struct fanout_result *r, const char *rsh,
 			return arena_printf(a, "cannot reach %s: %s; %s", r->host, causes[i].means,
 					    causes[i].todo);
 	return arena_printf(a, "cannot reach %s: %s ended with 255%s%s; try `%s %s true` by hand",
-			    r->host, rsh, *said ? ": " : "", said, rsh, r->host);
+			    r->host, rsh->name, *said ? ": " : "", said, rsh->typed, r->host);
 }
 
 static const char *unfinished(bool started)
@@ -73,8 +74,15 @@ static const char *unfinished(bool started)
 	return started ? "was not finished: interrupted" : "was not asked: interrupted";
 }
 
-const char *fanout_trouble(const struct fanout_result *r, const char *rsh, const char *program,
-			   uint64_t deadline_ns, struct arena *a)
+const char *rsh_typed(const char *rsh)
+{
+	if (!rsh)
+		rsh = getenv("WINDSOCK_RSH");
+	return rsh && *rsh ? rsh : "ssh";
+}
+
+const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
+			   const char *program, uint64_t deadline_ns, struct arena *a)
 {
 	struct unit_buf b;
 
@@ -84,11 +92,11 @@ const char *fanout_trouble(const struct fanout_result *r, const char *rsh, const
 		return arena_printf(a,
 				    "%s: %s said nothing for %s and was ended; try `%s %s %s` by "
 				    "hand, or allow more with --deadline",
-				    r->host, program, format_duration(&b, deadline_ns), rsh,
+				    r->host, program, format_duration(&b, deadline_ns), rsh->typed,
 				    r->host, program);
 	if (r->exit_status < 0)
-		return arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host, rsh,
-				    r->signal, strsignal(r->signal));
+		return arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
+				    rsh->name, r->signal, strsignal(r->signal));
 	switch (r->exit_status) {
 	case 255:
 		return no_connection(r, rsh, a);

@@ -3,8 +3,16 @@
 /* Why a host gave no answer, as one sentence with what to do; NULL when it gave one. */
 #include "lib/cluster/fanout.h"
 
-/* @rsh: what was run here (its first word), @program: what was to run there. */
-const char *fanout_trouble(const struct fanout_result *r, const char *rsh, const char *program,
-			   uint64_t deadline_ns, struct arena *a);
+/* What was run here. */
+struct rsh_way {
+	const char *name;  /* its first word */
+	const char *typed; /* what a person types for it before the host's name */
+};
+
+/* @program: what was to run there. */
+const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
+			   const char *program, uint64_t deadline_ns, struct arena *a);
+/* The same for a finding: @rsh (of --rsh), else WINDSOCK_RSH, else ssh. */
+const char *rsh_typed(const char *rsh);
 
 #endif

@@ -63,3 +63,13 @@ char *shell_quote(struct arena *a, const char *s)
 	text_add(&t, "'");
 	return t.s;
 }
+
+const char *shell_quote_words(struct arena *a, const char *const *argv)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t i = 0; argv[i]; i++)
+		text_addf(&t, "%s%s", i ? " " : "", shell_quote(a, argv[i]));
+	return t.s;
+}

@@ -81,6 +81,9 @@ struct command {
 	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
 	const char *const *verbs; /* what the first operand may be instead; NULL-terminated */
+	/* The verb whose third word is a command line, and the hint at an option behind it that
+	 * may be that command's, with a %s for it; NULL: there is none. */
+	const char *line_verb, *line_hint;
 	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
 

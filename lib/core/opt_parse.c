@@ -10,6 +10,7 @@ struct parser {
 	opt_rows rows;
 	struct arena *a;
 	struct err *e;
+	const str_list *operands;
 	const struct opt_row *alone; /* the option just before, which took no value: --suggest */
 };
 
@@ -67,10 +68,21 @@ static int suggest(struct parser *p, const char *arg)
 	return near ? err_hint(p->e, "did you mean --%s?", near) : -1;
 }
 
+/* It may be of a command line that was not quoted. */
+static int suggest_quotes(struct parser *p, const char *arg)
+{
+	const char *hint = p->cmd->line_hint, *hole = hint ? strstr(hint, "%s") : NULL;
+
+	if (!hole || p->operands->n < 3 || !streq(p->operands->v[0], p->cmd->line_verb))
+		return -1;
+	return err_hint(p->e, "%.*s%s%s", (int)(hole - hint), hint, arg, hole + 2);
+}
+
 static int unknown(struct parser *p, const char *arg)
 {
 	err_set(p->e, ERR_USAGE, "unknown option '%.*s'", (int)strcspn(arg, "="), arg);
-	return suggest(p, arg);
+	suggest(p, arg);
+	return *p->e->hint ? -1 : suggest_quotes(p, arg);
 }
 
 /* A known option where a value should be was hardly meant as one. */
@@ -126,8 +138,10 @@ static int take_short(struct parser *p, const char *arg, const char *next)
 
 		if (!s.row && c == arg + 1)
 			return unknown(p, arg);
-		if (!s.row)
-			return err_set(p->e, ERR_USAGE, "unknown option '-%c' in '%s'", *c, arg);
+		if (!s.row) {
+			err_set(p->e, ERR_USAGE, "unknown option '-%c' in '%s'", *c, arg);
+			return suggest_quotes(p, arg);
+		}
 		if (opt_metavar(s.row->o))
 			return take(p, &s, c[1] ? c + 1 : NULL, next);
 		if (take(p, &s, NULL, NULL))
@@ -247,7 +261,7 @@ enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tab
 			  const char **ret_answer, struct err *e)
 {
 	const char *wanted = NULL;
-	struct parser p = {.cmd = cmd, .a = a, .e = e};
+	struct parser p = {.cmd = cmd, .operands = operands, .a = a, .e = e};
 	int rc;
 
 	opt_flatten(tables, ntables, &wanted, a, &p.rows);

@@ -28,7 +28,8 @@ static void ipoib(const struct check_input *in, struct report *r)
 				? ": NCCL prefers names that begin with \"ib\", even with only a "
 				  "link-local address"
 				: "");
-		finding_fix(f, "ip addr add ADDR/PREFIX dev %s   # or: ip link set %s down",
+		finding_fix(f,
+			    "sudo ip addr add ADDR/PREFIX dev %s   # or: sudo ip link set %s down",
 			    shell_quote(f->a, i->name), shell_quote(f->a, i->name));
 		report_add(r, f);
 	}
@@ -46,9 +47,10 @@ static void port(const struct rdma_device *d, const struct rdma_port *p, struct 
 		    "fail to connect",
 		    p->iface ? "; it belongs to " : "", p->iface ? p->iface : "");
 	if (p->iface)
-		finding_fix(
-			f, "ip addr add ADDR/PREFIX dev %s   # a RoCE GID comes from an IP address",
-			shell_quote(f->a, p->iface));
+		finding_fix(f,
+			    "sudo ip addr add ADDR/PREFIX dev %s   # a RoCE GID comes from an IP "
+			    "address",
+			    shell_quote(f->a, p->iface));
 	finding_fix(f, "eval \"$(ifprobe --suggest)\"   # leaves the port out with NCCL_IB_HCA");
 	report_add(r, f);
 }

@@ -154,7 +154,7 @@ bool emit_can_say(const struct emit_form *form, const struct suggestion *s, stru
 		    "takes printable UTF-8 only, and the name of the interface is not: "
 		    "no line of it would be read as meant");
 	finding_expect(f, "a name in printable characters");
-	finding_fix(f, "ip link set dev %s name NEW   # it has to be down for that",
+	finding_fix(f, "sudo ip link set dev %s name NEW   # it has to be down for that",
 		    shell_quote(s->a, s->iface->name));
 	report_add(r, f);
 	return false;

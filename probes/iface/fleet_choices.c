@@ -144,10 +144,9 @@ static void fix_mtu(struct fleet *f, const struct choice *v, const host_list *wh
 		    struct finding *g)
 {
 	const struct host_way way = {.rsh = f->rsh, .given = f->given, .n = f->hosts.n};
-	const char *line =
-		arena_printf(f->a, "ip link set %s mtu %g", shell_quote(f->a, v->iface), usual);
-	const char *on_all =
-		who->n < 2 ? NULL : on_each(f->a, &way, who, arena_printf(f->a, "sudo %s", line));
+	const char *line = arena_printf(f->a, "sudo ip link set %s mtu %g",
+					shell_quote(f->a, v->iface), usual);
+	const char *on_all = who->n < 2 ? NULL : on_each(f->a, &way, who, line);
 
 	if (on_all)
 		finding_fix(g, "%s   # which have %g", on_all, v->mtu);

@@ -37,9 +37,11 @@ static void say_unnamed(const struct request *q, const struct iface *i)
 		       cut ? "a name of letters, digits, '.', '_' and '-'"
 			   : "an address without a label");
 	if (cut)
-		finding_fix(f, "ip link set dev %s name NEW   # it has to be down for that", name);
+		finding_fix(f, "sudo ip link set dev %s name NEW   # it has to be down for that",
+			    name);
 	else
-		finding_fix(f, "ip addr add ADDRESS/PREFIX dev %s   # again, without label", name);
+		finding_fix(f, "sudo ip addr add ADDRESS/PREFIX dev %s   # again, without label",
+			    name);
 	report_add(q->r, f);
 }
 

@@ -117,8 +117,8 @@ static void fix_name(const struct facts *f, const char *name, struct finding *x)
 
 	rank_ifaces(f->in.inv, 0, &all);
 	if (streq(name, f->inv.hostname) && name_is_plain(name) && all.n && all.v[0].usable)
-		finding_fix(x, "echo '%s %s' >> /etc/hosts", addr_print(&all.v[0].addr->addr, &at),
-			    name);
+		finding_fix(x, "echo '%s %s' | sudo tee -a /etc/hosts",
+			    addr_print(&all.v[0].addr->addr, &at), name);
 	else
 		finding_fix(x,
 			    "getent ahosts %s   # do the name servers of /etc/resolv.conf answer?",

@@ -90,11 +90,11 @@ static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
 	if (proof_count(p, peer, TCP_FILTERED))
 		finding_fix(f, "# open all TCP ports between the nodes: security group, firewall");
 	if (proof_count(p, peer, TCP_UNREACHABLE))
-		finding_fix(
-			f,
-			"nft list ruleset   # here and on %s: where ping gets an answer and this "
-			"does not, a firewall rejects it",
-			p->peers[peer].given);
+		finding_fix(f,
+			    "sudo nft list ruleset   # here and on %s: where ping gets an answer "
+			    "and this "
+			    "does not, a firewall rejects it",
+			    p->peers[peer].given);
 	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
 }
 
@@ -141,7 +141,7 @@ static void say_route(struct proof *p, struct report *r, const struct iface *cho
 		"the routing table sends to it through %s, not %s: NCCL listens on the interface "
 		"you name, but connects by route",
 		out->name, chosen->name);
-	finding_fix(f, "ip route replace %s dev %s", addr_print(t->to, &(struct addr_text){0}),
+	finding_fix(f, "sudo ip route replace %s dev %s", addr_print(t->to, &(struct addr_text){0}),
 		    shell_quote(p->a, chosen->name));
 	report_add(r, f);
 }

@@ -111,13 +111,14 @@ static void adapters(struct efa *e)
 		finding_set(f, ST_FAIL, "%zu of %zu have no driver", e->unbound, e->cards);
 		finding_value(f, (double)(e->cards - e->unbound), NULL);
 		finding_expect(f, "the efa driver on each");
-		finding_fix(f, "modprobe efa   # it comes with the EFA installer");
+		finding_fix(f, "sudo modprobe efa   # it comes with the EFA installer");
 	} else if (e->cards && !e->devices) {
 		finding_set(f, ST_FAIL, "%zu are driven, but no RDMA device came of them",
 			    e->cards);
 		finding_value(f, 0, NULL);
 		finding_expect(f, "%zu", e->cards);
-		finding_fix(f, "modprobe ib_uverbs && modprobe -r efa && modprobe efa");
+		finding_fix(f,
+			    "sudo modprobe ib_uverbs && sudo modprobe -r efa && sudo modprobe efa");
 	} else if (e->expected > 0 && e->devices < (size_t)e->expected) {
 		tell_few(e, f);
 	} else {
@@ -151,7 +152,7 @@ static void uverbs(struct efa *e)
 	finding_fix(f, e->v->confined
 			       ? "docker run --device=/dev/infiniband ...   # Kubernetes: ask for "
 				 "vpc.amazonaws.com/efa"
-			       : "modprobe ib_uverbs");
+			       : "sudo modprobe ib_uverbs");
 }
 
 static void pages(struct efa *e)
@@ -171,7 +172,7 @@ static void pages(struct efa *e)
 		    "none are set aside: EFA takes its buffers from small pages, of which an "
 		    "adapter can register fewer");
 	finding_expect(f, "some thousand, as the EFA installer sets them");
-	finding_fix(f, "sysctl -w vm.nr_hugepages=5128");
+	finding_fix(f, "sudo sysctl -w vm.nr_hugepages=5128");
 }
 
 static void data(const struct efa *e)

@@ -209,7 +209,7 @@ static void fabric(struct efa *e, const str_list *path)
 			    "curl -O "
 			    "https://efa-installer.amazonaws.com/aws-efa-installer-latest.tar.gz "
 			    "&& tar xf aws-efa-installer-latest.tar.gz && cd aws-efa-installer && "
-			    "./efa_installer.sh -y");
+			    "sudo ./efa_installer.sh -y");
 	}
 }
 
@@ -251,7 +251,7 @@ static void plugin(struct efa *e, const str_list *path)
 		finding_set(f, efa_grave(e),
 			    "is not installed: NCCL uses TCP beside the EFA adapters");
 		finding_expect(f, "%s where PyTorch looks", name);
-		finding_fix(f, "apt-get install libnccl-ofi   # the EFA installer's package; "
+		finding_fix(f, "sudo apt-get install libnccl-ofi   # the EFA installer's package; "
 			       "conda install -c conda-forge aws-ofi-nccl");
 	}
 }
@@ -328,7 +328,7 @@ static void pairs(struct efa *e)
 		finding_set(f, ST_FAIL,
 			    "do not go together: the plug-in refuses, and NCCL uses TCP");
 		finding_expect(f, "libfabric 1.18 or later");
-		finding_fix(f, "./efa_installer.sh -y   # of a current EFA installer; or "
+		finding_fix(f, "sudo ./efa_installer.sh -y   # of a current EFA installer; or "
 			       "aws-ofi-nccl 1.7.4");
 	} else if (e->plugin_version && e->fabric_version) {
 		finding_set(efa_note(e, "efa.pair",

@@ -15,14 +15,14 @@ static void refused(struct gpu_view *v, struct finding *f)
 			"(%s)",
 			n->error_text);
 		finding_expect(f, "one version");
-		finding_fix(
-			f, "rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia   "
-			   "# or reboot");
+		finding_fix(f, "sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo "
+			       "modprobe nvidia   "
+			       "# or reboot");
 		return;
 	case NVML_NOT_LOADED:
 		finding_set(f, ST_WARN, "finds no driver loaded (%s)", n->error_text);
 		finding_expect(f, "the nvidia driver");
-		finding_fix(f, "modprobe nvidia");
+		finding_fix(f, "sudo modprobe nvidia");
 		return;
 	case NVML_BLOCKED:
 		finding_set(f, ST_WARN, "may not open the GPUs here: %s", n->error_text);
@@ -77,9 +77,10 @@ static const char *fix_of(int error)
 {
 	switch (error) {
 	case NVML_GPU_LOST:
-		return "reboot   # drain the node first; when it comes back: replace GPU or riser";
+		return "sudo reboot   # drain the node first; when it comes back: replace GPU or "
+		       "riser";
 	case NVML_RESET_REQUIRED:
-		return "nvidia-smi --gpu-reset -i %d";
+		return "sudo nvidia-smi --gpu-reset -i %d";
 	default:
 		return "dmesg | grep -e NVRM -e Xid | tail   # of GPU %d";
 	}

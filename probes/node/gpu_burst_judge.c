@@ -154,7 +154,7 @@ static bool in_trouble(struct gpu_view *v, const struct burst_seen *s)
 		    s->trouble ? s->trouble : "failed at its work: ", s->trouble ? "" : s->b.error);
 	finding_expect(f, "a second of work");
 	fix_of(v, f, &s->b,
-	       "nvidia-smi --gpu-reset -i %d   # dmesg | grep -e Xid -e NVRM says why");
+	       "sudo nvidia-smi --gpu-reset -i %d   # dmesg | grep -e Xid -e NVRM says why");
 	return true;
 }
 

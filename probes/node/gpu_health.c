@@ -17,10 +17,11 @@ static bool ecc(struct gpu_view *v, const struct nvml_gpu *g)
 		    (long long)g->ecc_uncorrected, g->ecc_uncorrected == 1 ? "" : "s");
 	finding_value(f, (double)g->ecc_uncorrected, NULL);
 	finding_expect(f, "0");
-	finding_fix(f,
-		    "nvidia-smi --gpu-reset -i %d   # with no process on it; replace it when they "
-		    "come back",
-		    g->index);
+	finding_fix(
+		f,
+		"sudo nvidia-smi --gpu-reset -i %d   # with no process on it; replace it when they "
+		"come back",
+		g->index);
 	return true;
 }
 
@@ -48,7 +49,8 @@ static bool rows(struct gpu_view *v, const struct nvml_gpu *g)
 		finding_set(f, ST_WARN,
 			    "has bad rows of memory that wait for a reset to be remapped");
 		finding_expect(f, "none pending");
-		finding_fix(f, "nvidia-smi --gpu-reset -i %d   # with no process on it", g->index);
+		finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it",
+			    g->index);
 	}
 	return true;
 }
@@ -76,7 +78,8 @@ static bool pages(struct gpu_view *v, const struct nvml_gpu *g)
 		finding_set(f, ST_WARN,
 			    "has bad pages of memory that wait for a reset to be retired");
 		finding_expect(f, "none pending");
-		finding_fix(f, "nvidia-smi --gpu-reset -i %d   # with no process on it", g->index);
+		finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it",
+			    g->index);
 	}
 	return true;
 }
@@ -143,7 +146,7 @@ static bool power(struct gpu_view *v, const struct nvml_gpu *g)
 		    (long long)g->limit_mw / 1000, (long long)g->default_limit_mw / 1000);
 	finding_value(f, (double)g->limit_mw / 1000, "W");
 	finding_expect(f, "%lld W", (long long)g->default_limit_mw / 1000);
-	finding_fix(f, "nvidia-smi -i %d -pl %lld", g->index,
+	finding_fix(f, "sudo nvidia-smi -i %d -pl %lld", g->index,
 		    (long long)g->default_limit_mw / 1000);
 	return true;
 }
@@ -184,7 +187,8 @@ static bool clocks(struct gpu_view *v, const struct nvml_gpu *g)
 			    (long long)g->sm_max_mhz, usual);
 		finding_expect(f, "%s MHz, as the others", usual);
 	}
-	finding_fix(f, "nvidia-smi -i %d -rac && nvidia-smi -i %d -rgc", g->index, g->index);
+	finding_fix(f, "sudo nvidia-smi -i %d -rac && sudo nvidia-smi -i %d -rgc", g->index,
+		    g->index);
 	return true;
 }
 

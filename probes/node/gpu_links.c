@@ -90,9 +90,10 @@ static bool fabric_known(const struct nvml_gpu *g) { return g->fabric.state > NV
 static void fix_fabric(struct finding *f)
 {
 	finding_expect(f, "registered with the fabric manager, healthy");
-	finding_fix(f,
-		    "systemctl restart nvidia-fabricmanager   # with no process on the GPUs; then "
-		    "nvidia-smi -q | grep -A 9 Fabric");
+	finding_fix(
+		f,
+		"sudo systemctl restart nvidia-fabricmanager   # with no process on the GPUs; then "
+		"nvidia-smi -q | grep -A 9 Fabric");
 }
 
 static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)

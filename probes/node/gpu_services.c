@@ -74,9 +74,10 @@ static void fabric_manager(struct gpu_view *v)
 		    "the fabric manager, which they need, does not run: CUDA fails with error "
 		    "802 (system not yet initialized)");
 	finding_expect(f, "nvidia-fabricmanager of the driver's version");
-	finding_fix(f, "systemctl enable --now nvidia-fabricmanager");
+	finding_fix(f, "sudo systemctl enable --now nvidia-fabricmanager");
 	finding_fix(
-		f, "apt-get install nvidia-fabricmanager-%.*s   # when there is no such service",
+		f,
+		"sudo apt-get install nvidia-fabricmanager-%.*s   # when there is no such service",
 		(int)strcspn(v->nvml.driver, "."), v->nvml.driver[0] ? v->nvml.driver : "DRIVER");
 }
 
@@ -113,23 +114,23 @@ static void imex(struct gpu_view *v)
 				? "docker run --device "
 				  "/dev/nvidia-caps-imex-channels/channel0 ...   # Kubernetes: a "
 				  "ComputeDomain"
-				: "nvidia-modprobe -i 0:1 && systemctl enable --now nvidia-imex");
+				: "sudo nvidia-modprobe -i 0:1 && sudo systemctl enable --now "
+				  "nvidia-imex");
 	} else if (!runs && !v->confined) {
 		finding_set(f, ST_FAIL,
 			    "spans hosts, but nvidia-imex does not run: NCCL's NVLink between "
 			    "hosts fails");
 		finding_expect(f, "nvidia-imex on every host of the domain");
-		finding_fix(
-			f,
-			"systemctl enable --now nvidia-imex   # /etc/nvidia-imex/nodes_config.cfg "
-			"lists all hosts");
+		finding_fix(f, "sudo systemctl enable --now nvidia-imex   # "
+			       "/etc/nvidia-imex/nodes_config.cfg "
+			       "lists all hosts");
 	} else if (!v->confined && !sysroot_exists("/etc/nvidia-imex/nodes_config.cfg")) {
 		finding_set(f, ST_WARN, "spans hosts, but IMEX knows none of them");
 		finding_expect(f,
 			       "/etc/nvidia-imex/nodes_config.cfg with one address for each host");
-		finding_fix(
-			f, "edit /etc/nvidia-imex/nodes_config.cfg; systemctl restart nvidia-imex; "
-			   "nvidia-imex-ctl -N");
+		finding_fix(f, "edit /etc/nvidia-imex/nodes_config.cfg; sudo systemctl restart "
+			       "nvidia-imex; "
+			       "nvidia-imex-ctl -N");
 	} else {
 		finding_set(f, ST_PASS, "IMEX %s and there is a channel",
 			    runs ? "runs" : "is outside");

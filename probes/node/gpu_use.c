@@ -82,10 +82,10 @@ static bool persistence(struct gpu_view *v, const struct nvml_gpu *g)
 	finding_set(f, ST_INFO,
 		    "forgets its state when nobody uses it: the next start takes seconds");
 	finding_expect(f, "persistence mode");
-	finding_fix(
-		f,
-		"nvidia-smi -i %d -pm 1   # for good: systemctl enable --now nvidia-persistenced",
-		g->index);
+	finding_fix(f,
+		    "sudo nvidia-smi -i %d -pm 1   # for good: sudo systemctl enable --now "
+		    "nvidia-persistenced",
+		    g->index);
 	return true;
 }
 
@@ -104,7 +104,7 @@ static bool mode(struct gpu_view *v, const struct nvml_gpu *g)
 		finding_set(f, ST_INFO,
 			    "takes one process at a time (compute mode Exclusive Process)");
 	finding_expect(f, "compute mode Default");
-	finding_fix(f, "nvidia-smi -i %d -c DEFAULT", g->index);
+	finding_fix(f, "sudo nvidia-smi -i %d -c DEFAULT", g->index);
 	return true;
 }
 
@@ -121,13 +121,14 @@ static bool mig(struct gpu_view *v, const struct nvml_gpu *g)
 		finding_set(f, ST_WARN, "waits for a reset to %s MIG",
 			    g->mig_pending ? "begin with" : "be done with");
 		finding_expect(f, "one or the other");
-		finding_fix(f, "nvidia-smi --gpu-reset -i %d   # with no process on it", g->index);
+		finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it",
+			    g->index);
 		return true;
 	}
 	finding_set(f, ST_INFO,
 		    "is cut into parts (MIG): NCCL sees each part as a GPU of its own, "
 		    "without NVLink between them");
-	finding_fix(f, "nvidia-smi -i %d -mig 0   # the whole GPU again", g->index);
+	finding_fix(f, "sudo nvidia-smi -i %d -mig 0   # the whole GPU again", g->index);
 	return true;
 }
 
@@ -168,9 +169,10 @@ static const struct trait {
 	 ST_WARN},
 	{"gpu.vbios", "has VBIOS", "nvidia-smi -q | grep -i vbios   # update the odd one", vbios_of,
 	 ST_INFO},
-	{"gpu.ecc_mode", "has ECC", "nvidia-smi -e 1 && reboot   # on all GPUs alike", ecc_of,
+	{"gpu.ecc_mode", "has ECC", "sudo nvidia-smi -e 1 && sudo reboot   # on all GPUs alike",
+	 ecc_of, ST_WARN},
+	{"gpu.mig_mode", "has MIG", "sudo nvidia-smi -mig 0   # on all GPUs alike", mig_of,
 	 ST_WARN},
-	{"gpu.mig_mode", "has MIG", "nvidia-smi -mig 0   # on all GPUs alike", mig_of, ST_WARN},
 };
 
 static void odd(struct gpu_view *v, const struct trait *t)

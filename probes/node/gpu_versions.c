@@ -87,11 +87,11 @@ static bool too_old_driver(struct gpu_view *v, const char *torch, int cuda)
 	finding_set(f, ST_FAIL, "needs a newer driver: %s serves CUDA to %d.%d", v->nvml.driver,
 		    driver, v->nvml.cuda / 10 % 100);
 	finding_expect(f, "a driver for CUDA %d", cuda / 10);
-	finding_fix(
-		f,
-		"apt-get install --only-upgrade 'nvidia-driver*'   # or a PyTorch for CUDA %d: pip "
-		"install torch --index-url https://download.pytorch.org/whl/cu%d",
-		driver, driver == 12 ? 126 : driver * 10);
+	finding_fix(f,
+		    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # or a PyTorch for "
+		    "CUDA %d: pip "
+		    "install torch --index-url https://download.pytorch.org/whl/cu%d",
+		    driver, driver == 12 ? 126 : driver * 10);
 	return true;
 }
 

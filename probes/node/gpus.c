@@ -74,7 +74,8 @@ static void judge_driver(struct finding *f, size_t n, size_t driven, const char 
 			    n - driven, other ? ", bound to " : "", other ? other : "",
 			    n - driven == 1 ? "it" : "them");
 		finding_expect(f, "the nvidia driver");
-		finding_fix(f, "modprobe nvidia   # install NVIDIA's driver first if that fails");
+		finding_fix(f,
+			    "sudo modprobe nvidia   # install NVIDIA's driver first if that fails");
 	}
 }
 

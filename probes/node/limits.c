@@ -86,7 +86,7 @@ static void shm(struct node_look *look)
 	if (statvfs("/dev/shm", &s) || !s.f_blocks) {
 		finding_set(f, ST_FAIL, "is not there: ranks of one host share memory through it");
 		finding_expect(f, "a tmpfs");
-		finding_fix(f, "mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm");
+		finding_fix(f, "sudo mkdir -p /dev/shm && sudo mount -t tmpfs tmpfs /dev/shm");
 		return;
 	}
 	all = (uint64_t)s.f_blocks * s.f_frsize;
@@ -105,9 +105,10 @@ static void shm(struct node_look *look)
 	finding_expect(f, "more than 64 MiB, 32 MiB of them free");
 	/* half of the memory is what it has where nobody made it smaller */
 	memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-	finding_fix(f,
-		    "mount -o remount,size=%d%% /dev/shm   # docker: --shm-size=8g or --ipc=host",
-		    (double)all < 0.4 * memory ? 50 : 80);
+	finding_fix(
+		f,
+		"sudo mount -o remount,size=%d%% /dev/shm   # docker: --shm-size=8g or --ipc=host",
+		(double)all < 0.4 * memory ? 50 : 80);
 	if (all > SHM_FEW)
 		finding_fix(f, "ls -lS /dev/shm   # what dead jobs left there: rm it");
 }

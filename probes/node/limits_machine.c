@@ -111,7 +111,7 @@ static void clocks(struct node_look *look)
 		finding_set(f, ST_WARN, "is read from %s: every time stamp costs a microsecond",
 			    source);
 		finding_expect(f, "tsc");
-		finding_fix(f, "echo tsc > "
+		finding_fix(f, "echo tsc | sudo tee "
 			       "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	} else if (loose) {
 		finding_set(f, ST_INFO,
@@ -140,7 +140,7 @@ static void huge_pages(struct node_look *look)
 	if (f->status == ST_PASS)
 		return;
 	finding_expect(f, "less than a quarter of the memory");
-	finding_fix(f, "sysctl -w vm.nr_hugepages=0");
+	finding_fix(f, "sudo sysctl -w vm.nr_hugepages=0");
 }
 
 const char *limits_container(void)

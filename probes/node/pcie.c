@@ -83,10 +83,11 @@ static bool width(struct gpu_view *v, const attached_list *all, const struct att
 			    d->link.width, d->lanes, d->lanes / d->link.width);
 		finding_expect(f, "%d", d->lanes);
 		if (d->bridge)
-			finding_fix(f,
-				    "setpci -s %s CAP_EXP+10.w=20:20   # trains that link anew; "
-				    "else reseat the card or its riser",
-				    d->bridge);
+			finding_fix(
+				f,
+				"sudo setpci -s %s CAP_EXP+10.w=20:20   # trains that link anew; "
+				"else reseat the card or its riser",
+				d->bridge);
 		else
 			finding_fix(
 				f,

@@ -96,7 +96,8 @@ static void access_control(struct gpu_view *v, const str_list *ends)
 		finding_value(f, (double)on.n, NULL);
 		finding_expect(f, "ACS off above GPUs and RDMA cards");
 		finding_fix(f,
-			    "for b in %s; do setpci -s $b ECAP_ACS+6.w=%s; done   # until the next "
+			    "for b in %s; do sudo setpci -s $b ECAP_ACS+6.w=%s; done   # until the "
+			    "next "
 			    "boot; for good: ACS off in the BIOS",
 			    t.s, off);
 	} else if (unknown == bridges.n) {
@@ -137,10 +138,10 @@ static void iommu(struct gpu_view *v, const str_list *ends)
 		    translated, ends->n);
 	finding_value(f, (double)translated, NULL);
 	finding_expect(f, "off, or passing through (iommu=pt)");
-	finding_fix(
-		f,
-		"sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && update-grub && "
-		"reboot");
+	finding_fix(f,
+		    "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo "
+		    "update-grub && "
+		    "sudo reboot");
 }
 
 /* "5.15.0-1050-aws": DMA-BUF for RDMA came with 5.12. */
@@ -211,7 +212,7 @@ static void peer_memory(struct gpu_view *v)
 	finding_expect(
 		f,
 		"nvidia-peermem, or NVIDIA's open kernel modules on Linux 5.12 or later (DMA-BUF)");
-	finding_fix(f, "modprobe nvidia-peermem   # or install NVIDIA's open kernel modules");
+	finding_fix(f, "sudo modprobe nvidia-peermem   # or install NVIDIA's open kernel modules");
 }
 
 void pcie_ways(struct gpu_view *v)

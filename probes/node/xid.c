@@ -157,15 +157,16 @@ static void fix_xid(struct finding *f, enum xid_action action, const struct nvml
 		return;
 	case XID_CHECK:
 	case XID_RESET:
-		finding_fix(
-			f,
-			"nvidia-smi --gpu-reset -i %s   # with no process on it; replace it when "
-			"it comes back",
-			which);
+		finding_fix(f,
+			    "sudo nvidia-smi --gpu-reset -i %s   # with no process on it; replace "
+			    "it when "
+			    "it comes back",
+			    which);
 		return;
 	case XID_REBOOT:
-		finding_fix(f, "reboot   # drain the node first; when it comes back: replace GPU "
-			       "or riser");
+		finding_fix(f,
+			    "sudo reboot   # drain the node first; when it comes back: replace GPU "
+			    "or riser");
 	}
 }
 
@@ -204,10 +205,9 @@ static void tell_switch(struct look *l, const struct event *e)
 		    e->bad ? ": a fatal one" : "");
 	finding_value(f, (double)e->n, NULL);
 	finding_expect(f, "no SXid");
-	finding_fix(
-		f,
-		"systemctl stop nvidia-fabricmanager && nvidia-smi --gpu-reset && systemctl start "
-		"nvidia-fabricmanager   # with no process on the GPUs");
+	finding_fix(f, "sudo systemctl stop nvidia-fabricmanager && sudo nvidia-smi --gpu-reset && "
+		       "sudo systemctl start "
+		       "nvidia-fabricmanager   # with no process on the GPUs");
 }
 
 static void tell_pcie(struct look *l, const struct event *e)

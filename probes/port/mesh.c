@@ -94,9 +94,12 @@ static int launch(const struct mesh_opts *o, const struct port_env *env, int out
 }
 
 /* --- what came of it ----------------------------------------------------------------- */
-static const char *with_joiners(const struct mesh_opts *o, struct arena *a)
+/* What was said of where they join, to be typed again. */
+static const char *serve_again(const struct mesh_opts *o, struct arena *a)
 {
-	return o->joiners > 1 ? arena_printf(a, " --joiners %u", o->joiners) : "";
+	const char *port = o->serve_port ? arena_printf(a, " --port %u", o->serve_port) : "";
+
+	return o->joiners > 1 ? arena_printf(a, "%s --joiners %u", port, o->joiners) : port;
 }
 
 static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct tally *t)
@@ -112,7 +115,7 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 		finding_fix(f, "%s", LAUNCH_LOOK_HERE);
 	else if (o->serve)
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
-			    with_joiners(o, f->a), h->hostname ?: h->name);
+			    serve_again(o, f->a), h->hostname ?: h->name);
 	else if (o->srun)
 		finding_fix(f, "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version", h->name);
 	else
@@ -132,7 +135,7 @@ static void nobody_came(const struct door *d, const char *why, struct report *r)
 	finding_fix(f, "portcheck %s   # on a machine where the line was pasted: is the way free?",
 		    d->at ?: "HOST:29499");
 	finding_fix(f, "portcheck --serve%s   # again; --join-time gives people longer",
-		    with_joiners(o, f->a));
+		    serve_again(o, f->a));
 	report_add(r, f);
 }
 

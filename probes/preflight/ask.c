@@ -93,6 +93,11 @@ int preflight_ask_check(const struct preflight_ask *q, struct err *e)
 		return err_set(e, ERR_USAGE, "--serve goes without --hosts and --here");
 	if (q->here && q->hosts)
 		return err_set(e, ERR_USAGE, "--here and --hosts cannot be combined");
+	if (!q->serve && (q->wait || q->port))
+		return err_set(e, ERR_USAGE,
+			       "%s goes with --serve, which prints a line to paste on other "
+			       "machines",
+			       q->wait ? "--wait" : "--port");
 	return 0;
 }
 

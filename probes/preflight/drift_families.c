@@ -195,7 +195,7 @@ static const struct answer *any_with_address(const struct answers *all)
 static bool fill(struct preflight *p, const struct answers *all, struct finding *f,
 		 const struct answer *usual)
 {
-	static const char blank[] = "ip addr add ADDRESS/PREFIX dev ";
+	static const char blank[] = "sudo ip addr add ADDRESS/PREFIX dev ";
 	const struct answer *a = answer_of(all, f->host);
 	const char *like = answer_address(usual), *own, *card;
 

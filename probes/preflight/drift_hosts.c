@@ -63,7 +63,7 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 		finding_fix(f, "windsock --hosts %s   # each machine once",
 			    shell_quote(p->a, without_twins(p, all, v, n)));
 	else
-		finding_fix(f, "hostnamectl set-hostname %s", v[1].a->host);
+		finding_fix(f, "sudo hostnamectl set-hostname %s", v[1].a->host);
 }
 
 void drift_names(struct preflight *p, const struct answers *all)

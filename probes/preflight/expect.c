@@ -1,6 +1,7 @@
 /* Training against expectations: each host's pace against the majority's, and the whole against
  * what one rank alone and the measured collectives promise. */
 #include "lib/cluster/child.h"
+#include "lib/cluster/trouble.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
 
@@ -118,10 +119,11 @@ static void name_odd(struct preflight *p, const pace_list *l, const struct pace 
 	finding_expect(f, ">= %.0f samples/s", usual / ODD);
 	if (f->status == ST_INFO)
 		return;
-	finding_fix(f, "ssh %s 'top -b -n 1 | head -n 15; dmesg | grep -i -e throttl -e mce'",
-		    odd->host);
-	finding_fix(f, "ssh %s 'cpupower frequency-info; cpupower frequency-set -g performance'",
-		    odd->host);
+	finding_fix(f, "%s %s 'top -b -n 1 | head -n 15; dmesg | grep -i -e throttl -e mce'",
+		    rsh_typed(p->rsh), odd->host);
+	finding_fix(f,
+		    "%s %s 'cpupower frequency-info; sudo cpupower frequency-set -g performance'",
+		    rsh_typed(p->rsh), odd->host);
 }
 
 static void say_nodes(struct preflight *p, const pace_list *l, const pace_list *again)

@@ -1,6 +1,7 @@
 #include "probes/preflight/verb.h"
 
 #include "lib/report/json.h"
+#include "probes/preflight/ask.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
 #include "probes/preflight/on.h"
@@ -62,12 +63,22 @@ static const struct verb *find(const str_list *words)
 	return NULL;
 }
 
+/* An option that lost its dashes? */
+static int refuse(const char *word, struct err *e)
+{
+	err_set(e, ERR_USAGE, "'%s' is none of join, diff and on", word);
+	for (size_t i = 0; i < PREFLIGHT_ASK_NROWS; i++)
+		if (preflight_ask_rows[i].name && streq(preflight_ask_rows[i].name, word))
+			return err_hint(e, "did you mean --%s?", word);
+	return -1;
+}
+
 int verb_check(const str_list *words, bool others, struct err *e)
 {
 	const struct verb *v = find(words);
 
 	if (!v)
-		return err_set(e, ERR_USAGE, "'%s' is none of join, diff and on", words->v[0]);
+		return refuse(words->v[0], e);
 	if (words->n != 3) {
 		err_set(e, ERR_USAGE, "%s", v->takes);
 		return v->such_as ? err_hint(e, "%s", v->such_as) : -1;

@@ -99,7 +99,7 @@ static void judge_resolved(const struct rules_input *in, const struct name_answe
 	if (!master->addrs.n) {
 		finding_set(f, ST_FAIL, "MASTER_ADDR=%s %s", v, master->trouble);
 		v = shell_quote(in->inv->a, v);
-		finding_fix(f, "getent hosts %s || echo ADDRESS %s >> /etc/hosts", v, v);
+		finding_fix(f, "getent hosts %s || echo ADDRESS %s | sudo tee -a /etc/hosts", v, v);
 		return;
 	}
 	first = &master->addrs.v[0];

@@ -129,6 +129,10 @@ P
     [[ $output == *"64 % of what is possible"*"32 network cards of 100 Gb/s"* ]]
     bench --analyze p5 --nic 3200
     [ "$status" -eq 0 ]
+    # --nic of one card, not of all of them: nothing to boast of
+    bench --analyze p5 --nic 1600
+    [ "$status" -eq 0 ]
+    [[ $output == *"warn  coll.bandwidth"*"479.00 GB/s at 8 GiB, 128 % of all that the network cards could do: "*"cannot be right"*"-> ethtool IFACE "* ]]
     table 16 2 'NVIDIA H100 80GB HBM3' 45.00 >slow
     bench --analyze slow --nic 3200
     [ "$status" -eq 1 ]

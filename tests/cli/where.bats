@@ -26,6 +26,19 @@ refused() { # WHAT-IS-SAID ARGS...
         # shellcheck disable=SC2086
         refused "${option%% *} goes with --serve, which prints a line" $option
     done
+    for option in '--wait 2' '--port 3333'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/windsock" $option
+        [[ -z $output && $stderr == *"${option%% *} goes with --serve, which prints a line"* ]]
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/windsock" $option on n1 true
+        [[ -z $output && $stderr == *"${option%% *} goes with --serve"* ]]
+    done
+    for option in '--joiners 2' '--join-time 2s' '--port 3333'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/portcheck" $option
+        [[ -z $output && $stderr == *"${option%% *} goes with --serve, which prints a line"* ]]
+    done
     for option in --partial --keep --copy-self '--parallel 3'; do
         # shellcheck disable=SC2086
         refused "${option%% *} goes with --hosts or --srun" $option

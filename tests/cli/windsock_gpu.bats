@@ -79,7 +79,7 @@ said() { # CHECK: its messages
     [ "$(state gpu.power 'GPU 7 ')" = warn ]
     jq -e '[.findings[] | select(.status == "fail") | has("expected") and (.fix | length > 0)] | all' <<<"$output"
     run -1 --separate-stderr own/windsock --quick --sysroot tree
-    [[ $output == *"What to do, the first cause first"*"GPU 0 (0000:18:00.0) lets no process compute"*"-> nvidia-smi -i 0 -c DEFAULT"* ]]
+    [[ $output == *"What to do, the first cause first"*"GPU 0 (0000:18:00.0) lets no process compute"*"-> sudo nvidia-smi -i 0 -c DEFAULT"* ]]
 }
 
 @test "a library that hangs, crashes or refuses is a finding, and the run goes on" {

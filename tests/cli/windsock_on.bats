@@ -101,6 +101,22 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ $stderr == *"on takes hosts and one command line"*"windsock on 'node[1-8]'"* ]]
 }
 
+@test "on: an option of a command that was not quoted: how it is, and --serve for serve" {
+    local dashed
+    for dashed in -n -zv --nodename-of-it; do
+        run -2 --separate-stderr windsock on --rsh ./rsh n1 uname "$dashed"
+        [[ -z $output && $stderr == *"unknown option '$dashed'"*"the command is one word: windsock on HOSTS 'COMMAND $dashed'"* ]]
+    done
+    run -2 --separate-stderr windsock on --rsh ./rsh n1 uname --jsno # our own, misspelt
+    [[ $stderr == *"did you mean --json?"* && $stderr != *"one word"* ]]
+    run -2 --separate-stderr windsock -n on n1 uname
+    [[ $stderr == *"unknown option '-n'"* && $stderr != *"one word"* ]]
+    run -2 --separate-stderr windsock serve
+    [[ $stderr == *"'serve' is none of join, diff and on"*"did you mean --serve?"* ]]
+    run -2 --separate-stderr windsock sreve
+    [[ $stderr == *"is none of"* && $stderr != *"did you mean"* ]]
+}
+
 @test "on: a host that says nothing has its deadline, the others do not wait" {
     run -1 --separate-stderr windsock on --rsh ./rsh --deadline 200ms 'n[1-40]' '[ "$HOST" != n7 ] || exec sleep 1000'
     [[ $output == *"pass  host.command "*" n[1-6,8-40]: done"* ]]

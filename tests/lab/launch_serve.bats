@@ -29,6 +29,8 @@ serving='
 @test "--serve that nobody joins: a failure of the cluster, in the time that was given" {
     run -1 --separate-stderr mesh 1 '"$1" --serve --joiners 3 --join-time 300ms --json'
     [[ $stderr == *"On each of the 3 other machines type:"*" 10.77.0.1:29499 "* ]]
+    [[ $stderr == *"waiting for 3 other machines, 300 ms at most; port 29499 of this machine must be open for them"* ]]
+    [ "$(grep -c "waiting for" <<<"$stderr")" = 1 ]
     jq -e '.findings | length == 1 and (.[0] | .check == "host.answer" and .status == "fail"
         and .message == "0 of 3 machines joined within 300 ms" and .fix[0] == "portcheck 10.77.0.1:29499   # on a machine where the line was pasted: is the way free?")' <<<"$output"
     run -0 "$BIN/portcheck" --help
@@ -43,10 +45,19 @@ serving='
     [[ $stderr != *"cannot listen"* ]]
 }
 
+@test "--serve: the others say how long they wait, and for which port, in the same words" {
+    run -1 --separate-stderr mesh 1 '${1%/*}/ncclbench --serve --wait 2 --wait-time 100ms
+        ${1%/*}/ddpsmoke --serve --port 3333 --wait-time 100ms'
+    [[ $stderr == *"waiting for 2 other machines, 100 ms at most; port 29499 of this machine must be open for them"* ]]
+    [[ $stderr == *"waiting for 1 other machine, 100 ms at most; port 3333 of this machine must be open for it"* ]]
+}
+
 @test "portcheck --serve --port: where the one open port is another" {
     run -1 --separate-stderr mesh 1 '"$1" --serve --port 29500 --join-time 100ms --json'
     [[ $stderr == *" 10.77.0.1:29500 "* ]]
-    jq -e '.findings[0].fix[0] | startswith("portcheck 10.77.0.1:29500 ")' <<<"$output"
+    [[ $stderr == *"waiting for 1 other machine, 100 ms at most; port 29500 of this machine must be open for it"* ]]
+    jq -e '.findings[0] | (.fix[0] | startswith("portcheck 10.77.0.1:29500 ")) and
+        (.fix[1] | startswith("portcheck --serve --port 29500   # again"))' <<<"$output"
     run -0 --separate-stderr mesh 2 "$serving"'serve --port 29500; $WINDSOCK_RSH node1 "$P --join $LINE"; wait $server'
 }
 

@@ -98,11 +98,11 @@ static void t_adapters(void **state)
 	gpu_file(&w, "/sys/class/dmi/id/product_name", "x9.new\n");
 	expect(&w, "efa.adapters", NULL, ST_PASS, "4 on x9.new", NULL);
 	remove_file(&w, "/dev/infiniband/uverbs3");
-	expect(&w, "efa.open", NULL, ST_WARN, "3 of 4", "modprobe ib_uverbs");
+	expect(&w, "efa.open", NULL, ST_WARN, "3 of 4", "sudo modprobe ib_uverbs");
 	gpu_file(&w, "/.dockerenv", "");
 	expect(&w, "efa.open", NULL, ST_WARN, "3 of 4", "docker run --device");
 	remove_file(&w, "/sys/bus/pci/devices/0000:10:1b.0/driver");
-	expect(&w, "efa.adapters", NULL, ST_FAIL, "1 of 4 have no driver", "modprobe efa");
+	expect(&w, "efa.adapters", NULL, ST_FAIL, "1 of 4 have no driver", "sudo modprobe efa");
 	gpu_file(&w, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n");
 	expect(&w, "efa.hugepages", NULL, ST_INFO, "none are set aside", "vm.nr_hugepages");
 	gpu_done(&w);

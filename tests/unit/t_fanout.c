@@ -156,6 +156,10 @@ static void an_unusable_rsh_is_said(void **state UNUSED)
 	assert_int_equal(setenv("WINDSOCK_RSH", "sh -c 'echo \"lab $0\"'", 1), 0);
 	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
 	assert_string_equal(r[2].out, "lab c\n");
+	assert_int_equal(setenv("WINDSOCK_RSH", "sh -c 'exit 255' lab", 1), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_string_equal(r[2].trouble, "cannot reach c: sh ended with 255; try "
+					  "`sh -c 'exit 255' lab c true` by hand");
 	assert_int_equal(unsetenv("WINDSOCK_RSH"), 0);
 }
 

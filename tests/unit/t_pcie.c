@@ -142,7 +142,7 @@ static void t_links(void **state)
 	assert_int_equal(cJSON_GetArraySize(json_get(w.data, "pcie")), 4);
 	link_is(&w, "0000:03:00.0", 4, 16, "16.0 GT/s PCIe", "16.0 GT/s PCIe");
 	expect(&w, "pcie.width", "0000:03:00.0", ST_FAIL, "4 of 16 PCIe lanes",
-	       "setpci -s 0000:01:00.0");
+	       "sudo setpci -s 0000:01:00.0");
 	healthy_links(&w);
 	link_is(&w, "0000:05:00.0", 8, 16, "16.0 GT/s PCIe", "16.0 GT/s PCIe");
 	expect(&w, "pcie.width", "mlx5_0", ST_WARN, "8 of 16", NULL); /* the only one of its kind */
@@ -173,7 +173,8 @@ static void t_ways(void **state)
 		config_is(&w, bridges[i], 4096, 0, 0x148);
 	expect(&w, "pcie.acs", NULL, ST_PASS, NULL, NULL);
 	config_is(&w, bridges[1], 4096, 0x1d, 0x148);
-	expect(&w, "pcie.acs", NULL, ST_WARN, "1 redirect", "for b in 0000:01:00.0; do setpci");
+	expect(&w, "pcie.acs", NULL, ST_WARN, "1 redirect",
+	       "for b in 0000:01:00.0; do sudo setpci");
 	assert_string_equal(json_get_str(json_get(w.data, "facts"), "acs"), "on");
 	gpu_file(&w, "/proc/cpuinfo", "processor : 0\nflags : fpu hypervisor lm\n");
 	expect(&w, "pcie.acs", NULL, ST_INFO, "virtual machines need it", NULL);
@@ -201,7 +202,8 @@ static void t_peer_memory(void **state)
 	gpu_file(&w, "/proc/driver/nvidia/version",
 		 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550\n");
 	gpu_file(&w, "/proc/sys/kernel/osrelease", "5.15.0-1050-aws\n");
-	expect(&w, "pcie.peermem", NULL, ST_WARN, "copies everything", "modprobe nvidia-peermem");
+	expect(&w, "pcie.peermem", NULL, ST_WARN, "copies everything",
+	       "sudo modprobe nvidia-peermem");
 	gpu_file(&w, "/proc/driver/nvidia/version",
 		 "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550\n");
 	expect(&w, "pcie.peermem", NULL, ST_PASS, "DMA-BUF", NULL);

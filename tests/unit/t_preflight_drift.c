@@ -115,7 +115,7 @@ static void t_names(void **state)
 	assert_string_equal(found(&w, 0)->message,
 			    "is what n[1,3] call themselves: launchers and logs take them for one "
 			    "host");
-	assert_string_equal(found(&w, 0)->fix.v[0], "hostnamectl set-hostname n3");
+	assert_string_equal(found(&w, 0)->fix.v[0], "sudo hostnamectl set-hostname n3");
 	world_done(&w);
 	world_init(&w, facts, 3);
 	for (size_t i = 0; i < 3; i++) {

@@ -159,7 +159,7 @@ static const struct {
 	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 119, pid=1, Timeout"),
 	 "",
 	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "(GSP) did not answer",
-	  "nvidia-smi --gpu-reset -i 3"}},
+	  "sudo nvidia-smi --gpu-reset -i 3"}},
 	{LOADED AT("1000000000", "NVRM: Xid (PCI:0000:5d:00): 119, pid=1, Timeout"),
 	 "",
 	 {NULL, "xid.gpu", "GPU 3", ST_WARN, "2 days ago", NULL}},
@@ -179,7 +179,7 @@ static const struct {
 	{LOADED AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed "
 				   "from 0x0 (None) to 0x2 (OS Reboot)"),
 	 "",
-	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "asks for a reboot", "reboot"}},
+	 {NULL, "xid.gpu", "GPU 3", ST_FAIL, "asks for a reboot", "sudo reboot"}},
 	{LOADED AT("199900000000", "NVRM: Xid (PCI:0000:5d:00): 119, x")
 		 AT("199910000000", "NVRM: Xid (PCI:0000:5d:00): 154, GPU recovery action changed "
 				    "from 0x1 (PF FLR) to 0x0 (None)"),

@@ -49,7 +49,7 @@ bool nccl_judge(const struct comm *comm, struct comm_finding *ret)
 		ret->message = arena_printf(
 			&c->arena, "%s to %s goes by %s with GPUDirect at the %s end only", from,
 			to, p->via, p->send_gdr ? "sending" : "receiving");
-		ret->fix = arena_printf(&c->arena, "modprobe nvidia-peermem  # on %s",
+		ret->fix = arena_printf(&c->arena, "sudo modprobe nvidia-peermem  # on %s",
 					c->cards.all[p->send_gdr ? p->to : p->from].host);
 	}
 	return true;
