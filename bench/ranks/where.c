@@ -2,6 +2,7 @@
 
 #include "bench/ranks/mpirun.h"
 #include "bench/ranks/room.h"
+#include "lib/cluster/trouble.h"
 #include "lib/core/units.h"
 
 #define AT(field) .off = offsetof(struct where, field)
@@ -181,8 +182,9 @@ int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret
 
 	if (find_hosts(w, a, hosts, e))
 		return -1;
-	/* what is to be typed goes the same way, also where a rank says it */
-	if (w->rsh && setenv("WINDSOCK_RSH", w->rsh, 1))
+	/* what is to be typed goes the same way; what they start with it may be WINDSOCK_RSH itself
+	 */
+	if (w->rsh && setenv(RSH_TYPED, w->rsh, 1))
 		return err_sys(e, "cannot pass --rsh on");
 	*ret = (struct launch_opts){
 		.hosts = hosts,

@@ -77,7 +77,7 @@ static const char *unfinished(bool started)
 const char *rsh_typed(const char *rsh)
 {
 	if (!rsh)
-		rsh = getenv("WINDSOCK_RSH");
+		rsh = getenv(RSH_TYPED) ?: getenv("WINDSOCK_RSH");
 	return rsh && *rsh ? rsh : "ssh";
 }
 

@@ -12,7 +12,9 @@ struct rsh_way {
 /* @program: what was to run there. */
 const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
 			   const char *program, uint64_t deadline_ns, struct arena *a);
-/* The same for a finding: @rsh (of --rsh), else WINDSOCK_RSH, else ssh. */
+/* The same for a finding: @rsh (of --rsh), else what somebody above us was given, else
+ * WINDSOCK_RSH, else ssh. */
+#define RSH_TYPED "WINDSOCK_RSH_TYPED"
 const char *rsh_typed(const char *rsh);
 
 #endif

@@ -200,7 +200,7 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     # na to nd share this machine: a warning
     [ "$(of train.node '"\(.status) \(.subject) \(.value)"')" = "warn nc 300" ]
     [[ $(of train.node .message) == "computes 300 samples/s, the middle one of all hosts 1000: 3.3x slower, in both"* ]]
-    [[ $(of train.node '.fix[0]') == "ssh nc "* ]]
+    [[ $(of train.node '.fix[0]') == "$PWD/rsh nc "* ]]
     [ "$(grep -c '^ddpsmoke .*--expect=90' calls)" = 2 ]
     [ "$(jq -r '.data.expectations.nodes[0].host' <<<"$output")" = nc ]
     stand_in ddpsmoke "if [ -e seen ]; then $(say ddpsmoke "$(finding train.loss pass fine)" "$(paces 900 1000 990 1000)")

@@ -86,7 +86,7 @@ inside() { echo "unshare -m sh -c '$1; exec \"\$@\"' sh"; }
 @test "what a host lacks is said of that host" {
     on_poor "$POOR limit=nofile:16 --" portcheck=1 ncclbench=1 ddpsmoke=1
     [ "$(grep -c 'Too many open files on node1' <<<"$output")" -ge 3 ]
-    on_poor "$POOR deny=netlink:EAFNOSUPPORT --" ifprobe=3 portcheck=1
+    on_poor "$POOR deny=netlink:EAFNOSUPPORT --" ifprobe=3 portcheck=3
     [[ $output == *node1* ]]
 }
 
