@@ -115,7 +115,8 @@ leaf() {
 @test "--pairs: a node that loses packets is named, the matrix shows it" {
     run -1 --separate-stderr "$LAB" run 4 --rate 1gbit --loss node2=5 -- "$BIN/ncclbench" --hosts lab --pairs
     # answers that are lost look like lost data of its own
-    [[ $output =~ FAIL\ pair.loss:\ [0-9.]+\ %\ of\ what\ node2\ (sends\ and\ )?receives\ is\ lost ]]
+    [[ $output =~ FAIL\ pair.loss:\ [0-9.]+\ %\ of\ what\ node2\ (sends\ and\ )?receives\ is\ lost ]] ||
+        { echo "$output"; false; }
     [[ $output == *"# Packets sent again, %"* ]]
     [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]
 }
