@@ -2,7 +2,7 @@
 
 #include "bench/ranks/mpirun.h"
 #include "bench/ranks/room.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/core/units.h"
 
 #define AT(field) .off = offsetof(struct where, field)

@@ -1,7 +1,7 @@
 #include "bench/sweep/crew.h"
 
 #include "bench/ranks/mpirun_child.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"

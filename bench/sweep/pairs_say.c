@@ -1,7 +1,7 @@
 /* The matrix of pairs, and who of them is slow. */
 #include "bench/sweep/pairs_say.h"
 #include "bench/sweep/table.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/report/json.h"
 
 #include <math.h>

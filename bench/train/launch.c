@@ -3,7 +3,7 @@
 #include "bench/ranks/mpirun_child.h"
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"

@@ -1,7 +1,7 @@
 #include "bench/train/say_run.h"
 
 #include "lib/cluster/child.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/net/addr.h"
 
 #include <ifaddrs.h>

@@ -148,23 +148,15 @@ static char *default_rsh(struct arena *a, uint64_t deadline_ns)
 static int prepare(struct fanout *f, const struct fanout_opts *o, const char *const *argv,
 		   struct err *e)
 {
-	const char *rsh = o && o->rsh ? o->rsh : getenv("WINDSOCK_RSH");
-	bool own = !rsh || !*rsh;
-
 	if (o)
 		f->o = *o;
 	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
 	f->program = f->o.program ? f->o.program : argv[0];
-	if (own)
-		rsh = default_rsh(f->a, f->o.deadline_ns);
-	if (split_words(rsh, f->a, &f->argv, e) < 0)
+	if (rsh_words(f->o.rsh, default_rsh(f->a, f->o.deadline_ns), f->a, &f->argv, &f->way, e))
 		return -1;
-	if (!f->argv.n)
-		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
 	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
-	f->way = (struct rsh_way){f->argv.v[0], own ? "ssh" : shell_quote_words(f->a, f->argv.v)};
 	*LIST_ADD(f->a, &f->argv) = shell_quote_words(f->a, argv);
 	*LIST_ADD(f->a, &f->argv) = NULL;
 	f->results = arena_alloc(f->a, f->hosts->n * sizeof(*f->results));

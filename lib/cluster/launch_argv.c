@@ -63,24 +63,12 @@ static bool is_here(struct arena *a, const char *program)
 
 static int add_rsh(struct launch *L, const char *host, str_list *argv, struct err *e)
 {
-	const char *rsh = L->o.rsh ? L->o.rsh : getenv("WINDSOCK_RSH");
-	bool own = !rsh || !*rsh;
-	str_list words = {0};
-
-	if (own)
-		rsh = default_rsh(L);
-	if (split_words(rsh, L->a, &words, e) < 0)
+	if (rsh_words(L->o.rsh, default_rsh(L), L->a, argv, &L->rsh, e))
 		return -1;
-	if (!words.n)
-		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
-	if (!is_here(L->a, words.v[0])) {
-		err_set(e, ERR_SYS, "cannot start %s: there is no such program here", words.v[0]);
+	if (!is_here(L->a, L->rsh.name)) {
+		err_set(e, ERR_SYS, "cannot start %s: there is no such program here", L->rsh.name);
 		return err_hint(e, "install openssh-client, or name another command with --rsh");
 	}
-	for (size_t i = 0; i < words.n; i++)
-		*LIST_ADD(L->a, argv) = words.v[i];
-	*LIST_ADD(L->a, &words) = NULL;
-	L->rsh = (struct rsh_way){words.v[0], own ? "ssh" : shell_quote_words(L->a, words.v)};
 	*LIST_ADD(L->a, argv) = host;
 	*LIST_ADD(L->a, argv) = remote_command(L);
 	return 0;

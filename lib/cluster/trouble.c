@@ -74,13 +74,6 @@ static const char *unfinished(bool started)
 	return started ? "was not finished: interrupted" : "was not asked: interrupted";
 }
 
-const char *rsh_typed(const char *rsh)
-{
-	if (!rsh)
-		rsh = getenv(RSH_TYPED) ?: getenv("WINDSOCK_RSH");
-	return rsh && *rsh ? rsh : "ssh";
-}
-
 const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
 			   const char *program, uint64_t deadline_ns, struct arena *a)
 {

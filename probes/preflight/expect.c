@@ -1,7 +1,7 @@
 /* Training against expectations: each host's pace against the majority's, and the whole against
  * what one rank alone and the measured collectives promise. */
 #include "lib/cluster/child.h"
-#include "lib/cluster/trouble.h"
+#include "lib/cluster/rsh.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
 

@@ -1,0 +1,21 @@
+#ifndef LIB_CLUSTER_RSH_H
+#define LIB_CLUSTER_RSH_H
+/* The remote shell: --rsh, else WINDSOCK_RSH, else ssh with options of ours. */
+#include "lib/cluster/child.h"
+
+/* What is run here. */
+struct rsh_way {
+	const char *name;  /* its first word */
+	const char *typed; /* what a person types for it before the host's name */
+};
+
+/* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. */
+int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,
+	      struct rsh_way *ret_way, struct err *e) MUST_CHECK;
+
+/* What is typed for it in a finding: @given, else what somebody above us was given, else
+ * WINDSOCK_RSH, else ssh. */
+#define RSH_TYPED "WINDSOCK_RSH_TYPED"
+const char *rsh_typed(const char *given);
+
+#endif
