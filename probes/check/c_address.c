@@ -15,8 +15,7 @@ static void mend(const struct iface *i, struct finding *f)
 		finding_fix(f, "ethtool %s   # no carrier: cable, switch port or driver?",
 			    shell_quote(f->a, i->name));
 	else
-		finding_fix(f,
-			    "sudo ip addr add ADDRESS/PREFIX dev %s   # or start its DHCP client",
+		finding_fix(f, CHECK_ADD_ADDRESS "%s   # or start its DHCP client",
 			    shell_quote(f->a, i->name));
 }
 

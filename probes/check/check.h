@@ -24,4 +24,8 @@ struct check {
 
 void check_all(const struct check_input *in, struct report *r);
 
+/* How addr.usable's advice begins where it knows no address; who knows the other hosts' fills it.
+ */
+#define CHECK_ADD_ADDRESS "sudo ip addr add ADDRESS/PREFIX dev "
+
 #endif

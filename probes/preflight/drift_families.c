@@ -4,6 +4,7 @@
  */
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
+#include "probes/check/check.h"
 #include "probes/preflight/drift.h"
 
 enum { V4, V6, FAMILIES };
@@ -195,14 +196,13 @@ static const struct answer *any_with_address(const struct answers *all)
 static bool fill(struct preflight *p, const struct answers *all, struct finding *f,
 		 const struct answer *usual)
 {
-	static const char blank[] = "sudo ip addr add ADDRESS/PREFIX dev ";
 	const struct answer *a = answer_of(all, f->host);
 	const char *like = answer_address(usual), *own, *card;
 
-	if (!a || !f->fix.n || !starts_with(f->fix.v[0], blank))
+	if (!a || !f->fix.n || !starts_with(f->fix.v[0], CHECK_ADD_ADDRESS))
 		return false;
 	own = drift_vacant(p, all, a, usual, like);
-	card = f->fix.v[0] + strlen(blank);
+	card = f->fix.v[0] + strlen(CHECK_ADD_ADDRESS);
 	card = arena_strndup(p->a, card, strcspn(card, " "));
 	if (own)
 		f->fix.v[0] = adding(p->a, own, answer_prefix(usual, like), card);
