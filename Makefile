@@ -3,6 +3,7 @@
 # make check         set this machine up, build, run every test (CI runs this)
 # make check-sanitize  tests under ASan and UBSan, threads under TSan, commands under valgrind
 # make check-launchers  the same ranks under real Slurm, torchrun, accelerate, sshfs
+# make check-nccl-versions  our rules and plug-in against 21 releases of the real NCCL, 7 GB
 # make soak          everything that hangs or leaks only now and then, many times
 # make check-newcomer  both of them in a bare root folder, as a newcomer would
 # make check-packages  dist and deb twice: the same bytes; installed, used, purged
@@ -122,6 +123,10 @@ check-launchers:
 	@scripts/setup launchers
 	@O='$(O)' scripts/check-launchers
 
+check-nccl-versions:
+	@scripts/setup check
+	@O='$(O)' scripts/check-nccl-versions
+
 soak:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory -j$$(nproc) all unit
@@ -170,7 +175,7 @@ uninstall: uninstall-plugins
 clean:
 	rm -rf '$(O)'
 
-.PHONY: all unit docs preflight check check-sanitize check-launchers check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb install uninstall clean FORCE
+.PHONY: all unit docs preflight check check-sanitize check-launchers check-nccl-versions check-newcomer check-packages check-systemd soak fuzz bench-peers dist deb install uninstall clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

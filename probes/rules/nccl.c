@@ -128,16 +128,21 @@ static bool is_held(const struct iface_addr *const *v, size_t n, const char *lab
 	return false;
 }
 
+/* An address that is configured on a link without a carrier, or switched off, counts at first. */
+static bool is_seen(const struct iface_addr *ia, unsigned version)
+{
+	return (ia->iface->flags & IFF_RUNNING) || nccl_version(version) < NCCL_VERSION_RUNNING;
+}
+
 size_t nccl_select(const struct inventory *inv, const struct nccl_ifspec *spec, int family,
-		   const struct iface_addr *ret[NCCL_MAX_IFS])
+		   unsigned version, const struct iface_addr *ret[NCCL_MAX_IFS])
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < inv->addrs.n && n < NCCL_MAX_IFS; i++) {
 		const struct iface_addr *ia = &inv->addrs.v[i];
 
-		if (!(ia->iface->flags & IFF_RUNNING) ||
-		    (family && ia->addr.sa.sa_family != family))
+		if ((family && ia->addr.sa.sa_family != family) || !is_seen(ia, version))
 			continue;
 		/* ::1 is left out, 127.0.0.1 is not */
 		if (ia->addr.sa.sa_family == AF_INET6 &&
@@ -149,13 +154,26 @@ size_t nccl_select(const struct inventory *inv, const struct nccl_ifspec *spec, 
 	return n;
 }
 
-const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const union addr *to)
+static bool is_inverted(const union addr *to, unsigned version)
 {
+	if (to->sa.sa_family != AF_INET)
+		return false;
+	version = nccl_version(version);
+	return version >= NCCL_VERSION_INVERTED && version < NCCL_VERSION_UPRIGHT;
+}
+
+const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const union addr *to,
+					  unsigned version, bool *ret_inverted)
+{
+	bool inverted = is_inverted(to, version);
+
+	if (ret_inverted)
+		*ret_inverted = inverted;
 	for (size_t i = 0; i < inv->addrs.n; i++) {
 		const struct iface_addr *ia = &inv->addrs.v[i];
 
 		if (ia->addr.sa.sa_family == to->sa.sa_family &&
-		    addr_in_subnet(to, &ia->addr, ia->prefix) &&
+		    addr_in_subnet(to, &ia->addr, ia->prefix) != inverted &&
 		    (to->sa.sa_family == AF_INET ||
 		     ia->addr.v6.sin6_scope_id == to->v6.sin6_scope_id))
 			return ia;
@@ -163,13 +181,18 @@ const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const uni
 	return NULL;
 }
 
-static bool pass(const struct inventory *inv, const char *list, int family, const char *rule,
-		 struct nccl_choice *ret)
+struct pass {
+	const struct inventory *inv;
+	int family;
+	unsigned version;
+};
+
+static bool pass(const struct pass *p, const char *list, const char *rule, struct nccl_choice *ret)
 {
 	struct nccl_ifspec spec;
 
 	nccl_ifspec_parse(list, &spec);
-	ret->n = nccl_select(inv, &spec, family, ret->v);
+	ret->n = nccl_select(p->inv, &spec, p->family, p->version, ret->v);
 	ret->rule = rule;
 	return ret->n > 0;
 }
@@ -177,25 +200,26 @@ static bool pass(const struct inventory *inv, const char *list, int family, cons
 void nccl_choose(const struct inventory *inv, const char *ifname, int family,
 		 const union addr *comm_id, unsigned version, struct nccl_choice *ret)
 {
-	bool virbr = version >= NCCL_VERSION_VIRBR;
+	const struct pass p = {inv, family, version};
+	bool virbr;
 
 	*ret = (struct nccl_choice){0};
 	if (ifname && strlen(ifname) > 1) { /* one character is as good as none */
-		pass(inv, ifname, family, "NCCL_SOCKET_IFNAME", ret);
+		pass(&p, ifname, "NCCL_SOCKET_IFNAME", ret);
 		return;
 	}
-	if (pass(inv, "ib", family, "automatic:ib", ret))
+	if (pass(&p, "ib", "automatic:ib", ret))
 		return;
-	if (comm_id && (ret->v[0] = nccl_same_subnet(inv, comm_id))) {
+	if (comm_id && (ret->v[0] = nccl_same_subnet(inv, comm_id, version, NULL))) {
 		ret->n = 1;
 		ret->rule = "automatic:NCCL_COMM_ID";
 		return;
 	}
-	if (pass(inv, virbr ? "^docker,lo,virbr" : "^docker,lo", family,
+	virbr = nccl_version(version) >= NCCL_VERSION_VIRBR;
+	if (pass(&p, virbr ? "^docker,lo,virbr" : "^docker,lo",
 		 virbr ? "automatic:not docker,lo,virbr" : "automatic:not docker,lo", ret) ||
-	    pass(inv, "docker", family, "automatic:docker", ret) ||
-	    pass(inv, "lo", family, "automatic:lo", ret) ||
-	    (virbr && pass(inv, "virbr", family, "automatic:virbr", ret)))
+	    pass(&p, "docker", "automatic:docker", ret) || pass(&p, "lo", "automatic:lo", ret) ||
+	    (virbr && pass(&p, "virbr", "automatic:virbr", ret)))
 		return;
 	ret->rule = "automatic";
 }

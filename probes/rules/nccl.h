@@ -20,11 +20,17 @@
 enum {
 	NCCL_MAX_IFS = 16,
 	NCCL_NAME_SIZE = 64,		/* of one entry in a list; longer ones match nothing */
+	NCCL_VERSION_GID = 22105,	/* finds RoCE's entry in the GID table itself: 0 before */
 	NCCL_VERSION_CONF_FILE = 22304, /* NCCL_CONF_FILE is looked at */
 	NCCL_VERSION_VIRBR = 22803,	/* virbr is left for last */
-	NCCL_VERSION_HOME = 23003,	/* $HOME instead of the passwd entry; \r is stripped;
-					   lines are cut into pieces of 4095 bytes */
-	NCCL_VERSION_NEWEST = 23007,
+	NCCL_VERSION_RUNNING = 22803,	/* what is not running is passed over: not even up before */
+	NCCL_VERSION_ENV_PLUGIN = 22807, /* NCCL_ENV_PLUGIN is looked at */
+	NCCL_VERSION_INVERTED = 22902,	 /* takes the first IPv4 address NOT in NCCL_COMM_ID's
+					    subnet, by mistake, */
+	NCCL_VERSION_UPRIGHT = 23003,	 /* and no longer */
+	NCCL_VERSION_HOME = 23003,	 /* $HOME instead of the passwd entry; \r is stripped;
+					    lines are cut into pieces of 4095 bytes */
+	NCCL_VERSION_NEWEST = 23203,
 };
 
 struct nccl_ifspec {
@@ -87,11 +93,18 @@ struct nccl_choice {
 	size_t n;
 	const char *rule;
 };
-/* One pass of the filter over the inventory; returns the number held. */
+/*
+ * One pass of the filter over the inventory; returns the number held. Here and below @version
+ * is as nccl_version() takes it, and only asked for where releases differ.
+ */
 size_t nccl_select(const struct inventory *inv, const struct nccl_ifspec *spec, int family,
-		   const struct iface_addr *ret[NCCL_MAX_IFS]);
-/* First address in @to's subnet; neither RUNNING nor loopback is looked at. NULL: none. */
-const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const union addr *to);
+		   unsigned version, const struct iface_addr *ret[NCCL_MAX_IFS]);
+/*
+ * First address in @to's subnet; neither RUNNING nor loopback is looked at. NULL: none.
+ * *ret_inverted, unless NULL: this release takes the first one outside of it instead.
+ */
+const struct iface_addr *nccl_same_subnet(const struct inventory *inv, const union addr *to,
+					  unsigned version, bool *ret_inverted);
 /* @ifname and @comm_id may be NULL. */
 void nccl_choose(const struct inventory *inv, const char *ifname, int family,
 		 const union addr *comm_id, unsigned version, struct nccl_choice *ret);

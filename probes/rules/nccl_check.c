@@ -188,6 +188,12 @@ static void lint_env_plugin(const struct lint *l, const struct setting *s)
 	if (strcasecmp(s->value, "none") == 0)
 		return;
 	f = lint_find(l, "lint.env-plugin", s);
+	if (nccl_version(l->in->nccl_version) < NCCL_VERSION_ENV_PLUGIN) {
+		finding_set(f, ST_INFO, "is %s, which NCCL before 2.28.7 does not look at",
+			    s->value);
+		report_add(l->r, f);
+		return;
+	}
 	finding_set(f, ST_WARN,
 		    "is %s: that plug-in answers for every NCCL variable, so what is set "
 		    "here may not be what NCCL sees",

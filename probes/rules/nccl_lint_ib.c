@@ -157,6 +157,16 @@ void lint_gid_index(const struct lint *l, const struct setting *s)
 	if (!nccl_param_parse(s->value, &v) || v < 0)
 		return;
 	f = lint_find(l, "lint.gid-index", s);
+	if (nccl_version(l->in->nccl_version) < NCCL_VERSION_GID) {
+		finding_set(
+			f, ST_INFO,
+			"pins entry %lld of the GID table on every port: NCCL before 2.21 takes "
+			"entry 0 unless told, which is not RoCE v2; what a number means differs "
+			"between hosts (show_gids)",
+			(long long)v);
+		report_add(l->r, f);
+		return;
+	}
 	finding_set(f, ST_WARN,
 		    "pins entry %lld of the GID table on every port; the order of that "
 		    "table differs between hosts and changes with every address, and since "

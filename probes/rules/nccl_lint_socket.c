@@ -7,7 +7,7 @@ static const char *known_names(const struct lint *l)
 {
 	struct nccl_ifspec any = {0};
 	const struct iface_addr *v[NCCL_MAX_IFS];
-	size_t n = nccl_select(l->in->inv, &any, 0, v);
+	size_t n = nccl_select(l->in->inv, &any, 0, l->in->nccl_version, v);
 	struct text t;
 
 	text_init(&t, report_arena(l->r));
@@ -43,9 +43,11 @@ static void no_match(const struct lint *l, const struct setting *s, const struct
 			    s->value, only, why);
 	else
 		finding_set(f, ST_FAIL,
-			    "is [%s], which leaves no running interface with an address: "
+			    "is [%s], which leaves no%s interface with an address: "
 			    "NCCL ends with \"no socket interface found\"",
-			    s->value);
+			    s->value,
+			    nccl_version(l->in->nccl_version) < NCCL_VERSION_RUNNING ? ""
+										     : " running");
 	finding_expect(f, "one of: %s", known_names(l));
 	finding_fix(f, "eval \"$(ifprobe --suggest)\"");
 	report_add(l->r, f);
@@ -217,7 +219,7 @@ void lint_ifname(const struct lint *l, const struct setting *s)
 	}
 	nccl_ifspec_parse(s->value, &spec);
 	bad_text = lint_list_text(l, s, "lint.ifname", &spec);
-	c.n = nccl_select(l->in->inv, &spec, family, c.v);
+	c.n = nccl_select(l->in->inv, &spec, family, l->in->nccl_version, c.v);
 	if (c.n == 0) {
 		no_match(l, s, &spec);
 	} else if (spec.negate && lets_lo_in(l, &spec)) {
@@ -247,8 +249,8 @@ void lint_family(const struct lint *l, const struct setting *s)
 		report_add(l->r, f);
 		return;
 	}
-	nccl_choose(l->in->inv, ifname, family, NULL, NCCL_VERSION_NEWEST, &with);
-	nccl_choose(l->in->inv, ifname, 0, NULL, NCCL_VERSION_NEWEST, &without);
+	nccl_choose(l->in->inv, ifname, family, NULL, l->in->nccl_version, &with);
+	nccl_choose(l->in->inv, ifname, 0, NULL, l->in->nccl_version, &without);
 	if (with.n || !without.n)
 		return;
 	f = lint_find(l, "lint.family.nomatch", s);
@@ -261,16 +263,45 @@ void lint_family(const struct lint *l, const struct setting *s)
 	report_add(l->r, f);
 }
 
+/* The releases that take whatever is outside of its subnet. */
+static void comm_id_inverted(const struct lint *l, const struct setting *s,
+			     const struct iface_addr *taken)
+{
+	struct finding *f = lint_find(l, "lint.comm-id.bad", s);
+	struct addr_text t;
+
+	if (taken)
+		finding_set(f, ST_FAIL,
+			    "is %s, and NCCL 2.29 takes the first address that is not in that "
+			    "subnet, by mistake: %s (%s)",
+			    s->value, taken->label, addr_print(&taken->addr, &t));
+	else
+		finding_set(f, ST_FAIL,
+			    "is %s, and NCCL 2.29, which looks for an address that is not in that "
+			    "subnet, by mistake, ends with an error",
+			    s->value);
+	finding_expect(f, "not set, or NCCL 2.30.3 or newer");
+	lint_unset(f, s);
+	report_add(l->r, f);
+}
+
 void lint_comm_id(const struct lint *l, const struct setting *s)
 {
 	bool torch = settings_env("MASTER_ADDR") || settings_env("TORCHELASTIC_RUN_ID");
+	const struct iface_addr *taken;
+	bool inverted = false;
 	struct finding *f;
 	const char *why;
 	union addr to;
-	bool bad = nccl_comm_id_resolve(s->value, l->in, &to, &why) != 0;
 
-	if (!bad && !nccl_same_subnet(l->in->inv, &to))
-		why = "no address of this host is in its subnet";
+	if (!nccl_comm_id_resolve(s->value, l->in, &to, &why)) {
+		taken = nccl_same_subnet(l->in->inv, &to, l->in->nccl_version, &inverted);
+		if (inverted) {
+			comm_id_inverted(l, s, taken);
+			return;
+		}
+		why = taken ? NULL : "no address of this host is in its subnet";
+	}
 	f = lint_find(l, why ? "lint.comm-id.bad" : "lint.comm-id", s);
 	if (why)
 		finding_set(f, ST_FAIL, "is [%s], and NCCL ends with an error: %s", s->value, why);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* The address that NCCL tells peers when told @list, where that leaves nothing but @i; or NULL. */
-static const struct iface_addr *first_of(const struct inventory *inv, const struct iface *i,
+static const struct iface_addr *first_of(const struct rules_input *in, const struct iface *i,
 					 const char *list, int family)
 {
 	const struct iface_addr *v[NCCL_MAX_IFS];
@@ -14,7 +14,7 @@ static const struct iface_addr *first_of(const struct inventory *inv, const stru
 
 	nccl_ifspec_parse(list, &spec);
 	/* a value of one character is passed over */
-	n = strlen(list) > 1 ? nccl_select(inv, &spec, family, v) : 0;
+	n = strlen(list) > 1 ? nccl_select(in->inv, &spec, family, in->nccl_version, v) : 0;
 	for (size_t k = 0; k < n; k++)
 		if (v[k]->iface != i)
 			return NULL;
@@ -39,10 +39,10 @@ static bool try_naming(const struct rules_input *in, const struct iface *i,
 {
 	int set = nccl_family_parse(nccl_value(in, "NCCL_SOCKET_FAMILY"));
 
-	n->first = n->list ? first_of(in->inv, i, n->list, n->family) : NULL;
+	n->first = n->list ? first_of(in, i, n->list, n->family) : NULL;
 	if (!fits(n->first, want, fit))
 		return false;
-	return n->family || !set || first_of(in->inv, i, n->list, set) == n->first;
+	return n->family || !set || first_of(in, i, n->list, set) == n->first;
 }
 
 bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
@@ -100,8 +100,22 @@ static struct port_sum sum_ports(const rdma_list *rdma)
 	return s;
 }
 
-static void suggest_hca(const rdma_list *rdma, struct suggestion *s)
+static void say_gid_index(const struct rules_input *in, struct suggestion *s)
 {
+	if (nccl_version(in->nccl_version) < NCCL_VERSION_GID)
+		suggest_left_out(s,
+				 "NCCL_IB_GID_INDEX is not set: this NCCL, older than 2.21, takes "
+				 "entry 0, which is not RoCE v2; the number to set differs between "
+				 "hosts: show_gids, or install a newer NCCL");
+	else
+		suggest_left_out(s,
+				 "NCCL_IB_GID_INDEX is not set: NCCL finds the entry itself, and a "
+				 "pinned one breaks where GID tables differ");
+}
+
+static void suggest_hca(const struct rules_input *in, struct suggestion *s)
+{
+	const rdma_list *rdma = in->rdma;
 	struct port_sum sum = sum_ports(rdma);
 	bool mixed = sum.infiniband > 0 && sum.roce > 0;
 	enum rdma_link keep = sum.infiniband >= sum.roce ? RDMA_INFINIBAND : RDMA_ROCE;
@@ -109,9 +123,7 @@ static void suggest_hca(const rdma_list *rdma, struct suggestion *s)
 	bool first = true;
 
 	if (sum.roce_ports)
-		suggest_left_out(s,
-				 "NCCL_IB_GID_INDEX is not set: NCCL finds the entry itself, and a "
-				 "pinned one breaks where GID tables differ");
+		say_gid_index(in, s);
 	if (!sum.usable || (!sum.left_out && !mixed))
 		return;
 	text_init(&list, s->a);
@@ -173,7 +185,7 @@ void nccl_suggest(const struct rules_input *in, struct suggestion *s)
 	say_prefix(s, &n);
 	say_family(s, &n);
 	if (in->rdma)
-		suggest_hca(in->rdma, s);
+		suggest_hca(in, s);
 	if (nccl_value(in, "NCCL_COMM_ID"))
 		suggest_left_out(s,
 				 "NCCL_COMM_ID is set and decides the bootstrap interface whatever "

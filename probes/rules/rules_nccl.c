@@ -110,7 +110,7 @@ static void judge_reach(const struct rules_input *in, const struct iface_addr *b
 		p->unreachable_why = "no interface is left to carry data";
 }
 
-static const char *why_data(const struct nccl_choice *c, const char *ifname)
+static const char *why_data(const struct nccl_choice *c, const char *ifname, bool running)
 {
 	if (streq(c->rule, "NCCL_SOCKET_IFNAME"))
 		return *ifname == '^' ? "first interface that NCCL_SOCKET_IFNAME does not exclude"
@@ -118,8 +118,10 @@ static const char *why_data(const struct nccl_choice *c, const char *ifname)
 	if (streq(c->rule, "automatic:ib"))
 		return "nothing is set; a name that begins with \"ib\" beats every other";
 	if (starts_with(c->rule, "automatic:not"))
-		return "nothing is set; lowest-numbered running interface that is not docker, lo "
-		       "or virbr";
+		return running ? "nothing is set; lowest-numbered running interface that is not "
+				 "docker, lo or virbr"
+			       : "nothing is set; lowest-numbered interface that is not docker or "
+				 "lo, running or not: NCCL looks at that since 2.28.3";
 	return "nothing is set and nothing better is up; a last resort";
 }
 
@@ -131,13 +133,19 @@ static bool cannot_bind(const struct iface_addr *ia)
 }
 
 static void predict_comm_id(const struct rules_input *in, const char *id,
-			    const struct iface_addr *boot, const char *bad, struct prediction *p)
+			    const struct iface_addr *boot, const char *bad, bool inverted,
+			    struct prediction *p)
 {
 	struct arena *a = in->inv->a;
 
 	p->rule = "NCCL_COMM_ID";
 	p->outcome = boot ? OUTCOME_OK : OUTCOME_FAILS;
-	if (boot)
+	if (inverted && !bad)
+		p->why = arena_printf(a,
+				      "%s outside of the subnet of NCCL_COMM_ID=%s: NCCL 2.29 "
+				      "compares subnets the wrong way round, 2.30.3 does not",
+				      boot ? "first address" : "no address of this host is", id);
+	else if (boot)
 		p->why = arena_printf(a,
 				      "first address in the subnet of NCCL_COMM_ID=%s; "
 				      "NCCL_SOCKET_IFNAME is not asked",
@@ -151,28 +159,32 @@ static void predict_comm_id(const struct rules_input *in, const char *id,
 				      id);
 }
 
-static const char *why_none(const char *ifname, int family)
+static const char *why_none(struct arena *a, const char *ifname, int family, bool running)
 {
+	const char *kind = running ? "running " : "";
+
 	if (ifname && strlen(ifname) > 1)
-		return "no running interface with an address fits what is set";
-	return family == AF_INET    ? "no running interface has an IPv4 address, and "
-				      "NCCL_SOCKET_FAMILY asks for one"
-	       : family == AF_INET6 ? "no running interface has an IPv6 address, and "
-				      "NCCL_SOCKET_FAMILY asks for one"
-				    : "no running interface has an address";
+		return arena_printf(a, "no %sinterface with an address fits what is set", kind);
+	if (!family)
+		return arena_printf(a, "no %sinterface has an address", kind);
+	return arena_printf(
+		a, "no %sinterface has an IPv%d address, and NCCL_SOCKET_FAMILY asks for one", kind,
+		family == AF_INET ? 4 : 6);
 }
 
-static void predict_list(const struct nccl_choice *data, const char *ifname, int family,
-			 struct prediction *p)
+static void predict_list(struct arena *a, const struct nccl_choice *data, const char *ifname,
+			 int family, unsigned version, struct prediction *p)
 {
+	bool running = version >= NCCL_VERSION_RUNNING;
+
 	p->rule = data->rule;
 	if (!data->n) {
 		p->outcome = OUTCOME_NONE;
-		p->why = why_none(ifname, family);
+		p->why = why_none(a, ifname, family, running);
 		return;
 	}
 	p->outcome = OUTCOME_OK;
-	p->why = why_data(data, ifname);
+	p->why = why_data(data, ifname, running);
 	if (cannot_bind(data->v[0])) {
 		p->outcome = OUTCOME_FAILS;
 		p->why = "its IPv6 address is not usable yet (duplicate address detection)";
@@ -208,26 +220,27 @@ static void predict(const struct rules_input *in, struct prediction *p)
 	const char *ifname = nccl_value(in, "NCCL_SOCKET_IFNAME");
 	const char *id = nccl_value(in, "NCCL_COMM_ID"), *bad = NULL;
 	int family = nccl_family_parse(nccl_value(in, "NCCL_SOCKET_FAMILY"));
+	unsigned version = nccl_version(in->nccl_version);
 	const struct iface_addr *boot = NULL;
 	struct arena *a = in->inv->a;
 	struct nccl_choice data;
+	bool inverted = false;
 	union addr to;
 
 	*p = (struct prediction){0};
 	if (overruns(in, id, ifname, p))
 		return;
 	if (id && nccl_comm_id_resolve(id, in, &to, &bad) == 0)
-		boot = nccl_same_subnet(in->inv, &to);
-	nccl_choose(in->inv, ifname, family, id && !bad ? &to : NULL,
-		    nccl_version(in->nccl_version), &data);
+		boot = nccl_same_subnet(in->inv, &to, version, &inverted);
+	nccl_choose(in->inv, ifname, family, id && !bad ? &to : NULL, version, &data);
 	for (size_t i = 0; i < data.n; i++) {
 		*LIST_ADD(a, &p->interfaces) = data.v[i]->label;
 		*LIST_ADD(a, &p->addresses) = address(a, data.v[i]);
 	}
 	if (id) {
-		predict_comm_id(in, id, boot, bad, p);
+		predict_comm_id(in, id, boot, bad, inverted, p);
 	} else {
-		predict_list(&data, ifname, family, p);
+		predict_list(a, &data, ifname, family, version, p);
 		boot = data.n ? data.v[0] : NULL;
 	}
 	if (boot) {

@@ -130,6 +130,9 @@ static int read_all(int fd, struct text *out)
 		n = read(fd, buf, sizeof(buf));
 		if (n <= 0)
 			return n < 0 ? -1 : 0;
+		/* up to 2.19 a line too long for the log drags along what lies behind its buffer */
+		for (ssize_t i = 0; i < n; i++)
+			buf[i] = buf[i] ? buf[i] : ' ';
 		text_addn(out, buf, (size_t)n);
 	}
 }
@@ -167,16 +170,19 @@ static int run_once(struct text *log)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : DIED;
 }
 
+/* "Bootstrap: Using eth0:10.0.0.1<0>"; before 2.24 a blank stands before the colon. */
 static bool find_using(const char *log, char *to, size_t n)
 {
-	static const char mark[] = "Bootstrap: Using ";
-	const char *at = strstr(log, mark);
+	static const char *const marks[] = {"Bootstrap: Using ", "Bootstrap : Using "};
+	const char *at = NULL;
 	size_t len;
 
 	*to = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(marks) && !at; i++)
+		if ((at = strstr(log, marks[i])))
+			at += strlen(marks[i]);
 	if (!at)
 		return false;
-	at += strlen(mark);
 	len = strcspn(at, "<\n");
 	if (len >= n)
 		return false;

@@ -219,6 +219,9 @@ static const struct guess {
 	bool reachable;
 } guesses[] = {
 #define AUTO_NOT "automatic:not docker,lo,virbr"
+#define OFF                                                                                        \
+	"link 2 eth0 state=nocarrier\naddr eth0 10.0.0.5/24\n"                                     \
+	"link 3 eth2 state=down\naddr eth2 10.0.2.5/24\nlink 4 eth1\naddr eth1 10.0.1.5/24\n"
 #define BY_LIST "NCCL_SOCKET_IFNAME"
 #define BY_ID "NCCL_COMM_ID"
 #define BY_ID_OVER "NCCL_COMM_ID:overrun"
@@ -238,6 +241,13 @@ static const struct guess {
 	{LO, "=lo", "AF_INET6", NULL, 0, "none", NULL, NULL, "", BY_LIST, false},
 	{"link 2 eth0 state=nocarrier\naddr eth0 10.0.0.5/24\n", NULL, NULL, NULL, 0, "none", NULL,
 	 NULL, "", "automatic", false},
+	/* up to 2.27 neither a carrier nor being up was asked for */
+	{OFF, NULL, NULL, NULL, 22803, "ok", "eth1", "10.0.1.5", "eth1", AUTO_NOT, true},
+	{OFF, NULL, NULL, NULL, 22707, "ok", "eth0", "10.0.0.5", "eth0 eth2 eth1",
+	 "automatic:not docker,lo", false},
+	{OFF, "=eth2", NULL, NULL, 22803, "none", NULL, NULL, "", BY_LIST, false},
+	{OFF, "=eth2", NULL, NULL, 22707, "ok", "eth2", "10.0.2.5", "eth2", BY_LIST, false},
+	{OFF, "=eth2", "AF_INET6", NULL, 22707, "none", NULL, NULL, "", BY_LIST, false},
 	{BRIDGE, NULL, NULL, NULL, 0, "ok", "br-aaaa", "172.19.0.1", "br-aaaa ens3 ens3:1 veth1",
 	 AUTO_NOT, false},
 	{BRIDGE, "=ens3", NULL, NULL, 0, "ok", "ens3", "10.0.0.5", "ens3", BY_LIST, true},
@@ -281,6 +291,14 @@ static const struct guess {
 	{DUAL, NULL, NULL, "[fd00::9", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
 	{DUAL, NULL, NULL, "[10.0.0.1]:1", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
 	{DUAL, NULL, NULL, "[]:1", 0, "fails", NULL, NULL, "eth0", BY_ID, false},
+	/* 2.29 takes what is outside of the subnet, by mistake; of IPv6 it does not */
+	{PLAIN, NULL, NULL, "10.0.0.9:1", 22809, "ok", "eth0", "10.0.0.5", "eth0", BY_ID, true},
+	{PLAIN, NULL, NULL, "10.0.0.9:1", 22902, "ok", "lo", "127.0.0.1", "lo", BY_ID, false},
+	{PLAIN, NULL, NULL, "10.0.0.9:1", 22907, "ok", "lo", "127.0.0.1", "lo", BY_ID, false},
+	{PLAIN, NULL, NULL, "10.0.0.9:1", 23003, "ok", "eth0", "10.0.0.5", "eth0", BY_ID, true},
+	{PLAIN, NULL, NULL, "192.0.2.1:1", 22902, "ok", "lo", "127.0.0.1", "lo", BY_ID, false},
+	{LO, NULL, NULL, "127.0.0.9:1", 22902, "fails", NULL, NULL, "lo", BY_ID, false},
+	{DUAL, NULL, NULL, "[fd00::9]:1", 22902, "ok", "eth0", "fd00::5", "eth0", BY_ID, true},
 	/* NCCL copies its parts unbounded: what fits, and one character more */
 	{DUAL, NULL, NULL, "[fd00::9]:" DIGITS_31, 0, "ok", "eth0", "fd00::5", "eth0", BY_ID, true},
 	{DUAL, NULL, NULL, "[fd00::9]:" DIGITS_31 "1", 0, "fails", NULL, NULL, "", BY_ID_OVER,

@@ -255,6 +255,41 @@ static void the_rest_is_judged(void **state)
 	composed_done(&b.c);
 }
 
+/* What NCCL does with a setting is not what it did, or will do again. */
+static void releases_differ(void **state)
+{
+	static const struct {
+		unsigned version;
+		const char *name, *value, *findings;
+	} rows[] = {
+		/* 2.29 compares subnets the wrong way round: what is outside comes first */
+		{22809, "NCCL_COMM_ID", "10.0.0.9:1", "lint.comm-id:info lint.nccl:pass"},
+		{22902, "NCCL_COMM_ID", "10.0.0.9:1", "lint.comm-id.bad:fail"},
+		{22907, "NCCL_COMM_ID", "192.0.2.9:1", "lint.comm-id.bad:fail"},
+		{23003, "NCCL_COMM_ID", "10.0.0.9:1", "lint.comm-id:info lint.nccl:pass"},
+		/* what is not running is chosen up to 2.27, and leads nowhere */
+		{22803, IFNAME, "=ens5", "lint.ifname.nomatch:fail"},
+		{22707, IFNAME, "=ens5", "lint.ifname.unreachable:warn"},
+		/* without it older ones take entry 0: to unset it would be bad advice */
+		{22105, "NCCL_IB_GID_INDEX", "3", "lint.gid-index:warn"},
+		{22005, "NCCL_IB_GID_INDEX", "3", "lint.gid-index:info lint.nccl:pass"},
+		{22807, "NCCL_ENV_PLUGIN", "x", "lint.env-plugin:warn"},
+		{22803, "NCCL_ENV_PLUGIN", "x", "lint.env-plugin:info lint.nccl:pass"},
+	};
+	struct bench b = {0};
+	const char *fix;
+
+	(void)state;
+	unsetenv("MASTER_ADDR");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		load(&b, PLAIN);
+		b.in.nccl_version = rows[i].version;
+		set(&b, rows[i].name, rows[i].value, ENV);
+		assert_string_equal(check(&b, &fix), rows[i].findings);
+	}
+	composed_done(&b.c);
+}
+
 /* --- suggestions ------------------------------------------------------------------ */
 
 static const struct suggest_row {
@@ -319,12 +354,33 @@ static void what_helps_is_suggested(void **state)
 	composed_done(&b.c);
 }
 
+static void older_ones_are_not_told_that_they_find_the_gid(void **state)
+{
+	static const unsigned versions[] = {22005, 22105};
+	struct bench b = {0};
+	struct suggestion s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+		load(&b, ZERO_GID);
+		b.in.nccl_version = versions[i];
+		s = (struct suggestion){.a = &b.c.a, .iface = composed_iface(&b.c, "eth0")};
+		nccl_suggest(&b.in, &s);
+		assert_int_equal(s.left_out.n, 1);
+		assert_non_null(strstr(s.left_out.v[0],
+				       i ? "NCCL finds the entry itself" : "older than 2.21"));
+	}
+	composed_done(&b.c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_are_judged),
 		cmocka_unit_test(the_rest_is_judged),
+		cmocka_unit_test(releases_differ),
 		cmocka_unit_test(what_helps_is_suggested),
+		cmocka_unit_test(older_ones_are_not_told_that_they_find_the_gid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
