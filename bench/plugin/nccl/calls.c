@@ -12,8 +12,9 @@ static ncclDataType_t type_of(enum dtype t)
 		[DT_HALF] = ncclFloat16,
 		[DT_FLOAT] = ncclFloat32,
 		[DT_DOUBLE] = ncclFloat64,
-		[DT_BFLOAT16] = ncclBfloat16,
-		/* ncclFloat8e4m3 and ncclFloat8e5m2, which headers before 2.24 have not */
+		/* ncclBfloat16, which headers before 2.24 have for nvcc alone */
+		[DT_BFLOAT16] = (ncclDataType_t)9,
+		/* ncclFloat8e4m3 and ncclFloat8e5m2, which those have not */
 		[DT_F8E4M3] = (ncclDataType_t)10,
 		[DT_F8E5M2] = (ncclDataType_t)11,
 	};

@@ -101,5 +101,5 @@ void newer_deregister(ncclComm_t c, void *handle, bool symmetric)
 	if (!symmetric)
 		(void)ncclCommDeregister(c, handle);
 #endif
-	(void)c, (void)handle;
+	(void)c, (void)handle, (void)symmetric;
 }

@@ -89,13 +89,14 @@ int vendor_find_nccl(const char *given, struct vendor *ret, struct err *e)
 
 int vendor_load(const char *given, struct vendor *ret, struct err *e)
 {
-	char found[sizeof(ret->nccl_path) + 32];
+	char found[sizeof(ret->nccl_path) + 64], version[32];
 	const struct driver_want want = {cuda_needs, ARRAY_LEN(cuda_needs), found,
 					 "--backend tcp does without", least};
 
 	if (vendor_find_nccl(given, ret, e))
 		return -1;
-	(void)snprintf(found, sizeof(found), "NCCL itself is: %s", ret->nccl_path);
+	vendor_version(ret->nccl, version, sizeof(version));
+	(void)snprintf(found, sizeof(found), "NCCL itself is: %s (%s)", ret->nccl_path, version);
 	return driver_start(&want, &ret->driver, e);
 }
 
