@@ -4,6 +4,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
+#include "lib/report/here.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +40,14 @@ static void app_done(struct app *app) { arena_done(&app->arena); }
  */
 static int fail(const struct err *e)
 {
+	AUTO(arena_done) struct arena a = {0};
+
 	if (e->kind == ERR_USAGE && *e->hint) {
 		log_error("%s; %s", e->msg, e->hint);
 	} else {
 		log_error("%s", e->msg);
 		if (*e->hint)
-			log_hint("%s", e->hint);
+			log_hint("%s", here_line(&a, e->hint));
 	}
 	return err_exit_code(e);
 }

@@ -220,7 +220,7 @@ static void advise(const struct agent *g)
 	switch (g->why ? g->link.channel.error : 0) {
 	case ECONNREFUSED:
 		log_hint("nobody waits there: that run has begun with as many machines as it was "
-			 "told to wait for (--joiners N, --wait N), or is over");
+			 "told to wait for (--wait N), or is over");
 		break;
 	case ETIMEDOUT:
 	case EHOSTUNREACH:

@@ -1,6 +1,7 @@
 /* The command line that starts an agent; nothing on it is secret. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 
 /*
@@ -47,18 +48,7 @@ static const char *default_rsh(struct launch *L)
 
 static bool is_here(struct arena *a, const char *program)
 {
-	const char *path = getenv("PATH") ?: "/usr/bin:/bin";
-
-	if (strchr(program, '/'))
-		return !access(program, X_OK);
-	while (*path) {
-		size_t n = strcspn(path, ":");
-
-		if (!access(arena_printf(a, "%.*s/%s", (int)n, path, program), X_OK))
-			return true;
-		path += n + (path[n] == ':');
-	}
-	return false;
+	return strchr(program, '/') ? !access(program, X_OK) : file_on_path(a, program) != NULL;
 }
 
 static int add_rsh(struct launch *L, const char *host, str_list *argv, struct err *e)

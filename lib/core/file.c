@@ -104,3 +104,18 @@ char *file_line_at(struct arena *a, int dirfd, const char *path)
 }
 
 char *file_line(struct arena *a, const char *path) { return file_line_at(a, AT_FDCWD, path); }
+
+const char *file_on_path(struct arena *a, const char *program)
+{
+	const char *path = getenv("PATH") ?: "/usr/bin:/bin";
+
+	for (size_t n; *path; path += n + (path[n] == ':')) {
+		const char *at;
+
+		n = strcspn(path, ":");
+		at = arena_printf(a, "%.*s/%s", (int)n, path, program);
+		if (n && !access(at, X_OK))
+			return at;
+	}
+	return NULL;
+}

@@ -14,6 +14,8 @@ int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t 
 /* A short attribute below /sys or /proc: first line without newline, or NULL when unreadable. */
 char *file_line(struct arena *a, const char *path);
 char *file_line_at(struct arena *a, int dirfd, const char *path);
+/* Where a shell would find @program, which has no slash; NULL: nowhere. */
+const char *file_on_path(struct arena *a, const char *program);
 
 struct file_replace_opts {
 	unsigned create_mode; /* for a file that does not exist yet; 0 means 0644 */

@@ -33,6 +33,16 @@ void finding_fix(struct finding *f, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool finding_wants_root(const struct finding *f, const char *line)
+{
+	if (starts_with(line, "sudo "))
+		return true;
+	for (size_t i = 0; i < f->fix.n && i < 64; i++)
+		if (f->as_root >> i & 1 && streq(f->fix.v[i], line))
+			return true;
+	return false;
+}
+
 void finding_value(struct finding *f, double value, const char *unit)
 {
 	f->value = value;
@@ -48,6 +58,23 @@ void finding_expect(struct finding *f, const char *fmt, ...)
 	va_end(ap);
 }
 
+static void json_fix(cJSON *o, const struct finding *f)
+{
+	cJSON *fix, *as_root;
+
+	if (!f->fix.n)
+		return;
+	fix = json_array(o, "fix");
+	for (size_t i = 0; i < f->fix.n; i++)
+		json_push_str(fix, f->fix.v[i]);
+	if (!f->as_root)
+		return;
+	as_root = json_array(o, "as_root");
+	for (size_t i = 0; i < 64; i++)
+		if (f->as_root >> i & 1)
+			cJSON_AddItemToArray(as_root, cJSON_CreateNumber((double)i));
+}
+
 void finding_json(cJSON *list, const struct finding *f, const char *own)
 {
 	cJSON *o = json_push_object(list);
@@ -58,12 +85,7 @@ void finding_json(cJSON *list, const struct finding *f, const char *own)
 	json_str(o, "host", f->host ? f->host : own);
 	json_num(o, "rank", f->rank >= 0 ? f->rank : NAN);
 	json_str(o, "message", f->message);
-	if (f->fix.n) {
-		cJSON *fix = json_array(o, "fix");
-
-		for (size_t i = 0; i < f->fix.n; i++)
-			json_push_str(fix, f->fix.v[i]);
-	}
+	json_fix(o, f);
 	json_num(o, "value", f->value);
 	json_str(o, "unit", f->unit);
 	json_str(o, "expected", f->expected);

@@ -6,6 +6,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/report/here.h"
 #include "lib/report/json.h"
 
 #include <errno.h>
@@ -178,8 +179,22 @@ struct finding *report_find(struct report *r, const char *check, const char *sub
 	return f;
 }
 
+void report_fit(struct report *r, struct finding *f)
+{
+	if (f->host && !streq(f->host, r->sink.host))
+		return;
+	for (size_t i = 0; i < f->fix.n; i++) {
+		const char *line = here_line(&r->a, f->fix.v[i]);
+
+		if (i < 64 && line != f->fix.v[i])
+			f->as_root |= 1ull << i;
+		f->fix.v[i] = line;
+	}
+}
+
 void report_add(struct report *r, struct finding *f)
 {
+	report_fit(r, f);
 	*LIST_ADD(&r->a, &r->sink.findings) = f;
 	r->sink.count[f->status]++;
 	EMIT(r, finding, f);

@@ -28,8 +28,9 @@ struct finding {
 	int rank;	     /* -1: none */
 	enum status status;  /* ERROR until somebody decides */
 	const char *message;
-	str_list fix; /* exact commands, one per element */
-	double value; /* NAN: none was measured */
+	str_list fix;	  /* exact commands, one per element */
+	uint64_t as_root; /* a bit for each that root types where there is no sudo to say so */
+	double value;	  /* NAN: none was measured */
 	const char *unit;
 	const char *expected;
 	double seconds; /* NAN: not timed */
@@ -38,6 +39,8 @@ struct finding {
 
 void finding_set(struct finding *f, enum status st, const char *fmt, ...) PRINTF(3, 4);
 void finding_fix(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
+/* Is @line, one of its fixes, for root? */
+bool finding_wants_root(const struct finding *f, const char *line);
 void finding_value(struct finding *f, double value, const char *unit);
 void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 /* Into a list as the envelope's findings[] has it; @own: the host of those that name none. */
@@ -95,7 +98,10 @@ struct report *report_new(const struct report_opts *o, struct err *e) MUST_CHECK
 struct arena *report_arena(struct report *r);
 
 struct finding *report_find(struct report *r, const char *check, const char *subject);
+/* Its fixes are told as they can be typed, where it is about this host (lib/report/here.h). */
 void report_add(struct report *r, struct finding *f);
+/* The same, for those that look at it before it is added. */
+void report_fit(struct report *r, struct finding *f);
 
 void report_series(struct report *r, const struct series *s); /* its names are kept */
 void report_row(struct report *r, const struct cell *cells);  /* of the latest series */

@@ -169,10 +169,9 @@ static const struct trait {
 	 ST_WARN},
 	{"gpu.vbios", "has VBIOS", "nvidia-smi -q | grep -i vbios   # update the odd one", vbios_of,
 	 ST_INFO},
-	{"gpu.ecc_mode", "has ECC", "sudo nvidia-smi -e 1 && sudo reboot   # on all GPUs alike",
+	{"gpu.ecc_mode", "has ECC", "sudo nvidia-smi -e 1 && sudo reboot   # all GPUs alike",
 	 ecc_of, ST_WARN},
-	{"gpu.mig_mode", "has MIG", "sudo nvidia-smi -mig 0   # on all GPUs alike", mig_of,
-	 ST_WARN},
+	{"gpu.mig_mode", "has MIG", "sudo nvidia-smi -mig 0   # all GPUs alike", mig_of, ST_WARN},
 };
 
 static void odd(struct gpu_view *v, const struct trait *t)

@@ -22,7 +22,7 @@ static void put(struct report *r, cJSON *warnings, struct finding *f)
 	if (!warnings)
 		report_add(r, f);
 	else if (f->status == ST_WARN)
-		local_put(warnings, f);
+		local_put(r, warnings, f);
 }
 
 /* --- ports ---------------------------------------------------------------------- */
@@ -142,17 +142,10 @@ void local_judge(const struct local *l, struct report *r)
 		report_remark(r, "On every other node type:  %s", line);
 }
 
-void local_put(cJSON *list, const struct finding *f)
+void local_put(struct report *r, cJSON *list, struct finding *f)
 {
-	cJSON *o = json_push_object(list), *fix = json_array(o, "fix");
-
-	json_str(o, "check", f->check);
-	json_str(o, "subject", f->subject);
-	json_str(o, "status", status_name(f->status));
-	json_str(o, "message", f->message);
-	json_str(o, "expected", f->expected);
-	for (size_t i = 0; i < f->fix.n; i++)
-		json_push_str(fix, f->fix.v[i]);
+	report_fit(r, f);
+	finding_json(list, f, NULL);
 }
 
 void local_warnings(const struct local *l, struct report *r, cJSON *list)

@@ -20,9 +20,9 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 void local_done(struct local *l);
 void local_judge(const struct local *l, struct report *r);
 void local_judge_firewall(const struct local *l, struct report *r); /* a part of it */
-/* What counts between hosts too, as JSON: @r only lends its arena. */
+/* What counts between hosts too, as JSON: nothing is added to @r. */
 void local_warnings(const struct local *l, struct report *r, cJSON *list);
-void local_put(cJSON *list, const struct finding *f);
+void local_put(struct report *r, cJSON *list, struct finding *f);
 void local_data(const struct local *l, cJSON *data);
 /* What this host's rules say to a packet; address @from, which may be a peer's or made up. */
 struct nft_answer local_rule(const struct local *l, bool input, bool udp, const union addr *from,

@@ -42,7 +42,7 @@ static const char *const *rank_argv(const struct mesh_opts *o, struct arena *a)
 
 	*LIST_ADD(a, &l) = "portcheck";
 	*LIST_ADD(a, &l) = "--mesh-rank";
-	*LIST_ADD(a, &l) = milliseconds(a, "wait", o->patience_ns);
+	*LIST_ADD(a, &l) = milliseconds(a, "silence", o->patience_ns);
 	*LIST_ADD(a, &l) = milliseconds(a, "deadline", o->deadline_ns);
 	*LIST_ADD(a, &l) = arena_printf(a, "--count=%u", o->count);
 	*LIST_ADD(a, &l) = arena_printf(a, "--sample=%zu", o->sample);
@@ -99,7 +99,7 @@ static const char *serve_again(const struct mesh_opts *o, struct arena *a)
 {
 	const char *port = o->serve_port ? arena_printf(a, " --port %u", o->serve_port) : "";
 
-	return o->joiners > 1 ? arena_printf(a, "%s --joiners %u", port, o->joiners) : port;
+	return o->joiners > 1 ? arena_printf(a, "%s --wait %u", port, o->joiners) : port;
 }
 
 static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct tally *t)
@@ -134,7 +134,7 @@ static void nobody_came(const struct door *d, const char *why, struct report *r)
 		       o->joiners == 1 ? "" : "s");
 	finding_fix(f, "portcheck %s   # on a machine where the line was pasted: is the way free?",
 		    d->at ?: "HOST:29499");
-	finding_fix(f, "portcheck --serve%s   # again; --join-time gives people longer",
+	finding_fix(f, "portcheck --serve%s   # again; --wait-time gives people longer",
 		    serve_again(o, f->a));
 	report_add(r, f);
 }

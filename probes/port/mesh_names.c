@@ -31,7 +31,7 @@ static void judge_own(struct mesh_self *s, cJSON *findings)
 		    "%s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
 		    "\"%%s\\n\" \"$h\" \"$a $n\" >/etc/hosts'",
 		    s->cards[*s->cards[0].addr ? 0 : s->me].addr);
-	local_put(findings, f);
+	local_put(s->report, findings, f);
 }
 
 /* Of rank 0's name, which is where MASTER_ADDR leads: @means, and @expected. */
@@ -42,7 +42,7 @@ static void misleads(struct mesh_self *s, const char *means, const char *expecte
 	finding_set(f, ST_WARN, "%s", means);
 	finding_expect(f, "%s", expected);
 	finding_fix(f, "export MASTER_ADDR=%s   # on all nodes", s->cards[0].addr);
-	local_put(findings, f);
+	local_put(s->report, findings, f);
 }
 
 /* An address of rank 0's name that nobody answers at while its other one works. */

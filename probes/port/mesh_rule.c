@@ -1,4 +1,5 @@
 /* What this host's own rules say to a packet between two others, or of its own. */
+#include "lib/report/here.h"
 #include "lib/report/json.h"
 #include "probes/port/mesh.h"
 
@@ -34,7 +35,7 @@ static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct 
 			      nft_describe(x, l->f->a)));
 	json_bool(o, "perhaps", x->perhaps);
 	json_str(o, "peer", addr_print(peer, &at));
-	json_str(o, "fix", firewall_fix(&l->fw, x, at.s, l->f->a));
+	json_str(o, "fix", here_line(l->f->a, firewall_fix(&l->fw, x, at.s, l->f->a)));
 	return o;
 }
 
@@ -57,7 +58,7 @@ cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const str
 	json_str(o, "hook", mesh_hooks[hook]);
 	json_str(o, "rule", nft_describe(x, l->f->a));
 	json_str(o, "peer", "");
-	json_str(o, "fix", firewall_fix_neighbours(&l->fw, x, l->f->a));
+	json_str(o, "fix", here_line(l->f->a, firewall_fix_neighbours(&l->fw, x, l->f->a)));
 	return o;
 }
 

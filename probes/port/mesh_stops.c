@@ -1,6 +1,7 @@
 /* The rules of a rank's own that stop pairs of it: each is told once, with all whom it stops. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/report/here.h"
 #include "lib/report/json.h"
 
 enum { MOST_TOLD = 64 };
@@ -211,7 +212,7 @@ static void put_blind(struct mesh_self *s, cJSON *line)
 	const char *peer = "ADDRESS";
 
 	json_str(line, "rules_trouble", s->local.fw.trouble);
-	json_str(line, "rules_fix", firewall_fix_blind(&s->local.fw, peer, s->a));
+	json_str(line, "rules_fix", here_line(s->a, firewall_fix_blind(&s->local.fw, peer, s->a)));
 }
 
 void mesh_stops(struct mesh_self *s, cJSON *line)

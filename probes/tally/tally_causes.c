@@ -30,7 +30,7 @@ static bool is_vague(const struct finding *f) { return !f->fix.n || has_hole(f->
  */
 const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix)
 {
-	if (!t->way || x->hosts.n < 2 || !starts_with(fix, "sudo ") || has_hole(fix) ||
+	if (!t->way || x->hosts.n < 2 || !finding_wants_root(x->f, fix) || has_hole(fix) ||
 	    strstr(fix, " # "))
 		return NULL;
 	return on_each(t->a, t->way, &x->hosts, fix);

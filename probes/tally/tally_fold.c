@@ -116,6 +116,8 @@ static void emit_wrong(const struct tally *t)
 
 void tally_emit(struct tally *t)
 {
+	for (size_t i = t->emitted; i < t->items.n; i++)
+		report_fit(t->r, t->items.v[i].f);
 	if (t->fold) {
 		item_list out = tally_folded(t, t->emitted, false);
 

@@ -82,7 +82,7 @@ needs_unshare() {
     jq -e '[.data.targets[].port] | length == 4 and contains([6817, 6818, 6819])' <<<"$output"
 }
 
-@test "--count gives a median; --wait and --deadline are kept" {
+@test "--count gives a median; --silence and --deadline are kept" {
     run -0 --separate-stderr portcheck "127.0.0.1:$OPEN" --count 50 --json
     jq -e '.data.targets[0].ms < 1000' <<<"$output"
     needs_unshare
@@ -91,9 +91,44 @@ needs_unshare() {
     run -1 unshare -rn sh -c 'ip link set lo up; ip addr add 10.9.9.1/24 dev lo
         ip link add a0 type veth peer name a1; ip link set a0 up; ip link set a1 up
         ip addr add 10.8.8.1/24 dev a0; ip neigh add 10.8.8.2 lladdr 02:00:00:00:00:01 dev a0
-        "$0" 10.8.8.2:1,2 --wait 300ms' "$BIN/portcheck"
+        "$0" 10.8.8.2:1,2 --silence 300ms' "$BIN/portcheck"
     [[ $output == *filtered* ]]
     ((${EPOCHREALTIME/./} - ${start/./} < 3000000))
+}
+
+silent() { # ARGS...: to an address that never answers; seconds that it took into TOOK
+    local start=$EPOCHREALTIME
+    run -1 --separate-stderr unshare -rn sh -c 'ip link add a0 type veth peer name a1
+        ip link set a0 up; ip link set a1 up; ip addr add 10.8.8.1/24 dev a0
+        ip neigh add 10.8.8.2 lladdr 02:00:00:00:00:01 dev a0; exec "$0" 10.8.8.2:1 "$@"' "$BIN/portcheck" "$@"
+    TOOK=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    [[ $output == *filtered* ]]
+}
+
+@test "--wait means machines, as in ncclbench; by its older meaning, silence, it is still taken" {
+    run -0 portcheck --help
+    [[ $output == *"--silence TIME"* && $output == *"--wait N "*"machines will join"* && $output == *"--wait-time TIME"* ]]
+    [[ $output != *--join-time* && $output != *--joiners* ]]
+    needs_unshare
+    # the usual four seconds are not what it takes
+    for option in '--silence 200ms' '--wait 200ms' '--wait 0.2'; do
+        # shellcheck disable=SC2086
+        silent $option
+        ((TOOK >= 200 && TOOK < 3500))
+    done
+    for options in '--wait 3 --wait-time 50ms' '--joiners 3 --join-time 50ms' '--wait 3 --join-time 50ms'; do
+        # shellcheck disable=SC2086
+        run -1 --separate-stderr alone --serve $options
+        [[ $stderr == *"waiting for 3 other machines, 50 ms at most"* ]]
+        [[ $output == *"portcheck --serve --wait 3   # again; --wait-time gives people longer"* ]]
+    done
+    # a time is no number of machines, with --serve either
+    run -1 --separate-stderr alone --serve --wait 200ms --wait-time 50ms
+    [[ $stderr == *"waiting for 1 other machine, 50 ms at most"* ]]
+    run -2 --separate-stderr portcheck --serve --wait 10001
+    [[ $stderr == *"'10001' is not a number of machines from 1 to 10000"* ]]
+    run -2 --separate-stderr portcheck 127.0.0.1:1 --wait soon
+    [[ $stderr == *"--wait goes with --serve"*"how long a port may be silent is --silence TIME" ]]
 }
 
 @test "a name that does not resolve, digits, loopback names, public addresses" {
@@ -114,7 +149,7 @@ needs_unshare() {
     run -1 unshare -rn sh -c 'ip link set lo up; ip link add a0 type veth peer name a1
         ip link set a0 up; ip link set a1 up; ip addr add 10.8.8.1/24 dev a0
         ip route add prohibit 203.0.113.0/24; ip route add prohibit 8.8.8.8
-        "$0" 8.8.8.8:1 --wait 100ms' "$BIN/portcheck"
+        "$0" 8.8.8.8:1 --silence 100ms' "$BIN/portcheck"
     [[ $output == *"warn  port.address"*"public address"*"private one"* ]]
 }
 
@@ -131,7 +166,9 @@ needs_unshare() {
         '--hosts a,b node1' '--hosts a,b --udp' '--hosts a,b --serve' \
         '::1:22' 'fd00::1:22' 'fe80::1:22' 'fe80::1' '--ports nccl' '--bandwidth 2' '--udp' \
         '--joiners 3' '--join-time 3s' '--port 29500' '--hosts a,b --joiners 1' '--copy-self' '--keep' \
-        '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' 'a=' '-x'; do
+        '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' '--silence 0' '--wait 3' \
+        '--serve --wait 0' '--serve --wait x' '--serve --wait 10001' '--serve --wait 2 --joiners 2' \
+        '--wait 1s --silence 1s' 'a=' '-x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr portcheck $args
         [ -z "$output" ]
@@ -149,7 +186,7 @@ needs_unshare() {
     needs_unshare
     run -0 alone '[::1]:22' # and whole addresses are taken as they are
     [[ $output == *"[::1]:22"* ]]
-    run -1 alone fd00::5054:ff:fe12:3456 --wait 100ms
+    run -1 alone fd00::5054:ff:fe12:3456 --silence 100ms
     [[ $output == *fd00::5054:ff:fe12:3456* ]]
 }
 
@@ -212,8 +249,24 @@ needs_unshare() {
     run -3 --separate-stderr unshare -rn sh -c 'ip link set lo up; ip link add a0 type veth peer name a1
         ip link set a0 up; ip link set a1 up; ip addr add 10.8.8.1/24 dev a0
         ip neigh add 10.8.8.2 lladdr 02:00:00:00:00:01 dev a0
-        "$0" --udp 10.8.8.2:9 --wait 200ms --json' "$BIN/portcheck"
+        "$0" --udp 10.8.8.2:9 --silence 200ms --json' "$BIN/portcheck"
     jq -e '.data.targets[0].state == "silent"' <<<"$output"
+}
+
+@test "a fix for this host has no sudo where root reads it and there is none" {
+    needs_unshare
+    mkdir "$BATS_TEST_TMPDIR/none"
+    without() { unshare -rn env "PATH=$BATS_TEST_TMPDIR/none" "$BIN/$1" "${@:2}"; }
+    # lo is down there, and nobody meets anybody
+    run -1 --separate-stderr without portcheck --serve --json
+    "$ROOT/scripts/validate" json <<<"$output"
+    jq -e '.findings | length == 1 and .[0].fix == ["ip link set lo up"] and .[0].as_root == [0]' <<<"$output"
+    run -1 --separate-stderr without portcheck --serve
+    [[ $output == *"-> ip link set lo up"* ]]
+    run -3 --separate-stderr without ncclbench -b 8 -e 8
+    [[ $stderr == *"-> ip link set lo up"* ]]
+    run -1 --separate-stderr unshare -rn "$BIN/portcheck" --serve --json # with one on the PATH
+    jq -e '.findings[0] | .fix == ["sudo ip link set lo up"] and (has("as_root") | not)' <<<"$output"
 }
 
 @test "hidden helpers of other commands are in no help, and --mesh-rank is nobody's to type" {

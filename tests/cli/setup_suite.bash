@@ -3,9 +3,12 @@
 . "${BASH_SOURCE[0]%/*}/../jq.bash"
 # shellcheck source=tests/left.bash
 . "${BASH_SOURCE[0]%/*}/../left.bash"
+# shellcheck source=tests/sudo.bash
+. "${BASH_SOURCE[0]%/*}/../sudo.bash"
 
 setup_suite() {
     left_mark "$BATS_SUITE_TMPDIR"
+    sudo_at_hand
     # Not where several hosts are played: their settings would differ.
     export OMPI_MCA_btl_vader_backing_directory=$BATS_SUITE_TMPDIR
 }

@@ -34,7 +34,7 @@ refused() { # WHAT-IS-SAID ARGS...
         run -2 --separate-stderr "$BIN/windsock" $option on n1 true
         [[ -z $output && $stderr == *"${option%% *} goes with --serve"* ]]
     done
-    for option in '--joiners 2' '--join-time 2s' '--port 3333'; do
+    for option in '--wait 2' '--wait-time 2s' '--joiners 2' '--join-time 2s' '--port 3333'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr "$BIN/portcheck" $option
         [[ -z $output && $stderr == *"${option%% *} goes with --serve, which prints a line"* ]]

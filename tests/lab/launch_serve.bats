@@ -27,14 +27,14 @@ serving='
 '
 
 @test "--serve that nobody joins: a failure of the cluster, in the time that was given" {
-    run -1 --separate-stderr mesh 1 '"$1" --serve --joiners 3 --join-time 300ms --json'
+    run -1 --separate-stderr mesh 1 '"$1" --serve --wait 3 --wait-time 300ms --json'
     [[ $stderr == *"On each of the 3 other machines type:"*" 10.77.0.1:29499 "* ]]
     [[ $stderr == *"waiting for 3 other machines, 300 ms at most; port 29499 of this machine must be open for them"* ]]
     [ "$(grep -c "waiting for" <<<"$stderr")" = 1 ]
     jq -e '.findings | length == 1 and (.[0] | .check == "host.answer" and .status == "fail"
         and .message == "0 of 3 machines joined within 300 ms" and .fix[0] == "portcheck 10.77.0.1:29499   # on a machine where the line was pasted: is the way free?")' <<<"$output"
     run -0 "$BIN/portcheck" --help
-    [[ $output == *--join-time*"10m"* ]]
+    [[ $output == *--wait-time*"10m"* ]]
 }
 
 @test "--serve: a line that nobody else could use, and another port than usual, are said" {
@@ -87,7 +87,7 @@ serving='
         serve --join-time 60s
         $WINDSOCK_RSH node1 "$P --join ${LINE% *} $old"
         kill $server; wait $server; :'
-    [[ $output == *"cannot join 10.77.0.1:29477"*"Connection refused"*"nobody waits there: "*"--joiners N"* ]]
+    [[ $output == *"cannot join 10.77.0.1:29477"*"Connection refused"*"nobody waits there: "*"--wait N"* ]]
     [[ $output == *"cannot join 10.77.0.99:29499"*"-> portcheck 10.77.0.99:29499 "* ]]
     [[ $output == *"cannot join 10.77.0.1:29499"*"paste the line of this run"* ]]
 }
