@@ -1,5 +1,7 @@
 #include "bench/plugin/transport.h"
 
+#include "lib/core/text.h"
+
 enum { NUMBERS_MAX = 1 << 20 };
 
 /* "12[0]": the rank, and behind it; NULL: not such a thing. */
@@ -70,6 +72,55 @@ void transport_read(const char *text, size_t n, struct arena *a, transport_list 
 		read_line(arena_strndup(a, text, (size_t)(stop - text)), a, ret);
 		text = stop + 1;
 	}
+}
+
+static void name_card(struct transport_cards *c, struct arena *a, const char *number,
+		      const char *name, size_t n)
+{
+	long k = strtol(number, NULL, 10);
+
+	if (k >= 0 && k < TRANSPORT_CARDS && n)
+		c->names[k] = arena_strndup(a, name, n);
+}
+
+static void read_cards(const char *line, struct arena *a, struct transport_cards *ret)
+{
+	const char *list = strstr(line, "NET/IB : Using "), *via = strstr(line, " via NET/IB/");
+	const char *both = strstr(line, "NET/IB : Made virtual device ["), *name;
+
+	for (list = list ? strchr(list, '[') : NULL; list; list = strchr(list + 1, '[')) {
+		name = strchr(list, ']');
+		if (name && name[1] != ' ' && name[1] && list[1] >= '0' && list[1] <= '9')
+			name_card(ret, a, list + 1, name + 1, strcspn(name + 1, "/ ;"));
+	}
+	name = both ? strstr(both, "] name=") : NULL;
+	if (name)
+		name_card(ret, a, strchr(both, '[') + 1, name + 7, strcspn(name + 7, " "));
+	if (via && strstr(line, "NCCL INFO Channel ")) {
+		long k = strtol(via + strlen(" via NET/IB/"), NULL, 10);
+
+		if (k >= 0 && k < TRANSPORT_CARDS)
+			ret->used |= 1ull << k;
+	}
+}
+
+void transport_cards_read(const char *text, size_t n, struct arena *a, struct transport_cards *ret)
+{
+	for (const char *end = text + n, *stop; text < end; text = stop + 1) {
+		stop = memchr(text, '\n', (size_t)(end - text)) ?: end;
+		read_cards(arena_strndup(a, text, (size_t)(stop - text)), a, ret);
+	}
+}
+
+const char *transport_cards_text(const struct transport_cards *c, struct arena *a)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t k = 0; k < TRANSPORT_CARDS; k++)
+		if (c->names[k] && (!c->used || c->used >> k & 1))
+			text_addf(&t, " %s", c->names[k]);
+	return t.n ? arena_printf(a, "cards%s%s", c->used ? "" : " listed", t.s) : NULL;
 }
 
 enum transport_trouble transport_judge(const transport_list *l, bool rdma,

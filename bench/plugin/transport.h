@@ -18,6 +18,18 @@ typedef LIST(struct transport_pair) transport_list;
 /* Adds what one rank printed. Lines of other kinds are passed over. */
 void transport_read(const char *text, size_t n, struct arena *a, transport_list *ret);
 
+/* The RDMA cards of one rank: what NCCL listed ("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/IB"),
+ * and over which of them its channels go. */
+enum { TRANSPORT_CARDS = 64 };
+struct transport_cards {
+	/* "mlx5_0:1", "mlx5_0+mlx5_1" for two that are one; NULL */
+	const char *names[TRANSPORT_CARDS];
+	uint64_t used; /* by number */
+};
+void transport_cards_read(const char *text, size_t n, struct arena *a, struct transport_cards *ret);
+/* "cards mlx5_0:1 mlx5_1:1", "cards listed ..." where no channel was seen; NULL: none. */
+const char *transport_cards_text(const struct transport_cards *c, struct arena *a);
+
 enum transport_trouble { TRANSPORT_FINE, TRANSPORT_ONE_SIDED, TRANSPORT_SOCKETS };
 /*
  * @rdma: there is an active RDMA port. GPUDirect at one end only halves the

@@ -26,6 +26,101 @@ double hardware_nic_gbps(const union addr *at, struct arena *a)
 	return (double)own->iface->speed_mbps / 1000;
 }
 
+/* Of the port of that name; 0: not known. "mlx5_0+mlx5_1" are two for NCCL's one. */
+static double gbps_of(const rdma_list *all, const char *name)
+{
+	size_t n = strcspn(name, ":+"), number = 1;
+	double rest = 0;
+
+	if (name[n] == '+') {
+		rest = gbps_of(all, name + n + 1);
+		if (!(rest > 0))
+			return 0;
+	} else if (name[n] == ':') {
+		number = strtoul(name + n + 1, NULL, 10);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < all->v[i].ports.n; k++)
+			if (strlen(all->v[i].name) == n && !strncmp(all->v[i].name, name, n) &&
+			    all->v[i].ports.v[k].number == number &&
+			    all->v[i].ports.v[k].rate_gbps > 0)
+				return all->v[i].ports.v[k].rate_gbps + rest;
+	return 0;
+}
+
+void hardware_cards(struct hardware *h, const char *transport, const rdma_list *all)
+{
+	const char *p = strstr(transport, "; cards ");
+	size_t n = 0;
+
+	if (!p)
+		return;
+	p += strlen("; cards ");
+	h->is_used = !starts_with(p, "listed ");
+	if (!h->is_used)
+		p += strlen("listed ");
+	for (size_t len; *p && n < HARDWARE_CARDS; p += len + (p[len] == ' ')) {
+		struct hardware_card *c = &h->cards[n];
+
+		len = strcspn(p, " ;");
+		if (!len || len >= sizeof(c->name) || p[len] == ';')
+			break;
+		(void)snprintf(c->name, sizeof(c->name), "%.*s", (int)len, p);
+		c->gbps = (float)gbps_of(all, c->name);
+		n++;
+	}
+}
+
+/* Into @sum's list; false: its list is full. */
+static bool join(struct hardware *sum, const struct hardware_card *c)
+{
+	for (size_t i = 0; i < HARDWARE_CARDS; i++) {
+		if (!*sum->cards[i].name)
+			sum->cards[i] = *c;
+		if (streq(sum->cards[i].name, c->name))
+			return true;
+	}
+	return false;
+}
+
+/* All cards of that rank's host; NAN: one of them is not known, or there is none. */
+static double host_gbps(const struct hardware *all, size_t n, size_t rank)
+{
+	struct hardware sum = {0};
+	size_t ranks = 0, cards = 0;
+	bool is_used = false;
+	double gbps = 0;
+
+	for (size_t i = 0; i < n; i++)
+		is_used |= streq(all[i].host, all[rank].host) && all[i].is_used;
+	for (size_t i = 0; i < n; i++) {
+		if (!streq(all[i].host, all[rank].host))
+			continue;
+		ranks++;
+		for (size_t k = 0; k < HARDWARE_CARDS && *all[i].cards[k].name; k++)
+			if (all[i].is_used == is_used && !join(&sum, &all[i].cards[k]))
+				return NAN;
+	}
+	for (; cards < HARDWARE_CARDS && *sum.cards[cards].name; cards++) {
+		if (!is_used && cards == ranks)
+			break;
+		if (!(sum.cards[cards].gbps > 0))
+			return NAN;
+		gbps += (double)sum.cards[cards].gbps;
+	}
+	return cards ? gbps : NAN;
+}
+
+void hardware_add_up(struct hardware *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double gbps = *all[i].cards[0].name ? host_gbps(all, n, i) : NAN;
+
+		if (gbps > 0)
+			all[i].nic_gbps = gbps;
+	}
+}
+
 static void *ask(void *arg)
 {
 	struct hardware_ask *q = arg;

@@ -33,9 +33,19 @@ static int learn_hardware(struct rank *r, struct err *e)
 	const struct world *w = &r->w->world;
 	struct hardware own = {.nic_gbps = w->nodes == 1 ? NAN : hardware_nic_gbps(&r->at, r->a)};
 
+	if (w->nodes != 1) {
+		rdma_list rdma = {0};
+
+		(void)gethostname(own.host, sizeof(own.host) - 1);
+		rdma_read(r->a, &rdma);
+		hardware_cards(&own, comm_transport(r->comm), &rdma);
+	}
 	(void)snprintf(own.instance, sizeof(own.instance), "%s", hardware_answer(&r->cloud) ?: "");
 	r->hardware = arena_alloc(r->a, (size_t)w->size * sizeof(own));
-	return rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->hardware, e);
+	if (rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->hardware, e))
+		return -1;
+	hardware_add_up(r->hardware, (size_t)w->size);
+	return 0;
 }
 
 static int meet(struct rank *r, int *ret_culprit, struct err *e)

@@ -9,6 +9,7 @@
 #include "bench/ranks/relay.h"
 #include "bench/sweep/ask.h"
 #include "bench/sweep/expect.h"
+#include "bench/sweep/hardware.h"
 #include "bench/sweep/saved.h"
 #include "lib/report/json.h"
 
@@ -248,9 +249,64 @@ static void damaged_files_are_survived(void **state)
 	}
 }
 
+/* --- cards ------------------------------------------------------------------------- */
+static struct hardware on_host(const char *host, const char *transport)
+{
+	static struct rdma_port port = {.number = 1, .rate_gbps = 400};
+	static struct rdma_device devices[3];
+	rdma_list all = {devices, ARRAY_LEN(devices), ARRAY_LEN(devices)};
+	struct hardware h = {.nic_gbps = 25};
+
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+		static const char *const names[] = {"mlx5_0", "mlx5_1", "mlx5_2"};
+
+		devices[i].name = names[i];
+		devices[i].ports.v = &port;
+		devices[i].ports.n = 1;
+	}
+	(void)snprintf(h.host, sizeof(h.host), "%s", host);
+	hardware_cards(&h, transport, &all);
+	return h;
+}
+
+/* Two ranks on each of two hosts, and what each host has in all. */
+static void cards_add_up(void **state UNUSED)
+{
+	static const struct {
+		const char *first, *second;
+		double gbps;
+	} rows[] = {
+		{"NCCL 2.28; NET/Socket (2 pairs)", "NCCL 2.28; NET/Socket (2 pairs)", 25},
+		{"N; NET/IB; cards mlx5_0:1", "N; NET/IB; cards mlx5_1:1", 800},
+		{"N; NET/IB; cards mlx5_0:1", "N; NET/IB; cards mlx5_0:1", 400},
+		{"N; NET/IB; cards mlx5_0:1 mlx5_1:1", "N; NET/IB; cards mlx5_1:1 mlx5_2:1", 1200},
+		{"N; NET/IB; cards mlx5_0+mlx5_1", "N; NET/IB; cards mlx5_0+mlx5_1", 800},
+		/* not seen yet: one for each rank, of three */
+		{"N; NET/IB; cards listed mlx5_0:1 mlx5_1:1 mlx5_2:1",
+		 "N; NET/IB; cards listed mlx5_0:1 mlx5_1:1 mlx5_2:1", 800},
+		/* what was seen counts more than a list */
+		{"N; NET/IB; cards mlx5_2:1", "N; NET/IB; cards listed mlx5_0:1 mlx5_1:1", 400},
+		/* of one the speed is not known: as before */
+		{"N; NET/IB; cards mlx5_0:1", "N; NET/IB; cards mlx5_9:1", 25},
+		{"N; NET/IB; cards mlx5_0:2", "N; NET/IB; cards mlx5_0:2", 25},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct hardware all[4] = {
+			on_host("n0", rows[i].first), on_host("n1", rows[i].first),
+			on_host("n0", rows[i].second), on_host("n1", rows[i].second)};
+
+		hardware_add_up(all, ARRAY_LEN(all));
+		for (size_t k = 0; k < ARRAY_LEN(all); k++)
+			if (fabs(all[k].nic_gbps - rows[i].gbps) > 0.001)
+				fail_msg("row %zu, rank %zu: %g", i, k, all[k].nic_gbps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cards_add_up),
 		cmocka_unit_test(expectations_meet_what_was_measured),
 		cmocka_unit_test(instances_grant),
 		cmocka_unit_test(what_cannot_be_derived_says_why),

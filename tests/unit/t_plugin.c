@@ -46,6 +46,40 @@ static transport_list read_log(const char *text)
 	return l;
 }
 
+/* As NCCL prints them: 8 ports of a DGX, two that were made one, other networks. */
+static void log_tells_cards(void **state)
+{
+	static const struct {
+		const char *log, *cards;
+	} rows[] = {
+		{"", NULL},
+		{"n0:1:2 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.5<0>\n", NULL},
+		{"n1:7:9 [0] NCCL INFO NET/IB : Using [0]rdma6:1/RoCE [RO]; OOB eth0:10.0.0.7<0>\n",
+		 "cards listed rdma6:1"},
+		{"n0:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_4:1/IB "
+		 "[RO]; OOB ib0:10.0.0.5<0>\n" LINE(0, 8, " [send]", "NET/IB/0/GDRDMA")
+			 LINE(8, 0, " [receive]", "NET/IB/2(1)/GDRDMA"),
+		 "cards mlx5_0:1 mlx5_4:1"},
+		{"n0:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
+		 "e:1\n"
+		 "n0:1:2 [0] NCCL INFO NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 "
+		 "speed=800000 ndevs=2\n" LINE(0, 1, " [send]", "NET/IB/2/GDRDMA"),
+		 "cards mlx5_0+mlx5_1"},
+		{LINE(0, 1, " [send]", "NET/IB/70/GDRDMA") LINE(0, 1, " [send]", "NET/IB/-1"),
+		 NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct transport_cards c = {0};
+		const char *text;
+
+		transport_cards_read(rows[i].log, strlen(rows[i].log), &a, &c);
+		text = transport_cards_text(&c, &a);
+		assert_string_equal(text ?: "(none)", rows[i].cards ?: "(none)");
+	}
+}
+
 static void log_becomes_pairs(void **state)
 {
 	const char *log = LINE(0, 1, " [send]", "NET/IB/0/GDRDMA") LINE(1, 0, " [receive]",
@@ -258,6 +292,7 @@ static void the_command_line_of_mpirun(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(log_tells_cards),
 		cmocka_unit_test(log_becomes_pairs),
 		cmocka_unit_test(what_is_wrong_with_it_is_found),
 		cmocka_unit_test(nonsense_is_passed_over),

@@ -88,7 +88,8 @@ static void merge(const struct seen *s, struct arena *a, transport_list *ret)
 	p->received |= s->received;
 }
 
-int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret, struct err *e)
+int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
+	       struct transport_cards *ret_cards, struct err *e)
 {
 	struct seen_by_rank mine = {0}, *all = arena_alloc(a, (size_t)w->size * sizeof(*all));
 	transport_list own = {0};
@@ -96,8 +97,10 @@ int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
 	char *text;
 	size_t n;
 
-	if (*path && !file_read(path, LOG_MOST, a, &text, &n, &ignored))
+	if (*path && !file_read(path, LOG_MOST, a, &text, &n, &ignored)) {
 		transport_read(text, n, a, &own);
+		transport_cards_read(text, n, a, ret_cards);
+	}
 	log_end();
 	pack(&own, &mine);
 	if (w->exchange(w->arg, &mine, sizeof(mine), all, e))

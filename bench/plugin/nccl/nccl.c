@@ -275,25 +275,26 @@ static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct e
 	if (nccl_await(c, "ncclCommInitRank", false, e) || run_barrier(c, e))
 		return -1;
 	c->has_rdma = log_has_rdma();
-	return log_gather(w, &c->arena, &c->pairs, e);
+	return log_gather(w, &c->arena, &c->pairs, &c->own_cards, e);
 }
 
 static void describe(struct nccl_comm *c)
 {
+	const char *own = transport_cards_text(&c->own_cards, &c->arena);
 	char what[288];
 	int twin = -1;
 
 	vendor_describe(&c->gpu->vendor, what, sizeof(what));
 	for (int r = 0; r < c->comm.size && twin < 0; r++)
 		twin = cards_twin(&c->cards, r);
-	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s%s%s; %s", what,
+	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s%s%s; %s%s%s", what,
 		       /* whether it takes them NCCL does not say */
 		       !c->gpu->registers	? ""
 		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
 						: "; buffers in symmetric memory where NCCL can",
 		       twin >= 0 ? "; " COMM_SHARED_GPU : "",
 		       c->doubts ? "; not alike on all ranks: " : "", c->doubts ?: "",
-		       transport_text(&c->pairs, &c->arena));
+		       transport_text(&c->pairs, &c->arena), own ? "; " : "", own ?: "");
 }
 
 static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,

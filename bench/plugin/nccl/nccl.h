@@ -20,7 +20,7 @@ struct nccl_comm {
 		*busy;	  /* whose work on the stream nobody waited for; NULL: there is none */
 	struct pace pace; /* of that work */
 	struct cards cards;
-	char transport[384];
+	char transport[640];
 	const char *doubts; /* settings that differ between ranks; NULL: none do */
 	uint64_t deadline_ns;
 	size_t logged; /* bytes, when it was last looked at */
@@ -30,8 +30,9 @@ struct nccl_comm {
 	size_t staged;
 	struct arena arena; /* of the texts below */
 	transport_list pairs;
-	bool has_rdma;	    /* this host */
-	struct err failure; /* kind ERR_NONE: healthy */
+	struct transport_cards own_cards; /* RDMA, of this rank */
+	bool has_rdma;			  /* this host */
+	struct err failure;		  /* kind ERR_NONE: healthy */
 };
 
 /* Puts the request's calls on the stream; does not wait. */
