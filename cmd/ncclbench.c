@@ -30,6 +30,7 @@ static const char examples[] =
 	"  ncclbench -b 8 -e 1G                 # 28 sizes, doubling\n"
 	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n"
 	"  ncclbench -b 1M -e 64M -o all -d all # every type and reduction, verified\n"
+	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right, and as fast?\n"
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n";
 
 static void note(struct app *app, struct config *c, const char *text)
@@ -120,6 +121,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	app->report_opts.draw = html_page;
 	if (q->analyze)
 		return 0;
+	q->budget_ns = app->common.budget_ns;
 	if (asked_check(q, e) || find_ranks(app, c, e))
 		return -1;
 	if (!reports(&c->role))

@@ -1,15 +1,16 @@
 #include "bench/sweep/alike.h"
 
 #include "lib/core/text.h"
+#include "lib/core/units.h"
 
 #include <inttypes.h>
 
 /* In the order of alike_of(). What a rank may have for itself (an address to use, the path of
  * a library, a deadline, files to write) is not here. */
 static const char *const flags[ALIKE_OPTIONS] = {
-	"--coll", "--backend", "-d", "-o", "-r", "--pairs", "--rails", "-b",
-	"-e",	  "-i",	       "-f", "-n", "-w", "-m",	    "-N",      "-a",
-	"-c",	  "-z",	       "-C", "-K", "-u", "-R",	    "-J",      "--sockets"};
+	"--coll", "--backend", "-d", "-o", "-r", "--pairs", "--rails",	"-b", "-e",
+	"-i",	  "-f",	       "-n", "-w", "-m", "-N",	    "-a",	"-c", "-z",
+	"-C",	  "-K",	       "-u", "-R", "-J", "--for",   "--sockets"};
 enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
@@ -46,6 +47,13 @@ static void put_size(word *w, uint64_t v)
 static void put_set(word *w, unsigned set, const char *const *names)
 {
 	put_text(w, set & (set - 1) ? "all" : set ? names[__builtin_ctz(set)] : "none");
+}
+
+static void put_time(word *w, uint64_t ns)
+{
+	struct unit_buf b;
+
+	put_text(w, ns ? format_duration(&b, ns) : "not given");
 }
 
 static const char *when(bool given) { return given ? "given" : "not given"; }
@@ -95,6 +103,7 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		put(w++, numbers[i]);
 	put_text(w++, when(s->keep_each));
+	put_time(w++, s->for_ns);
 	put(w++, o->sockets);
 }
 

@@ -10,7 +10,7 @@ int asked_check(struct asked *q, struct err *e)
 	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
-	return ask_flags(f, e);
+	return ask_for(q, e) || ask_flags(f, e) ? -1 : 0;
 }
 
 /* A rank of ours says what is wrong with the command line where its launcher hears it. */
@@ -25,6 +25,8 @@ static int read_words(struct asked *q, const struct where_role *role, struct err
 	if (ask_types(q->type, &s->types, e) || ask_root(q->root, known_size(role), &s->root, e) ||
 	    ask_sizes(&q->sizes, s, e))
 		return -1;
+	if (s->for_ns && s->adaptive)
+		ask_for_sizes(&q->sizes, s);
 	return q->expect ? ask_expect(q->expect, &q->job.verdict, e) : 0;
 }
 
@@ -61,7 +63,8 @@ static void fill_sweep(struct asked *q)
 	s->blocking = (enum sweep_blocking)q->blocking;
 	s->cpu_time = q->cpu_time;
 	s->budget_ns = 20 * NS_PER_S;
-	s->keep_each = q->job.verdict.nccl_json;
+	s->keep_each = q->job.verdict.nccl_json && !s->for_ns; /* hours of them are too many */
+	s->cycles = q->cycles == ASK_NOT_GIVEN ? 1 : q->cycles;
 }
 
 static void fill_rank(struct asked *q)

@@ -23,6 +23,8 @@ struct asked {
 	uint64_t threads, gpus; /* ranks are multiplied by both */
 	uint64_t average, blocking, cpu_time, per_iter, timestamps, memory;
 	uint64_t timeout_s; /* 0: not given */
+	uint64_t cycles;    /* ASK_NOT_GIVEN */
+	uint64_t budget_ns; /* of the whole command, which sets it; 0: none */
 	bool find_slow;
 	const char *expect, *baseline, *plot, *page;
 	str_list plot_with;
@@ -32,9 +34,15 @@ struct asked {
 	struct job_opts job; /* without where, and without the lines for its head */
 };
 
-enum { ASKED_NROWS = 58 };
+enum { ASKED_NROWS = 59 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
+
+/* --- ask_for.c --- */
+/* What --for goes with, and what not. */
+int ask_for(const struct asked *q, struct err *e) MUST_CHECK;
+/* What it goes through where no size was named. */
+void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *ret);
 
 /* Is there a backend that has all of it? What tcp alone has makes "auto" mean that. */
 int asked_check(struct asked *q, struct err *e) MUST_CHECK;

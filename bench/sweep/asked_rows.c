@@ -1,6 +1,7 @@
 /* The options of ncclbench: nccl-tests' by their names, and ours. What a row says of a default is
  * said to people; what is done without the option stands at the end. */
 #include "bench/sweep/asked.h"
+#include "lib/core/units.h"
 
 #define AT(field) .off = offsetof(struct asked, field)
 
@@ -32,7 +33,8 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "rails", "LIST", "tcp: each of these network cards by itself (eth0,eth1); none: not",
 	 OPT_STR, AT(flags.rails), .def = "those of one name and subnet on all hosts"},
 
-	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
+	{.help = "Sizes (none given: some for the latency, then larger while that helps; --for: 2 "
+		 "KiB, 64 KiB, 2 MiB, 64 MiB)"},
 	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
 	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .def = "32M"},
 	{'i', "stepbytes", "SIZE", "add so much each time", OPT_SIZE, AT(sizes.step)},
@@ -48,7 +50,11 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{'m', "agg_iters", "N", "operations in each iteration", OPT_UINT,
 	 AT(job.rank.sweep.aggregate), .min = 1, .max = 1000000, .def = "1"},
 	{'N', "run_cycles", "N", "go through all sizes so often; 0: until stopped", OPT_UINT,
-	 AT(job.rank.sweep.cycles), .def = "1"},
+	 AT(cycles), .def = "1"},
+	{0, "for", "TIME",
+	 "burn-in: go through all sizes again and again for so long (30m, 8h), one row of each at "
+	 "the end; has bandwidth sunk meanwhile?",
+	 OPT_DURATION, AT(job.rank.sweep.for_ns), .min = NS_PER_S, .max = 366 * 86400 * NS_PER_S},
 	{'a', "average", "HOW", "whose time counts: 0 rank 0's, 1 mean, 2 least, 3 most", OPT_UINT,
 	 AT(average), .max = 3, .def = "1"},
 	{'c', "check", "N", "verify every size so often; 0: do not", OPT_UINT,
@@ -132,5 +138,6 @@ const struct asked asked_defaults = {
 	.threads = 1,
 	.gpus = 1,
 	.average = AVERAGE_MEAN,
+	.cycles = ASK_NOT_GIVEN,
 	.job.rank.sweep = {.iters = 20, .warmup = 1, .aggregate = 1, .cycles = 1, .check = 1},
 };

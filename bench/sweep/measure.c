@@ -1,4 +1,5 @@
 /* One size, one way: warm up, time, verify. */
+#include "bench/sweep/robbed.h"
 #include "bench/sweep/sweep.h"
 #include "lib/core/units.h"
 
@@ -167,13 +168,18 @@ static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, str
 struct watch {
 	bool counts;
 	uint64_t started_ns, sent_bytes;
+	double robbed;
 };
+
+/* Looking takes a moment, which short sweeps do not need. */
+static double robbed(const struct sweep *s) { return s->o->for_ns ? robbed_s() : 0; }
 
 static struct watch watch_start(struct sweep *s)
 {
 	struct comm_tally now;
-	struct watch w = {.counts = comm_tally(s->comm, &now), .started_ns = now_ns()};
+	struct watch w = {.counts = comm_tally(s->comm, &now), .robbed = robbed(s)};
 
+	w.started_ns = now_ns();
 	if (!w.counts)
 		return w;
 	w.sent_bytes = now.sent_bytes;
@@ -186,11 +192,13 @@ static int watch_end(struct sweep *s, const struct watch *w, double seconds, str
 		     struct err *e)
 {
 	double *v = s->by_rank[s->buffers.in_place], took = (double)(now_ns() - w->started_ns);
+	double lacked = (robbed(s) - w->robbed) / took * 1e9;
 	size_t n = (size_t)s->comm->size;
 	struct comm_tally now;
 
-	memset(v, 0, 2 * n * sizeof(*v));
+	memset(v, 0, (2 * n + 1) * sizeof(*v));
 	v[s->comm->rank] = seconds;
+	v[2 * n] = lacked;
 	m->wire = -1;
 	if (w->counts && comm_tally(s->comm, &now)) {
 		for (size_t p = 0; p < n && n > 1; p++)
@@ -198,11 +206,12 @@ static int watch_end(struct sweep *s, const struct watch *w, double seconds, str
 				   (double)(n - 1);
 		m->wire = (double)(now.sent_bytes - w->sent_bytes) / took;
 	}
-	if (sweep_agree(s->comm, v, 2 * n, OP_SUM, e) ||
+	if (sweep_agree(s->comm, v, 2 * n + 1, OP_SUM, e) ||
 	    sweep_agree(s->comm, &m->wire, 1, OP_MAX, e))
 		return -1;
 	m->rank_s = v;
 	m->waited = w->counts ? v + n : NULL;
+	m->robbed = v[2 * n];
 	if (m->wire < 0)
 		m->wire = NAN;
 	return 0;

@@ -1,6 +1,7 @@
 /* Two ranks in a communicator of their own: how long a word takes, how much goes each way. */
 #include "bench/sweep/pairs.h"
 
+#include "bench/sweep/robbed.h"
 #include "lib/core/units.h"
 #include "lib/host/processors.h"
 
@@ -30,22 +31,6 @@ static int ping(const struct pairs *p, struct comm *part, double *ret, struct er
 	}
 	*ret = seconds_since(start) / PINGS;
 	return 0;
-}
-
-/* So long has this thread wanted a processor and got none; 0 also where nobody counts. */
-static double robbed_s(void)
-{
-	FILE *f = fopen("/proc/thread-self/schedstat", "re");
-	char line[80] = "", *end;
-	double ns = 0;
-
-	if (f && fgets(line, sizeof(line), f)) {
-		(void)strtoull(line, &end, 10);
-		ns = (double)strtoull(end, NULL, 10);
-	}
-	if (f)
-		(void)fclose(f);
-	return ns / 1e9;
 }
 
 struct took { /* seconds, and those in which an end was robbed of its processor */

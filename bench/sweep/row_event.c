@@ -15,8 +15,18 @@ static void put_numbers(cJSON *o, const char *key, const double *v, size_t n)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber(v[i]));
 }
 
+/* At most @most, spread evenly. */
+static void put_times(cJSON *o, const struct measurement *m, size_t most)
+{
+	size_t every = most ? (m->ntimes + most - 1) / most : 0;
+	cJSON *list = every ? json_array(o, "times") : NULL;
+
+	for (size_t i = 0; every && i < m->ntimes; i += every)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(m->times[i]));
+}
+
 static void put_half(cJSON *event, const char *key, const struct measurement *m, size_t ranks,
-		     bool with_times)
+		     enum row_event_times times)
 {
 	cJSON *o = json_object(event, key);
 
@@ -30,13 +40,14 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	json_num(o, "dev", m->deviation);
 	json_num(o, "wrong", (double)m->wrong);
 	json_num(o, "wire", m->wire);
+	json_num(o, "robbed", m->robbed);
 	put_numbers(o, "ranks", m->rank_s, ranks);
 	put_numbers(o, "waited", m->waited, ranks);
-	put_numbers(o, "times", with_times ? m->times : NULL, m->ntimes);
-	put_numbers(o, "each", with_times ? m->each : NULL, m->ntimes * ranks);
+	put_times(o, m, (size_t)times);
+	put_numbers(o, "each", times == ROW_ALL_TIMES ? m->each : NULL, m->ntimes * ranks);
 }
 
-cJSON *row_event_pack(const struct sweep_row *row, bool with_times)
+cJSON *row_event_pack(const struct sweep_row *row, enum row_event_times times)
 {
 	cJSON *event = relay_event("row");
 
@@ -44,8 +55,8 @@ cJSON *row_event_pack(const struct sweep_row *row, bool with_times)
 	json_num(event, "op", row->c->op);
 	json_num(event, "root", row->c->root);
 	json_num(event, "count", (double)row->c->sizes.count);
-	put_half(event, "out", &row->out, (size_t)row->c->ranks, with_times);
-	put_half(event, "in", &row->in, (size_t)row->c->ranks, with_times);
+	put_half(event, "out", &row->out, (size_t)row->c->ranks, times);
+	put_half(event, "in", &row->in, (size_t)row->c->ranks, times);
 	return event;
 }
 
@@ -82,6 +93,7 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 	m->deviation = json_get_num(o, "dev", 0);
 	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
 	m->wire = json_get_num(o, "wire", NAN);
+	m->robbed = json_get_num(o, "robbed", 0);
 	m->times = get_numbers(a, o, "times", &m->ntimes);
 	m->each = get_numbers(a, o, "each", &n);
 	if (n != m->ntimes * ranks)

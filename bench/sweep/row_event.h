@@ -9,8 +9,9 @@
 
 #include <cjson/cJSON.h>
 
-/* @with_times: of single iterations, too. */
-cJSON *row_event_pack(const struct sweep_row *row, bool with_times);
+/* What single iterations took, too: all of it, or of one rank's so many. */
+enum row_event_times { ROW_NO_TIMES = 0, ROW_SOME_TIMES = 64, ROW_ALL_TIMES = INT32_MAX };
+cJSON *row_event_pack(const struct sweep_row *row, enum row_event_times times);
 /* A row of @coll between @ranks: all but ret->c, which is the caller's to point at @ret_case. What
  * is not of so many ranks is left out. -1: it is no row. */
 int row_event_unpack(const cJSON *event, const struct coll *coll, int ranks, struct arena *a,

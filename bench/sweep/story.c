@@ -24,6 +24,10 @@ static void on_row(struct story *s, const cJSON *event)
 {
 	struct story_row new = {0};
 
+	if (s->begun && s->sweep.for_ns) {
+		burnin_row(s, event);
+		return;
+	}
 	if (!s->begun ||
 	    row_event_unpack(event, s->sweep.coll, (int)s->ranks.n, s->a, &new.c, &new.row))
 		return;
@@ -81,6 +85,8 @@ static void on_world(struct story *s, const cJSON *event)
 			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
 			.pid = (int)json_get_num(o, "pid", 0),
 			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
+	if (s->sweep.for_ns)
+		burnin_begin(s);
 	for (size_t i = 0; s->o->notes && s->o->notes[i]; i++)
 		*LIST_ADD(s->a, &s->notes) = s->o->notes[i];
 	cJSON_ArrayForEach (note, json_get(event, "notes"))
@@ -101,6 +107,7 @@ static void on_world(struct story *s, const cJSON *event)
 
 static void take_blame(struct story *s)
 {
+	s->burnin.lost_ns = s->burnin.lost_ns ?: now_ns();
 	s->lost = s->blame.rank;
 	s->lost_message = s->blame.message;
 }
@@ -217,10 +224,15 @@ static void on_pair(struct story *s, const cJSON *event)
 static void on_next(struct story *s, const cJSON *event)
 {
 	double of = json_get_num(event, "of", -1); /* pairs know; a sweep's rows were counted */
-	uint64_t left = of < 0 ? pace_next(&s->pace, now_ns()) : 0;
-	const char *what = copied(s, event, "what");
+	const char *what = json_get_str(event, "what") ?: "";
+	uint64_t left;
 	struct unit_buf b;
 
+	if (s->begun && s->sweep.for_ns) {
+		burnin_next(s, what);
+		return;
+	}
+	left = of < 0 ? pace_next(&s->pace, now_ns()) : 0;
 	if (left >= NS_PER_S)
 		what = arena_printf(s->a, "%s, %s left,", what,
 				    format_duration(&b, left - left % NS_PER_S));

@@ -7,6 +7,7 @@
  */
 #include "bench/plugin/counters.h"
 #include "bench/sweep/blame.h"
+#include "bench/sweep/burnin.h"
 #include "bench/sweep/pace.h"
 #include "lib/report/report.h"
 
@@ -59,6 +60,7 @@ struct story {
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
 	struct pace pace;
+	struct burnin burnin; /* of --for; else it stays empty */
 	LIST(struct story_row) rows;
 	struct sweep_totals totals;
 	bool timed_out;

@@ -1,8 +1,5 @@
-/*
- * Who holds the others up. While a rank waits it knows for whom; where all trade
- * with all, a rank that is slow (its processor, its card) is the one that all
- * others wait for, and it waits for each of them only a little.
- */
+#include "bench/sweep/straggler.h"
+
 #include "bench/sweep/verdict.h"
 
 #include <math.h>
@@ -15,23 +12,33 @@ enum { LARGE = 1 << 20 }; /* smaller sizes have trees, and everybody waits for a
 
 static bool is_even(const struct coll *c) { return !c->rooted && c->kind != COLL_SENDRECV; }
 
+double straggler_add(const struct story *s, const struct sweep_row *row, double *seconds)
+{
+	const struct measurement *const halves[] = {&row->out, &row->in};
+	double total = 0;
+
+	if (!is_even(s->sweep.coll) || coll_bytes(row->c) < LARGE)
+		return 0;
+	for (size_t h = 0; h < ARRAY_LEN(halves); h++) {
+		const double *waited = halves[h]->waited;
+		double took = halves[h]->seconds * (double)s->sweep.iters;
+
+		total += waited ? took : 0;
+		for (size_t p = 0; p < s->ranks.n && waited; p++)
+			seconds[p] += waited[p] * took;
+	}
+	return total;
+}
+
 /* The mean share over all large measurements, by their time. 0: there is none. */
 static double add_up(const struct story *s, double *shares)
 {
 	double total = 0;
 
-	for (size_t i = 0; i < s->rows.n && is_even(s->sweep.coll); i++) {
-		const struct sweep_row *row = &s->rows.v[i].row;
-		const struct measurement *const halves[] = {&row->out, &row->in};
-
-		for (size_t h = 0; h < ARRAY_LEN(halves) && coll_bytes(row->c) >= LARGE; h++) {
-			double took = halves[h]->seconds * (double)s->sweep.iters;
-
-			total += halves[h]->waited ? took : 0;
-			for (size_t p = 0; p < s->ranks.n && halves[h]->waited; p++)
-				shares[p] += halves[h]->waited[p] * took;
-		}
-	}
+	if (s->sweep.for_ns)
+		return burnin_waited(s, 0, BURNIN_BINS, shares);
+	for (size_t i = 0; i < s->rows.n; i++)
+		total += straggler_add(s, &s->rows.v[i].row, shares);
 	for (size_t p = 0; p < s->ranks.n; p++)
 		shares[p] /= total > 0 ? total : 1;
 	return total;
@@ -52,6 +59,20 @@ static size_t most(const struct story *s, const double *shares, size_t but, bool
 		    (best == s->ranks.n || shares[p] > shares[best]))
 			best = p;
 	return best;
+}
+
+bool straggler_find(const struct story *s, const double *shares, double took, struct straggler *ret)
+{
+	if (s->ranks.n < RANKS_MIN || took < SECONDS_MIN)
+		return false;
+	ret->slow = most(s, shares, s->ranks.n, false);
+	ret->next = most(s, shares, ret->slow, true);
+	if (ret->next == s->ranks.n)
+		ret->next = most(s, shares, ret->slow, false);
+	ret->share = shares[ret->slow];
+	ret->next_share = shares[ret->next];
+	ret->stands_out = ret->share >= SHARE && ret->share >= TIMES * ret->next_share;
+	return true;
 }
 
 static void name(const struct story *s, struct finding *f, size_t p, double share, double next)
@@ -77,24 +98,20 @@ static void name(const struct story *s, struct finding *f, size_t p, double shar
 void verdict_straggler(const struct story *s)
 {
 	double *shares = arena_alloc(s->a, (s->ranks.n + 1) * sizeof(*shares));
-	size_t slow, next;
+	struct straggler x;
 	struct finding *f;
 
-	if (s->ranks.n < RANKS_MIN || add_up(s, shares) < SECONDS_MIN)
+	if (!straggler_find(s, shares, add_up(s, shares), &x))
 		return;
-	slow = most(s, shares, s->ranks.n, false);
-	next = most(s, shares, slow, true);
-	if (next == s->ranks.n)
-		next = most(s, shares, slow, false);
 	f = report_find(s->r, "rank.straggler", s->sweep.coll->name);
-	finding_value(f, shares[slow] * 100, "%");
+	finding_value(f, x.share * 100, "%");
 	finding_expect(f, "no rank that is waited for %g times as long as the others", TIMES);
-	if (shares[slow] >= SHARE && shares[slow] >= TIMES * shares[next])
-		name(s, f, slow, shares[slow], shares[next]);
+	if (x.stands_out)
+		name(s, f, x.slow, x.share, x.next_share);
 	else
 		finding_set(f, ST_PASS,
 			    "no rank holds the others up: they wait for one at most %.0f %% of the "
 			    "time, for another at most %.0f %%",
-			    shares[slow] * 100, shares[next] * 100);
+			    x.share * 100, x.next_share * 100);
 	verdict_add(s->r, f);
 }

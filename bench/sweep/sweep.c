@@ -62,7 +62,7 @@ static int make_buffers(struct sweep *s, struct err *e)
 	size_t ranks = (size_t)s->comm->size, bytes = (size_t)sweep_memory(s->o->max) / 2;
 
 	for (size_t i = 0; i < 2; i++) {
-		s->by_rank[i] = calloc(2 * ranks, sizeof(*s->by_rank[i]));
+		s->by_rank[i] = calloc(2 * ranks + 1, sizeof(*s->by_rank[i]));
 		if (!s->by_rank[i])
 			return err_sys(e, "cannot keep the times of %zu ranks", ranks);
 		if (s->dev->alloc(s->dev, bytes, &s->allocated[i], e) ||
@@ -112,10 +112,11 @@ static void count_row(struct sweep *s, const struct sweep_row *r)
 		s->row(s, r);
 }
 
-/* All ranks stop if one was asked to. */
+/* All ranks stop if one was asked to, or its time is over. */
 static int is_over(struct sweep *s, bool *ret, struct err *e)
 {
-	double over = s->stop && s->stop(s);
+	bool late = s->o->for_ns && now_ns() - s->started_ns >= s->o->for_ns;
+	double over = late || (s->stop && s->stop(s));
 
 	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
 		return -1;
@@ -134,6 +135,7 @@ static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct e
 		count_row(s, &row);
 		if (is_over(s, over, e))
 			return -1;
+		*over |= s->o->for_ns && (row.out.wrong > 0 || row.in.wrong > 0);
 	} while (!*over && (bytes = sweep_next_size(s->o, bytes)));
 	return 0;
 }
@@ -222,18 +224,17 @@ static int run_roots(struct sweep *s, struct coll_case *c, bool *over, struct er
 	return 0;
 }
 
-static int run_all(struct sweep *s, struct err *e)
+static int run_all(struct sweep *s, bool *over, struct err *e)
 {
 	struct coll_case c = {.coll = s->o->coll, .rank = s->comm->rank, .ranks = s->comm->size};
-	bool over = false;
 
 	for (c.type = 0; c.type < DT_COUNT; c.type++)
-		for (c.op = 0; c.op < OP_COUNT && !over; c.op++) {
+		for (c.op = 0; c.op < OP_COUNT && !*over; c.op++) {
 			bool once = !c.coll->reduces && c.op == OP_SUM;
 
 			if ((s->o->types >> c.type & 1) &&
 			    (once || (c.coll->reduces && (s->o->ops >> c.op & 1))) &&
-			    run_roots(s, &c, &over, e))
+			    run_roots(s, &c, over, e))
 				return -1;
 		}
 	return 0;
@@ -241,11 +242,14 @@ static int run_all(struct sweep *s, struct err *e)
 
 int sweep_run(struct sweep *s, struct err *e)
 {
-	int result = -1;
+	bool over = false;
+	int result;
 
 	s->started_ns = now_ns();
-	if (!make_buffers(s, e))
-		result = run_all(s, e);
+	result = make_buffers(s, e);
+	do
+		result = result || run_all(s, &over, e) ? -1 : 0;
+	while (!result && s->o->for_ns && s->rows && !over);
 	free_buffers(s);
 	return result;
 }

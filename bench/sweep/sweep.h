@@ -28,6 +28,9 @@ struct sweep_opts {
 	 */
 	bool adaptive;
 	uint64_t budget_ns;
+	/* Go through all of it again and again, until so much time is over or data were wrong; 0:
+	 * as often as cycles says. The row that runs then is the last one. */
+	uint64_t for_ns;
 	bool keep_each; /* every rank's time of every iteration, for rank 0 */
 };
 
@@ -39,6 +42,11 @@ struct measurement {
 	size_t ntimes;
 	const double *each; /* the same of each rank, one after another; NULL: not kept */
 	double wire;	    /* GB/s that the busiest rank sent; NAN: nobody counts */
+	double robbed; /* share of the time that ranks wanted a processor and got none, summed */
+	/* of many rows as one (course.h): how many, and the lowest, median and highest busbw of
+	 * one; rows 0: this is one row */
+	uint64_t rows;
+	double least, median, most;
 	/* by rank, until the next row: its own time, seconds; and the share of the time that
 	 * others wait for it, their mean (NULL: nobody counts) */
 	const double *rank_s, *waited;
@@ -75,7 +83,7 @@ struct sweep {
 	void *allocated[2];
 	double *times[2], *sorted; /* out of place, in place */
 	double *each[2];
-	double *by_rank[2];  /* likewise: times, then shares */
+	double *by_rank[2];  /* likewise: times, then shares; then what they were robbed of */
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;

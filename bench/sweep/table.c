@@ -168,6 +168,12 @@ static void add_json(struct report *r, const struct coll_case *c, const struct m
 	json_num(o, "wrong", m->wrong < 0 ? NAN : (double)m->wrong);
 	json_bool(o, "in_place", in_place);
 	json_num(o, "wire", m->wire);
+	if (m->rows) {
+		json_num(o, "rows", (double)m->rows);
+		json_num(o, "busbw_min", m->least);
+		json_num(o, "busbw_p50", m->median);
+		json_num(o, "busbw_max", m->most);
+	}
 	add_ranks(o, m, (size_t)c->ranks);
 }
 

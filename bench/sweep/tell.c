@@ -78,7 +78,11 @@ void tell_next(struct rank *r, const char *what, double done, double of)
 
 void tell_row(struct rank *r, const struct sweep_row *row)
 {
-	relay_send(r->relay, row_event_pack(row, r->o->with_times));
+	bool is_long = r->sweep.for_ns;
+
+	relay_send(r->relay, row_event_pack(row, r->o->with_times ? ROW_ALL_TIMES
+						 : is_long	  ? ROW_SOME_TIMES
+								  : ROW_NO_TIMES));
 }
 
 void tell_timed_out(struct rank *r) { relay_send(r->relay, relay_event("timed_out")); }

@@ -27,13 +27,14 @@ static void judge_data(const struct story *s)
 {
 	struct finding *f = report_find(s->r, "coll.data", s->sweep.coll->name);
 	const struct sweep_totals *sum = &s->totals;
+	const char *when = burnin_wrong(s);
 	size_t results = (size_t)sum->rows * 2;
 
 	if (!s->sweep.check)
 		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
 	else if (sum->bad)
-		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements", (size_t)sum->bad,
-			    results);
+		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements%s%s",
+			    (size_t)sum->bad, results, when ? ": " : "", when ?: "");
 	else
 		finding_set(f, ST_PASS, "%zu results verified, none wrong", results);
 	if (sum->bad)
@@ -251,7 +252,7 @@ static void judge_ranks(const struct story *s)
 	    strstr(s->lost_message, s->error.msg))
 		return;
 	if (s->lost >= 0)
-		verdict_lost(s->r, s, s->lost, how_lost(s));
+		verdict_lost(s->r, s, s->lost, burnin_lost(s, how_lost(s)));
 	else if (s->failure && !s->host_trouble.n && !s->error.kind)
 		verdict_lost(s->r, s, -1, s->failure);
 }
@@ -320,6 +321,7 @@ static void judge_failure(struct story *s)
 
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 {
+	burnin_end(s);
 	if (s->begun && !s->units.n)
 		table_end(s);
 	if (!interrupt_pending())
@@ -333,6 +335,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
 				       o->fail > 0 ? o->fail : BASELINE_FAIL);
 	}
+	burnin_verdict(s);
 	verdict_straggler(s);
 	verdict_pairs(s, o);
 	for (size_t i = 0; i < s->findings.n; i++)

@@ -120,6 +120,13 @@ void log_hint(const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Where colour is off for TERM=dumb, a line cannot be wiped either. */
+bool log_draws(void)
+{
+	return stderr_term()->is_tty && the_log.level != LOG_QUIET &&
+	       !streq(getenv("TERM") ?: "dumb", "dumb");
+}
+
 void log_progress(const char *what, uint64_t done, uint64_t total)
 {
 	const struct term *t = stderr_term();
@@ -127,8 +134,7 @@ void log_progress(const char *what, uint64_t done, uint64_t total)
 	char line[256];
 	int n;
 
-	/* Where colour is off for TERM=dumb, a line cannot be wiped either. */
-	if (!t->is_tty || the_log.level == LOG_QUIET || streq(getenv("TERM") ?: "dumb", "dumb"))
+	if (!log_draws())
 		return;
 	now = now_ns();
 	if (the_log.drawn && now - the_log.drawn_ns < PROGRESS_NS && done != total)

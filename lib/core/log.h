@@ -19,5 +19,6 @@ void log_debug(const char *fmt, ...) PRINTF(1, 2);  /* --debug */
 /* @done of @total (0 when unknown). Redraws at most ten times a second; no-op off a terminal. */
 void log_progress(const char *what, uint64_t done, uint64_t total);
 void log_progress_end(void);
+bool log_draws(void); /* is there a terminal that shows it? */
 
 #endif

@@ -1,4 +1,5 @@
 /* Collectives over their sizes, and how training went. */
+#include "lib/core/units.h"
 #include "probes/html/parts.h"
 
 #include <math.h>
@@ -116,6 +117,27 @@ static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text 
 	result_table(list, is_long ? "The numbers of the long sweep" : "The numbers", t);
 }
 
+/* A burn-in's sizes, over its time. */
+static void course(const cJSON *list, struct arena *a, struct text *t)
+{
+	static const struct html_chart chart = {"Bus bandwidth over the time", "second", "GB/s",
+						false, false};
+	html_lines lines = {0};
+	const cJSON *r, *p;
+	struct unit_buf b;
+
+	cJSON_ArrayForEach (r, list) {
+		const char *size = format_size(&b, (uint64_t)json_get_num(r, "size", 0));
+		struct html_line *l = line_named(&lines, arena_strdup(a, size), a);
+
+		cJSON_ArrayForEach (p, json_get(r, "points"))
+			if (cJSON_GetArraySize(p) == 2)
+				*LIST_ADD(a, &l->points) = (struct html_point){
+					p->child->valuedouble, p->child->next->valuedouble};
+	}
+	html_draw(&chart, &lines, t);
+}
+
 /* Of what was measured twice the longer run is drawn, and both have their numbers. */
 void html_curves(const cJSON *doc, struct arena *a, struct text *t)
 {
@@ -129,6 +151,7 @@ void html_curves(const cJSON *doc, struct arena *a, struct text *t)
 		train = html_part(doc, "training", "ddpsmoke");
 	html_open(t, "curves", "Curves");
 	sweep(is_long ? more : coll, is_long, a, t);
+	course(json_get(json_get(part, "course"), "sizes"), a, t);
 	if (is_long)
 		result_table(coll, "The numbers of the short sweep", t);
 	training(train, a, t);

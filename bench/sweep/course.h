@@ -1,0 +1,55 @@
+#ifndef BENCH_SWEEP_COURSE_H
+#define BENCH_SWEEP_COURSE_H
+/*
+ * How one case (a size, a type ...) went over hours, in memory that does not grow: sums of all its
+ * rows, all their iterations' times in classes of 2 %, and of the rows themselves an even choice,
+ * every second, fourth ... of them as they become more. Pure: the caller says when a row was.
+ *
+ *	course_init(&c, row->c);
+ *	course_add(&c, row, seconds);		each row of that case; only c.c is kept of it
+ *	course_row(&c, a, &row);		all of them as one
+ */
+#include "bench/sweep/sweep.h"
+#include "lib/core/arena.h"
+
+enum { COURSE_POINTS = 256, COURSE_CLASSES = 1200 };
+
+struct course_point {	/* one row */
+	double at_s;	/* its end, seconds after the start */
+	float busbw[2]; /* out of place, in place */
+	float robbed;	/* as struct measurement has it, the greater one */
+};
+
+struct course_way {			 /* out of place, or in place */
+	double seconds, least_s, most_s; /* sums; and of single iterations */
+	double least, most;		 /* bus bandwidth of a row */
+	double sum, squares, count;	 /* of single iterations */
+	double wire;
+	uint64_t wires;
+	int64_t wrong;		 /* -1: never checked */
+	double *rank_s, *waited; /* sums by rank; NULL: not known */
+	uint32_t classes[COURSE_CLASSES];
+};
+
+struct course {
+	struct coll_case c;
+	uint64_t rows, every; /* one of so many rows is a point */
+	struct course_way way[2];
+	struct course_point points[COURSE_POINTS], latest;
+	size_t npoints;
+	double least, most; /* of all rows, each one's better way: bus bandwidth */
+};
+
+void course_init(struct course *c, const struct coll_case *of);
+bool course_is_of(const struct course *c, const struct coll_case *of);
+/* @a: of what is kept by rank, once. */
+void course_add(struct course *c, struct arena *a, const struct sweep_row *row, double at_s);
+/* Means, extremes and percentiles over the whole time; ret->c points into @c. */
+void course_row(const struct course *c, struct arena *a, struct sweep_row *ret);
+/* The better way of a row. */
+double course_busbw(const struct course_point *p);
+
+/* In place. 0 of none. */
+double course_median(double *v, size_t n);
+
+#endif

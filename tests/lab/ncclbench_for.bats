@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# ncclbench --for between hosts: a link that becomes slow half way is called, with when and who; a
+# healthy cluster is not, NCCLBENCH_HEALTHY / 3 times, nor one whose processors become busy.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab
+    "$LAB" run 1 -- true || skip "no network namespaces can be made here"
+}
+
+teardown() {
+    if [ -n "${hogs:-}" ]; then
+        # shellcheck disable=SC2086 # a list
+        kill $hogs 2>/dev/null || true
+        # shellcheck disable=SC2086
+        wait $hogs 2>/dev/null || true # gone, not on their way
+    fi
+    [ -z "${lab:-}" ] || "$LAB" down "$lab"
+}
+
+# The other half of a burn-in has begun: its bar would be there, and these lines are.
+half_way() { # FILE SECONDS
+    local i
+    for ((i = 0; i < 600; i++)); do
+        ! grep -Eq "ncclbench: ($2|$(($2 + 1))|$(($2 + 2)))(\.[0-9]+)? s of " "$1" || return 0
+        sleep 0.05
+    done
+    cat "$1"
+    return 1
+}
+
+@test "--for: a node that becomes slow half way is called: the size, how much, since when, and who" {
+    local out=$BATS_TEST_TMPDIR/out run code=0
+    lab=$("$LAB" up 4 --rate 1gbit)
+    "$LAB" on "$lab" node0 -- "$BIN/ncclbench" --hosts 'node[0-3]' --rsh "$LAB rsh $lab" --for 40s --coll alltoall -b 8K -e 2M -f 256 -n 1 -w 0 \
+        --json >"$out" 2>"$out.err" 3>&- &
+    run=$!
+    half_way "$out.err" 20
+    # a smaller bucket than before would never let a packet through that waits already
+    "$LAB" on "$lab" node2 -- tc qdisc change dev eth0 root tbf rate 150mbit burst 500000 latency 50ms
+    wait "$run" || code=$?
+    cat "$out.err"
+    jq -c '.findings[] | select(.check == "coll.drift" or .check == "rank.straggler")' "$out"
+    [ "$code" -eq 0 ] # a warning
+    jq -e '.verdict == "warn" and ([.findings[] | select(.check == "coll.drift")] | length == 1 and (.[0] |
+        .status == "warn" and .value > 30 and (.message | startswith("bus bandwidth at 2 MiB sank by ") and
+        test("; since then the others wait for rank 2 [(]node2, 10[.]77[.]0[.]3[)]")) and
+        (.fix | any(test("--find-slow")) and any(test("cable"))) and
+        (.message | capture("since (?<s>[0-9.]+) s after").s | tonumber | . > 17 and . < 27)))' "$out"
+    jq -e '.data.course.sizes[1].points | .[0][1] > 2 * .[-1][1]' "$out"
+}
+
+@test "--for: a healthy cluster gives no alarm" {
+    local again passes=0 times=$((${NCCLBENCH_HEALTHY:-10} / 3))
+    for ((again = 0; again < times || (!passes && again < 3 * times); again++)); do
+        run -0 --separate-stderr "$LAB" run 3 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --for 10s -b 1M -e 1M -n 3
+        [[ $output != *"WARN coll.drift"* && $output != *FAIL* ]] || { echo "$output"; false; }
+        [[ $output != *"PASS coll.drift: bandwidth "*" at 1 MiB "* ]] || passes=$((passes + 1))
+    done
+    ((passes > 0))
+}
+
+@test "--for: processors that others take half way are no drift" {
+    local out=$BATS_TEST_TMPDIR/out code=0 i
+    "$LAB" run 2 -- "$BIN/ncclbench" --hosts lab --for 16s -b 4M -e 4M -n 3 >"$out" 2>"$out.err" 3>&- &
+    run=$!
+    half_way "$out.err" 8
+    hogs=
+    for i in 1 2 3; do
+        bash -c 'while ((SECONDS < 60)); do :; done' 3>&- &
+        hogs+=" $!"
+    done
+    wait "$run" || code=$?
+    cat "$out" "$out.err"
+    [ "$code" -eq 0 ]
+    run ! grep -E 'WARN coll.drift|FAIL' "$out"
+    grep -E '(INFO|PASS) coll.drift' "$out"
+}
