@@ -15,6 +15,29 @@ cJSON *relay_event(const char *name)
 	return o;
 }
 
+cJSON *relay_error(const char *name, const struct err *e)
+{
+	cJSON *event = relay_event(name);
+
+	json_num(event, "kind", e->kind);
+	json_str(event, "message", e->msg);
+	json_str(event, "hint", e->hint);
+	return event;
+}
+
+void relay_error_take(const cJSON *event, struct err *e)
+{
+	const char *message = json_get_str(event, "message"), *hint = json_get_str(event, "hint");
+	double kind = json_get_num(event, "kind", ERR_SYS);
+	bool known = kind == ERR_USAGE || kind == ERR_ABSENT;
+
+	if (e->kind)
+		return;
+	(void)err_set(e, known ? (enum err_kind)kind : ERR_SYS, "%s", message ?: "");
+	if (hint && *hint)
+		(void)err_hint(e, "%s", hint);
+}
+
 static void write_all(int fd, const char *p, size_t n)
 {
 	while (n) {

@@ -24,6 +24,11 @@ struct relay {
 cJSON *relay_event(const char *name);
 void relay_send(struct relay *r, cJSON *event); /* frees it */
 
+/* An error travels: an event of its own, to be sent, and back. */
+cJSON *relay_error(const char *name, const struct err *e);
+/* Of several the first is the cause: what *e has already stays. */
+void relay_error_take(const cJSON *event, struct err *e);
+
 /* Lines come in in pieces. */
 struct relay_in {
 	char *p;

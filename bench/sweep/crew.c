@@ -31,16 +31,6 @@ static const char *host_fix(const struct launch_host *h, const char *rsh, struct
 	return h->local ? LAUNCH_LOOK_HERE : arena_printf(a, "%s %s true", rsh_typed(rsh), h->name);
 }
 
-static void send_error(struct relay *r, const char *name, const struct err *e)
-{
-	cJSON *event = relay_event(name);
-
-	json_num(event, "kind", e->kind);
-	json_str(event, "message", e->msg);
-	json_str(event, "hint", e->hint);
-	relay_send(r, event);
-}
-
 static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,
 		     struct arena *a)
 {
@@ -49,7 +39,7 @@ static void send_end(struct relay *r, const struct launch_result *end, const cha
 	struct err e = {0};
 
 	if (launch_unable(end, &e))
-		send_error(r, "broke", &e);
+		relay_send(r, relay_error("broke", &e));
 	json_num(event, "code", end->code);
 	json_str(event, "failure", end->failure);
 	for (size_t i = 0; i < end->nhosts; i++) {
@@ -81,7 +71,7 @@ static void launch(const struct crew_opts *o, int out)
 	l.raw = true;
 	l.serving = serving;
 	if (launch_run(&l, &a, &end, &e))
-		send_error(&relay, "error", &e);
+		relay_send(&relay, relay_error("error", &e));
 	send_end(&relay, &end, l.rsh, &a);
 }
 
@@ -137,15 +127,8 @@ static void on_event(const cJSON *event, void *arg)
 	const char *name = json_get_str(event, "ev");
 
 	if (streq(name, "error")) {
-		const char *m = json_get_str(event, "message"), *h = json_get_str(event, "hint");
-
 		mpirun_child_over(&l->child);
-		if (l->error.kind)
-			return;
-		(void)err_set(&l->error, (enum err_kind)json_get_num(event, "kind", ERR_SYS), "%s",
-			      m ? m : "");
-		if (h && *h)
-			(void)err_hint(&l->error, "%s", h);
+		relay_error_take(event, &l->error);
 		return;
 	}
 	l->ended |= streq(name, "crew");

@@ -4,7 +4,6 @@
 #include "bench/sweep/crew.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
-#include "lib/report/json.h"
 
 static int report_crew(const struct job_opts *o, struct report *r, struct err *e)
 {
@@ -61,12 +60,8 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 static int tell_error(struct report *r, struct err *e)
 {
 	struct relay relay = {.fd = STDOUT_FILENO};
-	cJSON *event = relay_event("error");
 
-	json_num(event, "kind", e->kind);
-	json_str(event, "message", e->msg);
-	json_str(event, "hint", e->hint);
-	relay_send(&relay, event);
+	relay_send(&relay, relay_error("error", e));
 	report_answer(r, "", 0);
 	*e = (struct err){0};
 	return 0;

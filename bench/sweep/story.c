@@ -1,5 +1,6 @@
 #include "bench/sweep/story.h"
 
+#include "bench/ranks/relay.h"
 #include "bench/sweep/row_event.h"
 #include "bench/sweep/table.h"
 #include "lib/core/log.h"
@@ -173,10 +174,7 @@ static void on_broke(struct story *s, const cJSON *event)
 {
 	if (s->error.kind)
 		return;
-	(void)err_set(&s->error, (enum err_kind)json_get_num(event, "kind", ERR_SYS), "%s",
-		      copied(s, event, "message"));
-	if (*copied(s, event, "hint"))
-		(void)err_hint(&s->error, "%s", copied(s, event, "hint"));
+	relay_error_take(event, &s->error);
 	if (json_get_str(event, "check"))
 		s->failed_check = copied(s, event, "check");
 }

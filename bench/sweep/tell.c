@@ -89,11 +89,8 @@ void tell_timed_out(struct rank *r) { relay_send(r->relay, relay_event("timed_ou
 
 void tell_broke(struct rank *r, const char *check, const struct err *e)
 {
-	cJSON *event = relay_event("broke");
+	cJSON *event = relay_error("broke", e);
 
-	json_num(event, "kind", e->kind);
-	json_str(event, "message", e->msg);
-	json_str(event, "hint", e->hint);
 	json_str(event, "check", check);
 	relay_send(r->relay, event);
 }

@@ -2,6 +2,7 @@
 
 #include "lib/cluster/job.h"
 #include "lib/core/compat.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/self.h"
@@ -43,14 +44,7 @@ static const char *runnable(const char *path)
 
 const char *part_find(struct arena *a, const char *command)
 {
-	const char *path = getenv("PATH"), *found = runnable(self_beside(a, command));
-
-	for (size_t n; !found && path && *path; path += n + (path[n] == ':')) {
-		n = strcspn(path, ":");
-		if (n)
-			found = runnable(arena_printf(a, "%.*s/%s", (int)n, path, command));
-	}
-	return found;
+	return runnable(self_beside(a, command)) ?: file_on_path(a, command);
 }
 
 const char *part_places(struct arena *a)

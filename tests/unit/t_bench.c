@@ -214,6 +214,40 @@ static void lines_come_in_any_pieces(void **state)
 	}
 }
 
+static void an_error_travels(void **state)
+{
+	static const struct {
+		const char *event;
+		enum err_kind kind;
+	} made[] = {
+		{"{\"kind\":1,\"message\":\"m\",\"hint\":\"h\"}", ERR_USAGE},
+		{"{\"message\":\"m\",\"hint\":\"h\"}", ERR_SYS},
+		{"{\"kind\":0,\"message\":\"m\",\"hint\":\"h\"}", ERR_SYS},
+		{"{\"kind\":-1e30,\"message\":\"m\",\"hint\":\"h\"}", ERR_SYS},
+	};
+	struct err sent = {0}, came = {0};
+	cJSON *event;
+
+	(void)state;
+	(void)err_set(&sent, ERR_ABSENT, "no library");
+	event = relay_error("error", &sent);
+	relay_error_take(event, &came);
+	assert_memory_equal(&came, &sent, sizeof(came));
+	cJSON_Delete(event);
+	for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+		struct err e = {0};
+
+		event = cJSON_Parse(made[i].event);
+		relay_error_take(event, &e);
+		relay_error_take(event, &came); /* the first one stays */
+		cJSON_Delete(event);
+		assert_int_equal(e.kind, made[i].kind);
+		assert_string_equal(e.msg, "m");
+		assert_string_equal(e.hint, "h");
+	}
+	assert_int_equal(came.kind, ERR_ABSENT);
+}
+
 /* --- saved ------------------------------------------------------------------------- */
 
 static const char table[] =
@@ -313,6 +347,7 @@ int main(void)
 		cmocka_unit_test(sizes_as_people_give_them),
 		cmocka_unit_test(expectations_as_people_give_them),
 		cmocka_unit_test(lines_come_in_any_pieces),
+		cmocka_unit_test(an_error_travels),
 		cmocka_unit_test(damaged_files_are_survived),
 	};
 
