@@ -4,7 +4,6 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
-#include "probes/log/extract.h"
 #include "probes/log/look.h"
 
 enum { MORE = 8, LESS = 14, ASKED = 5 };
@@ -12,16 +11,6 @@ enum { MORE = 8, LESS = 14, ASKED = 5 };
 static const char *log_host(const struct cause *c)
 {
 	return c->first && *c->first->who.host ? c->first->who.host : NULL;
-}
-
-/* The port that the cause's line names; 0: none. */
-static unsigned log_port(const struct cause *c)
-{
-	struct extract x;
-	uint64_t n = 0;
-
-	extract_line(c->first ? c->first->text : "", &x);
-	return *x.port && parse_uint(x.port, &n) == 0 && n <= UINT16_MAX ? (unsigned)n : 0;
 }
 
 static void weigh(struct cause *c, enum look seen)
@@ -50,7 +39,7 @@ static void confirm_one(struct cause *c, struct looker *l)
 {
 	static const char *const words[] = {"not decided: ", "confirmed: ", "not so here: "};
 	const char *said;
-	enum look seen = look_for(l, look_id(c), log_port(c), &said);
+	enum look seen = look_for(l, look_id(c), c->port, &said);
 	bool elsewhere = is_elsewhere(c);
 
 	if (elsewhere)
@@ -81,13 +70,11 @@ static const char *questions(const struct explanation *x, struct arena *a)
 	text_init(&list, a);
 	for (size_t i = 0; i < x->causes.n && i < ASKED; i++) {
 		const struct cause *c = &x->causes.v[i];
-		unsigned port = log_port(c);
-
 		if (!look_can(look_id(c)))
 			continue;
 		text_addf(&list, "%s%s", list.n ? "," : "", look_id(c));
-		if (port)
-			text_addf(&list, ":%u", port);
+		if (c->port)
+			text_addf(&list, ":%u", c->port);
 	}
 	return list.n ? list.s : NULL;
 }

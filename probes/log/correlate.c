@@ -329,6 +329,7 @@ static void name_the_reason(struct explanation *x)
 		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
+		{"LIB-010", "SLM-009", "so the program began in another folder"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
@@ -389,5 +390,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	gdr(w, a, x);
 	doubtful_interfaces(w, x);
 	offers(w, a, x);
+	docker(w, x);
+	meeting(w, a, x);
 	waits(w, a, x);
 }

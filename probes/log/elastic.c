@@ -17,6 +17,8 @@ void elastic_hear(struct elastic *e, unsigned file, uint64_t line, const struct 
 		return;
 	if (e->who.rank < 0 && said_number(l, "rank      :", &rank))
 		e->who.rank = (int)rank;
+	if (!e->pid && strstr(l->text, "exitcode  :"))
+		(void)said_number(l, "(pid: ", &e->pid);
 	if (!*e->who.host)
 		said_word(e->who.host, sizeof(e->who.host), said_after(l, "host      : "), " ");
 }

@@ -8,6 +8,7 @@ struct elastic {
 	unsigned file;
 	uint64_t line;	    /* of its heading */
 	struct log_who who; /* rank and host, as far as they were said */
+	long pid;	    /* 0: not said */
 };
 
 /* Its heading; what an earlier one said is forgotten. */

@@ -95,6 +95,8 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 
 static bool is_real(const struct cause *c)
 {
+	if (c->weight <= 0) /* a comparison ruled it out */
+		return false;
 	return c->sig->tier == TIER_ROOT || c->sig->tier == TIER_EFFECT ||
 	       (c->sig->tier == TIER_GENERIC && c->weight >= CONFIDENT);
 }
@@ -153,9 +155,10 @@ static void mark_echoes(struct explanation *x)
 	}
 }
 
-static void favour_first(struct why *w, struct explanation *x)
+static void favour_first(struct why *w, struct arena *a, struct explanation *x)
 {
-	bool has_elastic = w->elastic.is_there && w->elastic.who.rank >= 0;
+	const struct log_event *quit = quits_first(w, a);
+	bool has_elastic = !quit && w->elastic.is_there && w->elastic.who.rank >= 0;
 	struct cause *c = earliest(x);
 
 	if (c)
@@ -164,11 +167,16 @@ static void favour_first(struct why *w, struct explanation *x)
 		if (x->causes.v[i].first && is_real(&x->causes.v[i]) &&
 		    x->causes.v[i].first->who.rank == w->elastic.who.rank)
 			x->causes.v[i].weight += FIRST;
-	if (has_elastic) {
+	if (quit && *quit->who.host) {
+		x->has_first = true;
+		x->first = quit->who;
+		x->first_how = "torchrun's first attempt ended there";
+	} else if (has_elastic) {
 		x->has_first = true;
 		x->first = w->elastic.who;
 		x->first_how = "torchrun saw it fail first";
-	} else if (c && (c->first->who.rank >= 0 || *c->first->who.host)) {
+	} else if (c && !streq(c->sig->id, "SLM-003") && /* it is told by those that live */
+		   (c->first->who.rank >= 0 || *c->first->who.host)) {
 		x->has_first = true;
 		x->first = c->first->who;
 		x->first_how = "the earliest failure in the log";
@@ -250,13 +258,22 @@ static const char *good_interface(const struct why *w, const char *bad)
 	return NULL;
 }
 
-/* What its expression matched: templates may name its groups. */
-static const char *matched(const struct why *w, const struct cause *c)
+/* What its expression matched: templates may name its groups. The first line that has the second
+ * of them, where a template wants that; else the first. */
+static const char *matched(const struct why *w, struct arena *a, const struct cause *c)
 {
 	size_t sig = (size_t)(c->sig - signatures);
+	bool wants = strstr(c->sig->meaning, "{2") != NULL;
 
 	if (!c->first || !w->is_compiled[sig])
 		return NULL;
+	for (size_t i = 0; wants && i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+		const char *s = signature_where(c->sig, &w->compiled[sig], e->text, e->body);
+
+		if (s && extract_group(a, 2, c->sig->ere, s))
+			return s;
+	}
 	return signature_where(c->sig, &w->compiled[sig], c->first->text, c->first->body);
 }
 
@@ -274,13 +291,13 @@ static void fill_list(const struct filling *f, const char *list, bool is_shell, 
 }
 
 /* The first line of a cause that names an address: the very first may not. */
-static void extract_any(const struct cause *c, struct extract *ret)
+static void extract_any(const struct why *w, const struct cause *c, struct extract *ret)
 {
 	*ret = (struct extract){0};
 	for (size_t i = 0; c->first && i < c->record->events.n; i++) {
 		struct extract e;
 
-		extract_line(c->record->events.v[i].body, &e);
+		endpoint_of(w, &c->record->events.v[i], &e);
 		if (*e.addr || !i)
 			*ret = e;
 		if (*e.addr)
@@ -288,20 +305,29 @@ static void extract_any(const struct cause *c, struct extract *ret)
 	}
 }
 
+static unsigned port_number(const char *port)
+{
+	unsigned long n = strtoul(port, NULL, 10);
+
+	return n <= UINT16_MAX ? (unsigned)n : 0;
+}
+
 static void word(struct why *w, struct arena *a, struct cause *c)
 {
-	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT };
+	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT, NAME };
 	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL}, {"host", NULL},
-				 {"rank", NULL}, {"good", NULL}, {"text", NULL}};
-	const struct filling f = {a, v, ARRAY_LEN(v), c->sig->ere, matched(w, c)};
+				 {"rank", NULL}, {"good", NULL}, {"text", NULL},  {"name", NULL}};
+	const struct filling f = {a, v, ARRAY_LEN(v), c->sig->ere, matched(w, a, c)};
 	const char *s;
 	const struct offer *o;
 	struct extract e;
 
-	extract_any(c, &e);
+	extract_any(w, c, &e);
 	o = actors_offered(&w->actors, e.addr);
 	v[ADDR].value = *e.addr ? e.addr : NULL;
 	v[PORT].value = *e.port ? e.port : NULL;
+	v[NAME].value = *e.name ? e.name : NULL;
+	c->port = port_number(e.port);
 	v[IFACE].value = *e.iface ? e.iface : NULL;
 	v[GOOD].value = good_interface(w, o && starts_with(c->sig->id, "CON-") ? o->iface : NULL);
 	if (c->first) {
@@ -336,8 +362,9 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	correlate(w, a, ret);
 	stuck(w, a, ret);
 	absent(w, a, ret);
+	quits(w, a, ret);
 	mark_echoes(ret);
-	favour_first(w, ret);
+	favour_first(w, a, ret);
 	drop_hints(w, ret);
 	explain_sort(ret);
 	kin_unite(a, ret);

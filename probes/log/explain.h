@@ -26,6 +26,7 @@ struct cause {
 	const char *meaning; /* with addresses, interfaces and ranks put in */
 	const char *because; /* what the ranks' comparison adds, or NULL */
 	str_list causes, confirm, fix;
+	unsigned port;	       /* that its line names; 0: none */
 	const char *seen_here; /* by confirm(); NULL: it was not asked */
 };
 
@@ -53,6 +54,15 @@ void correlate(struct why *w, struct arena *a, struct explanation *x);
 void waits(struct why *w, struct arena *a, struct explanation *x);
 /* Raises those whose interface or address could not be reached. */
 void offers(struct why *w, struct arena *a, struct explanation *x);
+/* Takes the weight from a suspected docker where the addresses are those of machines. After
+ * offers(). */
+void docker(struct why *w, struct explanation *x);
+/* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */
+void meeting(struct why *w, struct arena *a, struct explanation *x);
+/* What torchrun saw of the ranks that ended. When the others have judged. */
+void quits(struct why *w, struct arena *a, struct explanation *x);
+/* Who ended first where torchrun started them again; NULL: it did not. */
+const struct log_event *quits_first(const struct why *w, struct arena *a);
 /* Where that is more; @c may be NULL. */
 void explain_suspect(struct cause *c, int weight, const char *because);
 /* That, and what shows it is said in any case. */

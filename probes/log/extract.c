@@ -7,8 +7,8 @@
 #include <ctype.h>
 #include <regex.h>
 
-const char *const template_names[] = {"addr", "port", "iface", "host",
-				      "rank", "good", "text",  NULL};
+const char *const template_names[] = {"addr", "port", "iface", "host", "rank",
+				      "good", "text", "name",  NULL};
 
 static bool keep(char *out, size_t size, const char *s, size_t n)
 {
@@ -28,7 +28,7 @@ static const char *port_after(const char *p, char *out)
 			const char *d = p + strlen(before[i]);
 			size_t n = strspn(d, "0123456789");
 
-			if (n && n <= 5 && !isalpha((unsigned char)d[n]))
+			if (n && n <= 5 && !isalpha((unsigned char)d[n]) && !(n == 1 && *d == '0'))
 				return keep(out, 8, d, n) ? d + n : NULL;
 		}
 	return NULL;
@@ -92,6 +92,87 @@ static void named_endpoint(const char *line, struct extract *x)
 	}
 }
 
+/* What torch's store was asked for: "(10.0.0.1, 29500)", "to host fd00::1:29500". */
+static bool plain_endpoint(const char *line, struct extract *x)
+{
+	static const struct {
+		const char *before, *between;
+	} all[] = {{"network address of (", ", "},
+		   {"network addresses of (", ", "},
+		   {"trying to connect to (", ", "},
+		   {"validate to host ", ":"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		const char *p = strstr(line, all[i].before), *end;
+		size_t n;
+
+		if (!p)
+			continue;
+		p += strlen(all[i].before);
+		n = strcspn(p, ",) ");
+		end = *all[i].between == ':' ? memrchr(p, ':', n) : p + n;
+		if (!end || !starts_with(end, all[i].between) ||
+		    !keep(x->addr, sizeof(x->addr), p, (size_t)(end - p)))
+			continue;
+		(void)port_after(end, x->port);
+		x->trust = TRUST_PLAIN;
+		return true;
+	}
+	return false;
+}
+
+/* Of "local=[A]:1, remote=[B]:2" and "A:1->B:2" the other side. */
+static const char *far_side(const char *line)
+{
+	const char *p = strstr(line, "remote=");
+
+	if (p)
+		return p + strlen("remote=");
+	p = strstr(line, "->");
+	return p && isdigit((unsigned char)p[2]) && p > line && isdigit((unsigned char)p[-1])
+		       ? p + strlen("->")
+		       : line;
+}
+
+/* How torch prints a socket's address: a bare IPv4 address is always its memory. */
+static enum trust trust_in(const char *line, const char *at, const char *addr)
+{
+	static const char *const sockets[] = {"client socket ", "server socket ", "SocketImpl("};
+	bool is_socket = false, is_any = streq(addr, "::") || streq(addr, "0.0.0.0");
+
+	for (size_t i = 0; i < ARRAY_LEN(sockets); i++)
+		is_socket |= strstr(line, sockets[i]) != NULL;
+	if (!is_socket || is_any)
+		return TRUST_USUAL;
+	if (strchr(addr, ':'))
+		return TRUST_DOUBT;
+	return at > line && at[-1] == '[' ? TRUST_USUAL : TRUST_NONE;
+}
+
+/* A name that does not resolve, behind the words of who says so. */
+static void unresolved(const char *line, struct extract *x)
+{
+	static const char *const before[] = {"resolve hostname ", "server can't find ",
+					     "host address for ", "UnknownHostException: ",
+					     "getaddrinfo for ",  "addresses of (",
+					     "resolve host: ",	  "unknown host ",
+					     "Unknown host ",	  "lookup "};
+
+	for (size_t i = 0; i < ARRAY_LEN(before) && !*x->name; i++) {
+		const char *p = strstr(line, before[i]);
+		size_t n;
+
+		if (!p)
+			continue;
+		p += strlen(before[i]);
+		p += *p == '"' || *p == '\'';
+		n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+		n -= n && p[n - 1] == '.';
+		if (n && isalnum((unsigned char)*p) && strspn(p, "0123456789.") < n)
+			(void)keep(x->name, sizeof(x->name), p, n);
+	}
+}
+
 static void named_port(const char *line, struct extract *x)
 {
 	const char *p = strcasestr(line, "port");
@@ -100,35 +181,50 @@ static void named_port(const char *line, struct extract *x)
 		const char *d = p + 4 + strspn(p + 4, " :=");
 		size_t n = strspn(d, "0123456789");
 
-		if (d > p + 4 && n >= 2 && n <= 5)
+		if (d > p + 4 && n >= 2 && n <= 5 && *d != '0')
 			(void)keep(x->port, sizeof(x->port), d, n);
+	}
+}
+
+static void first_address(const char *line, const char *from, struct extract *x)
+{
+	for (const char *p = from; *p && !*x->addr; p++) {
+		size_t n;
+
+		if (p > line && (isalnum((unsigned char)p[-1]) || p[-1] == '.'))
+			continue;
+		n = address_length(p, x->addr, sizeof(x->addr));
+		if (!n) {
+			*x->addr = '\0';
+			continue;
+		}
+		interface_before(line, p, x);
+		(void)port_after(p + n, x->port);
+		x->trust = trust_in(line, p, x->addr);
+		if (starts_with(x->addr, "::ffff:"))
+			memmove(x->addr, x->addr + 7, strlen(x->addr + 7) + 1);
 	}
 }
 
 void extract_line(const char *line, struct extract *ret)
 {
-	*ret = (struct extract){0};
-	for (const char *p = line; *p && !*ret->addr; p++) {
-		size_t n;
+	const char *from = far_side(line);
 
-		if (p > line && (isalnum((unsigned char)p[-1]) || p[-1] == '.'))
-			continue;
-		n = address_length(p, ret->addr, sizeof(ret->addr));
-		if (!n) {
-			*ret->addr = '\0';
-			continue;
-		}
-		interface_before(line, p, ret);
-		(void)port_after(p + n, ret->port);
-		if (starts_with(ret->addr, "::ffff:"))
-			memmove(ret->addr, ret->addr + 7, strlen(ret->addr + 7) + 1);
-	}
+	*ret = (struct extract){0};
+	unresolved(line, ret);
+	if (plain_endpoint(line, ret))
+		return;
+	first_address(line, from, ret);
+	if (!*ret->addr)
+		named_endpoint(from, ret);
+	if (!*ret->addr && from != line)
+		first_address(line, line, ret);
 	if (!*ret->addr)
 		named_endpoint(line, ret);
 	named_port(line, ret);
 }
 
-static const char *group(struct arena *a, int i, const char *ere, const char *line)
+const char *extract_group(struct arena *a, int i, const char *ere, const char *line)
 {
 	const char *value = NULL, *but = ere ? strstr(ere, SIGNATURE_BUT) : NULL;
 	regmatch_t m[10];
@@ -151,13 +247,29 @@ static const char *value_of(const struct filling *f, const char *name, size_t n,
 	const char *value = NULL;
 
 	if (isdigit((unsigned char)*name) && n == 1)
-		value = group(f->a, *name - '0', f->ere, f->line);
+		value = extract_group(f->a, *name - '0', f->ere, f->line);
 	for (size_t i = 0; i < f->n && !value; i++)
 		if (strlen(f->v[i].name) == n && strncmp(f->v[i].name, name, n) == 0)
 			value = f->v[i].value;
 	if (value && is_shell && (*value == '-' || !streq(shell_quote(f->a, value), value)))
 		return NULL;
 	return value;
+}
+
+static bool is_before_port(const char *tpl)
+{
+	return *tpl == ':' && (tpl[1] == '{' || isdigit((unsigned char)tpl[1]));
+}
+
+/* Before ":PORT" it needs brackets, which a shell would take for a pattern. */
+static bool is_ipv6(const char *value)
+{
+	char bare[64];
+	size_t n = strcspn(value, "%");
+	union addr a;
+
+	return strchr(value, ':') && keep(bare, sizeof(bare), value, n) &&
+	       addr_parse(bare, &a) == 0;
 }
 
 const char *fill_template(const struct filling *f, const char *tpl, bool is_shell)
@@ -179,7 +291,9 @@ const char *fill_template(const struct filling *f, const char *tpl, bool is_shel
 			continue;
 		}
 		value = value_of(f, p + 1, name, is_shell);
-		if (value)
+		if (value && is_before_port(p + whole + 1) && is_ipv6(value))
+			text_addf(&t, is_shell ? "'[%s]'" : "[%s]", value);
+		else if (value)
 			text_add(&t, value);
 		else if (p[1 + name] == '|')
 			text_addn(&t, p + name + 2, whole - name - 2);

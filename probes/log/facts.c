@@ -34,6 +34,31 @@ static void elastic_detail(struct why *w, struct why_stream *s, const struct log
 	elastic_hear(&w->elastic, s->file, s->line, l);
 }
 
+static void rank_ended(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	exits_hear(&w->exits, s->file, s->line, w->order, l);
+}
+
+static void restarted(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	exits_restart(&w->exits, s->file, s->line, w->order, l);
+}
+
+static void rank_forced(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	exits_force(&w->exits, l);
+}
+
+static void rank_alone(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->exits.is_only_one = true;
+}
+
+static void endpoint(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	endpoints_hear(&w->endpoints, s->file, s->line, l);
+}
+
 static void finished(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	w->healthy++;
@@ -209,7 +234,13 @@ const struct fact log_facts[] = {
 	{"WorkNCCL(", 40000, .hear = hear_timed_out_work},
 	{"ast enqueued NCCL work: |last enqueued work: ", 40000, .hear = hear_last_work},
 	{"first observed failure", 1000, .learn = elastic},
-	{"rank      :|host      :", 80000, .learn = elastic_detail},
+	{"rank      :|host      :|exitcode  :", 80000, .learn = elastic_detail},
+	{"failed (exitcode: ", 4000, .learn = rank_ended},
+	{"will restart worker group", 100, .learn = restarted},
+	{"forcefully exiting via", 4000, .learn = rank_forced},
+	{"<NO_OTHER_FAILURES>", 4000, .learn = rank_alone},
+	{"cannot be retrieved|network address of (|trying to connect to (|validate to host ", 4000,
+	 .learn = endpoint},
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done",
 	 1000, .learn = finished},

@@ -198,7 +198,7 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
 			continue;
 		for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
-			extract_line(c->record->events.v[k].body, &e);
+			endpoint_of(w, &c->record->events.v[k], &e);
 		o = *e.addr ? actors_offered(&w->actors, e.addr) : NULL;
 		if (o)
 			c->because =

@@ -160,6 +160,17 @@ static bool is_code(const char *p, size_t n)
 	return false;
 }
 
+/* "slurmstepd-node1: ": the daemon, and then the node. */
+static size_t daemon_length(const char *p)
+{
+	static const char *const daemons[] = {"slurmstepd-", "slurmd-"};
+
+	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
+		if (starts_with(p, daemons[i]))
+			return strlen(daemons[i]);
+	return 0;
+}
+
 /* "3: " of srun -l; "node1: " of pdsh; "node-0  | " of compose. */
 static const char *word_tag(const char *p, struct log_who *w)
 {
@@ -191,6 +202,7 @@ static const char *word_tag(const char *p, struct log_who *w)
 	}
 	if (q[0] != ':' || q[1] != ' ' || is_code(p, (size_t)(q - p)))
 		return NULL;
+	p += daemon_length(p);
 	keep_host(w, p, (size_t)(q - p));
 	return q + 2;
 }
@@ -249,12 +261,22 @@ static const char *skip_syslog(const char *p, struct log_who *w)
 	return p + 1;
 }
 
+/* "E1015 13:20:53.1 file.cpp:6]" names its file: the message follows, and no host. */
+static bool names_file(const char *from, const char *end)
+{
+	if (end == from || end[-1] != ']')
+		return false;
+	for (end--; end > from && isdigit((unsigned char)end[-1]); end--)
+		;
+	return end - from >= 2 && end[-1] == ':' && isalpha((unsigned char)end[-2]);
+}
+
 /* A collector's time, and then the program's own; syslog's, and then the kernel's. */
 static const char *first_time(const char *p, struct log_line *l)
 {
 	const char *q = stamp_parse(p, &l->clock, &l->time_ms), *behind;
 
-	if (!q || (l->clock != CLOCK_KIND_DAY && l->clock != CLOCK_KIND_DATE))
+	if (!q || (l->clock != CLOCK_KIND_DAY && l->clock != CLOCK_KIND_DATE) || names_file(p, q))
 		return q;
 	behind = skip_syslog(q + strspn(q, " "), &l->who);
 	return behind ? behind : q;

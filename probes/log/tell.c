@@ -190,7 +190,7 @@ static void collect_more(struct finding *f)
 {
 	finding_fix(f, "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p   # on every "
 		       "host, then run again");
-	finding_fix(f, "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_NCCL_TRACE_BUFFER_SIZE=20000 "
+	finding_fix(f, "export TORCH_DISTRIBUTED_DEBUG=INFO TORCH_NCCL_TRACE_BUFFER_SIZE=20000 "
 		       "TORCH_NCCL_DUMP_ON_TIMEOUT=1");
 	finding_fix(f, "dmesg -T | grep -E 'Xid|oom|AER|mlx5'   # on every host");
 	finding_fix(f, "ncclwhy /tmp/nccl.* train.log dmesg.*   # all of it together");

@@ -9,6 +9,8 @@
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
+#include "probes/log/endpoint.h"
+#include "probes/log/exits.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
 #include "probes/log/worlds.h"
@@ -75,6 +77,8 @@ struct why {
 	int preparation_percent;
 	long preparation_s; /* 0: none */
 	struct elastic elastic;
+	struct exits exits;
+	struct endpoints endpoints;
 };
 
 void why_init(struct why *w);

@@ -1,7 +1,8 @@
 /*
  * After NVIDIA's "Xid Errors", chapter "Analyzing Xid Errors with the Xid Catalog"
  * (docs.nvidia.com/deploy/xid-errors), in our words; what each asks for is its column
- * "Immediate Action". 61, 122 and 123 are of older GPUs and their archived catalogue.
+ * "Immediate Action". 61, 122 and 123 are of older GPUs and their archived catalogue; 173 to 176
+ * have names in the open driver's nverror.h (595), and no action there.
  */
 #include "probes/node/xid.h"
 
@@ -88,6 +89,10 @@ static const struct xid known[] = {
 	{170, 170, XID_CHECK, false, "NVLink reported an error (confidential computing)"},
 	{171, 171, XID_CHECK, true, "the uncorrectable error of Xid 48 was in its DRAM"},
 	{172, 172, XID_CHECK, true, "the uncorrectable error of Xid 48 was in its SRAM"},
+	{173, 173, XID_CHECK, false, "its link to the processor (C2C) failed"},
+	{174, 174, XID_NOTE, false, "a program was ended without an error of its own"},
+	{175, 175, XID_CHECK, true, "its memory subsystem reported an error"},
+	{176, 176, XID_CHECK, false, "PCIe corrected errors"},
 };
 
 const struct xid *xid_find(int code)

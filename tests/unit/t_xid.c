@@ -99,6 +99,9 @@ static void t_meanings(void **state)
 		{136, "136, x", XID_RESET, "could not be trained"},
 		{98, "98, x", XID_PROGRAM, "video"},
 		{135, "135, x", XID_PROGRAM, "copy"},
+		{173, "173, x", XID_CHECK, "(C2C) failed"},
+		{174, "174, x", XID_NOTE, "ended"},
+		{175, "175, x", XID_CHECK, "memory"},
 	};
 	struct xid x;
 

@@ -1,0 +1,40 @@
+#ifndef PROBES_LOG_EXITS_H
+#define PROBES_LOG_EXITS_H
+/*
+ * How torchrun saw its ranks end: "failed (exitcode: -9) local_rank: 1 (pid: 26)",
+ * once per attempt and host; and whom it ended itself, by force.
+ */
+#include "probes/log/line.h"
+
+enum { EXITS_MAX = 64, FORCED_MAX = 64 };
+
+struct exit_said {
+	uint64_t line, order;
+	unsigned file;
+	struct log_who who; /* of the agent; its local rank is the one that ended */
+	long agent, pid;    /* 0: not said */
+	int code;	    /* negative: a signal */
+	enum clock_kind clock;
+	int64_t time_ms;
+	char text[160]; /* from "failed" on */
+};
+
+struct exits {
+	unsigned n, nforced;
+	struct exit_said v[EXITS_MAX];
+	long forced[FORCED_MAX];  /* pids */
+	bool is_restarted;	  /* torchrun said so; it does where it is talkative */
+	struct exit_said restart; /* that line, the first of them */
+	bool is_only_one;	  /* "<NO_OTHER_FAILURES>": of those on that host */
+};
+
+void exits_hear(struct exits *t, unsigned file, uint64_t line, uint64_t order,
+		const struct log_line *l);
+/* "1/3 attempts left; will restart worker group" */
+void exits_restart(struct exits *t, unsigned file, uint64_t line, uint64_t order,
+		   const struct log_line *l);
+/* "Unable to shutdown process 26 via 15, forcefully exiting via 9" */
+void exits_force(struct exits *t, const struct log_line *l);
+bool exits_was_forced(const struct exits *t, long pid);
+
+#endif
