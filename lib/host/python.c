@@ -2,6 +2,7 @@
 
 #include "lib/host/sysroot.h"
 
+#include <glob.h>
 #include <limits.h>
 
 static void add(struct arena *a, const char *folder, str_list *ret)
@@ -118,4 +119,33 @@ void python_packages(struct arena *a, str_list *ret)
 		add_root(a, arena_printf(a, "%s/.local", home), ret);
 	add_root(a, "/usr/local", ret);
 	add_root(a, "/usr", ret);
+}
+
+/* "torch-2.5.1+cu124.dist-info", or an ".egg-info". */
+static const char *version_in(struct arena *a, const char *folder, const char *package)
+{
+	const char *found = NULL, *pattern = arena_printf(a, "%s/%s-*.*-info", folder, package);
+	glob_t g = {0};
+
+	if (!glob(sysroot_path(a, pattern), 0, NULL, &g) && g.gl_pathc) {
+		const char *name = strrchr(g.gl_pathv[0], '/') + 1 + strlen(package) + 1;
+		size_t n = strlen(name) - strlen("-info"); /* ".dist", ".egg": one part more */
+
+		while (n && name[n] != '.')
+			n--;
+		found = arena_strndup(a, name, n);
+	}
+	globfree(&g);
+	return found;
+}
+
+const char *python_version_of(struct arena *a, const char *package)
+{
+	const char *found = NULL;
+	str_list folders;
+
+	python_packages(a, &folders);
+	for (size_t i = 0; i < folders.n && !found; i++)
+		found = version_in(a, folders.v[i], package);
+	return found;
 }

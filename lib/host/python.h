@@ -13,5 +13,8 @@
  * sysroot as they are named there.
  */
 void python_packages(struct arena *a, str_list *ret);
+/* The first installed one's, by its metadata ("2.5.1+cu124"): importing it would take seconds.
+ * NULL: there is none. */
+const char *python_version_of(struct arena *a, const char *package);
 
 #endif

@@ -66,7 +66,7 @@ int fleet_bare(struct fleet *f, struct err *e) MUST_CHECK;
 /* --predict --hosts: can each host reach what NCCL would publish on the others? */
 int fleet_predict(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
 /* --check --hosts: which variables differ between hosts? */
-int fleet_check(struct fleet *f, struct err *e) MUST_CHECK;
+int fleet_check(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
 
 /* Adds --peer NAME=ADDR,ADDR for every host that answered `--suggest` to what is asked of each. */
 void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args);

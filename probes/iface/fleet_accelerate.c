@@ -10,7 +10,7 @@
 struct machine {
 	const char *host, *path;
 	long rank, machines; /* rank -1: no number */
-	bool is_static;
+	bool has_rank;	     /* who is which machine is by its file: torchrun's static rendezvous */
 };
 typedef LIST(struct machine) machine_list;
 
@@ -53,8 +53,10 @@ static void collect(const struct fleet *f, const struct answers *all, machine_li
 				.path = path,
 				.rank = number(value(from, ACCELERATE_RANK, f->a), 0),
 				.machines = number(value(from, "num_machines", f->a), 1),
-				.is_static = streq(value(from, "rdzv_backend", f->a) ?: "static",
-						   "static")};
+				.has_rank =
+					streq(json_get_str(json_get(from->data, "accelerate"), "by")
+						      ?: "torchrun",
+					      "torchrun")};
 	}
 }
 
@@ -117,7 +119,7 @@ static size_t judge_ranks(struct fleet *f, const machine_list *l)
 		long better = vacant(l, taken, n);
 		struct finding *g;
 
-		if (!twice[i] || !m->is_static)
+		if (!twice[i] || !m->has_rank)
 			continue;
 		odd++;
 		g = note(f, m->host);

@@ -203,15 +203,14 @@ static bool may_differ(const char *variable)
 	       strstr(variable, "HOSTID");
 }
 
-int fleet_check(struct fleet *f, struct err *e)
+int fleet_check(struct fleet *f, const str_list *args, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
-	str_list args = {0}, names = {0};
+	str_list names = {0};
 	const cJSON *row;
 	size_t n = 0;
 
-	*LIST_ADD(f->a, &args) = "--check";
-	if (fleet_ask(f, &args, true, &all, e) || interrupt_err(e))
+	if (fleet_ask(f, args, true, &all, e) || interrupt_err(e))
 		return -1;
 	for (size_t i = 0; i < all.n; i++)
 		cJSON_ArrayForEach (row, json_get(all.v[i].data, "lint")) {

@@ -25,11 +25,11 @@ static void one(cJSON *all, const char *name, const char *value, const char *ori
 }
 
 /* What accelerate's file has for several machines: hosts are compared by it. */
-static void accelerate_data(const struct facts *f, const struct accelerate *c, cJSON *all)
+static void accelerate_lint(const struct facts *f, const struct accelerate *c, cJSON *all)
 {
 	for (size_t k = 0; accelerate_way(c) != ACCELERATE_ALONE && accelerate_keys[k]; k++)
 		for (size_t i = c->keys.n; i-- > 0;) {
-			const struct setting *s = &c->keys.v[i];
+			const struct accelerate_key *s = &c->keys.v[i];
 
 			if (!streq(s->name, accelerate_keys[k]))
 				continue;
@@ -60,7 +60,7 @@ static size_t lint_data(const struct facts *f, const struct accelerate *c, cJSON
 			    "environment");
 	}
 	if (all)
-		accelerate_data(f, c, all);
+		accelerate_lint(f, c, all);
 	return n;
 }
 
@@ -84,15 +84,16 @@ static void say_what(const struct facts *f, const struct accelerate *c, size_t s
 	report_add(r, x);
 }
 
-void lint_all(const struct facts *f, struct report *r)
+void lint_all(const struct facts *f, const char *accelerate, struct report *r)
 {
 	struct accelerate c;
 
 	for (size_t i = 0; i < rules_count; i++)
 		if (rules_all[i]->check)
 			rules_all[i]->check(&f->in, r);
-	accelerate_read(&c, f->a);
+	accelerate_read(&c, accelerate, f->a);
 	accelerate_check(&c, &f->in, r);
+	accelerate_data(&c, r, f->a);
 	say_what(f, &c,
 		 lint_data(f, &c, report_wants_data(r) ? json_array(report_data(r), "lint") : NULL),
 		 r);

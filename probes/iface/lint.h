@@ -3,6 +3,7 @@
 /* --check: every stack's judgement about what is set, and data.lint, the list of what is set. */
 #include "probes/iface/facts.h"
 
-void lint_all(const struct facts *f, struct report *r);
+/* @accelerate: the file that a launch by it names; NULL: that which it finds by itself. */
+void lint_all(const struct facts *f, const char *accelerate, struct report *r);
 
 #endif

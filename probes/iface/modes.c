@@ -267,7 +267,7 @@ int mode_check(const struct request *q, struct err *e)
 
 	if (read_facts(q, TO_CHOOSE, &f, e))
 		return -1;
-	lint_all(&f, q->r);
+	lint_all(&f, q->accelerate, q->r);
 	report_covers(q->r, "the settings of this host and this environment");
 	return 0;
 }

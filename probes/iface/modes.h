@@ -13,6 +13,7 @@ struct request {
 	const str_list *peers; /* --peer, as typed and found well formed */
 	unsigned nccl_version; /* 0: the installed one */
 	bool verbose;
+	const char *accelerate; /* the file to --check; NULL: the one that it finds */
 };
 
 /* The network of this host, and what will hurt. */

@@ -10,7 +10,6 @@
 #include "probes/node/same.h"
 #include "probes/rules/nccl.h"
 
-#include <glob.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -29,36 +28,7 @@ static void software(struct arena *a, cJSON *o)
 			 arena_printf(a, "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100));
 }
 
-/* "torch-2.5.1+cu124.dist-info": importing it would take seconds. */
-static const char *torch_in(struct arena *a, const char *folder)
-{
-	const char *found = NULL;
-	glob_t g = {0};
-
-	if (!glob(sysroot_path(a, arena_printf(a, "%s/torch-*.*-info", folder)), 0, NULL, &g) &&
-	    g.gl_pathc) {
-		const char *name = strrchr(g.gl_pathv[0], '/') + 1 + strlen("torch-");
-
-		size_t n = strlen(name) - strlen("-info"); /* ".dist", ".egg": one part more */
-
-		while (n && name[n] != '.')
-			n--;
-		found = arena_strndup(a, name, n);
-	}
-	globfree(&g);
-	return found;
-}
-
-const char *facts_torch(struct arena *a)
-{
-	const char *found = NULL;
-	str_list folders;
-
-	python_packages(a, &folders);
-	for (size_t i = 0; i < folders.n && !found; i++)
-		found = torch_in(a, folders.v[i]);
-	return found;
-}
+const char *facts_torch(struct arena *a) { return python_version_of(a, "torch"); }
 
 static void limit(cJSON *o, const char *key, int resource)
 {

@@ -1,114 +1,21 @@
-/*
- * accelerate's file. A mapping of plain values, one a line, as yaml.safe_dump() writes it and
- * people change it: for that little a YAML library would be one more thing to install.
- */
+/* accelerate's file: where it lies, and how a launch by it would go. */
 #include "probes/rules/accelerate.h"
 
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/host/python.h"
 #include "lib/host/sysroot.h"
+#include "lib/report/json.h"
 #include "probes/rules/nccl.h"
 
 #include <sys/stat.h>
 
-enum { FILE_MAX = 1 << 20, KEYS_MAX = 256 };
+enum { FILE_MAX = 1 << 20 };
 
-const char *const accelerate_keys[] = {"distributed_type",
-				       "num_machines",
-				       "num_processes",
-				       ACCELERATE_RANK,
-				       "main_process_ip",
-				       "main_process_port",
-				       "rdzv_backend",
-				       "same_network",
-				       "mixed_precision",
-				       "use_cpu",
-				       NULL};
-
-/* --- a line of it ------------------------------------------------------------------------- */
-/* The bytes up to a comment, without blanks at their end. */
-static size_t plain_length(const char *s, size_t n)
-{
-	size_t end = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '#' && (i == 0 || s[i - 1] == ' ' || s[i - 1] == '\t'))
-			break;
-		if (!strchr(" \t\r", s[i]))
-			end = i + 1;
-	}
-	return end;
-}
-
-/* Between quotes; '' is one of them within ''. NULL: it goes on in the next line. */
-static const char *quoted(const char *s, size_t n, struct arena *a)
-{
-	struct text t;
-
-	text_init(&t, a);
-	for (size_t i = 1; i < n; i++) {
-		if (s[i] == *s && (*s != '\'' || i + 1 == n || s[++i] != '\''))
-			return t.s;
-		text_addn(&t, s + i, 1);
-	}
-	return NULL;
-}
-
-static const char *value_of(const char *s, size_t n, struct arena *a)
-{
-	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
-	const char *v;
-
-	while (n && (*s == ' ' || *s == '\t')) {
-		s++;
-		n--;
-	}
-	if (n && (*s == '\'' || *s == '"'))
-		return quoted(s, n, a);
-	if (n && strchr("{[|>&*!", *s))
-		return NULL;
-	v = arena_strndup(a, s, plain_length(s, n));
-	for (size_t i = 0; i < ARRAY_LEN(nulls); i++)
-		if (streq(v, nulls[i]))
-			return NULL;
-	return v;
-}
-
-/* Of what stands below another key only DeepSpeed's launcher matters, whose name is its own. */
-static void add_line(struct accelerate *c, const char *line, size_t n, unsigned number,
-		     struct arena *a)
-{
-	size_t indent = 0, len;
-	const char *colon = memchr(line, ':', n), *value;
-
-	while (indent < n && line[indent] == ' ')
-		indent++;
-	if (!colon || c->keys.n == KEYS_MAX || strchr("#-\t", line[indent]))
-		return;
-	len = (size_t)(colon - line);
-	if ((len + 1 < n && !strchr(" \t\r", colon[1])) || len == indent ||
-	    (indent && !starts_with(line + indent, "deepspeed_multinode_launcher:")))
-		return;
-	value = value_of(colon + 1, n - len - 1, a);
-	*LIST_ADD(a, &c->keys) =
-		(struct setting){.name = arena_strndup(a, line + indent, len - indent),
-				 .value = value,
-				 .origin = arena_printf(a, "%s:%u", c->path ?: "-", number)};
-}
-
-void accelerate_parse(struct accelerate *c, const char *text, size_t n, struct arena *a)
-{
-	for (unsigned number = 1; n; number++) {
-		const char *nl = memchr(text, '\n', n);
-		size_t len = nl ? (size_t)(nl - text) : n, step = len + (nl != NULL);
-		const char *line = arena_strndup(a, text, len); /* to its first NUL */
-
-		add_line(c, line, strlen(line), number, a);
-		text += step;
-		n -= step;
-	}
-}
+const char *const accelerate_keys[] = {"distributed_type", "num_machines",    "num_processes",
+				       ACCELERATE_RANK,	   "main_process_ip", "main_process_port",
+				       "mixed_precision",  "use_cpu",	      NULL};
 
 /* --- the file ------------------------------------------------------------------------------- */
 /* @where it lies, and how people type that. */
@@ -136,40 +43,93 @@ static const char *expanded(struct arena *a, const char *path)
 						       : path;
 }
 
-void accelerate_read(struct accelerate *c, struct arena *a)
+static bool is_json(const char *path)
 {
-	const char *shown, *path = expanded(a, find(a, &shown));
+	size_t n = strlen(path);
+
+	return n >= 5 && streq(path + n - 5, ".json");
+}
+
+static unsigned version_here(struct arena *a)
+{
+	const char *v = python_version_of(a, "accelerate");
+	char *dot = NULL;
+	unsigned long major = v ? strtoul(v, &dot, 10) : 0, minor = 0;
+
+	if (dot && *dot == '.')
+		minor = strtoul(dot + 1, NULL, 10);
+	return major < 100 && minor < 100 ? (unsigned)(major * 100 + minor) : 0;
+}
+
+static void parse(struct accelerate *c, const char *text, size_t n, struct arena *a)
+{
+	if (is_json(c->path))
+		accelerate_parse_json(c, text, n, a);
+	else
+		accelerate_parse(c, text, n, a);
+}
+
+void accelerate_read(struct accelerate *c, const char *file, struct arena *a)
+{
+	const char *shown = file, *path = file;
 	struct err e = {0};
 	struct stat st;
 	char *text;
 	size_t n;
 
-	*c = (struct accelerate){0};
-	path = path ? sysroot_path(a, path) : NULL;
+	*c = (struct accelerate){.is_named = file};
+	if (!file) {
+		path = expanded(a, find(a, &shown));
+		path = path ? sysroot_path(a, path) : NULL;
+	}
 	/* as accelerate asks: what is none, or in a folder that is closed to us, is not there */
-	if (!path || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!file && (!path || stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
 		return;
 	c->path = shown;
+	c->version = version_here(a);
 	if (file_read(path, FILE_MAX, a, &text, &n, &e) == 0)
-		accelerate_parse(c, text, n, a);
+		parse(c, text, n, a);
 	else
 		c->trouble = arena_strdup(a, e.msg);
 }
 
-const char *accelerate_get(const struct accelerate *c, const char *key)
+const struct accelerate_key *accelerate_find(const struct accelerate *c, const char *key)
 {
 	for (size_t i = c->keys.n; i-- > 0;)
 		if (streq(c->keys.v[i].name, key))
-			return c->keys.v[i].value;
+			return &c->keys.v[i];
 	return NULL;
 }
 
-long accelerate_number(const struct accelerate *c, const char *key)
+enum accelerate_kind accelerate_kind(const struct accelerate *c, const char *key)
 {
-	const char *v = accelerate_get(c, key);
-	uint64_t n;
+	const struct accelerate_key *k = accelerate_find(c, key);
 
-	return v && parse_uint(v, &n) == 0 && n < 1u << 30 ? (long)n : -1;
+	return k ? k->kind : ACCELERATE_ABSENT;
+}
+
+const char *accelerate_get(const struct accelerate *c, const char *key)
+{
+	const struct accelerate_key *k = accelerate_find(c, key);
+
+	return k ? k->value : NULL;
+}
+
+long accelerate_int(const struct accelerate *c, const char *key, long otherwise)
+{
+	const struct accelerate_key *k = accelerate_find(c, key);
+	const long most = 1L << 30; /* it is calculated with */
+	uint64_t n;
+	long v;
+
+	if (!k || !k->value)
+		return otherwise;
+	if (k->kind == ACCELERATE_BOOL)
+		return accelerate_says_yes(c, key);
+	if (k->kind == ACCELERATE_TEXT)
+		return parse_uint(k->value, &n) == 0 && n < (uint64_t)most ? (long)n : otherwise;
+	v = strtol(k->value, NULL, 10);
+	return v > most ? most : v < -most ? -most : v;
 }
 
 /* YAML 1.1's words, as Python's parser has them. */
@@ -190,27 +150,103 @@ static bool is(const struct accelerate *c, const char *key, const char *word)
 	return streq(accelerate_get(c, key) ?: "", word);
 }
 
-/* Not a word of it where the launcher is torchrun. */
-static bool by_others(const struct accelerate *c)
+/* Not compared with the words: who writes NO without quotes has a false there. */
+static bool is_type(const struct accelerate *c, const char *word)
+{
+	return accelerate_kind(c, "distributed_type") == ACCELERATE_TEXT &&
+	       is(c, "distributed_type", word);
+}
+
+bool accelerate_is_single(const struct accelerate *c)
+{
+	return streq(accelerate_starter(c), "one process");
+}
+
+const char *accelerate_starter(const struct accelerate *c)
 {
 	const char *where = accelerate_get(c, "compute_environment");
+	bool several = accelerate_int(c, "num_machines", 1) > 1;
 
-	return (where && !streq(where, "LOCAL_MACHINE")) || is(c, "distributed_type", "XLA") ||
-	       is(c, "distributed_type", "TPU") || is(c, "distributed_type", "MULTI_CPU") ||
-	       (is(c, "distributed_type", "DEEPSPEED") &&
-		!is(c, "deepspeed_multinode_launcher", "standard"));
+	if (where && !streq(where, "LOCAL_MACHINE"))
+		return "sagemaker";
+	if (is_type(c, "XLA"))
+		return "tpu";
+	if (is_type(c, "DEEPSPEED") && several &&
+	    !is(c, "deepspeed_config.deepspeed_multinode_launcher", "standard"))
+		return "deepspeed";
+	if (accelerate_kind(c, "distributed_type") == ACCELERATE_TEXT && !is_type(c, "NO") &&
+	    !is_type(c, "MULTI_CPU") && !(is_type(c, "TP") && accelerate_is_from(c, 107)))
+		return "torchrun";
+	return accelerate_get(c, "mpirun_config.mpirun_hostfile") ? "mpirun" : "one process";
 }
 
 enum accelerate_way accelerate_way(const struct accelerate *c)
 {
-	if (accelerate_number(c, "num_machines") < 2)
+	const char *by = accelerate_starter(c);
+
+	if (accelerate_int(c, "num_machines", 1) < 2)
 		return ACCELERATE_ALONE;
-	if (by_others(c))
-		return ACCELERATE_OTHER;
-	if (is(c, "distributed_type", "NO"))
-		return ACCELERATE_APART;
-	return streq(accelerate_get(c, "rdzv_backend") ?: "static", "static") ? ACCELERATE_STATIC
-									      : ACCELERATE_C10D;
+	if (streq(by, "torchrun"))
+		return ACCELERATE_STATIC;
+	return streq(by, "one process") ? ACCELERATE_APART : ACCELERATE_OTHER_WAY;
+}
+
+bool accelerate_is_from(const struct accelerate *c, unsigned version)
+{
+	return !c->version || c->version >= version;
+}
+
+const char *accelerate_title(const struct accelerate *c, struct arena *a)
+{
+	return c->version ? arena_printf(a, "accelerate %u.%u", c->version / 100, c->version % 100)
+			  : "accelerate";
+}
+
+/* 0: any free one, as torchrun on one machine. */
+static long port_unsaid(const struct accelerate *c)
+{
+	return accelerate_is_from(c, 107) || accelerate_int(c, "num_machines", 1) > 1 ? 29500 : 0;
+}
+
+void accelerate_data(const struct accelerate *c, struct report *r, struct arena *a)
+{
+	const struct accelerate_refusal *no = c->path ? accelerate_refuses(c, a) : NULL;
+	long machines = accelerate_int(c, "num_machines", 1);
+	long processes = accelerate_int(c, "num_processes", 1);
+	cJSON *o;
+
+	if (!c->path || c->trouble || !report_wants_data(r))
+		return;
+	o = json_object(report_data(r), "accelerate");
+	json_str(o, "file", c->path);
+	if (no) {
+		json_str(o, "refused",
+			 arena_printf(a, "%s%s%s", no->key, *no->key ? " " : "", no->why));
+		return;
+	}
+	machines = machines < 1 ? 1 : machines;
+	json_str(o, "by", accelerate_starter(c));
+	json_num(o, "machines", (double)machines);
+	if (!streq(accelerate_starter(c), "torchrun"))
+		return;
+	json_num(o, ACCELERATE_RANK,
+		 machines > 1 ? (double)accelerate_int(c, ACCELERATE_RANK, 0) : 0);
+	json_num(o, "processes_here", (double)(processes / machines));
+	json_num(o, "world", (double)(processes / machines * machines));
+	json_str(o, "address", machines > 1 ? accelerate_address(c, a) ?: "None" : "127.0.0.1");
+	json_num(o, "port", (double)accelerate_int(c, "main_process_port", port_unsaid(c)));
+}
+
+const char *accelerate_address(const struct accelerate *c, struct arena *a)
+{
+	const char *ip = accelerate_get(c, "main_process_ip");
+	size_t n;
+
+	if (!ip)
+		return NULL;
+	ip += strspn(ip, " \t");
+	n = strlen(ip);
+	return n > 2 && ip[0] == '[' && ip[n - 1] == ']' ? arena_strndup(a, ip + 1, n - 2) : ip;
 }
 
 /* A path as a shell takes it, its ~ still one. */
@@ -220,10 +256,46 @@ static const char *typed(struct arena *a, const char *path)
 				       : shell_quote(a, path);
 }
 
+static const char *fix_json(struct arena *a, const char *file, const char *key, const char *value)
+{
+	size_t n = strlen(value);
+	bool is_bare = !n || !value[strspn(value, "0123456789")] || streq(value, "true") ||
+		       streq(value, "false");
+	const char *word = *value == '\'' ? arena_strndup(a, value + 1, n - 2) : value;
+	const char *filter = !n ? arena_printf(a, "del(.%s)", key)
+				: arena_printf(a, is_bare ? ".%s = %s" : ".%s = \"%s\"", key, word);
+
+	return arena_printf(a, "jq %s %s >%s.new && mv %s.new %s", shell_quote(a, filter), file,
+			    file, file, file);
+}
+
+/* Names are the file's own: what a shell, sed or jq would read as more than a name is in none. */
+static bool is_word(const char *key)
+{
+	for (const char *p = key; *p; p++)
+		if (*p != '_' && *p != '.' && !(*p >= '0' && *p <= '9') &&
+		    !(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z'))
+			return false;
+	return *key && !(*key >= '0' && *key <= '9');
+}
+
 const char *accelerate_fix(struct arena *a, const char *path, const char *key, const char *value)
 {
 	const char *file = typed(a, path), *line = arena_printf(a, "%s: %s", key, value);
+	const char *leaf = strchr(key, '.');
 
-	return arena_printf(a, "sed -i '/^%s:/d' %s && echo %s >>%s", key, file,
+	if (!is_word(key))
+		return arena_printf(a, "accelerate config --config_file %s   # asks anew", file);
+	if (is_json(path))
+		return fix_json(a, file, key, value);
+	if (!*value) /* with what is below it */
+		return arena_printf(a, "sed -i '/^%s:/,/^[^ ]/{/^%s:/d;/^ /d}' %s", key, key, file);
+	if (leaf)
+		return arena_printf(a, "sed -i %s %s",
+				    shell_quote(a, arena_printf(a, "s/^\\( *%s:\\).*/\\1 %s/",
+								leaf + 1, value)),
+				    file);
+	/* the last line may have no end */
+	return arena_printf(a, "sed -i '/^%s:/d' %s && printf '\\n%%s\\n' %s >>%s", key, file,
 			    shell_quote(a, line), file);
 }

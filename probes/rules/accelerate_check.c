@@ -1,160 +1,43 @@
 /*
- * What keeps a launch by accelerate's file from starting, or lets each machine train alone. Not one
- * of these is said by accelerate: torchrun waits, and ends with a timeout after many minutes.
+ * What keeps a launch by accelerate's file from starting, or lets each machine train alone. What it
+ * refuses it says, in Python's words; of the rest nothing: torchrun waits, and ends with a timeout
+ * after many minutes.
  */
+#include "probes/rules/accelerate_look.h"
+
+#include "lib/cluster/child.h"
 #include "lib/host/gpu.h"
-#include "probes/rules/accelerate.h"
-#include "probes/rules/names.h"
-#include "probes/rules/torch.h"
 
-struct look {
-	const struct accelerate *c;
-	const struct rules_input *in;
-	struct arena *a;
-	struct report *r;
-	long machines, processes, rank;
-	size_t wrong;
-};
-
-static struct finding *wrong(struct look *l, const char *what)
+struct finding *look_wrong(struct look *l, const char *what)
 {
 	l->wrong++;
 	return report_find(l->r, arena_printf(l->a, "lint.accelerate.%s", what), l->c->path);
 }
 
-static void fix(const struct look *l, struct finding *f, const char *key, const char *value)
+void look_fix(const struct look *l, struct finding *f, const char *key, const char *value)
 {
 	finding_fix(f, "%s", accelerate_fix(l->a, l->c->path, key, value));
-}
-
-/* --- main_process_ip ------------------------------------------------------------------------ */
-/* The address of ours that the others should be told, or a word for that of rank 0's machine. */
-static const char *address_to_tell(const struct look *l)
-{
-	candidate_list best = {0};
-	struct addr_text t;
-
-	rank_ifaces(l->in->inv, 0, &best);
-	if (l->rank > 0 || !best.n || !best.v[0].usable)
-		return "ADDRESS_OF_MACHINE_0";
-	return arena_strdup(l->a, addr_print(&best.v[0].addr->addr, &t));
-}
-
-static void say_address(struct look *l, const char *why, const char *instead)
-{
-	struct finding *f = wrong(l, "address");
-	const char *ip = accelerate_get(l->c, "main_process_ip");
-
-	if (ip)
-		finding_set(f, ST_WARN, "main_process_ip: %s %s", ip, why);
-	else
-		finding_set(f, ST_WARN, "%s", why);
-	finding_expect(f, "the private address of the machine with " ACCELERATE_RANK ": 0");
-	fix(l, f, "main_process_ip", instead);
-	report_add(l->r, f);
-}
-
-static bool is_rank(const struct look *l) { return l->rank >= 0 && l->rank < l->machines; }
-
-/* Most often the file of machine 0 was copied; or its address has changed. */
-static void fix_copied(const struct look *l, struct finding *f)
-{
-	const char *path = l->c->path;
-
-	finding_fix(f, "%s   # where another machine is 0: 1, 2, ...",
-		    accelerate_fix(l->a, path, ACCELERATE_RANK, "1"));
-	finding_fix(f, "%s   # where this one is 0: on all machines",
-		    accelerate_fix(l->a, path, "main_process_ip", address_to_tell(l)));
-}
-
-/* Rank 0's machine, and no other, has the address. */
-static void judge_owner(struct look *l, bool ours)
-{
-	const char *ip = accelerate_get(l->c, "main_process_ip");
-	struct finding *f;
-
-	if (accelerate_way(l->c) != ACCELERATE_STATIC || ours == (l->rank == 0) ||
-	    !is_rank(l)) /* that is said */
-		return;
-	f = wrong(l, "rank");
-	finding_set(f, ST_WARN,
-		    ACCELERATE_RANK
-		    ": %ld, but main_process_ip: %s is %s: the store is where rank 0 "
-		    "is, so nobody listens there and all wait for ever",
-		    l->rank, ip, ours ? "this machine" : "another machine's, or nobody's");
-	finding_expect(f, ACCELERATE_RANK ": 0 on the machine that has main_process_ip, alone");
-	if (ours)
-		fix(l, f, ACCELERATE_RANK, "0");
-	else
-		fix_copied(l, f);
-	report_add(l->r, f);
-}
-
-static void judge_leads_to(struct look *l, const char *ip)
-{
-	const struct name_answer *got = name_ask(l->in->names, ip, l->a);
-	const struct iface_addr *owner = NULL;
-	enum addr_class class;
-
-	if (!got->addrs.n) {
-		say_address(l, arena_printf(l->a, "leads nowhere: %s", got->trouble),
-			    address_to_tell(l));
-		return;
-	}
-	class = addr_class(&got->addrs.v[0]);
-	for (size_t i = 0; i < got->addrs.n && !owner; i++)
-		owner = names_owner(l->in->inv, &got->addrs.v[i]);
-	if (class == ADDR_LOOPBACK)
-		say_address(l, "is loopback: each machine waits for the others at itself",
-			    address_to_tell(l));
-	else if (class == ADDR_PUBLIC && !owner)
-		say_address(l,
-			    "is public: behind it the ports of training are seldom open; inside "
-			    "a cloud machines meet at their private addresses",
-			    address_to_tell(l));
-	else
-		judge_owner(l, owner != NULL);
-}
-
-static void judge_address(struct look *l)
-{
-	const char *ip = accelerate_get(l->c, "main_process_ip"), *meant, *trouble;
-
-	if (!ip) {
-		say_address(l,
-			    "main_process_ip is not set: torchrun is told to meet at a machine "
-			    "called None",
-			    address_to_tell(l));
-		return;
-	}
-	trouble = torch_master_trouble(ip, l->a, &meant);
-	if (trouble)
-		say_address(l, trouble, *meant ? meant : address_to_tell(l));
-	else
-		judge_leads_to(l, ip);
 }
 
 /* --- numbers -------------------------------------------------------------------------------- */
 static void judge_port(struct look *l)
 {
 	const char *v = accelerate_get(l->c, "main_process_port"), *why = NULL;
-	long port = accelerate_number(l->c, "main_process_port");
+	long port = accelerate_int(l->c, "main_process_port", 29500);
 	struct finding *f;
 
 	if (!v)
 		return; /* 29500 then, on all of them */
 	if (port == 0)
 		why = "lets each machine take a free port of its own, so they do not meet";
-	else if (port < 0 || port > 65535)
-		why = "is no port between 1 and 65535";
 	else if (port < 1024)
 		why = "is one where only root may listen";
 	if (!why)
 		return;
-	f = wrong(l, "port");
-	finding_set(f, ST_WARN, "main_process_port: %s %s", v, why);
+	f = look_wrong(l, "port");
+	finding_set(f, l->bad, "main_process_port: %s %s", v, why);
 	finding_expect(f, "one port for all machines, such as 29500");
-	fix(l, f, "main_process_port", "29500");
+	look_fix(l, f, "main_process_port", "29500");
 	report_add(l->r, f);
 }
 
@@ -163,10 +46,10 @@ static void judge_rank(struct look *l)
 	const char *v = accelerate_get(l->c, ACCELERATE_RANK);
 	struct finding *f;
 
-	if (is_rank(l))
+	if (look_is_rank(l))
 		return;
-	f = wrong(l, "rank");
-	finding_set(f, ST_WARN, ACCELERATE_RANK ": %s, where %ld machines have 0 to %ld", v ?: "",
+	f = look_wrong(l, "rank");
+	finding_set(f, l->bad, ACCELERATE_RANK ": %s, where %ld machines have 0 to %ld", v ?: "",
 		    l->machines, l->machines - 1);
 	finding_expect(f, "another one on each machine, 0 on that of main_process_ip");
 	finding_fix(f, "%s   # 0 where main_process_ip is, then 1, ...",
@@ -194,10 +77,6 @@ static const char *trouble_of_processes(const struct look *l, long gpus)
 {
 	long each = l->processes / l->machines;
 
-	if (l->processes < 0)
-		return "is not set, and accelerate refuses to start without it";
-	if (each == 0)
-		return arena_printf(l->a, "on %ld machines is none on each", l->machines);
 	if (l->processes % l->machines)
 		return arena_printf(l->a,
 				    "on %ld machines: no more than %ld on each start, %ld in all",
@@ -215,53 +94,133 @@ static const char *trouble_of_processes(const struct look *l, long gpus)
 	return NULL;
 }
 
-static void judge_processes(struct look *l)
+/* As many as would use all that is here, on each. */
+static const char *processes_to_set(const struct look *l)
 {
 	long gpus = gpus_here(l), each = l->processes / l->machines;
-	const char *why = trouble_of_processes(l, gpus), *v;
+
+	return arena_printf(l->a, "%ld", l->machines * (gpus ? gpus : each > 0 ? each : 1));
+}
+
+static void judge_processes(struct look *l)
+{
+	long gpus = gpus_here(l);
+	const char *why = trouble_of_processes(l, gpus);
 	struct finding *f;
 
 	if (!why)
 		return;
-	v = accelerate_get(l->c, "num_processes");
-	f = wrong(l, "processes");
-	finding_set(f, ST_WARN, "num_processes%s%s %s", v ? ": " : "", v ?: "", why);
+	f = look_wrong(l, "processes");
+	finding_set(f, ST_WARN, "num_processes: %ld %s", l->processes, why);
 	finding_expect(f, "machines x GPUs of each");
-	fix(l, f, "num_processes",
-	    arena_printf(l->a, "%ld",
-			 l->machines * (gpus	   ? gpus
-					: each > 0 ? each
-						   : 1)));
+	look_fix(l, f, "num_processes", processes_to_set(l));
 	report_add(l->r, f);
+}
+
+/* --- what accelerate itself does not take --------------------------------------------------- */
+static const char *id_of(const char *key)
+{
+	static const char *const ids[][2] = {{"main_process_ip", "address"},
+					     {"main_process_port", "port"},
+					     {"num_processes", "processes"},
+					     {ACCELERATE_RANK, "rank"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		if (streq(key, ids[i][0]))
+			return ids[i][1];
+	return "file";
+}
+
+static void fix_anew(const struct look *l, struct finding *f)
+{
+	finding_fix(f, "%s", accelerate_fix(l->a, l->c->path, "", "")); /* no key: all of it */
+}
+
+static void fix_refused(struct look *l, struct finding *f, const struct accelerate_refusal *no)
+{
+	const char *value = no->fix;
+
+	if (streq(no->key, "num_processes"))
+		value = processes_to_set(l);
+	else if (streq(no->key, "main_process_ip"))
+		value = look_address_to_tell(l);
+	if (value)
+		look_fix(l, f, no->key, value);
+	else
+		fix_anew(l, f);
+}
+
+static void judge_refused(struct look *l)
+{
+	const struct accelerate_refusal *no = accelerate_refuses(l->c, l->a);
+	const char *v;
+	struct finding *f;
+
+	if (!no)
+		return;
+	l->refused = no->key;
+	f = look_wrong(l, id_of(no->key));
+	v = accelerate_get(l->c, no->key);
+	finding_set(f, no->is_guess ? ST_WARN : l->bad, "%s%s%.80s%s%s%s", no->key, v ? ": " : "",
+		    v ?: "", *no->key ? " " : "", no->why,
+		    no->is_guess ? "; such a one refuses to start"
+				 : ": accelerate refuses to start");
+	fix_refused(l, f, no);
+	report_add(l->r, f);
+}
+
+static bool is_refused(const struct look *l, const char *key)
+{
+	return l->refused && streq(l->refused, key);
 }
 
 /* --- ways ----------------------------------------------------------------------------------- */
-static void judge_rendezvous(struct look *l)
+/* accelerate has a default for the option, and takes from the file only what has none. */
+static void say_rendezvous(struct look *l)
 {
+	const char *v = accelerate_get(l->c, "rdzv_backend");
 	struct finding *f;
 
-	if (accelerate_way(l->c) != ACCELERATE_C10D || !accelerate_says_yes(l->c, "same_network"))
+	if (!v || streq(v, "static"))
 		return;
-	f = wrong(l, "rendezvous");
-	finding_set(f, ST_WARN,
-		    "rdzv_backend: %s with same_network: true: torchrun is not told of "
-		    "main_process_ip, and each machine waits for the others at itself",
-		    accelerate_get(l->c, "rdzv_backend"));
-	finding_expect(f, "rdzv_backend: static, or same_network: false");
-	fix(l, f, "same_network", "false");
+	f = report_find(l->r, "lint.accelerate.rendezvous", l->c->path);
+	finding_set(f, ST_INFO,
+		    "rdzv_backend: %s is not taken from the file: the rendezvous is static, and "
+		    "each machine needs its " ACCELERATE_RANK,
+		    v);
+	finding_fix(f, "accelerate launch --rdzv_backend %s ...   # where it is meant",
+		    shell_quote(l->a, v));
 	report_add(l->r, f);
 }
 
+/* One process, where the file speaks of more. */
 static void judge_type(struct look *l)
 {
-	struct finding *f = wrong(l, "type");
+	const char *type = accelerate_get(l->c, "distributed_type") ?: "";
+	bool on_cpu = streq(type, "MULTI_CPU");
+	struct finding *f;
 
-	finding_set(f, ST_WARN,
-		    "distributed_type: NO with num_machines: %ld: each machine trains by itself, "
-		    "and all of them report success",
-		    l->machines);
-	finding_expect(f, "distributed_type: MULTI_GPU");
-	fix(l, f, "distributed_type", "MULTI_GPU");
+	if (is_refused(l, "distributed_type") || !accelerate_is_single(l->c) ||
+	    (l->machines < 2 && l->processes < 2))
+		return;
+	f = look_wrong(l, "type");
+	if (l->machines > 1)
+		finding_set(f, l->bad,
+			    "distributed_type: %s with num_machines: %ld%s: each machine trains by "
+			    "itself, and all of them report success",
+			    type, l->machines, on_cpu ? ", and no mpirun_hostfile" : "");
+	else
+		finding_set(f, l->bad,
+			    "distributed_type: %s with num_processes: %ld%s: one process starts, "
+			    "and trains alone",
+			    type, l->processes, on_cpu ? ", and no mpirun_hostfile" : "");
+	finding_expect(f, on_cpu ? "mpirun_hostfile below mpirun_config, or mpirun that starts "
+				   "accelerate"
+				 : "distributed_type: MULTI_GPU");
+	if (on_cpu)
+		finding_fix(f, "accelerate config   # and yes to mpirun");
+	else
+		look_fix(l, f, "distributed_type", "MULTI_GPU");
 	report_add(l->r, f);
 }
 
@@ -270,28 +229,29 @@ static void judge_several(struct look *l)
 	enum accelerate_way way = accelerate_way(l->c);
 
 	if (way == ACCELERATE_APART)
-		judge_type(l);
-	if (way == ACCELERATE_OTHER) {
-		if (accelerate_get(l->c, "main_process_ip"))
-			judge_address(l);
+		return;
+	if (way == ACCELERATE_OTHER_WAY) {
+		if (accelerate_get(l->c, "main_process_ip") && !is_refused(l, "main_process_ip"))
+			look_at_address(l);
 		return;
 	}
-	if (way == ACCELERATE_STATIC)
+	if (!is_refused(l, ACCELERATE_RANK))
 		judge_rank(l);
-	judge_address(l);
-	judge_port(l);
-	judge_processes(l);
-	judge_rendezvous(l);
+	if (!is_refused(l, "main_process_ip"))
+		look_at_address(l);
+	if (!is_refused(l, "main_process_port"))
+		judge_port(l);
+	if (!is_refused(l, "num_processes"))
+		judge_processes(l);
+	say_rendezvous(l);
 }
 
 static void say_well(struct look *l)
 {
 	struct finding *f = report_find(l->r, "lint.accelerate", l->c->path);
-	const char *ip = accelerate_get(l->c, "main_process_ip") ?: "-";
-
 	if (accelerate_way(l->c) == ACCELERATE_ALONE)
 		finding_set(f, ST_PASS, "accelerate starts on this machine alone");
-	else if (accelerate_way(l->c) == ACCELERATE_OTHER)
+	else if (accelerate_way(l->c) == ACCELERATE_OTHER_WAY)
 		finding_set(f, ST_INFO,
 			    "accelerate leaves %ld machines to another launcher: that "
 			    "is not judged",
@@ -299,37 +259,40 @@ static void say_well(struct look *l)
 	else
 		finding_set(f, ST_PASS,
 			    "accelerate starts %ld processes on %ld machines, this is machine %ld; "
-			    "they meet at %s",
-			    l->processes, l->machines, l->rank, ip);
+			    "they meet at %s, port %ld",
+			    l->processes, l->machines, l->rank, accelerate_address(l->c, l->a),
+			    accelerate_int(l->c, "main_process_port", 29500));
 	report_add(l->r, f);
 }
 
-static bool is_readable(struct look *l)
+static void say_unreadable(struct look *l)
 {
-	bool typed = accelerate_get(l->c, "distributed_type");
-	struct finding *f;
+	struct finding *f = look_wrong(l, "file");
 
-	if (!l->c->trouble && typed)
-		return true;
-	f = wrong(l, "file");
-	if (l->c->trouble)
-		finding_set(f, ST_WARN, "%s", l->c->trouble);
-	else
-		finding_set(f, ST_WARN, "has no distributed_type: accelerate does not start");
-	finding_fix(f, "accelerate config   # asks, and writes it anew");
+	finding_set(f, l->bad, "%s", l->c->trouble);
+	fix_anew(l, f);
 	report_add(l->r, f);
-	return false;
 }
 
 void accelerate_check(const struct accelerate *c, const struct rules_input *in, struct report *r)
 {
 	struct look l = {.c = c, .in = in, .a = in->inv->a, .r = r};
 
-	if (!c->path || !is_readable(&l))
+	if (!c->path)
 		return;
-	l.machines = accelerate_number(c, "num_machines");
-	l.processes = accelerate_number(c, "num_processes");
-	l.rank = accelerate_get(c, ACCELERATE_RANK) ? accelerate_number(c, ACCELERATE_RANK) : 0;
+	l.bad = c->is_named ? ST_FAIL : ST_WARN;
+	if (c->trouble) {
+		say_unreadable(&l);
+		return;
+	}
+	l.machines = accelerate_int(c, "num_machines", 1);
+	l.machines = l.machines < 1 ? 1 : l.machines;
+	l.processes = accelerate_int(c, "num_processes", 1);
+	l.rank = accelerate_int(c, ACCELERATE_RANK, 0);
+	judge_refused(&l);
+	if (l.refused && !*l.refused)
+		return;
+	judge_type(&l);
 	if (l.machines > 1)
 		judge_several(&l);
 	if (!l.wrong)

@@ -60,7 +60,12 @@ s/^main_process_port.*/main_process_port: 80000/|port|no port
 s/^num_processes.*/num_processes: 1/|processes|none on each
 s/^num_processes.*/num_processes: 5/|processes|no more than 2 on each start, 4 in all
 /^num_processes/d|processes|is not set
-s/^rdzv_backend.*/rdzv_backend: c10d/|rendezvous|torchrun is not told
+s/^main_process_port.*/main_process_port: '29500'/|port|accelerate refuses to start
+s/^mixed_precision.*/mixed_precision: no/|file|without quotes is a boolean
+s/^gpu_ids.*/gpu_ids: 0/|file|quotes are missing
+s/^debug.*/ipex_config:\n  ipex: true/|file|a key that accelerate from 1.13 on does not know; such a one refuses to start
+s/^debug.*/num_process: 4/|file|a key that accelerate does not know
+s/^num_machines.*/num_machines: '2'/|file|in quotes is a text
 s/^distributed_type.*/distributed_type: 'NO'/|type|each machine trains by itself
 END
 }
@@ -83,6 +88,15 @@ END
     conf one 's/^distributed_type.*/distributed_type: DEEPSPEED/'
     run -0 --separate-stderr on one --check --json
     [ "$(said)" = "lint.accelerate info" ]
+    conf one 's/^rdzv_backend.*/rdzv_backend: c10d/'
+    run -0 --separate-stderr on one --check --json
+    [ "$(said)" = $'lint.accelerate.rendezvous info\nlint.accelerate pass' ] # not taken from there
+    conf one 's/^distributed_type.*/distributed_type: MULTI_CPU/'
+    run -0 --separate-stderr on one --check --json
+    [ "$(said)" = "lint.accelerate.type warn" ]
+    conf one 's/^distributed_type.*/distributed_type: MULTI_CPU/; s/^debug.*/mpirun_config:\n  mpirun_hostfile: h/'
+    run -0 --separate-stderr on one --check --json
+    [ "$(said)" = "lint.accelerate info" ]
     conf one '/^distributed_type/d'
     run -0 --separate-stderr on one --check --json
     [ "$(said)" = "lint.accelerate.file warn" ]
@@ -97,6 +111,50 @@ END
 16 10.254.0.9 1 lint.accelerate pass
 8 10.254.0.9 1 lint.accelerate.processes warn
 32 10.254.0.9 1 lint.accelerate.processes warn
+END
+}
+
+@test "accelerate: what a command is pasted for is the file that was named, whatever it holds" {
+    printf '%s' "$MACHINE_0" | sed 's/^machine_rank.*/machine_rank: 1/' >open.yaml # its last line has no end
+    run -1 --separate-stderr on one --check --accelerate open.yaml --json
+    bash -euc "$(jq -r '.findings[0].fix[0]' <<<"$output")"
+    run -0 --separate-stderr on one --check --accelerate open.yaml --json
+    [ "$(said)" = "lint.accelerate pass" ]
+    printf '%s\n"x'"'; touch pasted; '"'": 1\n' "$MACHINE_0" >odd.yaml
+    run -1 --separate-stderr on one --check --accelerate odd.yaml --json
+    [ "$(jq -r '.findings[0].fix[0]' <<<"$output")" = "accelerate config --config_file odd.yaml   # asks anew" ]
+    run -1 --separate-stderr on one --check --accelerate none.yaml --json
+    [ "$(jq -r '.findings[0].fix[0]' <<<"$output")" = "accelerate config --config_file none.yaml   # asks anew" ]
+}
+
+@test "accelerate: what is the way of many machines is no failure" {
+    echo "127.0.1.1 node0" >>"$BATS_FILE_TMPDIR/one/etc/hosts" # as Debian has it: the store listens there, too
+    echo "${MACHINE_0/10.0.0.1/node0}" >name.yaml
+    run -0 --separate-stderr on one --check --accelerate name.yaml --json
+    [ "$(said)" = "lint.accelerate pass" ]
+    sed 's/^machine_rank.*/machine_rank: 1/' name.yaml >other.yaml
+    run -1 --separate-stderr on one --check --accelerate other.yaml --json
+    [ "$(said)" = "lint.accelerate.address fail" ]
+    sed 's/^main_process_ip.*/main_process_ip: 54.1.2.3/; s/^machine_rank.*/machine_rank: 1/' <<<"$MACHINE_0" >public.yaml
+    run -0 --separate-stderr on one --check --accelerate public.yaml --json
+    [ "$(said)" = "lint.accelerate.address warn" ] # it may be open
+}
+
+@test "accelerate: which version is here decides; what is not known to be here fails nobody" {
+    printf '%s\nipex_config: {}\n' "$MACHINE_0" >ipex.yaml
+    run -0 --separate-stderr on one --check --accelerate ipex.yaml --json
+    [ "$(said)" = "lint.accelerate.file warn" ]
+    jq -e '.findings[0].message | contains("accelerate from 1.13 on does not know")' <<<"$output"
+    while read -r version status want; do
+        packages=$BATS_FILE_TMPDIR/one/usr/lib/python3.12/site-packages
+        mkdir -p "$packages/accelerate-$version.dist-info"
+        run "-$status" --separate-stderr on one --check --accelerate ipex.yaml --json
+        rm -r "${packages:?}"
+        [ "$(said)" = "$want" ] || { echo "$version: $(said)" && false; }
+    done <<'END'
+1.12.0 0 lint.accelerate pass
+1.13.0 1 lint.accelerate.file fail
+1.16.0.dev0 1 lint.accelerate.file fail
 END
 }
 
@@ -129,14 +187,35 @@ words = ["10.0.0.1", "fd00::1", "a b", "it's", "x # y", "#x", "x#", ": ", "a: b"
 for _ in range(150):
     d = {"num_machines": r.randint(2, 9), "distributed_type": "MULTI_GPU", "tpu_env": ["a", "b: c"][:r.randint(0, 2)],
          "fsdp_config": {"main_process_ip": "nested", "x": 1}, "machine_rank": r.choice([0, 1, None]),
-         "main_process_ip": r.choice(words + [None]), "rdzv_backend": r.choice(words), "same_network": r.choice([True, False])}
+         "main_process_ip": r.choice(words + [None]), "mixed_precision": r.choice(words), "use_cpu": r.choice([True, False])}
     text = yaml.safe_dump(d, sort_keys=r.random() < .5, allow_unicode=True)
     open(os.environ["FILE"], "w").write(text)
     got = json.loads(subprocess.run(["ifprobe", "--sysroot", os.environ["HOST"], "--check", "--json", "--deadline", "1s"],
                                     capture_output=True, text=True).stdout)
-    for k in ("num_machines", "machine_rank", "main_process_ip", "rdzv_backend", "same_network", "distributed_type"):
+    for k in ("num_machines", "machine_rank", "main_process_ip", "mixed_precision", "use_cpu", "distributed_type"):
         mine = [x["value"] for x in got["data"]["lint"] if x["name"] == "accelerate " + k]
         want = [] if d[k] is None else [str(d[k]).lower() if isinstance(d[k], bool) else str(d[k])]
         assert mine == want, (text, k, mine, want)
 END
+}
+
+@test "accelerate: --accelerate FILE is checked in its place, also as JSON, and then it fails" {
+    conf one
+    sed 's/^machine_rank.*/machine_rank: 1/' "$file" >mine.yaml
+    run -1 --separate-stderr on one --check --accelerate mine.yaml --json
+    [ "$(said)" = "lint.accelerate.rank fail" ]
+    jq -e '.data.accelerate | .file == "mine.yaml" and .by == "torchrun" and .machine_rank == 1 and
+        .world == 16 and .processes_here == 8 and .address == "10.0.0.1" and .port == 29500' <<<"$output"
+    echo '{"distributed_type": "MULTI_GPU", "num_machines": 2, "num_processes": 2, "main_process_ip": "10.0.0.1",
+        "main_process_port": "29500"}' >mine.json
+    run -1 --separate-stderr on one --check --accelerate mine.json --json
+    [ "$(said)" = "lint.accelerate.port fail" ]
+    bash -euc "$(jq -r '.findings[0].fix[0]' <<<"$output")"
+    run -0 --separate-stderr on one --check --accelerate mine.json --json
+    [ "$(said)" = "lint.accelerate pass" ]
+    run -1 --separate-stderr on one --check --accelerate none.yaml --json
+    [ "$(said)" = "lint.accelerate.file fail" ]
+    run -2 --separate-stderr on one --accelerate mine.yaml
+    [[ $stderr == *"--accelerate goes with --check"* ]]
+    run -2 --separate-stderr on one --check --accelerate ''
 }

@@ -19,12 +19,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 /* Names are asked for nowhere: what is none of ours, and no number, is left out. */
-static bool asks_nobody(const struct accelerate *c)
+static bool asks_nobody(const struct accelerate *c, struct arena *a)
 {
-	const char *ip = accelerate_get(c, "main_process_ip");
-	union addr a;
+	const char *ip = accelerate_address(c, a);
+	union addr is;
 
-	return !ip || addr_parse(ip, &a) == 0;
+	return !ip || addr_parse(ip, &is) == 0;
 }
 
 static void judge(const struct accelerate *c, struct arena *a)
@@ -49,11 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	AUTO(arena_done) struct arena a = {0};
 	struct accelerate c = {.path = "~/it's"};
 
-	accelerate_parse(&c, (const char *)data, n, &a);
+	if (n && *data == '{')
+		accelerate_parse_json(&c, (const char *)data, n, &a);
+	else
+		accelerate_parse(&c, (const char *)data, n, &a);
 	for (size_t i = 0; i < c.keys.n; i++)
-		if (!*c.keys.v[i].name || strchr(c.keys.v[i].name, '\n'))
+		if (*data != '{' && strchr(c.keys.v[i].name, '\n'))
 			abort();
-	if (asks_nobody(&c))
+	if (asks_nobody(&c, &a))
 		judge(&c, &a);
 	return 0;
 }

@@ -1,0 +1,19 @@
+#ifndef PROBES_RULES_ACCELERATE_TRIAL_H
+#define PROBES_RULES_ACCELERATE_TRIAL_H
+/* What the parts of accelerate_refuses() share: each says true when it has found a reason. */
+#include "probes/rules/accelerate.h"
+
+struct trial {
+	const struct accelerate *c;
+	struct arena *a;
+	struct accelerate_refusal *found;
+	long machines, processes, rank; /* where they are numbers */
+};
+
+bool trial_refuse(struct trial *t, const char *key, const char *why, const char *fix);
+/* What ends it while it reads the file. */
+bool trial_by_file(struct trial *t);
+/* Is it a distributed_type for several GPUs, or cards like them? */
+bool trial_is_for_cards(const char *type);
+
+#endif
