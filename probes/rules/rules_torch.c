@@ -191,6 +191,31 @@ static void predict(const struct rules_input *in, struct prediction *p)
 }
 
 /* --- check: what torchrun makes of MASTER_ADDR ------------------------------------------ */
+/* torch 2.15 waits five minutes for a store under the own name, wherever that leads to. */
+static void check_own_name(const struct rules_input *in, const struct view *v, struct report *r)
+{
+	candidate_list best = {0};
+	struct addr_text t;
+	struct finding *f;
+
+	for (size_t i = 0; i < v->me.addrs.n; i++)
+		if (names_owner(in->inv, &v->me.addrs.v[i]))
+			return;
+	if (!v->me.addrs.n)
+		return; /* said with the store */
+	f = report_find(r, "lint.torch.own_name", in->inv->hostname);
+	finding_set(f, ST_WARN,
+		    "this host's name %s leads to %s, no address of this host: a current "
+		    "torchrun's c10d rendezvous opens the workers' store under that name and "
+		    "waits there",
+		    in->inv->hostname, addr_print(&v->me.addrs.v[0], &t));
+	rank_ifaces(in->inv, 0, &best);
+	finding_fix(f, "torchrun --local-addr %s ...",
+		    best.n && best.v[0].usable ? addr_print(&best.v[0].addr->addr, &t)
+					       : "ADDRESS_OF_THIS_HOST");
+	report_add(r, f);
+}
+
 void torch_check_store(const struct rules_input *in, struct report *r)
 {
 	struct finding *f;
@@ -198,6 +223,7 @@ void torch_check_store(const struct rules_input *in, struct report *r)
 
 	look(in, in->master_addr, &v);
 	torch_check_resolved(in, &v.master, v.owner, r);
+	check_own_name(in, &v, r);
 	if (!unnoticed(&v) && v.store != STORE_ERROR)
 		return;
 	f = report_find(r, "lint.torch.store_host", "MASTER_ADDR");

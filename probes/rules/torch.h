@@ -18,6 +18,8 @@ enum store_host torch_store_host(const char *host, const struct name_answer *hos
 const char *torch_master_trouble(const char *value, struct arena *a, const char **ret_meant);
 
 void torch_check(const struct rules_input *in, struct report *r);
+/* torch's and Gloo's own variables: values torch cannot read, old and misspelt names. */
+void torch_check_env(struct arena *a, struct report *r);
 void torch_check_store(const struct rules_input *in, struct report *r);
 void torch_check_resolved(const struct rules_input *in, const struct name_answer *master,
 			  const struct iface_addr *owner, struct report *r);

@@ -198,4 +198,5 @@ void torch_check(const struct rules_input *in, struct report *r)
 		check_port(in, port, r);
 	if (tp)
 		check_tp(in, tp, r);
+	torch_check_env(in->inv->a, r);
 }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# torch's own variables: values that it stops at, old names, slips. What the real one
+# does with the same values: tests/diff/diff-torchenv.
+bats_require_minimum_version 1.5.0
+
+says() { # CHECK WANTED [NAME=VALUE...]: "STATUS FIX" of that finding, or nothing
+    local check=$1 wanted=$2
+    shift 2
+    run env "$@" "$BIN/ifprobe" --check --json
+    run jq -r --arg c "$check" '.findings[] | select(.check == $c) | "\(.status) \(.fix[0])"' <<<"$output"
+    [ "$output" = "$wanted" ] || { echo "$* $check: $output"; false; }
+}
+
+@test "a value that torch cannot read" {
+    says lint.torch.value "fail unset TORCH_NCCL_BLOCKING_WAIT" TORCH_NCCL_BLOCKING_WAIT=on
+    says lint.torch.value "" TORCH_NCCL_BLOCKING_WAIT=Yes
+    says lint.torch.value "fail unset TORCH_NCCL_TRACE_BUFFER_SIZE" TORCH_NCCL_TRACE_BUFFER_SIZE=all
+    says lint.torch.value "" TORCH_NCCL_TRACE_BUFFER_SIZE=2000
+    says lint.torch.value "fail unset TORCH_DISTRIBUTED_DEBUG" TORCH_DISTRIBUTED_DEBUG=1
+    says lint.torch.value "" TORCH_DISTRIBUTED_DEBUG=detail
+    says lint.torch.value "warn unset GLOO_DEVICE_TRANSPORT" GLOO_DEVICE_TRANSPORT=tcp
+    says lint.torch.value "warn unset TORCH_CPP_LOG_LEVEL" TORCH_CPP_LOG_LEVEL=debug
+}
+
+@test "names of before torch 2.2" {
+    says lint.torch.renamed "info export TORCH_NCCL_ASYNC_ERROR_HANDLING=1" NCCL_ASYNC_ERROR_HANDLING=1
+    says lint.torch.renamed "warn unset NCCL_BLOCKING_WAIT" NCCL_BLOCKING_WAIT=0 TORCH_NCCL_BLOCKING_WAIT=1
+    says lint.torch.renamed "" TORCH_NCCL_BLOCKING_WAIT=1
+}
+
+@test "names that no torch reads" {
+    says lint.torch.name "warn unset TORCH_NCCL_BLOKING_WAIT; export TORCH_NCCL_BLOCKING_WAIT=1" TORCH_NCCL_BLOKING_WAIT=1
+    says lint.torch.name "warn unset NCCL_ENABLE_MONITORING; export TORCH_NCCL_ENABLE_MONITORING=0" NCCL_ENABLE_MONITORING=0
+    says lint.torch.name "" TORCH_NCCL_SOMETHING_ELSE_OF_TOMORROW=1
+}
