@@ -1,6 +1,6 @@
 #include "bench/comm/backend.h"
 #include "bench/comm/tcp.h"
-#include "bench/ranks/mpirun.h"
+#include "bench/ranks/mpirun_whose.h"
 #include "lib/core/plugin.h"
 
 const char *const backend_names[] = {"auto", "tcp",	    "nccl",	 "gloo",
@@ -53,6 +53,7 @@ const struct comm_plugin *backend_find(const char *name, struct arena *a, struct
 
 		if (mpirun_find(name, a, &mpi, e))
 			return NULL;
+		mpirun_load_library(&mpi, a);
 		name = mpi.plugin;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(plugins); i++) {

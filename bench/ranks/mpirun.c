@@ -1,33 +1,31 @@
 #include "bench/ranks/mpirun.h"
 
+#include "bench/ranks/mpirun_whose.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/net/token.h"
 
-#include <limits.h>
 #include <sys/wait.h>
 
 /* In the environment of ranks that are heard; what they prove to each other that they are ours. */
 static const char relay[] = "WINDSOCK_RELAY", token[] = "WINDSOCK_TOKEN";
+static const char libraries[] = "LD_LIBRARY_PATH";
 
 static const struct {
 	const char *plugin, *name, *package;
 	const char *rank_of[2];	 /* a rank has one of these variables */
 	const char *programs[2]; /* the name says whose it is */
-	const char *parts[3];	 /* of the name that a plain mpirun is a link to */
 } flavours[MPI_FLAVOURS] = {
 	[MPI_OPENMPI] = {"mpi-openmpi",
 			 "Open MPI",
 			 "openmpi-bin",
 			 {"OMPI_COMM_WORLD_SIZE"},
-			 {"mpirun.openmpi"},
-			 {"orterun", "prterun", "openmpi"}},
+			 {"mpirun.openmpi"}},
 	[MPI_MPICH] = {"mpi-mpich",
 		       "MPICH",
 		       "mpich",
 		       {"PMI_SIZE", "MPI_LOCALNRANKS"},
-		       {"mpirun.mpich", "mpiexec.hydra"},
-		       {"hydra", "mpich", "mpiexec.gforker"}},
+		       {"mpirun.mpich", "mpiexec.hydra"}},
 };
 
 static bool is_rank_of(enum mpi_flavour f)
@@ -53,25 +51,11 @@ static const char *in_path(const char *name, struct arena *a)
 	return NULL;
 }
 
-/* Whose is it, by what it is a link to? MPI_FLAVOURS: nobody's that is known. */
-static enum mpi_flavour flavour_of(const char *path)
+/* @whose: the plain mpirun is. */
+static const char *program_of(enum mpi_flavour f, const char *plain, enum mpi_flavour whose,
+			      struct arena *a)
 {
-	char real[PATH_MAX];
-	const char *name;
-
-	if (!realpath(path, real))
-		return MPI_FLAVOURS;
-	name = strrchr(real, '/') + 1;
-	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
-		for (size_t i = 0; i < 3; i++)
-			if (strstr(name, flavours[f].parts[i]))
-				return f;
-	return MPI_FLAVOURS;
-}
-
-static const char *program_of(enum mpi_flavour f, const char *plain, struct arena *a)
-{
-	if (plain && flavour_of(plain) == f)
+	if (whose == f)
 		return plain;
 	for (size_t i = 0; i < 2 && flavours[f].programs[i]; i++)
 		if (in_path(flavours[f].programs[i], a))
@@ -79,9 +63,10 @@ static const char *program_of(enum mpi_flavour f, const char *plain, struct aren
 	return NULL;
 }
 
-static int found(enum mpi_flavour f, const char *path, struct mpirun *ret)
+static int found(enum mpi_flavour f, const char *path, struct arena *a, struct mpirun *ret)
 {
 	*ret = (struct mpirun){.flavour = f, .path = path, .plugin = flavours[f].plugin};
+	ret->libraries = mpirun_library_folder(ret, a);
 	return 0;
 }
 
@@ -97,20 +82,42 @@ static int none(const char *wanted, struct err *e)
 	return err_hint(e, "apt-get install openmpi-bin; WINDSOCK_MPIRUN names one elsewhere");
 }
 
-int mpirun_find(const char *wanted, struct arena *a, struct mpirun *ret, struct err *e)
+/* The one that a person named, or a plain mpirun in PATH; NULL: there is none. */
+static int plain_one(struct arena *a, const char **ret, enum mpi_flavour *ret_whose, struct err *e)
 {
 	const char *given = getenv("WINDSOCK_MPIRUN");
-	const char *plain = given && *given ? given : in_path("mpirun", a);
+	bool named = given && *given;
+	const char *plain = named ? given : in_path("mpirun", a);
+	enum mpi_flavour whose = plain ? mpirun_whose(plain) : MPI_FLAVOURS;
+
+	if (named && whose == MPI_FLAVOURS) {
+		err_set(e, ERR_ABSENT,
+			"WINDSOCK_MPIRUN=%s is no mpirun of Open MPI's, MPICH's or Intel MPI's",
+			given);
+		return err_hint(e, "see what it answers to --version: it may need its vendor's "
+				   "setvars.sh, or module load");
+	}
+	*ret = plain;
+	*ret_whose = whose;
+	return 0;
+}
+
+int mpirun_find(const char *wanted, struct arena *a, struct mpirun *ret, struct err *e)
+{
 	bool any = streq(wanted, "mpi");
+	enum mpi_flavour whose = MPI_FLAVOURS;
+	const char *plain = NULL;
 
 	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
 		if ((any || streq(wanted, flavours[f].plugin)) && is_rank_of(f))
-			return found(f, NULL, ret);
-	if (any && plain && flavour_of(plain) < MPI_FLAVOURS)
-		return found(flavour_of(plain), plain, ret);
+			return found(f, NULL, a, ret);
+	if (plain_one(a, &plain, &whose, e))
+		return -1;
+	if (any && whose < MPI_FLAVOURS)
+		return found(whose, plain, a, ret);
 	for (enum mpi_flavour f = 0; f < MPI_FLAVOURS; f++)
-		if ((any || streq(wanted, flavours[f].plugin)) && program_of(f, plain, a))
-			return found(f, program_of(f, plain, a), ret);
+		if ((any || streq(wanted, flavours[f].plugin)) && program_of(f, plain, whose, a))
+			return found(f, program_of(f, plain, whose, a), a, ret);
 	return none(wanted, e);
 }
 
@@ -181,9 +188,30 @@ static void add_hosts(const struct mpirun *m, const char *const *hosts, const un
 		add(a, w, relay);
 		add(a, w, "-x");
 		add(a, w, token);
+		if (m->libraries) {
+			add(a, w, "-x");
+			add(a, w, libraries);
+		}
 	}
 	if (rsh && *rsh)
 		add_rsh(m, rsh, a, w);
+}
+
+/* What mpirun itself, and so its ranks, are to find in their environment. */
+static void add_environment(const struct mpirun *m, const char *rsh, struct arena *a, words *w)
+{
+	bool spaced = m->flavour == MPI_MPICH && rsh && strchr(rsh, ' ');
+	const char *others = getenv(libraries);
+
+	if (!spaced && !m->libraries)
+		return;
+	add(a, w, "/usr/bin/env");
+	if (m->libraries)
+		add(a, w,
+		    arena_printf(a, "%s=%s%s%s", libraries, m->libraries,
+				 others && *others ? ":" : "", others ?: ""));
+	if (spaced)
+		add(a, w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
 }
 
 const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *const *hosts,
@@ -193,10 +221,7 @@ const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *
 	words w = {0};
 
 	rsh = rsh ? rsh : getenv("WINDSOCK_RSH");
-	if (hosts && m->flavour == MPI_MPICH && rsh && strchr(rsh, ' ')) {
-		add(a, &w, "/usr/bin/env");
-		add(a, &w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
-	}
+	add_environment(m, hosts ? rsh : NULL, a, &w);
 	add(a, &w, m->path);
 	add_options(m->flavour, a, &w);
 	add(a, &w, "-np");

@@ -10,14 +10,15 @@ enum mpi_flavour { MPI_OPENMPI, MPI_MPICH, MPI_FLAVOURS };
 
 struct mpirun {
 	enum mpi_flavour flavour;
-	const char *path;   /* of its mpirun; NULL: we are a rank already */
-	const char *plugin; /* "mpi-openmpi" */
+	const char *path;      /* of its mpirun; NULL: we are a rank already */
+	const char *plugin;    /* "mpi-openmpi" */
+	const char *libraries; /* the folder of its own; NULL: where the loader looks */
 };
 
 /*
  * @wanted: "mpi" (whoever started us, else the first mpirun in PATH),
- * "mpi-openmpi" or "mpi-mpich". WINDSOCK_MPIRUN names one beyond PATH.
- * ERR_ABSENT: there is none.
+ * "mpi-openmpi" or "mpi-mpich" (Intel MPI's, too). WINDSOCK_MPIRUN names one beyond PATH.
+ * ERR_ABSENT: there is none, or the named one is nobody's.
  */
 int mpirun_find(const char *wanted, struct arena *a, struct mpirun *ret, struct err *e) MUST_CHECK;
 

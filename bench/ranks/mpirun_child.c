@@ -75,6 +75,16 @@ static void be_patient(struct mpirun_child *m)
 	m->heard = n;
 }
 
+/*
+ * Intel MPI's mpirun is a script: of a signal for it alone the one that it waits for learns
+ * nothing, and goes on holding our pipes.
+ */
+static void end_all(const struct mpirun_child *m, int sig)
+{
+	if (kill(-m->pid, sig)) /* it has not come to lead its group yet */
+		(void)kill(m->pid, sig);
+}
+
 void mpirun_child_hurry(struct mpirun_child *m)
 {
 	bool late;
@@ -91,9 +101,9 @@ void mpirun_child_hurry(struct mpirun_child *m)
 	} else if (late && m->told < 2) {
 		m->told = 2;
 		m->give_up_ns = now_ns() + GIVE_UP_NS;
-		(void)kill(m->pid, SIGTERM);
+		end_all(m, SIGTERM);
 	} else if (late) {
-		(void)kill(m->pid, SIGKILL);
+		end_all(m, SIGKILL);
 	}
 }
 

@@ -70,15 +70,43 @@ static void read_conf(struct conf *c, const char *path, struct arena *a)
 static void get(struct ompi_param *p, const char *name, const struct conf *conf, size_t n,
 		struct arena *a)
 {
-	char env[64];
-
-	snprintf(env, sizeof(env), "OMPI_MCA_%s", name);
-	*p = (struct ompi_param){.name = name, .value = settings_env(env)};
+	*p = (struct ompi_param){.name = name, .env = arena_printf(a, "OMPI_MCA_%s", name)};
+	p->value = settings_env(p->env);
 	for (size_t i = 0; i < n && !p->value; i++) {
 		if (conf[i].text)
 			p->value = ompi_conf_get(conf[i].text, conf[i].n, name, a);
 		p->file = p->value ? conf[i].path : NULL;
 	}
+}
+
+/* The second name is an older one that it still takes. */
+static struct ompi_param get_prte(const char *name, const char *env, const char *old)
+{
+	bool is_old = !settings_env(env) && settings_env(old);
+
+	return (struct ompi_param){
+		.name = name, .env = is_old ? old : env, .value = settings_env(is_old ? old : env)};
+}
+
+static bool has_program(const char *folder, size_t n, const char *name, struct arena *a)
+{
+	return !access(sysroot_path(a, arena_printf(a, "%.*s/%s", (int)n, folder, name)), X_OK);
+}
+
+/* 5 has no daemon of its own any more: PRRTE's. */
+static unsigned release_of(const char *path, struct arena *a)
+{
+	for (size_t n; path && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (n && has_program(path, n, "ompi_info", a))
+			return has_program(path, n, "orted", a) ? 4 : 5;
+	}
+	return 5;
+}
+
+bool ompi_goes_on(const struct ompi_params *o, size_t nbefore)
+{
+	return o->release >= 5 && nbefore;
 }
 
 void ompi_params_read(struct arena *a, struct ompi_params *ret)
@@ -94,6 +122,11 @@ void ompi_params_read(struct arena *a, struct ompi_params *ret)
 	get(&ret->btl_exclude, "btl_tcp_if_exclude", conf, ARRAY_LEN(conf), a);
 	get(&ret->oob_include, "oob_tcp_if_include", conf, ARRAY_LEN(conf), a);
 	get(&ret->oob_exclude, "oob_tcp_if_exclude", conf, ARRAY_LEN(conf), a);
+	ret->prte_include = get_prte("prte_if_include", "PRTE_MCA_prte_if_include",
+				     "PRTE_MCA_oob_tcp_if_include");
+	ret->prte_exclude = get_prte("prte_if_exclude", "PRTE_MCA_prte_if_exclude",
+				     "PRTE_MCA_oob_tcp_if_exclude");
+	ret->release = release_of(settings_env("PATH"), a);
 }
 
 /* --- Open MPI's list of interfaces ---------------------------------------------- */

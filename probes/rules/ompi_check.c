@@ -9,7 +9,7 @@ static void fix_remove(struct finding *f, const struct ompi_param *p)
 	if (p->file)
 		finding_fix(f, "sed -i '/^ *%s *=/d' %s", p->name, shell_quote(f->a, p->file));
 	else
-		finding_fix(f, "unset OMPI_MCA_%s", p->name);
+		finding_fix(f, "unset %s", p->env);
 }
 
 static void fix_set(struct finding *f, const struct ompi_param *p, const char *value)
@@ -22,7 +22,7 @@ static void fix_set(struct finding *f, const struct ompi_param *p, const char *v
 	else if (p->file)
 		fix_remove(f, p);
 	else
-		finding_fix(f, "export OMPI_MCA_%s=%s", p->name, shell_quote(f->a, value));
+		finding_fix(f, "export %s=%s", p->env, shell_quote(f->a, value));
 }
 
 static void check_both(const struct ompi_param *include, const struct ompi_param *exclude,
@@ -33,21 +33,34 @@ static void check_both(const struct ompi_param *include, const struct ompi_param
 	if (!include->value || !exclude->value)
 		return;
 	f = report_find(r, "lint.ompi.exclusive", include->name);
-	finding_set(f, ST_FAIL, "%s and %s are both set: Open MPI refuses to use TCP at all",
-		    include->name, exclude->name);
+	finding_set(f, ST_FAIL, "%s and %s are both set: Open MPI %s", include->name, exclude->name,
+		    starts_with(include->name, "btl") ? "refuses to use TCP at all"
+						      : "does not start");
 	fix_remove(f, exclude);
 	report_add(r, f);
 }
 
-static const char *include_trouble(const ompi_ifs *ifs, const char *entry, struct arena *a)
+/* What becomes of a name that no interface has, where @nbefore entries are before it. */
+static const char *unknown_name(const struct ompi_params *o, const struct ompi_param *p,
+				size_t nbefore)
+{
+	if (p == &o->prte_include)
+		return "is no interface with an address here (exact names only): it is dropped, "
+		       "and where nothing is left mpirun does not start";
+	return ompi_goes_on(o, nbefore) ? "is no interface with an address here (exact names "
+					  "only): it is dropped with all that follows it"
+					: "is no interface with an address here (exact names "
+					  "only): TCP is given up";
+}
+
+static const char *include_trouble(const ompi_ifs *ifs, const char *entry, const char *unknown,
+				   struct arena *a)
 {
 	str_list names = {0};
 
 	switch (ompi_resolve(ifs, entry, a, &names)) {
 	case OMPI_NAME:
-		return ompi_find(ifs, entry) ? NULL
-					     : "is no interface with an address here (exact "
-					       "names only): TCP is given up";
+		return ompi_find(ifs, entry) ? NULL : unknown;
 	case OMPI_BAD_SUBNET:
 		return "is neither a name nor a subnet like 10.0.0.0/24: it is dropped";
 	case OMPI_EVERYTHING:
@@ -60,7 +73,7 @@ static const char *include_trouble(const ompi_ifs *ifs, const char *entry, struc
 }
 
 static void check_include(const struct rules_input *in, const ompi_ifs *ifs,
-			  const struct ompi_param *p, struct report *r)
+			  const struct ompi_params *o, const struct ompi_param *p, struct report *r)
 {
 	struct finding *f;
 	str_list entries;
@@ -71,7 +84,8 @@ static void check_include(const struct rules_input *in, const ompi_ifs *ifs,
 	f = report_find(r, "lint.ompi.if_include", p->name);
 	finding_set(f, ST_PASS, "%s=%s: every entry is here", p->name, p->value);
 	for (size_t i = 0; i < entries.n; i++) {
-		const char *trouble = include_trouble(ifs, entries.v[i], in->inv->a);
+		const char *trouble =
+			include_trouble(ifs, entries.v[i], unknown_name(o, p, i), in->inv->a);
 
 		if (!trouble)
 			continue;
@@ -122,6 +136,35 @@ static void check_exclude(const struct rules_input *in, const ompi_ifs *ifs,
 	report_add(r, f);
 }
 
+/* What 4's mpirun heeds, and what became of it. */
+static void check_moved(const struct ompi_param *was, const struct ompi_param *is, struct report *r)
+{
+	struct finding *f;
+
+	if (!was->value || is->value)
+		return;
+	f = report_find(r, "lint.ompi.moved", was->name);
+	finding_set(f, ST_WARN, "%s=%s is not heeded by Open MPI 5, whose mpirun has %s for it",
+		    was->name, was->value, is->env);
+	finding_fix(f, "export %s=%s", is->env, shell_quote(f->a, was->value));
+	report_add(r, f);
+}
+
+/* mpirun's own connections to its daemons: a rank's are btl's. */
+static void check_mpirun(const struct rules_input *in, const ompi_ifs *ifs,
+			 const struct ompi_params *o, struct report *r)
+{
+	if (o->release < 5) {
+		check_both(&o->oob_include, &o->oob_exclude, r);
+		check_include(in, ifs, o, &o->oob_include, r);
+		return;
+	}
+	check_moved(&o->oob_include, &o->prte_include, r);
+	check_moved(&o->oob_exclude, &o->prte_exclude, r);
+	check_both(&o->prte_include, &o->prte_exclude, r);
+	check_include(in, ifs, o, &o->prte_include, r);
+}
+
 void ompi_check(const struct rules_input *in, struct report *r)
 {
 	struct ompi_params o;
@@ -130,9 +173,8 @@ void ompi_check(const struct rules_input *in, struct report *r)
 	ompi_params_read(in->inv->a, &o);
 	ompi_ifs_read(in->inv, &ifs);
 	check_both(&o.btl_include, &o.btl_exclude, r);
-	check_both(&o.oob_include, &o.oob_exclude, r);
-	check_include(in, &ifs, &o.btl_include, r);
-	check_include(in, &ifs, &o.oob_include, r);
+	check_include(in, &ifs, &o, &o.btl_include, r);
 	if (!o.btl_include.value)
 		check_exclude(in, &ifs, &o.btl_exclude, r);
+	check_mpirun(in, &ifs, &o, r);
 }

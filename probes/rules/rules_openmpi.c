@@ -18,15 +18,18 @@ static void use(const struct rules_input *in, struct prediction *p, const struct
 }
 
 /* 1: chosen, 0: the list came to nothing and the exclude list decides, -1: fails. */
-static int by_include(const struct rules_input *in, const ompi_ifs *ifs, const char *list,
-		      struct prediction *p)
+static int by_include(const struct rules_input *in, const ompi_ifs *ifs,
+		      const struct ompi_params *o, struct prediction *p)
 {
+	const char *list = o->btl_include.value;
 	str_list names;
 
 	ompi_resolve_list(ifs, list, in->inv->a, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		const struct ompi_if *one = ompi_find(ifs, names.v[i]);
 
+		if (!one && ompi_goes_on(o, i))
+			break;
 		if (!one) {
 			predict_fail(in, p, OUTCOME_FAILS, "btl_tcp_if_include",
 				     "btl_tcp_if_include=%s: unknown interface name %s", list,
@@ -84,7 +87,7 @@ static void decide(const struct rules_input *in, const struct ompi_params *o, st
 	}
 	ompi_ifs_read(in->inv, &ifs);
 	if (include)
-		chosen = by_include(in, &ifs, include, p);
+		chosen = by_include(in, &ifs, o, p);
 	if (chosen)
 		p->rule = "btl_tcp_if_include";
 	if (chosen < 0)

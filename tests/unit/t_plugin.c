@@ -10,7 +10,7 @@
 
 #include "bench/plugin/counters.h"
 #include "bench/plugin/transport.h"
-#include "bench/ranks/mpirun.h"
+#include "bench/ranks/mpirun_whose.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 
@@ -260,6 +260,62 @@ static void whose_mpirun_it_is(void **state)
 	assert_null(m.path);
 }
 
+/* Called mpirun and nothing else, as Open MPI 5's and Intel MPI's are. */
+static void an_mpirun_without_a_name_is_asked(void **state)
+{
+	static const char *const argv[] = {"x", NULL};
+	const char *const *line;
+	struct mpirun m;
+	struct err e = {0};
+	char path[512];
+
+	(void)state;
+	clear_environment();
+	make_program("bin/silent", NULL);
+	make_program("bin/orterun", "orterun");
+	make_program("five/bin/mpirun", "orterun");
+	put("five/bin/mpirun",
+	    "#!/bin/sh\n[ $1 = --version ] && echo 'mpirun (Open MPI) 5.0.11'\n");
+	put("five/lib/libmpi.so.40", "");
+	(void)snprintf(path, sizeof(path), "%s/five/bin/mpirun", folder);
+	(void)setenv("WINDSOCK_MPIRUN", path, 1);
+	assert_int_equal(mpirun_find("mpi", &a, &m, &e), 0);
+	assert_string_equal(m.plugin, "mpi-openmpi");
+	assert_string_equal(m.path, path); /* and not the one in PATH */
+	assert_non_null(strstr(m.libraries, "/five/lib"));
+	(void)setenv("LD_LIBRARY_PATH", "/other", 1);
+	line = mpirun_argv(&m, 2, NULL, NULL, argv, NULL, &a);
+	(void)unsetenv("LD_LIBRARY_PATH");
+	assert_string_equal(line[0], "/usr/bin/env");
+	assert_non_null(strstr(line[1], "LD_LIBRARY_PATH="));
+	assert_non_null(strstr(line[1], "/five/lib:/other"));
+	assert_string_equal(line[2], path);
+
+	put("five/bin/mpirun",
+	    "#!/bin/sh\necho 'Intel(R) MPI Library for Linux* OS, Version 2021'\n");
+	assert_int_equal(mpirun_find("mpi", &a, &m, &e), 0);
+	assert_string_equal(m.plugin, "mpi-mpich");
+	assert_null(m.libraries); /* that folder has the other's */
+
+	(void)snprintf(path, sizeof(path), "%s/bin/silent", folder);
+	(void)setenv("WINDSOCK_MPIRUN", path, 1);
+	assert_int_equal(mpirun_find("mpi", &a, &m, &e), -1); /* named, so nobody else's instead */
+	assert_int_equal(e.kind, ERR_ABSENT);
+	assert_non_null(strstr(e.msg, "bin/silent"));
+	clear_environment();
+}
+
+static void what_an_mpirun_says(void **state)
+{
+	(void)state;
+	assert_int_equal(mpirun_whose_answer("mpirun (Open MPI) 4.1.4\n"), MPI_OPENMPI);
+	assert_int_equal(mpirun_whose_answer("prterun (PRRTE) 3.0.12\n"), MPI_OPENMPI);
+	assert_int_equal(mpirun_whose_answer("HYDRA build details:\n    Version: 5.0.2\n"),
+			 MPI_MPICH);
+	assert_int_equal(mpirun_whose_answer("slurm 24.11\n"), MPI_FLAVOURS);
+	assert_int_equal(mpirun_whose_answer(""), MPI_FLAVOURS);
+}
+
 static bool has(const char *const *argv, const char *word)
 {
 	while (*argv && !streq(*argv, word))
@@ -299,6 +355,8 @@ int main(void)
 		cmocka_unit_test(counters_that_grew_name_the_port),
 		cmocka_unit_test(counters_that_stand_still_pass),
 		cmocka_unit_test(whose_mpirun_it_is),
+		cmocka_unit_test(an_mpirun_without_a_name_is_asked),
+		cmocka_unit_test(what_an_mpirun_says),
 		cmocka_unit_test(the_command_line_of_mpirun),
 	};
 	char command[64];

@@ -7,7 +7,7 @@
 #include "lib/report/json.h"
 #include "probes/iface/suggest.h"
 #include "probes/rules/torch.h"
-#include "tests/unit/composed.h"
+#include "tests/unit/stacks_ground.h"
 
 #define LO "link 1 lo type=loopback\naddr lo 127.0.0.1/8\naddr lo ::1/128\n"
 #define TWO                                                                                        \
@@ -18,82 +18,6 @@
 #define RDMA                                                                                       \
 	"rdma mlx5_0 pci=0000:01:00.0\n"                                                           \
 	"port mlx5_0 1 state=\"4: ACTIVE\" phys=\"5: LinkUp\" layer=Ethernet\n"
-
-struct ground {
-	struct composed c; /* made once for rows in a row that share a machine */
-	const char *machine;
-	struct settings settings;
-	rdma_list rdma;
-	struct rules_input in;
-};
-
-static const char *const ours[] = {
-	"GLOO_SOCKET_IFNAME",
-	"TP_SOCKET_IFNAME",
-	"MASTER_ADDR",
-	"MASTER_PORT",
-	"OMPI_MCA_btl_tcp_if_include",
-	"OMPI_MCA_btl_tcp_if_exclude",
-	"OMPI_MCA_btl",
-	"UCX_NET_DEVICES",
-	"UCX_TLS",
-	"WORLD_SIZE",
-	"LOCAL_WORLD_SIZE",
-	"SLURM_NNODES",
-};
-
-static void write_file(struct ground *g, const char *path, const char *text)
-{
-	const char *full = arena_printf(&g->c.a, "%s%s", g->c.dir, path);
-	struct err e = {0};
-
-	assert_int_equal(file_replace(full, text, strlen(text),
-				      &(struct file_replace_opts){.make_parents = true}, &e),
-			 0);
-}
-
-/* "A=x;B=y"; HOMECONF and ETCCONF are Open MPI's files. */
-static void set_env(struct ground *g, const char *env)
-{
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		unsetenv(ours[i]);
-	write_file(g, "/home/u/.openmpi/mca-params.conf", "");
-	write_file(g, "/etc/openmpi/openmpi-mca-params.conf", "");
-	setenv("HOME", "/home/u", 1);
-	while (env && *env) {
-		size_t n = strcspn(env, ";"), eq = strcspn(env, "=");
-		const char *name = arena_strndup(&g->c.a, env, eq);
-		const char *value = arena_strndup(&g->c.a, env + eq + 1, n - eq - 1);
-
-		if (streq(name, "HOMECONF"))
-			write_file(g, "/home/u/.openmpi/mca-params.conf", value);
-		else if (streq(name, "ETCCONF"))
-			write_file(g, "/etc/openmpi/openmpi-mca-params.conf", value);
-		else
-			setenv(name, value, 1);
-		env += n + (env[n] == ';');
-	}
-}
-
-static struct ground *stand(const char *machine, const char *env)
-{
-	static struct ground g;
-
-	if (!machine || !g.machine || !streq(machine, g.machine)) {
-		if (g.machine)
-			composed_done(&g.c);
-		g = (struct ground){.machine = machine};
-		if (!machine)
-			return NULL;
-		composed_load(&g.c, machine);
-		rdma_read(&g.c.a, &g.rdma);
-	}
-	set_env(&g, env);
-	g.settings.a = &g.c.a;
-	g.in = (struct rules_input){.inv = &g.c.inv, .settings = &g.settings, .rdma = &g.rdma};
-	g.in.master_addr = getenv("MASTER_ADDR");
-	return &g;
-}
 
 static const char *joined(struct arena *a, const str_list *l)
 {
@@ -170,6 +94,15 @@ static const struct row {
 	 "btl_tcp_if_include", false},
 	{"openmpi", TWO, "OMPI_MCA_btl_tcp_if_include=eth0;OMPI_MCA_btl_tcp_if_exclude=lo",
 	 OUTCOME_FAILS, "", NULL, "include+exclude", false},
+	/* 5 keeps what is before a name that is not there, 4 nothing */
+	{"openmpi", TWO, "PATH=" FIVE ";OMPI_MCA_btl_tcp_if_include=eth1,eth7,eth0", OUTCOME_OK,
+	 "eth1", "10.1.0.5", "btl_tcp_if_include", true},
+	{"openmpi", TWO, "PATH=" FIVE ";OMPI_MCA_btl_tcp_if_include=eth7,eth0", OUTCOME_FAILS, "",
+	 NULL, "btl_tcp_if_include", false},
+	{"openmpi", TWO, "PATH=" FOUR ";OMPI_MCA_btl_tcp_if_include=eth1,eth7,eth0", OUTCOME_FAILS,
+	 "", NULL, "btl_tcp_if_include", false},
+	{"openmpi", TWO, "PATH=/nowhere;OMPI_MCA_btl_tcp_if_include=eth1,eth7", OUTCOME_OK, "eth1",
+	 "10.1.0.5", "btl_tcp_if_include", true},
 	{"openmpi", TWO, "OMPI_MCA_btl=^tcp", OUTCOME_NONE, "", NULL, "btl", false},
 	{"openmpi", TWO, "OMPI_MCA_btl=vader,self", OUTCOME_NONE, "", NULL, "btl", false},
 	{"openmpi", TWO,
@@ -273,6 +206,10 @@ static const struct lint {
 	 "torchrun --rdzv-backend c10d --rdzv-endpoint 10.1.0.5 --rdzv-conf is_host=1 ..."},
 	{"torch", TWO, "MASTER_ADDR=10.1.0.5", "lint.torch.store_host", "warn", "stops there",
 	 NULL},
+	{"torch", TWO ME("10.9.9.9"), "MASTER_ADDR=127.0.0.1", "lint.torch.own_name", "warn",
+	 "10.9.9.9, no address of this host", "torchrun --local-addr 10.0.0.5 ..."},
+	{"torch", TWO ME("10.0.0.5"), "MASTER_ADDR=127.0.0.1", "lint.torch.own_name", NULL, NULL,
+	 NULL},
 	{"torch", TWO, "MASTER_PORT=29500", "lint.torch.master_port", "pass", "29500", NULL},
 	{"torch", TWO, "MASTER_PORT=0", "lint.torch.master_port", "fail", "1 and 65535",
 	 "export MASTER_PORT=29500"},
@@ -300,8 +237,24 @@ static const struct lint {
 	 "OMPI_MCA_btl_tcp_if_exclude=lo,eth1", "lint.ompi.if_exclude", "warn", "eth10", NULL},
 	{"openmpi", TWO, "OMPI_MCA_btl_tcp_if_exclude=lo,eth1", "lint.ompi.if_exclude", "pass", "",
 	 NULL},
-	{"openmpi", TWO, "HOMECONF=oob_tcp_if_include = eth9\n", "lint.ompi.if_include", "fail",
-	 "eth9",
+	{"openmpi", TWO, "PATH=" FIVE ";OMPI_MCA_btl_tcp_if_include=eth1,eth9",
+	 "lint.ompi.if_include", "fail", "dropped with all that follows it",
+	 "export OMPI_MCA_btl_tcp_if_include=eth0"},
+	{"openmpi", TWO, "PATH=" FOUR ";OMPI_MCA_btl_tcp_if_include=eth1,eth9",
+	 "lint.ompi.if_include", "fail", "TCP is given up", NULL},
+	{"openmpi", TWO, "PATH=" FIVE ";OMPI_MCA_oob_tcp_if_include=eth1", "lint.ompi.moved",
+	 "warn", "not heeded by Open MPI 5", "export PRTE_MCA_prte_if_include=eth1"},
+	{"openmpi", TWO, "PATH=" FOUR ";OMPI_MCA_oob_tcp_if_include=eth1", "lint.ompi.moved", NULL,
+	 NULL, NULL},
+	{"openmpi", TWO,
+	 "PATH=" FIVE ";OMPI_MCA_oob_tcp_if_include=eth1;PRTE_MCA_prte_if_include=eth1",
+	 "lint.ompi.moved", NULL, NULL, NULL},
+	{"openmpi", TWO, "PATH=" FIVE ";PRTE_MCA_oob_tcp_if_include=eth9", "lint.ompi.if_include",
+	 "fail", "mpirun does not start", "export PRTE_MCA_oob_tcp_if_include=eth0"},
+	{"openmpi", TWO, "PATH=" FIVE ";PRTE_MCA_prte_if_include=eth1;PRTE_MCA_prte_if_exclude=lo",
+	 "lint.ompi.exclusive", "fail", "does not start", "unset PRTE_MCA_prte_if_exclude"},
+	{"openmpi", TWO, "PATH=" FOUR ";HOMECONF=oob_tcp_if_include = eth9\n",
+	 "lint.ompi.if_include", "fail", "eth9",
 	 "sed -i 's|^ *oob_tcp_if_include *=.*|oob_tcp_if_include = eth0|' "
 	 "/home/u/.openmpi/mca-params.conf"},
 	{"ucx", TWO RDMA, "UCX_NET_DEVICES=eth0", "lint.ucx.net_devices", "warn", "RDMA off",

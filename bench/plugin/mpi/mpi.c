@@ -211,14 +211,37 @@ static void version(char *ret, size_t n)
 	(void)snprintf(ret, n, "%s%.*s", at == text ? "" : "MPICH ", (int)strcspn(at, ",\n"), at);
 }
 
-/* Open MPI's own plug-ins look for its symbols where everybody sees them. */
-static void show_to_all(void)
+#ifdef MPICH_VERSION
+/*
+ * Its library has two names for one ABI: its own build's, which is Intel MPI's, too, and
+ * Debian's. So nothing is linked: the first that the loader finds is shown to our symbols,
+ * which are bound when they are called.
+ */
+static int find_library(struct err *e)
+{
+	static const char *const names[] = {"libmpi.so.12", "libmpich.so.12"};
+	static void *so;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && !so; i++)
+		so = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
+	if (so)
+		return 0;
+	err_set(e, ERR_ABSENT, "cannot load MPICH: neither %s nor %s is where the loader looks",
+		names[0], names[1]);
+	return err_hint(e, "apt-get install libmpich12, or LD_LIBRARY_PATH=ITS_FOLDER/lib");
+}
+#else
+/* It is linked; its own plug-ins look for its symbols where everybody sees them. */
+static int find_library(struct err *e)
 {
 	Dl_info where;
 
+	(void)e;
 	if (dladdr((void *)(uintptr_t)MPI_Init_thread, &where) && where.dli_fname)
 		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);
+	return 0;
 }
+#endif
 
 static int initialize(struct mpi_comm *m, const struct comm_request *q)
 {
@@ -261,7 +284,6 @@ static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct er
 	m->owner = pthread_self();
 	if (watch_start(&m->b.watch, w, fire, m, e))
 		return -1;
-	show_to_all();
 	error = guard(initialize, m, NULL);
 	if (error)
 		return explain(m, "MPI_Init", error, e);
@@ -274,11 +296,14 @@ static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct er
 static struct comm *mpi_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
 			    struct err *e)
 {
-	struct mpi_comm *m = calloc(1, sizeof(*m));
 	struct card own = card_of(w);
+	struct mpi_comm *m;
 
 	(void)d;
 	*ret_culprit = -1;
+	if (find_library(e))
+		return NULL;
+	m = calloc(1, sizeof(*m));
 	if (!m) {
 		err_sys(e, "cannot make a communicator");
 		return NULL;
@@ -294,8 +319,10 @@ static struct comm *mpi_new(const struct comm_world *w, struct dev *d, int *ret_
 	return NULL;
 }
 
-static int probe(const struct comm_world *w UNUSED, char *ret, size_t n, struct err *e UNUSED)
+static int probe(const struct comm_world *w UNUSED, char *ret, size_t n, struct err *e)
 {
+	if (find_library(e))
+		return -1;
 	version(ret, n);
 	return 0;
 }

@@ -1,0 +1,105 @@
+#ifndef TESTS_UNIT_STACKS_GROUND_H
+#define TESTS_UNIT_STACKS_GROUND_H
+/* A composed machine with an environment and Open MPI's files, for t_stacks.c. */
+#include <sys/stat.h>
+
+#include "lib/core/file.h"
+#include "probes/rules/rules.h"
+#include "tests/unit/composed.h"
+
+/* Folders with the programs of an Open MPI */
+#define FOUR "/opt/four/bin"
+#define FIVE "/opt/five/bin"
+
+struct ground {
+	struct composed c; /* made once for rows in a row that share a machine */
+	const char *machine;
+	struct settings settings;
+	rdma_list rdma;
+	struct rules_input in;
+};
+
+static const char *const ours[] = {
+	"GLOO_SOCKET_IFNAME",
+	"TP_SOCKET_IFNAME",
+	"MASTER_ADDR",
+	"MASTER_PORT",
+	"OMPI_MCA_btl_tcp_if_include",
+	"OMPI_MCA_btl_tcp_if_exclude",
+	"OMPI_MCA_btl",
+	"OMPI_MCA_oob_tcp_if_include",
+	"PRTE_MCA_prte_if_include",
+	"PRTE_MCA_prte_if_exclude",
+	"PRTE_MCA_oob_tcp_if_include",
+	"UCX_NET_DEVICES",
+	"UCX_TLS",
+	"WORLD_SIZE",
+	"LOCAL_WORLD_SIZE",
+	"SLURM_NNODES",
+};
+
+static void write_file(struct ground *g, const char *path, const char *text)
+{
+	const char *full = arena_printf(&g->c.a, "%s%s", g->c.dir, path);
+	struct err e = {0};
+
+	assert_int_equal(file_replace(full, text, strlen(text),
+				      &(struct file_replace_opts){.make_parents = true}, &e),
+			 0);
+}
+
+static void install(struct ground *g, const char *program)
+{
+	write_file(g, program, "");
+	assert_int_equal(chmod(arena_printf(&g->c.a, "%s%s", g->c.dir, program), 0755), 0);
+}
+
+/* "A=x;B=y"; HOMECONF and ETCCONF are Open MPI's files. */
+static void set_env(struct ground *g, const char *env)
+{
+	unsetenv("PATH");
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		unsetenv(ours[i]);
+	write_file(g, "/home/u/.openmpi/mca-params.conf", "");
+	write_file(g, "/etc/openmpi/openmpi-mca-params.conf", "");
+	install(g, FOUR "/ompi_info");
+	install(g, FOUR "/orted");
+	install(g, FIVE "/ompi_info");
+	setenv("HOME", "/home/u", 1);
+	while (env && *env) {
+		size_t n = strcspn(env, ";"), eq = strcspn(env, "=");
+		const char *name = arena_strndup(&g->c.a, env, eq);
+		const char *value = arena_strndup(&g->c.a, env + eq + 1, n - eq - 1);
+
+		if (streq(name, "HOMECONF"))
+			write_file(g, "/home/u/.openmpi/mca-params.conf", value);
+		else if (streq(name, "ETCCONF"))
+			write_file(g, "/etc/openmpi/openmpi-mca-params.conf", value);
+		else
+			setenv(name, value, 1);
+		env += n + (env[n] == ';');
+	}
+}
+
+static struct ground *stand(const char *machine, const char *env)
+{
+	static struct ground g;
+
+	setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin", 1); /* composing takes programs */
+	if (!machine || !g.machine || !streq(machine, g.machine)) {
+		if (g.machine)
+			composed_done(&g.c);
+		g = (struct ground){.machine = machine};
+		if (!machine)
+			return NULL;
+		composed_load(&g.c, machine);
+		rdma_read(&g.c.a, &g.rdma);
+	}
+	set_env(&g, env);
+	g.settings.a = &g.c.a;
+	g.in = (struct rules_input){.inv = &g.c.inv, .settings = &g.settings, .rdma = &g.rdma};
+	g.in.master_addr = getenv("MASTER_ADDR");
+	return &g;
+}
+
+#endif
