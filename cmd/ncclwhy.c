@@ -178,20 +178,12 @@ static bool is_plain(const struct config *c, const struct explanation *x)
 	       (!x->causes.n && (sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
 }
 
-static int run(struct app *app, void *cfg, struct err *e)
+static int read_and_explain(struct app *app, struct config *c, struct why *w, struct err *e)
 {
-	AUTO(why_done) struct why w = {0};
-	struct config *c = cfg;
 	struct explanation x;
-	int failed;
+	int failed = read_sources(app, c, w, e);
 
-	if (c->look)
-		return look_list(c->look, app->common.deadline_ns, app->report, e);
-	if (c->live)
-		return why_init(&w), live_ask(c->live, app->common.deadline_ns, app->report, e);
-	why_init(&w);
-	failed = read_sources(app, c, &w, e);
-	explain(&w, &app->arena, &x);
+	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;
 	if (c->hosts &&
@@ -199,8 +191,25 @@ static int run(struct app *app, void *cfg, struct err *e)
 		failed = -1;
 	if (c->confirm && !c->hosts)
 		confirm(&x, app->common.deadline_ns, &app->arena);
-	tell(&w, &x, app->report);
+	tell(w, &x, app->report);
 	confirm_tell(&x, app->report);
+	return failed;
+}
+
+static int run(struct app *app, void *cfg, struct err *e)
+{
+	struct config *c = cfg;
+	struct why *w;
+	int failed;
+
+	if (c->look)
+		return look_list(c->look, app->common.deadline_ns, app->report, e);
+	if (c->live)
+		return live_ask(c->live, app->common.deadline_ns, app->report, e);
+	w = ARENA_NEW(&app->arena, struct why); /* half of a small stack would be too much */
+	why_init(w);
+	failed = read_and_explain(app, c, w, e);
+	why_done(w);
 	return failed;
 }
 

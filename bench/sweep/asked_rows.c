@@ -33,8 +33,7 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "rails", "LIST", "tcp: each of these network cards by itself (eth0,eth1); none: not",
 	 OPT_STR, AT(flags.rails), .def = "those of one name and subnet on all hosts"},
 
-	{.help = "Sizes (none given: some for the latency, then larger while that helps; --for: 2 "
-		 "KiB, 64 KiB, 2 MiB, 64 MiB)"},
+	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
 	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
 	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .def = "32M"},
 	{'i', "stepbytes", "SIZE", "add so much each time", OPT_SIZE, AT(sizes.step)},

@@ -4,23 +4,18 @@
 
 /* Where eight and eight rows differ by chance alone, once in 10,000 times all of one are below. */
 enum { PARTS = 5, LEAST_ROWS = 8 };
-static const double SETTLE_S = 3;    /* what has rested is faster in its first seconds */
-static const double FAVOUR_MOST = 4; /* what is beyond that is slow, however busy the machine */
+static const double SETTLE_S = 3; /* what has rested is faster in its first seconds */
+/* Of the time that ranks wanted processors and others had them: so much more of it than in the best
+ * part, or so much altogether, and nobody can tell what else was slow. */
+static const double BUSIER = 0.1, BUSY = 0.5;
 
 struct part {
 	size_t n;
-	double v[COURSE_POINTS]; /* sorted once median() was asked for */
-	double median;
+	double v[COURSE_POINTS], robbed[COURSE_POINTS]; /* sorted, by cut() */
+	double median, median_robbed;
 };
 
-static double value_of(const struct course_point *p, bool unhindered)
-{
-	double v = course_busbw(p);
-
-	return unhindered ? v / fmax(1 - p->robbed, 1 / FAVOUR_MOST) : v;
-}
-
-static void cut(const struct course *c, bool unhindered, struct part *parts)
+static void cut(const struct course *c, struct part *parts)
 {
 	size_t first = 0;
 	double from, took;
@@ -33,10 +28,13 @@ static void cut(const struct course *c, bool unhindered, struct part *parts)
 		double at = took > 0 ? (c->points[i].at_s - from) / took * PARTS : 0;
 		struct part *p = &parts[at < PARTS ? (size_t)at : PARTS - 1];
 
-		p->v[p->n++] = value_of(&c->points[i], unhindered);
+		p->v[p->n] = course_busbw(&c->points[i]);
+		p->robbed[p->n++] = c->points[i].robbed;
 	}
-	for (size_t i = 0; i < PARTS; i++)
+	for (size_t i = 0; i < PARTS; i++) {
 		parts[i].median = course_median(parts[i].v, parts[i].n);
+		parts[i].median_robbed = course_median(parts[i].robbed, parts[i].n);
+	}
 }
 
 /* But for a tenth of each, the one's rows are all below the other's. */
@@ -65,25 +63,6 @@ static const struct part *find_best(const struct part *parts, double limit, bool
 	return best;
 }
 
-/* false: too few rows to know. */
-static bool has_sunk(const struct course *c, bool unhindered, double limit, struct drift *ret,
-		     bool *ret_sunk)
-{
-	struct part parts[PARTS] = {0};
-	const struct part *best;
-
-	if (!c->npoints)
-		return false;
-	cut(c, unhindered, parts);
-	best = find_best(parts, limit, ret_sunk);
-	if (!best)
-		return false;
-	ret->last = parts[PARTS - 1].median;
-	ret->best = fmax(best->median, ret->last);
-	ret->share = 1 - ret->last / ret->best;
-	return true;
-}
-
 /* When three rows in a row were last, in the middle, nearer to the best. */
 static double since(const struct course *c, const struct drift *d)
 {
@@ -99,18 +78,28 @@ static double since(const struct course *c, const struct drift *d)
 	return c->points[0].at_s;
 }
 
+static bool is_busy(const struct part *last, const struct part *best)
+{
+	return last->median_robbed > BUSY || last->median_robbed > best->median_robbed + BUSIER;
+}
+
 void drift_find(const struct course *c, double limit, struct drift *ret)
 {
-	struct drift unhindered = {0};
-	bool sunk, really = true;
+	struct part parts[PARTS] = {0};
+	const struct part *last = &parts[PARTS - 1], *best;
+	bool sunk = false;
 
 	*ret = (struct drift){0};
-	if (!has_sunk(c, false, limit, ret, &sunk))
+	if (!c->npoints)
 		return;
-	ret->kind = DRIFT_NONE;
-	if (!sunk)
+	cut(c, parts);
+	best = find_best(parts, limit, &sunk);
+	if (!best)
 		return;
-	ret->since_s = since(c, ret);
-	(void)has_sunk(c, true, limit, &unhindered, &really);
-	ret->kind = really ? DRIFT_SUNK : DRIFT_BUSY;
+	ret->last = last->median;
+	ret->best = fmax(best->median, ret->last);
+	ret->share = 1 - ret->last / ret->best;
+	ret->kind = !sunk ? DRIFT_NONE : is_busy(last, best) ? DRIFT_BUSY : DRIFT_SUNK;
+	if (sunk)
+		ret->since_s = since(c, ret);
 }

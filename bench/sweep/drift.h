@@ -4,15 +4,14 @@
  * Has the bandwidth of a size sunk over a long run? The last fifth of the time is held against the
  * best one: by their medians, by more than a limit, and so that hardly a row of the one is among
  * those of the other. A single slow row, a slow quarter of an hour that is over, or fast first
- * seconds are no drift. Rows whose ranks wanted a processor and got none are also looked at as they
- * would have been with it: what sinks only without that is another program's doing. Pure.
+ * seconds are no drift; nor is what sank while ranks wanted processors and others had them. Pure.
  */
 #include "bench/sweep/course.h"
 
 enum drift_kind {
 	DRIFT_UNKNOWN, /* too few rows */
 	DRIFT_NONE,
-	DRIFT_BUSY, /* it sank, and so did the processors' time for it */
+	DRIFT_BUSY, /* it sank while others had the processors */
 	DRIFT_SUNK,
 };
 

@@ -139,6 +139,7 @@ static double falls(double at) { return at > 0.5 ? 5 + dice() : 10 + dice(); }
 static double rises_and_falls(double at) { return at > 0.55 ? 3 : 10 + at; }
 static double falls_a_little(double at) { return (at > 0.5 ? 9.4 : 10) + dice() / 100; }
 static double busy(double at) { return at > 0.5 ? 0.5 : 0; }
+static double very_busy(double at UNUSED) { return 0.8; }
 static double as_busy(double at UNUSED) { return 0.2; }
 
 static void what_is_healthy_is_not_called(void **state)
@@ -188,6 +189,7 @@ static void what_another_program_took_is_no_drift(void **state)
 {
 	(void)state;
 	assert_int_equal(drift_of(100, falls, busy).kind, DRIFT_BUSY);
+	assert_int_equal(drift_of(100, falls, very_busy).kind, DRIFT_BUSY);
 }
 
 /* 15 seconds, of which the first 2.5 are twice as fast; and the same where they are more. */
