@@ -88,6 +88,9 @@ static void read_cards(const char *line, struct arena *a, struct transport_cards
 	const char *list = strstr(line, "NET/IB : Using "), *via = strstr(line, " via NET/IB/");
 	const char *both = strstr(line, "NET/IB : Made virtual device ["), *name;
 
+	if (list &&
+	    strstr(list, "]={")) /* merged cards, numbered otherwise than channels call them */
+		return;
 	for (list = list ? strchr(list, '[') : NULL; list; list = strchr(list + 1, '[')) {
 		name = strchr(list, ']');
 		if (name && name[1] != ' ' && name[1] && list[1] >= '0' && list[1] <= '9')
@@ -117,9 +120,12 @@ const char *transport_cards_text(const struct transport_cards *c, struct arena *
 	struct text t;
 
 	text_init(&t, a);
-	for (size_t k = 0; k < TRANSPORT_CARDS; k++)
+	for (size_t k = 0; k < TRANSPORT_CARDS; k++) {
+		if (!c->names[k] && c->used >> k & 1)
+			return NULL; /* some of them would be too few */
 		if (c->names[k] && (!c->used || c->used >> k & 1))
 			text_addf(&t, " %s", c->names[k]);
+	}
 	return t.n ? arena_printf(a, "cards%s%s", c->used ? "" : " listed", t.s) : NULL;
 }
 

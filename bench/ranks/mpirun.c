@@ -87,9 +87,12 @@ static int plain_one(struct arena *a, const char **ret, enum mpi_flavour *ret_wh
 {
 	const char *given = getenv("WINDSOCK_MPIRUN");
 	bool named = given && *given;
-	const char *plain = named ? given : in_path("mpirun", a);
-	enum mpi_flavour whose = plain ? mpirun_whose(plain) : MPI_FLAVOURS;
+	const char *plain = in_path("mpirun", a);
+	enum mpi_flavour whose;
 
+	if (named) /* a word without a slash is looked up as a shell would */
+		plain = strchr(given, '/') ? given : in_path(given, a) ?: given;
+	whose = plain ? mpirun_whose(plain) : MPI_FLAVOURS;
 	if (named && whose == MPI_FLAVOURS) {
 		err_set(e, ERR_ABSENT,
 			"WINDSOCK_MPIRUN=%s is no mpirun of Open MPI's, MPICH's or Intel MPI's",
@@ -188,30 +191,36 @@ static void add_hosts(const struct mpirun *m, const char *const *hosts, const un
 		add(a, w, relay);
 		add(a, w, "-x");
 		add(a, w, token);
-		if (m->libraries) {
-			add(a, w, "-x");
-			add(a, w, libraries);
-		}
 	}
 	if (rsh && *rsh)
 		add_rsh(m, rsh, a, w);
 }
 
-/* What mpirun itself, and so its ranks, are to find in their environment. */
+/* The ranks' alone: the ssh that mpirun starts would load what else lies there, too. */
+static void add_libraries(const struct mpirun *m, struct arena *a, words *w)
+{
+	const char *others = getenv(libraries), *value;
+
+	if (!m->libraries)
+		return;
+	value = arena_printf(a, "%s%s%s", m->libraries, others && *others ? ":" : "", others ?: "");
+	if (m->flavour == MPI_MPICH) {
+		add(a, w, "-genv");
+		add(a, w, libraries);
+		add(a, w, value);
+	} else {
+		add(a, w, "-x");
+		add(a, w, arena_printf(a, "%s=%s", libraries, value));
+	}
+}
+
+/* What Hydra itself is to find in its environment. */
 static void add_environment(const struct mpirun *m, const char *rsh, struct arena *a, words *w)
 {
-	bool spaced = m->flavour == MPI_MPICH && rsh && strchr(rsh, ' ');
-	const char *others = getenv(libraries);
-
-	if (!spaced && !m->libraries)
+	if (m->flavour != MPI_MPICH || !rsh || !strchr(rsh, ' '))
 		return;
 	add(a, w, "/usr/bin/env");
-	if (m->libraries)
-		add(a, w,
-		    arena_printf(a, "%s=%s%s%s", libraries, m->libraries,
-				 others && *others ? ":" : "", others ?: ""));
-	if (spaced)
-		add(a, w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
+	add(a, w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
 }
 
 const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *const *hosts,
@@ -224,6 +233,7 @@ const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *
 	add_environment(m, hosts ? rsh : NULL, a, &w);
 	add(a, &w, m->path);
 	add_options(m->flavour, a, &w);
+	add_libraries(m, a, &w);
 	add(a, &w, "-np");
 	add(a, &w, arena_printf(a, "%u", np));
 	if (hosts && *hosts)

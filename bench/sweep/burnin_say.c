@@ -195,7 +195,8 @@ static const char *whom(const struct story *s, double since_s)
 	struct straggler x;
 	int who;
 
-	(void)burnin_waited(s, 0, bin, before);
+	if (!(burnin_waited(s, 0, bin, before) > 0))
+		return ""; /* nobody knows how it was */
 	took = burnin_waited(s, bin + 1 < BURNIN_BINS ? bin + 1 : bin, BURNIN_BINS, after);
 	who = straggler_find(s, after, took, &x) ? who_rose(s, before, after) : -1;
 	if (who < 0)
@@ -246,6 +247,8 @@ static void say_else(struct finding *f, const struct drifts *d, double limit)
 
 	if (!d->large)
 		finding_set(f, ST_INFO, "whether bandwidth sank is judged by sizes from 1 MiB on");
+	else if (!(d->of->most > 0))
+		finding_set(f, ST_INFO, "one rank alone has no bandwidth that could sink");
 	else if (w->kind == DRIFT_UNKNOWN)
 		finding_set(f, ST_INFO,
 			    "too few rows to know whether bandwidth sank, %zu of %s: give it "
@@ -298,11 +301,12 @@ void burnin_verdict(const struct story *s)
 		return;
 	table_note(s->r, "Burn-in: %zu whole cycles, %zu rows in %s", (size_t)burnin_cycles(b),
 		   (size_t)b->rows, format_duration(&time, (uint64_t)(b->latest_s * 1e9)));
-	if (b->courses.n < b->per_cycle)
-		table_note(s->r,
-			   "%zu of %zu sizes were not measured at all: give it longer, or a "
-			   "smaller -e",
-			   (size_t)b->per_cycle - b->courses.n, (size_t)b->per_cycle);
+	if (b->rows < b->per_cycle)
+		table_note(s->r, "%zu of %zu sizes were not measured at all%s",
+			   (size_t)(b->per_cycle - b->rows), (size_t)b->per_cycle,
+			   b->latest_s * 1e9 < (double)s->sweep.for_ns
+				   ? ""
+				   : ": give it longer, or a smaller -e");
 	for (size_t i = b->courses.n; i-- && shown < SHOWN;)
 		if (coll_bytes(&b->courses.v[i]->c) >= LARGE && ++shown)
 			show(s, b->courses.v[i]);

@@ -94,7 +94,7 @@ void drift_find(const struct course *c, double limit, struct drift *ret)
 		return;
 	cut(c, parts);
 	best = find_best(parts, limit, &sunk);
-	if (!best)
+	if (!best || !(best->median > 0)) /* one rank alone moves nothing */
 		return;
 	ret->last = last->median;
 	ret->best = fmax(best->median, ret->last);

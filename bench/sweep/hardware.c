@@ -59,15 +59,16 @@ void hardware_cards(struct hardware *h, const char *transport, const rdma_list *
 	h->is_used = !starts_with(p, "listed ");
 	if (!h->is_used)
 		p += strlen("listed ");
-	for (size_t len; *p && n < HARDWARE_CARDS; p += len + (p[len] == ' ')) {
+	for (size_t len; *p && *p != ';'; p += len + (p[len] == ' ')) {
 		struct hardware_card *c = &h->cards[n];
 
 		len = strcspn(p, " ;");
-		if (!len || len >= sizeof(c->name) || p[len] == ';')
-			break;
+		if (n++ == HARDWARE_CARDS || len >= sizeof(c->name)) {
+			*h->cards[0].name = '\0'; /* a sum of some would be too low */
+			return;
+		}
 		(void)snprintf(c->name, sizeof(c->name), "%.*s", (int)len, p);
 		c->gbps = (float)gbps_of(all, c->name);
-		n++;
 	}
 }
 

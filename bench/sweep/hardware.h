@@ -13,7 +13,7 @@
 
 enum { HARDWARE_CARDS = 16 };
 struct hardware_card {
-	char name[20]; /* "mlx5_0:1" */
+	char name[48]; /* "mlx5_0:1", "rocep216s0f0+rocep216s0f1" */
 	float gbps;    /* 0: not known */
 };
 struct hardware {	   /* of the host of a rank; it travels between ranks */

@@ -187,33 +187,30 @@ static struct watch watch_start(struct sweep *s)
 	return w;
 }
 
-/* All ranks get to know each one's time, how long it was waited for, and who sent most. */
+/* All ranks get to know each one's time, how long it was waited for, how much who sent most sent,
+ * and of what share of the time who was robbed most was robbed. */
 static int watch_end(struct sweep *s, const struct watch *w, double seconds, struct measurement *m,
 		     struct err *e)
 {
 	double *v = s->by_rank[s->buffers.in_place], took = (double)(now_ns() - w->started_ns);
-	double lacked = (robbed(s) - w->robbed) / took * 1e9;
+	double most[2] = {-1, (robbed(s) - w->robbed) / took * 1e9};
 	size_t n = (size_t)s->comm->size;
 	struct comm_tally now;
 
-	memset(v, 0, (2 * n + 1) * sizeof(*v));
+	memset(v, 0, 2 * n * sizeof(*v));
 	v[s->comm->rank] = seconds;
-	v[2 * n] = lacked;
-	m->wire = -1;
 	if (w->counts && comm_tally(s->comm, &now)) {
 		for (size_t p = 0; p < n && n > 1; p++)
 			v[n + p] = (double)(now.waited_ns[p] - s->waited_ns[p]) / took /
 				   (double)(n - 1);
-		m->wire = (double)(now.sent_bytes - w->sent_bytes) / took;
+		most[0] = (double)(now.sent_bytes - w->sent_bytes) / took;
 	}
-	if (sweep_agree(s->comm, v, 2 * n + 1, OP_SUM, e) ||
-	    sweep_agree(s->comm, &m->wire, 1, OP_MAX, e))
+	if (sweep_agree(s->comm, v, 2 * n, OP_SUM, e) || sweep_agree(s->comm, most, 2, OP_MAX, e))
 		return -1;
 	m->rank_s = v;
 	m->waited = w->counts ? v + n : NULL;
-	m->robbed = v[2 * n];
-	if (m->wire < 0)
-		m->wire = NAN;
+	m->wire = most[0] < 0 ? NAN : most[0];
+	m->robbed = most[1];
 	return 0;
 }
 

@@ -62,7 +62,7 @@ static int make_buffers(struct sweep *s, struct err *e)
 	size_t ranks = (size_t)s->comm->size, bytes = (size_t)sweep_memory(s->o->max) / 2;
 
 	for (size_t i = 0; i < 2; i++) {
-		s->by_rank[i] = calloc(2 * ranks + 1, sizeof(*s->by_rank[i]));
+		s->by_rank[i] = calloc(2 * ranks, sizeof(*s->by_rank[i]));
 		if (!s->by_rank[i])
 			return err_sys(e, "cannot keep the times of %zu ranks", ranks);
 		if (s->dev->alloc(s->dev, bytes, &s->allocated[i], e) ||

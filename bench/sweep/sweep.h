@@ -42,7 +42,7 @@ struct measurement {
 	size_t ntimes;
 	const double *each; /* the same of each rank, one after another; NULL: not kept */
 	double wire;	    /* GB/s that the busiest rank sent; NAN: nobody counts */
-	double robbed; /* share of the time that ranks wanted a processor and got none, summed */
+	double robbed; /* share of the time that the rank who lacked it most wanted a processor */
 	/* of many rows as one (course.h): how many, and the lowest, median and highest busbw of
 	 * one; rows 0: this is one row */
 	uint64_t rows;
@@ -83,7 +83,7 @@ struct sweep {
 	void *allocated[2];
 	double *times[2], *sorted; /* out of place, in place */
 	double *each[2];
-	double *by_rank[2];  /* likewise: times, then shares; then what they were robbed of */
+	double *by_rank[2];  /* likewise: times, then shares */
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;

@@ -110,6 +110,7 @@ void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t n
 
 /* The nearest of @n names to @got, or NULL when none is near (did you mean). */
 const char *nearest_name(const char *got, const char *const *names, size_t n);
+bool is_slip_of(const char *got, const char *name); /* two typing errors at most */
 
 #define WINDSOCK_VERSION "0.1.0"
 #define WINDSOCK_DATE "2026-11-20" /* of that version, for the man pages */

@@ -33,6 +33,14 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 	return above[nb];
 }
 
+bool is_slip_of(const char *got, const char *name)
+{
+	enum { ERRORS = 2 };
+	size_t n = strlen(got), m = strlen(name);
+
+	return n <= LONGEST && m <= LONGEST && distance(got, n, name, m) <= ERRORS;
+}
+
 const char *nearest_name(const char *got, const char *const *names, size_t n)
 {
 	size_t ngot = strlen(got), best = SIZE_MAX;

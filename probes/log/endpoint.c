@@ -57,5 +57,7 @@ void endpoint_of(const struct why *w, const struct log_event *e, struct extract 
 	    (ret->trust != TRUST_DOUBT || !t->is_nameless || has_port(t, ret->port)))
 		return;
 	plain = nearest(t, e);
-	*ret = plain ? *plain : (struct extract){0};
+	memcpy(ret->addr, plain ? plain->addr : "", plain ? sizeof(ret->addr) : 1);
+	memcpy(ret->port, plain ? plain->port : "", plain ? sizeof(ret->port) : 1);
+	ret->trust = plain ? plain->trust : TRUST_NONE;
 }

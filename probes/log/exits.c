@@ -52,18 +52,23 @@ void exits_restart(struct exits *t, unsigned file, uint64_t line, uint64_t order
 					.time_ms = l->time_ms};
 }
 
-void exits_force(struct exits *t, const struct log_line *l)
+void exits_force(struct exits *t, unsigned file, const struct log_line *l)
 {
+	struct log_who *who = &t->forced[t->nforced];
 	long pid;
 
-	if (t->nforced < FORCED_MAX && said_number(l, " process ", &pid))
-		t->forced[t->nforced++] = pid;
+	if (t->nforced == FORCED_MAX || !said_number(l, " process ", &pid))
+		return;
+	*who = l->who;
+	who->pid = pid;
+	t->forced_in[t->nforced++] = file;
 }
 
-bool exits_was_forced(const struct exits *t, long pid)
+bool exits_was_forced(const struct exits *t, long pid, unsigned file, const char *host)
 {
 	for (unsigned i = 0; i < t->nforced; i++)
-		if (t->forced[i] == pid)
+		if (t->forced[i].pid == pid && t->forced_in[i] == file &&
+		    (starts_with(t->forced[i].host, host) || starts_with(host, t->forced[i].host)))
 			return true;
 	return false;
 }

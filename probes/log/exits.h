@@ -22,10 +22,11 @@ struct exit_said {
 struct exits {
 	unsigned n, nforced;
 	struct exit_said v[EXITS_MAX];
-	long forced[FORCED_MAX];  /* pids */
-	bool is_restarted;	  /* torchrun said so; it does where it is talkative */
-	struct exit_said restart; /* that line, the first of them */
-	bool is_only_one;	  /* "<NO_OTHER_FAILURES>": of those on that host */
+	struct log_who forced[FORCED_MAX]; /* pids, and the hosts of who ended them */
+	unsigned forced_in[FORCED_MAX];	   /* their files */
+	bool is_restarted;		   /* torchrun said so; it does where it is talkative */
+	struct exit_said restart;	   /* that line, the first of them */
+	bool is_only_one;		   /* "<NO_OTHER_FAILURES>": of those on that host */
 };
 
 void exits_hear(struct exits *t, unsigned file, uint64_t line, uint64_t order,
@@ -34,7 +35,8 @@ void exits_hear(struct exits *t, unsigned file, uint64_t line, uint64_t order,
 void exits_restart(struct exits *t, unsigned file, uint64_t line, uint64_t order,
 		   const struct log_line *l);
 /* "Unable to shutdown process 26 via 15, forcefully exiting via 9" */
-void exits_force(struct exits *t, const struct log_line *l);
-bool exits_was_forced(const struct exits *t, long pid);
+void exits_force(struct exits *t, unsigned file, const struct log_line *l);
+/* On that host, as far as both are known: containers have the same pids. */
+bool exits_was_forced(const struct exits *t, long pid, unsigned file, const char *host);
 
 #endif

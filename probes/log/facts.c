@@ -44,9 +44,9 @@ static void restarted(struct why *w, struct why_stream *s, const struct log_line
 	exits_restart(&w->exits, s->file, s->line, w->order, l);
 }
 
-static void rank_forced(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+static void rank_forced(struct why *w, struct why_stream *s, const struct log_line *l)
 {
-	exits_force(&w->exits, l);
+	exits_force(&w->exits, s->file, l);
 }
 
 static void rank_alone(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)

@@ -120,10 +120,19 @@ static void attempts(struct why *w, struct explanation *x)
 	}
 }
 
+/* Does torchrun's block tell of that one? Containers have the same pids. */
+static bool is_elastic(const struct why *w, const struct exit_said *e)
+{
+	const struct elastic *t = &w->elastic;
+
+	return e->pid && t->pid == e->pid && t->file == e->file &&
+	       (starts_with(t->who.host, e->who.host) || starts_with(e->who.host, t->who.host));
+}
+
 /* Its number in the world where torchrun's block says it, else that on its host. */
 static const char *rank_text(const struct why *w, struct arena *a, const struct exit_said *e)
 {
-	if (w->elastic.who.rank >= 0 && e->pid && w->elastic.pid == e->pid)
+	if (w->elastic.who.rank >= 0 && is_elastic(w, e))
 		return arena_printf(a, "rank %d", w->elastic.who.rank);
 	if (e->who.local < 0)
 		return "a rank";
@@ -212,7 +221,7 @@ static void silent_end(struct why *w, struct arena *a, struct explanation *x)
 	*first = mark(e);
 	first->body = "without a message";
 	first->who.local = -1;
-	if (w->elastic.pid == e->pid && e->pid)
+	if (is_elastic(w, e))
 		first->who.rank = w->elastic.who.rank;
 	c->first = first;
 }
@@ -225,7 +234,7 @@ static void left_well(struct why *w, struct arena *a, struct explanation *x)
 	const char *said;
 
 	if (!e || !c || c->is_over || e->code != 1 || !w->exits.is_only_one ||
-	    end_of_first(&w->exits) || !e->pid || w->elastic.pid != e->pid ||
+	    end_of_first(&w->exits) || !is_elastic(w, e) ||
 	    (c->first->who.rank >= 0 && c->first->who.rank != w->elastic.who.rank))
 		return;
 	said = arena_printf(a,
@@ -244,7 +253,8 @@ static bool is_forced(const struct why *w, const struct log_event *e)
 	for (size_t i = 0; i < ARRAY_LEN(before); i++) {
 		const char *p = strstr(e->text, before[i]);
 
-		if (p && exits_was_forced(&w->exits, strtol(p + strlen(before[i]), NULL, 10)))
+		if (p && exits_was_forced(&w->exits, strtol(p + strlen(before[i]), NULL, 10),
+					  e->file, e->who.host))
 			return true;
 	}
 	return false;

@@ -16,7 +16,7 @@ struct ompi_param {
 struct ompi_params {
 	struct ompi_param btl, btl_include, btl_exclude, oob_include, oob_exclude;
 	struct ompi_param prte_include, prte_exclude; /* what 5's mpirun heeds in place of oob's */
-	unsigned release; /* 4 or 5, by the programs beside ompi_info in PATH; 5 where it is not */
+	unsigned release; /* 4 or 5, by the programs beside ompi_info in PATH; 0: it is not there */
 };
 #define OMPI_DEFAULT_EXCLUDE "127.0.0.1/8,sppp"
 
@@ -37,7 +37,7 @@ enum ompi_entry { OMPI_NAME, OMPI_SUBNET, OMPI_BAD_SUBNET, OMPI_EVERYTHING /* /3
 /* Names that @entry stands for, appended once each to @names. */
 enum ompi_entry ompi_resolve(const ompi_ifs *ifs, const char *entry, struct arena *a,
 			     str_list *names);
-/* An entry that names no interface: 4 gives TCP up, 5 what follows it in the list. */
+/* An entry that names no interface: 4 gives TCP up, 5 (and who is not known) what follows it. */
 bool ompi_goes_on(const struct ompi_params *o, size_t nbefore);
 /* All entries of a comma list. */
 void ompi_resolve_list(const ompi_ifs *ifs, const char *list, struct arena *a, str_list *ret);

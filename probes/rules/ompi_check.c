@@ -137,15 +137,17 @@ static void check_exclude(const struct rules_input *in, const ompi_ifs *ifs,
 }
 
 /* What 4's mpirun heeds, and what became of it. */
-static void check_moved(const struct ompi_param *was, const struct ompi_param *is, struct report *r)
+static void check_moved(const struct ompi_params *o, const struct ompi_param *was,
+			const struct ompi_param *is, struct report *r)
 {
 	struct finding *f;
 
 	if (!was->value || is->value)
 		return;
 	f = report_find(r, "lint.ompi.moved", was->name);
-	finding_set(f, ST_WARN, "%s=%s is not heeded by Open MPI 5, whose mpirun has %s for it",
-		    was->name, was->value, is->env);
+	finding_set(f, o->release ? ST_WARN : ST_INFO,
+		    "%s=%s is not heeded by Open MPI 5, whose mpirun has %s for it", was->name,
+		    was->value, is->env);
 	finding_fix(f, "export %s=%s", is->env, shell_quote(f->a, was->value));
 	report_add(r, f);
 }
@@ -154,13 +156,14 @@ static void check_moved(const struct ompi_param *was, const struct ompi_param *i
 static void check_mpirun(const struct rules_input *in, const ompi_ifs *ifs,
 			 const struct ompi_params *o, struct report *r)
 {
-	if (o->release < 5) {
+	if (o->release != 5) {
 		check_both(&o->oob_include, &o->oob_exclude, r);
 		check_include(in, ifs, o, &o->oob_include, r);
-		return;
 	}
-	check_moved(&o->oob_include, &o->prte_include, r);
-	check_moved(&o->oob_exclude, &o->prte_exclude, r);
+	if (o->release == 4)
+		return;
+	check_moved(o, &o->oob_include, &o->prte_include, r);
+	check_moved(o, &o->oob_exclude, &o->prte_exclude, r);
 	check_both(&o->prte_include, &o->prte_exclude, r);
 	check_include(in, ifs, o, &o->prte_include, r);
 }

@@ -190,7 +190,10 @@ static void judge_name(const char *name, struct report *r)
 			return;
 	}
 	meant = nearest_name(name, names, ARRAY_LEN(known));
-	if (meant) /* else it is one of a torch that is newer than this table, perhaps */
+	if (meant &&
+	    is_slip_of(
+		    name,
+		    meant)) /* else it is one of a torch that is newer than this table, perhaps */
 		say_meant(name, meant, r);
 }
 
@@ -213,6 +216,6 @@ void torch_check_env(struct arena *a, struct report *r)
 		judge_short(&known[i], r);
 	}
 	for (char **line = environ; *line; line++)
-		if (is_torchs(*line))
+		if (strchr(*line, '=') && is_torchs(*line))
 			judge_name(arena_strndup(a, *line, strcspn(*line, "=")), r);
 }

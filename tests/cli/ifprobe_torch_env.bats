@@ -32,4 +32,7 @@ says() { # CHECK WANTED [NAME=VALUE...]: "STATUS FIX" of that finding, or nothin
     says lint.torch.name "warn unset TORCH_NCCL_BLOKING_WAIT; export TORCH_NCCL_BLOCKING_WAIT=1" TORCH_NCCL_BLOKING_WAIT=1
     says lint.torch.name "warn unset NCCL_ENABLE_MONITORING; export TORCH_NCCL_ENABLE_MONITORING=0" NCCL_ENABLE_MONITORING=0
     says lint.torch.name "" TORCH_NCCL_SOMETHING_ELSE_OF_TOMORROW=1
+    # no slips: another name that begins alike gets no value of theirs
+    says lint.torch.name "" GLOO_SOCKET_FAMILY=AF_INET
+    says lint.torch.name "" TORCH_NCCL_DEBUG=INFO
 }

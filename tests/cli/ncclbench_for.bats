@@ -87,6 +87,17 @@ refused() { # WHAT-IS-SAID ARGS...
         ([.data.results[] | [.dtype, .redop, .root, .in_place]] | unique | length) == $n' <<<"$output"
 }
 
+@test "--for of one rank alone: there is no bandwidth that could sink" {
+    bench --np 1 --for 2s -b 1M -e 1M -n 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"INFO coll.drift: one rank alone has no bandwidth"* && $output != *nan* ]] || { echo "$output"; false; }
+}
+
+@test "--for: sizes that come to the same are all measured" {
+    bench --coll all_gather --np 4 --for 2s -b 8 -e 64 -f 2 -n 1
+    [[ $status == 0 && $output != *"not measured"* ]] || { echo "$output"; false; }
+}
+
 @test "--for with what says otherwise how long it takes is refused with what helps" {
     refused "--for says how long, and -N how often" --for 5s -N 1
     refused "--budget 4 s would cut --for 5 s off: leave it out" --for 5s --budget 4s

@@ -286,10 +286,12 @@ static void an_mpirun_without_a_name_is_asked(void **state)
 	(void)setenv("LD_LIBRARY_PATH", "/other", 1);
 	line = mpirun_argv(&m, 2, NULL, NULL, argv, NULL, &a);
 	(void)unsetenv("LD_LIBRARY_PATH");
-	assert_string_equal(line[0], "/usr/bin/env");
-	assert_non_null(strstr(line[1], "LD_LIBRARY_PATH="));
-	assert_non_null(strstr(line[1], "/five/lib:/other"));
-	assert_string_equal(line[2], path);
+	assert_string_equal(line[0], path);
+	while (*line && !starts_with(*line, "LD_LIBRARY_PATH="))
+		line++;
+	assert_non_null(*line); /* for the ranks, and not for mpirun's ssh */
+	assert_string_equal(line[-1], "-x");
+	assert_non_null(strstr(*line, "/five/lib:/other"));
 
 	put("five/bin/mpirun",
 	    "#!/bin/sh\necho 'Intel(R) MPI Library for Linux* OS, Version 2021'\n");
