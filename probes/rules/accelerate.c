@@ -219,7 +219,7 @@ void accelerate_data(const struct accelerate *c, struct report *r, struct arena 
 		return;
 	o = json_object(report_data(r), "accelerate");
 	json_str(o, "file", c->path);
-	if (no) {
+	if (no && !no->is_guess) {
 		json_str(o, "refused",
 			 arena_printf(a, "%s%s%s", no->key, *no->key ? " " : "", no->why));
 		return;
@@ -265,8 +265,8 @@ static const char *fix_json(struct arena *a, const char *file, const char *key, 
 	const char *filter = !n ? arena_printf(a, "del(.%s)", key)
 				: arena_printf(a, is_bare ? ".%s = %s" : ".%s = \"%s\"", key, word);
 
-	return arena_printf(a, "jq %s %s >%s.new && mv %s.new %s", shell_quote(a, filter), file,
-			    file, file, file);
+	return arena_printf(a, "jq %s %s >%s.new && mv %s.new %s || rm -f %s.new   # needs jq",
+			    shell_quote(a, filter), file, file, file, file, file);
 }
 
 /* Names are the file's own: what a shell, sed or jq would read as more than a name is in none. */
@@ -288,8 +288,9 @@ const char *accelerate_fix(struct arena *a, const char *path, const char *key, c
 		return arena_printf(a, "accelerate config --config_file %s   # asks anew", file);
 	if (is_json(path))
 		return fix_json(a, file, key, value);
-	if (!*value) /* with what is below it */
-		return arena_printf(a, "sed -i '/^%s:/,/^[^ ]/{/^%s:/d;/^ /d}' %s", key, key, file);
+	if (!*value) /* with what is below it; the items of a list may stand at the margin */
+		return arena_printf(a, "sed -i '/^%s:/,/^[^ -]/{/^%s:/d;/^[ -]/d}' %s", key, key,
+				    file);
 	if (leaf)
 		return arena_printf(a, "sed -i %s %s",
 				    shell_quote(a, arena_printf(a, "s/^\\( *%s:\\).*/\\1 %s/",

@@ -79,7 +79,8 @@ const char *accelerate_title(const struct accelerate *c, struct arena *a);
  * one that asks for everything where @key is no plain word. */
 const char *accelerate_fix(struct arena *a, const char *path, const char *key, const char *value);
 
-/* Why `accelerate launch` ends before anything is started; NULL: it does not. */
+/* Why `accelerate launch` ends before anything is started; NULL: it does not. A guess: nothing is
+ * certain. */
 struct accelerate_refusal {
 	const char *key; /* where it is wrong; "": the file as a whole */
 	const char *why; /* stands behind "KEY: VALUE" */

@@ -204,16 +204,14 @@ static void judge_type(struct look *l)
 	    (l->machines < 2 && l->processes < 2))
 		return;
 	f = look_wrong(l, "type");
-	if (l->machines > 1)
-		finding_set(f, l->bad,
-			    "distributed_type: %s with num_machines: %ld%s: each machine trains by "
-			    "itself, and all of them report success",
-			    type, l->machines, on_cpu ? ", and no mpirun_hostfile" : "");
-	else
-		finding_set(f, l->bad,
-			    "distributed_type: %s with num_processes: %ld%s: one process starts, "
-			    "and trains alone",
-			    type, l->processes, on_cpu ? ", and no mpirun_hostfile" : "");
+	finding_set(f, on_cpu ? ST_WARN : l->bad, "distributed_type: %s with %s: %ld%s: %s%s", type,
+		    l->machines > 1 ? "num_machines" : "num_processes",
+		    l->machines > 1 ? l->machines : l->processes,
+		    on_cpu ? ", and no mpirun_hostfile" : "",
+		    l->machines > 1
+			    ? "each machine trains by itself, and all of them report success"
+			    : "one process starts, and trains alone",
+		    on_cpu ? ", unless mpirun starts accelerate itself" : "");
 	finding_expect(f, on_cpu ? "mpirun_hostfile below mpirun_config, or mpirun that starts "
 				   "accelerate"
 				 : "distributed_type: MULTI_GPU");

@@ -62,9 +62,9 @@ static bool is_listed(const char *name, const char *const *all)
 
 bool trial_is_for_cards(const char *type) { return is_listed(type, card_types); }
 
-static const struct span *span_of(const char *name)
+static const struct span *span_of(const char *name, const char *const *all)
 {
-	for (size_t i = 0; i < ARRAY_LEN(spans); i++)
+	for (size_t i = 0; is_listed(name, all) && i < ARRAY_LEN(spans); i++)
 		if (streq(name, spans[i].name))
 			return &spans[i];
 	return NULL;
@@ -73,7 +73,7 @@ static const struct span *span_of(const char *name)
 /* By the version that is here. */
 static bool is_known(const struct trial *t, const char *name, const char *const *all)
 {
-	const struct span *s = span_of(name);
+	const struct span *s = span_of(name, all);
 
 	return is_listed(name, all) && (!s || (accelerate_is_from(t->c, s->since) &&
 					       !(s->gone && accelerate_is_from(t->c, s->gone))));
@@ -81,7 +81,7 @@ static bool is_known(const struct trial *t, const char *name, const char *const 
 
 static bool refuse_key(struct trial *t, const char *name)
 {
-	const struct span *s = t->c->version ? NULL : span_of(name);
+	const struct span *s = t->c->version ? NULL : span_of(name, keys);
 	const char *why =
 		s ? arena_printf(t->a, "is a key that accelerate from %u.%u on does not know",
 				 s->gone / 100, s->gone % 100)
@@ -89,9 +89,7 @@ static bool refuse_key(struct trial *t, const char *name)
 				 "is a key that %s does not know: of another version, or mistyped",
 				 accelerate_title(t->c, t->a));
 
-	trial_refuse(t, name, why, "");
-	t->found->is_guess = s;
-	return true;
+	return trial_refuse(t, name, why, "") && (!s || trial_doubt(t, 0));
 }
 
 static bool by_key(struct trial *t)
@@ -99,10 +97,24 @@ static bool by_key(struct trial *t)
 	for (size_t i = 0; i < t->c->keys.n; i++) {
 		const char *name = t->c->keys.v[i].name;
 
-		if (!strchr(name, '.') && !is_known(t, name, keys))
-			return refuse_key(t, name);
+		if (!strchr(name, '.') && !is_known(t, name, keys) && refuse_key(t, name))
+			return true;
 	}
 	return false;
+}
+
+static bool refuse_type(struct trial *t, const char *type)
+{
+	const struct span *s = t->c->version ? NULL : span_of(type, other_types);
+	const char *why =
+		s ? arena_printf(t->a, "is one that accelerate from %u.%u on does not know",
+				 s->gone / 100, s->gone % 100)
+		  : arena_printf(t->a,
+				 "is none that %s knows (NO, MULTI_GPU, FSDP, DEEPSPEED, "
+				 "MULTI_CPU ...)",
+				 accelerate_title(t->c, t->a));
+
+	return trial_refuse(t, "distributed_type", why, "MULTI_GPU") && (!s || trial_doubt(t, 0));
 }
 
 static bool by_type(struct trial *t)
@@ -116,14 +128,8 @@ static bool by_type(struct trial *t)
 	if (streq(type, "TPU"))
 		return trial_refuse(t, "distributed_type", "is called XLA by a current accelerate",
 				    "XLA");
-	if (is_known(t, type, card_types) || is_known(t, type, other_types))
-		return false;
-	return trial_refuse(t, "distributed_type",
-			    arena_printf(t->a,
-					 "is none that %s knows (NO, MULTI_GPU, FSDP, DEEPSPEED, "
-					 "MULTI_CPU ...)",
-					 accelerate_title(t->c, t->a)),
-			    "MULTI_GPU");
+	return !is_known(t, type, card_types) && !is_known(t, type, other_types) &&
+	       refuse_type(t, type);
 }
 
 /* Not a mapping, no YAML at all, or of another kind of place. */

@@ -15,6 +15,21 @@ bool trial_refuse(struct trial *t, const char *key, const char *why, const char 
 	return true;
 }
 
+bool trial_doubt(struct trial *t, unsigned since)
+{
+	struct accelerate_refusal *r = t->found;
+
+	if (t->c->version)
+		return true;
+	if (since)
+		r->why = arena_printf(t->a, "%s (accelerate from %u.%u on)", r->why, since / 100,
+				      since % 100);
+	r->is_guess = true;
+	t->guess = t->guess ?: r;
+	t->found = NULL;
+	return false;
+}
+
 static bool is_any(const char *v, const char *const *words)
 {
 	for (; v && *words; words++)
@@ -136,10 +151,11 @@ static bool by_dynamo(struct trial *t)
 		    (kind(t, keys[i]) != ACCELERATE_TEXT ||
 		     !is_any(accelerate_get(t->c, keys[i]), known)))
 			return trial_refuse(
-				t, keys[i],
-				"is no backend of torch.compile that it knows, or a word "
-				"without quotes that YAML takes for a boolean",
-				"'NO'");
+				       t, keys[i],
+				       "is no backend of torch.compile that it knows, or a word "
+				       "without quotes that YAML takes for a boolean",
+				       "'NO'") &&
+			       (i < 2 || trial_doubt(t, 114));
 	return false;
 }
 
@@ -260,7 +276,8 @@ static bool by_use_cpu(struct trial *t)
 	if (!accelerate_is_from(t->c, 115) || kind(t, "use_cpu") == ACCELERATE_ABSENT ||
 	    is_any(accelerate_get(t->c, "use_cpu"), words))
 		return false;
-	return trial_refuse(t, "use_cpu", "is neither true nor false", "false");
+	return trial_refuse(t, "use_cpu", "is neither true nor false", "false") &&
+	       trial_doubt(t, 115);
 }
 
 static bool by_meeting(struct trial *t, const char *key, const char *fix)
@@ -274,18 +291,19 @@ static bool by_meeting(struct trial *t, const char *key, const char *fix)
 static bool by_processes(struct trial *t)
 {
 	bool is_new = accelerate_is_from(t->c, 108);
+	bool is_old_blind = t->machines > 1 && accelerate_is_single(t->c);
 
-	if (is_new ? kind(t, "num_processes") == ACCELERATE_NULL
-		   : t->machines > 1 && accelerate_is_single(t->c))
+	if (is_new ? kind(t, "num_processes") == ACCELERATE_NULL : is_old_blind)
 		return false;
-	return by_number(t, "num_processes", "1");
+	return by_number(t, "num_processes", "1") && (!is_old_blind || trial_doubt(t, 108));
 }
 
 static bool by_simple(struct trial *t)
 {
 	if (by_number(t, "num_machines", "1") || by_processes(t) ||
 	    by_meeting(t, "main_process_ip", "ADDRESS_OF_MACHINE_0") ||
-	    (accelerate_is_from(t->c, 108) && by_meeting(t, "main_process_port", "29500")))
+	    (accelerate_is_from(t->c, 108) && by_meeting(t, "main_process_port", "29500") &&
+	     trial_doubt(t, 108)))
 		return true;
 	if ((t->machines > 1 || t->processes > 1) && kind(t, "main_process_ip") > ACCELERATE_NULL &&
 	    kind(t, "main_process_ip") != ACCELERATE_TEXT)
@@ -338,5 +356,5 @@ const struct accelerate_refusal *accelerate_refuses(const struct accelerate *c, 
 		accelerate_int(c, "num_processes", is_text(&t, "distributed_type", "NO") ? 1 : -1);
 	t.rank = accelerate_int(c, ACCELERATE_RANK, 0);
 	(void)(trial_by_file(&t) || by_launch(&t));
-	return t.found;
+	return t.found ?: t.guess;
 }

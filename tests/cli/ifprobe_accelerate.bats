@@ -65,6 +65,7 @@ s/^mixed_precision.*/mixed_precision: no/|file|without quotes is a boolean
 s/^gpu_ids.*/gpu_ids: 0/|file|quotes are missing
 s/^debug.*/ipex_config:\n  ipex: true/|file|a key that accelerate from 1.13 on does not know; such a one refuses to start
 s/^debug.*/num_process: 4/|file|a key that accelerate does not know
+s/^debug.*/debugs:\n- a\n- b/|file|a key that accelerate does not know
 s/^num_machines.*/num_machines: '2'/|file|in quotes is a text
 s/^distributed_type.*/distributed_type: 'NO'/|type|each machine trains by itself
 END
@@ -138,6 +139,10 @@ END
     sed 's/^main_process_ip.*/main_process_ip: 54.1.2.3/; s/^machine_rank.*/machine_rank: 1/' <<<"$MACHINE_0" >public.yaml
     run -0 --separate-stderr on one --check --accelerate public.yaml --json
     [ "$(said)" = "lint.accelerate.address warn" ] # it may be open
+    echo "${MACHINE_0/MULTI_GPU/MULTI_CPU}" >cpu.yaml
+    run -0 --separate-stderr on one --check --accelerate cpu.yaml --json
+    [ "$(said)" = "lint.accelerate.type warn" ] # mpirun may start accelerate
+    jq -e '.findings[0].message | contains("unless mpirun starts accelerate itself")' <<<"$output"
 }
 
 @test "accelerate: which version is here decides; what is not known to be here fails nobody" {
@@ -145,6 +150,7 @@ END
     run -0 --separate-stderr on one --check --accelerate ipex.yaml --json
     [ "$(said)" = "lint.accelerate.file warn" ]
     jq -e '.findings[0].message | contains("accelerate from 1.13 on does not know")' <<<"$output"
+    jq -e '.data.accelerate | .by == "torchrun" and .port == 29500 and (has("refused") | not)' <<<"$output"
     while read -r version status want; do
         packages=$BATS_FILE_TMPDIR/one/usr/lib/python3.12/site-packages
         mkdir -p "$packages/accelerate-$version.dist-info"
