@@ -1,6 +1,7 @@
 #include "bench/ranks/mpirun.h"
 
 #include "bench/ranks/mpirun_whose.h"
+#include "lib/core/file.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/net/token.h"
@@ -36,30 +37,18 @@ static bool is_rank_of(enum mpi_flavour f)
 	return false;
 }
 
-static const char *in_path(const char *name, struct arena *a)
-{
-	const char *at = getenv("PATH");
-
-	while (at && *at) {
-		size_t n = strcspn(at, ":");
-		const char *path = arena_printf(a, "%.*s/%s", (int)n, at, name);
-
-		if (n && !access(path, X_OK))
-			return path;
-		at += n + (at[n] == ':');
-	}
-	return NULL;
-}
-
 /* @whose: the plain mpirun is. */
 static const char *program_of(enum mpi_flavour f, const char *plain, enum mpi_flavour whose,
 			      struct arena *a)
 {
 	if (whose == f)
 		return plain;
-	for (size_t i = 0; i < 2 && flavours[f].programs[i]; i++)
-		if (in_path(flavours[f].programs[i], a))
-			return in_path(flavours[f].programs[i], a);
+	for (size_t i = 0; i < 2 && flavours[f].programs[i]; i++) {
+		const char *at = file_on_path(a, flavours[f].programs[i]);
+
+		if (at)
+			return at;
+	}
 	return NULL;
 }
 
@@ -87,11 +76,11 @@ static int plain_one(struct arena *a, const char **ret, enum mpi_flavour *ret_wh
 {
 	const char *given = getenv("WINDSOCK_MPIRUN");
 	bool named = given && *given;
-	const char *plain = in_path("mpirun", a);
+	const char *plain = file_on_path(a, "mpirun");
 	enum mpi_flavour whose;
 
 	if (named) /* a word without a slash is looked up as a shell would */
-		plain = strchr(given, '/') ? given : in_path(given, a) ?: given;
+		plain = strchr(given, '/') ? given : file_on_path(a, given) ?: given;
 	whose = plain ? mpirun_whose(plain) : MPI_FLAVOURS;
 	if (named && whose == MPI_FLAVOURS) {
 		err_set(e, ERR_ABSENT,

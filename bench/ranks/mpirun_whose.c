@@ -5,9 +5,9 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <poll.h>
 
 static const uint64_t ANSWER_NS = 5 * NS_PER_S;
+enum { ANSWER_MAX = 4096 };
 
 static const struct {
 	const char *names[3];	/* a part of the name that a plain mpirun is a link to */
@@ -46,38 +46,15 @@ static enum mpi_flavour by_name(const char *name)
 	return MPI_FLAVOURS;
 }
 
-/* What it has said when it is through, or when its time is. */
-static void hear(const struct child *c, char *ret, size_t size)
-{
-	uint64_t until = now_ns() + ANSWER_NS;
-	struct pollfd p = {.fd = c->out, .events = POLLIN};
-	size_t n = 0;
-
-	while (n < size - 1 && now_ns() < until) {
-		ssize_t got;
-
-		if (poll(&p, 1, 100) <= 0)
-			continue;
-		got = read(c->out, ret + n, size - 1 - n);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	ret[n] = '\0';
-}
-
 static enum mpi_flavour by_answer(const char *path)
 {
 	char *const argv[] = {(char *)(uintptr_t)path, (char[]){"--version"}, NULL};
-	struct err ignored = {0};
-	struct child c;
-	char said[4096];
+	AUTO(arena_done) struct arena a = {0};
+	struct text said;
 
-	if (child_start(&c, argv, &ignored))
-		return MPI_FLAVOURS;
-	hear(&c, said, sizeof(said));
-	child_done(&c);
-	return mpirun_whose_answer(said);
+	text_init(&said, &a);
+	child_answer(argv, ANSWER_NS, ANSWER_MAX, &said);
+	return mpirun_whose_answer(said.s ?: "");
 }
 
 enum mpi_flavour mpirun_whose(const char *path)

@@ -7,6 +7,7 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "lib/core/text.h"
 
 struct child {
 	pid_t pid;    /* 0: none */
@@ -25,6 +26,10 @@ bool child_ended(struct child *c, int *ret_status, int *ret_signal);
 const char *child_ending(int status, int sig, struct arena *a);
 /* Ends and reaps it in about a second at most; no-op when there is none. */
 void child_done(struct child *c);
+
+/* Appends what a command says on stdout, until it is through, has said @max bytes or its time is
+ * over; then it is ended. Nothing where it cannot be started. */
+void child_answer(char *const *argv, uint64_t deadline_ns, size_t max, struct text *out);
 
 /* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
 int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;

@@ -1,6 +1,7 @@
 #include "probes/iface/modes.h"
 
 #include "lib/cluster/child.h"
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "probes/check/check.h"
 #include "probes/iface/fleet.h"
@@ -202,14 +203,10 @@ static int refuse(const struct request *q, const struct write_request *w, struct
 /* A computed line does nothing where shells do not find us. */
 static void look_for_us(const struct request *q)
 {
-	const char *path = getenv("PATH");
 	struct finding *f;
 
-	for (size_t n; path && *path; path += n + (path[n] == ':')) {
-		n = strcspn(path, ":");
-		if (!access(arena_printf(q->a, "%.*s/ifprobe", (int)n, path), X_OK))
-			return;
-	}
+	if (file_on_path(q->a, "ifprobe"))
+		return;
 	f = report_find(q->r, "write.path", "ifprobe");
 	finding_set(f, ST_WARN, "is not on the PATH: until it is, the line does nothing");
 	finding_fix(f, "make install   # or write fixed values: --fixed");

@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -125,32 +124,6 @@ static enum look port(struct looker *q)
 	return LOOK_YES;
 }
 
-static void drain(struct child *c, uint64_t deadline_ns, struct text *out)
-{
-	uint64_t until = now_ns() + deadline_ns;
-	char buf[16384];
-
-	while (!interrupt_pending() && now_ns() < until && out->n < ANSWER_MAX) {
-		struct pollfd p[] = {{.fd = c->out, .events = POLLIN},
-				     {.fd = c->err, .events = POLLIN}};
-		ssize_t n;
-
-		if (poll(p, 2, 100) <= 0)
-			continue;
-		if (p[1].revents && read(c->err, buf, sizeof(buf)) == 0) {
-			(void)close(c->err);
-			c->err = -1;
-		}
-		if (!p[0].revents)
-			continue;
-		n = read(c->out, buf, sizeof(buf));
-		if (n == 0)
-			return;
-		if (n > 0)
-			text_addn(out, buf, (size_t)n);
-	}
-}
-
 /* Beside us where we were built or installed, else on PATH. */
 static const char *our(struct arena *a, const char *name)
 {
@@ -180,18 +153,11 @@ static enum look weigh(struct looker *q, const cJSON *doc)
 static void ask_ifprobe(struct looker *q)
 {
 	char *argv[] = {(char *)(uintptr_t)our(q->a, "ifprobe"), (char[]){"--json"}, NULL};
-	struct err ignored = {0};
-	struct child c;
 	struct text out;
 
 	q->ifprobe.asked = true;
 	text_init(&out, q->a);
-	if (child_start(&c, argv, &ignored))
-		return;
-	drain(&c, q->deadline_ns, &out);
-	child_done(&c);
-	auto_closep(&c.out);
-	auto_closep(&c.err);
+	child_answer(argv, q->deadline_ns, ANSWER_MAX, &out);
 	q->ifprobe.text = out.s;
 	q->ifprobe.n = out.n;
 }

@@ -79,12 +79,17 @@ static bool is_known(const struct trial *t, const char *name, const char *const 
 					       !(s->gone && accelerate_is_from(t->c, s->gone))));
 }
 
+static const char *why_gone(struct trial *t, const char *what, const struct span *s)
+{
+	return arena_printf(t->a, "is %s that accelerate from %u.%u on does not know", what,
+			    s->gone / 100, s->gone % 100);
+}
+
 static bool refuse_key(struct trial *t, const char *name)
 {
 	const struct span *s = t->c->version ? NULL : span_of(name, keys);
 	const char *why =
-		s ? arena_printf(t->a, "is a key that accelerate from %u.%u on does not know",
-				 s->gone / 100, s->gone % 100)
+		s ? why_gone(t, "a key", s)
 		  : arena_printf(t->a,
 				 "is a key that %s does not know: of another version, or mistyped",
 				 accelerate_title(t->c, t->a));
@@ -106,13 +111,11 @@ static bool by_key(struct trial *t)
 static bool refuse_type(struct trial *t, const char *type)
 {
 	const struct span *s = t->c->version ? NULL : span_of(type, other_types);
-	const char *why =
-		s ? arena_printf(t->a, "is one that accelerate from %u.%u on does not know",
-				 s->gone / 100, s->gone % 100)
-		  : arena_printf(t->a,
-				 "is none that %s knows (NO, MULTI_GPU, FSDP, DEEPSPEED, "
-				 "MULTI_CPU ...)",
-				 accelerate_title(t->c, t->a));
+	const char *why = s ? why_gone(t, "one", s)
+			    : arena_printf(t->a,
+					   "is none that %s knows (NO, MULTI_GPU, FSDP, DEEPSPEED, "
+					   "MULTI_CPU ...)",
+					   accelerate_title(t->c, t->a));
 
 	return trial_refuse(t, "distributed_type", why, "MULTI_GPU") && (!s || trial_doubt(t, 0));
 }

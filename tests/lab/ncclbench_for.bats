@@ -3,21 +3,14 @@
 # healthy cluster is not, NCCLBENCH_HEALTHY / 3 times, nor one whose processors become busy.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load busy.sh
 
 setup_file() {
     export LAB=$ROOT/scripts/lab
     "$LAB" run 1 -- true || skip "no network namespaces can be made here"
 }
 
-teardown() {
-    if [ -n "${hogs:-}" ]; then
-        # shellcheck disable=SC2086 # a list
-        kill $hogs 2>/dev/null || true
-        # shellcheck disable=SC2086
-        wait $hogs 2>/dev/null || true # gone, not on their way
-    fi
-    [ -z "${lab:-}" ] || "$LAB" down "$lab"
-}
+teardown() { busy_teardown; }
 
 # The other half of a burn-in has begun: its bar would be there, and these lines are.
 half_way() { # FILE SECONDS
@@ -62,15 +55,11 @@ half_way() { # FILE SECONDS
 }
 
 @test "--for: processors that others take half way are no drift" {
-    local out=$BATS_TEST_TMPDIR/out code=0 i
+    local out=$BATS_TEST_TMPDIR/out code=0
     "$LAB" run 2 -- "$BIN/ncclbench" --hosts lab --for 16s -b 4M -e 4M -n 3 >"$out" 2>"$out.err" 3>&- &
     run=$!
     half_way "$out.err" 8
-    hogs=
-    for i in 1 2 3; do
-        bash -c 'while ((SECONDS < 60)); do :; done' 3>&- &
-        hogs+=" $!"
-    done
+    busy 3
     wait "$run" || code=$?
     cat "$out" "$out.err"
     [ "$code" -eq 0 ]

@@ -3,19 +3,14 @@
 # loses packets, and a healthy cluster, NCCLBENCH_HEALTHY times (10; more in a soak).
 # shellcheck disable=SC2154,SC2086
 bats_require_minimum_version 1.5.0
+load busy.sh
 
 setup_file() {
     export LAB=$ROOT/scripts/lab
     "$LAB" run 1 -- true || skip "no network namespaces can be made here"
 }
 
-teardown() {
-    if [ -n "${hogs:-}" ]; then
-        kill $hogs 2>/dev/null || true
-        wait $hogs 2>/dev/null || true # gone, not on their way
-    fi
-    [ -z "${lab:-}" ] || "$LAB" down "$lab"
-}
+teardown() { busy_teardown; }
 
 # Nobody is named, or it says that processors were too busy to know.
 no_alarm() { # PAIRS
@@ -37,12 +32,7 @@ no_alarm() { # PAIRS
 
 @test "--find-slow: healthy nodes whose processors are busy give no alarm either" {
     local again
-    hogs=
-    for again in 1 2 3; do # as many as spoiled it once: who waits for a processor looks slow
-        # one process each: between timeout(1) and what it runs a signal may be lost
-        bash -c 'while ((SECONDS < 600)); do :; done' 3>&- &
-        hogs+=" $!"
-    done
+    busy 3 # as many as spoiled it once: who waits for a processor looks slow
     for ((again = 0; again < ${NCCLBENCH_HEALTHY:-10} / 10; again++)); do
         run -0 --separate-stderr "$LAB" run 4 -- "$BIN/ncclbench" --hosts lab --find-slow
         no_alarm 6
