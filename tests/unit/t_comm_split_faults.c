@@ -12,6 +12,8 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 
 enum { COUNT = 1 << 18 }; /* floats */
 
@@ -21,6 +23,7 @@ struct fault {
 	bool nested;
 	uint64_t deadline_ns; /* 0: a second */
 	bool away;	      /* ranks 2 and 4 are, when the others hear of it */
+	atomic_int *ready;    /* ranks that have split and left the barrier after it */
 };
 
 struct parts {
@@ -58,6 +61,14 @@ static int come_late(struct comm *c, struct comm *part, const struct fault *f,
 	return comm_wait(part, e);
 }
 
+/* Who dies while another one is still in the barrier fails that, not what comes after it. */
+static void end_when_all_are_ready(const struct comm *c, const struct fault *f)
+{
+	while (atomic_load(f->ready) < c->size)
+		(void)poll(NULL, 0, 1);
+	(void)raise(f->signal);
+}
+
 /* Until it fails, or in vain; returns how long that took, from the fault on. */
 static uint64_t work(struct comm *c, struct comm *part, const struct fault *f, struct err *e)
 {
@@ -67,7 +78,7 @@ static uint64_t work(struct comm *c, struct comm *part, const struct fault *f, s
 
 	for (int i = 0; now_ns() - start < 60 * NS_PER_S; i++) {
 		if (c->rank == f->who && i == 20)
-			(void)raise(f->signal);
+			end_when_all_are_ready(c, f);
 		if (i < 20)
 			start = now_ns();
 		if (f->away && i == 20 ? come_late(c, part, f, &q, e) : comm_run(part, &q, e))
@@ -89,8 +100,9 @@ static const char *until_fault(struct comm *c, struct local *w, void *arg)
 	char name[32];
 
 	(void)w;
-	if (!part || comm_barrier(c, &e)) /* nobody dies while others are splitting */
+	if (!part || comm_barrier(c, &e))
 		return "cannot be split";
+	atomic_fetch_add(f->ready, 1);
 	(void)snprintf(name, sizeof(name), "rank %d (here, 127.0.0.1", f->who);
 	took = work(c, part, f, &e);
 	if (f->away && !c->rank) /* others begin to wait later, and are waited for a second only */
@@ -114,8 +126,12 @@ static void fault(struct fault f, int size)
 	struct ranks r = {.fn = until_fault, .arg = &f};
 	const char *wrong;
 
+	f.ready = mmap(NULL, sizeof(*f.ready), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	assert_ptr_not_equal(f.ready, MAP_FAILED);
 	r.deadline_ns = f.deadline_ns ? f.deadline_ns : local_slowness() * NS_PER_S;
 	wrong = ranks_run(&r, size);
+	(void)munmap(f.ready, sizeof(*f.ready));
 	if (wrong)
 		fail_msg("%s", wrong);
 	for (int i = 1; i < size; i++)
