@@ -242,20 +242,23 @@ static const char *tag(const char *p, struct log_who *w)
 
 /* --- when ------------------------------------------------------------------------------- */
 
-/* "node1 kernel: ", "node1 slurmd[77]: ", behind a time */
+/* "node1 kernel: ", "node1 slurmd[77]: ", behind a time; two words of a sentence ("Exit code: ")
+ * have neither a number nor the name of the kernel. */
 static const char *skip_syslog(const char *p, struct log_who *w)
 {
-	const char *host = p, *q = p;
+	const char *host = p, *q = p, *who;
+	bool named = false;
 
-	while (is_name(*q))
-		q++;
+	for (; is_name(*q); q++)
+		named |= !isalpha((unsigned char)*q);
 	if (q == host || *q != ' ')
 		return NULL;
-	for (p = q + 1; is_name(*p) || *p == '/'; p++)
+	for (who = p = q + 1; is_name(*p) || *p == '/'; p++)
 		;
+	named |= *p == '[' || starts_with(who, "kernel:");
 	if (*p == '[')
 		p += strcspn(p, "]") + (p[strcspn(p, "]")] == ']');
-	if (*p != ':' || p == q + 1)
+	if (*p != ':' || p == who || !named)
 		return NULL;
 	keep_host(w, host, (size_t)(q - host));
 	return p + 1;
