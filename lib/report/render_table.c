@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { STATUS_W = 6, CHECK_W = 14, SUBJECT_W = 12, GROW_W = 26, GAP = 2, MANY_PASSES = 24 };
+enum { STATUS_W = 6, CHECK_W = 17, SUBJECT_W = 12, GROW_W = 26, GAP = 2, MANY_PASSES = 24 };
 
 enum block { NOTHING, HEADING, REMARKS, FINDINGS, GRID, ANSWER };
 

@@ -260,6 +260,11 @@ A
     [ "$(jq -r .data.suggest.interface <<<"$output")" = e0 ]
 }
 
+@test "README's picture is what it says today" {
+    "$ROOT/scripts/picture" picture.svg ifprobe -- ifprobe --sysroot "$BATS_FILE_TMPDIR/laptop"
+    diff "$ROOT/docs/ifprobe.svg" picture.svg
+}
+
 @test "a sysroot that is not one: exit 3" {
     run -3 --separate-stderr ifprobe --sysroot "$BATS_TEST_TMPDIR/nowhere"
     [[ $stderr == *nowhere* ]]

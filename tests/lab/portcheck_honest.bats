@@ -143,7 +143,7 @@ mends='
     [[ $output == *"fail  host.answer"*node0*"over lo"*"-> sudo nft insert rule inet l in iif lo accept"* ]]
     # and by itself
     run -0 --separate-stderr mesh 1 '"$1"' --firewall "0=$BATS_FILE_TMPDIR/lo"
-    [[ $output == *"warn  local.firewall  lo"*"policy drop of inet l in"*"-> sudo nft insert rule inet l in iif lo accept"* ]]
+    [[ $output == *"warn  local.firewall     lo"*"policy drop of inet l in"*"-> sudo nft insert rule inet l in iif lo accept"* ]]
     # who joins is told there
     run --separate-stderr mesh 2 "$serving"'serve --join-time 3s
         $WINDSOCK_RSH node1 "$P --join $LINE" && exit 9; served' --firewall "1=$BATS_FILE_TMPDIR/lo"

@@ -65,7 +65,7 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
     run -1 --separate-stderr on node2 "$BIN/portcheck" '[fd00:77::1]:29500'
     [[ $output == *"this host's own firewall drops ICMPv6"*"sudo nft insert rule ip6 f c meta l4proto icmpv6 accept"* ]]
     run --separate-stderr on node2 "$BIN/portcheck"
-    [[ $output == *"warn  local.firewall  ICMPv6 "*"sudo nft insert rule ip6 f c meta l4proto icmpv6 accept"* ]]
+    [[ $output == *"warn  local.firewall     ICMPv6 "*"sudo nft insert rule ip6 f c meta l4proto icmpv6 accept"* ]]
     # from outside it cannot be told from a host that is down: both are said
     for at in fd00:77::3 fd00:77::99; do
         for wait in 500ms 4s; do

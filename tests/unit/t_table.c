@@ -58,8 +58,8 @@ static void terminal(void **state)
 		"enp39s0    physical         25000  10.0.0.1/24 fe80::5054:f\xe2\x80\xa6\n"
 		"eth?[2J1   veth                 -  -\n"
 		"\n"
-		"fail  route.peer      10.0.0.2      goes out of docker0, not\n"
-		"      ens5, so nobody will find it there\n"
+		"fail  route.peer         10.0.0.2      goes out of docker0,\n"
+		"      not ens5, so nobody will find it there\n"
 		"      -> eval \"$(ifprobe --suggest)\" # this line is longer than the terminal is "
 		"wide\n"
 		"\n"
@@ -96,7 +96,7 @@ static void quiet_and_verbose(void **state)
 		int lines;
 		const char *holds;
 	} cases[] = {
-		{true, false, 3, "fail  peer.tcp        10.0.0.3      is silent\n\nFAIL  1 of 41"},
+		{true, false, 3, "fail  peer.tcp           10.0.0.3      is silent\n\nFAIL  1 of 41"},
 		{false, false, 29, "pass  ... and 16 more (--verbose lists them)\n\nFAIL  1 of 41"},
 		{false, true, 44, "heading\npass  peer.tcp"},
 	};
