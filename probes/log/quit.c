@@ -8,6 +8,7 @@
 
 enum {
 	SILENT = 60,   /* all that is known is how a rank ended */
+	SWEPT = 45,    /* the launcher's own doing, or not */
 	LEFT = 40,     /* a rank ended well, too early: it may be */
 	AFTERMATH = 47 /* the most that a later attempt's failure to meet may have */
 };
@@ -242,7 +243,11 @@ static void left_well(struct why *w, struct arena *a, struct explanation *x)
 			    "or was on another host",
 			    rank_text(w, a, e));
 	explain_raise(c, 0, said);
-	explain_suspect(explain_add(w, a, x, "PT-067"), LEFT, said);
+	c = explain_add(w, a, x, "PT-067");
+	explain_suspect(c, LEFT, said);
+	if (c && !c->first)
+		c->meaning = "the ranks may have different numbers of batches or steps: the peer "
+			     "had done its own and left";
 }
 
 /* What torchrun killed because it did not end. */
@@ -271,6 +276,31 @@ static void forced(struct why *w, struct explanation *x)
 		c->weight = 0;
 }
 
+/* Intel's mpirun ends the other ranks with SIGKILL and reports each, but not the one that ended
+ * with an error code. */
+static void swept(struct explanation *x)
+{
+	static const char *const deaths[] = {"KRN-006", "SHM-003", "APP-004", NULL};
+	struct cause *c = explain_find(x, "SHM-004");
+
+	for (size_t i = 0; c && i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "KILLED BY SIGNAL: 9"))
+			return;
+	if (!c)
+		return;
+	for (unsigned i = 0; deaths[i]; i++) {
+		struct cause *d = explain_find(x, deaths[i]);
+
+		if (d && d->first && strstr(d->first->text, "KILLED BY SIGNAL: "))
+			c->weight = 0;
+	}
+	if (c->weight && c->record->count == 1) {
+		c->weight = SWEPT;
+		c->because = "mpirun ends the other ranks with this signal, too, and does not name "
+			     "one that ended with an error code";
+	}
+}
+
 /* A process that was killed answers no more. What srun kills, it kills because of that. */
 static void heartbeats(struct explanation *x)
 {
@@ -289,6 +319,7 @@ static void heartbeats(struct explanation *x)
 void quits(struct why *w, struct arena *a, struct explanation *x)
 {
 	forced(w, x);
+	swept(x);
 	attempts(w, x);
 	silent_end(w, a, x);
 	name_rank(w, a, x);
