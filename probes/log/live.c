@@ -11,6 +11,10 @@
 #include <poll.h>
 
 enum { RAS_PORT = 28028, ANSWER_MAX = 64 << 20, LINE_LIMIT = 4096, BETWEEN_MS = 1000 };
+enum { GREETINGS = 8 };
+static const uint64_t GREETING_NS = NS_PER_S; /* at least, for one */
+/* So long the service waits for ranks that do not answer it, and for each other's waiting. */
+enum { PATIENCE_S = 5, EXTRA_S = 5 };
 
 struct talk {
 	int fd;
@@ -127,25 +131,63 @@ static int open_talk(struct talk *t, const char *host, uint16_t port, struct err
 		   "it off, NCCL_RAS_ADDR moves it)");
 }
 
+static void talk_done(struct talk *t) { auto_closep(&t->fd); }
+
+/*
+ * All ranks of a host listen on that port, and the kernel chooses one for each connection: a
+ * stopped one is silent, and the next connection may meet one that is not.
+ */
+static int greet(struct talk *t, const char *host, uint16_t port, struct text *ret, struct err *e)
+{
+	uint64_t whole = t->deadline_ns, until = now_ns() + whole, began;
+	uint64_t each = whole / GREETINGS > GREETING_NS ? whole / GREETINGS : GREETING_NS;
+	int result;
+
+	do {
+		began = now_ns();
+		talk_done(t);
+		t->fd = -1;
+		t->deadline_ns = until - began < each ? until - began : each;
+		result = open_talk(t, host, port, e) || say(t, "CLIENT PROTOCOL 2\n", e) ||
+					 hear(t, false, ret, e)
+				 ? -1
+				 : 0;
+	} while (result && now_ns() - began >= t->deadline_ns && now_ns() < until &&
+		 !interrupt_pending());
+	t->deadline_ns = whole;
+	return result;
+}
+
+/* Who is to answer us in time has to give up the others before. */
+static int hurry(struct talk *t, struct err *e)
+{
+	uint64_t third_s = t->deadline_ns / NS_PER_S / 3;
+	struct text line;
+
+	if (t->deadline_ns > (PATIENCE_S + EXTRA_S) * 3 / 2 * NS_PER_S)
+		return 0;
+	return say(t, arena_printf(t->a, "TIMEOUT %u\n", third_s ? (unsigned)third_s : 1), e) ||
+			       hear(t, false, &line, e)
+		       ? -1
+		       : 0;
+}
+
 static int ask_once(struct talk *t, const char *host, uint16_t port, struct text *ret,
 		    struct err *e)
 {
 	struct text line;
 
-	t->fd = -1;
-	if (open_talk(t, host, port, e))
-		return -1;
-	if (say(t, "CLIENT PROTOCOL 2\n", e) || hear(t, false, &line, e))
+	if (greet(t, host, port, &line, e))
 		return -1;
 	if (strncasecmp(line.s, "SERVER PROTOCOL", strlen("SERVER PROTOCOL")) != 0)
 		return err_set(e, ERR_SYS, "%s is not NCCL's RAS service", t->where);
+	if (hurry(t, e))
+		return -1;
 	/* before 2.28 there is no JSON; the text is understood as well */
 	if (say(t, "SET FORMAT json\n", e) || hear(t, false, &line, e))
 		return -1;
 	return say(t, "STATUS\n", e) || hear(t, true, ret, e) ? -1 : 0;
 }
-
-static void talk_done(struct talk *t) { auto_closep(&t->fd); }
 
 int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct err *e)
 {
@@ -165,8 +207,6 @@ int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct e
 	}
 	if (ask_once(&t, host, port, &first, e))
 		return -1;
-	talk_done(&t);
-	t.fd = -1;
 	struct pollfd p = {.fd = interrupt_fd(), .events = POLLIN};
 
 	(void)poll(&p, 1, BETWEEN_MS);

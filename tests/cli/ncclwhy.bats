@@ -299,6 +299,10 @@ END
     ras error
     run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
     [[ $output == *"rank 1"*"asynchronous error"* ]]
+    kill "$standin"
+    ras beside # all ranks of a host have the port: the next connection meets another one
+    run -1 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"rank 2 (10.0.0.2, pid 4702) called AllGather 639 times"* ]]
 }
 
 @test "live: versions without JSON, something else, silence, nobody" {
