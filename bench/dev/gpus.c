@@ -50,19 +50,37 @@ static void ask(struct answer *r)
 	(void)snprintf(r->text, sizeof(r->text), "%s (CUDA error %d)", text, code);
 }
 
-/* Slurm and people hide GPUs like this, and mean it. */
-static bool are_hidden(void)
+/* Slurm and people hide GPUs with "", "-1" or a word, and mean it; numbers and names are meant to
+ * be used. */
+static bool are_hidden(const char *visible)
 {
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	return visible && !isdigit((unsigned char)*visible) && !starts_with(visible, "GPU-") &&
+	       !starts_with(visible, "MIG-");
+}
 
-	return visible && !isdigit((unsigned char)*visible);
+static void note_nvidia(bool has_driver, const char *pci, const char *visible, struct arena *a,
+			struct gpus *ret)
+{
+	const char *why = has_driver ? "its driver shows none" : "no driver (libcuda.so.1) is here";
+
+	ret->is_wrong = has_driver;
+	ret->fix = has_driver ? "nvidia-smi; dmesg -T | grep -i nvrm | tail"
+			      : "install NVIDIA's driver; in a container: docker run "
+				"--gpus all ...";
+	if (has_driver && visible) { /* nvidia-smi does not look at it */
+		why = arena_printf(a, "CUDA_VISIBLE_DEVICES=%.100s names none that is here",
+				   visible);
+		ret->fix = "unset CUDA_VISIBLE_DEVICES   # nvidia-smi -L lists what is here";
+	}
+	ret->note = arena_printf(a, "the NVIDIA GPU here (%s) was not used: %s", pci, why);
 }
 
 static void note_cards(bool has_driver, struct arena *a, struct gpus *ret)
 {
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	gpu_list cards = {0};
 
-	if (are_hidden())
+	if (are_hidden(visible))
 		return;
 	gpu_read(a, &cards);
 	for (size_t i = 0; i < cards.n; i++) {
@@ -76,13 +94,7 @@ static void note_cards(bool has_driver, struct arena *a, struct gpus *ret)
 					     g->pci);
 		if (g->vendor != GPU_NVIDIA)
 			continue;
-		ret->is_wrong = has_driver;
-		ret->note = arena_printf(a, "the NVIDIA GPU here (%s) was not used: %s", g->pci,
-					 has_driver ? "its driver shows none"
-						    : "no driver (libcuda.so.1) is here");
-		ret->fix = has_driver ? "nvidia-smi; dmesg -T | grep -i nvrm | tail"
-				      : "install NVIDIA's driver; in a container: docker run "
-					"--gpus all ...";
+		note_nvidia(has_driver, g->pci, visible, a, ret);
 		return;
 	}
 }

@@ -279,6 +279,7 @@ static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 
 static int run(const struct burst_ask *ask, struct err *e)
 {
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	struct driver d = {0};
 	struct blas blas = {0};
 	const char *text = NULL;
@@ -291,6 +292,9 @@ static int run(const struct burst_ask *ask, struct err *e)
 	r = d.init(0);
 	if (r == CUDA_SUCCESS)
 		r = d.count(&n);
+	if (r == CUDA_ERROR_NO_DEVICE && visible)
+		return err_set(e, ERR_USAGE, "CUDA_VISIBLE_DEVICES='%.100s' hides them from CUDA",
+			       visible);
 	if (r != CUDA_SUCCESS)
 		return err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",
 			       !d.error_string(r, &text) && text ? text : "an unknown error",

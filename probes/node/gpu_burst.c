@@ -18,6 +18,7 @@ struct moment_record {
 };
 struct refusal {
 	char text[512];
+	bool is_meant; /* somebody asked for it */
 };
 
 struct running {
@@ -64,6 +65,7 @@ static void work(int to, void *arg)
 	if (!r->plugin->run(&ask, &e))
 		return;
 	memcpy(r->refusal.text, e.msg, sizeof(r->refusal.text));
+	r->refusal.is_meant = e.kind == ERR_USAGE;
 	aside_say(to, &r->refusal, sizeof(r->refusal));
 }
 
@@ -175,6 +177,19 @@ static bool is_time(struct gpu_view *v)
 	return false;
 }
 
+static void refused(struct gpu_view *v, const struct refusal *why)
+{
+	struct finding *f = gpu_note(v, "gpu.burst", gpu_all(v));
+
+	if (why->is_meant) {
+		finding_set(f, ST_SKIP, "not measured: %s", why->text);
+		return;
+	}
+	finding_set(f, ST_FAIL, "cannot be used: %s", why->text);
+	finding_expect(f, "CUDA on each");
+	finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+}
+
 void gpu_burst(struct gpu_view *v)
 {
 	burst_list all = {0};
@@ -191,11 +206,7 @@ void gpu_burst(struct gpu_view *v)
 	}
 	run_all(&r);
 	if (!r.begun && r.refusal.text[0]) {
-		struct finding *f = gpu_note(v, "gpu.burst", gpu_all(v));
-
-		finding_set(f, ST_FAIL, "cannot be used: %s", r.refusal.text);
-		finding_expect(f, "CUDA on each");
-		finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+		refused(v, &r.refusal);
 		return;
 	}
 	burst_judge(v, &all);

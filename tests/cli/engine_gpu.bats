@@ -47,7 +47,7 @@ says() { # CODE TEXT... -- COMMAND...
     says 4 "has no cudnnConvolutionBackwardFilter" "too old or damaged" -- \
         env WINDSOCK_CUDNN="$O/fake/libcudnn-damaged.so.9" "$B" --device cuda --np 1
     says 4 "cannot load cuBLAS for CUDA 13" "libcublas" -- env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --np 1
-    says 4 "no CUDA-capable device" -- env WINDSOCK_FAKE_CUDA=no-gpu "$B" --device cuda --np 1
+    says 4 "shows no GPU" -- env WINDSOCK_FAKE_CUDA=no-gpu "$B" --device cuda --np 1
     says 4 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
 }
 

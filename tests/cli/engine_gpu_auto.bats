@@ -65,6 +65,26 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     [[ $output == *"2 local ranks on the CPU"* ]]
 }
 
+@test "a GPU that CUDA_VISIBLE_DEVICES names wrongly: a warning; one that it hides: not a word" {
+    local visible card=$PWD/sys/bus/pci/devices/0000:17:00.0
+    mkdir -p "$card"
+    echo 0x10de >"$card/vendor"
+    echo 0x030200 >"$card/class"
+    export WINDSOCK_FAKE_CUDA=no-gpu
+    for visible in 7 GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 MIG-8932f937; do
+        CUDA_VISIBLE_DEVICES=$visible few --sysroot "$PWD"
+        grep -Eq "^warn  train.device .*\(0000:17:00.0\) was not used: CUDA_VISIBLE_DEVICES=$visible names none" <<<"$output"
+        [[ $output == *"-> unset CUDA_VISIBLE_DEVICES "* ]]
+    done
+    for visible in '' -1 NoDevFiles; do
+        CUDA_VISIBLE_DEVICES=$visible few --sysroot "$PWD"
+        run ! grep -q train.device <<<"$output"
+        CUDA_VISIBLE_DEVICES=$visible few --device cuda
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"the NVIDIA driver shows no GPU"*"CUDA_VISIBLE_DEVICES='$visible' hides them"* ]]
+    done
+}
+
 @test "a GPU without cuDNN, cuBLAS or the plug-in: the CPU, a warning, and what brings it" {
     without_cudnn
     [ "$status" -eq 0 ]

@@ -27,6 +27,20 @@ static int load(const struct driver_want *w, struct err *e)
 		       : 0;
 }
 
+/* What the variable hides nvidia-smi still shows. */
+static int no_gpu(struct err *e)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	err_set(e, ERR_ABSENT, "the NVIDIA driver shows no GPU");
+	if (!visible)
+		return err_hint(e, "nvidia-smi -L; in a container: docker run --gpus all");
+	return err_hint(e,
+			"CUDA_VISIBLE_DEVICES='%.100s' hides them, or names none that is here: "
+			"nvidia-smi -L lists those",
+			visible);
+}
+
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 {
 	CUresult r;
@@ -34,16 +48,15 @@ int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 	*ret = (struct driver){0};
 	if (load(w, e))
 		return -1;
-	r = cuInit(0);
-	if (r != CUDA_SUCCESS) {
+	r = cuInit(0); /* of no GPU, too */
+	if (r != CUDA_SUCCESS && r != CUDA_ERROR_NO_DEVICE) {
 		err_set(e, ERR_ABSENT, "the NVIDIA driver does not start: %s", driver_words(r));
 		return err_hint(e, "nvidia-smi says more");
 	}
 	(void)cuDriverGetVersion(&ret->version);
-	if (cuDeviceGetCount(&ret->gpus) == CUDA_SUCCESS && ret->gpus > 0)
+	if (r == CUDA_SUCCESS && cuDeviceGetCount(&ret->gpus) == CUDA_SUCCESS && ret->gpus > 0)
 		return 0;
-	err_set(e, ERR_ABSENT, "the NVIDIA driver shows no GPU");
-	return err_hint(e, "is CUDA_VISIBLE_DEVICES empty?");
+	return no_gpu(e);
 }
 
 const char *driver_words(CUresult r)
