@@ -96,7 +96,8 @@ static void quiet_and_verbose(void **state)
 		int lines;
 		const char *holds;
 	} cases[] = {
-		{true, false, 3, "fail  peer.tcp           10.0.0.3      is silent\n\nFAIL  1 of 41"},
+		{true, false, 3,
+		 "fail  peer.tcp           10.0.0.3      is silent\n\nFAIL  1 of 41"},
 		{false, false, 29, "pass  ... and 16 more (--verbose lists them)\n\nFAIL  1 of 41"},
 		{false, true, 44, "heading\npass  peer.tcp"},
 	};
