@@ -70,6 +70,17 @@ const struct comm_plugin *backend_find(const char *name, struct arena *a, struct
 	return NULL;
 }
 
+const char *backend_word(const char *name)
+{
+	static const char *const words[][2] = {
+		{"tcp", "TCP"}, {"gloo", "Gloo"}, {"mpi", "MPI"}, {"nccl", "NCCL"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (streq(name, words[i][0]))
+			return words[i][1];
+	return name;
+}
+
 unsigned backend_links(const char *name, uint64_t sockets)
 {
 	bool is_ours = !starts_with(name, "mpi") && !streq(name, "gloo");

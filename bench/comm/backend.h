@@ -62,6 +62,8 @@ extern const char *const backend_names[]; /* "auto" first, NULL-terminated: for 
 
 /* NULL with ERR_ABSENT: which file, where it was looked for, which package. "auto" is tcp. */
 const struct comm_plugin *backend_find(const char *name, struct arena *a, struct err *e) MUST_CHECK;
+/* As people write it: "TCP", "Gloo", "MPI", "NCCL". */
+const char *backend_word(const char *name);
 /* TCP connections of ours between two of many ranks: those for data (0: as many as usual) and
  * one for last words. */
 unsigned backend_links(const char *name, uint64_t sockets);

@@ -59,8 +59,10 @@ struct comm_caps {
 	unsigned kinds, types;	 /* bit sets */
 	const char *lacks_types; /* why some types are not among them; NULL: it never has them */
 	unsigned ops;
-	unsigned memory;	/* enum comm_memory, as a set */
-	bool in_place_exchange; /* alltoall(v) and sendrecv with send == recv */
+	unsigned memory; /* enum comm_memory, as a set */
+	/* alltoall and sendrecv with send == recv; alltoallv too, where each two ranks send each
+	 * other as much as they get */
+	bool in_place_exchange;
 };
 
 struct comm_peer { /* how another rank (or this one) is reached */

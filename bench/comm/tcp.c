@@ -70,7 +70,7 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 		plan_request(t);
 		t->planned = !t->out_of_memory;
 		if (t->out_of_memory)
-			return err_set(e, ERR_SYS, "no memory for partial results");
+			return tcp_fail_aborted(t, "no memory for partial results", e);
 	}
 	t->is_large = is_large(q);
 	rewind_plan(t);

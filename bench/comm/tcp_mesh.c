@@ -339,10 +339,10 @@ static int make_lanes(struct tcp *t, struct err *e)
 	t->lanes = calloc(t->nlanes, sizeof(*t->lanes));
 	t->busy = calloc(t->nlanes, sizeof(*t->busy));
 	t->set = calloc(TCP_POLL_FIXED + (size_t)t->comm.size + t->nlanes, sizeof(*t->set));
+	for (size_t i = 0; t->lanes && i < t->nlanes; i++) /* first: whoever frees them closes */
+		t->lanes[i] = (struct tcp_lane){.fd = -1, .peer = (int)(i / t->nsockets)};
 	if (!t->lanes || !t->busy || !t->set)
 		return err_sys(e, "cannot connect %d ranks", t->comm.size);
-	for (size_t i = 0; i < t->nlanes; i++)
-		t->lanes[i] = (struct tcp_lane){.fd = -1, .peer = (int)(i / t->nsockets)};
 	return 0;
 }
 

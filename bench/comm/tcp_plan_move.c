@@ -58,7 +58,7 @@ static int held_by(const struct tcp *t, int from)
 		return -1;
 	if (t->q.kind == COLL_SENDRECV)
 		return (t->comm.rank + 1) % t->comm.size;
-	return t->q.kind == COLL_ALLTOALL ? from : -1;
+	return t->q.kind == COLL_ALLTOALL || t->q.kind == COLL_ALLTOALLV ? from : -1;
 }
 
 static void trade_block(struct tcp *t, const struct trade *trades, size_t b, bool out)

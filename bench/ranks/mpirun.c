@@ -165,6 +165,10 @@ static void add_hosts(const struct mpirun *m, const char *const *hosts, const un
 
 	add(a, w, hydra ? "-hosts" : "--host");
 	add(a, w, joined(hosts, counts, a));
+	if (!hydra) { /* 5's fills the first host otherwise, where it may oversubscribe */
+		add(a, w, "--map-by");
+		add(a, w, "slot");
+	}
 	/* the first host's ranks come first, and rank 0 keeps the rendezvous */
 	if (hydra) {
 		add(a, w, "-genv");
@@ -259,6 +263,20 @@ static int place(const struct launch_opts *l, struct arena *a, const char ***ret
 	return 0;
 }
 
+/* Open MPI's mpirun and Hydra cut what a host is called at its first colon. */
+static int check_names(const char *const *hosts, struct err *e)
+{
+	for (size_t i = 0; hosts && hosts[i]; i++) {
+		if (!strchr(hosts[i], ':'))
+			continue;
+		err_set(e, ERR_USAGE, "--backend mpi: mpirun takes no IPv6 address for a host: %s",
+			hosts[i]);
+		return err_hint(e, "give it a name, in /etc/hosts: %s node1; or --backend gloo",
+				hosts[i]);
+	}
+	return 0;
+}
+
 int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a,
 		const char *const **ret, struct err *e)
 {
@@ -278,7 +296,7 @@ int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a
 		err_set(e, ERR_USAGE, "--backend mpi: mpirun starts the ranks, and copies nothing");
 		return err_hint(e, "install windsock on every host, or --backend gloo --copy-self");
 	}
-	if (place(l, a, &hosts, &counts, &np, e))
+	if (place(l, a, &hosts, &counts, &np, e) || check_names(hosts, e))
 		return -1;
 	*ret = mpirun_argv(&m, np, hosts, counts, l->argv, l->rsh, a);
 	return 0;

@@ -25,7 +25,7 @@ int mpirun_find(const char *wanted, struct arena *a, struct mpirun *ret, struct 
 /*
  * The command that starts @l's ranks (hosts, np, np_per_host, rsh, argv) with the mpirun
  * of @wanted, NULL-ended; *ret NULL: we are one of them already. --serve and --srun,
- * which are other launchers, are an ERR_USAGE.
+ * which are other launchers, are an ERR_USAGE, and so are hosts whose names have a colon.
  */
 int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a,
 		const char *const **ret, struct err *e) MUST_CHECK;

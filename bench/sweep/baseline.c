@@ -17,7 +17,7 @@ struct point {
 };
 struct baseline {
 	const char *path, *coll, *backend, *device;
-	double ranks;
+	double ranks, hosts; /* hosts 0: an older file does not say */
 	LIST(struct point) points;
 };
 
@@ -35,6 +35,7 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 	json_str(doc, "transport", s->transport);
 	json_str(doc, "device", s->device);
 	json_num(doc, "ranks", (double)s->ranks.n);
+	json_num(doc, "hosts", (double)story_hosts(s));
 	rows = json_array(doc, "rows");
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct story_row *r = &s->rows.v[i];
@@ -82,7 +83,8 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 			       .coll = text_of(a, doc, "coll"),
 			       .backend = text_of(a, doc, "backend"),
 			       .device = text_of(a, doc, "device"),
-			       .ranks = json_get_num(doc, "ranks", 0)};
+			       .ranks = json_get_num(doc, "ranks", 0),
+			       .hosts = json_get_num(doc, "hosts", 0)};
 	cJSON_ArrayForEach (row, json_get(doc, "rows"))
 		*LIST_ADD(a, &b->points) = (struct point){.size = json_get_num(row, "size", 0),
 							  .busbw = json_get_num(row, "busbw", 0),
@@ -111,6 +113,9 @@ static const char *difference(const struct story *s, const struct baseline *b)
 		return arena_printf(s->a, "it is of %s over %s", b->device, b->backend);
 	if (b->ranks != (double)s->ranks.n)
 		return arena_printf(s->a, "it is of %g ranks", b->ranks);
+	if (b->hosts > 0 && b->hosts != (double)story_hosts(s))
+		return arena_printf(s->a, "its ranks were on %g host%s, these on %zu", b->hosts,
+				    b->hosts > 1 ? "s" : "", story_hosts(s));
 	return NULL;
 }
 

@@ -17,17 +17,17 @@ enum { SAY_PARTS = 20, SAY_TIMES = 120 }; /* lines of a short run, and of one of
 static const char *sizes(const struct story *s)
 {
 	const struct sweep_opts *o = &s->sweep;
+	uint64_t n = sweep_sizes(o), bytes = o->min;
 	struct unit_buf b, last;
 	struct text t;
-	int n = 0;
 
+	if (n > 6)
+		return arena_printf(s->a, "%zu sizes from %s to %s", (size_t)n,
+				    format_size(&b, o->min), format_size(&last, o->max));
 	text_init(&t, s->a);
-	for (uint64_t bytes = o->min; !n || bytes; bytes = sweep_next_size(o, bytes), n++)
-		if (n < 6)
-			text_addf(&t, "%s%s", n ? ", " : "", format_size(&b, bytes));
-	return n <= 6 ? t.s
-		      : arena_printf(s->a, "%d sizes from %s to %s", n, format_size(&b, o->min),
-				     format_size(&last, o->max));
+	for (uint64_t i = 0; i < n; i++, bytes = sweep_next_size(o, bytes))
+		text_addf(&t, "%s%s", i ? ", " : "", format_size(&b, bytes));
+	return t.s;
 }
 
 void burnin_begin(struct story *s)

@@ -122,13 +122,7 @@ struct drifts { /* of all large sizes */
 	const char *sunk; /* "64 MiB, 256 MiB" */
 };
 
-static bool is_local(const struct story *s)
-{
-	for (size_t i = 1; i < s->ranks.n; i++)
-		if (!streq(s->ranks.v[i].host, s->ranks.v[0].host))
-			return false;
-	return true;
-}
+static bool is_local(const struct story *s) { return story_hosts(s) < 2; }
 
 static bool has_gpus(const struct story *s)
 {

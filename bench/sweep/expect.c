@@ -37,6 +37,13 @@ double expect_reached(uint64_t bytes)
 	return 1;
 }
 
+double expect_share(const struct expect *x, uint64_t bytes)
+{
+	if (bytes < (x->grows ? x->judged_from / 16 : x->judged_from))
+		return 0;
+	return x->grows ? expect_reached(bytes) : 1;
+}
+
 static void nothing(struct expect *ret, const char *why)
 {
 	*ret = (struct expect){.busbw = NAN, .why = why};
@@ -102,6 +109,7 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 			.warn = 0.7,
 			.fail = 0.5,
 			.judged_from = 1ull << 30,
+			.grows = true,
 			.why = arena_printf(a,
 					    "%s in one host: %s does %g GB/s each way; healthy "
 					    "rings reach 78-82 %% of it, NVLink SHARP more",
@@ -146,7 +154,8 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 			: node / each * (f->ranks - 1) / (f->hosts - 1);
 	ret->busbw = busbw;
 	ret->capped = !ret->always && !streq(f->backend, "tcp"); /* whose ranks share a host */
-	ret->judged_from = streq(f->backend, "tcp") ? 16ull << 20 : 1ull << 30;
+	ret->grows = !streq(f->backend, "tcp");
+	ret->judged_from = ret->grows ? 1ull << 30 : 16ull << 20;
 	ret->why = arena_printf(a,
 				"%s, %d rank%s on each of %d hosts: %s %.3g GB/s; healthy "
 				"clusters reach 59-86 %% of that",

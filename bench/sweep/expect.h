@@ -23,7 +23,8 @@ struct expect {
 	bool always;	      /* at all times; now and then it may do more */
 	bool capped;	      /* by the cards: more than that cannot have been */
 	double warn, fail;    /* shares of it, below which it is one */
-	uint64_t judged_from; /* bytes: smaller sizes do not reach it */
+	uint64_t judged_from; /* bytes: smaller sizes do not reach it ... */
+	bool grows;	      /* ... but, from a 16th of them on, a share: expect_reached() */
 	const char *why;      /* the reasoning, or why there is none */
 };
 
@@ -38,5 +39,7 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 const char *expect_doubt(const struct expect *x, double busbw, struct arena *a);
 /* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
 double expect_reached(uint64_t bytes);
+/* Which share of x->busbw may be asked for at @bytes; 0: that is too small a size to judge by. */
+double expect_share(const struct expect *x, uint64_t bytes);
 
 #endif

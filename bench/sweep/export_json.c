@@ -1,5 +1,6 @@
 #include "bench/sweep/export.h"
 
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 
 #include <errno.h>
@@ -11,14 +12,15 @@ extern char **environ;
 
 enum { VERSION = 3, TRIES = 1000 }; /* 3: with iterations, and those that are left out */
 
-static void now(char *buf, size_t n)
+static void put_time(cJSON *doc, const char *key, uint64_t ago_ns)
 {
-	time_t t = time(NULL);
+	time_t t = time(NULL) - (time_t)(ago_ns / NS_PER_S);
+	char buf[32] = "";
 	struct tm tm;
 
-	*buf = '\0';
 	if (localtime_r(&t, &tm))
-		(void)strftime(buf, n, "%Y-%m-%d %H:%M:%S", &tm);
+		(void)strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S", &tm);
+	json_str(doc, key, buf);
 }
 
 static const char *yes(bool is) { return is ? "true" : "false"; }
@@ -180,21 +182,23 @@ int export_new(const char *path, const char *text, struct err *e)
 		if (!f)
 			name = arena_printf(&a, "%s.%d", path, i);
 	}
-	if (!f || fputs(text, f) < 0 || fflush(f))
-		return err_sys(e, "-J: cannot write %s", name);
-	return 0;
+	if (f && fputs(text, f) >= 0 && !fflush(f))
+		return 0;
+	err_sys(e, "-J: cannot write %s", name);
+	if (f) /* a part of it is no document */
+		(void)unlink(name);
+	return -1;
 }
 
 int export_nccl_json(const struct story *s, const char *path, const char *const *argv,
 		     struct err *e)
 {
 	cJSON *doc = cJSON_CreateObject(), *args, *results;
-	char stamp[32], *text;
+	char *text;
 	int result;
 
 	json_num(doc, "version", VERSION);
-	now(stamp, sizeof(stamp));
-	json_str(doc, "start_time", stamp);
+	put_time(doc, "start_time", now_ns() - s->begun_ns);
 	args = json_array(doc, "args");
 	json_push_str(args, "ncclbench");
 	for (; argv && *argv; argv++)
@@ -207,7 +211,7 @@ int export_nccl_json(const struct story *s, const char *path, const char *const 
 		add_row(results, s, &s->rows.v[i]);
 	add_sums(doc, s);
 	(void)json_array(doc, "errors");
-	json_str(doc, "end_time", stamp);
+	put_time(doc, "end_time", 0);
 	text = cJSON_Print(doc);
 	cJSON_Delete(doc);
 	if (!text)

@@ -235,7 +235,9 @@ static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, s
 	return 0;
 }
 
-enum { EACH_MAX = 1 << 20 }; /* numbers: beyond, nobody reads them */
+/* Numbers of one way: beyond, nobody reads them, and an event would be longer than
+ * RELAY_LINE_MAX. (Of -n 1000000 there is room for the times of all as one.) */
+enum { EACH_MAX = 1 << 20 };
 
 static int room(double **v, size_t n, struct err *e)
 {
@@ -255,7 +257,7 @@ static int room_for_times(struct sweep *s, uint64_t iters, struct err *e)
 		free(s->each[i]); /* of fewer iterations */
 		s->each[i] = NULL;
 		if (room(&s->times[i], n, e) ||
-		    (s->o->keep_each && all <= EACH_MAX && room(&s->each[i], all, e)))
+		    (s->o->keep_each && all + n <= EACH_MAX && room(&s->each[i], all, e)))
 			return -1;
 	}
 	return room(&s->sorted, n, e);

@@ -2,27 +2,36 @@
 
 /* A small row takes as long as one of so many bytes: latency, and what ranks agree on. */
 static const double LEAST = 64 << 10;
+static const double MOST_NS = 1e18; /* 30 years: nobody need be told */
 
 static double weight(uint64_t bytes) { return (double)bytes + LEAST; }
 
+/* Of @n sizes, each once. */
+static double pass(const struct sweep_opts *o, uint64_t n)
+{
+	double all = 0, count = (double)n;
+
+	if (!o->factor) /* as many steps on average as there are sizes before the middle */
+		return count * (weight(o->min) + (double)o->step * (count - 1) / 2);
+	for (uint64_t bytes = o->min; n--; bytes = sweep_next_size(o, bytes))
+		all += weight(bytes);
+	return all;
+}
+
 void pace_begin(struct pace *p, const struct sweep_opts *o, uint64_t rows)
 {
-	double pass = 0;
-	uint64_t n = 0;
+	uint64_t n = sweep_sizes(o);
 
 	*p = (struct pace){.o = o};
-	if (!rows || o->adaptive)
-		return;
-	for (uint64_t bytes = o->min; !n || bytes; bytes = sweep_next_size(o, bytes), n++)
-		pass += weight(bytes);
-	p->left = pass * (double)(rows / n);
+	if (rows && !o->adaptive)
+		p->left = pass(o, n) * (double)(rows / n);
 }
 
 uint64_t pace_next(struct pace *p, uint64_t now)
 {
 	uint64_t took = now - p->begun_ns;
 	bool is_first = !p->begun_ns;
-	double was = p->latest;
+	double was = p->latest, left;
 
 	if (p->left <= 0)
 		return 0;
@@ -32,5 +41,6 @@ uint64_t pace_next(struct pace *p, uint64_t now)
 	p->left -= was;
 	p->latest = weight(p->bytes);
 	p->begun_ns = now;
-	return is_first || p->left <= 0 ? 0 : (uint64_t)((double)took * p->left / was);
+	left = (double)took * p->left / was;
+	return is_first || p->left <= 0 || left > MOST_NS ? 0 : (uint64_t)left;
 }

@@ -348,10 +348,23 @@ static void verdict_rails(const struct story *s, const struct verdict_opts *o)
 		add_pairs(&worst, json_array(report_data(s->r), "pairs"));
 }
 
+/* Else it would pass, as if all of them had been well. */
+static void say_alone(const struct story *s)
+{
+	struct finding *f = report_find(s->r, "pair.bandwidth", NULL);
+
+	finding_set(f, ST_ERROR, "one rank alone is no pair: nothing was measured");
+	finding_expect(f, "two ranks, or one on each of two hosts");
+	finding_fix(f, "ncclbench --hosts a,b --find-slow");
+	verdict_add(s->r, f);
+}
+
 void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 {
 	struct matrix m;
 
+	if (s->units.n == 1)
+		say_alone(s);
 	if (s->units.n < 2 || (!s->pairs.n && !s->rails.n))
 		return;
 	if (s->rails.n) {

@@ -76,13 +76,21 @@ static const char *coll_of(const struct saved *s)
 	return s->reduces && fabs(s->factor - factor) < 0.02 * factor ? "all_reduce" : NULL;
 }
 
-static struct plot_point best_of(const struct saved *s)
+/* Of the sizes that are large enough to judge by, where there are any. */
+static struct plot_point best_of(const struct saved *s, const struct expect *x)
 {
 	struct plot_point best = s->run.points.v[0];
+	bool is_large = false;
 
-	for (size_t i = 0; i < s->run.points.n; i++)
-		if (s->run.points.v[i].busbw > best.busbw)
-			best = s->run.points.v[i];
+	for (size_t i = 0; i < s->run.points.n; i++) {
+		const struct plot_point *p = &s->run.points.v[i];
+		bool large = isfinite(x->busbw) && expect_share(x, (uint64_t)p->bytes) > 0;
+
+		if (large < is_large || (large == is_large && p->busbw <= best.busbw))
+			continue;
+		is_large = large;
+		best = *p;
+	}
 	return best;
 }
 
@@ -90,8 +98,8 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			struct report *r)
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
-	struct plot_point best = best_of(s);
-	double reached = expect_reached((uint64_t)best.bytes);
+	struct plot_point best = best_of(s, x);
+	double reached = expect_share(x, (uint64_t)best.bytes);
 	double share = best.busbw / (x->busbw * reached);
 	const char *doubt = expect_doubt(x, best.busbw, report_arena(r));
 	struct unit_buf size;
@@ -101,9 +109,9 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	if (isnan(x->busbw)) {
 		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s", best.busbw, at,
 			    x->why);
-	} else if (best.bytes < 64 << 20) {
+	} else if (!(reached > 0)) {
 		finding_set(f, ST_INFO,
-			    "up to %.2f GB/s at %s, the largest size: too small to "
+			    "up to %.2f GB/s at %s: too small to "
 			    "judge by (%s)",
 			    best.busbw, at, x->why);
 		finding_fix(f, "ncclbench -b 8 -e 8G");
@@ -118,8 +126,8 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			    share < x->fail   ? ST_FAIL
 			    : share < x->warn ? ST_WARN
 					      : ST_PASS,
-			    "up to %.2f GB/s at %s, %.0f %% of what is possible at that size (%s)",
-			    best.busbw, at, share * 100, x->why);
+			    "up to %.2f GB/s at %s, %.0f %% of what is possible%s (%s)", best.busbw,
+			    at, share * 100, reached < 1 ? " at that size" : "", x->why);
 		finding_expect(f, ">= %.1f GB/s", x->busbw * reached * x->warn);
 		if (share < x->warn)
 			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "

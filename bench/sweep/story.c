@@ -14,6 +14,7 @@ void story_init(struct story *s, const struct story_opts *o, struct report *r)
 	*s = (struct story){.o = o,
 			    .r = r,
 			    .a = report_arena(r),
+			    .begun_ns = now_ns(),
 			    .sweep = o->sweep,
 			    .blame = BLAME_NOBODY,
 			    .lost = -1};
@@ -23,6 +24,7 @@ void story_init(struct story *s, const struct story_opts *o, struct report *r)
 
 static void on_row(struct story *s, const cJSON *event)
 {
+	const struct story_row *were = s->rows.v;
 	struct story_row new = {0};
 
 	if (s->begun && s->sweep.for_ns) {
@@ -33,7 +35,8 @@ static void on_row(struct story *s, const cJSON *event)
 	    row_event_unpack(event, s->sweep.coll, (int)s->ranks.n, s->a, &new.c, &new.row))
 		return;
 	*LIST_ADD(s->a, &s->rows) = new;
-	for (size_t i = 0; i < s->rows.n; i++) /* the list may have moved */
+	/* the list may have moved; of -N 0 it becomes long */
+	for (size_t i = s->rows.v == were ? s->rows.n - 1 : 0; i < s->rows.n; i++)
 		s->rows.v[i].row.c = &s->rows.v[i].c;
 	sweep_totals_add(&s->totals, &s->rows.v[s->rows.n - 1].row);
 	table_row(s, &s->rows.v[s->rows.n - 1].row);
@@ -102,6 +105,20 @@ static void on_world(struct story *s, const cJSON *event)
 		table_intro(s);
 	if (report_wants_data(s->r))
 		add_world(s);
+}
+
+size_t story_hosts(const struct story *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		size_t k = 0;
+
+		while (k < i && !streq(s->ranks.v[k].host, s->ranks.v[i].host))
+			k++;
+		n += k == i;
+	}
+	return n;
 }
 
 /* --- how it ended -------------------------------------------------------------------- */

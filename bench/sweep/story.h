@@ -51,6 +51,7 @@ struct story {
 	const struct story_opts *o;
 	struct report *r;
 	struct arena *a;
+	uint64_t begun_ns;	 /* the clock when it was made: before any rank */
 	bool begun;		 /* the ranks know each other, and a table has its head */
 	struct sweep_opts sweep; /* as the ranks agreed on it: max may be lower */
 	const char *backend, *transport, *device;
@@ -79,5 +80,6 @@ struct story {
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);
 void story_event(const cJSON *event, void *story);
+size_t story_hosts(const struct story *s); /* that its ranks are on */
 
 #endif

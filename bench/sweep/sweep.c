@@ -27,15 +27,23 @@ uint64_t sweep_next_size(const struct sweep_opts *o, uint64_t bytes)
 
 static unsigned bits(unsigned set) { return (unsigned)__builtin_popcount(set); }
 
-uint64_t sweep_count(const struct sweep_opts *o, int ranks)
+/* Of -i 1 there may be billions: these are not counted one by one. */
+uint64_t sweep_sizes(const struct sweep_opts *o)
 {
 	uint64_t sizes = 1;
 
-	if (o->adaptive || !o->cycles)
-		return 0;
+	if (!o->factor)
+		return o->step && o->max > o->min ? (o->max - o->min) / o->step + 1 : 1;
 	for (uint64_t b = o->min; (b = sweep_next_size(o, b));)
 		sizes++;
-	return sizes * o->cycles * bits(o->types) * (o->coll->reduces ? bits(o->ops) : 1) *
+	return sizes;
+}
+
+uint64_t sweep_count(const struct sweep_opts *o, int ranks)
+{
+	if (o->adaptive || !o->cycles)
+		return 0;
+	return sweep_sizes(o) * o->cycles * bits(o->types) * (o->coll->reduces ? bits(o->ops) : 1) *
 	       (o->coll->rooted && o->root < 0 ? (uint64_t)ranks : 1);
 }
 
@@ -186,7 +194,9 @@ static int run_adaptive(struct sweep *s, struct coll_case *c, bool *over, struct
 	double best = 0, busbw = 0;
 	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
 
-	for (size_t i = 0; i < ARRAY_LEN(latency_sizes) && !*over; i++)
+	/* max is what memory has room for */
+	for (size_t i = 0; i < ARRAY_LEN(latency_sizes) && latency_sizes[i] <= s->o->max && !*over;
+	     i++)
 		if (run_one(s, c, latency_sizes[i], &busbw, e) || is_over(s, over, e))
 			return -1;
 	for (uint64_t bytes = FIRST_LARGE; bytes <= s->o->max && !*over; bytes *= 4) {

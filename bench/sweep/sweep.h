@@ -92,6 +92,8 @@ struct sweep {
 
 /* 0 also when it was told to stop; -1: the communicator failed, or this host did. */
 int sweep_run(struct sweep *s, struct err *e) MUST_CHECK;
+/* How many sizes they are, unless it is adaptive; at once, however many. */
+uint64_t sweep_sizes(const struct sweep_opts *o);
 /* How many rows it will be; 0 unknown. */
 uint64_t sweep_count(const struct sweep_opts *o, int ranks);
 /* Bytes that one rank allocates for sizes up to @max. */

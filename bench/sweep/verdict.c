@@ -1,5 +1,6 @@
 #include "bench/sweep/verdict.h"
 
+#include "bench/comm/backend.h"
 #include "bench/sweep/expect.h"
 #include "bench/sweep/export.h"
 #include "bench/sweep/instances.h"
@@ -46,20 +47,6 @@ static void judge_data(const struct story *s)
 	verdict_add(s->r, f);
 }
 
-static size_t count_hosts(const struct story *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->ranks.n; i++) {
-		size_t k = 0;
-
-		while (k < i && !streq(s->ranks.v[k].host, s->ranks.v[i].host))
-			k++;
-		n += k == i;
-	}
-	return n;
-}
-
 /* The type that has least; of those in no table, the first. */
 static const char *slowest_instance(const struct story *s)
 {
@@ -86,7 +73,7 @@ static struct expect derive(const struct story *s)
 				 .coll = s->sweep.coll->name,
 				 .instance = slowest_instance(s),
 				 .ranks = (int)s->ranks.n,
-				 .hosts = (int)count_hosts(s),
+				 .hosts = (int)story_hosts(s),
 				 .nic_gbps = NAN};
 	struct expect x;
 
@@ -122,19 +109,40 @@ static void fix_slow(const struct story *s, struct finding *f)
 		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
 }
 
+/* The best of the sizes that are large enough: a burst at a small one says nothing of them. */
+struct best {
+	double busbw,
+		scale; /* scale: what share of all may be asked for there; 0: none is so large */
+	uint64_t bytes;
+};
+static struct best best_to_judge(const struct story *s, const struct expect *x)
+{
+	struct best b = {0};
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct sweep_row *r = &s->rows.v[i].row;
+		double busbw = fmax(r->out.busbw, r->in.busbw);
+		double scale = expect_share(x, coll_bytes(r->c));
+
+		if (scale > 0 && (busbw > b.busbw || !(b.scale > 0)))
+			b = (struct best){busbw, scale, coll_bytes(r->c)};
+	}
+	return b;
+}
+
 static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
 			  const struct verdict_opts *o)
 {
 	const struct sweep_totals *sum = &s->totals;
-	double scale = streq(s->backend, "tcp") ? 1 : expect_reached(sum->best_bytes);
-	double share = sum->best_busbw / (x->busbw * scale);
+	struct best best = best_to_judge(s, x);
+	double share = best.busbw / (x->busbw * best.scale);
 	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
 	double least =
 		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
 	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
 	struct unit_buf size;
 
-	if (sum->best_bytes < (x->judged_from >> (scale < 1 ? 4 : 0))) {
+	if (!(best.scale > 0)) {
 		finding_set(
 			f, ST_INFO,
 			"bus bandwidth up to %.2f GB/s (at %s): too small a size to judge by (%s)",
@@ -145,11 +153,12 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 		    share < fail   ? ST_FAIL
 		    : share < warn ? ST_WARN
 				   : ST_PASS,
-		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)", sum->best_busbw,
-		    format_size(&size, sum->best_bytes), share * 100,
-		    x->always ? "always there" : "possible", scale < 1 ? " at that size" : "",
+		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)", best.busbw,
+		    format_size(&size, best.bytes), share * 100,
+		    x->always ? "always there" : "possible", best.scale < 1 ? " at that size" : "",
 		    x->why);
-	finding_expect(f, ">= %.1f GB/s", x->busbw * scale * warn);
+	finding_value(f, best.busbw, "GB/s");
+	finding_expect(f, ">= %.1f GB/s", x->busbw * best.scale * warn);
 }
 
 static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
@@ -185,16 +194,17 @@ static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
 
 static void say_covers(const struct story *s)
 {
-	size_t hosts = count_hosts(s);
+	size_t hosts = story_hosts(s);
+	const char *over = backend_word(s->backend);
+	bool is_nccl = streq(s->backend, "nccl");
 
 	if (hosts > 1)
-		report_covers(s->r, "%zu ranks on %zu hosts, %s over %s; NCCL was not measured",
-			      s->ranks.n, hosts, s->device, s->backend);
+		report_covers(s->r, "%zu ranks on %zu hosts, %s over %s%s", s->ranks.n, hosts,
+			      s->device, over, is_nccl ? "" : "; NCCL was not measured");
 	else
-		report_covers(s->r,
-			      "%zu local ranks, host memory over TCP; neither NCCL nor a network "
-			      "was measured",
-			      s->ranks.n);
+		report_covers(s->r, "%zu local rank%s, %s over %s; %s was measured", s->ranks.n,
+			      s->ranks.n == 1 ? "" : "s", s->device, over,
+			      is_nccl ? "no network" : "neither NCCL nor a network");
 }
 
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message)

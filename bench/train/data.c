@@ -130,6 +130,16 @@ static struct chunk *new_chunk(struct opening *o, enum data_part part)
 	return &o->d->chunks[part][o->d->nchunks[part]++];
 }
 
+/* One shape serves for all samples. */
+static int check_side(struct opening *o, const struct image_shape *before)
+{
+	if (before->side == o->d->shape.side)
+		return 0;
+	err_set(o->e, ERR_SYS, "%s: its images are %d pixels wide, those to train on %d", o->path,
+		o->d->shape.side, before->side);
+	return err_hint(o->e, "get both files of one data set");
+}
+
 static int open_mnist(struct opening *o)
 {
 	static const char *const names[DATA_PARTS][2] = {
@@ -137,10 +147,12 @@ static int open_mnist(struct opening *o)
 		{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}};
 
 	for (int part = 0; part < DATA_PARTS; part++) {
+		struct image_shape before = o->d->shape;
 		struct file_bytes pair[2];
 
 		if (!map_pair(o, "MNIST/raw/", names[part], pair) ||
-		    idx_parse(&pair[0], &pair[1], new_chunk(o, part), &o->d->shape, o->e))
+		    idx_parse(&pair[0], &pair[1], new_chunk(o, part), &o->d->shape, o->e) ||
+		    (part && check_side(o, &before)))
 			return -1;
 	}
 	return 0;

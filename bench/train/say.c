@@ -1,5 +1,6 @@
 #include "bench/train/say_run.h"
 
+#include "bench/comm/backend.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/net/addr.h"
@@ -27,18 +28,6 @@ static const char *interface_of(const char *address, struct arena *a)
 	return name;
 }
 
-/* As people write it. */
-static const char *carrier_of(const char *backend)
-{
-	static const char *const names[][2] = {
-		{"tcp", "TCP"}, {"gloo", "Gloo"}, {"mpi", "MPI"}, {"nccl", "NCCL"}};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (streq(backend, names[i][0]))
-			return names[i][1];
-	return backend;
-}
-
 struct say_world say_world(const struct comm *c, struct arena *a)
 {
 	struct say_world w = {.size = c ? c->size : 0};
@@ -46,7 +35,7 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 	if (!c)
 		return w;
 	w.backend = comm_caps(c)->backend;
-	w.carrier = carrier_of(w.backend);
+	w.carrier = backend_word(w.backend);
 	w.scatters = comm_caps(c)->kinds >> COLL_REDUCE_SCATTER & 1;
 	w.transport = arena_strdup(a, comm_transport(c));
 	w.peers = arena_alloc(a, (size_t)w.size * sizeof(*w.peers));

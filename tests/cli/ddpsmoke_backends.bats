@@ -203,6 +203,9 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
     smoke --hosts a,b --copy-self --backend mpi-openmpi
     [ "$status" -eq 2 ]
     [[ $stderr == *"copies nothing"* ]]
+    smoke --hosts '[fd00::1],[fd00::2]' --backend mpi-openmpi
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"takes no IPv6 address for a host: fd00::1"* ]]
 }
 
 @test "a wrong name: did you mean; what is not here: exit 4 and what to do" {

@@ -60,6 +60,19 @@ table() {
     done
 }
 
+@test "-J: what does not fit is not left as a part of it" {
+    for file in out.json out.csv; do
+        run -3 bash -c 'ulimit -f 1; "$0" -b 8 -e 1K -n 2 -J "$1"' "$BIN/ncclbench" "$file"
+        [[ $output == *"-J: cannot write $file: "* && ! -e $file ]]
+    done
+}
+
+@test "-J says when it began, and when it ended" {
+    bench --for 2s -b 64K -e 64K -n 5 -J out.json
+    [ "$status" -eq 0 ]
+    jq -e '.start_time < .end_time' out.json
+}
+
 @test "a baseline: saved, kept, missed, of something else, cut off" {
     bench -b 1M -e 4M -n 5 --save-baseline base.json
     [ "$status" -eq 0 ]

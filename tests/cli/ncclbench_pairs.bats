@@ -31,8 +31,14 @@ complete() { # RANKS ARGS...
         complete "$n"
         jq -e 'all(.data.pairs[]; has("lost")) and (.data | has("rails") | not)' <<<"$output"
     done
-    run -0 --separate-stderr "$B" --np 1 --pairs
-    [[ $output != *"pair."* ]]
+}
+
+@test "one rank alone is no pair, and no pass" {
+    local how
+    for how in --pairs --find-slow; do
+        run -3 --separate-stderr "$B" --np 1 "$how"
+        [[ $output == *"ERROR pair.bandwidth: one rank alone is no pair: nothing was measured"* ]]
+    done
 }
 
 @test "--find-slow: more ranks than processors wait for one another, and that is no sick link" {

@@ -44,6 +44,8 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
 
 @test "gloo: the table has nccl-tests' columns and says what was measured" {
     built gloo
+    run -0 --separate-stderr "$B" --backend gloo -b 8 -e 1K -n 2 --json
+    jq -e '.data.covers == "2 local ranks, host memory over Gloo; neither NCCL nor a network was measured"' <<<"$output"
     run -0 --separate-stderr "$B" --backend gloo -b 8 -e 1K -n 2
     [[ ${lines[0]} == *"gloo, Gloo "*"its TCP transport"* ]]
     grep -qE '^ +1024 +256 +float +sum +-1( +[0-9.]+){3} +0( +[0-9.]+){3} +0' <<<"$output"
@@ -179,7 +181,7 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
     run -4 "$B" --backend nccl --nccl "$O/fake/libnccl-damaged.so.2"
     [[ $output == *"has no ncclCommAbort"* ]]
     run -4 env WINDSOCK_FAKE_CUDA=no-gpu "$B" --backend nccl
-    [[ $output == *"no CUDA-capable device"* ]]
+    [[ $output == *"the NVIDIA driver shows no GPU"* ]]
 }
 
 @test "nccl stand-in: a GPU that never finishes meets the deadline" {

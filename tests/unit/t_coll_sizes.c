@@ -8,6 +8,9 @@
 
 #include "bench/coll/coll.h"
 #include "bench/sweep/pace.h"
+#include "tests/unit/in_range.h"
+
+#include <unistd.h>
 
 static void names_are_nccl_tests(void **state)
 {
@@ -112,6 +115,51 @@ static void sweeps_end(void **state)
 	assert_int_equal(sweep_next_size(&o, o.min), 0);
 }
 
+/* -i 1, as some type who mean one iteration: while somebody counts, the others wait for him. */
+static void billions_of_sizes_are_counted_at_once(void **state)
+{
+	const uint64_t n = (UINT64_C(1) << 42) - 7;
+	struct sweep_opts o = {.coll = coll_find("all_reduce"),
+			       .min = 8,
+			       .max = UINT64_C(1) << 42,
+			       .step = 1,
+			       .cycles = 1,
+			       .types = 1u << DT_FLOAT,
+			       .ops = 1};
+	struct pace p;
+
+	(void)state;
+	(void)alarm(60);
+	assert_int_equal(sweep_sizes(&o), n);
+	assert_int_equal(sweep_count(&o, 2), n);
+	pace_begin(&p, &o, n);
+	(void)alarm(0);
+	assert_int_equal(pace_next(&p, 1), 0);
+	assert_int_equal(pace_next(&p, 1000000000), 0); /* thousands of years */
+	for (o.max = 8; o.max < 40; o.max++)
+		for (o.step = 1; o.step < 9; o.step++) {
+			uint64_t sizes = 1;
+
+			for (uint64_t b = o.min; (b = sweep_next_size(&o, b));)
+				sizes++;
+			assert_int_equal(sweep_sizes(&o), sizes);
+		}
+}
+
+/* Those that grow by steps, likewise: 64, 128, 192, 256 MiB. */
+static void steps_are_foretold_too(void **state)
+{
+	const uint64_t mib = 1 << 20, second = 1000000000;
+	struct sweep_opts o = {.min = 64 * mib, .max = 256 * mib, .step = 64 * mib, .cycles = 1};
+	struct pace p;
+
+	(void)state;
+	pace_begin(&p, &o, 4);
+	assert_int_equal(pace_next(&p, second), 0);
+	assert_uint_in_range(pace_next(&p, 2 * second), 9 * second * 99 / 100,
+			     9 * second * 101 / 100);
+}
+
 /* 1 GB/s and nothing else: what is foretold is what it takes. */
 static void the_rest_is_foretold_by_bytes(void **state)
 {
@@ -127,8 +175,8 @@ static void the_rest_is_foretold_by_bytes(void **state)
 		const uint64_t is_left[] = {0, 1856, 1728, 1472, 960, 896, 768, 512};
 		uint64_t left = pace_next(&p, now += second << ((row - 1) % 4));
 
-		assert_in_range(left, is_left[row] * second / 64 * 99 / 100,
-				is_left[row] * second / 64 * 101 / 100);
+		assert_uint_in_range(left, is_left[row] * second / 64 * 99 / 100,
+				     is_left[row] * second / 64 * 101 / 100);
 	}
 	pace_next(&p, now); /* more than there are */
 	assert_int_equal(pace_next(&p, now + second), 0);
@@ -147,6 +195,8 @@ int main(void)
 		cmocka_unit_test(uneven_parts_add_up),
 		cmocka_unit_test(sweeps_end),
 		cmocka_unit_test(the_rest_is_foretold_by_bytes),
+		cmocka_unit_test(billions_of_sizes_are_counted_at_once),
+		cmocka_unit_test(steps_are_foretold_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

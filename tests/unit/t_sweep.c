@@ -7,11 +7,15 @@
 #include <cmocka.h>
 
 #include "bench/dev/dev.h"
-#include "bench/sweep/sweep.h"
+#include "bench/ranks/relay.h"
+#include "bench/sweep/row_event.h"
+
+enum { EACH_JUST = 1 << 19 };
 
 static struct counts {
 	unsigned asked, barriers; /* asked: of floats; doubles are what ranks agree on */
 	unsigned under_way, most_under_way;
+	size_t most_bytes; /* of floats */
 } count;
 
 /* One rank: what it sends is what comes out. */
@@ -22,6 +26,8 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 	count.barriers += q->kind == COLL_BARRIER;
 	if (q->kind == COLL_BARRIER)
 		return 0;
+	if (q->type == DT_FLOAT && q->count * sizeof(float) > count.most_bytes)
+		count.most_bytes = q->count * sizeof(float);
 	if (q->send != q->recv)
 		memcpy(q->recv, q->send, q->count * dtype_size(q->type));
 	count.asked += q->type == DT_FLOAT;
@@ -111,10 +117,70 @@ static void blocking_is_after_each_operation(void **state)
 	}
 }
 
+/* What memory has room for may be less than the sizes of the latency are. */
+static void no_size_is_larger_than_memory_allows(void **state)
+{
+	struct comm c = {.impl = &counting, .size = 1};
+	struct sweep_opts o = of(1, 0, 1);
+	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
+	struct err e = {0};
+
+	(void)state;
+	o.adaptive = true;
+	o.budget_ns = UINT64_MAX / 2;
+	o.max = 1 << 10;
+	count = (struct counts){0};
+	assert_int_equal(sweep_run(&s, &e), 0);
+	assert_int_equal(s.rows, 2); /* 8 B, 1 KiB */
+	assert_int_equal(count.most_bytes, 1 << 10);
+}
+
+/* The row that is told, as a line. */
+static size_t length;
+static bool has_each;
+
+static void pack(struct sweep *s, const struct sweep_row *row)
+{
+	cJSON *event = row_event_pack(row, ROW_ALL_TIMES);
+	char *text = cJSON_PrintUnformatted(event);
+
+	(void)s;
+	length = strlen(text);
+	has_each = row->out.each != NULL;
+	cJSON_free(text);
+	cJSON_Delete(event);
+}
+
+static void told(uint64_t iters)
+{
+	struct comm c = {.impl = &counting, .size = 1};
+	struct sweep_opts o = of(iters, 0, 1);
+	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host, .row = pack};
+	struct err e = {0};
+
+	o.keep_each = true;
+	assert_int_equal(sweep_run(&s, &e), 0);
+	assert_int_equal(s.rows, 1);
+}
+
+/* -J with -n as large as it may be. */
+static void a_row_of_many_iterations_can_be_told(void **state)
+{
+	(void)state;
+	told(1000);
+	assert_true(has_each);
+	told(EACH_JUST); /* of one rank: its own times, and those of all */
+	assert_true(has_each && length < RELAY_LINE_MAX);
+	told(1000000);
+	assert_true(!has_each && length < RELAY_LINE_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_often_as_asked),
+		cmocka_unit_test(a_row_of_many_iterations_can_be_told),
+		cmocka_unit_test(no_size_is_larger_than_memory_allows),
 		cmocka_unit_test(blocking_is_after_each_operation),
 	};
 

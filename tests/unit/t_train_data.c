@@ -10,7 +10,10 @@
 #include "bench/train/loader.h"
 #include "bench/train/sampler.h"
 
+#include <endian.h>
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* --- the sampler -------------------------------------------------------------------- */
 
@@ -140,6 +143,66 @@ static void idx_is_read_and_checked(void **state)
 	labels[9] = 9;
 }
 
+static void put_idx(const char *folder, const char *name, const uint32_t *head, size_t words,
+		    size_t n)
+{
+	char path[256];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	for (size_t i = 0; i < words; i++) {
+		uint32_t w = htobe32(head[i]);
+
+		assert_int_equal(fwrite(&w, sizeof(w), 1, f), 1);
+	}
+	while (n--)
+		assert_int_equal(fputc(0, f), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Ten images each, so large to train on, and so large to validate with. */
+static int open_pair(uint32_t side, uint32_t other, struct err *e)
+{
+	static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+					    "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+	const char *tmp = getenv("TMPDIR");
+	char folder[200], spec[220], path[256];
+	struct data d;
+	int result;
+
+	(void)snprintf(folder, sizeof(folder), "%s/mnist.XXXXXX", tmp ? tmp : "/tmp");
+	assert_non_null(mkdtemp(folder));
+	for (int i = 0; i < 4; i++) {
+		uint32_t s = i < 2 ? side : other, head[] = {i % 2 ? 0x801 : 0x803, 10, s, s};
+
+		put_idx(folder, names[i], head, i % 2 ? 2 : 4, i % 2 ? 10 : 10 * s * s);
+	}
+	(void)snprintf(spec, sizeof(spec), "mnist:%s", folder);
+	result = data_open(&d, spec, 1, 0, 0, e);
+	if (!result)
+		data_close(&d);
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(folder);
+	return result;
+}
+
+/* Else those of the smaller file would be read as if they were as large. */
+static void both_files_have_images_of_one_size(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(open_pair(8, 8, &e), 0);
+	assert_int_equal(open_pair(8, 200, &e), -1);
+	assert_non_null(strstr(e.msg, "200 pixels wide, those to train on 8"));
+	assert_int_equal(open_pair(28, 8, &e), -1);
+}
+
 /* STL-10 stores columns, CIFAR-10 rows; both have three channels, one after the other. */
 static void colours_and_columns(void **state)
 {
@@ -204,6 +267,7 @@ int main(void)
 		cmocka_unit_test(drop_last_repeats_nothing),
 		cmocka_unit_test(loaders_read_the_same),
 		cmocka_unit_test(idx_is_read_and_checked),
+		cmocka_unit_test(both_files_have_images_of_one_size),
 		cmocka_unit_test(colours_and_columns),
 		cmocka_unit_test(resizing_keeps_what_is_straight),
 	};

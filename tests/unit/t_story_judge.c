@@ -1,0 +1,213 @@
+/* What a benchmark's rows come to: by which of them a network is judged, live and of a saved
+ * run, and with what a baseline can be compared. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/sweep/saved.h"
+#include "bench/sweep/verdict.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct told { /* a row of all_reduce */
+	size_t bytes;
+	double busbw;
+};
+
+static const struct story_opts opts = {.sweep = {.min = 8,
+						 .max = 1 << 30,
+						 .factor = 2,
+						 .cycles = 1,
+						 .check = 1,
+						 .types = 1u << DT_FLOAT,
+						 .ops = 1u << OP_SUM}};
+
+static void tell(struct story *s, const char *event)
+{
+	struct err e = {0};
+	cJSON *o = json_parse(event, strlen(event), 8, &e);
+
+	assert_non_null(o);
+	story_event(o, s);
+	cJSON_Delete(o);
+}
+
+/* Two ranks whose cards do 10 Gb/s: 1.25 GB/s of TCP is possible. */
+static struct report *told(struct story *s, struct story_opts *o, const char *other,
+			   const struct told *rows, size_t n)
+{
+	struct report_opts ro = {.command = "ncclbench", .format = "json", .host = "a"};
+	struct err e = {0};
+	struct report *r = report_new(&ro, &e);
+	char event[400];
+
+	assert_non_null(r);
+	*o = opts;
+	o->sweep.coll = coll_find("all_reduce");
+	story_init(s, o, r);
+	(void)snprintf(event, sizeof(event),
+		       "{\"ev\":\"world\",\"backend\":\"tcp\",\"transport\":\"4 sockets\","
+		       "\"device\":\"host memory\",\"ranks\":["
+		       "{\"host\":\"a\",\"address\":\"10.0.0.1\",\"device\":\"x\",\"nic_gbps\":10},"
+		       "{\"host\":\"%s\",\"address\":\"10.0.0.2\",\"device\":\"x\","
+		       "\"nic_gbps\":10}]}",
+		       other);
+	tell(s, event);
+	for (size_t i = 0; i < n; i++) {
+		(void)snprintf(event, sizeof(event),
+			       "{\"ev\":\"row\",\"type\":%d,\"op\":0,\"root\":0,\"count\":%zu,"
+			       "\"out\":{\"s\":1,\"alg\":%g,\"bus\":%g,\"wrong\":0},"
+			       "\"in\":{\"s\":1,\"alg\":%g,\"bus\":%g,\"wrong\":0}}",
+			       DT_FLOAT, rows[i].bytes / 4, rows[i].busbw, rows[i].busbw,
+			       rows[i].busbw, rows[i].busbw);
+		tell(s, event);
+	}
+	return r;
+}
+
+static void over(struct report *r)
+{
+	struct err nothing = {.kind = ERR_USAGE};
+
+	(void)report_end(r, &nothing); /* prints nothing then */
+}
+
+static size_t live(const struct told *rows, size_t n, enum status st)
+{
+	const struct verdict_opts vo = {0};
+	struct story_opts o;
+	struct story s;
+	struct err e = {0};
+	struct report *r = told(&s, &o, "b", rows, n);
+	size_t count;
+
+	assert_int_equal(story_verdict(&s, &vo, &e), 0);
+	count = report_count(r, st);
+	over(r);
+	return count;
+}
+
+/* The same rows, of a file. */
+static size_t saved(const struct told *rows, size_t n, enum status st)
+{
+	struct report_opts ro = {.command = "ncclbench", .format = "json", .host = "a"};
+	struct err e = {0};
+	struct report *r = report_new(&ro, &e);
+	struct saved *x;
+	saved_list l = {0};
+	size_t count;
+
+	assert_non_null(r);
+	x = saved_begin(&l, report_arena(r));
+	x->coll = "all_reduce";
+	x->backend = "tcp";
+	x->ranks = x->hosts = 2;
+	x->worlds = 1;
+	x->verified = true;
+	x->average = 1;
+	for (size_t i = 0; i < n; i++)
+		saved_point(x, report_arena(r), (double)rows[i].bytes, rows[i].busbw, 1,
+			    rows[i].busbw);
+	saved_judge(&l, 10, NULL, r);
+	count = report_count(r, st);
+	over(r);
+	return count;
+}
+
+enum { MIB = 1 << 20 };
+
+/* What a rate limit lets through at first is no word on the network. */
+static void a_burst_at_a_small_size_hides_nothing(void **state)
+{
+	const struct told slow[] = {{MIB, 0.9}, {8 * MIB, 1.2}, {64 * MIB, 0.2}, {256 * MIB, 0.2}},
+			  well[] = {{8 * MIB, 1.2}, {64 * MIB, 1.1}},
+			  small[] = {{MIB, 0.1}, {8 * MIB, 0.2}};
+
+	(void)state;
+	assert_int_equal(live(slow, ARRAY_LEN(slow), ST_FAIL), 1);
+	assert_int_equal(live(well, ARRAY_LEN(well), ST_FAIL), 0);
+	assert_int_equal(live(small, ARRAY_LEN(small), ST_FAIL), 0);
+	assert_int_equal(saved(slow, ARRAY_LEN(slow), ST_FAIL), 1);
+	assert_int_equal(saved(well, ARRAY_LEN(well), ST_FAIL), 0);
+	assert_int_equal(saved(small, ARRAY_LEN(small), ST_FAIL), 0);
+}
+
+/* TCP is there at once: of a saved run no less is asked than of one that runs. */
+static void a_saved_run_is_judged_as_a_live_one(void **state)
+{
+	static const double reached[] = {0.2, 0.4, 0.45, 0.6, 0.8, 1.1};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(reached); i++) {
+		const struct told row = {32 * MIB, reached[i]};
+
+		assert_int_equal(live(&row, 1, ST_FAIL), reached[i] < 0.38 * 1.25);
+		assert_int_equal(saved(&row, 1, ST_FAIL), reached[i] < 0.38 * 1.25);
+		assert_int_equal(saved(&row, 1, ST_WARN), live(&row, 1, ST_WARN));
+	}
+}
+
+/* Of as many ranks, but not on as many hosts: one is a network, and the other is memory. */
+static void a_baseline_is_of_so_many_hosts(void **state)
+{
+	static const char *const others[] = {"b", "a"};
+	const struct told row = {64 * MIB, 1.1};
+	char path[] = "/tmp/t_story_judge.XXXXXX";
+	struct err e = {0};
+
+	(void)state;
+	assert_true(close(mkstemp(path)) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		struct story_opts o;
+		struct story s;
+		struct report *r = told(&s, &o, others[i], &row, 1);
+
+		if (!i)
+			assert_int_equal(baseline_save(&s, path, &e), 0);
+		baseline_judge(&s, baseline_read(path, s.a, &e), 0.9, 0.8);
+		assert_int_equal(report_count(r, ST_PASS), !i);
+		assert_int_equal(report_count(r, ST_ERROR), i);
+		over(r);
+	}
+	(void)unlink(path);
+}
+
+/* Rows point to their cases also when there are many of them. */
+static void many_rows_have_their_own_cases(void **state)
+{
+	enum { ROWS = 3000 };
+	struct told *rows = calloc(ROWS, sizeof(*rows));
+	struct story_opts o;
+	struct story s;
+	struct report *r;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++)
+		rows[i] = (struct told){4 * (i + 1), 1};
+	r = told(&s, &o, "b", rows, ROWS);
+	assert_int_equal(s.rows.n, ROWS);
+	for (size_t i = 0; i < ROWS; i++) {
+		assert_ptr_equal(s.rows.v[i].row.c, &s.rows.v[i].c);
+		assert_int_equal(coll_bytes(s.rows.v[i].row.c), 4 * (i + 1));
+	}
+	over(r);
+	free(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
+		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),
+		cmocka_unit_test(a_baseline_is_of_so_many_hosts),
+		cmocka_unit_test(many_rows_have_their_own_cases),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
