@@ -69,10 +69,12 @@ static int silence(struct app *app, struct preflight_ask *q)
 
 static int check_verb(const struct app *app, const struct preflight_ask *q, struct err *e)
 {
+	const struct verb_options o = {.page = q->page,
+				       .others = q->hosts || q->here || q->nodes || q->baseline};
+
 	if (q->serve)
 		return err_set(e, ERR_USAGE, "--serve goes without %s", app->operands.v[0]);
-	return verb_check(&app->operands, q->hosts || q->here || q->page || q->nodes || q->baseline,
-			  e);
+	return verb_check(&app->operands, &o, e);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)

@@ -14,6 +14,15 @@ void answers_done(struct answers *a)
 	a->n = 0;
 }
 
+size_t answers_count(const struct answers *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		n += a->v[i].doc != NULL;
+	return n;
+}
+
 bool list_has(const str_list *l, const char *s)
 {
 	for (size_t i = 0; i < l->n; i++)

@@ -40,6 +40,7 @@ struct answers {
 	size_t n;
 };
 void answers_done(struct answers *a);
+size_t answers_count(const struct answers *a); /* hosts that gave one */
 bool list_has(const str_list *l, const char *s);
 
 /*

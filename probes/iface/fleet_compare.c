@@ -130,10 +130,10 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e)
 	if (fleet_step(all.n) > 1)
 		report_covers(f->report,
 			      "what NCCL would publish on %zu hosts; %zu of them tried from all",
-			      all.n, n);
+			      answers_count(&all), n);
 	else
 		report_covers(f->report, "what NCCL would publish on %zu hosts, each to each",
-			      all.n);
+			      answers_count(&all));
 	return 0;
 }
 
@@ -233,14 +233,15 @@ int fleet_check(struct fleet *f, const str_list *args, struct err *e)
 		finding_fix(g, "set %s alike everywhere, or nowhere", names.v[k]);
 		report_add(f->report, g);
 	}
-	if (!n && all.n) {
+	if (!n && answers_count(&all) > 1) {
 		struct finding *g = report_find(f->report, "lint.differs", "between hosts");
 
-		finding_set(g, ST_PASS, "the settings are the same on %zu hosts", all.n);
+		finding_set(g, ST_PASS, "the settings are the same on %zu hosts",
+			    answers_count(&all));
 		report_add(f->report, g);
 	}
 	fleet_accelerate(f, &all);
 	report_covers(f->report, "the settings that a non-interactive shell has on %zu hosts",
-		      all.n);
+		      answers_count(&all));
 	return 0;
 }

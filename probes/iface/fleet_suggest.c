@@ -163,6 +163,23 @@ static void say_proven(struct fleet *f, const struct answers *all, bool unproven
 	report_add(f->report, g);
 }
 
+/* Who gave no answer was not tested. */
+static void covers(struct fleet *f, const struct answers *all)
+{
+	size_t n = answers_count(all), step = fleet_step(all->n);
+
+	if (f->hosts.n < 2)
+		report_covers(f->report, "one host only; nothing between hosts was tested");
+	else if (n < 2)
+		report_covers(f->report, "%zu of %zu hosts; nothing between hosts was tested", n,
+			      f->hosts.n);
+	else if (step > 1)
+		report_covers(f->report, "the way between %zu hosts, to each %zuth of them", n,
+			      step);
+	else
+		report_covers(f->report, "the way between %zu hosts, each to each", n);
+}
+
 static int after_first(struct fleet *f, const struct answers *first, bool unproven,
 		       struct answers *proven, struct err *e)
 {
@@ -171,10 +188,7 @@ static int after_first(struct fleet *f, const struct answers *first, bool unprov
 	fleet_view_choices(f, proven);
 	say_proven(f, proven, unproven);
 	fleet_compare_mtu(f, proven);
-	if (f->hosts.n > 1)
-		report_covers(f->report, "the way between %zu hosts, each to each", f->hosts.n);
-	else
-		report_covers(f->report, "one host only; nothing between hosts was tested");
+	covers(f, proven);
 	return 0;
 }
 
@@ -190,9 +204,9 @@ int fleet_suggest(struct fleet *f, const char *form, bool name_only, struct err 
 	if (after_first(f, &first, false, &proven, e))
 		return -1;
 	merge_all(f, &proven);
-	if (!report_count(f->report, ST_FAIL) && f->hosts.n > 1)
+	if (!report_count(f->report, ST_FAIL) && answers_count(&proven) > 1)
 		report_remark(f->report, "%zu hosts reach each other through the chosen interfaces",
-			      f->hosts.n);
+			      answers_count(&proven));
 	fleet_emit(f, &proven, form, name_only);
 	return 0;
 }

@@ -42,6 +42,7 @@ struct resolving {
 	struct peer *peer;
 	uint64_t deadline_ns;
 	const char *trouble;
+	bool unasked; /* for a reason of this host's own */
 	bool is_self, is_named;
 };
 
@@ -106,6 +107,7 @@ static int resolve_part(const char *part, void *arg, struct err *e)
 		name_resolve(w->peer->host, w->deadline_ns, a, &got);
 	if (!got.addrs.n)
 		w->trouble = got.trouble;
+	w->unasked = got.unasked;
 	w->peer->port = port;
 	for (size_t i = 0; i < got.addrs.n; i++) {
 		if (is_here(w->f, &got.addrs.v[i])) {
@@ -128,6 +130,8 @@ static void say_no_address(const struct resolving *w, struct report *r)
 	if (w->is_self) {
 		finding_set(f, ST_INFO,
 			    "is an address of this host itself: nothing was tested with it");
+	} else if (w->unasked) {
+		finding_set(f, ST_ERROR, "%s", w->trouble);
 	} else {
 		finding_set(f, ST_FAIL, "%s", w->trouble ? w->trouble : "does not resolve");
 		finding_expect(f, "a name that resolves, or an address");

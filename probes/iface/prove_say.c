@@ -120,6 +120,23 @@ static void say_unreached(struct proof *p, struct report *r, size_t peer)
 	report_add(r, f);
 }
 
+/* "via 10.0.0.254 ", where the way through this interface has a router; "": there is none. */
+static const char *router_of(struct proof *p, const union addr *to, const struct iface *through)
+{
+	union addr at = {.sa.sa_family = to->sa.sa_family};
+	struct err ignored = {0};
+	struct addr_text text;
+	struct route route;
+
+	if (netlink_route(p->nl, to, through->index, NULL, &route, &ignored) || !route.has_gateway)
+		return "";
+	if (to->sa.sa_family == AF_INET)
+		memcpy(&at.v4.sin_addr, route.gateway, sizeof(at.v4.sin_addr));
+	else
+		memcpy(&at.v6.sin6_addr, route.gateway, sizeof(at.v6.sin6_addr));
+	return arena_printf(p->a, "via %s ", addr_print(&at, &text));
+}
+
 /* NCCL binds only its listening side: what it sends follows the routing table. */
 static void say_route(struct proof *p, struct report *r, const struct iface *chosen, size_t cand,
 		      size_t peer)
@@ -141,7 +158,8 @@ static void say_route(struct proof *p, struct report *r, const struct iface *cho
 		"the routing table sends to it through %s, not %s: NCCL listens on the interface "
 		"you name, but connects by route",
 		out->name, chosen->name);
-	finding_fix(f, "sudo ip route replace %s dev %s", addr_print(t->to, &(struct addr_text){0}),
+	finding_fix(f, "sudo ip route replace %s %sdev %s",
+		    addr_print(t->to, &(struct addr_text){0}), router_of(p, t->to, chosen),
 		    shell_quote(p->a, chosen->name));
 	report_add(r, f);
 }

@@ -193,7 +193,8 @@ static void earlier_lines(const struct suggestion *s, const struct file_text *ol
 			finding_set(f, ST_WARN,
 				    "sets %s=%s before us, and NCCL takes the first line", name,
 				    value);
-			finding_fix(f, "sed -i %zud %s", line, shell_quote(a, old->path));
+			/* as a comment: the other lines keep their numbers */
+			finding_fix(f, "sed -i '%zus/^/#/' %s", line, shell_quote(a, old->path));
 			report_add(r, f);
 		}
 	}

@@ -14,6 +14,13 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+/* Up to 2.8 the code has one digit less: 2804 is 2.8.4. */
+static const char *version_of_nccl(struct arena *a, unsigned code)
+{
+	return arena_printf(a, "%u.%u.%u", code < 10000 ? code / 1000 : code / 10000,
+			    code < 10000 ? code / 100 % 10 : code / 100 % 100, code % 100);
+}
+
 static void software(struct arena *a, cJSON *o)
 {
 	unsigned nccl = nccl_installed();
@@ -24,8 +31,7 @@ static void software(struct arena *a, cJSON *o)
 		json_str(o, "kernel", u.release);
 	json_str(o, "driver", sysroot_line(a, "/sys/module/nvidia/version"));
 	if (nccl)
-		json_str(o, "nccl",
-			 arena_printf(a, "%u.%u.%u", nccl / 10000, nccl / 100 % 100, nccl % 100));
+		json_str(o, "nccl", version_of_nccl(a, nccl));
 }
 
 const char *facts_torch(struct arena *a) { return python_version_of(a, "torch"); }
@@ -114,7 +120,7 @@ static void master(struct arena *a, const char *name, cJSON *into)
 }
 
 /* Of each path a digest, and of its first files: "CONTENTS NAME". */
-static void digests(struct arena *a, const str_list *paths, cJSON *into)
+static void digests(struct arena *a, const str_list *paths, uint64_t until_ns, cJSON *into)
 {
 	cJSON *whole = json_object(into, "same"), *files = json_object(into, "same_files");
 
@@ -122,7 +128,7 @@ static void digests(struct arena *a, const str_list *paths, cJSON *into)
 		same_list list;
 		cJSON *each;
 
-		json_str(whole, paths->v[i], same_digest(paths->v[i], a, &list));
+		json_str(whole, paths->v[i], same_digest(paths->v[i], until_ns, a, &list));
 		each = json_array(files, paths->v[i]);
 		for (size_t k = 0; k < list.n; k++)
 			json_push_str(each,
@@ -130,14 +136,15 @@ static void digests(struct arena *a, const str_list *paths, cJSON *into)
 	}
 }
 
-void facts_gather(struct arena *a, const str_list *same, const char *name, cJSON *into)
+void facts_gather(struct arena *a, const str_list *same, uint64_t until_ns, const char *name,
+		  cJSON *into)
 {
 	software(a, into);
 	json_str(into, "torch", facts_torch(a));
 	kernel(a, into);
 	hardware(a, into);
 	if (same->n)
-		digests(a, same, into);
+		digests(a, same, until_ns, into);
 	if (name)
 		master(a, name, into);
 	json_num(into, "clock", facts_clock());

@@ -6,8 +6,10 @@
 
 #include <cjson/cJSON.h>
 
-/* @same: paths of which a digest is wanted; @name: what addresses has it here? NULL: none is. */
-void facts_gather(struct arena *a, const str_list *same, const char *name, cJSON *into);
+/* @same: paths of which a digest is wanted, by @until_ns (0: no matter when); @name: what addresses
+ * has it here? NULL: none is. */
+void facts_gather(struct arena *a, const str_list *same, uint64_t until_ns, const char *name,
+		  cJSON *into);
 double facts_clock(void); /* seconds since 1970 */
 /* "2.5.1+cu124" of the Python that a job would run, or NULL. */
 const char *facts_torch(struct arena *a);

@@ -91,7 +91,10 @@ static bool too_old_driver(struct gpu_view *v, const char *torch, int cuda)
 		    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # or a PyTorch for "
 		    "CUDA %d: pip "
 		    "install torch --index-url https://download.pytorch.org/whl/cu%d",
-		    driver, driver == 12 ? 126 : driver * 10);
+		    driver,
+		    driver == 12   ? 126
+		    : driver == 11 ? 118
+				   : driver * 10);
 	return true;
 }
 

@@ -1,5 +1,8 @@
 #include "probes/node/same.h"
 
+#include "lib/core/interrupt.h"
+#include "lib/core/units.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +21,16 @@ struct walk {
 	size_t files, root; /* root: bytes of the path that it began with */
 	same_list *list;
 	const char *unreadable;
+	uint64_t until_ns; /* 0: as long as it takes */
+	bool late;
 };
+
+/* What is large is not to cost the run all that it has found out. */
+static bool is_late(struct walk *w)
+{
+	w->late = w->late || interrupt_pending() || (w->until_ns && now_ns() >= w->until_ns);
+	return w->late;
+}
 
 static void add_to(hash_state *hash, const void *p, size_t n)
 {
@@ -43,7 +55,7 @@ static const char *in_hex(struct arena *a, hash_state *hash)
 static bool add_part(struct walk *w, hash_state *into, int fd, off_t at, off_t n)
 {
 	while (n > 0) {
-		ssize_t got = pread(fd, w->buf, n < BITE ? (size_t)n : BITE, at);
+		ssize_t got = is_late(w) ? 0 : pread(fd, w->buf, n < BITE ? (size_t)n : BITE, at);
 
 		if (got <= 0)
 			return false;
@@ -117,7 +129,8 @@ static bool add_folder(struct walk *w, const char *path, int depth)
 
 		if (!is_left_out(name)) {
 			add(w, name, strlen(name));
-			add_any(w, arena_printf(w->a, "%s/%s", path, name), depth + 1);
+			if (!is_late(w))
+				add_any(w, arena_printf(w->a, "%s/%s", path, name), depth + 1);
 		}
 		free(names[i]);
 	}
@@ -129,7 +142,7 @@ static bool add_folder(struct walk *w, const char *path, int depth)
 static void add_any(struct walk *w, const char *path, int depth)
 {
 	struct stat st;
-	bool read = !lstat(path, &st);
+	bool read = !is_late(w) && !lstat(path, &st);
 	mode_t type = read ? st.st_mode & S_IFMT : 0;
 
 	add(w, &type, sizeof(type));
@@ -146,9 +159,9 @@ static void add_any(struct walk *w, const char *path, int depth)
 		w->unreadable = path;
 }
 
-const char *same_digest(const char *path, struct arena *a, same_list *ret)
+const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, same_list *ret)
 {
-	struct walk w = {.a = a, .root = strlen(path), .list = ret};
+	struct walk w = {.a = a, .root = strlen(path), .list = ret, .until_ns = until_ns};
 	const char *hex;
 
 	*ret = (same_list){0};
@@ -160,6 +173,8 @@ const char *same_digest(const char *path, struct arena *a, same_list *ret)
 	crypto_generichash_init(&w.hash, NULL, 0, crypto_generichash_BYTES);
 	add_any(&w, path, 0);
 	hex = in_hex(a, &w.hash);
+	if (w.late)
+		return SAME_LATE;
 	if (w.unreadable)
 		return arena_printf(a, "unreadable (%s)", w.unreadable);
 	return arena_printf(a, "%s, %zu file%s", hex, w.files, w.files == 1 ? "" : "s");

@@ -14,8 +14,10 @@ struct same_file {
 };
 typedef LIST(struct same_file) same_list;
 
-/* "3f2a90c4d1e8b7a6, 12 files", or "missing", "unreadable (FILE)". @ret: its first files, for who
- * wants to know which of them differs. */
-const char *same_digest(const char *path, struct arena *a, same_list *ret);
+/* "3f2a90c4d1e8b7a6, 12 files", or "missing", "unreadable (FILE)", SAME_LATE. @until_ns: what is
+ * not read to its end by then stays so; 0: whatever it takes, but for Ctrl-C. @ret: its first
+ * files, for who wants to know which of them differs. */
+const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, same_list *ret);
+#define SAME_LATE "not read to its end in time"
 
 #endif

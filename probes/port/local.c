@@ -1,5 +1,6 @@
 #include "probes/port/local.h"
 
+#include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/facts.h"
 #include "probes/port/fix.h"
@@ -67,6 +68,43 @@ static void judge_master(const struct local *l, struct report *r, cJSON *warning
 	put(r, warnings, f);
 }
 
+/* What the kernel hands out to nobody who does not ask for it: "8080,9000-9010". */
+static bool is_reserved(const struct local *l, const char *list)
+{
+	port_list ports = {0};
+	struct err ignored = {0};
+
+	if (ports_parse(list, &l->env, l->f->a, &ports, &ignored))
+		return false;
+	for (size_t i = 0; i < ports.n; i++)
+		if (ports.v[i] == l->env.master)
+			return true;
+	return false;
+}
+
+static void judge_master_in_range(const struct local *l, struct report *r, cJSON *warnings)
+{
+	const struct port_range *g = &l->env.range;
+	const char *list = sysroot_line(l->f->a, "/proc/sys/net/ipv4/ip_local_reserved_ports");
+	struct finding *f;
+
+	if (l->env.master < g->first || l->env.master > g->last)
+		return;
+	list = list ?: "";
+	if (*list && is_reserved(l, list))
+		return;
+	f = report_find(r, "local.master_port", arena_printf(l->f->a, "%u", l->env.master));
+	finding_set(f, ST_WARN,
+		    "lies in the range that the kernel hands out (%u-%u): some other "
+		    "connection may hold it when the job starts",
+		    g->first, g->last);
+	finding_expect(f, "a port outside that range, or a reserved one");
+	/* whose they are, the others stay reserved */
+	finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%s%s%u", list,
+		    *list ? "," : "", l->env.master);
+	put(r, warnings, f);
+}
+
 static void judge_range(const struct local *l, struct report *r, cJSON *warnings)
 {
 	const struct port_range *g = &l->env.range;
@@ -88,16 +126,7 @@ static void judge_range(const struct local *l, struct report *r, cJSON *warnings
 			    "nodes, not MASTER_PORT alone");
 	}
 	put(r, warnings, f);
-	if (l->env.master < g->first || l->env.master > g->last)
-		return;
-	f = report_find(r, "local.master_port", arena_printf(l->f->a, "%u", l->env.master));
-	finding_set(f, ST_WARN,
-		    "lies in the range that the kernel hands out (%u-%u): some other "
-		    "connection may hold it when the job starts",
-		    g->first, g->last);
-	finding_expect(f, "a port outside that range, or a reserved one");
-	finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%u", l->env.master);
-	put(r, warnings, f);
+	judge_master_in_range(l, r, warnings);
 }
 
 static void judge_address(const struct local *l, struct report *r)

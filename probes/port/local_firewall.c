@@ -79,7 +79,8 @@ static union addr made_up_peer(const struct iface_addr *x)
 	uint8_t *last = peer.sa.sa_family == AF_INET ? (uint8_t *)&peer.v4.sin_addr + 3
 						     : &peer.v6.sin6_addr.s6_addr[15];
 
-	*last ^= (*last & 3) == 1 ? 3 : 1; /* no network and no broadcast address in a /30 */
+	/* in a /30 the two between its network and its broadcast address are hosts */
+	*last ^= (*last & 3) == 1 || (*last & 3) == 2 ? 3 : 1;
 	addr_set_port(&peer, 0);
 	return peer;
 }

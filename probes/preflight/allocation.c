@@ -1,6 +1,7 @@
 #include "probes/preflight/allocation.h"
 
 #include "lib/cluster/child.h"
+#include "lib/cluster/hostlist.h"
 #include "lib/core/self.h"
 #include "probes/preflight/part.h"
 
@@ -36,11 +37,20 @@ static bool slurm(struct arena *a, struct allocation *ret)
 	return true;
 }
 
-static bool pbs(struct allocation *ret)
+/* A line for each processor of a host. */
+static bool is_one_host(struct arena *a, const char *file)
+{
+	host_list hosts = {0};
+	struct err ignored = {0};
+
+	return !hosts_from_arg(file, a, &hosts, &ignored) && hosts.n < 2;
+}
+
+static bool pbs(struct arena *a, struct allocation *ret)
 {
 	const char *file = given("PBS_NODEFILE");
 
-	if (!file || access(file, R_OK))
+	if (!file || access(file, R_OK) || is_one_host(a, file))
 		return false;
 	*ret = (struct allocation){.scheduler = "PBS", .hosts = file};
 	return true;
@@ -50,7 +60,7 @@ void allocation_find(struct arena *a, struct allocation *ret)
 {
 	*ret = (struct allocation){0};
 	if (!slurm(a, ret))
-		(void)pbs(ret);
+		(void)pbs(a, ret);
 }
 
 int allocation_srun(char *const *words, int n, struct err *e)

@@ -121,7 +121,7 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->asked = q->here;
 	p->burst = q->burst;
 	p->same = q->same;
-	p->master = q->hosts || q->here ? q->master : NULL;
+	p->master = q->hosts || q->here || q->serve ? q->master : NULL;
 	p->page = q->page;
 }
 

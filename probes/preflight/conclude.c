@@ -92,8 +92,9 @@ int preflight_check_nodes(struct arena *a, const char *nodes, struct err *e)
 	}
 	for (; access(path, F_OK) && (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
 		;
-	return report_check_folder(
-		a, arena_printf(a, "%s/passing_nodes.txt", access(path, F_OK) ? "." : path), e);
+	if (access(path, F_OK))
+		path = arena_strdup(a, *path == '/' ? "" : ".");
+	return report_check_folder(a, arena_printf(a, "%s/passing_nodes.txt", path), e);
 }
 
 static bool has_run(const struct preflight *p, enum stage_id id)
@@ -265,7 +266,8 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	item_list causes;
 
 	if (!p->hosts.n && preflight_wants_data(p)) {
-		facts_gather(p->a, &p->same, p->master, json_object(report_data(p->r), "facts"));
+		facts_gather(p->a, &p->same, p->until_ns, p->master,
+			     json_object(report_data(p->r), "facts"));
 		json_str(report_data(p->r), "boot",
 			 sysroot_line(p->a, "/proc/sys/kernel/random/boot_id"));
 	}

@@ -90,18 +90,22 @@ static int tell_of_self(struct crew *c, struct err *e)
 {
 	const uint64_t cap = preflight_cap(c->p, S_HOSTS), patience = 6 * c->p->deadline_ns;
 	const uint64_t most = c->p->until_ns ? cap : patience;
-	const char *args[] = {"--json",
-			      "--quick",
-			      "--here",
-			      arena_printf(c->p->a, "--deadline=%llums",
-					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS)),
-			      arena_printf(c->p->a, "--budget=%llums",
-					   c->p->until_ns ? most / NS_PER_MS + 1 : 0ull),
-			      c->p->burst || c->p->tier > TIER_QUICK ? "--burst" : NULL,
-			      NULL};
+	struct arena *a = c->p->a;
 	AUTO(part_done) struct part got;
+	str_list args = {0};
 
-	part_run("windsock", args, most, NULL, c->p->a, &got);
+	*LIST_ADD(a, &args) = "--json";
+	*LIST_ADD(a, &args) = "--quick";
+	*LIST_ADD(a, &args) = "--here";
+	*LIST_ADD(a, &args) = arena_printf(a, "--deadline=%llums",
+					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS));
+	*LIST_ADD(a, &args) =
+		arena_printf(a, "--budget=%llums", (unsigned long long)(most / NS_PER_MS + 1));
+	if (c->p->burst || c->p->tier > TIER_QUICK)
+		*LIST_ADD(a, &args) = "--burst";
+	preflight_ask_alike(c->p, &args);
+	*LIST_ADD(a, &args) = NULL;
+	part_run("windsock", args.v, most, NULL, a, &got);
 	return tell(c, "node", got.doc, e);
 }
 

@@ -150,7 +150,8 @@ static void count_alike(struct arena *a, const struct kind *k, value_list *l)
 
 	for (size_t i = 0; i < l->n; i++)
 		v[i] = &l->v[i];
-	qsort(v, l->n, sizeof(struct value *), k->type == SIZE ? by_number : by_text);
+	qsort(v, l->n, sizeof(struct value *),
+	      k->type == SIZE || k->type == RATE ? by_number : by_text);
 	for (size_t i = 0; i < l->n; i++) {
 		while (!is_alike(k, v[from], v[i]))
 			from++;

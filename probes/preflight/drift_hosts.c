@@ -1,5 +1,6 @@
 /* What makes hosts be mistaken for each other: their names, and their clocks. */
 #include "lib/cluster/child.h"
+#include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
 
@@ -39,6 +40,15 @@ static const char *without_twins(struct preflight *p, const struct answers *all,
 	return hostlist_fold(p->a, &kept);
 }
 
+/* What it was asked for by, where that is a name, and not the very one that another has. */
+static const char *own_name(const struct answer *x)
+{
+	const char *at = strrchr(x->host, '@'), *name = at ? at + 1 : x->host;
+	union addr ignored;
+
+	return !addr_parse(name, &ignored) || streq(name, x->hostname) ? NULL : name;
+}
+
 static void tell_twins(struct preflight *p, const struct answers *all, const struct called *v,
 		       size_t n)
 {
@@ -63,7 +73,8 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 		finding_fix(f, "windsock --hosts %s   # each machine once",
 			    shell_quote(p->a, without_twins(p, all, v, n)));
 	else
-		finding_fix(f, "sudo hostnamectl set-hostname %s", v[1].a->host);
+		finding_fix(f, "sudo hostnamectl set-hostname %s",
+			    own_name(v[1].a) ?: "NAME   # one that no other has");
 }
 
 void drift_names(struct preflight *p, const struct answers *all)

@@ -1,6 +1,7 @@
 /* Code and data that must be alike on all hosts: who has other, and what differs in it. */
 #include "lib/cluster/child.h"
 #include "lib/report/json.h"
+#include "probes/node/same.h"
 #include "probes/preflight/drift.h"
 
 struct copy {
@@ -14,6 +15,7 @@ struct copies {
 	size_t n, read;
 	const struct copy *usual; /* of the most that are alike; NULL: no majority */
 	size_t alike;
+	host_list late; /* where there was no time to read it */
 };
 
 /* "missing", "unreadable (FILE)" */
@@ -47,7 +49,9 @@ static void collect(struct preflight *p, const struct answers *all, struct copie
 		const cJSON *same = json_get(json_get(all->v[i].data, "facts"), "same");
 		const char *text = json_get_str(same, c->path);
 
-		if (!text)
+		if (text && streq(text, SAME_LATE))
+			LIST_ADD(p->a, &c->late)->name = all->v[i].host;
+		if (!text || streq(text, SAME_LATE))
 			continue;
 		c->v[c->n++] = (struct copy){&all->v[i], text};
 		c->read += is_read(text);
@@ -190,11 +194,25 @@ static void tell_all(struct preflight *p, const struct copies *c)
 			    shell_quote(p->a, c->path));
 }
 
+/* That says nothing of what is in it. A host takes no longer for itself than twice a deadline. */
+static void tell_late(struct preflight *p, struct copies *c)
+{
+	struct finding *f = drift_note(p, NULL, c->path, NULL);
+	const char *hosts = p->given ? arena_printf(p->a, "--hosts %s", shell_quote(p->a, p->given))
+				     : "--serve";
+
+	finding_set(f, ST_SKIP, "was not compared on %s: " SAME_LATE, names_brief(p->a, &c->late));
+	finding_fix(f, "windsock %s --same %s --deadline 5m   # or a smaller part of it", hosts,
+		    shell_quote(p->a, c->path));
+}
+
 bool drift_same(struct preflight *p, const struct answers *all, const char *path)
 {
 	struct copies c = {.path = path};
 
 	collect(p, all, &c);
+	if (c.late.n)
+		tell_late(p, &c);
 	if (c.n && (!c.read || (!c.usual && c.read > 1)))
 		tell_all(p, &c);
 	for (size_t i = 0; c.usual && i < c.n; i++)

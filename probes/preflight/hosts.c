@@ -205,6 +205,14 @@ static void node_data(struct preflight *p, const struct answers *all)
 	}
 }
 
+void preflight_ask_alike(const struct preflight *p, str_list *args)
+{
+	for (size_t i = 0; i < p->same.n; i++)
+		*LIST_ADD(p->a, args) = arena_printf(p->a, "--same=%s", p->same.v[i]);
+	if (p->master)
+		*LIST_ADD(p->a, args) = arena_printf(p->a, "--master=%s", p->master);
+}
+
 static int ask(struct preflight *p, struct answers *all, struct err *e)
 {
 	struct fleet f = {.command = "windsock",
@@ -228,10 +236,7 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 					      (unsigned long long)(p->deadline_ns / NS_PER_MS));
 	*LIST_ADD(p->a, &args) =
 		arena_printf(p->a, "--budget=%llums", (unsigned long long)(cap / NS_PER_MS + 1));
-	for (size_t i = 0; i < p->same.n; i++)
-		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--same=%s", p->same.v[i]);
-	if (p->master)
-		*LIST_ADD(p->a, &args) = arena_printf(p->a, "--master=%s", p->master);
+	preflight_ask_alike(p, &args);
 	if (fleet_ask(&f, &args, false, all, e))
 		return -1;
 	note_lost(p, &f);
@@ -264,14 +269,14 @@ static int conclude(struct preflight *p, const struct answers *all, double asked
 	return preflight_conclude(p, e);
 }
 
-/* Where a job meets: the first host, as launchers have it. An address needs no name. */
-static void choose_master(struct preflight *p)
+/* Where a job meets: what was given, else @first. An address needs no name. */
+static void choose_master(struct preflight *p, const char *first)
 {
 	union addr a;
 
 	p->master_given = p->master;
-	p->master = p->master ?: p->hosts.v[0].name;
-	if (!addr_parse(p->master, &a))
+	p->master = p->master ?: first;
+	if (p->master && !addr_parse(p->master, &a))
 		p->master = NULL;
 }
 
@@ -284,7 +289,7 @@ int preflight_hosts(struct preflight *p, struct err *e)
 	p->way = (struct host_way){.rsh = p->rsh, .given = p->given, .n = p->hosts.n};
 	p->t.way = &p->way;
 	p->width = p->hosts.n;
-	choose_master(p);
+	choose_master(p, p->hosts.v[0].name); /* as launchers have it */
 	if (preflight_gate(p, S_HOSTS) && ask(p, &all, e))
 		return -1;
 	return conclude(p, &all, asked, facts_clock(), e);
@@ -299,6 +304,7 @@ int preflight_crew(struct preflight *p, bool *ret_leads, struct err *e)
 
 	if (!c)
 		return -1;
+	choose_master(p, NULL);
 	*ret_leads = crew_leads(c);
 	p->crew = c;
 	p->t.own = sysroot_hostname(p->a);

@@ -147,6 +147,8 @@ int preflight_here(struct preflight *p, struct err *e) MUST_CHECK;
 /* One of those that joined (--serve); true in @ret_leads where the report is ours. */
 int preflight_crew(struct preflight *p, bool *ret_leads, struct err *e) MUST_CHECK;
 int preflight_hosts(struct preflight *p, struct err *e) MUST_CHECK;
+/* Of --same and --master what each host is asked. */
+void preflight_ask_alike(const struct preflight *p, str_list *args);
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
 void preflight_find_culprits(struct preflight *p, const cJSON *matrix);
 void preflight_between(struct preflight *p); /* its second half */

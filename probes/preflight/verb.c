@@ -27,9 +27,16 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
 }
 
-static int check_on(const str_list *words, bool others, struct err *e)
+static int check_diff(const str_list *words UNUSED, const struct verb_options *o, struct err *e)
 {
-	return on_check(words->v[2], others, e);
+	return o->others ? err_set(e, ERR_USAGE,
+				   "diff goes without --hosts, --here, --nodes and --baseline")
+			 : 0;
+}
+
+static int check_on(const str_list *words, const struct verb_options *o, struct err *e)
+{
+	return on_check(words->v[2], o->others || o->page, e);
 }
 
 static int run_on(struct preflight *p, const str_list *words, struct err *e)
@@ -46,10 +53,10 @@ static int run_on(struct preflight *p, const str_list *words, struct err *e)
 static const struct verb {
 	const char *name;
 	const char *takes, *such_as; /* two words, which; and an example, or NULL */
-	int (*check)(const str_list *words, bool others, struct err *e); /* may be NULL */
+	int (*check)(const str_list *words, const struct verb_options *o, struct err *e);
 	int (*run)(struct preflight *p, const str_list *words, struct err *e);
 } verbs[] = {
-	{"diff", "diff takes two runs: OLD NEW", NULL, NULL, run_diff},
+	{"diff", "diff takes two runs: OLD NEW", NULL, check_diff, run_diff},
 	{"on", "on takes hosts and one command line: HOSTS COMMAND",
 	 "windsock on 'node[1-8]' 'uname -r; uptime'   # quoted, as for ssh", check_on, run_on},
 };
@@ -73,7 +80,7 @@ static int refuse(const char *word, struct err *e)
 	return -1;
 }
 
-int verb_check(const str_list *words, bool others, struct err *e)
+int verb_check(const str_list *words, const struct verb_options *o, struct err *e)
 {
 	const struct verb *v = find(words);
 
@@ -83,7 +90,7 @@ int verb_check(const str_list *words, bool others, struct err *e)
 		err_set(e, ERR_USAGE, "%s", v->takes);
 		return v->such_as ? err_hint(e, "%s", v->such_as) : -1;
 	}
-	return v->check ? v->check(words, others, e) : 0;
+	return v->check(words, o, e);
 }
 
 int verb_run(struct preflight *p, const str_list *words, struct err *e)

@@ -12,9 +12,14 @@
 
 extern const char *const verb_names[]; /* all three; NULL-terminated, for struct command */
 
-/* Is the first of @words a verb, and are the others what it takes? @others: options are given that
- * are of a pre-flight alone. ERR_USAGE. */
-int verb_check(const str_list *words, bool others, struct err *e) MUST_CHECK;
+/* Options that were given, but are of a pre-flight: what nobody looks at was meant for something.
+ */
+struct verb_options {
+	bool page;   /* --report */
+	bool others; /* --hosts, --here, --nodes, --baseline */
+};
+/* Is the first of @words a verb, and are the others what it takes? ERR_USAGE. */
+int verb_check(const str_list *words, const struct verb_options *o, struct err *e) MUST_CHECK;
 /* @words were checked. Findings. */
 int verb_run(struct preflight *p, const str_list *words, struct err *e) MUST_CHECK;
 

@@ -54,12 +54,13 @@ void lint_fix(struct finding *f, const struct setting *s, const char *name, cons
 	finding_fix(f, "sed -i %s %s", shell_quote(f->a, script), quoted_path(f->a, path));
 }
 
+/* A line that is gone would make the next one's number mean another: it becomes a comment. */
 void lint_unset(struct finding *f, const struct setting *s)
 {
 	const char *path, *line;
 
 	if (in_file(f, s, &path, &line))
-		finding_fix(f, "sed -i %sd %s", line, quoted_path(f->a, path));
+		finding_fix(f, "sed -i '%ss/^/#/' %s", line, quoted_path(f->a, path));
 	else
 		finding_fix(f, "unset %s", s->name);
 }
@@ -112,7 +113,7 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 			    "crashes",
 			    spec->overrun);
 		finding_expect(f, "names of at most %d characters", IFNAMSIZ - 1);
-		finding_fix(f, "unset %s", s->name);
+		lint_unset(f, s);
 		report_add(l->r, f);
 	}
 	if (!quote && !blank && !sign)

@@ -26,14 +26,13 @@ static void group_edges(const struct sg_model *m, const struct sg_node *n, struc
 	}
 }
 
-static void acl_edges(const struct sg_model *m, struct arena *a, edge_list *l,
+static void acl_edges(const struct sg_acl *acl, struct arena *a, edge_list *l,
 		      struct sg_span within)
 {
-	for (size_t i = 0; i < m->acls.n; i++)
-		for (size_t k = 0; k < m->acls.v[i].entries.n; k++) {
-			add_edge(a, l, m->acls.v[i].entries.v[k].first, within);
-			add_edge(a, l, m->acls.v[i].entries.v[k].last + 1, within);
-		}
+	for (size_t i = 0; acl && i < acl->entries.n; i++) {
+		add_edge(a, l, acl->entries.v[i].first, within);
+		add_edge(a, l, acl->entries.v[i].last + 1, within);
+	}
 }
 
 static void add_span(struct arena *a, span_list *l, uint16_t first, uint16_t last)
@@ -54,7 +53,8 @@ void sg_closed_ports(const struct sg_model *m, const struct sg_flow *f, enum sg_
 	*LIST_ADD(&a, &edges) = within.first;
 	group_edges(m, f->from, &a, &edges, within);
 	group_edges(m, f->to, &a, &edges, within);
-	acl_edges(m, &a, &edges, within);
+	acl_edges(sg_acl_of(m, f->from->subnet), &a, &edges, within);
+	acl_edges(sg_acl_of(m, f->to->subnet), &a, &edges, within);
 	qsort(edges.v, edges.n, sizeof(*edges.v), by_number);
 	for (size_t i = 0; i < edges.n; i++) {
 		int next = i + 1 < edges.n ? edges.v[i + 1] : within.last + 1;

@@ -90,6 +90,28 @@ X
     grep -q State=DRAIN calls
 }
 
+@test "Slurm undrain: what Slurm takes for no node is not done, and not passed over" {
+    stand_in sinfo 'exit 1'
+    stand_in scontrol '[ "$2" = hostnames ] || exit 0; [ "$3" != "n[1-" ] || { echo "Invalid hostlist: n[1-" >&2; exit 1; }; echo "$3"'
+    printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD" >windsock.conf
+    cp "$S"/slurm/{undrain,common.sh} .
+    run -3 ./undrain 'n[1-'
+    [[ $output == *"'n[1-' names no node" ]]
+}
+
+@test "Slurm campaign: a node that could not be drained is said to be none" {
+    stand_in sinfo 'printf "all* n%s idle\n" 1 2 3'
+    stand_in scontrol 'echo "slurm_update error: Access denied"; exit 1'
+    stand_in salloc 'while [ "$1" != windsock ]; do shift; done; exec "$@"'
+    stand_in windsock 'while [ "$1" != --nodes ]; do shift; done; echo n2 >"$2/failing_nodes.txt"
+        printf "n1\nn3\n" >"$2/passing_nodes.txt"; printf "not ok 1 - a.b n2\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n" >"$2/report.tap"; exit 1'
+    printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD/logs" >windsock.conf
+    cp "$S"/slurm/{campaign,common.sh} .
+    run -1 ./campaign
+    [[ $output == *"campaign: could not drain n2, $PWD/logs/slurm.log has why: a.b n2: is bad"* ]]
+    grep -q 'n2 could not be drained (slurm_update error: Access denied)' logs/slurm.log
+}
+
 # --- Prometheus and systemd -------------------------------------------------------
 
 @test "Prometheus: a file that promtool takes, readable by all, replaced in one step" {
@@ -127,6 +149,19 @@ X
         [ "$(ls -A metrics)" = windsock.prom ]
     done
     run -2 "$S/prometheus/windsock-textfile" nowhere
+}
+
+@test "Prometheus: one that is ended by a signal leaves nothing in the collector's folder" {
+    mkdir metrics
+    mkfifo begun
+    stand_in windsock "echo >begun; exec sleep 1"
+    "$S/prometheus/windsock-textfile" metrics 3>&- &
+    read -r _ <begun
+    kill -TERM $!
+    code=0
+    wait $! || code=$?
+    [ "$code" = 3 ]
+    [ -z "$(ls -A metrics)" ]
 }
 
 @test "Prometheus: alerts fire on what windsock really writes" {
@@ -237,6 +272,20 @@ Y
     run -1 env IGNORE_TROUBLE=true OPTIONS='--hosts node[1-4] $(touch pwned)' "$S/github/step"
     [ ! -e pwned ]
     grep -qF -- '--hosts node[1-4] $(touch pwned) --budget 2m --format github' words
+    run -1 env OPTIONS=$'--hosts node[1-4]\n--quick\n' "$S/github/step" # of "options: |" no line is lost
+    grep -qF -- '--hosts node[1-4] --quick --budget' words
+}
+
+@test "GitHub: a run that passes with warnings says so, as the example's condition has it" {
+    export GITHUB_OUTPUT=$PWD/outputs GITHUB_STEP_SUMMARY=$PWD/summary
+    grep -qF "outputs.verdict == 'WARN'" "$S/github/example.yml"
+    stand_in ifprobe 'exit 0'
+    for status in warning notice; do
+        stand_in windsock "echo '::$status title=a.b c::is odd'; echo 'windsock: PASS  2 checks'"
+        run -0 "$S/github/step"
+    done
+    [ "$(grep ^verdict outputs | paste -sd,)" = verdict=WARN,verdict=PASS ]
+    grep -q '^## windsock: WARN$' summary
 }
 
 # --- Kubernetes ----------------------------------------------------------------------

@@ -209,12 +209,23 @@ ballast" ]
     printf 'NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=docker' >nccl.conf
     cp nccl.conf before
     run -0 --separate-stderr ifprobe --write nccl.conf --to nccl.conf
-    [[ $output == *"write.conflict"*"nccl.conf:2"*"sed -i 2d nccl.conf"* ]]
+    [[ $output == *"write.conflict"*"nccl.conf:2"*"sed -i '2s/^/#/' nccl.conf"* ]]
     run -0 --separate-stderr ifprobe --write nccl.conf --undo --to nccl.conf
     cmp before nccl.conf
     mkdir -p sub
     run -0 --separate-stderr ifprobe --write systemd --unit train --to sub/a/b.conf
     [ -s sub/a/b.conf ]
+}
+
+@test "check: the commands for several lines of one file do not take each other's line" {
+    printf 'export\nNCCL_DEBUG=WARN\nset it\nNCCL_IB_TIMEOUT=22\nNCCL_SOCKET_IFNAME=x\n' >nccl.conf
+    export NCCL_CONF_FILE=$PWD/nccl.conf
+    run ifprobe --check --json
+    jq -r '.findings[] | select(.fix) | .fix[]' <<<"$output" >fixes
+    [ "$(wc -l <fixes)" = 3 ]
+    bash -e fixes
+    run -0 ifprobe --check --json
+    [ "$(jq -r '[.data.lint[] | select(.origin | test("nccl.conf")) | .name] | join(" ")' <<<"$output")" = "NCCL_DEBUG NCCL_IB_TIMEOUT" ]
 }
 
 @test "write: a computed line where nobody finds ifprobe is said to do nothing" {

@@ -235,6 +235,35 @@ silent() { # ARGS...: to an address that never answers; seconds that it took int
     [[ $output == *"kill $SERVER_PID"* ]]
 }
 
+@test "bare: a MASTER_PORT that the kernel hands out; what mends it keeps what others reserved" {
+    needs_unshare
+    cat >"$BATS_TEST_TMPDIR/in" <<'X'
+        ip link set lo up; ip link add eth0 type veth peer name e1
+        ip link set eth0 up; ip link set e1 up; ip addr add 10.8.8.1/24 dev eth0
+        echo 9000,9100-9110 >/proc/sys/net/ipv4/ip_local_reserved_ports
+        export MASTER_PORT=40000
+        "$1" --json | jq -r '.findings[] | select(.check == "local.master_port" and .status == "warn").fix[0]'
+        echo 9000,39990-40010 >/proc/sys/net/ipv4/ip_local_reserved_ports
+        "$1" --json | jq -r '.findings[] | select(.check == "local.master_port").status'
+X
+    run -0 --separate-stderr unshare -rn sh "$BATS_TEST_TMPDIR/in" "$BIN/portcheck"
+    [[ ${lines[0]} == *"sysctl -w net.ipv4.ip_local_reserved_ports=9000,9100-9110,40000" ]]
+    [ "${lines[1]}" = pass ]
+    [ "${#lines[@]}" = 2 ]
+}
+
+@test "bare: the peer that the rules are asked about is a host, also in the smallest network" {
+    needs_unshare
+    command -v nft >/dev/null || skip "no nft"
+    for own in 1 2; do
+        run -0 --separate-stderr unshare -rn sh -c 'ip link set lo up; ip link add eth0 type veth peer name e1
+            ip link set eth0 up; ip link set e1 up; ip addr add "10.8.8.$1/30" dev eth0
+            nft "add table ip f; add chain ip f i { type filter hook input priority 0; }
+                add rule ip f i ip saddr { 10.8.8.0, 10.8.8.3 } drop" && exec "$2" --json' - "$own" "$BIN/portcheck"
+        [ "$(jq -r '.findings[] | select(.check == "local.firewall").status' <<<"$output")" = pass ]
+    done
+}
+
 @test "bare without root: says that it could not look at the rules" {
     [ "$(id -u)" = 0 ] || skip "is the ordinary case then"
     cp "$BIN/portcheck" "$BATS_TEST_TMPDIR/" && chmod 755 "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"

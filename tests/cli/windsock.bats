@@ -88,6 +88,35 @@ BASHPID_OF_TEST=$$
     run -2 --separate-stderr windsock --nodes there
 }
 
+@test "what --same has no time for is said, and costs nothing of what was found out" {
+    mkdir large
+    truncate -s 60M large/{1..900} # holes: all of it takes a minute or more
+    run -0 --separate-stderr windsock --here --quick --same "$PWD/large" --same "$PWD/calls" --budget 4s --json
+    valid
+    [ "$(jq -r --arg d "$PWD/large" '.data.facts.same[$d]' <<<"$output")" = "not read to its end in time" ]
+    [ "$(called)" = ifprobe,ifprobe,portcheck ]
+    [ "$(jq -r '.data.facts.cpus | type' <<<"$output")" = number ] # which is behind it
+}
+
+@test "the NCCL that is installed has its version in facts, an old one too" {
+    for version in 2.8.4 2.28.9; do
+        { head -c 64 /dev/zero; printf 'NCCL version %s\n' "$version"; } >libnccl.so.2
+        run -0 --separate-stderr env WINDSOCK_NCCL="$PWD/libnccl.so.2" "$BIN/windsock" --here --quick --json
+        [ "$(jq -r .data.facts.nccl <<<"$output")" = "$version" ]
+    done
+}
+
+@test "--nodes: a folder that cannot be made is told before anything is tested" {
+    [ "$(id -u)" = 0 ] || skip "root alone may become somebody else"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR"
+    install "$BIN/windsock" .
+    for folder in /no-such-folder /no-such-folder/below; do
+        run -3 --separate-stderr env WINDSOCK_RSH='touch asked;' setpriv --reuid 65534 --regid 65534 \
+            --clear-groups ./windsock --hosts n1,n2 --quick --nodes "$folder" --deadline 1s
+        [[ $stderr == *"cannot write /passing_nodes.txt"* && $output != *host.answer* ]]
+    done
+}
+
 @test "a failed layer explains the ones above it" {
     says ifprobe fail 1
     run -1 --separate-stderr windsock --json

@@ -130,6 +130,14 @@ P
     [ ! -e there ]
 }
 
+@test "diff: what it would not look at is refused" {
+    for option in "--hosts n1" --here "--nodes out" "--baseline here.json"; do
+        # shellcheck disable=SC2086 # words
+        run -2 --separate-stderr "$BIN/windsock" diff here.json here.json $option
+        [ "$stderr" = "windsock: diff goes without --hosts, --here, --nodes and --baseline" ]
+    done
+}
+
 @test "diff: what is worse, what is better, what was measured, what changed" {
     jq '(.findings[] | select(.check == "limits.shm")) |= (.status = "fail" | .message = "has 1 MiB" | .fix = ["mount it"]) |
         .data.facts.kernel = "0.0.1" | .data.parts.collectives.results[].busbw *= 0.5 |

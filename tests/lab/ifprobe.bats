@@ -75,6 +75,20 @@ found() { # CHECK: subjects and states
     run ! grep route.peer after
 }
 
+@test "peer: the command that mends a route keeps the router on the way" {
+    run -0 --separate-stderr lab 2 '
+        on 1 "ip address add 10.99.0.2/32 dev lo"
+        ip link add mv0 link eth0 type macvlan; ip addr add 10.77.0.9/16 dev mv0; ip link set mv0 up
+        ip route add 10.99.0.2 via 10.77.0.2 dev eth0 metric 10; ip route add 10.99.0.2 via 10.77.0.2 dev mv0 metric 20
+        ifprobe --suggest --peer 10.99.0.2 --json >doc; cat doc
+        bash -c "sudo() { \"\$@\"; }; $(jq -r ".findings[] | select(.check == \"route.peer\").fix[0]" doc)"
+        ifprobe --suggest --peer 10.99.0.2 --json | jq -r ".findings[] | \"\(.check) \(.status)\"" >after'
+    [ "$(found route.peer)" = "10.99.0.2 warn" ]
+    [[ $(jq -r '.findings[] | select(.check == "route.peer").fix[0]' <<<"$output") == *"ip route replace 10.99.0.2 via 10.77.0.2 dev mv0" ]]
+    grep -qx "peer.reach pass" after
+    run ! grep route.peer after
+}
+
 @test "peer: IPv6 alone" {
     run -0 --separate-stderr lab 2 --subnet fd00:77::/64 'ip -4 addr flush dev lo
         ifprobe --suggest --peer node1 --json'

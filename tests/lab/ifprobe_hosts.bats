@@ -222,6 +222,18 @@ accelerates() {
     [ "$(found lint.accelerate.machines)" = "between hosts info" ]
 }
 
+@test "a pass covers the hosts that answered, not all that were named" {
+    printf '#!/bin/sh\n[ "$1" != node2 ] || exit 255\nexec $REAL_RSH "$@"\n' >rsh
+    chmod +x rsh
+    run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --check --rsh ./rsh --hosts lab --json'
+    [ "$(found host.answer)" = "node2 fail" ]
+    [ "$(jq -r '.findings[] | select(.check == "lint.differs").message' <<<"$output")" = "the settings are the same on 2 hosts" ]
+    run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --hosts lab'
+    [[ ${lines[-1]} == *"the way between 2 hosts, each to each" ]]
+    run -1 --separate-stderr lab 2 'ifprobe --check --rsh false --hosts lab --json'
+    [ "$(found lint.differs)" = "" ]
+}
+
 @test "an MTU that differs between nodes: who, and the command" {
     run -0 --separate-stderr lab 3 --mtu node2=1400 'ifprobe --hosts lab --json'
     [ "$(found link.mtu)" = "between hosts warn" ]

@@ -125,6 +125,9 @@ times=${REPEAT:-3}
     printf 'node1\nnode1\nnode2\n' >nodes
     run -0 --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" PBS_NODEFILE="$PWD/nodes" "$BIN/windsock" --quick --json
     [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node1,node2 ]
+    printf 'node1\nnode1\n' >nodes # a job of one host has no way to go: it is this one
+    run -0 --separate-stderr on 1 env WINDSOCK_RSH=false PBS_NODEFILE="$PWD/nodes" "$BIN/windsock" --quick --json
+    [[ $(jq -r .data.covers <<<"$output") == "this host only"* ]]
     mkdir bin
     # srun as we call it: "srun OPTIONS -w HOST sh -c COMMAND"
     printf '#!/bin/bash\necho "${SLURM_OVERLAP-} $*" >>%q/calls\nwhile [ "$1" != -w ]; do shift; done\nexec %s "$2" "$5"\n' \
@@ -182,6 +185,19 @@ serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in
     [ "$(jq -r '.data.parts.collectives.world.ranks | length' <<<"$output")" = 3 ]
     [[ $(<joined2) == *"the run is over"* ]]
     run ! pgrep -f 'windsock --serve'
+}
+
+@test "serve: code that is not alike, and a name that one of them does not know" {
+    mkdir own
+    on all sh -c "mount -t tmpfs tmpfs '$PWD/own' && echo train >'$PWD/own/a.py'"
+    on 1 sh -c "echo 'train ' >'$PWD/own/a.py'"
+    serve --quick --json --same "$PWD/own" --master node0
+    on all umount "$PWD/own"
+    [ "$code" = 1 ]
+    output=$(<answer)
+    valid
+    [ "$(jq -r '.findings[] | select(.check == "drift.same") | "\(.status) \(.host)"' <<<"$output")" = "fail node1" ]
+    [ "$(jq -r '[.nodes[].data.facts.master[0]] | unique | join(",")' <<<"$output")" = 10.77.0.1 ]
 }
 
 @test "serve: a host behind a firewall is named, with its rule" {

@@ -243,6 +243,9 @@ static void t_versions(void **state)
 	gpu_run(&w);
 	assert_int_equal(gpu_found(&w, "gpu.versions", NULL)->status, ST_FAIL);
 	assert_string_equal(gpu_found(&w, "gpu.versions", NULL)->expected, "CUDA 12.9 or earlier");
+	gpu_says(&w, gpu_healthy, "cuda 11040\n* capability 80\n"); /* 11.8's runs on any of 11 */
+	gpu_run(&w);
+	assert_non_null(strstr(gpu_found(&w, "gpu.versions", NULL)->fix.v[0], "whl/cu118"));
 	gpu_done(&w);
 }
 

@@ -43,6 +43,24 @@ static void t_no_majority_and_more(void **state)
 	world_done(&w);
 }
 
+/* As text 20 stands between 101 and 99, and the three that are alike would not be side by side. */
+static void t_slower_than_the_others(void **state)
+{
+	static const char *const facts[] = {"{\"matmul_tflops\":99}", "{\"matmul_tflops\":100}",
+					    "{\"matmul_tflops\":101}", "{\"matmul_tflops\":20}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.matmul_tflops");
+	assert_int_equal(found(&w, 0)->status, ST_WARN);
+	assert_string_equal(found(&w, 0)->host, "n3");
+	assert_string_equal(found(&w, 0)->message, "20 here, 99 on 3 of 4 hosts");
+	world_done(&w);
+}
+
 static void t_alike_and_clock(void **state)
 {
 	static const char *const facts[] = {"{\"gpus\":8,\"clock\":105}",
@@ -116,6 +134,21 @@ static void t_names(void **state)
 			    "is what n[1,3] call themselves: launchers and logs take them for one "
 			    "host");
 	assert_string_equal(found(&w, 0)->fix.v[0], "sudo hostnamectl set-hostname n3");
+	world_done(&w);
+	world_init(&w, facts, 2); /* of machines that joined no other name is known */
+	for (size_t i = 0; i < 2; i++)
+		w.all.v[i].host = w.all.v[i].hostname = "gpu1";
+	drift_names(&w.p, &w.all);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "set-hostname NAME   # "));
+	world_done(&w);
+	world_init(&w, facts, 2); /* and an address is none */
+	for (size_t i = 0; i < 2; i++) {
+		w.all.v[i].host = i ? "ubuntu@10.0.0.2" : "ubuntu@10.0.0.1";
+		w.all.v[i].hostname = "gpu1";
+	}
+	drift_names(&w.p, &w.all);
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "set-hostname NAME   # "));
 	world_done(&w);
 	world_init(&w, facts, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -220,10 +253,15 @@ static void t_accused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_odd_one),	     cmocka_unit_test(t_no_majority_and_more),
-		cmocka_unit_test(t_alike_and_clock), cmocka_unit_test(t_own_clock),
-		cmocka_unit_test(t_names),	     cmocka_unit_test(t_limit_fix),
-		cmocka_unit_test(t_culprits),	     cmocka_unit_test(t_accused),
+		cmocka_unit_test(t_odd_one),
+		cmocka_unit_test(t_no_majority_and_more),
+		cmocka_unit_test(t_slower_than_the_others),
+		cmocka_unit_test(t_alike_and_clock),
+		cmocka_unit_test(t_own_clock),
+		cmocka_unit_test(t_names),
+		cmocka_unit_test(t_limit_fix),
+		cmocka_unit_test(t_culprits),
+		cmocka_unit_test(t_accused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

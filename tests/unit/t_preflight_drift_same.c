@@ -1,4 +1,5 @@
 /* Hosts that share an address or have none in common, and code that is not the same. */
+#include "probes/node/same.h"
 #include "tests/unit/drift_world.h"
 
 /* ---- addresses ---- */
@@ -213,12 +214,37 @@ static void t_same_fix(void **state)
 	}
 }
 
+/* One that had no time for it is neither like the others nor unlike them. */
+static void t_late(void **state)
+{
+	static const char *const facts[] = {"{\"same\":{\"/d\":\"0a, 2 files\"}}",
+					    "{\"same\":{\"/d\":\"" SAME_LATE "\"}}",
+					    "{\"same\":{\"/d\":\"0a, 2 files\"}}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, facts, ARRAY_LEN(facts));
+	w.p.given = "n[0-2]";
+	assert_true(drift_same(&w.p, &w.all, "/d"));
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_int_equal(found(&w, 0)->status, ST_SKIP);
+	assert_string_equal(found(&w, 0)->message, "was not compared on n1: " SAME_LATE);
+	assert_string_equal(found(&w, 0)->fix.v[0],
+			    "windsock --hosts 'n[0-2]' --same /d --deadline 5m   # or a smaller "
+			    "part of it");
+	world_done(&w);
+	world_init(&w, facts + 1, 1);
+	assert_false(drift_same(&w.p, &w.all, "/d"));
+	assert_int_equal(w.p.t.items.n, 1);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_families),  cmocka_unit_test(t_shared_address),
 		cmocka_unit_test(t_card_word), cmocka_unit_test(t_same),
-		cmocka_unit_test(t_same_fix),
+		cmocka_unit_test(t_same_fix),  cmocka_unit_test(t_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/in_range.h"
+
 struct world {
 	char out[64]; /* thrown away */
 	struct arena a;
@@ -188,14 +190,14 @@ static void t_part_of_a_budget(void **state)
 	assert_int_equal(preflight_cap(&w.p, S_SWEEP), 180 * NS_PER_S); /* no budget: patience */
 	w.p.until_ns = now_ns() + left;
 	/* 4 of the 6 parts that the sweep and what follows it have */
-	assert_in_range(preflight_cap(&w.p, S_SWEEP), 39 * NS_PER_S, 40 * NS_PER_S);
-	assert_in_range(preflight_cap(&w.p, S_EXPECT), 59 * NS_PER_S, left);
+	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 39 * NS_PER_S, 40 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_EXPECT), 59 * NS_PER_S, left);
 	/* 4 of the 14 that all of --full has */
-	assert_in_range(preflight_cap(&w.p, S_PAIRS), 17 * NS_PER_S, 18 * NS_PER_S);
-	assert_in_range(preflight_cap(&w.p, S_REACH), 59 * NS_PER_S,
-			left); /* needs what it needs */
-	w.p.width = 512;       /* each host has a round of its own: never less than that takes */
-	assert_in_range(preflight_cap(&w.p, S_PAIRS), 59 * NS_PER_S, left);
+	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 17 * NS_PER_S, 18 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_REACH), 59 * NS_PER_S,
+			     left); /* needs what it needs */
+	w.p.width = 512; /* each host has a round of its own: never less than that takes */
+	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 59 * NS_PER_S, left);
 	assert_false(preflight_gate(&w.p, S_PAIRS));
 	assert_non_null(strstr(w.p.t.items.v[0].f->message, "left out: it takes about 4"));
 	world_done(&w);
@@ -211,7 +213,7 @@ static void t_a_stage_of_a_higher_tier(void **state)
 	world_init(&w);
 	w.p.tier = TIER_QUICK;
 	w.p.until_ns = now_ns() + 20 * NS_PER_S;
-	assert_in_range(preflight_cap(&w.p, S_SWEEP), 19 * NS_PER_S, 20 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 19 * NS_PER_S, 20 * NS_PER_S);
 	world_done(&w);
 }
 
@@ -260,14 +262,14 @@ static void t_pace_of_a_run(void **state)
 	w.p.width = 4;
 	w.p.given = "lab";
 	/* by weight 12 of 29 s, but for what those after them must have */
-	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 2 * NS_PER_S, 2 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 2 * NS_PER_S, 2 * NS_PER_S);
 	w.p.run[S_REACH] = took;
 	w.p.run[S_REACH].seconds = 0.3; /* quicker than estimated: so will they be */
-	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 12 * NS_PER_S, 13 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 12 * NS_PER_S, 13 * NS_PER_S);
 	w.p.run[S_REACH].seconds = 3 * 2.66; /* three times as long */
 	w.p.until_ns = now_ns() + 14 * NS_PER_S;
-	assert_in_range(preflight_cap(&w.p, S_COLLECTIVES), 6 * NS_PER_S - 1000,
-			6 * NS_PER_S + 1000);
+	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 6 * NS_PER_S - 1000,
+			     6 * NS_PER_S + 1000);
 	assert_false(preflight_gate(&w.p, S_SWEEP));
 	assert_string_equal(w.p.t.items.v[0].f->message,
 			    "left out: it takes about 15 s, more than the budget has left");
