@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #define AT(field) .off = offsetof(struct app_common, field)
 #define LONGEST (365 * 24 * 3600 * NS_PER_S)
@@ -86,6 +87,27 @@ static void reserve_standard_streams(void)
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
+/*
+ * Whoever shares our terminal or pipe may have it not blocking: what a slow reader had no room for
+ * would be lost. That flag is theirs, so the same is opened once more, for us. (Not blocking at
+ * first, or a pipe that nobody reads would be waited for.)
+ */
+static void open_to_wait(int fd)
+{
+	int flags = fcntl(fd, F_GETFL), own;
+	char path[32];
+	struct stat st;
+
+	if (flags < 0 || !(flags & O_NONBLOCK) || fstat(fd, &st) ||
+	    (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode)))
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own >= 0 && !fcntl(own, F_SETFL, flags & ~O_NONBLOCK))
+		(void)dup2(own, fd);
+	auto_closep(&own);
 }
 
 static int print(const char *answer)
@@ -215,6 +237,8 @@ int app_main(const struct app_spec *spec, int argc, char **argv)
 
 	log_init(app.cmd->name, LOG_NORMAL);
 	reserve_standard_streams();
+	open_to_wait(STDOUT_FILENO);
+	open_to_wait(STDERR_FILENO);
 	if (spec->instead && spec->instead(argc, argv, &code, &e)) {
 		if (e.kind != ERR_NONE)
 			(void)fail(&e);

@@ -61,7 +61,7 @@ static int carry(struct agent *g, struct err *e)
 
 static int start(struct agent *g, struct wire_in *in)
 {
-	unsigned char buf[1024];
+	unsigned char buf[sizeof(struct err) + 8];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
 	struct err e;
 
@@ -71,6 +71,7 @@ static int start(struct agent *g, struct wire_in *in)
 		log_say("the run begins: %d of %d ranks here", g->orders.count, g->orders.size);
 	if (carry(g, &e) < 0 || ranks_start(g, &e) < 0) {
 		wire_put_str(&w, e.msg);
+		wire_put_str(&w, e.hint);
 		link_send(&g->link, SAY_TROUBLE, buf, w.n);
 	}
 	return 0;

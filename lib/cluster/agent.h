@@ -30,7 +30,7 @@ enum agent_message {
 	SAY_OUT,   /* u32 rank here, bytes to the end */
 	SAY_ERR,
 	SAY_EXITED,  /* u32 rank here, status, signal */
-	SAY_TROUBLE, /* string: why ranks cannot be started */
+	SAY_TROUBLE, /* strings: why ranks cannot be started, what lets them */
 	/* both ways: u32 id, and for data bytes to the end */
 	STREAM_OPEN,
 	STREAM_DATA,

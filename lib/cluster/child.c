@@ -102,7 +102,7 @@ int child_start(struct child *c, char *const *argv, struct err *e)
 	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1};
 	if (pipe2(p.out, O_CLOEXEC) || pipe2(p.err, O_CLOEXEC) || pipe2(p.failed, O_CLOEXEC) ||
 	    fcntl(p.out[0], F_SETFL, O_NONBLOCK) || fcntl(p.err[0], F_SETFL, O_NONBLOCK))
-		return err_sys(e, "cannot make pipes for %s", *argv);
+		return err_fork(e, "cannot make pipes for %s", *argv);
 	(void)signal(SIGCHLD,
 		     SIG_DFL); /* started with it ignored we would never learn how it ended */
 	/* fork() would copy the page tables of a launcher that holds ten thousand answers, each
@@ -116,12 +116,12 @@ int child_start(struct child *c, char *const *argv, struct err *e)
 	if (why) {
 		(void)waitpid(pid, NULL, 0); /* it is ending already */
 		errno = why;
-		return err_sys(e, "cannot start %s", *argv);
+		return err_fork(e, "cannot start %s", *argv);
 	}
 	c->pid = pid;
 	c->exit_fd = open_exit_fd(pid);
 	if (c->exit_fd < 0) {
-		err_sys(e, "cannot watch %s", *argv);
+		err_fork(e, "cannot watch %s", *argv);
 		child_done(c);
 		return -1;
 	}

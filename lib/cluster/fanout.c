@@ -60,8 +60,8 @@ static bool start(struct slot *s, size_t i)
 
 	f->argv.v[f->argv.n - 3] = r->host;
 	if (job_start(&s->job, &f->loop, (char *const *)(void *)f->argv.v, f->a, &why) < 0) {
-		r->trouble = arena_printf(f->a, "%s was not asked: %s; --rsh names another command",
-					  r->host, why.msg);
+		r->trouble = arena_printf(f->a, "%s was not asked: %s; %s", r->host, why.msg,
+					  *why.hint ? why.hint : "--rsh names another command");
 		report(f, r);
 		return false;
 	}

@@ -11,7 +11,12 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
-enum { EXIT_PATIENCE_MS = 1000, END_MS = 2000, STEP_MS = 5 };
+enum {
+	EXIT_PATIENCE_MS = 1000,
+	END_MS = 2000,
+	STEP_MS = 5,
+	WORDS_MAX = 1 << 20, /* bytes of stderr left in a pipe when its process has ended */
+};
 
 static struct err ignored;
 
@@ -89,38 +94,45 @@ void agent_give_up(struct agent_host *h, const char *trouble)
 }
 
 /* ---- how it ended ---- */
-/* What it said last is read before its link is drained: that may be what gives it up. */
+/* Keeps the end of what it says; false: there is nothing more, for now or for ever. */
+static bool hear_words(struct agent_host *h)
+{
+	char buf[TAIL_MAX];
+	ssize_t n = h->err_io.fd >= 0 ? read(h->err_io.fd, buf, sizeof(buf)) : -1;
+	size_t drop;
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		loop_del(&h->of->loop, &h->err_io);
+	if (n <= 0)
+		return false;
+	drop = h->tail_n + (size_t)n > TAIL_MAX ? h->tail_n + (size_t)n - TAIL_MAX : 0;
+	memmove(h->tail, h->tail + drop, h->tail_n - drop);
+	memcpy(h->tail + h->tail_n - drop, buf, (size_t)n);
+	h->tail_n += (size_t)n - drop;
+	h->tail[h->tail_n] = '\0';
+	return true;
+}
+
+static void on_err(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
+{
+	(void)hear_words(CONTAINER_OF(io, struct agent_host, err_io));
+}
+
+/* What it said last is read before its link is drained: that may be what gives it up. A site's
+ * words for everybody may lie before those that say why. */
 static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
 {
 	struct agent_host *h = CONTAINER_OF(io, struct agent_host, exit_io);
 
 	if (!child_ended(&h->child, &h->status, &h->sig))
 		return;
-	if (h->err_io.fd >= 0)
-		h->err_io.ready(l, &h->err_io, 0);
+	for (size_t most = WORDS_MAX; most && hear_words(h); most -= TAIL_MAX)
+		;
 	link_drain(&h->link);
 	if (!h->h->trouble)
 		h->h->trouble = agent_why_gone(h);
 	gone(h);
 	child_done(&h->child);
-}
-
-static void on_err(struct loop *l, struct io *io, uint32_t events UNUSED)
-{
-	struct agent_host *h = CONTAINER_OF(io, struct agent_host, err_io);
-	char buf[TAIL_MAX];
-	ssize_t n = read(io->fd, buf, sizeof(buf));
-	size_t drop;
-
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		loop_del(l, io);
-	if (n <= 0)
-		return;
-	drop = h->tail_n + (size_t)n > TAIL_MAX ? h->tail_n + (size_t)n - TAIL_MAX : 0;
-	memmove(h->tail, h->tail + drop, h->tail_n - drop);
-	memcpy(h->tail + h->tail_n - drop, buf, (size_t)n);
-	h->tail_n += (size_t)n - drop;
-	h->tail[h->tail_n] = '\0';
 }
 
 static void on_patience(struct loop *l UNUSED, struct timer *t)

@@ -5,12 +5,10 @@
 
 #include <sys/random.h>
 
-static size_t room_at(const struct launch *L, const char *name)
+/* Agents begin with those of the hosts that were named, in their order. */
+static unsigned room_at(const struct launch *L, size_t i)
 {
-	for (size_t i = 0; L->o.hosts && i < L->o.hosts->n; i++)
-		if (streq(L->o.hosts->v[i].name, name))
-			return L->o.hosts->v[i].slots;
-	return 0;
+	return L->o.hosts && i < L->o.hosts->n ? L->o.hosts->v[i].slots : 0;
 }
 
 static const char *why_not(const struct launch *L, const struct launch_host *h)
@@ -33,6 +31,7 @@ static void list_hosts(struct launch *L)
 	}
 }
 
+/* r->ranks has room for them. */
 static void list_ranks(struct launch *L, struct agent_host *h, unsigned n)
 {
 	struct launch_result *r = L->r;
@@ -40,8 +39,6 @@ static void list_ranks(struct launch *L, struct agent_host *h, unsigned n)
 	h->h->first = (int)r->nranks;
 	h->h->ranks = (int)n;
 	h->lines = arena_alloc(L->a, 2 * n * sizeof(*h->lines));
-	r->ranks = arena_grow(L->a, r->ranks, r->nranks * sizeof(*r->ranks),
-			      (r->nranks + n) * sizeof(*r->ranks));
 	for (unsigned i = 0; i < n; i++)
 		r->ranks[r->nranks++] = (struct launch_rank){.host = h->h, .status = -1};
 }
@@ -49,15 +46,14 @@ static void list_ranks(struct launch *L, struct agent_host *h, unsigned n)
 int ranks_place(struct launch *L, struct err *e)
 {
 	host_list up = {0};
+	size_t k = 0, total = 0;
 	unsigned *counts;
-	size_t k = 0;
 
 	list_hosts(L);
 	for (size_t i = 0; i < L->agents.n; i++)
 		if (L->agents.v[i]->state == AGENT_UP)
 			*LIST_ADD(L->a, &up) =
-				(struct host){L->agents.v[i]->h->name,
-					      (unsigned)room_at(L, L->agents.v[i]->h->name)};
+				(struct host){L->agents.v[i]->h->name, room_at(L, i)};
 	if (!up.n && !L->r->failure)
 		L->r->failure = L->r->nhosts ? why_not(L, &L->r->hosts[0]) : "no host takes part";
 	if (L->r->failure)
@@ -65,6 +61,9 @@ int ranks_place(struct launch *L, struct err *e)
 	counts = arena_alloc(L->a, up.n * sizeof(*counts));
 	if (launch_place(&up, L->o.np, L->o.np_per_host, counts, e) < 0)
 		return -1;
+	for (size_t i = 0; i < up.n; i++)
+		total += counts[i];
+	L->r->ranks = arena_alloc(L->a, total * sizeof(*L->r->ranks));
 	for (size_t i = 0; i < L->agents.n; i++)
 		if (L->agents.v[i]->state == AGENT_UP)
 			list_ranks(L, L->agents.v[i], counts[k++]);

@@ -203,10 +203,11 @@ static int open_stream(struct agent_host *h, uint32_t id)
 static int in_trouble(struct agent_host *h, struct wire_in *in)
 {
 	struct launch *L = h->of;
-	const char *what = wire_str(in, L->a);
+	const char *what = wire_str(in, L->a), *lets = wire_str(in, L->a);
 	char sentence[SENTENCE];
 
-	snprintf(sentence, sizeof(sentence), "%s on %s", what, h->h->hostname);
+	snprintf(sentence, sizeof(sentence), "%s on %s%s%s", what, h->h->hostname,
+		 *lets ? ": " : "", lets);
 	h->h->trouble = arena_strdup(L->a, sentence);
 	rdzv_server_fail(L->server, sentence);
 	failed(L);

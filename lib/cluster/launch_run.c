@@ -6,6 +6,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
+#include <ifaddrs.h>
 #include <signal.h>
 #include <sys/epoll.h>
 
@@ -23,29 +24,55 @@ static void set_defaults(struct launch *L)
 	o->wait = o->wait ? o->wait : 1;
 }
 
-/* The short name decides: nobody needs ssh to reach the machine they are at. */
-static bool is_this_machine(const char *name)
+/* One that an interface here has: bind() alone may take any (net.ipv4.ip_nonlocal_bind). */
+static bool is_own_address(const char *text, const struct ifaddrs *own)
+{
+	union addr wanted, x;
+
+	if (addr_parse(text, &wanted))
+		return false;
+	for (; own; own = own->ifa_next) {
+		int family = own->ifa_addr ? own->ifa_addr->sa_family : AF_UNSPEC;
+
+		if (family != AF_INET && family != AF_INET6)
+			continue;
+		memcpy(&x, own->ifa_addr, family == AF_INET ? sizeof(x.v4) : sizeof(x.v6));
+		if (addr_equal(&wanted, &x))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody needs ssh to reach the machine they are at, by its whole name, the short one, or an
+ * address of its own. */
+static bool is_this_machine(const char *name, const struct ifaddrs *addresses)
 {
 	char own[256] = "";
 
 	if (streq(name, "localhost") || streq(name, "127.0.0.1") || streq(name, "::1"))
 		return true;
 	(void)gethostname(own, sizeof(own) - 1);
+	if (*own && streq(name, own))
+		return true;
 	own[strcspn(own, ".")] = '\0';
-	return *own && streq(name, own);
+	return (*own && streq(name, own)) || is_own_address(name, addresses);
 }
 
 static void list_agents(struct launch *L)
 {
 	const host_list *hosts = L->o.hosts;
+	struct ifaddrs *own = NULL;
 
 	if (!hosts || !hosts->n) {
 		if (!L->o.serve || !L->o.no_local)
 			agents_add(L, "localhost", true);
 		return;
 	}
+	if (getifaddrs(&own))
+		own = NULL; /* then their names have to do */
 	for (size_t i = 0; i < hosts->n; i++)
-		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name));
+		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name, own));
+	freeifaddrs(own);
 }
 
 static void on_ping(struct loop *l, struct timer *t)

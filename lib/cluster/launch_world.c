@@ -140,6 +140,20 @@ int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct
 	return rdzv_host_start(&m->run->server, &so, e);
 }
 
+/*
+ * Whoever writes a loopback address means this host alone. A name that leads there may be another
+ * address to everybody else: Debian's /etc/hosts has a host's own at 127.0.1.1.
+ */
+static bool is_for_us_alone(const struct meeting *m)
+{
+	const struct world *w = &m->run->world;
+	union addr written;
+
+	return addr_class(&m->join.server) == ADDR_LOOPBACK &&
+	       (w->size == 1 || w->local_size == w->size ||
+		starts_with(w->master_addr, "localhost") || !addr_parse(w->master_addr, &written));
+}
+
 static int host_foreign(struct meeting *m, struct err *e)
 {
 	union addr any = {.v6 = {.sin6_family = AF_INET6}};
@@ -148,7 +162,7 @@ static int host_foreign(struct meeting *m, struct err *e)
 
 	addr_set_port(&any, port);
 	addr_set_port(&any4, port);
-	if (addr_class(&m->join.server) == ADDR_LOOPBACK) /* nobody else is meant */
+	if (is_for_us_alone(m))
 		return meeting_host(m, &m->join.server, m->join.ports, e);
 	if (!m->sealed)
 		meeting_note(m,

@@ -55,12 +55,20 @@ void parcel_libraries(struct arena *a, str_list *ret)
 		(void)dlclose(own);
 }
 
+/* As launch_copy.c has them made: "/usr" is where we are installed, not a copy. */
+static bool is_made_for_a_run(const char *folder)
+{
+	const char *slash = strrchr(folder, '/');
+
+	return *folder == '/' && starts_with(slash + 1, "windsock.");
+}
+
 const char *parcel_folder(struct arena *a)
 {
 	const char *set = getenv("WINDSOCK_COPY"), *own = agent_own_path(a), *ret = NULL;
-	size_t n = set ? strlen(set) : 0;
 
-	if (n > 1 && set[0] == '/' && starts_with(own, set) && starts_with(own + n, "/bin/"))
+	if (set && is_made_for_a_run(set) && starts_with(own, set) &&
+	    starts_with(own + strlen(set), "/bin/"))
 		ret = arena_strdup(a, set);
 	(void)unsetenv("WINDSOCK_COPY");
 	return ret;

@@ -3,16 +3,27 @@
 #include "lib/cluster/world_env.h"
 #include "lib/core/units.h"
 
-/* Steps that Slurm itself makes (batch 4294967291, interactive 4294967290, extern ...). */
-#define SLURM_FIRST_OWN_STEP 0xfffffff0ull
+/*
+ * Steps that Slurm itself makes: a batch script's (which names none before 26.05), an
+ * interactive shell's, "extern" and more. Since 26.05 they are written as negative numbers.
+ */
+#define SLURM_FIRST_OWN_STEP 0xfffffff0u
+#define SLURM_BATCH_STEP 0xfffffffbu
+
+static uint32_t step_of(const char *text)
+{
+	uint64_t n;
+
+	if (parse_uint(text + (*text == '-'), &n) < 0 || n > UINT32_MAX)
+		return 0;
+	return *text == '-' ? (uint32_t)-n : (uint32_t)n;
+}
 
 static bool in_step(const struct env *v)
 {
 	const char *step = env_peek(v, "SLURM_STEP_ID");
-	uint64_t n;
 
-	return step && env_peek(v, "SLURM_PROCID") &&
-	       (parse_uint(step, &n) < 0 || n < SLURM_FIRST_OWN_STEP);
+	return step && env_peek(v, "SLURM_PROCID") && step_of(step) < SLURM_FIRST_OWN_STEP;
 }
 
 /* The entry of node @node in "2(x3),1"; 0: malformed or too short. */
@@ -113,12 +124,17 @@ bool world_slurm(struct env *v)
 
 void world_slurm_shell(struct env *v)
 {
+	const char *step = env_peek(v, "SLURM_STEP_ID");
+
 	if (!env_peek(v, "SLURM_PROCID"))
 		return;
-	env_trouble(v,
-		    env_peek(v, "SLURM_STEP_ID")
-			    ? "this is the interactive shell of a Slurm allocation, not a rank "
-			      "(SLURM_STEP_ID is one of Slurm's own): put srun before the command"
-			    : "this is the shell of an sbatch script, not a rank (SLURM_PROCID is "
-			      "set and SLURM_STEP_ID is not): srun is missing before the command");
+	if (step && step_of(step) != SLURM_BATCH_STEP)
+		env_trouble(v,
+			    "this is the interactive shell of a Slurm allocation, not a rank "
+			    "(SLURM_STEP_ID is one of Slurm's own): put srun before the command");
+	else
+		env_trouble(v,
+			    "this is the shell of an sbatch script, not a rank (SLURM_PROCID is "
+			    "set and SLURM_STEP_ID is %s): srun is missing before the command",
+			    step ? "a batch script's" : "not");
 }

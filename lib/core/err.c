@@ -46,6 +46,9 @@ int err_fork(struct err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	set_sys(e, fmt, ap);
 	va_end(ap);
+	if (errno == EMFILE)
+		return err_hint(e, "no more files may be open in this process: raise `ulimit -n` "
+				   "(or LimitNOFILE= of the service that it came from)");
 	if (errno != EAGAIN)
 		return -1;
 	return err_hint(e, "no more processes may be started here: raise `ulimit -u`, or the "

@@ -161,8 +161,9 @@ static void ask(const char *name, struct wire *w)
 	freeaddrinfo(list);
 }
 
-/* 1: @w is filled; 0: nothing came in time. */
-static int wait_answer(int fd, uint64_t deadline_ns, struct wire *w)
+enum waited { CAME, LATE, DIED };
+
+static enum waited wait_answer(int fd, uint64_t deadline_ns, struct wire *w)
 {
 	uint64_t end = now_ns() + deadline_ns;
 
@@ -173,9 +174,9 @@ static int wait_answer(int fd, uint64_t deadline_ns, struct wire *w)
 		if (now >= end)
 			break;
 		if (poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1) > 0)
-			return read(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w);
+			return read(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w) ? CAME : DIED;
 	}
-	return 0;
+	return LATE;
 }
 
 static void answer_from_wire(const struct wire *w, struct arena *a, struct name_answer *ret)
@@ -193,16 +194,42 @@ static void answer_from_wire(const struct wire *w, struct arena *a, struct name_
 		add_addr(ret, a, &w->v[i]);
 }
 
+static void judge_silence(enum waited how, uint64_t deadline_ns, struct arena *a,
+			  struct name_answer *ret)
+{
+	struct unit_buf b;
+
+	ret->timed_out = how == LATE;
+	ret->trouble = how == LATE
+			       ? arena_printf(a, "got no answer from the resolver within %s",
+					      format_duration(&b, deadline_ns))
+			       : "could not be looked up: the resolver crashed here (a module that "
+				 "/etc/nsswitch.conf names?)";
+}
+
+/* Without a child there is nobody whose deadline could be kept: what needs no waiting is left. */
+static void do_without_child(const char *name, struct arena *a, struct name_answer *ret)
+{
+	struct err e = {0};
+
+	err_fork(&e, "could not be looked up");
+	name_from_hosts(name, a, ret);
+	if (ret->addrs.n)
+		return;
+	ret->unasked = true;
+	ret->trouble = arena_printf(a, "%s%s%s", e.msg, *e.hint ? ": " : "", e.hint);
+}
+
 static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a,
 			 struct name_answer *ret)
 {
-	struct unit_buf b;
 	struct wire w = {0};
+	enum waited how;
 	int fds[2];
 	pid_t pid;
 
 	if (pipe(fds) < 0) {
-		ret->trouble = "could not be looked up: no pipe";
+		do_without_child(name, a, ret);
 		return;
 	}
 	pid = fork();
@@ -210,20 +237,20 @@ static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a
 		ask(name, &w);
 		_exit(write(fds[1], &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
 	}
+	if (pid < 0)
+		do_without_child(name, a, ret);
 	(void)close(fds[1]);
-	if (pid > 0 && wait_answer(fds[0], deadline_ns, &w)) {
-		answer_from_wire(&w, a, ret);
-	} else {
-		ret->timed_out = pid > 0;
-		ret->trouble = arena_printf(a, "got no answer from the resolver within %s",
-					    format_duration(&b, deadline_ns));
-	}
+	how = pid < 0 ? LATE : wait_answer(fds[0], deadline_ns, &w);
 	(void)close(fds[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (pid < 0)
+		return;
+	if (how == CAME)
+		answer_from_wire(&w, a, ret);
+	else
+		judge_silence(how, deadline_ns, a, ret);
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 void name_resolve(const char *name, uint64_t deadline_ns, struct arena *a, struct name_answer *ret)

@@ -208,6 +208,12 @@ static size_t join_addrs(struct inventory *inv)
 	return n - kept;
 }
 
+static void note_default(bool *known, unsigned *metric, const struct default_route *d)
+{
+	*metric = *known && *metric < d->metric ? *metric : d->metric;
+	*known = true;
+}
+
 static size_t join_defaults(struct inventory *inv)
 {
 	size_t n = inv->defaults.n, kept = 0;
@@ -221,10 +227,10 @@ static size_t join_defaults(struct inventory *inv)
 		if (!i)
 			continue;
 		kept++;
-		if ((!i->default_route4 && !i->default_route6) || d->metric < i->default_metric)
-			i->default_metric = d->metric;
-		i->default_route4 |= d->family == AF_INET;
-		i->default_route6 |= d->family == AF_INET6;
+		if (d->family == AF_INET)
+			note_default(&i->default_route4, &i->default_metric4, d);
+		else
+			note_default(&i->default_route6, &i->default_metric6, d);
 	}
 	inv->defaults.n = kept;
 	return n - kept;

@@ -57,7 +57,7 @@ struct iface {
 	size_t naddrs;		  /* how many of inventory.addrs are mine */
 	struct iface_addr *addrs; /* the first of them; the others by iface_addr.next */
 	bool default_route4, default_route6;
-	unsigned default_metric;
+	unsigned default_metric4, default_metric6; /* their lowest */
 
 	/* after inventory_detail(): */
 	bool detailed;

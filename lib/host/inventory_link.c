@@ -103,7 +103,8 @@ int iface_fill(struct iface *ret, const struct nlmsghdr *h, struct arena *a)
 			   .addrs = ret->addrs,
 			   .default_route4 = ret->default_route4,
 			   .default_route6 = ret->default_route6,
-			   .default_metric = ret->default_metric,
+			   .default_metric4 = ret->default_metric4,
+			   .default_metric6 = ret->default_metric6,
 			   .speed_mbps = -1,
 			   .numa = -1};
 	if (!is_valid_name(i.name))

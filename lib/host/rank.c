@@ -45,7 +45,7 @@ static int default_score(const struct iface *i, int family, const unsigned *best
 
 	if (!(v4 ? i->default_route4 : i->default_route6))
 		return 0;
-	return i->default_metric <= best[!v4] ? 2 : 1;
+	return (v4 ? i->default_metric4 : i->default_metric6) <= best[!v4] ? 2 : 1;
 }
 
 static void score(const struct inventory *inv, struct candidate *c, bool over_nic,

@@ -112,7 +112,7 @@ static void lay_out(const target_list *l, struct reach *ret)
 						   .addr = t->addrs.n ? &t->addrs.v[k / t->ports.n]
 								      : NULL,
 						   .port = t->ports.v[k % t->ports.n],
-						   .state = PORT_DNS,
+						   .state = t->unasked ? PORT_UNKNOWN : PORT_DNS,
 						   .cause = CAUSE_NAME,
 						   .ms = NAN};
 	}

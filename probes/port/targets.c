@@ -119,6 +119,7 @@ void targets_resolve(target_list *l, const struct facts *f, uint64_t deadline_ns
 		if (t->addrs.n > MAX_ADDRS)
 			t->addrs.n = MAX_ADDRS;
 		t->trouble = got.trouble ?: "does not resolve";
+		t->unasked = got.unasked;
 		for (size_t k = 0; k < t->addrs.n; k++)
 			t->is_self |= inventory_by_addr(&f->inv, &t->addrs.v[k]) != NULL;
 	}

@@ -16,6 +16,7 @@ struct port_target {
 	port_list ports;
 	addr_list addrs;     /* without port; empty: see trouble */
 	const char *trouble; /* "does not resolve: ..." */
+	bool unasked;	     /* for a reason of this host's own (struct name_answer) */
 	bool is_self;	     /* one of its addresses is this host's */
 };
 typedef LIST(struct port_target) target_list;

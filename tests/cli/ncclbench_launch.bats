@@ -128,3 +128,47 @@ verified() { # FILE RANKS
     wait $! || code=$?
     [ "$code" -ne 0 ] && [ "$code" -ne 124 ]
 }
+
+@test "a host where not all ranks can be started names the limit, and what raises it" {
+    printf '#!/bin/sh\nshift\nulimit -n 40\nexec sh -c "$*"\n' >few
+    chmod +x few
+    run -1 --separate-stderr timeout 60 "$BIN/ncclbench" --hosts a:12 --rsh ./few -b 8 -e 8 --json
+    jq -e '.findings[0] | .check == "host.reach" and
+        (.message | test("Too many open files on .*: no more files .* raise `ulimit -n`"))' <<<"$output"
+}
+
+@test "why ssh ended is read behind all that a site says to everybody" {
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\ni=0\nwhile [ $i -lt 400 ]; do echo "a line for everybody, one of many, $i"; i=$((i + 1)); done >&2\n%s\n' \
+        'echo "me@there: Permission denied (publickey)." >&2; exit 255' >wordy
+    chmod +x wordy
+    run -1 --separate-stderr timeout 60 "$BIN/ncclbench" --hosts 'n[1-16]' --rsh ./wordy -b 8 -e 8 --json
+    jq -e '[.findings[] | select(.check == "host.reach")] | length == 16 and
+        all(.message | test("it does not accept our key"))' <<<"$output"
+}
+
+@test "an agent takes the folder of its copy away, and never one that it is installed in" {
+    local folder
+    for folder in usr windsock.Ab3456; do
+        mkdir -p "$folder/bin"
+        cp "$BIN/ncclbench" "$folder/bin/"
+        WINDSOCK_COPY=$PWD/$folder timeout 20 "$folder/bin/ncclbench" --agent </dev/null >/dev/null || true
+    done
+    [ -x usr/bin/ncclbench ]
+    [ ! -e windsock.Ab3456 ]
+}
+
+@test "this machine needs no way to itself: by its whole name, the short one, or its own address" {
+    unshare -rnu true 2>/dev/null || skip "no namespaces can be made here"
+    printf '#!/bin/sh\necho "me@$1: Permission denied (publickey)." >&2\nexit 255\n' >closed
+    chmod +x closed
+    local name want
+    for name in n7.cluster.local:0 n7:0 192.0.2.77:0 2001:db8::77:0 localhost:0 n8:1 192.0.2.78:1 n7.other:1; do
+        want=${name##*:} name=${name%:*}
+        # shellcheck disable=SC2016 # for that shell
+        run "-$want" timeout 60 unshare -rnu sh -c 'hostname n7.cluster.local && ip link set lo up &&
+            ip address add 192.0.2.77/32 dev lo && ip address add 2001:db8::77/128 dev lo nodad &&
+            exec "$@"' sh "$BIN/ncclbench" --hosts "$name" --rsh ./closed -b 8 -e 8 -n 1
+        ((!want)) || [[ $output == *"cannot reach $name: it does not accept our key"* ]]
+    done
+}

@@ -67,6 +67,14 @@ says() { grep -qF -- "$1" "$DIR/out" || { echo "not said: $1"; cat "$DIR/out"; f
         ONLY=$name endures "$name=3" -- "${as[@]}" "$POOR" limit=nproc:1 --
         grep -q 'ulimit -u' "$DIR/err"
     done
+    # a name that nobody could ask for is no name that does not resolve; /etc/hosts takes no process
+    run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/portcheck" nosuchname.invalid:9
+    [[ $output == *'not asked: could not be looked up: Resource temporarily unavailable'*'ulimit -u'* ]]
+    run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/ifprobe" --suggest --peer nosuchname.invalid
+    [[ $output == *'could not be looked up: Resource temporarily unavailable'* ]]
+    run -0 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/portcheck" localhost:9
+    run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/windsock" on a,b true
+    [[ $output == *'was not asked: cannot start ssh: '*'ulimit -u'* ]]
     endures -- "${as[@]}" --inh-caps=-all --no-new-privs # no line in /etc/passwd
 }
 

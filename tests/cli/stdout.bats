@@ -74,3 +74,34 @@ modes() { # each way to write, a line each
         nobody_left
     done <lines
 }
+
+@test "a pipe that somebody else has not blocking: a slow reader gets all of it, and the flag stays" {
+    local line
+    cat >slow.py <<'EOF'
+import fcntl, os, subprocess, sys, time
+r, w = os.pipe()
+fcntl.fcntl(w, 1031, 4096)  # F_SETPIPE_SZ
+fcntl.fcntl(w, fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK)
+p = subprocess.Popen(sys.argv[2:], **{sys.argv[1]: w})
+time.sleep(0.3)
+assert fcntl.fcntl(w, fcntl.F_GETFL) & os.O_NONBLOCK
+os.close(w)
+while data := os.read(r, 1024):
+    os.write(3, data)
+    time.sleep(0.002)
+sys.exit(p.wait())
+EOF
+    for line in 'portcheck --help' 'ncclbench --generate man' 'windsock --generate bash'; do
+        # shellcheck disable=SC2086
+        timeout 60 "$BIN/"$line >want
+        # shellcheck disable=SC2086
+        COLUMNS=80 timeout 60 python3 slow.py stdout "$BIN/"$line 3>got
+        cmp want got
+    done
+    # nobody reads any more: nothing is waited for
+    timeout 60 python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.set_blocking(w, False)
+os.close(r)
+sys.exit(subprocess.run([sys.argv[1], "--help"], stdout=w).returncode not in (3, -13))' "$BIN/portcheck"
+}

@@ -20,6 +20,30 @@ load launch.sh
     wait_for 3 nothing_left
 }
 
+@test "rank 0's own name at 127.0.1.1 in its own /etc/hosts, as Debian has it, keeps nobody out" {
+    printf '127.0.0.1 localhost\n127.0.1.1 node0\n' >debian
+    for how in env init; do
+        for r in 0 1; do
+            cmd=("$P" --init tcp://node0:29501 --rank "$r" --world-size 2)
+            [ $how = init ] || cmd=(env RANK="$r" WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P")
+            # shellcheck disable=SC2016 # for that shell
+            ((r)) || cmd=(unshare -m sh -c 'mount --bind debian /etc/hosts && exec "$@"' sh "${cmd[@]}")
+            on "$r" "${cmd[@]}" --deadline 5 -- who >"out$r" 2>&1 3>&- &
+        done
+        wait
+        for r in 0 1; do
+            grep -q "rank $r of 2, .* at 10.77.0.$((r + 1)), hosts node0 node1" "out$r" || { cat out*; false; }
+        done
+    done
+    # what is a loopback address in so many words is for this host alone
+    MASTER_ADDR=127.0.0.1 MASTER_PORT=29502 RANK=0 WORLD_SIZE=2 "$P" --deadline 3 -- who >out0 2>&1 3>&- &
+    wait_for 5 sh -c 'ss -ltnH "sport >= :29502 and sport <= :29509" | grep -q .'
+    ss -ltnH 'sport >= :29502 and sport <= :29509' >listens
+    grep -qF 127.0.0.1:2950 listens
+    run ! grep -qE '(\*|0\.0\.0\.0|\[::\]):2950' listens
+    wait
+}
+
 @test "a held MASTER_PORT is gone round; WINDSOCK_TOKEN is asked for where it must be" {
     on 0 python3 -c 'import socket,time; s=socket.create_server(("",29500)); time.sleep(20)' 3>&- &
     wait_for 5 on 0 sh -c 'ss -ltn | grep -q :29500'

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 static const char *joined(struct arena *a, const addr_list *l)
 {
@@ -161,6 +162,29 @@ static void deadline(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* A limit of ours says nothing about a name: no "does not resolve", and nobody who was slow. */
+static void who_cannot_ask_says_so(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct rlimit old, none;
+	struct name_answer got;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){3, old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	name_resolve("127.0.0.7", 0, &a, &got);
+	assert_string_equal(joined(&a, &got.addrs), "127.0.0.7"); /* nobody needs to be asked */
+	assert_false(got.unasked);
+	name_resolve("localhost", 0, &a, &got);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(got.addrs.n, 0);
+	assert_true(got.unasked);
+	assert_false(got.timed_out);
+	assert_non_null(strstr(got.trouble, "Too many open files"));
+	assert_non_null(strstr(got.trouble, "ulimit -n"));
+}
+
 static void a_book_asks_once(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -200,7 +224,7 @@ int main(void)
 		cmocka_unit_test(hosts_file),	cmocka_unit_test(numbers_are_not_looked_up),
 		cmocka_unit_test(resolver),	cmocka_unit_test(deadline),
 		cmocka_unit_test(glibc_agrees), cmocka_unit_test(a_book_asks_once),
-		cmocka_unit_test(plain_names),
+		cmocka_unit_test(plain_names),	cmocka_unit_test(who_cannot_ask_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

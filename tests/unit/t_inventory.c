@@ -202,9 +202,9 @@ static void t_defaults(void **state)
 	assert_int_equal(c.inv.defaults.n, 5);
 	assert_true(composed_iface(&c, "a")->default_route4);
 	assert_false(composed_iface(&c, "a")->default_route6);
-	assert_int_equal(composed_iface(&c, "a")->default_metric, 100);
+	assert_int_equal(composed_iface(&c, "a")->default_metric4, 100);
 	assert_true(composed_iface(&c, "b")->default_route4);
-	assert_int_equal(composed_iface(&c, "b")->default_metric, 300);
+	assert_int_equal(composed_iface(&c, "b")->default_metric4, 300);
 	assert_true(composed_iface(&c, "c")->default_route6);
 	assert_string_equal(text(&c.inv.defaults.v[3].gateway), "10.0.1.1");
 	assert_false(c.inv.defaults.v[4].has_gateway);

@@ -61,6 +61,17 @@ static const struct row {
 	 "route default via=10.0.0.1 dev=a metric=200\nroute default via=10.0.1.1 dev=b "
 	 "metric=100\n",
 	 0, "b a", "b", "has the default route"},
+	/* of its own family: IPv6's lower metric makes no IPv4 route the one that is used */
+	{"link 2 a\nlink 3 b mtu=9000\naddr a 10.0.0.2/24\naddr b 10.0.1.2/24\n"
+	 "addr a fd00::2/64\naddr b fd01::2/64\n"
+	 "route default via=10.0.0.1 dev=a metric=100\nroute default via=10.0.1.1 dev=b "
+	 "metric=200\nroute default dev=a ipv6 metric=1024\nroute default dev=b ipv6 metric=50\n",
+	 0, "a b", "a", "has the default route"},
+	{"link 2 a\nlink 3 b mtu=9000\naddr a 10.0.0.2/24\naddr b 10.0.1.2/24\n"
+	 "addr a fd00::2/64\naddr b fd01::2/64\n"
+	 "route default via=10.0.0.1 dev=a metric=100\nroute default via=10.0.1.1 dev=b "
+	 "metric=0\nroute default dev=a ipv6 metric=1024\nroute default dev=b ipv6 metric=2048\n",
+	 AF_INET6, "a b", "a", "has the default route"},
 	/* a virtual machine's own NAT comes after all that could lead to another one */
 	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n" NAT_WAY, 0, "b a",
 	 "a", "usable, but in the translated network (NAT) that a virtual machine has for itself"},
