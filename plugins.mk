@@ -8,9 +8,9 @@ PLUGINS += curl
 endif
 PLUGIN_LIBS_curl := -lcurl
 
-# ddpsmoke's resnet18: oneDNN 2, as Debian and Ubuntu have it.
-has_dnnl2 := $(shell printf '\043include <dnnl.h>\n\043if DNNL_VERSION_MAJOR == 2\nyes_it_is\n\043endif\n' | $(CC) -E - 2>/dev/null | grep -c ^yes_it_is)
-ifeq ($(has_dnnl2),1)
+# ddpsmoke's resnet18: oneDNN 2 or 3, as Debian and Ubuntu have it.
+has_dnnl := $(shell printf '\043include <dnnl.h>\n\043if DNNL_VERSION_MAJOR == 3 || (DNNL_VERSION_MAJOR == 2 \046\046 DNNL_VERSION_MINOR >= 3)\nyes_it_is\n\043endif\n' | $(CC) -E - 2>/dev/null | grep -c ^yes_it_is)
+ifeq ($(has_dnnl),1)
 PLUGINS += onednn
 endif
 PLUGIN_LIBS_onednn := -ldnnl
@@ -27,7 +27,7 @@ include plugins/burst/plugins.mk
 PLUGIN_FILES := $(PLUGINS:%=$(O)/lib/windsock/%.so)
 plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
-	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2 headers (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
+	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2.3 headers or later (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
 	$(if $(filter cudnn,$(PLUGINS)),,@echo "  no nvcc, cudnn.h or cublas_v2.h: ddpsmoke trains on CPUs only")
 	$(if $(COMM_LEFT_OUT),@echo "  ncclbench without: $(COMM_LEFT_OUT) (libgloo-dev and g++, libopenmpi-dev, libmpich-dev, nvcc and nccl.h)")
 

@@ -1,6 +1,6 @@
 /*
  * The training engine for larger networks: convolution, batch normalization and
- * pooling by oneDNN 2, the rest here. Activations keep the blocked layout that
+ * pooling by oneDNN 2 or 3, the rest here. Activations keep the blocked layout that
  * the processor's vectors want from the first convolution to the last; weights
  * change between that and PyTorch's.
  */
@@ -44,19 +44,21 @@ static void norm_forward(struct engine_net *n, int i, const float *params, float
 	struct op *op = &n->ops[i];
 	dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, n->values[node->in].memory},
 				  {DNNL_ARG_DST, n->values[i + 1].memory},
-				  {DNNL_ARG_SCALE_SHIFT, op->plain},
+				  {DNNL_ARG_SCALE, op->plain},
+				  {DNNL_ARG_SHIFT, op->shift},
 				  {DNNL_ARG_MEAN, op->mean.memory},
 				  {DNNL_ARG_VARIANCE, op->variance.memory},
 				  {DNNL_ARG_WORKSPACE, op->workspace.memory}};
 
 	set(op->plain, params + node->first);
+	set(op->shift, params + node->first + node->channels);
 	if (!is_training) {
 		set(op->running_mean, stats + node->stats);
 		set(op->running_variance, stats + node->stats + node->channels);
-		args[3].memory = op->running_mean;
-		args[4].memory = op->running_variance;
+		args[4].memory = op->running_mean;
+		args[5].memory = op->running_variance;
 	}
-	run(n, is_training ? op->forward : op->infer, args, is_training && node->relu ? 6 : 5);
+	run(n, is_training ? op->forward : op->infer, args, is_training && node->relu ? 7 : 6);
 	if (is_training)
 		move_stats(n, node, op, stats + node->stats);
 }
@@ -187,17 +189,21 @@ static void norm_back(struct engine_net *n, int i, const float *params, float *g
 
 	set(op->plain, params + node->first);
 	set(op->dplain, grads + node->first);
+	set(op->shift, params + node->first + node->channels);
+	set(op->dshift, grads + node->first + node->channels);
 	(void)begin_diff(n, node->in);
 	const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, n->values[node->in].memory},
 					{DNNL_ARG_DIFF_DST, n->diffs[i + 1].memory},
 					{DNNL_ARG_MEAN, op->mean.memory},
 					{DNNL_ARG_VARIANCE, op->variance.memory},
-					{DNNL_ARG_SCALE_SHIFT, op->plain},
+					{DNNL_ARG_SCALE, op->plain},
+					{DNNL_ARG_SHIFT, op->shift},
 					{DNNL_ARG_DIFF_SRC, n->diffs[node->in].memory},
-					{DNNL_ARG_DIFF_SCALE_SHIFT, op->dplain},
+					{DNNL_ARG_DIFF_SCALE, op->dplain},
+					{DNNL_ARG_DIFF_SHIFT, op->dshift},
 					{DNNL_ARG_WORKSPACE, op->workspace.memory}};
 
-	run(n, op->back_data, args, node->relu ? 8 : 7);
+	run(n, op->back_data, args, node->relu ? 10 : 9);
 	end_diff(n, node->in);
 }
 

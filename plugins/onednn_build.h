@@ -3,18 +3,19 @@
 /* Between the parts of onednn.c: the nodes of a graph as oneDNN's primitives. */
 #include "bench/train/engine.h"
 
-#include <dnnl.h>
+#include "plugins/onednn_versions.h"
 #include <dnnl_debug.h>
 
 struct buffer {
-	dnnl_memory_desc_t desc;
+	desc_t desc; /* the memory's */
 	dnnl_memory_t memory;
 	float *p;
 };
 struct op { /* what a node is for oneDNN */
 	dnnl_primitive_t forward, infer, back_data, back_weights;
-	dnnl_memory_desc_t desc;     /* of a convolution's weights, as the caller keeps them */
+	desc_t desc;		     /* of a convolution's weights, as the caller keeps them */
 	dnnl_memory_t plain, dplain; /* params and grads there; the handle moves */
+	dnnl_memory_t shift, dshift; /* a normalization's, behind its scales */
 	struct buffer weights, weights_back, dweights; /* what a pass wants them to be ... */
 	dnnl_primitive_t pack, pack_back, unpack;      /* ... and how; NULL: the same */
 	dnnl_primitive_t to_plain, from_plain;
@@ -52,36 +53,49 @@ static bool ok(struct engine_net *n, dnnl_status_t st)
 
 static dnnl_format_tag_t blocked(int channels)
 {
+#ifdef __x86_64__ /* the question is nobody else's */
 	if (channels % 16 == 0 && __builtin_cpu_supports("avx512f"))
 		return dnnl_nChw16c;
-	return channels % 8 == 0 && __builtin_cpu_supports("avx2") ? dnnl_nChw8c : dnnl_nchw;
+	if (channels % 8 == 0 && __builtin_cpu_supports("avx2"))
+		return dnnl_nChw8c;
+#endif
+	(void)channels;
+	return dnnl_nchw;
 }
 
-static void describe(struct engine_net *n, dnnl_memory_desc_t *d, int a, int b, int side,
-		     dnnl_format_tag_t tag)
+/* For the caller to desc_free(). */
+static desc_t describe(struct engine_net *n, int a, int b, int side, dnnl_format_tag_t tag)
 {
 	const dnnl_dims_t dims = {a, b, side, side};
+	desc_t d = NULL;
 
-	(void)ok(n, dnnl_memory_desc_init_by_tag(d, 4, dims, dnnl_f32, tag));
+	(void)ok(n, desc_new(&d, 4, dims, tag));
+	return d;
 }
 
-static void wrap(struct engine_net *n, dnnl_memory_t *m, const dnnl_memory_desc_t *d, void *p)
+static desc_t wrap(struct engine_net *n, dnnl_memory_t *m, desc_t d, void *p)
 {
-	(void)ok(n, dnnl_memory_create(m, d, n->engine, p));
+	desc_t own = NULL;
+
+	if (ok(n, dnnl_success) && ok(n, dnnl_memory_create(m, d, n->engine, p)))
+		(void)ok(n, dnnl_memory_get_memory_desc(*m, &own));
+	return own;
 }
 
-static void make(struct engine_net *n, struct buffer *b, const dnnl_memory_desc_t *d)
+static void make(struct engine_net *n, struct buffer *b, desc_t d)
 {
-	size_t bytes = (dnnl_memory_desc_get_size(d) + 63) / 64 * 64;
+	size_t bytes;
 
-	b->desc = *d;
+	if (!ok(n, d ? dnnl_success : dnnl_invalid_arguments))
+		return;
+	bytes = (dnnl_memory_desc_get_size(d) + 63) / 64 * 64;
 	b->p = aligned_alloc(64, bytes ? bytes : 64);
 	if (!b->p) {
 		(void)ok(n, dnnl_out_of_memory);
 		return;
 	}
 	memset(b->p, 0, bytes);
-	wrap(n, &b->memory, d, b->p);
+	b->desc = wrap(n, &b->memory, d, b->p);
 }
 
 static void drop(struct buffer *b)
@@ -91,7 +105,7 @@ static void drop(struct buffer *b)
 	free(b->p);
 }
 
-static size_t floats(const struct buffer *b) { return dnnl_memory_desc_get_size(&b->desc) / 4; }
+static size_t floats(const struct buffer *b) { return dnnl_memory_desc_get_size(b->desc) / 4; }
 
 static void set(dnnl_memory_t m, const float *p)
 {
@@ -115,20 +129,20 @@ static dnnl_primitive_t finish(struct engine_net *n, dnnl_primitive_desc_t pd)
 	return p;
 }
 
-static dnnl_primitive_t reorder(struct engine_net *n, const dnnl_memory_desc_t *from,
-				const dnnl_memory_desc_t *to)
+static dnnl_primitive_t reorder(struct engine_net *n, desc_t from, desc_t to)
 {
 	dnnl_primitive_desc_t pd = NULL;
 	dnnl_primitive_t p = NULL;
 
-	if (ok(n, dnnl_reorder_primitive_desc_create(&pd, from, n->engine, to, n->engine, NULL)))
+	if (ok(n, dnnl_success) &&
+	    ok(n, dnnl_reorder_primitive_desc_create(&pd, from, n->engine, to, n->engine, NULL)))
 		p = finish(n, pd);
 	if (pd)
 		(void)dnnl_primitive_desc_destroy(pd);
 	return p;
 }
 
-static const dnnl_memory_desc_t *asked(dnnl_primitive_desc_t pd, dnnl_query_t what)
+static desc_t asked(dnnl_primitive_desc_t pd, dnnl_query_t what)
 {
 	return dnnl_primitive_desc_query_md(pd, what, 0);
 }
@@ -136,74 +150,67 @@ static const dnnl_memory_desc_t *asked(dnnl_primitive_desc_t pd, dnnl_query_t wh
 /* --- building -------------------------------------------------------------------------- */
 
 /* What the library would choose, where that needs no padding: it has its place in the caller's. */
-static const dnnl_memory_desc_t *weights_desc(dnnl_primitive_desc_t fwd,
-					      const struct graph_node *node,
-					      const dnnl_memory_desc_t *plain)
+static desc_t weights_desc(dnnl_primitive_desc_t fwd, const struct graph_node *node, desc_t plain)
 {
-	const dnnl_memory_desc_t *d = asked(fwd, dnnl_query_weights_md);
+	desc_t d = asked(fwd, dnnl_query_weights_md);
 
 	return dnnl_memory_desc_get_size(d) == node->nparams * sizeof(float) ? d : plain;
 }
 
 static void build_conv_back(struct engine_net *n, const struct graph_node *node, struct op *op,
-			    dnnl_primitive_desc_t fwd, const dnnl_memory_desc_t *any)
+			    dnnl_primitive_desc_t fwd, const struct window *w)
 {
-	const dnnl_dims_t stride = {node->stride, node->stride}, pad = {node->pad, node->pad};
-	const dnnl_memory_desc_t *x = &n->values[node->in].desc;
-	const dnnl_memory_desc_t *y = &n->values[node - n->g->nodes + 1].desc;
 	dnnl_primitive_desc_t data = NULL, weights = NULL;
-	dnnl_convolution_desc_t d;
 
-	if (node->in &&
-	    ok(n, dnnl_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, x, any, y,
-							   stride, pad, pad)) &&
-	    ok(n, dnnl_primitive_desc_create(&data, &d, NULL, n->engine, fwd))) {
+	if (node->in && ok(n, conv_back_data_desc(&data, n->engine, w, fwd))) {
 		op->back_data = finish(n, data);
 		make(n, &op->weights_back, asked(data, dnnl_query_weights_md));
-		op->pack_back = reorder(n, &op->desc, &op->weights_back.desc);
+		op->pack_back = reorder(n, op->desc, op->weights_back.desc);
 	}
-	if (ok(n, dnnl_convolution_backward_weights_desc_init(&d, dnnl_convolution_direct, x, any,
-							      NULL, y, stride, pad, pad)) &&
-	    ok(n, dnnl_primitive_desc_create(&weights, &d, NULL, n->engine, fwd))) {
+	if (ok(n, conv_back_weights_desc(&weights, n->engine, w, fwd))) {
 		op->back_weights = finish(n, weights);
-		if (!dnnl_memory_desc_equal(asked(weights, dnnl_query_diff_weights_md),
-					    &op->desc)) {
+		if (!dnnl_memory_desc_equal(asked(weights, dnnl_query_diff_weights_md), op->desc)) {
 			make(n, &op->dweights, asked(weights, dnnl_query_diff_weights_md));
-			op->unpack = reorder(n, &op->dweights.desc, &op->desc);
+			op->unpack = reorder(n, op->dweights.desc, op->desc);
 		}
 	}
 	(void)dnnl_primitive_desc_destroy(data);
 	(void)dnnl_primitive_desc_destroy(weights);
 }
 
+static struct window window_of(const struct engine_net *n, const struct graph_node *node)
+{
+	return (struct window){.x = n->values[node->in].desc,
+			       .y = n->values[node - n->g->nodes + 1].desc,
+			       .k = {node->k, node->k},
+			       .stride = {node->stride, node->stride},
+			       .pad = {node->pad, node->pad}};
+}
+
 static void build_conv(struct engine_net *n, const struct graph_node *node, struct op *op)
 {
-	const dnnl_dims_t stride = {node->stride, node->stride}, pad = {node->pad, node->pad};
-	const dnnl_memory_desc_t *x = &n->values[node->in].desc;
-	const dnnl_memory_desc_t *y = &n->values[node - n->g->nodes + 1].desc;
+	desc_t plain = describe(n, node->channels, node->from, node->k, dnnl_oihw);
+	struct window w = window_of(n, node);
 	dnnl_primitive_desc_t fwd = NULL;
-	dnnl_memory_desc_t any, plain;
-	dnnl_convolution_desc_t d;
 
-	describe(n, &any, node->channels, node->from, node->k, dnnl_format_tag_any);
-	describe(n, &plain, node->channels, node->from, node->k, dnnl_oihw);
-	if (!ok(n, dnnl_convolution_forward_desc_init(&d, dnnl_forward_training,
-						      dnnl_convolution_direct, x, &any, NULL, y,
-						      stride, pad, pad)) ||
-	    !ok(n, dnnl_primitive_desc_create(&fwd, &d, NULL, n->engine, NULL)))
-		return;
-	op->desc = *weights_desc(fwd, node, &plain);
-	op->forward = finish(n, fwd);
-	if (!dnnl_memory_desc_equal(&op->desc, asked(fwd, dnnl_query_weights_md))) {
-		make(n, &op->weights, asked(fwd, dnnl_query_weights_md));
-		op->pack = reorder(n, &op->desc, &op->weights.desc);
+	w.weights = describe(n, node->channels, node->from, node->k, dnnl_format_tag_any);
+	if (ok(n, dnnl_success) && ok(n, conv_desc(&fwd, n->engine, &w))) {
+		op->desc = wrap(n, &op->plain, weights_desc(fwd, node, plain), DNNL_MEMORY_NONE);
+		(void)wrap(n, &op->dplain, op->desc, DNNL_MEMORY_NONE);
+		(void)wrap(n, &op->outside, plain, DNNL_MEMORY_NONE);
+		op->forward = finish(n, fwd);
 	}
-	build_conv_back(n, node, op, fwd, &any);
-	op->to_plain = reorder(n, &op->desc, &plain);
-	op->from_plain = reorder(n, &plain, &op->desc);
-	wrap(n, &op->plain, &op->desc, DNNL_MEMORY_NONE);
-	wrap(n, &op->dplain, &op->desc, DNNL_MEMORY_NONE);
-	wrap(n, &op->outside, &plain, DNNL_MEMORY_NONE);
+	if (ok(n, dnnl_success)) {
+		if (!dnnl_memory_desc_equal(op->desc, asked(fwd, dnnl_query_weights_md))) {
+			make(n, &op->weights, asked(fwd, dnnl_query_weights_md));
+			op->pack = reorder(n, op->desc, op->weights.desc);
+		}
+		build_conv_back(n, node, op, fwd, &w);
+		op->to_plain = reorder(n, op->desc, plain);
+		op->from_plain = reorder(n, plain, op->desc);
+	}
+	desc_free(plain);
+	desc_free(w.weights);
 	(void)dnnl_primitive_desc_destroy(fwd);
 }
 
@@ -211,35 +218,30 @@ static const float EPSILON = 1e-5f, MOMENTUM = 0.1f;
 
 static void build_norm(struct engine_net *n, const struct graph_node *node, struct op *op)
 {
-	unsigned flags = dnnl_use_scaleshift | (node->relu ? dnnl_fuse_norm_relu : 0u);
-	const dnnl_memory_desc_t *x = &n->values[node->in].desc;
-	const dnnl_dims_t pair = {2, node->channels};
+	unsigned flags = dnnl_use_scale | dnnl_use_shift | (node->relu ? dnnl_fuse_norm_relu : 0u);
+	dnnl_memory_t *each[] = {&op->plain, &op->dplain, &op->shift, &op->dshift};
+	const dnnl_dims_t channels = {node->channels};
+	desc_t x = n->values[node->in].desc, plain = NULL;
 	dnnl_primitive_desc_t fwd = NULL, infer = NULL, back = NULL;
-	dnnl_batch_normalization_desc_t d;
-	dnnl_memory_desc_t plain;
 
-	if (!ok(n, dnnl_batch_normalization_forward_desc_init(&d, dnnl_forward_training, x, EPSILON,
-							      flags)) ||
-	    !ok(n, dnnl_primitive_desc_create(&fwd, &d, NULL, n->engine, NULL)))
+	if (!ok(n, norm_desc(&fwd, n->engine, dnnl_forward_training, x, EPSILON, flags)))
 		return;
 	op->forward = finish(n, fwd);
 	make(n, &op->mean, dnnl_primitive_desc_query_md(fwd, dnnl_query_dst_md, 1));
 	make(n, &op->variance, dnnl_primitive_desc_query_md(fwd, dnnl_query_dst_md, 2));
 	if (node->relu)
 		make(n, &op->workspace, asked(fwd, dnnl_query_workspace_md));
-	if (ok(n, dnnl_batch_normalization_backward_desc_init(&d, dnnl_backward, x, x, EPSILON,
-							      flags)) &&
-	    ok(n, dnnl_primitive_desc_create(&back, &d, NULL, n->engine, fwd)))
+	if (ok(n, norm_back_desc(&back, n->engine, x, EPSILON, flags, fwd)))
 		op->back_data = finish(n, back);
-	if (ok(n, dnnl_batch_normalization_forward_desc_init(&d, dnnl_forward_inference, x, EPSILON,
-							     flags | dnnl_use_global_stats)) &&
-	    ok(n, dnnl_primitive_desc_create(&infer, &d, NULL, n->engine, NULL)))
+	if (ok(n, norm_desc(&infer, n->engine, dnnl_forward_inference, x, EPSILON,
+			    flags | dnnl_use_global_stats)))
 		op->infer = finish(n, infer);
-	(void)ok(n, dnnl_memory_desc_init_by_tag(&plain, 2, pair, dnnl_f32, dnnl_nc));
-	wrap(n, &op->plain, &plain, DNNL_MEMORY_NONE);
-	wrap(n, &op->dplain, &plain, DNNL_MEMORY_NONE);
-	wrap(n, &op->running_mean, &op->mean.desc, DNNL_MEMORY_NONE);
-	wrap(n, &op->running_variance, &op->variance.desc, DNNL_MEMORY_NONE);
+	(void)ok(n, desc_new(&plain, 1, channels, dnnl_a));
+	for (size_t i = 0; i < ARRAY_LEN(each); i++)
+		(void)wrap(n, each[i], plain, DNNL_MEMORY_NONE);
+	(void)wrap(n, &op->running_mean, op->mean.desc, DNNL_MEMORY_NONE);
+	(void)wrap(n, &op->running_variance, op->variance.desc, DNNL_MEMORY_NONE);
+	desc_free(plain);
 	(void)dnnl_primitive_desc_destroy(fwd);
 	(void)dnnl_primitive_desc_destroy(infer);
 	(void)dnnl_primitive_desc_destroy(back);
@@ -247,22 +249,14 @@ static void build_norm(struct engine_net *n, const struct graph_node *node, stru
 
 static void build_pool(struct engine_net *n, const struct graph_node *node, struct op *op)
 {
-	const dnnl_dims_t stride = {node->stride, node->stride}, pad = {node->pad, node->pad};
-	const dnnl_dims_t k = {node->k, node->k};
-	const dnnl_memory_desc_t *x = &n->values[node->in].desc;
-	const dnnl_memory_desc_t *y = &n->values[node - n->g->nodes + 1].desc;
+	const struct window w = window_of(n, node);
 	dnnl_primitive_desc_t fwd = NULL, back = NULL;
-	dnnl_pooling_desc_t d;
 
-	if (!ok(n, dnnl_pooling_forward_desc_init(&d, dnnl_forward_training, dnnl_pooling_max, x, y,
-						  stride, k, pad, pad)) ||
-	    !ok(n, dnnl_primitive_desc_create(&fwd, &d, NULL, n->engine, NULL)))
+	if (!ok(n, pool_desc(&fwd, n->engine, &w)))
 		return;
 	op->forward = finish(n, fwd);
 	make(n, &op->workspace, asked(fwd, dnnl_query_workspace_md));
-	if (ok(n,
-	       dnnl_pooling_backward_desc_init(&d, dnnl_pooling_max, x, y, stride, k, pad, pad)) &&
-	    ok(n, dnnl_primitive_desc_create(&back, &d, NULL, n->engine, fwd)))
+	if (ok(n, pool_back_desc(&back, n->engine, &w, fwd)))
 		op->back_data = finish(n, back);
 	(void)dnnl_primitive_desc_destroy(fwd);
 	(void)dnnl_primitive_desc_destroy(back);
@@ -270,33 +264,36 @@ static void build_pool(struct engine_net *n, const struct graph_node *node, stru
 
 /* --- the whole --------------------------------------------------------------------------- */
 
+/* The scratch memory has the size of the largest value. */
 static void build_values(struct engine_net *n)
 {
 	const struct graph *g = n->g;
 	const struct graph_node *last = NULL;
-	dnnl_memory_desc_t d, largest;
+	desc_t d = describe(n, n->batch, g->channels, g->side, dnnl_nchw);
+	const struct buffer *largest = &n->values[0];
 
-	describe(n, &d, n->batch, g->channels, g->side, dnnl_nchw);
-	make(n, &n->values[0], &d);
-	largest = d;
-	for (int i = 0; i < g->n; i++) {
+	make(n, &n->values[0], d);
+	desc_free(d);
+	for (int i = 0; i < g->n && ok(n, dnnl_success); i++) {
 		const struct graph_node *node = &g->nodes[i];
 
-		describe(n, &d, n->batch, node->channels, node->side,
-			 node->side > 1 ? blocked(node->channels) : dnnl_nchw);
-		make(n, &n->values[i + 1], &d);
-		make(n, &n->diffs[i + 1], &d);
-		if (dnnl_memory_desc_get_size(&d) > dnnl_memory_desc_get_size(&largest))
-			largest = d;
+		d = describe(n, n->batch, node->channels, node->side,
+			     node->side > 1 ? blocked(node->channels) : dnnl_nchw);
+		make(n, &n->values[i + 1], d);
+		make(n, &n->diffs[i + 1], d);
+		desc_free(d);
+		if (ok(n, dnnl_success) && floats(&n->values[i + 1]) > floats(largest))
+			largest = &n->values[i + 1];
 		last = node->op == GRAPH_MEAN ? node : last;
 	}
-	make(n, &n->scratch, &largest);
-	if (!last)
+	make(n, &n->scratch, largest->desc);
+	if (!last || !ok(n, dnnl_success))
 		return;
-	describe(n, &d, n->batch, last->from, last->from_side, dnnl_nchw);
-	make(n, &n->flat, &d);
-	n->flatten = reorder(n, &n->values[last->in].desc, &d);
-	n->unflatten = reorder(n, &d, &n->values[last->in].desc);
+	d = describe(n, n->batch, last->from, last->from_side, dnnl_nchw);
+	make(n, &n->flat, d);
+	desc_free(d);
+	n->flatten = reorder(n, n->values[last->in].desc, n->flat.desc);
+	n->unflatten = reorder(n, n->flat.desc, n->values[last->in].desc);
 }
 
 static bool build(struct engine_net *n)
@@ -324,8 +321,8 @@ static void drop_op(struct op *op)
 	dnnl_primitive_t primitives[] = {op->forward,	   op->infer,	 op->back_data,
 					 op->back_weights, op->pack,	 op->pack_back,
 					 op->unpack,	   op->to_plain, op->from_plain};
-	dnnl_memory_t memories[] = {op->plain, op->dplain, op->outside, op->running_mean,
-				    op->running_variance};
+	dnnl_memory_t memories[] = {op->plain,	 op->dplain,	   op->shift,		op->dshift,
+				    op->outside, op->running_mean, op->running_variance};
 
 	for (size_t i = 0; i < ARRAY_LEN(primitives); i++)
 		(void)dnnl_primitive_destroy(primitives[i]);

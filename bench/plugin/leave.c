@@ -88,8 +88,8 @@ void leave_prepare(void)
 
 struct place {
 	uintptr_t at;
-	bool waited;	 /* a system call just came back because of the signal */
-	uint64_t second; /* then: its second argument, which the kernel leaves as it was */
+	bool waited;		/* a system call just came back because of the signal */
+	uint64_t second, third; /* then: its arguments, which the kernel leaves as they were */
 };
 
 static struct place place_of(const void *context)
@@ -98,11 +98,12 @@ static struct place place_of(const void *context)
 #if defined(__x86_64__)
 	const greg_t *r = c->uc_mcontext.gregs;
 
-	return (struct place){(uintptr_t)r[REG_RIP], r[REG_RAX] == -EINTR, (uint64_t)r[REG_RSI]};
+	return (struct place){(uintptr_t)r[REG_RIP], r[REG_RAX] == -EINTR, (uint64_t)r[REG_RSI],
+			      (uint64_t)r[REG_RDX]};
 #elif defined(__aarch64__)
 	const mcontext_t *m = &c->uc_mcontext;
 
-	return (struct place){(uintptr_t)m->pc, (long)m->regs[0] == -EINTR, m->regs[1]};
+	return (struct place){(uintptr_t)m->pc, (long)m->regs[0] == -EINTR, m->regs[1], m->regs[2]};
 #else
 	(void)c;
 	return (struct place){.waited = true, .second = UINT64_MAX};
@@ -112,11 +113,16 @@ static struct place place_of(const void *context)
 /*
  * libc waits for a lock with FUTEX_WAIT, and for conditions, semaphores and the ends of
  * threads with FUTEX_WAIT_BITSET. Who waits for a lock may hold another one: the loader's
- * while it waits for the allocator's.
+ * while it waits for the allocator's. Other calls may have that second argument, too, and
+ * sleep where libc does it for all since 2.41; a lock's third one is what says that somebody
+ * waits for it.
  */
 static bool waits_for_lock(const struct place *p)
 {
-	return (p->second & ~(uint64_t)FUTEX_PRIVATE_FLAG) == FUTEX_WAIT;
+	enum { LOCK_WAITED_FOR = 2 };
+
+	return (p->second & ~(uint64_t)FUTEX_PRIVATE_FLAG) == FUTEX_WAIT &&
+	       p->third == LOCK_WAITED_FOR;
 }
 
 bool leave_is_safe(const void *context)

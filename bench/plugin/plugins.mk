@@ -21,7 +21,8 @@ LIBS_gloo    := -lgloo
 
 # Both MPIs have an mpi.h, and the two are not the same.
 OPENMPI_CFLAGS ?= $(filter -I%,$(shell pkg-config --silence-errors --cflags ompi-c))
-OPENMPI_LIBS   ?= $(filter -L% -lmpi,$(shell pkg-config --silence-errors --libs ompi-c))
+# (Open MPI 6 keeps what MPI_ERRORS_RETURN and its like are in a library of its own.)
+OPENMPI_LIBS   ?= $(filter -L% -lmpi -lopen_mpi,$(shell pkg-config --silence-errors --libs ompi-c))
 MPICH_CFLAGS   ?= $(filter -I%,$(shell pkg-config --silence-errors --cflags mpich))
 MPICH_LIBS     ?= $(filter -L% -lmpich -lmpi,$(shell pkg-config --silence-errors --libs mpich))
 COMM_PLUGINS   += $(if $(OPENMPI_LIBS),mpi-openmpi) $(if $(MPICH_LIBS),mpi-mpich)

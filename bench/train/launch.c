@@ -43,7 +43,7 @@ static const char *subject(struct arena *a, const char *sentence)
 }
 
 /* Survivors saw a connection close, mpirun an exit code; who sheltered the rank saw it die. */
-static const char *with_cause(const char *said, const struct hear *h, struct arena *a)
+static const char *with_cause(const char *said, bool began, const struct hear *h, struct arena *a)
 {
 	static const char lost[] = ": connection lost";
 	bool of_rank = starts_with(said, "rank "), of_0 = starts_with(said, "the rendezvous at ");
@@ -53,7 +53,8 @@ static const char *with_cause(const char *said, const struct hear *h, struct are
 	if (h->died < 0)
 		return said;
 	if (starts_with(said, "a rank died "))
-		return arena_printf(a, "rank %d died: %s", h->died, h->cause);
+		return arena_printf(a, "rank %d %s: %s", h->died,
+				    began ? "died" : "ended before it joined", h->cause);
 	if (!(of_rank || of_0) || (who != h->died && who != h->echo))
 		return said;
 	if (who == h->died && strstr(said, " missing: "))
@@ -72,7 +73,7 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 {
 	struct arena *a = report_arena(r);
 	const char *host = own(r, from, "host"), *said = json_get_str(from, "message") ?: "";
-	const char *sentence = with_cause(said, h, a);
+	const char *sentence = with_cause(said, true, h, a);
 	struct finding *f =
 		report_find(r, own(r, from, "check") ?: "run",
 			    sentence == said ? own(r, from, "subject") : subject(a, sentence));
@@ -165,9 +166,9 @@ static const char *host_of(const struct launch_result *l, const char *rank)
 
 static void say_failure(struct report *r, const struct launch_result *l, const struct hear *h)
 {
-	const char *sentence = with_cause(say_essence(l->failure), h, report_arena(r));
 	const char *last = h->last;
 	bool began = *last;
+	const char *sentence = with_cause(say_essence(l->failure), began, h, report_arena(r));
 	struct finding *f = report_find(r, began ? "rank.alive" : "rank.joined",
 					subject(report_arena(r), sentence));
 

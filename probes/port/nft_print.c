@@ -26,7 +26,7 @@ static void put_masked(struct text *t, const cJSON *pair)
 	if (json_get(cJSON_GetArrayItem(pair, 0), "payload"))
 		put_key(t, cJSON_GetArrayItem(pair, 0));
 	text_add(t, " & (");
-	put_value(t, json_get(mask, "|") ?: mask, 0);
+	put_value(t, mask, 0);
 	text_add(t, ")");
 }
 
@@ -58,6 +58,7 @@ static void put_range(struct text *t, const cJSON *range, unsigned depth)
 static void put_value(struct text *t, const cJSON *v, unsigned depth)
 {
 	const cJSON *prefix = json_get(v, "prefix"), *set = json_get(v, "set");
+	const cJSON *list = json_get(v, "|") ?: v; /* nft 1.1 has an operator around flags */
 
 	if (!v || depth > MAX_DEPTH || t->n > LONGEST) {
 		text_add(t, "...");
@@ -65,8 +66,8 @@ static void put_value(struct text *t, const cJSON *v, unsigned depth)
 		text_addf(t, "%.10g", v->valuedouble);
 	} else if (cJSON_IsString(v)) {
 		text_add(t, v->valuestring);
-	} else if (cJSON_IsArray(v)) {
-		put_list(t, v, depth);
+	} else if (cJSON_IsArray(list)) {
+		put_list(t, list, depth);
 	} else if (prefix) {
 		text_addf(t, "%s/%.0f", json_get_str(prefix, "addr") ?: "...",
 			  json_get_num(prefix, "len", 0));

@@ -93,15 +93,37 @@ static bool has_program(const char *folder, size_t n, const char *name, struct a
 	return !access(sysroot_path(a, arena_printf(a, "%.*s/%s", (int)n, folder, name)), X_OK);
 }
 
-/* 5 has no daemon of its own any more: PRRTE's. */
-static unsigned release_of(const char *path, struct arena *a)
+/* Where in PATH Open MPI is, without a slash at the end. NULL: it is not there. */
+static const char *folder_of(const char *path, struct arena *a)
 {
 	for (size_t n; path && *path; path += n + (path[n] == ':')) {
 		n = strcspn(path, ":");
-		if (n && has_program(path, n, "ompi_info", a))
-			return has_program(path, n, "orted", a) ? 4 : 5;
+		if (n && has_program(path, n, "ompi_info", a)) {
+			while (n > 1 && path[n - 1] == '/')
+				n--;
+			return arena_strndup(a, path, n);
+		}
 	}
-	return 0;
+	return NULL;
+}
+
+/* What came in a folder of its own has its file for all users there, a distribution's in /etc. */
+static void read_system(struct conf c[2], const char *folder, struct arena *a)
+{
+	const char *bin = folder ? strrchr(folder, '/') : NULL;
+	bool is_own = bin && !streq(folder, "/bin") &&
+		      (strncmp(folder, "/usr/", 5) != 0 || !strncmp(folder, "/usr/local/", 11));
+
+	c[1] = (struct conf){0};
+	read_conf(&c[0],
+		  bin ? arena_printf(a, "%.*s/etc/openmpi-mca-params.conf", (int)(bin - folder),
+				     folder)
+		      : NULL,
+		  a);
+	if (c[0].text || is_own)
+		return;
+	read_conf(&c[0], "/etc/openmpi/openmpi-mca-params.conf", a);
+	read_conf(&c[1], "/etc/openmpi-mca-params.conf", a);
 }
 
 bool ompi_goes_on(const struct ompi_params *o, size_t nbefore)
@@ -111,12 +133,11 @@ bool ompi_goes_on(const struct ompi_params *o, size_t nbefore)
 
 void ompi_params_read(struct arena *a, struct ompi_params *ret)
 {
-	const char *home = settings_env("HOME");
+	const char *home = settings_env("HOME"), *folder = folder_of(settings_env("PATH"), a);
 	struct conf conf[3];
 
 	read_conf(&conf[0], home ? arena_printf(a, "%s/.openmpi/mca-params.conf", home) : NULL, a);
-	read_conf(&conf[1], "/etc/openmpi/openmpi-mca-params.conf", a);
-	read_conf(&conf[2], "/etc/openmpi-mca-params.conf", a);
+	read_system(&conf[1], folder, a);
 	get(&ret->btl, "btl", conf, ARRAY_LEN(conf), a);
 	get(&ret->btl_include, "btl_tcp_if_include", conf, ARRAY_LEN(conf), a);
 	get(&ret->btl_exclude, "btl_tcp_if_exclude", conf, ARRAY_LEN(conf), a);
@@ -126,7 +147,10 @@ void ompi_params_read(struct arena *a, struct ompi_params *ret)
 				     "PRTE_MCA_oob_tcp_if_include");
 	ret->prte_exclude = get_prte("prte_if_exclude", "PRTE_MCA_prte_if_exclude",
 				     "PRTE_MCA_oob_tcp_if_exclude");
-	ret->release = release_of(settings_env("PATH"), a);
+	/* 5 has no daemon of its own any more: PRRTE's. */
+	ret->release = 0;
+	if (folder)
+		ret->release = has_program(folder, strlen(folder), "orted", a) ? 4 : 5;
 }
 
 /* --- Open MPI's list of interfaces ---------------------------------------------- */

@@ -2,7 +2,7 @@
 #define PROBES_RULES_OMPI_H
 /*
  * Open MPI's parameters as it finds them (environment, then ~/.openmpi, then
- * the system's file) and its choice of interfaces for btl/tcp as a pure
+ * the file for all users of the one in PATH) and its choice of interfaces for btl/tcp as a pure
  * function, tested against the real mpirun.
  */
 #include "probes/rules/rules.h"
@@ -16,7 +16,8 @@ struct ompi_param {
 struct ompi_params {
 	struct ompi_param btl, btl_include, btl_exclude, oob_include, oob_exclude;
 	struct ompi_param prte_include, prte_exclude; /* what 5's mpirun heeds in place of oob's */
-	unsigned release; /* 4 or 5, by the programs beside ompi_info in PATH; 0: it is not there */
+	unsigned release; /* 4, or 5 and later, by the programs beside ompi_info in PATH; 0: it is
+			     not there */
 };
 #define OMPI_DEFAULT_EXCLUDE "127.0.0.1/8,sppp"
 

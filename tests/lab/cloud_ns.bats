@@ -225,7 +225,7 @@ rules() { # IN OUT: of both groups
 @test "in no cloud nothing is sent to that address, nor to a proxy; in one only to it" {
     imds aws
     at node nft -f - <<'N'
-table inet count { chain out { type filter hook output priority 0; policy accept;
+table inet counted { chain out { type filter hook output priority 0; policy accept;
  ip daddr 169.254.169.254 ct state new counter comment "metadata"
  ip daddr 10.79.0.2 ct state new counter comment "proxy"; }; }
 N
@@ -233,16 +233,16 @@ N
     local dmi
     on node "sys_vendor=Dell Inc." 0
     on node "sys_vendor=Dell Inc." 0 --cloud
-    run -0 at node nft list table inet count
+    run -0 at node nft list table inet counted
     [[ $output == *"packets 0 bytes 0 comment \"metadata\""*"packets 0 bytes 0 comment \"proxy\""* ]]
     for dmi in "$AWS" "$GCP" "$AZURE"; do # switched off
         AWS_EC2_METADATA_DISABLED=true on node "$dmi" 0 --cloud
         AWS_EC2_METADATA_DISABLED=true on node "$dmi" 0
     done
-    run -0 at node nft list table inet count
+    run -0 at node nft list table inet counted
     [[ $output == *"packets 0 bytes 0 comment \"metadata\""* ]]
     on node "$AWS" 0 --cloud
-    run -0 at node nft list table inet count
+    run -0 at node nft list table inet counted
     [[ $output != *"packets 0 bytes 0 comment \"metadata\""* && $output == *"packets 0 bytes 0 comment \"proxy\""* ]]
-    at node nft delete table inet count
+    at node nft delete table inet counted
 }

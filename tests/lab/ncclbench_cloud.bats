@@ -80,13 +80,13 @@ bench() { # EXIT-CODE ENV... -- ARGS...: node0 with node1; only node0 has ENV
     jq -e '.data.expected | has("instance") or has("busbw") | not' <<<"$output"
     on ip addr add 169.254.169.254/32 dev lo
     on nft -f - <<'N'
-table inet count { chain out { type filter hook output priority 0; policy accept;
+table inet counted { chain out { type filter hook output priority 0; policy accept;
  ip daddr 169.254.169.254 counter comment "metadata"; }; }
 N
     bench 0 --
-    run -0 on nft list table inet count
+    run -0 on nft list table inet counted
     [[ $output == *"packets 0 bytes 0 comment \"metadata\""* ]]
-    on nft delete table inet count
+    on nft delete table inet counted
     on ip addr del 169.254.169.254/32 dev lo
     run -0 --separate-stderr on env AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1 "$BIN/ncclbench" --np 2 -b 8 -e 8 --json
     [ ! -s "$LOG" ]

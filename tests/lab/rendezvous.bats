@@ -41,7 +41,7 @@ openmpi() { # N CMD...
     run -0 --separate-stderr openmpi 4 "$P" world
     local r
     for r in 0 1 2 3; do
-        grep -qx "Open MPI rank=$r size=4 local=$r/4 node=-1/-1 master=127.0.0.1 port=yes run=[0-9]*" <<<"$output"
+        grep -qx "Open MPI rank=$r size=4 local=$r/4 node=-1/-1 master=127.0.0.1 port=yes run=\([0-9][0-9]*\|prterun-[^ ]*@[0-9]*\)" <<<"$output"
     done
     [ "$(grep -c '^Open MPI' <<<"$output")" = 4 ]
     [ "$(grep -o 'run=.*' <<<"$output" | sort -u | wc -l)" = 1 ]

@@ -54,14 +54,28 @@ static void install(struct ground *g, const char *program)
 	assert_int_equal(chmod(arena_printf(&g->c.a, "%s%s", g->c.dir, program), 0755), 0);
 }
 
-/* "A=x;B=y"; HOMECONF and ETCCONF are Open MPI's files. */
+static const struct {
+	const char *name, *path;
+} confs[] = {{"HOMECONF", "/home/u/.openmpi/mca-params.conf"},
+	     {"ETCCONF", "/etc/openmpi/openmpi-mca-params.conf"},
+	     {"FIVECONF", "/opt/five/etc/openmpi-mca-params.conf"}};
+
+static const char *conf_path(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(confs); i++)
+		if (streq(name, confs[i].name))
+			return confs[i].path;
+	return NULL;
+}
+
+/* "A=x;B=y"; HOMECONF and its like are Open MPI's files. */
 static void set_env(struct ground *g, const char *env)
 {
 	unsetenv("PATH");
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		unsetenv(ours[i]);
-	write_file(g, "/home/u/.openmpi/mca-params.conf", "");
-	write_file(g, "/etc/openmpi/openmpi-mca-params.conf", "");
+	for (size_t i = 0; i < ARRAY_LEN(confs); i++)
+		write_file(g, confs[i].path, "");
 	install(g, FOUR "/ompi_info");
 	install(g, FOUR "/orted");
 	install(g, FIVE "/ompi_info");
@@ -71,10 +85,8 @@ static void set_env(struct ground *g, const char *env)
 		const char *name = arena_strndup(&g->c.a, env, eq);
 		const char *value = arena_strndup(&g->c.a, env + eq + 1, n - eq - 1);
 
-		if (streq(name, "HOMECONF"))
-			write_file(g, "/home/u/.openmpi/mca-params.conf", value);
-		else if (streq(name, "ETCCONF"))
-			write_file(g, "/etc/openmpi/openmpi-mca-params.conf", value);
+		if (conf_path(name))
+			write_file(g, conf_path(name), value);
 		else
 			setenv(name, value, 1);
 		env += n + (env[n] == ';');

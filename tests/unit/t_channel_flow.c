@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/in_range.h"
+
 #define WORLD(w) AUTO(world_end) struct world w = {0}
 #define PEER(p) AUTO(peer_drop) struct peer p = {0}
 
@@ -107,7 +109,7 @@ static void t_peer_that_does_not_read(void **state)
 	assert_true(world_run(&w, 5000));
 	p.on_closed = peer_stop;
 	while (channel_send(&p.c, 1, block, 64 * KIB) == 0)
-		assert_in_range(++sent, 1, 64 * MIB / (64 * KIB));
+		assert_uint_in_range(++sent, 1, 64 * MIB / (64 * KIB));
 	assert_true(sent >= 2 * MIB / (64 * KIB));
 	assert_int_equal(p.closed, 0); /* not from within */
 	assert_int_equal(channel_send(&p.c, 1, "", 0), -1);
@@ -137,7 +139,7 @@ static void t_finish_has_a_deadline(void **state)
 	channel_finish(&p.c, 100 * NS_PER_S); /* the first counts */
 	start = now_ns();
 	assert_true(world_run(&w, 5000));
-	assert_in_range(now_ns() - start, 90 * NS_PER_MS, 1500 * NS_PER_MS);
+	assert_uint_in_range(now_ns() - start, 90 * NS_PER_MS, 1500 * NS_PER_MS);
 	assert_int_equal(p.c.error, ETIMEDOUT);
 	says(&p, "did not take the last messages");
 }
@@ -202,7 +204,7 @@ static void last_words(bool in_order, struct peer *p)
 	p->on_closed = peer_stop;
 	while (channel_send(&p->c, 1, block, 64 * KIB) == 0)
 		sent++;
-	assert_in_range(sent, 1, CHANNEL_QUEUE_MAX / (64 * KIB) + 1);
+	assert_uint_in_range(sent, 1, CHANNEL_QUEUE_MAX / (64 * KIB) + 1);
 	assert_int_equal(p->closed, 0);
 	assert_true(world_run(&w, 5000));
 	assert_int_equal(p->closed, 1);

@@ -9,6 +9,7 @@
 
 #include "tests/unit/coll_cases.h"
 #include "tests/unit/dev_tables.h"
+#include "tests/unit/in_range.h"
 #include "tests/unit/soak.h"
 
 struct survey {
@@ -67,7 +68,7 @@ static void shares_of_a_soak_are_the_whole(void **state)
 		(void)snprintf(text, sizeof(text), "%d/8", i);
 		assert_int_equal(soak_parse(text, &s.share), 1);
 		each_row(MEDIUM, 4, survey_row, &s);
-		assert_in_range(s.taken, whole.seen / 8, whole.seen / 8 + 1);
+		assert_uint_in_range(s.taken, whole.seen / 8, whole.seen / 8 + 1);
 		sum += s.taken;
 	}
 	assert_int_equal(sum, whole.seen);

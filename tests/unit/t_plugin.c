@@ -340,6 +340,7 @@ static void the_command_line_of_mpirun(void **state)
 	assert_true(has(line, "plm_rsh_agent") && has(line, "rsh") && has(line, "-b"));
 	assert_false(has(line, "x"));
 	assert_true(has(line, "WINDSOCK_RELAY") && has(line, "WINDSOCK_TOKEN"));
+	assert_true(has(line, "--map-by") && has(line, "slot")); /* 5's: or all are on a */
 	m.flavour = MPI_MPICH;
 	line = mpirun_argv(&m, 4, hosts, counts, argv, "lab rsh x", &a);
 	assert_true(has(line, "HYDRA_LAUNCHER_EXTRA_ARGS=rsh x") && has(line, "lab"));

@@ -152,6 +152,10 @@ static const struct {
 	 INPUT("accept") RULE("3", NOT("{'&':[" FLAGS ",{'|':['fin','syn','rst','ack']}]}", "'syn'")
 					   IN(STATE, "'new'") DROP),
 	 "10.0.0.1", 5, NFT_ACCEPT, false, NULL},
+	{"flags as nft 1.1 has them",
+	 INPUT("accept")
+		 RULE("3", IS("{'&':[" FLAGS ",{'|':['syn','rst']}]}", "{'|':['syn']}") DROP),
+	 "10.0.0.1", 5, NFT_DROP, false, "inet t in, handle 3: tcp flags & (syn, rst) syn drop"},
 	{"flags that are no names", INPUT("accept") RULE("3", IS(FLAGS, "{'x':1}") DROP),
 	 "10.0.0.1", 5, NFT_DROP, true, NULL},
 	{"nobody sends it elsewhere",

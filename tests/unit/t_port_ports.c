@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/in_range.h"
+
 static const uint16_t sample[] = {40000, 50000};
 static const struct port_env env = {
 	.master = 29500,
@@ -118,7 +120,7 @@ static void the_environment(void **state)
 	assert_true(got.master_said);
 	assert_int_equal(got.sample.n, 5);
 	for (size_t i = 0; i < 5; i++) {
-		assert_in_range(got.sample.v[i], got.range.first, got.range.last);
+		assert_uint_in_range(got.sample.v[i], got.range.first, got.range.last);
 		for (size_t k = 0; k < i; k++)
 			assert_int_not_equal(got.sample.v[i], got.sample.v[k]);
 	}

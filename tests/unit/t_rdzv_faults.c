@@ -5,6 +5,8 @@
 #include "lib/core/interrupt.h"
 #include "tests/unit/rdzv_world.h"
 
+#include "tests/unit/in_range.h"
+
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
@@ -134,8 +136,8 @@ static void run_fault(const struct fault *f)
 			continue;
 		assert_string_equal(L.v[i].said, f->sentence);
 		if (i != f->victim)
-			assert_in_range(L.v[i].ended_ns - struck_ns, 0,
-					(f->sig == SIGSTOP ? silence_of(f) : 0) + TOLD_NS);
+			assert_uint_in_range(L.v[i].ended_ns - struck_ns, 0,
+					     (f->sig == SIGSTOP ? silence_of(f) : 0) + TOLD_NS);
 	}
 	assert_string_equal(rdzv_server_failure(L.server), f->sentence);
 	assert_true(rdzv_server_finished(L.server));

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/in_range.h"
+
 struct row {
 	const char *what;
 	const char *env; /* "A=1;B=2" */
@@ -80,6 +82,13 @@ static const struct row rows[] = {
 	 "SLURM_JOB_ID=42;SLURM_PROCID=0;SLURM_NTASKS=4;SLURM_STEP_ID=4294967290", LAUNCHER_NONE,
 	 -1, -1, -1, -1, -1, -1, NULL, 0, false, NULL, NULL,
 	 "interactive shell of a Slurm allocation", NULL},
+	{"sbatch's own shell, Slurm 26.05",
+	 "SLURM_JOB_ID=42;SLURM_PROCID=0;SLURM_NTASKS=4;SLURM_STEP_ID=-5", LAUNCHER_NONE, -1, -1,
+	 -1, -1, -1, -1, NULL, 0, false, NULL, NULL, "the shell of an sbatch script", NULL},
+	{"salloc's step for its shell, Slurm 26.05",
+	 "SLURM_JOB_ID=42;SLURM_PROCID=0;SLURM_NTASKS=4;SLURM_STEP_ID=-6", LAUNCHER_NONE, -1, -1,
+	 -1, -1, -1, -1, NULL, 0, false, NULL, NULL, "interactive shell of a Slurm allocation",
+	 NULL},
 	{"salloc's shell without a step", "SLURM_JOB_ID=42;SLURM_NTASKS=4;SLURM_JOB_NODELIST=n1",
 	 LAUNCHER_NONE, -1, -1, -1, -1, -1, -1, NULL, 0, false, NULL, NULL, NULL, NULL},
 
@@ -244,7 +253,7 @@ static void t_launchers(void **state)
 		if (r->port >= 0)
 			assert_int_equal(w.master_port, r->port);
 		else
-			assert_in_range(w.master_port, 20000, 29999);
+			assert_uint_in_range(w.master_port, 20000, 29999);
 	}
 }
 

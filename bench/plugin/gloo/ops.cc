@@ -73,28 +73,29 @@ int failed(const char *what, char *why, size_t n)
 	return -1;
 }
 
-/* Where rank @from listens for rank @to: it publishes its pairs in rank order, its own left out. */
-sockaddr_storage listens(Exchanged &store, int size, int from, int to)
-{
-	auto all = store.get(std::to_string(from));
-	size_t each = size > 1 ? all.size() / static_cast<size_t>(size - 1) : 0;
-	size_t at = static_cast<size_t>(to < from ? to : to - 1) * each;
-	sockaddr_storage s = {};
+/* One side's end of a connection; port 0: it has none. */
+struct End {
+	in6_addr address;
+	int port;
+};
 
-	if (each >= sizeof(s) && at + each <= all.size())
-		std::memcpy(&s, &all[at], sizeof(s));
-	return s;
+End end_of(const sockaddr_storage &s)
+{
+	End e = {};
+
+	if (s.ss_family == AF_INET) {
+		auto in = reinterpret_cast<const sockaddr_in &>(s);
+		std::memcpy(&e.address, &in.sin_addr, sizeof(in.sin_addr));
+		e.port = ntohs(in.sin_port);
+	} else if (s.ss_family == AF_INET6) {
+		auto in6 = reinterpret_cast<const sockaddr_in6 &>(s);
+		e.address = in6.sin6_addr;
+		e.port = ntohs(in6.sin6_port);
+	}
+	return e;
 }
 
-int port_of(const sockaddr_storage &s)
-{
-	if (s.ss_family == AF_INET)
-		return ntohs(reinterpret_cast<const sockaddr_in &>(s).sin_port);
-	return s.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(s).sin6_port)
-				       : 0;
-}
-
-bool ends_of(int fd, int *ret_own, int *ret_peer)
+bool ends_of(int fd, End *ret_own, End *ret_peer)
 {
 	sockaddr_storage own = {}, peer = {};
 	socklen_t n = sizeof(own), m = sizeof(peer);
@@ -102,30 +103,91 @@ bool ends_of(int fd, int *ret_own, int *ret_peer)
 	if (getsockname(fd, reinterpret_cast<sockaddr *>(&own), &n) ||
 	    getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &m))
 		return false;
-	*ret_own = port_of(own);
-	*ret_peer = port_of(peer);
-	return *ret_own && *ret_peer;
+	*ret_own = end_of(own);
+	*ret_peer = end_of(peer);
+	return ret_own->port && ret_peer->port;
 }
 
-/* Gloo keeps its sockets to itself: they are found by the addresses that were published. */
+/* This rank's ends of the connections to all others. */
+std::vector<End> own_ends(gloo_ops &g, int rank, int size)
+{
+	std::vector<End> ends(static_cast<size_t>(size));
+
+	for (int r = 0; r < size; r++) {
+		sockaddr_storage s = {};
+
+		if (r == rank)
+			continue;
+		auto bytes = g.context->getPair(r)->address().bytes();
+		std::memcpy(&s, bytes.data(), std::min(sizeof(s), bytes.size()));
+		ends[static_cast<size_t>(r)] = end_of(s);
+	}
+	return ends;
+}
+
+/* Rank @from's end of the connection to rank @to, as it told it. */
+End told_end(Exchanged &store, int from, int to)
+{
+	auto all = store.get("ends of " + std::to_string(from));
+	size_t at = static_cast<size_t>(to) * sizeof(End);
+	End e = {};
+
+	if (at + sizeof(e) <= all.size())
+		std::memcpy(&e, &all[at], sizeof(e));
+	return e;
+}
+
+/*
+ * Gloo keeps its sockets to itself: they are found by their two ends, of which each rank knows
+ * its own. (All that others connected to may share this rank's end.) Where addresses are
+ * translated on the way, the ports have to do.
+ */
 void find_links(gloo_ops &g, Exchanged &store, int rank, int size)
 {
-	DIR *fds = opendir("/proc/self/fd");
+	auto ends = own_ends(g, rank, size);
+	auto bytes = reinterpret_cast<const char *>(ends.data());
+	std::vector<End> told; /* by each rank: its end of the connection to this one */
+	DIR *fds;
 
+	store.set("ends of " + std::to_string(rank), {bytes, bytes + ends.size() * sizeof(End)});
+	for (int r = 0; r < size; r++)
+		told.push_back(told_end(store, r, rank));
+	fds = opendir("/proc/self/fd");
 	for (dirent *d; fds && (d = readdir(fds));) {
 		gloo_link l = {static_cast<int>(std::strtol(d->d_name, nullptr, 10)), -1, 0, 0};
+		End own, peer;
 
-		if (!ends_of(l.fd, &l.own, &l.peer))
+		if (!ends_of(l.fd, &own, &peer))
 			continue;
-		for (int r = 0; r < size; r++)
-			if (r != rank && (port_of(listens(store, size, rank, r)) == l.own ||
-					  port_of(listens(store, size, r, rank)) == l.peer))
+		for (int r = 0; r < size; r++) {
+			const End &theirs = told[static_cast<size_t>(r)];
+
+			if (r != rank && own.port == ends[static_cast<size_t>(r)].port &&
+			    peer.port == theirs.port &&
+			    (l.rank < 0 || IN6_ARE_ADDR_EQUAL(&peer.address, &theirs.address)))
 				l.rank = r;
+		}
+		l.own = own.port;
+		l.peer = peer.port;
 		if (l.rank >= 0)
 			g.links.push_back(l);
 	}
 	if (fds)
 		(void)closedir(fds);
+}
+
+/* Gloo takes a store as it is, and a shared one since 2025. */
+template <class Mesh, class Device>
+auto meet(Mesh &mesh, const std::shared_ptr<Exchanged> &store, Device &device)
+	-> decltype(mesh.connectFullMesh(store, device))
+{
+	mesh.connectFullMesh(store, device);
+}
+template <class Mesh, class Device>
+auto meet(Mesh &mesh, const std::shared_ptr<Exchanged> &store, Device &device)
+	-> decltype(mesh.connectFullMesh(*store, device))
+{
+	mesh.connectFullMesh(*store, device);
 }
 
 /* Members of a part gather blobs over what it is split from, which the others need not notice. */
@@ -177,16 +239,16 @@ extern "C" struct gloo_ops *gloo_ops_new(const struct gloo_ops_world *w, char *w
 	try {
 		auto g = std::make_unique<gloo_ops>();
 		gloo::transport::tcp::attr attr;
-		Exchanged store(*w);
+		auto store = std::make_shared<Exchanged>(*w);
 
 		attr.hostname = w->address;
 		auto device = gloo::transport::tcp::CreateDevice(attr);
 		g->context = std::make_shared<gloo::rendezvous::Context>(w->rank, w->size);
 		g->context->setTimeout(std::chrono::milliseconds(w->timeout_ms));
-		g->context->connectFullMesh(store, device);
+		meet(*g->context, store, device);
 		/* from here on the caller watches the time: a large transfer may take more */
 		g->context->setTimeout(std::chrono::hours(24));
-		find_links(*g, store, w->rank, w->size);
+		find_links(*g, *store, w->rank, w->size);
 		return g.release();
 	} catch (const std::exception &e) {
 		(void)failed(e.what(), why, n);
@@ -222,10 +284,10 @@ extern "C" int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, ch
 /* Gloo's own way to close connections leaves who waits for them waiting. */
 extern "C" void gloo_ops_break(struct gloo_ops *g)
 {
-	int own, peer;
+	End own, peer;
 
 	for (const auto &l : g->links)
-		if (ends_of(l.fd, &own, &peer) && own == l.own && peer == l.peer)
+		if (ends_of(l.fd, &own, &peer) && own.port == l.own && peer.port == l.peer)
 			(void)shutdown(l.fd, SHUT_RDWR);
 }
 
