@@ -156,6 +156,13 @@ static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_l
 static void all_came(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	w->muster[MEMBERS].is_complete = w->muster[AGENTS].is_complete = true;
+	w->came_at = w->order;
+}
+
+/* torch's, of any group: "Completed store-based barrier for key:.. with 6 nodes" */
+static void barrier_over(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->came_at = w->order;
 }
 
 static void nodes(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -260,6 +267,7 @@ const struct fact log_facts[] = {
 	{"min_nodes  ", 4000, .learn = agent},
 	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",
 	 1000, .learn = all_came},
+	{"ompleted store-based barrier", 4000, .learn = barrier_over},
 	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = nodes},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{"WorkNCCL(|waitForInput|ocket Timeout|wait timeout after|CANCELLED AT |"

@@ -90,6 +90,20 @@ static bool is_fallback(const struct why *w, const struct cause *c)
 	return n == r->events.n || fell_back(w, c);
 }
 
+/* Who waits at a barrier says so every ten seconds: no failure, where all came in the end. */
+static bool all_came(const struct why *w, const struct cause *c)
+{
+	const struct record *r = c->record;
+	size_t n = 0;
+
+	if (!streq(c->sig->id, "PT-012") || r->count >= TOO_MANY)
+		return false;
+	for (size_t i = 0; i < r->events.n; i++)
+		n += strstr(r->events.v[i].text, "Waiting in store based barrier") &&
+		     r->events.v[i].order <= w->came_at;
+	return n == r->events.n;
+}
+
 /* A library's warning that says how it goes on: the reason where something fails, else none. */
 static bool is_warning(const struct cause *c)
 {
@@ -139,6 +153,10 @@ void outlive(struct why *w, struct explanation *x)
 		if (!c->is_over && is_fallback(w, c)) {
 			c->is_over = true;
 			c->because = "NCCL went on without it";
+		}
+		if (!c->is_over && all_came(w, c)) {
+			c->is_over = true;
+			c->because = "all ranks came in the end";
 		}
 		if (c->first && was_caught(w, c))
 			c->weight = UNPROVEN;
