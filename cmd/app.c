@@ -92,11 +92,12 @@ static void reserve_standard_streams(void)
 /*
  * Whoever shares our terminal or pipe may have it not blocking: what a slow reader had no room for
  * would be lost. That flag is theirs, so the same is opened once more, for us. (Not blocking at
- * first, or a pipe that nobody reads would be waited for.)
+ * first, or a pipe that nobody reads would be waited for. A socket cannot be opened anew.)
  */
 static void open_to_wait(int fd)
 {
-	int flags = fcntl(fd, F_GETFL), own;
+	AUTO_CLOSE int own = -1;
+	int flags = fcntl(fd, F_GETFL);
 	char path[32];
 	struct stat st;
 
@@ -107,7 +108,6 @@ static void open_to_wait(int fd)
 	own = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (own >= 0 && !fcntl(own, F_SETFL, flags & ~O_NONBLOCK))
 		(void)dup2(own, fd);
-	auto_closep(&own);
 }
 
 static int print(const char *answer)

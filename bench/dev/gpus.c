@@ -5,7 +5,6 @@
 #include "lib/core/units.h"
 #include "lib/host/gpu.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 
 static const char driver[] = "libcuda.so.1";
@@ -50,14 +49,6 @@ static void ask(struct answer *r)
 	(void)snprintf(r->text, sizeof(r->text), "%s (CUDA error %d)", text, code);
 }
 
-/* Slurm and people hide GPUs with "", "-1" or a word, and mean it; numbers and names are meant to
- * be used. */
-static bool are_hidden(const char *visible)
-{
-	return visible && !isdigit((unsigned char)*visible) && !starts_with(visible, "GPU-") &&
-	       !starts_with(visible, "MIG-");
-}
-
 static void note_nvidia(bool has_driver, const char *pci, const char *visible, struct arena *a,
 			struct gpus *ret)
 {
@@ -67,7 +58,8 @@ static void note_nvidia(bool has_driver, const char *pci, const char *visible, s
 	ret->fix = has_driver ? "nvidia-smi; dmesg -T | grep -i nvrm | tail"
 			      : "install NVIDIA's driver; in a container: docker run "
 				"--gpus all ...";
-	if (has_driver && visible) { /* nvidia-smi does not look at it */
+	/* nvidia-smi does not look at it; 0 is there wherever one works */
+	if (has_driver && visible && *visible != '0') {
 		why = arena_printf(a, "CUDA_VISIBLE_DEVICES=%.100s names none that is here",
 				   visible);
 		ret->fix = "unset CUDA_VISIBLE_DEVICES   # nvidia-smi -L lists what is here";
@@ -80,7 +72,7 @@ static void note_cards(bool has_driver, struct arena *a, struct gpus *ret)
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	gpu_list cards = {0};
 
-	if (are_hidden(visible))
+	if (gpu_are_hidden(visible))
 		return;
 	gpu_read(a, &cards);
 	for (size_t i = 0; i < cards.n; i++) {

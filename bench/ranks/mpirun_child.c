@@ -152,14 +152,16 @@ static void tell_death(int signal, int events)
 	relay_send(&to, event);
 }
 
-/* Of all that mpirun sends to its ranks, this is for us: the rank goes with us. */
-static void wait_like(pid_t rank, int events)
+/* Of all that mpirun (@above) sends to its ranks, this is for us: the rank goes with us. */
+static void wait_like(pid_t rank, pid_t above, int events)
 {
 	sigset_t others;
 	int status;
 
 	/* prterun, Open MPI 5's mpirun, ends without a rank that was stopped */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != above)
+		_exit(1);
 	(void)signal(SIGTERM, SIG_DFL);
 	(void)sigfillset(&others);
 	(void)sigdelset(&others, SIGTERM);
@@ -173,7 +175,7 @@ static void wait_like(pid_t rank, int events)
 
 void mpirun_shelter(int events)
 {
-	pid_t parent = getpid(), rank;
+	pid_t parent = getpid(), above = getppid(), rank;
 
 	if (!mpirun_relays())
 		return;
@@ -182,7 +184,7 @@ void mpirun_shelter(int events)
 	(void)fflush(NULL);
 	rank = fork();
 	if (rank > 0)
-		wait_like(rank, events);
+		wait_like(rank, above, events);
 	if (!rank) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)

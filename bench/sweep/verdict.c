@@ -111,8 +111,8 @@ static void fix_slow(const struct story *s, struct finding *f)
 
 /* The best of the sizes that are large enough: a burst at a small one says nothing of them. */
 struct best {
-	double busbw,
-		scale; /* scale: what share of all may be asked for there; 0: none is so large */
+	double busbw;
+	double scale; /* what share of all may be asked for there; 0: none is so large */
 	uint64_t bytes;
 };
 static struct best best_to_judge(const struct story *s, const struct expect *x)

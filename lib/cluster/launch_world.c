@@ -151,7 +151,8 @@ static bool is_for_us_alone(const struct meeting *m)
 
 	return addr_class(&m->join.server) == ADDR_LOOPBACK &&
 	       (w->size == 1 || w->local_size == w->size ||
-		starts_with(w->master_addr, "localhost") || !addr_parse(w->master_addr, &written));
+		starts_with(w->master_addr, "localhost") || starts_with(w->master_addr, "ip6-l") ||
+		!addr_parse(w->master_addr, &written));
 }
 
 static int host_foreign(struct meeting *m, struct err *e)

@@ -7,6 +7,8 @@
  */
 #include "lib/host/inventory.h"
 
+#include <ctype.h>
+
 enum gpu_vendor { GPU_NVIDIA, GPU_AMD, GPU_INTEL };
 
 struct gpu {
@@ -19,6 +21,16 @@ struct gpu {
 typedef LIST(struct gpu) gpu_list;
 
 void gpu_read(struct arena *a, gpu_list *ret); /* in PCI order */
+
+/*
+ * Of CUDA_VISIBLE_DEVICES (NULL: not set): Slurm and people hide GPUs with "", "-1" or a word, and
+ * mean it; numbers and names are meant to be used.
+ */
+static inline bool gpu_are_hidden(const char *visible)
+{
+	return visible && !isdigit((unsigned char)*visible) && !starts_with(visible, "GPU-") &&
+	       !starts_with(visible, "MIG-");
+}
 
 /* From the host bridge down to the device: "pci0000:00/0000:00:01.0/0000:01:00.0", or NULL. */
 const char *pci_path(struct arena *a, const char *pci);

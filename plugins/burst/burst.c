@@ -8,6 +8,7 @@
 
 #include "bench/plugin/image.h"
 #include "lib/core/units.h"
+#include "lib/host/gpu.h"
 #include "plugins/burst/driver.h"
 
 #include <ctype.h>
@@ -292,8 +293,11 @@ static int run(const struct burst_ask *ask, struct err *e)
 	r = d.init(0);
 	if (r == CUDA_SUCCESS)
 		r = d.count(&n);
-	if (r == CUDA_ERROR_NO_DEVICE && visible)
+	if (r == CUDA_ERROR_NO_DEVICE && gpu_are_hidden(visible))
 		return err_set(e, ERR_USAGE, "CUDA_VISIBLE_DEVICES='%.100s' hides them from CUDA",
+			       visible);
+	if (r == CUDA_ERROR_NO_DEVICE && visible)
+		return err_set(e, ERR_ABSENT, "CUDA shows none of CUDA_VISIBLE_DEVICES='%.100s'",
 			       visible);
 	if (r != CUDA_SUCCESS)
 		return err_set(e, ERR_ABSENT, "CUDA does not start: %s (%d)",

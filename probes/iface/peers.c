@@ -107,7 +107,7 @@ static int resolve_part(const char *part, void *arg, struct err *e)
 		name_resolve(w->peer->host, w->deadline_ns, a, &got);
 	if (!got.addrs.n)
 		w->trouble = got.trouble;
-	w->unasked = got.unasked;
+	w->unasked |= got.unasked;
 	w->peer->port = port;
 	for (size_t i = 0; i < got.addrs.n; i++) {
 		if (is_here(w->f, &got.addrs.v[i])) {

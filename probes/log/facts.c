@@ -156,13 +156,17 @@ static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_l
 static void all_came(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	w->muster[MEMBERS].is_complete = w->muster[AGENTS].is_complete = true;
-	w->came_at = w->order;
 }
 
-/* torch's, of any group: "Completed store-based barrier for key:.. with 6 nodes" */
-static void barrier_over(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+/* "Completed store-based barrier for key:store_based_barrier_key:1 with 6 nodes" */
+static void barrier_over(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	w->came_at = w->order;
+	enum { BARRIERS = 64 };
+	char key[32];
+
+	said_word(key, sizeof(key), said_after(l, "store_based_barrier_key:"), " ,");
+	if (*key && w->barriers.n < BARRIERS)
+		*LIST_ADD(&w->a, &w->barriers) = arena_strdup(&w->a, key);
 }
 
 static void nodes(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)

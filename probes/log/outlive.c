@@ -15,9 +15,11 @@ static bool went_on(const struct why *w, const struct cause *c)
 {
 	const struct record *r = c->record;
 
-	/* a kernel tells of what hurts even where one job does not notice */
+	/* a kernel tells of what hurts even where one job does not notice; a network file system
+	 * tries again by itself */
 	if (!c->first || r->count >= TOO_MANY || starts_with(c->sig->id, "XID-") ||
-	    starts_with(c->sig->id, "KRN-"))
+	    (starts_with(c->sig->id, "KRN-") && !streq(c->sig->id, "KRN-014") &&
+	     !streq(c->sig->id, "KRN-035")))
 		return false;
 	return w->progress.v[r->last_file].steps - r->last_progress >= WENT_ON;
 }
@@ -90,6 +92,22 @@ static bool is_fallback(const struct why *w, const struct cause *c)
 	return n == r->events.n || fell_back(w, c);
 }
 
+/* Of that barrier (of torch's store) some rank said that all had reached it. */
+static bool is_reached(const struct why *w, const char *waiting)
+{
+	static const char before[] = "store_based_barrier_key:";
+	const char *key = strstr(waiting, before);
+
+	for (size_t i = 0; key && i < w->barriers.n; i++) {
+		size_t n = strlen(w->barriers.v[i]);
+		const char *at = key + sizeof(before) - 1;
+
+		if (!strncmp(at, w->barriers.v[i], n) && (at[n] == ' ' || at[n] == ','))
+			return true;
+	}
+	return false;
+}
+
 /* Who waits at a barrier says so every ten seconds: no failure, where all came in the end. */
 static bool all_came(const struct why *w, const struct cause *c)
 {
@@ -100,7 +118,7 @@ static bool all_came(const struct why *w, const struct cause *c)
 		return false;
 	for (size_t i = 0; i < r->events.n; i++)
 		n += strstr(r->events.v[i].text, "Waiting in store based barrier") &&
-		     r->events.v[i].order <= w->came_at;
+		     is_reached(w, r->events.v[i].text);
 	return n == r->events.n;
 }
 
@@ -143,7 +161,7 @@ static bool was_caught(const struct why *w, const struct cause *c)
 
 void outlive(struct why *w, struct explanation *x)
 {
-	bool trouble = false;
+	bool trouble = false, of_stack = false; /* not an error of the program itself */
 
 	x->in_trouble = false;
 	for (size_t i = 0; i < x->causes.n; i++) {
@@ -163,12 +181,13 @@ void outlive(struct why *w, struct explanation *x)
 		if (c->is_over || c->sig->tier == TIER_HINT || is_warning(c))
 			continue;
 		trouble |= c->weight >= CONFIDENT || c->sig->tier == TIER_WRAPPER;
+		of_stack |= c->weight >= CONFIDENT && !streq(c->sig->id, "APP-001");
 		x->in_trouble |= c->sig->tier != TIER_GENERIC;
 	}
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
-		if (!trouble && !c->is_over && is_warning(c))
+		if (!of_stack && !c->is_over && is_warning(c))
 			c->weight = OVER; /* and what the earliest gets */
 		if (!c->is_over || c->sig->tier == TIER_HINT)
 			continue;

@@ -243,11 +243,12 @@ static const char *tag(const char *p, struct log_who *w)
 /* --- when ------------------------------------------------------------------------------- */
 
 /* "node1 kernel: ", "node1 slurmd[77]: ", behind a time; two words of a sentence ("Exit code: ")
- * have neither a number nor the name of the kernel. */
-static const char *skip_syslog(const char *p, struct log_who *w)
+ * have neither a number nor the name of the kernel. Behind syslog's own "Nov 20 10:00:00" there is
+ * always a host. */
+static const char *skip_syslog(const char *p, bool is_its_time, struct log_who *w)
 {
 	const char *host = p, *q = p, *who;
-	bool named = false;
+	bool named = is_its_time;
 
 	for (; is_name(*q); q++)
 		named |= !isalpha((unsigned char)*q);
@@ -281,7 +282,7 @@ static const char *first_time(const char *p, struct log_line *l)
 
 	if (!q || (l->clock != CLOCK_KIND_DAY && l->clock != CLOCK_KIND_DATE) || names_file(p, q))
 		return q;
-	behind = skip_syslog(q + strspn(q, " "), &l->who);
+	behind = skip_syslog(q + strspn(q, " "), isalpha((unsigned char)*p), &l->who);
 	return behind ? behind : q;
 }
 

@@ -294,7 +294,7 @@ static void swept(struct explanation *x)
 		if (d && d->first && strstr(d->first->text, "KILLED BY SIGNAL: "))
 			c->weight = 0;
 	}
-	if (c->weight && c->record->count == 1) {
+	if (c->weight) {
 		c->weight = SWEPT;
 		c->because = "mpirun ends the other ranks with this signal, too, and does not name "
 			     "one that ended with an error code";

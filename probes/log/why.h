@@ -65,7 +65,7 @@ struct why {
 	bool is_interrupted; /* somebody pressed Ctrl-C */
 	long nodes;	     /* that the launcher was told; 0: not said */
 	struct muster muster[MUSTER_KINDS];
-	uint64_t came_at;     /* as order: when it was last said that all are there */
+	str_list barriers;    /* keys of torch's barriers that all ranks reached; the first 64 */
 	struct roster roster; /* of MEMBERS */
 	struct worlds worlds;
 	/* lines that only training that goes on prints, by file; counted for a while after a

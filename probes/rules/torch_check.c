@@ -96,6 +96,10 @@ static void judge_resolved(const struct rules_input *in, const struct name_answe
 	const union addr *first;
 	struct addr_text t;
 
+	if (!master->addrs.n && master->unasked) {
+		finding_set(f, ST_ERROR, "MASTER_ADDR=%s %s", v, master->trouble);
+		return;
+	}
 	if (!master->addrs.n) {
 		finding_set(f, ST_FAIL, "MASTER_ADDR=%s %s", v, master->trouble);
 		v = shell_quote(in->inv->a, v);

@@ -76,6 +76,8 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
         grep -Eq "^warn  train.device .*\(0000:17:00.0\) was not used: CUDA_VISIBLE_DEVICES=$visible names none" <<<"$output"
         [[ $output == *"-> unset CUDA_VISIBLE_DEVICES "* ]]
     done
+    CUDA_VISIBLE_DEVICES=0 few --sysroot "$PWD" # names one wherever one works
+    [[ $output == *"-> nvidia-smi; dmesg"* ]]
     for visible in '' -1 NoDevFiles; do
         CUDA_VISIBLE_DEVICES=$visible few --sysroot "$PWD"
         run ! grep -q train.device <<<"$output"

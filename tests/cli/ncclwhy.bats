@@ -404,3 +404,7 @@ END
     run -1 --separate-stderr bash -c "ulimit -v 50000; '$why' --json big"
     jq -e '.seconds < 10 and .data.log.bytes > 90000000' <<<"$output"
 }
+
+@test "README counts the signatures that there are" {
+    grep -q "^The $(grep -c '^SIG(' "$ROOT/probes/log/catalogue.def") signatures are in" "$ROOT/README.md"
+}

@@ -72,6 +72,8 @@ says() { grep -qF -- "$1" "$DIR/out" || { echo "not said: $1"; cat "$DIR/out"; f
     [[ $output == *'not asked: could not be looked up: Resource temporarily unavailable'*'ulimit -u'* ]]
     run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/ifprobe" --suggest --peer nosuchname.invalid
     [[ $output == *'could not be looked up: Resource temporarily unavailable'* ]]
+    run -3 env MASTER_ADDR=nosuchname.invalid "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/ifprobe" --check
+    [[ $output == *'lint.torch.master_addr'*'Resource temporarily unavailable'* && $output != *'tee -a /etc/hosts'* ]]
     run -0 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/portcheck" localhost:9
     run -3 "${as[@]}" "$POOR" limit=nproc:1 -- "$BIN/windsock" on a,b true
     [[ $output == *'was not asked: cannot start ssh: '*'ulimit -u'* ]]

@@ -235,6 +235,9 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     says
     WINDSOCK_FAKE_BURST=gpus=0 LD_LIBRARY_PATH=$O/fake/burst look 1 --burst
     [[ $(said gpu.burst) == 'cannot be used: CUDA does not start: no CUDA-capable device is detected (100)' ]]
+    # Slurm always sets it: a GPU that fell off is not one that somebody hid
+    CUDA_VISIBLE_DEVICES=0,1 WINDSOCK_FAKE_BURST=gpus=0 LD_LIBRARY_PATH=$O/fake/burst look 1 --burst
+    [[ $(state gpu.burst) == fail && $(said gpu.burst) == *"shows none of CUDA_VISIBLE_DEVICES='0,1'"* ]]
     # whoever hides GPUs drains no node by it
     CUDA_VISIBLE_DEVICES=-1 WINDSOCK_FAKE_BURST=gpus=0 LD_LIBRARY_PATH=$O/fake/burst look 0 --burst
     [[ $(state gpu.burst) == skip && $(said gpu.burst) == "not measured: CUDA_VISIBLE_DEVICES='-1' hides them"* ]]

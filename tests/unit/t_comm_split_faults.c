@@ -64,7 +64,7 @@ static int come_late(struct comm *c, struct comm *part, const struct fault *f,
 /* Who dies while another one is still in the barrier fails that, not what comes after it. */
 static void end_when_all_are_ready(const struct comm *c, const struct fault *f)
 {
-	while (atomic_load(f->ready) < c->size)
+	for (int ms = 0; ms < 60000 && atomic_load(f->ready) < c->size; ms++)
 		(void)poll(NULL, 0, 1);
 	(void)raise(f->signal);
 }

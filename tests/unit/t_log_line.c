@@ -61,6 +61,7 @@ static const struct {
 	{"Oct  5 13:20:53 gpu7 kernel: [ 99.5] NVRM: boom", "NVRM: boom", "gpu7", -1, -1, 0,
 	 CLOCK_KIND_DAY},
 	{"Oct 15 13:20:53 gpu7 slurmd[44]: boom", "boom", "gpu7", -1, -1, 0, CLOCK_KIND_DAY},
+	{"Oct 15 13:20:53 gpunode train: boom", "boom", "gpunode", -1, -1, 0, CLOCK_KIND_DAY},
 	{"[12345.678901] NVRM: boom", "NVRM: boom", "", -1, -1, 0, CLOCK_KIND_UPTIME},
 	{"RuntimeError: boom", "RuntimeError: boom", "", -1, -1, 0, 0},
 	{"{\"log\":\"[rank3]: boom\\n\",\"stream\":\"stderr\",\"time\":\"2025-10-15T13:20:53.1Z\"}",
