@@ -192,18 +192,21 @@ static void norm_back(struct engine_net *n, int i, const float *params, float *g
 	set(op->shift, params + node->first + node->channels);
 	set(op->dshift, grads + node->first + node->channels);
 	(void)begin_diff(n, node->in);
-	const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, n->values[node->in].memory},
-					{DNNL_ARG_DIFF_DST, n->diffs[i + 1].memory},
-					{DNNL_ARG_MEAN, op->mean.memory},
-					{DNNL_ARG_VARIANCE, op->variance.memory},
-					{DNNL_ARG_SCALE, op->plain},
-					{DNNL_ARG_SHIFT, op->shift},
-					{DNNL_ARG_DIFF_SRC, n->diffs[node->in].memory},
-					{DNNL_ARG_DIFF_SCALE, op->dplain},
-					{DNNL_ARG_DIFF_SHIFT, op->dshift},
-					{DNNL_ARG_WORKSPACE, op->workspace.memory}};
+	dnnl_exec_arg_t args[10] = {{DNNL_ARG_SRC, n->values[node->in].memory},
+				    {DNNL_ARG_DIFF_DST, n->diffs[i + 1].memory},
+				    {DNNL_ARG_MEAN, op->mean.memory},
+				    {DNNL_ARG_VARIANCE, op->variance.memory},
+				    {DNNL_ARG_SCALE, op->plain},
+				    {DNNL_ARG_DIFF_SRC, n->diffs[node->in].memory},
+				    {DNNL_ARG_DIFF_SCALE, op->dplain},
+				    {DNNL_ARG_DIFF_SHIFT, op->dshift}};
+	int count = 8;
 
-	run(n, op->back_data, args, node->relu ? 10 : 9);
+	if (node->relu)
+		args[count++] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, op->workspace.memory};
+	if (op->back_shift)
+		args[count++] = (dnnl_exec_arg_t){DNNL_ARG_SHIFT, op->shift};
+	run(n, op->back_data, args, count);
 	end_diff(n, node->in);
 }
 

@@ -16,6 +16,7 @@ struct op { /* what a node is for oneDNN */
 	desc_t desc;		     /* of a convolution's weights, as the caller keeps them */
 	dnnl_memory_t plain, dplain; /* params and grads there; the handle moves */
 	dnnl_memory_t shift, dshift; /* a normalization's, behind its scales */
+	bool back_shift;	     /* its backward pass takes the first of these, too */
 	struct buffer weights, weights_back, dweights; /* what a pass wants them to be ... */
 	dnnl_primitive_t pack, pack_back, unpack;      /* ... and how; NULL: the same */
 	dnnl_primitive_t to_plain, from_plain;
@@ -147,6 +148,16 @@ static desc_t asked(dnnl_primitive_desc_t pd, dnnl_query_t what)
 	return dnnl_primitive_desc_query_md(pd, what, 0);
 }
 
+/* Some releases refuse one more than they have a use for, others one less. */
+static int inputs(dnnl_primitive_desc_t pd)
+{
+	int n = 0;
+
+	return dnnl_primitive_desc_query(pd, dnnl_query_num_of_inputs_s32, 0, &n) == dnnl_success
+		       ? n
+		       : 0;
+}
+
 /* --- building -------------------------------------------------------------------------- */
 
 /* What the library would choose, where that needs no padding: it has its place in the caller's. */
@@ -231,8 +242,10 @@ static void build_norm(struct engine_net *n, const struct graph_node *node, stru
 	make(n, &op->variance, dnnl_primitive_desc_query_md(fwd, dnnl_query_dst_md, 2));
 	if (node->relu)
 		make(n, &op->workspace, asked(fwd, dnnl_query_workspace_md));
-	if (ok(n, norm_back_desc(&back, n->engine, x, EPSILON, flags, fwd)))
+	if (ok(n, norm_back_desc(&back, n->engine, x, EPSILON, flags, fwd))) {
 		op->back_data = finish(n, back);
+		op->back_shift = inputs(back) > 5 + node->relu;
+	}
 	if (ok(n, norm_desc(&infer, n->engine, dnnl_forward_inference, x, EPSILON,
 			    flags | dnnl_use_global_stats)))
 		op->infer = finish(n, infer);

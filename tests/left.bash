@@ -10,10 +10,10 @@
 # One that was started with an empty environment is not; in a lab it ends with that.
 
 # Files that others' programs never remove: torchrun's logs of its workers, torch's cache of
-# compiled code, the folder in which Open MPI's daemons and those of other jobs meet, and what
-# its ranks share where one was killed (else that is in /dev/shm), the ends of valgrind's pipes
-# to a debugger where what it ran was killed.
-LEFT_BY_OTHERS='torchelastic_*|torchinductor_*|ompi.*|vader_segment.*|vgdb-pipe-*'
+# compiled code, the folder in which Open MPI's daemons and those of other jobs meet (of 5 where
+# its mpirun was killed), and what its ranks share where one was killed (else that is in
+# /dev/shm), the ends of valgrind's pipes to a debugger where what it ran was killed.
+LEFT_BY_OTHERS='torchelastic_*|torchinductor_*|ompi.*|prterun.*|vader_segment.*|vgdb-pipe-*'
 
 left_mark() { # FOLDER
     export TMPDIR=$1 SUITE_MARK=$1

@@ -53,6 +53,26 @@ void hear_tell(const char *what, uint64_t done, uint64_t total)
 	relay_send(&voice, event);
 }
 
+/* An MPI may end rank 0 with another one, before it can say who that was. */
+void hear_tell_ranks(struct rdzv *z)
+{
+	const struct rdzv_member *m;
+	cJSON *event, *ranks, *o;
+	struct err unknown;
+	size_t n;
+
+	if (voice.fd < 0 || rdzv_members(z, &m, &n, &unknown))
+		return;
+	event = relay_event("ranks");
+	ranks = json_array(event, "ranks");
+	for (size_t i = 0; i < n; i++) {
+		o = json_push_object(ranks);
+		json_str(o, "host", m[i].host);
+		json_str(o, "address", m[i].data_addr);
+	}
+	relay_send(&voice, event);
+}
+
 /* "rank 0 (a, 10.0.0.1) died"; but "rank 0 (a, 10.0.0.1): no memory" it says itself. */
 static bool is_first_gone(const char *sentence)
 {
@@ -88,6 +108,20 @@ static void on_died(struct hear *h, int rank, const char *cause)
 	(void)snprintf(h->cause, sizeof(h->cause), "%s", cause);
 }
 
+static void on_ranks(struct hear *h, const cJSON *event)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach (o, json_get(event, "ranks")) {
+		const char *host = arena_strdup(&h->a, json_get_str(o, "host") ?: "?");
+		const char *name = arena_printf(&h->a, "rank %zu (%.60s, %.60s)", h->names.n, host,
+						json_get_str(o, "address") ?: "?");
+
+		*LIST_ADD(&h->a, &h->hosts) = host;
+		*LIST_ADD(&h->a, &h->names) = name;
+	}
+}
+
 static void on_event(const cJSON *event, void *arg)
 {
 	struct hear *h = arg;
@@ -98,6 +132,10 @@ static void on_event(const cJSON *event, void *arg)
 	if (streq(json_get_str(event, "ev"), "died")) {
 		on_died(h, (int)json_get_num(event, "rank", -1),
 			json_get_str(event, "cause") ?: "");
+		return;
+	}
+	if (streq(json_get_str(event, "ev"), "ranks")) {
+		on_ranks(h, event);
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "ending")) {
@@ -242,4 +280,6 @@ void hear_done(struct hear *h)
 	close_end(&h->err[0]);
 	free(h->text);
 	h->text = NULL;
+	arena_done(&h->a);
+	h->hosts = h->names = (str_list){0};
 }

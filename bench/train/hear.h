@@ -7,6 +7,7 @@
  * what libraries print. A thread listens, because the launcher's loop has this one.
  */
 #include "bench/ranks/relay.h"
+#include "lib/cluster/rendezvous.h"
 
 #include <pthread.h>
 
@@ -17,14 +18,16 @@ struct hear {
 	struct relay_in in;
 	char *text; /* the document so far; '\0'-ended */
 	size_t n, cap;
-	bool is_whole;	/* its last line has come */
-	char last[160]; /* the latest progress, as a person reads it; "" none */
-	char lost[256]; /* what became of rank 0, by another one; "" nothing */
-	int died;	/* behind mpirun: the rank that died first; -1: none */
-	char cause[64]; /* of that */
-	int echo;	/* another one, whose MPI aborted when it lost that; -1: none */
-	int ending;	/* atomic: how often rank 0 said, after a Ctrl-C, that it is */
-	int over;	/* atomic: nothing more will be said */
+	bool is_whole; /* its last line has come */
+	struct arena a;
+	str_list hosts, names; /* of the ranks, once they have met: "rank 1 (b, 10.0.0.2)" */
+	char last[160];	       /* the latest progress, as a person reads it; "" none */
+	char lost[256];	       /* what became of rank 0, by another one; "" nothing */
+	int died;	       /* behind mpirun: the rank that died first; -1: none */
+	char cause[64];	       /* of that */
+	int echo;	       /* another one, whose MPI aborted when it lost that; -1: none */
+	int ending;	       /* atomic: how often rank 0 said, after a Ctrl-C, that it is */
+	int over;	       /* atomic: nothing more will be said */
 };
 
 int hear_start(struct hear *h, struct err *e) MUST_CHECK;
@@ -37,6 +40,8 @@ void hear_speak(void);
 int hear_nobody(struct err *e) MUST_CHECK;			 /* instead: stdout goes nowhere */
 int hear_fd(void);						 /* of that; -1: nobody hears us */
 void hear_tell(const char *what, uint64_t done, uint64_t total); /* in rank 0 */
+/* In rank 0, when all have met. */
+void hear_tell_ranks(struct rdzv *z);
 /* In another one: that rank 0 is gone, if @sentence says so. */
 void hear_tell_lost(const char *sentence);
 

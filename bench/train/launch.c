@@ -42,6 +42,13 @@ static const char *subject(struct arena *a, const char *sentence)
 	return digits ? arena_strndup(a, sentence, 5 + digits) : "ranks";
 }
 
+/* "rank 1 (b, 10.0.0.2)", as all know it who met it. */
+static const char *name_of(const struct hear *h, int rank, struct arena *a)
+{
+	return (size_t)rank < h->names.n ? arena_strdup(a, h->names.v[rank])
+					 : arena_printf(a, "rank %d", rank);
+}
+
 /* Survivors saw a connection close, mpirun an exit code; who sheltered the rank saw it die. */
 static const char *with_cause(const char *said, bool began, const struct hear *h, struct arena *a)
 {
@@ -53,7 +60,7 @@ static const char *with_cause(const char *said, bool began, const struct hear *h
 	if (h->died < 0)
 		return said;
 	if (starts_with(said, "a rank died "))
-		return arena_printf(a, "rank %d %s: %s", h->died,
+		return arena_printf(a, "%s %s: %s", name_of(h, h->died, a),
 				    began ? "died" : "ended before it joined", h->cause);
 	if (!(of_rank || of_0) || (who != h->died && who != h->echo))
 		return said;
@@ -64,7 +71,7 @@ static const char *with_cause(const char *said, bool began, const struct hear *h
 	if (of_rank && who == h->died)
 		return arena_printf(a, "%.*s died: %s%s", (int)(at - said), said, h->cause,
 				    strstr(at, lost) + strlen(lost));
-	return arena_printf(a, "rank %d died: %s%s", h->died, h->cause,
+	return arena_printf(a, "%s died: %s%s", name_of(h, h->died, a), h->cause,
 			    strstr(at, lost) + strlen(lost));
 }
 
@@ -155,28 +162,32 @@ static bool is_known(const struct launch_result *l)
 	return false;
 }
 
-static const char *host_of(const struct launch_result *l, const char *rank)
+/* NULL: unknown, or all are on one. */
+static const char *host_of(const struct launch_result *l, const struct hear *h, const char *rank)
 {
+	bool are_apart = false;
 	uint64_t i;
 
-	return starts_with(rank, "rank ") && !parse_uint(rank + 5, &i) && i < l->nranks
-		       ? l->ranks[i].host->name
-		       : NULL;
+	if (!starts_with(rank, "rank ") || parse_uint(rank + 5, &i))
+		return NULL;
+	if (i < l->nranks)
+		return l->nhosts > 1 ? l->ranks[i].host->name : NULL;
+	for (size_t k = 1; k < h->hosts.n; k++)
+		are_apart = are_apart || !streq(h->hosts.v[k], h->hosts.v[0]);
+	return are_apart && i < h->hosts.n ? h->hosts.v[i] : NULL;
 }
 
 static void say_failure(struct report *r, const struct launch_result *l, const struct hear *h)
 {
 	const char *last = h->last;
-	bool began = *last;
+	bool began = *last || h->names.n;
 	const char *sentence = with_cause(say_essence(l->failure), began, h, report_arena(r));
 	struct finding *f = report_find(r, began ? "rank.alive" : "rank.joined",
 					subject(report_arena(r), sentence));
 
-	finding_set(f, ST_FAIL, "%s%s%s", sentence, began ? "; rank 0 last told of " : "",
-		    began ? last : "");
+	finding_set(f, ST_FAIL, "%s%s%s", sentence, *last ? "; rank 0 last told of " : "", last);
 	finding_expect(f, began ? "every rank answers until the end" : "every rank joins");
-	say_fix_lost(f, sentence,
-		     l->nhosts > 1 ? host_of(l, subject(report_arena(r), sentence)) : NULL);
+	say_fix_lost(f, sentence, host_of(l, h, subject(report_arena(r), sentence)));
 	report_add(r, f);
 }
 

@@ -75,6 +75,8 @@ static void take_place(const struct member *m)
 		return;
 	}
 	mpirun_heed(hear_fd());
+	if (m->role->relayed)
+		hear_tell_ranks(m->w.rdzv);
 	for (size_t i = 0; m->w.notes[i]; i++)
 		log_say("%s", m->w.notes[i]);
 }

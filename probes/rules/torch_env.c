@@ -6,13 +6,14 @@
  */
 #include "lib/cluster/child.h"
 #include "lib/core/opt.h"
+#include "lib/host/python.h"
 #include "probes/rules/rules.h"
 #include "probes/rules/torch.h"
 
 #include <errno.h>
 #include <limits.h>
 
-enum kind { BOOL, INT, TEXT, DEBUG, TRANSPORT, LEVEL, FLAG };
+enum kind { BOOL, BOOL_2_8, INT, TEXT, DEBUG, TRANSPORT, LEVEL, FLAG };
 static const struct known {
 	const char *name;
 	enum kind kind;
@@ -32,7 +33,7 @@ static const struct known {
 	{"TORCH_FR_DUMP_ON_TIMEOUT", BOOL, NULL},
 	{"TORCH_FR_DUMP_TEMP_FILE", TEXT, NULL},
 	{"TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC", INT, NULL},
-	{"TORCH_GLOO_LAZY_INIT", BOOL, NULL},
+	{"TORCH_GLOO_LAZY_INIT", BOOL_2_8, NULL},
 	{"TORCH_NCCL_ASYNC_ERROR_HANDLING", INT, "NCCL_ASYNC_ERROR_HANDLING"},
 	{"TORCH_NCCL_AVOID_RECORD_STREAMS", BOOL, NULL},
 	{"TORCH_NCCL_BCAST_UNIQUEID", BOOL, NULL},
@@ -90,24 +91,27 @@ static bool is_int(const char *v)
 	return end != v && !errno && n >= INT_MIN && n <= INT_MAX;
 }
 
+#define BOOLEAN "1 y yes t true 0 n no f false"
+#define STOPS "torch stops at it (Invalid value for environment variable)"
 static const struct {
 	const char *words, *wants; /* words: NULL: see is_int(); "" any */
 	enum status when_not;
 	const char *then; /* what torch does with another one */
+	unsigned since;	  /* 208: one that is older than 2.8 does not look; 0: none is so old */
 } kinds[] = {
-	[BOOL] = {"1 y yes t true 0 n no f false", "1 or 0", ST_FAIL,
-		  "torch stops at it (Invalid value for environment variable)"},
-	[INT] = {NULL, "a whole number", ST_FAIL,
-		 "torch stops at it (Invalid value for environment variable)"},
-	[TEXT] = {"", "", ST_PASS, ""},
-	[DEBUG] = {"OFF INFO DETAIL", "OFF, INFO or DETAIL", ST_FAIL, "torch stops at it"},
+	[BOOL] = {BOOLEAN, "1 or 0", ST_FAIL, STOPS, 0},
+	[BOOL_2_8] = {BOOLEAN, "1 or 0", ST_FAIL, STOPS, 208},
+	[INT] = {NULL, "a whole number", ST_FAIL, STOPS, 0},
+	[TEXT] = {"", "", ST_PASS, "", 0},
+	[DEBUG] = {"OFF INFO DETAIL", "OFF, INFO or DETAIL", ST_FAIL, "torch stops at it", 0},
 	[TRANSPORT] = {"TCP", "TCP, in capitals, or nothing: other devices are in few builds",
 		       ST_WARN,
 		       "torch as it is distributed has no such device and stops (unsupported gloo "
-		       "device)"},
+		       "device)",
+		       0},
 	[LEVEL] = {"INFO WARNING ERROR FATAL 0 1 2 3", "INFO, WARNING, ERROR or FATAL", ST_WARN,
-		   "torch ignores it"},
-	[FLAG] = {"0 1", "1 or 0", ST_WARN, "torch ignores it"},
+		   "torch ignores it", 0},
+	[FLAG] = {"0 1", "1 or 0", ST_WARN, "torch ignores it", 0},
 };
 
 static bool can_be_read(enum kind kind, const char *v)
@@ -119,15 +123,32 @@ static bool can_be_read(enum kind kind, const char *v)
 	return kind == TEXT || is_one_of(v, kinds[kind].words);
 }
 
+/* "2.6.0+debian" is 206; 0: there is none here to be asked. */
+static unsigned version_here(struct arena *a)
+{
+	const char *v = python_version_of(a, "torch");
+	unsigned major, minor;
+
+	return v && sscanf(v, "%2u.%2u", &major, &minor) == 2 ? major * 100 + minor : 0;
+}
+
 static void judge_value(const struct known *k, const char *name, struct report *r)
 {
 	const char *v = settings_env(name);
+	unsigned since = kinds[k->kind].since, here;
 	struct finding *f;
 
 	if (!v || can_be_read(k->kind, v))
 		return;
 	f = report_find(r, "lint.torch.value", name);
-	finding_set(f, kinds[k->kind].when_not, "%s='%s': %s", name, v, kinds[k->kind].then);
+	here = since ? version_here(f->a) : 0;
+	if (here && here < since)
+		finding_set(f, ST_WARN, "%s='%s': torch %u.%u does not read it; from %u.%u on %s",
+			    name, v, here / 100, here % 100, since / 100, since % 100,
+			    kinds[k->kind].then);
+	else
+		finding_set(f, kinds[k->kind].when_not, "%s='%s': %s", name, v,
+			    kinds[k->kind].then);
 	finding_expect(f, "%s", kinds[k->kind].wants);
 	finding_fix(f, "unset %s", name);
 	report_add(r, f);

@@ -22,6 +22,23 @@ says() { # CHECK WANTED [NAME=VALUE...]: "STATUS FIX" of that finding, or nothin
     says lint.torch.value "warn unset TORCH_CPP_LOG_LEVEL" TORCH_CPP_LOG_LEVEL=debug
 }
 
+@test "a variable that the torch of here is too old to read is no failure" {
+    local folder=$BATS_TEST_TMPDIR/lib/python3.13/site-packages
+    mkdir -p "$folder"
+    for version in 1.13.1 2.6.0+debian 2.7.1+cu126; do
+        touch "$folder/torch-$version.egg-info"
+        says lint.torch.value "warn unset TORCH_GLOO_LAZY_INIT" TORCH_GLOO_LAZY_INIT=on PYTHONPATH="$folder"
+        says lint.torch.value "fail unset TORCH_DISTRIBUTED_DEBUG" TORCH_DISTRIBUTED_DEBUG=1 PYTHONPATH="$folder"
+        rm "$folder/torch-$version.egg-info"
+    done
+    for version in 2.8.0 2.10.0+cu130 3.0; do
+        mkdir "$folder/torch-$version.dist-info"
+        says lint.torch.value "fail unset TORCH_GLOO_LAZY_INIT" TORCH_GLOO_LAZY_INIT=on PYTHONPATH="$folder"
+        rmdir "$folder/torch-$version.dist-info"
+    done
+    says lint.torch.value "" TORCH_GLOO_LAZY_INIT=yes PYTHONPATH="$folder"
+}
+
 @test "names of before torch 2.2" {
     says lint.torch.renamed "info export TORCH_NCCL_ASYNC_ERROR_HANDLING=1" NCCL_ASYNC_ERROR_HANDLING=1
     says lint.torch.renamed "warn unset NCCL_BLOCKING_WAIT" NCCL_BLOCKING_WAIT=0 TORCH_NCCL_BLOCKING_WAIT=1

@@ -55,6 +55,55 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
     done
 }
 
+# shellcheck disable=SC2016
+@test "suites: what a check of the house left out is skipped, never silent" {
+    house() {
+        run bash -euo pipefail -c '. "$ROOT/scripts/check.d/suites"
+            suites_begin "$PWD/logs"; house house/a sh -c "$1"; suites_end' run "$1"
+    }
+    house 'echo "SKIP: the layout: another program"'
+    [ "$status" -eq 0 ] && [ "${lines[-1]}" = "1 passed, 0 failed, 1 skipped" ]
+    [[ $output == *"# skip the layout: another program"* ]]
+    WINDSOCK_CI=1 house 'echo "SKIP: the layout: another program"'
+    [ "$status" -eq 1 ]
+    house 'echo "SKIP: the layout: another program"; echo "a.c: too long"; exit 1'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "0 passed, 1 failed" ]
+}
+
+# The release of clang-format that wrote the layout, in the words of @VERSION; it finds lines to change.
+formatter() { # NAME VERSION
+    printf '#!/bin/sh\ncase $1 in --version) echo "Debian clang-format version %s" ;; *) echo "lib/a.c:1:1: error: x" >&2; exit 1 ;; esac\n' "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+
+@test "check-style: the layout is one release's to judge; with another one it is left out, and said" {
+    mkdir -p bin scripts lib probes bench cmd plugins tests .ci
+    cp "$ROOT"/scripts/{check-style,help.sh} scripts
+    echo 'int a;' >lib/a.c
+    for program in bash dirname find sort sed grep wc uniq cat xargs; do
+        ln -s "$(command -v "$program")" bin
+    done
+    printf '#!/bin/sh\n' >bin/shellcheck
+    chmod +x bin/shellcheck
+    style() { run env PATH="$PWD/bin" "$BASH" scripts/check-style; }
+    style
+    [ "$status" -eq 1 ] && [[ $output == "no clang-format here: "* ]]
+    formatter clang-format 19.1.7
+    style
+    [ "$status" -eq 0 ] && [[ $output == "SKIP: the layout: no clang-format 14 here, but "*19.1.7 ]]
+    formatter clang-format-14 14.0.6
+    style
+    [ "$status" -eq 1 ] && [[ $output == *"lib/a.c"*"clang-format-14 -i FILE"* ]]
+    rm bin/clang-format-14
+    formatter clang-format 14.0.6-12
+    style
+    [ "$status" -eq 1 ] && [[ $output == *"lib/a.c"*"clang-format -i FILE"* ]]
+    formatter clang-format 19.1.7 # the rest counts as ever
+    echo '#define A' >lib/a.h
+    style
+    [ "$status" -eq 1 ] && [[ $output == *"SKIP: "*"lib/a.h: its guard should be LIB_A_H" ]]
+}
+
 @test "check: every file of tests is run once, and who is nobody's neighbour at last" {
     mkdir -p bin tests/{cli,lab,unit,diff} o/unit
     cp -r "$ROOT/scripts" .

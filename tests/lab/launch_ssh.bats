@@ -39,7 +39,8 @@ ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
     sshd_up
     local here=(mpirun.openmpi --allow-run-as-root --oversubscribe)
     ranks_of 'Open MPI' '[0-3] of 4' '127\.0\.0\.1' 'node0 node0 node0 node0' "${here[@]}" -np 4
-    here+=(-mca plm_rsh_agent "$KEYS/ssh" --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0)
+    # 5 fills the first host otherwise, where it may oversubscribe, and has no -mca
+    here+=(--map-by slot --mca plm_rsh_agent "$KEYS/ssh" --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0)
     ranks_of 'Open MPI' '[01] of 2' '10\.77\.0\.[12]' 'node0 node0 node1 node1' \
         "${here[@]}" -host node0:2,node1:2 -np 4 -x MASTER_ADDR=node0
     run --separate-stderr on 0 timeout 40 "${here[@]}" -host node0:1,node1:1 -np 2 "$P" -- who
