@@ -68,7 +68,7 @@ bool exits_was_forced(const struct exits *t, long pid, unsigned file, const char
 {
 	for (unsigned i = 0; i < t->nforced; i++)
 		if (t->forced[i].pid == pid && t->forced_in[i] == file &&
-		    (starts_with(t->forced[i].host, host) || starts_with(host, t->forced[i].host)))
+		    log_hosts_fit(t->forced[i].host, host))
 			return true;
 	return false;
 }

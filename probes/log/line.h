@@ -22,6 +22,12 @@ struct log_who {
 	char host[64]; /* "": not said */
 };
 
+/* May both be one host, as far as they are known? "gpu7" and "gpu7.cluster" may, "" and any. */
+static inline bool log_hosts_fit(const char *a, const char *b)
+{
+	return starts_with(a, b) || starts_with(b, a);
+}
+
 struct log_line {
 	char text[LINE_MAX_TEXT]; /* the whole line */
 	const char *body;	  /* in it: what comes after time, rank, host */

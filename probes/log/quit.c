@@ -127,7 +127,7 @@ static bool is_elastic(const struct why *w, const struct exit_said *e)
 	const struct elastic *t = &w->elastic;
 
 	return e->pid && t->pid == e->pid && t->file == e->file &&
-	       (starts_with(t->who.host, e->who.host) || starts_with(e->who.host, t->who.host));
+	       log_hosts_fit(t->who.host, e->who.host);
 }
 
 /* Its number in the world where torchrun's block says it, else that on its host. */

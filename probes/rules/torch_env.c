@@ -211,10 +211,8 @@ static void judge_name(const char *name, struct report *r)
 			return;
 	}
 	meant = nearest_name(name, names, ARRAY_LEN(known));
-	if (meant &&
-	    is_slip_of(
-		    name,
-		    meant)) /* else it is one of a torch that is newer than this table, perhaps */
+	/* else it is one of a torch that is newer than this table, perhaps */
+	if (meant && is_slip_of(name, meant))
 		say_meant(name, meant, r);
 }
 
