@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-enum { WORDS_LANE = 0xffff, STRANGERS_MAX = 64 };
+enum { WORDS_LANE = 0xffff, STRANGERS_MAX = 64, REASON_MS = 1500 };
 
 /* The first bytes of a connection. */
 struct greeting {
@@ -40,6 +40,7 @@ struct mesh {
 	bool timed_out, broken; /* broken: of us, and @e says how */
 	struct err *e;
 	int failed_peer; /* -1: none */
+	bool shut;	 /* it closed its door, which was open when it told us of it */
 	uint64_t deadline_ns;
 };
 
@@ -122,6 +123,7 @@ static void give_up(struct mesh *m, int peer, int error)
 		       addr_print_port(&c->at, &text));
 	(void)break_off(m, what, error);
 	m->failed_peer = tcp_scarce(error) ? -1 : peer;
+	m->shut = error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
 }
 
 /* Our own connection is up, or is not. */
@@ -320,6 +322,16 @@ static int run_mesh(struct mesh *m)
 		       t->peers[m->failed_peer].host, format_duration(&waited, m->deadline_ns));
 }
 
+/* Who closes a door fails of something: what all are told of that is better than what we saw. */
+static bool is_told_why(const struct mesh *m)
+{
+	struct pollfd news[ARRAY_LEN(m->news)];
+
+	for (size_t i = 0; i < ARRAY_LEN(news); i++)
+		news[i] = (struct pollfd){.fd = m->t->stop_fds[i], .events = POLLIN};
+	return poll(news, ARRAY_LEN(news), REASON_MS) > 0;
+}
+
 static void close_mesh(struct mesh *m)
 {
 	size_t n = m->dials ? (size_t)m->t->comm.rank * (m->t->nsockets + 1) : 0;
@@ -373,6 +385,8 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 		return -1;
 	m.door = (struct io){.fd = door, .ready = on_knock};
 	result = run_mesh(&m);
+	if (m.shut && is_told_why(&m))
+		m.failed_peer = -1;
 	t->culprit = m.failed_peer;
 	close_mesh(&m);
 	if (!result)

@@ -31,6 +31,19 @@ load launch.sh
     grep -q "rank 1 (node1, .*\(Too many open files\|died\)" out0 || { cat out0; false; }
 }
 
+@test "who finds another rank's door closed leaves it to that rank to say why" {
+    local r
+    on 2 tc qdisc add dev eth0 root tbf rate 128kbit burst 1540 latency 9s # too late for rank 1
+    for r in 0 1 2; do
+        on $r env RANK=$r WORLD_SIZE=3 MASTER_ADDR=node0 MASTER_PORT=29500 sh -c \
+            "[ $r != 1 ] || ulimit -n 16; exec $BIN/ncclbench --sockets 8 -b 1K -e 1K --deadline 60" >"out$r" 2>&1 3>&- &
+    done
+    wait
+    on 2 tc qdisc del dev eth0 root
+    grep -q "rank 1 (node1, .*Too many open files" out0 || { cat out?; false; }
+    ! grep "Connection refused" out? || false
+}
+
 @test "no port left to connect from: it is this host that has none, and no other rank's fault" {
     on 0 sysctl -qw net.ipv4.ip_local_port_range="40000 40007"
     run on 0 timeout 60 "$BIN/ncclbench" --np 2 --sockets 8 -b 1K -e 1K
