@@ -163,10 +163,11 @@ int credentials_find(struct credentials *ret, const char *profile, uint64_t tota
 {
 	const char *name = profile ? profile : env("AWS_PROFILE"), *trouble = NULL, *region;
 	bool from_env = !profile && env("AWS_ACCESS_KEY_ID");
+	bool from_web = !profile && !from_env && env("AWS_WEB_IDENTITY_TOKEN_FILE");
 	int rc;
 
 	*ret = (struct credentials){0};
-	rc = from_profile(ret, name, from_env, a, e);
+	rc = from_profile(ret, name, from_env || from_web, a, e);
 	if (rc < 0)
 		return -1;
 	region = env("AWS_REGION") ? env("AWS_REGION") : env("AWS_DEFAULT_REGION");
@@ -178,7 +179,8 @@ int credentials_find(struct credentials *ret, const char *profile, uint64_t tota
 		return credentials_set(ret, env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY"),
 				       env("AWS_SESSION_TOKEN"), e);
 	}
-	rc = credentials_from_container(ret, total_ns, a, e);
+	rc = from_web ? credentials_from_web_identity(ret, total_ns, a, e)
+		      : credentials_from_container(ret, total_ns, a, e);
 	if (!rc)
 		rc = credentials_from_role(ret, total_ns, a, &trouble, e);
 	return rc > 0 ? 0 : rc < 0 ? -1 : nothing(trouble, e);

@@ -4,10 +4,11 @@
  * AWS's keys from where its own tools find them, in their order: the
  * environment; a profile (AWS_PROFILE; ~/.aws/credentials, ~/.aws/config,
  * AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE); the container's service
- * (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, ..._FULL_URI); the instance's role.
- * A profile that is named by option takes the environment's keys out of the
- * chain. Profiles that need another program (SSO, assumed roles,
- * credential_process) are recognised and refused with the command that turns
+ * (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, ..._FULL_URI: ECS, EKS Pod Identity);
+ * the instance's role. Before a profile comes the role of a Kubernetes service
+ * account (AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN: EKS' IRSA). A profile that
+ * is named by option takes the environment's out of the chain. Profiles that need another program
+ * (SSO, assumed roles, credential_process) are recognised and refused with the command that turns
  * them into plain keys.
  *
  * Keys are secrets: nothing here logs them, no error quotes them, and

@@ -4,6 +4,9 @@
  * service here, -1: it is there and gave none. */
 #include "lib/cloud/credentials.h"
 
+/* Of STS, for the token of a file; @ret->region and ->endpoint say where that is. */
+int credentials_from_web_identity(struct credentials *ret, uint64_t total_ns, struct arena *a,
+				  struct err *e) MUST_CHECK;
 int credentials_from_container(struct credentials *ret, uint64_t total_ns, struct arena *a,
 			       struct err *e) MUST_CHECK;
 /* @ret_trouble: why the metadata service said nothing, or NULL. */

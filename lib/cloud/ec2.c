@@ -1,9 +1,9 @@
 #include "lib/cloud/ec2.h"
 
+#include "lib/cloud/endpoint.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
-#include "lib/net/addr.h"
 #include "lib/net/loop.h"
 #include "lib/report/json.h"
 
@@ -27,23 +27,6 @@ static bool is_plain(const char *s, const char *more)
 	return true;
 }
 
-static const char *endpoint_of(struct ec2 *s)
-{
-	const char *off = env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-	const char *set = env("AWS_ENDPOINT_URL_EC2");
-
-	if (!off || strcasecmp(off, "true") != 0) {
-		set = set ? set : env("AWS_ENDPOINT_URL");
-		set = set ? set : s->keys.endpoint;
-		if (set)
-			return strchr(strstr(set, "://") ? strstr(set, "://") + 3 : set, '/')
-				       ? set
-				       : arena_printf(s->a, "%s/", set);
-	}
-	return arena_printf(s->a, "https://ec2.%s.amazonaws.com%s/", s->region,
-			    starts_with(s->region, "cn-") ? ".cn" : "");
-}
-
 static int no_region(struct err *e)
 {
 	err_set(e, ERR_USAGE,
@@ -61,9 +44,9 @@ int ec2_open(struct ec2 *s, const char *profile, const char *region, const char 
 	s->region = region ? region : s->keys.region ? s->keys.region : fallback_region;
 	if (!s->region)
 		return no_region(e);
-	if (!is_plain(s->region, "-"))
+	if (!endpoint_is_region(s->region))
 		return err_set(e, ERR_USAGE, "'%.60s' is not a region", s->region);
-	s->endpoint = endpoint_of(s);
+	s->endpoint = endpoint_of("ec2", s->region, s->keys.endpoint, a);
 	log_detail("asking %s with keys from %s", s->endpoint, s->keys.from);
 	return 0;
 }
@@ -100,20 +83,6 @@ void ec2_query_filter(struct text *q, unsigned number, const char *name, const s
 
 static bool is_interrupted(void) { return interrupt_pending() != 0; }
 
-/* An endpoint on this very machine is never behind a proxy. */
-static bool is_near(struct ec2 *s)
-{
-	const char *host = strstr(s->endpoint, "://");
-	union addr at;
-	uint16_t port;
-
-	if (!host ||
-	    addr_split(arena_strndup(s->a, host + 3, strcspn(host + 3, "/")), s->a, &host, &port))
-		return false;
-	return streq(host, "localhost") ||
-	       (!addr_parse(host, &at) && addr_class(&at) == ADDR_LOOPBACK);
-}
-
 static int no_answer(const struct ec2 *s, const struct https_answer *answer, struct err *e)
 {
 	if (interrupt_err(e))
@@ -149,7 +118,7 @@ static int post(struct ec2 *s, const char *query, uint64_t until_ns, struct ec2_
 		.secret = s->keys.secret,
 		.headers = headers,
 		.ca_file = env("AWS_CA_BUNDLE"),
-		.is_direct = is_near(s),
+		.is_direct = endpoint_is_near(s->endpoint, s->a),
 		.total_ms = now < until_ns ? (until_ns - now) / NS_PER_MS + 1 : 1,
 		.cancelled = is_interrupted,
 	};

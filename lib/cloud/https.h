@@ -15,7 +15,7 @@ enum { HTTPS_VERSION = 1, HTTPS_BODY_MAX = 64 << 20 };
 struct https_request {
 	const char *url;
 	const char *body;  /* application/x-www-form-urlencoded */
-	const char *sigv4; /* "aws:amz:REGION:SERVICE" */
+	const char *sigv4; /* "aws:amz:REGION:SERVICE"; NULL: unsigned, and without keys */
 	const char *key_id, *secret;
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	const char *ca_file;	    /* NULL: the system's */

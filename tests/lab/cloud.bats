@@ -94,9 +94,14 @@ actions() { # what was asked of EC2, without parameters
 # --- identity ---------------------------------------------------------------------
 
 @test "identity off every cloud: said, at once, and nothing is sent" {
-    local start=${EPOCHREALTIME/./}
-    run -0 --separate-stderr "$BIN/portcheck" --cloud --json
-    ((${EPOCHREALTIME/./} - start < 300000))
+    local start took
+    for _ in {1..5}; do # who has no processor at the moment is not waiting for an answer
+        start=${EPOCHREALTIME/./}
+        run -0 --separate-stderr "$BIN/portcheck" --cloud --json
+        took=$((${EPOCHREALTIME/./} - start))
+        ((took >= 300000)) || break
+    done
+    ((took < 300000))
     [ "$(jq -r '.data.cloud | has("provider")' <<<"$output")" = false ]
     "$ROOT/scripts/validate" json - <<<"$output"
 }
@@ -367,6 +372,44 @@ DescribeInstances ok" ]
     # A container's role goes before the instance's.
     same_choice '' "AWS_CONTAINER_CREDENTIALS_FULL_URI=${box}keys" AWS_EC2_METADATA_DISABLED=false \
         "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:$IMDS_PORT/"
+}
+
+@test "a Kubernetes service account's role: STS is asked with the pod's token, which nobody sees" {
+    local web=web.identity-tok/en+of.a_pod all="$BATS_TEST_TMPDIR/all"
+    ec2_has "$(group sg-0123 "$SELF" "$SELF")"
+    mkdir -p "$HOME/.aws" "$BATS_TEST_TMPDIR/pod"
+    printf '%s\n' "$web" >"$BATS_TEST_TMPDIR/pod/..data"
+    ln -s ..data "$BATS_TEST_TMPDIR/pod/token" # as projected volumes have it
+    printf '[default]\naws_access_key_id = AKIADEFAULT\naws_secret_access_key = %s\n' "$SECRET" >"$HOME/.aws/credentials"
+    export AWS_ENDPOINT_URL="http://127.0.0.1:$EC2_PORT" AWS_REGION=us-east-1
+    export AWS_WEB_IDENTITY_TOKEN_FILE="$BATS_TEST_TMPDIR/pod/token" AWS_ROLE_ARN=arn:aws:iam::123456789012:role/pod+1
+    audit 0 --group sg-0123 --debug
+    grep -q '^AssumeRoleWithWebIdentity ok - .*"RoleSessionName": "windsock"' "$EC2_LOG"
+    grep -q '^DescribeSecurityGroups ok ASIAWEB ' "$EC2_LOG"
+    [[ $stderr == *"keys from the service account's role"* ]]
+    echo "$output$stderr" >"$all"
+    # AWS's own order: before a profile, after keys, and not beside --profile
+    : >"$EC2_LOG"
+    AWS_PROFILE=default audit 0 --group sg-0123
+    grep -q '^DescribeSecurityGroups ok ASIAWEB ' "$EC2_LOG"
+    : >"$EC2_LOG"
+    audit 0 --group sg-0123 --profile default
+    AWS_ACCESS_KEY_ID=AKIAENV AWS_SECRET_ACCESS_KEY=$SECRET audit 0 --group sg-0123
+    run ! grep AssumeRole "$EC2_LOG"
+    # what is in the way is said
+    AWS_ROLE_ARN=arn:aws:iam::1:role/x audit 4 --group sg-0123
+    [[ $stderr == *"STS lends this pod no keys: AccessDenied: Not authorized"*"trust policy"* ]]
+    echo "$web"x >"$BATS_TEST_TMPDIR/old"
+    AWS_WEB_IDENTITY_TOKEN_FILE=$BATS_TEST_TMPDIR/old audit 4 --group sg-0123
+    [[ $stderr == *"STS lends this pod no keys: InvalidIdentityToken"* ]]
+    rm "$BATS_TEST_TMPDIR/old"
+    AWS_ENDPOINT_URL=http://127.0.0.1:9 audit 4 --group sg-0123
+    [[ $stderr == *"no answer from http://127.0.0.1:9/"* ]]
+    echo "$stderr" >>"$all"
+    unset AWS_ROLE_ARN
+    audit 4 --group sg-0123
+    [[ $stderr == *"AWS_WEB_IDENTITY_TOKEN_FILE is set, but not AWS_ROLE_ARN"* ]]
+    run ! grep -F -e "$web" -e "$SECRET" -e "$TOKEN" "$all" "$EC2_LOG"
 }
 
 same_choice() { # PROFILE-BY-OPTION VARIABLES...: our key id in EC2's log is botocore's
