@@ -186,6 +186,12 @@ static void blame_unlisted(struct why *w, struct arena *a, struct explanation *x
 	}
 }
 
+/* PaddlePaddle's Gloo: the connection was there, and its peer kept silent. */
+static bool was_connected(const struct cause *c)
+{
+	return strstr(c->first->text, "TIMEOUT self_rank");
+}
+
 /* An address that could not be reached, and on which interface its owner offered it. */
 void offers(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -195,7 +201,8 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 		struct extract e = {0};
 		const char *said;
 
-		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER)
+		if (!starts_with(c->sig->id, "CON-") || !c->first || c->sig->tier == TIER_WRAPPER ||
+		    was_connected(c))
 			continue;
 		for (size_t k = 0; k < c->record->events.n && !*e.addr; k++)
 			endpoint_of(w, &c->record->events.v[k], &e);

@@ -21,3 +21,12 @@ setup() {
     run -1 --separate-stderr "$why" --json timeout.log
     jq -e '.data.causes[0] | .id == "PT-006" and (.fix[0] | startswith("py-spy dump --pid "))' <<<"$output"
 }
+
+@test "a cause with more than one reason names what mends each: who is rank 0, and what TensorFlow reads" {
+    echo 'RuntimeError: The client socket has failed to connect to any network address of (node0, 29500). The client socket has failed to connect to [node0]:29500 (errno: 111 - Connection refused).' >store.log
+    run -1 --separate-stderr "$why" --json store.log
+    jq -e '.data.causes[0] | .id == "PT-004" and any(.fix[]; startswith("start rank 0: torchrun --node-rank 0 "))' <<<"$output"
+    echo 'tensorflow.python.framework.errors_impl.InternalError: Device /job:worker/replica:0/task:0/device:GPU:0 is joining a group with incompatible device typeCPU (group_key=3)' >tf.log
+    run -1 --separate-stderr "$why" --json tf.log
+    jq -e '.data.causes[0] | .entry == "PT-014" and any(.fix[]; contains("TF_CONFIG"))' <<<"$output"
+}
