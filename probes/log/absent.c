@@ -14,7 +14,8 @@ enum {
 	NO_SUCH = 86, /* a number that is not in the world, or that two hosts have */
 	SHARED = 76,  /* one number said by two, as the order of the lines shows */
 	EACH_ALONE = 74,
-	ECHO = 44, /* with what the earliest gets it is still no answer */
+	WAITED = 70, /* it said so until it was ended */
+	ECHO = 44,   /* with what the earliest gets it is still no answer */
 };
 
 static bool any_of(struct explanation *x, const char *const *ids)
@@ -153,6 +154,38 @@ static void clock_ran_out(struct why *w, struct explanation *x)
 	}
 }
 
+/* It was the last, or nearly the last, that was said before @end. */
+static bool is_last_before(const struct cause *c, const struct cause *end)
+{
+	enum { NEAR = 24 /* lines: of those who end it, and of other ranks */ };
+	uint64_t last = c->record->last_line;
+
+	return end && end->first && c->record->last_file == end->first->file &&
+	       last < end->first->line && end->first->line - last <= NEAR;
+}
+
+/* What still waited when it was ended says more than who ended it. */
+static void waited(struct explanation *x)
+{
+	static const char *const waits[] = {"RAY-017", "SLM-014", "SLM-039", "K8S-025", NULL};
+	static const char *const ends[] = {"SLM-001", "SLM-006", NULL};
+
+	for (size_t i = 0; waits[i]; i++) {
+		struct cause *c = explain_find(x, waits[i]);
+
+		for (size_t j = 0; c && c->first && !c->is_over && ends[j]; j++) {
+			struct cause *end = explain_find(x, ends[j]);
+
+			if (!is_last_before(c, end))
+				continue;
+			explain_suspect(c, WAITED, "it still waited when the job was ended");
+			end->is_echo = true;
+			end->weight = ECHO;
+			end->because = "it was ended while it waited";
+		}
+	}
+}
+
 /* Each process of a benchmark is a world of its own; several runs in a log are not. */
 static void worlds(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -183,6 +216,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	if (!is_explained) {
 		members(w, a, x, ended);
 		ranks(w, a, x, ended);
+		waited(x);
 		explain_suspect(explain_find(x, "K8S-012"), ended ? SILENT : FAINT,
 				"nothing was heard of the job after it began to connect");
 		if (ended && !w->muster[AGENTS].is_complete)

@@ -329,6 +329,8 @@ static void name_the_reason(struct explanation *x)
 		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
+		{"SHM-005", "CON-013", "so no more shared memory could be opened"},
+		{"SHM-005", "LIM-005", "so no more shared memory could be opened"},
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
 	};
 

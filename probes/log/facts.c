@@ -116,6 +116,12 @@ static void member(struct why *w, struct why_stream *s, const struct log_line *l
 		why_watch_progress(w);
 }
 
+/* ... and its rank 0 says first what the host has. */
+static void rank_zero(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	roster_head(&w->roster, s->line);
+}
+
 /* accelerate: two lines of one state. */
 static void process(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -265,6 +271,7 @@ const struct fact log_facts[] = {
 	 100, .learn = got_going},
 	{"Traceback (most recent call last)", 40000, .learn = traceback},
 	{"  File \"", 40000, .learn = frame},
+	{"GPU available: ", 100, .learn = rank_zero},
 	{", MEMBER: ", 4000, .learn = member},
 	{"Num processes: |Process index: ", 4000, .learn = process},
 	{"num_local_procs=", 4000, .learn = launcher},

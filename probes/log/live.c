@@ -2,6 +2,7 @@
 #include "probes/log/live.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
 #include "lib/net/addr.h"
@@ -13,8 +14,9 @@
 enum { RAS_PORT = 28028, ANSWER_MAX = 64 << 20, LINE_LIMIT = 4096, BETWEEN_MS = 1000 };
 enum { GREETINGS = 8 };
 static const uint64_t GREETING_NS = NS_PER_S; /* at least, for one */
-/* So long the service waits for ranks that do not answer it, and for each other's waiting. */
-enum { PATIENCE_S = 5, EXTRA_S = 5 };
+/* So long the service waits for ranks that do not answer it, and so much longer, whatever it was
+ * told, for others that wait for such ranks themselves. */
+enum { PATIENCE_S = 5, EXTRA_S = 5, LEAST_S = 1, ENOUGH_S = (PATIENCE_S + EXTRA_S) * 3 / 2 };
 
 struct talk {
 	int fd;
@@ -161,15 +163,45 @@ static int greet(struct talk *t, const char *host, uint16_t port, struct text *r
 /* Who is to answer us in time has to give up the others before. */
 static int hurry(struct talk *t, struct err *e)
 {
-	uint64_t third_s = t->deadline_ns / NS_PER_S / 3;
+	uint64_t s = t->deadline_ns / NS_PER_S, patience_s = s / 3;
 	struct text line;
 
-	if (t->deadline_ns > (PATIENCE_S + EXTRA_S) * 3 / 2 * NS_PER_S)
+	if (t->deadline_ns > ENOUGH_S * NS_PER_S)
 		return 0;
-	return say(t, arena_printf(t->a, "TIMEOUT %u\n", third_s ? (unsigned)third_s : 1), e) ||
+	if (patience_s < LEAST_S || patience_s + EXTRA_S >= s)
+		patience_s = LEAST_S;
+	return say(t, arena_printf(t->a, "TIMEOUT %u\n", (unsigned)patience_s), e) ||
 			       hear(t, false, &line, e)
 		       ? -1
 		       : 0;
+}
+
+static bool is_short(const struct talk *t)
+{
+	return t->deadline_ns <= (LEAST_S + EXTRA_S) * NS_PER_S;
+}
+
+/* Before we wait for what may not come in time. */
+static void warn_of_haste(const struct talk *t)
+{
+	struct unit_buf b;
+
+	if (is_short(t))
+		log_warn("where a rank is silent NCCL's service may take %d s to say so, longer "
+			 "than --deadline %s: --deadline %ds is enough",
+			 LEAST_S + EXTRA_S, format_duration(&b, t->deadline_ns), ENOUGH_S);
+}
+
+static int status(struct talk *t, struct text *ret, struct err *e)
+{
+	if (!say(t, "STATUS\n", e) && !hear(t, true, ret, e))
+		return 0;
+	return is_short(t) && !interrupt_pending()
+		       ? err_hint(e,
+				  "a rank may be silent, and the service waits for it: "
+				  "--deadline %ds",
+				  ENOUGH_S)
+		       : -1;
 }
 
 static int ask_once(struct talk *t, const char *host, uint16_t port, struct text *ret,
@@ -186,7 +218,7 @@ static int ask_once(struct talk *t, const char *host, uint16_t port, struct text
 	/* before 2.28 there is no JSON; the text is understood as well */
 	if (say(t, "SET FORMAT json\n", e) || hear(t, false, &line, e))
 		return -1;
-	return say(t, "STATUS\n", e) || hear(t, true, ret, e) ? -1 : 0;
+	return status(t, ret, e);
 }
 
 int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct err *e)
@@ -205,6 +237,7 @@ int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct e
 		port = RAS_PORT;
 		t.where = arena_printf(t.a, "%s:%u", where, (unsigned)port);
 	}
+	warn_of_haste(&t);
 	if (ask_once(&t, host, port, &first, e))
 		return -1;
 	struct pollfd p = {.fd = interrupt_fd(), .events = POLLIN};

@@ -16,8 +16,12 @@ static uint64_t hash(const char *s)
 
 static void begin(struct roster *r, long total)
 {
-	*r = (struct roster){
-		.total = total, .by_two = -1, .beyond = r->beyond, .beyond_of = r->beyond_of};
+	*r = (struct roster){.total = total,
+			     .by_two = -1,
+			     .beyond = r->beyond,
+			     .beyond_of = r->beyond_of,
+			     .heads = r->lines ? 0 : r->heads,
+			     .head_line = r->head_line};
 }
 
 static bool are_two(const struct roster_member *m, const struct log_who *who)
@@ -59,18 +63,28 @@ void roster_note(struct roster *r, long which, long total, const struct log_who 
 	r->most = m->said > r->most ? m->said : r->most;
 }
 
+void roster_head(struct roster *r, uint64_t line)
+{
+	/* after the numbers it belongs to the next run; twice in a row it is one, said by two
+	 * handlers */
+	r->heads += !r->lines && (!r->heads || line - r->head_line > 1);
+	r->head_line = line;
+}
+
 enum roster_twice roster_judge(const struct roster *r)
 {
 	/* as many lines as processes: with more of them, some are repeated */
-	if (!r->total || r->lines > r->total || r->most < 2 ||
-	    r->adjacent * 2 >= r->lines - r->present)
+	bool is_even = r->lines == r->total && r->lines == r->present * r->most;
+
+	if (!r->total || r->lines > r->total || r->most < 2)
+		return ROSTER_ONCE;
+	if (r->heads == r->most && r->v[0].said == r->most && is_even)
+		return ROSTER_LIKELY;
+	if (r->adjacent * 2 >= r->lines - r->present)
 		return ROSTER_ONCE;
 	if (r->by_two >= 0)
 		return ROSTER_TWICE;
 	/* All processes spoke, each number was said as often as any other, and the first again
 	 * before all were said once: a job that is started again says them one after the other. */
-	return r->lines == r->total && r->lines == r->present * r->most &&
-			       r->present_at_repeat < r->present
-		       ? ROSTER_LIKELY
-		       : ROSTER_ONCE;
+	return is_even && r->present_at_repeat < r->present ? ROSTER_LIKELY : ROSTER_ONCE;
 }

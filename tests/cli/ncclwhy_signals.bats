@@ -89,15 +89,15 @@ trap '' TERM
 (trap '' TERM; sh -c 'echo $$ >left; exec sleep 99') &
 while :; do sleep 0.05; done
 END
-    run -137 --separate-stderr "$why" --budget 300ms -- sh stubborn.sh 3>&-
+    run -137 --separate-stderr "$why" --budget 1s -- sh stubborn.sh 3>&-
     [[ $stderr == *budget* ]]
     [[ -s left ]]
     run ! kill -0 "$(cat left)"
-    [[ -z $(pgrep -f "$why --budget 300ms" || true) ]]
+    [[ -z $(pgrep -f "$why --budget 1s" || true) ]]
 }
 
 @test "a command that ends when its budget has passed leaves nothing behind either" {
-    run -143 --separate-stderr "$why" --budget 500ms -- \
+    run -143 --separate-stderr "$why" --budget 1s -- \
         sh -c 'sh -c "echo \$\$ >left; exec sleep 99" & sleep 98' 3>&-
     [[ -s left ]]
     run ! kill -0 "$(cat left)"
