@@ -3,8 +3,30 @@
 #include "bench/ranks/mpirun_whose.h"
 #include "lib/core/plugin.h"
 
-const char *const backend_names[] = {"auto", "tcp",	    "nccl",	 "gloo",
-				     "mpi",  "mpi-openmpi", "mpi-mpich", NULL};
+/* By name: what people call it, the package of its library, and what building it takes. */
+#define BACKENDS(X)                                                                                \
+	X("auto", NULL, NULL, NULL)                                                                \
+	X("tcp", "TCP", NULL, NULL)                                                                \
+	X("nccl", "NCCL", "libnccl2", "nvcc and libnccl-dev")                                      \
+	X("gloo", "Gloo", "libgloo0", "libgloo-dev")                                               \
+	X("mpi", "MPI", NULL, NULL)                                                                \
+	X("mpi-openmpi", "MPI", "libopenmpi3", "libopenmpi-dev")                                   \
+	X("mpi-mpich", "MPI", "libmpich12", "libmpich-dev")
+
+#define NAME(name, word, package, build) name,
+#define ROW(name, word, package, build) {name, word, package, build},
+const char *const backend_names[] = {BACKENDS(NAME) NULL};
+static const struct backend {
+	const char *name, *word, *package, *build; /* no package: it is no plug-in, by this name */
+} backends[] = {BACKENDS(ROW)};
+
+static const struct backend *row_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(backends); i++)
+		if (streq(name, backends[i].name))
+			return &backends[i];
+	return NULL;
+}
 
 static struct dev *host_memory(const struct comm_world *w, struct err *e)
 {
@@ -37,48 +59,34 @@ const struct comm_plugin comm_tcp = {.version = COMM_PLUGIN_VERSION,
 
 const struct comm_plugin *backend_find(const char *name, struct arena *a, struct err *e)
 {
-	static const struct {
-		const char *name, *package, *build;
-	} plugins[] = {
-		{"nccl", "libnccl2", "nvcc and libnccl-dev"},
-		{"gloo", "libgloo0", "libgloo-dev"},
-		{"mpi-openmpi", "libopenmpi3", "libopenmpi-dev"},
-		{"mpi-mpich", "libmpich12", "libmpich-dev"},
-	};
+	struct plugin_want want = {.symbol = "windsock_comm", .version = COMM_PLUGIN_VERSION};
+	const struct backend *b;
+	struct mpirun mpi;
 
 	if (streq(name, "auto") || streq(name, "tcp"))
 		return &comm_tcp;
 	if (starts_with(name, "mpi")) {
-		struct mpirun mpi;
-
 		if (mpirun_find(name, a, &mpi, e))
 			return NULL;
 		mpirun_load_library(&mpi, a);
 		name = mpi.plugin;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(plugins); i++) {
-		const struct plugin_want want = {.name = name,
-						 .symbol = "windsock_comm",
-						 .version = COMM_PLUGIN_VERSION,
-						 .package = plugins[i].package,
-						 .build = plugins[i].build};
-
-		if (streq(name, plugins[i].name))
-			return plugin_load(&want, a, e);
+	b = row_of(name);
+	if (!b || !b->package) {
+		err_set(e, ERR_USAGE, "there is no backend '%s'", name);
+		return NULL;
 	}
-	err_set(e, ERR_USAGE, "there is no backend '%s'", name);
-	return NULL;
+	want.name = b->name;
+	want.package = b->package;
+	want.build = b->build;
+	return plugin_load(&want, a, e);
 }
 
 const char *backend_word(const char *name)
 {
-	static const char *const words[][2] = {
-		{"tcp", "TCP"}, {"gloo", "Gloo"}, {"mpi", "MPI"}, {"nccl", "NCCL"}};
+	const struct backend *b = row_of(name);
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (streq(name, words[i][0]))
-			return words[i][1];
-	return name;
+	return b && b->word ? b->word : name;
 }
 
 unsigned backend_links(const char *name, uint64_t sockets)

@@ -76,16 +76,19 @@ int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
 
 int ask_expect(const char *text, struct verdict_opts *ret, struct err *e)
 {
-	size_t n = strlen(text);
+	size_t n = strcspn(text, "%G");
+	bool is_share = streq(text + n, "%");
 	char number[32];
 	double v;
 
-	(void)snprintf(number, sizeof(number), "%.*s", (int)(n && text[n - 1] == '%' ? n - 1 : n),
-		       text);
-	if (n >= sizeof(number) || parse_double(number, &v) || v <= 0)
-		return err_set(e, ERR_USAGE, "--expect: '%s' is neither GB/s nor a percentage",
-			       text);
-	if (text[n - 1] == '%')
+	if (!is_share && !streq(text + n, "GB/s"))
+		n = strlen(text);
+	(void)snprintf(number, sizeof(number), "%.*s", (int)n, text);
+	if (n >= sizeof(number) || parse_double(number, &v) || v <= 0) {
+		err_set(e, ERR_USAGE, "--expect: '%s' is neither GB/s nor a percentage", text);
+		return err_hint(e, "write --expect 2 for 2 GB/s, or --expect 60%%");
+	}
+	if (is_share)
 		ret->expect_share = v / 100;
 	else
 		ret->expect_gbps = v;

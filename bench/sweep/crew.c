@@ -25,10 +25,9 @@ static void serving(const char *line, void *arg)
 	log_hint("%s", line);
 }
 
-/* To this machine no way has to be mended. */
 static const char *host_fix(const struct launch_host *h, const char *rsh, struct arena *a)
 {
-	return h->local ? LAUNCH_LOOK_HERE : arena_printf(a, "%s %s true", rsh_typed(rsh), h->name);
+	return launch_fix(h, a) ?: arena_printf(a, "%s %s true", rsh_typed(rsh), h->name);
 }
 
 static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,

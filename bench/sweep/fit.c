@@ -60,7 +60,7 @@ int rank_fit_memory(struct rank *r, struct err *e)
 		ranks = 1;
 	}
 	most = s->adaptive ? most / 4 : most / 10 * 8;
-	while (most && fits >= 1 && (double)ranks * 2 * (fits + 4096) > (double)most)
+	while (most && fits >= 1 && (double)ranks * 2 * (fits + SWEEP_SLACK) > (double)most)
 		fits = floor(fits / 2);
 	all_fit = fits;
 	if (sweep_agree(r->comm, &all_fit, 1, OP_MIN, e))

@@ -211,6 +211,7 @@ static int watch_end(struct sweep *s, const struct watch *w, double seconds, str
 	m->waited = w->counts ? v + n : NULL;
 	m->wire = most[0] < 0 ? NAN : most[0];
 	m->robbed = most[1];
+	m->took = took / 1e9;
 	return 0;
 }
 

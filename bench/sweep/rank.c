@@ -112,6 +112,7 @@ static int run_sweep(struct rank *r, struct err *e)
 		s.next = on_next;
 	}
 	result = sweep_run(&s, e);
+	r->all_know |= s.all_know;
 	if (s.timed_out && !r->comm->rank)
 		tell_timed_out(r);
 	return result;

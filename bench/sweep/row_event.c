@@ -41,6 +41,7 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	json_num(o, "wrong", (double)m->wrong);
 	json_num(o, "wire", m->wire);
 	json_num(o, "robbed", m->robbed);
+	json_num(o, "took", m->took);
 	put_numbers(o, "ranks", m->rank_s, ranks);
 	put_numbers(o, "waited", m->waited, ranks);
 	put_times(o, m, (size_t)times);
@@ -94,6 +95,7 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
 	m->wire = json_get_num(o, "wire", NAN);
 	m->robbed = json_get_num(o, "robbed", 0);
+	m->took = json_get_num(o, "took", 0);
 	m->times = get_numbers(a, o, "times", &m->ntimes);
 	m->each = get_numbers(a, o, "each", &n);
 	if (n != m->ntimes * ranks)

@@ -42,6 +42,14 @@ static bool are_all_alone(const saved_list *l, int *ret_worlds, int *ret_ranks)
 	return *ret_ranks && *ret_worlds == *ret_ranks;
 }
 
+static bool is_empty(const struct saved *s)
+{
+	for (size_t i = 0; i < s->run.points.n; i++)
+		if (s->run.points.v[i].bytes > 0)
+			return false;
+	return true;
+}
+
 static void judge_end(const struct saved *s, const char *subject, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.data", subject);
@@ -57,6 +65,9 @@ static void judge_end(const struct saved *s, const char *subject, struct report 
 	} else if (isnan(s->average)) {
 		finding_set(f, ST_WARN, "%s, but the run has no end: it was cut off or hung",
 			    s->verified ? "no element was wrong so far" : "nothing was verified");
+	} else if (is_empty(s)) {
+		finding_set(f, ST_ERROR,
+			    "all messages were empty: nothing was carried or compared");
 	} else if (!s->verified) {
 		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
 	} else {

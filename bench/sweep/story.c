@@ -99,7 +99,8 @@ static void on_world(struct story *s, const cJSON *event)
 	s->begun = true;
 	s->total = sweep_count(&s->sweep, (int)s->ranks.n);
 	pace_begin(&s->pace, &s->sweep, s->total);
-	if (json_get_num(event, "table", 1) > 0)
+	s->has_table = json_get_num(event, "table", 1) > 0;
+	if (s->has_table)
 		table_begin(s);
 	else
 		table_intro(s);

@@ -52,7 +52,8 @@ struct story {
 	struct report *r;
 	struct arena *a;
 	uint64_t begun_ns;	 /* the clock when it was made: before any rank */
-	bool begun;		 /* the ranks know each other, and a table has its head */
+	bool begun;		 /* the ranks know each other */
+	bool has_table;		 /* and a table has its head */
 	struct sweep_opts sweep; /* as the ranks agreed on it: max may be lower */
 	const char *backend, *transport, *device;
 	const char *launcher; /* a foreign one, and from which variables; NULL: ours */

@@ -21,11 +21,10 @@ double straggler_add(const struct story *s, const struct sweep_row *row, double 
 		return 0;
 	for (size_t h = 0; h < ARRAY_LEN(halves); h++) {
 		const double *waited = halves[h]->waited;
-		double took = halves[h]->seconds * (double)s->sweep.iters;
 
-		total += waited ? took : 0;
+		total += waited ? halves[h]->took : 0;
 		for (size_t p = 0; p < s->ranks.n && waited; p++)
-			seconds[p] += waited[p] * took;
+			seconds[p] += waited[p] * halves[h]->took;
 	}
 	return total;
 }

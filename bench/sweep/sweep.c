@@ -4,13 +4,11 @@
 
 #include <math.h>
 
-enum { SLACK = 4096 }; /* -u and rounding to parts */
-
 static const uint64_t latency_sizes[] = {8, 1 << 10, 32 << 10};
 static const uint64_t FIRST_LARGE = 1 << 20;
 static const double GAIN = 1.03, SECONDS_PER_SIZE = 0.4;
 
-uint64_t sweep_memory(uint64_t max) { return 2 * (max + SLACK); }
+uint64_t sweep_memory(uint64_t max) { return 2 * (max + SWEEP_SLACK); }
 
 uint64_t sweep_next_size(const struct sweep_opts *o, uint64_t bytes)
 {
@@ -65,20 +63,46 @@ static void free_buffers(struct sweep *s)
 	s->waited_ns = NULL;
 }
 
-static int make_buffers(struct sweep *s, struct err *e)
+static int take_memory(struct sweep *s, size_t bytes, struct err *e)
 {
-	size_t ranks = (size_t)s->comm->size, bytes = (size_t)sweep_memory(s->o->max) / 2;
+	size_t ranks = (size_t)s->comm->size;
 
 	for (size_t i = 0; i < 2; i++) {
 		s->by_rank[i] = calloc(2 * ranks, sizeof(*s->by_rank[i]));
 		if (!s->by_rank[i])
 			return err_sys(e, "cannot keep the times of %zu ranks", ranks);
-		if (s->dev->alloc(s->dev, bytes, &s->allocated[i], e) ||
-		    comm_register(s->comm, s->allocated[i], bytes, e))
+		if (s->dev->alloc(s->dev, bytes, &s->allocated[i], e))
 			return -1;
 	}
 	s->waited_ns = calloc(ranks, sizeof(*s->waited_ns));
 	return s->waited_ns ? 0 : err_sys(e, "cannot keep the times of %zu ranks", ranks);
+}
+
+/* Of one that went without a word the others would say that nothing passes. */
+static int make_buffers(struct sweep *s, struct err *e)
+{
+	size_t bytes = (size_t)sweep_memory(s->o->max) / 2;
+	struct err own = {0};
+	int lacks = take_memory(s, bytes, &own);
+	double who = lacks ? s->comm->rank : s->comm->size;
+	const char *host;
+
+	if (sweep_agree(s->comm, &who, 1, OP_MIN, lacks ? &(struct err){0} : e)) {
+		if (lacks)
+			*e = own;
+		return -1;
+	}
+	if (who < s->comm->size) {
+		s->all_know = true;
+		host = comm_peer(s->comm, (int)who)->host;
+		err_set(e, ERR_SYS, "rank %d (%s) has no memory for its buffers", (int)who, host);
+		return err_hint(e, "%s   # on %s",
+				s->dev->available ? "nvidia-smi" : "ulimit -v; free -m", host);
+	}
+	for (size_t i = 0; i < 2; i++)
+		if (comm_register(s->comm, s->allocated[i], bytes, e))
+			return -1;
+	return 0;
 }
 
 static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t iters,
@@ -103,8 +127,12 @@ void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r)
 	double busbw = fmax(r->out.busbw, r->in.busbw);
 
 	t->rows++;
-	t->bad += (r->out.wrong > 0) + (r->in.wrong > 0);
 	t->busbw_sum += r->out.busbw + r->in.busbw;
+	if (!coll_bytes(r->c)) /* a call that does nothing: no latency of anything */
+		return;
+	t->carried++;
+	t->checked += (r->out.wrong >= 0) + (r->in.wrong >= 0);
+	t->bad += (r->out.wrong > 0) + (r->in.wrong > 0);
 	if (busbw > t->best_busbw) {
 		t->best_busbw = busbw;
 		t->best_bytes = coll_bytes(r->c);

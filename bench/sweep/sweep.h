@@ -7,7 +7,7 @@
  */
 #include "bench/coll/coll.h"
 
-#define SWEEP_NO_OP OP_COUNT
+enum { SWEEP_SLACK = 4096 }; /* of each of two buffers, for -u and rounding to parts */
 enum sweep_average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
 enum sweep_blocking { BLOCK_NOT, BLOCK_BARRIER, BLOCK_WAIT, BLOCK_APART /* barrier, not timed */ };
 
@@ -42,6 +42,7 @@ struct measurement {
 	size_t ntimes;
 	const double *each; /* the same of each rank, one after another; NULL: not kept */
 	double wire;	    /* GB/s that the busiest rank sent; NAN: nobody counts */
+	double took;	    /* seconds, all timed iterations: as many as this size had */
 	double robbed; /* share of the time that the rank who lacked it most wanted a processor */
 	/* of many rows as one (course.h): how many, and the lowest, median and highest busbw of
 	 * one; rows 0: this is one row */
@@ -59,6 +60,8 @@ struct sweep_row {
 /* What rows add up to. */
 struct sweep_totals {
 	uint64_t rows, bad; /* bad: measurements with wrong elements */
+	uint64_t carried;   /* rows whose messages were not empty, */
+	uint64_t checked;   /* and their measurements whose elements were looked at */
 	double busbw_sum, best_busbw, best_latency;
 	uint64_t best_bytes;
 };
@@ -77,6 +80,7 @@ struct sweep {
 	/* what came of it */
 	uint64_t rows;
 	bool timed_out; /* adaptive: the budget ended it */
+	bool all_know;	/* it failed, and every rank found so by itself */
 
 	/* private */
 	struct coll_buffers buffers;

@@ -2,7 +2,6 @@
 
 #include "bench/comm/backend.h"
 #include "bench/sweep/expect.h"
-#include "bench/sweep/export.h"
 #include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
 #include "lib/core/interrupt.h"
@@ -29,7 +28,7 @@ static void judge_data(const struct story *s)
 	struct finding *f = report_find(s->r, "coll.data", s->sweep.coll->name);
 	const struct sweep_totals *sum = &s->totals;
 	const char *when = burnin_wrong(s);
-	size_t results = (size_t)sum->rows * 2;
+	size_t results = (size_t)sum->checked;
 
 	if (!s->sweep.check)
 		finding_set(f, ST_SKIP, "no result was verified (-c 0)");
@@ -37,13 +36,25 @@ static void judge_data(const struct story *s)
 		finding_set(f, ST_FAIL, "%zu of %zu results had wrong elements%s%s",
 			    (size_t)sum->bad, results, when ? ": " : "", when ?: "");
 	else
-		finding_set(f, ST_PASS, "%zu results verified, none wrong", results);
+		finding_set(f, ST_PASS, "%zu result%s verified, none wrong", results,
+			    results == 1 ? "" : "s");
 	if (sum->bad)
 		finding_fix(f,
 			    "ncclbench --coll %s -b %zu -e %zu -c 10  # on fewer hosts, to "
 			    "find the one",
 			    s->sweep.coll->name, (size_t)s->sweep.min, (size_t)s->sweep.max);
 	finding_expect(f, "no wrong element");
+	verdict_add(s->r, f);
+}
+
+/* Sizes that leave no element for a rank: what is asked for comes back at once. */
+static void judge_empty(const struct story *s)
+{
+	struct finding *f = report_find(s->r, "coll.data", s->sweep.coll->name);
+
+	finding_set(f, ST_ERROR, "all messages were empty: nothing was carried or compared");
+	finding_expect(f, "an element for each rank, at least");
+	finding_fix(f, "ncclbench --coll %s -b 1M -e 64M", s->sweep.coll->name);
 	verdict_add(s->r, f);
 }
 
@@ -207,6 +218,17 @@ static void say_covers(const struct story *s)
 			      is_nccl ? "no network" : "neither NCCL nor a network");
 }
 
+/* Where it ran, as a remark; of one that never joined its sentence knows: "rank 1 (node1) ...". */
+static const char *on_host(struct report *r, const struct bench_rank *p, const char *message)
+{
+	const char *at = starts_with(message, "rank ") ? strstr(message, " (") : NULL;
+	int n = at ? (int)strcspn(at + 2, ",)") : 0;
+
+	return p   ? arena_printf(report_arena(r), "   # on %s", p->host)
+	       : n ? arena_printf(report_arena(r), "   # on %.*s", n, at + 2)
+		   : "";
+}
+
 void verdict_lost(struct report *r, const struct story *s, int rank, const char *message)
 {
 	const struct bench_rank *p =
@@ -220,7 +242,8 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	finding_set(f, ST_FAIL, "%s", message);
 	finding_expect(f, "every rank answers until the end");
 	if (strstr(message, "signal 9"))
-		finding_fix(f, "dmesg -T | grep -iE 'out of memory|killed process'");
+		finding_fix(f, "dmesg -T | grep -iE 'out of memory|killed process'%s",
+			    on_host(r, p, message));
 	else if (strstr(message, "nothing passes between"))
 		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
 	else if (strstr(message, " missing: "))
@@ -267,51 +290,6 @@ static void judge_ranks(const struct story *s)
 		verdict_lost(s->r, s, -1, s->failure);
 }
 
-/* As a line of a picture: the better way of each row. */
-static void add_story(plot_runs *runs, const struct story *s, const char *name)
-{
-	struct plot_run *run = LIST_ADD(s->a, runs);
-
-	run->name = name;
-	for (size_t i = 0; i < s->rows.n; i++) {
-		const struct sweep_row *r = &s->rows.v[i].row;
-		bool out = r->out.busbw >= r->in.busbw;
-
-		*LIST_ADD(s->a, &run->points) = (struct plot_point){
-			(double)coll_bytes(r->c), out ? r->out.busbw : r->in.busbw,
-			(out ? r->out.seconds : r->in.seconds) * 1e6};
-	}
-}
-
-static int draw(struct story *s, const struct verdict_opts *o, struct err *e)
-{
-	plot_runs runs = {0};
-
-	add_story(&runs, s, "this run");
-	if (o->plot_here) {
-		const char *text = plot_text(&runs, 78, s->a);
-
-		report_answer(s->r, text, strlen(text));
-	}
-	if (!o->plot)
-		return 0;
-	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
-		if (plot_add_file(&runs, o->plot_with[i], s->a, e))
-			return -1;
-	return plot_svg(&runs, s->a, o->plot, e);
-}
-
-static int write_files(struct story *s, const struct verdict_opts *o, struct err *e)
-{
-	if (o->save_baseline && baseline_save(s, o->save_baseline, e))
-		return -1;
-	if (o->nccl_json &&
-	    (export_is_csv(o->nccl_json) ? export_csv(s, o->nccl_json, e)
-					 : export_nccl_json(s, o->nccl_json, o->argv, e)))
-		return -1;
-	return draw(s, o, e);
-}
-
 void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e)
 {
 	struct finding *f = report_find(r, check, subject);
@@ -329,22 +307,39 @@ static void judge_failure(struct story *s)
 	s->error = (struct err){0};
 }
 
+static void judge_rows(const struct story *s, const struct verdict_opts *o)
+{
+	judge_data(s);
+	judge_bandwidth(s, o);
+	if (o->baseline)
+		baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
+			       o->fail > 0 ? o->fail : BASELINE_FAIL);
+}
+
+/* Is there no row, and nothing known that would be the reason? */
+static bool lacks_rows(const struct story *s, const struct err *e)
+{
+	return s->has_table && s->lost < 0 && !s->failure && !s->host_trouble.n && !s->error.kind &&
+	       e->kind == ERR_NONE && !report_count(s->r, ST_FAIL) && !interrupt_pending();
+}
+
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	burnin_end(s);
-	if (s->begun && !s->units.n)
+	if (s->has_table)
 		table_end(s);
 	if (!interrupt_pending())
 		judge_ranks(s);
 	if (s->error.kind && s->failed_check && !interrupt_pending())
 		judge_failure(s);
-	if (s->totals.rows) {
-		judge_data(s);
-		judge_bandwidth(s, o);
-		if (o->baseline)
-			baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
-				       o->fail > 0 ? o->fail : BASELINE_FAIL);
-	}
+	if (s->totals.carried)
+		judge_rows(s, o);
+	else if (s->totals.rows)
+		judge_empty(s);
+	else if (lacks_rows(s, e))
+		(void)err_set(&s->error, ERR_SYS,
+			      "the ranks ended well, but no row of the table came from them: "
+			      "nothing was measured");
 	burnin_verdict(s);
 	verdict_straggler(s);
 	verdict_pairs(s, o);
@@ -357,5 +352,5 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 		say_covers(s);
 	if (s->error.kind && e->kind == ERR_NONE)
 		*e = s->error;
-	return s->error.kind || (s->totals.rows && write_files(s, o, e)) ? -1 : 0;
+	return s->error.kind || (s->totals.rows && verdict_files(s, o, e)) ? -1 : 0;
 }

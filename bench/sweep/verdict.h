@@ -28,6 +28,8 @@ void verdict_failure(struct report *r, const char *check, const char *subject, c
 /* The rank that the others wait for, where the communicator can tell. */
 void verdict_straggler(const struct story *s);
 void verdict_pairs(const struct story *s, const struct verdict_opts *o);
+/* Writes what @o names, of a table that has rows. */
+int verdict_files(const struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;
 /* Adds a finding and its "# PASS check: message" line. */
 void verdict_add(struct report *r, struct finding *f);
 

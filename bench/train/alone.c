@@ -74,20 +74,6 @@ static int check(struct alone *a, int rank, uint64_t step, uint64_t params)
 	return result;
 }
 
-static double apart(const float *a, const float *b, size_t n)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double d = fabs((double)a[i] - (double)b[i]);
-
-		if (isnan(d))
-			return INFINITY;
-		most = d > most ? d : most;
-	}
-	return most;
-}
-
 /*
  * None has ours to the bit (an engine rounds otherwise than we do). Rank 0's we know at
  * every step: did this one take them away from ours, or only others' from both? Of a
@@ -103,16 +89,14 @@ static int odd_by_distance(const struct alone *a, uint64_t step, double distance
 		other++;
 	if (!(distance <= 4 * a->apart + step_rounding))
 		return 0;
-	distance = apart(a->r->proven, a->r->proven + (size_t)other * a->net->nparams,
-			 a->net->nparams);
-	return distance <= a->ret->tolerance ? -1 : other;
+	return a->r->apart[other] <= a->ret->tolerance ? -1 : other;
 }
 
 /* Where the ranks parted for the first time: those are odd that are not like us. */
 static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 {
 	const struct train_word *words = a->r->epochs.v[0].words;
-	double distance = apart(a->r->noted[step], a->net->params, a->net->nparams);
+	double distance = train_apart(a->r->noted[step], a->net->params, a->net->nparams);
 	bool parted = false, some_right = false;
 	int odd = -1;
 
@@ -164,7 +148,7 @@ static void set_tolerance(struct alone *a)
 	const struct net *n = a->net;
 	const float *start = a->r->noted[0];
 	int bits = precision(a->o), nodes = n->graph ? n->graph->n : n->nparts;
-	double farthest = apart(n->params, start, n->nparams), most;
+	double farthest = train_apart(n->params, start, n->nparams), most;
 
 	if (a->ret->unlike && bits > UNLIKE_BITS)
 		bits = UNLIKE_BITS;
@@ -200,29 +184,26 @@ static int step(struct alone *a, uint64_t step)
 	return 0;
 }
 
+/* Every rank has something between two ends: so whoever is farthest from us has one of them. */
 static void compare(struct alone *a)
 {
-	size_t n = a->net->nparams;
+	const float *ends[] = {a->r->lowest, a->r->highest}, *ours = a->net->params;
+	double most = 0;
+	size_t where = 0;
 
-	for (int rank = 0; rank < a->o->np; rank++) {
-		const float *theirs = a->r->proven + (size_t)rank * n;
-		double most = 0;
-		size_t where = 0;
+	for (size_t k = 0; k < ARRAY_LEN(ends); k++)
+		for (size_t i = 0; i < a->net->nparams && !isnan(most); i++) {
+			double d = fabs((double)ends[k][i] - (double)ours[i]);
 
-		for (size_t i = 0; i < n; i++) {
-			double d = fabs((double)theirs[i] - (double)a->net->params[i]);
-
-			where = d > most || isnan(d) ? i : where;
-			most = d > most || isnan(d) ? d : most;
-			if (isnan(d))
-				break;
+			if (!(d <= most)) {
+				most = d;
+				where = i;
+			}
 		}
-		if (!(most <= a->ret->distance) && !isnan(a->ret->distance))
-			a->ret->distance = most;
-		if (!(most <= a->ret->tolerance) && a->ret->far_rank < 0)
-			a->ret->far_rank =
-				a->o->is_sharded ? train_owner(a->net, a->o->np, where) : rank;
-	}
+	a->ret->distance = most;
+	a->ret->is_far = !(most <= a->ret->tolerance);
+	if (a->ret->is_far && a->o->is_sharded)
+		a->ret->far_owner = train_owner(a->net, a->o->np, where);
 }
 
 static int run(struct alone *a, struct err *e)
@@ -256,7 +237,7 @@ int train_alone(const struct train_opts *o, const struct train_result *r, struct
 	int result;
 
 	*ret = (struct train_alone){
-		.wrong_rank = -1, .odd_rank = -1, .far_rank = -1, .tolerance = TRAIN_TOLERANCE};
+		.wrong_rank = -1, .odd_rank = -1, .far_owner = -1, .tolerance = TRAIN_TOLERANCE};
 	result = run(&a, e);
 	net_free(a.net);
 	sampler_done(&a.sampler);

@@ -46,6 +46,20 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 	return 0;
 }
 
+double train_apart(const float *a, const float *b, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+
+		if (isnan(d))
+			return INFINITY;
+		most = d > most ? d : most;
+	}
+	return most;
+}
+
 uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer)
 {
 	size_t from = n->first[layer];

@@ -267,7 +267,7 @@ static int explain(struct job *j, struct err *e)
 
 static bool can_compare(const struct train_result *r)
 {
-	return r->proven && r->epochs.n && !interrupt_pending();
+	return r->lowest && r->epochs.n && !interrupt_pending();
 }
 
 static void say_there(struct report *r)

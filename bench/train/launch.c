@@ -133,8 +133,12 @@ static int take_report(struct report *r, cJSON *doc, int code, const struct hear
 /* On this machine there is no network that could be in the way. */
 static void fix_host(struct finding *f, const struct launch_host *h)
 {
+	const char *fix = launch_fix(h, f->a);
+
 	if (h->local)
 		return finding_fix(f, "uptime  # too busy for so many ranks? --np, or --deadline");
+	if (fix)
+		return finding_fix(f, "%s", fix);
 	finding_fix(f, "%s %s true", rsh_typed(NULL), h->name);
 	finding_fix(f, "portcheck --hosts %s", h->name);
 }
@@ -266,7 +270,7 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 
 static void serving(const char *line, void *arg UNUSED)
 {
-	log_say("type this on the other machines:");
+	log_say("paste this on each of the other machines:");
 	log_hint("%s", line);
 }
 

@@ -1,6 +1,6 @@
 #ifndef BENCH_TRAIN_RANK_H
 #define BENCH_TRAIN_RANK_H
-/* Between rank.c, rank_step.c, rank_repeat.c and rank_epoch.c: one rank, training. */
+/* Between rank.c, rank_step.c, rank_show.c, rank_repeat.c and rank_epoch.c: one rank, training. */
 #include "bench/train/loader.h"
 #include "bench/train/overlap.h"
 #include "bench/train/shards.h"
@@ -42,6 +42,9 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at);
 /* All parameters, whoever keeps them, are in the net now. */
 int rank_whole(struct rank *r);
 void rank_begin_epoch(struct rank *r); /* the sampler has begun it */
+
+/* rank_show.c: what ranks have after the proven steps, as far as it is not all the same */
+int rank_show(struct rank *r);
 
 /* warm.c: the first pass on a GPU, which may take long; all wait for all */
 int rank_warm(struct rank *r);

@@ -161,23 +161,6 @@ static void note_step(struct rank *r, uint64_t epoch, double lr, double seconds)
 		r->result->progress(r->result);
 }
 
-/* What each rank has after the proven steps, for rank 0 to compare with its own. */
-static int show_params(struct rank *r)
-{
-	size_t n = r->net->nparams;
-	struct comm_request q = {
-		.kind = COLL_GATHER, .send = r->net->params, .count = n, .type = DT_FLOAT};
-	float *all = NULL;
-
-	if (r->result)
-		q.recv = all = arena_alloc(r->result->a, n * (size_t)r->comm->size * sizeof(float));
-	if (comm_run(r->comm, &q, r->e))
-		return -1;
-	if (r->result)
-		r->result->proven = all;
-	return 0;
-}
-
 int rank_shard(const struct rank *r)
 {
 	int rank = r->comm->rank;
@@ -337,5 +320,5 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 	if (r->step <= r->proven && rank_whole(r))
 		return -1;
 	note_params(r);
-	return r->step == r->proven && !r->repeating ? show_params(r) : 0;
+	return r->step == r->proven && !r->repeating ? rank_show(r) : 0;
 }

@@ -3,29 +3,17 @@
 #include "bench/comm/backend.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
-#include "lib/net/addr.h"
+#include "lib/net/own_addr.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <stdarg.h>
 
 /* --- measures --------------------------------------------------------------------- */
 
 static const char *interface_of(const char *address, struct arena *a)
 {
-	struct ifaddrs *list = NULL;
-	const char *name = NULL;
-	struct addr_text text;
+	union addr at;
 
-	if (getifaddrs(&list))
-		return NULL;
-	for (const struct ifaddrs *i = list; i && !name; i = i->ifa_next)
-		if (i->ifa_addr && !(i->ifa_flags & IFF_LOOPBACK) &&
-		    (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6) &&
-		    streq(addr_sockaddr_print(i->ifa_addr, &text), address))
-			name = arena_strdup(a, i->ifa_name);
-	freeifaddrs(list);
-	return name;
+	return addr_parse(address, &at) ? NULL : own_addr_interface(&at, a);
 }
 
 struct say_world say_world(const struct comm *c, struct arena *a)
@@ -108,11 +96,9 @@ const char *say_who(const struct run *x, int rank)
 
 struct finding *say_find(const struct run *x, const char *check, int rank)
 {
-	struct finding *f = report_find(
-		x->r, check,
-		rank < 0 ? x->o->model->name : arena_printf(report_arena(x->r), "rank %d", rank));
-
-	return f;
+	return report_find(x->r, check,
+			   rank < 0 ? x->o->model->name
+				    : arena_printf(report_arena(x->r), "rank %d", rank));
 }
 
 const char *say_gpu(const struct run *x, int rank)

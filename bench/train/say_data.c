@@ -102,7 +102,7 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 		json_num(o, "accuracy", res->epochs.v[res->epochs.n - 1].val_top1);
 	}
 	if (alone) {
-		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && alone->far_rank < 0);
+		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && !alone->is_far);
 		json_num(o, "difference", alone->distance);
 		json_num(o, "tolerance", alone->tolerance);
 	}

@@ -206,17 +206,17 @@ void say_reference(const struct run *x)
 	if (!is_comparable(x))
 		return;
 	/* what went wrong at one rank soon moves the others, too; a part has one owner */
-	far = !first->equal ? odd_params(x, first) : x->o->is_sharded ? a->far_rank : -1;
+	far = !first->equal ? odd_params(x, first) : a->far_owner;
 	f = say_find(x, "train.reference",
 		     a->wrong_rank >= 0 ? a->wrong_rank
-		     : a->far_rank >= 0 ? far
+		     : a->is_far	? far
 					: -1);
 	if (a->wrong_rank >= 0)
 		finding_set(f, ST_FAIL,
 			    "%s computed another gradient in step %zu than one process does of "
 			    "the same samples: its computing is wrong, not the network",
 			    say_who(x, a->wrong_rank), (size_t)a->wrong_step);
-	else if (a->far_rank >= 0)
+	else if (a->is_far)
 		say_far(x, f, far, first->equal);
 	else
 		finding_set(f, ST_PASS,

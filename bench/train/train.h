@@ -99,7 +99,10 @@ struct train_result {
 	double unlike_by;	      /* rank 0's, in any parameter, when they first were */
 	uint64_t fickle_step;
 	double hidden; /* part of the exchange that backward hides, 0..1 */
-	float *proven; /* of each rank, after proven_steps; NULL: not that far */
+	/* After proven_steps: the two ends of what ranks have, parameter by parameter (NULL: not
+	 * that far), and how far each rank is from rank 0 in any. */
+	const float *lowest, *highest;
+	double *apart;
 	void (*progress)(const struct train_result *r);
 };
 
@@ -114,7 +117,8 @@ struct train_alone {
 	int odd_rank;	  /* the first that went on with other parameters than these, when others
 			     had them to the bit, or but for rounding; -1: none, or it cannot be
 			     told */
-	int far_rank;	  /* whose parameters are too far from these, -1 */
+	bool is_far;	  /* some rank's parameters are too far from these */
+	int far_owner;	  /* sharded: who keeps the one that is farthest then; else -1 */
 	int unlike;	  /* ranks that another engine computes for: see check() */
 	double distance;  /* the largest of any parameter of any rank */
 	double tolerance; /* how far is too far: see alone.c */
@@ -133,6 +137,8 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 	       uint64_t at, struct err *e) MUST_CHECK;
 /* Who keeps that parameter, where each rank keeps a part of every layer. */
 int train_owner(const struct net *n, int ranks, size_t param);
+/* The largest difference of any two; NaN is infinitely far from everything. */
+double train_apart(const float *a, const float *b, size_t n);
 uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer);
 
 #endif

@@ -70,6 +70,20 @@ pid_of() { # FILE RANK
     done
 }
 
+@test "empty messages prove nothing: exit 3, and what was not compared is not counted" {
+    local size
+    for size in 0 4; do # 4 bytes of all_gather are no float for each of two ranks
+        run -3 --separate-stderr "$BIN/ncclbench" --coll all_gather -b "$size" -e "$size" -n 2
+        [[ $output == *"# ERROR coll.data: all messages were empty: nothing was carried or compared"* ]]
+        [[ $output != *verified* && $output != *coll.bandwidth* ]]
+        printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/saved"
+        run -3 "$BIN/ncclbench" --analyze "$BATS_TEST_TMPDIR/saved"
+        [[ $output == *"all messages were empty"* ]]
+    done
+    run -0 --separate-stderr "$BIN/ncclbench" -b 0 -e 8 -n 2
+    [[ $output == *"PASS coll.data: 4 results verified, none wrong"* ]] # of 4 and of 8 bytes
+}
+
 # Of two ranks' buffers 5/8 leave, so bus bandwidth and wire rate are one thing; but
 # they are of different ranks' clocks: who waited for a processor at an end of the loop has
 # another rate, which many rounds make small.

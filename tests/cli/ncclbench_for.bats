@@ -13,9 +13,9 @@ bench() { run --separate-stderr "$BIN/ncclbench" "$@"; }
 rows() { grep -v '^#' <<<"$output"; }
 
 # Waits for the Nth line of what is said meanwhile.
-wait_for_lines() { # FILE N
+wait_for_lines() { # FILE N [TWENTIETHS-OF-A-SECOND]
     local i
-    for ((i = 0; i < 400; i++)); do
+    for ((i = 0; i < ${3:-400}; i++)); do
         [[ ! -e $1 ]] || (($(grep -c ' of .*: [0-9]* cycle' "$1") < $2)) || return 0
         sleep 0.05
     done
@@ -35,12 +35,13 @@ refused() { # WHAT-IS-SAID ARGS...
     local start=$SECONDS
     bench --for 6s -b 64K -e 4M -f 8 -n 5
     [ "$status" -eq 0 ]
-    ((SECONDS - start >= 6 && SECONDS - start < 20))
+    ((SECONDS - start >= 6 && SECONDS - start < 25))
     [[ $(sed -n 2p <<<"$output") == "# Burn-in of 6 s, again and again: 64 KiB, 512 KiB, 4 MiB" ]]
     [ "$(rows | awk '{ print $1 }' | paste -sd ' ')" = "65536 524288 4194304" ]
     [ "$(rows | awk 'NF == 13' | wc -l)" -eq 3 ]
-    [[ $output =~ "# Burn-in: "([0-9]+)" whole cycles, "([0-9]+)" rows in "[56] ]]
+    [[ $output =~ "# Burn-in: "([0-9]+)" whole cycles, "([0-9]+)" rows in "([0-9]+) ]]
     local cycles=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    ((BASH_REMATCH[3] >= 5 && BASH_REMATCH[3] < 12)) # what is begun is ended, late on a busy machine
     ((cycles > 3 && all >= 3 * cycles && all < 3 * cycles + 3))
     [[ $output == *"# PASS coll.data: $((2 * all)) results verified, none wrong"* ]]
     [[ $output =~ "# 4 MiB, each tenth of the time:"(" "[0-9.]+){10}" GB/s; lowest "[0-9.]+", highest "[0-9.]+ ]]
@@ -114,7 +115,7 @@ refused() { # WHAT-IS-SAID ARGS...
     bench --for 9s -b 8 -e 64K -f 8192 -n 2
     [ "$status" -eq 0 ]
     ((${#stderr_lines[@]} >= 3 && ${#stderr_lines[@]} <= 4))
-    [[ ${stderr_lines[0]} =~ ^"ncclbench: 2"[.0-9]*" s of 9 s: "[0-9]+" cycles, bus bandwidth "[0-9.e-]+" GB/s at 64 KiB (lowest "[0-9.e-]+", highest "[0-9.e-]+")"$ ]]
+    [[ ${stderr_lines[0]} =~ ^"ncclbench: "[2-5][.0-9]*" s of 9 s: "[0-9]+" cycles, bus bandwidth "[0-9.e-]+" GB/s at 64 KiB (lowest "[0-9.e-]+", highest "[0-9.e-]+")"$ ]]
     bench --for 3s -b 8 -e 8 -n 2 --quiet
     [[ $status == 0 && -z $stderr && ${#lines[@]} == 1 ]]
 }
@@ -181,15 +182,19 @@ memory() { # PID
 }
 
 @test "--for: memory does not grow with the rows" {
-    local early late code=0
-    "$BIN/ncclbench" --np 2 --for 12s -b 8 -e 8 -n 20 -w 0 --json >out 2>err 3>&- &
-    wait_for_lines err 2
-    early=$(memory $!)
-    wait_for_lines err 5
-    late=$(memory $!)
-    wait $! || code=$?
-    [ "$code" -eq 0 ]
-    echo "$early $late KiB, $(jq -c '.data.course | [.seconds, .sizes[0].rows]' out)"
+    local early late code seconds
+    for seconds in 12 60 180; do # a busy machine takes longer for as many rows
+        code=0
+        "$BIN/ncclbench" --np 2 --for ${seconds}s -b 8 -e 8 -n 20 -w 0 --json >out 2>err 3>&- &
+        wait_for_lines err 2 $((seconds * 40))
+        early=$(memory $!)
+        wait_for_lines err 5 $((seconds * 40))
+        late=$(memory $!)
+        wait $! || code=$?
+        [ "$code" -eq 0 ]
+        echo "$early $late KiB, $(jq -c '.data.course | [.seconds, .sizes[0].rows]' out)"
+        ! jq -e '.data.course.sizes[0].rows > 2000' out || break
+    done
     jq -e '.data.course.sizes[0].rows > 2000' out
     ((late - early < 700)) # a row's text has more than 1,000 bytes, and half of the rows came between
 }

@@ -63,6 +63,18 @@ by_hand() { # COMMANDS-FOR-RANK-1 ARGS...
     grep -q 'the plug-in gloo.so is not there (looked in ' "$BATS_TEST_TMPDIR/1"
 }
 
+@test "a rank that gets no memory for its buffers is no network through which nothing passes" {
+    [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
+    local kb said=
+    for ((kb = 16000; kb <= 40000 && !said; kb += 2000)); do # enough to meet, and not for more
+        by_hand "ulimit -v $kb" -b 8 -e 8 --deadline 2
+        [[ $stderr != *"nothing passes"* && $stderr != *"left too early"* ]]
+        [[ $stderr != *"rank 1 ("*") has no memory for its buffers"*"-> ulimit -v; free -m   # on "* ]] || said=$status
+    done
+    [ "$said" = 3 ]
+    grep -q 'rank 1 (.*) has no memory for its buffers' "$BATS_TEST_TMPDIR/1"
+}
+
 @test "buffers that fit on one rank alone: all say where there is too little, and how much" {
     [[ ! ${WINDSOCK_SANITIZED-} ]] || skip "sanitizer build"
     by_hand 'ulimit -v 150000' -b 64M -e 64M

@@ -38,6 +38,8 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
     verified gloo 2 all all all_reduce reduce
     verified gloo 2 float sum all_gather broadcast alltoall gather scatter sendrecv
     verified gloo 4 bfloat16 all all_reduce
+    run -0 "$B" --backend gloo --coll alltoall -b 1K -e 1K -n 2 # in place is N/A
+    [[ $output == *"PASS coll.data: 1 result verified, none wrong"* ]]
     run -4 "$B" --backend gloo --coll reduce_scatter -b 8 -e 8
     [[ $output == *"gloo has no reduce_scatter"* ]]
 }

@@ -82,7 +82,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     on 2 ip link set eth0 up
     ((SECONDS - start <= 8))
     grep -Eq '^fail  rank.alive .*rank 2 \(node2, 10.77.0.3\)' "$OUT"
-    wait_for 5 nobody_left $seed
+    wait_for 15 nobody_left $seed
 }
 
 @test "no port is open between two nodes: who cannot be reached" {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "bench/sweep/saved.h"
+#include "bench/sweep/straggler.h"
 #include "bench/sweep/verdict.h"
 #include "lib/report/json.h"
 
@@ -179,6 +180,88 @@ static void a_baseline_is_of_so_many_hosts(void **state)
 	(void)unlink(path);
 }
 
+/* A table whose rows were all lost on their way proves nothing: that is no success. */
+static void a_table_without_rows_is_an_error(void **state)
+{
+	const struct verdict_opts vo = {0};
+	const struct told row = {64 * MIB, 1.1};
+	struct story_opts o;
+	struct story s;
+	struct err e = {0}, broken;
+	struct report *r = told(&s, &o, "b", NULL, 0);
+
+	(void)state;
+	assert_int_equal(story_verdict(&s, &vo, &e), -1);
+	assert_int_equal(e.kind, ERR_SYS);
+	assert_non_null(strstr(e.msg, "nothing was measured"));
+	over(r);
+	/* another reason is known already */
+	r = told(&s, &o, "b", NULL, 0);
+	broken = (struct err){.kind = ERR_ABSENT, .msg = "no driver"};
+	assert_int_equal(story_verdict(&s, &vo, &broken), 0);
+	assert_string_equal(broken.msg, "no driver");
+	over(r);
+	e = (struct err){0};
+	r = told(&s, &o, "b", &row, 1);
+	assert_int_equal(story_verdict(&s, &vo, &e), 0);
+	over(r);
+}
+
+/* What was not compared was not verified: N/A of a way that a library lacks, and empty messages. */
+static void what_was_not_compared_is_not_counted(void **state)
+{
+	static const char row[] = "{\"ev\":\"row\",\"type\":%d,\"op\":0,\"root\":0,\"count\":%d,"
+				  "\"out\":{\"s\":1,\"p50\":%g,\"wrong\":0},"
+				  "\"in\":{\"s\":1,\"wrong\":%d}}";
+	const struct verdict_opts vo = {0};
+	struct story_opts o;
+	struct story s;
+	struct err e = {0};
+	struct report *r = told(&s, &o, "b", NULL, 0);
+	char event[400];
+
+	(void)state;
+	(void)snprintf(event, sizeof(event), row, DT_FLOAT, 0, 1e-9, 0);
+	tell(&s, event);
+	assert_int_equal(story_verdict(&s, &vo, &e), 0);
+	assert_int_equal(report_count(r, ST_ERROR), 1);
+	assert_int_equal(report_count(r, ST_PASS), 0);
+	over(r);
+	r = told(&s, &o, "b", NULL, 0);
+	(void)snprintf(event, sizeof(event), row, DT_FLOAT, 0, 1e-9, 0);
+	tell(&s, event);
+	(void)snprintf(event, sizeof(event), row, DT_FLOAT, 16, 1e-3, -1);
+	tell(&s, event);
+	assert_int_equal(s.totals.rows, 2);
+	assert_int_equal(s.totals.carried, 1);
+	assert_int_equal(s.totals.checked, 1);
+	assert_true(s.totals.best_latency == 1e-3);
+	over(r);
+}
+
+/* How long a rank was waited for is weighed by how long its row took, not by -n. */
+static void a_straggler_is_weighed_by_time(void **state)
+{
+	static const char row[] = "{\"ev\":\"row\",\"type\":%d,\"op\":0,\"root\":0,"
+				  "\"count\":1048576,"
+				  "\"out\":{\"s\":%g,\"took\":%g,\"wrong\":0,\"waited\":[%g,0]},"
+				  "\"in\":{\"s\":%g,\"took\":%g,\"wrong\":0,\"waited\":[%g,0]}}";
+	double seconds[2] = {0};
+	struct story_opts o;
+	struct story s;
+	struct report *r = told(&s, &o, "b", NULL, 0);
+	char event[600];
+
+	(void)state;
+	o.sweep.iters = s.sweep.iters = 20;
+	(void)snprintf(event, sizeof(event), row, DT_FLOAT, 0.001, 0.2, 0.5, 0.004, 0.1, 1.0);
+	tell(&s, event);
+	assert_int_equal(s.rows.n, 1);
+	assert_true(fabs(straggler_add(&s, &s.rows.v[0].row, seconds) - 0.3) < 1e-12);
+	assert_true(fabs(seconds[0] - 0.2) < 1e-12);
+	over(r);
+}
+
 /* Rows point to their cases also when there are many of them. */
 static void many_rows_have_their_own_cases(void **state)
 {
@@ -207,6 +290,9 @@ int main(void)
 		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
 		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),
 		cmocka_unit_test(a_baseline_is_of_so_many_hosts),
+		cmocka_unit_test(a_table_without_rows_is_an_error),
+		cmocka_unit_test(what_was_not_compared_is_not_counted),
+		cmocka_unit_test(a_straggler_is_weighed_by_time),
 		cmocka_unit_test(many_rows_have_their_own_cases),
 	};
 

@@ -1,0 +1,50 @@
+/* The files that were asked for: a baseline, nccl-tests' JSON, a picture. */
+#include "bench/sweep/export.h"
+#include "bench/sweep/verdict.h"
+
+#include <math.h>
+
+/* As a line of a picture: the better way of each row. */
+static void add_story(plot_runs *runs, const struct story *s, const char *name)
+{
+	struct plot_run *run = LIST_ADD(s->a, runs);
+
+	run->name = name;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct sweep_row *r = &s->rows.v[i].row;
+		bool out = r->out.busbw >= r->in.busbw;
+
+		*LIST_ADD(s->a, &run->points) = (struct plot_point){
+			(double)coll_bytes(r->c), out ? r->out.busbw : r->in.busbw,
+			(out ? r->out.seconds : r->in.seconds) * 1e6};
+	}
+}
+
+static int draw(const struct story *s, const struct verdict_opts *o, struct err *e)
+{
+	plot_runs runs = {0};
+
+	add_story(&runs, s, "this run");
+	if (o->plot_here) {
+		const char *text = plot_text(&runs, 78, s->a);
+
+		report_answer(s->r, text, strlen(text));
+	}
+	if (!o->plot)
+		return 0;
+	for (size_t i = 0; o->plot_with && o->plot_with[i]; i++)
+		if (plot_add_file(&runs, o->plot_with[i], s->a, e))
+			return -1;
+	return plot_svg(&runs, s->a, o->plot, e);
+}
+
+int verdict_files(const struct story *s, const struct verdict_opts *o, struct err *e)
+{
+	if (o->save_baseline && baseline_save(s, o->save_baseline, e))
+		return -1;
+	if (o->nccl_json &&
+	    (export_is_csv(o->nccl_json) ? export_csv(s, o->nccl_json, e)
+					 : export_nccl_json(s, o->nccl_json, o->argv, e)))
+		return -1;
+	return draw(s, o, e);
+}
