@@ -32,7 +32,7 @@ static const char about[] =
 static const char examples[] =
 	"  ddpsmoke                          # two ranks, a verdict in half a second\n"
 	"  ddpsmoke --hosts 'node[1-4]'       # a rank on each, over ssh\n"
-	"  ddpsmoke --serve                  # no ssh: a line to type on the other machine\n"
+	"  ddpsmoke --serve                  # no ssh: a line to paste on the other\n"
 	"  srun -N 4 ddpsmoke                # or torchrun, accelerate, mpirun\n"
 	"  ddpsmoke --backend gloo           # the same gradients over another library\n"
 	"  ddpsmoke --model resnet18 --data stl10:DIR --plot loss.svg\n"
@@ -160,7 +160,9 @@ static const struct app_spec spec = {
 		.summary = "does data-parallel training work, with the right numbers",
 		.synopsis = "[OPTIONS]",
 		.about = about,
-		.examples = examples},
+		.examples = examples,
+		.stray = "hosts go with --hosts; it trains a network of its own (--model); how to "
+			 "start yours: --emit torchrun"},
 	.rows = train_ask_rows,
 	.nrows = TRAIN_ASK_NROWS,
 	.cfg = &config.ask,

@@ -26,12 +26,16 @@ static const char about[] =
 	"this machine and nothing about NCCL, and every output says so.";
 
 static const char examples[] =
-	"  ncclbench                            # latency and bandwidth, in 20 seconds at most\n"
+	"  ncclbench                            # latency and bandwidth, 20 s at most\n"
 	"  ncclbench -b 8 -e 1G                 # 28 sizes, doubling\n"
-	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n"
 	"  ncclbench -b 1M -e 64M -o all -d all # every type and reduction, verified\n"
-	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right, and as fast?\n"
-	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n";
+	"  ncclbench --hosts a,b -b 8 -e 1G     # between machines, over ssh\n"
+	"  ncclbench --serve                    # without ssh: a line to paste there\n"
+	"  ncclbench --hosts a,b,c --find-slow  # which node, which link\n"
+	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right and fast?\n"
+	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
+	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"
+	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n";
 
 static void note(struct app *app, struct config *c, const char *text)
 {
@@ -179,7 +183,9 @@ static const struct app_spec spec = {
 		.summary = "how fast are collectives between these ranks, and are they right",
 		.synopsis = "[OPTIONS]",
 		.about = about,
-		.examples = examples},
+		.examples = examples,
+		.stray = "a collective goes with --coll, hosts with --hosts, a saved output with "
+			 "--analyze"},
 	.rows = asked_rows,
 	.nrows = ASKED_NROWS,
 	.cfg = &config.asked,

@@ -1,5 +1,6 @@
 /* ncclwhy: what does this failure log mean, and what do I type now. */
 #include "cmd/app.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "probes/log/confirm.h"
@@ -64,22 +65,30 @@ static const char about[] =
 	"NCCL_DEBUG output, PyTorch, torchrun and accelerate, Slurm, MPI and kernel lines, from "
 	"one rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from "
 	"its louder echoes, and ranks are compared.\n\n"
+	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
+	"unchanged, and explains on stderr when it fails or stalls.\n\n"
 	"A cause is named by an id. Where one of our own entries states a widely known cause more "
 	"finely (the kernel's out-of-memory line, and SHM-004, killed from outside), the id is the "
 	"known one's, and the entry stands before its line: `KRN-001: line 7`. In JSON they are "
-	"data.causes[].id and .entry; .kin[] has the other lines of that family.\n\n"
-	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
-	"unchanged, and explains on stderr when it fails or stalls.";
+	"data.causes[].id and .entry; .kin[] has the other lines of that family.";
 
 static const char examples[] =
 	"  ncclwhy train.log                    # what happened, and what to type\n"
-	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs, and the kernel's, together\n"
+	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs and the kernel's together\n"
 	"  torchrun train.py 2>&1 | ncclwhy     # from a pipe\n"
-	"  ncclwhy -- torchrun train.py         # run it, and explain when it fails or stalls\n"
+	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
-	"  ncclwhy --live node1                 # a job that hangs: who is missing or behind?\n"
+	"  ncclwhy --live node1                 # a job that hangs: who is missing, behind?\n"
 	"  ncclwhy --confirm train.log          # and look whether this host shows it\n"
-	"  ncclwhy --confirm --hosts node[1-8] train.log   # or one of the job's";
+	"  ncclwhy --confirm --hosts 'node[1-8]' train.log";
+
+static const char exits[] =
+	"0 no confident cause was found: no proof of health (--strict makes warnings 1)\n"
+	"1 a confident cause was found\n"
+	"2 the command line is wrong\n"
+	"3 there was nothing to read, or the tool could not do its job here\n"
+	"4 --live: no such job answers\n"
+	"-- with a COMMAND it is the command's own\n";
 
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
@@ -143,6 +152,9 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 
 		if (!source_read(w, app->operands.v[i], &its))
 			continue;
+		if (!i && access(app->operands.v[0], F_OK) &&
+		    file_on_path(&app->arena, app->operands.v[0]))
+			err_hint(&its, "to run a command: ncclwhy -- %s ...", app->operands.v[0]);
 		/* the others are read all the same; the first that cannot be is said at the end */
 		if (e->kind == ERR_NONE)
 			*e = its;
@@ -168,14 +180,15 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	return read_all(app, w, e);
 }
 
-/* A command that went well needs no explanation; nor one that was told to end, where the log has
- * nothing to say. */
+/* A command that went well needs no explanation; nor one that was told to end, or that a shell
+ * would not start, where the log has nothing to say. */
 static bool is_plain(const struct config *c, const struct explanation *x)
 {
 	int sig = c->child_code - 128;
+	bool unstarted = c->child_code == 126 || c->child_code == 127;
 
 	return c->child_code == 0 ||
-	       (!x->causes.n && (sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
+	       (!x->causes.n && (unstarted || sig == SIGINT || sig == SIGTERM || sig == SIGHUP));
 }
 
 static int read_and_explain(struct app *app, struct config *c, struct why *w, struct err *e)
@@ -235,6 +248,7 @@ int main(int argc, char **argv)
 			.synopsis = "[OPTIONS] [FILE...|-]  |  [OPTIONS] -- COMMAND...",
 			.about = about,
 			.examples = examples,
+			.exits = exits,
 			.operand = "FILE",
 			.operand_complete = OPT_C_FILE},
 		.rows = rows,

@@ -36,18 +36,18 @@ static const char about[] =
 	"and what to type on the other node.";
 
 static const char examples[] =
-	"  portcheck                            # this host's part, and what to type on a peer\n"
-	"  portcheck 10.0.0.2                   # MASTER_PORT and a sample of ephemeral ports\n"
+	"  portcheck                            # this host, and what to type on a peer\n"
+	"  portcheck 10.0.0.2                   # MASTER_PORT and some ephemeral ports\n"
 	"  portcheck 10.0.0.2:29500,30000-30010 # these ports\n"
 	"  portcheck node2 --ports nccl,ssh     # lists by name\n"
 	"  portcheck 10.0.0.2:1-65535           # all, in a second or two\n"
 	"  portcheck node2:29500 --expect open  # is rank 0 listening?\n"
 	"  portcheck 10.0.0.2 --from eth1       # through that interface\n"
 	"  portcheck --hosts 'node[1-8]'        # everybody to everybody, as a matrix\n"
-	"  portcheck --serve --wait 3           # the same without ssh: paste a line there\n"
+	"  portcheck --serve --wait 3           # without ssh: paste a line there\n"
 	"  portcheck --hosts lab --bandwidth 2  # and how fast, two seconds each way\n"
 	"  portcheck --cloud                    # who the cloud says this machine is\n"
-	"  portcheck --cloud --audit            # do its security groups let training through\n"
+	"  portcheck --cloud --audit            # do its groups let training through?\n"
 	"  aws ec2 describe-security-groups | portcheck --cloud --audit -\n"
 	"  portcheck --cloud --audit --apply    # and add the rules that are missing\n";
 

@@ -9,6 +9,8 @@
  * Options may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE;
  * short switches may be bundled (-qv). A unique prefix of a long name is NOT
  * accepted: scripts must not break when an option is added. `--` ends options.
+ * `help` and `version` as the only argument are those options. A list of hosts (OPT_C_HOSTS) is one
+ * word: what stands behind it for want of a comma is refused.
  * A value missing on the command line is looked up in opt.env (an empty one
  * counts as unset) before the default that the caller left in the config
  * struct is used. The last of several values wins, OPT_LIST keeps them all.
@@ -64,6 +66,11 @@ struct opt {
 #define OPT_RSH                                                                                    \
 	.name = "rsh", .metavar = "CMD", .type = OPT_STR, .env = "WINDSOCK_RSH",                   \
 	.help = "how to reach them, instead of ssh"
+#define OPT_COPY_SELF                                                                              \
+	.name = "copy-self", .type = OPT_BOOL,                                                     \
+	.help = "hosts that have not this program get it, removed afterwards"
+#define OPT_KEEP                                                                                   \
+	.name = "keep", .type = OPT_BOOL, .help = "--copy-self: leave it there, for the next time"
 
 struct opt_table {
 	const struct opt *rows;
@@ -81,8 +88,8 @@ struct command {
 	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
 	const char *const *verbs; /* what the first operand may be instead; NULL-terminated */
-	/* The verb whose third word is a command line, and the hint at an option behind it that
-	 * may be that command's, with a %s for it; NULL: there is none. */
+	/* The verb whose second word is hosts and whose third a command line, and the hint at an
+	 * option behind it that may be that command's, with a %s for it; NULL: there is none. */
 	const char *line_verb, *line_hint;
 	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
@@ -108,7 +115,8 @@ void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, st
 void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t nt,
 		  struct text *out);
 
-/* The nearest of @n names to @got, or NULL when none is near (did you mean). */
+/* The nearest of @n names to @got, or what other tools call it; NULL when none is near (did you
+ * mean). Capitals and underscores are no errors. */
 const char *nearest_name(const char *got, const char *const *names, size_t n);
 bool is_slip_of(const char *got, const char *name); /* two typing errors at most */
 

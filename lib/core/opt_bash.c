@@ -128,6 +128,9 @@ void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, s
 	if (cmd->verbs)
 		text_addf(out, "            if ((COMP_CWORD == 1)); then words='%s'; fi\n",
 			  opt_join(out->a, cmd->verbs, " "));
+	if (cmd->line_verb)
+		text_addf(out, "            if [[ $prev == %s ]]; then kind=hosts list=1; fi\n",
+			  cmd->line_verb);
 	text_add(out, "        fi ;;\n    esac\n");
 	text_addf(out, "%scomplete -F _%s %s\n", tail, cmd->name, cmd->name);
 }

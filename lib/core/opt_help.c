@@ -107,10 +107,12 @@ static void examples(const struct page *p, const struct command *cmd)
 
 	opt_examples(cmd, p->a, &list);
 	for (size_t i = 0; i < list.n; i++) {
-		size_t n = list.v[i].right ? strlen(list.v[i].right) : 0;
+		const struct opt_pair *x = &list.v[i];
 
-		left = strlen(list.v[i].left) > left ? strlen(list.v[i].left) : left;
-		right = n > right ? n : right;
+		if (!x->right) /* has its line alone, however long */
+			continue;
+		left = strlen(x->left) > left ? strlen(x->left) : left;
+		right = strlen(x->right) > right ? strlen(x->right) : right;
 	}
 	text_add(p->out, list.n ? "\nExamples:\n" : "");
 	for (size_t i = 0; i < list.n; i++) {

@@ -1,5 +1,7 @@
 #include "lib/core/opt.h"
 
+#include <ctype.h>
+
 enum { LONGEST = 64 };
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -41,28 +43,96 @@ bool is_slip_of(const char *got, const char *name)
 	return n <= LONGEST && m <= LONGEST && distance(got, n, name, m) <= ERRORS;
 }
 
+/* Capitals and underscores are no errors. False: too long to be near anything. */
+static bool fold(const char *s, char out[LONGEST + 1])
+{
+	size_t n = strlen(s);
+
+	for (size_t i = 0; n <= LONGEST && i <= n; i++)
+		out[i] = (char)(s[i] == '_' ? '-' : tolower((unsigned char)s[i]));
+	return n <= LONGEST;
+}
+
+/* What other tools call it. The first of ours that is among the names counts. */
+static const struct {
+	const char *said, *ours;
+} other_words[] = {
+	{"average", "avg"},
+	{"burn-in", "for"},
+	{"collective", "coll"},
+	{"csv", "output_file"},
+	{"dtype", "datatype"},
+	{"duration", "for"},
+	{"gpu", "cuda"},
+	{"host-file", "hosts"},
+	{"hostfile", "hosts"},
+	{"hostlist", "hosts"},
+	{"html", "report"},
+	{"iface", "from"},
+	{"interface", "from"},
+	{"iterations", "iters"},
+	{"learning-rate", "lr"},
+	{"machinefile", "hosts"},
+	{"mean", "avg"},
+	{"nodefile", "hosts"},
+	{"nodelist", "hosts"},
+	{"npernode", "np-per-host"},
+	{"nproc", "np"},
+	{"nproc-per-node", "np-per-host"},
+	{"nprocs", "np"},
+	{"ntasks", "np"},
+	{"ntasks-per-node", "np-per-host"},
+	{"num-processes", "np"},
+	{"ppn", "np-per-host"},
+	{"redop", "op"},
+	{"silent", "quiet"},
+	{"size", "minbytes"},
+	{"slurm", "srun"},
+	{"threshold", "expect"},
+	{"timeout", "deadline"},
+	{"verify", "check"},
+};
+
+static const char *other_word(const char *folded, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(other_words); i++)
+		for (size_t k = 0; streq(folded, other_words[i].said) && k < n; k++)
+			if (streq(names[k], other_words[i].ours))
+				return names[k];
+	return NULL;
+}
+
+/* How far @got is from @name, or SIZE_MAX: not near. Both are folded. */
+static size_t how_far(const char *got, const char *name, size_t limit)
+{
+	size_t ngot = strlen(got), n = strlen(name), d;
+
+	/* Somebody who typed the beginning knew what follows. */
+	if (ngot > 1 && starts_with(name, got))
+		return ngot < n;
+	d = distance(got, ngot, name, n);
+	/* With every second letter wrong nothing is near. */
+	if (d <= limit && 2 * d < (ngot > n ? ngot : n))
+		return d + 1;
+	/* More than the name: batch-size, alltoall_perf */
+	return n > 2 && starts_with(got, name) && got[n] == '-' ? limit + 2 : SIZE_MAX;
+}
+
 const char *nearest_name(const char *got, const char *const *names, size_t n)
 {
-	size_t ngot = strlen(got), best = SIZE_MAX;
-	size_t limit = ngot / 3 > 2 ? ngot / 3 : 2;
+	char word[LONGEST + 1], name[LONGEST + 1];
+	size_t limit = strlen(got) / 3 > 2 ? strlen(got) / 3 : 2, best = SIZE_MAX;
 	const char *ret = NULL;
 
-	if (!ngot || ngot > LONGEST)
+	if (!*got || !fold(got, word))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(names[i]);
-		size_t d = len > LONGEST ? SIZE_MAX : distance(got, ngot, names[i], len);
-		bool prefix = ngot > 1 && starts_with(names[i], got);
+		size_t d = fold(names[i], name) ? how_far(word, name, limit) : SIZE_MAX;
 
-		/* With every second letter wrong nothing is near. */
-		if (!prefix && (d > limit || 2 * d >= (ngot > len ? ngot : len)))
-			continue;
-		/* Somebody who typed the beginning knew what follows. */
-		d = prefix ? 0 : d + 1;
 		if (d < best) {
 			best = d;
 			ret = names[i];
 		}
 	}
-	return ret;
+	return best > 1 && other_word(word, names, n) ? other_word(word, names, n) : ret;
 }

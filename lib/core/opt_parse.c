@@ -11,7 +11,8 @@ struct parser {
 	struct arena *a;
 	struct err *e;
 	const str_list *operands;
-	const struct opt_row *alone; /* the option just before, which took no value: --suggest */
+	const struct opt_row *alone;  /* the option just before, which took no value: --suggest */
+	const char *hosts, *hosts_as; /* the value that was hosts, just before, and its option */
 };
 
 /* An option as it was written: what to call it in a message, and its row. */
@@ -20,14 +21,6 @@ struct seen {
 	const char *as;
 	bool off; /* --no-NAME */
 };
-
-static int set_value(struct parser *p, const struct seen *s, const char *value)
-{
-	/* Two rows may share their storage: --json is short for --format json. */
-	for (size_t i = 0; i < p->rows.n; i++)
-		p->rows.v[i].given |= p->rows.v[i].at == s->row->at;
-	return opt_store(s->row, s->as, value, s->off, p->a, p->e);
-}
 
 static const struct opt_row *find_long(const struct parser *p, const char *name, size_t n)
 {
@@ -40,32 +33,24 @@ static const struct opt_row *find_long(const struct parser *p, const char *name,
 	return NULL;
 }
 
+static int set_value(struct parser *p, const struct seen *s, const char *value)
+{
+	/* Two rows may share their storage: --json is short for --format json. */
+	for (size_t i = 0; i < p->rows.n; i++)
+		p->rows.v[i].given |= p->rows.v[i].at == s->row->at;
+	if (!opt_store(s->row, s->as, value, s->off, p->a, p->e))
+		return 0;
+	return *p->e->hint || !s->row->o->choices || !find_long(p, value, strlen(value))
+		       ? -1
+		       : err_hint(p->e, "did you mean --%s?", value);
+}
+
 static const struct opt_row *find_short(const struct parser *p, char letter)
 {
 	for (size_t i = 0; letter && i < p->rows.n; i++)
 		if (p->rows.v[i].shortname == letter)
 			return &p->rows.v[i];
 	return NULL;
-}
-
-/* Did-you-mean for @arg, dashes and value taken off. */
-static int suggest(struct parser *p, const char *arg)
-{
-	const char *word = arg + strspn(arg, "-"), *near;
-	str_list names = {0};
-
-	word = arena_strndup(p->a, word, strcspn(word, "="));
-	for (size_t i = 0; i < p->rows.n; i++) {
-		const struct opt *o = p->rows.v[i].o;
-
-		if (o->hidden)
-			continue;
-		*LIST_ADD(p->a, &names) = o->name;
-		if (o->type == OPT_BOOL && starts_with(word, "no-"))
-			*LIST_ADD(p->a, &names) = arena_printf(p->a, "no-%s", o->name);
-	}
-	near = nearest_name(word, names.v, names.n);
-	return near ? err_hint(p->e, "did you mean --%s?", near) : -1;
 }
 
 /* It may be of a command line that was not quoted. */
@@ -78,10 +63,27 @@ static int suggest_quotes(struct parser *p, const char *arg)
 	return err_hint(p->e, "%.*s%s%s", (int)(hole - hint), hint, arg, hole + 2);
 }
 
+/* Is it one of ours but for a letter or two? A short one resembles many, and other commands have
+ * words for what ours call otherwise: --timeout. */
+static bool is_misspelt(const struct parser *p, const char *arg)
+{
+	enum { SHORT = 4 };
+	const char *word = arg + strspn(arg, "-");
+
+	word = arena_strndup(p->a, word, strcspn(word, "="));
+	for (size_t i = 0; strlen(word) >= SHORT && i < p->rows.n; i++)
+		if (!p->rows.v[i].o->hidden && is_slip_of(word, p->rows.v[i].o->name))
+			return true;
+	return false;
+}
+
 static int unknown(struct parser *p, const char *arg)
 {
 	err_set(p->e, ERR_USAGE, "unknown option '%.*s'", (int)strcspn(arg, "="), arg);
-	suggest(p, arg);
+	if (!is_misspelt(p, arg))
+		suggest_quotes(p, arg);
+	if (!*p->e->hint)
+		opt_suggest(&p->rows, arg, p->a, p->e);
 	return *p->e->hint ? -1 : suggest_quotes(p, arg);
 }
 
@@ -89,6 +91,16 @@ static int unknown(struct parser *p, const char *arg)
 static bool looks_like_option(const struct parser *p, const char *arg)
 {
 	return starts_with(arg, "--") && find_long(p, arg + 2, strcspn(arg + 2, "="));
+}
+
+static int lacks_value(struct parser *p, const struct seen *s, const char *next)
+{
+	if (next)
+		err_set(p->e, ERR_USAGE, "%s needs a value, but '%s' follows", s->as, next);
+	else
+		err_set(p->e, ERR_USAGE, "%s needs a value", s->as);
+	return err_hint(p->e, "%s %s: %s", s->as, opt_metavar(s->row->o),
+			opt_sentence(s->row->o, p->a));
 }
 
 /* @value: what is glued to the option, or NULL. Returns how many further arguments it took. */
@@ -101,18 +113,17 @@ static int take(struct parser *p, const struct seen *s, const char *value, const
 		return value ? err_set(p->e, ERR_USAGE, "%s takes no value, but got '%s'", s->as,
 				       value)
 			     : set_value(p, s, o->type == OPT_BOOL ? "yes" : o->if_bare);
-	if (value)
-		return set_value(p, s, value);
-	if (o->if_bare) {
+	if (!value && o->if_bare) {
 		p->alone = s->row;
 		return set_value(p, s, o->if_bare);
 	}
-	if (!next)
-		return err_set(p->e, ERR_USAGE, "%s needs a value: %s", s->as, metavar);
-	if (looks_like_option(p, next))
-		return err_set(p->e, ERR_USAGE, "%s needs a value (%s), but '%s' follows", s->as,
-			       metavar, next);
-	return set_value(p, s, next) ? -1 : 1;
+	if (!value && (!next || looks_like_option(p, next)))
+		return lacks_value(p, s, next);
+	if (o->complete == OPT_C_HOSTS) {
+		p->hosts = value ? value : next;
+		p->hosts_as = s->as;
+	}
+	return set_value(p, s, value ? value : next) ? -1 : !value;
 }
 
 static int take_long(struct parser *p, const char *arg, const char *next)
@@ -133,6 +144,9 @@ static int take_long(struct parser *p, const char *arg, const char *next)
 /* -q, -qv, -n8, -n 8 */
 static int take_short(struct parser *p, const char *arg, const char *next)
 {
+	/* -help, -np 2: nobody has bundled or glued that */
+	if (arg[2] && find_long(p, arg + 1, strcspn(arg + 1, "=")))
+		return unknown(p, arg);
 	for (const char *c = arg + 1; *c; c++) {
 		struct seen s = {.row = find_short(p, *c), .as = arena_printf(p->a, "-%c", *c)};
 
@@ -142,6 +156,11 @@ static int take_short(struct parser *p, const char *arg, const char *next)
 			err_set(p->e, ERR_USAGE, "unknown option '-%c' in '%s'", *c, arg);
 			return suggest_quotes(p, arg);
 		}
+		if (opt_metavar(s.row->o) && c[1] == '=') {
+			err_set(p->e, ERR_USAGE, "%s takes its value without '='", s.as);
+			return err_hint(p->e, "did you mean %s %s?", s.as,
+					c[2] ? c + 2 : opt_metavar(s.row->o));
+		}
 		if (opt_metavar(s.row->o))
 			return take(p, &s, c[1] ? c + 1 : NULL, next);
 		if (take(p, &s, NULL, NULL))
@@ -150,26 +169,10 @@ static int take_short(struct parser *p, const char *arg, const char *next)
 	return 0;
 }
 
-static bool is_choice(const struct opt *o, const char *arg)
-{
-	for (const char *const *c = o->choices; c && *c; c++)
-		if (streq(*c, arg))
-			return true;
-	return false;
-}
-
 /* A word without dashes: a value that lost its '=', an option, a value that lost its option. */
 static int suggest_for_word(struct parser *p, const char *arg)
 {
-	if (p->alone && is_choice(p->alone->o, arg))
-		return err_hint(p->e, "did you mean --%s=%s?", p->alone->o->name, arg);
-	for (size_t i = 0; !find_long(p, arg, strlen(arg)) && i < p->rows.n; i++) {
-		const struct opt *o = p->rows.v[i].o;
-
-		if (!o->hidden && is_choice(o, arg))
-			return err_hint(p->e, "did you mean --%s=%s?", o->name, arg);
-	}
-	suggest(p, arg);
+	opt_suggest_for_word(&p->rows, p->alone ? p->alone->o : NULL, arg, p->a, p->e);
 	return *p->e->hint || !p->cmd->stray ? -1 : err_hint(p->e, "%s", p->cmd->stray);
 }
 
@@ -181,6 +184,38 @@ static int take_operand(struct parser *p, const char *arg, str_list *operands)
 	}
 	err_set(p->e, ERR_USAGE, "unexpected operand '%s'", arg);
 	return suggest_for_word(p, arg);
+}
+
+static bool is_verb(const struct command *cmd, const char *word)
+{
+	for (const char *const *v = cmd->verbs; v && *v; v++)
+		if (streq(*v, word))
+			return true;
+	return false;
+}
+
+/* Between these two stands a blank that was to be a comma alone. */
+static bool is_torn(const char *left, const char *right)
+{
+	size_t n = strlen(left);
+
+	return (n && left[n - 1] == ',') || *right == ',';
+}
+
+/* --hosts a, b: the words from @argv[0] on belong to the list before them. */
+static int check_hosts(struct parser *p, char *const *argv)
+{
+	const struct command *cmd = p->cmd;
+	bool may_follow = cmd->operand && (!cmd->verbs || p->operands->n || is_verb(cmd, *argv));
+	str_list pieces = {0};
+
+	if (may_follow && !is_torn(argv[-1], argv[0]))
+		return 0;
+	*LIST_ADD(p->a, &pieces) = p->hosts; /* all of argv[-1], or what is behind its '=' */
+	for (; *argv && **argv != '-' && (!may_follow || is_torn(argv[-1], argv[0])); argv++)
+		*LIST_ADD(p->a, &pieces) = *argv;
+	err_set(p->e, ERR_USAGE, "%s takes one word, but '%s' follows", p->hosts_as, pieces.v[1]);
+	return opt_suggest_list(p->hosts_as, &pieces, p->a, p->e);
 }
 
 /* Returns how many arguments behind the first it took. */
@@ -233,24 +268,34 @@ static const char *answer(struct parser *p, const char *wanted, const struct opt
 }
 
 static int parse_args(struct parser *p, int argc, char **argv, str_list *operands,
-		      const char *const *wanted)
+		      const char **wanted)
 {
 	bool only_operands = false;
 
+	/* Alone these are no host, file or verb. */
+	if (argc == 2 && (streq(argv[1], "help") || streq(argv[1], "version"))) {
+		*wanted = argv[1];
+		return 0;
+	}
 	for (int i = 1; i < argc && !*wanted; i++) {
 		const struct opt_row *alone = p->alone;
+		const char *hosts = p->hosts;
 		int took = 0;
 
 		if (only_operands)
 			took = take_operand(p, argv[i], operands);
 		else if (streq(argv[i], "--"))
 			only_operands = true;
+		else if (hosts && *argv[i] != '-' && check_hosts(p, argv + i))
+			return -1;
 		else
 			took = take_arg(p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, operands);
 		if (took < 0)
 			return -1;
 		if (p->alone == alone) /* it stood before this one */
 			p->alone = NULL;
+		if (p->hosts == hosts)
+			p->hosts = NULL;
 		i += took;
 	}
 	return 0;

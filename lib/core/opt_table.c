@@ -153,6 +153,8 @@ const char *opt_accepts(const struct opt *o, struct arena *a)
 		return kind;
 	if (!o->max)
 		return arena_printf(a, "%s, at least %s", kind, write_limit(o, a, o->min));
+	if (!o->min && o->type == OPT_DURATION)
+		return arena_printf(a, "%s, at most %s", kind, write_limit(o, a, o->max));
 	return arena_printf(a, "%s from %s to %s", kind, write_limit(o, a, o->min),
 			    write_limit(o, a, o->max));
 }

@@ -23,6 +23,13 @@ void opt_flatten(const struct opt_table *t, size_t nt, const char **ret_wanted, 
 /* Checks and stores. @as: what the option or variable is called; @off: it was --no-NAME. */
 int opt_store(const struct opt_row *row, const char *as, const char *value, bool off,
 	      struct arena *a, struct err *e) MUST_CHECK;
+/* Did-you-mean as @e's hint, if any: for an unknown option; for a word without dashes (@alone: the
+ * option before it that took no value, or NULL); for a list in several words. All return -1. */
+int opt_suggest(const opt_rows *rows, const char *arg, struct arena *a, struct err *e);
+int opt_suggest_for_word(const opt_rows *rows, const struct opt *alone, const char *word,
+			 struct arena *a, struct err *e);
+int opt_suggest_list(const char *as, const str_list *pieces, struct arena *a, struct err *e);
+
 /* NULL: a switch. */
 const char *opt_metavar(const struct opt *o);
 /* "-o, --output FILE", "--bashrc[=HOW]", "--[no-]color" */

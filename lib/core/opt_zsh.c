@@ -84,7 +84,14 @@ void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, st
 	if (cmd->verbs)
 		text_addf(out, " \\\n        '1:%s:{ compadd - %s; %s }'", cmd->operand,
 			  opt_join(out->a, cmd->verbs, " "), action(cmd->operand_complete));
-	if (cmd->operand)
+	if (cmd->line_verb)
+		text_addf(
+			out,
+			" \\\n        '*:%s:{ if [[ $words[CURRENT-1] == %s ]]; then %s; else %s; "
+			"fi }'",
+			cmd->operand, cmd->line_verb, action(OPT_C_HOSTS),
+			action(cmd->operand_complete));
+	else if (cmd->operand)
 		text_addf(out, " \\\n        '*:%s:%s'", cmd->operand,
 			  action(cmd->operand_complete));
 	text_addf(out, "\n}\n_%s \"$@\"\n", cmd->name);

@@ -36,9 +36,8 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	 "every one of these to every other: a list, a Slurm hostlist, a hostfile, or the word lab",
 	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
 	{OPT_RSH, AT(rsh)},
-	{0, "copy-self", NULL, "hosts that have not this program get it, removed afterwards",
-	 OPT_BOOL, AT(copy_self)},
-	{0, "keep", NULL, "--copy-self: leave it there, for the next time", OPT_BOOL, AT(keep)},
+	{OPT_COPY_SELF, AT(copy_self)},
+	{OPT_KEEP, AT(keep)},
 	{0, "serve", NULL,
 	 "no ssh: prints a line to paste on the other machines, and waits for them", OPT_BOOL,
 	 AT(serve)},
@@ -125,9 +124,13 @@ int port_ask_check(struct port_ask *q, const str_list *operands, bool cloud, str
 		return err_set(e, ERR_USAGE, "%s and %s cannot be combined", many, other);
 	if (serves && !q->serve)
 		return needs_serve(serves, e);
-	if (many && operands->n)
-		return err_set(e, ERR_USAGE, "%s asks every pair of them; '%s' does not fit", many,
-			       operands->v[0]);
+	if (many && operands->n) {
+		err_set(e, ERR_USAGE, "%s asks every pair of them; '%s' does not fit", many,
+			operands->v[0]);
+		return q->hosts ? err_hint(e, "hosts are one word: --hosts %s,%s", q->hosts,
+					   operands->v[0])
+				: -1;
+	}
 	if (q->rate_ns && (operands->n || cloud))
 		return err_set(e, ERR_USAGE,
 			       "--bandwidth needs a portcheck at both ends: --hosts "

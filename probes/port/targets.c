@@ -7,6 +7,13 @@ enum { MAX_ADDRS = 8 };
 static int malformed(const char *operand, struct err *e)
 {
 	err_set(e, ERR_USAGE, "'%s' is not HOST or HOST:PORTS", operand);
+	if (!operand[strspn(operand, "0123456789,-")])
+		return err_hint(e, "ports stand behind their host: HOST:%s", operand);
+	if (operand[strcspn(operand, ",[")] && *operand != '[' && !strchr(operand, ':'))
+		return err_hint(e,
+				"a list is asked by all of it: --hosts '%s'; from here each is "
+				"a word of its own",
+				operand);
 	return err_hint(e, "for example 10.0.0.2:29500, node1:29500,30000-30010 or "
 			   "[fd00::2]:29500");
 }
@@ -81,6 +88,8 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 	}
 	if (addr_is_digit_trap(t->host)) {
 		err_set(e, ERR_USAGE, "'%s' is a number, not a host", t->host);
+		if (!list && !t->host[strspn(t->host, "0123456789")])
+			return err_hint(e, "ports stand behind their host: HOST:%s", t->host);
 		return err_hint(e, "nobody looks it up as a name: give the address, with its dots");
 	}
 	t->given = eq ? arena_strndup(a, operand, (size_t)(eq - operand)) : t->host;

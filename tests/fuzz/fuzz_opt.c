@@ -30,6 +30,7 @@ static const struct opt rows[] = {
 	{0, "json", NULL, "a short form", OPT_STR, AT(kind), .if_bare = "json"},
 	{0, "how", "HOW", "may stand alone", OPT_CHOICE, AT(how), .choices = kinds,
 	 .if_bare = "table"},
+	{OPT_HOSTS("of these"), AT(text)},
 	{'i', "item", "ITEM", "repeated", OPT_LIST, AT(items)},
 };
 

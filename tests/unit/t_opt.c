@@ -36,6 +36,7 @@ static const struct opt own_rows[] = {
 	{0, "how", "HOW", "may stand alone", OPT_CHOICE, AT(how), .choices = hows,
 	 .if_bare = "computed"},
 	{'i', "item", "ITEM", "repeated", OPT_LIST, AT(items), .env = "T_ITEM"},
+	{OPT_HOSTS("of these"), AT(text)},
 	{0, "secret", NULL, "a test hook", OPT_BOOL, AT(other), .hidden = true},
 	{'V', "vectors", NULL, "takes the letter of --version", OPT_BOOL, AT(other)},
 };
@@ -100,12 +101,24 @@ static void says_what_is_wrong(void **state UNUSED)
 		{"--zzzzzz", "unknown option '--zzzzzz'", help},
 		{"--secre", "unknown option '--secre'", help},
 		{"--no-count", "unknown option '--no-count'", help},
-		{"-flag", "unknown option '-l' in '-flag'", help},
+		{"-flag", "unknown option '-flag'", "did you mean --flag?"},
+		{"-help", "unknown option '-help'", "did you mean --help?"},
+		{"--FLAG", "unknown option '--FLAG'", "did you mean --flag?"},
+		{"--junit", "unknown option '--junit'", "did you mean --format=junit?"},
+		{"--count-them", "unknown option '--count-them'", "did you mean --count?"},
+		{"--nodelist", "unknown option '--nodelist'", "did you mean --hosts?"},
+		{"-j", "unknown option '-j'", "did you mean --json?"},
+		{"-H", "unknown option '-H'", "did you mean --how, --hosts or --help?"},
+		{"-z", "unknown option '-z'", help},
+		{"-c=5", "-c takes its value without '='", "did you mean -c 5?"},
+		{"-c=", "-c takes its value without '='", "did you mean -c N?"},
 		{"-zflag", "unknown option '-zflag'", "did you mean --flag?"},
 		{"-fz", "unknown option '-z' in '-fz'", help},
 		{"---", "unknown option '---'", help},
 		{"--=x", "unknown option '--'", help},
-		{"host", "unexpected operand 'host'", help},
+		{"apple", "unexpected operand 'apple'", help},
+		{"host", "unexpected operand 'host'", "did you mean --hosts?"},
+		{"Junit", "unexpected operand 'Junit'", "did you mean --format=junit?"},
 		{"-", "unexpected operand '-'", help},
 		{"_", "unexpected operand ''", help},
 		{"format", "unexpected operand 'format'", "did you mean --format?"},
@@ -113,9 +126,22 @@ static void says_what_is_wrong(void **state UNUSED)
 		{"--flag=1", "--flag takes no value, but got '1'", help},
 		{"--json=1", "--json takes no value, but got '1'", help},
 		{"--help=x", "--help takes no value, but got 'x'", help},
-		{"--count", "--count needs a value: N", help},
-		{"-fc", "-c needs a value: N", help},
-		{"--text --flag", "--text needs a value (TEXT), but '--flag' follows", help},
+		{"--count", "--count needs a value", "--count N: a number (env: T_COUNT)"},
+		{"-fc", "-c needs a value", "-c N: a number (env: T_COUNT)"},
+		{"--text --flag", "--text needs a value, but '--flag' follows",
+		 "--text TEXT: any text"},
+		{"--hosts a, b", "--hosts takes one word, but 'b' follows",
+		 "did you mean --hosts a,b?"},
+		{"--hosts=a, b", "--hosts takes one word, but 'b' follows",
+		 "did you mean --hosts a,b?"},
+		{"--hosts= a,b -f", "--hosts takes one word, but 'a,b' follows",
+		 "did you mean --hosts a,b?"},
+		{"--hosts a -f b", "unexpected operand 'b'", help},
+		{"--JSON", "unknown option '--JSON'", "did you mean --json?"},
+		{"cnt1", "unexpected operand 'cnt1'", help}, /* a host's name: not --count */
+		{"--cout", "unknown option '--cout'", "did you mean --count?"},
+		{"--hosts n[1-2] ,n7 n9 -f", "--hosts takes one word, but ',n7' follows",
+		 "did you mean --hosts 'n[1-2],n7,n9'?"},
 		{"--count=", "--count: '' is not a whole number from 1 to 99", help},
 		{"--count _", "--count: '' is not a whole number from 1 to 99", help},
 		{"--count 0", "--count: '0' is not a whole number from 1 to 99", help},
@@ -132,6 +158,8 @@ static void says_what_is_wrong(void **state UNUSED)
 		{"--ratio -0.1", "--ratio: '-0.1' is not a number from 0 to 1", help},
 		{"--pace -1", "--pace: '-1' is not a number, at least 0", help},
 		{"--format jsn", "--format: 'jsn' is not one of table, json, junit",
+		 "did you mean json?"},
+		{"--format JSON", "--format: 'JSON' is not one of table, json, junit",
 		 "did you mean json?"},
 		{"--format=", "--format: '' is not one of table, json, junit", help},
 		{"--how=fix", "--how: 'fix' is not one of computed, fixed", "did you mean fixed?"},
@@ -267,10 +295,26 @@ static void answers_by_itself(void **state UNUSED)
 	}
 }
 
+/* Where operands are taken only what a comma was meant for is refused. */
+static void a_list_of_hosts_is_one_word(void **state UNUSED)
+{
+	AUTO(outcome_done) struct outcome file, torn, late;
+
+	parse(&file, "FILE", "--hosts a log");
+	assert_int_equal(file.rc, OPT_RUN);
+	assert_string_equal(file.operands.v[0], "log");
+	parse(&torn, "FILE", "--hosts a, b log");
+	assert_int_equal(torn.rc, OPT_ERROR);
+	assert_string_equal(torn.e.hint, "did you mean --hosts a,b?");
+	parse(&late, "FILE", "--hosts a, -- b");
+	assert_int_equal(late.rc, OPT_RUN);
+}
+
 static void finds_the_nearest_name(void **state UNUSED)
 {
-	static const char *const names[] = {"suggest",	 "predict", "check", "ip",
-					    "interface", "peer",    "quiet", "output-format"};
+	static const char *const names[] = {
+		"suggest",	 "predict", "check", "ip",  "interface",  "peer",    "quiet",
+		"output-format", "cpu",	    "cuda",  "avg", "all_reduce", "formats", "format"};
 	static const struct {
 		const char *got, *want;
 	} rows[] = {
@@ -285,6 +329,16 @@ static void finds_the_nearest_name(void **state UNUSED)
 		{"", NULL},
 		{"p", NULL},
 		{"quite", "quiet"},
+		{"QUIET", "quiet"},
+		{"AllReduce", "all_reduce"},
+		{"all-reduce", "all_reduce"},
+		{"all_reduce_perf", "all_reduce"},
+		{"peer-host", "peer"},
+		{"gpu", "cuda"}, /* and not cpu, which is one letter away */
+		{"cpus", "cpu"},
+		{"FORMAT", "format"}, /* and not what begins so */
+		{"ip-of-it", NULL},   /* so short a beginning is an accident */
+		{"mean", "avg"},
 		{"banana", NULL},
 		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		 NULL},
@@ -307,6 +361,7 @@ int main(void)
 		cmocka_unit_test(first_table_keeps_names_and_letters),
 		cmocka_unit_test(asks_the_environment),
 		cmocka_unit_test(answers_by_itself),
+		cmocka_unit_test(a_list_of_hosts_is_one_word),
 		cmocka_unit_test(finds_the_nearest_name),
 	};
 

@@ -49,6 +49,7 @@ static const struct command cmd = {
 	.operand = "FILE",
 	.operand_complete = OPT_C_FILE,
 	.verbs = verbs,
+	.line_verb = "emit",
 };
 
 typedef void render_fn(const struct command *, const struct opt_table *, size_t, struct text *);
@@ -225,6 +226,9 @@ static const struct completion completions[] = {
 	{"optest -- em", "empty"},
 	{"optest em", "emit empty"},
 	{"optest x em", "empty"},
+	{"optest emit t", "t-one t-two"},
+	{"optest emit t-one,t-t", "t-one,t-two"},
+	{"optest emit t-one em", "empty"},
 };
 
 static void bash_completes(void **state UNUSED)
@@ -281,6 +285,9 @@ static void zsh_completes(void **state UNUSED)
 		{"optest e", "emit", "empty/"},
 		{"optest x e", "empty/", NULL},
 		{"optest --hosts em", "empty/", NULL},
+		{"optest emit localh", "localhost", NULL},
+		{"optest emit em", "empty/", NULL},
+		{"optest join em", "empty/", NULL},
 	};
 	AUTO(arena_done) struct arena a = {0};
 

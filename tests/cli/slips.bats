@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# The typing errors that people make: the one line that they read has to be the mending one.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    PATH=$BIN:$PATH
+}
+
+# Lines "COMMAND LINE|what its only line on stderr ends with"
+wrong() {
+    local args hint
+    while IFS='|' read -r args hint; do
+        # shellcheck disable=SC2086 # several words
+        run -2 --separate-stderr $args
+        [[ -z $output && ${#stderr_lines[@]} = 1 && $stderr == *"$hint" ]] || { echo "$args: $stderr"; return 1; }
+    done
+}
+
+@test "an option by another name, with one dash, in capitals, by its first letter" {
+    wrong <<'A'
+windsock -help|did you mean --help?
+ncclbench -help|did you mean --help?
+ncclbench -np 2|did you mean --np?
+ifprobe --SUGGEST|did you mean --suggest?
+ifprobe -H|did you mean --hosts or --help?
+ncclbench -q|did you mean --quiet?
+ncclwhy -f x|did you mean --follow or --format?
+windsock --hostfile x|did you mean --hosts?
+windsock --html|did you mean --report?
+portcheck --timeout 3 x|did you mean --deadline?
+ncclbench --csv|did you mean --output_file?
+ncclbench --JSON|did you mean --json?
+ncclbench --junit|did you mean --format=junit?
+ncclbench --iterations 5|did you mean --iters?
+ddpsmoke --batch-size 3|did you mean --batch?
+ddpsmoke --nproc_per_node 2|did you mean --np-per-host?
+ddpsmoke --fsdp|did you mean --pattern=fsdp?
+ddpsmoke --gpu|did you mean --device=cuda?
+A
+}
+
+@test "a value in other words, behind '=', or none" {
+    wrong <<'A'
+ncclbench --backend NCCL|did you mean nccl?
+ncclbench --coll alltoall_perf|did you mean alltoall?
+ncclbench -o mean|did you mean avg?
+ncclbench -b=8|did you mean -b 8?
+ncclbench -J=x|did you mean -J x?
+ncclbench --expect 2GBps|write --expect 2 for 2 GB/s, or --expect 60%
+ddpsmoke --device gpu|did you mean cuda?
+ifprobe --write bashrc|did you mean --bashrc?
+ifprobe --write NCCL.CONF|did you mean nccl.conf?
+ddpsmoke --emit|--emit LAUNCHER: print the command that starts one's own script on these ranks (torchrun, accelerate, srun)
+windsock --budget 10seconds|--budget: '10seconds' is not a time (500ms, 10s, 2m, 1h), at most 365 d; see windsock --help
+A
+}
+
+@test "a word without its option: hosts, a port, a collective, a file" {
+    wrong <<'A'
+windsock node1 node2|hosts are named so: windsock --hosts node1,node2
+windsock ifprobe|ifprobe is a command of its own
+windsock dif a b|did you mean diff?
+windsock JOIN a b|did you mean join?
+ncclbench allreduce|did you mean --coll=all_reduce?
+ncclbench log.txt|a collective goes with --coll, hosts with --hosts, a saved output with --analyze
+ddpsmoke train.py|how to start yours: --emit torchrun
+ddpsmoke node1|; hosts go with --hosts; it trains a network of its own (--model); how to start yours: --emit torchrun
+ifprobe eth0|alone it shows every interface; an address goes with --ip, another host with --peer or --hosts
+portcheck localhost 22|ports stand behind their host: HOST:22
+portcheck 29500,30000-30010|ports stand behind their host: HOST:29500,30000-30010
+portcheck a,b|a list is asked by all of it: --hosts 'a,b'; from here each is a word of its own
+portcheck 1.2.3|give the address, with its dots
+A
+}
+
+@test "--hosts a, b: one word" {
+    wrong <<'A'
+windsock --hosts a, b|did you mean --hosts a,b?
+windsock --hosts=a, b|did you mean --hosts a,b?
+portcheck --hosts=a, b|did you mean --hosts a,b?
+windsock --hosts a b c --quick|did you mean --hosts a,b,c?
+ncclbench --hosts a ,b -b 8|did you mean --hosts a,b?
+ddpsmoke --hosts a b|did you mean --hosts a,b?
+ifprobe --suggest --hosts n[1-2], n4|did you mean --hosts 'n[1-2],n4'?
+portcheck --hosts a, b|did you mean --hosts a,b?
+portcheck --hosts a b|hosts are one word: --hosts a,b
+ncclwhy --confirm --hosts a, b log|did you mean --hosts a,b?
+A
+    # a file behind it is a file, and a verb a verb
+    printf 'nothing\n' >log
+    run -0 ncclwhy --confirm --hosts lo.invalid --rsh false log
+    run -2 --separate-stderr windsock --hosts x on x true
+    [[ $stderr == *"--hosts"* && $stderr != *"takes one word"* ]]
+    run -2 --separate-stderr windsock --hosts x diff a b
+    [[ $stderr == *"diff goes without --hosts"* ]]
+}
+
+@test "help and version need no dashes where nothing else is there" {
+    local c
+    for c in ifprobe portcheck ncclbench ddpsmoke ncclwhy windsock; do
+        run -0 --separate-stderr "$c" help
+        [ "$output" = "$("$c" --help)" ]
+        run -0 --separate-stderr "$c" version
+        [ "$output" = "$("$c" --version)" ]
+    done
+    run -3 --separate-stderr ncclwhy help version # two files
+    [[ $stderr == *"cannot read help"* ]]
+}
+
+@test "--help: each remark stands beside its command at 80 columns, and lists of hosts are quoted" {
+    local c
+    for c in ifprobe portcheck ncclbench ddpsmoke ncclwhy windsock; do
+        run -0 "$c" --help
+        [[ $output != *$'\n  # '* ]] || { echo "$output"; return 1; }
+        ! grep -E '^  [a-z].*[^'\'']node\[' <<<"$output"
+    done
+    run -0 ncclwhy --help
+    [[ $output == *"1  a confident cause was found"* ]]
+}
+
+@test "campaign: a wrong word is named, and a partition may be named as for sbatch" {
+    local campaign=$ROOT/scripts/slurm/campaign
+    run -2 "$campaign" --dryrun
+    [[ $output == "campaign: there is no option '--dryrun'"*"--dry-run"* ]]
+    run -2 "$campaign" -p
+    [[ $output == "campaign: -p needs a value"* ]]
+    run -2 "$campaign" --partition=gpu --partition gpu -n many
+    [[ $output == "campaign: -n: 'many' is no number"* ]]
+}
+
+@test "--expect 2GB/s is --expect 2" {
+    run -1 ncclbench --np 2 -b 8 -e 8 -n 1 --expect 1000GB/s
+    [[ $output == *"1000"* ]]
+    run -2 ncclbench --expect 2GB
+}
+
+@test "ncclwhy: a command without its --, and one that cannot be started" {
+    run -3 --separate-stderr ncclwhy sh train.py
+    [[ $stderr == *"to run a command: ncclwhy -- sh ..."* ]]
+    run -127 --separate-stderr ncclwhy -- no-such-command-here
+    [ "$stderr" = "ncclwhy: cannot start no-such-command-here: No such file or directory" ]
+    run -127 --separate-stderr ncclwhy -- sh -c 'no-such-command-here'
+    [[ $stderr == *"not found"* && $stderr != *NCCL_DEBUG* ]]
+    # what a program says counts, whatever its code
+    run -127 --separate-stderr ncclwhy -- sh -c 'echo "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"; exit 127'
+    [[ $stderr == *memory* ]]
+}
