@@ -83,12 +83,26 @@ struct route {
 /* @oif 0 and @from NULL: as an ordinary connect would. */
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e) MUST_CHECK;
+/*
+ * How to take away what decides of packets from @from to @to, for a shell; NULL: it is nothing
+ * to take away, or this kernel does not tell (Linux 4.13), or it is a recording.
+ * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route.
+ * The second: a policy rule for these addresses, "ip rule del priority 100"; @from NULL: one
+ * that decides before an address of our own is chosen.
+ */
+struct arena;
+const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
+			       struct arena *a);
+const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
+			      struct arena *a);
 
 /* What is known of the neighbour @of behind interface @oif (RTM_GETNEIGH). */
 struct neighbour {
 	bool known;	       /* there is an entry, and this kernel tells (Linux 5.0) */
 	uint16_t state;	       /* NUD_REACHABLE ... */
 	uint64_t confirmed_ns; /* so long ago it was last heard of; UINT64_MAX: not known */
+	bool has_mac;
+	unsigned char mac[6];
 };
 int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct neighbour *ret,
 		      struct err *e) MUST_CHECK;

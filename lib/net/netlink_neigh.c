@@ -40,6 +40,9 @@ static int take_neigh(const struct nlmsghdr *h, void *arg)
 		memcpy(&times, nla_data(tb[NDA_CACHEINFO]), sizeof(times));
 		ret->confirmed_ns = times.ndm_confirmed * (NS_PER_S / TICKS);
 	}
+	ret->has_mac = tb[NDA_LLADDR] && nla_len(tb[NDA_LLADDR]) == sizeof(ret->mac);
+	if (ret->has_mac)
+		memcpy(ret->mac, nla_data(tb[NDA_LLADDR]), sizeof(ret->mac));
 	return -1;
 }
 

@@ -75,6 +75,10 @@ static const struct {
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},
+	[CAUSE_TRICKLE] = {"small messages pass, and bulk stalls when some of it has passed: a "
+			   "link that loses packets or is very slow, or a rule that counts or "
+			   "limits",
+			   't'},
 	[CAUSE_OWN_ND] = {"this host's own firewall drops ICMPv6, by which IPv6 finds its "
 			  "neighbours",
 			  'v'},
@@ -84,6 +88,7 @@ static const struct {
 	[CAUSE_NOT_SEEN6] = {"no answer, and nobody on this network has answered for that address: "
 			     "the host is down, or its firewall drops ICMPv6, or nobody has it",
 			     'z'},
+	[CAUSE_LINK] = {"its packets go astray: see what is said of one of the two hosts", 'K'},
 };
 
 const char *port_state_name(enum port_state s) { return states[s].name; }

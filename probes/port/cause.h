@@ -49,9 +49,11 @@ enum port_cause {
 	CAUSE_RESET,	      /* refused where one of ours listens */
 	CAUSE_NO_WAY_BACK,    /* silence of a host that has no route to who asks */
 	CAUSE_BULK,	      /* small messages pass, bulk does not */
+	CAUSE_TRICKLE,	      /* bulk begins to pass, and stalls */
 	CAUSE_OWN_ND,	      /* this host's own rules drop IPv6's questions for neighbours */
 	CAUSE_THEIR_ND,	      /* that host's do */
 	CAUSE_NOT_SEEN6,      /* nobody has answered such a question for that address */
+	CAUSE_LINK,	      /* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };
 const char *port_cause_text(enum port_cause c); /* a sentence's end; NULL for CAUSE_NONE */

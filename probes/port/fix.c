@@ -101,6 +101,8 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_THEIR_ND:
 	case CAUSE_RESET:
 	case CAUSE_BULK:
+	case CAUSE_TRICKLE:
+	case CAUSE_LINK:
 	case CAUSE_COUNT:
 		break;
 	}

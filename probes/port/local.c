@@ -68,30 +68,36 @@ static void judge_master(const struct local *l, struct report *r, cJSON *warning
 	put(r, warnings, f);
 }
 
-/* What the kernel hands out to nobody who does not ask for it: "8080,9000-9010". */
-static bool is_reserved(const struct local *l, const char *list)
+/* What the kernel hands out to nobody who does not ask for it: "8080,9000-9010". Never NULL. */
+static const char *reserved(const struct local *l)
 {
+	return sysroot_line(l->f->a, "/proc/sys/net/ipv4/ip_local_reserved_ports") ?: "";
+}
+
+/* How many from @first to @last are. */
+static unsigned reserved_in(const struct local *l, unsigned first, unsigned last)
+{
+	const char *list = reserved(l);
 	port_list ports = {0};
 	struct err ignored = {0};
+	unsigned n = 0;
 
-	if (ports_parse(list, &l->env, l->f->a, &ports, &ignored))
-		return false;
+	if (!*list || ports_parse(list, &l->env, l->f->a, &ports, &ignored))
+		return 0;
 	for (size_t i = 0; i < ports.n; i++)
-		if (ports.v[i] == l->env.master)
-			return true;
-	return false;
+		n += ports.v[i] >= first && ports.v[i] <= last;
+	return n;
 }
 
 static void judge_master_in_range(const struct local *l, struct report *r, cJSON *warnings)
 {
 	const struct port_range *g = &l->env.range;
-	const char *list = sysroot_line(l->f->a, "/proc/sys/net/ipv4/ip_local_reserved_ports");
+	const char *list = reserved(l);
 	struct finding *f;
 
 	if (l->env.master < g->first || l->env.master > g->last)
 		return;
-	list = list ?: "";
-	if (*list && is_reserved(l, list))
+	if (reserved_in(l, l->env.master, l->env.master))
 		return;
 	f = report_find(r, "local.master_port", arena_printf(l->f->a, "%u", l->env.master));
 	finding_set(f, ST_WARN,
@@ -108,18 +114,24 @@ static void judge_master_in_range(const struct local *l, struct report *r, cJSON
 static void judge_range(const struct local *l, struct report *r, cJSON *warnings)
 {
 	const struct port_range *g = &l->env.range;
-	unsigned size = g->last - g->first + 1u;
+	unsigned size = g->last - g->first + 1u, kept = reserved_in(l, g->first, g->last);
 	struct finding *f;
 
 	if (!g->known)
 		return;
 	f = report_find(r, "local.port_range", arena_printf(l->f->a, "%u-%u", g->first, g->last));
-	if (size < FEW_PORTS) {
-		finding_set(f, ST_WARN,
-			    "only %u ephemeral ports: NCCL alone takes several per rank and peer",
-			    size);
+	if (size - kept < FEW_PORTS) {
+		finding_set(f, size > kept ? ST_WARN : ST_FAIL,
+			    "only %u ephemeral ports%s: NCCL alone takes several per rank and peer",
+			    size - kept, kept ? ", ip_local_reserved_ports keeps the others" : "");
 		finding_expect(f, "at least %d", FEW_PORTS);
-		finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999'");
+		if (kept)
+			finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%s",
+				    l->env.master >= g->first && l->env.master <= g->last
+					    ? arena_printf(f->a, "%u", l->env.master)
+					    : "");
+		if (size < FEW_PORTS)
+			finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999'");
 	} else {
 		finding_set(f, ST_INFO,
 			    "NCCL, Gloo and MPI listen on any of these: all must be open between "

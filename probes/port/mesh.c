@@ -19,16 +19,11 @@ struct door {
 static void serving(const char *line, void *arg)
 {
 	struct door *d = arg;
-	const struct mesh_opts *o = d->o;
 	const char *at = strstr(line, "join ");
 
 	d->at = at ? arena_strndup(d->a, at + 5, strcspn(at + 5, " ")) : NULL;
-
-	if (o->joiners == 1)
-		log_say("On the other machine type:");
-	else
-		log_say("On each of the %u other machines type:", o->joiners);
-	log_say("  %s", line);
+	log_say("paste this on each of the other machines:");
+	log_hint("%s", line);
 }
 
 static const char *milliseconds(struct arena *a, const char *option, uint64_t ns)
@@ -105,14 +100,13 @@ static const char *serve_again(const struct mesh_opts *o, struct arena *a)
 static void no_answer(const struct mesh_opts *o, const struct launch_host *h, struct tally *t)
 {
 	struct finding *f = tally_add(t, 0, "hosts", "host.answer", h->name);
+	const char *fix = launch_fix(h, f->a);
 
 	tally_of_host(t, h->name);
 	finding_set(f, ST_FAIL, "%s", h->trouble);
 	finding_expect(f, "portcheck running on %s", h->name);
-	if (h->fix)
-		finding_fix(f, "%s   # on %s", h->fix, h->name);
-	else if (h->local)
-		finding_fix(f, "%s", LAUNCH_LOOK_HERE);
+	if (fix)
+		finding_fix(f, "%s", fix);
 	else if (o->serve)
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
 			    serve_again(o, f->a), h->hostname ?: h->name);

@@ -51,6 +51,9 @@ struct mesh_node {
 	const char *name;	      /* as in --hosts, or as it calls itself */
 	union addr addr;	      /* family 0: not known */
 	const char *iface, *subnet;   /* or NULL */
+	unsigned prefix;	      /* of @subnet; 0: not known */
+	const char *mac;	      /* of @iface, or NULL */
+	bool noarp;		      /* it neither asks for neighbours nor answers */
 	unsigned mtu;		      /* 0: not known */
 	port_list ports;	      /* that it is asked on */
 	bool asked;		      /* its line came */
@@ -79,13 +82,27 @@ struct mesh_cell {
 	uint8_t state, cause;	      /* of its worst port: enum port_state, enum port_cause */
 	uint16_t bad;		      /* ports that failed */
 	uint16_t bad_port;	      /* the first of them */
+	uint16_t late;		      /* ports that answered when they were asked again */
 	bool cut;		      /* small messages pass, bulk does not */
+	bool talked;		      /* bulk passed */
 	uint16_t path_mtu;	      /* of what passed, or would; 0: not known */
 	float ms;		      /* NAN: none reached */
+	float crawl_mbps;	      /* where bulk took long; 0: it did not */
 	float gbps;		      /* NAN: not measured */
 	const struct mesh_rule *rule; /* of one of the two hosts' own that stops it, or NULL */
 	struct mesh_more *more;
 	uint8_t hook; /* enum mesh_hook, of @rule: at which of the two it is */
+};
+/* What @from sends to @to goes to the hardware address @mac, which is not @to's. */
+struct mesh_stray {
+	size_t from, to;
+	const char *mac;
+	bool fixed; /* somebody entered it by hand */
+};
+/* What takes away, on @from, a route or rule that keeps it from @to. */
+struct mesh_undo {
+	size_t from, to;
+	const char *command;
 };
 struct mesh {
 	const struct mesh_opts *o;
@@ -96,6 +113,8 @@ struct mesh {
 	size_t n;
 	struct tally told; /* what ranks say of themselves: what many say alike is one finding */
 	struct host_way way;
+	LIST(struct mesh_stray) strays;
+	LIST(struct mesh_undo) undone;
 };
 static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
 {
@@ -119,6 +138,12 @@ void mesh_conclude(struct mesh *m); /* view, judge, data */
 void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes,
 			size_t n);
 void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+/* What is known of cards, netmasks and routes; and what fails because of it, said. */
+void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_link(struct mesh *m);
+void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
+/* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
+size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n);
 const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key); /* or NULL */
 /* The matrix for people, and data.matrix and data.targets[] for programs. */
 void mesh_view(const struct mesh *m);

@@ -45,6 +45,9 @@ static int run(struct mesh_self *s, struct talk *v, size_t n, size_t parallel, s
 	return talk_run(v, n, parallel, STALL_NS, rdzv_failure_fd(s->rdzv), e);
 }
 
+/* Large packets are; where some have passed, their size is not what stops them. */
+static bool is_swallowed(const struct talk *t) { return t->state == TALK_STALLED && !t->began; }
+
 /* Where bulk stalled: how large may packets be? All sizes at once, the largest that passes. */
 static int fit(struct mesh_self *s, struct err *e)
 {
@@ -53,7 +56,7 @@ static int fit(struct mesh_self *s, struct err *e)
 	unsigned *mtu = arena_alloc(s->a, s->n * ARRAY_LEN(mtus) * sizeof(*mtu));
 
 	for (size_t to = 0; to < s->n; to++)
-		for (size_t i = 0; i < ARRAY_LEN(mtus) && s->talks[to].state == TALK_STALLED; i++) {
+		for (size_t i = 0; i < ARRAY_LEN(mtus) && is_swallowed(&s->talks[to]); i++) {
 			bool v6 = s->addrs[to].sa.sa_family == AF_INET6;
 
 			if ((s->local.s.iface && mtus[i] >= s->local.s.iface->mtu) ||
@@ -72,11 +75,46 @@ static int fit(struct mesh_self *s, struct err *e)
 	return 0;
 }
 
+static bool is_slow(const struct talk *t)
+{
+	static const uint64_t least = 100 * NS_PER_MS, far = 50 * NS_PER_MS;
+	uint64_t rtt = t->rtt_ns < far ? t->rtt_ns : far; /* longer is a queue's */
+
+	return t->state == TALK_DONE && t->took_ns > least + 10 * rtt;
+}
+
+/* Where bulk took long: is it so again, with more than what shapers let through at first? */
+static int crawl(struct mesh_self *s, struct err *e)
+{
+	struct talk *v = arena_alloc(s->a, s->n * sizeof(*v));
+	size_t *who = arena_alloc(s->a, s->n * sizeof(*who)), n = 0;
+
+	for (size_t to = 0; to < s->n; to++) {
+		if (!is_slow(&s->talks[to]))
+			continue;
+		aim(s, to, &v[n]);
+		v[n].bytes *= 2;
+		who[n++] = to;
+	}
+	if (run(s, v, n, TALK_PARALLEL, e))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].state == TALK_STALLED) {
+			s->talks[who[i]].state = TALK_STALLED;
+			s->talks[who[i]].began = true;
+		}
+		if (is_slow(&v[i]))
+			s->crawl_mbps[who[i]] =
+				(float)((double)v[i].bytes * 8e3 / (double)v[i].took_ns);
+	}
+	return 0;
+}
+
 int mesh_bulk(struct mesh_self *s, struct err *e)
 {
 	struct talk *v = arena_alloc(s->a, s->n * sizeof(*v));
 	size_t *who = arena_alloc(s->a, s->n * sizeof(*who)), n = 0;
-	bool stalled = false;
+	bool swallowed = false;
 
 	for (size_t k = 1; k < s->n; k++) {
 		size_t to = (s->me + k) % s->n;
@@ -90,9 +128,9 @@ int mesh_bulk(struct mesh_self *s, struct err *e)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		s->talks[who[i]] = v[i];
-		stalled |= v[i].state == TALK_STALLED;
+		swallowed |= is_swallowed(&v[i]);
 	}
-	if (stalled && fit(s, e))
+	if ((swallowed && fit(s, e)) || crawl(s, e))
 		return -1;
 	return rdzv_barrier(s->rdzv, e); /* or somebody would knock where nobody listens any more */
 }

@@ -20,6 +20,7 @@ static void put_node(struct mesh_self *s, cJSON *line)
 		json_str(line, "iface", mine->iface->name);
 		json_str(line, "subnet", fix_subnet(mine, s->a));
 		json_num(line, "mtu", mine->iface->mtu);
+		mesh_put_card(s, line);
 	}
 	if (s->o->ports)
 		return;
@@ -48,6 +49,38 @@ static const char *row_text(const struct mesh_self *s, const struct reach_result
 	return line;
 }
 
+/* Of the @n answers from @v on those to a question that was asked again, a second later. */
+static size_t late_of(const struct reach_result *v, size_t n)
+{
+	const float late_ms = 900, prompt_ms = 300;
+	size_t late = 0, prompt = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		late += port_state_is_reached(v[k].state) && v[k].ms >= late_ms;
+		prompt += port_state_is_reached(v[k].state) && v[k].ms < prompt_ms;
+	}
+	return late + prompt == n ? late : 0;
+}
+
+/* A rank that was late itself has asked nothing again. */
+static void put_late(struct mesh_self *s, cJSON *line)
+{
+	size_t *late = arena_alloc(s->a, s->n * sizeof(*late)), all = 0, n;
+	cJSON *list;
+
+	for (size_t i = 0; i < s->reach.n; i += n) {
+		n = s->reach.v[i].target->ports.n;
+		late[s->target_rank[s->reach.v[i].target - s->targets.v]] =
+			late_of(&s->reach.v[i], n);
+		all += late_of(&s->reach.v[i], n);
+	}
+	if (!all || s->resent < all)
+		return;
+	list = json_array(line, "late");
+	for (size_t i = 0; i < s->n; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)late[i]));
+}
+
 static void put_row(struct mesh_self *s, cJSON *line)
 {
 	const char **rows = arena_alloc(s->a, s->n * sizeof(*rows));
@@ -63,9 +96,19 @@ static void put_row(struct mesh_self *s, cJSON *line)
 		json_push_str(list, rows[i] ?: "");
 }
 
-static char talk_letter(enum talk_state t)
+static char talk_letter(const struct talk *t)
 {
-	return t == TALK_DONE ? '+' : t == TALK_STALLED ? 'x' : t == TALK_UNREACHED ? '-' : '.';
+	switch (t->state) {
+	case TALK_PENDING:
+		break;
+	case TALK_UNREACHED:
+		return '-';
+	case TALK_STALLED:
+		return t->began ? 'y' : 'x';
+	case TALK_DONE:
+		return '+';
+	}
+	return '.';
 }
 
 static void put_talks(struct mesh_self *s, cJSON *line)
@@ -77,10 +120,21 @@ static void put_talks(struct mesh_self *s, cJSON *line)
 		bool stalled = s->talks[i].state == TALK_STALLED;
 		unsigned mtu = stalled ? s->fits[i] : s->talks[i].path_mtu;
 
-		text[i] = talk_letter(s->talks[i].state);
+		text[i] = talk_letter(&s->talks[i]);
 		cJSON_AddItemToArray(mtus, cJSON_CreateNumber(mtu));
 	}
 	json_str(line, "talks", text);
+}
+
+static void put_crawl(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = NULL;
+
+	for (size_t i = 0; i < s->n && !list; i++)
+		if (s->crawl_mbps[i] > 0)
+			list = json_array(line, "crawl");
+	for (size_t i = 0; i < s->n && list; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)s->crawl_mbps[i]));
 }
 
 cJSON *mesh_rate_line(struct mesh_self *s)
@@ -105,7 +159,9 @@ cJSON *mesh_line(struct mesh_self *s)
 	if (s->same != s->me) /* it has been spoken for */
 		return line;
 	put_row(s, line);
+	put_late(s, line);
 	put_talks(s, line);
+	put_crawl(s, line);
 	mesh_part(s, line);
 	findings = json_array(line, "findings");
 	local_warnings(&s->local, s->report, findings);

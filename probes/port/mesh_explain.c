@@ -23,8 +23,7 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool p
 		     : silent && !c->rule;
 }
 
-/* The node of a rank; MESH_NO_NODE: it is none. */
-static size_t node_of(const cJSON *rank, const size_t *nodes, size_t n)
+size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n)
 {
 	double x = cJSON_IsNumber(rank) ? rank->valuedouble : -1;
 
@@ -34,7 +33,7 @@ static size_t node_of(const cJSON *rank, const size_t *nodes, size_t n)
 static struct mesh_cell *cell_of(struct mesh *m, const cJSON *from_rank, const cJSON *to_rank,
 				 const size_t *nodes, size_t n)
 {
-	size_t from = node_of(from_rank, nodes, n), to = node_of(to_rank, nodes, n);
+	size_t from = mesh_node_of(from_rank, nodes, n), to = mesh_node_of(to_rank, nodes, n);
 
 	return from == MESH_NO_NODE || to == MESH_NO_NODE ? NULL : mesh_at(m, from, to);
 }
@@ -47,7 +46,8 @@ static bool is_hook(const char *text, enum mesh_hook *ret)
 	return false;
 }
 
-static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
+static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook,
+				const struct mesh_rule *rule)
 {
 	switch (hook) {
 	case MESH_OUT:
@@ -64,6 +64,9 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook)
 	case MESH_HOOKS:
 		break;
 	}
+	/* Kernels say so to few at a time: to all others a rejection is silence. */
+	if (c->cause == CAUSE_DROPPED && strstr(rule->text, " reject"))
+		return CAUSE_HOST_FIREWALL;
 	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
 			       c->cause == CAUSE_RESET
 		       ? c->cause
@@ -95,7 +98,7 @@ static void take_rule(struct mesh *m, struct mesh_cell *c, enum mesh_hook hook, 
 	c->hook = (uint8_t)hook;
 	c->more = NULL;
 	c->rule = rule;
-	c->cause = (uint8_t)cause_of(c, hook);
+	c->cause = (uint8_t)cause_of(c, hook, rule);
 }
 
 static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i)
@@ -138,6 +141,13 @@ static bool is_unexplained(const struct mesh_cell *c)
 	return c->row && c->bad && c->cause == CAUSE_DROPPED && !c->rule;
 }
 
+/* Nobody answers for it on the interface that the route takes. */
+static bool is_unseen(const struct mesh_cell *c)
+{
+	return c->row && c->bad && !c->rule &&
+	       (c->cause == CAUSE_NOBODY || c->cause == CAUSE_NOT_SEEN);
+}
+
 static bool is_half(const struct mesh_cell *c)
 {
 	return c->row && c->bad && c->cause == CAUSE_LOST_ANSWER && !c->rule;
@@ -167,6 +177,8 @@ static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
 		to_peer->cause = CAUSE_OWN_RP_FILTER;
 	if (is_unexplained(to_me) && (here->rp_filter || here->strict))
 		to_me->cause = CAUSE_RP_FILTER;
+	if (is_unseen(to_peer))
+		to_peer->cause = CAUSE_OTHER_WAY;
 	if (is_unexplained(to_peer))
 		to_peer->cause = there->strict_other ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
 }
@@ -176,11 +188,11 @@ static void explain(struct mesh *m, const cJSON *list, size_t me, const size_t *
 		    void (*take)(struct mesh *m, size_t peer, size_t me))
 {
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next)
-		if (node_of(i, nodes, n) != MESH_NO_NODE)
-			take(m, node_of(i, nodes, n), me);
+		if (mesh_node_of(i, nodes, n) != MESH_NO_NODE)
+			take(m, mesh_node_of(i, nodes, n), me);
 }
 
-/* A host without a way to a peer cannot answer it either. */
+/* A host without a way to a peer, or that does not find it, cannot answer it either. */
 static void take_no_way_back(struct mesh *m, size_t me)
 {
 	for (size_t i = 0; i < m->n; i++) {
@@ -190,6 +202,8 @@ static void take_no_way_back(struct mesh *m, size_t me)
 		if (to->row && to->bad && is_unexplained(from) &&
 		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
 			from->cause = CAUSE_NO_WAY_BACK;
+		if (is_unseen(to) && (is_unexplained(from) || is_half(from)))
+			from->cause = CAUSE_LINK;
 	}
 }
 
@@ -204,4 +218,5 @@ void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_
 {
 	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
 	take_no_way_back(m, me);
+	mesh_take_link(m, line, me, nodes, n);
 }

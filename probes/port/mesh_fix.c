@@ -95,6 +95,29 @@ static const char *route_command(const struct mesh *m, enum port_cause cause,
 	return NULL;
 }
 
+/* What keeps @here from @there is its own to take away, as far as it told. */
+static const char *undo(const struct mesh *m, size_t here, size_t there)
+{
+	for (size_t i = 0; i < m->undone.n; i++)
+		if (m->undone.v[i].from == here && m->undone.v[i].to == there)
+			return arena_printf(m->a, "sudo %s", m->undone.v[i].command);
+	return NULL;
+}
+
+/* Of a way out, or a way back, of @here's. */
+static const char *way_command(const struct mesh *m, enum port_cause cause, size_t here,
+			       size_t there)
+{
+	const struct mesh_cell *out = mesh_at(m, here, there);
+
+	if (cause == CAUSE_NO_WAY_BACK && out->row && out->bad && out->cause != CAUSE_NO_WAY_BACK)
+		return way_command(m, (enum port_cause)out->cause, here, there);
+	if (cause != CAUSE_OWN_ROUTE && cause != CAUSE_OTHER_WAY && cause != CAUSE_WAY_BACK &&
+	    cause != CAUSE_NO_ROUTE)
+		return NULL;
+	return undo(m, here, there) ?: route_command(m, cause, &m->nodes[here], &m->nodes[there]);
+}
+
 static const char *command(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
 	const struct mesh_node *here = &m->nodes[x->hosts.v[0]];
@@ -106,7 +129,7 @@ static const char *command(const struct mesh *m, const struct mesh_gap *x, enum 
 	if (cause == CAUSE_BULK && x->fits)
 		return arena_printf(m->a, "sudo ip link set dev %s mtu %u", here->iface ?: "IFACE",
 				    x->fits);
-	return route_command(m, cause, here, &m->nodes[x->others.v[0]]);
+	return way_command(m, cause, x->hosts.v[0], x->others.v[0]);
 }
 
 void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
@@ -155,22 +178,25 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 {
 	const struct mesh_node *at = &m->nodes[x->hosts.v[0]];
 	const char *host = mesh_names_of(m, &x->hosts);
-	struct addr_text text;
+	struct addr_text text, one; /* what is looked up is a single address */
+
+	addr_print(&m->nodes[x->of_first.v[0]].addr, &one);
 
 	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER || cause == CAUSE_OTHER_WAY) {
-		finding_fix(f, "ip route get %s   # on %s: should leave through %s", peers, host,
-			    at->iface ?: "the same interface");
+		finding_fix(f, "ip route get %s   # on %s: should leave through %s", one.s,
+			    at->name, at->iface ?: "the same interface");
 	} else if (cause == CAUSE_WAY_BACK) {
-		finding_fix(f, "ip route get %s from %s   # on %s: should leave through %s", peers,
-			    addr_print(&at->addr, &text), host, at->iface ?: "the same interface");
+		finding_fix(f, "ip route get %s from %s   # on %s: should leave through %s", one.s,
+			    addr_print(&at->addr, &text), at->name,
+			    at->iface ?: "the same interface");
 	} else if (cause == CAUSE_LOST_ANSWER) {
 		finding_fix(f,
 			    "allow TCP from the ports of %s to ports 1024-65535 of %s   # in "
 			    "network ACLs, which are stateless",
 			    x->in ? host : peers, x->in ? peers : host);
 		finding_fix(f, "traceroute -n %s   # on %s: the way of the answer, if not that",
-			    x->in ? peers : addr_print(&at->addr, &text),
-			    x->in ? host : mesh_names_of(m, &x->others));
+			    x->in ? one.s : addr_print(&at->addr, &text),
+			    x->in ? at->name : m->nodes[x->of_first.v[0]].name);
 	} else if (cause == CAUSE_NO_ROUTE || cause == CAUSE_NO_WAY_BACK) {
 		const struct mesh_node *there = &m->nodes[x->others.v[0]];
 
@@ -181,9 +207,37 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 			    "allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
 			    "lasting cure",
 			    host);
+	} else if (cause == CAUSE_TRICKLE) {
+		finding_fix(f, MESH_LOOK_AT_CARD, at->iface ?: "IFACE", at->iface ?: "IFACE", host);
 	} else {
 		return false;
 	}
+	return true;
+}
+
+/* It is up: it has told so. Are the questions for its hardware address lost, or the answers? */
+static bool advise_unseen(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
+			  struct finding *f)
+{
+	size_t here = x->hosts.v[0], there = x->of_first.v[0];
+	const struct mesh_node *at = &m->nodes[here];
+	struct addr_text text;
+
+	if (cause == CAUSE_NOBODY && at->asked)
+		finding_fix(f, "sudo tcpdump -ni %s arp   # on %s, while windsock runs: %s",
+			    at->iface ?: "any", at->name,
+			    x->in ? "questions that stay without answer: arp_ignore, or rules of "
+				    "arptables; none: another VLAN, or ports of the switch that "
+				    "are kept apart"
+				  : "answers that come in: rules of arptables drop them; none: "
+				    "another VLAN, or the port of the switch");
+	else if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE ||
+		 cause == CAUSE_NO_ROUTE_THERE || cause == CAUSE_NOT_SEEN6)
+		finding_fix(f, "%s route get %s   # on %s", ip_for(&m->nodes[there]),
+			    addr_print(&m->nodes[x->in ? here : there].addr, &text),
+			    m->nodes[x->in ? there : here].name);
+	else
+		return false;
 	return true;
 }
 
@@ -211,7 +265,8 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	str_list peers = {0};
 
 	mesh_type(m, &x->hosts, &x->commands, NULL, f);
-	if ((x->stops && x->commands.n) || cause == CAUSE_NEIGHBOURS || cause == CAUSE_OWN_ROUTE)
+	if ((x->stops && x->commands.n) || cause == CAUSE_NEIGHBOURS || cause == CAUSE_OWN_ROUTE ||
+	    (x->commands.n && cause == CAUSE_NO_WAY_BACK))
 		return;
 	mesh_peers(m, x, &peers);
 	if (advise_way(m, x, cause, joined(m, &peers, LINE), f))
@@ -222,11 +277,8 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 			    host);
 	if (cause == CAUSE_NOT_SEEN6)
 		fix_blind(m, x, &peers, f);
-	if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE || cause == CAUSE_NO_ROUTE_THERE ||
-	    cause == CAUSE_NOT_SEEN6) {
-		finding_fix(f, "ip route get %s   # on %s", joined(m, &peers, LINE), host);
+	if (advise_unseen(m, x, cause, f))
 		return;
-	}
 	fix_blind(m, x, &peers, f);
 	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers, LINE),
 		    host);

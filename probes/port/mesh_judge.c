@@ -24,7 +24,7 @@ static const char *way_back(const struct mesh *m, const struct mesh_gap *x, enum
 	back = x->in ? mesh_at(m, here, there) : mesh_at(m, there, here);
 	if (!back->row)
 		return "";
-	return mesh_cell_is_bad(back) && (back->cause == cause || cause != CAUSE_BULK)
+	return mesh_cell_is_bad(back) && (back->cause == cause || !mesh_is_bulk(cause))
 		       ? "; the way back fails too"
 		       : "; the way back works";
 }
@@ -58,12 +58,54 @@ static bool is_firewalls(enum port_cause cause)
 	       cause == CAUSE_OWN_FIREWALL || cause == CAUSE_RESET;
 }
 
+/* It stands in another network than the others: NULL: it does not. */
+static const char *own_network(const struct mesh *m, const struct mesh_gap *x)
+{
+	const struct mesh_node *here = &m->nodes[x->hosts.v[0]],
+			       *there = &m->nodes[x->of_first.v[0]];
+
+	if (x->in || x->hosts.n > 1 || !here->subnet || !there->subnet ||
+	    streq(here->subnet, there->subnet))
+		return NULL;
+	return arena_printf(m->a, ": its network is %s, and that of %s %s", here->subnet,
+			    there->name, there->subnet);
+}
+
+/* All others are in one network, and it is in none of theirs: a typing error, or routers? */
+static bool is_stranger(const struct mesh *m, const struct mesh_gap *x)
+{
+	const struct mesh_node *here = &m->nodes[x->hosts.v[0]], *there = NULL;
+
+	if (x->hosts.n > 1 || !x->all || m->n < 3 || !here->subnet)
+		return false;
+	for (size_t i = 0; i < m->n; i++) {
+		if (i == x->hosts.v[0])
+			continue;
+		there = there ?: &m->nodes[i];
+		if (!m->nodes[i].subnet || !streq(m->nodes[i].subnet, there->subnet ?: "") ||
+		    m->nodes[i].prefix != here->prefix)
+			return false;
+	}
+	return there && !streq(here->subnet, there->subnet);
+}
+
+static const char *stranger(const struct mesh *m, const struct mesh_gap *x)
+{
+	const struct mesh_node *here = &m->nodes[x->hosts.v[0]];
+
+	if (!is_stranger(m, x))
+		return "";
+	return arena_printf(m->a,
+			    "; or a wrong address: its network is %s, and that of all others %s",
+			    here->subnet, m->nodes[x->of_first.v[0]].subnet);
+}
+
 static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
 	if (x->stops)
 		return arena_printf(m->a, ": %s", x->stops);
 	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
-		return whose_rules(m, x, cause);
+		return arena_printf(m->a, "%s%s", whose_rules(m, x, cause), stranger(m, x));
 	if (cause == CAUSE_NOT_SEEN6 && m->nodes[x->hosts.v[0]].rules_cut)
 		return arena_printf(m->a,
 				    "; more than %d rules of its own stop IPv6's questions, and of "
@@ -71,6 +113,10 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 				    MESH_MOST_RULES);
 	if (is_firewalls(cause) && !all_known(m, &x->hosts))
 		return not_looked_at(m, x);
+	if (cause == CAUSE_NOBODY)
+		return x->in ? ", though it is up" : ", though they are up";
+	if (cause == CAUSE_NO_ROUTE && own_network(m, x))
+		return own_network(m, x);
 	if (cause == CAUSE_BULK && x->fits)
 		return arena_printf(m->a, "; packets of %u bytes pass", x->fits);
 	if (cause == CAUSE_BULK)
@@ -87,8 +133,8 @@ static const char *whom(const struct mesh *m, const struct mesh_gap *x)
 
 static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
-	const char *check = cause == CAUSE_BULK ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
-	bool many = x->hosts.n > 1, bulk = cause == CAUSE_BULK;
+	const char *check = mesh_is_bulk(cause) ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
+	bool many = x->hosts.n > 1, bulk = mesh_is_bulk(cause);
 	struct finding *f = report_find(m->report, check, mesh_names_of(m, &x->hosts));
 
 	finding_set(f, ST_FAIL, "%s %s%s: %s%s%s",
@@ -143,5 +189,6 @@ static void judge_cause(const struct mesh *m, enum port_cause cause)
 void mesh_judge(const struct mesh *m)
 {
 	for (enum port_cause c = 0; c < CAUSE_COUNT; c++)
-		judge_cause(m, c);
+		if (c != CAUSE_LINK) /* said of the host itself */
+			judge_cause(m, c);
 }

@@ -26,6 +26,9 @@ struct mesh_gap {
 };
 typedef LIST(struct mesh_gap) gap_list;
 
+/* Small messages pass. */
+static inline bool mesh_is_bulk(enum port_cause c) { return c == CAUSE_BULK || c == CAUSE_TRICKLE; }
+
 void mesh_gaps(const struct mesh *m, enum port_cause cause, gap_list *ret);
 
 static inline const char *mesh_names_of(const struct mesh *m, const index_list *l)
@@ -39,6 +42,11 @@ void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cau
 /* All that is to be done, in @f: for many hosts the commands are one line, typed here. */
 void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 	      struct finding *f);
+/* Of a card, twice, and a host: what loses packets or slows them down. */
+#define MESH_LOOK_AT_CARD                                                                          \
+	"ip -s link show dev %s; tc qdisc show dev %s   # on %s: errors, drops, a shaper; then "   \
+	"its "                                                                                     \
+	"cable, its port of the switch, or a rule that limits"
 /* @commands as they are to be typed for @hosts. @provided: a word of warning, or NULL. */
 void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *commands,
 	       const char *provided, struct finding *f);

@@ -6,39 +6,27 @@
 #include "lib/report/json.h"
 #include "probes/port/listen.h"
 
-/* Packets that a reverse-path filter dropped; 0 where the kernel does not count them. */
-uint64_t mesh_rp_drops(void)
+uint64_t mesh_counted(const char *name)
 {
 	AUTO_FILE FILE *f = fopen("/proc/net/netstat", "re");
 	char *names = NULL, *values = NULL, *n, *v, *save_n, *save_v;
 	size_t names_cap = 0, values_cap = 0;
-	unsigned long long drops = 0;
+	unsigned long long count = 0;
 
 	while (f && getline(&names, &names_cap, f) > 0 && getline(&values, &values_cap, f) > 0) {
 		n = strtok_r(names, " \n", &save_n);
 		v = strtok_r(values, " \n", &save_v);
 		for (; n && v;
 		     n = strtok_r(NULL, " \n", &save_n), v = strtok_r(NULL, " \n", &save_v))
-			if (streq(n, "IPReversePathFilter") && sscanf(v, "%llu", &drops) != 1)
-				drops = 0;
+			if (streq(n, name) && sscanf(v, "%llu", &count) != 1)
+				count = 0;
 	}
 	free(names);
 	free(values);
-	return drops;
+	return count;
 }
 
 /* --- ways back --------------------------------------------------------------------- */
-/* Does what goes to @peer leave through another interface than what comes from it enters? */
-static bool goes_elsewhere(struct mesh_self *s, size_t peer)
-{
-	const struct iface_addr *mine = s->local.s.addr;
-	struct err ignored = {0};
-	struct route route;
-
-	return mine && !netlink_route(&s->f->nl, &s->addrs[peer], 0, NULL, &route, &ignored) &&
-	       route.reachable && route.oif && route.oif != mine->iface->index;
-}
-
 /* A filter drops the question for a hardware address just so, and does not count it. */
 static bool is_strict(struct mesh_self *s, const char *iface)
 {
@@ -96,7 +84,7 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 			continue;
 		if (is_in(&answered, &s->addrs[i]))
 			cJSON_AddItemToArray(half, cJSON_CreateNumber((double)i));
-		if (goes_elsewhere(s, i))
+		if (mesh_goes_elsewhere(s, i))
 			cJSON_AddItemToArray(elsewhere, cJSON_CreateNumber((double)i));
 	}
 	if (s->rp_now > s->rp_before)
@@ -116,6 +104,8 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	if (!is_concerned(s))
 		return;
 	put_ways(s, line);
+	mesh_put_strays(s, line);
+	mesh_put_undo(s, line);
 	put_filters(s, line);
 	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);
 	mesh_stops(s, line);

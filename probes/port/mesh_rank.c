@@ -13,12 +13,8 @@ static void put_text(char *to, size_t size, const char *text) { snprintf(to, siz
 
 static void fill_card(struct mesh_self *s, struct mesh_card *c)
 {
-	struct addr_text at;
-
 	put_text(c->host, sizeof(c->host), s->f->inv.hostname);
 	c->idle = s->idle;
-	if (s->local.s.addr && !s->idle)
-		put_text(c->addr, sizeof(c->addr), addr_print(&s->local.s.addr->addr, &at));
 	c->master = s->local.env.master;
 	c->first = s->local.env.range.first;
 	c->last = s->local.env.range.last;
@@ -28,32 +24,29 @@ static void fill_card(struct mesh_self *s, struct mesh_card *c)
 	mesh_machine(s, c);
 }
 
-/* What NCCL would publish here is of @family. */
-static bool nccl_publishes(const struct mesh_self *s, int family)
+static void put_address(const struct mesh_self *s, struct mesh_card *c)
 {
-	struct prediction p;
-	union addr x;
+	struct addr_text at;
 
-	rules_find("nccl")->predict(&s->f->in, &p);
-	return p.reachable && p.address && !addr_parse(p.address, &x) && x.sa.sa_family == family;
+	if (!s->local.s.addr || s->idle)
+		return;
+	put_text(c->addr, sizeof(c->addr), addr_print(&s->local.s.addr->addr, &at));
+	mesh_put_nets(s, c);
+	mesh_macs(s, c);
 }
 
-/* The run's data has the family that most hosts are reached by. Where this host's best interface
- * has none of it, and NCCL would publish another one that has, the others are told that one. */
-static int choose_address(struct mesh_self *s, struct err *e)
+static int tell_all(struct mesh_self *s, struct mesh_card *mine, struct err *e)
 {
-	const struct rdzv_member *m;
-	union addr data;
-	size_t n;
-
-	suggest_by_rank(&s->f->in, &s->local.s);
-	if (rdzv_members(s->rdzv, &m, &n, e))
+	put_address(s, mine);
+	if (rdzv_all_gather(s->rdzv, mine, sizeof(*mine), s->cards, e))
 		return -1;
-	if (s->local.s.addr && !addr_parse(m[s->me].data_addr, &data) &&
-	    addr_class(&data) != ADDR_LOOPBACK &&
-	    data.sa.sa_family != s->local.s.addr->addr.sa.sa_family &&
-	    nccl_publishes(s, data.sa.sa_family))
-		suggest_by_family(&s->f->in, data.sa.sa_family, &s->local.s);
+	for (size_t i = 0; i < s->n; i++) {
+		struct mesh_card *c = &s->cards[i];
+
+		c->host[sizeof(c->host) - 1] = c->addr[sizeof(c->addr) - 1] = '\0';
+		if (addr_parse(c->addr, &s->addrs[i]))
+			s->addrs[i] = (union addr){0};
+	}
 	return 0;
 }
 
@@ -78,24 +71,23 @@ static int meet(struct mesh_self *s, struct err *e)
 	struct mesh_card mine = {0};
 	struct err no_door;
 
-	s->rp_before = mesh_rp_drops(); /* nobody asks before we have met */
+	s->rp_before = mesh_counted(MESH_RP_DROPS); /* nobody asks before we have met */
 	(void)!getrandom(mine.secret, sizeof(mine.secret), 0);
 	if (!s->o->expect_open &&
 	    !s->idle) /* a listener of ours would be taken for the one looked for */
 		s->door = talk_open(s->o->ports, mine.secret, &no_door);
-	if (choose_address(s, e))
+	if (mesh_choose_address(s, e))
 		return -1;
 	fill_card(s, &mine);
-	if (rdzv_all_gather(s->rdzv, &mine, sizeof(mine), s->cards, e))
+	if (tell_all(s, &mine, e))
 		return -1;
-	for (size_t i = 0; i < s->n; i++) {
-		struct mesh_card *c = &s->cards[i];
-
-		c->host[sizeof(c->host) - 1] = c->addr[sizeof(c->addr) - 1] = '\0';
-		if (addr_parse(c->addr, &s->addrs[i]))
-			s->addrs[i] = (union addr){0};
-		draw_ports(s, c, &s->ports[i]);
+	if (mesh_is_apart(s)) { /* which all of us see alike */
+		mesh_come_together(s);
+		if (tell_all(s, &mine, e))
+			return -1;
 	}
+	for (size_t i = 0; i < s->n; i++)
+		draw_ports(s, &s->cards[i], &s->ports[i]);
 	mesh_same(s);
 	for (size_t i = 0; i < s->n; i++)
 		s->active += !s->cards[i].idle;
@@ -148,8 +140,10 @@ static int ask(struct mesh_self *s, struct err *e)
 	AUTO_FREE unsigned char *mine = calloc(s->lost_n, 1);
 
 	list_targets(s);
+	s->resent = mesh_counted(MESH_SYN_RESENDS);
 	if (!mine || reach_run(&s->targets, s->f, &o, &s->reach, e))
 		return mine ? -1 : err_set(e, ERR_SYS, "no memory for %zu hosts", s->n);
+	s->resent = mesh_counted(MESH_SYN_RESENDS) - s->resent;
 	own_neighbours(&s->reach, &s->targets);
 	own_limits(&s->reach);
 	find_resets(s);
@@ -163,7 +157,7 @@ static int ask(struct mesh_self *s, struct err *e)
 	/* Only when all have asked does anybody look at what came and went unanswered. */
 	if (rdzv_all_gather(s->rdzv, mine, s->lost_n, s->lost, e))
 		return -1;
-	s->rp_now = mesh_rp_drops();
+	s->rp_now = mesh_counted(MESH_RP_DROPS);
 	return 0;
 }
 
@@ -273,6 +267,7 @@ static void self_init(struct mesh_self *s, const struct port_env *env, const str
 	s->lost = arena_alloc(s->a, s->n * s->lost_n);
 	s->talks = arena_alloc(s->a, s->n * sizeof(*s->talks));
 	s->fits = arena_alloc(s->a, s->n * sizeof(*s->fits));
+	s->crawl_mbps = arena_alloc(s->a, s->n * sizeof(*s->crawl_mbps));
 }
 
 static void self_done(struct mesh_self *s)

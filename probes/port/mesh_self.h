@@ -4,6 +4,11 @@
 #include "probes/port/mesh.h"
 #include "probes/port/talk.h"
 
+enum { MESH_MACS = 4, MESH_NETS = 4 };
+struct mesh_net {
+	union addr at; /* family 0: none */
+	unsigned prefix;
+};
 /* What ranks tell each other of themselves; all of them run the same version. */
 struct mesh_card {
 	char host[64], addr[64];
@@ -11,6 +16,8 @@ struct mesh_card {
 	uint16_t master, first, last, talk_port;
 	uint16_t idle; /* another rank of its host speaks for it */
 	unsigned char secret[TALK_SECRET];
+	struct mesh_net nets[MESH_NETS]; /* its addresses that others may use, the first is @addr */
+	unsigned char macs[MESH_MACS][6]; /* of its cards, the first is that of @addr; 0: none */
 	unsigned char machine[16]; /* of this network stack, whatever its names; 0: not known */
 };
 
@@ -36,14 +43,24 @@ struct mesh_self {
 	unsigned char *lost;	    /* [n * lost_n]: by rank, a bit per rank it did not reach */
 	size_t lost_n;		    /* bytes of each */
 	uint64_t rp_before, rp_now; /* packets that reverse-path filters dropped here */
+	uint64_t resent;	    /* questions that were asked again */
 	struct talk *talks;	    /* [n]; state TALK_PENDING: was not tried */
 	unsigned *fits;		    /* [n]: the largest MTU that passes where bulk stalled */
 	float *gbps;		    /* [n]; NAN: not measured */
+	float *crawl_mbps;	    /* [n]; where bulk took long, twice; 0: it did not */
 };
 static inline bool mesh_lost(const struct mesh_self *s, size_t from, size_t to)
 {
 	return s->lost[from * s->lost_n + to / 8] >> to % 8 & 1;
 }
+
+/* Which of our addresses others are told: mesh_address.c. When all have told theirs: is somebody
+ * in a network of its own, who has a card where others are? Then it comes there, and all tell
+ * theirs once more. */
+int mesh_choose_address(struct mesh_self *s, struct err *e) MUST_CHECK;
+void mesh_put_nets(const struct mesh_self *s, struct mesh_card *c);
+bool mesh_is_apart(const struct mesh_self *s);
+void mesh_come_together(struct mesh_self *s);
 
 /* One machine under two names is no pair: the later one is asked nothing. mesh_same.c */
 void mesh_machine(const struct mesh_self *s, struct mesh_card *c);
@@ -51,13 +68,21 @@ void mesh_same(struct mesh_self *s);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
 int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
 /* What is known here of pairs that failed: mesh_part.c */
-uint64_t mesh_rp_drops(void);
+uint64_t mesh_counted(const char *name); /* by the kernel, of /proc/net/netstat; 0: it does not */
+#define MESH_RP_DROPS "IPReversePathFilter"
+#define MESH_SYN_RESENDS "TCPSynRetrans"
 void mesh_part(struct mesh_self *s, cJSON *line);
 /* The rules of our firewall, once it was read, that stop them, each once, to @line's "rules"; or
  * why they are not known: mesh_stops.c */
 void mesh_stops(struct mesh_self *s, cJSON *line);
 /* Of these, what stops IPv6's questions for hardware addresses. */
 void mesh_neighbours(struct mesh_self *s, cJSON *line);
+/* Cards and the ways that decide of lost pairs: mesh_card.c */
+void mesh_macs(const struct mesh_self *s, struct mesh_card *c);
+void mesh_put_card(struct mesh_self *s, cJSON *line);
+void mesh_put_strays(struct mesh_self *s, cJSON *line);
+void mesh_put_undo(struct mesh_self *s, cJSON *line);
+bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer);
 void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_names.c */
 cJSON *mesh_line(struct mesh_self *s);
 cJSON *mesh_rate_line(struct mesh_self *s);

@@ -245,6 +245,8 @@ void mesh_sum(const struct mesh *m)
 void mesh_conclude(struct mesh *m)
 {
 	mesh_view(m);
+	mesh_link(m);
+	mesh_loss(m);
 	tally_emit(&m->told);
 	mesh_judge(m);
 	mesh_sum(m);

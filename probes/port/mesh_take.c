@@ -1,6 +1,7 @@
 /* The ranks' lines of JSON, taken where they are judged. None of them is trusted. */
 #include "probes/port/mesh.h"
 
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -49,6 +50,15 @@ static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 				   : "take it out of --hosts, or name the machine that is meant");
 }
 
+/* "10.0.0.0/24": 24. */
+static unsigned read_prefix(const char *subnet)
+{
+	const char *slash = subnet ? strchr(subnet, '/') : NULL;
+	uint64_t n;
+
+	return slash && !parse_uint(slash + 1, &n) && n <= 128 ? (unsigned)n : 0;
+}
+
 static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)
 {
 	double same = json_get_num(line, "same", -1);
@@ -62,6 +72,9 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->name = x->name ?: mesh_copied(m, line, "host") ?: "?";
 	x->iface = mesh_copied(m, line, "iface");
 	x->subnet = mesh_copied(m, line, "subnet");
+	x->prefix = read_prefix(x->subnet);
+	x->mac = mesh_copied(m, line, "mac");
+	x->noarp = cJSON_IsTrue(json_get(line, "noarp"));
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = mesh_copied(m, line, "rp_filter");
@@ -111,9 +124,10 @@ bool mesh_cell_is_bad(const struct mesh_cell *c) { return c->row && (c->bad || c
 
 static void read_talk(struct mesh_cell *c, char talk, const cJSON *mtu)
 {
-	c->cut = talk == 'x';
+	c->cut = talk == 'x' || talk == 'y';
+	c->talked = talk == '+';
 	if (c->cut && !c->bad)
-		c->cause = CAUSE_BULK;
+		c->cause = talk == 'x' ? CAUSE_BULK : CAUSE_TRICKLE;
 	if (cJSON_IsNumber(mtu) && mtu->valuedouble >= 0 && mtu->valuedouble <= UINT16_MAX)
 		c->path_mtu = (uint16_t)mtu->valuedouble;
 }
@@ -125,14 +139,21 @@ static void take_row(struct mesh *m, const cJSON *line, size_t from, const size_
 {
 	const char *talks = json_get_str(line, "talks") ?: "";
 	const cJSON *row = first_of(json_get(line, "row")), *mtu = first_of(json_get(line, "mtus"));
+	const cJSON *late = first_of(json_get(line, "late"));
+	const cJSON *crawl = first_of(json_get(line, "crawl"));
 
-	for (size_t i = 0; i < n; i++, row = next_of(row), mtu = next_of(mtu)) {
+	for (size_t i = 0; i < n; i++, row = next_of(row), mtu = next_of(mtu), late = next_of(late),
+		    crawl = next_of(crawl)) {
 		char talk = i < strlen(talks) ? talks[i] : '.';
 
 		if (nodes[i] == MESH_NO_NODE || nodes[i] == from || !cJSON_IsString(row))
 			continue;
 		read_cell(m, from, nodes[i], row->valuestring);
 		read_talk(mesh_at(m, from, nodes[i]), talk, mtu);
+		if (cJSON_IsNumber(late) && late->valuedouble >= 0 && late->valuedouble < 1000)
+			mesh_at(m, from, nodes[i])->late = (uint16_t)late->valuedouble;
+		if (cJSON_IsNumber(crawl) && crawl->valuedouble > 0)
+			mesh_at(m, from, nodes[i])->crawl_mbps = (float)crawl->valuedouble;
 	}
 }
 

@@ -65,6 +65,7 @@ struct nft_packet {
 	/* of the place where a rule sees it; set by nft_judge() and its like */
 	bool untracked;	 /* before connections are told apart */
 	bool translated; /* perhaps it is to go elsewhere */
+	bool notrack;	 /* a rule of before keeps its connection from being tracked */
 };
 enum nft_verdict { NFT_ACCEPT, NFT_DROP, NFT_REJECT };
 struct nft_answer {

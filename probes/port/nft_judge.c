@@ -13,6 +13,7 @@ struct walk {
 	const struct nft_chain *base;
 	struct nft_answer answer; /* of the base chain we are in */
 	bool ended;		  /* answer is final there */
+	bool notrack;		  /* a rule of an earlier chain says so */
 	bool may_pass;		  /* some rule there perhaps accepts it */
 	struct nft_answer doubt;  /* the first rule that only perhaps stops it; of all chains */
 	bool doubted;
@@ -72,6 +73,10 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 		return decide(w, NFT_REJECT, r, sure);
 	if (json_get(s, "queue"))
 		return ask_program(w, r);
+	if (json_get(s, "dnat") || json_get(s, "redirect")) /* only chains of that type have it */
+		return decide(w, NFT_DROP, r, sure);
+	if (json_get(s, "notrack"))
+		w->notrack |= sure;
 	if (json_get(s, "return"))
 		return sure ? RETURN : PERHAPS_RETURN;
 	if (json_get(s, "jump"))
@@ -110,7 +115,11 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 	return all;
 }
 
-static bool is_condition(const cJSON *s) { return json_get(s, "limit") || json_get(s, "xt"); }
+static bool is_condition(const cJSON *s)
+{
+	return json_get(s, "limit") || json_get(s, "quota") || json_get(s, "ct count") ||
+	       json_get(s, "xt");
+}
 
 static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth, bool sure)
 {
@@ -163,11 +172,13 @@ static bool is_of_card(const struct nft_chain *c, const char *iface)
 	return !c->devs || !iface;
 }
 
+static bool is_nat(const struct nft_chain *c) { return c->type && streq(c->type, "nat"); }
+
 static bool concerns(const struct nft_chain *c, const struct nft_packet *p, const char *hook)
 {
 	const char *family = p->from.sa.sa_family == AF_INET ? "ip" : "ip6";
 
-	if (!c->hook || !streq(c->hook, hook) || (c->type && streq(c->type, "nat")))
+	if (!c->hook || !streq(c->hook, hook))
 		return false;
 	if (streq(hook, "ingress") || streq(hook, "egress"))
 		return (streq(c->family, "netdev") || streq(c->family, "inet")) &&
@@ -180,14 +191,14 @@ static bool concerns(const struct nft_chain *c, const struct nft_packet *p, cons
  * first. Of equal ones the kernel runs the one that was made last first.
  */
 static const struct nft_chain *next_base(const struct nft *n, const struct nft_packet *p,
-					 const char *hook, const struct nft_chain *last)
+					 const char *hook, bool nat, const struct nft_chain *last)
 {
 	const struct nft_chain *best = NULL;
 
 	for (size_t i = 0; i < n->chains.n; i++) {
 		const struct nft_chain *c = &n->chains.v[i];
 
-		if (!concerns(c, p, hook) ||
+		if (!concerns(c, p, hook) || is_nat(c) != nat ||
 		    (last && (c->prio < last->prio || (c->prio == last->prio && c >= last))))
 			continue;
 		if (!best || c->prio <= best->prio)
@@ -205,6 +216,7 @@ static struct nft_packet as_seen(const struct walk *w, const struct nft_chain *c
 
 	p.untracked = streq(c->hook, "ingress") || (first && c->prio < TRACKING);
 	p.translated = w->n->translates;
+	p.notrack = w->notrack && !p.untracked;
 	return p;
 }
 
@@ -240,7 +252,7 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 	for (unsigned i = 0; i < HOOKS; i++) {
 		const struct nft_chain *c = NULL;
 
-		while ((c = next_base(n, p, hook_of(p, i), c))) {
+		while ((c = next_base(n, p, hook_of(p, i), false, c))) {
 			if (ask_base(&w, c) == NFT_ACCEPT)
 				continue;
 			return w.answer;
@@ -253,24 +265,41 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 	return (struct nft_answer){.verdict = NFT_ACCEPT};
 }
 
+/* What comes in as the first of a connection, and is sent elsewhere by a rule of ours. */
+static struct nft_answer judge_nat(const struct nft *n, const struct nft_packet *p)
+{
+	struct walk w = {.n = n, .asked = p};
+	const struct nft_chain *c = NULL;
+
+	while (p->input && !p->answer && (c = next_base(n, p, "prerouting", true, c)))
+		if (ask_base(&w, c) != NFT_ACCEPT)
+			return w.answer;
+	return (struct nft_answer){.verdict = NFT_ACCEPT};
+}
+
 size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft_answer *ret,
 		     size_t max)
 {
 	size_t found = 0;
+	bool notrack = false;
 
 	for (unsigned i = 0; i < HOOKS; i++) {
 		const struct nft_chain *c = NULL;
 
-		while (found < max && (c = next_base(n, p, hook_of(p, i), c))) {
-			struct walk w = {.n = n, .asked = p};
+		while (found < max && (c = next_base(n, p, hook_of(p, i), false, c))) {
+			struct walk w = {.n = n, .asked = p, .notrack = notrack};
+			bool passes = ask_base(&w, c) == NFT_ACCEPT;
 
-			if (ask_base(&w, c) == NFT_ACCEPT)
+			notrack = w.notrack;
+			if (passes)
 				continue;
 			ret[found++] = w.answer;
 		}
 	}
 	if (!found && max) {
 		*ret = nft_judge(n, p);
+		if (ret->verdict == NFT_ACCEPT)
+			*ret = judge_nat(n, p);
 		found = ret->verdict != NFT_ACCEPT;
 	}
 	return found;

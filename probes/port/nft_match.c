@@ -117,12 +117,15 @@ static struct value of_ct(const struct nft_packet *p, const cJSON *ct)
 	if (key && streq(key, "state") && p->icmp6)
 		return word("untracked"); /* the kernel tracks no neighbour's */
 	if (key && streq(key, "state")) {
-		struct value v = word(p->untracked ? "invalid" : p->answer ? "established" : "new");
+		struct value v = word(p->untracked ? "invalid"
+				      : p->notrack ? "untracked"
+				      : p->answer  ? "established"
+						   : "new");
 
 		v.tracked = p;
 		return v;
 	}
-	if (p->untracked)
+	if (p->untracked || p->notrack)
 		return unknown();
 	/* of a new one nothing is to be said yet, but where it may have been sent elsewhere */
 	if (key && streq(key, "status") && !p->answer && !p->translated)

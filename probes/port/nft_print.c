@@ -106,9 +106,20 @@ static void put_reject(struct text *t, const cJSON *reject)
 		text_addf(t, " %s", what);
 }
 
+static void put_dnat(struct text *t, const cJSON *dnat)
+{
+	text_add(t, "dnat to ");
+	put_value(t, json_get(dnat, "addr"), 0);
+	if (json_get(dnat, "port")) {
+		text_add(t, ":");
+		put_value(t, json_get(dnat, "port"), 0);
+	}
+}
+
 static void put_statement(struct text *t, const cJSON *s)
 {
-	static const char *const plain[] = {"accept", "drop", "return", "queue", "log", "limit"};
+	static const char *const plain[] = {"accept", "drop",  "return",   "queue",  "log",
+					    "limit",  "quota", "redirect", "notrack"};
 	const cJSON *vmap = json_get(s, "vmap");
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
@@ -122,6 +133,8 @@ static void put_statement(struct text *t, const cJSON *s)
 		text_addf(t, "jump %s", json_get_str(json_get(s, "jump"), "target") ?: "...");
 	else if (json_get(s, "goto"))
 		text_addf(t, "goto %s", json_get_str(json_get(s, "goto"), "target") ?: "...");
+	else if (json_get(s, "dnat"))
+		put_dnat(t, json_get(s, "dnat"));
 	else if (json_get(s, "xt"))
 		text_add(t, "(an iptables match)");
 	if (!vmap)

@@ -68,6 +68,20 @@ static bool is_neighbour(const struct facts *f, const struct route *route)
 	       !(out->flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
+/* Policy rules may know the address that a packet leaves from, which is chosen before them. */
+static void look_again(struct facts *f, const struct port_target *t, int oif, struct reach_way *way)
+{
+	struct err ignored = {0};
+	struct route route;
+
+	if (!way->reachable || !way->source ||
+	    netlink_route(&f->nl, t->addrs.v, oif, &way->source->addr, &route, &ignored) ||
+	    route.reachable)
+		return;
+	way->reachable = false;
+	way->why = route.why;
+}
+
 static struct reach_way find_way(struct facts *f, const struct port_target *t,
 				 const struct reach_opts *o)
 {
@@ -87,6 +101,7 @@ static struct reach_way find_way(struct facts *f, const struct port_target *t,
 	way.source = source_of(f, &route, t->addrs.v->sa.sa_family);
 	if (!way.source && o->source)
 		way.source = inventory_by_addr(&f->inv, o->source);
+	look_again(f, t, out ? out->index : 0, &way);
 	return way;
 }
 

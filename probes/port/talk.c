@@ -23,6 +23,7 @@ struct asker {
 	struct talk *t;
 	enum phase phase;
 	uint64_t sent, acked, begun_ns;
+	uint64_t acked_before; /* its bulk */
 	unsigned char answer[ANSWER];
 	size_t answer_n;
 };
@@ -56,6 +57,8 @@ static void conclude(struct asker *a, enum talk_state state)
 	if (!look(a, &info) && a->phase > PHASE_CONNECT) {
 		a->t->path_mtu = info.tcpi_pmtu;
 		a->t->resent = info.tcpi_total_retrans > 0;
+		a->t->rtt_ns = (uint64_t)info.tcpi_min_rtt * 1000;
+		a->t->began = a->phase >= PHASE_BULK && info.tcpi_bytes_acked > a->acked_before;
 	}
 	if (a->begun_ns)
 		a->t->took_ns = now_ns() - a->begun_ns;
@@ -126,7 +129,7 @@ static void begin_bulk(struct asker *a)
 	}
 	a->phase = PHASE_BULK;
 	a->begun_ns = now_ns();
-	a->acked = look(a, &info) ? 0 : info.tcpi_bytes_acked;
+	a->acked = a->acked_before = look(a, &info) ? 0 : info.tcpi_bytes_acked;
 	watch(a, EPOLLOUT);
 	rearm(a);
 }

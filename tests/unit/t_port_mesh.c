@@ -184,6 +184,29 @@ static void plain_cases(void **state)
 	assert_int_equal(o, 1);
 }
 
+/* What one host alone meets everywhere is its own: it finds nobody, or its questions are
+ * redirected. What all meet at one host is that one's. */
+static void whose_it_is(void **state)
+{
+	static const enum port_cause either[] = {CAUSE_NOBODY, CAUSE_RESET};
+
+	(void)state;
+	for (size_t x = 0; x < 2 * ARRAY_LEN(either); x++) {
+		AUTO(bench_done) struct bench b;
+		unsigned in, out;
+		bool asker = x % 2;
+
+		bench_make(&b, 4);
+		for (size_t k = 0; k < 4; k++)
+			if (k != 2)
+				block(&b, asker ? 2 : k, asker ? k : 2, either[x / 2]);
+		mesh_judge(&b.m);
+		rules(&b, &in, &out);
+		assert_int_equal(in, asker ? 0 : 4);
+		assert_int_equal(out, asker ? 4 : 0);
+	}
+}
+
 /* --- what ranks say, taken ------------------------------------------------------------ */
 /* Two ranks of three nodes: n1 did not answer; both lines as mesh_line() writes them. */
 static void take(struct bench *b, const char *first, const char *second)
@@ -264,6 +287,9 @@ static void causes(void **state)
 		{",\"elsewhere\":[1]", "", CAUSE_OTHER_WAY, CAUSE_NONE},
 		{"", ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\"}]",
 		 CAUSE_DROPPED, CAUSE_NONE},
+		/* a rejection that the kernel did not send, as it had sent enough of them */
+		{"", ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r reject\"}]",
+		 CAUSE_HOST_FIREWALL, CAUSE_NONE},
 		{",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"output\",\"rule\":\"r\"}]",
 		 ",\"half\":[7,-1,\"x\"]", CAUSE_OWN_FIREWALL, CAUSE_NONE},
 		/* the answer's rules count where none for the question does */
@@ -368,9 +394,13 @@ static void pairs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_matrices), cmocka_unit_test(plain_cases),
-		cmocka_unit_test(lines),	   cmocka_unit_test(causes),
-		cmocka_unit_test(cold_neighbours), cmocka_unit_test(bulk),
+		cmocka_unit_test(random_matrices),
+		cmocka_unit_test(plain_cases),
+		cmocka_unit_test(whose_it_is),
+		cmocka_unit_test(lines),
+		cmocka_unit_test(causes),
+		cmocka_unit_test(cold_neighbours),
+		cmocka_unit_test(bulk),
 		cmocka_unit_test(pairs),
 	};
 

@@ -37,6 +37,14 @@ static const struct {
 	 false, "inet t in, handle 3: tcp dport 29501 drop"},
 	{"another port", INPUT("accept") RULE("3", IS(DPORT, "29501") DROP), "10.0.0.1", 29502,
 	 NFT_ACCEPT, false, NULL},
+	{"a quota may be used up", INPUT("accept") RULE("3", "{'quota':{'val':9}}," DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, "inet t in, handle 3: quota drop"},
+	{"not to be tracked: then it has no state but that",
+	 CHAIN("raw", "prerouting", "-300", "accept") RULE_IN("raw", "2", "{'notrack':null}")
+		 INPUT("accept") RULE("3", IN(STATE, "'untracked'") DROP),
+	 "10.0.0.1", 1, NFT_DROP, false, NULL},
+	{"tracked", INPUT("accept") RULE("3", IN(STATE, "'untracked'") DROP), "10.0.0.1", 1,
+	 NFT_ACCEPT, false, NULL},
 	{"reject", INPUT("accept") RULE("3", REJECT), "10.0.0.1", 1, NFT_REJECT, false,
 	 "inet t in, handle 3: reject with icmpx port-unreachable"},
 	{"a set of ports in place",
@@ -286,6 +294,37 @@ static void all_that_stop(void **state)
 	assert_int_equal(nft_judge_all(&at_card, &p, x, 4), 0);
 }
 
+/* What is sent elsewhere does not arrive: said where nothing else stops it. */
+static void sent_elsewhere(void **state)
+{
+	static const char rules[] =
+		"{'chain':{'family':'inet','table':'t','name':'n','handle':1,'type':'nat',"
+		"'hook':'prerouting','prio':-100,'policy':'accept'}}," RULE_IN(
+			"n", "2",
+			IS(DPORT, "5") "{'dnat':{'family':'ip','addr':'10.9.9.9','port':7}}");
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(nft_done) struct nft n;
+	struct nft_packet p = {.input = true};
+	struct nft_answer x[4];
+	struct err e = {0};
+	const char *json = quoted(&a, rules);
+
+	(void)state;
+	assert_int_equal(nft_parse(json, strlen(json), &a, &n, &e), 0);
+	assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
+	p.to = p.from;
+	addr_set_port(&p.to, 5);
+	assert_int_equal(nft_judge(&n, &p).verdict, NFT_ACCEPT); /* no rule drops it */
+	assert_int_equal(nft_judge_all(&n, &p, x, 4), 1);
+	assert_string_equal(nft_describe(&x[0], &a),
+			    "inet t n, handle 2: tcp dport 5 dnat to 10.9.9.9:7");
+	p.answer = true; /* goes back the way it came */
+	assert_int_equal(nft_judge_all(&n, &p, x, 4), 0);
+	p.answer = false;
+	addr_set_port(&p.to, 6);
+	assert_int_equal(nft_judge_all(&n, &p, x, 4), 0);
+}
+
 /* The second packet of a connection, which its asker's input rules see. */
 static void answers(void **state)
 {
@@ -339,8 +378,9 @@ static void junk(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(answers),
-					   cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdicts), cmocka_unit_test(sent_elsewhere),
+		cmocka_unit_test(answers), cmocka_unit_test(all_that_stop), cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

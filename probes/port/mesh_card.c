@@ -1,0 +1,164 @@
+/*
+ * What is below TCP on a rank's host: the hardware addresses of its cards and whose it sends to,
+ * and what in its routing tables takes packets for a peer away from the card.
+ */
+#include "probes/port/mesh_self.h"
+
+#include "lib/report/json.h"
+
+#include <linux/neighbour.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+
+enum { MAC = 6, MOST_UNDONE = 64 };
+
+/* ---- hardware addresses ---- */
+static bool is_none(const unsigned char *mac)
+{
+	static const unsigned char none[MAC];
+
+	return !memcmp(mac, none, MAC);
+}
+
+static bool read_mac(const struct iface *i, unsigned char *ret)
+{
+	return i->type == ARPHRD_ETHER && i->mac &&
+	       sscanf(i->mac, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &ret[0], &ret[1], &ret[2], &ret[3],
+		      &ret[4], &ret[5]) == MAC &&
+	       !is_none(ret);
+}
+
+/* Any card of a host may answer for any address of it. */
+void mesh_macs(const struct mesh_self *s, struct mesh_card *c)
+{
+	const struct inventory *inv = &s->f->inv;
+	const struct iface *mine = s->local.s.iface;
+	size_t n = 1;
+
+	if (!mine || s->idle || !read_mac(mine, c->macs[0]))
+		return;
+	for (size_t i = 0; i < inv->ifaces.n && n < MESH_MACS; i++)
+		if (inv->ifaces.v[i].index != mine->index && inv->ifaces.v[i].naddrs)
+			n += read_mac(&inv->ifaces.v[i], c->macs[n]);
+}
+
+static bool is_of(const struct mesh_card *c, const unsigned char *mac)
+{
+	for (size_t i = 0; i < MESH_MACS; i++)
+		if (!memcmp(c->macs[i], mac, MAC))
+			return true;
+	return false;
+}
+
+static const char *mac_text(struct arena *a, const unsigned char *v)
+{
+	return arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x", v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
+void mesh_put_card(struct mesh_self *s, cJSON *line)
+{
+	const unsigned char *mac = s->cards[s->me].macs[0];
+
+	if (!is_none(mac))
+		json_str(line, "mac", mac_text(s->a, mac));
+	if (s->local.s.addr->iface->flags & IFF_NOARP && !is_none(mac))
+		json_bool(line, "noarp", true);
+}
+
+static bool find_neighbour(struct mesh_self *s, size_t peer, struct neighbour *ret)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+	struct err ignored;
+
+	return mine && peer != s->me && s->addrs[peer].sa.sa_family &&
+	       !is_none(s->cards[peer].macs[0]) &&
+	       !netlink_neighbour(&s->f->nl, &s->addrs[peer], mine->iface->index, ret, &ignored) &&
+	       ret->known && ret->has_mac && !(ret->state & (NUD_INCOMPLETE | NUD_FAILED));
+}
+
+/*
+ * Lost peers, and the entry for their address is another machine's. Virtual networks answer with
+ * hardware addresses of their own, so one that was learned counts only where others' are right.
+ */
+void mesh_put_strays(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "strays");
+	struct neighbour x;
+	size_t right = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		right += find_neighbour(s, i, &x) && is_of(&s->cards[i], x.mac);
+	for (size_t i = 0; i < s->n; i++) {
+		bool lost = mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i), fixed;
+		cJSON *o;
+
+		if (!lost || !find_neighbour(s, i, &x) || is_of(&s->cards[i], x.mac))
+			continue;
+		fixed = x.state & NUD_PERMANENT;
+		if (!fixed && !right)
+			continue;
+		o = json_push_object(list);
+		json_num(o, "to", (double)i);
+		json_str(o, "mac", mac_text(s->a, x.mac));
+		json_bool(o, "fixed", fixed);
+	}
+}
+
+/* ---- ways ---- */
+/* False: it has none. */
+static bool find_route(struct mesh_self *s, size_t peer, const union addr *from, struct route *ret)
+{
+	struct err ignored = {0};
+
+	return !netlink_route(&s->f->nl, &s->addrs[peer], 0, from, ret, &ignored) && ret->reachable;
+}
+
+/* Does what goes to @peer leave through another interface than what comes from it enters? */
+bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+	struct route x;
+
+	if (!mine)
+		return false;
+	return (find_route(s, peer, NULL, &x) && x.oif && x.oif != mine->iface->index) ||
+	       (find_route(s, peer, &mine->addr, &x) && x.oif && x.oif != mine->iface->index);
+}
+
+/* What to take away, so that what goes to @peer leaves through our card. NULL: not known. */
+static const char *undo(struct mesh_self *s, size_t peer)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+	const union addr *to = &s->addrs[peer];
+	struct route x;
+
+	if (to->sa.sa_family != mine->addr.sa.sa_family)
+		return NULL;
+	if (!find_route(s, peer, NULL, &x))
+		return netlink_undo_rule(&s->f->nl, NULL, to, s->a);
+	if (!find_route(s, peer, &mine->addr, &x))
+		return netlink_undo_rule(&s->f->nl, &mine->addr, to, s->a);
+	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
+		return NULL;
+	return netlink_undo_route(&s->f->nl, &mine->addr, to, s->a);
+}
+
+void mesh_put_undo(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "undo");
+	size_t told = 0;
+
+	for (size_t i = 0; i < s->n && s->local.s.addr && told < MOST_UNDONE; i++) {
+		bool lost = mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i);
+		const char *text =
+			lost && i != s->me && s->addrs[i].sa.sa_family ? undo(s, i) : NULL;
+		cJSON *o;
+
+		if (!text)
+			continue;
+		o = json_push_object(list);
+		json_num(o, "to", (double)i);
+		json_str(o, "undo", text);
+		told++;
+	}
+}

@@ -1,0 +1,241 @@
+/*
+ * Pairs that failed below TCP, where it is known why: two cards with one hardware address, an
+ * entry for a neighbour that is another machine's, a card that does not ask for neighbours, a
+ * netmask that is not the others'. One finding for each host, instead of what its pairs look like.
+ */
+#include "probes/port/mesh_judge.h"
+
+#include "lib/report/json.h"
+
+/* What it looks like when frames go astray. */
+static bool is_lost(const struct mesh_cell *c)
+{
+	switch ((enum port_cause)c->cause) {
+	case CAUSE_DROPPED:
+	case CAUSE_DOWN:
+	case CAUSE_NOBODY:
+	case CAUSE_NOT_SEEN:
+	case CAUSE_NOBODY_THERE:
+	case CAUSE_NO_ROUTE:
+	case CAUSE_NO_ROUTE_THERE:
+	case CAUSE_NO_WAY_BACK:
+	case CAUSE_OTHER_WAY:
+	case CAUSE_WAY_BACK:
+	case CAUSE_LOST_ANSWER:
+	case CAUSE_RESET:
+		return c->row && c->bad && !c->rule;
+	default:
+		return false;
+	}
+}
+
+static bool any_lost(const struct mesh *m, size_t x, size_t y)
+{
+	return is_lost(mesh_at(m, x, y)) || is_lost(mesh_at(m, y, x));
+}
+
+/* Both ways of it are explained by what is said of one of the two. */
+static void settle(struct mesh *m, size_t x, size_t y)
+{
+	struct mesh_cell *c[] = {mesh_at(m, x, y), mesh_at(m, y, x)};
+
+	for (size_t i = 0; i < ARRAY_LEN(c); i++)
+		if (is_lost(c[i]) || (mesh_is_bulk((enum port_cause)c[i]->cause) && !c[i]->rule))
+			c[i]->cause = CAUSE_LINK;
+}
+
+/* What is said of @at explains its pairs with all @others. */
+static struct finding *say(struct mesh *m, const char *check, size_t at, const index_list *others)
+{
+	struct finding *f = tally_add(&m->told, 0, "mesh", check, m->nodes[at].name);
+
+	tally_of_host(&m->told, m->nodes[at].name);
+	for (size_t i = 0; i < others->n; i++)
+		settle(m, at, others->v[i]);
+	return f;
+}
+
+static index_list lost_with(const struct mesh *m, size_t at)
+{
+	index_list ret = {0};
+
+	for (size_t i = 0; i < m->n; i++)
+		if (i != at && any_lost(m, at, i))
+			*LIST_ADD(m->a, &ret) = i;
+	return ret;
+}
+
+static const char *card(const struct mesh_node *x) { return x->iface ?: "IFACE"; }
+
+/* ---- one hardware address ---- */
+/* From its address, which is its own: 02:00:0a:4d:00:03. */
+static const char *own_mac(const struct mesh *m, const struct mesh_node *x)
+{
+	const unsigned char *v = x->addr.sa.sa_family == AF_INET
+					 ? (const unsigned char *)&x->addr.v4.sin_addr
+					 : &x->addr.v6.sin6_addr.s6_addr[12];
+
+	return arena_printf(m->a, "02:00:%02x:%02x:%02x:%02x", v[0], v[1], v[2], v[3]);
+}
+
+static void judge_twin(struct mesh *m, size_t first, size_t at)
+{
+	const struct mesh_node *x = &m->nodes[at], *y = &m->nodes[first];
+	index_list here = lost_with(m, at), there = lost_with(m, first);
+	bool v6 = x->addr.sa.sa_family == AF_INET6;
+	struct finding *f;
+
+	if (!x->mac || !y->mac || !streq(x->mac, y->mac) || !x->subnet || !y->subnet ||
+	    !streq(x->subnet, y->subnet) || !here.n || !there.n)
+		return;
+	f = say(m, "mesh.mac", at, &here);
+	for (size_t i = 0; i < m->n; i++) { /* bulk that stalls halfway is of it, too */
+		settle(m, first, i);
+		settle(m, at, i);
+	}
+	finding_set(f, ST_FAIL,
+		    "its card %s has the hardware address of %s, %s: what is sent to the one "
+		    "arrives at the other, as with copies of a virtual machine",
+		    card(x), y->name, x->mac);
+	finding_expect(f, "a hardware address of its own for each card");
+	/* the others remember the one of before, unless they are told */
+	finding_fix(f,
+		    "sudo sysctl -qw net/ipv%d/conf/%s/%s_notify=1 && sudo ip link set dev %s "
+		    "address %s   # on %s, and to last where it was copied",
+		    v6 ? 6 : 4, card(x), v6 ? "ndisc" : "arp", card(x), own_mac(m, x), x->name);
+}
+
+/* ---- neighbours ---- */
+static void judge_noarp(struct mesh *m, size_t at)
+{
+	const struct mesh_node *x = &m->nodes[at];
+	index_list others = lost_with(m, at);
+	struct finding *f;
+
+	if (!x->noarp || !others.n)
+		return;
+	f = say(m, "mesh.arp", at, &others);
+	finding_set(f, ST_FAIL,
+		    "its card %s neither asks for hardware addresses nor answers for its own "
+		    "(NOARP): %s cannot meet it",
+		    card(x), mesh_names_of(m, &others));
+	finding_expect(f, "ARP on");
+	finding_fix(f, "sudo ip link set dev %s arp on   # on %s", card(x), x->name);
+}
+
+static void judge_stray(struct mesh *m, const struct mesh_stray *s)
+{
+	const struct mesh_node *x = &m->nodes[s->from], *y = &m->nodes[s->to];
+	const index_list other = {.v = (size_t[]){s->to}, .n = 1};
+	struct addr_text at;
+	struct finding *f;
+
+	if (!any_lost(m, s->from, s->to))
+		return;
+	f = say(m, "mesh.arp", s->from, &other);
+	finding_set(f, ST_FAIL,
+		    s->fixed ? "sends what is for %s to the hardware address %s, by an entry that "
+			       "somebody made, and that is not its card's"
+			     : "sends what is for %s to the hardware address %s, which is not its "
+			       "card's: another machine says that it has the address",
+		    y->name, s->mac);
+	finding_expect(f, "%s", y->mac ?: "that of its card");
+	if (s->fixed)
+		finding_fix(f, "sudo ip neigh del %s dev %s   # on %s", addr_print(&y->addr, &at),
+			    card(x), x->name);
+	else
+		finding_fix(f,
+			    "sudo ip neigh flush to %s   # on %s, once the machine with %s, which "
+			    "is none of these, has another address",
+			    addr_print(&y->addr, &at), x->name, s->mac);
+}
+
+/* ---- netmasks ---- */
+static bool contains(const struct mesh_node *net, const struct mesh_node *x)
+{
+	return net->addr.sa.sa_family == x->addr.sa.sa_family &&
+	       addr_in_subnet(&x->addr, &net->addr, net->prefix);
+}
+
+static size_t with_prefix(const struct mesh *m, const struct mesh_node *like)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->nodes[i].addr.sa.sa_family == like->addr.sa.sa_family &&
+		     m->nodes[i].prefix == like->prefix;
+	return n;
+}
+
+/* Of two of whom only one has the other in its network, is it the mask of @x that is odd? Of as
+ * many the narrower one. */
+static bool is_odd(const struct mesh *m, const struct mesh_node *x, const struct mesh_node *y)
+{
+	size_t like_x = with_prefix(m, x), like_y = with_prefix(m, y);
+
+	if (!x->prefix || !y->prefix || contains(x, y) == contains(y, x))
+		return false;
+	return like_x < like_y || (like_x == like_y && x->prefix > y->prefix);
+}
+
+static void judge_mask(struct mesh *m, size_t at)
+{
+	const struct mesh_node *x = &m->nodes[at], *usual = NULL;
+	index_list others = {0};
+	struct addr_text text;
+	struct finding *f;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (i != at && any_lost(m, at, i) && is_odd(m, x, &m->nodes[i])) {
+			usual = usual ?: &m->nodes[i];
+			*LIST_ADD(m->a, &others) = i;
+		}
+	if (!usual)
+		return;
+	f = say(m, "mesh.netmask", at, &others);
+	finding_set(f, ST_FAIL,
+		    "its network is /%u (%s) and that of %s is /%u: they do not find each other",
+		    x->prefix, x->subnet, mesh_names_of(m, &others), usual->prefix);
+	finding_expect(f, "the same netmask on all hosts of a network");
+	addr_print(&x->addr, &text);
+	finding_fix(f,
+		    "sudo ip address add %s/%u dev %s && sudo ip address del %s/%u dev %s   # on "
+		    "%s, and to last in its network settings",
+		    text.s, usual->prefix, card(x), text.s, x->prefix, card(x), x->name);
+}
+
+/* ---- all of it ---- */
+void mesh_link(struct mesh *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		judge_noarp(m, i);
+	for (size_t i = 0; i < m->n; i++)
+		for (size_t k = i + 1; k < m->n && m->nodes[i].mac; k++)
+			judge_twin(m, i, k);
+	for (size_t i = 0; i < m->strays.n; i++)
+		judge_stray(m, &m->strays.v[i]);
+	for (size_t i = 0; i < m->n; i++)
+		judge_mask(m, i);
+}
+
+/* What ranks say of it: none of it is trusted. */
+void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	const cJSON *strays = json_get(line, "strays"), *undo = json_get(line, "undo");
+
+	for (const cJSON *i = strays ? strays->child : NULL; i; i = i->next) {
+		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		const char *mac = mesh_copied(m, i, "mac");
+
+		if (to != MESH_NO_NODE && mac)
+			*LIST_ADD(m->a, &m->strays) = (struct mesh_stray){
+				me, to, mac, cJSON_IsTrue(json_get(i, "fixed"))};
+	}
+	for (const cJSON *i = undo ? undo->child : NULL; i; i = i->next) {
+		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		const char *text = mesh_copied(m, i, "undo");
+
+		if (to != MESH_NO_NODE && text)
+			*LIST_ADD(m->a, &m->undone) = (struct mesh_undo){me, to, text};
+	}
+}

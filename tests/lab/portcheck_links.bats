@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# portcheck between nodes where what fails is below TCP, or a route or rule that somebody
+# made: one host is named for it, and its command, typed there, mends it. Needs root, jq.
+# shellcheck disable=SC2016,SC2154 # windsock.sh sets them; single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+load windsock.sh
+
+ask() { # [PATIENCE]
+    run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" "$BIN/portcheck" \
+        --hosts "$WINDSOCK_HOSTS" --wait "${1:-1s}" --json
+}
+
+# NODE FAULT CHECK WORDS [MORE [CURE]]: what fails first says so of that node; MORE findings say
+# that the same command mends them. CURE: what its command only shows the way to.
+mends() {
+    local failed fix
+    on "$1" sh -c "$2"
+    on all ip neigh flush all
+    ask
+    [ "$status" = 1 ]
+    failed=$(jq -c '[.findings[] | select(.status == "fail")]' <<<"$output")
+    [ "$(jq length <<<"$failed")" = $((1 + ${5:-0})) ]
+    [ "$(jq -r '.[0] | "\(.check) \(.subject)"' <<<"$failed")" = "$3 node$1" ]
+    [[ $(jq -r '.[0].message' <<<"$failed") == *"$4"* ]]
+    [ "$(jq '[.[].fix[0]] | unique | length' <<<"$failed")" = 1 ]
+    fix=$(jq -r '.[0].fix[0]' <<<"$failed")
+    [[ $fix == *"# on node$1"* ]]
+    on "$1" sh -c "sudo() { \"\$@\"; }; ${6:-$fix}" >&2
+    ask 3s # a switch may have to learn anew where a card is
+    [ "$status" = 0 ]
+}
+
+@test "links: a netmask that leaves the others out" {
+    mends 2 'ip address add 10.77.0.3/30 dev eth0; ip address del 10.77.0.3/16 dev eth0; ip route del default' \
+        mesh.netmask 'its network is /30 (10.77.0.0/30) and that of node3 is /16'
+}
+
+@test "links: the hardware address of another host" {
+    mends 2 'ip link set eth0 address 02:4c:41:42:00:01' mesh.mac 'has the hardware address of node1, 02:4c:41:42:00:01'
+}
+
+@test "links: an entry for a neighbour that somebody made" {
+    mends 0 'ip neigh replace 10.77.0.3 lladdr 02:00:00:00:99:99 dev eth0 nud permanent' \
+        mesh.arp 'what is for node2 to the hardware address 02:00:00:00:99:99, by an entry that somebody made'
+}
+
+@test "links: a card without ARP" {
+    mends 2 'ip link set eth0 arp off' mesh.arp 'neither asks for hardware addresses nor answers'
+}
+
+@test "links: a policy rule that leads into a black hole" {
+    mends 2 'ip rule add from 10.77.0.3 lookup 100 priority 100; ip route add blackhole default table 100' \
+        mesh.out 'a route of this host forbids it' 1
+    on 2 ip route flush table 100
+}
+
+@test "links: a policy rule that forbids one host" {
+    mends 2 'ip rule add to 10.77.0.2 prohibit priority 100' mesh.out 'does not reach node1: a route of this host forbids it' 1
+}
+
+@test "links: a bridge of containers whose network covers the cluster's" {
+    mends 2 'ip link add br-x type bridge; ip address add 10.77.0.99/24 dev br-x; ip link set br-x up' \
+        mesh.in 'it leaves that host through another interface' 1
+    on 2 ip link del br-x
+}
+
+@test "links: packets that get lost on the way to one host are its" {
+    nsenter -t "${LAB_NAME#lab}" -n nft -f - <<'N'
+table bridge t { chain c { type filter hook forward priority 0; ip daddr 10.77.0.3 tcp flags & (syn|ack) == syn quota until 300 bytes drop; }; }
+N
+    ask 3s
+    nsenter -t "${LAB_NAME#lab}" -n nft delete table bridge t
+    [ "$status" = 1 ]
+    [ "$(jq -r '[.findings[] | select(.status == "fail")] | map("\(.check) \(.subject)") | join(",")' <<<"$output")" = "mesh.loss node2" ]
+    [[ $(jq -r '.findings[] | select(.check == "mesh.loss").message' <<<"$output") == *"answered only when they were asked again"* ]]
+    ask
+    [ "$(jq '[.findings[] | select(.check == "mesh.loss")] | length' <<<"$output")" = 0 ]
+}
+
+@test "links: a shaper leaves next to nothing: the host and what it sends" {
+    mends 2 'tc qdisc add dev eth0 root tbf rate 2mbit burst 16kb latency 50ms' \
+        mesh.bandwidth 'sends only' 0 'tc qdisc del dev eth0 root'
+}
+
+@test "links: an address that is sent elsewhere: the rule of nat" {
+    mends 2 'nft "table ip n { chain c { type nat hook prerouting priority -100; tcp dport 1024-65535 dnat to 10.9.9.9; }; }"' \
+        mesh.in 'ip n c, handle 2: tcp dport 1024-65535 dnat to 10.9.9.9'
+    on 2 nft delete table ip n
+}
+
+@test "links: all ports are reserved; nearly all" {
+    mends 2 'sysctl -qw net.ipv4.ip_local_reserved_ports=1024-65535' host.answer 'no port is left that its kernel may hand out'
+    on 2 sysctl -qw net.ipv4.ip_local_reserved_ports=1024-60900
+    run --separate-stderr on 2 "$BIN/portcheck" --json
+    on 2 sysctl -qw net.ipv4.ip_local_reserved_ports=
+    [[ $(jq -r '.findings[] | select(.check == "local.port_range") | "\(.status) \(.message) \(.fix[0])"' <<<"$output") == \
+        "warn only 99 ephemeral ports, ip_local_reserved_ports keeps the others"*"sudo sysctl -w net.ipv4.ip_local_reserved_ports=" ]]
+}
+
+@test "links: the best cards of two hosts are in networks of their own: they meet by the other" {
+    run --separate-stderr "$ROOT/scripts/lab" run 3 --rails 2 -- bash -c '
+        for n in 0 1 2; do
+            $WINDSOCK_RSH node$n "ip route del default; ip link set eth0 mtu 1400; ip address flush dev eth1
+                ip address add 10.$n.0.2/24 dev eth1"
+        done
+        $WINDSOCK_RSH node0 "ip link set eth1 down"
+        exec "$BIN/portcheck" --hosts "$WINDSOCK_HOSTS" --wait 1s --json'
+    [ "$status" = 0 ]
+    jq -e '[.findings[] | select(.check == "mesh.reach").message | contains("reach each other on every port")] == [true]' <<<"$output"
+}

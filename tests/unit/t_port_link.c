@@ -1,0 +1,221 @@
+/*
+ * What fails below TCP is said of one host, with what mends it, and of none where it is a virtual
+ * network's way, or where nothing fails; a rank's lines are not trusted.
+ */
+#include "probes/port/mesh.h"
+
+#include "lib/report/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define NODE(rank, name, address, subnet, rest)                                                    \
+	"{\"rank\":" #rank ",\"host\":\"" name "\",\"address\":\"" address                         \
+	"\",\"iface\":\"e0\",\"subnet\":\"" subnet "\",\"ports\":[1]" rest "}"
+#define FINE ",\"row\":[\"o . 1\",\"o . 1\",\"o . 1\"]"
+#define MAC(x) ",\"mac\":\"02:00:00:00:00:0" #x "\""
+
+static const struct {
+	const char *lines[3], *check, *host, *fix; /* check NULL: nothing is said */
+} cases[] = {
+	/* a netmask that most do not have; which side of the pair says so does not matter */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f L -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.6", "10.0.0.4/30", ",\"row\":[\"u r -\",\"o . 1\",\"\"]")},
+	 "mesh.netmask",
+	 "c",
+	 "sudo ip address add 10.0.0.6/24 dev e0 && sudo ip address del 10.0.0.6/30 dev e0"},
+	/* it has the others in its network: they are in one of their own, and all pass */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.6", "10.0.0.6/32", FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
+	/* two networks beside each other: a route, or a security group, and nobody's mask */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/30", FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
+	/* one hardware address: the later one is to change it, the third is not concerned */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", MAC(1) FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", MAC(2) ",\"row\":[\"o . 1\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", MAC(2) ",\"row\":[\"u n -\",\"u n -\",\"\"]")},
+	 "mesh.mac",
+	 "c",
+	 "sudo sysctl -qw net/ipv4/conf/e0/arp_notify=1 && sudo ip link set dev e0 address "
+	 "02:00:0a:00:00:03"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", MAC(1) FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", MAC(2) FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", MAC(2) FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
+	/* whose entry is wrong is told by who has it */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24",
+	       ",\"row\":[\"\",\"o . 1\",\"f g "
+	       "-\"],\"strays\":[{\"to\":2,\"mac\":\"02:00:00:00:00:09\","
+	       "\"fixed\":true},{\"to\":7},{\"to\":1,\"mac\":\"x\"},{\"to\":\"x\",\"mac\":\"y\"}]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", ",\"row\":[\"f L -\",\"o . 1\",\"\"]")},
+	 "mesh.arp",
+	 "a",
+	 "sudo ip neigh del 10.0.0.3 dev e0"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24",
+	       ",\"row\":[\"\",\"o . 1\",\"f g "
+	       "-\"],\"strays\":[{\"to\":2,\"mac\":\"02:00:00:00:00:09\"}]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	 "mesh.arp",
+	 "a",
+	 "sudo ip neigh flush to 10.0.0.3"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"u n -\",\"o . 1\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
+	       MAC(2) ",\"noarp\":true,\"row\":[\"f g -\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	 "mesh.arp",
+	 "b",
+	 "sudo ip link set dev e0 arp on"},
+};
+
+static void take(struct mesh *m, const struct mesh_opts *o, struct arena *a,
+		 const char *const *lines)
+{
+	static const size_t nodes[] = {0, 1, 2};
+	struct report_opts opts = {.command = "portcheck", .format = "json", .host = "me"};
+	struct err e;
+
+	mesh_init(m, o, ARRAY_LEN(nodes), a, report_new(&opts, &e));
+	assert_non_null(m->report);
+	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
+		for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+			cJSON *line = json_parse(lines[i], strlen(lines[i]), 8, &e);
+
+			assert_non_null(line);
+			mesh_take(m, pass, line, nodes, ARRAY_LEN(nodes));
+			cJSON_Delete(line);
+		}
+}
+
+static void said_of_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		const struct mesh_opts o = {0};
+		const struct finding *f;
+		struct err nothing = {.kind = ERR_USAGE};
+		struct mesh m;
+
+		take(&m, &o, &a, cases[i].lines);
+		mesh_link(&m);
+		assert_int_equal(m.told.items.n, cases[i].check != NULL);
+		if (cases[i].check) {
+			f = m.told.items.v[0].f;
+			assert_string_equal(f->check, cases[i].check);
+			assert_string_equal(f->subject, cases[i].host);
+			assert_memory_equal(f->fix.v[0], cases[i].fix, strlen(cases[i].fix));
+			tally_emit(&m.told);
+			mesh_judge(&m); /* and nothing about what it looks like */
+			assert_int_equal(report_count(m.report, ST_FAIL), 1);
+		}
+		(void)report_end(m.report, &nothing);
+	}
+}
+
+#define LOSS "mesh.loss"
+#define RATE "mesh.bandwidth"
+#define SLOW(mbps, talks) ",\"talks\":\"" talks "\",\"crawl\":[" mbps "]"
+
+/* One late answer is an accident, several at one host are its, and else nobody's. */
+static void lost_or_slow(void **state)
+{
+	static const struct {
+		const char *said[3], *check, *subject;
+		enum status status;
+	} all[] = {
+		{{",\"late\":[0,0,1]", ",\"late\":[0,0,1]", ""}, NULL, NULL, ST_PASS},
+		{{",\"late\":[0,0,2]", "", ",\"late\":[0,1,0]"}, LOSS, "c", ST_WARN},
+		/* so many that what stalls is of it, too, whatever it looks like */
+		{{",\"late\":[0,0,3],\"talks\":\"..x\"", "", ",\"late\":[0,2,0]"},
+		 LOSS,
+		 "c",
+		 ST_FAIL},
+		{{",\"late\":[0,2,0]", ",\"late\":[0,0,2]", ",\"late\":[2,0,0]"},
+		 LOSS,
+		 "between hosts",
+		 ST_FAIL},
+		{{",\"late\":[0,-3,1e9]", ",\"late\":[\"x\"]", ",\"late\":{}"},
+		 NULL,
+		 NULL,
+		 ST_PASS},
+		/* bulk that took long, twice: at one host; and where only one way does */
+		{{SLOW("0,0,1.5", ".++"), SLOW("0,0,1", "+.+"), SLOW("2,2,0", "++.")},
+		 RATE,
+		 "c",
+		 ST_FAIL},
+		{{SLOW("0,0,1.5", ".++"), SLOW("0,0,1", "+.+"), SLOW("0,0,0", "++.")},
+		 RATE,
+		 "c",
+		 ST_FAIL},
+		/* what stalls there is of it, also what was not even begun */
+		{{SLOW("0,0,0", ".+x"), SLOW("0,0,1", "+.+"), SLOW("0,1,0", "y+.")},
+		 RATE,
+		 "c",
+		 ST_FAIL},
+		/* one pair of several; or altogether it is enough */
+		{{SLOW("0,0,1.5", ".++"), SLOW("0,0,0", "+.+"), SLOW("0,0,0", "++.")},
+		 NULL,
+		 NULL,
+		 ST_PASS},
+		{{SLOW("0,0,9", ".++"), SLOW("0,0,9", "+.+"), SLOW("9,9,0", "++.")},
+		 NULL,
+		 NULL,
+		 ST_PASS},
+		{{SLOW("0,-1,\"x\"", ".++"), ",\"crawl\":{}", ",\"crawl\":[null]"},
+		 NULL,
+		 NULL,
+		 ST_PASS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		const struct mesh_opts o = {0};
+		struct err nothing = {.kind = ERR_USAGE};
+		const char *lines[3];
+		struct mesh m;
+
+		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
+			lines[k] = arena_printf(&a,
+						"{\"rank\":%zu,\"host\":\"%c\",\"address\":"
+						"\"10.0.0.%zu\",\"ports\":[1]" FINE "%s}",
+						k, (int)('a' + k), k + 1, all[i].said[k]);
+		take(&m, &o, &a, lines);
+		mesh_loss(&m);
+		assert_int_equal(m.told.items.n, all[i].subject != NULL);
+		if (all[i].subject) {
+			const struct finding *f = m.told.items.v[0].f;
+
+			assert_string_equal(f->check, all[i].check);
+			assert_string_equal(f->subject, all[i].subject);
+			assert_int_equal(f->status, all[i].status);
+		}
+		tally_emit(&m.told);
+		mesh_judge(&m); /* nothing more of the same */
+		assert_int_equal(report_count(m.report, ST_FAIL), all[i].status == ST_FAIL);
+		(void)report_end(m.report, &nothing);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(said_of_one),
+					   cmocka_unit_test(lost_or_slow)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
