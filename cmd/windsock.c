@@ -16,39 +16,38 @@ struct config {
 };
 
 static const char about[] =
-	"A training job needs an interface, settings, limits, GPUs, open ports, working "
-	"collectives, and a training loop that computes the same on every rank, in this order. "
-	"windsock tests them in this order, by running ifprobe, portcheck, ncclbench and ddpsmoke "
-	"and merging what they say. What stands on a failed layer is not tested again: it is \"not "
-	"reached because ...\".\n\n"
-	"A command that is missing is skipped and said so; one that crashes, hangs or prints junk "
-	"is an error of ours (exit 3), never a verdict about the cluster.\n\n"
+	"Tests what a training job needs, in the order in which it breaks: interface, settings, "
+	"limits, GPUs, ports, collectives, and training that computes the same on every rank. "
+	"ifprobe, portcheck, ncclbench and ddpsmoke do the work; their findings become one verdict "
+	"and a list of causes, the first one first. What stands on a failed layer is \"not "
+	"reached because ...\". A part that crashes, hangs or prints junk is an error of ours "
+	"(exit 3), never a verdict about the cluster.\n\n"
 	"Inside a job of Slurm's or PBS's all its hosts are tested, without --hosts.\n\n"
 	"With --budget only what fits is run. What was left out or cut short is skipped and "
-	"listed, with a budget that may do; what was tested decides, and only a run that had no "
-	"time for anything ends with 3. What came to nothing between hosts in the time that it "
-	"takes is a warning: something may hang. What --full adds shares the time that is left.\n\n"
-	"--full measures every pair of hosts, and names a host or a link that stands out in two "
-	"measurements; sweeps the collectives as far as its time reaches; and trains long enough "
-	"to judge accuracy, the pace of each host against the majority, and the whole against what "
-	"one rank alone and the measured collectives promise.\n\n"
-	"`windsock on HOSTS COMMAND` types a line on many hosts (by --rsh, 32 at a time, each "
-	"silent for three times --deadline at most). The last line of each is told, once for all "
-	"that say the same (--json has all of it), and those on which it failed are named. The "
-	"lines that mend many hosts, which this suite prints, begin with it.\n\n"
-	"`windsock join HOST:PORT CODE` makes this machine take part in a run that was begun "
-	"elsewhere: with --serve, ncclbench and ddpsmoke print that line, to be pasted on machines "
-	"that cannot be reached with ssh.";
+	"listed, with a budget that may do; what was tested decides, and a run that had no time "
+	"for anything ends with 3. So does one in which something between hosts came to nothing "
+	"in the time that it takes, unless something failed: it may hang, and that is no pass. "
+	"What --full adds shares the time that is left.\n\n"
+	"--full names a host or a link that stands out in two measurements, and trains long enough "
+	"to judge accuracy, the pace of each host, and the whole against what one rank alone and "
+	"the measured collectives promise.\n\n"
+	"`windsock on HOSTS COMMAND` types a line on many hosts, 32 at a time; each may be silent "
+	"for three times --deadline. What they say alike is told once, by its last line (--json "
+	"has all), and those on which it failed are named.\n\n"
+	"`windsock join HOST:PORT CODE` takes part in a run that --serve of any command began "
+	"elsewhere, and printed this line for.";
 
 static const char examples[] =
-	"  windsock                               # this machine, about a minute\n"
+	"  windsock                               # this machine, interface to training\n"
 	"  windsock --quick                       # this machine, in seconds\n"
-	"  windsock --hosts node[1-8]             # every node, and between them\n"
+	"  windsock --hosts 'node[1-8]'           # every node, and between them\n"
+	"  windsock --hosts a,b --copy-self       # nothing is installed there\n"
 	"  windsock --hosts hostfile --nodes out  # and who passed, as files\n"
-	"  windsock --hosts node[1-8] --full      # and who is slow, in minutes\n"
+	"  windsock --hosts 'node[1-8]' --full    # and who is slow, in minutes\n"
 	"  windsock --budget 10s --json           # what fits into ten seconds\n"
 	"  srun -N4 -n1 windsock                  # every node of a Slurm job\n"
-	"  windsock --hosts hostfile --report report.html\n"
+	"  windsock --hosts a,b --report r.html   # the whole run as one page\n"
+	"  windsock --serve                       # no ssh: a line to paste on the other\n"
 	"  windsock diff monday.json today.json   # what became worse\n"
 	"  windsock on 'node[1-8]' 'sudo sysctl -w net.core.somaxconn=65535'\n";
 
@@ -67,14 +66,14 @@ static int silence(struct app *app, struct preflight_ask *q)
 	return freopen("/dev/null", "w", stdout) ? 0 : -1;
 }
 
-static int check_verb(const struct app *app, const struct preflight_ask *q, struct err *e)
+static int check_verb(struct app *app, const struct preflight_ask *q, struct err *e)
 {
 	const struct verb_options o = {.page = q->page,
 				       .others = q->hosts || q->here || q->nodes || q->baseline};
 
 	if (q->serve)
 		return err_set(e, ERR_USAGE, "--serve goes without %s", app->operands.v[0]);
-	return verb_check(&app->operands, &o, e);
+	return verb_check(&app->operands, &o, &app->arena, e);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)
@@ -89,8 +88,11 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (q->serve && is_member())
 		return silence(app, q);
 	preflight_ask_hosts(q, &app->arena);
-	if (q->nodes && !q->hosts)
-		return err_set(e, ERR_USAGE, "--nodes goes with --hosts");
+	if ((q->nodes || q->copy_self || q->keep) && !q->hosts)
+		return err_set(e, ERR_USAGE, "%s goes with --hosts",
+			       q->nodes	      ? "--nodes"
+			       : q->copy_self ? "--copy-self"
+					      : "--keep");
 	return 0;
 }
 

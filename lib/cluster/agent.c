@@ -63,7 +63,7 @@ static int start(struct agent *g, struct wire_in *in)
 {
 	unsigned char buf[sizeof(struct err) + 8];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
-	struct err e;
+	struct err e = {0};
 
 	if (g->ranks || orders_unpack(in, &g->a, &g->orders) < 0)
 		return -1;
@@ -73,6 +73,9 @@ static int start(struct agent *g, struct wire_in *in)
 		wire_put_str(&w, e.msg);
 		wire_put_str(&w, e.hint);
 		link_send(&g->link, SAY_TROUBLE, buf, w.n);
+		g->failed = true;
+		if (g->joined) /* whoever sits at this machine can mend it */
+			log_error("%s", e.msg);
 	}
 	return 0;
 }
@@ -179,7 +182,7 @@ static void agent_done(struct agent *g)
 
 struct job_of_agent {
 	int in, out;
-	const union addr *to;
+	const addr_list *to; /* of one name: tried in turn */
 	const struct token *token;
 };
 
@@ -190,7 +193,7 @@ static int work_on_pipes(const struct job_of_agent *job)
 {
 	struct agent g = {.link.closed = true};
 	const char *greeting = link_greeting();
-	struct err e;
+	struct err e = {0};
 	int rc = 3;
 
 	if (!agent_init(&g, &e) && write(job->out, greeting, strlen(greeting)) > 0 &&
@@ -198,6 +201,8 @@ static int work_on_pipes(const struct job_of_agent *job)
 		say_hello(&g);
 		rc = loop_run(&g.loop, &e) < 0 ? 3 : killed_by(interrupt_pending());
 	}
+	if (e.kind != ERR_NONE)
+		log_error("%s", e.msg); /* the launcher quotes it */
 	agent_done(&g);
 	return rc;
 }
@@ -235,91 +240,65 @@ static void advise(const struct agent *g)
 	}
 }
 
-/* Waiting for the others may take people minutes: the launcher's pings count as life. */
-static int work_joined(const struct job_of_agent *job)
+/* Why it was at none of them; the advice is about the last one. */
+static void say_not_joined(const struct agent *g, const str_list *failed)
 {
-	struct agent g = {.joined = true, .peer = *job->to, .link.closed = true};
+	for (size_t i = 0; i < failed->n; i++)
+		log_error("%s", failed->v[i]);
+	if (!g->refused)
+		advise(g);
+}
+
+/* Waiting for the others may take people minutes: the launcher's pings count as life. -1: it was
+ * not at that one of the addresses, and there is another. */
+static int join_at(const struct job_of_agent *job, size_t i, struct arena *a, str_list *failed)
+{
+	struct agent g = {.joined = true, .peer = job->to->v[i], .link.closed = true};
 	struct addr_text t;
 	struct err e = {0};
+	bool more = false;
 	int rc = 3;
 
 	link_over_channel(&g.link, &g.loop);
 	g.link.channel.on_open = on_open;
-	if (!agent_init(&g, &e) &&
-	    !channel_connect(&g.link.channel, &g.loop, job->to, job->token, JOIN_S * NS_PER_S, &e))
+	if (!agent_init(&g, &e) && !channel_connect(&g.link.channel, &g.loop, &g.peer, job->token,
+						    JOIN_S * NS_PER_S / job->to->n, &e))
 		rc = loop_run(&g.loop, &e) < 0 ? 3 : 0;
-	if (e.kind != ERR_NONE)
-		log_error("%s", e.msg);
-	else if (interrupt_pending())
+	if (interrupt_pending())
 		log_error("interrupted; the ranks here are ended");
 	else if (!g.opened) {
-		log_error("cannot join %s: %s", addr_print_port(job->to, &t),
-			  g.why ? g.why : "it closed the connection");
-		if (!g.refused)
-			advise(&g);
-	} else
+		*LIST_ADD(a, failed) =
+			arena_printf(a, "cannot join %s: %s", addr_print_port(&g.peer, &t),
+				     e.kind != ERR_NONE ? e.msg
+				     : g.why		? g.why
+							: "it closed the connection");
+		more = !g.refused && i + 1 < job->to->n;
+		if (!more)
+			say_not_joined(&g, failed);
+	} else if (e.kind != ERR_NONE)
+		log_error("%s", e.msg);
+	else
 		log_say(g.running ? "the launcher is gone; the ranks here are ended"
 				  : "the run is over");
-	rc = rc || !g.opened || g.running || interrupt_pending() ? 3 : 0;
+	rc = more ? -1 : rc || !g.opened || g.running || g.failed || interrupt_pending() ? 3 : 0;
 	agent_done(&g);
 	return rc;
+}
+
+static int work_joined(const struct job_of_agent *job)
+{
+	AUTO(arena_done) struct arena a = {0};
+	str_list failed = {0};
+	int rc = -1;
+
+	for (size_t i = 0; rc < 0 && i < job->to->n; i++)
+		rc = join_at(job, i, &a, &failed);
+	return rc < 0 ? 3 : rc;
 }
 
 static int work(const struct job_of_agent *job)
 {
 	return job->to ? work_joined(job) : work_on_pipes(job);
-}
-
-/* Whom a terminal does not tell: somebody's kill -INT means us both. */
-static volatile sig_atomic_t working;
-
-static void pass_on(int sig, siginfo_t *from, void *context UNUSED)
-{
-	if (from->si_code <= 0 && working)
-		(void)kill((pid_t)working, sig);
-}
-
-static void hear_interrupts(bool joined, pid_t worker)
-{
-	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART};
-
-	working = worker;
-	if (joined)
-		sa.sa_sigaction = pass_on;
-	else
-		sa.sa_handler = SIG_IGN; /* the launcher says when */
-	(void)sigaction(SIGINT, &sa, NULL);
-}
-
-/* Whose end is whose; guardian 0: it was said already. Between vfork() and exec() a rank has our
- * memory and this handler, and another parent than we have. */
-static volatile sig_atomic_t guardian, ward;
-
-static void on_continued(int sig UNUSED)
-{
-	if (getpid() != (pid_t)ward || !guardian || getppid() == (pid_t)guardian)
-		return;
-	guardian = 0;
-	(void)raise(SIGTERM);
-}
-
-/* Whoever is stopped would not take the SIGTERM for its parent's end; this lets it go on, too. */
-static void end_with(pid_t parent)
-{
-	struct sigaction sa = {.sa_handler = on_continued, .sa_flags = SA_RESTART};
-
-	guardian = parent;
-	ward = getpid();
-	(void)sigaction(SIGCONT, &sa, NULL);
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
-}
-
-/* Does whoever started us want us to end with it? */
-static bool is_child(void)
-{
-	int sig = 0;
-
-	return !prctl(PR_GET_PDEATHSIG, &sig) && sig == SIGTERM;
 }
 
 /*
@@ -335,14 +314,14 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	(void)signal(SIGCHLD, SIG_DFL);
-	if (is_child())
-		end_with(getppid());
+	if (agent_is_child())
+		agent_end_with(getppid());
 	pid = fork();
 	if (pid < 0)
 		return err_sys(e, "cannot start an agent");
 	if (pid == 0) {
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-		end_with(me);
+		agent_end_with(me);
 		if (!job->to) /* who kills our group means the other half */
 			(void)setpgid(0, 0);
 		st = getppid() == me ? work(job) : 3;
@@ -352,7 +331,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	}
 	auto_closep(&(int){job->in});
 	auto_closep(&(int){job->out});
-	hear_interrupts(job->to != NULL, pid);
+	agent_hear_interrupts(job->to != NULL, pid);
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	agent_reap_all();
@@ -375,13 +354,16 @@ static int move_away(int fd)
 int agent_main(int in, int out)
 {
 	struct job_of_agent job = {.in = move_away(in), .out = move_away(out)};
-	struct err e;
-	int rc = job.in < 0 || job.out < 0 ? -1 : guarded(&job, &e);
+	struct err e = {0};
+	int rc = job.in < 0 || job.out < 0 ? err_sys(&e, "an agent cannot begin")
+					   : guarded(&job, &e);
 
+	if (rc < 0)
+		log_error("%s", e.msg); /* the launcher quotes it */
 	return rc < 0 ? 3 : rc;
 }
 
-int agent_joined(const union addr *to, const struct token *t, struct err *e)
+int agent_joined(const addr_list *to, const struct token *t, struct err *e)
 {
 	return guarded(&(struct job_of_agent){.in = -1, .out = -1, .to = to, .token = t}, e);
 }

@@ -54,6 +54,7 @@ struct link {
 	size_t got_n, got_cap, queue_n, queue_cap;
 	const unsigned char *raw;
 	size_t raw_n;
+	char noise[160]; /* how that begins which came in place of the greeting */
 };
 
 /* Takes over both descriptors. @greeting: text that comes before the first message; what a
@@ -102,8 +103,9 @@ unsigned char *orders_pack(const struct agent_orders *o, size_t *ret_n);
 int orders_unpack(struct wire_in *in, struct arena *a, struct agent_orders *ret);
 
 /* ---- the agent ---- */
-int agent_main(int in, int out);					      /* exit code */
-int agent_joined(const union addr *to, const struct token *t, struct err *e); /* exit code or -1 */
+int agent_main(int in, int out); /* exit code */
+/* @to: the addresses of one name, tried in turn. Exit code or -1. */
+int agent_joined(const addr_list *to, const struct token *t, struct err *e);
 /*
  * The address that others reach this host at, as seen from @peer (NULL: no hint). Of the family
  * in NCCL_SOCKET_FAMILY where there is one, as NCCL would: whom it is set for can be reached by
@@ -111,6 +113,10 @@ int agent_joined(const union addr *to, const struct token *t, struct err *e); /*
  */
 const char *agent_data_addr(const union addr *peer, struct arena *a);
 const char *agent_own_path(struct arena *a);
+/* Of its two processes (agent.c): who hears of a Ctrl-C, and who ends with whom. */
+void agent_hear_interrupts(bool joined, pid_t worker);
+void agent_end_with(pid_t parent);
+bool agent_is_child(void); /* does whoever started us want us to end with it? */
 /* Kills and reaps whatever was left to us as a subreaper. */
 void agent_reap_all(void);
 

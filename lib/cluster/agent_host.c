@@ -5,6 +5,7 @@
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/rank.h"
+#include "lib/net/own_addr.h"
 
 #include <dirent.h>
 #include <poll.h>
@@ -22,26 +23,17 @@ static bool is_usable(const union addr *x)
 	return c == ADDR_PRIVATE || c == ADDR_SHARED || c == ADDR_PUBLIC;
 }
 
-/* Without the list of interfaces the kernel still knows whether one of them has it. */
-static bool is_own(const union addr *x)
-{
-	AUTO_CLOSE int fd = socket(x->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	return fd >= 0 && !bind(fd, &x->sa, addr_len(x));
-}
-
 /*
  * "CLIENT PORT SERVER PORT": the address at which ssh reached this host. Or another one: srun and
  * mpirun bring the environment along that somebody has where they logged in.
  */
-static bool ssh_address(const struct inventory *inv, union addr *ret)
+static bool ssh_address(union addr *ret)
 {
 	const char *s = getenv("SSH_CONNECTION");
 	char server[INET6_ADDRSTRLEN + 1];
 
 	return s && sscanf(s, "%*s %*s %46s", server) == 1 && !addr_parse(server, ret) &&
-	       is_usable(ret) &&
-	       (inv->ifaces.n ? inventory_by_addr(inv, ret) != NULL : is_own(ret));
+	       is_usable(ret) && own_addr(ret);
 }
 
 /* Where packets to @peer would come from. */
@@ -115,7 +107,7 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 	if (known && (!told || x.sa.sa_family == told))
 		return arena_strdup(a, addr_print(&x, &t));
 	read_interfaces(a, &inv);
-	known = known || ssh_address(&inv, &x);
+	known = known || ssh_address(&x);
 	if (!known)
 		known = (told && best_interface(&inv, told, &x)) || best_interface(&inv, 0, &x) ||
 			(!inv.ifaces.n && source_of_default(&x));

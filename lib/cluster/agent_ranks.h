@@ -23,6 +23,7 @@ struct agent {
 	struct timer silence, patience;
 	union addr peer;
 	bool joined, interrupted, opened, refused;
+	bool failed;	 /* no ranks could be started */
 	const char *why; /* the link closed because */
 };
 

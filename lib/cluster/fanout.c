@@ -47,9 +47,27 @@ static void report(struct fanout *f, struct fanout_result *r)
 		f->done(r, f->finished, f->hosts->n, f->arg);
 }
 
-static const char *trouble(const struct fanout *f, const struct fanout_result *r)
+static void explain(const struct fanout *f, struct fanout_result *r)
 {
-	return fanout_trouble(r, &f->way, f->program, f->o.deadline_ns, f->a);
+	struct trouble t = fanout_trouble(r, &f->way, f->program, f->o.deadline_ns, f->a);
+
+	if (!t.said && f->o.answer && !memmem(r->out, r->out_n, f->o.answer, strlen(f->o.answer)))
+		t = fanout_silence(r, &f->way, f->program, f->a);
+	r->trouble = t.said;
+	r->fix = t.fix;
+	r->missing = t.missing;
+}
+
+/* What was wrong was wrong here. */
+static const char *way_to_start(const struct fanout *f, const char *why)
+{
+	if (!strstr(why, "No such file"))
+		return "ulimit -n; ulimit -u; free -m   # from here: what is short?";
+	if (streq(f->way.name, "ssh"))
+		return "sudo apt-get install -y openssh-client || sudo dnf install -y "
+		       "openssh-clients   # from here";
+	return arena_printf(f->a, "command -v %s   # from here: is it installed?",
+			    shell_quote(f->a, f->way.name));
 }
 
 static bool start(struct slot *s, size_t i)
@@ -62,6 +80,7 @@ static bool start(struct slot *s, size_t i)
 	if (job_start(&s->job, &f->loop, (char *const *)(void *)f->argv.v, f->a, &why) < 0) {
 		r->trouble = arena_printf(f->a, "%s was not asked: %s; %s", r->host, why.msg,
 					  *why.hint ? why.hint : "--rsh names another command");
+		r->fix = way_to_start(f, why.msg);
 		report(f, r);
 		return false;
 	}
@@ -93,7 +112,7 @@ static void on_ended(struct job *j)
 	r->err = arena_strdup(s->f->a, j->tail);
 	r->took_ns = j->took_ns;
 	r->interrupted &= j->status != 0; /* it may have finished just before */
-	r->trouble = trouble(s->f, r);
+	explain(s->f, r);
 	s->r = NULL;
 	report(s->f, r);
 	start_next(s);
@@ -128,7 +147,7 @@ static void mark_unfinished(struct fanout *f)
 		if (r->trouble || r->took_ns)
 			continue;
 		r->interrupted = true;
-		r->trouble = trouble(f, r);
+		explain(f, r);
 	}
 }
 

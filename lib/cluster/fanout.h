@@ -15,10 +15,12 @@ struct fanout_opts {
 	uint64_t deadline_ns; /* per host: the longest silence; 0: 30 s */
 	size_t max_output;    /* per host and stream, 0: 16 MiB */
 	const char *program;  /* what argv runs, for sentences; NULL: argv[0] */
+	const char *answer;   /* every answer has this in it; NULL: whatever comes is one */
 };
 struct fanout_result {
 	const char *host;
 	bool started, timed_out, interrupted, truncated;
+	bool missing;	 /* its trouble: there is no such program */
 	int exit_status; /* -1: killed by signal @signal */
 	int signal;
 	const char *out; /* stdout, NUL-terminated */
@@ -27,6 +29,7 @@ struct fanout_result {
 	uint64_t took_ns;
 	const char *trouble; /* a sentence when no answer came ("ssh: connection refused",
 				"no such command there: ..."), with what to do; NULL when fine */
+	const char *fix;     /* the command that mends it, typed here; NULL: none is known */
 };
 
 /*

@@ -69,7 +69,7 @@ bool join_is_code(const char *text)
 	}
 }
 
-static int find_server(const char *where, struct arena *a, union addr *ret, struct err *e)
+static int find_server(const char *where, struct arena *a, addr_list *ret, struct err *e)
 {
 	struct name_answer got = {0};
 	const char *host;
@@ -82,8 +82,9 @@ static int find_server(const char *where, struct arena *a, union addr *ret, stru
 	name_resolve(host, 0, a, &got);
 	if (!got.addrs.n)
 		return err_set(e, ERR_SYS, "%s %s", host, got.trouble);
-	*ret = got.addrs.v[0];
-	addr_set_port(ret, port ? port : LAUNCH_PORT);
+	for (size_t i = 0; i < got.addrs.n; i++)
+		addr_set_port(&got.addrs.v[i], port ? port : LAUNCH_PORT);
+	*ret = got.addrs;
 	return 0;
 }
 
@@ -92,7 +93,7 @@ int join_main(int argc, char **argv, struct err *e)
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(token_wipe) struct token t = {0};
 	char code[CODE_LINE];
-	union addr at;
+	addr_list at = {0};
 	int rc;
 
 	if (argc < 3 || *argv[2] == '-' || join_is_code(argv[2])) {

@@ -61,6 +61,7 @@ struct launch_host {
 	int first, ranks;     /* its ranks: first .. first + ranks - 1 */
 	const char *trouble;  /* why it takes no part, with what to do; NULL: it does */
 	const char *fix;      /* the command that mends it, typed there; NULL: in its trouble */
+	const char *way_fix;  /* the same for the way to it, typed here; NULL: none is known */
 	bool way_broken;      /* srun itself refused, which says nothing of the host */
 	bool local;	      /* this machine: there is no way to it that could be broken */
 };
@@ -68,6 +69,9 @@ struct launch_host {
 #define LAUNCH_LOOK_HERE                                                                           \
 	"uptime; free -m; ps -eo stat,pid,wchan:20,args | grep '^[DT]'  # here: what is short, "   \
 	"who hangs?"
+/* The command that mends a host in trouble; NULL: none is known, so the way to it is to be tried.
+ */
+const char *launch_fix(const struct launch_host *h, struct arena *a);
 struct launch_rank {
 	const struct launch_host *host;
 	bool ended;

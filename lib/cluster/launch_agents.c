@@ -2,6 +2,7 @@
 #include "lib/cluster/launch_agents.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
 
@@ -164,7 +165,8 @@ static void on_closed(struct link *link, const char *why)
 }
 
 /* ---- how it begins ---- */
-/* Who pasted the line there has to know; the others are waited for all the same. */
+/* Who pasted the line there has to know, and who waits here; the others are waited for all the
+ * same. */
 static void refuse(struct agent_host *h, const char *why)
 {
 	unsigned char buf[2048];
@@ -172,6 +174,9 @@ static void refuse(struct agent_host *h, const char *why)
 
 	wire_put_str(&w, why);
 	link_send(&h->link, ORDER_REFUSED, buf, w.n);
+	h->of->refused =
+		arena_printf(h->of->a, "%s was sent away, and told: \"%s\"", door_name(h), why);
+	log_warn("%s", h->of->refused);
 }
 
 static int hello(struct agent_host *h, struct wire_in *in)
@@ -199,11 +204,12 @@ static int hello(struct agent_host *h, struct wire_in *in)
 	h->h->hostname = host_said(L->a, hostname);
 	h->h->addr = addr;
 	if (!same) {
+		h->h->way_fix = agent_fix_other(h);
 		agent_give_up(h, agent_why_other(h, version, protocol));
 		return 0;
 	}
 	if (*trouble) {
-		h->h->fix = *fix ? fix : NULL;
+		h->h->fix = *fix ? fix : agent_fix_short(h, trouble);
 		agent_give_up(h, arena_printf(L->a, "%s: %s", h->h->name, trouble));
 		return 0;
 	}

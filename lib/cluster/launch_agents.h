@@ -6,6 +6,7 @@
 #include "lib/cluster/parcel.h"
 #include "lib/cluster/trouble.h"
 
+enum { EXIT_UNABLE = 3, EXIT_ABSENT = 4 }; /* of a rank: its host lacks something */
 enum { TAIL_MAX = 4096, LINE_MAX_BYTES = 64 << 10, PENDING_LOW = 256 << 10 };
 
 /* Bytes for a descriptor of the caller's, which stays as it is (blocking, shared). */
@@ -29,6 +30,7 @@ void outlets_confess(const struct outlet *out, const struct outlet *err);
 struct line {
 	char *p;
 	size_t n, cap;
+	char last[160]; /* how the last whole one began that was no advice; "": none was */
 };
 /* Whole lines go to @q, each behind @prefix; a line without end only when @end says so. */
 void line_add(struct line *l, struct outlet *q, const char *prefix, const char *data, size_t n,
@@ -72,13 +74,18 @@ struct launch {
 	int alive;	    /* ranks that have not ended */
 	struct token token;
 	struct parcel parcel; /* --copy-self */
+	const char *run_id;   /* of a run that carries (carry.h); "": none */
 	struct listener door; /* for those who join */
 	struct rdzv_server *server;
 	struct outlet out, err;
 	struct visitors visitors;
+	const char *refused; /* who came last and could not take part, and why; NULL */
 	struct timer ping, grace, late;
 };
 
+/* launch_run.c: before the first agent, after the last */
+int launch_init(struct launch *L, struct err *e) MUST_CHECK;
+void launch_done(struct launch *L);
 /* launch_agents.c: starting them, and what becomes of them */
 struct agent_host *agents_add(struct launch *L, const char *name, bool local);
 int agents_gather(struct launch *L, struct err *e) MUST_CHECK; /* all up or gone, or interrupted */
@@ -89,15 +96,22 @@ void agent_give_up(struct agent_host *h, const char *trouble);
 /* launch_why.c: why a host takes no part any more, and that it is of another build than this */
 const char *agent_why_gone(struct agent_host *h);
 const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol);
+const char *agent_fix_other(const struct agent_host *h); /* what is typed then; NULL: not known */
+const char *agent_fix_short(const struct agent_host *h, const char *lacks); /* typed there; NULL */
 /* launch_door.c: those who join */
 int door_open(struct launch *L, struct err *e) MUST_CHECK;
 void door_left(struct agent_host *h);	 /* a visitor is gone */
 void door_entered(struct agent_host *h); /* it said hello */
 void door_lost(struct agent_host *h);	 /* and is gone, before the run began */
 void door_close(struct launch *L);
+const char *door_name(const struct agent_host *h); /* whence it came */
 /* The words that start an agent there; stdin is descriptor @in. */
 int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret,
 	       struct err *e) MUST_CHECK; /* launch_argv.c */
+/* launch_hold.c: a process that has an agent without ranks on each host until @until is closed, and
+ * says there once what came of each: texts, each with its NUL: why none could be, what mends that,
+ * then for each host its trouble and its fix */
+_Noreturn void launch_hold(struct launch *L, int until);
 /* launch_copy.c: --copy-self */
 int copy_prepare(struct launch *L, struct err *e) MUST_CHECK;
 const char *copy_script(const struct launch *L, const char *own, const char *name); /* for sh */

@@ -1,6 +1,7 @@
 /* The command line that starts an agent; nothing on it is secret. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/cluster/carry.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 
@@ -9,7 +10,8 @@
  * the PATH that may not be read would turn "not found" into "permission denied".
  */
 static const char there[] = "if [ -x %s ]; then exec %s --agent; fi; "
-			    "command -v %s >/dev/null || exit 127; exec %s --agent";
+			    "if command -v %s >/dev/null; then exec %s --agent; fi; "
+			    "[ ! -f %s ] || exec %s --agent; exit 127"; /* it says why it cannot */
 
 static const char *name_of(const char *path)
 {
@@ -26,7 +28,8 @@ static const char *script(const struct launch *L)
 	if (L->o.copy_self)
 		return copy_script(L, own, name_of(own));
 	name = shell_quote(a, name_of(own));
-	return arena_printf(a, there, quoted, quoted, name, name);
+	return arena_printf(a, "%s%s", carry_look(a, name, "--agent"),
+			    arena_printf(a, there, quoted, quoted, name, name, quoted, quoted));
 }
 
 /* Whatever shell the account has, sh reads it. */

@@ -17,31 +17,39 @@ static const char asks[] = "\n" ASKS "\n";
  * line without an exclamation mark: the account's own shell may be a csh.
  */
 static const char script[] =
-	"n=%s own=%s sum=%s all=%s size=%zu keep=%d; "
+	"n=%s own=%s sum=%s all=%s size=%zu keep=%d run=%s; "
 	"same() { [ -x \"$1\" ] && [ \"$(sha256sum <\"$1\" 2>/dev/null)\" = \"$sum  -\" ]; }; "
 	"good() { (cd \"$1\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1; }; "
 	"agent() { LD_LIBRARY_PATH=$1/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; "
 	"export LD_LIBRARY_PATH; \"$1/bin/$n\" --version </dev/null >/dev/null || exit 1; "
 	"exec \"$1/bin/$n\" --agent; }; "
 	"if same \"$own\"; then exec \"$own\" --agent; fi; "
-	"p=$(command -v \"$n\") && same \"$p\" && exec \"$p\" --agent; "
+	/* what is started later in a run that carries takes what is at our own path (carry.c) */
+	"[ \"$run\" ] && [ -x \"$own\" ] || { p=$(command -v \"$n\") && same \"$p\" && "
+	"exec \"$p\" --agent; }; "
 	"kept=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/$all; "
 	"if good \"$kept\"; then agent \"$kept\"; fi; "
-	"umask 077; d=; "
+	"for t in mktemp head tar; do command -v $t >/dev/null || { "
+	"echo \"$n: there is no $t there, which --copy-self takes: install it\" >&2; exit 1; }; "
+	"done; "
+	"new() { if [ \"$run\" ]; then mkdir \"$1/windsock.$run.$h\" && "
+	"echo \"$1/windsock.$run.$h\"; "
+	"else mktemp -d \"$1/windsock.XXXXXX\"; fi 2>/dev/null; }; "
+	"umask 077; d= h=$(uname -n); "
 	"trap '[ -z \"$d\" ] || rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT PIPE TERM; "
 	"for t in \"${TMPDIR:-/tmp}\" \"$HOME\" /var/tmp; do "
-	"d=$(mktemp -d \"$t/windsock.XXXXXX\" 2>/dev/null) || continue; "
+	"d=$(new \"$t\") || continue; "
 	"d=$(cd \"$d\" && pwd -P); printf '#\\041/bin/sh\\012' >\"$d/x\"; chmod 700 \"$d/x\"; "
 	"\"$d/x\" 2>/dev/null && break; rm -rf \"$d\"; d=; "
 	"done; "
-	"[ \"$d\" ] || { echo \"no folder there takes programs: tried TMPDIR, HOME, /var/tmp\" "
+	"[ \"$d\" ] || { echo \"$n: no folder there takes programs: tried TMPDIR, HOME, /var/tmp\" "
 	">&2; "
 	"exit 1; }; "
 	"rm \"$d/x\"; printf '\\012%%s\\012' '" ASKS "'; "
 	"head -c \"$size\" | tar -xf - -C \"$d\" || { "
-	"echo \"our folder does not fit into $d: is that disk full?\" >&2; exit 1; }; "
+	"echo \"$n: our folder does not fit into $d: is that disk full?\" >&2; exit 1; }; "
 	"if command -v sha256sum >/dev/null; then good \"$d\" || { "
-	"echo \"the copy arrived damaged: is its disk full?\" >&2; exit 1; }; fi; "
+	"echo \"$n: the copy arrived damaged: is its disk full?\" >&2; exit 1; }; fi; "
 	"if [ $keep = 1 ]; then mkdir -p \"${kept%%/*}\" && rm -rf \"$kept\" && "
 	"mv \"$d\" \"$kept\" && d= && agent \"$kept\"; exit 1; fi; "
 	"WINDSOCK_COPY=$d; export WINDSOCK_COPY; agent \"$d\"";
@@ -49,8 +57,9 @@ static const char script[] =
 int copy_prepare(struct launch *L, struct err *e)
 {
 	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
+	const char *const with[] = {slash ? slash + 1 : command, NULL};
 
-	return L->parcel.n ? 0 : parcel_pack(slash ? slash + 1 : command, L->a, &L->parcel, e);
+	return L->parcel.n ? 0 : parcel_pack(with, L->a, &L->parcel, e);
 }
 
 const char *copy_script(const struct launch *L, const char *own, const char *name)
@@ -58,7 +67,7 @@ const char *copy_script(const struct launch *L, const char *own, const char *nam
 	struct arena *a = L->a;
 
 	return arena_printf(a, script, shell_quote(a, name), shell_quote(a, own), L->parcel.own_sum,
-			    L->parcel.sum, L->parcel.n, L->o.keep);
+			    L->parcel.sum, L->parcel.n, L->o.keep, L->run_id);
 }
 
 static void on_asked(struct link *l)

@@ -48,16 +48,22 @@ void door_left(struct agent_host *h)
 	free(h);
 }
 
+const char *door_name(const struct agent_host *h)
+{
+	struct addr_text t;
+
+	(void)addr_print(&h->link.channel.peer, &t);
+	return arena_strdup(h->of->a, t.s + (starts_with(t.s, "::ffff:") ? 7 : 0));
+}
+
 void door_entered(struct agent_host *h)
 {
 	struct launch *L = h->of;
-	struct addr_text t;
 
 	TAILQ_REMOVE(&L->visitors, h, door);
 	h->visitor = false;
 	h->h = ARENA_NEW(L->a, struct launch_host);
-	(void)addr_print(&h->link.channel.peer, &t);
-	h->h->name = arena_strdup(L->a, t.s + (starts_with(t.s, "::ffff:") ? 7 : 0));
+	h->h->name = door_name(h);
 	*LIST_ADD(L->a, &L->agents) = h;
 }
 

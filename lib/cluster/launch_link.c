@@ -66,6 +66,13 @@ static bool skip_noise(struct link *l)
 
 static void forget_input(struct link *l)
 {
+	size_t n = l->greeted ? 0 : l->got_n;
+
+	if (n) {
+		n = n < sizeof(l->noise) ? n : sizeof(l->noise) - 1;
+		memcpy(l->noise, l->got, n);
+		l->noise[n] = '\0';
+	}
 	free(l->got);
 	l->got = NULL;
 	l->got_n = l->got_cap = 0;

@@ -126,8 +126,22 @@ static void clean_for(struct line *l, const struct outlet *q)
 	l->p[l->n++] = '\n';
 }
 
+/* What it is about: advice below it begins with blanks. */
+static void remember(struct line *l)
+{
+	size_t n = l->n - (l->p[l->n - 1] == '\n');
+
+	if (!n || *l->p == ' ')
+		return;
+	n = n < sizeof(l->last) ? n : sizeof(l->last) - 1;
+	memcpy(l->last, l->p, n);
+	l->last[n] = '\0';
+	term_clean(l->last);
+}
+
 static void put_line(struct line *l, struct outlet *q, const char *prefix)
 {
+	remember(l);
 	clean_for(l, q);
 	outlet_add(q, prefix, strlen(prefix));
 	outlet_add(q, l->p, l->n);
@@ -159,6 +173,7 @@ void line_add(struct line *l, struct outlet *q, const char *prefix, const char *
 		put_line(l, q, prefix);
 	if (end) {
 		free(l->p);
-		*l = (struct line){0};
+		l->p = NULL;
+		l->n = l->cap = 0;
 	}
 }

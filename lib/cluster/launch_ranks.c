@@ -76,12 +76,21 @@ static const char *why_late(const struct agent_host *h)
 			: arena_printf(h->of->a, "%s no longer answers", h->h->name);
 }
 
+/* A host whose ranks have all ended did what it was told. */
+static bool has_ranks_left(const struct agent_host *h)
+{
+	for (int i = 0; i < h->h->ranks; i++)
+		if (!h->of->r->ranks[h->h->first + i].ended)
+			return true;
+	return false;
+}
+
 static void on_late(struct loop *l, struct timer *t UNUSED)
 {
 	struct launch *L = CONTAINER_OF(l, struct launch, loop);
 
 	for (size_t i = 0; i < L->agents.n; i++)
-		if (L->agents.v[i]->state == AGENT_UP)
+		if (L->agents.v[i]->state == AGENT_UP && has_ranks_left(L->agents.v[i]))
 			agent_give_up(L->agents.v[i], why_late(L->agents.v[i]));
 	loop_stop(l);
 }
@@ -91,6 +100,16 @@ static void set_prefix(const struct agent_host *h, int i, char ret[PREFIX])
 	*ret = '\0';
 	if (h->of->r->nranks > 1)
 		snprintf(ret, PREFIX, "[%d %.100s] ", h->h->first + i, h->h->hostname);
+}
+
+/* What its host lacks, in its own words: where these are seen by nobody, they are the news. */
+static const char *with_words(const struct agent_host *h, int i, int status, const char *cause)
+{
+	const char *words = h->lines[2 * i + 1].last;
+
+	return cause && *words && (status == EXIT_UNABLE || status == EXIT_ABSENT)
+		       ? arena_printf(h->of->a, "%s (%s)", cause, words)
+		       : cause;
 }
 
 static void rank_ended(struct agent_host *h, int i, int status, int sig, const char *cause)
@@ -110,7 +129,8 @@ static void rank_ended(struct agent_host *h, int i, int status, int sig, const c
 	line_add(&h->lines[2 * i], &L->out, prefix, NULL, 0, true);
 	line_add(&h->lines[2 * i + 1], &L->err, prefix, NULL, 0, true);
 	if (L->server)
-		rdzv_server_report_exit(L->server, h->h->first + i, cause);
+		rdzv_server_report_exit(L->server, h->h->first + i,
+					with_words(h, i, status, cause));
 	failed(L);
 	if (L->alive && L->r->failure && L->grace.pos && only_silent_are_left(L))
 		(void)!loop_arm(&L->loop, &L->grace, 0, &ignored);
@@ -209,6 +229,7 @@ static int in_trouble(struct agent_host *h, struct wire_in *in)
 	snprintf(sentence, sizeof(sentence), "%s on %s%s%s", what, h->h->hostname,
 		 *lets ? ": " : "", lets);
 	h->h->trouble = arena_strdup(L->a, sentence);
+	h->h->fix = agent_fix_short(h, what);
 	rdzv_server_fail(L->server, sentence);
 	failed(L);
 	for (int i = 0; i < h->h->ranks; i++)

@@ -5,18 +5,18 @@
 #include "lib/cluster/open_files.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/net/own_addr.h"
 
-#include <ifaddrs.h>
 #include <signal.h>
 #include <sys/epoll.h>
 
 enum { PARALLEL = 32, DEADLINE_S = 30, HEARTBEAT_S = 10, SERVE_S = 600, WORDS_S = 4, END_S = 3 };
-enum { UNABLE = 3, ABSENT = 4 }; /* a rank's exit codes */
 
 static void set_defaults(struct launch *L)
 {
 	struct launch_opts *o = &L->o;
 
+	L->run_id = L->run_id ?: "";
 	o->parallel = o->parallel ? o->parallel : PARALLEL;
 	o->deadline_ns = o->deadline_ns ? o->deadline_ns : DEADLINE_S * NS_PER_S;
 	o->heartbeat_ns = o->heartbeat_ns ? o->heartbeat_ns : HEARTBEAT_S * NS_PER_S;
@@ -24,30 +24,12 @@ static void set_defaults(struct launch *L)
 	o->wait = o->wait ? o->wait : 1;
 }
 
-/* One that an interface here has: bind() alone may take any (net.ipv4.ip_nonlocal_bind). */
-static bool is_own_address(const char *text, const struct ifaddrs *own)
-{
-	union addr wanted, x;
-
-	if (addr_parse(text, &wanted))
-		return false;
-	for (; own; own = own->ifa_next) {
-		int family = own->ifa_addr ? own->ifa_addr->sa_family : AF_UNSPEC;
-
-		if (family != AF_INET && family != AF_INET6)
-			continue;
-		memcpy(&x, own->ifa_addr, family == AF_INET ? sizeof(x.v4) : sizeof(x.v6));
-		if (addr_equal(&wanted, &x))
-			return true;
-	}
-	return false;
-}
-
 /* Nobody needs ssh to reach the machine they are at, by its whole name, the short one, or an
  * address of its own. */
-static bool is_this_machine(const char *name, const struct ifaddrs *addresses)
+static bool is_this_machine(const char *name)
 {
 	char own[256] = "";
+	union addr a;
 
 	if (streq(name, "localhost") || streq(name, "127.0.0.1") || streq(name, "::1"))
 		return true;
@@ -55,24 +37,20 @@ static bool is_this_machine(const char *name, const struct ifaddrs *addresses)
 	if (*own && streq(name, own))
 		return true;
 	own[strcspn(own, ".")] = '\0';
-	return (*own && streq(name, own)) || is_own_address(name, addresses);
+	return (*own && streq(name, own)) || (!addr_parse(name, &a) && own_addr(&a));
 }
 
 static void list_agents(struct launch *L)
 {
 	const host_list *hosts = L->o.hosts;
-	struct ifaddrs *own = NULL;
 
 	if (!hosts || !hosts->n) {
 		if (!L->o.serve || !L->o.no_local)
 			agents_add(L, "localhost", true);
 		return;
 	}
-	if (getifaddrs(&own))
-		own = NULL; /* then their names have to do */
 	for (size_t i = 0; i < hosts->n; i++)
-		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name, own));
-	freeifaddrs(own);
+		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name));
 }
 
 static void on_ping(struct loop *l, struct timer *t)
@@ -83,7 +61,7 @@ static void on_ping(struct loop *l, struct timer *t)
 	(void)!loop_arm(l, t, AGENT_PING_S * NS_PER_S, &ignored);
 }
 
-static int launch_init(struct launch *L, struct err *e)
+int launch_init(struct launch *L, struct err *e)
 {
 	if (loopback_check(e) < 0) /* our own streams meet the server there */
 		return -1;
@@ -99,7 +77,7 @@ static int launch_init(struct launch *L, struct err *e)
 	return loop_arm(&L->loop, &L->ping, AGENT_PING_S * NS_PER_S, e);
 }
 
-static void launch_done(struct launch *L)
+void launch_done(struct launch *L)
 {
 	agents_done(L);
 	rdzv_server_free(L->server);
@@ -184,9 +162,9 @@ bool launch_unable(const struct launch_result *l, struct err *e)
 {
 	const struct launch_rank *r = l->unjoined;
 
-	if (!r || r->host->trouble || (r->status != UNABLE && r->status != ABSENT))
+	if (!r || r->host->trouble || (r->status != EXIT_UNABLE && r->status != EXIT_ABSENT))
 		return false;
-	err_set(e, r->status == ABSENT ? ERR_ABSENT : ERR_SYS, "%s", l->failure);
+	err_set(e, r->status == EXIT_ABSENT ? ERR_ABSENT : ERR_SYS, "%s", l->failure);
 	err_hint(e, "what it said itself is above: its host lacks that");
 	return true;
 }
@@ -196,8 +174,9 @@ static void on_nobody(struct loop *l, struct timer *t UNUSED)
 	struct launch *L = CONTAINER_OF(l, struct launch, loop);
 	struct unit_buf b;
 
-	L->r->failure = arena_printf(L->a, "%zu of %u machines joined within %s", L->joined,
-				     L->o.wait, format_duration(&b, L->o.serve_ns));
+	L->r->failure = arena_printf(L->a, "%zu of %u machines joined within %s%s%s", L->joined,
+				     L->o.wait, format_duration(&b, L->o.serve_ns),
+				     L->refused ? "; " : "", L->refused ?: "");
 	loop_stop(l);
 }
 

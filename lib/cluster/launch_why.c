@@ -1,6 +1,7 @@
 /* Why a host takes no part, or no longer: how its agent ended, or that it is of another build. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/cluster/carry.h"
 #include "lib/core/opt.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20 };
@@ -89,9 +90,18 @@ static const char *not_ready(struct agent_host *h)
 	const char *how = killed(h);
 
 	if (!how)
-		how = arena_printf(h->of->a, "%s ended", h->local ? "the agent" : way_to(h));
+		how = arena_printf(h->of->a, "%s ended", h->local ? "the agent" : "srun");
 	return arena_printf(h->of->a, "%s: %s before it was ready%s%s", h->h->name, how,
 			    *h->tail ? ": " : "", last_line(h));
+}
+
+/* NULL: so many that no line can be typed. */
+static const char *with_copy(const struct launch *L, const char *own)
+{
+	enum { LONG = 160 };
+	const char *hosts = L->o.hosts ? hostlist_fold(L->a, L->o.hosts) : "";
+
+	return *hosts && strlen(hosts) < LONG ? carry_advice(L->a, own, L->o.rsh, hosts) : NULL;
 }
 
 const char *agent_why_gone(struct agent_host *h)
@@ -102,22 +112,30 @@ const char *agent_why_gone(struct agent_host *h)
 				  .timed_out = h->timed_out,
 				  .exit_status = h->status,
 				  .signal = h->sig,
-				  .out = "",
+				  .out = h->link.noise,
 				  .err = h->tail};
 	const struct rsh_way rsh = {way_to(h), L->rsh.typed ?: "ssh"};
-	const char *said, *own = own_name(L->a);
+	const char *own = own_name(L->a);
+	bool ssh = !L->o.srun && !h->local;
+	struct trouble t = {0};
 
 	if (h->state == AGENT_UP && !h->timed_out)
 		return lost(h);
-	if (h->status == 127 && !h->local && !L->o.copy_self)
-		return arena_printf(L->a,
-				    "%s is not installed on %s (or not on the PATH of "
-				    "non-interactive shells); install it there, or let --copy-self "
-				    "carry it",
-				    own, h->h->name);
-	said = L->o.srun || h->local ? NULL : fanout_trouble(&r, &rsh, own, L->o.deadline_ns, L->a);
-	if (said)
-		return said;
+	if (ssh || (L->o.srun && h->status == 127))
+		t = fanout_trouble(&r, &rsh, own, L->o.deadline_ns, L->a);
+	if (t.missing && !L->o.copy_self) {
+		t.fix = with_copy(L, own) ?: t.fix;
+		t.said = arena_printf(L->a,
+				      "%s is not installed on %s (or not on the PATH of "
+				      "non-interactive shells); install it there, or let "
+				      "--copy-self carry it",
+				      own, h->h->name);
+	} else if (ssh && (!t.said || t.missing) && !killed(h))
+		t = fanout_silence(&r, &rsh, own, L->a);
+	if (ssh)
+		h->h->way_fix = t.fix;
+	if (t.said)
+		return t.said;
 	if (h->timed_out)
 		return arena_printf(
 			L->a,
@@ -127,7 +145,37 @@ const char *agent_why_gone(struct agent_host *h)
 	return not_ready(h);
 }
 
+const char *launch_fix(const struct launch_host *h, struct arena *a)
+{
+	if (h->fix)
+		return arena_printf(a, "%s   # on %s", h->fix, h->name);
+	return h->local ? LAUNCH_LOOK_HERE : h->way_fix;
+}
+
+/* It answered: its way is right, and it says what it lacks. */
+const char *agent_fix_short(const struct agent_host *h, const char *lacks)
+{
+	if (h->local)
+		return NULL;
+	return strstr(lacks, "No such file")
+		       ? "command -v windsock ifprobe portcheck ncclbench ddpsmoke; make install"
+		       : "ulimit -a; free -m; df -h";
+}
+
 /* ---- another build ---- */
+const char *agent_fix_other(const struct agent_host *h)
+{
+	struct arena *a = h->of->a;
+	const char *own = agent_own_path(a), *host = shell_quote(a, h->h->name);
+	const char *slash = strrchr(own, '/');
+
+	if (h->local || h->joined || h->of->o.srun || !slash)
+		return NULL;
+	return with_copy(h->of, own_name(a))
+		       ?: arena_printf(a, "scp %s %s:%s   # from here", shell_quote(a, own), host,
+				       shell_quote(a, own));
+}
+
 /* Of the same version, too: there the number says nothing, and which program it is says all. */
 const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol)
 {

@@ -2,8 +2,10 @@
 #include "lib/cluster/launch_world.h"
 
 #include "lib/cluster/open_files.h"
+#include "lib/cluster/rdzv_messages.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
+#include "lib/net/own_addr.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -122,7 +124,23 @@ static int find_master(struct meeting *m, struct err *e)
 		return err_hint(e, "give MASTER_ADDR as an address");
 	}
 	m->join.server = got.addrs.v[0];
+	m->nothers = got.addrs.n - 1;
+	m->others = arena_alloc(m->a, got.addrs.n * sizeof(*m->others));
+	for (size_t i = 0; i < m->nothers; i++)
+		m->others[i] = (struct rdzv_way){.server = got.addrs.v[i + 1]};
 	return 0;
+}
+
+/* Every address of the name leads to that port; ours is another one as seen from each. */
+static void finish_ways(struct meeting *m, uint16_t port)
+{
+	addr_set_port(&m->join.server, port);
+	for (size_t i = 0; i < m->nothers; i++) {
+		addr_set_port(&m->others[i].server, port);
+		m->others[i].data_addr = agent_data_addr(&m->others[i].server, m->a);
+	}
+	m->join.others = m->others;
+	m->join.nothers = m->nothers;
 }
 
 int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct err *e)
@@ -155,6 +173,22 @@ static bool is_for_us_alone(const struct meeting *m)
 		!addr_parse(w->master_addr, &written));
 }
 
+/* "localhost" may be ::1 first, where this host has no IPv6. */
+static int host_alone(struct meeting *m, struct err *e)
+{
+	struct err other = {0};
+
+	if (!meeting_host(m, &m->join.server, m->join.ports, e))
+		return 0;
+	for (size_t i = 0; i < m->nothers; i++)
+		if (addr_class(&m->others[i].server) == ADDR_LOOPBACK &&
+		    !meeting_host(m, &m->others[i].server, m->join.ports, &other)) {
+			*e = (struct err){0};
+			return 0;
+		}
+	return -1;
+}
+
 static int host_foreign(struct meeting *m, struct err *e)
 {
 	union addr any = {.v6 = {.sin6_family = AF_INET6}};
@@ -164,7 +198,7 @@ static int host_foreign(struct meeting *m, struct err *e)
 	addr_set_port(&any, port);
 	addr_set_port(&any4, port);
 	if (is_for_us_alone(m))
-		return meeting_host(m, &m->join.server, m->join.ports, e);
+		return host_alone(m, e);
 	if (!m->sealed)
 		meeting_note(m,
 			     "whoever reaches port %u of this host can take part in this run; "
@@ -192,7 +226,7 @@ static int meet_foreign(struct meeting *m, struct err *e)
 		return meeting_by_file(m, e);
 	if (find_master(m, e) < 0 || first_port(w, &port, e) < 0)
 		return -1;
-	addr_set_port(&m->join.server, port);
+	finish_ways(m, port);
 	m->join.ports = PORTS;
 	if (w->rank == 0 && host_foreign(m, e) < 0)
 		return -1;
@@ -203,6 +237,35 @@ static int meet_foreign(struct meeting *m, struct err *e)
 }
 
 /* ---- both ---- */
+static bool is_master_own(const struct meeting *m)
+{
+	bool own = own_addr(&m->join.server);
+
+	for (size_t i = 0; i < m->nothers; i++)
+		own |= own_addr(&m->others[i].server);
+	return own;
+}
+
+/* Rank 0 keeps the rendezvous here, and was itself sent elsewhere: behind an address translation
+ * that is right, and it would have found itself. */
+static void look_at_master(const struct meeting *m, struct err *e)
+{
+	const struct world *w = &m->run->world;
+	struct addr_text t;
+
+	if (w->rank || !m->run->server.pid || !starts_with(e->msg, RDZV_NOT_FOUND) ||
+	    is_master_own(m))
+		return;
+	(void)addr_print(&m->join.server, &t);
+	err_set(e, ERR_SYS,
+		"rank 0 is on this host, and the address given for it, %s%s%s%s, is none of this "
+		"host's: give all ranks %s as rank 0's (MASTER_ADDR), or start rank 0 there",
+		w->master_addr, streq(t.s, w->master_addr) ? "" : " (",
+		streq(t.s, w->master_addr) ? "" : t.s, streq(t.s, w->master_addr) ? "" : ")",
+		m->data_addr);
+	(void)err_hint(e, "export MASTER_ADDR=%s   # for every rank", m->data_addr);
+}
+
 static int join(struct meeting *m, struct err *e)
 {
 	const struct world *w = &m->run->world;
@@ -222,6 +285,8 @@ static int join(struct meeting *m, struct err *e)
 	m->join.deadline_ns = m->o->deadline_ns;
 	m->join.ret_missing = &m->run->missing;
 	m->run->rdzv = rdzv_join(&m->join, e);
+	if (!m->run->rdzv && m->run->missing)
+		look_at_master(m, e);
 	return m->run->rdzv ? 0 : -1;
 }
 

@@ -14,6 +14,8 @@ struct meeting {
 	uint64_t silence_ns; /* as in struct rdzv_join_opts, and this: */
 	const char *excuse;
 	struct rdzv_join_opts join;
+	struct rdzv_way *others; /* for it, while they are made */
+	size_t nothers;
 };
 
 void meeting_note(struct meeting *m, const char *fmt, ...) PRINTF(2, 3);

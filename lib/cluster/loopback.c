@@ -83,6 +83,11 @@ int loopback_check(struct err *e)
 			"the loopback interface is down: ranks on one machine meet over it");
 		return err_hint(e, "sudo ip link set lo up");
 	}
+	if (why == EADDRINUSE || why == EAGAIN) {
+		err_set(e, ERR_SYS, "no port is left that its kernel may hand out");
+		return err_hint(e, "sudo sysctl -w net.ipv4.ip_local_reserved_ports= "
+				   "net.ipv4.ip_local_port_range='32768 60999'");
+	}
 	if (fd < 0 || is_want(why)) { /* no firewall keeps anybody from listening */
 		errno = why;
 		return err_sys(e, "cannot open a socket at 127.0.0.1");

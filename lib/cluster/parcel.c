@@ -130,7 +130,21 @@ static void pack(const item_list *l, struct arena *a, struct parcel *ret)
 	}
 }
 
-int parcel_pack(const char *program, struct arena *a, struct parcel *ret, struct err *e)
+static int add_programs(item_list *l, const char *const *names, const char *dir, struct arena *a,
+			struct err *e)
+{
+	const char *own = l->v[0].name;
+
+	for (; names && *names; names++) {
+		const char *to = arena_printf(a, "bin/%s", *names);
+
+		if (!streq(to, own) && add(l, to, arena_printf(a, "%s%s", dir, *names), a, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int parcel_pack(const char *const *programs, struct arena *a, struct parcel *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = {0};
 	const char *own = agent_own_path(&scratch), *name = strrchr(own, '/');
@@ -142,9 +156,7 @@ int parcel_pack(const char *program, struct arena *a, struct parcel *ret, struct
 	if (add(&l, arena_printf(&scratch, "bin/%s", name), own, &scratch, e) < 0)
 		return -1;
 	hash(l.v[0].data, l.v[0].n, ret->own_sum);
-	if (program && !streq(program, name) &&
-	    add(&l, arena_printf(&scratch, "bin/%s", program),
-		arena_printf(&scratch, "%s%s", dir, program), &scratch, e) < 0)
+	if (add_programs(&l, programs, dir, &scratch, e) < 0)
 		return -1;
 	if (add_libraries(&l, &scratch, e) < 0 || add_plugins(&l, dir, &scratch, e) < 0)
 		return -1;

@@ -19,8 +19,9 @@ struct parcel {
 	char own_sum[PARCEL_SUM]; /* of our own program alone */
 };
 
-/* Our own program and @program beside it (NULL: ours alone). All in @a. */
-int parcel_pack(const char *program, struct arena *a, struct parcel *ret, struct err *e) MUST_CHECK;
+/* Our own program and those of @programs (NULL-ended; NULL: none) beside it. All in @a. */
+int parcel_pack(const char *const *programs, struct arena *a, struct parcel *ret,
+		struct err *e) MUST_CHECK;
 
 /* The shared libraries that our program is linked with, by path; glibc's are left out. */
 void parcel_libraries(struct arena *a, str_list *ret);

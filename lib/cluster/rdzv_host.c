@@ -79,19 +79,6 @@ static int host_open(struct hosting *h, const struct rdzv_server_opts *o, struct
 	return 0;
 }
 
-static void close_but(int a, int b)
-{
-	unsigned lo = (unsigned)(a < b ? a : b), hi = (unsigned)(a < b ? b : a);
-
-	if (a >= 3 && b >= 3) {
-		close_fds(3, lo - 1);
-		close_fds(lo + 1, hi - 1);
-	} else {
-		close_fds(3, hi - 1);
-	}
-	close_fds(hi + 1, ~0u);
-}
-
 /* Nothing of ours may keep a pipe of the launcher's open, or die of its signals. */
 static void stand_apart(int parent)
 {
@@ -102,7 +89,7 @@ static void stand_apart(int parent)
 		(void)signal(ignored[i], SIG_IGN);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		(void)dup2(null, fd);
-	close_but(parent, interrupt_fd());
+	close_fds_but(parent, interrupt_fd());
 }
 
 static _Noreturn void host_main(const struct rdzv_server_opts *o, int parent)

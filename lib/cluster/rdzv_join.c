@@ -1,5 +1,6 @@
 /* The life of a rank's end: join and leave. */
 #include "lib/cluster/rdzv_rank.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 #include <sys/eventfd.h>
@@ -8,14 +9,34 @@ enum { DEADLINE_S = 60 };
 
 static bool all_here(const struct rdzv *r) { return r->state == RDZV_ALL_HERE; }
 
+/* Of each address what was in the way the last time. */
+static const char *troubles(struct rdzv *r)
+{
+	struct addr_text at;
+	struct text t;
+
+	text_init(&t, &r->a);
+	for (size_t i = 0; i < r->ndoors; i++) {
+		const struct rdzv_door *d = &r->doors[i];
+
+		text_add(&t, i ? "; " : "");
+		if (*d->trouble)
+			text_add(&t, d->trouble);
+		else
+			text_addf(&t, "no answer from %s", addr_print(&d->to.server, &at));
+	}
+	return t.s;
+}
+
 static int not_found(struct rdzv *r, struct err *e)
 {
 	struct addr_text text;
 	struct unit_buf b;
 	const char *at = addr_print_port(&r->o.server, &text);
 
-	err_set(e, ERR_SYS, "no rendezvous at %s for %s; the last try: %s", at,
-		format_duration(&b, r->o.deadline_ns), *r->trouble ? r->trouble : "no answer");
+	err_set(e, ERR_SYS, RDZV_NOT_FOUND "%s for %s; the last %s: %s", at,
+		format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
+		troubles(r));
 	return err_hint(e, "is rank 0 (or the launcher) running there? portcheck %s", at);
 }
 
@@ -41,6 +62,17 @@ static int wait_joined(struct rdzv *r, struct err *e)
 
 static const char *keep(struct rdzv *r, const char *s) { return arena_strdup(&r->a, s ? s : ""); }
 
+static struct rdzv_door *doors(struct rdzv *r)
+{
+	struct rdzv_door *v = arena_alloc(&r->a, (1 + r->o.nothers) * sizeof(*v));
+
+	v[0].to = (struct rdzv_way){r->o.server, keep(r, r->o.data_addr)};
+	for (size_t i = 0; i < r->o.nothers; i++)
+		v[i + 1].to =
+			(struct rdzv_way){r->o.others[i].server, keep(r, r->o.others[i].data_addr)};
+	return v;
+}
+
 static struct rdzv *rank_new(const struct rdzv_join_opts *o, struct err *e)
 {
 	struct rdzv *r = calloc(1, sizeof(*r));
@@ -53,7 +85,8 @@ static struct rdzv *rank_new(const struct rdzv_join_opts *o, struct err *e)
 	r->o = *o;
 	r->o.run = keep(r, o->run);
 	r->o.host = keep(r, o->host);
-	r->o.data_addr = keep(r, o->data_addr);
+	r->doors = doors(r);
+	r->ndoors = 1 + o->nothers;
 	r->o.device = keep(r, o->device);
 	r->o.excuse = keep(r, o->excuse);
 	if (o->token)

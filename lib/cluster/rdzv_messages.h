@@ -55,6 +55,8 @@ enum {
 
 /* "rank 3 (node1) does not take part: no such option" */
 #define RDZV_EXCUSED " does not take part: "
+/* How the sentence begins of a rank that found nobody. */
+#define RDZV_NOT_FOUND "no rendezvous at "
 
 struct rdzv_join_msg {
 	const char *version, *run; /* run "": not said */

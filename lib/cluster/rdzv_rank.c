@@ -67,8 +67,10 @@ void rdzv_arm(struct rdzv *r, uint64_t delay_ns)
 
 static void keep_trouble(struct rdzv *r, const char *why)
 {
+	struct rdzv_door *d = &r->doors[r->door];
+
 	pthread_mutex_lock(&r->lock);
-	snprintf(r->trouble, sizeof(r->trouble), "%s", why);
+	snprintf(d->trouble, sizeof(d->trouble), "%s", why);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -80,26 +82,65 @@ void rdzv_stranger(struct rdzv *r, const char *why)
 
 static unsigned ports(const struct rdzv *r) { return r->o.ports ? r->o.ports : 1; }
 
-static void try_connect(struct rdzv *r)
-{
-	union addr to = r->o.server;
-	struct err e = {0};
+static void retry(struct rdzv *r);
 
-	addr_set_port(&to, (uint16_t)(addr_port(&to) + r->tries++ % ports(r)));
-	r->channel.error = 0;
-	if (channel_connect(&r->channel, &r->loop, &to, r->o.token ? &r->token : NULL, CONNECT_NS,
-			    &e) < 0)
-		rdzv_broken(r, e.msg);
+/* A door that nobody opens must leave time for the others. */
+static uint64_t patience_ns(const struct rdzv *r)
+{
+	uint64_t part = r->o.deadline_ns / (2 * r->ndoors);
+
+	return r->ndoors > 1 && part < CONNECT_NS ? part : CONNECT_NS;
 }
 
-/* All ports once, then a pause that grows and is another one for each rank. */
+static void try_connect(struct rdzv *r)
+{
+	struct rdzv_door *d = &r->doors[r->door];
+	union addr to = d->to.server;
+	struct err e = {0};
+
+	addr_set_port(&to, (uint16_t)(addr_port(&to) + d->tries++ % ports(r)));
+	r->visited++;
+	r->channel.error = 0;
+	if (!channel_connect(&r->channel, &r->loop, &to, r->o.token ? &r->token : NULL,
+			     patience_ns(r), &e))
+		return;
+	if (r->ndoors == 1) {
+		rdzv_broken(r, e.msg);
+		return;
+	}
+	keep_trouble(r, e.msg); /* of a family that this host does not have, perhaps */
+	retry(r);
+}
+
+/* Its other ports would be as silent; the next time it is another one's turn. */
+static bool leads_nowhere(const struct rdzv *r)
+{
+	int error = r->channel.error;
+
+	return r->ndoors > 1 &&
+	       (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH);
+}
+
+/* All ports of all doors once, then a pause that grows and is another one for each rank. */
 static void retry(struct rdzv *r)
 {
-	uint64_t pause = FIRST_RETRY_NS << (r->tries / ports(r) < 6 ? r->tries / ports(r) : 6);
+	uint64_t pause;
 
+	if (r->visited < ports(r) && !leads_nowhere(r)) {
+		rdzv_arm(r, 0);
+		return;
+	}
+	r->visited = 0;
+	r->door = (r->door + 1) % r->ndoors;
+	if (r->door) {
+		rdzv_arm(r, 0);
+		return;
+	}
+	r->rounds++;
+	pause = FIRST_RETRY_NS << (r->rounds < 6 ? r->rounds : 6);
 	if (pause > LAST_RETRY_NS)
 		pause = LAST_RETRY_NS;
-	rdzv_arm(r, r->tries % ports(r) ? 0 : pause + pause / 16 * ((unsigned)r->o.rank % 8));
+	rdzv_arm(r, pause + pause / 16 * ((unsigned)r->o.rank % 8));
 }
 
 static void on_open(struct channel *c)
@@ -114,7 +155,7 @@ static void on_open(struct channel *c)
 		.size = r->o.size,
 		.local_rank = r->o.local_rank,
 		.host = r->o.host,
-		.data_addr = r->o.data_addr,
+		.data_addr = r->doors[r->door].to.data_addr,
 		.device = r->o.device,
 		.silence_ns = r->o.silence_ns,
 		.excuse = r->o.excuse,
@@ -141,8 +182,8 @@ static void on_closed(struct channel *c, const struct err *why)
 		keep_trouble(r, why->msg);
 	r->strangers = r->was_stranger ? r->strangers + 1 : 0;
 	r->was_stranger = false;
-	if (r->strangers >= STRANGERS_MAX * ports(r))
-		rdzv_broken(r, r->trouble);
+	if (r->strangers >= STRANGERS_MAX * ports(r) * r->ndoors)
+		rdzv_broken(r, r->doors[r->door].trouble);
 	else
 		retry(r);
 }

@@ -22,9 +22,18 @@ struct rdzv_request {
 	size_t n;
 };
 
+/* Where the server may be, the first one as asked for. */
+struct rdzv_door {
+	struct rdzv_way to;
+	unsigned tries;				      /* the thread's own */
+	char trouble[sizeof(((struct err *)0)->msg)]; /* why the last one failed; locked */
+};
+
 struct rdzv {
 	/* constant once the thread runs */
 	struct rdzv_join_opts o;
+	struct rdzv_door *doors;
+	size_t ndoors;
 	struct token token;
 	struct arena a;
 	pthread_t thread;
@@ -37,7 +46,9 @@ struct rdzv {
 	struct timer timer; /* the next try to connect, then the next beat */
 	uint64_t heartbeat_ns, heard_ns, beat_due_ns;
 	bool was_stranger;
-	unsigned tries, strangers; /* strangers: in a row, who were not our rendezvous */
+	size_t door;	  /* the one tried now, */
+	unsigned visited; /* so many of its ports this time, and so many times all doors */
+	unsigned rounds, strangers; /* strangers: in a row, who were not our rendezvous */
 
 	/* shared, under the lock */
 	pthread_mutex_t lock;
@@ -45,7 +56,6 @@ struct rdzv {
 	enum rdzv_state state;
 	int rank;
 	bool interrupted;
-	char trouble[sizeof(((struct err *)0)->msg)]; /* why the last try to connect failed */
 	struct rdzv_request post;
 	struct {
 		uint32_t seq;

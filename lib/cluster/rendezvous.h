@@ -87,9 +87,16 @@ void rdzv_host_done(struct rdzv_host *h); /* waits for it, a few seconds at most
 
 /* ---- rank ---- */
 struct rdzv; /* owns a thread that beats and listens for bad news */
-struct rdzv_join_opts {
+/* One of the addresses that the server's name has, and ours as seen from there. */
+struct rdzv_way {
 	union addr server; /* with port */
-	unsigned ports;	   /* as the server's; each is tried in turn */
+	const char *data_addr;
+};
+struct rdzv_join_opts {
+	union addr server;	       /* with port */
+	unsigned ports;		       /* as the server's; each is tried in turn */
+	const struct rdzv_way *others; /* more addresses, tried in turn where one does not answer */
+	size_t nothers;
 	const struct token *token;
 	const char *run;
 	int rank, size, local_rank;	       /* rank -1: the server gives one */

@@ -5,35 +5,41 @@
 #include <ctype.h>
 #include <signal.h>
 
+enum { SIGNALLED = 128, SIGNALS = 64, QUOTED = 200 };
+
+/* What is typed against it; without one, the same ssh by hand. */
+enum mend { LOOK, FORGET_KEY, GIVE_KEY, GIVE_NAME };
+
 /* What OpenSSH writes, in the order that the more telling line wins. */
 static const struct {
 	const char *said, *means, *todo;
+	enum mend mend;
 } causes[] = {
 	{"IDENTIFICATION HAS CHANGED", "its host key is not the one in known_hosts",
-	 "if the machine was reinstalled, remove the old key with ssh-keygen -R"},
+	 "if the machine was reinstalled, remove the old key with ssh-keygen -R", FORGET_KEY},
 	{"Host key verification failed", "its host key is not known here",
-	 "ssh to it once by hand and compare the fingerprint"},
+	 "ssh to it once by hand and compare the fingerprint", LOOK},
 	{"UNPROTECTED PRIVATE KEY", "ssh ignores a key that others can read",
-	 "chmod 600 the key file"},
+	 "chmod 600 the key file", LOOK},
 	{"Too many authentication failures", "ssh offered too many keys",
-	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'"},
+	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", LOOK},
 	{"Permission denied", "it does not accept our key",
-	 "copy the key with ssh-copy-id, or start ssh-agent and ssh-add it"},
+	 "copy the key with ssh-copy-id, or start ssh-agent and ssh-add it", GIVE_KEY},
 	{"Could not resolve hostname", "the name is not known here",
-	 "add it to /etc/hosts or give the address"},
+	 "check its spelling; else add it to /etc/hosts or give the address", GIVE_NAME},
 	{"Connection refused", "connection refused",
-	 "start sshd there, or give its port: --rsh 'ssh -p PORT'"},
+	 "start sshd there, or give its port: --rsh 'ssh -p PORT'", LOOK},
 	{"timed out", "no answer to ssh",
-	 "check the address, that the machine is up, and that port 22 is allowed in"},
+	 "check the address, that the machine is up, and that port 22 is allowed in", LOOK},
 	{"No route to host", "no route to it, or a firewall rejects ssh",
-	 "check the address and that the machine is up"},
-	{"Network is unreachable", "this host has no route to it", "check the address"},
+	 "check the address and that the machine is up", LOOK},
+	{"Network is unreachable", "this host has no route to it", "check the address", LOOK},
 	{"Connection reset", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)"},
+	 "look at sshd's log there (MaxStartups, fail2ban)", LOOK},
 	{"Connection closed", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)"},
+	 "look at sshd's log there (MaxStartups, fail2ban)", LOOK},
 	{"Bad configuration option", "ssh does not understand its configuration",
-	 "try the same ssh by hand"},
+	 "try the same ssh by hand", LOOK},
 };
 
 /* The last line of @s that says something, printable. */
@@ -42,10 +48,12 @@ static const char *last_line(struct arena *a, const char *s)
 	size_t n = strlen(s), from;
 	char *line;
 
-	while (n && isspace((unsigned char)s[n - 1]))
-		n--;
-	for (from = n; from && s[from - 1] != '\n' && s[from - 1] != '\r'; from--)
-		;
+	do {
+		while (n && isspace((unsigned char)s[n - 1]))
+			n--;
+		for (from = n; from && s[from - 1] != '\n' && s[from - 1] != '\r'; from--)
+			;
+	} while (starts_with(s + from, "  -> ") && (n = from)); /* advice to what stands above it */
 	line = arena_strndup(a, s + from, n - from);
 	for (char *c = line; *c; c++)
 		if (iscntrl((unsigned char)*c))
@@ -53,17 +61,271 @@ static const char *last_line(struct arena *a, const char *s)
 	return line;
 }
 
-static const char *no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
-				 struct arena *a)
+static const char *first_line(struct arena *a, const char *s)
 {
-	const char *said = last_line(a, r->err);
+	s += strspn(s, " \t\r\n");
+	return last_line(a, arena_strndup(a, s, strcspn(s, "\r\n")));
+}
+
+static struct trouble why(const char *said, const char *fix)
+{
+	return (struct trouble){.said = said, .fix = fix};
+}
+
+/* ---- what is typed ---- */
+static bool is_plain_ssh(const struct rsh_way *rsh) { return streq(rsh->typed, "ssh"); }
+
+/* The line by hand, @why after it: it says there what it does not say here. */
+static const char *by_hand(const struct fanout_result *r, const struct rsh_way *rsh,
+			   const char *line, const char *why, struct arena *a)
+{
+	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
+}
+
+/* By which name its key is kept: with another port than 22 that is [HOST]:PORT, as ssh says. */
+static const char *key_name(const struct fanout_result *r, struct arena *a)
+{
+	static const char says[] = "Host key for ";
+	const char *at = strstr(r->err, says), *name;
+	size_t n;
+
+	if (at) {
+		at += sizeof(says) - 1;
+		n = strcspn(at, " \r\n");
+		name = arena_strndup(a, at, n);
+		if (starts_with(at + n, " has changed") && n < QUOTED)
+			return name;
+	}
+	return strrchr(r->host, '@') ? strrchr(r->host, '@') + 1 : r->host;
+}
+
+/* A host that takes no password cannot be given a key that way: it knows another one. */
+static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
+			    struct arena *a)
+{
+	const char *ways = strstr(r->err, "Permission denied (");
+	size_t n = ways ? strcspn(ways, ")") : 0;
+
+	ways = arena_strndup(a, ways ?: "", n);
+	if (is_plain_ssh(rsh) && (strstr(ways, "password") || strstr(ways, "keyboard-interactive")))
+		return arena_printf(a,
+				    "ssh-copy-id %s   # from here; a key with a passphrase: eval "
+				    "\"$(ssh-agent)\"; ssh-add",
+				    shell_quote(a, r->host));
+	return by_hand(r, rsh, "-v true 2>&1 | grep -E 'Authenticating|Offering|Permission'",
+		       "which key is offered, as whom? ssh-add it, or --rsh 'ssh -i KEY -l USER'",
+		       a);
+}
+
+static const char *fix_of(enum mend m, const struct fanout_result *r, const struct rsh_way *rsh,
+			  struct arena *a)
+{
+	const char *host = shell_quote(a, r->host);
+
+	switch (m) {
+	case FORGET_KEY:
+		return arena_printf(a,
+				    "ssh-keygen -R %s && %s %s true   # from here, if it was "
+				    "reinstalled: compare the fingerprint",
+				    shell_quote(a, key_name(r, a)), rsh->typed, host);
+	case GIVE_KEY:
+		return give_key(r, rsh, a);
+	case GIVE_NAME:
+		return arena_printf(a,
+				    "getent hosts %s || echo ADDRESS %s | sudo tee -a /etc/hosts   "
+				    "# from here",
+				    host, host);
+	case LOOK:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- why ssh has failed ---- */
+/* It says why it failed; that what it had started there was killed, it does not say. */
+static bool is_ssh(const struct rsh_way *rsh)
+{
+	const char *slash = strrchr(rsh->name, '/');
+
+	return streq(slash ? slash + 1 : rsh->name, "ssh");
+}
+
+/* What a ProxyJump's ssh said, when this is the end of it: it is not the host that it speaks of. */
+static const char *of_jump(const struct fanout_result *r, struct arena *a)
+{
+	return strstr(r->err, "UNKNOWN port 65535")
+		       ? arena_printf(a, " through its jump host (%s)", first_line(a, r->err))
+		       : NULL;
+}
+
+static struct trouble no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
+				    const char *program, struct arena *a)
+{
+	const char *said = last_line(a, r->err), *jump = of_jump(r, a);
 
 	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
 		if (strstr(r->err, causes[i].said))
-			return arena_printf(a, "cannot reach %s: %s; %s", r->host, causes[i].means,
-					    causes[i].todo);
-	return arena_printf(a, "cannot reach %s: %s ended with 255%s%s; try `%s %s true` by hand",
-			    r->host, rsh->name, *said ? ": " : "", said, rsh->typed, r->host);
+			return why(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
+						causes[i].means, causes[i].todo),
+				   jump ? NULL : fix_of(causes[i].mend, r, rsh, a));
+	if (*said || !is_ssh(rsh))
+		return why(arena_printf(a,
+					"cannot reach %s: %s ended with 255%s%s; try `%s %s true` "
+					"by hand",
+					r->host, rsh->name, *said ? ": " : "", said, rsh->typed,
+					r->host),
+			   NULL);
+	return why(
+		arena_printf(a,
+			     "%s: %s was killed there by a signal, or %s cannot reach it and says "
+			     "nothing",
+			     r->host, program, rsh->name),
+		by_hand(r, rsh, arena_printf(a, "'%s --version; echo $?'", program),
+			"137: killed, for its memory perhaps; 139, 132: not a program for it", a));
+}
+
+/* ---- why the program did not run ---- */
+/* Those that our programs need, by the start of their names. */
+static const struct {
+	const char *name, *debian, *fedora;
+} libraries[] = {
+	{"libcjson", "libcjson1", "cjson"},
+	{"libsodium", "libsodium23", "libsodium"},
+	{"libnl-3", "libnl-3-200", "libnl3"},
+	{"libnl-route-3", "libnl-route-3-200", "libnl3"},
+};
+
+static const char *install(const struct fanout_result *r, const struct rsh_way *rsh,
+			   const char *program, const char *library, struct arena *a)
+{
+	const char *slash = strrchr(library, '/');
+
+	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
+		if (starts_with(slash ? slash + 1 : library, libraries[i].name))
+			return by_hand(r, rsh,
+				       arena_printf(a,
+						    "'sudo apt-get install -y %s || sudo dnf "
+						    "install -y %s'",
+						    libraries[i].debian, libraries[i].fedora),
+				       "from here", a);
+	return by_hand(r, rsh,
+		       arena_printf(a, "'ldd \"$(command -v %s)\" | grep \"not found\"'", program),
+		       "all that it lacks; --copy-self carries what a run of ranks needs", a);
+}
+
+/* The word before @mark in what the loader of programs has said. */
+static const char *word_before(const char *said, const char *mark, struct arena *a)
+{
+	const char *end = strstr(said, mark), *from = end;
+
+	while (from && from > said && !isspace((unsigned char)from[-1]))
+		from--;
+	return from && from < end ? last_line(a, arena_strndup(a, from, (size_t)(end - from)))
+				  : NULL;
+}
+
+/* It is there, and the loader could not make a program of it. */
+static struct trouble not_loaded(const struct fanout_result *r, const struct rsh_way *rsh,
+				 const char *program, struct arena *a)
+{
+	static const char loader[] = "error while loading shared libraries: ";
+	const char *at = strstr(r->err, loader), *lib;
+
+	if (at) {
+		at += sizeof(loader) - 1;
+		lib = first_line(a, arena_strndup(a, at, strcspn(at, ":\r\n")));
+		return why(arena_printf(a, "%s cannot run on %s: the library %s %s", program,
+					r->host, lib,
+					starts_with(at + strlen(lib), ": cannot open shared object")
+						? "is not there"
+						: "cannot be used"),
+			   install(r, rsh, program, lib, a));
+	}
+	lib = word_before(r->err, "' not found (required by ", a);
+	if (lib)
+		return why(arena_printf(a,
+					"%s cannot run on %s: it was built for a newer system "
+					"(%s is not there); build it on the oldest",
+					program, r->host, lib + (*lib == '`')),
+			   by_hand(r, rsh, "'ldd --version; uname -m'", "what that host has", a));
+	return (struct trouble){0};
+}
+
+/* Which file a shell was denied: it names it, or itself by that name (`sh -c ... PATH`). */
+static const char *denied(const char *said, const char *program, struct arena *a)
+{
+	const char *path = word_before(said, ": Permission denied", a);
+
+	if (!path || *path != '/')
+		path = word_before(said, ": 1: exec: ", a) ?: word_before(said, ": line ", a);
+	return path && *path == '/' ? path : program;
+}
+
+/* The kernel would not begin it: by its mode, by its mount, or because it is no program for it. */
+static struct trouble not_executed(const struct fanout_result *r, const struct rsh_way *rsh,
+				   const char *program, struct arena *a)
+{
+	const char *said = last_line(a, r->err), *path;
+
+	if (!strstr(said, "Permission denied"))
+		return why(arena_printf(a,
+					"%s cannot run on %s (%s); is it built for that machine?",
+					program, r->host, said),
+			   by_hand(r, rsh, "uname -m", "and here: uname -m", a));
+	path = shell_quote(a, denied(r->err, program, a));
+	return why(arena_printf(a,
+				"%s may not be run on %s (%s): its mode lacks x, or it lies on a "
+				"file system mounted noexec",
+				program, r->host, said),
+		   by_hand(r, rsh,
+			   shell_quote(a, arena_printf(a, "chmod +x %s; findmnt -no OPTIONS -T %s",
+						       path, path)),
+			   "noexec? then copy it to another folder there", a));
+}
+
+static struct trouble not_there(const struct fanout_result *r, const char *program, struct arena *a)
+{
+	return (struct trouble){
+		.missing = true,
+		.said = arena_printf(
+			a,
+			"%s is not installed on %s (or not on the PATH of non-interactive "
+			"shells); install it there, or give its path",
+			program, r->host),
+		.fix = strchr(program, ' ') ? NULL
+					    : arena_printf(a,
+							   "scp \"$(command -v %s)\" "
+							   "%s:/usr/local/bin/   # from here",
+							   program, shell_quote(a, r->host))};
+}
+
+/* ---- it ended, and nothing of ours came ---- */
+struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
+			      const char *program, struct arena *a)
+{
+	struct trouble t = not_loaded(r, rsh, program, a);
+	const int sig = r->exit_status - SIGNALLED;
+	const char *said = *r->err ? last_line(a, r->err) : first_line(a, r->out);
+
+	if (t.said)
+		return t;
+	if (sig > 0 && sig <= SIGNALS)
+		return why(arena_printf(a, "%s: %s was %s there", r->host, program,
+					child_ending(-1, sig, a)),
+			   by_hand(r, rsh, "'sudo dmesg -T | tail; free -m'",
+				   "out of memory? no program for it?", a));
+	t.said = *said ? arena_printf(a, "%s: %s there ended with exit code %d and said \"%.*s\"",
+				      r->host, program, r->exit_status, QUOTED, said)
+		       : arena_printf(a, "%s: %s there ended with exit code %d and said nothing",
+				      r->host, program, r->exit_status);
+	t.fix = starts_with(said, arena_printf(a, "%s: ", program))
+			? by_hand(r, rsh, "'ulimit -a; free -m; df -h'", "what is short there?", a)
+			: by_hand(r, rsh, "echo works",
+				  "works alone? then its own words count; else: exit or exec in "
+				  "~/.bashrc there, a login shell or a key (authorized_keys) that "
+				  "runs no commands",
+				  a);
+	return t;
 }
 
 static const char *unfinished(bool started)
@@ -74,33 +336,33 @@ static const char *unfinished(bool started)
 	return started ? "was not finished: interrupted" : "was not asked: interrupted";
 }
 
-const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
-			   const char *program, uint64_t deadline_ns, struct arena *a)
+struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
+			      const char *program, uint64_t deadline_ns, struct arena *a)
 {
+	struct trouble t = {0};
 	struct unit_buf b;
 
 	if (r->interrupted)
-		return arena_printf(a, "%s %s", r->host, unfinished(r->started));
-	if (r->timed_out)
-		return arena_printf(a,
-				    "%s: %s said nothing for %s and was ended; try `%s %s %s` by "
-				    "hand, or allow more with --deadline",
-				    r->host, program, format_duration(&b, deadline_ns), rsh->typed,
-				    r->host, program);
-	if (r->exit_status < 0)
-		return arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
-				    rsh->name, r->signal, strsignal(r->signal));
-	switch (r->exit_status) {
-	case 255:
-		return no_connection(r, rsh, a);
-	case 127:
-		return arena_printf(a,
-				    "%s is not installed on %s (or not on the PATH of "
-				    "non-interactive shells); install it there, or give its path",
-				    program, r->host);
-	case 126:
-		return arena_printf(a, "%s cannot run on %s (%s); is it built for that machine?",
-				    program, r->host, last_line(a, r->err));
-	}
-	return NULL;
+		t.said = arena_printf(a, "%s %s", r->host, unfinished(r->started));
+	else if (r->timed_out)
+		t = why(arena_printf(
+				a,
+				"%s: %s said nothing for %s and was ended; does its login wait "
+				"for something? else allow more with --deadline",
+				r->host, program, format_duration(&b, deadline_ns)),
+			by_hand(r, rsh, "echo works",
+				"hangs too? then read, sleep or a slow folder in ~/.bashrc there",
+				a));
+	else if (r->exit_status < 0)
+		t.said = arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
+				      rsh->name, r->signal, strsignal(r->signal));
+	else if (r->exit_status == 255)
+		t = no_connection(r, rsh, program, a);
+	else if (r->exit_status == 127)
+		t = not_loaded(r, rsh, program, a);
+	else if (r->exit_status == 126)
+		t = not_executed(r, rsh, program, a);
+	if (r->exit_status == 127 && !t.said)
+		t = not_there(r, program, a);
+	return t;
 }

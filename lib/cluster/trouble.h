@@ -1,11 +1,20 @@
 #ifndef LIB_CLUSTER_TROUBLE_H
 #define LIB_CLUSTER_TROUBLE_H
-/* Why a host gave no answer, as one sentence with what to do; NULL when it gave one. */
+/* Why a host gave no answer: one sentence with what to do, and the command that does it. */
 #include "lib/cluster/fanout.h"
 #include "lib/cluster/rsh.h"
 
+struct trouble {
+	const char *said; /* NULL: it gave an answer */
+	const char *fix;  /* typed here; NULL: none is known */
+	bool missing;	  /* there is no such program, and nothing else is wrong */
+};
+
 /* @rsh: what was run here, @program: what was to run there. */
-const char *fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
-			   const char *program, uint64_t deadline_ns, struct arena *a);
+struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
+			      const char *program, uint64_t deadline_ns, struct arena *a);
+/* It ended by itself, with whatever code, and what it printed is nothing of ours. */
+struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
+			      const char *program, struct arena *a);
 
 #endif

@@ -199,6 +199,11 @@ static void judge_silence(enum waited how, uint64_t deadline_ns, struct arena *a
 {
 	struct unit_buf b;
 
+	if (how == LATE && interrupt_pending()) {
+		ret->unasked = true;
+		ret->trouble = "was not looked up to the end: interrupted";
+		return;
+	}
 	ret->timed_out = how == LATE;
 	ret->trouble = how == LATE
 			       ? arena_printf(a, "got no answer from the resolver within %s",

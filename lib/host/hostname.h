@@ -24,7 +24,7 @@ struct name_answer {
 	enum name_source source;
 	const char *trouble; /* why addrs is empty, a sentence's end: "does not resolve: ..." */
 	bool timed_out;
-	bool unasked; /* this host could not even ask: that says nothing about the name */
+	bool unasked; /* this host could not ask, or was interrupted: nothing about the name */
 };
 
 /* The first of these that knows: a numeric reading, /etc/hosts. Asks nobody. */

@@ -55,6 +55,8 @@ const struct opt iface_ask_rows[IFACE_ASK_NROWS] = {
 	 .help = "prove the choice: this host must be reachable through it"},
 	{OPT_HOSTS("ask all of these hosts"), AT(hosts)},
 	{OPT_RSH, AT(rsh)},
+	{OPT_COPY_SELF, AT(copy_self)},
+	{OPT_KEEP, AT(keep)},
 	{.name = "name-only",
 	 .type = OPT_BOOL,
 	 AT(name_only),
@@ -132,6 +134,8 @@ static int check_options(const struct iface_ask *q, struct err *e)
 		{q->unit, q->write && streq(q->write, "systemd"), "--unit", "--write systemd"},
 		{q->peers.n, !q->check && !q->ip, "--peer", "a mode that chooses an interface"},
 		{q->hosts, !q->ip, "--hosts", "a mode that concerns other hosts"},
+		{q->copy_self, q->hosts, "--copy-self", "--hosts"},
+		{q->keep, q->hosts, "--keep", "--hosts"},
 		{q->peers.n, !q->hosts, "--peer", "one host: --hosts names the peers already"},
 	};
 
@@ -188,6 +192,14 @@ int iface_ask_check(struct iface_ask *q, struct arena *a, struct err *e)
 	if (q->nccl_version && nccl_version_parse(q->nccl_version, &q->version)) {
 		err_set(e, ERR_USAGE, "--nccl-version: '%s' is not a version", q->nccl_version);
 		return err_hint(e, "for example 2.28.9 or 22809");
+	}
+	if ((q->copy_self || q->keep) && iface_ask_writes(q) && !q->undo && !is_fixed(q)) {
+		err_set(e, ERR_USAGE,
+			"what this writes asks ifprobe again, which is on no PATH there after "
+			"%s",
+			q->copy_self ? "--copy-self" : "--keep");
+		return err_hint(e, "write the values found now, with --fixed, or install windsock "
+				   "there");
 	}
 	if (peers_validate(&q->peers, a, e) || (iface_ask_writes(q) && check_write(q, a, e)))
 		return -1;

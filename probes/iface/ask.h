@@ -15,7 +15,7 @@
 
 struct iface_ask {
 	const char *ip, *suggest, *bashrc, *write;
-	bool predict, check;
+	bool predict, check, copy_self, keep;
 	str_list peers;
 	const char *hosts, *rsh;
 	bool name_only;
@@ -25,7 +25,7 @@ struct iface_ask {
 	unsigned version; /* what iface_ask_check() read of nccl_version */
 };
 
-enum { IFACE_ASK_NROWS = 20 };
+enum { IFACE_ASK_NROWS = 22 };
 extern const struct opt iface_ask_rows[IFACE_ASK_NROWS];
 
 /* ERR_USAGE. --name-only alone means --suggest, and each peer is an entry of its own then. */

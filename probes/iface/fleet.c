@@ -32,8 +32,8 @@ bool list_has(const str_list *l, const char *s)
 }
 
 /* Our own file first: on a shared file system that is the same version. */
-static const char *const run_there[] = {
-	"sh", "-c", "if [ -x \"$0\" ]; then exec \"$0\" \"$@\"; fi; exec \"${0##*/}\" \"$@\""};
+static const char run_there[] =
+	"if [ -x \"$0\" ]; then exec \"$0\" \"$@\"; fi; exec \"${0##*/}\" \"$@\"";
 
 static const char *command(const struct fleet *f) { return f->command ?: "ifprobe"; }
 
@@ -44,8 +44,10 @@ static const char *const *remote_argv(struct fleet *f, const str_list *args)
 	struct arena *a = f->a;
 	str_list argv = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(run_there); i++)
-		*LIST_ADD(a, &argv) = run_there[i];
+	*LIST_ADD(a, &argv) = "sh";
+	*LIST_ADD(a, &argv) = "-c";
+	*LIST_ADD(a, &argv) =
+		arena_printf(a, "%s%s", carry_look(a, "\"${0##*/}\"", "\"$@\""), run_there);
 	*LIST_ADD(a, &argv) = own_path(f);
 	for (size_t i = 0; i < args->n; i++)
 		*LIST_ADD(a, &argv) = args->v[i];
@@ -53,8 +55,6 @@ static const char *const *remote_argv(struct fleet *f, const str_list *args)
 	*LIST_ADD(a, &argv) = NULL;
 	return argv.v;
 }
-
-enum { NOT_FOUND = 127 }; /* what a shell ends with */
 
 static struct tally *told(struct fleet *f)
 {
@@ -78,6 +78,15 @@ void fleet_merge(struct fleet *f, const char *host, const cJSON *doc)
 	report_node(f->report, host, cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : NULL);
 }
 
+/* The same once more, as it works. */
+static void advise_copy(const struct fleet *f, struct finding *x)
+{
+	const char *line = arena_printf(f->a, "%s%s", command(f), f->mode ?: "");
+
+	if (f->mode && f->given && !(f->carry && f->carry->n))
+		finding_fix(x, "%s", carry_advice(f->a, line, f->rsh, f->given));
+}
+
 static void no_answer(struct fleet *f, const struct fanout_result *got, const struct err *why)
 {
 	struct finding *x = tally_add(told(f), 0, "hosts", "host.answer", got->host);
@@ -85,19 +94,24 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 
 	tally_of_host(&f->told, got->host);
 	finding_expect(x, "a report from %s on %s", command(f), got->host);
-	if (!got->out_n && got->exit_status == NOT_FOUND) {
+	if (got->missing) {
 		finding_set(x, ST_FAIL,
 			    "%s is not there, or not on the PATH of shells without a terminal",
 			    command(f));
-		finding_fix(x, "scp \"$(command -v %s)\" %s:/usr/local/bin/", command(f), host);
-	} else if (!got->out_n && got->trouble) {
+		advise_copy(f, x);
+		finding_fix(x, "%s", got->fix);
+	} else if (got->trouble) {
 		/* What never started, or was stopped by us, says nothing about the host. */
 		finding_set(x,
 			    got->interrupted ? ST_SKIP
 			    : got->started   ? ST_FAIL
 					     : ST_ERROR,
 			    "%s", got->trouble);
-		finding_fix(x, "%s %s %s   # must work without a password", rsh, host, command(f));
+		if (got->fix)
+			finding_fix(x, "%s", got->fix);
+		else
+			finding_fix(x, "%s %s %s   # must work without a password", rsh, host,
+				    command(f));
 	} else {
 		finding_set(x, ST_FAIL, "%s", why->msg);
 		if (*why->hint)
@@ -133,16 +147,32 @@ static void progress(const struct fanout_result *r, size_t finished, size_t tota
 	log_progress("asking hosts", finished, total);
 }
 
+/* Where it could not be brought it is not asked for. */
+static void lose_uncarried(struct fleet *f)
+{
+	for (size_t i = 0; f->carry && i < f->carry->n; i++) {
+		const struct fanout_result got = {.host = f->hosts.v[i].name,
+						  .started = true,
+						  .trouble = f->carry->hosts[i].trouble,
+						  .fix = f->carry->hosts[i].fix};
+
+		if (got.trouble && !names_has(&f->lost_set, got.host))
+			no_answer(f, &got, NULL);
+	}
+}
+
 int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers *ret, struct err *e)
 {
 	const struct fanout_opts o = {.rsh = f->rsh,
 				      .parallel = f->parallel,
 				      .program = command(f),
+				      .answer = "\"windsock\"",
 				      /* its own deadline, and a login before it */
 				      .deadline_ns = 3 * f->deadline_ns};
 	struct fanout_result *got;
 	host_list asked = {0};
 
+	lose_uncarried(f);
 	*ret = (struct answers){.n = f->hosts.n};
 	ret->v = arena_alloc(f->a, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {

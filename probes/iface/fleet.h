@@ -5,6 +5,7 @@
  * answers are merged, and what only a comparison shows is judged here: names
  * that differ, choices that cannot reach each other, variables that disagree.
  */
+#include "lib/cluster/carry.h"
 #include "lib/cluster/fanout.h"
 #include "lib/report/report.h"
 #include "probes/tally/names.h"
@@ -16,7 +17,11 @@ struct fleet {
 	const char *given;   /* --hosts as typed, for commands that we propose */
 	host_list hosts;
 	const char *rsh;
-	uint64_t deadline_ns; /* of one peer's answer; a host gets more */
+	/* What is typed between our name and --hosts, behind a blank; NULL: there is no --copy-self
+	 * to advise */
+	const char *mode;
+	const struct carry *carry; /* to these hosts; NULL: nothing was */
+	uint64_t deadline_ns;	   /* of one peer's answer; a host gets more */
 	struct arena *a;
 	struct report *report;
 	bool fold;			  /* what hosts say alike is one line: for people */

@@ -1,5 +1,6 @@
 #include "probes/iface/peers.h"
 
+#include "lib/core/interrupt.h"
 #include "lib/host/hostname.h"
 
 static int split(const char *one, struct arena *a, const char **ret_host, uint16_t *ret_port,
@@ -152,7 +153,7 @@ int peers_resolve(const struct facts *f, const str_list *given, uint64_t deadlin
 		if (each_part(addresses, f->a, resolve_part, &w, e))
 			return -1;
 		w.is_named = addresses != given->v[i];
-		if (peer->addrs.n)
+		if (peer->addrs.n || (w.unasked && interrupt_pending()))
 			continue;
 		say_no_address(&w, r);
 		ret->n--;

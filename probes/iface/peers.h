@@ -11,7 +11,8 @@
 typedef LIST(struct peer) peer_list;
 
 /* Usage error for a malformed peer. A name that does not resolve is a FAIL
- * finding, one that is this host itself an INFO one; both are left out. */
+ * finding, one that is this host itself an INFO one; both are left out. One whose
+ * name was still asked for when a signal or the budget came has no addresses. */
 int peers_resolve(const struct facts *f, const str_list *given, uint64_t deadline_ns,
 		  struct report *r, peer_list *ret, struct err *e) MUST_CHECK;
 /* For the time before anything runs: each is well formed, and from now on an entry of its own. */

@@ -95,6 +95,11 @@ size_t proof_count(const struct proof *p, size_t peer, enum tcp_state state)
 	return n;
 }
 
+bool proof_cut_short(const struct proof *p, size_t peer)
+{
+	return proof_count(p, peer, TCP_PENDING) || !p->peers[peer].addrs.n;
+}
+
 static bool reaches_all_by(const struct proof *p, size_t cand, int family)
 {
 	for (size_t k = 0; k < p->npeers; k++) {
@@ -173,7 +178,7 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	collect(&p);
 	keep_rows(&p, ret);
 	for (size_t k = 0; k < npeers; k++)
-		ret->cut_short = ret->cut_short || proof_count(&p, k, TCP_PENDING);
+		ret->cut_short |= proof_cut_short(&p, k);
 	ret->tried = p.nusable;
 	settle_families(&p);
 	win = best(&p, &winner);

@@ -42,6 +42,7 @@ static inline bool answered(const struct trial *t)
 bool proof_reaches_all(const struct proof *p, size_t cand);
 /* How often the trials of @peer ended so. */
 size_t proof_count(const struct proof *p, size_t peer, enum tcp_state state);
+bool proof_cut_short(const struct proof *p, size_t peer);
 
 /* Of every candidate: is it usable, and why. @winner of no meaning where none @won. */
 void proof_explain(struct proof *p, size_t winner, bool won);

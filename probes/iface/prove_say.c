@@ -42,7 +42,8 @@ static const char *why_not(const struct proof *p, size_t cand)
 	for (size_t k = 0; k < p->npeers; k++)
 		if (!answered(trial_at(p, cand, k)) && missing++ < MOST_TOLD)
 			text_addf(&t, "%s %s: %s", missing == 1 ? ":" : ";", p->peers[k].given,
-				  how_it_failed(p->a, trial_at(p, cand, k)));
+				  !p->peers[k].addrs.n ? "not tried to its end"
+						       : how_it_failed(p->a, trial_at(p, cand, k)));
 	if (missing > MOST_TOLD)
 		text_addf(&t, "; and %zu more", missing - MOST_TOLD);
 	return t.s;
@@ -103,7 +104,7 @@ static void say_unreached(struct proof *p, struct report *r, size_t peer)
 	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
 	struct text t;
 
-	if (proof_count(p, peer, TCP_PENDING)) {
+	if (proof_cut_short(p, peer)) {
 		finding_set(f, ST_SKIP, "was not tried to its end");
 		report_add(r, f);
 		return;

@@ -147,8 +147,10 @@ static bool lost_ranks(const struct preflight *p, enum stage_id id)
 
 static const char *what_happened(const struct preflight *p, enum stage_id id)
 {
-	return p->run[id].may_hang ? arena_printf(p->a, "stage %s came to nothing", stages[id].name)
-				   : arena_printf(p->a, "%s failed", stages[id].title);
+	if (!p->run[id].may_hang)
+		return arena_printf(p->a, "%s failed", stages[id].title);
+	return arena_printf(p->a, "stage %s %s", stages[id].name,
+			    p->run[id].came_to_nothing ? "came to nothing" : "did not end");
 }
 
 /* Is it worth a second look, and can there be one? */

@@ -30,6 +30,8 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	 AT(here),
 	 .help = "this machine alone, also inside a job of Slurm's or PBS's"},
 	{OPT_RSH, AT(rsh)},
+	{OPT_COPY_SELF, AT(copy_self)},
+	{OPT_KEEP, AT(keep)},
 	{.name = "serve",
 	 .type = OPT_BOOL,
 	 AT(serve),
@@ -93,6 +95,9 @@ int preflight_ask_check(const struct preflight_ask *q, struct err *e)
 		return err_set(e, ERR_USAGE, "--serve goes without --hosts and --here");
 	if (q->here && q->hosts)
 		return err_set(e, ERR_USAGE, "--here and --hosts cannot be combined");
+	if ((q->serve || q->here) && (q->copy_self || q->keep))
+		return err_set(e, ERR_USAGE, "%s goes with --hosts",
+			       q->copy_self ? "--copy-self" : "--keep");
 	if (!q->serve && (q->wait || q->port))
 		return err_set(e, ERR_USAGE,
 			       "%s goes with --serve, which prints a line to paste on other "
@@ -117,6 +122,8 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->tier = q->quick ? TIER_QUICK : q->full ? TIER_FULL : TIER_DEFAULT;
 	p->given = q->hosts;
 	p->rsh = q->rsh;
+	p->copy_self = q->copy_self || q->keep;
+	p->keep = q->keep;
 	p->nodes_dir = q->nodes;
 	p->asked = q->here;
 	p->burst = q->burst;

@@ -15,13 +15,13 @@
 #include "probes/preflight/preflight.h"
 
 struct preflight_ask {
-	bool quick, full, burst, here, serve;
+	bool quick, full, burst, here, serve, copy_self, keep;
 	uint64_t wait, port; /* 0: not given */
 	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
 	str_list same;
 };
 
-enum { PREFLIGHT_ASK_NROWS = 17 };
+enum { PREFLIGHT_ASK_NROWS = 19 };
 extern const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS];
 
 /* ERR_USAGE. */

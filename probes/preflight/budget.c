@@ -38,7 +38,8 @@ static uint64_t need_ns(const struct preflight *p, enum stage_id id)
 
 static uint64_t scaled(uint64_t ns, double by) { return (uint64_t)((double)ns * by); }
 
-/* So many times what is estimated, as far as this run tells. What failed waited for something. */
+/* So many times what is estimated, as far as this run tells. What failed, or came to nothing,
+ * waited for something. */
 static double pace(const struct preflight *p)
 {
 	double took = 0, estimated = 0, by;
@@ -47,7 +48,7 @@ static double pace(const struct preflight *p)
 		const struct stage_run *run = &p->run[id];
 
 		if (!run->done || !(run->seconds > 0) || run->status == ST_FAIL ||
-		    run->status == ST_ERROR || !stages[id].estimate_ms)
+		    run->status == ST_ERROR || run->came_to_nothing || !stages[id].estimate_ms)
 			continue;
 		took += run->seconds;
 		estimated += (double)need_ns(p, id) / 1e9;
@@ -172,16 +173,20 @@ bool preflight_budget_ended(const struct preflight *p, enum stage_id id, const s
 }
 
 /* Between hosts, what had the time that it takes and came to nothing may have waited for a rank
- * that hangs: a budget is no excuse for that. */
-static bool may_hang(const struct preflight *p, enum stage_id id, const struct part *got)
+ * that hangs: a budget is no excuse for that. Nor is it where it came to something (@any) and had
+ * many times as long. */
+static bool may_hang(const struct preflight *p, enum stage_id id, const struct part *got, bool any)
 {
-	return id >= S_REACH && got->took_ns >= need_here_ns(p, id);
+	enum { MANY = 3 * SLACK };
+
+	return id >= S_REACH && got->took_ns >= (any ? MANY : 1) * need_here_ns(p, id) &&
+	       (!any || stages[id].tier < TIER_FULL); /* these fill the time that there is */
 }
 
 void preflight_say_cut(struct preflight *p, enum stage_id id, const struct part *got)
 {
 	bool any = tally_status(&p->t, p->run[id].from, p->t.items.n) != ST_SKIP;
-	bool hangs = !any && may_hang(p, id, got);
+	bool hangs = may_hang(p, id, got, any);
 	struct finding *f = preflight_note(p, id);
 	struct unit_buf b, usual;
 

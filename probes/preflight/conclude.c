@@ -146,6 +146,19 @@ static const char *excluded(const struct preflight *p, const char *folded)
 	return shell_quote(p->a, arena_printf(p->a, "%s%s/failing_nodes.txt", slash, p->nodes_dir));
 }
 
+static void tell_without(const struct preflight *p, const host_list *passing,
+			 const host_list *failing)
+{
+	enum { LONG = 160 };
+	const char *rest = shell_quote(p->a, hostlist_fold(p->a, passing));
+
+	if (file_on_path(p->a, "srun"))
+		report_remark(p->r, "Without them:  srun --exclude=%s ...",
+			      excluded(p, hostlist_fold(p->a, failing)));
+	else if (!p->crew && strlen(rest) <= LONG)
+		report_remark(p->r, "Without them:  --hosts %s", rest);
+}
+
 static int tell_nodes(struct preflight *p, struct err *e)
 {
 	host_list passing = {0}, failing = {0};
@@ -158,8 +171,7 @@ static int tell_nodes(struct preflight *p, struct err *e)
 			json_str(report_data(p->r), "exclude", hostlist_fold(p->a, &failing));
 	}
 	if (failing.n && passing.n)
-		report_remark(p->r, "Without them:  srun --exclude=%s ...",
-			      excluded(p, hostlist_fold(p->a, &failing)));
+		tell_without(p, &passing, &failing);
 	if (!p->nodes_dir)
 		return 0;
 	if (write_names(p, "passing_nodes.txt", &passing, e) ||
@@ -195,6 +207,7 @@ void preflight_done(struct preflight *p)
 	cJSON_Delete(p->nodes);
 	cJSON_Delete(p->baseline);
 	p->nodes = p->baseline = NULL;
+	carry_done(&p->carry);
 }
 
 /* The stages that the budget had no room for, or not enough. */
@@ -246,11 +259,30 @@ static int write_page(const struct preflight *p, struct err *e)
 	return rc;
 }
 
+/* What hangs has not passed, and may as well be slow: nothing is said about the cluster. */
+static int judge_hang(const struct preflight *p, struct err *e)
+{
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		if (p->run[id].may_hang) {
+			err_set(e, ERR_SYS, "not conclusive: %s %s: it hangs, or is slow",
+				stages[id].title,
+				p->run[id].came_to_nothing
+					? "came to nothing in the time that it takes"
+					: "did not end in many times the time that it takes");
+			return err_hint(e, "run it without --budget: then who is silent is named");
+		}
+	return 0;
+}
+
 static int judge(struct preflight *p, struct err *e)
 {
 	if (p->absent)
 		return err_set(e, ERR_ABSENT, "%s", p->absent);
-	if (p->concluded || report_count(p->r, ST_FAIL))
+	if (report_count(p->r, ST_FAIL))
+		return 0;
+	if (judge_hang(p, e))
+		return -1;
+	if (p->concluded)
 		return 0;
 	if (p->left_out) {
 		err_set(e, ERR_SYS, "nothing conclusive: the budget was too short for any command");

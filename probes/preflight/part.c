@@ -137,16 +137,19 @@ static int run(struct run *r, const char *path, const char *const *args, uint64_
 	return 0;
 }
 
-/* The last line that it said on stderr, for a person. */
+/* The last line that it said on stderr, for a person; not the advice below it. */
 static const char *last_words(const struct job *j, struct arena *a)
 {
 	char *s = arena_strdup(a, j->tail), *line;
 	size_t n = strlen(s);
 
-	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r' || s[n - 1] == ' '))
-		s[--n] = '\0';
-	line = strrchr(s, '\n');
-	line = line ? line + 1 : s;
+	do {
+		while (n && (s[n - 1] == '\n' || s[n - 1] == '\r' || s[n - 1] == ' '))
+			s[--n] = '\0';
+		line = strrchr(s, '\n');
+		line = line ? line + 1 : s;
+		n = (size_t)(line - s);
+	} while (n && starts_with(line, "  -> "));
 	term_clean(line);
 	line[term_fit(line, SAID_MAX)] = '\0';
 	return line;

@@ -5,6 +5,7 @@
  * failed explains those above it, which are not reached; a stage whose command
  * is missing, broken or out of budget is a finding, and the rest goes on.
  */
+#include "lib/cluster/carry.h"
 #include "probes/preflight/part.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
@@ -73,6 +74,8 @@ struct preflight {
 	uint64_t deadline_ns;
 	uint64_t budget_ns, until_ns; /* 0: no budget; until: what of it is for tests ends then */
 	const char *given, *rsh;      /* --hosts, --rsh */
+	bool copy_self, keep;
+	struct carry carry; /* on the hosts until we are done */
 	host_list hosts;
 	struct host_way way; /* to them */
 	const char *nodes_dir;

@@ -6,7 +6,7 @@
 
 static void serving(const char *line, void *arg UNUSED)
 {
-	log_say("type this on the other machines:");
+	log_say("paste this on each of the other machines:");
 	log_hint("%s", line);
 }
 

@@ -56,6 +56,19 @@ struct finding *preflight_note(struct preflight *p, enum stage_id id)
 			 s->command ? s->command : s->name);
 }
 
+/* The whole of it stands where it failed. */
+static const char *not_reached(struct preflight *p, const char *because)
+{
+	enum { LONG = 120 };
+	size_t n = strlen(because);
+
+	if (n <= LONG)
+		return arena_printf(p->a, "not reached because %s", because);
+	for (n = LONG; n && because[n] != ' '; n--)
+		;
+	return arena_printf(p->a, "not reached because %.*s ...", n ? (int)n : LONG, because);
+}
+
 /* Why this stage cannot be, or NULL. */
 static const char *obstacle(struct preflight *p, enum stage_id id)
 {
@@ -64,7 +77,7 @@ static const char *obstacle(struct preflight *p, enum stage_id id)
 	for (enum stage_id k = 0; k < S_COUNT; k++)
 		if (stages[id].after & BIT(k) && p->run[k].because) {
 			p->run[id].because = p->run[k].because; /* the root, not the last link */
-			return arena_printf(p->a, "not reached because %s", p->run[k].because);
+			return not_reached(p, p->run[k].because);
 		}
 	return NULL;
 }

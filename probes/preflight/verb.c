@@ -70,22 +70,36 @@ static const struct verb *find(const str_list *words)
 	return NULL;
 }
 
-/* An option that lost its dashes? */
-static int refuse(const char *word, struct err *e)
+/* A verb or an option that was not written so, another command, or hosts. */
+static int refuse(const str_list *words, struct arena *a, struct err *e)
 {
+	static const char *const own[] = {"ifprobe", "portcheck", "ncclbench", "ddpsmoke",
+					  "ncclwhy"};
+	const char *word = words->v[0], *near;
+	struct text list;
+
 	err_set(e, ERR_USAGE, "'%s' is none of join, diff and on", word);
 	for (size_t i = 0; i < PREFLIGHT_ASK_NROWS; i++)
 		if (preflight_ask_rows[i].name && streq(preflight_ask_rows[i].name, word))
 			return err_hint(e, "did you mean --%s?", word);
-	return -1;
+	near = nearest_name(word, verb_names, ARRAY_LEN(verb_names) - 1);
+	if (near)
+		return err_hint(e, "did you mean %s?", near);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (streq(own[i], word))
+			return err_hint(e, "%s is a command of its own", word);
+	text_init(&list, a);
+	for (size_t i = 0; i < words->n; i++)
+		text_addf(&list, "%s%s", i ? "," : "", words->v[i]);
+	return err_hint(e, "hosts are named so: windsock --hosts %s", list.s);
 }
 
-int verb_check(const str_list *words, const struct verb_options *o, struct err *e)
+int verb_check(const str_list *words, const struct verb_options *o, struct arena *a, struct err *e)
 {
 	const struct verb *v = find(words);
 
 	if (!v)
-		return refuse(words->v[0], e);
+		return refuse(words, a, e);
 	if (words->n != 3) {
 		err_set(e, ERR_USAGE, "%s", v->takes);
 		return v->such_as ? err_hint(e, "%s", v->such_as) : -1;

@@ -19,7 +19,8 @@ struct verb_options {
 	bool others; /* --hosts, --here, --nodes, --baseline */
 };
 /* Is the first of @words a verb, and are the others what it takes? ERR_USAGE. */
-int verb_check(const str_list *words, const struct verb_options *o, struct err *e) MUST_CHECK;
+int verb_check(const str_list *words, const struct verb_options *o, struct arena *a,
+	       struct err *e) MUST_CHECK;
 /* @words were checked. Findings. */
 int verb_run(struct preflight *p, const str_list *words, struct err *e) MUST_CHECK;
 

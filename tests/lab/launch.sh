@@ -78,7 +78,7 @@ ended() { # CODE SECONDS [SENTENCE]: of the run that was begun
     [ "$rc" = "$1" ]
     ((SECONDS - start <= $2))
     [ -z "${3-}" ] || grep -qF -- "$3" "$ERR"
-    wait_for 3 nothing_left || { ours; return 1; }
+    wait_for 15 nothing_left || { ours; return 1; }
 }
 
 sshd_up() {
@@ -98,5 +98,5 @@ sshd_up() {
     for n in 0 1 2; do
         on $n sh -c "[ -d /run/sshd ] || { mount -t tmpfs none /run; mkdir /run/sshd; }; exec $(command -v sshd) -f '$KEYS/sshd.conf' -E '$KEYS/log$n'" 3>&-
     done
-    wait_for 5 on 0 "$KEYS/ssh" node2 true
+    wait_for 15 on 0 "$KEYS/ssh" node2 true
 }

@@ -52,6 +52,13 @@ teardown() {
     [ -z "$(folders)" ]
 }
 
+@test "a program there that may not be run is no program that is not there" {
+    on 1 touch "$P"
+    run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" -- who
+    on 1 rm "$P"
+    [[ $stderr == *"rank_probe may not be run on node1 "*"$P"*"noexec"* && $stderr != *"not installed"* ]]
+}
+
 @test "portcheck, ncclbench and ddpsmoke carry themselves" {
     on 1 mount -t tmpfs none "$BIN"
     for command in portcheck 'ncclbench -b 8 -e 8 -n 2' 'ddpsmoke --epochs 1'; do
@@ -79,12 +86,13 @@ teardown() {
     copied
     on 0 "$P" --serve --wait 1 --no-local -- who >"$OUT" 2>"$ERR" 3>&- &
     RUN=$!
-    wait_for 5 says 1 ' --join ' "$ERR"
+    wait_for 15 says 1 ' --join ' "$ERR"
     read -r _ WHERE CODE <<<"$(grep -o -- '--join .*' "$ERR")"
     run -3 on 2 "$PWD/other/rank_probe" --join "$WHERE" "$CODE"
     [[ $output == *"cannot join $WHERE: this is version 9.9.9 and that run is of $version"* ]]
+    wait_for 5 says 1 '10\.77\.0\.3 was sent away, and told: "this is version 9\.9\.9' "$ERR" # who waits knows, too
     run -0 on 2 "$P" --join "$WHERE" "$CODE"
-    ended 0 5
+    ended 0 8
     [ -z "$LIBRARY" ] || on 1 mount --bind /dev/null "$(realpath "$LIBRARY")"
 }
 
@@ -112,9 +120,21 @@ teardown() {
     run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" --copy-self -- who
     on 1 ls tmp >left
     on 1 umount "$PWD/tmp"
-    [[ $stderr == *"node1: "*"ended before it was ready: "* ]]
+    [[ $stderr == *"node1: "*"ended with exit code 1 and said "* ]]
     [[ $stderr == *"is that disk full?"* ]]
     [ ! -s left ]
+}
+
+@test "what a copy takes and a host lacks is named" {
+    local tool
+    mkdir -p few
+    for tool in sh cat head mktemp mkdir mv printf rm sha256sum; do
+        ln -sf "$(command -v $tool)" few/
+    done
+    sed -i "s,export ,export PATH=$PWD/few ," rsh
+    run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" --copy-self -- who
+    [[ $stderr == *"there is no tar there"* ]]
+    [ -z "$(folders)" ]
 }
 
 @test "whatever shell the account has" {
@@ -147,8 +167,8 @@ teardown() {
             END { for (p in pid) if ((pid[p] in pid) == (want == "worker")) print p }')" ;;
         esac
         wait "$RUN" || true
-        wait_for 3 eval '[ -z "$(folders)" ]' || { folders; echo "after $half"; false; }
-        wait_for 3 nothing_left
+        wait_for 15 eval '[ -z "$(folders)" ]' || { folders; echo "after $half"; false; }
+        wait_for 15 nothing_left
     done
 }
 
@@ -160,6 +180,17 @@ teardown() {
     remote "$KEYS/ssh" '{ head -c 100000; sleep 60; } |'
     run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" --copy-self --deadline 1 -- who
     [[ $stderr == *"said nothing for 1"* ]]
-    wait_for 3 eval '[ -z "$(folders)" ]'
+    wait_for 15 eval '[ -z "$(folders)" ]'
     run -1 on 0 pgrep -f 'sleep 60'
+}
+
+@test "over real ssh: a whole pre-flight is carried once" {
+    sshd_up
+    remote "$KEYS/ssh"
+    on 1 mount -t tmpfs none "$BIN"
+    run --separate-stderr on 0 "$BIN/windsock" --hosts node1,node2 --rsh "$PWD/rsh" --copy-self --json
+    on 1 umount "$BIN"
+    [ "$status" = 0 ]
+    jq -e '.data.passing_nodes == ["node1", "node2"] and .data.stages[-1].name == "training"' <<<"$output"
+    [ -z "$(folders)" ]
 }

@@ -17,7 +17,7 @@ load launch.sh
             grep -q "rank $r of 3, .* at 10.77.0.$((r + 1)), hosts node0 node1 node2" "out$r" || { cat out*; false; }
         done
     done
-    wait_for 3 nothing_left
+    wait_for 15 nothing_left
 }
 
 @test "rank 0's own name at 127.0.1.1 in its own /etc/hosts, as Debian has it, keeps nobody out" {
@@ -36,24 +36,38 @@ load launch.sh
         done
     done
     # what is a loopback address in so many words is for this host alone
-    MASTER_ADDR=127.0.0.1 MASTER_PORT=29502 RANK=0 WORLD_SIZE=2 "$P" --deadline 3 -- who >out0 2>&1 3>&- &
-    wait_for 5 sh -c 'ss -ltnH "sport >= :29502 and sport <= :29509" | grep -q .'
-    ss -ltnH 'sport >= :29502 and sport <= :29509' >listens
+    on 0 env MASTER_ADDR=127.0.0.1 MASTER_PORT=29502 RANK=0 WORLD_SIZE=2 "$P" --deadline 5 -- who >out0 2>&1 3>&- &
+    wait_for 15 on 0 sh -c 'ss -ltnH "sport >= :29502 and sport <= :29509" | grep -q .'
+    on 0 ss -ltnH 'sport >= :29502 and sport <= :29509' >listens
     grep -qF 127.0.0.1:2950 listens
     run ! grep -qE '(\*|0\.0\.0\.0|\[::\]):2950' listens
     wait
 }
 
+@test "a name with two addresses, the first of another machine: the second is found, or both are said" {
+    printf '127.0.0.1 localhost\n10.77.0.3 node0\n10.77.0.1 node0\n' >two
+    on 1 unshare -m sh -c 'mount --bind two /etc/hosts && getent ahostsv4 node0' >order
+    grep -q '^10.77.0.3 .*STREAM' order && [[ $(<order) == 10.77.0.3* ]] # the wrong one is first
+    # shellcheck disable=SC2016 # for that shell
+    as=(unshare -m sh -c 'mount --bind two /etc/hosts && exec "$@"' sh)
+    on 0 env RANK=0 WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" --deadline 10 -- who >out0 2>&1 3>&- &
+    on 1 "${as[@]}" env RANK=1 WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" --deadline 10 -- who >out1 2>&1
+    wait
+    grep -q 'rank 1 of 2, .* at 10.77.0.2, hosts node0 node1' out1 || { cat out*; false; }
+    run -3 on 1 "${as[@]}" env RANK=1 WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" --deadline 1500ms -- who
+    [[ $output == *"the last tries: cannot connect to 10.77.0.3:"*refused*"; cannot connect to 10.77.0.1:"*refused* ]]
+}
+
 @test "a held MASTER_PORT is gone round; WINDSOCK_TOKEN is asked for where it must be" {
     on 0 python3 -c 'import socket,time; s=socket.create_server(("",29500)); time.sleep(20)' 3>&- &
-    wait_for 5 on 0 sh -c 'ss -ltn | grep -q :29500'
+    wait_for 15 on 0 sh -c 'ss -ltn | grep -q :29500'
     for r in 0 1; do
         on "$r" env RANK=$r WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 \
             TORCHELASTIC_RUN_ID=x GROUP_RANK="$r" "$P" -- who >"out$r" 2>&1 3>&- &
     done
     wait -n
-    wait_for 5 grep -q 'rank 0 of 2, .*by torchrun, at 10.77.0.1, hosts node0 node1' out0 || { cat out0 out1; false; }
-    wait_for 5 grep -q 'rank 1 of 2' out1
+    wait_for 15 grep -q 'rank 0 of 2, .*by torchrun, at 10.77.0.1, hosts node0 node1' out0 || { cat out0 out1; false; }
+    wait_for 15 grep -q 'rank 1 of 2' out1
     run -2 env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29599 "$P" --require-token
     [[ $output == *"WINDSOCK_TOKEN is not set"* ]]
     on 0 pkill -f create_server
@@ -107,5 +121,15 @@ load launch.sh
     cat out1 out2
     grep -q 'rank 0 (node0, 10.77.0.1) died: connection lost' out1
     grep -q 'rank 0 (node0, 10.77.0.1) died: connection lost' out2
-    wait_for 5 nothing_left || { ours; false; }
+    wait_for 15 nothing_left || { ours; false; }
+}
+
+@test "rank 0 that was sent to another host's address says so, not that nobody is there" {
+    for at in node1 10.77.0.2; do
+        run -3 on 0 env RANK=0 WORLD_SIZE=2 MASTER_ADDR=$at MASTER_PORT=29500 "$P" --deadline 1 -- who
+        [[ $output == *"rank 0 is on this host, and the address given for it, $at"*", is none of this host's"*"10.77.0.1"* ]]
+        [[ $output == *"-> export MASTER_ADDR=10.77.0.1"* && $output != *"no rendezvous"* ]]
+    done
+    run -3 on 1 env RANK=1 WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" --deadline 1 -- who
+    [[ $output == *"no rendezvous at 10.77.0.1:29500"* ]]
 }

@@ -7,7 +7,7 @@ serve() { # OPTIONS...: LINE is what to paste
     : >"$ERR"
     on 0 "$P" --serve "$@" >"$OUT" 2>"$ERR" 3>&- &
     RUN=$!
-    wait_for 5 says 1 ' --join ' "$ERR"
+    wait_for 15 says 1 ' --join ' "$ERR"
     LINE=$(grep -o -- '--join .*' "$ERR")
     read -r _ WHERE CODE <<<"$LINE"
 }
@@ -16,15 +16,27 @@ serve() { # OPTIONS...: LINE is what to paste
     serve --wait 2 --np-per-host 2 -- who
     [[ $WHERE == 10.77.0.1:29499 ]]
     on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
-    wait_for 5 says 1 'joined' join1
+    wait_for 15 says 1 'joined' join1
     on 0 ps -eo args= >arguments
     grep -qF -- "--join $WHERE" arguments
     run -1 grep -iF -- "$CODE" arguments
     on 2 "$P" --join "$WHERE" <<<"${CODE,,}" >join2 2>&1
-    ended 0 5
+    ended 0 8
     [ "$(grep -c '^\[[0-5] node[0-2]\] rank [0-5] of 6' "$OUT")" = 6 ]
     grep -q 'node2\] .* at 10.77.0.3' "$OUT"
     grep -q 'the run is over' join2
+}
+
+@test "--serve: a name with two addresses, the first of another machine" {
+    serve --wait 1 --no-local -- who
+    printf '127.0.0.1 localhost\n10.77.0.3 node0\n10.77.0.1 node0\n' >two
+    # shellcheck disable=SC2016 # for that shell
+    as=(unshare -m sh -c 'mount --bind two /etc/hosts && exec "$@"' sh)
+    run -0 --separate-stderr on 1 "${as[@]}" "$P" --join node0:29499 "$CODE"
+    [[ $stderr != *"cannot join"* ]]
+    ended 0 8
+    run -3 --separate-stderr on 1 "${as[@]}" "$P" --join node0:29499 "$CODE" # it is over
+    [[ $stderr == *"cannot join 10.77.0.3:29499: "*"cannot join 10.77.0.1:29499: "*"nobody waits there"* ]]
 }
 
 @test "--serve: wrong codes, garbage and strangers cost nothing" {
@@ -36,7 +48,7 @@ serve() { # OPTIONS...: LINE is what to paste
     on 2 bash -c 'for i in $(seq 50); do head -c 500 /dev/urandom >/dev/tcp/node0/29499; done' 2>/dev/null || true
     on 2 bash -c 'exec 9<>/dev/tcp/node0/29499; sleep 20' 3>&- &
     run -0 on 1 "$P" --join "$WHERE" "$CODE"
-    ended 0 5
+    ended 0 8
     [ "$(grep -c '40 right' "$OUT")" = 2 ]
 }
 
@@ -49,24 +61,42 @@ serve() { # OPTIONS...: LINE is what to paste
     run -3 on 2 "$P" --join node1:29499 "$CODE"
     [[ $output == *"cannot join 10.77.0.2:29499"* ]]
     on 0 kill -TERM "$(launcher)"
-    ended 3 4
+    ended 3 8
+}
+
+@test "--serve: a machine that cannot start its ranks says so itself, too, and that ssh is no way to it" {
+    mkdir alone
+    cp "$P" alone/another # beside it there is no rank_probe
+    serve --wait 1 -- who
+    run -3 on 1 "$PWD/alone/another" --join "$WHERE" "$CODE"
+    [[ $output == *"cannot start $PWD/alone/rank_probe: No such file or directory"* ]]
+    ended 1 8 "cannot start $PWD/alone/rank_probe: No such file or directory on node1"
+}
+
+@test "--serve: nobody who came could take part: the sentence says who came, and why not" {
+    version=$("$P" --version | awk '{ print $NF }')
+    sed "s/${version//./\\.}/9.9.9/g" "$P" >other
+    chmod +x other
+    serve --wait 1 --wait-time 2s -- who
+    run -3 on 1 "$PWD/other" --join "$WHERE" "$CODE"
+    ended 1 8 '0 of 1 machines joined within 2 s; 10.77.0.2 was sent away, and told: "this is version 9.9.9 '
 }
 
 @test "a joined machine leaves, and the server goes: both ends end" {
     serve --wait 1 --heartbeat 2 -- hang
     on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
     JOINED=$!
-    wait_for 5 says 2 ' pid ' "$OUT"
+    wait_for 15 says 2 ' pid ' "$OUT"
     on 0 kill -9 "$(ours | awk '$4 == "--join" { print $1 }' | tail -n 1)"
-    ended 1 6 "failed: "
+    ended 1 8 "failed: "
     wait "$JOINED" || true
     serve --wait 1 -- hang
     on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
     JOINED=$!
-    wait_for 5 says 2 ' pid ' "$OUT"
+    wait_for 15 says 2 ' pid ' "$OUT"
     on 0 kill -9 "$(ours | awk '$4 == "--serve" { print $1 }' | head -n 1)"
     wait "$RUN" "$JOINED" || true
-    wait_for 4 nothing_left || { ours; false; }
+    wait_for 15 nothing_left || { ours; false; }
     grep -q 'the launcher is gone' join1
 }
 
@@ -74,7 +104,7 @@ serve() { # OPTIONS...: LINE is what to paste
     serve --wait 1 --no-local -- who
     old=$CODE
     run -0 on 1 "$P" --join "$WHERE" "$CODE"
-    ended 0 5
+    ended 0 8
     run -3 on 1 "$P" --join "$WHERE" "$old"
     [[ $output == *"cannot join 10.77.0.1:29499: "* ]]
     serve --wait 1 --no-local -- who
@@ -82,7 +112,7 @@ serve() { # OPTIONS...: LINE is what to paste
     run -3 on 1 "$P" --join "$WHERE" "$old"
     [[ $output == *"cannot join 10.77.0.1:29499: "* ]]
     run -0 on 1 "$P" --join "$WHERE" "$CODE"
-    ended 0 5
+    ended 0 8
 }
 
 @test "with windsock beside it the line is windsock's; a machine that has not the command says so" {
@@ -94,15 +124,15 @@ serve() { # OPTIONS...: LINE is what to paste
         : >"$ERR" # else the line of the run before may be read
         on 0 "$P" --serve --wait 1 --no-local --np-per-host 2 -- gather >"$OUT" 2>"$ERR" 3>&- &
         RUN=$!
-        wait_for 5 says 1 'windsock join 10.77.0.1:29499 ' "$ERR"
+        wait_for 15 says 1 'windsock join 10.77.0.1:29499 ' "$ERR"
         read -ra line <<<"$(grep -o 'windsock join .*' "$ERR")"
         run on 1 env PATH="$PWD/$folder:$PATH" "${line[@]}"
         if [ $folder = bin ]; then
             [ "$status" = 0 ]
-            ended 0 5
+            ended 0 8
             [ "$(grep -c '40 right' "$OUT")" = 2 ]
         else
-            ended 1 5 "cannot start $PWD/alone/rank_probe: No such file or directory on node1"
+            ended 1 8 "cannot start $PWD/alone/rank_probe: No such file or directory on node1"
         fi
     done
 }
@@ -110,14 +140,14 @@ serve() { # OPTIONS...: LINE is what to paste
 @test "--serve: a machine that joined and is gone while others are awaited is said at once, and may come back" {
     serve --wait 2 --wait-time 60s -- who
     on 1 "$P" --join "$WHERE" "$CODE" >join1 2>&1 3>&- &
-    wait_for 5 says 1 'joined' join1
+    wait_for 15 says 1 'joined' join1
     on 0 kill -9 "$(ours | awk '$4 == "--join" { print $1 }' | tail -n 1)"
-    wait_for 3 says 1 'lost node1: .*; its place is free again' "$ERR"
+    wait_for 15 says 1 'lost node1: .*; its place is free again' "$ERR"
     on 2 "$P" --join "$WHERE" "$CODE" >join2 2>&1 3>&- & # no second one yet
-    wait_for 5 says 1 'joined' join2
+    wait_for 15 says 1 'joined' join2
     run -1 grep -q 'rank' "$OUT"
     run -0 on 1 "$P" --join "$WHERE" "$CODE"
-    ended 0 5
+    ended 0 8
     [ "$(grep -o '^\[[0-2] node[0-2]\]' "$OUT" | sort | xargs)" = "[0 node0] [1 node2] [2 node1]" ]
     [ "$(grep -c lost "$ERR")" = 1 ]
 }

@@ -10,14 +10,14 @@ load launch.sh
     [ "$(grep -c ' at 10.77.0.[23],' <<<"$output")" = 4 ]
     begin 3 --hosts 'node[0-2]' --rsh "$KEYS/ssh"
     on 0 kill -9 "$(pid_of 2)"
-    ended 1 3 "failed: rank 2 (node2, 10.77.0.3) died: killed by signal 9 (SIGKILL)"
+    ended 1 8 "failed: rank 2 (node2, 10.77.0.3) died: killed by signal 9 (SIGKILL)"
     begin 2 --hosts node1,node2 --rsh "$KEYS/ssh"
     on 0 kill -9 "$(launcher)"
     wait "$RUN" || true
-    wait_for 4 nothing_left || { ours; false; }
+    wait_for 15 nothing_left || { ours; false; }
     begin 2 --hosts node1,node2 --rsh "$KEYS/ssh"
     on 0 pkill -9 -n -x ssh # the way to a host is cut
-    ended 1 5 "its host is lost"
+    ended 1 8 "its host is lost"
 }
 
 # Who started us is said by rank 0, and on which host each rank is, by all.
@@ -58,5 +58,5 @@ ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
     run --separate-stderr on 0 timeout 40 "${two[@]}" -hosts node0:1,node1:1 -n 2 "$P" -- who
     [ "$status" -ne 0 ]
     [[ $stderr == *"-genv MASTER_ADDR"* ]]
-    wait_for 3 nothing_left
+    wait_for 15 nothing_left
 }

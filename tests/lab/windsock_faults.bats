@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Thirteen ways to break a node of a healthy cluster. Each time the right cause is
+# Fourteen ways to break a node of a healthy cluster. Each time the right cause is
 # the first, on the right host, with a command; that command, typed there, makes the
 # next run pass. Needs root, nft, jq.
 # shellcheck disable=SC2016,SC2154 # windsock.sh sets them; single quotes: the other side expands
@@ -67,6 +67,10 @@ teardown() {
 
 @test "no shared memory to speak of" {
     breaks 2 'mount -t tmpfs -o size=64k tmpfs /dev/shm' 1 limits.shm 'No space left on device'
+}
+
+@test "shared memory that is read-only" {
+    breaks 2 'mount -t tmpfs -o ro tmpfs /dev/shm' 1 limits.shm 'is mounted read-only'
 }
 
 @test "shared memory that dead jobs have filled" {

@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include "lib/cluster/agent.h"
+#include "lib/cluster/carry.h"
 #include "lib/cluster/parcel.h"
+#include "lib/core/units.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -85,9 +87,10 @@ static void the_same_files_give_the_same_bytes(void **state UNUSED)
 
 static void what_is_not_there_is_an_error(void **state UNUSED)
 {
+	static const char *const with[] = {"no-such-program", NULL};
 	struct parcel p = {0};
 
-	assert_int_equal(parcel_pack("no-such-program", &a, &p, &e), -1);
+	assert_int_equal(parcel_pack(with, &a, &p, &e), -1);
 	assert_non_null(strstr(e.msg, "no-such-program"));
 }
 
@@ -138,6 +141,58 @@ static void a_folder_is_removed_whole(void **state UNUSED)
 	parcel_remove(dir);
 	assert_int_not_equal(access(dir, F_OK), 0);
 	assert_int_equal(access("/etc/passwd", F_OK), 0); /* links are not followed */
+}
+
+/* ---- where a run has it ---- */
+#define ID "0123456789abcdef0123456789abcdef"
+#define SUM ID ID
+
+static const char *found(const char *set, const char *home)
+{
+	struct text t;
+	const char *line;
+
+	assert_int_equal(set ? setenv("WINDSOCK_CARRIED", set, 1) : unsetenv("WINDSOCK_CARRIED"),
+			 0);
+	line = arena_printf(&a, "export HOME=%s TMPDIR=/no/such/folder; %secho elsewhere", home,
+			    carry_look(&a, "tool", "\"$0\""));
+	text_init(&t, &a);
+	child_answer((char *[]){(char *)"sh", (char *)"-c", (char *)(uintptr_t)line, (char *)"word",
+				NULL},
+		     10 * NS_PER_S, 4096, &t);
+	assert_int_equal(unsetenv("WINDSOCK_CARRIED"), 0);
+	return t.s;
+}
+
+static void what_a_run_carried_is_found_and_nobody_elses(void **state UNUSED)
+{
+	static const char *const wrong[] = {"",
+					    ID,
+					    ID " ",
+					    ID " x" SUM,
+					    "x" ID " " SUM,
+					    "$(id)456789abcdef0123456789abcdef " SUM};
+	char dir[] = "/tmp/t_launch_copy.XXXXXX";
+	static const char make[] =
+		"cd %s && d=windsock." ID ".$(uname -n) && mkdir -p $d/bin && "
+		"printf '#!/bin/sh\necho carried $1 $LD_LIBRARY_PATH\n' >$d/bin/tool && "
+		"chmod 755 . $d $d/bin $d/bin/tool";
+	const char *is;
+
+	assert_non_null(mkdtemp(dir));
+	assert_string_equal(found(NULL, dir), "elsewhere\n");
+	assert_string_equal(found(ID " " SUM, dir), "elsewhere\n");
+	assert_int_equal(system(arena_printf(&a, make, dir)), 0);
+	is = found(ID " " SUM, dir);
+	assert_true(starts_with(is, "carried word "));
+	assert_non_null(strstr(is, "windsock." ID));
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_string_equal(found(wrong[i], dir), "elsewhere\n");
+	if (geteuid() == 0) { /* made before us, by who saw the name */
+		assert_int_equal(system(arena_printf(&a, "chown -R 65534 %s", dir)), 0);
+		assert_string_equal(found(ID " " SUM, dir), "elsewhere\n");
+	}
+	parcel_remove(dir);
 }
 
 /* ---- the way there ---- */
@@ -220,6 +275,7 @@ int main(void)
 		cmocka_unit_test(libraries_are_ours_and_not_the_systems),
 		cmocka_unit_test(only_a_folder_that_we_run_from_is_removed),
 		cmocka_unit_test(a_folder_is_removed_whole),
+		cmocka_unit_test(what_a_run_carried_is_found_and_nobody_elses),
 		cmocka_unit_test(what_was_asked_for_comes_first_and_once),
 	};
 

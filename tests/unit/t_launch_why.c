@@ -51,7 +51,8 @@ static void of_what_it_ended(void **state UNUSED)
 		{false, true, 255, 0, "a\nconnection reset\n",
 		 "lost n1: the connection to it ended: connection reset"},
 		{false, true, 0, 0, "", "lost n1: the connection to it ended"},
-		{false, false, 1, 0, "oh", "node1: myrsh ended before it was ready: oh"},
+		{false, false, 1, 0, "oh",
+		 "node1: t_launch_why there ended with exit code 1 and said \"oh\""},
 		{false, false, AGENT_KILLED + SIGKILL, 0, "",
 		 "node1: the agent there was killed by signal 9 (SIGKILL) before it was ready"},
 	};
@@ -123,6 +124,29 @@ static void two_versions(void **state UNUSED)
 	assert_string_equal(refused(AGENT_PROTOCOL + 1, "9.9"), want);
 }
 
+/* Its way is right: what is typed brings this one there, or looks at what it lacks. */
+static void who_answered_needs_no_other_way(void **state UNUSED)
+{
+	const char *own = agent_own_path(&a);
+	struct launch L;
+	struct agent_host *h = host(&L, false);
+	host_list hosts = {0};
+
+	assert_string_equal(agent_fix_other(h),
+			    arena_printf(&a, "scp %s node1:%s   # from here", own, own));
+	*LIST_ADD(&a, &hosts) = (struct host){.name = "node1"};
+	L.o.hosts = &hosts;
+	assert_non_null(strstr(agent_fix_other(h), " --hosts node1 --copy-self "));
+	h->joined = true;
+	assert_null(agent_fix_other(h));
+	h->h->fix = agent_fix_short(h, "cannot make pipes: Too many open files");
+	assert_string_equal(launch_fix(h->h, &a), "ulimit -a; free -m; df -h   # on node1");
+	assert_non_null(strstr(agent_fix_short(h, "cannot start x: No such file or directory"),
+			       "command -v windsock "));
+	h->local = true;
+	assert_null(agent_fix_short(h, "x"));
+}
+
 /* Who joins is told, and knows neither our path nor what to do about a number it has too. */
 static void who_joins_is_told(void **state UNUSED)
 {
@@ -141,13 +165,65 @@ static void who_joins_is_told(void **state UNUSED)
 			     WINDSOCK_VERSION, AGENT_PROTOCOL, agent_own_path(&a)));
 }
 
+/* ---- at the end ---- */
+static struct agent_host *up_with_a_rank(struct launch *L, int i, bool ended)
+{
+	struct agent_host *h = agents_add(L, arena_printf(&a, "node%d", i), false);
+
+	h->state = AGENT_UP;
+	h->h->hostname = h->h->name;
+	h->h->first = i;
+	h->h->ranks = 1;
+	h->lines = arena_alloc(&a, 2 * sizeof(*h->lines));
+	memset(h->lines, 0, 2 * sizeof(*h->lines));
+	L->r->ranks[i] = (struct launch_rank){.host = h->h, .ended = ended};
+	return h;
+}
+
+/* Whose ranks have ended did what it was told: one that hangs is no reproach to the others. */
+static void only_who_has_ranks_left_is_late(void **state UNUSED)
+{
+	struct launch_rank ranks[2];
+	struct launch_result r = {.nranks = 2, .ranks = ranks};
+	struct launch L = {.a = &a, .r = &r, .next = 2, .loop.epfd = -1};
+	struct agent_host *done, *hangs;
+	struct err e = {0};
+
+	assert_int_equal(loop_init(&L.loop, &e), 0);
+	L.out = L.err = outlet_to(-1, &L.loop);
+	done = up_with_a_rank(&L, 0, true);
+	hangs = up_with_a_rank(&L, 1, false);
+	ranks_watch(&L);
+	L.alive = 1;
+	L.late.fire(&L.loop, &L.late);
+	assert_null(done->h->trouble);
+	assert_string_equal(hangs->h->trouble, "node1 no longer answers");
+	assert_true(ranks[1].ended);
+	loop_done(&L.loop);
+}
+
+/* What its host lacks is said in the words of the rank, where the code alone says nothing. */
+static void a_rank_that_cannot_work_is_quoted(void **state UNUSED)
+{
+	struct line l = {0};
+	struct outlet nowhere = {.fd = -1, .broken = true};
+	static const char said[] = "Welcome\nx: cannot start a thread: no\033[2J\n  -> raise it\n";
+
+	line_add(&l, &nowhere, "", said, sizeof(said) - 1, false);
+	line_add(&l, &nowhere, "", NULL, 0, true);
+	assert_string_equal(l.last, "x: cannot start a thread: no?[2J");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(only_who_has_ranks_left_is_late, forget),
+		cmocka_unit_test_teardown(a_rank_that_cannot_work_is_quoted, forget),
 		cmocka_unit_test_teardown(of_what_it_ended, forget),
 		cmocka_unit_test_teardown(two_builds_of_one_version, forget),
 		cmocka_unit_test_teardown(two_versions, forget),
 		cmocka_unit_test_teardown(who_joins_is_told, forget),
+		cmocka_unit_test_teardown(who_answered_needs_no_other_way, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,53 @@ static void t_deadlines(void **state)
 					    "refused"));
 }
 
+/* A name has several addresses: one that refuses and one that is silent do not keep us out, and
+ * what is said of us is what the one that answers can reach. */
+static void by_another_way(struct process *p)
+{
+	union addr refuses = loopback(1), silent = loopback(1), ours = L.join.server;
+	struct rdzv_way others[] = {{silent, "127.0.0.2"}, {ours, "127.0.0.3"}};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(others[0].server);
+	const struct rdzv_member *m;
+	struct rdzv *r = NULL;
+	struct err e = {0};
+	size_t n;
+
+	addr_set_port(&silent, 0);
+	WELL(!bind(fd, &silent.sa, addr_len(&silent)) && !listen(fd, 8) &&
+	     !getsockname(fd, &others[0].server.sa, &len));
+	L.join.server = refuses;
+	L.join.others = others;
+	L.join.nothers = ARRAY_LEN(others) - (L.join.deadline_ns < NS_PER_S);
+	L.join.rank = p->rank;
+	L.join.data_addr = "127.0.0.1";
+	r = rdzv_join(&L.join, &e);
+	WELL(r && rdzv_members(r, &m, &n, &e) == 0 && n == 1);
+	say(p, m->data_addr);
+	rdzv_leave(r, NULL);
+}
+
+static void t_addresses(void **state)
+{
+	const char *said = L.v[0].said;
+
+	(void)state;
+	launch_begin(1, 0, false, &test_token);
+	start_rank(0, by_another_way);
+	launch_run(20 * NS_PER_S);
+	assert_string_equal(said, "127.0.0.3");
+	launch_end(NULL);
+
+	launch_begin(1, 0, false, &test_token);
+	L.join.deadline_ns = 600 * NS_PER_MS; /* without the last one */
+	start_rank(0, by_another_way);
+	launch_run(20 * NS_PER_S);
+	assert_true(starts_with(said, "no rendezvous at 127.0.0.1:1 for 600 ms; the last tries: "
+				      "cannot connect to 127.0.0.1:1: Connection refused; "));
+	assert_non_null(strstr(strstr(said, "refused; "), "127.0.0.1:"));
+}
+
 /* Rank 2 lives and never comes; whose patience ends first tells all the others. */
 static void late_at_barrier(struct process *p)
 {
@@ -249,7 +296,8 @@ static void t_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(t_share), T(t_wrong_ones), T(t_deadlines), T(t_late_at_barrier), T(t_host),
+		T(t_share),	T(t_wrong_ones),      T(t_deadlines),
+		T(t_addresses), T(t_late_at_barrier), T(t_host),
 	};
 
 	return cmocka_run_group_tests_name("rdzv_net", tests, NULL, NULL);

@@ -164,6 +164,7 @@ static void hosts_that_name_themselves(void **state UNUSED)
 			arena_printf(&w.a, "windsock --quick --hosts %s   # until it answers",
 				     own));
 		finding_fix((struct finding *)f, "ssh %s true", own);
+		finding_fix((struct finding *)f, "ssh-copy-id %s   # from here", own);
 		finding_expect((struct finding *)f, "an answer of %s", own);
 	}
 	f = only(&w, 3);
@@ -172,6 +173,8 @@ static void hosts_that_name_themselves(void **state UNUSED)
 	assert_string_equal(f->fix.v[0],
 			    "windsock --quick --hosts 'node[1-3]'   # until it answers");
 	assert_string_equal(f->fix.v[1], "ssh node1 true   # on node1, the others alike");
+	assert_string_equal(f->fix.v[2],
+			    "ssh-copy-id node1   # from here; for node1, the others alike");
 	world_done(&w);
 }
 

@@ -1,0 +1,180 @@
+/* What --copy-self has brought to hosts for a whole run, and how it is found there. */
+#include "lib/cluster/carry.h"
+
+#include "lib/cluster/launch_agents.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "lib/core/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sodium.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define CARRIED "WINDSOCK_CARRIED" /* ID SUM: of the run, of what it carries */
+enum { ID_BYTES = 16, ID_CHARS = 2 * ID_BYTES };
+
+/* As launch_copy.c makes it, or has kept it. Anybody may have made a folder of that name in /tmp.
+ */
+static const char look[] =
+	"r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/%s; "
+	"if command -v sha256sum >/dev/null; then "
+	"(cd \"$k\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1 || k=; fi; "
+	"for d in \"${TMPDIR:-/tmp}/$r\" \"$HOME/$r\" \"/var/tmp/$r\" \"$k\"; do "
+	"if [ -O \"$d\" ] && [ -x \"$d/bin/\"%s ]; then "
+	"LD_LIBRARY_PATH=$d/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH; "
+	"exec \"$d/bin/\"%s %s; fi; done; ";
+
+static bool is_hex(const char *s, size_t n) { return strspn(s, "0123456789abcdef") == n; }
+
+const char *carry_look(struct arena *a, const char *name, const char *args)
+{
+	const char *set = getenv(CARRIED), *sum = set ? strchr(set, ' ') : NULL;
+
+	if (!sum || sum - set != ID_CHARS || !is_hex(set, ID_CHARS) ||
+	    strlen(++sum) != PARCEL_SUM - 1 || !is_hex(sum, PARCEL_SUM - 1))
+		return "";
+	return arena_printf(a, look, ID_CHARS, set, sum, name, name, args);
+}
+
+const char *carry_advice(struct arena *a, const char *line, const char *rsh, const char *hosts)
+{
+	rsh = rsh && *rsh ? arena_printf(a, " --rsh %s", shell_quote(a, rsh)) : "";
+	return arena_printf(a, "%s%s --hosts %s --copy-self   # brings it along", line, rsh,
+			    shell_quote(a, hosts));
+}
+
+/* ---- what the process that holds them has to say ---- */
+/* As many texts as that, or until it is gone, or we are to end. */
+static void hear(int fd, size_t texts, struct text *t)
+{
+	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
+	char buf[4096];
+
+	while (texts && !interrupt_pending()) {
+		ssize_t n;
+
+		if (poll(p, ARRAY_LEN(p), -1) < 0 || !p[0].revents)
+			continue;
+		n = read(fd, buf, sizeof(buf));
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return;
+		for (ssize_t i = 0; i < n; i++)
+			texts -= texts && !buf[i];
+		text_addn(t, buf, n > 0 ? (size_t)n : 0);
+	}
+}
+
+/* The next of them; NULL: it was empty, or did not come. */
+static const char *next_text(const struct text *t, size_t *at)
+{
+	const char *s = t->s + *at;
+
+	if (*at >= t->n || !memchr(s, '\0', t->n - *at))
+		return NULL;
+	*at += strlen(s) + 1;
+	return *s ? s : NULL;
+}
+
+static int take(struct carry *c, const struct text *said, struct err *e)
+{
+	size_t at = 0;
+	const char *wrong = next_text(said, &at), *hint = next_text(said, &at);
+
+	if (wrong) {
+		err_set(e, ERR_SYS, "%s", wrong);
+		return hint ? err_hint(e, "%s", hint) : -1;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		c->hosts[i].trouble = next_text(said, &at);
+		c->hosts[i].fix = next_text(said, &at);
+	}
+	if (at == said->n && said->n)
+		return 0;
+	return interrupt_pending() ? 0
+				   : err_set(e, ERR_SYS,
+					     "what was to copy us to the hosts has "
+					     "ended without a word");
+}
+
+/* ---- beginning and end ---- */
+static void hold(const struct carry_opts *o, const struct parcel *p, const char *id, int until,
+		 struct arena *a)
+{
+	static const char *const nothing[] = {"", NULL};
+	struct launch_result r = {0};
+	struct launch L = {.o = {.hosts = o->hosts,
+				 .rsh = o->rsh,
+				 .copy_self = true,
+				 .keep = o->keep,
+				 .argv = nothing,
+				 .deadline_ns = o->deadline_ns},
+			   .a = a,
+			   .r = &r,
+			   .parcel = *p,
+			   .run_id = id,
+			   .loop.epfd = -1};
+
+	launch_hold(&L, until);
+}
+
+static int start(struct carry *c, const struct carry_opts *o, struct arena *a, struct err *e)
+{
+	unsigned char random[ID_BYTES];
+	char id[ID_CHARS + 1];
+	struct parcel parcel = {0};
+	int ends[2];
+
+	if (parcel_pack(o->programs, a, &parcel, e) < 0)
+		return -1;
+	randombytes_buf(random, sizeof(random));
+	sodium_bin2hex(id, sizeof(id), random, sizeof(random));
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return err_sys(e, "cannot begin to copy");
+	c->pid = fork();
+	if (c->pid == 0)
+		hold(o, &parcel, id, ends[1], a);
+	(void)close(ends[1]);
+	c->fd = ends[0];
+	if (c->pid > 0 && !setenv(CARRIED, arena_printf(a, "%s %s", id, parcel.sum), 1))
+		return 0;
+	err_sys(e, "cannot begin to copy");
+	if (c->pid < 0)
+		(void)close(c->fd);
+	return -1;
+}
+
+int carry_begin(const struct carry_opts *o, struct arena *a, struct carry *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = {0}; /* the parcel is large */
+	struct carry c = {.n = o->hosts->n};
+	struct text said;
+	int rc;
+
+	c.hosts = arena_alloc(a, c.n * sizeof(*c.hosts));
+	text_init(&said, a);
+	log_progress("bringing programs to hosts", 0, c.n);
+	rc = start(&c, o, &scratch, e);
+	if (!rc) {
+		hear(c.fd, 2 + 2 * c.n, &said);
+		rc = take(&c, &said, e);
+	}
+	log_progress_end();
+	if (rc < 0)
+		carry_done(&c);
+	*ret = c;
+	return rc;
+}
+
+void carry_done(struct carry *c)
+{
+	if (c->pid <= 0)
+		return;
+	(void)close(c->fd);
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	(void)unsetenv(CARRIED);
+	*c = (struct carry){0};
+}

@@ -1,0 +1,181 @@
+/* Why a host gave no answer: the right cause of what ssh, shells and loaders say, and what to type.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/cluster/trouble.h"
+#include "lib/core/units.h"
+
+static struct arena a;
+
+static int forget(void **state UNUSED)
+{
+	arena_done(&a);
+	return 0;
+}
+
+struct row {
+	int code;
+	const char *out, *err;
+	const char *said, *fix; /* parts of them; NULL: there is none */
+};
+
+static const struct rsh_way ssh = {"ssh", "ssh"};
+
+static bool has(const char *text, const char *part)
+{
+	return part ? text && strstr(text, part) : !text;
+}
+
+static void check(const struct row *x, const struct trouble *t)
+{
+	if (!has(t->said, x->said) || !has(t->fix, x->fix))
+		fail_msg("%d, %s: %s -> %s", x->code, x->err, t->said, t->fix);
+}
+
+static struct fanout_result result(const struct row *x)
+{
+	return (struct fanout_result){.host = "me@node1",
+				      .started = true,
+				      .exit_status = x->code,
+				      .out = x->out,
+				      .out_n = strlen(x->out),
+				      .err = x->err};
+}
+
+#define CHANGED "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\n"
+#define NEWER                                                                                      \
+	"windsock: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by "  \
+	"windsock)\n"
+
+static void names_the_cause_and_what_to_type(void **state UNUSED)
+{
+	static const struct row rows[] = {
+		{255, "", CHANGED "Host key for node1 has changed and you have requested strict\n",
+		 "not the one in known_hosts", "ssh-keygen -R node1 && ssh me@node1 true   # from"},
+		{255, "", CHANGED "Host key for [node1]:22 has changed and you have\n",
+		 "not the one in known_hosts", "ssh-keygen -R '[node1]:22' && ssh me@node1 true"},
+		{255, "", CHANGED, "not the one in known_hosts", "ssh-keygen -R node1 && "},
+		{255, "", "me@node1: Permission denied (publickey,password).\n", "our key",
+		 "ssh-copy-id me@node1 "},
+		{255, "", "me@node1: Permission denied (publickey).\n", "our key",
+		 "ssh me@node1 -v true 2>&1 | grep "},
+		{255, "", "ssh: Could not resolve hostname node1: x\n", "not known here",
+		 "getent hosts me@node1 || echo ADDRESS"},
+		{255, "", "Host key verification failed.\n", "its host key is not known here",
+		 NULL},
+		{255, "",
+		 "ssh: connect to host gate port 22: Connection refused\r\n"
+		 "Connection closed by UNKNOWN port 65535\r\n",
+		 "cannot reach me@node1 through its jump host (ssh: connect to host gate port 22: "
+		 "Connection refused): connection refused",
+		 NULL},
+		/* what ssh says of a command that a signal has ended is nothing */
+		{255, "", "", "windsock was killed there by a signal",
+		 "ssh me@node1 'windsock --version; echo $?'   # 137"},
+		{255, "", "odd\n", "cannot reach me@node1: ssh ended with 255: odd", NULL},
+		{127, "", "sh: windsock: not found\n", "windsock is not installed on me@node1",
+		 "scp \"$(command -v windsock)\" me@node1:/usr/local/bin/   # from here"},
+		{127, "", "", "is not installed", "scp "},
+		{127, "",
+		 "Welcome\n/opt/windsock: error while loading shared libraries: "
+		 "libcjson.so.1: cannot open shared object file: No such file\n",
+		 "windsock cannot run on me@node1: the library libcjson.so.1 is not there",
+		 "ssh me@node1 'sudo apt-get install -y libcjson1 || sudo dnf install -y cjson'"},
+		{127, "",
+		 "/opt/x: error while loading shared libraries: libfoo.so: cannot open "
+		 "shared object file: No such file\n",
+		 "the library libfoo.so is not there", "ssh me@node1 'ldd "},
+		{127, "",
+		 "x: error while loading shared libraries: libcjson.so.1: file too short\n",
+		 "the library libcjson.so.1 cannot be used", "libcjson1"},
+		{126, "", "sh: 1: exec: /opt/windsock: Permission denied\n",
+		 "windsock may not be run on me@node1 (sh: 1: exec: /opt/windsock: ",
+		 "ssh me@node1 'chmod +x /opt/windsock; findmnt -no OPTIONS -T /opt/windsock'   #"},
+		{126, "",
+		 "sh: line 1: /opt/windsock: Permission denied\nsh: line 1: exec: /opt/windsock: "
+		 "cannot execute: Permission denied\n",
+		 "its mode lacks x", "'chmod +x /opt/windsock; "},
+		{126, "", "/opt/windsock: 1: exec: windsock: Permission denied\n",
+		 "its mode lacks x", "'chmod +x /opt/windsock; "},
+		{126, "", "sh: 1: exec: /opt/windsock: Exec format error\n",
+		 "(sh: 1: exec: /opt/windsock: Exec format error); is it built for that machine?",
+		 "ssh me@node1 uname -m"},
+		{1, "", "oh\n", NULL, NULL},
+		{0, "", "", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fanout_result r = result(&rows[i]);
+		struct trouble t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+
+		check(&rows[i], &t);
+	}
+}
+
+/* The same line again would hang again. */
+static void silence_is_looked_for_in_the_login(void **state UNUSED)
+{
+	const struct row x = {-1, "", "",
+			      "windsock said nothing for 1 s and was ended; does its "
+			      "login wait",
+			      "ssh me@node1 echo works   # hangs too? then "};
+	struct fanout_result r = result(&x);
+	struct trouble t;
+
+	r.timed_out = true;
+	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+	check(&x, &t);
+}
+
+static void another_way_than_ssh_takes_no_key(void **state UNUSED)
+{
+	const struct rsh_way rsh = {"ssh", "ssh -p 22022"};
+	const struct row x = {255, "", "Permission denied (publickey,password).", "our key",
+			      "ssh -p 22022 me@node1 -v true"};
+	const struct fanout_result r = result(&x);
+	struct trouble t = fanout_trouble(&r, &rsh, "windsock", NS_PER_S, &a);
+
+	check(&x, &t);
+}
+
+static void says_what_came_instead(void **state UNUSED)
+{
+	static const struct row rows[] = {
+		{1, "This account is currently not available.\n", "",
+		 "ended with exit code 1 and said \"This account is currently not available.\"",
+		 "ssh me@node1 echo works   # "},
+		{0, "", "", "windsock there ended with exit code 0 and said nothing", "~/.bashrc"},
+		{1, "** WELCOME **\n", ".bashrc: line 1: X: unbound variable\n",
+		 "said \".bashrc: line 1: X: unbound variable\"", "~/.bashrc"},
+		{137, "", "", "windsock was killed by signal 9 (SIGKILL) there", "dmesg"},
+		{1, "", NEWER, "built for a newer system (GLIBC_2.38 is not there)",
+		 "ldd --version"},
+		{3, "", "windsock: cannot make an event loop: Too many open files\n  -> raise it\n",
+		 "said \"windsock: cannot make an event loop: Too many open files\"", "ulimit -a"},
+		{3, "\033[2J\001\n", "", "said \"?[2J?\"", "~/.bashrc"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fanout_result r = result(&rows[i]);
+		struct trouble t = fanout_silence(&r, &ssh, "windsock", &a);
+
+		check(&rows[i], &t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(names_the_cause_and_what_to_type, forget),
+		cmocka_unit_test_teardown(another_way_than_ssh_takes_no_key, forget),
+		cmocka_unit_test_teardown(silence_is_looked_for_in_the_login, forget),
+		cmocka_unit_test_teardown(says_what_came_instead, forget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
