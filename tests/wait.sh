@@ -10,6 +10,14 @@ wait_for() { # SECONDS CMD...: until it succeeds
     done
 }
 
+# Into WORKED_MS: processor time of all that this shell has waited for. A limit of that is one
+# on a busy machine too. (Not in a subshell, which has waited for nothing.)
+worked() {
+    times >"$BATS_TEST_TMPDIR/times"
+    # shellcheck disable=SC2034 # who calls reads it
+    WORKED_MS=$(awk -F'[ms ]+' 'NR == 2 { printf "%d", (($1 + $3) * 60 + $2 + $4) * 1000 }' "$BATS_TEST_TMPDIR/times")
+}
+
 # A TCP port of this machine that nobody has.
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'

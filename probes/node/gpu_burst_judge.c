@@ -268,6 +268,11 @@ static void left_out(struct gpu_view *v)
 	}
 }
 
+static bool has_worked(const struct burst_seen *s)
+{
+	return !s->trouble && !s->b.error[0] && !isnan(s->b.matmul_tflops);
+}
+
 void burst_judge(struct gpu_view *v, const burst_list *all)
 {
 	size_t bad = 0;
@@ -275,6 +280,10 @@ void burst_judge(struct gpu_view *v, const burst_list *all)
 	left_out(v);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct burst_seen *s = &all->v[i];
+		const struct nvml_gpu *g = gpu_of(v, &s->b);
+
+		if (g && has_worked(s))
+			gpu_links_worked(v, g);
 
 		bad += in_trouble(v, s);
 		bad += computes_wrong(v, &s->b);

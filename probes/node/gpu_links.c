@@ -127,6 +127,28 @@ static bool fabric(struct gpu_view *v, const struct nvml_gpu *g)
 	return true;
 }
 
+/* A part of a board that was lent alone is "in progress" for ever, and needs no fabric. */
+void gpu_links_worked(struct gpu_view *v, const struct nvml_gpu *g)
+{
+	const char *subject = gpu_subject(v, g);
+
+	for (size_t i = 0; i < v->look->t->items.n; i++) {
+		struct finding *f = v->look->t->items.v[i].f;
+
+		if ((g->fabric.state != NVML_FABRIC_NOT_STARTED &&
+		     g->fabric.state != NVML_FABRIC_IN_PROGRESS) ||
+		    f->status != ST_FAIL || !streq(f->check, "nvlink.fabric") ||
+		    !streq(f->subject ? f->subject : "", subject))
+			continue;
+		finding_set(f, v->nvml.gpus.n > 1 ? ST_WARN : ST_INFO,
+			    "is not registered with the NVLink fabric, as NVML has it, but CUDA "
+			    "works on it%s",
+			    v->nvml.gpus.n > 1 ? ": not all of its NVLinks may be of use" : "");
+		if (f->status == ST_INFO)
+			f->fix.n = 0;
+	}
+}
+
 static const char *clique_of(struct arena *a, const struct nvml_gpu *g)
 {
 	const struct nvml_fabric *b = &g->fabric;

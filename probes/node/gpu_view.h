@@ -46,6 +46,8 @@ void gpu_versions(struct gpu_view *v);
 void gpu_health(struct gpu_view *v);
 void gpu_use(struct gpu_view *v);
 void gpu_links(struct gpu_view *v);
+/* CUDA has worked on it: what NVML says of its registration is then no failure. */
+void gpu_links_worked(struct gpu_view *v, const struct nvml_gpu *g);
 void gpu_services(struct gpu_view *v);
 void gpu_data(struct gpu_view *v);
 void gpu_burst(struct gpu_view *v);

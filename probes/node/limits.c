@@ -3,6 +3,7 @@
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
@@ -74,6 +75,15 @@ static void files(struct node_look *look)
 		       "for slurmd");
 }
 
+static void shm_closed(struct finding *f, bool read_only)
+{
+	finding_set(f, ST_FAIL, "%s: ranks of one host share memory through it",
+		    read_only ? "is mounted read-only" : "may not be written by this user");
+	finding_expect(f, "that anybody may make files there");
+	finding_fix(f,
+		    read_only ? "sudo mount -o remount,rw /dev/shm" : "sudo chmod 1777 /dev/shm");
+}
+
 /* NCCL's ranks of one host and PyTorch's data workers talk through it. */
 static void shm(struct node_look *look)
 {
@@ -87,6 +97,10 @@ static void shm(struct node_look *look)
 		finding_set(f, ST_FAIL, "is not there: ranks of one host share memory through it");
 		finding_expect(f, "a tmpfs");
 		finding_fix(f, "sudo mkdir -p /dev/shm && sudo mount -t tmpfs tmpfs /dev/shm");
+		return;
+	}
+	if (access("/dev/shm", W_OK | X_OK)) {
+		shm_closed(f, errno == EROFS);
 		return;
 	}
 	all = (uint64_t)s.f_blocks * s.f_frsize;

@@ -1,5 +1,6 @@
 #include "probes/node/same.h"
 
+#include "lib/core/aside.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -11,6 +12,7 @@
 
 #define WHOLE_MAX (64ll << 20)
 enum { BITE = 1 << 20, DEPTH_MAX = 64, DIGEST = 8, LISTED = 256 };
+static const uint64_t SILENCE_NS = 10 * NS_PER_S;
 
 typedef crypto_generichash_state hash_state;
 
@@ -18,6 +20,7 @@ struct walk {
 	hash_state hash;
 	struct arena *a;
 	unsigned char *buf;
+	int to;		    /* who waits for it */
 	size_t files, root; /* root: bytes of the path that it began with */
 	same_list *list;
 	const char *unreadable;
@@ -52,9 +55,22 @@ static const char *in_hex(struct arena *a, hash_state *hash)
 	return arena_strdup(a, hex);
 }
 
+/* What is said aside begins with one of these: what is looked at now, nothing but that it goes
+ * on, a file's digest and name, and the end. */
+enum { AT = '@', ALIVE = '.', OF_FILE = 'f', WHOLE = 'w' };
+
+static void say(int to, char what, const char *text)
+{
+	char record[2 * PATH_MAX];
+	int n = snprintf(record, sizeof(record), "%c%s", what, text);
+
+	aside_say(to, record, n < (int)sizeof(record) ? (size_t)n + 1 : sizeof(record));
+}
+
 static bool add_part(struct walk *w, hash_state *into, int fd, off_t at, off_t n)
 {
 	while (n > 0) {
+		say(w->to, ALIVE, "");
 		ssize_t got = is_late(w) ? 0 : pread(fd, w->buf, n < BITE ? (size_t)n : BITE, at);
 
 		if (got <= 0)
@@ -142,9 +158,12 @@ static bool add_folder(struct walk *w, const char *path, int depth)
 static void add_any(struct walk *w, const char *path, int depth)
 {
 	struct stat st;
-	bool read = !is_late(w) && !lstat(path, &st);
-	mode_t type = read ? st.st_mode & S_IFMT : 0;
+	bool read;
+	mode_t type;
 
+	say(w->to, AT, path);
+	read = !is_late(w) && !lstat(path, &st);
+	type = read ? st.st_mode & S_IFMT : 0;
 	add(w, &type, sizeof(type));
 	if (S_ISLNK(type) && !depth)
 		read = !stat(path, &st) && (S_ISDIR(st.st_mode) ? add_folder(w, path, depth)
@@ -159,16 +178,17 @@ static void add_any(struct walk *w, const char *path, int depth)
 		w->unreadable = path;
 }
 
-const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, same_list *ret)
+/* ---- in the child ---- */
+
+static const char *digest(const char *path, uint64_t until_ns, int to, struct arena *a,
+			  same_list *ret)
 {
-	struct walk w = {.a = a, .root = strlen(path), .list = ret, .until_ns = until_ns};
+	struct walk w = {.a = a, .root = strlen(path), .list = ret, .until_ns = until_ns, .to = to};
 	const char *hex;
 
-	*ret = (same_list){0};
+	say(to, AT, path);
 	if (access(path, F_OK))
 		return "missing";
-	if (sodium_init() < 0)
-		return NULL;
 	w.buf = arena_alloc(a, BITE);
 	crypto_generichash_init(&w.hash, NULL, 0, crypto_generichash_BYTES);
 	add_any(&w, path, 0);
@@ -178,4 +198,77 @@ const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, sa
 	if (w.unreadable)
 		return arena_printf(a, "unreadable (%s)", w.unreadable);
 	return arena_printf(a, "%s, %zu file%s", hex, w.files, w.files == 1 ? "" : "s");
+}
+
+struct reading {
+	const char *path;
+	uint64_t until_ns;
+	struct arena *a;
+	same_list *list;
+	char at[PATH_MAX]; /* what it looks at */
+	const char *whole;
+};
+
+static void read_it(int to, void *arg)
+{
+	struct reading *r = arg;
+	const char *whole = digest(r->path, r->until_ns, to, r->a, r->list);
+
+	for (size_t i = 0; i < r->list->n; i++)
+		say(to, OF_FILE,
+		    arena_printf(r->a, "%s %s", r->list->v[i].contents, r->list->v[i].name));
+	say(to, WHOLE, whole);
+}
+
+/* ---- here ---- */
+
+static void take(void *arg, const void *record, size_t n)
+{
+	const char *text = record, *blank;
+	struct reading *r = arg;
+
+	if (n < 2)
+		return;
+	switch (*text++) {
+	case AT:
+		(void)snprintf(r->at, sizeof(r->at), "%.*s", (int)n - 2, text);
+		break;
+	case OF_FILE:
+		text = arena_strndup(r->a, text, n - 2);
+		blank = strchr(text, ' ');
+		if (blank)
+			*LIST_ADD(r->a, r->list) = (struct same_file){
+				blank + 1, arena_strndup(r->a, text, (size_t)(blank - text))};
+		break;
+	case WHOLE:
+		r->whole = arena_strndup(r->a, text, n - 2);
+		break;
+	}
+}
+
+const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, same_list *ret)
+{
+	struct reading r = {.path = path, .until_ns = until_ns, .a = a, .list = ret};
+	uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+	const struct aside aside = {.work = read_it,
+				    .take = take,
+				    .arg = &r,
+				    .deadline_ns =
+					    until_ns && left < SILENCE_NS ? left : SILENCE_NS};
+	struct unit_buf b;
+	enum aside_end end;
+
+	*ret = (same_list){0};
+	(void)snprintf(r.at, sizeof(r.at), "%s", path);
+	if (sodium_init() < 0)
+		return NULL;
+	end = aside_run(&aside);
+	if (r.whole)
+		return r.whole;
+	*ret = (same_list){0};
+	if (end == ASIDE_INTERRUPTED || (until_ns && now_ns() >= until_ns))
+		return SAME_LATE;
+	return end == ASIDE_SILENT ? arena_printf(a, "unreadable (%s: no answer for %s)", r.at,
+						  format_duration(&b, SILENCE_NS))
+				   : NULL;
 }

@@ -15,8 +15,9 @@ struct same_file {
 typedef LIST(struct same_file) same_list;
 
 /* "3f2a90c4d1e8b7a6, 12 files", or "missing", "unreadable (FILE)", SAME_LATE. @until_ns: what is
- * not read to its end by then stays so; 0: whatever it takes, but for Ctrl-C. @ret: its first
- * files, for who wants to know which of them differs. */
+ * not read to its end by then stays so; 0: whatever it takes, but for Ctrl-C and for a file system
+ * that does not answer (a dead NFS server's): it is read in a child, which is left behind then.
+ * @ret: its first files, for who wants to know which of them differs. */
 const char *same_digest(const char *path, uint64_t until_ns, struct arena *a, same_list *ret);
 #define SAME_LATE "not read to its end in time"
 

@@ -215,9 +215,10 @@ static void fill_fix(struct arena *a, const struct group *g, const char *names, 
 		else if (!own && strstr(gist, list))
 			*LIST_ADD(a, &f->fix) = alike_fill(a, gist, shell_quote(a, names), one);
 		else
-			finding_fix(f, "%s%s on %s, the others alike",
+			finding_fix(f, "%s%s %s %s, the others alike",
 				    alike_fill(a, gist, one, one),
-				    strstr(gist, " # ") ? ";" : "   #", one);
+				    strstr(gist, " # ") ? ";" : "   #",
+				    strstr(gist, "# from here") ? "for" : "on", one);
 	}
 }
 

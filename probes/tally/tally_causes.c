@@ -101,7 +101,8 @@ static bool says_where(const struct tally *t, const char *fix)
 {
 	const char *rsh = t->way && t->way->rsh && *t->way->rsh ? t->way->rsh : "ssh";
 
-	return strstr(fix, "# on ") || strstr(fix, "the others alike") || strstr(fix, "--hosts") ||
+	return strstr(fix, "# on ") || strstr(fix, "# from here") ||
+	       strstr(fix, "the others alike") || strstr(fix, "--hosts") ||
 	       starts_with(fix, "ssh ") || starts_with(fix, rsh);
 }
 

@@ -2,6 +2,7 @@
 # The commands on machines whose network is poor or odd, and on terminals and outputs that are.
 bats_require_minimum_version 1.5.0
 load poor.sh
+load ../wait.sh
 
 LINKS='ip link set lo up
     ip link add d0 type veth peer name d1
@@ -55,13 +56,17 @@ one_of() { # FIELD JQ-FILTER: what NAME's document says
     alone -n 'ip link set lo up; for i in $(seq 1000); do
         echo "link add v$i type veth peer name w$i"; echo "link set v$i up"; echo "link set w$i up"
         echo "addr add 10.$((i / 256)).$((i % 256)).1/24 dev v$i"; done | ip -batch -'
-    local begun=$SECONDS
-    "${IN[@]}" sh -c 'for line; do timeout 20 sh -c "$line" >>out || exit; done' sh \
+    local before
+    worked
+    before=$WORKED_MS
+    "${IN[@]}" sh -c 'for line; do timeout 60 sh -c "$line" >>out || exit; done' sh \
         "$BIN/ifprobe --json" "$BIN/ifprobe --suggest --json" "$BIN/ifprobe --predict --json" \
         "$BIN/portcheck --json" "$BIN/ncclbench -b 8 -e 8 --json" "$BIN/ddpsmoke --steps 1 --model mlp --json"
     run -0 jq -cs '[.[].verdict] | map(. == "pass" or . == "warn") | all, length' out
     [ "$output" = $'true\n6' ]
-    ((SECONDS - begun < 20))
+    worked
+    echo "$((WORKED_MS - before)) ms of processor time"
+    ((WORKED_MS - before < 20000))
     rm out
 }
 

@@ -38,6 +38,17 @@ run_all() { # NAME COMMAND...: each a suite, as scripts/check runs them
     done
 }
 
+@test "suites: each says how long it took and worked, and what signal ended it" {
+    run_all unit/a 'i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; echo "ok 1 - a"' unit/b 'sleep 1; echo "ok 1 - b"' \
+        unit/c 'echo "ok 1 - c"; kill -9 $$'
+    [ "$status" -eq 1 ] && [ "${lines[-1]}" = "3 passed, 1 failed" ]
+    [[ $output =~ "unit/a "[^$'\n']*" 1 passed "[^$'\n']*" s "+([0-9.]+)" s of work"$'\n' ]]
+    [ "${BASH_REMATCH[1]}" != 0.0 ]
+    [[ $output =~ "unit/b "[^$'\n']*" "([0-9]+)\.[0-9]" s "+0\.[0-3]" s of work"$'\n' ]]
+    [ "${BASH_REMATCH[1]}" -ge 1 ]
+    [[ $output == *"unit/c "*" of work"$'\n'*"| ended by signal 9"* ]]
+}
+
 @test "suites: what failed once and then passed is named, and its first log kept" {
     run_all unit/a 'echo "ok 1 - a"' unit/f 'sh flaky'
     [ "$status" -eq 0 ] && [ "${lines[-1]}" = "2 passed, 0 failed" ]
@@ -117,14 +128,14 @@ formatter() { # NAME VERSION
     stub scripts/check-newcomer tier
     stub scripts/check-what-is-new-next-year tier
     stub tests/diff/diff-a diff
-    stub o/unit/t_a unit
+    for name in a rdzv_faults; do stub "o/unit/t_$name" unit; done
     env -u JOBS -u SUITE_LIMIT -u WINDSOCK_CI O="$PWD/o" MAKE=true RAN="$PWD/ran" PATH="$PWD/bin:$PATH" scripts/check >out ||
         { cat out; false; }
     diff <(sort all) <(grep bats ran | sort)
     [ "$(tail -n 1 ran)" = tests/lab/windsock_full.bats ]
     [ "$(grep -v bats ran | sort -u | paste -sd,)" = "diff,fuzz ,fuzz --build,house,unit" ]
     [ "$(grep fuzz ran | head -n 1)" = "fuzz --build" ]
-    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 11)) passed, 0 failed" ]] # two builds are no stubs
+    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 12)) passed, 0 failed" ]] # two builds are no stubs
 }
 
 @test "suites: what one leaves in its TMPDIR, or running, is a failure, and is taken away" {

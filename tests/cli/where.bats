@@ -83,7 +83,7 @@ refused() { # WHAT-IS-SAID ARGS...
     [[ $output != *"exit code 2"* ]]
     "$BIN/ncclbench" --serve --no-local --wait 1 -r 1 -b 8 -e 8 >out 2>err 3>&- &
     local run=$!
-    wait_for 5 grep -q 'windsock join' err
+    wait_for 15 grep -q 'windsock join' err
     # shellcheck disable=SC2046
     "$BIN/windsock" $(grep -o 'join .*' err) >/dev/null 2>&1 3>&-
     local code=0
@@ -193,7 +193,7 @@ gone() { [ ! -e "/proc/$1" ] || [[ $(ps -o stat= -p "$1") == Z* ]]; }
     kill -STOP "$agent"
     kill -KILL "$rank"
     wait $run || code=$?
-    wait_for 5 gone "$agent" || { kill -CONT "$agent"; false; }
+    wait_for 15 gone "$agent" || { kill -CONT "$agent"; false; }
     cat err
     [ "$code" -eq 1 ]
     grep -q 'host.reach localhost: .*ranks on this machine had not ended 4 s after they were told to' err

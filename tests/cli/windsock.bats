@@ -98,6 +98,19 @@ BASHPID_OF_TEST=$$
     [ "$(jq -r '.data.facts.cpus | type' <<<"$output")" = number ] # which is behind it
 }
 
+@test "what --same cannot read, since a file system does not answer, is said, and the run goes on" {
+    mkdir -p hung ok
+    echo x >hung/file
+    echo y >ok/file
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hung.so "$ROOT/tests/fake/libhung.c"
+    ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" LD_PRELOAD=$PWD/hung.so run -0 --separate-stderr timeout -k 1 60 \
+        "$BIN/windsock" --here --quick --same "$PWD/hung" --same "$PWD/ok" --json
+    valid
+    [ "$(jq -r --arg d "$PWD/hung" '.data.facts.same[$d]' <<<"$output")" = "unreadable ($PWD/hung/file: no answer for 10 s)" ]
+    [[ $(jq -r --arg d "$PWD/ok" '.data.facts.same[$d]' <<<"$output") == *", 1 file" ]]
+    [ "$(jq -r --arg d "$PWD/ok" '.data.facts.same_files[$d] | length' <<<"$output")" = 1 ]
+}
+
 @test "the NCCL that is installed has its version in facts, an old one too" {
     for version in 2.8.4 2.28.9; do
         { head -c 64 /dev/zero; printf 'NCCL version %s\n' "$version"; } >libnccl.so.2
@@ -167,7 +180,7 @@ BASHPID_OF_TEST=$$
     stand_in portcheck 'echo "{ junk"; exit 0'
     run -3 --separate-stderr windsock --json
     [[ $(said stage.ports) == *'answered "{ junk", not a report of portcheck'* ]]
-    stand_in portcheck 'echo "no such thing" >&2; exit 2'
+    stand_in portcheck 'printf "no such thing\n  -> look for another\n" >&2; exit 2'
     run -3 --separate-stderr windsock --json
     [[ $(said stage.ports) == "portcheck ended with exit code 2 and no report: no such thing" ]]
     [ "$(state ncclbench.test)" = pass ]
@@ -178,13 +191,13 @@ BASHPID_OF_TEST=$$
 
 @test "a sibling that hangs is stopped with all it began; deaf ones too" {
     stand_in portcheck "sleep 98765$BASHPID_OF_TEST & wait"
-    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 200ms
+    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 500ms
     valid
-    [[ $(said stage.ports) == "portcheck did not end within 600 ms and was stopped"* ]]
+    [[ $(said stage.ports) == "portcheck did not end within 1.5 s and was stopped"* ]]
     [ "$(state ddpsmoke.test)" = pass ]
     nothing_left
     stand_in portcheck "trap '' TERM; sleep 98765$BASHPID_OF_TEST & while :; do sleep 0.05; done"
-    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 200ms
+    run -3 --separate-stderr timeout 20 env PATH="$PATH_WITHOUT" own/windsock --json --deadline 500ms
     [ "$(state stage.ports)" = error ]
     nothing_left
 }

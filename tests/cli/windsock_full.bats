@@ -239,9 +239,11 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     slow=$(finding pair.bandwidth fail 'nb sends at most 0.1 GB/s' nb)
     stand_in ncclbench "case \"\$*\" in *--pairs*) exec sleep 60;; *--find-slow*) $(say ncclbench "$slow"); exit 1;; esac
         $(say ncclbench "$(finding coll.data pass fine)")"
-    run -0 --separate-stderr windsock --full --budget 20s
+    run -3 --separate-stderr windsock --full --budget 20s
     valid
     # it had the time that pairs take: a budget is no excuse for what hangs, nor a verdict
+    [[ $stderr == *"not conclusive: every pair of hosts came to nothing in the time that it takes"*"without --budget"* ]]
+    [ "$(jq -r .verdict <<<"$output")" = error ]
     [ "$(of stage.pairs .status)" = warn ]
     [[ $(of stage.pairs .message) == "did not fit into the budget: stopped after "*", before it came to anything; it hangs, or is slow: it takes about 4 s" ]]
     [[ $(of stage.reach .message) == "tested again after the stage pairs came to nothing: every way is still there" ]]
@@ -249,6 +251,21 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     [ "$(of pair.bandwidth '"\(.status) \(.message)"')" = "warn nb sends at most 0.1 GB/s (in the second measurement alone)" ]
     [ "$(of coll.data .status | sort -u)" = pass ]
     [[ $(jq -r .data.covers <<<"$output") == *"; the budget was too short for pairs" ]]
+}
+
+@test "a hang that is seen is no pass, however short its share: exit 3, which drains nobody; a failure beats it" {
+    stand_in ncclbench "exec sleep 60"
+    run -3 --separate-stderr windsock --budget 9s
+    valid
+    [ "$(of stage.collectives .status)" = warn ]
+    [[ $(of stage.collectives .message) == "did not fit into the budget: stopped after "[2-5]*"it hangs, or is slow: it takes about "* ]]
+    [[ $stderr == *"not conclusive: collectives came to nothing in the time that it takes"* ]]
+    [ "$(jq -c '[.verdict, .data.failing_nodes]' <<<"$output")" = '["error",[]]' ]
+    printf '#!/bin/bash\n[ "$1" != nd ] || exit 255\nshift\nexec sh -c "$*"\n' >rsh
+    run -1 --separate-stderr windsock --budget 9s
+    valid
+    [ "$(jq -c '[.verdict, .data.failing_nodes]' <<<"$output")" = '["fail",["nd"]]' ]
+    [ "$(of stage.collectives .status)" = warn ]
 }
 
 @test "a link that is cut while a stage hangs within its share of the budget fails, and names the host" {

@@ -227,6 +227,22 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [ "$(jq -c '[.data.host.burst[] | select(.error == null) | .index]' <<<"$output")" = '[0,3]' ]
 }
 
+@test "burst: a GPU on which CUDA works is not failed for what NVML says of its fabric" {
+    machine hgx-h100
+    says '1 fabric 2 0 00000000000000000000000000000000 0 aa' '2 fabric 1 0 00000000000000000000000000000000 0 aa'
+    look 1
+    [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = fail,fail ]
+    burst '' 0
+    [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = warn,warn ]
+    [[ $(said nvlink.fabric) == *'as NVML has it, but CUDA works on it: not all of its NVLinks may be of use'* ]]
+    burst 'lost=2' 1 # it failed at its work: NVML may be right
+    [ "$(state nvlink.fabric 'GPU 1 '),$(state nvlink.fabric 'GPU 2 ')" = warn,fail ]
+    # alone, as one that was lent out of a board, it needs none
+    says 'gpus 1' '0 fabric 2 0 00000000000000000000000000000000 0 aa'
+    burst 'gpus=1' 1 # seven of that board are gone
+    [ "$(state nvlink.fabric)" = info ]
+}
+
 @test "burst: heat under load is seen; no budget, no plug-in or no CUDA is said" {
     machine hgx-h100
     says '3 reasons 0x40'

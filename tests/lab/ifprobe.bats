@@ -132,6 +132,16 @@ found() { # CHECK: subjects and states
         ifprobe --suggest --peer node1 --budget 700ms'
     [ -z "$output" ]
     [[ $stderr != *"no interface is suitable"* ]]
+    # while its name is still asked for, too
+    for args in --json '--suggest --json' --suggest; do
+        run -3 --separate-stderr lab 2 'echo "hosts: dns" >ns; echo "nameserver 10.77.9.9" >rs # nobody
+            exec unshare -m sh -c "mount --bind ns /etc/nsswitch.conf; mount --bind rs /etc/resolv.conf
+                exec ifprobe --peer far.example '"$args"' --budget 1s"'
+        [[ $args != --suggest ]] || { [ -z "$output" ]; continue; }
+        [ "$(jq -r .verdict <<<"$output")" = error ]
+        [ "$(found peer.reach)" = "far.example skip" ]
+        [ "$(jq -c '[.findings[] | select(.status == "fail")]' <<<"$output")" = "[]" ]
+    done
     run -3 --separate-stderr lab 2 'ifprobe --json --hosts lab --budget 700ms --rsh "sh -c \"exec sleep 60\""'
     [ "$(jq -r .verdict <<<"$output")" = error ]
     [ "$(found host.answer)" = $'node0 skip\nnode1 skip' ]

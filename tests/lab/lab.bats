@@ -177,7 +177,7 @@ NFT
     inside=$!
     "$LAB" down "$NAME"
     NAME=
-    run wait_for 5 gone "$inside"
+    run wait_for 15 gone "$inside"
     [ "$status" -eq 0 ]
     kill -0 "$mine"
     kill "$mine"
@@ -192,7 +192,7 @@ NFT
         keeper=$(sed 's/.*rsh lab//' "$file")
         kill -0 "$keeper"
         kill -"$signal" "$pid"
-        wait_for 5 gone "$keeper"
+        wait_for 15 gone "$keeper"
         [[ $("$LAB" list) != *"lab$keeper"* ]]
     done
 }
@@ -262,7 +262,7 @@ C
     NAME=
     down=$((($(date +%s%N) - start) / 1000000))
     echo "up in $up ms, down in $down ms"
-    ((up < 15000 && down < 5000))
+    ((up < 40000 && down < 20000)) # a machine that has nothing else to do needs a tenth
 }
 
 @test "without root it lives in a user namespace" {

@@ -5,6 +5,7 @@
 # Needs openmpi-bin and mpich for those tests.
 # shellcheck disable=SC2154 # bats assigns stderr
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup() {
     P=$O/lab/rdzv_rank
@@ -77,7 +78,7 @@ openmpi() { # N CMD...
 
 @test "ranks of MPICH meet" {
     need mpiexec.hydra mpich
-    run -0 --separate-stderr alone MASTER_PORT=28555 timeout 60 mpiexec.hydra -n 3 "$P" host
+    run -0 --separate-stderr alone MASTER_PORT="$(free_port)" timeout 60 mpiexec.hydra -n 3 "$P" host
     [ "$(grep -c 'seen by [0-2] under MPICH' <<<"$output")" = 3 ]
 }
 
@@ -105,15 +106,15 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
 }
 
 @test "a second rank 0: said at once, and the first goes on" {
+    local port
+    port=$(free_port)
     rank() { # RANK
-        alone RANK="$1" WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=28777 timeout 30 "$P" host
+        alone RANK="$1" WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 30 "$P" host
     }
     rank 0 >"$BATS_TEST_TMPDIR/zero" 2>&1 &
     local zero=$!
-    for _ in $(seq 100); do
-        ss -Htn state established 'sport = :28777' | grep -q . && break
-        sleep 0.05
-    done
+    # shellcheck disable=SC2016 # sh expands
+    wait_for 20 sh -c 'ss -Htn state established "sport = :$1" | grep -q .' - "$port"
     run --separate-stderr rank 0
     [ "$status" -ne 0 ]
     [[ $stderr == *"rank 0 on "*" comes when rank 0 ("*") has joined already: give every process a rank of its own"* ]]
