@@ -4,6 +4,7 @@
 #include "bench/sweep/expect.h"
 #include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
+#include "lib/cluster/rendezvous.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -249,7 +250,10 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	else if (strstr(message, " missing: "))
 		finding_fix(f, "start it there, with the same --init and --world-size as here");
 	else if (strstr(message, "no rendezvous at "))
-		finding_fix(f, "portcheck %.*s  # from here: is the way to rank 0 free?",
+		finding_fix(f,
+			    strstr(message, "Connection refused")
+				    ? "ss -ltn  # at %.*s: " RDZV_NOBODY
+				    : "portcheck %.*s  # from here: is the way to rank 0 free?",
 			    (int)strcspn(strstr(message, " at ") + 4, " "),
 			    strstr(message, " at ") + 4);
 	else if (p)

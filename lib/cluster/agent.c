@@ -9,6 +9,7 @@
 #include "lib/cluster/launch.h"
 #include "lib/cluster/loopback.h"
 #include "lib/cluster/parcel.h"
+#include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { HOST_NAME = 256, END_PATIENCE_S = 1, JOIN_S = 20, STRANGERS_MAX = 64 };
@@ -189,6 +191,18 @@ struct job_of_agent {
 /* The exit code of what a signal has ended, as shells say it. */
 static int killed_by(int sig) { return sig ? AGENT_KILLED + sig : 0; }
 
+/* A terminal: of `ssh -tt`, which is found out later. */
+static int check_orders(int fd, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_sys(e, "an agent cannot begin");
+	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd)
+		       ? 0
+		       : err_set(e, ERR_SYS, TROUBLE_UNFED);
+}
+
 static int work_on_pipes(const struct job_of_agent *job)
 {
 	struct agent g = {.link.closed = true};
@@ -196,7 +210,8 @@ static int work_on_pipes(const struct job_of_agent *job)
 	struct err e = {0};
 	int rc = 3;
 
-	if (!agent_init(&g, &e) && write(job->out, greeting, strlen(greeting)) > 0 &&
+	if (!agent_init(&g, &e) && !check_orders(job->in, &e) &&
+	    write(job->out, greeting, strlen(greeting)) > 0 &&
 	    !link_open(&g.link, &g.loop, job->in, job->out, false, &e)) {
 		say_hello(&g);
 		rc = loop_run(&g.loop, &e) < 0 ? 3 : killed_by(interrupt_pending());

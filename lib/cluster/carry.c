@@ -15,13 +15,15 @@
 #define CARRIED "WINDSOCK_CARRIED" /* ID SUM: of the run, of what it carries */
 enum { ID_BYTES = 16, ID_CHARS = 2 * ID_BYTES };
 
-/* As launch_copy.c makes it, or has kept it. Anybody may have made a folder of that name in /tmp.
+/* As launch_copy.c makes it, or has kept it. Anybody may have made a folder of that name in /tmp,
+ * or a link that leads elsewhere when it is looked at again: what it leads to is taken.
  */
 static const char look[] =
 	"r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/%s; "
 	"if command -v sha256sum >/dev/null; then "
 	"(cd \"$k\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1 || k=; fi; "
 	"for d in \"${TMPDIR:-/tmp}/$r\" \"$HOME/$r\" \"/var/tmp/$r\" \"$k\"; do "
+	"d=$([ \"$d\" ] && cd \"$d\" 2>/dev/null && pwd -P) || continue; "
 	"if [ -O \"$d\" ] && [ -x \"$d/bin/\"%s ]; then "
 	"LD_LIBRARY_PATH=$d/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH; "
 	"exec \"$d/bin/\"%s %s; fi; done; ";

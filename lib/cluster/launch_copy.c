@@ -32,6 +32,7 @@ static const char script[] =
 	"for t in mktemp head tar; do command -v $t >/dev/null || { "
 	"echo \"$n: there is no $t there, which --copy-self takes: install it\" >&2; exit 1; }; "
 	"done; "
+	"if [ -c /dev/stdin ]; then echo \"$n: " TROUBLE_UNFED "\" >&2; exit 1; fi; "
 	"new() { if [ \"$run\" ]; then mkdir \"$1/windsock.$run.$h\" && "
 	"echo \"$1/windsock.$run.$h\"; "
 	"else mktemp -d \"$1/windsock.XXXXXX\"; fi 2>/dev/null; }; "

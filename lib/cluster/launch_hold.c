@@ -87,7 +87,8 @@ _Noreturn void launch_hold(struct launch *L, int until)
 	stand_apart(until);
 	rc = gather(&h, &e);
 	tell(&h, &e);
-	while (!rc && !h.over)
+	/* one that came before we stood apart holds for us, too: no loop would run */
+	while (!rc && !h.over && !interrupt_pending())
 		rc = loop_run(&L->loop, &e);
 	launch_done(L);
 	_exit(0);

@@ -37,6 +37,8 @@ static int not_found(struct rdzv *r, struct err *e)
 	err_set(e, ERR_SYS, RDZV_NOT_FOUND "%s for %s; the last %s: %s", at,
 		format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
 		troubles(r));
+	if (strstr(e->msg, "Connection refused"))
+		return err_hint(e, "ss -ltn   # at %s: " RDZV_NOBODY, at);
 	return err_hint(e, "is rank 0 (or the launcher) running there? portcheck %s", at);
 }
 

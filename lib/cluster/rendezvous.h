@@ -86,6 +86,9 @@ int rdzv_host_start(struct rdzv_host *h, const struct rdzv_server_opts *o,
 void rdzv_host_done(struct rdzv_host *h); /* waits for it, a few seconds at most */
 
 /* ---- rank ---- */
+/* What to ask where the host answers and nobody listens. */
+#define RDZV_NOBODY                                                                                \
+	"nobody listens there: is rank 0 started on it (RANK=0, --rank 0), and no rank twice?"
 struct rdzv; /* owns a thread that beats and listens for bad news */
 /* One of the addresses that the server's name has, and ours as seen from there. */
 struct rdzv_way {

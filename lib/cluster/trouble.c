@@ -24,7 +24,7 @@ static const struct {
 	{"Too many authentication failures", "ssh offered too many keys",
 	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", LOOK},
 	{"Permission denied", "it does not accept our key",
-	 "copy the key with ssh-copy-id, or start ssh-agent and ssh-add it", GIVE_KEY},
+	 "ssh-add the one that has a passphrase; else give it one with ssh-copy-id", GIVE_KEY},
 	{"Could not resolve hostname", "the name is not known here",
 	 "check its spelling; else add it to /etc/hosts or give the address", GIVE_NAME},
 	{"Connection refused", "connection refused",
@@ -82,6 +82,13 @@ static const char *by_hand(const struct fanout_result *r, const struct rsh_way *
 	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
 }
 
+static const char *without_user(const char *host)
+{
+	const char *at = strrchr(host, '@');
+
+	return at ? at + 1 : host;
+}
+
 /* By which name its key is kept: with another port than 22 that is [HOST]:PORT, as ssh says. */
 static const char *key_name(const struct fanout_result *r, struct arena *a)
 {
@@ -96,23 +103,30 @@ static const char *key_name(const struct fanout_result *r, struct arena *a)
 		if (starts_with(at + n, " has changed") && n < QUOTED)
 			return name;
 	}
-	return strrchr(r->host, '@') ? strrchr(r->host, '@') + 1 : r->host;
+	return without_user(r->host);
 }
 
-/* A host that takes no password cannot be given a key that way: it knows another one. */
+/* A key with a passphrase, one that is not there yet, a login shell that is not there: to us ssh
+ * says the same. A host that takes no password cannot be given a key: it knows another one. */
 static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
 			    struct arena *a)
 {
+	static const char look[] = "-v true 2>&1 | grep -E 'Authenticating|Offering|accepts|"
+				   "Permission'";
 	const char *ways = strstr(r->err, "Permission denied (");
 	size_t n = ways ? strcspn(ways, ")") : 0;
 
 	ways = arena_strndup(a, ways ?: "", n);
 	if (is_plain_ssh(rsh) && (strstr(ways, "password") || strstr(ways, "keyboard-interactive")))
-		return arena_printf(a,
-				    "ssh-copy-id %s   # from here; a key with a passphrase: eval "
-				    "\"$(ssh-agent)\"; ssh-add",
-				    shell_quote(a, r->host));
-	return by_hand(r, rsh, "-v true 2>&1 | grep -E 'Authenticating|Offering|Permission'",
+		return by_hand(
+			r, rsh, look,
+			arena_printf(a,
+				     "accepts one, asks for its passphrase: eval "
+				     "\"$(ssh-agent)\"; ssh-add. Accepts none: ssh-copy-id "
+				     "%s. Refuses a right password: is its login shell there?",
+				     shell_quote(a, r->host)),
+			a);
+	return by_hand(r, rsh, look,
 		       "which key is offered, as whom? ssh-add it, or --rsh 'ssh -i KEY -l USER'",
 		       a);
 }
@@ -120,7 +134,7 @@ static const char *give_key(const struct fanout_result *r, const struct rsh_way 
 static const char *fix_of(enum mend m, const struct fanout_result *r, const struct rsh_way *rsh,
 			  struct arena *a)
 {
-	const char *host = shell_quote(a, r->host);
+	const char *host = shell_quote(a, r->host), *name = shell_quote(a, without_user(r->host));
 
 	switch (m) {
 	case FORGET_KEY:
@@ -132,9 +146,9 @@ static const char *fix_of(enum mend m, const struct fanout_result *r, const stru
 		return give_key(r, rsh, a);
 	case GIVE_NAME:
 		return arena_printf(a,
-				    "getent hosts %s || echo ADDRESS %s | sudo tee -a /etc/hosts   "
-				    "# from here",
-				    host, host);
+				    "getent hosts %s   # from here; its spelling? else: echo "
+				    "ADDRESS %s | sudo tee -a /etc/hosts",
+				    name, name);
 	case LOOK:
 		break;
 	}
@@ -318,13 +332,21 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 				      r->host, program, r->exit_status, QUOTED, said)
 		       : arena_printf(a, "%s: %s there ended with exit code %d and said nothing",
 				      r->host, program, r->exit_status);
-	t.fix = starts_with(said, arena_printf(a, "%s: ", program))
-			? by_hand(r, rsh, "'ulimit -a; free -m; df -h'", "what is short there?", a)
-			: by_hand(r, rsh, "echo works",
-				  "works alone? then its own words count; else: exit or exec in "
-				  "~/.bashrc there, a login shell or a key (authorized_keys) that "
-				  "runs no commands",
-				  a);
+	if (strstr(said, TROUBLE_UNFED))
+		t.fix = by_hand(r, rsh,
+				"\"grep -nsE 'exec.*<' .bashrc .profile .bash_profile .zshenv\"",
+				"that line, for shells without a terminal: remove it", a);
+	else
+		t.fix = starts_with(said, arena_printf(a, "%s: ", program))
+				? by_hand(r, rsh, "'ulimit -a; free -m; df -h'",
+					  "what is short there?", a)
+				: by_hand(r, rsh, "echo works",
+					  "works alone? then its own words count; else: exit or "
+					  "exec in "
+					  "~/.bashrc there, a login shell or a key "
+					  "(authorized_keys) that "
+					  "runs no commands",
+					  a);
 	return t;
 }
 

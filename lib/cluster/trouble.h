@@ -10,6 +10,9 @@ struct trouble {
 	bool missing;	  /* there is no such program, and nothing else is wrong */
 };
 
+/* What stands in the words of ours whose orders cannot come. */
+#define TROUBLE_UNFED "nothing can come on stdin: a login script has redirected it"
+
 /* @rsh: what was run here, @program: what was to run there. */
 struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, uint64_t deadline_ns, struct arena *a);

@@ -101,7 +101,7 @@ node1: 42 'node1 a 'b' \$c' fine" ]
 
 @test "real ssh: a key that is not welcome" {
     KEY=stranger run -0 --separate-stderr over_ssh known 10000 node1 true
-    [[ $output == *"it does not accept our key; copy the key with ssh-copy-id"* ]]
+    [[ $output == *"it does not accept our key; ssh-add "*"ssh-copy-id"* ]]
 }
 
 @test "real ssh: refused, another port, an unknown name, nobody there" {

@@ -52,6 +52,19 @@ teardown() {
     [ -z "$(folders)" ]
 }
 
+@test "a login script that redirects stdin: said so, with the line that finds it" {
+    local copy
+    sed -i 's,"export TMPDIR,"exec </dev/null; export TMPDIR,' rsh
+    unhide
+    for copy in "" --copy-self; do
+        run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" $copy -- who
+        [[ $stderr == *"rank_probe there ended with exit code "*": nothing can come on stdin: a login script has redirected it"* ]]
+        [[ $stderr != *descriptor* && $stderr != *disk* ]]
+        hide
+    done
+    [ -z "$(folders)" ]
+}
+
 @test "a program there that may not be run is no program that is not there" {
     on 1 touch "$P"
     run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" -- who

@@ -56,7 +56,22 @@ mends() {
 }
 
 @test "links: a policy rule that forbids one host" {
-    mends 2 'ip rule add to 10.77.0.2 prohibit priority 100' mesh.out 'does not reach node1: a route of this host forbids it' 1
+    # others of its priority are somebody's, and stay; so are those for another user
+    mends 2 'ip rule add to 10.77.0.2 uidrange 65000-65001 prohibit priority 90; ip rule add to 10.99.0.0/16 lookup main priority 100; ip rule add to 10.77.0.2 prohibit priority 100' \
+        mesh.out 'does not reach node1: a route of this host forbids it' 1
+    [ "$(on 2 ip rule list priority 100)" = "$(printf '100:\tfrom all to 10.99.0.0/16 lookup main')" ]
+    on 2 sh -c 'ip rule del priority 100; ip rule del priority 90'
+}
+
+@test "links: a rule that cannot be told from another, or may not be the one: nobody is to take it away" {
+    local rules
+    for rules in 'to 10.77.0.2 fwmark 7 lookup main priority 100' 'to 10.77.0.0/24 lookup 100 priority 90'; do
+        on 2 sh -c "ip rule add $rules; ip rule add to 10.77.0.2 prohibit priority 100"
+        ask
+        on 2 sh -c "ip rule del $rules; ip rule del priority 100"
+        [ "$status" = 1 ]
+        [[ $output == *'a route of this host forbids it'* && $output != *'rule del'* ]]
+    done
 }
 
 @test "links: a bridge of containers whose network covers the cluster's" {
@@ -67,7 +82,7 @@ mends() {
 
 @test "links: packets that get lost on the way to one host are its" {
     nsenter -t "${LAB_NAME#lab}" -n nft -f - <<'N'
-table bridge t { chain c { type filter hook forward priority 0; ip daddr 10.77.0.3 tcp flags & (syn|ack) == syn quota until 300 bytes drop; }; }
+table bridge t { chain c { type filter hook forward priority 0; ip daddr 10.77.0.3 tcp flags & (syn|ack) == syn numgen inc mod 2 0 quota until 480 bytes drop; }; }
 N
     ask 3s
     nsenter -t "${LAB_NAME#lab}" -n nft delete table bridge t
@@ -78,9 +93,32 @@ N
     [ "$(jq '[.findings[] | select(.check == "mesh.loss")] | length' <<<"$output")" = 0 ]
 }
 
+@test "links: a way of which the first packets are lost, all of them, as where a tunnel begins" {
+    nsenter -t "${LAB_NAME#lab}" -n nft -f - <<'N'
+table bridge t {
+    set seen { type ipv4_addr . ipv4_addr . inet_service . inet_service; flags dynamic; size 65535; }
+    chain c { type filter hook forward priority 0; ip saddr 10.77.0.2 ip daddr 10.77.0.3 tcp flags & (syn|ack) == syn ip saddr . ip daddr . tcp sport . tcp dport != @seen add @seen { ip saddr . ip daddr . tcp sport . tcp dport } counter drop; }
+}
+N
+    ask 3s
+    dropped=$(nsenter -t "${LAB_NAME#lab}" -n nft -j list table bridge t | jq '[.. | .counter? // empty | .packets] | add')
+    nsenter -t "${LAB_NAME#lab}" -n nft delete table bridge t
+    [ "$dropped" -ge 3 ]
+    [ "$status" = 0 ]
+    [ "$(jq '[.findings[] | select(.check == "mesh.loss")] | length' <<<"$output")" = 0 ]
+}
+
 @test "links: a shaper leaves next to nothing: the host and what it sends" {
     mends 2 'tc qdisc add dev eth0 root tbf rate 2mbit burst 16kb latency 50ms' \
-        mesh.bandwidth 'sends only' 0 'tc qdisc del dev eth0 root'
+        mesh.bandwidth 'sends ' 0 'tc qdisc del dev eth0 root'
+}
+
+@test "links: a shaper at all of them is what there is between them, and no fault of theirs" {
+    on all tc qdisc add dev eth0 root tbf rate 2mbit burst 16kb latency 50ms
+    ask
+    on all tc qdisc del dev eth0 root
+    [ "$status" = 0 ]
+    [ "$(jq -c '[.findings[] | select(.check == "mesh.bandwidth").status] | unique' <<<"$output")" = '["warn"]' ]
 }
 
 @test "links: an address that is sent elsewhere: the rule of nat" {

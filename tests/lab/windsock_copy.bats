@@ -150,7 +150,7 @@ passed() {
     for how in INT TERM budget KILL holder there; do
         : >typed
         budget=0
-        [ "$how" != budget ] || budget=9s
+        [ "$how" != budget ] || budget=16s # a busy machine is slow to begin
         windsock --copy-self --budget "$budget" >out 2>err 3>&- &
         wait_for 30 grep -q ncclbench typed
         [ "$(folders | head -n 1)" = tmp/windsock.ID.node1 ]
@@ -162,7 +162,7 @@ passed() {
         budget) ;;
         *) on 0 kill -"$how" "$launcher" ;;
         esac
-        wait_for 15 eval '[ -z "$(folders)" ]' || { folders; echo "after $how"; false; }
+        wait_for 30 eval '[ -z "$(folders)" ]' || { folders; echo "after $how"; false; }
         on 0 pkill -x windsock || true
         wait $! || true
         wait_for 15 eval '[ -z "$(on 0 pgrep -x windsock)" ]'

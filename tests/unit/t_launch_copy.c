@@ -9,9 +9,12 @@
 #include "lib/cluster/agent.h"
 #include "lib/cluster/carry.h"
 #include "lib/cluster/parcel.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "tests/unit/apart.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -154,8 +157,8 @@ static const char *found(const char *set, const char *home)
 
 	assert_int_equal(set ? setenv("WINDSOCK_CARRIED", set, 1) : unsetenv("WINDSOCK_CARRIED"),
 			 0);
-	line = arena_printf(&a, "export HOME=%s TMPDIR=/no/such/folder; %secho elsewhere", home,
-			    carry_look(&a, "tool", "\"$0\""));
+	line = arena_printf(&a, "cd %s && export HOME=%s TMPDIR=/no/such/folder; %secho elsewhere",
+			    home, home, carry_look(&a, "tool", "\"$0\""));
 	text_init(&t, &a);
 	child_answer((char *[]){(char *)"sh", (char *)"-c", (char *)(uintptr_t)line, (char *)"word",
 				NULL},
@@ -188,11 +191,52 @@ static void what_a_run_carried_is_found_and_nobody_elses(void **state UNUSED)
 	assert_non_null(strstr(is, "windsock." ID));
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
 		assert_string_equal(found(wrong[i], dir), "elsewhere\n");
+	/* a link may be another one the next moment */
+	assert_int_equal(
+		system(arena_printf(&a,
+				    "cd %s && mv windsock.* real && cp -r real/bin . && ln -s real "
+				    "windsock." ID ".$(uname -n)",
+				    dir)),
+		0);
+	assert_string_equal(found(ID " " SUM, dir),
+			    arena_printf(&a, "carried word %s/real/lib\n", dir));
+	assert_int_equal(system(arena_printf(&a, "rm %s/windsock.*", dir)), 0);
+	assert_string_equal(found(ID " " SUM, dir), "elsewhere\n");
 	if (geteuid() == 0) { /* made before us, by who saw the name */
-		assert_int_equal(system(arena_printf(&a, "chown -R 65534 %s", dir)), 0);
+		assert_int_equal(system(arena_printf(&a,
+						     "cd %s && mv real windsock." ID
+						     ".$(uname -n) && chown -R 65534 .",
+						     dir)),
+				 0);
 		assert_string_equal(found(ID " " SUM, dir), "elsewhere\n");
 	}
 	parcel_remove(dir);
+}
+
+/* A Ctrl-C while it was packed: no loop runs any more, and who would hold agents ends at once. */
+static int interrupted_before_it_begins(void)
+{
+	const struct rlimit cpu = {8, 8}; /* for who does not end, too */
+	struct host one = {.name = "192.0.2.1"};
+	const host_list hosts = {.v = &one, .n = 1};
+	const struct carry_opts o = {.hosts = &hosts, .rsh = "false"};
+	struct rusage used;
+	struct carry c;
+
+	interrupt_install();
+	if (setrlimit(RLIMIT_CPU, &cpu) || raise(SIGTERM) || carry_begin(&o, &a, &c, &e) < 0)
+		return 1;
+	if (c.n != 1 || c.hosts[0].trouble)
+		return 2;
+	carry_done(&c);
+	if (getenv("WINDSOCK_CARRIED"))
+		return 3;
+	return getrusage(RUSAGE_CHILDREN, &used) || used.ru_utime.tv_sec >= 2 ? 4 : 0;
+}
+
+static void an_interrupt_before_it_begins_ends_it(void **state UNUSED)
+{
+	assert_int_equal(apart(interrupted_before_it_begins), 0);
 }
 
 /* ---- the way there ---- */
@@ -276,6 +320,7 @@ int main(void)
 		cmocka_unit_test(only_a_folder_that_we_run_from_is_removed),
 		cmocka_unit_test(a_folder_is_removed_whole),
 		cmocka_unit_test(what_a_run_carried_is_found_and_nobody_elses),
+		cmocka_unit_test(an_interrupt_before_it_begins_ends_it),
 		cmocka_unit_test(what_was_asked_for_comes_first_and_once),
 	};
 
