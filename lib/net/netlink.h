@@ -87,14 +87,16 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
  * How to take away what decides of packets from @from to @to, for a shell; NULL: it is nothing
  * to take away, or this kernel does not tell (Linux 4.13), or it is a recording.
  * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route.
- * The second: a policy rule for these addresses, "ip rule del priority 100"; @from NULL: one
- * that decides before an address of our own is chosen.
+ * The second: the one policy rule for these addresses, "ip rule del priority 100 to 10.0.0.2/32",
+ * of which no other rule could be meant; @from: one that asks for it; NULL: one that decides before
+ * an address of our own is chosen; @forbidden: they are not just without a route, so what it leads
+ * to may forbid them.
  */
 struct arena;
 const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
 			       struct arena *a);
 const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
-			      struct arena *a);
+			      bool forbidden, struct arena *a);
 
 /* What is known of the neighbour @of behind interface @oif (RTM_GETNEIGH). */
 struct neighbour {

@@ -94,11 +94,25 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 
 /* ---- the rule that leads to a table, or forbids by itself ---- */
 struct rule {
-	const union addr *from, *to; /* from NULL: only rules that do not ask for it */
-	uint32_t priority;	     /* of the first that is for these addresses; 0: none is */
+	const union addr *from,
+		*to;	/* from: only rules that ask for it, as without it all is well */
+	bool forbidden; /* what decides says so: no mere lack of a route */
+	size_t n;	/* rules for these addresses that may decide */
+	struct one_rule {
+		uint32_t priority;
+		union addr from, to; /* family 0: any */
+		unsigned from_len, to_len;
+	} found;
+	size_t alike; /* so many rules would the command for the found one fit; it is one of them */
 };
 
-static void forget(void *arg) { ((struct rule *)arg)->priority = 0; }
+static void forget(void *arg)
+{
+	struct rule *x = arg;
+
+	x->n = 0;
+	x->found = (struct one_rule){0};
+}
 
 static bool covers(const struct nlattr *at, unsigned prefix, int family, const union addr *x)
 {
@@ -108,39 +122,93 @@ static bool covers(const struct nlattr *at, unsigned prefix, int family, const u
 	return !prefix || (x && bytes && addr_in_subnet(x, &net, prefix));
 }
 
-/* One for other interfaces, marks or services says nothing of these packets. */
+/* One for other interfaces, marks, users or services says nothing of these packets. */
+static bool is_for_others(const struct fib_rule_hdr *r, struct nlattr **tb)
+{
+	static const int others[] = {FRA_IIFNAME,   FRA_OIFNAME,     FRA_FWMARK,
+				     FRA_IP_PROTO,  FRA_SPORT_RANGE, FRA_DPORT_RANGE,
+				     FRA_UID_RANGE, FRA_TUN_ID,	     FRA_L3MDEV};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (tb[others[i]])
+			return true;
+	return (r->flags & FIB_RULE_INVERT) || r->tos;
+}
+
+/* False: it is no rule of that family. */
+static bool read_rule(const struct nlmsghdr *h, int family, struct nlattr **tb,
+		      struct one_rule *ret)
+{
+	const struct fib_rule_hdr *r = nlmsg_data(h);
+
+	if (h->nlmsg_type != RTM_NEWRULE || netlink_attrs(h, sizeof(*r), tb, FRA_MAX) < 0 ||
+	    r->family != family)
+		return false;
+	*ret = (struct one_rule){.priority = netlink_u32(tb[FRA_PRIORITY], 0),
+				 .from = addr_of(family, bytes_of(tb[FRA_SRC], family)),
+				 .to = addr_of(family, bytes_of(tb[FRA_DST], family)),
+				 .from_len = r->src_len,
+				 .to_len = r->dst_len};
+	return true;
+}
+
 static int take_rule(const struct nlmsghdr *h, void *arg)
 {
-	static const int others[] = {FRA_IIFNAME,  FRA_OIFNAME,	    FRA_FWMARK,
-				     FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE};
 	struct rule *x = arg;
 	struct nlattr *tb[FRA_MAX + 1];
 	const struct fib_rule_hdr *r = nlmsg_data(h);
-	uint32_t priority;
+	struct one_rule one;
 
-	if (h->nlmsg_type != RTM_NEWRULE || netlink_attrs(h, sizeof(*r), tb, FRA_MAX) < 0 ||
-	    r->family != x->to->sa.sa_family || (r->flags & FIB_RULE_INVERT) || r->tos)
+	if (!read_rule(h, x->to->sa.sa_family, tb, &one) || is_for_others(r, tb) ||
+	    !(x->from ? one.from_len : one.to_len) || !one.priority ||
+	    (r->action == FR_ACT_TO_TBL && !x->forbidden) ||
+	    !covers(tb[FRA_SRC], r->src_len, r->family, x->from) ||
+	    !covers(tb[FRA_DST], r->dst_len, r->family, x->to))
 		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (tb[others[i]])
-			return 0;
-	priority = netlink_u32(tb[FRA_PRIORITY], 0);
-	if ((r->src_len || r->dst_len) && priority && !x->priority &&
-	    covers(tb[FRA_SRC], r->src_len, r->family, x->from) &&
-	    covers(tb[FRA_DST], r->dst_len, r->family, x->to))
-		x->priority = priority;
+	if (!x->n++)
+		x->found = one;
 	return 0;
 }
 
-const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
-			      struct arena *a)
+static void forget_alike(void *arg) { ((struct rule *)arg)->alike = 0; }
+
+/* The kernel takes the first that has what the command names, whatever else that has. */
+static int count_alike(const struct nlmsghdr *h, void *arg)
 {
-	struct rule x = {.from = from, .to = to};
+	struct rule *x = arg;
+	const struct one_rule *f = &x->found;
+	struct nlattr *tb[FRA_MAX + 1];
+	struct one_rule one;
+
+	x->alike += read_rule(h, x->to->sa.sa_family, tb, &one) && one.priority == f->priority &&
+		    (!f->from_len ||
+		     (one.from_len == f->from_len && addr_equal(&one.from, &f->from))) &&
+		    (!f->to_len || (one.to_len == f->to_len && addr_equal(&one.to, &f->to)));
+	return 0;
+}
+
+static const char *selector(struct arena *a, const char *word, const union addr *x, unsigned len)
+{
+	struct addr_text at;
+
+	return len ? arena_printf(a, " %s %s/%u", word, addr_print(x, &at), len) : "";
+}
+
+/* Of several that may decide it is not known which does, and all may be needed. */
+const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
+			      bool forbidden, struct arena *a)
+{
+	struct rule x = {.from = from, .to = to, .forbidden = forbidden};
+	const struct one_rule *f = &x.found;
+	int family = to->sa.sa_family;
 	struct err ignored;
 
-	if (nl->recorded || (from && from->sa.sa_family != to->sa.sa_family) ||
-	    netlink_dump(nl, RTM_GETRULE, to->sa.sa_family, take_rule, forget, &x, &ignored) ||
-	    !x.priority)
+	if (nl->recorded || (from && from->sa.sa_family != family) ||
+	    netlink_dump(nl, RTM_GETRULE, family, take_rule, forget, &x, &ignored) || x.n != 1 ||
+	    netlink_dump(nl, RTM_GETRULE, family, count_alike, forget_alike, &x, &ignored) ||
+	    x.alike != 1)
 		return NULL;
-	return arena_printf(a, "%s rule del priority %u", ip_for(to->sa.sa_family), x.priority);
+	return arena_printf(a, "%s rule del priority %u%s%s", ip_for(family), f->priority,
+			    selector(a, "from", &f->from, f->from_len),
+			    selector(a, "to", &f->to, f->to_len));
 }

@@ -75,12 +75,53 @@ static int fit(struct mesh_self *s, struct err *e)
 	return 0;
 }
 
-static bool is_slow(const struct talk *t)
+/* There and back when nothing else was on the way; more is a queue's. */
+static uint64_t rtt_to(const struct mesh_self *s, size_t to)
 {
-	static const uint64_t least = 100 * NS_PER_MS, far = 50 * NS_PER_MS;
-	uint64_t rtt = t->rtt_ns < far ? t->rtt_ns : far; /* longer is a queue's */
+	uint64_t least = s->talks[to].rtt_ns, asked;
 
-	return t->state == TALK_DONE && t->took_ns > least + 10 * rtt;
+	for (size_t i = 0; i < s->reach.n; i++) {
+		const struct reach_result *x = &s->reach.v[i];
+
+		if (s->target_rank[x->target - s->targets.v] != to ||
+		    !port_state_is_reached(x->state) || !(x->ms > 0))
+			continue;
+		asked = (uint64_t)(x->ms * (float)NS_PER_MS);
+		least = asked < least ? asked : least;
+	}
+	return least;
+}
+
+/* A connection's first flights are small, and each takes a round trip. */
+static bool is_slow(const struct mesh_self *s, size_t to, const struct talk *t)
+{
+	static const uint64_t least = 100 * NS_PER_MS;
+
+	return t->state == TALK_DONE && t->way_ns > least && t->way_ns > least + 10 * rtt_to(s, to);
+}
+
+/* A few that stalled may have been crowded out by the others. */
+static int once_more(struct mesh_self *s, struct talk *v, const size_t *who, size_t n,
+		     struct err *e)
+{
+	enum { FEW = 4 };
+	struct talk few[FEW];
+	size_t which[FEW], stalled = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].state != TALK_STALLED)
+			continue;
+		if (stalled == FEW)
+			return 0;
+		aim(s, who[i], &few[stalled]);
+		few[stalled].bytes = v[i].bytes;
+		which[stalled++] = i;
+	}
+	if (run(s, few, stalled, FEW, e))
+		return -1;
+	for (size_t k = 0; k < stalled; k++)
+		v[which[k]] = few[k];
+	return 0;
 }
 
 /* Where bulk took long: is it so again, with more than what shapers let through at first? */
@@ -90,22 +131,22 @@ static int crawl(struct mesh_self *s, struct err *e)
 	size_t *who = arena_alloc(s->a, s->n * sizeof(*who)), n = 0;
 
 	for (size_t to = 0; to < s->n; to++) {
-		if (!is_slow(&s->talks[to]))
+		if (!is_slow(s, to, &s->talks[to]))
 			continue;
 		aim(s, to, &v[n]);
 		v[n].bytes *= 2;
 		who[n++] = to;
 	}
-	if (run(s, v, n, TALK_PARALLEL, e))
+	if (run(s, v, n, TALK_PARALLEL, e) || once_more(s, v, who, n, e))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].state == TALK_STALLED) {
 			s->talks[who[i]].state = TALK_STALLED;
 			s->talks[who[i]].began = true;
 		}
-		if (is_slow(&v[i]))
+		if (is_slow(s, who[i], &v[i]))
 			s->crawl_mbps[who[i]] =
-				(float)((double)v[i].bytes * 8e3 / (double)v[i].took_ns);
+				(float)((double)v[i].bytes * 8e3 / (double)v[i].way_ns);
 	}
 	return 0;
 }

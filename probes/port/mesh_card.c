@@ -28,7 +28,7 @@ static bool read_mac(const struct iface *i, unsigned char *ret)
 	       !is_none(ret);
 }
 
-/* Any card of a host may answer for any address of it. */
+/* Any card of a host may answer for any address of it, and any card of a bond for the bond. */
 void mesh_macs(const struct mesh_self *s, struct mesh_card *c)
 {
 	const struct inventory *inv = &s->f->inv;
@@ -38,7 +38,8 @@ void mesh_macs(const struct mesh_self *s, struct mesh_card *c)
 	if (!mine || s->idle || !read_mac(mine, c->macs[0]))
 		return;
 	for (size_t i = 0; i < inv->ifaces.n && n < MESH_MACS; i++)
-		if (inv->ifaces.v[i].index != mine->index && inv->ifaces.v[i].naddrs)
+		if (inv->ifaces.v[i].index != mine->index &&
+		    (inv->ifaces.v[i].naddrs || inv->ifaces.v[i].master == mine->index))
 			n += read_mac(&inv->ifaces.v[i], c->macs[n]);
 }
 
@@ -92,7 +93,8 @@ void mesh_put_strays(struct mesh_self *s, cJSON *line)
 		bool lost = mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i), fixed;
 		cJSON *o;
 
-		if (!lost || !find_neighbour(s, i, &x) || is_of(&s->cards[i], x.mac))
+		if (!lost || !find_neighbour(s, i, &x) || is_of(&s->cards[i], x.mac) ||
+		    mesh_goes_elsewhere(s, i))
 			continue;
 		fixed = x.state & NUD_PERMANENT;
 		if (!fixed && !right)
@@ -110,6 +112,7 @@ static bool find_route(struct mesh_self *s, size_t peer, const union addr *from,
 {
 	struct err ignored = {0};
 
+	*ret = (struct route){0};
 	return !netlink_route(&s->f->nl, &s->addrs[peer], 0, from, ret, &ignored) && ret->reachable;
 }
 
@@ -125,6 +128,8 @@ bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer)
 	       (find_route(s, peer, &mine->addr, &x) && x.oif && x.oif != mine->iface->index);
 }
 
+static bool is_forbidden(const struct route *x) { return x->why && !streq(x->why, "no route"); }
+
 /* What to take away, so that what goes to @peer leaves through our card. NULL: not known. */
 static const char *undo(struct mesh_self *s, size_t peer)
 {
@@ -135,9 +140,9 @@ static const char *undo(struct mesh_self *s, size_t peer)
 	if (to->sa.sa_family != mine->addr.sa.sa_family)
 		return NULL;
 	if (!find_route(s, peer, NULL, &x))
-		return netlink_undo_rule(&s->f->nl, NULL, to, s->a);
+		return netlink_undo_rule(&s->f->nl, NULL, to, is_forbidden(&x), s->a);
 	if (!find_route(s, peer, &mine->addr, &x))
-		return netlink_undo_rule(&s->f->nl, &mine->addr, to, s->a);
+		return netlink_undo_rule(&s->f->nl, &mine->addr, to, is_forbidden(&x), s->a);
 	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
 		return NULL;
 	return netlink_undo_route(&s->f->nl, &mine->addr, to, s->a);

@@ -49,7 +49,10 @@ static const char *row_text(const struct mesh_self *s, const struct reach_result
 	return line;
 }
 
-/* Of the @n answers from @v on those to a question that was asked again, a second later. */
+/*
+ * Of the @n answers from @v on those to a question that was asked again, a second later. All of
+ * them are one: what the first met was a neighbour not yet found, or a tunnel not yet dug.
+ */
 static size_t late_of(const struct reach_result *v, size_t n)
 {
 	const float late_ms = 900, prompt_ms = 300;
@@ -59,7 +62,7 @@ static size_t late_of(const struct reach_result *v, size_t n)
 		late += port_state_is_reached(v[k].state) && v[k].ms >= late_ms;
 		prompt += port_state_is_reached(v[k].state) && v[k].ms < prompt_ms;
 	}
-	return late + prompt == n ? late : 0;
+	return late + prompt != n ? 0 : late == n ? 1 : late;
 }
 
 /* A rank that was late itself has asked nothing again. */

@@ -34,6 +34,20 @@ static bool any_lost(const struct mesh *m, size_t x, size_t y)
 	return is_lost(mesh_at(m, x, y)) || is_lost(mesh_at(m, y, x));
 }
 
+/* The two have found each other's card, whatever is lost besides: by the secret that came back, or
+ * where some ports answer, and not with a refusal that ours would not have sent. */
+static bool has_met(const struct mesh *m, size_t from, size_t to)
+{
+	const struct mesh_cell *c = mesh_at(m, from, to);
+
+	return c->row && (c->talked || (c->bad < m->nodes[to].ports.n && c->cause != CAUSE_RESET));
+}
+
+static bool have_met(const struct mesh *m, size_t x, size_t y)
+{
+	return has_met(m, x, y) || has_met(m, y, x);
+}
+
 /* Both ways of it are explained by what is said of one of the two. */
 static void settle(struct mesh *m, size_t x, size_t y)
 {
@@ -81,13 +95,15 @@ static const char *own_mac(const struct mesh *m, const struct mesh_node *x)
 static void judge_twin(struct mesh *m, size_t first, size_t at)
 {
 	const struct mesh_node *x = &m->nodes[at], *y = &m->nodes[first];
-	index_list here = lost_with(m, at), there = lost_with(m, first);
 	bool v6 = x->addr.sa.sa_family == AF_INET6;
 	struct finding *f;
+	index_list here;
 
+	/* a switch sends nothing back where it came from; containers on one card (ipvlan) meet */
 	if (!x->mac || !y->mac || !streq(x->mac, y->mac) || !x->subnet || !y->subnet ||
-	    !streq(x->subnet, y->subnet) || !here.n || !there.n)
+	    !streq(x->subnet, y->subnet) || !any_lost(m, at, first) || have_met(m, at, first))
 		return;
+	here = lost_with(m, at);
 	f = say(m, "mesh.mac", at, &here);
 	for (size_t i = 0; i < m->n; i++) { /* bulk that stalls halfway is of it, too */
 		settle(m, first, i);
@@ -109,10 +125,15 @@ static void judge_twin(struct mesh *m, size_t first, size_t at)
 static void judge_noarp(struct mesh *m, size_t at)
 {
 	const struct mesh_node *x = &m->nodes[at];
-	index_list others = lost_with(m, at);
+	index_list others = {0};
 	struct finding *f;
 
-	if (!x->noarp || !others.n)
+	for (size_t i = 0; i < m->n && x->noarp; i++)
+		if (have_met(m, at, i)) /* it needs no ARP, as with ipvlan's mode l3 */
+			return;
+	if (x->noarp)
+		others = lost_with(m, at);
+	if (!others.n)
 		return;
 	f = say(m, "mesh.arp", at, &others);
 	finding_set(f, ST_FAIL,
@@ -130,7 +151,8 @@ static void judge_stray(struct mesh *m, const struct mesh_stray *s)
 	struct addr_text at;
 	struct finding *f;
 
-	if (!any_lost(m, s->from, s->to))
+	/* behind a repeater of a wireless network cards have its address, and are found */
+	if (!any_lost(m, s->from, s->to) || have_met(m, s->from, s->to))
 		return;
 	f = say(m, "mesh.arp", s->from, &other);
 	finding_set(f, ST_FAIL,
@@ -167,14 +189,25 @@ static size_t with_prefix(const struct mesh *m, const struct mesh_node *like)
 	return n;
 }
 
+/* A network of one host is what some clouds give, with a route to all others. */
+static bool lacks_route(const struct mesh *m, size_t from, size_t to)
+{
+	const struct mesh_node *x = &m->nodes[from];
+
+	return x->prefix < (x->addr.sa.sa_family == AF_INET ? 32 : 128) ||
+	       mesh_at(m, from, to)->cause == CAUSE_NO_ROUTE;
+}
+
 /* Of two of whom only one has the other in its network, is it the mask of @x that is odd? Of as
  * many the narrower one. */
 static bool is_odd(const struct mesh *m, const struct mesh_node *x, const struct mesh_node *y)
 {
-	size_t like_x = with_prefix(m, x), like_y = with_prefix(m, y);
+	size_t like_x, like_y;
 
-	if (!x->prefix || !y->prefix || contains(x, y) == contains(y, x))
+	if (x->prefix == y->prefix || !x->prefix || !y->prefix || contains(x, y) == contains(y, x))
 		return false;
+	like_x = with_prefix(m, x);
+	like_y = with_prefix(m, y);
 	return like_x < like_y || (like_x == like_y && x->prefix > y->prefix);
 }
 
@@ -186,7 +219,8 @@ static void judge_mask(struct mesh *m, size_t at)
 	struct finding *f;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (i != at && any_lost(m, at, i) && is_odd(m, x, &m->nodes[i])) {
+		if (i != at && any_lost(m, at, i) && !have_met(m, at, i) && lacks_route(m, at, i) &&
+		    is_odd(m, x, &m->nodes[i])) {
 			usual = usual ?: &m->nodes[i];
 			*LIST_ADD(m->a, &others) = i;
 		}

@@ -1,7 +1,9 @@
 /*
  * Where everything is reached in the end, and yet packets get lost, or crawl. A question that had
  * to be asked again is a second late: one alone is an accident; several that have one host in
- * common are its. A link on which so many are lost, or bulk takes so long, is no use for training.
+ * common are its. A link on which so many are lost is no use for training, nor is one host to
+ * which bulk takes long where the others are fast. Where all are slow, or the two that there are,
+ * that may be what there is between them: it is a warning.
  */
 #include "probes/port/mesh_judge.h"
 
@@ -18,11 +20,6 @@ static const char *name(const struct mesh *m, size_t at)
 	return at < m->n ? m->nodes[at].name : "each";
 }
 
-static bool has_end(const struct mesh *m, size_t cell, size_t at)
-{
-	return at == m->n || cell / m->n == at || cell % m->n == at;
-}
-
 static struct finding *say(struct mesh *m, const char *check, size_t at)
 {
 	struct finding *f = tally_add(&m->told, 0, "mesh", check,
@@ -35,20 +32,28 @@ static struct finding *say(struct mesh *m, const char *check, size_t at)
 }
 
 /* ---- lost ---- */
+/* The ways that have @at at one end, from it and to it; m->n: all ways. */
+static size_t ways_at(const struct mesh *m, size_t at) { return m->n * (at < m->n ? 2 : m->n); }
+
+static struct mesh_cell *way(const struct mesh *m, size_t at, size_t k)
+{
+	if (at == m->n)
+		return &m->cells[k];
+	return k < m->n ? mesh_at(m, at, k) : mesh_at(m, k - m->n, at);
+}
+
+static size_t to_of(const struct mesh *m, const struct mesh_cell *c)
+{
+	return (size_t)(c - m->cells) % m->n;
+}
+
 /* All answers that were late, or (@at a node) those with it at one end. */
-static size_t late_at(const struct mesh *m, size_t at, index_list *ret_others)
+static size_t late_at(const struct mesh *m, size_t at)
 {
 	size_t late = 0;
 
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		size_t from = i / m->n, to = i % m->n, other = from == at ? to : from;
-
-		if (!m->cells[i].late || !has_end(m, i, at))
-			continue;
-		late += m->cells[i].late;
-		if (at < m->n && (!ret_others->n || ret_others->v[ret_others->n - 1] != other))
-			*LIST_ADD(m->a, ret_others) = other;
-	}
+	for (size_t k = 0; k < ways_at(m, at); k++)
+		late += way(m, at, k)->late;
 	return late;
 }
 
@@ -56,49 +61,57 @@ static size_t asked_at(const struct mesh *m, size_t at)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (m->cells[i].row && has_end(m, i, at))
-			n += m->nodes[i % m->n].ports.n;
+	for (size_t k = 0; k < ways_at(m, at); k++)
+		if (way(m, at, k)->row)
+			n += m->nodes[to_of(m, way(m, at, k))].ports.n;
 	return n;
 }
 
 /* The end that nearly all of them have in common, with more than one other host; m->n: none. */
 static size_t culprit(const struct mesh *m, size_t all)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		index_list others = {0};
+	for (size_t i = 0; i < m->n && m->n > 2; i++) {
+		size_t others = 0;
 
-		if (m->n > 2 && 4 * late_at(m, i, &others) >= 3 * all && others.n > 1)
+		if (4 * late_at(m, i) < 3 * all)
+			continue;
+		for (size_t k = 0; k < m->n; k++)
+			others += mesh_at(m, i, k)->late || mesh_at(m, k, i)->late;
+		if (others > 1)
 			return i;
 	}
 	return m->n;
 }
 
-/* What stalled there, or was not answered once, met the same. */
-static void settle(struct mesh *m, size_t at)
+/* What stalled there, or was not answered once, met the same. False: there was no such thing. */
+static bool settle(struct mesh *m, size_t at)
 {
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		struct mesh_cell *c = &m->cells[i];
-		bool part = c->cause == CAUSE_DROPPED && c->bad < m->nodes[i % m->n].ports.n;
+	bool any = false;
 
-		if (has_end(m, i, at) && mesh_cell_is_bad(c) && !c->rule &&
-		    (part || mesh_is_bulk((enum port_cause)c->cause)))
+	for (size_t k = 0; k < ways_at(m, at); k++) {
+		struct mesh_cell *c = way(m, at, k);
+		bool part = c->cause == CAUSE_DROPPED && c->bad < m->nodes[to_of(m, c)].ports.n;
+
+		if (mesh_cell_is_bad(c) && !c->rule &&
+		    (part || mesh_is_bulk((enum port_cause)c->cause))) {
 			c->cause = CAUSE_LINK;
+			any = true;
+		}
 	}
+	return any;
 }
 
 /* The host that loses most of what is lost, or m->n, into @ret_at. False: nothing to speak of. */
 static bool judge_late(struct mesh *m, size_t *ret_at)
 {
-	index_list ignored = {0};
-	size_t all = late_at(m, m->n, &ignored), late, asked;
+	size_t all = late_at(m, m->n), late, asked;
 	struct finding *f;
 	bool grave;
 
 	if (all < LEAST_LATE)
 		return false;
 	*ret_at = culprit(m, all);
-	late = late_at(m, *ret_at, &ignored);
+	late = late_at(m, *ret_at);
 	asked = asked_at(m, *ret_at);
 	grave = late >= GRAVE_LATE && late * GRAVE_PART >= asked;
 	f = say(m, "mesh.loss", *ret_at);
@@ -109,7 +122,7 @@ static bool judge_late(struct mesh *m, size_t *ret_at)
 		    *ret_at < m->n ? " there" : ", at no one host more than elsewhere");
 	finding_expect(f, "none");
 	if (grave)
-		settle(m, *ret_at);
+		(void)settle(m, *ret_at);
 	return true;
 }
 
@@ -149,33 +162,41 @@ static float crawl_of(const struct mesh *m, size_t host, bool in)
 	return slow * 4 >= all * 3 && sum < LEAST_MBPS ? sum : 0;
 }
 
-static void say_crawl(struct mesh *m, size_t at, const char *what, float mbps)
+static void say_crawl(struct mesh *m, size_t at, const char *what, float mbps, bool alone)
 {
+	bool stalls = settle(m, at);
 	struct finding *f = say(m, "mesh.bandwidth", at);
 
-	finding_set(f, ST_FAIL, "%s only %.2g Mbit/s", what, (double)mbps);
+	finding_set(f, alone || stalls ? ST_FAIL : ST_WARN, "%s only %.2g Mbit/s", what,
+		    (double)mbps);
 	finding_expect(f, "far more than %.0f Mbit/s", (double)LEAST_MBPS);
 }
 
 /* Of two hosts either may be the slow one. */
 static void judge_crawl(struct mesh *m, size_t lossy)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		float out = crawl_of(m, i, false), in = crawl_of(m, i, true);
+	float *out = arena_alloc(m->a, m->n * sizeof(*out)), *in, worst;
+	size_t slow = 0;
 
-		if (i == lossy || (!(out > 0) && !(in > 0)))
+	in = arena_alloc(m->a, m->n * sizeof(*in));
+	for (size_t i = 0; i < m->n; i++) {
+		out[i] = crawl_of(m, i, false);
+		in[i] = crawl_of(m, i, true);
+		slow += out[i] > 0 || in[i] > 0;
+	}
+	for (size_t i = 0; i < m->n; i++) {
+		worst = out[i] > 0 && (out[i] < in[i] || !(in[i] > 0)) ? out[i] : in[i];
+		if (i == lossy || !(worst > 0))
 			continue;
 		if (m->n == 2) {
-			say_crawl(m, m->n, "bulk data gets", out > 0 ? out : in);
-			settle(m, m->n);
+			say_crawl(m, m->n, "bulk data gets", out[i] > 0 ? out[i] : in[i], false);
 			return;
 		}
 		say_crawl(m, i,
-			  out > 0 && in > 0 ? "sends and receives"
-			  : out > 0	    ? "sends"
-					    : "receives",
-			  out > 0 && (out < in || !(in > 0)) ? out : in);
-		settle(m, i);
+			  out[i] > 0 && in[i] > 0 ? "sends and receives"
+			  : out[i] > 0		  ? "sends"
+						  : "receives",
+			  worst, slow * 2 < m->n);
 	}
 }
 

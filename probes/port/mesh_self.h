@@ -4,7 +4,7 @@
 #include "probes/port/mesh.h"
 #include "probes/port/talk.h"
 
-enum { MESH_MACS = 4, MESH_NETS = 4 };
+enum { MESH_MACS = 16, MESH_NETS = 4 };
 struct mesh_net {
 	union addr at; /* family 0: none */
 	unsigned prefix;

@@ -34,6 +34,26 @@ static const struct {
 	 NULL,
 	 NULL,
 	 NULL},
+	/* a network of one host, as some clouds give it, and a port that is closed; and all of
+	 * them; but where it has no route to them it is the mask */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.6", "10.0.0.6/32", FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.6", "10.0.0.6/32", ",\"row\":[\"f g -\",\"o . 1\",\"\"]")},
+	 NULL,
+	 NULL,
+	 NULL},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.6", "10.0.0.6/32", ",\"row\":[\"u r -\",\"o . 1\",\"\"]")},
+	 "mesh.netmask",
+	 "c",
+	 "sudo ip address add 10.0.0.6/24 dev e0 && sudo ip address del 10.0.0.6/32 dev e0"},
 	/* two networks beside each other: a route, or a security group, and nobody's mask */
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
@@ -55,6 +75,14 @@ static const struct {
 	 NULL,
 	 NULL,
 	 NULL},
+	/* containers that share a card meet, whatever their firewall stops */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", MAC(1) FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
+	       MAC(2) ",\"talks\":\"+.+\",\"row\":[\"f g -\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", MAC(2) ",\"row\":[\"f g -\",\"f g -\",\"\"]")},
+	 NULL,
+	 NULL,
+	 NULL},
 	/* whose entry is wrong is told by who has it */
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24",
 	       ",\"row\":[\"\",\"o . 1\",\"f g "
@@ -69,17 +97,34 @@ static const struct {
 	       ",\"row\":[\"\",\"o . 1\",\"f g "
 	       "-\"],\"strays\":[{\"to\":2,\"mac\":\"02:00:00:00:00:09\"}]"),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
-	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", ",\"row\":[\"f L -\",\"o . 1\",\"\"]")},
 	 "mesh.arp",
 	 "a",
 	 "sudo ip neigh flush to 10.0.0.3"},
+	/* behind a repeater: what comes from there is answered */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24",
+	       ",\"row\":[\"\",\"o . 1\",\"f g "
+	       "-\"],\"strays\":[{\"to\":2,\"mac\":\"02:00:00:00:00:09\"}]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"u n -\",\"o . 1\"]"),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
 	       MAC(2) ",\"noarp\":true,\"row\":[\"f g -\",\"\",\"f g -\"]"),
-	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"u n -\",\"\"]")},
 	 "mesh.arp",
 	 "b",
 	 "sudo ip link set dev e0 arp on"},
+	/* it has met one of them: a card of its kind needs none */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"f g -\",\"o . 1\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
+	       MAC(2) ",\"noarp\":true,\"row\":[\"f g -\",\"\",\"o . 1\"]"),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
 };
 
 static void take(struct mesh *m, const struct mesh_opts *o, struct arena *a,
@@ -167,6 +212,15 @@ static void lost_or_slow(void **state)
 		 RATE,
 		 "c",
 		 ST_FAIL},
+		/* all are slow, so that is what there is between them; unless it is none at all */
+		{{SLOW("0,1.5,1.5", ".++"), SLOW("1,0,1", "+.+"), SLOW("2,2,0", "++.")},
+		 RATE,
+		 "a",
+		 ST_WARN},
+		{{SLOW("0,1.5,1.5", ".y+"), SLOW("1,0,1", "+.+"), SLOW("2,2,0", "++.")},
+		 RATE,
+		 "a",
+		 ST_FAIL},
 		/* one pair of several; or altogether it is enough */
 		{{SLOW("0,0,1.5", ".++"), SLOW("0,0,0", "+.+"), SLOW("0,0,0", "++.")},
 		 NULL,
@@ -197,7 +251,7 @@ static void lost_or_slow(void **state)
 						k, (int)('a' + k), k + 1, all[i].said[k]);
 		take(&m, &o, &a, lines);
 		mesh_loss(&m);
-		assert_int_equal(m.told.items.n, all[i].subject != NULL);
+		assert_int_equal(m.told.items.n > 0, all[i].subject != NULL);
 		if (all[i].subject) {
 			const struct finding *f = m.told.items.v[0].f;
 

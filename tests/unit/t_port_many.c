@@ -230,6 +230,25 @@ static void what_all_say_of_themselves(void **state UNUSED)
 	}
 }
 
+/* Everything is lost and late between all of them: soon said, in little memory, and of no card. */
+static void below_tcp(void **state UNUSED)
+{
+	AUTO(many_done) struct many x;
+
+	many_make(&x, MANY, "table", CAUSE_DROPPED);
+	for (size_t i = 0; i < MANY; i++)
+		x.m.nodes[i].mac = arena_printf(&x.a, "02:00:00:00:%02zx:%02zx", i >> 8, i & 255);
+	for (size_t i = 0; i < (size_t)MANY * MANY; i++)
+		x.m.cells[i].late = 1;
+	mesh_link(&x.m);
+	assert_int_equal(x.m.told.items.n, 0);
+	mesh_loss(&x.m);
+	assert_int_equal(x.m.told.items.n, 1);
+	assert_string_equal(x.m.told.items.v[0].f->subject, "between hosts");
+	tally_emit(&x.m.told);
+	(void)many_end(&x);
+}
+
 /* ---- told ---- */
 static union addr parsed(const char *text)
 {
@@ -309,6 +328,7 @@ int main(void)
 		cmocka_unit_test(by_manager),
 		cmocka_unit_test(where_the_rule_is),
 		cmocka_unit_test(what_all_say_of_themselves),
+		cmocka_unit_test(below_tcp),
 		cmocka_unit_test(a_rule_is_told_once),
 	};
 

@@ -75,34 +75,77 @@ static void strangers(void **state)
 	talk_close(d);
 }
 
+/* A process that takes one connection, answers its hello, and does @then. */
+static pid_t listener(struct talk *t, void (*then)(int fd))
+{
+	AUTO_CLOSE int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t n = sizeof(t->to);
+	char hello[TALK_HELLO];
+	pid_t pid;
+	int fd;
+
+	assert_int_equal(bind(s, &t->to.sa, sizeof(t->to.v4)) || listen(s, 1) ||
+				 getsockname(s, &t->to.sa, &n),
+			 0);
+	pid = fork();
+	if (pid)
+		return pid;
+	fd = accept(s, NULL, NULL);
+	if (recv(fd, hello, sizeof(hello), MSG_WAITALL) == TALK_HELLO)
+		(void)!send(fd, "", 1, MSG_NOSIGNAL);
+	then(fd);
+	_exit(0);
+}
+
+static void wait_long(int fd)
+{
+	(void)fd;
+	(void)poll(NULL, 0, 3000);
+}
+
 /* Whoever answers the hello and then reads nothing: that is what a black hole looks like. */
 static void stall(void **state)
 {
-	AUTO_CLOSE int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
 	struct talk t = aim(0);
-	socklen_t n = sizeof(t.to);
 	uint64_t start = now_ns();
 	struct err e = {0};
-	pid_t pid;
 
 	(void)state;
-	assert_int_equal(bind(s, &t.to.sa, sizeof(t.to.v4)) || listen(s, 1) ||
-				 getsockname(s, &t.to.sa, &n),
-			 0);
 	t.bytes = 64 << 20;
-	pid = fork();
-	if (!pid) {
-		char hello[TALK_HELLO];
-
-		fd = accept(s, NULL, NULL);
-		if (recv(fd, hello, sizeof(hello), MSG_WAITALL) == TALK_HELLO)
-			(void)!send(fd, "", 1, MSG_NOSIGNAL);
-		(void)poll(NULL, 0, 3000);
-		_exit(0);
-	}
+	assert_true(listener(&t, wait_long) > 0);
 	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 2, -1, &e), 0);
 	assert_int_equal(t.state, TALK_STALLED);
 	assert_true(now_ns() - start < 2500 * NS_PER_MS);
+}
+
+enum { LATE_MS = 600 };
+static void read_late(int fd)
+{
+	unsigned char bite[4096], answer[8] = {0};
+	uint64_t all = 0;
+	ssize_t n;
+
+	(void)poll(NULL, 0, LATE_MS);
+	while ((n = recv(fd, bite, sizeof(bite), 0)) > 0)
+		all += (uint64_t)n;
+	for (size_t i = 0; i < sizeof(answer); i++)
+		answer[i] = (unsigned char)(all >> 8 * i);
+	(void)!send(fd, answer, sizeof(answer), MSG_NOSIGNAL);
+}
+
+/* A busy host's program may be late: that is not the way's. */
+static void late(void **state)
+{
+	struct talk t = aim(0);
+	struct err e = {0};
+
+	(void)state;
+	t.bytes = 64 << 10;
+	assert_true(listener(&t, read_late) > 0);
+	assert_int_equal(talk_run(&t, 1, 1, 3 * NS_PER_S, -1, &e), 0);
+	assert_int_equal(t.state, TALK_DONE);
+	assert_true(t.took_ns >= (LATE_MS - 100) * NS_PER_MS);
+	assert_true(t.way_ns > 0 && t.way_ns < t.took_ns / 2);
 }
 
 /* One of the ports that the caller names, and none where all are taken. */
@@ -147,8 +190,10 @@ static void stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many),	 cmocka_unit_test(for_a_while), cmocka_unit_test(strangers),
-		cmocka_unit_test(stall), cmocka_unit_test(ports),	cmocka_unit_test(stopped),
+		cmocka_unit_test(many),	     cmocka_unit_test(for_a_while),
+		cmocka_unit_test(strangers), cmocka_unit_test(stall),
+		cmocka_unit_test(late),	     cmocka_unit_test(ports),
+		cmocka_unit_test(stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
