@@ -11,6 +11,7 @@ enum {
 	DISAGREE = 76, /* ... and not all did */
 	FAINT = 46,
 	DROPPED = 68,
+	BETTER = 6, /* more than what it explains */
 };
 
 static bool all_say(const struct cause *c, const char *words)
@@ -41,6 +42,46 @@ static void store(struct explanation *x)
 		      "down, or a firewall rejects");
 	route->weight = FAINT;
 	route->is_echo = true;
+}
+
+/* 172.17.0.2 and so on, which docker's bridge gives to its containers. */
+static bool is_of_bridge(const char *addr) { return starts_with(addr, "172.17.0."); }
+
+/* Asked in vain for a store at docker's bridge, and is not known to sit there too. */
+static const struct log_event *asked_bridge(const struct why *w, const struct cause *c,
+					    struct extract *ret_to)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+
+		endpoint_of(w, e, ret_to);
+		if (is_of_bridge(ret_to->addr) && !is_of_bridge(e->who.host) &&
+		    !actors_offered(&w->actors, ret_to->addr) && strstr(e->text, "timed out"))
+			return e;
+	}
+	return NULL;
+}
+
+/* Whoever asks from another network cannot reach a container behind docker's bridge. */
+static void behind_bridge(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct extract to = {0};
+	const struct cause *met = explain_find(x, "PT-004");
+	const struct log_event *e = asked_bridge(w, met, &to);
+	struct cause copy, *c;
+
+	if (!e)
+		return;
+	copy = *met; /* the list may grow */
+	c = explain_add(w, a, x, "IF-008");
+	if (isdigit((unsigned char)*e->who.host) && !starts_with(e->who.host, "172."))
+		explain_reason(
+			c, &copy, copy.weight + BETTER,
+			arena_printf(a, "%s looked for the store at %s, and is not on that bridge",
+				     who_text(a, &e->who), to.addr));
+	else
+		explain_suspect(c, copy.weight - 1, "docker gives such addresses to containers");
+	c->first = c->first ? c->first : e;
 }
 
 /* Of one log that was written while both went on; what each says by itself may be in any order. */
@@ -130,6 +171,7 @@ void meeting(struct why *w, struct arena *a, struct explanation *x)
 {
 	store(x);
 	came_late(x);
+	behind_bridge(w, a, x);
 	if (!absentee(w, a, x))
 		dropped(x);
 }

@@ -146,11 +146,14 @@ static const char *pod_tag(const char *p, struct log_who *w)
 	return p > q + 1 && p[0] == ' ' && p[1] == '[' ? p + 1 : NULL;
 }
 
-/* "pair.cc: ", "urllib3.exceptions.NewConnectionError: ": no host has such a name. */
+/* "pair.cc: ", "urllib3.exceptions.NewConnectionError: ", Ascend's "EI0006: [PID: 7]": no host has
+ * such a name. */
 static bool is_code(const char *p, size_t n)
 {
 	static const char *const ends[] = {".cc", ".py", "Error", "Exception", "Exit"};
 
+	if (*p == 'E' && starts_with(p + n, ": [PID"))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		size_t len = strlen(ends[i]);
 

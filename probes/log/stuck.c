@@ -4,6 +4,7 @@
 enum {
 	SUSPECTED = 56 /* beside what only says that it hangs */,
 	CRASHED = 60,
+	WANTED = 70,
 	FAINT = 46, /* the log ends there, and that is all */
 };
 
@@ -33,6 +34,16 @@ static void never_came(struct why *w, struct arena *a, struct explanation *x)
 		c->because = x->notes.v[x->notes.n - 1];
 }
 
+/* Who finds the TPU taken goes without it; a program that then fails for want of one says so. */
+static void without_tpu(struct explanation *x)
+{
+	const struct cause *failed = explain_find(x, "APP-001");
+
+	if (failed && failed->first && !failed->is_over && strcasestr(failed->first->text, "TPU"))
+		explain_suspect(explain_find(x, "TPU-002"), WANTED,
+				"the error that the program ended with speaks of the TPU");
+}
+
 void stuck(struct why *w, struct arena *a, struct explanation *x)
 {
 	struct cause *p2p = explain_find(x, "GPU-015"), *mnnvl = explain_find(x, "GPU-049");
@@ -42,6 +53,7 @@ void stuck(struct why *w, struct arena *a, struct explanation *x)
 	never_came(w, a, x);
 	if (explain_has_reason(x) || why_has_worked(w))
 		return;
+	without_tpu(x);
 	if (explain_find(x, "KRN-006"))
 		explain_suspect(mnnvl, CRASHED, "a process crashed after NCCL had chosen it");
 	if (timed_out)

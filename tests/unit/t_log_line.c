@@ -48,6 +48,8 @@ static const struct {
 	{"worker-1  | boom", "boom", "worker-1", -1, -1, 0, 0},
 	{"v2.api.TrainError: boom", "v2.api.TrainError: boom", "", -1, -1, 0, 0},
 	{"net/tcp/pair4.cc: boom", "net/tcp/pair4.cc: boom", "", -1, -1, 0, 0},
+	{"[rank2]: EJ0001: [PID: 7] boom", "EJ0001: [PID: 7] boom", "", 2, -1, 0, 0},
+	{"EJ0001: [pid 7] boom", "[pid 7] boom", "EJ0001", -1, -1, 0, 0},
 	{"(RayWorker pid=4009, ip=10.0.0.7) boom", "boom", "10.0.0.7", -1, -1, 4009, 0},
 	{"(EngineCore pid=12) ERROR 07-01 12:00:00 [core.py:1] boom", "boom", "", -1, -1, 12,
 	 CLOCK_KIND_DAY},
