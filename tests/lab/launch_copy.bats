@@ -60,7 +60,7 @@ teardown() {
         run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" $copy -- who
         [[ $stderr == *"rank_probe there ended with exit code "*": nothing can come on stdin: a login script has redirected it"* ]]
         [[ $stderr != *descriptor* && $stderr != *disk* ]]
-        hide
+        [ -n "$copy" ] || hide
     done
     [ -z "$(folders)" ]
 }
@@ -95,6 +95,7 @@ teardown() {
     sed -i "s|export |export PATH=$PWD/other:\$PATH |" rsh
     [ -z "$LIBRARY" ] || on 1 umount "$(realpath "$LIBRARY")"
     run -1 --separate-stderr on 0 "$P" --hosts node1,node2 --rsh "$PWD/rsh" -- who
+    echo "$stderr"
     [[ $stderr == *"node1 has version 9.9.9 and this is $version: install the same on both, or let --copy-self"* ]]
     copied
     on 0 "$P" --serve --wait 1 --no-local -- who >"$OUT" 2>"$ERR" 3>&- &
