@@ -55,15 +55,16 @@ static inline void close_fds(unsigned first, unsigned last)
 /* All but these two, and the standard three; -1: there is no such one. */
 static inline void close_fds_but(int a, int b)
 {
-	unsigned lo = (unsigned)(a < b ? a : b), hi = (unsigned)(a < b ? b : a);
+	unsigned from = 3;
+	const int keep[] = {a < b ? a : b, a < b ? b : a};
 
-	if (a >= 3 && b >= 3) {
-		close_fds(3, lo - 1);
-		close_fds(lo + 1, hi - 1);
-	} else {
-		close_fds(3, hi - 1);
+	for (size_t i = 0; i < 2; i++) {
+		if (keep[i] < (int)from)
+			continue;
+		close_fds(from, (unsigned)keep[i] - 1);
+		from = (unsigned)keep[i] + 1;
 	}
-	close_fds(hi + 1, ~0u);
+	close_fds(from, ~0u);
 }
 
 #endif

@@ -68,14 +68,14 @@ static size_t late_of(const struct reach_result *v, size_t n)
 /* A rank that was late itself has asked nothing again. */
 static void put_late(struct mesh_self *s, cJSON *line)
 {
-	size_t *late = arena_alloc(s->a, s->n * sizeof(*late)), all = 0, n;
+	size_t *late = arena_alloc(s->a, s->n * sizeof(*late)), all = 0, n, rank;
 	cJSON *list;
 
 	for (size_t i = 0; i < s->reach.n; i += n) {
 		n = s->reach.v[i].target->ports.n;
-		late[s->target_rank[s->reach.v[i].target - s->targets.v]] =
-			late_of(&s->reach.v[i], n);
-		all += late_of(&s->reach.v[i], n);
+		rank = s->target_rank[s->reach.v[i].target - s->targets.v];
+		late[rank] = late_of(&s->reach.v[i], n);
+		all += late[rank];
 	}
 	if (!all || s->resent < all)
 		return;

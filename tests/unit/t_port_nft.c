@@ -251,6 +251,24 @@ static void verdicts(void **state)
 	}
 }
 
+static void parse(const char *rules, struct arena *a, struct nft *ret)
+{
+	const char *json = quoted(a, rules);
+	struct err e = {0};
+
+	assert_int_equal(nft_parse(json, strlen(json), a, ret, &e), 0);
+}
+
+/* From 10.0.0.1 to its own port 5. */
+static void rules_and_packet(const char *rules, struct arena *a, struct nft *n,
+			     struct nft_packet *p)
+{
+	parse(rules, a, n);
+	assert_int_equal(addr_parse("10.0.0.1", &p->from), 0);
+	p->to = p->from;
+	addr_set_port(&p->to, 5);
+}
+
 /* Each base chain for itself, the card's too. */
 static void all_that_stop(void **state)
 {
@@ -269,14 +287,9 @@ static void all_that_stop(void **state)
 	AUTO(nft_done) struct nft n, at_card;
 	struct nft_packet p = {.input = true};
 	struct nft_answer x[4];
-	struct err e = {0};
-	const char *json = quoted(&a, rules);
 
 	(void)state;
-	assert_int_equal(nft_parse(json, strlen(json), &a, &n, &e), 0);
-	assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
-	p.to = p.from;
-	addr_set_port(&p.to, 5);
+	rules_and_packet(rules, &a, &n, &p);
 	assert_int_equal(nft_judge_all(&n, &p, x, 4), 3);
 	assert_string_equal(x[0].chain->name, "p");
 	assert_string_equal(x[1].chain->name, "a");
@@ -285,8 +298,7 @@ static void all_that_stop(void **state)
 	addr_set_port(&p.to, 6);
 	assert_int_equal(nft_judge_all(&n, &p, x, 4), 0);
 
-	json = quoted(&a, card);
-	assert_int_equal(nft_parse(json, strlen(json), &a, &at_card, &e), 0);
+	parse(card, &a, &at_card);
 	p.iface = "eth0";
 	assert_int_equal(nft_judge_all(&at_card, &p, x, 4), 1);
 	assert_string_equal(nft_describe(&x[0], &a), "netdev t i, handle 2: drop");
@@ -306,14 +318,9 @@ static void sent_elsewhere(void **state)
 	AUTO(nft_done) struct nft n;
 	struct nft_packet p = {.input = true};
 	struct nft_answer x[4];
-	struct err e = {0};
-	const char *json = quoted(&a, rules);
 
 	(void)state;
-	assert_int_equal(nft_parse(json, strlen(json), &a, &n, &e), 0);
-	assert_int_equal(addr_parse("10.0.0.1", &p.from), 0);
-	p.to = p.from;
-	addr_set_port(&p.to, 5);
+	rules_and_packet(rules, &a, &n, &p);
 	assert_int_equal(nft_judge(&n, &p).verdict, NFT_ACCEPT); /* no rule drops it */
 	assert_int_equal(nft_judge_all(&n, &p, x, 4), 1);
 	assert_string_equal(nft_describe(&x[0], &a),
