@@ -1,12 +1,31 @@
-/* --for: a burn-in, beside the other ways to say how long a run is. */
+/* --for, a burn-in, and --within, beside the other ways to say how long a run is. */
 #include "bench/sweep/asked.h"
 #include "lib/core/units.h"
+
+static int ask_within(const struct asked *q, struct err *e)
+{
+	if (q->job.rank.sweep.for_ns)
+		return err_set(e, ERR_USAGE,
+			       "--for goes on until its time is over, --within ends as soon as all "
+			       "is measured: leave one of them out");
+	if (!q->cycles)
+		return err_set(e, ERR_USAGE,
+			       "-N 0 goes on until it is stopped, --within says how "
+			       "long: leave one of them out");
+	if (q->flags.pairs)
+		return err_set(e, ERR_USAGE,
+			       "--within is of a table of sizes, which --pairs and --find-slow do "
+			       "not make: leave it out");
+	return 0;
+}
 
 int ask_for(const struct asked *q, struct err *e)
 {
 	uint64_t time = q->job.rank.sweep.for_ns;
 	struct unit_buf b, t;
 
+	if (q->job.rank.sweep.within_ns && ask_within(q, e))
+		return -1;
 	if (!time)
 		return 0;
 	if (q->cycles != ASK_NOT_GIVEN)

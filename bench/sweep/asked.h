@@ -34,12 +34,12 @@ struct asked {
 	struct job_opts job; /* without where, and without the lines for its head */
 };
 
-enum { ASKED_NROWS = 59 };
+enum { ASKED_NROWS = 60 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
 
 /* --- ask_for.c --- */
-/* What --for goes with, and what not. */
+/* What --for and --within go with, and what not. */
 int ask_for(const struct asked *q, struct err *e) MUST_CHECK;
 /* What it goes through where no size was named. */
 void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *ret);

@@ -50,6 +50,10 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	 AT(job.rank.sweep.aggregate), .min = 1, .max = 1000000, .def = "1"},
 	{'N', "run_cycles", "N", "go through all sizes so often; 0: until stopped", OPT_UINT,
 	 AT(cycles), .def = "1"},
+	{0, "within", "TIME",
+	 "fit into so much: fewer iterations of what takes long, and no sizes that take longer",
+	 OPT_DURATION, AT(job.rank.sweep.within_ns), .min = NS_PER_S, .max = 366 * 86400 * NS_PER_S,
+	 .def = "20s, if no size is given"},
 	{0, "for", "TIME",
 	 "burn-in: go through all sizes again and again for so long (30m, 8h), one row of each at "
 	 "the end; has bandwidth sunk meanwhile?",

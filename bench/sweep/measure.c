@@ -264,12 +264,24 @@ static int room_for_times(struct sweep *s, uint64_t iters, struct err *e)
 	return room(&s->sorted, n, e);
 }
 
-int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct err *e)
+void measure_aim(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t late)
 {
-	const struct comm_request q = coll_request(c, &s->buffers);
+	size_t shift = (size_t)late * dtype_size(c->type);
+
+	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
+	s->buffers = (struct coll_buffers){.send = (char *)s->allocated[0] + shift,
+					   .recv = (char *)s->allocated[1] + shift};
+}
+
+int measure_roughly(struct sweep *s, struct coll_case *c, uint64_t bytes, double *ret,
+		    struct err *e)
+{
+	struct comm_request q;
 	uint64_t start;
 	int n = 0;
 
+	measure_aim(s, c, bytes, 0);
+	q = coll_request(c, &s->buffers);
 	if (comm_run(s->comm, &q, e) || comm_barrier(s->comm, e))
 		return -1;
 	for (start = now_ns(); n < 3; n++)

@@ -113,8 +113,8 @@ static int run_sweep(struct rank *r, struct err *e)
 	}
 	result = sweep_run(&s, e);
 	r->all_know |= s.all_know;
-	if (s.timed_out && !r->comm->rank)
-		tell_timed_out(r);
+	if ((s.timed_out || s.fewer) && !r->comm->rank)
+		tell_fitted(r, &s);
 	return result;
 }
 

@@ -256,7 +256,11 @@ static void on_next(struct story *s, const cJSON *event)
 		     of < 0 ? s->total : (uint64_t)of);
 }
 
-static void on_timed_out(struct story *s, const cJSON *event UNUSED) { s->timed_out = true; }
+static void on_fitted(struct story *s, const cJSON *event)
+{
+	s->timed_out = cJSON_IsTrue(json_get(event, "timed_out"));
+	s->fewer_from = (uint64_t)json_get_num(event, "fewer_from", 0);
+}
 
 void story_event(const cJSON *event, void *story)
 {
@@ -264,11 +268,11 @@ void story_event(const cJSON *event, void *story)
 		const char *name;
 		void (*take)(struct story *s, const cJSON *event);
 	} known[] = {
-		{"world", on_world},	     {"next", on_next},	  {"row", on_row},
-		{"units", on_units},	     {"rail", on_rail},	  {"pair", on_pair},
-		{"lost", on_lost},	     {"died", on_died},	  {"finding", on_finding},
-		{"counters", on_counters},   {"broke", on_broke}, {"crew", on_crew},
-		{"timed_out", on_timed_out},
+		{"world", on_world},	   {"next", on_next},	{"row", on_row},
+		{"units", on_units},	   {"rail", on_rail},	{"pair", on_pair},
+		{"lost", on_lost},	   {"died", on_died},	{"finding", on_finding},
+		{"counters", on_counters}, {"broke", on_broke}, {"crew", on_crew},
+		{"fitted", on_fitted},
 	};
 	const char *name = json_get_str(event, "ev");
 

@@ -65,8 +65,9 @@ struct story {
 	struct burnin burnin; /* of --for; else it stays empty */
 	LIST(struct story_row) rows;
 	struct sweep_totals totals;
-	bool timed_out;
-	LIST(int) units; /* of pairs: their ranks */
+	bool timed_out;	     /* what takes longer was left out, */
+	uint64_t fewer_from; /* and from this size on measured less often; 0: nothing was */
+	LIST(int) units;     /* of pairs: their ranks */
 	LIST(struct story_rail) rails;
 	LIST(struct story_pair) pairs;
 	LIST(struct story_counters) counters;

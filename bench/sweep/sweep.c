@@ -1,5 +1,4 @@
-#include "bench/sweep/sweep.h"
-
+#include "bench/sweep/within.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -108,11 +107,7 @@ static int make_buffers(struct sweep *s, struct err *e)
 static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t iters,
 		    struct sweep_row *ret, struct err *e)
 {
-	size_t shift = (size_t)s->o->unalign * dtype_size(c->type);
-
-	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
-	s->buffers = (struct coll_buffers){.send = (char *)s->allocated[0] + shift,
-					   .recv = (char *)s->allocated[1] + shift};
+	measure_aim(s, c, bytes, s->o->unalign);
 	*ret = (struct sweep_row){.c = c};
 	if (s->next)
 		s->next(s, c);
@@ -162,11 +157,16 @@ static int is_over(struct sweep *s, bool *ret, struct err *e)
 
 static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
 {
-	struct sweep_row row;
-	uint64_t bytes = s->o->min;
+	struct sweep_row row = {0};
+	uint64_t bytes = s->o->min, iters;
 
+	s->lists++;
 	do {
-		if (run_size(s, c, bytes, s->o->iters, &row, e))
+		if (within_iters(s, c, bytes, &row, &iters, e))
+			return -1;
+		if (!iters)
+			return 0;
+		if (run_size(s, c, bytes, iters, &row, e))
 			return -1;
 		count_row(s, &row);
 		if (is_over(s, over, e))
@@ -182,9 +182,7 @@ static int choose_iters(struct sweep *s, struct coll_case *c, uint64_t bytes, ui
 {
 	double t;
 
-	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
-	s->buffers = (struct coll_buffers){.send = s->allocated[0], .recv = s->allocated[1]};
-	if (measure_roughly(s, c, &t, e))
+	if (measure_roughly(s, c, bytes, &t, e))
 		return -1;
 	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7);
 	*ret = t < 4 ? 4 : t > 2000 ? 2000 : (uint64_t)t;
@@ -208,7 +206,7 @@ static int run_one(struct sweep *s, struct coll_case *c, uint64_t bytes, double 
 static int check_budget(struct sweep *s, double took, bool *ret_over, struct err *e)
 {
 	double over =
-		(double)(now_ns() - s->started_ns) / 1e9 + took * 4 > (double)s->o->budget_ns / 1e9;
+		(double)(now_ns() - s->started_ns) / 1e9 + took * 4 > (double)s->o->within_ns / 1e9;
 
 	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
 		return -1;

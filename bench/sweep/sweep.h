@@ -27,7 +27,9 @@ struct sweep_opts {
 	 * four times the size gains less than 3 %, max is reached or the time is up.
 	 */
 	bool adaptive;
-	uint64_t budget_ns;
+	/* Of a list it leaves out iterations of what takes long, and then sizes. 0: none, of a
+	 * list alone. */
+	uint64_t within_ns;
 	/* Go through all of it again and again, until so much time is over or data were wrong; 0:
 	 * as often as cycles says. The row that runs then is the last one. */
 	uint64_t for_ns;
@@ -79,7 +81,8 @@ struct sweep {
 
 	/* what came of it */
 	uint64_t rows;
-	bool timed_out; /* adaptive: the budget ended it */
+	bool timed_out; /* larger sizes had no room within the time */
+	uint64_t fewer; /* the first size that was measured less often for it; 0: none was */
 	bool all_know;	/* it failed, and every rank found so by itself */
 
 	/* private */
@@ -91,7 +94,8 @@ struct sweep {
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;
-	size_t paced; /* the largest size that was tried; see measure.c */
+	size_t paced;	/* the largest size that was tried; see measure.c */
+	uint64_t lists; /* that have begun */
 };
 
 /* 0 also when it was told to stop; -1: the communicator failed, or this host did. */
@@ -111,6 +115,9 @@ int sweep_agree(struct comm *c, double *values, size_t n, enum redop op, struct 
 int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
 	    struct err *e) MUST_CHECK;
 /* Seconds of one operation, roughly, as all ranks agree. */
-int measure_roughly(struct sweep *s, struct coll_case *c, double *ret, struct err *e) MUST_CHECK;
+int measure_roughly(struct sweep *s, struct coll_case *c, uint64_t bytes, double *ret,
+		    struct err *e) MUST_CHECK;
+/* What is measured next; its buffers begin so many elements late. */
+void measure_aim(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t late);
 
 #endif

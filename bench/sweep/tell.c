@@ -85,7 +85,14 @@ void tell_row(struct rank *r, const struct sweep_row *row)
 								  : ROW_NO_TIMES));
 }
 
-void tell_timed_out(struct rank *r) { relay_send(r->relay, relay_event("timed_out")); }
+void tell_fitted(struct rank *r, const struct sweep *s)
+{
+	cJSON *event = relay_event("fitted");
+
+	json_num(event, "fewer_from", (double)s->fewer);
+	json_bool(event, "timed_out", s->timed_out);
+	relay_send(r->relay, event);
+}
 
 void tell_broke(struct rank *r, const char *check, const struct err *e)
 {

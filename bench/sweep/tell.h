@@ -12,7 +12,8 @@ void tell_begin(struct rank *r);
 /* What is measured now, after so many; @of: of how many, NAN: not known. */
 void tell_next(struct rank *r, const char *what, double done, double of);
 void tell_row(struct rank *r, const struct sweep_row *row);
-void tell_timed_out(struct rank *r);
+/* --within: what was measured less often, and whether larger sizes were left out. */
+void tell_fitted(struct rank *r, const struct sweep *s);
 /* The error is this rank's own. @check: it is a finding of this id; NULL: it is not. */
 void tell_broke(struct rank *r, const char *check, const struct err *e);
 void tell_lost(struct rank *r, int culprit, const char *message);

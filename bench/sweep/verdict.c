@@ -173,6 +173,25 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 	finding_expect(f, ">= %.1f GB/s", x->busbw * best.scale * warn);
 }
 
+/* What there was no time for. */
+static void say_fitted(const struct story *s)
+{
+	const struct sweep_opts *o = &s->sweep;
+	struct unit_buf time, size;
+
+	if (s->fewer_from)
+		table_note(s->r,
+			   "So that all fits into %s (--within), sizes from %s on were measured "
+			   "less often than %zu times.",
+			   format_duration(&time, o->within_ns), format_size(&size, s->fewer_from),
+			   (size_t)o->iters);
+	if (s->timed_out && o->adaptive)
+		table_note(s->r, "The time was up before larger sizes could show more.");
+	else if (s->timed_out)
+		table_note(s->r, "Larger sizes had no room within %s (--within) and were left out.",
+			   format_duration(&time, o->within_ns));
+}
+
 static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
 {
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
@@ -200,8 +219,7 @@ static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
 	}
 	fix_slow(s, f);
 	verdict_add(s->r, f);
-	if (s->timed_out)
-		table_note(s->r, "The time was up before larger sizes could show more.");
+	say_fitted(s);
 }
 
 static void say_covers(const struct story *s)
@@ -327,6 +345,23 @@ static bool lacks_rows(const struct story *s, const struct err *e)
 	       e->kind == ERR_NONE && !report_count(s->r, ST_FAIL) && !interrupt_pending();
 }
 
+static void say_no_rows(const struct story *s, struct err *e)
+{
+	const uint64_t within = s->sweep.within_ns;
+	struct unit_buf size, time, more;
+
+	if (!s->timed_out) {
+		(void)err_set(e, ERR_SYS,
+			      "the ranks ended well, but no row of the table came from them: "
+			      "nothing was measured");
+		return;
+	}
+	(void)err_set(e, ERR_SYS, "the first size, %s, has no room within %s: nothing was measured",
+		      format_size(&size, s->sweep.min), format_duration(&time, within));
+	(void)err_hint(e, "--within %s, or smaller sizes (-b 8), or fewer iterations (-n, -w)",
+		       format_duration(&more, 10 * within));
+}
+
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 {
 	burnin_end(s);
@@ -341,9 +376,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 	else if (s->totals.rows)
 		judge_empty(s);
 	else if (lacks_rows(s, e))
-		(void)err_set(&s->error, ERR_SYS,
-			      "the ranks ended well, but no row of the table came from them: "
-			      "nothing was measured");
+		say_no_rows(s, &s->error);
 	burnin_verdict(s);
 	verdict_straggler(s);
 	verdict_pairs(s, o);

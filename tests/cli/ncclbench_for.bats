@@ -111,6 +111,25 @@ refused() { # WHAT-IS-SAID ARGS...
     [ "$status" -eq 0 ]
 }
 
+@test "--within: less often, fewer sizes, and it is said; what it does not go with is refused" {
+    bench --within 1s -b 8 -e 64K -f 8192 -n 5 --json # room for all
+    [ "$status" -eq 0 ]
+    [ "$(jq -c '[.data.results[].size] | unique' <<<"$output")" = '[8,65536]' ]
+    [[ $output != *"--within)"* ]]
+    bench --within 1s -b 1M -e 1M -n 100000
+    [ "$status" -eq 0 ]
+    [[ $output == *"# So that all fits into 1 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
+    bench --within 1s -b 64K -e 1G -n 20 -w 100
+    [ "$status" -eq 0 ]
+    [[ $output == *"# Larger sizes had no room within 1 s (--within) and were left out."* ]]
+    bench --within 1s -b 1M -e 1G -w 30000
+    [[ $status == 3 && $stderr == *"the first size, 1 MiB, has no room within 1 s: nothing was measured"*"--within 10 s, or"* ]]
+    refused "--for goes on until its time is over, --within ends as soon as all is measured" --for 5s --within 5s
+    refused "-N 0 goes on until it is stopped" --within 5s -N 0
+    refused "--within is of a table of sizes" --within 5s --find-slow
+    refused "--within" --within 0
+}
+
 @test "--for where nobody watches: a line now and then, with cycles, speed, lowest and highest" {
     bench --for 9s -b 8 -e 64K -f 8192 -n 2
     [ "$status" -eq 0 ]

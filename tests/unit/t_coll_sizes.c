@@ -187,6 +187,51 @@ static void the_rest_is_foretold_by_bytes(void **state)
 	assert_int_equal(pace_next(&p, 1) + pace_next(&p, now), 0);
 }
 
+static void what_is_to_come_is_shared_by_bytes(void **state)
+{
+	const uint64_t mib = 1 << 20;
+	struct sweep_opts o = {.min = 64 * mib, .max = 256 * mib, .factor = 2, .cycles = 1};
+
+	(void)state;
+	assert_float_equal(pace_share(&o, 64 * mib, 0), 1 / 7.0, 0.001);
+	assert_float_equal(pace_share(&o, 128 * mib, 0), 2 / 6.0, 0.001);
+	assert_float_equal(pace_share(&o, 256 * mib, 0), 1, 0.001);
+	assert_float_equal(pace_share(&o, 256 * mib, 2), 4 / (4 + 2 * 7.0), 0.001);
+	o.factor = 0;
+	o.step = 96 * mib; /* 64, 160, 256 */
+	assert_float_equal(pace_share(&o, 64 * mib, 0), 64 / 480.0, 0.001);
+	assert_float_equal(pace_share(&o, 160 * mib, 1), 160 / (416.0 + 480), 0.001);
+	o.max = 300 * mib;
+	assert_float_equal(pace_share(&o, 256 * mib, 0), 1, 0.001);
+	o.max = o.min;
+	o.step = 0;
+	assert_float_equal(pace_share(&o, o.min, 0), 1, 0.001);
+}
+
+/* 20 iterations, in place and not, a warm-up and a check each: 44 operations. */
+static void a_row_has_its_part_of_the_time(void **state)
+{
+	struct sweep_opts o = {.iters = 20, .warmup = 1, .aggregate = 1, .check = 1};
+
+	(void)state;
+	assert_int_equal(pace_iters(&o, 44.1, 1, 1), 20);
+	assert_int_equal(pace_iters(&o, 1000, 1, 1), 20);
+	assert_int_equal(pace_iters(&o, 24.1, 1, 1), 10);
+	assert_int_equal(pace_iters(&o, 48.2, 0.5, 1), 10);
+	assert_int_equal(pace_iters(&o, 10.1, 1, 1), 3);
+	assert_int_equal(pace_iters(&o, 100, 0.05, 1), 3); /* more than its part: there is room */
+	assert_int_equal(pace_iters(&o, 9.9, 1, 1), 0);
+	assert_int_equal(pace_iters(&o, 0, 1, 1), 0);
+	assert_int_equal(pace_iters(&o, 20, 0.0001, 0.004), 20); /* next to nothing */
+	assert_int_equal(pace_iters(&o, 1, 1, 0), 20);
+	o.aggregate = 4; /* 2 * (4 * 21 + 1) */
+	assert_int_equal(pace_iters(&o, 170.1, 1, 1), 20);
+	assert_int_equal(pace_iters(&o, 90.1, 1, 1), 10);
+	o = (struct sweep_opts){.iters = 1, .aggregate = 1};
+	assert_int_equal(pace_iters(&o, 2.1, 1, 1), 1);
+	assert_int_equal(pace_iters(&o, 1.9, 1, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +242,8 @@ int main(void)
 		cmocka_unit_test(the_rest_is_foretold_by_bytes),
 		cmocka_unit_test(billions_of_sizes_are_counted_at_once),
 		cmocka_unit_test(steps_are_foretold_too),
+		cmocka_unit_test(what_is_to_come_is_shared_by_bytes),
+		cmocka_unit_test(a_row_has_its_part_of_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,14 +9,26 @@
 #include "bench/dev/dev.h"
 #include "bench/ranks/relay.h"
 #include "bench/sweep/row_event.h"
+#include "lib/core/units.h"
+
+#include <time.h>
 
 enum { EACH_JUST = 1 << 19 };
+
+static uint64_t per_mib_ns; /* what an operation takes of the wall clock */
 
 static struct counts {
 	unsigned asked, barriers; /* asked: of floats; doubles are what ranks agree on */
 	unsigned under_way, most_under_way;
 	size_t most_bytes; /* of floats */
 } count;
+
+static void pause_ns(uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+
+	(void)nanosleep(&t, NULL);
+}
 
 /* One rank: what it sends is what comes out. */
 static int start(struct comm *c, const struct comm_request *q, struct err *e)
@@ -31,6 +43,8 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 	if (q->send != q->recv)
 		memcpy(q->recv, q->send, q->count * dtype_size(q->type));
 	count.asked += q->type == DT_FLOAT;
+	if (per_mib_ns && q->type == DT_FLOAT)
+		pause_ns(per_mib_ns * (q->count * sizeof(float)) >> 20);
 	if (++count.under_way > count.most_under_way)
 		count.most_under_way = count.under_way;
 	return 0;
@@ -127,12 +141,35 @@ static void no_size_is_larger_than_memory_allows(void **state)
 
 	(void)state;
 	o.adaptive = true;
-	o.budget_ns = UINT64_MAX / 2;
+	o.within_ns = UINT64_MAX / 2;
 	o.max = 1 << 10;
 	count = (struct counts){0};
 	assert_int_equal(sweep_run(&s, &e), 0);
 	assert_int_equal(s.rows, 2); /* 8 B, 1 KiB */
 	assert_int_equal(count.most_bytes, 1 << 10);
+}
+
+/* 100 ms a MiB: all of it would take a minute. */
+static void a_list_fits_into_its_time(void **state)
+{
+	struct comm c = {.impl = &counting, .size = 1};
+	struct sweep_opts o = of(20, 1, 1);
+	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
+	uint64_t start = now_ns();
+	struct err e = {0};
+
+	(void)state;
+	o.max = 8 << 20;
+	o.check = 1;
+	o.types |= 1u << DT_DOUBLE; /* its turn comes, too: it takes no time here */
+	o.within_ns = 2 * NS_PER_S;
+	per_mib_ns = NS_PER_S / 10;
+	assert_int_equal(sweep_run(&s, &e), 0);
+	per_mib_ns = 0;
+	assert_true(now_ns() - start < 3 * o.within_ns);
+	assert_true(s.timed_out && s.fewer);
+	assert_true(s.rows > sweep_sizes(&o) / 2 && s.rows < sweep_count(&o, 1));
+	assert_true(count.most_bytes >= s.fewer && count.most_bytes < 8 << 20);
 }
 
 /* The row that is told, as a line. */
@@ -181,6 +218,7 @@ int main(void)
 		cmocka_unit_test(as_often_as_asked),
 		cmocka_unit_test(a_row_of_many_iterations_can_be_told),
 		cmocka_unit_test(no_size_is_larger_than_memory_allows),
+		cmocka_unit_test(a_list_fits_into_its_time),
 		cmocka_unit_test(blocking_is_after_each_operation),
 	};
 
