@@ -106,22 +106,14 @@ static bool any_of(const struct explanation *x, const char *const *ids)
 	return false;
 }
 
-static bool says(const struct cause *c, const char *words)
-{
-	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
-		if (strcasestr(c->record->events.v[i].text, words))
-			return true;
-	return false;
-}
-
 /* torch says that a call of the system failed in NCCL, or NCCL that one of its sockets did, and the
  * line that says how is not there. */
 static bool lacks_reason(struct explanation *x)
 {
 	const struct cause *torch = explain_find(x, "PT-011"), *nccl = explain_find(x, "LOG-002");
 
-	return (says(torch, "system error") || says(torch, "ncclSystemError") ||
-		says(nccl, "socket.cc:")) &&
+	return (explain_says(torch, "system error") || explain_says(torch, "ncclSystemError") ||
+		explain_says(nccl, "socket.cc:")) &&
 	       !explain_has_reason(x);
 }
 
@@ -377,6 +369,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	same_gpu(w, a, x);
 	counted_twice(x);
 	name_the_reason(x);
+	bystanders(w, x);
 	absent_cards(w, x);
 	dumped(x);
 	link_down(x);

@@ -52,23 +52,23 @@ void exits_restart(struct exits *t, unsigned file, uint64_t line, uint64_t order
 					.time_ms = l->time_ms};
 }
 
-void exits_force(struct exits *t, unsigned file, const struct log_line *l)
+void exits_force(struct exits *t, struct arena *a, unsigned file, const struct log_line *l)
 {
-	struct log_who *who = &t->forced[t->nforced];
+	const struct exit_forced *last = t->forced.n ? &t->forced.v[t->forced.n - 1] : NULL;
+	const char *host = last && streq(last->host, l->who.host) ? last->host : NULL;
 	long pid;
 
-	if (t->nforced == FORCED_MAX || !said_number(l, " process ", &pid))
+	if (t->forced.n == FORCED_MAX || !said_number(l, " process ", &pid))
 		return;
-	*who = l->who;
-	who->pid = pid;
-	t->forced_in[t->nforced++] = file;
+	host = host ? host : arena_strdup(a, l->who.host);
+	*LIST_ADD(a, &t->forced) = (struct exit_forced){pid, file, host};
 }
 
 bool exits_was_forced(const struct exits *t, long pid, unsigned file, const char *host)
 {
-	for (unsigned i = 0; i < t->nforced; i++)
-		if (t->forced[i].pid == pid && t->forced_in[i] == file &&
-		    log_hosts_fit(t->forced[i].host, host))
+	for (size_t i = 0; i < t->forced.n; i++)
+		if (t->forced.v[i].pid == pid && t->forced.v[i].file == file &&
+		    log_hosts_fit(t->forced.v[i].host, host))
 			return true;
 	return false;
 }

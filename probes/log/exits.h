@@ -4,9 +4,10 @@
  * How torchrun saw its ranks end: "failed (exitcode: -9) local_rank: 1 (pid: 26)",
  * once per attempt and host; and whom it ended itself, by force.
  */
+#include "lib/core/arena.h"
 #include "probes/log/line.h"
 
-enum { EXITS_MAX = 64, FORCED_MAX = 64 };
+enum { EXITS_MAX = 64, FORCED_MAX = 1 << 18 /* more than any job has processes */ };
 
 struct exit_said {
 	uint64_t line, order;
@@ -19,14 +20,19 @@ struct exit_said {
 	char text[160]; /* from "failed" on */
 };
 
+struct exit_forced {
+	long pid;
+	unsigned file;
+	const char *host; /* of who ended it */
+};
+
 struct exits {
-	unsigned n, nforced;
+	unsigned n;
 	struct exit_said v[EXITS_MAX];
-	struct log_who forced[FORCED_MAX]; /* pids, and the hosts of who ended them */
-	unsigned forced_in[FORCED_MAX];	   /* their files */
-	bool is_restarted;		   /* torchrun said so; it does where it is talkative */
-	struct exit_said restart;	   /* that line, the first of them */
-	bool is_only_one;		   /* "<NO_OTHER_FAILURES>": of those on that host */
+	LIST(struct exit_forced) forced;
+	bool is_restarted;	  /* torchrun said so; it does where it is talkative */
+	struct exit_said restart; /* that line, the first of them */
+	bool is_only_one;	  /* "<NO_OTHER_FAILURES>": of those on that host */
 };
 
 void exits_hear(struct exits *t, unsigned file, uint64_t line, uint64_t order,
@@ -35,7 +41,7 @@ void exits_hear(struct exits *t, unsigned file, uint64_t line, uint64_t order,
 void exits_restart(struct exits *t, unsigned file, uint64_t line, uint64_t order,
 		   const struct log_line *l);
 /* "Unable to shutdown process 26 via 15, forcefully exiting via 9" */
-void exits_force(struct exits *t, unsigned file, const struct log_line *l);
+void exits_force(struct exits *t, struct arena *a, unsigned file, const struct log_line *l);
 /* On that host, as far as both are known: containers have the same pids. */
 bool exits_was_forced(const struct exits *t, long pid, unsigned file, const char *host);
 

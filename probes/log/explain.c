@@ -57,6 +57,14 @@ void explain_reason(struct cause *c, const struct cause *effect, int weight, con
 	explain_raise(c, weight, because);
 }
 
+bool explain_says(const struct cause *c, const char *words)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
+		if (strcasestr(c->record->events.v[i].text, words))
+			return true;
+	return false;
+}
+
 bool explain_has_reason(const struct explanation *x)
 {
 	for (size_t i = 0; i < x->causes.n; i++)

@@ -59,6 +59,8 @@ void offers(struct why *w, struct arena *a, struct explanation *x);
 void docker(struct why *w, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */
 void meeting(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what explains another line and is harmless alone. */
+void bystanders(const struct why *w, struct explanation *x);
 /* What torchrun saw of the ranks that ended. When the others have judged. */
 void quits(struct why *w, struct arena *a, struct explanation *x);
 /* Who ended first where torchrun started them again; NULL: it did not. */
@@ -73,6 +75,8 @@ void explain_reason(struct cause *c, const struct cause *effect, int weight, con
 void kin_adopt(struct cause *c, const struct cause *effect);
 /* Of sorted causes: the best of each family stands for it. */
 void kin_unite(struct arena *a, struct explanation *x);
+/* A line of @c, which may be NULL and must not be over, has these words, in capitals or not. */
+bool explain_says(const struct cause *c, const char *words);
 /* Something that names its reason was found: then nothing is guessed. A time limit is none. */
 bool explain_has_reason(const struct explanation *x);
 /* Raises who never came, and lowers what only ended a job that did not progress. */

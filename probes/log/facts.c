@@ -46,7 +46,7 @@ static void restarted(struct why *w, struct why_stream *s, const struct log_line
 
 static void rank_forced(struct why *w, struct why_stream *s, const struct log_line *l)
 {
-	exits_force(&w->exits, s->file, l);
+	exits_force(&w->exits, &w->a, s->file, l);
 }
 
 static void rank_alone(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
@@ -254,7 +254,7 @@ const struct fact log_facts[] = {
 	{"rank      :|host      :|exitcode  :", 80000, .learn = elastic_detail},
 	{"failed (exitcode: ", 4000, .learn = rank_ended},
 	{"will restart worker group", 100, .learn = restarted},
-	{"forcefully exiting via", 4000, .learn = rank_forced},
+	{"forcefully exiting via", FORCED_MAX, .learn = rank_forced},
 	{"<NO_OTHER_FAILURES>", 4000, .learn = rank_alone},
 	{"cannot be retrieved|network address of (|trying to connect to (|validate to host ", 4000,
 	 .learn = endpoint},

@@ -84,6 +84,8 @@ static void blame_loopback(struct why *w, struct arena *a, struct explanation *x
 	bool named = explain_find(x, "IF-021"); /* a host's own name is that */
 	struct cause *c;
 
+	if (streq(failed->sig->id, "CON-036")) /* forbidden, whatever the address */
+		return;
 	if (!streq(failed->sig->id, "CON-003"))
 		explain_raise(explain_add(w, a, x, "IF-007"), weight, because);
 	else

@@ -267,7 +267,7 @@ static bool is_forced(const struct why *w, const struct log_event *e)
 
 static void forced(struct why *w, struct explanation *x)
 {
-	struct cause *c = w->exits.nforced ? explain_find(x, "SHM-004") : NULL;
+	struct cause *c = w->exits.forced.n ? explain_find(x, "SHM-004") : NULL;
 
 	for (size_t i = 0; c && i < c->record->events.n; i++)
 		if (!is_forced(w, &c->record->events.v[i]))

@@ -2,12 +2,12 @@
 
 #include "lib/core/compat.h"
 #include "lib/core/units.h"
+#include "lib/core/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 enum {
 	PATIENCE_MS = 80, /* whoever signals one process after the other needs a moment */
@@ -129,8 +129,7 @@ void witness_end(void)
 	words = -1;
 	if (witness > 0) {
 		(void)kill(witness, SIGKILL);
-		while (waitpid(witness, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)wait_child(witness);
 	}
 	witness = 0;
 }

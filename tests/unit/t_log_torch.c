@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "lib/core/text.h"
 #include "probes/log/explain.h"
 
 struct read {
@@ -227,6 +228,23 @@ static void the_first_attempt_counts(void **state)
 	assert_string_equal(c->sig->id, "IF-016");
 }
 
+/* So many that torchrun had to end by force, and how it tells of the last one. */
+static const char *many_killed(struct arena *a, int n)
+{
+	struct text t;
+
+	text_init(&t, a);
+	text_add(&t, GLOO_CLOSED);
+	for (int pid = 100; pid < 100 + n; pid++)
+		text_addf(&t,
+			  "node%d: Unable to shutdown process %d via 15, forcefully exiting via "
+			  "9\n",
+			  (pid - 100) / 8, pid);
+	text_addf(&t, "node%d:   traceback : Signal 9 (SIGKILL) received by PID %d\n", (n - 1) / 8,
+		  99 + n);
+	return t.s;
+}
+
 /* torchrun kills whom it waited for in vain: no memory was short. */
 static void torchrun_killed_it(void **state)
 {
@@ -250,6 +268,10 @@ static void torchrun_killed_it(void **state)
 					"exiting via 9\nnode0: %s",
 					"traceback : Signal 9 (SIGKILL) received by PID 26\n"));
 	assert_string_equal(r->x.causes.v[0].sig->id, "SHM-004");
+	/* a large job: each of many, said before all of them are dead */
+	(void)read_text(r, many_killed(&r->a, 5000));
+	for (size_t i = 0; i < r->x.causes.n; i++)
+		assert_string_not_equal(r->x.causes.v[i].sig->id, "SHM-004");
 	/* another process was killed by somebody else */
 	(void)read_text(r, arena_printf(&r->a,
 					"Unable to shutdown process 27 via 15, forcefully "

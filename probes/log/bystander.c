@@ -1,0 +1,101 @@
+/* Lines that are harmless alone and explain another one: a firewall's of a port that was asked for
+ * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint.
+ */
+#include "probes/log/explain.h"
+
+#include "lib/core/text.h"
+
+enum {
+	MORE = 6, /* than what it explains */
+	FAINT = 46,
+};
+
+/* Whether a line of @c asked for @port. */
+static bool asked_for(const struct why *w, const struct cause *c, unsigned port)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++) {
+		struct extract to = {0};
+
+		endpoint_of(w, &c->record->events.v[i], &to);
+		if (*to.port && (unsigned)strtoul(to.port, NULL, 10) == port)
+			return true;
+	}
+	return false;
+}
+
+static unsigned dropped_port(const struct log_event *e)
+{
+	const char *p = strstr(e->text, " DPT=");
+
+	return p ? (unsigned)strtoul(p + strlen(" DPT="), NULL, 10) : 0;
+}
+
+/* The kernel said that it dropped what somebody tried in vain. */
+static void firewall(const struct why *w, struct explanation *x)
+{
+	static const char *const vain[] = {"PT-004",  "PT-030",	 "CON-001", "CON-002",
+					   "CON-003", "CON-004", NULL};
+	struct cause *c = explain_find(x, "CON-037");
+
+	for (size_t i = 0; c && vain[i]; i++) {
+		const struct cause *failed = explain_find(x, vain[i]);
+
+		for (size_t j = 0; failed && j < c->record->events.n; j++)
+			if (asked_for(w, failed, dropped_port(&c->record->events.v[j])))
+				explain_reason(c, failed, failed->weight + MORE,
+					       "a rank tried in vain to reach that very port");
+	}
+}
+
+/* Who has nothing to do with Slurm knocks at its ports, too: it matters where its daemons miss each
+ * other. */
+static void firewall_of_slurm(struct explanation *x)
+{
+	static const char *const vain[] = {"SLM-003", "SLM-007", "SLM-027", "SLM-029", NULL};
+	struct cause *c = explain_find(x, "SLM-045");
+
+	for (size_t i = 0; c && vain[i]; i++) {
+		const struct cause *failed = explain_find(x, vain[i]);
+
+		if (failed && !failed->is_over)
+			explain_reason(c, failed, failed->weight + MORE,
+				       "so the daemons of Slurm do not hear each other");
+	}
+}
+
+static void names_of_nodes(struct explanation *x)
+{
+	const struct cause *refused = explain_find(x, "SLM-005");
+	struct cause *c = explain_find(x, "SLM-047");
+
+	if (c && explain_says(refused, "node configuration is not available"))
+		explain_reason(c, refused, refused->weight + MORE,
+			       "and Slurm says that it has no such nodes for it");
+}
+
+/* What ended a pod ended mpirun's helper in it. */
+static void pod_killed(struct explanation *x)
+{
+	static const char *const lost[] = {"MPI-005", "MPI-055", NULL};
+	struct cause *c = explain_find(x, "SHM-004");
+
+	for (size_t i = 0; c && !c->is_over && lost[i]; i++) {
+		struct cause *e = explain_find(x, lost[i]);
+
+		if (!e || e->is_over || c->first->file != e->first->file ||
+		    !event_before(c->first, e->first) ||
+		    !explain_says(c, "command terminated with exit code 137"))
+			continue;
+		explain_reason(c, e, e->weight + MORE, "so mpirun lost its helper in that pod");
+		e->weight = FAINT;
+		e->is_echo = true;
+	}
+}
+
+void bystanders(const struct why *w, struct explanation *x)
+{
+	firewall(w, x);
+	firewall_of_slurm(x);
+	names_of_nodes(x);
+	pod_killed(x);
+}
