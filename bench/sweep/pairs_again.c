@@ -21,7 +21,7 @@ static const double BEYOND_DOUBT = 0.25, WITHOUT_FAULT = 0.75; /* of what others
 
 static bool is_lossy(const struct slow_verdict *v)
 {
-	return v->kind == LOSSY_NODE || v->kind == LOSSY_LINK;
+	return v->kind == LOSSY_NODE || v->kind == LOSSY_LINK || v->kind == LOSSY_MOST;
 }
 
 /* Everybody has the same numbers, so everybody knows who is tried again. */

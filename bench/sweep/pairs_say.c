@@ -136,6 +136,22 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", matrix_name(m, node));
 }
 
+/* What TCP does where a network is full: there is nobody to be left out. */
+static void say_lossy(const struct matrix *m, const struct slow_verdict *v)
+{
+	struct finding *f = report_find(m->s->r, "pair.loss", NULL);
+
+	finding_set(f, ST_WARN,
+		    "no node stands out, most lose: %.2f %% of what goes between two%s is sent "
+		    "again: a rate "
+		    "limit, a full or radio network, or the switch that all have",
+		    v->is * 100, matrix_over(m));
+	finding_value(f, v->is * 100, "%");
+	finding_expect(f, "<= %g %% sent again", LOSSY_SHARE * 100);
+	finding_fix(f, "ip -s link; tc -s qdisc   # on each: a shaper, errors, drops");
+	verdict_add(m->s->r, f);
+}
+
 static void say_one(const struct matrix *m, const struct slow_verdict *v)
 {
 	bool is_link = v->kind == SLOW_LINK || v->kind == LOSSY_LINK;
@@ -266,7 +282,7 @@ static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
 		return;
 	}
 	for (size_t i = 0; i < found.n; i++)
-		say_one(m, &found.v[i]);
+		(found.v[i].kind == LOSSY_MOST ? say_lossy : say_one)(m, &found.v[i]);
 	if (!found.n)
 		doubts_judge(m, &in);
 }

@@ -163,9 +163,11 @@ static int losing(const struct slow_input *in, int node, bool sends, int *ret_of
 	return bad;
 }
 
-static void lossy(const struct slow_input *in, struct arena *a, slow_list *ret)
+/* The nodes; how many they are. */
+static int lossy_nodes(const struct slow_input *in, bool *takes, bool *sends, struct arena *a,
+		       slow_list *ret)
 {
-	bool *takes = arena_alloc(a, (size_t)in->n * 2 * sizeof(*takes)), *sends = takes + in->n;
+	int n = 0;
 
 	for (int i = 0; i < in->n && in->n > 2; i++) {
 		struct slow_verdict v = {.kind = LOSSY_NODE, .a = i, .b = -1, .partner = -1};
@@ -175,8 +177,28 @@ static void lossy(const struct slow_input *in, struct arena *a, slow_list *ret)
 		takes[i] = v.in = losing(in, i, false, &of, &in_share, a) * 3 > of * 2;
 		sends[i] = v.out = losing(in, i, true, &of, &out_share, a) * 3 > of * 2;
 		v.is = v.in ? in_share : out_share;
-		if (v.in || v.out)
-			*LIST_ADD(a, ret) = v;
+		if (!v.in && !v.out)
+			continue;
+		*LIST_ADD(a, ret) = v;
+		n++;
+	}
+	return n;
+}
+
+static void lossy(const struct slow_input *in, struct arena *a, slow_list *ret)
+{
+	bool *takes = arena_alloc(a, (size_t)in->n * 2 * sizeof(*takes)), *sends = takes + in->n;
+	size_t before = ret->n;
+
+	if (in->n > 2 && lossy_nodes(in, takes, sends, a, ret) * 3 > in->n * 2) {
+		ret->n = before;
+		*LIST_ADD(a, ret) = (struct slow_verdict){
+			.kind = LOSSY_MOST,
+			.a = -1,
+			.b = -1,
+			.partner = -1,
+			.is = slow_median(in->lost, (size_t)in->n * (size_t)in->n, a)};
+		return;
 	}
 	for (int i = 0; i < in->n; i++)
 		for (int k = 0; k < in->n; k++)

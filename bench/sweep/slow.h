@@ -19,10 +19,11 @@ struct slow_input {
 	const double *meanwhile;
 };
 
-enum slow_kind { SLOW_NODE, SLOW_LINK, LOSSY_NODE, LOSSY_LINK };
+/* LOSSY_MOST: nobody stands out among nodes that lose: what is between them does it. */
+enum slow_kind { SLOW_NODE, SLOW_LINK, LOSSY_NODE, LOSSY_LINK, LOSSY_MOST };
 struct slow_verdict {
 	enum slow_kind kind;
-	int a, b;	   /* b: of a link; it goes from a to b */
+	int a, b;	   /* b: of a link; it goes from a to b. -1: none */
 	bool in, out;	   /* of a node: what it receives, what it sends */
 	double is, others; /* GB/s, or the share lost */
 	int partner;	   /* proven good with others: whom to try it with again; -1: none */

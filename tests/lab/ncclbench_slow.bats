@@ -110,3 +110,9 @@ leaf() {
     [[ $output == *"# Packets sent again, %"* ]]
     [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]
 }
+
+@test "--pairs: where a shaper makes all lose, nobody is to be left out: a warning" {
+    run -0 --separate-stderr "$LAB" run 4 --rate 10mbit -- "$BIN/ncclbench" --hosts lab --pairs
+    [[ $output == *"# WARN pair.loss: no node stands out, most lose: "*" % of what goes between two is sent again: a rate limit"* ]]
+    [[ $output != *"FAIL "* && $stderr != *--exclude* ]]
+}

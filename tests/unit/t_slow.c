@@ -103,6 +103,31 @@ static void who_loses(void **state)
 	assert_true(found.v[0].kind == LOSSY_LINK && found.v[0].a == 5 && found.v[0].b == 0);
 }
 
+/* A full network, or a shaper: nobody is to be left out. */
+static void where_all_lose_nobody_is_named(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	healthy();
+	for (int i = 0; i < N * N; i++)
+		lost[i] = i / N == i % N ? NAN : 0.01 + 0.001 * (i % 7);
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_MOST && found.v[0].a < 0 && found.v[0].b < 0);
+	assert_true(found.v[0].is >= 0.01 && found.v[0].is < 0.02);
+	for (int p = 0; p < N; p++) /* but for one, who is well */
+		lost[p] = lost[p * N] = 0;
+	found = find(&a);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_MOST);
+	healthy();
+	for (int p = 0; p < N; p++) /* two are not most */
+		lost[p * N + 1] = lost[p * N + 2] = 0.02;
+	found = find(&a);
+	assert_true(found.n == 2 && found.v[0].kind == LOSSY_NODE);
+}
+
 /* Node 1 sends a tenth; what speaks for it is only that its machine was busy. */
 static void busy(double favour_of_1, double favour_of_all, double *unhindered)
 {
@@ -265,6 +290,7 @@ int main(void)
 		cmocka_unit_test(who_is_slow),
 		cmocka_unit_test(by_turns_with_proven_pairs),
 		cmocka_unit_test(who_loses),
+		cmocka_unit_test(where_all_lose_nobody_is_named),
 		cmocka_unit_test(two_nodes_blame_nobody),
 		cmocka_unit_test(who_is_cleared_by_favours_alone_is_in_doubt),
 		cmocka_unit_test(how_long_the_best_waited_for_processors),
