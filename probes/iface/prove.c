@@ -3,9 +3,23 @@
 #include "probes/iface/prove.h"
 
 #include "lib/core/log.h"
+#include "lib/core/units.h"
 #include "lib/host/nat.h"
 
 enum { DEFAULT_PORT = 29500 };
+
+/*
+ * Silence is not progress: what has not been answered at once or when it was asked again, one and
+ * three seconds later, is no way for a job. Who asks for a longer deadline than usual waits for
+ * its due part.
+ */
+static uint64_t patience(uint64_t deadline_ns)
+{
+	static const uint64_t least = 4 * NS_PER_S;
+	uint64_t part = deadline_ns / 10 * 4;
+
+	return part > least ? part : deadline_ns < least ? deadline_ns : least;
+}
 
 /* The address that @i would send from to @to: same family, fe80 only to fe80. */
 static const struct iface_addr *source_for(const struct inventory *inv, const struct iface *i,
@@ -170,7 +184,7 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	for (size_t c = 0; c < p.nusable; c++)
 		for (size_t k = 0; k < npeers; k++)
 			for (size_t x = 0; x < peers[k].addrs.n; x++)
-				plan_one(&p, c, k, &peers[k].addrs.v[x], deadline_ns);
+				plan_one(&p, c, k, &peers[k].addrs.v[x], patience(deadline_ns));
 	log_progress("waiting for peers to answer", 0, npeers);
 	if (p.probes.n && tcp_probe_all(p.probes.v, p.probes.n, 0, e))
 		return -1;

@@ -71,6 +71,10 @@ static const struct {
 	[CAUSE_RESET] = {"a refusal comes from a port where portcheck itself listens: a firewall "
 			 "that rejects with a reset, as ufw's reject does",
 			 'T'},
+	[CAUSE_IMPOSTOR] = {"something accepts connections at a port where portcheck itself "
+			    "listens, and is not portcheck: a rule that redirects, a proxy, or "
+			    "another machine with that address",
+			    'U'},
 	[CAUSE_NO_WAY_BACK] = {"no answer: that host has no route back", 'k'},
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",

@@ -47,6 +47,7 @@ enum port_cause {
 	CAUSE_DOWN,	      /* silence of a neighbour whose card has not been heard either */
 	CAUSE_NOT_SEEN,	      /* nobody has answered for that address so far */
 	CAUSE_RESET,	      /* refused where one of ours listens */
+	CAUSE_IMPOSTOR,	      /* accepted there, and not by ours */
 	CAUSE_NO_WAY_BACK,    /* silence of a host that has no route to who asks */
 	CAUSE_BULK,	      /* small messages pass, bulk does not */
 	CAUSE_TRICKLE,	      /* bulk begins to pass, and stalls */
@@ -56,6 +57,11 @@ enum port_cause {
 	CAUSE_LINK,	      /* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };
+/* Somebody answers in the name of one of ours. */
+static inline bool port_cause_is_stranger(enum port_cause c)
+{
+	return c == CAUSE_RESET || c == CAUSE_IMPOSTOR;
+}
 const char *port_cause_text(enum port_cause c); /* a sentence's end; NULL for CAUSE_NONE */
 /* One letter each, for what one of our processes tells another. */
 char port_state_letter(enum port_state s);

@@ -100,6 +100,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_NO_WAY_BACK:
 	case CAUSE_THEIR_ND:
 	case CAUSE_RESET:
+	case CAUSE_IMPOSTOR:
 	case CAUSE_BULK:
 	case CAUSE_TRICKLE:
 	case CAUSE_LINK:

@@ -13,6 +13,9 @@ static const struct {
 	{"mangle", "INPUT", "input", -150},
 	{"mangle", "OUTPUT", "output", -150},
 	{"mangle", "POSTROUTING", "postrouting", -150},
+	{"nat", "PREROUTING", "prerouting", -100},
+	{"nat", "OUTPUT", "output", -100},
+	{"nat", "POSTROUTING", "postrouting", 100},
 	{"filter", "INPUT", "input", 0},
 	{"filter", "OUTPUT", "output", 0},
 	{"security", "INPUT", "input", 50},
@@ -54,7 +57,7 @@ static void add_chain(struct save *s, const char *table, const char *line)
 	if (!n)
 		return;
 	c.name = arena_strndup(s->n->a, line, n);
-	c.type = "filter";
+	c.type = streq(table, "nat") ? "nat" : "filter";
 	for (size_t i = 0; i < ARRAY_LEN(bases); i++)
 		if (streq(bases[i].table, table) && streq(bases[i].name, c.name)) {
 			c.hook = bases[i].hook;
@@ -100,10 +103,8 @@ static void take_line(struct save *s, const char *table, const char *line, line_
 
 	if (!table)
 		return;
-	if (streq(table, "nat")) {
+	if (streq(table, "nat"))
 		s->n->translates |= strstr(line, "-j DNAT") || strstr(line, "-j REDIRECT");
-		return;
-	}
 	if (*line == ':')
 		add_chain(s, table, line);
 	if (!starts_with(line, "-A "))

@@ -176,14 +176,31 @@ static bool is_chain(const struct rule *r, const char *name)
 	return nft_find_chain(r->n, r->c, name) != NULL;
 }
 
+/* "--to-source 10.0.0.1:1024-65535": the address; NULL: more than one. */
+static const char *new_source(struct rule *r)
+{
+	const char *to = "";
+	size_t n;
+
+	while (r->at < r->words.n && !streq(to, "--to-source"))
+		to = value(r);
+	to = value(r);
+	n = strchr(to, '.') ? strcspn(to, ":") : strcspn(to, "]");
+	to = arena_strndup(r->n->a, to + (*to == '['), n - (*to == '['));
+	return *to && !strchr(to, '-') ? to : NULL;
+}
+
 static void act(struct rule *r, const char *target, const char *how)
 {
 	static const struct {
 		const char *theirs, *ours;
-	} verdicts[] = {{"ACCEPT", "accept"}, {"DROP", "drop"},	  {"REJECT", "reject"},
-			{"RETURN", "return"}, {"QUEUE", "queue"}, {"NFQUEUE", "queue"}};
+	} verdicts[] = {{"ACCEPT", "accept"}, {"DROP", "drop"},	       {"REJECT", "reject"},
+			{"RETURN", "return"}, {"QUEUE", "queue"},      {"NFQUEUE", "queue"},
+			{"DNAT", "dnat"},     {"REDIRECT", "redirect"}};
 	cJSON *s = json_push_object(r->expr);
 
+	if (streq(target, "SNAT"))
+		json_str(json_object(s, "snat"), "addr", new_source(r));
 	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
 		if (streq(target, verdicts[i].theirs)) {
 			cJSON_AddNullToObject(s, verdicts[i].ours);

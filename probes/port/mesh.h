@@ -48,15 +48,21 @@ int mesh_rank(const struct mesh_opts *o, const struct port_env *env, struct worl
 
 /* --- the whole, where it is judged ---------------------------------------------- */
 struct mesh_node {
-	const char *name;	      /* as in --hosts, or as it calls itself */
-	union addr addr;	      /* family 0: not known */
-	const char *iface, *subnet;   /* or NULL */
-	unsigned prefix;	      /* of @subnet; 0: not known */
-	const char *mac;	      /* of @iface, or NULL */
-	bool noarp;		      /* it neither asks for neighbours nor answers */
-	unsigned mtu;		      /* 0: not known */
-	port_list ports;	      /* that it is asked on */
-	bool asked;		      /* its line came */
+	const char *name;	    /* as in --hosts, or as it calls itself */
+	union addr addr;	    /* family 0: not known */
+	const char *iface, *subnet; /* or NULL */
+	unsigned prefix;	    /* of @subnet; 0: not known */
+	const char *mac;	    /* of @iface, or NULL */
+	bool noarp;		    /* it neither asks for neighbours nor answers */
+	const char *rival;	    /* hardware address of another machine with @addr, or NULL */
+	bool leased;		    /* nobody typed @addr: a server or a router gave it */
+	unsigned flaps;		    /* so often @flapping lost its link, or found it, meanwhile */
+	const char *flapping;	    /* or NULL */
+	unsigned carriers;	    /* so often @iface did since it was started; 0: not known */
+	const char *unlinked;	    /* without @addr: the card that has one, and no link; or NULL */
+	unsigned mtu;		    /* 0: not known */
+	port_list ports;	    /* that it is asked on */
+	bool asked;		    /* its line came */
 	const struct mesh_node *same; /* it is that machine under another name; NULL: it is not */
 	bool rdma;
 	const char *rp_filter;	   /* the interface whose filter dropped something, or NULL */
@@ -128,16 +134,19 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
  * all @n ranks. Every line is taken once in each pass, all lines before the next.
  */
 #define MESH_NO_NODE SIZE_MAX /* of a rank for whose host another speaks */
-enum mesh_pass { MESH_NODES, MESH_ROWS, MESH_RULES, MESH_REST, MESH_PASSES };
+enum mesh_pass { MESH_NODES, MESH_ROWS, MESH_RULES, MESH_WAYS, MESH_REST, MESH_PASSES };
 void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const size_t *nodes,
 	       size_t n);
 void mesh_conclude(struct mesh *m); /* view, judge, data */
 
 /* --- between mesh*.c ------------------------------------------------------------ */
-/* Two of the passes of mesh_take(): what a rank knows of its part in pairs that failed. */
+/* Three of the passes of mesh_take(): what a rank knows of its part in pairs that failed. */
 void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes,
 			size_t n);
 void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_explain_rest(struct mesh *m, size_t me);
+/* What keeps @here from @there is its own to take away, as far as it told: the command. */
+const char *mesh_undo(const struct mesh *m, size_t here, size_t there);
 /* What is known of cards, netmasks and routes; and what fails because of it, said. */
 void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
 void mesh_link(struct mesh *m);

@@ -1,4 +1,5 @@
-/* Real data from this rank to the others: bulk to all, then rates pair by pair. */
+/* Real data from this rank to the others: bulk to all, who answers and is none of ours, shapers;
+ * then rates pair by pair. */
 #include "probes/port/mesh_self.h"
 
 #include "lib/cluster/pairs.h"
@@ -124,17 +125,63 @@ static int once_more(struct mesh_self *s, struct talk *v, const size_t *who, siz
 	return 0;
 }
 
-/* Where bulk took long: is it so again, with more than what shapers let through at first? */
+/* ---- shapers ---- */
+/* What a shaper lets through at first may be more than all bulk: it meets this much of it once, and
+ * where that crawls, or is not all there in time, both ends are looked at again. */
+enum { DRAIN_BYTES = 1 << 20, DRAINED_BYTES = 4 << 20, LEAST_BYTES = 16 << 10 };
+
+/* To the next host that bulk came through to; 0: nothing crawls, else its rank and one more. */
+static int drain(struct mesh_self *s, uint32_t *ret, struct err *e)
+{
+	struct talk t;
+	size_t to = s->me;
+
+	*ret = 0;
+	for (size_t k = 1; k < s->n && to == s->me; k++)
+		if (s->talks[(s->me + k) % s->n].state == TALK_DONE)
+			to = (s->me + k) % s->n;
+	if (to == s->me)
+		return 0;
+	aim(s, to, &t);
+	t.bytes = DRAIN_BYTES;
+	if (run(s, &t, 1, 1, e))
+		return -1;
+	if (t.state == TALK_STALLED || is_slow(s, to, &t))
+		*ret = (uint32_t)to + 1;
+	return 0;
+}
+
+/* Whom to ask again: who is at an end of what crawled, and all others of those. */
+static int find_suspects(struct mesh_self *s, bool *suspect, struct err *e)
+{
+	uint32_t mine, *all = arena_alloc(s->a, s->n * sizeof(*all));
+
+	if (drain(s, &mine, e) || rdzv_all_gather(s->rdzv, &mine, sizeof(mine), all, e))
+		return -1;
+	for (size_t i = 0; i < s->n; i++)
+		if (all[i] && all[i] <= s->n)
+			suspect[i] = suspect[all[i] - 1] = true;
+	return 0;
+}
+
+/* Where bulk took long, or may: is it so again, with no more than what is soon through? */
 static int crawl(struct mesh_self *s, struct err *e)
 {
 	struct talk *v = arena_alloc(s->a, s->n * sizeof(*v));
 	size_t *who = arena_alloc(s->a, s->n * sizeof(*who)), n = 0;
+	bool *suspect = arena_alloc(s->a, s->n * sizeof(*suspect));
+	uint64_t least = DRAINED_BYTES / s->n;
 
+	if (find_suspects(s, suspect, e))
+		return -1;
+	least = least < LEAST_BYTES ? LEAST_BYTES : least;
 	for (size_t to = 0; to < s->n; to++) {
-		if (!is_slow(s, to, &s->talks[to]))
+		bool slow = is_slow(s, to, &s->talks[to]);
+
+		if (s->talks[to].state != TALK_DONE || (!slow && !suspect[s->me] && !suspect[to]))
 			continue;
 		aim(s, to, &v[n]);
-		v[n].bytes *= 2;
+		v[n].bytes = slow || 2 * v[n].bytes < least ? 2 * v[n].bytes : least;
 		who[n++] = to;
 	}
 	if (run(s, v, n, TALK_PARALLEL, e) || once_more(s, v, who, n, e))
@@ -147,6 +194,47 @@ static int crawl(struct mesh_self *s, struct err *e)
 		if (is_slow(s, who[i], &v[i]))
 			s->crawl_mbps[who[i]] =
 				(float)((double)v[i].bytes * 8e3 / (double)v[i].way_ns);
+	}
+	return 0;
+}
+
+/* ---- impostors ---- */
+static struct reach_result *result_at(struct mesh_self *s, size_t to, uint16_t port)
+{
+	for (size_t i = 0; i < s->reach.n; i++)
+		if (s->target_rank[s->reach.v[i].target - s->targets.v] == to &&
+		    s->reach.v[i].port == port)
+			return &s->reach.v[i];
+	return NULL;
+}
+
+/* Who accepted, and said no word that one of ours would say, now and when it is asked again. Of
+ * more than a few it may be that everybody is late. */
+static int find_impostors(struct mesh_self *s, struct err *e)
+{
+	enum { FEW = 8 };
+	struct talk v[FEW];
+	size_t who[FEW], n = 0;
+
+	for (size_t k = 1; k < s->n && n < FEW; k++) {
+		size_t to = (s->me + k) % s->n;
+
+		if (!is_talked_to(s, to) || s->talks[to].state != TALK_UNREACHED ||
+		    !s->talks[to].accepted)
+			continue;
+		aim(s, to, &v[n]);
+		who[n++] = to;
+	}
+	if (run(s, v, n, FEW, e))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct reach_result *x = result_at(s, who[i], s->cards[who[i]].talk_port);
+
+		s->talks[who[i]] = v[i];
+		if (v[i].state != TALK_UNREACHED || !v[i].accepted || !x)
+			continue;
+		x->state = PORT_UNREACHABLE;
+		x->cause = CAUSE_IMPOSTOR;
 	}
 	return 0;
 }
@@ -171,9 +259,10 @@ int mesh_bulk(struct mesh_self *s, struct err *e)
 		s->talks[who[i]] = v[i];
 		swallowed |= is_swallowed(&v[i]);
 	}
-	if ((swallowed && fit(s, e)) || crawl(s, e))
+	if ((swallowed && fit(s, e)) || find_impostors(s, e) || crawl(s, e))
 		return -1;
-	return rdzv_barrier(s->rdzv, e); /* or somebody would knock where nobody listens any more */
+	/* before that somebody would knock where nobody listens any more */
+	return mesh_tell_lost(s, e);
 }
 
 /* --- rates ------------------------------------------------------------------------- */

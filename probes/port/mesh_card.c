@@ -43,7 +43,7 @@ void mesh_macs(const struct mesh_self *s, struct mesh_card *c)
 			n += read_mac(&inv->ifaces.v[i], c->macs[n]);
 }
 
-static bool is_of(const struct mesh_card *c, const unsigned char *mac)
+bool mesh_is_card_of(const struct mesh_card *c, const unsigned char *mac)
 {
 	for (size_t i = 0; i < MESH_MACS; i++)
 		if (!memcmp(c->macs[i], mac, MAC))
@@ -51,7 +51,7 @@ static bool is_of(const struct mesh_card *c, const unsigned char *mac)
 	return false;
 }
 
-static const char *mac_text(struct arena *a, const unsigned char *v)
+const char *mesh_mac_text(struct arena *a, const unsigned char *v)
 {
 	return arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x", v[0], v[1], v[2], v[3], v[4], v[5]);
 }
@@ -61,7 +61,7 @@ void mesh_put_card(struct mesh_self *s, cJSON *line)
 	const unsigned char *mac = s->cards[s->me].macs[0];
 
 	if (!is_none(mac))
-		json_str(line, "mac", mac_text(s->a, mac));
+		json_str(line, "mac", mesh_mac_text(s->a, mac));
 	if (s->local.s.addr->iface->flags & IFF_NOARP && !is_none(mac))
 		json_bool(line, "noarp", true);
 }
@@ -88,12 +88,12 @@ void mesh_put_strays(struct mesh_self *s, cJSON *line)
 	size_t right = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		right += find_neighbour(s, i, &x) && is_of(&s->cards[i], x.mac);
+		right += find_neighbour(s, i, &x) && mesh_is_card_of(&s->cards[i], x.mac);
 	for (size_t i = 0; i < s->n; i++) {
 		bool lost = mesh_lost(s, i, s->me) || mesh_lost(s, s->me, i), fixed;
 		cJSON *o;
 
-		if (!lost || !find_neighbour(s, i, &x) || is_of(&s->cards[i], x.mac) ||
+		if (!lost || !find_neighbour(s, i, &x) || mesh_is_card_of(&s->cards[i], x.mac) ||
 		    mesh_goes_elsewhere(s, i))
 			continue;
 		fixed = x.state & NUD_PERMANENT;
@@ -101,7 +101,7 @@ void mesh_put_strays(struct mesh_self *s, cJSON *line)
 			continue;
 		o = json_push_object(list);
 		json_num(o, "to", (double)i);
-		json_str(o, "mac", mac_text(s->a, x.mac));
+		json_str(o, "mac", mesh_mac_text(s->a, x.mac));
 		json_bool(o, "fixed", fixed);
 	}
 }

@@ -85,7 +85,7 @@ static void settle(struct cover *v)
 
 	if (v->cause != CAUSE_DROPPED && v->cause != CAUSE_PATH_FIREWALL &&
 	    v->cause != CAUSE_BULK && v->cause != CAUSE_TRICKLE && v->cause != CAUSE_LOST_ANSWER &&
-	    v->cause != CAUSE_NOBODY && v->cause != CAUSE_RESET) {
+	    v->cause != CAUSE_NOBODY && !port_cause_is_stranger(v->cause)) {
 		for (size_t from = 0; from < v->m->n; from++)
 			for (size_t to = 0; to < v->m->n; to++)
 				if (is_edge(v, from, to))

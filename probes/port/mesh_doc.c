@@ -20,8 +20,11 @@ static void put_node(struct mesh_self *s, cJSON *line)
 		json_str(line, "iface", mine->iface->name);
 		json_str(line, "subnet", fix_subnet(mine, s->a));
 		json_num(line, "mtu", mine->iface->mtu);
+		if (!(mine->flags & IFA_F_PERMANENT))
+			json_bool(line, "leased", true);
 		mesh_put_card(s, line);
 	}
+	mesh_put_flaps(s, line);
 	if (s->o->ports)
 		return;
 	ports = json_array(line, "ports");

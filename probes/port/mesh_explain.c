@@ -19,7 +19,7 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool p
 		return !c->rule && (silent || c->cause == CAUSE_NOT_SEEN6);
 	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
 			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
-			       c->cause == CAUSE_RESET
+			       port_cause_is_stranger(c->cause)
 		     : silent && !c->rule;
 }
 
@@ -68,7 +68,7 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook,
 	if (c->cause == CAUSE_DROPPED && strstr(rule->text, " reject"))
 		return CAUSE_HOST_FIREWALL;
 	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
-			       c->cause == CAUSE_RESET
+			       port_cause_is_stranger(c->cause)
 		       ? c->cause
 		       : CAUSE_DROPPED;
 }
@@ -170,17 +170,21 @@ static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
 {
 	struct mesh_cell *to_me = mesh_at(m, peer, me), *to_peer = mesh_at(m, me, peer);
 	const struct mesh_node *here = &m->nodes[me], *there = &m->nodes[peer];
+	/* where all filters are strict it is easier to mend the one route */
+	bool routed = here->strict && mesh_undo(m, me, peer);
 
 	if (is_half(to_me))
 		to_me->cause = there->strict_other ? CAUSE_OWN_RP_FILTER : CAUSE_WAY_BACK;
 	if (is_half(to_peer) && here->strict)
 		to_peer->cause = CAUSE_OWN_RP_FILTER;
-	if (is_unexplained(to_me) && (here->rp_filter || here->strict))
+	/* a strict one drops the question for a hardware address, too */
+	if ((is_unexplained(to_me) && (here->rp_filter || here->strict)) ||
+	    (is_unseen(to_me) && here->strict))
 		to_me->cause = CAUSE_RP_FILTER;
 	if (is_unseen(to_peer))
 		to_peer->cause = CAUSE_OTHER_WAY;
 	if (is_unexplained(to_peer))
-		to_peer->cause = there->strict_other ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
+		to_peer->cause = there->strict_other && !routed ? CAUSE_RP_FILTER : CAUSE_OTHER_WAY;
 }
 
 /* Silence has a reason when the question is known to have arrived, or a filter counted it. */
@@ -212,11 +216,12 @@ void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size
 	m->nodes[me].rules_cut = cJSON_IsTrue(json_get(line, "rules_cut"));
 	take_rules(m, line, nodes, n);
 	explain(m, json_get(line, "half"), me, nodes, n, take_half);
+	mesh_take_link(m, line, me, nodes, n);
 }
 
 void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
 	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
-	take_no_way_back(m, me);
-	mesh_take_link(m, line, me, nodes, n);
 }
+
+void mesh_explain_rest(struct mesh *m, size_t me) { take_no_way_back(m, me); }

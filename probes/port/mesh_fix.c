@@ -95,8 +95,7 @@ static const char *route_command(const struct mesh *m, enum port_cause cause,
 	return NULL;
 }
 
-/* What keeps @here from @there is its own to take away, as far as it told. */
-static const char *undo(const struct mesh *m, size_t here, size_t there)
+const char *mesh_undo(const struct mesh *m, size_t here, size_t there)
 {
 	for (size_t i = 0; i < m->undone.n; i++)
 		if (m->undone.v[i].from == here && m->undone.v[i].to == there)
@@ -115,7 +114,17 @@ static const char *way_command(const struct mesh *m, enum port_cause cause, size
 	if (cause != CAUSE_OWN_ROUTE && cause != CAUSE_OTHER_WAY && cause != CAUSE_WAY_BACK &&
 	    cause != CAUSE_NO_ROUTE)
 		return NULL;
-	return undo(m, here, there) ?: route_command(m, cause, &m->nodes[here], &m->nodes[there]);
+	return mesh_undo(m, here, there)
+		       ?: route_command(m, cause, &m->nodes[here], &m->nodes[there]);
+}
+
+/* The way back that a filter minds is lost, too: it is the route, and not the filter. */
+static bool leads_away(const struct mesh *m, const struct mesh_gap *x)
+{
+	size_t here = x->hosts.v[0], there = x->others.v[0];
+	const struct mesh_cell *out = mesh_at(m, here, there);
+
+	return x->in && out->bad && out->cause == CAUSE_OTHER_WAY && mesh_undo(m, here, there);
 }
 
 static const char *command(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
@@ -124,6 +133,8 @@ static const char *command(const struct mesh *m, const struct mesh_gap *x, enum 
 
 	if (cause == CAUSE_NEIGHBOURS)
 		return FIX_NEIGHBOURS;
+	if (cause == CAUSE_RP_FILTER && leads_away(m, x))
+		return mesh_undo(m, x->hosts.v[0], x->others.v[0]);
 	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER)
 		return "sudo sysctl -w net.ipv4.conf.all.rp_filter=2";
 	if (cause == CAUSE_BULK && x->fits)

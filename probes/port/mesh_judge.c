@@ -55,7 +55,7 @@ static const char *whose_rules(const struct mesh *m, const struct mesh_gap *x,
 static bool is_firewalls(enum port_cause cause)
 {
 	return cause == CAUSE_HOST_FIREWALL || cause == CAUSE_LIMITED ||
-	       cause == CAUSE_OWN_FIREWALL || cause == CAUSE_RESET;
+	       cause == CAUSE_OWN_FIREWALL || port_cause_is_stranger(cause);
 }
 
 /* It stands in another network than the others: NULL: it does not. */
@@ -71,29 +71,11 @@ static const char *own_network(const struct mesh *m, const struct mesh_gap *x)
 			    there->name, there->subnet);
 }
 
-/* All others are in one network, and it is in none of theirs: a typing error, or routers? */
-static bool is_stranger(const struct mesh *m, const struct mesh_gap *x)
-{
-	const struct mesh_node *here = &m->nodes[x->hosts.v[0]], *there = NULL;
-
-	if (x->hosts.n > 1 || !x->all || m->n < 3 || !here->subnet)
-		return false;
-	for (size_t i = 0; i < m->n; i++) {
-		if (i == x->hosts.v[0])
-			continue;
-		there = there ?: &m->nodes[i];
-		if (!m->nodes[i].subnet || !streq(m->nodes[i].subnet, there->subnet ?: "") ||
-		    m->nodes[i].prefix != here->prefix)
-			return false;
-	}
-	return there && !streq(here->subnet, there->subnet);
-}
-
 static const char *stranger(const struct mesh *m, const struct mesh_gap *x)
 {
 	const struct mesh_node *here = &m->nodes[x->hosts.v[0]];
 
-	if (!is_stranger(m, x))
+	if (x->hosts.n > 1 || !x->all || !mesh_is_stranger(m, x->hosts.v[0]))
 		return "";
 	return arena_printf(m->a,
 			    "; or a wrong address: its network is %s, and that of all others %s",
@@ -131,13 +113,28 @@ static const char *whom(const struct mesh *m, const struct mesh_gap *x)
 	return x->alike ? mesh_names_of(m, &x->others) : "some others";
 }
 
-static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
+/* What the same commands mend at the same hosts is one fault, seen from both ends. */
+static bool is_echo(const gap_list *said, const struct mesh_gap *x)
+{
+	for (size_t i = 0; i < said->n; i++) {
+		const struct mesh_gap *y = &said->v[i];
+
+		if (x->commands.n && tally_same_fix(&x->commands, &y->commands) &&
+		    x->hosts.n == y->hosts.n &&
+		    !memcmp(x->hosts.v, y->hosts.v, x->hosts.n * sizeof(*x->hosts.v)))
+			return true;
+	}
+	return false;
+}
+
+static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause, bool echo)
 {
 	const char *check = mesh_is_bulk(cause) ? "mesh.bulk" : x->in ? "mesh.in" : "mesh.out";
 	bool many = x->hosts.n > 1, bulk = mesh_is_bulk(cause);
 	struct finding *f = report_find(m->report, check, mesh_names_of(m, &x->hosts));
 
-	finding_set(f, ST_FAIL, "%s %s%s: %s%s%s",
+	finding_set(f, echo ? ST_INFO : ST_FAIL, "%s%s %s%s: %s%s%s",
+		    echo ? "follows from the same, and the same mends it: " : "",
 		    x->in ? (many ? "are not reached from" : "is not reached from")
 			  : (many ? "do not reach" : "does not reach"),
 		    whom(m, x), bulk ? " by bulk data" : ports_text(m, x), port_cause_text(cause),
@@ -146,7 +143,8 @@ static void emit(const struct mesh *m, const struct mesh_gap *x, enum port_cause
 		finding_expect(f, "%d KiB arrive", MESH_BULK_BYTES >> 10);
 	else
 		finding_expect(f, "%s", m->o->expect_open ? "open" : "an answer: open or refused");
-	mesh_fix(m, x, cause, f);
+	if (!echo)
+		mesh_fix(m, x, cause, f);
 	report_add(m->report, f);
 }
 
@@ -174,13 +172,14 @@ static void data_rule(const struct mesh *m, const struct mesh_gap *x, enum port_
 		json_push_str(fix, x->commands.v[i]);
 }
 
-static void judge_cause(const struct mesh *m, enum port_cause cause)
+static void judge_cause(const struct mesh *m, enum port_cause cause, gap_list *said)
 {
 	gap_list gaps;
 
 	mesh_gaps(m, cause, &gaps);
 	for (size_t i = 0; i < gaps.n; i++) {
-		emit(m, &gaps.v[i], cause);
+		emit(m, &gaps.v[i], cause, is_echo(said, &gaps.v[i]));
+		*LIST_ADD(m->a, said) = gaps.v[i];
 		if (report_wants_data(m->report))
 			data_rule(m, &gaps.v[i], cause);
 	}
@@ -188,7 +187,9 @@ static void judge_cause(const struct mesh *m, enum port_cause cause)
 
 void mesh_judge(const struct mesh *m)
 {
+	gap_list said = {0};
+
 	for (enum port_cause c = 0; c < CAUSE_COUNT; c++)
 		if (c != CAUSE_LINK) /* said of the host itself */
-			judge_cause(m, c);
+			judge_cause(m, c, &said);
 }

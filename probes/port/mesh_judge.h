@@ -55,4 +55,19 @@ void mesh_peers(const struct mesh *m, const struct mesh_gap *x, str_list *ret);
 /* Those of them whose firewall was not looked at. */
 index_list mesh_unread(const struct mesh *m, const index_list *l);
 
+/* ---- below TCP: mesh_link.c and its parts ---- */
+/* Something is lost between the two, one way or the other, and no rule is known to stop it. */
+bool mesh_any_lost(const struct mesh *m, size_t x, size_t y);
+index_list mesh_lost_with(const struct mesh *m, size_t at); /* the others of whom that is so */
+/* They have found each other's card, whatever is lost besides. */
+bool mesh_have_met(const struct mesh *m, size_t x, size_t y);
+/* A finding of @at that explains all that is lost between it and @others. */
+struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
+			      const index_list *others);
+/* Three hosts or more, and all but @at are in one network. mesh_stranger.c */
+bool mesh_is_stranger(const struct mesh *m, size_t at);
+void mesh_strangers(struct mesh *m);
+void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: mesh_rival.c */
+void mesh_flaps(struct mesh *m);  /* whose link came and went meanwhile: mesh_flap.c */
+
 #endif

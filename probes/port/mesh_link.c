@@ -23,13 +23,14 @@ static bool is_lost(const struct mesh_cell *c)
 	case CAUSE_WAY_BACK:
 	case CAUSE_LOST_ANSWER:
 	case CAUSE_RESET:
+	case CAUSE_IMPOSTOR:
 		return c->row && c->bad && !c->rule;
 	default:
 		return false;
 	}
 }
 
-static bool any_lost(const struct mesh *m, size_t x, size_t y)
+bool mesh_any_lost(const struct mesh *m, size_t x, size_t y)
 {
 	return is_lost(mesh_at(m, x, y)) || is_lost(mesh_at(m, y, x));
 }
@@ -40,10 +41,11 @@ static bool has_met(const struct mesh *m, size_t from, size_t to)
 {
 	const struct mesh_cell *c = mesh_at(m, from, to);
 
-	return c->row && (c->talked || (c->bad < m->nodes[to].ports.n && c->cause != CAUSE_RESET));
+	return c->row &&
+	       (c->talked || (c->bad < m->nodes[to].ports.n && !port_cause_is_stranger(c->cause)));
 }
 
-static bool have_met(const struct mesh *m, size_t x, size_t y)
+bool mesh_have_met(const struct mesh *m, size_t x, size_t y)
 {
 	return has_met(m, x, y) || has_met(m, y, x);
 }
@@ -58,8 +60,8 @@ static void settle(struct mesh *m, size_t x, size_t y)
 			c[i]->cause = CAUSE_LINK;
 }
 
-/* What is said of @at explains its pairs with all @others. */
-static struct finding *say(struct mesh *m, const char *check, size_t at, const index_list *others)
+struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
+			      const index_list *others)
 {
 	struct finding *f = tally_add(&m->told, 0, "mesh", check, m->nodes[at].name);
 
@@ -69,12 +71,12 @@ static struct finding *say(struct mesh *m, const char *check, size_t at, const i
 	return f;
 }
 
-static index_list lost_with(const struct mesh *m, size_t at)
+index_list mesh_lost_with(const struct mesh *m, size_t at)
 {
 	index_list ret = {0};
 
 	for (size_t i = 0; i < m->n; i++)
-		if (i != at && any_lost(m, at, i))
+		if (i != at && mesh_any_lost(m, at, i))
 			*LIST_ADD(m->a, &ret) = i;
 	return ret;
 }
@@ -101,10 +103,11 @@ static void judge_twin(struct mesh *m, size_t first, size_t at)
 
 	/* a switch sends nothing back where it came from; containers on one card (ipvlan) meet */
 	if (!x->mac || !y->mac || !streq(x->mac, y->mac) || !x->subnet || !y->subnet ||
-	    !streq(x->subnet, y->subnet) || !any_lost(m, at, first) || have_met(m, at, first))
+	    !streq(x->subnet, y->subnet) || !mesh_any_lost(m, at, first) ||
+	    mesh_have_met(m, at, first))
 		return;
-	here = lost_with(m, at);
-	f = say(m, "mesh.mac", at, &here);
+	here = mesh_lost_with(m, at);
+	f = mesh_say_link(m, "mesh.mac", at, &here);
 	for (size_t i = 0; i < m->n; i++) { /* bulk that stalls halfway is of it, too */
 		settle(m, first, i);
 		settle(m, at, i);
@@ -129,19 +132,24 @@ static void judge_noarp(struct mesh *m, size_t at)
 	struct finding *f;
 
 	for (size_t i = 0; i < m->n && x->noarp; i++)
-		if (have_met(m, at, i)) /* it needs no ARP, as with ipvlan's mode l3 */
+		if (mesh_have_met(m, at, i)) /* it needs no ARP, as with ipvlan's mode l3 */
 			return;
 	if (x->noarp)
-		others = lost_with(m, at);
+		others = mesh_lost_with(m, at);
 	if (!others.n)
 		return;
-	f = say(m, "mesh.arp", at, &others);
+	f = mesh_say_link(m, "mesh.arp", at, &others);
 	finding_set(f, ST_FAIL,
 		    "its card %s neither asks for hardware addresses nor answers for its own "
 		    "(NOARP): %s cannot meet it",
 		    card(x), mesh_names_of(m, &others));
 	finding_expect(f, "ARP on");
 	finding_fix(f, "sudo ip link set dev %s arp on   # on %s", card(x), x->name);
+}
+
+static bool is_refused(const struct mesh_cell *c)
+{
+	return c->row && port_cause_is_stranger(c->cause) && !c->rule;
 }
 
 static void judge_stray(struct mesh *m, const struct mesh_stray *s)
@@ -151,10 +159,12 @@ static void judge_stray(struct mesh *m, const struct mesh_stray *s)
 	struct addr_text at;
 	struct finding *f;
 
-	/* behind a repeater of a wireless network cards have its address, and are found */
-	if (!any_lost(m, s->from, s->to) || have_met(m, s->from, s->to))
+	/* behind a repeater of a wireless network cards have its address, and are found; but who
+	 * refuses where the host itself listens is another machine, even if that one is heard */
+	if (!mesh_any_lost(m, s->from, s->to) ||
+	    (mesh_have_met(m, s->from, s->to) && !is_refused(mesh_at(m, s->from, s->to))))
 		return;
-	f = say(m, "mesh.arp", s->from, &other);
+	f = mesh_say_link(m, "mesh.arp", s->from, &other);
 	finding_set(f, ST_FAIL,
 		    s->fixed ? "sends what is for %s to the hardware address %s, by an entry that "
 			       "somebody made, and that is not its card's"
@@ -179,14 +189,28 @@ static bool contains(const struct mesh_node *net, const struct mesh_node *x)
 	       addr_in_subnet(&x->addr, &net->addr, net->prefix);
 }
 
-static size_t with_prefix(const struct mesh *m, const struct mesh_node *like)
-{
-	size_t n = 0;
+/* So many hosts have a netmask of that length. */
+struct masks {
+	size_t v4[33], v6[129];
+};
 
-	for (size_t i = 0; i < m->n; i++)
-		n += m->nodes[i].addr.sa.sa_family == like->addr.sa.sa_family &&
-		     m->nodes[i].prefix == like->prefix;
-	return n;
+static size_t *with_prefix(struct masks *all, const struct mesh_node *like)
+{
+	if (like->addr.sa.sa_family == AF_INET)
+		return like->prefix < ARRAY_LEN(all->v4) ? &all->v4[like->prefix] : NULL;
+	return &all->v6[like->prefix]; /* which is no more than 128 */
+}
+
+static struct masks count_masks(const struct mesh *m)
+{
+	struct masks all = {0};
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t *n = with_prefix(&all, &m->nodes[i]);
+
+		*(n ?: &(size_t){0}) += 1;
+	}
+	return all;
 }
 
 /* A network of one host is what some clouds give, with a route to all others. */
@@ -200,18 +224,17 @@ static bool lacks_route(const struct mesh *m, size_t from, size_t to)
 
 /* Of two of whom only one has the other in its network, is it the mask of @x that is odd? Of as
  * many the narrower one. */
-static bool is_odd(const struct mesh *m, const struct mesh_node *x, const struct mesh_node *y)
+static bool is_odd(struct masks *all, const struct mesh_node *x, const struct mesh_node *y)
 {
-	size_t like_x, like_y;
+	const size_t *like_x = with_prefix(all, x), *like_y = with_prefix(all, y);
 
-	if (x->prefix == y->prefix || !x->prefix || !y->prefix || contains(x, y) == contains(y, x))
+	if (!like_x || !like_y || x->prefix == y->prefix || !x->prefix || !y->prefix ||
+	    contains(x, y) == contains(y, x))
 		return false;
-	like_x = with_prefix(m, x);
-	like_y = with_prefix(m, y);
-	return like_x < like_y || (like_x == like_y && x->prefix > y->prefix);
+	return *like_x < *like_y || (*like_x == *like_y && x->prefix > y->prefix);
 }
 
-static void judge_mask(struct mesh *m, size_t at)
+static void judge_mask(struct mesh *m, struct masks *all, size_t at)
 {
 	const struct mesh_node *x = &m->nodes[at], *usual = NULL;
 	index_list others = {0};
@@ -219,14 +242,14 @@ static void judge_mask(struct mesh *m, size_t at)
 	struct finding *f;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (i != at && any_lost(m, at, i) && !have_met(m, at, i) && lacks_route(m, at, i) &&
-		    is_odd(m, x, &m->nodes[i])) {
+		if (i != at && mesh_any_lost(m, at, i) && !mesh_have_met(m, at, i) &&
+		    lacks_route(m, at, i) && is_odd(all, x, &m->nodes[i])) {
 			usual = usual ?: &m->nodes[i];
 			*LIST_ADD(m->a, &others) = i;
 		}
 	if (!usual)
 		return;
-	f = say(m, "mesh.netmask", at, &others);
+	f = mesh_say_link(m, "mesh.netmask", at, &others);
 	finding_set(f, ST_FAIL,
 		    "its network is /%u (%s) and that of %s is /%u: they do not find each other",
 		    x->prefix, x->subnet, mesh_names_of(m, &others), usual->prefix);
@@ -241,6 +264,10 @@ static void judge_mask(struct mesh *m, size_t at)
 /* ---- all of it ---- */
 void mesh_link(struct mesh *m)
 {
+	struct masks all = count_masks(m);
+
+	mesh_flaps(m);
+	mesh_rivals(m);
 	for (size_t i = 0; i < m->n; i++)
 		judge_noarp(m, i);
 	for (size_t i = 0; i < m->n; i++)
@@ -249,7 +276,8 @@ void mesh_link(struct mesh *m)
 	for (size_t i = 0; i < m->strays.n; i++)
 		judge_stray(m, &m->strays.v[i]);
 	for (size_t i = 0; i < m->n; i++)
-		judge_mask(m, i);
+		judge_mask(m, &all, i);
+	mesh_strangers(m);
 }
 
 /* What ranks say of it: none of it is trusted. */

@@ -71,6 +71,7 @@ static int meet(struct mesh_self *s, struct err *e)
 	struct mesh_card mine = {0};
 	struct err no_door;
 
+	mesh_watch_carriers(s);
 	s->rp_before = mesh_counted(MESH_RP_DROPS); /* nobody asks before we have met */
 	(void)!getrandom(mine.secret, sizeof(mine.secret), 0);
 	if (!s->o->expect_open &&
@@ -134,19 +135,12 @@ static void find_resets(struct mesh_self *s)
 	}
 }
 
-static int ask(struct mesh_self *s, struct err *e)
+int mesh_tell_lost(struct mesh_self *s, struct err *e)
 {
-	const struct reach_opts o = {.count = s->o->count, .patience_ns = s->o->patience_ns};
 	AUTO_FREE unsigned char *mine = calloc(s->lost_n, 1);
 
-	list_targets(s);
-	s->resent = mesh_counted(MESH_SYN_RESENDS);
-	if (!mine || reach_run(&s->targets, s->f, &o, &s->reach, e))
-		return mine ? -1 : err_set(e, ERR_SYS, "no memory for %zu hosts", s->n);
-	s->resent = mesh_counted(MESH_SYN_RESENDS) - s->resent;
-	own_neighbours(&s->reach, &s->targets);
-	own_limits(&s->reach);
-	find_resets(s);
+	if (!mine)
+		return err_set(e, ERR_SYS, "no memory for %zu hosts", s->n);
 	for (size_t i = 0; i < s->reach.n; i++) {
 		const struct reach_result *x = &s->reach.v[i];
 		size_t to = s->target_rank[x->target - s->targets.v];
@@ -154,8 +148,23 @@ static int ask(struct mesh_self *s, struct err *e)
 		if (!is_good(s, x->state))
 			mine[to / 8] |= (unsigned char)(1 << to % 8);
 	}
+	return rdzv_all_gather(s->rdzv, mine, s->lost_n, s->lost, e);
+}
+
+static int ask(struct mesh_self *s, struct err *e)
+{
+	const struct reach_opts o = {.count = s->o->count, .patience_ns = s->o->patience_ns};
+
+	list_targets(s);
+	s->resent = mesh_counted(MESH_SYN_RESENDS);
+	if (reach_run(&s->targets, s->f, &o, &s->reach, e))
+		return -1;
+	s->resent = mesh_counted(MESH_SYN_RESENDS) - s->resent;
+	own_neighbours(&s->reach, &s->targets);
+	own_limits(&s->reach);
+	find_resets(s);
 	/* Only when all have asked does anybody look at what came and went unanswered. */
-	if (rdzv_all_gather(s->rdzv, mine, s->lost_n, s->lost, e))
+	if (mesh_tell_lost(s, e))
 		return -1;
 	s->rp_now = mesh_counted(MESH_RP_DROPS);
 	return 0;
@@ -168,8 +177,11 @@ static void judge_here(struct mesh_self *s)
 	struct mesh m;
 
 	mesh_init(&m, s->o, s->active, s->a, s->report);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		nodes[i] = s->cards[i].idle ? MESH_NO_NODE : n++;
+		if (!s->cards[i].idle) /* one that died has told nothing else */
+			m.nodes[nodes[i]].name = s->cards[i].host;
+	}
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
 		for (size_t i = 0; i < s->lines.n; i++)
 			mesh_take(&m, pass, s->lines.v[i], nodes, s->n);

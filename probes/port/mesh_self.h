@@ -4,7 +4,7 @@
 #include "probes/port/mesh.h"
 #include "probes/port/talk.h"
 
-enum { MESH_MACS = 16, MESH_NETS = 4 };
+enum { MESH_MACS = 16, MESH_NETS = 4, MESH_CARRIERS = 32 };
 struct mesh_net {
 	union addr at; /* family 0: none */
 	unsigned prefix;
@@ -19,6 +19,12 @@ struct mesh_card {
 	struct mesh_net nets[MESH_NETS]; /* its addresses that others may use, the first is @addr */
 	unsigned char macs[MESH_MACS][6]; /* of its cards, the first is that of @addr; 0: none */
 	unsigned char machine[16]; /* of this network stack, whatever its names; 0: not known */
+};
+
+/* How often an interface had lost its link, or found it, before we asked. */
+struct mesh_carrier {
+	const char *iface;
+	uint64_t changes;
 };
 
 struct mesh_self {
@@ -43,11 +49,12 @@ struct mesh_self {
 	unsigned char *lost;	    /* [n * lost_n]: by rank, a bit per rank it did not reach */
 	size_t lost_n;		    /* bytes of each */
 	uint64_t rp_before, rp_now; /* packets that reverse-path filters dropped here */
-	uint64_t resent;	    /* questions that were asked again */
-	struct talk *talks;	    /* [n]; state TALK_PENDING: was not tried */
-	unsigned *fits;		    /* [n]: the largest MTU that passes where bulk stalled */
-	float *gbps;		    /* [n]; NAN: not measured */
-	float *crawl_mbps;	    /* [n]; where bulk took long, twice; 0: it did not */
+	LIST(struct mesh_carrier) carriers;
+	uint64_t resent;    /* questions that were asked again */
+	struct talk *talks; /* [n]; state TALK_PENDING: was not tried */
+	unsigned *fits;	    /* [n]: the largest MTU that passes where bulk stalled */
+	float *gbps;	    /* [n]; NAN: not measured */
+	float *crawl_mbps;  /* [n]; where bulk took long, twice; 0: it did not */
 };
 static inline bool mesh_lost(const struct mesh_self *s, size_t from, size_t to)
 {
@@ -65,6 +72,12 @@ void mesh_come_together(struct mesh_self *s);
 /* One machine under two names is no pair: the later one is asked nothing. mesh_same.c */
 void mesh_machine(const struct mesh_self *s, struct mesh_card *c);
 void mesh_same(struct mesh_self *s);
+/* Tells all others whom this rank did not reach, once they have all asked. */
+int mesh_tell_lost(struct mesh_self *s, struct err *e) MUST_CHECK;
+/* Does another machine say that it has our address? mesh_rival.c */
+void mesh_put_rival(struct mesh_self *s, cJSON *line);
+bool mesh_is_card_of(const struct mesh_card *c, const unsigned char *mac);
+const char *mesh_mac_text(struct arena *a, const unsigned char *mac);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
 int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
 /* What is known here of pairs that failed: mesh_part.c */
@@ -84,6 +97,9 @@ void mesh_put_strays(struct mesh_self *s, cJSON *line);
 void mesh_put_undo(struct mesh_self *s, cJSON *line);
 bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer);
 void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_names.c */
+/* Links that come and go, from the one to the other: mesh_flap.c */
+void mesh_watch_carriers(struct mesh_self *s);
+void mesh_put_flaps(struct mesh_self *s, cJSON *line);
 cJSON *mesh_line(struct mesh_self *s);
 cJSON *mesh_rate_line(struct mesh_self *s);
 

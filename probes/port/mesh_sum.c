@@ -24,23 +24,52 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static bool lacks_address(const struct mesh_node *x)
+{
+	return x->asked && !x->same && !x->addr.sa.sa_family;
+}
+
+static struct finding *say_address(const struct mesh *m, const index_list *v)
+{
+	const char *who = mesh_names_of(m, v);
+	struct finding *f = report_find(m->report, "mesh.address", who);
+
+	finding_expect(f, "an interface that is up, with an address");
+	finding_fix(f, "ifprobe   # on %s: shows what each interface lacks", who);
+	return f;
+}
+
+/* An address on a card without a link is one that nobody can use. */
 static void judge_addresses(const struct mesh *m)
 {
 	index_list v = {0};
 	struct finding *f;
-	const char *who;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (m->nodes[i].asked && !m->nodes[i].same && !m->nodes[i].addr.sa.sa_family)
-			*LIST_ADD(m->a, &v) = i;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mesh_node *x = &m->nodes[i];
+
+		if (!lacks_address(x) || x->flaps) /* which says it */
+			continue;
+		*LIST_ADD(m->a, &v) = i;
+		if (!x->unlinked)
+			continue;
+		f = say_address(m, &(const index_list){.v = &v.v[--v.n], .n = 1});
+		finding_set(f, ST_FAIL,
+			    "its card %s has an address and no link, which was lost or found %u "
+			    "time%s since it was started: nothing is connected to it, or what is "
+			    "there is off, or it comes and goes",
+			    x->unlinked, x->carriers, x->carriers == 1 ? "" : "s");
+		finding_fix(f,
+			    "cat /sys/class/net/%s/carrier_changes   # on %s, twice: a number that "
+			    "grows is a link that comes and goes",
+			    x->unlinked, x->name);
+		report_add(m->report, f);
+	}
 	if (!v.n)
 		return;
-	who = mesh_names_of(m, &v);
-	f = report_find(m->report, "mesh.address", who);
+	f = say_address(m, &v);
 	finding_set(f, ST_FAIL, "%s no address that the others could use",
 		    v.n == 1 ? "has" : "have");
-	finding_expect(f, "an interface that is up, with an address");
-	finding_fix(f, "ifprobe   # on %s: shows what each interface lacks", who);
 	report_add(m->report, f);
 }
 
@@ -177,6 +206,11 @@ static void judge_rdma(const struct mesh *m)
 
 static float ms_of(const struct mesh_cell *c) { return c->row ? c->ms : NAN; }
 
+static const char *ms_text(const struct mesh *m, float ms)
+{
+	return arena_printf(m->a, ms < 1000 ? "%.3g ms" : "%.0f ms", (double)ms);
+}
+
 static const char *slowest(const struct mesh *m)
 {
 	size_t at = 0;
@@ -184,7 +218,7 @@ static const char *slowest(const struct mesh *m)
 	for (size_t i = 0; i < m->n * m->n; i++)
 		if (isfinite(ms_of(&m->cells[i])) && !(ms_of(&m->cells[at]) >= ms_of(&m->cells[i])))
 			at = i;
-	return arena_printf(m->a, "%.3g ms (%s to %s)", (double)m->cells[at].ms,
+	return arena_printf(m->a, "%s (%s to %s)", ms_text(m, m->cells[at].ms),
 			    m->nodes[at / m->n].name, m->nodes[at % m->n].name);
 }
 
@@ -218,9 +252,8 @@ static void sum_up(const struct mesh *m)
 	}
 	if (good && timed) {
 		f = report_find(m->report, "mesh.reach", pairs_text(m, good));
-		finding_set(f, ST_PASS,
-			    "reach each other on every port, median %.3g ms, slowest %s",
-			    (double)usual, slowest(m));
+		finding_set(f, ST_PASS, "reach each other on every port, median %s, slowest %s",
+			    ms_text(m, usual), slowest(m));
 		finding_value(f, (double)usual, "ms");
 		report_add(m->report, f);
 	}

@@ -59,6 +59,13 @@ static unsigned read_prefix(const char *subnet)
 	return slash && !parse_uint(slash + 1, &n) && n <= 128 ? (unsigned)n : 0;
 }
 
+static unsigned count_of(const cJSON *line, const char *key)
+{
+	double n = json_get_num(line, key, 0);
+
+	return n >= 0 && n < 1e6 ? (unsigned)n : 0;
+}
+
 static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)
 {
 	double same = json_get_num(line, "same", -1);
@@ -75,6 +82,12 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->prefix = read_prefix(x->subnet);
 	x->mac = mesh_copied(m, line, "mac");
 	x->noarp = cJSON_IsTrue(json_get(line, "noarp"));
+	x->rival = mesh_copied(m, line, "rival");
+	x->leased = cJSON_IsTrue(json_get(line, "leased"));
+	x->flapping = mesh_copied(m, line, "flapping");
+	x->flaps = x->flapping ? count_of(line, "flaps") : 0;
+	x->carriers = count_of(line, "carriers");
+	x->unlinked = mesh_copied(m, line, "unlinked");
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = mesh_copied(m, line, "rp_filter");
@@ -203,8 +216,10 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 	}
 	if (pass == MESH_RULES)
 		mesh_explain_rules(m, line, me, nodes, n);
-	if (pass == MESH_REST) {
+	if (pass == MESH_WAYS)
 		mesh_explain_ways(m, line, me, nodes, n);
+	if (pass == MESH_REST) {
+		mesh_explain_rest(m, me);
 		take_findings(m, line, me);
 	}
 }

@@ -62,6 +62,16 @@ static enum step ask_program(struct walk *w, const struct nft_rule *r)
 	return decide(w, NFT_DROP, r, false);
 }
 
+/* What leaves by the name of another machine is answered there. */
+static bool is_disguised(const struct walk *w, const cJSON *snat)
+{
+	const char *text = json_get_str(snat, "addr");
+	union addr as;
+
+	return text && !addr_parse(text, &as) && as.sa.sa_family == w->p.from.sa.sa_family &&
+	       !addr_equal(&as, &w->p.from);
+}
+
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
 			   bool sure)
 {
@@ -75,6 +85,9 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 		return ask_program(w, r);
 	if (json_get(s, "dnat") || json_get(s, "redirect")) /* only chains of that type have it */
 		return decide(w, NFT_DROP, r, sure);
+	if (json_get(s, "snat"))
+		return decide(w, is_disguised(w, json_get(s, "snat")) ? NFT_DROP : NFT_ACCEPT, r,
+			      sure);
 	if (json_get(s, "notrack"))
 		w->notrack |= sure;
 	if (json_get(s, "return"))
@@ -265,15 +278,18 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 	return (struct nft_answer){.verdict = NFT_ACCEPT};
 }
 
-/* What comes in as the first of a connection, and is sent elsewhere by a rule of ours. */
+/* The first packet of a connection, which a rule of ours sends elsewhere, or by another name. */
 static struct nft_answer judge_nat(const struct nft *n, const struct nft_packet *p)
 {
 	struct walk w = {.n = n, .asked = p};
-	const struct nft_chain *c = NULL;
 
-	while (p->input && !p->answer && (c = next_base(n, p, "prerouting", true, c)))
-		if (ask_base(&w, c) != NFT_ACCEPT)
-			return w.answer;
+	for (unsigned i = 0; i < HOOKS && !p->answer; i++) {
+		const struct nft_chain *c = NULL;
+
+		while ((c = next_base(n, p, hook_of(p, i), true, c)))
+			if (ask_base(&w, c) != NFT_ACCEPT)
+				return w.answer;
+	}
 	return (struct nft_answer){.verdict = NFT_ACCEPT};
 }
 

@@ -63,6 +63,7 @@ static void conclude(struct asker *a, enum talk_state state)
 	struct tcp_info info;
 
 	a->t->state = state;
+	a->t->accepted = a->phase > PHASE_CONNECT;
 	if (a->begun_ns)
 		a->t->took_ns = now_ns() - a->begun_ns;
 	if (!look(a, &info) && a->phase > PHASE_CONNECT) {

@@ -47,6 +47,7 @@ struct talk {
 	uint64_t arrived, took_ns;
 	uint64_t way_ns;   /* of that, what the way took, and neither of the two programs */
 	uint64_t rtt_ns;   /* the shortest seen, there and back */
+	bool accepted;	   /* there was a connection */
 	bool began;	   /* some of the bulk has passed */
 	unsigned path_mtu; /* as the kernel knows it at the end; 0: unknown */
 	bool resent;	   /* large packets had to be made smaller on the way */

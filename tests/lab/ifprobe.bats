@@ -55,6 +55,14 @@ found() { # CHECK: subjects and states
     [[ $stderr == *"this host itself"* ]]
 }
 
+@test "peer: silence is waited for until it was asked again twice, not until the deadline" {
+    printf 'table inet f { chain i { type filter hook input priority 0; tcp dport 29500 drop; }; }\n' >drop.nft
+    SECONDS=0
+    run -1 --separate-stderr lab 2 --firewall node1=drop.nft 'ifprobe --peer node1 --json'
+    ((SECONDS < 8)) # the deadline is 10 s
+    jq -e '[.findings[] | select(.check == "peer.reach").status] == ["fail"]' <<<"$output"
+}
+
 @test "peer: of two interfaces the one that reaches it wins, whatever the rank says" {
     run -0 --separate-stderr lab 2 "$DEAD"'; ifprobe --name-only
         ifprobe --name-only --peer node1 --deadline 1500ms'

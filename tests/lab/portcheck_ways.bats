@@ -43,8 +43,10 @@ finding() { # CHECK: its "SUBJECT MESSAGE"
 }
 
 @test "ways: a stateless rule of the asker's own drops the answers; nobody else is blamed" {
-    CHECK=mesh.out run -0 --separate-stderr mesh 4 "export CHECK; $mends" --firewall "2=$BATS_FILE_TMPDIR/stateless"
-    [[ $(finding mesh.out) == "node2 does not reach any other node"*"it arrives there, and this host's own firewall drops the answer: inet t c, handle 2: "* ]]
+    CHECK=mesh.in run -0 --separate-stderr mesh 4 "export CHECK; $mends" --firewall "2=$BATS_FILE_TMPDIR/stateless"
+    # one rule, both ways: it is said once what mends it
+    [ "$(jq '[.findings[] | select(.status == "fail")] | length' <<<"$output")" = 1 ]
+    [[ $(finding mesh.out) == "node2 follows from the same, and the same mends it: does not reach any other node"*"it arrives there, and this host's own firewall drops the answer: inet t c, handle 2: "* ]]
     # nothing of it is the others' fault
     [ "$(jq -c '[.findings[] | select(.status == "fail") | .subject] | unique' <<<"$output")" = '["node2"]' ]
     [[ $output != *"asymmetric"* ]]
@@ -113,12 +115,21 @@ drops='awk "/^TcpExt: [A-Z]/ { for (i = 1; i <= NF; i++) if (\$i == \"IPReverseP
     [[ $stderr == *PASS* ]]
 }
 
+@test "ways: all filters are strict and one route leads elsewhere: it is the route, once, whoever drops" {
+    strict='for n in 0 1 2; do $WINDSOCK_RSH node$n "for i in all eth0 eth1; do echo 1 >/proc/sys/net/ipv4/conf/\$i/rp_filter; done"; done'
+    CHECK=mesh.in run -0 --separate-stderr mesh 3 "export CHECK; $other_way$strict$mends" --rails 2
+    [ "$(jq -r '[.findings[] | select(.status == "fail")] | map("\(.check) \(.subject) \(.fix[0])") | join(",")' <<<"$output")" = \
+        "mesh.in node1 sudo ip route del 10.77.0.1/32 dev eth1   # on node1" ]
+    [[ $stderr == *PASS* ]]
+}
+
 @test "ways: the asker's own reverse-path filter drops the answer" {
     run -1 --separate-stderr mesh 3 "$other_way"'
         echo 1 >/proc/sys/net/ipv4/conf/eth1/rp_filter # the answer comes in there
         "$1" --hosts lab --wait 1s --json' --rails 2
-    [[ $(finding mesh.out) == "node0 does not reach node1: it arrives, and the answer is dropped by this host's own reverse-path filter"* ]]
-    [ "$(jq -r '.findings[] | select(.check == "mesh.out").fix[0]' <<<"$output")" = \
+    [[ $(finding mesh.in) == "node0 is not reached from node1: that host's reverse-path filter drops it"* ]]
+    [[ $(finding mesh.out) == "node0 follows from the same, and the same mends it: does not reach node1: it arrives, and the answer is dropped by this host's own reverse-path filter"* ]]
+    [ "$(jq -r '.findings[] | select(.status == "fail").fix[0]' <<<"$output")" = \
         "sudo sysctl -w net.ipv4.conf.all.rp_filter=2   # on node0" ]
 }
 

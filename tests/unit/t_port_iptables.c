@@ -174,6 +174,68 @@ static void instead_of_nfts(void **state)
 	assert_string_equal(nft_describe(&x, &a), "inet own in, handle 9: tcp dport 5 drop");
 }
 
+/* What nat sends elsewhere, or by the name of another machine, and what mends it. */
+static void translations(void **state)
+{
+#define HOOKS(rules)                                                                               \
+	"*nat\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:own - " \
+	"[0:0]\n" rules "COMMIT\n"
+	static const struct {
+		const char *text, *described, *fix; /* NULL: it passes */
+		bool out;
+	} all[] = {
+		{HOOKS("-A PREROUTING -p tcp -m tcp --dport 5 -j REDIRECT --to-ports 9\n"),
+		 "iptables -t nat: -A PREROUTING -p tcp -m tcp --dport 5 -j REDIRECT --to-ports 9",
+		 "sudo iptables -t nat -I PREROUTING -s 10.0.0.1 -j ACCEPT", false},
+		{HOOKS("-A PREROUTING -m addrtype --dst-type LOCAL -j own\n"
+		       "-A own -p tcp --dport 5 -j DNAT --to-destination 10.9.9.9:5\n"),
+		 "iptables -t nat: -A own -p tcp --dport 5 -j DNAT --to-destination 10.9.9.9:5",
+		 "sudo iptables -t nat -I own -s 10.0.0.1 -j ACCEPT", false},
+		{HOOKS("-A OUTPUT -p tcp --dport 5 -j REDIRECT\n"),
+		 "iptables -t nat: -A OUTPUT -p tcp --dport 5 -j REDIRECT",
+		 "sudo iptables -t nat -I OUTPUT -d 10.0.0.1 -j ACCEPT", true},
+		{HOOKS("-A POSTROUTING -o eth0 -j SNAT --to-source 10.9.9.9:1024-2048\n"),
+		 "iptables -t nat: -A POSTROUTING -o eth0 -j SNAT --to-source 10.9.9.9:1024-2048",
+		 "sudo iptables -t nat -I POSTROUTING -d 10.0.0.1 -j ACCEPT", true},
+		/* its own address; one of several; whichever the card has; for others */
+		{HOOKS("-A POSTROUTING -j SNAT --to-source 10.0.0.2\n"), NULL, NULL, true},
+		{HOOKS("-A POSTROUTING -j SNAT --to-source 10.9.9.1-10.9.9.9\n"), NULL, NULL, true},
+		{HOOKS("-A POSTROUTING -j SNAT\n"), NULL, NULL, true},
+		{HOOKS("-A POSTROUTING -j MASQUERADE\n"), NULL, NULL, true},
+		{HOOKS("-A PREROUTING -p tcp --dport 6 -j REDIRECT\n"), NULL, NULL, false},
+		{HOOKS("-A PREROUTING -s 10.0.0.0/24 -j ACCEPT\n-A PREROUTING -j REDIRECT\n"), NULL,
+		 NULL, false},
+		{HOOKS("-A OUTPUT -p tcp --dport 5 -j REDIRECT\n"), NULL, NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p;
+		struct nft_answer x;
+		struct firewall fw = {.known = true};
+
+		read_text(&n, &a, all[i].text, "10.0.0.1", 5, &p);
+		assert_int_equal(addr_parse("10.0.0.2", &p.to), 0);
+		addr_set_port(&p.to, 5);
+		p.iface = "eth0";
+		if (all[i].out) {
+			p.input = false;
+			assert_int_equal(addr_parse("10.0.0.1", &p.to), 0);
+			assert_int_equal(addr_parse("10.0.0.2", &p.from), 0);
+			addr_set_port(&p.to, 5);
+		}
+		assert_int_equal(nft_judge_all(&n, &p, &x, 1), all[i].fix != NULL);
+		if (!all[i].fix)
+			continue;
+		assert_string_equal(nft_describe(&x, &a), all[i].described);
+		assert_string_equal(firewall_fix(&fw, &x, "10.0.0.1", &a), all[i].fix);
+		p.answer = true; /* of a connection that is known, nothing is translated anew */
+		assert_int_equal(nft_judge_all(&n, &p, &x, 1), 0);
+	}
+}
+
 /* ufw changes a rule that differs in its verdict alone, and does not add one before it. */
 static void ufw_says_so_already(void **state)
 {
@@ -314,10 +376,13 @@ static void junk(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdicts), cmocka_unit_test(instead_of_nfts),
-		cmocka_unit_test(fixes),    cmocka_unit_test(ufw_says_so_already),
-		cmocka_unit_test(loopback), cmocka_unit_test(junk)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
+					   cmocka_unit_test(instead_of_nfts),
+					   cmocka_unit_test(fixes),
+					   cmocka_unit_test(translations),
+					   cmocka_unit_test(ufw_says_so_already),
+					   cmocka_unit_test(loopback),
+					   cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,59 @@ static const struct {
 	 NULL,
 	 NULL,
 	 NULL},
+	/* alone in another network: the same host in that of the others; not where it has met one
+	 * of them, nor where a server gave the address */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/24", ",\"row\":[\"f g -\",\"f g -\",\"\"]")},
+	 "mesh.subnet",
+	 "c",
+	 "sudo ip address add 10.0.0.6/24 dev e0 && sudo ip address del 10.0.1.6/24 dev e0   # on "
+	 "c, "
+	 "if no other machine has 10.0.0.6"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/23", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/23", ",\"row\":[\"o . 1\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.2.2", "10.0.2.0/23", ",\"row\":[\"u r -\",\"u r -\",\"\"]")},
+	 "mesh.subnet",
+	 "c",
+	 "sudo ip address add ADDRESS/23 dev e0 && sudo ip address del 10.0.2.2/23 dev e0   # on "
+	 "c; "
+	 "ADDRESS: one in 10.0.0.0/23 that nobody has, for 10.0.0.2 is taken"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"\",\"o . 1\"]"),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/24", ",\"row\":[\"f g -\",\"f g -\",\"\"]")},
+	 NULL,
+	 NULL,
+	 NULL},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"row\":[\"o . 1\",\"\",\"f g -\"]"),
+	  NODE(2, "c", "10.0.1.6", "10.0.1.0/24",
+	       ",\"leased\":true,\"row\":[\"f g -\",\"f g -\",\"\"]")},
+	 NULL,
+	 NULL,
+	 NULL},
+	/* a link that came and went meanwhile: whatever is lost or stalls there follows; more often
+	 * than on the others since it was started */
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"row\":[\"\",\"o . 1\",\"f g -\"]"),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24",
+	       ",\"talks\":\"+.x\",\"row\":[\"o . 1\",\"\",\"o . 1\"]"),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24",
+	       ",\"flapping\":\"e0\",\"flaps\":3,\"row\":[\"u n -\",\"o . 1\",\"\"]")},
+	 "mesh.flap",
+	 "c",
+	 "ip -s link show dev e0; journalctl -k --since -1h | grep e0   # on c"},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"carriers\":2" FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"carriers\":3" FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", ",\"carriers\":14" FINE)},
+	 NULL,
+	 NULL,
+	 NULL},
+	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", ",\"carriers\":2" FINE),
+	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", ",\"carriers\":3" FINE),
+	  NODE(2, "c", "10.0.0.3", "10.0.0.0/24", ",\"carriers\":15" FINE)},
+	 "mesh.flap",
+	 "c",
+	 "ip -s link show dev e0; journalctl -k --since -1h | grep e0   # on c"},
 	/* one hardware address: the later one is to change it, the third is not concerned */
 	{{NODE(0, "a", "10.0.0.1", "10.0.0.0/24", MAC(1) FINE),
 	  NODE(1, "b", "10.0.0.2", "10.0.0.0/24", MAC(2) ",\"row\":[\"o . 1\",\"\",\"f g -\"]"),
@@ -166,7 +219,8 @@ static void said_of_one(void **state)
 			assert_memory_equal(f->fix.v[0], cases[i].fix, strlen(cases[i].fix));
 			tally_emit(&m.told);
 			mesh_judge(&m); /* and nothing about what it looks like */
-			assert_int_equal(report_count(m.report, ST_FAIL), 1);
+			assert_int_equal(report_count(m.report, ST_FAIL), f->status == ST_FAIL);
+			assert_int_equal(report_count(m.report, ST_WARN), f->status == ST_WARN);
 		}
 		(void)report_end(m.report, &nothing);
 	}

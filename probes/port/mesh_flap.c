@@ -1,0 +1,178 @@
+/*
+ * A link that comes and goes. The kernel counts how often a card lost its carrier or found it
+ * again; what rose while the hosts asked each other is why questions were lost or late there,
+ * and whatever else it looks like follows from it.
+ */
+#include "lib/host/sysroot.h"
+#include "lib/report/json.h"
+#include "probes/port/mesh_judge.h"
+#include "probes/port/mesh_self.h"
+
+#include <limits.h>
+
+/* ---- on a rank's host ---- */
+/* What data may go through: not what programs make and take away. */
+static bool is_watched(const struct iface *x)
+{
+	bool made = x->kind == IFACE_LOOPBACK || x->kind == IFACE_CONTAINER ||
+		    x->kind == IFACE_DUMMY || x->kind == IFACE_BRIDGE || x->kind == IFACE_VPN ||
+		    x->kind == IFACE_TUNNEL;
+	bool port = x->master && (x->kind == IFACE_PHYSICAL || x->kind == IFACE_VF);
+
+	return !made && (x->naddrs || port);
+}
+
+static uint64_t changes_of(struct mesh_self *s, const char *iface)
+{
+	const char *v = sysroot_line(s->a, "/sys/class/net/%s/carrier_changes", iface);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+void mesh_watch_carriers(struct mesh_self *s)
+{
+	const struct inventory *inv = &s->f->inv;
+
+	for (size_t i = 0; i < inv->ifaces.n && s->carriers.n < MESH_CARRIERS; i++)
+		if (is_watched(&inv->ifaces.v[i]))
+			*LIST_ADD(s->a, &s->carriers) = (struct mesh_carrier){
+				inv->ifaces.v[i].name, changes_of(s, inv->ifaces.v[i].name)};
+}
+
+static uint64_t rise_of(struct mesh_self *s, const struct mesh_carrier *c)
+{
+	uint64_t now = changes_of(s, c->iface);
+
+	return now > c->changes ? now - c->changes : 0;
+}
+
+static bool is_own(const struct mesh_self *s, const struct mesh_carrier *c)
+{
+	return s->local.s.iface && streq(c->iface, s->local.s.iface->name);
+}
+
+/* Its own card where that is one of them, else the one that changed most. */
+static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *ret_rise)
+{
+	const struct mesh_carrier *worst = NULL;
+
+	*ret_rise = 0;
+	for (size_t i = 0; i < s->carriers.n; i++) {
+		const struct mesh_carrier *c = &s->carriers.v[i];
+		uint64_t n = rise_of(s, c);
+
+		if (!n || (worst && is_own(s, worst)) || (n <= *ret_rise && !is_own(s, c)))
+			continue;
+		*ret_rise = n;
+		worst = c;
+	}
+	return worst;
+}
+
+/* Where no card is of use, one that would be but for its link. */
+static void put_unlinked(struct mesh_self *s, cJSON *line)
+{
+	const struct inventory *inv = &s->f->inv;
+
+	for (size_t i = 0; i < s->carriers.n; i++)
+		for (size_t k = 0; k < inv->ifaces.n; k++)
+			if (inv->ifaces.v[k].name == s->carriers.v[i].iface &&
+			    inv->ifaces.v[k].naddrs && iface_is_up(&inv->ifaces.v[k]) &&
+			    !iface_is_running(&inv->ifaces.v[k])) {
+				json_str(line, "unlinked", s->carriers.v[i].iface);
+				json_num(line, "carriers",
+					 (double)changes_of(s, s->carriers.v[i].iface));
+				return;
+			}
+}
+
+void mesh_put_flaps(struct mesh_self *s, cJSON *line)
+{
+	uint64_t rise;
+	const struct mesh_carrier *worst = find_flapping(s, &rise);
+
+	if (worst) {
+		json_str(line, "flapping", worst->iface);
+		json_num(line, "flaps", (double)rise);
+	}
+	if (s->local.s.iface)
+		json_num(line, "carriers", (double)changes_of(s, s->local.s.iface->name));
+	else
+		put_unlinked(s, line);
+}
+
+/* ---- where it is judged ---- */
+/* Late, slow and cut short there is what a link is that is not always there. */
+static void settle(struct mesh *m, size_t at)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct mesh_cell *ways[] = {mesh_at(m, at, i), mesh_at(m, i, at)};
+
+		for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
+			struct mesh_cell *c = ways[k];
+
+			c->late = 0;
+			c->crawl_mbps = 0;
+			if (mesh_cell_is_bad(c) && !c->rule)
+				c->cause = CAUSE_LINK;
+		}
+	}
+}
+
+static void say(struct mesh *m, size_t at, enum status st, const char *what, const char *expected)
+{
+	const struct mesh_node *x = &m->nodes[at];
+	const char *iface = x->flapping ?: x->iface ?: "IFACE";
+	struct finding *f = mesh_say_link(m, "mesh.flap", at, &(const index_list){0});
+
+	finding_set(f, st, "its link at %s comes and goes: %s", iface, what);
+	finding_expect(f, "%s", expected);
+	finding_fix(f,
+		    "ip -s link show dev %s; journalctl -k --since -1h | grep %s   # on %s: when "
+		    "it went; then its cable or transceiver, the port of the switch, the driver",
+		    iface, iface, x->name);
+}
+
+static int compare(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What is usual here since these hosts were started. */
+static unsigned usual(const struct mesh *m)
+{
+	unsigned *v = arena_alloc(m->a, (m->n + 1) * sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->nodes[i].carriers)
+			v[n++] = m->nodes[i].carriers;
+	qsort(v, n, sizeof(*v), compare);
+	return n > 2 ? v[n / 2] : UINT_MAX;
+}
+
+void mesh_flaps(struct mesh *m)
+{
+	enum { LEAST = 10, TIMES = 5 };
+	unsigned most = usual(m);
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mesh_node *x = &m->nodes[i];
+
+		if (x->flaps) {
+			settle(m, i);
+			say(m, i, ST_FAIL,
+			    arena_printf(m->a,
+					 "lost or found %u time%s while the hosts asked each other",
+					 x->flaps, x->flaps == 1 ? "" : "s"),
+			    "a link that stays");
+		} else if (!x->unlinked && x->carriers >= LEAST && x->carriers / TIMES >= most) {
+			say(m, i, ST_WARN,
+			    arena_printf(m->a, "lost or found %u times since it was started",
+					 x->carriers),
+			    arena_printf(m->a, "about %u times, as on the others", most));
+		}
+	}
+}
