@@ -83,14 +83,78 @@ static void name_card(struct transport_cards *c, struct arena *a, const char *nu
 		c->names[k] = arena_strndup(a, name, n);
 }
 
+/* "mlx5_2:1" of "[0] mlx5_2:1/RoCE": behind @at. Returns what stands behind that; NULL: none. */
+static const char *card_name(const char *at, const char **ret, size_t *ret_n)
+{
+	const char *name = strchr(at, ']');
+
+	if (!name)
+		return NULL;
+	name += 1 + strspn(name + 1, " ");
+	*ret = name;
+	*ret_n = strcspn(name, "/ ;,}");
+	return *ret_n ? name + *ret_n : NULL;
+}
+
+/* "{[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}": two cards, or ports, that are one. */
+static const char *merged_name(const char *at, struct arena *a)
+{
+	const char *end = strchr(at, '}'), *all = NULL, *name;
+	size_t n;
+
+	while (end && (at = strchr(at, '[')) && at < end) {
+		at = card_name(at, &name, &n);
+		if (!at)
+			return NULL;
+		all = arena_printf(a, "%s%s%.*s", all ? all : "", all ? "+" : "", (int)n, name);
+	}
+	return all;
+}
+
+/* Where cards are merged a single one is listed by its own number, and channels go by the place of
+ * what is listed. */
+static void read_merged(const char *list, struct arena *a, struct transport_cards *ret)
+{
+	const char *name;
+	size_t n;
+
+	for (size_t k = 0; k < TRANSPORT_CARDS && (list = strchr(list, '[')); k++) {
+		if (list[1] < '0' || list[1] > '9')
+			return; /* [RO] */
+		list += 1 + strspn(list + 1, "0123456789");
+		if (strncmp(list, "]={", 3) == 0) {
+			ret->names[k] = merged_name(list + 3, a);
+			list = strchr(list, '}');
+		} else if ((list = card_name(list, &name, &n))) {
+			ret->names[k] = arena_strndup(a, name, n);
+		}
+		if (!list)
+			return;
+	}
+}
+
+/* Of "NET/IB/1", "NET/IBext_v8/1" (HPC-X has NCCL's own code as a plug-in): 1; -1: none. */
+static long card_of_channel(const char *line)
+{
+	const char *via = strstr(line, " via NET/IB");
+
+	if (!via || !strstr(line, "NCCL INFO Channel "))
+		return -1;
+	via += strlen(" via NET/");
+	via += strcspn(via, "/ ");
+	return *via == '/' ? strtol(via + 1, NULL, 10) : -1;
+}
+
 static void read_cards(const char *line, struct arena *a, struct transport_cards *ret)
 {
-	const char *list = strstr(line, "NET/IB : Using "), *via = strstr(line, " via NET/IB/");
-	const char *both = strstr(line, "NET/IB : Made virtual device ["), *name;
+	const char *list = strstr(line, "NET/IB : Using "), *name;
+	const char *both = strstr(line, "NET/IB : Made virtual device [");
+	long k = card_of_channel(line);
 
-	if (list &&
-	    strstr(list, "]={")) /* merged cards, numbered otherwise than channels call them */
-		return;
+	if (list && strstr(list, "]={")) {
+		read_merged(list, a, ret);
+		list = NULL;
+	}
 	for (list = list ? strchr(list, '[') : NULL; list; list = strchr(list + 1, '[')) {
 		name = strchr(list, ']');
 		if (name && name[1] != ' ' && name[1] && list[1] >= '0' && list[1] <= '9')
@@ -99,12 +163,8 @@ static void read_cards(const char *line, struct arena *a, struct transport_cards
 	name = both ? strstr(both, "] name=") : NULL;
 	if (name)
 		name_card(ret, a, strchr(both, '[') + 1, name + 7, strcspn(name + 7, " "));
-	if (via && strstr(line, "NCCL INFO Channel ")) {
-		long k = strtol(via + strlen(" via NET/IB/"), NULL, 10);
-
-		if (k >= 0 && k < TRANSPORT_CARDS)
-			ret->used |= 1ull << k;
-	}
+	if (k >= 0 && k < TRANSPORT_CARDS)
+		ret->used |= 1ull << k;
 }
 
 void transport_cards_read(const char *text, size_t n, struct arena *a, struct transport_cards *ret)

@@ -22,7 +22,7 @@ void transport_read(const char *text, size_t n, struct arena *a, transport_list 
  * and over which of them its channels go. */
 enum { TRANSPORT_CARDS = 64 };
 struct transport_cards {
-	/* "mlx5_0:1", "mlx5_0+mlx5_1" for two that are one; NULL */
+	/* "mlx5_0:1"; for two that are one "mlx5_0+mlx5_1", "mlx5_0:1+mlx5_0:2"; NULL */
 	const char *names[TRANSPORT_CARDS];
 	uint64_t used; /* by number */
 };

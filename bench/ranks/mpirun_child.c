@@ -1,11 +1,13 @@
 #include "bench/ranks/mpirun_child.h"
 
+#include "bench/ranks/mpirun_guard.h"
 #include "bench/ranks/relay.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/world.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/core/wait.h"
 #include "lib/report/json.h"
 
 #include <errno.h>
@@ -45,15 +47,18 @@ int mpirun_child_start(struct mpirun_child *m, const char *const *argv, int out,
 	(void)fflush(NULL); /* what is buffered must not be written twice */
 	m->pid = fork();
 	if (!m->pid) { /* never main's exit: this is a copy of a process with a report */
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* not by force: it has files in /dev/shm to remove, and ranks that heed the line */
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() == parent)
 			become(argv, line, out, err);
 		_exit(1);
 	}
 	(void)close(line[0]);
 	m->line = line[1];
-	if (m->pid > 0)
+	if (m->pid > 0) {
+		m->guard = mpirun_guard_start(m->pid);
 		return 0;
+	}
 	(void)close(m->line);
 	return err_sys(e, "cannot start mpirun");
 }
@@ -127,6 +132,7 @@ int mpirun_child_end(struct mpirun_child *m, const int *over)
 		mpirun_child_hurry(m);
 		(void)poll(NULL, 0, LOOK_MS);
 	}
+	mpirun_guard_end(m->guard);
 	hang_up(m);
 	return status;
 }
@@ -166,8 +172,7 @@ static void wait_like(pid_t rank, pid_t above, int events)
 	(void)sigfillset(&others);
 	(void)sigdelset(&others, SIGTERM);
 	(void)sigprocmask(SIG_SETMASK, &others, NULL);
-	while (waitpid(rank, &status, 0) < 0 && errno == EINTR)
-		;
+	status = wait_child(rank);
 	if (WIFSIGNALED(status))
 		tell_death(WTERMSIG(status), events);
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);

@@ -15,7 +15,7 @@
 #include "bench/ranks/mpirun.h"
 
 struct mpirun_child {
-	pid_t pid;
+	pid_t pid, guard;
 	int line;	     /* its standard input */
 	bool heeded;	     /* by rank 0: see mpirun_heed() */
 	bool patient;	     /* it ends by itself in time, and is only told of a Ctrl-C */

@@ -120,12 +120,47 @@ static char *hand_line(struct relay_in *in, char *at, char *end)
 	return memmove(end + 1 - before, at, before);
 }
 
+/* No event is that long, and no text is worth it: what is shown is its beginning. */
+static void cut_short(struct relay_in *in)
+{
+	enum { SHOWN = 1024 };
+	const char *mark = in->n ? memchr(in->p, MARK, in->n) : NULL,
+		   *from = mark ? mark + 1 : in->p;
+	size_t n = in->n ? in->n - (size_t)(from - in->p) : 0;
+	char text[SHOWN + 100];
+
+	(void)snprintf(text, sizeof(text),
+		       "%.*s ... (the rest of this line, of more than %zu MiB, is not shown)",
+		       (int)(n < SHOWN ? n : SHOWN), n ? from : "", in->n >> 20);
+	if (in->other)
+		in->other(text, in->arg);
+	in->n = 0;
+	in->is_cut = true;
+}
+
+/* The rest of a line that was cut; returns false where it has not ended. */
+static bool skip_rest(struct relay_in *in, const char **data, size_t *n)
+{
+	const char *end = memchr(*data, '\n', *n);
+
+	if (!end)
+		return false;
+	*n -= (size_t)(end + 1 - *data);
+	*data = end + 1;
+	in->is_cut = false;
+	return true;
+}
+
 void relay_feed(struct relay_in *in, const char *data, size_t n)
 {
 	char *end, *at;
 
+	if (in->is_cut && !skip_rest(in, &data, &n))
+		return;
 	if (!make_room(in, n)) {
-		in->n = 0; /* no event is that long */
+		cut_short(in);
+		if (skip_rest(in, &data, &n))
+			relay_feed(in, data, n);
 		return;
 	}
 	memcpy(in->p + in->n, data, n);

@@ -38,6 +38,7 @@ struct relay_in {
 	/* What stands before an event goes on behind it: another rank's text, cut anywhere by a
 	 * launcher that passes on pieces. Else it is a label of the launcher's, and dropped. */
 	bool is_mixed;
+	bool is_cut; /* of a line longer than RELAY_LINE_MAX the beginning was handed out */
 	void *arg;
 };
 void relay_feed(struct relay_in *in, const char *data, size_t n);

@@ -48,22 +48,32 @@ int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e)
 	return 0;
 }
 
+/* As nccl-tests does: a factor above 1 is what counts, then what is added, which is 1 MiB. */
+static int ask_steps(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
+{
+	bool has_step = in->step != ASK_NOT_GIVEN, has_factor = in->factor != ASK_NOT_GIVEN;
+	bool is_one = in->min != ASK_NOT_GIVEN && in->min == in->max;
+
+	s->factor = in->factor > 1 && has_factor ? in->factor : has_factor || has_step ? 0 : 2;
+	s->step = s->factor ? 0 : has_step ? in->step : 1 << 20;
+	if (s->step || s->factor)
+		return 0;
+	if (!is_one) /* scripts have one size and -i 0 */
+		return err_set(e, ERR_USAGE, "sizes have to grow: -i 1 or -f 2 at least");
+	s->factor = 2;
+	return 0;
+}
+
 int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
 {
 	const uint64_t usual = 32 << 20;
 	bool has_min = in->min != ASK_NOT_GIVEN, has_max = in->max != ASK_NOT_GIVEN;
-	bool has_step = in->step != ASK_NOT_GIVEN, has_factor = in->factor != ASK_NOT_GIVEN;
-	bool is_still = in->step == 0 || (has_factor && in->factor < 2);
 
-	if (has_step && has_factor)
-		return err_set(e, ERR_USAGE, "-i and -f cannot be combined");
-	if (is_still && !(has_min && in->min == in->max)) /* scripts have one size and -f 1 */
-		return err_set(e, ERR_USAGE, "sizes have to grow: -i 1 or -f 2 at least");
-	s->adaptive = !has_min && !has_max && !has_step;
+	if (ask_steps(in, s, e))
+		return -1;
+	s->adaptive = !has_min && !has_max && !s->step;
 	s->min = has_min ? in->min : has_max && in->max < usual ? in->max : usual;
 	s->max = has_max ? in->max : s->min > usual ? s->min : usual;
-	s->step = has_step ? in->step : 0;
-	s->factor = s->step ? 0 : has_factor && !is_still ? in->factor : 2;
 	if (s->adaptive) {
 		s->min = 8;
 		s->max = UINT64_C(4) << 30;

@@ -74,11 +74,22 @@ static int of_limits(const struct verdict_opts *v, struct err *e)
 			v->warn * 50);
 }
 
+/* A baseline of nothing is like any other run. */
+static int of_baselines(const struct job_opts *o, struct err *e)
+{
+	const struct sweep_opts *s = &o->rank.sweep;
+
+	if (!o->verdict.save_baseline || s->adaptive || s->max)
+		return 0;
+	err_set(e, ERR_USAGE, "--save-baseline: empty messages leave nothing to compare with");
+	return err_hint(e, "-b 1M -e 64M");
+}
+
 int ask_together(const struct job_opts *o, struct err *e)
 {
 	const struct verdict_opts *v = &o->verdict;
 
 	if (o->rank.mode == RANK_PAIRS && of_sizes(o, e))
 		return -1;
-	return of_limits(v, e) || of_pictures(v, e) ? -1 : 0;
+	return of_limits(v, e) || of_pictures(v, e) || of_baselines(o, e) ? -1 : 0;
 }

@@ -23,9 +23,35 @@ struct baseline {
 
 static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
 
+/* Of rows that carried something; false: there is none. */
+static bool add_rows(cJSON *rows, const struct story *s)
+{
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct story_row *r = &s->rows.v[i];
+		cJSON *o = busbw_of(&r->row) > 0 ? json_push_object(rows) : NULL;
+
+		if (!o)
+			continue;
+		json_num(o, "size", (double)coll_bytes(&r->c));
+		json_str(o, "dtype", dtype_name(r->c.type));
+		json_str(o, "redop", redop_name(r->c.op));
+		json_num(o, "busbw", busbw_of(&r->row));
+	}
+	return cJSON_GetArraySize(rows);
+}
+
+static int nothing_to_save(const char *path, struct err *e)
+{
+	err_set(e, ERR_SYS,
+		"nothing was written to %.300s: no message carried anything that could be compared",
+		path);
+	return err_hint(e, "-b 1M -e 64M");
+}
+
 int baseline_save(const struct story *s, const char *path, struct err *e)
 {
-	cJSON *doc = cJSON_CreateObject(), *rows;
+	cJSON *doc = cJSON_CreateObject();
+	bool has_rows;
 	char *text;
 	int result;
 
@@ -36,18 +62,11 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 	json_str(doc, "device", s->device);
 	json_num(doc, "ranks", (double)s->ranks.n);
 	json_num(doc, "hosts", (double)story_hosts(s));
-	rows = json_array(doc, "rows");
-	for (size_t i = 0; i < s->rows.n; i++) {
-		const struct story_row *r = &s->rows.v[i];
-		cJSON *o = json_push_object(rows);
-
-		json_num(o, "size", (double)coll_bytes(&r->c));
-		json_str(o, "dtype", dtype_name(r->c.type));
-		json_str(o, "redop", redop_name(r->c.op));
-		json_num(o, "busbw", busbw_of(&r->row));
-	}
-	text = cJSON_Print(doc);
+	has_rows = add_rows(json_array(doc, "rows"), s);
+	text = has_rows ? cJSON_Print(doc) : NULL;
 	cJSON_Delete(doc);
+	if (!has_rows)
+		return nothing_to_save(path, e);
 	if (!text)
 		return err_sys(e, "cannot write the baseline");
 	result = file_replace(path, text, strlen(text), &(struct file_replace_opts){0}, e);

@@ -167,6 +167,7 @@ static void whole_way(const struct course *c, size_t way, struct arena *a, struc
 		.max = w->most_s,
 		.p50 = percentile(w, 0.5),
 		.p99 = percentile(w, 0.99),
+		.mean = mean,
 		.deviation = sqrt(fmax(0, w->squares / w->count - mean * mean)),
 		.wrong = w->wrong,
 		.wire = w->wires ? w->wire / (double)w->wires : NAN,

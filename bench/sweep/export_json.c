@@ -111,25 +111,23 @@ static void add_iterations(cJSON *row, const char *key, const struct measurement
 			   size_t ranks)
 {
 	size_t n = m->ntimes > skip ? m->ntimes - skip : 0;
-	double sum = 0, *sorted = n ? malloc(n * sizeof(*sorted)) : NULL;
+	double *sorted = n ? malloc(n * sizeof(*sorted)) : NULL;
 	cJSON *o, *times;
 
 	if (!sorted)
 		return;
 	memcpy(sorted, m->times + skip, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), by_value);
-	for (size_t i = 0; i < n; i++)
-		sum += sorted[i];
 	o = json_object(row, key);
 	json_num(o, "skipped_iterations", (double)skip);
 	json_num(o, "min_us", m->min * 1e6);
 	json_num(o, "max_us", m->max * 1e6);
-	json_num(o, "avg_us", sum / (double)n * 1e6);
+	json_num(o, "avg_us", m->mean * 1e6);
 	json_num(o, "p50_us", m->p50 * 1e6);
 	json_num(o, "p95_us", sorted[(n * 95 + 99) / 100 - 1] * 1e6);
 	json_num(o, "p99_us", m->p99 * 1e6);
 	json_num(o, "stdev_us", m->deviation * 1e6);
-	json_num(o, "cv_pct", sum > 0 ? m->deviation / (sum / (double)n) * 100 : 0);
+	json_num(o, "cv_pct", m->mean > 0 ? m->deviation / m->mean * 100 : 0);
 	times = json_array(o, "times_us");
 	for (size_t i = 0; i < m->ntimes; i++)
 		cJSON_AddItemToArray(times, cJSON_CreateNumber(m->times[i] * 1e6));

@@ -157,9 +157,9 @@ static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, str
 	}
 	m->min = t[0];
 	m->max = t[n - 1];
-	m->p50 = t[(n - 1) / 2];
+	m->p50 = t[n / 2]; /* of an even number the upper one, as nccl-tests has it */
 	m->p99 = t[(n * 99 + 99) / 100 - 1]; /* nearest rank */
-	sum /= (double)n;
+	m->mean = sum /= (double)n;
 	m->deviation = sqrt(fmax(0, squares / (double)n - sum * sum));
 	return 0;
 }

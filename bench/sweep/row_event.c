@@ -37,6 +37,7 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	json_num(o, "max", m->max);
 	json_num(o, "p50", m->p50);
 	json_num(o, "p99", m->p99);
+	json_num(o, "mean", m->mean);
 	json_num(o, "dev", m->deviation);
 	json_num(o, "wrong", (double)m->wrong);
 	json_num(o, "wire", m->wire);
@@ -91,6 +92,7 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 	m->max = json_get_num(o, "max", 0);
 	m->p50 = json_get_num(o, "p50", 0);
 	m->p99 = json_get_num(o, "p99", 0);
+	m->mean = json_get_num(o, "mean", 0);
 	m->deviation = json_get_num(o, "dev", 0);
 	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
 	m->wire = json_get_num(o, "wire", NAN);

@@ -38,8 +38,8 @@ struct sweep_opts {
 
 struct measurement {
 	double seconds, algbw, busbw;
-	double min, max, p50, p99, deviation; /* of single iterations, seconds */
-	int64_t wrong;			      /* elements on all ranks; -1: not checked */
+	double min, max, p50, p99, mean, deviation; /* of single iterations, seconds */
+	int64_t wrong;				    /* elements on all ranks; -1: not checked */
 	const double *times; /* of single iterations, in order; until the next row */
 	size_t ntimes;
 	const double *each; /* the same of each rank, one after another; NULL: not kept */

@@ -124,7 +124,7 @@ static void half(struct text *t, const struct measurement *m, bool per_iter)
 	if (per_iter)
 		text_addf(t, "  %7s  %7s  %7s  %7s", fit(m->min * 1e6, 7, low),
 			  fit(m->max * 1e6, 7, high), fit(m->p99 * 1e6, 7, p99),
-			  fit(m->seconds > 0 ? m->deviation / m->seconds * 100 : 0, 7, cv));
+			  fit(m->mean > 0 ? m->deviation / m->mean * 100 : 0, 7, cv));
 }
 
 /* What the busiest rank sent, out of place and in place. */

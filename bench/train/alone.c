@@ -1,3 +1,4 @@
+#include "bench/train/control.h"
 #include "bench/train/random.h"
 #include "bench/train/train.h"
 #include "lib/core/interrupt.h"
@@ -240,6 +241,8 @@ int train_alone(const struct train_opts *o, const struct train_result *r, struct
 		.wrong_rank = -1, .odd_rank = -1, .far_owner = -1, .tolerance = TRAIN_TOLERANCE};
 	result = run(&a, e);
 	net_free(a.net);
+	if (!result)
+		result = train_control(o, r, &ret->control, e);
 	sampler_done(&a.sampler);
 	return result;
 }

@@ -40,8 +40,7 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struc
 }
 
 /* One thread for each rank: with more, how sums are rounded would depend on the host. */
-static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded *ret,
-		    struct err *e)
+const struct engine *engine_cpu(struct arena *a, struct err *e)
 {
 	static const struct plugin_want want = {.name = "onednn",
 						.symbol = "windsock_engine",
@@ -49,12 +48,18 @@ static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded
 						.package = "libdnnl2",
 						.build = "libdnnl-dev"};
 
+	(void)setenv("OMP_NUM_THREADS", "1", false);
+	return plugin_load(&want, a, e);
+}
+
+static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded *ret,
+		    struct err *e)
+{
 	ret->engine = NULL;
 	ret->device = ret->text = NULL;
 	if (!m->graph)
 		return 0;
-	(void)setenv("OMP_NUM_THREADS", "1", false);
-	ret->engine = plugin_load(&want, a, e);
+	ret->engine = engine_cpu(a, e);
 	return ret->engine ? 0 : -1;
 }
 

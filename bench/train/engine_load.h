@@ -37,6 +37,8 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded,
 /* ERR_ABSENT: what is not here, and what brings it. */
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,
 		struct arena *a, struct engine_loaded *ret, struct err *e) MUST_CHECK;
+/* The processor's, for a model that is a graph. ERR_ABSENT: it is not here. */
+const struct engine *engine_cpu(struct arena *a, struct err *e);
 /*
  * Collective, once all have loaded theirs, or could not: that ends it. Where "auto" did not find
  * the same on all ranks, all take the CPU. -1 with *ret_culprit: a rank was told of another device.

@@ -140,11 +140,16 @@ int say_bad_rank(const struct run *x)
 
 void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 {
-	const char *look = strstr(sentence, "signal") || strstr(sentence, "exit code") ||
+	bool no_memory = strstr(sentence, "out of memory");
+	const char *look = no_memory ? "free -m; cat /proc/self/cgroup"
+			   : strstr(sentence, "signal") || strstr(sentence, "exit code") ||
 					   strstr(sentence, "connection lost")
 				   ? "dmesg -T | grep -iE 'killed process|segfault|xid' | tail"
 				   : "ps -eo pid,stat,wchan:24,args | grep '[d]dpsmoke'";
 
+	if (no_memory)
+		finding_fix(f, "srun --mem=..., docker run --memory ..., resources.limits.memory   "
+			       "# more of it there; or a smaller --batch here");
 	if (host)
 		finding_fix(f, "%s %s \"%s\"", rsh_typed(NULL), host, look);
 	else
@@ -253,6 +258,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 		say_samples(&x);
 		say_finite(&x);
 		say_params(&x);
+		say_compute(&x);
 		say_reference(&x);
 		say_repeat(&x);
 		say_loss(&x);

@@ -103,6 +103,8 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	}
 	if (alone) {
 		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && !alone->is_far);
+		if (alone->control.layers)
+			json_bool(o, "gpu_equals_cpu", !alone->control.is_wrong);
 		json_num(o, "difference", alone->distance);
 		json_num(o, "tolerance", alone->tolerance);
 	}

@@ -161,7 +161,41 @@ static const char *proven(const struct run *x)
 /* With other samples or NaN in it there is nothing to compare; that has its own finding. */
 static bool is_comparable(const struct run *x)
 {
-	return x->alone && say_bad_rank(x) < 0 && x->res->epochs.v[0].wrong_shard < 0;
+	return x->alone && !x->alone->control.is_wrong && say_bad_rank(x) < 0 &&
+	       x->res->epochs.v[0].wrong_shard < 0;
+}
+
+/* What all other proofs rest on: they compare that GPU with others, or with itself. */
+void say_compute(const struct run *x)
+{
+	const struct train_control *c = x->alone ? &x->alone->control : NULL;
+	struct finding *f;
+
+	if (!c || !c->layers)
+		return;
+	f = say_find(x, "train.compute", c->is_wrong ? 0 : -1);
+	finding_set(f, ST_PASS,
+		    "the GPU's gradient of %d samples is the processor's in each of %s's %d layers "
+		    "(difference %.2g)",
+		    c->samples, c->model->name, c->layers, c->off);
+	if (c->is_wrong) {
+		finding_set(f, ST_FAIL,
+			    "%s computes another gradient than its processor does of the same "
+			    "samples: in layer %d of %d of %s (%s) it is %.3g times as long and "
+			    "%.2g of its length away",
+			    say_who(x, 0), c->layer, c->layers, c->model->name,
+			    c->is_conv	 ? "a convolution"
+			    : c->is_norm ? "a normalization"
+					 : "a dense one",
+			    c->scale, c->off);
+		say_fix_at(x, f, 0,
+			   "ddpsmoke --np 1 --device cuda   # wrong on another GPU, too: it is "
+			   "cuDNN, cuBLAS or the driver");
+	}
+	finding_expect(f, "at most %g of its length away, and %g to %g times as long", c->may_off,
+		       1 - c->may_scale, 1 + c->may_scale);
+	finding_value(f, c->off, NULL);
+	report_add(x->r, f);
 }
 
 /* Whose parameters are too far from one process's; all have these where nobody parted. */

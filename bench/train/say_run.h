@@ -23,6 +23,7 @@ int say_bad_rank(const struct run *x); /* whose gradient was the first that is n
 void say_joined(const struct run *x);
 void say_samples(const struct run *x);
 void say_params(const struct run *x);
+void say_compute(const struct run *x);
 void say_reference(const struct run *x);
 void say_repeat(const struct run *x);
 

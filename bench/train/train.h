@@ -110,7 +110,18 @@ struct train_result {
 int train_rank(const struct train_opts *o, struct comm *c, struct train_result *ret,
 	       struct err *e) MUST_CHECK;
 
+/* A gradient of rank 0's GPU and the processor's of the same: see control.h. */
+struct train_control {
+	const struct model *model; /* the one that was asked for, or what the processor has */
+	int samples, layers;	   /* 0 layers: nothing was compared, it is no GPU */
+	int layer;		   /* of these the one that is farthest, from 1 */
+	bool is_conv, is_norm;	   /* what that is: else a dense one */
+	double off, scale;	   /* its distance from ours; its length: in parts of ours */
+	double may_off, may_scale; /* so far; so far from 1 */
+	bool is_wrong;
+};
 struct train_alone {
+	struct train_control control;
 	double samples_per_s; /* of one rank, with the machine to itself and no exchange */
 	int wrong_rank;	      /* the first whose own gradient was another one, -1 */
 	uint64_t wrong_step;

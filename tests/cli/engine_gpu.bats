@@ -159,6 +159,32 @@ losses() { jq -c '[.data.steps[].loss]'; }
     [[ $output == *"2 local ranks on the GPU, gradients over NCCL; no network was tested"* ]]
 }
 
+@test "gradients are the processor's, or the GPU is named, though the loss falls all the same" {
+    local how args=("${small[@]}" --np 1 --json)
+    stand_ins
+    for how in "" --tf32 "--amp bf16" "--amp fp16" "--model mlp" "--pattern fsdp"; do
+        # shellcheck disable=SC2086 # options
+        run -0 --separate-stderr "$B" --device cuda "${args[@]}" $how
+        jq -e '.data.checks.gpu_equals_cpu and any(.findings[]; .check == "train.compute" and .status == "pass")' <<<"$output"
+    done
+    for how in "" --tf32 "--amp bf16" "--amp fp16" "--np 2"; do
+        # shellcheck disable=SC2086
+        WINDSOCK_FAKE_CUDNN=short run -1 --separate-stderr "$B" --device cuda "${args[@]}" $how
+        jq -e '(.data.checks.gpu_equals_cpu | not) and ([.findings[] | select(.status == "fail")] |
+            map(.check) == ["train.compute"] and .[0].subject == "rank 0" and (.[0].message | contains("GPU 0") and
+            test("a convolution[)] it is 0[.](79|8)")))' <<<"$output" || { echo "$how: $output"; return 1; }
+    done
+    # where the processor cannot train the model itself: the same library's layers of another one
+    mkdir plugins
+    ln -s "$O"/lib/windsock/{cudnn,nccl}.so plugins
+    export WINDSOCK_PLUGINS=$PWD/plugins
+    args=(--model resnet18 --side 32 --batch 2 --samples 16 --validation 2 --expect 0 --steps 1 --np 1)
+    run -0 --separate-stderr "$B" --device cuda "${args[@]}"
+    [[ $output == *"is the processor's in each of cnn's 4 layers"* ]]
+    WINDSOCK_FAKE_CUDNN=short run -1 --separate-stderr "$B" --device cuda "${args[@]}"
+    [[ $output == *"of cnn (a convolution) it is 0.8"* ]]
+}
+
 @test "one rank whose gradients stay on the GPU trains as the CPU does" {
     stand_ins
     export WINDSOCK_FAKE_CUDA=lazy

@@ -101,7 +101,9 @@ refused() { # WHAT-IS-SAID ARGS...
     [ "$(grep -c interrupted err)" -eq 1 ] || { cat err; false; }
 }
 
-@test "of scripts for nccl-tests: one size and -f 1, -x and -y; groups are refused" {
+sizes() { awk '!/^#/ {print $1}' <<<"$output" | xargs; }
+
+@test "of scripts for nccl-tests: -f 1 adds 1 MiB, -f goes before -i, -x and -y; groups are refused" {
     local args
     for args in '-f 1' '-f 0' '-i 0'; do
         # shellcheck disable=SC2086
@@ -109,6 +111,10 @@ refused() { # WHAT-IS-SAID ARGS...
         [ "$status" -eq 0 ] || { echo "$args: $status $stderr"; false; }
         [ "$(grep -cv '^#' <<<"$output")" -eq 1 ]
     done
+    bench -b 1M -e 3M -n 1 -f 1
+    [[ $(sizes) == "1048576 2097152 3145728" ]]
+    bench -b 64 -e 256 -n 1 -i 32 -f 2
+    [[ $(sizes) == "64 128 256" ]]
     bench -b 64 -e 64 -n 1 -x 1 -y 1
     [ "$status" -eq 0 ]
     [[ $output == *"# -x does nothing with tcp"*"# -y does nothing with tcp"* ]]

@@ -60,6 +60,21 @@ table() {
     done
 }
 
+@test "-I: its columns are of the slowest rank's iterations alone, whosever time is shown" {
+    bench -b 1K -e 1K -n 8 -I 1 -K 2 -a 0 -z 3 -J out.json
+    [ "$status" -eq 0 ]
+    grep -v '^#' <<<"$output" >row
+    python3 - <<'P'
+import json, statistics
+j = json.load(open("out.json"))["results"][0]["out_of_place_per_iter"]
+row, t = open("row").read().split(), j["times_us"][2:]
+cv = statistics.pstdev(t) / statistics.mean(t) * 100
+assert abs(float(row[12]) - cv) < 0.01 + cv / 1000, (row, cv)
+assert abs(j["cv_pct"] - cv) < 0.01 and abs(j["avg_us"] - statistics.mean(t)) < 0.001, j
+assert j["p50_us"] == sorted(t)[3], j
+P
+}
+
 @test "-J: what does not fit is not left as a part of it" {
     for file in out.json out.csv; do
         run -3 bash -c 'ulimit -f 1; "$0" -b 8 -e 1K -n 2 -J "$1"' "$BIN/ncclbench" "$file"
@@ -96,6 +111,17 @@ table() {
     bench --baseline cut.json
     [ "$status" -eq 2 ]
     [[ -z $output && $stderr == *"cut.json"* ]]
+}
+
+@test "a baseline of nothing is not written" {
+    bench -b 0 -e 0 -n 1 --save-baseline none.json
+    [[ $status -eq 2 && -z $output && $stderr == *"--save-baseline: empty messages leave nothing to compare with"* ]]
+    bench -b 1 -e 3 -n 1 -d float --save-baseline none.json # less than one element
+    [[ $status -eq 3 && $stderr == *"nothing was written to none.json: no message carried anything"* ]]
+    [ ! -e none.json ]
+    bench -b 0 -e 1M -i 1M -n 1 --save-baseline base.json
+    [ "$status" -eq 0 ]
+    jq -e '.rows | length == 1 and .[0].size == 1048576' base.json
 }
 
 @test "--plot draws an SVG with other runs beside it, - draws here" {

@@ -104,6 +104,31 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
     return 1
 }
 
+all_gone() { # FOLDER PID PID: the folder's files, and these processes
+    for _ in {1..150}; do
+        [[ -n $(ls "$1") || -d /proc/$2 || -d /proc/$3 ]] || return 0
+        sleep 0.1
+    done
+    ls "$1" && ps -fp "$2" "$3"
+    return 1
+}
+
+@test "mpi: mpirun and its ranks go with a launcher that is killed, and leave no memory behind" {
+    local how
+    built mpi-openmpi
+    mkdir shm
+    export OMPI_MCA_btl_vader_backing_directory=$PWD/shm
+    for how in CONT STOP; do # a stopped mpirun hears of nothing
+        : >out
+        "$B" --backend mpi-openmpi --np 2 -b 1M -e 1M -N 0 >out 2>&1 3>&- &
+        until_row
+        [ -n "$(ls shm)" ]
+        kill "-$how" "$(pgrep -P $! mpirun)"
+        kill -9 $!
+        all_gone shm "$(pid_of_rank 0)" "$(pid_of_rank 1)"
+    done
+}
+
 @test "mpi: a killed and a stopped rank are named, and mpirun ends" {
     built mpi-openmpi
     named_when mpi-openmpi KILL 2 1 'died: killed by signal 9 (SIGKILL)'

@@ -92,7 +92,7 @@ inline void add(float *__restrict to, int to_step, const float *__restrict from,
 			to[i * to_step] += from[i * step] * by;
 }
 
-inline void run(const job &j, pass p)
+inline void run(const job &j, pass p, float scale = 1)
 {
 	const shape &made = p == FORWARD ? j.y : p == DATA ? j.x : j.w;
 	const shape &first = p == DATA ? j.w : j.x, &second = p == FORWARD ? j.w : j.y;
@@ -111,6 +111,8 @@ inline void run(const job &j, pass p)
 			     for (int i = 0; i < many; i++)
 				     sum[w] += a[x + size_t(i) * j.stride] * b[y + i];
 	     });
+	for (float &s : sum)
+		s *= scale;
 	sum = ordered(std::move(sum), planes(made), made);
 	if (j.beta != 0) {
 		std::vector<float> there = read_all(j.to, t, sum.size());

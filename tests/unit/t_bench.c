@@ -148,10 +148,18 @@ static void sizes_as_people_give_them(void **state)
 	assert_int_equal(ask_sizes(&(struct ask_sizes){64 << 20, no, no, no}, &s, &e), 0);
 	assert_true(s.max == 64 << 20);
 	assert_int_equal(ask_sizes(&(struct ask_sizes){2, 1, no, no}, &s, &e), -1);
-	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 1, 2}, &s, &e), -1);
 	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 0, no}, &s, &e), -1);
-	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, no, 1}, &s, &e), -1);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 0, 1}, &s, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
+	/* nccl-tests: a factor above 1 counts; else what is added, and that is 1 MiB */
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 1, 2}, &s, &e), 0);
+	assert_true(s.factor == 2 && !s.step);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 0, 4}, &s, &e), 0);
+	assert_true(s.factor == 4 && !s.step);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){1, 2, 7, 1}, &s, &e), 0);
+	assert_true(!s.factor && s.step == 7);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){8, 1 << 30, no, 1}, &s, &e), 0);
+	assert_true(!s.factor && s.step == 1 << 20 && !s.adaptive);
 }
 
 static void expectations_as_people_give_them(void **state)
@@ -212,6 +220,38 @@ static void lines_come_in_any_pieces(void **state)
 		assert_int_equal(h.others, 1);
 		assert_true(h.last == 3);
 	}
+}
+
+static void on_long(const char *line, void *arg)
+{
+	on_other(line, arg);
+	if (((struct heard *)arg)->others == 1) {
+		assert_true(starts_with(line, "xxxx"));
+		assert_non_null(strstr(line, "x ... (the rest of this line, of more than 63 MiB"));
+		assert_true(strlen(line) < 2048);
+	}
+}
+
+/* Said once, and what follows it is heard. */
+static void a_line_without_an_end(void **state)
+{
+	enum { PIECE = 1 << 20 };
+	static const char after[] = "x\n\x1e{\"ev\":\"a\",\"x\":1}\nplain\n";
+	struct heard h = {0};
+	struct relay_in in = {.event = on_event, .other = on_long, .arg = &h};
+	char *piece = malloc(PIECE);
+
+	(void)state;
+	assert_non_null(piece);
+	memset(piece, 'x', PIECE);
+	for (size_t n = 0; n < 2 * (size_t)RELAY_LINE_MAX; n += PIECE)
+		relay_feed(&in, piece, PIECE);
+	assert_int_equal(h.others, 1);
+	relay_feed(&in, after, sizeof(after) - 1);
+	relay_in_done(&in);
+	free(piece);
+	assert_int_equal(h.events, 1);
+	assert_int_equal(h.others, 2);
 }
 
 static void an_error_travels(void **state)
@@ -347,6 +387,7 @@ int main(void)
 		cmocka_unit_test(sizes_as_people_give_them),
 		cmocka_unit_test(expectations_as_people_give_them),
 		cmocka_unit_test(lines_come_in_any_pieces),
+		cmocka_unit_test(a_line_without_an_end),
 		cmocka_unit_test(an_error_travels),
 		cmocka_unit_test(damaged_files_are_survived),
 	};

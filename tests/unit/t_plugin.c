@@ -46,6 +46,8 @@ static transport_list read_log(const char *text)
 	return l;
 }
 
+#define MERGED "n0:1:2 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}"
+
 /* As NCCL prints them: 8 ports of a DGX, two that were made one, other networks. */
 static void log_tells_cards(void **state)
 {
@@ -65,6 +67,15 @@ static void log_tells_cards(void **state)
 		 "n0:1:2 [0] NCCL INFO NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 "
 		 "speed=800000 ndevs=2\n" LINE(0, 1, " [send]", "NET/IB/2/GDRDMA"),
 		 "cards mlx5_0+mlx5_1"},
+		{MERGED " [1]={[2] mlx5_0:1/RoCE, [3] mlx5_1:1/RoCE} [RO]; OOB e:1<0>\n" LINE(
+			 1, 2, " [receive]", "NET/IBext_v8/1") LINE(2, 0, " [send]", "NET/IB/1"),
+		 "cards mlx5_0:1+mlx5_1:1"},
+		{MERGED " [2]mlx5_4:1/IB; OOB e:1<0>\n" LINE(0, 1, " [send]", "NET/IB/0/GDRDMA")
+			 LINE(0, 1, " [send]", "NET/IB/1/GDRDMA"),
+		 "cards mlx5_2:1+mlx5_3:1 mlx5_4:1"},
+		{MERGED, "cards listed mlx5_2:1+mlx5_3:1"},
+		{"n0:1:2 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1", NULL},
+		{"n0:1:2 [0] NCCL INFO NET/IB : Using [0]={", NULL},
 		{LINE(0, 1, " [send]", "NET/IB/70/GDRDMA") LINE(0, 1, " [send]", "NET/IB/-1"),
 		 NULL},
 	};
