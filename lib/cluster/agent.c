@@ -14,6 +14,7 @@
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -347,8 +348,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 	auto_closep(&(int){job->in});
 	auto_closep(&(int){job->out});
 	agent_hear_interrupts(job->to != NULL, pid);
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
+	st = wait_child(pid);
 	agent_reap_all();
 	parcel_remove(copy);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : job->to ? 3 : killed_by(WTERMSIG(st));

@@ -10,7 +10,7 @@
 #include "lib/net/channel.h"
 
 enum {
-	AGENT_PROTOCOL = 3,
+	AGENT_PROTOCOL = 4,
 	AGENT_CHUNK = 16 << 10,
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
@@ -29,7 +29,7 @@ enum agent_message {
 	SAY_HELLO, /* u32 protocol, strings: version, host name, data address, why not, its fix */
 	SAY_OUT,   /* u32 rank here, bytes to the end */
 	SAY_ERR,
-	SAY_EXITED,  /* u32 rank here, status, signal */
+	SAY_EXITED,  /* u32 rank here, status, signal, string: what is known of that, or "" */
 	SAY_TROUBLE, /* strings: why ranks cannot be started, what lets them */
 	/* both ways: u32 id, and for data bytes to the end */
 	STREAM_OPEN,

@@ -1,6 +1,7 @@
 #include "lib/cluster/agent_ranks.h"
 
 #include "lib/core/units.h"
+#include "lib/host/cgroup.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -69,10 +70,26 @@ static void on_err(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
 	(void)pass_on(CONTAINER_OF(io, struct agent_rank, err), io);
 }
 
+/* Who killed it: the kernel, which counts those; else somebody. */
+static const char *why_killed(struct agent *g, int sig)
+{
+	const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t limit;
+	struct unit_buf b;
+
+	if (sig != SIGKILL || cgroup_memory_kills() <= g->memory_kills)
+		return "";
+	g->memory_kills++;
+	limit = cgroup_memory().most;
+	return limit >= all ? "out of memory"
+			    : arena_printf(&g->a, "out of memory: its control group allows %s",
+					   format_size(&b, limit));
+}
+
 static bool collect(struct agent_rank *r)
 {
 	struct agent *g = r->of;
-	unsigned char buf[12];
+	unsigned char buf[128];
 	struct wire_out w = {buf, 0, sizeof(buf), false};
 	int status, sig;
 
@@ -91,6 +108,7 @@ static bool collect(struct agent_rank *r)
 	wire_put_u32(&w, (uint32_t)(r - g->ranks));
 	wire_put_u32(&w, (uint32_t)status);
 	wire_put_u32(&w, (uint32_t)sig);
+	wire_put_str(&w, why_killed(g, sig));
 	link_send(&g->link, SAY_EXITED, buf, w.n);
 	return true;
 }
@@ -206,6 +224,7 @@ int ranks_start(struct agent *g, struct err *e)
 
 	g->ranks = arena_alloc(&g->a, (size_t)g->orders.count * sizeof(*g->ranks));
 	set_world(g);
+	g->memory_kills = cgroup_memory_kills();
 	for (int i = 0; i < g->orders.count && !rc; i++)
 		rc = start_one(g, &g->ranks[i], argv, e);
 	token_wipe(&g->orders.token);

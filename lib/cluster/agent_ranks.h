@@ -19,7 +19,8 @@ struct agent {
 	struct agent_orders orders;
 	struct agent_rank *ranks;
 	int started, running;
-	size_t owed; /* bytes of output that the launcher has not yet written */
+	uint64_t memory_kills; /* that are accounted for */
+	size_t owed;	       /* bytes of output that the launcher has not yet written */
 	struct timer silence, patience;
 	union addr peer;
 	bool joined, interrupted, opened, refused;

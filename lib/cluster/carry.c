@@ -48,8 +48,8 @@ const char *carry_advice(struct arena *a, const char *line, const char *rsh, con
 }
 
 /* ---- what the process that holds them has to say ---- */
-/* As many texts as that, or until it is gone, or we are to end. */
-static void hear(int fd, size_t texts, struct text *t)
+/* As many texts as that, or until it is gone, or we are to end: how many did not come. */
+static size_t hear(int fd, size_t texts, struct text *t)
 {
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
 			     {.fd = interrupt_fd(), .events = POLLIN}};
@@ -62,11 +62,12 @@ static void hear(int fd, size_t texts, struct text *t)
 			continue;
 		n = read(fd, buf, sizeof(buf));
 		if (n == 0 || (n < 0 && errno != EINTR))
-			return;
+			break;
 		for (ssize_t i = 0; i < n; i++)
 			texts -= texts && !buf[i];
 		text_addn(t, buf, n > 0 ? (size_t)n : 0);
 	}
+	return texts;
 }
 
 /* The next of them; NULL: it was empty, or did not come. */
@@ -80,7 +81,7 @@ static const char *next_text(const struct text *t, size_t *at)
 	return *s ? s : NULL;
 }
 
-static int take(struct carry *c, const struct text *said, struct err *e)
+static int take(struct carry *c, const struct text *said, size_t unsaid, struct err *e)
 {
 	size_t at = 0;
 	const char *wrong = next_text(said, &at), *hint = next_text(said, &at);
@@ -93,7 +94,8 @@ static int take(struct carry *c, const struct text *said, struct err *e)
 		c->hosts[i].trouble = next_text(said, &at);
 		c->hosts[i].fix = next_text(said, &at);
 	}
-	if (at == said->n && said->n)
+	c->lost = at < said->n;
+	if (!unsaid)
 		return 0;
 	return interrupt_pending() ? 0
 				   : err_set(e, ERR_SYS,
@@ -160,14 +162,22 @@ int carry_begin(const struct carry_opts *o, struct arena *a, struct carry *ret, 
 	log_progress("bringing programs to hosts", 0, c.n);
 	rc = start(&c, o, &scratch, e);
 	if (!rc) {
-		hear(c.fd, 2 + 2 * c.n, &said);
-		rc = take(&c, &said, e);
+		rc = take(&c, &said, hear(c.fd, 2 + 2 * c.n, &said), e);
 	}
 	log_progress_end();
 	if (rc < 0)
 		carry_done(&c);
 	*ret = c;
 	return rc;
+}
+
+/* It has said all that it had to: more means that a host is lost, its end that all are. */
+bool carry_lost(struct carry *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+	c->lost = c->pid > 0 && (c->lost || poll(&p, 1, 0) > 0);
+	return c->lost;
 }
 
 void carry_done(struct carry *c)

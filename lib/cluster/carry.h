@@ -29,12 +29,15 @@ struct carry { /* zeroed: nothing was carried */
 	/* private */
 	pid_t pid;
 	int fd;
+	bool lost;
 };
 
 /* Waits until every host has it or is in trouble. 0 also after Ctrl-C: then it is not known of
  * some. -1: this machine could not do it. */
 int carry_begin(const struct carry_opts *o, struct arena *a, struct carry *ret,
 		struct err *e) MUST_CHECK;
+/* Is it gone from a host since then? The way there broke, or who held it was ended. */
+bool carry_lost(struct carry *c);
 void carry_done(struct carry *c);
 
 /* What is typed where a host lacks us: @line ("ifprobe --check"), and what lets it work there. */

@@ -84,6 +84,8 @@ static void gone(struct agent_host *h)
 	settled(h, AGENT_GONE);
 	if (was == AGENT_UP)
 		ranks_lost(h);
+	if (was == AGENT_UP && h->of->running && h->of->lost)
+		h->of->lost(h);
 }
 
 void agent_give_up(struct agent_host *h, const char *trouble)
@@ -209,7 +211,10 @@ static int hello(struct agent_host *h, struct wire_in *in)
 		return 0;
 	}
 	if (*trouble) {
-		h->h->fix = *fix ? fix : agent_fix_short(h, trouble);
+		if (*fix)
+			h->h->fix = fix;
+		else
+			agent_advise_short(h, trouble);
 		agent_give_up(h, arena_printf(L->a, "%s: %s", h->h->name, trouble));
 		return 0;
 	}

@@ -68,10 +68,11 @@ struct launch {
 	struct launch_result *r;
 	LIST(struct agent_host *) agents;
 	size_t next, starting, joined;
-	struct err wrong;   /* why this machine can start no agents */
-	struct rsh_way rsh; /* once it was used */
-	bool running;	    /* ranks were started */
-	int alive;	    /* ranks that have not ended */
+	struct err wrong;		    /* why this machine can start no agents */
+	struct rsh_way rsh;		    /* once it was used */
+	bool running;			    /* ranks were started */
+	void (*lost)(struct agent_host *h); /* one that was up, meanwhile; may be NULL */
+	int alive;			    /* ranks that have not ended */
 	struct token token;
 	struct parcel parcel; /* --copy-self */
 	const char *run_id;   /* of a run that carries (carry.h); "": none */
@@ -97,7 +98,7 @@ void agent_give_up(struct agent_host *h, const char *trouble);
 const char *agent_why_gone(struct agent_host *h);
 const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol);
 const char *agent_fix_other(const struct agent_host *h); /* what is typed then; NULL: not known */
-const char *agent_fix_short(const struct agent_host *h, const char *lacks); /* typed there; NULL */
+void agent_advise_short(struct agent_host *h, const char *lacks); /* its fix, or its way_fix */
 /* launch_door.c: those who join */
 int door_open(struct launch *L, struct err *e) MUST_CHECK;
 void door_left(struct agent_host *h);	 /* a visitor is gone */
@@ -110,7 +111,7 @@ int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret
 	       struct err *e) MUST_CHECK; /* launch_argv.c */
 /* launch_hold.c: a process that has an agent without ranks on each host until @until is closed, and
  * says there once what came of each: texts, each with its NUL: why none could be, what mends that,
- * then for each host its trouble and its fix */
+ * then for each host its trouble and its fix; later an empty one for each that is lost */
 _Noreturn void launch_hold(struct launch *L, int until);
 /* launch_copy.c: --copy-self */
 int copy_prepare(struct launch *L, struct err *e) MUST_CHECK;

@@ -78,6 +78,14 @@ static void tell(const struct holding *h, const struct err *e)
 	}
 }
 
+/* What was brought there is gone with it. */
+static void on_lost(struct agent_host *a)
+{
+	const struct holding *h = a->of->o.arg;
+
+	put(h->until.fd, NULL);
+}
+
 _Noreturn void launch_hold(struct launch *L, int until)
 {
 	struct holding h = {.until = {.fd = until, .ready = on_closed}, .L = L};
@@ -87,6 +95,8 @@ _Noreturn void launch_hold(struct launch *L, int until)
 	stand_apart(until);
 	rc = gather(&h, &e);
 	tell(&h, &e);
+	L->o.arg = &h;
+	L->lost = on_lost;
 	/* one that came before we stood apart holds for us, too: no loop would run */
 	while (!rc && !h.over && !interrupt_pending())
 		rc = loop_run(&L->loop, &e);

@@ -150,10 +150,14 @@ void ranks_lost(struct agent_host *h)
 static int exited(struct agent_host *h, uint32_t i, struct wire_in *in)
 {
 	int status = (int)wire_u32(in), sig = (int)wire_u32(in);
+	const char *why = wire_str(in, h->of->a), *cause = NULL;
 
 	if (in->bad)
 		return -1;
-	rank_ended(h, (int)i, status, sig, status ? child_ending(status, sig, h->of->a) : NULL);
+	if (status)
+		cause = arena_printf(h->of->a, "%s%s%s", child_ending(status, sig, h->of->a),
+				     *why ? ", " : "", why);
+	rank_ended(h, (int)i, status, sig, cause);
 	return 0;
 }
 
@@ -229,7 +233,7 @@ static int in_trouble(struct agent_host *h, struct wire_in *in)
 	snprintf(sentence, sizeof(sentence), "%s on %s%s%s", what, h->h->hostname,
 		 *lets ? ": " : "", lets);
 	h->h->trouble = arena_strdup(L->a, sentence);
-	h->h->fix = agent_fix_short(h, what);
+	agent_advise_short(h, what);
 	rdzv_server_fail(L->server, sentence);
 	failed(L);
 	for (int i = 0; i < h->h->ranks; i++)

@@ -152,14 +152,22 @@ const char *launch_fix(const struct launch_host *h, struct arena *a)
 	return h->local ? LAUNCH_LOOK_HERE : h->way_fix;
 }
 
-/* It answered: its way is right, and it says what it lacks. */
-const char *agent_fix_short(const struct agent_host *h, const char *lacks)
+/* It answered: its way is right, and it says what it lacks. A program of ours that is not beside
+ * the agent is brought from here. */
+void agent_advise_short(struct agent_host *h, const char *lacks)
 {
+	const struct launch *L = h->of;
+	bool ours = strstr(lacks, "No such file");
+
 	if (h->local)
-		return NULL;
-	return strstr(lacks, "No such file")
-		       ? "command -v windsock ifprobe portcheck ncclbench ddpsmoke; make install"
-		       : "ulimit -a; free -m; df -h";
+		return;
+	if (ours && !h->joined && !L->o.srun && !L->o.copy_self)
+		h->h->way_fix = with_copy(L, own_name(L->a));
+	if (!ours)
+		h->h->fix = "ulimit -a; free -m; df -h";
+	else if (!h->h->way_fix)
+		h->h->fix =
+			"command -v windsock ifprobe portcheck ncclbench ddpsmoke; make install";
 }
 
 /* ---- another build ---- */

@@ -67,22 +67,27 @@ static uint64_t number_of(struct arena *a, const struct group *g, const char *fi
 	return line && !parse_uint(line, &v) ? v : otherwise;
 }
 
-/* "inactive_file 4096" of memory.stat; v1 counts those of groups inside under another name. */
-static uint64_t cache_of(struct arena *a, const struct group *g)
+/* "KEY 4096", a line of several; 0: there is none. */
+static uint64_t keyed(struct arena *a, const struct group *g, const char *file, const char *key)
 {
-	const char *key = g->v2 ? "inactive_file " : "total_inactive_file ";
 	struct err e = {0};
 	char *text, *line;
 	uint64_t v;
 	size_t n;
 
-	if (file_read(sysroot_path(a, arena_printf(a, "%s/memory.stat", g->folder)), 1 << 16, a,
-		      &text, &n, &e))
+	if (file_read(sysroot_path(a, arena_printf(a, "%s/%s", g->folder, file)), 1 << 16, a, &text,
+		      &n, &e))
 		return 0;
 	while ((line = strsep(&text, "\n")))
 		if (starts_with(line, key) && !parse_uint(line + strlen(key), &v))
 			return v;
 	return 0;
+}
+
+/* v1 counts those of groups inside under another name. */
+static uint64_t cache_of(struct arena *a, const struct group *g)
+{
+	return keyed(a, g, "memory.stat", g->v2 ? "inactive_file " : "total_inactive_file ");
 }
 
 /* A controller's files in v1 and in v2. */
@@ -118,6 +123,16 @@ struct cgroup_room cgroup_memory(void)
 					  {"memory.limit_in_bytes", "memory.max"},
 					  {"memory.usage_in_bytes", "memory.current"},
 					  true});
+}
+
+uint64_t cgroup_memory_kills(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct group g;
+
+	if (!group_own(&g, &a, "memory"))
+		return 0;
+	return keyed(&a, &g, g.v2 ? "memory.events" : "memory.oom_control", "oom_kill ");
 }
 
 struct cgroup_room cgroup_tasks(void)

@@ -13,6 +13,7 @@ struct cgroup_room {
 };
 
 struct cgroup_room cgroup_memory(void); /* bytes; files' cache counts as left: it gives way */
+uint64_t cgroup_memory_kills(void);	/* processes of our own group, for want of memory */
 struct cgroup_room cgroup_tasks(void);	/* processes and threads */
 double cgroup_processors(void);		/* the time of so many; HUGE_VAL: there is no limit */
 /* Which group says so: a number that no other group of this machine has; 0: none does. */

@@ -2,6 +2,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/core/wait.h"
 #include "lib/host/sysroot.h"
 
 #include <arpa/inet.h>
@@ -10,7 +11,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <strings.h>
-#include <sys/wait.h>
 
 enum { HOSTS_MAX = 4 << 20, ANSWERS = 32 };
 #define DEADLINE_NS (2 * NS_PER_S)
@@ -254,8 +254,7 @@ static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a
 	else
 		judge_silence(how, deadline_ns, a, ret);
 	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)wait_child(pid);
 }
 
 void name_resolve(const char *name, uint64_t deadline_ns, struct arena *a, struct name_answer *ret)

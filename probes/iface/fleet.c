@@ -78,12 +78,14 @@ void fleet_merge(struct fleet *f, const char *host, const cJSON *doc)
 	report_node(f->report, host, cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : NULL);
 }
 
+static bool was_carried(const struct fleet *f) { return f->carry && f->carry->n; }
+
 /* The same once more, as it works. */
 static void advise_copy(const struct fleet *f, struct finding *x)
 {
 	const char *line = arena_printf(f->a, "%s%s", command(f), f->mode ?: "");
 
-	if (f->mode && f->given && !(f->carry && f->carry->n))
+	if (f->mode && f->given)
 		finding_fix(x, "%s", carry_advice(f->a, line, f->rsh, f->given));
 }
 
@@ -94,7 +96,14 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 
 	tally_of_host(&f->told, got->host);
 	finding_expect(x, "a report from %s on %s", command(f), got->host);
-	if (got->missing) {
+	if (got->missing && was_carried(f)) {
+		finding_set(
+			x, ST_ERROR,
+			"%s was brought there and is gone: its folder was removed, or what held "
+			"it was ended",
+			command(f));
+		advise_copy(f, x);
+	} else if (got->missing) {
 		finding_set(x, ST_FAIL,
 			    "%s is not there, or not on the PATH of shells without a terminal",
 			    command(f));

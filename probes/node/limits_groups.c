@@ -35,14 +35,13 @@ static void processors(struct node_look *look)
 	long all = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned allowed = processors_allowed();
 	double quota = cgroup_processors();
+	bool few = quota < 1 || (quota < 2 && all >= 4);
 
 	if (quota < allowed) {
 		finding_value(f, quota, NULL);
-		finding_set(f, quota < 2 && all >= 4 ? ST_WARN : ST_PASS,
+		finding_set(f, few ? ST_WARN : ST_PASS,
 			    "a control group allows the time of %.4g of %ld%s", quota, all,
-			    quota < 2 && all >= 4
-				    ? ": ranks and data workers are stopped most of the time"
-				    : "");
+			    few ? ": ranks and data workers are stopped most of the time" : "");
 		if (f->status == ST_WARN) {
 			finding_expect(f, "some for each rank");
 			finding_fix(f, "docker run --cpus=16 ...   # Kubernetes: "
@@ -64,7 +63,7 @@ static void processors(struct node_look *look)
 static void tasks(struct node_look *look)
 {
 	struct finding *f = limit_finding(look, "limits.tasks", "processes and threads");
-	uint64_t most = cgroup_tasks().most;
+	uint64_t group = cgroup_tasks().most, most = group;
 	struct rlimit l;
 
 	if (!getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur < most)
@@ -79,8 +78,11 @@ static void tasks(struct node_look *look)
 	if (f->status == ST_PASS)
 		return;
 	finding_expect(f, ">= %d", TASKS_FEW);
-	finding_fix(f,
-		    "ulimit -u unlimited   # docker: --pids-limit=-1; systemd: TasksMax=infinity");
+	if (most == group)
+		finding_fix(f, "docker run --pids-limit=-1 ...   # a control group's: systemd: "
+			       "TasksMax=infinity; Kubernetes: podPidsLimit");
+	else
+		finding_fix(f, "ulimit -u unlimited");
 }
 
 void limits_groups(struct node_look *look)

@@ -12,6 +12,7 @@
 #define MIB (1ull << 20)
 #define DISK_NONE MIB
 #define DISK_LOW (256 * MIB)
+static const uint64_t SLOW_NS = 200 * NS_PER_MS;
 
 static void disk_of(struct node_look *look, const char *dir)
 {
@@ -44,6 +45,44 @@ static void disk_of(struct node_look *look, const char *dir)
 		    quoted);
 }
 
+/* How long it takes there to look for a file that is not there, which no cache knows. */
+static uint64_t lookup_ns(struct node_look *look, const char *dir)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < 2; i++) { /* once this process may have had to wait itself */
+		const char *name =
+			arena_printf(look->a, "%s/.windsock-%d-%u", dir, (int)getpid(), i);
+		uint64_t began = now_ns(), took;
+
+		(void)!access(name, F_OK);
+		took = now_ns() - began;
+		least = took < least ? took : least;
+		if (least < SLOW_NS)
+			break;
+	}
+	return least;
+}
+
+static void slowness_of(struct node_look *look, const char *dir)
+{
+	uint64_t took = lookup_ns(look, dir);
+	struct finding *f;
+	struct unit_buf b;
+
+	if (took < SLOW_NS)
+		return;
+	f = limit_finding(look, "limits.slow", dir);
+	finding_value(f, (double)took / 1e9, "s");
+	finding_set(f, ST_WARN,
+		    "takes %s to say that a file is not there: every login, and every import "
+		    "there, waits for hundreds of those",
+		    format_duration(&b, took));
+	finding_expect(f, "a few milliseconds");
+	finding_fix(f, "findmnt -T %s; nfsstat -m; uptime   # whose is it, and is its server busy?",
+		    shell_quote(look->a, dir));
+}
+
 /* An empty TMPDIR is none. */
 static const char *temporary(void)
 {
@@ -72,6 +111,7 @@ static void disks(struct node_look *look)
 			continue;
 		seen[n++] = st.st_dev;
 		disk_of(look, arena_strdup(look->a, dirs[i]));
+		slowness_of(look, arena_strdup(look->a, dirs[i]));
 	}
 }
 

@@ -1,4 +1,5 @@
 /* What the commands of the stages are asked. */
+#include "lib/core/units.h"
 #include "probes/preflight/preflight.h"
 
 static void sweep_args(const struct preflight *p, enum stage_id id, str_list *args)
@@ -8,6 +9,9 @@ static void sweep_args(const struct preflight *p, enum stage_id id, str_list *ar
 					? arena_printf(p->a, "--maxbytes=%lluM",
 						       (unsigned long long)(p->sweep_max >> 20))
 					: "--maxbytes=4M";
+	if (p->within_ns)
+		*LIST_ADD(p->a, args) = arena_printf(
+			p->a, "--within=%llums", (unsigned long long)(p->within_ns / NS_PER_MS));
 }
 
 /* Enough steps of 32 samples to learn and to be timed, however many ranks share them. */

@@ -108,6 +108,32 @@ static bool run_across(struct preflight *p, enum stage_id id)
 	return preflight_look_again(p, id, hosts);
 }
 
+/* What a run of it left in @p that a second one must not find. */
+static void forget(struct preflight *p, const struct preflight *was, enum stage_id id)
+{
+	p->culprits = was->culprits;
+	p->curve = was->curve;
+	p->absent = was->absent;
+	p->run[id] = was->run[id];
+	if (preflight_wants_data(p))
+		cJSON_DeleteItemFromObjectCaseSensitive(preflight_parts(p), stages[id].name);
+}
+
+static bool run_carried(struct preflight *p, enum stage_id id)
+{
+	bool found = false;
+
+	for (unsigned n = 0; preflight_carried(p, id); n++) {
+		const struct preflight was = *p;
+
+		found = run_across(p, id);
+		if (!preflight_uncarried(p, id, was.t.items.n, n == 0))
+			return found;
+		forget(p, &was, id);
+	}
+	return found;
+}
+
 static void blame_culprits(struct preflight *p)
 {
 	for (size_t i = 0; i < p->culprits.n; i++)
@@ -124,7 +150,7 @@ void preflight_between(struct preflight *p)
 
 		if (stages[id].tier > p->tier)
 			continue;
-		found = preflight_gate(p, id) && run_across(p, id);
+		found = preflight_gate(p, id) && run_carried(p, id);
 		preflight_finish(p, id);
 		blame_stage(p, id, found);
 		if (found || id == S_REACH)

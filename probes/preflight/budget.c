@@ -122,10 +122,16 @@ static const char *longer(const struct preflight *p)
 			    (unsigned long long)(s < 120 ? s : (s + 59) / 60));
 }
 
+const char *preflight_tier_word(const struct preflight *p)
+{
+	static const char *const tiers[] = {" --quick", "", " --full"};
+
+	return tiers[p->tier];
+}
+
 /* Once is enough; one that was asked by another host was given what that one had. */
 void preflight_advise_time(struct preflight *p, struct finding *f)
 {
-	static const char *const tiers[] = {" --quick", "", " --full"};
 	const char *hosts = p->given
 				    ? arena_printf(p->a, " --hosts %s", shell_quote(p->a, p->given))
 			    : p->crew ? " --serve"
@@ -133,8 +139,8 @@ void preflight_advise_time(struct preflight *p, struct finding *f)
 
 	if (p->left_out++ || p->asked || !p->budget_ns)
 		return;
-	finding_fix(f, "windsock%s%s --budget %s   # or without a budget", tiers[p->tier], hosts,
-		    longer(p));
+	finding_fix(f, "windsock%s%s --budget %s   # or without a budget", preflight_tier_word(p),
+		    hosts, longer(p));
 }
 
 static uint64_t need_here_ns(const struct preflight *p, enum stage_id id)

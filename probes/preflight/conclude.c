@@ -8,6 +8,7 @@
 #include "probes/node/facts.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
+#include "probes/preflight/drift.h"
 
 static const char *const tier_names[] = {"quick", "default", "full"};
 
@@ -288,6 +289,8 @@ static int judge(struct preflight *p, struct err *e)
 		err_set(e, ERR_SYS, "nothing conclusive: the budget was too short for any command");
 		return err_hint(e, "windsock --quick --budget 10s");
 	}
+	if (p->run[S_HOSTS].status == ST_ERROR && p->hosts.n)
+		return err_set(e, ERR_SYS, "nothing conclusive: no host was asked");
 	err_set(e, ERR_SYS, "nothing conclusive: no command of the suite came to a result");
 	return err_hint(e, "make && make install   # they are looked for beside windsock and on "
 			   "the PATH");
@@ -298,8 +301,10 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	item_list causes;
 
 	if (!p->hosts.n && preflight_wants_data(p)) {
-		facts_gather(p->a, &p->same, p->until_ns, p->master,
-			     json_object(report_data(p->r), "facts"));
+		cJSON *facts = json_object(report_data(p->r), "facts");
+
+		facts_gather(p->a, &p->same, p->until_ns, p->master, facts);
+		drift_note_rank(facts);
 		json_str(report_data(p->r), "boot",
 			 sysroot_line(p->a, "/proc/sys/kernel/random/boot_id"));
 	}

@@ -1,6 +1,7 @@
 #include "probes/preflight/crew.h"
 
 #include "lib/cluster/launch.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/net/token.h"
 #include "lib/report/json.h"
@@ -33,22 +34,35 @@ static void forget_launch(void)
 		(void)unsetenv(names[i]);
 }
 
+/* One is gone, and the run with it: that is news of a host. */
+static void note_lost(struct crew *c)
+{
+	const char *why = rdzv_failure(c->world.rdzv);
+
+	if (why && !interrupt_pending())
+		c->p->lost = arena_strdup(c->p->a, why);
+}
+
 struct crew *crew_join(struct preflight *p, struct err *e)
 {
 	const struct world_opts o = {.rank = -1, .size = -1, .deadline_ns = PATIENCE_S * NS_PER_S};
 	struct crew *c = ARENA_NEW(p->a, struct crew);
 
 	c->p = p;
-	if (world_start(&o, p->a, &c->world, e))
+	if (world_start(&o, p->a, &c->world, e)) {
+		p->lost = c->world.missing ? arena_strdup(p->a, e->msg) : NULL;
 		return NULL;
+	}
 	if (!c->world.rdzv) {
 		err_set(e, ERR_USAGE, "--serve found no run to take part in");
 		return NULL;
 	}
 	c->rank = rdzv_rank(c->world.rdzv);
+	p->over_fd = rdzv_failure_fd(c->world.rdzv);
 	p->width = (size_t)c->world.world.size;
 	forget_launch();
 	if (rdzv_members(c->world.rdzv, &c->members, &c->n, e)) {
+		note_lost(c);
 		crew_leave(c, e->msg);
 		return NULL;
 	}
@@ -125,14 +139,15 @@ static int hear_of(struct crew *c, size_t i, struct answer *ret, struct err *e)
 
 int crew_ask(struct crew *c, struct answers *ret, struct err *e)
 {
-	if (tell_of_self(c, e))
-		return -1;
-	*ret = (struct answers){.n = crew_leads(c) ? c->n : 0};
+	int rc = tell_of_self(c, e);
+
+	*ret = (struct answers){.n = !rc && crew_leads(c) ? c->n : 0};
 	ret->v = arena_alloc(c->p->a, (ret->n + 1) * sizeof(*ret->v));
-	for (size_t i = 0; i < ret->n; i++)
-		if (hear_of(c, i, &ret->v[i], e))
-			return -1;
-	return 0;
+	for (size_t i = 0; !rc && i < ret->n; i++)
+		rc = hear_of(c, i, &ret->v[i], e);
+	if (rc)
+		note_lost(c);
+	return rc;
 }
 
 /* ---- what they do together ---- */
@@ -175,13 +190,14 @@ static void drop_pose(void)
 		(void)unsetenv(names[i]);
 }
 
-/* The leader alone knows how far the sweep goes, and how long a stage may take. */
+/* The leader alone knows how far the sweep goes, how long a stage may take, and its table. */
 static int announce(struct crew *c, const char *what, const char *code, uint64_t cap_ns,
 		    struct err *e)
 {
-	const char *order = arena_printf(c->p->a, "%s %s %llu %llu", what, code,
+	const char *order = arena_printf(c->p->a, "%s %s %llu %llu %llu", what, code,
 					 (unsigned long long)c->p->sweep_max,
-					 (unsigned long long)(cap_ns / NS_PER_MS));
+					 (unsigned long long)(cap_ns / NS_PER_MS),
+					 (unsigned long long)(c->p->within_ns / NS_PER_MS));
 
 	return rdzv_set(c->world.rdzv, arena_printf(c->p->a, "round/%u", c->round), order,
 			strlen(order) + 1, e);
@@ -252,6 +268,20 @@ static bool door_is_closed(struct crew *c)
 
 /* ---- a stage ---- */
 
+/* "rank 1 (node1, 10.0.0.2) died: ..." is of that host. */
+static void tell_lost(struct crew *c, enum stage_id id, const char *why)
+{
+	struct finding *f = tally_add(&c->p->t, id, stages[id].name, "host.answer", NULL);
+	unsigned long long rank =
+		starts_with(why, "rank ") ? strtoull(why + 5, NULL, 10) : (unsigned long long)c->n;
+
+	note_lost(c);
+	finding_set(f, ST_FAIL, "%s", why);
+	finding_fix(f, SERVE_AGAIN);
+	if (rank < c->n)
+		tally_of_host(&c->p->t, c->members[rank].host);
+}
+
 cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 {
 	struct err e = {0};
@@ -268,13 +298,16 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 	token_code(&token, code);
 	token_wipe(&token);
 	if (announce(c, stages[id].name, code, preflight_cap(c->p, id), &e)) {
-		finding_set(preflight_note(c->p, id), ST_FAIL, "%s", e.msg);
+		if (!c->p->lost)
+			tell_lost(c, id, e.msg);
 		return NULL;
 	}
 	pose_as_rank(c, stages[id].name, code);
 	doc = preflight_run_doc(c->p, id, preflight_args(c->p, id, NULL), takes);
 	drop_pose();
 	c->round++;
+	if (!c->p->lost && rdzv_failure(c->world.rdzv))
+		tell_lost(c, id, rdzv_failure(c->world.rdzv));
 	return doc;
 }
 
@@ -302,17 +335,23 @@ static uint64_t within(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* "BYTES MILLISECONDS"; what cannot be one is the least. 0: the leader says nothing of time. It
- * ends first: a rank that went before it would be a failure. */
+/* "BYTES MILLISECONDS MILLISECONDS"; what cannot be one is the least. 0: the leader says nothing
+ * of time. It ends first: a rank that went before it would be a failure. */
 static uint64_t read_numbers(struct crew *c, const char *text)
 {
 	enum { BYTES_LEAST = 1 << 20, BYTES_MOST = 1 << 30, MS_MOST = 24 * 3600 * 1000, LATER = 5 };
 	char *end;
 
+	uint64_t cap;
+
+	c->p->within_ns = 0;
 	c->p->sweep_max = within(strtoull(text, &end, 10), BYTES_LEAST, BYTES_MOST);
 	if (*end != ' ')
 		return 0;
-	return within(strtoull(end, NULL, 10), 1, MS_MOST) * NS_PER_MS + LATER * NS_PER_S;
+	cap = within(strtoull(end, &end, 10), 1, MS_MOST) * NS_PER_MS;
+	if (*end == ' ')
+		c->p->within_ns = within(strtoull(end, NULL, 10), 0, MS_MOST) * NS_PER_MS;
+	return cap + LATER * NS_PER_S;
 }
 
 int crew_follow(struct crew *c, struct err *e)

@@ -9,6 +9,9 @@
 #include "probes/iface/fleet.h"
 #include "probes/preflight/preflight.h"
 
+/* What is typed where one of them is gone. */
+#define SERVE_AGAIN "windsock --serve   # from here; then the line that it prints, there once more"
+
 struct crew;
 /* NULL with @e filled. */
 struct crew *crew_join(struct preflight *p, struct err *e) MUST_CHECK;

@@ -1,5 +1,6 @@
 /* What differs between hosts: the odd one is named against the majority. */
 #include "probes/preflight/drift.h"
+#include "lib/core/opt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -12,7 +13,7 @@ struct kind {
 	const char *key, *subject;
 	enum { TEXT, COUNT, SIZE, RATE } type; /* RATE: only less than the others' is odd */
 	enum status st;
-	const char *fix; /* %s: what the others have */
+	const char *fix; /* %s: what the others have; NULL: ours goes there */
 };
 static const struct kind kinds[] = {
 	{"gpus", "number of GPUs", COUNT, ST_FAIL,
@@ -60,7 +61,7 @@ static const struct kind kinds[] = {
 	 "sudo ./efa_installer.sh -y   # the others have %s"},
 	{"ofi_nccl", "aws-ofi-nccl", TEXT, ST_WARN,
 	 "sudo ./efa_installer.sh -y   # the others have %s"},
-	{"windsock", "windsock", TEXT, ST_WARN, "windsock --version   # install %s there"},
+	{"windsock", "windsock", TEXT, ST_WARN, NULL},
 	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
 	{"memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"},
 	{"nofile", "open files", TEXT, ST_WARN,
@@ -222,6 +223,20 @@ static void find_said(const struct preflight *p, const struct kind *k, struct na
 	}
 }
 
+/* Where ours is the odd one, or nobody's is (NULL), it goes to all others. */
+static void advise_ours(struct preflight *p, struct finding *f, const value_list *l,
+			const struct value *odd)
+{
+	host_list others = {0};
+
+	if (odd && streq(odd->text, WINDSOCK_VERSION))
+		odd = NULL;
+	for (size_t i = 0; i < l->n; i++)
+		if ((!odd || &l->v[i] == odd) && !streq(l->v[i].text, WINDSOCK_VERSION))
+			LIST_ADD(p->a, &others)->name = l->v[i].host;
+	drift_advise_version(p, f, &others);
+}
+
 static void name_odd(struct preflight *p, const struct kind *k, const value_list *l,
 		     const struct value *usual)
 {
@@ -241,7 +256,10 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts", v->text,
 			    usual->text, usual->alike, l->n);
 		finding_expect(f, "%s, as on the others", usual->text);
-		finding_fix(f, "%s", fix_of(p->a, k, usual));
+		if (k->fix)
+			finding_fix(f, "%s", fix_of(p->a, k, usual));
+		else
+			advise_ours(p, f, l, v);
 	}
 }
 
@@ -273,6 +291,8 @@ static void name_all(struct preflight *p, const struct kind *k, const value_list
 		text_addf(&t, "; others on %zu more", left);
 	finding_set(f, k->st == ST_FAIL ? ST_WARN : k->st, "%s", t.s);
 	finding_expect(f, "the same on all hosts of a job");
+	if (!k->fix)
+		advise_ours(p, f, l, NULL);
 }
 
 static bool compare(struct preflight *p, const struct answers *all, const struct kind *k)
@@ -301,6 +321,7 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 		compared += drift_same(p, all, p->same.v[i]);
 	drift_names(p, all);
 	drift_master(p, all);
+	drift_ranks(p, all);
 	drift_addresses(p, all);
 	drift_families(p, all);
 	drift_clocks(p, all, asked, answered);

@@ -23,10 +23,18 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 			   const char *host);
 /* A path that must be alike; true: it was compared. */
 bool drift_same(struct preflight *p, const struct answers *all, const char *path);
+/* Their versions of windsock differ, and @others have not this one. */
+void drift_advise_version(struct preflight *p, struct finding *f, const host_list *others);
 /* Two that call themselves alike, and one that was named twice. */
 void drift_names(struct preflight *p, const struct answers *all);
 /* One name, and other addresses on some of them. */
 void drift_master(struct preflight *p, const struct answers *all);
+/* Of the findings from @from on: where MASTER_ADDR leads each host to itself, the first host's
+ * address, and not each one's own. */
+void drift_advise_master(struct preflight *p, const struct answers *all, size_t from);
+/* RANK, where no launcher has set it: of this host into @facts; what hosts say of theirs. */
+void drift_note_rank(cJSON *facts);
+void drift_ranks(struct preflight *p, const struct answers *all);
 /* One address that two of them have. */
 void drift_addresses(struct preflight *p, const struct answers *all);
 /* Those that others reach by another family of addresses than most: into p->alone, too. */

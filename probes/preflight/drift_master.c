@@ -90,3 +90,29 @@ void drift_master(struct preflight *p, const struct answers *all)
 			tell_wrong(p, a, master, right);
 	}
 }
+
+/* The address that a host proposed for MASTER_ADDR is its own. */
+static bool is_own(const struct answers *all, const struct finding *f, const char *proposed)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (streq(all->v[i].host, f->host ?: ""))
+			return answer_card(&all->v[i], proposed) != NULL;
+	return false;
+}
+
+void drift_advise_master(struct preflight *p, const struct answers *all, size_t from)
+{
+	static const char set[] = "export MASTER_ADDR=";
+	const struct answer *master = p->master			   ? find_master(p, all)
+				      : all->n && !p->master_given ? &all->v[0]
+								   : NULL;
+	const char *at = master && master->doc ? answer_address(master) : NULL;
+
+	for (size_t i = from; at && i < p->t.items.n; i++) {
+		struct finding *f = p->t.items.v[i].f;
+
+		if (streq(f->check, "lint.torch.master_addr") && f->fix.n &&
+		    starts_with(f->fix.v[0], set) && is_own(all, f, f->fix.v[0] + strlen(set)))
+			f->fix.v[0] = arena_printf(p->a, "%s%s", set, at);
+	}
+}

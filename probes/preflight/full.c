@@ -1,6 +1,7 @@
 /* What --full adds: who is slow, measured twice; a sweep as long as its part of the time lets it
  * be; training against what was measured below it. */
 #include "lib/cluster/child.h"
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
@@ -12,7 +13,9 @@ enum {
 	SWEEP_MAX = 1 << 30,
 	PASSES = 50, /* of one size: 20 iterations and what surrounds them, in place and not */
 };
-#define SWEEP_SHARE 0.5 /* of the stage's time: the rest is for starting, and for bad luck */
+#define SWEEP_SHARE 0.5	 /* of the stage's time: the rest is for starting, and for bad luck */
+#define SWEEP_WITHIN 0.6 /* it was foretold, and took longer */
+static const uint64_t COLLECTIVES_NS = 20 * NS_PER_S; /* a slow network shows it in that time */
 
 /* ---- the collectives' times, and what may be asked of them ---- */
 
@@ -166,6 +169,17 @@ static void confirm(struct preflight *p)
 
 /* ---- the stages ---- */
 
+void preflight_size_up(struct preflight *p, enum stage_id id)
+{
+	uint64_t cap = preflight_cap(p, id);
+
+	if (id == S_SWEEP)
+		p->sweep_max = preflight_sweep_max(p, cap);
+	p->within_ns = (uint64_t)((double)cap * SWEEP_WITHIN);
+	if (id == S_COLLECTIVES && p->within_ns > COLLECTIVES_NS)
+		p->within_ns = COLLECTIVES_NS;
+}
+
 static cJSON *ask(struct preflight *p, enum stage_id id, const char *names_of, bool takes)
 {
 	if (p->crew)
@@ -192,8 +206,6 @@ void preflight_full(struct preflight *p, enum stage_id id, const char *names_of,
 
 	if (is_needless(p, id, hosts))
 		return;
-	if (id == S_SWEEP)
-		p->sweep_max = preflight_sweep_max(p, preflight_cap(p, id));
 	doc = ask(p, id, names_of, true);
 	if (id == S_PAIRS)
 		doubt(p);

@@ -1,6 +1,5 @@
 /* The pre-flight of many hosts: each looks at itself, all at once; then what is between them. */
 #include "lib/core/interrupt.h"
-#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/net/addr.h"
@@ -73,6 +72,8 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 	}
 	if (id == S_INTERFACE)
 		drift_advise_address(p, all, p->run[id].from);
+	if (id == S_SETTINGS)
+		drift_advise_master(p, all, p->run[id].from);
 	preflight_finish(p, id);
 }
 
@@ -214,30 +215,10 @@ void preflight_ask_alike(const struct preflight *p, str_list *args)
 		*LIST_ADD(p->a, args) = arena_printf(p->a, "--master=%s", p->master);
 }
 
-/* All that a stage may start there, and we. */
-static int carry(struct preflight *p, uint64_t deadline_ns, struct err *e)
-{
-	struct carry_opts o = {
-		.hosts = &p->hosts, .rsh = p->rsh, .keep = p->keep, .deadline_ns = deadline_ns};
-	str_list programs = {0};
-
-	for (enum stage_id id = 0; id < S_COUNT; id++) {
-		const char *command = stages[id].command, *path;
-
-		path = command ? self_beside(p->a, command) : NULL;
-		if (path && !access(path, X_OK) && !list_has(&programs, command))
-			*LIST_ADD(p->a, &programs) = command;
-	}
-	*LIST_ADD(p->a, &programs) = NULL;
-	o.programs = programs.v;
-	return carry_begin(&o, p->a, &p->carry, e);
-}
-
 static int ask(struct preflight *p, struct answers *all, struct err *e)
 {
-	static const char *const tiers[] = {" --quick", "", " --full"};
 	struct fleet f = {.command = "windsock",
-			  .mode = tiers[p->tier],
+			  .mode = preflight_tier_word(p),
 			  .carry = &p->carry,
 			  .given = p->given,
 			  .hosts = p->hosts,
@@ -260,7 +241,7 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 	*LIST_ADD(p->a, &args) =
 		arena_printf(p->a, "--budget=%llums", (unsigned long long)(cap / NS_PER_MS + 1));
 	preflight_ask_alike(p, &args);
-	if (p->copy_self && carry(p, cap / 2, e))
+	if (p->copy_self && preflight_carry(p, cap / 2, e))
 		return -1;
 	if (fleet_ask(&f, &args, false, all, e))
 		return -1;

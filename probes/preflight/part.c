@@ -12,6 +12,7 @@
 #include "lib/report/merge.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 
 enum {
 	OUTPUT_MAX = 256 << 20, /* each of 512 hosts tells of 511 others */
@@ -26,7 +27,9 @@ struct run {
 	struct job job;
 	struct loop loop;
 	struct timer cap, tick;
+	struct io over;
 	bool cut, stopped; /* stopped: by us, after a signal */
+	bool needless;
 	const struct part_progress *shown;
 	uint64_t start_ns, cap_ns;
 };
@@ -59,6 +62,7 @@ static void on_ended(struct job *j)
 {
 	loop_disarm(j->loop, &CONTAINER_OF(j, struct run, job)->cap);
 	loop_disarm(j->loop, &CONTAINER_OF(j, struct run, job)->tick);
+	loop_del(j->loop, &CONTAINER_OF(j, struct run, job)->over);
 }
 
 /* What takes a minute says so every second. */
@@ -86,6 +90,18 @@ static void on_cap(struct loop *l, struct timer *t)
 	(void)!loop_arm(l, t, NS_PER_S, &ignored);
 }
 
+/* Nobody waits for what it finds any more. */
+static void on_over(struct loop *l, struct io *io, uint32_t events UNUSED)
+{
+	struct run *r = CONTAINER_OF(io, struct run, over);
+	struct err ignored;
+
+	loop_del(l, io);
+	r->needless = true;
+	job_quit(&r->job);
+	(void)!loop_arm(l, &r->cap, NS_PER_S, &ignored);
+}
+
 /* After a signal: it has a second to print what it finished. */
 static void stop(struct run *r)
 {
@@ -107,6 +123,8 @@ static int start(struct run *r, const char *const *argv, uint64_t cap_ns, struct
 {
 	r->cap = (struct timer){.fire = on_cap};
 	r->tick = (struct timer){.fire = on_tick};
+	r->over = (struct io){.fd = r->shown && r->shown->over_fd ? r->shown->over_fd : -1,
+			      .ready = on_over};
 	r->start_ns = now_ns();
 	r->cap_ns = cap_ns;
 	r->job = (struct job){.deadline_ns = 2 * cap_ns + 60 * NS_PER_S, /* the cap is ours */
@@ -115,7 +133,9 @@ static int start(struct run *r, const char *const *argv, uint64_t cap_ns, struct
 	if (loop_init(&r->loop, e) ||
 	    job_start(&r->job, &r->loop, (char *const *)(void *)argv, a, e))
 		return -1;
-	if (r->shown && loop_arm(&r->loop, &r->tick, NS_PER_S, e))
+	if (r->shown && r->shown->title && loop_arm(&r->loop, &r->tick, NS_PER_S, e))
+		return -1;
+	if (r->over.fd >= 0 && loop_add(&r->loop, &r->over, EPOLLIN, e))
 		return -1;
 	return loop_arm(&r->loop, &r->cap, cap_ns ? cap_ns : 1, e);
 }
@@ -165,6 +185,8 @@ static const char *trouble(const char *command, const struct run *r, const struc
 
 	if (p->interrupted)
 		return arena_printf(a, "%s was interrupted", command);
+	if (p->needless)
+		return arena_printf(a, "%s was stopped", command);
 	if (p->cut)
 		return arena_printf(a, "%s did not end within %s and was stopped%s%s", command,
 				    format_duration(&b, cap_ns), colon, said);
@@ -213,7 +235,8 @@ void part_run(const char *command, const char *const *args, uint64_t cap_ns,
 		return;
 	}
 	ret->interrupted = interrupt_pending() && !interrupt_by_budget();
-	ret->cut = r.cut || (r.stopped && interrupt_by_budget());
+	ret->needless = r.needless;
+	ret->cut = (r.cut && !r.needless) || (r.stopped && interrupt_by_budget());
 	ret->code = r.job.status;
 	ret->took_ns = now_ns() - r.start_ns;
 	if (r.job.out.n)

@@ -12,6 +12,7 @@ struct part {
 	cJSON *doc; /* its envelope; NULL: none came. part_done() frees it */
 	int code;   /* its exit code; -1: it did not end by itself */
 	bool missing, cut, interrupted;
+	bool needless;	     /* it was stopped, because @over_fd said so */
 	const char *trouble; /* a sentence when something was wrong with the run itself */
 	uint64_t took_ns;
 };
@@ -20,10 +21,12 @@ struct part {
 const char *part_find(struct arena *a, const char *command);
 /* Where part_find() looks, for people. */
 const char *part_places(struct arena *a);
-/* What is shown meanwhile, where there is a terminal. */
+/* What is shown meanwhile, where there is a terminal (title NULL: nothing); and what ends it
+ * early: that this can be read from (0: nothing). */
 struct part_progress {
 	const char *title;
 	uint64_t done, total;
+	int over_fd;
 };
 
 /* Runs `COMMAND ARGS` for at most @cap_ns. @args end with NULL. @shown may be NULL. */

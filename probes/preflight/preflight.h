@@ -76,10 +76,13 @@ struct preflight {
 	const char *given, *rsh;      /* --hosts, --rsh */
 	bool copy_self, keep;
 	struct carry carry; /* on the hosts until we are done */
+	bool adrift;	    /* it went away, and could not be brought again */
 	host_list hosts;
 	struct host_way way; /* to them */
 	const char *nodes_dir;
 	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
+	const char *lost;    /* why there is no such run any more: one of them is gone; or NULL */
+	int over_fd;	     /* can be read from as soon as that is known; 0: there is none */
 	bool verbose, asked; /* asked: by --here, for somebody who looks at other hosts too */
 	bool burst;	     /* a second of work on each GPU, also with --quick */
 
@@ -109,6 +112,7 @@ struct preflight {
 	size_t groups, group; /* while a stage goes through groups of hosts: how many, which */
 	bool grouped;	      /* ways between groups were not tested */
 	uint64_t sweep_max;   /* bytes; 0: not yet known */
+	uint64_t within_ns;   /* what a sweep's table fits into; 0: nobody says */
 };
 
 /* The names of stages, and what they need: preflight_gate() says SKIP where it cannot be. */
@@ -130,6 +134,8 @@ bool preflight_fits_again(const struct preflight *p, enum stage_id id);
 uint64_t preflight_heartbeat(uint64_t cap_ns);
 /* On a line of what did not fit: the command line with a budget that may do. Once in a run. */
 void preflight_advise_time(struct preflight *p, struct finding *f);
+/* " --quick", "", " --full": what is typed for it. */
+const char *preflight_tier_word(const struct preflight *p);
 /* The names of the stages that did not fit, or NULL. */
 const char *preflight_unfinished(const struct preflight *p);
 struct finding *preflight_note(struct preflight *p, enum stage_id id);
@@ -150,6 +156,13 @@ int preflight_here(struct preflight *p, struct err *e) MUST_CHECK;
 /* One of those that joined (--serve); true in @ret_leads where the report is ours. */
 int preflight_crew(struct preflight *p, bool *ret_leads, struct err *e) MUST_CHECK;
 int preflight_hosts(struct preflight *p, struct err *e) MUST_CHECK;
+/* --copy-self: our programs, onto all hosts. */
+int preflight_carry(struct preflight *p, uint64_t deadline_ns, struct err *e) MUST_CHECK;
+/* Before a stage: are they there still? Otherwise they are brought again; false: they are not. */
+bool preflight_carried(struct preflight *p, enum stage_id id);
+/* After it: did it fail because they went away meanwhile? Its findings from @from on say that they
+ * are no news of the hosts; true, with @once_more: begin it again. */
+bool preflight_uncarried(struct preflight *p, enum stage_id id, size_t from, bool once_more);
 /* Of --same and --master what each host is asked. */
 void preflight_ask_alike(const struct preflight *p, str_list *args);
 /* The fewest hosts that explain the bad pairs of portcheck's matrix, into p->culprits. */
@@ -176,6 +189,8 @@ void preflight_full(struct preflight *p, enum stage_id id, const char *names, si
 void preflight_take_curve(struct preflight *p, const cJSON *data);
 /* The largest size whose sweep ends in this time, as far as smaller ones tell. */
 uint64_t preflight_sweep_max(const struct preflight *p, uint64_t cap_ns);
+/* How far a sweep goes, and what it fits into: what else is asked of ncclbench has neither. */
+void preflight_size_up(struct preflight *p, enum stage_id id);
 /* Is a host of this run of ddpsmoke far from the others? Then it is worth a second run. */
 bool preflight_is_uneven(struct preflight *p, const cJSON *data);
 /* That run by host, and against what its parts promise. @again: a second run, or NULL; who was

@@ -3,6 +3,7 @@
 #include "lib/cluster/launch.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "probes/preflight/crew.h"
 
 static void serving(const char *line, void *arg UNUSED)
 {
@@ -33,15 +34,21 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const
 	return r.nranks;
 }
 
-int serve_missing(struct report *r, const char *missing)
+static int tell(struct report *r, const char *what, const char *fix)
 {
 	struct finding *f = report_find(r, "host.answer", "all hosts");
 
-	finding_set(f, ST_FAIL, "%s", missing);
+	finding_set(f, ST_FAIL, "%s", what);
 	finding_expect(f, "as many machines join as --wait says, and stay");
-	finding_fix(f, "windsock --serve   # prints that line; --wait N: for so many machines");
+	finding_fix(f, "%s", fix);
 	report_add(r, f);
 	return 0;
+}
+
+int serve_missing(struct report *r, const char *missing)
+{
+	return tell(r, missing,
+		    "windsock --serve   # prints that line; --wait N: for so many machines");
 }
 
 int serve_member(struct preflight *p, struct err *e)
@@ -49,6 +56,10 @@ int serve_member(struct preflight *p, struct err *e)
 	bool leads = false;
 	int rc = preflight_crew(p, &leads, e);
 
+	if (rc && p->lost) {
+		*e = (struct err){0}; /* it is the cluster's */
+		return tell(p->r, p->lost, SERVE_AGAIN);
+	}
 	if (!rc && !leads) { /* nobody reads it, but a report of nothing would be an error */
 		struct finding *f = report_find(p->r, "host.answer", NULL);
 

@@ -97,6 +97,7 @@ bool preflight_gate(struct preflight *p, enum stage_id id)
 	if (!preflight_has_time(p, id))
 		return false;
 	log_progress(stages[id].title, id, S_COUNT);
+	preflight_size_up(p, id);
 	return true;
 }
 
@@ -160,7 +161,7 @@ static struct part_progress progress(const struct preflight *p, enum stage_id id
 
 	if (p->group)
 		title = arena_printf(p->a, "%s, group %zu of %zu", title, p->group, p->groups);
-	return (struct part_progress){title, id, S_COUNT};
+	return (struct part_progress){title, id, S_COUNT, p->over_fd};
 }
 
 static void take_data(struct preflight *p, enum stage_id id, const cJSON *doc)
@@ -253,7 +254,9 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 				    shell_quote(p->a, p->given));
 		return;
 	}
-	finding_set(f, got->missing ? ST_SKIP : ST_ERROR, "%s", got->trouble);
+	finding_set(f, got->missing || got->needless ? ST_SKIP : ST_ERROR, "%s", got->trouble);
+	if (got->needless)
+		return;
 	if (got->missing)
 		finding_fix(f, "make && make install   # or put %s beside windsock",
 			    stages[id].command);
@@ -305,7 +308,7 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
 	ours = preflight_budget_ended(p, id, &got, cap);
 	if (takes && got.doc) {
-		take_findings(p, id, got.doc, got.cut, ours);
+		take_findings(p, id, got.doc, got.cut || got.needless, ours);
 		take_data(p, id, got.doc);
 	}
 	if (takes && ours)

@@ -111,6 +111,22 @@ BASHPID_OF_TEST=$$
     [ "$(jq -r --arg d "$PWD/ok" '.data.facts.same_files[$d] | length' <<<"$output")" = 1 ]
 }
 
+@test "a home whose file system is slow: said of it, and what to look at; of others nothing" {
+    mkdir slow ok
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o slow.so "$ROOT/tests/fake/libslow.c"
+    for at in slow ok; do
+        TMPDIR=/nowhere HOME=$PWD/$at ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" LD_PRELOAD=$PWD/slow.so \
+            run -0 --separate-stderr "$BIN/windsock" --here --quick --json
+        valid
+        said=$(jq -r '.findings[] | select(.check == "limits.slow") | "\(.status) \(.subject) \(.message) \(.fix[0])"' <<<"$output")
+        if [ $at = slow ]; then
+            [[ $said == "warn $PWD/slow takes 3"*" ms to say that a file is not there: "*"findmnt -T $PWD/slow;"* ]]
+        else
+            [ -z "$said" ]
+        fi
+    done
+}
+
 @test "the NCCL that is installed has its version in facts, an old one too" {
     for version in 2.8.4 2.28.9; do
         { head -c 64 /dev/zero; printf 'NCCL version %s\n' "$version"; } >libnccl.so.2
@@ -161,6 +177,16 @@ BASHPID_OF_TEST=$$
     PATH_WITHOUT=$PWD/elsewhere:/usr/bin:/bin
     run -0 windsock --quick --json
     [ "$(state portcheck.test)" = pass ]
+}
+
+@test "--hosts without an ssh client: one cause, and nothing about our own installation" {
+    mkdir few
+    ln -s "$(command -v sh)" few/sh
+    run -3 --separate-stderr env -u WINDSOCK_RSH PATH="$PWD/few" "$BIN/windsock" --hosts a,b --quick
+    [ "$(grep -c '^[1-9]\. ' <<<"$output")" = 1 ]
+    [[ $output == *"-> "*openssh-client* ]]
+    [[ $stderr == *"nothing conclusive: no host was asked"* ]]
+    run ! grep 'make install' <<<"$output$stderr"
 }
 
 @test "none of them is there: nothing conclusive, exit 3" {

@@ -27,6 +27,11 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ ${lines[0]} == *" n1: done" ]]
 }
 
+@test "on: what is run inherits nothing of ours" {
+    run -0 --separate-stderr windsock on --rsh ./rsh n1 'env | grep -c ^WINDSOCK_ || :'
+    [[ ${lines[0]} == *" n1: 0" ]]
+}
+
 @test "on: who failed is named, with why and the line for those alone" {
     run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-4],odd3' 'case $HOST in n[24]) echo "no such key" >&2; exit 7 ;; esac'
     [[ $output == *"pass  host.command "*" n[1,3]: done"* ]]

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016 # single quotes: the other side expands
 bats_require_minimum_version 1.5.0
 
+load ../wait.sh
 load windsock.sh
 
 wrong() { # findings that fail or are errors of ours
@@ -231,6 +232,29 @@ serve() { # OPTIONS...: on node0, with node1 and node2 joining; the answer is in
     [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject)"' <answer)" = "port.tcp node2 -> node0" ]
     [ "$(jq -r '.data.failing_nodes | sort | join(",")' <answer)" = node0,node2 ]
     [ "$(jq -r '.data.passing_nodes | join(",")' <answer)" = node1 ]
+}
+
+@test "serve: the last one that joins is killed when the run has begun: it is named, and what to type" {
+    local file text
+    # before it has said anything of itself, and in the middle
+    for file in joined1:begins answer:drift.all; do
+        text=${file#*:} file=${file%:*}
+        : >joined1
+        on 0 "$BIN/windsock" --serve >answer 2>said &
+        serving=$!
+        wait_for 10 grep -q 'windsock join' said
+        line=$(grep -o 'windsock join .*' said | head -n 1)
+        on 1 sh -c "echo \$\$ >'$PWD/joiner'; exec '$BIN'/$line" >joined1 2>&1 &
+        wait_for 10 grep -q "$text" "$file"
+        on 1 kill -9 "$(<joiner)"
+        code=0
+        wait "$serving" || code=$?
+        cat answer
+        [ "$code" = 1 ]
+        grep -A 1 '^fail  host.answer .*rank 1 (node1, 10.77.0.2) died: its host is lost' answer | grep -e '-> windsock --serve '
+        [[ $(tail -n 1 answer) == FAIL* ]]
+    done
+    [[ $(<answer) == *"Without them:  srun --exclude=node1 "* ]]
 }
 
 @test "names that differ: the one list for all is there to be typed, and what passed alike is a line" {

@@ -95,6 +95,23 @@ passed() {
     passed
     [ "$(jq -r '[.nodes[].data.version // empty] | unique | length' <<<"$output")" -le 1 ]
     [ -z "$(folders)" ]
+
+    remote "export PATH=$ROOT/tests/sudo:\$PATH; "
+    run --separate-stderr windsock --quick --json
+    valid
+    differs='[.findings[] | select(.check == "drift.windsock")][0]'
+    [ "$(jq -r "$differs | \"\(.host) \(.message)\"" <<<"$output")" = "node1 9.9.9 here, $version on 2 of 3 hosts" ]
+    lasting=$(jq -r "$differs.fix[1]" <<<"$output")
+    run -0 --separate-stderr on 0 env PATH="$BIN:$PATH" sh -c "$(jq -r "$differs.fix[0]" <<<"$output")"
+    [[ ${lines[-1]} == PASS*"3 of 3 hosts and the ways between them"* ]]
+    run -0 --separate-stderr windsock --quick --json --copy-self
+    passed
+    on 0 sh -c "${lasting/ lib\/windsock/}" # that folder is all nodes' here
+    run -0 on 1 "$BIN/ncclbench" --version
+    [[ $output == *" $version" ]]
+    run -0 --separate-stderr windsock --json
+    passed
+    [ "$(jq "$differs" <<<"$output")" = null ]
 }
 
 @test "--keep: it stays, and the next run takes it; a damaged one is not taken" {
@@ -167,6 +184,64 @@ passed() {
         wait $! || true
         wait_for 15 eval '[ -z "$(on 0 pgrep -x windsock)" ]'
     done
+}
+
+# On the way to node1, before what lose.at says is typed there: who holds the copies is killed, or what
+# holds the one on node1. $2: how many times that happens in a run.
+lose() { # WHO TIMES
+    cat >lose <<C
+#!/bin/sh
+case \$2 in *"\$(cat '$PWD/lose.at')"*) ;; *) exit ;; esac
+left=\$(cat '$PWD/lose.left')
+[ "\$1\$left" != node10 ] && [ "\$1" = node1 ] || exit 0
+echo \$((left - 1)) >'$PWD/lose.left'
+up=\$(pgrep -o -x windsock)
+case $1 in
+holder) kill -9 "\$(ps -eo pid=,ppid=,comm= | awk -v up="\$up" '\$2 == up && \$3 == "windsock" { print \$1; exit }')" ;;
+there) kill -9 "\$(ps -eo pid=,args= | awk '\$2 ~ /tmp.windsock\\..*windsock\$/ && \$3 == "--agent" { print \$1; exit }')" ;;
+esac
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    ls '$PWD/tmp' | grep -q windsock || break
+    sleep 0.1
+done
+C
+    chmod +x lose
+    sed -i "2i '$PWD/lose' \"\$@\"" rsh
+    echo "$2" >lose.left
+}
+
+@test "who holds the copies is killed in the middle of a stage, or the one there: they are brought again" {
+    local how
+    for how in holder there; do
+        remote
+        lose "$how" 1
+        for at in portcheck ncclbench; do
+            echo "$at" >lose.at
+            echo 1 >lose.left
+            run -0 --separate-stderr windsock --copy-self --json
+            [ "$(cat lose.left)" = 0 ]
+            passed
+            [[ $stderr == *"went away from there: they are brought there again"* ]]
+            jq -e '.findings[] | select(.status == "info" and (.message | test("went away from there: tested again")))' <<<"$output"
+            [ -z "$(folders)" ]
+        done
+    done
+}
+
+@test "it is killed whenever it was brought: an error of ours, and no word against a host" {
+    lose holder 9
+    echo portcheck >lose.at
+    run -3 --separate-stderr windsock --copy-self --json
+    valid
+    [ "$(jq '[.findings[] | select(.status == "fail")] | length' <<<"$output")" = 0 ]
+    [ "$(jq -r '.data.failing_nodes | length' <<<"$output")" = 0 ]
+    [[ $(jq -r '[.findings[] | select(.status == "error")][0].message' <<<"$output") == *"went away from there)" ]]
+    echo 9 >lose.left
+    echo --here >lose.at # the very first question
+    run -3 --separate-stderr windsock --quick --copy-self --json
+    valid
+    [[ $(first .message) == *"windsock was brought there and is gone"* ]]
+    [ "$(first '.fix[0]')" = "windsock --quick --rsh $PWD/rsh --hosts node0,node1,node2 --copy-self   # brings it along" ]
 }
 
 @test "a copy that stops on its way: Ctrl-C removes what came, the deadline says so" {

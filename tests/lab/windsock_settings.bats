@@ -59,6 +59,32 @@ mend() { # NODE
     [ "$(jq -c .data.exclude <<<"$output")" = null ]
 }
 
+@test "MASTER_ADDR=localhost in every shell: one address for all hosts, the first one's" {
+    odd all 'export MASTER_ADDR=localhost'
+    look
+    [ "$code" = 0 ]
+    [ "$(jq -r '[.findings[] | select(.check == "lint.torch.master_addr").fix[0]] | unique | join(",")' <<<"$output")" = "export MASTER_ADDR=10.77.0.1" ]
+    odd 2 'export MASTER_ADDR=10.77.0.1:29500'
+    look
+    [ "$(jq -r '.findings[] | select(.check == "lint.torch.master_addr").fix[0]' <<<"$output")" = "export MASTER_ADDR=10.77.0.1" ]
+}
+
+@test "a rank of an old job in some shells, or one for all hosts: named; one for each is meant so" {
+    odd 1 'export RANK=0 WORLD_SIZE=8'
+    look
+    [ "$code" = 0 ]
+    [ "$(first '"\(.check) \(.hosts[0]) \(.message)"')" = "drift.rank node1 RANK=0 WORLD_SIZE=8 is set in every shell there: what is started without torchrun takes itself for that rank" ]
+    on 1 sh -c "cd '$PWD'; printf 'export A=1\nexport RANK=0 WORLD_SIZE=8\n' >.bashrc"
+    [[ $(on 1 env HOME="$PWD" sh -c "$(first '.fix[0]')") == "$PWD/.bashrc:2:export RANK=0 WORLD_SIZE=8" ]]
+    odd all 'export RANK=0'
+    look
+    [ "$(jq '[.findings[] | select(.check == "drift.rank")] | length' <<<"$output")" = 4 ]
+    odd all 'export WORLD_SIZE=4 RANK=${host#node}'
+    look
+    [ "$(jq -r '[.nodes[].data.facts.rank] | join(",")' <<<"$output")" = 0,1,2,3 ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+}
+
 @test "one address on two hosts: which of them to take it from, whatever else it breaks" {
     on 3 ip address add 10.77.0.3/16 dev eth0
     look

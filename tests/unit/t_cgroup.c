@@ -67,6 +67,10 @@ static void the_tightest_of_all(void **state)
 	made_root_put("/sys/fs/cgroup/a/memory.current", "5000\n");
 	made_root_put("/sys/fs/cgroup/a/memory.stat", "file 9\ninactive_file 2000\n");
 	expect(cgroup_memory(), 9000, 6000);
+	made_root_put("/sys/fs/cgroup/a/memory.events", "oom_kill 7\n"); /* others' too */
+	assert_int_equal(cgroup_memory_kills(), 0);
+	made_root_put("/sys/fs/cgroup/a/b/memory.events", "max 4\noom 3\noom_kill 2\n");
+	assert_int_equal(cgroup_memory_kills(), 2);
 }
 
 static void each_controller_of_version_1_has_its_own(void **state)
@@ -86,6 +90,9 @@ static void each_controller_of_version_1_has_its_own(void **state)
 	made_root_put("/sys/fs/cgroup/memory,hugetlb/x/memory.limit_in_bytes", "8000\n");
 	made_root_put("/sys/fs/cgroup/memory,hugetlb/x/memory.usage_in_bytes", "3000\n");
 	expect(cgroup_memory(), 8000, 5000);
+	made_root_put("/sys/fs/cgroup/memory,hugetlb/x/y/memory.oom_control",
+		      "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+	assert_int_equal(cgroup_memory_kills(), 3);
 	/* "cpu" is a link to "cpu,cpuacct", whatever the kernel calls them */
 	made_root_put("/sys/fs/cgroup/cpu/q/r/cpu.cfs_quota_us", "-1\n");
 	made_root_put("/sys/fs/cgroup/cpu/q/r/cpu.cfs_period_us", "100000\n");

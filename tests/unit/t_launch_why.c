@@ -139,12 +139,32 @@ static void who_answered_needs_no_other_way(void **state UNUSED)
 	assert_non_null(strstr(agent_fix_other(h), " --hosts node1 --copy-self "));
 	h->joined = true;
 	assert_null(agent_fix_other(h));
-	h->h->fix = agent_fix_short(h, "cannot make pipes: Too many open files");
+	agent_advise_short(h, "cannot make pipes: Too many open files");
 	assert_string_equal(launch_fix(h->h, &a), "ulimit -a; free -m; df -h   # on node1");
-	assert_non_null(strstr(agent_fix_short(h, "cannot start x: No such file or directory"),
-			       "command -v windsock "));
+	agent_advise_short(h, "cannot start x: No such file or directory");
+	assert_non_null(strstr(h->h->fix, "command -v windsock "));
+	h->h->fix = NULL;
 	h->local = true;
-	assert_null(agent_fix_short(h, "x"));
+	agent_advise_short(h, "x");
+	assert_null(h->h->fix);
+}
+
+/* A sibling that is not beside the agent there: this very command, which brings it. */
+static void what_it_lacks_of_ours_is_brought(void **state UNUSED)
+{
+	struct launch L;
+	struct agent_host *h = host(&L, false);
+	host_list hosts = {0};
+
+	*LIST_ADD(&a, &hosts) = (struct host){.name = "node1"};
+	L.o.hosts = &hosts;
+	agent_advise_short(h, "cannot start x: No such file or directory");
+	assert_null(h->h->fix);
+	assert_non_null(strstr(launch_fix(h->h, &a), " --hosts node1 --copy-self "));
+	*h->h = (struct launch_host){.name = "node1"};
+	L.o.copy_self = true; /* it was, and did not help */
+	agent_advise_short(h, "cannot start x: No such file or directory");
+	assert_non_null(strstr(launch_fix(h->h, &a), "make install   # on node1"));
 }
 
 /* Who joins is told, and knows neither our path nor what to do about a number it has too. */
@@ -224,6 +244,7 @@ int main(void)
 		cmocka_unit_test_teardown(two_versions, forget),
 		cmocka_unit_test_teardown(who_joins_is_told, forget),
 		cmocka_unit_test_teardown(who_answered_needs_no_other_way, forget),
+		cmocka_unit_test_teardown(what_it_lacks_of_ours_is_brought, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

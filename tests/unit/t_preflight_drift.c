@@ -1,6 +1,8 @@
 /* What differs between hosts, and whom a matrix of bad pairs accuses. */
 #include "tests/unit/drift_world.h"
 
+#include "lib/core/opt.h"
+
 static void t_odd_one(void **state)
 {
 	static const char *const facts[] = {"{\"gpus\":8,\"nccl\":\"2.20.5\",\"memory\":1000}",
@@ -22,6 +24,35 @@ static void t_odd_one(void **state)
 	assert_string_equal(found(&w, 1)->host, "n2");
 	assert_string_equal(found(&w, 1)->expected, "2.20.5, as on the others");
 	assert_non_null(strstr(found(&w, 1)->fix.v[0], "==2.20.5"));
+	world_done(&w);
+}
+
+/* What makes the run right now, then what lasts; where ours is the odd one, on all the others. */
+static void t_versions(void **state)
+{
+	static const char *const one[] = {"{\"windsock\":\"9.9\"}",
+					  "{\"windsock\":\"" WINDSOCK_VERSION "\"}",
+					  "{\"windsock\":\"" WINDSOCK_VERSION "\"}"};
+	static const char *const ours[] = {"{\"windsock\":\"" WINDSOCK_VERSION "\"}",
+					   "{\"windsock\":\"9.9\"}", "{\"windsock\":\"9.9\"}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, one, ARRAY_LEN(one));
+	w.p.given = "n[0-2]";
+	w.p.rsh = "myrsh -x";
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->host, "n0");
+	assert_string_equal(found(&w, 0)->fix.v[0], "windsock --quick --rsh 'myrsh -x' --hosts "
+						    "'n[0-2]' --copy-self   # brings it along");
+	world_done(&w);
+	world_init(&w, ours, ARRAY_LEN(ours));
+	w.p.given = "n[0-2]";
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_string_equal(found(&w, 0)->host, "n0");
+	assert_string_equal(found(&w, 0)->fix.v[0], "windsock --quick --hosts 'n[0-2]' "
+						    "--copy-self   # brings it along");
 	world_done(&w);
 }
 
@@ -253,15 +284,11 @@ static void t_accused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_odd_one),
-		cmocka_unit_test(t_no_majority_and_more),
-		cmocka_unit_test(t_slower_than_the_others),
-		cmocka_unit_test(t_alike_and_clock),
-		cmocka_unit_test(t_own_clock),
-		cmocka_unit_test(t_names),
-		cmocka_unit_test(t_limit_fix),
-		cmocka_unit_test(t_culprits),
-		cmocka_unit_test(t_accused),
+		cmocka_unit_test(t_odd_one),	     cmocka_unit_test(t_no_majority_and_more),
+		cmocka_unit_test(t_versions),	     cmocka_unit_test(t_slower_than_the_others),
+		cmocka_unit_test(t_alike_and_clock), cmocka_unit_test(t_own_clock),
+		cmocka_unit_test(t_names),	     cmocka_unit_test(t_limit_fix),
+		cmocka_unit_test(t_culprits),	     cmocka_unit_test(t_accused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,58 @@
+/* A rank that a shell's own files give to whatever is started there. */
+#include "lib/report/json.h"
+#include "probes/preflight/drift.h"
+
+static const char *rank_of(const struct answer *a)
+{
+	return json_get_str(json_get(a->data, "facts"), "rank");
+}
+
+void drift_note_rank(cJSON *facts)
+{
+	/* those that give one themselves, on purpose */
+	static const char *const launchers[] = {"TORCHELASTIC_RUN_ID", "SLURM_PROCID", "PMI_RANK",
+						"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
+
+	for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+		if (getenv(launchers[i]))
+			return;
+	json_str(facts, "rank", getenv("RANK"));
+	json_str(facts, "world_size", getenv("WORLD_SIZE"));
+}
+
+/* One for each host and all of them others: somebody meant it so. */
+static bool is_meant(const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (rank_of(&all->v[i]) && rank_of(&all->v[k]) &&
+			    streq(rank_of(&all->v[i]), rank_of(&all->v[k])))
+				return false;
+	for (size_t i = 0; i < all->n; i++)
+		if (!rank_of(&all->v[i]))
+			return false;
+	return true;
+}
+
+void drift_ranks(struct preflight *p, const struct answers *all)
+{
+	bool meant = is_meant(all);
+
+	for (size_t i = 0; !meant && i < all->n; i++) {
+		const char *rank = rank_of(&all->v[i]), *size;
+		struct finding *f;
+
+		if (!rank)
+			continue;
+		size = json_get_str(json_get(all->v[i].data, "facts"), "world_size");
+		f = drift_note(p, "rank", "RANK", all->v[i].host);
+		finding_set(f, ST_WARN,
+			    "RANK=%.20s%s%.20s is set in every shell there: what is started "
+			    "without torchrun takes itself for that rank",
+			    rank, size ? " WORLD_SIZE=" : "", size ?: "");
+		finding_expect(f, "a launcher sets it for each rank");
+		finding_fix(f, "grep -nsE '(^|[[:space:]])(RANK|WORLD_SIZE)=' ~/.bashrc ~/.profile "
+			       "~/.bash_profile ~/.zshenv ~/.ssh/environment /etc/environment "
+			       "/etc/profile.d/*   # that line: remove it");
+	}
+}
