@@ -101,7 +101,8 @@ static bool any_of(const struct explanation *x, const char *const *ids)
 {
 	for (size_t i = 0; ids[i]; i++)
 		for (size_t j = 0; j < x->causes.n; j++)
-			if (starts_with(x->causes.v[j].sig->id, ids[i]))
+			if (!x->causes.v[j].is_settled &&
+			    starts_with(x->causes.v[j].sig->id, ids[i]))
 				return true;
 	return false;
 }
@@ -336,25 +337,6 @@ static void name_the_reason(struct explanation *x)
 	}
 }
 
-/* mlx5 says only that a completion failed; the dump under it, and what read it, say how. */
-static void dumped(struct explanation *x)
-{
-	enum { NEAR = 16 /* lines: others may speak between */ };
-	static const char *const how[] = {"IB-001", "IB-002", "IB-003", "IB-004", NULL};
-	struct cause *c = explain_find(x, "IB-015");
-
-	for (size_t i = 0; c && how[i]; i++) {
-		const struct cause *o = explain_find(x, how[i]);
-
-		if (!o || o->first->file != c->first->file || o->first->line <= c->first->line ||
-		    o->first->line - c->first->line > NEAR ||
-		    !strstr(c->first->text, "got completion with error:"))
-			continue;
-		c->weight = o->weight < CONFIDENT ? o->weight - 1 : CONFIDENT - 1;
-		c->is_echo = true;
-	}
-}
-
 /* A plug-in that was asked for and has no card: harmless where the job went on without it. */
 static void absent_cards(struct why *w, struct explanation *x)
 {
@@ -371,7 +353,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	name_the_reason(x);
 	bystanders(w, x);
 	absent_cards(w, x);
-	dumped(x);
+	wire(w, a, x);
 	link_down(x);
 	removed_twice(x);
 	still_knocking(w, x);

@@ -52,6 +52,48 @@ static enum owner owner_of(const struct actors *t, const struct offer *o)
 	return f[1] == 31 || f[2] != 0 || f[3] > CONTAINERS ? OWNER_MACHINE : OWNER_UNSURE;
 }
 
+static bool is_default_bridge(const struct offer *o)
+{
+	unsigned f[4];
+
+	return streq(o->iface, "docker0") || (streq(o->iface, "eth0") && is_in_range(o->addr, f) &&
+					      f[1] == 17 && !f[2] && f[3] <= CONTAINERS + 1);
+}
+
+/* Two hosts offer addresses of that bridge, and it is all that they offer. */
+static bool is_all_bridge(const struct actors *t)
+{
+	const char *one = NULL;
+	bool several = false;
+
+	for (size_t i = 0; i < t->offers.n; i++) {
+		const char *host = t->v.v[t->offers.v[i].actor].who.host;
+
+		if (!is_default_bridge(&t->offers.v[i]))
+			return false;
+		several = several || (one && !streq(host, one));
+		one = *host ? host : one;
+	}
+	return several;
+}
+
+/* No way from one's bridge to another's: that it does not answer is the effect. */
+static void between_bridges(const struct why *w, struct explanation *x, struct cause *c)
+{
+	enum { BEFORE = 5 /* more than what broke first gets */, MOST = 95 };
+	static const char *const wayless[] = {"CON-001", "CON-002", "CON-004", NULL};
+
+	for (size_t i = 0; wayless[i] && is_all_bridge(&w->actors); i++) {
+		const struct cause *e = explain_find(x, wayless[i]);
+		int weight = e ? e->weight + BEFORE : 0;
+
+		if (e && !e->is_over && e->weight >= CONFIDENT)
+			explain_reason(c, e, weight < MOST ? weight : MOST,
+				       "both ends are on docker's own bridge, which ends at "
+				       "their host");
+	}
+}
+
 void docker(struct why *w, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "IF-008");
@@ -60,8 +102,10 @@ void docker(struct why *w, struct explanation *x)
 	for (size_t i = 0; c && i < w->actors.offers.n; i++) {
 		enum owner is = owner_of(&w->actors, &w->actors.offers.v[i]);
 
-		if (is == OWNER_DOCKER || is == OWNER_UNSURE)
+		if (is == OWNER_DOCKER || is == OWNER_UNSURE) {
+			between_bridges(w, x, c);
 			return;
+		}
 		is_machine = is_machine || is == OWNER_MACHINE;
 	}
 	if (is_machine)

@@ -366,11 +366,12 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 {
 	*ret = (struct explanation){.in_trouble = false};
 	collect(w, a, ret);
-	outlive(w, ret);
+	outlive(w, a, ret);
 	correlate(w, a, ret);
 	stuck(w, a, ret);
 	absent(w, a, ret);
 	quits(w, a, ret);
+	settle_weights(w, ret);
 	mark_echoes(ret);
 	favour_first(w, a, ret);
 	drop_hints(w, ret);

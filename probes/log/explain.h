@@ -23,6 +23,7 @@ struct cause {
 	int weight;	     /* the confidence, in percent */
 	bool is_echo;	     /* the same line, or an effect of another cause */
 	bool is_over;	     /* the job went on after it, or had come to its end before */
+	bool is_settled;     /* the log itself says afterwards that all ended well: a remark */
 	const char *meaning; /* with addresses, interfaces and ranks put in */
 	const char *because; /* what the ranks' comparison adds, or NULL */
 	str_list causes, confirm, fix;
@@ -57,6 +58,8 @@ void offers(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from a suspected docker where the addresses are those of machines. After
  * offers(). */
 void docker(struct why *w, struct explanation *x);
+/* Says which of several lines about one RDMA transfer names the reason. */
+void wire(struct why *w, struct arena *a, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */
 void meeting(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what explains another line and is harmless alone. */
@@ -84,7 +87,11 @@ void absent(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what a job that crashed or hangs did last. */
 void stuck(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from what the job outlived, and says whether anything failed at all. */
-void outlive(struct why *w, struct explanation *x);
+void outlive(struct why *w, struct arena *a, struct explanation *x);
+/* Marks what the log's own words about its end clear. Of outlive(). */
+void settle(struct why *w, struct arena *a, struct explanation *x);
+/* ... and takes the weight from it, and from what was made of it. When all have judged. */
+void settle_weights(const struct why *w, struct explanation *x);
 void explain_sort(struct explanation *x);
 
 #endif

@@ -59,11 +59,59 @@ static void endpoint(struct why *w, struct why_stream *s, const struct log_line 
 	endpoints_hear(&w->endpoints, s->file, s->line, l);
 }
 
-static void finished(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+static void finished(struct why *w, struct why_stream *s, const struct log_line *l)
 {
+	if (!ending_is_whole(l))
+		return;
 	w->healthy++;
 	w->finished++;
 	w->progress.v[s->file].finish = s->line;
+	w->progress.v[s->file].finisher = l->who;
+}
+
+static void job_ended(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	ending_hear(&w->progress.v[s->file].ending, s->line, l);
+}
+
+/* It helped the rank that says so; who says none, speaks for all. */
+static void heal(struct record *r, const struct log_who *who)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (!log_hosts_fit(who->host, r->events.v[i].who.host))
+			return;
+	r->is_open = false;
+	r->open_ranks &= who->rank < 0 ? 0 : ~(UINT64_C(1) << (who->rank % 64));
+}
+
+static void tried_again(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	enum { NEAR = 40 /* lines from a failure to that word */ };
+
+	for (size_t i = 0; ending_is_heal(l) && i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		if (r->events.n && r->last_file == s->file && s->line - r->last_line <= NEAR)
+			heal(r, &l->who);
+	}
+}
+
+/* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
+static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	enum { LEAST = 256, CODES = 5 };
+	struct mtus *m = &w->mtus;
+	const char *p = said_after(l, "active_mtu:");
+	long v = strtol(*p ? p : said_after(l, " mtu "), NULL, 10);
+
+	if (v >= 1 && v <= CODES)
+		v = LEAST << (v - 1);
+	if (v < LEAST)
+		return;
+	if (!m->one_bytes)
+		m->one_bytes = v;
+	else if (v != m->one_bytes)
+		m->other_bytes = v;
 }
 
 static void test_command(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -259,8 +307,19 @@ const struct fact log_facts[] = {
 	{"cannot be retrieved|network address of (|trying to connect to (|validate to host ", 4000,
 	 .learn = endpoint},
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
-	 "training completed|Training completed|train_runtime|exits successfully|Training done",
+	 "training completed|Training completed|train_runtime|exits successfully|Training done|"
+	 "exiting program after|training is done]|Training ended|eached max_steps|inished training|"
+	 "Trainer.fit` stopped|raining has finished",
 	 1000, .learn = finished},
+	{"xit status|xit code|xitcode|xit_code|xited with|xiting with|eturn code|eturncode|"
+	 "d with code|finished rc=|exited rc=|exited (rc=|finished (rc=|COMPLETED| FAILED |TIMEOUT "
+	 "|"
+	 "OUT_OF_ME|NODE_FAIL|CANCELLED |PREEMPTED|REQUEUED|uccessfully finished|"
+	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group",
+	 40000, .learn = job_ended},
+	{"ncclIbConnect |active_mtu:", 40000, .learn = mtu},
+	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
+	 .learn = tried_again},
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},

@@ -24,14 +24,28 @@ static bool went_on(const struct why *w, const struct cause *c)
 	return w->progress.v[r->last_file].steps - r->last_progress >= WENT_ON;
 }
 
+static bool is_met(const struct why *w, const char *id)
+{
+	return w->records[signature_find(id)].events.n > 0;
+}
+
+/* A step that was ended by itself: a job that hangs at its end is cancelled, or meets its limit. */
+static bool is_dismissed(const struct why *w, const struct cause *c)
+{
+	return streq(c->sig->id, "SLM-038") && !is_met(w, "SLM-006") && !is_met(w, "SLM-001") &&
+	       !why_was_interrupted(w);
+}
+
 /* Connections break and processes grumble when everybody leaves. */
 static bool is_farewell(const struct why *w, const struct cause *c)
 {
-	uint64_t finish = c->first ? w->progress.v[c->first->file].finish : 0;
+	const struct log_progress *p = c->first ? &w->progress.v[c->first->file] : NULL;
 
-	return finish && c->first->line > finish &&
-	       (c->sig->tier == TIER_WRAPPER ||
-		(c->sig->tier == TIER_GENERIC && !c->first->after_traceback));
+	if (!p || !((p->finish && c->first->line > p->finish) ||
+		    (p->ending.well && c->first->line > p->ending.well)))
+		return false;
+	return is_dismissed(w, c) || c->sig->tier == TIER_WRAPPER ||
+	       (c->sig->tier == TIER_GENERIC && !c->first->after_traceback);
 }
 
 /* A plug-in that failed on a host where NCCL then chose a network of its own. */
@@ -122,18 +136,27 @@ static bool all_came(const struct why *w, const struct cause *c)
 	return n == r->events.n;
 }
 
+/* The job's folder was not there, and what was started elsewhere ended with an error. */
+static bool failed_elsewhere(const struct why *w, const struct cause *c)
+{
+	return streq(c->sig->id, "SLM-009") && w->progress.v[c->record->last_file].ending.is_failed;
+}
+
 /* A library's warning that says how it goes on: the reason where something fails, else none. */
-static bool is_warning(const struct cause *c)
+static bool is_warning(const struct why *w, const struct cause *c)
 {
 	static const struct {
 		const char *id, *words;
-	} all[] = {{"IF-015", "as fallback"}, {"IB-017", "UCX  WARN"}, {"MPI-002", "will be used"}};
+	} all[] = {{"IF-015", "as fallback"},
+		   {"IB-017", "UCX  WARN"},
+		   {"MPI-002", "will be used"},
+		   {"SLM-009", "going to /tmp instead"}};
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		for (size_t j = 0; streq(c->sig->id, all[i].id) && j < c->record->events.n; j++)
 			n += strstr(c->record->events.v[j].text, all[i].words) != NULL;
-	return n && n == c->record->events.n;
+	return n && n == c->record->events.n && !failed_elsewhere(w, c);
 }
 
 /* An exception counts below a traceback, or where the log ends with it. */
@@ -159,11 +182,9 @@ static bool was_caught(const struct why *w, const struct cause *c)
 	return streq(c->sig->id, "APP-001") && !is_proven(w, c);
 }
 
-void outlive(struct why *w, struct explanation *x)
+/* What is over, or was caught. */
+static void mark(struct why *w, struct explanation *x)
 {
-	bool trouble = false, of_stack = false; /* not an error of the program itself */
-
-	x->in_trouble = false;
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
@@ -178,7 +199,20 @@ void outlive(struct why *w, struct explanation *x)
 		}
 		if (c->first && was_caught(w, c))
 			c->weight = UNPROVEN;
-		if (c->is_over || c->sig->tier == TIER_HINT || is_warning(c))
+	}
+}
+
+void outlive(struct why *w, struct arena *a, struct explanation *x)
+{
+	bool trouble = false, of_stack = false; /* not an error of the program itself */
+
+	x->in_trouble = false;
+	mark(w, x);
+	settle(w, a, x);
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *c = &x->causes.v[i];
+
+		if (c->is_over || c->sig->tier == TIER_HINT || is_warning(w, c))
 			continue;
 		trouble |= c->weight >= CONFIDENT || c->sig->tier == TIER_WRAPPER;
 		of_stack |= c->weight >= CONFIDENT && !streq(c->sig->id, "APP-001");
@@ -187,7 +221,7 @@ void outlive(struct why *w, struct explanation *x)
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];
 
-		if (!of_stack && !c->is_over && is_warning(c))
+		if (!of_stack && !c->is_over && is_warning(w, c))
 			c->weight = OVER; /* and what the earliest gets */
 		if (!c->is_over || c->sig->tier == TIER_HINT)
 			continue;

@@ -278,6 +278,14 @@ static bool names_file(const char *from, const char *end)
 	return end - from >= 2 && end[-1] == ':' && isalpha((unsigned char)end[-2]);
 }
 
+static const char *later_time(const char *p)
+{
+	enum clock_kind kind;
+	int64_t ms;
+
+	return stamp_parse(p, &kind, &ms);
+}
+
 /* A collector's time, and then the program's own; syslog's, and then the kernel's. */
 static const char *first_time(const char *p, struct log_line *l)
 {
@@ -285,16 +293,11 @@ static const char *first_time(const char *p, struct log_line *l)
 
 	if (!q || (l->clock != CLOCK_KIND_DAY && l->clock != CLOCK_KIND_DATE) || names_file(p, q))
 		return q;
-	behind = skip_syslog(q + strspn(q, " "), isalpha((unsigned char)*p), &l->who);
+	q += strspn(q, " ");
+	if (later_time(q)) /* "E1015 13:20:53.1 file.cpp:6]" is no host with a daemon */
+		return q;
+	behind = skip_syslog(q, isalpha((unsigned char)*p), &l->who);
 	return behind ? behind : q;
-}
-
-static const char *later_time(const char *p)
-{
-	enum clock_kind kind;
-	int64_t ms;
-
-	return stamp_parse(p, &kind, &ms);
 }
 
 const char *prefix_skip(const char *text, struct log_line *l)

@@ -56,6 +56,8 @@ static enum status status_of(const struct explanation *x, size_t i)
 
 	if (i == 0 && is_confident(c))
 		return ST_FAIL;
+	if (c->is_settled)
+		return ST_INFO;
 	if (c->sig->tier == TIER_HINT || c->sig->tier == TIER_WRAPPER || c->is_echo)
 		return i == 0 ? ST_WARN : ST_INFO;
 	return ST_WARN;

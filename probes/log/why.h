@@ -9,6 +9,7 @@
 #include "probes/log/actors.h"
 #include "probes/log/catalogue.h"
 #include "probes/log/elastic.h"
+#include "probes/log/ending.h"
 #include "probes/log/endpoint.h"
 #include "probes/log/exits.h"
 #include "probes/log/muster.h"
@@ -32,9 +33,16 @@ struct log_event {
 
 /* How a source went on. */
 struct log_progress {
-	uint32_t steps;		/* lines of progress that were counted */
-	uint64_t finish, lines; /* the line that said it came to its end, 0: none; all of them */
-	bool is_cut;		/* it ends with ^C */
+	uint32_t steps;		 /* lines of progress that were counted */
+	uint64_t finish, lines;	 /* the line that said it came to its end, 0: none; all of them */
+	struct log_who finisher; /* who said that */
+	struct ending ending;
+	bool is_cut; /* it ends with ^C */
+};
+
+/* Of RDMA's ports, as far as the log has them; 0: not said, or not another one. */
+struct mtus {
+	long one_bytes, other_bytes;
 };
 
 /* What one signature met. */
@@ -49,6 +57,9 @@ struct record {
 	unsigned last_file;
 	uint32_t last_progress;
 	uint64_t last_line;
+	/* whose trying again has not worked yet: ranks, by their last six bits, and others */
+	uint64_t open_ranks;
+	bool is_open;
 };
 
 struct why {
@@ -80,6 +91,7 @@ struct why {
 	struct elastic elastic;
 	struct exits exits;
 	struct endpoints endpoints;
+	struct mtus mtus;
 };
 
 void why_init(struct why *w);

@@ -96,6 +96,10 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	if (signatures[sig].tier != TIER_HINT || !s->w->progress_armed)
 		why_watch_progress(s->w);
 	note_rank(r, rank);
+	if (rank >= 0)
+		r->open_ranks |= UINT64_C(1) << (rank % 64);
+	else
+		r->is_open = true;
 	if (*l->who.host || rank >= 0)
 		(void)actors_get(&s->w->actors, &l->who);
 	remember(s, r, l, rank);

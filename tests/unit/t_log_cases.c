@@ -117,11 +117,31 @@ static void loopback_of_gloo(void **state UNUSED)
 	assert_string_equal(x.causes.v[1].sig->id, "IF-017");
 }
 
+/* What the end of the log clears is a remark that says who had failed. */
+static void restarted_and_finished(void **state UNUSED)
+{
+	static const char log[] =
+		"failed (exitcode: -9) local_rank: 5 (pid: 41) of binary: python\n"
+		"[default] Worker group FAILED. 1/2 attempts left; will restart worker group\n"
+		"[default] worker group successfully finished. Waiting for other agents\n";
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(why_done) struct why w = {0};
+	struct explanation x;
+
+	read_log(&w, &a, "log", log, strlen(log), &x);
+	assert_true(x.causes.n > 0 && !x.in_trouble);
+	for (size_t i = 0; i < x.causes.n; i++)
+		assert_true(x.causes.v[i].is_settled && x.causes.v[i].weight < CONFIDENT);
+	assert_string_equal(x.causes.v[0].because,
+			    "local rank 5 ended with signal 9, the ranks were started again, and "
+			    "ended well");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_case),
-					   cmocka_unit_test(where_the_program_was),
-					   cmocka_unit_test(loopback_of_gloo)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_case), cmocka_unit_test(where_the_program_was),
+		cmocka_unit_test(restarted_and_finished), cmocka_unit_test(loopback_of_gloo)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

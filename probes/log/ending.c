@@ -1,0 +1,190 @@
+#include "probes/log/ending.h"
+
+#include "lib/core/text.h"
+
+#include <ctype.h>
+
+enum { NONE = -1, FAILED = 1, WELL = 0 };
+
+static bool has_any(const char *text, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
+}
+
+bool ending_is_whole(const struct log_line *l)
+{
+	static const char *const parts[] = {" epoch", " fold",	     " stage", " phase",
+					    " trial", " evaluation", NULL};
+	static const char *const ends[] = {"training complete",	 "training finished",
+					   "training done",	 "finished training",
+					   "completed training", NULL};
+
+	for (size_t i = 0; ends[i]; i++) {
+		const char *p = strcasestr(l->text, ends[i]);
+		char after[24];
+
+		if (!p)
+			continue;
+		(void)snprintf(after, sizeof(after), "%.23s", p + strlen(ends[i]));
+		return !has_any(after, parts);
+	}
+	return true;
+}
+
+/* The number behind the last of the words for an exit code, or NONE. @ret_at: where they are. */
+static long exit_code(const char *text, const char **ret_at)
+{
+	static const char *const words[] = {"xit status",  "xit code",	  "xitcode",	"xit_code",
+					    "xited with",  "xiting with", "eturn code", "eturncode",
+					    "d with code", " rc=",	  NULL};
+	long code = NONE;
+
+	for (size_t i = 0; words[i]; i++) {
+		const char *p = strcasestr(text, words[i]), *q = p ? p + strlen(words[i]) : "";
+
+		q += starts_with(q, " non-zero") ? strlen(" non-zero") : 0;
+		q += strspn(q, " :='\"(");
+		q += starts_with(q, "code") || starts_with(q, "status") ? strcspn(q, " :=") : 0;
+		q += strspn(q, " :='\"(");
+		if (*q == '-' && isdigit((unsigned char)q[1]))
+			code = FAILED;
+		else if (isdigit((unsigned char)*q))
+			code = strtol(q, NULL, 10);
+		else
+			continue;
+		*ret_at = p;
+		return code;
+	}
+	return NONE;
+}
+
+/* "12:00:05", "2025-02-02" */
+static bool is_stamp(const char *p, size_t n)
+{
+	return isdigit((unsigned char)*p) && (memchr(p, ':', n) || memchr(p, '-', n));
+}
+
+/* The first word with a number before @end: a rank's, a container's, a process's. */
+static struct subject subject_of(const char *p, const char *end)
+{
+	struct subject ret = {""};
+
+	while (p < end) {
+		size_t n = strcspn(p, " \t|,=()[]"), digits = strcspn(p, "0123456789");
+
+		if (p + n > end)
+			n = (size_t)(end - p);
+		if (digits < n && !is_stamp(p, n)) {
+			(void)snprintf(ret.name, sizeof(ret.name), "%.*s", (int)n, p);
+			break;
+		}
+		p += n + 1;
+	}
+	return ret;
+}
+
+static void forget(struct ending *e, const char *name)
+{
+	for (unsigned i = 0; i < e->nerrants;)
+		if (streq(e->errant[i].name, name))
+			e->errant[i] = e->errant[--e->nerrants];
+		else
+			i++;
+}
+
+static void ended(struct ending *e, uint64_t line, const struct log_line *l,
+		  const struct subject *who, long code, bool is_next)
+{
+	if (code) {
+		forget(e, who->name);
+		if (*who->name && e->nerrants < ERRANTS)
+			e->errant[e->nerrants++] = *who;
+		e->is_failed = true;
+		return;
+	}
+	forget(e, who->name);
+	/* one of several ended well: no word about those that did not */
+	if (*who->name && e->nerrants && !is_next)
+		return;
+	e->well = line;
+	e->who = l->who;
+	e->is_failed = false;
+}
+
+/* A row of sacct: "8812.1  COMPLETED  0:0". Its step "extern" always ends well. */
+static long row_code(const struct log_line *l)
+{
+	static const char *const bad[] = {"FAILED",    "TIMEOUT",   "OUT_OF_ME", "NODE_FAIL",
+					  "CANCELLED", "PREEMPTED", "REQUEUED",	 NULL};
+	bool is_row = isdigit((unsigned char)*l->body) && strstr(l->body, "0:");
+
+	if (is_row && strstr(l->body, "COMPLETED") && strstr(l->body, "0:0"))
+		return strstr(l->body, ".ext") ? NONE : WELL;
+	for (size_t i = 0; bad[i]; i++) {
+		const char *p = strstr(l->body, bad[i]);
+		const char *colon = p ? strrchr(p, ':') : NULL;
+
+		if (p && isdigit((unsigned char)*l->body) && colon > p &&
+		    isdigit((unsigned char)colon[-1]) && isdigit((unsigned char)colon[1]))
+			return FAILED;
+	}
+	return NONE;
+}
+
+/* Somebody's words about the whole, and not about a file or a test. */
+static bool is_praise(const char *text)
+{
+	static const char *const words[] = {
+		"successfully finished", "successfully completed", "completed successfully",
+		"finished successfully", "ended successfully",	   " succeeded",
+		"condition met",	 "jobstate=completed",	   NULL};
+	static const char *const whole[] = {"worker group", "job",     "training", "workflow",
+					    "experiment",   "program", "pipeline", NULL};
+	static const char *const parts[] = {"checkpoint", "upload",	"download", "eval",
+					    "valid",	  "epoch",	"sav",	    "load",
+					    "init",	  "rendezvous", "test",	    "started",
+					    "attempt",	  "retr",	NULL};
+
+	return has_any(text, words) && has_any(text, whole) && !has_any(text, parts);
+}
+
+void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
+{
+	static const char *const next[] = {"attempt", "retry", "restart", "try ", NULL};
+	const char *at = NULL;
+	struct subject who = {""};
+	long code = row_code(l);
+
+	if (strstr(l->text, "will restart worker group")) {
+		e->again = line;
+	} else if (code != NONE) {
+		who = subject_of(l->body, l->body + strcspn(l->body, " |\t"));
+		ended(e, line, l, &who, code, false);
+	} else if ((code = exit_code(l->body, &at)) != NONE) {
+		who = subject_of(l->body, at);
+		ended(e, line, l, &who, code, has_any(l->body, next));
+	} else if (is_praise(l->body)) {
+		ended(e, line, l, &who, WELL, true);
+	}
+}
+
+bool ending_is_heal(const struct log_line *l)
+{
+	static const char *const bad[] = {"failed after", "giving up",	 "gave up", "exceeded",
+					  "exhausted",	  "not succeed", "unsucc",  " 0 retries",
+					  "(0 retr",	  NULL};
+	static const char *const good[] = {"succeeded",	  "successful", " complete", "recovered",
+					   "reconnected", " connected", "worked",    NULL};
+
+	return has_any(l->body, good) && !has_any(l->body, bad);
+}
+
+bool ending_is_of(const struct log_who *sign, const struct log_who *who)
+{
+	if (sign->rank >= 0 && who->rank >= 0 && sign->rank != who->rank)
+		return false;
+	return log_hosts_fit(sign->host, who->host);
+}
