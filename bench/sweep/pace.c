@@ -38,9 +38,9 @@ uint64_t pace_iters(const struct sweep_opts *o, double left_s, double share, dou
 	enum { WAYS = 2, FEWEST = 3 }; /* in place and not */
 	const double ODD = 0.01;       /* so much of what is left nobody misses */
 	double one = WAYS * fmax(once_s, 1e-9), aggregate = (double)o->aggregate;
-	double around = (double)o->warmup * aggregate + (double)o->check;
+	double around = 1 + (double)o->warmup + (double)o->check; /* as measure() does */
 	double room = (left_s * fmax(share, ODD) / one - around) / aggregate;
-	uint64_t fewest = o->iters < FEWEST ? o->iters : FEWEST;
+	uint64_t few = o->skip + FEWEST, fewest = o->iters < few ? o->iters : few;
 
 	if (room >= (double)o->iters)
 		return o->iters;

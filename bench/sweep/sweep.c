@@ -164,8 +164,10 @@ static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct e
 	do {
 		if (within_iters(s, c, bytes, &row, &iters, e))
 			return -1;
-		if (!iters)
+		if (!iters) { /* of the smallest: nor has any list behind it */
+			*over = bytes == s->o->min;
 			return 0;
+		}
 		if (run_size(s, c, bytes, iters, &row, e))
 			return -1;
 		count_row(s, &row);
@@ -189,54 +191,83 @@ static int choose_iters(struct sweep *s, struct coll_case *c, uint64_t bytes, ui
 	return 0;
 }
 
-static int run_one(struct sweep *s, struct coll_case *c, uint64_t bytes, double *ret_busbw,
+static int run_one(struct sweep *s, struct coll_case *c, uint64_t bytes, struct sweep_row *ret,
 		   struct err *e)
 {
-	struct sweep_row row;
 	uint64_t iters;
 
-	if (choose_iters(s, c, bytes, &iters, e) || run_size(s, c, bytes, iters, &row, e))
+	if (choose_iters(s, c, bytes, &iters, e) || run_size(s, c, bytes, iters, ret, e))
 		return -1;
-	count_row(s, &row);
-	*ret_busbw = fmax(row.out.busbw, row.in.busbw);
+	count_row(s, ret);
 	return 0;
 }
 
-/* Would four times as much, at this speed, end in time? */
-static int check_budget(struct sweep *s, double took, bool *ret_over, struct err *e)
+/* Would what takes so long end in time? */
+static int is_too_long(struct sweep *s, double seconds, bool *ret, struct err *e)
 {
 	double over =
-		(double)(now_ns() - s->started_ns) / 1e9 + took * 4 > (double)s->o->within_ns / 1e9;
+		(double)(now_ns() - s->started_ns) / 1e9 + seconds > (double)s->o->within_ns / 1e9;
 
 	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
 		return -1;
-	s->timed_out |= over > 0;
-	*ret_over |= over > 0;
+	*ret = over > 0;
 	return 0;
 }
 
-static int run_adaptive(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+/* On a slow network large sizes begin earlier: a row takes as long as so many operations. */
+static int first_large(struct sweep *s, const struct sweep_row *small, uint64_t *ret, struct err *e)
 {
-	double best = 0, busbw = 0;
-	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
+	enum { LEAST = 64 << 10, OPERATIONS = 18 };
+	const double known = (double)latency_sizes[ARRAY_LEN(latency_sizes) - 1];
+	double all = OPERATIONS * fmax(small->out.p50, small->in.p50);
+	bool over = true;
 
-	/* max is what memory has room for */
-	for (size_t i = 0; i < ARRAY_LEN(latency_sizes) && latency_sizes[i] <= s->o->max && !*over;
-	     i++)
-		if (run_one(s, c, latency_sizes[i], &busbw, e) || is_over(s, over, e))
+	for (*ret = FIRST_LARGE; *ret > LEAST; *ret /= 4) {
+		if (is_too_long(s, all * (double)*ret / known, &over, e))
 			return -1;
-	for (uint64_t bytes = FIRST_LARGE; bytes <= s->o->max && !*over; bytes *= 4) {
+		if (!over)
+			break;
+	}
+	return 0;
+}
+
+/* Four times the size at a time, while the next one, at this speed, has room. */
+static int run_large(struct sweep *s, struct coll_case *c, uint64_t bytes, bool *over,
+		     struct err *e)
+{
+	double best = 0, busbw;
+	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
+	struct sweep_row row;
+
+	for (; bytes <= s->o->max && !*over; bytes *= 4) {
 		uint64_t start = now_ns();
 
-		if (run_one(s, c, bytes, &busbw, e) || is_over(s, over, e) ||
-		    check_budget(s, (double)(now_ns() - start) / 1e9, over, e))
+		if (run_one(s, c, bytes, &row, e) || is_over(s, over, e) ||
+		    is_too_long(s, 4 * (double)(now_ns() - start) / 1e9, &s->timed_out, e))
 			return -1;
+		*over |= s->timed_out;
+		busbw = fmax(row.out.busbw, row.in.busbw);
 		vain = busbw < best * GAIN ? vain + 1 : 0;
 		if (vain == 2)
 			break;
 		best = fmax(best, busbw);
 	}
 	return 0;
+}
+
+/* What max, or somebody, lets it: max is what memory has room for. */
+static int run_adaptive(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
+{
+	struct sweep_row row;
+	uint64_t large;
+
+	for (size_t i = 0; i < ARRAY_LEN(latency_sizes); i++) {
+		if (latency_sizes[i] > s->o->max || *over)
+			return 0;
+		if (run_one(s, c, latency_sizes[i], &row, e) || is_over(s, over, e))
+			return -1;
+	}
+	return first_large(s, &row, &large, e) ? -1 : run_large(s, c, large, over, e);
 }
 
 static int run_case(struct sweep *s, struct coll_case *c, bool *over, struct err *e)

@@ -5,12 +5,12 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/text.h"
+#include "lib/core/wait.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sodium.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #define CARRIED "WINDSOCK_CARRIED" /* ID SUM: of the run, of what it carries */
 enum { ID_BYTES = 16, ID_CHARS = 2 * ID_BYTES };
@@ -185,8 +185,7 @@ void carry_done(struct carry *c)
 	if (c->pid <= 0)
 		return;
 	(void)close(c->fd);
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)wait_child(c->pid);
 	(void)unsetenv(CARRIED);
 	*c = (struct carry){0};
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 struct holding {
 	struct io until;
@@ -78,12 +79,13 @@ static void tell(const struct holding *h, const struct err *e)
 	}
 }
 
-/* What was brought there is gone with it. */
+/* What was brought there is gone with it. Who has not read the last of those knows already: nobody
+ * is waited for, or the other agents would think that we are gone. */
 static void on_lost(struct agent_host *a)
 {
 	const struct holding *h = a->of->o.arg;
 
-	put(h->until.fd, NULL);
+	(void)!send(h->until.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 _Noreturn void launch_hold(struct launch *L, int until)

@@ -130,6 +130,7 @@ static bool run_carried(struct preflight *p, enum stage_id id)
 		if (!preflight_uncarried(p, id, was.t.items.n, n == 0))
 			return found;
 		forget(p, &was, id);
+		preflight_size_up(p, id); /* there is less time than before */
 	}
 	return found;
 }

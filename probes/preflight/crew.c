@@ -282,6 +282,12 @@ static void tell_lost(struct crew *c, enum stage_id id, const char *why)
 		tally_of_host(&c->p->t, c->members[rank].host);
 }
 
+/* After a Ctrl-C it is no news that a run has ended. */
+static bool is_news(const struct crew *c)
+{
+	return !c->p->lost && (!interrupt_pending() || interrupt_by_budget());
+}
+
 cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 {
 	struct err e = {0};
@@ -298,7 +304,7 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 	token_code(&token, code);
 	token_wipe(&token);
 	if (announce(c, stages[id].name, code, preflight_cap(c->p, id), &e)) {
-		if (!c->p->lost)
+		if (is_news(c))
 			tell_lost(c, id, e.msg);
 		return NULL;
 	}
@@ -306,7 +312,7 @@ cJSON *crew_run(struct crew *c, enum stage_id id, bool takes)
 	doc = preflight_run_doc(c->p, id, preflight_args(c->p, id, NULL), takes);
 	drop_pose();
 	c->round++;
-	if (!c->p->lost && rdzv_failure(c->world.rdzv))
+	if (is_news(c) && rdzv_failure(c->world.rdzv))
 		tell_lost(c, id, rdzv_failure(c->world.rdzv));
 	return doc;
 }

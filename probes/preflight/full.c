@@ -176,6 +176,8 @@ void preflight_size_up(struct preflight *p, enum stage_id id)
 	if (id == S_SWEEP)
 		p->sweep_max = preflight_sweep_max(p, cap);
 	p->within_ns = (uint64_t)((double)cap * SWEEP_WITHIN);
+	if (p->within_ns < NS_PER_S) /* less cannot be asked for */
+		p->within_ns = 0;
 	if (id == S_COLLECTIVES && p->within_ns > COLLECTIVES_NS)
 		p->within_ns = COLLECTIVES_NS;
 }

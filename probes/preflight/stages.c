@@ -101,14 +101,17 @@ bool preflight_gate(struct preflight *p, enum stage_id id)
 	return true;
 }
 
-/* The first failure of the lowest stage: a second look may have found out why. */
-static const struct item *root(const struct tally *t, size_t from)
+/* The first failure of the lowest stage: a second look may have found out why. Not that of a host
+ * that was left out meanwhile: the others go on. */
+static const struct item *root(const struct tally *t, enum stage_id id, size_t from)
 {
 	const struct item *least = NULL;
 
 	for (size_t i = from; i < t->items.n; i++) {
 		const struct item *x = &t->items.v[i];
 
+		if (x->stage == S_HOSTS && id != S_HOSTS)
+			continue;
 		if (x->f->status == ST_FAIL && (!least || x->stage < least->stage))
 			least = x;
 	}
@@ -124,7 +127,7 @@ void preflight_finish(struct preflight *p, enum stage_id id)
 	run->status = tally_status(&p->t, run->from, p->t.items.n);
 	if (run->status != ST_SKIP && run->start_ns)
 		run->seconds = (double)((now_ns() - run->start_ns) / 1000) / 1e6;
-	bad = root(&p->t, run->from);
+	bad = root(&p->t, id, run->from);
 	if (bad)
 		run->because = arena_printf(p->a, "%s failed: %s", bad->stage_name,
 					    tally_sentence(p->a, bad->f));

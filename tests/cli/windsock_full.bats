@@ -111,6 +111,10 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     rm calls
     run -0 windsock # the default tier has none of it
     [ "$(cut -d' ' -f1 calls | paste -sd,)" = portcheck,ifprobe,ncclbench,ddpsmoke ]
+    rm calls
+    run windsock --deadline 50ms # its part is less than what --within takes
+    grep -q '^ncclbench' calls
+    run ! grep -e --within calls
 }
 
 @test "this host alone: what takes two hosts is not measured, the sweep and training are" {

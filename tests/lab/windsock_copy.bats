@@ -244,6 +244,18 @@ C
     [ "$(first '.fix[0]')" = "windsock --quick --rsh $PWD/rsh --hosts node0,node1,node2 --copy-self   # brings it along" ]
 }
 
+@test "a host that is lost in the middle of a stage: it is named, and the others go on without it" {
+    lose there 1
+    echo portcheck >lose.at
+    sed -i "3i [ \"\$1\" != node1 ] || [ \"\$(cat '$PWD/lose.left')\" = 1 ] || exit 255" rsh
+    run -1 --separate-stderr windsock --copy-self --json
+    valid
+    [ "$(jq -c '[.data.failing_nodes, .data.passing_nodes]' <<<"$output")" = '[["node1"],["node0","node2"]]' ]
+    [ "$(jq -r '[.findings[] | select(.status == "fail") | "\(.check) \(.host)"] | join(",")' <<<"$output")" = "host.answer node1" ]
+    [[ $(first .message) == "answered at first, and now not any more: "* ]]
+    [ "$(jq -r '.data.stages[] | select(.name == "collectives" or .name == "training").status' <<<"$output" | xargs)" = "pass pass" ]
+}
+
 @test "a copy that stops on its way: Ctrl-C removes what came, the deadline says so" {
     # what is killed here is not killed there, as with ssh
     sed -i 's,^exec \(.*\),[ "$1" != node1 ] || { { head -c 100000; sleep 30; } | exec setsid -w \1; exit; }\n&,' rsh

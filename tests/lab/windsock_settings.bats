@@ -79,6 +79,9 @@ mend() { # NODE
     odd all 'export RANK=0'
     look
     [ "$(jq '[.findings[] | select(.check == "drift.rank")] | length' <<<"$output")" = 4 ]
+    odd 0 'export RANK=0 WORLD_SIZE=4 KUBERNETES_SERVICE_HOST=10.0.0.1' # the pod that all begins in
+    look
+    [ "$(jq '[.findings[] | select(.check == "drift.rank")] | length' <<<"$output")" = 0 ]
     odd all 'export WORLD_SIZE=4 RANK=${host#node}'
     look
     [ "$(jq -r '[.nodes[].data.facts.rank] | join(",")' <<<"$output")" = 0,1,2,3 ]

@@ -172,6 +172,46 @@ static void a_list_fits_into_its_time(void **state)
 	assert_true(count.most_bytes >= s.fewer && count.most_bytes < 8 << 20);
 }
 
+/* Where the smallest size has no room, a million lists of it have none, and are not begun. */
+static void what_has_no_room_ends_all(void **state)
+{
+	struct comm c = {.impl = &counting, .size = 1};
+	struct sweep_opts o = of(20, 1, 1);
+	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
+	struct err e = {0};
+
+	(void)state;
+	o.cycles = 1000000;
+	o.within_ns = 1;
+	count = (struct counts){0};
+	assert_int_equal(sweep_run(&s, &e), 0);
+	assert_true(s.timed_out && !s.rows);
+	assert_true(count.asked < 10);
+}
+
+/* 1 MiB would take most of the time: large sizes begin earlier. */
+static void without_sizes_a_slow_network_keeps_the_time_too(void **state)
+{
+	struct comm c = {.impl = &counting, .size = 1};
+	struct sweep_opts o = of(20, 1, 1);
+	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
+	uint64_t start = now_ns();
+	struct err e = {0};
+
+	(void)state;
+	o.adaptive = true;
+	o.max = 64 << 20;
+	o.within_ns = 3 * NS_PER_S;
+	count = (struct counts){0};
+	per_mib_ns = NS_PER_S;
+	assert_int_equal(sweep_run(&s, &e), 0);
+	per_mib_ns = 0;
+	assert_true(now_ns() - start < 2 * o.within_ns);
+	assert_int_equal(s.rows, 4); /* 8 B, 1 KiB, 32 KiB, 64 KiB */
+	assert_int_equal(count.most_bytes, 64 << 10);
+	assert_true(s.timed_out);
+}
+
 /* The row that is told, as a line. */
 static size_t length;
 static bool has_each;
@@ -219,6 +259,8 @@ int main(void)
 		cmocka_unit_test(a_row_of_many_iterations_can_be_told),
 		cmocka_unit_test(no_size_is_larger_than_memory_allows),
 		cmocka_unit_test(a_list_fits_into_its_time),
+		cmocka_unit_test(without_sizes_a_slow_network_keeps_the_time_too),
+		cmocka_unit_test(what_has_no_room_ends_all),
 		cmocka_unit_test(blocking_is_after_each_operation),
 	};
 
