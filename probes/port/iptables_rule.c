@@ -194,9 +194,10 @@ static void act(struct rule *r, const char *target, const char *how)
 {
 	static const struct {
 		const char *theirs, *ours;
-	} verdicts[] = {{"ACCEPT", "accept"}, {"DROP", "drop"},	       {"REJECT", "reject"},
-			{"RETURN", "return"}, {"QUEUE", "queue"},      {"NFQUEUE", "queue"},
-			{"DNAT", "dnat"},     {"REDIRECT", "redirect"}};
+	} verdicts[] = {
+		{"ACCEPT", "accept"}, {"DROP", "drop"},		{"REJECT", "reject"},
+		{"RETURN", "return"}, {"QUEUE", "queue"},	{"NFQUEUE", "queue"},
+		{"DNAT", "dnat"},     {"REDIRECT", "redirect"}, {"MASQUERADE", "masquerade"}};
 	cJSON *s = json_push_object(r->expr);
 
 	if (streq(target, "SNAT"))

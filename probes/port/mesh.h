@@ -58,10 +58,12 @@ struct mesh_node {
 	bool leased;		    /* nobody typed @addr: a server or a router gave it */
 	unsigned flaps;		    /* so often @flapping lost its link, or found it, meanwhile */
 	const char *flapping;	    /* or NULL */
+	bool aside;		    /* that is another card than the one of @addr */
 	unsigned carriers;	    /* so often @iface did since it was started; 0: not known */
 	const char *unlinked;	    /* without @addr: the card that has one, and no link; or NULL */
 	unsigned mtu;		    /* 0: not known */
 	port_list ports;	    /* that it is asked on */
+	size_t undone;		    /* the first of mesh.undone that are from it */
 	bool asked;		    /* its line came */
 	const struct mesh_node *same; /* it is that machine under another name; NULL: it is not */
 	bool rdma;

@@ -208,8 +208,8 @@ static struct reach_result *result_at(struct mesh_self *s, size_t to, uint16_t p
 	return NULL;
 }
 
-/* Who accepted, and said no word that one of ours would say, now and when it is asked again. Of
- * more than a few it may be that everybody is late. */
+/* Who accepted, and said no word that one of ours would say, now and when it is asked again: where
+ * not even its kernel took ours, what follows a handshake is lost. No more than a few are asked. */
 static int find_impostors(struct mesh_self *s, struct err *e)
 {
 	enum { FEW = 8 };
@@ -233,8 +233,8 @@ static int find_impostors(struct mesh_self *s, struct err *e)
 		s->talks[who[i]] = v[i];
 		if (v[i].state != TALK_UNREACHED || !v[i].accepted || !x)
 			continue;
-		x->state = PORT_UNREACHABLE;
-		x->cause = CAUSE_IMPOSTOR;
+		x->state = v[i].heard ? PORT_UNREACHABLE : PORT_FILTERED;
+		x->cause = v[i].heard ? CAUSE_IMPOSTOR : CAUSE_DROPPED;
 	}
 	return 0;
 }

@@ -213,7 +213,7 @@ static void take_no_way_back(struct mesh *m, size_t me)
 
 void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
-	m->nodes[me].rules_cut = cJSON_IsTrue(json_get(line, "rules_cut"));
+	m->nodes[me].rules_cut |= cJSON_IsTrue(json_get(line, "rules_cut"));
 	take_rules(m, line, nodes, n);
 	explain(m, json_get(line, "half"), me, nodes, n, take_half);
 	mesh_take_link(m, line, me, nodes, n);

@@ -97,8 +97,8 @@ static const char *route_command(const struct mesh *m, enum port_cause cause,
 
 const char *mesh_undo(const struct mesh *m, size_t here, size_t there)
 {
-	for (size_t i = 0; i < m->undone.n; i++)
-		if (m->undone.v[i].from == here && m->undone.v[i].to == there)
+	for (size_t i = m->nodes[here].undone; i < m->undone.n && m->undone.v[i].from == here; i++)
+		if (m->undone.v[i].to == there)
 			return arena_printf(m->a, "sudo %s", m->undone.v[i].command);
 	return NULL;
 }

@@ -46,12 +46,23 @@ static uint64_t rise_of(struct mesh_self *s, const struct mesh_carrier *c)
 	return now > c->changes ? now - c->changes : 0;
 }
 
-static bool is_own(const struct mesh_self *s, const struct mesh_carrier *c)
+/* Nothing that the hosts asked each other went through it: neither our card nor a port of that. */
+static bool is_aside(const struct mesh_self *s, const struct mesh_carrier *c)
 {
-	return s->local.s.iface && streq(c->iface, s->local.s.iface->name);
+	const struct iface *mine = s->local.s.iface, *x = inventory_by_name(&s->f->inv, c->iface);
+
+	return mine && x && x->index != mine->index && x->master != mine->index;
 }
 
-/* Its own card where that is one of them, else the one that changed most. */
+/* The ends of containers' networks at their host come and go with those. */
+static bool is_containers(const struct mesh_self *s, const struct mesh_carrier *c)
+{
+	const struct iface *x = inventory_by_name(&s->f->inv, c->iface);
+
+	return x && x->kind == IFACE_VETH && is_aside(s, c);
+}
+
+/* Its own card or a port of it where one of those did, else the one that changed most. */
 static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *ret_rise)
 {
 	const struct mesh_carrier *worst = NULL;
@@ -59,9 +70,11 @@ static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *r
 	*ret_rise = 0;
 	for (size_t i = 0; i < s->carriers.n; i++) {
 		const struct mesh_carrier *c = &s->carriers.v[i];
-		uint64_t n = rise_of(s, c);
+		uint64_t n = is_containers(s, c) ? 0 : rise_of(s, c);
+		bool nearer = worst && is_aside(s, worst) && !is_aside(s, c);
+		bool farther = worst && !is_aside(s, worst) && is_aside(s, c);
 
-		if (!n || (worst && is_own(s, worst)) || (n <= *ret_rise && !is_own(s, c)))
+		if (!n || farther || (n <= *ret_rise && !nearer))
 			continue;
 		*ret_rise = n;
 		worst = c;
@@ -94,6 +107,8 @@ void mesh_put_flaps(struct mesh_self *s, cJSON *line)
 	if (worst) {
 		json_str(line, "flapping", worst->iface);
 		json_num(line, "flaps", (double)rise);
+		if (is_aside(s, worst))
+			json_bool(line, "aside", true);
 	}
 	if (s->local.s.iface)
 		json_num(line, "carriers", (double)changes_of(s, s->local.s.iface->name));
@@ -162,11 +177,14 @@ void mesh_flaps(struct mesh *m)
 		const struct mesh_node *x = &m->nodes[i];
 
 		if (x->flaps) {
-			settle(m, i);
-			say(m, i, ST_FAIL,
+			if (!x->aside)
+				settle(m, i);
+			say(m, i, x->aside ? ST_WARN : ST_FAIL,
 			    arena_printf(m->a,
-					 "lost or found %u time%s while the hosts asked each other",
-					 x->flaps, x->flaps == 1 ? "" : "s"),
+					 "lost or found %u time%s while the hosts asked each "
+					 "other%s",
+					 x->flaps, x->flaps == 1 ? "" : "s",
+					 x->aside ? ", which they did through another card" : ""),
 			    "a link that stays");
 		} else if (!x->unlinked && x->carriers >= LEAST && x->carriers / TIMES >= most) {
 			say(m, i, ST_WARN,

@@ -293,6 +293,8 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 			*LIST_ADD(m->a, &m->strays) = (struct mesh_stray){
 				me, to, mac, cJSON_IsTrue(json_get(i, "fixed"))};
 	}
+	if (undo) /* what it says of rates has none */
+		m->nodes[me].undone = m->undone.n;
 	for (const cJSON *i = undo ? undo->child : NULL; i; i = i->next) {
 		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
 		const char *text = mesh_copied(m, i, "undo");

@@ -80,7 +80,7 @@ static void say(struct mesh *m, size_t at)
 	f = mesh_say_link(m, "mesh.subnet", at, &others);
 	finding_set(f, ST_FAIL,
 		    "its network is %s and that of all others %s, and nothing gets through between "
-		    "the two: a wrong address",
+		    "the two: a wrong address, or no way between them",
 		    x->subnet, y->subnet);
 	finding_expect(f, "an address in %s, or a router that leads there", y->subnet);
 	addr_print(&x->addr, &old);

@@ -86,6 +86,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->leased = cJSON_IsTrue(json_get(line, "leased"));
 	x->flapping = mesh_copied(m, line, "flapping");
 	x->flaps = x->flapping ? count_of(line, "flaps") : 0;
+	x->aside = cJSON_IsTrue(json_get(line, "aside"));
 	x->carriers = count_of(line, "carriers");
 	x->unlinked = mesh_copied(m, line, "unlinked");
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */

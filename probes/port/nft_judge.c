@@ -68,8 +68,8 @@ static bool is_disguised(const struct walk *w, const cJSON *snat)
 	const char *text = json_get_str(snat, "addr");
 	union addr as;
 
-	return text && !addr_parse(text, &as) && as.sa.sa_family == w->p.from.sa.sa_family &&
-	       !addr_equal(&as, &w->p.from);
+	return text && !w->p.input && !addr_parse(text, &as) &&
+	       as.sa.sa_family == w->p.from.sa.sa_family && !addr_equal(&as, &w->p.from);
 }
 
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
@@ -88,6 +88,8 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 	if (json_get(s, "snat"))
 		return decide(w, is_disguised(w, json_get(s, "snat")) ? NFT_DROP : NFT_ACCEPT, r,
 			      sure);
+	if (json_get(s, "masquerade"))
+		return decide(w, NFT_ACCEPT, r, sure);
 	if (json_get(s, "notrack"))
 		w->notrack |= sure;
 	if (json_get(s, "return"))

@@ -72,6 +72,7 @@ static void conclude(struct asker *a, enum talk_state state)
 		a->t->way_ns = way_of(a->t, &info);
 		a->t->rtt_ns = (uint64_t)info.tcpi_min_rtt * 1000;
 		a->t->began = a->phase >= PHASE_BULK && info.tcpi_bytes_acked > a->acked_before;
+		a->t->heard |= info.tcpi_bytes_acked >= TALK_HELLO;
 	}
 	loop_del(&r->loop, &a->io);
 	loop_disarm(&r->loop, &a->timer);
@@ -133,8 +134,10 @@ static void begin_bulk(struct asker *a)
 {
 	char word;
 	struct tcp_info info;
+	ssize_t n = recv(a->io.fd, &word, 1, 0);
 
-	if (recv(a->io.fd, &word, 1, 0) != 1) {
+	if (n != 1 || word) { /* ours says 0 */
+		a->t->heard = n >= 0 || errno == ECONNRESET;
 		conclude(a, TALK_UNREACHED);
 		return;
 	}

@@ -9,7 +9,7 @@
  *
  *	asker                             listener
  *	magic[8] secret[16]        ->
- *	                           <-     1 byte
+ *	                           <-     1 byte: 0
  *	bulk ... end               ->
  *	                           <-     u64, little-endian: bytes that came
  *
@@ -48,6 +48,7 @@ struct talk {
 	uint64_t way_ns;   /* of that, what the way took, and neither of the two programs */
 	uint64_t rtt_ns;   /* the shortest seen, there and back */
 	bool accepted;	   /* there was a connection */
+	bool heard;	   /* the other end took our words, or hung up */
 	bool began;	   /* some of the bulk has passed */
 	unsigned path_mtu; /* as the kernel knows it at the end; 0: unknown */
 	bool resent;	   /* large packets had to be made smaller on the way */

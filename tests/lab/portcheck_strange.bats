@@ -77,20 +77,53 @@ teardown() {
     on 2 sh -c 'ip address add 10.77.0.3/16 dev eth0; ip address del 10.77.0.99/16 dev eth0'
 }
 
-@test "strange: something else that accepts connections where portcheck listens; the rule of nat" {
-    on 2 nft "table ip n { chain c { type nat hook prerouting priority -100; tcp dport 1024-65535 redirect to :999; }; }"
-    on 2 timeout 60 python3 -c 'import socket, sys, time
+# Something else on node2: it accepts at PORT, and says WORDS to each, if there are any.
+impostor() { # PORT [WORDS]
+    local i
+    on 2 timeout 60 python3 -c 'import socket, sys
 s = socket.socket()
-s.bind(("", 999))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("", int(sys.argv[1])))
 s.listen(50)
 print("listens", flush=True)
-time.sleep(60)' >listens 3>&- &
-    until [ -s listens ]; do sleep 0.1; done
+kept = []
+while True:
+    kept.append(s.accept()[0])
+    if sys.argv[2]:
+        kept[-1].send(sys.argv[2].encode())
+        kept.pop().close()' "$1" "${2-}" >listens 3>&- &
+    for ((i = 0; i < 100; i++)); do
+        [[ ! -s listens ]] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+@test "strange: something else that accepts connections where portcheck listens; the rule of nat" {
+    on 2 nft "table ip n { chain c { type nat hook prerouting priority -100; tcp dport 1024-65535 redirect to :999; }; }"
+    impostor 999
     ask
     [ "$(failed)" = "mesh.in node2" ]
     [[ $(message mesh.in) == *"something accepts connections at a port where portcheck itself listens, and is not portcheck: "*": ip n c, handle 2: tcp dport 1024-65535 redirect" ]]
     follow 2
     on 2 nft delete table ip n
+}
+
+@test "strange: another program answers there with words of its own" {
+    on 2 nft "table ip n { chain c { type nat hook prerouting priority -100; tcp dport 1024-65535 redirect to :998; }; }"
+    impostor 998 "HTTP/1.1 400 Bad Request"
+    ask
+    on 2 nft delete table ip n
+    [ "$(failed)" = "mesh.in node2" ]
+    [[ $(message mesh.in) == *" and is not portcheck: "* ]]
+}
+
+@test "strange: all that follows a handshake is dropped; no other program is suspected" {
+    on 2 nft "table inet f { chain c { type filter hook input priority 0; iifname eth0 ct direction original tcp dport 1024-65535 tcp flags & psh == psh drop; }; }"
+    ask
+    on 2 nft delete table inet f
+    [ "$(failed)" = "mesh.in node2" ]
+    [[ $(message mesh.in) == *"no answer at all"* ]]
 }
 
 @test "strange: the same rule as iptables has it" {

@@ -201,7 +201,9 @@ static void translations(void **state)
 		{HOOKS("-A POSTROUTING -j SNAT --to-source 10.0.0.2\n"), NULL, NULL, true},
 		{HOOKS("-A POSTROUTING -j SNAT --to-source 10.9.9.1-10.9.9.9\n"), NULL, NULL, true},
 		{HOOKS("-A POSTROUTING -j SNAT\n"), NULL, NULL, true},
-		{HOOKS("-A POSTROUTING -j MASQUERADE\n"), NULL, NULL, true},
+		{HOOKS("-A POSTROUTING -j MASQUERADE\n"
+		       "-A POSTROUTING -j SNAT --to-source 10.9.9.9\n"),
+		 NULL, NULL, true},
 		{HOOKS("-A PREROUTING -p tcp --dport 6 -j REDIRECT\n"), NULL, NULL, false},
 		{HOOKS("-A PREROUTING -s 10.0.0.0/24 -j ACCEPT\n-A PREROUTING -j REDIRECT\n"), NULL,
 		 NULL, false},

@@ -271,19 +271,55 @@ static double judge_masks(size_t n)
 	return (double)began;
 }
 
-/* Each is named, in a time that grows with the pairs: four times the hosts, some sixteen times; it
- * was more than fifty. The best of a few: others are at work here, too. */
-static void other_masks(void **state UNUSED)
+/* The same bridge on each: what goes to all others leaves elsewhere, and a route is to go. */
+static double judge_ways(size_t n)
+{
+	AUTO(many_done) struct many x;
+	clock_t began = 0, taken = 0;
+
+	many_make(&x, n, "table", CAUSE_DROPPED);
+	for (size_t i = 0; i < n; i++)
+		x.m.nodes[i].strict = true;
+	for (enum mesh_pass pass = MESH_RULES; pass <= MESH_WAYS; pass++)
+		for (size_t i = 0; i < n; i++) {
+			cJSON *line = cJSON_CreateObject(), *undo = json_array(line, "undo");
+			cJSON *elsewhere = json_array(line, "elsewhere");
+
+			json_num(line, "rank", (double)i);
+			for (size_t k = 0; k < n; k++) {
+				if (k < 64)
+					json_num(json_push_object(undo), "to", (double)k);
+				if (k < 64)
+					json_str(undo->child->prev, "undo", "ip route del it");
+				cJSON_AddItemToArray(elsewhere, cJSON_CreateNumber((double)k));
+			}
+			began = clock();
+			mesh_take(&x.m, pass, line, x.nodes, n);
+			taken += clock() - began;
+			cJSON_Delete(line);
+		}
+	assert_int_equal(mesh_at(&x.m, 1, 0)->cause, CAUSE_RP_FILTER);
+	(void)report_end(x.m.report, &(struct err){0});
+	(void)unlink(x.path);
+	return (double)taken;
+}
+
+/* In a time that grows with the pairs: four times the hosts, some sixteen times; it was more than
+ * fifty. The best of a few: others are at work here, too. */
+static void grows_with_pairs(double (*judge)(size_t n))
 {
 	double few = INFINITY, many = INFINITY;
 
 	for (int i = 0; i < 3 && !(many < 40 * few); i++)
 		for (int k = 0; k < 3; k++) {
-			few = fmin(few, judge_masks(MANY / 4));
-			many = k ? many : fmin(many, judge_masks(MANY));
+			few = fmin(few, judge(MANY / 4));
+			many = k ? many : fmin(many, judge(MANY));
 		}
 	assert_true(many < 40 * few);
 }
+
+static void other_masks(void **state UNUSED) { grows_with_pairs(judge_masks); }
+static void other_ways(void **state UNUSED) { grows_with_pairs(judge_ways); }
 
 /* ---- told ---- */
 static union addr parsed(const char *text)
@@ -366,6 +402,7 @@ int main(void)
 		cmocka_unit_test(what_all_say_of_themselves),
 		cmocka_unit_test(below_tcp),
 		cmocka_unit_test(other_masks),
+		cmocka_unit_test(other_ways),
 		cmocka_unit_test(a_rule_is_told_once),
 	};
 

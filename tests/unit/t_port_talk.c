@@ -71,12 +71,14 @@ static void strangers(void **state)
 	assert_int_equal(talk_run(v, 2, 2, NS_PER_S, -1, &e), 0);
 	assert_int_equal(v[0].state, TALK_UNREACHED);
 	assert_int_equal(v[1].state, TALK_UNREACHED);
+	assert_true(v[0].accepted && v[0].heard);
+	assert_false(v[1].accepted || v[1].heard);
 	assert_true(now_ns() - start < 2 * NS_PER_S);
 	talk_close(d);
 }
 
-/* A process that takes one connection, answers its hello, and does @then. */
-static pid_t listener(struct talk *t, void (*then)(int fd))
+/* A process that takes one connection, answers its hello with @word, and does @then. */
+static pid_t listener(struct talk *t, char word, void (*then)(int fd))
 {
 	AUTO_CLOSE int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t n = sizeof(t->to);
@@ -92,7 +94,7 @@ static pid_t listener(struct talk *t, void (*then)(int fd))
 		return pid;
 	fd = accept(s, NULL, NULL);
 	if (recv(fd, hello, sizeof(hello), MSG_WAITALL) == TALK_HELLO)
-		(void)!send(fd, "", 1, MSG_NOSIGNAL);
+		(void)!send(fd, &word, 1, MSG_NOSIGNAL);
 	then(fd);
 	_exit(0);
 }
@@ -101,6 +103,21 @@ static void wait_long(int fd)
 {
 	(void)fd;
 	(void)poll(NULL, 0, 3000);
+}
+
+static void hang_up(int fd) { (void)close(fd); }
+
+/* A server of something else, which has an answer to everything. */
+static void other_words(void **state)
+{
+	struct talk t = aim(0);
+	struct err e = {0};
+
+	(void)state;
+	assert_true(listener(&t, 'H', hang_up) > 0);
+	assert_int_equal(talk_run(&t, 1, 1, 3 * NS_PER_S, -1, &e), 0);
+	assert_int_equal(t.state, TALK_UNREACHED);
+	assert_true(t.accepted && t.heard);
 }
 
 /* Whoever answers the hello and then reads nothing: that is what a black hole looks like. */
@@ -112,7 +129,7 @@ static void stall(void **state)
 
 	(void)state;
 	t.bytes = 64 << 20;
-	assert_true(listener(&t, wait_long) > 0);
+	assert_true(listener(&t, '\0', wait_long) > 0);
 	assert_int_equal(talk_run(&t, 1, 1, NS_PER_S / 2, -1, &e), 0);
 	assert_int_equal(t.state, TALK_STALLED);
 	assert_true(now_ns() - start < 2500 * NS_PER_MS);
@@ -141,7 +158,7 @@ static void late(void **state)
 
 	(void)state;
 	t.bytes = 64 << 10;
-	assert_true(listener(&t, read_late) > 0);
+	assert_true(listener(&t, '\0', read_late) > 0);
 	assert_int_equal(talk_run(&t, 1, 1, 3 * NS_PER_S, -1, &e), 0);
 	assert_int_equal(t.state, TALK_DONE);
 	assert_true(t.took_ns >= (LATE_MS - 100) * NS_PER_MS);
@@ -193,7 +210,7 @@ int main(void)
 		cmocka_unit_test(many),	     cmocka_unit_test(for_a_while),
 		cmocka_unit_test(strangers), cmocka_unit_test(stall),
 		cmocka_unit_test(late),	     cmocka_unit_test(ports),
-		cmocka_unit_test(stopped),
+		cmocka_unit_test(stopped),   cmocka_unit_test(other_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
