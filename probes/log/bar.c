@@ -63,6 +63,21 @@ bool bar_last(const char *text, size_t n, struct bar *ret)
 	return true;
 }
 
+bool bar_of_file(const char *text, char *ret, size_t size)
+{
+	struct bar b;
+	size_t n = 0;
+
+	if (!bar_last(text, strlen(text), &b) || b.percent != 100)
+		return false;
+	while (n < b.what_n && !strchr(" /", b.what[b.what_n - 1 - n]))
+		n++;
+	if (!n || n >= size || !memchr(b.what + b.what_n - n, '.', n))
+		return false;
+	(void)snprintf(ret, size, "%.*s", (int)n, b.what + b.what_n - n);
+	return true;
+}
+
 static bool has_word(const struct bar *b, const char *word)
 {
 	size_t n = strlen(word);

@@ -25,6 +25,20 @@ static bool differ(const struct actors *t, size_t off, const struct actor **ret_
 	return false;
 }
 
+/* The plug-in that failed on one of the two explains that they differ. */
+static void failed_plugin(struct explanation *x, const char *host, const char *said)
+{
+	static const char *const ids[] = {"EFA-001", "EFA-003", "EFA-006", "EFA-008", NULL};
+	const struct cause *effect = explain_find(x, "CON-008");
+
+	for (size_t i = 0; ids[i]; i++) {
+		struct cause *c = explain_find(x, ids[i]);
+
+		if (c && !c->is_over && streq(c->first->who.host, host))
+			explain_reason(c, effect, effect->weight + 4, said);
+	}
+}
+
 static void transports(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct actor *p, *q;
@@ -40,6 +54,8 @@ static void transports(struct why *w, struct arena *a, struct explanation *x)
 		      : w->healthy  ? 45
 				    : 66,
 		      said);
+	failed_plugin(x, p->who.host, said);
+	failed_plugin(x, q->who.host, said);
 }
 
 static void versions(struct why *w, struct arena *a, struct explanation *x)
@@ -275,15 +291,6 @@ static void after_the_end(struct explanation *x)
 		explain_reason(c, timeout, timeout->weight + 6, "a collective timed out behind it");
 }
 
-/* Rank 0 that never comes is retried in silence until somebody gives up. */
-static void still_knocking(struct why *w, struct explanation *x)
-{
-	struct cause *c = explain_find(x, "PT-030");
-
-	if (c && !c->is_over && !w->healthy && c->record->count >= 3)
-		explain_raise(c, 58, "it never came during this log");
-}
-
 /* Two ranks of one communicator, host and GPU: NCCL refuses that, also where the line that says
  * so is missing. */
 static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
@@ -356,7 +363,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	wire(w, a, x);
 	link_down(x);
 	removed_twice(x);
-	still_knocking(w, x);
 	too_little_shared_memory(x);
 	in_a_benchmark(w, a, x);
 	lost_pages(x);

@@ -1,6 +1,7 @@
 #include "probes/log/ending.h"
 
 #include "lib/core/text.h"
+#include "probes/log/tested.h"
 
 #include <ctype.h>
 
@@ -111,7 +112,7 @@ static void ended(struct ending *e, uint64_t line, const struct log_line *l,
 		return;
 	e->well = line;
 	e->who = l->who;
-	e->is_failed = false;
+	e->is_of_tests = e->is_failed = false;
 }
 
 /* A row of sacct: "8812.1  COMPLETED  0:0". Its step "extern" always ends well. */
@@ -160,6 +161,14 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 
 	if (strstr(l->text, "will restart worker group")) {
 		e->again = line;
+	} else if (tested_sum(l) != NONE) {
+		code = tested_sum(l);
+		/* those that failed once are not mended by others that pass */
+		(void)snprintf(who.name, sizeof(who.name), "%s", code ? "tests" : "others");
+		ended(e, line, l, &who, code, false);
+		e->is_of_tests |= e->well == line;
+	} else if (strstr(l->body, "test session starts")) {
+		e->tests = line;
 	} else if (code != NONE) {
 		who = subject_of(l->body, l->body + strcspn(l->body, " |\t"));
 		ended(e, line, l, &who, code, false);
@@ -180,6 +189,17 @@ bool ending_is_heal(const struct log_line *l)
 					   "reconnected", " connected", "worked",    NULL};
 
 	return has_any(l->body, good) && !has_any(l->body, bad);
+}
+
+bool ending_names(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = text; (p = strstr(p, name)); p++)
+		if (p > text && p[-1] == '/' && !isalnum((unsigned char)p[n]) &&
+		    !strchr("._-/", p[n] ? p[n] : ' '))
+			return true;
+	return false;
 }
 
 bool ending_is_of(const struct log_who *sign, const struct log_who *who)

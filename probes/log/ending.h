@@ -18,6 +18,8 @@ struct subject {
 struct ending {
 	uint64_t well, again;		/* the job ended well; the ranks were started again */
 	struct log_who who;		/* who says that it ended well */
+	uint64_t tests;			/* a session of tests began */
+	bool is_of_tests;		/* all tests passed: that is the word of its end */
 	bool is_failed;			/* the last that it says of its end is an error */
 	struct subject errant[ERRANTS]; /* those that ended with an error and not well since */
 	unsigned nerrants;
@@ -29,6 +31,8 @@ bool ending_is_whole(const struct log_line *l);
 void ending_hear(struct ending *e, uint64_t line, const struct log_line *l);
 /* Something was tried again, and that worked. @l has one of the words. */
 bool ending_is_heal(const struct log_line *l);
+/* Does a failure's line speak of the file @name, by its address? */
+bool ending_names(const char *text, const char *name);
 /* Not of two different ranks or hosts, as far as both are known. */
 bool ending_is_of(const struct log_who *sign, const struct log_who *who);
 

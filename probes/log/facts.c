@@ -96,6 +96,22 @@ static void tried_again(struct why *w, struct why_stream *s, const struct log_li
 	}
 }
 
+/* "config.json: 100%|###| 665/665 [00:00<00:00, 1.21MB/s]": that file came. */
+static void downloaded(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	char name[128];
+
+	if (!bar_of_file(l->text, name, sizeof(name)))
+		return;
+	for (size_t i = 0; i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		for (size_t j = 0; starts_with(signatures[i].id, "HUB-") && j < r->events.n; j++)
+			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
+						   ending_names(r->events.v[j].text, name);
+	}
+}
+
 /* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
 static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -207,17 +223,25 @@ static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_l
 	w->nodes = v > w->nodes ? v : w->nodes;
 }
 
-static void all_came(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+static void met(struct why *w, const struct why_stream *s, const struct log_line *l)
 {
+	w->progress.v[s->file].met = s->line;
+	w->progress.v[s->file].meeter = l->who;
+}
+
+static void all_came(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	met(w, s, l);
 	w->muster[MEMBERS].is_complete = w->muster[AGENTS].is_complete = true;
 }
 
 /* "Completed store-based barrier for key:store_based_barrier_key:1 with 6 nodes" */
-static void barrier_over(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+static void barrier_over(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	enum { BARRIERS = 64 };
 	char key[32];
 
+	met(w, s, l);
 	said_word(key, sizeof(key), said_after(l, "store_based_barrier_key:"), " ,");
 	if (*key && w->barriers.n < BARRIERS)
 		*LIST_ADD(&w->a, &w->barriers) = arena_strdup(&w->a, key);
@@ -317,9 +341,12 @@ const struct fact log_facts[] = {
 	 "OUT_OF_ME|NODE_FAIL|CANCELLED |PREEMPTED|REQUEUED|uccessfully finished|"
 	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group",
 	 40000, .learn = job_ended},
+	{"test session starts| passed| failed in | failed, | error in | errors in ", 40000,
+	 .learn = job_ended},
 	{"ncclIbConnect |active_mtu:", 40000, .learn = mtu},
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = tried_again},
+	{": 100%|", 4000, .learn = downloaded},
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},

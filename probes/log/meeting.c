@@ -167,8 +167,28 @@ static void dropped(struct explanation *x)
 	}
 }
 
+/* Behind the last time all came together, or ended well, as somebody who may know says. */
+static bool was_let_in(const struct why *w, const struct cause *c)
+{
+	const struct log_progress *p = &w->progress.v[c->record->last_file];
+	uint64_t last = c->record->last_line;
+
+	return (p->met > last && ending_is_of(&p->meeter, &c->first->who)) ||
+	       (p->ending.well > last && ending_is_of(&p->ending.who, &c->first->who));
+}
+
+/* Rank 0 that never comes is retried in silence until somebody gives up. */
+static void still_knocking(struct why *w, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-030");
+
+	if (c && !c->is_over && !w->healthy && c->record->count >= 3 && !was_let_in(w, c))
+		explain_raise(c, 58, "it never came during this log");
+}
+
 void meeting(struct why *w, struct arena *a, struct explanation *x)
 {
+	still_knocking(w, x);
 	store(x);
 	came_late(x);
 	behind_bridge(w, a, x);

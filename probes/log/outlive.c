@@ -42,10 +42,32 @@ static bool is_farewell(const struct why *w, const struct cause *c)
 	const struct log_progress *p = c->first ? &w->progress.v[c->first->file] : NULL;
 
 	if (!p || !((p->finish && c->first->line > p->finish) ||
-		    (p->ending.well && c->first->line > p->ending.well)))
+		    (p->ending.well && !p->ending.is_of_tests && c->first->line > p->ending.well)))
 		return false;
 	return is_dismissed(w, c) || c->sig->tier == TIER_WRAPPER ||
 	       (c->sig->tier == TIER_GENERIC && !c->first->after_traceback);
+}
+
+static bool is_own_network(const struct actor *y)
+{
+	return streq(y->network, "Socket") || streq(y->network, "IB");
+}
+
+/* A plug-in of EFA that failed on one host, and works on another: they do not meet. */
+static bool is_lonely(const struct why *w, const struct cause *c)
+{
+	bool is_without = false, is_with = false;
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (streq(y->who.host, c->first->who.host))
+			is_without |= is_own_network(y);
+		else
+			is_with |= *y->network && !is_own_network(y);
+	}
+	return is_without && is_with && !w->healthy && starts_with(c->sig->id, "EFA-") &&
+	       c->sig->tier == TIER_ROOT;
 }
 
 /* A plug-in that failed on a host where NCCL then chose a network of its own. */
@@ -60,8 +82,7 @@ static bool fell_back(const struct why *w, const struct cause *c)
 	for (size_t i = 0; is_one && i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
 
-		if (streq(y->who.host, c->first->who.host) &&
-		    (streq(y->network, "Socket") || streq(y->network, "IB")))
+		if (streq(y->who.host, c->first->who.host) && is_own_network(y))
 			return true;
 	}
 	return false;
@@ -99,7 +120,7 @@ static bool is_fallback(const struct why *w, const struct cause *c)
 	const struct record *r = c->record;
 	size_t n = 0;
 
-	if (!c->first || c->sig->tier == TIER_WRAPPER)
+	if (!c->first || c->sig->tier == TIER_WRAPPER || is_lonely(w, c))
 		return false;
 	for (size_t i = 0; i < r->events.n; i++)
 		n += went_past(w, c, &r->events.v[i]);

@@ -103,6 +103,8 @@ static bool is_cleared(const struct why *w, const struct cause *c)
 
 	if (!is_in_one(c) || e->is_failed || streq(c->sig->id, "MPI-001"))
 		return false;
+	if (e->is_of_tests && c->first->line < e->tests)
+		return false;
 	if (e->well > last && is_of_all(c, &e->who) && (!is_hard(c) || lived_on(w, c)))
 		return true;
 	if (p->finish <= last || is_of_kernel(c) || !is_of_all(c, &p->finisher))
@@ -110,9 +112,21 @@ static bool is_cleared(const struct why *w, const struct cause *c)
 	return trained_on(w, c) ? !is_raised(c) : !is_hard(c) && !is_of_another(c, &p->finisher);
 }
 
+/* Of each line the file came later. */
+static bool have_come(const struct record *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->events.n; i++)
+		n += r->events.v[i].has_come;
+	return n && n == r->count;
+}
+
 static bool is_healed(const struct cause *c)
 {
-	return is_in_one(c) && !is_hard(c) && !c->record->is_open && !c->record->open_ranks;
+	const struct record *r = c->record;
+
+	return is_in_one(c) && !is_hard(c) && ((!r->is_open && !r->open_ranks) || have_come(r));
 }
 
 static const char *restarted(const struct why *w, struct arena *a, const struct cause *c)

@@ -28,6 +28,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
+	bool has_come;	   /* the file that it could not get came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
 
@@ -36,6 +37,8 @@ struct log_progress {
 	uint32_t steps;		 /* lines of progress that were counted */
 	uint64_t finish, lines;	 /* the line that said it came to its end, 0: none; all of them */
 	struct log_who finisher; /* who said that */
+	uint64_t met;		 /* the latest line that says that all came together, 0: none */
+	struct log_who meeter;	 /* who said that */
 	struct ending ending;
 	bool is_cut; /* it ends with ^C */
 };

@@ -1,5 +1,6 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
 #include "probes/log/scan.h"
+#include "probes/log/tested.h"
 #include "probes/log/why.h"
 
 enum {
@@ -127,7 +128,7 @@ static bool try_signature(struct why_stream *s, size_t sig, const struct log_lin
 	r->tried++;
 	if (g->tier == TIER_HINT && r->tried >= HINT_ENOUGH)
 		s->w->is_retired[sig] = *retire = true;
-	if (!matches(s->w, sig, l))
+	if (!matches(s->w, sig, l) || tested_well(l))
 		return false;
 	fire(s, sig, l);
 	return true;

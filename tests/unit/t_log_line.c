@@ -7,6 +7,7 @@
 
 #include "probes/log/extract.h"
 #include "probes/log/line.h"
+#include "probes/log/tested.h"
 
 static const struct {
 	const char *raw, *body, *host;
@@ -275,6 +276,44 @@ static void no_log_writes_a_command(void **state UNUSED)
 	}
 }
 
+static void runners_of_tests_are_understood(void **state UNUSED)
+{
+	static const struct {
+		const char *text;
+		bool well;
+		int sum;
+	} all[] = {
+		{"tests/t_a.py::test_b PASSED   # NCCL error", true, -1},
+		{"[rank3]: [gw1] [ 40%] PASSED tests/t_a.py::test_b[x y]", true, -1},
+		{"XFAIL tests/t_a.py::test_b - CUDA error", true, -1},
+		{"tests/t_a.py::test_b FAILED", false, -1},
+		{"FAILED tests/t_a.py::test_b - test_c PASSED", false, -1},
+		{"RuntimeError: CUDA error in c10::x PASSED", false, -1},
+		{"PASSED the gate: std::bad_alloc", false, -1},
+		{"ok 12 - says CUDA error", true, -1},
+		{"not ok 12 - says CUDA error", false, -1},
+		{"test_error (mod.Case) ... ok", true, -1},
+		{"test_error (mod.Case) ... ERROR", false, -1},
+		{" 2/7 Test #2: error .....   Passed    0.31 sec", true, -1},
+		{" 2/7 Test #2: error .....***Failed    0.31 sec", false, -1},
+		{"===== 3 passed, 4 warnings in 61.20s (0:01:01) =====", false, 0},
+		{"===== 1 failed, 3 passed in 6.20s =====", false, 1},
+		{"2 passed, 1 error in 6.20s", false, 1},
+		{"1 error in 0.20s", false, 1},
+		{"3 skipped in 0.20s", false, -1},
+		{"ranks: 3 passed in 5 seconds", false, -1},
+		{"100% tests passed, 0 tests failed out of 10", false, 0},
+		{"90% tests passed, 1 tests failed out of 10", false, 1},
+	};
+	struct log_line l;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		line_parse(all[i].text, strlen(all[i].text), &l);
+		if (tested_well(&l) != all[i].well || tested_sum(&l) != all[i].sum)
+			fail_msg("%s: %d, %d", all[i].text, tested_well(&l), tested_sum(&l));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +324,7 @@ int main(void)
 		cmocka_unit_test(templates_are_filled),
 		cmocka_unit_test(ports_follow_brackets),
 		cmocka_unit_test(no_log_writes_a_command),
+		cmocka_unit_test(runners_of_tests_are_understood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "lib/core/file.h"
 #include "probes/log/scan.h"
+#include "probes/log/tested.h"
 #include "probes/log/why.h"
 
 /* Tells its tag by its place in @words. */
@@ -185,7 +186,7 @@ static void fire_plainly(const struct signature_re *re, const char *line, size_t
 	struct log_line l;
 
 	line_parse(line, n, &l);
-	for (size_t i = 0; i < signature_count; i++) {
+	for (size_t i = 0; !tested_well(&l) && i < signature_count; i++) {
 		const char *at = first_anchor(&signatures[i], line, n);
 		bool matches = at && signature_match(&signatures[i], &re[i], l.text, l.body);
 

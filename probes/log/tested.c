@@ -1,0 +1,99 @@
+#include "probes/log/tested.h"
+
+#include <ctype.h>
+
+static bool is_word(const char *p, const char *word)
+{
+	return starts_with(p, word) && !isalnum((unsigned char)p[strlen(word)]);
+}
+
+static bool is_good(const char *p)
+{
+	return is_word(p, "PASSED") || is_word(p, "XFAIL") || is_word(p, "SKIPPED");
+}
+
+static const char *next_word(const char *p)
+{
+	p += strcspn(p, " \t");
+	return p + strspn(p, " \t");
+}
+
+/* "tests/a.py::test_b PASSED", "XFAIL tests/a.py::test_b - why", "[gw0] [ 33%] PASSED tests/..." */
+static bool is_pytest(const char *p)
+{
+	const char *name = strstr(p, "::"), *end;
+
+	while (*p == '[' && (end = strchr(p, ']')) && end < name)
+		p = end + 1 + strspn(end + 1, " ");
+	if (!name || name < p)
+		return false;
+	if (is_good(p))
+		p = next_word(p);
+	else if (!is_good(next_word(p)))
+		return false;
+	return name < p + strcspn(p, " \t");
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	while (n && isspace((unsigned char)s[n - 1]))
+		n--;
+	return n >= k && !strncmp(s + n - k, end, k);
+}
+
+/* "2/7 Test #2: remote_error .....   Passed    0.31 sec" */
+static bool is_ctest(const char *p)
+{
+	const char *test = strstr(p, "Test "), *number = test ? strchr(test, '#') : NULL;
+
+	return number && isdigit((unsigned char)number[1]) && strstr(number, " Passed ") &&
+	       ends_with(p, " sec");
+}
+
+static bool is_unittest(const char *p)
+{
+	return starts_with(p, "test") &&
+	       (ends_with(p, " ... ok") || ends_with(p, " ... expected failure"));
+}
+
+bool tested_well(const struct log_line *l)
+{
+	const char *p = l->body + strspn(l->body, " \t");
+
+	return is_pytest(p) || is_ctest(p) || is_unittest(p) || starts_with(p, "--- PASS: ") ||
+	       (starts_with(p, "ok ") && isdigit((unsigned char)p[3])) ||
+	       strstr(l->text, "[       OK ] ");
+}
+
+/* "3 passed, 4 warnings in 61.20s", with or without a frame of "=" */
+static int sum_of_pytest(const char *p)
+{
+	static const char *const kinds[] = {"passed",  "failed",     "error",  "errors",
+					    "skipped", "deselected", "xfailed"};
+	const char *word, *in;
+	bool is_one = false;
+
+	p += strspn(p, "= ");
+	word = p + strspn(p, "0123456789");
+	if (word == p || *word++ != ' ')
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		is_one |= is_word(word, kinds[i]);
+	in = strstr(word, " in ");
+	if (!is_one || !in || !isdigit((unsigned char)in[4]))
+		return -1;
+	if (strstr(p, " failed") || strstr(p, " error"))
+		return 1;
+	return strstr(p, " passed") ? 0 : -1;
+}
+
+int tested_sum(const struct log_line *l)
+{
+	const char *p = strstr(l->text, "% tests passed, ");
+
+	if (!p)
+		return sum_of_pytest(l->body);
+	return strstr(p, ", 0 tests failed ") ? 0 : 1;
+}

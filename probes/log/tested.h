@@ -1,0 +1,14 @@
+#ifndef PROBES_LOG_TESTED_H
+#define PROBES_LOG_TESTED_H
+/*
+ * What runners of tests say: pytest, unittest, ctest, googletest, go, TAP. A test that went well
+ * may be called like an error, and quote one.
+ */
+#include "probes/log/line.h"
+
+/* That one test went well, or failed as it should. */
+bool tested_well(const struct log_line *l);
+/* Of all of them: 0 well, 1 some failed, -1: it is no such line. */
+int tested_sum(const struct log_line *l);
+
+#endif
