@@ -25,7 +25,7 @@ static struct trade trade_with(const struct tcp *t, int p)
 {
 	const struct comm_request *q = &t->q;
 	int me = t->comm.rank, size = t->comm.size;
-	size_t n = q->count * t->element, there = (size_t)p * n;
+	size_t n = q->count * t->element, there = (size_t)p * n, out, in;
 	const char *send = q->send;
 	char *recv = q->recv;
 
@@ -39,9 +39,10 @@ static struct trade trade_with(const struct tcp *t, int p)
 		return (struct trade){me == q->root ? send + there : NULL, recv,
 				      me == q->root ? n : 0, p == q->root ? n : 0};
 	case COLL_ALLTOALLV:
-		return (struct trade){send + sum(q->send_counts, p) * t->element,
-				      recv + sum(q->recv_counts, p) * t->element,
-				      q->send_counts[p] * t->element,
+		out = sum(q->send_counts, p) * t->element;
+		in = sum(q->recv_counts, p) * t->element;
+		return (struct trade){out ? send + out : send, /* who gets nothing may have none */
+				      in ? recv + in : recv, q->send_counts[p] * t->element,
 				      q->recv_counts[p] * t->element};
 	case COLL_SENDRECV:
 		return (struct trade){send, recv, p == (me + 1) % size ? n : 0,
