@@ -51,8 +51,9 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     run -0 --separate-stderr lab 2 '
         on 1 "ip link add mv0 link eth0 type macvlan; ip link set mv0 name ens5
             ip addr flush dev eth0; ip addr add 10.77.0.2/16 dev ens5; ip link set ens5 up
-            ip addr add 10.99.0.2/32 dev eth0"
-        on 0 "ip neigh flush all" # what was learned less than a second ago is kept for some
+            ip addr add 10.99.0.2/32 dev eth0
+            echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore" # else either card answers for it, by chance
+        on 0 "ip neigh flush all"
         ifprobe --suggest --hosts lab >lines
         for n in 0 1; do on $n "cd $PWD; . ./lines; echo \$NCCL_SOCKET_IFNAME"; done'
     [ "$output" = $'=eth0\n=ens5' ]
