@@ -40,6 +40,24 @@ static void aim(const struct mesh_self *s, size_t to, struct talk *t)
 	memcpy(t->secret, s->cards[to].secret, sizeof(t->secret));
 }
 
+/* At those that @is_one, at most so many, beginning with the next one; how many they are. */
+static size_t aim_at(const struct mesh_self *s,
+		     bool (*is_one)(const struct mesh_self *s, size_t to), size_t most,
+		     struct talk *v, size_t *who)
+{
+	size_t n = 0;
+
+	for (size_t k = 1; k < s->n && n < most; k++) {
+		size_t to = (s->me + k) % s->n;
+
+		if (!is_one(s, to))
+			continue;
+		aim(s, to, &v[n]);
+		who[n++] = to;
+	}
+	return n;
+}
+
 /* @v: what to say; the answers go to s->talks of @who. */
 static int run(struct mesh_self *s, struct talk *v, size_t n, size_t parallel, struct err *e)
 {
@@ -208,23 +226,20 @@ static struct reach_result *result_at(struct mesh_self *s, size_t to, uint16_t p
 	return NULL;
 }
 
+static bool has_only_accepted(const struct mesh_self *s, size_t to)
+{
+	return is_talked_to(s, to) && s->talks[to].state == TALK_UNREACHED && s->talks[to].accepted;
+}
+
 /* Who accepted, and said no word that one of ours would say, now and when it is asked again: where
  * not even its kernel took ours, what follows a handshake is lost. No more than a few are asked. */
 static int find_impostors(struct mesh_self *s, struct err *e)
 {
 	enum { FEW = 8 };
 	struct talk v[FEW];
-	size_t who[FEW], n = 0;
+	size_t who[FEW], n;
 
-	for (size_t k = 1; k < s->n && n < FEW; k++) {
-		size_t to = (s->me + k) % s->n;
-
-		if (!is_talked_to(s, to) || s->talks[to].state != TALK_UNREACHED ||
-		    !s->talks[to].accepted)
-			continue;
-		aim(s, to, &v[n]);
-		who[n++] = to;
-	}
+	n = aim_at(s, has_only_accepted, FEW, v, who);
 	if (run(s, v, n, FEW, e))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
@@ -242,17 +257,10 @@ static int find_impostors(struct mesh_self *s, struct err *e)
 int mesh_bulk(struct mesh_self *s, struct err *e)
 {
 	struct talk *v = arena_alloc(s->a, s->n * sizeof(*v));
-	size_t *who = arena_alloc(s->a, s->n * sizeof(*who)), n = 0;
+	size_t *who = arena_alloc(s->a, s->n * sizeof(*who));
+	size_t n = aim_at(s, is_talked_to, s->n, v, who);
 	bool swallowed = false;
 
-	for (size_t k = 1; k < s->n; k++) {
-		size_t to = (s->me + k) % s->n;
-
-		if (!is_talked_to(s, to))
-			continue;
-		aim(s, to, &v[n]);
-		who[n++] = to;
-	}
 	if (run(s, v, n, TALK_PARALLEL, e))
 		return -1;
 	for (size_t i = 0; i < n; i++) {

@@ -69,16 +69,37 @@ static const struct comm_impl counting = {
 	.wait = wait_for,
 };
 
-static struct counts swept(const struct sweep_opts *o)
+/* What came of one rank's sweep; what it asked for is counted anew. */
+static struct sweep run(const struct sweep_opts *o,
+			void (*row)(struct sweep *s, const struct sweep_row *r))
 {
 	struct comm c = {.impl = &counting, .size = 1};
-	struct sweep s = {.o = o, .comm = &c, .dev = &dev_host};
+	struct sweep s = {.o = o, .comm = &c, .dev = &dev_host, .row = row};
 	struct err e = {0};
 
 	count = (struct counts){0};
 	assert_int_equal(sweep_run(&s, &e), 0);
-	assert_int_equal(s.rows, sweep_count(o, 1));
+	s.comm = NULL; /* it ends here */
+	return s;
+}
+
+static struct counts swept(const struct sweep_opts *o)
+{
+	assert_int_equal(run(o, NULL).rows, sweep_count(o, 1));
 	return count;
+}
+
+/* Less than @times as long as it may take. */
+static struct sweep run_in_time(const struct sweep_opts *o, uint64_t ns_per_mib, unsigned times)
+{
+	uint64_t start = now_ns();
+	struct sweep s;
+
+	per_mib_ns = ns_per_mib;
+	s = run(o, NULL);
+	per_mib_ns = 0;
+	assert_true(now_ns() - start < times * o->within_ns);
+	return s;
 }
 
 static struct sweep_opts of(uint64_t iters, uint64_t warmup, uint64_t aggregate)
@@ -134,39 +155,28 @@ static void blocking_is_after_each_operation(void **state)
 /* What memory has room for may be less than the sizes of the latency are. */
 static void no_size_is_larger_than_memory_allows(void **state)
 {
-	struct comm c = {.impl = &counting, .size = 1};
 	struct sweep_opts o = of(1, 0, 1);
-	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
-	struct err e = {0};
 
 	(void)state;
 	o.adaptive = true;
 	o.within_ns = UINT64_MAX / 2;
 	o.max = 1 << 10;
-	count = (struct counts){0};
-	assert_int_equal(sweep_run(&s, &e), 0);
-	assert_int_equal(s.rows, 2); /* 8 B, 1 KiB */
+	assert_int_equal(run(&o, NULL).rows, 2); /* 8 B, 1 KiB */
 	assert_int_equal(count.most_bytes, 1 << 10);
 }
 
 /* 100 ms a MiB: all of it would take a minute. */
 static void a_list_fits_into_its_time(void **state)
 {
-	struct comm c = {.impl = &counting, .size = 1};
 	struct sweep_opts o = of(20, 1, 1);
-	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
-	uint64_t start = now_ns();
-	struct err e = {0};
+	struct sweep s;
 
 	(void)state;
 	o.max = 8 << 20;
 	o.check = 1;
 	o.types |= 1u << DT_DOUBLE; /* its turn comes, too: it takes no time here */
 	o.within_ns = 2 * NS_PER_S;
-	per_mib_ns = NS_PER_S / 10;
-	assert_int_equal(sweep_run(&s, &e), 0);
-	per_mib_ns = 0;
-	assert_true(now_ns() - start < 3 * o.within_ns);
+	s = run_in_time(&o, NS_PER_S / 10, 3);
 	assert_true(s.timed_out && s.fewer);
 	assert_true(s.rows > sweep_sizes(&o) / 2 && s.rows < sweep_count(&o, 1));
 	assert_true(count.most_bytes >= s.fewer && count.most_bytes < 8 << 20);
@@ -175,16 +185,13 @@ static void a_list_fits_into_its_time(void **state)
 /* Where the smallest size has no room, a million lists of it have none, and are not begun. */
 static void what_has_no_room_ends_all(void **state)
 {
-	struct comm c = {.impl = &counting, .size = 1};
 	struct sweep_opts o = of(20, 1, 1);
-	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
-	struct err e = {0};
+	struct sweep s;
 
 	(void)state;
 	o.cycles = 1000000;
 	o.within_ns = 1;
-	count = (struct counts){0};
-	assert_int_equal(sweep_run(&s, &e), 0);
+	s = run(&o, NULL);
 	assert_true(s.timed_out && !s.rows);
 	assert_true(count.asked < 10);
 }
@@ -192,21 +199,14 @@ static void what_has_no_room_ends_all(void **state)
 /* 1 MiB would take most of the time: large sizes begin earlier. */
 static void without_sizes_a_slow_network_keeps_the_time_too(void **state)
 {
-	struct comm c = {.impl = &counting, .size = 1};
 	struct sweep_opts o = of(20, 1, 1);
-	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
-	uint64_t start = now_ns();
-	struct err e = {0};
+	struct sweep s;
 
 	(void)state;
 	o.adaptive = true;
 	o.max = 64 << 20;
 	o.within_ns = 3 * NS_PER_S;
-	count = (struct counts){0};
-	per_mib_ns = NS_PER_S;
-	assert_int_equal(sweep_run(&s, &e), 0);
-	per_mib_ns = 0;
-	assert_true(now_ns() - start < 2 * o.within_ns);
+	s = run_in_time(&o, NS_PER_S, 2);
 	assert_int_equal(s.rows, 4); /* 8 B, 1 KiB, 32 KiB, 64 KiB */
 	assert_int_equal(count.most_bytes, 64 << 10);
 	assert_true(s.timed_out);
@@ -230,14 +230,10 @@ static void pack(struct sweep *s, const struct sweep_row *row)
 
 static void told(uint64_t iters)
 {
-	struct comm c = {.impl = &counting, .size = 1};
 	struct sweep_opts o = of(iters, 0, 1);
-	struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host, .row = pack};
-	struct err e = {0};
 
 	o.keep_each = true;
-	assert_int_equal(sweep_run(&s, &e), 0);
-	assert_int_equal(s.rows, 1);
+	assert_int_equal(run(&o, pack).rows, 1);
 }
 
 /* -J with -n as large as it may be. */
