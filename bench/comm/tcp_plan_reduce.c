@@ -222,7 +222,8 @@ void plan_reduce_to_root(struct tcp *t)
 		up_tree(t, &tree, root ? t->q.recv : plan_temp(t, n));
 	} else {
 		d.own = root ? (char *)t->q.recv + own.at : plan_temp(t, own.n);
-		plan_direct(t, &d);
+		if (d.own) /* else this rank gives up, and needs no plan */
+			plan_direct(t, &d);
 	}
 }
 

@@ -176,9 +176,10 @@ static void what_a_run_carried_is_found_and_nobody_elses(void **state UNUSED)
 					    "x" ID " " SUM,
 					    "$(id)456789abcdef0123456789abcdef " SUM};
 	char dir[] = "/tmp/t_launch_copy.XXXXXX";
+	/* valgrind puts a folder of its own behind ours: what follows the last colon is not said */
 	static const char make[] =
 		"cd %s && d=windsock." ID ".$(uname -n) && mkdir -p $d/bin && "
-		"printf '#!/bin/sh\necho carried $1 $LD_LIBRARY_PATH\n' >$d/bin/tool && "
+		"printf '#!/bin/sh\necho carried $1 ${LD_LIBRARY_PATH%%%%:*}\n' >$d/bin/tool && "
 		"chmod 755 . $d $d/bin $d/bin/tool";
 	const char *is;
 
