@@ -2,8 +2,8 @@
  * right, and is that normal. */
 #include "bench/comm/backend.h"
 #include "bench/dev/gpus.h"
+#include "bench/inspector/analyze.h"
 #include "bench/sweep/asked.h"
-#include "bench/sweep/saved.h"
 #include "cmd/app.h"
 #include "lib/core/units.h"
 #include "probes/html/html.h"
@@ -35,6 +35,7 @@ static const char examples[] =
 	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right and fast?\n"
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
 	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"
+	"  ncclbench --analyze nccl-inspector/  # and what NCCL recorded of a training?\n"
 	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n";
 
 static void note(struct app *app, struct config *c, const char *text)
@@ -123,7 +124,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 
 	app->report_opts.page = q->page;
 	app->report_opts.draw = html_page;
-	if (q->analyze)
+	if (q->analyze.n)
 		return 0;
 	q->budget_ns = app->common.budget_ns;
 	if (asked_check(q, e) || find_ranks(app, c, e))
@@ -135,16 +136,6 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 }
 
 /* --- what is run ---------------------------------------------------------------------------- */
-
-static int analyze(struct app *app, const struct asked *q, struct err *e)
-{
-	saved_list s;
-
-	if (saved_read(q->analyze, &app->arena, &s, e))
-		return -1;
-	saved_judge(&s, q->nic_gbps > 0 ? q->nic_gbps : NAN, q->instance, app->report);
-	return 0;
-}
 
 /* Is there what the ranks need? Those on this host need it here; said once, before they start. */
 static int check_backend(struct app *app, struct config *c, struct err *e)
@@ -167,8 +158,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 	struct asked *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, asked);
 
-	if (q->analyze)
-		return analyze(app, q, e);
+	if (q->analyze.n)
+		return analyze(q, &app->arena, app->report, e);
 	if (where_fits(&c->where, &c->role, backend_links(q->flags.backend, q->flags.sockets), e) ||
 	    check_backend(app, c, e))
 		return -1;

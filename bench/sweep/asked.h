@@ -28,8 +28,9 @@ struct asked {
 	bool find_slow;
 	const char *expect, *baseline, *plot, *page;
 	str_list plot_with;
-	/* --analyze: measure nothing; and what its file cannot know */
-	const char *analyze, *instance;
+	/* --analyze: measure nothing; and what its files cannot know */
+	str_list analyze;
+	const char *instance;
 	double nic_gbps;
 	struct job_opts job; /* without where, and without the lines for its head */
 };

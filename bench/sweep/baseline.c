@@ -93,8 +93,12 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 		return NULL;
 	doc = json_parse(text, n, DEPTH, e);
 	if (!doc || json_get_num(doc, "ncclbench_baseline", 0) != SCHEMA) {
+		bool other = cJSON_IsNumber(json_get(doc, "ncclbench_baseline"));
+
 		cJSON_Delete(doc);
-		(void)err_set(e, ERR_USAGE, "%s is no baseline, or not all of one", path);
+		(void)err_set(e, ERR_USAGE, "%s is %s", path,
+			      other ? "a baseline of another release, which measured otherwise"
+				    : "no baseline, or not all of one");
 		(void)err_hint(e, "ncclbench --save-baseline %s writes one", path);
 		return NULL;
 	}

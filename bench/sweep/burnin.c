@@ -39,6 +39,7 @@ void burnin_begin(struct story *s)
 	b->per_cycle = sweep_count(&s->sweep, (int)s->ranks.n);
 	for (size_t i = 0; i < BURNIN_BINS; i++)
 		b->waited[i] = arena_alloc(s->a, s->ranks.n * sizeof(*b->waited[i]));
+	b->stalls.waited = arena_alloc(s->a, s->ranks.n * sizeof(*b->stalls.waited));
 	*LIST_ADD(s->a, &s->notes) =
 		arena_printf(s->a, "Burn-in of %s, again and again: %s",
 			     format_duration(&time, s->sweep.for_ns), sizes(s));
@@ -146,6 +147,8 @@ void burnin_row(struct story *s, const cJSON *event)
 	struct burnin *b = &s->burnin;
 	struct sweep_row row = {0};
 	struct coll_case c;
+	struct course *course;
+	double before_s = b->latest_s;
 
 	if (row_event_unpack(event, s->sweep.coll, (int)s->ranks.n, &passing, &c, &row))
 		return;
@@ -157,7 +160,9 @@ void burnin_row(struct story *s, const cJSON *event)
 		b->wrong_s = b->latest_s;
 	}
 	sweep_totals_add(&s->totals, &row);
-	course_add(course_of(s, &c), s->a, &row, b->latest_s);
+	course = course_of(s, &c);
+	course_add(course, s->a, &row, b->latest_s);
+	stall_look(&b->stalls, &course->usual, &row, b->latest_s, b->latest_s - before_s);
 	add_waited(s, &row, b->latest_s);
 	say(s);
 }

@@ -24,6 +24,7 @@ struct burnin {
 	/* by part of the time and rank, of large sizes: seconds that were waited for it; and of
 	 * each part the time of it all */
 	double *waited[BURNIN_BINS], took[BURNIN_BINS];
+	struct stalls stalls;
 };
 
 /* The ranks are there: what it will be is the first note. */

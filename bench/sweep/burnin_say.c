@@ -103,11 +103,18 @@ static void put_course(cJSON *list, const struct course *c)
 static void put_data(const struct story *s)
 {
 	const struct burnin *b = &s->burnin;
-	cJSON *o = json_object(report_data(s->r), "course"), *sizes;
+	cJSON *o = json_object(report_data(s->r), "course"), *stalls, *sizes;
 
 	json_num(o, "for_s", (double)s->sweep.for_ns / 1e9);
 	json_num(o, "seconds", b->latest_s);
 	json_num(o, "cycles", (double)burnin_cycles(b));
+	stalls = json_array(o, "stalls");
+	for (size_t i = 0; i < b->stalls.n && i < STALLS_KEPT; i++) {
+		cJSON *stall = json_push_object(stalls);
+
+		json_num(stall, "until_s", b->stalls.kept[i].at_s);
+		json_num(stall, "seconds", b->stalls.kept[i].seconds);
+	}
 	sizes = json_array(o, "sizes");
 	for (size_t i = 0; i < b->courses.n; i++)
 		put_course(sizes, b->courses.v[i]);
@@ -307,4 +314,5 @@ void burnin_verdict(const struct story *s)
 	if (report_wants_data(s->r))
 		put_data(s);
 	judge(s);
+	stall_verdict(s);
 }

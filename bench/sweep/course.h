@@ -9,7 +9,7 @@
  *	course_add(&c, row, seconds);		each row of that case; only c.c is kept of it
  *	course_row(&c, a, &row);		all of them as one
  */
-#include "bench/sweep/sweep.h"
+#include "bench/sweep/stall.h"
 #include "lib/core/arena.h"
 
 enum { COURSE_POINTS = 256, COURSE_CLASSES = 1200 };
@@ -37,7 +37,8 @@ struct course {
 	struct course_way way[2];
 	struct course_point points[COURSE_POINTS], latest;
 	size_t npoints;
-	double least, most; /* of all rows, each one's better way: bus bandwidth */
+	double least, most;	  /* of all rows, each one's better way: bus bandwidth */
+	struct stall_usual usual; /* kept by who looks for stalls */
 };
 
 void course_init(struct course *c, const struct coll_case *of);

@@ -24,6 +24,9 @@ typedef LIST(struct saved) saved_list;
 
 /* One or more, each with a point. "-": stdin. */
 int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e) MUST_CHECK;
+/* The same of stdin, of which @head was read already. */
+int saved_read_on(const char *head, size_t head_n, struct arena *a, saved_list *ret,
+		  struct err *e) MUST_CHECK;
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e) MUST_CHECK;
 /* Are they normal, and why: findings. @nic_gbps, @instance: what the file cannot know. */

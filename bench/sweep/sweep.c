@@ -205,8 +205,7 @@ static int run_one(struct sweep *s, struct coll_case *c, uint64_t bytes, struct 
 /* Would what takes so long end in time? */
 static int is_too_long(struct sweep *s, double seconds, bool *ret, struct err *e)
 {
-	double over =
-		(double)(now_ns() - s->started_ns) / 1e9 + seconds > (double)s->o->within_ns / 1e9;
+	double over = seconds > within_left(s);
 
 	if (sweep_agree(s->comm, &over, 1, OP_MAX, e))
 		return -1;

@@ -1,8 +1,6 @@
 #include "bench/sweep/verdict.h"
 
 #include "bench/comm/backend.h"
-#include "bench/sweep/expect.h"
-#include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
 #include "lib/cluster/rendezvous.h"
 #include "lib/core/interrupt.h"
@@ -10,7 +8,6 @@
 #include "lib/report/json.h"
 
 #include <ctype.h>
-#include <math.h>
 
 void verdict_add(struct report *r, struct finding *f)
 {
@@ -57,169 +54,6 @@ static void judge_empty(const struct story *s)
 	finding_expect(f, "an element for each rank, at least");
 	finding_fix(f, "ncclbench --coll %s -b 1M -e 64M", s->sweep.coll->name);
 	verdict_add(s->r, f);
-}
-
-/* The type that has least; of those in no table, the first. */
-static const char *slowest_instance(const struct story *s)
-{
-	struct instance_net net, least = {.gbps = INFINITY};
-	const char *found = NULL;
-
-	for (size_t i = 0; i < s->ranks.n; i++) {
-		const char *type = s->ranks.v[i].instance;
-
-		if (instance_net(type, &net) && net.gbps < least.gbps) {
-			least = net;
-			found = type;
-		} else if (!found) {
-			found = type;
-		}
-	}
-	return found;
-}
-
-/* What the hardware should do, in data.expected too. */
-static struct expect derive(const struct story *s)
-{
-	struct expect_facts f = {.backend = s->backend,
-				 .coll = s->sweep.coll->name,
-				 .instance = slowest_instance(s),
-				 .ranks = (int)s->ranks.n,
-				 .hosts = (int)story_hosts(s),
-				 .nic_gbps = NAN};
-	struct expect x;
-
-	if (streq(s->backend, "tcp")) /* "4 sockets per pair of ranks, bbr" */
-		f.sockets = (unsigned)strtoul(s->transport, NULL, 10);
-	if (s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA"))
-		f.gpu = s->ranks.v[0].device;
-	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
-		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
-	if (strstr(s->transport, COMM_SHARED_GPU)) /* by turns, and over sockets */
-		x = (struct expect){.busbw = NAN, .why = COMM_SHARED_GPU};
-	else
-		expect_derive(&f, s->a, &x);
-	if (report_wants_data(s->r)) {
-		cJSON *o = json_object(report_data(s->r), "expected");
-
-		json_num(o, "busbw", x.busbw);
-		json_str(o, "why", x.why);
-		json_str(o, "instance", f.instance);
-		json_num(o, "nic_gbps", f.nic_gbps);
-	}
-	return x;
-}
-
-static void fix_slow(const struct story *s, struct finding *f)
-{
-	if (f->status != ST_FAIL && f->status != ST_WARN)
-		return;
-	if (s->ranks.n > 2)
-		finding_fix(f,
-			    "ncclbench --find-slow  # with the same --hosts: which node or link");
-	else
-		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
-}
-
-/* The best of the sizes that are large enough: a burst at a small one says nothing of them. */
-struct best {
-	double busbw;
-	double scale; /* what share of all may be asked for there; 0: none is so large */
-	uint64_t bytes;
-};
-static struct best best_to_judge(const struct story *s, const struct expect *x)
-{
-	struct best b = {0};
-
-	for (size_t i = 0; i < s->rows.n; i++) {
-		const struct sweep_row *r = &s->rows.v[i].row;
-		double busbw = fmax(r->out.busbw, r->in.busbw);
-		double scale = expect_share(x, coll_bytes(r->c));
-
-		if (scale > 0 && (busbw > b.busbw || !(b.scale > 0)))
-			b = (struct best){busbw, scale, coll_bytes(r->c)};
-	}
-	return b;
-}
-
-static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
-			  const struct verdict_opts *o)
-{
-	const struct sweep_totals *sum = &s->totals;
-	struct best best = best_to_judge(s, x);
-	double share = best.busbw / (x->busbw * best.scale);
-	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
-	double least =
-		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
-	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
-	struct unit_buf size;
-
-	if (!(best.scale > 0)) {
-		finding_set(
-			f, ST_INFO,
-			"bus bandwidth up to %.2f GB/s (at %s): too small a size to judge by (%s)",
-			sum->best_busbw, format_size(&size, sum->best_bytes), x->why);
-		return;
-	}
-	finding_set(f,
-		    share < fail   ? ST_FAIL
-		    : share < warn ? ST_WARN
-				   : ST_PASS,
-		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)", best.busbw,
-		    format_size(&size, best.bytes), share * 100,
-		    x->always ? "always there" : "possible", best.scale < 1 ? " at that size" : "",
-		    x->why);
-	finding_value(f, best.busbw, "GB/s");
-	finding_expect(f, ">= %.1f GB/s", x->busbw * best.scale * warn);
-}
-
-/* What there was no time for. */
-static void say_fitted(const struct story *s)
-{
-	const struct sweep_opts *o = &s->sweep;
-	struct unit_buf time, size;
-
-	if (s->fewer_from)
-		table_note(s->r,
-			   "So that all fits into %s (--within), sizes from %s on were measured "
-			   "less often than %zu times.",
-			   format_duration(&time, o->within_ns), format_size(&size, s->fewer_from),
-			   (size_t)o->iters);
-	if (s->timed_out && o->adaptive)
-		table_note(s->r, "The time was up before larger sizes could show more.");
-	else if (s->timed_out)
-		table_note(s->r, "Larger sizes had no room within %s (--within) and were left out.",
-			   format_duration(&time, o->within_ns));
-}
-
-static void judge_bandwidth(const struct story *s, const struct verdict_opts *o)
-{
-	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
-	const struct sweep_totals *sum = &s->totals;
-	struct expect x = derive(s);
-	struct unit_buf size;
-	const char *at = format_size(&size, sum->best_bytes);
-
-	finding_value(f, sum->best_busbw, "GB/s");
-	if (o->expect_gbps > 0) {
-		finding_set(f, sum->best_busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
-			    "bus bandwidth %.2f GB/s at %s, expected %.2f", sum->best_busbw, at,
-			    o->expect_gbps);
-		finding_expect(f, ">= %g GB/s", o->expect_gbps);
-	} else if (isfinite(x.busbw)) {
-		judge_against(s, f, &x, o);
-	} else if (o->expect_share > 0) {
-		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
-		finding_expect(f, "a bus bandwidth that can be derived");
-	} else {
-		finding_set(
-			f, ST_INFO,
-			"bus bandwidth up to %.2f GB/s (at %s), latency %.1f us; not judged: %s",
-			sum->best_busbw, at, sum->best_latency * 1e6, x.why);
-	}
-	fix_slow(s, f);
-	verdict_add(s->r, f);
-	say_fitted(s);
 }
 
 static void say_covers(const struct story *s)
@@ -332,7 +166,7 @@ static void judge_failure(struct story *s)
 static void judge_rows(const struct story *s, const struct verdict_opts *o)
 {
 	judge_data(s);
-	judge_bandwidth(s, o);
+	verdict_bandwidth(s, o);
 	if (o->baseline)
 		baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
 			       o->fail > 0 ? o->fail : BASELINE_FAIL);

@@ -27,6 +27,8 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e);
 /* The rank that the others wait for, where the communicator can tell. */
 void verdict_straggler(const struct story *s);
+/* How fast it was, against what was to be expected. */
+void verdict_bandwidth(const struct story *s, const struct verdict_opts *o);
 void verdict_pairs(const struct story *s, const struct verdict_opts *o);
 /* Writes what @o names, of a table that has rows. */
 int verdict_files(const struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;

@@ -35,18 +35,23 @@ static int foresee(struct sweep *s, struct coll_case *c, uint64_t bytes, double 
 	return 0;
 }
 
-/* Of the row before; and how much time there is still. */
+double within_left(const struct sweep *s)
+{
+	return ((double)s->o->within_ns - (double)(now_ns() - s->started_ns)) / 1e9;
+}
+
+/* Of the row before; and how much time there is still: on the rank that has least. */
 static int recall(struct sweep *s, struct coll_case *c, const struct sweep_row *before,
 		  struct known *ret, double *ret_left, struct err *e)
 {
 	const struct measurement *m = &before->in;
-	double known[2] = {(double)(now_ns() - s->started_ns) / 1e9, 0};
+	double known[2] = {-within_left(s), 0};
 
 	if (before->c)
 		known[1] = m->took / (double)(m->ntimes * s->o->aggregate);
 	if (sweep_agree(s->comm, known, 2, OP_MAX, e))
 		return -1;
-	*ret_left = fmax(0, (double)s->o->within_ns / 1e9 - known[0]);
+	*ret_left = fmax(0, -known[0]);
 	*ret = (struct known){before->c ? coll_bytes(c) : 0, known[1]};
 	return 0;
 }

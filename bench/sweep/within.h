@@ -11,4 +11,7 @@
 int within_iters(struct sweep *s, struct coll_case *c, uint64_t bytes,
 		 const struct sweep_row *before, uint64_t *ret, struct err *e) MUST_CHECK;
 
+/* Seconds of --within that this rank has left; below 0: it is over. */
+double within_left(const struct sweep *s);
+
 #endif

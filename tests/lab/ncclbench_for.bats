@@ -79,3 +79,24 @@ slow_half_way() { # FILE
     run ! grep -E 'WARN coll.drift|FAIL' "$out"
     grep -E '(INFO|PASS) coll.drift' "$out"
 }
+
+@test "--for: a link that goes down and comes up again is told by its stalls: how many, how long, when, between whom" {
+    local out=$BATS_TEST_TMPDIR/out code=0 again
+    lab=$("$LAB" up 2)
+    "$LAB" on "$lab" node0 -- "$BIN/ncclbench" --hosts 'node[0-1]' --rsh "$LAB rsh $lab" --for 20s -b 64K -e 1M -f 4 --json \
+        >"$out" 2>"$out.err" 3>&- &
+    run=$!
+    for again in 4 11; do
+        half_way "$out.err" $again
+        "$LAB" on "$lab" node1 -- sh -c 'ip link set eth0 down; sleep 1.5; ip link set eth0 up'
+    done
+    wait "$run" || code=$?
+    "$LAB" down "$lab"
+    lab=
+    cat "$out.err"
+    [ "$code" -eq 0 ] # a warning: it went on
+    jq -e '.findings[] | select(.check == "coll.stalls") | .status == "warn" and .value > 1 and
+        (.message | test("nothing moved.* after the start .*; between node0 [(]10.77.0.1[)] and node1 [(]10.77.0.2[)]$")) and
+        (.fix[0] | startswith("dmesg"))' "$out"
+    jq -e '.data.course.stalls | length > 0 and all(.seconds > 0.5 and .seconds < 12 and .until_s > 2)' "$out"
+}

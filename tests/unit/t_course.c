@@ -221,6 +221,62 @@ static void of_few_rows_nothing_is_said(void **state)
 	assert_int_equal(d.kind, DRIFT_UNKNOWN);
 }
 
+/* A row of @row_s whose slowest operation took @max_s, of a size that takes 10 ms. */
+static void look(struct stalls *all, struct stall_usual *u, double at_s, double row_s, double max_s,
+		 double robbed)
+{
+	const double waited[RANKS] = {0.1, 0.8};
+	const struct measurement quick = {.p50 = 0.01, .max = 0.02, .took = 0.2};
+	const struct measurement m = {
+		.p50 = 0.01, .max = max_s, .took = row_s, .robbed = robbed, .waited = waited};
+	const struct sweep_row row = {.c = usual(), .out = quick, .in = m};
+
+	stall_look(all, u, &row, at_s, row_s);
+}
+
+/* A link that is gone for a moment: in the midst of an operation, or between those that are timed;
+ * not what stays slow, a packet that was lost, or others' work. */
+static void t_stalls(void **state)
+{
+	static const struct {
+		double row_s, max_s, robbed, then_s;
+		size_t n;
+	} cases[] = {
+		{2.5, 2.0, 0, 0.5, 1},	 {2.5, 0.02, 0, 0.5, 1},  {2.5, 0.02, 0, 2.5, 0},
+		{0.9, 0.41, 0, 0.5, 0},	 {2.5, 2.0, 0.5, 0.5, 0}, {2.5, 0.02, 0.5, 0.5, 0},
+		{0.95, 0.02, 0, 0.5, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		double waited[RANKS] = {0};
+		struct stalls all = {.waited = waited};
+		struct stall_usual u = {0};
+
+		look(&all, &u, 1, 0.5, 0.02, 0);
+		look(&all, &u, 4, cases[i].row_s, cases[i].max_s, cases[i].robbed);
+		look(&all, &u, 5, cases[i].then_s, 0.02, 0);
+		assert_int_equal(all.n, cases[i].n);
+		if (cases[i].n) {
+			assert_true(all.kept[0].at_s == 4);
+			assert_true(fabs(all.kept[0].seconds - 2) < 0.02);
+		}
+	}
+}
+
+/* Who is waited for meanwhile; of two ranks each waits for the other. */
+static void t_stalls_of_a_rank(void **state)
+{
+	double waited[] = {0.2, 0.3, 1.8, 0.1}, even[] = {1, 1.1, 0.9, 1};
+	const struct stalls one = {.waited = waited, .sure_s = 3},
+			    none = {.waited = even, .sure_s = 3};
+
+	(void)state;
+	assert_int_equal(stall_whom(&one, 4), 2);
+	assert_int_equal(stall_whom(&one, 2), -1);
+	assert_int_equal(stall_whom(&none, 4), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +287,8 @@ int main(void)
 		cmocka_unit_test(what_another_program_took_is_no_drift),
 		cmocka_unit_test(fast_first_seconds_are_no_drift),
 		cmocka_unit_test(of_few_rows_nothing_is_said),
+		cmocka_unit_test(t_stalls),
+		cmocka_unit_test(t_stalls_of_a_rank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

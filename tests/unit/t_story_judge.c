@@ -139,6 +139,31 @@ static void a_burst_at_a_small_size_hides_nothing(void **state)
 	assert_int_equal(saved(small, ARRAY_LEN(small), ST_FAIL), 0);
 }
 
+/* A link that does 0.05 GB/s, behind a shaper with a bucket of 2 MB: the largest sizes tell. Nor
+ * has anybody who wants 1 GB/s got them. */
+static void what_lasts_is_judged(void **state)
+{
+	const struct told shaped[] = {{32 << 10, 2.18}, {64 << 10, 0.05}, {8 * MIB, 0.05}},
+			  growing[] = {{32 << 10, 0.5}, {MIB, 1.2}, {8 * MIB, 1.1}};
+	const struct verdict_opts vo = {.expect_gbps = 1};
+	const struct {
+		const struct told *rows;
+		enum status status;
+	} cases[] = {{shaped, ST_FAIL}, {growing, ST_PASS}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct story_opts o;
+		struct story s;
+		struct err e = {0};
+		struct report *r = told(&s, &o, "b", cases[i].rows, 3);
+
+		assert_int_equal(story_verdict(&s, &vo, &e), 0);
+		assert_int_equal(report_count(r, ST_FAIL), cases[i].status == ST_FAIL);
+		over(r);
+	}
+}
+
 /* TCP is there at once: of a saved run no less is asked than of one that runs. */
 static void a_saved_run_is_judged_as_a_live_one(void **state)
 {
@@ -288,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
+		cmocka_unit_test(what_lasts_is_judged),
 		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),
 		cmocka_unit_test(a_baseline_is_of_so_many_hosts),
 		cmocka_unit_test(a_table_without_rows_is_an_error),

@@ -1,0 +1,85 @@
+#include "bench/inspector/analyze.h"
+
+#include "bench/inspector/inspector.h"
+#include "bench/sweep/saved.h"
+#include "lib/core/interrupt.h"
+
+#include <math.h>
+
+struct found {
+	struct insp_book book;
+	saved_list saved;
+};
+
+static void keep(saved_list *all, const saved_list *l, struct arena *a)
+{
+	for (size_t i = 0; i < l->n; i++)
+		*LIST_ADD(a, all) = l->v[i];
+}
+
+static int read_stdin(struct found *f, struct arena *a, struct err *e)
+{
+	const char *head;
+	saved_list l;
+	size_t n;
+
+	if (insp_head(STDIN_FILENO, a, &head, &n, e))
+		return -1;
+	if (insp_kind(head, n) == INSP_JSON)
+		return insp_read_stream(&f->book, STDIN_FILENO, head, n, e);
+	if (saved_read_on(head, n, a, &l, e))
+		return -1;
+	keep(&f->saved, &l, a);
+	return 0;
+}
+
+static int read_path(struct found *f, const char *path, struct arena *a, struct err *e)
+{
+	bool recorded = false;
+	saved_list l;
+
+	if (streq(path, "-"))
+		return read_stdin(f, a, e);
+	if (insp_knows(path, &recorded, e))
+		return -1;
+	if (recorded)
+		return insp_read(&f->book, path, e);
+	if (insp_read_pipe(&f->book, path, a, &recorded, e) || recorded)
+		return recorded ? 0 : -1;
+	if (saved_read(path, a, &l, e))
+		return -1;
+	keep(&f->saved, &l, a);
+	return 0;
+}
+
+static void judge(const struct asked *q, const struct verdict_opts *limits, struct found *f,
+		  struct report *r)
+{
+	const struct insp_opts o = {.nic_gbps = q->nic_gbps > 0 ? q->nic_gbps : NAN,
+				    .instance = q->instance,
+				    .expect_gbps = limits->expect_gbps,
+				    .expect_share = limits->expect_share};
+
+	if (f->saved.n)
+		saved_judge(&f->saved, o.nic_gbps, q->instance, r);
+	if (f->book.lines)
+		insp_judge(&f->book, &o, r);
+}
+
+int analyze(const struct asked *q, struct arena *a, struct report *r, struct err *e)
+{
+	struct verdict_opts limits = {0};
+	struct found f = {.book.a = a};
+
+	if (q->expect && ask_expect(q->expect, &limits, e))
+		return -1;
+	for (size_t i = 0; i < q->analyze.n; i++)
+		if (read_path(&f, q->analyze.v[i], a, e) || interrupt_err(e))
+			return -1;
+	if (f.book.files && !f.book.lines && !f.saved.n) {
+		err_set(e, ERR_USAGE, "%s has no whole line of NCCL's Inspector", q->analyze.v[0]);
+		return err_hint(e, "a line is whole once NCCL wrote the next: let it run a little");
+	}
+	judge(q, &limits, &f, r);
+	return 0;
+}

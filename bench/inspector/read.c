@@ -1,0 +1,264 @@
+#include "bench/inspector/inspector.h"
+#include "bench/inspector/map.h"
+#include "lib/core/interrupt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { CHUNK = 1 << 20, HEAD = 1 << 16 }; /* a longer line is none: 64 channels traced are 20 KiB */
+
+static int refuse_prometheus(const char *path, struct err *e)
+{
+	err_set(e, ERR_USAGE,
+		"%s is of NCCL's Inspector for Prometheus: only the latest value of each, and no "
+		"history",
+		path);
+	return err_hint(e, "record with NCCL_INSPECTOR_PROM_DUMP=0, and give that folder");
+}
+
+/* As much as there is, up to @max. */
+static ssize_t read_some(int fd, char *buf, size_t max)
+{
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (n < max && got > 0) {
+		got = read(fd, buf + n, max - n);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else
+			n += got > 0 ? (size_t)got : 0;
+	}
+	return got < 0 ? -1 : (ssize_t)n;
+}
+
+int insp_head(int fd, struct arena *a, const char **ret, size_t *ret_n, struct err *e)
+{
+	char *buf = arena_alloc(a, HEAD + 1);
+	ssize_t n = read_some(fd, buf, HEAD);
+
+	if (n < 0)
+		return err_sys(e, "cannot read stdin");
+	*ret = buf;
+	*ret_n = (size_t)n;
+	return 0;
+}
+
+static int head_of(const char *path, enum insp_kind *ret, struct err *e)
+{
+	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AUTO(auto_freep) char *buf = malloc(HEAD);
+	ssize_t n;
+
+	if (fd < 0 || !buf || (n = read_some(fd, buf, HEAD)) < 0)
+		return err_sys(e, "cannot read %s", path);
+	*ret = insp_kind(buf, (size_t)n);
+	return 0;
+}
+
+int insp_knows(const char *path, bool *ret, struct err *e)
+{
+	enum insp_kind kind;
+	struct stat st;
+
+	*ret = false;
+	if (stat(path, &st))
+		return err_sys(e, "cannot read %s", path);
+	if (S_ISDIR(st.st_mode)) {
+		*ret = true;
+		return 0;
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (head_of(path, &kind, e))
+		return -1;
+	*ret = kind == INSP_JSON;
+	return kind == INSP_PROMETHEUS ? refuse_prometheus(path, e) : 0;
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+struct stream {
+	char *buf;
+	size_t n;
+	bool skips; /* up to the next line: this one is too long */
+};
+
+static void take_line(struct insp_book *b, const char *line, size_t n)
+{
+	struct insp_record r;
+	double lost;
+
+	if (n && insp_line(line, n, &r))
+		(void)insp_book_add(b, &r);
+	else if (n && insp_drops(line, n, &lost))
+		b->lost += lost;
+	else
+		b->broken += n && strspn(line, " \t\r") < n;
+}
+
+/* All lines that are whole; the rest stays in front. @end: nothing comes any more. */
+static void take_lines(struct insp_book *b, struct stream *s, bool end)
+{
+	char *at = s->buf, *stop = s->buf + s->n, *next;
+
+	while (at < stop) {
+		next = memchr(at, '\n', (size_t)(stop - at));
+		if (!next && !end)
+			break;
+		next = next ? next : stop;
+		*next = '\0';
+		if (!s->skips)
+			take_line(b, at, (size_t)(next - at));
+		s->skips = false;
+		at = next + 1;
+	}
+	s->n = at < stop ? (size_t)(stop - at) : 0;
+	memmove(s->buf, at, s->n);
+	if (s->n < CHUNK)
+		return;
+	b->broken += !s->skips;
+	s->skips = true;
+	s->n = 0;
+}
+
+int insp_read_stream(struct insp_book *b, int fd, const char *head, size_t n, struct err *e)
+{
+	AUTO(auto_freep) char *buf = malloc(CHUNK + 1);
+	struct stream s = {.buf = buf};
+	ssize_t got = 1;
+
+	if (!buf)
+		return err_sys(e, "no memory to read with");
+	memcpy(buf, head, n <= CHUNK ? n : 0);
+	s.n = n <= CHUNK ? n : 0;
+	b->files++;
+	for (; got > 0 && !interrupt_pending(); take_lines(b, &s, got <= 0))
+		if ((got = read(fd, buf + s.n, CHUNK - s.n)) > 0)
+			s.n += (size_t)got;
+		else if (got < 0 && errno == EINTR)
+			got = 1;
+	return got < 0 ? err_sys(e, "cannot read on") : 0;
+}
+
+int insp_read_pipe(struct insp_book *b, const char *path, struct arena *a, bool *ret, struct err *e)
+{
+	/* to open a pipe that nobody writes must not wait; to read what is not written yet must */
+	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *head = NULL;
+	struct stat st;
+	size_t n = 0;
+
+	*ret = false;
+	if (fd < 0 || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return 0; /* who reads files says why not */
+	if (fcntl(fd, F_SETFL, 0) || insp_head(fd, a, &head, &n, e))
+		return err_sys(e, "cannot read %s", path);
+	*ret = insp_kind(head, n) == INSP_JSON;
+	return *ret ? insp_read_stream(b, fd, head, n, e) : 0;
+}
+
+/* Of its first line, which no other process writes; 0: it is none of ours. */
+static uint64_t hash_first(int fd)
+{
+	char buf[4096];
+	ssize_t n = pread(fd, buf, sizeof(buf), 0);
+	const char *end = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
+	struct insp_record r;
+	double lost;
+	size_t len = end ? (size_t)(end - buf) : 0;
+
+	return insp_line(buf, len, &r) || insp_drops(buf, len, &lost) ? insp_hash(buf, len) : 0;
+}
+
+/* The same file in a folder that is named beside it, or a copy, perhaps of when it was shorter: its
+ * ranks would come twice to each collective. */
+static struct insp_file *find_file(struct insp_book *b, int fd)
+{
+	struct insp_file key = {.first = hash_first(fd)}, *f;
+	struct stat st;
+
+	if (!fstat(fd, &st)) {
+		key.device = st.st_dev;
+		key.number = st.st_ino;
+	}
+	for (size_t i = 0; i < b->read.n; i++) {
+		f = &b->read.v[i];
+		if ((f->device == key.device && f->number == key.number) ||
+		    (key.first && f->first == key.first))
+			return f;
+	}
+	f = LIST_ADD(b->a, &b->read);
+	*f = key;
+	return f;
+}
+
+static int read_file(struct insp_book *b, const char *path, struct err *e)
+{
+	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct insp_file *f;
+	struct stat st;
+	off_t end;
+
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(e, "cannot read %s", path);
+	f = find_file(b, fd);
+	if (f->size && (uint64_t)st.st_size <= f->size)
+		return 0;
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	if (lseek(fd, (off_t)f->size, SEEK_SET) < 0 || insp_read_stream(b, fd, "", 0, e))
+		return err_sys(e, "cannot read %s", path);
+	end = lseek(fd, 0, SEEK_CUR);
+	f->size = end > 0 ? (uint64_t)end : 0;
+	return 0;
+}
+
+/* --- a folder ----------------------------------------------------------------------------------
+ */
+
+static int read_folder(struct insp_book *b, const char *path, struct err *e)
+{
+	struct dirent **names = NULL;
+	int n = scandir(path, &names, NULL, alphasort), rc = 0;
+	bool prometheus = false;
+	size_t before = b->files;
+
+	if (n < 0)
+		return err_sys(e, "cannot read %s", path);
+	for (int i = 0; i < n; i++) {
+		const char *file = arena_printf(b->a, "%s/%s", path, names[i]->d_name);
+		enum insp_kind kind = INSP_NONE;
+		struct stat st;
+
+		free(names[i]);
+		if (rc || stat(file, &st) || !S_ISREG(st.st_mode))
+			continue;
+		rc = head_of(file, &kind, e);
+		prometheus |= kind == INSP_PROMETHEUS;
+		if (!rc && kind == INSP_JSON)
+			rc = read_file(b, file, e);
+	}
+	free(names);
+	if (rc || b->files > before)
+		return rc;
+	if (prometheus)
+		return refuse_prometheus(path, e);
+	err_set(e, ERR_USAGE, "no file in %s is of NCCL's Inspector", path);
+	return err_hint(e,
+			"NCCL 2.28 and newer: NCCL_PROFILER_PLUGIN="
+			"libnccl-profiler-inspector.so NCCL_INSPECTOR_ENABLE=1 "
+			"NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS=500 "
+			"NCCL_INSPECTOR_DUMP_DIR=%s",
+			path);
+}
+
+int insp_read(struct insp_book *b, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return err_sys(e, "cannot read %s", path);
+	return S_ISDIR(st.st_mode) ? read_folder(b, path, e) : read_file(b, path, e);
+}

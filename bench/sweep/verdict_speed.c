@@ -1,0 +1,198 @@
+/* The speed of a sweep: what lasts of it, against what the hardware should do or somebody wants. */
+#include "bench/comm/backend.h"
+#include "bench/sweep/expect.h"
+#include "bench/sweep/instances.h"
+#include "bench/sweep/table.h"
+#include "bench/sweep/verdict.h"
+#include "lib/core/units.h"
+#include "lib/report/json.h"
+
+#include <math.h>
+
+/* The type that has least; of those in no table, the first. */
+static const char *slowest_instance(const struct story *s)
+{
+	struct instance_net net, least = {.gbps = INFINITY};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		const char *type = s->ranks.v[i].instance;
+
+		if (instance_net(type, &net) && net.gbps < least.gbps) {
+			least = net;
+			found = type;
+		} else if (!found) {
+			found = type;
+		}
+	}
+	return found;
+}
+
+/* What the hardware should do, in data.expected too. */
+static struct expect derive(const struct story *s)
+{
+	struct expect_facts f = {.backend = s->backend,
+				 .coll = s->sweep.coll->name,
+				 .instance = slowest_instance(s),
+				 .ranks = (int)s->ranks.n,
+				 .hosts = (int)story_hosts(s),
+				 .nic_gbps = NAN};
+	struct expect x;
+
+	if (streq(s->backend, "tcp")) /* "4 sockets per pair of ranks, bbr" */
+		f.sockets = (unsigned)strtoul(s->transport, NULL, 10);
+	if (s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA"))
+		f.gpu = s->ranks.v[0].device;
+	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
+		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
+	if (strstr(s->transport, COMM_SHARED_GPU)) /* by turns, and over sockets */
+		x = (struct expect){.busbw = NAN, .why = COMM_SHARED_GPU};
+	else
+		expect_derive(&f, s->a, &x);
+	if (report_wants_data(s->r)) {
+		cJSON *o = json_object(report_data(s->r), "expected");
+
+		json_num(o, "busbw", x.busbw);
+		json_str(o, "why", x.why);
+		json_str(o, "instance", f.instance);
+		json_num(o, "nic_gbps", f.nic_gbps);
+	}
+	return x;
+}
+
+static void fix_slow(const struct story *s, struct finding *f)
+{
+	if (f->status != ST_FAIL && f->status != ST_WARN)
+		return;
+	if (s->ranks.n > 2)
+		finding_fix(f,
+			    "ncclbench --find-slow  # with the same --hosts: which node or link");
+	else
+		finding_fix(f, "ncclbench -b 64M -e 1G  # larger sizes reach more");
+}
+
+/*
+ * What lasts: the best of the large sizes that were measured, among them those that can be judged.
+ * A shaper's burst carries small ones alone, and so does a cache; whoever reads a table looks at
+ * its end.
+ */
+struct best {
+	double busbw;
+	double scale; /* what share of all may be asked for there; 0: none is so large */
+	uint64_t bytes;
+};
+
+static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
+
+static struct best what_lasts(const struct story *s, const struct expect *x)
+{
+	enum { LARGE = 16 }; /* this part of the largest size */
+	struct best b = {0};
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (coll_bytes(s->rows.v[i].row.c) > largest)
+			largest = coll_bytes(s->rows.v[i].row.c);
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct sweep_row *r = &s->rows.v[i].row;
+		uint64_t bytes = coll_bytes(r->c);
+		double scale = expect_share(x, bytes);
+
+		if (bytes < largest / LARGE || (b.scale > 0 && !(scale > 0)))
+			continue;
+		if (!b.bytes || busbw_of(r) > b.busbw || (scale > 0 && !(b.scale > 0)))
+			b = (struct best){busbw_of(r), scale, bytes};
+	}
+	return b;
+}
+
+/* "; small sizes had more, 2.18 GB/s at 32 KiB: ...", or "". */
+static const char *what_does_not(const struct story *s, const struct best *b)
+{
+	const double MUCH = 1.5;
+	const struct sweep_totals *sum = &s->totals;
+	struct unit_buf size;
+
+	if (sum->best_bytes >= b->bytes || !(sum->best_busbw > MUCH * b->busbw))
+		return "";
+	return arena_printf(s->a,
+			    "; %.2f GB/s at %s does not last: a burst that a shaper lets pass, or "
+			    "a cache",
+			    sum->best_busbw, format_size(&size, sum->best_bytes));
+}
+
+static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
+			  const struct verdict_opts *o, const struct best *best)
+{
+	double share = best->busbw / (x->busbw * best->scale);
+	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
+	double least =
+		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
+	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
+	struct unit_buf size;
+	const char *at = format_size(&size, best->bytes);
+
+	if (!(best->scale > 0)) {
+		finding_set(f, ST_INFO,
+			    "bus bandwidth %.2f GB/s at %s: too small a size to judge by (%s)",
+			    best->busbw, at, x->why);
+		return;
+	}
+	finding_set(f,
+		    share < fail   ? ST_FAIL
+		    : share < warn ? ST_WARN
+				   : ST_PASS,
+		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)%s", best->busbw,
+		    at, share * 100, x->always ? "always there" : "possible",
+		    best->scale < 1 ? " at that size" : "", x->why, what_does_not(s, best));
+	finding_expect(f, ">= %.1f GB/s", x->busbw * best->scale * warn);
+}
+
+/* What there was no time for. */
+static void say_fitted(const struct story *s)
+{
+	const struct sweep_opts *o = &s->sweep;
+	struct unit_buf time, size;
+
+	if (s->fewer_from)
+		table_note(s->r,
+			   "So that all fits into %s (--within), sizes from %s on were measured "
+			   "less often than %zu times.",
+			   format_duration(&time, o->within_ns), format_size(&size, s->fewer_from),
+			   (size_t)o->iters);
+	if (s->timed_out && o->adaptive)
+		table_note(s->r, "The time was up before larger sizes could show more.");
+	else if (s->timed_out)
+		table_note(s->r, "Larger sizes had no room within %s (--within) and were left out.",
+			   format_duration(&time, o->within_ns));
+}
+
+void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
+{
+	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);
+	struct expect x = derive(s);
+	struct best best = what_lasts(s, &x);
+	struct unit_buf size;
+	const char *at = format_size(&size, best.bytes);
+
+	finding_value(f, best.busbw, "GB/s");
+	if (o->expect_gbps > 0) {
+		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
+			    "bus bandwidth %.2f GB/s at %s, expected %.2f%s", best.busbw, at,
+			    o->expect_gbps, what_does_not(s, &best));
+		finding_expect(f, ">= %g GB/s", o->expect_gbps);
+	} else if (isfinite(x.busbw)) {
+		judge_against(s, f, &x, o, &best);
+	} else if (o->expect_share > 0) {
+		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
+		finding_expect(f, "a bus bandwidth that can be derived");
+	} else {
+		finding_set(f, ST_INFO,
+			    "bus bandwidth %.2f GB/s at %s, latency %.1f us; not judged: %s%s",
+			    best.busbw, at, s->totals.best_latency * 1e6, x.why,
+			    what_does_not(s, &best));
+	}
+	fix_slow(s, f);
+	verdict_add(s->r, f);
+	say_fitted(s);
+}

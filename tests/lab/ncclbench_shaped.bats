@@ -1,0 +1,30 @@
+#!/usr/bin/env bats
+# What ncclbench says of a link that a shaper holds back: what lasts leads, not the bucket's first
+# moment.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export LAB=$ROOT/scripts/lab
+    LAB_NAME=$("$LAB" up 2) || skip "no network namespaces can be made here"
+    export LAB_NAME
+}
+
+teardown_file() {
+    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+}
+
+on() { # NODE CMD...
+    local node=$1
+    shift
+    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
+}
+
+@test "a shaper's bucket carries small sizes: the sentence is led by what the large ones reach" {
+    for n in 0 1; do on "$n" tc qdisc replace dev eth0 root tbf rate 400mbit burst 2m latency 100ms; done
+    run -0 --separate-stderr on 0 "$BIN/ncclbench" --hosts 'node[0-1]' --rsh "$LAB rsh $LAB_NAME" -b 1K -e 4M --json
+    jq -c '.findings[] | select(.check == "coll.bandwidth")' <<<"$output"
+    # a row of the table has more than the link can do, and the verdict has not
+    jq -e 'any(.data.results[]; .busbw > 0.15) and any(.findings[]; .check == "coll.bandwidth" and .value < 0.06 and
+        (.message | test("^bus bandwidth 0.0[0-9] GB/s at ") and test("; [0-9.]+ GB/s at [0-9]+ KiB does not last")))' <<<"$output"
+}
