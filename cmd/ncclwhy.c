@@ -4,6 +4,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "probes/log/confirm.h"
+#include "probes/log/dumps.h"
 #include "probes/log/live.h"
 #include "probes/log/look.h"
 #include "probes/log/source.h"
@@ -65,6 +66,9 @@ static const char about[] =
 	"NCCL_DEBUG output, PyTorch, torchrun and accelerate, Slurm, MPI and kernel lines, from "
 	"one rank or from thousands, mixed, coloured, gigabytes long. The first cause is told from "
 	"its louder echoes, and ranks are compared.\n\n"
+	"The dumps of PyTorch's Flight Recorder (nccl_trace_rank_N, comm_traces/rank_N; pickles or "
+	"JSON) are read as well, without Python, alone or beside the logs: they say which rank "
+	"never came, which called something else, and who waits for whom.\n\n"
 	"`ncclwhy -- COMMAND` runs a command, passes its words and its exit code through "
 	"unchanged, and explains on stderr when it fails or stalls.\n\n"
 	"A cause is named by an id. Where one of our own entries states a widely known cause more "
@@ -75,6 +79,7 @@ static const char about[] =
 static const char examples[] =
 	"  ncclwhy train.log                    # what happened, and what to type\n"
 	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs and the kernel's together\n"
+	"  ncclwhy /tmp/nccl_trace_rank_* train.log   # a hang: PyTorch's dumps of all ranks\n"
 	"  torchrun train.py 2>&1 | ncclwhy     # from a pipe\n"
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
@@ -169,10 +174,13 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	const struct source_watch watch = {.stall_ns = c->stall_ns, .quiet = on_quiet, .arg = c};
 
 	if (c->wrapped) {
+		int64_t began = time(NULL);
 		int failed = source_run(w, c->wrapped, STDOUT_FILENO, STDERR_FILENO, &watch,
 					&c->child_code, e);
 
 		c->lost = failed;
+		if (c->child_code)
+			dumps_read_told(w, began);
 		return failed;
 	}
 	if (c->follow)
@@ -250,7 +258,8 @@ int main(int argc, char **argv)
 			.examples = examples,
 			.exits = exits,
 			.operand = "FILE",
-			.operand_complete = OPT_C_FILE},
+			.operand_complete = OPT_C_FILE,
+			.wraps = true},
 		.rows = rows,
 		.nrows = ARRAY_LEN(rows),
 		.cfg = &cfg,

@@ -30,7 +30,7 @@ static bool any_of(struct explanation *x, const char *const *ids)
 static bool was_ended(const struct why *w, struct explanation *x)
 {
 	static const char *const ids[] = {"SLM-001", "SLM-006", "PT-006", "PT-007", "PT-008",
-					  "PT-012",  "PT-023",	"PT-024", NULL};
+					  "PT-012",  "PT-023",	"PT-024", "PT-099", NULL};
 
 	return why_was_interrupted(w) || any_of(x, ids);
 }
@@ -204,12 +204,27 @@ static void worlds(struct why *w, struct arena *a, struct explanation *x)
 		c->weight = are == WORLDS_UNSURE ? ALONE : 0;
 }
 
+/* The coordinator knows who did not come. */
+static void late_tasks(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "JAX-001");
+	const char *late = tasks_text(&w->tasks, a);
+
+	if (c && late && !c->because)
+		c->because =
+			arena_printf(a,
+				     "%s of the job did not come: look at their logs, or whether "
+				     "they were started",
+				     late);
+}
+
 void absent(struct why *w, struct arena *a, struct explanation *x)
 {
 	bool ended = was_ended(w, x);
 	bool is_explained;
 
 	numbers(w, a, x);
+	late_tasks(w, a, x);
 	is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
 	worlds(w, a, x);
 	local_meeting(w, a, x, is_explained);

@@ -2,6 +2,8 @@
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
+#include "probes/log/astray.h"
+#include "probes/log/loner.h"
 
 /* Two processes that differ in the text at @off; both must have said something. */
 static bool differ(const struct actors *t, size_t off, const struct actor **ret_a,
@@ -138,8 +140,8 @@ static bool lacks_reason(struct explanation *x)
 static void doubtful_interfaces(struct why *w, struct explanation *x)
 {
 	static const char *const all[] = {"IF-004", "IF-005", "IF-006", "IF-008", "IF-020", NULL};
-	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01",
-					      "PT-006", "PT-012",  "PT-023",  NULL};
+	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01", "PT-006",
+					      "PT-012", "PT-023",  "PT-099",  NULL};
 	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
 
 	if (far)
@@ -192,17 +194,17 @@ static void link_down(struct explanation *x)
 /* A file that is not there, in the line after the one that wanted to remove it. */
 static void removed_twice(struct explanation *x)
 {
-	enum { NEAR = 3 /* lines, with their carets */ };
+	enum { NEAR = 3 /* lines, with their carets */, OF_TREE = 14 /* rmtree's own frames */ };
 	const struct cause *gone = explain_find(x, "DAT-001");
 	struct cause *c = explain_find(x, "DAT-005");
 
 	for (size_t i = 0; c && gone && i < c->record->events.n; i++) {
 		const struct log_event *e = &c->record->events.v[i];
+		uint64_t near = strstr(e->text, "rmtree(") ? OF_TREE : NEAR;
 
 		if (e->file == gone->first->file && gone->first->line > e->line &&
-		    gone->first->line - e->line <= NEAR)
-			explain_raise(c, 84,
-				      "the line before the error is the one that removes it");
+		    gone->first->line - e->line <= near)
+			explain_raise(c, 84, "the error came from the call that removes it");
 	}
 }
 
@@ -376,4 +378,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	docker(w, x);
 	meeting(w, a, x);
 	waits(w, a, x);
+	loner(w, a, x);
+	astray(w, a, x);
 }

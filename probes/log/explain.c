@@ -1,5 +1,6 @@
 #include "probes/log/explain.h"
 
+#include "probes/log/dumps.h"
 #include "probes/log/extract.h"
 #include "probes/log/kin.h"
 
@@ -302,10 +303,16 @@ static void fill_list(const struct filling *f, const char *list, bool is_shell, 
 static void extract_any(const struct why *w, const struct cause *c, struct extract *ret)
 {
 	*ret = (struct extract){0};
+	if (c->first && !c->record->events.n) /* a comparison shows it: another's line */
+		endpoint_of(w, c->first, ret);
 	for (size_t i = 0; c->first && i < c->record->events.n; i++) {
 		struct extract e;
 
 		endpoint_of(w, &c->record->events.v[i], &e);
+		if (!*e.name)
+			memcpy(e.name, ret->name, sizeof(e.name));
+		else if (!*ret->name)
+			memcpy(ret->name, e.name, sizeof(e.name));
 		if (*e.addr || !i)
 			*ret = e;
 		if (*e.addr)
@@ -388,4 +395,5 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 		say_frame(a, c);
 		word(w, a, c);
 	}
+	dumps_explain(w, a, ret);
 }

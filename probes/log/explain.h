@@ -29,6 +29,7 @@ struct cause {
 	str_list causes, confirm, fix;
 	unsigned port;	       /* that its line names; 0: none */
 	const char *seen_here; /* by confirm(); NULL: it was not asked */
+	const char *seen;      /* where, if it is no line; NULL: by comparing the ranks */
 };
 
 struct explanation {
@@ -39,6 +40,7 @@ struct explanation {
 	bool has_first;
 	struct log_who first;
 	const char *first_how;
+	struct flight_verdict *flight; /* what dumps show; NULL: there are none */
 };
 
 /* May be called at any time, also while more is to come. All lives in @a. */

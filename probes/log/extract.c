@@ -92,6 +92,15 @@ static void named_endpoint(const char *line, struct extract *x)
 	}
 }
 
+/* A terminal broke the line behind the address. */
+static bool is_cut(const char *p, const char *end)
+{
+	char text[64];
+	union addr a;
+
+	return !*end && keep(text, sizeof(text), p, (size_t)(end - p)) && !addr_parse(text, &a);
+}
+
 /* What torch's store was asked for: "(10.0.0.1, 29500)", "to host fd00::1:29500". */
 static bool plain_endpoint(const char *line, struct extract *x)
 {
@@ -100,7 +109,10 @@ static bool plain_endpoint(const char *line, struct extract *x)
 	} all[] = {{"network address of (", ", "},
 		   {"network addresses of (", ", "},
 		   {"trying to connect to (", ", "},
-		   {"validate to host ", ":"}};
+		   {"validate to host ", ":"},
+		   {"init_method=tcp://", ":"},
+		   {"MASTER_ADDR=", ""},
+		   {"master_addr=", ""}};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		const char *p = strstr(line, all[i].before), *end;
@@ -109,9 +121,9 @@ static bool plain_endpoint(const char *line, struct extract *x)
 		if (!p)
 			continue;
 		p += strlen(all[i].before);
-		n = strcspn(p, ",) ");
+		n = strcspn(p, ",) '\"");
 		end = *all[i].between == ':' ? memrchr(p, ':', n) : p + n;
-		if (!end || !starts_with(end, all[i].between) ||
+		if (!end || !(starts_with(end, all[i].between) || is_cut(p, end)) ||
 		    !keep(x->addr, sizeof(x->addr), p, (size_t)(end - p)))
 			continue;
 		(void)port_after(end, x->port);
@@ -156,7 +168,8 @@ static void unresolved(const char *line, struct extract *x)
 					     "host address for ", "UnknownHostException: ",
 					     "getaddrinfo for ",  "addresses of (",
 					     "resolve host: ",	  "unknown host ",
-					     "Unknown host ",	  "lookup "};
+					     "Unknown host ",	  "lookup ",
+					     "can't resolve '"};
 
 	for (size_t i = 0; i < ARRAY_LEN(before) && !*x->name; i++) {
 		const char *p = strstr(line, before[i]);
@@ -168,7 +181,7 @@ static void unresolved(const char *line, struct extract *x)
 		p += *p == '"' || *p == '\'';
 		n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
 		n -= n && p[n - 1] == '.';
-		if (n && isalnum((unsigned char)*p) && strspn(p, "0123456789.") < n)
+		if (n && (isalnum((unsigned char)*p) || *p == '_') && strspn(p, "0123456789.") < n)
 			(void)keep(x->name, sizeof(x->name), p, n);
 	}
 }

@@ -1,5 +1,8 @@
 /* What a line says about the process that wrote it, or its job, without being a failure. */
+#include "probes/flight/frame.h"
+#include "probes/log/astray.h"
 #include "probes/log/bar.h"
+#include "probes/log/dumps.h"
 #include "probes/log/hear.h"
 #include "probes/log/said.h"
 #include "probes/log/why.h"
@@ -128,6 +131,11 @@ static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 		m->one_bytes = v;
 	else if (v != m->one_bytes)
 		m->other_bytes = v;
+}
+
+static void task_late(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	tasks_hear(&w->tasks, l);
 }
 
 static void test_command(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -268,25 +276,13 @@ static void traceback(struct why *w UNUSED, struct why_stream *s, const struct l
 	*s->frame = '\0';
 }
 
-static bool is_library(const char *path, size_t n)
-{
-	static const char *const parts[] = {"/site-packages/",	  "/dist-packages/", "/lib/python",
-					    "/lib64/python",	  "<frozen ",	     "<string>",
-					    "/torch/distributed/"};
-
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (memmem(path, n, parts[i], strlen(parts[i])))
-			return true;
-	return false;
-}
-
 /* Where the program itself was: '  File "/work/train.py", line 9, in step'. */
 static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
 {
 	const char *path = said_after(l, "  File \""), *end = strchr(path, '"'), *in, *name;
 	long line;
 
-	if (!s->traceback || !end || is_library(path, (size_t)(end - path)) ||
+	if (!s->traceback || !end || frame_is_library(path, (size_t)(end - path)) ||
 	    !starts_with(end, "\", line ") || !(line = strtol(end + strlen("\", line "), NULL, 10)))
 		return;
 	in = strstr(end, ", in ");
@@ -328,8 +324,9 @@ const struct fact log_facts[] = {
 	{"will restart worker group", 100, .learn = restarted},
 	{"forcefully exiting via", FORCED_MAX, .learn = rank_forced},
 	{"<NO_OTHER_FAILURES>", 4000, .learn = rank_alone},
-	{"cannot be retrieved|network address of (|trying to connect to (|validate to host ", 4000,
-	 .learn = endpoint},
+	{"cannot be retrieved|network address of (|trying to connect to (|validate to host |"
+	 "init_method=tcp://|MASTER_ADDR=|master_addr=",
+	 4000, .learn = endpoint},
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done|"
 	 "exiting program after|training is done]|Training ended|eached max_steps|inished training|"
@@ -347,6 +344,11 @@ const struct fact log_facts[] = {
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = tried_again},
 	{": 100%|", 4000, .learn = downloaded},
+	{"/replica:0/task:", 8000, .learn = task_late},
+	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
+	 "--address|RAY_ADDRESS",
+	 1000, .learn = astray_hear_head},
+	{"cudaDriverVersion |NCCL version ", 4000, .learn = astray_hear_cuda},
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},
@@ -367,6 +369,8 @@ const struct fact log_facts[] = {
 	{"ompleted store-based barrier", 4000, .learn = barrier_over},
 	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = nodes},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
+	{" debug info to |dumping nccl trace to |preparing to dump debug info", 8000,
+	 .learn = dumps_learn},
 	{"WorkNCCL(|waitForInput|ocket Timeout|wait timeout after|CANCELLED AT |"
 	 "Traceback (most recent call last)",
 	 4000, .learn = gave_up},

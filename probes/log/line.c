@@ -24,11 +24,19 @@ static size_t escape_length(const char *s, size_t n)
 	return 2;
 }
 
-/* How many bytes are no control characters. */
+/* How many bytes are no control characters. Eight at a time where none of them is: a byte above '~'
+ * gets a highest bit by one more, and a byte below ' ' does by what it lacks of that. */
 static size_t plain_length(const char *s, size_t n)
 {
+	const uint64_t ones = UINT64_MAX / 255, high = 0x80 * ones;
 	size_t i = 0;
+	uint64_t v;
 
+	for (; i + sizeof(v) <= n; i += sizeof(v)) {
+		memcpy(&v, s + i, sizeof(v));
+		if (((v - ' ' * ones) | (v + ones)) & high)
+			break;
+	}
 	while (i < n && (unsigned char)s[i] >= ' ' && s[i] != 0x7f)
 		i++;
 	return i;
@@ -100,22 +108,36 @@ static const char *after_bar(const char *text)
 	return b.end[strspn(b.end, " ")] ? b.end : text;
 }
 
-void line_parse(const char *raw, size_t n, struct log_line *ret)
+void line_clean(const char *raw, size_t n, struct log_line *ret)
 {
 	char plain[LINE_MAX_TEXT];
-	const char *p;
 
 	ret->who = (struct log_who){.rank = -1, .local = -1};
 	ret->clock = CLOCK_KIND_NONE;
 	ret->time_ms = 0;
+	ret->body = NULL;
 	if (unwrap_json(raw, n, plain, sizeof(plain), &ret->who))
 		clean(plain, strlen(plain), ret->text);
 	else
 		clean(raw, n, ret->text);
 	drop_repeats(ret->text);
-	p = after_bar(ret->text);
-	ret->body = prefix_skip(p, ret);
+}
+
+void line_place(struct log_line *l)
+{
+	const char *p;
+
+	if (l->body)
+		return;
+	p = after_bar(l->text);
+	l->body = prefix_skip(p, l);
 	/* it says itself who speaks; else it is whoever drew the bar */
-	if (p != ret->text && ret->who.rank < 0 && !*ret->who.host && !ret->clock)
-		(void)prefix_skip(ret->text, ret);
+	if (p != l->text && l->who.rank < 0 && !*l->who.host && !l->clock)
+		(void)prefix_skip(l->text, l);
+}
+
+void line_parse(const char *raw, size_t n, struct log_line *ret)
+{
+	line_clean(raw, n, ret);
+	line_place(ret);
 }

@@ -38,6 +38,10 @@ struct log_line {
 
 /* Cuts what is longer; @n bytes without line end. Never fails. */
 void line_parse(const char *raw, size_t n, struct log_line *ret);
+/* The same in two steps, for who may not need the second: the text; then body, who and when. Done
+ * already, it costs nothing. */
+void line_clean(const char *raw, size_t n, struct log_line *ret);
+void line_place(struct log_line *l);
 
 /* Who a message says it is from: "[Rank 3]", "(rank=3, size=8"; -1: it does not. */
 int line_rank_said(const char *text);

@@ -44,43 +44,74 @@ static void store(struct explanation *x)
 	route->is_echo = true;
 }
 
-/* 172.17.0.2 and so on, which docker's bridge gives to its containers. */
-static bool is_of_bridge(const char *addr) { return starts_with(addr, "172.17.0."); }
+/* Addresses that a host, or what runs on it, has for itself alone. */
+static const struct own_net {
+	const char *prefix, *id, *what;
+} own_nets[] = {
+	{"172.17.0.", "IF-008", "docker gives such addresses to containers"},
+	{"169.254.", "IF-020", "every host has such addresses for itself"},
+	{"192.168.122.", "IF-004", "libvirt gives such addresses to its virtual machines"},
+	{"10.88.0.", "IF-004", "podman gives such addresses to containers"},
+	{"127.", "PT-004", "that is loopback, and each host finds itself there"},
+};
 
-/* Asked in vain for a store at docker's bridge, and is not known to sit there too. */
-static const struct log_event *asked_bridge(const struct why *w, const struct cause *c,
-					    struct extract *ret_to)
+static const struct own_net *own_net_of(const char *addr)
 {
-	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++) {
-		const struct log_event *e = &c->record->events.v[i];
-
-		endpoint_of(w, e, ret_to);
-		if (is_of_bridge(ret_to->addr) && !is_of_bridge(e->who.host) &&
-		    !actors_offered(&w->actors, ret_to->addr) && strstr(e->text, "timed out"))
-			return e;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(own_nets); i++)
+		if (starts_with(addr, own_nets[i].prefix))
+			return &own_nets[i];
 	return NULL;
 }
 
-/* Whoever asks from another network cannot reach a container behind docker's bridge. */
+/* Of such an address, if the line of @e, or where it names none the nearest that does, is about it.
+ */
+static const struct own_net *asked_own(const struct why *w, const struct log_event *e,
+				       struct extract *ret_to)
+{
+	const struct own_net *net;
+
+	endpoint_of(w, e, ret_to);
+	for (unsigned i = 0; !*ret_to->addr && i < w->endpoints.n; i++)
+		*ret_to = w->endpoints.v[i].said;
+	net = own_net_of(ret_to->addr);
+	if (!net || starts_with(e->who.host, net->prefix) ||
+	    actors_offered(&w->actors, ret_to->addr))
+		return NULL;
+	return net;
+}
+
+/* Speaks from an address of another network, or there are several hosts. */
+static bool is_elsewhere(const struct why *w, const struct log_event *e, const struct own_net *net)
+{
+	if (isdigit((unsigned char)*e->who.host))
+		return !starts_with(net->prefix, "172.") || !starts_with(e->who.host, "172.");
+	return w->actors.nhosts > 1 || w->nodes > 1;
+}
+
+/* Whoever asks from elsewhere cannot reach what one host has for itself. */
 static void behind_bridge(struct why *w, struct arena *a, struct explanation *x)
 {
-	struct extract to = {0};
 	const struct cause *met = explain_find(x, "PT-004");
-	const struct log_event *e = asked_bridge(w, met, &to);
+	const struct own_net *net = NULL;
+	const struct log_event *e = NULL;
+	struct extract to = {0};
 	struct cause copy, *c;
 
-	if (!e)
+	for (size_t i = 0; met && !met->is_over && i < met->record->events.n && !net; i++) {
+		e = &met->record->events.v[i];
+		net = asked_own(w, e, &to);
+	}
+	if (!net || (!is_elsewhere(w, e, net) &&
+		     (!strstr(e->text, "timed out") || !streq(net->id, "IF-008"))))
 		return;
 	copy = *met; /* the list may grow */
-	c = explain_add(w, a, x, "IF-008");
-	if (isdigit((unsigned char)*e->who.host) && !starts_with(e->who.host, "172."))
-		explain_reason(
-			c, &copy, copy.weight + BETTER,
-			arena_printf(a, "%s looked for the store at %s, and is not on that bridge",
-				     who_text(a, &e->who), to.addr));
+	c = explain_add(w, a, x, net->id);
+	if (is_elsewhere(w, e, net))
+		explain_reason(c, &copy, copy.weight + BETTER,
+			       arena_printf(a, "%s looked for the store at %s: %s",
+					    who_text(a, &e->who), to.addr, net->what));
 	else
-		explain_suspect(c, copy.weight - 1, "docker gives such addresses to containers");
+		explain_suspect(c, copy.weight - 1, net->what);
 	c->first = c->first ? c->first : e;
 }
 

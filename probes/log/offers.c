@@ -32,11 +32,15 @@ static bool is_on_every_host(const char *addr)
 	return false;
 }
 
-/* 169.254.x.y: every host has that for itself. Ports 53 and 80 there are services of the cloud. */
-static bool is_of_each_host(const struct extract *e)
+/* 169.254.x.y: every host has that for itself. Ports 53 and 80 there are services of the cloud; of
+ * a port that was made unreadable NCCL's own words say that it is none of these. */
+static bool is_of_each_host(const struct extract *e, const struct cause *c)
 {
-	return starts_with(e->addr, "169.254.") && *e->port && !streq(e->port, "53") &&
-	       !streq(e->port, "80");
+	if (!*e->port)
+		return starts_with(e->addr, "169.254.") &&
+		       (strstr(c->first->text, "ocketPollConnect") ||
+			strstr(c->first->text, "ocketStartConnect"));
+	return starts_with(e->addr, "169.254.") && !streq(e->port, "53") && !streq(e->port, "80");
 }
 
 /* Without a fabric NCCL goes over sockets: what fails on @c's interface then does not fail for want
@@ -133,12 +137,14 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 	if (!starts_with(addr, "172.") ||
 	    (iface && !streq(iface, "eth0") && !streq(iface, "docker0")))
 		return;
-	if (streq(addr,
-		  "172.17.0.1")) /* docker0's own, on every host: whoever answers is ourselves */
-		explain_raise(explain_add(w, a, x, "IF-008"), weight > SURE ? weight : SURE,
-			      because);
-	else
+	/* docker0's own, on every host: whoever answers is ourselves */
+	if (streq(addr, "172.17.0.1")) {
+		c = explain_add(w, a, x, "IF-008");
+		explain_raise(c, weight > SURE ? weight : SURE, because);
+		c->first = c->first ? c->first : failed->first;
+	} else {
 		explain_raise(explain_find(x, "IF-008"), weight, because);
+	}
 	if (starts_with(addr, "172.17.0.") && !iface && !explain_find(x, "CON-003"))
 		explain_suspect(explain_add(w, a, x, "IF-008"), failed->weight - 1,
 				"docker gives such addresses to containers");
@@ -217,7 +223,7 @@ void offers(struct why *w, struct arena *a, struct explanation *x)
 			said = arena_printf(a, "a rank could not connect to %s", e.addr);
 		else
 			said = c->because;
-		if (is_of_each_host(&e))
+		if (is_of_each_host(&e, c))
 			blame_each_host(w, a, x, i, said);
 		else if (*e.addr)
 			blame_interface(w, a, x, i, e.addr, o ? o->iface : NULL, said);

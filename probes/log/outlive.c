@@ -203,6 +203,16 @@ static bool was_caught(const struct why *w, const struct cause *c)
 	return streq(c->sig->id, "APP-001") && !is_proven(w, c);
 }
 
+/* A connection to torch's store that was lost once, and only warned of: it is made anew. Where rank
+ * 0 ended, it is said again and again, or something fails. */
+static bool is_store_blip(const struct cause *c)
+{
+	const char *text = c->first ? c->first->text : "";
+
+	return streq(c->sig->id, "PT-008") && c->record->count == 1 && strstr(text, "[W") &&
+	       strstr(text, "recvValue failed on SocketImpl(");
+}
+
 /* What is over, or was caught. */
 static void mark(struct why *w, struct explanation *x)
 {
@@ -213,6 +223,10 @@ static void mark(struct why *w, struct explanation *x)
 		if (!c->is_over && is_fallback(w, c)) {
 			c->is_over = true;
 			c->because = "NCCL went on without it";
+		}
+		if (!c->is_over && is_store_blip(c)) {
+			c->is_over = true;
+			c->because = "said once, as a warning: a connection is made anew";
 		}
 		if (!c->is_over && all_came(w, c)) {
 			c->is_over = true;

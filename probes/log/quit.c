@@ -90,7 +90,7 @@ static bool is_after(const struct log_event *e, const struct log_event *end)
 static bool is_meeting(const char *id)
 {
 	static const char *const all[] = {"CON-",   "IF-",    "PT-001", "PT-004", "PT-012",
-					  "PT-013", "PT-023", "PT-030", NULL};
+					  "PT-013", "PT-023", "PT-030", "PT-099", NULL};
 
 	for (size_t i = 0; all[i]; i++)
 		if (starts_with(id, all[i]))

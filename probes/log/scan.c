@@ -1,24 +1,29 @@
 #include "probes/log/scan.h"
 
+#include <endian.h>
 #include <limits.h>
 
 enum {
 	GRAM = 5,
+	TAIL = 4,
 	STRIDE = SCAN_MIN - GRAM + 1,
-	TABLE_BITS = 16,
+	AT_END = (8 - GRAM + STRIDE - 1) / STRIDE, /* places where no word can be read any more */
+	TABLE_BITS = 18,
 	HEAD_BITS = 13,
 	NONE = UINT16_MAX,
 };
 
 /* One of the STRIDE grams of a literal. */
 struct key {
-	uint64_t gram;
-	uint16_t offset; /* in its literal */
-	uint16_t next;	 /* of the same head */
+	uint64_t gram : 8 * GRAM, n : 16; /* of its literal */
+	uint32_t tail;			  /* the literal's last bytes: the first may be many's */
+	uint16_t offset;		  /* in its literal */
+	uint16_t next;			  /* of the same head */
 };
 
 struct scan {
-	bool is_key[1 << TABLE_BITS]; /* by hash: has a literal such a gram? */
+	/* by hash: has a literal such a gram? Bits, so that all of it stays in the first cache */
+	uint64_t is_key[(1 << TABLE_BITS) / 64];
 	uint16_t heads[1 << HEAD_BITS];
 	struct key *keys; /* STRIDE for each literal */
 	struct literal *v;
@@ -26,17 +31,45 @@ struct scan {
 	unsigned version; /* of the two tables */
 };
 
-static inline uint64_t gram_at(const char *p)
+static inline uint32_t four_at(const char *p)
 {
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return (uint64_t)(unsigned char)p[sizeof(v)] << 32 | v;
+	return le32toh(v);
+}
+
+static inline uint64_t gram_at(const char *p)
+{
+	return (uint64_t)(unsigned char)p[GRAM - 1] << 32 | four_at(p);
+}
+
+/* The same in one step, where three bytes more can be read. */
+static inline uint64_t gram_of_word(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v) & UINT64_MAX >> (64 - 8 * GRAM);
 }
 
 static inline uint64_t hash(uint64_t gram, int bits)
 {
 	return gram * 0x9e3779b97f4a7c15 >> (64 - bits);
+}
+
+static inline void mark(struct scan *s, uint64_t gram)
+{
+	uint64_t h = hash(gram, TABLE_BITS);
+
+	s->is_key[h / 64] |= UINT64_C(1) << (h % 64);
+}
+
+static inline unsigned is_marked(const uint64_t *is_key, uint64_t gram)
+{
+	uint64_t h = hash(gram, TABLE_BITS);
+
+	return is_key[h / 64] >> (h % 64) & 1;
 }
 
 /* What logs are full of: a literal's other pieces are looked for. */
@@ -62,25 +95,28 @@ static void count_grams(const char *s, size_t n, unsigned each, unsigned *counts
 static void choose_keys(struct scan *s, size_t i, const unsigned *counts)
 {
 	const struct literal *l = &s->v[i];
-	unsigned least = UINT_MAX;
+	unsigned least = UINT_MAX, common = 0, of[STRIDE] = {0};
 	size_t from = 0;
 
-	for (size_t at = 0; at + SCAN_MIN <= l->n; at++) {
-		unsigned common = 0;
+	for (size_t at = 0; at + GRAM <= l->n; at++) {
+		unsigned *gram = &of[at % STRIDE]; /* there is the one that leaves the window */
 
-		for (size_t j = at; j < at + STRIDE; j++)
-			common += counts[hash(gram_at(l->s + j), HEAD_BITS)];
-		if (common < least) {
+		common -= *gram;
+		*gram = counts[hash(gram_at(l->s + at), HEAD_BITS)];
+		common += *gram;
+		if (at + 1 >= STRIDE && common < least) {
 			least = common;
-			from = at;
+			from = at + 1 - STRIDE;
 		}
 	}
 	for (size_t j = 0; j < STRIDE; j++)
 		s->keys[i * STRIDE + j] = (struct key){.gram = gram_at(l->s + from + j),
+						       .n = (uint16_t)l->n,
+						       .tail = four_at(l->s + l->n - TAIL),
 						       .offset = (uint16_t)(from + j)};
 }
 
-struct scan *scan_new(struct arena *a, const struct literal *v, size_t n)
+struct scan *scan_new(struct arena *a, const struct literal *v, size_t n, const bool *is_left_out)
 {
 	AUTO(arena_done) struct arena tmp = {0};
 	unsigned *counts = arena_alloc(&tmp, sizeof(*counts) << HEAD_BITS);
@@ -96,7 +132,7 @@ struct scan *scan_new(struct arena *a, const struct literal *v, size_t n)
 	s->keys = arena_alloc(a, s->n * STRIDE * sizeof(*s->keys));
 	for (size_t i = 0; i < s->n; i++)
 		choose_keys(s, i, counts);
-	scan_leave_out(s, NULL);
+	scan_leave_out(s, is_left_out);
 	return s;
 }
 
@@ -111,7 +147,7 @@ void scan_leave_out(struct scan *s, const bool *is_left_out)
 
 		if (is_left_out && is_left_out[s->v[k / STRIDE].tag])
 			continue;
-		s->is_key[hash(s->keys[k].gram, TABLE_BITS)] = true;
+		mark(s, s->keys[k].gram);
 		s->keys[k].next = *head;
 		*head = (uint16_t)k;
 	}
@@ -130,22 +166,28 @@ void scan_begin(struct scan_walk *w, const struct scan *s, const char *text, siz
 }
 
 /* Finds those of the next places that may be something, without a branch on what nobody can
- * foresee. */
-static void look_ahead(struct scan_walk *w)
+ * foresee. A function of its own: within another its loop has too few registers. */
+static __attribute__((noinline)) void look_ahead(struct scan_walk *w)
 {
-	const bool *is_key = w->scan->is_key;
+	const uint64_t *is_key = w->scan->is_key;
 	const char *text = w->text + w->at;
-	size_t left = (w->n - w->at - GRAM) / STRIDE + 1;
-	unsigned n = 0, end = left < SCAN_AHEAD ? (unsigned)left : SCAN_AHEAD;
+	size_t left = w->n - w->at, most = (left - GRAM) / STRIDE + 1;
+	size_t n = 0, i = 0, end = most < SCAN_AHEAD ? most : SCAN_AHEAD, words;
 
-	for (unsigned i = 0; i < end; i++) {
+	/* up to there a whole word can be read */
+	words = left < end * STRIDE + sizeof(uint64_t) ? end - (end < AT_END ? end : AT_END) : end;
+	for (; i < words; i++) {
 		w->places[n] = (uint16_t)i;
-		n += is_key[hash(gram_at(text + (size_t)i * STRIDE), TABLE_BITS)];
+		n += is_marked(is_key, gram_of_word(text + i * STRIDE));
+	}
+	for (; i < end; i++) {
+		w->places[n] = (uint16_t)i;
+		n += is_marked(is_key, gram_at(text + i * STRIDE));
 	}
 	w->from = w->at;
-	w->at += (size_t)end * STRIDE;
+	w->at += end * STRIDE;
 	w->first = 0;
-	w->nplaces = n;
+	w->nplaces = (unsigned)n;
 }
 
 /* By other tables, from the first place on that nobody was told of. */
@@ -172,8 +214,11 @@ static bool has_place(struct scan_walk *w, size_t until)
 static bool is_there(const struct scan_walk *w, size_t at, uint64_t gram, const struct key *k,
 		     const struct literal *l)
 {
-	return k->gram == gram && k->offset <= at && l->n <= w->n - (at - k->offset) &&
-	       memcmp(w->text + at - k->offset, l->s, l->n) == 0;
+	size_t from = at - k->offset;
+
+	return k->gram == gram && k->offset <= at && k->n <= w->n - from &&
+	       four_at(w->text + from + k->n - TAIL) == k->tail &&
+	       memcmp(w->text + from, l->s, k->n) == 0;
 }
 
 bool scan_next(struct scan_walk *w, size_t until, struct scan_hit *ret)

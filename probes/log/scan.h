@@ -15,18 +15,18 @@ struct scan;
 enum { SCAN_MIN = 6, SCAN_MAX = 32766 /* literals */ };
 struct literal {
 	const char *s;
-	size_t n;
+	uint32_t n;
 	unsigned tag;
 };
 
 /* All of it lives in @a. A literal that is too short, or one too many, is never found:
- * scan_count() says how many are looked for. */
-struct scan *scan_new(struct arena *a, const struct literal *v, size_t n);
+ * scan_count() says how many are looked for. @is_left_out: as of scan_leave_out(). */
+struct scan *scan_new(struct arena *a, const struct literal *v, size_t n, const bool *is_left_out);
 
 size_t scan_count(const struct scan *s);
 
-/* From now on the literals of those tags are not found, and all others are. In the middle of a
- * text after scan_next() said that there are no more. */
+/* From now on the literals of those tags are not found (NULL: none), and all others are. In the
+ * middle of a text after scan_next() said that there are no more. */
 void scan_leave_out(struct scan *s, const bool *is_left_out);
 
 enum { SCAN_AHEAD = 1024 /* places that are looked at together */ };

@@ -3,6 +3,8 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "probes/flight/flight.h"
+#include "probes/log/dumps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,20 +112,44 @@ static bool readable(int fd)
 	return false;
 }
 
-int source_read(struct why *w, const char *path, struct err *e)
+/* All lines of a source that begins with @head; of 0 bytes: it ended at once. */
+static int read_log(struct why *w, int fd, const char *path, const char *head, ssize_t n,
+		    struct err *e)
 {
-	bool is_stdin = streq(path, "-");
-	AUTO_CLOSE int own = is_stdin ? -1 : open_file(path, e);
-	int fd = is_stdin ? STDIN_FILENO : own, got = 1;
+	size_t known = n > 0 ? (size_t)n : 0;
+	const char *by = unpacker_by(head, known);
 	struct why_stream s;
+	int got = n != 0;
 
-	if (fd < 0)
-		return -1;
-	why_open(&s, w, is_stdin ? "stdin" : path);
+	if (by)
+		return refuse_packed(path, by, e);
+	why_open(&s, w, streq(path, "-") ? "stdin" : path);
+	why_feed(&s, head, known);
 	while (got > 0 && readable(fd))
 		got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
+}
+
+int source_read(struct why *w, const char *path, struct err *e)
+{
+	bool is_stdin = streq(path, "-");
+	AUTO_CLOSE int own = is_stdin ? -1 : open_file(path, e);
+	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
+	int fd = is_stdin ? STDIN_FILENO : own;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -1;
+	if (!head)
+		return err_set(e, ERR_SYS, "no memory to read %s", is_stdin ? "stdin" : path);
+	if (readable(fd))
+		n = read(fd, head, FLIGHT_HEAD);
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return err_sys(e, "reading %s", is_stdin ? "stdin" : path);
+	if (n > 0 && dumps_begin(head, (size_t)n))
+		return dumps_read(w, fd, is_stdin ? "stdin" : path, head, (size_t)n, e);
+	return read_log(w, fd, path, head, n, e);
 }
 
 /* --- a file that grows ------------------------------------------------------------ */

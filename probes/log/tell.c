@@ -2,6 +2,7 @@
 
 #include "lib/core/units.h"
 #include "lib/report/json.h"
+#include "probes/log/dumps.h"
 
 enum { SHOWN = 6 /* causes that people are shown; the JSON has all */ };
 
@@ -29,7 +30,7 @@ static bool is_elsewhere(const struct log_event *e, const struct log_event *than
 static const char *place(const struct why *w, const struct cause *c, struct arena *a)
 {
 	if (!c->first)
-		return "seen by comparing the ranks";
+		return c->seen ? c->seen : "seen by comparing the ranks";
 	return arena_printf(a, "line %llu of %s%s", (unsigned long long)c->first->line,
 			    w->files.v[c->first->file], times(a, c));
 }
@@ -138,6 +139,7 @@ static void data(const struct why *w, const struct explanation *x, cJSON *o)
 	json_num(log, "bytes", (double)w->bytes);
 	json_num(log, "processes", (double)w->actors.v.n);
 	list(log, "compared", &x->notes);
+	dumps_data(w, x, o);
 	if (!x->has_first)
 		return;
 	first = json_object(o, "first");
@@ -193,23 +195,24 @@ static void collect_more(struct finding *f)
 	finding_fix(f, "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p   # on every "
 		       "host, then run again");
 	finding_fix(f, "export TORCH_DISTRIBUTED_DEBUG=INFO TORCH_NCCL_TRACE_BUFFER_SIZE=20000 "
-		       "TORCH_NCCL_DUMP_ON_TIMEOUT=1");
-	finding_fix(f, "dmesg -T | grep -E 'Xid|oom|AER|mlx5'   # on every host");
-	finding_fix(f, "ncclwhy /tmp/nccl.* train.log dmesg.*   # all of it together");
+		       "TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
+		       "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=/tmp/nccl_trace_rank_");
+	finding_fix(f, "sudo dmesg -T | grep -E 'Xid|oom|AER|mlx5'   # on every host");
+	finding_fix(f, "ncclwhy /tmp/nccl* train.log dmesg.*   # all of it together");
 }
 
 static void nothing(const struct why *w, const struct explanation *x, struct report *r)
 {
 	struct finding *f = report_find(r, "log.cause", "unknown");
 
-	if (!w->bytes) {
+	if (!w->bytes && !dumps_covered(x, report_arena(r))) {
 		finding_set(f, ST_SKIP, "there was nothing to read");
 	} else {
 		finding_set(f, ST_INFO,
 			    x->in_trouble ? "something failed, but nothing here says why for sure"
-					  : "no failure that we know in %llu lines; that is no "
+					  : "no failure that we know in %llu line%s; that is no "
 					    "proof of health",
-			    (unsigned long long)w->lines);
+			    (unsigned long long)w->lines, w->lines == 1 ? "" : "s");
 		collect_more(f);
 	}
 	report_add(r, f);
@@ -217,6 +220,8 @@ static void nothing(const struct why *w, const struct explanation *x, struct rep
 
 void tell(const struct why *w, const struct explanation *x, struct report *r)
 {
+	const char *dumps = dumps_covered(x, report_arena(r));
+
 	if (report_wants_data(r))
 		data(w, x, report_data(r));
 	for (size_t i = 0; i < x->causes.n && i < SHOWN; i++) {
@@ -224,10 +229,15 @@ void tell(const struct why *w, const struct explanation *x, struct report *r)
 		if (i == 0)
 			story(w, x, r);
 	}
-	if (!x->causes.n || !is_confident(&x->causes.v[0]))
+	dumps_healthy(x, r);
+	if ((!x->causes.n || !is_confident(&x->causes.v[0])) && !(dumps && !w->bytes))
 		nothing(w, x, r);
-	report_covers(r, "%llu line%s of %zu log%s", (unsigned long long)w->lines,
-		      w->lines == 1 ? "" : "s", w->files.n, w->files.n == 1 ? "" : "s");
+	if (dumps && !w->bytes)
+		report_covers(r, "%s", dumps);
+	else
+		report_covers(r, "%llu line%s of %zu log%s%s%s", (unsigned long long)w->lines,
+			      w->lines == 1 ? "" : "s", w->files.n, w->files.n == 1 ? "" : "s",
+			      dumps ? ", and " : "", dumps ? dumps : "");
 }
 
 const char *tell_briefly(const struct why *w, const struct explanation *x, struct arena *a)

@@ -125,18 +125,52 @@ static void waiting(struct why *w, struct arena *a, struct explanation *x)
 		explain_find(x, "PT-006")->because = said;
 }
 
+/* About as long as ranks wait: ten minutes, and so on. */
+static bool is_a_limit(long s)
+{
+	static const long usual_s[] = {600, 900, 1200, 1800, 3600, 5400, 7200, 10800};
+
+	for (size_t i = 0; i < ARRAY_LEN(usual_s); i++)
+		if (s > usual_s[i] - usual_s[i] / 20 && s <= usual_s[i] + 30)
+			return true;
+	return false;
+}
+
+/* A traceback began in the middle of it, and the log ends before the error's own line. */
+static void cut_off(struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "DAT-004");
+
+	if (!c || !is_a_limit(w->preparation_s) || x->in_trouble || why_was_interrupted(w))
+		return;
+	for (size_t i = 0; i < x->causes.n; i++)
+		if (x->causes.v[i].weight >= CONFIDENT && !x->causes.v[i].is_over)
+			return;
+	explain_suspect(c, PERHAPS,
+			arena_printf(a,
+				     "'%s' stood at %d %% after %ld minutes, about as long as "
+				     "ranks wait, when another rank's traceback came",
+				     w->preparation, w->preparation_percent,
+				     (w->preparation_s + 30) / 60));
+}
+
 /* One rank works for longer than the others are told to wait. */
 static void preparing(struct why *w, struct arena *a, struct explanation *x)
 {
-	static const char *const ended[] = {"PT-006", "PT-012", "PT-023", "PT-024", "SLM-004"};
+	static const char *const ended[] = {"PT-006", "PT-012", "PT-023",
+					    "PT-099", "PT-024", "SLM-004"};
 	const char *seen_as = NULL, *said;
 	bool gave_up;
 
 	for (size_t i = ARRAY_LEN(ended); i--;)
 		if (explain_find(x, ended[i]))
 			seen_as = ended[i];
-	if (!seen_as || w->preparation_s < PATIENCE_S || why_has_worked(w))
+	if (w->preparation_s < PATIENCE_S || why_has_worked(w))
 		return;
+	if (!seen_as) {
+		cut_off(w, a, x);
+		return;
+	}
 	gave_up = !streq(seen_as, "SLM-004");
 	said = arena_printf(a, "'%s' stood at %d %% after %ld minutes when %s", w->preparation,
 			    w->preparation_percent, w->preparation_s / 60,

@@ -1,5 +1,6 @@
 #include "probes/log/why.h"
 
+#include "probes/log/dumps.h"
 #include "probes/log/scan.h"
 
 enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
@@ -10,21 +11,28 @@ static void each_anchor(const char *anchors, unsigned tag, struct literal *out, 
 	while (*anchors) {
 		size_t len = strcspn(anchors, "|");
 
-		out[(*n)++] = (struct literal){anchors, len, tag};
+		out[(*n)++] = (struct literal){anchors, (uint32_t)len, tag};
 		anchors += len + (anchors[len] == '|');
 	}
 }
 
+static size_t count_parts(const char *anchors)
+{
+	size_t n = 1;
+
+	for (; (anchors = strchr(anchors, '|')); anchors++)
+		n++;
+	return n;
+}
+
 static size_t count_anchors(void)
 {
-	size_t n = signature_count + log_fact_count;
+	size_t n = 0;
 
 	for (size_t i = 0; i < signature_count; i++)
-		for (const char *p = signatures[i].anchors; *p; p++)
-			n += *p == '|';
+		n += count_parts(signatures[i].anchors);
 	for (size_t i = 0; i < log_fact_count; i++)
-		for (const char *p = log_facts[i].anchors; *p; p++)
-			n += *p == '|';
+		n += count_parts(log_facts[i].anchors);
 	return n;
 }
 
@@ -38,7 +46,7 @@ static struct scan *make_scan(struct why *w)
 		each_anchor(signatures[i].anchors, (unsigned)i, v, &n);
 	for (size_t i = 0; i < log_fact_count; i++)
 		each_anchor(log_facts[i].anchors, (unsigned)(signature_count + i), v, &n);
-	return scan_new(&w->a, v, n);
+	return scan_new(&w->a, v, n, w->is_retired);
 }
 
 void why_init(struct why *w)
@@ -46,13 +54,14 @@ void why_init(struct why *w)
 	*w = (struct why){0};
 	w->records = arena_alloc(&w->a, signature_count * sizeof(*w->records));
 	w->compiled = arena_alloc(&w->a, signature_count * sizeof(*w->compiled));
+	w->needs = arena_alloc(&w->a, signature_count * sizeof(struct need *));
+	w->is_read = arena_alloc(&w->a, signature_count);
 	w->is_compiled = arena_alloc(&w->a, signature_count);
 	w->is_retired = arena_alloc(&w->a, signature_count + log_fact_count);
 	w->fact_tried = arena_alloc(&w->a, log_fact_count * sizeof(*w->fact_tried));
 	w->is_retired[signature_count + log_fact_progress] = true; /* until something fails */
 	actors_init(&w->actors, &w->a);
 	w->scan = make_scan(w);
-	scan_leave_out(w->scan, w->is_retired);
 }
 
 void why_done(struct why *w)
@@ -60,6 +69,7 @@ void why_done(struct why *w)
 	for (size_t i = 0; w->is_compiled && i < signature_count; i++)
 		if (w->is_compiled[i])
 			signature_re_done(&w->compiled[i]);
+	dumps_done(w);
 	arena_done(&w->a);
 }
 

@@ -14,7 +14,10 @@
 #include "probes/log/exits.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
+#include "probes/log/tasks.h"
 #include "probes/log/worlds.h"
+
+struct flight;
 
 enum { EVENTS_KEPT = 8, EVENT_TEXT = 400, RANKS_KEPT = 64, FRAME_TEXT = 200 };
 
@@ -53,7 +56,7 @@ struct record {
 	uint64_t count;
 	uint64_t tried; /* lines that had its anchor and were looked at */
 	LIST(struct log_event) events;
-	int ranks[RANKS_KEPT]; /* the first different ones */
+	int *ranks; /* the first RANKS_KEPT different ones; NULL: none yet */
 	size_t nranks;
 	uint32_t fatigue; /* hits since tired of it */
 	/* where its latest line was: did the job go on after it? */
@@ -68,8 +71,9 @@ struct record {
 struct why {
 	struct arena a;
 	struct record *records; /* by signature */
+	struct need **needs;	/* of the expressions */
 	struct signature_re *compiled;
-	bool *is_compiled, *is_retired; /* retired also holds the facts' */
+	bool *is_read, *is_compiled, *is_retired; /* retired also holds the facts' */
 	struct scan *scan;
 	struct actors actors;
 	str_list files;
@@ -95,6 +99,13 @@ struct why {
 	struct exits exits;
 	struct endpoints endpoints;
 	struct mtus mtus;
+	struct tasks tasks;
+	char ray_head[64];     /* its address, as the nodes were told; "": not said */
+	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */
+	long cuda_of_driver;   /* 12020: the latest CUDA that it serves; 0: not said */
+	struct flight *flight; /* the dumps that were read; NULL: none */
+	bool has_dumped;       /* a log says that there are some ... */
+	str_list dumped;       /* ... and where */
 };
 
 void why_init(struct why *w);

@@ -1,4 +1,5 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
+#include "probes/log/need.h"
 #include "probes/log/scan.h"
 #include "probes/log/tested.h"
 #include "probes/log/why.h"
@@ -12,25 +13,35 @@ enum {
 	REARM_ENOUGH = 500,  /* failures after which it is counted */
 };
 
-static bool matches(struct why *w, size_t sig, const struct log_line *l)
+/* The expression is made when a line first may match it. */
+static bool matches(struct why *w, size_t sig, struct log_line *l)
 {
 	const struct signature *g = &signatures[sig];
 
+	if (!w->is_read[sig]) {
+		w->needs[sig] = need_of(&w->a, g->ere);
+		w->is_read[sig] = true;
+	}
+	if (!need_met(w->needs[sig], l->text))
+		return false;
 	if (!w->is_compiled[sig]) {
 		if (signature_compile(g, &w->compiled[sig]))
 			return false;
 		w->is_compiled[sig] = true;
 	}
+	line_place(l);
 	return signature_match(g, &w->compiled[sig], l->text, l->body);
 }
 
-static void note_rank(struct record *r, int rank)
+static void note_rank(struct arena *a, struct record *r, int rank)
 {
 	if (rank < 0 || r->nranks == RANKS_KEPT)
 		return;
 	for (size_t i = 0; i < r->nranks; i++)
 		if (r->ranks[i] == rank)
 			return;
+	if (!r->ranks)
+		r->ranks = arena_alloc(a, RANKS_KEPT * sizeof(*r->ranks));
 	r->ranks[r->nranks++] = rank;
 }
 
@@ -96,7 +107,7 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	/* after a hint too, once: a job that goes on does not hang */
 	if (signatures[sig].tier != TIER_HINT || !s->w->progress_armed)
 		why_watch_progress(s->w);
-	note_rank(r, rank);
+	note_rank(&s->w->a, r, rank);
 	if (rank >= 0)
 		r->open_ranks |= UINT64_C(1) << (rank % 64);
 	else
@@ -114,7 +125,7 @@ static bool is_tired(struct record *r, const struct signature *g)
 	return r->count >= MATCH_ENOUGH || (r->tried - r->count > MISS_ENOUGH && ++r->fatigue % 16);
 }
 
-static bool try_signature(struct why_stream *s, size_t sig, const struct log_line *l, bool *retire)
+static bool try_signature(struct why_stream *s, size_t sig, struct log_line *l, bool *retire)
 {
 	struct record *r = &s->w->records[sig];
 	const struct signature *g = &signatures[sig];
@@ -164,11 +175,12 @@ static bool is_progress(struct why_stream *s, const struct why_hits *p)
 	return p->n == 1;
 }
 
-static void try_fact(struct why_stream *s, size_t i, const struct log_line *l, bool *retire)
+static void try_fact(struct why_stream *s, size_t i, struct log_line *l, bool *retire)
 {
 	const struct fact *f = &log_facts[i];
 	struct why *w = s->w;
 
+	line_place(l);
 	if (f->hear)
 		f->hear(&w->actors, l);
 	else
@@ -204,7 +216,7 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	if (p->at[0] - start > WINDOW)
 		start = p->at[0] - WINDOW;
 	s->at = p->at[0];
-	line_parse(start, (size_t)(end - start), &l);
+	line_clean(start, (size_t)(end - start), &l);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->tags[i] >= signature_count &&
 		    p->tags[i] != signature_count + log_fact_progress)

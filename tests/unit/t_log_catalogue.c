@@ -134,6 +134,45 @@ static void texts_are_there(void **state UNUSED)
 	}
 }
 
+/* A command, or several with "; " between them, up to its remark, that is refused where who types
+ * it is not root. What stands in the file of an image is root's anyway. */
+static void check_sudo(const char *id, const char *line)
+{
+	static const char *const roots[] = {
+		"apt-get install", "dmesg -",		"firewall-cmd -", "ip link set",
+		"modprobe",	   "sysctl -w ",	"systemctl edit", "systemctl enable",
+		"systemctl start", "systemctl restart", "systemctl stop", "ufw allow",
+		"usermod -"};
+	AUTO(arena_done) struct arena a = {0};
+	const char *remark = strstr(line, "   #");
+	const char *typed =
+		arena_strndup(&a, line, remark ? (size_t)(remark - line) : strlen(line));
+
+	if (strstr(line, "# in the image"))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+		if (starts_with(typed, roots[i]) || streq(typed, "reboot"))
+			fail_msg("%s: without sudo: %s", id, line);
+	if (strstr(typed, "> /etc/"))
+		fail_msg("%s: the shell that opens that file is not root's: %s", id, line);
+}
+
+static void what_root_types_begins_with_sudo(void **state UNUSED)
+{
+	for (size_t i = 0; i < signature_count; i++) {
+		const char *const lists[] = {signatures[i].confirm, signatures[i].fix};
+
+		for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+			for (const char *p = lists[k]; *p;) {
+				AUTO(arena_done) struct arena a = {0};
+				size_t n = strcspn(p, "\n");
+
+				check_sudo(signatures[i].id, arena_strndup(&a, p, n));
+				p += n + (p[n] == '\n');
+			}
+	}
+}
+
 static void lines_fire(void **state UNUSED)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -230,6 +269,17 @@ static size_t place_of(const char *id, size_t id_n, const char *line, bool amid_
 	return SIZE_MAX;
 }
 
+static bool takes_two_lines(const char *line)
+{
+	static const char *const ids[] = {"MPI-001", "PT-076",	"PT-100",
+					  "PT-101",  "RAY-022", "IF-027"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		if (starts_with(line, ids[i]))
+			return true;
+	return false;
+}
+
 /* Each good line alone is among the first three; what says what is wrong is the first amid noise.
  */
 static void lines_explain(void **state UNUSED)
@@ -245,9 +295,8 @@ static void lines_explain(void **state UNUSED)
 		size_t id_n = (size_t)(sign - line);
 		const struct signature *g;
 
-		if (*line == '#' || sign[1] != '+' || starts_with(line, "MPI-001") ||
-		    starts_with(line, "PT-076"))
-			continue; /* those take two lines */
+		if (*line == '#' || sign[1] != '+' || takes_two_lines(line))
+			continue;
 		g = &signatures[signature_find(arena_strndup(&a, line, id_n))];
 		if (place_of(line, id_n, rest, false) > 2)
 			fail_msg("%s is not among the first of: %.60s", g->id, rest);
@@ -295,10 +344,14 @@ static void numbers_agree(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids_are_unique),    cmocka_unit_test(anchors_are_long_enough),
-		cmocka_unit_test(weights_fit_tiers), cmocka_unit_test(texts_are_there),
-		cmocka_unit_test(lines_fire),	     cmocka_unit_test(lines_explain),
+		cmocka_unit_test(ids_are_unique),
+		cmocka_unit_test(anchors_are_long_enough),
+		cmocka_unit_test(weights_fit_tiers),
+		cmocka_unit_test(texts_are_there),
+		cmocka_unit_test(lines_fire),
+		cmocka_unit_test(lines_explain),
 		cmocka_unit_test(numbers_agree),
+		cmocka_unit_test(what_root_types_begins_with_sudo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,47 @@ static void long_and_binary_lines_are_cut(void **state UNUSED)
 	assert_string_equal(l.text, "a bcd");
 }
 
+/* Wherever it stands: text is gone through in words. */
+static void control_characters_are_found_anywhere(void **state UNUSED)
+{
+	enum { SIZE = 40 };
+	char raw[SIZE], want[SIZE + 1];
+	struct log_line l;
+
+	for (int c = 0; c < 256; c++)
+		for (size_t i = 0; i < SIZE - 1; i++) {
+			bool is_plain = c >= ' ' && c != 0x7f;
+
+			if (c == '\033' || c == '\r')
+				continue;
+			memset(raw, (i & 1) ? '~' : '\xff', SIZE);
+			memset(want, (i & 1) ? '~' : '\xff', SIZE);
+			raw[i] = (char)c;
+			want[i] = is_plain ? (char)c : ' ';
+			want[SIZE] = '\0';
+			line_clean(raw, SIZE, &l);
+			assert_string_equal(l.text, want);
+		}
+}
+
+/* Who asks for the text alone gets the same later. */
+static void two_steps_are_one(void **state UNUSED)
+{
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+		struct log_line once, twice;
+
+		line_parse(prefixes[i].raw, strlen(prefixes[i].raw), &once);
+		line_clean(prefixes[i].raw, strlen(prefixes[i].raw), &twice);
+		assert_null(twice.body);
+		line_place(&twice);
+		line_place(&twice);
+		assert_string_equal(twice.text, once.text);
+		assert_int_equal(twice.body - twice.text, once.body - once.text);
+		assert_int_equal(twice.who.rank, once.who.rank);
+		assert_int_equal(twice.time_ms, once.time_ms);
+	}
+}
+
 static const struct {
 	const char *line, *addr, *port, *iface, *name;
 	enum trust trust;
@@ -320,6 +361,8 @@ int main(void)
 		cmocka_unit_test(prefixes_are_understood),
 		cmocka_unit_test(times_order),
 		cmocka_unit_test(long_and_binary_lines_are_cut),
+		cmocka_unit_test(control_characters_are_found_anywhere),
+		cmocka_unit_test(two_steps_are_one),
 		cmocka_unit_test(addresses_are_found),
 		cmocka_unit_test(templates_are_filled),
 		cmocka_unit_test(ports_follow_brackets),

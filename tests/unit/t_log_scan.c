@@ -19,7 +19,7 @@ static struct scan *scan_of(struct arena *a, const char *const *words, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct literal){words[i], strlen(words[i]), (unsigned)i};
-	s = scan_new(a, v, n);
+	s = scan_new(a, v, n, NULL);
 	assert_non_null(s);
 	return s;
 }
@@ -260,12 +260,52 @@ static void nothing_is_lost(void **state UNUSED)
 		signature_re_done(&re[i]);
 }
 
+/* A line that is found between @filler, again and again, is found there, and where it stands. */
+static void found_between(const char *filler, size_t n)
+{
+	static const char line[] = "\n[rank0]: NCCL WARN NET/Socket : no interface found\n";
+	int sig = signature_find("IF-001");
+	AUTO(why_done) struct why w = {0};
+	struct why_stream s;
+
+	assert_true(sig >= 0);
+	why_init(&w);
+	why_open(&s, &w, "bulk");
+	why_feed(&s, "a log of bytes\n", strlen("a log of bytes\n"));
+	for (int i = 0; i < 3; i++) {
+		why_feed(&s, filler, n);
+		why_feed(&s, line, sizeof(line) - 1);
+	}
+	why_close(&s);
+	assert_int_equal(w.records[sig].count, 3);
+	assert_int_equal(w.records[sig].nranks, 1);
+	assert_int_equal(w.records[sig].ranks[0], 0);
+	assert_int_equal(w.records[sig].events.v[2].line, 7);
+	assert_int_equal(w.records[sig].events.n, 3);
+}
+
+static void bulk_hides_nothing(void **state UNUSED)
+{
+	enum { MOST = (1 << 20) + 1 };
+	static const size_t sizes[] = {0, 1, 7, 8, 9, 2047, 2048, (1 << 18) - 1, 1 << 18, MOST};
+	static const char fillers[] = {'\0', '7', 'x', ' ', '[', '\xff'};
+	char *bulk = malloc(MOST);
+
+	assert_non_null(bulk);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		for (size_t c = 0; c < sizeof(fillers); c++) {
+			memset(bulk, fillers[c], MOST);
+			found_between(bulk, sizes[i]);
+		}
+	free(bulk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scan_equals_memmem), cmocka_unit_test(no_place_is_missed),
 		cmocka_unit_test(some_are_left_out),  cmocka_unit_test(short_literals_are_left_out),
-		cmocka_unit_test(nothing_is_lost),
+		cmocka_unit_test(nothing_is_lost),    cmocka_unit_test(bulk_hides_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,12 @@
+#ifndef PROBES_FLIGHT_SHAPE_H
+#define PROBES_FLIGHT_SHAPE_H
+/* Of entries.c: what an entry was called with, and where, as words that many have in common. */
+#include "probes/flight/flight.h"
+#include "probes/flight/value.h"
+
+flight_word shape_sizes(struct flight *f, const struct value *list);
+flight_word shape_types(struct flight *f, const struct value *list);
+/* Where the program itself was. */
+flight_word shape_frame(struct flight *f, const struct value *list);
+
+#endif
