@@ -80,6 +80,8 @@ struct route {
 	uint8_t type; /* RTN_UNICAST, RTN_LOCAL ... */
 	unsigned char source[16], gateway[16];
 };
+/* Somebody made it so that nothing goes there: no mere lack of a route. */
+bool netlink_forbids(const struct route *r);
 /* @oif 0 and @from NULL: as an ordinary connect would. */
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e) MUST_CHECK;
@@ -87,6 +89,7 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
  * How to take away what decides of packets from @from to @to, for a shell; NULL: it is nothing
  * to take away, or this kernel does not tell (Linux 4.13), or it is a recording.
  * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route.
+ * @from may be NULL.
  * The second: the one policy rule for these addresses, "ip rule del priority 100 to 10.0.0.2/32",
  * of which no other rule could be meant; @from: one that asks for it; NULL: one that decides before
  * an address of our own is chosen; @forbidden: they are not just without a route, so what it leads
@@ -97,6 +100,27 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 			       struct arena *a);
 const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
 			      bool forbidden, struct arena *a);
+
+/* Takes away the route of the main table that forbids @to: a blackhole, or one of its kin. */
+const char *netlink_undo_forbidding(const union addr *to, struct arena *a);
+/*
+ * Some other table decides of packets to @to before the main one, which would send them out of
+ * @oif: the rule that has the main one asked first, "ip rule add to 10.0.0.0/24 lookup main
+ * priority 99". NULL: none does, or there is no room before it. @from: NULL: before an address of
+ * our own is chosen.
+ */
+const char *netlink_prefer_main(struct netlink *nl, int oif, const union addr *from,
+				const union addr *to, struct arena *a);
+/*
+ * Policy rules by which packets with a mark are thrown away on their way to @to, and others are
+ * not: how many, at most @max. @undo: the command that takes one away.
+ */
+struct marked_rule {
+	uint32_t mark, mask;
+	const char *undo;
+};
+size_t netlink_marked_rules(struct netlink *nl, const union addr *to, struct marked_rule *ret,
+			    size_t max, struct arena *a);
 
 /* What is known of the neighbour @of behind interface @oif (RTM_GETNEIGH). */
 struct neighbour {
@@ -109,7 +133,7 @@ struct neighbour {
 int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct neighbour *ret,
 		      struct err *e) MUST_CHECK;
 
-/* --- between netlink.c, netlink_route.c and netlink_recorded.c ------------ */
+/* --- between netlink*.c ------------ */
 struct nl_msg;
 /* Sends @msg and hands over every message of its answer. @ret_status: the
  * kernel's errno, 0 for none. @ret_again: what came is incomplete. */
@@ -124,5 +148,8 @@ int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
 /* Source, gateway, interface and type of one RTM_NEWROUTE; -1 when malformed. */
 int netlink_route_fill(const struct nlmsghdr *h, struct route *ret) MUST_CHECK;
 const void *netlink_addr_bytes(const union addr *a, size_t *ret_n);
+/* netlink_route() of a packet with that mark; 0: of one without. */
+int netlink_route_marked(struct netlink *nl, const union addr *to, uint32_t mark, struct route *ret,
+			 struct err *e) MUST_CHECK;
 
 #endif

@@ -51,6 +51,13 @@ int netlink_route_fill(const struct nlmsghdr *h, struct route *ret)
 	return 0;
 }
 
+bool netlink_forbids(const struct route *r)
+{
+	return !r->reachable && r->why &&
+	       (streq(r->why, "blackhole") || streq(r->why, "unreachable") ||
+		streq(r->why, "prohibited"));
+}
+
 static int take_answer(const struct nlmsghdr *h, void *arg)
 {
 	struct route *ret = arg;
@@ -82,7 +89,8 @@ static const char *refusal(int status, bool pinned)
 	return NULL;
 }
 
-static struct nl_msg *route_request(const union addr *to, int oif, const union addr *from)
+static struct nl_msg *route_request(const union addr *to, int oif, const union addr *from,
+				    uint32_t mark)
 {
 	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family};
 	struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, 0);
@@ -95,19 +103,39 @@ static struct nl_msg *route_request(const union addr *to, int oif, const union a
 	if (m && nlmsg_append(m, &r, sizeof(r), NLMSG_ALIGNTO) == 0 &&
 	    nla_put(m, RTA_DST, (int)n, dst) == 0 &&
 	    (!src || nla_put(m, RTA_SRC, (int)from_n, src) == 0) &&
-	    (!oif || nla_put_u32(m, RTA_OIF, (uint32_t)oif) == 0))
+	    (!oif || nla_put_u32(m, RTA_OIF, (uint32_t)oif) == 0) &&
+	    (!mark || nla_put_u32(m, RTA_MARK, mark) == 0))
 		return m;
 	nlmsg_free(m);
 	return NULL;
+}
+
+static int look_up(struct netlink *nl, struct nl_msg *m, bool pinned, struct route *ret,
+		   struct err *e)
+{
+	struct route answer = {.why = "no route"};
+	bool again;
+	int status;
+
+	if (!m)
+		return err_set(e, ERR_SYS, "no memory for a netlink request");
+	if (netlink_ask(nl, m, take_answer, &answer, &status, &again, e) < 0)
+		return -1;
+	if (status) {
+		answer.why = refusal(status, pinned);
+		if (!answer.why) {
+			errno = status;
+			return err_sys(e, "the kernel would not look up a route");
+		}
+	}
+	*ret = answer;
+	return 0;
 }
 
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e)
 {
 	AUTO(msg_freep) struct nl_msg *m = NULL;
-	struct route answer = {.why = "no route"};
-	bool again;
-	int status;
 
 	if (from && from->sa.sa_family != to->sa.sa_family) {
 		*ret = (struct route){.why = "the source address is of the other family"};
@@ -117,18 +145,17 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
 		oif = (int)to->v6.sin6_scope_id;
 	if (nl->recorded)
 		return netlink_recorded_route(nl, to, oif, from, ret, e);
-	m = route_request(to, oif, from);
-	if (!m)
-		return err_set(e, ERR_SYS, "no memory for a netlink request");
-	if (netlink_ask(nl, m, take_answer, &answer, &status, &again, e) < 0)
-		return -1;
-	if (status) {
-		answer.why = refusal(status, from != NULL);
-		if (!answer.why) {
-			errno = status;
-			return err_sys(e, "the kernel would not look up a route");
-		}
-	}
-	*ret = answer;
-	return 0;
+	m = route_request(to, oif, from, 0);
+	return look_up(nl, m, from != NULL, ret, e);
+}
+
+int netlink_route_marked(struct netlink *nl, const union addr *to, uint32_t mark, struct route *ret,
+			 struct err *e)
+{
+	AUTO(msg_freep) struct nl_msg *m = NULL;
+
+	if (nl->recorded)
+		return netlink_recorded_route(nl, to, 0, NULL, ret, e);
+	m = route_request(to, 0, NULL, mark);
+	return look_up(nl, m, false, ret, e);
 }

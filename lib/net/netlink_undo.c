@@ -32,6 +32,7 @@ static const char *ip_for(int family) { return family == AF_INET6 ? "ip -6" : "i
 struct entry {
 	struct arena *a;
 	const char *undo;
+	uint32_t table; /* that it is in; 0: not known */
 };
 
 static int take_entry(const struct nlmsghdr *h, void *arg)
@@ -44,14 +45,13 @@ static int take_entry(const struct nlmsghdr *h, void *arg)
 	uint32_t table;
 	union addr net;
 
-	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0 ||
-	    !r->rtm_dst_len || !bytes_of(tb[RTA_DST], r->rtm_family) ||
+	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0)
+		return 0;
+	table = x->table = netlink_u32(tb[RTA_TABLE], r->rtm_table);
+	if (!r->rtm_dst_len || !bytes_of(tb[RTA_DST], r->rtm_family) || table == RT_TABLE_LOCAL ||
 	    !if_indextoname(netlink_u32(tb[RTA_OIF], 0), name))
 		return 0;
 	net = addr_of(r->rtm_family, bytes_of(tb[RTA_DST], r->rtm_family));
-	table = netlink_u32(tb[RTA_TABLE], r->rtm_table);
-	if (table == RT_TABLE_LOCAL)
-		return 0;
 	x->undo = arena_printf(x->a, "%s route del %s/%u dev %s", ip_for(r->rtm_family),
 			       addr_print(&net, &at), r->rtm_dst_len, name);
 	if (table != RT_TABLE_MAIN)
@@ -62,20 +62,24 @@ static int take_entry(const struct nlmsghdr *h, void *arg)
 static struct nl_msg *entry_request(const union addr *from, const union addr *to)
 {
 	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family,
-			  .rtm_flags = RTM_F_FIB_MATCH};
+			  .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE};
 	struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, 0);
-	size_t n;
-	const void *src = netlink_addr_bytes(from, &n), *dst = netlink_addr_bytes(to, &n);
+	size_t n, from_n = 0;
+	const void *src = from ? netlink_addr_bytes(from, &from_n) : NULL,
+		   *dst = netlink_addr_bytes(to, &n);
 
-	r.rtm_dst_len = r.rtm_src_len = (unsigned char)(n * 8);
+	r.rtm_dst_len = (unsigned char)(n * 8);
+	r.rtm_src_len = (unsigned char)(from_n * 8);
 	if (m && nlmsg_append(m, &r, sizeof(r), NLMSG_ALIGNTO) == 0 &&
-	    nla_put(m, RTA_DST, (int)n, dst) == 0 && nla_put(m, RTA_SRC, (int)n, src) == 0)
+	    nla_put(m, RTA_DST, (int)n, dst) == 0 &&
+	    (!src || nla_put(m, RTA_SRC, (int)n, src) == 0))
 		return m;
 	nlmsg_free(m);
 	return NULL;
 }
 
-const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
+/* What decides; empty where that is not known. */
+static struct entry find_entry(struct netlink *nl, const union addr *from, const union addr *to,
 			       struct arena *a)
 {
 	AUTO(msg_freep) struct nl_msg *m = NULL;
@@ -84,12 +88,99 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 	bool again;
 	int status;
 
-	if (nl->recorded || from->sa.sa_family != to->sa.sa_family)
-		return NULL;
+	if (nl->recorded || (from && from->sa.sa_family != to->sa.sa_family))
+		return x;
 	m = entry_request(from, to);
 	if (!m || netlink_ask(nl, m, take_entry, &x, &status, &again, &ignored) < 0)
+		return (struct entry){0};
+	return x;
+}
+
+const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
+			       struct arena *a)
+{
+	return find_entry(nl, from, to, a).undo;
+}
+
+const char *netlink_undo_forbidding(const union addr *to, struct arena *a)
+{
+	const char *ip = ip_for(to->sa.sa_family);
+	struct addr_text at;
+
+	return arena_printf(a,
+			    "%s route del $(%s route show to match %s | grep -E "
+			    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)",
+			    ip, ip, addr_print(to, &at));
+}
+
+/* ---- the main table first ---- */
+struct main_way {
+	const union addr *to;
+	int oif; /* of the entry for @to, as far as one was seen */
+	union addr net;
+	unsigned len;
+	uint32_t table, before; /* the first rule that leads to @table has this priority; 0: none */
+};
+
+static void forget_way(void *arg)
+{
+	struct main_way *x = arg;
+
+	x->len = 0;
+	x->oif = 0;
+	x->before = 0;
+}
+
+static int take_way(const struct nlmsghdr *h, void *arg)
+{
+	struct main_way *x = arg;
+	struct nlattr *tb[RTA_MAX + 1];
+	const struct rtmsg *r = nlmsg_data(h);
+	union addr net;
+
+	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0 ||
+	    r->rtm_family != x->to->sa.sa_family || r->rtm_dst_len <= x->len ||
+	    netlink_u32(tb[RTA_TABLE], r->rtm_table) != RT_TABLE_MAIN ||
+	    !bytes_of(tb[RTA_DST], r->rtm_family))
+		return 0;
+	net = addr_of(r->rtm_family, bytes_of(tb[RTA_DST], r->rtm_family));
+	if (!addr_in_subnet(x->to, &net, r->rtm_dst_len))
+		return 0;
+	x->net = net;
+	x->len = r->rtm_dst_len;
+	x->oif = (int)netlink_u32(tb[RTA_OIF], 0);
+	return 0;
+}
+
+static int take_leading(const struct nlmsghdr *h, void *arg)
+{
+	struct main_way *x = arg;
+	struct nlattr *tb[FRA_MAX + 1];
+	const struct fib_rule_hdr *r = nlmsg_data(h);
+
+	if (h->nlmsg_type != RTM_NEWRULE || netlink_attrs(h, sizeof(*r), tb, FRA_MAX) < 0 ||
+	    r->family != x->to->sa.sa_family || x->before ||
+	    netlink_u32(tb[FRA_TABLE], r->table) != x->table)
+		return 0;
+	x->before = netlink_u32(tb[FRA_PRIORITY], 0);
+	return 0;
+}
+
+const char *netlink_prefer_main(struct netlink *nl, int oif, const union addr *from,
+				const union addr *to, struct arena *a)
+{
+	struct main_way x = {.to = to, .table = find_entry(nl, from, to, a).table};
+	int family = to->sa.sa_family;
+	struct addr_text at;
+	struct err ignored;
+
+	if (!x.table || x.table == RT_TABLE_MAIN || x.table == RT_TABLE_LOCAL ||
+	    netlink_dump(nl, RTM_GETROUTE, family, take_way, forget_way, &x, &ignored) ||
+	    x.oif != oif || !oif ||
+	    netlink_dump(nl, RTM_GETRULE, family, take_leading, NULL, &x, &ignored) || x.before < 2)
 		return NULL;
-	return x.undo;
+	return arena_printf(a, "%s rule add to %s/%u lookup main priority %u", ip_for(family),
+			    addr_print(&x.net, &at), x.len, x.before - 1);
 }
 
 /* ---- the rule that leads to a table, or forbids by itself ---- */

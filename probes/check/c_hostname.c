@@ -63,6 +63,15 @@ static void judge(const struct check_input *in, const struct name_answer *got, s
 			fix_hosts(in, f);
 			return;
 		}
+		if (mine && mine->iface->kind == IFACE_CONTAINER) {
+			finding_set(f, ST_WARN,
+				    "resolves to %s, which is %s's, a network of containers: Gloo "
+				    "and torchrun tell other hosts an address that they cannot "
+				    "reach",
+				    addr_print(x, &at), mine->iface->name);
+			fix_hosts(in, f);
+			return;
+		}
 		if (!mine && addr_class(x) != ADDR_PUBLIC) {
 			finding_set(
 				f, ST_WARN,

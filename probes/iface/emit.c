@@ -1,7 +1,10 @@
 #include "probes/iface/emit.h"
 
 #include "lib/cluster/fanout.h"
+#include "lib/core/self.h"
 #include "lib/core/utf8.h"
+
+#include <sys/stat.h>
 
 static void left_out(const struct suggestion *s, struct text *out)
 {
@@ -28,27 +31,59 @@ void emit_peer_args(const str_list *peers, struct text *out)
 		text_addf(out, " --peer %s", shell_quote(out->a, peers->v[i]));
 }
 
-/* Interfaces that lead nowhere are waited for at every start of a shell, so not for long. */
-static void shell_computed(const str_list *peers, struct text *out)
+const char *emit_own_folder(struct arena *a)
 {
-	static const char guard[] = "if command -v ifprobe >/dev/null 2>&1; then\n";
+	static const char *const found[] = {"/bin", "/usr/bin", "/usr/local/bin"};
+	const char *self = self_beside(a, "ifprobe");
+	struct stat st;
 
-	text_add(out, "# Every start of a shell asks again which interface is right on this node");
-	if (!peers->n) {
-		text_addf(out, ".\n%s    eval \"$(ifprobe --suggest --quiet 2>/dev/null)\"\nfi\n",
-			  guard);
-		return;
-	}
-	text_addf(out,
-		  ":\n# one that reaches the peers or, while they do not answer, the best by "
-		  "rank.\n%s    windsock=$(ifprobe --suggest --quiet --deadline 500ms",
-		  guard);
-	emit_peer_args(peers, out);
-	text_add(out, " 2>/dev/null) || :\n"
-		      "    eval \"${windsock:-$(ifprobe --suggest --quiet 2>/dev/null)}\"\n"
-		      "    unset windsock\n"
-		      "fi\n");
+	if (!self || stat(self, &st) || (st.st_uid && st.st_uid != geteuid()))
+		return "";
+	self = arena_strndup(a, self, (size_t)(strrchr(self, '/') - self));
+	if (stat(self, &st) || (st.st_mode & S_IWOTH))
+		return "";
+	for (size_t i = 0; i < ARRAY_LEN(found); i++)
+		if (streq(self, found[i]))
+			return "";
+	return self;
 }
+
+/* Interfaces that lead nowhere are waited for at every start of a shell, so not for long. */
+static void ask_again(const str_list *peers, const char *folder, struct text *out)
+{
+	const char *in =
+		*folder ? arena_printf(out->a, "PATH=$PATH:%s; ", shell_quote(out->a, folder)) : "";
+	const char *file = shell_quote(out->a, arena_printf(out->a, "%s/ifprobe", folder));
+	const char *ask = arena_printf(out->a, "%sifprobe --suggest --quiet", in);
+
+	text_addf(
+		out, "# Every start of a shell asks again which interface is right on this node%s",
+		peers->n ? ":\n# one that reaches the peers or, while they do not answer, the best "
+			   "by rank.\n"
+			 : ".\n");
+	text_addf(out, "if command -v ifprobe >/dev/null 2>&1%s%s%s; then\n",
+		  *folder ? " || [ -x " : "", *folder ? file : "", *folder ? " ]" : "");
+	if (peers->n) {
+		text_addf(out, "    windsock=$(%s --deadline 500ms", ask);
+		emit_peer_args(peers, out);
+		text_addf(out,
+			  " 2>/dev/null) || :\n"
+			  "    eval \"${windsock:-$(%s 2>/dev/null)}\"\n"
+			  "    unset windsock\n",
+			  ask);
+	} else {
+		text_addf(out, "    eval \"$(%s 2>/dev/null)\"\n", ask);
+	}
+	text_add(out, "fi\n");
+}
+
+static void bashrc_computed(const str_list *peers, struct text *out)
+{
+	ask_again(peers, emit_own_folder(out->a), out);
+}
+
+/* For all users, and none of them runs what lies in another one's folder. */
+static void profile_computed(const str_list *peers, struct text *out) { ask_again(peers, "", out); }
 
 /* NAME=value, byte for byte: docker's env file and NCCL's conf know no quotes. */
 static void plain(const struct suggestion *s, struct text *out)
@@ -89,7 +124,7 @@ static void slurm_script_computed(const str_list *peers, struct text *out)
 	text_add(out, "#!/bin/sh\n"
 		      "# Slurm TaskProlog: what this prints becomes the task's environment.\n"
 		      "# It must never fail: a task whose prolog fails is cancelled.\n"
-		      "PATH=$PATH:/usr/local/bin:/usr/bin:/bin\n"
+		      "PATH=$PATH:" EMIT_USUAL_PATH "\n"
 		      "command -v ifprobe >/dev/null 2>&1 || exit 0\n");
 	if (peers->n) {
 		text_add(out, "# One that reaches the peers or, while they do not answer, the best "
@@ -167,7 +202,7 @@ static const struct emit_form forms[] = {
 	{.name = "bashrc",
 	 .help = "a marked block in ~/.bashrc, also read by ssh-started ranks",
 	 .render = shell,
-	 .render_computed = shell_computed,
+	 .render_computed = bashrc_computed,
 	 .is_block = true,
 	 .above_interactive = true,
 	 .user_path = "~/.bashrc",
@@ -175,7 +210,7 @@ static const struct emit_form forms[] = {
 	{.name = "profile.d",
 	 .help = "login shells of every user",
 	 .render = shell,
-	 .render_computed = shell_computed,
+	 .render_computed = profile_computed,
 	 .is_block = true,
 	 .root_path = "/etc/profile.d/windsock.sh",
 	 .then = "new login shells have it"},

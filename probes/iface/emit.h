@@ -33,6 +33,12 @@ struct emit_form {
 };
 /* Adds " --peer node1 --peer node2:4000", quoted for a shell. */
 void emit_peer_args(const str_list *peers, struct text *out);
+/* Where ~/.bashrc finds us although its PATH has not our folder: of a build that nobody installed,
+ * whose folder was put on the PATH of one shell alone. "": it needs no telling, or others could put
+ * another program there. */
+const char *emit_own_folder(struct arena *a);
+/* The PATH that a shell has that inherits none of anybody's: of a login, of a Slurm task. */
+#define EMIT_USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
 /* "suggest.form" as a failure, where @form cannot hold the interface's name; true when it can. */
 bool emit_can_say(const struct emit_form *form, const struct suggestion *s, struct report *r);
 extern const char *const emit_print_names[]; /* NULL-terminated: for --suggest=FORM */

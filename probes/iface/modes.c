@@ -2,6 +2,7 @@
 
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "probes/check/check.h"
 #include "probes/iface/fleet.h"
@@ -200,16 +201,30 @@ static int refuse(const struct request *q, const struct write_request *w, struct
 	return 0;
 }
 
-/* A computed line does nothing where shells do not find us. */
-static void look_for_us(const struct request *q)
+/* A computed line does nothing where shells do not find us; ~/.bashrc is told where we are. */
+static void look_for_us(const struct request *q, const struct write_request *w)
 {
+	const bool own = streq(w->form->name, "bashrc"); /* others run where our PATH is not */
+	const char *here = file_on_path(q->a, "ifprobe");
 	struct finding *f;
 
-	if (file_on_path(q->a, "ifprobe"))
+	if (own ? here || *emit_own_folder(q->a)
+		: file_in_path(q->a, EMIT_USUAL_PATH, "ifprobe") != NULL)
 		return;
 	f = report_find(q->r, "write.path", "ifprobe");
-	finding_set(f, ST_WARN, "is not on the PATH: until it is, the line does nothing");
-	finding_fix(f, "make install   # or write fixed values: --fixed");
+	if (own || !here) {
+		finding_set(f, ST_WARN, "is not on the PATH: until it is, the line does nothing");
+		finding_fix(f, "make install   # or write fixed values: --fixed");
+	} else {
+		finding_set(f, ST_WARN,
+			    "is %s, which is on the PATH of this shell: where %s has another one, "
+			    "what is written does nothing",
+			    here, streq(w->form->name, "profile.d") ? "a login" : "a Slurm task");
+		finding_fix(f,
+			    "sudo ln -s %s /usr/local/bin/   # on every host that has it; or write "
+			    "fixed values: --fixed",
+			    shell_quote(q->a, self_path(q->a) ?: here));
+	}
 	report_add(q->r, f);
 }
 
@@ -222,7 +237,7 @@ int mode_write(const struct request *q, const struct write_request *given, struc
 	if (!w.form->render_computed)
 		w.how = EMIT_FIXED;
 	if (!w.undo && w.how == EMIT_COMPUTED)
-		look_for_us(q);
+		look_for_us(q, &w);
 	if (w.undo || (w.how == EMIT_COMPUTED && !q->peers->n))
 		return write_apply(&w, &s, q->r, e);
 	if (read_facts(q, TO_CHOOSE, &f, e) || choose(q, &f, &s, e))

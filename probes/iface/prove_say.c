@@ -89,14 +89,14 @@ static void say_reached(struct proof *p, struct report *r, size_t cand, size_t p
 static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
 {
 	if (proof_count(p, peer, TCP_FILTERED))
-		finding_fix(f, "# open all TCP ports between the nodes: security group, firewall");
-	if (proof_count(p, peer, TCP_UNREACHABLE))
+		finding_fix(f, "open all TCP ports between the nodes: security group, firewall");
+	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
+	if (proof_count(p, peer, TCP_UNREACHABLE)) /* tells a firewall only where ping passes */
 		finding_fix(f,
 			    "sudo nft list ruleset   # here and on %s: where ping gets an answer "
 			    "and this "
 			    "does not, a firewall rejects it",
 			    p->peers[peer].given);
-	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
 }
 
 static void say_unreached(struct proof *p, struct report *r, size_t peer)
@@ -138,17 +138,41 @@ static const char *router_of(struct proof *p, const union addr *to, const struct
 	return arena_printf(p->a, "via %s ", addr_print(&at, &text));
 }
 
+/* Asked through an interface it answers whatever the routes say, and nobody else asks so. */
+static void say_forbidden(struct proof *p, struct report *r, const struct iface *chosen,
+			  const struct trial *t, size_t peer, const char *why)
+{
+	struct finding *f = report_find(r, "route.peer", p->peers[peer].given);
+
+	finding_set(f, ST_FAIL,
+		    "a route of this host forbids it (%s), though it answers what is sent through "
+		    "%s: NCCL, torch and MPI connect by route, and would fail",
+		    why, chosen->name);
+	finding_expect(f, "a route to it through %s", chosen->name);
+	finding_fix(f, "sudo %s",
+		    netlink_undo_rule(p->nl, NULL, t->to, true, p->a)
+			    ?: netlink_undo_forbidding(t->to, p->a));
+	report_add(r, f);
+}
+
 /* NCCL binds only its listening side: what it sends follows the routing table. */
 static void say_route(struct proof *p, struct report *r, const struct iface *chosen, size_t cand,
 		      size_t peer)
 {
 	const struct trial *t = trial_at(p, cand, peer);
 	const struct iface *out;
+	const char *first;
 	struct route route;
 	struct err ignored = {0};
 	struct finding *f;
 
-	if (netlink_route(p->nl, t->to, 0, NULL, &route, &ignored) || !route.reachable)
+	if (netlink_route(p->nl, t->to, 0, NULL, &route, &ignored))
+		return;
+	if (netlink_forbids(&route)) {
+		say_forbidden(p, r, chosen, t, peer, route.why);
+		return;
+	}
+	if (!route.reachable)
 		return;
 	out = inventory_by_index(p->in->inv, route.oif);
 	if (!out || out == chosen)
@@ -159,6 +183,12 @@ static void say_route(struct proof *p, struct report *r, const struct iface *cho
 		"the routing table sends to it through %s, not %s: NCCL listens on the interface "
 		"you name, but connects by route",
 		out->name, chosen->name);
+	first = netlink_prefer_main(p->nl, chosen->index, NULL, t->to, p->a);
+	if (first) { /* nobody looks at the main table before */
+		finding_fix(f, "sudo %s", first);
+		report_add(r, f);
+		return;
+	}
 	finding_fix(f, "sudo ip route replace %s %sdev %s",
 		    addr_print(t->to, &(struct addr_text){0}), router_of(p, t->to, chosen),
 		    shell_quote(p->a, chosen->name));

@@ -17,7 +17,7 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	{0, "ports", "LIST",
 	 "29500,30000-30010, nccl, slurm, ssh; without it MASTER_PORT (or 29500) and a random "
 	 "sample of the ephemeral range",
-	 OPT_STR, AT(ports)},
+	 OPT_STR, AT(ports), .words = port_names},
 	{0, "sample", "N", "how many random ephemeral ports that sample has", OPT_UINT, AT(sample),
 	 .max = 1000, .def = "3"},
 	{0, "udp", NULL, "ask with UDP instead of TCP", OPT_BOOL, AT(udp)},

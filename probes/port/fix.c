@@ -57,8 +57,13 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		finding_fix(f, "ifprobe   # on %s: is it up, and is %s its address?", host,
 			    addr_print(x->addr, &at));
 		break;
-	case CAUSE_NO_ROUTE:
 	case CAUSE_OWN_ROUTE:
+	case CAUSE_OTHER_WAY:
+		if (way->undo)
+			finding_fix(f, "sudo %s", way->undo);
+		finding_fix(f, "ip route get %s   # which route says so", addr_print(x->addr, &at));
+		break;
+	case CAUSE_NO_ROUTE:
 		finding_fix(f, "ip route get %s   # which route says so", addr_print(x->addr, &at));
 		break;
 	case CAUSE_NOT_SEEN6:
@@ -96,7 +101,6 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_LOST_ANSWER:
 	case CAUSE_OWN_ANSWER:
 	case CAUSE_THEIR_ANSWER:
-	case CAUSE_OTHER_WAY:
 	case CAUSE_NO_WAY_BACK:
 	case CAUSE_THEIR_ND:
 	case CAUSE_RESET:

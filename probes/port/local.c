@@ -17,8 +17,7 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 
 void local_done(struct local *l) { firewall_done(&l->fw); }
 
-/* Into the report, or, when somebody else makes that, what is worth a warning into @warnings. */
-static void put(struct report *r, cJSON *warnings, struct finding *f)
+void local_say(struct report *r, cJSON *warnings, struct finding *f)
 {
 	if (!warnings)
 		report_add(r, f);
@@ -65,7 +64,7 @@ static void judge_master(const struct local *l, struct report *r, cJSON *warning
 		finding_fix(f, "export MASTER_PORT=%u   # on all nodes",
 			    l->env.master < 65000 ? l->env.master + 1 : 29500);
 	}
-	put(r, warnings, f);
+	local_say(r, warnings, f);
 }
 
 /* What the kernel hands out to nobody who does not ask for it: "8080,9000-9010". Never NULL. */
@@ -108,7 +107,7 @@ static void judge_master_in_range(const struct local *l, struct report *r, cJSON
 	/* whose they are, the others stay reserved */
 	finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%s%s%u", list,
 		    *list ? "," : "", l->env.master);
-	put(r, warnings, f);
+	local_say(r, warnings, f);
 }
 
 static void judge_range(const struct local *l, struct report *r, cJSON *warnings)
@@ -137,7 +136,7 @@ static void judge_range(const struct local *l, struct report *r, cJSON *warnings
 			    "NCCL, Gloo and MPI listen on any of these: all must be open between "
 			    "nodes, not MASTER_PORT alone");
 	}
-	put(r, warnings, f);
+	local_say(r, warnings, f);
 	judge_master_in_range(l, r, warnings);
 }
 
@@ -179,6 +178,7 @@ void local_judge(const struct local *l, struct report *r)
 	local_judge_firewall(l, r);
 	judge_master(l, r, NULL);
 	judge_range(l, r, NULL);
+	local_judge_limits(l, r, NULL);
 	if (line)
 		report_remark(r, "On every other node type:  %s", line);
 }
@@ -193,6 +193,7 @@ void local_warnings(const struct local *l, struct report *r, cJSON *list)
 {
 	judge_master(l, r, list);
 	judge_range(l, r, list);
+	local_judge_limits(l, r, list);
 }
 
 static void firewall_data(const struct local *l, cJSON *data)

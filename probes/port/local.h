@@ -20,6 +20,12 @@ void local_read(struct local *l, struct facts *f, const struct port_env *env, ui
 void local_done(struct local *l);
 void local_judge(const struct local *l, struct report *r);
 void local_judge_firewall(const struct local *l, struct report *r); /* a part of it */
+/* Into the report, or, when somebody else makes that, what is worth a warning into @warnings. */
+void local_say(struct report *r, cJSON *warnings, struct finding *f);
+/* Of its kernel: queues of connections, the firewall's table of them. local_limits.c */
+void local_judge_limits(const struct local *l, struct report *r, cJSON *warnings);
+/* In words, where it drops what is new, and @ret_fix; NULL: it does not. */
+const char *local_table_is_full(const struct local *l, const char **ret_fix);
 /* What counts between hosts too, as JSON: nothing is added to @r. */
 void local_warnings(const struct local *l, struct report *r, cJSON *list);
 void local_put(struct report *r, cJSON *list, struct finding *f);
@@ -31,6 +37,13 @@ struct nft_answer local_rule(const struct local *l, bool input, bool udp, const 
  */
 size_t local_rules(const struct local *l, bool input, bool answer, const union addr *from,
 		   const union addr *to, struct nft_answer *ret, size_t max);
+/*
+ * A rule of this host's gives what it sends from @from to @to a mark (@answer: what answers a
+ * question that came the other way), and a policy rule throws away what has it. NULL: none does;
+ * else in words, and @ret_fix takes that policy rule away. local_mark.c
+ */
+const char *local_throws_away(const struct local *l, bool answer, const union addr *from,
+			      const union addr *to, const char **ret_fix);
 
 /*
  * Do this host's rules stop what IPv6 asks @peer by for its hardware address, or answers? Such

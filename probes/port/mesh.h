@@ -53,6 +53,7 @@ struct mesh_node {
 	const char *iface, *subnet; /* or NULL */
 	unsigned prefix;	    /* of @subnet; 0: not known */
 	const char *mac;	    /* of @iface, or NULL */
+	bool ecn;		    /* what it asks, it asks with ECN */
 	bool noarp;		    /* it neither asks for neighbours nor answers */
 	const char *rival;	    /* hardware address of another machine with @addr, or NULL */
 	bool leased;		    /* nobody typed @addr: a server or a router gave it */
@@ -61,6 +62,9 @@ struct mesh_node {
 	bool aside;		    /* that is another card than the one of @addr */
 	unsigned carriers;	    /* so often @iface did since it was started; 0: not known */
 	const char *unlinked;	    /* without @addr: the card that has one, and no link; or NULL */
+	const char *lacks;	    /* without @addr: what a card of it lacks, or NULL */
+	const char *waits;	    /* a bridge of its own whose @waits_port passes nothing yet */
+	const char *waits_port;	    /* or NULL, both */
 	unsigned mtu;		    /* 0: not known */
 	port_list ports;	    /* that it is asked on */
 	size_t undone;		    /* the first of mesh.undone that are from it */
@@ -107,6 +111,12 @@ struct mesh_stray {
 	const char *mac;
 	bool fixed; /* somebody entered it by hand */
 };
+/* @at has @to's address, too, at another interface of its own: what it sends there stays. */
+struct mesh_own {
+	size_t at, to;
+	const char *iface;
+	unsigned prefix;
+};
 /* What takes away, on @from, a route or rule that keeps it from @to. */
 struct mesh_undo {
 	size_t from, to;
@@ -122,6 +132,7 @@ struct mesh {
 	struct tally told; /* what ranks say of themselves: what many say alike is one finding */
 	struct host_way way;
 	LIST(struct mesh_stray) strays;
+	LIST(struct mesh_own) own;
 	LIST(struct mesh_undo) undone;
 };
 static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_t to)
@@ -152,6 +163,7 @@ const char *mesh_undo(const struct mesh *m, size_t here, size_t there);
 /* What is known of cards, netmasks and routes; and what fails because of it, said. */
 void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
 void mesh_link(struct mesh *m);
+void mesh_ecn(struct mesh *m);	/* what answers only who does not ask for ECN */
 void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
 size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n);
@@ -187,6 +199,12 @@ enum mesh_hook {
 enum { MESH_MOST_RULES = 4 };
 size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
 		  const union addr *to, cJSON **ret);
+/* What is marked here on its way out, and thrown away for that, as one of these; NULL: it is not.
+ */
+cJSON *mesh_marked_rule(const struct local *l, enum mesh_hook hook, const union addr *from,
+			const union addr *to);
+/* Its table of connections, where that is full, as one of these; NULL: it is not. */
+cJSON *mesh_full_table(const struct local *l, enum mesh_hook hook);
 /* What stops IPv6's questions, as local_stops_neighbours() says it, as one of these. */
 cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x);
 extern const char *const mesh_hooks[]; /* as in JSON */

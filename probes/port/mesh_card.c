@@ -145,7 +145,8 @@ static const char *undo(struct mesh_self *s, size_t peer)
 		return netlink_undo_rule(&s->f->nl, &mine->addr, to, is_forbidden(&x), s->a);
 	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
 		return NULL;
-	return netlink_undo_route(&s->f->nl, &mine->addr, to, s->a);
+	return netlink_prefer_main(&s->f->nl, mine->iface->index, &mine->addr, to, s->a)
+		       ?: netlink_undo_route(&s->f->nl, &mine->addr, to, s->a);
 }
 
 void mesh_put_undo(struct mesh_self *s, cJSON *line)

@@ -1,10 +1,36 @@
 /* A rank's lines of JSON, as it writes them; mesh_take.c reads them. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/port/fix.h"
 
 #include <math.h>
+
+/* 3 and 4 are AccECN's, of Linux 6.18. */
+static bool asks_for_ecn(struct mesh_self *s)
+{
+	const char *v = sysroot_line(s->a, "/proc/sys/net/ipv4/tcp_ecn");
+
+	return v && (streq(v, "1") || streq(v, "3") || streq(v, "4"));
+}
+
+/* Of the first card that has an address, and none that others may use. */
+static void put_lacks(struct mesh_self *s, cJSON *line)
+{
+	const candidate_list *all = &s->local.s.candidates;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].why && all->v[i].iface->naddrs &&
+		    (all->v[i].iface->kind == IFACE_PHYSICAL ||
+		     all->v[i].iface->kind == IFACE_VETH || all->v[i].iface->kind == IFACE_VF ||
+		     all->v[i].iface->kind == IFACE_BOND)) {
+			json_str(
+				line, "lacks",
+				arena_printf(s->a, "%s: %s", all->v[i].iface->name, all->v[i].why));
+			return;
+		}
+}
 
 static void put_node(struct mesh_self *s, cJSON *line)
 {
@@ -23,7 +49,11 @@ static void put_node(struct mesh_self *s, cJSON *line)
 		if (!(mine->flags & IFA_F_PERMANENT))
 			json_bool(line, "leased", true);
 		mesh_put_card(s, line);
+	} else {
+		put_lacks(s, line);
 	}
+	if (asks_for_ecn(s))
+		json_bool(line, "ecn", true);
 	mesh_put_flaps(s, line);
 	if (s->o->ports)
 		return;

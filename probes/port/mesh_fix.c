@@ -1,4 +1,5 @@
 /* What closes a gap between hosts: the command, and the hosts that it is to be typed on. */
+#include "lib/net/netlink.h"
 #include "probes/port/fix.h"
 #include "probes/port/mesh_judge.h"
 
@@ -80,18 +81,12 @@ static const char *ip_for(const struct mesh_node *peer)
 static const char *route_command(const struct mesh *m, enum port_cause cause,
 				 const struct mesh_node *here, const struct mesh_node *there)
 {
-	const char *ip = ip_for(there);
-	struct addr_text to;
-
 	if (cause == CAUSE_OWN_ROUTE)
-		return arena_printf(m->a,
-				    "sudo %s route del $(%s route show to match %s | grep -E "
-				    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)",
-				    ip, ip, addr_print(&there->addr, &to));
+		return arena_printf(m->a, "sudo %s", netlink_undo_forbidding(&there->addr, m->a));
 	if (cause == CAUSE_NO_ROUTE && here->iface && here->subnet && there->subnet &&
 	    streq(here->subnet, there->subnet))
-		return arena_printf(m->a, "sudo %s route replace %s dev %s", ip, here->subnet,
-				    here->iface);
+		return arena_printf(m->a, "sudo %s route replace %s dev %s", ip_for(there),
+				    here->subnet, here->iface);
 	return NULL;
 }
 
@@ -238,8 +233,9 @@ static bool advise_unseen(const struct mesh *m, const struct mesh_gap *x, enum p
 		finding_fix(f, "sudo tcpdump -ni %s arp   # on %s, while windsock runs: %s",
 			    at->iface ?: "any", at->name,
 			    x->in ? "questions that stay without answer: arp_ignore, or rules of "
-				    "arptables; none: another VLAN, or ports of the switch that "
-				    "are kept apart"
+				    "arptables; none: another VLAN, ports of the switch that are "
+				    "kept apart, or a link that came less than a minute ago "
+				    "(spanning tree: again in a minute)"
 				  : "answers that come in: rules of arptables drop them; none: "
 				    "another VLAN, or the port of the switch");
 	else if (cause == CAUSE_NOBODY || cause == CAUSE_NOBODY_THERE ||
@@ -269,6 +265,15 @@ static void fix_blind(const struct mesh *m, const struct mesh_gap *x, const str_
 	finding_fix(f, "sudo portcheck   # on %s: names the rule", mesh_names_of(m, &blind));
 }
 
+/* What is cheap to try, where all of them asked with it. */
+static void fix_ecn(const struct mesh *m, const index_list *askers, struct finding *f)
+{
+	const str_list command = {.v = (const char *[]){MESH_NO_ECN}, .n = 1};
+
+	if (mesh_with_ecn(m, askers).n == askers->n)
+		mesh_type(m, askers, &command, NULL, f);
+}
+
 void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 	      struct finding *f)
 {
@@ -291,6 +296,8 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	if (advise_unseen(m, x, cause, f))
 		return;
 	fix_blind(m, x, &peers, f);
+	if (cause == CAUSE_DROPPED)
+		fix_ecn(m, x->in ? &x->others : &x->hosts, f);
 	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers, LINE),
 		    host);
 	if (cause == CAUSE_DROPPED)

@@ -82,6 +82,30 @@ static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *r
 	return worst;
 }
 
+/* A bridge of this host's own that passes nothing yet: it waits whether its port closes a ring. */
+static bool put_waiting(struct mesh_self *s, cJSON *line)
+{
+	enum { LISTENING = 1, LEARNING = 2 };
+	const struct inventory *inv = &s->f->inv;
+
+	for (size_t i = 0; i < inv->ifaces.n; i++) {
+		const struct iface *port = &inv->ifaces.v[i],
+				   *bridge = port->master ? inventory_by_index(inv, port->master)
+							  : NULL;
+		int64_t state =
+			bridge && bridge->kind == IFACE_BRIDGE && bridge->naddrs
+				? sysroot_int(s->a, 0, "/sys/class/net/%s/brport/state", port->name)
+				: 0;
+
+		if (state != LISTENING && state != LEARNING)
+			continue;
+		json_str(line, "waits", bridge->name);
+		json_str(line, "waits_port", port->name);
+		return true;
+	}
+	return false;
+}
+
 /* Where no card is of use, one that would be but for its link. */
 static void put_unlinked(struct mesh_self *s, cJSON *line)
 {
@@ -110,6 +134,8 @@ void mesh_put_flaps(struct mesh_self *s, cJSON *line)
 		if (is_aside(s, worst))
 			json_bool(line, "aside", true);
 	}
+	if (put_waiting(s, line) && !s->local.s.iface)
+		return;
 	if (s->local.s.iface)
 		json_num(line, "carriers", (double)changes_of(s, s->local.s.iface->name));
 	else
@@ -148,6 +174,28 @@ static void say(struct mesh *m, size_t at, enum status st, const char *what, con
 		    iface, iface, x->name);
 }
 
+static void say_waiting(struct mesh *m, size_t at)
+{
+	const struct mesh_node *x = &m->nodes[at];
+	const index_list lost = mesh_lost_with(m, at);
+	bool hurts = lost.n || !x->addr.sa.sa_family;
+	struct finding *f;
+
+	if (!hurts) /* it is another bridge than the one that counts */
+		return;
+	f = mesh_say_link(m, "mesh.flap", at, &lost);
+	finding_set(f, ST_FAIL,
+		    "its bridge %s passes nothing yet: spanning tree (STP) holds its port %s back "
+		    "for 30 s, as a rule, after its link came",
+		    x->waits, x->waits_port);
+	finding_expect(f, "a port that forwards");
+	finding_fix(f,
+		    "sudo ip link set dev %s type bridge stp_state 0 && sudo bridge link set dev "
+		    "%s state 3   # on %s, where no two of its ports lead to one switch; or look "
+		    "again in half a minute",
+		    x->waits, x->waits_port, x->name);
+}
+
 static int compare(const void *a, const void *b)
 {
 	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
@@ -170,13 +218,17 @@ static unsigned usual(const struct mesh *m)
 
 void mesh_flaps(struct mesh *m)
 {
-	enum { LEAST = 10, TIMES = 5 };
+	/* two for each time that a dock was left or a laptop slept: ten of those in the weeks that
+	 * it has been up are its owner's habit; what really flaps has hundreds, and twenty soon */
+	enum { LEAST = 20, TIMES = 5 };
 	unsigned most = usual(m);
 
 	for (size_t i = 0; i < m->n; i++) {
 		const struct mesh_node *x = &m->nodes[i];
 
-		if (x->flaps) {
+		if (x->waits) {
+			say_waiting(m, i);
+		} else if (x->flaps) {
 			if (!x->aside)
 				settle(m, i);
 			say(m, i, x->aside ? ST_WARN : ST_FAIL,

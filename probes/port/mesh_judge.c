@@ -82,12 +82,23 @@ static const char *stranger(const struct mesh *m, const struct mesh_gap *x)
 			    here->subnet, m->nodes[x->of_first.v[0]].subnet);
 }
 
+/* Where everybody who asked in vain asked with it. */
+static const char *ecn(const struct mesh *m, const struct mesh_gap *x)
+{
+	const index_list *askers = x->in ? &x->others : &x->hosts;
+
+	return mesh_with_ecn(m, askers).n < askers->n
+		       ? ""
+		       : "; or something drops what asks for ECN, as it did (net.ipv4.tcp_ecn)";
+}
+
 static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause)
 {
 	if (x->stops)
 		return arena_printf(m->a, ": %s", x->stops);
 	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
-		return arena_printf(m->a, "%s%s", whose_rules(m, x, cause), stranger(m, x));
+		return arena_printf(m->a, "%s%s%s", whose_rules(m, x, cause), stranger(m, x),
+				    cause == CAUSE_DROPPED ? ecn(m, x) : "");
 	if (cause == CAUSE_NOT_SEEN6 && m->nodes[x->hosts.v[0]].rules_cut)
 		return arena_printf(m->a,
 				    "; more than %d rules of its own stop IPv6's questions, and of "

@@ -61,13 +61,19 @@ bool mesh_any_lost(const struct mesh *m, size_t x, size_t y);
 index_list mesh_lost_with(const struct mesh *m, size_t at); /* the others of whom that is so */
 /* They have found each other's card, whatever is lost besides. */
 bool mesh_have_met(const struct mesh *m, size_t x, size_t y);
+/* What is lost between the two, both ways, is explained by what is said of a host. */
+void mesh_settle(struct mesh *m, size_t x, size_t y);
 /* A finding of @at that explains all that is lost between it and @others. */
 struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
 			      const index_list *others);
 /* Three hosts or more, and all but @at are in one network. mesh_stranger.c */
 bool mesh_is_stranger(const struct mesh *m, size_t at);
 void mesh_strangers(struct mesh *m);
+void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
 void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: mesh_rival.c */
-void mesh_flaps(struct mesh *m);  /* whose link came and went meanwhile: mesh_flap.c */
+/* Those of @l that ask for ECN. mesh_ecn.c */
+index_list mesh_with_ecn(const struct mesh *m, const index_list *l);
+#define MESH_NO_ECN "sudo sysctl -w net.ipv4.tcp_ecn=2"
+void mesh_flaps(struct mesh *m); /* whose link came and went meanwhile: mesh_flap.c */
 
 #endif

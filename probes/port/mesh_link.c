@@ -51,7 +51,7 @@ bool mesh_have_met(const struct mesh *m, size_t x, size_t y)
 }
 
 /* Both ways of it are explained by what is said of one of the two. */
-static void settle(struct mesh *m, size_t x, size_t y)
+void mesh_settle(struct mesh *m, size_t x, size_t y)
 {
 	struct mesh_cell *c[] = {mesh_at(m, x, y), mesh_at(m, y, x)};
 
@@ -67,7 +67,7 @@ struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
 
 	tally_of_host(&m->told, m->nodes[at].name);
 	for (size_t i = 0; i < others->n; i++)
-		settle(m, at, others->v[i]);
+		mesh_settle(m, at, others->v[i]);
 	return f;
 }
 
@@ -109,8 +109,8 @@ static void judge_twin(struct mesh *m, size_t first, size_t at)
 	here = mesh_lost_with(m, at);
 	f = mesh_say_link(m, "mesh.mac", at, &here);
 	for (size_t i = 0; i < m->n; i++) { /* bulk that stalls halfway is of it, too */
-		settle(m, first, i);
-		settle(m, at, i);
+		mesh_settle(m, first, i);
+		mesh_settle(m, at, i);
 	}
 	finding_set(f, ST_FAIL,
 		    "its card %s has the hardware address of %s, %s: what is sent to the one "
@@ -285,6 +285,7 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 {
 	const cJSON *strays = json_get(line, "strays"), *undo = json_get(line, "undo");
 
+	mesh_take_own(m, line, me, nodes, n);
 	for (const cJSON *i = strays ? strays->child : NULL; i; i = i->next) {
 		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
 		const char *mac = mesh_copied(m, i, "mac");

@@ -20,13 +20,16 @@ static const char *name(const struct mesh *m, size_t at)
 	return at < m->n ? m->nodes[at].name : "each";
 }
 
-static struct finding *say(struct mesh *m, const char *check, size_t at)
+/* @ecn: it may be that what uses ECN is dropped, and sent again without. */
+static struct finding *say(struct mesh *m, const char *check, size_t at, bool ecn)
 {
 	struct finding *f = tally_add(&m->told, 0, "mesh", check,
 				      at < m->n ? m->nodes[at].name : "between hosts");
 
 	if (at < m->n)
 		tally_of_host(&m->told, m->nodes[at].name);
+	if (ecn)
+		finding_fix(f, MESH_NO_ECN "   # on %s: is it fast then?", name(m, at));
 	finding_fix(f, MESH_LOOK_AT_CARD, card(m, at), card(m, at), name(m, at));
 	return f;
 }
@@ -114,7 +117,7 @@ static bool judge_late(struct mesh *m, size_t *ret_at)
 	late = late_at(m, *ret_at);
 	asked = asked_at(m, *ret_at);
 	grave = late >= GRAVE_LATE && late * GRAVE_PART >= asked;
-	f = say(m, "mesh.loss", *ret_at);
+	f = say(m, "mesh.loss", *ret_at, false);
 	finding_set(f, grave ? ST_FAIL : ST_WARN,
 		    "%zu of %zu questions%s were answered only when they were asked again, a "
 		    "second later: packets get lost%s",
@@ -165,10 +168,14 @@ static float crawl_of(const struct mesh *m, size_t host, bool in)
 static void say_crawl(struct mesh *m, size_t at, const char *what, float mbps, bool alone)
 {
 	bool stalls = settle(m, at);
-	struct finding *f = say(m, "mesh.bandwidth", at);
+	bool ecn = at < m->n && m->nodes[at].ecn;
+	struct finding *f = say(m, "mesh.bandwidth", at, ecn);
 
-	finding_set(f, alone || stalls ? ST_FAIL : ST_WARN, "%s only %.2g Mbit/s", what,
-		    (double)mbps);
+	finding_set(f, alone || stalls ? ST_FAIL : ST_WARN, "%s only %.2g Mbit/s%s", what,
+		    (double)mbps,
+		    ecn ? "; it asks for ECN (net.ipv4.tcp_ecn), and something on the way may drop "
+			  "what is marked so"
+			: "");
 	finding_expect(f, "far more than %.0f Mbit/s", (double)LEAST_MBPS);
 }
 
@@ -204,6 +211,7 @@ void mesh_loss(struct mesh *m)
 {
 	size_t lossy = SIZE_MAX;
 
+	mesh_ecn(m);
 	spread_trickle(m);
 	if (!judge_late(m, &lossy) || lossy < m->n)
 		judge_crawl(m, lossy);

@@ -5,31 +5,51 @@
 
 enum { NAME_PATIENCE_S = 2 };
 
+/* Of an address that its own name means and that no other node finds it by; NULL: they may. */
+static const char *whose_address(const struct mesh_self *s, const union addr *x)
+{
+	const struct iface_addr *mine = inventory_by_addr(&s->f->inv, x);
+
+	if (addr_class(x) == ADDR_LOOPBACK)
+		return "";
+	if (!s->local.s.addr) /* which is what is wrong, and is said */
+		return NULL;
+	if (!mine) /* a cloud may lead what is sent to a public one here */
+		return addr_class(x) == ADDR_PUBLIC ? NULL : ", which it does not have";
+	return mine->iface->kind == IFACE_CONTAINER
+		       ? arena_printf(s->a, ", which is %s's, a network of containers",
+				      mine->iface->name)
+		       : NULL;
+}
+
 /* What a rank publishes when it asks for its own name, as Gloo does. Many have this fault, and all
  * of them have the same words and the same command. */
 static void judge_own(struct mesh_self *s, cJSON *findings)
 {
 	const char *name = s->f->inv.hostname;
 	struct name_answer got = {0};
+	const char *whose;
 	struct addr_text at;
 	struct finding *f;
 
 	name_resolve(name, NAME_PATIENCE_S * NS_PER_S, s->a, &got);
-	if (!got.addrs.n || addr_class(&got.addrs.v[0]) != ADDR_LOOPBACK)
+	whose = got.addrs.n ? whose_address(s, &got.addrs.v[0]) : NULL;
+	if (!whose)
 		return;
 	f = report_find(s->report, "mesh.name", NULL); /* of the host that says it */
 	finding_set(f, ST_WARN,
-		    "means %s on itself: a rank there that publishes its name's address, as Gloo "
+		    "means %s on itself%s: a rank there that publishes its name's address, as Gloo "
 		    "does, is found by no other node",
-		    addr_print(&got.addrs.v[0], &at));
+		    addr_print(&got.addrs.v[0], &at), whose);
 	finding_expect(f, "an address that the others can use");
 	/* in its place: in a container it is a mount, which sed -i cannot replace */
 	finding_fix(f,
 		    "sudo sh -c 'n=$(hostname) && h=$(sed "
-		    "\"/^127\\./s/[[:space:]]$n\\([[:space:]]\\|\\$\\)/\\1/g\" /etc/hosts) && "
+		    "\"/^%s/s/[[:space:]]$n\\([[:space:]]\\|\\$\\)/\\1/g\" /etc/hosts) && "
 		    "a=$(ip route get "
 		    "%s | grep -o \"src [^ ]*\" | cut -c5-) && [ \"$a\" ] && printf "
 		    "\"%%s\\n\" \"$h\" \"$a $n\" >/etc/hosts'",
+		    *whose ? arena_printf(s->a, "%s[[:space:]]", at.s) : "127\\.",
 		    s->cards[*s->cards[0].addr ? 0 : s->me].addr);
 	local_put(s->report, findings, f);
 }

@@ -106,6 +106,7 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	put_ways(s, line);
 	mesh_put_strays(s, line);
 	mesh_put_rival(s, line);
+	mesh_put_own(s, line);
 	mesh_put_undo(s, line);
 	put_filters(s, line);
 	firewall_read(&s->local.fw, s->a, s->o->deadline_ns);

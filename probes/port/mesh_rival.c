@@ -1,7 +1,9 @@
 /*
  * Another machine, none of those that were asked, has the address of one of them: what is sent
  * there arrives at the one or at the other. Who is not reached asks its own network for its own
- * address, as RFC 5227 has it; who answers is the other one.
+ * address, as RFC 5227 has it; who answers is the other one. And a host may have a peer's address
+ * itself, as a bridge of containers whose network was made over the cluster's: what it sends there
+ * never leaves it.
  */
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -82,6 +84,28 @@ void mesh_put_rival(struct mesh_self *s, cJSON *line)
 	}
 }
 
+/* A machine that is named twice is another matter: mesh_same.c */
+void mesh_put_own(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = NULL, *o;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct iface_addr *x = i != s->me && s->addrs[i].sa.sa_family
+						     ? inventory_by_addr(&s->f->inv, &s->addrs[i])
+						     : NULL;
+
+		if (!x || x == s->local.s.addr ||
+		    !memcmp(s->cards[i].machine, s->cards[s->me].machine,
+			    sizeof(s->cards[i].machine)))
+			continue;
+		list = list ?: json_array(line, "own");
+		o = json_push_object(list);
+		json_num(o, "to", (double)i);
+		json_str(o, "iface", x->iface->name);
+		json_num(o, "prefix", x->prefix);
+	}
+}
+
 /* ---- where it is judged ---- */
 /* Cards of ours with one hardware address, or one that knows no ARP, are another matter. */
 static bool is_ours(const struct mesh *m, const char *mac)
@@ -92,8 +116,55 @@ static bool is_ours(const struct mesh *m, const char *mac)
 	return false;
 }
 
+/* With its address goes the route to its network, and all that it led astray. */
+static void judge_own(struct mesh *m, const struct mesh_own *x)
+{
+	const struct mesh_node *at = &m->nodes[x->at], *to = &m->nodes[x->to];
+	const index_list lost = mesh_lost_with(m, x->at);
+	struct addr_text text;
+	index_list others = {0};
+	struct finding *f;
+
+	if (!mesh_any_lost(m, x->at, x->to))
+		return;
+	for (size_t i = 0; i < lost.n; i++)
+		if (addr_in_subnet(&m->nodes[lost.v[i]].addr, &to->addr, x->prefix))
+			*LIST_ADD(m->a, &others) = lost.v[i];
+	f = mesh_say_link(m, "mesh.twice", x->at, &others);
+	for (size_t i = 0; i < m->n; i++) /* it says so to all who ask who has that address */
+		if (i != x->to && mesh_any_lost(m, i, x->to))
+			mesh_settle(m, i, x->to);
+	addr_print(&to->addr, &text);
+	finding_set(f, ST_FAIL,
+		    "its interface %s has the address of %s, %s: what it sends there never leaves "
+		    "it",
+		    x->iface, to->name, text.s);
+	finding_expect(f, "a network for %s that no other host is in", x->iface);
+	finding_fix(f,
+		    "sudo ip address del %s/%u dev %s   # on %s, and give that network other "
+		    "addresses where it was made: Docker, libvirt, a VPN",
+		    text.s, x->prefix, x->iface, at->name);
+}
+
+void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	const cJSON *list = json_get(line, "own");
+
+	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
+		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		const char *iface = mesh_copied(m, i, "iface");
+		double prefix = json_get_num(i, "prefix", -1);
+
+		if (to != MESH_NO_NODE && to != me && iface && prefix >= 0 && prefix <= 128)
+			*LIST_ADD(m->a, &m->own) =
+				(struct mesh_own){me, to, iface, (unsigned)prefix};
+	}
+}
+
 void mesh_rivals(struct mesh *m)
 {
+	for (size_t i = 0; i < m->own.n; i++)
+		judge_own(m, &m->own.v[i]);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct mesh_node *x = &m->nodes[i];
 		const char *iface = x->iface ?: "IFACE";

@@ -51,15 +51,37 @@ size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *
 	return n;
 }
 
-cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x)
+/* What mends it is the same, whoever asks. */
+static cJSON *plain_doc(enum mesh_hook hook, const char *rule, const char *fix)
 {
 	cJSON *o = cJSON_CreateObject();
 
 	json_str(o, "hook", mesh_hooks[hook]);
-	json_str(o, "rule", nft_describe(x, l->f->a));
+	json_str(o, "rule", rule);
 	json_str(o, "peer", "");
-	json_str(o, "fix", here_line(l->f->a, firewall_fix_neighbours(&l->fw, x, l->f->a)));
+	json_str(o, "fix", fix);
 	return o;
+}
+
+cJSON *mesh_marked_rule(const struct local *l, enum mesh_hook hook, const union addr *from,
+			const union addr *to)
+{
+	const char *fix, *rule = local_throws_away(l, hook == MESH_ANSWER_OUT, from, to, &fix);
+
+	return rule ? plain_doc(hook, rule, fix) : NULL;
+}
+
+cJSON *mesh_full_table(const struct local *l, enum mesh_hook hook)
+{
+	const char *fix, *rule = local_table_is_full(l, &fix);
+
+	return rule ? plain_doc(hook, rule, fix) : NULL;
+}
+
+cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x)
+{
+	return plain_doc(hook, nft_describe(x, l->f->a),
+			 here_line(l->f->a, firewall_fix_neighbours(&l->fw, x, l->f->a)));
 }
 
 /* What decides, of all that there may be. */

@@ -76,6 +76,8 @@ void mesh_same(struct mesh_self *s);
 int mesh_tell_lost(struct mesh_self *s, struct err *e) MUST_CHECK;
 /* Does another machine say that it has our address? mesh_rival.c */
 void mesh_put_rival(struct mesh_self *s, cJSON *line);
+/* Or have we a peer's at another interface? */
+void mesh_put_own(struct mesh_self *s, cJSON *line);
 bool mesh_is_card_of(const struct mesh_card *c, const unsigned char *mac);
 const char *mesh_mac_text(struct arena *a, const unsigned char *mac);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */

@@ -130,6 +130,35 @@ static bool put_rule(struct stops *x, enum mesh_hook hook, size_t from, size_t t
 	return fixes.n;
 }
 
+/* No rule stops it, and yet it does not leave. */
+static bool put_marked(struct stops *x, enum mesh_hook hook, size_t peer)
+{
+	struct mesh_self *s = x->s;
+	union addr to = hook == MESH_ANSWER_OUT ? asking(s, peer) : s->addrs[peer];
+	bool any = false;
+
+	for (size_t i = 0; i < s->ports[peer].n && !any; i++) {
+		cJSON *rule;
+
+		if (hook == MESH_OUT)
+			addr_set_port(&to, s->ports[peer].v[i]);
+		rule = mesh_marked_rule(&s->local, hook, &s->addrs[s->me], &to);
+		if (rule)
+			tell(x, hook, rule, peer, hook == MESH_ANSWER_OUT);
+		any = rule;
+	}
+	return any;
+}
+
+/* Nor is it that, but there is no room for a new connection. */
+static void put_full(struct stops *x, enum mesh_hook hook, size_t peer)
+{
+	cJSON *rule = mesh_full_table(&x->s->local, hook);
+
+	if (rule)
+		tell(x, hook, rule, peer, hook == MESH_IN);
+}
+
 /* --- IPv6's questions for neighbours ----------------------------------------------- */
 /* A rule that stops them, and of whom: of all others, mostly, where it stops any. */
 struct stopped {
@@ -194,10 +223,12 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 	for (size_t i = 0; i < s->n; i++) {
 		if (i == s->me || !s->addrs[i].sa.sa_family || !s->addrs[s->me].sa.sa_family)
 			continue;
-		if (mesh_lost(s, i, s->me) && !put_rule(&x, MESH_IN, i, s->me))
-			(void)put_rule(&x, MESH_ANSWER_OUT, i, s->me);
-		if (mesh_lost(s, s->me, i) && !put_rule(&x, MESH_OUT, s->me, i))
-			(void)put_rule(&x, MESH_ANSWER_IN, s->me, i);
+		if (mesh_lost(s, i, s->me) && !put_rule(&x, MESH_IN, i, s->me) &&
+		    !put_rule(&x, MESH_ANSWER_OUT, i, s->me) && !put_marked(&x, MESH_ANSWER_OUT, i))
+			put_full(&x, MESH_IN, i);
+		if (mesh_lost(s, s->me, i) && !put_rule(&x, MESH_OUT, s->me, i) &&
+		    !put_marked(&x, MESH_OUT, i) && !put_rule(&x, MESH_ANSWER_IN, s->me, i))
+			put_full(&x, MESH_OUT, i);
 	}
 	if (x.cut && !trouble)
 		trouble = "more of its rules stop something than are told at a time";

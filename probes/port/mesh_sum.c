@@ -43,12 +43,13 @@ static struct finding *say_address(const struct mesh *m, const index_list *v)
 static void judge_addresses(const struct mesh *m)
 {
 	index_list v = {0};
+	const char *why;
 	struct finding *f;
 
 	for (size_t i = 0; i < m->n; i++) {
 		const struct mesh_node *x = &m->nodes[i];
 
-		if (!lacks_address(x) || x->flaps) /* which says it */
+		if (!lacks_address(x) || x->flaps || x->waits) /* which says it */
 			continue;
 		*LIST_ADD(m->a, &v) = i;
 		if (!x->unlinked)
@@ -68,8 +69,9 @@ static void judge_addresses(const struct mesh *m)
 	if (!v.n)
 		return;
 	f = say_address(m, &v);
-	finding_set(f, ST_FAIL, "%s no address that the others could use",
-		    v.n == 1 ? "has" : "have");
+	why = m->nodes[v.v[0]].lacks;
+	finding_set(f, ST_FAIL, "%s no address that the others could use%s%s%s",
+		    v.n == 1 ? "has" : "have", why ? " (" : "", why ?: "", why ? ")" : "");
 	report_add(m->report, f);
 }
 

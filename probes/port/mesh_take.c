@@ -81,6 +81,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->subnet = mesh_copied(m, line, "subnet");
 	x->prefix = read_prefix(x->subnet);
 	x->mac = mesh_copied(m, line, "mac");
+	x->ecn = cJSON_IsTrue(json_get(line, "ecn"));
 	x->noarp = cJSON_IsTrue(json_get(line, "noarp"));
 	x->rival = mesh_copied(m, line, "rival");
 	x->leased = cJSON_IsTrue(json_get(line, "leased"));
@@ -89,6 +90,9 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->aside = cJSON_IsTrue(json_get(line, "aside"));
 	x->carriers = count_of(line, "carriers");
 	x->unlinked = mesh_copied(m, line, "unlinked");
+	x->lacks = mesh_copied(m, line, "lacks");
+	x->waits_port = mesh_copied(m, line, "waits_port");
+	x->waits = x->waits_port ? mesh_copied(m, line, "waits") : NULL;
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = mesh_copied(m, line, "rp_filter");

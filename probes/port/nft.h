@@ -82,6 +82,12 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p);
  */
 size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft_answer *ret,
 		     size_t max);
+/*
+ * The rule that gives @p, which leaves here, a mark of which @mask is @mark, and so perhaps another
+ * way, as far as can be judged; NULL: none does. nft_mark.c
+ */
+const struct nft_rule *nft_marks(const struct nft *n, const struct nft_packet *p, uint32_t mark,
+				 uint32_t mask);
 /* "inet fw in, handle 3: tcp dport 29501 drop", "policy drop of inet fw in", "iptables: -A ..." */
 const char *nft_describe(const struct nft_answer *x, struct arena *a);
 

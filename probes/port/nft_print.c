@@ -116,6 +116,13 @@ static void put_dnat(struct text *t, const cJSON *dnat)
 	}
 }
 
+static void put_mangle(struct text *t, const cJSON *mangle)
+{
+	put_key(t, json_get(mangle, "key"));
+	text_add(t, " set ");
+	put_value(t, json_get(mangle, "value"), 0);
+}
+
 static void put_statement(struct text *t, const cJSON *s)
 {
 	static const char *const plain[] = {"accept", "drop",  "return",   "queue",  "log",
@@ -137,6 +144,8 @@ static void put_statement(struct text *t, const cJSON *s)
 		put_dnat(t, json_get(s, "dnat"));
 	else if (json_get(s, "xt"))
 		text_add(t, "(an iptables match)");
+	else if (json_get(s, "mangle"))
+		put_mangle(t, json_get(s, "mangle"));
 	if (!vmap)
 		return;
 	put_key(t, json_get(vmap, "key"));

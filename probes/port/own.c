@@ -38,6 +38,24 @@ static void judge_neighbour(struct reach *r, struct reach_result *x, const struc
 	r->own_fix = firewall_fix_neighbours(&l->fw, &rule, l->f->a);
 }
 
+/* It was given a mark, by which it goes nowhere. */
+static bool judge_marked(struct reach *r, struct reach_result *x, const struct iface_addr *from,
+			 const union addr *to, const struct local *l)
+{
+	const char *fix, *rule = local_throws_away(l, false, &from->addr, to, &fix);
+
+	if (!rule)
+		return false;
+	if (x->state == PORT_SILENT)
+		x->state = PORT_FILTERED;
+	x->cause = CAUSE_OWN_FIREWALL;
+	if (!r->own_rule) {
+		r->own_rule = rule;
+		r->own_fix = fix;
+	}
+	return true;
+}
+
 static void judge(struct reach *r, struct reach_result *x, const struct iface_addr *from,
 		  const struct local *l)
 {
@@ -47,7 +65,8 @@ static void judge(struct reach *r, struct reach_result *x, const struct iface_ad
 	addr_set_port(&to, x->port);
 	rule = local_rule(l, false, r->udp, &from->addr, &to);
 	if (rule.verdict == NFT_ACCEPT || rule.perhaps) {
-		judge_neighbour(r, x, from, l);
+		if (!judge_marked(r, x, from, &to, l))
+			judge_neighbour(r, x, from, l);
 		return;
 	}
 	if (x->state == PORT_SILENT)

@@ -18,6 +18,12 @@ void own_limits(struct reach *r);
 void own_neighbours(struct reach *r, const target_list *targets);
 /* One-sided only, between hosts all are known to be up: @began_ns: before the first question. */
 void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint64_t began_ns);
+/*
+ * Is it a route or a policy rule of ours? One that forbids it, or that leads silence away from the
+ * card in whose network it is, as a VPN's may (CAUSE_OTHER_WAY): what takes it away, to each way.
+ * Not where the way was asked for (--from).
+ */
+void own_ways(struct reach *r, const target_list *targets, struct facts *f);
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns);
 
 #endif

@@ -104,6 +104,8 @@ static void fill_list(struct filling *f, const port_list *l)
 		fill(f, l->v[i], l->v[i]);
 }
 
+const char *const port_names[] = {"nccl", "slurm", "ssh", NULL};
+
 static bool fill_named(struct filling *f, const char *name, const struct port_env *env)
 {
 	if (streq(name, "nccl")) {

@@ -33,6 +33,8 @@ int port_env_read(struct port_env *ret, size_t sample, uint64_t seed, struct are
 /* Another sample, of @env's range. */
 void port_env_draw(struct port_env *env, size_t n, uint64_t seed, struct arena *a);
 
+/* The names that a list may have; NULL-terminated. */
+extern const char *const port_names[];
 int ports_parse(const char *text, const struct port_env *env, struct arena *a, port_list *ret,
 		struct err *e) MUST_CHECK;
 /* MASTER_PORT and the sample: what is asked when nobody said which ports. */

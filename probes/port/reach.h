@@ -37,6 +37,7 @@ struct reach {
 		int oif;			 /* 0: not known */
 		const char *why;		 /* when not */
 		const struct iface_addr *source; /* NULL: not known */
+		const char *undo; /* takes away what keeps it from there (own.h), or NULL */
 	} * ways;
 };
 int reach_run(const target_list *targets, struct facts *f, const struct reach_opts *o,

@@ -123,11 +123,13 @@ usable_here() { [ -n "$(ifprobe --name-only 2>/dev/null)" ] || skip "no usable i
         HOME=$PWD/small ifprobe --bashrc >/dev/null 2>said && exit 9
         [ $? = 3 ]; cmp before small/.bashrc; [ "$(ls -A small)" = ".bashrc
 ballast" ]
+        ifprobe --json --output small/new.json 2>>said && exit 9
+        [ $? = 3 ]; [ ! -e small/new.json ]
         rm small/ballast; mount -o remount,ro small
         HOME=$PWD/small ifprobe --bashrc >/dev/null 2>>said && exit 9
         [ $? = 3 ]; cmp before small/.bashrc
         cat said'
-    [[ $output == *"No space left"*"Read-only"* ]]
+    [[ $output == *"No space left"*"the file is as it was"*"No space left"*"no file was made"*"Read-only"* ]]
 }
 
 @test "bashrc: kill -9 at any moment leaves the old file or the new one" {
@@ -231,8 +233,36 @@ ballast" ]
 @test "write: a computed line where nobody finds ifprobe is said to do nothing" {
     local whole
     whole=$(command -v ifprobe)
-    PATH=/usr/bin:/bin run -0 --separate-stderr "$whole" --bashrc --json
+    PATH=/usr/bin:/bin run -0 --separate-stderr "$whole" --write profile.d --to profile --json
     [ "$(found write.path)" = warn ]
-    run -0 --separate-stderr ifprobe --bashrc --json
+    [[ $output == *"is not on the PATH"* ]]
+}
+
+@test "write: a folder that is on the PATH of this shell alone helps no login and no Slurm task" {
+    local form
+    PATH=/usr/local/bin:/usr/bin:/bin command -v ifprobe && skip "it is installed here"
+    for form in profile.d slurm-taskprolog; do
+        run -0 --separate-stderr ifprobe --write "$form" --to computed --json
+        [ "$(found write.path)" = warn ]
+        jq -e --arg at "$(command -v ifprobe)" '.findings[] | select(.check == "write.path")
+            | (.message | startswith("is \($at), ")) and (.fix[0] | test("^(sudo )?ln -s /"))' <<<"$output"
+        run -0 --separate-stderr ifprobe --write "$form" --to fixed --fixed --json
+        [ -z "$(found write.path)" ]
+    done
+}
+
+@test "bashrc: shells whose PATH has not the folder of a build that nobody installed find it" {
+    usable_here
+    mkdir "a build's"
+    cp "$(command -v ifprobe)" "a build's/"
+    PATH="$PWD/a build's:/usr/bin:/bin" run -0 --separate-stderr ifprobe --bashrc --json
     [ -z "$(found write.path)" ]
+    [ "$(PATH=/usr/bin:/bin as_over_ssh)" = "=$(ifprobe --name-only --quiet)" ]
+    rm "a build's/ifprobe"
+    [ -z "$(PATH=/usr/bin:/bin as_over_ssh 2>&1)" ]
+    # where anybody could put another one there it is not named
+    cp "$(command -v ifprobe)" "a build's/"
+    chmod 777 "a build's"
+    PATH="$PWD/a build's:/usr/bin:/bin" run -0 --separate-stderr ifprobe --bashrc --json
+    [ "$(grep -c "a build" "$HOME/.bashrc")" = 0 ]
 }

@@ -25,7 +25,7 @@ lab() { # SCRIPT; `on N SCRIPT` there runs one on another node
         run -0 --separate-stderr lab '
             ifprobe --name-only --quiet
             ifprobe --bashrc --peer node1 --deadline 1s --to rc --json >said
-            '$shell' -euc ". ./rc; echo \"\$NCCL_SOCKET_IFNAME \${windsock-unset}\""
+            PATH=/usr/bin:/bin '$shell' -euc ". ./rc; echo \"\$NCCL_SOCKET_IFNAME \${windsock-unset}\""
             on 1 "nft add table t; nft add chain t c \"{ type filter hook input priority 0; policy drop; }\""
             '$shell' -euc ". ./rc; echo \"\$NCCL_SOCKET_IFNAME\""'
         [ "$output" = $'dead0\n=eth0 unset\n=dead0' ]

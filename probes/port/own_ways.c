@@ -1,0 +1,73 @@
+/*
+ * What fails because of this host's own routes and policy rules: those that forbid it, and those
+ * that lead away from the card in whose network the other host is.
+ */
+#include "probes/port/own.h"
+
+#include <net/if.h>
+
+static bool is_silent(const struct reach_result *x)
+{
+	return x->cause == CAUSE_DROPPED || x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN ||
+	       x->cause == CAUSE_NOT_SEEN6 || x->cause == CAUSE_NOBODY ||
+	       x->cause == CAUSE_NEIGHBOURS;
+}
+
+/* An address of ours in the same network, at a card that is connected. */
+static const struct iface_addr *beside(const struct facts *f, const union addr *to)
+{
+	for (size_t i = 0; i < f->inv.addrs.n; i++) {
+		const struct iface_addr *x = &f->inv.addrs.v[i];
+
+		if (x->addr.sa.sa_family == to->sa.sa_family && iface_is_running(x->iface) &&
+		    !(x->iface->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) && x->prefix &&
+		    addr_in_subnet(to, &x->addr, x->prefix))
+			return x;
+	}
+	return NULL;
+}
+
+/* A route that leads elsewhere is somebody's wish as long as something answers there. */
+static void judge_elsewhere(struct reach *r, const struct port_target *t, struct reach_way *way,
+			    struct facts *f)
+{
+	const struct iface_addr *mine = beside(f, t->addrs.v);
+	bool any = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].target == t && port_state_is_reached(r->v[i].state))
+			return;
+	if (!mine || !way->oif || mine->iface->index == way->oif)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].target == t && r->v[i].addr == t->addrs.v && is_silent(&r->v[i])) {
+			r->v[i].cause = CAUSE_OTHER_WAY;
+			any = true;
+		}
+	if (any)
+		way->undo = netlink_prefer_main(&f->nl, mine->iface->index, NULL, t->addrs.v, f->a)
+				    ?: netlink_undo_route(&f->nl, NULL, t->addrs.v, f->a);
+}
+
+static const char *undo_forbidding(const struct reach_way *way, const union addr *to,
+				   struct facts *f)
+{
+	const char *undo = netlink_undo_rule(&f->nl, NULL, to, true, f->a);
+
+	if (!undo && way->source)
+		undo = netlink_undo_rule(&f->nl, &way->source->addr, to, true, f->a);
+	return undo ?: netlink_undo_forbidding(to, f->a);
+}
+
+void own_ways(struct reach *r, const target_list *targets, struct facts *f)
+{
+	for (size_t i = 0; i < targets->n; i++) {
+		const struct port_target *t = &targets->v[i];
+		struct reach_way *way = &r->ways[i];
+
+		if (t->addrs.n && way->reachable)
+			judge_elsewhere(r, t, way, f);
+		else if (t->addrs.n && way->why && !streq(way->why, "no route"))
+			way->undo = undo_forbidding(way, t->addrs.v, f);
+	}
+}
