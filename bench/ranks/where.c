@@ -3,6 +3,7 @@
 #include "bench/ranks/mpirun.h"
 #include "bench/ranks/room.h"
 #include "lib/cluster/rsh.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 
 #define AT(field) .off = offsetof(struct where, field)
@@ -212,6 +213,18 @@ int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret
 
 /* --- who we are ---------------------------------------------------------------------------- */
 
+/* A shell of salloc's often is on the login node: who gives no number of ranks means all nodes. */
+static void say_passed_over(const struct where *w)
+{
+	const char *nodes = getenv("SLURM_JOB_NODELIST"), *n = getenv("SLURM_JOB_NUM_NODES");
+
+	if (!nodes || !n || streq(n, "1") || !where_is_here(w) || w->np || w->np_per_host)
+		return;
+	log_say("all ranks are on this host; the allocation has %s nodes (%s): --srun starts ranks "
+		"on each of them",
+		n, nodes);
+}
+
 static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
 
 int where_role(const struct where *w, struct arena *a, struct where_role *ret, struct err *e)
@@ -234,6 +247,8 @@ int where_role(const struct where *w, struct arena *a, struct where_role *ret, s
 		if (where_launch(w, a, &l, e) || count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;
+		if (!world.trouble)
+			say_passed_over(w);
 		return 0;
 	}
 	ret->rank = world.rank;

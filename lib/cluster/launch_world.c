@@ -218,6 +218,8 @@ static int meet_foreign(struct meeting *m, struct err *e)
 		return err_set(e, ERR_USAGE, "%s", w->trouble);
 	if (foreign_token(m, e) < 0)
 		return -1;
+	if (w->master_is_us)
+		m->run->world.master_addr = agent_data_addr(NULL, m->a);
 	if (w->rank == 0 && w->launcher != LAUNCHER_INIT)
 		meeting_note(m, "started by %s (%s)", launcher_name(w->launcher), w->from);
 	if (w->rank == 0 && w->note && w->master_addr)

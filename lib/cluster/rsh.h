@@ -9,7 +9,8 @@ struct rsh_way {
 	const char *typed; /* what a person types for it before the host's name */
 };
 
-/* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. */
+/* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. How long ours
+ * waits for a host is added to another ssh, too. */
 int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e) MUST_CHECK;
 

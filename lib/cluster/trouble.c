@@ -1,4 +1,6 @@
 #include "lib/cluster/trouble.h"
+
+#include "lib/cluster/mend.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -7,39 +9,36 @@
 
 enum { SIGNALLED = 128, SIGNALS = 64, QUOTED = 200 };
 
-/* What is typed against it; without one, the same ssh by hand. */
-enum mend { LOOK, FORGET_KEY, GIVE_KEY, GIVE_NAME };
-
 /* What OpenSSH writes, in the order that the more telling line wins. */
 static const struct {
 	const char *said, *means, *todo;
 	enum mend mend;
 } causes[] = {
 	{"IDENTIFICATION HAS CHANGED", "its host key is not the one in known_hosts",
-	 "if the machine was reinstalled, remove the old key with ssh-keygen -R", FORGET_KEY},
+	 "if the machine was reinstalled, remove the old key with ssh-keygen -R", MEND_FORGET_KEY},
 	{"Host key verification failed", "its host key is not known here",
-	 "ssh to it once by hand and compare the fingerprint", LOOK},
+	 "ssh to it once by hand and compare the fingerprint", MEND_KNOW_KEY},
 	{"UNPROTECTED PRIVATE KEY", "ssh ignores a key that others can read",
-	 "chmod 600 the key file", LOOK},
+	 "chmod 600 the key file", MEND_LOOK},
 	{"Too many authentication failures", "ssh offered too many keys",
-	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", LOOK},
+	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", MEND_LOOK},
 	{"Permission denied", "it does not accept our key",
-	 "ssh-add the one that has a passphrase; else give it one with ssh-copy-id", GIVE_KEY},
+	 "ssh-add the one that has a passphrase; else give it one with ssh-copy-id", MEND_GIVE_KEY},
 	{"Could not resolve hostname", "the name is not known here",
-	 "check its spelling; else add it to /etc/hosts or give the address", GIVE_NAME},
+	 "check its spelling; else add it to /etc/hosts or give the address", MEND_GIVE_NAME},
 	{"Connection refused", "connection refused",
-	 "start sshd there, or give its port: --rsh 'ssh -p PORT'", LOOK},
+	 "start sshd there, or give its port: --rsh 'ssh -p PORT'", MEND_LOOK},
 	{"timed out", "no answer to ssh",
-	 "check the address, that the machine is up, and that port 22 is allowed in", LOOK},
+	 "check the address, that the machine is up, and that its port is allowed in", MEND_REACH},
 	{"No route to host", "no route to it, or a firewall rejects ssh",
-	 "check the address and that the machine is up", LOOK},
-	{"Network is unreachable", "this host has no route to it", "check the address", LOOK},
+	 "check the address and that the machine is up", MEND_REACH},
+	{"Network is unreachable", "this host has no route to it", "check the address", MEND_LOOK},
 	{"Connection reset", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", LOOK},
+	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Connection closed", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", LOOK},
+	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Bad configuration option", "ssh does not understand its configuration",
-	 "try the same ssh by hand", LOOK},
+	 "try the same ssh by hand", MEND_LOOK},
 };
 
 /* The last line of @s that says something, printable. */
@@ -72,89 +71,6 @@ static struct trouble why(const char *said, const char *fix)
 	return (struct trouble){.said = said, .fix = fix};
 }
 
-/* ---- what is typed ---- */
-static bool is_plain_ssh(const struct rsh_way *rsh) { return streq(rsh->typed, "ssh"); }
-
-/* The line by hand, @why after it: it says there what it does not say here. */
-static const char *by_hand(const struct fanout_result *r, const struct rsh_way *rsh,
-			   const char *line, const char *why, struct arena *a)
-{
-	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
-}
-
-static const char *without_user(const char *host)
-{
-	const char *at = strrchr(host, '@');
-
-	return at ? at + 1 : host;
-}
-
-/* By which name its key is kept: with another port than 22 that is [HOST]:PORT, as ssh says. */
-static const char *key_name(const struct fanout_result *r, struct arena *a)
-{
-	static const char says[] = "Host key for ";
-	const char *at = strstr(r->err, says), *name;
-	size_t n;
-
-	if (at) {
-		at += sizeof(says) - 1;
-		n = strcspn(at, " \r\n");
-		name = arena_strndup(a, at, n);
-		if (starts_with(at + n, " has changed") && n < QUOTED)
-			return name;
-	}
-	return without_user(r->host);
-}
-
-/* A key with a passphrase, one that is not there yet, a login shell that is not there: to us ssh
- * says the same. A host that takes no password cannot be given a key: it knows another one. */
-static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
-			    struct arena *a)
-{
-	static const char look[] = "-v true 2>&1 | grep -E 'Authenticating|Offering|accepts|"
-				   "Permission'";
-	const char *ways = strstr(r->err, "Permission denied (");
-	size_t n = ways ? strcspn(ways, ")") : 0;
-
-	ways = arena_strndup(a, ways ?: "", n);
-	if (is_plain_ssh(rsh) && (strstr(ways, "password") || strstr(ways, "keyboard-interactive")))
-		return by_hand(
-			r, rsh, look,
-			arena_printf(a,
-				     "accepts one, asks for its passphrase: eval "
-				     "\"$(ssh-agent)\"; ssh-add. Accepts none: ssh-copy-id "
-				     "%s. Refuses a right password: is its login shell there?",
-				     shell_quote(a, r->host)),
-			a);
-	return by_hand(r, rsh, look,
-		       "which key is offered, as whom? ssh-add it, or --rsh 'ssh -i KEY -l USER'",
-		       a);
-}
-
-static const char *fix_of(enum mend m, const struct fanout_result *r, const struct rsh_way *rsh,
-			  struct arena *a)
-{
-	const char *host = shell_quote(a, r->host), *name = shell_quote(a, without_user(r->host));
-
-	switch (m) {
-	case FORGET_KEY:
-		return arena_printf(a,
-				    "ssh-keygen -R %s && %s %s true   # from here, if it was "
-				    "reinstalled: compare the fingerprint",
-				    shell_quote(a, key_name(r, a)), rsh->typed, host);
-	case GIVE_KEY:
-		return give_key(r, rsh, a);
-	case GIVE_NAME:
-		return arena_printf(a,
-				    "getent hosts %s   # from here; its spelling? else: echo "
-				    "ADDRESS %s | sudo tee -a /etc/hosts",
-				    name, name);
-	case LOOK:
-		break;
-	}
-	return NULL;
-}
-
 /* ---- why ssh has failed ---- */
 /* It says why it failed; that what it had started there was killed, it does not say. */
 static bool is_ssh(const struct rsh_way *rsh)
@@ -181,7 +97,7 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 		if (strstr(r->err, causes[i].said))
 			return why(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
 						causes[i].means, causes[i].todo),
-				   jump ? NULL : fix_of(causes[i].mend, r, rsh, a));
+				   jump ? NULL : mend_line(causes[i].mend, r, rsh, a));
 	if (*said || !is_ssh(rsh))
 		return why(arena_printf(a,
 					"cannot reach %s: %s ended with 255%s%s; try `%s %s true` "
@@ -194,8 +110,9 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 			     "%s: %s was killed there by a signal, or %s cannot reach it and says "
 			     "nothing",
 			     r->host, program, rsh->name),
-		by_hand(r, rsh, arena_printf(a, "'%s --version; echo $?'", program),
-			"137: killed, for its memory perhaps; 139, 132: not a program for it", a));
+		mend_by_hand(r, rsh, arena_printf(a, "'%s --version; echo $?'", program),
+			     "137: killed, for its memory perhaps; 139, 132: not a program for it",
+			     a));
 }
 
 /* ---- why the program did not run ---- */
@@ -216,15 +133,15 @@ static const char *install(const struct fanout_result *r, const struct rsh_way *
 
 	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
 		if (starts_with(slash ? slash + 1 : library, libraries[i].name))
-			return by_hand(r, rsh,
-				       arena_printf(a,
-						    "'sudo apt-get install -y %s || sudo dnf "
-						    "install -y %s'",
-						    libraries[i].debian, libraries[i].fedora),
-				       "from here", a);
-	return by_hand(r, rsh,
-		       arena_printf(a, "'ldd \"$(command -v %s)\" | grep \"not found\"'", program),
-		       "all that it lacks; --copy-self carries what a run of ranks needs", a);
+			return mend_by_hand(r, rsh,
+					    arena_printf(a,
+							 "'sudo apt-get install -y %s || sudo dnf "
+							 "install -y %s'",
+							 libraries[i].debian, libraries[i].fedora),
+					    "from here", a);
+	return mend_by_hand(
+		r, rsh, arena_printf(a, "'ldd \"$(command -v %s)\" | grep \"not found\"'", program),
+		"all that it lacks; --copy-self carries what a run of ranks needs", a);
 }
 
 /* The word before @mark in what the loader of programs has said. */
@@ -257,11 +174,12 @@ static struct trouble not_loaded(const struct fanout_result *r, const struct rsh
 	}
 	lib = word_before(r->err, "' not found (required by ", a);
 	if (lib)
-		return why(arena_printf(a,
-					"%s cannot run on %s: it was built for a newer system "
-					"(%s is not there); build it on the oldest",
-					program, r->host, lib + (*lib == '`')),
-			   by_hand(r, rsh, "'ldd --version; uname -m'", "what that host has", a));
+		return why(
+			arena_printf(a,
+				     "%s cannot run on %s: it was built for a newer system "
+				     "(%s is not there); build it on the oldest",
+				     program, r->host, lib + (*lib == '`')),
+			mend_by_hand(r, rsh, "'ldd --version; uname -m'", "what that host has", a));
 	return (struct trouble){0};
 }
 
@@ -285,13 +203,14 @@ static struct trouble not_executed(const struct fanout_result *r, const struct r
 		return why(arena_printf(a,
 					"%s cannot run on %s (%s); is it built for that machine?",
 					program, r->host, said),
-			   by_hand(r, rsh, "uname -m", "and here: uname -m", a));
+			   mend_by_hand(r, rsh, "uname -m", "and here: uname -m", a));
 	path = shell_quote(a, denied(r->err, program, a));
 	return why(arena_printf(a,
 				"%s may not be run on %s (%s): its mode lacks x, or it lies on a "
 				"file system mounted noexec",
 				program, r->host, said),
-		   by_hand(r, rsh,
+		   mend_by_hand(
+			   r, rsh,
 			   shell_quote(a, arena_printf(a, "chmod +x %s; findmnt -no OPTIONS -T %s",
 						       path, path)),
 			   "noexec? then copy it to another folder there", a));
@@ -326,21 +245,22 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 	if (sig > 0 && sig <= SIGNALS)
 		return why(arena_printf(a, "%s: %s was %s there", r->host, program,
 					child_ending(-1, sig, a)),
-			   by_hand(r, rsh, "'sudo dmesg -T | tail; free -m'",
-				   "out of memory? no program for it?", a));
+			   mend_by_hand(r, rsh, "'sudo dmesg -T | tail; free -m'",
+					"out of memory? no program for it?", a));
 	t.said = *said ? arena_printf(a, "%s: %s there ended with exit code %d and said \"%.*s\"",
 				      r->host, program, r->exit_status, QUOTED, said)
 		       : arena_printf(a, "%s: %s there ended with exit code %d and said nothing",
 				      r->host, program, r->exit_status);
 	if (strstr(said, TROUBLE_UNFED))
-		t.fix = by_hand(r, rsh,
-				"\"grep -nsE 'exec.*<' .bashrc .profile .bash_profile .zshenv\"",
-				"that line, for shells without a terminal: remove it", a);
+		t.fix = mend_by_hand(
+			r, rsh, "\"grep -nsE 'exec.*<' .bashrc .profile .bash_profile .zshenv\"",
+			"that line, for shells without a terminal: remove it", a);
 	else
 		t.fix = starts_with(said, arena_printf(a, "%s: ", program))
-				? by_hand(r, rsh, "'ulimit -a; free -m; df -h'",
-					  "what is short there?", a)
-				: by_hand(r, rsh, "echo works",
+				? mend_by_hand(r, rsh, "'ulimit -a; free -m; df -h'",
+					       "what is short there?", a)
+				: mend_by_hand(
+					  r, rsh, "echo works",
 					  "works alone? then its own words count; else: exit or "
 					  "exec in "
 					  "~/.bashrc there, a login shell or a key "
@@ -372,7 +292,8 @@ struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_wa
 				"%s: %s said nothing for %s and was ended; does its login wait "
 				"for something? else allow more with --deadline",
 				r->host, program, format_duration(&b, deadline_ns)),
-			by_hand(r, rsh, "echo works",
+			mend_by_hand(
+				r, rsh, "echo works",
 				"hangs too? then read, sleep or a slow folder in ~/.bashrc there",
 				a));
 	else if (r->exit_status < 0)

@@ -9,12 +9,14 @@ enum { QUOTE_MAX = 40 };
 const char *launcher_name(enum launcher l)
 {
 	static const char *const name[] = {
-		[LAUNCHER_NONE] = "none",	  [LAUNCHER_WINDSOCK] = "windsock",
-		[LAUNCHER_TORCHRUN] = "torchrun", [LAUNCHER_ACCELERATE] = "accelerate",
-		[LAUNCHER_SRUN] = "srun",	  [LAUNCHER_OPENMPI] = "Open MPI",
-		[LAUNCHER_MPICH] = "MPICH",	  [LAUNCHER_SAGEMAKER] = "SageMaker",
-		[LAUNCHER_KUBEFLOW] = "Kubeflow", [LAUNCHER_INIT] = "--init",
-		[LAUNCHER_ENV] = "env://",
+		[LAUNCHER_NONE] = "none",	    [LAUNCHER_WINDSOCK] = "windsock",
+		[LAUNCHER_TORCHRUN] = "torchrun",   [LAUNCHER_ACCELERATE] = "accelerate",
+		[LAUNCHER_SRUN] = "srun",	    [LAUNCHER_OPENMPI] = "Open MPI",
+		[LAUNCHER_MPICH] = "MPICH",	    [LAUNCHER_MVAPICH] = "MVAPICH",
+		[LAUNCHER_FLUX] = "Flux",	    [LAUNCHER_PALS] = "PALS",
+		[LAUNCHER_JSRUN] = "jsrun",	    [LAUNCHER_SAGEMAKER] = "SageMaker",
+		[LAUNCHER_AWS_BATCH] = "AWS Batch", [LAUNCHER_KUBEFLOW] = "Kubeflow",
+		[LAUNCHER_INIT] = "--init",	    [LAUNCHER_ENV] = "env://",
 	};
 
 	return l < ARRAY_LEN(name) ? name[l] : "none";
@@ -131,6 +133,20 @@ void env_master(struct env *v, const char *addr_name, const char *port_name)
 		v->w->master_port = (uint16_t)n;
 }
 
+void env_rank0(struct env *v, const char *how, const char *program)
+{
+	struct world *w = v->w;
+
+	env_master(v, "MASTER_ADDR", "MASTER_PORT");
+	if (!w->master_addr && w->size > 0 && w->local_size == w->size)
+		w->master_addr = "127.0.0.1";
+	else if (!w->master_addr)
+		env_note(v, "%s does not say where rank 0 runs: add `%s` to %s",
+			 launcher_name(w->launcher), how, program);
+	if (!w->master_port)
+		w->master_port = env_port_of_run(v);
+}
+
 /* Below the kernel's ephemeral ports, above the well-known ones. */
 uint16_t env_port_of_run(const struct env *v)
 {
@@ -177,8 +193,10 @@ void world_clear(struct world *w)
 void world_from_env(world_getenv *get, void *arg, struct arena *a, struct world *ret)
 {
 	static bool (*const family[])(struct env *) = {
-		world_ours,  world_torch, world_openmpi,   world_mpich,
-		world_plain, world_slurm, world_sagemaker, world_kubeflow,
+		/* those that speak to an MPI in its own variables too come before it */
+		world_ours,	 world_torch,	  world_flux,	  world_jsrun, world_openmpi,
+		world_pals,	 world_mvapich,	  world_mpich,	  world_plain, world_slurm,
+		world_sagemaker, world_aws_batch, world_kubeflow,
 	};
 	struct env v = {get, arg, a, ret};
 

@@ -3,10 +3,11 @@
 /*
  * Who we are in a job that somebody else started: rank, world size, master,
  * read from the variables of torchrun, accelerate, srun, Open MPI,
- * MPICH/Intel MPI, SageMaker and Kubeflow, or from PyTorch's --init URL. Pure:
- * the environment is handed in, so every launcher's can be tested. Says which
- * launcher was recognised and from which variables, and refuses what looks
- * like a rank but is none (the shell of an sbatch script).
+ * MPICH/Intel MPI, MVAPICH, Flux, PALS, jsrun, SageMaker, AWS Batch and
+ * Kubeflow, or from PyTorch's --init URL. Pure: the environment is handed in,
+ * so every launcher's can be tested. Says which launcher was recognised and
+ * from which variables, and refuses what looks like a rank but is none (the
+ * shell of an sbatch script).
  *
  * The innermost launcher wins (torchrun under srun is torchrun), and what a
  * launcher says beats a plain RANK beside it, which may be a leftover.
@@ -21,8 +22,13 @@ enum launcher {
 	LAUNCHER_ACCELERATE,
 	LAUNCHER_SRUN,
 	LAUNCHER_OPENMPI,
-	LAUNCHER_MPICH, /* Intel MPI too */
+	LAUNCHER_MPICH,	  /* Intel MPI too */
+	LAUNCHER_MVAPICH, /* its mpirun_rsh; its Hydra is MPICH's */
+	LAUNCHER_FLUX,
+	LAUNCHER_PALS, /* mpiexec of HPE Cray under PBS Pro */
+	LAUNCHER_JSRUN,
 	LAUNCHER_SAGEMAKER,
+	LAUNCHER_AWS_BATCH,
 	LAUNCHER_KUBEFLOW,
 	LAUNCHER_INIT, /* --init tcp:// or file:// with --rank and --world-size */
 	LAUNCHER_ENV,  /* RANK, WORLD_SIZE and MASTER_ADDR, set by whomever */
@@ -38,6 +44,7 @@ struct world {
 	int local_rank, local_size, node_rank, nodes; /* -1 unknown */
 	const char *master_addr;		      /* NULL unknown */
 	uint16_t master_port;			      /* 0 unknown */
+	bool master_is_us;     /* rank 0 of a launcher that tells only the others its address */
 	bool master_port_held; /* torchrun's agent listens on it already: use a port beside it */
 	const char *init_file; /* file:// */
 	const char *run;       /* tells this job from others on the same hosts, or NULL */

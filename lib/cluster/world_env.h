@@ -33,6 +33,9 @@ const char *env_quote(struct env *v, const char *s);
 
 void env_read(struct env *v, const struct world_names *n); /* and checks what fits what */
 void env_master(struct env *v, const char *addr, const char *port);
+/* For launchers that do not say where rank 0 runs: MASTER_ADDR, or this host where it has all
+ * ranks; else there is a note to add @how to @program. */
+void env_rank0(struct env *v, const char *how, const char *program);
 /* A port that all ranks of world.run, and hardly anybody else, come to. */
 uint16_t env_port_of_run(const struct env *v);
 
@@ -40,6 +43,11 @@ uint16_t env_port_of_run(const struct env *v);
 bool world_torch(struct env *v); /* torchrun, accelerate */
 bool world_openmpi(struct env *v);
 bool world_mpich(struct env *v);
+bool world_flux(struct env *v);
+bool world_pals(struct env *v);
+bool world_jsrun(struct env *v);
+bool world_mvapich(struct env *v);
+bool world_aws_batch(struct env *v);
 bool world_kubeflow(struct env *v);
 bool world_plain(struct env *v);
 bool world_slurm(struct env *v);

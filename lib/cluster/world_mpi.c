@@ -1,19 +1,5 @@
-/* Open MPI's and Hydra's mpirun (MPICH, Intel MPI). Neither says where rank 0 runs. */
+/* Open MPI's, Hydra's (MPICH, Intel MPI) and MVAPICH's mpirun. None says where rank 0 runs. */
 #include "lib/cluster/world_env.h"
-
-static void mpi_master(struct env *v, const char *how)
-{
-	struct world *w = v->w;
-
-	env_master(v, "MASTER_ADDR", "MASTER_PORT");
-	if (!w->master_addr && w->size > 0 && w->local_size == w->size)
-		w->master_addr = "127.0.0.1";
-	else if (!w->master_addr)
-		env_note(v, "%s does not say where rank 0 runs: add `%s` to mpirun",
-			 launcher_name(w->launcher), how);
-	if (!w->master_port)
-		w->master_port = env_port_of_run(v);
-}
 
 /*
  * OMPI_COMM_WORLD_NODE_RANK is no number of a node: it counts the processes
@@ -33,7 +19,7 @@ bool world_openmpi(struct env *v)
 		return false;
 	env_read(v, &names);
 	v->w->run = env_peek(v, "PMIX_NAMESPACE");
-	mpi_master(v, "-x MASTER_ADDR=HOST");
+	env_rank0(v, "-x MASTER_ADDR=HOST", "mpirun");
 	return true;
 }
 
@@ -53,6 +39,32 @@ bool world_mpich(struct env *v)
 		return false;
 	env_read(v, &names);
 	v->w->run = env_peek(v, "PMI_JOBID");
-	mpi_master(v, "-genv MASTER_ADDR HOST");
+	env_rank0(v, "-genv MASTER_ADDR HOST", "mpirun");
 	return true;
+}
+
+/* The names of MVAPICH2 and, since its third edition, MVAPICH. */
+bool world_mvapich(struct env *v)
+{
+	static const struct world_names editions[] = {
+		{.launcher = LAUNCHER_MVAPICH,
+		 .rank = "MVP_COMM_WORLD_RANK",
+		 .size = "MVP_COMM_WORLD_SIZE",
+		 .local_rank = "MVP_COMM_WORLD_LOCAL_RANK",
+		 .local_size = "MVP_COMM_WORLD_LOCAL_SIZE"},
+		{.launcher = LAUNCHER_MVAPICH,
+		 .rank = "MV2_COMM_WORLD_RANK",
+		 .size = "MV2_COMM_WORLD_SIZE",
+		 .local_rank = "MV2_COMM_WORLD_LOCAL_RANK",
+		 .local_size = "MV2_COMM_WORLD_LOCAL_SIZE"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(editions); i++) {
+		if (!env_peek(v, editions[i].rank))
+			continue;
+		env_read(v, &editions[i]);
+		env_rank0(v, "MASTER_ADDR=HOST", "mpirun_rsh");
+		return true;
+	}
+	return false;
 }

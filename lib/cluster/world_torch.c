@@ -48,10 +48,15 @@ static void one_rank_per_pod(struct env *v, const char *rank_name, const char *s
 		 rank_name, size_name);
 }
 
+static bool is_for_torchrun(const struct env *v)
+{
+	return env_peek(v, "PET_NNODES") && env_peek(v, "PET_NODE_RANK");
+}
+
 /* The trainer of Kubeflow v2 gives torchrun its options and starts nothing itself. */
 bool world_kubeflow(struct env *v)
 {
-	if (!env_peek(v, "PET_NNODES") || !env_peek(v, "PET_NODE_RANK"))
+	if (!is_for_torchrun(v))
 		return false;
 	one_rank_per_pod(v, "PET_NODE_RANK", "PET_NNODES");
 	env_master(v, "PET_MASTER_ADDR", "PET_MASTER_PORT");
@@ -69,6 +74,9 @@ bool world_plain(struct env *v)
 
 	if (!env_peek(v, "RANK") || !env_peek(v, "WORLD_SIZE"))
 		return false;
+	/* a PyTorchJob's WORLD_SIZE counts the processes that torchrun will start, its RANK pods */
+	if (in_kubernetes(v) && !env_peek(v, "LOCAL_RANK") && is_for_torchrun(v))
+		return world_kubeflow(v);
 	names.launcher = LAUNCHER_ENV;
 	if (in_kubernetes(v) && !env_peek(v, "LOCAL_RANK"))
 		one_rank_per_pod(v, names.rank, names.size);

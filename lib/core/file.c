@@ -105,10 +105,8 @@ char *file_line_at(struct arena *a, int dirfd, const char *path)
 
 char *file_line(struct arena *a, const char *path) { return file_line_at(a, AT_FDCWD, path); }
 
-const char *file_on_path(struct arena *a, const char *program)
+const char *file_in_path(struct arena *a, const char *path, const char *program)
 {
-	const char *path = getenv("PATH") ?: "/usr/bin:/bin";
-
 	for (size_t n; *path; path += n + (path[n] == ':')) {
 		const char *at;
 
@@ -118,4 +116,9 @@ const char *file_on_path(struct arena *a, const char *program)
 			return at;
 	}
 	return NULL;
+}
+
+const char *file_on_path(struct arena *a, const char *program)
+{
+	return file_in_path(a, getenv("PATH") ?: "/usr/bin:/bin", program);
 }

@@ -16,6 +16,8 @@ char *file_line(struct arena *a, const char *path);
 char *file_line_at(struct arena *a, int dirfd, const char *path);
 /* Where a shell would find @program, which has no slash; NULL: nowhere. */
 const char *file_on_path(struct arena *a, const char *program);
+/* The same, where PATH is @path. */
+const char *file_in_path(struct arena *a, const char *path, const char *program);
 
 struct file_replace_opts {
 	unsigned create_mode; /* for a file that does not exist yet; 0 means 0644 */

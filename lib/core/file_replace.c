@@ -41,13 +41,18 @@ static void replacement_done(struct replacement *r)
 	errno = saved;
 }
 
+static const char *left(const struct replacement *r)
+{
+	return r->exists ? "the file is as it was" : "no file was made";
+}
+
 static int refused(const struct replacement *r, const char *doing, struct err *e)
 {
 	err_sys(e, "cannot replace %s: %s", r->path, doing);
 	switch (errno) {
 	case ENOSPC:
 	case EDQUOT:
-		return err_hint(e, "free some space (`df -h %s`); the file is as it was", r->dir);
+		return err_hint(e, "free some space (`df -h %s`); %s", r->dir, left(r));
 	case EROFS:
 		return err_hint(e, "%s is on a read-only file system; choose another place",
 				r->dir);
@@ -62,7 +67,7 @@ static int refused(const struct replacement *r, const char *doing, struct err *e
 	case ELOOP:
 		return err_hint(e, "the symbolic link leads to itself (`ls -l %s`)", r->path);
 	}
-	return err_hint(e, "the file is as it was");
+	return err_hint(e, "%s", left(r));
 }
 
 /* Where the last component of @path begins. */

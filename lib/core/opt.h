@@ -48,6 +48,8 @@ struct opt {
 	enum opt_type type;
 	size_t off;		    /* offsetof() into the config struct of this table */
 	const char *const *choices; /* NULL-terminated, for OPT_CHOICE */
+	const char *const *words;   /* of which, parted by commas, a value may consist: offered
+				       while it is typed; NULL-terminated */
 	uint64_t min, max;	    /* for numbers; max 0 means no upper limit */
 	const char *env;	    /* environment variable that gives a default */
 	const char *def;	    /* the default as help prints it, or NULL */
@@ -91,6 +93,7 @@ struct command {
 	/* The verb whose second word is hosts and whose third a command line, and the hint at an
 	 * option behind it that may be that command's, with a %s for it; NULL: there is none. */
 	const char *line_verb, *line_hint;
+	bool wraps;	   /* what stands behind -- is another command */
 	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
 

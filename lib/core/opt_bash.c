@@ -13,8 +13,18 @@ static const char head[] =
 	"        eq=1 opt=${cur%%=*} lead=${cur%%=*}= cur=${cur#*=}\n"
 	"    fi\n"
 	"    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-	"        if [[ ${COMP_WORDS[i]} == -- ]]; then last=1 opt=''; fi\n"
+	"        if [[ ! $last && ${COMP_WORDS[i]} == -- ]]; then last=$i opt=''; fi\n"
 	"    done\n";
+
+/* What the other command itself knows, where the bash-completion package asks it. */
+static const char behind[] = "        if [[ $last ]]; then\n"
+			     "            if declare -F _command_offset >/dev/null; then\n"
+			     "                _command_offset $((last + 1))\n"
+			     "                return\n"
+			     "            fi\n"
+			     "            kind=file eq=''\n"
+			     "            if ((COMP_CWORD == last + 1)); then kind=command; fi\n"
+			     "        fi\n";
 
 static const char tail[] =
 	"    if [[ $list && $cur == *,* ]]; then\n"
@@ -22,6 +32,7 @@ static const char tail[] =
 	"    fi\n"
 	"    COMPREPLY=()\n"
 	"    case $kind in\n"
+	"    command) mapfile -t COMPREPLY < <(compgen -c -- \"$cur\" | sort -u) ;;\n"
 	"    file) mapfile -t COMPREPLY < <(compgen -f -P \"$lead\" -- \"$cur\") ;;\n"
 	"    dir) mapfile -t COMPREPLY < <(compgen -d -P \"$lead\" -- \"$cur\") ;;\n"
 	"    host | hosts) words=\"$(compgen -A hostname) $(sed -n "
@@ -78,13 +89,14 @@ static void value_case(struct text *out, const struct opt_row *r)
 	if (!o->if_bare && r->shortname)
 		text_addf(out, "|-%c", r->shortname);
 	text_add(out, o->if_bare ? " " : ") ");
-	if (o->choices) {
+	if (o->choices || o->words) {
 		text_add(out, "kind=words words=");
-		quoted(out, opt_join(out->a, o->choices, " "));
+		quoted(out, opt_join(out->a, o->choices ?: o->words, " "));
 	} else {
 		text_addf(out, "kind='%s'", kind_name(o->complete));
 	}
-	if (o->complete == OPT_C_HOST || o->complete == OPT_C_HOSTS || o->complete == OPT_C_IFACE)
+	if (o->words || o->complete == OPT_C_HOST || o->complete == OPT_C_HOSTS ||
+	    o->complete == OPT_C_IFACE)
 		text_add(out, " list=1");
 	text_add(out, " ;;\n");
 }
@@ -115,7 +127,10 @@ void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, s
 	text_addf(out, "_%s()\n{\n%s    case $opt${eq:+=} in\n", cmd->name, head);
 	for (size_t i = 0; i < rows.n; i++)
 		value_case(out, &rows.v[i]);
-	text_add(out, "    *)\n        if [[ $eq ]]; then return 0; fi\n");
+	text_add(out, "    *)\n");
+	if (cmd->wraps)
+		text_add(out, behind);
+	text_add(out, "        if [[ $eq ]]; then return 0; fi\n");
 	text_addf(out, "        if [[ ! $last && $cur == --no-* ]]; then\n            words='");
 	option_words(out, &rows, true);
 	/* A command without operands has nothing better to offer than its options. */
@@ -123,7 +138,7 @@ void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, s
 		  cmd->operand ? "$cur == -*" : "( $cur == -* || ! $cur )");
 	text_add(out, "            words='");
 	option_words(out, &rows, false);
-	text_addf(out, "'\n        else\n            kind='%s'\n",
+	text_addf(out, "'\n        else\n            kind=${kind:-%s}\n",
 		  cmd->operand ? kind_name(cmd->operand_complete) : "none");
 	if (cmd->verbs)
 		text_addf(out, "            if ((COMP_CWORD == 1)); then words='%s'; fi\n",

@@ -23,6 +23,20 @@ static const char *any_of(struct arena *a, const str_list *names)
 	return t.s;
 }
 
+/* Letters that people know from ssh, srun, pdsh and iperf3. */
+static const struct {
+	char letter;
+	const char *ours;
+} habits[] = {{'i', "rsh"}, {'l', "rsh"}, {'n', "hosts"}, {'s', "serve"}, {'w', "hosts"}};
+
+static const char *habit(char letter)
+{
+	for (size_t i = 0; i < ARRAY_LEN(habits); i++)
+		if (habits[i].letter == letter)
+			return habits[i].ours;
+	return "";
+}
+
 /* Few options have a letter; most letters are the first of some. */
 static int by_letter(const opt_rows *rows, char letter, struct arena *a, struct err *e)
 {
@@ -33,7 +47,13 @@ static int by_letter(const opt_rows *rows, char letter, struct arena *a, struct 
 	for (size_t i = 0; i < rows->n; i++)
 		if (!rows->v[i].o->hidden && starts_with(rows->v[i].o->name, low))
 			*LIST_ADD(a, &names) = rows->v[i].o->name;
-	return names.n && names.n <= FEW ? err_hint(e, "did you mean %s?", any_of(a, &names)) : -1;
+	if (names.n > FEW)
+		names.n = 0;
+	for (size_t i = 0; i < rows->n; i++)
+		if (streq(rows->v[i].o->name, habit(*low)) &&
+		    !(names.n && starts_with(rows->v[i].o->name, low)))
+			*LIST_ADD(a, &names) = rows->v[i].o->name;
+	return names.n ? err_hint(e, "did you mean %s?", any_of(a, &names)) : -1;
 }
 
 /* A value that lost its option. */

@@ -25,6 +25,11 @@ static const char *action(enum opt_complete c)
 	return actions[c];
 }
 
+/* Behind -- as where that command is typed alone. */
+static const char behind[] =
+	"if (( ${words[(i)--]} < CURRENT )); then (( CURRENT -= ${words[(i)--]} )); "
+	"words=(${(@)words[${words[(i)--]}+1,-1]}); _normal; else";
+
 static void value(struct text *out, const struct opt *o)
 {
 	const char *metavar = opt_metavar(o);
@@ -34,6 +39,10 @@ static void value(struct text *out, const struct opt *o)
 	text_add(out, o->if_bare ? "::" : ":");
 	spec_text(out, metavar);
 	text_add(out, ":");
+	if (o->words) {
+		text_addf(out, "_sequence compadd - %s", opt_join(out->a, o->words, " "));
+		return;
+	}
 	if (!o->choices) {
 		text_add(out, action(o->complete));
 		return;
@@ -91,6 +100,9 @@ void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, st
 			"fi }'",
 			cmd->operand, cmd->line_verb, action(OPT_C_HOSTS),
 			action(cmd->operand_complete));
+	else if (cmd->wraps)
+		text_addf(out, " \\\n        '*:%s:{ %s %s; fi }'", cmd->operand, behind,
+			  action(cmd->operand_complete));
 	else if (cmd->operand)
 		text_addf(out, " \\\n        '*:%s:%s'", cmd->operand,
 			  action(cmd->operand_complete));

@@ -1,6 +1,7 @@
 #include "lib/host/nccl_alike.h"
 
 #include "lib/core/file.h"
+#include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 
 #include <ctype.h>
@@ -105,7 +106,7 @@ const char *nccl_setting_written(const char *name, struct arena *a)
 
 	if (!text && conf && *conf)
 		text = of_file(conf, name, a);
-	else if (!text && home)
+	else if (!text && home && folder_answers(home))
 		text = of_file(arena_printf(a, "%s/.nccl.conf", home), name, a);
 	if (!text)
 		text = of_file("/etc/nccl.conf", name, a);

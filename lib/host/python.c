@@ -1,5 +1,6 @@
 #include "lib/host/python.h"
 
+#include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 
 #include <glob.h>
@@ -115,7 +116,7 @@ void python_packages(struct arena *a, str_list *ret)
 	add_root(a, getenv("CONDA_PREFIX"), ret);
 	if (sysroot_is_real())
 		add_of_path(a, ret);
-	if (home && *home)
+	if (home && *home && folder_answers(home))
 		add_root(a, arena_printf(a, "%s/.local", home), ret);
 	add_root(a, "/usr/local", ret);
 	add_root(a, "/usr", ret);

@@ -3,6 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/core/text.h"
 #include "lib/host/sysroot.h"
+#include "lib/report/line.h"
 
 static const char word[] = "sudo ";
 
@@ -28,43 +29,15 @@ static bool begins(const char *line, const char *at, bool remark)
 	return false;
 }
 
-/* Behind what is quoted from @p on; a remark has apostrophes. */
-static const char *skip_quoted(const char *p)
-{
-	const char *end;
-
-	if (*p == '\\' && p[1])
-		return p + 2;
-	if (*p == '\'') {
-		end = strchr(p + 1, '\'');
-		return end ? end + 1 : p + strlen(p);
-	}
-	for (end = p + 1; *end && *end != '"'; end++)
-		end += *end == '\\' && end[1];
-	return *end ? end + 1 : end;
-}
-
-static const char *remark_of(const char *line)
-{
-	for (const char *p = line; *p;)
-		if (strchr("'\"\\", *p))
-			p = skip_quoted(p);
-		else if (*p == '#' && (p == line || p[-1] == ' '))
-			return p;
-		else
-			p++;
-	return line + strlen(line);
-}
-
 static const char *without(struct arena *a, const char *line)
 {
-	const char *remark = remark_of(line), *from = line, *p = line;
+	const char *remark = line_remark(line), *from = line, *p = line;
 	struct text t;
 
 	text_init(&t, a);
 	while (*p) {
 		if (p < remark && strchr("'\"\\", *p)) {
-			p = skip_quoted(p);
+			p = line_skip_quoted(p);
 		} else if (starts_with(p, word) && p[WORD] != '-' && begins(line, p, p > remark)) {
 			text_addn(&t, from, (size_t)(p - from));
 			from = p += WORD;
@@ -81,7 +54,7 @@ static const char *without(struct arena *a, const char *line)
 const char *here_line(struct arena *a, const char *line)
 {
 	if (!line || !strstr(line, word) || geteuid() || !sysroot_is_real() ||
-	    file_on_path(a, "sudo") || starts_with(remark_of(line), "# on "))
+	    file_on_path(a, "sudo") || starts_with(line_remark(line), "# on "))
 		return line;
 	return without(a, line);
 }

@@ -1,6 +1,7 @@
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
+#include "lib/report/typed.h"
 
 /*
  * A workflow command ends at the line's end, so %, CR and LF are escaped, and
@@ -44,7 +45,7 @@ static void finding(struct sink *s, const struct finding *f)
 	}
 	put(s, f->message, false);
 	for (size_t i = 0; i < f->fix.n; i++) {
-		fputs("%0A-> ", out);
+		fprintf(out, "%%0A%s ", fix_mark(f->fix.v[i]));
 		put(s, f->fix.v[i], false);
 	}
 	fputc('\n', out);

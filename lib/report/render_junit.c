@@ -1,6 +1,7 @@
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
+#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -52,7 +53,9 @@ static void body(FILE *out, const struct finding *f)
 		xml(out, f->expected);
 	}
 	for (size_t i = 0; i < f->fix.n; i++) {
-		fputs("\n-&gt; ", out);
+		fputc('\n', out);
+		xml(out, fix_mark(f->fix.v[i]));
+		fputc(' ', out);
 		xml(out, f->fix.v[i]);
 	}
 }

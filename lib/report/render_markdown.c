@@ -7,6 +7,7 @@
 #include "lib/core/utf8.h"
 #include "lib/report/json.h"
 #include "lib/report/report.h"
+#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -212,7 +213,7 @@ static void put_finding(struct text *t, const struct finding *f)
 		text_addf(t, " rank %d", f->rank);
 	text_add(t, " | ");
 	put(t, f->message);
-	if (f->expected) {
+	if (f->expected && !streq(f->expected, "none")) {
 		text_add(t, " (expected ");
 		put(t, f->expected);
 		text_add(t, ")");
@@ -246,6 +247,11 @@ static void put_findings(struct sink *s, struct text *t)
 	text_add(t, "\n</details>\n");
 }
 
+static bool is_wrong(const struct finding *f)
+{
+	return f->status == ST_FAIL || f->status == ST_ERROR || f->status == ST_WARN;
+}
+
 static size_t longest_ticks(const char *text)
 {
 	size_t most = 0, n = 0;
@@ -257,43 +263,85 @@ static size_t longest_ticks(const char *text)
 	return most;
 }
 
-/* Under a remark that says what they are for. */
-static void put_fixes_of(struct text *t, const struct finding *f)
+static const char *whose(struct arena *a, const struct finding *f)
 {
-	const char *about = arena_printf(t->a, "# %s%s%s%s%s", f->check, f->subject ? " " : "",
-					 f->subject ?: "", f->host ? " on " : "", f->host ?: "");
+	return arena_printf(a, "%s%s%s%s%s", f->check, f->subject ? " " : "", f->subject ?: "",
+			    f->host ? " on " : "", f->host ?: "");
+}
 
-	put_line(t, about, strcspn(about, "\n"));
-	for (size_t i = 0; i < f->fix.n; i++)
+/* Does the same stand above, of another check that sees the same thing? */
+static bool is_said(const struct sink *s, size_t at, const char *fix)
+{
+	const struct finding *f = s->findings.v[at], *x;
+
+	for (size_t i = 0; i < at; i++) {
+		x = s->findings.v[i];
+		for (size_t k = 0; is_wrong(x) && k < x->fix.n; k++)
+			if (fix_is_same(x->fix.v[k], x->host ?: s->host, fix, f->host ?: s->host))
+				return true;
+	}
+	return false;
+}
+
+/* Commands under a remark that says what they are for. */
+static void put_commands(const struct sink *s, size_t at, struct text *t)
+{
+	const struct finding *f = s->findings.v[at];
+	const char *about = arena_printf(t->a, "# %s", whose(t->a, f));
+	bool said = false;
+
+	for (size_t i = 0; i < f->fix.n; i++) {
+		if (!fix_is_typed(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
+			continue;
+		if (!said)
+			put_line(t, about, strcspn(about, "\n"));
+		said = true;
 		for (const char *line = f->fix.v[i]; *line;) {
 			size_t n = strcspn(line, "\n");
 
 			put_line(t, line, n);
 			line += n + (line[n] == '\n');
 		}
+	}
 }
 
-/* In a fence that none of the lines closes. */
+/* What is no command must not be pasted as one. */
+static void put_words(const struct sink *s, size_t at, struct text *t)
+{
+	const struct finding *f = s->findings.v[at];
+
+	for (size_t i = 0; i < f->fix.n; i++) {
+		if (fix_is_typed(f->fix.v[i]) || is_said(s, at, f->fix.v[i]))
+			continue;
+		text_add(t, "- ");
+		put(t, whose(t->a, f));
+		text_add(t, ": ");
+		put(t, f->fix.v[i]);
+		text_add(t, "\n");
+	}
+}
+
+/* Commands in a fence that none of the lines closes, then what is left to people. */
 static void put_fixes(struct sink *s, struct text *t)
 {
-	struct text lines, fence;
+	struct text lines, words, fence;
 	size_t ticks;
 
 	text_init(&lines, s->a);
+	text_init(&words, s->a);
 	text_init(&fence, s->a);
-	for (size_t i = 0; i < s->findings.n; i++) {
-		const struct finding *f = s->findings.v[i];
-
-		if (f->fix.n &&
-		    (f->status == ST_FAIL || f->status == ST_ERROR || f->status == ST_WARN))
-			put_fixes_of(&lines, f);
-	}
-	if (!lines.n)
-		return;
-	ticks = longest_ticks(lines.s);
+	for (size_t i = 0; i < s->findings.n; i++)
+		if (is_wrong(s->findings.v[i])) {
+			put_commands(s, i, &lines);
+			put_words(s, i, &words);
+		}
+	ticks = lines.n ? longest_ticks(lines.s) : 0;
 	for (size_t i = 0; i < 3 || i <= ticks; i++)
 		text_add(&fence, "`");
-	text_addf(t, "\n### What to type\n\n%ssh\n%s%s\n", fence.s, lines.s, fence.s);
+	if (lines.n)
+		text_addf(t, "\n### What to type\n\n%ssh\n%s%s\n", fence.s, lines.s, fence.s);
+	if (words.n)
+		text_addf(t, "\n### What to do%s\n\n%s", lines.n ? " besides" : "", words.s);
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/grid.h"
+#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -17,9 +18,10 @@ enum block { NOTHING, HEADING, REMARKS, FINDINGS, GRID, ANSWER };
 struct table {
 	struct term term;
 	struct grid grid;
-	enum block block;	   /* what was written last */
-	size_t check_w, subject_w; /* of the columns so far */
-	size_t passes_hidden;
+	enum block block;	      /* what was written last */
+	size_t check_w, subject_w;    /* of the columns so far */
+	size_t passes_hidden;	      /* since the latest that was shown */
+	const struct finding *hidden; /* the latest of them */
 };
 
 static const enum style styles[ST_COUNT] = {
@@ -44,11 +46,15 @@ static void end_grid(struct sink *s)
 	grid_end(s, &t->term, &t->grid);
 }
 
+static void tell_hidden(struct sink *s);
+
 /* A blank line between things of different kinds and between tables, none after a heading. */
 static void enter(struct sink *s, enum block block)
 {
 	struct table *t = s->state;
 
+	if (block != FINDINGS)
+		tell_hidden(s);
 	end_grid(s);
 	if (t->block != NOTHING && t->block != HEADING &&
 	    (t->block != block || block == HEADING || block == GRID))
@@ -85,35 +91,47 @@ static void wrapped(struct sink *s, const char *text, size_t at, size_t hang)
 	fputc('\n', s->out);
 }
 
-/* "64 MiB, ", "3600 s, " */
+/* "64 MiB", "3600 s" */
 static void measured(struct text *t, const struct finding *f)
 {
 	struct unit_buf b;
 
 	if (f->unit && streq(f->unit, "B") && f->value >= 0 && f->value < 1e18)
-		text_addf(t, "%s, ", format_size(&b, (uint64_t)f->value));
+		text_add(t, format_size(&b, (uint64_t)f->value));
 	else
-		text_addf(t, "%.6g%s%s, ", f->value, f->unit ? " " : "", f->unit ? f->unit : "");
+		text_addf(t, "%.6g%s%s", f->value, f->unit ? " " : "", f->unit ? f->unit : "");
+}
+
+/* " (3600 s, expected <= 60 s)". That none was expected goes without saying. */
+static void compared(struct text *t, const struct finding *f)
+{
+	bool has_value = isfinite(f->value), says = !streq(f->expected, "none");
+
+	if (!has_value && !says)
+		return;
+	text_add(t, " (");
+	if (has_value)
+		measured(t, f);
+	if (says)
+		text_addf(t, "%sexpected %s", has_value ? ", " : "", f->expected);
+	text_add(t, ")");
 }
 
 /* Who speaks and, where the words do not say it already, what was measured and expected. */
 static const char *message(struct arena *a, const struct finding *f)
 {
 	bool bad = f->status == ST_WARN || f->status == ST_FAIL;
+	const char *rank = arena_printf(a, "rank %d", f->rank);
 	struct text t;
 
 	text_init(&t, a);
-	if (f->rank >= 0)
-		text_addf(&t, "rank %d%s", f->rank, f->host ? " on " : ": ");
+	if (f->rank >= 0 && (f->host || !starts_with(f->message, arena_printf(a, "%s ", rank))))
+		text_addf(&t, "%s%s", rank, f->host ? " on " : ": ");
 	if (f->host && !(f->subject && streq(f->subject, f->host)))
 		text_addf(&t, "%s: ", f->host);
 	text_add(&t, f->message);
-	if (bad && f->expected && !strstr(f->message, f->expected)) {
-		text_add(&t, " (");
-		if (isfinite(f->value))
-			measured(&t, f);
-		text_addf(&t, "expected %s)", f->expected);
-	}
+	if (bad && f->expected && !strstr(f->message, f->expected))
+		compared(&t, f);
 	return grid_shown(a, t.s);
 }
 
@@ -125,7 +143,7 @@ static bool is_hidden(const struct sink *s, const struct finding *f)
 		return false;
 	if (f->status == ST_PASS && !s->opts->quiet && !s->opts->verbose &&
 	    s->count[ST_PASS] > MANY_PASSES)
-		return t->passes_hidden++, true;
+		return t->hidden = f, t->passes_hidden++, true;
 	return s->opts->quiet;
 }
 
@@ -144,7 +162,7 @@ static size_t put_padded(FILE *out, const char *text, size_t *width)
 static void put_fix(struct sink *s, const char *fix)
 {
 	const struct term *t = &((struct table *)s->state)->term;
-	const char *arrow = "->";
+	const char *arrow = fix_mark(fix);
 
 	for (const char *line = fix; *line; arrow = "  ") {
 		size_t n = strcspn(line, "\n");
@@ -168,6 +186,23 @@ static void put_finding(struct sink *s, const struct finding *f)
 	wrapped(s, message(s->a, f), at, at <= t->term.width / 2 ? at : STATUS_W);
 	for (size_t i = 0; i < f->fix.n; i++)
 		put_fix(s, f->fix.v[i]);
+}
+
+/* Below the others that passed; a single one takes no more room than the line that it is there. */
+static void tell_hidden(struct sink *s)
+{
+	struct table *t = s->state;
+	size_t n = t->passes_hidden;
+
+	t->passes_hidden = 0;
+	if (n == 1)
+		put_finding(s, t->hidden);
+	if (n < 2)
+		return;
+	enter(s, FINDINGS);
+	fprintf(s->out, "%s%-*s%s... and %zu more (--verbose lists them)\n",
+		term_on(&t->term, STYLE_GREEN), STATUS_W, status_name(ST_PASS), term_off(&t->term),
+		n);
 }
 
 static void log_finding(struct sink *s, const struct finding *f)
@@ -231,14 +266,44 @@ static void heading(struct sink *s, const char *text)
 		term_off(&t->term));
 }
 
+/* A line to be typed, or one that has such a line behind two spaces: it will be copied. */
+static bool is_typed(const char *text)
+{
+	static const char beside_confirm[] = "         ";
+	const char *colon = strstr(text, ":  ");
+
+	return starts_with(text + strspn(text, " "), "-> ") || starts_with(text, "Confirm:") ||
+	       starts_with(text, beside_confirm) || (colon && colon[3] != ' ');
+}
+
+/* Where the words begin: "Why:     ", "  or     ", "1. " */
+static size_t hang_of(const char *text)
+{
+	size_t n = strcspn(text, " ");
+
+	if (starts_with(text, "  or "))
+		n += strlen("  or");
+	else if (!n || !strchr(":.", text[n - 1]) || n > strlen("Why:"))
+		return 0;
+	return n + strspn(text + n, " ");
+}
+
 static void remark(struct sink *s, const char *text)
 {
+	const char *shown = grid_shown(s->a, text);
+	size_t hang = hang_of(shown);
+
 	if (s->opts->answer_only)
 		log_say("%s", text);
 	if (is_silent(s))
 		return;
 	enter(s, REMARKS);
-	wrapped(s, grid_shown(s->a, text), 0, 0);
+	if (is_typed(shown)) {
+		fprintf(s->out, "%s\n", shown);
+		return;
+	}
+	fprintf(s->out, "%.*s", (int)hang, shown);
+	wrapped(s, shown + hang, hang, hang);
 }
 
 static void answer(struct sink *s, const char *text, size_t n)
@@ -257,12 +322,7 @@ static void end(struct sink *s)
 
 	if (s->opts->answer_only)
 		return;
-	if (t->passes_hidden) {
-		enter(s, FINDINGS);
-		fprintf(s->out, "%s%-*s%s... and %zu more (--verbose lists them)\n",
-			term_on(&t->term, STYLE_GREEN), STATUS_W, status_name(ST_PASS),
-			term_off(&t->term), t->passes_hidden);
-	}
+	tell_hidden(s);
 	end_grid(s);
 	if (!s->findings.n && streq(s->verdict, "pass") && !s->covers)
 		return;

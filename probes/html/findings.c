@@ -75,11 +75,13 @@ static void lists(const cJSON *data, struct arena *a, struct text *t)
 		    "command\">Copy</button></div>\n");
 }
 
+enum { NOT_WRONG = 3 };
+
 static int weight(const struct html_row *r)
 {
 	const char *st = get(r->f, "status");
 
-	return streq(st, "fail") ? 0 : streq(st, "error") ? 1 : 2;
+	return streq(st, "fail") ? 0 : streq(st, "error") ? 1 : streq(st, "warn") ? 2 : NOT_WRONG;
 }
 
 /* As a run that ranks its causes itself does: what failed, and of that what most hosts have. */
@@ -201,9 +203,9 @@ void html_findings(const html_rows *rows, struct arena *a, struct text *t)
 		    "<th scope=\"col\">Hosts</th><th scope=\"col\">Subject</th>"
 		    "<th scope=\"col\">What was found</th><th scope=\"col\">Value</th>"
 		    "<th scope=\"col\">Expected</th></tr></thead><tbody>\n");
-	for (int wrong = 1; wrong >= 0; wrong--) /* what is wrong stands first */
+	for (int w = 0; w <= NOT_WRONG; w++) /* the worst stands first */
 		for (size_t i = 0; i < rows->n; i++)
-			if (is_wrong(rows->v[i].f) == wrong)
+			if (weight(&rows->v[i]) == w)
 				row(&rows->v[i], a, t);
 	html_table_end(t);
 	text_add(t, "</section>\n");

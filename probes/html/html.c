@@ -1,5 +1,6 @@
 #include "probes/html/html.h"
 
+#include "lib/report/typed.h"
 #include "probes/html/parts.h"
 
 #include <math.h>
@@ -53,19 +54,22 @@ void html_badge(struct text *t, const char *status)
 void html_fixes(struct text *t, const cJSON *fixes, const char *one)
 {
 	const cJSON *fix;
+	bool typed; /* what is no command gets no button that copies it */
 
 	cJSON_ArrayForEach (fix, fixes) {
 		if (!cJSON_IsString(fix))
 			continue;
-		text_add(t, "<div class=\"fix\"><pre>");
+		typed = fix_is_typed(fix->valuestring);
+		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
 		html_text(t, fix->valuestring);
 		if (one) {
 			text_add(t, strstr(fix->valuestring, " # ") ? "; on " : "   # on ");
 			html_text(t, one);
 			text_add(t, ", the others alike");
 		}
-		text_add(t, "</pre><button class=\"js\" data-copy "
-			    "aria-label=\"Copy this command\">Copy</button></div>\n");
+		text_add(t, typed ? "</pre><button class=\"js\" data-copy "
+				    "aria-label=\"Copy this command\">Copy</button></div>\n"
+				  : "</p>\n");
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "lib/core/opt.h"
 #include "lib/host/gpu.h"
 #include "lib/host/hostname.h"
+#include "lib/host/processors.h"
 #include "lib/host/python.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -94,6 +95,7 @@ static void hardware(struct arena *a, cJSON *o)
 	if (gpus.n)
 		json_str(o, "gpu", arena_printf(a, "%04x", gpus.v[0].device_id));
 	json_num(o, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	json_num(o, "cpus_usable", processors_usable());
 	json_num(o, "memory", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 	if (!statvfs("/dev/shm", &s))
 		json_num(o, "shm", (double)s.f_blocks * (double)s.f_frsize);

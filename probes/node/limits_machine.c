@@ -1,6 +1,7 @@
 /* What breaks training on a machine outside the network: disk, clocks, huge pages, containers. */
 #include "lib/cluster/child.h"
 #include "lib/core/units.h"
+#include "lib/host/answers.h"
 #include "lib/host/memory.h"
 #include "lib/host/sysroot.h"
 #include "probes/node/limits.h"
@@ -91,6 +92,25 @@ static const char *temporary(void)
 	return dir && *dir ? dir : "/tmp";
 }
 
+/* Everything that looks there hangs: shells, imports, the ranks of a job. */
+static bool is_dead(struct node_look *look, const char *dir)
+{
+	struct finding *f;
+
+	if (folder_answers(dir))
+		return false;
+	f = limit_finding(look, "limits.dead", arena_strdup(look->a, dir));
+	finding_set(f, ST_FAIL,
+		    "does not answer: its file server is gone, and whatever looks there hangs for "
+		    "ever, a login and a job as well");
+	finding_expect(f, "an answer within 3 s");
+	finding_fix(f,
+		    "findmnt -T %s   # which server; when it is back, or for good: sudo umount -f "
+		    "-l there",
+		    shell_quote(look->a, dir));
+	return true;
+}
+
 /* Each file system once: where temporary files, caches and checkpoints usually go. */
 static void disks(struct node_look *look)
 {
@@ -103,7 +123,7 @@ static void disks(struct node_look *look)
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		bool again = false;
 
-		if (!dirs[i] || stat(dirs[i], &st))
+		if (!dirs[i] || !*dirs[i] || is_dead(look, dirs[i]) || stat(dirs[i], &st))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			again |= seen[k] == st.st_dev;
@@ -121,14 +141,14 @@ static void writable(struct node_look *look)
 	const char *tmp = temporary(), *home = getenv("HOME");
 	struct finding *f;
 
-	if (access(tmp, W_OK | X_OK)) {
+	if (folder_answers(tmp) && access(tmp, W_OK | X_OK)) {
 		f = limit_finding(look, "limits.writable", arena_strdup(look->a, tmp));
 		finding_set(f, ST_WARN, "%s: temporary files have no place",
 			    access(tmp, F_OK) ? "is not there" : "cannot be written here");
 		finding_expect(f, "a folder of this user's");
 		finding_fix(f, "export TMPDIR=/var/tmp");
 	}
-	if (home && *home && access(home, W_OK | X_OK)) {
+	if (home && *home && folder_answers(home) && access(home, W_OK | X_OK)) {
 		f = limit_finding(look, "limits.writable", arena_strdup(look->a, home));
 		finding_set(f, ST_INFO,
 			    "%s: the home of this user, where PyTorch and others keep what they "

@@ -103,6 +103,11 @@ int preflight_ask_check(const struct preflight_ask *q, struct err *e)
 			       "%s goes with --serve, which prints a line to paste on other "
 			       "machines",
 			       q->wait ? "--wait" : "--port");
+	for (size_t i = 0; i < q->same.n; i++)
+		if (!*q->same.v[i])
+			return err_set(e, ERR_USAGE,
+				       "--same: '' is no file or folder; an unset variable? leave "
+				       "the option out, or name one");
 	return 0;
 }
 
@@ -128,7 +133,7 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->asked = q->here;
 	p->burst = q->burst;
 	p->same = q->same;
-	p->master = q->hosts || q->here || q->serve ? q->master : NULL;
+	p->master = (q->hosts || q->here || q->serve) && q->master && *q->master ? q->master : NULL;
 	p->page = q->page;
 }
 

@@ -300,6 +300,7 @@ int preflight_conclude(struct preflight *p, struct err *e)
 {
 	item_list causes;
 
+	tally_emit(&p->t);
 	if (!p->hosts.n && preflight_wants_data(p)) {
 		cJSON *facts = json_object(report_data(p->r), "facts");
 

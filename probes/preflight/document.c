@@ -67,6 +67,15 @@ cJSON *preflight_document(const struct preflight *p, const char *host, double be
 
 static cJSON *no_envelope(const char *path, cJSON *doc, struct err *e)
 {
+	const char *version = json_get_str(doc, "windsock");
+
+	if (version && isfinite(json_get_num(doc, "schema", NAN))) {
+		err_set(e, ERR_USAGE, "%s is of windsock %.40s, which wrote its reports otherwise",
+			path, version);
+		err_hint(e, "compare with one of this release: windsock --json --output NEW.json");
+		cJSON_Delete(doc);
+		return NULL;
+	}
 	cJSON_Delete(doc);
 	err_set(e, ERR_USAGE, "%s is no run of ours", path);
 	err_hint(e, "give what `windsock --json` printed, or a page that --report wrote");

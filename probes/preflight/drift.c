@@ -63,6 +63,9 @@ static const struct kind kinds[] = {
 	 "sudo ./efa_installer.sh -y   # the others have %s"},
 	{"windsock", "windsock", TEXT, ST_WARN, NULL},
 	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
+	{"cpus_usable", "processors that may be used", COUNT, ST_WARN,
+	 "srun --cpus-per-task=%s ...   # Kubernetes: resources.limits.cpu; docker: --cpus; else: "
+	 "taskset -p $$"},
 	{"memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"},
 	{"nofile", "open files", TEXT, ST_WARN,
 	 "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
@@ -209,18 +212,50 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 		    : k->fix;
 }
 
-/* Hosts where a limit that is wrong by itself has been said to be. */
+/* Hosts where a limit that is wrong by itself has been said to be; and those that have fewer
+ * processors, of which fewer may be used. */
 static void find_said(const struct preflight *p, const struct kind *k, struct names *ret)
 {
-	const char *check = arena_printf(p->a, "limits.%s", k->key);
+	bool usable = streq(k->key, "cpus_usable");
+	const char *check = arena_printf(p->a, "limits.%s", usable ? "cpus" : k->key);
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
 
 		if ((f->status == ST_FAIL || f->status == ST_WARN) && f->host &&
-		    streq(f->check, check))
+		    (streq(f->check, check) || (usable && streq(f->check, "drift.cpus"))))
 			names_add(ret, p->a, f->host);
 	}
+}
+
+/* Without those hosts, are the others alike? */
+static bool is_said(const struct preflight *p, const struct kind *k, const value_list *l)
+{
+	const struct value *first = NULL;
+	struct names said = {0};
+
+	find_said(p, k, &said);
+	for (size_t i = 0; i < l->n; i++) {
+		if (names_has(&said, l->v[i].host))
+			continue;
+		if (first && !is_alike(k, first, &l->v[i]))
+			return false;
+		first = first ?: &l->v[i];
+	}
+	return true;
+}
+
+/* Where every host may use all it has, how many there are has been compared. */
+static bool is_compared(const struct answers *all, const struct kind *k)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const cJSON *facts = json_get(all->v[i].data, "facts");
+
+		if (!streq(k->key, "cpus_usable") ||
+		    json_get_num(facts, k->key, 0) != json_get_num(facts, "cpus", 0))
+			return false;
+	}
+	return true;
 }
 
 /* Where ours is the odd one, or nobody's is (NULL), it goes to all others. */
@@ -300,13 +335,15 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 	value_list l = {0};
 	const struct value *usual;
 
+	if (is_compared(all, k))
+		return false;
 	collect(p, all, k, &l);
 	usual = majority(p->a, k, &l);
 	if (!usual)
 		return l.n > 1;
 	if (2 * usual->alike > l.n)
 		name_odd(p, k, &l, usual);
-	else
+	else if (!is_said(p, k, &l))
 		name_all(p, k, &l);
 	return true;
 }

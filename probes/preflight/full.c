@@ -109,23 +109,33 @@ static void doubt(struct preflight *p)
 		f->fix.n = 0;
 		finding_fix(f, "ncclbench --hosts %s --find-slow   # measures again",
 			    shell_quote(p->a, p->given ?: "HOSTS"));
+		p->doubts = true;
 	}
 }
 
-static bool was_suspected(const struct preflight *p, const struct finding *f)
+/* Otherwise the second one decides. */
+static bool was_measured_before(const struct preflight *p)
 {
 	const struct stage_run *before = &p->run[S_PAIRS];
 
-	if (!before->cut && !before->left_out &&
-	    (before->status == ST_ERROR || before->status == ST_SKIP))
-		return true; /* there was no first measurement: this one decides */
-	for (size_t i = before->from; i < before->from + before->n; i++) {
-		const struct finding *x = p->t.items.v[i].f;
+	return before->cut || before->left_out ||
+	       (before->status != ST_ERROR && before->status != ST_SKIP);
+}
 
-		if (x->status == ST_WARN && x->subject && same_culprit(x, f))
-			return true;
+/* It was suspected, and is one line from here on. */
+static bool take_over(struct preflight *p, const struct finding *f)
+{
+	const struct stage_run *before = &p->run[S_PAIRS];
+	bool any = false;
+
+	for (size_t i = before->from; i < before->from + before->n; i++) {
+		struct item *x = &p->t.items.v[i];
+
+		if (x->f->status != ST_WARN || !x->f->subject || !same_culprit(x->f, f))
+			continue;
+		x->retold = any = true;
 	}
-	return false;
+	return any;
 }
 
 static bool is_link(const struct finding *f) { return strstr(f->subject, "->") != NULL; }
@@ -161,7 +171,11 @@ static void confirm(struct preflight *p)
 	for (size_t i = p->run[S_SLOW].from; i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
-		if (is_about_pairs(f) && !was_suspected(p, f))
+		if (!is_about_pairs(f) || !was_measured_before(p))
+			continue;
+		if (take_over(p, f))
+			finding_set(f, ST_FAIL, "%s, in both of two measurements", f->message);
+		else
 			finding_set(f, ST_WARN, "%s (in the second measurement alone)", f->message);
 	}
 	explain_links(p);

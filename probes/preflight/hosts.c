@@ -123,6 +123,16 @@ static void take_rest(struct preflight *p, const struct answers *all)
 	}
 }
 
+/* The same way to it as ours, or the line would fail where we did not. */
+static const char *one_host_line(const struct preflight *p, const char *host)
+{
+	const char *rsh =
+		p->rsh && *p->rsh ? arena_printf(p->a, " --rsh %s", shell_quote(p->a, p->rsh)) : "";
+
+	return arena_printf(p->a, "windsock --quick%s --hosts %s%s   # until it answers", rsh,
+			    shell_quote(p->a, host), p->copy_self ? " --copy-self" : "");
+}
+
 /* The fleet has reported them already: here for the ranking alone. */
 static void note_lost(struct preflight *p, const struct fleet *f)
 {
@@ -134,8 +144,7 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 			    f->why.v[i]->message);
 		for (size_t k = 0; k < f->why.v[i]->fix.n; k++)
 			finding_fix(x, "%s", f->why.v[i]->fix.v[k]);
-		finding_fix(x, "windsock --quick --hosts %s   # until it answers",
-			    shell_quote(p->a, f->lost.v[i]));
+		finding_fix(x, "%s", one_host_line(p, f->lost.v[i]));
 	}
 	p->t.emitted = p->t.items.n;
 }

@@ -96,6 +96,7 @@ struct preflight {
 	struct names odd;	    /* nodes whose NCCL would publish another address than proven */
 	struct names alone;	    /* nodes that speak another family of addresses than most */
 	bool settings_differ;	    /* between nodes */
+	bool doubts;		    /* of the pairs: not shown before they are measured again */
 	str_list culprits;	    /* of the matrix of who reaches whom */
 	str_list same;		    /* paths that must be alike on all hosts */
 	const char *master;	    /* a name that must mean one host on all of them, or NULL */

@@ -135,7 +135,8 @@ void preflight_finish(struct preflight *p, enum stage_id id)
 	if (stages[id].command && run->status <= ST_FAIL && !run->came_to_nothing)
 		p->concluded++;
 	log_progress_end();
-	tally_emit(&p->t);
+	if (id != S_PAIRS || !p->doubts)
+		tally_emit(&p->t);
 }
 
 /* A key twice would make our own document unreadable for strict readers. */
@@ -211,7 +212,8 @@ static const char *whose(const struct preflight *p, const cJSON *doc, const cJSO
 							  : json_get_str(finding, "host");
 }
 
-/* That it was interrupted is what we did to it, when we cut it short. @ours: by the budget. */
+/* That it was interrupted is what we did to it, when we cut it short. @cut: by us, or with us by a
+ * Ctrl-C; @ours: by the budget. */
 static void take_findings(struct preflight *p, enum stage_id id, const cJSON *doc, bool cut,
 			  bool ours)
 {
@@ -257,9 +259,11 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 				    shell_quote(p->a, p->given));
 		return;
 	}
-	finding_set(f, got->missing || got->needless ? ST_SKIP : ST_ERROR, "%s", got->trouble);
-	if (got->needless)
+	if (got->needless || got->interrupted) { /* it was to end: nothing is to be mended */
+		finding_set(f, ST_SKIP, "%s", got->trouble);
 		return;
+	}
+	finding_set(f, got->missing ? ST_SKIP : ST_ERROR, "%s", got->trouble);
 	if (got->missing)
 		finding_fix(f, "make && make install   # or put %s beside windsock",
 			    stages[id].command);
@@ -311,7 +315,7 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 	part_run(stages[id].command, all.v, cap, &shown, p->a, &got);
 	ours = preflight_budget_ended(p, id, &got, cap);
 	if (takes && got.doc) {
-		take_findings(p, id, got.doc, got.cut || got.needless, ours);
+		take_findings(p, id, got.doc, got.cut || got.needless || got.interrupted, ours);
 		take_data(p, id, got.doc);
 	}
 	if (takes && ours)

@@ -52,16 +52,28 @@ static void add(struct preflight *p, row_list *rows, const struct row *r, bool t
 	*LIST_ADD(p->a, rows) = *r;
 }
 
+static bool is_blank(const struct row *r)
+{
+	for (size_t i = 0; i < STAGES; i++)
+		if (r->came_to[i])
+			return false;
+	return true;
+}
+
 void preflight_view(struct preflight *p, const struct answers *all)
 {
 	bool together = all->n > ROWS_MAX && !p->verbose;
 	row_list rows = {0};
+	size_t blank = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct row r = row_of(p, &all->v[i]);
 
+		blank += is_blank(&r);
 		add(p, &rows, &r, together);
 	}
+	if (blank == all->n)
+		return; /* nobody answered: that was said */
 	report_series(p->r, &view);
 	for (size_t i = 0; i < rows.n; i++) {
 		struct cell cells[ARRAY_LEN(columns)] = {

@@ -4,6 +4,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
+#include "lib/host/answers.h"
 #include "lib/host/python.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -31,7 +32,7 @@ static const char *find(struct arena *a, const char **ret_shown)
 						 name);
 	*ret_shown = arena_printf(a, "~/.cache/huggingface/%s", name);
 	home = getenv("HOME") ?: nccl_home(a, 0);
-	return home ? arena_printf(a, "%s%s", home, *ret_shown + 1) : NULL;
+	return home && folder_answers(home) ? arena_printf(a, "%s%s", home, *ret_shown + 1) : NULL;
 }
 
 /* In HF_HOME a ~ is as good as at the beginning of a path for a shell. */

@@ -1,5 +1,6 @@
 #include "probes/rules/ompi.h"
 #include "lib/core/file.h"
+#include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 #include "probes/rules/names.h"
 
@@ -136,6 +137,8 @@ void ompi_params_read(struct arena *a, struct ompi_params *ret)
 	const char *home = settings_env("HOME"), *folder = folder_of(settings_env("PATH"), a);
 	struct conf conf[3];
 
+	if (home && sysroot_is_real() && !folder_answers(home))
+		home = NULL;
 	read_conf(&conf[0], home ? arena_printf(a, "%s/.openmpi/mca-params.conf", home) : NULL, a);
 	read_system(&conf[1], folder, a);
 	get(&ret->btl, "btl", conf, ARRAY_LEN(conf), a);

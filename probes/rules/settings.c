@@ -1,6 +1,7 @@
 #include "probes/rules/nccl.h"
 
 #include "lib/core/file.h"
+#include "lib/host/answers.h"
 #include "lib/host/sysroot.h"
 
 #include <errno.h>
@@ -134,7 +135,7 @@ static void read_files(const struct reader *r)
 	/* The paths are cut where NCCL's buffer ends. */
 	if (given && *given && nccl_version(r->asked) >= NCCL_VERSION_CONF_FILE)
 		read_conf(r, arena_printf(a, "%.1023s", given), given, true);
-	else if ((dir = home(r)))
+	else if ((dir = home(r)) && folder_answers(dir))
 		read_conf(r, arena_printf(a, "%.1012s/.nccl.conf", dir), "~/.nccl.conf", false);
 	read_conf(r, "/etc/nccl.conf", "/etc/nccl.conf", false);
 }

@@ -273,6 +273,8 @@ item_list tally_folded(const struct tally *t, size_t from, bool wrong)
 	for (size_t i = from; i < t->items.n; i++) {
 		enum status st = t->items.v[i].f->status;
 
+		if (t->items.v[i].retold)
+			continue;
 		if (!wrong || st == ST_FAIL || st == ST_ERROR || st == ST_WARN)
 			gather(&g, t->a, &t->items.v[i]);
 	}

@@ -102,6 +102,8 @@ static void emit_wrong(const struct tally *t)
 		bool single = !x->hosts.n || tally_is_change(x->f);
 		bool passes = !single && x->f->status == ST_PASS;
 
+		if (x->retold)
+			continue;
 		if (single || (!passes && (x->f->status != ST_INFO || x->f->fix.n)))
 			report_add(t->r, x->f);
 		stage = passes ? x->stage_name : stage;
@@ -131,7 +133,8 @@ void tally_emit(struct tally *t)
 		emit_wrong(t);
 	} else {
 		for (size_t i = t->emitted; i < t->items.n; i++)
-			report_add(t->r, t->items.v[i].f);
+			if (!t->items.v[i].retold)
+				report_add(t->r, t->items.v[i].f);
 	}
 	t->emitted = t->items.n;
 }

@@ -125,6 +125,32 @@ completion_knows() {
     every completion_knows
 }
 
+# What bash offers for the last of the words.
+offered() {
+    bash --norc -c '
+        source <("$1" --generate bash)
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+        "_$1" 2>&1
+        printf "%s\n" "${COMPREPLY[@]}"' - "$BIN/$1" "$@"
+}
+
+@test "completion: behind -- stands another command; ports have names" {
+    cd "$BATS_TEST_TMPDIR"
+    touch train.py
+    printf '#!/bin/sh\n' >launch-it
+    chmod +x launch-it
+    [ "$(PATH=$PWD:$PATH offered ncclwhy -- launch-)" = launch-it ]
+    [ "$(offered ncclwhy -- python tra)" = train.py ]
+    [ "$(offered ncclwhy -- python -- --look=tra)" = --look=train.py ] # a file, not an option of ours
+    [ "$(offered ncclwhy tra)" = train.py ]
+    [ "$(offered portcheck --ports s | tr '\n' ' ')" = "slurm ssh " ]
+    [ "$(offered portcheck --ports nccl,sl)" = nccl,slurm ]
+    for name in nccl slurm ssh; do # no word is offered that would be refused
+        "$BIN/portcheck" 127.0.0.1 --ports "$name" --sample 0 --json >out || [ $? = 1 ]
+    done
+}
+
 man_page() {
     "$BIN/$1" --generate man >"$BATS_TEST_TMPDIR/$1.1"
     run -0 mandoc -T lint -W warning "$BATS_TEST_TMPDIR/$1.1"

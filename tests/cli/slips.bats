@@ -40,6 +40,23 @@ ddpsmoke --gpu|did you mean --device=cuda?
 A
 }
 
+@test "what ssh, srun, pdsh and iperf3 call it" {
+    wrong <<'A'
+windsock -i key.pem --hosts a|did you mean --rsh?
+windsock -l ubuntu --hosts a|did you mean --rsh?
+windsock --identity key.pem|did you mean --rsh?
+windsock --user ubuntu|did you mean --rsh?
+windsock --ssh 'x'|did you mean --rsh?
+windsock -w n1,n2|did you mean --wait or --hosts?
+windsock -N 2|did you mean --nodes or --hosts?
+ifprobe -i eth0|did you mean --ip or --rsh?
+portcheck -s|did you mean --serve?
+portcheck --server|did you mean --serve?
+portcheck --listen|did you mean --serve?
+ncclwhy -w n1|did you mean --hosts?
+A
+}
+
 @test "a value in other words, behind '=', or none" {
     wrong <<'A'
 ncclbench --backend NCCL|did you mean nccl?
@@ -63,6 +80,7 @@ windsock ifprobe|ifprobe is a command of its own
 windsock dif a b|did you mean diff?
 windsock JOIN a b|did you mean join?
 ncclbench allreduce|did you mean --coll=all_reduce?
+windsock --quick --same=|--same: '' is no file or folder; an unset variable? leave the option out, or name one
 ncclbench log.txt|a collective goes with --coll, hosts with --hosts, a saved output with --analyze
 ddpsmoke train.py|how to start yours: --emit torchrun
 ddpsmoke node1|; hosts go with --hosts; it trains a network of its own (--model); how to start yours: --emit torchrun

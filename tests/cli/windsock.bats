@@ -111,6 +111,21 @@ BASHPID_OF_TEST=$$
     [ "$(jq -r --arg d "$PWD/ok" '.data.facts.same_files[$d] | length' <<<"$output")" = 1 ]
 }
 
+@test "a home whose file server is gone hangs none of the commands; windsock names it" {
+    mkdir -p hung/me
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hung.so "$ROOT/tests/fake/libhung.c"
+    export ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0"
+    HOME=$PWD/hung/me LD_PRELOAD=$PWD/hung.so run -1 --separate-stderr timeout -k 1 60 "$BIN/windsock" --here --quick --json
+    valid
+    [ "$(jq -r '.data.causes[0] | "\(.check) \(.subject) \(.status)"' <<<"$output")" = "limits.dead $PWD/hung/me fail" ]
+    [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "findmnt -T $PWD/hung/me "* ]]
+    for tool in "ifprobe --check" portcheck "ncclbench -b 8 -e 8" "ddpsmoke --steps 1"; do
+        # shellcheck disable=SC2086 # words
+        HOME=$PWD/hung/me LD_PRELOAD=$PWD/hung.so run timeout -k 1 30 "$BIN"/$tool
+        [ "$status" -lt 5 ] # an answer of its own, not that of being stopped
+    done
+}
+
 @test "a home whose file system is slow: said of it, and what to look at; of others nothing" {
     mkdir slow ok
     "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o slow.so "$ROOT/tests/fake/libslow.c"
@@ -362,6 +377,7 @@ BASHPID_OF_TEST=$$
     valid
     [ "$(state ifprobe.test)" = $'pass\npass' ]
     [[ $(said stage.training) == "not reached: interrupted" ]]
+    [ "$(jq '[.findings[] | select(.check | startswith("stage.")) | select(.status != "skip" or .fix != null)] | length' doc)" = 0 ]
     grep -q 'interrupted by SIGTERM' said
     nothing_left
 }

@@ -53,6 +53,15 @@ windsock() { PATH=/usr/bin:/bin own/windsock --rsh "$O/lab/windsock_player" --qu
     [[ $(jq -r .data.covers <<<"$output") == "600 of 600 hosts and the ways between them, in groups; no data was moved" ]]
 }
 
+@test "nobody answers: no empty table, and the line to try again goes the way that was given" {
+    printf '#!/bin/sh\necho "Host key verification failed." >&2; exit 255\n' >ssh
+    chmod +x ssh
+    PATH=/usr/bin:/bin run -1 --separate-stderr own/windsock --quick --hosts n1,n2 --copy-self --rsh "$PWD/ssh -l me"
+    [[ $output != *$'\nhost\n'* && $output != *$'\nhost '* ]]
+    [[ $output == *"  -> $PWD/ssh -l me n1 true   # from here: shows its fingerprint"*"--rsh '$PWD/ssh -l me -o StrictHostKeyChecking=accept-new'"* ]]
+    [[ $output == *"   -> windsock --quick --rsh '$PWD/ssh -l me' --hosts 'n[1-2]' --copy-self   # until it answers"* ]]
+}
+
 @test "a group that fails names its hosts; what came of the others is there" {
     jq '.findings = [{check: "mesh.in", status: "fail", subject: "n7", host: "here", message: "is not reached", fix: ["x"]}]' \
         portcheck.json >bad.json

@@ -217,6 +217,15 @@ P
         run -2 --separate-stderr "$BIN/windsock" diff here.json "$file"
         [ -z "$output" ]
     done
+    # another release's, older or newer, is told as that
+    for schema in 0 2; do
+        jq ".windsock = \"9.8.7\" | .schema = $schema" here.json >release.json
+        run -2 --separate-stderr "$BIN/windsock" --quick --here --baseline release.json
+        [ -z "$output" ]
+        [[ $stderr == *"release.json is of windsock 9.8.7"*"windsock --json --output"* ]]
+    done
+    jq '.windsock = "0.0.9"' here.json >release.json # a schema says what can be read, no version
+    run -0 --separate-stderr "$BIN/windsock" diff here.json release.json
     run -2 --separate-stderr "$BIN/windsock" diff here.json
     run -2 --separate-stderr "$BIN/windsock" dif here.json here.json
     # shellcheck disable=SC2154 # run sets it

@@ -2,8 +2,11 @@
  * For LD_PRELOAD: what is in a folder called "hung" is on a file system whose server is dead:
  * whoever looks at it waits, and takes no notice of signals but SIGKILL.
  */
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,4 +43,49 @@ int __lxstat(int version, const char *path, struct stat *st)
 	if (!real)
 		*(void **)(&real) = dlsym(RTLD_NEXT, "__lxstat");
 	return real(version, path, st);
+}
+
+int stat(const char *restrict path, struct stat *restrict st)
+{
+	static int (*real)(const char *restrict, struct stat *restrict);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "stat");
+	return real(path, st);
+}
+
+int access(const char *path, int mode)
+{
+	static int (*real)(const char *, int);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "access");
+	return real(path, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+	static int (*real)(const char *, int, ...);
+	va_list ap;
+	int mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, int);
+	va_end(ap);
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "open");
+	return real(path, flags, mode);
+}
+
+DIR *opendir(const char *path)
+{
+	static DIR *(*real)(const char *);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "opendir");
+	return real(path);
 }

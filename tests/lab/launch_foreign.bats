@@ -133,3 +133,17 @@ load launch.sh
     run -3 on 1 env RANK=1 WORLD_SIZE=2 MASTER_ADDR=node0 MASTER_PORT=29500 "$P" --deadline 1 -- who
     [[ $output == *"no rendezvous at 10.77.0.1:29500"* ]]
 }
+
+@test "AWS Batch: a node each, the last of them the main one, which is not told its own address" {
+    for r in 0 1 2; do
+        main=(env AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.3)
+        ((r < 2)) || main=(env)
+        on "$r" "${main[@]}" AWS_BATCH_JOB_ID="job-1#$r" AWS_BATCH_JOB_NUM_NODES=3 AWS_BATCH_JOB_MAIN_NODE_INDEX=2 \
+            AWS_BATCH_JOB_NODE_INDEX="$r" "$P" --deadline 10 -- who >"out$r" 2>&1 3>&- &
+    done
+    wait
+    cat out*
+    for r in 0 1 2; do # node2 is rank 0
+        grep -q "rank $(((r + 1) % 3)) of 3, .* at 10.77.0.$((r + 1)), hosts node2 node0 node1" "out$r"
+    done
+}

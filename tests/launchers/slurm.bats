@@ -85,6 +85,13 @@ rank 3 of 4, local 1 of 2, node 1 of 2, by srun, at 10.77.0.3" ]
     [ "$(jq -r '[.data.world.ranks[].address] | sort | join(" ")' <<<"$output")" = "10.77.0.2 10.77.0.3" ]
     run -2 --separate-stderr on 0 timeout 30 salloc -Q -N2 "$BIN/ncclbench" --srun -r 2 -b 8 -e 8
     [[ $stderr == *"ncclbench: -r: '2' is not one of 2 ranks"* ]]
+    # forgotten, on the login node: what was measured is said
+    for command in "ncclbench -b 8 -e 8" "ddpsmoke --model mlp --steps 4"; do
+        run --separate-stderr on 0 timeout 60 salloc -Q -N2 sh -c "$BIN/$command"
+        [[ $stderr == *"all ranks are on this host; the allocation has 2 nodes (node[1-2]): --srun starts ranks on each of them"* ]]
+    done
+    run -0 --separate-stderr on 0 timeout 60 salloc -Q -N2 "$BIN/ncclbench" --np 2 -b 8 -e 8
+    [[ $stderr != *"--srun starts"* ]]
 }
 
 @test "portcheck in a real Slurm: srun's ranks, an allocation, a batch script, one node" {

@@ -27,6 +27,47 @@ static void t_odd_one(void **state)
 	world_done(&w);
 }
 
+/* A job that was given 4 of 64 processors on one node: the machines are alike, and it is slow
+ * there. A node that has fewer is said to once, and so is one whose limit was a finding by itself.
+ */
+static void t_processors_that_may_be_used(void **state)
+{
+	static const char *const few[] = {"{\"cpus\":64,\"cpus_usable\":64}",
+					  "{\"cpus\":64,\"cpus_usable\":4}",
+					  "{\"cpus\":64,\"cpus_usable\":64}"};
+	static const char *const smaller[] = {"{\"cpus\":64,\"cpus_usable\":32}",
+					      "{\"cpus\":16,\"cpus_usable\":16}",
+					      "{\"cpus\":64,\"cpus_usable\":32}"};
+	struct world w;
+
+	(void)state;
+	world_init(&w, few, ARRAY_LEN(few));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.cpus_usable");
+	assert_string_equal(found(&w, 0)->host, "n1");
+	assert_string_equal(found(&w, 0)->message, "4 here, 64 on 2 of 3 hosts");
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "--cpus-per-task=64"));
+	world_done(&w);
+	world_init(&w, few, 2);
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->message, "64 on n0; 4 on n1");
+	world_done(&w);
+	world_init(&w, few, 2);
+	finding_set(tally_add(&w.p.t, S_LIMITS, "limits", "limits.cpus", "processors"), ST_WARN,
+		    "a control group allows the time of 4 of 64");
+	tally_of_host(&w.p.t, "n1");
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_string_equal(found(&w, 1)->check, "drift.all"); /* beside that one nothing */
+	world_done(&w);
+	world_init(&w, smaller, ARRAY_LEN(smaller));
+	preflight_drift(&w.p, &w.all, 0, 1e12);
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.cpus");
+	world_done(&w);
+}
+
 /* What makes the run right now, then what lasts; where ours is the odd one, on all the others. */
 static void t_versions(void **state)
 {
@@ -284,11 +325,17 @@ static void t_accused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_odd_one),	     cmocka_unit_test(t_no_majority_and_more),
-		cmocka_unit_test(t_versions),	     cmocka_unit_test(t_slower_than_the_others),
-		cmocka_unit_test(t_alike_and_clock), cmocka_unit_test(t_own_clock),
-		cmocka_unit_test(t_names),	     cmocka_unit_test(t_limit_fix),
-		cmocka_unit_test(t_culprits),	     cmocka_unit_test(t_accused),
+		cmocka_unit_test(t_odd_one),
+		cmocka_unit_test(t_processors_that_may_be_used),
+		cmocka_unit_test(t_no_majority_and_more),
+		cmocka_unit_test(t_versions),
+		cmocka_unit_test(t_slower_than_the_others),
+		cmocka_unit_test(t_alike_and_clock),
+		cmocka_unit_test(t_own_clock),
+		cmocka_unit_test(t_names),
+		cmocka_unit_test(t_limit_fix),
+		cmocka_unit_test(t_culprits),
+		cmocka_unit_test(t_accused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,12 +163,13 @@ static void t_own_commands(void **state)
 	cJSON_Delete(doc);
 	doc = parse("{\"findings\":["
 		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n1\",\"message\":\"m\","
-		    "\"fix\":[\"x\"]},"
+		    "\"fix\":[\"ls x\",\"reset it & them\"]},"
 		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n2\",\"message\":\"m\","
-		    "\"fix\":[\"x\"]}]}");
+		    "\"fix\":[\"ls x\",\"reset it & them\"]}]}");
 	html_page(doc, &a, &page);
 	assert_non_null(strstr(page.s, "<b>n[1-2]</b> m"));
-	assert_non_null(strstr(page.s, "<pre>x</pre>"));
+	assert_non_null(strstr(page.s, "<div class=\"fix\"><pre>ls x</pre><button "));
+	assert_non_null(strstr(page.s, "</div>\n<p>reset it &#38; them</p>\n</li>"));
 	cJSON_Delete(doc);
 }
 

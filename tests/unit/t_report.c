@@ -64,6 +64,7 @@ static void add_measured(struct report *r)
 	finding_set(f, ST_FAIL, "node1 answers %s", "slowly");
 	finding_value(f, 12.5, "ms");
 	finding_expect(f, "<= %d ms", 5);
+	finding_fix(f, "ping -c 3 10.0.0.3");
 	report_add(r, f);
 }
 
@@ -95,7 +96,8 @@ static void fill(struct report *r)
 	    "ip link set dev ens5 mtu 9001\nip link show dev ens5");
 	add(r, "sysctl.rp_filter", NULL, ST_INFO, "strict; harmless with # policy \\ routes", NULL);
 	add(r, "rdma.gid", "mlx5_0/1", ST_SKIP, "no RDMA device", NULL);
-	add(r, "iface.name", "e\x01\xffth\n0,1:2%", ST_WARN, "a\033[31mname\r\nto ]]> see", NULL);
+	add(r, "iface.name", "e\x01\xffth\n0,1:2%", ST_WARN, "a\033[31mname\r\nto ]]> see",
+	    "reset the card or *reboot*");
 	add(r, "host.name", "node0", ST_PASS, "once more", NULL);
 	add_measured(r);
 	add_measured(r);

@@ -33,6 +33,7 @@ static void fill(struct report *r)
 		finding_value(f, 1, hostile);
 		finding_expect(f, "%s", hostile);
 		finding_fix(f, "%s", hostile);
+		finding_fix(f, "echo %s", hostile);
 		report_add(r, f);
 	}
 	report_heading(r, "%s", hostile);

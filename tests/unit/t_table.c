@@ -81,12 +81,103 @@ static void terminal(void **state)
 	assert_non_null(strstr(got, "fe80::5054...\n"));
 }
 
+static void talk_typed(struct report *r)
+{
+	report_remark(r, "1. reach: node1 is not reached from node0, no answer at all: a firewall");
+	report_remark(r,
+		      "   -> windsock on 'node[0-1]' 'nft insert rule inet sg in  accept' # here");
+	report_remark(r, "On every other node type:  portcheck 10.77.0.2:29500,34239,35051");
+	report_remark(r, "Confirm: nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
+	report_remark(r, "         sacct -j JOB -o MaxRSS,ReqMem,Elapsed,State,ExitCode,NodeList");
+	report_remark(r, "Why:     the container was started without --network host, by docker");
+	report_remark(r, "  or     outside of containers a bridge was taken for a network here");
+}
+
+/* What is copied from a narrow terminal has no line end and no space that was not in it. */
+static void typed_lines_stay_whole(void **state)
+{
+	static const char want[] =
+		"1. reach: node1 is not reached from node0, no answer at all:\n"
+		"   a firewall\n"
+		"   -> windsock on 'node[0-1]' 'nft insert rule inet sg in  accept' # here\n"
+		"On every other node type:  portcheck 10.77.0.2:29500,34239,35051\n"
+		"Confirm: nvidia-smi --query-compute-apps=pid,used_memory --format=csv\n"
+		"         sacct -j JOB -o MaxRSS,ReqMem,Elapsed,State,ExitCode,NodeList\n"
+		"Why:     the container was started without --network host,\n"
+		"         by docker\n"
+		"  or     outside of containers a bridge was taken for a\n"
+		"         network here\n"
+		"\nERROR  nothing was concluded\n";
+	char got[8192];
+
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	on_terminal(talk_typed, (struct report_opts){0}, got, sizeof(got));
+	assert_string_equal(got, want);
+}
+
+static void talk_once(struct report *r)
+{
+	struct finding *f = report_find(r, "log.cause", "GPU-009");
+
+	f->rank = 2;
+	finding_set(f, ST_FAIL, "rank 2 ran out of memory");
+	finding_value(f, 86, "% sure");
+	finding_expect(f, "none");
+	report_add(r, f);
+	f = report_find(r, "log.cause", "GPU-010");
+	f->rank = 2;
+	finding_set(f, ST_FAIL, "rank 21 ran");
+	finding_expect(f, "none");
+	report_add(r, f);
+}
+
+static void nothing_is_said_twice(void **state)
+{
+	char got[8192];
+
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	on_terminal(talk_once, (struct report_opts){0}, got, sizeof(got));
+	assert_non_null(strstr(got, "GPU-009       rank 2 ran out of\n      memory (86 % sure)\n"));
+	assert_non_null(strstr(got, "GPU-010       rank 2: rank 21 ran\n"));
+}
+
 static void talk_many(struct report *r)
 {
 	report_heading(r, "heading");
 	for (int i = 0; i < 40; i++)
 		add(r, "peer.tcp", "10.0.0.2", ST_PASS, "answers", NULL);
 	add(r, "peer.tcp", "10.0.0.3", ST_FAIL, "is silent", NULL);
+}
+
+/* One more than are shown, and remarks after them. */
+static void talk_one_more(struct report *r)
+{
+	for (int i = 0; i < 25; i++)
+		add(r, "peer.tcp", "10.0.0.2", ST_PASS, i == 24 ? "the last" : "answers", NULL);
+	report_remark(r, "a remark");
+}
+
+static void talk_two_more(struct report *r)
+{
+	add(r, "peer.tcp", "10.0.0.2", ST_PASS, "the first", NULL);
+	talk_one_more(r);
+}
+
+/* The line that says so takes as much room as a finding, and stands with them. */
+static void one_is_not_hidden(void **state)
+{
+	char got[16384];
+
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	on_terminal(talk_one_more, (struct report_opts){0}, got, sizeof(got));
+	assert_null(strstr(got, " more"));
+	assert_non_null(strstr(got, "the last\n\na remark\n\nPASS  25 checks"));
+	on_terminal(talk_two_more, (struct report_opts){0}, got, sizeof(got));
+	assert_null(strstr(got, "the last"));
+	assert_non_null(strstr(got, "... and 2 more (--verbose lists them)\n\na remark\n\nPASS"));
 }
 
 static void quiet_and_verbose(void **state)
@@ -123,6 +214,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(terminal),
+		cmocka_unit_test(typed_lines_stay_whole),
+		cmocka_unit_test(nothing_is_said_twice),
+		cmocka_unit_test(one_is_not_hidden),
 		cmocka_unit_test(quiet_and_verbose),
 	};
 

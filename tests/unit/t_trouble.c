@@ -67,7 +67,8 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		{255, "", "ssh: Could not resolve hostname node1: x\n", "not known here",
 		 "getent hosts node1   # "},
 		{255, "", "Host key verification failed.\n", "its host key is not known here",
-		 NULL},
+		 "ssh me@node1 true   # from here: shows its fingerprint; all at once: --rsh "
+		 "'ssh -o StrictHostKeyChecking=accept-new'"},
 		{255, "",
 		 "ssh: connect to host gate port 22: Connection refused\r\n"
 		 "Connection closed by UNKNOWN port 65535\r\n",
@@ -77,6 +78,13 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		/* what ssh says of a command that a signal has ended is nothing */
 		{255, "", "", "windsock was killed there by a signal",
 		 "ssh me@node1 'windsock --version; echo $?'   # 137"},
+		/* where ssh itself has waited in vain, it would hang by hand, too */
+		{255, "", "ssh: connect to host 10.0.0.2 port 2222: Connection timed out\r\n",
+		 "no answer to ssh", "ping -c 3 10.0.0.2; portcheck 10.0.0.2:2222   # from here"},
+		{255, "", "ssh: connect to host fd00::2 port 22: No route to host\r\n",
+		 "no route to it", "ping -c 3 fd00::2; portcheck '[fd00::2]:22'   # from here"},
+		{255, "", "Connection timed out during banner exchange\r\n", "no answer to ssh",
+		 "ping -c 3 node1; portcheck node1:22   # from here"},
 		{255, "", "odd\n", "cannot reach me@node1: ssh ended with 255: odd", NULL},
 		{127, "", "sh: windsock: not found\n", "windsock is not installed on me@node1",
 		 "scp \"$(command -v windsock)\" me@node1:/usr/local/bin/   # from here"},

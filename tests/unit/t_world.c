@@ -35,6 +35,17 @@ struct row {
 #define OMPI                                                                                       \
 	"OMPI_COMM_WORLD_RANK=1;OMPI_COMM_WORLD_SIZE=4;OMPI_COMM_WORLD_LOCAL_RANK=1;"              \
 	"OMPI_COMM_WORLD_NODE_RANK=1;OMPI_UNIVERSE_SIZE=4;PMIX_RANK=1;PMIX_NAMESPACE=315;"
+#define MVAPICH(p)                                                                                 \
+	p "_COMM_WORLD_RANK=3;" p "_COMM_WORLD_SIZE=4;" p "_COMM_WORLD_LOCAL_RANK=1;" p            \
+	  "_COMM_WORLD_LOCAL_SIZE=2;"
+#define FLUX                                                                                       \
+	"FLUX_JOB_ID=f7;FLUX_TASK_RANK=3;FLUX_JOB_SIZE=4;FLUX_TASK_LOCAL_ID=1;PMI_FD=9;"           \
+	"PMI_RANK=3;PMI_SIZE=4;"
+#define PALS "PALS_APID=a1;PALS_RANKID=5;PALS_LOCAL_RANKID=1;PALS_NODEID=1;"
+#define JSRUN                                                                                      \
+	"LSB_JOBID=88;JSM_NAMESPACE_RANK=1;JSM_NAMESPACE_SIZE=4;"                                  \
+	"JSM_NAMESPACE_LOCAL_RANK=1;JSM_NAMESPACE_LOCAL_SIZE=2;"
+#define BATCH "AWS_BATCH_JOB_ID=j-1#1;AWS_BATCH_JOB_NUM_NODES=3;AWS_BATCH_JOB_MAIN_NODE_INDEX=0;"
 #define SAGEMAKER "SM_HOSTS=[\"algo-1\",\"algo-2\",\"algo-10\"];SM_NUM_GPUS=8;TRAINING_JOB_NAME=t1;"
 
 static const struct row rows[] = {
@@ -112,6 +123,55 @@ static const struct row rows[] = {
 	 LAUNCHER_MPICH, 1, 4, 0, 2, -1, -1, NULL, 0, false, NULL, "-genv MASTER_ADDR HOST", NULL,
 	 NULL},
 
+	{"Intel MPI",
+	 "PMI_RANK=1;PMI_SIZE=4;PMI_FD=9;PMI_PORT=n0:4711;MPI_LOCALRANKID=1;MPI_LOCALNRANKS=2;"
+	 "I_MPI_ROOT=/opt/intel/oneapi/mpi/2021.15;I_MPI_HYDRA_DEBUG=0;MASTER_ADDR=n0",
+	 LAUNCHER_MPICH, 1, 4, 1, 2, -1, -1, "n0", 0, false, NULL, NULL, NULL, NULL},
+	{"MVAPICH2's mpirun_rsh", MVAPICH("MV2") "MASTER_ADDR=n0", LAUNCHER_MVAPICH, 3, 4, 1, 2, -1,
+	 -1, "n0", 0, false, NULL, NULL, NULL,
+	 "MV2_COMM_WORLD_RANK, MV2_COMM_WORLD_SIZE, MV2_COMM_WORLD_LOCAL_RANK, "
+	 "MV2_COMM_WORLD_LOCAL_SIZE"},
+	{"MVAPICH 3, no master", MVAPICH("MVP"), LAUNCHER_MVAPICH, 3, 4, 1, 2, -1, -1, NULL, 0,
+	 false, NULL, "add `MASTER_ADDR=HOST` to mpirun_rsh", NULL, "MVP_COMM_WORLD_RANK"},
+	{"Flux on two hosts", FLUX "FLUX_JOB_NNODES=2", LAUNCHER_FLUX, 3, 4, 1, -1, -1, 2, NULL, -1,
+	 false, "f7",
+	 "Flux does not say where rank 0 runs: add `--env=MASTER_ADDR=HOST` to flux run", NULL,
+	 "FLUX_TASK_RANK, FLUX_JOB_SIZE, FLUX_TASK_LOCAL_ID"},
+	{"Flux on one host", FLUX "FLUX_TASK_LOCAL_ID=3;FLUX_JOB_NNODES=1", LAUNCHER_FLUX, 3, 4, 1,
+	 4, -1, 1, "127.0.0.1", -1, false, "f7", NULL, NULL, NULL},
+	{"torchrun under Flux", FLUX "FLUX_JOB_NNODES=2;" TORCHRUN, LAUNCHER_TORCHRUN, 3, 4, 1, 2,
+	 1, 2, "10.0.0.1", 29500, false, "job7.2", NULL, NULL, NULL},
+	{"a shell of flux batch", "FLUX_URI=local:///x;FLUX_JOB_ID=f7", LAUNCHER_NONE, -1, -1, -1,
+	 -1, -1, -1, NULL, 0, false, NULL, NULL, NULL, NULL},
+	{"PALS", PALS "PMI_RANK=5;PMI_SIZE=8;PMI_LOCAL_RANK=1;PMI_LOCAL_SIZE=4;MASTER_ADDR=x1",
+	 LAUNCHER_PALS, 5, 8, 1, 4, 1, -1, "x1", -1, false, "a1", NULL, NULL,
+	 "PALS_RANKID, PMI_SIZE, PALS_LOCAL_RANKID, PMI_LOCAL_SIZE, PALS_NODEID"},
+	{"PALS with PMIx", PALS "PMIX_RANK=5", LAUNCHER_PALS, 5, -1, 1, -1, 1, -1, NULL, -1, false,
+	 "a1", "", "PMI_SIZE is not set beside PALS_RANKID", NULL},
+	{"srun on a Cray", SRUN PALS "PMI_RANK=2;PMI_SIZE=4;PMI_LOCAL_RANK=0;PMI_LOCAL_SIZE=2",
+	 LAUNCHER_SRUN, 2, 4, 0, -1, 1, 2, "gpu-07", -1, false, "42.0", NULL, NULL, NULL},
+	{"jsrun, which speaks to Open MPI", JSRUN OMPI "OMPI_COMM_WORLD_LOCAL_SIZE=2",
+	 LAUNCHER_JSRUN, 1, 4, 1, 2, -1, -1, NULL, -1, false, "88.315",
+	 "jsrun does not say where rank 0 runs: add `-E MASTER_ADDR=HOST` to jsrun", NULL,
+	 "JSM_NAMESPACE_RANK, JSM_NAMESPACE_SIZE"},
+
+	{"AWS Batch, the main node", BATCH "AWS_BATCH_JOB_NODE_INDEX=0", LAUNCHER_AWS_BATCH, 0, 3,
+	 0, 1, 0, 3, NULL, -1, false, "j-1", "one rank per node", NULL,
+	 "AWS_BATCH_JOB_NODE_INDEX, AWS_BATCH_JOB_NUM_NODES"},
+	{"AWS Batch, another",
+	 BATCH "AWS_BATCH_JOB_NODE_INDEX=2;AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1",
+	 LAUNCHER_AWS_BATCH, 2, 3, 0, 1, 2, 3, "10.0.0.1", -1, false, "j-1", "one rank per node",
+	 NULL, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS"},
+	{"AWS Batch, the last node is the main one",
+	 "AWS_BATCH_JOB_ID=j-1#0;AWS_BATCH_JOB_NUM_NODES=3;AWS_BATCH_JOB_MAIN_NODE_INDEX=2;"
+	 "AWS_BATCH_JOB_NODE_INDEX=0;AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1",
+	 LAUNCHER_AWS_BATCH, 1, 3, 0, 1, 1, 3, "10.0.0.1", -1, false, "j-1", "one rank per node",
+	 NULL, NULL},
+	{"AWS Batch, torchrun in it", BATCH "AWS_BATCH_JOB_NODE_INDEX=1;" TORCHRUN,
+	 LAUNCHER_TORCHRUN, 3, 4, 1, 2, 1, 2, "10.0.0.1", 29500, false, "job7.2", NULL, NULL, NULL},
+	{"AWS Batch, a job of one node", "AWS_BATCH_JOB_ID=j-1;AWS_BATCH_CE_NAME=ce", LAUNCHER_NONE,
+	 -1, -1, -1, -1, -1, -1, NULL, 0, false, NULL, NULL, NULL, NULL},
+
 	{"SageMaker", SAGEMAKER "SM_CURRENT_HOST=algo-2", LAUNCHER_SAGEMAKER, 2, 3, 0, 1, 2, 3,
 	 "algo-1", 7777, false, "t1", "one rank per host", NULL, "SM_HOSTS, SM_CURRENT_HOST"},
 	{"SageMaker, ten before two", SAGEMAKER "SM_CURRENT_HOST=algo-10", LAUNCHER_SAGEMAKER, 1, 3,
@@ -135,6 +195,16 @@ static const struct row rows[] = {
 	 "29400",
 	 LAUNCHER_KUBEFLOW, 1, 2, 0, 1, 1, 2, "h", 29400, false, NULL,
 	 "PET_NODE_RANK and PET_NNODES count pods here", NULL, NULL},
+	{"PyTorchJob with eight processes in each of two pods",
+	 "KUBERNETES_PORT=tcp://10.0.0.1:443;RANK=1;WORLD_SIZE=16;MASTER_ADDR=job-master-0;"
+	 "MASTER_PORT=23456;PET_NNODES=2;PET_NPROC_PER_NODE=8;PET_NODE_RANK=1;"
+	 "PET_MASTER_ADDR=job-master-0;PET_MASTER_PORT=23456",
+	 LAUNCHER_KUBEFLOW, 1, 2, 0, 1, 1, 2, "job-master-0", 23456, false, NULL,
+	 "PET_NODE_RANK and PET_NNODES count pods here", NULL, NULL},
+	{"Ray Train's worker",
+	 "KUBERNETES_PORT=tcp://10.0.0.1:443;RANK=3;WORLD_SIZE=4;LOCAL_RANK=1;LOCAL_WORLD_SIZE=2;"
+	 "NODE_RANK=1;MASTER_ADDR=10.0.0.1;MASTER_PORT=29500",
+	 LAUNCHER_ENV, 3, 4, 1, 2, -1, -1, "10.0.0.1", 29500, false, NULL, NULL, NULL, NULL},
 	{"Kubeflow v2, elastic", "PET_NNODES=1:4;PET_NODE_RANK=0", LAUNCHER_KUBEFLOW, 0, -1, 0, 1,
 	 0, -1, NULL, 0, false, NULL, "count pods", "PET_NNODES is '1:4'", NULL},
 

@@ -1,0 +1,115 @@
+#include "lib/cluster/mend.h"
+
+#include <ctype.h>
+
+enum { QUOTED = 200 };
+
+static bool is_plain_ssh(const struct rsh_way *rsh) { return streq(rsh->typed, "ssh"); }
+
+const char *mend_by_hand(const struct fanout_result *r, const struct rsh_way *rsh, const char *line,
+			 const char *why, struct arena *a)
+{
+	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
+}
+
+static const char *without_user(const char *host)
+{
+	const char *at = strrchr(host, '@');
+
+	return at ? at + 1 : host;
+}
+
+/* By which name its key is kept: with another port than 22 that is [HOST]:PORT, as ssh says. */
+static const char *key_name(const struct fanout_result *r, struct arena *a)
+{
+	static const char says[] = "Host key for ";
+	const char *at = strstr(r->err, says), *name;
+	size_t n;
+
+	if (at) {
+		at += sizeof(says) - 1;
+		n = strcspn(at, " \r\n");
+		name = arena_strndup(a, at, n);
+		if (starts_with(at + n, " has changed") && n < QUOTED)
+			return name;
+	}
+	return without_user(r->host);
+}
+
+/* A key with a passphrase, one that is not there yet, a login shell that is not there: to us ssh
+ * says the same. A host that takes no password cannot be given a key: it knows another one. */
+static const char *give_key(const struct fanout_result *r, const struct rsh_way *rsh,
+			    struct arena *a)
+{
+	static const char look[] = "-v true 2>&1 | grep -E 'Authenticating|Offering|accepts|"
+				   "Permission'";
+	const char *ways = strstr(r->err, "Permission denied (");
+	size_t n = ways ? strcspn(ways, ")") : 0;
+
+	ways = arena_strndup(a, ways ?: "", n);
+	if (is_plain_ssh(rsh) && (strstr(ways, "password") || strstr(ways, "keyboard-interactive")))
+		return mend_by_hand(
+			r, rsh, look,
+			arena_printf(a,
+				     "accepts one, asks for its passphrase: eval "
+				     "\"$(ssh-agent)\"; ssh-add. Accepts none: ssh-copy-id "
+				     "%s. Refuses a right password: is its login shell there?",
+				     shell_quote(a, r->host)),
+			a);
+	return mend_by_hand(
+		r, rsh, look,
+		"which key is offered, as whom? ssh-add it, or --rsh 'ssh -i KEY -l USER'", a);
+}
+
+/* "connect to host 10.0.0.2 port 2222: ": where it went, after what ~/.ssh/config makes of it. */
+static const char *reach(const struct fanout_result *r, struct arena *a)
+{
+	static const char to[] = "connect to host ", port[] = " port ";
+	const char *at = strstr(r->err, to), *by = at ? strstr(at, port) : NULL;
+	const char *host = without_user(r->host), *number = "22";
+
+	if (by && by - at < QUOTED && isdigit((unsigned char)by[sizeof(port) - 1])) {
+		at += sizeof(to) - 1;
+		host = arena_strndup(a, at, (size_t)(by - at));
+		by += sizeof(port) - 1;
+		number = arena_strndup(a, by, strspn(by, "0123456789"));
+	}
+	return arena_printf(a,
+			    "ping -c 3 %s; portcheck %s   # from here: is it up, is its port of "
+			    "ssh open?",
+			    shell_quote(a, host),
+			    shell_quote(a, arena_printf(a, strchr(host, ':') ? "[%s]:%s" : "%s:%s",
+							host, number)));
+}
+
+const char *mend_line(enum mend m, const struct fanout_result *r, const struct rsh_way *rsh,
+		      struct arena *a)
+{
+	static const char fingerprint[] = "from here: shows its fingerprint; all at once: --rsh";
+	const char *host = shell_quote(a, r->host), *name = shell_quote(a, without_user(r->host));
+	const char *all;
+
+	switch (m) {
+	case MEND_FORGET_KEY:
+		return arena_printf(a,
+				    "ssh-keygen -R %s && %s %s true   # from here, if it was "
+				    "reinstalled: compare the fingerprint",
+				    shell_quote(a, key_name(r, a)), rsh->typed, host);
+	case MEND_KNOW_KEY: /* of a machine that was just started; each would ask its question */
+		all = arena_printf(a, "%s -o StrictHostKeyChecking=accept-new", rsh->typed);
+		return mend_by_hand(r, rsh, "true",
+				    arena_printf(a, "%s %s", fingerprint, shell_quote(a, all)), a);
+	case MEND_GIVE_KEY:
+		return give_key(r, rsh, a);
+	case MEND_GIVE_NAME:
+		return arena_printf(a,
+				    "getent hosts %s   # from here; its spelling? else: echo "
+				    "ADDRESS %s | sudo tee -a /etc/hosts",
+				    name, name);
+	case MEND_REACH:
+		return reach(r, a);
+	case MEND_LOOK:
+		break;
+	}
+	return NULL;
+}

@@ -1,0 +1,63 @@
+/* rsh.c: which words reach a host, and what of them is ours. */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "lib/cluster/rsh.h"
+
+#include <cmocka.h>
+
+#define OURS "ssh -T -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
+#define PATIENCE " -o ConnectTimeout=9 -o ServerAliveInterval=5"
+
+static const char *words(const char *given, struct arena *a, struct rsh_way *ret_way)
+{
+	str_list got = {0};
+	struct err e = {0};
+	struct text t;
+
+	text_init(&t, a);
+	assert_int_equal(rsh_words(given, OURS, a, &got, ret_way, &e), 0);
+	for (size_t i = 0; i < got.n; i++)
+		text_addf(&t, "%s%s", i ? " " : "", got.v[i]);
+	return t.s;
+}
+
+/* A host that is down costs as long with a key or a port that somebody named as without. */
+static void an_ssh_with_options_gets_our_patience(void **state UNUSED)
+{
+	static const struct {
+		const char *given, *want;
+	} rows[] = {
+		{NULL, OURS},
+		{"ssh", "ssh" PATIENCE},
+		{"ssh -i key.pem -l ubuntu", "ssh -i key.pem -l ubuntu" PATIENCE},
+		{"/usr/bin/ssh -Tvi key -p22", "/usr/bin/ssh -Tvi key -p22" PATIENCE},
+		{"ssh -o ConnectTimeout=60", "ssh -o ConnectTimeout=60" PATIENCE}, /* first wins */
+		/* what stands behind a host is a command's */
+		{"ssh gate ssh", "ssh gate ssh"},
+		{"ssh -l me gate sudo nsenter", "ssh -l me gate sudo nsenter"},
+		{"ssh -i key -- gate", "ssh -i key -- gate"},
+		{"ssh -", "ssh -"},
+		{"ssh -i", "ssh -i"},
+		{"sshpass -e ssh", "sshpass -e ssh"},
+		{"srun -w", "srun -w"},
+	};
+
+	unsetenv("WINDSOCK_RSH");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct rsh_way way;
+
+		assert_string_equal(words(rows[i].given, &a, &way), rows[i].want);
+		assert_null(strstr(way.typed, "ConnectTimeout=9"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_ssh_with_options_gets_our_patience),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
