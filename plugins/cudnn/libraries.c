@@ -60,9 +60,10 @@ static int load_cudnn(struct libraries *ret, struct err *e)
 
 	if (!so) {
 		err_set(e, ERR_ABSENT, "cannot load cuDNN: %s", why);
-		return err_hint(e, "looked at WINDSOCK_CUDNN, " LIBRARY_PLACES
-				   "; apt-get install libcudnn9-cuda-13, or pip install "
-				   "nvidia-cudnn-cu13 (cu12 for an older driver)");
+		return err_hint(
+			e,
+			"pip install nvidia-cudnn-cu13   # cu12 for an older driver; or: apt-get "
+			"install libcudnn9-cuda-13. Looked at WINDSOCK_CUDNN, " LIBRARY_PLACES);
 	}
 	library_path("cudnnGetVersion", names[0], ret->cudnn_path, sizeof(ret->cudnn_path));
 	if (library_needs(so, cudnn_needs, ARRAY_LEN(cudnn_needs), ret->cudnn_path, least, e))
