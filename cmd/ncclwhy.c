@@ -79,7 +79,7 @@ static const char about[] =
 static const char examples[] =
 	"  ncclwhy train.log                    # what happened, and what to type\n"
 	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs and the kernel's together\n"
-	"  ncclwhy /tmp/nccl_trace_rank_* train.log   # a hang: PyTorch's dumps of all ranks\n"
+	"  ncclwhy /tmp/nccl_trace_rank_*       # a hang: what the dumps of all ranks show\n"
 	"  torchrun train.py 2>&1 | ncclwhy     # from a pipe\n"
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"

@@ -1,6 +1,36 @@
 /* What starts ranks for a scheduler other than Slurm: Flux, PALS (PBS Pro), jsrun (LSF). */
 #include "lib/cluster/world_env.h"
 
+/* Is this a rank of an mpirun that a task has started? Its numbers are others than the task's. */
+static bool is_of_mpirun(const struct env *v, const char *task, const char *tasks)
+{
+	static const char *const inner[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+					       {"PMI_RANK", "PMI_SIZE"}};
+	const char *rank = env_peek(v, task), *size = env_peek(v, tasks);
+
+	for (size_t i = 0; rank && size && i < ARRAY_LEN(inner); i++) {
+		const char *r = env_peek(v, inner[i][0]), *n = env_peek(v, inner[i][1]);
+
+		if (r && n && !(streq(r, rank) && streq(n, size)))
+			return true;
+	}
+	return false;
+}
+
+/* On one node all tasks are local. */
+static void all_are_here(struct env *v)
+{
+	struct world *w = v->w;
+
+	if (w->local_rank >= w->size)
+		env_trouble(v,
+			    "FLUX_TASK_LOCAL_ID is %d, and FLUX_JOB_NNODES and FLUX_JOB_SIZE say "
+			    "that it can be 0 to %d only: set them right",
+			    w->local_rank, w->size - 1);
+	else
+		w->local_size = w->size;
+}
+
 /* A task of `flux run`. The script of `flux batch` has a job and no rank. */
 bool world_flux(struct env *v)
 {
@@ -12,11 +42,11 @@ bool world_flux(struct env *v)
 		.nodes = "FLUX_JOB_NNODES",
 	};
 
-	if (!env_peek(v, names.rank))
+	if (!env_peek(v, names.rank) || is_of_mpirun(v, names.rank, names.size))
 		return false;
 	env_read(v, &names);
 	if (v->w->nodes == 1 && !v->w->trouble)
-		v->w->local_size = v->w->size;
+		all_are_here(v);
 	v->w->run = env_peek(v, "FLUX_JOB_ID");
 	env_rank0(v, "--env=MASTER_ADDR=HOST", "flux run");
 	return true;
@@ -57,7 +87,7 @@ bool world_jsrun(struct env *v)
 	};
 	const char *job = env_peek(v, "LSB_JOBID"), *step = env_peek(v, "PMIX_NAMESPACE");
 
-	if (!env_peek(v, names.rank))
+	if (!env_peek(v, names.rank) || is_of_mpirun(v, names.rank, names.size))
 		return false;
 	env_read(v, &names);
 	if (job || step)

@@ -46,10 +46,10 @@ static bool ask(const char *path)
 		rc = who < 0 ? 1 : poll(&p, 1, now < until ? (int)((until - now) / NS_PER_MS) : 0);
 	} while (rc < 0 && errno == EINTR);
 	(void)close(news[0]);
-	if (who > 0 && !rc)
-		(void)kill(who, SIGKILL);
+	if (who > 0 && rc <= 0)
+		(void)kill(who, SIGKILL); /* which does not end it, while the server is dead */
 	if (who > 0)
-		(void)waitpid(who, NULL, rc ? 0 : WNOHANG);
+		(void)waitpid(who, NULL, rc > 0 ? 0 : WNOHANG);
 	return rc;
 }
 

@@ -91,9 +91,9 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
  * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route.
  * @from may be NULL.
  * The second: the one policy rule for these addresses, "ip rule del priority 100 to 10.0.0.2/32",
- * of which no other rule could be meant; @from: one that asks for it; NULL: one that decides before
- * an address of our own is chosen; @forbidden: they are not just without a route, so what it leads
- * to may forbid them.
+ * of which no other rule could be meant; of one that leads to a table, the route that forbids
+ * there; @from: one that asks for it; NULL: one that decides before an address of our own is
+ * chosen; @forbidden: they are not just without a route, so what it leads to may forbid them.
  */
 struct arena;
 const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
@@ -101,8 +101,8 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
 			      bool forbidden, struct arena *a);
 
-/* Takes away the route of the main table that forbids @to: a blackhole, or one of its kin. */
-const char *netlink_undo_forbidding(const union addr *to, struct arena *a);
+/* Takes away the route of @table that forbids @to: a blackhole, or one of its kin. */
+const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a);
 /*
  * Some other table decides of packets to @to before the main one, which would send them out of
  * @oif: the rule that has the main one asked first, "ip rule add to 10.0.0.0/24 lookup main
@@ -113,7 +113,8 @@ const char *netlink_prefer_main(struct netlink *nl, int oif, const union addr *f
 				const union addr *to, struct arena *a);
 /*
  * Policy rules by which packets with a mark are thrown away on their way to @to, and others are
- * not: how many, at most @max. @undo: the command that takes one away.
+ * not: how many, at most @max. @undo: the command that takes away the rule or, of the table that it
+ * leads to, the route; or the one that lists the rules, where several are for that mark.
  */
 struct marked_rule {
 	uint32_t mark, mask;
@@ -148,6 +149,9 @@ int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
 /* Source, gateway, interface and type of one RTM_NEWROUTE; -1 when malformed. */
 int netlink_route_fill(const struct nlmsghdr *h, struct route *ret) MUST_CHECK;
 const void *netlink_addr_bytes(const union addr *a, size_t *ret_n);
+/* A policy rule for certain interfaces, users or services alone: it may say nothing of a packet. */
+struct fib_rule_hdr;
+bool netlink_rule_is_special(const struct fib_rule_hdr *r, struct nlattr **tb);
 /* netlink_route() of a packet with that mark; 0: of one without. */
 int netlink_route_marked(struct netlink *nl, const union addr *to, uint32_t mark, struct route *ret,
 			 struct err *e) MUST_CHECK;

@@ -26,8 +26,8 @@ static int take(const struct nlmsghdr *h, void *arg)
 	const struct fib_rule_hdr *r = nlmsg_data(h);
 
 	if (h->nlmsg_type != RTM_NEWRULE || netlink_attrs(h, sizeof(*r), tb, FRA_MAX) < 0 ||
-	    r->family != x->family || !tb[FRA_FWMARK] || !tb[FRA_PRIORITY] ||
-	    r->flags & FIB_RULE_INVERT || x->n == MOST_MARKS)
+	    r->family != x->family || !tb[FRA_FWMARK] || !tb[FRA_PRIORITY] || r->src_len ||
+	    r->dst_len || netlink_rule_is_special(r, tb) || x->n == MOST_MARKS)
 		return 0;
 	x->v[x->n++] = (struct one_mark){.priority = netlink_u32(tb[FRA_PRIORITY], 0),
 					 .table = netlink_u32(tb[FRA_TABLE], r->table),
@@ -46,14 +46,29 @@ static bool is_thrown_away(struct netlink *nl, const union addr *to, uint32_t ma
 	return !netlink_route_marked(nl, to, mark, &x, &ignored) && netlink_forbids(&x);
 }
 
-static const char *undo(const struct one_mark *x, int family, struct arena *a)
+/* So many rules are for that mark: which of them decides is not known. */
+static size_t count_for(const struct marks *all, uint32_t mark)
 {
-	const char *table =
-		x->action == FR_ACT_TO_TBL ? arena_printf(a, " lookup %u", x->table) : "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += (mark & all->v[i].mask) == all->v[i].mark;
+	return n;
+}
+
+/* A table may have routes for others too, so what it forbids is taken away, not all of it. */
+static const char *undo(const struct marks *all, const struct one_mark *x, const union addr *to,
+			struct arena *a)
+{
+	const char *ip = all->family == AF_INET6 ? "ip -6" : "ip";
 	const char *mask = x->mask == UINT32_MAX ? "" : arena_printf(a, "/0x%x", x->mask);
 
-	return arena_printf(a, "%s rule del priority %u fwmark 0x%x%s%s",
-			    family == AF_INET6 ? "ip -6" : "ip", x->priority, x->mark, mask, table);
+	if (count_for(all, x->mark) > 1)
+		return arena_printf(a, "%s rule list", ip);
+	if (x->action == FR_ACT_TO_TBL)
+		return netlink_undo_forbidding(to, x->table, a);
+	return arena_printf(a, "%s rule del priority %u fwmark 0x%x%s", ip, x->priority, x->mark,
+			    mask);
 }
 
 size_t netlink_marked_rules(struct netlink *nl, const union addr *to, struct marked_rule *ret,
@@ -69,6 +84,6 @@ size_t netlink_marked_rules(struct netlink *nl, const union addr *to, struct mar
 	for (size_t i = 0; i < all.n && n < max; i++)
 		if (is_thrown_away(nl, to, all.v[i].mark) && !is_thrown_away(nl, to, 0))
 			ret[n++] = (struct marked_rule){all.v[i].mark, all.v[i].mask,
-							undo(&all.v[i], all.family, a)};
+							undo(&all, &all.v[i], to, a)};
 	return n;
 }

@@ -102,15 +102,16 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 	return find_entry(nl, from, to, a).undo;
 }
 
-const char *netlink_undo_forbidding(const union addr *to, struct arena *a)
+const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a)
 {
-	const char *ip = ip_for(to->sa.sa_family);
+	const char *ip = ip_for(to->sa.sa_family),
+		   *in = table == RT_TABLE_MAIN ? "" : arena_printf(a, " table %u", table);
 	struct addr_text at;
 
 	return arena_printf(a,
-			    "%s route del $(%s route show to match %s | grep -E "
-			    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)",
-			    ip, ip, addr_print(to, &at));
+			    "%s route del $(%s route show%s to match %s | grep -E "
+			    "'^(blackhole|unreachable|prohibit) ' | tail -n 1)%s",
+			    ip, ip, in, addr_print(to, &at), in);
 }
 
 /* ---- the main table first ---- */
@@ -191,6 +192,7 @@ struct rule {
 	size_t n;	/* rules for these addresses that may decide */
 	struct one_rule {
 		uint32_t priority;
+		uint32_t table;	     /* that it leads to; 0: it forbids by itself */
 		union addr from, to; /* family 0: any */
 		unsigned from_len, to_len;
 	} found;
@@ -213,12 +215,10 @@ static bool covers(const struct nlattr *at, unsigned prefix, int family, const u
 	return !prefix || (x && bytes && addr_in_subnet(x, &net, prefix));
 }
 
-/* One for other interfaces, marks, users or services says nothing of these packets. */
-static bool is_for_others(const struct fib_rule_hdr *r, struct nlattr **tb)
+bool netlink_rule_is_special(const struct fib_rule_hdr *r, struct nlattr **tb)
 {
-	static const int others[] = {FRA_IIFNAME,   FRA_OIFNAME,     FRA_FWMARK,
-				     FRA_IP_PROTO,  FRA_SPORT_RANGE, FRA_DPORT_RANGE,
-				     FRA_UID_RANGE, FRA_TUN_ID,	     FRA_L3MDEV};
+	static const int others[] = {FRA_IIFNAME,     FRA_OIFNAME,   FRA_IP_PROTO, FRA_SPORT_RANGE,
+				     FRA_DPORT_RANGE, FRA_UID_RANGE, FRA_TUN_ID,   FRA_L3MDEV};
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (tb[others[i]])
@@ -235,11 +235,13 @@ static bool read_rule(const struct nlmsghdr *h, int family, struct nlattr **tb,
 	if (h->nlmsg_type != RTM_NEWRULE || netlink_attrs(h, sizeof(*r), tb, FRA_MAX) < 0 ||
 	    r->family != family)
 		return false;
-	*ret = (struct one_rule){.priority = netlink_u32(tb[FRA_PRIORITY], 0),
-				 .from = addr_of(family, bytes_of(tb[FRA_SRC], family)),
-				 .to = addr_of(family, bytes_of(tb[FRA_DST], family)),
-				 .from_len = r->src_len,
-				 .to_len = r->dst_len};
+	*ret = (struct one_rule){
+		.priority = netlink_u32(tb[FRA_PRIORITY], 0),
+		.table = r->action == FR_ACT_TO_TBL ? netlink_u32(tb[FRA_TABLE], r->table) : 0,
+		.from = addr_of(family, bytes_of(tb[FRA_SRC], family)),
+		.to = addr_of(family, bytes_of(tb[FRA_DST], family)),
+		.from_len = r->src_len,
+		.to_len = r->dst_len};
 	return true;
 }
 
@@ -250,9 +252,9 @@ static int take_rule(const struct nlmsghdr *h, void *arg)
 	const struct fib_rule_hdr *r = nlmsg_data(h);
 	struct one_rule one;
 
-	if (!read_rule(h, x->to->sa.sa_family, tb, &one) || is_for_others(r, tb) ||
-	    !(x->from ? one.from_len : one.to_len) || !one.priority ||
-	    (r->action == FR_ACT_TO_TBL && !x->forbidden) ||
+	if (!read_rule(h, x->to->sa.sa_family, tb, &one) || tb[FRA_FWMARK] ||
+	    netlink_rule_is_special(r, tb) || !(x->from ? one.from_len : one.to_len) ||
+	    !one.priority || (r->action == FR_ACT_TO_TBL && !x->forbidden) ||
 	    !covers(tb[FRA_SRC], r->src_len, r->family, x->from) ||
 	    !covers(tb[FRA_DST], r->dst_len, r->family, x->to))
 		return 0;
@@ -295,8 +297,11 @@ const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const 
 	struct err ignored;
 
 	if (nl->recorded || (from && from->sa.sa_family != family) ||
-	    netlink_dump(nl, RTM_GETRULE, family, take_rule, forget, &x, &ignored) || x.n != 1 ||
-	    netlink_dump(nl, RTM_GETRULE, family, count_alike, forget_alike, &x, &ignored) ||
+	    netlink_dump(nl, RTM_GETRULE, family, take_rule, forget, &x, &ignored) || x.n != 1)
+		return NULL;
+	if (f->table) /* of a card's table one route may forbid: who came by the others needs it */
+		return netlink_undo_forbidding(to, f->table, a);
+	if (netlink_dump(nl, RTM_GETRULE, family, count_alike, forget_alike, &x, &ignored) ||
 	    x.alike != 1)
 		return NULL;
 	return arena_printf(a, "%s rule del priority %u%s%s", ip_for(family), f->priority,

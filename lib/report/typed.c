@@ -10,36 +10,42 @@
 /* clang-format off */
 static const char *const programs[] = {
 	".", "VBoxManage", "accelerate", "apptainer", "apt-get", "apt-mark", "arp",
-	"ausearch", "aws", "bash", "bridge", "chmod", "chown", "chronyc", "chrt", "cmake",
-	"compute-sanitizer", "conda", "conntrack", "cpupower", "crictl", "curl", "dask",
-	"dcgmi", "ddpsmoke", "deepspeed", "df", "dhclient", "dmesg", "dnf", "docker", "du",
-	"echo", "enroot", "env", "ethtool", "eval", "fi_info", "findmnt", "firewall-cmd",
-	"for", "fuser", "gcloud", "getenforce", "getent", "git", "gpustat", "grep",
-	"hccn_tool", "horovodrun", "hostname", "hostnamectl", "huggingface-cli",
-	"ib_write_bw", "ibstat", "ibstatus", "ibv_devices", "ibv_devinfo", "if", "ifprobe",
-	"ip", "ipcrm", "iptables", "journalctl", "kubectl", "ldconfig", "ldd", "ln",
-	"loginctl", "ls", "lscpu", "lsmod", "lsof", "lspci", "mkdir", "mlxlink", "modprobe",
-	"mpiexec", "mpirun", "mv", "namei", "ncclbench", "ncclwhy", "netplan", "nfsstat",
-	"nft", "nmcli", "nohup", "npu-smi", "ntpq", "numactl", "nvidia-ctk",
-	"nvidia-modprobe", "nvidia-smi", "pdsh", "pip", "podman", "portcheck", "printf", "ps",
-	"pwd", "py-spy", "python", "python3", "ray", "rdma", "resolvectl", "rm", "rmmod",
-	"rocm-smi", "rsync", "salloc", "sbatch", "scancel", "scontrol", "scp", "sed",
-	"setpci", "setsebool", "sglang", "sh", "show_gids", "sinfo", "squeue", "srun", "ss",
-	"ssh", "ssh-add", "ssh-copy-id", "ssh-keygen", "ssh-keyscan", "sudo", "swapoff",
-	"sysctl", "systemctl", "taskset", "tc", "tcpdump", "tee", "top", "torchrun",
-	"tracepath", "traceroute", "ucx_info", "ulimit", "umask", "umount", "update-grub",
-	"uptime", "virsh", "vllm", "vmstat", "wget", "windsock", "wsl", "xpu-smi",
+	"ausearch", "autossh", "aws", "bash", "blaunch", "bridge", "chmod", "chown",
+	"chronyc", "chrt", "cmake", "compute-sanitizer", "conda", "conntrack",
+	"cpupower", "crictl", "curl", "dask", "dcgmi", "ddpsmoke", "deepspeed", "df",
+	"dhclient", "dkms", "dmesg", "dmidecode", "dnf", "docker", "du", "echo",
+	"enroot", "env", "etcd", "ethtool", "eval", "fi_info", "findmnt",
+	"firewall-cmd", "for", "fuser", "gcloud", "getenforce", "getent", "git",
+	"gpustat", "grep", "hccn_tool", "horovodrun", "hostname", "hostnamectl",
+	"huggingface-cli", "ib_write_bw", "ibstat", "ibstatus", "ibv_devices",
+	"ibv_devinfo", "if", "ifprobe", "ip", "ipcrm", "iptables", "journalctl", "jq",
+	"kubectl", "ldconfig", "ldd", "ln", "loginctl", "ls", "lscpu", "lsmod", "lsof",
+	"lspci", "mkdir", "mlxlink", "modprobe", "mokutil", "mpiexec", "mpirun", "mv",
+	"namei", "ncclbench", "ncclwhy", "netplan", "nfsstat", "nft", "nmcli", "nohup",
+	"npu-smi", "ntpq", "numactl", "nvidia-ctk", "nvidia-modprobe", "nvidia-smi",
+	"nvme", "oarsh", "pdsh", "pip", "podman", "portcheck", "printf", "ps", "pwd",
+	"py-spy", "python", "python3", "qrsh", "ray", "rdma", "resolvectl", "rm",
+	"rmmod", "rocm-smi", "rsh", "rsync", "salloc", "sbatch", "scancel", "scontrol",
+	"scp", "sed", "setpci", "setsebool", "sglang", "sh", "show_gids", "sinfo",
+	"slurmd", "squeue", "srun", "ss", "ssh", "ssh-add", "ssh-copy-id",
+	"ssh-keygen", "ssh-keyscan", "sshpass", "sudo", "swapoff", "sysctl",
+	"systemctl", "tar", "taskset", "tc", "tcpdump", "tee", "timedatectl", "top",
+	"torchrun", "tracepath", "traceroute", "tsh", "ucx_info", "ufw", "ulimit",
+	"umask", "umount", "update-grub", "uptime", "usermod", "virsh", "vllm",
+	"vmstat", "wget", "windsock", "wsl", "xpu-smi",
 };
 /* Words of English as well: what comes next tells. Sorted. */
 static const char *const both[] = {
-	"cat", "cd", "export", "find", "free", "kill", "make", "module", "mount", "ping",
-	"sleep", "source", "touch", "trap", "uname", "unset", "watch",
+	"cat", "cd", "command", "date", "export", "find", "free", "kill", "make", "module",
+	"mount", "ping", "sleep", "source", "touch", "trap", "uname", "unset", "watch",
 };
 /* clang-format on */
 
 /* What is no English after them. Sorted. */
 static const char *const parts[] = {"clean", "install", "load", "purge"};
 static const char *const articles[] = {"a", "an", "it", "that", "the"};
+/* What no command has outside of quotes: "docker run ... or apptainer". Sorted. */
+static const char *const joints[] = {"and", "of", "or", "that", "the", "where"};
 
 static int by_name(const void *key, const void *at) { return strcmp(key, *(char *const *)at); }
 
@@ -109,6 +115,29 @@ static bool goes_on_in_english(const char *first, const char *rest, const char *
 	       (is_plain(word) && IS_IN(both, first) && !IS_IN(parts, word));
 }
 
+static bool has_joint(const char *s, const char *end)
+{
+	char word[WORD_MAX];
+
+	for (s = skip_blanks(s, end); s < end; s = skip_blanks(s, end)) {
+		const char *stop = take_word(s, end, word);
+
+		if (IS_IN(joints, word))
+			return true;
+		for (stop += stop == s; s < stop;)
+			s = strchr("'\"\\", *s) ? line_skip_quoted(s) : s + 1;
+	}
+	return false;
+}
+
+/* "hosts=$(sed ...) && ...": a name of the shell's own. */
+static bool is_captured(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz_");
+
+	return n && starts_with(s + n, "=$(");
+}
+
 /* One command, of those that ; parts. */
 static bool is_command(const char *from, const char *end)
 {
@@ -118,6 +147,8 @@ static bool is_command(const char *from, const char *end)
 	rest = take_word(s, end, word);
 	if (s > from && (streq(word, "COMMAND") || streq(word, "...")))
 		return true; /* with these settings */
+	if (has_joint(s, end))
+		return false;
 	if (starts_with(s, "/") || starts_with(s, "./") || starts_with(s, "~/"))
 		return true;
 	return (IS_IN(programs, word) || IS_IN(both, word)) && !goes_on_in_english(word, rest, end);
@@ -134,12 +165,12 @@ static const char *command_end(const char *s, const char *end)
 /* Their ; part what belongs together. */
 static bool is_compound(const char *s)
 {
-	static const char *const words[] = {"for ", "if ", "while ", "h=$("};
+	static const char *const words[] = {"for ", "if ", "while "};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (starts_with(s, words[i]))
 			return true;
-	return false;
+	return is_captured(s);
 }
 
 bool fix_is_typed(const char *fix)
@@ -188,6 +219,8 @@ bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y
 	const char *run_x = without_sudo(x), *run_y = without_sudo(y);
 	size_t n = command_length(run_x), at = strcspn(at_x, ends);
 
+	if (strchr(x, '\n') || strchr(y, '\n')) /* the remark of the first line ends neither */
+		return streq(x, y) && streq(x_host, y_host);
 	return n == command_length(run_y) && !memcmp(run_x, run_y, n) &&
 	       at == strcspn(at_y, ends) && !memcmp(at_x, at_y, at);
 }

@@ -63,7 +63,8 @@ static void judge(const struct check_input *in, const struct name_answer *got, s
 			fix_hosts(in, f);
 			return;
 		}
-		if (mine && mine->iface->kind == IFACE_CONTAINER) {
+		/* of several, they take the first */
+		if (!i && mine && mine->iface->kind == IFACE_CONTAINER) {
 			finding_set(f, ST_WARN,
 				    "resolves to %s, which is %s's, a network of containers: Gloo "
 				    "and torchrun tell other hosts an address that they cannot "

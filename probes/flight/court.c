@@ -123,6 +123,15 @@ static const struct flight_entry *find(const struct view *v, const struct track 
 	return e && e->seq == seq ? e : NULL;
 }
 
+/* PyTorch's watchdog then counts messages and collectives as one or the other. */
+static bool has_messages(const struct view *v, uint32_t group)
+{
+	for (size_t i = 0; i < v->d->entries.n; i++)
+		if (v->d->entries.v[i].is_p2p && v->d->entries.v[i].group == group)
+			return true;
+	return false;
+}
+
 enum presence view_presence(const struct view *v, uint32_t group, uint32_t seq,
 			    const struct flight_entry **ret)
 {
@@ -138,7 +147,7 @@ enum presence view_presence(const struct view *v, uint32_t group, uint32_t seq,
 		return HERE;
 	if (t)
 		return t->last < seq ? ABSENT : LOST;
-	if (v->has_lost && (counted < 0 || counted >= seq))
+	if (v->has_lost && (counted < 0 || counted >= seq || has_messages(v, group)))
 		return LOST;
 	return ABSENT;
 }

@@ -219,7 +219,8 @@ static void set(struct known *k, struct flight_entry *e, enum field f, const str
 	}
 }
 
-/* PyTorch calls the end of a batch of messages no message: it has both numbers of the one before. */
+/* PyTorch calls the end of a batch of messages no message: it has both numbers of the one before.
+ */
 static bool ends_messages(const struct known *k, const struct flight_entry *e,
 			  const struct late *late)
 {

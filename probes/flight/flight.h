@@ -27,7 +27,7 @@ struct flight_entry {
 	uint32_t seq;	    /* in its group: of collectives, or of sends and receives */
 	uint32_t group;
 	uint32_t timeout_s;
-	uint32_t pg_id; /* how the watchdog calls its group */
+	uint32_t pg_id;	   /* how the watchdog calls its group */
 	flight_word op;	   /* "all_reduce", "send 0->1" */
 	flight_word frame; /* "train.py line 9, in step": the program's own */
 	flight_word in, out, in_types, out_types;

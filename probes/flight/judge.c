@@ -33,7 +33,7 @@ void flight_judge(struct flight *f, struct arena *a, struct flight_verdict *ret)
 	note_cut(&c, ret);
 	if (!c.nviews)
 		return;
-	ret->healthy = "every collective that a rank entered has completed: nothing hangs";
+	ret->healthy = "every collective that a rank entered has completed: nothing hangs in one";
 	ret->is_empty = is_empty(&c);
 	if (judge_match(&c, ret) || judge_chain(&c, ret))
 		ret->healthy = NULL;

@@ -31,9 +31,8 @@ static enum kind compare(const struct court *c, const struct flight_entry *a,
 
 	if (a->op != b->op)
 		return OTHER_OP;
-	if (!is_uneven(op) &&
-	    ((!scatter && differ_in_size(c, a->in, b->in)) ||
-	     (!gather && differ_in_size(c, a->out, b->out))))
+	if (!is_uneven(op) && ((!scatter && differ_in_size(c, a->in, b->in)) ||
+			       (!gather && differ_in_size(c, a->out, b->out))))
 		return OTHER_SIZE;
 	if (has(op, "barrier") || has(op, "coalesced"))
 		return SAME;
@@ -109,7 +108,7 @@ static const char *what(const struct court *c, enum kind kind, const struct flig
 			: kind == OTHER_TYPE
 				? differ(a->in_types, other->in_types) ? a->in_types : a->out_types
 			: differ_in_size(c, a->in, other->in) ? a->in
-						   : a->out;
+							      : a->out;
 
 	return arena_printf(c->a, "%s%s", flight_said(c->f, w), say_at(c, a));
 }

@@ -69,8 +69,7 @@ static void take_status(struct flight *f, struct flight_dump *d, const struct va
 		struct flight_status s = {0};
 		int64_t id;
 
-		if (!value_int(&status->seq->v[i], &id) ||
-		    !group_of_id(d, id, &s.group))
+		if (!value_int(&status->seq->v[i], &id) || !group_of_id(d, id, &s.group))
 			continue;
 		s.enqueued = counted(v, "last_enqueued_collective");
 		s.started = counted(v, "last_started_collective");

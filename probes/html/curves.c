@@ -127,9 +127,12 @@ static void course(const cJSON *list, struct arena *a, struct text *t)
 	struct unit_buf b;
 
 	cJSON_ArrayForEach (r, list) {
-		const char *size = format_size(&b, (uint64_t)json_get_num(r, "size", 0));
-		struct html_line *l = line_named(&lines, arena_strdup(a, size), a);
+		double bytes = json_get_num(r, "size", 0);
+		struct html_line *l;
 
+		if (!(bytes >= 0 && bytes < 1e18))
+			continue;
+		l = line_named(&lines, arena_strdup(a, format_size(&b, (uint64_t)bytes)), a);
 		cJSON_ArrayForEach (p, json_get(r, "points"))
 			if (cJSON_GetArraySize(p) == 2)
 				*LIST_ADD(a, &l->points) = (struct html_point){

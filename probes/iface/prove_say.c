@@ -151,7 +151,7 @@ static void say_forbidden(struct proof *p, struct report *r, const struct iface 
 	finding_expect(f, "a route to it through %s", chosen->name);
 	finding_fix(f, "sudo %s",
 		    netlink_undo_rule(p->nl, NULL, t->to, true, p->a)
-			    ?: netlink_undo_forbidding(t->to, p->a));
+			    ?: netlink_undo_forbidding(t->to, RT_TABLE_MAIN, p->a));
 	report_add(r, f);
 }
 

@@ -218,6 +218,20 @@ static void late_tasks(struct why *w, struct arena *a, struct explanation *x)
 				     late);
 }
 
+/* The log ends where the store was reached, and says nothing else. */
+static void reached_store(const struct why *w, struct explanation *x, bool is_explained)
+{
+	enum { NEAR = 2 /* lines */ };
+	struct cause *c = explain_find(x, "HNG-005");
+
+	if (!c)
+		return;
+	c->weight = !is_explained && w->progress.v[c->record->last_file].lines <=
+					     c->record->last_line + NEAR
+			    ? FAINT
+			    : 0;
+}
+
 void absent(struct why *w, struct arena *a, struct explanation *x)
 {
 	bool ended = was_ended(w, x);
@@ -226,6 +240,7 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 	numbers(w, a, x);
 	late_tasks(w, a, x);
 	is_explained = explain_has_reason(x) || w->healthy || why_has_worked(w);
+	reached_store(w, x, is_explained);
 	worlds(w, a, x);
 	local_meeting(w, a, x, is_explained);
 	if (!is_explained) {

@@ -138,7 +138,8 @@ static void ray(struct why *w, struct arena *a, struct explanation *x)
 /* "NCCL version 2.26.2+cuda12.6", "cudaDriverVersion 12020"; of several hosts the oldest driver */
 void astray_hear_cuda(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	char *end;
+	const char *is = said_after(l, "NCCL version ");
+	char *end, version[sizeof(w->nccl_said[0])] = "";
 	long major = strtol(said_after(l, "+cuda"), &end, 10), has = 0;
 	long built = *end == '.' ? major * 1000 + strtol(end + 1, NULL, 10) * 10 : 0;
 
@@ -147,6 +148,36 @@ void astray_hear_cuda(struct why *w, struct why_stream *s UNUSED, const struct l
 	if (said_number(l, "cudaDriverVersion ", &has) && has > 0 &&
 	    (!w->cuda_of_driver || has < w->cuda_of_driver))
 		w->cuda_of_driver = has;
+	if (isdigit((unsigned char)*is))
+		said_word(version, sizeof(version), is, " +,;)");
+	for (size_t i = 0; *version && i < ARRAY_LEN(w->nccl_said); i++)
+		if (!*w->nccl_said[i] || streq(w->nccl_said[i], version)) {
+			memcpy(w->nccl_said[i], version, sizeof(version));
+			return;
+		}
+}
+
+/* Of two versions one does not understand where the other says that it is. Mostly the lines do not
+ * say who has which. */
+static void library(struct why *w, struct arena *a, struct explanation *x)
+{
+	static const char *const effects[] = {"IF-003", "IF-002"};
+	const struct cause *told = explain_find(x, "IF-027");
+
+	for (size_t i = 0; i < ARRAY_LEN(effects) && *w->nccl_said[1]; i++) {
+		const struct cause *e = explain_find(x, effects[i]);
+		struct cause *c;
+		int weight;
+
+		if (!e || e->is_over || (told && told->weight > e->weight))
+			continue;
+		weight = above(e); /* the list may grow */
+		c = explain_add(w, a, x, "CON-016");
+		explain_reason(c, explain_find(x, effects[i]), weight,
+			       arena_printf(a, "this log has NCCL %s and NCCL %s", w->nccl_said[0],
+					    w->nccl_said[1]));
+		return;
+	}
 }
 
 /* NVLS fails, too, where the driver lacks what the CUDA of NCCL calls. */
@@ -172,4 +203,5 @@ void astray(struct why *w, struct arena *a, struct explanation *x)
 	ifname(w, a, x);
 	ray(w, a, x);
 	driver(w, a, x);
+	library(w, a, x);
 }

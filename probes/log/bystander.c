@@ -1,5 +1,6 @@
 /* Lines that are harmless alone and explain another one: a firewall's of a port that was asked for
- * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint.
+ * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint,
+ * the calls that a knock at NCCL's door went through.
  */
 #include "probes/log/explain.h"
 
@@ -92,10 +93,89 @@ static void pod_killed(struct explanation *x)
 	}
 }
 
-void bystanders(const struct why *w, struct explanation *x)
+/* A rank speaks of an address that a mesh's proxy alone has, and did not meet the others. */
+static void mesh(struct explanation *x)
+{
+	static const char *const missed[] = {"PT-013", "PT-004", "PT-023", "PT-099", "PT-030"};
+	struct cause *c = explain_find(x, "K8S-012");
+
+	if (!explain_says(c, "127.0.0.6") && !explain_says(c, "127.0.0.1:150"))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(missed); i++) {
+		const struct cause *e = explain_find(x, missed[i]);
+
+		if (e && !e->is_over)
+			explain_reason(c, e, e->weight + MORE,
+				       "a connection of a rank has the proxy's address");
+	}
+}
+
+/* The other end closed @closed while NCCL waited for its first words, as the calls between there
+ * and the bootstrap show: on an open connection they are fewer. */
+static bool is_greeting(const struct log_event *closed, const struct log_event *bootstrap)
+{
+	enum { CALLS = 4, APART = 16 /* lines; other ranks speak between them */ };
+
+	return closed->file == bootstrap->file && strstr(closed->text, "closed by remote peer") &&
+	       closed->line + CALLS <= bootstrap->line && bootstrap->line - closed->line <= APART;
+}
+
+/* Who closed its connection to the bootstrap so early, and is none of the ranks that are known. */
+static const struct log_event *stranger_of(const struct why *w, const struct cause *c,
+					   const struct cause *closed)
+{
+	for (size_t i = 0; i < closed->record->events.n; i++)
+		for (size_t j = 0; j < c->record->events.n; j++) {
+			const struct log_event *e = &closed->record->events.v[i];
+			struct extract to = {0};
+
+			if (!is_greeting(e, &c->record->events.v[j]))
+				continue;
+			endpoint_of(w, e, &to);
+			if (*to.addr && !actors_offered(&w->actors, to.addr))
+				return e;
+		}
+	return NULL;
+}
+
+/* Before 2.27.3 NCCL gives up when somebody knocks who is no rank. With one host's log it is not
+ * certain that it was none. */
+static void stranger(const struct why *w, struct arena *a, struct explanation *x)
+{
+	enum {
+		STRANGER = 84,
+		PERHAPS = 56 /* that it closed so early is sure, who it was is not */
+	};
+	struct extract to = {0};
+	const struct cause *closed = explain_find(x, "CON-010");
+	struct cause *c = explain_find(x, "CON-038");
+	const struct log_event *e;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	e = closed && !closed->is_over ? stranger_of(w, c, closed) : NULL;
+	if (!e)
+		return;
+	c->first = e;
+	endpoint_of(w, e, &to);
+	if (w->actors.nhosts > 1 && w->actors.offers.n > 1)
+		explain_raise(
+			c, STRANGER,
+			arena_printf(a, "it came from %s, and no rank of this log has that address",
+				     to.addr));
+	else
+		explain_reason(
+			c, closed, PERHAPS,
+			arena_printf(a, "it came from %s: is that a host of the job?", to.addr));
+}
+
+void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 {
 	firewall(w, x);
 	firewall_of_slurm(x);
 	names_of_nodes(x);
 	pod_killed(x);
+	mesh(x);
+	stranger(w, a, x);
 }

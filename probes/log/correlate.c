@@ -360,7 +360,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	same_gpu(w, a, x);
 	counted_twice(x);
 	name_the_reason(x);
-	bystanders(w, x);
+	bystanders(w, a, x);
 	absent_cards(w, x);
 	wire(w, a, x);
 	link_down(x);

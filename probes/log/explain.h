@@ -65,7 +65,7 @@ void wire(struct why *w, struct arena *a, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */
 void meeting(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what explains another line and is harmless alone. */
-void bystanders(const struct why *w, struct explanation *x);
+void bystanders(const struct why *w, struct arena *a, struct explanation *x);
 /* What torchrun saw of the ranks that ended. When the others have judged. */
 void quits(struct why *w, struct arena *a, struct explanation *x);
 /* Who ended first where torchrun started them again; NULL: it did not. */

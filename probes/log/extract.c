@@ -191,7 +191,7 @@ static void named_port(const char *line, struct extract *x)
 	const char *p = strcasestr(line, "port");
 
 	for (; p && !*x->port; p = strcasestr(p + 4, "port")) {
-		const char *d = p + 4 + strspn(p + 4, " :=");
+		const char *d = p + 4 + strspn(p + 4, " :=[");
 		size_t n = strspn(d, "0123456789");
 
 		if (d > p + 4 && n >= 2 && n <= 5 && *d != '0')

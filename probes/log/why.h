@@ -100,6 +100,7 @@ struct why {
 	struct endpoints endpoints;
 	struct mtus mtus;
 	struct tasks tasks;
+	char nccl_said[2][24]; /* the first two different versions; "": not said */
 	char ray_head[64];     /* its address, as the nodes were told; "": not said */
 	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */
 	long cuda_of_driver;   /* 12020: the latest CUDA that it serves; 0: not said */

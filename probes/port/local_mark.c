@@ -16,7 +16,8 @@ const char *local_throws_away(const struct local *l, bool answer, const union ad
 				     .iface = mine ? mine->iface->name : NULL};
 	struct arena *a = l->f->a;
 	struct marked_rule v[MOST_MARKS];
-	size_t n = l->fw.known && l->fw.nft.rules.n
+	/* rules that mark nothing of it are soon known, and there may be thousands of the others */
+	size_t n = l->fw.known && nft_marks(&l->fw.nft, &p, 0, 0)
 			   ? netlink_marked_rules(&l->f->nl, to, v, MOST_MARKS, a)
 			   : 0;
 

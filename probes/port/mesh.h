@@ -54,6 +54,7 @@ struct mesh_node {
 	unsigned prefix;	    /* of @subnet; 0: not known */
 	const char *mac;	    /* of @iface, or NULL */
 	bool ecn;		    /* what it asks, it asks with ECN */
+	bool ecn_always;	    /* ... and did not go on until it would ask without */
 	bool noarp;		    /* it neither asks for neighbours nor answers */
 	const char *rival;	    /* hardware address of another machine with @addr, or NULL */
 	bool leased;		    /* nobody typed @addr: a server or a router gave it */

@@ -1,6 +1,7 @@
 /* A rank's lines of JSON, as it writes them; mesh_take.c reads them. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/port/fix.h"
@@ -13,6 +14,13 @@ static bool asks_for_ecn(struct mesh_self *s)
 	const char *v = sysroot_line(s->a, "/proc/sys/net/ipv4/tcp_ecn");
 
 	return v && (streq(v, "1") || streq(v, "3") || streq(v, "4"));
+}
+
+/* The kernel's second try, a second later, is without: what stays silent then is not for ECN. */
+static bool never_asks_without(struct mesh_self *s)
+{
+	return s->o->patience_ns < 2 * NS_PER_S ||
+	       sysroot_int(s->a, 1, "/proc/sys/net/ipv4/tcp_ecn_fallback") == 0;
 }
 
 /* Of the first card that has an address, and none that others may use. */
@@ -52,8 +60,10 @@ static void put_node(struct mesh_self *s, cJSON *line)
 	} else {
 		put_lacks(s, line);
 	}
-	if (asks_for_ecn(s))
+	if (asks_for_ecn(s)) {
 		json_bool(line, "ecn", true);
+		json_bool(line, "ecn_always", never_asks_without(s));
+	}
 	mesh_put_flaps(s, line);
 	if (s->o->ports)
 		return;

@@ -9,12 +9,12 @@
 
 enum { LEAST_LATE = 2 };
 
-index_list mesh_with_ecn(const struct mesh *m, const index_list *l)
+index_list mesh_ecn_always(const struct mesh *m, const index_list *l)
 {
 	index_list ret = {0};
 
 	for (size_t i = 0; i < l->n; i++)
-		if (m->nodes[l->v[i]].ecn)
+		if (m->nodes[l->v[i]].ecn_always)
 			*LIST_ADD(m->a, &ret) = l->v[i];
 	return ret;
 }

@@ -82,7 +82,8 @@ static const char *route_command(const struct mesh *m, enum port_cause cause,
 				 const struct mesh_node *here, const struct mesh_node *there)
 {
 	if (cause == CAUSE_OWN_ROUTE)
-		return arena_printf(m->a, "sudo %s", netlink_undo_forbidding(&there->addr, m->a));
+		return arena_printf(m->a, "sudo %s",
+				    netlink_undo_forbidding(&there->addr, RT_TABLE_MAIN, m->a));
 	if (cause == CAUSE_NO_ROUTE && here->iface && here->subnet && there->subnet &&
 	    streq(here->subnet, there->subnet))
 		return arena_printf(m->a, "sudo %s route replace %s dev %s", ip_for(there),
@@ -270,7 +271,7 @@ static void fix_ecn(const struct mesh *m, const index_list *askers, struct findi
 {
 	const str_list command = {.v = (const char *[]){MESH_NO_ECN}, .n = 1};
 
-	if (mesh_with_ecn(m, askers).n == askers->n)
+	if (mesh_ecn_always(m, askers).n == askers->n)
 		mesh_type(m, askers, &command, NULL, f);
 }
 

@@ -82,24 +82,57 @@ static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *r
 	return worst;
 }
 
-/* A bridge of this host's own that passes nothing yet: it waits whether its port closes a ring. */
-static bool put_waiting(struct mesh_self *s, cJSON *line)
+/* How likely a bridge's port leads to other hosts: a card, a pair of a namespace, a VM's. */
+static unsigned leads_out(const struct iface *port)
 {
-	enum { LISTENING = 1, LEARNING = 2 };
+	return port->kind <= IFACE_IPOIB ? 2 : port->kind == IFACE_VETH;
+}
+
+/* The port to other hosts that keeps @bridge from them; NULL: none does, or another leads there. */
+static const struct iface *waiting_port(struct mesh_self *s, int bridge)
+{
+	enum { LISTENING = 1, LEARNING = 2, FORWARDING = 3 };
 	const struct inventory *inv = &s->f->inv;
+	const struct iface *ret = NULL;
+	unsigned best = 1;
 
 	for (size_t i = 0; i < inv->ifaces.n; i++) {
-		const struct iface *port = &inv->ifaces.v[i],
-				   *bridge = port->master ? inventory_by_index(inv, port->master)
-							  : NULL;
+		const struct iface *x = &inv->ifaces.v[i];
+		bool counts = x->master == bridge && leads_out(x) >= best;
 		int64_t state =
-			bridge && bridge->kind == IFACE_BRIDGE && bridge->naddrs
-				? sysroot_int(s->a, 0, "/sys/class/net/%s/brport/state", port->name)
-				: 0;
+			counts ? sysroot_int(s->a, 0, "/sys/class/net/%s/brport/state", x->name)
+			       : 0;
 
-		if (state != LISTENING && state != LEARNING)
+		if (!counts)
 			continue;
-		json_str(line, "waits", bridge->name);
+		if (leads_out(x) > best || state == FORWARDING)
+			ret = NULL;
+		best = leads_out(x) + (state == FORWARDING); /* no other of its kind is needed */
+		if (!ret && (state == LISTENING || state == LEARNING))
+			ret = x;
+	}
+	return ret;
+}
+
+/*
+ * A bridge of this host's own that passes nothing yet: it waits whether its port closes a ring.
+ * Where there is an address that counts, only the bridge that it is on, or below it.
+ */
+static bool put_waiting(struct mesh_self *s, cJSON *line)
+{
+	const struct inventory *inv = &s->f->inv;
+	const struct iface *chosen = s->local.s.iface, *port;
+
+	for (size_t i = 0; i < inv->ifaces.n; i++) {
+		const struct iface *x = &inv->ifaces.v[i];
+
+		if (x->kind != IFACE_BRIDGE ||
+		    (chosen ? x != chosen && x->index != chosen->link : !x->naddrs))
+			continue;
+		port = waiting_port(s, x->index);
+		if (!port)
+			continue;
+		json_str(line, "waits", x->name);
 		json_str(line, "waits_port", port->name);
 		return true;
 	}

@@ -87,7 +87,7 @@ static const char *ecn(const struct mesh *m, const struct mesh_gap *x)
 {
 	const index_list *askers = x->in ? &x->others : &x->hosts;
 
-	return mesh_with_ecn(m, askers).n < askers->n
+	return mesh_ecn_always(m, askers).n < askers->n
 		       ? ""
 		       : "; or something drops what asks for ECN, as it did (net.ipv4.tcp_ecn)";
 }

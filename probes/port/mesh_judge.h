@@ -71,8 +71,8 @@ bool mesh_is_stranger(const struct mesh *m, size_t at);
 void mesh_strangers(struct mesh *m);
 void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
 void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: mesh_rival.c */
-/* Those of @l that ask for ECN. mesh_ecn.c */
-index_list mesh_with_ecn(const struct mesh *m, const index_list *l);
+/* Those of @l that asked for nothing without ECN. mesh_ecn.c */
+index_list mesh_ecn_always(const struct mesh *m, const index_list *l);
 #define MESH_NO_ECN "sudo sysctl -w net.ipv4.tcp_ecn=2"
 void mesh_flaps(struct mesh *m); /* whose link came and went meanwhile: mesh_flap.c */
 

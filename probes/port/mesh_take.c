@@ -82,6 +82,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->prefix = read_prefix(x->subnet);
 	x->mac = mesh_copied(m, line, "mac");
 	x->ecn = cJSON_IsTrue(json_get(line, "ecn"));
+	x->ecn_always = x->ecn && cJSON_IsTrue(json_get(line, "ecn_always"));
 	x->noarp = cJSON_IsTrue(json_get(line, "noarp"));
 	x->rival = mesh_copied(m, line, "rival");
 	x->leased = cJSON_IsTrue(json_get(line, "leased"));

@@ -13,31 +13,45 @@ static bool is_silent(const struct reach_result *x)
 	       x->cause == CAUSE_NEIGHBOURS;
 }
 
-/* An address of ours in the same network, at a card that is connected. */
-static const struct iface_addr *beside(const struct facts *f, const union addr *to)
+static bool is_beside(const struct iface_addr *x, const union addr *to)
 {
+	return x->addr.sa.sa_family == to->sa.sa_family && x->prefix &&
+	       !(x->iface->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) &&
+	       addr_in_subnet(to, &x->addr, x->prefix);
+}
+
+/*
+ * An address of ours in the same network, at a card that is connected. NULL: there is none, or
+ * @oif has one too: of two cards in one network either is right.
+ */
+static const struct iface_addr *beside(const struct facts *f, const union addr *to, int oif)
+{
+	const struct iface_addr *ret = NULL;
+
 	for (size_t i = 0; i < f->inv.addrs.n; i++) {
 		const struct iface_addr *x = &f->inv.addrs.v[i];
 
-		if (x->addr.sa.sa_family == to->sa.sa_family && iface_is_running(x->iface) &&
-		    !(x->iface->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) && x->prefix &&
-		    addr_in_subnet(to, &x->addr, x->prefix))
-			return x;
+		if (!is_beside(x, to))
+			continue;
+		if (x->iface->index == oif)
+			return NULL;
+		if (!ret && iface_is_running(x->iface))
+			ret = x;
 	}
-	return NULL;
+	return ret;
 }
 
 /* A route that leads elsewhere is somebody's wish as long as something answers there. */
 static void judge_elsewhere(struct reach *r, const struct port_target *t, struct reach_way *way,
 			    struct facts *f)
 {
-	const struct iface_addr *mine = beside(f, t->addrs.v);
+	const struct iface_addr *mine = way->oif ? beside(f, t->addrs.v, way->oif) : NULL;
 	bool any = false;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].target == t && port_state_is_reached(r->v[i].state))
 			return;
-	if (!mine || !way->oif || mine->iface->index == way->oif)
+	if (!mine)
 		return;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].target == t && r->v[i].addr == t->addrs.v && is_silent(&r->v[i])) {
@@ -56,7 +70,7 @@ static const char *undo_forbidding(const struct reach_way *way, const union addr
 
 	if (!undo && way->source)
 		undo = netlink_undo_rule(&f->nl, &way->source->addr, to, true, f->a);
-	return undo ?: netlink_undo_forbidding(to, f->a);
+	return undo ?: netlink_undo_forbidding(to, RT_TABLE_MAIN, f->a);
 }
 
 void own_ways(struct reach *r, const target_list *targets, struct facts *f)

@@ -42,7 +42,7 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
     smoke --sysroot "$BATS_TEST_TMPDIR"
     [ "$status" -eq 0 ]
     grep -Eq '^info  train.device .*the NVIDIA GPU here \(0000:17:00.0\) was not used: no driver' <<<"$output"
-    [[ $output == *"-> "*"docker run --gpus all"* ]]
+    [[ $output == *" - "*"docker run --gpus all"* ]]
     CUDA_VISIBLE_DEVICES='' smoke --sysroot "$BATS_TEST_TMPDIR" # hidden on purpose
     run ! grep -q train.device <<<"$output"
     smoke --sysroot "$BATS_TEST_TMPDIR" --device cpu

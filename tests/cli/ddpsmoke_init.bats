@@ -13,7 +13,7 @@ alone() { # RANK ARGS...
 
 @test "--init: a rank that does not come is a failure of the cluster, and so is a rendezvous that is not there" {
     alone 0
-    [[ $output == *"rank.joined"*"rank 1 of 2 missing"*"-> "* ]]
+    [[ $output == *"rank.joined"*"rank 1 of 2 missing"*" - "* ]]
     alone 0 --json --plot "$BATS_TEST_TMPDIR/loss.svg"
     jq -e '.verdict == "fail" and (.findings | length == 1)
         and (.findings[0] | .check == "rank.joined" and .status == "fail" and (.fix | length == 1))' <<<"$output"

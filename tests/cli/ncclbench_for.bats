@@ -119,7 +119,7 @@ refused() { # WHAT-IS-SAID ARGS...
     bench --within 1s -b 1M -e 1M -n 100000
     [ "$status" -eq 0 ]
     [[ $output == *"# So that all fits into 1 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
-    bench --within 1s -b 64K -e 1G -n 20 -w 100
+    bench --within 1s -b 64K -e 1G -n 20 -w 20
     [ "$status" -eq 0 ]
     [[ $output == *"# Larger sizes had no room within 1 s (--within) and were left out."* ]]
     bench --within 1s -b 1M -e 1G -w 30000

@@ -19,7 +19,7 @@ ids() {
     } >over.log
     run -0 --separate-stderr "$why" over.log
     [[ ${lines[0]} == warn*EFA-003*"NCCL went on without it"* && $output != *"% sure"* ]]
-    [[ $output == *"-> nothing, where the instance has no EFA"* ]]
+    [[ $output == *" - nothing, where the instance has no EFA"* ]]
     head -1 over.log >alone.log
     run -1 --separate-stderr "$why" alone.log
     [[ ${lines[0]} == fail*EFA-003*"% sure"* && $output != *"went on"* ]]

@@ -109,6 +109,10 @@ END
     grep -q -- '-> export TORCH_NCCL_TRACE_BUFFER_SIZE=1000 ' <<<"$output"
 }
 
+@test "what fell off is no absence where the watchdog counted messages" {
+    tells small_messages FR-010 'whether rank 1 entered it has fallen off'
+}
+
 @test "dumps of another run and of one rank twice are left out, and said" {
     dumps absent
     dumps healthy

@@ -467,6 +467,26 @@ def small():
     return job
 
 
+def small_messages():
+    """Rank 1 sent much since: its watchdog's number is that of a message, not of a collective."""
+    job = Job(3, {"1": ("tp", [0, 1]), "2": ("pp", [1, 2])}, size=100)
+    job.all("1", 300)
+    job.all("1", ranks=[0], state="started")
+    for _ in range(60):
+        job.ranks[1].message("1", "send 1->0")
+        job.ranks[1].message("2", "send 0->1")
+        job.ranks[2].message("2", "recv 1<-0")
+
+    def dump_of(r, inner=job.dump_of):
+        dump = inner(r)
+        if r == 1:
+            dump["pg_status"]["1"]["last_enqueued_collective"] = 60
+        return dump
+
+    job.dump_of = dump_of
+    return job
+
+
 def straggler():
     job = Job(4, TP)
     for _ in range(20):

@@ -73,6 +73,14 @@ teardown() {
     [[ $output != *ECN* ]]
 }
 
+@test "kernel: silence that lasts when it is asked without ECN is not for ECN" {
+    on all sysctl -qw net.ipv4.tcp_ecn=1
+    switch nft 'table bridge t { chain c { type filter hook forward priority 0; ip saddr 10.77.0.2 tcp flags & (syn|ack) == syn drop; }; }'
+    ask 4s
+    [ "$(said fail)" = "mesh.out node1" ]
+    [[ $output != *ECN* && $output != *tcp_ecn* ]]
+}
+
 @test "kernel: queues for connections that are too short, and those that are reset" {
     on 2 sysctl -qw net.core.somaxconn=4
     on 1 sysctl -qw net.ipv4.tcp_abort_on_overflow=1 net.ipv4.tcp_syncookies=0 net.ipv4.tcp_max_syn_backlog=8
@@ -121,6 +129,26 @@ teardown() {
         $WINDSOCK_RSH node2 "sudo() { \"\$@\"; }; $fix" && exec "$BIN/portcheck" --hosts lab --json'
     [ "$(jq -r '[.findings[] | select(.status == "fail") | "\(.check) \(.subject) \(.message)"] | map(split(":")[0]) | join(", ")' said)" = \
         "mesh.flap node2 its bridge br9 passes nothing yet" ]
+}
+
+@test "kernel: a port to a VM, or of another bridge, that waits for spanning tree explains nothing" {
+    echo 'table ip t { chain c { type filter hook input priority 0; ip saddr 10.77.0.1 tcp flags & (syn|ack) == syn drop; }; }' >rules
+    run -1 --separate-stderr "$ROOT/scripts/lab" run 3 -- bash -c '
+        $WINDSOCK_RSH node2 "ip link add br8 type bridge stp_state 1 forward_delay 3000; ip link set br8 up
+            ip address add 192.168.8.1/24 dev br8; ip link add v8 type veth peer name v8p; ip link set v8p up
+            ip link set v8 up master br8
+            nft -f $PWD/rules"
+        "$BIN/portcheck" --hosts lab --silence 1s --json >said
+        $WINDSOCK_RSH node2 "ip link del br8; ip link add br9 type bridge; ip link set br9 up
+            ip address flush dev eth0; ip link set eth0 master br9; ip address add 10.77.0.3/16 dev br9
+            ip link set br9 type bridge stp_state 1 forward_delay 3000; bridge link set dev eth0 state 3
+            ip link add v9 type veth peer name v9p; ip link set v9p up
+            ip link set v9 up master br9; cat /sys/class/net/eth0/brport/state" >state
+        exec "$BIN/portcheck" --hosts lab --silence 1s --json'
+    for output in "$(<said)" "$output"; do
+        [[ $output != *"spanning tree"* ]]
+        [ "$(said fail)" = "mesh.in node2" ]
+    done
 }
 
 @test "kernel: an IPv6 address that another machine has: the host that lacks one says why" {

@@ -56,7 +56,7 @@ unvpn() { # NODE
     # the rule that sets it is not to blame for anything by itself
     ask
     [ "$(failed)" = "" ]
-    on 2 sh -c 'nft delete table ip m; ip route flush table 100'
+    on 2 sh -c 'nft delete table ip m; ip rule del fwmark 7 lookup 100'
 }
 
 @test "routes: the same, asked by one host alone: its table of neighbours is not full" {
@@ -67,7 +67,36 @@ unvpn() { # NODE
     type_it 0
     alone portcheck node1 --silence 1s
     [ "$status" = 0 ]
-    on 0 sh -c 'nft delete table ip m; ip route flush table 100'
+    on 0 sh -c 'nft delete table ip m; ip rule del fwmark 7 lookup 100'
+}
+
+@test "routes: of several rules for a mark nobody is to take one away" {
+    on 0 sh -c "$mark; ip rule add priority 500 fwmark 7 lookup 200; ip rule add priority 400 fwmark 7 iif eth0 lookup main"
+    alone portcheck node1 --silence 1s --json
+    on 0 sh -c 'nft delete table ip m; ip route flush table 100; ip rule del priority 400; ip rule del priority 500; ip rule del fwmark 7'
+    [ "$status" = 1 ]
+    [[ $output == *'gives it the mark 0x7'* && $output != *' del '* && $(first_fix) == *"ip rule list" ]]
+}
+
+@test "routes: of a card's own table the route that forbids is taken away, not the rule of the card" {
+    on 0 sh -c 'ip route add default via 10.77.255.254 dev eth0 table 10001; ip route add blackhole 10.77.0.2 table 10001
+        ip rule add from 10.77.0.1 lookup 10001 priority 1000'
+    alone portcheck node1 --silence 1s --json
+    [ "$status" = 1 ]
+    type_it 0
+    [ "$(on 0 ip rule list priority 1000)" = "$(printf '1000:\tfrom 10.77.0.1 lookup 10001')" ]
+    [[ $(on 0 ip route show table 10001) == "default via 10.77.255.254 dev eth0"* ]]
+    on 0 sh -c 'ip rule del priority 1000; ip route flush table 10001'
+}
+
+@test "routes: two cards in one network: either is right, and no route is to be taken away" {
+    on 0 sh -c 'ip link add d1 type veth peer name d1p; ip link set d1p up; ip link set d1 up
+        ip address add 10.77.0.200/16 dev d1 noprefixroute; ip route add 10.77.0.0/16 dev d1 metric 5
+        ip route del 10.77.0.0/16 dev eth0; ip route add 10.77.0.0/16 dev eth0 metric 100'
+    alone portcheck 10.77.0.99 --silence 500ms --json
+    on 0 sh -c 'ip link del d1; ip route replace 10.77.0.0/16 dev eth0; ip route del 10.77.0.0/16 dev eth0 metric 100; ip route replace default via 10.77.255.254'
+    [ "$status" = 1 ]
+    [[ $output != *"another interface"* && $output != *"route del"* ]]
 }
 
 @test "routes: a VPN that takes the cluster's own network, as Tailscale's accepted routes do" {
@@ -158,4 +187,12 @@ unvpn() { # NODE
     [ "$(jq '[.findings[] | select(.check == "mesh.name")] | length' <<<"$output")" = 0 ]
     [ "$(jq -r '[.findings[] | select(.check == "mesh.name") | "\(.subject) \(.message)"] | map(split(":")[0]) | join("; ")' said)" = \
         "node1 means 172.17.0.1 on itself, which is docker0's, a network of containers; node2 means 10.77.0.99 on itself, which it does not have" ]
+}
+
+@test "routes: a name that means a network of containers only after the right address" {
+    on 0 sh -c 'ip link add docker0 type bridge; ip address add 172.17.0.1/16 dev docker0; ip link set docker0 up
+        echo "172.17.0.1 node0" >>/etc/hosts'
+    alone ifprobe --json
+    on 0 sh -c 'sed /^172/d /etc/hosts >hosts; cat hosts >/etc/hosts; rm hosts; ip link del docker0'
+    [ "$(jq -r '.findings[] | select(.check == "host.name").status' <<<"$output")" = pass ]
 }

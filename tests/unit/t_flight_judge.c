@@ -232,9 +232,9 @@ static void what_is_under_way_is_no_hang(void **state UNUSED)
 {
 	static const struct {
 		int64_t waited_s;
-		const char *timeout; /* as long as the other's, 600000 */
+		const char *timeout; /* instead of 600000, in as many letters */
 		bool hangs;
-	} cases[] = {{-1, NULL, false}, {1, NULL, false},      {15, NULL, false},
+	} cases[] = {{-1, NULL, false}, {1, NULL, false},    {15, NULL, false},
 		     {60, NULL, true},	{4, "  4000", true}, {1, "  4000", false}};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -249,8 +249,8 @@ static void what_is_under_way_is_no_hang(void **state UNUSED)
 			if (r)
 				add(&d, 0, "all_reduce", 10, "started", "[4]", d.n);
 			d.written_ns = d.at_ns + 1000000000ll * cases[i].waited_s;
-			for (told = d.t.s; cases[i].timeout && (told = strstr(told, "600000"));)
-				memcpy(told, cases[i].timeout, strlen(cases[i].timeout));
+			for (told = d.t.s; cases[i].timeout && (told = strstr(told, ":600000,"));)
+				memcpy(told + 1, cases[i].timeout, strlen(cases[i].timeout));
 			assert_int_equal(dump_end(&s, &d), 0);
 		}
 		if (cases[i].hangs)

@@ -90,6 +90,21 @@ static void t_envelope_is_inside(void **state)
 	cJSON_Delete(doc);
 }
 
+/* What is no size is told as the number that it is. */
+static void t_no_size(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *doc = parse("{\"schema\":1,\"command\":\"windsock\",\"host\":\"h\",\"verdict\":"
+			   "\"pass\",\"findings\":[],\"data\":{},\"nodes\":[{\"host\":\"h\","
+			   "\"data\":{\"facts\":{\"memory\":-1,\"shm\":1e300}}}]}");
+	struct text page;
+
+	html_page(doc, &a, &page);
+	assert_non_null(strstr(page.s, ">-1<"));
+	assert_non_null(strstr(page.s, ">1e+300<"));
+	cJSON_Delete(doc);
+}
+
 /* Whatever an envelope from elsewhere holds, a page comes of it. */
 static void t_odd_documents(void **state)
 {
@@ -320,7 +335,8 @@ int main(void)
 		cmocka_unit_test(t_report_page),  cmocka_unit_test(t_causes_are_ranked),
 		cmocka_unit_test(t_escape),	  cmocka_unit_test(t_envelope_is_inside),
 		cmocka_unit_test(t_own_commands), cmocka_unit_test(t_odd_documents),
-		cmocka_unit_test(t_cut_off),	  cmocka_unit_test(t_fold),
+		cmocka_unit_test(t_no_size),	  cmocka_unit_test(t_cut_off),
+		cmocka_unit_test(t_fold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,20 @@ static void commands_are_typed(void **state UNUSED)
 		"ping -c 3 node1; portcheck node1:22   # from here",
 		"echo 'one; reset'; ls",
 		"sudo ip link set dev ens5 mtu 9001\nip link show dev ens5",
+		"hosts=$(sed '/x/d' /etc/hosts) && printf '%s\\n' \"$hosts\" | sudo tee /etc/hosts",
+		"jq '.a = 1' f.json >f.new && mv f.json.new f.json || rm -f f.new   # needs jq",
+		"command -v ssh   # from here: is it installed?",
+		"etcd --enable-v2 --listen-client-urls http://a:2379   # etcd 3.5 or older",
+		"slurmd --conf-server HEAD:6817   # on a node",
+		"ufw prepend allow from 10.0.0.1   # on node1, if ufw runs there",
+		"usermod -s /bin/bash user",
+		"dmidecode -t memory   # the others have 64 GiB",
+		"date -u -s '@1'",
+		"sshpass -e ssh node1 true",
+		"tsh ssh node1 'ip -s link; tc -s qdisc'",
+		"echo 'this or that, and the rest'",
+		"grep -e \"out of memory\" LOG   # of the one and the other",
+		"export PATH=/the/of/and:$PATH",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
@@ -50,6 +64,15 @@ static void words_are_not(void **state UNUSED)
 		"init_process_group(timeout=timedelta(hours=2))",
 		"LimitMEMLOCK=infinity   # in the unit of slurmd",
 		"Kubernetes: hostNetwork: true",
+		"export PATH and LD_LIBRARY_PATH in ~/.bashrc of every host, before the line that",
+		"mpirun of the very installation that the program was linked with",
+		"sbatch --exclude=NODE ... where it comes again",
+		"sbatch --mem=... or docker run --memory=...",
+		"sbatch --requeue ..., and start from the last checkpoint",
+		"srun --container-image=... or apptainer",
+		"command it from rank 0",
+		"'a b; c' d",
+		"date and time of all hosts",
 		"# open all ports",
 		"",
 		"   ",
@@ -82,6 +105,8 @@ static void what_two_checks_say_is_one_command(void **state UNUSED)
 	assert_false(fix_is_same("ls   # on node1", "m", "ls   # on node2", "m"));
 	assert_false(fix_is_same("ls a", "m", "ls ab", "m"));
 	assert_false(fix_is_same("echo '# on n'", "m", "echo", "n"));
+	assert_false(fix_is_same("ls   # here\nrm a", "n", "ls   # here\nrm b", "n"));
+	assert_true(fix_is_same("ls   # here\nrm a", "n", "ls   # here\nrm a", "n"));
 }
 
 /* A shell's grammar is the judge of all that the catalogue of failures has us print. */
