@@ -32,7 +32,7 @@ slow_half_way() { # FILE
     run=$!
     half_way "$out.err" 20
     # a smaller bucket than before would never let a packet through that waits already
-    "$LAB" on "$lab" node2 -- tc qdisc change dev eth0 root tbf rate 150mbit burst 500000 latency 50ms
+    "$LAB" on "$lab" node2 -- tc qdisc change dev eth0 root tbf rate 300mbit burst 500000 latency 50ms
     wait "$run" || code=$?
     "$LAB" down "$lab"
     lab=
@@ -80,21 +80,29 @@ slow_half_way() { # FILE
     grep -E '(INFO|PASS) coll.drift' "$out"
 }
 
-@test "--for: a link that goes down and comes up again is told by its stalls: how many, how long, when, between whom" {
-    local out=$BATS_TEST_TMPDIR/out code=0 again
+flapping() { # FILE: a burn-in whose link is cut twice
+    local code=0 again
     lab=$("$LAB" up 2)
     "$LAB" on "$lab" node0 -- "$BIN/ncclbench" --hosts 'node[0-1]' --rsh "$LAB rsh $lab" --for 20s -b 64K -e 1M -f 4 --json \
-        >"$out" 2>"$out.err" 3>&- &
+        >"$1" 2>"$1.err" 3>&- &
     run=$!
     for again in 4 11; do
-        half_way "$out.err" $again
+        half_way "$1.err" $again
         "$LAB" on "$lab" node1 -- sh -c 'ip link set eth0 down; sleep 1.5; ip link set eth0 up'
     done
     wait "$run" || code=$?
     "$LAB" down "$lab"
     lab=
-    cat "$out.err"
+    cat "$1.err"
     [ "$code" -eq 0 ] # a warning: it went on
+}
+
+@test "--for: a link that goes down and comes up again is told by its stalls: how many, how long, when, between whom" {
+    local out=$BATS_TEST_TMPDIR/out
+    for _ in 1 2 3; do # while others have the processors nothing is said of a stall
+        flapping "$out"
+        ! jq -e 'any(.findings[]; .check == "coll.stalls")' "$out" || break
+    done
     jq -e '.findings[] | select(.check == "coll.stalls") | .status == "warn" and .value > 1 and
         (.message | test("nothing moved.* after the start .*; between node0 [(]10.77.0.1[)] and node1 [(]10.77.0.2[)]$")) and
         (.fix[0] | startswith("dmesg"))' "$out"
