@@ -28,7 +28,12 @@ static void become(const char *const *argv, const int line[2], int out, int err)
 {
 	struct err e = {0};
 
-	(void)setpgid(0, 0); /* a terminal's Ctrl-C is for us */
+	/*
+	 * A terminal's Ctrl-C is for us. A group of our session would do for that; but where we
+	 * are killed while mpirun is stopped, the kernel sends such a group a SIGHUP beside the
+	 * SIGTERM, and of two signals mpirun leaves all as it is.
+	 */
+	(void)setsid();
 	(void)dup2(line[0], STDIN_FILENO);
 	(void)dup2(out, STDOUT_FILENO);
 	(void)dup2(err, STDERR_FILENO);

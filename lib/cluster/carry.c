@@ -51,16 +51,11 @@ const char *carry_advice(struct arena *a, const char *line, const char *rsh, con
 /* As many texts as that, or until it is gone, or we are to end: how many did not come. */
 static size_t hear(int fd, size_t texts, struct text *t)
 {
-	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
-			     {.fd = interrupt_fd(), .events = POLLIN}};
 	char buf[4096];
 
-	while (texts && !interrupt_pending()) {
-		ssize_t n;
+	while (texts && interrupt_poll(fd, POLLIN, -1)) {
+		ssize_t n = read(fd, buf, sizeof(buf));
 
-		if (poll(p, ARRAY_LEN(p), -1) < 0 || !p[0].revents)
-			continue;
-		n = read(fd, buf, sizeof(buf));
 		if (n == 0 || (n < 0 && errno != EINTR))
 			break;
 		for (ssize_t i = 0; i < n; i++)

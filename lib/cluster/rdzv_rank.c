@@ -67,11 +67,8 @@ void rdzv_arm(struct rdzv *r, uint64_t delay_ns)
 
 static void keep_trouble(struct rdzv *r, const char *why)
 {
-	struct rdzv_door *d;
+	struct rdzv_door *d = &r->doors[r->door];
 
-	if (!r->doors) /* nobody was to be asked */
-		return;
-	d = &r->doors[r->door];
 	pthread_mutex_lock(&r->lock);
 	snprintf(d->trouble, sizeof(d->trouble), "%s", why);
 	pthread_mutex_unlock(&r->lock);

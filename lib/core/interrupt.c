@@ -4,6 +4,7 @@
 #include "lib/core/units.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -125,6 +126,21 @@ int interrupt_fd(void)
 			wake();
 	}
 	return wake_fd;
+}
+
+bool interrupt_poll(int fd, short events, int ms)
+{
+	uint64_t now = now_ns(), until = now + (uint64_t)ms * NS_PER_MS;
+	struct pollfd p[] = {{.fd = fd, .events = events},
+			     {.fd = interrupt_fd(), .events = POLLIN}};
+
+	for (; !interrupt_pending() && (ms < 0 || now < until); now = now_ns()) {
+		int left = ms < 0 ? -1 : (int)((until - now) / NS_PER_MS) + 1;
+
+		if (poll(p, ARRAY_LEN(p), left) > 0 && p[0].revents)
+			return true;
+	}
+	return false;
 }
 
 int interrupt_err(struct err *e)

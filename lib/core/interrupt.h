@@ -21,6 +21,9 @@ bool interrupt_by_budget(void); /* is it pending because the budget passed? */
 void interrupt_unread(void);
 /* Becomes readable then and stays so, for an event loop; -1 where the kernel gave none. */
 int interrupt_fd(void);
+/* poll() for @events of @fd (-1: of none) that a signal ends: true once there are any. @ms: at most
+ * that long; -1: for ever. */
+bool interrupt_poll(int fd, short events, int ms);
 /* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none, or
  * interrupt_unread(). */
 int interrupt_err(struct err *e);

@@ -12,6 +12,14 @@ static bool has_begun(const struct view *v, const struct flight_entry *e)
 	return e->state == FLIGHT_STARTED && v->d->tells_start;
 }
 
+/* Said so, or followed by one that is over, which here is the same; @e is a member's. */
+static bool is_over(const struct view *v, const struct flight_entry *e)
+{
+	const struct track *t = view_track(v, e->group);
+
+	return t->waits == NOWHERE || e->seq < view_entry(v, t->waits)->seq;
+}
+
 static void see_member(struct court *c, struct knot *k, int rank, uint32_t seq)
 {
 	struct view *v = court_view(c, rank);
@@ -24,7 +32,7 @@ static void see_member(struct court *c, struct knot *k, int rank, uint32_t seq)
 		*LIST_ADD(c->a, &k->lost) = v;
 	} else if (p == ABSENT) {
 		*LIST_ADD(c->a, v->stuck == NOWHERE ? &k->absent : &k->elsewhere) = v;
-	} else if (e->state == FLIGHT_COMPLETED) {
+	} else if (is_over(v, e)) {
 		k->over++;
 	} else {
 		bool is_behind = !has_begun(v, e) && view_entry(v, v->stuck) != e;

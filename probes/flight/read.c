@@ -204,23 +204,11 @@ static int refuse_large(const char *path, struct err *e)
 	return err_hint(e, "is it one? nccl_trace_rank_N has some megabytes");
 }
 
-/* A pipe may let us wait; a signal ends that. */
-static bool is_ready(int fd)
-{
-	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
-			     {.fd = interrupt_fd(), .events = POLLIN}};
-
-	while (!interrupt_pending())
-		if (poll(p, 2, -1) > 0 && p[0].revents)
-			return true;
-	return false;
-}
-
 static int slurp(struct bytes *b, int fd, size_t max, const char *path, struct err *e)
 {
 	ssize_t got = 1;
 
-	while (got && is_ready(fd)) {
+	while (got && interrupt_poll(fd, POLLIN, -1)) {
 		if (!room_for_more(b, max))
 			return err_set(e, ERR_SYS, "no memory to read %s", path);
 		got = read(fd, b->v + b->n, b->cap - b->n);

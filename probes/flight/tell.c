@@ -9,13 +9,8 @@ bool knot_is_young(const struct knot *k)
 
 	for (size_t i = 0; i < k->waiting.n; i++) {
 		const struct view *v = k->waiting.v[i];
-		const struct flight_entry *e;
-		int64_t waited, moment = longest_ns;
-
-		if (v->stuck >= v->d->entries.n)
-			return false;
-		e = view_entry(v, v->stuck);
-		waited = v->d->written_ns - e->created_ns;
+		const struct flight_entry *e = view_entry(v, v->stuck);
+		int64_t waited = v->d->written_ns - e->created_ns, moment = longest_ns;
 
 		/* one that gave up waited for as long as it was told */
 		if (e->timeout_s && e->timeout_s * second_ns / 2 < moment)

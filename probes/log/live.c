@@ -27,19 +27,7 @@ struct talk {
 
 static bool wait_for(const struct talk *t, short events)
 {
-	uint64_t until = now_ns() + t->deadline_ns;
-	struct pollfd p[] = {{.fd = t->fd, .events = events},
-			     {.fd = interrupt_fd(), .events = POLLIN}};
-
-	while (!interrupt_pending()) {
-		uint64_t now = now_ns();
-
-		if (now >= until)
-			return false;
-		if (poll(p, 2, (int)((until - now) / NS_PER_MS) + 1) > 0 && p[0].revents)
-			return true;
-	}
-	return false;
+	return interrupt_poll(t->fd, events, (int)(t->deadline_ns / NS_PER_MS));
 }
 
 static int say(const struct talk *t, const char *line, struct err *e)
@@ -240,9 +228,7 @@ int live_ask(const char *where, uint64_t deadline_ns, struct report *r, struct e
 	warn_of_haste(&t);
 	if (ask_once(&t, host, port, &first, e))
 		return -1;
-	struct pollfd p = {.fd = interrupt_fd(), .events = POLLIN};
-
-	(void)poll(&p, 1, BETWEEN_MS);
+	(void)interrupt_poll(-1, 0, BETWEEN_MS);
 	if (!interrupt_pending() && ask_once(&t, host, port, &second, &ignored) == 0)
 		live_judge(first.s, first.n, second.s, second.n, r);
 	else

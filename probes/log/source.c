@@ -100,18 +100,6 @@ static int open_file(const char *path, struct err *e)
 	return fd;
 }
 
-/* Waits for input or a signal. */
-static bool readable(int fd)
-{
-	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
-			     {.fd = interrupt_fd(), .events = POLLIN}};
-
-	while (!interrupt_pending())
-		if (poll(p, 2, -1) > 0 && p[0].revents)
-			return true;
-	return false;
-}
-
 /* All lines of a source that begins with @head; of 0 bytes: it ended at once. */
 static int read_log(struct why *w, int fd, const char *path, const char *head, ssize_t n,
 		    struct err *e)
@@ -125,7 +113,7 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 		return refuse_packed(path, by, e);
 	why_open(&s, w, streq(path, "-") ? "stdin" : path);
 	why_feed(&s, head, known);
-	while (got > 0 && readable(fd))
+	while (got > 0 && interrupt_poll(fd, POLLIN, -1))
 		got = take(&s, fd, path, e);
 	why_close(&s);
 	return got < 0 ? -1 : 0;
@@ -143,7 +131,7 @@ int source_read(struct why *w, const char *path, struct err *e)
 		return -1;
 	if (!head)
 		return err_set(e, ERR_SYS, "no memory to read %s", is_stdin ? "stdin" : path);
-	if (readable(fd))
+	if (interrupt_poll(fd, POLLIN, -1))
 		n = read(fd, head, FLIGHT_HEAD);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return err_sys(e, "reading %s", is_stdin ? "stdin" : path);
@@ -200,12 +188,9 @@ static void check_rotation(struct following *f, struct why_stream *s, int *ret_g
 
 static int wait_changes(int notify)
 {
-	struct pollfd p[] = {{.fd = notify, .events = POLLIN},
-			     {.fd = interrupt_fd(), .events = POLLIN}};
 	char drop[4096];
 
-	(void)poll(p, 2, QUIET_MS);
-	if (notify >= 0 && p[0].revents)
+	if (interrupt_poll(notify, POLLIN, QUIET_MS))
 		(void)!read(notify, drop, sizeof(drop));
 	return interrupt_pending();
 }

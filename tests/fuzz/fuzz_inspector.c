@@ -16,23 +16,11 @@
 #include "bench/inspector/stops.c"
 #include "bench/sweep/expect.c"
 #include "bench/sweep/instances.c"
-#include "lib/core/log.h"
+#include "tests/fuzz/hush.h"
 
 #include <sys/mman.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* What is said goes nowhere, once and for all. */
-static void hush(void)
-{
-	static bool done;
-
-	if (!done && dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) < 0)
-		abort();
-	if (!done)
-		log_init("fuzz", LOG_QUIET);
-	done = true;
-}
 
 static void read_all(struct insp_book *b, const uint8_t *data, size_t n)
 {

@@ -116,7 +116,14 @@ static void play_core(struct input *in)
 /* ---- a rank's ear ---- */
 static void play_rank(struct input *in)
 {
-	struct rdzv r = {.o.size = 1 + (int)(byte(in) % 4), .rank = -1, .failure_fd = -1};
+	struct rdzv_door door = {.tries = 1};
+	struct rdzv r = {
+		.o.size = 1 + (int)(byte(in) % 4),
+		.rank = -1,
+		.failure_fd = -1,
+		.doors = &door,
+		.ndoors = 1,
+	};
 	unsigned char table[64];
 	struct err e;
 

@@ -8,23 +8,11 @@
 #include "bench/sweep/saved.c"
 #include "bench/sweep/saved_judge.c"
 #include "bench/sweep/saved_table.c"
-#include "lib/core/log.h"
+#include "tests/fuzz/hush.h"
 
 #include <fcntl.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* What is said goes nowhere, once and for all. */
-static void hush(void)
-{
-	static bool done;
-
-	if (!done && dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) < 0)
-		abort();
-	if (!done)
-		log_init("fuzz", LOG_QUIET);
-	done = true;
-}
 
 static void judge(const saved_list *l)
 {

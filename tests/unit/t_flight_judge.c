@@ -146,6 +146,26 @@ static void all_completed_is_healthy(void **state UNUSED)
 	assert_false(s.v.is_empty);
 }
 
+/* Rank 1 has completed what follows: there it waits for nobody, though its dump says "started". */
+static void what_is_behind_a_completed_one_is_over(void **state UNUSED)
+{
+	AUTO(scene_done) struct scene s;
+	struct dump d;
+
+	scene_init(&s);
+	for (int r = 0; r < 2; r++) {
+		dump_begin(&s, &d, r, 2);
+		runs(&d, 0, 1, 4);
+		add(&d, 0, "all_reduce", 5, "started", "[4]", d.n);
+		if (r)
+			add(&d, 0, "all_reduce", 6, "completed", "[4]", d.n);
+		d.written_ns = d.at_ns + 1000000000;
+		assert_int_equal(dump_end(&s, &d), 0);
+	}
+	assert_null(judged(&s));
+	assert_non_null(strstr(s.v.healthy, "nothing hangs"));
+}
+
 /* The buffer of rank 1 begins behind what rank 0 waits in. */
 static void what_fell_off_is_not_taken_for_absent(void **state UNUSED)
 {
@@ -374,6 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_never_came_is_named),
 		cmocka_unit_test(all_completed_is_healthy),
+		cmocka_unit_test(what_is_behind_a_completed_one_is_over),
 		cmocka_unit_test(what_fell_off_is_not_taken_for_absent),
 		cmocka_unit_test(another_run_is_left_out),
 		cmocka_unit_test(another_world_is_left_out),

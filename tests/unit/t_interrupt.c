@@ -118,6 +118,22 @@ static int no_budget(void)
 	return readable(interrupt_fd(), 30);
 }
 
+static int waits_are_ended(void)
+{
+	int p[2];
+
+	interrupt_install();
+	if (pipe(p) || interrupt_poll(p[0], POLLIN, 30) || interrupt_poll(-1, 0, 30) ||
+	    !interrupt_poll(p[1], POLLOUT, -1))
+		return 1;
+	if (write(p[1], "x", 1) != 1 || !interrupt_poll(p[0], POLLIN, -1))
+		return 2;
+	interrupt_budget(50 * NS_PER_MS);
+	if (interrupt_poll(-1, 0, -1) || interrupt_pending() != SIGALRM)
+		return 3;
+	return interrupt_poll(p[0], POLLIN, -1); /* what is there is not looked at any more */
+}
+
 static int reads_go_on(void)
 {
 	struct sigaction sa;
@@ -142,6 +158,7 @@ static void every_case(void **state UNUSED)
 		{"hangup", hangup, SIGHUP},
 		{"budget", budget_passes, 0},
 		{"no budget", no_budget, 0},
+		{"waits", waits_are_ended, 0},
 		{"restarting", reads_go_on, 0},
 	};
 
