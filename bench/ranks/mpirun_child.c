@@ -20,14 +20,41 @@
 
 enum { LOOK_MS = 20 };
 static const uint64_t GIVE_UP_NS = 3 * NS_PER_S; /* for the ranks to say goodbye */
+/* By force mpirun leaves its files in /dev/shm; on a crowded machine it takes seconds. */
+static const uint64_t CLEAN_UP_NS = 10 * NS_PER_S;
 /* A rank 0 that heeds us says what was finished, after its rendezvous has waited for the others. */
 static const uint64_t LAST_WORDS_NS = 8 * NS_PER_S;
 enum { ENDINGS = 30, ENDING_MS = 1000 };
 
-static void become(const char *const *argv, const int line[2], int out, int err)
+/*
+ * Until somebody watches over it. Of its parent's end the kernel tells it once for each of the
+ * parent's threads, and of two SIGTERMs mpirun leaves all as it is.
+ */
+static void wait_for_guard(const int line[2])
+{
+	char is_guarded = 0;
+
+	(void)close(line[1]);
+	if (read(line[0], &is_guarded, 1) != 1)
+		_exit(1);
+	if (is_guarded)
+		(void)prctl(PR_SET_PDEATHSIG, 0);
+}
+
+/* Never main's exit: this is a copy of a process with a report. */
+static _Noreturn void become(const char *const *argv, const int line[2], int out, int err,
+			     pid_t parent)
 {
 	struct err e = {0};
 
+	/* our handlers would take what is meant for mpirun, which would begin all the same */
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+	/* not by force: it has files in /dev/shm to remove, and ranks that heed the line */
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	wait_for_guard(line);
 	/*
 	 * A terminal's Ctrl-C is for us. A group of our session would do for that; but where we
 	 * are killed while mpirun is stopped, the kernel sends such a group a SIGHUP beside the
@@ -39,6 +66,17 @@ static void become(const char *const *argv, const int line[2], int out, int err)
 	(void)dup2(err, STDERR_FILENO);
 	(void)mpirun_exec(argv, &e);
 	log_error("%s", e.msg);
+	_exit(1);
+}
+
+/* Before our end of what it waits at is closed: it may be dead already. */
+static void set_guard(struct mpirun_child *m)
+{
+	char is_guarded;
+
+	m->guard = mpirun_guard_start(m->pid);
+	is_guarded = m->guard > 0;
+	(void)!write(m->line, &is_guarded, sizeof(is_guarded));
 }
 
 int mpirun_child_start(struct mpirun_child *m, const char *const *argv, int out, int err,
@@ -51,19 +89,14 @@ int mpirun_child_start(struct mpirun_child *m, const char *const *argv, int out,
 		return err_sys(e, "cannot start mpirun");
 	(void)fflush(NULL); /* what is buffered must not be written twice */
 	m->pid = fork();
-	if (!m->pid) { /* never main's exit: this is a copy of a process with a report */
-		/* not by force: it has files in /dev/shm to remove, and ranks that heed the line */
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() == parent)
-			become(argv, line, out, err);
-		_exit(1);
-	}
-	(void)close(line[0]);
+	if (!m->pid)
+		become(argv, line, out, err, parent);
 	m->line = line[1];
-	if (m->pid > 0) {
-		m->guard = mpirun_guard_start(m->pid);
+	if (m->pid > 0)
+		set_guard(m);
+	(void)close(line[0]);
+	if (m->pid > 0)
 		return 0;
-	}
 	(void)close(m->line);
 	return err_sys(e, "cannot start mpirun");
 }
@@ -110,7 +143,7 @@ void mpirun_child_hurry(struct mpirun_child *m)
 			(void)kill(m->pid, SIGINT);
 	} else if (late && m->told < 2) {
 		m->told = 2;
-		m->give_up_ns = now_ns() + GIVE_UP_NS;
+		m->give_up_ns = now_ns() + CLEAN_UP_NS;
 		end_all(m, SIGTERM);
 	} else if (late) {
 		end_all(m, SIGKILL);

@@ -8,7 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-enum { PATIENCE_MS = 5000 };
+/* It gives its ranks a second, and a crowded machine gives it little. */
+enum { PATIENCE_MS = 10000 };
 
 /* As long as there is somebody to go on for. */
 static void wait_for_end_of(pid_t parent)
@@ -29,9 +30,10 @@ static _Noreturn void guard(pid_t mpirun, int pidfd, pid_t parent)
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	close_fds(STDOUT_FILENO, ~0u); /* nobody's pipe stays open because of us */
 	wait_for_end_of(parent);
-	/* Its number is still its own. A second SIGTERM would make it leave all as it is. */
-	if (!poll(&p, 1, 0))
-		(void)kill(mpirun, SIGCONT);
+	if (!poll(&p, 1, 0)) { /* its number is still its own */
+		(void)kill(mpirun, SIGTERM);
+		(void)kill(mpirun, SIGCONT); /* a stopped one would not hear it */
+	}
 	if (!poll(&p, 1, PATIENCE_MS) && kill(-mpirun, SIGKILL))
 		(void)kill(mpirun, SIGKILL);
 	_exit(0);

@@ -53,6 +53,7 @@ static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t par
 	int why;
 
 	(void)setpgid(0, 0);
+	(void)signal(SIGTERM, SIG_DFL); /* our handler would take it, and the program begin */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(127); /* it died before the line above: nobody would tell us */

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <strings.h>
+#include <sys/prctl.h>
 
 enum { HOSTS_MAX = 4 << 20, ANSWERS = 32 };
 #define DEADLINE_NS (2 * NS_PER_S)
@@ -225,23 +226,33 @@ static void do_without_child(const char *name, struct arena *a, struct name_answ
 	ret->trouble = arena_printf(a, "%s%s%s", e.msg, *e.hint ? ": " : "", e.hint);
 }
 
+/* A server that is dead is not waited for when nobody is there any more who asked. */
+static _Noreturn void be_child(const char *name, int to, pid_t parent)
+{
+	struct wire w = {0};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	ask(name, &w);
+	_exit(write(to, &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
+}
+
 static void ask_in_child(const char *name, uint64_t deadline_ns, struct arena *a,
 			 struct name_answer *ret)
 {
 	struct wire w = {0};
 	enum waited how;
+	pid_t parent = getpid(), pid;
 	int fds[2];
-	pid_t pid;
 
 	if (pipe(fds) < 0) {
 		do_without_child(name, a, ret);
 		return;
 	}
 	pid = fork();
-	if (pid == 0) {
-		ask(name, &w);
-		_exit(write(fds[1], &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
-	}
+	if (pid == 0)
+		be_child(name, fds[1], parent);
 	if (pid < 0)
 		do_without_child(name, a, ret);
 	(void)close(fds[1]);

@@ -64,7 +64,7 @@ by_hand() { # VARIABLE=VALUE-OF-RANK-1 ARGS...
     grep -Eq '^pass  train.reference .*; 1 rank with other hardware or libraries than rank 0: ' <<<"$output"
     by_hand OMP_NUM_THREADS=2 "${few[@]}" --fault 1:flip:1
     [ "$status" -eq 1 ]
-    grep -Eq '^fail  train.reference .*a gradient that was not compared was wrong, or' <<<"$output"
+    grep -Eq '^fail  train.reference .*a gradient that was not compared was wrong, or' <<<"$output" || { echo "$output"; false; }
     by_hand OMP_NUM_THREADS=1 "${few[@]}"
     run ! grep -q 'other hardware' <<<"$output"
 }

@@ -266,7 +266,7 @@ one_thing() {
     wait_for_rows "$out" 1
     pid=$(pid_of "$out" 2)
     kill -9 $!
-    for ((i = 0; i < 40; i++)); do
+    for ((i = 0; i < 300; i++)); do
         kill -0 "$pid" 2>/dev/null || return 0
         sleep 0.05
     done

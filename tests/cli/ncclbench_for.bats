@@ -116,12 +116,12 @@ refused() { # WHAT-IS-SAID ARGS...
     [ "$status" -eq 0 ]
     [ "$(jq -c '[.data.results[].size] | unique' <<<"$output")" = '[8,65536]' ]
     [[ $output != *"--within)"* ]]
-    bench --within 1s -b 1M -e 1M -n 100000
+    bench --within 3s -b 1M -e 1M -n 100000
     [ "$status" -eq 0 ]
-    [[ $output == *"# So that all fits into 1 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
-    bench --within 1s -b 64K -e 1G -n 20 -w 20
+    [[ $output == *"# So that all fits into 3 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
+    bench --within 3s -b 64K -e 1G -n 20 -w 20
     [ "$status" -eq 0 ]
-    [[ $output == *"# Larger sizes had no room within 1 s (--within) and were left out."* ]]
+    [[ $output == *"# Larger sizes had no room within 3 s (--within) and were left out."* ]]
     bench --within 1s -b 1M -e 1G -w 30000
     [[ $status == 3 && $stderr == *"the first size, 1 MiB, has no room within 1 s: nothing was measured"*"--within 10 s, or"* ]]
     refused "--for goes on until its time is over, --within ends as soon as all is measured" --for 5s --within 5s
@@ -133,7 +133,7 @@ refused() { # WHAT-IS-SAID ARGS...
 @test "--for where nobody watches: a line now and then, with cycles, speed, lowest and highest" {
     bench --for 9s -b 8 -e 64K -f 8192 -n 2
     [ "$status" -eq 0 ]
-    ((${#stderr_lines[@]} >= 3 && ${#stderr_lines[@]} <= 4))
+    ((${#stderr_lines[@]} >= 2 && ${#stderr_lines[@]} <= 4)) # one each two seconds, or later
     [[ ${stderr_lines[0]} =~ ^"ncclbench: "[2-8][.0-9]*" s of 9 s: "[0-9]+" cycles, bus bandwidth "[0-9.e-]+" GB/s at 64 KiB (lowest "[0-9.e-]+", highest "[0-9.e-]+")"$ ]]
     bench --for 3s -b 8 -e 8 -n 2 --quiet
     [[ $status == 0 && -z $stderr && ${#lines[@]} == 1 ]]
@@ -177,10 +177,12 @@ refused() { # WHAT-IS-SAID ARGS...
 @test "--for: ranks of another launcher, and all have to be asked for the same time" {
     local init
     init=tcp://127.0.0.1:$(free_port)
-    "$BIN/ncclbench" --init "$init" --rank 1 --world-size 2 --for 3s -b 64K -e 64K -n 2 >other 2>&1 3>&- &
-    bench --init "$init" --rank 0 --world-size 2 --for 3s -b 64K -e 64K -n 2
+    "$BIN/ncclbench" --init "$init" --rank 1 --world-size 2 --for 6s -b 64K -e 64K -n 2 >other 2>&1 3>&- &
+    bench --init "$init" --rank 0 --world-size 2 --for 6s -b 64K -e 64K -n 2
     wait $!
-    [[ $status == 0 && $output == *"# Burn-in: "* && $stderr == *"2 s of 3 s: "* ]]
+    # a row may be late with it
+    [[ $status == 0 && $output == *"# Burn-in: "* && $stderr =~ ^"ncclbench: "[2-6][.0-9]*" s of 6 s: " ]] ||
+        { echo "$status $output $stderr"; false; }
     [ ! -s other ] || { cat other; false; }
     init=tcp://127.0.0.1:$(free_port)
     "$BIN/ncclbench" --init "$init" --rank 1 --world-size 2 --for 4s -b 64K -e 64K -n 2 >other 2>&1 3>&- &

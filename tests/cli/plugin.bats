@@ -105,8 +105,9 @@ named_when() { # BACKEND SIGNAL RANKS RANK WORDS
 }
 
 all_gone() { # FOLDER PID PID: the folder's files, and these processes
-    for _ in {1..150}; do
-        [[ -n $(ls "$1") || -d /proc/$2 || -d /proc/$3 ]] || return 0
+    for _ in {1..300}; do
+        # dead is gone: whose parents are gone, too, init may leave for a while
+        [[ -n $(ls "$1") ]] || ps -o stat= -p "$2,$3" | grep -q '^[^Z]' || return 0
         sleep 0.1
     done
     ls "$1" && ps -fp "$2" "$3"

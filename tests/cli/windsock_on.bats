@@ -78,13 +78,12 @@ windsock() { "$BIN/windsock" "$@"; }
 
 @test "on: Ctrl-C ends what was begun, and keeps what was done" {
     local i pid
-    "$BIN/windsock" on --rsh ./rsh 'n[1-3]' '[ "$HOST" = n1 ] && exec echo early; echo $$ >"$HOST.pid"; exec sleep 1000' --json >doc 2>err 3>&- &
+    "$BIN/windsock" on --rsh ./rsh 'n[1-3]' 'echo $$ >"$HOST.pid"; [ "$HOST" = n1 ] && exec echo early; exec sleep 1000' --json >doc 2>err 3>&- &
     pid=$!
-    for ((i = 0; i < 200; i++)); do
-        [ -s n2.pid ] && [ -s n3.pid ] && break
+    for ((i = 0; i < 400; i++)); do # n1's end is known when nobody is left of it, not even dead
+        [ -s n1.pid ] && [ -s n2.pid ] && [ -s n3.pid ] && [ ! -e "/proc/$(<n1.pid)" ] && break
         sleep 0.05
     done
-    sleep 0.3 # n1 had begun before them
     kill -INT "$pid"
     wait "$pid" || i=$?
     [ "$i" = 3 ]

@@ -47,7 +47,8 @@ slow_half_way() { # FILE
         ((again < 4)) || return 0
         slow_half_way "$out"
         jq -e 'any(.findings[]; .check == "coll.drift" and .status == "info" and .value > 30 and
-            (.message | contains("while ranks wanted processors and others had them")))' "$out" || break
+            (.message | contains("while ranks wanted processors and others had them"))) or
+            (.data.course.sizes[1].points | .[0][1] < 1.5 * .[-1][1])' "$out" || break # nor was it ever quick
     done
     jq -e '.verdict == "warn" and ([.findings[] | select(.check == "coll.drift")] | length == 1 and (.[0] |
         .status == "warn" and .value > 30 and (.message | startswith("bus bandwidth at 2 MiB sank by ") and
@@ -60,7 +61,8 @@ slow_half_way() { # FILE
 @test "--for: a healthy cluster gives no alarm" {
     local again passes=0 times=$((${NCCLBENCH_HEALTHY:-10} / 3))
     for ((again = 0; again < times || (!passes && again < 3 * times); again++)); do
-        run -0 --separate-stderr "$LAB" run 3 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --for 10s -b 1M -e 1M -n 3
+        run -0 --separate-stderr "$LAB" run 3 --rate 1gbit -- "$BIN/ncclbench" --hosts lab --for 10s -b 1M -e 1M -n 3 ||
+            { echo "$output$stderr"; false; }
         [[ $output != *"WARN coll.drift"* && $output != *FAIL* ]] || { echo "$output"; false; }
         [[ $output != *"PASS coll.drift: bandwidth "*" at 1 MiB "* ]] || passes=$((passes + 1))
     done

@@ -209,7 +209,7 @@ static void t_deadlines(void **state)
 		start = now_ns();
 		world_connect(&w, &p, &world_token);
 		assert_true(world_run(&w, 5000));
-		assert_uint_in_range(now_ns() - start, 99 * NS_PER_MS, 1500 * NS_PER_MS);
+		assert_uint_in_range(now_ns() - start, 99 * NS_PER_MS, 4 * NS_PER_S);
 		assert_int_equal(p.closed, 1);
 		assert_int_equal(p.c.error, ETIMEDOUT);
 		assert_int_equal(p.c.connecting, full);

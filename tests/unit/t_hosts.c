@@ -157,7 +157,7 @@ static void deadline(void **state)
 	(void)state;
 	name_resolve("localhost", 1, &a, &got);
 	assert_true(got.timed_out || got.addrs.n);
-	assert_true(now_ns() - began < 2 * NS_PER_S);
+	assert_true(now_ns() - began < 10 * NS_PER_S);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
