@@ -147,6 +147,7 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 		return -1;
 	own_neighbours(&r, &c->targets);
 	own_limits(&r);
+	own_options(&r);
 	own_seen(&r, &c->targets, f, began_ns);
 	if (!q->from)
 		own_ways(&r, &c->targets, f);

@@ -120,7 +120,7 @@ static int no_such_profile(const char *name, const char *files, const char *conf
 {
 	err_set(e, ERR_ABSENT, "there is no profile %.100s in %.150s or %.150s", name,
 		files ? files : "~/.aws/credentials", config ? config : "~/.aws/config");
-	return err_hint(e, "aws configure list-profiles");
+	return err_command(e, "aws configure list-profiles");
 }
 
 /* 1: found, 0: not there and nobody asked for it by name. */

@@ -96,8 +96,12 @@ int credentials_from_web_identity(struct credentials *ret, uint64_t total_ns, st
 	if (answer.status) {
 		rc = read_answer(&answer, ret, e);
 	} else if (interrupt_err(e) == 0) {
-		err_set(e, ERR_ABSENT, "no answer from %.200s: %.200s", q.url, answer.error);
-		rc = err_hint(e, "is there a way from this pod to STS (a proxy, a VPC endpoint)?");
+		rc = endpoint_is_silent("sts", q.url, answer.error, ret->endpoint, ERR_ABSENT, a,
+					e);
+		if (!*e->hint)
+			rc = err_hint(
+				e,
+				"is there a way from this pod to STS (a proxy, a VPC endpoint)?");
 	} else {
 		rc = -1;
 	}

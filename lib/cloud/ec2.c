@@ -87,11 +87,14 @@ static int no_answer(const struct ec2 *s, const struct https_answer *answer, str
 {
 	if (interrupt_err(e))
 		return -1;
-	err_set(e, ERR_SYS, "no answer from %.200s: %.200s", s->endpoint, answer->error);
-	return err_hint(
-		e, "is there a way to the internet from here (a proxy, a VPC endpoint)? If not, "
-		   "run `aws ec2 describe-security-groups` where there is one and give its "
-		   "output to portcheck --cloud --audit -");
+	(void)endpoint_is_silent("ec2", s->endpoint, answer->error, s->keys.endpoint, ERR_SYS, s->a,
+				 e);
+	return *e->hint ? -1
+			: err_hint(e, "is there a way to the internet from here (a proxy, a VPC "
+				      "endpoint)? If not, "
+				      "run `aws ec2 describe-security-groups` where there is one "
+				      "and give its "
+				      "output to portcheck --cloud --audit -");
 }
 
 static void read_error(struct ec2 *s, struct ec2_reply *r)

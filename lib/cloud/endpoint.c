@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+#define COMMON "AWS_ENDPOINT_URL"
+
 static const char *env(const char *name)
 {
 	const char *v = getenv(name);
@@ -14,31 +16,58 @@ static const char *env(const char *name)
 /* AWS_ENDPOINT_URL_EC2 */
 static const char *own_variable(const char *service, struct arena *a)
 {
-	char *name = arena_printf(a, "AWS_ENDPOINT_URL_%s", service);
+	char *name = arena_printf(a, COMMON "_%s", service);
 
 	for (char *c = name; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
-	return env(name);
+	return name;
+}
+
+/* The variable that says where to ask, or "" where the profile does; NULL: nobody does. */
+static const char *who_says(const char *service, const char *of_profile, struct arena *a)
+{
+	const char *off = env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+	const char *own = own_variable(service, a);
+
+	if (off && !strcasecmp(off, "true"))
+		return NULL;
+	return env(own) ? own : env(COMMON) ? COMMON : of_profile ? "" : NULL;
 }
 
 const char *endpoint_of(const char *service, const char *region, const char *of_profile,
 			struct arena *a)
 {
-	const char *off = env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-	const char *set = own_variable(service, a), *host;
+	const char *who = who_says(service, of_profile, a), *set, *host;
 
-	if (!off || strcasecmp(off, "true") != 0) {
-		set = set ? set : env("AWS_ENDPOINT_URL");
-		set = set ? set : of_profile;
-		if (set) {
-			host = strstr(set, "://") ? strstr(set, "://") + 3 : set;
-			return strchr(host, '/') ? set : arena_printf(a, "%s/", set);
-		}
+	if (who) {
+		set = *who ? env(who) : of_profile;
+		host = strstr(set, "://") ? strstr(set, "://") + 3 : set;
+		return strchr(host, '/') ? set : arena_printf(a, "%s/", set);
 	}
 	if (!region)
 		return arena_printf(a, "https://%s.amazonaws.com/", service);
 	return arena_printf(a, "https://%s.%s.amazonaws.com%s/", service, region,
 			    starts_with(region, "cn-") ? ".cn" : "");
+}
+
+int endpoint_is_silent(const char *service, const char *url, const char *why,
+		       const char *of_profile, enum err_kind kind, struct arena *a, struct err *e)
+{
+	const char *who = who_says(service, of_profile, a);
+
+	err_set(e, kind, "no answer from %.200s: %.200s", url, why);
+	if (!who)
+		return -1;
+	err_set(e, kind, "no answer from %.200s, where %s points: %.200s", url,
+		*who ? who : "endpoint_url of the profile", why);
+	if (*who)
+		return err_command(e,
+				   "unset %s   # then AWS itself is asked; or start what should "
+				   "answer there",
+				   who);
+	return err_command(e,
+			   "export AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true   # then AWS itself is "
+			   "asked; or start what should answer there");
 }
 
 bool endpoint_is_near(const char *url, struct arena *a)

@@ -10,7 +10,7 @@
 #include "lib/core/err.h"
 
 #define HTTPS_SYMBOL "windsock_https"
-enum { HTTPS_VERSION = 1, HTTPS_BODY_MAX = 64 << 20 };
+enum { HTTPS_VERSION = 2, HTTPS_BODY_MAX = 64 << 20 };
 
 struct https_request {
 	const char *url;

@@ -1,7 +1,7 @@
 /* What an agent knows of its host: its program, its address, its orphans. */
 #include "lib/cluster/agent.h"
 
-#include "lib/core/file.h"
+#include "lib/core/lineage.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "lib/host/rank.h"
@@ -116,15 +116,6 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";
 }
 
-static pid_t parent_of(struct arena *a, const char *pid)
-{
-	const char *stat = file_line(a, arena_printf(a, "/proc/%s/stat", pid));
-	const char *p = stat ? strrchr(stat, ')') : NULL; /* the name may hold anything */
-	int ppid;
-
-	return p && sscanf(p, ") %*c %d", &ppid) == 1 ? ppid : 0;
-}
-
 static void kill_children(void)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -133,7 +124,7 @@ static void kill_children(void)
 	uint64_t pid;
 
 	while (d && (x = readdir(d)))
-		if (!parse_uint(x->d_name, &pid) && parent_of(&a, x->d_name) == getpid())
+		if (!parse_uint(x->d_name, &pid) && parent_of(&a, (pid_t)pid) == getpid())
 			(void)kill((pid_t)pid, SIGKILL);
 	if (d)
 		(void)closedir(d);

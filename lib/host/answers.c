@@ -1,7 +1,7 @@
 #include "lib/host/answers.h"
 
+#include "lib/core/arena.h"
 #include "lib/core/compat.h"
-#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { PATIENCE_MS = 3000 };
+enum { PATIENCE_MS = 3000, ENDING_MS = 500 };
+static struct arena ours; /* as long as we live: what was asked once is known */
 
 /* It may be there for ever, and nobody is to wait for the end of what we write meanwhile. */
 static _Noreturn void look(const char *path, int news)
@@ -25,12 +26,44 @@ static _Noreturn void look(const char *path, int news)
 	_exit(0);
 }
 
+/* It, or nothing, until then: as poll(). */
+static int wait_for(int news, int patience_ms)
+{
+	uint64_t until = now_ns() + (uint64_t)patience_ms * NS_PER_MS;
+	struct pollfd p = {.fd = news, .events = POLLIN};
+	int rc;
+
+	do {
+		uint64_t now = now_ns();
+
+		rc = poll(&p, 1, now < until ? (int)((until - now) / NS_PER_MS) : 0);
+	} while (rc < 0 && errno == EINTR);
+	return rc;
+}
+
+/* One that the dead server holds does not end before that answers: it is nobody's zombie then, if
+ * we are still here. */
+static void take_leave(pid_t who, int news)
+{
+	static LIST(pid_t) left;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < left.n; i++)
+		if (!waitpid(left.v[i], NULL, WNOHANG))
+			left.v[kept++] = left.v[i];
+	left.n = kept;
+	if (who <= 0)
+		return;
+	if (news >= 0)
+		(void)kill(who, SIGKILL);
+	if (!waitpid(who, NULL, news < 0 || wait_for(news, ENDING_MS) > 0 ? 0 : WNOHANG))
+		*LIST_ADD(&ours, &left) = who;
+}
+
 /* True also where nobody could be sent to look. */
 static bool ask(const char *path)
 {
-	uint64_t until = now_ns() + PATIENCE_MS * NS_PER_MS;
 	int news[2], rc;
-	struct pollfd p;
 	pid_t who;
 
 	if (pipe2(news, O_CLOEXEC))
@@ -39,34 +72,24 @@ static bool ask(const char *path)
 	if (!who)
 		look(path, news[1]);
 	(void)close(news[1]);
-	p = (struct pollfd){.fd = news[0], .events = POLLIN};
-	do {
-		uint64_t now = now_ns();
-
-		rc = who < 0 ? 1 : poll(&p, 1, now < until ? (int)((until - now) / NS_PER_MS) : 0);
-	} while (rc < 0 && errno == EINTR);
+	rc = who < 0 ? 1 : wait_for(news[0], PATIENCE_MS);
+	take_leave(who, rc > 0 ? -1 : news[0]);
 	(void)close(news[0]);
-	if (who > 0 && rc <= 0)
-		(void)kill(who, SIGKILL); /* which does not end it, while the server is dead */
-	if (who > 0)
-		(void)waitpid(who, NULL, rc > 0 ? 0 : WNOHANG);
 	return rc;
 }
 
 bool folder_answers(const char *path)
 {
-	enum { KNOWN = 8 };
-	static struct {
-		uint32_t path;
-		bool asked, answers;
-	} known[KNOWN];
-	uint32_t hash = text_hash(0, path);
-	size_t at = hash % KNOWN;
+	static LIST(struct known {
+		const char *path;
+		bool answers;
+	}) known;
+	bool answers;
 
-	if (!known[at].asked || known[at].path != hash) {
-		known[at].answers = ask(path);
-		known[at].path = hash;
-		known[at].asked = true;
-	}
-	return known[at].answers;
+	for (size_t i = 0; i < known.n; i++)
+		if (streq(known.v[i].path, path))
+			return known.v[i].answers;
+	answers = ask(path);
+	*LIST_ADD(&ours, &known) = (struct known){arena_strdup(&ours, path), answers};
+	return answers;
 }

@@ -88,7 +88,8 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
 /*
  * How to take away what decides of packets from @from to @to, for a shell; NULL: it is nothing
  * to take away, or this kernel does not tell (Linux 4.13), or it is a recording.
- * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route.
+ * The first: an entry of a table, "ip route del 10.0.0.0/24 dev br0"; never a default route,
+ * nor one of an interface that our own ssh comes through.
  * @from may be NULL.
  * The second: the one policy rule for these addresses, "ip rule del priority 100 to 10.0.0.2/32",
  * of which no other rule could be meant; of one that leads to a table, the route that forbids
@@ -103,6 +104,9 @@ const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const 
 
 /* Takes away the route of @table that forbids @to: a blackhole, or one of its kin. */
 const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a);
+/* What lets packets to @to pass that some table forbids, or a rule: where it is the main table that
+ * does, its route goes; else that one is asked first for the network of @to. */
+const char *netlink_pass_forbidden(struct netlink *nl, const union addr *to, struct arena *a);
 /*
  * Some other table decides of packets to @to before the main one, which would send them out of
  * @oif: the rule that has the main one asked first, "ip rule add to 10.0.0.0/24 lookup main

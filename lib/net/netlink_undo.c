@@ -1,5 +1,6 @@
 /* Which entry of the routing tables decides of a packet, as the command that takes it away. */
 #include "lib/core/arena.h"
+#include "lib/core/lineage.h"
 #include "lib/net/addr.h"
 #include "lib/net/netlink.h"
 
@@ -33,6 +34,7 @@ struct entry {
 	struct arena *a;
 	const char *undo;
 	uint32_t table; /* that it is in; 0: not known */
+	int oif;
 };
 
 static int take_entry(const struct nlmsghdr *h, void *arg)
@@ -48,6 +50,7 @@ static int take_entry(const struct nlmsghdr *h, void *arg)
 	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0)
 		return 0;
 	table = x->table = netlink_u32(tb[RTA_TABLE], r->rtm_table);
+	x->oif = (int)netlink_u32(tb[RTA_OIF], 0);
 	if (!r->rtm_dst_len || !bytes_of(tb[RTA_DST], r->rtm_family) || table == RT_TABLE_LOCAL ||
 	    !if_indextoname(netlink_u32(tb[RTA_OIF], 0), name))
 		return 0;
@@ -96,10 +99,26 @@ static struct entry find_entry(struct netlink *nl, const union addr *from, const
 	return x;
 }
 
+/* Does what we send to who has logged in here leave through @oif? The way back may be lost. */
+static bool carries_ssh(struct netlink *nl, int oif, struct arena *a)
+{
+	/* "10.0.0.9 40000 10.0.0.2 22", which sudo leaves out */
+	const char *ssh = lineage_env(a, "SSH_CONNECTION");
+	size_t n = ssh ? strcspn(ssh, " ") : 0;
+	struct err ignored = {0};
+	struct route x = {0};
+	union addr who;
+
+	return n && !addr_parse(arena_strndup(a, ssh, n), &who) &&
+	       !netlink_route(nl, &who, 0, NULL, &x, &ignored) && x.reachable && x.oif == oif;
+}
+
 const char *netlink_undo_route(struct netlink *nl, const union addr *from, const union addr *to,
 			       struct arena *a)
 {
-	return find_entry(nl, from, to, a).undo;
+	const struct entry x = find_entry(nl, from, to, a);
+
+	return x.undo && !carries_ssh(nl, x.oif, a) ? x.undo : NULL;
 }
 
 const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a)

@@ -124,7 +124,7 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 	} else {
 		finding_set(x, ST_FAIL, "%s", why->msg);
 		if (*why->hint)
-			finding_fix(x, "%s", why->hint);
+			finding_fix(x, "%s", err_fix(why, f->a));
 		else
 			finding_fix(x, "%s %s %s --version", rsh, host, command(f));
 	}

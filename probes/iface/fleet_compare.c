@@ -230,7 +230,7 @@ int fleet_check(struct fleet *f, const str_list *args, struct err *e)
 		finding_set(g, may_differ(names.v[k]) ? ST_INFO : ST_WARN, "%s",
 			    fleet_who_has_what(f, &all, names.v[k]));
 		finding_expect(g, "one value on every host of a job");
-		finding_fix(g, "set %s alike everywhere, or nowhere", names.v[k]);
+		finding_fix(g, "- set %s alike everywhere, or nowhere", names.v[k]);
 		report_add(f->report, g);
 	}
 	if (!n && answers_count(&all) > 1) {

@@ -259,7 +259,7 @@ static bool say_same(struct fleet *f, const struct answers *all)
 			    others.n == 1 ? "has" : "have", all->v[i].host,
 			    answer_chose(&all->v[i], "address"));
 		finding_expect(g, "machines with an address of their own");
-		finding_fix(g, "name each machine once in --hosts");
+		finding_fix(g, "- name each machine once in --hosts");
 		finding_fix(g, "ip -br addr   # on each, where they are different machines");
 		report_add(f->report, g);
 	}

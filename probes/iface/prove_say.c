@@ -89,7 +89,7 @@ static void say_reached(struct proof *p, struct report *r, size_t cand, size_t p
 static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
 {
 	if (proof_count(p, peer, TCP_FILTERED))
-		finding_fix(f, "open all TCP ports between the nodes: security group, firewall");
+		finding_fix(f, "- open all TCP ports between the nodes: security group, firewall");
 	finding_fix(f, "ping -c 3 %s   # is it up, is the address right?", p->peers[peer].host);
 	if (proof_count(p, peer, TCP_UNREACHABLE)) /* tells a firewall only where ping passes */
 		finding_fix(f,
@@ -151,7 +151,7 @@ static void say_forbidden(struct proof *p, struct report *r, const struct iface 
 	finding_expect(f, "a route to it through %s", chosen->name);
 	finding_fix(f, "sudo %s",
 		    netlink_undo_rule(p->nl, NULL, t->to, true, p->a)
-			    ?: netlink_undo_forbidding(t->to, RT_TABLE_MAIN, p->a));
+			    ?: netlink_pass_forbidden(p->nl, t->to, p->a));
 	report_add(r, f);
 }
 
@@ -230,6 +230,6 @@ void proof_report_none(struct proof *p, struct report *r)
 	f = report_find(r, "suggest.interface", "all peers");
 	finding_set(f, ST_FAIL, "every peer answers, but no single interface reaches all of them");
 	finding_expect(f, "one interface that reaches every peer");
-	finding_fix(f, "give the peers' addresses in one network: --peer ADDR");
+	finding_fix(f, "- give the peers' addresses in one network: --peer ADDR");
 	report_add(r, f);
 }

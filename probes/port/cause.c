@@ -92,10 +92,30 @@ static const struct {
 	[CAUSE_NOT_SEEN6] = {"no answer, and nobody on this network has answered for that address: "
 			     "the host is down, or its firewall drops ICMPv6, or nobody has it",
 			     'z'},
+	[CAUSE_TIMESTAMPS] =
+		{"it is answered without TCP timestamps and not with them: something on "
+		 "the way drops what has that option, which is no security group",
+		 'x'},
+	[CAUSE_SCALING] =
+		{"it is answered without TCP window scaling and not with it: something on "
+		 "the way drops what has that option, which is no security group",
+		 'y'},
+	[CAUSE_SACK] =
+		{"it is answered without TCP's SACK option and not with it: something on the "
+		 "way drops what has that option, which is no security group",
+		 'Y'},
 	[CAUSE_LINK] = {"its packets go astray: see what is said of one of the two hosts", 'K'},
 };
 
 const char *port_state_name(enum port_state s) { return states[s].name; }
+const char *port_cause_option(enum port_cause c)
+{
+	return c == CAUSE_TIMESTAMPS ? "sudo sysctl -w net.ipv4.tcp_timestamps=0"
+	       : c == CAUSE_SCALING  ? "sudo sysctl -w net.ipv4.tcp_window_scaling=0"
+	       : c == CAUSE_SACK     ? "sudo sysctl -w net.ipv4.tcp_sack=0"
+				     : NULL;
+}
+
 char port_state_letter(enum port_state s) { return states[s].letter; }
 const char *port_cause_text(enum port_cause c) { return causes[c].text; }
 char port_cause_letter(enum port_cause c) { return causes[c].letter; }

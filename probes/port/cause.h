@@ -54,7 +54,10 @@ enum port_cause {
 	CAUSE_OWN_ND,	      /* this host's own rules drop IPv6's questions for neighbours */
 	CAUSE_THEIR_ND,	      /* that host's do */
 	CAUSE_NOT_SEEN6,      /* nobody has answered such a question for that address */
-	CAUSE_LINK,	      /* what is said of a host's card or netmask explains it */
+	CAUSE_TIMESTAMPS,     /* silence, with that option of TCP alone */
+	CAUSE_SCALING,
+	CAUSE_SACK,
+	CAUSE_LINK, /* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };
 /* Somebody answers in the name of one of ours. */
@@ -63,6 +66,8 @@ static inline bool port_cause_is_stranger(enum port_cause c)
 	return c == CAUSE_RESET || c == CAUSE_IMPOSTOR;
 }
 const char *port_cause_text(enum port_cause c); /* a sentence's end; NULL for CAUSE_NONE */
+/* Something drops what has an option of TCP: the line that leaves it out; NULL: it is not that. */
+const char *port_cause_option(enum port_cause c);
 /* One letter each, for what one of our processes tells another. */
 char port_state_letter(enum port_state s);
 char port_cause_letter(enum port_cause c);

@@ -260,5 +260,5 @@ void firewall_explain_loopback(struct err *e)
 		"its own firewall %s what it sends to itself over lo, where ranks of one machine "
 		"meet: %s",
 		x.verdict == NFT_REJECT ? "rejects" : "drops", nft_describe(&x, &a));
-	(void)err_hint(e, "%s", firewall_fix_loopback(&fw, &x, &a));
+	(void)err_command(e, "%s", firewall_fix_loopback(&fw, &x, &a));
 }

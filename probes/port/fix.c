@@ -81,6 +81,11 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		finding_fix(f, "portcheck   # on this host: shows its firewall");
 		finding_fix(f, "sudo nft list ruleset   # look for the chains with hook output");
 		break;
+	case CAUSE_TIMESTAMPS:
+	case CAUSE_SCALING:
+	case CAUSE_SACK:
+		finding_fix(f, "%s   # on this host; " FIX_OPTIONS, port_cause_option(x->cause));
+		break;
 	case CAUSE_NEIGHBOURS:
 		finding_fix(f, "%s", FIX_NEIGHBOURS);
 		break;

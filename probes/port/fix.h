@@ -9,6 +9,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 /* The lines that let @source (an address or a subnet) in on @host, in the words of the cloud and
  * of host firewalls. */
 void fix_let_in(struct finding *f, enum port_cause cause, const char *source, const char *host);
+#define FIX_OPTIONS "the lasting cure is a firewall or router in between that lets it through"
 /* A larger table of neighbours, typed on the host whose table it is. */
 #define FIX_NEIGHBOURS                                                                             \
 	"sudo sysctl -w net.ipv4.neigh.default.gc_thresh1=8192 "                                   \

@@ -146,7 +146,7 @@ static bool is_cut_off(struct report *r)
 	f = report_find(r, "host.answer", arena_strdup(report_arena(r), own));
 	finding_set(f, ST_FAIL, "%s", why.msg);
 	finding_expect(f, "lo let through");
-	finding_fix(f, "%s", why.hint);
+	finding_fix(f, "%s", err_fix(&why, f->a));
 	report_add(r, f);
 	return true;
 }
@@ -168,7 +168,8 @@ static int srun_failed(const struct launch_result *got, struct err *e)
 	if (!why)
 		return 0;
 	err_set(e, ERR_SYS, "srun starts nothing here: %s", why);
-	return err_hint(e, "SLURM_OVERLAP=1 srun hostname   # by hand; or name the hosts for ssh: "
+	return err_command(e,
+			   "SLURM_OVERLAP=1 srun hostname   # by hand; or name the hosts for ssh: "
 			   "--hosts \"$SLURM_JOB_NODELIST\"");
 }
 

@@ -77,7 +77,9 @@ struct mesh_node {
 	bool rules_cut;		   /* more of its rules stop IPv6's questions than it says */
 	const char *rules_trouble; /* why not, or NULL */
 	const char *rules_fix;	   /* what lets ADDRESS in there, whatever the rules, or NULL */
-	bool strict;		  /* what has another way back is dropped on @iface (rp_filter 1) */
+	const char *
+		twin; /* another card in the network of @iface, where something was lost; or NULL */
+	bool strict;  /* what has another way back is dropped on @iface (rp_filter 1) */
 	const char *strict_other; /* another interface where it is, or NULL */
 };
 /* A rule of a host's own that stops something: told once by its host, of all whom it stops. */

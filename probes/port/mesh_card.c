@@ -5,6 +5,7 @@
 #include "probes/port/mesh_self.h"
 
 #include "lib/report/json.h"
+#include "probes/port/fix.h"
 
 #include <linux/neighbour.h>
 #include <net/if.h>
@@ -116,6 +117,42 @@ static bool find_route(struct mesh_self *s, size_t peer, const union addr *from,
 	return !netlink_route(&s->f->nl, &s->addrs[peer], 0, from, ret, &ignored) && ret->reachable;
 }
 
+/* A bridge of containers, or a VPN, that has taken the network of a card is no rail. */
+static bool may_be_rail(const struct iface *x)
+{
+	return iface_is_up(x) && !(x->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) &&
+	       x->kind != IFACE_CONTAINER && x->kind != IFACE_VPN && x->kind != IFACE_DUMMY;
+}
+
+/* Another card of ours in the network of @peer, and in that of our own address: a rail that is
+ * meant to be there. NULL: @oif is none. */
+static const struct iface_addr *twin(const struct mesh_self *s, int oif, const union addr *peer)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+
+	for (size_t i = 0; i < s->f->inv.addrs.n; i++) {
+		const struct iface_addr *x = &s->f->inv.addrs.v[i];
+
+		if (x->iface->index == oif && oif != mine->iface->index && x->prefix &&
+		    x->prefix == mine->prefix && may_be_rail(x->iface) &&
+		    x->addr.sa.sa_family == peer->sa.sa_family &&
+		    addr_in_subnet(peer, &x->addr, x->prefix) &&
+		    addr_in_subnet(&mine->addr, &x->addr, x->prefix))
+			return x;
+	}
+	return NULL;
+}
+
+const char *mesh_twin(const struct mesh_self *s)
+{
+	const struct iface_addr *mine = s->local.s.addr;
+
+	for (size_t i = 0; mine && i < s->f->inv.ifaces.n; i++)
+		if (twin(s, s->f->inv.ifaces.v[i].index, &mine->addr))
+			return s->f->inv.ifaces.v[i].name;
+	return NULL;
+}
+
 /* Does what goes to @peer leave through another interface than what comes from it enters? */
 bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer)
 {
@@ -124,27 +161,55 @@ bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer)
 
 	if (!mine)
 		return false;
-	return (find_route(s, peer, NULL, &x) && x.oif && x.oif != mine->iface->index) ||
+	return (find_route(s, peer, NULL, &x) && x.oif && x.oif != mine->iface->index &&
+		!twin(s, x.oif, &s->addrs[peer])) ||
 	       (find_route(s, peer, &mine->addr, &x) && x.oif && x.oif != mine->iface->index);
 }
 
 static bool is_forbidden(const struct route *x) { return x->why && !streq(x->why, "no route"); }
+
+/* Each address leaves through its own card, and no route goes: one of them may carry our ssh. */
+static const char *part_cards(const struct mesh_self *s, const struct iface_addr *other)
+{
+	enum { TABLE = 1001 };
+	const struct iface_addr *both[] = {s->local.s.addr, other};
+	const char *ip = other->addr.sa.sa_family == AF_INET6 ? "ip -6" : "ip";
+	struct text t;
+
+	text_init(&t, s->a);
+	for (unsigned i = 0; i < ARRAY_LEN(both); i++) {
+		struct addr_text at;
+
+		addr_print(&both[i]->addr, &at);
+		text_addf(&t, "%s%s route replace %s dev %s src %s table %u && ", i ? " && " : "",
+			  ip, fix_subnet(both[i], s->a), both[i]->iface->name, at.s, TABLE + i);
+		text_addf(&t, "%s rule add from %s lookup %u priority %u", ip, at.s, TABLE + i,
+			  TABLE + i);
+	}
+	return arena_printf(s->a, "sh -c '%s'", t.s);
+}
 
 /* What to take away, so that what goes to @peer leaves through our card. NULL: not known. */
 static const char *undo(struct mesh_self *s, size_t peer)
 {
 	const struct iface_addr *mine = s->local.s.addr;
 	const union addr *to = &s->addrs[peer];
+	const struct iface_addr *other;
 	struct route x;
 
 	if (to->sa.sa_family != mine->addr.sa.sa_family)
 		return NULL;
 	if (!find_route(s, peer, NULL, &x))
-		return netlink_undo_rule(&s->f->nl, NULL, to, is_forbidden(&x), s->a);
+		return netlink_undo_rule(&s->f->nl, NULL, to, is_forbidden(&x), s->a)
+			       ?: is_forbidden(&x) ? netlink_pass_forbidden(&s->f->nl, to, s->a)
+						   : NULL;
 	if (!find_route(s, peer, &mine->addr, &x))
 		return netlink_undo_rule(&s->f->nl, &mine->addr, to, is_forbidden(&x), s->a);
 	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
 		return NULL;
+	other = twin(s, x.oif, to);
+	if (other)
+		return part_cards(s, other);
 	return netlink_prefer_main(&s->f->nl, mine->iface->index, &mine->addr, to, s->a)
 		       ?: netlink_undo_route(&s->f->nl, &mine->addr, to, s->a);
 }

@@ -221,7 +221,13 @@ void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size
 
 void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
+	const struct mesh_node *here = &m->nodes[me];
+
 	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
+	/* its other card answered for the address, and what came in there was dropped */
+	for (size_t i = 0; here->twin && here->rp_filter && i < m->n; i++)
+		if (is_unexplained(mesh_at(m, i, me)))
+			mesh_at(m, i, me)->cause = CAUSE_RP_FILTER;
 }
 
 void mesh_explain_rest(struct mesh *m, size_t me) { take_no_way_back(m, me); }

@@ -131,8 +131,13 @@ static const char *command(const struct mesh *m, const struct mesh_gap *x, enum 
 		return FIX_NEIGHBOURS;
 	if (cause == CAUSE_RP_FILTER && leads_away(m, x))
 		return mesh_undo(m, x->hosts.v[0], x->others.v[0]);
+	if ((cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER) && here->twin)
+		return "sudo sysctl -w net.ipv4.conf.all.rp_filter=2 "
+		       "net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2";
 	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER)
 		return "sudo sysctl -w net.ipv4.conf.all.rp_filter=2";
+	if (port_cause_option(cause))
+		return port_cause_option(cause);
 	if (cause == CAUSE_BULK && x->fits)
 		return arena_printf(m->a, "sudo ip link set dev %s mtu %u", here->iface ?: "IFACE",
 				    x->fits);
@@ -179,6 +184,18 @@ void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *co
 }
 
 /* ---- what is left to a person ---- */
+/* Two cards in one network, which may be rails: neither is to go. */
+static void advise_twin(const struct mesh_node *at, const char *peer, struct finding *f)
+{
+	finding_fix(f, "ping -c 1 -I %s %s   # on %s: no answer: that card's cable, port or VLAN",
+		    at->twin, peer, at->name);
+	finding_fix(
+		f,
+		"export NCCL_SOCKET_IFNAME==%s   # on all hosts: its cards %s and %s are in one "
+		"network, %s; a network for each is better",
+		at->iface ?: "IFACE", at->iface ?: "IFACE", at->twin, at->subnet ?: "the same");
+}
+
 /* What no rule lets in or out: where to look. */
 static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 		       const char *peers, struct finding *f)
@@ -189,7 +206,10 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 
 	addr_print(&m->nodes[x->of_first.v[0]].addr, &one);
 
-	if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER || cause == CAUSE_OTHER_WAY) {
+	if (at->twin && (cause == CAUSE_OTHER_WAY || cause == CAUSE_WAY_BACK))
+		advise_twin(at, one.s, f);
+	else if (cause == CAUSE_RP_FILTER || cause == CAUSE_OWN_RP_FILTER ||
+		 cause == CAUSE_OTHER_WAY) {
 		finding_fix(f, "ip route get %s   # on %s: should leave through %s", one.s,
 			    at->name, at->iface ?: "the same interface");
 	} else if (cause == CAUSE_WAY_BACK) {
@@ -198,7 +218,7 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 			    at->iface ?: "the same interface");
 	} else if (cause == CAUSE_LOST_ANSWER) {
 		finding_fix(f,
-			    "allow TCP from the ports of %s to ports 1024-65535 of %s   # in "
+			    "- allow TCP from the ports of %s to ports 1024-65535 of %s   # in "
 			    "network ACLs, which are stateless",
 			    x->in ? host : peers, x->in ? peers : host);
 		finding_fix(f, "traceroute -n %s   # on %s: the way of the answer, if not that",
@@ -209,9 +229,12 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 
 		finding_fix(f, "%s route get %s   # on %s: should leave through %s", ip_for(there),
 			    addr_print(&there->addr, &text), host, at->iface ?: "an interface");
+	} else if (port_cause_option(cause)) {
+		finding_fix(f, "tracepath -n %s   # on %s: what is in between? " FIX_OPTIONS, one.s,
+			    at->name);
 	} else if (cause == CAUSE_BULK) {
 		finding_fix(f,
-			    "allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
+			    "- allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
 			    "lasting cure",
 			    host);
 	} else if (cause == CAUSE_TRICKLE) {
@@ -299,8 +322,8 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	fix_blind(m, x, &peers, f);
 	if (cause == CAUSE_DROPPED)
 		fix_ecn(m, x->in ? &x->others : &x->hosts, f);
-	finding_fix(f, "allow all TCP %s %s on %s", x->in ? "from" : "to", joined(m, &peers, LINE),
-		    host);
+	finding_fix(f, "- allow all TCP %s %s on %s", x->in ? "from" : "to",
+		    joined(m, &peers, LINE), host);
 	if (cause == CAUSE_DROPPED)
 		finding_fix(f,
 			    "aws ec2 authorize-security-group-%s --group-id GROUP --ip-permissions "

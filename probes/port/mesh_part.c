@@ -62,10 +62,20 @@ static void put_filters(struct mesh_self *s, cJSON *line)
 	}
 }
 
-static bool is_in(const addr_list *l, const union addr *a)
+/* Of a host with two cards in one network the question may come from either. */
+static bool is_of(const struct mesh_self *s, size_t peer, const union addr *a)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (addr_equal(&l->v[i], a))
+	bool is = addr_equal(a, &s->addrs[peer]);
+
+	for (size_t i = 0; i < MESH_NETS && !is; i++)
+		is = addr_equal(a, &s->cards[peer].nets[i].at);
+	return is;
+}
+
+static bool has_answered(const struct mesh_self *s, const addr_list *answered, size_t peer)
+{
+	for (size_t i = 0; i < answered->n; i++)
+		if (is_of(s, peer, &answered->v[i]))
 			return true;
 	return false;
 }
@@ -82,11 +92,13 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 
 		if (i == s->me || !s->addrs[i].sa.sa_family || !lost)
 			continue;
-		if (is_in(&answered, &s->addrs[i]))
+		if (has_answered(s, &answered, i))
 			cJSON_AddItemToArray(half, cJSON_CreateNumber((double)i));
 		if (mesh_goes_elsewhere(s, i))
 			cJSON_AddItemToArray(elsewhere, cJSON_CreateNumber((double)i));
 	}
+	if (mesh_twin(s))
+		json_str(line, "twin", mesh_twin(s));
 	if (s->rp_now > s->rp_before)
 		json_str(line, "rp_filter", s->local.s.iface ? s->local.s.iface->name : "all");
 }

@@ -162,6 +162,7 @@ static int ask(struct mesh_self *s, struct err *e)
 	s->resent = mesh_counted(MESH_SYN_RESENDS) - s->resent;
 	own_neighbours(&s->reach, &s->targets);
 	own_limits(&s->reach);
+	own_options(&s->reach);
 	find_resets(s);
 	/* Only when all have asked does anybody look at what came and went unanswered. */
 	if (mesh_tell_lost(s, e))

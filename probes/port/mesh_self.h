@@ -97,6 +97,8 @@ void mesh_macs(const struct mesh_self *s, struct mesh_card *c);
 void mesh_put_card(struct mesh_self *s, cJSON *line);
 void mesh_put_strays(struct mesh_self *s, cJSON *line);
 void mesh_put_undo(struct mesh_self *s, cJSON *line);
+/* Another card of this host in the network of the one that it is reached at, or NULL. */
+const char *mesh_twin(const struct mesh_self *s);
 bool mesh_goes_elsewhere(struct mesh_self *s, size_t peer);
 void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_names.c */
 /* Links that come and go, from the one to the other: mesh_flap.c */

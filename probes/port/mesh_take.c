@@ -46,8 +46,8 @@ static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 		    "meant by it was not asked",
 		    streq(x->same->name ?: "", x->name) ? "another one here" : x->same->name ?: "?");
 	finding_expect(f, "another machine");
-	finding_fix(f, m->o->serve ? "paste the line on each other machine, once"
-				   : "take it out of --hosts, or name the machine that is meant");
+	finding_fix(f, m->o->serve ? "- paste the line on each other machine, once"
+				   : "- take it out of --hosts, or name the machine that is meant");
 }
 
 /* "10.0.0.0/24": 24. */
@@ -97,6 +97,7 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = mesh_copied(m, line, "rp_filter");
+	x->twin = mesh_copied(m, line, "twin");
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
 	x->strict_other = mesh_copied(m, line, "strict_other");
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));

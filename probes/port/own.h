@@ -24,6 +24,9 @@ void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint
  * Not where the way was asked for (--from).
  */
 void own_ways(struct reach *r, const target_list *targets, struct facts *f);
+/* An option of TCP that something drops (CAUSE_TIMESTAMPS and its kin), where we may ask for that.
+ */
+void own_options(struct reach *r);
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns);
 
 #endif

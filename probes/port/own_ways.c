@@ -70,7 +70,7 @@ static const char *undo_forbidding(const struct reach_way *way, const union addr
 
 	if (!undo && way->source)
 		undo = netlink_undo_rule(&f->nl, &way->source->addr, to, true, f->a);
-	return undo ?: netlink_undo_forbidding(to, RT_TABLE_MAIN, f->a);
+	return undo ?: netlink_pass_forbidden(&f->nl, to, f->a);
 }
 
 void own_ways(struct reach *r, const target_list *targets, struct facts *f)

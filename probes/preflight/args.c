@@ -5,10 +5,8 @@
 static void sweep_args(const struct preflight *p, enum stage_id id, str_list *args)
 {
 	*LIST_ADD(p->a, args) = "--minbytes=8";
-	*LIST_ADD(p->a, args) = id == S_SWEEP
-					? arena_printf(p->a, "--maxbytes=%lluM",
-						       (unsigned long long)(p->sweep_max >> 20))
-					: "--maxbytes=4M";
+	/* how far it goes says the time */
+	*LIST_ADD(p->a, args) = id == S_SWEEP && p->within_ns ? "--maxbytes=1G" : "--maxbytes=4M";
 	if (p->within_ns)
 		*LIST_ADD(p->a, args) = arena_printf(
 			p->a, "--within=%llums", (unsigned long long)(p->within_ns / NS_PER_MS));

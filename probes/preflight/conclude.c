@@ -260,6 +260,23 @@ static int write_page(const struct preflight *p, struct err *e)
 	return rc;
 }
 
+/* One that cannot be written keeps no other from being. */
+static int write_files(struct preflight *p, struct err *e)
+{
+	struct err more = {0};
+	int rc = 0;
+
+	if (!p->hosts.n)
+		tell_peer(p);
+	else
+		rc = tell_nodes(p, e);
+	if (write_page(p, rc ? &more : e))
+		rc = -1;
+	if (rc)
+		report_file_lost(p->r);
+	return rc;
+}
+
 /* What hangs has not passed, and may as well be slow: nothing is said about the cluster. */
 static int judge_hang(const struct preflight *p, struct err *e)
 {
@@ -287,13 +304,13 @@ static int judge(struct preflight *p, struct err *e)
 		return 0;
 	if (p->left_out) {
 		err_set(e, ERR_SYS, "nothing conclusive: the budget was too short for any command");
-		return err_hint(e, "windsock --quick --budget 10s");
+		return err_command(e, "windsock --quick --budget 10s");
 	}
 	if (p->run[S_HOSTS].status == ST_ERROR && p->hosts.n)
 		return err_set(e, ERR_SYS, "nothing conclusive: no host was asked");
 	err_set(e, ERR_SYS, "nothing conclusive: no command of the suite came to a result");
-	return err_hint(e, "make && make install   # they are looked for beside windsock and on "
-			   "the PATH");
+	return err_command(e, "make && make install   # they are looked for beside windsock and on "
+			      "the PATH");
 }
 
 int preflight_conclude(struct preflight *p, struct err *e)
@@ -316,11 +333,5 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	run_data(p);
 	causes = tally_causes(&p->t);
 	tally_tell_causes(&p->t, &causes);
-	if (!p->hosts.n)
-		tell_peer(p);
-	else if (tell_nodes(p, e))
-		return -1;
-	if (write_page(p, e))
-		return -1;
-	return judge(p, e);
+	return write_files(p, e) ? -1 : judge(p, e);
 }

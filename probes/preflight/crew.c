@@ -190,12 +190,11 @@ static void drop_pose(void)
 		(void)unsetenv(names[i]);
 }
 
-/* The leader alone knows how far the sweep goes, how long a stage may take, and its table. */
+/* The leader alone knows how long a stage may take, and its table. */
 static int announce(struct crew *c, const char *what, const char *code, uint64_t cap_ns,
 		    struct err *e)
 {
-	const char *order = arena_printf(c->p->a, "%s %s %llu %llu %llu", what, code,
-					 (unsigned long long)c->p->sweep_max,
+	const char *order = arena_printf(c->p->a, "%s %s %llu %llu", what, code,
 					 (unsigned long long)(cap_ns / NS_PER_MS),
 					 (unsigned long long)(c->p->within_ns / NS_PER_MS));
 
@@ -341,20 +340,15 @@ static uint64_t within(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* "BYTES MILLISECONDS MILLISECONDS"; what cannot be one is the least. 0: the leader says nothing
- * of time. It ends first: a rank that went before it would be a failure. */
+/* "MILLISECONDS MILLISECONDS"; what cannot be one is the least. It ends first: a rank that went
+ * before it would be a failure. */
 static uint64_t read_numbers(struct crew *c, const char *text)
 {
-	enum { BYTES_LEAST = 1 << 20, BYTES_MOST = 1 << 30, MS_MOST = 24 * 3600 * 1000, LATER = 5 };
+	enum { MS_MOST = 24 * 3600 * 1000, LATER = 5 };
 	char *end;
-
-	uint64_t cap;
+	uint64_t cap = within(strtoull(text, &end, 10), 1, MS_MOST) * NS_PER_MS;
 
 	c->p->within_ns = 0;
-	c->p->sweep_max = within(strtoull(text, &end, 10), BYTES_LEAST, BYTES_MOST);
-	if (*end != ' ')
-		return 0;
-	cap = within(strtoull(end, &end, 10), 1, MS_MOST) * NS_PER_MS;
 	if (*end == ' ')
 		c->p->within_ns = within(strtoull(end, NULL, 10), 0, MS_MOST) * NS_PER_MS;
 	return cap + LATER * NS_PER_S;

@@ -1,6 +1,7 @@
 #include "probes/preflight/diff.h"
 
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 #include "probes/preflight/diff_index.h"
 
 #include <math.h>
@@ -40,11 +41,7 @@ static bool was_tested(const cJSON *f) { return f && !streq(get(f, "status"), "s
 
 static void take_fixes(struct finding *to, const cJSON *from)
 {
-	const cJSON *fix;
-
-	cJSON_ArrayForEach (fix, json_get(from, "fix"))
-		if (cJSON_IsString(fix) && *fix->valuestring)
-			finding_fix(to, "%s", fix->valuestring);
+	fix_from_json(from, to->a, &to->fix);
 }
 
 /* What one host had: of many that had the same it is one line for people. */

@@ -6,18 +6,11 @@
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
 
-enum {
-	FEW = 32, /* hosts, of which a second measurement takes seconds */
-	UNKNOWN_MAX = 256 << 20,
-	SWEEP_MIN = 8 << 20,
-	SWEEP_MAX = 1 << 30,
-	PASSES = 50, /* of one size: 20 iterations and what surrounds them, in place and not */
-};
-#define SWEEP_SHARE 0.5	 /* of the stage's time: the rest is for starting, and for bad luck */
-#define SWEEP_WITHIN 0.6 /* it was foretold, and took longer */
+enum { FEW = 32 };	 /* hosts, of which a second measurement takes seconds */
+#define SWEEP_WITHIN 0.6 /* of the stage's time: the rest is for starting, and for bad luck */
 static const uint64_t COLLECTIVES_NS = 20 * NS_PER_S; /* a slow network shows it in that time */
 
-/* ---- the collectives' times, and what may be asked of them ---- */
+/* ---- the collectives' times ---- */
 
 static void add_point(struct preflight *p, double bytes, double seconds)
 {
@@ -50,25 +43,6 @@ void preflight_take_curve(struct preflight *p, const cJSON *data)
 		if (bytes > 0 && seconds > 0 && p->curve.n < POINTS_MAX)
 			add_point(p, bytes, seconds);
 	}
-}
-
-uint64_t preflight_sweep_max(const struct preflight *p, uint64_t cap_ns)
-{
-	double limit = (double)cap_ns / 1e9 * SWEEP_SHARE, all = 0, size = 8;
-	const struct curve_point *last = p->curve.n ? &p->curve.v[p->curve.n - 1] : NULL;
-	uint64_t most = SWEEP_MIN;
-
-	if (!last)
-		return UNKNOWN_MAX;
-	for (size_t i = 0; size <= SWEEP_MAX; size *= 2) {
-		while (i < p->curve.n && p->curve.v[i].bytes < size)
-			i++;
-		all += PASSES * (i < p->curve.n ? p->curve.v[i].seconds
-						: last->seconds * size / last->bytes);
-		if (all <= limit && size > (double)most)
-			most = (uint64_t)size;
-	}
-	return most;
 }
 
 /* ---- who stands out, in both measurements ---- */
@@ -187,8 +161,6 @@ void preflight_size_up(struct preflight *p, enum stage_id id)
 {
 	uint64_t cap = preflight_cap(p, id);
 
-	if (id == S_SWEEP)
-		p->sweep_max = preflight_sweep_max(p, cap);
 	p->within_ns = (uint64_t)((double)cap * SWEEP_WITHIN);
 	if (p->within_ns < NS_PER_S) /* less cannot be asked for */
 		p->within_ns = 0;

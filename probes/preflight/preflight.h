@@ -112,7 +112,6 @@ struct preflight {
 	curve curve;	   /* of the collectives; the larger sizes later */
 	size_t groups, group; /* while a stage goes through groups of hosts: how many, which */
 	bool grouped;	      /* ways between groups were not tested */
-	uint64_t sweep_max;   /* bytes; 0: not yet known */
 	uint64_t within_ns;   /* what a sweep's table fits into; 0: nobody says */
 };
 
@@ -188,9 +187,7 @@ cJSON *preflight_parts(const struct preflight *p); /* data.parts */
 void preflight_full(struct preflight *p, enum stage_id id, const char *names, size_t hosts);
 /* The times of a sweep's document. */
 void preflight_take_curve(struct preflight *p, const cJSON *data);
-/* The largest size whose sweep ends in this time, as far as smaller ones tell. */
-uint64_t preflight_sweep_max(const struct preflight *p, uint64_t cap_ns);
-/* How far a sweep goes, and what it fits into: what else is asked of ncclbench has neither. */
+/* What a sweep fits into, which decides how far it goes. */
 void preflight_size_up(struct preflight *p, enum stage_id id);
 /* Is a host of this run of ddpsmoke far from the others? Then it is worth a second run. */
 bool preflight_is_uneven(struct preflight *p, const cJSON *data);

@@ -24,7 +24,10 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 	tally_emit(&p->t);
 	report_covers(p->r, "what differs between the runs of %s and %s",
 		      json_get_str(old, "time") ?: "then", json_get_str(now, "time") ?: "now");
-	return p->page ? document_write_page(now, p->page, p->a, e) : 0;
+	if (!p->page || document_write_page(now, p->page, p->a, e) == 0)
+		return 0;
+	report_file_lost(p->r);
+	return -1;
 }
 
 static int check_diff(const str_list *words UNUSED, const struct verb_options *o, struct err *e)

@@ -82,7 +82,7 @@ BASHPID_OF_TEST=$$
     [ "$(jq -r .data.tier <<<"$output")" = quick ]
     rm calls
     run -0 windsock --full --json
-    grep -q 'ncclbench.*--maxbytes=256M' calls
+    grep -q 'ncclbench.*--maxbytes=1G --within=' calls
     run -2 --separate-stderr windsock --full --quick
     [ -z "$output" ]
     run -2 --separate-stderr windsock --nodes there

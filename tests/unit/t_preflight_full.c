@@ -50,36 +50,33 @@ static cJSON *parse(const char *text)
 	return o;
 }
 
+static bool asks(const char *const *args, const char *what)
+{
+	for (; *args; args++)
+		if (starts_with(*args, what))
+			return true;
+	return false;
+}
+
+/* How far it goes is for the time to say alone, whatever was measured before. */
 static void t_sweep_fits(void **state)
 {
-	/* 1 MiB in @ms; the sizes before it take no time to speak of */
-	static const struct {
-		double ms;
-		uint64_t seconds, most;
-	} rows[] = {
-		{1, 60, 256 << 20}, /* 50 passes of 2 * 256 ms: 25.6 s of the half of a minute */
-		{1, 10, 32 << 20},   {10, 60, 16 << 20},
-		{0.01, 60, 1 << 30}, {1000, 60, 8 << 20}, /* never less, however slow */
-	};
 	struct world w;
+	cJSON *data;
 
 	(void)state;
 	world_init(&w);
-	assert_int_equal(preflight_sweep_max(&w.p, 60 * NS_PER_S), 256 << 20); /* nothing known */
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		cJSON *data = parse(arena_printf(&w.a,
-						 "{\"results\":[{\"size\":1048576,\"time_us\":%g},"
-						 "{\"size\":8,\"time_us\":0.001},{\"size\":524288,"
-						 "\"time_us\":0.001},{\"size\":\"x\"},7]}",
-						 rows[i].ms * 1000));
-
-		preflight_take_curve(&w.p, data);
-		assert_int_equal(w.p.curve.n, 3);
-		assert_true(w.p.curve.v[0].bytes == 8 && w.p.curve.v[2].bytes == 1048576);
-		assert_int_equal(preflight_sweep_max(&w.p, rows[i].seconds * NS_PER_S),
-				 rows[i].most);
-		cJSON_Delete(data);
-	}
+	data = parse("{\"results\":[{\"size\":1048576,\"time_us\":1000000},{\"size\":8,\"time_us\":"
+		     "0.001},"
+		     "{\"size\":524288,\"time_us\":0.001},{\"size\":\"x\"},7]}");
+	preflight_take_curve(&w.p, data);
+	cJSON_Delete(data);
+	assert_int_equal(w.p.curve.n, 3);
+	assert_true(w.p.curve.v[0].bytes == 8 && w.p.curve.v[2].bytes == 1048576);
+	preflight_size_up(&w.p, S_SWEEP);
+	assert_true(asks(preflight_args(&w.p, S_SWEEP, "a,b"), "--maxbytes=1G"));
+	assert_true(asks(preflight_args(&w.p, S_SWEEP, "a,b"), "--within="));
+	assert_true(asks(preflight_args(&w.p, S_COLLECTIVES, "a,b"), "--maxbytes=4M"));
 	world_done(&w);
 }
 
@@ -190,14 +187,14 @@ static void t_part_of_a_budget(void **state)
 	assert_int_equal(preflight_cap(&w.p, S_SWEEP), 180 * NS_PER_S); /* no budget: patience */
 	w.p.until_ns = now_ns() + left;
 	/* 4 of the 6 parts that the sweep and what follows it have */
-	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 39 * NS_PER_S, 40 * NS_PER_S);
-	assert_uint_in_range(preflight_cap(&w.p, S_EXPECT), 59 * NS_PER_S, left);
+	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 30 * NS_PER_S, 40 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_EXPECT), 50 * NS_PER_S, left);
 	/* 4 of the 14 that all of --full has */
-	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 17 * NS_PER_S, 18 * NS_PER_S);
-	assert_uint_in_range(preflight_cap(&w.p, S_REACH), 59 * NS_PER_S,
+	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 12 * NS_PER_S, 18 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_REACH), 50 * NS_PER_S,
 			     left); /* needs what it needs */
 	w.p.width = 512; /* each host has a round of its own: never less than that takes */
-	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 59 * NS_PER_S, left);
+	assert_uint_in_range(preflight_cap(&w.p, S_PAIRS), 50 * NS_PER_S, left);
 	assert_false(preflight_gate(&w.p, S_PAIRS));
 	assert_non_null(strstr(w.p.t.items.v[0].f->message, "left out: it takes about 4"));
 	world_done(&w);
@@ -213,7 +210,7 @@ static void t_a_stage_of_a_higher_tier(void **state)
 	world_init(&w);
 	w.p.tier = TIER_QUICK;
 	w.p.until_ns = now_ns() + 20 * NS_PER_S;
-	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 19 * NS_PER_S, 20 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_SWEEP), 12 * NS_PER_S, 20 * NS_PER_S);
 	world_done(&w);
 }
 
@@ -265,7 +262,7 @@ static void t_pace_of_a_run(void **state)
 	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 2 * NS_PER_S, 2 * NS_PER_S);
 	w.p.run[S_REACH] = took;
 	w.p.run[S_REACH].seconds = 0.3; /* quicker than estimated: so will they be */
-	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 12 * NS_PER_S, 13 * NS_PER_S);
+	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 9 * NS_PER_S, 13 * NS_PER_S);
 	w.p.run[S_REACH].seconds = 3 * 2.66; /* three times as long */
 	w.p.until_ns = now_ns() + 14 * NS_PER_S;
 	assert_uint_in_range(preflight_cap(&w.p, S_COLLECTIVES), 6 * NS_PER_S - 1000,
