@@ -20,12 +20,26 @@ static bool is_over(const struct view *v, const struct flight_entry *e)
 	return t->waits == NOWHERE || e->seq < view_entry(v, t->waits)->seq;
 }
 
+static bool is_adrift(const struct court *c, const struct view *v, uint32_t group)
+{
+	const struct track *t = view_track(v, group);
+
+	return c->fronts[group].is_adrift || (t && t->is_adrift);
+}
+
 static void see_member(struct court *c, struct knot *k, int rank, uint32_t seq)
 {
 	struct view *v = court_view(c, rank);
 	const struct flight_entry *e;
 	enum presence p = view_presence(v, k->group, seq, &e);
 
+	/* of what it waits in only that is known; by its number it may be another one */
+	if (p != NO_DUMP && is_adrift(c, v, k->group)) {
+		const struct track *t = view_track(v, k->group);
+
+		e = t && t->waits != NOWHERE ? view_entry(v, t->waits) : NULL;
+		p = e ? HERE : LOST;
+	}
 	if (p == NO_DUMP) {
 		*LIST_ADD(c->a, &k->missing) = rank;
 	} else if (p == LOST) {
@@ -239,11 +253,13 @@ bool judge_chain(struct court *c, struct flight_verdict *v)
 		return false;
 	end = busiest(c, s, n, seen, &is_ring);
 	knot_see(c, end, &k);
-	if (knot_is_young(&k)) {
+	if (knot_is_young(c, &k)) {
 		v->healthy = "some collectives were under way when the dumps were made, none for "
 			     "long: nothing hangs";
 		return false;
 	}
+	if (knot_is_of_copies(&k))
+		tell_copies(c, v, &k);
 	if (is_ring) {
 		struct ring r = {0};
 

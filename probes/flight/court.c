@@ -141,6 +141,8 @@ enum presence view_presence(const struct view *v, uint32_t group, uint32_t seq,
 	*ret = NULL;
 	if (!v)
 		return NO_DUMP;
+	if (t && t->is_adrift)
+		return LOST;
 	if (t)
 		*ret = find(v, t, seq);
 	if (*ret)
@@ -169,6 +171,16 @@ static void fill_group(struct court *c, uint32_t group)
 	g->n = ranks.n;
 }
 
+/* A number that all ranks have in common says more than one that a rank has alone. */
+static bool is_before(const struct track *t, const struct flight_entry *e, const struct front *f)
+{
+	if (f->seq == NOWHERE || t->is_adrift != f->is_adrift)
+		return f->seq == NOWHERE || !t->is_adrift;
+	if (!t->is_adrift && e->seq != f->seq)
+		return e->seq < f->seq;
+	return e->created_ns < f->created_ns;
+}
+
 static void make_fronts(struct court *c)
 {
 	size_t n = c->f->groups.n;
@@ -183,23 +195,12 @@ static void make_fronts(struct court *c)
 			const struct flight_entry *e =
 				t->waits == NOWHERE ? NULL : view_entry(&c->views[i], t->waits);
 
-			if (e && (e->seq < f->seq ||
-				  (e->seq == f->seq && e->created_ns < f->created_ns)))
-				*f = (struct front){t->group, e->seq, e->created_ns};
+			if (e && is_before(t, e, f))
+				*f = (struct front){t->group, e->seq, e->created_ns, t->is_adrift};
 		}
 }
 
 /* --- one run only ------------------------------------------------------------------------ */
-static int64_t last_ns(const struct flight_dump *d)
-{
-	int64_t last = 0;
-
-	for (size_t i = 0; i < d->entries.n; i++)
-		if (d->entries.v[i].created_ns > last)
-			last = d->entries.v[i].created_ns;
-	return last;
-}
-
 /* Its world's ranks, as its dump writes them; 0: not said. */
 static flight_word world(const struct flight *f, const struct flight_dump *d)
 {
@@ -223,7 +224,7 @@ static void find_newest(const struct flight *f, struct newest *ret)
 	*ret = (struct newest){0};
 	for (size_t i = 0; i < f->dumps.n; i++) {
 		const struct flight_dump *d = &f->dumps.v[i];
-		int64_t at = last_ns(d);
+		int64_t at = d->last_ns;
 
 		if (at > ret->last || !ret->d) {
 			ret->d = d;
@@ -239,7 +240,7 @@ static void find_newest(const struct flight *f, struct newest *ret)
 static bool is_of_another_run(const struct flight *f, const struct flight_dump *d,
 			      const struct newest *n)
 {
-	int64_t at = last_ns(d);
+	int64_t at = d->last_ns;
 
 	if (world(f, d) && world(f, n->d) && world(f, d) != world(f, n->d))
 		return true;
@@ -296,7 +297,7 @@ static void choose(struct court *c, struct flight_verdict *v)
 	for (size_t i = 0; i < c->nviews; i++)
 		if (k && c->views[k - 1].d->rank == c->views[i].d->rank) {
 			*LIST_ADD(c->a, &twice) = c->views[i].d->rank;
-			if (last_ns(c->views[i].d) > last_ns(c->views[k - 1].d))
+			if (c->views[i].d->last_ns > c->views[k - 1].d->last_ns)
 				c->views[k - 1] = c->views[i];
 		} else {
 			c->views[k++] = c->views[i];
@@ -307,13 +308,43 @@ static void choose(struct court *c, struct flight_verdict *v)
 	leave_out(c, v, &others, &twice);
 }
 
+static bool is_whole(const struct view *v, const struct track *t)
+{
+	for (size_t i = 0; i < v->d->shifts.n; i++)
+		if (v->d->shifts.v[i].group == t->group)
+			return v->d->shifts.v[i].is_known;
+	return !v->has_lost || t->first <= 1;
+}
+
+/* Where messages are counted among the collectives by one rank, all of its job do so: of one whose
+ * first entries are gone nobody knows how many of them were messages. */
+static void find_adrift(struct court *c)
+{
+	AUTO(arena_done) struct arena a = {0};
+	bool *shifted = arena_alloc(&a, c->f->groups.n + 1);
+
+	for (size_t i = 0; i < c->nviews; i++)
+		for (size_t k = 0; k < c->views[i].d->shifts.n; k++)
+			shifted[c->views[i].d->shifts.v[k].group] = true;
+	for (size_t i = 0; i < c->nviews; i++)
+		for (size_t k = 0; k < c->views[i].tracks.n; k++) {
+			struct track *t = &c->views[i].tracks.v[k];
+
+			t->is_adrift = shifted[t->group] && !is_whole(&c->views[i], t);
+		}
+}
+
 void court_open(struct court *c, struct flight_verdict *v)
 {
 	choose(c, v);
 	for (uint32_t g = 0; g < c->f->groups.n; g++)
 		if (!c->f->groups.v[g].is_told)
 			fill_group(c, g);
-	for (size_t i = 0; i < c->nviews; i++)
+	for (size_t i = 0; i < c->nviews; i++) {
 		make_view(c, &c->views[i], c->views[i].d);
+		if (c->views[i].d->last_ns > c->last_ns)
+			c->last_ns = c->views[i].d->last_ns;
+	}
+	find_adrift(c);
 	make_fronts(c);
 }

@@ -12,6 +12,7 @@ struct track {
 	uint32_t first, last; /* numbers of collectives that are in the buffer */
 	uint32_t waits;	      /* the first that has not completed; NOWHERE: all have */
 	int64_t enqueued;     /* the last one, as the watchdog counted; -1: not said */
+	bool is_adrift;	      /* its numbers are not those of other ranks: see count.c */
 };
 
 struct view {
@@ -27,6 +28,7 @@ struct view {
 struct front {
 	uint32_t group, seq; /* seq: NOWHERE where nobody waits in that group */
 	int64_t created_ns;
+	bool is_adrift; /* the number is one rank's alone */
 };
 
 struct court {
@@ -35,6 +37,7 @@ struct court {
 	struct view *views; /* by rank */
 	size_t nviews;
 	struct front *fronts; /* by group */
+	int64_t last_ns;      /* the last thing that any rank saw */
 	int *cut;	      /* ranks whose dump could not be read */
 	size_t ncut;
 };

@@ -5,7 +5,7 @@
  * else, who waits for whom. Causes have ids of their own (FR-001 ...), which
  * are never renamed; the best is the first.
  */
-#include "probes/flight/flight.h"
+#include "lib/flight/flight.h"
 
 struct flight_cause {
 	const char *id;

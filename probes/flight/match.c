@@ -120,9 +120,9 @@ static void advise(struct court *c, struct flight_cause *t, enum kind kind)
 			  "a branch of the program that not all ranks take skips or adds a "
 			  "collective: from there on each meets the wrong one of the others");
 		tell_line(c, &t->causes, "two threads call collectives of one group");
-		tell_line(
-			c, &t->fix,
-			"make all ranks of the group call the same collectives in the same order");
+		tell_line(c, &t->fix,
+			  "- make all ranks of the group call the same collectives in the same "
+			  "order");
 		return;
 	}
 	tell_line(
@@ -133,11 +133,12 @@ static void advise(struct court *c, struct flight_cause *t, enum kind kind)
 			: "mixed precision is set differently, or a tensor was made in another "
 			  "type "
 			  "there");
-	tell_line(c, &t->fix,
-		  kind == OTHER_SIZE
-			  ? "pad to one shape (DataLoader(..., drop_last=True)), or all_gather the "
-			    "sizes first"
-			  : "convert the tensor before the call: tensor.to(dtype)");
+	tell_line(
+		c, &t->fix,
+		kind == OTHER_SIZE
+			? "- pad to one shape (DataLoader(..., drop_last=True)), or all_gather the "
+			  "sizes first"
+			: "- convert the tensor before the call: tensor.to(dtype)");
 }
 
 static void tell(struct court *c, struct flight_verdict *v, enum kind kind,
@@ -183,7 +184,7 @@ static void tell_short(struct court *c, struct flight_verdict *v, const met_list
 		  "the split sizes of two ranks do not agree: what one sends to another is "
 		  "not what that expects from it");
 	tell_line(c, &t->fix,
-		  "exchange the split sizes first: dist.all_to_all_single(output_splits, "
+		  "- exchange the split sizes first: dist.all_to_all_single(output_splits, "
 		  "input_splits)");
 }
 
@@ -197,6 +198,8 @@ static bool judge_group(struct court *c, struct flight_verdict *v, const struct 
 	met_list l = {0};
 	int64_t in, out;
 
+	if (f->is_adrift)
+		return false;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct view *view = court_view(c, g->ranks[i]);
 		const struct track *t = view ? view_track(view, f->group) : NULL;

@@ -130,7 +130,7 @@ void messages_needed(const struct court *c, const struct view *v, uint32_t entry
 
 		if (p->group != e->group)
 			continue;
-		if (!p->is_part || !p->is_p2p || p->seq != e->seq)
+		if (!p->is_part || !p->is_p2p || p->seq != e->seq || p->written != e->written)
 			break;
 		need(c, v, p, ret);
 	}

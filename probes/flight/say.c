@@ -55,7 +55,9 @@ const char *say_op(const struct court *c, const struct flight_entry *e)
 {
 	const char *op = flight_said(c->f, e->op);
 
-	return arena_printf(c->a, "%.80s #%u", *op ? op : "collective", e->seq);
+	op = *op ? op : "collective";
+	return e->seq ? arena_printf(c->a, "%.80s #%u", op, e->seq)
+		      : arena_printf(c->a, "%.80s", op);
 }
 
 const char *say_at(const struct court *c, const struct flight_entry *e)

@@ -2,24 +2,69 @@
 #include "probes/flight/chain.h"
 
 #include "lib/core/text.h"
+#include "lib/core/units.h"
 
-bool knot_is_young(const struct knot *k)
+static const int64_t second_ns = 1000000000;
+
+/* One that gave up waited for as long as it was told. */
+static int64_t moment_ns(const struct flight_entry *e)
 {
-	const int64_t second_ns = 1000000000, longest_ns = 20 * second_ns;
+	const int64_t longest_ns = 20 * second_ns;
+
+	return e->timeout_s && e->timeout_s * second_ns / 2 < longest_ns
+		       ? e->timeout_s * second_ns / 2
+		       : longest_ns;
+}
+
+/* A file may have been copied since, or been given another time: it is not older than what it
+ * holds, but for a file server's clock, and what another rank did meanwhile shows that it waited.
+ */
+bool knot_is_young(const struct court *c, const struct knot *k)
+{
+	for (size_t i = 0; i < k->waiting.n; i++) {
+		const struct view *v = k->waiting.v[i];
+		const struct flight_entry *e = view_entry(v, v->stuck);
+		int64_t waited = v->d->written_ns - e->created_ns, moment = moment_ns(e);
+
+		if (!v->d->written_ns || v->d->written_ns < v->d->last_ns - second_ns ||
+		    waited > moment)
+			return false;
+		if (!k->over && c->last_ns - e->created_ns > moment)
+			return false;
+	}
+	return k->waiting.n > 0;
+}
+
+/* PyTorch dumps and ends the job soon after the time that it waits at most. */
+bool knot_is_of_copies(const struct knot *k)
+{
+	const int64_t spare_ns = 600 * second_ns;
 
 	for (size_t i = 0; i < k->waiting.n; i++) {
 		const struct view *v = k->waiting.v[i];
 		const struct flight_entry *e = view_entry(v, v->stuck);
-		int64_t waited = v->d->written_ns - e->created_ns, moment = longest_ns;
 
-		/* one that gave up waited for as long as it was told */
-		if (e->timeout_s && e->timeout_s * second_ns / 2 < moment)
-			moment = e->timeout_s * second_ns / 2;
-		/* below 0: the clock of a file server is not quite the host's */
-		if (!v->d->written_ns || waited < -second_ns || waited > moment)
+		if (!v->d->written_ns || !e->timeout_s ||
+		    v->d->written_ns - e->created_ns < e->timeout_s * second_ns + spare_ns)
 			return false;
 	}
 	return k->waiting.n > 0;
+}
+
+void tell_copies(struct court *c, struct flight_verdict *v, const struct knot *k)
+{
+	const struct view *first = k->waiting.v[0];
+	const struct flight_entry *e = view_entry(first, first->stuck);
+	struct unit_buf b, limit;
+
+	tell_line(
+		c, (str_list *)&v->notes,
+		"the dump of rank %d is dated %s after that wait began, and PyTorch gives up after "
+		"%s: it is a copy, and how long the wait lasted is not known; had you dumped by "
+		"hand while all went well, it would look the same",
+		first->d->rank,
+		format_duration(&b, (uint64_t)(first->d->written_ns - e->created_ns)),
+		format_duration(&limit, (uint64_t)(e->timeout_s * second_ns)));
 }
 
 static const char *those(struct court *c, const view_list *l, rank_list *ret)
@@ -80,7 +125,7 @@ static void tell_absent(struct court *c, struct flight_verdict *v, const struct 
 	tell_line(c, &t->causes, "it raised an exception, or its process is dead or stopped");
 	ask_ranks(c, t);
 	tell_line(c, &t->fix,
-		  "make every rank of the group come to %s%s, or leave it out on all of them",
+		  "- make every rank of the group come to %s%s, or leave it out on all of them",
 		  say_op(c, k->sample), say_at(c, k->sample));
 }
 
@@ -105,7 +150,7 @@ static void tell_unmet(struct court *c, struct flight_verdict *v, const struct k
 		  "the other rank ended, or waits for something else, before it came to it");
 	ask_ranks(c, t);
 	tell_line(c, &t->fix,
-		  "pair every send with a receive in the same order; batch_isend_irecv where "
+		  "- pair every send with a receive in the same order; batch_isend_irecv where "
 		  "both sides do both");
 }
 
@@ -122,7 +167,7 @@ static void tell_message_sizes(struct court *c, struct flight_verdict *v, const 
 			     flight_said(c->f, k->theirs->op), who[1],
 			     flight_said(c->f, k->theirs->in), say_at(c, k->theirs));
 	tell_line(c, &t->causes, "the receiver's tensor has another shape than what is sent");
-	tell_line(c, &t->fix, "send the shape first, or pad to one shape");
+	tell_line(c, &t->fix, "- send the shape first, or pad to one shape");
 }
 
 /* Where few are away they are dead or did not dump; where most are, they were not handed over. */
@@ -152,8 +197,9 @@ static void tell_missing(struct court *c, struct flight_verdict *v, const struct
 		  "dumped");
 	tell_line(c, &t->confirm, "the end of the log of %s", names);
 	tell_line(c, &t->confirm, "dmesg -T | grep -E 'oom|Xid|segfault'   # on its host");
-	tell_line(c, &t->fix,
-		  "collect the dumps of all hosts into one folder, then: ncclwhy DIR/* train.log");
+	tell_line(
+		c, &t->fix,
+		"- collect the dumps of all hosts into one folder, then: ncclwhy DIR/* train.log");
 }
 
 /* As many as the buffer must have: as far back as it is, by what the group's collectives took;
@@ -181,11 +227,15 @@ static void tell_lost(struct court *c, struct flight_verdict *v, const struct kn
 	rank_list who = {0};
 	const char *names = those(c, &k->lost, &who);
 	struct flight_cause *t = tell_new(c, v, "FR-010", 60, who.v, who.n);
+	bool is_adrift = false;
 	size_t want = 0;
 
 	for (size_t i = 0; i < k->lost.n; i++) {
-		size_t n = enough(k->lost.v[i], view_track(k->lost.v[i], k->group), k->sample->seq);
+		const struct track *track = view_track(k->lost.v[i], k->group);
+		bool counts = track && !track->is_adrift;
+		size_t n = enough(k->lost.v[i], counts ? track : NULL, k->sample->seq);
 
+		is_adrift |= track && track->is_adrift;
 		want = n > want ? n : want;
 	}
 	t->meaning =
@@ -196,6 +246,10 @@ static void tell_lost(struct court *c, struct flight_verdict *v, const struct kn
 	tell_line(c, &t->causes,
 		  "TORCH_NCCL_TRACE_BUFFER_SIZE (TORCH_FR_BUFFER_SIZE) is too small for what "
 		  "a rank calls until the others give up");
+	if (is_adrift)
+		tell_line(c, &t->causes,
+			  "PyTorch before 2.6 counts messages among the collectives: one's number "
+			  "is known only where the group's first is still there");
 	ask_ranks(c, t);
 	tell_line(c, &t->fix,
 		  "export TORCH_NCCL_TRACE_BUFFER_SIZE=%zu   # on all ranks, then run again", want);
@@ -293,16 +347,16 @@ static void advise_ring(struct court *c, struct flight_cause *t, bool has_messag
 			  "a message and a collective, or two messages, come in another order on "
 			  "the two sides");
 		tell_line(c, &t->fix,
-			  "pair every send with a receive in the same order on both ranks; "
+			  "- pair every send with a receive in the same order on both ranks; "
 			  "batch_isend_irecv where both sides do both");
 		return;
 	}
 	tell_line(c, &t->causes,
 		  "collectives of two process groups come in another order on different ranks");
 	tell_line(c, &t->causes, "a rank passed the wrong group (group=None is the default group)");
-	tell_line(c, &t->fix, "call the collectives of the two groups in one order on all ranks");
+	tell_line(c, &t->fix, "- call the collectives of the two groups in one order on all ranks");
 	tell_line(c, &t->fix,
-		  "torch.cuda.synchronize() between them   # shows whether the order is it");
+		  "- torch.cuda.synchronize() between them   # shows whether the order is it");
 }
 
 /* Those that wait there, but for whom they wait for. */

@@ -99,6 +99,16 @@ void actors_offer(struct actors *t, const struct actor *who, const char *list)
 	}
 }
 
+const char *actors_text(struct actors *t, const char *text)
+{
+	for (size_t i = 0; i < t->texts.n; i++)
+		if (streq(t->texts.v[i], text))
+			return t->texts.v[i];
+	if (t->texts.n == TEXTS_MAX)
+		return NULL;
+	return *LIST_ADD(t->a, &t->texts) = arena_strdup(t->a, text);
+}
+
 const struct offer *actors_offered(const struct actors *t, const char *addr)
 {
 	for (size_t i = 0; *addr && i < t->offers.n; i++)
@@ -115,6 +125,18 @@ const struct offer *actors_card(const struct actors *t, const struct actor *who,
 	return NULL;
 }
 
+bool actors_alone(const struct actors *t)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		if (t->v.v[i].nranks > 1)
+			return false;
+		any |= t->v.v[i].nranks == 1 && t->v.v[i].ready;
+	}
+	return any;
+}
+
 const char *who_text(struct arena *a, const struct log_who *w)
 {
 	if (w->rank >= 0)
@@ -123,4 +145,24 @@ const char *who_text(struct arena *a, const struct log_who *w)
 	if (*w->host && w->local >= 0)
 		return arena_printf(a, "GPU %d of %s", w->local, w->host);
 	return *w->host ? arena_strdup(a, w->host) : "a rank";
+}
+
+struct waiters actors_waiting(const struct actors *t)
+{
+	struct waiters w = {.n = 0};
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *y = &t->v.v[i];
+
+		if (y->nranks > w.nranks)
+			w.nranks = y->nranks;
+		if (y->seq < 0)
+			continue;
+		w.n++;
+		if (!w.behind || y->seq < w.behind->seq)
+			w.behind = y;
+		if (!w.ahead || y->seq > w.ahead->seq)
+			w.ahead = y;
+	}
+	return w;
 }

@@ -9,14 +9,18 @@
 #include "lib/core/arena.h"
 #include "probes/log/line.h"
 
-enum { ACTORS_MAX = 16384, OFFERS_MAX = 8192, CARDS = 32 /* of one process */ };
+enum { ACTORS_MAX = 16384, OFFERS_MAX = 8192, CARDS = 32 /* of one process */, TEXTS_MAX = 64 };
 
 struct actor {
 	struct log_who who;
-	int nranks;	    /* of the largest communicator it joined; 0: not said */
-	char network[24];   /* "Socket", "IB", "AWS Libfabric" */
-	char version[24];   /* of NCCL */
-	char boot[32];	    /* the bootstrap interface */
+	int nranks;	  /* of the largest communicator it joined; 0: not said */
+	char network[24]; /* "Socket", "IB", "AWS Libfabric" */
+	char version[24]; /* of NCCL, or of RCCL */
+	bool is_rccl;
+	char boot[32]; /* the bootstrap interface */
+	/* its RDMA ports, "mlx5_0:1 mlx5_1:1 ", and NCCL_IB_HCA; NULL: not said. The same text is
+	 * the same pointer. */
+	const char *ports, *hca;
 	bool ready;	    /* Init COMPLETE was said */
 	uint64_t gpu, comm; /* that communicator's bus and own number; 0: not said */
 	/* how many events of all there were (struct why) when it last chose a network, was ready */
@@ -44,6 +48,7 @@ struct actors {
 	uint16_t *heads;
 	size_t nhosts;
 	const char *hosts[64]; /* the first ones seen */
+	str_list texts;	       /* of ports and hca, each once; the first TEXTS_MAX */
 };
 
 void actors_init(struct actors *t, struct arena *a);
@@ -52,12 +57,22 @@ struct actor *actors_get(struct actors *t, const struct log_who *who);
 /* As NCCL writes them: "[0]ens3:10.0.0.5<0> [1]br-1:172.19.0.1<0>"; what is no such list adds none.
  */
 void actors_offer(struct actors *t, const struct actor *who, const char *list);
+/* The one text that is equal to it; NULL: it is one too many. */
+const char *actors_text(struct actors *t, const char *text);
 /* Who offered @addr, or NULL. */
 const struct offer *actors_offered(const struct actors *t, const char *addr);
 /* What @who offered on its card of that number, or NULL. */
 const struct offer *actors_card(const struct actors *t, const struct actor *who, int card);
+/* Those that timed out in a collective, and how many ranks there are. */
+struct waiters {
+	int n, nranks;
+	const struct actor *behind, *ahead; /* by number; NULL: nobody waited */
+};
+struct waiters actors_waiting(const struct actors *t);
 /* Is that the process which speaks there? */
 bool actor_is(const struct actor *a, const struct log_who *who);
+/* Each communicator that is known has one rank, and some is ready: no network is needed. */
+bool actors_alone(const struct actors *t);
 /* "rank 3 on node1", "node1", "rank 3", or "a rank". */
 const char *who_text(struct arena *a, const struct log_who *who);
 

@@ -138,7 +138,7 @@ static void ray(struct why *w, struct arena *a, struct explanation *x)
 /* "NCCL version 2.26.2+cuda12.6", "cudaDriverVersion 12020"; of several hosts the oldest driver */
 void astray_hear_cuda(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
-	const char *is = said_after(l, "NCCL version ");
+	const char *is = said_version(l);
 	char *end, version[sizeof(w->nccl_said[0])] = "";
 	long major = strtol(said_after(l, "+cuda"), &end, 10), has = 0;
 	long built = *end == '.' ? major * 1000 + strtol(end + 1, NULL, 10) * 10 : 0;

@@ -1,6 +1,6 @@
 /* Lines that are harmless alone and explain another one: a firewall's of a port that was asked for
  * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint,
- * the calls that a knock at NCCL's door went through.
+ * the calls that a knock at NCCL's door went through, the frame in which a process lost its parent.
  */
 #include "probes/log/explain.h"
 
@@ -170,6 +170,54 @@ static void stranger(const struct why *w, struct arena *a, struct explanation *x
 			arena_printf(a, "it came from %s: is that a host of the job?", to.addr));
 }
 
+/* What a process that is just being started reads from its parent ends too early: said right behind
+ * that call, or, where others speak between them, with no line of the program itself. */
+static bool is_from_parent(const struct cause *frame, const struct log_event *e)
+{
+	enum { NEXT = 2, NEAR = 8 /* lines */ };
+
+	if (!strstr(e->text, "pickle data was truncated") && !strstr(e->text, "Ran out of input"))
+		return false;
+	for (size_t i = 0; i < frame->record->events.n; i++) {
+		const struct log_event *f = &frame->record->events.v[i];
+
+		if (f->file == e->file && e->line > f->line &&
+		    e->line - f->line <= (e->frame ? NEXT : NEAR))
+			return true;
+	}
+	return false;
+}
+
+/* Such words are a damaged file's elsewhere; here they are the parent's end, which has a cause of
+ * its own. */
+static void orphans(struct explanation *x)
+{
+	enum { ORPHAN = 56, BESIDE = 44 };
+	struct cause *c = explain_find(x, "PT-103"), *file = explain_find(x, "PT-035");
+	const struct log_event *first = NULL;
+	bool others = false;
+	size_t n = 0;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	for (size_t i = 0; file && i < file->record->events.n; i++)
+		if (is_from_parent(c, &file->record->events.v[i]))
+			n++;
+		else if (!first)
+			first = &file->record->events.v[i];
+	if (!n)
+		return;
+	if (first)
+		file->first = first;
+	else
+		file->weight = 0;
+	for (size_t i = 0; i < x->causes.n; i++)
+		others |= explain_is_real(&x->causes.v[i]) && !x->causes.v[i].is_over &&
+			  x->causes.v[i].weight >= CONFIDENT;
+	c->weight = others ? BESIDE : ORPHAN;
+}
+
 void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 {
 	firewall(w, x);
@@ -178,4 +226,5 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	pod_killed(x);
 	mesh(x);
 	stranger(w, a, x);
+	orphans(x);
 }

@@ -68,8 +68,9 @@ static void versions(struct why *w, struct arena *a, struct explanation *x)
 	if (!differ(&w->actors, offsetof(struct actor, version), &p, &q) ||
 	    streq(p->who.host, q->who.host))
 		return;
-	said = arena_printf(a, "%s runs NCCL %s, but %s runs %s", who_text(a, &p->who), p->version,
-			    who_text(a, &q->who), q->version);
+	said = arena_printf(a, "%s runs %s %s, but %s runs %s", who_text(a, &p->who),
+			    p->is_rccl ? "RCCL" : "NCCL", p->version, who_text(a, &q->who),
+			    q->version);
 	*LIST_ADD(a, &x->notes) = said;
 	explain_raise(explain_add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
 	if (explain_find(x, "CON-015"))
@@ -143,8 +144,11 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 	static const char *const connect[] = {"CON-00", "CON-010", "CON-021", "IF-01", "PT-006",
 					      "PT-012", "PT-023",  "PT-099",  NULL};
 	bool stuck = any_of(x, connect), far = w->actors.nhosts > 1;
+	struct cause *loopback = explain_find(x, "IF-007");
 
-	if (far)
+	if (loopback && !x->in_trouble && actors_alone(&w->actors))
+		loopback->weight = 0; /* nobody else is there to connect to it */
+	else if (far)
 		explain_raise(explain_find(x, "IF-007"), stuck || !w->healthy ? 80 : 45,
 			      "several hosts take part, and none reaches another's loopback");
 	else if (stuck)
@@ -380,4 +384,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	waits(w, a, x);
 	loner(w, a, x);
 	astray(w, a, x);
+	foreign(w, a, x);
+	rails(w, a, x);
 }

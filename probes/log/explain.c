@@ -6,7 +6,6 @@
 
 enum {
 	ECHO = 48,	  /* the most that an effect of an earlier failure may have */
-	FIRST = 4,	  /* what broke first, among causes that weigh about the same */
 	ONLY_ECHOES = 50, /* nothing but wrappers: something failed, that much is sure */
 };
 
@@ -102,39 +101,6 @@ static void collect(struct why *w, struct arena *a, struct explanation *x)
 	}
 }
 
-static bool is_real(const struct cause *c)
-{
-	if (c->weight <= 0) /* a comparison ruled it out */
-		return false;
-	return c->sig->tier == TIER_ROOT || c->sig->tier == TIER_EFFECT ||
-	       (c->sig->tier == TIER_GENERIC && c->weight >= CONFIDENT);
-}
-
-static bool on_one_line(const struct log_event *a, const struct log_event *b)
-{
-	return a->line == b->line && a->file == b->file;
-}
-
-static bool comes_first(const struct cause *a, const struct cause *b)
-{
-	return on_one_line(a->first, b->first) ? a->weight > b->weight
-					       : event_before(a->first, b->first);
-}
-
-/* The earliest of what is no wrapper and no hint. */
-static struct cause *earliest(struct explanation *x)
-{
-	struct cause *best = NULL;
-
-	for (size_t i = 0; i < x->causes.n; i++) {
-		struct cause *c = &x->causes.v[i];
-
-		if (c->first && !c->is_over && is_real(c) && (!best || comes_first(c, best)))
-			best = c;
-	}
-	return best;
-}
-
 /* An effect of something that broke before it explains nothing. */
 static void mark_echoes(struct explanation *x)
 {
@@ -143,9 +109,9 @@ static void mark_echoes(struct explanation *x)
 
 		for (size_t j = 0; j < x->causes.n && c->first; j++) {
 			const struct cause *o = &x->causes.v[j];
-			bool same_line = o->first && on_one_line(o->first, c->first);
+			bool same_line = o->first && event_shares_line(o->first, c->first);
 
-			if (o == c || !o->first || !is_real(o))
+			if (o == c || !o->first || !explain_is_real(o))
 				continue;
 			if (same_line && c->record->count <= o->record->count &&
 			    (o->weight > c->weight || (o->weight == c->weight && o < c)))
@@ -161,34 +127,6 @@ static void mark_echoes(struct explanation *x)
 
 		if (c->is_echo && c->weight > ECHO && c->sig->tier == TIER_EFFECT)
 			c->weight = ECHO;
-	}
-}
-
-static void favour_first(struct why *w, struct arena *a, struct explanation *x)
-{
-	const struct log_event *quit = quits_first(w, a);
-	bool has_elastic = !quit && w->elastic.is_there && w->elastic.who.rank >= 0;
-	struct cause *c = earliest(x);
-
-	if (c)
-		c->weight += FIRST;
-	for (size_t i = 0; has_elastic && i < x->causes.n; i++)
-		if (x->causes.v[i].first && is_real(&x->causes.v[i]) &&
-		    x->causes.v[i].first->who.rank == w->elastic.who.rank)
-			x->causes.v[i].weight += FIRST;
-	if (quit && *quit->who.host) {
-		x->has_first = true;
-		x->first = quit->who;
-		x->first_how = "torchrun's first attempt ended there";
-	} else if (has_elastic) {
-		x->has_first = true;
-		x->first = w->elastic.who;
-		x->first_how = "torchrun saw it fail first";
-	} else if (c && !streq(c->sig->id, "SLM-003") && /* it is told by those that live */
-		   (c->first->who.rank >= 0 || *c->first->who.host)) {
-		x->has_first = true;
-		x->first = c->first->who;
-		x->first_how = "the earliest failure in the log";
 	}
 }
 
@@ -380,7 +318,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 	quits(w, a, ret);
 	settle_weights(w, ret);
 	mark_echoes(ret);
-	favour_first(w, a, ret);
+	first_favour(w, a, ret);
 	drop_hints(w, ret);
 	explain_sort(ret);
 	kin_unite(a, ret);
@@ -396,4 +334,5 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 		word(w, a, c);
 	}
 	dumps_explain(w, a, ret);
+	first_agree(a, ret);
 }

@@ -50,6 +50,12 @@ void explain(struct why *w, struct arena *a, struct explanation *ret);
 struct cause *explain_find(struct explanation *x, const char *id);
 /* The cause of that name, made where no line showed it. */
 struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id);
+/* A failure, or what one left: no wrapper around it, no hint. */
+bool explain_is_real(const struct cause *c);
+/* Gives what broke first its due, and says who that was. */
+void first_favour(struct why *w, struct arena *a, struct explanation *x);
+/* ... and why that is not who the best cause is about. When all is sorted. */
+void first_agree(struct arena *a, struct explanation *x);
 /* Raises (or makes) a cause that a comparison shows. NULL when @first is NULL and it is not there.
  */
 void correlate(struct why *w, struct arena *a, struct explanation *x);
@@ -60,6 +66,10 @@ void offers(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from a suspected docker where the addresses are those of machines. After
  * offers(). */
 void docker(struct why *w, struct explanation *x);
+/* Raises the RDMA port that one host has not and another has. When the others have judged. */
+void rails(struct why *w, struct arena *a, struct explanation *x);
+/* Raises an address that a rank should listen on and that is another host's. */
+void foreign(struct why *w, struct arena *a, struct explanation *x);
 /* Says which of several lines about one RDMA transfer names the reason. */
 void wire(struct why *w, struct arena *a, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */

@@ -1,5 +1,5 @@
 /* What a line says about the process that wrote it, or its job, without being a failure. */
-#include "probes/flight/frame.h"
+#include "lib/flight/frame.h"
 #include "probes/log/astray.h"
 #include "probes/log/bar.h"
 #include "probes/log/dumps.h"
@@ -312,7 +312,9 @@ const struct fact log_facts[] = {
 	{"Using network ", 40000, .learn = network},
 	{"Bootstrap : Using |Bootstrap: Using ", 40000, .hear = hear_bootstrap},
 	{"NET/Socket : Using |NET/Socket: Using ", 40000, .hear = hear_sockets},
-	{"NCCL version ", 40000, .hear = hear_version},
+	{"NET/IB : Using |NET/IB: Using ", 40000, .hear = hear_ports},
+	{"NCCL_IB_HCA set", 40000, .hear = hear_hca},
+	{"NCCL version|RCCL version", 40000, .hear = hear_version},
 	{"Init COMPLETE|Init START", 80000, .learn = init},
 	{"via NET/IB/", 40000, .hear = hear_channel},
 	{"via NET/Socket/", 40000, .hear = hear_socket_channel},
@@ -348,7 +350,7 @@ const struct fact log_facts[] = {
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
 	 "--address|RAY_ADDRESS",
 	 1000, .learn = astray_hear_head},
-	{"cudaDriverVersion |NCCL version ", 4000, .learn = astray_hear_cuda},
+	{"cudaDriverVersion |NCCL version|RCCL version", 4000, .learn = astray_hear_cuda},
 	{"_perf -|_perf_mpi -", 1000, .learn = test_command},
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},

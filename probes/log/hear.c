@@ -34,13 +34,63 @@ void hear_sockets(struct actors *t, const struct log_line *l)
 		actors_offer(t, a, said_after(l, "Using "));
 }
 
+/* "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.5<0>" -> "mlx5_0:1 mlx5_1:1 ". False
+ * where the line was cut, or has several cards made one ("{...}", "a+b"). */
+static bool ports_of(const char *list, char *out, size_t size)
+{
+	const char *end = strstr(list, "OOB "), *p = list;
+	size_t at = 0;
+
+	if (!end || !strchr(end, '>'))
+		return false;
+	while (p < end && *p == '[' && isdigit((unsigned char)p[1])) {
+		const char *name = p + strcspn(p, "] "), *slash;
+
+		name += *name == ']';
+		slash = name + strcspn(name, "/ ;{}+=");
+		if (*slash != '/' || slash == name || at + (size_t)(slash - name) + 2 > size)
+			return false;
+		memcpy(out + at, name, (size_t)(slash - name));
+		at += (size_t)(slash - name);
+		out[at++] = ' ';
+		p = slash + strcspn(slash, " ;{}+=");
+		p += strspn(p, " ");
+	}
+	out[at] = '\0';
+	return at && (p == end || *p == ';' || starts_with(p, "[RO]"));
+}
+
+void hear_ports(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	char ports[1024];
+
+	if (a && ports_of(said_after(l, "Using "), ports, sizeof(ports)))
+		a->ports = actors_text(t, ports);
+}
+
+void hear_hca(struct actors *t, const struct log_line *l)
+{
+	struct actor *a = actors_get(t, &l->who);
+	const char *p = strstr(said_after(l, "NCCL_IB_HCA set"), "to ");
+	char value[256];
+
+	if (!a || !p)
+		return;
+	said_word(value, sizeof(value), p + strlen("to "), " \t\r\n");
+	if (*value)
+		a->hca = actors_text(t, value);
+}
+
 void hear_version(struct actors *t, const struct log_line *l)
 {
 	struct actor *a = actors_get(t, &l->who);
-	const char *p = said_after(l, "NCCL version ");
+	const char *p = said_version(l);
 
-	if (a && isdigit((unsigned char)*p))
-		said_word(a->version, sizeof(a->version), p, " +,;)");
+	if (!a || !*p)
+		return;
+	said_word(a->version, sizeof(a->version), p, " +,;)");
+	a->is_rccl = strstr(l->text, "RCCL version") != NULL;
 }
 
 bool hear_init(struct actors *t, const struct log_line *l)

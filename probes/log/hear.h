@@ -10,6 +10,10 @@ void hear_sockets(struct actors *t, const struct log_line *l);
 void hear_version(struct actors *t, const struct log_line *l);
 /* It is in many communicators; its rank in the largest is its rank. True: one is complete. */
 bool hear_init(struct actors *t, const struct log_line *l);
+/* The RDMA ports that it found, where the line is whole and they are the cards' own; what it was
+ * told to use. */
+void hear_ports(struct actors *t, const struct log_line *l);
+void hear_hca(struct actors *t, const struct log_line *l);
 /* A channel over InfiniBand; over sockets, and which card. */
 void hear_channel(struct actors *t, const struct log_line *l);
 void hear_socket_channel(struct actors *t, const struct log_line *l);

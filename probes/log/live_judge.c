@@ -1,4 +1,5 @@
 /* What NCCL's RAS service said, in one sentence per communicator. */
+#include "lib/report/typed.h"
 #include "probes/log/live.h"
 
 #include "lib/report/json.h"
@@ -41,7 +42,7 @@ static void cause(struct report *r, const char *id, const char *subject, const c
 	json_num(o, "confidence", 0.9);
 	json_bool(o, "confident", true);
 	json_push_str(json_array(o, "confirm"), confirm);
-	json_push_str(json_array(o, "fix"), fix);
+	fix_json(o, &f->fix);
 }
 
 static const char *name(struct arena *a, const cJSON *rank)
@@ -75,7 +76,7 @@ static size_t missing(struct report *r, const char *subject, const cJSON *comm)
 		text_addf(&t, ", and %zu more", n - NAMED);
 	if (n)
 		cause(r, "LIVE-001", subject,
-		      "read that rank's log and its host's dmesg; then start the job again",
+		      "- read that rank's log and its host's dmesg; then start the job again",
 		      "ssh HOST dmesg -T | tail", "%s; %d ranks of %d wait for it", t.s,
 		      (int)json_get_num(comm, "ranks_count", 0),
 		      (int)json_get_num(comm, "size", 0));

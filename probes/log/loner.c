@@ -81,20 +81,15 @@ static void judge_saving(struct arena *a, struct explanation *x, const struct ca
 /* All of them waited there: then nobody is missing, and the network is to blame. */
 static bool is_somebody_missing(const struct why *w)
 {
-	int waited = 0, nranks = 0;
+	const struct waiters waits = actors_waiting(&w->actors);
 
 	for (size_t i = 0; i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
 
-		if (y->nranks > nranks)
-			nranks = y->nranks;
-		if (y->seq < 0)
-			continue;
-		if (y->numel > 1 || y->seq < PROVEN_AT)
+		if (y->seq >= 0 && (y->numel > 1 || y->seq < PROVEN_AT))
 			return false;
-		waited++;
 	}
-	return waited && (!nranks || waited < nranks);
+	return waits.n && (!waits.nranks || waits.n < waits.nranks);
 }
 
 static void judge_barrier(struct why *w, struct arena *a, struct explanation *x,

@@ -163,7 +163,8 @@ static bool failed_elsewhere(const struct why *w, const struct cause *c)
 	return streq(c->sig->id, "SLM-009") && w->progress.v[c->record->last_file].ending.is_failed;
 }
 
-/* A library's warning that says how it goes on: the reason where something fails, else none. */
+/* A library's warning, or a platform's that it looked for, that says how it goes on: the reason
+ * where something fails, else none. */
 static bool is_warning(const struct why *w, const struct cause *c)
 {
 	static const struct {
@@ -171,7 +172,14 @@ static bool is_warning(const struct why *w, const struct cause *c)
 	} all[] = {{"IF-015", "as fallback"},
 		   {"IB-017", "UCX  WARN"},
 		   {"MPI-002", "will be used"},
-		   {"SLM-009", "going to /tmp instead"}};
+		   {"SLM-009", "going to /tmp instead"},
+		   {"GPU-093", "not available because"},
+		   {"GPU-093", "skipped"},
+		   {"GPU-093", "not using"},
+		   {"GPU-035", "not available because"},
+		   {"GPU-021", "not available because"},
+		   {"GPU-021", "INFO:jax._src.xla_bridge"},
+		   {"LIB-014", "quantization are unavailable"}};
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -223,6 +231,8 @@ static void mark(struct why *w, struct explanation *x)
 		if (!c->is_over && is_fallback(w, c)) {
 			c->is_over = true;
 			c->because = "NCCL went on without it";
+			if (fell_back(w, c) && actors_alone(&w->actors))
+				c->weight = 0; /* what is lost: nothing */
 		}
 		if (!c->is_over && is_store_blip(c)) {
 			c->is_over = true;

@@ -9,6 +9,14 @@ const char *said_after(const struct log_line *l, const char *key)
 	return p ? p + strlen(key) : "";
 }
 
+const char *said_version(const struct log_line *l)
+{
+	const char *p = said_after(l, "CCL version");
+
+	p += strspn(p, " :=");
+	return isdigit((unsigned char)*p) ? p : "";
+}
+
 bool said_number(const struct log_line *l, const char *key, long *ret)
 {
 	const char *p = said_after(l, key);

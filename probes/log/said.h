@@ -5,6 +5,9 @@
 
 /* What follows @key; "" where the line does not have it. */
 const char *said_after(const struct log_line *l, const char *key);
+/* Of NCCL or RCCL, however it is said: "NCCL version 2.21.5", "RCCL version : 2.18.3-HEAD:2f6d59e";
+ * "" where none is. */
+const char *said_version(const struct log_line *l);
 /* False, and *ret untouched, where no number follows. */
 bool said_number(const struct log_line *l, const char *key, long *ret);
 /* 0 where none follows. */

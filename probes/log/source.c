@@ -3,7 +3,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
-#include "probes/flight/flight.h"
+#include "lib/flight/flight.h"
 #include "probes/log/dumps.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int refuse_packed(const char *path, const char *by, struct err *e)
 	bool is_stdin = streq(path, "-");
 
 	err_set(e, ERR_SYS, "%s is compressed", is_stdin ? "what comes in" : path);
-	return err_hint(e, "%s%s%s | ncclwhy", by, is_stdin ? "" : " ", is_stdin ? "" : path);
+	return err_command(e, "%s%s%s | ncclwhy", by, is_stdin ? "" : " ", is_stdin ? "" : path);
 }
 
 /* 1: more may follow, 0: the end, -1: an error. */
@@ -95,7 +95,7 @@ static int open_file(const char *path, struct err *e)
 		(void)close(fd);
 		errno = EISDIR;
 		err_sys(e, "cannot read %s", path);
-		return err_hint(e, "ncclwhy %s/*", path);
+		return err_command(e, "ncclwhy %s/*", path);
 	}
 	return fd;
 }
@@ -112,6 +112,7 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 	if (by)
 		return refuse_packed(path, by, e);
 	why_open(&s, w, streq(path, "-") ? "stdin" : path);
+	s.is_text = true;
 	why_feed(&s, head, known);
 	while (got > 0 && interrupt_poll(fd, POLLIN, -1))
 		got = take(&s, fd, path, e);
@@ -210,6 +211,18 @@ static void maybe_tell(struct why *w, const struct source_watch *watch, uint64_t
 	}
 }
 
+/* A dump is written once, and whole: there is nothing to follow. */
+static int refuse_dump(int fd, const char *path, struct err *e)
+{
+	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
+	ssize_t n = head ? pread(fd, head, FLIGHT_HEAD, 0) : 0;
+
+	if (n <= 0 || !dumps_begin(head, (size_t)n))
+		return 0;
+	err_set(e, ERR_SYS, "%s is a dump of PyTorch's Flight Recorder, no log that grows", path);
+	return err_command(e, "ncclwhy %s", path);
+}
+
 /* A scheduler makes the job's log only when the job begins. */
 static int await_file(const char *path, struct err *e)
 {
@@ -236,8 +249,10 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 	struct stat st;
 	int got = 0;
 
-	if (f.fd < 0)
+	if (f.fd < 0 || refuse_dump(f.fd, path, e)) {
+		auto_closep(&f.fd);
 		return -1;
+	}
 	f.inode = fstat(f.fd, &st) == 0 ? st.st_ino : 0;
 	if (notify >= 0)
 		(void)inotify_add_watch(notify, path, IN_MODIFY | IN_MOVE_SELF | IN_ATTRIB);

@@ -1,7 +1,9 @@
 #include "probes/log/tell.h"
 
+#include "lib/core/fix.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 #include "probes/log/dumps.h"
 
 enum { SHOWN = 6 /* causes that people are shown; the JSON has all */ };
@@ -123,7 +125,7 @@ static void one_data(const struct why *w, const struct cause *c, cJSON *array)
 	json_num(o, "count", (double)c->record->count);
 	list(o, "causes", &c->causes);
 	list(o, "confirm", &c->confirm);
-	list(o, "fix", &c->fix);
+	fix_json(o, &c->fix);
 	kin_data(w, c, o);
 	ranks_data(c->record, o);
 }
@@ -247,5 +249,6 @@ const char *tell_briefly(const struct why *w, const struct explanation *x, struc
 	if (!c || !is_confident(c))
 		return NULL;
 	return arena_printf(a, "%s: %s (%s)%s%s", c->head->id, c->meaning, places(w, c, a),
-			    c->fix.n ? "\n  -> " : "", c->fix.n ? c->fix.v[0] : "");
+			    c->fix.n ? arena_printf(a, "\n  %s ", fix_mark(c->fix.v[0])) : "",
+			    c->fix.n ? fix_text(c->fix.v[0]) : "");
 }

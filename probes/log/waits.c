@@ -78,45 +78,43 @@ static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 	}
 }
 
+/* The first rank that never said that it waits; -1: all did, or nobody is known to be missing. */
+static int find_silent(const struct actors *t, int nranks)
+{
+	bool seen[1024] = {false};
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct actor *y = &t->v.v[i];
+
+		if (y->seq >= 0 && y->who.rank >= 0 && y->who.rank < (int)ARRAY_LEN(seen))
+			seen[y->who.rank] = true;
+	}
+	for (int r = 0; r < nranks && r < (int)ARRAY_LEN(seen); r++)
+		if (!seen[r])
+			return r;
+	return -1;
+}
+
 /* Who waited in which collective, who is behind, who never said a word. */
 static void waiting(struct why *w, struct arena *a, struct explanation *x)
 {
-	int64_t low = INT64_MAX, high = -1;
-	const struct actor *behind = NULL, *other = NULL;
-	int nranks = 0, absent = -1, n = 0;
-	bool seen[1024] = {false};
+	const struct waiters waits = actors_waiting(&w->actors);
+	const struct actor *behind = waits.behind, *ahead = waits.ahead;
+	int absent = waits.n > 1 ? find_silent(&w->actors, waits.nranks) : -1;
 	const char *said = NULL;
 
-	for (size_t i = 0; i < w->actors.v.n; i++) {
-		const struct actor *y = &w->actors.v.v[i];
-
-		if (y->nranks > nranks)
-			nranks = y->nranks;
-		if (y->seq < 0)
-			continue;
-		n++;
-		if (y->who.rank >= 0 && y->who.rank < 1024)
-			seen[y->who.rank] = true;
-		if (y->seq < low)
-			low = y->seq, behind = y;
-		if (y->seq > high)
-			high = y->seq, other = y;
-	}
-	for (int r = 0; r < nranks && r < 1024 && n > 1; r++)
-		if (!seen[r] && absent < 0)
-			absent = r;
-	if (n > 1 && low < high)
+	if (waits.n > 1 && behind->seq < ahead->seq)
 		said = arena_printf(
 			a,
 			"%s waits in %s number %lld while %s is at number %lld: the first "
 			"is behind",
-			who_text(a, &behind->who), behind->op, (long long)low,
-			who_text(a, &other->who), (long long)high);
-	else if (n && absent >= 0 && n >= nranks / 2)
+			who_text(a, &behind->who), behind->op, (long long)behind->seq,
+			who_text(a, &ahead->who), (long long)ahead->seq);
+	else if (absent >= 0 && waits.n >= waits.nranks / 2)
 		said = arena_printf(a,
 				    "%d ranks waited in %s number %lld; rank %d never said that it "
 				    "did: look there",
-				    n, behind->op, (long long)low, absent);
+				    waits.n, behind->op, (long long)behind->seq, absent);
 	if (!said)
 		return;
 	*LIST_ADD(a, &x->notes) = said;

@@ -1,7 +1,10 @@
 #include "probes/log/why.h"
 
 #include "probes/log/dumps.h"
+#include "probes/log/rejoin.h"
 #include "probes/log/scan.h"
+
+#include <ctype.h>
 
 enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
 
@@ -176,15 +179,62 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	s->w->progress.v[s->file].is_cut = ends_with_ctrl_c(text, n);
 }
 
+/* Colours, and grep's "to the end of the line": they may stand in the middle of what is looked for.
+ * Returns how much is left. */
+static size_t uncolour(char *text, size_t n)
+{
+	char *from = memchr(text, '\033', n), *to = from, *end = text + n;
+
+	while (from && from < end) {
+		char *next = memchr(from + 1, '\033', (size_t)(end - from - 1)), *p = from;
+
+		if (*p == '\033' && end - p > 2 && p[1] == '[') {
+			for (p += 2; p < end && (isdigit((unsigned char)*p) || *p == ';'); p++)
+				;
+			from = p < end && (*p == 'm' || *p == 'K') ? p + 1 : from;
+		}
+		next = next ? next : end;
+		memmove(to, from, (size_t)(next - from));
+		to += next - from;
+		from = next;
+	}
+	return from ? (size_t)(to - text) : n;
+}
+
+static void judge_plain(struct why_stream *s, size_t n)
+{
+	size_t left = uncolour(s->buf, n);
+
+	if (s->broken_at)
+		s->broken_at = rejoin(s->buf, left, s->broken_at);
+	judge(s, s->buf, left);
+	s->w->bytes += n - left;
+}
+
+/* False: more is needed to see whether its lines were broken. */
+static bool is_measured(struct why_stream *s, bool at_end)
+{
+	if (!s->is_text || s->is_measured)
+		return true;
+	s->is_measured = at_end || s->n >= REJOIN_HEAD || rejoin_is_long(s->buf, s->n);
+	if (s->is_measured)
+		s->broken_at = rejoin_width(s->buf, s->n);
+	return s->is_measured;
+}
+
 /* What is a whole line, or too long to wait for its end. */
 static void digest(struct why_stream *s)
 {
 	const char *nl = memrchr(s->buf, '\n', s->n);
 	size_t whole = nl ? (size_t)(nl - s->buf) + 1 : s->n == s->cap ? s->n : 0;
 
+	if (whole && !is_measured(s, false))
+		return;
+	if (s->broken_at && s->n < s->cap)
+		whole = rejoin_whole(s->buf, whole, s->broken_at);
 	if (!whole)
 		return;
-	judge(s, s->buf, whole);
+	judge_plain(s, whole);
 	memmove(s->buf, s->buf + whole, s->n - whole);
 	s->n -= whole;
 }
@@ -250,8 +300,11 @@ void why_feed(struct why_stream *s, const char *data, size_t n)
 void why_flush(struct why_stream *s)
 {
 	if (s->n) {
-		judge(s, s->buf, s->n);
-		s->line++;
+		bool is_begun = s->buf[s->n - 1] != '\n'; /* a line without an end */
+
+		(void)is_measured(s, true);
+		judge_plain(s, s->n);
+		s->line += is_begun;
 	}
 	s->n = 0;
 	s->w->lines += s->line - s->counted;

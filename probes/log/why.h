@@ -121,6 +121,11 @@ struct why_stream {
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */
+	/* set by who reads a whole text, whose lines may have been broken (rejoin.h): nothing is
+	 * looked at before enough of it came */
+	bool is_text;
+	bool is_measured;
+	size_t broken_at; /* columns; 0: not */
 	char *buf;
 	const char *at; /* in buf: the first literal of the line that is looked at */
 	size_t n, cap;
@@ -140,6 +145,10 @@ bool why_was_interrupted(const struct why *w);
 /* It trained, or came to its end, or did its first dozen of collectives. */
 bool why_has_worked(const struct why *w);
 
+static inline bool event_shares_line(const struct log_event *a, const struct log_event *b)
+{
+	return a->line == b->line && a->file == b->file;
+}
 /* Earlier: by the clock where both have the same kind, else by their order. */
 bool event_before(const struct log_event *a, const struct log_event *b);
 

@@ -424,3 +424,21 @@ END
 @test "README counts the signatures that there are" {
     grep -q "^The $(grep -c '^SIG(' "$ROOT/probes/log/catalogue.def") signatures are in" "$ROOT/README.md"
 }
+
+@test "a log that was broken at 72 or 80 columns gives the same cause, in the same line of the file" {
+    printf '%s\n' 'start of the run' \
+        'node1:4711:4720 [2] NCCL INFO NET/Socket : Using [0]ens3:10.3.0.4<0> [1]ens4:10.4.0.4<0>' \
+        'RuntimeError: this text only makes the line longer; CUDA error: invalid device ordinal here' >whole
+    run -1 "$why" --json whole
+    jq -e '.data.causes[0] | .id == "GPU-003" and .line == 3' <<<"$output"
+    for how in '-w 72' '-w 80' '-s -w 72' '-s -w 80'; do
+        # shellcheck disable=SC2086 # several words
+        fold $how whole >broken
+        run grep -c 'invalid device ordinal' broken
+        [[ $how == -s* ]] || [ "$output" = 0 ]
+        run -1 "$why" --json broken
+        jq -e '.data.causes[0] | .id == "GPU-003" and .line == 4' <<<"$output"
+        run -1 "$why" --json - <broken
+        jq -e '.data.causes[0] | .id == "GPU-003" and .line == 4' <<<"$output"
+    done
+}

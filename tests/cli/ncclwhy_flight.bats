@@ -64,6 +64,22 @@ tells() { # SITUATION ID WORDS...: with that the best cause begins
     tells send_early FR-008 'both ranks entered recv 1<-0 #1' 'rank 1 did not complete it'
 }
 
+@test "batches of messages that old versions count among the collectives accuse nobody" {
+    for torch in 2.3 2.4 2.5 2.6 2.9; do
+        tells pipeline_unfinished@$torch FR-008 'all ranks entered all_reduce #17'
+        tells pipeline_absent@$torch FR-001 'rank 2 never entered all_reduce #17' \
+            'the last it entered was broadcast #16'
+        tells pipeline_batch@$torch FR-006 'rank 2 waits in a receive from rank 1' \
+            'and rank 1 never called the send'
+    done
+    # where the first ones fell off, their numbers cannot be told any more; else they can
+    tells pipeline_small@2.6 FR-001 'rank 2 never entered all_reduce #17'
+    for torch in 2.3 2.5; do
+        tells pipeline_small@$torch FR-010 'whether rank 2 entered it'
+        grep -q 'TORCH_NCCL_TRACE_BUFFER_SIZE=' <<<"$output"
+    done
+}
+
 @test "shapes of one size are no fault; who is away beside one without a dump" {
     tells other_shape FR-001 'rank 2 never entered broadcast #6'
     tells absent_and_missing FR-001 'rank 5 never entered all_reduce #6' 'there is no dump of rank 3'
@@ -124,7 +140,9 @@ sys.path.insert(0, os.environ["ROOT"] + "/tests/cli")
 import ncclwhy_flight as f
 job = f.healthy()
 for e in job.ranks[3].entries:
-    e["time_created_ns"] -= 86400 * f.SECOND
+    for key in e:
+        if key.startswith("time_") and e[key]:
+            e[key] -= 86400 * f.SECOND
 open(path, "wb").write(f.encode(job.dump_of(3), "torch"))
 END
     run -1 --separate-stderr "$why" absent/nccl_trace_rank_[012] healthy/nccl_trace_rank_3
@@ -267,6 +285,16 @@ END
     grep -q 'rank_0 is larger than a dump can be' err
     head -c 300000000 rank_0 | (ulimit -v 900000; "$why" -) 2>err && false
     grep -q 'stdin is larger than a dump can be' err
+}
+
+@test "a dump does not grow: --follow says what to type instead" {
+    dumps absent
+    for form in nccl_trace_rank_0 trace.json; do
+        [[ -e absent/$form ]] || { dumps healthy json; cp healthy/*_1.json absent/trace.json; }
+        run -3 --separate-stderr timeout 20 "$why" --follow absent/$form
+        grep -q "$form is a dump of PyTorch's Flight Recorder" <<<"$stderr"
+        grep -q -- "-> ncclwhy absent/$form\$" <<<"$stderr"
+    done
 }
 
 @test "a dump comes through a pipe, too; its rank by its messages" {

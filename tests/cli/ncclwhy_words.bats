@@ -59,3 +59,38 @@ setup() {
     run -1 --separate-stderr "$why" --json short.log
     jq -e '.data.causes[0] | .id == "PT-006" and .entry == "PT-101" and (.because // .meaning | contains("60 s only"))' <<<"$output"
 }
+
+@test "who failed first and whom the best cause is about: where they differ, why is said" {
+    oom='[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.95 GiB. GPU 3 has a total capacity of 79.10 GiB'
+    {
+        echo "$oom"
+        printf '%s\n' 'train.py FAILED' 'Root Cause (first observed failure):' '[0]:' \
+            '  time      : 2025-11-07_11:20:01' '  host      : node1' '  rank      : 5 (local_rank: 5)' \
+            '  exitcode  : 1 (pid: 2135)'
+    } >elastic.log
+    run -1 --separate-stderr "$why" elastic.log
+    [[ $output == *"First to fail: rank 5 on node1 (torchrun saw it fail first; the likelier reason is what rank 2 met)."* ]]
+    sed -i '2i [rank5]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:525] Read error [10.0.0.3]:43211: Connection reset by peer' elastic.log
+    run -1 --separate-stderr "$why" elastic.log
+    [[ $output == *"(torchrun saw it fail first; that was a consequence: what rank 2 met explains it)."* ]]
+    # one name is enough where they agree
+    sed -i 's/: 5 (local_rank: 5)/: 2 (local_rank: 2)/' elastic.log
+    run -1 --separate-stderr "$why" elastic.log
+    [[ $output == *"First to fail: rank 2 on node1 (torchrun saw it fail first)."* ]]
+    # dumps tell whom the rank that gave up waited for
+    python3 "$ROOT/tests/cli/ncclwhy_flight.py" absent dumps
+    echo '[rank0]:[E1107 11:20:01.3 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.' >train.log
+    run -1 --separate-stderr "$why" train.log dumps/*
+    [[ $output == *"First to fail: rank 0 (the earliest failure in the log; the dumps show for whom it waited)."* ]]
+}
+
+@test "colours within the words hide nothing: a terminal's, and what grep found" {
+    printf '\033[31mRuntimeError: No CUDA GPUs are\033[0m\033[1m avail\033[Kable\033[0m\n' >coloured.log
+    run -1 --separate-stderr "$why" --json coloured.log
+    jq -e '.data.causes[0].entry == "GPU-021" and .data.log.bytes == 61
+        and .data.causes[0].matched == "RuntimeError: No CUDA GPUs are available"' <<<"$output"
+    echo 'node1:4711:4790 [3] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found' |
+        grep --color=always socket >found.log
+    run -1 --separate-stderr "$why" --json found.log
+    jq -e '.data.causes[0].entry == "IF-001"' <<<"$output"
+}

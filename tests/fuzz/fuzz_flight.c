@@ -4,7 +4,7 @@
  */
 #include "probes/flight/judge.h"
 
-#include "probes/flight/pickle.h"
+#include "lib/flight/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -280,6 +280,45 @@ static void what_is_under_way_is_no_hang(void **state UNUSED)
 	}
 }
 
+/* A file's time says little where it is older than what it holds, or where another rank went on for
+ * minutes meanwhile; a copy's, where it is younger than PyTorch waits. */
+static void times_of_copies_are_not_believed(void **state UNUSED)
+{
+	static const struct {
+		int64_t written_s, other_s; /* after rank 1 began to wait */
+		bool hangs, is_copy;
+	} cases[] = {{5, 0, false, false},  {5, 300, true, false},  {-40, -30, true, false},
+		     {620, 0, true, false}, {86400, 0, true, true}, {86400, 300, true, true}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const int64_t second_ns = 1000000000;
+		AUTO(scene_done) struct scene s;
+		struct dump d;
+		int64_t at;
+
+		scene_init(&s);
+		dump_begin(&s, &d, 1, 2);
+		runs(&d, 0, 1, 9);
+		add(&d, 0, "all_reduce", 10, "started", "[4]", d.n);
+		at = d.at_ns;
+		d.written_ns = at + second_ns * cases[i].written_s;
+		assert_int_equal(dump_end(&s, &d), 0);
+		dump_begin(&s, &d, 0, 2);
+		runs(&d, 0, 1, 9);
+		d.at_ns = at + second_ns * cases[i].other_s;
+		add(&d, 1, "broadcast", 1, "completed", "[4]", d.n);
+		d.written_ns = at + second_ns * cases[i].written_s;
+		assert_int_equal(dump_end(&s, &d), 0);
+		if (cases[i].hangs)
+			is_cause(&s, "FR-001", "rank 0 never entered");
+		else
+			assert_null(judged(&s));
+		assert_int_equal(s.v.notes.n, cases[i].is_copy);
+		if (cases[i].is_copy)
+			assert_non_null(strstr(s.v.notes.v[0], "it is a copy"));
+	}
+}
+
 /* A number that is there twice, a rank that is in no list of its group: of damaged dumps. What
  * is said is whole all the same. */
 static void damaged_dumps_do_no_harm(void **state UNUSED)
@@ -400,6 +439,7 @@ int main(void)
 		cmocka_unit_test(another_world_is_left_out),
 		cmocka_unit_test(of_two_the_newer_is_taken),
 		cmocka_unit_test(what_is_under_way_is_no_hang),
+		cmocka_unit_test(times_of_copies_are_not_believed),
 		cmocka_unit_test(damaged_dumps_do_no_harm),
 		cmocka_unit_test(ranks_are_read_from_names),
 		cmocka_unit_test(a_rank_is_known_by_its_messages),

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "lib/core/text.h"
-#include "probes/flight/pickle.h"
+#include "lib/flight/pickle.h"
 
 enum { ROOM = 1 << 20 };
 

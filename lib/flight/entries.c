@@ -1,8 +1,8 @@
 /* The entries of one dump. All dumps of a job write the same keys in the same order, so that a key
  * is mostly known by its place. */
-#include "probes/flight/flight.h"
-#include "probes/flight/shape.h"
-#include "probes/flight/value.h"
+#include "lib/flight/flight.h"
+#include "lib/flight/shape.h"
+#include "lib/flight/value.h"
 
 enum field {
 	F_NONE,
@@ -22,6 +22,7 @@ enum field {
 	F_OUT_TYPES,
 	F_STATE,
 	F_STARTED,
+	F_ENDED,
 	F_TIMEOUT,
 	F_FRAMES,
 	F_COUNT
@@ -44,6 +45,7 @@ static const char *const names[F_COUNT] = {
 	[F_OUT_TYPES] = "output_dtypes",
 	[F_STATE] = "state",
 	[F_STARTED] = "time_discovered_started_ns",
+	[F_ENDED] = "time_discovered_completed_ns",
 	[F_TIMEOUT] = "timeout_ms",
 	[F_FRAMES] = "frames",
 };
@@ -55,9 +57,9 @@ struct known {
 	struct flight_dump *d;
 	const char *at[KEYS]; /* the key that was there in the entry before */
 	enum field is[KEYS];
-	/* the message before: its place (from 1), and its number among collectives */
+	/* the message before: its place (from 1) */
 	size_t message;
-	uint32_t message_seq;
+	bool has_p2p;
 	/* the group of the entry before */
 	const struct value_seq *pg;
 	uint32_t group;
@@ -150,6 +152,11 @@ static void set_state(struct flight_entry *e, const struct value *v)
 					    : FLIGHT_SCHEDULED;
 }
 
+static void seen_at(struct flight_dump *d, int64_t at_ns)
+{
+	d->last_ns = at_ns > d->last_ns ? at_ns : d->last_ns;
+}
+
 struct late {
 	const struct value *pg, *pg_id, *seq, *p2p_seq;
 };
@@ -184,6 +191,7 @@ static void set(struct known *k, struct flight_entry *e, enum field f, const str
 		break;
 	case F_CREATED:
 		e->created_ns = value_int(v, &i) ? i : 0;
+		seen_at(k->d, e->created_ns);
 		break;
 	case F_DURATION:
 		if (v->kind == VALUE_FLOAT || v->kind == VALUE_INT)
@@ -206,6 +214,11 @@ static void set(struct known *k, struct flight_entry *e, enum field f, const str
 		break;
 	case F_STARTED:
 		k->d->tells_start |= value_int(v, &i) && i > 0;
+		seen_at(k->d, i);
+		break;
+	case F_ENDED:
+		if (value_int(v, &i))
+			seen_at(k->d, i);
 		break;
 	case F_TIMEOUT:
 		e->timeout_s = small(v) / 1000;
@@ -226,8 +239,9 @@ static bool ends_messages(const struct known *k, const struct flight_entry *e,
 {
 	const struct flight_entry *m = k->message ? &k->d->entries.v[k->message - 1] : NULL;
 
-	return m && e->is_end && !m->is_end && late->p2p_seq && m->group == e->group &&
-	       m->seq == small(late->p2p_seq) && k->message_seq == small(late->seq);
+	return m && e->is_end && !m->is_end && m->group == e->group &&
+	       m->seq == small(late->p2p_seq ? late->p2p_seq : late->seq) &&
+	       m->written == e->written;
 }
 
 static void one(struct known *k, struct flight_entry *e, const struct value *dict)
@@ -242,12 +256,12 @@ static void one(struct known *k, struct flight_entry *e, const struct value *dic
 	else
 		set_group(k, e, &(struct value){.kind = VALUE_INT, .i = 0});
 	e->pg_id = small(late.pg_id);
+	e->written = small(late.seq);
 	e->is_p2p |= ends_messages(k, e, &late);
-	e->seq = small(e->is_p2p && late.p2p_seq ? late.p2p_seq : late.seq);
-	if (e->is_p2p) {
+	e->seq = e->is_p2p && late.p2p_seq ? small(late.p2p_seq) : e->written;
+	if (e->is_p2p)
 		k->message = (size_t)(e - k->d->entries.v) + 1;
-		k->message_seq = small(late.seq);
-	}
+	k->has_p2p |= late.p2p_seq != NULL;
 	k->d->tells_start |= e->state == FLIGHT_STARTED;
 }
 
@@ -264,7 +278,8 @@ static void join_parts(struct flight_dump *d)
 
 			if (p->group != end->group)
 				continue;
-			if (p->is_end || p->is_p2p != end->is_p2p || p->seq != end->seq)
+			if (p->is_end || p->is_p2p != end->is_p2p || p->seq != end->seq ||
+			    p->written != end->written)
 				break;
 			p->is_part = true;
 			p->state = end->state;
@@ -285,4 +300,5 @@ void flight_entries(struct flight *f, struct flight_dump *d, const struct value 
 		if (v[i].kind == VALUE_DICT)
 			one(&k, &d->entries.v[d->entries.n++], &v[i]);
 	join_parts(d);
+	flight_count(f, d, k.has_p2p);
 }

@@ -1,4 +1,4 @@
-#include "probes/flight/value.h"
+#include "lib/flight/value.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-#ifndef PROBES_FLIGHT_VALUE_H
-#define PROBES_FLIGHT_VALUE_H
+#ifndef LIB_FLIGHT_VALUE_H
+#define LIB_FLIGHT_VALUE_H
 /*
  * What a pickle or a JSON document holds: plain values. Texts point into the
  * bytes that were read, which must outlive them; lists and dicts may be shared,

@@ -1,4 +1,4 @@
-#include "probes/flight/pickle_machine.h"
+#include "lib/flight/pickle_machine.h"
 
 bool machine_wrong(struct machine *m, const char *why)
 {

@@ -1,5 +1,5 @@
 /* What a pickle names and would call. Nothing is called. */
-#include "probes/flight/pickle_machine.h"
+#include "lib/flight/pickle_machine.h"
 
 static bool line(struct machine *m, const unsigned char **ret, size_t *ret_n)
 {

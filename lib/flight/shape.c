@@ -1,8 +1,8 @@
 /* Lists that many entries may share are read once: a hostile dump names one of a million items
  * a million times. */
-#include "probes/flight/shape.h"
+#include "lib/flight/shape.h"
 
-#include "probes/flight/frame.h"
+#include "lib/flight/frame.h"
 
 /* --- sizes and types ------------------------------------------------------------- */
 enum { DIMS = 64 /* no tensor has more */ };

@@ -1,8 +1,8 @@
 /* What a dump holds besides its entries: its groups, what the watchdog counted, whose it is. */
-#include "probes/flight/flight.h"
+#include "lib/flight/flight.h"
 
 #include "lib/core/text.h"
-#include "probes/flight/value.h"
+#include "lib/flight/value.h"
 
 /* "[0, 1]", or a list of numbers, as the same text. */
 static const char *ranks_text(struct arena *a, const struct value *v)
@@ -58,6 +58,14 @@ static int64_t counted(const struct value *v, const char *key)
 	return value_int(value_get(v, key), &n) ? n : -1;
 }
 
+static bool is_shifted(const struct flight_dump *d, uint32_t group)
+{
+	for (size_t i = 0; i < d->shifts.n; i++)
+		if (d->shifts.v[i].group == group)
+			return true;
+	return false;
+}
+
 static void take_status(struct flight *f, struct flight_dump *d, const struct value *status)
 {
 	enum { MOST = 256 /* groups of one rank */ };
@@ -74,6 +82,11 @@ static void take_status(struct flight *f, struct flight_dump *d, const struct va
 		s.enqueued = counted(v, "last_enqueued_collective");
 		s.started = counted(v, "last_started_collective");
 		s.completed = counted(v, "last_completed_collective");
+		if (is_shifted(d, s.group)) {
+			s.enqueued = flight_counted(d, s.group, s.enqueued);
+			s.started = flight_counted(d, s.group, s.started);
+			s.completed = flight_counted(d, s.group, s.completed);
+		}
 		*LIST_ADD(&f->a, &d->status) = s;
 	}
 }

@@ -1,8 +1,8 @@
-#ifndef PROBES_FLIGHT_SHAPE_H
-#define PROBES_FLIGHT_SHAPE_H
+#ifndef LIB_FLIGHT_SHAPE_H
+#define LIB_FLIGHT_SHAPE_H
 /* Of entries.c: what an entry was called with, and where, as words that many have in common. */
-#include "probes/flight/flight.h"
-#include "probes/flight/value.h"
+#include "lib/flight/flight.h"
+#include "lib/flight/value.h"
 
 flight_word shape_sizes(struct flight *f, const struct value *list);
 flight_word shape_types(struct flight *f, const struct value *list);

@@ -1,4 +1,4 @@
-#include "probes/flight/frame.h"
+#include "lib/flight/frame.h"
 
 bool frame_is_library(const char *path, size_t n)
 {

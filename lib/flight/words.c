@@ -1,5 +1,5 @@
 /* What the dumps have in common, kept once: texts, and groups. */
-#include "probes/flight/flight.h"
+#include "lib/flight/flight.h"
 
 static uint32_t hash_of(const char *s, size_t n)
 {

@@ -1,7 +1,7 @@
-#ifndef PROBES_FLIGHT_PICKLE_MACHINE_H
-#define PROBES_FLIGHT_PICKLE_MACHINE_H
+#ifndef LIB_FLIGHT_PICKLE_MACHINE_H
+#define LIB_FLIGHT_PICKLE_MACHINE_H
 /* Between pickle.c and pickle_calls.c: the stack machine that a pickle is a program for. */
-#include "probes/flight/pickle.h"
+#include "lib/flight/pickle.h"
 
 struct machine {
 	const unsigned char *at, *end;

@@ -1,10 +1,10 @@
-#ifndef PROBES_FLIGHT_FLIGHT_H
-#define PROBES_FLIGHT_FLIGHT_H
+#ifndef LIB_FLIGHT_FLIGHT_H
+#define LIB_FLIGHT_FLIGHT_H
 /*
  * The dumps of PyTorch's Flight Recorder, one per rank: which collectives each
  * rank entered, in which group, with what, and how far they came. What many
  * entries have in common (names, sizes, frames) is kept once, so that a
- * thousand ranks fit into memory. judge.h says what they mean.
+ * thousand ranks fit into memory. probes/flight/judge.h says what they mean.
  *
  * A dump does not say whose it is; its file's name does, as PyTorch makes it
  * (nccl_trace_rank_3), or else the groups that it is in.
@@ -25,6 +25,7 @@ struct flight_entry {
 	int64_t created_ns; /* since 1970, by its host's clock */
 	float duration_ms;  /* -1: not measured */
 	uint32_t seq;	    /* in its group: of collectives, or of sends and receives */
+	uint32_t written;   /* what its dump has for its number among collectives: see count.c */
 	uint32_t group;
 	uint32_t timeout_s;
 	uint32_t pg_id;	   /* how the watchdog calls its group */
@@ -50,13 +51,21 @@ struct flight_status { /* as the watchdog counted; -1: none */
 	int64_t enqueued, started, completed;
 };
 
+/* A group in which messages were counted among the collectives. */
+struct flight_shift {
+	uint32_t group;
+	bool is_known; /* from the first one on, so that its numbers are as other ranks' are */
+};
+
 struct flight_dump {
 	const char *path, *version;
 	int rank;
 	int64_t written_ns; /* when its file was, since 1970; 0: not known */
+	int64_t last_ns;    /* the last thing that it tells of; 0: nothing */
 	LIST(struct flight_entry) entries;
 	LIST(uint32_t) groups; /* that it is in */
 	LIST(struct flight_status) status;
+	LIST(struct flight_shift) shifts;
 	bool is_cut;	  /* nothing of it could be read but that it is one */
 	bool tells_start; /* it would say of an entry that it began */
 	bool is_left_out; /* of another run, or an older one of the same rank */
@@ -107,5 +116,10 @@ uint32_t flight_group_of(struct flight *f, const char *name, const char *desc, c
 int flight_model(struct flight *f, struct flight_dump *d, const struct value *v, struct err *e);
 /* ... its entries. */
 void flight_entries(struct flight *f, struct flight_dump *d, const struct value *list);
+/* Numbers its collectives alone. @has_p2p: messages have numbers of their own. */
+void flight_count(struct flight *f, struct flight_dump *d, bool has_p2p);
+/* What the collective that was written as @written, or the last one before, is by that; -1: it is
+ * not there any more. */
+int64_t flight_counted(const struct flight_dump *d, uint32_t group, int64_t written);
 
 #endif

@@ -1,8 +1,8 @@
-#include "probes/flight/flight.h"
+#include "lib/flight/flight.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/flight/pickle.h"
 #include "lib/report/json.h"
-#include "probes/flight/pickle.h"
 
 #include <errno.h>
 #include <poll.h>
