@@ -3,6 +3,7 @@
 #include "bench/comm/backend.h"
 #include "bench/dev/gpus.h"
 #include "bench/inspector/analyze.h"
+#include "bench/replay/ask.h"
 #include "bench/sweep/asked.h"
 #include "cmd/app.h"
 #include "lib/core/units.h"
@@ -36,6 +37,7 @@ static const char examples[] =
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
 	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"
 	"  ncclbench --analyze nccl-inspector/  # and what NCCL recorded of a training?\n"
+	"  ncclbench --replay nccl_trace_rank_* # its collectives: is it the network?\n"
 	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n";
 
 static void note(struct app *app, struct config *c, const char *text)
@@ -52,7 +54,7 @@ static int count_gpus(struct app *app, struct config *c, struct err *e)
 	bool may = streq(backend, "auto") || streq(backend, "nccl");
 	struct gpus gpus;
 
-	if (!may || !where_is_bare(&c->where) || c->role.is_rank)
+	if (!may || c->asked.replay.n || !where_is_bare(&c->where) || c->role.is_rank)
 		return 0;
 	if (gpus_look_aside(app->common.deadline_ns, &app->arena, &gpus, e))
 		return -1;
@@ -82,13 +84,19 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 	c->where.each = q->threads * q->gpus;
 	if (q->timeout_s)
 		c->where.deadline_ns = q->timeout_s * NS_PER_S;
-	if (where_role(&c->where, &app->arena, &c->role, e) || check_each(c, e))
+	if (where_role(&c->where, &app->arena, &c->role, e) || check_each(c, e) ||
+	    ask_replay_read(q, &c->where, &c->role, &app->arena, e))
 		return -1;
+	if (q->replay_env && where_is_bare(&c->where))
+		c->where.bare = c->role.size;
 	crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
 	q->job.rank.deadline_ns = app->common.deadline_ns;
 	if (crowded && !c->role.is_rank)
 		note(app, c, crowded);
-	return count_gpus(app, c, e) || ask_where(&in, &app->arena, &q->job, e) ? -1 : 0;
+	if (count_gpus(app, c, e) || ask_where(&in, &app->arena, &q->job, e))
+		return -1;
+	q->job.launch.env = q->replay_env;
+	return 0;
 }
 
 /* --- what is said, and by whom ------------------------------------------------------------- */
@@ -124,7 +132,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 
 	app->report_opts.page = q->page;
 	app->report_opts.draw = html_page;
-	if (q->analyze.n)
+	if (q->analyze.n && !q->replay.n)
 		return 0;
 	q->budget_ns = app->common.budget_ns;
 	if (asked_check(q, e) || find_ranks(app, c, e))

@@ -10,7 +10,7 @@
 
 /* In the environment of ranks that are heard; what they prove to each other that they are ours. */
 static const char relay[] = "WINDSOCK_RELAY", token[] = "WINDSOCK_TOKEN";
-static const char libraries[] = "LD_LIBRARY_PATH";
+static const char libraries[] = "LD_LIBRARY_PATH", replay[] = "WINDSOCK_REPLAY";
 
 static const struct {
 	const char *plugin, *name, *package;
@@ -65,7 +65,7 @@ static int none(const char *wanted, struct err *e)
 		if (streq(wanted, flavours[f].plugin)) {
 			err_set(e, ERR_ABSENT, "there is no mpirun of %s's in PATH",
 				flavours[f].name);
-			return err_hint(e, "apt-get install %s", flavours[f].package);
+			return err_command(e, "apt-get install %s", flavours[f].package);
 		}
 	err_set(e, ERR_ABSENT, "there is no mpirun of Open MPI or MPICH in PATH");
 	return err_hint(e, "apt-get install openmpi-bin; WINDSOCK_MPIRUN names one elsewhere");
@@ -184,6 +184,10 @@ static void add_hosts(const struct mpirun *m, const char *const *hosts, const un
 		add(a, w, relay);
 		add(a, w, "-x");
 		add(a, w, token);
+		if (getenv(replay)) {
+			add(a, w, "-x");
+			add(a, w, replay);
+		}
 	}
 	if (rsh && *rsh)
 		add_rsh(m, rsh, a, w);

@@ -1,5 +1,6 @@
 #include "bench/sweep/asked.h"
 
+#include "bench/replay/ask.h"
 #include "lib/core/units.h"
 #include "lib/net/addr.h"
 
@@ -10,7 +11,7 @@ int asked_check(struct asked *q, struct err *e)
 	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
-	return ask_for(q, e) || ask_flags(f, e) ? -1 : 0;
+	return ask_for(q, e) || ask_flags(f, e) || ask_replay(q, e) ? -1 : 0;
 }
 
 /* A rank of ours says what is wrong with the command line where its launcher hears it. */
@@ -73,7 +74,7 @@ static void fill_rank(struct asked *q)
 	const struct ask_flags *f = &q->flags;
 	struct rank_opts *r = &q->job.rank;
 
-	r->mode = f->pairs ? RANK_PAIRS : RANK_SWEEP;
+	r->mode = f->pairs ? RANK_PAIRS : q->replay.n ? RANK_REPLAY : RANK_SWEEP;
 	r->backend = f->backend;
 	r->bind = f->bind;
 	r->library = f->library;

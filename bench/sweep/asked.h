@@ -32,10 +32,13 @@ struct asked {
 	str_list analyze;
 	const char *instance;
 	double nic_gbps;
+	/* --replay: a recording, and the environment that tells its ranks of it (NULL-ended) */
+	str_list replay;
+	const char *const *replay_env;
 	struct job_opts job; /* without where, and without the lines for its head */
 };
 
-enum { ASKED_NROWS = 60 };
+enum { ASKED_NROWS = 62 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
 

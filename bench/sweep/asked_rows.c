@@ -53,7 +53,7 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "within", "TIME",
 	 "fit into so much: fewer iterations of what takes long, and no sizes that take longer",
 	 OPT_DURATION, AT(job.rank.sweep.within_ns), .min = NS_PER_S, .max = 366 * 86400 * NS_PER_S,
-	 .def = "20s, if no size is given"},
+	 .def = "20s, if no size is given; --replay: 1m"},
 	{0, "for", "TIME",
 	 "burn-in: go through all sizes again and again for so long (30m, 8h), one row of each at "
 	 "the end; has bandwidth sunk meanwhile?",
@@ -103,7 +103,8 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	 AT(job.verdict.warn), .def = "55, on one host 70, of a baseline 90"},
 	{0, "fail-below", "PERCENT", "likewise; to be given with a lower --warn-below", OPT_DOUBLE,
 	 AT(job.verdict.fail), .def = "38, on one host 50, of a baseline 80"},
-	{0, "save-baseline", "FILE", "keep the results to compare with", OPT_STR,
+	{0, "save-baseline", "FILE",
+	 "keep the results to compare with (sizes from 1 MiB on are compared)", OPT_STR,
 	 AT(job.verdict.save_baseline), .complete = OPT_C_FILE},
 	{0, "baseline", "FILE", "compare with those", OPT_STR, AT(baseline),
 	 .complete = OPT_C_FILE},
@@ -114,6 +115,12 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	 AT(nic_gbps)},
 	{0, "instance", "TYPE", "--analyze: of which cloud instance it is (p5.48xlarge)", OPT_STR,
 	 AT(instance)},
+
+	{.help = "What a training did"},
+	{0, "replay", "FILE",
+	 "measure the collectives that a training did, out of its Flight Recorder dumps "
+	 "(nccl_trace_rank_*) or its Inspector folder, with as many ranks",
+	 OPT_LIST, AT(replay), .complete = OPT_C_FILE, .many = true},
 
 	{.help = "Of nccl-tests, for a GPU (said so where they do nothing)"},
 	{'p', "parallel_init", "0|1", "initialize in parallel", OPT_UINT, AT(flags.parallel_init),

@@ -118,6 +118,19 @@ static int run_sweep(struct rank *r, struct err *e)
 	return result;
 }
 
+static int do_work(struct rank *r, struct err *e)
+{
+	switch (r->o->mode) {
+	case RANK_PAIRS:
+		return rank_pairs(r, tell_begin, e);
+	case RANK_REPLAY:
+		return rank_replay(r, tell_begin, e);
+	case RANK_SWEEP:
+		break;
+	}
+	return run_sweep(r, e);
+}
+
 /* --- the end ------------------------------------------------------------------------- */
 
 int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay, struct arena *a,
@@ -135,7 +148,7 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 		counters_read(a, &before);
 	result = meet(&r, &culprit, e);
 	if (!result)
-		result = o->mode == RANK_PAIRS ? rank_pairs(&r, tell_begin, e) : run_sweep(&r, e);
+		result = do_work(&r, e);
 	if (result && r.comm)
 		culprit = r.culprit >= 0 ? r.culprit : comm_culprit(r.comm, NULL);
 	if (result)

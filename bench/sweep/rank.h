@@ -10,7 +10,7 @@
 #include "bench/sweep/sweep.h"
 #include "lib/cluster/launch.h"
 
-enum rank_mode { RANK_SWEEP, RANK_PAIRS };
+enum rank_mode { RANK_SWEEP, RANK_PAIRS, RANK_REPLAY };
 
 struct rank_opts {
 	struct sweep_opts sweep; /* max may be lowered to what memory allows */
@@ -22,6 +22,7 @@ struct rank_opts {
 	unsigned sockets;
 	uint64_t deadline_ns; /* of this rank: see alike_check() */
 	bool with_times;      /* of single iterations, in the events */
+	const char *replay;   /* what is done again, as traffic_pack() has it: rank 0's */
 };
 
 struct rank {
@@ -73,5 +74,9 @@ int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *
 /* --- pairs.c --- */
 /* @ready, on every rank: what was asked for can be done, and nothing was told yet. */
 int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e) MUST_CHECK;
+
+/* --- bench/replay/rank.c --- */
+/* Likewise. Does what rank 0's @r->o->replay says. */
+int rank_replay(struct rank *r, void (*ready)(struct rank *r), struct err *e) MUST_CHECK;
 
 #endif

@@ -262,17 +262,19 @@ static void on_fitted(struct story *s, const cJSON *event)
 	s->fewer_from = (uint64_t)json_get_num(event, "fewer_from", 0);
 }
 
+static void on_replayed(struct story *s, const cJSON *event) { replay_event(event, s); }
+
 void story_event(const cJSON *event, void *story)
 {
 	static const struct {
 		const char *name;
 		void (*take)(struct story *s, const cJSON *event);
 	} known[] = {
-		{"world", on_world},	   {"next", on_next},	{"row", on_row},
-		{"units", on_units},	   {"rail", on_rail},	{"pair", on_pair},
-		{"lost", on_lost},	   {"died", on_died},	{"finding", on_finding},
-		{"counters", on_counters}, {"broke", on_broke}, {"crew", on_crew},
-		{"fitted", on_fitted},
+		{"world", on_world},	   {"next", on_next},	      {"row", on_row},
+		{"units", on_units},	   {"rail", on_rail},	      {"pair", on_pair},
+		{"lost", on_lost},	   {"died", on_died},	      {"finding", on_finding},
+		{"counters", on_counters}, {"broke", on_broke},	      {"crew", on_crew},
+		{"fitted", on_fitted},	   {"replayed", on_replayed},
 	};
 	const char *name = json_get_str(event, "ev");
 

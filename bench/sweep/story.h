@@ -6,6 +6,7 @@
  * finished is told whatever became of them.
  */
 #include "bench/plugin/counters.h"
+#include "bench/replay/replay.h"
 #include "bench/sweep/blame.h"
 #include "bench/sweep/burnin.h"
 #include "bench/sweep/pace.h"
@@ -44,7 +45,8 @@ struct story_rail { /* cards of one name, on each host */
 struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate, memory;
-	const char *const *notes; /* NULL-terminated lines for the head of the table */
+	const char *const *notes;     /* NULL-terminated lines for the head of the table */
+	const struct traffic *replay; /* what is done again; NULL: --replay was not asked for */
 };
 
 struct story {
@@ -62,7 +64,8 @@ struct story {
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
 	struct pace pace;
-	struct burnin burnin; /* of --for; else it stays empty */
+	struct burnin burnin;	    /* of --for; else it stays empty */
+	struct replay_story replay; /* likewise, of --replay */
 	LIST(struct story_row) rows;
 	struct sweep_totals totals;
 	bool timed_out;	     /* what takes longer was left out, */

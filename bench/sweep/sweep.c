@@ -44,7 +44,7 @@ uint64_t sweep_count(const struct sweep_opts *o, int ranks)
 	       (o->coll->rooted && o->root < 0 ? (uint64_t)ranks : 1);
 }
 
-static void free_buffers(struct sweep *s)
+void sweep_give_room(struct sweep *s)
 {
 	for (size_t i = 0; i < 2; i++) {
 		comm_unregister(s->comm, s->allocated[i]);
@@ -78,7 +78,7 @@ static int take_memory(struct sweep *s, size_t bytes, struct err *e)
 }
 
 /* Of one that went without a word the others would say that nothing passes. */
-static int make_buffers(struct sweep *s, struct err *e)
+int sweep_take_room(struct sweep *s, struct err *e)
 {
 	size_t bytes = (size_t)sweep_memory(s->o->max) / 2;
 	struct err own = {0};
@@ -95,8 +95,8 @@ static int make_buffers(struct sweep *s, struct err *e)
 		s->all_know = true;
 		host = comm_peer(s->comm, (int)who)->host;
 		err_set(e, ERR_SYS, "rank %d (%s) has no memory for its buffers", (int)who, host);
-		return err_hint(e, "%s   # on %s",
-				s->dev->available ? "nvidia-smi" : "ulimit -v; free -m", host);
+		return err_command(e, "%s   # on %s",
+				   s->dev->available ? "nvidia-smi" : "ulimit -v; free -m", host);
 	}
 	for (size_t i = 0; i < 2; i++)
 		if (comm_register(s->comm, s->allocated[i], bytes, e))
@@ -312,10 +312,10 @@ int sweep_run(struct sweep *s, struct err *e)
 	int result;
 
 	s->started_ns = now_ns();
-	result = make_buffers(s, e);
+	result = sweep_take_room(s, e);
 	do
 		result = result || run_all(s, &over, e) ? -1 : 0;
 	while (!result && s->o->for_ns && s->rows && !over);
-	free_buffers(s);
+	sweep_give_room(s);
 	return result;
 }

@@ -57,6 +57,7 @@ struct opt {
 				       without a metavar a switch that stands for this value:
 				       --json for --format json */
 	enum opt_complete complete;
+	bool many;   /* of a list: words behind the value are more values (FILE...) */
 	bool hidden; /* works, but is in no help (test hooks) */
 };
 

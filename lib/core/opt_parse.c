@@ -13,6 +13,8 @@ struct parser {
 	const str_list *operands;
 	const struct opt_row *alone;  /* the option just before, which took no value: --suggest */
 	const char *hosts, *hosts_as; /* the value that was hosts, just before, and its option */
+	const struct opt_row *many;   /* the latest option, where words behind it are its own */
+	const char *many_as;
 };
 
 /* An option as it was written: what to call it in a message, and its row. */
@@ -109,6 +111,8 @@ static int take(struct parser *p, const struct seen *s, const char *value, const
 	const struct opt *o = s->row->o;
 	const char *metavar = opt_metavar(o);
 
+	p->many = o->many ? s->row : NULL;
+	p->many_as = s->as;
 	if (!metavar)
 		return value ? err_set(p->e, ERR_USAGE, "%s takes no value, but got '%s'", s->as,
 				       value)
@@ -178,6 +182,10 @@ static int suggest_for_word(struct parser *p, const char *arg)
 
 static int take_operand(struct parser *p, const char *arg, str_list *operands)
 {
+	const struct seen more = {.row = p->many, .as = p->many_as};
+
+	if (p->many)
+		return set_value(p, &more, arg);
 	if (p->cmd->operand) {
 		*LIST_ADD(p->a, operands) = arg;
 		return 0;

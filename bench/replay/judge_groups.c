@@ -1,0 +1,115 @@
+/* Do groups lie where they should, and is one of several slower than the others? */
+#include "bench/sweep/story.h"
+#include "bench/sweep/verdict.h"
+
+#include <math.h>
+
+/* Of the time: what is worth a word. */
+static const double MUCH = 0.2;
+
+static uint32_t hosts_of(const struct story *s, const struct traffic_group *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint32_t k = 0;
+
+		while (k < i && !streq(s->ranks.v[g->ranks[k]].host, s->ranks.v[g->ranks[i]].host))
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+/* Groups that talk all the time, and belong within a host. Megatron's TENSOR_AND_DATA_... are of
+ * more than that. */
+static bool is_tensor(const char *name)
+{
+	static const char *const more[] = {"data", "pipe", "context", "_and_", "dp", "cp", "pp"};
+
+	if (!strcasecmp(name, "tp") || !strcasecmp(name, "mesh_tp"))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		if (strcasestr(name, more[i]))
+			return false;
+	return strcasestr(name, "tensor");
+}
+
+/* Is there a host that has as many ranks? */
+static bool fits_host(const struct story *s, const struct traffic_group *g)
+{
+	for (size_t i = 0; i < s->ranks.n; i++) {
+		uint32_t n = 0;
+
+		for (size_t k = i; k < s->ranks.n && n < g->n; k++)
+			n += streq(s->ranks.v[k].host, s->ranks.v[i].host);
+		if (n >= g->n)
+			return true;
+	}
+	return false;
+}
+
+/* A tensor group on several hosts. */
+static void judge_tensor(const struct story *s, double part, const struct traffic_kind *k)
+{
+	const struct traffic *t = s->o->replay;
+	const struct traffic_group *g = &t->groups.v[k->groups.v[0]];
+	const char *name = t->families.v[k->family].name;
+	uint32_t hosts = hosts_of(s, g);
+	bool fits = fits_host(s, g);
+	struct finding *f;
+
+	if (!is_tensor(name) || hosts < 2)
+		return;
+	f = report_find(s->r, "replay.group", name);
+	finding_set(f, fits ? ST_WARN : ST_INFO,
+		    "the ranks of each tensor group lie on %u hosts (%s), and %s of it is %.0f %% "
+		    "of the time: %s",
+		    hosts, traffic_where(t, k, s->a), k->as, fmin(1, part) * 100,
+		    fits ? "within a host it would not go over the network"
+			 : "no host has room for so many ranks");
+	if (fits)
+		finding_fix(f,
+			    "- number the ranks so that each tensor group is on one host: its size "
+			    "divides the GPUs of a host, and is the fastest dimension of the mesh");
+	verdict_add(s->r, f);
+}
+
+/* One of several groups that is slower, and lies on as many hosts as the fastest: neighbours in a
+ * pipeline are on one, or on two. */
+static void judge_slow(const struct story *s, const struct traffic_kind *k,
+		       const struct replay_kind *now)
+{
+	const struct traffic_group *all = s->o->replay->groups.v, *slow = &all[now->slowest];
+	struct finding *f;
+
+	if (story_hosts(s) < 2 || k->groups.n < 2 || now->us < 2 * now->least_us ||
+	    now->us < 1000 || hosts_of(s, slow) != hosts_of(s, &all[now->fastest]))
+		return;
+	f = report_find(s->r, "replay.slow_group", k->as);
+	finding_set(
+		f, ST_WARN,
+		"the group of ranks %d to %d (%s) takes %.1f times as long for %s as the fastest "
+		"of the %zu like it",
+		slow->ranks[0], slow->ranks[slow->n - 1], s->ranks.v[slow->ranks[0]].host,
+		now->us / now->least_us, k->as, k->groups.n);
+	finding_fix(f, "ncclbench --hosts ... --find-slow");
+	verdict_add(s->r, f);
+}
+
+static void judge_group(const struct story *s, const struct replay_sum *sum, size_t i)
+{
+	const struct traffic_kind *k = &s->o->replay->kinds.v[i];
+	double part = replay_kind_s(s->o->replay, s->replay.kinds, i) / sum->now_s;
+
+	if (!(part > MUCH))
+		return;
+	judge_tensor(s, part, k);
+	judge_slow(s, k, &s->replay.kinds[i]);
+}
+
+void replay_judge_groups(const struct story *s, const struct replay_sum *sum)
+{
+	for (size_t i = 0; i < s->o->replay->kinds.n; i++)
+		judge_group(s, sum, i);
+}
