@@ -48,7 +48,7 @@ static int fail(const struct err *e)
 	} else {
 		log_error("%s", e->msg);
 		if (*e->hint)
-			log_hint("%s", here_line(&a, e->hint));
+			log_hint("%s", here_line(&a, err_fix(e, &a)));
 	}
 	return err_exit_code(e);
 }

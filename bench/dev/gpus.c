@@ -56,7 +56,7 @@ static void note_nvidia(bool has_driver, const char *pci, const char *visible, s
 
 	ret->is_wrong = has_driver;
 	ret->fix = has_driver ? "nvidia-smi; dmesg -T | grep -i nvrm | tail"
-			      : "install NVIDIA's driver; in a container: docker run "
+			      : "- install NVIDIA's driver; in a container: docker run "
 				"--gpus all ...";
 	/* nvidia-smi does not look at it; 0 is there wherever one works */
 	if (has_driver && visible && *visible != '0') {

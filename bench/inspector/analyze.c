@@ -59,9 +59,13 @@ static void judge(const struct asked *q, const struct verdict_opts *limits, stru
 				    .instance = q->instance,
 				    .expect_gbps = limits->expect_gbps,
 				    .expect_share = limits->expect_share};
+	const struct saved_opts saved = {.nic_gbps = o.nic_gbps,
+					 .instance = o.instance,
+					 .expect_gbps = o.expect_gbps,
+					 .expect_share = o.expect_share};
 
 	if (f->saved.n)
-		saved_judge(&f->saved, o.nic_gbps, q->instance, r);
+		saved_judge(&f->saved, &saved, r);
 	if (f->book.lines)
 		insp_judge(&f->book, &o, r);
 }

@@ -173,6 +173,7 @@ static void derive(const struct insp_say *s, const struct insp_comm *c, struct e
 	if (c->hosts > 1 && isfinite(ret->busbw) && each < s->per_host) {
 		ret->busbw *= (double)each / s->per_host;
 		ret->capped = false;
+		ret->is_share = true;
 		ret->why = arena_printf(s->a, "%s; %u of a host's %u GPUs: %.3g GB/s", ret->why,
 					each, s->per_host, ret->busbw);
 	}

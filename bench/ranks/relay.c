@@ -17,11 +17,12 @@ cJSON *relay_event(const char *name)
 
 cJSON *relay_error(const char *name, const struct err *e)
 {
+	AUTO(arena_done) struct arena a = {0};
 	cJSON *event = relay_event(name);
 
 	json_num(event, "kind", e->kind);
 	json_str(event, "message", e->msg);
-	json_str(event, "hint", e->hint);
+	json_str(event, "hint", err_fix(e, &a));
 	return event;
 }
 
@@ -35,7 +36,7 @@ void relay_error_take(const cJSON *event, struct err *e)
 		return;
 	(void)err_set(e, known ? (enum err_kind)kind : ERR_SYS, "%s", message ?: "");
 	if (hint && *hint)
-		(void)err_hint(e, "%s", hint);
+		(void)err_take_fix(e, hint);
 }
 
 static void write_all(int fd, const char *p, size_t n)

@@ -79,9 +79,12 @@ static int of_baselines(const struct job_opts *o, struct err *e)
 {
 	const struct sweep_opts *s = &o->rank.sweep;
 
-	if (!o->verdict.save_baseline || s->adaptive || s->max)
+	if (!o->verdict.save_baseline || !*o->verdict.save_baseline || s->adaptive ||
+	    s->max >= BASELINE_LARGE)
 		return 0;
-	err_set(e, ERR_USAGE, "--save-baseline: empty messages leave nothing to compare with");
+	err_set(e, ERR_USAGE, "--save-baseline: %s",
+		s->max ? "baselines are compared by sizes from 1 MiB on, and none is so large"
+		       : "empty messages leave nothing to compare with");
 	return err_hint(e, "-b 1M -e 64M");
 }
 

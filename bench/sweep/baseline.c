@@ -9,7 +9,6 @@
 
 enum { SCHEMA = 1, FILE_MAX = 16 << 20, DEPTH = 8 };
 const double BASELINE_WARN = 0.9, BASELINE_FAIL = 0.8;
-static const double LARGE = 1 << 20; /* bytes: below, times are mostly luck */
 
 struct point {
 	double size, busbw;
@@ -23,9 +22,11 @@ struct baseline {
 
 static double busbw_of(const struct sweep_row *r) { return fmax(r->out.busbw, r->in.busbw); }
 
-/* Of rows that carried something; false: there is none. */
+/* Of rows that carried something; false: there is none that is compared. */
 static bool add_rows(cJSON *rows, const struct story *s)
 {
+	bool large = false;
+
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct story_row *r = &s->rows.v[i];
 		cJSON *o = busbw_of(&r->row) > 0 ? json_push_object(rows) : NULL;
@@ -36,14 +37,16 @@ static bool add_rows(cJSON *rows, const struct story *s)
 		json_str(o, "dtype", dtype_name(r->c.type));
 		json_str(o, "redop", redop_name(r->c.op));
 		json_num(o, "busbw", busbw_of(&r->row));
+		large |= coll_bytes(&r->c) >= BASELINE_LARGE;
 	}
-	return cJSON_GetArraySize(rows);
+	return large;
 }
 
 static int nothing_to_save(const char *path, struct err *e)
 {
 	err_set(e, ERR_SYS,
-		"nothing was written to %.300s: no message carried anything that could be compared",
+		"nothing was written to %.300s: no message of 1 MiB or more carried anything, and "
+		"baselines are compared by those",
 		path);
 	return err_hint(e, "-b 1M -e 64M");
 }
@@ -155,7 +158,7 @@ static struct comparison compare(const struct story *s, const struct baseline *b
 		const struct point *p = find_point(b, &s->rows.v[i]);
 		double ratio;
 
-		if (!p || p->size < LARGE || p->busbw <= 0)
+		if (!p || p->size < BASELINE_LARGE || p->busbw <= 0)
 			continue;
 		ratio = busbw_of(&s->rows.v[i].row) / p->busbw;
 		c.logs += log(fmax(ratio, 1e-9));
@@ -189,9 +192,10 @@ void baseline_judge(const struct story *s, const struct baseline *b, double warn
 			    mean < fail	  ? ST_FAIL
 			    : mean < warn ? ST_WARN
 					  : ST_PASS,
-			    "%.0f %% of the baseline's bus bandwidth over %zu sizes, %.0f %% at "
+			    "%.0f %% of the baseline's bus bandwidth over %zu size%s, %.0f %% at "
 			    "worst (%s)",
-			    mean * 100, c.n, c.worst * 100, format_size(&size, c.worst_bytes));
+			    mean * 100, c.n, c.n == 1 ? "" : "s", c.worst * 100,
+			    format_size(&size, c.worst_bytes));
 		finding_value(f, mean * 100, "%");
 	}
 	if (f->status == ST_FAIL || f->status == ST_WARN)

@@ -3,6 +3,9 @@
 /* What a cluster did when it was healthy, in a file, and whether it still does. */
 #include "bench/sweep/story.h"
 
+/* Bytes: of smaller sizes, times are mostly luck, and they are not compared. What is called 1 MiB
+ * may have less, in whole elements for each rank. */
+enum { BASELINE_LARGE = 1000 * 1000 };
 extern const double BASELINE_WARN, BASELINE_FAIL; /* shares of it, unless told */
 
 struct baseline; /* in an arena */

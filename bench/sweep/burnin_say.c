@@ -251,10 +251,12 @@ static void say_else(struct finding *f, const struct drifts *d, double limit)
 	else if (!(d->of->most > 0))
 		finding_set(f, ST_INFO, "one rank alone has no bandwidth that could sink");
 	else if (w->kind == DRIFT_UNKNOWN)
-		finding_set(f, ST_INFO,
-			    "too few rows to know whether bandwidth sank, %zu of %s: give it "
-			    "longer, or fewer or smaller sizes (-e), or fewer iterations (-n)",
-			    (size_t)d->of->rows, size);
+		finding_set(
+			f, ST_INFO,
+			"too few rows to know whether bandwidth sank, %zu of %s in all: it takes "
+			"%d in the last fifth of the time, and in another: give it longer, or "
+			"fewer or smaller sizes (-e), or fewer iterations (-n)",
+			(size_t)d->of->rows, size, DRIFT_LEAST_ROWS);
 	else if (w->kind == DRIFT_BUSY)
 		finding_set(f, ST_INFO,
 			    "bus bandwidth at %s sank by %.0f %% (%.3g GB/s in the last fifth of "

@@ -27,7 +27,7 @@ static int look(struct rank *r, const struct comm_world *w, struct gpus *ret,
 	*ret = (struct gpus){.note = arena_printf(r->a, "%s here and NCCL cannot use %s: %s",
 						  ret->n == 1 ? "a GPU is" : "GPUs are",
 						  ret->n == 1 ? "it" : "them", lacks.msg),
-			     .fix = *lacks.hint ? arena_strdup(r->a, lacks.hint) : NULL,
+			     .fix = err_fix(&lacks, r->a),
 			     .is_wrong = true};
 	return 0;
 }

@@ -41,7 +41,6 @@ void course_init(struct course *c, const struct coll_case *of)
 {
 	memset(c, 0, sizeof(*c));
 	c->c = *of;
-	c->every = 1;
 	c->way[0].wrong = c->way[1].wrong = -1;
 }
 
@@ -83,19 +82,34 @@ static void add_way(struct course_way *w, struct arena *a, const struct measurem
 	add_ranks(&w->waited, a, m->waited, ranks);
 }
 
-/* Full: every other one goes, and from now on only every other one comes. */
+enum { BINS = 16, FEW = COURSE_POINTS / BINS / 2 };
+
+static size_t bin_of(const struct course *c, const struct course_point *p)
+{
+	double from = c->points[0].at_s, took = c->points[c->npoints - 1].at_s - from;
+	double at = took > 0 ? (p->at_s - from) / took * BINS : 0;
+
+	return at < BINS ? (size_t)at : BINS - 1;
+}
+
+/* Where there are many of a time, every other one goes; of a time that had few rows none. */
+static void thin(struct course *c)
+{
+	size_t in[BINS] = {0}, met[BINS] = {0}, kept = 0;
+	uint8_t bins[COURSE_POINTS];
+
+	for (size_t i = 0; i < c->npoints; i++)
+		in[bins[i] = (uint8_t)bin_of(c, &c->points[i])]++;
+	for (size_t i = 0; i < c->npoints; i++)
+		if (in[bins[i]] <= FEW || met[bins[i]]++ % 2 == 0)
+			c->points[kept++] = c->points[i];
+	c->npoints = kept;
+}
+
 static void keep(struct course *c)
 {
-	if (c->rows % c->every)
-		return;
-	if (c->npoints == COURSE_POINTS) {
-		c->npoints /= 2;
-		for (size_t i = 0; i < c->npoints; i++)
-			c->points[i] = c->points[2 * i];
-		c->every *= 2;
-		if (c->rows % c->every)
-			return;
-	}
+	if (c->npoints == COURSE_POINTS)
+		thin(c);
 	c->points[c->npoints++] = c->latest;
 }
 

@@ -2,8 +2,9 @@
 #define BENCH_SWEEP_COURSE_H
 /*
  * How one case (a size, a type ...) went over hours, in memory that does not grow: sums of all its
- * rows, all their iterations' times in classes of 2 %, and of the rows themselves an even choice,
- * every second, fourth ... of them as they become more. Pure: the caller says when a row was.
+ * rows, all their iterations' times in classes of 2 %, and of the rows themselves a choice: of a
+ * time that had many every second, fourth ... of them, of one that had few all. Pure: the caller
+ * says when a row was.
  *
  *	course_init(&c, row->c);
  *	course_add(&c, row, seconds);		each row of that case; only c.c is kept of it
@@ -33,7 +34,7 @@ struct course_way {			 /* out of place, or in place */
 
 struct course {
 	struct coll_case c;
-	uint64_t rows, every; /* one of so many rows is a point */
+	uint64_t rows;
 	struct course_way way[2];
 	struct course_point points[COURSE_POINTS], latest;
 	size_t npoints;

@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-/* Where eight and eight rows differ by chance alone, once in 10,000 times all of one are below. */
-enum { PARTS = 5, LEAST_ROWS = 8 };
+enum { PARTS = 5 };
 static const double SETTLE_S = 3; /* what has rested is faster in its first seconds */
 /* Of the time that ranks wanted processors and others had them: so much more of it than in the best
  * part, or so much altogether, and nobody can tell what else was slow. */
@@ -51,7 +50,7 @@ static const struct part *find_best(const struct part *parts, double limit, bool
 
 	*ret_sunk = false;
 	for (const struct part *p = parts; p < last; p++) {
-		bool enough = p->n >= LEAST_ROWS && last->n >= LEAST_ROWS;
+		bool enough = p->n >= DRIFT_LEAST_ROWS && last->n >= DRIFT_LEAST_ROWS;
 		bool below = enough && last->median < p->median * (1 - limit) && is_apart(last, p);
 
 		if (!enough || below < *ret_sunk)

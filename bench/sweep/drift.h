@@ -8,6 +8,9 @@
  */
 #include "bench/sweep/course.h"
 
+/* Where eight and eight rows differ by chance alone, once in 10,000 times all of one are below. */
+enum { DRIFT_LEAST_ROWS = 8 };
+
 enum drift_kind {
 	DRIFT_UNKNOWN, /* too few rows */
 	DRIFT_NONE,

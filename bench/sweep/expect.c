@@ -164,10 +164,17 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 }
 
 /* Rounding, and clocks of cards, are worth a little. */
-static const double TOO_MUCH = 1.05;
+static const double TOO_MUCH = 1.05, MORE = 1.1; /* the latter where nothing caps it */
 
 const char *expect_doubt(const struct expect *x, double busbw, struct arena *a)
 {
+	if (x->is_share)
+		return NULL;
+	if (!x->always && !x->capped && busbw > MORE * x->busbw)
+		return arena_printf(a,
+				    "%.1f times what was thought possible, so that this was wrong: "
+				    "--expect GB/s says what it should be",
+				    busbw / x->busbw);
 	if (!x->capped || !(busbw > TOO_MUCH * x->busbw))
 		return NULL;
 	return arena_printf(a,

@@ -22,6 +22,7 @@ struct expect {
 	double busbw;	      /* GB/s that the hardware could do; NAN: nothing can be said */
 	bool always;	      /* at all times; now and then it may do more */
 	bool capped;	      /* by the cards: more than that cannot have been */
+	bool is_share;	      /* others use the rest meanwhile: more is no wonder */
 	double warn, fail;    /* shares of it, below which it is one */
 	uint64_t judged_from; /* bytes: smaller sizes do not reach it ... */
 	bool grows;	      /* ... but, from a 16th of them on, a share: expect_reached() */

@@ -120,7 +120,7 @@ static int check_asked(const struct pairs *p, const rail_list *all, struct err *
 				"--rails: rank %d (%s) cannot use '%s': there is no such card, it "
 				"has no address, or choosing one needs root before Linux 5.7",
 				r, comm_peer(p->c, r)->host, name);
-			return err_hint(e, "ip -br addr  # there");
+			return err_command(e, "ip -br addr  # there");
 		}
 	}
 	return 0;
@@ -165,7 +165,7 @@ int rails_find(const struct pairs *p, rail_list *ret, struct err *e)
 		if (!asked_for(p) || streq(asked_for(p), "none"))
 			return 0;
 		err_set(e, ERR_USAGE, "--rails is for several hosts");
-		return err_hint(e, "ncclbench --hosts a,b --pairs --rails %s", asked_for(p));
+		return err_command(e, "ncclbench --hosts a,b --pairs --rails %s", asked_for(p));
 	}
 	own.is_bound = p->r->o->bind != NULL;
 	if (!own.is_bound)

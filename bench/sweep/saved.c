@@ -198,7 +198,7 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 		return 0;
 	err_set(e, ERR_USAGE, "%s has no row of a table of nccl-tests or ncclbench", path);
 	if (failure)
-		return err_hint(e, "ncclwhy %s  # it ended with: %s", path, failure);
+		return err_command(e, "ncclwhy %s  # it ended with: %s", path, failure);
 	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");
 }
 

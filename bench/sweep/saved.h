@@ -29,8 +29,14 @@ int saved_read_on(const char *head, size_t head_n, struct arena *a, saved_list *
 		  struct err *e) MUST_CHECK;
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e) MUST_CHECK;
-/* Are they normal, and why: findings. @nic_gbps, @instance: what the file cannot know. */
-void saved_judge(const saved_list *l, double nic_gbps, const char *instance, struct report *r);
+/* What the file cannot know, and what is asked for. */
+struct saved_opts {
+	double nic_gbps; /* of one host's cards together; NAN: not known */
+	const char *instance;
+	double expect_gbps, expect_share; /* 0: what the hardware should do */
+};
+/* Are they normal, and why: findings. */
+void saved_judge(const saved_list *l, const struct saved_opts *o, struct report *r);
 
 /* --- for bench/sweep/saved*.c --- */
 struct saved *saved_begin(saved_list *l, struct arena *a);

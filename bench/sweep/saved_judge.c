@@ -105,19 +105,50 @@ static struct plot_point best_of(const struct saved *s, const struct expect *x)
 	return best;
 }
 
-static void judge_speed(const struct saved *s, const char *subject, const struct expect *x,
-			struct report *r)
+static void judge_share(struct finding *f, const struct saved_opts *o, const struct expect *x,
+			const struct plot_point *best, double reached)
+{
+	double share = best->busbw / (x->busbw * reached);
+	double warn = o->expect_share > 0 ? o->expect_share : x->warn;
+	double fail = o->expect_share > 0 ? o->expect_share : x->fail;
+	struct unit_buf size;
+
+	finding_set(f,
+		    share < fail   ? ST_FAIL
+		    : share < warn ? ST_WARN
+				   : ST_PASS,
+		    "up to %.2f GB/s at %s, %.0f %% of what is possible%s (%s)", best->busbw,
+		    format_size(&size, (uint64_t)best->bytes), share * 100,
+		    reached < 1 ? " at that size" : "", x->why);
+	finding_expect(f, ">= %.1f GB/s", x->busbw * reached * warn);
+	if (share < warn)
+		finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, which "
+			       "cards");
+}
+
+static void judge_speed(const struct saved *s, const char *subject, const struct saved_opts *o,
+			const struct expect *x, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
 	struct plot_point best = best_of(s, x);
 	double reached = expect_share(x, (uint64_t)best.bytes);
-	double share = best.busbw / (x->busbw * reached);
 	const char *doubt = expect_doubt(x, best.busbw, report_arena(r));
 	struct unit_buf size;
 	const char *at = format_size(&size, (uint64_t)best.bytes);
 
 	finding_value(f, best.busbw, "GB/s");
-	if (isnan(x->busbw)) {
+	if (o->expect_gbps > 0) {
+		finding_set(f, best.busbw < o->expect_gbps ? ST_FAIL : ST_PASS,
+			    "up to %.2f GB/s at %s, expected %.2f", best.busbw, at, o->expect_gbps);
+		finding_expect(f, ">= %g GB/s", o->expect_gbps);
+		if (f->status == ST_FAIL)
+			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "
+				       "which cards");
+	} else if (isnan(x->busbw) && o->expect_share > 0) {
+		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s",
+			    x->why);
+		finding_expect(f, "a bus bandwidth that can be derived");
+	} else if (isnan(x->busbw)) {
 		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s", best.busbw, at,
 			    x->why);
 	} else if (!(reached > 0)) {
@@ -127,37 +158,31 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 			    best.busbw, at, x->why);
 		finding_fix(f, "ncclbench -b 8 -e 8G");
 	} else if (doubt) {
-		finding_set(f, ST_WARN, "up to %.2f GB/s at %s, %s (%s)", best.busbw, at, doubt,
-			    x->why);
+		bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
+
+		finding_set(f, of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
+			    "up to %.2f GB/s at %s, %s (%s)", best.busbw, at, doubt, x->why);
 		finding_expect(f, "<= %.1f GB/s", x->busbw);
-		finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one host's "
-			       "together, in Gb/s");
+		if (of_cards)
+			finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one "
+				       "host's together, in Gb/s");
 	} else {
-		finding_set(f,
-			    share < x->fail   ? ST_FAIL
-			    : share < x->warn ? ST_WARN
-					      : ST_PASS,
-			    "up to %.2f GB/s at %s, %.0f %% of what is possible%s (%s)", best.busbw,
-			    at, share * 100, reached < 1 ? " at that size" : "", x->why);
-		finding_expect(f, ">= %.1f GB/s", x->busbw * reached * x->warn);
-		if (share < x->warn)
-			finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, "
-				       "which cards");
+		judge_share(f, o, x, &best, reached);
 	}
 	report_add(r, f);
 }
 
-static void judge_table(const struct saved *s, const char *subject, double nic_gbps,
-			const char *instance, struct report *r)
+static void judge_table(const struct saved *s, const char *subject, const struct saved_opts *o,
+			struct report *r)
 {
 	const char *coll = coll_of(s);
 	struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
 				 .coll = coll ? coll : "",
 				 .gpu = s->gpu,
-				 .instance = instance,
+				 .instance = o->instance,
 				 .ranks = s->ranks,
 				 .hosts = s->hosts,
-				 .nic_gbps = nic_gbps};
+				 .nic_gbps = o->nic_gbps};
 	struct expect x;
 
 	judge_end(s, subject, r);
@@ -167,7 +192,7 @@ static void judge_table(const struct saved *s, const char *subject, double nic_g
 				    .why = "it does not say of which collective it is"};
 	else if (!s->ranks)
 		x = (struct expect){.busbw = NAN, .why = "the list of devices is not in it"};
-	judge_speed(s, subject, &x, r);
+	judge_speed(s, subject, o, &x, r);
 	if (s->average > 0)
 		report_remark(r,
 			      "The average of %.2f GB/s is over all sizes, small ones included: "
@@ -185,7 +210,7 @@ static const char *subject_of(const saved_list *l, size_t i, struct arena *a)
 	return arena_printf(a, "%zu. %s", i + 1, coll ? coll : "table");
 }
 
-void saved_judge(const saved_list *l, double nic_gbps, const char *instance, struct report *r)
+void saved_judge(const saved_list *l, const struct saved_opts *o, struct report *r)
 {
 	int worlds, ranks;
 	bool alone = are_all_alone(l, &worlds, &ranks);
@@ -198,7 +223,7 @@ void saved_judge(const saved_list *l, double nic_gbps, const char *instance, str
 
 		judge_worlds(s, l->n > 1 ? subject : NULL, s->worlds, s->ranks, r);
 		if (s->worlds < 2)
-			judge_table(s, subject, nic_gbps, instance, r);
+			judge_table(s, subject, o, r);
 	}
 	report_covers(r, "a saved run; nothing was measured here");
 }

@@ -100,7 +100,7 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 	else if (strstr(message, "nothing passes between"))
 		finding_fix(f, "portcheck --hosts ...  # both: what lets nothing through");
 	else if (strstr(message, " missing: "))
-		finding_fix(f, "start it there, with the same --init and --world-size as here");
+		finding_fix(f, "- start it there, with the same --init and --world-size as here");
 	else if (strstr(message, "no rendezvous at "))
 		finding_fix(f,
 			    strstr(message, "Connection refused")
@@ -153,7 +153,7 @@ void verdict_failure(struct report *r, const char *check, const char *subject, c
 	finding_set(f, ST_FAIL, "%s", e->msg);
 	finding_expect(f, "the ranks work together until the end");
 	if (*e->hint)
-		finding_fix(f, "%s", e->hint);
+		finding_fix(f, "%s", err_fix(e, f->a));
 	verdict_add(r, f);
 }
 
@@ -214,6 +214,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 	burnin_verdict(s);
 	verdict_straggler(s);
 	verdict_pairs(s, o);
+	replay_verdict(s);
 	for (size_t i = 0; i < s->findings.n; i++)
 		verdict_add(s->r, s->findings.v[i]);
 	for (size_t i = 0; i < s->counters.n; i++)

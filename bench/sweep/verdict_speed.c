@@ -62,7 +62,7 @@ static struct expect derive(const struct story *s)
 
 static void fix_slow(const struct story *s, struct finding *f)
 {
-	if (f->status != ST_FAIL && f->status != ST_WARN)
+	if ((f->status != ST_FAIL && f->status != ST_WARN) || f->fix.n)
 		return;
 	if (s->ranks.n > 2)
 		finding_fix(f,
@@ -129,9 +129,20 @@ static void judge_against(const struct story *s, struct finding *f, const struct
 	double least =
 		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
 	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
+	const char *doubt = expect_doubt(x, best->busbw, s->a);
 	struct unit_buf size;
 	const char *at = format_size(&size, best->bytes);
 
+	if (doubt) { /* with --expect PERCENT, too: it would be one of the wrong number */
+		finding_set(f, o->expect_share > 0 ? ST_WARN : ST_INFO,
+			    "bus bandwidth %.2f GB/s at %s, %s (%s)", best->busbw, at, doubt,
+			    x->why);
+		finding_expect(f, "<= %.1f GB/s", x->busbw);
+		return finding_fix(f,
+				   "ncclbench --expect %.3g  # with the same options: no less "
+				   "than nearly what this run had",
+				   best->busbw * 0.9);
+	}
 	if (!(best->scale > 0)) {
 		finding_set(f, ST_INFO,
 			    "bus bandwidth %.2f GB/s at %s: too small a size to judge by (%s)",

@@ -107,6 +107,9 @@ int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 	if (batch > TRAIN_BATCH_MAX)
 		return err_set(e, ERR_USAGE, "a rank takes at most %d samples in a step",
 			       TRAIN_BATCH_MAX);
+	if (q->train.fault.kind && (uint64_t)q->train.fault.rank >= ranks)
+		return err_set(e, ERR_USAGE, "--fault: there is no rank %d of %zu, the last is %zu",
+			       q->train.fault.rank, (size_t)ranks, (size_t)ranks - 1);
 	if (q->samples && q->samples < ranks)
 		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
 			       (size_t)ranks);

@@ -83,7 +83,7 @@ static int judge(const struct possession *all, const struct rdzv_member *m, int 
 			said ? m[r].host : "", said ? ")" : "", p->trouble);
 		if (r == own)
 			err_set(e, (enum err_kind)p->kind, "%.320s", p->trouble);
-		return *p->hint ? err_hint(e, "%.240s", p->hint) : -1;
+		return *p->hint ? err_take_fix(e, p->hint) : -1;
 	}
 	for (int r = 1; r < size; r++) {
 		if (streq(all[r].backend, all[0].backend))
@@ -108,7 +108,8 @@ static const struct comm_plugin *find_nccl(const struct comm_world *w, struct ar
 
 	own->has_nccl = p != NULL;
 	(void)snprintf(own->lacks, sizeof(own->lacks), "%.319s", lacks.msg);
-	(void)snprintf(own->lacks_hint, sizeof(own->lacks_hint), "%.239s", lacks.hint);
+	(void)snprintf(own->lacks_hint, sizeof(own->lacks_hint), "%.239s",
+		       err_fix(&lacks, a) ?: "");
 	if (!p && lacks.kind != ERR_ABSENT)
 		*sick = lacks;
 	return p;
@@ -150,7 +151,7 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 	(void)snprintf(own.backend, sizeof(own.backend), "%s",
 		       c->plugin ? c->plugin->name : backend);
 	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
-	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", sick.hint);
+	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", err_fix(&sick, a) ?: "");
 	own.kind = (int32_t)sick.kind;
 	own.deadline_ns = c->world.deadline_ns;
 	if (rdzv_members(w->rdzv, &m, &n, e) || rdzv_all_gather(w->rdzv, &own, sizeof(own), all, e))

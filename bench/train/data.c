@@ -51,8 +51,8 @@ static bool is_another_form(struct opening *o, const char *sub)
 		if (forms[i].advice)
 			(void)err_hint(o->e, "%s %s", path, forms[i].advice);
 		else
-			(void)err_hint(o->e, "tar -xzf %s -C %s", shell_quote(&a, path),
-				       shell_quote(&a, o->folder));
+			(void)err_command(o->e, "tar -xzf %s -C %s", shell_quote(&a, path),
+					  shell_quote(&a, o->folder));
 		return true;
 	}
 	return false;

@@ -41,7 +41,7 @@ void graph_resnet18(struct graph *g, int side, int classes);
 void graph_cnn(struct graph *g, int side, int classes);
 void graph_mlp(struct graph *g, int side, int classes);
 
-enum { ENGINE_VERSION = 3 };
+enum { ENGINE_VERSION = 4 };
 struct engine_net;
 struct engine { /* what a plug-in exports as `windsock_engine` */
 	unsigned version;

@@ -121,7 +121,7 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 		gpus.note = arena_printf(a, "%s is here and was not used: %s",
 					 gpus.n == 1 ? "a GPU" : arena_printf(a, "%d GPUs", gpus.n),
 					 lacks.msg);
-		gpus.fix = *lacks.hint ? arena_strdup(a, lacks.hint) : NULL;
+		gpus.fix = err_fix(&lacks, a);
 		gpus.is_wrong = true;
 	}
 	ret->note = gpus.note;

@@ -25,9 +25,9 @@ int file_packed(const char *path, const char *as, struct err *e)
 
 	err_set(e, ERR_SYS, "%s: it is still packed by gzip", as ? as : path);
 	if (as)
-		return err_hint(e, "gunzip %s", packed);
+		return err_command(e, "gunzip %s", packed);
 	packed = shell_quote(&a, arena_printf(&a, "%s.gz", path));
-	return err_hint(e, "mv %s %s && gunzip %s", name, packed, packed);
+	return err_command(e, "mv %s %s && gunzip %s", name, packed, packed);
 }
 
 static int packed(const struct file_bytes *f, struct err *e)

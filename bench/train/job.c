@@ -207,7 +207,7 @@ static void name_the_check(struct job *j, struct err *e)
 
 	if (j->carrier.check && !j->check) {
 		j->check = j->carrier.check;
-		j->fix = *e->hint ? arena_strdup(a, e->hint) : NULL;
+		j->fix = err_fix(e, a);
 	} else if (j->check) {
 		j->fix = arena_printf(a, "ncclbench --np %d --backend %s", j->o->np, j->o->backend);
 		(void)err_set(e, ERR_SYS, "%.400s; all ranks still answer, but no data arrives",

@@ -9,6 +9,7 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
+#include "lib/report/typed.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -84,26 +85,26 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 	struct finding *f =
 		report_find(r, own(r, from, "check") ?: "run",
 			    sentence == said ? own(r, from, "subject") : subject(a, sentence));
-	const cJSON *fix = json_get(from, "fix");
 
 	finding_set(f, status_of(json_get_str(from, "status")), "%s", sentence);
 	f->host = host && home && streq(host, home) ? NULL : host;
 	f->rank = (int)json_get_num(from, "rank", -1);
 	finding_value(f, json_get_num(from, "value", NAN), own(r, from, "unit"));
 	f->expected = own(r, from, "expected");
-	for (fix = fix ? fix->child : NULL; cJSON_IsString(fix); fix = fix->next)
-		finding_fix(f, "%s", fix->valuestring);
+	fix_from_json(from, f->a, &f->fix);
 	report_add(r, f);
 }
 
 /* Rank 0's own failure is ours: its finding "run" is made again from the error. */
 static void take_error(const cJSON *from, int code, struct err *e)
 {
-	const cJSON *fix = json_get(from, "fix");
+	AUTO(arena_done) struct arena a = {0};
+	str_list fixes = {0};
 
+	fix_from_json(from, &a, &fixes);
 	err_set(e, code == 4 ? ERR_ABSENT : ERR_SYS, "%s", json_get_str(from, "message") ?: "?");
-	if (fix && cJSON_IsString(fix->child))
-		err_hint(e, "%s", fix->child->valuestring);
+	if (fixes.n)
+		(void)err_take_fix(e, fixes.v[0]);
 }
 
 static int take_report(struct report *r, cJSON *doc, int code, const struct hear *h, struct err *e)

@@ -148,8 +148,9 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 				   : "ps -eo pid,stat,wchan:24,args | grep '[d]dpsmoke'";
 
 	if (no_memory)
-		finding_fix(f, "srun --mem=..., docker run --memory ..., resources.limits.memory   "
-			       "# more of it there; or a smaller --batch here");
+		finding_fix(f,
+			    "- srun --mem=..., docker run --memory ..., resources.limits.memory   "
+			    "# more of it there; or a smaller --batch here");
 	if (host)
 		finding_fix(f, "%s %s \"%s\"", rsh_typed(NULL), host, look);
 	else

@@ -17,7 +17,7 @@ static void fix_unlike(const struct run *x, struct finding *f)
 		finding_fix(f, "lscpu; ldconfig -p | grep dnnl; env | grep DNNL  # on both hosts");
 		finding_fix(f, "ddpsmoke --model cnn  # ranks need not have the same processor");
 	} else if (!streq(x->res->odd_what, "program"))
-		finding_fix(f, "start every rank with the same command line");
+		finding_fix(f, "- start every rank with the same command line");
 	else if (is_elsewhere)
 		finding_fix(f, "scp \"$(command -v ddpsmoke)\" %s:", host);
 	else

@@ -42,7 +42,7 @@ static int hear(struct world_run *w, struct report *r, struct err *e)
 	f = report_find(r, "rank.verdict", NULL);
 	finding_set(f, ST_FAIL, "rank 0 (%s) has the report: %u check%s failed", m[0].host,
 		    v.failed, v.failed == 1 ? "" : "s");
-	finding_fix(f, "look at rank 0's output, on %s", m[0].host);
+	finding_fix(f, "- look at rank 0's output, on %s", m[0].host);
 	report_add(r, f);
 	log_say("%s", f->message);
 	return 0;
@@ -55,9 +55,9 @@ int verdict_missing(struct report *r, bool silent, struct err *e)
 	finding_set(f, ST_FAIL, "%s", e->msg);
 	finding_expect(f, "every rank joins");
 	if (*e->hint)
-		finding_fix(f, "%s", e->hint);
+		finding_fix(f, "%s", err_fix(e, f->a));
 	else
-		finding_fix(f, "start it there, with the same command line as here");
+		finding_fix(f, "- start it there, with the same command line as here");
 	report_add(r, f);
 	if (silent) {
 		log_say("%s", e->msg);

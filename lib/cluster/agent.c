@@ -39,7 +39,7 @@ static void say_hello(struct agent *g)
 	wire_put_str(&w, agent_data_addr(g->joined ? &g->peer : NULL, &g->a));
 	(void)!loopback_check(&e);
 	wire_put_str(&w, e.msg);
-	wire_put_str(&w, e.hint);
+	wire_put_str(&w, err_fix(&e, &g->a) ?: "");
 	link_send(&g->link, SAY_HELLO, buf, w.n);
 }
 
@@ -74,7 +74,7 @@ static int start(struct agent *g, struct wire_in *in)
 		log_say("the run begins: %d of %d ranks here", g->orders.count, g->orders.size);
 	if (carry(g, &e) < 0 || ranks_start(g, &e) < 0) {
 		wire_put_str(&w, e.msg);
-		wire_put_str(&w, e.hint);
+		wire_put_str(&w, err_fix(&e, &g->a) ?: "");
 		link_send(&g->link, SAY_TROUBLE, buf, w.n);
 		g->failed = true;
 		if (g->joined) /* whoever sits at this machine can mend it */
@@ -241,8 +241,8 @@ static void advise(const struct agent *g)
 	(void)addr_print_port(&g->peer, &t);
 	switch (g->why ? g->link.channel.error : 0) {
 	case ECONNREFUSED:
-		log_hint("nobody waits there: that run has begun with as many machines as it was "
-			 "told to wait for (--wait N), or is over");
+		log_hint("- nobody waits there: that run has begun with as many machines as it "
+			 "was told to wait for (--wait N), or is over");
 		break;
 	case ETIMEDOUT:
 	case EHOSTUNREACH:
@@ -252,7 +252,7 @@ static void advise(const struct agent *g)
 		log_hint("portcheck %s   # from here: what is in the way to that one port", t.s);
 		break;
 	default:
-		log_hint("paste the line of this run: each one has a code of its own");
+		log_hint("- paste the line of this run: each one has a code of its own");
 	}
 }
 

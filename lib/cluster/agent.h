@@ -10,7 +10,7 @@
 #include "lib/net/channel.h"
 
 enum {
-	AGENT_PROTOCOL = 4,
+	AGENT_PROTOCOL = 5,
 	AGENT_CHUNK = 16 << 10,
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,

@@ -83,7 +83,7 @@ static int take(struct carry *c, const struct text *said, size_t unsaid, struct 
 
 	if (wrong) {
 		err_set(e, ERR_SYS, "%s", wrong);
-		return hint ? err_hint(e, "%s", hint) : -1;
+		return hint ? err_take_fix(e, hint) : -1;
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		c->hosts[i].trouble = next_text(said, &at);

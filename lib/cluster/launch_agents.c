@@ -1,6 +1,7 @@
 /* Starting the agents, a bounded number at a time, and what becomes of them. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/fix.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
@@ -197,7 +198,7 @@ static int hello(struct agent_host *h, struct wire_in *in)
 		return -1;
 	if (h->visitor && (!same || *trouble)) {
 		refuse(h, !same	 ? agent_why_other(h, version, protocol)
-			  : *fix ? arena_printf(L->a, "%s; %s", trouble, fix)
+			  : *fix ? arena_printf(L->a, "%s; %s", trouble, fix_text(fix))
 				 : trouble);
 		return 0;
 	}

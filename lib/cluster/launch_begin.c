@@ -1,6 +1,7 @@
 /* The hosts are there: which ranks go where, and their orders. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/fix.h"
 #include "lib/core/units.h"
 
 #include <sys/random.h>
@@ -13,7 +14,8 @@ static unsigned room_at(const struct launch *L, size_t i)
 
 static const char *why_not(const struct launch *L, const struct launch_host *h)
 {
-	return h->fix ? arena_printf(L->a, "%s; there: %s", h->trouble, h->fix) : h->trouble;
+	return h->fix ? arena_printf(L->a, "%s; there: %s", h->trouble, fix_text(h->fix))
+		      : h->trouble;
 }
 
 /* The hosts of the result, in the order of the agents. */

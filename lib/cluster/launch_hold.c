@@ -70,7 +70,7 @@ static void put(int fd, const char *s)
 static void tell(const struct holding *h, const struct err *e)
 {
 	put(h->until.fd, e->msg);
-	put(h->until.fd, e->hint);
+	put(h->until.fd, err_fix(e, h->L->a));
 	for (size_t i = 0; e->kind == ERR_NONE && i < h->L->agents.n; i++) {
 		const struct launch_host *x = h->L->agents.v[i]->h;
 

@@ -1,6 +1,7 @@
 /* The ranks of a run, seen from the launcher: what they say and how they end. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/core/fix.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -231,7 +232,7 @@ static int in_trouble(struct agent_host *h, struct wire_in *in)
 	char sentence[SENTENCE];
 
 	snprintf(sentence, sizeof(sentence), "%s on %s%s%s", what, h->h->hostname,
-		 *lets ? ": " : "", lets);
+		 *lets ? ": " : "", fix_text(lets));
 	h->h->trouble = arena_strdup(L->a, sentence);
 	agent_advise_short(h, what);
 	rdzv_server_fail(L->server, sentence);

@@ -265,7 +265,7 @@ static void look_at_master(const struct meeting *m, struct err *e)
 		w->master_addr, streq(t.s, w->master_addr) ? "" : " (",
 		streq(t.s, w->master_addr) ? "" : t.s, streq(t.s, w->master_addr) ? "" : ")",
 		m->data_addr);
-	(void)err_hint(e, "export MASTER_ADDR=%s   # for every rank", m->data_addr);
+	(void)err_command(e, "export MASTER_ADDR=%s   # for every rank", m->data_addr);
 }
 
 static int join(struct meeting *m, struct err *e)

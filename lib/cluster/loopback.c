@@ -81,12 +81,12 @@ int loopback_check(struct err *e)
 	if (why == ENETUNREACH || why == EADDRNOTAVAIL || is_down()) {
 		err_set(e, ERR_SYS,
 			"the loopback interface is down: ranks on one machine meet over it");
-		return err_hint(e, "sudo ip link set lo up");
+		return err_command(e, "sudo ip link set lo up");
 	}
 	if (why == EADDRINUSE || why == EAGAIN) {
 		err_set(e, ERR_SYS, "no port is left that its kernel may hand out");
-		return err_hint(e, "sudo sysctl -w net.ipv4.ip_local_reserved_ports= "
-				   "net.ipv4.ip_local_port_range='32768 60999'");
+		return err_command(e, "sudo sysctl -w net.ipv4.ip_local_reserved_ports= "
+				      "net.ipv4.ip_local_port_range='32768 60999'");
 	}
 	if (fd < 0 || is_want(why)) { /* no firewall keeps anybody from listening */
 		errno = why;
@@ -96,7 +96,7 @@ int loopback_check(struct err *e)
 		"its own firewall %s what it sends to itself over lo (127.0.0.1), where ranks "
 		"of one machine meet",
 		why == ETIMEDOUT ? "drops" : "rejects");
-	(void)err_hint(e, "sudo portcheck   # names the rule");
+	(void)err_command(e, "sudo portcheck   # names the rule");
 	if (explainer)
 		explainer(e);
 	return -1;

@@ -38,7 +38,7 @@ static int not_found(struct rdzv *r, struct err *e)
 		format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
 		troubles(r));
 	if (strstr(e->msg, "Connection refused"))
-		return err_hint(e, "ss -ltn   # at %s: " RDZV_NOBODY, at);
+		return err_command(e, "ss -ltn   # at %s: " RDZV_NOBODY, at);
 	return err_hint(e, "is rank 0 (or the launcher) running there? portcheck %s", at);
 }
 

@@ -41,6 +41,12 @@ static const struct {
 	 "try the same ssh by hand", MEND_LOOK},
 };
 
+/* As log_hint() writes it: a command, or words. */
+static bool is_advice(const char *line)
+{
+	return starts_with(line, "  -> ") || starts_with(line, "   - ");
+}
+
 /* The last line of @s that says something, printable. */
 static const char *last_line(struct arena *a, const char *s)
 {
@@ -52,7 +58,7 @@ static const char *last_line(struct arena *a, const char *s)
 			n--;
 		for (from = n; from && s[from - 1] != '\n' && s[from - 1] != '\r'; from--)
 			;
-	} while (starts_with(s + from, "  -> ") && (n = from)); /* advice to what stands above it */
+	} while (is_advice(s + from) && (n = from)); /* to what stands above it */
 	line = arena_strndup(a, s + from, n - from);
 	for (char *c = line; *c; c++)
 		if (iscntrl((unsigned char)*c))

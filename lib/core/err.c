@@ -1,5 +1,8 @@
 #include "lib/core/err.h"
 
+#include "lib/core/arena.h"
+#include "lib/core/fix.h"
+
 #include <errno.h>
 #include <stdarg.h>
 
@@ -9,6 +12,7 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 
 	e->kind = kind;
 	*e->hint = '\0';
+	e->typed = false;
 	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 	va_end(ap);
@@ -23,6 +27,7 @@ static void set_sys(struct err *e, const char *fmt, va_list ap)
 
 	e->kind = ERR_SYS;
 	*e->hint = '\0';
+	e->typed = false;
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 	n = strlen(e->msg);
 	snprintf(e->msg + n, sizeof(e->msg) - n, ": %s", strerror(saved));
@@ -59,10 +64,32 @@ int err_hint(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
 
+	e->typed = false;
 	va_start(ap, fmt);
 	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+int err_command(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	e->typed = true;
+	va_start(ap, fmt);
+	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *err_fix(const struct err *e, struct arena *a)
+{
+	return *e->hint ? arena_printf(a, "%s%s", e->typed ? "" : FIX_WORDS, e->hint) : NULL;
+}
+
+int err_take_fix(struct err *e, const char *fix)
+{
+	return fix_is_typed(fix) ? err_command(e, "%s", fix) : err_hint(e, "%s", fix_text(fix));
 }
 
 int err_exit_code(const struct err *e)

@@ -8,6 +8,8 @@
  */
 #include "lib/core/base.h"
 
+struct arena;
+
 enum err_kind {
 	ERR_NONE,
 	ERR_USAGE,  /* the command line is wrong: exit 2 */
@@ -19,6 +21,7 @@ struct err {
 	enum err_kind kind;
 	char msg[512];
 	char hint[512];
+	bool typed; /* the hint is a command for a shell */
 };
 
 /* All return -1, so a failing line reads `return err_set(...)`. */
@@ -27,8 +30,13 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF(3, 4
 int err_sys(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 /* The same of what would start a process; the hint is what lets it, where a limit did not. */
 int err_fork(struct err *e, const char *fmt, ...) PRINTF(2, 3);
-/* What to type next. Only the hint changes. */
+/* What to do next, in words. Only the hint changes. */
 int err_hint(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+/* What to type next: a command for a shell. */
+int err_command(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+/* The hint as a fix (lib/core/fix.h), NULL: there is none; and a fix as the hint. */
+const char *err_fix(const struct err *e, struct arena *a);
+int err_take_fix(struct err *e, const char *fix);
 int err_exit_code(const struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
 #include "lib/core/log.h"
 
+#include "lib/core/fix.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
 
@@ -61,14 +62,16 @@ static void putf(const char *fmt, ...)
 }
 
 /* Messages carry foreign text, which is made harmless here. */
-static void put_line(const char *start, const char *fmt, va_list ap) PRINTF(2, 0);
-static void put_line(const char *start, const char *fmt, va_list ap)
+static void format(char ret[LINE], const char *fmt, va_list ap) PRINTF(2, 0);
+static void format(char ret[LINE], const char *fmt, va_list ap)
 {
-	char message[LINE];
+	if (vsnprintf(ret, LINE, fmt, ap) >= LINE)
+		memcpy(ret + LINE - 4, "...", 4);
+	term_clean(ret);
+}
 
-	if (vsnprintf(message, sizeof(message), fmt, ap) >= LINE)
-		memcpy(message + LINE - 4, "...", 4);
-	term_clean(message);
+static void put_line(const char *start, const char *message)
+{
 	log_progress_end();
 	putf("%s%s\n", start, message);
 }
@@ -79,8 +82,8 @@ static void say(enum log_level from, enum style style, const char *label, const 
 static void say(enum log_level from, enum style style, const char *label, const char *fmt,
 		va_list ap)
 {
+	char message[LINE], start[256];
 	const struct term *t;
-	char start[256];
 
 	the_log.said = the_log.level >= from;
 	if (!the_log.said)
@@ -88,7 +91,8 @@ static void say(enum log_level from, enum style style, const char *label, const 
 	t = stderr_term();
 	snprintf(start, sizeof(start), "%s%s: %s%s", term_on(t, style), the_log.tool, label,
 		 term_off(t));
-	put_line(start, fmt, ap);
+	format(message, fmt, ap);
+	put_line(start, message);
 }
 
 #define SAY(from, style, label)                                                                    \
@@ -107,17 +111,19 @@ void log_debug(const char *fmt, ...) { SAY(LOG_DEBUG, STYLE_DIM, "debug: "); }
 
 void log_hint(const char *fmt, ...)
 {
+	char fix[LINE], start[32];
 	const struct term *t;
-	char start[32];
 	va_list ap;
 
 	if (!the_log.said)
 		return;
 	t = stderr_term();
-	snprintf(start, sizeof(start), "  %s->%s ", term_on(t, STYLE_BOLD), term_off(t));
 	va_start(ap, fmt);
-	put_line(start, fmt, ap);
+	format(fix, fmt, ap);
 	va_end(ap);
+	(void)snprintf(start, sizeof(start), "  %s%s%s ", term_on(t, STYLE_BOLD), fix_mark(fix),
+		       term_off(t));
+	put_line(start, fix_text(fix));
 }
 
 /* Where colour is off for TERM=dumb, a line cannot be wiped either. */

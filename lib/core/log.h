@@ -12,7 +12,7 @@ void log_init(const char *tool, enum log_level level);
 void log_say(const char *fmt, ...) PRINTF(1, 2);    /* "ifprobe: ..."; not when quiet */
 void log_warn(const char *fmt, ...) PRINTF(1, 2);   /* "ifprobe: warning: ..."; even when quiet */
 void log_error(const char *fmt, ...) PRINTF(1, 2);  /* always */
-void log_hint(const char *fmt, ...) PRINTF(1, 2);   /* the line after an error: "  -> ..." */
+void log_hint(const char *fmt, ...) PRINTF(1, 2);   /* the fix below it: lib/core/fix.h */
 void log_detail(const char *fmt, ...) PRINTF(1, 2); /* --verbose */
 void log_debug(const char *fmt, ...) PRINTF(1, 2);  /* --debug */
 

@@ -28,7 +28,7 @@ static int unloadable(const struct plugin_want *w, const char *path, struct err 
 	const char *why = dlerror();
 
 	err_set(e, ERR_ABSENT, "cannot load %.200s: %.250s", path, why ? why : "no reason given");
-	return err_hint(e, "apt-get install %s", w->package);
+	return err_command(e, "apt-get install %s", w->package);
 }
 
 const void *plugin_load(const struct plugin_want *w, struct arena *a, struct err *e)

@@ -1,6 +1,7 @@
 #include "lib/report/report.h"
 
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -43,6 +44,11 @@ bool finding_wants_root(const struct finding *f, const char *line)
 	return false;
 }
 
+const char *finding_host(const struct finding *f)
+{
+	return f->host && f->subject && streq(f->host, f->subject) ? NULL : f->host;
+}
+
 void finding_value(struct finding *f, double value, const char *unit)
 {
 	f->value = value;
@@ -60,14 +66,10 @@ void finding_expect(struct finding *f, const char *fmt, ...)
 
 static void json_fix(cJSON *o, const struct finding *f)
 {
-	cJSON *fix, *as_root;
+	cJSON *as_root;
 
-	if (!f->fix.n)
-		return;
-	fix = json_array(o, "fix");
-	for (size_t i = 0; i < f->fix.n; i++)
-		json_push_str(fix, f->fix.v[i]);
-	if (!f->as_root)
+	fix_json(o, &f->fix);
+	if (!f->fix.n || !f->as_root)
 		return;
 	as_root = json_array(o, "as_root");
 	for (size_t i = 0; i < 64; i++)

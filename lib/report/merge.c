@@ -3,6 +3,7 @@
 #include "lib/core/opt.h"
 #include "lib/core/term.h"
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -97,7 +98,7 @@ void envelope_finding(struct finding *f, const cJSON *finding)
 	const char *unit = words(finding, "unit"), *expected = words(finding, "expected");
 	double rank = json_get_num(finding, "rank", -1),
 	       value = json_get_num(finding, "value", NAN);
-	const cJSON *fix = json_get(finding, "fix"), *bit = json_get(finding, "as_root");
+	const cJSON *bit = json_get(finding, "as_root");
 
 	f->rank = rank >= 0 && rank <= 1e9 ? (int)rank : -1;
 	f->seconds = json_get_num(finding, "seconds", NAN);
@@ -107,9 +108,7 @@ void envelope_finding(struct finding *f, const cJSON *finding)
 		finding_value(f, value, unit ? arena_strdup(f->a, unit) : NULL);
 	if (expected)
 		finding_expect(f, "%s", expected);
-	for (fix = cJSON_IsArray(fix) ? fix->child : NULL; fix; fix = fix->next)
-		if (cJSON_IsString(fix) && *fix->valuestring)
-			finding_fix(f, "%s", fix->valuestring);
+	fix_from_json(finding, f->a, &f->fix);
 	for (bit = cJSON_IsArray(bit) ? bit->child : NULL; bit; bit = bit->next)
 		if (cJSON_IsNumber(bit) && bit->valuedouble >= 0 && bit->valuedouble < 64)
 			f->as_root |= 1ull << (unsigned)bit->valuedouble;

@@ -1,7 +1,7 @@
+#include "lib/core/fix.h"
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
-#include "lib/report/typed.h"
 
 /*
  * A workflow command ends at the line's end, so %, CR and LF are escaped, and
@@ -27,6 +27,7 @@ static void finding(struct sink *s, const struct finding *f)
 						    [ST_WARN] = "warning",
 						    [ST_FAIL] = "error",
 						    [ST_ERROR] = "error"};
+	const char *host = finding_host(f);
 	FILE *out = s->out;
 
 	if (!level[f->status])
@@ -39,14 +40,14 @@ static void finding(struct sink *s, const struct finding *f)
 		put(s, f->subject, true);
 	}
 	fputs("::", out);
-	if (f->host) {
-		put(s, f->host, false);
+	if (host) {
+		put(s, host, false);
 		fputs(": ", out);
 	}
 	put(s, f->message, false);
 	for (size_t i = 0; i < f->fix.n; i++) {
 		fprintf(out, "%%0A%s ", fix_mark(f->fix.v[i]));
-		put(s, f->fix.v[i], false);
+		put(s, fix_text(f->fix.v[i]), false);
 	}
 	fputc('\n', out);
 }

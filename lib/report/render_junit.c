@@ -1,7 +1,7 @@
+#include "lib/core/fix.h"
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
-#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -56,7 +56,7 @@ static void body(FILE *out, const struct finding *f)
 		fputc('\n', out);
 		xml(out, fix_mark(f->fix.v[i]));
 		fputc(' ', out);
-		xml(out, f->fix.v[i]);
+		xml(out, fix_text(f->fix.v[i]));
 	}
 }
 
@@ -81,15 +81,15 @@ static const char *element(const struct sink *s, enum status st)
 
 static void testcase(FILE *out, const struct sink *s, const struct finding *f)
 {
-	const char *tag = element(s, f->status);
+	const char *tag = element(s, f->status), *host = finding_host(f);
 
 	fputs("    <testcase", out);
 	attribute(out, "classname", f->check);
 	fputs(" name=\"", out);
 	xml(out, f->subject ? f->subject : f->check);
-	if (f->host) {
+	if (host) {
 		fputs(" on ", out);
-		xml(out, f->host);
+		xml(out, host);
 	}
 	if (f->rank >= 0)
 		fprintf(out, " rank %d", f->rank);

@@ -3,6 +3,7 @@
  * verdict stands first and then what is wrong, so all is written at the end; what people are to
  * type is a block of its own, which those pages give a button to copy it.
  */
+#include "lib/core/fix.h"
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/json.h"
@@ -201,13 +202,15 @@ static const char *const icons[ST_COUNT] = {
 
 static void put_finding(struct text *t, const struct finding *f)
 {
+	const char *host = finding_host(f);
+
 	text_addf(t, "| %s %s | ", icons[f->status], status_name(f->status));
 	put(t, f->check);
 	text_add(t, " | ");
 	put(t, f->subject ?: "");
-	if (f->host) {
+	if (host) {
 		text_add(t, f->subject ? " on " : "on ");
-		put(t, f->host);
+		put(t, host);
 	}
 	if (f->rank >= 0)
 		text_addf(t, " rank %d", f->rank);
@@ -265,8 +268,10 @@ static size_t longest_ticks(const char *text)
 
 static const char *whose(struct arena *a, const struct finding *f)
 {
+	const char *host = finding_host(f);
+
 	return arena_printf(a, "%s%s%s%s%s", f->check, f->subject ? " " : "", f->subject ?: "",
-			    f->host ? " on " : "", f->host ?: "");
+			    host ? " on " : "", host ?: "");
 }
 
 /* Does the same stand above, of another check that sees the same thing? */
@@ -316,7 +321,7 @@ static void put_words(const struct sink *s, size_t at, struct text *t)
 		text_add(t, "- ");
 		put(t, whose(t->a, f));
 		text_add(t, ": ");
-		put(t, f->fix.v[i]);
+		put(t, fix_text(f->fix.v[i]));
 		text_add(t, "\n");
 	}
 }

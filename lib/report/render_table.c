@@ -4,10 +4,10 @@
  * pipe every finding is one line, for grep. With answer_only stdout belongs to
  * the answer and the rest is said on stderr.
  */
+#include "lib/core/fix.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/grid.h"
-#include "lib/report/typed.h"
 
 #include <math.h>
 
@@ -127,7 +127,7 @@ static const char *message(struct arena *a, const struct finding *f)
 	text_init(&t, a);
 	if (f->rank >= 0 && (f->host || !starts_with(f->message, arena_printf(a, "%s ", rank))))
 		text_addf(&t, "%s%s", rank, f->host ? " on " : ": ");
-	if (f->host && !(f->subject && streq(f->subject, f->host)))
+	if (finding_host(f))
 		text_addf(&t, "%s: ", f->host);
 	text_add(&t, f->message);
 	if (bad && f->expected && !strstr(f->message, f->expected))
@@ -164,7 +164,7 @@ static void put_fix(struct sink *s, const char *fix)
 	const struct term *t = &((struct table *)s->state)->term;
 	const char *arrow = fix_mark(fix);
 
-	for (const char *line = fix; *line; arrow = "  ") {
+	for (const char *line = fix_text(fix); *line; arrow = "  ") {
 		size_t n = strcspn(line, "\n");
 
 		fprintf(s->out, "%*s%s%s%s %s\n", STATUS_W, "", term_on(t, STYLE_BOLD), arrow,

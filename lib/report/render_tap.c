@@ -1,3 +1,4 @@
+#include "lib/core/fix.h"
 #include "lib/core/term.h"
 #include "lib/core/utf8.h"
 #include "lib/report/report.h"
@@ -63,7 +64,7 @@ static void diagnostics(struct sink *s, const struct finding *f)
 		fputs("  fix:\n", s->out);
 	for (size_t i = 0; i < f->fix.n; i++) {
 		fputs("    - ", s->out);
-		quoted(s, f->fix.v[i]);
+		quoted(s, fix_text(f->fix.v[i]));
 	}
 	fputs("  ...\n", s->out);
 }
@@ -72,6 +73,7 @@ static void finding(struct sink *s, const struct finding *f)
 {
 	bool failed = f->status == ST_FAIL || f->status == ST_ERROR ||
 		      (f->status == ST_WARN && s->opts->strict);
+	const char *host = finding_host(f);
 	FILE *out = s->out;
 
 	if (s->findings.n == 1)
@@ -82,9 +84,9 @@ static void finding(struct sink *s, const struct finding *f)
 		fputc(' ', out);
 		description(s, f->subject);
 	}
-	if (f->host) {
+	if (host) {
 		fputs(" on ", out);
-		description(s, f->host);
+		description(s, host);
 	}
 	if (f->rank >= 0)
 		fprintf(out, " rank %d", f->rank);

@@ -279,9 +279,11 @@ static void add_error(struct report *r, const struct err *e)
 	r->sink.error = arena_strdup(&r->a, e->msg);
 	finding_set(f, ST_ERROR, "%s", e->msg);
 	if (*e->hint)
-		finding_fix(f, "%s", e->hint);
+		finding_fix(f, "%s", err_fix(e, f->a));
 	report_add(r, f);
 }
+
+void report_file_lost(struct report *r) { r->sink.file_lost = true; }
 
 static int conclude(struct report *r, const struct err *e)
 {
@@ -302,17 +304,6 @@ static int conclude(struct report *r, const struct err *e)
 		return 3;
 	r->sink.verdict = n[ST_WARN] ? "warn" : "pass";
 	return 0;
-}
-
-static const char *rfc3339(struct arena *a, int64_t seconds)
-{
-	time_t t = (time_t)seconds;
-	char text[32];
-	struct tm tm;
-
-	if (!gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		return "1970-01-01T00:00:00Z";
-	return arena_strdup(a, text);
 }
 
 static const struct file_replace_opts plain;
@@ -337,6 +328,18 @@ bool report_is_lost(const struct report *r)
 	return r->write_errno && !report_has_files(&r->opts);
 }
 
+/* What its file has no room for goes where it would have gone without one; @e says why. */
+static int rescue(struct report *r, struct err *e)
+{
+	const struct err why = *e;
+
+	if (fwrite(r->text, 1, r->text_n, stdout) == r->text_n && !fflush(stdout))
+		err_set(e, why.kind, "%s; the answer is on stdout instead", why.msg);
+	else
+		err_set(e, why.kind, "%s, nor can stdout be written: the answer is lost", why.msg);
+	return err_hint(e, "%s", why.hint);
+}
+
 /* That a reader has seen enough (`| head`) is no error: what it was not for is written. */
 static int write_output(struct report *r, struct err *e)
 {
@@ -349,18 +352,19 @@ static int write_output(struct report *r, struct err *e)
 		return 0;
 	if (errno)
 		return err_sys(e, "cannot write %s", path ? path : "to stdout");
-	return path ? file_replace(path, r->text, r->text_n, &plain, e) : 0;
+	return path && file_replace(path, r->text, r->text_n, &plain, e) ? rescue(r, e) : 0;
 }
 
 /* What was lost is said, whatever else there is to say. */
 static void add_trouble(struct err *e, const struct err *more)
 {
+	AUTO(arena_done) struct arena a = {0};
 	struct err first = *e;
 
 	*e = *more;
 	if (first.kind) {
 		err_set(e, first.kind, "%s; and %s", first.msg, more->msg);
-		err_hint(e, "%s", *first.hint ? first.hint : more->hint);
+		err_take_fix(e, err_fix(*first.hint ? &first : more, &a) ?: "");
 	}
 }
 
@@ -378,7 +382,7 @@ int report_end(struct report *r, struct err *e)
 		r->sink.seconds = (double)((now_ns() - r->started_ns) / 1000) / 1e6;
 		/* the table shows no clock, and gmtime_r() reads /etc/localtime */
 		if (r->opts.page || !streq(r->rend->name, "table"))
-			r->sink.time = rfc3339(&r->a, r->sink.started);
+			r->sink.time = sink_rfc3339(&r->a, r->sink.started);
 		EMIT(r, end);
 		if (write_output(r, &unwritten) || write_page(r, &unwritten)) {
 			add_trouble(e, &unwritten);

@@ -9,7 +9,7 @@
  *
  *	struct finding *f = report_find(r, "route.peer", "10.0.0.2");
  *	finding_set(f, ST_FAIL, "goes out of %s, not %s", "docker0", "ens5");
- *	finding_fix(f, "eval \"$(ifprobe --suggest)\"");
+ *	finding_fix(f, "eval \"$(ifprobe --suggest)\"");	a command; "- look at it" is words
  *	report_add(r, f);
  */
 #include "lib/core/arena.h"
@@ -28,7 +28,7 @@ struct finding {
 	int rank;	     /* -1: none */
 	enum status status;  /* ERROR until somebody decides */
 	const char *message;
-	str_list fix;	  /* exact commands, one per element */
+	str_list fix;	  /* commands and words, one per element: lib/core/fix.h */
 	uint64_t as_root; /* a bit for each that root types where there is no sudo to say so */
 	double value;	  /* NAN: none was measured */
 	const char *unit;
@@ -41,6 +41,8 @@ void finding_set(struct finding *f, enum status st, const char *fmt, ...) PRINTF
 void finding_fix(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 /* Is @line, one of its fixes, for root? */
 bool finding_wants_root(const struct finding *f, const char *line);
+/* The host to be named beside the subject: NULL where that is it, or where it is this host. */
+const char *finding_host(const struct finding *f);
 void finding_value(struct finding *f, double value, const char *unit);
 void finding_expect(struct finding *f, const char *fmt, ...) PRINTF(2, 3);
 /* Into a list as the envelope's findings[] has it; @own: the host of those that name none. */
@@ -130,6 +132,9 @@ void report_node(struct report *r, const char *host, cJSON *data);
  * In JSON it is data.covers. */
 void report_covers(struct report *r, const char *fmt, ...) PRINTF(2, 3);
 
+/* The run came to its end, and the error that it ends with is of a file that it could not write. */
+void report_file_lost(struct report *r);
+
 /* Number of findings so far with this status. */
 size_t report_count(const struct report *r, enum status st);
 
@@ -139,7 +144,8 @@ size_t report_count(const struct report *r, enum status st);
  * Returns the exit code of the contract: 1 beats 4 beats 3 beats 0; no finding
  * that concludes anything (all skip, or none at all and no rows) is 3, unless an
  * answer was given. After ERR_USAGE nothing is written. A write that failed is 3
- * whatever was found, since nobody read it; errno is kept (EPIPE).
+ * whatever was found, since nobody read it; errno is kept (EPIPE). What a file takes no more (a
+ * full disk) is written to stdout.
  */
 int report_end(struct report *r, struct err *e);
 
@@ -157,10 +163,12 @@ struct sink {
 	/* set for end(): */
 	const char *time; /* RFC 3339; NULL for the table */
 	const char *verdict, *covers, *error;
+	bool file_lost; /* that is all that @error is about */
 	double seconds;
 };
 /* The JSON envelope; to be deleted before the sink is. */
 cJSON *sink_envelope(const struct sink *s);
+const char *sink_rfc3339(struct arena *a, int64_t seconds);
 /* "3 checks, 1 warning: this host only; nothing between hosts was tested" */
 const char *sink_summary(const struct sink *s);
 /* "PASS" (warnings allowed), "FAIL" or "ERROR" */

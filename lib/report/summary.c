@@ -20,7 +20,7 @@ const char *sink_summary(const struct sink *s)
 
 	text_init(&t, s->a);
 	if (s->error)
-		text_add(&t, "stopped before the end");
+		text_add(&t, s->file_lost ? "a file was not written" : "stopped before the end");
 	if (n[ST_FAIL] && checks > 1)
 		text_addf(&t, "%s%zu of %zu checks failed", t.n ? ", " : "", n[ST_FAIL], checks);
 	else if (n[ST_FAIL])
@@ -36,7 +36,7 @@ const char *sink_summary(const struct sink *s)
 	count_of(&t, n[ST_SKIP], "skipped", "skipped");
 	if (n[ST_WARN] && !n[ST_FAIL] && streq(s->verdict, "fail"))
 		text_add(&t, " (--strict)");
-	if (s->covers && !s->error)
+	if (s->covers && (!s->error || s->file_lost))
 		text_addf(&t, ": %s", s->covers);
 	return t.s;
 }

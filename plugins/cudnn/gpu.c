@@ -24,7 +24,7 @@ int gpu_failed(const char *what, CUresult r, struct err *e)
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
 				"a smaller --batch needs less; nvidia-smi shows who has the rest");
-	return err_hint(e, "dmesg | grep -i xid");
+	return err_command(e, "dmesg | grep -i xid");
 }
 
 int gpu_current(struct err *e)

@@ -60,7 +60,7 @@ static int load_cudnn(struct libraries *ret, struct err *e)
 
 	if (!so) {
 		err_set(e, ERR_ABSENT, "cannot load cuDNN: %s", why);
-		return err_hint(
+		return err_command(
 			e,
 			"pip install nvidia-cudnn-cu13   # cu12 for an older driver; or: apt-get "
 			"install libcudnn9-cuda-13. Looked at WINDSOCK_CUDNN, " LIBRARY_PLACES);

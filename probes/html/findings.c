@@ -51,7 +51,7 @@ static void cause(const cJSON *f, const char *said, host_list hosts, bool own_fi
 		html_text(t, get(f, "expected"));
 		text_add(t, ")</span>");
 	}
-	html_fixes(t, json_get(f, "fix"), own_fix ? get(f, "host") : NULL);
+	html_fixes(t, f, own_fix ? get(f, "host") : NULL);
 	text_add(t, "</li>\n");
 }
 

@@ -1,5 +1,6 @@
 #include "probes/html/html.h"
 
+#include "lib/core/fix.h"
 #include "lib/report/typed.h"
 #include "probes/html/parts.h"
 
@@ -51,19 +52,19 @@ void html_badge(struct text *t, const char *status)
 	text_add(t, "</span>");
 }
 
-void html_fixes(struct text *t, const cJSON *fixes, const char *one)
+void html_fixes(struct text *t, const cJSON *f, const char *one)
 {
-	const cJSON *fix;
-	bool typed; /* what is no command gets no button that copies it */
+	str_list fixes = {0};
 
-	cJSON_ArrayForEach (fix, fixes) {
-		if (!cJSON_IsString(fix))
-			continue;
-		typed = fix_is_typed(fix->valuestring);
+	fix_from_json(f, t->a, &fixes);
+	for (size_t i = 0; i < fixes.n; i++) {
+		const char *fix = fix_text(fixes.v[i]);
+		bool typed = fix_is_typed(fixes.v[i]); /* what is no command gets no button */
+
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
-		html_text(t, fix->valuestring);
+		html_text(t, fix);
 		if (one) {
-			text_add(t, strstr(fix->valuestring, " # ") ? "; on " : "   # on ");
+			text_add(t, strstr(fix, " # ") ? "; on " : "   # on ");
 			html_text(t, one);
 			text_add(t, ", the others alike");
 		}

@@ -15,8 +15,8 @@ void html_open(struct text *t, const char *id, const char *title);
 /* A table that scrolls in its own box, for the keyboard too; html_table_end() closes it. */
 void html_table(struct text *t, const char *label, bool tall);
 void html_table_end(struct text *t);
-/* @one: these are the words of this host, others have their own; NULL: of all. */
-void html_fixes(struct text *t, const cJSON *fixes, const char *one);
+/* Of a finding. @one: these are the words of this host, others have their own; NULL: of all. */
+void html_fixes(struct text *t, const cJSON *f, const char *one);
 void html_badge(struct text *t, const char *status);
 
 /* The run itself, for programs. */

@@ -128,7 +128,7 @@ static void imex(struct gpu_view *v)
 		finding_set(f, ST_WARN, "spans hosts, but IMEX knows none of them");
 		finding_expect(f,
 			       "/etc/nvidia-imex/nodes_config.cfg with one address for each host");
-		finding_fix(f, "edit /etc/nvidia-imex/nodes_config.cfg; sudo systemctl restart "
+		finding_fix(f, "- edit /etc/nvidia-imex/nodes_config.cfg; sudo systemctl restart "
 			       "nvidia-imex; "
 			       "nvidia-imex-ctl -N");
 	} else {

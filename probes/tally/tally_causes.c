@@ -1,5 +1,7 @@
 /* What is wrong, the first cause first, for people and for programs. */
+#include "lib/core/fix.h"
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 #include "probes/tally/tally.h"
 
 enum { TOLD = 8 };
@@ -80,7 +82,7 @@ static void causes_data(const struct tally *t, const item_list *causes)
 
 	for (size_t i = 0; i < causes->n; i++) {
 		const struct item *c = &causes->v[i];
-		cJSON *o = json_push_object(list), *hosts, *fix;
+		cJSON *o = json_push_object(list), *hosts;
 
 		json_str(o, "stage", c->stage_name);
 		json_str(o, "check", c->f->check);
@@ -90,9 +92,7 @@ static void causes_data(const struct tally *t, const item_list *causes)
 		hosts = json_array(o, "hosts");
 		for (size_t h = 0; h < c->hosts.n; h++)
 			json_push_str(hosts, c->hosts.v[h].name);
-		fix = json_array(o, "fix");
-		for (size_t k = 0; k < c->f->fix.n; k++)
-			json_push_str(fix, c->f->fix.v[k]);
+		fix_json(o, &c->f->fix);
 	}
 }
 
@@ -115,7 +115,7 @@ static void tell(const struct tally *t, const struct item *c, size_t number)
 		const char *fix = f->fix.v[k], *line = tally_on_all(t, c, fix);
 		bool where = f->host && c->hosts.n && !line && !says_where(t, fix);
 
-		report_remark(t->r, "   -> %s%s%s", line ?: fix,
+		report_remark(t->r, "   %s %s%s%s", fix_mark(fix), fix_text(line ?: fix),
 			      !where		 ? ""
 			      : strchr(fix, '#') ? "; on "
 						 : "   # on ",

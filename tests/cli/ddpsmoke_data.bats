@@ -48,7 +48,7 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
     smoke --data "mnist:$SETS/nowhere"
     [ "$status" -eq 3 ]
     [[ $stderr == *"cannot open $SETS/nowhere/"*"train-labels-idx1-ubyte"* ]]
-    [[ $stderr == *"-> unpack the data set"* ]]
+    [[ $stderr == *"   - unpack the data set"* ]]
     cp -r "$SETS/mnist" "$BATS_TEST_TMPDIR/as it came"
     gzip "$BATS_TEST_TMPDIR/as it came/"*
     smoke --data "mnist:$BATS_TEST_TMPDIR/as it came"
@@ -61,7 +61,7 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
     mkdir -p "$dir/cifar-10-batches-py"
     smoke --data "cifar10:$dir"
     [ "$status" -eq 3 ]
-    [[ $stderr == *"-> $dir/cifar-10-batches-py is CIFAR-10 as Python reads it"*"cifar-10-binary.tar.gz"* ]]
+    [[ $stderr == *"   - $dir/cifar-10-batches-py is CIFAR-10 as Python reads it"*"cifar-10-binary.tar.gz"* ]]
     tar -C "$SETS/cifar10" --transform 's,^\.,cifar-10-batches-bin,' -czf "$dir/cifar-10-binary.tar.gz" .
     smoke --data "cifar10:$dir"
     [ "$status" -eq 3 ]

@@ -88,6 +88,20 @@ full_disk() {
     every full_disk
 }
 
+full_folder() {
+    mkdir "$BATS_TEST_TMPDIR/$1"
+    run --separate-stderr unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1" && cd "$1" &&
+        head -c 4096 /dev/zero >all && "$2" --json --output report; code=$?; ls -A; exit $code' - "$BATS_TEST_TMPDIR/$1" "$BIN/$1"
+    [ "$status" = 3 ]
+    [ "${lines[-1]}" = all ] # and nothing else
+    jq -e --arg c "$1" '.command == $c and (.verdict | length) > 0' <<<"${output%all}"
+    [[ $stderr == *"cannot replace report: "*"No space left on device; the answer is on stdout instead"* ]]
+}
+@test "a file that the disk has no room for: the answer is on stdout" {
+    unshare -m true 2>/dev/null || skip "no private mounts"
+    every full_folder
+}
+
 output_file() {
     local dir=$BATS_TEST_TMPDIR/$1
     mkdir "$dir"

@@ -29,7 +29,7 @@ refused() { # WHAT-IS-SAID ARGS...
         # shellcheck disable=SC2086
         refused "is of a table of sizes" --find-slow $args
     done
-    bench -b 8 -e 8 -n 1 --save-baseline base
+    bench -b 1M -e 1M -n 1 --save-baseline base
     refused "--baseline is of a table of sizes" --pairs --baseline base
     [[ ! -e x && ! -e x.json && ! -e x.svg ]]
 }

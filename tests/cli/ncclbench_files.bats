@@ -54,7 +54,7 @@ table() {
     jq -e '.results | length == 3' out.json
     local file
     for file in -J --save-baseline --plot; do # said before the work
-        bench -b 8 -e 8 -n 1 $file nowhere/out.json
+        bench -b 1M -e 1M -n 1 $file nowhere/out.json
         [ "$status" -eq 3 ]
         [[ -z $output && $stderr == *nowhere* ]]
     done
@@ -116,12 +116,18 @@ P
 @test "a baseline of nothing is not written" {
     bench -b 0 -e 0 -n 1 --save-baseline none.json
     [[ $status -eq 2 && -z $output && $stderr == *"--save-baseline: empty messages leave nothing to compare with"* ]]
-    bench -b 1 -e 3 -n 1 -d float --save-baseline none.json # less than one element
-    [[ $status -eq 3 && $stderr == *"nothing was written to none.json: no message carried anything"* ]]
+    bench -b 8 -e 512K -n 1 --save-baseline none.json
+    [[ $status -eq 2 && -z $output && $stderr == *"--save-baseline: baselines are compared by sizes from 1 MiB on, and none is so large"* ]]
+    bench -b 8 -e 1M -f 500000 -n 1 --save-baseline none.json # only 8 bytes: the next is larger than -e
+    [[ $status -eq 3 && $stderr == *"nothing was written to none.json: no message of 1 MiB or more carried anything"* ]]
     [ ! -e none.json ]
     bench -b 0 -e 1M -i 1M -n 1 --save-baseline base.json
     [ "$status" -eq 0 ]
     jq -e '.rows | length == 1 and .[0].size == 1048576' base.json
+    bench --np 3 --coll all_gather -b 1M -e 1M -n 1 --save-baseline thirds.json # 1 MiB in whole elements
+    [ "$status" -eq 0 ]
+    bench --np 3 --coll all_gather -b 1M -e 1M -n 1 --baseline thirds.json --warn-below 2 --fail-below 1
+    [[ $status -eq 0 && $output == *"PASS coll.baseline: "*" over 1 size, "* ]]
 }
 
 @test "--plot draws an SVG with other runs beside it, - draws here" {
@@ -151,6 +157,10 @@ P
     bench --analyze good
     [ "$status" -eq 0 ]
     [[ $output == *"pass"*"coll.bandwidth"*"460.12 GB/s at 8 GiB, 102 % of what is possible"*"NVLink 4 does 450 GB/s"* ]]
+    table 8 1 'NVIDIA H100 80GB HBM3' 520.00 >better # no card between hosts has a part in it
+    bench --analyze better --strict
+    [ "$status" -eq 0 ]
+    [[ $output == *"info  coll.bandwidth"*"520.00 GB/s at 8 GiB, 1.2 times what was thought possible"* && $output != *ethtool* ]]
     table 8 1 'NVIDIA H100 80GB HBM3' 200.00 >bad
     bench --analyze bad
     [ "$status" -eq 1 ]

@@ -70,7 +70,7 @@ verified() { # FILE RANKS
             grep -q "^# FAIL rank.alike: ranks were started with different options: $2" out$r || { cat out$r err$r; return 1; }
         done
         [ "$(grep -c 'different options' err0)" -eq 1 ]
-        grep -q '^  -> start every rank with the same command line' err0
+        grep -q '^   - start every rank with the same command line' err0
     }
     differ '-b 1M -e 1G' '-b is 8 on ranks 0,2 and 1M on rank 1 ('
     differ '-b 8 -e 1G --backend tcp --sockets 2' '--backend is .*; --sockets is 0 on ranks 0,2 and 2 on rank 1 ('

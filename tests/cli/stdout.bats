@@ -49,7 +49,7 @@ modes() { # each way to write, a line each
     local file
     for file in '-J out.json' '-J out.csv' '--save-baseline out.base' '--plot out.svg'; do
         # shellcheck disable=SC2086
-        timeout 60 "$BIN/ncclbench" -b 8 -e 1K -n 2 --heartbeat ${MARK}ms $file 2>err 3>&- | :
+        timeout 60 "$BIN/ncclbench" -b 512 -e 1M -f 2048 -n 2 --heartbeat ${MARK}ms $file 2>err 3>&- | :
         [ "${PIPESTATUS[0]}" -eq 0 ] || { cat err; false; }
         [ -s "${file#* }" ] || { echo "$file"; false; }
         nobody_left

@@ -124,7 +124,7 @@ formatter() { # NAME VERSION
     stub() { printf '#!/bin/sh\necho "%s" >>"$RAN"\necho "ok 1 - a"\n' "$2" >"$1" && chmod +x "$1"; }
     stub bin/bats '$3'
     stub scripts/fuzz 'fuzz $1'
-    for name in banned layers links readme style; do stub "scripts/check-$name" house; done
+    for name in banned fixes layers links readme style; do stub "scripts/check-$name" house; done
     stub scripts/check-newcomer tier
     stub scripts/check-what-is-new-next-year tier
     stub tests/diff/diff-a diff
@@ -135,11 +135,11 @@ formatter() { # NAME VERSION
     [ "$(tail -n 1 ran)" = tests/lab/windsock_full.bats ]
     [ "$(grep -v bats ran | sort -u | paste -sd,)" = "diff,fuzz ,fuzz --build,house,unit" ]
     [ "$(grep fuzz ran | head -n 1)" = "fuzz --build" ]
-    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 12)) passed, 0 failed" ]] # two builds are no stubs
+    [[ $(tail -n 1 out) == "$(($(wc -l <all) + 13)) passed, 0 failed" ]] # two builds are no stubs
 }
 
 @test "suites: what one leaves in its TMPDIR, or running, is a failure, and is taken away" {
-    export LEFT_PATIENCE=1 TMPDIR=$PWD
+    export LEFT_PATIENCE=2 TMPDIR=$PWD
     run_all unit/a 'echo "ok 1 - a"; : >"$TMPDIR/f"; mkdir "$TMPDIR/.g"; mkdir "$TMPDIR/torchelastic_x"'
     [ "$status" -eq 1 ] && [ "${lines[-1]}" = "1 passed, 1 failed" ]
     [[ $output == *"left behind in TMPDIR: f .g"$'\n'* ]]
@@ -162,7 +162,7 @@ formatter() { # NAME VERSION
     cp "$ROOT/tests/cli/setup_suite.bash" tests/cli
     echo '@test "a" { echo x >"$TMPDIR/f"; sleep 1234 3>&- & }' >tests/cli/leaves.bats
     echo '@test "a" { mktemp "$BATS_TEST_TMPDIR/XXX"; mkdir "$TMPDIR/torchelastic_x"; }' >tests/cli/clean.bats
-    export LEFT_PATIENCE=1 TMPDIR=$PWD/tmp
+    export LEFT_PATIENCE=2 TMPDIR=$PWD/tmp
     mkdir tmp
     run -0 bats tests/cli/clean.bats
     run -1 bats tests/cli/leaves.bats

@@ -267,8 +267,8 @@ descendants() { # PID
     run -2 --separate-stderr "$BIN/ncclbench" --warn-below 20
     [[ -z $output && $stderr == *"--warn-below 20 is less than what fails without --fail-below, 38: nothing would warn; give both"* ]]
     run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 20 --fail-below 10
-    run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 60 --save-baseline base
-    run -2 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 --warn-below 60 --baseline base
+    run -0 "$BIN/ncclbench" -b 1M -e 1M -n 1 --warn-below 60 --save-baseline base
+    run -2 --separate-stderr "$BIN/ncclbench" -b 1M -e 1M -n 1 --warn-below 60 --baseline base
     [[ $stderr == *"80 of a baseline: nothing would warn"* ]]
     run -0 "$BIN/ncclbench" -b 8 -e 8 -n 1 --fail-below 20
 }

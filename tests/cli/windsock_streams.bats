@@ -61,6 +61,10 @@ unread() { # COMMAND...
     [[ $stderr == *"cannot replace small/page.html: "*"No space left on device"* ]]
     [ "$(jq -r '[.findings[] | select(.check == "a.b").status] | sort | unique | join(",")' <<<"$output")" = fail,pass ]
     [ ! -s left ]
+    # it came to its end, and what it found is told
+    run --separate-stderr unshare -m sh -c 'mount -t tmpfs -o size=16k tmpfs small && own/windsock --quick --report small/page.html'
+    [[ $output != *"stopped before"* && $output == *"a file was not written, "*": this host only"* ]]
+    [[ $stderr == *"cannot replace small/page.html: "*"No space left on device"* ]]
 }
 
 @test "what was lost is said, also when the run was ended by its budget" {

@@ -83,7 +83,24 @@ static void a_million_rows_take_no_more_than_a_thousand(void **state)
 	assert_true(c->points[0].at_s == 0);
 	assert_true(c->points[c->npoints - 1].at_s > 990000);
 	for (size_t i = 1; i < c->npoints; i++)
-		assert_true(c->points[i].at_s - c->points[i - 1].at_s == (double)c->every);
+		assert_true(c->points[i].at_s > c->points[i - 1].at_s &&
+			    c->points[i].at_s - c->points[i - 1].at_s < 1000000 / 16);
+}
+
+/* Quick for hours, and then so slow that only a dozen rows came: each of them counts. */
+static void of_a_slow_end_no_row_is_lost(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct course *c = new_course(&a);
+	struct drift d;
+
+	(void)state;
+	for (size_t i = 0; i < 1450; i++)
+		add(c, &a, 10 + (double)i * 0.5, 4, 0);
+	for (size_t i = 0; i < 13; i++)
+		add(c, &a, 756 + (double)i * 15, 0.15, 0);
+	drift_find(c, 0.1, &d);
+	assert_int_equal(d.kind, DRIFT_SUNK);
 }
 
 static void one_row_of_them_all(void **state)
@@ -281,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_rows_take_no_more_than_a_thousand),
+		cmocka_unit_test(of_a_slow_end_no_row_is_lost),
 		cmocka_unit_test(one_row_of_them_all),
 		cmocka_unit_test(what_is_healthy_is_not_called),
 		cmocka_unit_test(what_sinks_is_called_and_when),

@@ -178,9 +178,9 @@ static void t_own_commands(void **state)
 	cJSON_Delete(doc);
 	doc = parse("{\"findings\":["
 		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n1\",\"message\":\"m\","
-		    "\"fix\":[\"ls x\",\"reset it & them\"]},"
+		    "\"fix\":[\"ls x\",\"reset it & them\"],\"as_words\":[1]},"
 		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n2\",\"message\":\"m\","
-		    "\"fix\":[\"ls x\",\"reset it & them\"]}]}");
+		    "\"fix\":[\"ls x\",\"reset it & them\"],\"as_words\":[1]}]}");
 	html_page(doc, &a, &page);
 	assert_non_null(strstr(page.s, "<b>n[1-2]</b> m"));
 	assert_non_null(strstr(page.s, "<div class=\"fix\"><pre>ls x</pre><button "));

@@ -97,7 +97,7 @@ static void fill(struct report *r)
 	add(r, "sysctl.rp_filter", NULL, ST_INFO, "strict; harmless with # policy \\ routes", NULL);
 	add(r, "rdma.gid", "mlx5_0/1", ST_SKIP, "no RDMA device", NULL);
 	add(r, "iface.name", "e\x01\xffth\n0,1:2%", ST_WARN, "a\033[31mname\r\nto ]]> see",
-	    "reset the card or *reboot*");
+	    "- reset the card or *reboot*");
 	add(r, "host.name", "node0", ST_PASS, "once more", NULL);
 	add_measured(r);
 	add_measured(r);

@@ -95,7 +95,7 @@ static size_t live(const struct told *rows, size_t n, enum status st)
 }
 
 /* The same rows, of a file. */
-static size_t saved(const struct told *rows, size_t n, enum status st)
+static size_t saved_wanted(const struct told *rows, size_t n, double wanted, enum status st)
 {
 	struct report_opts ro = {.command = "ncclbench", .format = "json", .host = "a"};
 	struct err e = {0};
@@ -115,13 +115,42 @@ static size_t saved(const struct told *rows, size_t n, enum status st)
 	for (size_t i = 0; i < n; i++)
 		saved_point(x, report_arena(r), (double)rows[i].bytes, rows[i].busbw, 1,
 			    rows[i].busbw);
-	saved_judge(&l, 10, NULL, r);
+	saved_judge(&l, &(struct saved_opts){.nic_gbps = 10, .expect_gbps = wanted}, r);
 	count = report_count(r, st);
 	over(r);
 	return count;
 }
 
+static size_t saved(const struct told *rows, size_t n, enum status st)
+{
+	return saved_wanted(rows, n, 0, st);
+}
+
 enum { MIB = 1 << 20 };
+
+/* As with a live run: what is asked for judges, not what the cards could do. */
+static void a_saved_table_is_judged_by_what_is_asked(void **state UNUSED)
+{
+	const struct told rows[] = {{64 * MIB, 1.1}, {256 * MIB, 1.1}};
+
+	assert_int_equal(saved(rows, ARRAY_LEN(rows), ST_FAIL), 0);
+	assert_int_equal(saved_wanted(rows, ARRAY_LEN(rows), 1.2, ST_FAIL), 1);
+	assert_int_equal(saved_wanted(rows, ARRAY_LEN(rows), 0.3, ST_FAIL), 0);
+}
+
+/* "215 % of what is possible": what was thought possible was wrong, and is not judged by. */
+static void more_than_possible_is_no_pass(void **state UNUSED)
+{
+	const struct told rows[] = {{64 * MIB, 2.6}, {256 * MIB, 2.6}},
+			  just[] = {{64 * MIB, 1.3}, {256 * MIB, 1.3}};
+
+	assert_int_equal(live(rows, ARRAY_LEN(rows), ST_INFO),
+			 live(just, ARRAY_LEN(just), ST_INFO) + 1);
+	assert_int_equal(live(rows, ARRAY_LEN(rows), ST_PASS) + 1,
+			 live(just, ARRAY_LEN(just), ST_PASS));
+	assert_int_equal(saved(rows, ARRAY_LEN(rows), ST_WARN),
+			 saved(just, ARRAY_LEN(just), ST_WARN) + 1);
+}
 
 /* What a rate limit lets through at first is no word on the network. */
 static void a_burst_at_a_small_size_hides_nothing(void **state)
@@ -312,6 +341,8 @@ static void many_rows_have_their_own_cases(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_saved_table_is_judged_by_what_is_asked),
+		cmocka_unit_test(more_than_possible_is_no_pass),
 		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
 		cmocka_unit_test(what_lasts_is_judged),
 		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),

@@ -177,7 +177,7 @@ static void talk_all(void)
 	log_say("say %s", "a\033[2Jb\nc");
 	log_hint("with say");
 	log_warn("careful");
-	log_hint("with warning");
+	log_hint("- with warning");
 	log_error("broken");
 	log_detail("detail");
 	log_hint("with detail");
@@ -188,13 +188,13 @@ static void talk_all(void)
 static void log_levels(void **state)
 {
 	static const char *const want[] = {
-		[LOG_QUIET] = "t: warning: careful\n  -> with warning\nt: broken\n",
+		[LOG_QUIET] = "t: warning: careful\n   - with warning\nt: broken\n",
 		[LOG_NORMAL] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
-			       "  -> with warning\nt: broken\n",
+			       "   - with warning\nt: broken\n",
 		[LOG_VERBOSE] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
-				"  -> with warning\nt: broken\nt: detail\n  -> with detail\n",
+				"   - with warning\nt: broken\nt: detail\n  -> with detail\n",
 		[LOG_DEBUG] = "t: say a?[2Jb c\n  -> with say\nt: warning: careful\n"
-			      "  -> with warning\nt: broken\nt: detail\n  -> with detail\n"
+			      "   - with warning\nt: broken\nt: detail\n  -> with detail\n"
 			      "t: debug: debug\n",
 	};
 	char text[8192];

@@ -165,6 +165,8 @@ static void says_what_came_instead(void **state UNUSED)
 		 "ldd --version"},
 		{3, "", "windsock: cannot make an event loop: Too many open files\n  -> raise it\n",
 		 "said \"windsock: cannot make an event loop: Too many open files\"", "ulimit -a"},
+		{3, "", "windsock: there are no more processes\n   - raise \"ulimit -u\"\n",
+		 "said \"windsock: there are no more processes\"", "ulimit -a"},
 		{3, "", "windsock: " TROUBLE_UNFED "\n", "login script has redirected it",
 		 "ssh me@node1 \"grep -nsE 'exec.*<' .bashrc "},
 		{3, "\033[2J\001\n", "", "said \"?[2J?\"", "~/.bashrc"},

@@ -1,4 +1,10 @@
-/* Which fixes a shell takes: only these may stand where one pastes. */
+/* Which fixes are commands: only these may stand where one pastes. */
+#include "bench/ranks/relay.h"
+#include "lib/core/err.h"
+#include "lib/core/fix.h"
+#include "lib/report/json.h"
+#include "lib/report/merge.h"
+#include "lib/report/report.h"
 #include "lib/report/typed.h"
 #include "probes/log/catalogue.h"
 
@@ -7,93 +13,109 @@
 
 #include <cmocka.h>
 
-static void commands_are_typed(void **state UNUSED)
+static void who_writes_it_says_which(void **state UNUSED)
 {
-	static const char *const lines[] = {
-		"eval \"$(ifprobe --suggest)\"",
-		"sudo reboot",
-		"sudo mount -o remount,rw /dev/shm",
-		"make && make install   # or put it beside windsock",
-		"make clean; make MPI=1",
-		"unset NCCL_IB_GID_INDEX",
-		"export TMPDIR=/var/tmp",
-		"/usr/sbin/sshd",
-		"NCCL_DEBUG=INFO ... 2>&1 | ncclwhy",
-		"NCCL_P2P_DISABLE=1 COMMAND   # does it run then? reset; reboot",
-		"SLURM_OVERLAP=1 srun -N1 -n1 -w node1 portcheck --version",
-		"for u in '*' root; do echo \"$u\"; done | sudo tee /etc/x",
-		"kill 4711   # if it is left over from an earlier job",
-		"ping -c 3 node1; portcheck node1:22   # from here",
-		"echo 'one; reset'; ls",
-		"sudo ip link set dev ens5 mtu 9001\nip link show dev ens5",
-		"hosts=$(sed '/x/d' /etc/hosts) && printf '%s\\n' \"$hosts\" | sudo tee /etc/hosts",
-		"jq '.a = 1' f.json >f.new && mv f.json.new f.json || rm -f f.new   # needs jq",
-		"command -v ssh   # from here: is it installed?",
-		"etcd --enable-v2 --listen-client-urls http://a:2379   # etcd 3.5 or older",
-		"slurmd --conf-server HEAD:6817   # on a node",
-		"ufw prepend allow from 10.0.0.1   # on node1, if ufw runs there",
-		"usermod -s /bin/bash user",
-		"dmidecode -t memory   # the others have 64 GiB",
-		"date -u -s '@1'",
-		"sshpass -e ssh node1 true",
-		"tsh ssh node1 'ip -s link; tc -s qdisc'",
-		"echo 'this or that, and the rest'",
-		"grep -e \"out of memory\" LOG   # of the one and the other",
-		"export PATH=/the/of/and:$PATH",
+	static const struct {
+		const char *fix, *shown, *mark;
+	} fixes[] = {
+		{"sudo reboot", "sudo reboot", "->"},
+		{"- reboot, or replace it", "reboot, or replace it", " -"},
+		{"- --trust-remote-code", "--trust-remote-code", " -"},
+		{"nvidia-smi says more", "nvidia-smi says more", "->"}, /* nobody guesses */
+		{"-", "-", "->"},
+		{"", "", "->"},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		if (!fix_is_typed(lines[i]) || strcmp(fix_mark(lines[i]), "->"))
-			fail_msg("a command is told as words: %s", lines[i]);
+	for (size_t i = 0; i < ARRAY_LEN(fixes); i++) {
+		assert_string_equal(fix_text(fixes[i].fix), fixes[i].shown);
+		assert_string_equal(fix_mark(fixes[i].fix), fixes[i].mark);
+		assert_int_equal(fix_is_typed(fixes[i].fix), *fixes[i].mark == '-');
+	}
 }
 
-static void words_are_not(void **state UNUSED)
+/* Of an error, and on the way to another process. */
+static void a_hint_keeps_its_kind(void **state UNUSED)
 {
-	static const char *const lines[] = {
-		"reset the GPUs or reboot; have the bridge looked at",
-		"reboot",
-		"smaller batches, or gradient accumulation",
-		"allow all TCP from 10.0.0.0/24 on node1",
-		"make NCCL_NET, NCCL_IB_HCA and the plug-in the same on all nodes",
-		"make every rank take the same path",
-		"mount it on every host",
-		"find the first rank that failed and cure that",
-		"kubectl cordon NODE; reset or replace the GPU; kubectl delete pod POD",
-		"ncclwhy the log that kubectl prints",
-		"kubectl annotate: sidecar.istio.io/inject: \"false\"",
-		"init_process_group(timeout=timedelta(hours=2))",
-		"LimitMEMLOCK=infinity   # in the unit of slurmd",
-		"Kubernetes: hostNetwork: true",
-		"export PATH and LD_LIBRARY_PATH in ~/.bashrc of every host, before the line that",
-		"mpirun of the very installation that the program was linked with",
-		"sbatch --exclude=NODE ... where it comes again",
-		"sbatch --mem=... or docker run --memory=...",
-		"sbatch --requeue ..., and start from the last checkpoint",
-		"srun --container-image=... or apptainer",
-		"command it from rank 0",
-		"'a b; c' d",
-		"date and time of all hosts",
-		"# open all ports",
-		"",
-		"   ",
-	};
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0}, there = {0};
+	cJSON *event;
 
-	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		if (fix_is_typed(lines[i]) || strcmp(fix_mark(lines[i]), " -"))
-			fail_msg("words stand where one pastes: %s", lines[i]);
+	assert_null(err_fix(&e, &a));
+	(void)err_set(&e, ERR_SYS, "x");
+	(void)err_command(&e, "ss -ltn   # at %s", "a");
+	assert_string_equal(err_fix(&e, &a), "ss -ltn   # at a");
+	event = relay_error("error", &e);
+	relay_error_take(event, &there);
+	cJSON_Delete(event);
+	assert_true(there.typed);
+	assert_string_equal(there.hint, e.hint);
+	(void)err_hint(&e, "nvidia-smi says more");
+	assert_string_equal(err_fix(&e, &a), "- nvidia-smi says more");
+	(void)err_take_fix(&there, err_fix(&e, &a));
+	assert_false(there.typed);
+	assert_string_equal(there.hint, "nvidia-smi says more");
+	(void)err_command(&e, "ls");
+	(void)err_set(&e, ERR_SYS, "another");
+	assert_false(e.typed);
 }
 
-/* Both lists are searched by halves: each of their names must be found. Our own cause no surprise.
- */
-static void our_commands_are_known(void **state UNUSED)
+static struct report *quiet(const char *format)
 {
-	static const char *const ours[] = {"ddpsmoke",	"ifprobe",  "ncclbench", "ncclwhy",
-					   "portcheck", "windsock", "xpu-smi",	 ".",
-					   "cat",	"watch"};
+	struct report_opts o = {.command = "t", .format = format, .host = "n"};
+	struct err e = {0};
+	struct report *r = report_new(&o, &e);
 
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		if (!fix_is_typed(ours[i]))
-			fail_msg("%s is not known", ours[i]);
+	assert_non_null(r);
+	return r;
+}
+
+/* What users read has no mark; who reads it back knows which is which. */
+static void json_says_which_are_words(void **state UNUSED)
+{
+	struct report *r = quiet("json");
+	struct finding *f = report_find(r, "a.b", NULL), *back = report_find(r, "a.b", NULL);
+	cJSON *list = cJSON_CreateArray();
+	struct err none = {.kind = ERR_USAGE}; /* nothing is printed then */
+	const cJSON *o;
+
+	finding_set(f, ST_WARN, "x");
+	finding_fix(f, "sudo reboot");
+	finding_fix(f, "- replace %s", "it");
+	finding_fix(f, "ls");
+	finding_fix(f, "- ask");
+	finding_json(list, f, "n");
+	o = list->child;
+	assert_string_equal(json_get(o, "fix")->child->next->valuestring, "replace it");
+	assert_int_equal(cJSON_GetArraySize(json_get(o, "as_words")), 2);
+	assert_int_equal(json_get(o, "as_words")->child->valueint, 1);
+	envelope_finding(back, o);
+	assert_int_equal(back->fix.n, 4);
+	for (size_t i = 0; i < f->fix.n; i++)
+		assert_string_equal(back->fix.v[i], f->fix.v[i]);
+	cJSON_Delete(list);
+	(void)report_end(r, &none);
+}
+
+/* A document of others: all that it has are commands, and what is no number is none. */
+static void foreign_json_is_read(void **state UNUSED)
+{
+	static const char text[] = "{\"fix\":[\"ls\",\"\",7,\"smaller\"],"
+				   "\"as_words\":[3,-1,1e300,\"0\",99]}";
+	AUTO(arena_done) struct arena a = {0};
+	cJSON *o = cJSON_Parse(text);
+	str_list got = {0};
+
+	fix_from_json(o, &a, &got);
+	assert_int_equal(got.n, 2);
+	assert_string_equal(got.v[0], "ls");
+	assert_string_equal(got.v[1], "- smaller");
+	cJSON_DeleteItemFromObjectCaseSensitive(o, "as_words");
+	got.n = 0;
+	fix_from_json(o, &a, &got);
+	assert_string_equal(got.v[1], "smaller");
+	cJSON_Delete(o);
+	fix_from_json(NULL, &a, &got);
+	assert_int_equal(got.n, 2);
 }
 
 static void what_two_checks_say_is_one_command(void **state UNUSED)
@@ -141,9 +163,10 @@ static void a_shell_takes_what_is_typed(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commands_are_typed),
-		cmocka_unit_test(words_are_not),
-		cmocka_unit_test(our_commands_are_known),
+		cmocka_unit_test(who_writes_it_says_which),
+		cmocka_unit_test(a_hint_keeps_its_kind),
+		cmocka_unit_test(json_says_which_are_words),
+		cmocka_unit_test(foreign_json_is_read),
 		cmocka_unit_test(what_two_checks_say_is_one_command),
 		cmocka_unit_test(a_shell_takes_what_is_typed),
 	};

@@ -152,11 +152,11 @@ static int tell(const struct comparison *m, int odd, int usual, const struct val
 		cards_name(m->cards, usual, other, sizeof(other)), has(&a, name, &values[usual]),
 		m->on_host ? "ranks of one host that differ in it" : "ranks that differ in it");
 	if (*values[usual].text && strlen(values[usual].text) < VALUE - 1)
-		return err_hint(e, "export %s=%s   # for rank %d too, or unset it for all", name,
-				shell_quote(&a, values[usual].text), odd);
-	return err_hint(e,
-			"unset %s   # for rank %d: the environment, nccl.conf; or set it for all",
-			name, odd);
+		return err_command(e, "export %s=%s   # for rank %d too, or unset it for all", name,
+				   shell_quote(&a, values[usual].text), odd);
+	return err_command(
+		e, "unset %s   # for rank %d: the environment, nccl.conf; or set it for all", name,
+		odd);
 }
 
 static int refuse(const struct comparison *m, const struct comm_world *w, int odd, int usual,

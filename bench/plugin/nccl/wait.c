@@ -1,5 +1,6 @@
 /* Nothing of NCCL's is waited for without a clock, an ear for bad news, and a look at its state. */
 #include "bench/plugin/nccl/log.h"
+#include "lib/core/fix.h"
 #include "lib/core/units.h"
 
 #include <poll.h>
@@ -48,15 +49,15 @@ static bool is_stopped(const struct nccl_comm *c, int timeout_ms)
 static int advise(struct nccl_comm *root, const char *what, const char *fix)
 {
 	if (!root->doubts || !starts_with(what, "ncclCommInit"))
-		return err_hint(&root->failure, "%s", fix);
+		return err_take_fix(&root->failure, fix);
 	return err_hint(&root->failure, "%s: set alike for every rank, which they are not now; %s",
-			root->doubts, fix);
+			root->doubts, fix_text(fix));
 }
 
 static const char *fix_of(const char *last)
 {
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
-		return "give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
+		return "- give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
 		       "NCCL_HOSTID (ncclbench sets it where ranks have to share one)";
 	return "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy";
 }
@@ -150,7 +151,7 @@ static int look(struct nccl_comm *c, const char *what, struct limit *l, struct e
 			(double)patience_ns(c) / 1e9, comm_origin(&c->comm, c->comm.rank),
 			c->root->comm.size);
 		(void)advise(c->root, what,
-			     "NCCL waits for a peer that cannot be reached: ifprobe "
+			     "- NCCL waits for a peer that cannot be reached: ifprobe "
 			     "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
 	} else {
 		return 0;
@@ -175,7 +176,7 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	plugin_check = "gpu.work";
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		driver_words(done));
-	err_hint(&c->root->failure, "dmesg | grep -i xid");
+	err_command(&c->root->failure, "dmesg | grep -i xid");
 	return nccl_fail(c, what, e);
 }
 
