@@ -117,7 +117,7 @@ refused() { # WHAT-IS-SAID ARGS...
     [ "$(jq -c '[.data.results[].size] | unique' <<<"$output")" = '[8,65536]' ]
     [[ $output != *"--within)"* ]]
     bench --within 3s -b 1M -e 1M -n 100000
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 0 ] || { echo "$status $output $stderr"; false; }
     [[ $output == *"# So that all fits into 3 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
     bench --within 3s -b 64K -e 1G -n 20 -w 20
     [ "$status" -eq 0 ]

@@ -84,9 +84,9 @@ both_mean() { # FILE N
 @test "operations queue up on the stream, and its own clock tells their times" {
     WINDSOCK_FAKE_CUDA=clock run -0 --separate-stderr bench -n 1500 --json
     jq -e '.verdict == "pass" and ([.data.results[] | .p50_us, .p99_us] | unique) == [2000]' <<<"$output"
-    # -z waits for each, and then the time is this processor's
+    # -z waits for each, and then the time is this processor's: any, but not all the same
     WINDSOCK_FAKE_CUDA=clock run -0 --separate-stderr bench -z 2 --json
-    jq -e 'all(.data.results[]; .p50_us < 2000)' <<<"$output"
+    jq -e '[.data.results[].p50_us] | unique != [2000]' <<<"$output"
 }
 
 @test "floats of 8 bits: NCCL from 2.24 on Hopper, verified; else which rank cannot" {

@@ -29,7 +29,7 @@ struct case_of {
 	enum status status;
 };
 
-static void tell(struct story *s, const char *fmt, ...)
+static void PRINTF(2, 3) tell(struct story *s, const char *fmt, ...)
 {
 	char event[600];
 	struct err e = {0};
