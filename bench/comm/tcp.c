@@ -131,15 +131,9 @@ static void tcp_free(struct tcp *t)
 	for (int i = 0; t->peers && i < t->comm.size; i++)
 		close_fd(t->peers[i].words);
 	close_fd(t->abort_fd);
-	arena_done(&t->arena);
-	free(t->waited_ns);
 	free(t->scratch);
-	free(t->temp);
-	free(t->set);
-	free(t->busy);
-	free(t->lanes);
 	free(t->peers);
-	free(t);
+	tcp_own_free(t);
 }
 
 static void free_comm(struct comm *c)

@@ -130,6 +130,7 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e) MUST_CHE
 int tcp_split(struct comm *c, const struct comm_group *g, struct comm **ret,
 	      struct err *e) MUST_CHECK;
 void tcp_part_free(struct tcp *t);
+void tcp_own_free(struct tcp *t); /* it, and what it does not share with its parts */
 /* In a part that never has to wait, bad news of another one is heard now and then. */
 int tcp_part_look(struct tcp *t, struct err *e) MUST_CHECK;
 static inline bool tcp_is_part(const struct tcp *t) { return t->root != t; }

@@ -8,10 +8,8 @@
 
 static const uint64_t LOOK_NS = 50 * NS_PER_MS;
 
-void tcp_part_free(struct tcp *t)
+void tcp_own_free(struct tcp *t)
 {
-	if (t->root->active == t)
-		t->root->active = NULL;
 	arena_done(&t->arena);
 	free(t->tallied_ns);
 	free(t->waited_ns);
@@ -20,6 +18,13 @@ void tcp_part_free(struct tcp *t)
 	free(t->busy);
 	free(t->lanes);
 	free(t);
+}
+
+void tcp_part_free(struct tcp *t)
+{
+	if (t->root->active == t)
+		t->root->active = NULL;
+	tcp_own_free(t);
 }
 
 /* The same sockets, numbered by our ranks. */

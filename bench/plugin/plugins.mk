@@ -1,7 +1,7 @@
 # Communicators that need somebody's library. Each is a folder here; its sources,
 # and what of this program it uses, are compiled as position-independent code.
 PIC_SRC  := lib/cluster/words.c lib/core/arena.c lib/core/err.c lib/core/file.c lib/core/fix.c lib/core/text.c \
-            lib/core/units.c \
+            lib/core/units.c lib/core/wait.c \
             lib/host/answers.c lib/host/nccl_alike.c lib/host/places.c lib/host/python.c lib/host/sysroot.c lib/net/addr.c bench/comm/comm.c bench/comm/reduce.c \
             bench/comm/types.c bench/dev/dev_host.c bench/dev/pattern.c \
             $(wildcard bench/plugin/*.c)
@@ -54,8 +54,8 @@ $(O)/pic/%.o: %.c $(O)/flags
 $(O)/pic/%.o: %.cc $(O)/flags
 	$(call say,C++,$<)
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -I. $(SAN_CXX) $(CXXFLAGS) $(PIC) -o $@ $<
-$(O)/pic/windsock.a: $(call pic,$(PIC_SRC))
-	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+$(O)/pic/windsock.a: $(call pic,$(PIC_SRC)) bench/plugin/plugins.mk
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
 # Lazy, so that a symbol that an older library lacks matters only where it is used.
 NO_UNDEFINED = $(if $(SAN),,-Wl,--no-undefined)
@@ -113,7 +113,7 @@ $(O)/lib/windsock/nccl.so: $(call pic,$(SOURCES_nccl) $(SOURCES_cuda)) $(O)/pic/
 FAKES := $(if $(filter nccl,$(COMM_PLUGINS)),$(addprefix $(O)/fake/,libcuda.so.1 libnccl.so.2 libnccl-damaged.so.2 libnccl-old.so.2))
 $(O)/fake/libcuda.so.1: tests/fake/libcuda.cc tests/fake/libcuda_memory.cc tests/fake/engine_kernels.cc tests/fake/kernels.h tests/fake/libcuda.h bench/plugin/nccl/kernels.cu $(wildcard plugins/cudnn/kernels*) $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra $(SAN_CXX) -O2 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $(filter %.cc,$^)
-$(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2 $(O)/fake/libnccl-old.so.2: tests/fake/libnccl.c tests/fake/libnccl_ops.c tests/fake/libnccl_newer.c tests/fake/libnccl.h bench/comm/reduce.c bench/comm/types.c $(O)/flags
+$(O)/fake/libnccl.so.2 $(O)/fake/libnccl-damaged.so.2 $(O)/fake/libnccl-old.so.2: tests/fake/libnccl.c tests/fake/libnccl_ops.c tests/fake/libnccl_carry.c tests/fake/libnccl_newer.c tests/fake/libnccl.h bench/comm/reduce.c bench/comm/types.c $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. $(CUDA_CFLAGS) -Wall -Wextra $(SANFLAG) -O1 -fPIC -shared -Wl,-soname,libnccl.so.2 \
 	  $(if $(findstring damaged,$@),-DWITHOUT_ABORT) $(if $(findstring old,$@),-DOLD) -o $@ $(filter %.c,$^)
 # With PYTHONPATH=$(O)/fake its PyTorch has no packages, whatever the machine's own has: the

@@ -127,52 +127,65 @@ static int choose_kernels(struct rank *r, const struct kernels **ret)
 	return 0;
 }
 
-enum { GRAPH_PROVEN = 2 }; /* steps: of a large network each takes long */
+static int allocate(struct rank *r)
+{
+	const size_t samples = r->o->data->n[DATA_TRAIN];
+
+	r->velocity = calloc(r->net->nparams, sizeof(*r->velocity));
+	r->seen = calloc(samples, sizeof(*r->seen));
+	r->start = calloc(r->net->nparams, sizeof(*r->start));
+	r->words = calloc((size_t)r->o->np, sizeof(*r->words));
+	return r->velocity && r->seen && r->start && r->words
+		       ? 0
+		       : err_sys(r->e, "no memory for %zu samples", samples);
+}
+
+/* How many steps there are, and how many of them are proven. */
+static void count_steps(struct rank *r)
+{
+	enum { PROVEN_SAMPLES = 16384, GRAPH_PROVEN = 2 /* of a large network each takes long */ };
+	const struct train_opts *o = r->o;
+	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * o->epochs;
+	uint64_t affordable = o->model->graph
+				      ? GRAPH_PROVEN
+				      : PROVEN_SAMPLES / ((uint64_t)o->np * (uint64_t)o->batch);
+
+	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
+	r->proven = affordable < 1 ? 1 : affordable > PROVEN_MAX ? PROVEN_MAX : affordable;
+	r->proven = r->proven > r->total ? r->total : r->proven;
+	r->proven = r->proven > per_epoch ? per_epoch : r->proven;
+	if (!r->result)
+		return;
+	r->result->total_steps = r->total;
+	r->result->steps_per_epoch = per_epoch;
+	r->result->proven_steps = r->proven;
+}
 
 static int prepare(struct rank *r)
 {
 	const struct train_opts *o = r->o;
-	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * o->epochs;
 	const struct loader_opts loading = {o->data, o->model->channels, o->model->side,
 					    (size_t)o->batch, o->workers};
 	const struct kernels *kernels = NULL;
-	uint64_t affordable = 16384 / ((uint64_t)o->np * (uint64_t)o->batch);
 
 	if (choose_kernels(r, &kernels))
 		return -1;
 	r->net = net_new(o->model, kernels, o->engine, o->batch, r->e);
-	if (!r->net || (!o->is_sharded && net_device_new(r->net, o->gpu_dev, r->e)))
+	if (!r->net || (!o->is_sharded && net_device_new(r->net, o->gpu_dev, r->e)) || allocate(r))
 		return -1;
-	r->velocity = calloc(r->net->nparams, sizeof(*r->velocity));
-	r->seen = calloc(o->data->n[DATA_TRAIN], sizeof(*r->seen));
-	r->start = calloc(r->net->nparams, sizeof(*r->start));
-	r->hashes = r->word.grads;
-	r->words = calloc((size_t)o->np, sizeof(*r->words));
-	if (!r->velocity || !r->start || !r->seen || !r->words)
-		return err_sys(r->e, "no memory for %zu samples", o->data->n[DATA_TRAIN]);
 	r->loader = loader_new(&loading, r->e);
-	if (!r->loader)
+	if (!r->loader || (o->is_sharded && shards_new(&r->shards, r->comm, r->net, r->e)))
 		return -1;
-	if (o->is_sharded && shards_new(&r->shards, r->comm, r->net, r->e))
-		return -1;
-	r->overlap = (struct overlap){.comm = r->comm, .net = r->net};
+	r->overlap = (struct overlap){.comm = o->gpu_comm ?: r->comm, .net = r->net};
 	if (o->gpu_comm)
-		r->overlap = (struct overlap){.comm = o->gpu_comm,
-					      .net = r->net,
-					      .stream = o->gpu_dev->stream(o->gpu_dev)};
+		r->overlap.stream = o->gpu_dev->stream(o->gpu_dev);
 	r->sampler = train_sampler(o);
+	r->hashes = r->word.grads;
 	r->word.bad_step = NO_STEP;
 	r->word.maker = engine_maker(o->loaded);
-	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
-	affordable = o->model->graph ? GRAPH_PROVEN : affordable;
-	r->proven = affordable < 1 ? 1 : affordable > PROVEN_MAX ? PROVEN_MAX : affordable;
-	r->proven = r->proven > r->total ? r->total : r->proven;
-	r->proven = r->proven > per_epoch ? per_epoch : r->proven;
+	count_steps(r);
 	if (r->result) {
 		r->result->kernels = kernels;
-		r->result->total_steps = r->total;
-		r->result->steps_per_epoch = per_epoch;
-		r->result->proven_steps = r->proven;
 		r->result->padding = sampler_padding(&r->sampler);
 		r->result->dropped = sampler_dropped(&r->sampler);
 	}

@@ -44,12 +44,6 @@ static flight_word kept(struct flight *f, struct line *l)
 	return flight_keep(f, l->s, l->n);
 }
 
-/* Of a list: the word that it stands for, and one more; 0: it was not read yet. */
-static flight_word *known(const struct value *list)
-{
-	return list->kind == VALUE_LIST ? &list->seq->mark : NULL;
-}
-
 /* One tensor's: "[4, 1024]". Returns its elements. */
 static int64_t put_size(struct line *l, const struct value *v)
 {
@@ -69,17 +63,14 @@ static int64_t put_size(struct line *l, const struct value *v)
 	return all;
 }
 
-flight_word shape_sizes(struct flight *f, const struct value *v)
+static flight_word read_sizes(struct flight *f, const struct value *list)
 {
-	flight_word *seen = known(v);
 	const struct value *t;
-	size_t n = value_items(v, &t);
+	size_t n = value_items(list, &t);
 	struct line l = {.n = 0};
 	int64_t all = 0;
 	flight_word w;
 
-	if (seen && *seen)
-		return *seen - 1;
 	for (size_t i = 0; i < n; i++) {
 		put(&l, ", ", i ? 2 : 0);
 		if (__builtin_add_overflow(all, put_size(&l, &t[i]), &all))
@@ -87,31 +78,22 @@ flight_word shape_sizes(struct flight *f, const struct value *v)
 	}
 	w = kept(f, &l);
 	f->words.v[w].elements = all;
-	if (seen)
-		*seen = w + 1;
 	return w;
 }
 
-flight_word shape_types(struct flight *f, const struct value *v)
+static flight_word read_types(struct flight *f, const struct value *list)
 {
-	flight_word *seen = known(v);
 	const struct value *t;
-	size_t n = value_items(v, &t);
+	size_t n = value_items(list, &t);
 	struct line l = {.n = 0};
-	flight_word w;
 
-	if (seen && *seen)
-		return *seen - 1;
 	for (size_t i = 0; i < n; i++)
 		if (t[i].kind == VALUE_TEXT &&
 		    (!i || t[i].n != t[i - 1].n || memcmp(t[i].s, t[i - 1].s, t[i].n) != 0)) {
 			put(&l, ", ", l.n ? 2 : 0);
 			put(&l, t[i].s, t[i].n);
 		}
-	w = kept(f, &l);
-	if (seen)
-		*seen = w + 1;
-	return w;
+	return kept(f, &l);
 }
 
 /* --- where the program was --------------------------------------------------------- */
@@ -158,11 +140,20 @@ static flight_word find_frame(struct flight *f, const struct value *list)
 	return 0;
 }
 
-flight_word shape_frame(struct flight *f, const struct value *list)
-{
-	flight_word *seen = known(list), w = seen && *seen ? *seen - 1 : find_frame(f, list);
+/* --- each once ---------------------------------------------------------------------- */
 
-	if (seen)
-		*seen = w + 1;
+/* A list's mark is the word that it stands for, and one more; 0: it was not read yet. */
+static flight_word once(struct flight *f, const struct value *v,
+			flight_word (*read)(struct flight *f, const struct value *list))
+{
+	uint32_t *mark = v->kind == VALUE_LIST ? &v->seq->mark : NULL;
+	flight_word w = mark && *mark ? *mark - 1 : read(f, v);
+
+	if (mark)
+		*mark = w + 1;
 	return w;
 }
+
+flight_word shape_sizes(struct flight *f, const struct value *v) { return once(f, v, read_sizes); }
+flight_word shape_types(struct flight *f, const struct value *v) { return once(f, v, read_types); }
+flight_word shape_frame(struct flight *f, const struct value *v) { return once(f, v, find_frame); }

@@ -3,6 +3,7 @@
 #include "lib/core/arena.h"
 #include "lib/core/compat.h"
 #include "lib/core/units.h"
+#include "lib/core/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,9 @@ static void take_leave(pid_t who, int news)
 		return;
 	if (news >= 0)
 		(void)kill(who, SIGKILL);
-	if (!waitpid(who, NULL, news < 0 || wait_for(news, ENDING_MS) > 0 ? 0 : WNOHANG))
+	if (news < 0 || wait_for(news, ENDING_MS) > 0)
+		(void)wait_child(who);
+	else if (!waitpid(who, NULL, WNOHANG))
 		*LIST_ADD(&ours, &left) = who;
 }
 

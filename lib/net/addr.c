@@ -250,6 +250,8 @@ const char *addr_class_name(enum addr_class c)
 	return names[c];
 }
 
+const char *addr_ip_command(int family) { return family == AF_INET6 ? "ip -6" : "ip"; }
+
 bool addr_equal(const union addr *a, const union addr *b)
 {
 	union addr x = addr_unmapped(a), y = addr_unmapped(b);

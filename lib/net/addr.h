@@ -45,6 +45,8 @@ const char *addr_sockaddr_print(const struct sockaddr *sa, struct addr_text *buf
 
 enum addr_class addr_class(const union addr *a);
 const char *addr_class_name(enum addr_class c); /* "loopback" ... */
+/* For a shell, the ip(8) of that family: "ip", "ip -6". */
+const char *addr_ip_command(int family);
 /* The IPv4 address that a mapped one stands for, with its port; what is no mapped one as it is. */
 union addr addr_unmapped(const union addr *a);
 bool addr_equal(const union addr *a, const union addr *b); /* address and scope, not port */
@@ -70,5 +72,8 @@ int addr_resolve(const char *host, struct arena *a, addr_list *ret, struct err *
  * "6841231" is 0.104.99.143, "05" is 0.0.0.5, "0x7f.1" is 127.0.0.1.
  */
 bool addr_is_digit_trap(const char *host);
+/* Four numbers that are no address, such as 10.0.0.300; no name ends in a number, either. */
+bool addr_is_mistyped(const char *host);
+#define ADDR_MISTYPED "no IPv4 address: its four numbers go from 0 to 255, without zeros in front"
 
 #endif

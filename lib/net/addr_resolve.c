@@ -24,6 +24,10 @@ static const struct {
 
 static int refuse(const char *host, int code, struct err *e)
 {
+	if (addr_is_mistyped(host)) {
+		err_set(e, ERR_SYS, "%s is " ADDR_MISTYPED, host);
+		return err_hint(e, "check it for a slip");
+	}
 	if (code == EAI_SYSTEM)
 		return err_sys(e, "%.255s does not resolve", host);
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
@@ -82,4 +86,14 @@ bool addr_is_digit_trap(const char *host)
 
 	return !host[strspn(host, "0123456789abcdefABCDEFxX.")] && inet_aton(host, &in) &&
 	       inet_pton(AF_INET, host, &in) != 1;
+}
+
+bool addr_is_mistyped(const char *host)
+{
+	size_t dots = 0;
+	struct in_addr in;
+
+	for (const char *c = host; *c; c++)
+		dots += *c == '.';
+	return dots == 3 && !host[strspn(host, "0123456789.")] && !inet_aton(host, &in);
 }

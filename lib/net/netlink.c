@@ -51,7 +51,7 @@ uint8_t netlink_u8(const struct nlattr *a, uint8_t otherwise)
 	return a && nla_len(a) >= 1 ? nla_get_u8((struct nlattr *)a) : otherwise;
 }
 
-static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
+void netlink_msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
 
 static int no_socket(int rc, struct err *e)
 {
@@ -221,7 +221,7 @@ static int dump(struct netlink *nl, int type, int family, int master,
 	if (nl->recorded)
 		return netlink_recorded_dump(nl->recorded, type, family, each, arg, e);
 	for (int try = 0; again && try < TRIES; try++) {
-		AUTO(msg_freep) struct nl_msg *m = dump_request(type, family, master);
+		AUTO(netlink_msg_freep) struct nl_msg *m = dump_request(type, family, master);
 		int status;
 
 		if (!m)
@@ -258,7 +258,7 @@ int netlink_link(struct netlink *nl, int index, int (*each)(const struct nlmsghd
 		 void *arg, struct err *e)
 {
 	struct ifinfomsg link = {.ifi_index = index};
-	AUTO(msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETLINK, 0);
+	AUTO(netlink_msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETLINK, 0);
 	bool again;
 	int status;
 

@@ -105,7 +105,8 @@ const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const 
 /* Takes away the route of @table that forbids @to: a blackhole, or one of its kin. */
 const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a);
 /* What lets packets to @to pass that some table forbids, or a rule: where it is the main table that
- * does, its route goes; else that one is asked first for the network of @to. */
+ * does, its route goes; else that one is asked first for the network of @to, or, where but its
+ * default route leads there, for @to alone. */
 const char *netlink_pass_forbidden(struct netlink *nl, const union addr *to, struct arena *a);
 /*
  * Some other table decides of packets to @to before the main one, which would send them out of
@@ -140,6 +141,7 @@ int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct 
 
 /* --- between netlink*.c ------------ */
 struct nl_msg;
+void netlink_msg_freep(struct nl_msg **m);
 /* Sends @msg and hands over every message of its answer. @ret_status: the
  * kernel's errno, 0 for none. @ret_again: what came is incomplete. */
 int netlink_ask(struct netlink *nl, struct nl_msg *msg,
@@ -153,6 +155,12 @@ int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
 /* Source, gateway, interface and type of one RTM_NEWROUTE; -1 when malformed. */
 int netlink_route_fill(const struct nlmsghdr *h, struct route *ret) MUST_CHECK;
 const void *netlink_addr_bytes(const union addr *a, size_t *ret_n);
+/* Is the address in attribute @at (NULL: none), of @prefix bits, a network of @to? @ret: it. */
+bool netlink_covers(const struct nlattr *at, unsigned prefix, const union addr *to,
+		    union addr *ret);
+/* RTM_GETROUTE: @oif 0, @from NULL, @mark 0: without. @flags: RTM_F_... NULL: no memory. */
+struct nl_msg *netlink_route_request(const union addr *to, int oif, const union addr *from,
+				     uint32_t mark, unsigned flags);
 /* A policy rule for certain interfaces, users or services alone: it may say nothing of a packet. */
 struct fib_rule_hdr;
 bool netlink_rule_is_special(const struct fib_rule_hdr *r, struct nlattr **tb);

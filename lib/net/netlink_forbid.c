@@ -12,8 +12,6 @@
 
 enum { MOST_STEPS = 64 };
 
-static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
-
 /* The best entry of a table, or what the rule itself does. */
 struct step {
 	uint32_t priority, table; /* table 0: the rule forbids by itself */
@@ -28,28 +26,10 @@ struct walk {
 	size_t n;
 	struct step v[MOST_STEPS];
 	union addr net; /* of the main table's best entry that leads somewhere */
-	int net_len;
+	int net_len;	/* -1: it has none */
 };
 
 static void forget(void *arg) { ((struct walk *)arg)->n = 0; }
-
-/* What is at @at, of @prefix bits, in @ret; false: it is no network of @to. */
-static bool covers(const struct nlattr *at, unsigned prefix, const union addr *to, union addr *ret)
-{
-	size_t n;
-
-	*ret = *to;
-	(void)netlink_addr_bytes(ret, &n);
-	if (!prefix)
-		return true;
-	if (!at || (size_t)nla_len(at) != n)
-		return false;
-	if (ret->sa.sa_family == AF_INET)
-		memcpy(&ret->v4.sin_addr, nla_data(at), n);
-	else
-		memcpy(&ret->v6.sin6_addr, nla_data(at), n);
-	return addr_in_subnet(to, ret, prefix);
-}
 
 /* Is it for what has no mark, wherever it comes from? */
 static bool is_ours(const struct fib_rule_hdr *r, struct nlattr **tb, const union addr *to)
@@ -60,7 +40,7 @@ static bool is_ours(const struct fib_rule_hdr *r, struct nlattr **tb, const unio
 
 	plain.flags &= ~(uint32_t)FIB_RULE_INVERT;
 	if (netlink_rule_is_special(&plain, tb) || r->src_len || r->family != to->sa.sa_family ||
-	    (inverted && r->dst_len) || !covers(tb[FRA_DST], r->dst_len, to, &net))
+	    (inverted && r->dst_len) || !netlink_covers(tb[FRA_DST], r->dst_len, to, &net))
 		return false;
 	return netlink_u32(tb[FRA_FWMARK], 0) ? inverted : !inverted;
 }
@@ -97,7 +77,7 @@ static int take_route(const struct nlmsghdr *h, void *arg)
 
 	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0 ||
 	    r->rtm_family != x->to->sa.sa_family || r->rtm_flags & RTM_F_CLONED ||
-	    !covers(tb[RTA_DST], r->rtm_dst_len, x->to, &net))
+	    !netlink_covers(tb[RTA_DST], r->rtm_dst_len, x->to, &net))
 		return 0;
 	table = netlink_u32(tb[RTA_TABLE], r->rtm_table);
 	metric = netlink_u32(tb[RTA_PRIORITY], 0);
@@ -120,7 +100,7 @@ static int take_route(const struct nlmsghdr *h, void *arg)
 
 static int read_tables(struct netlink *nl, struct walk *x)
 {
-	AUTO(msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
+	AUTO(netlink_msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
 	struct rtmsg r = {.rtm_family = (unsigned char)x->to->sa.sa_family};
 	struct err ignored = {0};
 	int status = 0;
@@ -151,8 +131,8 @@ static const struct step *decides(const struct walk *x)
 
 const char *netlink_pass_forbidden(struct netlink *nl, const union addr *to, struct arena *a)
 {
-	const char *ip = to->sa.sa_family == AF_INET6 ? "ip -6" : "ip";
-	struct walk x = {.to = to};
+	const char *ip = addr_ip_command(to->sa.sa_family);
+	struct walk x = {.to = to, .net_len = -1};
 	const struct step *s = NULL;
 	struct addr_text at;
 	struct err ignored;
@@ -163,9 +143,13 @@ const char *netlink_pass_forbidden(struct netlink *nl, const union addr *to, str
 		s = decides(&x);
 	if (!s || s->table == RT_TABLE_MAIN)
 		return netlink_undo_forbidding(to, RT_TABLE_MAIN, a);
-	if (x.net_len && s->priority > 1) /* it goes on forbidding all else, as somebody wanted */
-		return arena_printf(a, "%s rule add to %s/%d lookup main priority %u", ip,
-				    addr_print(&x.net, &at), x.net_len, s->priority - 1);
-	return s->table ? netlink_undo_forbidding(to, s->table, a)
-			: arena_printf(a, "%s rule list", ip);
+	if (x.net_len < 0 || !s->priority) /* nothing else leads there, and somebody wanted it */
+		return arena_printf(a, "%s rule list", ip);
+	if (!x.net_len) { /* of all that the default route leads to, this alone */
+		x.net = *to;
+		x.net_len = to->sa.sa_family == AF_INET6 ? 128 : 32;
+	}
+	/* it goes on forbidding all else, as somebody wanted */
+	return arena_printf(a, "%s rule add to %s/%d lookup main priority %u", ip,
+			    addr_print(&x.net, &at), x.net_len, s->priority - 1);
 }

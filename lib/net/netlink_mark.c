@@ -60,7 +60,7 @@ static size_t count_for(const struct marks *all, uint32_t mark)
 static const char *undo(const struct marks *all, const struct one_mark *x, const union addr *to,
 			struct arena *a)
 {
-	const char *ip = all->family == AF_INET6 ? "ip -6" : "ip";
+	const char *ip = addr_ip_command(all->family);
 	const char *mask = x->mask == UINT32_MAX ? "" : arena_printf(a, "/0x%x", x->mask);
 
 	if (count_for(all, x->mark) > 1)

@@ -6,8 +6,6 @@
 #include <linux/neighbour.h>
 #include <netlink/msg.h>
 
-static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
-
 static struct nl_msg *neigh_request(const union addr *to, int oif)
 {
 	size_t n;
@@ -49,7 +47,7 @@ static int take_neigh(const struct nlmsghdr *h, void *arg)
 int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct neighbour *ret,
 		      struct err *e)
 {
-	AUTO(msg_freep) struct nl_msg *m = NULL;
+	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 	struct neighbour answer = {0};
 	bool again;
 	int status;

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <netlink/msg.h>
 
-static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
-
 const void *netlink_addr_bytes(const union addr *a, size_t *ret_n)
 {
 	bool v4 = a->sa.sa_family == AF_INET;
@@ -89,10 +87,10 @@ static const char *refusal(int status, bool pinned)
 	return NULL;
 }
 
-static struct nl_msg *route_request(const union addr *to, int oif, const union addr *from,
-				    uint32_t mark)
+struct nl_msg *netlink_route_request(const union addr *to, int oif, const union addr *from,
+				     uint32_t mark, unsigned flags)
 {
-	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family};
+	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family, .rtm_flags = flags};
 	struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, 0);
 	size_t n, from_n = 0;
 	const void *dst = netlink_addr_bytes(to, &n);
@@ -135,7 +133,7 @@ static int look_up(struct netlink *nl, struct nl_msg *m, bool pinned, struct rou
 int netlink_route(struct netlink *nl, const union addr *to, int oif, const union addr *from,
 		  struct route *ret, struct err *e)
 {
-	AUTO(msg_freep) struct nl_msg *m = NULL;
+	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 
 	if (from && from->sa.sa_family != to->sa.sa_family) {
 		*ret = (struct route){.why = "the source address is of the other family"};
@@ -145,17 +143,17 @@ int netlink_route(struct netlink *nl, const union addr *to, int oif, const union
 		oif = (int)to->v6.sin6_scope_id;
 	if (nl->recorded)
 		return netlink_recorded_route(nl, to, oif, from, ret, e);
-	m = route_request(to, oif, from, 0);
+	m = netlink_route_request(to, oif, from, 0, 0);
 	return look_up(nl, m, from != NULL, ret, e);
 }
 
 int netlink_route_marked(struct netlink *nl, const union addr *to, uint32_t mark, struct route *ret,
 			 struct err *e)
 {
-	AUTO(msg_freep) struct nl_msg *m = NULL;
+	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 
 	if (nl->recorded)
 		return netlink_recorded_route(nl, to, 0, NULL, ret, e);
-	m = route_request(to, 0, NULL, mark);
+	m = netlink_route_request(to, 0, NULL, mark, 0);
 	return look_up(nl, m, false, ret, e);
 }

@@ -8,8 +8,6 @@
 #include <net/if.h>
 #include <netlink/msg.h>
 
-static void msg_freep(struct nl_msg **m) { nlmsg_free(*m); }
-
 static union addr addr_of(int family, const void *bytes)
 {
 	union addr ret = {.sa.sa_family = (sa_family_t)family};
@@ -27,7 +25,13 @@ static const void *bytes_of(const struct nlattr *at, int family)
 	return at && nla_len(at) == (family == AF_INET ? 4 : 16) ? nla_data(at) : NULL;
 }
 
-static const char *ip_for(int family) { return family == AF_INET6 ? "ip -6" : "ip"; }
+bool netlink_covers(const struct nlattr *at, unsigned prefix, const union addr *to, union addr *ret)
+{
+	const void *bytes = bytes_of(at, to->sa.sa_family);
+
+	*ret = addr_of(to->sa.sa_family, bytes);
+	return !prefix || (bytes && addr_in_subnet(to, ret, prefix));
+}
 
 /* ---- the entry of a table ---- */
 struct entry {
@@ -55,37 +59,18 @@ static int take_entry(const struct nlmsghdr *h, void *arg)
 	    !if_indextoname(netlink_u32(tb[RTA_OIF], 0), name))
 		return 0;
 	net = addr_of(r->rtm_family, bytes_of(tb[RTA_DST], r->rtm_family));
-	x->undo = arena_printf(x->a, "%s route del %s/%u dev %s", ip_for(r->rtm_family),
+	x->undo = arena_printf(x->a, "%s route del %s/%u dev %s", addr_ip_command(r->rtm_family),
 			       addr_print(&net, &at), r->rtm_dst_len, name);
 	if (table != RT_TABLE_MAIN)
 		x->undo = arena_printf(x->a, "%s table %u", x->undo, table);
 	return -1;
 }
 
-static struct nl_msg *entry_request(const union addr *from, const union addr *to)
-{
-	struct rtmsg r = {.rtm_family = (unsigned char)to->sa.sa_family,
-			  .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE};
-	struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, 0);
-	size_t n, from_n = 0;
-	const void *src = from ? netlink_addr_bytes(from, &from_n) : NULL,
-		   *dst = netlink_addr_bytes(to, &n);
-
-	r.rtm_dst_len = (unsigned char)(n * 8);
-	r.rtm_src_len = (unsigned char)(from_n * 8);
-	if (m && nlmsg_append(m, &r, sizeof(r), NLMSG_ALIGNTO) == 0 &&
-	    nla_put(m, RTA_DST, (int)n, dst) == 0 &&
-	    (!src || nla_put(m, RTA_SRC, (int)n, src) == 0))
-		return m;
-	nlmsg_free(m);
-	return NULL;
-}
-
 /* What decides; empty where that is not known. */
 static struct entry find_entry(struct netlink *nl, const union addr *from, const union addr *to,
 			       struct arena *a)
 {
-	AUTO(msg_freep) struct nl_msg *m = NULL;
+	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 	struct entry x = {.a = a};
 	struct err ignored;
 	bool again;
@@ -93,7 +78,7 @@ static struct entry find_entry(struct netlink *nl, const union addr *from, const
 
 	if (nl->recorded || (from && from->sa.sa_family != to->sa.sa_family))
 		return x;
-	m = entry_request(from, to);
+	m = netlink_route_request(to, 0, from, 0, RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE);
 	if (!m || netlink_ask(nl, m, take_entry, &x, &status, &again, &ignored) < 0)
 		return (struct entry){0};
 	return x;
@@ -123,7 +108,7 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 
 const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a)
 {
-	const char *ip = ip_for(to->sa.sa_family),
+	const char *ip = addr_ip_command(to->sa.sa_family),
 		   *in = table == RT_TABLE_MAIN ? "" : arena_printf(a, " table %u", table);
 	struct addr_text at;
 
@@ -161,10 +146,7 @@ static int take_way(const struct nlmsghdr *h, void *arg)
 	if (h->nlmsg_type != RTM_NEWROUTE || netlink_attrs(h, sizeof(*r), tb, RTA_MAX) < 0 ||
 	    r->rtm_family != x->to->sa.sa_family || r->rtm_dst_len <= x->len ||
 	    netlink_u32(tb[RTA_TABLE], r->rtm_table) != RT_TABLE_MAIN ||
-	    !bytes_of(tb[RTA_DST], r->rtm_family))
-		return 0;
-	net = addr_of(r->rtm_family, bytes_of(tb[RTA_DST], r->rtm_family));
-	if (!addr_in_subnet(x->to, &net, r->rtm_dst_len))
+	    !netlink_covers(tb[RTA_DST], r->rtm_dst_len, x->to, &net))
 		return 0;
 	x->net = net;
 	x->len = r->rtm_dst_len;
@@ -199,8 +181,8 @@ const char *netlink_prefer_main(struct netlink *nl, int oif, const union addr *f
 	    x.oif != oif || !oif ||
 	    netlink_dump(nl, RTM_GETRULE, family, take_leading, NULL, &x, &ignored) || x.before < 2)
 		return NULL;
-	return arena_printf(a, "%s rule add to %s/%u lookup main priority %u", ip_for(family),
-			    addr_print(&x.net, &at), x.len, x.before - 1);
+	return arena_printf(a, "%s rule add to %s/%u lookup main priority %u",
+			    addr_ip_command(family), addr_print(&x.net, &at), x.len, x.before - 1);
 }
 
 /* ---- the rule that leads to a table, or forbids by itself ---- */
@@ -224,14 +206,6 @@ static void forget(void *arg)
 
 	x->n = 0;
 	x->found = (struct one_rule){0};
-}
-
-static bool covers(const struct nlattr *at, unsigned prefix, int family, const union addr *x)
-{
-	const void *bytes = bytes_of(at, family);
-	union addr net = addr_of(family, bytes);
-
-	return !prefix || (x && bytes && addr_in_subnet(x, &net, prefix));
 }
 
 bool netlink_rule_is_special(const struct fib_rule_hdr *r, struct nlattr **tb)
@@ -270,12 +244,14 @@ static int take_rule(const struct nlmsghdr *h, void *arg)
 	struct nlattr *tb[FRA_MAX + 1];
 	const struct fib_rule_hdr *r = nlmsg_data(h);
 	struct one_rule one;
+	union addr net;
 
 	if (!read_rule(h, x->to->sa.sa_family, tb, &one) || tb[FRA_FWMARK] ||
 	    netlink_rule_is_special(r, tb) || !(x->from ? one.from_len : one.to_len) ||
 	    !one.priority || (r->action == FR_ACT_TO_TBL && !x->forbidden) ||
-	    !covers(tb[FRA_SRC], r->src_len, r->family, x->from) ||
-	    !covers(tb[FRA_DST], r->dst_len, r->family, x->to))
+	    (r->src_len && !x->from) ||
+	    (x->from && !netlink_covers(tb[FRA_SRC], r->src_len, x->from, &net)) ||
+	    !netlink_covers(tb[FRA_DST], r->dst_len, x->to, &net))
 		return 0;
 	if (!x->n++)
 		x->found = one;
@@ -323,7 +299,7 @@ const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const 
 	if (netlink_dump(nl, RTM_GETRULE, family, count_alike, forget_alike, &x, &ignored) ||
 	    x.alike != 1)
 		return NULL;
-	return arena_printf(a, "%s rule del priority %u%s%s", ip_for(family), f->priority,
+	return arena_printf(a, "%s rule del priority %u%s%s", addr_ip_command(family), f->priority,
 			    selector(a, "from", &f->from, f->from_len),
 			    selector(a, "to", &f->to, f->to_len));
 }

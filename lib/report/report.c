@@ -2,16 +2,15 @@
 
 #include "lib/report/report.h"
 
-#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/here.h"
 #include "lib/report/json.h"
+#include "lib/report/own.h"
 
 #include <errno.h>
 #include <math.h>
-#include <sys/stat.h>
 
 #define RENDERER(name) extern const struct renderer render_##name;
 #include "gen/renderers.h"
@@ -28,20 +27,6 @@ const char *const renderer_names[] = {
 #include "gen/renderers.h"
 #undef RENDERER
 	NULL,
-};
-
-struct report {
-	struct arena a;
-	struct report_opts opts;
-	struct sink sink;
-	const struct renderer *rend;
-	const struct series *series; /* the latest */
-	size_t rows;
-	bool answered;
-	uint64_t started_ns;
-	int write_errno;
-	char *text; /* for --output, until it is whole */
-	size_t text_n;
 };
 
 /*
@@ -83,43 +68,6 @@ static void report_free(struct report *r)
 	free(r);
 }
 
-int report_check_folder(struct arena *a, const char *path, struct err *e)
-{
-	const char *slash = strrchr(path, '/');
-	const char *folder = !slash	    ? "."
-			     : slash > path ? arena_strndup(a, path, (size_t)(slash - path))
-					    : "/";
-	struct stat st;
-
-	if (!*path) {
-		err_set(e, ERR_USAGE, "'' is no name of a file to write");
-		return err_hint(e, "an unset variable? leave the option out, or name one");
-	}
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		err_set(e, ERR_SYS, "%s is not a regular file", path);
-		return err_hint(e, "name a regular file, not a folder or a device");
-	}
-	if (access(folder, W_OK | X_OK) == 0)
-		return 0;
-	return err_sys(e, "cannot write %s: folder %s", path, folder);
-}
-
-static int open_output(struct report *r, struct err *e)
-{
-	if (r->opts.output && streq(r->opts.output, "-"))
-		r->opts.output = NULL;
-	if (r->opts.page && report_check_folder(&r->a, r->opts.page, e))
-		return -1;
-	if (!r->opts.output) {
-		r->sink.out = stdout;
-		return 0;
-	}
-	if (report_check_folder(&r->a, r->opts.output, e))
-		return -1;
-	r->sink.out = open_memstream(&r->text, &r->text_n);
-	return r->sink.out ? 0 : err_sys(e, "cannot buffer %s", r->opts.output);
-}
-
 static const char *own_name(struct arena *a)
 {
 	char name[256] = "";
@@ -145,7 +93,7 @@ struct report *report_new(const struct report_opts *o, struct err *e)
 	r->rend = rend;
 	r->started_ns = now_ns();
 	r->sink.started = time(NULL);
-	if (open_output(r, e)) {
+	if (report_open_output(r, e)) {
 		report_free(r);
 		return NULL;
 	}
@@ -306,55 +254,6 @@ static int conclude(struct report *r, const struct err *e)
 	return 0;
 }
 
-static const struct file_replace_opts plain;
-
-static int write_page(struct report *r, struct err *e)
-{
-	struct text page;
-	cJSON *envelope;
-
-	if (!r->opts.page)
-		return 0;
-	envelope = sink_envelope(&r->sink);
-	r->opts.draw(envelope, &r->a, &page);
-	cJSON_Delete(envelope);
-	return file_replace(r->opts.page, page.s, page.n, &plain, e);
-}
-
-bool report_has_files(const struct report_opts *o) { return o->output || o->page || o->files; }
-
-bool report_is_lost(const struct report *r)
-{
-	return r->write_errno && !report_has_files(&r->opts);
-}
-
-/* What its file has no room for goes where it would have gone without one; @e says why. */
-static int rescue(struct report *r, struct err *e)
-{
-	const struct err why = *e;
-
-	if (fwrite(r->text, 1, r->text_n, stdout) == r->text_n && !fflush(stdout))
-		err_set(e, why.kind, "%s; the answer is on stdout instead", why.msg);
-	else
-		err_set(e, why.kind, "%s, nor can stdout be written: the answer is lost", why.msg);
-	return err_hint(e, "%s", why.hint);
-}
-
-/* That a reader has seen enough (`| head`) is no error: what it was not for is written. */
-static int write_output(struct report *r, struct err *e)
-{
-	const char *path = r->opts.output;
-
-	if (ferror(r->sink.out) && !r->write_errno)
-		r->write_errno = EIO;
-	errno = r->write_errno;
-	if (errno == EPIPE && report_has_files(&r->opts))
-		return 0;
-	if (errno)
-		return err_sys(e, "cannot write %s", path ? path : "to stdout");
-	return path && file_replace(path, r->text, r->text_n, &plain, e) ? rescue(r, e) : 0;
-}
-
 /* What was lost is said, whatever else there is to say. */
 static void add_trouble(struct err *e, const struct err *more)
 {
@@ -384,7 +283,7 @@ int report_end(struct report *r, struct err *e)
 		if (r->opts.page || !streq(r->rend->name, "table"))
 			r->sink.time = sink_rfc3339(&r->a, r->sink.started);
 		EMIT(r, end);
-		if (write_output(r, &unwritten) || write_page(r, &unwritten)) {
+		if (report_write_output(r, &unwritten) || report_write_page(r, &unwritten)) {
 			add_trouble(e, &unwritten);
 			code = 3;
 		}

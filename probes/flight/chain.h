@@ -1,6 +1,6 @@
 #ifndef PROBES_FLIGHT_CHAIN_H
 #define PROBES_FLIGHT_CHAIN_H
-/* Between chain.c, which finds what keeps the ranks waiting, and tell.c, which says it. */
+/* Between chain.c, which finds what keeps the ranks waiting, and those which say it. */
 #include "probes/flight/court.h"
 
 typedef LIST(struct view *) view_list;
@@ -35,15 +35,17 @@ struct ring {
 void knot_see(struct court *c, uint32_t node, struct knot *ret);
 /* Where a rank waits; NOWHERE: it does not. */
 uint32_t knot_of(const struct court *c, const struct view *v);
+/* --- waited.c --- */
 /* All that wait there have waited for moments only when their dumps were written. */
 bool knot_is_young(const struct court *c, const struct knot *k);
 /* Their files are younger than PyTorch would have written them: how long they waited is not known.
  */
 bool knot_is_of_copies(const struct knot *k);
-
-void tell_knot(struct court *c, struct flight_verdict *v, const struct knot *k);
 /* How long they waited cannot be said then. */
 void tell_copies(struct court *c, struct flight_verdict *v, const struct knot *k);
+
+/* --- tell.c --- */
+void tell_knot(struct court *c, struct flight_verdict *v, const struct knot *k);
 void tell_ring(struct court *c, struct flight_verdict *v, const struct ring *r);
 
 #endif

@@ -129,9 +129,12 @@ void loner(struct why *w, struct arena *a, struct explanation *x)
 	static const char *const own[] = {"PT-100", "PT-101"};
 	const struct cause *timeout = explain_find(x, "PT-006");
 
-	for (size_t i = 0; i < ARRAY_LEN(own); i++)
-		if (explain_find(x, own[i])) /* every healthy job says such things */
-			explain_find(x, own[i])->weight = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		struct cause *c = explain_find(x, own[i]);
+
+		if (c) /* every healthy job says such things */
+			c->weight = 0;
+	}
 	if (!timeout || timeout->is_over || !timeout->first || is_echo(x, timeout))
 		return;
 	judge_barrier(w, a, x, timeout);

@@ -3,6 +3,22 @@
 
 enum { WORN_PAGES = 60 }; /* from here on NVIDIA replaces the board */
 
+/* It waits for a reset. */
+static void advise_reset(struct finding *f, const struct nvml_gpu *g)
+{
+	finding_expect(f, "none pending");
+	finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it", g->index);
+}
+
+/* It is worn out. */
+static void advise_drain(struct finding *f, const struct nvml_gpu *g, const char *what)
+{
+	finding_fix(f,
+		    "scontrol update nodename=\"$(hostname)\" state=drain reason=GPU%d-%s   # and "
+		    "replace that GPU",
+		    g->index, what);
+}
+
 static bool ecc_known(const struct nvml_gpu *g) { return g->ecc_uncorrected >= 0; }
 
 static bool ecc(struct gpu_view *v, const struct nvml_gpu *g)
@@ -40,17 +56,11 @@ static bool rows(struct gpu_view *v, const struct nvml_gpu *g)
 			    "uncorrectable errors): it is worn out",
 			    (long long)g->rows_uncorrected);
 		finding_expect(f, "no failure");
-		finding_fix(
-			f,
-			"scontrol update nodename=\"$(hostname)\" state=drain reason=GPU%d-rows   "
-			"# and replace that GPU",
-			g->index);
+		advise_drain(f, g, "rows");
 	} else {
 		finding_set(f, ST_WARN,
 			    "has bad rows of memory that wait for a reset to be remapped");
-		finding_expect(f, "none pending");
-		finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it",
-			    g->index);
+		advise_reset(f, g);
 	}
 	return true;
 }
@@ -70,16 +80,11 @@ static bool pages(struct gpu_view *v, const struct nvml_gpu *g)
 		finding_set(f, ST_FAIL, "has retired %lld pages of its memory: it is worn out",
 			    (long long)all);
 		finding_expect(f, "fewer than %d", WORN_PAGES);
-		finding_fix(f,
-			    "scontrol update nodename=\"$(hostname)\" state=drain "
-			    "reason=GPU%d-pages   # and replace that GPU",
-			    g->index);
+		advise_drain(f, g, "pages");
 	} else {
 		finding_set(f, ST_WARN,
 			    "has bad pages of memory that wait for a reset to be retired");
-		finding_expect(f, "none pending");
-		finding_fix(f, "sudo nvidia-smi --gpu-reset -i %d   # with no process on it",
-			    g->index);
+		advise_reset(f, g);
 	}
 	return true;
 }

@@ -55,51 +55,61 @@ static void all_bridges(struct gpu_view *v, const str_list *ends, str_list *ret)
 	}
 }
 
+/* The names of those that redirect, in @ret_names; @ret_unknown: nobody could tell of so many. */
+static size_t redirecting(struct gpu_view *v, const str_list *bridges, const char **ret_names,
+			  size_t *ret_unknown)
+{
+	enum { REDIRECTS = PCIE_ACS_REQUESTS | PCIE_ACS_COMPLETIONS | PCIE_ACS_EGRESS };
+	struct text t;
+	size_t n = 0;
+
+	*ret_unknown = 0;
+	text_init(&t, v->a);
+	for (size_t i = 0; i < bridges->n; i++) {
+		int bits = pcie_acs(v->a, bridges->v[i]);
+
+		*ret_unknown += bits < 0;
+		if (bits > 0 && bits & REDIRECTS) {
+			text_addf(&t, "%s%s", n ? " " : "", bridges->v[i]);
+			n++;
+		}
+	}
+	*ret_names = t.s;
+	return n;
+}
+
 /* What one device sends to its neighbour goes up to the processor and back down. */
 static void access_control(struct gpu_view *v, const str_list *ends)
 {
-	const char *off = "0000";
-	str_list bridges, on = {0};
-	size_t unknown = 0;
-	struct text t;
+	size_t on, unknown;
+	const char *names;
+	str_list bridges;
 	struct finding *f;
 
 	all_bridges(v, ends, &bridges);
-	text_init(&t, v->a);
-	for (size_t i = 0; i < bridges.n; i++) {
-		int bits = pcie_acs(v->a, bridges.v[i]);
-
-		unknown += bits < 0;
-		if (bits > 0 &&
-		    bits & (PCIE_ACS_REQUESTS | PCIE_ACS_COMPLETIONS | PCIE_ACS_EGRESS)) {
-			text_addf(&t, "%s%s", t.n ? " " : "", bridges.v[i]);
-			*LIST_ADD(v->a, &on) = bridges.v[i];
-		}
-	}
 	if (!bridges.n)
 		return;
+	on = redirecting(v, &bridges, &names, &unknown);
 	f = gpu_note(v, "pcie.acs",
 		     arena_printf(v->a, "%zu PCIe bridge%s", bridges.n, bridges.n == 1 ? "" : "s"));
 	if (v->facts && unknown < bridges.n)
-		json_str(v->facts, "acs", on.n ? "on" : "off");
-	if (on.n && is_virtual(v)) {
+		json_str(v->facts, "acs", on ? "on" : "off");
+	if (on && is_virtual(v)) {
 		finding_set(f, ST_INFO,
 			    "%zu redirect what GPUs send each other (ACS), as virtual machines "
 			    "need it",
-			    on.n);
-	} else if (on.n) {
+			    on);
+	} else if (on) {
 		finding_set(f, ST_WARN,
 			    "%zu redirect what GPUs and cards send each other through the "
-			    "processor (ACS): "
-			    "slow, and NCCL may hang",
-			    on.n);
-		finding_value(f, (double)on.n, NULL);
+			    "processor (ACS): slow, and NCCL may hang",
+			    on);
+		finding_value(f, (double)on, NULL);
 		finding_expect(f, "ACS off above GPUs and RDMA cards");
 		finding_fix(f,
-			    "for b in %s; do sudo setpci -s $b ECAP_ACS+6.w=%s; done   # until the "
-			    "next "
-			    "boot; for good: ACS off in the BIOS",
-			    t.s, off);
+			    "for b in %s; do sudo setpci -s $b ECAP_ACS+6.w=0000; done   # until "
+			    "the next boot; for good: ACS off in the BIOS",
+			    names);
 	} else if (unknown == bridges.n) {
 		finding_set(f, ST_SKIP,
 			    "whether they redirect transfers (ACS) can be read by root alone");

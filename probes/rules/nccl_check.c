@@ -90,13 +90,11 @@ static bool sign_inside(const struct nccl_ifspec *spec)
 	return false;
 }
 
-bool lint_list_text(const struct lint *l, const struct setting *s, const char *family,
-		    const struct nccl_ifspec *spec)
+/* What is more, or longer, than NCCL has room for. */
+static void list_sizes(const struct lint *l, const struct setting *s, const char *family,
+		       const struct nccl_ifspec *spec)
 {
 	struct arena *a = report_arena(l->r);
-	bool blank = s->value[strcspn(s->value, " \t\r\n\v\f")] != '\0';
-	bool quote = s->value[strcspn(s->value, "\"'")] != '\0', sign = sign_inside(spec);
-	const char *kind = quote ? "quote" : blank ? "blank" : "caret-inside";
 	struct finding *f;
 
 	if (spec->truncated) {
@@ -116,24 +114,29 @@ bool lint_list_text(const struct lint *l, const struct setting *s, const char *f
 		lint_unset(f, s);
 		report_add(l->r, f);
 	}
-	if (!quote && !blank && !sign)
+}
+
+bool lint_list_text(const struct lint *l, const struct setting *s, const char *family,
+		    const struct nccl_ifspec *spec)
+{
+	static const struct stray {
+		const char *kind, *why;
+	} quote = {"quote", "takes quotes as part of the name, and no name has any"},
+	  blank = {"blank", "takes blanks as part of the name, so that entry matches nothing"},
+	  sign = {"caret-inside", "reads ^ and = once, at the start of the whole list; further on "
+				  "they are part of a name"};
+	struct arena *a = report_arena(l->r);
+	const struct stray *x = s->value[strcspn(s->value, "\"'")]	     ? &quote
+				: s->value[strcspn(s->value, " \t\r\n\v\f")] ? &blank
+				: sign_inside(spec)			     ? &sign
+									     : NULL;
+	struct finding *f;
+
+	list_sizes(l, s, family, spec);
+	if (!x)
 		return false;
-	f = lint_find(l, arena_printf(a, "%s.%s", family, kind), s);
-	if (quote)
-		finding_set(f, ST_FAIL,
-			    "is [%s]: NCCL takes quotes as part of the name, and no "
-			    "name has any",
-			    s->value);
-	else if (blank)
-		finding_set(f, ST_FAIL,
-			    "is [%s]: NCCL takes blanks as part of the name, so that "
-			    "entry matches nothing",
-			    s->value);
-	else
-		finding_set(f, ST_FAIL,
-			    "is [%s]: NCCL reads ^ and = once, at the start of the "
-			    "whole list; further on they are part of a name",
-			    s->value);
+	f = lint_find(l, arena_printf(a, "%s.%s", family, x->kind), s);
+	finding_set(f, ST_FAIL, "is [%s]: NCCL %s", s->value, x->why);
 	finding_expect(f, "%s", lint_cleaned(a, s->value));
 	lint_fix(f, s, s->name, lint_cleaned(a, s->value));
 	report_add(l->r, f);

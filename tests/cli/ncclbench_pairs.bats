@@ -5,13 +5,7 @@
 bats_require_minimum_version 1.5.0
 load plugins.sh
 
-setup() {
-    O=${O:-build}
-    O=$(realpath "$O") B=$(realpath "${BIN:-$O/bin}/ncclbench")
-    export TMPDIR=$BATS_TEST_TMPDIR
-    unset WINDSOCK_NCCL WINDSOCK_PLUGINS
-    cd "$BATS_TEST_TMPDIR" || return
-}
+setup() { plugin_test ncclbench; }
 
 # Which pair is slow says nothing on a machine that others use: all were measured.
 complete() { # RANKS ARGS...

@@ -1,15 +1,9 @@
 # shellcheck shell=bash
-# shellcheck source=tests/jq.bash
-. "${BASH_SOURCE[0]%/*}/../jq.bash"
-# shellcheck source=tests/left.bash
-. "${BASH_SOURCE[0]%/*}/../left.bash"
-# shellcheck source=tests/sudo.bash
-. "${BASH_SOURCE[0]%/*}/../sudo.bash"
+# shellcheck source=tests/suite.bash
+. "${BASH_SOURCE[0]%/*}/../suite.bash"
 
 setup_suite() {
-    left_mark "$BATS_SUITE_TMPDIR"
-    sudo_at_hand
+    suite_begin
     # Not where several hosts are played: their settings would differ.
     export OMPI_MCA_btl_vader_backing_directory=$BATS_SUITE_TMPDIR
 }
-teardown_suite() { left_behind "$BATS_SUITE_TMPDIR"; }

@@ -158,7 +158,7 @@ formatter() { # NAME VERSION
 
 @test "suites: so it is for a file of bats that is run by hand" {
     mkdir -p tests/cli
-    cp -r "$ROOT"/tests/{jq.bash,left.bash,sudo.bash,sudo} tests
+    cp -r "$ROOT"/tests/{suite.bash,jq.bash,left.bash,sudo.bash,sudo} tests
     cp "$ROOT/tests/cli/setup_suite.bash" tests/cli
     echo '@test "a" { echo x >"$TMPDIR/f"; sleep 1234 3>&- & }' >tests/cli/leaves.bats
     echo '@test "a" { mktemp "$BATS_TEST_TMPDIR/XXX"; mkdir "$TMPDIR/torchelastic_x"; }' >tests/cli/clean.bats

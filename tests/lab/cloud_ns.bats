@@ -85,18 +85,9 @@ imds() { # KIND [OPTION...]
     wait_for at service bash -c 'exec 3<>/dev/tcp/169.254.169.254/80'
 }
 
-# On a machine whose DMI says so: a /sys/class of its own with the real net beside it.
+# On a machine whose DMI says so.
 on() { # NS FILE=TEXT EXIT-CODE ARGS...
-    run "-$3" --separate-stderr at "$1" unshare -m sh -euc '
-        mkdir -p "$1/net" "$1/class"
-        mount -t sysfs sysfs "$1/class"
-        mount --rbind "$1/class/class/net" "$1/net"
-        mount -t tmpfs tmpfs /sys/class
-        mkdir -p /sys/class/dmi/id /sys/class/net
-        mount --rbind "$1/net" /sys/class/net
-        printf "%s\n" "${2#*=}" >"/sys/class/dmi/id/${2%%=*}"
-        shift 2
-        exec "$@"' sh "$BATS_TEST_TMPDIR" "$2" "$BIN/portcheck" "${@:4}"
+    run "-$3" --separate-stderr at "$1" "${AS_MACHINE[@]}" "$BATS_TEST_TMPDIR" "$2" "$BIN/portcheck" "${@:4}"
 }
 
 AWS="sys_vendor=Amazon EC2"

@@ -3,21 +3,7 @@
 # lab and over a real ssh.
 # shellcheck disable=SC2016 # scripts for the nodes are in single quotes
 bats_require_minimum_version 1.5.0
-
-setup() {
-    "$ROOT/scripts/lab" run 1 -- true 2>/dev/null || skip "no network namespaces can be made here"
-    cd "$BATS_TEST_TMPDIR" || return
-}
-
-lab() { # NODES [LAB OPTIONS] SCRIPT: on node0; `on N SCRIPT` there runs one on another node
-    "$ROOT/scripts/lab" run "${@:1:$#-1}" -- env PATH="$BIN:$PATH" bash -euo pipefail -c '
-        on() { $WINDSOCK_RSH "node$1" bash -eus <<<"$2"; }
-        '"${*: -1}"
-}
-
-found() { # CHECK: subjects and states
-    jq -r --arg c "$1" '.findings[] | select(.check == $c) | "\(.subject) \(.status)"' <<<"$output"
-}
+load ifprobe.sh
 
 # An rsh that does something else on node1. Used as WINDSOCK_RSH="./rsh" after writing ./rsh.
 own_rsh() { # WHAT TO DO ON node1, with "$@" the command

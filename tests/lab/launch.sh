@@ -2,18 +2,18 @@
 # What the bats files about launching share: a lab of three nodes, runs of
 # `rank_probe` (rank_probe.c: a command that has ranks and nothing else) and what
 # is left of them, real sshd's. Load it: load launch.sh
+load ../nodes.sh
 load ../wait.sh
 
 setup_file() {
-    export P=$O/lab/rank_probe LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 3) || skip "no network namespaces can be made here"
-    export LAB_NAME
+    export P=$O/lab/rank_probe
+    nodes_up 3
     KEYS=$(mktemp -d /tmp/launch.XXXXXX) # on a path that sshd accepts
     export KEYS
 }
 
 teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+    nodes_down
     [ -z "${KEYS:-}" ] || rm -rf "$KEYS"
 }
 
@@ -24,12 +24,6 @@ setup() {
 
 teardown() { # whatever went wrong, the next test starts clean
     on 0 pkill -9 -x rank_probe || true
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
 }
 
 says() { # N TEXT FILE: so many lines have it

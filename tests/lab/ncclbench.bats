@@ -3,22 +3,9 @@
 # breaks is in ncclbench_faults.bats, who is slow in ncclbench_slow.bats.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../nodes.sh
 
-setup_file() {
-    export LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 4) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
-}
+setup_file() { nodes_up 4; }
 
 @test "--copy-self: a host without ncclbench gets it, and nothing is left; --keep leaves it" {
     cd "$BATS_TEST_TMPDIR"

@@ -4,17 +4,10 @@
 # the node's card (as EC2's) reports no speed that means anything.
 # shellcheck disable=SC2154,SC2016
 bats_require_minimum_version 1.5.0
+load ../nodes.sh
 load cloud.sh
 
-setup_file() {
-    export LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 2 --rate 1gbit) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
-}
+setup_file() { nodes_up 2 --rate 1gbit; }
 
 setup() {
     unset "${!AWS_@}"
@@ -23,18 +16,14 @@ setup() {
 }
 
 teardown() {
-    [ ! -s "$BATS_TEST_TMPDIR/pid" ] || on kill "$(<"$BATS_TEST_TMPDIR/pid")"
+    [ ! -s "$BATS_TEST_TMPDIR/pid" ] || on 0 kill "$(<"$BATS_TEST_TMPDIR/pid")"
     wait "${SERVER:-}" 2>/dev/null || :
 }
 
-on() { # CMD...: on node 0
-    "$LAB" on "$LAB_NAME" node0 -- "$@"
-}
-
 serve() { # ADDRESS CMD...: what listens there on port 80, until the end of the test
-    on sh -c 'echo $$ >"$0"; exec "$@"' "$BATS_TEST_TMPDIR/pid" "${@:2}" >/dev/null 2>&1 3>&- </dev/null &
+    on 0 sh -c 'echo $$ >"$0"; exec "$@"' "$BATS_TEST_TMPDIR/pid" "${@:2}" >/dev/null 2>&1 3>&- </dev/null &
     SERVER=$!
-    wait_for on bash -c "exec 3<>/dev/tcp/$1/80"
+    wait_for on 0 bash -c "exec 3<>/dev/tcp/$1/80"
 }
 
 imds() { # ADDRESS OPTION...: a metadata service, EC2's unless KIND is set
@@ -45,7 +34,7 @@ bench() { # EXIT-CODE ENV... -- ARGS...: node0 with node1; only node0 has ENV
     local env=() code=$1
     shift
     while [ "$1" != -- ]; do env+=("$1") && shift; done
-    run "-$code" --separate-stderr on env "${env[@]}" "$BIN/ncclbench" --hosts node0,node1 -b 16M -e 16M -n 3 --json "${@:2}"
+    run "-$code" --separate-stderr on 0 env "${env[@]}" "$BIN/ncclbench" --hosts node0,node1 -b 16M -e 16M -n 3 --json "${@:2}"
 }
 
 @test "less than the instance type grants is a failure, with the reasoning; only what is needed is asked" {
@@ -78,36 +67,27 @@ bench() { # EXIT-CODE ENV... -- ARGS...: node0 with node1; only node0 has ENV
     imds 127.0.0.1 --type g5.2xlarge
     bench 0 AWS_EC2_METADATA_DISABLED=true AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1 --
     jq -e '.data.expected | has("instance") or has("busbw") | not' <<<"$output"
-    on ip addr add 169.254.169.254/32 dev lo
-    on nft -f - <<'N'
+    on 0 ip addr add 169.254.169.254/32 dev lo
+    on 0 nft -f - <<'N'
 table inet counted { chain out { type filter hook output priority 0; policy accept;
  ip daddr 169.254.169.254 counter comment "metadata"; }; }
 N
     bench 0 --
-    run -0 on nft list table inet counted
+    run -0 on 0 nft list table inet counted
     [[ $output == *"packets 0 bytes 0 comment \"metadata\""* ]]
-    on nft delete table inet counted
-    on ip addr del 169.254.169.254/32 dev lo
-    run -0 --separate-stderr on env AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1 "$BIN/ncclbench" --np 2 -b 8 -e 8 --json
+    on 0 nft delete table inet counted
+    on 0 ip addr del 169.254.169.254/32 dev lo
+    run -0 --separate-stderr on 0 env AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1 "$BIN/ncclbench" --np 2 -b 8 -e 8 --json
     [ ! -s "$LOG" ]
 }
 
 on_machine() { # FILE=TEXT: node0 with node1, where node0's DMI says so
-    run -1 --separate-stderr on unshare -m sh -euc '
-        mkdir -p "$1/net" "$1/class"
-        mount -t sysfs sysfs "$1/class"
-        mount --rbind "$1/class/class/net" "$1/net"
-        mount -t tmpfs tmpfs /sys/class
-        mkdir -p /sys/class/dmi/id /sys/class/net
-        mount --rbind "$1/net" /sys/class/net
-        printf "%s\n" "${2#*=}" >"/sys/class/dmi/id/${2%%=*}"
-        shift 2
-        exec "$@"' sh "$BATS_TEST_TMPDIR" "$1" "$BIN/ncclbench" --hosts node0,node1 -b 16M -e 16M -n 3 --json
+    run -1 --separate-stderr on 0 "${AS_MACHINE[@]}" "$BATS_TEST_TMPDIR" "$1" "$BIN/ncclbench" --hosts node0,node1 -b 16M -e 16M -n 3 --json
 }
 
 @test "on an instance, by its DMI, at the true address: EC2 and Google" {
     [ "$(id -u)" = 0 ] || skip "not root"
-    on ip addr add 169.254.169.254/32 dev lo
+    on 0 ip addr add 169.254.169.254/32 dev lo
     imds 169.254.169.254 --type g5.2xlarge
     on_machine "sys_vendor=Amazon EC2"
     jq -e '.data.expected.instance == "g5.2xlarge"' <<<"$output"
@@ -118,7 +98,7 @@ on_machine() { # FILE=TEXT: node0 with node1, where node0's DMI says so
     jq -e '.data.expected | .instance == "a3-highgpu-8g" and
         (.why | test("4 network cards of 200 Gb/s, and TCP uses one: 200 Gb/s; of a rank, one thread, 10 are asked"))' <<<"$output"
     [ "$(cat "$LOG")" = "GET /computeMetadata/v1/instance/machine-type 200" ]
-    on ip addr del 169.254.169.254/32 dev lo
+    on 0 ip addr del 169.254.169.254/32 dev lo
 }
 
 @test "a service that accepts and never answers delays nothing: the run is judged without it" {

@@ -3,27 +3,17 @@
 # are filtered. NCCLBENCH_FAULTS is how often each happens (5; more in a soak).
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../nodes.sh
 
 setup_file() {
-    export LAB=$ROOT/scripts/lab TIMES=${NCCLBENCH_FAULTS:-5}
-    LAB_NAME=$("$LAB" up 4) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
+    export TIMES=${NCCLBENCH_FAULTS:-5}
+    nodes_up 4
 }
 
 setup() { # whatever the test before left broken
     OUT=$BATS_TEST_TMPDIR/out
     on 3 ip link set eth0 up
     on 2 nft flush ruleset
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
 }
 
 # In the background, on node 0, until stopped; returns when the table has rows.

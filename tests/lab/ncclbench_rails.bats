@@ -2,22 +2,10 @@
 # ncclbench --pairs where nodes have several network cards: each rail by itself.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../nodes.sh
 
-setup_file() {
-    export LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 3 --rails 2 --rate 1gbit) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
+setup_file() { nodes_up 3 --rails 2 --rate 1gbit; }
 
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
-}
 # Nobody stands out of what was measured, or it says that processors were too busy to know.
 healthy() { # PAIRS[ over RAIL]
     local rail=${1#* pairs}

@@ -3,22 +3,9 @@
 # moment.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../nodes.sh
 
-setup_file() {
-    export LAB=$ROOT/scripts/lab
-    LAB_NAME=$("$LAB" up 2) || skip "no network namespaces can be made here"
-    export LAB_NAME
-}
-
-teardown_file() {
-    [ -z "${LAB_NAME:-}" ] || "$LAB" down "$LAB_NAME"
-}
-
-on() { # NODE CMD...
-    local node=$1
-    shift
-    "$LAB" on "$LAB_NAME" "node$node" -- "$@"
-}
+setup_file() { nodes_up 2; }
 
 @test "a shaper's bucket carries small sizes: the sentence is led by what the large ones reach" {
     for n in 0 1; do on "$n" tc qdisc replace dev eth0 root tbf rate 400mbit burst 2m latency 100ms; done

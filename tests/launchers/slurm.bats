@@ -3,52 +3,21 @@
 # slurmd, slurmctld, slurm-client, munge.
 bats_require_minimum_version 1.5.0
 load ../lab/launch.sh
+load slurm.sh
 
 slurm_up() { # node0 has slurmctld, node1 and node2 a slurmd each
-    export SLURM_CONF=$KEYS/slurm/slurm.conf
-    [ "$(id -u)" = 0 ] || skip "not root: slurmd needs it"
-    for tool in slurmd slurmctld munged srun; do
-        command -v $tool >/dev/null || skip "needs $tool: scripts/setup launchers"
-    done
     local d=$KEYS/slurm
-    mkdir -p "$d/state" "$d/spool.node1" "$d/spool.node2" "$d/munge"
-    chmod 711 "$KEYS" "$d/munge"
-    head -c 1024 /dev/urandom >"$d/munge/key"
-    chmod 600 "$d/munge/key"
-    cat >"$d/slurm.conf" <<C
-ClusterName=lab
-SlurmctldHost=node0(10.77.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=$d/munge/sock
-StateSaveLocation=$d/state
-SlurmctldPidFile=$d/ctld.pid
-SlurmdPidFile=$d/slurmd.%n.pid
-SlurmdSpoolDir=$d/spool.%n
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-ReturnToService=2
-SlurmdParameters=config_overrides
-NodeName=node1 NodeAddr=10.77.0.2 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=100
-NodeName=node2 NodeAddr=10.77.0.3 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=100
-PartitionName=gpu Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
-C
-    printf 'CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n' >"$d/cgroup.conf"
-    on 0 munged --force --key-file="$d/munge/key" --socket="$d/munge/sock" --pid-file="$d/munge/pid" \
-        --log-file="$d/munge/log" --seed-file="$d/munge/seed" 3>&-
-    on 0 slurmctld -D -i -f "$SLURM_CONF" >"$d/ctld.log" 2>&1 3>&- &
-    on 1 slurmd -D -f "$SLURM_CONF" >"$d/slurmd1.log" 2>&1 3>&- &
-    on 2 slurmd -D -f "$SLURM_CONF" >"$d/slurmd2.log" 2>&1 3>&- &
-    wait_for 30 slurm_idle || { tail -n 5 "$d"/*.log; return 1; }
-}
-
-slurm_idle() {
-    [ "$(on 0 timeout 5 sinfo -h -N -o %T 2>/dev/null | grep -c idle)" = 2 ]
+    export SLURM_CONF=$d/slurm.conf
+    slurm_needs
+    slurm_folder "$d" 1 2
+    chmod 711 "$KEYS"
+    {
+        slurm_base "$d"
+        slurm_node 1
+        slurm_node 2
+        echo "PartitionName=gpu Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP"
+    } >"$SLURM_CONF"
+    slurm_start "$d" 1 2
 }
 
 @test "real Slurm: ranks of srun; --srun inside an allocation; sbatch's shell is no rank" {

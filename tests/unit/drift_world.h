@@ -7,6 +7,7 @@
 
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
+#include "tests/unit/report_file.h"
 
 #include <cmocka.h>
 
@@ -22,13 +23,8 @@ static inline void world_init(struct world *w, const char *const *facts, size_t 
 	struct err e = {0};
 
 	*w = (struct world){0};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight_drift.%d", (int)getpid());
 	w->p.a = w->p.t.a = &w->a;
-	w->p.r = w->p.t.r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = "json", .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->p.r);
+	w->p.r = w->p.t.r = report_file_new(w->out, "windsock", "json");
 	w->all = (struct answers){.v = arena_alloc(&w->a, n * sizeof(*w->all.v)), .n = n};
 	for (size_t i = 0; i < n; i++) {
 		const char *text = arena_printf(&w->a, "{\"facts\":%s}", facts[i]);
@@ -42,11 +38,8 @@ static inline void world_init(struct world *w, const char *const *facts, size_t 
 
 static inline void world_done(struct world *w)
 {
-	struct err e = {0};
-
 	answers_done(&w->all);
-	(void)report_end(w->p.r, &e);
-	(void)unlink(w->out);
+	(void)report_file_done(w->p.r, w->out);
 	arena_done(&w->a);
 }
 

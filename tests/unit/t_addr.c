@@ -338,6 +338,33 @@ static void t_digit_trap(void **state)
 			fail_msg("%s", rows[i].name);
 }
 
+static void t_mistyped(void **state)
+{
+	static const struct {
+		const char *name;
+		bool mistyped;
+	} rows[] = {
+		{"10.0.0.300", true},	{"256.1.1.1", true},
+		{"10.0.0.08", true},	{"10..0.1", true},
+		{"10.0.0.1", false},	{"0.0.0.0", false},
+		{"10.0.300", false},	{"1.2.3.4.5", false},
+		{"10.0.0.300a", false}, {"10.0.0.n300", false},
+		{"...", true},		{"", false},
+		{"fd00::300", false},	{"255.255.255.255", false},
+	};
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	addr_list list = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (addr_is_mistyped(rows[i].name) != rows[i].mistyped)
+			fail_msg("%s", rows[i].name);
+	assert_int_equal(addr_resolve("10.0.0.300", &a, &list, &e), -1);
+	assert_string_equal(e.msg, "10.0.0.300 is " ADDR_MISTYPED);
+	assert_null(strstr(e.hint, "/etc/hosts"));
+}
+
 /* As each process of a sandbox has it: loopback is always there; one of the documentation never. */
 static void t_own(void **state)
 {
@@ -368,6 +395,7 @@ int main(void)
 		cmocka_unit_test(t_subnet),	     cmocka_unit_test(t_equal),
 		cmocka_unit_test(t_resolve),	     cmocka_unit_test(t_resolve_refusals),
 		cmocka_unit_test(t_digit_trap),	     cmocka_unit_test(t_own),
+		cmocka_unit_test(t_mistyped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,17 @@
 
 static unsigned *asked; /* shared with those that look */
 
+/* It has answered, and a signal comes to who waits for its end. */
+static void answer_and_disturb(void)
+{
+	const struct timespec while_it_waits = {.tv_nsec = 30000000};
+
+	(void)close(0);
+	(void)nanosleep(&while_it_waits, NULL);
+	(void)kill(getppid(), SIGUSR1);
+	(void)nanosleep(&while_it_waits, NULL);
+}
+
 /* In the place of libc's, for all of this program. */
 int stat(const char *restrict path, struct stat *restrict st)
 {
@@ -22,6 +33,8 @@ int stat(const char *restrict path, struct stat *restrict st)
 	(void)memset(st, 0, sizeof(*st));
 	if (asked)
 		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
+	if (strstr(path, "/late/"))
+		answer_and_disturb();
 	if (!strstr(path, "/hung/"))
 		return 0;
 	(void)sigfillset(&all);
@@ -51,6 +64,18 @@ static void t_each_once(void **state)
 	has_no_child();
 }
 
+static void ignore(int sig UNUSED) {}
+
+static void t_signals_disturb_nobody(void **state)
+{
+	const struct sigaction sa = {.sa_handler = ignore};
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &sa, NULL), 0);
+	assert_true(folder_answers("/late/me"));
+	has_no_child();
+}
+
 static void t_none_is_left(void **state)
 {
 	unsigned before;
@@ -67,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_each_once),
+		cmocka_unit_test(t_signals_disturb_nobody),
 		cmocka_unit_test(t_none_is_left),
 	};
 	unsigned *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

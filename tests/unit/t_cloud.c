@@ -4,8 +4,8 @@
  * [SYSROOT], one fact per line.
  */
 #include "lib/core/units.h"
-#include "lib/host/cloud_service.h"
 #include "lib/host/sysroot.h"
+#include "tests/unit/cloud_pair.h"
 #include "tests/unit/stub_server.h"
 
 #include <fcntl.h>
@@ -208,16 +208,6 @@ static void t_moods(void **state)
 		if (c.trouble && !strstr(c.trouble, rows[i].trouble))
 			fail_msg("%s: %s", rows[i].name, c.trouble);
 	}
-}
-
-static void check_pair(const struct cloud_map *p, const char *pub, const char *priv,
-		       const char *mac)
-{
-	struct addr_text t;
-
-	assert_string_equal(addr_print(&p->public_addr, &t), pub);
-	assert_string_equal(addr_print(&p->private_addr, &t), priv);
-	assert_string_equal(p->mac, mac);
 }
 
 static void t_pairs(void **state)

@@ -1,20 +1,10 @@
 /* The documents of GCP and Azure, in the shape that their documentation gives them. */
-#include "lib/host/cloud_service.h"
+#include "tests/unit/cloud_pair.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
-
-static void check_pair(const struct cloud_map *p, const char *pub, const char *priv,
-		       const char *mac)
-{
-	struct addr_text t;
-
-	assert_string_equal(addr_print(&p->public_addr, &t), pub);
-	assert_string_equal(addr_print(&p->private_addr, &t), priv);
-	assert_string_equal(p->mac, mac);
-}
 
 static void t_gcp_document(void **state)
 {

@@ -5,6 +5,7 @@
 
 #include "lib/core/file.h"
 #include "probes/iface/fleet.h"
+#include "tests/unit/report_file.h"
 
 #include <cmocka.h>
 
@@ -17,16 +18,9 @@ struct world {
 
 static void world_init(struct world *w, unsigned n)
 {
-	struct err e = {0};
-
 	*w = (struct world){.f = {.given = "hostfile", .fold = true}};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_fleet_choices.%d", (int)getpid());
 	w->f.a = &w->a;
-	w->f.report = report_new(
-		&(struct report_opts){
-			.command = "ifprobe", .format = "table", .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->f.report);
+	w->f.report = report_file_new(w->out, "ifprobe", "table");
 	w->all.v = arena_alloc(&w->a, n * sizeof(*w->all.v));
 }
 

@@ -5,6 +5,7 @@
 
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
+#include "tests/unit/report_file.h"
 
 #include <cmocka.h>
 
@@ -46,12 +47,7 @@ static void check_row(size_t i)
 	struct answers all = {.v = v, .n = HOSTS};
 	const struct finding *f;
 
-	(void)snprintf(out, sizeof(out), "/tmp/t_gpu_drift.%d", (int)getpid());
-	p.r = p.t.r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = "json", .host = "here", .output = out},
-		&e);
-	assert_non_null(p.r);
+	p.r = p.t.r = report_file_new(out, "windsock", "json");
 	for (int h = 0; h < HOSTS; h++) {
 		const char *text = arena_printf(&a, "{\"facts\":{},\"host\":{\"facts\":{%s}}}",
 						h == 2 ? rows[i].odd : rows[i].usual);
@@ -73,8 +69,7 @@ static void check_row(size_t i)
 	}
 	for (int h = 0; h < HOSTS; h++)
 		cJSON_Delete(v[h].doc);
-	(void)report_end(p.r, &e);
-	(void)unlink(out);
+	(void)report_file_done(p.r, out);
 	arena_done(&a);
 }
 

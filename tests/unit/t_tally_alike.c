@@ -7,6 +7,7 @@
 #include "probes/tally/alike.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
+#include "tests/unit/report_file.h"
 
 #include <cmocka.h>
 
@@ -19,25 +20,15 @@ struct world {
 
 static void world_init(struct world *w)
 {
-	struct err e = {0};
-
 	*w = (struct world){.t = {.fold = true}};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_tally_alike.%d", (int)getpid());
-	w->r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = "table", .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->r);
+	w->r = report_file_new(w->out, "windsock", "table");
 	w->t.a = &w->a;
 	w->t.r = w->r;
 }
 
 static void world_done(struct world *w)
 {
-	struct err e = {0};
-
-	(void)report_end(w->r, &e);
-	(void)unlink(w->out);
+	(void)report_file_done(w->r, w->out);
 	arena_done(&w->a);
 }
 

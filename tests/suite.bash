@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# What every suite begins and ends with; a folder's setup_suite.bash loads it.
+# shellcheck source=tests/jq.bash
+. "${BASH_SOURCE[0]%/*}/jq.bash"
+# shellcheck source=tests/left.bash
+. "${BASH_SOURCE[0]%/*}/left.bash"
+# shellcheck source=tests/sudo.bash
+. "${BASH_SOURCE[0]%/*}/sudo.bash"
+
+suite_begin() {
+    left_mark "$BATS_SUITE_TMPDIR"
+    sudo_at_hand
+    ulimit -c 0 # some tests end programs that dump core, into whatever folder those are in
+}
+setup_suite() { suite_begin; }
+teardown_suite() { left_behind "$BATS_SUITE_TMPDIR"; }
