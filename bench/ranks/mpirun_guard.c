@@ -14,21 +14,21 @@ enum { PATIENCE_MS = 10000 };
 /* As long as there is somebody to go on for. */
 static void wait_for_end_of(pid_t parent)
 {
-	sigset_t term;
+	sigset_t cont;
 	int sig;
 
-	(void)sigemptyset(&term);
-	(void)sigaddset(&term, SIGTERM);
+	(void)sigemptyset(&cont);
+	(void)sigaddset(&cont, SIGCONT);
 	while (getppid() == parent)
-		(void)sigwait(&term, &sig);
+		(void)sigwait(&cont, &sig);
 }
 
 static _Noreturn void guard(pid_t mpirun, int pidfd, pid_t parent)
 {
 	struct pollfd p = {.fd = dup2(pidfd, STDIN_FILENO), .events = POLLIN};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	close_fds(STDOUT_FILENO, ~0u); /* nobody's pipe stays open because of us */
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may be stopped, too: this wakes it */
+	close_fds(STDOUT_FILENO, ~0u);		/* nobody's pipe stays open because of us */
 	wait_for_end_of(parent);
 	if (!poll(&p, 1, 0)) { /* its number is still its own */
 		(void)kill(mpirun, SIGTERM);

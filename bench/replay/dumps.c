@@ -8,36 +8,6 @@
 
 /* --- whose ------------------------------------------------------------------------------------ */
 
-static int by_rank(const void *a, const void *b)
-{
-	const struct flight_dump *x = *(const struct flight_dump *const *)a,
-				 *y = *(const struct flight_dump *const *)b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->written_ns < y->written_ns) - (x->written_ns > y->written_ns);
-}
-
-/* The latest of each rank. */
-static void choose_dumps(struct reading *r)
-{
-	size_t n = 0;
-
-	r->dumps = arena_alloc(r->a, (r->f->dumps.n + 1) * sizeof(*r->dumps));
-	for (size_t i = 0; i < r->f->dumps.n; i++)
-		if (!r->f->dumps.v[i].is_cut)
-			r->dumps[n++] = &r->f->dumps.v[i];
-	qsort(r->dumps, n, sizeof(*r->dumps), by_rank);
-	for (size_t i = 0; i < n; i++)
-		if (!r->ndumps || r->dumps[r->ndumps - 1]->rank != r->dumps[i]->rank)
-			r->dumps[r->ndumps++] = r->dumps[i];
-	if (r->f->dumps.n > r->ndumps)
-		*LIST_ADD(r->t->a, &r->t->notes) = arena_printf(
-			r->t->a, "%zu dump%s cut short or older than another of the same rank",
-			r->f->dumps.n - r->ndumps,
-			r->f->dumps.n - r->ndumps == 1 ? " is" : "s are");
-}
-
 static bool has_dump(const struct reading *r, int rank)
 {
 	size_t lo = 0, hi = r->ndumps;
@@ -84,18 +54,40 @@ static const char *name_of(const struct flight_group *g)
 	return g->desc;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of one rank nothing goes anywhere; in a damaged dump one is there twice. */
+static bool is_group(struct reading *r, const int *ranks, size_t n)
+{
+	int *sorted = arena_alloc(r->a, (n + 1) * sizeof(*sorted));
+
+	if (n)
+		memcpy(sorted, ranks, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_number);
+	for (size_t i = 1; i < n; i++)
+		if (sorted[i] == sorted[i - 1])
+			return false;
+	return n > 1;
+}
+
 static void take_groups(struct reading *r)
 {
 	r->group_of = arena_alloc(r->a, (r->f->groups.n + 1) * sizeof(*r->group_of));
 	for (uint32_t i = 0; i < r->f->groups.n; i++) {
 		const struct flight_group *g = &r->f->groups.v[i];
-		size_t n = g->n;
+		size_t n = r->is_known[i] ? g->n : 0;
 		const int *ranks = g->is_told ? g->ranks : ranks_seen(r, i, &n);
 
 		for (size_t k = 0; k < n; k++)
 			see_rank(r->t, ranks[k]);
-		r->group_of[i] =
-			n ? traffic_group(r->t, name_of(g), ranks, (uint32_t)n) : UINT32_MAX;
+		r->group_of[i] = is_group(r, ranks, n)
+					 ? traffic_group(r->t, name_of(g), ranks, (uint32_t)n)
+					 : UINT32_MAX;
 	}
 	for (size_t i = 0; i < r->ndumps; i++)
 		see_rank(r->t, r->dumps[i]->rank);
@@ -223,9 +215,8 @@ int source_dumps(const struct flight *f, struct traffic *t, struct err *e)
 	struct reading r = {.f = f, .t = t, .a = &a};
 
 	t->source = "PyTorch's Flight Recorder";
-	t->files = f->dumps.n;
 	t->step_s = NAN;
-	choose_dumps(&r);
+	dumps_choose(&r);
 	take_groups(&r);
 	take_calls(&r);
 	dumps_meet(&r);

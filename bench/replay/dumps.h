@@ -1,6 +1,6 @@
 #ifndef BENCH_REPLAY_DUMPS_H
 #define BENCH_REPLAY_DUMPS_H
-/* Between dumps.c and dumps_meet.c: the dumps of a training as its ranks' calls. */
+/* Between dumps.c, dumps_choose.c and dumps_meet.c: the dumps of a training as its ranks' calls. */
 #include "bench/replay/order.h"
 #include "bench/replay/source.h"
 
@@ -15,6 +15,7 @@ struct reading {
 	struct arena *a;
 	const struct flight_dump **dumps; /* one of each rank, by rank */
 	size_t ndumps;
+	bool *is_known;	    /* groups of struct flight: one of these dumps has it */
 	uint32_t *group_of; /* of struct traffic, by that of struct flight */
 	LIST(struct ref) refs;
 	uint32_t *sorted; /* refs, those of one collective together */
@@ -23,6 +24,9 @@ struct reading {
 	LIST(float) us; /* by event: the shortest, then the mean; below 0: not recorded */
 };
 
+/* Of several jobs in one folder the newest that is whole; of each rank the latest. What is left out
+ * is noted, and where the rest lies: t->judge. */
+void dumps_choose(struct reading *r);
 /* Finds what the calls of several ranks were together: events, their kinds and times. */
 void dumps_meet(struct reading *r);
 

@@ -98,6 +98,14 @@ static bool is_slower(const struct times *x, double now, double then)
 	return x->fair && by_kind > ALIKE * then && by_kind - then > x->sum->calls * BEGIN_S;
 }
 
+static void fix_late(const struct traffic *t, struct finding *f)
+{
+	if (t->judge)
+		finding_fix(f, "%s  # who came late", t->judge);
+	else
+		finding_fix(f, "- ncclwhy on the same files says who came late");
+}
+
 /* By what the ranks that came last took, which waited for nobody. */
 static void compare(const struct times *x, struct finding *f)
 {
@@ -129,11 +137,7 @@ static void compare(const struct times *x, struct finding *f)
 			"send less, or while the GPU computes",
 			x->head, was);
 	if (waited > ALIKE * then)
-		finding_fix(
-			f, "%s",
-			x->s->o->replay->steps || x->s->o->replay->moves.n
-				? "ncclwhy nccl_trace_rank_*  # who came late"
-				: "- ncclbench --analyze on the same folder says who came late");
+		fix_late(x->s->o->replay, f);
 }
 
 /* No times of collectives: a step's own is known. */
@@ -305,10 +309,14 @@ static void judge_world(const struct story *s)
 			  "; of %zu of the %d ranks there is no recording (the first is rank "
 			  "%d): what only these did is not here",
 			  t->missing.n, t->ranks, t->missing.v[0]);
-	finding_set(f, left || t->missing.n ? ST_WARN : ST_INFO, "%zu file%s of %s, %d ranks%s",
-		    t->files, t->files == 1 ? "" : "s", t->source, t->ranks, more.s);
+	finding_set(f, left || t->missing.n || t->is_mixed ? ST_WARN : ST_INFO,
+		    "%zu file%s of %s, %d ranks%s", t->files, t->files == 1 ? "" : "s", t->source,
+		    t->ranks, more.s);
 	if (t->missing.n)
 		finding_fix(f, "- copy the files of all ranks from their hosts into one folder");
+	if (t->is_mixed)
+		finding_fix(f, "- was another job meant? Give --replay its files alone; a folder "
+			       "for each job keeps them apart");
 	verdict_add(s->r, f);
 }
 

@@ -1,8 +1,10 @@
 #include "bench/replay/source.h"
 
 #include "bench/inspector/inspector.h"
+#include "lib/cluster/child.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,11 +61,13 @@ static int take_folder(struct found *f, const char *path, struct arena *a, struc
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, NULL, alphasort), rc = 0;
+	const size_t len = strlen(path);
+	const char *slash = len && path[len - 1] == '/' ? "" : "/";
 
 	if (n < 0)
 		return err_sys(e, "cannot read %s", path);
 	for (int i = 0; i < n; i++) {
-		const char *file = arena_printf(a, "%s/%s", path, names[i]->d_name);
+		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
 		struct stat st;
 
 		free(names[i]);
@@ -113,6 +117,18 @@ static bool has_whole_dump(const struct found *f)
 	return false;
 }
 
+/* As they were named, once each. */
+static const char *analysis_of(const str_list *paths, struct arena *a)
+{
+	struct text t;
+
+	text_init(&t, a);
+	text_add(&t, "ncclbench");
+	for (size_t i = 0; i < paths->n; i++)
+		text_addf(&t, " --analyze=%s", shell_quote(a, paths->v[i]));
+	return t.s;
+}
+
 int source_read(const str_list *paths, struct arena *a, struct traffic *ret, struct err *e)
 {
 	AUTO(found_done) struct found f = {.flight = flight_new(), .book.a = a};
@@ -131,5 +147,8 @@ int source_read(const str_list *paths, struct arena *a, struct traffic *ret, str
 	}
 	if (has_whole_dump(&f))
 		return source_dumps(f.flight, ret, e);
-	return f.book.lines ? source_inspector(&f.book, ret, e) : say_nothing(&f, paths, e);
+	if (!f.book.lines)
+		return say_nothing(&f, paths, e);
+	ret->judge = analysis_of(paths, a);
+	return source_inspector(&f.book, ret, e);
 }

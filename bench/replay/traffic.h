@@ -64,7 +64,9 @@ struct traffic {
 	double step_s;	/* from one to the next, in the recording; NAN: not known */
 	LIST(struct traffic_left) left;
 	LIST(int) missing; /* ranks without a recording */
+	bool is_mixed;	   /* files of other jobs lay beside it, and were left out */
 	str_list notes;
+	const char *judge; /* the command that says of the same files who came late; NULL: none */
 };
 
 /* The number of that group, which is added where it is new. */

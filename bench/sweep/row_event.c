@@ -57,6 +57,7 @@ cJSON *row_event_pack(const struct sweep_row *row, enum row_event_times times)
 	json_num(event, "op", row->c->op);
 	json_num(event, "root", row->c->root);
 	json_num(event, "count", (double)row->c->sizes.count);
+	json_num(event, "robbed", row->robbed);
 	put_half(event, "out", &row->out, (size_t)row->c->ranks, times);
 	put_half(event, "in", &row->in, (size_t)row->c->ranks, times);
 	return event;
@@ -124,6 +125,7 @@ int row_event_unpack(const cJSON *event, const struct coll *coll, int ranks, str
 				       .op = (enum redop)op,
 				       .root = (int)json_get_num(event, "root", 0)};
 	coll->sizes(ranks, (size_t)json_get_num(event, "count", 0), &ret_case->sizes);
+	ret->robbed = json_get_num(event, "robbed", 0);
 	get_half(a, event, "out", (size_t)ranks, &ret->out);
 	get_half(a, event, "in", (size_t)ranks, &ret->in);
 	return 0;

@@ -1,5 +1,6 @@
 #include "bench/sweep/saved.h"
 
+#include "bench/sweep/foreign.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -152,7 +153,7 @@ static int parse_json(const char *path, const char *text, size_t n, struct arena
 	}
 	if (json_get(doc, "data"))
 		parse_ours(json_get(doc, "data"), a, saved_begin(ret, a));
-	else
+	else if (!foreign_json(doc, a, ret))
 		parse_theirs(doc, a, saved_begin(ret, a));
 	cJSON_Delete(doc);
 	return 0;
@@ -189,6 +190,8 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 	begin = text + (starts_with(text, "\xef\xbb\xbf") ? 3 : 0); /* Windows' mark of UTF-8 */
 	begin += strspn(begin, " \t\r\n");
 	if (*begin != '{')
+		foreign_tables(text, a, ret);
+	if (*begin != '{')
 		saved_tables(text, a, ret);
 	else if (parse_json(path, begin, n - (size_t)(begin - text), a, ret, e))
 		return -1;
@@ -196,7 +199,8 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 	keep_measured(ret, path, a);
 	if (ret->n)
 		return 0;
-	err_set(e, ERR_USAGE, "%s has no row of a table of nccl-tests or ncclbench", path);
+	err_set(e, ERR_USAGE, "%s has no result of nccl-tests, ncclbench, perftest, iperf3 or OSU",
+		path);
 	if (failure)
 		return err_command(e, "ncclwhy %s  # it ended with: %s", path, failure);
 	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");

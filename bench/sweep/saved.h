@@ -2,10 +2,13 @@
 #define BENCH_SWEEP_SAVED_H
 /*
  * Somebody's saved runs: nccl-tests' tables (of all its versions, and ours, which are
- * the same), its -J JSON, or our --json. Bounded; what is not one of them, or was cut
- * off before its first row, is refused with a sentence.
+ * the same), its -J JSON, or our --json; and what others' tests of a network wrote (foreign.h).
+ * Bounded; what is not one of them, or was cut off before its first row, is refused with a
+ * sentence.
  */
 #include "bench/sweep/export.h"
+
+struct foreign;
 
 struct saved {		  /* one table */
 	const char *coll; /* NULL: it does not say */
@@ -16,9 +19,11 @@ struct saved {		  /* one table */
 	struct plot_run run;
 	double factor;	     /* bus over algorithm bandwidth, where it was best; NAN: not known */
 	double wrong;	     /* elements of all rows, or results where only those were counted */
+	double off;	     /* the greatest error of an old table, INFINITY: no number came out */
 	bool verified;	     /* something was, -c 0 */
 	double average;	     /* as printed; NAN: it is missing, the run did not end */
 	const char *failure; /* what nccl-tests says that it failed of; NULL */
+	const struct foreign *foreign; /* another tool's: foreign.h; NULL */
 };
 typedef LIST(struct saved) saved_list;
 

@@ -1,4 +1,5 @@
-#include "bench/sweep/expect.h"
+#include "bench/sweep/against.h"
+#include "bench/sweep/foreign.h"
 #include "bench/sweep/saved.h"
 #include "lib/core/units.h"
 
@@ -50,21 +51,32 @@ static bool is_empty(const struct saved *s)
 	return true;
 }
 
+static void fix_wrong(struct finding *f)
+{
+	finding_fix(f, "NCCL_P2P_DISABLE=1 ncclbench ...  # right then? ACS or IOMMU breaks "
+		       "peer access");
+}
+
 static void judge_end(const struct saved *s, const char *subject, struct report *r)
 {
 	struct finding *f = report_find(r, "coll.data", subject);
 
 	if (s->wrong > 0) {
 		finding_set(f, ST_FAIL, "%.0f elements came out wrong", s->wrong);
-		finding_fix(f,
-			    "NCCL_P2P_DISABLE=1 ncclbench ...  # right then? ACS or IOMMU breaks "
-			    "peer access");
+		fix_wrong(f);
+	} else if (s->off >= 1 && isnan(s->average)) { /* at its end it would say what is wrong */
+		if (isinf(s->off))
+			finding_set(f, ST_FAIL, "results are no numbers (nan, inf)");
+		else
+			finding_set(f, ST_FAIL, "results are off by up to %g", s->off);
+		fix_wrong(f);
 	} else if (s->failure) {
 		finding_set(f, ST_FAIL, "the run failed: %s", s->failure);
 		finding_fix(f, "ncclwhy LOG  # the whole log, with NCCL_DEBUG=INFO");
 	} else if (isnan(s->average)) {
 		finding_set(f, ST_WARN, "%s, but the run has no end: it was cut off or hung",
 			    s->verified ? "no element was wrong so far" : "nothing was verified");
+		finding_fix(f, "ncclwhy LOG  # the whole log, with NCCL_DEBUG=INFO: what ended it");
 	} else if (is_empty(s)) {
 		finding_set(f, ST_ERROR,
 			    "all messages were empty: nothing was carried or compared");
@@ -105,23 +117,30 @@ static struct plot_point best_of(const struct saved *s, const struct expect *x)
 	return best;
 }
 
-static void judge_share(struct finding *f, const struct saved_opts *o, const struct expect *x,
-			const struct plot_point *best, double reached)
+/* What is to be done about it. */
+static void judge_against(const struct saved *s, const struct saved_opts *o, const struct expect *x,
+			  const struct plot_point *best, struct finding *f)
 {
-	double share = best->busbw / (x->busbw * reached);
-	double warn = o->expect_share > 0 ? o->expect_share : x->warn;
-	double fail = o->expect_share > 0 ? o->expect_share : x->fail;
+	bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
 	struct unit_buf size;
+	const struct against m = {
+		.what = arena_printf(f->a, "up to %.2f GB/s at %s", best->busbw,
+				     format_size(&size, (uint64_t)best->bytes)),
+		.but = "",
+		.busbw = best->busbw,
+		.bytes = (uint64_t)best->bytes,
+		.warn = o->expect_share,
+		.fail = o->expect_share,
+		.doubted = of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
+	};
+	enum against_is is = against_say(f, x, &m);
 
-	finding_set(f,
-		    share < fail   ? ST_FAIL
-		    : share < warn ? ST_WARN
-				   : ST_PASS,
-		    "up to %.2f GB/s at %s, %.0f %% of what is possible%s (%s)", best->busbw,
-		    format_size(&size, (uint64_t)best->bytes), share * 100,
-		    reached < 1 ? " at that size" : "", x->why);
-	finding_expect(f, ">= %.1f GB/s", x->busbw * reached * warn);
-	if (share < warn)
+	if (is == AGAINST_TOO_SMALL)
+		finding_fix(f, "ncclbench -b 8 -e 8G");
+	else if (is == AGAINST_DOUBTED && of_cards)
+		finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one "
+			       "host's together, in Gb/s");
+	else if (is == AGAINST_JUDGED && f->status != ST_PASS)
 		finding_fix(f, "NCCL_DEBUG=INFO ... 2>&1 | ncclwhy  # which transport, which "
 			       "cards");
 }
@@ -131,8 +150,6 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 {
 	struct finding *f = report_find(r, "coll.bandwidth", subject);
 	struct plot_point best = best_of(s, x);
-	double reached = expect_share(x, (uint64_t)best.bytes);
-	const char *doubt = expect_doubt(x, best.busbw, report_arena(r));
 	struct unit_buf size;
 	const char *at = format_size(&size, (uint64_t)best.bytes);
 
@@ -151,23 +168,12 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	} else if (isnan(x->busbw)) {
 		finding_set(f, ST_INFO, "up to %.2f GB/s at %s; not judged: %s", best.busbw, at,
 			    x->why);
-	} else if (!(reached > 0)) {
-		finding_set(f, ST_INFO,
-			    "up to %.2f GB/s at %s: too small to "
-			    "judge by (%s)",
-			    best.busbw, at, x->why);
-		finding_fix(f, "ncclbench -b 8 -e 8G");
-	} else if (doubt) {
-		bool of_cards = s->hosts > 1; /* as told with --nic; else our table is wrong */
-
-		finding_set(f, of_cards || o->expect_share > 0 ? ST_WARN : ST_INFO,
-			    "up to %.2f GB/s at %s, %s (%s)", best.busbw, at, doubt, x->why);
-		finding_expect(f, "<= %.1f GB/s", x->busbw);
-		if (of_cards)
-			finding_fix(f, "ethtool IFACE   # on a host, each card; --nic: all of one "
-				       "host's together, in Gb/s");
+		if (isnan(o->nic_gbps) && !o->instance)
+			finding_fix(f, "- say what the hosts are: --nic GBITS (one host's network "
+				       "cards together), --instance TYPE (p5.48xlarge), or what is "
+				       "expected: --expect GBPS");
 	} else {
-		judge_share(f, o, x, &best, reached);
+		judge_against(s, o, x, &best, f);
 	}
 	report_add(r, f);
 }
@@ -217,10 +223,16 @@ void saved_judge(const saved_list *l, const struct saved_opts *o, struct report 
 
 	if (alone)
 		judge_worlds(&l->v[0], NULL, worlds, ranks, r);
-	for (size_t i = 0; i < l->n && !alone; i++) {
+	for (size_t i = 0; i < l->n; i++) {
 		const struct saved *s = &l->v[i];
 		const char *subject = subject_of(l, i, report_arena(r));
 
+		if (s->foreign) {
+			foreign_judge(s->foreign, subject, o, r);
+			continue;
+		}
+		if (alone)
+			continue;
 		judge_worlds(s, l->n > 1 ? subject : NULL, s->worlds, s->ranks, r);
 		if (s->worlds < 2)
 			judge_table(s, subject, o, r);

@@ -4,6 +4,7 @@
  * as it is found in logs: behind a launcher's labels, its rows cut in pieces by what NCCL
  * says in between, several of them in one file.
  */
+#include "bench/coll/coll.h"
 #include "bench/sweep/saved.h"
 
 #include <ctype.h>
@@ -15,6 +16,7 @@ struct reader {
 	struct arena *a;
 	saved_list *all;
 	str_list hosts;	   /* of this table */
+	const char *coll;  /* of the program that was started last; NULL: none was */
 	size_t lead, half; /* columns before the first time, and to the next; 0: no head seen */
 	bool counts;	   /* the last column is of wrong elements, and not of errors */
 	const char *field[FIELDS_MAX]; /* a row, as far as it is there */
@@ -93,8 +95,24 @@ static void see_start(struct reader *r)
 	if (!now(r)->run.points.n)
 		return;
 	(void)saved_begin(r->all, r->a);
+	now(r)->coll = r->coll;
 	r->hosts.n = 0;
 	r->lead = r->half = 0;
+}
+
+/* "$ mpirun -np 8 ./build/all_gather_perf -b 8": old tables do not say of which one they are. */
+static void see_program(struct reader *r, const char *line)
+{
+	const char *name = strstr(line, "_perf");
+
+	if (!name)
+		return;
+	while (name > line && (islower((unsigned char)name[-1]) || name[-1] == '_'))
+		name--;
+	name = saved_coll(r->a, name);
+	r->coll = coll_find(name) ? name : NULL;
+	if (!now(r)->run.points.n)
+		now(r)->coll = r->coll;
 }
 
 static const char *after(const char *line, const char *what)
@@ -104,7 +122,7 @@ static const char *after(const char *line, const char *what)
 
 static void see_remark(struct reader *r, const char *line)
 {
-	const char *name = after(line, "# Collective test starting: "), *colon = strchr(line, ':');
+	const char *name = after(line, "# Collective test starting: ");
 	const char *over = starts_with(line, "# ncclbench ") ? strstr(line, " over ") : NULL;
 	struct saved *s;
 
@@ -119,10 +137,6 @@ static void see_remark(struct reader *r, const char *line)
 		see_head(r, line);
 	if (strstr(line, " Rank "))
 		see_rank(r, line);
-	if (after(line, "# Out of bounds values") && colon && strstr(colon, "FAILED"))
-		s->wrong = fmax(s->wrong, strtod(colon + 1, NULL));
-	if (after(line, "# Avg bus bandwidth") && colon)
-		s->average = strtod(colon + 1, NULL);
 }
 
 /* "node1: Test NCCL failure common.cu:958 'unhandled system error ...'"; the first is the cause. */
@@ -169,7 +183,17 @@ static double figure(const char *s)
 	return end && !*end ? v : NAN;
 }
 
-static bool is_figure(const char *s) { return !isnan(figure(s)) || streq(s, "N/A"); }
+/* What came out is no number, and so is its error. */
+static bool is_no_number(const char *s)
+{
+	s += *s == '-';
+	return streq(s, "nan") || streq(s, "inf");
+}
+
+static bool is_figure(const char *s)
+{
+	return !isnan(figure(s)) || streq(s, "N/A") || is_no_number(s);
+}
 
 /*
  * A library's words follow a root or a number of wrong elements without a blank:
@@ -212,6 +236,18 @@ static void guess_columns(const struct reader *r, size_t *ret_lead, size_t *ret_
 	*ret_half = r->lead ? r->half : r->n >= lead + 16 ? 8 : 4;
 }
 
+/* An error of 1e-07 is as it should be; a column without a name counts. */
+static void add_wrong(const struct reader *r, double wrong, bool none)
+{
+	struct saved *s = now(r);
+
+	s->verified |= none || !isnan(wrong);
+	if (!r->counts && (none || wrong >= 1))
+		s->off = fmax(s->off, none ? INFINITY : wrong);
+	if ((r->counts || !r->lead) && wrong >= 1)
+		s->wrong += wrong;
+}
+
 static void end_row(struct reader *r)
 {
 	struct saved *s = now(r);
@@ -224,15 +260,31 @@ static void end_row(struct reader *r)
 		double us = figure(r->field[i]), algbw = figure(r->field[i + 1]);
 		double wrong = i + 3 < r->n ? figure(r->field[i + 3]) : NAN;
 
-		s->verified |= !isnan(wrong);
-		/* an error of 1e-07 is as it should be; a column without a name counts */
-		if ((r->counts || !r->lead) && wrong >= 1)
-			s->wrong += wrong;
+		if (wrong >= 1 && wrong != floor(wrong))
+			break; /* a number was cut in two: the columns are others */
+		add_wrong(r, wrong, i + 3 < r->n && is_no_number(r->field[i + 3]));
 		saved_point(s, r->a, figure(r->field[0]), figure(r->field[i + 2]), us, algbw);
 	}
 	if (r->n > 4 && is_reduction(r->field[3]) && !streq(r->field[3], "none"))
 		s->reduces |= lead < 5 || figure(r->field[4]) < 0;
 	r->n = 0;
+}
+
+/* The oldest have no "#" in front of it. */
+static void see_end(struct reader *r, const char *line)
+{
+	const char *bounds = strstr(line, "Out of bounds values"),
+		   *average = strstr(line, "Avg bus bandwidth");
+	const char *colon = bounds || average ? strchr(bounds ?: average, ':') : NULL;
+	struct saved *s = now(r);
+
+	if (!colon)
+		return;
+	end_row(r);
+	if (bounds && strstr(colon, "FAILED"))
+		s->wrong = fmax(s->wrong, strtod(colon + 1, NULL));
+	if (average)
+		s->average = strtod(colon + 1, NULL);
 }
 
 static void see_row(struct reader *r, char *line)
@@ -265,6 +317,8 @@ void saved_tables(char *text, struct arena *a, saved_list *ret)
 		if (end)
 			*end++ = '\0';
 		see_failure(&r, line);
+		see_program(&r, line);
+		see_end(&r, line);
 		remark = strstr(line, " NCCL ") ? NULL : strstr(line, "# ");
 		if (remark) {
 			end_row(&r);

@@ -41,19 +41,18 @@ void stall_look(struct stalls *all, struct stall_usual *u, const struct sweep_ro
 {
 	double lost = u->row_s > 0 ? row_s - u->row_s : 0;
 	double sure = fmax(in_one(&row->out), in_one(&row->in));
-	bool robbed = fmax(row->out.robbed, row->in.robbed) >= ROBBED;
 	struct stall doubt = u->doubt;
 
 	u->doubt = (struct stall){0};
 	u->row_s = u->row_s > 0 ? fmin(u->row_s, row_s) : row_s;
-	if (doubt.seconds > 0 && lost < doubt.seconds / 2)
+	if (doubt.seconds > 0 && lost - sure < doubt.seconds / 2) /* quick but for its own stall */
 		add(all, &doubt);
 	if (sure > 0) {
 		add(all, &(struct stall){at_s, fmax(sure, fmin(lost, row_s))});
 		all->sure_s += sure;
 		add_waited(all, in_one(&row->out) > 0 ? &row->out : &row->in,
 			   (size_t)row->c->ranks);
-	} else if (!robbed && lost >= LEAST_S && row_s >= ROWS * u->row_s) {
+	} else if (row->robbed < ROBBED && lost >= LEAST_S && row_s >= ROWS * u->row_s) {
 		u->doubt = (struct stall){at_s, lost};
 	}
 }

@@ -1,3 +1,4 @@
+#include "bench/sweep/robbed.h"
 #include "bench/sweep/within.h"
 #include "lib/core/units.h"
 
@@ -143,6 +144,17 @@ static void count_row(struct sweep *s, const struct sweep_row *r)
 		s->row(s, r);
 }
 
+/* Of the time since the row before, all that is not timed too, the share of who was robbed most. */
+static int share_robbed(struct sweep *s, struct sweep_row *row, struct err *e)
+{
+	double now = (double)now_ns() / 1e9, robbed = robbed_s(), took = now - s->row_at_s;
+
+	row->robbed = took > 0 ? (robbed - s->row_robbed_s) / took : 0;
+	s->row_at_s = now;
+	s->row_robbed_s = robbed;
+	return sweep_agree(s->comm, &row->robbed, 1, OP_MAX, e);
+}
+
 /* All ranks stop if one was asked to, or its time is over. */
 static int is_over(struct sweep *s, bool *ret, struct err *e)
 {
@@ -168,7 +180,8 @@ static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct e
 			*over = bytes == s->o->min;
 			return 0;
 		}
-		if (run_size(s, c, bytes, iters, &row, e))
+		if (run_size(s, c, bytes, iters, &row, e) ||
+		    (s->o->for_ns && share_robbed(s, &row, e)))
 			return -1;
 		count_row(s, &row);
 		if (is_over(s, over, e))
@@ -312,6 +325,8 @@ int sweep_run(struct sweep *s, struct err *e)
 	int result;
 
 	s->started_ns = now_ns();
+	s->row_at_s = (double)s->started_ns / 1e9;
+	s->row_robbed_s = robbed_s();
 	result = sweep_take_room(s, e);
 	do
 		result = result || run_all(s, &over, e) ? -1 : 0;

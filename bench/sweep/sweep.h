@@ -57,6 +57,7 @@ struct measurement {
 struct sweep_row {
 	const struct coll_case *c;
 	struct measurement out, in; /* out of place, in place */
+	double robbed; /* of a burn-in: as theirs, since the row before it, untimed work too */
 };
 
 /* What rows add up to. */
@@ -94,8 +95,9 @@ struct sweep {
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
 	uint64_t seed, started_ns;
-	size_t paced;	/* the largest size that was tried; see measure.c */
-	uint64_t lists; /* that have begun */
+	double row_at_s, row_robbed_s; /* of a burn-in: when the latest row ended */
+	size_t paced;		       /* the largest size that was tried; see measure.c */
+	uint64_t lists;		       /* that have begun */
 };
 
 /* 0 also when it was told to stop; -1: the communicator failed, or this host did. */

@@ -1,6 +1,6 @@
 /* The speed of a sweep: what lasts of it, against what the hardware should do or somebody wants. */
 #include "bench/comm/backend.h"
-#include "bench/sweep/expect.h"
+#include "bench/sweep/against.h"
 #include "bench/sweep/instances.h"
 #include "bench/sweep/table.h"
 #include "bench/sweep/verdict.h"
@@ -124,39 +124,28 @@ static const char *what_does_not(const struct story *s, const struct best *b)
 static void judge_against(const struct story *s, struct finding *f, const struct expect *x,
 			  const struct verdict_opts *o, const struct best *best)
 {
-	double share = best->busbw / (x->busbw * best->scale);
-	double warn = o->expect_share > 0 ? o->expect_share : o->warn > 0 ? o->warn : x->warn;
+	struct unit_buf size;
 	double least =
 		o->warn > 0 ? fmin(x->fail, o->warn) : x->fail; /* whoever lowers one means both */
-	double fail = o->expect_share > 0 ? o->expect_share : o->fail > 0 ? o->fail : least;
-	const char *doubt = expect_doubt(x, best->busbw, s->a);
-	struct unit_buf size;
-	const char *at = format_size(&size, best->bytes);
+	const struct against m = {
+		.what = arena_printf(s->a, "bus bandwidth %.2f GB/s at %s", best->busbw,
+				     format_size(&size, best->bytes)),
+		.but = what_does_not(s, best),
+		.busbw = best->busbw,
+		.bytes = best->bytes,
+		.warn = o->expect_share > 0 ? o->expect_share : o->warn,
+		.fail = o->expect_share > 0 ? o->expect_share
+			: o->fail > 0	    ? o->fail
+					    : least,
+		/* with --expect PERCENT, too: it would be one of the wrong number */
+		.doubted = o->expect_share > 0 ? ST_WARN : ST_INFO,
+	};
 
-	if (doubt) { /* with --expect PERCENT, too: it would be one of the wrong number */
-		finding_set(f, o->expect_share > 0 ? ST_WARN : ST_INFO,
-			    "bus bandwidth %.2f GB/s at %s, %s (%s)", best->busbw, at, doubt,
-			    x->why);
-		finding_expect(f, "<= %.1f GB/s", x->busbw);
-		return finding_fix(f,
-				   "ncclbench --expect %.3g  # with the same options: no less "
-				   "than nearly what this run had",
-				   best->busbw * 0.9);
-	}
-	if (!(best->scale > 0)) {
-		finding_set(f, ST_INFO,
-			    "bus bandwidth %.2f GB/s at %s: too small a size to judge by (%s)",
-			    best->busbw, at, x->why);
-		return;
-	}
-	finding_set(f,
-		    share < fail   ? ST_FAIL
-		    : share < warn ? ST_WARN
-				   : ST_PASS,
-		    "bus bandwidth %.2f GB/s at %s, %.0f %% of what is %s%s (%s)%s", best->busbw,
-		    at, share * 100, x->always ? "always there" : "possible",
-		    best->scale < 1 ? " at that size" : "", x->why, what_does_not(s, best));
-	finding_expect(f, ">= %.1f GB/s", x->busbw * best->scale * warn);
+	if (against_say(f, x, &m) == AGAINST_DOUBTED)
+		finding_fix(f,
+			    "ncclbench --expect %.3g  # with the same options: no less "
+			    "than nearly what this run had",
+			    best->busbw * 0.9);
 }
 
 /* What there was no time for. */

@@ -1,5 +1,6 @@
 #include "bench/train/product.h"
 
+#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/core/file.h"
 #include "lib/core/text.h"
 #include "lib/report/json.h"
@@ -173,10 +174,11 @@ const char *product_emit(const cJSON *data, const char *launcher, struct arena *
 			  n.n - 1);
 	if (n.n > 1 && n.port)
 		text_addf(&t,
-			  "export NCCL_SOCKET_IFNAME==%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
+			  "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
 			  "elsewhere: "
 			  "eval \"$(ifprobe --suggest)\"\n",
-			  n.port, n.port);
+			  shell_quote(a, arena_printf(a, "=%s", n.port)),
+			  shell_quote(a, n.port)); /* zsh looks for a command behind ==, too */
 	add_command(&t, &n, launcher);
 	return t.s;
 }

@@ -49,6 +49,18 @@ static void key(struct sink *s, const char *name, const char *value)
 	quoted(s, value);
 }
 
+/* As in the JSON: the numbers of those fixes that are for no shell. */
+static void words(struct sink *s, const str_list *fixes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fixes->n; i++)
+		if (!fix_is_typed(fixes->v[i]))
+			fprintf(s->out, "%s%zu", n++ ? ", " : "  as_words: [", i);
+	if (n)
+		fputs("]\n", s->out);
+}
+
 static void diagnostics(struct sink *s, const struct finding *f)
 {
 	fputs("  ---\n", s->out);
@@ -66,6 +78,7 @@ static void diagnostics(struct sink *s, const struct finding *f)
 		fputs("    - ", s->out);
 		quoted(s, fix_text(f->fix.v[i]));
 	}
+	words(s, &f->fix);
 	fputs("  ...\n", s->out);
 }
 

@@ -64,9 +64,9 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
 		html_text(t, fix);
 		if (one) {
-			text_add(t, strstr(fix, " # ") ? "; on " : "   # on ");
+			text_add(t, !typed ? " (on " : strstr(fix, " # ") ? "; on " : "   # on ");
 			html_text(t, one);
-			text_add(t, ", the others alike");
+			text_add(t, typed ? ", the others alike" : ", the others alike)");
 		}
 		text_add(t, typed ? "</pre><button class=\"js\" data-copy "
 				    "aria-label=\"Copy this command\">Copy</button></div>\n"

@@ -52,6 +52,20 @@ static int by_place(const void *px, const void *py)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
+/* A command for one host may be words for another. */
+static bool has_same_fixes(const cJSON *f, const cJSON *g)
+{
+	static const char *const keys[] = {"fix", "as_words"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const cJSON *x = json_get(f, keys[i]), *y = json_get(g, keys[i]);
+
+		if (!x != !y || (x && !cJSON_Compare(x, y, true)))
+			return false;
+	}
+	return true;
+}
+
 /* [v, v + n) is one row; what a host says in two stages it says once here. */
 static void add_row(const struct keyed *v, size_t n, const char *said, struct arena *a,
 		    html_rows *ret)
@@ -65,7 +79,7 @@ static void add_row(const struct keyed *v, size_t n, const char *said, struct ar
 			LIST_ADD(a, &r->hosts)->name = v[i].host;
 		if (v[i].at < first->at)
 			first = &v[i];
-		r->own_fix |= !cJSON_Compare(json_get(v[i].f, "fix"), json_get(v->f, "fix"), true);
+		r->own_fix |= !has_same_fixes(v[i].f, v->f);
 	}
 	names = r->hosts.n > 1 ? "these hosts" : first->host;
 	r->f = first->f;

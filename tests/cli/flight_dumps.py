@@ -9,7 +9,7 @@ import struct
 import time
 
 SECOND = 10**9
-BEGAN = int(time.time()) * SECOND - 3600 * SECOND
+BEGAN = (int(time.time()) - int(os.environ.get("AGO", "3600"))) * SECOND  # seconds
 LIBRARY = "/opt/venv/lib/python3.12/site-packages/torch/distributed/"
 
 

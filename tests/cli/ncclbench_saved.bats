@@ -87,6 +87,43 @@ T
     finds coll.bandwidth info 'only all_reduce is judged'
 }
 
+@test "the line that started an old table says of which collective it is" {
+    { echo 'user@node0:~/nccl-tests$ mpirun -np 8 ./build/all_gather_perf -b 8 -e 8G -f 2'
+      old 234.02 267.45 | sed 's/   redop  /  /; s/float     sum/float/'; } >asked
+    judged 0 asked
+    finds coll.bandwidth info 'only all_reduce is judged'
+    jq -e '.findings[] | select(.check == "coll.bandwidth") | .subject == "all_gather"' <<<"$output"
+    { echo '+ ./all_reduce_perf -b 8'; old 234.02 133.72; echo '+ ./some_other_perf -b 8'; old 234.02 267.45; } >two
+    judged 0 two
+    jq -e '[.findings[] | select(.check == "coll.bandwidth") | .subject] == ["1. all_reduce", "2. table"]' <<<"$output"
+}
+
+@test "an old table that was cut off: errors of 2, and those that are no number, are wrong results" {
+    old 234.02 133.72 | grep -v '^# [OA]' >part
+    judged 0 part
+    finds coll.data warn 'no element was wrong so far'
+    jq -e '.findings[] | select(.check == "coll.data") | .fix[0] | startswith("ncclwhy LOG")' <<<"$output"
+    sed '$!s/4e-07$/2e+00/; s/4e-07$/2e+00/' part >off
+    judged 1 off
+    finds coll.data fail 'results are off by up to 2'
+    sed 's/4e-07$/    nan/' part >nan
+    judged 1 nan
+    finds coll.data fail 'results are no numbers'
+    old 234.02 133.72 | sed 's/^# \(Out of\|Avg\)/ \1/; s/: 0 OK/: 2 FAILED/' >bare # its end has no mark
+    judged 1 bare
+    finds coll.data fail '2 elements came out wrong'
+}
+
+@test "a number that another process cut in two is not taken for wrong elements" {
+    table all_reduce 8 8 'NVIDIA H100 80GB HBM3' 460.12 262.93 sum |
+        awk '/^  8589934592/ { at = index($0, "32145"); print substr($0, 1, at) "[node1:77] 3 more processes have sent help message"
+            print substr($0, at + 1); next } { print }' >torn
+    grep -q '3\[node1:77' torn
+    judged 0 torn
+    finds coll.data pass 'no element was wrong'
+    jq -e 'all(.findings[]; .message | contains("262.93") | not)' <<<"$output"
+}
+
 @test "rows between NCCL's own lines, cut in pieces by them" {
     table all_reduce 8 8 'NVIDIA H100 80GB HBM3' 460.12 262.93 sum >whole
     awk '/^  8589934592/ { # size to root | out of place | in place, with what NCCL says between
@@ -129,6 +166,7 @@ T
     done
     judged 0 rows
     finds coll.bandwidth info '460.12 GB/s at 8 GiB; not judged'
+    jq -e '.findings[] | select(.check == "coll.bandwidth").fix[0] | test("--nic .*--instance ")' <<<"$output"
 }
 
 @test "several tables in one file are judged one by one" {

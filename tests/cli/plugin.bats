@@ -119,7 +119,7 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
     built mpi-openmpi
     mkdir shm
     export OMPI_MCA_btl_vader_backing_directory=$PWD/shm
-    for how in CONT STOP; do # a stopped mpirun hears of nothing
+    for how in CONT STOP; do # a stopped mpirun hears of nothing, and nor does who watches over it
         : >out
         "$B" --backend mpi-openmpi --np 2 -b 1M -e 1M -N 0 >out 2>&1 3>&- &
         until_row
@@ -127,7 +127,7 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
         mpirun=$(pgrep -P $! mpirun)
         # in a session of ours it would get a SIGHUP, too, if it is stopped: seldom seen in time
         [ "$(ps -o sid= -p "$mpirun")" -eq "$mpirun" ]
-        kill "-$how" "$mpirun"
+        pgrep -P $! | xargs kill "-$how"
         kill -9 $!
         all_gone shm "$(pid_of_rank 0)" "$(pid_of_rank 1)"
     done

@@ -53,6 +53,38 @@ def waiting():
     return job
 
 
+def singles():
+    """Tensor groups of one rank each, as programs make them where they are not split so."""
+    job = Job(2, {"1": ("tp", [0]), "2": ("tp", [1])})
+    for _ in range(STEPS):
+        step(job, 1)
+        for tp in "1", "2":
+            job.all(tp, sizes=[[64]])
+        job.all("0", sizes=[[1 << 16]])
+    return job
+
+
+def measured():
+    """All-reduces of 1 MiB and 256 KiB among RANKS ranks, that took THEN_MS milliseconds each."""
+    job = Job(int(os.environ["RANKS"]))
+    then = [float(ms) for ms in os.environ.get("THEN_MS", "1 1").split()]
+    for _ in range(STEPS):
+        step(job, 2)
+        for n, ms in zip((1 << 18, 1 << 16), then):
+            job.all("0", sizes=[[n]], duration=ms)
+    return job
+
+
+def ring():
+    """Recorders that keep the last eight collectives only."""
+    job = Job(2, size=8)
+    for _ in range(STEPS):
+        step(job, 1)
+        for n in 1 << 16, 1 << 10:
+            job.all("0", sizes=[[n]], duration=1.0)
+    return job
+
+
 def quick():
     """Far quicker than any network."""
     job = Job(2)

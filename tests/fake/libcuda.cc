@@ -17,6 +17,7 @@
  *	                   own-gpu     each process has a GPU for itself
  *	                   hopper      is called an H100, and has 1 GiB
  *	                   clock       two events are 2 ms apart for each one between them
+ *	                   wall        events have the time by this host's clock
  *	                   sick        does not start
  *	                   three       has three GPUs
  *	                   ahead       tells of each batch that was filled while a backward
@@ -33,6 +34,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <unistd.h>
 
 #include <deque>
@@ -171,6 +173,13 @@ OUT CUresult cuEventCreate(CUevent *e, unsigned flags)
 	alive.insert(*e);
 	return CUDA_SUCCESS;
 }
+static double wall_ms()
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
 OUT CUresult cuEventRecord(CUevent e, CUstream s)
 {
 	ALIVE(e);
@@ -179,7 +188,8 @@ OUT CUresult cuEventRecord(CUevent e, CUstream s)
 	return fake_enqueue(s, [e, turn] {
 		of(e)->done = turn;
 		events_done++;
-		of(e)->at_ms = ticks += of(e)->timed ? 2 : 0;
+		ticks += of(e)->timed ? 2 : 0;
+		of(e)->at_ms = fake_mode("wall") ? wall_ms() : ticks;
 	});
 }
 #undef cuEventElapsedTime /* the first form of it: drivers before CUDA 12.8 have no other */
@@ -191,7 +201,9 @@ OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!of(from)->done || !of(to)->done)
 		return CUDA_ERROR_NOT_READY;
-	*ms = fake_mode("clock") ? static_cast<float>(of(to)->at_ms - of(from)->at_ms) : 0.01f;
+	*ms = fake_mode("clock") || fake_mode("wall")
+		      ? static_cast<float>(of(to)->at_ms - of(from)->at_ms)
+		      : 0.01f;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)

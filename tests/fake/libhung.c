@@ -55,6 +55,37 @@ int stat(const char *restrict path, struct stat *restrict st)
 	return real(path, st);
 }
 
+/* The same two in programs with 64-bit offsets: a shell that changes its folder. */
+int stat64(const char *restrict path, struct stat64 *restrict st)
+{
+	static int (*real)(const char *restrict, struct stat64 *restrict);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "stat64");
+	return real(path, st);
+}
+
+int chdir(const char *path)
+{
+	static int (*real)(const char *);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "chdir");
+	return real(path);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	static int (*real)(const char *, mode_t);
+
+	hang_at(path);
+	if (!real)
+		*(void **)(&real) = dlsym(RTLD_NEXT, "mkdir");
+	return real(path, mode);
+}
+
 int access(const char *path, int mode)
 {
 	static int (*real)(const char *, int);

@@ -51,6 +51,7 @@ struct ncclComm {
 	struct shared {
 		unsigned arrived;
 		bool closed;			      /* a rank's connections */
+		char where[RANKS][16];		      /* its address, where bytes are carried */
 		_Alignas(64) char slots[RANKS][SLOT]; /* for vectors of any type */
 	} * shared;
 	char path[160];
@@ -75,6 +76,10 @@ bool fake_has_context(const char *what); /* of the driver's, current in this thr
 /* --- libnccl_ops.c --- */
 ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what);
 void fake_go_on(struct ncclComm *c);
+/* --- libnccl_carry.c: nothing, but where WINDSOCK_FAKE_NCCL is "carried" --- */
+bool fake_carry_join(struct ncclComm *c);
+bool fake_carry(const struct ncclComm *c, const void *from, size_t n);
+
 extern struct ncclComm *fake_at_work; /* whose kernel the GPU is at, as far as anybody can know */
 
 #endif

@@ -104,6 +104,8 @@ static ncclResult_t publish(struct ncclComm *c)
 	follow(o->stream);
 	if (o->kind == FAKE_PARCELS)
 		return publish_parcels(c);
+	if (!fake_carry(c, o->send, n))
+		return ncclRemoteError;
 	if (n > SLOT)
 		return ncclInternalError;
 	if (o->kind != FAKE_BROADCAST || c->rank == o->root)

@@ -4,6 +4,8 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
+load ../cli/plugins.sh
+
 setup_file() {
     export LAB=$ROOT/scripts/lab
     "$LAB" run 1 -- true || skip "no network namespaces can be made here"
@@ -30,4 +32,32 @@ is() { jq -e "$1" <<<"$output" >/dev/null || { echo "$output$stderr"; return 1; 
         --replay "$BATS_TEST_TMPDIR/tensor" --within 20s --json
     is 'all(.findings[]; .check != "replay.group") and all(.data.replay.kinds[]; .wrong == 0)'
     is '.data.replay.passes >= 1'
+}
+
+# Over NCCL, whose stand-in sends its bytes over a real connection, by the host's clock: as slow as
+# the network is. Not over WINDSOCK_RSH, which brings no stand-ins along.
+carried() { # RATE FOLDER
+    rm -f out
+    # shellcheck disable=SC2016
+    run -0 --separate-stderr "$LAB" run 3 --rate "$1" --all -- sh -c 'rank=$(uname -n)
+        exec "$0" --init tcp://10.77.0.1:29511 --rank "${rank#node}" --world-size 3 --backend nccl \
+            --replay "$1" --within 30s --json --output out' "$BIN/ncclbench" "$2"
+    output=$(cat out)
+    is '.data.backend == "nccl" and all(.data.replay.kinds[]; .wrong == 0)'
+}
+
+@test "recorded on the fast network, done again on it and on a slow one: only that is called slow" {
+    cd "$BATS_TEST_TMPDIR"
+    fake
+    export WINDSOCK_FAKE_NCCL=carried WINDSOCK_FAKE_CUDA=wall RANKS=3
+    dumps measured
+    carried 1gbit measured
+    THEN_MS=$(jq -r '[.data.replay.kinds | sort_by(-.size)[] | .time_us / 1000] | join(" ")' <<<"$output")
+    export THEN_MS
+    dumps measured # what was measured just now
+    carried 1gbit measured
+    is 'any(.findings[]; .check == "replay.time" and .status != "warn")'
+    carried 50mbit measured
+    is 'any(.findings[]; .check == "replay.time" and .status == "warn" and (.message |
+        contains("times as long as then. This network, or its settings, is slower than the recorded one")))'
 }

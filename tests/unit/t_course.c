@@ -238,15 +238,16 @@ static void of_few_rows_nothing_is_said(void **state)
 	assert_int_equal(d.kind, DRIFT_UNKNOWN);
 }
 
-/* A row of @row_s whose slowest operation took @max_s, of a size that takes 10 ms. */
+/* A row of @row_s whose slowest operation took @max_s, of a size that takes 10 ms; others had
+ * the processors for @robbed of the row, and for @timed of what is timed of it. */
 static void look(struct stalls *all, struct stall_usual *u, double at_s, double row_s, double max_s,
-		 double robbed)
+		 double robbed, double timed)
 {
 	const double waited[RANKS] = {0.1, 0.8};
 	const struct measurement quick = {.p50 = 0.01, .max = 0.02, .took = 0.2};
 	const struct measurement m = {
-		.p50 = 0.01, .max = max_s, .took = row_s, .robbed = robbed, .waited = waited};
-	const struct sweep_row row = {.c = usual(), .out = quick, .in = m};
+		.p50 = 0.01, .max = max_s, .took = row_s, .robbed = timed, .waited = waited};
+	const struct sweep_row row = {.c = usual(), .out = quick, .in = m, .robbed = robbed};
 
 	stall_look(all, u, &row, at_s, row_s);
 }
@@ -256,12 +257,14 @@ static void look(struct stalls *all, struct stall_usual *u, double at_s, double 
 static void t_stalls(void **state)
 {
 	static const struct {
-		double row_s, max_s, robbed, then_s;
+		double row_s, max_s, robbed, timed, then_s;
 		size_t n;
 	} cases[] = {
-		{2.5, 2.0, 0, 0.5, 1},	 {2.5, 0.02, 0, 0.5, 1},  {2.5, 0.02, 0, 2.5, 0},
-		{0.9, 0.41, 0, 0.5, 0},	 {2.5, 2.0, 0.5, 0.5, 0}, {2.5, 0.02, 0.5, 0.5, 0},
-		{0.95, 0.02, 0, 0.5, 0},
+		{2.5, 2.0, 0, 0, 0.5, 1},	{2.5, 0.02, 0, 0, 0.5, 1},
+		{2.5, 0.02, 0, 0, 2.5, 0},	{0.9, 0.41, 0, 0, 0.5, 0},
+		{2.5, 2.0, 0.5, 0.5, 0.5, 0},	{2.5, 0.02, 0.5, 0.5, 0.5, 0},
+		{2.5, 0.02, 0.02, 0.5, 0.5, 1}, /* it stood outside of what is timed */
+		{0.95, 0.02, 0, 0, 0.5, 0},
 	};
 
 	(void)state;
@@ -270,15 +273,30 @@ static void t_stalls(void **state)
 		struct stalls all = {.waited = waited};
 		struct stall_usual u = {0};
 
-		look(&all, &u, 1, 0.5, 0.02, 0);
-		look(&all, &u, 4, cases[i].row_s, cases[i].max_s, cases[i].robbed);
-		look(&all, &u, 5, cases[i].then_s, 0.02, 0);
+		look(&all, &u, 1, 0.5, 0.02, 0, 0);
+		look(&all, &u, 4, cases[i].row_s, cases[i].max_s, cases[i].robbed, cases[i].timed);
+		look(&all, &u, 5, cases[i].then_s, 0.02, 0, 0);
 		assert_int_equal(all.n, cases[i].n);
 		if (cases[i].n) {
 			assert_true(all.kept[0].at_s == 4);
 			assert_true(fabs(all.kept[0].seconds - 2) < 0.02);
 		}
 	}
+}
+
+/* The row that is to show that the one before was an exception has a stall of its own. */
+static void two_stalls_in_a_row_are_two(void **state)
+{
+	double waited[RANKS] = {0};
+	struct stalls all = {.waited = waited};
+	struct stall_usual u = {0};
+
+	(void)state;
+	look(&all, &u, 1, 0.5, 0.02, 0, 0);
+	look(&all, &u, 4, 2.5, 0.02, 0, 0);
+	look(&all, &u, 7, 2.5, 2.0, 0, 0);
+	assert_int_equal(all.n, 2);
+	assert_true(all.kept[0].at_s == 4 && all.kept[1].at_s == 7);
 }
 
 /* Who is waited for meanwhile; of two ranks each waits for the other. */
@@ -306,6 +324,7 @@ int main(void)
 		cmocka_unit_test(fast_first_seconds_are_no_drift),
 		cmocka_unit_test(of_few_rows_nothing_is_said),
 		cmocka_unit_test(t_stalls),
+		cmocka_unit_test(two_stalls_in_a_row_are_two),
 		cmocka_unit_test(t_stalls_of_a_rank),
 	};
 

@@ -186,6 +186,15 @@ static void t_own_commands(void **state)
 	assert_non_null(strstr(page.s, "<div class=\"fix\"><pre>ls x</pre><button "));
 	assert_non_null(strstr(page.s, "</div>\n<p>reset it &#38; them</p>\n</li>"));
 	cJSON_Delete(doc);
+	/* the same text, words for one and a command for the other */
+	doc = parse("{\"findings\":["
+		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n1\",\"message\":\"m\","
+		    "\"fix\":[\"reset\"],\"as_words\":[0]},"
+		    "{\"check\":\"c\",\"status\":\"fail\",\"host\":\"n2\",\"message\":\"m\","
+		    "\"fix\":[\"reset\"]}]}");
+	html_page(doc, &a, &page);
+	assert_non_null(strstr(page.s, "<p>reset (on n1, the others alike)</p>"));
+	cJSON_Delete(doc);
 }
 
 /* Cut off is whom no port answers; where some do, it is said of the pairs. */

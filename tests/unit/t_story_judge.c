@@ -152,6 +152,17 @@ static void more_than_possible_is_no_pass(void **state UNUSED)
 			 saved(just, ARRAY_LEN(just), ST_WARN) + 1);
 }
 
+/* No size is too small to show that what was thought possible was wrong: live as saved. */
+static void more_than_possible_at_a_small_size_is_no_less(void **state UNUSED)
+{
+	const struct told rows[] = {{4096, 2.6}, {8192, 2.6}}, just[] = {{4096, 1.3}, {8192, 1.3}};
+
+	assert_int_equal(live(rows, ARRAY_LEN(rows), ST_INFO),
+			 live(just, ARRAY_LEN(just), ST_INFO));
+	assert_int_equal(saved(rows, ARRAY_LEN(rows), ST_WARN), 1);
+	assert_int_equal(saved(just, ARRAY_LEN(just), ST_WARN), 0);
+}
+
 /* What a rate limit lets through at first is no word on the network. */
 static void a_burst_at_a_small_size_hides_nothing(void **state)
 {
@@ -343,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_saved_table_is_judged_by_what_is_asked),
 		cmocka_unit_test(more_than_possible_is_no_pass),
+		cmocka_unit_test(more_than_possible_at_a_small_size_is_no_less),
 		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
 		cmocka_unit_test(what_lasts_is_judged),
 		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),

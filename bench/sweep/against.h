@@ -1,0 +1,24 @@
+#ifndef BENCH_SWEEP_AGAINST_H
+#define BENCH_SWEEP_AGAINST_H
+/*
+ * A measured bus bandwidth held against what the hardware could do, of a run as of a saved one.
+ * More than there can be comes first, whatever the size: what that was derived from is wrong then.
+ */
+#include "bench/sweep/expect.h"
+#include "lib/report/report.h"
+
+struct against {
+	const char *what; /* "up to 2.13 GB/s at 8 MiB" */
+	const char *but;  /* said behind it where it is judged; "" */
+	double busbw;
+	uint64_t bytes;
+	double warn, fail;   /* shares below which it is one; 0: what is usual */
+	enum status doubted; /* of more than there can be */
+};
+
+enum against_is { AGAINST_DOUBTED, AGAINST_TOO_SMALL, AGAINST_JUDGED };
+
+/* @x has a bus bandwidth. The finding has everything but what to do. */
+enum against_is against_say(struct finding *f, const struct expect *x, const struct against *m);
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# ncclbench --analyze on what other tests of a network wrote: perftest, iperf3, OSU. The figures are
+# made up, the forms are theirs.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+
+setup() { cd "$BATS_TEST_TMPDIR" || exit; }
+
+judged() { # CODE FILE [OPTIONS]
+    run --separate-stderr "$BIN/ncclbench" --analyze "$2" "${@:3}" --json
+    ((status == $1)) || { echo "exit code $status"; echo "$output$stderr"; return 1; }
+}
+finds() { # CHECK STATUS TEXT
+    jq -e --arg c "$1" --arg s "$2" --arg t "$3" \
+        'any(.findings[]; .check == $c and .status == $s and (.message | contains($t)))' <<<"$output" ||
+        { echo "$output"; return 1; }
+}
+no_nccl_tests() { # nothing that is of nccl-tests' tables alone
+    jq -e 'all(.findings[]; .check | startswith("link."))' <<<"$output"
+}
+
+perftest() { # TITLE HEAD ROW...
+    local rule=---------------------------------------------------------------------------------------
+    printf '%s\n                    %s\n Dual-port       : OFF\t\tDevice         : mlx5_0\n Number of qps   : 1\t\tTransport type : IB\n Mtu             : 4096[B]\n Link type       : IB\n%s\n' $rule "$1" $rule
+    printf ' local address: LID 0x0a QPN 0x017f PSN 0x3a5e58\n%s\n %s\n' $rule "$2"
+    printf ' %s\n' "${@:3}" $rule
+}
+band='#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]'
+times='#bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] '
+
+@test "perftest's bandwidth: against the card's rate, its own or that of --nic" {
+    perftest 'RDMA_Write BW Test' "$band" '2          5000             8.10               7.90        4.1' \
+        '65536      5000             23250.1            23240.5		   0.371848' >writes
+    judged 0 writes
+    finds link.bandwidth info '195 Gb/s (24.4 GB/s) at 64 KiB: 97 % of 200 Gb/s, which is normal of a card of that rate'
+    no_nccl_tests
+    judged 0 writes --nic 200
+    finds link.bandwidth pass '97 % of the 200 Gb/s of --nic'
+    judged 1 writes --nic 400
+    finds link.bandwidth fail '49 % of the 400 Gb/s of --nic'
+    jq -e '.findings[0].fix | any(startswith("ncclbench --hosts A,B --pairs"))' <<<"$output"
+    judged 0 writes --expect 24
+    finds link.bandwidth pass 'expected 24 GB/s'
+    judged 1 writes --expect 25
+    run -0 "$BIN/ncclbench" --analyze writes
+    [[ $output == *"RDMA_Write BW Test: it measured one RDMA card's link"*"ncclbench --hosts A,B -b 8 -e 1G"* ]]
+}
+
+@test "perftest in gigabits, both ways, for a time, and of a rate that no card has" {
+    perftest 'Send Bidirectional BW Test' "${band//MB/Gb}" '65536      5000             380.20            378.00		   0.72' >both
+    judged 0 both --nic 200
+    finds link.bandwidth pass '378 Gb/s (47.2 GB/s) both ways together at 64 KiB: 94 % of the 200 Gb/s'
+    perftest 'RDMA_Read BW Test' '#bytes       #iterations       BW average[MB/sec]      MsgRate[Mpps]' '1048576      93205             7500.26                0.0075' >short
+    judged 0 short
+    finds link.bandwidth info 'no card has a rate of about that (the next is 100 Gb/s)'
+}
+
+@test "perftest's latency: what RDMA takes, and what is too long" {
+    perftest 'Send Latency Test' "$times" '2       1000          1.61           4.40         1.65     	       1.67        	0.04   		1.80    		4.40' >quick
+    judged 0 quick
+    finds link.latency pass '1.65 us for the smallest message: normal over RDMA'
+    perftest 'RDMA_Write Latency Test' "$times" '2       1000          21.61           44.40         22.65     	       23.67        	0.04   		25.80    		44.40' >slow
+    judged 0 slow
+    finds link.latency warn '22.6 us for the smallest message'
+    no_nccl_tests
+}
+
+iperf() { # STREAMS GBITS RETR
+    local i
+    echo "Connecting to host 10.0.0.2, port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec  1.10 GBytes  9.45 Gbits/sec    0   1.61 MBytes
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Retr"
+    for ((i = 0; i < $1; i++)); do
+        echo "[  $((5 + 2 * i))]   0.00-10.00  sec  11.0 GBytes  $(jq -n "$2/$1") Gbits/sec  $3             sender
+[  $((5 + 2 * i))]   0.00-10.04  sec  11.0 GBytes  $(jq -n "$2/$1") Gbits/sec                  receiver"
+    done
+    (($1 == 1)) || echo "[SUM]   0.00-10.00  sec  88.0 GBytes  $2 Gbits/sec  $(($1 * $3))             sender
+[SUM]   0.00-10.04  sec  88.0 GBytes  $2 Gbits/sec                  receiver"
+    echo
+    echo "iperf Done."
+}
+
+@test "iperf3: all streams together; one alone does not judge a fast card" {
+    iperf 1 9.41 17 >one
+    judged 0 one
+    finds link.bandwidth info '9.41 Gb/s (1.18 GB/s), 17 segments sent again: 94 % of 10 Gb/s'
+    iperf 8 93.6 2 >eight
+    judged 0 eight --nic 100
+    finds link.bandwidth pass '93.6 Gb/s (11.7 GB/s), 16 segments sent again: 94 % of the 100 Gb/s'
+    iperf 1 24 0 >alone
+    judged 0 alone --nic 100
+    finds link.bandwidth warn '24 % of the 100 Gb/s of --nic, by one stream of TCP'
+    jq -e '.findings[0].fix[0] | contains("iperf3 -P 8")' <<<"$output"
+    iperf 8 24 0 >few # by iperf3 before 3.16 that is one processor, too
+    judged 0 few --nic 100
+    finds link.bandwidth warn ', by one processor, if iperf3 is older than 3.16'
+    { echo 'iperf 3.17'; cat few; } >verbose
+    judged 1 verbose --nic 100
+    judged 0 verbose --nic 400 # 20 Gb/s each is what a processor carries
+    finds link.bandwidth warn ', by few streams of TCP'
+    no_nccl_tests
+}
+
+@test "iperf3's JSON; one that failed" {
+    jq -n '{start: {version: "iperf 3.12", test_start: {protocol: "TCP", num_streams: 4}}, intervals: [],
+        end: {sum_sent: {bits_per_second: 23.6e9, retransmits: 3}, sum_received: {bits_per_second: 23.5e9}}}' >ok.json
+    judged 0 ok.json --nic 25
+    finds link.bandwidth pass '23.5 Gb/s (2.94 GB/s), 3 segments sent again: 94 % of the 25 Gb/s'
+    jq -n '{start: {connected: []}, intervals: [], end: {}, error: "unable to connect to server: Connection refused"}' >failed.json
+    judged 2 failed.json
+    [[ $stderr == *"unable to connect to server"* ]]
+}
+
+@test "OSU: a link by MPI, and a collective that nobody can judge" {
+    printf '# OSU MPI-CUDA Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n1                       0.90\n4194304             12010.42\n' >bw
+    judged 0 bw --nic 100
+    finds link.bandwidth pass '96.08 Gb/s (12 GB/s) at 4 MiB: 96 % of the 100 Gb/s'
+    printf '\n# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0                       1.26\n8                       1.31\n4194304               400.10\n' >lat
+    judged 0 lat
+    finds link.latency info '1.26 us for the smallest message, which is normal over RDMA; that the ranks are on two hosts it does not say'
+    printf '[1,0]<stdout>:# OSU MPI Allreduce Latency Test v7.0\n[1,0]<stdout>:# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n[1,0]<stdout>:4              8.63           8.50           8.70         1000\n[1,0]<stdout>:16777216             8630.58           8619.50           8642.46         10\n' >all
+    judged 0 all
+    finds link.latency info 'from 8.63 us for the smallest message to 1.94 GB/s (size by time) at 16 MiB'
+    jq -e '.findings[0].fix[0] | startswith("ncclbench --hosts HOSTS --backend mpi")' <<<"$output"
+    cat bw lat >two
+    judged 0 two --nic 100
+    jq -e '[.findings[].check] == ["link.bandwidth", "link.latency"]' <<<"$output"
+}
+
+@test "what says nothing of the card is not held against it: sizes, EFA, another host's end, what -b says" {
+    perftest 'RDMA_Write Latency Test' "$times" '1048576 1000  45.1  60.0  46.2  47.0  1.0  48.0  49.0' >large
+    judged 0 large
+    finds link.latency info '46.2 us for 1 MiB; not judged'
+    perftest 'Send Latency Test' "$times" '2 1000  15.9  60.0  16.2  17.0  1.0  18.0  19.0' >efa
+    judged 0 efa
+    finds link.latency warn '16.2 us'
+    sed -i 's/^ Mtu .*/ Connection type : SRD\t\tUsing SRQ      : OFF/' efa
+    judged 0 efa
+    finds link.latency info "EFA's SRD takes longer"
+    perftest 'RDMA_Write BW Test' "$band" '2 5000 8.10 7.90 4.1' >small
+    judged 0 small --nic 200
+    finds link.bandwidth info 'at 2 B: too small to judge by'
+    perftest 'RDMA_Write BW Test' "$band" '65536 5000 46500 46480 0.7' >within
+    judged 0 within --nic 200
+    finds link.bandwidth warn '195 % of the 200 Gb/s of --nic, more than that card carries'
+    jq -n '{start: {test_start: {protocol: "TCP", num_streams: 1, target_bitrate: 1e9}},
+        end: {sum_sent: {bits_per_second: 1e9}, sum_received: {bits_per_second: 1e9}}}' >paced
+    judged 0 paced --nic 10
+    finds link.bandwidth info 'not judged: it sent as much as -b says'
+    jq -n '{start: {test_start: {protocol: "UDP", num_streams: 1}}, end: {sum: {bits_per_second: 1048000}}}' >udp
+    judged 0 udp --nic 10
+    finds link.bandwidth info 'not judged: UDP sends as much as -b says'
+    printf '[  5]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.00%d ms  0/906 (0%%)  %s\n' 0 sender 5 receiver >text
+    judged 0 text --nic 10
+    finds link.bandwidth info 'not judged: UDP'
+}
+
+@test "iperf3 in one text twice, both ways, as the server tells it, cut off, in 3.9's JSON" {
+    { iperf 1 3 5; iperf 1 9.4 1; } >twice
+    judged 1 twice --nic 10
+    jq -e '[.findings[].status] == ["fail", "pass"]' <<<"$output"
+    finds link.bandwidth pass '9.4 Gb/s (1.18 GB/s), 1 segment sent again: 94 %'
+    { iperf 1 9.4 1 | sed 's/^\[  5\]/&[TX-C]/'; iperf 1 4 2 | sed '/^Connecting/d; s/^\[  5\]/[  7][RX-C]/'; } >both
+    judged 0 both --nic 10
+    finds link.bandwidth warn '13.4 Gb/s (1.68 GB/s) both ways together, 1 segment sent again: 67 %'
+    { echo 'Accepted connection from 10.0.0.1, port 40000'; iperf 1 30 0 | grep receiver; } >server
+    judged 0 server --nic 100
+    finds link.bandwidth warn '30 % of the 100 Gb/s of --nic, by one stream of TCP'
+    jq -n '{start: {version: "iperf 3.9", test_start: {protocol: "TCP", num_streams: 8}},
+        end: {sum_sent: {bits_per_second: 34e9}, sum_received: {bits_per_second: 34e9}}}' >old
+    judged 0 old --nic 100
+    finds link.bandwidth warn 'older than 3.16'
+    jq '.start.version = "iperf 3.17"' old >new
+    judged 1 new --nic 100
+    jq '.error = "control socket has closed unexpectedly"' new >broken
+    judged 0 broken --nic 40
+    finds link.bandwidth warn 'not judged: it ended with: control socket has closed unexpectedly'
+}
+
+@test "OSU on one host, one-sided, of messages a second; a table of nccl-tests behind it" {
+    printf '# OSU MPI Latency Test v7.0\n# Size          Latency (us)\n1 0.21\n8 0.22\n' >host
+    judged 0 host
+    finds link.latency info 'less than any network takes: both ranks are on one host'
+    printf '# OSU MPI_Accumulate latency Test v5.8\n# Window creation: MPI_Win_allocate\n# Size          Latency (us)\n1 2.58\n8 2.61\n' >put
+    judged 0 put --nic 100
+    finds link.latency info '2.58 us for the smallest message, which is normal over RDMA'
+    printf '# OSU OpenSHMEM Put Message Rate Test v7.0\n# Size          Messages/s\n1 4000000\n8 3900000\n' >rate
+    judged 2 rate --nic 100
+    [[ $stderr == *"rate has no result of nccl-tests, ncclbench, perftest, iperf3 or OSU"* ]]
+    { printf '# OSU MPI Bandwidth Test v7.0\n# Size      Bandwidth (MB/s)\n4194304 12010.42\n'
+      printf '# nThread 1 nGpus 1 minBytes 8 maxBytes 8G\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n  8589934592    2147483648     float     sum      -1   100.0   10.0   18.0  0\n# Avg bus bandwidth    : 18\n'; } >two
+    judged 0 two --nic 100
+    finds link.bandwidth pass '96.08 Gb/s (12 GB/s) at 4 MiB'
+    finds coll.bandwidth info 'up to 18.00 GB/s at 8 GiB'
+    # of one rank, which is said of the world; the other tool's is judged nevertheless
+    sed -i '/minBytes/a #  Rank  0 Group  0 Pid   9500 on      node0 device  0 [0000:53:00] NVIDIA H100' two
+    judged 1 two --nic 100
+    finds world.size fail 'a single rank'
+    finds link.bandwidth pass '96.08 Gb/s'
+}
