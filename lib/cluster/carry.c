@@ -19,11 +19,13 @@ enum { ID_BYTES = 16, ID_CHARS = 2 * ID_BYTES };
  * or a link that leads elsewhere when it is looked at again: what it leads to is taken.
  */
 static const char look[] =
-	"r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/%s; "
+	"r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/%s; " ANSWERS
+	"for d in \"${TMPDIR:-/tmp}\" \"$HOME\" /var/tmp \"$k\"; do "
+	"answers \"$d\" || continue; if [ \"$d\" = \"$k\" ]; then "
 	"if command -v sha256sum >/dev/null; then "
-	"(cd \"$k\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1 || k=; fi; "
-	"for d in \"${TMPDIR:-/tmp}/$r\" \"$HOME/$r\" \"/var/tmp/$r\" \"$k\"; do "
-	"d=$([ \"$d\" ] && cd \"$d\" 2>/dev/null && pwd -P) || continue; "
+	"(cd \"$k\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1 || continue; fi; "
+	"else d=$d/$r; fi; "
+	"d=$(cd \"$d\" 2>/dev/null && pwd -P) || continue; "
 	"if [ -O \"$d\" ] && [ -x \"$d/bin/\"%s ]; then "
 	"LD_LIBRARY_PATH=$d/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH; "
 	"exec \"$d/bin/\"%s %s; fi; done; ";
@@ -90,6 +92,8 @@ static int take(struct carry *c, const struct text *said, size_t unsaid, struct 
 		c->hosts[i].fix = next_text(said, &at);
 	}
 	c->lost = at < said->n;
+	if (c->lost)
+		text_addn(&c->said, said->s + at, said->n - at);
 	if (!unsaid)
 		return 0;
 	return interrupt_pending() ? 0
@@ -154,6 +158,7 @@ int carry_begin(const struct carry_opts *o, struct arena *a, struct carry *ret, 
 
 	c.hosts = arena_alloc(a, c.n * sizeof(*c.hosts));
 	text_init(&said, a);
+	text_init(&c.said, a);
 	log_progress("bringing programs to hosts", 0, c.n);
 	rc = start(&c, o, &scratch, e);
 	if (!rc) {
@@ -173,6 +178,50 @@ bool carry_lost(struct carry *c)
 
 	c->lost = c->pid > 0 && (c->lost || poll(&p, 1, 0) > 0);
 	return c->lost;
+}
+
+/* "HOST'S-NUMBER WHY" */
+static void take_cut_off(struct carry *c, const char *text)
+{
+	size_t n = strspn(text, "0123456789"), i;
+
+	if (!n || n > 9 || text[n] != ' ')
+		return;
+	i = strtoul(text, NULL, 10);
+	if (i < c->n && !c->hosts[i].trouble)
+		c->hosts[i].trouble = text + n + 1;
+}
+
+static void hear_more(struct carry *c, struct arena *a)
+{
+	char buf[4096];
+	ssize_t n;
+
+	if (!c->said.a)
+		text_init(&c->said, a);
+	while (c->pid > 0 && (n = recv(c->fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+		text_addn(&c->said, buf, (size_t)n);
+}
+
+static size_t in_trouble(const struct carry *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->hosts[i].trouble != NULL;
+	return n;
+}
+
+size_t carry_cut_off(struct carry *c, struct arena *a)
+{
+	size_t before = in_trouble(c);
+	const char *end;
+
+	hear_more(c, a);
+	for (const char *s = c->said.s;
+	     (end = memchr(s, '\0', c->said.n - (size_t)(s - c->said.s))); s = end + 1)
+		take_cut_off(c, s);
+	return in_trouble(c) - before;
 }
 
 void carry_done(struct carry *c)

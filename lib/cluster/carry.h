@@ -11,6 +11,7 @@
  * host, our children too, looks for it there first: carry_look().
  */
 #include "lib/cluster/hostlist.h"
+#include "lib/core/text.h"
 
 struct carry_opts {
 	const host_list *hosts;
@@ -30,6 +31,7 @@ struct carry { /* zeroed: nothing was carried */
 	pid_t pid;
 	int fd;
 	bool lost;
+	struct text said; /* since, and not read yet */
 };
 
 /* Waits until every host has it or is in trouble. 0 also after Ctrl-C: then it is not known of
@@ -38,6 +40,9 @@ int carry_begin(const struct carry_opts *o, struct arena *a, struct carry *ret,
 		struct err *e) MUST_CHECK;
 /* Is it gone from a host since then? The way there broke, or who held it was ended. */
 bool carry_lost(struct carry *c);
+/* Then: of each host that the way to broke, why, as its trouble. One where the copy alone was ended
+ * has none. How many there are. */
+size_t carry_cut_off(struct carry *c, struct arena *a);
 void carry_done(struct carry *c);
 
 /* What is typed where a host lacks us: @line ("ifprobe --check"), and what lets it work there. */

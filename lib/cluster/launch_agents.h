@@ -96,6 +96,7 @@ int agent_watch_link(struct agent_host *h,
 void agent_give_up(struct agent_host *h, const char *trouble);
 /* launch_why.c: why a host takes no part any more, and that it is of another build than this */
 const char *agent_why_gone(struct agent_host *h);
+bool agent_is_cut_off(const struct agent_host *h); /* by the way to it, or with its host */
 const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol);
 const char *agent_fix_other(const struct agent_host *h); /* what is typed then; NULL: not known */
 void agent_advise_short(struct agent_host *h, const char *lacks); /* its fix, or its way_fix */
@@ -111,8 +112,22 @@ int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret
 	       struct err *e) MUST_CHECK; /* launch_argv.c */
 /* launch_hold.c: a process that has an agent without ranks on each host until @until is closed, and
  * says there once what came of each: texts, each with its NUL: why none could be, what mends that,
- * then for each host its trouble and its fix; later an empty one for each that is lost */
+ * then for each host its trouble and its fix; later one for each that is lost:
+ * its number and why where the way to it broke, else an empty one */
 _Noreturn void launch_hold(struct launch *L, int until);
+/* For sh, inside a format: `answers FOLDER` is false where whoever looks there hangs, which is
+ * said. A shell of its own looks; where there is no sleep it is waited for. One line without an
+ * exclamation mark: the account's own shell may be a csh. */
+#define ANSWERS_S "3"
+#define ANSWERS                                                                                    \
+	"bang=$(printf '\\041'); "                                                                 \
+	"answers() { (cd \"$1\" && [ -x . ]) </dev/null >/dev/null 2>&1 & eval "                   \
+	"\"look=\\$$bang\"; "                                                                      \
+	"(s=; trap 'kill $s; exit' TERM; sleep " ANSWERS_S " 3>&- & eval \"s=\\$$bang\"; "         \
+	"wait $s && kill -9 $look && echo \"$1: " TROUBLE_DEAD "\" >&3) "                          \
+	"3>&2 </dev/null >/dev/null 2>&1 & eval \"dog=\\$$bang\"; "                                \
+	"{ wait $look; found=$?; kill $dog; wait $dog; } 2>/dev/null; [ $found -le 128 ]; }; "
+
 /* launch_copy.c: --copy-self */
 int copy_prepare(struct launch *L, struct err *e) MUST_CHECK;
 const char *copy_script(const struct launch *L, const char *own, const char *name); /* for sh */

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 struct holding {
@@ -27,6 +28,8 @@ static void stand_apart(int until)
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		(void)signal(own[i], SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* while we are stopped we would not hear of our parent's end */
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		(void)dup2(null, fd);
 	close_fds_but(until, interrupt_fd());
@@ -79,13 +82,25 @@ static void tell(const struct holding *h, const struct err *e)
 	}
 }
 
+static size_t number_of(const struct agent_host *a)
+{
+	size_t i = 0;
+
+	while (i < a->of->agents.n && a->of->agents.v[i] != a)
+		i++;
+	return i;
+}
+
 /* What was brought there is gone with it. Who has not read the last of those knows already: nobody
  * is waited for, or the other agents would think that we are gone. */
 static void on_lost(struct agent_host *a)
 {
 	const struct holding *h = a->of->o.arg;
+	char text[256] = "";
 
-	(void)!send(h->until.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (agent_is_cut_off(a))
+		(void)snprintf(text, sizeof(text), "%zu %s", number_of(a), a->h->trouble);
+	(void)!send(h->until.fd, text, strlen(text) + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 _Noreturn void launch_hold(struct launch *L, int until)

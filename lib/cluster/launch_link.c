@@ -11,6 +11,7 @@
 enum { HEAD = 8, TAIL = 1, NOISE_MAX = 256 << 10, GOT_MIN = 64 << 10 };
 
 static const char nonsense[] = "what it says makes no sense";
+static const char noise[] = "its login prints without end, or another program answers";
 
 /* Of every version: which one it is comes in its hello. */
 const char *link_greeting(void) { return "\nwindsock-agent\n"; }
@@ -85,7 +86,7 @@ static const char *hand_out(struct link *l)
 	uint32_t n, type;
 
 	if (!skip_noise(l))
-		return l->got_n > NOISE_MAX ? "it is not our agent that answers there" : NULL;
+		return l->got_n > NOISE_MAX ? noise : NULL;
 	while (!l->closed && l->got_n - at >= HEAD) {
 		struct wire_in head = {l->got + at, HEAD, false}, body;
 

@@ -4,7 +4,7 @@
 #include "lib/cluster/carry.h"
 #include "lib/core/opt.h"
 
-enum { SIGNALS = 64, QUOTED_VERSION = 20 };
+enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
 
 /* ---- how it ended ---- */
 static const char *last_line(struct agent_host *h)
@@ -85,6 +85,12 @@ static const char *lost(struct agent_host *h)
 	return said ? arena_printf(a, "%s: %s", how, said) : how;
 }
 
+/* What ended there by itself, or was killed, has another exit code than its way's. */
+bool agent_is_cut_off(const struct agent_host *h)
+{
+	return !h->local && !h->of->o.srun && h->status == NO_SSH && h->h->trouble;
+}
+
 static const char *not_ready(struct agent_host *h)
 {
 	const char *how = killed(h);
@@ -163,7 +169,11 @@ void agent_advise_short(struct agent_host *h, const char *lacks)
 		return;
 	if (ours && !h->joined && !L->o.srun && !L->o.copy_self)
 		h->h->way_fix = with_copy(L, own_name(L->a));
-	if (!ours)
+	if (strstr(lacks, "Permission denied") || strstr(lacks, "not permitted"))
+		h->h->fix =
+			"id; dmesg | grep -iE 'denied|avc' | tail   # what confines it: SELinux, "
+			"AppArmor, a container";
+	else if (!ours)
 		h->h->fix = "ulimit -a; free -m; df -h";
 	else if (!h->h->way_fix)
 		h->h->fix =

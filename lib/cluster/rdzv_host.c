@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -87,6 +88,8 @@ static void stand_apart(int parent)
 
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
+	/* stopped together with our parent, we would not hear of its end */
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		(void)dup2(null, fd);
 	close_fds_but(parent, interrupt_fd());

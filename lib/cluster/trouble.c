@@ -3,6 +3,7 @@
 #include "lib/cluster/mend.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/host/answers.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -238,6 +239,34 @@ static struct trouble not_there(const struct fanout_result *r, const char *progr
 							   program, shell_quote(a, r->host))};
 }
 
+/* A login script's, or sh itself: what is not found there is another program than ours. */
+static struct trouble another_missing(const struct fanout_result *r, const struct rsh_way *rsh,
+				      const char *program, struct arena *a)
+{
+	const char *said = last_line(a, r->err);
+
+	if (strstr(said, program) ||
+	    !(strstr(said, "not found") || strstr(said, "Unknown command")))
+		return (struct trouble){0};
+	return why(
+		arena_printf(a, "%s was not begun on %s, another program is missing there: %.*s",
+			     program, r->host, QUOTED, said),
+		mend_by_hand(r, rsh, "echo works",
+			     "says the same? then ~/.bashrc or ~/.profile there runs what is not "
+			     "installed, or sets no PATH",
+			     a));
+}
+
+static struct trouble not_begun(const struct fanout_result *r, const struct rsh_way *rsh,
+				const char *program, struct arena *a)
+{
+	struct trouble t = not_loaded(r, rsh, program, a);
+
+	if (!t.said)
+		t = another_missing(r, rsh, program, a);
+	return t.said ? t : not_there(r, program, a);
+}
+
 /* ---- it ended, and nothing of ours came ---- */
 struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, struct arena *a)
@@ -276,6 +305,30 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 	return t;
 }
 
+/* It was not done in time. What said that a folder is dead looked at it, and waits perhaps still.
+ */
+static struct trouble too_late(const struct fanout_result *r, const struct rsh_way *rsh,
+			       const char *program, uint64_t deadline_ns, struct arena *a)
+{
+	const char *dead = word_before(r->err, ": " TROUBLE_DEAD, a);
+	struct unit_buf b;
+
+	if (dead)
+		return why(arena_printf(a, "%s: %s " TROUBLE_DEAD, r->host, dead),
+			   mend_by_hand(
+				   r, rsh, "'" FOLDERS_SERVERS "'",
+				   "which server; when it is back, or for good: sudo umount -f -l "
+				   "there",
+				   a));
+	return why(arena_printf(a,
+				"%s: %s said nothing for %s and was ended; does its login wait "
+				"for something? else allow more with --deadline",
+				r->host, program, format_duration(&b, deadline_ns)),
+		   mend_by_hand(r, rsh, "echo works",
+				"hangs too? then read, sleep or a slow folder in ~/.bashrc there",
+				a));
+}
+
 static const char *unfinished(bool started)
 {
 	if (interrupt_by_budget())
@@ -288,30 +341,19 @@ struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_wa
 			      const char *program, uint64_t deadline_ns, struct arena *a)
 {
 	struct trouble t = {0};
-	struct unit_buf b;
 
 	if (r->interrupted)
 		t.said = arena_printf(a, "%s %s", r->host, unfinished(r->started));
 	else if (r->timed_out)
-		t = why(arena_printf(
-				a,
-				"%s: %s said nothing for %s and was ended; does its login wait "
-				"for something? else allow more with --deadline",
-				r->host, program, format_duration(&b, deadline_ns)),
-			mend_by_hand(
-				r, rsh, "echo works",
-				"hangs too? then read, sleep or a slow folder in ~/.bashrc there",
-				a));
+		t = too_late(r, rsh, program, deadline_ns, a);
 	else if (r->exit_status < 0)
 		t.said = arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
 				      rsh->name, r->signal, strsignal(r->signal));
 	else if (r->exit_status == 255)
 		t = no_connection(r, rsh, program, a);
 	else if (r->exit_status == 127)
-		t = not_loaded(r, rsh, program, a);
+		t = not_begun(r, rsh, program, a);
 	else if (r->exit_status == 126)
 		t = not_executed(r, rsh, program, a);
-	if (r->exit_status == 127 && !t.said)
-		t = not_there(r, program, a);
 	return t;
 }

@@ -12,6 +12,8 @@ struct trouble {
 
 /* What stands in the words of ours whose orders cannot come. */
 #define TROUBLE_UNFED "nothing can come on stdin: a login script has redirected it"
+/* Behind a folder and a colon: */
+#define TROUBLE_DEAD "does not answer there: its file server is gone"
 
 /* @rsh: what was run here, @program: what was to run there. */
 struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,

@@ -9,5 +9,7 @@
 
 /* Three seconds at most, and asked once in a process. What is not there answers. */
 bool folder_answers(const char *path);
+/* Typed for one that does not: findmnt -T looks at the folder, too, and hangs with it. */
+#define FOLDERS_SERVERS "findmnt -lo TARGET,SOURCE,FSTYPE"
 
 #endif

@@ -105,9 +105,8 @@ static bool is_dead(struct node_look *look, const char *dir)
 		    "ever, a login and a job as well");
 	finding_expect(f, "an answer within 3 s");
 	finding_fix(f,
-		    "findmnt -T %s   # which server; when it is back, or for good: sudo umount -f "
-		    "-l there",
-		    shell_quote(look->a, dir));
+		    FOLDERS_SERVERS "   # which server; when it is back, or for good: sudo umount "
+				    "-f -l there");
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #define AT(field) .off = offsetof(struct preflight_ask, field)
 
 const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
-	{.help = "How much (without any: about a minute, with collectives and training)"},
+	{.help = "How much (without any: seconds for one machine, a minute or so for several)"},
 	{.name = "quick",
 	 .type = OPT_BOOL,
 	 AT(quick),

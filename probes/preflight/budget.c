@@ -16,6 +16,8 @@
 enum { SLACK = 6 }; /* a busy host: so many times what one takes of a quiet one */
 #define QUICKEST 0.25
 static const uint64_t GPU_START_NS = 10 * NS_PER_S;
+/* So long beyond its deadline portcheck waits for a host to begin; and to say which one did not. */
+static const uint64_t BEGIN_NS = 25 * NS_PER_S;
 static const uint64_t MARGIN_NS = NS_PER_S; /* to end what is cut short */
 
 static uint64_t per_host_ns(const struct preflight *p, enum stage_id id)
@@ -88,7 +90,10 @@ static uint64_t part_ns(const struct preflight *p, enum stage_id id, uint64_t le
 
 static uint64_t patience_ns(const struct preflight *p, enum stage_id id)
 {
-	return stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+	uint64_t most = stages[id].patience * p->deadline_ns + SLACK * per_host_ns(p, id);
+	uint64_t begins = id == S_REACH ? p->deadline_ns + BEGIN_NS : 0;
+
+	return most > begins ? most : begins;
 }
 
 uint64_t preflight_cap(const struct preflight *p, enum stage_id id)
@@ -129,11 +134,19 @@ const char *preflight_tier_word(const struct preflight *p)
 	return tiers[p->tier];
 }
 
+const char *preflight_to(const struct preflight *p, const char *hosts)
+{
+	const char *rsh =
+		p->rsh && *p->rsh ? arena_printf(p->a, "--rsh %s ", shell_quote(p->a, p->rsh)) : "";
+
+	return arena_printf(p->a, "%s--hosts %s%s", rsh, shell_quote(p->a, hosts),
+			    p->copy_self ? " --copy-self" : "");
+}
+
 /* Once is enough; one that was asked by another host was given what that one had. */
 void preflight_advise_time(struct preflight *p, struct finding *f)
 {
-	const char *hosts = p->given
-				    ? arena_printf(p->a, " --hosts %s", shell_quote(p->a, p->given))
+	const char *hosts = p->given  ? arena_printf(p->a, " %s", preflight_to(p, p->given))
 			    : p->crew ? " --serve"
 				      : "";
 

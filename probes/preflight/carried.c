@@ -45,6 +45,13 @@ static void leave_out(struct preflight *p, const char *host, const struct carry_
 		finding_fix(f, "%s", why->fix);
 }
 
+static void leave_out_all(struct preflight *p)
+{
+	for (size_t i = 0; i < p->carry.n; i++)
+		if (p->carry.hosts[i].trouble)
+			leave_out(p, p->hosts.v[i].name, &p->carry.hosts[i]);
+}
+
 static void bring_again(struct preflight *p, enum stage_id id)
 {
 	const uint64_t cap = preflight_cap(p, id);
@@ -59,9 +66,7 @@ static void bring_again(struct preflight *p, enum stage_id id)
 		return;
 	}
 	p->adrift = false;
-	for (size_t i = 0; i < p->carry.n; i++)
-		if (p->carry.hosts[i].trouble)
-			leave_out(p, p->hosts.v[i].name, &p->carry.hosts[i]);
+	leave_out_all(p);
 }
 
 bool preflight_carried(struct preflight *p, enum stage_id id)
@@ -73,27 +78,41 @@ bool preflight_carried(struct preflight *p, enum stage_id id)
 	return !p->adrift;
 }
 
-/* That they failed without our programs is no news of the hosts. */
-static void forgive(struct preflight *p, size_t from, bool again)
+/* That they failed without our programs is no news of the hosts; @status is what it is then. */
+static void forgive(struct preflight *p, size_t from, enum status status, const char *then)
 {
 	for (size_t i = from; i < p->t.items.n; i++) {
 		struct finding *f = p->t.items.v[i].f;
 
 		if (f->status != ST_FAIL && f->status != ST_ERROR)
 			continue;
-		finding_set(f, again ? ST_INFO : ST_ERROR, "%s (meanwhile " GONE "%s)", f->message,
-			    again ? ": tested again" : "");
+		finding_set(f, status, "%s (meanwhile " GONE "%s)", f->message, then);
 		f->fix.n = 0;
 	}
+}
+
+/* Where there is no second run that would show it: a machine that went is a finding, and whatever
+ * else it was that failed. */
+static bool name_cut_off(struct preflight *p, size_t from)
+{
+	if (!carry_cut_off(&p->carry, p->a))
+		return false;
+	forgive(p, from, ST_INFO, ", with a host");
+	leave_out_all(p);
+	return true;
 }
 
 bool preflight_uncarried(struct preflight *p, enum stage_id id, size_t from, bool once_more)
 {
 	enum status st = tally_status(&p->t, from, p->t.items.n);
-	bool again = once_more && preflight_fits_again(p, id);
+	bool bad = st == ST_FAIL || st == ST_ERROR;
+	bool again = bad && once_more && preflight_fits_again(p, id);
 
-	if ((st != ST_FAIL && st != ST_ERROR) || interrupt_pending() || !carry_lost(&p->carry))
+	if ((!bad && !p->run[id].cut) || interrupt_pending() || !carry_lost(&p->carry))
 		return false;
-	forgive(p, from, again);
+	if (again)
+		forgive(p, from, ST_INFO, ": tested again");
+	else if (!name_cut_off(p, from))
+		forgive(p, from, ST_ERROR, "");
 	return again;
 }

@@ -306,8 +306,14 @@ static int judge(struct preflight *p, struct err *e)
 		err_set(e, ERR_SYS, "nothing conclusive: the budget was too short for any command");
 		return err_command(e, "windsock --quick --budget 10s");
 	}
+	if (p->usable.n && report_count(p->r, ST_ERROR))
+		return 0; /* each has said why */
 	if (p->run[S_HOSTS].status == ST_ERROR && p->hosts.n)
 		return err_set(e, ERR_SYS, "nothing conclusive: no host was asked");
+	if (part_find(p->a, stages[S_INTERFACE].command))
+		return err_set(e, ERR_SYS,
+			       "nothing conclusive: no command of the suite came to a result; why "
+			       "is said above");
 	err_set(e, ERR_SYS, "nothing conclusive: no command of the suite came to a result");
 	return err_command(e, "make && make install   # they are looked for beside windsock and on "
 			      "the PATH");

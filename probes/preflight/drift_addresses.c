@@ -100,7 +100,7 @@ static void advise_meeting(struct preflight *p, struct finding *f, const struct 
 	const char *other = elsewhere(p, s);
 
 	if (other)
-		finding_fix(f, "export NCCL_SOCKET_IFNAME==%s   # on all: they meet there, too",
+		finding_fix(f, "export NCCL_SOCKET_IFNAME='='%s   # on all: they meet there, too",
 			    answer_card_word(p->a, s->odd->a, other));
 	else
 		finding_fix(f, "VBoxManage modifyvm VM --nic2 intnet --intnet2 cluster   # of a "

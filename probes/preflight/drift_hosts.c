@@ -70,8 +70,8 @@ static void tell_twins(struct preflight *p, const struct answers *all, const str
 		    hostlist_fold(p->a, &who));
 	finding_expect(f, "a name for each machine");
 	if (one)
-		finding_fix(f, "windsock --hosts %s   # each machine once",
-			    shell_quote(p->a, without_twins(p, all, v, n)));
+		finding_fix(f, "windsock %s   # each machine once",
+			    preflight_to(p, without_twins(p, all, v, n)));
 	else
 		finding_fix(f, "sudo hostnamectl set-hostname %s",
 			    own_name(v[1].a) ?: "NAME   # one that no other has");

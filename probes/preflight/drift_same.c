@@ -198,8 +198,7 @@ static void tell_all(struct preflight *p, const struct copies *c)
 static void tell_late(struct preflight *p, struct copies *c)
 {
 	struct finding *f = drift_note(p, NULL, c->path, NULL);
-	const char *hosts = p->given ? arena_printf(p->a, "--hosts %s", shell_quote(p->a, p->given))
-				     : "--serve";
+	const char *hosts = p->given ? preflight_to(p, p->given) : "--serve";
 
 	finding_set(f, ST_SKIP, "was not compared on %s: " SAME_LATE, names_brief(p->a, &c->late));
 	finding_fix(f, "windsock %s --same %s --deadline 5m   # or a smaller part of it", hosts,

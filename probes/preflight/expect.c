@@ -210,10 +210,10 @@ static void say_scaling(struct preflight *p, const struct promise *x)
 	finding_value(f, x->rate, "samples/s");
 	finding_expect(f, ">= %.0f samples/s", PROMISED * x->promised);
 	if (f->status == ST_WARN) {
-		finding_fix(f, "ncclbench --hosts %s -b 64K -e 128K   # latency comes and goes?",
-			    shell_quote(p->a, p->given ?: "HOSTS"));
-		finding_fix(f, "ddpsmoke --hosts %s --json | jq .data.throughput   # who waits",
-			    shell_quote(p->a, p->given ?: "HOSTS"));
+		finding_fix(f, "ncclbench %s -b 64K -e 128K   # latency comes and goes?",
+			    preflight_to(p, p->given ?: "HOSTS"));
+		finding_fix(f, "ddpsmoke %s --json | jq .data.throughput   # who waits",
+			    preflight_to(p, p->given ?: "HOSTS"));
 	}
 }
 

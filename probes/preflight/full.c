@@ -81,8 +81,8 @@ static void doubt(struct preflight *p)
 			continue;
 		finding_set(f, ST_WARN, "%s (in the first measurement)", f->message);
 		f->fix.n = 0;
-		finding_fix(f, "ncclbench --hosts %s --find-slow   # measures again",
-			    shell_quote(p->a, p->given ?: "HOSTS"));
+		finding_fix(f, "ncclbench %s --find-slow   # measures again",
+			    preflight_to(p, p->given ?: "HOSTS"));
 		p->doubts = true;
 	}
 }

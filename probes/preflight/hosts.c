@@ -105,6 +105,17 @@ static void say_short(struct preflight *p, const struct answers *all)
 	preflight_advise_time(p, f);
 }
 
+/* It came to nothing since its commands failed: each of those has said why. */
+static bool has_said_why(const struct answer *a)
+{
+	const cJSON *s;
+
+	cJSON_ArrayForEach (s, json_get(a->data, "stages"))
+		if (streq(json_get_str(s, "status") ?: "", status_name(ST_ERROR)))
+			return true;
+	return false;
+}
+
 /* What the node's run as a whole came to stands behind its stages. */
 static void take_rest(struct preflight *p, const struct answers *all)
 {
@@ -116,21 +127,11 @@ static void take_rest(struct preflight *p, const struct answers *all)
 		if (!a->doc)
 			continue;
 		take_range(p, S_HOSTS, a, begin_of(a, S_COUNT - 1), SIZE_MAX);
-		if (cJSON_GetArraySize(json_get(a->data, "left_out")))
+		if (cJSON_GetArraySize(json_get(a->data, "left_out")) || has_said_why(a))
 			forgive_rest(p, from);
 		if (!p->absent && cJSON_IsTrue(json_get(a->data, "absent")))
 			p->absent = arena_printf(p->a, "on %s something is not there", a->host);
 	}
-}
-
-/* The same way to it as ours, or the line would fail where we did not. */
-static const char *one_host_line(const struct preflight *p, const char *host)
-{
-	const char *rsh =
-		p->rsh && *p->rsh ? arena_printf(p->a, " --rsh %s", shell_quote(p->a, p->rsh)) : "";
-
-	return arena_printf(p->a, "windsock --quick%s --hosts %s%s   # until it answers", rsh,
-			    shell_quote(p->a, host), p->copy_self ? " --copy-self" : "");
 }
 
 /* The fleet has reported them already: here for the ranking alone. */
@@ -144,7 +145,8 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 			    f->why.v[i]->message);
 		for (size_t k = 0; k < f->why.v[i]->fix.n; k++)
 			finding_fix(x, "%s", f->why.v[i]->fix.v[k]);
-		finding_fix(x, "%s", one_host_line(p, f->lost.v[i]));
+		finding_fix(x, "windsock --quick %s   # until it answers",
+			    preflight_to(p, f->lost.v[i]));
 	}
 	p->t.emitted = p->t.items.n;
 }

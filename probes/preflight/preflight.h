@@ -136,6 +136,8 @@ uint64_t preflight_heartbeat(uint64_t cap_ns);
 void preflight_advise_time(struct preflight *p, struct finding *f);
 /* " --quick", "", " --full": what is typed for it. */
 const char *preflight_tier_word(const struct preflight *p);
+/* "--rsh CMD --hosts HOSTS --copy-self": @hosts on the way that this run went itself. */
+const char *preflight_to(const struct preflight *p, const char *hosts);
 /* The names of the stages that did not fit, or NULL. */
 const char *preflight_unfinished(const struct preflight *p);
 struct finding *preflight_note(struct preflight *p, enum stage_id id);

@@ -255,8 +255,8 @@ static void say_trouble(struct preflight *p, enum stage_id id, const struct part
 			    "was not done after %s and was stopped; above is what it finished",
 			    format_duration(&b, cap_ns));
 		if (p->tier != TIER_FULL && p->given)
-			finding_fix(f, "windsock --full --hosts %s   # find-slow: who it is",
-				    shell_quote(p->a, p->given));
+			finding_fix(f, "windsock --full %s   # find-slow: who it is",
+				    preflight_to(p, p->given));
 		return;
 	}
 	if (got->needless || got->interrupted) { /* it was to end: nothing is to be mended */

@@ -17,7 +17,7 @@ fails() { # CHECK TEXT: that finding, failed, has the text
 setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
 
 @test "a bare run: two ranks, every proof, a verdict in time" {
-    local start=$SECONDS before
+    local start=$SECONDS before said
     worked
     before=$WORKED_MS
     smoke
@@ -28,8 +28,11 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
         train.reference train.repeat train.loss train.accuracy; do
         grep -q "^pass  $check " <<<"$output" || { echo "$check: $output"; false; }
     done
-    grep -q '^info  train.pace .* samples/s on 2 ranks; forward ' <<<"$output"
-    [[ $output == *"PASS  9 checks: 2 local ranks on the CPU, gradients over TCP; neither a GPU nor a network was tested"* ]]
+    said='9 checks'
+    # others may have one rank's processor
+    ! grep -q '^warn  train.pace .*: compute, not network' <<<"$output" || said='10 checks, 1 warning'
+    [[ $said == 10* ]] || grep -q '^info  train.pace .* samples/s on 2 ranks; forward ' <<<"$output"
+    [[ $output == *"PASS  $said: 2 local ranks on the CPU, gradients over TCP; neither a GPU nor a network was tested"* ]]
 }
 
 @test "JSON has what the design says" {

@@ -20,3 +20,22 @@ alone() { # RANK ARGS...
     alone 1 # another rank than the first says it where it may speak
     [[ -z $output && $stderr == *"no rendezvous at 127.0.0.1:"*"-> ss -ltn   # at 127.0.0.1:"*"no rank twice"* ]]
 }
+
+kept_by() { KEEPER=$(pgrep -P "$1"); } # the rendezvous, a process of rank 0's own
+gone() { ! ps -o stat= -p "$1" | grep -q '^[^Z]'; }
+
+@test "--init: rank 0 is stopped with what it has started, and killed: nothing of it stays, and the others end" {
+    local init rank pids=() code=0
+    init=tcp://127.0.0.1:$(free_port)
+    for rank in 0 1; do
+        "$BIN/ddpsmoke" --init "$init" --rank $rank --world-size 2 --epochs 100000 \
+            >"$BATS_TEST_TMPDIR/$rank" 2>&1 3>&- &
+        pids+=($!)
+    done
+    wait_for 30 kept_by "${pids[0]}"
+    kill -STOP "${pids[0]}" "$KEEPER"
+    kill -9 "${pids[0]}"
+    wait_for 30 gone "$KEEPER" || { kill -9 "$KEEPER" "${pids[1]}"; false; }
+    wait "${pids[1]}" || code=$?
+    [ "$code" -eq 1 ] || { cat "$BATS_TEST_TMPDIR/1"; false; }
+}

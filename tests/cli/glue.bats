@@ -288,6 +288,27 @@ Y
     grep -q '^## windsock: WARN$' summary
 }
 
+@test "GitHub: a summary that would be larger than GitHub takes is cut at a row, and says so" {
+    export GITHUB_STEP_SUMMARY=$PWD/summary
+    stand_in windsock "seq 1 9000 | sed 's/.*/::error title=a.b n&::is wrong, and these words are long enough to make a large page: a name, a number, and the reason%0A-> what is typed/'; echo 'windsock: FAIL  9000 checks'; exit 1"
+    run -1 "$S/github/step"
+    [ "$(stat -c %s summary)" -lt 1048576 ]
+    [ "$(stat -c %s summary)" -gt 500000 ]
+    [ "$(awk -F'|' '/^\|/ { print NF }' summary | sort -u)" = 6 ]
+    shown=$(grep -c '^| :x: ' summary)
+    [[ $(tail -n 1 summary) == "| | | and $((9000 - shown)) more: the step's log has them all | |" ]]
+}
+
+@test "GitHub, GitLab: no action at a branch, no token left behind, no artifact for everybody" {
+    from "$S/github/example.yml" '"\n".join(s["uses"] for s in d["jobs"]["train"]["steps"] if "uses" in s)' >uses
+    run ! grep -vE '^[^@]+@(v[0-9]+|COMMIT)$' uses
+    [ "$(grep -c . uses)" = 2 ]
+    run ! grep -rn 'github@main' "$S/github"
+    [ "$(from "$S/github/example.yml" '[s["with"]["persist-credentials"] for s in d["jobs"]["train"]["steps"] if "checkout" in s.get("uses", "")]')" = '[False]' ]
+    [ "$(from "$S/gitlab/windsock.gitlab-ci.yml" 'd["windsock"]["artifacts"]["public"]')" = False ] # names, addresses
+    [[ $(sed -n 's/^#   include: //p' "$S/gitlab/windsock.gitlab-ci.yml") == *"ref: COMMIT"* ]]
+}
+
 # --- Kubernetes ----------------------------------------------------------------------
 
 @test "Kubernetes: the init container's own lines; the settings it leaves for the training" {
@@ -311,11 +332,41 @@ Y
     run -1 sh -c "$(cat init.sh)"
 }
 
+@test "Kubernetes: the init container has no privilege, and no pod a token" {
+    file=$S/kubernetes/init-container.yaml
+    may='d["spec"]["initContainers"][0]["securityContext"]'
+    [ "$(from "$file" "${may}[\"runAsNonRoot\"], ${may}[\"seccompProfile\"][\"type\"]")" = "(True, 'RuntimeDefault')" ]
+    [ "$(from "$file" "${may}[\"capabilities\"], ${may}[\"allowPrivilegeEscalation\"]")" = "({'drop': ['ALL']}, False)" ]
+    [ "$(from "$file" 'd["spec"]["automountServiceAccountToken"]')" = False ]
+}
+
+@test "Kubernetes: the lines to be typed, pasted at once: logs are asked for when there are any" {
+    stand_in kubectl 'case $1 in
+        apply) : >applied ;;
+        logs) echo >>asked; [ "$(grep -c "" asked)" -gt 2 ] ||
+            { echo "Error from server (BadRequest): container \"windsock\" in pod \"x\" is waiting to start: ContainerCreating" >&2; exit 1; }
+            [ -e applied ] && echo "PASS of $*" ;;
+        esac'
+    stand_in sleep 'exit 0'
+    for file in job init-container; do
+        rm -f asked applied
+        sed -n '/^#   kubectl apply/,/done/s/^#   //p' "$S/kubernetes/$file.yaml" >typed.sh
+        cd "$ROOT" || return # where the files that the lines name are
+        sh -n "$BATS_TEST_TMPDIR/typed.sh"
+        [ -e "$(sed -n 's/.*apply -f \([^ ]*\).*/\1/p' "$BATS_TEST_TMPDIR/typed.sh")" ]
+        cd - || return
+        run -0 --separate-stderr sh typed.sh
+        [[ $output == *"PASS of logs"* ]]
+    done
+}
+
 @test "Kubernetes: the image that the job's first lines make has its commands on the PATH" {
-    stand_in docker 'cat >Dockerfile; echo "$*" >words'
+    stand_in docker '[ "$1" = push ] || cat >Dockerfile; echo "$*" >>words'
     sed -n '/^#   printf/,/docker build/s/^#   //p' "$S/kubernetes/job.yaml" >build.sh
     run -0 sh build.sh
-    [ "$(cat words)" = "build -t $(from "$S/kubernetes/job.yaml" 'd[1]["spec"]["template"]["spec"]["containers"][0]["image"]') -f - ." ]
+    image=$(from "$S/kubernetes/job.yaml" 'd[1]["spec"]["template"]["spec"]["containers"][0]["image"]')
+    [ "$(cat words)" = $'build -t '"$image"$' -f - build/dist\npush '"$image" ] # nodes pull it; make dist made that folder
+    run ! grep -n '^#   .*cd ' "$S"/kubernetes/*.yaml # the next lines name files by their paths
     # what docker would do with these lines, in a folder
     archive
     cp a.tar.gz windsock-1-linux-x86_64.tar.gz

@@ -100,11 +100,11 @@ refused() { # WHAT-IS-SAID ARGS...
         start=$SECONDS
         run -1 --separate-stderr "$BIN/$command" --hosts nohost --rsh ./deaf --deadline 1s
         [[ $output == *"said nothing for 1 s and was ended"* ]]
-        ((SECONDS - start < 8)) # it was 30
+        ((SECONDS - start < 22)) # it was 30
     done
     start=$SECONDS
     run -1 --separate-stderr "$BIN/ncclbench" --hosts nohost --rsh ./deaf -T 1
-    ((SECONDS - start < 8))
+    ((SECONDS - start < 22))
 }
 
 @test "the time that ssh is given follows the deadline" {

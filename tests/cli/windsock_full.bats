@@ -240,7 +240,7 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     [[ $(of stage.sweep .message) == "left out: it takes about "*" s, more than the budget has left" ]]
     [[ $(of stage.expectations .message) == "left out: it takes about "* ]]
     [[ $(jq -r '[.findings[] | select(.check | startswith("stage.")) | .fix[]?] | join(",")' <<<"$output") == \
-        "windsock --full --hosts na,nb,nc,nd --budget "[0-9]*"s   # or without a budget" ]]
+        "windsock --full --rsh "*" --hosts na,nb,nc,nd --budget "[0-9]*"s   # or without a budget" ]]
     # its part of what is left, not all of it; and who stood out once alone is not accused
     slow=$(finding pair.bandwidth fail 'nb sends at most 0.1 GB/s' nb)
     stand_in ncclbench "case \"\$*\" in *--pairs*) exec sleep 60;; *--find-slow*) $(say ncclbench "$slow"); exit 1;; esac
@@ -310,6 +310,6 @@ paces() { # RATES...: ddpsmoke's data of four ranks
     valid
     [ "$(jq -c '[.findings[] | select(.status == "fail" or .status == "error")]' <<<"$output")" = "[]" ]
     [[ $(of stage.hosts .message) == "on nc not all of the tests fitted into the budget" ]]
-    [[ $(of stage.hosts '.fix[0]') == "windsock --quick --hosts na,nb,nc,nd --budget "* ]]
+    [[ $(of stage.hosts '.fix[0]') == "windsock --quick --rsh "*" --hosts na,nb,nc,nd --budget "* ]]
     [[ $(of stage.interface .message) == "did not fit into the budget: "* ]]
 }

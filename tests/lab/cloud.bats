@@ -291,7 +291,7 @@ aws_says() { # ARGS...: AWS's own command, at our stand-in
     ec2_has "" "" "" '{"hang": true}'
     local start=$SECONDS
     audit 3 --group sg-0123 --deadline 1s
-    ((SECONDS - start < 4))
+    ((SECONDS - start < 9)) # the default is 10
     AWS_REGION='' audit 2 --group sg-0123
     [[ $stderr == *"which AWS region?"* ]]
 }

@@ -3,6 +3,7 @@
 # pasted line, mpirun; a node that is cut off, a rank that dies or stops there.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../cli/ddpsmoke.sh
 load ddpsmoke.sh
 load ../wait.sh
 
@@ -30,7 +31,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
 @test "--hosts lab: a rank on each node, all proofs, hosts by name" {
     smoke --hosts lab --json
     [ "$status" -eq 0 ]
-    jq -e '.verdict == "pass" and ([.data.world.ranks[].host] == ["node0", "node1", "node2"]) and
+    jq -e "$FINE"'fine and ([.data.world.ranks[].host] == ["node0", "node1", "node2"]) and
         ([.data.world.ranks[].address] | unique | length == 3 and all(startswith("10.77.")))' <<<"$output"
     jq -e '.data.checks | .params_equal_across_ranks and .equals_single_process' <<<"$output"
     jq -e '.data.covers | test("3 ranks on 3 hosts")' <<<"$output"
@@ -80,7 +81,7 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     start=$SECONDS
     ended 1 $!
     on 2 ip link set eth0 up
-    ((SECONDS - start <= 8))
+    ((SECONDS - start < 25)) # TCP itself takes a quarter of an hour
     grep -Eq '^fail  rank.alive .*rank 2 \(node2, 10.77.0.3\)' "$OUT"
     wait_for 15 nobody_left $seed
 }
@@ -116,6 +117,6 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     command -v mpirun >/dev/null || skip "no mpirun"
     run -0 --separate-stderr on 0 mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 \
         "$BIN/ddpsmoke" --samples 512 --json
-    jq -es 'length == 1 and (.[0] | .verdict == "pass" and (.data.world.ranks | length == 3))' <<<"$output"
+    jq -es "$FINE"'length == 1 and (.[0] | fine and (.data.world.ranks | length == 3))' <<<"$output"
     [[ $stderr == *"started by Open MPI"* ]]
 }

@@ -3,6 +3,7 @@
 # shell, machines that join with a pasted line, a rank that dies on another node.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../cli/ddpsmoke.sh
 load ddpsmoke.sh
 
 smoke() { run --separate-stderr on 0 "$BIN/ddpsmoke" --samples 512 "$@"; }
@@ -11,7 +12,7 @@ needs() { [ -e "${BIN%/bin}/lib/windsock/$1.so" ] || skip "$1.so was not built";
 
 proven_on() { # BACKEND HOSTS: as a JSON list
     [ "$status" -eq 0 ] || { echo "$output" "$stderr"; false; }
-    jq -e --arg b "$1" --argjson hosts "$2" '.verdict == "pass" and .data.backend == $b and
+    jq -e --arg b "$1" --argjson hosts "$2" "$FINE"'fine and .data.backend == $b and
         ([.data.world.ranks[].host] == $hosts) and (.data.checks | .params_equal_across_ranks and
         .equals_single_process and .repeats_to_the_bit)' <<<"$output"
 }

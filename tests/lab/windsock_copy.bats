@@ -186,6 +186,23 @@ passed() {
     done
 }
 
+@test "who holds the copies is stopped, and its launcher killed: it ends all the same, and they are removed" {
+    touch slow
+    # a session's manager takes it over, else the kernel would wake what nobody can
+    on 0 env -C "$PWD" "$O/lab/poor" reaps=all -- sh -c '"$@" & echo $! $$ >pids; exec sleep 300' - "$BIN/windsock" \
+        --hosts node0,node1,node2 --rsh "$PWD/rsh" --copy-self --budget 200s >out 2>err 3>&- &
+    wait_for 60 grep -q ncclbench typed
+    read -r launcher manager <pids
+    holder=$(on 0 pgrep -x -P "$launcher" windsock)
+    [ "$(folders | head -n 1)" = tmp/windsock.ID.node1 ]
+    on 0 kill -STOP "$holder"
+    on 0 kill -9 "$launcher"
+    wait_for 30 eval '[ -z "$(folders)" ]' || { on 0 kill -9 "$holder" "$manager"; false; }
+    on 0 kill "$manager"
+    wait $! || true
+    wait_for 15 eval '[ -z "$(on 0 pgrep -x windsock)" ]'
+}
+
 # On the way to node1, before what lose.at says is typed there: who holds the copies is killed, or what
 # holds the one on node1. $2: how many times that happens in a run.
 lose() { # WHO TIMES
@@ -254,6 +271,34 @@ C
     [ "$(jq -r '[.findings[] | select(.status == "fail") | "\(.check) \(.host)"] | join(",")' <<<"$output")" = "host.answer node1" ]
     [[ $(first .message) == "answered at first, and now not any more: "* ]]
     [ "$(jq -r '.data.stages[] | select(.name == "collectives" or .name == "training").status' <<<"$output" | xargs)" = "pass pass" ]
+}
+
+@test "a host that is lost in the last stage, and the budget ends before anybody could look again: it is named, exit 1" {
+    lose there 1
+    echo ddpsmoke >lose.at
+    sed -i "2a [ \"\$1\" != node1 ] || [ \"\$(cat '$PWD/lose.left')\" = 1 ] || { case \$2 in *ddpsmoke*) sleep 100 ;; esac; exit 255; }" rsh # as ssh ends where its way breaks
+    sed -i 's,^exec \(.*\),\1; rc=$?; [ $rc != 137 ] || rc=255; exit $rc,' rsh
+    run -1 --separate-stderr windsock --copy-self --budget 30s --deadline 60s --json
+    valid
+    [ "$(cat lose.left)" = 0 ]
+    [ "$(jq -c '[.data.failing_nodes, .data.passing_nodes]' <<<"$output")" = '[["node1"],["node0","node2"]]' ]
+    [[ $(first .message) == "answered at first, and now not any more: lost node1: the connection to it ended"* ]]
+    [ "$(jq '[.findings[] | select(.status == "error")] | length' <<<"$output")" = 0 ]
+}
+
+@test "a home, or a folder for temporary files, whose file server is gone: named with its host, and the rest is tested" {
+    mkdir -p hung/me
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hung.so "$ROOT/tests/fake/libhung.c"
+    for folder in HOME TMPDIR; do
+        remote "export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$PWD/hung.so $folder=$PWD/hung/me; "
+        run -1 --separate-stderr windsock --quick --copy-self --budget 120s --json
+        valid
+        [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "limits.dead node1 $PWD/hung/me" ]
+        [ "$(jq -r '.data.passing_nodes | join(",")' <<<"$output")" = node0,node2 ]
+        [ "$(jq '[.findings[] | select(.check == "host.answer" and .status == "fail")] | length' <<<"$output")" = 0 ]
+        [ "$(jq -r '.data.stages[] | select(.name == "reach").status' <<<"$output")" = pass ]
+        [ -z "$(folders)" ]
+    done
 }
 
 @test "a copy that stops on its way: Ctrl-C removes what came, the deadline says so" {

@@ -132,6 +132,9 @@ static void refuses_junk_with_its_column(void **state UNUSED)
 		{"a:b", "column 2"},
 		{"a:", "column 2"},
 		{"a:0", "column 2"},
+		{"10.0.0.1,10.0.0.300", "no IPv4 address: its four numbers go from 0 to 255"},
+		{"a,me@10.0.0.[1-2,300]:8", "0 to 255, without zeros in front at column 3"},
+		{"10.0.0.[1-255],node.0.0.300", NULL},
 		{"a:1:", NULL}, /* two colons: an address, for the resolver to refuse */
 	};
 
@@ -281,7 +284,7 @@ static void folds_for_messages(void **state UNUSED)
 
 static void folding_loses_nothing(void **state UNUSED)
 {
-	static const char *const prefixes[] = {"n", "gpu-0", "10.1.0.", "", "x1y", "u@h", "fd00::"};
+	static const char *const prefixes[] = {"n", "gpu-0", "10.1.n.", "", "x1y", "u@h", "fd00::"};
 	unsigned seed = 4;
 
 	for (int i = 0; i < RANDOM_LISTS; i++) {

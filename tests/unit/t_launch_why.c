@@ -234,6 +234,49 @@ static void a_rank_that_cannot_work_is_quoted(void **state UNUSED)
 	assert_string_equal(l.last, "x: cannot start a thread: no?[2J");
 }
 
+/* Not every shortage is of memory, files or room. */
+static void what_is_forbidden_is_no_shortage(void **state UNUSED)
+{
+	static const struct {
+		const char *lacks, *fix;
+	} rows[] = {
+		{"cannot open a socket at 127.0.0.1: Permission denied", "id; dmesg | grep "},
+		{"cannot ask the kernel: Operation not permitted", "id; dmesg | grep "},
+		{"cannot open a socket: Too many open files", "ulimit -a; "},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct launch L;
+		struct agent_host *h = host(&L, false);
+
+		agent_advise_short(h, rows[i].lacks);
+		assert_true(starts_with(h->h->fix, rows[i].fix));
+	}
+}
+
+/* ssh's own end, and nothing that ended there. */
+static void who_is_cut_off(void **state UNUSED)
+{
+	static const struct {
+		int status, sig;
+		bool local, want;
+	} rows[] = {
+		{255, 0, false, true},	     {AGENT_KILLED + SIGKILL, 0, false, false},
+		{0, 0, false, false},	     {1, 0, false, false},
+		{-1, SIGTERM, false, false}, {255, 0, true, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct launch L;
+		struct agent_host *h = host(&L, rows[i].local);
+
+		h->status = rows[i].status;
+		h->sig = rows[i].sig;
+		h->h->trouble = "gone";
+		assert_int_equal(agent_is_cut_off(h), rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +288,8 @@ int main(void)
 		cmocka_unit_test_teardown(who_joins_is_told, forget),
 		cmocka_unit_test_teardown(who_answered_needs_no_other_way, forget),
 		cmocka_unit_test_teardown(what_it_lacks_of_ours_is_brought, forget),
+		cmocka_unit_test_teardown(what_is_forbidden_is_no_shortage, forget),
+		cmocka_unit_test_teardown(who_is_cut_off, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
+#include "tests/unit/report_file.h"
 
 #include <cmocka.h>
 
@@ -21,15 +22,8 @@ struct world {
 
 static void world_init_as(struct world *w, const char *format)
 {
-	struct err e = {0};
-
 	*w = (struct world){.t = {.fold = true}};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight.%d.json", (int)getpid());
-	w->r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = format, .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->r);
+	w->r = report_file_new(w->out, "windsock", format);
 	w->t.a = &w->a;
 	w->t.r = w->r;
 }
@@ -38,10 +32,8 @@ static void world_init(struct world *w) { world_init_as(w, "json"); }
 
 static int world_done(struct world *w)
 {
-	struct err e = {0};
-	int code = report_end(w->r, &e);
+	int code = report_file_done(w->r, w->out);
 
-	(void)unlink(w->out);
 	arena_done(&w->a);
 	return code;
 }

@@ -90,7 +90,7 @@ static void t_shared_address(void **state)
 	drift_addresses(&w.p, &w.all);
 	assert_int_equal(w.p.t.items.n, 1);
 	assert_int_equal(found(&w, 0)->fix.n, 1);
-	assert_true(starts_with(found(&w, 0)->fix.v[0], "export NCCL_SOCKET_IFNAME==eth0.7 "));
+	assert_true(starts_with(found(&w, 0)->fix.v[0], "export NCCL_SOCKET_IFNAME='='eth0.7 "));
 	world_done(&w);
 	world_init(&w, facts, 3); /* a network with others: a copy of a machine */
 	place(&w, 0, "10.0.0.1", NULL);

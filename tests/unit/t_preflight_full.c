@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/in_range.h"
+#include "tests/unit/report_file.h"
 
 struct world {
 	char out[64]; /* thrown away */
@@ -20,24 +21,14 @@ struct world {
 
 static void world_init(struct world *w)
 {
-	struct err e = {0};
-
 	*w = (struct world){.p = {.tier = TIER_FULL, .deadline_ns = 10 * NS_PER_S, .width = 4}};
-	(void)snprintf(w->out, sizeof(w->out), "/tmp/t_preflight_full.%d", (int)getpid());
 	w->p.a = w->p.t.a = &w->a;
-	w->p.r = w->p.t.r = report_new(
-		&(struct report_opts){
-			.command = "windsock", .format = "json", .host = "here", .output = w->out},
-		&e);
-	assert_non_null(w->p.r);
+	w->p.r = w->p.t.r = report_file_new(w->out, "windsock", "json");
 }
 
 static void world_done(struct world *w)
 {
-	struct err e = {0};
-
-	(void)!report_end(w->p.r, &e);
-	(void)unlink(w->out);
+	(void)report_file_done(w->p.r, w->out);
 	arena_done(&w->a);
 }
 

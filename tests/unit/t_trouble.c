@@ -90,6 +90,16 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		 "scp \"$(command -v windsock)\" me@node1:/usr/local/bin/   # from here"},
 		{127, "", "", "is not installed", "scp "},
 		{127, "",
+		 "bash: module: command not found\nbash: line 1: windsock: command not found\n",
+		 "windsock is not installed on me@node1", "scp "},
+		{127, "", "Welcome\nsh: 1: exec: fish: not found\n",
+		 "windsock was not begun on me@node1, another program is missing there: sh: 1: "
+		 "exec: "
+		 "fish: not found",
+		 "ssh me@node1 echo works   # says the same? then "},
+		{127, "", "zsh:1: command not found: tmux\n", "another program is missing there",
+		 "echo works"},
+		{127, "",
 		 "Welcome\n/opt/windsock: error while loading shared libraries: "
 		 "libcjson.so.1: cannot open shared object file: No such file\n",
 		 "windsock cannot run on me@node1: the library libcjson.so.1 is not there",
@@ -132,6 +142,20 @@ static void silence_is_looked_for_in_the_login(void **state UNUSED)
 			      "windsock said nothing for 1 s and was ended; does its "
 			      "login wait",
 			      "ssh me@node1 echo works   # hangs too? then "};
+	struct fanout_result r = result(&x);
+	struct trouble t;
+
+	r.timed_out = true;
+	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+	check(&x, &t);
+}
+
+/* What looked at a folder has said that it hangs, and then hung itself. */
+static void a_dead_folder_is_named(void **state UNUSED)
+{
+	const struct row x = {-1, "", "Welcome\n/home/me: " TROUBLE_DEAD "\n",
+			      "me@node1: /home/me does not answer there: its file server is gone",
+			      "ssh me@node1 'findmnt -lo TARGET,SOURCE,FSTYPE'   # which server"};
 	struct fanout_result r = result(&x);
 	struct trouble t;
 
@@ -186,6 +210,7 @@ int main(void)
 		cmocka_unit_test_teardown(names_the_cause_and_what_to_type, forget),
 		cmocka_unit_test_teardown(another_way_than_ssh_takes_no_key, forget),
 		cmocka_unit_test_teardown(silence_is_looked_for_in_the_login, forget),
+		cmocka_unit_test_teardown(a_dead_folder_is_named, forget),
 		cmocka_unit_test_teardown(says_what_came_instead, forget),
 	};
 
