@@ -52,7 +52,12 @@ static int validate_part(const char *part, void *arg, struct err *e)
 	const char *host;
 	uint16_t port;
 
-	return split(part, arg, &host, &port, e);
+	if (split(part, arg, &host, &port, e))
+		return -1;
+	if (!addr_is_mistyped(host))
+		return 0;
+	err_set(e, ERR_USAGE, "--peer: '%s' is " ADDR_MISTYPED, host);
+	return err_hint(e, "check it for a slip");
 }
 
 /* "a,b" are two peers; "NAME=a,b" is one with two addresses. */

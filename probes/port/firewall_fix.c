@@ -156,6 +156,27 @@ static const char *firewalld_fix_neighbours(const struct nft_chain *c, struct ar
 	return firewalld_add(owner, is_policy, "protocol=ipv6-icmp", a);
 }
 
+/* --- Mullvad ---------------------------------------------------------------------------- */
+/* What its own word for local networks means; all else is but for rules that it takes away when it
+ * connects anew. */
+static bool is_mullvads(const struct nft_chain *c, const char *subnet, struct arena *a)
+{
+	static const struct {
+		const char *net;
+		unsigned prefix;
+	} local[] = {{"10.0.0.0", 8},	  {"172.16.0.0", 12}, {"192.168.0.0", 16},
+		     {"169.254.0.0", 16}, {"fc00::", 7},      {"fe80::", 10}};
+	union addr at, net;
+
+	if (!nft_is_mullvads(c) || addr_parse(arena_strndup(a, subnet, strcspn(subnet, "/")), &at))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(local); i++)
+		if (!addr_parse(local[i].net, &net) && net.sa.sa_family == at.sa.sa_family &&
+		    addr_in_subnet(&at, &net, local[i].prefix))
+			return true;
+	return false;
+}
+
 /* --- a rule in front of the others --------------------------------------------------------- */
 static const char *insert(const struct nft_chain *c, const char *match, struct arena *a)
 {
@@ -181,6 +202,8 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 		return ufw_fix(x, subnet, a);
 	if (is_firewallds(c))
 		return firewalld_fix(fw, x, subnet, a);
+	if (is_mullvads(c, subnet, a))
+		return "mullvad lan set allow";
 	if (c->tool)
 		return insert(c, arena_printf(a, "%s %s", out ? "-d" : "-s", subnet), a);
 	return insert(c,

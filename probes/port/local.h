@@ -5,6 +5,7 @@
  * ports that training wants, where the kernel takes ephemeral ports from, and
  * what to type on the peer. Findings local.*, and data.local.
  */
+#include "lib/net/xfrm.h"
 #include "lib/report/report.h"
 #include "probes/iface/suggest.h"
 #include "probes/port/firewall.h"
@@ -26,6 +27,11 @@ void local_say(struct report *r, cJSON *warnings, struct finding *f);
 void local_judge_limits(const struct local *l, struct report *r, cJSON *warnings);
 /* In words, where it drops what is new, and @ret_fix; NULL: it does not. */
 const char *local_table_is_full(const struct local *l, const char **ret_fix);
+/* The same where few may wait to be accepted, and more came. */
+const char *local_queue_is_short(const struct local *l, const char **ret_fix);
+/* The same where an IPsec policy stops what comes in from @from to @to, or (@out) leaves. */
+const char *local_ipsec_stops(const struct local *l, const struct xfrm *x, bool out,
+			      const union addr *from, const union addr *to, const char **ret_fix);
 /* What counts between hosts too, as JSON: nothing is added to @r. */
 void local_warnings(const struct local *l, struct report *r, cJSON *list);
 void local_put(struct report *r, cJSON *list, struct finding *f);

@@ -62,6 +62,40 @@ static void judge_queue(const struct local *l, struct report *r, cJSON *warnings
 			  "0, as Linux has it", 0);
 }
 
+const char *local_queue_is_short(const struct local *l, const char **ret_fix)
+{
+	int64_t most = number(l, "core/somaxconn");
+
+	if (most < 0 || most >= LEAST_QUEUE)
+		return NULL;
+	*ret_fix = here_line(l->f->a, arena_printf(l->f->a, "sudo sysctl -w net.core.somaxconn=%d",
+						   USUAL_QUEUE));
+	return arena_printf(l->f->a,
+			    "no more than %d connections may wait there to be accepted "
+			    "(net.core.somaxconn), and more of them came",
+			    (int)most);
+}
+
+/* ---- IPsec ---- */
+const char *local_ipsec_stops(const struct local *l, const struct xfrm *x, bool out,
+			      const union addr *from, const union addr *to, const char **ret_fix)
+{
+	const struct xfrm_policy *p = xfrm_stops(x, out, from, to);
+	const char *which = p ? xfrm_describe(p, l->f->a) : NULL;
+
+	if (!p)
+		return NULL;
+	*ret_fix =
+		here_line(l->f->a, arena_printf(l->f->a, "sudo ip xfrm policy delete %s", which));
+	return p->blocks
+		       ? arena_printf(l->f->a, "an IPsec policy blocks it, %s", which)
+		       : arena_printf(l->f->a,
+				      "an IPsec policy lets it pass encrypted only, and there are "
+				      "no keys for that, %s: start what makes them (strongSwan, "
+				      "Libreswan), or take the policy away",
+				      which);
+}
+
 /* ---- the table of connections ---- */
 static bool read_table(const struct local *l, int64_t *ret_used, int64_t *ret_most)
 {

@@ -73,6 +73,7 @@ struct mesh_node {
 	const struct mesh_node *same; /* it is that machine under another name; NULL: it is not */
 	bool rdma;
 	const char *rp_filter;	   /* the interface whose filter dropped something, or NULL */
+	unsigned rp_drops;	   /* so many packets, whoever sent them */
 	bool rules_known;	   /* its own firewall was looked at */
 	bool rules_cut;		   /* more of its rules stop IPv6's questions than it says */
 	const char *rules_trouble; /* why not, or NULL */
@@ -100,6 +101,7 @@ struct mesh_cell {
 	uint16_t late;		      /* ports that answered when they were asked again */
 	bool cut;		      /* small messages pass, bulk does not */
 	bool talked;		      /* bulk passed */
+	bool straight;		      /* it went to the card that has the address */
 	uint16_t path_mtu;	      /* of what passed, or would; 0: not known */
 	float ms;		      /* NAN: none reached */
 	float crawl_mbps;	      /* where bulk took long; 0: it did not */
@@ -208,6 +210,11 @@ cJSON *mesh_marked_rule(const struct local *l, enum mesh_hook hook, const union 
 			const union addr *to);
 /* Its table of connections, where that is full, as one of these; NULL: it is not. */
 cJSON *mesh_full_table(const struct local *l, enum mesh_hook hook);
+/* The queue of its one listener of ours, which was too short for all of them; NULL: it was not. */
+cJSON *mesh_full_queue(const struct local *l, uint64_t overflows);
+/* What IPsec keeps from passing in the clear, as one of these; NULL: it does not. */
+cJSON *mesh_ipsec_rule(const struct local *l, const struct xfrm *x, enum mesh_hook hook,
+		       const union addr *from, const union addr *to);
 /* What stops IPv6's questions, as local_stops_neighbours() says it, as one of these. */
 cJSON *mesh_neighbour_rule(const struct local *l, enum mesh_hook hook, const struct nft_answer *x);
 extern const char *const mesh_hooks[]; /* as in JSON */

@@ -75,7 +75,21 @@ static bool find_neighbour(struct mesh_self *s, size_t peer, struct neighbour *r
 	return mine && peer != s->me && s->addrs[peer].sa.sa_family &&
 	       !is_none(s->cards[peer].macs[0]) &&
 	       !netlink_neighbour(&s->f->nl, &s->addrs[peer], mine->iface->index, ret, &ignored) &&
-	       ret->known && ret->has_mac && !(ret->state & (NUD_INCOMPLETE | NUD_FAILED));
+	       ret->known && ret->has_mac &&
+	       !(ret->state & (NUD_INCOMPLETE | NUD_FAILED | NUD_NOARP)); /* a broadcast's */
+}
+
+/* Lost peers to whose own card it goes: it enters where the address is, and at no other card. */
+static void put_straight(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "straight");
+	struct neighbour x;
+
+	for (size_t i = 0; i < s->n; i++)
+		if ((mesh_lost(s, s->me, i) || mesh_lost(s, i, s->me)) &&
+		    find_neighbour(s, i, &x) && !memcmp(s->cards[i].macs[0], x.mac, MAC) &&
+		    !mesh_goes_elsewhere(s, i))
+			cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
 }
 
 /*
@@ -88,6 +102,7 @@ void mesh_put_strays(struct mesh_self *s, cJSON *line)
 	struct neighbour x;
 	size_t right = 0;
 
+	put_straight(s, line);
 	for (size_t i = 0; i < s->n; i++)
 		right += find_neighbour(s, i, &x) && mesh_is_card_of(&s->cards[i], x.mac);
 	for (size_t i = 0; i < s->n; i++) {
@@ -173,7 +188,7 @@ static const char *part_cards(const struct mesh_self *s, const struct iface_addr
 {
 	enum { TABLE = 1001 };
 	const struct iface_addr *both[] = {s->local.s.addr, other};
-	const char *ip = other->addr.sa.sa_family == AF_INET6 ? "ip -6" : "ip";
+	const char *ip = addr_ip_command(other->addr.sa.sa_family);
 	struct text t;
 
 	text_init(&t, s->a);

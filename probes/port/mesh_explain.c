@@ -121,6 +121,7 @@ static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, s
 		const cJSON *from = json_get(i, "from"), *to = json_get(i, "to");
 		const cJSON *many = cJSON_IsArray(from) ? from : cJSON_IsArray(to) ? to : NULL;
 		bool perhaps = cJSON_IsTrue(json_get(i, "perhaps"));
+		double most = json_get_num(i, "most", UINT16_MAX); /* ports of each pair */
 		const struct mesh_rule *rule;
 
 		if (!json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
@@ -130,7 +131,7 @@ static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, s
 			struct mesh_cell *c =
 				cell_of(m, many == from ? k : from, many == to ? k : to, nodes, n);
 
-			if (c)
+			if (c && c->bad <= most)
 				take_rule(m, c, hook, perhaps, rule);
 		}
 	}
@@ -153,13 +154,28 @@ static bool is_half(const struct mesh_cell *c)
 	return c->row && c->bad && c->cause == CAUSE_LOST_ANSWER && !c->rule;
 }
 
+/* A reverse-path filter minds no ports, and counts what it drops, strangers' packets as well. */
+static bool may_be_filtered(const struct mesh_node *at, const struct mesh_cell *c, size_t ports)
+{
+	return at->rp_filter && c->bad == ports && at->rp_drops >= c->bad;
+}
+
 /* Questions of theirs that arrived here, and whose answers got lost. */
 static void take_half(struct mesh *m, size_t from, size_t me)
 {
 	struct mesh_cell *c = mesh_at(m, from, me);
+	size_t ports = m->nodes[me].ports.n;
 
 	if (is_unexplained(c))
-		c->cause = m->nodes[from].rp_filter ? CAUSE_OWN_RP_FILTER : CAUSE_LOST_ANSWER;
+		c->cause = !mesh_at(m, me, from)->straight &&
+					   may_be_filtered(&m->nodes[from], c, ports)
+				   ? CAUSE_OWN_RP_FILTER
+				   : CAUSE_LOST_ANSWER;
+}
+
+static void take_straight(struct mesh *m, size_t to, size_t me)
+{
+	mesh_at(m, me, to)->straight = true;
 }
 
 /*
@@ -215,6 +231,7 @@ void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size
 {
 	m->nodes[me].rules_cut |= cJSON_IsTrue(json_get(line, "rules_cut"));
 	take_rules(m, line, nodes, n);
+	explain(m, json_get(line, "straight"), me, nodes, n, take_straight);
 	explain(m, json_get(line, "half"), me, nodes, n, take_half);
 	mesh_take_link(m, line, me, nodes, n);
 }
@@ -225,9 +242,12 @@ void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_
 
 	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
 	/* its other card answered for the address, and what came in there was dropped */
-	for (size_t i = 0; here->twin && here->rp_filter && i < m->n; i++)
-		if (is_unexplained(mesh_at(m, i, me)))
-			mesh_at(m, i, me)->cause = CAUSE_RP_FILTER;
+	for (size_t i = 0; here->twin && i < m->n; i++) {
+		struct mesh_cell *c = mesh_at(m, i, me);
+
+		if (is_unexplained(c) && !c->straight && may_be_filtered(here, c, here->ports.n))
+			c->cause = CAUSE_RP_FILTER;
+	}
 }
 
 void mesh_explain_rest(struct mesh *m, size_t me) { take_no_way_back(m, me); }

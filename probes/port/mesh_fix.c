@@ -74,7 +74,7 @@ static void let_through(const struct mesh *m, const struct mesh_rule *rule, cons
 
 static const char *ip_for(const struct mesh_node *peer)
 {
-	return peer->addr.sa.sa_family == AF_INET6 ? "ip -6" : "ip";
+	return addr_ip_command(peer->addr.sa.sa_family);
 }
 
 /* A route that forbids goes, the one to the host's own network comes back. NULL: neither. */
@@ -144,6 +144,22 @@ static const char *command(const struct mesh *m, const struct mesh_gap *x, enum 
 	return way_command(m, cause, x->hosts.v[0], x->others.v[0]);
 }
 
+/* Past a VPN's kill switch a way may have to be made for each of them. */
+static void undo_others(const struct mesh *m, const struct mesh_gap *x, str_list *ret)
+{
+	enum { MOST = 8 };
+
+	for (size_t i = 1; i < x->others.n && ret->n && ret->n < MOST; i++) {
+		const char *one = mesh_undo(m, x->hosts.v[0], x->others.v[i]);
+		bool had = !one || !strstr(one, " rule add to "); /* of other kinds one does */
+
+		for (size_t k = 0; k < ret->n && !had; k++)
+			had = streq(ret->v[k], one);
+		if (!had)
+			*LIST_ADD(m->a, ret) = one;
+	}
+}
+
 void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 		   str_list *ret)
 {
@@ -162,6 +178,8 @@ void mesh_commands(const struct mesh *m, const struct mesh_gap *x, enum port_cau
 	one = command(m, x, cause);
 	if (one)
 		*LIST_ADD(m->a, ret) = one;
+	if (cause == CAUSE_OWN_ROUTE)
+		undo_others(m, x, ret);
 }
 
 void mesh_type(const struct mesh *m, const index_list *hosts, const str_list *commands,
@@ -191,7 +209,7 @@ static void advise_twin(const struct mesh_node *at, const char *peer, struct fin
 		    at->twin, peer, at->name);
 	finding_fix(
 		f,
-		"export NCCL_SOCKET_IFNAME==%s   # on all hosts: its cards %s and %s are in one "
+		"export NCCL_SOCKET_IFNAME='=%s'   # on all hosts: its cards %s and %s are in one "
 		"network, %s; a network for each is better",
 		at->iface ?: "IFACE", at->iface ?: "IFACE", at->twin, at->subnet ?: "the same");
 }

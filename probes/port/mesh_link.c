@@ -7,6 +7,8 @@
 
 #include "lib/report/json.h"
 
+#include <endian.h>
+
 /* What it looks like when frames go astray. */
 static bool is_lost(const struct mesh_cell *c)
 {
@@ -183,10 +185,21 @@ static void judge_stray(struct mesh *m, const struct mesh_stray *s)
 }
 
 /* ---- netmasks ---- */
+/* Its first and last address are for no host. */
+static bool is_edge(const struct mesh_node *net, const struct mesh_node *x)
+{
+	uint32_t hosts, at = be32toh(x->addr.v4.sin_addr.s_addr);
+
+	if (net->addr.sa.sa_family != AF_INET || !net->prefix || net->prefix > 30)
+		return false;
+	hosts = UINT32_MAX >> net->prefix;
+	return (at & hosts) == hosts || !(at & hosts);
+}
+
 static bool contains(const struct mesh_node *net, const struct mesh_node *x)
 {
 	return net->addr.sa.sa_family == x->addr.sa.sa_family &&
-	       addr_in_subnet(&x->addr, &net->addr, net->prefix);
+	       addr_in_subnet(&x->addr, &net->addr, net->prefix) && !is_edge(net, x);
 }
 
 /* So many hosts have a netmask of that length. */
@@ -255,10 +268,12 @@ static void judge_mask(struct mesh *m, struct masks *all, size_t at)
 		    x->prefix, x->subnet, mesh_names_of(m, &others), usual->prefix);
 	finding_expect(f, "the same netmask on all hosts of a network");
 	addr_print(&x->addr, &text);
+	/* who was the old network's broadcast address stays one for the kernel for minutes */
 	finding_fix(f,
-		    "sudo ip address add %s/%u dev %s && sudo ip address del %s/%u dev %s   # on "
-		    "%s, and to last in its network settings",
-		    text.s, usual->prefix, card(x), text.s, x->prefix, card(x), x->name);
+		    "sudo ip address add %s/%u dev %s && sudo ip address del %s/%u dev %s && "
+		    "sudo ip neigh flush dev %s nud noarp   # on %s, and to last in its network "
+		    "settings",
+		    text.s, usual->prefix, card(x), text.s, x->prefix, card(x), card(x), x->name);
 }
 
 /* ---- all of it ---- */

@@ -66,16 +66,42 @@ static void misleads(struct mesh_self *s, const char *means, const char *expecte
 }
 
 /* An address of rank 0's name that nobody answers at while its other one works. */
-static void judge_dead(struct mesh_self *s, const union addr *dead, cJSON *findings)
+static void judge_dead(struct mesh_self *s, const union addr *dead, bool alone, cJSON *findings)
 {
 	struct addr_text at;
 
+	addr_print(dead, &at);
 	misleads(s,
-		 arena_printf(s->a,
-			      "means %s first, which does not answer: with MASTER_ADDR=%s ranks "
-			      "there wait for that address before they try %s",
-			      addr_print(dead, &at), s->cards[0].host, s->cards[0].addr),
-		 arena_printf(s->a, "%s first", s->cards[0].addr), findings);
+		 alone ? arena_printf(s->a,
+				      "means %s, which does not answer: with MASTER_ADDR=%s ranks "
+				      "there never find rank 0; perhaps an old entry of "
+				      "/etc/hosts, or a name server's",
+				      at.s, s->cards[0].host)
+		       : arena_printf(s->a,
+				      "means %s first, which does not answer: with MASTER_ADDR=%s "
+				      "ranks there wait for that address before they try %s",
+				      at.s, s->cards[0].host, s->cards[0].addr),
+		 arena_printf(s->a, "%s%s", s->cards[0].addr, alone ? "" : " first"), findings);
+}
+
+/* An old /etc/hosts, or a name server's old answer: the address is another host's by now. */
+static bool judge_other(struct mesh_self *s, const union addr *to, cJSON *findings)
+{
+	struct addr_text at;
+
+	for (size_t i = 1; i < s->n; i++) {
+		if (!addr_equal(to, &s->addrs[i]) || streq(s->cards[i].host, s->cards[0].host))
+			continue;
+		misleads(s,
+			 arena_printf(s->a,
+				      "means %s, which is %s's address: with MASTER_ADDR=%s ranks "
+				      "there look for rank 0 on the wrong host; an old entry of "
+				      "/etc/hosts, or a name server's",
+				      addr_print(to, &at), s->cards[i].host, s->cards[0].host),
+			 s->cards[0].addr, findings);
+		return true;
+	}
+	return false;
 }
 
 static void judge_loopback(struct mesh_self *s, const union addr *to, cJSON *findings)
@@ -106,12 +132,13 @@ static void judge_master(struct mesh_self *s, cJSON *findings)
 		judge_loopback(s, &p.to, findings);
 		return;
 	}
-	if (addr_equal(&p.to, &s->addrs[0]) || mesh_lost(s, s->me, 0) || !s->cards[0].talk_port)
+	if (addr_equal(&p.to, &s->addrs[0]) || judge_other(s, &p.to, findings) ||
+	    mesh_lost(s, s->me, 0) || !s->cards[0].talk_port)
 		return;
 	addr_set_port(&p.to, s->cards[0].talk_port);
 	if (scan_tcp(&p, 1, &o, &ignored) || p.state == TCP_OPEN || p.state == TCP_PENDING)
 		return;
-	judge_dead(s, &got.addrs.v[0], findings);
+	judge_dead(s, &got.addrs.v[0], got.addrs.n == 1, findings);
 }
 
 void mesh_names(struct mesh_self *s, cJSON *findings)

@@ -99,8 +99,10 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 	}
 	if (mesh_twin(s))
 		json_str(line, "twin", mesh_twin(s));
-	if (s->rp_now > s->rp_before)
-		json_str(line, "rp_filter", s->local.s.iface ? s->local.s.iface->name : "all");
+	if (s->rp_now <= s->rp_before)
+		return;
+	json_str(line, "rp_filter", s->local.s.iface ? s->local.s.iface->name : "all");
+	json_num(line, "rp_drops", (double)(s->rp_now - s->rp_before));
 }
 
 static bool is_concerned(const struct mesh_self *s)

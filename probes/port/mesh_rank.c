@@ -73,6 +73,7 @@ static int meet(struct mesh_self *s, struct err *e)
 
 	mesh_watch_carriers(s);
 	s->rp_before = mesh_counted(MESH_RP_DROPS); /* nobody asks before we have met */
+	s->overflows = mesh_counted(MESH_OVERFLOWS);
 	(void)!getrandom(mine.secret, sizeof(mine.secret), 0);
 	if (!s->o->expect_open &&
 	    !s->idle) /* a listener of ours would be taken for the one looked for */
@@ -161,6 +162,7 @@ static int ask(struct mesh_self *s, struct err *e)
 		return -1;
 	s->resent = mesh_counted(MESH_SYN_RESENDS) - s->resent;
 	own_neighbours(&s->reach, &s->targets);
+	own_unfound(&s->reach, &s->targets, s->f);
 	own_limits(&s->reach);
 	own_options(&s->reach);
 	find_resets(s);
@@ -168,6 +170,7 @@ static int ask(struct mesh_self *s, struct err *e)
 	if (mesh_tell_lost(s, e))
 		return -1;
 	s->rp_now = mesh_counted(MESH_RP_DROPS);
+	s->overflows = mesh_counted(MESH_OVERFLOWS) - s->overflows;
 	return 0;
 }
 

@@ -124,6 +124,7 @@ static void judge_own(struct mesh *m, const struct mesh_own *x)
 	struct addr_text text;
 	index_list others = {0};
 	struct finding *f;
+	bool own_card;
 
 	if (!mesh_any_lost(m, x->at, x->to))
 		return;
@@ -139,11 +140,17 @@ static void judge_own(struct mesh *m, const struct mesh_own *x)
 		    "its interface %s has the address of %s, %s: what it sends there never leaves "
 		    "it",
 		    x->iface, to->name, text.s);
-	finding_expect(f, "a network for %s that no other host is in", x->iface);
-	finding_fix(f,
-		    "sudo ip address del %s/%u dev %s   # on %s, and give that network other "
-		    "addresses where it was made: Docker, libvirt, a VPN",
-		    text.s, x->prefix, x->iface, at->name);
+	own_card = at->iface && streq(at->iface, x->iface); /* nobody made a network for it */
+	if (own_card)
+		finding_expect(f, "an address that one host has");
+	else
+		finding_expect(f, "a network for %s that no other host is in", x->iface);
+	finding_fix(f, "sudo ip address del %s/%u dev %s   # on %s, and %s", text.s, x->prefix,
+		    x->iface, at->name,
+		    own_card ? "in what gave it that address: its network settings, keepalived, "
+			       "MetalLB"
+			     : "give that network other addresses where it was made: Docker, "
+			       "libvirt, a VPN");
 }
 
 void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)

@@ -28,14 +28,15 @@ static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct 
 {
 	cJSON *o = cJSON_CreateObject();
 	struct addr_text at;
+	const char *fix = firewall_fix(&l->fw, x, addr_print(peer, &at), l->f->a);
 
 	json_str(o, "hook", mesh_hooks[hook]);
 	json_str(o, "rule",
 		 arena_printf(l->f->a, "%s%s", x->perhaps ? "perhaps " : "",
 			      nft_describe(x, l->f->a)));
 	json_bool(o, "perhaps", x->perhaps);
-	json_str(o, "peer", addr_print(peer, &at));
-	json_str(o, "fix", here_line(l->f->a, firewall_fix(&l->fw, x, at.s, l->f->a)));
+	json_str(o, "peer", strstr(fix, at.s) ? at.s : "");
+	json_str(o, "fix", here_line(l->f->a, fix));
 	return o;
 }
 
@@ -74,6 +75,25 @@ cJSON *mesh_marked_rule(const struct local *l, enum mesh_hook hook, const union 
 cJSON *mesh_full_table(const struct local *l, enum mesh_hook hook)
 {
 	const char *fix, *rule = local_table_is_full(l, &fix);
+
+	return rule ? plain_doc(hook, rule, fix) : NULL;
+}
+
+cJSON *mesh_full_queue(const struct local *l, uint64_t overflows)
+{
+	const char *fix, *rule = overflows ? local_queue_is_short(l, &fix) : NULL;
+	cJSON *o = rule ? plain_doc(MESH_IN, rule, fix) : NULL;
+
+	if (o)
+		json_num(o, "most", 1);
+	return o;
+}
+
+cJSON *mesh_ipsec_rule(const struct local *l, const struct xfrm *x, enum mesh_hook hook,
+		       const union addr *from, const union addr *to)
+{
+	const char *fix, *rule = local_ipsec_stops(
+				 l, x, hook == MESH_OUT || hook == MESH_ANSWER_OUT, from, to, &fix);
 
 	return rule ? plain_doc(hook, rule, fix) : NULL;
 }

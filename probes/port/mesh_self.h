@@ -50,6 +50,7 @@ struct mesh_self {
 	size_t lost_n;		    /* bytes of each */
 	uint64_t rp_before, rp_now; /* packets that reverse-path filters dropped here */
 	LIST(struct mesh_carrier) carriers;
+	uint64_t overflows; /* connections that found no room to wait for being accepted */
 	uint64_t resent;    /* questions that were asked again */
 	struct talk *talks; /* [n]; state TALK_PENDING: was not tried */
 	unsigned *fits;	    /* [n]: the largest MTU that passes where bulk stalled */
@@ -86,6 +87,7 @@ int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
 uint64_t mesh_counted(const char *name); /* by the kernel, of /proc/net/netstat; 0: it does not */
 #define MESH_RP_DROPS "IPReversePathFilter"
 #define MESH_SYN_RESENDS "TCPSynRetrans"
+#define MESH_OVERFLOWS "ListenOverflows"
 void mesh_part(struct mesh_self *s, cJSON *line);
 /* The rules of our firewall, once it was read, that stop them, each once, to @line's "rules"; or
  * why they are not known: mesh_stops.c */

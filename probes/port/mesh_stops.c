@@ -39,6 +39,7 @@ struct stops {
 	struct told told[MOST_TOLD];
 	size_t n;
 	bool cut; /* there are more */
+	struct xfrm xfrm;
 };
 
 /* The same text, but for the address of whom each is about. */
@@ -150,11 +151,26 @@ static bool put_marked(struct stops *x, enum mesh_hook hook, size_t peer)
 	return any;
 }
 
-/* Nor is it that, but there is no room for a new connection. */
+/* Nor is it that, but IPsec. */
+static bool put_ipsec(struct stops *x, enum mesh_hook hook, size_t peer)
+{
+	const union addr *mine = &x->s->addrs[x->s->me], *theirs = &x->s->addrs[peer];
+	bool out = hook == MESH_OUT || hook == MESH_ANSWER_OUT;
+	cJSON *rule = mesh_ipsec_rule(&x->s->local, &x->xfrm, hook, out ? mine : theirs,
+				      out ? theirs : mine);
+
+	if (rule)
+		tell(x, hook, rule, peer, hook == MESH_IN || hook == MESH_ANSWER_OUT);
+	return rule;
+}
+
+/* Nor that, but there is no room for a new connection. */
 static void put_full(struct stops *x, enum mesh_hook hook, size_t peer)
 {
 	cJSON *rule = mesh_full_table(&x->s->local, hook);
 
+	if (!rule && hook == MESH_IN)
+		rule = mesh_full_queue(&x->s->local, x->s->overflows);
 	if (rule)
 		tell(x, hook, rule, peer, hook == MESH_IN);
 }
@@ -215,21 +231,30 @@ void mesh_neighbours(struct mesh_self *s, cJSON *line)
 }
 
 /* --- all of them ------------------------------------------------------------------- */
+/* What a host of theirs asks of us, or we of it: the first of these that explains it is told. */
+static void put_peer(struct stops *x, size_t i)
+{
+	struct mesh_self *s = x->s;
+
+	if (mesh_lost(s, i, s->me) && !put_rule(x, MESH_IN, i, s->me) &&
+	    !put_ipsec(x, MESH_IN, i) && !put_rule(x, MESH_ANSWER_OUT, i, s->me) &&
+	    !put_marked(x, MESH_ANSWER_OUT, i) && !put_ipsec(x, MESH_ANSWER_OUT, i))
+		put_full(x, MESH_IN, i);
+	if (mesh_lost(s, s->me, i) && !put_rule(x, MESH_OUT, s->me, i) &&
+	    !put_marked(x, MESH_OUT, i) && !put_ipsec(x, MESH_OUT, i) &&
+	    !put_rule(x, MESH_ANSWER_IN, s->me, i) && !put_ipsec(x, MESH_ANSWER_IN, i))
+		put_full(x, MESH_OUT, i);
+}
+
 static void put_rules(struct mesh_self *s, cJSON *line)
 {
 	struct stops x = {.s = s, .list = json_array(line, "rules")};
 	const char *trouble = s->local.fw.unread;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (i == s->me || !s->addrs[i].sa.sa_family || !s->addrs[s->me].sa.sa_family)
-			continue;
-		if (mesh_lost(s, i, s->me) && !put_rule(&x, MESH_IN, i, s->me) &&
-		    !put_rule(&x, MESH_ANSWER_OUT, i, s->me) && !put_marked(&x, MESH_ANSWER_OUT, i))
-			put_full(&x, MESH_IN, i);
-		if (mesh_lost(s, s->me, i) && !put_rule(&x, MESH_OUT, s->me, i) &&
-		    !put_marked(&x, MESH_OUT, i) && !put_rule(&x, MESH_ANSWER_IN, s->me, i))
-			put_full(&x, MESH_OUT, i);
-	}
+	xfrm_read(&x.xfrm, s->a);
+	for (size_t i = 0; i < s->n; i++)
+		if (i != s->me && s->addrs[i].sa.sa_family && s->addrs[s->me].sa.sa_family)
+			put_peer(&x, i);
 	if (x.cut && !trouble)
 		trouble = "more of its rules stop something than are told at a time";
 	json_bool(line, "rules_known", !trouble);

@@ -4,6 +4,7 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
+#include <limits.h>
 #include <math.h>
 
 void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena *a,
@@ -63,7 +64,7 @@ static unsigned count_of(const cJSON *line, const char *key)
 {
 	double n = json_get_num(line, key, 0);
 
-	return n >= 0 && n < 1e6 ? (unsigned)n : 0;
+	return n >= 0 && n < 1e9 ? (unsigned)n : 0;
 }
 
 static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)
@@ -97,6 +98,8 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
 	x->rp_filter = mesh_copied(m, line, "rp_filter");
+	x->rp_drops = cJSON_IsNumber(json_get(line, "rp_drops")) ? count_of(line, "rp_drops")
+								 : UINT_MAX; /* not counted */
 	x->twin = mesh_copied(m, line, "twin");
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
 	x->strict_other = mesh_copied(m, line, "strict_other");

@@ -88,6 +88,8 @@ size_t nft_judge_all(const struct nft *n, const struct nft_packet *p, struct nft
  */
 const struct nft_rule *nft_marks(const struct nft *n, const struct nft_packet *p, uint32_t mark,
 				 uint32_t mask);
+/* Is it of the table that Mullvad's own program writes, and writes anew? */
+bool nft_is_mullvads(const struct nft_chain *c);
 /* "inet fw in, handle 3: tcp dport 29501 drop", "policy drop of inet fw in", "iptables: -A ..." */
 const char *nft_describe(const struct nft_answer *x, struct arena *a);
 

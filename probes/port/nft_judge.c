@@ -130,10 +130,28 @@ static enum step verdict_map(struct walk *w, const struct nft_rule *r, const cJS
 	return all;
 }
 
+static bool is_limit(const cJSON *s)
+{
+	return json_get(s, "limit") || json_get(s, "quota") || json_get(s, "ct count");
+}
+
+/* "add @clients { ip saddr limit rate over 1/second }", as hashlimit and connlimit are written; one
+ * that but notes them, or counts their packets, is none. */
+static bool limits_each(const cJSON *s)
+{
+	const cJSON *of = json_get(s, "set") ?: json_get(s, "meter"), *stmt = json_get(of, "stmt");
+
+	if (!cJSON_IsArray(stmt))
+		return is_limit(stmt);
+	for (const cJSON *i = stmt->child; i; i = i->next)
+		if (is_limit(i))
+			return true;
+	return false;
+}
+
 static bool is_condition(const cJSON *s)
 {
-	return json_get(s, "limit") || json_get(s, "quota") || json_get(s, "ct count") ||
-	       json_get(s, "xt");
+	return is_limit(s) || limits_each(s) || json_get(s, "xt");
 }
 
 static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth, bool sure)

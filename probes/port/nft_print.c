@@ -123,6 +123,21 @@ static void put_mangle(struct text *t, const cJSON *mangle)
 	put_value(t, json_get(mangle, "value"), 0);
 }
 
+/* "update @clients { ip saddr limit ... }": what is counted of each, or how often each may. */
+static void put_counted(struct text *t, const cJSON *set)
+{
+	const cJSON *each = json_get(set, "stmt");
+	const cJSON *what = cJSON_IsArray(each) ? cJSON_GetArrayItem(each, 0) : each;
+
+	text_addf(t, "%s %s { ", json_get_str(set, "op") ?: "meter",
+		  json_get_str(set, "set") ?: json_get_str(set, "name") ?: "...");
+	put_key(t, json_get(set, "elem") ?: json_get(set, "key"));
+	text_addf(t, "%s }",
+		  json_get(what, "limit")      ? " limit ..."
+		  : json_get(what, "ct count") ? " ct count ..."
+					       : "");
+}
+
 static void put_statement(struct text *t, const cJSON *s)
 {
 	static const char *const plain[] = {"accept", "drop",  "return",   "queue",  "log",
@@ -146,6 +161,8 @@ static void put_statement(struct text *t, const cJSON *s)
 		text_add(t, "(an iptables match)");
 	else if (json_get(s, "mangle"))
 		put_mangle(t, json_get(s, "mangle"));
+	else if (json_get(s, "set") || json_get(s, "meter"))
+		put_counted(t, json_get(s, "set") ?: json_get(s, "meter"));
 	if (!vmap)
 		return;
 	put_key(t, json_get(vmap, "key"));
@@ -164,6 +181,11 @@ static const char *describe_foreign(const struct nft_answer *x, struct arena *a)
 			    streq(c->policy ?: "", "drop") ? "DROP" : "ACCEPT");
 }
 
+bool nft_is_mullvads(const struct nft_chain *c)
+{
+	return !c->tool && streq(c->family, "inet") && streq(c->table, "mullvad");
+}
+
 const char *nft_describe(const struct nft_answer *x, struct arena *a)
 {
 	const struct nft_chain *c = x->chain;
@@ -174,6 +196,8 @@ const char *nft_describe(const struct nft_answer *x, struct arena *a)
 	if (c->tool)
 		return describe_foreign(x, a);
 	text_init(&t, a);
+	if (nft_is_mullvads(c))
+		text_add(&t, "the kill switch of Mullvad VPN, ");
 	if (!x->rule) {
 		text_addf(&t, "policy %s of %s %s %s", c->policy ?: "accept", c->family, c->table,
 			  c->name);

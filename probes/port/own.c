@@ -38,11 +38,14 @@ static void judge_neighbour(struct reach *r, struct reach_result *x, const struc
 	r->own_fix = firewall_fix_neighbours(&l->fw, &rule, l->f->a);
 }
 
-/* It was given a mark, by which it goes nowhere. */
+/* It was given a mark, by which it goes nowhere, or it is IPsec's. */
 static bool judge_marked(struct reach *r, struct reach_result *x, const struct iface_addr *from,
-			 const union addr *to, const struct local *l)
+			 const union addr *to, const struct local *l, const struct xfrm *ipsec)
 {
-	const char *fix, *rule = local_throws_away(l, false, &from->addr, to, &fix);
+	const char *fix, *rule = local_throws_away(l, false, &from->addr, to, &fix)
+					 ?: local_ipsec_stops(l, ipsec, true, &from->addr, to, &fix)
+					 ?: local_ipsec_stops(l, ipsec, false, to, &from->addr,
+							      &fix);
 
 	if (!rule)
 		return false;
@@ -57,15 +60,16 @@ static bool judge_marked(struct reach *r, struct reach_result *x, const struct i
 }
 
 static void judge(struct reach *r, struct reach_result *x, const struct iface_addr *from,
-		  const struct local *l)
+		  const struct local *l, const struct xfrm *ipsec)
 {
 	union addr to = *x->addr;
 	struct nft_answer rule;
 
 	addr_set_port(&to, x->port);
 	rule = local_rule(l, false, r->udp, &from->addr, &to);
-	if (rule.verdict == NFT_ACCEPT || rule.perhaps) {
-		if (!judge_marked(r, x, from, &to, l))
+	/* where the kernel has said that it was a rule of ours, it is that one */
+	if (rule.verdict == NFT_ACCEPT || (rule.perhaps && x->cause != CAUSE_OWN_FIREWALL)) {
+		if (!judge_marked(r, x, from, &to, l, ipsec))
 			judge_neighbour(r, x, from, l);
 		return;
 	}
@@ -81,10 +85,12 @@ static void judge(struct reach *r, struct reach_result *x, const struct iface_ad
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns)
 {
 	AUTO(local_done) struct local l = {.f = f};
+	struct xfrm ipsec;
 	size_t n = count(r);
 
 	if (!n)
 		return;
+	xfrm_read(&ipsec, f->a);
 	firewall_read(&l.fw, f->a, deadline_ns);
 	if (!l.fw.known || n > MOST_STEPS / (l.fw.nft.rules.n + 1))
 		return;
@@ -93,7 +99,7 @@ void own_rules(struct reach *r, const target_list *targets, struct facts *f, uin
 
 		if (from && may_be_ours(&r->v[i]) &&
 		    from->addr.sa.sa_family == r->v[i].addr->sa.sa_family)
-			judge(r, &r->v[i], from, &l);
+			judge(r, &r->v[i], from, &l, &ipsec);
 	}
 }
 

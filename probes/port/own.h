@@ -18,6 +18,8 @@ void own_limits(struct reach *r);
 void own_neighbours(struct reach *r, const target_list *targets);
 /* One-sided only, between hosts all are known to be up: @began_ns: before the first question. */
 void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint64_t began_ns);
+/* Between hosts: silence of who is not found by ARP is that, however short we wait for it. */
+void own_unfound(struct reach *r, const target_list *targets, struct facts *f);
 /*
  * Is it a route or a policy rule of ours? One that forbids it, or that leads silence away from the
  * card in whose network it is, as a VPN's may (CAUSE_OTHER_WAY): what takes it away, to each way.

@@ -3,22 +3,39 @@
 
 #include "lib/net/syn.h"
 
-/* One port of each host is enough. */
-static size_t choose(const struct reach *r, struct syn_probe *v, size_t *at, size_t max)
+enum { FEW = 16, EACH = 4 }; /* in all, and of one host */
+
+struct asked {
+	struct syn_probe v[FEW];
+	size_t at[FEW], n; /* of which result */
+};
+
+static bool is_silent(const struct reach *r, size_t i)
 {
-	size_t n = 0;
+	const struct reach_result *x = &r->v[i];
 
-	for (size_t i = 0; i < r->n && n < max; i++) {
-		const struct reach_result *x = &r->v[i];
+	return x->cause == CAUSE_DROPPED && !r->udp && x->addr == x->target->addrs.v;
+}
 
-		if (x->cause != CAUSE_DROPPED || r->udp || x->addr != x->target->addrs.v ||
-		    (n && r->v[at[n - 1]].target == x->target))
-			continue;
-		v[n].to = *x->addr;
-		addr_set_port(&v[n].to, x->port);
-		at[n++] = i;
+/* One port of each host first: another rule may be for each of its ports, and drop all of it. */
+static void choose(const struct reach *r, struct asked *q)
+{
+	for (size_t round = 0; round < EACH; round++) {
+		const struct port_target *last = NULL;
+		size_t seen = 0;
+
+		for (size_t i = 0; i < r->n && q->n < FEW; i++) {
+			if (!is_silent(r, i))
+				continue;
+			seen = r->v[i].target == last ? seen + 1 : 0;
+			last = r->v[i].target;
+			if (seen != round)
+				continue;
+			q->v[q->n].to = *r->v[i].addr;
+			addr_set_port(&q->v[q->n].to, r->v[i].port);
+			q->at[q->n++] = i;
+		}
 	}
-	return n;
 }
 
 static enum port_cause cause_of(unsigned dropped)
@@ -29,16 +46,34 @@ static enum port_cause cause_of(unsigned dropped)
 					: CAUSE_DROPPED;
 }
 
+/* A port that was not asked is as all are that were, of its host: else it is not known. */
+static unsigned dropped_of(const struct reach *r, const struct asked *q, size_t result)
+{
+	unsigned ret = 0;
+	bool any = false, alike = true;
+
+	for (size_t i = 0; i < q->n; i++) {
+		if (q->at[i] == result)
+			return q->v[i].dropped;
+		if (r->v[q->at[i]].target != r->v[result].target)
+			continue;
+		alike = alike && (!any || q->v[i].dropped == ret);
+		ret = q->v[i].dropped;
+		any = true;
+	}
+	return alike ? ret : 0;
+}
+
 void own_options(struct reach *r)
 {
-	enum { FEW = 16 };
-	struct syn_probe v[FEW] = {0};
-	size_t at[FEW], n = choose(r, v, at, FEW);
+	struct asked q = {0};
 
-	syn_ask(v, n);
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = at[i]; k < r->n && v[i].dropped && r->v[k].addr == r->v[at[i]].addr;
-		     k++)
-			if (r->v[k].cause == CAUSE_DROPPED)
-				r->v[k].cause = (uint8_t)cause_of(v[i].dropped);
+	choose(r, &q);
+	syn_ask(q.v, q.n);
+	for (size_t i = 0; q.n && i < r->n; i++) {
+		unsigned dropped = is_silent(r, i) ? dropped_of(r, &q, i) : 0;
+
+		if (dropped)
+			r->v[i].cause = (uint8_t)cause_of(dropped);
+	}
 }

@@ -64,3 +64,22 @@ void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint
 				r->v[k].cause = (uint8_t)cause;
 	}
 }
+
+void own_unfound(struct reach *r, const target_list *targets, struct facts *f)
+{
+	for (size_t i = 0, n; i < r->n; i += n) {
+		const struct reach_way *way = &r->ways[r->v[i].target - targets->v];
+		struct neighbour x = {0};
+		struct err ignored;
+
+		n = of_address(r, i);
+		if (!r->v[i].addr || !way->on_link || r->v[i].cause != CAUSE_DROPPED ||
+		    is_there(r, i, n) ||
+		    netlink_neighbour(&f->nl, r->v[i].addr, way->oif, &x, &ignored) < 0 ||
+		    !x.known || !(x.state & (NUD_INCOMPLETE | NUD_FAILED)))
+			continue;
+		for (size_t k = i; k < i + n; k++)
+			if (r->v[k].cause == CAUSE_DROPPED)
+				r->v[k].cause = CAUSE_NOBODY;
+	}
+}

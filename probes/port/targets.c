@@ -86,6 +86,10 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 			t->host);
 		return err_hint(e, "[%s%%INTERFACE], for example %%eth0", t->host);
 	}
+	if (addr_is_mistyped(t->host)) {
+		err_set(e, ERR_USAGE, "'%s' is " ADDR_MISTYPED, t->host);
+		return err_hint(e, "check it for a slip");
+	}
 	if (addr_is_digit_trap(t->host)) {
 		err_set(e, ERR_USAGE, "'%s' is a number, not a host", t->host);
 		if (!list && !t->host[strspn(t->host, "0123456789")])

@@ -52,6 +52,10 @@ const char *torch_master_trouble(const char *v, struct arena *a, const char **re
 		*ret_meant = arena_strndup(a, v, strcspn(v, ":"));
 		return "holds a port: that belongs into MASTER_PORT";
 	}
+	if (addr_is_mistyped(v)) {
+		*ret_meant = "";
+		return "is " ADDR_MISTYPED;
+	}
 	return NULL;
 }
 

@@ -153,6 +153,9 @@ silent() { # ARGS...: to an address that never answers; seconds that it took int
     run -1 --separate-stderr alone no-such-host.invalid:1 --json
     jq -e '.data.targets[0] | .state == "dns" and .cause and (has("address") | not)' <<<"$output"
     jq -e '[.findings[] | select(.status == "fail")] | length == 1' <<<"$output"
+    run -2 --separate-stderr alone 10.0.0.300:22
+    [[ $stderr == *"'10.0.0.300' is no IPv4 address: its four numbers go from 0 to 255"* ]]
+    [[ $stderr != *"/etc/hosts"* ]]
     for number in 05:1 16909060; do # resolvers take them for 0.0.0.5 and 1.2.3.4
         run -2 --separate-stderr alone "$number"
         [[ $stderr == *"is a number, not a host"* ]]

@@ -280,7 +280,7 @@ measuring='until (($(cat /sys/class/net/eth0/statistics/[rt]x_bytes | paste -sd+
     run -0 --separate-stderr mesh 2 '
         nft "add table ip6 x; add chain ip6 x in { type filter hook input priority 0; }
             add rule ip6 x in iif eth0 meta l4proto tcp drop"
-        $WINDSOCK_RSH node1 "printf \"127.0.0.1 localhost\n10.77.0.2 node1\nfd00:77::1 node0\n\" >/etc/hosts"
+        $WINDSOCK_RSH node1 "printf \"127.0.0.1 localhost\n10.77.0.2 node1\nfd00:77::1 node0\n10.77.0.1 node0\n\" >/etc/hosts"
         "$1" --hosts lab' --subnet 10.77.0.0/16 --subnet fd00:77::/64
     [[ $output == *"warn  mesh.name"*node0*"node1: means fd00:77::1 first, which does not answer"* ]]
     [[ $output == *"-> export MASTER_ADDR=10.77.0.1   # on all nodes"* ]]

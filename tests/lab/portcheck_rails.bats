@@ -66,7 +66,7 @@ teardown() {
     [ "$(failed)" = "mesh.in node2" ]
     [[ $output != *"route del"* ]]
     [[ $(fix 1) == "ping -c 1 -I eth1 10.77.0."*" # on node2: no answer: that card's cable, port or VLAN" ]]
-    [[ $(fix 2) == "export NCCL_SOCKET_IFNAME==eth0 "*"its cards eth0 and eth1 are in one network, 10.77.0.0/16"* ]]
+    [[ $(fix 2) == "export NCCL_SOCKET_IFNAME='=eth0' "*"its cards eth0 and eth1 are in one network, 10.77.0.0/16"* ]]
     routes=$(on 2 ip route)
     on 2 sh -c "sudo() { \"\$@\"; }; $(fix 0)" >&2
     [ "$(on 2 ip route)" = "$routes" ]

@@ -275,6 +275,18 @@ static void causes(void **state)
 		{"", ",\"half\":[0]", CAUSE_LOST_ANSWER, CAUSE_NONE},
 		{"", ",\"half\":[0],\"elsewhere\":[0]", CAUSE_WAY_BACK, CAUSE_NONE},
 		{",\"rp_filter\":\"e0\"", ",\"half\":[0]", CAUSE_OWN_RP_FILTER, CAUSE_NONE},
+		/* it counted too few, or the question went to the card that has the address */
+		{",\"rp_filter\":\"e0\",\"rp_drops\":0", ",\"half\":[0]", CAUSE_LOST_ANSWER,
+		 CAUSE_NONE},
+		{",\"rp_filter\":\"e0\",\"rp_drops\":1", ",\"half\":[0]", CAUSE_OWN_RP_FILTER,
+		 CAUSE_NONE},
+		{",\"rp_filter\":\"e0\"", ",\"half\":[0],\"straight\":[0]", CAUSE_LOST_ANSWER,
+		 CAUSE_NONE},
+		{"", ",\"rp_filter\":\"e2\",\"twin\":\"e1\"", CAUSE_RP_FILTER, CAUSE_NONE},
+		{",\"straight\":[1]", ",\"rp_filter\":\"e2\",\"twin\":\"e1\"", CAUSE_DROPPED,
+		 CAUSE_NONE},
+		{"", ",\"rp_filter\":\"e2\",\"twin\":\"e1\",\"rp_drops\":0", CAUSE_DROPPED,
+		 CAUSE_NONE},
 		{"", ",\"rp_filter\":\"e2\",\"elsewhere\":[0]", CAUSE_RP_FILTER, CAUSE_NONE},
 		{"", ",\"elsewhere\":[0]", CAUSE_DROPPED, CAUSE_NONE},
 		/* strict filters drop all of it, and do not count questions for an address */

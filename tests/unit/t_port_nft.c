@@ -18,6 +18,7 @@
 #define META(key) "{'meta':{'key':'" key "'}}"
 #define STATE "{'ct':{'key':'state'}}"
 #define FLAGS "{'payload':{'protocol':'tcp','field':'flags'}}"
+#define EACH(stmt) "{'set':{'op':'add','elem':" SADDR ",'set':'@s','stmt':" stmt "}},"
 #define ACCEPT "{'accept':null}"
 #define DROP "{'drop':null}"
 #define REJECT "{'reject':{'type':'icmpx','expr':'port-unreachable'}}"
@@ -39,6 +40,15 @@ static const struct {
 	 NFT_ACCEPT, false, NULL},
 	{"a quota may be used up", INPUT("accept") RULE("3", "{'quota':{'val':9}}," DROP),
 	 "10.0.0.1", 1, NFT_DROP, true, "inet t in, handle 3: quota drop"},
+	{"how often each may",
+	 INPUT("accept")
+		 RULE("3", EACH("[{'counter':null},{'limit':{'rate':1,'per':'second'}}]") DROP),
+	 "10.0.0.1", 1, NFT_DROP, true, NULL},
+	{"as older nft writes it",
+	 INPUT("accept") RULE("3", EACH("{'limit':{'rate':1,'per':'second'}}") DROP), "10.0.0.1", 1,
+	 NFT_DROP, true, "inet t in, handle 3: add @s { ip saddr limit ... } drop"},
+	{"each counted, and dropped", INPUT("accept") RULE("3", EACH("[{'counter':null}]") DROP),
+	 "10.0.0.1", 1, NFT_DROP, false, "inet t in, handle 3: add @s { ip saddr } drop"},
 	{"not to be tracked: then it has no state but that",
 	 CHAIN("raw", "prerouting", "-300", "accept") RULE_IN("raw", "2", "{'notrack':null}")
 		 INPUT("accept") RULE("3", IN(STATE, "'untracked'") DROP),
