@@ -14,6 +14,7 @@
 
 struct config {
 	bool follow, confirm, lost /* a part of what the command said */;
+	bool is_bare; /* -- with nothing behind it */
 	const char *live, *look, *hosts, *rsh;
 	host_list named;
 	uint64_t stall_ns;
@@ -99,6 +100,10 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct config *c = cfg;
 
+	if (c->is_bare && !app->operands.n) {
+		err_set(e, ERR_USAGE, "-- wants a command behind it");
+		return err_command(e, "ncclwhy -- torchrun train.py");
+	}
 	if (c->wrapped && (c->follow || c->live))
 		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
 			       c->follow ? "--follow" : "--live");
@@ -238,7 +243,10 @@ static int run(struct app *app, void *cfg, struct err *e)
 static int split(int argc, char **argv, struct config *c)
 {
 	for (int i = 1; i < argc; i++)
-		if (streq(argv[i], "--") && argv[i + 1]) {
+		if (streq(argv[i], "--")) {
+			c->is_bare = !argv[i + 1];
+			if (c->is_bare)
+				break;
 			c->wrapped = argv + i + 1;
 			argv[i] = NULL;
 			return i;

@@ -1,5 +1,7 @@
 #include "probes/log/catalogue.h"
 
+#include "probes/log/settings.h"
+
 const struct signature signatures[] = {
 #define SIG(id, tier, weight, ...) {id, TIER_##tier, weight, __VA_ARGS__},
 #include "probes/log/catalogue.def"

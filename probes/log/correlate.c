@@ -73,8 +73,7 @@ static void versions(struct why *w, struct arena *a, struct explanation *x)
 			    q->version);
 	*LIST_ADD(a, &x->notes) = said;
 	explain_raise(explain_add(w, a, x, "CON-016"), x->in_trouble ? 80 : 45, said);
-	if (explain_find(x, "CON-015"))
-		explain_raise(explain_find(x, "CON-015"), 0, said);
+	explain_raise(explain_find(x, "CON-015"), 0, said);
 }
 
 static void interfaces(struct why *w, struct arena *a, struct explanation *x)
@@ -162,36 +161,6 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 		explain_raise(explain_find(x, "IF-005"), 54, "several hosts take part");
 		explain_raise(explain_find(x, "IF-004"), 54, "several hosts take part");
 		explain_raise(explain_find(x, "IF-020"), 54, "several hosts take part");
-	}
-}
-
-/* Seconds or a few hundred lines apart. */
-static bool at_one_time(const struct log_event *a, const struct log_event *b)
-{
-	int64_t ms = a->time_ms - b->time_ms;
-	uint64_t lines = a->line > b->line ? a->line - b->line : b->line - a->line;
-
-	if (a->clock && a->clock == b->clock)
-		return ms > -600000 && ms < 600000;
-	return a->file != b->file || lines < 500;
-}
-
-/* A link that the kernel saw going down explains what RDMA missed. */
-static void link_down(struct explanation *x)
-{
-	static const char *const rdma[] = {"IB-001", "IB-014", "IB-005", NULL};
-	struct cause *down = explain_find(x, "KRN-003");
-
-	if (!down)
-		return;
-	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
-		explain_raise(down, 66, NULL);
-	for (size_t i = 0; rdma[i]; i++) {
-		const struct cause *c = explain_find(x, rdma[i]);
-
-		if (c && c->first && down->first && at_one_time(down->first, c->first))
-			explain_reason(down, c, c->weight + 2,
-				       "RDMA failed over a link at the same time");
 	}
 }
 
@@ -367,7 +336,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	bystanders(w, a, x);
 	absent_cards(w, x);
 	wire(w, a, x);
-	link_down(x);
+	beside(w, a, x);
 	removed_twice(x);
 	too_little_shared_memory(x);
 	in_a_benchmark(w, a, x);
@@ -382,6 +351,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	docker(w, x);
 	meeting(w, a, x);
 	waits(w, a, x);
+	settings_judge(w, a, x);
 	loner(w, a, x);
 	astray(w, a, x);
 	foreign(w, a, x);

@@ -332,6 +332,7 @@ void explain(struct why *w, struct arena *a, struct explanation *ret)
 			c->weight = 99;
 		say_frame(a, c);
 		word(w, a, c);
+		settings_advise(w, a, c);
 	}
 	dumps_explain(w, a, ret);
 	first_agree(a, ret);

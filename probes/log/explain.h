@@ -70,6 +70,17 @@ void docker(struct why *w, struct explanation *x);
 void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises an address that a rank should listen on and that is another host's. */
 void foreign(struct why *w, struct arena *a, struct explanation *x);
+/* Every line of @c, which says that there is no GPU, is refuted by a later one. Its first is then
+ * the first one that is not. */
+bool is_refuted(const struct why *w, struct cause *c);
+/* What a line means beside others: a link that went down, an RDMA address that changed ... */
+void beside(const struct why *w, struct arena *a, struct explanation *x);
+/* ... a slice of a GPU, a torch for other GPUs than CUDA's. */
+void beside_gpu(struct arena *a, struct explanation *x);
+/* Says which settings to take out first where a collective timed out. */
+void settings_judge(struct why *w, struct arena *a, struct explanation *x);
+/* ... in the advice of @c, when it has its words. */
+void settings_advise(const struct why *w, struct arena *a, struct cause *c);
 /* Says which of several lines about one RDMA transfer names the reason. */
 void wire(struct why *w, struct arena *a, struct explanation *x);
 /* What the ranks' meeting at torch's store and in Gloo's mesh shows. After offers(). */

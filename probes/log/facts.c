@@ -3,8 +3,10 @@
 #include "probes/log/astray.h"
 #include "probes/log/bar.h"
 #include "probes/log/dumps.h"
+#include "probes/log/gather.h"
 #include "probes/log/hear.h"
 #include "probes/log/said.h"
+#include "probes/log/settings.h"
 #include "probes/log/why.h"
 
 static void init(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
@@ -164,105 +166,13 @@ static void test_ended(struct why *w, struct why_stream *s UNUSED, const struct 
 	worlds_ended(&w->worlds);
 }
 
-/* The table of a benchmark begins, or slurmd is up: what came before did not keep it from
- * starting. */
+/* The table of a benchmark begins, or a server or slurmd is up: what came before did not keep it
+ * from starting. */
 static void got_going(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
 	enum { WENT_ON = 3 };
 
 	w->progress.v[s->file].steps += WENT_ON;
-}
-
-/* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
-static void member(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	const char *p = said_after(l, "MEMBER: ");
-	char *end;
-	long which = strtol(p, &end, 10), total = *end == '/' ? strtol(end + 1, NULL, 10) : 0;
-
-	if (which < 1)
-		return;
-	muster_note(&w->muster[MEMBERS], which - 1, total);
-	roster_note(&w->roster, which - 1, total, &l->who, s->file, s->line, s->traceback);
-	if (!w->progress_armed)
-		why_watch_progress(w);
-}
-
-/* ... and its rank 0 says first what the host has. */
-static void rank_zero(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
-{
-	roster_head(&w->roster, s->line);
-}
-
-/* accelerate: two lines of one state. */
-static void process(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct muster *m = &w->muster[PROCESSES];
-	long v;
-
-	if (said_number(l, "Num processes: ", &v)) {
-		if (m->total != v)
-			*m = (struct muster){.total = v};
-		if (!w->progress_armed)
-			why_watch_progress(w);
-	} else if (said_number(l, "Process index: ", &v)) {
-		muster_note(m, v, m->total);
-	}
-}
-
-/* DeepSpeed's launcher on each node: "nnodes=2, num_local_procs=8, node_rank=0". */
-static void launcher(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	long which, total;
-
-	if (said_number(l, "nnodes=", &total) && said_number(l, "node_rank=", &which))
-		muster_note(&w->muster[LAUNCHERS], which, total);
-}
-
-/* torchrun says its configuration on each node; they are told apart by their number alone. */
-static void agent(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	struct muster *m = &w->muster[AGENTS];
-	long v;
-
-	if (!said_number(l, "min_nodes", &v))
-		return;
-	muster_note(m, m->total == v ? m->present : 0, v);
-	w->nodes = v > w->nodes ? v : w->nodes;
-}
-
-static void met(struct why *w, const struct why_stream *s, const struct log_line *l)
-{
-	w->progress.v[s->file].met = s->line;
-	w->progress.v[s->file].meeter = l->who;
-}
-
-static void all_came(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	met(w, s, l);
-	w->muster[MEMBERS].is_complete = w->muster[AGENTS].is_complete = true;
-}
-
-/* "Completed store-based barrier for key:store_based_barrier_key:1 with 6 nodes" */
-static void barrier_over(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	enum { BARRIERS = 64 };
-	char key[32];
-
-	met(w, s, l);
-	said_word(key, sizeof(key), said_after(l, "store_based_barrier_key:"), " ,");
-	if (*key && w->barriers.n < BARRIERS)
-		*LIST_ADD(&w->a, &w->barriers) = arena_strdup(&w->a, key);
-}
-
-static void nodes(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
-{
-	long v;
-
-	if ((said_number(l, "--nnodes", &v) || said_number(l, "--num_machines", &v) ||
-	     said_number(l, "SLURM_NNODES", &v)) &&
-	    v > w->nodes)
-		w->nodes = v;
 }
 
 static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
@@ -308,11 +218,25 @@ static void gave_up(struct why *w, struct why_stream *s, const struct log_line *
 	w->preparation_s = b.elapsed_s;
 }
 
+/* NCCL's "cudaDev 0 nvmlDev 0 busId 5d000", torch's "GPU 0; 4.75 GiB total capacity". */
+static void gpu_at_work(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	struct log_progress *p = &w->progress.v[s->file];
+	long rank;
+
+	p->gpu = s->line;
+	p->gpu_owner = l->who;
+	if (l->who.rank < 0 && said_number(l, " rank ", &rank))
+		p->gpu_owner.rank = (int)rank;
+}
+
 const struct fact log_facts[] = {
 	{"Using network ", 40000, .learn = network},
 	{"Bootstrap : Using |Bootstrap: Using ", 40000, .hear = hear_bootstrap},
 	{"NET/Socket : Using |NET/Socket: Using ", 40000, .hear = hear_sockets},
 	{"NET/IB : Using |NET/IB: Using ", 40000, .hear = hear_ports},
+	{" busId |GiB total capac|has a total capac", 4000, .learn = gpu_at_work},
+	{TRANSPORT_SETTINGS, 4000, .learn = settings_hear},
 	{"NCCL_IB_HCA set", 40000, .hear = hear_hca},
 	{"NCCL version|RCCL version", 40000, .hear = hear_version},
 	{"Init COMPLETE|Init START", 80000, .learn = init},
@@ -357,19 +281,22 @@ const struct fact log_facts[] = {
 	{"# nThread ", 1000, .learn = test_header},
 	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = test_failed},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
-	 "daemon",
+	 "daemon|Application startup complete",
 	 100, .learn = got_going},
 	{"Traceback (most recent call last)", 40000, .learn = traceback},
 	{"  File \"", 40000, .learn = frame},
-	{"GPU available: ", 100, .learn = rank_zero},
-	{", MEMBER: ", 4000, .learn = member},
-	{"Num processes: |Process index: ", 4000, .learn = process},
-	{"num_local_procs=", 4000, .learn = launcher},
-	{"min_nodes  ", 4000, .learn = agent},
+	{"GPU available: ", 100, .learn = gather_rank_zero},
+	{", MEMBER: ", 4000, .learn = gather_member},
+	{"Num processes: |Process index: ", 4000, .learn = gather_process},
+	{"num_local_procs=", 4000, .learn = gather_launcher},
+	{"min_nodes  ", 4000, .learn = gather_agent},
 	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",
-	 1000, .learn = all_came},
-	{"ompleted store-based barrier", 4000, .learn = barrier_over},
-	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = nodes},
+	 1000, .learn = gather_all_came},
+	{"ompleted store-based barrier", 4000, .learn = gather_barrier_over},
+	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = gather_nodes},
+	{" to be ready| to become ready| to be healthy| to become healthy| to be running|"
+	 " to become running",
+	 40000, .learn = gather_awaited},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{" debug info to |dumping nccl trace to |preparing to dump debug info", 8000,
 	 .learn = dumps_learn},

@@ -221,6 +221,9 @@ static bool is_store_blip(const struct cause *c)
 	       strstr(text, "recvValue failed on SocketImpl(");
 }
 
+/* A server that is up has what it wanted to fetch. */
+static bool leaves_nothing(const struct cause *c) { return starts_with(c->sig->id, "HUB-"); }
+
 /* What is over, or was caught. */
 static void mark(struct why *w, struct explanation *x)
 {
@@ -233,6 +236,10 @@ static void mark(struct why *w, struct explanation *x)
 			c->because = "NCCL went on without it";
 			if (fell_back(w, c) && actors_alone(&w->actors))
 				c->weight = 0; /* what is lost: nothing */
+		}
+		if (is_refuted(w, c)) {
+			c->is_over = true;
+			c->weight = 0;
 		}
 		if (!c->is_over && is_store_blip(c)) {
 			c->is_over = true;
@@ -270,7 +277,8 @@ void outlive(struct why *w, struct arena *a, struct explanation *x)
 			c->weight = OVER; /* and what the earliest gets */
 		if (!c->is_over || c->sig->tier == TIER_HINT)
 			continue;
-		if (trouble && !is_farewell(w, c) && c->sig->tier != TIER_EFFECT)
+		if (trouble && !is_farewell(w, c) && c->sig->tier != TIER_EFFECT &&
+		    !leaves_nothing(c))
 			c->weight -= DOUBT;
 		else if (c->weight > OVER)
 			c->weight = c->sig->tier == TIER_ROOT ? OVER_ROOT : OVER;

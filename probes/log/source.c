@@ -80,6 +80,20 @@ static int take(struct why_stream *s, int fd, const char *path, struct err *e)
 	return n != 0;
 }
 
+/* A pattern that the shell left as it is, because no file is called so. */
+static int no_file(const char *path, struct err *e)
+{
+	bool is_absent = errno == ENOENT;
+
+	err_sys(e, "cannot read %s", path);
+	if (!is_absent || !strpbrk(path, "*?["))
+		return -1;
+	return err_hint(e,
+			"no file here is called so; dumps lie on the host of each rank, in /tmp or "
+			"where its TORCH_NCCL_DEBUG_INFO_TEMP_FILE says, and are made with "
+			"TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
+}
+
 static int open_file(const char *path, struct err *e)
 {
 	struct stat st;
@@ -90,7 +104,7 @@ static int open_file(const char *path, struct err *e)
 	/* not waiting: where there is a pipe, nobody may write to it, and Ctrl-C must work */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return err_sys(e, "cannot read %s", path);
+		return no_file(path, e);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		(void)close(fd);
 		errno = EISDIR;

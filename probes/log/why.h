@@ -43,7 +43,9 @@ struct log_progress {
 	uint64_t met;		 /* the latest line that says that all came together, 0: none */
 	struct log_who meeter;	 /* who said that */
 	struct ending ending;
-	bool is_cut; /* it ends with ^C */
+	bool is_cut;		  /* it ends with ^C */
+	uint64_t gpu;		  /* the latest line that shows a GPU at work, 0: none */
+	struct log_who gpu_owner; /* who said that */
 };
 
 /* Of RDMA's ports, as far as the log has them; 0: not said, or not another one. */
@@ -104,6 +106,8 @@ struct why {
 	char ray_head[64];     /* its address, as the nodes were told; "": not said */
 	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */
 	long cuda_of_driver;   /* 12020: the latest CUDA that it serves; 0: not said */
+	char awaited[160];     /* the latest line that waits for somebody to be ready */
+	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
 	str_list dumped;       /* ... and where */

@@ -94,6 +94,29 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
     each_is_refused commands.txt "marked as words"
 }
 
+@test "check-fixes: a word that zsh takes for the path of a program is named, and quoted it is well" {
+    cat >zsh.txt <<'END'
+export NCCL_SOCKET_IFNAME==eth0
+export NCCL_SOCKET_IFNAME=={good}   # on every host
+export GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME==%s
+NCCL_IB_HCA==mlx5_0 COMMAND
+unset NCCL_IB_HCA; export NCCL_SOCKET_IFNAME==eth0
+ifprobe =eth0
+END
+    each_is_refused zsh.txt "zsh"
+    cat >quoted.txt <<'END'
+export NCCL_SOCKET_IFNAME='=eth0'   # not: ==eth0
+ifprobe "=eth0"
+pip install x==1.0
+jq '.a == 1' f.json
+END
+    run -0 "$ROOT/scripts/check-fixes" "$PWD/quoted.txt"
+    [ -z "$output" ]
+    printf '%s\n' 'finding_fix(f, "export NCCL_IB_HCA==%s", x);' 'SIG(A, "export NCCL_IB_HCA==DEV,DEV")' >a.c
+    run -1 "$ROOT/scripts/check-fixes" "$PWD/a.c"
+    [ "$(grep -c 'a\.c:[12]: zsh' <<<"$output")" -eq 2 ]
+}
+
 @test "check-fixes: it finds the fixes of the source: calls, tables, errors, functions that return them" {
     cat >a.c <<'END'
 #define SHARED "look at the log"

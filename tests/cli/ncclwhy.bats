@@ -34,7 +34,7 @@ ras() { # SCENARIO: starts the stand-in; $port is where
 @test "a cause is exit 1, with what to type; all of it in the JSON" {
     run -1 --separate-stderr "$why" "$logs/made/virtual-offer.log"
     [[ ${lines[0]} == fail*log.cause*CON-001*172.19.0.1* ]]
-    [[ $output == *"export NCCL_SOCKET_IFNAME==ens3"* ]]
+    [[ $output == *"export NCCL_SOCKET_IFNAME='=ens3'"* ]]
     run -1 --separate-stderr "$why" --json "$logs/made/virtual-offer.log"
     jq -e '.verdict == "fail" and (.data.causes[0] | .id == "CON-001" and .line == 4
         and .host == "node0" and (.matched | contains("172.19.0.1")) and (.meaning | length > 0)
@@ -99,6 +99,9 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ $output == *"nothing to read"* ]]
     run -3 --separate-stderr "$why" missing.log
     [[ $stderr == *missing.log* ]]
+    [[ $stderr != *TORCH_NCCL* ]]
+    run -3 --separate-stderr "$why" "$PWD/nccl_trace_rank_*" # as the shell leaves it where there is none
+    [[ $stderr == *"no file here is called so"*"host of each rank"*TORCH_NCCL_DUMP_ON_TIMEOUT=1* ]]
     run -3 --separate-stderr "$why" .
     touch x.log.gz
     run -3 --separate-stderr "$why" x.log.gz
@@ -124,6 +127,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ -z $output && $stderr == *--follow* ]]
     run -2 --separate-stderr "$why" --follow
     [[ -z $output ]]
+    run -2 --separate-stderr "$why" -- </dev/null # as an empty variable behind it leaves it
+    [[ -z $output && $stderr == *"-- wants a command"*"ncclwhy -- torchrun train.py"* ]]
     run -2 --separate-stderr "$why" --json -- true
     [[ -z $output && $stderr == *--output* ]]
     run -2 --separate-stderr "$why" --live --follow x

@@ -61,7 +61,7 @@ ids() {
     } >card.log
     run -1 --separate-stderr "$why" card.log
     [[ ${lines[0]} == fail*IF-005*veth5d*"GPU 0 of n1 has channels over its card 1, which is veth5d"* ]]
-    [[ ${lines[1]} == *"-> export NCCL_SOCKET_IFNAME==eno1"* ]]
+    [[ ${lines[1]} == *"-> export NCCL_SOCKET_IFNAME='=eno1'"* ]]
 }
 
 @test "channels over interfaces that the log does not list are doubted, not blamed" {

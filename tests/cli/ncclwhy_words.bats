@@ -94,3 +94,46 @@ setup() {
     run -1 --separate-stderr "$why" --json found.log
     jq -e '.data.causes[0].entry == "IF-001"' <<<"$output"
 }
+
+@test "settings that change transports are what to take out first where a collective timed out" {
+    late='Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, NumelIn=65536, NumelOut=65536, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.'
+    {
+        echo 'export NCCL_CROSS_NIC=1'
+        echo 'n1:8:9 [0] NCCL INFO NCCL_NET_GDR_LEVEL set by environment to PHB'
+        echo 'n1:8:9 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.'
+        echo "[rank0]:[E1107 11:20:01.3 ProcessGroupNCCL.cpp:616] [Rank 0] $late"
+        echo "[rank1]:[E1107 11:20:01.3 ProcessGroupNCCL.cpp:616] [Rank 1] $late"
+    } >set.log
+    run -1 --separate-stderr "$why" --json set.log
+    jq -e '.data.causes[0].entry == "PT-006" and .data.causes[1].entry == "PT-104"
+        and (.data.causes[0].fix[0] | startswith("unset NCCL_CROSS_NIC NCCL_NET_GDR_LEVEL   #"))' <<<"$output"
+    grep -v ' set \|export' set.log >plain.log
+    run -1 --separate-stderr "$why" --json plain.log
+    jq -e '[.data.causes[].fix[] | select(contains("unset"))] == []' <<<"$output"
+}
+
+@test "settings that are a remark, a default or switch something off are not what to take out" {
+    {
+        echo '# export NCCL_ALGO=Tree'
+        echo 'export NCCL_CROSS_NIC=2 NCCL_PXN_DISABLE=1 NCCL_SOCKET_IFNAME=eth0 NCCL_IB_HCA=mlx5_0 NCCL_DEBUG=INFO'
+        echo 'Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, NumelIn=65536, NumelOut=65536, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.'
+    } >set.log
+    run -1 --separate-stderr "$why" --json set.log
+    jq -e '.data.causes[0].entry == "PT-006" and ([.data.causes[] | select(.entry == "PT-104")] == [])
+        and ([.data.causes[].fix[] | select(contains("unset"))] == [])' <<<"$output"
+    { grep -v '#' set.log | sed 's/NCCL_CROSS_NIC=2/NCCL_CROSS_NIC=1/'; } >one.log
+    run -1 --separate-stderr "$why" --json one.log
+    jq -e '.data.causes[0].fix[0] | startswith("unset NCCL_CROSS_NIC   #")' <<<"$output"
+}
+
+@test "a launcher that waits for nodes to the end of its log is a hint, with how many are missing then" {
+    for n in 4 4 3 3 3 3 3 3 3 3 3 2; do
+        echo "Waiting for $n more nodes to be ready..."
+        echo "Node 10.0.0.$n:8000 is not ready yet"
+    done >wait.log
+    run -0 --separate-stderr "$why" --json wait.log
+    jq -e '.data.causes[0] | .entry == "HNG-006" and (.because | contains("12 times") and contains("for 2 more nodes"))' <<<"$output"
+    { cat wait.log; seq 20; } >came.log
+    run -0 --separate-stderr "$why" --json came.log
+    jq -e '.data.causes == []' <<<"$output"
+}

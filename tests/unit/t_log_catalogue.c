@@ -8,10 +8,10 @@
 
 #include "lib/core/file.h"
 #include "probes/log/catalogue.h"
-#include "probes/log/explain.h"
 #include "probes/log/extract.h"
 #include "probes/log/line.h"
 #include "probes/node/xid.h"
+#include "tests/unit/told.h"
 
 static bool has_anchor(const struct signature *g, const char *line)
 {
@@ -249,22 +249,18 @@ static bool is_told(const struct cause *c, const char *id, size_t id_n)
 /* Where @id stands among the causes of a log that is @line between the two. */
 static size_t place_of(const char *id, size_t id_n, const char *line, bool amid_noise)
 {
-	AUTO(arena_done) struct arena a = {0};
-	AUTO(why_done) struct why w = {0};
-	struct explanation x;
+	AUTO(told_done) struct told t;
 	struct why_stream s;
 
-	why_init(&w);
-	why_open(&s, &w, "log");
+	told_begin(&t, &s);
 	if (amid_noise)
 		why_feed(&s, before, strlen(before));
 	why_feed(&s, line, strcspn(line, "\n") + 1);
 	if (amid_noise)
 		why_feed(&s, after, strlen(after));
-	why_close(&s);
-	explain(&w, &a, &x);
-	for (size_t i = 0; i < x.causes.n; i++)
-		if (is_told(&x.causes.v[i], id, id_n))
+	told_end(&t, &s);
+	for (size_t i = 0; i < t.x.causes.n; i++)
+		if (is_told(&t.x.causes.v[i], id, id_n))
 			return i;
 	return SIZE_MAX;
 }
@@ -272,7 +268,8 @@ static size_t place_of(const char *id, size_t id_n, const char *line, bool amid_
 static bool takes_two_lines(const char *line)
 {
 	static const char *const ids[] = {"MPI-001", "PT-076",	"PT-100", "PT-101", "RAY-022",
-					  "IF-027",  "CON-038", "IB-050", "PT-103"};
+					  "IF-027",  "CON-038", "IB-050", "PT-103", "PT-104",
+					  "GPU-094", "GPU-095", "HNG-006"};
 
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (starts_with(line, ids[i]))

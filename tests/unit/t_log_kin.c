@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "probes/log/explain.h"
 #include "probes/log/kin.h"
+#include "tests/unit/told.h"
 
 static void shared_ids_are_there(void **state UNUSED)
 {
@@ -47,30 +47,6 @@ static void families_are_well_formed(void **state UNUSED)
 		if (!of[i])
 			assert_ptr_equal(signature_head(&signatures[i]), &signatures[i]);
 	free(of);
-}
-
-struct told {
-	struct arena a;
-	struct why w;
-	struct explanation x;
-};
-
-static void told_done(struct told *t)
-{
-	why_done(&t->w);
-	arena_done(&t->a);
-}
-
-static void tell_of(struct told *t, const char *log)
-{
-	struct why_stream s;
-
-	*t = (struct told){0};
-	why_init(&t->w);
-	why_open(&s, &t->w, "log");
-	why_feed(&s, log, strlen(log));
-	why_close(&s);
-	explain(&t->w, &t->a, &t->x);
 }
 
 static void assert_cause(const struct told *t, size_t i, const char *id, const char *entry)

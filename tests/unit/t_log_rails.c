@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "probes/log/explain.h"
+#include "tests/unit/told.h"
 
 #define USING(host, ports, oob)                                                                    \
 	host ":71:71 [0] NCCL INFO NET/IB : Using " ports " [RO]; OOB eth0:" oob "<0>\n"
@@ -22,37 +22,13 @@
 	"timeout: WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000)" \
 	" ran for 600001 milliseconds before timing out.\n"
 
-struct told {
-	struct arena a;
-	struct why w;
-	struct explanation x;
-};
-
-static void tell(struct told *t, const char *log)
-{
-	struct why_stream s;
-
-	*t = (struct told){0};
-	why_init(&t->w);
-	why_open(&s, &t->w, "log");
-	why_feed(&s, log, strlen(log));
-	why_close(&s);
-	explain(&t->w, &t->a, &t->x);
-}
-
-static void told_done(struct told *t)
-{
-	why_done(&t->w);
-	arena_done(&t->a);
-}
-
 /* @because: NULL: the cause must not be there at all. */
 static void expect(const char *log, const char *id, const char *because, int least, int most)
 {
 	AUTO(told_done) struct told t;
 	struct cause *c;
 
-	tell(&t, log);
+	tell_of(&t, log);
 	c = explain_find(&t.x, id);
 	if (!because) {
 		assert_null(c);
@@ -76,8 +52,8 @@ static void a_port_is_missing(void **state UNUSED)
 		       COMPLETE("n2", "1") TIMEOUT,
 	       "IB-050", said, 1, CONFIDENT - 1);
 	/* the line is that of the host that lacks it */
-	tell(&t, USING("n2", THREE, "10.3.0.5") USING("n3", THREE, "10.3.0.6")
-			 USING("n1", TWO, "10.3.0.4"));
+	tell_of(&t, USING("n2", THREE, "10.3.0.5") USING("n3", THREE, "10.3.0.6")
+			    USING("n1", TWO, "10.3.0.4"));
 	assert_string_equal(t.x.causes.v[0].sig->id, "IB-050");
 	assert_string_equal(t.x.causes.v[0].because, said);
 	assert_int_equal(t.x.causes.v[0].first->line, 3);
@@ -138,7 +114,7 @@ static void own_address(void **state UNUSED)
 {
 	AUTO(told_done) struct told t;
 
-	tell(&t, "(Worker pid=91, ip=10.3.0.8) " ZMQ);
+	tell_of(&t, "(Worker pid=91, ip=10.3.0.8) " ZMQ);
 	assert_string_equal(t.x.causes.v[0].sig->id, "IF-011");
 	assert_null(t.x.causes.v[0].because);
 }

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "lib/core/text.h"
-#include "probes/log/explain.h"
 #include "probes/log/rejoin.h"
+#include "tests/unit/told.h"
 
 /* A line of its own, one that is much longer, and one that names the cause across any break. */
 static const char log_text[] =
@@ -51,24 +51,22 @@ static uint64_t lines_before(const char *text, const char *word)
 
 static void expect(const char *text, size_t piece)
 {
-	AUTO(arena_done) struct arena a = {0};
-	AUTO(why_done) struct why w = {0};
-	struct explanation x;
+	AUTO(told_done) struct told t;
+	const struct cause *c;
 	struct why_stream s;
 
-	why_init(&w);
-	why_open(&s, &w, "log");
+	told_begin(&t, &s);
 	s.is_text = true;
 	for (size_t i = 0; i < strlen(text); i += piece)
 		why_feed(&s, text + i, strlen(text + i) < piece ? strlen(text + i) : piece);
-	why_close(&s);
-	explain(&w, &a, &x);
-	assert_true(x.causes.n > 0);
-	assert_string_equal(x.causes.v[0].sig->id, "GPU-003");
-	assert_int_equal(x.causes.v[0].first->line, lines_before(text, "[rank3]"));
-	assert_int_equal(x.causes.v[0].first->who.rank, 3);
-	assert_int_equal(w.lines, lines_before(text, "to leave"));
-	assert_int_equal(w.actors.offers.n, 2);
+	told_end(&t, &s);
+	assert_true(t.x.causes.n > 0);
+	c = &t.x.causes.v[0];
+	assert_string_equal(c->sig->id, "GPU-003");
+	assert_int_equal(c->first->line, lines_before(text, "[rank3]"));
+	assert_int_equal(c->first->who.rank, 3);
+	assert_int_equal(t.w.lines, lines_before(text, "to leave"));
+	assert_int_equal(t.w.actors.offers.n, 2);
 }
 
 static void broken_lines_are_joined(void **state UNUSED)

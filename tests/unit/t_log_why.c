@@ -182,7 +182,7 @@ static void advice_names_what_was_found(void **state UNUSED)
 	assert_non_null(strstr(x.causes.v[0].meaning, "172.19.0.1"));
 	assert_non_null(strstr(x.causes.v[0].because, "offered by GPU 0 of node1 on br-5f2a1c"));
 	assert_string_equal(x.causes.v[0].fix.v[0],
-			    "export NCCL_SOCKET_IFNAME==ens3   # on every host");
+			    "export NCCL_SOCKET_IFNAME='=ens3'   # on every host");
 	why_done(&w);
 }
 

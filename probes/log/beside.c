@@ -1,0 +1,180 @@
+/* Lines that mean another thing beside what else the log shows: a link that went down as RDMA
+ * failed, an RDMA port's address that changed, a port that had an error while the program failed by
+ * itself, a launcher that waits to the end. Of GPUs: beside_gpu.c. */
+#include "probes/log/explain.h"
+
+#include "lib/core/text.h"
+
+enum {
+	MORE = 6,     /* than what it explains */
+	FAINT = 46,   /* seen, and not what ended the job */
+	CHATTER = 64, /* so many times, it has nothing to do with one failure */
+};
+
+static bool shares_clock(const struct log_event *a, const struct log_event *b)
+{
+	return a->clock && a->clock == b->clock;
+}
+
+/* So far apart at most; in lines of one file, where no clock tells. */
+static bool is_near(const struct log_event *a, const struct log_event *b, int64_t most_s,
+		    uint64_t most_lines)
+{
+	int64_t ms = a->time_ms - b->time_ms;
+	uint64_t lines = a->line > b->line ? a->line - b->line : b->line - a->line;
+
+	if (shares_clock(a, b))
+		return ms > -most_s * 1000 && ms < most_s * 1000;
+	return a->file == b->file && lines < most_lines;
+}
+
+/* A kernel's log is mostly a file of its own. */
+static bool goes_with(const struct log_event *down, const struct log_event *failed)
+{
+	return is_near(down, failed, 600, 500) ||
+	       (down->file != failed->file && !shares_clock(down, failed));
+}
+
+/* A link that the kernel saw going down explains what RDMA missed. */
+static void link_down(struct explanation *x)
+{
+	static const char *const rdma[] = {"IB-001", "IB-014", "IB-005", NULL};
+	struct cause *down = explain_find(x, "KRN-003");
+
+	if (!down)
+		return;
+	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
+		explain_raise(down, 66, NULL);
+	for (size_t i = 0; rdma[i]; i++) {
+		const struct cause *c = explain_find(x, rdma[i]);
+
+		if (c && c->first && down->first && goes_with(down->first, c->first))
+			explain_reason(down, c, c->weight + 2,
+				       "RDMA failed over a link at the same time");
+	}
+}
+
+/* "NET/IB : rocep1s0:1 Got async event", "... localGid fe80::1 hca mlx5_0": the card; 0: not said.
+ */
+static size_t card_of(const char *text, const char **ret)
+{
+	static const char *const keys[] = {" hca ", "NET/IB : ", "Async event on "};
+	size_t n = 0;
+
+	*ret = "";
+	for (size_t i = 0; i < ARRAY_LEN(keys) && !**ret; i++) {
+		const char *p = strstr(text, keys[i]);
+
+		n = p ? strcspn(p += strlen(keys[i]), " :,") : 0;
+		if (n && (i == 0 || p[n] == ':')) /* "NET/IB : Got completion" names none */
+			*ret = p;
+	}
+	return **ret ? n : 0;
+}
+
+/* On one host, one port's address is nothing to another port. */
+static bool is_of_one_card(const struct log_event *a, const struct log_event *b)
+{
+	const char *p, *q;
+	size_t n = card_of(a->text, &p), m = card_of(b->text, &q);
+
+	return !n || !m || !log_hosts_fit(a->who.host, b->who.host) ||
+	       (n == m && !strncmp(p, q, n));
+}
+
+static const struct log_event *change_near(const struct cause *c, const struct log_event *e)
+{
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (is_near(&c->record->events.v[i], e, 60, 200) &&
+		    is_of_one_card(&c->record->events.v[i], e))
+			return &c->record->events.v[i];
+	return NULL;
+}
+
+/* Addresses come and go with every pod and lease. It matters where what used one fails then. */
+static void address_changed(struct explanation *x)
+{
+	static const char *const failed[] = {"IB-006", "IB-019", "IB-011", "IB-005",
+					     "IB-001", "IB-015", "IB-020"};
+	struct cause *c = explain_find(x, "IB-051");
+
+	for (size_t i = 0; c && c->record->count <= CHATTER && i < ARRAY_LEN(failed); i++) {
+		const struct cause *e = explain_find(x, failed[i]);
+		const struct log_event *near =
+			e && e->first && !e->is_over ? change_near(c, e->first) : NULL;
+
+		if (!near)
+			continue;
+		c->first = near;
+		explain_reason(c, e, e->weight + MORE, "RDMA failed at the same time");
+	}
+}
+
+static bool is_of_network(const struct cause *c)
+{
+	static const char *const all[] = {"IB-",    "CON-",   "EFA-",	"NET-",	 "PT-006",
+					  "PT-008", "PT-011", "PT-039", "LOG-00"};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (starts_with(c->sig->id, all[i]))
+			return !streq(c->sig->id, "IB-014") && explain_is_real(c) && !c->is_over;
+	return false;
+}
+
+/* An error of the program or its files, with the call that had it. */
+static bool is_of_program(const struct cause *c)
+{
+	static const char *const all[] = {"APP-001", "DAT-", "LIB-003", "PT-054"};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (starts_with(c->sig->id, all[i]))
+			return c->first && c->first->after_traceback && !c->is_over &&
+			       c->weight >= CONFIDENT;
+	return false;
+}
+
+/* A port that had an error, and came back before anything noticed. */
+static void port_came_back(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "IB-014");
+	bool is_own = false;
+
+	if (!c || c->is_over || explain_says(c, "async fatal") || explain_says(c, "catastrophic"))
+		return;
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *o = &x->causes.v[i];
+
+		if (is_of_network(o))
+			return;
+		is_own |= is_of_program(o) && event_before(c->first, o->first);
+	}
+	if (is_own && c->weight > FAINT) {
+		c->weight = FAINT;
+		c->because = "the program failed by itself, and nothing failed over that port";
+	}
+}
+
+/* Who waits for a server's nodes says so again and again: it matters where nothing follows. */
+static void waits_to_the_end(const struct why *w, struct arena *a, struct explanation *x)
+{
+	enum { AGAIN = 3, AFTER = 12 /* lines, with those of each node */ };
+	struct cause *c = explain_find(x, "HNG-006");
+	const struct record *r = c ? c->record : NULL;
+
+	if (!r)
+		return;
+	if (r->count < AGAIN || w->progress.v[r->last_file].lines > r->last_line + AFTER)
+		c->weight = 0;
+	else
+		c->because = arena_printf(a, "said %llu times, and at the end of the log as '%s'",
+					  (unsigned long long)r->count, w->awaited);
+}
+
+void beside(const struct why *w, struct arena *a, struct explanation *x)
+{
+	link_down(x);
+	address_changed(x);
+	port_came_back(x);
+	beside_gpu(a, x);
+	waits_to_the_end(w, a, x);
+}

@@ -1,0 +1,147 @@
+/* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
+ * without CUDA where the GPUs are of another make, and "no GPU" where one works afterwards. */
+#include "probes/log/explain.h"
+
+#include "lib/core/text.h"
+
+enum {
+	MORE = 6,   /* than what it explains */
+	FAINT = 46, /* seen, and not what ended the job */
+};
+
+/* What torch says that the GPU has, in GiB: "GPU 3 has a total capacity of 4.75 GiB", and formerly
+ * "(GPU 3; 4.75 GiB total capacity"; 0: not said. */
+static double capacity_of(const struct cause *oom)
+{
+	double v = 0;
+
+	for (size_t i = 0; i < oom->record->events.n && v <= 0; i++) {
+		const char *text = oom->record->events.v[i].text, *p;
+
+		if ((p = strstr(text, "capacity of ")) || (p = strstr(text, "capacty of ")))
+			v = strtod(strstr(p, "of ") + strlen("of "), NULL);
+		else if ((p = strstr(text, "(GPU ")) && (p = strstr(p, "; ")))
+			v = strtod(p + strlen("; "), NULL);
+	}
+	return v;
+}
+
+/* "MIG 3g.20gb": the largest of those that are listed; 0: none is. */
+static double slice_of(const struct cause *c)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		const char *p = strstr(c->record->events.v[i].text, "MIG "), *g;
+		double v = p && (g = strstr(p, "g.")) ? strtod(g + strlen("g."), NULL) : 0;
+
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+/* Slices may be listed of other GPUs than the one whose memory ran out. */
+static void slice(struct arena *a, struct explanation *x)
+{
+	enum { WHOLE = 60 /* GiB: no slice is said to have that */ };
+	struct cause *c = explain_find(x, "GPU-094");
+	const struct cause *oom = explain_find(x, "GPU-017");
+	double has, slice_gb;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!oom || oom->is_over || !oom->first)
+		return;
+	has = capacity_of(oom);
+	slice_gb = slice_of(c);
+	if (has > (slice_gb > 0 ? slice_gb : WHOLE))
+		return;
+	c->first = oom->first;
+	if (has <= 0)
+		explain_suspect(c, FAINT, "the log lists slices of GPUs");
+	else
+		explain_reason(c, oom, oom->weight + MORE,
+			       arena_printf(a, "that slice has %.2f GiB", has));
+}
+
+static const struct log_event *event_that_says(const struct cause *c, const char *words)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
+		if (strstr(c->record->events.v[i].text, words))
+			return &c->record->events.v[i];
+	return NULL;
+}
+
+static void another_make(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "GPU-095"), *none = explain_find(x, "GPU-021");
+	const struct log_event *e = event_that_says(none, "not compiled with CUDA");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!e)
+		return;
+	c->first = e;
+	explain_reason(
+		c, none, none->weight + MORE,
+		"the log has signs of GPUs that are not CUDA's, or of a call in torch itself");
+	none->weight = FAINT;
+}
+
+void beside_gpu(struct arena *a, struct explanation *x)
+{
+	slice(a, x);
+	another_make(x);
+}
+
+/* An exception ended who raised it, whatever GPUs the others have. */
+static bool is_exception(const struct log_event *e)
+{
+	return e->after_traceback || strstr(e->text, "Error:") || strstr(e->text, "Exception") ||
+	       strstr(e->text, "raise ");
+}
+
+/* One of many ranks may lack what the others of its host have. */
+static bool may_be_one(const struct log_who *a, const struct log_who *b)
+{
+	return log_hosts_fit(a->host, b->host) &&
+	       (a->rank < 0 || b->rank < 0 || a->rank == b->rank);
+}
+
+/* A communicator of that host was complete afterwards, whoever had one last. */
+static bool joined_later(const struct why *w, const struct log_event *e)
+{
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->ready && y->ready_at >= e->order && y->gpu && may_be_one(&e->who, &y->who))
+			return true;
+	}
+	return false;
+}
+
+/* Where nobody says whose line it is, and there are several hosts, another one may have the GPU. */
+static bool works_later(const struct why *w, const struct log_event *e)
+{
+	const struct log_progress *p = &w->progress.v[e->file];
+
+	if (is_exception(e) || (!*e->who.host && w->actors.nhosts > 1))
+		return false;
+	return joined_later(w, e) || (p->gpu > e->line && may_be_one(&e->who, &p->gpu_owner));
+}
+
+bool is_refuted(const struct why *w, struct cause *c)
+{
+	const struct record *r = c->record;
+
+	if (!streq(c->sig->id, "GPU-021") || !c->first)
+		return false;
+	for (size_t i = 0; i < r->events.n; i++)
+		if (!works_later(w, &r->events.v[i])) {
+			c->first = &r->events.v[i];
+			return false;
+		}
+	return true;
+}
