@@ -2,6 +2,7 @@
 #include "lib/core/file.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/net/addr.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -183,6 +184,20 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 	return hostfile_parse(text, n, path, a, ret, e);
 }
 
+/* Slurm would take it for a name; none of this world's is one. */
+static int refuse_mistyped(const host_list *hosts, struct err *e)
+{
+	for (size_t i = 0; i < hosts->n; i++) {
+		const char *name = hosts->v[i].name, *at = strchr(name, '@');
+
+		if (!addr_is_mistyped(at ? at + 1 : name))
+			continue;
+		err_set(e, ERR_USAGE, "--hosts: '%s' is " ADDR_MISTYPED, name);
+		return err_hint(e, "check it for a slip");
+	}
+	return 0;
+}
+
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e)
 {
 	bool lab = streq(arg, "lab");
@@ -194,6 +209,8 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 	}
 	if (!lab && names_file(arg) ? hosts_from_file(arg, a, &hosts, e) < 0
 				    : hostlist_parse(arg, a, &hosts, e) < 0)
+		return -1;
+	if (refuse_mistyped(&hosts, e))
 		return -1;
 	drop_duplicates(&hosts, a);
 	*ret = hosts;

@@ -1,7 +1,5 @@
 #include "lib/cluster/hostlist.h"
 
-#include "lib/net/addr.h"
-
 #include <arpa/inet.h>
 #include <ctype.h>
 
@@ -253,8 +251,6 @@ static int add_name(struct parser *ps, const char *from, const struct pattern *p
 	if (!*host || strchr(host, '@') || *name == '@' || *name == '-' || *host == '-')
 		return bad(ps, from, "not a host name (an empty part, a leading dash, or two @)",
 			   "write [user@]name");
-	if (addr_is_mistyped(host))
-		return bad(ps, from, ADDR_MISTYPED, "check it for a slip");
 	*LIST_ADD(ps->a, ps->out) =
 		(struct host){.name = arena_strndup(ps->a, name, n), .slots = pt->slots};
 	return 0;
