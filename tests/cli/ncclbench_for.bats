@@ -10,6 +10,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 
 bench() { run --separate-stderr "$BIN/ncclbench" "$@"; }
 
+well() { [[ $status == 0 ]] || { echo "exit code $status" "$output" "$stderr"; false; }; }
+
 rows() { grep -v '^#' <<<"$output"; }
 
 # Waits for the Nth line of what is said meanwhile.
@@ -34,7 +36,7 @@ refused() { # WHAT-IS-SAID ARGS...
 @test "--for: again and again until the time is over, then one row of each size and PASS" {
     local start=$SECONDS
     bench --for 6s -b 64K -e 4M -f 8 -n 5
-    [ "$status" -eq 0 ]
+    well
     ((SECONDS - start >= 6 && SECONDS - start < 25))
     [[ $(sed -n 2p <<<"$output") == "# Burn-in of 6 s, again and again: 64 KiB, 512 KiB, 4 MiB" ]]
     [ "$(rows | awk '{ print $1 }' | paste -sd ' ')" = "65536 524288 4194304" ]
@@ -50,7 +52,7 @@ refused() { # WHAT-IS-SAID ARGS...
 
 @test "--for --json: what there is of a table, and the course: lowest, median, highest" {
     bench --for 3s -b 1M -e 2M -n 3 --json
-    [ "$status" -eq 0 ]
+    well
     jq -e '.verdict == "pass" and (.data.results | length == 4 and all(.rows > 1 and .wrong == 0 and
         0 < .busbw_min and .busbw_min <= .busbw_p50 and .busbw_p50 <= .busbw_max and
         .busbw_min <= .busbw and .busbw <= .busbw_max and .p50_us <= .p99_us))' <<<"$output"
@@ -66,7 +68,7 @@ refused() { # WHAT-IS-SAID ARGS...
         [[ $status == 0 && $output == *coll.data* ]] || { echo "$f: $status $output $stderr"; false; }
     done
     bench --for 1s -b 1M -e 2M -n 3 -J x.json --plot x.svg --save-baseline base --report x.html -I 1
-    [ "$status" -eq 0 ]
+    well
     jq -e '.results | length == 2 and all(.[]; .out_of_place.bus_bw > 0 and (has("out_of_place_per_iter") | not))' x.json
     grep -q polyline x.svg && grep -q 'Bus bandwidth over the time' x.html
     rows | awk 'NF != 21 { exit 1 }'
@@ -76,21 +78,21 @@ refused() { # WHAT-IS-SAID ARGS...
 
 @test "--for without sizes: some for a burn-in, and the first lines say which" {
     bench --for 1s -n 1 -w 0 -c 0
-    [ "$status" -eq 0 ]
+    well
     [[ $output == *"# Burn-in of 1 s, again and again: 2 KiB, 64 KiB, 2 MiB, 64 MiB"* ]]
     [ "$(rows | head -1 | awk '{ print $1 }')" -eq 2048 ]
 }
 
 @test "--for: every type, reduction and root is a row by itself" {
     bench --for 2s -b 1K -e 1K -n 2 --coll reduce -r all -d all -o all --np 2 --json
-    [ "$status" -eq 0 ]
+    well
     jq -e '(.data.results | length) as $n | $n > 50 and
         ([.data.results[] | [.dtype, .redop, .root, .in_place]] | unique | length) == $n' <<<"$output"
 }
 
 @test "--for of one rank alone: there is no bandwidth that could sink" {
     bench --np 1 --for 2s -b 1M -e 1M -n 1
-    [ "$status" -eq 0 ]
+    well
     [[ $output == *"INFO coll.drift: one rank alone has no bandwidth"* && $output != *nan* ]] || { echo "$output"; false; }
 }
 
@@ -108,19 +110,19 @@ refused() { # WHAT-IS-SAID ARGS...
     refused "--for" --for 0
     refused "--for" --for soon
     bench --for 1s --budget 50s -b 64K -e 64K -n 2 # cuts nothing
-    [ "$status" -eq 0 ]
+    well
 }
 
 @test "--within: less often, fewer sizes, and it is said; what it does not go with is refused" {
     bench --within 30s -b 8 -e 64K -f 8192 -n 5 --json # room for all, on a busy machine, too
-    [ "$status" -eq 0 ]
+    well
     [ "$(jq -c '[.data.results[].size] | unique' <<<"$output")" = '[8,65536]' ]
     [[ $output != *"--within)"* ]]
     bench --within 3s -b 1M -e 1M -n 100000
-    [ "$status" -eq 0 ] || { echo "$status $output $stderr"; false; }
+    well
     [[ $output == *"# So that all fits into 3 s (--within), sizes from 1 MiB on were measured less often than 100000 times."* ]]
     bench --within 3s -b 64K -e 1G -n 20 -w 20
-    [ "$status" -eq 0 ]
+    well
     [[ $output == *"# Larger sizes had no room within 3 s (--within) and were left out."* ]]
     bench --within 1s -b 1M -e 1G -w 30000
     [[ $status == 3 && $stderr == *"the first size, 1 MiB, has no room within 1 s: nothing was measured"*"--within 10 s, or"* ]]
@@ -132,7 +134,7 @@ refused() { # WHAT-IS-SAID ARGS...
 
 @test "--for where nobody watches: a line now and then, with cycles, speed, lowest and highest" {
     bench --for 9s -b 8 -e 64K -f 8192 -n 2
-    [ "$status" -eq 0 ]
+    well
     ((${#stderr_lines[@]} >= 2 && ${#stderr_lines[@]} <= 4)) # one each two seconds, or later
     [[ ${stderr_lines[0]} =~ ^"ncclbench: "[2-8][.0-9]*" s of 9 s: "[0-9]+" cycles, bus bandwidth "[0-9.e-]+" GB/s at 64 KiB (lowest "[0-9.e-]+", highest "[0-9.e-]+")"$ ]]
     bench --for 3s -b 8 -e 8 -n 2 --quiet
