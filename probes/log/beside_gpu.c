@@ -65,18 +65,10 @@ static void slice(struct arena *a, struct explanation *x)
 			       arena_printf(a, "that slice has %.2f GiB", has));
 }
 
-static const struct log_event *event_that_says(const struct cause *c, const char *words)
-{
-	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
-		if (strstr(c->record->events.v[i].text, words))
-			return &c->record->events.v[i];
-	return NULL;
-}
-
 static void another_make(struct explanation *x)
 {
 	struct cause *c = explain_find(x, "GPU-095"), *none = explain_find(x, "GPU-021");
-	const struct log_event *e = event_that_says(none, "not compiled with CUDA");
+	const struct log_event *e = explain_event(none, "not compiled with CUDA");
 
 	if (!c)
 		return;

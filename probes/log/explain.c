@@ -17,6 +17,14 @@ struct cause *explain_find(struct explanation *x, const char *id)
 	return NULL;
 }
 
+const struct log_event *explain_event(const struct cause *c, const char *words)
+{
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
+		if (strstr(c->record->events.v[i].text, words))
+			return &c->record->events.v[i];
+	return NULL;
+}
+
 static struct cause *add(struct why *w, struct arena *a, struct explanation *x, size_t sig)
 {
 	struct cause *c = LIST_ADD(a, &x->causes);

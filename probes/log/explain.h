@@ -48,6 +48,8 @@ void explain(struct why *w, struct arena *a, struct explanation *ret);
 
 /* --- between explain.c and those who judge: kin.c, correlate.c, outlive.c ... ---------- */
 struct cause *explain_find(struct explanation *x, const char *id);
+/* The first line of the cause that has @words; NULL: none, or the job outlived it. */
+const struct log_event *explain_event(const struct cause *c, const char *words);
 /* The cause of that name, made where no line showed it. */
 struct cause *explain_add(struct why *w, struct arena *a, struct explanation *x, const char *id);
 /* A failure, or what one left: no wrapper around it, no hint. */

@@ -22,14 +22,6 @@ static bool all_say(const struct cause *c, const char *words)
 	return c->first != NULL;
 }
 
-static const struct log_event *says(const struct cause *c, const char *words)
-{
-	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++)
-		if (strstr(c->record->events.v[i].text, words))
-			return &c->record->events.v[i];
-	return NULL;
-}
-
 /* "No route to host" at the store: the address is nobody's, or a firewall rejects. */
 static void store(struct explanation *x)
 {
@@ -153,7 +145,8 @@ static long awaited(const struct log_event *e)
  * connect. */
 static bool absentee(struct why *w, struct arena *a, struct explanation *x)
 {
-	const struct log_event *e = says(explain_find(x, "PT-023"), "//cpu//"), *other = NULL;
+	const struct log_event *e = explain_event(explain_find(x, "PT-023"), "//cpu//"),
+			       *other = NULL;
 	const struct cause *mesh = explain_find(x, "CON-033");
 	long rank = e ? awaited(e) : -1;
 	struct cause *c;

@@ -3,18 +3,10 @@
 # made up, the forms are theirs.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load analyze.sh
 
 setup() { cd "$BATS_TEST_TMPDIR" || exit; }
 
-judged() { # CODE FILE [OPTIONS]
-    run --separate-stderr "$BIN/ncclbench" --analyze "$2" "${@:3}" --json
-    ((status == $1)) || { echo "exit code $status"; echo "$output$stderr"; return 1; }
-}
-finds() { # CHECK STATUS TEXT
-    jq -e --arg c "$1" --arg s "$2" --arg t "$3" \
-        'any(.findings[]; .check == $c and .status == $s and (.message | contains($t)))' <<<"$output" ||
-        { echo "$output"; return 1; }
-}
 no_nccl_tests() { # nothing that is of nccl-tests' tables alone
     jq -e 'all(.findings[]; .check | startswith("link."))' <<<"$output"
 }
