@@ -123,11 +123,13 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)) SHORT=(--samples 512); }
 }
 
 interrupted() { # SECONDS: that long into a run; is there a report of what it had done?
-    local out=$BATS_TEST_TMPDIR/out
+    local out=$BATS_TEST_TMPDIR/out since
     "$BIN/ddpsmoke" --backend mpi-openmpi --seed "$MARK" --epochs 100000 >"$out" 2>"$out.err" 3>&- &
     sleep "$1"
     kill -INT $!
+    since=$SECONDS
     ends_with 3 $!
+    ((SECONDS - since < 25)) # the ranks' threads kept the signal from us for up to a minute
     nobody_left
     grep -q '^ERROR ' "$out" || { cat "$out" "$out.err"; return 1; }
     run ! grep -q '^fail' "$out"
@@ -138,7 +140,7 @@ interrupted() { # SECONDS: that long into a run; is there a report of what it ha
 @test "mpi: Ctrl-C: what was finished is reported, nobody left" {
     needs mpi-openmpi
     local seconds
-    for seconds in 1.5 4 8 16 32 64; do # to train takes a busy machine a while
+    for seconds in 1.5 4 8 16; do # to train takes a busy machine a while
         interrupted $seconds
         ((!DONE)) || return 0
     done
