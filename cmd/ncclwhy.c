@@ -150,26 +150,38 @@ static void on_quiet(struct why *w, bool stalled, void *arg)
 		c->told = x.causes.v[0].sig->id;
 }
 
+/* The others are read all the same; the first that cannot be is said at the end. */
+static void keep_first(struct err *e, const struct err *its)
+{
+	if (e->kind == ERR_NONE)
+		*e = *its;
+	else
+		log_error("%s", its->msg);
+}
+
 static int read_all(struct app *app, struct why *w, struct err *e)
 {
+	str_list files = {0};
+
 	if (!app->operands.n) {
 		if (isatty(STDIN_FILENO))
 			log_say("reading the log from the terminal; paste it, then press Ctrl-D");
 		return source_read(w, "-", e);
 	}
-	for (size_t i = 0; i < app->operands.n && !interrupt_pending(); i++) {
+	for (size_t i = 0; i < app->operands.n; i++) {
 		struct err its = {0};
 
-		if (!source_read(w, app->operands.v[i], &its))
+		if (source_files(app->operands.v[i], &app->arena, &files, &its))
+			keep_first(e, &its);
+	}
+	for (size_t i = 0; i < files.n && !interrupt_pending(); i++) {
+		struct err its = {0};
+
+		if (!source_read(w, files.v[i], &its))
 			continue;
-		if (!i && access(app->operands.v[0], F_OK) &&
-		    file_on_path(&app->arena, app->operands.v[0]))
-			err_hint(&its, "to run a command: ncclwhy -- %s ...", app->operands.v[0]);
-		/* the others are read all the same; the first that cannot be is said at the end */
-		if (e->kind == ERR_NONE)
-			*e = its;
-		else
-			log_error("%s", its.msg);
+		if (!i && access(files.v[0], F_OK) && file_on_path(&app->arena, files.v[0]))
+			err_hint(&its, "to run a command: ncclwhy -- %s ...", files.v[0]);
+		keep_first(e, &its);
 	}
 	return e->kind == ERR_NONE ? 0 : -1;
 }

@@ -1,8 +1,10 @@
 #include "bench/inspector/analyze.h"
 
 #include "bench/inspector/inspector.h"
+#include "bench/sweep/ask_hosts.h"
 #include "bench/sweep/saved.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/packed.h"
 
 #include <math.h>
 
@@ -25,6 +27,8 @@ static int read_stdin(struct found *f, struct arena *a, struct err *e)
 
 	if (insp_head(STDIN_FILENO, a, &head, &n, e))
 		return -1;
+	if (packed_begins(head, n))
+		return insp_refuse_packed(packed_begins(head, n), "-", e);
 	if (insp_kind(head, n) == INSP_JSON)
 		return insp_read_stream(&f->book, STDIN_FILENO, head, n, e);
 	if (saved_read_on(head, n, a, &l, e))
@@ -52,30 +56,39 @@ static int read_path(struct found *f, const char *path, struct arena *a, struct 
 	return 0;
 }
 
-static void judge(const struct asked *q, const struct verdict_opts *limits, struct found *f,
-		  struct report *r)
+static void judge(const struct insp_opts *o, struct found *f, struct report *r)
 {
-	const struct insp_opts o = {.nic_gbps = q->nic_gbps > 0 ? q->nic_gbps : NAN,
-				    .instance = q->instance,
-				    .expect_gbps = limits->expect_gbps,
-				    .expect_share = limits->expect_share};
-	const struct saved_opts saved = {.nic_gbps = o.nic_gbps,
-					 .instance = o.instance,
-					 .expect_gbps = o.expect_gbps,
-					 .expect_share = o.expect_share};
+	const struct saved_opts saved = {.nic_gbps = o->nic_gbps,
+					 .instance = o->instance,
+					 .expect_gbps = o->expect_gbps,
+					 .expect_share = o->expect_share};
 
 	if (f->saved.n)
 		saved_judge(&f->saved, &saved, r);
 	if (f->book.lines)
-		insp_judge(&f->book, &o, r);
+		insp_judge(&f->book, o, r);
+}
+
+static int read_limits(const struct asked *q, struct arena *a, struct insp_opts *ret, struct err *e)
+{
+	struct verdict_opts limits = {0};
+
+	*ret = (struct insp_opts){.nic_gbps = NAN};
+	if ((q->expect && ask_expect(q->expect, &limits, e)) ||
+	    (q->nic && ask_nic(q->nic, &ret->nic_gbps, e)) ||
+	    (q->instance && ask_instance(q->instance, a, &ret->instance, e)))
+		return -1;
+	ret->expect_gbps = limits.expect_gbps;
+	ret->expect_share = limits.expect_share;
+	return 0;
 }
 
 int analyze(const struct asked *q, struct arena *a, struct report *r, struct err *e)
 {
-	struct verdict_opts limits = {0};
 	struct found f = {.book.a = a};
+	struct insp_opts limits;
 
-	if (q->expect && ask_expect(q->expect, &limits, e))
+	if (read_limits(q, a, &limits, e))
 		return -1;
 	for (size_t i = 0; i < q->analyze.n; i++)
 		if (read_path(&f, q->analyze.v[i], a, e) || interrupt_err(e))
@@ -84,6 +97,6 @@ int analyze(const struct asked *q, struct arena *a, struct report *r, struct err
 		err_set(e, ERR_USAGE, "%s has no whole line of NCCL's Inspector", q->analyze.v[0]);
 		return err_hint(e, "a line is whole once NCCL wrote the next: let it run a little");
 	}
-	judge(q, &limits, &f, r);
+	judge(&limits, &f, r);
 	return 0;
 }

@@ -20,6 +20,8 @@ struct insp_opts {
  * which hold a moment and no history, are refused with a sentence.
  */
 int insp_knows(const char *path, bool *ret, struct err *e) MUST_CHECK;
+struct packed;
+int insp_refuse_packed(const struct packed *p, const char *path, struct err *e);
 /* What a stream begins with, enough of it to know. */
 int insp_head(int fd, struct arena *a, const char **ret, size_t *ret_n, struct err *e) MUST_CHECK;
 /* Adds the lines of a file, or of all files of a folder that have some. */

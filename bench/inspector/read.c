@@ -1,6 +1,8 @@
 #include "bench/inspector/inspector.h"
 #include "bench/inspector/map.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/packed.h"
+#include "lib/core/quote.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +18,14 @@ static int refuse_prometheus(const char *path, struct err *e)
 		"history",
 		path);
 	return err_hint(e, "record with NCCL_INSPECTOR_PROM_DUMP=0, and give that folder");
+}
+
+/* By its name where that says more: a tar within. */
+int insp_refuse_packed(const struct packed *p, const char *path, struct err *e)
+{
+	const struct packed *named = packed_named(path);
+
+	return packed_refuse(named && named->into ? named : p, path, "ncclbench --analyze -", e);
 }
 
 /* As much as there is, up to @max. */
@@ -46,7 +56,8 @@ int insp_head(int fd, struct arena *a, const char **ret, size_t *ret_n, struct e
 	return 0;
 }
 
-static int head_of(const char *path, enum insp_kind *ret, struct err *e)
+static int head_of(const char *path, enum insp_kind *ret, const struct packed **ret_packed,
+		   struct err *e)
 {
 	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	AUTO(auto_freep) char *buf = malloc(HEAD);
@@ -55,11 +66,13 @@ static int head_of(const char *path, enum insp_kind *ret, struct err *e)
 	if (fd < 0 || !buf || (n = read_some(fd, buf, HEAD)) < 0)
 		return err_sys(e, "cannot read %s", path);
 	*ret = insp_kind(buf, (size_t)n);
+	*ret_packed = n ? packed_begins(buf, (size_t)n) : packed_named(path);
 	return 0;
 }
 
 int insp_knows(const char *path, bool *ret, struct err *e)
 {
+	const struct packed *packed;
 	enum insp_kind kind;
 	struct stat st;
 
@@ -72,8 +85,10 @@ int insp_knows(const char *path, bool *ret, struct err *e)
 	}
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	if (head_of(path, &kind, e))
+	if (head_of(path, &kind, &packed, e))
 		return -1;
+	if (packed)
+		return insp_refuse_packed(packed, path, e);
 	*ret = kind == INSP_JSON;
 	return kind == INSP_PROMETHEUS ? refuse_prometheus(path, e) : 0;
 }
@@ -218,10 +233,22 @@ static int read_file(struct insp_book *b, const char *path, struct err *e)
 /* --- a folder ----------------------------------------------------------------------------------
  */
 
+/* Lines of all of them may come in one stream. */
+static int refuse_folder(const struct packed *p, const char *path, struct arena *a, struct err *e)
+{
+	const char *in = shell_quote(a, path);
+
+	if (p->into)
+		return packed_refuse_folder(p, path, "ncclbench --analyze", e);
+	err_set(e, ERR_SYS, "the files in %s are compressed", path);
+	return err_command(e, "%s %s/*%s | ncclbench --analyze -", p->cat, in, p->end);
+}
+
 static int read_folder(struct insp_book *b, const char *path, struct err *e)
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, NULL, alphasort), rc = 0;
+	const struct packed *packed = NULL, *is;
 	bool prometheus = false;
 	size_t before = b->files;
 
@@ -235,7 +262,8 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 		free(names[i]);
 		if (rc || stat(file, &st) || !S_ISREG(st.st_mode))
 			continue;
-		rc = head_of(file, &kind, e);
+		rc = head_of(file, &kind, &is, e);
+		packed = !rc && is ? is : packed;
 		prometheus |= kind == INSP_PROMETHEUS;
 		if (!rc && kind == INSP_JSON)
 			rc = read_file(b, file, e);
@@ -245,6 +273,8 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 		return rc;
 	if (prometheus)
 		return refuse_prometheus(path, e);
+	if (packed)
+		return refuse_folder(packed, path, b->a, e);
 	err_set(e, ERR_USAGE, "no file in %s is of NCCL's Inspector", path);
 	return err_hint(e,
 			"NCCL 2.28 and newer: NCCL_PROFILER_PLUGIN="

@@ -4,6 +4,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/packed.h"
 #include "lib/core/text.h"
 
 #include <dirent.h>
@@ -16,6 +17,7 @@ struct found {
 	struct insp_book book;
 	size_t others; /* files that are neither */
 	const char *cut;
+	const struct packed *packed; /* how the latest such file was */
 };
 
 static void found_done(struct found *f) { flight_free(f->flight); }
@@ -36,12 +38,23 @@ static int take_dump(struct found *f, int fd, const char *path, const char *head
 	return 0;
 }
 
+static const char READER[] = "ncclbench --replay";
+
+/* By its name where that says more: a tar within. */
+static int refuse_packed(const struct packed *p, const char *path, struct err *e)
+{
+	const struct packed *named = packed_named(path);
+
+	return packed_refuse_files(named && named->into ? named : p, path, READER, e);
+}
+
 /* @named: somebody said that it is one. */
 static int take_file(struct found *f, const char *path, bool named, struct err *e)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
 	ssize_t n = fd >= 0 && head ? read(fd, head, FLIGHT_HEAD) : -1;
+	const struct packed *packed;
 
 	if (n < 0)
 		return err_sys(e, "cannot read %s", path);
@@ -49,6 +62,10 @@ static int take_file(struct found *f, const char *path, bool named, struct err *
 		return take_dump(f, fd, path, head, (size_t)n, e);
 	if (insp_kind(head, (size_t)n) == INSP_JSON)
 		return insp_read(&f->book, path, e);
+	packed = packed_begins(head, (size_t)n);
+	if (packed && named)
+		return refuse_packed(packed, path, e);
+	f->packed = packed ?: f->packed;
 	f->others++;
 	if (!named)
 		return 0;
@@ -100,6 +117,8 @@ static int say_nothing(const struct found *f, const str_list *paths, struct err 
 		err_set(e, ERR_USAGE, "no dump could be read whole: %s", f->cut);
 		return err_hint(e, "copy them again, once the job has ended");
 	}
+	if (f->packed)
+		return packed_refuse_folder(f->packed, paths->v[0], READER, e);
 	err_set(e, ERR_USAGE, "there is no recording of a training in %s", paths->v[0]);
 	return err_hint(e, "%s",
 			f->others || f->book.files

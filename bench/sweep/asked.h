@@ -31,7 +31,7 @@ struct asked {
 	/* --analyze: measure nothing; and what its files cannot know */
 	str_list analyze;
 	const char *instance;
-	double nic_gbps;
+	const char *nic;
 	/* --replay: a recording, and the environment that tells its ranks of it (NULL-ended) */
 	str_list replay;
 	const char *const *replay_env;

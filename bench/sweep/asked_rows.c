@@ -111,8 +111,11 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "analyze", "FILE",
 	 "measure nothing: judge a saved output, or a folder of NCCL's Inspector; - reads stdin",
 	 OPT_LIST, AT(analyze), .complete = OPT_C_FILE},
-	{0, "nic", "GBITS", "--analyze: what one host's network cards do together", OPT_DOUBLE,
-	 AT(nic_gbps)},
+	{0, "nic", "GBITS",
+	 "--analyze: the rate of one host's network cards together (3200, 8x400); for a test of "
+	 "one "
+	 "card (ib_write_bw, iperf3), that card's",
+	 OPT_STR, AT(nic)},
 	{0, "instance", "TYPE", "--analyze: of which cloud instance it is (p5.48xlarge)", OPT_STR,
 	 AT(instance)},
 

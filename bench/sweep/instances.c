@@ -8,6 +8,8 @@
  */
 #include "bench/sweep/instances.h"
 
+#include "lib/core/opt.h"
+
 #include <ctype.h>
 #include <math.h>
 
@@ -115,4 +117,69 @@ bool instance_net(const char *type, struct instance_net *ret)
 			return true;
 		}
 	return find_ec2(type, ret);
+}
+
+/* --- as people write them ------------------------------------------------------------------- */
+
+/* "p5-48xlarge" and "P5.48xlarge" are alike. */
+static const char *plain(const char *name, struct arena *a)
+{
+	char *copy = arena_strdup(a, name);
+
+	for (char *p = copy; *p; p++)
+		*p = strchr("._- ", *p) ? '.' : (char)tolower((unsigned char)*p);
+	return copy;
+}
+
+/* All types of EC2 that the table has. */
+static void names_of_ec2(struct arena *a, str_list *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ec2); i++)
+		for (const char *f = ec2[i].families; *f; f += strcspn(f, " "), f += *f == ' ')
+			for (const char *s = ec2[i].sizes; *s; s += strspn(s, " ")) {
+				*LIST_ADD(a, ret) =
+					arena_printf(a, "%.*s.%.*s", (int)strcspn(f, " "), f,
+						     (int)strcspn(s, " "), s);
+				s += strcspn(s, " ") + 1; /* and what it has */
+				s += strcspn(s, " ");
+			}
+}
+
+void instances_like(const char *text, struct arena *a, str_list *ret)
+{
+	static const char azure[] = "standard.";
+	const char *key = plain(text, a);
+	size_t n = strlen(key);
+	str_list all = {0};
+
+	names_of_ec2(a, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		const char *name = plain(all.v[i], a);
+
+		if (starts_with(name, key) && (!name[n] || name[n] == '.'))
+			*LIST_ADD(a, ret) = all.v[i];
+	}
+	for (size_t i = 0; n > 1 && i < ARRAY_LEN(others); i++) {
+		const char *name = plain(others[i].prefix, a);
+
+		if (starts_with(name, key) ||
+		    (starts_with(name, azure) && starts_with(name + sizeof(azure) - 1, key)))
+			*LIST_ADD(a, ret) = others[i].prefix;
+	}
+}
+
+void instances_meant(const char *text, struct arena *a, str_list *ret)
+{
+	size_t family = strcspn(text, ".-_");
+	str_list all = {0};
+	bool is_size = false;
+
+	names_of_ec2(a, &all);
+	/* a size that others have may be new in this one */
+	for (size_t i = 0; text[family] && i < all.n; i++)
+		is_size |= streq(strchr(all.v[i], '.') + 1, text + family + 1);
+	for (size_t i = 0; !is_size && i < all.n; i++)
+		if (!strncasecmp(text, all.v[i], family) && all.v[i][family] == '.' &&
+		    is_slip_of(text, all.v[i]))
+			*LIST_ADD(a, ret) = all.v[i];
 }

@@ -7,6 +7,7 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 
 struct child {
@@ -33,9 +34,7 @@ void child_answer(char *const *argv, uint64_t deadline_ns, size_t max, struct te
 
 /* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
 int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
-/* Text as one word of a POSIX shell: it's -> 'it'\''s' */
-char *shell_quote(struct arena *a, const char *s);
-/* So all words of a line, up to NULL. */
+/* All words of a line as a POSIX shell wants them, up to NULL. */
 const char *shell_quote_words(struct arena *a, const char *const *argv);
 
 #endif

@@ -1,8 +1,6 @@
 #include "lib/cluster/child.h"
 #include "lib/core/text.h"
 
-#include <ctype.h>
-
 /* Copies a quoted stretch behind the quote at *@p; false when it does not end. */
 static bool add_quoted(struct text *word, const char **p)
 {
@@ -41,27 +39,6 @@ int split_words(const char *text, struct arena *a, str_list *ret, struct err *e)
 	}
 	*ret = words;
 	return 0;
-}
-
-char *shell_quote(struct arena *a, const char *s)
-{
-	bool plain = *s;
-	struct text t;
-
-	for (const char *p = s; *p && plain; p++)
-		plain = isalnum((unsigned char)*p) || strchr("_@%+:,./-", *p);
-	if (plain)
-		return arena_strdup(a, s);
-	text_init(&t, a);
-	text_add(&t, "'");
-	for (; *s; s++) {
-		if (*s == '\'')
-			text_add(&t, "'\\''");
-		else
-			text_addn(&t, s, 1);
-	}
-	text_add(&t, "'");
-	return t.s;
 }
 
 const char *shell_quote_words(struct arena *a, const char *const *argv)

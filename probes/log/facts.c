@@ -5,6 +5,7 @@
 #include "probes/log/dumps.h"
 #include "probes/log/gather.h"
 #include "probes/log/hear.h"
+#include "probes/log/measured.h"
 #include "probes/log/said.h"
 #include "probes/log/settings.h"
 #include "probes/log/why.h"
@@ -279,6 +280,8 @@ const struct fact log_facts[] = {
 	{"Rank  0|Rank   0|Rank 0 ", 1000, .learn = test_begun},
 	{"Avg bus bandwidth", 1000, .learn = test_ended},
 	{"# nThread ", 1000, .learn = test_header},
+	{"# nThread |  out-of-place  ", 4000, .learn = measured_table},
+	{"\"coll_perf\"", 4000, .learn = measured_record},
 	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = test_failed},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon|Application startup complete",

@@ -2,10 +2,12 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/packed.h"
 #include "lib/core/units.h"
 #include "lib/flight/flight.h"
 #include "probes/log/dumps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,54 +16,19 @@
 
 enum { QUIET_MS = 300 };
 
-static const char *unpacker(const char *path)
+/* In tar's, dumps may be, which are whole files; logs that a service offers come in zip's. */
+static int refuse(const struct packed *p, const char *path, struct err *e)
 {
-	static const char *const by[][2] = {{".gz", "zcat"},
-					    {".zst", "zstdcat"},
-					    {".xz", "xzcat"},
-					    {".bz2", "bzcat"},
-					    {".zip", "unzip -p"}};
-	size_t n = strlen(path);
-
-	for (size_t i = 0; i < ARRAY_LEN(by); i++)
-		if (n > strlen(by[i][0]) && streq(path + n - strlen(by[i][0]), by[i][0]))
-			return by[i][1];
-	return NULL;
-}
-
-/* By its first bytes, whatever it is called. */
-static const char *unpacker_by(const char *head, size_t n)
-{
-	static const struct {
-		const char *magic;
-		size_t n;
-		const char *by;
-	} known[] = {{"\x1f\x8b\x08", 3, "zcat"},
-		     {"\x28\xb5\x2f\xfd", 4, "zstdcat"},
-		     {"\xfd"
-		      "7zXZ",
-		      5, "xzcat"},
-		     {"BZh", 3, "bzcat"},
-		     {"PK\x03\x04", 4, "unzip -p"}};
-
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (n >= known[i].n && memcmp(head, known[i].magic, known[i].n) == 0)
-			return known[i].by;
-	return NULL;
-}
-
-static int refuse_packed(const char *path, const char *by, struct err *e)
-{
-	bool is_stdin = streq(path, "-");
-
-	err_set(e, ERR_SYS, "%s is compressed", is_stdin ? "what comes in" : path);
-	return err_command(e, "%s%s%s | ncclwhy", by, is_stdin ? "" : " ", is_stdin ? "" : path);
+	return starts_with(p->end, ".t") && !streq(path, "-")
+		       ? packed_refuse_files(p, path, "ncclwhy", e)
+		       : packed_refuse(p, path, "ncclwhy", e);
 }
 
 /* 1: more may follow, 0: the end, -1: an error. */
 static int take(struct why_stream *s, int fd, const char *path, struct err *e)
 {
-	const char *name = streq(path, "-") ? "stdin" : path, *by = NULL;
+	const char *name = streq(path, "-") ? "stdin" : path;
+	const struct packed *by = NULL;
 	size_t room;
 	char *to = why_room(s, &room);
 	ssize_t n;
@@ -72,9 +39,9 @@ static int take(struct why_stream *s, int fd, const char *path, struct err *e)
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return err_sys(e, "reading %s", name);
 	if (n > 0 && s->width == TEXT_UNKNOWN)
-		by = unpacker_by(to, (size_t)n);
+		by = packed_begins(to, (size_t)n);
 	if (by)
-		return refuse_packed(path, by, e);
+		return refuse(by, path, e);
 	if (n > 0)
 		why_filled(s, (size_t)n);
 	return n != 0;
@@ -94,13 +61,40 @@ static int no_file(const char *path, struct err *e)
 			"TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
 }
 
+int source_files(const char *path, struct arena *a, str_list *ret, struct err *e)
+{
+	const char *slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
+	struct dirent **names = NULL;
+	size_t before = ret->n;
+	struct stat st;
+	int n;
+
+	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+		*LIST_ADD(a, ret) = path; /* who opens it says what is wrong with it */
+		return 0;
+	}
+	n = scandir(path, &names, NULL, alphasort);
+	if (n < 0)
+		return err_sys(e, "cannot read %s", path);
+	for (int i = 0; i < n; i++) {
+		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
+
+		if (*names[i]->d_name != '.' && !stat(file, &st) && S_ISREG(st.st_mode))
+			*LIST_ADD(a, ret) = file;
+		free(names[i]);
+	}
+	free(names);
+	return ret->n > before ? 0
+			       : err_set(e, ERR_SYS, "no file in %s can be read as a log", path);
+}
+
 static int open_file(const char *path, struct err *e)
 {
 	struct stat st;
 	int fd;
 
-	if (unpacker(path))
-		return refuse_packed(path, unpacker(path), e);
+	if (packed_named(path))
+		return refuse(packed_named(path), path, e);
 	/* not waiting: where there is a pipe, nobody may write to it, and Ctrl-C must work */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
@@ -119,12 +113,12 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 		    struct err *e)
 {
 	size_t known = n > 0 ? (size_t)n : 0;
-	const char *by = unpacker_by(head, known);
+	const struct packed *by = packed_begins(head, known);
 	struct why_stream s;
 	int got = n != 0;
 
 	if (by)
-		return refuse_packed(path, by, e);
+		return refuse(by, path, e);
 	why_open(&s, w, streq(path, "-") ? "stdin" : path);
 	s.is_text = true;
 	why_feed(&s, head, known);

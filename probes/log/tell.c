@@ -5,6 +5,7 @@
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
 #include "probes/log/dumps.h"
+#include "probes/log/measured.h"
 
 enum { SHOWN = 6 /* causes that people are shown; the JSON has all */ };
 
@@ -215,7 +216,8 @@ static void nothing(const struct why *w, const struct explanation *x, struct rep
 					  : "no failure that we know in %llu line%s; that is no "
 					    "proof of health",
 			    (unsigned long long)w->lines, w->lines == 1 ? "" : "s");
-		collect_more(f);
+		if (!measured_tell(w, f) || x->in_trouble)
+			collect_more(f);
 	}
 	report_add(r, f);
 }

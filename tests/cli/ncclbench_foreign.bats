@@ -192,3 +192,45 @@ iperf() { # STREAMS GBITS RETR
     finds world.size fail 'a single rank'
     finds link.bandwidth pass '96.08 Gb/s'
 }
+
+table() { # two hosts of eight, 80 GB/s
+    local i
+    {
+        echo '# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 4294967296 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0'
+        for i in {0..15}; do
+            echo "#  Rank $i Group  0 Pid   10$i on node$((i / 8)) device  $((i % 8)) [0x00] NVIDIA A100-SXM4-40GB"
+        done
+        echo '#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong'
+        echo '  4294967296    1073741824     float     sum      -1   100663   42.67   80.00      0   100663   42.67   80.00      0'
+        echo '# Out of bounds values : 0 OK'
+        echo '# Avg bus bandwidth    : 80'
+    } >table
+}
+
+@test "--nic as people write a rate, of one card or of several; --instance near its name" {
+    perftest 'RDMA_Write BW Test' "$band" '65536      5000             23250.1            23240.5		   0.371848' >writes
+    for rate in 200 200G 200g 200Gb 200gbit 200Gb/s 200Gbps 200Gbit/s '200 Gb/s' 2x100 0.2T 0.2Tb/s 200000Mb/s; do
+        judged 0 writes --nic "$rate"
+        finds link.bandwidth pass '97 % of the 200 Gb/s of --nic'
+    done
+    for rate in 25GB 25GB/s; do
+        judged 2 writes --nic "$rate"
+        [[ -z $output && $stderr == *"bytes"*"--nic 200"* ]]
+    done
+    for rate in fast -5 0 200X nan inf 1e9; do
+        judged 2 writes --nic "$rate"
+        [[ -z $output && $stderr == *"'$rate'"*"--nic 400"* ]]
+    done
+    judged 2 writes --instance p5
+    [[ -z $output && $stderr == *"--instance: 'p5'"*"did you mean p5.4xlarge or p5.48xlarge?"* ]]
+    judged 2 writes --instance p5.48xlrge
+    [[ -z $output && $stderr == *"did you mean p5.4xlarge or p5.48xlarge?"* ]]
+    table
+    for type in p4d p4d-24xlarge P4D.24XLARGE; do
+        judged 0 table --instance $type
+        finds coll.bandwidth pass 'p4d.24xlarge has 4 network cards of 100 Gb/s'
+    done
+    for type in ND96isr a3-mega m9i.large p5.24xlarge my-own-machine a2-highgpu-8g; do # of one kind; new, perhaps
+        judged 0 writes --instance "$type"
+    done
+}

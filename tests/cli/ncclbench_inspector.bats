@@ -275,3 +275,27 @@ quiet() { # no warning and no failure
     [[ $stderr == *"cut.log has no whole line of NCCL's Inspector"* ]]
     judged 3 nowhere
 }
+
+@test "what is compressed is refused with what to type, which works" {
+    dump a
+    plain=$("$BIN/ncclbench" --analyze a --json | jq -c '[.findings[] | [.check, .status]]')
+    for by in gzip:gz zstd:zst xz:xz bzip2:bz2; do
+        "${by%:*}" -c a/node0-pid4000.log >"one 1.${by#*:}"
+        judged 3 "one 1.${by#*:}"
+        [[ $stderr == *"one 1.${by#*:} is compressed"*"-> "*"cat 'one 1.${by#*:}' | ncclbench --analyze -"* ]]
+    done
+    judged 3 - <"one 1.gz"
+    [[ $stderr == *"what comes in is compressed"*"zcat | ncclbench --analyze -"* ]]
+    tar -czf all.tar.gz a
+    judged 3 all.tar.gz
+    [[ $stderr == *"all.tar.gz is an archive"*"tar -xOf all.tar.gz | ncclbench --analyze -"* ]]
+    mv all.tar.gz named_otherwise # by how it begins
+    judged 3 named_otherwise
+    gzip a/*
+    judged 3 a
+    [[ $stderr == *"the files in a are compressed"* ]]
+    type=$(sed -n 's/.*-> //p' <<<"$stderr")
+    [[ $(PATH=$BIN:$PATH bash -c "$type --json" | jq -c '[.findings[] | [.check, .status]]') == "$plain" ]]
+    touch 'empty.gz'
+    judged 3 empty.gz
+}

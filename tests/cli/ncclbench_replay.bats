@@ -293,3 +293,21 @@ finds() { # CHECK STATUS TEXT
     ((code == 1)) || { echo "exit code $code"; cat out err; return 1; }
     grep 'FAIL rank.alive: rank [01] (.*) died: killed by signal 9' out || { cat out err; return 1; }
 }
+
+typed() { PATH=$BIN:$PATH bash -c "$(sed -n 's/.*-> //p' <<<"$stderr") --json --within 60s"; }
+
+@test "what is compressed is refused with what to type, which works" {
+    dumps ddp 'd 1'
+    tar -cf run.tar -C 'd 1' .
+    gzip 'd 1'/*
+    replay 3 'd 1/nccl_trace_rank_0.gz'
+    [[ $stderr == *"nccl_trace_rank_0.gz is compressed"*"zcat 'd 1/nccl_trace_rank_0.gz' > 'd 1/nccl_trace_rank_0' && ncclbench --replay 'd 1/nccl_trace_rank_0'"* ]]
+    replay 3 'd 1'
+    [[ $stderr == *"the files in d 1 are compressed"* ]]
+    run -0 --separate-stderr typed
+    is '.verdict == "pass"'
+    replay 3 run.tar
+    [[ $stderr == *"run.tar is an archive"*"mkdir run && tar -xf run.tar -C run && ncclbench --replay run/*"* ]]
+    run -0 --separate-stderr typed
+    is '.verdict == "pass"'
+}

@@ -102,7 +102,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ $stderr != *TORCH_NCCL* ]]
     run -3 --separate-stderr "$why" "$PWD/nccl_trace_rank_*" # as the shell leaves it where there is none
     [[ $stderr == *"no file here is called so"*"host of each rank"*TORCH_NCCL_DUMP_ON_TIMEOUT=1* ]]
-    run -3 --separate-stderr "$why" .
+    run -3 --separate-stderr "$why" --follow .
+    [[ $stderr == *"Is a directory"*"ncclwhy ./*"* ]]
     touch x.log.gz
     run -3 --separate-stderr "$why" x.log.gz
     [[ $stderr == *"zcat x.log.gz | ncclwhy"* ]]
@@ -117,9 +118,10 @@ ras() { # SCENARIO: starts the stand-in; $port is where
 }
 
 @test "what cannot be read is said, and the rest is read" {
-    run -1 --separate-stderr "$why" --json missing.log "$logs/real/020.log" . "$logs/real/033.log"
+    mkdir none
+    run -1 --separate-stderr "$why" --json missing.log "$logs/real/020.log" none "$logs/real/033.log"
     jq -e '[.data.causes[].id] == ["CON-013", "GPU-010"]' <<<"$output"
-    [[ $stderr == *missing.log*"No such file"* && $stderr == *"Is a directory"* ]]
+    [[ $stderr == *missing.log*"No such file"* && $stderr == *"no file in none"* ]]
 }
 
 @test "usage errors leave stdout empty" {

@@ -137,3 +137,40 @@ setup() {
     run -0 --separate-stderr "$why" --json came.log
     jq -e '.data.causes == []' <<<"$output"
 }
+
+@test "a benchmark's table without a failure, and what NCCL recorded, name what judges them" {
+    "$BIN/ncclbench" -b 8 -e 64 --np 2 >'my table'
+    run -0 --separate-stderr "$why" 'my table'
+    [[ $output == *"ncclbench --analyze 'my table'"* ]]
+    run -0 --separate-stderr "$why" - <'my table'
+    [[ $output == *"ncclbench --analyze FILE"* ]]
+    "$BATS_TEST_DIRNAME/inspector_dump.py" insp
+    run -0 --separate-stderr "$why" insp
+    [[ $output == *"ncclbench --analyze insp"* && $output != *"sudo dmesg"* ]]
+    run -0 --separate-stderr "$why" insp/node0-pid4000.log
+    [[ $output == *"ncclbench --analyze insp/node0-pid4000.log"* ]]
+    cp insp/node0-pid4000.log beside
+    run -1 --separate-stderr "$why" beside "$ROOT/tests/logs/real/020.log" # a cause is a cause
+    [[ $output == *CON-013* ]]
+}
+
+@test "a folder is all of its files, and not those of folders in it; a compressed one is named" {
+    mkdir -p logs/more
+    cp "$ROOT/tests/logs/real/020.log" logs/a.log
+    cp "$ROOT/tests/logs/made/nworlds.log" logs/b.log
+    cp "$ROOT/tests/logs/real/033.log" logs/more
+    cp "$ROOT/tests/logs/real/033.log" logs/.hidden
+    mkfifo logs/pipe
+    run -1 --separate-stderr "$why" --json logs/
+    jq -e '[.data.log.files[] | (.path? // .name? // .)] | tostring | contains("logs/a.log") and contains("logs/b.log")' <<<"$output"
+    jq -e '(.data.log.files | length) == 2 and (.data.causes[0].id == "CON-013")' <<<"$output"
+    gzip logs/b.log
+    run -1 --separate-stderr "$why" logs
+    [[ $output == *CON-013* && $stderr == *"logs/b.log.gz is compressed"* ]]
+    mkdir none
+    run -3 --separate-stderr "$why" none
+    [[ $stderr == *"no file in none"* ]]
+    python3 "$ROOT/tests/cli/ncclwhy_flight.py" absent dumps torch
+    run -1 --separate-stderr "$why" dumps
+    [[ $output == *FR-0* ]]
+}

@@ -1,0 +1,16 @@
+#ifndef PROBES_LOG_MEASURED_H
+#define PROBES_LOG_MEASURED_H
+/*
+ * What is no log of a failure: a table of nccl-tests, or what NCCL's Inspector recorded. Are those
+ * figures normal? That is for ncclbench --analyze to say.
+ */
+#include "lib/report/report.h"
+#include "probes/log/line.h"
+#include "probes/log/why.h"
+
+void measured_table(struct why *w, struct why_stream *s, const struct log_line *l);
+void measured_record(struct why *w, struct why_stream *s, const struct log_line *l);
+/* What to type, as a fix of @f; false: there is nothing of the kind. */
+bool measured_tell(const struct why *w, struct finding *f);
+
+#endif
