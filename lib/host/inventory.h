@@ -84,6 +84,9 @@ struct iface_addr {
 /* A peer could use it: global scope, neither loopback nor link-local, not a
  * duplicate and not still being checked for one. */
 bool iface_addr_is_usable(const struct iface_addr *x);
+/* The first of @i's that a peer could use, but for duplicate address detection: @flag is
+ * IFA_F_DADFAILED, or IFA_F_TENTATIVE while that lasts. NULL: none. */
+const struct iface_addr *iface_addr_in_doubt(const struct iface *i, unsigned flag);
 
 struct default_route {
 	int family;

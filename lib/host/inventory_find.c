@@ -123,21 +123,33 @@ const struct iface_addr *inventory_by_addr(const struct inventory *inv, const un
 	return NULL;
 }
 
-bool iface_addr_is_usable(const struct iface_addr *x)
+static bool is_for_peers(const struct iface_addr *x)
 {
 	switch (addr_class(&x->addr)) {
 	case ADDR_PRIVATE:
 	case ADDR_SHARED:
 	case ADDR_PUBLIC:
-		break;
+		return x->scope < RT_SCOPE_LINK;
 	default:
 		return false;
 	}
+}
+
+bool iface_addr_is_usable(const struct iface_addr *x)
+{
 	if (x->flags & IFA_F_DADFAILED)
 		return false;
 	if ((x->flags & IFA_F_TENTATIVE) && !(x->flags & IFA_F_OPTIMISTIC))
 		return false;
-	return x->scope < RT_SCOPE_LINK;
+	return is_for_peers(x);
+}
+
+const struct iface_addr *iface_addr_in_doubt(const struct iface *i, unsigned flag)
+{
+	for (const struct iface_addr *x = i->addrs; x; x = x->next)
+		if (x->flags & flag && !iface_addr_is_usable(x) && is_for_peers(x))
+			return x;
+	return NULL;
 }
 
 static bool fits(const struct iface_addr *x, int family)

@@ -73,25 +73,18 @@ static const char *why_family(int family)
 
 const char *why_no_address(const struct inventory *inv, const struct iface *i, int family)
 {
-	bool tentative = false, duplicate = false, linklocal = false;
+	bool linklocal = false;
 
 	if (!i->naddrs || i->master)
 		return why_member(inv, i);
 	if (family && has_global_scope(i))
 		return why_family(family);
-	for (const struct iface_addr *x = i->addrs; x; x = x->next) {
-		enum addr_class c = addr_class(&x->addr);
-
-		linklocal |= c == ADDR_LINKLOCAL;
-		if (c == ADDR_LINKLOCAL || c == ADDR_LOOPBACK)
-			continue;
-		duplicate |= (x->flags & IFA_F_DADFAILED) != 0;
-		tentative |= (x->flags & IFA_F_TENTATIVE) != 0;
-	}
-	if (duplicate)
+	if (iface_addr_in_doubt(i, IFA_F_DADFAILED))
 		return "its IPv6 address is a duplicate: another machine has it too";
-	if (tentative)
+	if (iface_addr_in_doubt(i, IFA_F_TENTATIVE))
 		return "its IPv6 address is still being checked for duplicates";
+	for (const struct iface_addr *x = i->addrs; x; x = x->next)
+		linklocal |= addr_class(&x->addr) == ADDR_LINKLOCAL;
 	return linklocal ? "link-local address only" : "no address a peer could use";
 }
 

@@ -35,6 +35,7 @@ enum tcp_state tcp_state_of(int error)
 	case 0:
 		return TCP_OPEN;
 	case ECONNREFUSED:
+	case ECONNRESET: /* a SYN proxy opened it before it asked the host, which refused */
 		return TCP_REFUSED;
 	case ETIMEDOUT:
 		return TCP_FILTERED;

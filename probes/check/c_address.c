@@ -2,12 +2,18 @@
 #include "lib/cluster/child.h"
 #include "probes/check/check.h"
 
+#include <linux/if_addr.h>
 #include <net/if.h>
+
+static bool is_nic(const struct iface *i)
+{
+	return i->kind <= IFACE_MACVLAN || i->kind == IFACE_VETH;
+}
 
 /* What would make a NIC usable, as far as software can. */
 static void mend(const struct iface *i, struct finding *f)
 {
-	if (i->kind > IFACE_MACVLAN && i->kind != IFACE_VETH)
+	if (!is_nic(i))
 		return;
 	if (!iface_is_up(i))
 		finding_fix(f, "sudo ip link set %s up", shell_quote(f->a, i->name));
@@ -19,6 +25,70 @@ static void mend(const struct iface *i, struct finding *f)
 			    shell_quote(f->a, i->name));
 }
 
+/* --- IPv6's search for duplicates, which gives the only address up, or still lasts -------------
+ */
+static const struct iface_addr *find_doubt(const struct suggestion *s, unsigned flag)
+{
+	const struct iface_addr *x = NULL;
+
+	for (size_t k = 0; k < s->candidates.n && !x; k++) {
+		const struct iface *i = s->candidates.v[k].iface;
+
+		if (is_nic(i) && iface_is_running(i))
+			x = iface_addr_in_doubt(i, flag);
+	}
+	return x;
+}
+
+/* Its other owner's answer is passed over as long as this host has that address, too. */
+static void say_duplicate(const struct iface_addr *x, struct finding *f)
+{
+	const char *nic = shell_quote(f->a, x->iface->name);
+	struct addr_text t;
+	const char *at = addr_print(&x->addr, &t);
+
+	finding_set(f, ST_FAIL,
+		    "another machine on the network of %s has its address %s, too, and so the "
+		    "kernel does not use it (dadfailed)",
+		    x->iface->name, at);
+	finding_expect(f, "an address that no other machine has");
+	finding_fix(f,
+		    "sudo ip addr del %s/%u dev %s; sudo ip addr add ADDRESS/%u dev %s   # one "
+		    "that no machine has",
+		    at, x->prefix, nic, x->prefix, nic);
+	finding_fix(f,
+		    "ping -c 1 %s; ip neigh show %s   # then, behind lladdr: the card of the "
+		    "machine that has it",
+		    at, at);
+}
+
+static void say_tentative(const struct iface_addr *x, struct finding *f)
+{
+	struct addr_text t;
+
+	finding_set(f, ST_FAIL,
+		    "the address %s of %s is still being checked for duplicates, which takes a "
+		    "second or two",
+		    addr_print(&x->addr, &t), x->iface->name);
+	finding_expect(f, "an address that no other machine has");
+	finding_fix(f, "sleep 3; ifprobe   # look again");
+}
+
+static bool is_in_doubt(const struct suggestion *s, struct finding *f)
+{
+	const struct iface_addr *x = find_doubt(s, IFA_F_DADFAILED);
+
+	if (x) {
+		say_duplicate(x, f);
+		return true;
+	}
+	x = find_doubt(s, IFA_F_TENTATIVE);
+	if (x)
+		say_tentative(x, f);
+	return x;
+}
+
+/* --- which interface peers could reach -------------------------------------------------------- */
 static void usable(const struct check_input *in, struct report *r)
 {
 	struct finding *f;
@@ -38,6 +108,10 @@ static void usable(const struct check_input *in, struct report *r)
 		finding_expect(f, "one interface through which every peer answers");
 		if (!in->s->cut_short)
 			finding_fix(f, "ifprobe --suggest   # what it would be without the peers");
+		report_add(r, f);
+		return;
+	}
+	if (is_in_doubt(in->s, f)) {
 		report_add(r, f);
 		return;
 	}

@@ -189,6 +189,27 @@ static const char *insert(const struct nft_chain *c, const char *match, struct a
 	return arena_printf(a, "sudo %s%s -I %s %s -j ACCEPT", c->tool, table, c->name, match);
 }
 
+/* --- SYNPROXY, which is to stay in force ------------------------------------------------------ */
+static bool has_statement(const struct nft_rule *r, const char *what)
+{
+	for (const cJSON *s = r && r->expr ? r->expr->child : NULL; s; s = s->next)
+		if (json_get(s, what))
+			return true;
+	return false;
+}
+
+/* Answers to what this host asks are not its: where they are kept from being tracked, they are to
+ * be told from questions. */
+static const char *fix_proxy(const struct firewall *fw, const struct nft_answer *x, struct arena *a)
+{
+	const struct nft_chain *at = x->chain;
+
+	for (size_t i = 0; i < fw->nft.rules.n && at == x->chain; i++)
+		if (has_statement(&fw->nft.rules.v[i], "notrack"))
+			at = fw->nft.rules.v[i].chain;
+	return insert(at, "'tcp flags & (syn | ack) == (syn | ack)'", a);
+}
+
 const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, const char *subnet,
 			 struct arena *a)
 {
@@ -197,6 +218,8 @@ const char *firewall_fix(const struct firewall *fw, const struct nft_answer *x, 
 
 	if (!c)
 		return firewall_fix_blind(fw, subnet, a) ?: "sudo nft list ruleset";
+	if (!c->tool && has_statement(x->rule, "synproxy"))
+		return fix_proxy(fw, x, a);
 	out = is_outward(x);
 	if (is_ufws(fw, c))
 		return ufw_fix(x, subnet, a);

@@ -195,11 +195,17 @@ static void act(struct rule *r, const char *target, const char *how)
 	static const struct {
 		const char *theirs, *ours;
 	} verdicts[] = {
-		{"ACCEPT", "accept"}, {"DROP", "drop"},		{"REJECT", "reject"},
-		{"RETURN", "return"}, {"QUEUE", "queue"},	{"NFQUEUE", "queue"},
-		{"DNAT", "dnat"},     {"REDIRECT", "redirect"}, {"MASQUERADE", "masquerade"}};
-	cJSON *s = json_push_object(r->expr);
+		{"ACCEPT", "accept"},	 {"DROP", "drop"},	   {"REJECT", "reject"},
+		{"RETURN", "return"},	 {"QUEUE", "queue"},	   {"NFQUEUE", "queue"},
+		{"DNAT", "dnat"},	 {"REDIRECT", "redirect"}, {"MASQUERADE", "masquerade"},
+		{"SYNPROXY", "synproxy"}};
+	cJSON *s;
 
+	if (streq(target, "SYNPROXY")) { /* passes over whatever else */
+		r->no = false;
+		ask_flags(r, "FIN,SYN,RST,ACK", "SYN");
+	}
+	s = json_push_object(r->expr);
 	if (streq(target, "SNAT"))
 		json_str(json_object(s, "snat"), "addr", new_source(r));
 	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)

@@ -72,6 +72,15 @@ static bool is_disguised(const struct walk *w, const cJSON *snat)
 	       as.sa.sa_family == w->p.from.sa.sa_family && !addr_equal(&as, &w->p.from);
 }
 
+/* It answers a SYN by itself, lets in whoever answers that, and drops what else has none of its
+ * cookies: nft's takes a SYN-ACK for such, iptables' asks for SYNs alone. */
+static enum step meet_proxy(struct walk *w, const struct nft_rule *r, bool sure)
+{
+	if (w->p.udp || w->p.icmp6)
+		return GO_ON;
+	return decide(w, w->p.answer ? NFT_DROP : NFT_ACCEPT, r, sure);
+}
+
 static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON *s, unsigned depth,
 			   bool sure)
 {
@@ -81,6 +90,8 @@ static enum step statement(struct walk *w, const struct nft_rule *r, const cJSON
 		return decide(w, NFT_DROP, r, sure);
 	if (json_get(s, "reject"))
 		return decide(w, NFT_REJECT, r, sure);
+	if (json_get(s, "synproxy"))
+		return meet_proxy(w, r, sure);
 	if (json_get(s, "queue"))
 		return ask_program(w, r);
 	if (json_get(s, "dnat") || json_get(s, "redirect")) /* only chains of that type have it */

@@ -140,8 +140,8 @@ static void put_counted(struct text *t, const cJSON *set)
 
 static void put_statement(struct text *t, const cJSON *s)
 {
-	static const char *const plain[] = {"accept", "drop",  "return",   "queue",  "log",
-					    "limit",  "quota", "redirect", "notrack"};
+	static const char *const plain[] = {"accept", "drop",  "return",   "queue",   "log",
+					    "limit",  "quota", "redirect", "notrack", "synproxy"};
 	const cJSON *vmap = json_get(s, "vmap");
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)

@@ -67,6 +67,10 @@ static const struct {
 	{"none of its flags",
 	 FILTER("ACCEPT", "-A INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN -j DROP\n"),
 	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"what answers a SYN itself",
+	 FILTER("DROP", "-A INPUT -p tcp -m conntrack --ctstate NEW -j SYNPROXY --sack-perm "
+			"--mss 1460\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
 	{"no flags at all",
 	 FILTER("ACCEPT",
 		"-A INPUT -p tcp -m tcp --tcp-flags FIN,SYN,RST,PSH,ACK,URG NONE -j DROP\n"),
