@@ -56,6 +56,7 @@ static void explain(const struct fanout *f, struct fanout_result *r)
 	r->trouble = t.said;
 	r->fix = t.fix;
 	r->missing = t.missing;
+	r->away = t.away;
 }
 
 /* What was wrong was wrong here. */

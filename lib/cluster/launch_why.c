@@ -71,12 +71,26 @@ static const char *killed(const struct agent_host *h)
 		       : NULL;
 }
 
+/* What ended there by itself, or was killed, has another exit code than its way's: ssh's is one,
+ * kubectl's, docker's or a wrapper's is any that is not the agent's. */
+static bool is_ways_own(const struct agent_host *h)
+{
+	if (h->local || h->of->o.srun || h->status <= 0)
+		return false;
+	if (rsh_is_ssh(way_to(h)))
+		return h->status == NO_SSH;
+	return h->status != EXIT_UNABLE &&
+	       (h->status <= AGENT_KILLED || h->status > AGENT_KILLED + SIGNALS);
+}
+
 /* It was at work. To this machine there is no connection that could break. */
 static const char *lost(struct agent_host *h)
 {
 	struct arena *a = h->of->a;
 	const char *how = killed(h), *said = *h->tail ? last_line(h) : NULL;
 
+	if (!how && is_ways_own(h) && h->status != NO_SSH)
+		how = arena_printf(a, "%s ended with %s", way_to(h), child_ending(h->status, 0, a));
 	if (!how)
 		how = h->local ? "the agent on this machine has ended"
 			       : "the connection to it ended";
@@ -85,11 +99,7 @@ static const char *lost(struct agent_host *h)
 	return said ? arena_printf(a, "%s: %s", how, said) : how;
 }
 
-/* What ended there by itself, or was killed, has another exit code than its way's. */
-bool agent_is_cut_off(const struct agent_host *h)
-{
-	return !h->local && !h->of->o.srun && h->status == NO_SSH && h->h->trouble;
-}
+bool agent_is_cut_off(const struct agent_host *h) { return is_ways_own(h) && h->h->trouble; }
 
 static const char *not_ready(struct agent_host *h)
 {

@@ -1,13 +1,19 @@
 #include "lib/cluster/rsh.h"
 
+bool rsh_is_ssh(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return streq(slash ? slash + 1 : program, "ssh");
+}
+
 /* Nothing but options behind "ssh": what follows them is still ssh's to read. */
 static bool is_open_ssh(const str_list *words)
 {
 	static const char take_value[] = "BbcDEeFIiJLlmOoPpQRSWw";
-	const char *slash = strrchr(words->v[0], '/');
 	size_t i = 1;
 
-	if (!streq(slash ? slash + 1 : words->v[0], "ssh"))
+	if (!rsh_is_ssh(words->v[0]))
 		return false;
 	for (; i < words->n; i++) {
 		const char *w = words->v[i];

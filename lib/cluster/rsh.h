@@ -9,6 +9,9 @@ struct rsh_way {
 	const char *typed; /* what a person types for it before the host's name */
 };
 
+/* By its program's name: its exit code is 255, or that of what it ran there. */
+bool rsh_is_ssh(const char *program);
+
 /* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. How long ours
  * waits for a host is added to another ssh, too. */
 int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,

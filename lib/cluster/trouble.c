@@ -1,6 +1,7 @@
 #include "lib/cluster/trouble.h"
 
 #include "lib/cluster/mend.h"
+#include "lib/cluster/way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/answers.h"
@@ -78,13 +79,9 @@ static struct trouble why(const char *said, const char *fix)
 	return (struct trouble){.said = said, .fix = fix};
 }
 
-/* ---- why ssh has failed ---- */
-/* It says why it failed; that what it had started there was killed, it does not say. */
-static bool is_ssh(const struct rsh_way *rsh)
+static struct trouble away(const char *said, const char *fix)
 {
-	const char *slash = strrchr(rsh->name, '/');
-
-	return streq(slash ? slash + 1 : rsh->name, "ssh");
+	return (struct trouble){.said = said, .fix = fix, .away = true};
 }
 
 /* What a ProxyJump's ssh said, when this is the end of it: it is not the host that it speaks of. */
@@ -102,17 +99,17 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 
 	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
 		if (strstr(r->err, causes[i].said))
-			return why(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
-						causes[i].means, causes[i].todo),
-				   jump ? NULL : mend_line(causes[i].mend, r, rsh, a));
-	if (*said || !is_ssh(rsh))
-		return why(arena_printf(a,
-					"cannot reach %s: %s ended with 255%s%s; try `%s %s true` "
-					"by hand",
-					r->host, rsh->name, *said ? ": " : "", said, rsh->typed,
-					r->host),
-			   NULL);
-	return why(
+			return away(arena_printf(a, "cannot reach %s%s: %s; %s", r->host,
+						 jump ?: "", causes[i].means, causes[i].todo),
+				    jump ? NULL : mend_line(causes[i].mend, r, rsh, a));
+	if (*said || !rsh_is_ssh(rsh->name))
+		return away(arena_printf(a,
+					 "cannot reach %s: %s ended with exit code %d%s%s; try `%s "
+					 "%s true` by hand",
+					 r->host, rsh->name, r->exit_status, *said ? ": " : "",
+					 said, rsh->typed, r->host),
+			    NULL);
+	return away(
 		arena_printf(a,
 			     "%s: %s was killed there by a signal, or %s cannot reach it and says "
 			     "nothing",
@@ -120,6 +117,25 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 		mend_by_hand(r, rsh, arena_printf(a, "'%s --version; echo $?'", program),
 			     "137: killed, for its memory perhaps; 139, 132: not a program for it",
 			     a));
+}
+
+/* Why another way than ssh has failed. */
+static struct trouble no_way(const struct fanout_result *r, const struct rsh_way *rsh,
+			     const char *program, struct arena *a)
+{
+	const char *said = last_line(a, r->err), *means, *fix;
+
+	if (!r->exit_status || rsh_is_ssh(rsh->name))
+		return (struct trouble){0};
+	if (way_is_of_ssh(said, r->err))
+		return no_connection(r, rsh, program, a);
+	means = way_meaning(said, r->host, a, &fix);
+	if (!means)
+		return (struct trouble){0};
+	return away(
+		arena_printf(a, "cannot reach %s: %s ended with exit code %d and said \"%.*s\": %s",
+			     r->host, rsh->name, r->exit_status, QUOTED, said, means),
+		fix ?: mend_by_hand(r, rsh, "echo works", "until it does", a));
 }
 
 /* ---- why the program did not run ---- */
@@ -244,13 +260,15 @@ static struct trouble another_missing(const struct fanout_result *r, const struc
 				      const char *program, struct arena *a)
 {
 	const char *said = last_line(a, r->err);
+	const char *here =
+		rsh_is_ssh(rsh->name) ? "" : arena_printf(a, " or in %s here", rsh->name);
 
 	if (strstr(said, program) ||
 	    !(strstr(said, "not found") || strstr(said, "Unknown command")))
 		return (struct trouble){0};
 	return why(
-		arena_printf(a, "%s was not begun on %s, another program is missing there: %.*s",
-			     program, r->host, QUOTED, said),
+		arena_printf(a, "%s was not begun on %s, another program is missing there%s: %.*s",
+			     program, r->host, here, QUOTED, said),
 		mend_by_hand(r, rsh, "echo works",
 			     "says the same? then ~/.bashrc or ~/.profile there runs what is not "
 			     "installed, or sets no PATH",
@@ -268,12 +286,35 @@ static struct trouble not_begun(const struct fanout_result *r, const struct rsh_
 }
 
 /* ---- it ended, and nothing of ours came ---- */
+static const char *quoted(const char *said, struct arena *a)
+{
+	return *said ? arena_printf(a, "\"%.*s\"", QUOTED, said) : "nothing";
+}
+
+/* Another way than ssh: whether the code is its own or the program's, nobody says. */
+static struct trouble of_either(const struct fanout_result *r, const struct rsh_way *rsh,
+				const char *program, const char *said, struct arena *a)
+{
+	return why(
+		arena_printf(a,
+			     "%s: %s ended with exit code %d before %s there had answered, and "
+			     "said %s",
+			     r->host, rsh->name, r->exit_status, program, quoted(said, a)),
+		mend_by_hand(r, rsh, "echo works",
+			     arena_printf(a,
+					  "fails alike? then it is %s: this host's name for it, "
+					  "its login. Works? then exit or exec in ~/.bashrc there",
+					  rsh->name),
+			     a));
+}
+
 struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, struct arena *a)
 {
 	struct trouble t = not_loaded(r, rsh, program, a);
 	const int sig = r->exit_status - SIGNALLED;
 	const char *said = *r->err ? last_line(a, r->err) : first_line(a, r->out);
+	const bool of_program = starts_with(said, arena_printf(a, "%s: ", program));
 
 	if (t.said)
 		return t;
@@ -282,31 +323,29 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 					child_ending(-1, sig, a)),
 			   mend_by_hand(r, rsh, "'sudo dmesg -T | tail; free -m'",
 					"out of memory? no program for it?", a));
-	t.said = *said ? arena_printf(a, "%s: %s there ended with exit code %d and said \"%.*s\"",
-				      r->host, program, r->exit_status, QUOTED, said)
-		       : arena_printf(a, "%s: %s there ended with exit code %d and said nothing",
-				      r->host, program, r->exit_status);
+	if (!rsh_is_ssh(rsh->name) && !of_program)
+		return of_either(r, rsh, program, said, a);
+	t.said = arena_printf(a, "%s: %s there ended with exit code %d and said %s", r->host,
+			      program, r->exit_status, quoted(said, a));
 	if (strstr(said, TROUBLE_UNFED))
 		t.fix = mend_by_hand(
 			r, rsh, "\"grep -nsE 'exec.*<' .bashrc .profile .bash_profile .zshenv\"",
 			"that line, for shells without a terminal: remove it", a);
 	else
-		t.fix = starts_with(said, arena_printf(a, "%s: ", program))
-				? mend_by_hand(r, rsh, "'ulimit -a; free -m; df -h'",
-					       "what is short there?", a)
-				: mend_by_hand(
-					  r, rsh, "echo works",
-					  "works alone? then its own words count; else: exit or "
-					  "exec in "
-					  "~/.bashrc there, a login shell or a key "
-					  "(authorized_keys) that "
-					  "runs no commands",
-					  a);
+		t.fix = of_program ? mend_by_hand(r, rsh, "'ulimit -a; free -m; df -h'",
+						  "what is short there?", a)
+				   : mend_by_hand(
+					     r, rsh, "echo works",
+					     "works alone? then its own words count; else: exit or "
+					     "exec in "
+					     "~/.bashrc there, a login shell or a key "
+					     "(authorized_keys) that "
+					     "runs no commands",
+					     a);
 	return t;
 }
 
-/* It was not done in time. What said that a folder is dead looked at it, and waits perhaps still.
- */
+/* Not done in time. What said that a folder is dead looked at it, and waits perhaps still. */
 static struct trouble too_late(const struct fanout_result *r, const struct rsh_way *rsh,
 			       const char *program, uint64_t deadline_ns, struct arena *a)
 {
@@ -349,6 +388,8 @@ struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_wa
 	else if (r->exit_status < 0)
 		t.said = arena_printf(a, "%s: %s here was killed by signal %d (%s)", r->host,
 				      rsh->name, r->signal, strsignal(r->signal));
+	else if ((t = no_way(r, rsh, program, a)).said)
+		return t;
 	else if (r->exit_status == 255)
 		t = no_connection(r, rsh, program, a);
 	else if (r->exit_status == 127)

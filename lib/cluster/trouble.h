@@ -8,6 +8,7 @@ struct trouble {
 	const char *said; /* NULL: it gave an answer */
 	const char *fix;  /* typed here; NULL: none is known */
 	bool missing;	  /* there is no such program, and nothing else is wrong */
+	bool away;	  /* the way to the host failed: nothing was run there */
 };
 
 /* What stands in the words of ours whose orders cannot come. */

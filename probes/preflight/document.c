@@ -2,6 +2,8 @@
 
 #include "lib/core/file.h"
 #include "lib/core/opt.h"
+#include "lib/core/quote.h"
+#include "lib/core/term.h"
 #include "lib/report/json.h"
 #include "probes/html/html.h"
 
@@ -65,6 +67,56 @@ cJSON *preflight_document(const struct preflight *p, const char *host, double be
 	return o;
 }
 
+/* A line of what stands there beside a run. */
+static const char *line_of(struct arena *a, const char *s, size_t n)
+{
+	enum { LONG = 60 };
+	const char *end = memchr(s, '\n', n);
+	char *line = arena_strndup(a, s, end ? (size_t)(end - s) : n);
+
+	term_clean(line);
+	line[term_fit(line, LONG)] = '\0';
+	return line;
+}
+
+/* Where a run begins in it, as this or an older release printed it; NULL: nowhere. */
+static const char *run_in(const char *s, size_t n)
+{
+	const char *key = memmem(s, n, "\"windsock\"", strlen("\"windsock\"")), *at = key;
+
+	while (at && at > s && *at != '{')
+		at--;
+	return at && *at == '{' ? at : NULL;
+}
+
+/* How it came to be no run: why @e has the sentence then. */
+static bool say_torn(const char *path, const char *s, size_t n, struct arena *a, struct err *e)
+{
+	const char *run = run_in(s, n), *q = shell_quote(a, path);
+	size_t length = run ? json_span(run, n - (size_t)(run - s), DEPTH_MAX) : 0, rest;
+	const char *after = run + length;
+
+	if (strspn(s, " \t\r\n") == n)
+		err_set(e, ERR_USAGE, "%s is empty: what was to write it has not finished", path);
+	else if (run && !length)
+		err_set(e, ERR_USAGE,
+			"%s is cut short: what wrote it was ended, or its disk is full", path);
+	else if (run && strspn(s, " \t\r\n") != (size_t)(run - s)) {
+		err_set(e, ERR_USAGE, "%s has \"%s\" before the JSON of a run", path,
+			line_of(a, s + strspn(s, " \t\r\n"), (size_t)(run - s)));
+		return err_hint(e, "take it away: tail -c +%zu %s > NEW.json",
+				(size_t)(run - s) + 1, q);
+	} else if (run) {
+		rest = strspn(after, " \t\r\n");
+		err_set(e, ERR_USAGE, "%s has \"%s\" behind the JSON of a run", path,
+			line_of(a, after + rest, n - (size_t)(after + rest - s)));
+		return err_hint(e, "take it away: head -c %zu %s > NEW.json", (size_t)(after - s),
+				q);
+	} else
+		return false;
+	return err_hint(e, "make it again: windsock --json --output %s", q);
+}
+
 static cJSON *no_envelope(const char *path, cJSON *doc, struct err *e)
 {
 	const char *version = json_get_str(doc, "windsock");
@@ -96,6 +148,8 @@ cJSON *document_read(const char *path, struct arena *a, struct err *e)
 	}
 	json = html_envelope(text, n, &n) ?: text;
 	doc = json_parse(json, n, DEPTH_MAX, &why);
+	if (!doc && json == text && say_torn(path, text, n, a, e))
+		return NULL;
 	if (!doc || json_get_num(doc, "schema", 0) != 1 ||
 	    !cJSON_IsArray(json_get(doc, "findings")))
 		return no_envelope(path, doc, e);

@@ -8,7 +8,7 @@
 #include "lib/report/json.h"
 #include "probes/tally/names.h"
 
-enum { SAID_MAX = 160, NO_SSH = 255 };
+enum { SAID_MAX = 160 };
 
 /* The last line that says something, for a person. */
 static const char *last_line(struct arena *a, const char *text)
@@ -26,11 +26,10 @@ static const char *last_line(struct arena *a, const char *text)
 	return line;
 }
 
-/* Did it end there, with whatever exit code? ssh has one for itself. */
+/* Did it end there, with whatever exit code? */
 static bool has_run(const struct fanout_result *r)
 {
-	return r->started && !r->timed_out && !r->interrupted && r->exit_status >= 0 &&
-	       r->exit_status != NO_SSH;
+	return r->started && !r->timed_out && !r->interrupted && r->exit_status >= 0 && !r->away;
 }
 
 /* Who it is of stands before it. */

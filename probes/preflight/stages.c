@@ -118,6 +118,24 @@ static const struct item *root(const struct tally *t, enum stage_id id, size_t f
 	return least;
 }
 
+/* What @bad says stands above already; of hosts that gave no answer each would be named by its
+ * own words. */
+static const char *because(const struct preflight *p, const struct item *bad, size_t from)
+{
+	host_list mute = {0};
+
+	for (size_t i = from; i < p->t.items.n; i++) {
+		const struct finding *f = p->t.items.v[i].f;
+
+		if (f->status == ST_FAIL && streq(f->check, "host.answer") && f->host)
+			LIST_ADD(p->a, &mute)->name = f->host;
+	}
+	if (bad->stage == S_HOSTS && streq(bad->f->check, "host.answer") && mute.n)
+		return arena_printf(p->a, "%s failed: %s gave no answer", bad->stage_name,
+				    names_fold(p->a, &mute));
+	return arena_printf(p->a, "%s failed: %s", bad->stage_name, tally_sentence(p->a, bad->f));
+}
+
 void preflight_finish(struct preflight *p, enum stage_id id)
 {
 	struct stage_run *run = &p->run[id];
@@ -129,8 +147,7 @@ void preflight_finish(struct preflight *p, enum stage_id id)
 		run->seconds = (double)((now_ns() - run->start_ns) / 1000) / 1e6;
 	bad = root(&p->t, id, run->from);
 	if (bad)
-		run->because = arena_printf(p->a, "%s failed: %s", bad->stage_name,
-					    tally_sentence(p->a, bad->f));
+		run->because = because(p, bad, run->from);
 	run->done = true;
 	if (stages[id].command && run->status <= ST_FAIL && !run->came_to_nothing)
 		p->concluded++;

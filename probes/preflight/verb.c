@@ -1,12 +1,23 @@
 #include "probes/preflight/verb.h"
 
+#include "lib/core/log.h"
 #include "lib/report/json.h"
 #include "probes/preflight/ask.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/document.h"
 #include "probes/preflight/on.h"
 
+#include <sys/stat.h>
+
 static void delete_doc(cJSON **doc) { cJSON_Delete(*doc); }
+
+/* By two names, perhaps. */
+static bool are_one_file(const char *x, const char *y)
+{
+	struct stat a, b;
+
+	return !stat(x, &a) && !stat(y, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
 
 /* With --report the page of NEW. */
 static int run_diff(struct preflight *p, const str_list *words, struct err *e)
@@ -20,6 +31,8 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 		return err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s", words->v[1],
 			       json_get_str(old, "command") ?: "nothing", words->v[2],
 			       json_get_str(now, "command") ?: "nothing");
+	if (!p->page && are_one_file(words->v[1], words->v[2]))
+		log_warn("%s and %s are one file: nothing can differ", words->v[1], words->v[2]);
 	runs_diff(&p->t, S_BASELINE, old, now);
 	tally_emit(&p->t);
 	report_covers(p->r, "what differs between the runs of %s and %s",
@@ -73,14 +86,61 @@ static const struct verb *find(const str_list *words)
 	return NULL;
 }
 
-/* A verb or an option that was not written so, another command, or hosts. */
+static bool is_file(const char *word)
+{
+	struct stat st;
+
+	return !stat(word, &st) && S_ISREG(st.st_mode);
+}
+
+/* Two runs of which the first stands where the word belongs; NULL: it is something else. */
+static const char *as_diff(const str_list *words, struct arena *a)
+{
+	const char *files[2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < words->n; i++) {
+		if (i && streq(words->v[i], "diff"))
+			continue;
+		if (n == ARRAY_LEN(files) || !is_file(words->v[i]))
+			return NULL;
+		files[n++] = words->v[i];
+	}
+	return n == ARRAY_LEN(files)
+		       ? arena_printf(a, "windsock diff %s %s", shell_quote(a, files[0]),
+				      shell_quote(a, files[1]))
+		       : NULL;
+}
+
+/* What stands there without a word is hosts, if they can be. */
+static int refuse_hosts(const str_list *words, struct arena *a, struct err *e)
+{
+	host_list ignored = {0};
+	struct text list;
+	struct err why = {0};
+
+	text_init(&list, a);
+	for (size_t i = 0; i < words->n; i++)
+		text_addf(&list, "%s%s", i ? "," : "", words->v[i]);
+	if (!hosts_from_arg(list.s, a, &ignored, &why))
+		return err_hint(e, "hosts are named so: windsock --hosts %s",
+				shell_quote(a, list.s));
+	*e = why;
+	return -1;
+}
+
+/* A verb or an option that was not written so, another command, runs, or hosts. */
 static int refuse(const str_list *words, struct arena *a, struct err *e)
 {
 	static const char *const own[] = {"ifprobe", "portcheck", "ncclbench", "ddpsmoke",
 					  "ncclwhy"};
-	const char *word = words->v[0], *near;
-	struct text list;
+	const char *word = words->v[0], *near, *diff = as_diff(words, a);
 
+	if (diff) {
+		err_set(e, ERR_USAGE, "'%s' is a file, and what is to be done with it is not said",
+			word);
+		return err_hint(e, "did you mean: %s", diff);
+	}
 	err_set(e, ERR_USAGE, "'%s' is none of join, diff and on", word);
 	for (size_t i = 0; i < PREFLIGHT_ASK_NROWS; i++)
 		if (preflight_ask_rows[i].name && streq(preflight_ask_rows[i].name, word))
@@ -91,10 +151,7 @@ static int refuse(const str_list *words, struct arena *a, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		if (streq(own[i], word))
 			return err_hint(e, "%s is a command of its own", word);
-	text_init(&list, a);
-	for (size_t i = 0; i < words->n; i++)
-		text_addf(&list, "%s%s", i ? "," : "", words->v[i]);
-	return err_hint(e, "hosts are named so: windsock --hosts %s", list.s);
+	return refuse_hosts(words, a, e);
 }
 
 int verb_check(const str_list *words, const struct verb_options *o, struct arena *a, struct err *e)

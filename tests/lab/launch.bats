@@ -84,7 +84,7 @@ rank 2 of 3, local 2 of 3, node 0 of 1, by windsock, at 127.0.0.1" ]
     run -1 --separate-stderr on 0 "$P" --hosts node1 --deadline 1 --rsh 'sh -c "sleep 30"' -- who
     [[ $stderr == *"said nothing for 1"* ]]
     run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh 'sh -c "echo hello; exit 0"' -- who
-    [[ $stderr == *'node1: rank_probe there ended with exit code 0 and said "hello"'* ]]
+    [[ $stderr == *'node1: sh ended with exit code 0 before rank_probe there had answered, and said "hello"'* ]]
     wait_for 15 nothing_left
 }
 

@@ -120,7 +120,7 @@ static void says_why_there_was_no_answer(void **state UNUSED)
 		{"echo ssh: connect to host node1 port 22: Connection timed out >&2; exit 255",
 		 "no answer to ssh"},
 		{"printf \"what\\033[2J\\n\\n\" >&2; exit 255", "255: what?[2J; try"},
-		{"exit 255", "ended with 255; try"},
+		{"exit 255", "ended with exit code 255; try"},
 		{"kill -9 $$", "killed by signal 9"},
 		{"exit 3", NULL},
 		{"exit 0", NULL},
@@ -165,7 +165,7 @@ static void an_unusable_rsh_is_said(void **state UNUSED)
 	assert_string_equal(r[2].out, "lab c\n");
 	assert_int_equal(setenv("WINDSOCK_RSH", "sh -c 'exit 255' lab", 1), 0);
 	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
-	assert_string_equal(r[2].trouble, "cannot reach c: sh ended with 255; try "
+	assert_string_equal(r[2].trouble, "cannot reach c: sh ended with exit code 255; try "
 					  "`sh -c 'exit 255' lab c true` by hand");
 	assert_int_equal(unsetenv("WINDSOCK_RSH"), 0);
 }

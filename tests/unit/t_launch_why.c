@@ -52,7 +52,10 @@ static void of_what_it_ended(void **state UNUSED)
 		 "lost n1: the connection to it ended: connection reset"},
 		{false, true, 0, 0, "", "lost n1: the connection to it ended"},
 		{false, false, 1, 0, "oh",
-		 "node1: t_launch_why there ended with exit code 1 and said \"oh\""},
+		 "node1: myrsh ended with exit code 1 before t_launch_why there had answered, and "
+		 "said \"oh\""},
+		{false, true, 1, 0, "error: lost connection to pod\n",
+		 "lost n1: myrsh ended with exit code 1: error: lost connection to pod"},
 		{false, false, AGENT_KILLED + SIGKILL, 0, "",
 		 "node1: the agent there was killed by signal 9 (SIGKILL) before it was ready"},
 	};
@@ -68,6 +71,41 @@ static void of_what_it_ended(void **state UNUSED)
 		h->tail_n = strlen(rows[i].tail);
 		memcpy(h->tail, rows[i].tail, h->tail_n);
 		assert_string_equal(agent_why_gone(h), rows[i].want);
+	}
+}
+
+/* A machine that joined and goes is a failure of the cluster: whatever code its way has for it. */
+static void who_is_cut_off(void **state UNUSED)
+{
+	static const struct {
+		const char *way;
+		int status, sig;
+		bool local, want;
+	} rows[] = {
+		{"ssh", 255, 0, false, true},
+		{"ssh", 255, 0, true, false},
+		{"ssh", 0, 0, false, false},
+		{"/usr/bin/ssh", 1, 0, false, false}, /* of our own there: ssh passes it on */
+		{"ssh", AGENT_KILLED + SIGKILL, 0, false, false},
+		{"ssh", -1, SIGTERM, false, false}, /* here */
+		{"kubectl", 1, 0, false, true},
+		{"kubectl", 255, 0, false, true},
+		{"corp-ssh", 77, 0, false, true},
+		{"kubectl", 0, 0, false, false},
+		{"kubectl", EXIT_UNABLE, 0, false, false}, /* the agent's own */
+		{"kubectl", AGENT_KILLED + SIGKILL, 0, false, false},
+		{"kubectl", -1, SIGTERM, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct launch L;
+		struct agent_host *h = host(&L, rows[i].local);
+
+		L.rsh.name = rows[i].way;
+		h->h->trouble = "gone";
+		h->status = rows[i].status;
+		h->sig = rows[i].sig;
+		assert_int_equal(agent_is_cut_off(h), rows[i].want);
 	}
 }
 
@@ -251,29 +289,6 @@ static void what_is_forbidden_is_no_shortage(void **state UNUSED)
 
 		agent_advise_short(h, rows[i].lacks);
 		assert_true(starts_with(h->h->fix, rows[i].fix));
-	}
-}
-
-/* ssh's own end, and nothing that ended there. */
-static void who_is_cut_off(void **state UNUSED)
-{
-	static const struct {
-		int status, sig;
-		bool local, want;
-	} rows[] = {
-		{255, 0, false, true},	     {AGENT_KILLED + SIGKILL, 0, false, false},
-		{0, 0, false, false},	     {1, 0, false, false},
-		{-1, SIGTERM, false, false}, {255, 0, true, false},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct launch L;
-		struct agent_host *h = host(&L, rows[i].local);
-
-		h->status = rows[i].status;
-		h->sig = rows[i].sig;
-		h->h->trouble = "gone";
-		assert_int_equal(agent_is_cut_off(h), rows[i].want);
 	}
 }
 

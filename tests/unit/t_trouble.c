@@ -85,7 +85,8 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		 "no route to it", "ping -c 3 fd00::2; portcheck '[fd00::2]:22'   # from here"},
 		{255, "", "Connection timed out during banner exchange\r\n", "no answer to ssh",
 		 "ping -c 3 node1; portcheck node1:22   # from here"},
-		{255, "", "odd\n", "cannot reach me@node1: ssh ended with 255: odd", NULL},
+		{255, "", "odd\n", "cannot reach me@node1: ssh ended with exit code 255: odd",
+		 NULL},
 		{127, "", "sh: windsock: not found\n", "windsock is not installed on me@node1",
 		 "scp \"$(command -v windsock)\" me@node1:/usr/local/bin/   # from here"},
 		{127, "", "", "is not installed", "scp "},
@@ -204,6 +205,82 @@ static void says_what_came_instead(void **state UNUSED)
 	}
 }
 
+/* kubectl exec, docker exec, a company's ssh: codes of their own, and the words that say whose. */
+static void another_way_than_ssh_has_codes_of_its_own(void **state UNUSED)
+{
+	static const struct row rows[] = {
+		{1, "", "Error from server (NotFound): pods \"me@node1\" not found\n",
+		 "cannot reach me@node1: ./kx ended with exit code 1 and said \"Error from server "
+		 "(NotFound): "
+		 "pods \"me@node1\" not found\": there is no pod of that name",
+		 "kubectl get pods -o wide   # "},
+		{1, "", "error: You must be logged in to the server (Unauthorized)\n",
+		 "cannot reach me@node1: ./kx ended with exit code 1 and said \"",
+		 "kubectl auth whoami"},
+		{1, "", "Error response from daemon: No such container: me@node1\n",
+		 "there is no container of that name", "docker ps"},
+		{1, "", "Error response from daemon: container 0a1b is not running\n",
+		 "its container is not running", "docker start me@node1"},
+		{126, "",
+		 "OCI runtime exec failed: exec failed: unable to start container process: exec: "
+		 "\"sh\": executable file not found in $PATH: unknown\n",
+		 "cannot reach me@node1: ./kx ended with exit code 126 and said \"OCI runtime ",
+		 "./kx me@node1 "},
+		{1, "", "srun: error: Unable to confirm allocation for job 7: Invalid job id\n",
+		 "that job is over", "squeue"},
+		{2, "", "ERROR: Not logged in.\n", "its login is not valid, or not any more",
+		 "./kx me@node1 echo works"},
+		{254, "", "Your session has expired, please log in again\n",
+		 "its login is not valid, or not any more", "./kx me@node1 echo works"},
+		{1, "", "me@node1: Permission denied (publickey).\n",
+		 "cannot reach me@node1: it does not accept our key", "./kx me@node1 -v true"},
+		{1, "", "ssh: Could not resolve hostname node1: x\n", "the name is not known here",
+		 "getent hosts node1"},
+		{77, "", "policy denies it\n", NULL, NULL}, /* the command's own, perhaps */
+		{0, "", "ERROR: Not logged in.\n", NULL, NULL},
+		{127, "", "./kx: line 4: kubectl: not found\n",
+		 "windsock was not begun on me@node1, another program is missing there or in ./kx "
+		 "here: ./kx: line 4: kubectl: not found",
+		 "./kx me@node1 echo works"},
+		{255, "", "odd\n", "cannot reach me@node1: ./kx ended with exit code 255: odd",
+		 NULL},
+	};
+	const struct rsh_way rsh = {"./kx", "./kx"};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fanout_result r = result(&rows[i]);
+		struct trouble t = fanout_trouble(&r, &rsh, "windsock", NS_PER_S, &a);
+
+		check(&rows[i], &t);
+		assert_int_equal(t.away, t.said && rows[i].code != 127);
+	}
+}
+
+/* Whose code it is, it does not say: what is said is that it may be of either. */
+static void another_way_without_an_answer_is_named(void **state UNUSED)
+{
+	static const struct row rows[] = {
+		{77, "", "policy denies it\n",
+		 "me@node1: ./kx ended with exit code 77 before windsock there had answered, and "
+		 "said \"policy denies it\"",
+		 "./kx me@node1 echo works   # fails alike? then it is ./kx"},
+		{4, "", "",
+		 "me@node1: ./kx ended with exit code 4 before windsock there had "
+		 "answered, and said nothing",
+		 "./kx me@node1 echo works"},
+		{3, "", "windsock: there are no more processes\n",
+		 "windsock there ended with exit code 3 and said \"windsock: there", "ulimit -a"},
+	};
+	const struct rsh_way rsh = {"./kx", "./kx"};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fanout_result r = result(&rows[i]);
+		struct trouble t = fanout_silence(&r, &rsh, "windsock", &a);
+
+		check(&rows[i], &t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +289,8 @@ int main(void)
 		cmocka_unit_test_teardown(silence_is_looked_for_in_the_login, forget),
 		cmocka_unit_test_teardown(a_dead_folder_is_named, forget),
 		cmocka_unit_test_teardown(says_what_came_instead, forget),
+		cmocka_unit_test_teardown(another_way_than_ssh_has_codes_of_its_own, forget),
+		cmocka_unit_test_teardown(another_way_without_an_answer_is_named, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

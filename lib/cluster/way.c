@@ -1,0 +1,69 @@
+#include "lib/cluster/way.h"
+
+#include "lib/core/quote.h"
+
+#define HOST "HOST" /* its place in a fix */
+
+/* What others write as their last line: it says whose words they are. */
+static const struct {
+	const char *said, *and, *means, *fix; /* @and: beside it */
+} others[] = {
+	{"Error from server (NotFound)", "", "there is no pod of that name",
+	 "kubectl get pods -o wide   # from here: its name, its namespace (-n)?"},
+	{"Error from server (Forbidden)", "", "this account may not run commands there",
+	 "kubectl auth can-i create pods/exec   # from here"},
+	{"error: You must be logged in to the server", "",
+	 "its login is not valid, or not any more",
+	 "kubectl auth whoami   # from here: log in as you did the first time"},
+	{"Unable to connect to the server", "", "the cluster's API server does not answer",
+	 "kubectl cluster-info   # from here"},
+	{"The connection to the server ", "", "the cluster's API server does not answer",
+	 "kubectl cluster-info   # from here"},
+	{"error: unable to upgrade connection", "", "its node takes no commands for it",
+	 "kubectl get pods,nodes -o wide   # from here: is it Running, is its node Ready?"},
+	{"error: cannot exec ", "completed pod", "that pod is over",
+	 "kubectl get pods -o wide   # from here"},
+	{"No such container", "", "there is no container of that name",
+	 "docker ps   # from here: its name?"},
+	{"Error response from daemon", "is not running", "its container is not running",
+	 "docker start HOST   # from here"},
+	{"Cannot connect to the Docker daemon", "", "docker's own service does not answer",
+	 "docker info   # from here"},
+	{"ermission denied while trying to connect to the ", "ocker",
+	 "this account may not use docker",
+	 "sudo usermod -aG docker \"$(id -un)\"   # from here, then log in again"},
+	{"OCI runtime exec failed", "executable file not found",
+	 "its container has no such program (sh is needed)", NULL},
+	{"srun: error: ", "Invalid job id", "that job is over", "squeue --me   # from here"},
+	{"ot logged in", "", "its login is not valid, or not any more", NULL},
+	{"og in again", "", "its login is not valid, or not any more", NULL},
+	{"redentials", "expired", "its login is not valid, or not any more", NULL},
+};
+
+const char *way_meaning(const char *said, const char *host, struct arena *a, const char **ret_fix)
+{
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		const char *fix = others[i].fix, *at = fix ? strstr(fix, HOST) : NULL;
+
+		if (!strstr(said, others[i].said) || !strstr(said, others[i].and))
+			continue;
+		*ret_fix = at ? arena_printf(a, "%.*s%s%s", (int)(at - fix), fix,
+					     shell_quote(a, host), at + strlen(HOST))
+			      : fix;
+		return others[i].means;
+	}
+	return NULL;
+}
+
+bool way_is_of_ssh(const char *said, const char *err)
+{
+	static const char *const begins[] = {
+		"ssh: ", "kex_exchange_identification: ", "Host key verification failed",
+		"Connection closed by ", "Connection reset by "};
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (starts_with(said, begins[i]))
+			return true;
+	return strstr(said, ": Permission denied (") ||
+	       strstr(err, "REMOTE HOST IDENTIFICATION HAS CHANGED");
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# windsock where the way to a host, or what it is given, is not the usual: other ways than ssh,
+# runs that are no whole JSON, slips on the command line.
+# shellcheck disable=SC2016 # single quotes: the other side expands
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!WINDSOCK_@}"
+    # HOST COMMAND: as kubectl exec, and a company's own; others are here
+    printf '#!/bin/sh\ncase $1 in
+        pod*) echo "Error from server (NotFound): pods \\"$1\\" not found" >&2; exit 1 ;;
+        odd*) echo "policy denies it" >&2; exit 77 ;;
+    esac\nexec sh -c "$2"\n' >kx
+    chmod +x kx
+}
+
+@test "another way than ssh: which host, which program, its code and its words, once; exit 1" {
+    run -1 --separate-stderr "$BIN/windsock" --quick --rsh ./kx --hosts pod1,here1
+    [[ ${lines[0]} == "fail  host.answer "*'cannot reach pod1: ./kx ended with exit code 1 and said "Error from server (NotFound): pods "pod1" not found": there is no pod of that name'* ]]
+    [[ ${lines[1]} == *"-> kubectl get pods -o wide "* ]]
+    [ "$(grep -c '^skip .* not reached because hosts failed: pod1 gave no answer$' <<<"$output")" = 2 ]
+    [ "$(grep -c 'Error from server' <<<"$output")" = 2 ] # where it was met, and what to do
+    [[ $output != *"pod1: cannot reach pod1"*"pod1: cannot reach pod1"* ]]
+    run -1 --separate-stderr "$BIN/windsock" on --rsh ./kx 'pod1,odd[1-2],here1' 'exit 7'
+    [[ $output == *" pod1: cannot reach pod1: ./kx ended with exit code 1 "* ]]
+    [[ $output == *" odd[1-2]: exit code 77: policy denies it"* && $output == *" here1: exit code 7"* ]]
+}
+
+@test "another way than ssh whose words nobody knows: it, or the program there" {
+    run -1 --separate-stderr "$BIN/windsock" --quick --rsh ./kx --hosts odd1 --json
+    [[ $(jq -r '.findings[0].message' <<<"$output") == 'odd1: ./kx ended with exit code 77 before windsock there had answered, and said "policy denies it"' ]]
+    [[ $(jq -r '.findings[0].fix[0]' <<<"$output") == "./kx odd1 echo works   # fails alike? then it is ./kx: "* ]]
+    run -1 --separate-stderr "$BIN/ncclbench" --rsh ./kx --hosts odd1,pod1 -b 8 -e 8
+    [[ $stderr == *"odd1: ./kx ended with exit code 77 before ncclbench there had answered"*"cannot reach pod1: ./kx ended"* ]]
+}
+
+@test "very many hosts without an answer: what is skipped names them in a range" {
+    run -1 --separate-stderr "$BIN/windsock" --quick --rsh ./kx --hosts 'pod[1-300]'
+    [ "$(grep -c '^skip .*: pod\[1-300\] gave no answer$' <<<"$output")" = 2 ]
+    [ "${#lines[@]}" -lt 30 ]
+}
+
+@test "diff: what is wrong with a file that is no run is said" {
+    "$BIN/windsock" --here --quick --json >run.json || :
+    : >empty
+    head -c 1000 run.json >torn
+    { echo "Welcome to node1"; cat run.json; } >words
+    { cat run.json; echo "Connection to node1 closed."; } >after
+    echo hello >other
+    said() { # FILE TEXT
+        run -2 --separate-stderr "$BIN/windsock" diff run.json "$1"
+        [[ -z $output && $stderr == "windsock: $1 $2"* ]] || { echo "$stderr"; false; }
+    }
+    said empty "is empty: "
+    said torn "is cut short: "
+    said words 'has "Welcome to node1" before the JSON of a run; take it away: tail -c +18 words > NEW.json'
+    said after 'has "Connection to node1 closed." behind the JSON of a run; take it away'
+    said other "is no run of ours; "
+    # what is typed then is right
+    for file in words after; do
+        run "$BIN/windsock" diff run.json "$file"
+        fix=${output#*take it away: }
+        sh -c "${fix%%   #*}"
+        run -0 "$BIN/windsock" diff run.json NEW.json
+    done
+}
+
+@test "diff: files where the word belongs, and one run twice" {
+    "$BIN/windsock" --here --quick --json >run.json || :
+    cp run.json now.json
+    for words in 'run.json now.json' 'run.json diff now.json' 'run.json now.json diff'; do
+        # shellcheck disable=SC2086 # words
+        run -2 --separate-stderr "$BIN/windsock" $words
+        [[ $stderr == *"'run.json' is a file"*"windsock diff run.json now.json"* ]] || { echo "$stderr"; false; }
+    done
+    ln now.json same.json
+    run -0 --separate-stderr "$BIN/windsock" diff now.json same.json
+    [[ $stderr == *"now.json and same.json are one file: nothing can differ"* ]]
+    run -0 --separate-stderr "$BIN/windsock" diff run.json now.json
+    [ -z "$stderr" ]
+    run -0 --separate-stderr "$BIN/windsock" diff run.json run.json --report page.html # for its page
+    [ -z "$stderr" ]
+}
+
+@test "a mistyped address where a word belongs is told as that" {
+    run -2 --separate-stderr "$BIN/windsock" 10.0.0.300
+    [[ $stderr == *"'10.0.0.300' is no IPv4 address: its four numbers go from 0 to 255"* && $stderr != *"--hosts 10.0.0.300"* ]]
+    run -2 --separate-stderr "$BIN/windsock" node1 10.0.0.300
+    [[ $stderr == *"'10.0.0.300' is no IPv4 address"* ]]
+    run -2 --separate-stderr "$BIN/windsock" 10.0.0.3 node2
+    [[ $stderr == *"hosts are named so: windsock --hosts 10.0.0.3,node2"* ]]
+}
