@@ -122,7 +122,7 @@ bool instance_net(const char *type, struct instance_net *ret)
 /* --- as people write them ------------------------------------------------------------------- */
 
 /* "p5-48xlarge" and "P5.48xlarge" are alike. */
-static const char *plain(const char *name, struct arena *a)
+static const char *plain_type(const char *name, struct arena *a)
 {
 	char *copy = arena_strdup(a, name);
 
@@ -148,19 +148,19 @@ static void names_of_ec2(struct arena *a, str_list *ret)
 void instances_like(const char *text, struct arena *a, str_list *ret)
 {
 	static const char azure[] = "standard.";
-	const char *key = plain(text, a);
+	const char *key = plain_type(text, a);
 	size_t n = strlen(key);
 	str_list all = {0};
 
 	names_of_ec2(a, &all);
 	for (size_t i = 0; i < all.n; i++) {
-		const char *name = plain(all.v[i], a);
+		const char *name = plain_type(all.v[i], a);
 
 		if (starts_with(name, key) && (!name[n] || name[n] == '.'))
 			*LIST_ADD(a, ret) = all.v[i];
 	}
 	for (size_t i = 0; n > 1 && i < ARRAY_LEN(others); i++) {
-		const char *name = plain(others[i].prefix, a);
+		const char *name = plain_type(others[i].prefix, a);
 
 		if (starts_with(name, key) ||
 		    (starts_with(name, azure) && starts_with(name + sizeof(azure) - 1, key)))
