@@ -20,12 +20,9 @@ static int refuse_prometheus(const char *path, struct err *e)
 	return err_hint(e, "record with NCCL_INSPECTOR_PROM_DUMP=0, and give that folder");
 }
 
-/* By its name where that says more: a tar within. */
 int insp_refuse_packed(const struct packed *p, const char *path, struct err *e)
 {
-	const struct packed *named = packed_named(path);
-
-	return packed_refuse(named && named->into ? named : p, path, "ncclbench --analyze -", e);
+	return packed_refuse(p, path, "ncclbench --analyze -", e);
 }
 
 /* As much as there is, up to @max. */

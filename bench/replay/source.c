@@ -40,14 +40,6 @@ static int take_dump(struct found *f, int fd, const char *path, const char *head
 
 static const char READER[] = "ncclbench --replay";
 
-/* By its name where that says more: a tar within. */
-static int refuse_packed(const struct packed *p, const char *path, struct err *e)
-{
-	const struct packed *named = packed_named(path);
-
-	return packed_refuse_files(named && named->into ? named : p, path, READER, e);
-}
-
 /* @named: somebody said that it is one. */
 static int take_file(struct found *f, const char *path, bool named, struct err *e)
 {
@@ -64,7 +56,7 @@ static int take_file(struct found *f, const char *path, bool named, struct err *
 		return insp_read(&f->book, path, e);
 	packed = packed_begins(head, (size_t)n);
 	if (packed && named)
-		return refuse_packed(packed, path, e);
+		return packed_refuse_files(packed, path, READER, e);
 	f->packed = packed ?: f->packed;
 	f->others++;
 	if (!named)

@@ -62,10 +62,19 @@ static void say(const struct packed *p, const char *path, struct err *e)
 		      p->into ? "an archive" : "compressed");
 }
 
+/* Its name says more where a tar is within. */
+static const struct packed *by_name(const struct packed *p, const char *path)
+{
+	const struct packed *named = packed_named(path);
+
+	return named && named->into ? named : p;
+}
+
 int packed_refuse(const struct packed *p, const char *path, const char *reader, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
 
+	p = by_name(p, path);
 	say(p, path, e);
 	if (streq(path, "-"))
 		return err_command(e, "%s | %s", p->pipe, reader);
@@ -89,10 +98,11 @@ static int refuse_archive(const struct packed *p, const char *path, const char *
 int packed_refuse_files(const struct packed *p, const char *path, const char *reader, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const char *out = ends(path, p->end)
-				  ? arena_strndup(&a, path, strlen(path) - strlen(p->end))
-				  : arena_printf(&a, "%s.unpacked", path);
+	const char *out;
 
+	p = by_name(p, path);
+	out = ends(path, p->end) ? arena_strndup(&a, path, strlen(path) - strlen(p->end))
+				 : arena_printf(&a, "%s.unpacked", path);
 	say(p, path, e);
 	if (p->into)
 		return refuse_archive(p, path, reader, &a, e);
