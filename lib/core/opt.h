@@ -4,7 +4,7 @@
  * The only place an option is written down is a table of struct opt; a
  * command owns one table and shares others (cmd/app.h has the common one).
  * Parsing, --help, did-you-mean, bash and zsh completion, the man page and
- * the README's tables are all rendered from it, so they cannot disagree.
+ * the tables in docs/ are all rendered from it, so they cannot disagree.
  *
  * Options may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE;
  * short switches may be bundled (-qv). A unique prefix of a long name is NOT

@@ -1,4 +1,4 @@
-/* The man page (roff, man(7) macros) and the README's tables. */
+/* The man page (roff, man(7) macros) and the tables in docs/. */
 #include "lib/core/opt_table.h"
 
 /* Text in which nothing is a roff request or escape. */

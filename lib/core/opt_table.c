@@ -8,8 +8,8 @@ static const struct opt builtin_rows[] = {
 	{.help = "Help"},
 	{'h', "help", NULL, "show this help", OPT_STR, .if_bare = "help"},
 	{'V', "version", NULL, "show the version", OPT_STR, .if_bare = "version"},
-	{0, "generate", "KIND", "print the shell completion, man page or README table", OPT_CHOICE,
-	 .choices = generators, .hidden = true},
+	{0, "generate", "KIND", "print the shell completion, man page or table in Markdown",
+	 OPT_CHOICE, .choices = generators, .hidden = true},
 };
 
 static bool name_taken(const opt_rows *rows, const char *name)

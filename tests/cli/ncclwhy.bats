@@ -428,8 +428,8 @@ END
     jq -e '.data.log.bytes > 90000000' <<<"$output"
 }
 
-@test "README counts the signatures that there are" {
-    grep -q "^The $(grep -c '^SIG(' "$ROOT/probes/log/catalogue.def") signatures are in" "$ROOT/README.md"
+@test "its page counts the signatures that there are" {
+    grep -q "^The $(grep -c '^SIG(' "$ROOT/probes/log/catalogue.def") signatures are in" "$ROOT/docs/ncclwhy.md"
 }
 
 @test "a log that was broken at 72 or 80 columns gives the same cause, in the same line of the file" {
