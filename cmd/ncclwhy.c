@@ -161,7 +161,7 @@ static void keep_first(struct err *e, const struct err *its)
 
 static int read_all(struct app *app, struct why *w, struct err *e)
 {
-	str_list files = {0};
+	str_list files = {0}, weights = {0};
 
 	if (!app->operands.n) {
 		if (isatty(STDIN_FILENO))
@@ -171,9 +171,12 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 	for (size_t i = 0; i < app->operands.n; i++) {
 		struct err its = {0};
 
-		if (source_files(app->operands.v[i], &app->arena, &files, &its))
+		if (source_files(app->operands.v[i], &app->arena, &files, &weights, &its))
 			keep_first(e, &its);
 	}
+	if (weights.n)
+		log_say("left out %zu file%s of weights or data, such as %s", weights.n,
+			weights.n == 1 ? "" : "s", weights.v[0]);
 	for (size_t i = 0; i < files.n && !interrupt_pending(); i++) {
 		struct err its = {0};
 

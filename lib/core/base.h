@@ -43,6 +43,13 @@ static inline bool starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+static inline bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), len = strlen(end);
+
+	return n >= len && !strcmp(s + n - len, end);
+}
+
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atof gets localtime gmtime ctime
 
 #endif

@@ -19,17 +19,10 @@ static const struct packed known[] = {
 	{".bz2", "bzcat", "bzcat", "bunzip2 -k", NULL},
 };
 
-static bool ends(const char *path, const char *end)
-{
-	size_t n = strlen(path), len = strlen(end);
-
-	return n > len && streq(path + n - len, end);
-}
-
 const struct packed *packed_named(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (ends(path, known[i].end))
+		if (ends_with(path, known[i].end))
 			return &known[i];
 	return NULL;
 }
@@ -86,9 +79,9 @@ static int refuse_archive(const struct packed *p, const char *path, const char *
 			  struct arena *a, struct err *e)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t n = strlen(name) - (ends(name, p->end) ? strlen(p->end) : 0);
-	const char *in =
-		ends(name, p->end) ? arena_strndup(a, name, n) : arena_printf(a, "%s.files", name);
+	size_t n = strlen(name) - (ends_with(name, p->end) ? strlen(p->end) : 0);
+	const char *in = ends_with(name, p->end) ? arena_strndup(a, name, n)
+						 : arena_printf(a, "%s.files", name);
 
 	return err_command(e, "mkdir %s && %s %s%s %s && %s %s/*", shell_quote(a, in), p->unpack,
 			   shell_quote(a, path), p->into, shell_quote(a, in), reader,
@@ -101,8 +94,8 @@ int packed_refuse_files(const struct packed *p, const char *path, const char *re
 	const char *out;
 
 	p = by_name(p, path);
-	out = ends(path, p->end) ? arena_strndup(&a, path, strlen(path) - strlen(p->end))
-				 : arena_printf(&a, "%s.unpacked", path);
+	out = ends_with(path, p->end) ? arena_strndup(&a, path, strlen(path) - strlen(p->end))
+				      : arena_printf(&a, "%s.unpacked", path);
 	say(p, path, e);
 	if (p->into)
 		return refuse_archive(p, path, reader, &a, e);
@@ -115,7 +108,7 @@ int packed_refuse_folder(const struct packed *p, const char *folder, const char 
 {
 	AUTO(arena_done) struct arena a = {0};
 	const char *in = shell_quote(&a, folder);
-	const char *slash = ends(folder, "/") ? "" : "/";
+	const char *slash = ends_with(folder, "/") ? "" : "/";
 
 	err_set(e, ERR_SYS, "the files in %s are %s", folder, p->into ? "archives" : "compressed");
 	if (p->into)

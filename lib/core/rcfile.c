@@ -73,7 +73,7 @@ static bool asks_interactive(struct span l)
 	return false;
 }
 
-static bool ends_with(struct span l, const char *what)
+static bool line_ends(struct span l, const char *what)
 {
 	size_t n = strlen(what);
 
@@ -83,7 +83,7 @@ static bool ends_with(struct span l, const char *what)
 /* The line with those that it goes on in; they begin at @p. */
 static struct span with_the_rest(struct span l, const char *p, const char *end)
 {
-	while (p < end && (ends_with(l, "\\\n") || ends_with(l, "&&\n") || ends_with(l, "||\n")))
+	while (p < end && (line_ends(l, "\\\n") || line_ends(l, "&&\n") || line_ends(l, "||\n")))
 		l.n += next_line(&p, end).n;
 	return l;
 }
@@ -126,7 +126,7 @@ static size_t place_above_guard(const char *s, size_t n)
 		if (!continued && is_guard(l, p, end))
 			return (size_t)((above ? above : l.s) - s);
 		above = comment ? (above ? above : l.s) : NULL;
-		continued = ends_with(l, "\\\n");
+		continued = line_ends(l, "\\\n");
 	}
 	return n;
 }

@@ -118,6 +118,32 @@ static void downloaded(struct why *w, struct why_stream *s, const struct log_lin
 	}
 }
 
+/* "0/4 nodes are available: 4 Insufficient nvidia.com/gpu", of the pod that has a node now. Of the
+ * events of one pod, its name is in none. */
+static bool is_of_pod(const char *event, const char *pod)
+{
+	return (!strstr(event, "pod/") && !strstr(event, "pod=")) || ending_names(event, pod);
+}
+
+/* "Successfully assigned train/worker-0 to gpu-node-2": it waited, and waits no more. */
+static void scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	enum { NEAR = 16 /* lines of one pod's events */ };
+	const char *slash = strchr(said_after(l, "Successfully assigned "), '/');
+	char pod[254] = "";
+
+	if (!slash || sscanf(slash + 1, "%253[^ ] to", pod) != 1)
+		return;
+	for (size_t i = 0; i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		for (size_t j = 0; streq(signatures[i].id, "K8S-001") && j < r->events.n; j++)
+			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
+						   s->line - r->events.v[j].line <= NEAR &&
+						   is_of_pod(r->events.v[j].text, pod);
+	}
+}
+
 /* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
 static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -271,6 +297,7 @@ const struct fact log_facts[] = {
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = tried_again},
 	{": 100%|", 4000, .learn = downloaded},
+	{"Successfully assigned ", 4000, .learn = scheduled},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
 	 "--address|RAY_ADDRESS",

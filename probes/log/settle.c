@@ -112,7 +112,7 @@ static bool is_cleared(const struct why *w, const struct cause *c)
 	return trained_on(w, c) ? !is_raised(c) : !is_hard(c) && !is_of_another(c, &p->finisher);
 }
 
-/* Of each line the file came later. */
+/* Of each line the file, or the node, came later. */
 static bool have_come(const struct record *r)
 {
 	size_t n = 0;

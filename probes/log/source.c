@@ -61,7 +61,21 @@ static int no_file(const char *path, struct err *e)
 			"TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
 }
 
-int source_files(const char *path, struct arena *a, str_list *ret, struct err *e)
+/* Weights and data, which lie beside the log in a job's folder. (Not .pkl: dumps are called so.) */
+static bool is_of_weights(const char *name)
+{
+	static const char *const ends[] = {".pt",  ".pth",     ".ckpt",	 ".safetensors", ".distcp",
+					   ".bin", ".gguf",    ".onnx",	 ".npy",	 ".npz",
+					   ".h5",  ".parquet", ".arrow", ".idx",	 NULL};
+
+	for (size_t i = 0; ends[i]; i++)
+		if (ends_with(name, ends[i]))
+			return true;
+	return false;
+}
+
+int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret_weights,
+		 struct err *e)
 {
 	const char *slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
 	struct dirent **names = NULL;
@@ -80,7 +94,7 @@ int source_files(const char *path, struct arena *a, str_list *ret, struct err *e
 		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
 
 		if (*names[i]->d_name != '.' && !stat(file, &st) && S_ISREG(st.st_mode))
-			*LIST_ADD(a, ret) = file;
+			*LIST_ADD(a, is_of_weights(file) ? ret_weights : ret) = file;
 		free(names[i]);
 	}
 	free(names);

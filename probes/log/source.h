@@ -9,8 +9,10 @@
 #include "probes/log/why.h"
 
 /* Adds what is to be read at @path: itself, or of a folder all its files, by their names; not those
- * of folders in it, nor hidden ones. -1: it has none. */
-int source_files(const char *path, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
+ * of folders in it, nor hidden ones. Its weights and data are listed apart. -1: it has nothing to
+ * read. */
+int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret_weights,
+		 struct err *e) MUST_CHECK;
 
 /* "-" is stdin. A ".gz" and the like is refused with the command that reads it. */
 int source_read(struct why *w, const char *path, struct err *e) MUST_CHECK;

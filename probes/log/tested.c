@@ -34,7 +34,7 @@ static bool is_pytest(const char *p)
 	return name < p + strcspn(p, " \t");
 }
 
-static bool ends_with(const char *s, const char *end)
+static bool is_last_said(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);
 
@@ -49,13 +49,13 @@ static bool is_ctest(const char *p)
 	const char *test = strstr(p, "Test "), *number = test ? strchr(test, '#') : NULL;
 
 	return number && isdigit((unsigned char)number[1]) && strstr(number, " Passed ") &&
-	       ends_with(p, " sec");
+	       is_last_said(p, " sec");
 }
 
 static bool is_unittest(const char *p)
 {
 	return starts_with(p, "test") &&
-	       (ends_with(p, " ... ok") || ends_with(p, " ... expected failure"));
+	       (is_last_said(p, " ... ok") || is_last_said(p, " ... expected failure"));
 }
 
 bool tested_well(const struct log_line *l)

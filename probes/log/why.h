@@ -31,7 +31,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
-	bool has_come;	   /* the file that it could not get came afterwards */
+	bool has_come;	   /* what it could not get (a file, a node) came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
 

@@ -174,3 +174,33 @@ setup() {
     run -1 --separate-stderr "$why" dumps
     [[ $output == *FR-0* ]]
 }
+
+@test "weights and data beside a job's logs are left out of its folder, and said" {
+    mkdir job
+    cp "$ROOT/tests/logs/real/020.log" job/train.log
+    printf 'PK\003\004' | tee job/step100.pt job/step200.pt >job/model.safetensors
+    run -1 --separate-stderr "$why" job
+    [[ $output == *CON-013* && $output != *"stopped before"* ]]
+    [[ $stderr == *"left out 3 files of weights or data, such as job/model.safetensors"* ]]
+    run -3 --separate-stderr "$why" job/step100.pt # named alone: what it is
+    rm job/train.log
+    run -3 --separate-stderr "$why" job
+    [[ $stderr == *"no file in job can be read as a log"* ]]
+}
+
+@test "a pod that got its node in the end did not fail for want of one" {
+    cat >events <<'END'
+  Warning  FailedScheduling  9m  default-scheduler  0/4 nodes are available: 4 Insufficient nvidia.com/gpu.
+  Normal   Scheduled         5m  default-scheduler  Successfully assigned train/worker-0 to gpu-node-2
+RuntimeError: CUDA error: no kernel image is available for execution on the device
+END
+    run -1 --separate-stderr "$why" --json events
+    jq -e '.data.causes[0].id == "GPU-016"' <<<"$output"
+    # another pod got one; and this one is waiting again
+    sed -i 's/Scheduled  /Scheduled pod\/worker-0/; s/default-scheduler  0/pod\/worker-1 0/' events
+    run -1 --separate-stderr "$why" --json events
+    jq -e '.data.causes[0].id == "K8S-001"' <<<"$output"
+    sed -i 's/worker-1/worker-0/; 2{p;s/.*/FailedScheduling pod\/worker-0 0\/4 nodes are available: 4 Insufficient nvidia.com\/gpu./}' events
+    run -1 --separate-stderr "$why" --json events
+    jq -e '.data.causes[0].id == "K8S-001"' <<<"$output"
+}
