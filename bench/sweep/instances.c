@@ -145,9 +145,20 @@ static void names_of_ec2(struct arena *a, str_list *ret)
 			}
 }
 
-void instances_like(const char *text, struct arena *a, str_list *ret)
+/* @key is @prefix of a cloud's names, as far as it goes: "nd96isr", "nd96isr.h200.v5". */
+static bool is_of_prefix(const char *key, const char *prefix, struct arena *a)
 {
 	static const char azure[] = "standard.";
+	const char *name = plain_type(prefix, a);
+
+	/* who leaves the first word out */
+	if (starts_with(name, azure) && !starts_with(key, azure) && !starts_with(azure, key))
+		name += sizeof(azure) - 1;
+	return starts_with(name, key) || starts_with(key, name);
+}
+
+void instances_like(const char *text, struct arena *a, str_list *ret)
+{
 	const char *key = plain_type(text, a);
 	size_t n = strlen(key);
 	str_list all = {0};
@@ -159,13 +170,9 @@ void instances_like(const char *text, struct arena *a, str_list *ret)
 		if (starts_with(name, key) && (!name[n] || name[n] == '.'))
 			*LIST_ADD(a, ret) = all.v[i];
 	}
-	for (size_t i = 0; n > 1 && i < ARRAY_LEN(others); i++) {
-		const char *name = plain_type(others[i].prefix, a);
-
-		if (starts_with(name, key) ||
-		    (starts_with(name, azure) && starts_with(name + sizeof(azure) - 1, key)))
+	for (size_t i = 0; n > 1 && i < ARRAY_LEN(others); i++)
+		if (is_of_prefix(key, others[i].prefix, a))
 			*LIST_ADD(a, ret) = others[i].prefix;
-	}
 }
 
 void instances_meant(const char *text, struct arena *a, str_list *ret)

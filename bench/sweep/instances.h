@@ -15,7 +15,7 @@ struct instance_net {
 /* False: not in the table. */
 bool instance_net(const char *type, struct instance_net *ret);
 /* Adds the names that are @text, or begin so: "p4d" is p4d.24xlarge. Capitals do not count, nor
- * what stands between the parts. */
+ * what stands between the parts, nor that Azure's begin with "Standard_". */
 void instances_like(const char *text, struct arena *a, str_list *ret);
 /* Adds the names of a family that @text may be a slip of. */
 void instances_meant(const char *text, struct arena *a, str_list *ret);
