@@ -147,10 +147,12 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 		return -1;
 	own_neighbours(&r, &c->targets);
 	own_limits(&r);
+	own_paths(&r, &c->targets, &ro, f);
 	own_options(&r);
 	own_seen(&r, &c->targets, f, began_ns);
 	if (!q->from)
 		own_ways(&r, &c->targets, f);
+	own_links(&r, &c->targets, f);
 	own_rules(&r, &c->targets, f, app->common.deadline_ns);
 	targets_judge(&c->targets, f, app->report);
 	say_findings(&r, &c->targets, &so, app->report);

@@ -41,9 +41,10 @@ static const char *why_state(const struct iface *i)
 		return NULL;
 	if (i->operstate == IF_OPER_DORMANT)
 		return "dormant: waiting for Wi-Fi or 802.1X to let it in";
-	return i->kind == IFACE_BRIDGE || i->kind == IFACE_VETH
-		       ? "no carrier: nothing is connected to it"
-		       : "no carrier: is the cable in?";
+	if (i->kind == IFACE_BRIDGE)
+		return "no carrier: nothing is connected to it, or no port of it forwards yet";
+	return i->kind == IFACE_VETH ? "no carrier: nothing is connected to it"
+				     : "no carrier: is the cable in?";
 }
 
 static const char *why_member(const struct inventory *inv, const struct iface *i)

@@ -102,6 +102,28 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
 			      bool forbidden, struct arena *a);
 
+/*
+ * The ways that the route to @to may take, where it has several (ECMP). Packets are dealt out by
+ * their addresses, or by their ports, too: net.ipv4.fib_multipath_hash_policy.
+ */
+enum { NETLINK_HOPS = 16 };
+struct hops {
+	struct hop {
+		int oif;
+		unsigned char gateway[16];
+		bool has_gateway;
+	} v[NETLINK_HOPS];
+	size_t n; /* 0 where it is but one */
+	int family;
+	const char *network; /* "10.9.0.0/16", or "default"; NULL: not of the main table */
+};
+void netlink_hops(struct netlink *nl, const union addr *to, struct arena *a, struct hops *ret);
+/* Which of them TCP between these ports takes; SIZE_MAX: not known (Linux 4.19). */
+size_t netlink_hop_of(struct netlink *nl, const union addr *from, const union addr *to,
+		      const struct hops *hops);
+/* "via 10.0.0.9 dev eth1", as `ip route` takes it. */
+const char *netlink_hop_text(const struct hops *hops, size_t i, struct arena *a);
+
 /* Takes away the route of @table that forbids @to: a blackhole, or one of its kin. */
 const char *netlink_undo_forbidding(const union addr *to, uint32_t table, struct arena *a);
 /* What lets packets to @to pass that some table forbids, or a rule: where it is the main table that

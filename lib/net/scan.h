@@ -17,7 +17,8 @@
 enum { SCAN_PATIENCE_S = 4, SCAN_FEW = 4096 };
 
 struct scan_probe {
-	union addr to; /* with port */
+	union addr to;	    /* with port */
+	uint16_t from_port; /* it is asked from; 0: any. TCP alone */
 
 	enum tcp_state state; /* TCP_PENDING: interrupted before it was known */
 	int error;	      /* errno behind it */

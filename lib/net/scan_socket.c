@@ -8,18 +8,33 @@
 #include <net/if.h>
 #include <netinet/tcp.h>
 
-static int pin(int fd, int family, const struct scan_opts *o)
+/* Once it is closed the port is free for the same question again. */
+static int take_port(int fd, const struct scan_probe *p, const struct scan_opts *o)
 {
+	const struct linger none = {.l_onoff = 1};
+	union addr at = {.sa.sa_family = p->to.sa.sa_family};
+
+	if (o->source)
+		at = *o->source;
+	addr_set_port(&at, p->from_port);
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	return bind(fd, &at.sa, addr_len(&at));
+}
+
+static int pin(int fd, const struct scan_probe *p, const struct scan_opts *o)
+{
+	int family = p->to.sa.sa_family;
+
 	if (o->device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, o->device,
 				    (socklen_t)strlen(o->device) + 1))
 		return -1;
-	if (!o->source)
-		return 0;
-	if (o->source->sa.sa_family != family) {
+	if (o->source && o->source->sa.sa_family != family) {
 		errno = EADDRNOTAVAIL;
 		return -1;
 	}
-	return addr_bind_source(fd, o->source);
+	if (p->from_port)
+		return take_port(fd, p, o);
+	return o->source ? addr_bind_source(fd, o->source) : 0;
 }
 
 static void ask_for_icmp(int fd, int family)
@@ -53,7 +68,7 @@ int scan_socket(struct scan_probe *p, int type, const struct scan_opts *o)
 		return -1;
 	ask_for_icmp(fd, family);
 	to = destination(p, o);
-	p->unsent = pin(fd, family, o) != 0;
+	p->unsent = pin(fd, p, o) != 0;
 	if (p->unsent || (connect(fd, &to.sa, addr_len(&to)) && errno != EINPROGRESS)) {
 		int error = errno;
 

@@ -1,6 +1,7 @@
 #include "lib/net/xfrm.h"
 
 #include "lib/core/units.h"
+#include "lib/host/sysroot.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -9,6 +10,12 @@
 #include <sys/time.h>
 
 enum { BUFFER = 32 << 10, PATIENCE_S = 2 };
+
+/* Of Linux 5.14; this is what older headers lack. */
+enum { GET_DEFAULT = 0x28, DEFAULT_BLOCKS = 1 };
+struct defaults {
+	uint8_t in, fwd, out;
+};
 
 static union addr addr_of(uint16_t family, const xfrm_address_t *x)
 {
@@ -94,6 +101,17 @@ static void take_key(struct xfrm *x, const struct nlmsghdr *h, struct arena *a)
 						   .proto = i.id.proto};
 }
 
+static void take_defaults(struct xfrm *x, const struct nlmsghdr *h)
+{
+	struct defaults d;
+
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(d)))
+		return;
+	memcpy(&d, NLMSG_DATA(h), sizeof(d));
+	x->blocks_in = d.in == DEFAULT_BLOCKS;
+	x->blocks_out = d.out == DEFAULT_BLOCKS;
+}
+
 bool xfrm_take(struct xfrm *x, const void *bytes, size_t n, struct arena *a, bool *ret_whole)
 {
 	const struct nlmsghdr *h = bytes;
@@ -111,6 +129,8 @@ bool xfrm_take(struct xfrm *x, const void *bytes, size_t n, struct arena *a, boo
 			take_policy(x, h, a);
 		if (h->nlmsg_type == XFRM_MSG_NEWSA)
 			take_key(x, h, a);
+		if (h->nlmsg_type == GET_DEFAULT)
+			take_defaults(x, h);
 		len = NLMSG_ALIGN(h->nlmsg_len) < n ? NLMSG_ALIGN(h->nlmsg_len) : n;
 	}
 	return true;
@@ -134,6 +154,28 @@ static bool dump(int fd, uint16_t type, struct xfrm *x, struct arena *a)
 	return whole;
 }
 
+/* An older kernel says that it is an error. */
+static void ask_defaults(int fd, struct xfrm *x, struct arena *a)
+{
+	struct {
+		struct nlmsghdr h;
+		struct defaults d;
+	} ask = {.h = {.nlmsg_len = NLMSG_LENGTH(sizeof(ask.d)),
+		       .nlmsg_type = GET_DEFAULT,
+		       .nlmsg_flags = NLM_F_REQUEST}};
+	char *buffer = arena_alloc(a, BUFFER);
+	bool whole;
+	ssize_t got;
+
+	if (send(fd, &ask, ask.h.nlmsg_len, MSG_NOSIGNAL) < 0)
+		return;
+	do {
+		got = recv(fd, buffer, BUFFER, 0);
+	} while (got < 0 && errno == EINTR);
+	if (got > 0)
+		(void)xfrm_take(x, buffer, (size_t)got, a, &whole);
+}
+
 void xfrm_read(struct xfrm *x, struct arena *a)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -147,6 +189,8 @@ void xfrm_read(struct xfrm *x, struct arena *a)
 	if (!dump(fd, XFRM_MSG_GETPOLICY, x, a) ||
 	    (x->policies.n && !dump(fd, XFRM_MSG_GETSA, x, a)))
 		*x = (struct xfrm){0};
+	else
+		ask_defaults(fd, x, a);
 	(void)close(fd);
 }
 
@@ -164,10 +208,40 @@ static bool has_key(const struct xfrm *x, const struct xfrm_policy *p, const uni
 	return false;
 }
 
-const struct xfrm_policy *xfrm_stops(const struct xfrm *x, bool out, const union addr *from,
-				     const union addr *to)
+/* What comes in on it is not asked for a policy (disable_policy), or what leaves by it not given to
+ * one (disable_xfrm, IPv4's alone): set for it, or for all. */
+static bool is_spared(const char *iface, bool out, int family)
+{
+	const char *which = out ? "disable_xfrm" : "disable_policy";
+	const char *names[] = {"all", iface};
+	AUTO(arena_done) struct arena a = {0};
+	bool ret = false;
+
+	if (out && family == AF_INET6)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(names) && !ret; i++)
+		ret = names[i] && sysroot_int(&a, 0, "/proc/sys/net/ipv%d/conf/%s/%s",
+					      family == AF_INET6 ? 6 : 4, names[i], which) > 0;
+	return ret;
+}
+
+/* What leaves is stopped by it whatever is spared (as Linux 6.18 has it). */
+static const struct xfrm_policy *by_default(const struct xfrm *x, bool out, const char *iface,
+					    int family)
+{
+	static const struct xfrm_policy in = {.blocks = true, .is_default = true},
+					out_ = {.blocks = true, .is_default = true, .out = true};
+
+	if (out)
+		return x->blocks_out ? &out_ : NULL;
+	return x->blocks_in && !is_spared(iface, false, family) ? &in : NULL;
+}
+
+const struct xfrm_policy *xfrm_stops(const struct xfrm *x, bool out, const char *iface,
+				     const union addr *from, const union addr *to)
 {
 	const struct xfrm_policy *best = NULL;
+	bool stops;
 
 	for (size_t i = 0; i < x->policies.n; i++) {
 		const struct xfrm_policy *p = &x->policies.v[i];
@@ -180,14 +254,20 @@ const struct xfrm_policy *xfrm_stops(const struct xfrm *x, bool out, const union
 		    (!best || p->priority < best->priority))
 			best = p;
 	}
-	return best && (best->blocks || (best->asks_for && !has_key(x, best, from, to))) ? best
-											 : NULL;
+	stops = best && (best->blocks || (best->asks_for && !has_key(x, best, from, to)));
+	if (stops && is_spared(iface, out, from->sa.sa_family))
+		best = NULL; /* of what leaves so, the default still decides */
+	else if (best)
+		return stops ? best : NULL;
+	return by_default(x, out, iface, from->sa.sa_family);
 }
 
 const char *xfrm_describe(const struct xfrm_policy *p, struct arena *a)
 {
 	struct addr_text from, to;
 
+	if (p->is_default)
+		return p->out ? "out" : "in";
 	return arena_printf(a, "src %s/%u dst %s/%u%s dir %s", addr_print(&p->from, &from),
 			    p->from_len, addr_print(&p->to, &to), p->to_len,
 			    p->proto ? " proto tcp" : "", p->out ? "out" : "in");

@@ -13,7 +13,12 @@ static bool is_nic(const struct iface *i)
 /* What would make a NIC usable, as far as software can. */
 static void mend(const struct iface *i, struct finding *f)
 {
-	if (!is_nic(i))
+	if (i->kind == IFACE_BRIDGE && i->naddrs && iface_is_up(i) && !iface_is_running(i))
+		finding_fix(f,
+			    "bridge link   # %s: which of its ports are there, and does one "
+			    "forward? listening or learning: spanning tree, half a minute",
+			    i->name);
+	if (!is_nic(i) || i->master)
 		return;
 	if (!iface_is_up(i))
 		finding_fix(f, "sudo ip link set %s up", shell_quote(f->a, i->name));

@@ -104,6 +104,10 @@ static const struct {
 		{"it is answered without TCP's SACK option and not with it: something on the "
 		 "way drops what has that option, which is no security group",
 		 'Y'},
+	[CAUSE_OWN_LINK] = {"it does not leave this host: its own card to it has no link", 'C'},
+	[CAUSE_PATHS] = {"it is answered from some source ports and never from others: one of "
+			 "several paths to it is dead",
+			 'P'},
 	[CAUSE_LINK] = {"its packets go astray: see what is said of one of the two hosts", 'K'},
 };
 

@@ -57,7 +57,9 @@ enum port_cause {
 	CAUSE_TIMESTAMPS,     /* silence, with that option of TCP alone */
 	CAUSE_SCALING,
 	CAUSE_SACK,
-	CAUSE_LINK, /* what is said of a host's card or netmask explains it */
+	CAUSE_OWN_LINK, /* the card of this host that it leaves by has no link */
+	CAUSE_PATHS,	/* from some ports it is answered, from others never */
+	CAUSE_LINK,	/* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };
 /* Somebody answers in the name of one of ours. */

@@ -40,6 +40,8 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_DROPPED:
 	case CAUSE_HOST_FIREWALL:
 	case CAUSE_LIMITED:
+		if (x->cause == CAUSE_DROPPED && way->paths && way->undo)
+			finding_fix(f, "sudo %s   # is it answered then?", way->undo);
 		fix_let_in(f, x->cause, way->source ? fix_subnet(way->source, f->a) : "ADDRESS",
 			   host);
 		break;
@@ -55,6 +57,32 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_NOBODY:
 	case CAUSE_NOBODY_THERE:
 		finding_fix(f, "ifprobe   # on %s: is it up, and is %s its address?", host,
+			    addr_print(x->addr, &at));
+		finding_fix(f, "- its address, and up? Then not one VLAN (or VNI), or ports of a "
+			       "switch, or macvlans "
+			       "of one card, that are kept apart");
+		break;
+	case CAUSE_OWN_LINK:
+		if (way->undo)
+			finding_fix(f,
+				    "%s   # on this host, where no two of its ports lead to one "
+				    "switch; or look again in half a minute",
+				    way->undo);
+		else
+			finding_fix(f,
+				    "ip -br link show dev %s   # its cable or transceiver, the "
+				    "port of the switch; of a bridge: its ports",
+				    way->unlinked ?: "IFACE");
+		break;
+	case CAUSE_PATHS:
+		if (way->undo)
+			finding_fix(f,
+				    "sudo %s   # until that next hop is mended; and its routing "
+				    "daemon is to see that it is dead (BFD)",
+				    way->undo);
+		finding_fix(f,
+			    "ip route get %s   # several next hops here, or else in the "
+			    "network: ports of a bundle (LAG), routers beside each other",
 			    addr_print(x->addr, &at));
 		break;
 	case CAUSE_OWN_ROUTE:

@@ -10,6 +10,9 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
  * of host firewalls. */
 void fix_let_in(struct finding *f, enum port_cause cause, const char *source, const char *host);
 #define FIX_OPTIONS "the lasting cure is a firewall or router in between that lets it through"
+/* Of a bridge, and a port of it that waits. */
+#define FIX_STP                                                                                    \
+	"sudo ip link set dev %s type bridge stp_state 0 && sudo bridge link set dev %s state 3"
 /* A larger table of neighbours, typed on the host whose table it is. */
 #define FIX_NEIGHBOURS                                                                             \
 	"sudo sysctl -w net.ipv4.neigh.default.gc_thresh1=8192 "                                   \

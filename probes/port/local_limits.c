@@ -77,14 +77,31 @@ const char *local_queue_is_short(const struct local *l, const char **ret_fix)
 }
 
 /* ---- IPsec ---- */
+static const char *default_stops(const struct local *l, const struct xfrm_policy *p,
+				 const char **ret_fix)
+{
+	const char *which = xfrm_describe(p, l->f->a);
+
+	*ret_fix = here_line(
+		l->f->a, arena_printf(l->f->a, "sudo ip xfrm policy setdefault %s accept", which));
+	return arena_printf(l->f->a,
+			    "IPsec lets nothing %s that none of its policies is for (ip xfrm "
+			    "policy getdefault: %s: block)",
+			    which, which);
+}
+
 const char *local_ipsec_stops(const struct local *l, const struct xfrm *x, bool out,
 			      const union addr *from, const union addr *to, const char **ret_fix)
 {
-	const struct xfrm_policy *p = xfrm_stops(x, out, from, to);
-	const char *which = p ? xfrm_describe(p, l->f->a) : NULL;
+	const struct iface_addr *mine = inventory_by_addr(&l->f->inv, out ? from : to);
+	const struct xfrm_policy *p = xfrm_stops(x, out, mine ? mine->iface->name : NULL, from, to);
+	const char *which;
 
 	if (!p)
 		return NULL;
+	if (p->is_default)
+		return default_stops(l, p, ret_fix);
+	which = xfrm_describe(p, l->f->a);
 	*ret_fix =
 		here_line(l->f->a, arena_printf(l->f->a, "sudo ip xfrm policy delete %s", which));
 	return p->blocks

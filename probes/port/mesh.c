@@ -5,6 +5,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/net/own_addr.h"
 #include "lib/report/json.h"
 
 #include <sys/mman.h>
@@ -131,6 +132,40 @@ static void nobody_came(const struct door *d, const char *why, struct report *r)
 	finding_fix(f, "portcheck --serve%s   # again; --wait-time gives people longer",
 		    serve_again(o, f->a));
 	report_add(r, f);
+}
+
+/* "[fd00::1]:29499" */
+static bool door_address(const struct door *d, union addr *ret)
+{
+	const char *colon = strrchr(d->at ?: "", ':'), *at = d->at;
+	size_t n = colon ? (size_t)(colon - at) : 0;
+
+	if (n > 2 && *at == '[') {
+		at++;
+		n -= 2;
+	}
+	return n && !addr_parse(arena_strndup(d->a, at, n), ret);
+}
+
+/* The others joined at an address that is gone: it is not they who went away. */
+static bool has_moved(const struct door *d, struct report *r)
+{
+	struct finding *f;
+	union addr at;
+	char own[64] = "";
+
+	if (!d->o->serve || !door_address(d, &at) || own_addr(&at))
+		return false;
+	(void)gethostname(own, sizeof(own) - 1);
+	f = report_find(r, "mesh.address", arena_strdup(report_arena(r), own));
+	finding_set(f, ST_FAIL,
+		    "the address of this host at which the others joined, %s, went away meanwhile",
+		    d->at);
+	finding_expect(f, "an address that stays: typed, or one that is given anew in time");
+	finding_fix(f, "ip address; portcheck --serve%s   # again, once it has one that stays",
+		    serve_again(d->o, f->a));
+	report_add(r, f);
+	return true;
 }
 
 /* Nobody meets anybody through this host then. */
@@ -264,6 +299,8 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 	}
 	if (!got.nhosts && !interrupt_pending())
 		mesh_failed(got.failure ?: "nobody takes part", r);
+	if (got.failure && !interrupt_pending() && has_moved(&door, r))
+		return 0;
 	if (got.nhosts && judge(o, &got, in, a, r, e))
 		return -1;
 	return interrupt_pending() ? interrupt_err(e) : 0;

@@ -58,6 +58,7 @@ struct mesh_node {
 	bool noarp;		    /* it neither asks for neighbours nor answers */
 	const char *rival;	    /* hardware address of another machine with @addr, or NULL */
 	bool leased;		    /* nobody typed @addr: a server or a router gave it */
+	bool gone;		    /* it has @addr no more */
 	unsigned flaps;		    /* so often @flapping lost its link, or found it, meanwhile */
 	const char *flapping;	    /* or NULL */
 	bool aside;		    /* that is another card than the one of @addr */
@@ -108,7 +109,9 @@ struct mesh_cell {
 	float gbps;		      /* NAN: not measured */
 	const struct mesh_rule *rule; /* of one of the two hosts' own that stops it, or NULL */
 	struct mesh_more *more;
-	uint8_t hook; /* enum mesh_hook, of @rule: at which of the two it is */
+	const char *paths; /* what its asker knows of several paths, or NULL */
+	bool own_path;	   /* ... and it is a next hop of its own that is dead */
+	uint8_t hook;	   /* enum mesh_hook, of @rule: at which of the two it is */
 };
 /* What @from sends to @to goes to the hardware address @mac, which is not @to's. */
 struct mesh_stray {

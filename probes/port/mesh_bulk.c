@@ -58,9 +58,12 @@ static size_t aim_at(const struct mesh_self *s,
 	return n;
 }
 
-/* @v: what to say; the answers go to s->talks of @who. */
+/* @v: what to say; the answers go to s->talks of @who. From an address that went away nothing is to
+ * be had but a timeout each. */
 static int run(struct mesh_self *s, struct talk *v, size_t n, size_t parallel, struct err *e)
 {
+	if (mesh_is_gone(s))
+		return 0;
 	return talk_run(v, n, parallel, STALL_NS, rdzv_failure_fd(s->rdzv), e);
 }
 
@@ -169,16 +172,32 @@ static int drain(struct mesh_self *s, uint32_t *ret, struct err *e)
 	return 0;
 }
 
+/* Who has lost its address since it answered is asked no more, for seconds each time. */
+static void leave_gone(struct mesh_self *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->gone[i])
+			s->talks[i] = (struct talk){.state = TALK_UNREACHED};
+}
+
 /* Whom to ask again: who is at an end of what crawled, and all others of those. */
 static int find_suspects(struct mesh_self *s, bool *suspect, struct err *e)
 {
+	const uint32_t gone = UINT32_MAX;
 	uint32_t mine, *all = arena_alloc(s->a, s->n * sizeof(*all));
 
-	if (drain(s, &mine, e) || rdzv_all_gather(s->rdzv, &mine, sizeof(mine), all, e))
+	if (drain(s, &mine, e))
+		return -1;
+	if (mesh_is_gone(s))
+		mine = gone;
+	if (rdzv_all_gather(s->rdzv, &mine, sizeof(mine), all, e))
 		return -1;
 	for (size_t i = 0; i < s->n; i++)
 		if (all[i] && all[i] <= s->n)
 			suspect[i] = suspect[all[i] - 1] = true;
+	for (size_t i = 0; i < s->n; i++)
+		s->gone[i] |= all[i] == gone;
+	leave_gone(s);
 	return 0;
 }
 
@@ -263,10 +282,13 @@ int mesh_bulk(struct mesh_self *s, struct err *e)
 
 	if (run(s, v, n, TALK_PARALLEL, e))
 		return -1;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		s->talks[who[i]] = v[i];
-		swallowed |= is_swallowed(&v[i]);
-	}
+	if (mesh_tell_gone(s, e))
+		return -1;
+	leave_gone(s);
+	for (size_t i = 0; i < s->n; i++)
+		swallowed |= is_swallowed(&s->talks[i]);
 	if ((swallowed && fit(s, e)) || find_impostors(s, e) || crawl(s, e))
 		return -1;
 	/* before that somebody would knock where nobody listens any more */
@@ -299,9 +321,10 @@ static int one_round(struct mesh_self *s, size_t partner, struct err *e)
 	bool good = partner < s->n && s->talks[partner].state == TALK_DONE;
 
 	for (int way = 0; way < 2; way++) {
-		if (good && (s->me < partner) == !way && send_to(s, partner, e))
+		if (good && !s->gone[partner] && (s->me < partner) == !way &&
+		    send_to(s, partner, e))
 			return -1;
-		if (rdzv_barrier(s->rdzv, e))
+		if (mesh_tell_gone(s, e)) /* and waits for all of them */
 			return -1;
 	}
 	return 0;

@@ -212,6 +212,9 @@ static const char *undo(struct mesh_self *s, size_t peer)
 	const struct iface_addr *other;
 	struct route x;
 
+	for (size_t i = 0; i < s->targets.n; i++)
+		if (s->target_rank[i] == peer && s->reach.ways[i].undo)
+			return s->reach.ways[i].undo;
 	if (to->sa.sa_family != mine->addr.sa.sa_family)
 		return NULL;
 	if (!find_route(s, peer, NULL, &x))

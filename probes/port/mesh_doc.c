@@ -64,6 +64,8 @@ static void put_node(struct mesh_self *s, cJSON *line)
 		json_bool(line, "ecn", true);
 		json_bool(line, "ecn_always", never_asks_without(s));
 	}
+	if (mesh_is_gone(s))
+		json_bool(line, "gone", true);
 	mesh_put_flaps(s, line);
 	if (s->o->ports)
 		return;
@@ -188,6 +190,8 @@ cJSON *mesh_rate_line(struct mesh_self *s)
 	cJSON *line = cJSON_CreateObject(), *gbps;
 
 	json_num(line, "rank", (double)s->me);
+	if (mesh_is_gone(s))
+		json_bool(line, "gone", true);
 	gbps = json_array(line, "gbps");
 	for (size_t i = 0; i < s->n; i++)
 		cJSON_AddItemToArray(gbps, isfinite(s->gbps[i])

@@ -222,8 +222,26 @@ static void take_no_way_back(struct mesh *m, size_t me)
 		if (to->row && to->bad && is_unexplained(from) &&
 		    (to->cause == CAUSE_NO_ROUTE || to->cause == CAUSE_OWN_ROUTE))
 			from->cause = CAUSE_NO_WAY_BACK;
+		if (to->own_path && to->cause == CAUSE_PATHS && !from->own_path && !from->rule &&
+		    (from->cause == CAUSE_PATHS || is_unexplained(from) || is_half(from)))
+			from->cause = CAUSE_LINK; /* its answers go the same way */
 		if (is_unseen(to) && (is_unexplained(from) || is_half(from)))
 			from->cause = CAUSE_LINK;
+	}
+}
+
+/* What it knows of several paths to others. */
+static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	const cJSON *list = json_get(line, "paths");
+
+	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
+		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+
+		if (to == MESH_NO_NODE)
+			continue;
+		mesh_at(m, me, to)->paths = mesh_copied(m, i, "said");
+		mesh_at(m, me, to)->own_path = cJSON_IsTrue(json_get(i, "own"));
 	}
 }
 
@@ -233,6 +251,7 @@ void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size
 	take_rules(m, line, nodes, n);
 	explain(m, json_get(line, "straight"), me, nodes, n, take_straight);
 	explain(m, json_get(line, "half"), me, nodes, n, take_half);
+	take_paths(m, line, me, nodes, n);
 	mesh_take_link(m, line, me, nodes, n);
 }
 

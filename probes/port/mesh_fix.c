@@ -108,7 +108,7 @@ static const char *way_command(const struct mesh *m, enum port_cause cause, size
 	if (cause == CAUSE_NO_WAY_BACK && out->row && out->bad && out->cause != CAUSE_NO_WAY_BACK)
 		return way_command(m, (enum port_cause)out->cause, here, there);
 	if (cause != CAUSE_OWN_ROUTE && cause != CAUSE_OTHER_WAY && cause != CAUSE_WAY_BACK &&
-	    cause != CAUSE_NO_ROUTE)
+	    cause != CAUSE_NO_ROUTE && cause != CAUSE_PATHS)
 		return NULL;
 	return mesh_undo(m, here, there)
 		       ?: route_command(m, cause, &m->nodes[here], &m->nodes[there]);
@@ -247,6 +247,11 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 
 		finding_fix(f, "%s route get %s   # on %s: should leave through %s", ip_for(there),
 			    addr_print(&there->addr, &text), host, at->iface ?: "an interface");
+	} else if (cause == CAUSE_PATHS) {
+		finding_fix(f,
+			    "%s route get %s   # on %s: several next hops there, or else in the "
+			    "network: ports of a bundle (LAG), routers beside each other",
+			    ip_for(&m->nodes[x->of_first.v[0]]), one.s, at->name);
 	} else if (port_cause_option(cause)) {
 		finding_fix(f, "tracepath -n %s   # on %s: what is in between? " FIX_OPTIONS, one.s,
 			    at->name);
@@ -275,8 +280,9 @@ static bool advise_unseen(const struct mesh *m, const struct mesh_gap *x, enum p
 		finding_fix(f, "sudo tcpdump -ni %s arp   # on %s, while windsock runs: %s",
 			    at->iface ?: "any", at->name,
 			    x->in ? "questions that stay without answer: arp_ignore, or rules of "
-				    "arptables; none: another VLAN, ports of the switch that are "
-				    "kept apart, or a link that came less than a minute ago "
+				    "arptables; none: another VLAN, ports of the switch, or "
+				    "macvlans of one card, that are kept apart, or a link that "
+				    "came less than a minute ago "
 				    "(spanning tree: again in a minute)"
 				  : "answers that come in: rules of arptables drop them; none: "
 				    "another VLAN, or the port of the switch");

@@ -5,8 +5,10 @@
  */
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
+#include "probes/port/fix.h"
 #include "probes/port/mesh_judge.h"
 #include "probes/port/mesh_self.h"
+#include "probes/port/own.h"
 
 #include <limits.h>
 
@@ -82,38 +84,6 @@ static const struct mesh_carrier *find_flapping(struct mesh_self *s, uint64_t *r
 	return worst;
 }
 
-/* How likely a bridge's port leads to other hosts: a card, a pair of a namespace, a VM's. */
-static unsigned leads_out(const struct iface *port)
-{
-	return port->kind <= IFACE_IPOIB ? 2 : port->kind == IFACE_VETH;
-}
-
-/* The port to other hosts that keeps @bridge from them; NULL: none does, or another leads there. */
-static const struct iface *waiting_port(struct mesh_self *s, int bridge)
-{
-	enum { LISTENING = 1, LEARNING = 2, FORWARDING = 3 };
-	const struct inventory *inv = &s->f->inv;
-	const struct iface *ret = NULL;
-	unsigned best = 1;
-
-	for (size_t i = 0; i < inv->ifaces.n; i++) {
-		const struct iface *x = &inv->ifaces.v[i];
-		bool counts = x->master == bridge && leads_out(x) >= best;
-		int64_t state =
-			counts ? sysroot_int(s->a, 0, "/sys/class/net/%s/brport/state", x->name)
-			       : 0;
-
-		if (!counts)
-			continue;
-		if (leads_out(x) > best || state == FORWARDING)
-			ret = NULL;
-		best = leads_out(x) + (state == FORWARDING); /* no other of its kind is needed */
-		if (!ret && (state == LISTENING || state == LEARNING))
-			ret = x;
-	}
-	return ret;
-}
-
 /*
  * A bridge of this host's own that passes nothing yet: it waits whether its port closes a ring.
  * Where there is an address that counts, only the bridge that it is on, or below it.
@@ -129,7 +99,7 @@ static bool put_waiting(struct mesh_self *s, cJSON *line)
 		if (x->kind != IFACE_BRIDGE ||
 		    (chosen ? x != chosen && x->index != chosen->link : !x->naddrs))
 			continue;
-		port = waiting_port(s, x->index);
+		port = own_waiting_port(s->f, x->index);
 		if (!port)
 			continue;
 		json_str(line, "waits", x->name);
@@ -176,23 +146,6 @@ void mesh_put_flaps(struct mesh_self *s, cJSON *line)
 }
 
 /* ---- where it is judged ---- */
-/* Late, slow and cut short there is what a link is that is not always there. */
-static void settle(struct mesh *m, size_t at)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		struct mesh_cell *ways[] = {mesh_at(m, at, i), mesh_at(m, i, at)};
-
-		for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
-			struct mesh_cell *c = ways[k];
-
-			c->late = 0;
-			c->crawl_mbps = 0;
-			if (mesh_cell_is_bad(c) && !c->rule)
-				c->cause = CAUSE_LINK;
-		}
-	}
-}
-
 static void say(struct mesh *m, size_t at, enum status st, const char *what, const char *expected)
 {
 	const struct mesh_node *x = &m->nodes[at];
@@ -223,9 +176,8 @@ static void say_waiting(struct mesh *m, size_t at)
 		    x->waits, x->waits_port);
 	finding_expect(f, "a port that forwards");
 	finding_fix(f,
-		    "sudo ip link set dev %s type bridge stp_state 0 && sudo bridge link set dev "
-		    "%s state 3   # on %s, where no two of its ports lead to one switch; or look "
-		    "again in half a minute",
+		    FIX_STP "   # on %s, where no two of its ports lead to one switch; or look "
+			    "again in half a minute",
 		    x->waits, x->waits_port, x->name);
 }
 
@@ -263,7 +215,7 @@ void mesh_flaps(struct mesh *m)
 			say_waiting(m, i);
 		} else if (x->flaps) {
 			if (!x->aside)
-				settle(m, i);
+				mesh_settle_all(m, i);
 			say(m, i, x->aside ? ST_WARN : ST_FAIL,
 			    arena_printf(m->a,
 					 "lost or found %u time%s while the hosts asked each "

@@ -96,6 +96,8 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 {
 	if (x->stops)
 		return arena_printf(m->a, ": %s", x->stops);
+	if (cause == CAUSE_DROPPED && x->example->paths)
+		return arena_printf(m->a, "%s; %s", whose_rules(m, x, cause), x->example->paths);
 	if (cause == CAUSE_DROPPED || cause == CAUSE_LOST_ANSWER)
 		return arena_printf(m->a, "%s%s%s", whose_rules(m, x, cause), stranger(m, x),
 				    cause == CAUSE_DROPPED ? ecn(m, x) : "");
@@ -104,6 +106,8 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 				    "; more than %d rules of its own stop IPv6's questions, and of "
 				    "the others it did not tell whom",
 				    MESH_MOST_RULES);
+	if (cause == CAUSE_PATHS && x->example->paths)
+		return arena_printf(m->a, ": %s", x->example->paths);
 	if (is_firewalls(cause) && !all_known(m, &x->hosts))
 		return not_looked_at(m, x);
 	if (cause == CAUSE_NOBODY)

@@ -63,6 +63,8 @@ index_list mesh_lost_with(const struct mesh *m, size_t at); /* the others of who
 bool mesh_have_met(const struct mesh *m, size_t x, size_t y);
 /* What is lost between the two, both ways, is explained by what is said of a host. */
 void mesh_settle(struct mesh *m, size_t x, size_t y);
+/* Late, slow and cut short there is what a host is that is not always there. */
+void mesh_settle_all(struct mesh *m, size_t at);
 /* A finding of @at that explains all that is lost between it and @others. */
 struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
 			      const index_list *others);
@@ -75,5 +77,6 @@ void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: 
 index_list mesh_ecn_always(const struct mesh *m, const index_list *l);
 #define MESH_NO_ECN "sudo sysctl -w net.ipv4.tcp_ecn=2"
 void mesh_flaps(struct mesh *m); /* whose link came and went meanwhile: mesh_flap.c */
+void mesh_gone(struct mesh *m);	 /* whose address went away meanwhile: mesh_gone.c */
 
 #endif

@@ -62,6 +62,22 @@ void mesh_settle(struct mesh *m, size_t x, size_t y)
 			c[i]->cause = CAUSE_LINK;
 }
 
+void mesh_settle_all(struct mesh *m, size_t at)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct mesh_cell *ways[] = {mesh_at(m, at, i), mesh_at(m, i, at)};
+
+		for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
+			struct mesh_cell *c = ways[k];
+
+			c->late = 0;
+			c->crawl_mbps = 0;
+			if (mesh_cell_is_bad(c) && !c->rule)
+				c->cause = CAUSE_LINK;
+		}
+	}
+}
+
 struct finding *mesh_say_link(struct mesh *m, const char *check, size_t at,
 			      const index_list *others)
 {
@@ -282,6 +298,7 @@ void mesh_link(struct mesh *m)
 	struct masks all = count_masks(m);
 
 	mesh_flaps(m);
+	mesh_gone(m);
 	mesh_rivals(m);
 	for (size_t i = 0; i < m->n; i++)
 		judge_noarp(m, i);

@@ -105,6 +105,21 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 	json_num(line, "rp_drops", (double)(s->rp_now - s->rp_before));
 }
 
+static void put_paths(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "paths"), *o;
+
+	for (size_t i = 0; i < s->targets.n; i++) {
+		if (!s->reach.ways[i].paths)
+			continue;
+		o = json_push_object(list);
+		json_num(o, "to", (double)s->target_rank[i]);
+		json_str(o, "said", s->reach.ways[i].paths);
+		if (s->reach.ways[i].undo)
+			json_bool(o, "own", true);
+	}
+}
+
 static bool is_concerned(const struct mesh_self *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -118,6 +133,7 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	if (!is_concerned(s))
 		return;
 	put_ways(s, line);
+	put_paths(s, line);
 	mesh_put_strays(s, line);
 	mesh_put_rival(s, line);
 	mesh_put_own(s, line);

@@ -164,6 +164,7 @@ static int ask(struct mesh_self *s, struct err *e)
 	own_neighbours(&s->reach, &s->targets);
 	own_unfound(&s->reach, &s->targets, s->f);
 	own_limits(&s->reach);
+	own_paths(&s->reach, &s->targets, &o, s->f);
 	own_options(&s->reach);
 	find_resets(s);
 	/* Only when all have asked does anybody look at what came and went unanswered. */
@@ -281,6 +282,7 @@ static void self_init(struct mesh_self *s, const struct port_env *env, const str
 	s->ports = arena_alloc(s->a, s->n * sizeof(*s->ports));
 	s->target_rank = arena_alloc(s->a, s->n * sizeof(*s->target_rank));
 	s->lost = arena_alloc(s->a, s->n * s->lost_n);
+	s->gone = arena_alloc(s->a, s->n);
 	s->talks = arena_alloc(s->a, s->n * sizeof(*s->talks));
 	s->fits = arena_alloc(s->a, s->n * sizeof(*s->fits));
 	s->crawl_mbps = arena_alloc(s->a, s->n * sizeof(*s->crawl_mbps));

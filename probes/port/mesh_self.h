@@ -48,6 +48,7 @@ struct mesh_self {
 	struct reach reach;
 	unsigned char *lost;	    /* [n * lost_n]: by rank, a bit per rank it did not reach */
 	size_t lost_n;		    /* bytes of each */
+	unsigned char *gone;	    /* [n]: it has lost its address */
 	uint64_t rp_before, rp_now; /* packets that reverse-path filters dropped here */
 	LIST(struct mesh_carrier) carriers;
 	uint64_t overflows; /* connections that found no room to wait for being accepted */
@@ -106,6 +107,9 @@ void mesh_names(struct mesh_self *s, cJSON *findings); /* and of names: mesh_nam
 /* Links that come and go, from the one to the other: mesh_flap.c */
 void mesh_watch_carriers(struct mesh_self *s);
 void mesh_put_flaps(struct mesh_self *s, cJSON *line);
+/* Has this host lost its address meanwhile? Tells all others: mesh_gone.c */
+bool mesh_is_gone(const struct mesh_self *s);
+int mesh_tell_gone(struct mesh_self *s, struct err *e) MUST_CHECK;
 cJSON *mesh_line(struct mesh_self *s);
 cJSON *mesh_rate_line(struct mesh_self *s);
 

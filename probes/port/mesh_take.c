@@ -221,6 +221,7 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 	if (pass == MESH_NODES && json_get(line, "host"))
 		take_node(m, line, me, nodes, n);
 	if (pass == MESH_ROWS) {
+		m->nodes[me].gone |= cJSON_IsTrue(json_get(line, "gone"));
 		take_row(m, line, me, nodes, n);
 		take_rates(m, line, me, nodes, n);
 	}

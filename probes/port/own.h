@@ -26,6 +26,18 @@ void own_unfound(struct reach *r, const target_list *targets, struct facts *f);
  * Not where the way was asked for (--from).
  */
 void own_ways(struct reach *r, const target_list *targets, struct facts *f);
+/* No answer, or nobody is seen to have the address. */
+bool own_is_silent(const struct reach_result *x);
+/* Has the card that it leaves by no link (CAUSE_OWN_LINK)? One-sided only: between hosts such a
+ * card has no address that others are told. Behind own_ways(): a tunnel's that leads astray has
+ * none either. */
+void own_links(struct reach *r, const target_list *targets, struct facts *f);
+/* The port to other hosts that keeps @bridge from them; NULL: none does, or another leads there. */
+const struct iface *own_waiting_port(struct facts *f, int bridge);
+/* One of several ways to it is dead (CAUSE_PATHS), or may be: what is known of them, and what takes
+ * it out, to each way. Before whatever takes that for an option of TCP. */
+void own_paths(struct reach *r, const target_list *targets, const struct reach_opts *o,
+	       struct facts *f);
 /* An option of TCP that something drops (CAUSE_TIMESTAMPS and its kin), where we may ask for that.
  */
 void own_options(struct reach *r);

@@ -33,16 +33,6 @@ static bool is_there(const struct reach *r, size_t from, size_t n)
 	return false;
 }
 
-static size_t of_address(const struct reach *r, size_t from)
-{
-	size_t end = from;
-
-	while (end < r->n && r->v[end].target == r->v[from].target &&
-	       r->v[end].addr == r->v[from].addr)
-		end++;
-	return end - from;
-}
-
 void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint64_t began_ns)
 {
 	uint64_t elapsed_ns = now_ns() - began_ns;
@@ -53,7 +43,7 @@ void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint
 		enum port_cause cause;
 		struct err ignored;
 
-		n = of_address(r, i);
+		n = reach_of_address(r, i);
 		if (!r->v[i].addr || !way->is_near || r->v[i].addr != r->v[i].target->addrs.v ||
 		    is_there(r, i, n) ||
 		    netlink_neighbour(&f->nl, r->v[i].addr, way->oif, &x, &ignored) < 0)
@@ -72,7 +62,7 @@ void own_unfound(struct reach *r, const target_list *targets, struct facts *f)
 		struct neighbour x = {0};
 		struct err ignored;
 
-		n = of_address(r, i);
+		n = reach_of_address(r, i);
 		if (!r->v[i].addr || !way->on_link || r->v[i].cause != CAUSE_DROPPED ||
 		    is_there(r, i, n) ||
 		    netlink_neighbour(&f->nl, r->v[i].addr, way->oif, &x, &ignored) < 0 ||

@@ -6,7 +6,7 @@
 
 #include <net/if.h>
 
-static bool is_silent(const struct reach_result *x)
+bool own_is_silent(const struct reach_result *x)
 {
 	return x->cause == CAUSE_DROPPED || x->cause == CAUSE_DOWN || x->cause == CAUSE_NOT_SEEN ||
 	       x->cause == CAUSE_NOT_SEEN6 || x->cause == CAUSE_NOBODY ||
@@ -54,7 +54,7 @@ static void judge_elsewhere(struct reach *r, const struct port_target *t, struct
 	if (!mine)
 		return;
 	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].target == t && r->v[i].addr == t->addrs.v && is_silent(&r->v[i])) {
+		if (r->v[i].target == t && r->v[i].addr == t->addrs.v && own_is_silent(&r->v[i])) {
 			r->v[i].cause = CAUSE_OTHER_WAY;
 			any = true;
 		}

@@ -133,6 +133,16 @@ static void lay_out(const target_list *l, struct reach *ret)
 	}
 }
 
+size_t reach_of_address(const struct reach *r, size_t from)
+{
+	size_t end = from;
+
+	while (end < r->n && r->v[end].target == r->v[from].target &&
+	       r->v[end].addr == r->v[from].addr)
+		end++;
+	return end - from;
+}
+
 static void tick(void *arg, size_t done, size_t total)
 {
 	(void)arg;

@@ -37,9 +37,14 @@ struct reach {
 		int oif;			 /* 0: not known */
 		const char *why;		 /* when not */
 		const struct iface_addr *source; /* NULL: not known */
+		const char *unlinked, *waits; /* CAUSE_OWN_LINK: the card, and a bridge's port that
+						 spanning tree holds back, or NULL */
+		const char *paths;	      /* what is known of several (own.h), or NULL */
 		const char *undo; /* takes away what keeps it from there (own.h), or NULL */
 	} * ways;
 };
+/* So many results, from @from on, are of one address of one target. */
+size_t reach_of_address(const struct reach *r, size_t from);
 int reach_run(const target_list *targets, struct facts *f, const struct reach_opts *o,
 	      struct reach *ret, struct err *e) MUST_CHECK;
 

@@ -93,7 +93,8 @@ static const char *who(const struct fold *d, struct arena *a)
 	return "";
 }
 
-static const char *cause_text(const struct fold *d, const struct reach *r, struct arena *a)
+static const char *cause_text(const struct fold *d, const struct reach *r,
+			      const struct reach_way *way, struct arena *a)
 {
 	const struct reach_result *x = d->first;
 
@@ -101,6 +102,15 @@ static const char *cause_text(const struct fold *d, const struct reach *r, struc
 		return x->target->trouble;
 	if ((x->cause == CAUSE_OWN_FIREWALL || x->cause == CAUSE_OWN_ND) && r->own_rule)
 		return arena_printf(a, "%s: %s", port_cause_text(x->cause), r->own_rule);
+	if (x->cause == CAUSE_OWN_LINK && way->unlinked)
+		return arena_printf(a,
+				    way->waits ? "%s, %s: spanning tree (STP) holds its port %s "
+						 "back, for 30 s as a rule"
+					       : "%s, %s",
+				    port_cause_text(x->cause), way->unlinked, way->waits);
+	if ((x->cause == CAUSE_PATHS || x->cause == CAUSE_DROPPED) && way->paths)
+		return arena_printf(a, x->cause == CAUSE_PATHS ? "%s: %s" : "%s; %s",
+				    port_cause_text(x->cause), way->paths);
 	return port_cause_text(x->cause);
 }
 
@@ -113,7 +123,8 @@ static const char *open_text(const struct fold *d, struct arena *a)
 			    d->n > 4 ? ports_fold(d->ports, d->n, MESSAGE_PORTS, a) : "");
 }
 
-static const char *message(const struct fold *d, const struct reach *r, struct arena *a)
+static const char *message(const struct fold *d, const struct reach *r, const struct reach_way *way,
+			   struct arena *a)
 {
 	const struct reach_result *x = d->first;
 	const char *state = port_state_name(x->state)
@@ -130,8 +141,8 @@ static const char *message(const struct fold *d, const struct reach *r, struct a
 		return arena_printf(a, "%srefused: reachable, but %s%s", also,
 				    port_cause_text(x->cause), time_text(d, a));
 	if (x->state == PORT_DNS)
-		return cause_text(d, r, a);
-	return arena_printf(a, "%s%s: %s%s%s", also, state, cause_text(d, r, a), who(d, a),
+		return cause_text(d, r, way, a);
+	return arena_printf(a, "%s%s: %s%s%s", also, state, cause_text(d, r, way, a), who(d, a),
 			    time_text(d, a));
 }
 
@@ -158,7 +169,7 @@ static void emit(const struct fold *d, const struct reach *r, const struct reach
 	const struct reach_result *x = d->first;
 	struct finding *f = report_find(report, r->udp ? "port.udp" : "port.tcp", subject(d, a));
 
-	finding_set(f, judge(x->state, o), "%s", message(d, r, a));
+	finding_set(f, judge(x->state, o), "%s", message(d, r, way, a));
 	if (f->status == ST_FAIL) {
 		finding_expect(f, o->expect_open ? "open" : "an answer: open or refused");
 		fix_one(f, x, way, r->own_fix);
@@ -168,23 +179,13 @@ static void emit(const struct fold *d, const struct reach *r, const struct reach
 	report_add(report, f);
 }
 
-static size_t same_address(const struct reach *r, size_t from)
-{
-	size_t end = from;
-
-	while (end < r->n && r->v[end].target == r->v[from].target &&
-	       r->v[end].addr == r->v[from].addr)
-		end++;
-	return end - from;
-}
-
 void say_findings(const struct reach *r, const target_list *targets, const struct say_opts *o,
 		  struct report *report)
 {
 	for (size_t i = 0, n; i < r->n; i += n) {
 		fold_list folds = {0};
 
-		n = same_address(r, i);
+		n = reach_of_address(r, i);
 		fold(&r->v[i], n, report_arena(report), &folds);
 		for (size_t k = 0; k < folds.n; k++)
 			emit(&folds.v[k], r, &r->ways[r->v[i].target - targets->v], o, report);

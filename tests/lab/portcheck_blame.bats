@@ -35,7 +35,8 @@ teardown() {
     switch nft flush ruleset
     on all nft flush ruleset
     on 3 ip address del 10.77.0.2/32 dev eth0 2>/dev/null || true
-    on 1 sh -c 'ip xfrm policy flush; ip address add 10.77.0.2/16 dev eth0; ip address del 10.77.0.2/30 dev eth0
+    on 1 sh -c 'ip xfrm policy flush; ip xfrm policy setdefault in accept out accept; echo 0 >/proc/sys/net/ipv4/conf/eth0/disable_policy
+        ip address add 10.77.0.2/16 dev eth0; ip address del 10.77.0.2/30 dev eth0
         sysctl -qw net.core.somaxconn=4096' 2>/dev/null || true
     on all sh -c 'ip link del eth1; ip address del 10.99.0.1/32 dev eth0; ip neigh flush all nud permanent; ip neigh flush all nud noarp
         for i in all eth0; do echo 0 >/proc/sys/net/ipv4/conf/$i/rp_filter; done
@@ -163,6 +164,32 @@ filtered() {
     type_it
     alone node1
     [ "$status" = 0 ]
+}
+
+@test "blame: IPsec that blocks whatever has no policy; and where a card is spared from policies it is not to blame" {
+    local way drop
+    on 1 ip xfrm policy getdefault >/dev/null || skip "this kernel, or ip, is older than Linux 5.14"
+    for way in in out; do
+        on 1 ip xfrm policy setdefault $way block
+        between
+        [ "$(failed)" = "mesh.in node1" ] || [ "$(failed)" = "mesh.out node1" ]
+        [[ $output == *"IPsec lets nothing $way that none of its policies is for"* && $output != *"aws ec2"* ]]
+        [ "$(fix 0)" = "ip xfrm policy setdefault $way accept   # on node1" ]
+        on 1 sh -c "$(fix 0)"
+        between
+        [ "$status" = 0 ]
+    done
+    on 1 ip xfrm policy setdefault in block
+    run --separate-stderr on 1 "$BIN/portcheck" --silence 1s --json node0
+    [[ $output == *"IPsec lets nothing in that"* && $(fix 0) == "ip xfrm policy setdefault in accept"* ]]
+    on 1 sh -c 'ip xfrm policy add dir in action block; echo 1 >/proc/sys/net/ipv4/conf/eth0/disable_policy'
+    between
+    [ "$status" = 0 ]
+    drop='table ip f { chain c { type filter hook input priority 0; ip saddr 10.77.0.1 tcp flags & (syn|ack) == syn drop; }; }'
+    on 1 nft "$drop"
+    between
+    [ "$(failed)" = "mesh.in node1" ]
+    [[ $output == *"ip f c"* && $output != *IPsec* ]]
 }
 
 @test "blame: a queue for one connection is why our own port did not answer, and no security group" {

@@ -24,7 +24,7 @@ rules() { # OF node2; whoever is known is forgotten
 
 mesh() { # what failed, and its fixes, of $output
     run --separate-stderr on node0 env WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" \
-        "$BIN/portcheck" --hosts node0,node1,node2 --json
+        "$BIN/portcheck" --hosts node0,node1,node2 --json "$@"
     "$ROOT/scripts/validate" json - <<<"$output"
 }
 
@@ -78,4 +78,38 @@ said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject)
     run --separate-stderr on node2 "$BIN/portcheck"
     run ! grep ICMPv6 <<<"$output"
     run -0 --separate-stderr on node1 "$BIN/portcheck" '[fd00:77::3]:29500'
+}
+
+# The time that it was given for ends while they ask, which takes node0 some seconds at node1.
+@test "between hosts: an address that goes away while they ask is its host's, and no security group" {
+    local i
+    on node1 nft 'table ip6 f { chain c { type filter hook input priority 0; ip6 saddr fd00:77::1 tcp dport 29500 drop; }; }'
+    for i in {1..5}; do # a slow machine may not have begun by then
+        on node2 sh -c "ip address del fd00:77::3/64 dev eth0; ip address add fd00:77::3/64 dev eth0 nodad valid_lft $((2 * i)) preferred_lft 1"
+        mesh --silence $((4 * i))s
+        [[ $(said) != *"its address"* ]] || break
+    done
+    on node1 nft delete table ip6 f
+    [ "$status" = 1 ]
+    [[ $(said) == *"mesh.address node2: its address fd00:77::3 went away while the hosts asked each other: it was given for a time"* ]]
+    [ "$(said | wc -l)" = 2 ] # and node1's rule
+    fix=$(jq -r '.findings[] | select(.check == "mesh.address").fix[0]' <<<"$output")
+    [[ $fix == "sudo ip address replace fd00:77::3/64 dev eth0   # on node2"* ]]
+    on node2 sh -c "sudo() { \"\$@\"; }; ${fix/ dev/ nodad dev}"
+    mesh
+    [ "$status" = 0 ]
+}
+
+@test "between hosts: whenever it is taken away, nothing else is blamed" {
+    local seen=0 after
+    for after in 0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.2 0.3 0.5; do
+        on node2 ip address replace fd00:77::3/64 dev eth0 nodad
+        on node2 sh -c "sleep $after; ip address del fd00:77::3/64 dev eth0" 3>&- &
+        mesh
+        wait $!
+        [ "$status" = 0 ] || [[ $(said) == "mesh.address node2: "* && $(said | wc -l) = 1 ]]
+        [[ $(said) != *"its address fd00:77::3 went away while the hosts asked each other: somebody took it away"* ]] || seen=1
+    done
+    on node2 ip address replace fd00:77::3/64 dev eth0 nodad
+    [ $seen = 1 ]
 }

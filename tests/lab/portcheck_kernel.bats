@@ -131,6 +131,24 @@ teardown() {
         "mesh.flap node2 its bridge br9 passes nothing yet" ]
 }
 
+@test "kernel: asked from a host whose own bridge waits, or whose card has no link: nobody else is suspected" {
+    run -1 --separate-stderr "$ROOT/scripts/lab" run 3 -- bash -c '
+        $WINDSOCK_RSH node2 "ip link add br9 type bridge stp_state 1 forward_delay 3000; ip link set br9 up
+            ip address flush dev eth0; ip link set eth0 master br9; ip address add 10.77.0.3/16 dev br9"
+        for patience in 1s 4s; do $WINDSOCK_RSH node2 "$BIN/portcheck 10.77.0.1:29500 --silence $patience"; done >said
+        $WINDSOCK_RSH node2 "$BIN/ifprobe" >saw
+        fix=$(sed -n "s/^ *-> \(.*bridge link set.*\)/\1/p" said | head -n 1)
+        $WINDSOCK_RSH node2 "sudo() { \"\$@\"; }; $fix" && $WINDSOCK_RSH node2 "$BIN/portcheck 10.77.0.1:29500" >mended || exit
+        $WINDSOCK_RSH node2 "ip link set eth0 nomaster; ip link del br9; ip address add 10.77.0.3/16 dev eth0
+            ip link add v9 type veth peer name v9p; ip link set v9 up; ip address add 10.99.0.1/24 dev v9"
+        $WINDSOCK_RSH node2 "$BIN/portcheck 10.99.0.2:29500 --silence 1s"'
+    [ "$(grep -c "its own card to it has no link, br9: spanning tree (STP) holds its port eth0 back" said)" = 2 ]
+    [[ $(<said) != *"nobody"* ]]
+    [[ $(<saw) == *"no port of it forwards yet"*"bridge link   # br9: "* && $(<saw) != *"ip addr add"* ]]
+    [[ $(<mended) == PASS* || $(<mended) == *$'\n'PASS* ]]
+    [[ $output == *"its own card to it has no link, v9 ("* && $output != *"nobody"* ]]
+}
+
 @test "kernel: a port to a VM, or of another bridge, that waits for spanning tree explains nothing" {
     echo 'table ip t { chain c { type filter hook input priority 0; ip saddr 10.77.0.1 tcp flags & (syn|ack) == syn drop; }; }' >rules
     run -1 --separate-stderr "$ROOT/scripts/lab" run 3 -- bash -c '

@@ -2,13 +2,12 @@
  */
 #include "lib/net/xfrm.h"
 
+#include "tests/unit/made_root.h"
+
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+enum { GET_DEFAULT = 0x28 }; /* XFRM_MSG_GETDEFAULT, which older headers lack */
 
 struct sent {
 	_Alignas(8) char bytes[4096];
@@ -98,7 +97,7 @@ static const char *stops(const struct sent *s, bool out, const char *to, struct 
 	assert_false(whole);
 	assert_int_equal(addr_parse("10.0.0.1", &from), 0);
 	assert_int_equal(addr_parse(to, &there), 0);
-	p = xfrm_stops(&x, out, &from, &there);
+	p = xfrm_stops(&x, out, "eth0", &from, &there);
 	return p ? xfrm_describe(p, a) : NULL;
 }
 
@@ -158,6 +157,68 @@ static void special(void **state)
 	assert_null(stops(&s, true, "10.0.0.2", &a));
 }
 
+/* What has no policy is blocked where that is said; what has one that lets it pass is not. */
+static void defaults(void **state)
+{
+	const uint8_t in_blocks[3] = {1, 2, 2}, out_blocks[3] = {2, 2, 1}, neither[3] = {2, 1, 2};
+	AUTO(arena_done) struct arena a = {0};
+	struct sent s = {0};
+
+	(void)state;
+	message(&s, GET_DEFAULT, in_blocks, 2); /* cut */
+	message(&s, GET_DEFAULT, neither, sizeof(neither));
+	assert_null(stops(&s, true, "10.0.0.2", &a));
+	assert_null(stops(&s, false, "10.0.0.2", &a));
+	s.n = 0;
+	message(&s, GET_DEFAULT, in_blocks, sizeof(in_blocks));
+	assert_string_equal(stops(&s, false, "10.0.0.2", &a), "in");
+	assert_null(stops(&s, true, "10.0.0.2", &a));
+	s.n = 0;
+	message(&s, GET_DEFAULT, out_blocks, sizeof(out_blocks));
+	assert_string_equal(stops(&s, true, "10.0.0.2", &a), "out");
+	assert_null(stops(&s, false, "10.0.0.2", &a));
+	put(&s, policy(XFRM_POLICY_ALLOW, 4));
+	assert_null(stops(&s, true, "10.0.0.2", &a));
+	assert_string_equal(stops(&s, true, "10.1.0.2", &a), "out");
+}
+
+/* As the kernel has it: disable_policy is for what comes in, disable_xfrm for what leaves by a
+ * policy; a default blocks what leaves all the same. */
+static void spared(void **state)
+{
+	static const struct {
+		const char *set;
+		bool in, out, default_in, default_out; /* it is stopped */
+	} rows[] = {
+		{"eth1/disable_policy", true, true, true, true},
+		{"eth0/disable_policy", false, true, false, true},
+		{"all/disable_policy", false, true, false, true},
+		{"eth0/disable_xfrm", true, false, true, true},
+		{"all/disable_xfrm", true, false, true, true},
+	};
+	AUTO(arena_done) struct arena a = {0};
+	struct sent by_policy = {0}, by_default = {0};
+	struct xfrm_userpolicy_info p = policy(XFRM_POLICY_BLOCK, 1);
+
+	(void)state;
+	put(&by_policy, p);
+	p.dir = XFRM_POLICY_IN;
+	put(&by_policy, p);
+	message(&by_default, GET_DEFAULT, (uint8_t[]){1, 1, 1}, 3);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *path = arena_printf(&a, "/proc/sys/net/ipv4/conf/%s", rows[i].set);
+
+		made_root_put(path, "1\n");
+		assert_int_equal(stops(&by_policy, false, "10.0.0.2", &a) != NULL, rows[i].in);
+		assert_int_equal(stops(&by_policy, true, "10.0.0.2", &a) != NULL, rows[i].out);
+		assert_int_equal(stops(&by_default, false, "10.0.0.2", &a) != NULL,
+				 rows[i].default_in);
+		assert_int_equal(stops(&by_default, true, "10.0.0.2", &a) != NULL,
+				 rows[i].default_out);
+		made_root_put(path, "0\n");
+	}
+}
+
 static void ends(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -194,6 +255,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys),
 		cmocka_unit_test(special),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test_setup_teardown(spared, made_root, made_root_remove),
 		cmocka_unit_test(ends),
 	};
 
