@@ -157,6 +157,14 @@ bool child_ended(struct child *c, int *ret_status, int *ret_signal)
 	return true;
 }
 
+bool child_asks(const struct child *c)
+{
+	siginfo_t si = {0};
+
+	return c->pid > 0 && !waitid(P_PID, (id_t)c->pid, &si, WSTOPPED | WNOHANG | WNOWAIT) &&
+	       si.si_pid && (si.si_status == SIGTTIN || si.si_status == SIGTTOU);
+}
+
 const char *child_ending(int status, int sig, struct arena *a)
 {
 	const char *name = sigabbrev_np(sig);

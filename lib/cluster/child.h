@@ -23,6 +23,8 @@ void child_signal(const struct child *c, int sig); /* the whole group */
  * What is left of its group ends with it. Never waits.
  */
 bool child_ended(struct child *c, int *ret_status, int *ret_signal);
+/* Stopped, since it would ask something at the terminal, which is not its own. */
+bool child_asks(const struct child *c);
 /* "killed by signal 9 (SIGKILL)", "exit code 3" */
 const char *child_ending(int status, int sig, struct arena *a);
 /* Ends and reaps it in about a second at most; no-op when there is none. */

@@ -106,6 +106,7 @@ static void on_ended(struct job *j)
 
 	r->timed_out = j->timed_out;
 	r->truncated = j->truncated;
+	r->asks = j->asks;
 	r->exit_status = j->status;
 	r->signal = j->signal;
 	r->out = j->out.s;

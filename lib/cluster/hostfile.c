@@ -192,7 +192,7 @@ static int refuse_mistyped(const host_list *hosts, struct err *e)
 
 		if (!addr_is_mistyped(at ? at + 1 : name))
 			continue;
-		err_set(e, ERR_USAGE, "--hosts: '%s' is " ADDR_MISTYPED, name);
+		err_set(e, ERR_USAGE, "'%s' is " ADDR_MISTYPED, name);
 		return err_hint(e, "check it for a slip");
 	}
 	return 0;

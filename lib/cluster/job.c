@@ -123,6 +123,7 @@ static void on_silence(struct loop *l UNUSED, struct timer *t)
 {
 	struct job *j = CONTAINER_OF(t, struct job, timer);
 
+	j->asks = j->asks || child_asks(&j->child);
 	j->timed_out = true;
 	job_quit(j);
 	rearm(j, GRACE_NS);
@@ -144,7 +145,7 @@ static int watch(struct job *j, struct err *e)
 int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a, struct err *e)
 {
 	j->loop = l;
-	j->timed_out = j->truncated = false;
+	j->timed_out = j->truncated = j->asks = false;
 	j->tail_n = j->quits = 0;
 	*j->tail = '\0';
 	text_init(&j->out, a);

@@ -20,6 +20,7 @@ struct job {
 	/* what came of it, complete when ended() is called */
 	int status, signal; /* as child_ended() */
 	bool timed_out, truncated;
+	bool asks; /* when its time was over: child_asks() */
 	struct text out;
 	char tail[JOB_TAIL + 1]; /* the end of stderr */
 	uint64_t took_ns;

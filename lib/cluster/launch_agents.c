@@ -150,6 +150,7 @@ static void on_patience(struct loop *l UNUSED, struct timer *t)
 		return;
 	}
 	h->timed_out |= h->state == AGENT_STARTING && !h->link.closed;
+	h->asks = child_asks(&h->child);
 	agent_give_up(h, h->visitor ? NULL : agent_why_gone(h));
 }
 
@@ -160,7 +161,7 @@ static void on_closed(struct link *link, const char *why)
 	struct launch *L = h->of;
 
 	if (why && h->state == AGENT_STARTING && !h->h->trouble)
-		h->h->trouble = arena_printf(L->a, "%s: %s", h->h->name, why);
+		agent_misspoke(h, why);
 	if (h->child.pid &&
 	    loop_arm(&L->loop, &h->patience, EXIT_PATIENCE_MS * NS_PER_MS, &ignored) == 0)
 		return;

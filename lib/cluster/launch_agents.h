@@ -53,7 +53,7 @@ struct agent_host {
 	struct timer patience;
 	char tail[TAIL_MAX + 1]; /* of stderr, which is ssh's */
 	size_t tail_n;
-	bool timed_out;
+	bool timed_out, asks; /* child_asks() */
 	size_t unsent;	      /* of a copy, when we looked last */
 	bool visitor, joined; /* on the heap: came in by the door; a visitor until it said hello */
 	TAILQ_ENTRY(agent_host) door;
@@ -96,7 +96,8 @@ int agent_watch_link(struct agent_host *h,
 void agent_give_up(struct agent_host *h, const char *trouble);
 /* launch_why.c: why a host takes no part any more, and that it is of another build than this */
 const char *agent_why_gone(struct agent_host *h);
-bool agent_is_cut_off(const struct agent_host *h); /* by the way to it, or with its host */
+void agent_misspoke(struct agent_host *h, const char *why); /* before it had greeted, or after */
+bool agent_is_cut_off(const struct agent_host *h);	    /* by the way to it, or with its host */
 const char *agent_why_other(const struct agent_host *h, const char *version, uint32_t protocol);
 const char *agent_fix_other(const struct agent_host *h); /* what is typed then; NULL: not known */
 void agent_advise_short(struct agent_host *h, const char *lacks); /* its fix, or its way_fix */

@@ -4,6 +4,8 @@
  */
 #include "lib/cluster/agent.h"
 
+#include "lib/cluster/trouble.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -11,7 +13,7 @@
 enum { HEAD = 8, TAIL = 1, NOISE_MAX = 256 << 10, GOT_MIN = 64 << 10 };
 
 static const char nonsense[] = "what it says makes no sense";
-static const char noise[] = "its login prints without end, or another program answers";
+static const char noise[] = TROUBLE_NOISY;
 
 /* Of every version: which one it is comes in its hello. */
 const char *link_greeting(void) { return "\nwindsock-agent\n"; }

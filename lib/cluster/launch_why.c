@@ -2,6 +2,7 @@
 #include "lib/cluster/launch_agents.h"
 
 #include "lib/cluster/carry.h"
+#include "lib/cluster/mend.h"
 #include "lib/core/opt.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
@@ -49,18 +50,23 @@ static const char *way_to(const struct agent_host *h)
 	return h->of->o.srun ? "srun" : h->of->rsh.name ?: "ssh";
 }
 
+/* The signal that ended the agent there, by its exit code (AGENT_KILLED); 0: none is known. */
+static int told_signal(const struct agent_host *h)
+{
+	return h->status > AGENT_KILLED && h->status <= AGENT_KILLED + SIGNALS
+		       ? h->status - AGENT_KILLED
+		       : 0;
+}
+
 /*
- * Whose end it is, and how: of the agent where a signal is known to have ended it, there by its
- * exit code (AGENT_KILLED), else of what was to start it. NULL: there is nothing more to say of
- * it than that it has ended.
+ * Whose end it is, and how: of the agent where a signal is known to have ended it, else of what
+ * was to start it. NULL: there is nothing more to say of it than that it has ended.
  */
 static const char *killed(const struct agent_host *h)
 {
 	struct arena *a = h->of->a;
 	const char *who = h->local ? "the agent on this machine" : "the agent there";
-	int told = h->status > AGENT_KILLED && h->status <= AGENT_KILLED + SIGNALS
-			   ? h->status - AGENT_KILLED
-			   : 0;
+	int told = told_signal(h);
 
 	if (told || h->sig)
 		return arena_printf(a, "%s was %s",
@@ -69,6 +75,14 @@ static const char *killed(const struct agent_host *h)
 	return h->local && h->status
 		       ? arena_printf(a, "%s ended with %s", who, child_ending(h->status, 0, a))
 		       : NULL;
+}
+
+/* What else that may mean, behind another way than ssh. */
+static const char *or_stopped(const struct agent_host *h)
+{
+	const struct rsh_way rsh = {.name = way_to(h)};
+
+	return h->local || h->of->o.srun ? "" : trouble_or_stopped(&rsh, told_signal(h));
 }
 
 /* What ended there by itself, or was killed, has another exit code than its way's: ssh's is one,
@@ -96,7 +110,7 @@ static const char *lost(struct agent_host *h)
 			       : "the connection to it ended";
 	if (!h->local)
 		how = arena_printf(a, "lost %s: %s", h->h->hostname, how);
-	return said ? arena_printf(a, "%s: %s", how, said) : how;
+	return arena_printf(a, "%s%s%s%s", how, or_stopped(h), said ? ": " : "", said ?: "");
 }
 
 bool agent_is_cut_off(const struct agent_host *h) { return is_ways_own(h) && h->h->trouble; }
@@ -107,8 +121,8 @@ static const char *not_ready(struct agent_host *h)
 
 	if (!how)
 		how = arena_printf(h->of->a, "%s ended", h->local ? "the agent" : "srun");
-	return arena_printf(h->of->a, "%s: %s before it was ready%s%s", h->h->name, how,
-			    *h->tail ? ": " : "", last_line(h));
+	return arena_printf(h->of->a, "%s: %s before it was ready%s%s%s", h->h->name, how,
+			    or_stopped(h), *h->tail ? ": " : "", last_line(h));
 }
 
 /* NULL: so many that no line can be typed. */
@@ -126,6 +140,7 @@ const char *agent_why_gone(struct agent_host *h)
 	struct fanout_result r = {.host = h->h->name,
 				  .started = true,
 				  .timed_out = h->timed_out,
+				  .asks = h->asks,
 				  .exit_status = h->status,
 				  .signal = h->sig,
 				  .out = h->link.noise,
@@ -159,6 +174,17 @@ const char *agent_why_gone(struct agent_host *h)
 			h->h->name, h->local ? "the agent" : way_to(h));
 	h->h->way_broken = L->o.srun && !h->local && !speaks_of_node(h->tail);
 	return not_ready(h);
+}
+
+void agent_misspoke(struct agent_host *h, const char *why)
+{
+	const struct launch *L = h->of;
+	const struct fanout_result r = {.host = h->h->name};
+	const struct rsh_way rsh = {way_to(h), L->rsh.typed ?: "ssh"};
+
+	h->h->trouble = arena_printf(L->a, "%s: %s", h->h->name, why);
+	if (!h->local && !h->joined && !L->o.srun)
+		h->h->way_fix = mend_line(MEND_QUIET, &r, &rsh, L->a);
 }
 
 const char *launch_fix(const struct launch_host *h, struct arena *a)

@@ -108,6 +108,18 @@ const char *mend_line(enum mend m, const struct fanout_result *r, const struct r
 				    name, name);
 	case MEND_REACH:
 		return reach(r, a);
+	case MEND_LOG:
+		return mend_by_hand(
+			r, rsh, "'uptime; sudo journalctl -n 20 -u ssh -u sshd -u systemd-oomd'",
+			"has it restarted? what ended it?", a);
+	case MEND_PROXY:
+		return mend_by_hand(r, rsh, "-G | grep -iE '^(hostname|port|proxy)'",
+				    "from here: what ssh goes through; try that first", a);
+	case MEND_QUIET:
+		return mend_by_hand(r, rsh, "true | head -c 300",
+				    "what its login prints: let ~/.bashrc there print that for "
+				    "shells with a terminal only",
+				    a);
 	case MEND_LOOK:
 		break;
 	}

@@ -10,7 +10,10 @@ enum mend {
 	MEND_FORGET_KEY,
 	MEND_KNOW_KEY,
 	MEND_GIVE_KEY,
-	MEND_GIVE_NAME
+	MEND_GIVE_NAME,
+	MEND_LOG,
+	MEND_PROXY,
+	MEND_QUIET
 };
 
 const char *mend_line(enum mend m, const struct fanout_result *r, const struct rsh_way *rsh,

@@ -27,8 +27,9 @@ static bool is_open_ssh(const str_list *words)
 	return i == words->n;
 }
 
-/* An ssh that somebody named with a key or a port waits as long for a host as ours does. Its own
- * words stand first, and of one option ssh takes the first. */
+/* An ssh that somebody named with a key or a port waits as long for a host as ours does, and asks
+ * as little: the terminal is not its own, and would stop it. Its own words stand first, and of one
+ * option ssh takes the first. */
 static int add_patience(const char *ours, struct arena *a, str_list *ret, struct err *e)
 {
 	str_list words = {0};
@@ -36,7 +37,8 @@ static int add_patience(const char *ours, struct arena *a, str_list *ret, struct
 	if (split_words(ours, a, &words, e) < 0)
 		return -1;
 	for (size_t i = 1; i < words.n; i++) {
-		if (!starts_with(words.v[i], "ConnectTimeout=") &&
+		if (!starts_with(words.v[i], "BatchMode=") &&
+		    !starts_with(words.v[i], "ConnectTimeout=") &&
 		    !starts_with(words.v[i], "ServerAliveInterval="))
 			continue;
 		*LIST_ADD(a, ret) = "-o";

@@ -13,7 +13,7 @@ struct rsh_way {
 bool rsh_is_ssh(const char *program);
 
 /* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. How long ours
- * waits for a host is added to another ssh, too. */
+ * waits for a host, and that it asks nothing, is added to another ssh, too. */
 int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e) MUST_CHECK;
 

@@ -11,38 +11,6 @@
 
 enum { SIGNALLED = 128, SIGNALS = 64, QUOTED = 200 };
 
-/* What OpenSSH writes, in the order that the more telling line wins. */
-static const struct {
-	const char *said, *means, *todo;
-	enum mend mend;
-} causes[] = {
-	{"IDENTIFICATION HAS CHANGED", "its host key is not the one in known_hosts",
-	 "if the machine was reinstalled, remove the old key with ssh-keygen -R", MEND_FORGET_KEY},
-	{"Host key verification failed", "its host key is not known here",
-	 "ssh to it once by hand and compare the fingerprint", MEND_KNOW_KEY},
-	{"UNPROTECTED PRIVATE KEY", "ssh ignores a key that others can read",
-	 "chmod 600 the key file", MEND_LOOK},
-	{"Too many authentication failures", "ssh offered too many keys",
-	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", MEND_LOOK},
-	{"Permission denied", "it does not accept our key",
-	 "ssh-add the one that has a passphrase; else give it one with ssh-copy-id", MEND_GIVE_KEY},
-	{"Could not resolve hostname", "the name is not known here",
-	 "check its spelling; else add it to /etc/hosts or give the address", MEND_GIVE_NAME},
-	{"Connection refused", "connection refused",
-	 "start sshd there, or give its port: --rsh 'ssh -p PORT'", MEND_LOOK},
-	{"timed out", "no answer to ssh",
-	 "check the address, that the machine is up, and that its port is allowed in", MEND_REACH},
-	{"No route to host", "no route to it, or a firewall rejects ssh",
-	 "check the address and that the machine is up", MEND_REACH},
-	{"Network is unreachable", "this host has no route to it", "check the address", MEND_LOOK},
-	{"Connection reset", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
-	{"Connection closed", "the connection was cut while ssh logged in",
-	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
-	{"Bad configuration option", "ssh does not understand its configuration",
-	 "try the same ssh by hand", MEND_LOOK},
-};
-
 /* As log_hint() writes it: a command, or words. */
 static bool is_advice(const char *line)
 {
@@ -84,11 +52,13 @@ static struct trouble away(const char *said, const char *fix)
 	return (struct trouble){.said = said, .fix = fix, .away = true};
 }
 
-/* What a ProxyJump's ssh said, when this is the end of it: it is not the host that it speaks of. */
+/* What a ProxyJump's ssh said, or a ProxyCommand, when this is the end of it: it is not the host
+ * that it speaks of. */
 static const char *of_jump(const struct fanout_result *r, struct arena *a)
 {
-	return strstr(r->err, "UNKNOWN port 65535")
-		       ? arena_printf(a, " through its jump host (%s)", first_line(a, r->err))
+	return strstr(r->err, PROXY_ENDED)
+		       ? arena_printf(a, " through its jump host or ProxyCommand (%s)",
+				      first_line(a, r->err))
 		       : NULL;
 }
 
@@ -96,12 +66,12 @@ static struct trouble no_connection(const struct fanout_result *r, const struct 
 				    const char *program, struct arena *a)
 {
 	const char *said = last_line(a, r->err), *jump = of_jump(r, a);
+	const struct ssh_cause *c = way_ssh_cause(r->err);
 
-	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
-		if (strstr(r->err, causes[i].said))
-			return away(arena_printf(a, "cannot reach %s%s: %s; %s", r->host,
-						 jump ?: "", causes[i].means, causes[i].todo),
-				    jump ? NULL : mend_line(causes[i].mend, r, rsh, a));
+	if (c)
+		return away(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
+					 c->means, c->todo),
+			    mend_line(jump ? MEND_PROXY : c->mend, r, rsh, a));
 	if (*said || !rsh_is_ssh(rsh->name))
 		return away(arena_printf(a,
 					 "cannot reach %s: %s ended with exit code %d%s%s; try `%s "
@@ -286,6 +256,13 @@ static struct trouble not_begun(const struct fanout_result *r, const struct rsh_
 }
 
 /* ---- it ended, and nothing of ours came ---- */
+const char *trouble_or_stopped(const struct rsh_way *rsh, int sig)
+{
+	return !rsh_is_ssh(rsh->name) && (sig == SIGKILL || sig == SIGTERM)
+		       ? ", or what it runs in was stopped"
+		       : "";
+}
+
 static const char *quoted(const char *said, struct arena *a)
 {
 	return *said ? arena_printf(a, "\"%.*s\"", QUOTED, said) : "nothing";
@@ -318,11 +295,18 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 
 	if (t.said)
 		return t;
+	if (r->truncated)
+		return why(arena_printf(a, "%s: " TROUBLE_NOISY, r->host),
+			   mend_line(MEND_QUIET, r, rsh, a));
 	if (sig > 0 && sig <= SIGNALS)
-		return why(arena_printf(a, "%s: %s was %s there", r->host, program,
-					child_ending(-1, sig, a)),
+		return why(arena_printf(a, "%s: %s was %s there%s", r->host, program,
+					child_ending(-1, sig, a), trouble_or_stopped(rsh, sig)),
 			   mend_by_hand(r, rsh, "'sudo dmesg -T | tail; free -m'",
-					"out of memory? no program for it?", a));
+					*trouble_or_stopped(rsh, sig)
+						? "answers? out of memory, then. Else what it runs "
+						  "in has ended: start that again"
+						: "out of memory? no program for it?",
+					a));
 	if (!rsh_is_ssh(rsh->name) && !of_program)
 		return of_either(r, rsh, program, said, a);
 	t.said = arena_printf(a, "%s: %s there ended with exit code %d and said %s", r->host,
@@ -352,6 +336,15 @@ static struct trouble too_late(const struct fanout_result *r, const struct rsh_w
 	const char *dead = word_before(r->err, ": " TROUBLE_DEAD, a);
 	struct unit_buf b;
 
+	if (r->asks)
+		return away(arena_printf(a,
+					 "%s: %s asks for something at the terminal, which it must "
+					 "not: a password, a host key?",
+					 r->host, rsh->name),
+			    mend_by_hand(r, rsh, "true",
+					 "answer it; until it asks no more: ssh-copy-id, ssh-add, "
+					 "a login that lasts",
+					 a));
 	if (dead)
 		return why(arena_printf(a, "%s: %s " TROUBLE_DEAD, r->host, dead),
 			   mend_by_hand(
@@ -360,11 +353,17 @@ static struct trouble too_late(const struct fanout_result *r, const struct rsh_w
 				   "there",
 				   a));
 	return why(arena_printf(a,
-				"%s: %s said nothing for %s and was ended; does its login wait "
-				"for something? else allow more with --deadline",
+				"%s: %s said nothing for %s and was ended; is that host up, "
+				"does its login wait for something? else allow more with "
+				"--deadline",
 				r->host, program, format_duration(&b, deadline_ns)),
 		   mend_by_hand(r, rsh, "echo works",
-				"hangs too? then read, sleep or a slow folder in ~/.bashrc there",
+				rsh_is_ssh(rsh->name)
+					? "hangs too? then a shared connection that is dead (end "
+					  "it: -O exit for echo works), or read, sleep or a slow "
+					  "folder in ~/.bashrc there"
+					: "hangs too? then read, sleep or a slow folder in "
+					  "~/.bashrc there",
 				a));
 }
 

@@ -16,6 +16,13 @@ struct trouble {
 /* Behind a folder and a colon: */
 #define TROUBLE_DEAD "does not answer there: its file server is gone"
 
+/* Behind a host that says other things than we understand. */
+#define TROUBLE_NOISY "its login prints without end, or another program answers"
+
+/* What stands behind "killed by signal ...": docker and kubectl end alike for a container that was
+ * stopped. Empty for ssh. */
+const char *trouble_or_stopped(const struct rsh_way *rsh, int sig);
+
 /* @rsh: what was run here, @program: what was to run there. */
 struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, uint64_t deadline_ns, struct arena *a);

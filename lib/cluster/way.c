@@ -2,6 +2,50 @@
 
 #include "lib/core/quote.h"
 
+/* What OpenSSH writes, in the order that the more telling line wins. */
+static const struct ssh_cause causes[] = {
+	{"IDENTIFICATION HAS CHANGED", "its host key is not the one in known_hosts",
+	 "if the machine was reinstalled, remove the old key with ssh-keygen -R", MEND_FORGET_KEY},
+	{"Host key verification failed", "its host key is not known here",
+	 "ssh to it once by hand and compare the fingerprint", MEND_KNOW_KEY},
+	{"UNPROTECTED PRIVATE KEY", "ssh ignores a key that others can read",
+	 "chmod 600 the key file", MEND_LOOK},
+	{"Too many authentication failures", "ssh offered too many keys",
+	 "name the one: --rsh 'ssh -o IdentitiesOnly=yes -i KEY'", MEND_LOOK},
+	{"Permission denied", "it does not accept our key",
+	 "ssh-add the one that has a passphrase; else give it one with ssh-copy-id", MEND_GIVE_KEY},
+	{"Could not resolve hostname", "the name is not known here",
+	 "check its spelling; else add it to /etc/hosts or give the address", MEND_GIVE_NAME},
+	{"Connection refused", "connection refused",
+	 "start sshd there, or give its port: --rsh 'ssh -p PORT'", MEND_LOOK},
+	{"Timeout, server ", "it answered ssh, and then fell silent",
+	 "is it up, or too busy to answer?", MEND_REACH},
+	{"timed out", "no answer to ssh",
+	 "check the address, that the machine is up, and that its port is allowed in", MEND_REACH},
+	{"No route to host", "no route to it, or a firewall rejects ssh",
+	 "check the address and that the machine is up", MEND_REACH},
+	{"Network is unreachable", "this host has no route to it", "check the address", MEND_LOOK},
+	{"Connection reset", "the connection was cut while ssh logged in",
+	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
+	{"Connection closed", "the connection was cut while ssh logged in",
+	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
+	{"Bad configuration option", "ssh does not understand its configuration",
+	 "try the same ssh by hand", MEND_LOOK},
+	{"closed by remote host", "the connection to it was cut",
+	 "has it restarted? look at sshd's log there", MEND_LOG},
+	{"client_loop: send disconnect", "the connection to it was cut",
+	 "has it restarted? look at sshd's log there", MEND_LOG},
+	{PROXY_ENDED, "that ended before ssh could speak", "try it by hand", MEND_PROXY},
+};
+
+const struct ssh_cause *way_ssh_cause(const char *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
+		if (strstr(err, causes[i].said))
+			return &causes[i];
+	return NULL;
+}
+
 #define HOST "HOST" /* its place in a fix */
 
 /* What others write as their last line: it says whose words they are. */

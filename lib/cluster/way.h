@@ -1,7 +1,17 @@
 #ifndef LIB_CLUSTER_WAY_H
 #define LIB_CLUSTER_WAY_H
-/* What other ways to a host than ssh say when they fail: kubectl, docker, srun, a company's own. */
+/* What ways to a host say when they fail: ssh; kubectl, docker, srun, a company's own. */
+#include "lib/cluster/mend.h"
 #include "lib/core/arena.h"
+
+struct ssh_cause {
+	const char *said, *means, *todo;
+	enum mend mend;
+};
+#define PROXY_ENDED "UNKNOWN port 65535" /* ssh, of a connection that another program made */
+
+/* What ssh's own words mean, the more telling one first; NULL: none of them is known. */
+const struct ssh_cause *way_ssh_cause(const char *err);
 
 /* What @said, its last line, means, and what is typed then (NULL: not known). NULL: it may as well
  * be of what was to run there. */

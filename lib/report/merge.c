@@ -13,7 +13,7 @@ enum { MAX_BYTES = 16 << 20, MAX_DEPTH = 64, MAX_TRIES = 8, QUOTE = 80 };
 /* A login shell may talk before us and after: the document is what begins {"windsock". */
 static const char *document(const char *text, size_t n, size_t *ret_n)
 {
-	static const char key[] = "\"windsock\"";
+	static const char key[] = "\"windsock\"", schema[] = "\"schema\"";
 	const char *p = text, *end = text + n;
 
 	for (int tries = 0; tries < MAX_TRIES; tries++, p++) {
@@ -27,7 +27,7 @@ static const char *document(const char *text, size_t n, size_t *ret_n)
 		if (open == text || open[-1] != '{')
 			continue;
 		*ret_n = json_span(open - 1, (size_t)(end - open) + 1, MAX_DEPTH);
-		if (*ret_n)
+		if (*ret_n && memmem(open, *ret_n - 1, schema, sizeof(schema) - 1))
 			return open - 1;
 	}
 	return NULL;

@@ -134,6 +134,24 @@ static void disks(struct node_look *look)
 	}
 }
 
+static bool takes_files(const char *dir)
+{
+	return folder_answers(dir) && !access(dir, W_OK | X_OK);
+}
+
+/* A line with a place that can be written, and is not @but, between its words. */
+static void advise_place(struct finding *f, const char *but, const char *before, const char *behind)
+{
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (!streq(places[i], but) && takes_files(places[i])) {
+			finding_fix(f, "export %s%s%s", before, places[i], behind);
+			return;
+		}
+	finding_fix(f, "findmnt -lo TARGET,SOURCE,FSTYPE -O ro   # what can only be read here");
+}
+
 /* Where temporary files go, and where libraries keep what they downloaded and compiled. */
 static void writable(struct node_look *look)
 {
@@ -145,7 +163,7 @@ static void writable(struct node_look *look)
 		finding_set(f, ST_WARN, "%s: temporary files have no place",
 			    access(tmp, F_OK) ? "is not there" : "cannot be written here");
 		finding_expect(f, "a folder of this user's");
-		finding_fix(f, "export TMPDIR=/var/tmp");
+		advise_place(f, tmp, "TMPDIR=", "");
 	}
 	if (home && *home && folder_answers(home) && access(home, W_OK | X_OK)) {
 		f = limit_finding(look, "limits.writable", arena_strdup(look->a, home));
@@ -153,7 +171,7 @@ static void writable(struct node_look *look)
 			    "%s: the home of this user, where PyTorch and others keep what they "
 			    "downloaded and compiled",
 			    access(home, F_OK) ? "is not there" : "cannot be written here");
-		finding_fix(f, "export HOME=/tmp/home && mkdir -p \"$HOME\"");
+		advise_place(f, home, "HOME=", "/home && mkdir -p \"$HOME\"");
 	}
 }
 

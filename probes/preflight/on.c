@@ -39,8 +39,11 @@ static const char *trouble_of(const struct fanout_result *r)
 
 	if (!r->trouble)
 		return "it is not known how it ended";
-	return starts_with(r->trouble, r->host) && r->trouble[n] == ' ' ? r->trouble + n + 1
-									: r->trouble;
+	if (!starts_with(r->trouble, r->host))
+		return r->trouble;
+	if (starts_with(r->trouble + n, ": "))
+		return r->trouble + n + 2;
+	return r->trouble[n] == ' ' ? r->trouble + n + 1 : r->trouble;
 }
 
 static void judge(struct tally *t, const struct fanout_result *r, struct finding *f,
@@ -53,7 +56,7 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 		finding_set(f, ST_PASS, "%s", *out ? out : "done");
 	else if (has_run(r))
 		finding_set(f, ST_FAIL, "exit code %d%s%s", r->exit_status, *err ? ": " : "", err);
-	else if (r->timed_out)
+	else if (r->timed_out && !r->asks)
 		finding_set(f, ST_FAIL,
 			    "said nothing for %s and was ended; what takes longer is given more "
 			    "with --deadline",

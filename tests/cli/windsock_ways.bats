@@ -88,6 +88,35 @@ setup() {
     [[ $stderr == *"'10.0.0.300' is no IPv4 address: its four numbers go from 0 to 255"* && $stderr != *"--hosts 10.0.0.300"* ]]
     run -2 --separate-stderr "$BIN/windsock" node1 10.0.0.300
     [[ $stderr == *"'10.0.0.300' is no IPv4 address"* ]]
+    run -2 --separate-stderr "$BIN/windsock" on 10.0.0.300 true # what was not typed is not named
+    [[ -z $output && $stderr == "windsock: '10.0.0.300' is no IPv4 address"* && $stderr != *--hosts* ]]
     run -2 --separate-stderr "$BIN/windsock" 10.0.0.3 node2
     [[ $stderr == *"hosts are named so: windsock --hosts 10.0.0.3,node2"* ]]
+}
+
+@test "a login that prints without end: what it prints is to be looked at, wherever it is met" {
+    # a report is found behind much of it, a rank is not
+    printf '#!/bin/sh\nhead -c "${1#n}" /dev/zero | tr "\\0" x\nexec sh -c "$2"\n' >noisy
+    chmod +x noisy
+    for size in 400000 17000000; do
+        run -1 --separate-stderr "$BIN/windsock" --rsh ./noisy --hosts "n$size,n1" --json
+        jq -e --arg n "n$size" '.data.causes[0] | .message == "\($n): its login prints without end, or another program answers"
+            or .message == "gives no answer, nothing on it was tested: its login prints without end, or another program answers"' <<<"$output"
+        [[ $(jq -r '.data.causes[0].fix[0]' <<<"$output") == "./noisy n$size true | head -c 300   # what its login prints"* ]]
+    done
+}
+
+@test "a way that asks something at the terminal is told as that, not as a slow login" {
+    printf '#!/bin/sh\n[ "$1" != ask1 ] || read -r answer </dev/tty\nexec sh -c "$2"\n' >asker
+    chmod +x asker
+    terminal() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@" </dev/null; }
+    run -1 terminal "$BIN/windsock" on --deadline 1 --rsh ./asker ask1,here1 true
+    output=$(tr -s ' \r\n' '   ' <<<"$output")
+    [[ $output == *"ask1: ./asker asks for something at the terminal, which it must not"* ]]
+    [[ $output != *"said nothing"* && $output == *"done on 1 of 2 hosts"* ]]
+    run -1 terminal "$BIN/windsock" --quick --deadline 1 --rsh ./asker --hosts ask1,here1 --output doc --json
+    [[ $(jq -r '.data.causes[0].message' doc) == *"./asker asks for something at the terminal"* ]]
+    [[ $(jq -r '.data.causes[0].fix[0]' doc) == "./asker ask1 true   # answer it"* ]]
+    run -1 terminal "$BIN/ncclbench" --deadline 1 --rsh ./asker --hosts ask1,here1 -b 8 -e 8
+    [[ $(tr -s ' \r\n' '   ' <<<"$output") == *"./asker asks for something at the terminal"* ]]
 }

@@ -256,3 +256,12 @@ mend() { # NODE
     [ "$code" = 1 ]
     [ "$(first '"\(.check) \(.message)"')" = "drift.same missing on node[0-3]" ]
 }
+
+@test "temporary files without a place: the line names a folder that can be written there" {
+    on 1 mount -t tmpfs -o ro none /var/tmp
+    odd 1 "export TMPDIR=/var/tmp/none"
+    look
+    fix=$(jq -r '.findings[] | select(.check == "limits.writable" and .status == "warn").fix[0]' <<<"$output")
+    on 1 umount /var/tmp
+    [ "$fix" = "export TMPDIR=/tmp" ]
+}

@@ -248,7 +248,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_int_equal(unsetenv("WINDSOCK_HOSTS"), 0);
 	assert_int_equal(hosts_from_arg("a,me@10.0.0.[1-2,300]:8", &a, &got, &e), -1);
-	assert_string_equal(e.msg, "--hosts: 'me@10.0.0.300' is " ADDR_MISTYPED);
+	assert_string_equal(e.msg, "'me@10.0.0.300' is " ADDR_MISTYPED);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_int_equal(hosts_from_arg("10.0.0.[1-255],node.0.0.300", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("lab", &a, &got, &e), -1);

@@ -169,6 +169,8 @@ static void merges(void **state)
 		{HEAD "\"findings\":[", 0, 0, "not a report"},
 		{"{\"windsock\":\"2.0.0\",\"schema\":2,\"command\":\"ifprobe\"}", 0, 0,
 		 "windsock 2.0.0"},
+		/* a login's own JSON */
+		{"{\"windsock\":\"is here\"}\n" HEAD "\"findings\":[]}\n", 0, 0, NULL},
 		{"{\"windsock\":\"0.1.0\",\"schema\":1,\"command\":\"portcheck\"}", 0, 0,
 		 "portcheck"},
 		{"\x1b[2Jevil", 0, 0, "\"?[2Jevil\""},

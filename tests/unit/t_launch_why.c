@@ -45,7 +45,10 @@ static void of_what_it_ended(void **state UNUSED)
 		 "was ready"},
 		{true, false, 0, 0, "", "localhost: the agent ended before it was ready"},
 		{false, true, AGENT_KILLED + SIGKILL, 0, "",
-		 "lost n1: the agent there was killed by signal 9 (SIGKILL)"},
+		 "lost n1: the agent there was killed by signal 9 (SIGKILL), or what it runs in "
+		 "was stopped"},
+		{false, true, AGENT_KILLED + SIGSEGV, 0, "",
+		 "lost n1: the agent there was killed by signal 11 (SIGSEGV)"},
 		{false, true, -1, SIGTERM, "",
 		 "lost n1: myrsh here was killed by signal 15 (SIGTERM)"},
 		{false, true, 255, 0, "a\nconnection reset\n",
@@ -57,7 +60,8 @@ static void of_what_it_ended(void **state UNUSED)
 		{false, true, 1, 0, "error: lost connection to pod\n",
 		 "lost n1: myrsh ended with exit code 1: error: lost connection to pod"},
 		{false, false, AGENT_KILLED + SIGKILL, 0, "",
-		 "node1: the agent there was killed by signal 9 (SIGKILL) before it was ready"},
+		 "node1: the agent there was killed by signal 9 (SIGKILL) before it was ready, or "
+		 "what it runs in was stopped"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #define OURS "ssh -T -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
-#define PATIENCE " -o ConnectTimeout=9 -o ServerAliveInterval=5"
+#define PATIENCE " -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
 
 static const char *words(const char *given, struct arena *a, struct rsh_way *ret_way)
 {
@@ -32,6 +32,7 @@ static void an_ssh_with_options_gets_our_patience(void **state UNUSED)
 		{"ssh", "ssh" PATIENCE},
 		{"ssh -i key.pem -l ubuntu", "ssh -i key.pem -l ubuntu" PATIENCE},
 		{"/usr/bin/ssh -Tvi key -p22", "/usr/bin/ssh -Tvi key -p22" PATIENCE},
+		{"ssh -o BatchMode=no", "ssh -o BatchMode=no" PATIENCE},
 		{"ssh -o ConnectTimeout=60", "ssh -o ConnectTimeout=60" PATIENCE}, /* first wins */
 		/* what stands behind a host is a command's */
 		{"ssh gate ssh", "ssh gate ssh"},

@@ -72,9 +72,24 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		{255, "",
 		 "ssh: connect to host gate port 22: Connection refused\r\n"
 		 "Connection closed by UNKNOWN port 65535\r\n",
-		 "cannot reach me@node1 through its jump host (ssh: connect to host gate port 22: "
-		 "Connection refused): connection refused",
-		 NULL},
+		 "cannot reach me@node1 through its jump host or ProxyCommand (ssh: connect to "
+		 "host "
+		 "gate port 22: Connection refused): connection refused",
+		 "ssh me@node1 -G | grep -iE '^(hostname|port|proxy)'   # from here"},
+		{255, "", "banner exchange: Connection to UNKNOWN port 65535: Broken pipe\r\n",
+		 "ProxyCommand (banner exchange: Connection to UNKNOWN port 65535: Broken pipe): "
+		 "that ended before ssh could speak",
+		 "ssh me@node1 -G | grep "},
+		/* it was there, and is no more */
+		{255, "", "Timeout, server node1 not responding.\r\n",
+		 "cannot reach me@node1: it answered ssh, and then fell silent",
+		 "ping -c 3 node1; portcheck node1:22"},
+		{255, "", "Connection to node1 closed by remote host.\r\n",
+		 "the connection to it was cut; has it restarted?", "ssh me@node1 'uptime; "},
+		{255, "", "client_loop: send disconnect: Broken pipe\r\n",
+		 "the connection to it was cut; has it restarted?", "ssh me@node1 'uptime; "},
+		{255, "", "kex_exchange_identification: Connection closed by remote host\r\n",
+		 "was cut while ssh logged in", NULL},
 		/* what ssh says of a command that a signal has ended is nothing */
 		{255, "", "", "windsock was killed there by a signal",
 		 "ssh me@node1 'windsock --version; echo $?'   # 137"},
@@ -140,14 +155,40 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 static void silence_is_looked_for_in_the_login(void **state UNUSED)
 {
 	const struct row x = {-1, "", "",
-			      "windsock said nothing for 1 s and was ended; does its "
-			      "login wait",
+			      "windsock said nothing for 1 s and was ended; is that host up, "
+			      "does its login wait",
 			      "ssh me@node1 echo works   # hangs too? then "};
 	struct fanout_result r = result(&x);
 	struct trouble t;
 
 	r.timed_out = true;
 	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+	check(&x, &t);
+}
+
+/* Its ssh was stopped: a question on a terminal that is not its own. */
+static void a_question_is_no_slow_login(void **state UNUSED)
+{
+	const struct row x = {-1, "", "", "me@node1: ssh asks for something at the terminal",
+			      "ssh me@node1 true   # answer it"};
+	struct fanout_result r = result(&x);
+	struct trouble t;
+
+	r.timed_out = r.asks = true;
+	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+	check(&x, &t);
+	assert_true(t.away);
+}
+
+static void a_login_without_end_is_to_be_quiet(void **state UNUSED)
+{
+	const struct row x = {0, "xxxx", "", "me@node1: " TROUBLE_NOISY,
+			      "ssh me@node1 true | head -c 300   # what its login prints"};
+	struct fanout_result r = result(&x);
+	struct trouble t;
+
+	r.truncated = true;
+	t = fanout_silence(&r, &ssh, "windsock", &a);
 	check(&x, &t);
 }
 
@@ -270,6 +311,11 @@ static void another_way_without_an_answer_is_named(void **state UNUSED)
 		 "./kx me@node1 echo works"},
 		{3, "", "windsock: there are no more processes\n",
 		 "windsock there ended with exit code 3 and said \"windsock: there", "ulimit -a"},
+		{137, "", "",
+		 "windsock was killed by signal 9 (SIGKILL) there, or what it runs in was stopped",
+		 "./kx me@node1 'sudo dmesg"},
+		{139, "", "", "windsock was killed by signal 11 (SIGSEGV) there",
+		 "no program for it?"},
 	};
 	const struct rsh_way rsh = {"./kx", "./kx"};
 
@@ -287,6 +333,8 @@ int main(void)
 		cmocka_unit_test_teardown(names_the_cause_and_what_to_type, forget),
 		cmocka_unit_test_teardown(another_way_than_ssh_takes_no_key, forget),
 		cmocka_unit_test_teardown(silence_is_looked_for_in_the_login, forget),
+		cmocka_unit_test_teardown(a_question_is_no_slow_login, forget),
+		cmocka_unit_test_teardown(a_login_without_end_is_to_be_quiet, forget),
 		cmocka_unit_test_teardown(a_dead_folder_is_named, forget),
 		cmocka_unit_test_teardown(says_what_came_instead, forget),
 		cmocka_unit_test_teardown(another_way_than_ssh_has_codes_of_its_own, forget),
