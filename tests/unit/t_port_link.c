@@ -2,14 +2,7 @@
  * What fails below TCP is said of one host, with what mends it, and of none where it is a virtual
  * network's way, or where nothing fails; a rank's lines are not trusted.
  */
-#include "probes/port/mesh.h"
-
-#include "lib/report/json.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/made_mesh.h"
 
 #define NODE(rank, name, address, subnet, rest)                                                    \
 	"{\"rank\":" #rank ",\"host\":\"" name "\",\"address\":\"" address                         \
@@ -241,25 +234,6 @@ static const struct {
 	 NULL},
 };
 
-static void take(struct mesh *m, const struct mesh_opts *o, struct arena *a,
-		 const char *const *lines)
-{
-	static const size_t nodes[] = {0, 1, 2};
-	struct report_opts opts = {.command = "portcheck", .format = "json", .host = "me"};
-	struct err e;
-
-	mesh_init(m, o, ARRAY_LEN(nodes), a, report_new(&opts, &e));
-	assert_non_null(m->report);
-	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
-		for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
-			cJSON *line = json_parse(lines[i], strlen(lines[i]), 8, &e);
-
-			assert_non_null(line);
-			mesh_take(m, pass, line, nodes, ARRAY_LEN(nodes));
-			cJSON_Delete(line);
-		}
-}
-
 static void said_of_one(void **state)
 {
 	(void)state;
@@ -270,7 +244,8 @@ static void said_of_one(void **state)
 		struct err nothing = {.kind = ERR_USAGE};
 		struct mesh m;
 
-		take(&m, &o, &a, cases[i].lines);
+		made_mesh(&m, &o, &a);
+		made_mesh_take_all(&m, cases[i].lines);
 		mesh_link(&m);
 		assert_int_equal(m.told.items.n, cases[i].check != NULL);
 		if (cases[i].check) {
@@ -378,7 +353,8 @@ static void lost_or_slow(void **state)
 						k, (int)('a' + k), k + 1,
 						strstr(all[i].said[k], "\"row\"") ? "" : FINE,
 						all[i].said[k]);
-		take(&m, &o, &a, lines);
+		made_mesh(&m, &o, &a);
+		made_mesh_take_all(&m, lines);
 		mesh_loss(&m);
 		assert_int_equal(m.told.items.n > 0, all[i].subject != NULL);
 		if (all[i].subject) {

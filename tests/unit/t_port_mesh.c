@@ -2,16 +2,11 @@
  * The smallest set of rules: against brute force on random matrices; that it
  * mends everything; the sentence for the plain cases; what ranks say, taken; who meets whom.
  */
-#include "probes/port/mesh.h"
-
 #include "lib/cluster/pairs.h"
-#include "lib/report/json.h"
+
+#include "tests/unit/made_mesh.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MOST = 6 };
 static const char *const names[MOST] = {"n0", "n1", "n2", "n3", "n4", "n5"};
@@ -215,22 +210,9 @@ static void take(struct bench *b, const char *first, const char *second)
 	const char *text[] = {first, second};
 
 	*b = (struct bench){0};
-	mesh_init(&b->m, &b->o, 3, &b->a,
-		  report_new(&(struct report_opts){.command = "portcheck",
-						   .format = "json",
-						   .host = "me"},
-			     &(struct err){0}));
-	assert_non_null(b->m.report);
+	made_mesh(&b->m, &b->o, &b->a);
 	b->m.nodes[1].name = "b"; /* as --hosts calls it */
-	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
-		for (size_t i = 0; i < ARRAY_LEN(text); i++) {
-			struct err e;
-			cJSON *line = json_parse(text[i], strlen(text[i]), 8, &e);
-
-			assert_non_null(line);
-			mesh_take(&b->m, pass, line, nodes, ARRAY_LEN(nodes));
-			cJSON_Delete(line);
-		}
+	made_mesh_take(&b->m, text, nodes, ARRAY_LEN(nodes));
 }
 
 #define NODE0                                                                                      \

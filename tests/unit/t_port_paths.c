@@ -2,38 +2,12 @@
  * Several paths to a host, one of them dead, as ranks tell of them, none of it trusted: one
  * finding, of the host whose next hop it is, with the route that takes it out.
  */
-#include "lib/report/json.h"
-#include "probes/port/mesh.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/made_mesh.h"
 
 #define NODE(rank, name, address, rest)                                                            \
 	"{\"rank\":" #rank ",\"host\":\"" name "\",\"address\":\"" address                         \
 	"\",\"iface\":\"e0\",\"subnet\":\"10.0.0.0/24\",\"ports\":[1,2]" rest "}"
 #define SAID "\"said\":\"5 of 16 source ports reach it\""
-
-static void take(struct mesh *m, const struct mesh_opts *o, struct arena *a,
-		 const char *const lines[3])
-{
-	static const size_t nodes[] = {0, 1, 2};
-	struct report_opts opts = {.command = "portcheck", .format = "json", .host = "me"};
-	struct err e;
-
-	mesh_init(m, o, ARRAY_LEN(nodes), a, report_new(&opts, &e));
-	assert_non_null(m->report);
-	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
-		for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
-			cJSON *line = json_parse(lines[i], strlen(lines[i]), 8, &e);
-
-			assert_non_null(line);
-			mesh_take(m, pass, line, nodes, ARRAY_LEN(nodes));
-			cJSON_Delete(line);
-		}
-	mesh_judge(m);
-}
 
 static void paths(void **state)
 {
@@ -83,7 +57,9 @@ static void paths(void **state)
 		const cJSON *rule, *fix;
 		struct mesh m;
 
-		take(&m, &o, &a, cases[i].lines);
+		made_mesh(&m, &o, &a);
+		made_mesh_take_all(&m, cases[i].lines);
+		mesh_judge(&m);
 		assert_int_equal(report_count(m.report, ST_FAIL), cases[i].failures);
 		rule = json_get(report_data(m.report), "rules")->child;
 		assert_non_null(rule);
