@@ -84,6 +84,9 @@ static const struct engine *load_engine(struct arena *a)
 	return plugin_load(&want, a, &e);
 }
 
+/* What this machine lacks, as diff-train knows it. */
+enum { NO_SUCH_KERNELS = 4, NO_ENGINE = 5 };
+
 static int dump_net(const char *name, uint64_t set, uint64_t batch, uint64_t steps)
 {
 	const struct model *m = model_find(name);
@@ -97,8 +100,12 @@ static int dump_net(const char *name, uint64_t set, uint64_t batch, uint64_t ste
 	int32_t nparams;
 
 	plain = n ? calloc(n->nparams, sizeof(*plain)) : NULL;
+	if (m && !k)
+		return NO_SUCH_KERNELS;
+	if (m && m->graph && !engine)
+		return NO_ENGINE;
 	if (!velocity || !plain)
-		return 4; /* this machine lacks it */
+		return 3;
 	net_init(n, 11 + seed());
 	nparams = (int32_t)n->nparams;
 	put(&nparams, sizeof(nparams));
