@@ -5,8 +5,8 @@
 #include <math.h>
 #include <signal.h>
 
-static const char *const kinds[] = {"none", "flip",  "wire", "nan",  "data", "shard",
-				    "seed", "build", "old",  "slow", "stop", "die"};
+static const char *const kinds[] = {"none",  "flip",   "wire", "nan",  "data", "shard", "seed",
+				    "build", "layout", "old",  "slow", "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
 

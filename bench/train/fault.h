@@ -5,15 +5,16 @@
 
 enum fault_kind {
 	FAULT_NONE,
-	FAULT_FLIP,  /* a bit of its own gradient, before it is exchanged */
-	FAULT_WIRE,  /* a bit of the averaged gradient, as it arrived */
-	FAULT_NAN,   /* its gradient is not a number */
-	FAULT_DATA,  /* its data set is another one */
-	FAULT_SHARD, /* it takes its neighbour's samples */
-	FAULT_SEED,  /* it was started with another seed */
-	FAULT_BUILD, /* it is another build */
-	FAULT_OLD,   /* its processor has no vector instructions: no fault, but a difference */
-	FAULT_SLOW,  /* it computes everything four times */
+	FAULT_FLIP,   /* a bit of its own gradient, before it is exchanged */
+	FAULT_WIRE,   /* a bit of the averaged gradient, as it arrived */
+	FAULT_NAN,    /* its gradient is not a number */
+	FAULT_DATA,   /* its data set is another one */
+	FAULT_SHARD,  /* it takes its neighbour's samples */
+	FAULT_SEED,   /* it was started with another seed */
+	FAULT_BUILD,  /* it is another build */
+	FAULT_LAYOUT, /* its engine keeps parameters in another order */
+	FAULT_OLD,    /* its processor has no vector instructions: no fault, but a difference */
+	FAULT_SLOW,   /* it computes everything four times */
 	FAULT_STOP,
 	FAULT_DIE,
 };

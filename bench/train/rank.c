@@ -200,6 +200,7 @@ static uint64_t own_layout(const struct rank *r)
 
 	for (size_t i = 0; i < n->nparams; i++)
 		n->grads[i] = (float)(i & 0xffffff);
+	n->grads[0] += fault_is(&r->o->fault, FAULT_LAYOUT, r->comm->rank);
 	if (!n->engine->convert(n->whole, n->grads, n->params, false))
 		hash = hash_words(n->params, n->nparams);
 	memset(n->grads, 0, n->nparams * sizeof(*n->grads));
