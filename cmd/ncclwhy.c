@@ -151,17 +151,28 @@ static void on_quiet(struct why *w, bool stalled, void *arg)
 }
 
 /* The others are read all the same; the first that cannot be is said at the end. */
-static void keep_first(struct err *e, const struct err *its)
+static void keep_first(struct err *e, const struct err *its, size_t *unread)
 {
-	if (e->kind == ERR_NONE)
+	if (!(*unread)++)
 		*e = *its;
 	else
 		log_error("%s", its->msg);
 }
 
+/* What was read of the others is whole. */
+static void say_unread(struct app *app, const struct why *w, size_t unread)
+{
+	if (w->files.n && unread == 1)
+		report_file_lost(app->report, "a file was not read");
+	else if (w->files.n && unread)
+		report_file_lost(app->report,
+				 arena_printf(&app->arena, "%zu files were not read", unread));
+}
+
 static int read_all(struct app *app, struct why *w, struct err *e)
 {
 	str_list files = {0}, weights = {0};
+	size_t unread = 0;
 
 	if (!app->operands.n) {
 		if (isatty(STDIN_FILENO))
@@ -172,7 +183,7 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 		struct err its = {0};
 
 		if (source_files(app->operands.v[i], &app->arena, &files, &weights, &its))
-			keep_first(e, &its);
+			keep_first(e, &its, &unread);
 	}
 	if (weights.n)
 		log_say("left out %zu file%s of weights or data, such as %s", weights.n,
@@ -184,8 +195,9 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 			continue;
 		if (!i && access(files.v[0], F_OK) && file_on_path(&app->arena, files.v[0]))
 			err_hint(&its, "to run a command: ncclwhy -- %s ...", files.v[0]);
-		keep_first(e, &its);
+		keep_first(e, &its, &unread);
 	}
+	say_unread(app, w, unread);
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 

@@ -231,7 +231,10 @@ static void add_error(struct report *r, const struct err *e)
 	report_add(r, f);
 }
 
-void report_file_lost(struct report *r) { r->sink.file_lost = true; }
+void report_file_lost(struct report *r, const char *how)
+{
+	r->sink.file_lost = arena_strdup(&r->a, how);
+}
 
 static int conclude(struct report *r, const struct err *e)
 {

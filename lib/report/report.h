@@ -132,8 +132,9 @@ void report_node(struct report *r, const char *host, cJSON *data);
  * In JSON it is data.covers. */
 void report_covers(struct report *r, const char *fmt, ...) PRINTF(2, 3);
 
-/* The run came to its end, and the error that it ends with is of a file that it could not write. */
-void report_file_lost(struct report *r);
+/* The run came to its end, and the error that it ends with is of a file alone, that it could not
+ * write, or not read: @how it was lost is what the summary says of it. */
+void report_file_lost(struct report *r, const char *how);
 
 /* Number of findings so far with this status. */
 size_t report_count(const struct report *r, enum status st);
@@ -163,7 +164,7 @@ struct sink {
 	/* set for end(): */
 	const char *time; /* RFC 3339; NULL for the table */
 	const char *verdict, *covers, *error;
-	bool file_lost; /* that is all that @error is about */
+	const char *file_lost; /* that is all that @error is about, or NULL */
 	double seconds;
 };
 /* The JSON envelope; to be deleted before the sink is. */

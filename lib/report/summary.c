@@ -20,7 +20,7 @@ const char *sink_summary(const struct sink *s)
 
 	text_init(&t, s->a);
 	if (s->error)
-		text_add(&t, s->file_lost ? "a file was not written" : "stopped before the end");
+		text_add(&t, s->file_lost ? s->file_lost : "stopped before the end");
 	if (n[ST_FAIL] && checks > 1)
 		text_addf(&t, "%s%zu of %zu checks failed", t.n ? ", " : "", n[ST_FAIL], checks);
 	else if (n[ST_FAIL])

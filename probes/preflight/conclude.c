@@ -273,7 +273,7 @@ static int write_files(struct preflight *p, struct err *e)
 	if (write_page(p, rc ? &more : e))
 		rc = -1;
 	if (rc)
-		report_file_lost(p->r);
+		report_file_lost(p->r, "a file was not written");
 	return rc;
 }
 

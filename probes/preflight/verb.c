@@ -39,7 +39,7 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 		      json_get_str(old, "time") ?: "then", json_get_str(now, "time") ?: "now");
 	if (!p->page || document_write_page(now, p->page, p->a, e) == 0)
 		return 0;
-	report_file_lost(p->r);
+	report_file_lost(p->r, "a file was not written");
 	return -1;
 }
 

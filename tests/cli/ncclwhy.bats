@@ -122,6 +122,13 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     run -1 --separate-stderr "$why" --json missing.log "$logs/real/020.log" none "$logs/real/033.log"
     jq -e '[.data.causes[].id] == ["CON-013", "GPU-010"]' <<<"$output"
     [[ $stderr == *missing.log*"No such file"* && $stderr == *"no file in none"* ]]
+    run -1 --separate-stderr "$why" missing.log "$logs/real/020.log"
+    [[ $stderr == *missing.log*"No such file"* ]]
+    [[ ${lines[-1]} == "FAIL  a file was not read, the only check failed: "*" of 1 log" ]]
+    run -1 --separate-stderr "$why" missing.log "$logs/real/020.log" absent.log
+    [[ ${lines[-1]} == "FAIL  2 files were not read, the only check failed: "*" of 1 log" ]]
+    run -3 --separate-stderr "$why" missing.log # nothing was read at all
+    [[ ${lines[-1]} != *"not read"* ]]
 }
 
 @test "usage errors leave stdout empty" {
