@@ -6,12 +6,16 @@
  * for what came before: GPUs that nvcc makes no code for any more, and drivers that are
  * older than it and refuse what it made.
  *
- *	IMAGE(windsock_kernels, KERNELS) ... r = image_load(load, &module,
- *IMAGE_OF(windsock_kernels));
+ *	IMAGE(windsock_kernels, KERNELS)
+ *	r = image_load(load, use, arg, &module, IMAGE_OF(windsock_kernels));
  *
- * @load is cuModuleLoadData(), behind a function of one's own where that is bound late.
+ * @load is cuModuleLoadData(), behind a function of one's own where that is bound late. A driver
+ * that loads lazily (its default since CUDA 12.2) may take what it cannot run, and say so when a
+ * kernel is looked up, or launched first. So @use finds kernels in the module and launches one
+ * over nothing: what fails there has not been loaded, either.
  */
 #include <cuda.h>
+#include <stdbool.h>
 
 #define IMAGE(name, file)                                                                          \
 	__asm__(".section .rodata\n"                                                               \
@@ -25,26 +29,44 @@
 	extern const char name##_code[], name##_text[];
 #define IMAGE_OF(name) name##_code, name##_text
 
-static inline CUresult image_load(CUresult (*load)(CUmodule *, const void *), CUmodule *ret,
-				  const char *code, const char *text)
+/* Is it the code that the driver or the GPU cannot take, so that the text may do? */
+static inline bool image_is_foreign(CUresult r)
 {
-	CUresult r = load(ret, code), text_r;
-
 	switch (r) {
 	case CUDA_ERROR_INVALID_IMAGE:
 	case CUDA_ERROR_NO_BINARY_FOR_GPU:
 	case CUDA_ERROR_INVALID_PTX:
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
 	case CUDA_ERROR_INVALID_SOURCE:
+	case CUDA_ERROR_NOT_FOUND: /* no kernel in a module that holds nothing for this GPU */
 	case CUDA_ERROR_NOT_SUPPORTED:
-		text_r = load(ret, text);
-		/* a part of the driver, which a container may lack */
-		return text_r == CUDA_SUCCESS || text_r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-			       ? text_r
-			       : r;
+		return true;
 	default:
-		return r;
+		return false;
 	}
+}
+
+typedef CUresult image_load_fn(CUmodule *, const void *);
+typedef CUresult image_use_fn(void *arg, CUmodule);
+
+static inline CUresult image_try(image_load_fn *load, image_use_fn *use, void *arg, CUmodule *ret,
+				 const char *image)
+{
+	CUresult r = load(ret, image);
+
+	return r == CUDA_SUCCESS ? use(arg, *ret) : r;
+}
+
+static inline CUresult image_load(image_load_fn *load, image_use_fn *use, void *arg, CUmodule *ret,
+				  const char *code, const char *text)
+{
+	CUresult r = image_try(load, use, arg, ret, code), text_r;
+
+	if (!image_is_foreign(r))
+		return r;
+	text_r = image_try(load, use, arg, ret, text);
+	/* a part of the driver, which a container may lack */
+	return text_r == CUDA_SUCCESS || text_r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ? text_r : r;
 }
 
 #endif

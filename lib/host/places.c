@@ -38,12 +38,13 @@ static bool in_folder(struct search *s, const char *folder)
 	return false;
 }
 
+/* Wheels for aarch64, and those of before PyTorch 2, have the vendor's files beside their own. */
 static bool in_packages(struct search *s, const char *site)
 {
 	for (const char *const *p = s->w->packages; *p; p++)
 		if (in_folder(s, arena_printf(&s->a, "%s/%s", site, *p)))
 			return true;
-	return false;
+	return in_folder(s, arena_printf(&s->a, "%s/torch/lib", site));
 }
 
 /*

@@ -6,8 +6,9 @@
  *
  *	1. the file that was named, and then nowhere else
  *	2. what this process has already (LD_PRELOAD)
- *	3. the packages beside the active Python's PyTorch, or the lib of its conda: its files
- *	   have these folders built in (DT_RPATH), which LD_LIBRARY_PATH does not override
+ *	3. the packages beside the active Python's PyTorch, its own lib, or the lib of its
+ *	   conda: its files have these folders built in (DT_RPATH), which LD_LIBRARY_PATH does
+ *	   not override
  *	4. the loader's path
  *	5. the packages of every Python here, the active one's first
  *	6. the folder of an installed CUDA: CUDA_HOME, /usr/local/cuda
@@ -24,7 +25,8 @@ struct library_want {
 };
 /* After "looked at --nccl, ": for a hint. */
 #define LIBRARY_PLACES                                                                             \
-	"the packages of the active Python's PyTorch, its conda's lib, the loader's path, other "  \
+	"the packages of the active Python's PyTorch, its lib, its conda's, the loader's path, "   \
+	"other "                                                                                   \
 	"Python packages and CUDA's lib64"
 
 /* NCCL; @given before WINDSOCK_NCCL. */

@@ -59,9 +59,10 @@ KERNEL burst_wrong(const float *z, float right, unsigned long n, unsigned long l
 
 	for (unsigned long i = first; i < n; i += stride)
 		wrong += z[i] != right;
+	if (!wrong)
+		return;
 #ifdef __CUDACC__
-	if (wrong)
-		atomicAdd(count, wrong);
+	atomicAdd(count, wrong);
 #else
 	*count += wrong;
 #endif

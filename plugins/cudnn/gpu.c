@@ -247,14 +247,28 @@ static int open_cublas(struct err *e)
 /* Bound at its first call, which its address would not be. */
 static CUresult load(CUmodule *ret, const void *image) { return cuModuleLoadData(ret, image); }
 
+/* One stands for all of a module; over nothing. */
+static CUresult use_kernels(void *arg UNUSED, CUmodule module)
+{
+	CUdeviceptr none = 0;
+	uint32_t count = 0;
+	CUfunction f;
+	CUresult r = cuModuleGetFunction(&f, module, "find_strange");
+
+	return r == CUDA_SUCCESS ? cuLaunchKernel(f, 1, 1, 1, THREADS, 1, 1, 0, gpu.stream,
+						  GPU_ARGS(&none, &none, &count), NULL)
+				 : r;
+}
+
 static int load_kernels(struct err *e)
 {
-	CUresult r = image_load(load, &gpu.module, IMAGE_OF(windsock_engine_kernels));
+	CUresult r =
+		image_load(load, use_kernels, NULL, &gpu.module, IMAGE_OF(windsock_engine_kernels));
 	void *found;
 
 	if (r != CUDA_SUCCESS) {
 		(void)gpu_failed("loading the engine's kernels", r, e);
-		return driver_hint_kernels(gpu.libs.driver.version, e);
+		return driver_hint_kernels(gpu.libs.driver.version, r, e);
 	}
 	if (gpu_alloc(sizeof(uint32_t), &found, e))
 		return -1;

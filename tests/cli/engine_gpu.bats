@@ -55,10 +55,10 @@ says() { # CODE TEXT... -- COMMAND...
     local at from cudnn=libcudnn.so.9 blas=libcublas.so.13
     mkdir -p driver loader {other,torch}/nvidia/{cudnn,cu13}/lib torch/torch/lib cuda/lib64
     cp "$O/fake/libcuda.so.1" driver
-    for at in loader cuda/lib64; do cp "$O/fake/$cudnn" "$O/fake/$blas" $at; done
+    for at in torch/torch/lib loader cuda/lib64; do cp "$O/fake/$cudnn" "$O/fake/$blas" $at; done
     for at in other torch; do cp "$O/fake/$cudnn" $at/nvidia/cudnn/lib && cp "$O/fake/$blas" $at/nvidia/cu13/lib; done
     export LD_LIBRARY_PATH=$PWD/loader:$PWD/driver CUDA_HOME=$PWD/cuda PYTHONPATH=$PWD/other:$PWD/torch
-    for at in torch/nvidia/{cudnn,cu13}/lib loader/{,} other/nvidia/{cudnn,cu13}/lib cuda/lib64/{,}; do
+    for at in torch/nvidia/{cudnn,cu13}/lib torch/torch/lib/{,} loader/{,} other/nvidia/{cudnn,cu13}/lib cuda/lib64/{,}; do
         if [[ -z ${from-} ]]; then from=$at && continue; fi
         run -0 --separate-stderr one --model mlp --json
         jq -e --arg cudnn "cuDNN 9.19.0 ($(realpath "$from")/$cudnn)" --arg blas "($(realpath "$at")/$blas)" \
@@ -68,7 +68,7 @@ says() { # CODE TEXT... -- COMMAND...
     done
     [[ ! -e /usr/local/cuda/lib64/$cudnn ]] || return 0
     says 4 "cannot load cuDNN: " "$PWD/torch/nvidia/cudnn/lib/$cudnn: file too short" \
-        "looked at WINDSOCK_CUDNN, the packages of the active Python's PyTorch, its conda's lib, the loader's path" -- one
+        "looked at WINDSOCK_CUDNN, the packages of the active Python's PyTorch, its lib, its conda's, the loader's path" -- one
 }
 
 @test "a cuBLAS that was named brings the other half that lies beside it" {
@@ -101,6 +101,7 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_FAKE_CUDNN=cuda-14 "$B" --device cuda --np 1
     says 4 "is made for CUDA 13, this driver knows CUDA 12.4 at most" "nvidia-cudnn-cu12" -- \
         env WINDSOCK_FAKE_CUDA=old-driver "$B" --device cuda --np 1
+    WINDSOCK_FAKE_CUDA=lazy-launch run -0 one # of the kernels alone there is text, which any driver reads
     says 4 "SUBLIBRARY_VERSION_MISMATCH: libcudnn_cnn.so.9 is of another version" "be of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
     says 4 "does not compute in bf16" "--amp fp16" -- \
         env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16

@@ -194,6 +194,7 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
 }
 
 @test "burst: alike GPUs pass, with what was measured; without --burst nothing runs" {
+    local at
     machine hgx-h100
     says
     look 0
@@ -205,8 +206,10 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [ "$(jq -r '.data.host.burst[2] | "\(.wrong) \(.pci)"' <<<"$output")" = '0 0000:3a:00.0' ]
     CUBLAS=$O/fake/burst/libcuda.so.1 burst '' 0
     [[ $(said gpu.burst) == 'compute right: 700 TFLOP/s (cuBLAS bf16)'* ]]
-    burst 'old=2' 0 # its driver does not know the code, and reads the text
-    jq -e '.data.host.burst[2].matmul_tflops | . > 49 and . < 51' <<<"$output"
+    for at in old late; do # its driver does not know the code, says so at once or later, and reads the text
+        burst "$at=2" 0
+        jq -e '.data.host.burst[2].matmul_tflops | . > 49 and . < 51' <<<"$output"
+    done
 }
 
 @test "burst: who is slow, computes wrong, fails, crashes or hangs is named; the others are measured" {

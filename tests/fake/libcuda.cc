@@ -13,6 +13,9 @@
  *	                   lost        a kernel reads where nothing is
  *	                   old-driver  knows CUDA 12.4: of kernels only text that it can read
  *	                   no-jit      the same, and lacks what reads it
+ *	                   lazy-find   loads code that it cannot run, and says so when a kernel
+ *	                               is looked up
+ *	                   lazy-launch the same, when one is launched
  *	                   old-gpu     has no bf16
  *	                   own-gpu     each process has a GPU for itself
  *	                   hopper      is called an H100, and has 1 GiB
@@ -257,6 +260,10 @@ static std::function<void()> prepare_wrong(void **a)
 static const fake_kernel fill = {"windsock_fill", prepare_fill},
 			 wrong = {"windsock_wrong", prepare_wrong};
 
+static const CUmodule code_module = reinterpret_cast<CUmodule>(1),
+		      text_module = reinterpret_cast<CUmodule>(2);
+static bool of_code; /* the kernel that was looked up last */
+
 static bool is_old() { return fake_mode("old-driver") || fake_mode("no-jit"); }
 OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
@@ -265,8 +272,8 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 	const char *text = static_cast<const char *>(image);
 
 	READY();
-	*m = reinterpret_cast<CUmodule>(1);
-	if (!memcmp(image, magic, sizeof(magic)))
+	*m = text_module;
+	if (!memcmp(image, magic, sizeof(magic)) && (*m = code_module))
 		return is_old() ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
 	if (fake_mode("no-jit"))
 		return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
@@ -274,12 +281,15 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
-OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
+OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 {
 	const fake_kernel *k = !strcmp(name, fill.name)	   ? &fill
 			       : !strcmp(name, wrong.name) ? &wrong
 							   : fake_engine_kernel(name);
 
+	of_code = m == code_module;
+	if (of_code && fake_mode("lazy-find"))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	*f = reinterpret_cast<CUfunction>(const_cast<fake_kernel *>(k));
 	return k ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -288,6 +298,8 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, un
 {
 	if (fake_mode("lost"))
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	if (of_code && fake_mode("lazy-launch"))
+		return CUDA_ERROR_INVALID_IMAGE;
 	if (!x || x > 1u << 30 || y != 1 || z != 1 || !threads || threads > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
 	fake_launched(reinterpret_cast<const fake_kernel *>(f)->name, s);

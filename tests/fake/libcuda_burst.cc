@@ -4,10 +4,10 @@
  * take on a GPU that multiplies at 50 and copies at 1000 GB/s. No result of it
  * is ever a measurement.
  *
- *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7 old=0"
+ *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7 old=0 late=1"
  *	gpus: how many; the others name one of them: it computes at half speed,
  *	turns a bit over, never finishes, fails, ends the process, copies at half
- *	speed, has no free memory, reads only text.
+ *	speed, has no free memory, reads only text, says so when a kernel is launched.
  */
 #include <cuda.h>
 /* as the plug-in asks for them: the first form of each */
@@ -161,13 +161,15 @@ OUT CUresult cuModuleLoadData(CUmodule *m, const void *image)
 	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
 	bool is_code = !memcmp(image, magic, sizeof(magic));
 
-	*m = reinterpret_cast<CUmodule>(1);
+	*m = reinterpret_cast<CUmodule>(is_code ? 1ul : 2ul);
 	if (is_code ? is("old") : !strstr(static_cast<const char *>(image), "\n.version 6.0\n"))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule, const char *name)
+static bool of_code; /* the kernel that was looked up last */
+OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 {
+	of_code = m == reinterpret_cast<CUmodule>(1ul);
 	*f = reinterpret_cast<CUfunction>(strcmp(name, "burst_product") ? 2ul : 1ul);
 	return CUDA_SUCCESS;
 }
@@ -177,6 +179,8 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned
 {
 	auto z = arg<float *>(a, 2);
 
+	if (of_code && is("late"))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	if (f == reinterpret_cast<CUfunction>(1ul)) {
 		auto n = arg<unsigned>(a, 3);
 

@@ -73,6 +73,7 @@ static void in_order(void **state)
 	put(&a, "conda/conda-meta/history");
 	put(&a, "conda/lib/libodd.so.1");
 	put(&a, arena_printf(&a, "%s/torch/lib/libtorch.so", site));
+	put(&a, arena_printf(&a, "%s/torch/lib/libodd.so.1", site));
 	put(&a, arena_printf(&a, "%s/vendor/odd/lib/libodd.so.1", site));
 	put(&a, arena_printf(&a, "%s/vendor/odd/lib/libodd.so.2", site));
 	put(&a, "cuda/lib64/libodd.so.1");
@@ -82,11 +83,13 @@ static void in_order(void **state)
 			    "p libodd.so.2\np libodd.so.1\n"
 			    "f conda/lib/python3.12/site-packages/vendor/odd/lib/libodd.so.2\n"
 			    "f conda/lib/python3.12/site-packages/vendor/odd/lib/libodd.so.1\n"
+			    "f conda/lib/python3.12/site-packages/torch/lib/libodd.so.1\n"
 			    "f conda/lib/libodd.so.1\n"
 			    "l libodd.so.2\nl libodd.so.1\n"
 			    "f other/vendor/odd/lib/libodd.so.1\n"
 			    "f conda/lib/python3.12/site-packages/vendor/odd/lib/libodd.so.2\n"
 			    "f conda/lib/python3.12/site-packages/vendor/odd/lib/libodd.so.1\n"
+			    "f conda/lib/python3.12/site-packages/torch/lib/libodd.so.1\n"
 			    "f cuda/lib64/libodd.so.1\n");
 	/* nothing after the one that is it, nothing but the one that was named */
 	assert_string_equal(search(&a, "", "libodd.so.2"), "p libodd.so.2\n");

@@ -1,5 +1,6 @@
 #include "bench/plugin/cuda/driver.h"
 
+#include "bench/plugin/image.h"
 #include "bench/plugin/library.h"
 
 #include <dlfcn.h>
@@ -66,8 +67,10 @@ const char *driver_words(CUresult r)
 	return cuGetErrorString(r, &text) == CUDA_SUCCESS && text ? text : "unknown CUDA error";
 }
 
-int driver_hint_kernels(int version, struct err *e)
+int driver_hint_kernels(int version, CUresult r, struct err *e)
 {
+	if (!image_is_foreign(r) && r != CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
+		return -1;
 	return err_hint(e,
 			"they were compiled with CUDA %d.%d, the driver knows CUDA %d.%d: a newer "
 			"driver, all of it (libnvidia-ptxjitcompiler.so.1 in a container, too), or "

@@ -26,7 +26,8 @@ struct driver {
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
 /* "out of memory" */
 const char *driver_words(CUresult r);
-/* Where a driver of @version loads no kernel: -1, and the hint says by which CUDA they are. */
-int driver_hint_kernels(int version, struct err *e);
+/* -1; where @r is a driver's of @version that takes no kernel, the hint says by which CUDA they
+ * are. */
+int driver_hint_kernels(int version, CUresult r, struct err *e);
 
 #endif

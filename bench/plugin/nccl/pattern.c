@@ -95,14 +95,27 @@ size_t gpu_wrong(struct dev *d, const void *p, const struct pattern *pattern, si
 /* Bound at its first call, which its address would not be. */
 static CUresult load(CUmodule *ret, const void *image) { return cuModuleLoadData(ret, image); }
 
-int gpu_load_kernels(struct gpu_dev *g, struct err *e)
+/* Both kernels; filling nothing loads what a lazy driver has not yet. */
+static CUresult use_kernels(void *arg, CUmodule module)
 {
-	CUresult r = image_load(load, &g->module, IMAGE_OF(windsock_kernels));
+	struct gpu_dev *g = arg;
+	CUdeviceptr none = 0;
+	unsigned long first = 0, period = PATTERN_PERIOD, count = 0;
+	unsigned size = 1;
+	void *args[] = {&none, &none, &first, &period, &count, &size};
+	CUresult r = cuModuleGetFunction(&g->fill, module, "windsock_fill");
 
 	if (r == CUDA_SUCCESS)
-		r = cuModuleGetFunction(&g->fill, g->module, "windsock_fill");
+		r = cuModuleGetFunction(&g->wrong, module, "windsock_wrong");
 	if (r == CUDA_SUCCESS)
-		r = cuModuleGetFunction(&g->wrong, g->module, "windsock_wrong");
+		r = cuLaunchKernel(g->fill, 1, 1, 1, THREADS, 1, 1, 0, g->stream, args, NULL);
+	return r;
+}
+
+int gpu_load_kernels(struct gpu_dev *g, struct err *e)
+{
+	CUresult r = image_load(load, use_kernels, g, &g->module, IMAGE_OF(windsock_kernels));
+
 	if (r == CUDA_SUCCESS)
 		r = cuMemAlloc(&g->table, TABLE_BYTES);
 	if (r == CUDA_SUCCESS)
@@ -110,5 +123,5 @@ int gpu_load_kernels(struct gpu_dev *g, struct err *e)
 	if (r == CUDA_SUCCESS)
 		return 0;
 	(void)cuda_failed("cannot load the kernels that fill and verify buffers", r, e);
-	return driver_hint_kernels(g->vendor.driver.version, e);
+	return driver_hint_kernels(g->vendor.driver.version, r, e);
 }
