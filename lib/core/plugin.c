@@ -23,11 +23,23 @@ static int missing(const struct plugin_want *w, const char *dir, struct err *e)
 			w->build);
 }
 
+/* What vendors' libraries have is bound when it is called, and they are found by then. */
+static bool are_bound_at_once(void)
+{
+	const char *set = getenv("LD_BIND_NOW");
+
+	return set && *set;
+}
+
 static int unloadable(const struct plugin_want *w, const char *path, struct err *e)
 {
 	const char *why = dlerror();
 
 	err_set(e, ERR_ABSENT, "cannot load %.200s: %.250s", path, why ? why : "no reason given");
+	if (why && strstr(why, "undefined symbol") && are_bound_at_once())
+		return err_command(
+			e, "unset LD_BIND_NOW   # it asks for the vendor's functions before the "
+			   "vendor's library is looked for");
 	return err_command(e, "apt-get install %s", w->package);
 }
 

@@ -167,6 +167,9 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
     [[ $output == *"cannot load NCCL: /nonexistent/libnccl.so.2"* ]]
     run -4 env WINDSOCK_NCCL="$O/fake/libnccl.so.2" "$B" --backend nccl
     [[ $output == *"no NVIDIA driver here"*"NCCL itself is: "*"/fake/libnccl.so.2 (2.28.9)"* ]]
+    ! nm -u "$O/lib/windsock/nccl.so" | grep -q __asan || return 0 # binds in its own way
+    run -4 env LD_BIND_NOW=1 "$B" --backend nccl
+    [[ $output == *"nccl.so: undefined symbol: "*"-> unset LD_BIND_NOW "* ]] || { echo "$output"; return 1; }
 }
 
 @test "nccl stand-in: all is well, and every result is verified by the kernels" {
