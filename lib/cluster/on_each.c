@@ -32,7 +32,7 @@ const char *on_each(struct arena *a, const struct host_way *w, const host_list *
 	if (strlen(folded) > MOST)
 		return NULL;
 	folded = shell_quote(a, folded);
-	quoted = shell_quote(a, command);
+	quoted = shell_quote_line(a, command);
 	if (w->srun)
 		return arena_printf(
 			a,

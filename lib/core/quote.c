@@ -24,3 +24,41 @@ char *shell_quote(struct arena *a, const char *s)
 	text_add(&t, "'");
 	return t.s;
 }
+
+static void add_escaped(struct text *t, char c)
+{
+	switch (c) {
+	case '\n':
+		text_add(t, "\\n");
+		break;
+	case '\t':
+		text_add(t, "\\t");
+		break;
+	case '\'':
+	case '\\':
+		text_addf(t, "\\%c", c);
+		break;
+	default:
+		if (iscntrl((unsigned char)c))
+			text_addf(t, "\\%03o", (unsigned char)c);
+		else
+			text_addn(t, &c, 1);
+	}
+}
+
+char *shell_quote_line(struct arena *a, const char *s)
+{
+	const char *p = s;
+	struct text t;
+
+	while (*p && !iscntrl((unsigned char)*p))
+		p++;
+	if (!*p)
+		return shell_quote(a, s);
+	text_init(&t, a);
+	text_add(&t, "$'");
+	for (; *s; s++)
+		add_escaped(&t, *s);
+	text_add(&t, "'");
+	return t.s;
+}

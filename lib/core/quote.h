@@ -5,5 +5,8 @@
 
 /* Text as one word of a POSIX shell: it's -> 'it'\''s' */
 char *shell_quote(struct arena *a, const char *s);
+/* The same without a line end, a tab or any other control character, which no line of ours could
+ * show: $'...' as bash, zsh and ksh read it. Others are as above. */
+char *shell_quote_line(struct arena *a, const char *s);
 
 #endif

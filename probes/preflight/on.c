@@ -1,6 +1,7 @@
 #include "probes/preflight/on.h"
 
 #include "lib/cluster/on_each.h"
+#include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/term.h"
@@ -56,7 +57,7 @@ static void judge(struct tally *t, const struct fanout_result *r, struct finding
 		finding_set(f, ST_PASS, "%s", *out ? out : "done");
 	else if (has_run(r))
 		finding_set(f, ST_FAIL, "exit code %d%s%s", r->exit_status, *err ? ": " : "", err);
-	else if (r->timed_out && !r->asks)
+	else if (r->timed_out && !r->away)
 		finding_set(f, ST_FAIL,
 			    "said nothing for %s and was ended; what takes longer is given more "
 			    "with --deadline",
@@ -84,17 +85,49 @@ static void node_data(struct report *r, const struct fanout_result *got)
 	report_node(r, got->host, o);
 }
 
-/* One line for all that failed: people read it once, below what they failed with. */
-static void advise(const struct tally *t, const host_list *failed, const char *command, size_t from)
+/* Has sudo there found nobody to ask for a password? */
+static bool wants_password(const struct fanout_result *r)
 {
-	static const char why[] = "   # again, only where it failed";
-	const char *line = failed->n ? on_each(t->a, t->way, failed, command) : NULL;
+	return r->exit_status > 0 && (strstr(r->err, "sudo: a password is required") ||
+				      strstr(r->err, "sudo: a terminal is required") ||
+				      strstr(r->err, "sudo: no tty present"));
+}
 
-	if (line && t->fold)
-		report_remark(t->r, "-> %s%s", line, why);
-	for (size_t i = from; line && !t->fold && i < t->items.n; i++)
-		if (t->items.v[i].f->status == ST_FAIL)
-			finding_fix(t->items.v[i].f, "%s%s", line, why);
+/* Where the way can lend it a terminal, somebody types the password once on each. */
+static const char *with_terminal(const struct tally *t, const host_list *hosts, const char *command)
+{
+	enum { MOST = 16 };
+	const char *rsh = rsh_typed(t->way->rsh);
+	struct text list;
+
+	if (!hosts->n || hosts->n > MOST ||
+	    !rsh_is_ssh(arena_strndup(t->a, rsh, strcspn(rsh, " "))))
+		return NULL;
+	text_init(&list, t->a);
+	for (size_t i = 0; i < hosts->n; i++)
+		text_addf(&list, " %s", shell_quote(t->a, hosts->v[i].name));
+	return arena_printf(t->a,
+			    "for h in%s; do %s -t \"$h\" %s; done   # sudo there asks for a "
+			    "password: typed on each, or none is asked for (NOPASSWD in sudoers)",
+			    list.s, rsh, shell_quote_line(t->a, command));
+}
+
+/* One line for all that failed: people read it once, below what they failed with. */
+static void advise(const struct tally *t, const host_list *failed, const host_list *locked,
+		   const char *command, size_t from)
+{
+	const char *again = failed->n ? on_each(t->a, t->way, failed, command) : NULL;
+	const char *lines[] = {
+		with_terminal(t, locked, command),
+		again ? arena_printf(t->a, "%s   # again, only where it failed", again) : NULL};
+
+	for (size_t k = 0; k < ARRAY_LEN(lines); k++) {
+		if (lines[k] && t->fold)
+			report_remark(t->r, "-> %s", lines[k]);
+		for (size_t i = from; lines[k] && !t->fold && i < t->items.n; i++)
+			if (t->items.v[i].f->status == ST_FAIL)
+				finding_fix(t->items.v[i].f, "%s", lines[k]);
+	}
 }
 
 static void progress(const struct fanout_result *r UNUSED, size_t finished, size_t total,
@@ -128,7 +161,7 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	const char *const argv[] = {"sh", "-c", command, NULL};
 	size_t from = t->items.n, done = 0;
 	struct fanout_result *got;
-	host_list failed = {0}, left = {0};
+	host_list failed = {0}, left = {0}, locked = {0};
 
 	if (fanout_run(hosts, argv, o, progress, NULL, t->a, &got, e))
 		return -1;
@@ -141,16 +174,18 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 		done += f->status == ST_PASS;
 		if (f->status == ST_FAIL)
 			*LIST_ADD(t->a, &failed) = hosts->v[i];
+		if (wants_password(&got[i]))
+			*LIST_ADD(t->a, &locked) = hosts->v[i];
 		if (f->status == ST_SKIP)
 			*LIST_ADD(t->a, &left) = hosts->v[i];
 		if (report_wants_data(t->r))
 			node_data(t->r, &got[i]);
 	}
 	if (!t->fold)
-		advise(t, &failed, command, from);
+		advise(t, &failed, &locked, command, from);
 	tally_emit(t);
 	if (t->fold)
-		advise(t, &failed, command, from);
+		advise(t, &failed, &locked, command, from);
 	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);
 	return over_budget(t, &left, e);
 }

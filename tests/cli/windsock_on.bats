@@ -41,6 +41,25 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ $output == *"done on 2 of 5 hosts" ]]
 }
 
+@test "on: a command of several lines is typed again as it was" {
+    run -1 --separate-stderr windsock on --rsh ./rsh n1 $'echo "it\'s $HOST"\nexit 3'
+    line=$(grep '^ *-> windsock on ' <<<"$output")
+    line=${line#*-> windsock }
+    run -1 --separate-stderr bash -c '"$BIN/windsock" '"${line%%   #*} --json"
+    [ "$(jq -c '.nodes[0].data | [.exit_code, .stdout]' <<<"$output")" = '[3,"it'\''s n1\n"]' ]
+}
+
+@test "on: sudo that would ask for a password is typed where there is a terminal" {
+    printf '#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\n[ $1 = n2 ] || { echo "sudo: a terminal is required to read the password; either use the -S option" >&2
+echo "sudo: a password is required" >&2; exit 1; }\n' >ssh
+    chmod +x ssh
+    run -1 --separate-stderr windsock on --rsh ./ssh 'n[1-3]' 'sudo -- reboot'
+    [[ $output == *"n[1,3]: exit code 1: sudo: a password is required"* ]]
+    [[ $output == *"-> for h in n1 n3; do ./ssh -t \"\$h\" 'sudo -- reboot'; done   # sudo there asks for a password: "* ]]
+    run -1 --separate-stderr windsock on --rsh ./rsh n1 'echo "sudo: a password is required" >&2; exit 1'
+    [[ $output != *" -t "* ]] # no such option is known of it
+}
+
 @test "on: programs have each host's output" {
     run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-3],odd3' 'echo "$HOST"; echo "to $HOST" >&2; [ "$HOST" != n2 ]' --json
     "$ROOT/scripts/validate" json - <<<"$output"
