@@ -2,6 +2,7 @@
 
 #include "lib/cluster/child.h"
 
+#include "lib/cluster/child_guard.h"
 #include "lib/core/compat.h"
 #include "lib/core/units.h"
 
@@ -46,13 +47,19 @@ static int open_nothing(void)
 }
 
 /* In the child: tells the parent over @p->failed when there is nothing to become. */
-static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t parent)
+static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t parent, bool is_way,
+			     volatile pid_t *guard)
 {
 	int null = open_nothing();
 	sigset_t none;
 	int why;
 
-	(void)setpgid(0, 0);
+	if (is_way)
+		(void)setsid();
+	else
+		(void)setpgid(0, 0);
+	if (guard)
+		*guard = getpid();
 	(void)signal(SIGTERM, SIG_DFL); /* our handler would take it, and the program begin */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -94,13 +101,12 @@ static int open_exit_fd(pid_t pid)
 	return fd;
 }
 
-int child_start(struct child *c, char *const *argv, struct err *e)
+static int start(struct child *c, char *const *argv, bool is_way, struct err *e)
 {
 	AUTO(pipes_done) struct pipes p = {{-1, -1}, {-1, -1}, {-1, -1}};
 	pid_t parent = getpid(), pid;
 	int why;
 
-	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1};
 	if (pipe2(p.out, O_CLOEXEC) || pipe2(p.err, O_CLOEXEC) || pipe2(p.failed, O_CLOEXEC) ||
 	    fcntl(p.out[0], F_SETFL, O_NONBLOCK) || fcntl(p.err[0], F_SETFL, O_NONBLOCK))
 		return err_fork(e, "cannot make pipes for %s", *argv);
@@ -112,7 +118,7 @@ int child_start(struct child *c, char *const *argv, struct err *e)
 	if (pid < 0)
 		return err_fork(e, "cannot start %s", *argv);
 	if (pid == 0)
-		become(argv, &p, parent);
+		become(argv, &p, parent, is_way, c->guard);
 	why = exec_errno(&p);
 	if (why) {
 		(void)waitpid(pid, NULL, 0); /* it is ending already */
@@ -130,6 +136,27 @@ int child_start(struct child *c, char *const *argv, struct err *e)
 	c->err = p.err[0];
 	p.out[0] = p.err[0] = -1;
 	return 0;
+}
+
+int child_start(struct child *c, char *const *argv, struct err *e)
+{
+	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1};
+	return start(c, argv, false, e);
+}
+
+static void end_guard(struct child *c)
+{
+	child_guard_leave(c->guard);
+	c->guard = NULL;
+}
+
+int child_start_way(struct child *c, char *const *argv, struct err *e)
+{
+	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1, .guard = child_guard_take()};
+	if (!start(c, argv, true, e))
+		return 0;
+	end_guard(c);
+	return -1;
 }
 
 void child_signal(const struct child *c, int sig)
@@ -150,19 +177,12 @@ bool child_ended(struct child *c, int *ret_status, int *ret_signal)
 		return false;
 	/* while it is a zombie the group's number cannot be anybody else's */
 	child_signal(c, SIGKILL);
+	end_guard(c);
 	(void)waitpid(c->pid, &st, 0);
 	c->pid = 0;
 	*ret_status = WIFEXITED(st) ? WEXITSTATUS(st) : -1;
 	*ret_signal = WIFSIGNALED(st) ? WTERMSIG(st) : 0;
 	return true;
-}
-
-bool child_asks(const struct child *c)
-{
-	siginfo_t si = {0};
-
-	return c->pid > 0 && !waitid(P_PID, (id_t)c->pid, &si, WSTOPPED | WNOHANG | WNOWAIT) &&
-	       si.si_pid && (si.si_status == SIGTTIN || si.si_status == SIGTTOU);
 }
 
 const char *child_ending(int status, int sig, struct arena *a)

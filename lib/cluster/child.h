@@ -4,6 +4,10 @@
  * A child process with nothing on stdin and pipes for what it says. It leads
  * its own process group, so that ending it ends its helpers too, and the
  * kernel ends it when we die, however we die. The caller closes the pipes.
+ *
+ * A way to a host (an ssh, a wrapper around kubectl) is others': it has no terminal, so that what
+ * would wait there for a person says so and ends; and its helpers end with us, too, and what is
+ * stopped.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -11,20 +15,20 @@
 #include "lib/core/text.h"
 
 struct child {
-	pid_t pid;    /* 0: none */
-	int out, err; /* our ends of its stdout and stderr, not blocking; -1 when closed */
-	int exit_fd;  /* readable when it is time to ask child_ended() */
+	pid_t pid;	       /* 0: none */
+	int out, err;	       /* our ends of its stdout and stderr, not blocking; -1 when closed */
+	int exit_fd;	       /* readable when it is time to ask child_ended() */
+	volatile pid_t *guard; /* child_guard.h; NULL: of our own programs */
 };
 
 int child_start(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
+int child_start_way(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
 void child_signal(const struct child *c, int sig); /* the whole group */
 /*
  * True once it has ended: the status is its exit code, or -1 and the signal.
  * What is left of its group ends with it. Never waits.
  */
 bool child_ended(struct child *c, int *ret_status, int *ret_signal);
-/* Stopped, since it would ask something at the terminal, which is not its own. */
-bool child_asks(const struct child *c);
 /* "killed by signal 9 (SIGKILL)", "exit code 3" */
 const char *child_ending(int status, int sig, struct arena *a);
 /* Ends and reaps it in about a second at most; no-op when there is none. */

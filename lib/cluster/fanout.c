@@ -153,19 +153,6 @@ static void mark_unfinished(struct fanout *f)
 	}
 }
 
-/* Our own ssh options: no prompts, no forwarding; host keys are checked as the user set it up. */
-static char *default_rsh(struct arena *a, uint64_t deadline_ns)
-{
-	uint64_t s = deadline_ns / NS_PER_S;
-
-	/* ssh gives up first where it can: it knows why */
-	s = s > 10 ? 10 : s > 2 ? s - 1 : 1;
-	return arena_printf(a,
-			    "ssh -T -x -o BatchMode=yes -o ClearAllForwardings=yes "
-			    "-o ConnectTimeout=%llu -o ServerAliveInterval=5",
-			    (unsigned long long)s);
-}
-
 static int prepare(struct fanout *f, const struct fanout_opts *o, const char *const *argv,
 		   struct err *e)
 {
@@ -175,7 +162,7 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
 	f->program = f->o.program ? f->o.program : argv[0];
-	if (rsh_words(f->o.rsh, default_rsh(f->a, f->o.deadline_ns), f->a, &f->argv, &f->way, e))
+	if (rsh_words(f->o.rsh, f->o.deadline_ns, f->a, &f->argv, &f->way, e))
 		return -1;
 	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
 	*LIST_ADD(f->a, &f->argv) = shell_quote_words(f->a, argv);
@@ -198,6 +185,7 @@ static int make_slots(struct fanout *f, struct err *e)
 	for (size_t i = 0; i < f->nslots; i++) {
 		f->slots[i].f = f;
 		f->slots[i].job.deadline_ns = f->o.deadline_ns;
+		f->slots[i].job.is_way = true;
 		f->slots[i].job.max_output = f->o.max_output;
 		f->slots[i].job.ended = on_ended;
 	}

@@ -20,7 +20,7 @@ struct fanout_opts {
 struct fanout_result {
 	const char *host;
 	bool started, timed_out, interrupted, truncated;
-	bool asks;	 /* beside timed_out: for something at the terminal */
+	bool asks;	 /* beside timed_out: it asks a person (way_asks()) */
 	bool missing;	 /* its trouble: there is no such program */
 	bool away;	 /* its trouble: the way to it failed, nothing was run there */
 	int exit_status; /* -1: killed by signal @signal */

@@ -176,7 +176,7 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 	if (file_read(path, HOSTFILE_MAX, a, &text, &n, e) < 0) {
 		if (errno == ENOENT || errno == EISDIR) {
 			e->kind = ERR_USAGE;
-			err_hint(e, "--hosts takes a list (a,b or node[1-4]) or a hostfile's path");
+			err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
 		}
 		return -1;
 	}
@@ -204,8 +204,8 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 	host_list hosts;
 
 	if (lab && !(arg = getenv("WINDSOCK_HOSTS"))) {
-		err_set(e, ERR_USAGE, "--hosts lab: no lab here (WINDSOCK_HOSTS is not set)");
-		return err_hint(e, "start inside one: scripts/lab run 4 -- COMMAND --hosts lab");
+		err_set(e, ERR_USAGE, "'lab': no lab here (WINDSOCK_HOSTS is not set)");
+		return err_hint(e, "start inside one: scripts/lab run 4 -- COMMAND");
 	}
 	if (!lab && names_file(arg) ? hosts_from_file(arg, a, &hosts, e) < 0
 				    : hostlist_parse(arg, a, &hosts, e) < 0)

@@ -1,5 +1,6 @@
 #include "lib/cluster/job.h"
 
+#include "lib/cluster/way.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@ enum {
 	DRAIN_MAX = 32, /* chunks left in a pipe when the process has ended */
 };
 static const uint64_t GRACE_NS = NS_PER_S;
+static const uint64_t ANSWER_NS = 2 * NS_PER_S; /* who asks a person, and is not answered */
 
 static void keep_tail(struct job *j, const char *p, size_t n)
 {
@@ -97,13 +99,20 @@ static void rearm(struct job *j, uint64_t delay_ns)
 	(void)!loop_arm(j->loop, &j->timer, delay_ns, &ignored);
 }
 
+/* A question that nobody sees is not answered. */
+static uint64_t patience(const struct job *j)
+{
+	return j->is_way && j->deadline_ns > ANSWER_NS && way_asks(j->tail) ? ANSWER_NS
+									    : j->deadline_ns;
+}
+
 static void on_output(struct job *j, struct io *io)
 {
 	bool eof;
 
 	if (read_chunk(j, io->fd, &eof)) {
 		if (!j->quits && !j->truncated)
-			rearm(j, j->deadline_ns);
+			rearm(j, patience(j));
 	} else if (eof) {
 		loop_del(j->loop, io);
 	}
@@ -123,7 +132,7 @@ static void on_silence(struct loop *l UNUSED, struct timer *t)
 {
 	struct job *j = CONTAINER_OF(t, struct job, timer);
 
-	j->asks = j->asks || child_asks(&j->child);
+	j->asks = j->is_way && (way_asks(j->tail) || way_asks(j->out.s));
 	j->timed_out = true;
 	job_quit(j);
 	rearm(j, GRACE_NS);
@@ -150,7 +159,7 @@ int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a,
 	*j->tail = '\0';
 	text_init(&j->out, a);
 	j->start_ns = now_ns();
-	if (child_start(&j->child, argv, e) < 0)
+	if ((j->is_way ? child_start_way : child_start)(&j->child, argv, e) < 0)
 		return -1;
 	if (watch(j, e) < 0) {
 		job_done(j);

@@ -14,13 +14,14 @@ enum { JOB_TAIL = 4096 };
 struct job {
 	/* set by the caller */
 	uint64_t deadline_ns;	      /* the longest silence */
+	bool is_way;		      /* child_start_way() */
 	size_t max_output;	      /* of stdout */
 	void (*ended)(struct job *j); /* may start it again */
 
 	/* what came of it, complete when ended() is called */
 	int status, signal; /* as child_ended() */
 	bool timed_out, truncated;
-	bool asks; /* when its time was over: child_asks() */
+	bool asks; /* a way's silence: it waits for a person (way_asks()) */
 	struct text out;
 	char tail[JOB_TAIL + 1]; /* the end of stderr */
 	uint64_t took_ns;

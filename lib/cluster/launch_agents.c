@@ -1,6 +1,7 @@
 /* Starting the agents, a bounded number at a time, and what becomes of them. */
 #include "lib/cluster/launch_agents.h"
 
+#include "lib/cluster/way.h"
 #include "lib/core/fix.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
@@ -15,6 +16,7 @@
 
 enum {
 	EXIT_PATIENCE_MS = 1000,
+	ANSWER_MS = 2000, /* who asks a person, and is not answered */
 	END_MS = 2000,
 	STEP_MS = 5,
 	WORDS_MAX = 1 << 20, /* bytes of stderr left in a pipe when its process has ended */
@@ -117,9 +119,25 @@ static bool hear_words(struct agent_host *h)
 	return true;
 }
 
+/* One that nobody sees is not answered. */
+static void hear_question(struct agent_host *h)
+{
+	const bool asked = h->asks;
+	const uint64_t patience_ns = h->of->o.deadline_ns, answer_ns = ANSWER_MS * NS_PER_MS;
+
+	h->asks = way_asks(h->tail);
+	if (h->asks != asked)
+		(void)!loop_arm(&h->of->loop, &h->patience,
+				h->asks && answer_ns < patience_ns ? answer_ns : patience_ns,
+				&ignored);
+}
+
 static void on_err(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
 {
-	(void)hear_words(CONTAINER_OF(io, struct agent_host, err_io));
+	struct agent_host *h = CONTAINER_OF(io, struct agent_host, err_io);
+
+	if (hear_words(h) && h->state == AGENT_STARTING && !h->local)
+		hear_question(h);
 }
 
 /* What it said last is read before its link is drained: that may be what gives it up. A site's
@@ -144,13 +162,12 @@ static void on_patience(struct loop *l UNUSED, struct timer *t)
 	struct agent_host *h = CONTAINER_OF(t, struct agent_host, patience);
 	size_t unsent = h->link.closed ? 0 : h->link.raw_n;
 
-	if (unsent && unsent != h->unsent) { /* a copy on its way over a slow network */
+	if (unsent && unsent != h->unsent && !h->asks) { /* a copy on its way over a slow network */
 		h->unsent = unsent;
 		(void)!loop_arm(&h->of->loop, t, h->of->o.deadline_ns, &ignored);
 		return;
 	}
 	h->timed_out |= h->state == AGENT_STARTING && !h->link.closed;
-	h->asks = child_asks(&h->child);
 	agent_give_up(h, h->visitor ? NULL : agent_why_gone(h));
 }
 
@@ -271,7 +288,7 @@ static int start(struct agent_host *h, struct err *e)
 		return err_sys(e, "cannot start an agent on %s", h->h->name);
 	theirs = ours[0];
 	if (fcntl(theirs, F_SETFD, 0) || agent_argv(h->of, h, theirs, &argv, e) < 0 ||
-	    child_start(&h->child, argv, e) < 0) {
+	    (h->local ? child_start : child_start_way)(&h->child, argv, e) < 0) {
 		(void)close(ours[1]);
 		return -1;
 	}

@@ -53,7 +53,7 @@ struct agent_host {
 	struct timer patience;
 	char tail[TAIL_MAX + 1]; /* of stderr, which is ssh's */
 	size_t tail_n;
-	bool timed_out, asks; /* child_asks() */
+	bool timed_out, asks; /* way_asks() */
 	size_t unsent;	      /* of a copy, when we looked last */
 	bool visitor, joined; /* on the heap: came in by the door; a visitor until it said hello */
 	TAILQ_ENTRY(agent_host) door;

@@ -3,7 +3,6 @@
 
 #include "lib/cluster/carry.h"
 #include "lib/core/file.h"
-#include "lib/core/units.h"
 
 /*
  * Our own file first: on a shared file system that is the same version. A folder on
@@ -38,17 +37,6 @@ static const char *remote_command(const struct launch *L)
 	return arena_printf(L->a, "exec sh -c %s", shell_quote(L->a, script(L)));
 }
 
-static const char *default_rsh(struct launch *L)
-{
-	uint64_t s = L->o.deadline_ns / NS_PER_S;
-
-	s = s > 10 ? 10 : s > 2 ? s - 1 : 1; /* ssh gives up first where it can: it knows why */
-	return arena_printf(L->a,
-			    "ssh -T -x -o BatchMode=yes -o ClearAllForwardings=yes "
-			    "-o ConnectTimeout=%llu -o ServerAliveInterval=5",
-			    (unsigned long long)s);
-}
-
 static bool is_here(struct arena *a, const char *program)
 {
 	return strchr(program, '/') ? !access(program, X_OK) : file_on_path(a, program) != NULL;
@@ -56,7 +44,7 @@ static bool is_here(struct arena *a, const char *program)
 
 static int add_rsh(struct launch *L, const char *host, str_list *argv, struct err *e)
 {
-	if (rsh_words(L->o.rsh, default_rsh(L), L->a, argv, &L->rsh, e))
+	if (rsh_words(L->o.rsh, L->o.deadline_ns, L->a, argv, &L->rsh, e))
 		return -1;
 	if (!is_here(L->a, L->rsh.name)) {
 		err_set(e, ERR_SYS, "cannot start %s: there is no such program here", L->rsh.name);

@@ -1,5 +1,7 @@
 #include "lib/cluster/rsh.h"
 
+#include "lib/core/units.h"
+
 bool rsh_is_ssh(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -27,43 +29,47 @@ static bool is_open_ssh(const str_list *words)
 	return i == words->n;
 }
 
-/* An ssh that somebody named with a key or a port waits as long for a host as ours does, and asks
- * as little: the terminal is not its own, and would stop it. Its own words stand first, and of one
- * option ssh takes the first. */
-static int add_patience(const char *ours, struct arena *a, str_list *ret, struct err *e)
+static void add_option(struct arena *a, str_list *ret, const char *option)
 {
-	str_list words = {0};
-
-	if (split_words(ours, a, &words, e) < 0)
-		return -1;
-	for (size_t i = 1; i < words.n; i++) {
-		if (!starts_with(words.v[i], "BatchMode=") &&
-		    !starts_with(words.v[i], "ConnectTimeout=") &&
-		    !starts_with(words.v[i], "ServerAliveInterval="))
-			continue;
-		*LIST_ADD(a, ret) = "-o";
-		*LIST_ADD(a, ret) = words.v[i];
-	}
-	return 0;
+	*LIST_ADD(a, ret) = "-o";
+	*LIST_ADD(a, ret) = option;
 }
 
-int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,
+/* All that ssh is told by us; host keys are checked as the user set it up. An ssh that somebody
+ * named with a key or a port waits as long for a host as ours does, and asks as little. Its own
+ * words stand first, and of one option ssh takes the first. */
+static void add_options(bool named, uint64_t deadline_ns, struct arena *a, str_list *ret)
+{
+	uint64_t s = deadline_ns / NS_PER_S;
+
+	if (!named) {
+		*LIST_ADD(a, ret) = "-T";
+		*LIST_ADD(a, ret) = "-x";
+		add_option(a, ret, "ClearAllForwardings=yes");
+	}
+	add_option(a, ret, "BatchMode=yes");
+	s = s > 10 ? 10 : s > 2 ? s - 1 : 1; /* it gives up first where it can: it knows why */
+	add_option(a, ret, arena_printf(a, "ConnectTimeout=%llu", (unsigned long long)s));
+	add_option(a, ret, "ServerAliveInterval=5");
+}
+
+int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e)
 {
 	const char *rsh = given ?: getenv("WINDSOCK_RSH");
-	bool own = !rsh || !*rsh;
+	bool named = rsh && *rsh;
 	str_list words = {0};
 
-	if (split_words(own ? ours : rsh, a, &words, e) < 0)
+	if (split_words(named ? rsh : "ssh", a, &words, e) < 0)
 		return -1;
 	if (!words.n)
 		return err_set(e, ERR_USAGE, "the remote shell (--rsh, WINDSOCK_RSH) is blank");
 	for (size_t i = 0; i < words.n; i++)
 		*LIST_ADD(a, ret) = words.v[i];
-	if (!own && is_open_ssh(&words) && add_patience(ours, a, ret, e))
-		return -1;
+	if (is_open_ssh(&words))
+		add_options(named, deadline_ns, a, ret);
 	*LIST_ADD(a, &words) = NULL;
-	*ret_way = (struct rsh_way){words.v[0], own ? "ssh" : shell_quote_words(a, words.v)};
+	*ret_way = (struct rsh_way){words.v[0], shell_quote_words(a, words.v)};
 	return 0;
 }
 

@@ -12,9 +12,9 @@ struct rsh_way {
 /* By its program's name: its exit code is 255, or that of what it ran there. */
 bool rsh_is_ssh(const char *program);
 
-/* Its words, added to @ret. @given: of --rsh, or NULL; @ours: where nobody named one. How long ours
- * waits for a host, and that it asks nothing, is added to another ssh, too. */
-int rsh_words(const char *given, const char *ours, struct arena *a, str_list *ret,
+/* Its words, added to @ret, with our options where it is ssh. @given: of --rsh, or NULL;
+ * @deadline_ns: ssh is told to give up before it. */
+int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e) MUST_CHECK;
 
 /* What is typed for it in a finding: @given, else what somebody above us was given, else

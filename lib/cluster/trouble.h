@@ -12,7 +12,7 @@ struct trouble {
 };
 
 /* What stands in the words of ours whose orders cannot come. */
-#define TROUBLE_UNFED "nothing can come on stdin: a login script has redirected it"
+#define TROUBLE_UNFED "nothing can come on stdin"
 /* Behind a folder and a colon: */
 #define TROUBLE_DEAD "does not answer there: its file server is gone"
 

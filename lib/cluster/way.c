@@ -2,6 +2,8 @@
 
 #include "lib/core/quote.h"
 
+#include <ctype.h>
+
 /* What OpenSSH writes, in the order that the more telling line wins. */
 static const struct ssh_cause causes[] = {
 	{"IDENTIFICATION HAS CHANGED", "its host key is not the one in known_hosts",
@@ -110,4 +112,44 @@ bool way_is_of_ssh(const char *said, const char *err)
 			return true;
 	return strstr(said, ": Permission denied (") ||
 	       strstr(err, "REMOTE HOST IDENTIFICATION HAS CHANGED");
+}
+
+/* ---- a person is waited for ---- */
+static bool has_any(const char *text, const char *const *words)
+{
+	while (*words && !strcasestr(text, *words))
+		words++;
+	return *words != NULL;
+}
+
+bool way_asks(const char *said)
+{
+	static const char *const about[] = {
+		"password", "passphrase", "passcode", "verification code",
+		"one-time", "username:",  "(yes/no",  "continue connecting",
+		"[y/n",	    NULL};
+	size_t n = strlen(said);
+	const char *line = memrchr(said, '\n', n);
+
+	while (n && isspace((unsigned char)said[n - 1]) && said[n - 1] != '\n')
+		n--;
+	return n && strchr(":?])>", said[n - 1]) && has_any(line ? line + 1 : said, about);
+}
+
+bool way_lacks_terminal(const char *err, const char *typed)
+{
+	static const char *const sudo[] = {"a terminal is required to", "no tty present and no",
+					   "must have a tty to run", NULL};
+
+	return strstr(err, "/dev/tty: No such device") ||
+	       (strstr(typed, "sudo") && has_any(err, sudo));
+}
+
+bool way_waits_for_login(const char *err)
+{
+	static const char *const where[] = {"https://", "http://", "push", NULL};
+	static const char *const what[] = {"authenticat", "visit", "browser", "sign in",
+					   "log in",	  "login", NULL};
+
+	return has_any(err, where) && has_any(err, what);
 }

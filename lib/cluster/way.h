@@ -16,6 +16,13 @@ const struct ssh_cause *way_ssh_cause(const char *err);
 /* What @said, its last line, means, and what is typed then (NULL: not known). NULL: it may as well
  * be of what was to run there. */
 const char *way_meaning(const char *said, const char *host, struct arena *a, const char **ret_fix);
+/* What it said last is a question, and it waits for a person. */
+bool way_asks(const char *said);
+/* It was to ask a person, and found no terminal. @typed: its words; sudo's complaint may be of what
+ * it ran there. */
+bool way_lacks_terminal(const char *err, const char *typed);
+/* It waits for somebody who logs in elsewhere: in a browser, on a telephone. */
+bool way_waits_for_login(const char *err);
 /* A wrapper's ssh has said why, whatever the wrapper's code; @err: all that was said. */
 bool way_is_of_ssh(const char *said, const char *err);
 

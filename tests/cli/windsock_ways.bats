@@ -106,17 +106,33 @@ setup() {
     done
 }
 
-@test "a way that asks something at the terminal is told as that, not as a slow login" {
-    printf '#!/bin/sh\n[ "$1" != ask1 ] || read -r answer </dev/tty\nexec sh -c "$2"\n' >asker
+@test "a way that waits for a person is found out at once, and told by what it asks" {
+    printf '#!/bin/sh\ncase $1 in
+        tty*) read -r answer </dev/tty || exit 1 ;;
+        ask*) printf "Password: " >&2; sleep 61 ;;
+    esac\nexec sh -c "$2"\n' >asker
     chmod +x asker
+    local start=$SECONDS
     terminal() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@" </dev/null; }
-    run -1 terminal "$BIN/windsock" on --deadline 1 --rsh ./asker ask1,here1 true
+    run -1 terminal "$BIN/windsock" on --deadline 20 --rsh ./asker ask1,tty1,here1 true
     output=$(tr -s ' \r\n' '   ' <<<"$output")
-    [[ $output == *"ask1: ./asker asks for something at the terminal, which it must not"* ]]
-    [[ $output != *"said nothing"* && $output == *"done on 1 of 2 hosts"* ]]
-    run -1 terminal "$BIN/windsock" --quick --deadline 1 --rsh ./asker --hosts ask1,here1 --output doc --json
-    [[ $(jq -r '.data.causes[0].message' doc) == *"./asker asks for something at the terminal"* ]]
+    [[ $output == *'ask1: ./asker asks a person, and there is nobody to answer it: "Password:"'* ]]
+    [[ $output == *"tty1: ./asker asks a person"*"/dev/tty"* && $output == *"done on 1 of 3 hosts"* ]]
+    run -1 "$BIN/windsock" --quick --deadline 20 --rsh ./asker --hosts ask1,here1 --output doc --json
+    [[ $(jq -r '.data.causes[0].message' doc) == *'./asker asks a person'*'"Password:"' ]]
     [[ $(jq -r '.data.causes[0].fix[0]' doc) == "./asker ask1 true   # answer it"* ]]
-    run -1 terminal "$BIN/ncclbench" --deadline 1 --rsh ./asker --hosts ask1,here1 -b 8 -e 8
-    [[ $(tr -s ' \r\n' '   ' <<<"$output") == *"./asker asks for something at the terminal"* ]]
+    run -1 "$BIN/ncclbench" --deadline 20 --rsh ./asker --hosts ask1,here1 -b 8 -e 8
+    [[ $output == *"./asker asks a person"* ]]
+    [ $((SECONDS - start)) -lt 18 ]
+}
+
+@test "a launcher that is killed leaves no way behind, and no helper of one" {
+    printf '#!/bin/sh\nsleep 62.%s\necho "$1"\n' $$ >helped # its sleep is no child of ours
+    chmod +x helped
+    "$BIN/windsock" on --rsh ./helped n[1-2] true 3>&- & # what bats waits at
+    local launcher=$!
+    until [ "$(pgrep -fc "^sleep 62.$$")" = 2 ]; do kill -0 $launcher; done
+    kill -KILL $launcher
+    wait $launcher || :
+    timeout 5 sh -c "while pgrep -f '^sleep 62.$$' >/dev/null; do :; done"
 }

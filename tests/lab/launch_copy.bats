@@ -58,7 +58,7 @@ teardown() {
     unhide
     for copy in "" --copy-self; do
         run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/rsh" $copy -- who
-        [[ $stderr == *"rank_probe there ended with exit code "*": nothing can come on stdin: a login script has redirected it"* ]]
+        [[ $stderr == *"node1: nothing can come on stdin of rank_probe there: "*"/rsh passes none on, or a login script has redirected it"* ]]
         [[ $stderr != *descriptor* && $stderr != *disk* ]]
         [ -n "$copy" ] || hide
     done

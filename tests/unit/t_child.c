@@ -17,6 +17,7 @@
 
 #include "bench/ranks/mpirun_child.h"
 #include "lib/cluster/child.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
@@ -166,6 +167,58 @@ static void no_orphan_goes_on(void **state UNUSED)
 		;
 }
 
+static void start_way(void)
+{
+	/* stopped, as by a read from a terminal, beside a helper of its own */
+	char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
+			      (char[]){"sleep 30 & kill -STOP $$; wait"}, NULL};
+	struct child c;
+	struct err e;
+
+	(void)!child_start_way(&c, argv, &e);
+	(void)pause();
+}
+
+static void wait_until_stopped(pid_t it)
+{
+	/* it is no child of ours yet */
+	for (char state = 0; state != 'T'; linger_silently(10)) {
+		AUTO(arena_done) struct arena a = {0};
+		const char *stat = file_line(&a, arena_printf(&a, "/proc/%d/stat", (int)it));
+
+		assert_non_null(stat);
+		state = strrchr(stat, ')')[2];
+	}
+}
+
+/* Nothing of it, although it is stopped, and nobody else's process group is orphaned here: we are
+ * of the same session, as the first process of a container is. */
+static void no_way_stays_behind(void **state UNUSED)
+{
+	uint64_t began = now_ns();
+	int status = 0, ended = 0;
+	pid_t parent, it;
+
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	assert_int_equal(pipe(there), 0);
+	parent = fork();
+	if (!parent)
+		start_way();
+	assert_int_equal(read(there[0], &it, sizeof(it)), sizeof(it));
+	assert_int_equal(getsid(it), it); /* no terminal to ask at */
+	wait_until_stopped(it);
+	(void)kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	assert_int_equal(waitpid(it, &status, 0), it);
+	assert_true(WIFSIGNALED(status));
+	while (waitpid(-1, NULL, 0) > 0) /* its helper, the guard */
+		ended++;
+	assert_int_equal(ended, 2);
+	assert_true(now_ns() - began < 20 * NS_PER_S);
+	(void)close(there[0]);
+	(void)close(there[1]);
+}
+
 static void mpirun_is_told_once(void **state UNUSED)
 {
 	cpu_set_t one, all;
@@ -196,6 +249,7 @@ static void mpirun_is_told_once(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(no_orphan_goes_on),
+					   cmocka_unit_test(no_way_stays_behind),
 					   cmocka_unit_test(mpirun_is_told_once)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

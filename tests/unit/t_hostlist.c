@@ -244,6 +244,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_string_equal(joined(&got), "c a b");
 	assert_int_equal(hosts_from_arg("./missing", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
+	assert_null(strstr(e.hint, "--")); /* `windsock on` takes them without an option */
 	assert_int_equal(hosts_from_arg("/", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_int_equal(unsetenv("WINDSOCK_HOSTS"), 0);
@@ -253,6 +254,7 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(hosts_from_arg("10.0.0.[1-255],node.0.0.300", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("lab", &a, &got, &e), -1);
 	assert_non_null(strstr(e.hint, "scripts/lab"));
+	assert_null(strstr(e.msg, "--hosts"));
 	assert_int_equal(setenv("WINDSOCK_HOSTS", "node[0-1]", 1), 0);
 	assert_int_equal(hosts_from_arg("lab", &a, &got, &e), 0);
 	assert_string_equal(joined(&got), "node0 node1");

@@ -3,20 +3,22 @@
 #include <stdarg.h>
 
 #include "lib/cluster/rsh.h"
+#include "lib/core/units.h"
 
 #include <cmocka.h>
 
-#define OURS "ssh -T -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
 #define PATIENCE " -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
+#define OURS "ssh -T -x -o ClearAllForwardings=yes" PATIENCE
 
-static const char *words(const char *given, struct arena *a, struct rsh_way *ret_way)
+static const char *words(const char *given, unsigned deadline_s, struct arena *a,
+			 struct rsh_way *ret_way)
 {
 	str_list got = {0};
 	struct err e = {0};
 	struct text t;
 
 	text_init(&t, a);
-	assert_int_equal(rsh_words(given, OURS, a, &got, ret_way, &e), 0);
+	assert_int_equal(rsh_words(given, deadline_s * NS_PER_S, a, &got, ret_way, &e), 0);
 	for (size_t i = 0; i < got.n; i++)
 		text_addf(&t, "%s%s", i ? " " : "", got.v[i]);
 	return t.s;
@@ -49,8 +51,25 @@ static void an_ssh_with_options_gets_our_patience(void **state UNUSED)
 		AUTO(arena_done) struct arena a = {0};
 		struct rsh_way way;
 
-		assert_string_equal(words(rows[i].given, &a, &way), rows[i].want);
+		assert_string_equal(words(rows[i].given, 10, &a, &way), rows[i].want);
 		assert_null(strstr(way.typed, "ConnectTimeout=9"));
+	}
+}
+
+/* It knows why nobody answers, and we do not. */
+static void ssh_gives_up_before_we_do(void **state UNUSED)
+{
+	static const struct {
+		unsigned deadline_s;
+		const char *want;
+	} rows[] = {{60, "=10 "}, {11, "=10 "}, {5, "=4 "}, {3, "=2 "}, {2, "=1 "}, {1, "=1 "}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct rsh_way way;
+		const char *got = strstr(words(NULL, rows[i].deadline_s, &a, &way), "Timeout=");
+
+		assert_memory_equal(got + strlen("Timeout"), rows[i].want, strlen(rows[i].want));
 	}
 }
 
@@ -58,6 +77,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_ssh_with_options_gets_our_patience),
+		cmocka_unit_test(ssh_gives_up_before_we_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

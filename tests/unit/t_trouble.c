@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/cluster/trouble.h"
+#include "lib/cluster/way.h"
 #include "lib/core/units.h"
 
 static struct arena a;
@@ -166,10 +167,11 @@ static void silence_is_looked_for_in_the_login(void **state UNUSED)
 	check(&x, &t);
 }
 
-/* Its ssh was stopped: a question on a terminal that is not its own. */
 static void a_question_is_no_slow_login(void **state UNUSED)
 {
-	const struct row x = {-1, "", "", "me@node1: ssh asks for something at the terminal",
+	const struct row x = {-1, "", "Welcome\n(me@node1) Password: ",
+			      "me@node1: ssh asks a person, and there is nobody to answer it: "
+			      "\"(me@node1) Password:\"",
 			      "ssh me@node1 true   # answer it"};
 	struct fanout_result r = result(&x);
 	struct trouble t;
@@ -178,6 +180,71 @@ static void a_question_is_no_slow_login(void **state UNUSED)
 	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
 	check(&x, &t);
 	assert_true(t.away);
+}
+
+static void questions_for_a_person_are_known(void **state UNUSED)
+{
+	static const char *const asks[] = {
+		"Password: ",
+		"me@node1's password:",
+		"[sudo] password for me: ",
+		"Enter passphrase for key '/home/me/.ssh/id': ",
+		"hello\nVerification code: ",
+		"Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
+		"Enter a passcode or select one of the following options: "};
+	static const char *const says[] = {"",
+					   "\n",
+					   "Password: \n",
+					   "Wrong password.",
+					   "password: hello",
+					   "Compiling code: ",
+					   "login: ",
+					   "Permission denied (publickey,password).\r\n",
+					   "Password:\nLast login: "};
+
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++)
+		if (!way_asks(asks[i]))
+			fail_msg("%s", asks[i]);
+	for (size_t i = 0; i < ARRAY_LEN(says); i++)
+		if (way_asks(says[i]))
+			fail_msg("%s", says[i]);
+}
+
+/* What waits for somebody who logs in elsewhere is told by what it said, when its time is over. */
+static void a_login_elsewhere_is_no_slow_login(void **state UNUSED)
+{
+	const struct row x = {
+		-1, "", "# To authenticate, visit: https://login.tailscale.com/a/1f\n",
+		"me@node1: ssh asks a person, and there is nobody to answer it: \"# To authent",
+		"ssh me@node1 true   # answer it"};
+	struct fanout_result r = result(&x);
+	struct trouble t;
+
+	r.timed_out = true;
+	t = fanout_trouble(&r, &ssh, "windsock", NS_PER_S, &a);
+	check(&x, &t);
+}
+
+/* Of sudo's complaint that there is no terminal only the way's own is the way's. */
+static void no_terminal_is_a_question(void **state UNUSED)
+{
+	static const char said[] =
+		"sudo: a terminal is required to read the password; either use the -S option\n"
+		"sudo: a password is required\n";
+	static const struct rsh_way own = {"sudo", "sudo -u ops ssh"}, kx = {"./kx", "./kx"};
+	const struct row of_way = {1, "", said, "asks a person", "sudo -u ops ssh me@node1 true"},
+			 of_other = {1, "", said, NULL, NULL},
+			 tty = {1, "", "./kx: 2: cannot open /dev/tty: No such device or address\n",
+				"me@node1: ./kx asks a person", "./kx me@node1 true   # answer it"};
+	struct fanout_result r = result(&of_way);
+	struct trouble t = fanout_trouble(&r, &own, "windsock", NS_PER_S, &a);
+
+	check(&of_way, &t);
+	t = fanout_trouble(&r, &kx, "windsock", NS_PER_S, &a);
+	check(&of_other, &t);
+	r = result(&tty);
+	t = fanout_trouble(&r, &kx, "windsock", NS_PER_S, &a);
+	check(&tty, &t);
 }
 
 static void a_login_without_end_is_to_be_quiet(void **state UNUSED)
@@ -233,7 +300,8 @@ static void says_what_came_instead(void **state UNUSED)
 		 "said \"windsock: cannot make an event loop: Too many open files\"", "ulimit -a"},
 		{3, "", "windsock: there are no more processes\n   - raise \"ulimit -u\"\n",
 		 "said \"windsock: there are no more processes\"", "ulimit -a"},
-		{3, "", "windsock: " TROUBLE_UNFED "\n", "login script has redirected it",
+		{3, "", "windsock: " TROUBLE_UNFED "\n",
+		 "me@node1: nothing can come on stdin of windsock there: a login script has",
 		 "ssh me@node1 \"grep -nsE 'exec.*<' .bashrc "},
 		{3, "\033[2J\001\n", "", "said \"?[2J?\"", "~/.bashrc"},
 	};
@@ -316,6 +384,9 @@ static void another_way_without_an_answer_is_named(void **state UNUSED)
 		 "./kx me@node1 'sudo dmesg"},
 		{139, "", "", "windsock was killed by signal 11 (SIGSEGV) there",
 		 "no program for it?"},
+		{3, "", "windsock: " TROUBLE_UNFED "\n",
+		 "nothing can come on stdin of windsock there: ./kx passes none on, or a login",
+		 "echo works | ./kx me@node1 cat   # silent? "},
 	};
 	const struct rsh_way rsh = {"./kx", "./kx"};
 
@@ -334,6 +405,9 @@ int main(void)
 		cmocka_unit_test_teardown(another_way_than_ssh_takes_no_key, forget),
 		cmocka_unit_test_teardown(silence_is_looked_for_in_the_login, forget),
 		cmocka_unit_test_teardown(a_question_is_no_slow_login, forget),
+		cmocka_unit_test_teardown(questions_for_a_person_are_known, forget),
+		cmocka_unit_test_teardown(a_login_elsewhere_is_no_slow_login, forget),
+		cmocka_unit_test_teardown(no_terminal_is_a_question, forget),
 		cmocka_unit_test_teardown(a_login_without_end_is_to_be_quiet, forget),
 		cmocka_unit_test_teardown(a_dead_folder_is_named, forget),
 		cmocka_unit_test_teardown(says_what_came_instead, forget),
