@@ -199,7 +199,7 @@ static int open_cudnn(struct err *e)
 		st = cudnnSetStream(gpu.cudnn, gpu.stream);
 	if (st == CUDNN_STATUS_SUCCESS)
 		return 0;
-	err_set(e, ERR_ABSENT, "cuDNN (%s) does not start: %s", gpu.libs.cudnn_path,
+	err_set(e, ERR_SYS, "cuDNN (%s) does not start: %s", gpu.libs.cudnn_path,
 		gpu_dnn_words(st, words, sizeof(words)));
 	if (st == CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH ||
 	    st == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED)
@@ -239,7 +239,7 @@ static int open_cublas(struct err *e)
 		(void)cublasGetVersion(gpu.cublas, &gpu.libs.cublas);
 	if (st == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	err_set(e, ERR_ABSENT, "cuBLAS (%s) does not start: %s", gpu.libs.cublas_path,
+	err_set(e, ERR_SYS, "cuBLAS (%s) does not start: %s", gpu.libs.cublas_path,
 		cublasGetStatusString(st));
 	return err_hint(e, "nvidia-smi shows whether the GPU has memory left");
 }

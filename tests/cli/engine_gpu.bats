@@ -48,7 +48,7 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_CUDNN="$O/fake/libcudnn-damaged.so.9" "$B" --device cuda --np 1
     says 4 "cannot load cuBLAS for CUDA 13" "libcublas" -- env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --np 1
     says 4 "shows no GPU" -- env WINDSOCK_FAKE_CUDA=no-gpu "$B" --device cuda --np 1
-    says 4 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
+    says 3 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
 }
 
 @test "cuDNN and cuBLAS are those that PyTorch would load, in NCCL's order" {
@@ -102,7 +102,7 @@ says() { # CODE TEXT... -- COMMAND...
     says 4 "is made for CUDA 13, this driver knows CUDA 12.4 at most" "nvidia-cudnn-cu12" -- \
         env WINDSOCK_FAKE_CUDA=old-driver "$B" --device cuda --np 1
     WINDSOCK_FAKE_CUDA=lazy-launch run -0 one # of the kernels alone there is text, which any driver reads
-    says 4 "SUBLIBRARY_VERSION_MISMATCH: libcudnn_cnn.so.9 is of another version" "be of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
+    says 3 "SUBLIBRARY_VERSION_MISMATCH: libcudnn_cnn.so.9 is of another version" "be of one version" "LD_LIBRARY_PATH has others" -- env WINDSOCK_FAKE_CUDNN=mixed "$B" --device cuda --np 1
     says 4 "does not compute in bf16" "--amp fp16" -- \
         env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # scripts/gpu-check as far as it goes without a GPU: it says so, and its steps
 # work on the stand-ins of the driver and NCCL.
+# shellcheck disable=SC2154 # bats sets them
 bats_require_minimum_version 1.5.0
 load plugins.sh
 
@@ -23,6 +24,8 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run -4 --separate-stderr check --output result.json
     jq -e '.verdict == "absent" and all(.steps[]; .verdict == "skip") and
         any(.steps[]; .message | contains("no NVIDIA driver here"))' result.json
+    jq -e --arg kernel "$(uname -r)" '.machine | .kernel == $kernel and (.glibc | test("^2[.]")) and
+        (.processors | test("^[0-9]+ ")) and .windsock and (has("gpu") | not)' result.json
     run -2 check --nonsense
     run -2 check --parts all
     run -2 check --time soon
@@ -32,6 +35,8 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     run -2 "$ROOT/scripts/gpu-check" --bin /nowhere # and not those of somewhere else
     run -2 check --output /nowhere/result.json
     [[ $output == *"/nowhere/result.json cannot be written"* && -z $(find . -name 'tmp.*') ]]
+    run -2 check --logs /proc/nowhere
+    [[ $output == *"--logs: /proc/nowhere cannot be written"* ]]
 }
 
 @test "gpu-check: NCCL is found in the packages of the Python that was named, whatever that is" {
@@ -50,9 +55,15 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
 
 @test "gpu-check: NCCL on the stand-ins: every step passes" {
     fake
-    run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --output -
+    run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --logs kept/here --output -
     jq -e '.verdict == "pass" and (.steps | length >= 17) and all(.steps[]; .verdict != "fail") and
         any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
+    jq -e --arg file "$O/fake/libnccl.so.2" \
+        '.machine | .nccl == "2.28.9" and .nccl_file == $file and .cuda == "13.0" and .gpu == "no GPU at all"' <<<"$output"
+    # all that each step wrote, and of what another one wrote nothing
+    grep -q 'FAIL rank.alive.*rank 1' kept/here/*-nccl-a-stopped-rank-is-named.ranks
+    jq -e '.data.results | length > 0' kept/here/01-nccl-GPU-and-NCCL.out
+    [[ $(find kept/here -name '*.ranks' | wc -l) -eq 2 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
 }
 
 # Programs in place of ours: what they print, and how they end.
@@ -65,7 +76,25 @@ stub() { mkdir -p stubs && printf '#!/bin/bash\n%s\n' "$2" >"stubs/$1" && chmod 
     jq -e '(.steps[0] | .part == "nccl" and .verdict == "skip" and .message == "left out: no time was left" and .seconds < 12) and
         (.steps[1] | .part == "training" and .name == "GPU and cuDNN" and .verdict == "pass")' some.json
     [[ -z $(find . -name 'some.json.*' -o -name 'tmp.*') ]]
-    [[ $("$ROOT/scripts/gpu-check" --help) == *"450 for each part"*"--parts training --output training.json"* ]]
+    [[ $("$ROOT/scripts/gpu-check" --help) == *"450 for each part"*"--parts training --logs logs --output training.json"* ]]
+}
+
+@test "gpu-check: a part has what it takes of the time, and what is lost is not begun where there is no time for it" {
+    stub ncclbench 'echo "{}"'
+    stub ddpsmoke 'exec sleep 600'
+    # 200 of 400 seconds' worth are for training, and what those before it left
+    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts live,training --time 26 --output some.json
+    jq -e 'any(.steps[]; .name == "ncclwhy --live names what a stopped rank holds up" and .verdict == "skip" and .seconds < 2) and
+        any(.steps[]; .name == "GPU and cuDNN" and .verdict == "skip" and .seconds > 18)' some.json
+}
+
+@test "gpu-check: what is here and does not start has failed, and why; whatever the locale" {
+    stub ncclbench 'echo "ncclbench: the NVIDIA driver does not start: système pas prêt" >&2; exit 4'
+    stub ddpsmoke 'echo "ddpsmoke: cuDNN (/opt/libcudnn.so.9) does not start: CUDNN_STATUS_NOT_INITIALIZED" >&2; exit 3'
+    LC_ALL=C run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl,training --output some.json
+    jq -e '[.steps[] | select(.verdict == "fail") | .message | contains("does not start: ")] == [true, true]' some.json
+    [[ $stderr == *"does not start: syst??me pas pr??t"* ]]
+    run ! env LC_ALL=C grep -q '[^ -~]' <<<"$stderr"
 }
 
 @test "gpu-check: a rank that takes no signal is said at once" {
