@@ -170,15 +170,18 @@ static void stranger(const struct why *w, struct arena *a, struct explanation *x
 			arena_printf(a, "it came from %s: is that a host of the job?", to.addr));
 }
 
-/* What a process that is just being started reads from its parent ends too early: said right behind
- * that call, or, where others speak between them, with no line of the program itself. */
-static bool is_from_parent(const struct cause *frame, const struct log_event *e)
+/* Said right behind the call in @frame, or, where others speak between them, with no line of the
+ * program itself: pickled bytes that end too early, or are none. */
+static bool is_read_in(const struct cause *frame, const struct log_event *e)
 {
+	static const char *const said[] = {"pickle data was truncated", "Ran out of input",
+					   "invalid load key"};
 	enum { NEXT = 2, NEAR = 8 /* lines */ };
+	bool is_of_pickle = false;
 
-	if (!strstr(e->text, "pickle data was truncated") && !strstr(e->text, "Ran out of input"))
-		return false;
-	for (size_t i = 0; i < frame->record->events.n; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(said); i++)
+		is_of_pickle |= strstr(e->text, said[i]) != NULL;
+	for (size_t i = 0; is_of_pickle && i < frame->record->events.n; i++) {
 		const struct log_event *f = &frame->record->events.v[i];
 
 		if (f->file == e->file && e->line > f->line &&
@@ -188,34 +191,56 @@ static bool is_from_parent(const struct cause *frame, const struct log_event *e)
 	return false;
 }
 
-/* Such words are a damaged file's elsewhere; here they are the parent's end, which has a cause of
- * its own. */
+/* Such words are a damaged file's elsewhere. How many of them were said in the call of @c, and so
+ * are none. */
+static size_t no_files(const struct cause *c, struct cause *file)
+{
+	const struct log_event *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; file && i < file->record->events.n; i++)
+		if (is_read_in(c, &file->record->events.v[i]))
+			n++;
+		else if (!first)
+			first = &file->record->events.v[i];
+	if (n && first)
+		file->first = first;
+	else if (n)
+		file->weight = 0;
+	return n;
+}
+
+/* What a process that is just being started reads from its parent ends too early: that is the
+ * parent's end, which has a cause of its own. */
 static void orphans(struct explanation *x)
 {
 	enum { ORPHAN = 56, BESIDE = 44 };
-	struct cause *c = explain_find(x, "PT-103"), *file = explain_find(x, "PT-035");
-	const struct log_event *first = NULL;
+	struct cause *c = explain_find(x, "PT-103");
 	bool others = false;
-	size_t n = 0;
 
 	if (!c)
 		return;
 	c->weight = 0;
-	for (size_t i = 0; file && i < file->record->events.n; i++)
-		if (is_from_parent(c, &file->record->events.v[i]))
-			n++;
-		else if (!first)
-			first = &file->record->events.v[i];
-	if (!n)
+	if (!no_files(c, explain_find(x, "PT-035")))
 		return;
-	if (first)
-		file->first = first;
-	else
-		file->weight = 0;
 	for (size_t i = 0; i < x->causes.n; i++)
 		others |= explain_is_real(&x->causes.v[i]) && !x->causes.v[i].is_over &&
 			  x->causes.v[i].weight >= CONFIDENT;
 	c->weight = others ? BESIDE : ORPHAN;
+}
+
+/* What a rank unpickles from a collective came from another rank. */
+static void misunderstood(struct explanation *x)
+{
+	enum { MISREAD = 72 };
+	struct cause *c = explain_find(x, "PT-107"), *file = explain_find(x, "PT-035");
+	bool is_over = file && file->is_over;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (no_files(c, file) && !is_over)
+		c->weight = MISREAD;
 }
 
 void bystanders(const struct why *w, struct arena *a, struct explanation *x)
@@ -227,4 +252,5 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	mesh(x);
 	stranger(w, a, x);
 	orphans(x);
+	misunderstood(x);
 }

@@ -144,6 +144,25 @@ static void scheduled(struct why *w, struct why_stream *s, const struct log_line
 	}
 }
 
+/* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name
+ * that did not resolve before does now. */
+static void logged_in(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	struct record *r = &w->records[signature_find("MPI-050")];
+	char name[254];
+
+	said_word(name, sizeof(name), said_after(l, "Permanently added '"), "',");
+	for (size_t i = 0; *name && i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
+		const char *asked = strstr(e->text, "resolve hostname ");
+
+		if (asked && e->file == s->file) {
+			asked += strlen("resolve hostname ");
+			e->has_come |= starts_with(asked, name) && asked[strlen(name)] == ':';
+		}
+	}
+}
+
 /* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
 static void mtu(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
@@ -298,6 +317,7 @@ const struct fact log_facts[] = {
 	 .learn = tried_again},
 	{": 100%|", 4000, .learn = downloaded},
 	{"Successfully assigned ", 4000, .learn = scheduled},
+	{"Permanently added '", 4000, .learn = logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
 	 "--address|RAY_ADDRESS",
