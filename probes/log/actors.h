@@ -30,9 +30,10 @@ struct actor {
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
 	int64_t begun, ended;	  /* the latest collectives of the whole world; -1: not said */
 	char op[24];
-	long numel;	/* elements that went into it; -1: not said */
-	char group[24]; /* torch's unique name of its process group */
-	uint16_t next;	/* of the same hash */
+	long numel;	   /* elements that went into it; -1: not said */
+	char group[24];	   /* torch's unique name of its process group */
+	const char *place; /* that it waits in: "train.py line 9, in step"; NULL: not said */
+	uint16_t next;	   /* of the same hash */
 };
 
 struct offer {

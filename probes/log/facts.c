@@ -238,6 +238,8 @@ static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_l
 	const char *path = said_after(l, "  File \""), *end = strchr(path, '"'), *in, *name;
 	long line;
 
+	if (end)
+		sequel_begin(s, SEQUEL_EXCEPTION, l);
 	if (!s->traceback || !end || frame_is_library(path, (size_t)(end - path)) ||
 	    !starts_with(end, "\", line ") || !(line = strtol(end + strlen("\", line "), NULL, 10)))
 		return;
@@ -246,6 +248,12 @@ static void frame(struct why *w UNUSED, struct why_stream *s, const struct log_l
 	name = name ? name + 1 : path;
 	(void)snprintf(s->frame, sizeof(s->frame), "%.*s line %ld%.100s", (int)(end - name), name,
 		       line, in ? in : "");
+}
+
+/* Of a watchdog: "Stack trace of the failed collective: ". */
+static void stack(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	sequel_begin(s, SEQUEL_STACK, l);
 }
 
 /* Somebody gives up: was a bar of a preparation on the screen? */
@@ -335,6 +343,7 @@ const struct fact log_facts[] = {
 	 100, .learn = got_going},
 	{"Traceback (most recent call last)", 40000, .learn = traceback},
 	{"  File \"", 40000, .learn = frame},
+	{"race of the failed collective: ", 4000, .learn = stack},
 	{"GPU available: ", 100, .learn = gather_rank_zero},
 	{", MEMBER: ", 4000, .learn = gather_member},
 	{"Num processes: |Process index: ", 4000, .learn = gather_process},

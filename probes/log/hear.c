@@ -163,7 +163,10 @@ void hear_last_work(struct actors *t, const struct log_line *l)
 	if (who.rank < 0)
 		who.rank = line_rank_said(l->text);
 	a = who.rank < 0 ? NULL : actors_get(t, &who);
-	if (a && !*a->group && said_number(l, "watchdog at work: ", &at) && at == a->seq)
+	if (a && !*a->group &&
+	    (said_number(l, "watchdog at work: ", &at) ||
+	     said_number(l, "watchdog at work sequence id: ", &at)) &&
+	    at == a->seq)
 		said_word(a->group, sizeof(a->group), said_after(l, "PG GUID "), " (]");
 	if (who.rank < 0 || (group && !starts_with(group, "PG ID 0 ")) ||
 	    (!said_number(l, "enqueued NCCL work: ", &begun) &&

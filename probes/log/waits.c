@@ -5,6 +5,7 @@
 enum {
 	BEHIND = 62,
 	ELSEWHERE = 72,	  /* one number, two different collectives */
+	CALLED = 70,	  /* ... or one that was called in two places of the program */
 	PREPARING = 70,	  /* a bar of it beside the timeout */
 	PERHAPS = 58,	  /* ... and only the end of the job is said */
 	PATIENCE_S = 540, /* the shortest timeout that anybody runs with is ten minutes */
@@ -50,9 +51,19 @@ static bool differ(const struct actor *p, const struct actor *q)
 	       (!streq(p->op, q->op) || (p->numel >= 0 && q->numel >= 0 && p->numel != q->numel));
 }
 
+/* The same in all but where the program called it. */
+static bool is_called_elsewhere(const struct actor *p, const struct actor *q)
+{
+	return p->seq == q->seq && streq(p->group, q->group) && p->place && q->place &&
+	       p->place != q->place;
+}
+
 static const char *call_text(struct arena *a, const struct actor *p)
 {
-	return p->numel < 0 ? p->op : arena_printf(a, "%s of %ld elements", p->op, p->numel);
+	const char *what =
+		p->numel < 0 ? p->op : arena_printf(a, "%s of %ld elements", p->op, p->numel);
+
+	return p->place ? arena_printf(a, "%s (%s)", what, p->place) : what;
 }
 
 /* Two ranks that wait in the same number of one group, but not in the same collective. */
@@ -65,7 +76,7 @@ static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 
 		if (y->seq < 0 || !*y->group)
 			continue;
-		if (!one || !differ(one, y)) {
+		if (!one || (!differ(one, y) && !is_called_elsewhere(one, y))) {
 			one = one ? one : y;
 			continue;
 		}
@@ -73,7 +84,8 @@ static void elsewhere(struct why *w, struct arena *a, struct explanation *x)
 			arena_printf(a, "collective number %lld is %s for %s, but %s for %s",
 				     (long long)y->seq, call_text(a, one), who_text(a, &one->who),
 				     call_text(a, y), who_text(a, &y->who));
-		suspect_at(w, a, x, "PT-014", ELSEWHERE, x->notes.v[x->notes.n - 1], "PT-006");
+		suspect_at(w, a, x, "PT-014", differ(one, y) ? ELSEWHERE : CALLED,
+			   x->notes.v[x->notes.n - 1], "PT-006");
 		return;
 	}
 }
@@ -95,6 +107,12 @@ static int find_silent(const struct actors *t, int nranks)
 	return -1;
 }
 
+/* " (train.py line 9, in step)", or nothing. */
+static const char *place_text(struct arena *a, const struct actor *p)
+{
+	return p->place ? arena_printf(a, " (%s)", p->place) : "";
+}
+
 /* Who waited in which collective, who is behind, who never said a word. */
 static void waiting(struct why *w, struct arena *a, struct explanation *x)
 {
@@ -106,15 +124,17 @@ static void waiting(struct why *w, struct arena *a, struct explanation *x)
 	if (waits.n > 1 && behind->seq < ahead->seq)
 		said = arena_printf(
 			a,
-			"%s waits in %s number %lld while %s is at number %lld: the first "
+			"%s waits in %s number %lld%s while %s is at number %lld%s: the first "
 			"is behind",
 			who_text(a, &behind->who), behind->op, (long long)behind->seq,
-			who_text(a, &ahead->who), (long long)ahead->seq);
+			place_text(a, behind), who_text(a, &ahead->who), (long long)ahead->seq,
+			place_text(a, ahead));
 	else if (absent >= 0 && waits.n >= waits.nranks / 2)
 		said = arena_printf(a,
-				    "%d ranks waited in %s number %lld; rank %d never said that it "
-				    "did: look there",
-				    waits.n, behind->op, (long long)behind->seq, absent);
+				    "%d ranks waited in %s number %lld%s; rank %d never said that "
+				    "it did: look there",
+				    waits.n, behind->op, (long long)behind->seq,
+				    place_text(a, behind), absent);
 	if (!said)
 		return;
 	*LIST_ADD(a, &x->notes) = said;

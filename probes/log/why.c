@@ -158,6 +158,7 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	struct scan_hit hit;
 
 	s->line++;
+	sequel_read(s, text, end, s->line);
 	scan_begin(&walk, s->w->scan, text, n);
 	while (scan_next(&walk, n, &hit)) {
 		const char *found = text + hit.at, *stop;
@@ -173,6 +174,7 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 			why_hit(&p, text + hit.at, hit.tag);
 		while (scan_next(&walk, (size_t)(stop - text), &hit));
 		why_line(s, &p, stop);
+		sequel_read(s, stop < end ? stop + 1 : end, end, s->line + 1);
 	}
 	s->line += count_newlines(counted, end) - 1;
 	s->w->bytes += n;

@@ -14,6 +14,7 @@
 #include "probes/log/exits.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
+#include "probes/log/sequel.h"
 #include "probes/log/tasks.h"
 #include "probes/log/worlds.h"
 
@@ -125,6 +126,7 @@ struct why_stream {
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
+	struct sequel sequel;	/* of the line that was looked at last */
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */
 	/* set by who reads a whole text, whose lines may have been broken (rejoin.h): nothing is
@@ -169,6 +171,8 @@ struct why_hits {
 /* In any order. Each tag counts once; of too many the first ones stay. */
 void why_hit(struct why_hits *p, const char *at, unsigned tag);
 void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
+/* The entry @id counts this line as its own, whatever its expression says. */
+void why_fire(struct why_stream *s, const char *id, const struct log_line *l);
 
 /* From now on a few lines of progress are counted. */
 void why_watch_progress(struct why *w);

@@ -117,6 +117,26 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 	remember(s, r, l, rank);
 }
 
+void why_fire(struct why_stream *s, const char *id, const struct log_line *l)
+{
+	fire(s, (size_t)signature_find(id), l);
+}
+
+/* The line was taken for an exception of a name that nobody knows, and an entry knows it. */
+static void unfire(struct why_stream *s)
+{
+	struct record *r = &s->w->records[signature_find("APP-001")];
+
+	s->sequel.fired = 0;
+	r->count--;
+	for (size_t i = 0; i < r->events.n; i++)
+		if (r->events.v[i].file == s->file && r->events.v[i].line == s->line) {
+			r->events.n--;
+			memmove(&r->events.v[i], &r->events.v[i + 1],
+				(r->events.n - i) * sizeof(r->events.v[i]));
+		}
+}
+
 /* Not worth a regular expression: known often enough, or hardly ever what it looks like. */
 static bool is_tired(struct record *r, const struct signature *g)
 {
@@ -227,6 +247,8 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	for (size_t i = 0; i < p->n && !any; i++)
 		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier == TIER_GENERIC)
 			any = try_signature(s, p->tags[i], &l, &retire);
+	if (any && s->sequel.fired == s->line)
+		unfire(s);
 	if (retire)
 		scan_leave_out(s->w->scan, s->w->is_retired);
 }

@@ -1,0 +1,146 @@
+#include "probes/log/sequel.h"
+
+#include "lib/flight/frame.h"
+#include "probes/log/said.h"
+#include "probes/log/tested.h"
+#include "probes/log/why.h"
+
+#include <ctype.h>
+
+enum {
+	OF_FRAME = 12,	/* a call that is written over several lines, and its carets */
+	OF_STACK = 200, /* calls of a deep program */
+};
+
+void sequel_begin(struct why_stream *s, enum sequel_kind kind, const struct log_line *l)
+{
+	s->sequel.kind = kind;
+	s->sequel.left = kind == SEQUEL_STACK ? OF_STACK : OF_FRAME;
+	s->sequel.who = l->who;
+}
+
+static bool is_its_own(const struct sequel *q, const struct log_line *l)
+{
+	return q->who.rank == l->who.rank && q->who.pid == l->who.pid &&
+	       streq(q->who.host, l->who.host);
+}
+
+/* --- the end of a traceback ------------------------------------------------------------ */
+/* The calls and the words of the program that had them; a prefix has one blank behind it. */
+static bool is_indented(const struct log_line *l)
+{
+	const char *p = l->body, *q;
+
+	while (p > l->text && p[-1] == ' ')
+		p--;
+	for (q = p; q > l->text && q[-1] == ' '; q--)
+		;
+	return l->body - p > (q > l->text);
+}
+
+/* Exceptions of other names: those that have one of these the catalogue knows. */
+static bool is_strange(const char *class, size_t n)
+{
+	static const char *const known[] = {"Error",	 "Exception", "Exit",	       "Interrupt",
+					    "Iteration", "Group",     "Empty",	       "Expired",
+					    "Warning",	 "Traceback", "socket.timeout"};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		size_t k = strlen(known[i]);
+
+		if (n >= k && memcmp(class + n - k, known[i], k) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* "torch._dynamo.exc.Unsupported: ...": what is not built in has its module before it. */
+static bool is_exception(const char *body)
+{
+	size_t n = 0, dot = 0;
+
+	while (isalnum((unsigned char)body[n]) || body[n] == '_' || body[n] == '.') {
+		dot = body[n] == '.' ? n : dot;
+		n++;
+	}
+	return dot && !isdigit((unsigned char)*body) && isupper((unsigned char)body[dot + 1]) &&
+	       (!body[n] || (body[n] == ':' && (!body[n + 1] || body[n + 1] == ' '))) &&
+	       is_strange(body, n);
+}
+
+/* False: it was the last line of interest. */
+static bool end_of_traceback(struct why_stream *s, const struct log_line *l)
+{
+	if (is_indented(l))
+		return !strstr(l->text, "  File \"");
+	if (is_exception(l->body) && !tested_well(l)) {
+		why_fire(s, "APP-001", l);
+		s->sequel.fired = s->line;
+	}
+	return false;
+}
+
+/* --- the calls that led to a collective -------------------------------------------------- */
+/* "#2 step from /job/train.py:88", as "train.py line 88, in step". */
+static bool read_call(const char *body, const char **ret_path, size_t *ret_n, char *out,
+		      size_t size)
+{
+	const char *from = strstr(body, " from "), *path, *colon, *name;
+	const char *what = strchr(body, ' ');
+	long line;
+
+	if (*body != '#' || !isdigit((unsigned char)body[1]) || !from || what >= from)
+		return false;
+	path = from + strlen(" from ");
+	colon = strrchr(path, ':');
+	line = colon ? strtol(colon + 1, NULL, 10) : 0;
+	if (!line)
+		return false;
+	*ret_path = path;
+	*ret_n = (size_t)(colon - path);
+	name = memrchr(path, '/', *ret_n);
+	name = name ? name + 1 : path;
+	(void)snprintf(out, size, "%.*s line %ld, in %.*s", (int)(colon - name), name, line,
+		       (int)(from - what - 1), what + 1);
+	return true;
+}
+
+/* The program's own innermost call is where it was; of a program that is a package itself, the
+ * innermost that is none of torch's. */
+static bool next_call(struct why_stream *s, const struct log_line *l)
+{
+	struct actor *a = actors_get(&s->w->actors, &s->sequel.who);
+	char call[FRAME_TEXT];
+	const char *path;
+	size_t n;
+
+	if (!a || !read_call(l->body, &path, &n, call, sizeof(call)))
+		return false;
+	if (memmem(path, n, "/torch/", strlen("/torch/")))
+		return true;
+	if (!a->place || !frame_is_library(path, n))
+		a->place = actors_text(&s->w->actors, call);
+	return frame_is_library(path, n);
+}
+
+void sequel_read(struct why_stream *s, const char *text, const char *end, uint64_t line)
+{
+	struct sequel *q = &s->sequel;
+	uint64_t now = s->line;
+	struct log_line l;
+
+	for (s->line = line; q->kind && text < end; s->line++) {
+		const char *nl = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = nl ? nl : end;
+		bool is_more = true;
+
+		line_parse(text, (size_t)(stop - text), &l);
+		if (is_its_own(q, &l) || q->kind == SEQUEL_STACK)
+			is_more = q->kind == SEQUEL_STACK ? next_call(s, &l)
+							  : end_of_traceback(s, &l);
+		if (!is_more || !--q->left)
+			q->kind = SEQUEL_NONE;
+		text = stop + 1;
+	}
+	s->line = now;
+}
