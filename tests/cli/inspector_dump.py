@@ -4,9 +4,9 @@
     tests/cli/inspector_dump.py DIR [--hosts 2] [--gpus 4] [--steps 400] [--busbw 330]
         [--late HOST[:GPU]] [--dies HOST:GPU] [--sinks SHARE] [--stalls] [--checkpoint]
         [--tensor [--alone]] [--small] [--coll AllReduce] [--sampled] [--verbose] [--lose HOST:GPU]
-        [--name NAME] [--weak HOST] [--skew SECONDS] [--stats]
+        [--name NAME] [--weak HOST] [--skew SECONDS] [--stats] [--largest BYTES]
 
-One all_reduce of 1 GiB and one of 25 MiB a step among all GPUs; --tensor adds an all_gather in a
+One all_reduce of 1 GiB (or --largest) and one of 25 MiB a step among all GPUs; --tensor adds an all_gather in a
 communicator of each host and an all_reduce of one GPU of each host; --alone leaves just these. Every rank has computed for a
 different time when it comes, so its own time holds a wait: only of the one that comes last it is
 the collective's. The numbers are drawn alike in each run.
@@ -28,6 +28,7 @@ p.add_argument("--weak")
 p.add_argument("--lose")
 p.add_argument("--sinks", type=float, default=0)
 p.add_argument("--skew", type=float, default=0)
+p.add_argument("--largest", type=int, default=1 << 30)
 p.add_argument("--coll", default="AllReduce")
 p.add_argument("--name")
 for flag in ("stalls", "checkpoint", "tensor", "small", "sampled", "verbose", "alone",
@@ -36,7 +37,7 @@ for flag in ("stalls", "checkpoint", "tensor", "small", "sampled", "verbose", "a
 o = p.parse_args()
 draw = random.Random(7)
 os.makedirs(o.dir, exist_ok=True)
-START, SIZES = 1_780_000_000_000_000, [25 << 20] if o.small else [1 << 30, 25 << 20]
+START, SIZES = 1_780_000_000_000_000, [25 << 20] if o.small else [o.largest, 25 << 20]
 world = [(h, g) for h in range(o.hosts) for g in range(o.gpus)]
 files = {(h, g): open(f"{o.dir}/node{h}-pid{4000 + g}.log", "w") for h, g in world}
 FACTOR = {"AllReduce": lambda n: 2 * (n - 1) / n, "AllGather": lambda n: n - 1,
