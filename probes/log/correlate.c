@@ -355,5 +355,6 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	loner(w, a, x);
 	astray(w, a, x);
 	foreign(w, a, x);
+	wholes(w, a, x);
 	rails(w, a, x);
 }

@@ -212,6 +212,17 @@ static void test_ended(struct why *w, struct why_stream *s UNUSED, const struct 
 	worlds_ended(&w->worlds);
 }
 
+static void launched(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	launches_begun(&w->launches);
+}
+
+static void launch_refused(struct why *w, struct why_stream *s UNUSED,
+			   const struct log_line *l UNUSED)
+{
+	launches_refused(&w->launches);
+}
+
 /* The table of a benchmark begins, or a server or slurmd is up: what came before did not keep it
  * from starting. */
 static void got_going(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
@@ -338,6 +349,8 @@ const struct fact log_facts[] = {
 	{"# nThread |  out-of-place  ", 4000, .learn = measured_table},
 	{"\"coll_perf\"", 4000, .learn = measured_record},
 	{"Test NCCL failure|Test CUDA failure|Test failure", 1000, .learn = test_failed},
+	{"etting OMP_NUM_THREADS environment", 4000, .learn = launched},
+	{"Error: The server socket has failed to listen", 4000, .learn = launch_refused},
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon|Application startup complete",
 	 100, .learn = got_going},

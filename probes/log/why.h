@@ -91,6 +91,7 @@ struct why {
 	str_list barriers;    /* keys of torch's barriers that all ranks reached; the first 64 */
 	struct roster roster; /* of MEMBERS */
 	struct worlds worlds;
+	struct launches launches;
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */
 	LIST(struct log_progress) progress;

@@ -60,6 +60,18 @@ void worlds_ended(struct worlds *s)
 	s->open = s->headers = 0;
 }
 
+void launches_begun(struct launches *s)
+{
+	s->open = s->was_refused ? 1 : s->open + 1;
+	s->was_refused = false;
+}
+
+void launches_refused(struct launches *s)
+{
+	s->was_refused = true;
+	s->together = s->open > s->together ? s->open : s->together;
+}
+
 enum worlds_are worlds_judge(const struct worlds *s)
 {
 	bool each_told = s->commands == 1 && s->asked > 1 && s->results == (unsigned long)s->asked;

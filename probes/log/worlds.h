@@ -17,6 +17,18 @@ struct worlds {
 	uint64_t header_line;
 };
 
+/*
+ * torchrun, as it greets, and as it finds the port of its store taken. Where several greet before
+ * one of them does, they were started together.
+ */
+struct launches {
+	unsigned open, together; /* greetings in a row, before the latest refusal; the most */
+	bool was_refused;	 /* the latest was a refusal */
+};
+
+void launches_begun(struct launches *s);
+void launches_refused(struct launches *s);
+
 /* Take a line; those that say nothing of it are left out. */
 void worlds_command(struct worlds *s, const char *text);
 void worlds_begun(struct worlds *s, const char *text);

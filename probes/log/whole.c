@@ -1,0 +1,97 @@
+/* A launcher's tasks that know nothing of each other: each starts the whole job, so that all but
+ * one find the port of its store taken; or each is a job of its own. */
+#include "probes/log/explain.h"
+
+enum {
+	SURE = 97,    /* more than a port that is merely taken, and said first */
+	PERHAPS = 72, /* ... which it may be, again and again */
+	SHARED = 5,   /* more than the memory that they take from each other */
+	ALONE = 46,   /* it may be meant so */
+	CROWD = 3,    /* as many say so: a process says it twice at the most */
+	NEAR = 60,    /* lines between two that began together */
+};
+
+/* Different ones, by the launcher's number or their host, of those that are kept. */
+static size_t speakers(const struct record *r)
+{
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < r->events.n; i++) {
+		const char *host = r->events.v[i].who.host;
+		bool again = !*host;
+
+		for (size_t j = 0; j < i && !again; j++)
+			again = streq(r->events.v[j].who.host, host);
+		hosts += !again;
+	}
+	return hosts > r->nranks ? hosts : r->nranks;
+}
+
+/* All ranks of one world are clients of one store: its server is refused once. */
+static void refused(const struct why *w, struct arena *a, struct explanation *x)
+{
+	struct cause *c = explain_find(x, "PT-108"), *port = explain_find(x, "PT-001");
+	size_t n;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (!port || c->is_over)
+		return;
+	n = speakers(c->record);
+	if (n > 1 || (w->launches.together > 1 && c->record->count > 1))
+		explain_reason(c, port, SURE,
+			       n > 1 ? arena_printf(a,
+						    "%zu tasks found the port taken: each of "
+						    "them is to serve the store",
+						    n)
+				     : arena_printf(a,
+						    "%u launchers began together, and %llu "
+						    "times the port was taken",
+						    w->launches.together,
+						    (unsigned long long)c->record->count));
+	else if (c->record->count >= CROWD)
+		explain_suspect(c, PERHAPS, "the port was taken again and again");
+}
+
+static bool began_together(const struct record *r)
+{
+	const struct log_event *p = &r->events.v[0], *q = &r->events.v[1];
+
+	return r->events.n > 1 && p->file == q->file && q->line > p->line + 1 &&
+	       q->line - p->line <= NEAR;
+}
+
+/* Eight of them share the memory of the first GPU. */
+static void alone(struct arena *a, struct explanation *x)
+{
+	static const char *const used_up[] = {"GPU-017", "GPU-009", "GPU-033"};
+	struct cause *c = explain_find(x, "PT-109");
+	size_t n;
+
+	if (!c)
+		return;
+	c->weight = 0;
+	n = speakers(c->record);
+	if (c->is_over || (n < 2 && !began_together(c->record)))
+		return;
+	explain_suspect(c, ALONE,
+			n > 1 ? arena_printf(a, "%zu tasks say so", n)
+			      : "it is said again before anything else happened");
+	for (size_t i = 0; n > 1 && i < ARRAY_LEN(used_up); i++) {
+		const struct cause *full = explain_find(x, used_up[i]);
+
+		if (full && !full->is_over)
+			explain_raise(c, full->weight + SHARED,
+				      arena_printf(a,
+						   "%zu tasks say so, and the memory of a GPU "
+						   "was used up: they share the first one",
+						   n));
+	}
+}
+
+void wholes(struct why *w, struct arena *a, struct explanation *x)
+{
+	refused(w, a, x);
+	alone(a, x);
+}
