@@ -102,6 +102,9 @@ const char *netlink_undo_route(struct netlink *nl, const union addr *from, const
 const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const union addr *to,
 			      bool forbidden, struct arena *a);
 
+/* The router that it leads to; NULL: none. */
+const char *netlink_router(const struct route *r, int family, struct arena *a);
+
 /*
  * The ways that the route to @to may take, where it has several (ECMP). Packets are dealt out by
  * their addresses, or by their ports, too: net.ipv4.fib_multipath_hash_policy.

@@ -1,3 +1,4 @@
+#include "lib/core/arena.h"
 #include "lib/net/addr.h"
 #include "lib/net/netlink.h"
 
@@ -47,6 +48,20 @@ int netlink_route_fill(const struct nlmsghdr *h, struct route *ret)
 		ret->reachable = true;
 	}
 	return 0;
+}
+
+const char *netlink_router(const struct route *r, int family, struct arena *a)
+{
+	union addr at = {.sa.sa_family = (sa_family_t)family};
+	struct addr_text text;
+
+	if (!r->has_gateway)
+		return NULL;
+	if (family == AF_INET)
+		memcpy(&at.v4.sin_addr, r->gateway, sizeof(at.v4.sin_addr));
+	else
+		memcpy(&at.v6.sin6_addr, r->gateway, sizeof(at.v6.sin6_addr));
+	return arena_strdup(a, addr_print(&at, &text));
 }
 
 bool netlink_forbids(const struct route *r)

@@ -4,6 +4,7 @@
 #include "lib/cluster/child.h"
 #include "lib/core/units.h"
 #include "lib/host/nat.h"
+#include "lib/host/straight.h"
 
 #include <string.h>
 
@@ -99,6 +100,27 @@ static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
 			    p->peers[peer].given);
 }
 
+/* Silence of a peer in our own network to which a router of it is asked the way; the first such. */
+static void say_routed(const struct proof *p, size_t peer, struct text *said, struct finding *f)
+{
+	for (size_t c = 0; c < p->nusable; c++) {
+		const struct iface_addr *mine = p->cands->v[c].iface->addrs;
+		const struct trial *t = trial_at(p, c, peer);
+		const char *router = NULL;
+
+		for (; mine && t->to && !router; mine = router ? mine : mine->next)
+			router = straight_router(p->nl, mine, t->to, p->a);
+		if (!router)
+			continue;
+		text_addf(said,
+			  "; this host's route to it leads to a router, though the two are in "
+			  "one network: %s",
+			  router);
+		finding_fix(f, "sudo %s", straight_command(p->nl, mine, t->to, p->a));
+		return;
+	}
+}
+
 static void say_unreached(struct proof *p, struct report *r, size_t peer)
 {
 	struct finding *f = report_find(r, "peer.reach", p->peers[peer].given);
@@ -113,6 +135,7 @@ static void say_unreached(struct proof *p, struct report *r, size_t peer)
 	for (size_t c = 0; c < p->nusable; c++)
 		text_addf(&t, "%s %s: %s", c ? ";" : "", p->cands->v[c].iface->name,
 			  how_it_failed(p->a, trial_at(p, c, peer)));
+	say_routed(p, peer, &t, f);
 	finding_set(f, ST_FAIL, "%s%s",
 		    p->nusable ? "answers through no interface:" : "no interface here can even try",
 		    t.s);
@@ -124,18 +147,14 @@ static void say_unreached(struct proof *p, struct report *r, size_t peer)
 /* "via 10.0.0.254 ", where the way through this interface has a router; "": there is none. */
 static const char *router_of(struct proof *p, const union addr *to, const struct iface *through)
 {
-	union addr at = {.sa.sa_family = to->sa.sa_family};
 	struct err ignored = {0};
-	struct addr_text text;
 	struct route route;
+	const char *router;
 
-	if (netlink_route(p->nl, to, through->index, NULL, &route, &ignored) || !route.has_gateway)
+	if (netlink_route(p->nl, to, through->index, NULL, &route, &ignored))
 		return "";
-	if (to->sa.sa_family == AF_INET)
-		memcpy(&at.v4.sin_addr, route.gateway, sizeof(at.v4.sin_addr));
-	else
-		memcpy(&at.v6.sin6_addr, route.gateway, sizeof(at.v6.sin6_addr));
-	return arena_printf(p->a, "via %s ", addr_print(&at, &text));
+	router = netlink_router(&route, to->sa.sa_family, p->a);
+	return router ? arena_printf(p->a, "via %s ", router) : "";
 }
 
 /* Asked through an interface it answers whatever the routes say, and nobody else asks so. */

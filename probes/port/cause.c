@@ -62,6 +62,13 @@ static const struct {
 	[CAUSE_OTHER_WAY] = {"no answer, and this host's route to it leaves through another "
 			     "interface than its own address is on",
 			     'A'},
+	[CAUSE_ROUTER] =
+		{"no answer, and this host's route to it leads to a router, though the two "
+		 "are in one network",
+		 'G'},
+	[CAUSE_ROUTER_BACK] = {"it arrives there, and the answer does not come back: that host's "
+			       "route leads to a router, though the two are in one network",
+			       'H'},
 	[CAUSE_DOWN] = {"no answer at all: a security group, or a firewall that drops; or the host "
 			"is down",
 			'W'},

@@ -57,9 +57,11 @@ enum port_cause {
 	CAUSE_TIMESTAMPS,     /* silence, with that option of TCP alone */
 	CAUSE_SCALING,
 	CAUSE_SACK,
-	CAUSE_OWN_LINK, /* the card of this host that it leaves by has no link */
-	CAUSE_PATHS,	/* from some ports it is answered, from others never */
-	CAUSE_LINK,	/* what is said of a host's card or netmask explains it */
+	CAUSE_ROUTER,	   /* this host sends it to a router, and it is of its own network */
+	CAUSE_ROUTER_BACK, /* it arrived, and that host sends the answer to a router */
+	CAUSE_OWN_LINK,	   /* the card of this host that it leaves by has no link */
+	CAUSE_PATHS,	   /* from some ports it is answered, from others never */
+	CAUSE_LINK,	   /* what is said of a host's card or netmask explains it */
 	CAUSE_COUNT
 };
 /* Somebody answers in the name of one of ours. */

@@ -87,6 +87,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		break;
 	case CAUSE_OWN_ROUTE:
 	case CAUSE_OTHER_WAY:
+	case CAUSE_ROUTER:
 		if (way->undo)
 			finding_fix(f, "sudo %s", way->undo);
 		finding_fix(f, "ip route get %s   # which route says so", addr_print(x->addr, &at));
@@ -131,6 +132,7 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 	case CAUSE_RP_FILTER: /* seen between hosts only */
 	case CAUSE_OWN_RP_FILTER:
 	case CAUSE_WAY_BACK:
+	case CAUSE_ROUTER_BACK:
 	case CAUSE_LOST_ANSWER:
 	case CAUSE_OWN_ANSWER:
 	case CAUSE_THEIR_ANSWER:

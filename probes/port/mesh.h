@@ -109,9 +109,10 @@ struct mesh_cell {
 	float gbps;		      /* NAN: not measured */
 	const struct mesh_rule *rule; /* of one of the two hosts' own that stops it, or NULL */
 	struct mesh_more *more;
-	const char *paths; /* what its asker knows of several paths, or NULL */
-	bool own_path;	   /* ... and it is a next hop of its own that is dead */
-	uint8_t hook;	   /* enum mesh_hook, of @rule: at which of the two it is */
+	const char *router; /* the asker sends it there, and it is of its own network; or NULL */
+	const char *paths;  /* what its asker knows of several paths, or NULL */
+	bool own_path;	    /* ... and it is a next hop of its own that is dead */
+	uint8_t hook;	    /* enum mesh_hook, of @rule: at which of the two it is */
 };
 /* What @from sends to @to goes to the hardware address @mac, which is not @to's. */
 struct mesh_stray {

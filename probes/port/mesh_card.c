@@ -4,6 +4,7 @@
  */
 #include "probes/port/mesh_self.h"
 
+#include "lib/host/straight.h"
 #include "lib/report/json.h"
 #include "probes/port/fix.h"
 
@@ -204,17 +205,26 @@ static const char *part_cards(const struct mesh_self *s, const struct iface_addr
 	return arena_printf(s->a, "sh -c '%s'", t.s);
 }
 
+/* NULL: it was not asked. */
+static const struct reach_way *way_to(const struct mesh_self *s, size_t peer)
+{
+	for (size_t i = 0; i < s->targets.n; i++)
+		if (s->target_rank[i] == peer)
+			return &s->reach.ways[i];
+	return NULL;
+}
+
 /* What to take away, so that what goes to @peer leaves through our card. NULL: not known. */
 static const char *undo(struct mesh_self *s, size_t peer)
 {
 	const struct iface_addr *mine = s->local.s.addr;
 	const union addr *to = &s->addrs[peer];
+	const struct reach_way *way = way_to(s, peer);
 	const struct iface_addr *other;
 	struct route x;
 
-	for (size_t i = 0; i < s->targets.n; i++)
-		if (s->target_rank[i] == peer && s->reach.ways[i].undo)
-			return s->reach.ways[i].undo;
+	if (way && way->undo)
+		return way->undo;
 	if (to->sa.sa_family != mine->addr.sa.sa_family)
 		return NULL;
 	if (!find_route(s, peer, NULL, &x))
@@ -223,6 +233,8 @@ static const char *undo(struct mesh_self *s, size_t peer)
 						   : NULL;
 	if (!find_route(s, peer, &mine->addr, &x))
 		return netlink_undo_rule(&s->f->nl, &mine->addr, to, is_forbidden(&x), s->a);
+	if (way && way->router)
+		return straight_command(&s->f->nl, mine, to, s->a);
 	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
 		return NULL;
 	other = twin(s, x.oif, to);

@@ -81,8 +81,9 @@ static void settle(struct cover *v)
 	bool own = v->cause == CAUSE_OWN_FIREWALL || v->cause == CAUSE_OWN_ROUTE ||
 		   v->cause == CAUSE_NO_ROUTE || v->cause == CAUSE_NEIGHBOURS ||
 		   v->cause == CAUSE_OWN_RP_FILTER || v->cause == CAUSE_OTHER_WAY ||
-		   v->cause == CAUSE_PATHS || v->cause == CAUSE_OWN_ANSWER ||
-		   v->cause == CAUSE_OWN_ND || port_cause_option(v->cause);
+		   v->cause == CAUSE_ROUTER || v->cause == CAUSE_PATHS ||
+		   v->cause == CAUSE_OWN_ANSWER || v->cause == CAUSE_OWN_ND ||
+		   port_cause_option(v->cause);
 
 	if (v->cause != CAUSE_DROPPED && v->cause != CAUSE_PATH_FIREWALL &&
 	    v->cause != CAUSE_BULK && v->cause != CAUSE_TRICKLE && v->cause != CAUSE_LOST_ANSWER &&

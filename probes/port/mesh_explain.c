@@ -230,6 +230,27 @@ static void take_no_way_back(struct mesh *m, size_t me)
 	}
 }
 
+/* Whom it sends to a router: what goes there, and its answers, are lost with that. */
+static void take_routed(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+{
+	const cJSON *list = json_get(line, "routed");
+
+	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
+		size_t peer = mesh_node_of(json_get(i, "to"), nodes, n);
+		struct mesh_cell *to, *from;
+
+		if (peer == MESH_NO_NODE)
+			continue;
+		to = mesh_at(m, me, peer);
+		from = mesh_at(m, peer, me);
+		to->router = mesh_copied(m, i, "by");
+		if (is_unseen(to) || is_unexplained(to))
+			to->cause = CAUSE_ROUTER;
+		if (is_half(from))
+			from->cause = CAUSE_ROUTER_BACK;
+	}
+}
+
 /* What it knows of several paths to others. */
 static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
@@ -260,6 +281,7 @@ void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_
 	const struct mesh_node *here = &m->nodes[me];
 
 	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
+	take_routed(m, line, me, nodes, n);
 	/* its other card answered for the address, and what came in there was dropped */
 	for (size_t i = 0; here->twin && i < m->n; i++) {
 		struct mesh_cell *c = mesh_at(m, i, me);

@@ -108,7 +108,8 @@ static const char *way_command(const struct mesh *m, enum port_cause cause, size
 	if (cause == CAUSE_NO_WAY_BACK && out->row && out->bad && out->cause != CAUSE_NO_WAY_BACK)
 		return way_command(m, (enum port_cause)out->cause, here, there);
 	if (cause != CAUSE_OWN_ROUTE && cause != CAUSE_OTHER_WAY && cause != CAUSE_WAY_BACK &&
-	    cause != CAUSE_NO_ROUTE && cause != CAUSE_PATHS)
+	    cause != CAUSE_NO_ROUTE && cause != CAUSE_PATHS && cause != CAUSE_ROUTER &&
+	    cause != CAUSE_ROUTER_BACK)
 		return NULL;
 	return mesh_undo(m, here, there)
 		       ?: route_command(m, cause, &m->nodes[here], &m->nodes[there]);
@@ -230,6 +231,10 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 		 cause == CAUSE_OTHER_WAY) {
 		finding_fix(f, "ip route get %s   # on %s: should leave through %s", one.s,
 			    at->name, at->iface ?: "the same interface");
+	} else if (cause == CAUSE_ROUTER || cause == CAUSE_ROUTER_BACK) {
+		finding_fix(f, "%s route get %s from %s   # on %s: should name no router (via)",
+			    ip_for(&m->nodes[x->of_first.v[0]]), one.s,
+			    addr_print(&at->addr, &text), at->name);
 	} else if (cause == CAUSE_WAY_BACK) {
 		finding_fix(f, "ip route get %s from %s   # on %s: should leave through %s", one.s,
 			    addr_print(&at->addr, &text), at->name,

@@ -106,6 +106,8 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 				    "; more than %d rules of its own stop IPv6's questions, and of "
 				    "the others it did not tell whom",
 				    MESH_MOST_RULES);
+	if (cause == CAUSE_ROUTER && x->example->router)
+		return arena_printf(m->a, ": %s", x->example->router);
 	if (cause == CAUSE_PATHS && x->example->paths)
 		return arena_printf(m->a, ": %s", x->example->paths);
 	if (is_firewalls(cause) && !all_known(m, &x->hosts))

@@ -23,6 +23,8 @@ static bool is_lost(const struct mesh_cell *c)
 	case CAUSE_NO_WAY_BACK:
 	case CAUSE_OTHER_WAY:
 	case CAUSE_WAY_BACK:
+	case CAUSE_ROUTER:
+	case CAUSE_ROUTER_BACK:
 	case CAUSE_LOST_ANSWER:
 	case CAUSE_RESET:
 	case CAUSE_IMPOSTOR:

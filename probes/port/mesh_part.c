@@ -105,6 +105,22 @@ static void put_ways(struct mesh_self *s, cJSON *line)
 	json_num(line, "rp_drops", (double)(s->rp_now - s->rp_before));
 }
 
+static void put_routed(struct mesh_self *s, cJSON *line)
+{
+	cJSON *list = json_array(line, "routed"), *o;
+
+	for (size_t i = 0; i < s->targets.n; i++) {
+		size_t peer = s->target_rank[i];
+
+		if (!s->reach.ways[i].router ||
+		    !(mesh_lost(s, peer, s->me) || mesh_lost(s, s->me, peer)))
+			continue;
+		o = json_push_object(list);
+		json_num(o, "to", (double)peer);
+		json_str(o, "by", s->reach.ways[i].router);
+	}
+}
+
 static void put_paths(struct mesh_self *s, cJSON *line)
 {
 	cJSON *list = json_array(line, "paths"), *o;
@@ -133,6 +149,7 @@ void mesh_part(struct mesh_self *s, cJSON *line)
 	if (!is_concerned(s))
 		return;
 	put_ways(s, line);
+	put_routed(s, line);
 	put_paths(s, line);
 	mesh_put_strays(s, line);
 	mesh_put_rival(s, line);

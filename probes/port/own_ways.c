@@ -4,6 +4,8 @@
  */
 #include "probes/port/own.h"
 
+#include "lib/host/straight.h"
+
 #include <net/if.h>
 
 bool own_is_silent(const struct reach_result *x)
@@ -63,6 +65,24 @@ static void judge_elsewhere(struct reach *r, const struct port_target *t, struct
 				    ?: netlink_undo_route(&f->nl, NULL, t->addrs.v, f->a);
 }
 
+/* The same of one that leads to a router of this network. */
+static void judge_router(struct reach *r, const struct port_target *t, struct reach_way *way,
+			 struct facts *f)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].target == t && port_state_is_reached(r->v[i].state))
+			return;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].target == t && r->v[i].addr == t->addrs.v && own_is_silent(&r->v[i])) {
+			r->v[i].cause = CAUSE_ROUTER;
+			any = true;
+		}
+	if (any)
+		way->undo = straight_command(&f->nl, way->source, t->addrs.v, f->a);
+}
+
 static const char *undo_forbidding(const struct reach_way *way, const union addr *to,
 				   struct facts *f)
 {
@@ -79,7 +99,9 @@ void own_ways(struct reach *r, const target_list *targets, struct facts *f)
 		const struct port_target *t = &targets->v[i];
 		struct reach_way *way = &r->ways[i];
 
-		if (t->addrs.n && way->reachable)
+		if (t->addrs.n && way->router)
+			judge_router(r, t, way, f);
+		else if (t->addrs.n && way->reachable)
 			judge_elsewhere(r, t, way, f);
 		else if (t->addrs.n && way->why && !streq(way->why, "no route"))
 			way->undo = undo_forbidding(way, t->addrs.v, f);

@@ -3,6 +3,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/host/straight.h"
 
 #include <errno.h>
 #include <math.h>
@@ -75,11 +76,14 @@ static void look_again(struct facts *f, const struct port_target *t, int oif, st
 	struct route route;
 
 	if (!way->reachable || !way->source ||
-	    netlink_route(&f->nl, t->addrs.v, oif, &way->source->addr, &route, &ignored) ||
-	    route.reachable)
+	    netlink_route(&f->nl, t->addrs.v, oif, &way->source->addr, &route, &ignored))
 		return;
-	way->reachable = false;
-	way->why = route.why;
+	way->reachable = route.reachable;
+	if (!route.reachable)
+		way->why = route.why;
+	way->router = straight_router(&f->nl, way->source, t->addrs.v, f->a);
+	if (way->router)
+		way->is_near = way->on_link = false;
 }
 
 static struct reach_way find_way(struct facts *f, const struct port_target *t,

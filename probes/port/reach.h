@@ -37,6 +37,7 @@ struct reach {
 		int oif;			 /* 0: not known */
 		const char *why;		 /* when not */
 		const struct iface_addr *source; /* NULL: not known */
+		const char *router; /* it is in the network of @source, and leaves by this one */
 		const char *unlinked, *waits; /* CAUSE_OWN_LINK: the card, and a bridge's port that
 						 spanning tree holds back, or NULL */
 		const char *paths;	      /* what is known of several (own.h), or NULL */

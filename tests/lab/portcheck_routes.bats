@@ -99,6 +99,26 @@ unvpn() { # NODE
     [[ $output != *"another interface"* && $output != *"route del"* ]]
 }
 
+@test "routes: to a router, though the two are in one network: a host's route, or the table of its own address" {
+    local words='leads to a router, though the two are in one network: 10.77'
+    mends 2 'ip route add 10.77.0.2/32 via 10.77.0.1' 'mesh.out node2' "$words.0.1"
+    # one host alone; and a router that passes it on is no fault
+    on 0 sh -c 'ip rule add from 10.77.0.1 lookup 77 priority 100; ip route add default via 10.77.0.3 dev eth0 table 77'
+    alone portcheck node1:29500 --silence 300ms --json
+    [[ $status = 1 && $output == *"$words.0.3"* && $output != *"security group"* ]]
+    [[ $(first_fix) == 'sudo ip rule add to 10.77.0.0/16 lookup main priority 99' ]]
+    alone ifprobe --peer node1:29500 --deadline 2s --json
+    [[ $output == *"$words.0.3"*'ip rule add to 10.77.0.0/16 lookup main priority 99'* ]]
+    type_it 0
+    alone portcheck node1:29500 --silence 300ms
+    on 0 sh -c 'ip rule del priority 99; ip rule del priority 100; ip route flush table 77'
+    [ "$status" = 0 ]
+    on 0 ip route add 10.77.0.2/32 via 10.77.255.254
+    alone portcheck node1:29500 --silence 300ms --json
+    on 0 ip route del 10.77.0.2/32
+    [[ $status = 0 && $output != *router* ]]
+}
+
 @test "routes: a VPN that takes the cluster's own network, as Tailscale's accepted routes do" {
     mends 2 "$vpn" 'mesh.in node2' 'it leaves that host through another interface'
     unvpn 2

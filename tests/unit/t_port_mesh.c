@@ -279,6 +279,11 @@ static void causes(void **state)
 		 CAUSE_NONE},
 		{",\"elsewhere\":[1]", ",\"strict_other\":\"e1\"", CAUSE_RP_FILTER, CAUSE_NONE},
 		{",\"elsewhere\":[1]", "", CAUSE_OTHER_WAY, CAUSE_NONE},
+		/* a router that is not needed, and is of whichever end */
+		{",\"routed\":[{\"to\":1,\"by\":\"10.0.0.9\"}]", "", CAUSE_ROUTER, CAUSE_NONE},
+		{"", ",\"half\":[0],\"routed\":[{\"to\":0,\"by\":\"10.0.0.9\"}]", CAUSE_ROUTER_BACK,
+		 CAUSE_NONE},
+		{"", ",\"routed\":[{\"to\":0,\"by\":\"10.0.0.9\"}]", CAUSE_DROPPED, CAUSE_NONE},
 		{"", ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\"}]",
 		 CAUSE_DROPPED, CAUSE_NONE},
 		/* a rejection that the kernel did not send, as it had sent enough of them */

@@ -1,0 +1,17 @@
+#ifndef LIB_HOST_STRAIGHT_H
+#define LIB_HOST_STRAIGHT_H
+/*
+ * A route to an address of our own network that leads to a router of it: what is sent there arrives
+ * only where that router sends it back into the network it came from.
+ */
+#include "lib/host/inventory.h"
+#include "lib/net/netlink.h"
+
+/* What @mine sends to @to goes to this router, and @to is in its network; NULL: it is not so. */
+const char *straight_router(struct netlink *nl, const struct iface_addr *mine, const union addr *to,
+			    struct arena *a);
+/* The command that makes it go straight there. */
+const char *straight_command(struct netlink *nl, const struct iface_addr *mine,
+			     const union addr *to, struct arena *a);
+
+#endif
