@@ -233,7 +233,7 @@ static const char *undo(struct mesh_self *s, size_t peer)
 						   : NULL;
 	if (!find_route(s, peer, &mine->addr, &x))
 		return netlink_undo_rule(&s->f->nl, &mine->addr, to, is_forbidden(&x), s->a);
-	if (way && way->router)
+	if (way && way->router && !way->paths)
 		return straight_command(&s->f->nl, mine, to, s->a);
 	if (!addr_in_subnet(to, &mine->addr, mine->prefix) || !mesh_goes_elsewhere(s, peer))
 		return NULL;

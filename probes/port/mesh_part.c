@@ -112,7 +112,7 @@ static void put_routed(struct mesh_self *s, cJSON *line)
 	for (size_t i = 0; i < s->targets.n; i++) {
 		size_t peer = s->target_rank[i];
 
-		if (!s->reach.ways[i].router ||
+		if (!s->reach.ways[i].router || s->reach.ways[i].paths ||
 		    !(mesh_lost(s, peer, s->me) || mesh_lost(s, s->me, peer)))
 			continue;
 		o = json_push_object(list);

@@ -71,6 +71,8 @@ static void judge_router(struct reach *r, const struct port_target *t, struct re
 {
 	bool any = false;
 
+	if (way->paths) /* of several routers the dead one is known already */
+		return;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].target == t && port_state_is_reached(r->v[i].state))
 			return;
