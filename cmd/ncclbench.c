@@ -36,6 +36,7 @@ static const char examples[] =
 	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right and fast?\n"
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
 	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"
+	"  nvbandwidth | ncclbench --analyze -  # which GPU, which pair is slow?\n"
 	"  ncclbench --analyze nccl-inspector/  # and what NCCL recorded of a training?\n"
 	"  ncclbench --replay nccl_trace_rank_* # its collectives: is it the network?\n"
 	"  ncclbench --coll alltoall --np 4 -b 1M -e 64M -d bfloat16\n";

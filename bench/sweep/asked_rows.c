@@ -109,7 +109,8 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "baseline", "FILE", "compare with those", OPT_STR, AT(baseline),
 	 .complete = OPT_C_FILE},
 	{0, "analyze", "FILE",
-	 "measure nothing: judge a saved output, or a folder of NCCL's Inspector; - reads stdin",
+	 "measure nothing: judge what nccl-tests, nvbandwidth, SuperBench and others wrote, or a "
+	 "folder of NCCL's Inspector; - reads stdin",
 	 OPT_LIST, AT(analyze), .complete = OPT_C_FILE},
 	{0, "nic", "GBITS",
 	 "--analyze: the rate of one host's network cards together (3200, 8x400); for a test of "

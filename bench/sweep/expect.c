@@ -4,16 +4,45 @@
 
 #include <math.h>
 
-static const struct {
-	const char *gpu;
-	double nvlink; /* GB/s, one direction, all links */
-	const char *generation;
-} gpus[] = {
-	{"GB300", 900, "NVLink 5"}, {"GB200", 900, "NVLink 5"},	    {"B300", 900, "NVLink 5"},
-	{"B200", 900, "NVLink 5"},  {"H200", 450, "NVLink 4"},	    {"H800", 200, "NVLink 4, cut"},
-	{"H100", 450, "NVLink 4"},  {"A800", 200, "NVLink 3, cut"}, {"A100", 300, "NVLink 3"},
-	{"V100", 150, "NVLink 2"},  {"P100", 80, "NVLink 1"},
+/* The longer of names that begin alike first. */
+static const struct expect_gpu gpus[] = {
+	{"GB300", "NVLink 5", 900, true, 0},
+	{"GB200", "NVLink 5", 900, true, 0},
+	{"B300", "NVLink 5", 900, true, 0},
+	{"B200", "NVLink 5", 900, true, 5},
+	{"GH200", "NVLink 4", 450, true, 0},
+	{"H200", "NVLink 4", 450, true, 5},
+	{"H20", "NVLink 4", 450, true, 5},
+	{"H800", "NVLink 4, cut", 200, true, 5},
+	{"H100", "NVLink 4", 450, true, 5},
+	{"A800", "NVLink 3, cut", 200, true, 4},
+	{"A100", "NVLink 3", 300, true, 4},
+	{"V100", "NVLink 2", 150, false, 3},
+	{"P100", "NVLink 1", 80, false, 3},
+	{"L40", NULL, 0, false, 4},
+	{"A40", NULL, 0, false, 4},
+	{"A30", NULL, 0, false, 4},
+	{"A10", NULL, 0, false, 4},
+	{"RTX 6000 Ada", NULL, 0, false, 4},
+	{"RTX PRO 6000", NULL, 0, false, 5},
+	{"Tesla T4", NULL, 0, false, 3},
+	{"GeForce RTX 30", NULL, 0, false, 4},
+	{"GeForce RTX 40", NULL, 0, false, 4},
+	{"GeForce RTX 50", NULL, 0, false, 5},
 };
+
+bool expect_gpu(const char *name, struct expect_gpu *ret)
+{
+	for (size_t i = 0; name && i < ARRAY_LEN(gpus); i++) {
+		if (!strstr(name, gpus[i].name))
+			continue;
+		*ret = gpus[i];
+		if (strcasestr(name, "PCIe") || strstr(name, " NVL"))
+			ret->nvlink = 0; /* at most a bridge to another one */
+		return true;
+	}
+	return false;
+}
 
 const double EXPECT_WARN = 0.55, EXPECT_FAIL = 0.38;
 
@@ -99,25 +128,24 @@ static double node_gbps(const struct expect_facts *f, struct arena *a, struct ex
 
 static void inside_one_host(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
-	for (size_t i = 0; f->gpu && i < ARRAY_LEN(gpus); i++) {
-		if (!strstr(f->gpu, gpus[i].gpu))
-			continue;
-		if (strstr(f->gpu, "PCIe") || strstr(f->gpu, " NVL"))
-			return nothing(ret, "a PCIe card: it depends on bridges and switches");
-		*ret = (struct expect){
-			.busbw = gpus[i].nvlink,
-			.warn = 0.7,
-			.fail = 0.5,
-			.judged_from = 1ull << 30,
-			.grows = true,
-			.why = arena_printf(a,
-					    "%s in one host: %s does %g GB/s each way; healthy "
-					    "rings reach 78-82 %% of it, NVLink SHARP more",
-					    gpus[i].gpu, gpus[i].generation, gpus[i].nvlink)};
-		return;
-	}
-	nothing(ret, f->gpu ? "one host, and this GPU's links are not in the table"
-			    : "one host without a GPU: it measures memory and processors");
+	struct expect_gpu g;
+
+	if (!expect_gpu(f->gpu, &g))
+		return nothing(ret, f->gpu ? "one host, and this GPU's links are not in the table"
+					   : "one host without a GPU: it measures memory and "
+					     "processors");
+	if (!(g.nvlink > 0))
+		return nothing(ret, "a PCIe card: it depends on bridges and switches");
+	*ret = (struct expect){
+		.busbw = g.nvlink,
+		.warn = 0.7,
+		.fail = 0.5,
+		.judged_from = 1ull << 30,
+		.grows = true,
+		.why = arena_printf(a,
+				    "%s in one host: %s does %g GB/s each way; healthy rings reach "
+				    "78-82 %% of it, NVLink SHARP more",
+				    g.name, g.generation, g.nvlink)};
 }
 
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret)

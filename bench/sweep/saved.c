@@ -1,6 +1,7 @@
 #include "bench/sweep/saved.h"
 
 #include "bench/sweep/foreign.h"
+#include "bench/sweep/peers.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -153,7 +154,7 @@ static int parse_json(const char *path, const char *text, size_t n, struct arena
 	}
 	if (json_get(doc, "data"))
 		parse_ours(json_get(doc, "data"), a, saved_begin(ret, a));
-	else if (!foreign_json(doc, a, ret))
+	else if (!foreign_json(doc, a, ret) && !peers_nvbandwidth_json(doc, a, ret))
 		parse_theirs(doc, a, saved_begin(ret, a));
 	cJSON_Delete(doc);
 	return 0;
@@ -191,15 +192,18 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 	begin += strspn(begin, " \t\r\n");
 	if (*begin != '{')
 		foreign_tables(text, a, ret);
-	if (*begin != '{')
+	if (*begin != '{' && !peers_nvbandwidth(text, a, ret))
 		saved_tables(text, a, ret);
-	else if (parse_json(path, begin, n - (size_t)(begin - text), a, ret, e))
+	else if (*begin == '{' && !peers_superbench(begin, n - (size_t)(begin - text), a, ret) &&
+		 parse_json(path, begin, n - (size_t)(begin - text), a, ret, e))
 		return -1;
 	failure = ret->n ? ret->v[0].failure : NULL;
 	keep_measured(ret, path, a);
 	if (ret->n)
 		return 0;
-	err_set(e, ERR_USAGE, "%s has no result of nccl-tests, ncclbench, perftest, iperf3 or OSU",
+	err_set(e, ERR_USAGE,
+		"%s has no result of nccl-tests, ncclbench, perftest, iperf3, OSU, nvbandwidth or "
+		"SuperBench",
 		path);
 	if (failure)
 		return err_command(e, "ncclwhy %s  # it ended with: %s", path, failure);

@@ -2,13 +2,15 @@
 #define BENCH_SWEEP_SAVED_H
 /*
  * Somebody's saved runs: nccl-tests' tables (of all its versions, and ours, which are
- * the same), its -J JSON, or our --json; and what others' tests of a network wrote (foreign.h).
+ * the same), its -J JSON, or our --json; and what others' tests of a network wrote (foreign.h),
+ * or of GPUs and of nodes (peers.h).
  * Bounded; what is not one of them, or was cut off before its first row, is refused with a
  * sentence.
  */
 #include "bench/sweep/export.h"
 
 struct foreign;
+struct peers;
 
 struct saved {		  /* one table */
 	const char *coll; /* NULL: it does not say */
@@ -24,6 +26,7 @@ struct saved {		  /* one table */
 	double average;	     /* as printed; NAN: it is missing, the run did not end */
 	const char *failure; /* what nccl-tests says that it failed of; NULL */
 	const struct foreign *foreign; /* another tool's: foreign.h; NULL */
+	const struct peers *peers;     /* one that compares many: peers.h; NULL */
 };
 typedef LIST(struct saved) saved_list;
 

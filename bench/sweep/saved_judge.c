@@ -1,5 +1,6 @@
 #include "bench/sweep/against.h"
 #include "bench/sweep/foreign.h"
+#include "bench/sweep/peers.h"
 #include "bench/sweep/saved.h"
 #include "lib/core/units.h"
 
@@ -229,6 +230,10 @@ void saved_judge(const saved_list *l, const struct saved_opts *o, struct report 
 
 		if (s->foreign) {
 			foreign_judge(s->foreign, subject, o, r);
+			continue;
+		}
+		if (s->peers) {
+			peers_judge(s->peers, subject, o, r);
 			continue;
 		}
 		if (alone)

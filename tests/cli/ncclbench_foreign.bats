@@ -180,7 +180,7 @@ iperf() { # STREAMS GBITS RETR
     finds link.latency info '2.58 us for the smallest message, which is normal over RDMA'
     printf '# OSU OpenSHMEM Put Message Rate Test v7.0\n# Size          Messages/s\n1 4000000\n8 3900000\n' >rate
     judged 2 rate --nic 100
-    [[ $stderr == *"rate has no result of nccl-tests, ncclbench, perftest, iperf3 or OSU"* ]]
+    [[ $stderr == *"rate has no result of nccl-tests, ncclbench, perftest, iperf3, OSU, nvbandwidth or SuperBench"* ]]
     { printf '# OSU MPI Bandwidth Test v7.0\n# Size      Bandwidth (MB/s)\n4194304 12010.42\n'
       printf '# nThread 1 nGpus 1 minBytes 8 maxBytes 8G\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n  8589934592    2147483648     float     sum      -1   100.0   10.0   18.0  0\n# Avg bus bandwidth    : 18\n'; } >two
     judged 0 two --nic 100
