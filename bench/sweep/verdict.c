@@ -16,6 +16,7 @@ void verdict_add(struct report *r, struct finding *f)
 	for (size_t i = 0; status_name(f->status)[i] && i < sizeof(word) - 1; i++)
 		word[i] = (char)toupper((unsigned char)status_name(f->status)[i]);
 	table_note(r, "%s %s: %s", word, f->check, f->message);
+	f->answered = true;
 	/* beside a table, findings are said on stderr: what is no trouble was said already */
 	if (f->status != ST_INFO || report_wants_data(r))
 		report_add(r, f);

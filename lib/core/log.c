@@ -106,6 +106,7 @@ static void say(enum log_level from, enum style style, const char *label, const 
 void log_say(const char *fmt, ...) { SAY(LOG_NORMAL, STYLE_NONE, ""); }
 void log_warn(const char *fmt, ...) { SAY(LOG_QUIET, STYLE_YELLOW, "warning: "); }
 void log_error(const char *fmt, ...) { SAY(LOG_QUIET, STYLE_RED, ""); }
+void log_said(void) { the_log.said = true; }
 void log_detail(const char *fmt, ...) { SAY(LOG_VERBOSE, STYLE_DIM, ""); }
 void log_debug(const char *fmt, ...) { SAY(LOG_DEBUG, STYLE_DIM, "debug: "); }
 

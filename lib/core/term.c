@@ -4,6 +4,7 @@
 
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 enum { MIN_WIDTH = 20, MAX_WIDTH = 1000, DEFAULT_WIDTH = 80 };
 
@@ -49,6 +50,13 @@ const char *term_on(const struct term *t, enum style s)
 }
 
 const char *term_off(const struct term *t) { return t->color ? "\033[0m" : ""; }
+
+bool term_is_shared(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
 
 bool term_utf8(void)
 {

@@ -19,6 +19,8 @@ void term_probe(struct term *t, int fd);
 /* The escape sequences, or "" where colour is off. */
 const char *term_on(const struct term *t, enum style s);
 const char *term_off(const struct term *t);
+/* Is what both streams take read in one place: a terminal, or the file or pipe of `2>&1`? */
+bool term_is_shared(int a, int b);
 /* Does the user's locale (LC_ALL, LC_CTYPE, LANG) show UTF-8? */
 bool term_utf8(void);
 /*

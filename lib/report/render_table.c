@@ -210,7 +210,9 @@ static void log_finding(struct sink *s, const struct finding *f)
 	const char *subject = f->subject ? f->subject : "", *said = message(s->a, f);
 	const char *gap = f->subject ? " " : "";
 
-	if (f->status == ST_WARN)
+	if (f->answered && term_is_shared(fileno(s->out), STDERR_FILENO))
+		log_said();
+	else if (f->status == ST_WARN)
 		log_warn("%s%s%s: %s", f->check, gap, subject, said);
 	else if (f->status == ST_FAIL || f->status == ST_ERROR)
 		log_error("%s: %s%s%s: %s", status_name(f->status), f->check, gap, subject, said);

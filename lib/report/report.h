@@ -34,6 +34,7 @@ struct finding {
 	const char *unit;
 	const char *expected;
 	double seconds; /* NAN: not timed */
+	bool answered;	/* its words stand in the answer already */
 	struct arena *a;
 };
 
