@@ -272,6 +272,13 @@ static cudnnStatus_t once(const struct engine_net *n, const struct op *op, enum 
 					    x->desc, x->d);
 }
 
+/* It cannot be done so, here; what went wrong otherwise would go wrong in each way. */
+static bool is_refusal(cudnnStatus_t st)
+{
+	return CUDNN_STATUS_CATEGORY(st) == CUDNN_STATUS_NOT_SUPPORTED ||
+	       st == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
+}
+
 static void run(struct engine_net *n, int i, enum conv_pass p, const struct operands *o)
 {
 	struct op *op = &n->ops[i];
@@ -281,7 +288,7 @@ static void run(struct engine_net *n, int i, enum conv_pass p, const struct oper
 	if (!is_well(n))
 		return;
 	st = once(n, op, p, o);
-	while (CUDNN_STATUS_CATEGORY(st) == CUDNN_STATUS_NOT_SUPPORTED && c->at + 1 < c->n) {
+	while (is_refusal(st) && c->at + 1 < c->n) {
 		st = take_way(c, c->at + 1);
 		if (st == CUDNN_STATUS_SUCCESS)
 			st = once(n, op, p, o);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # How the NCCL plug-in goes about the driver and NCCL, on stand-ins that are strict where
 # the real ones would hang, race or refuse.
-# shellcheck disable=SC2154 # bats sets them
+# shellcheck disable=SC2030,SC2031,SC2154 # bats sets them
 bats_require_minimum_version 1.5.0
 load plugins.sh
 
@@ -146,6 +146,21 @@ both_mean() { # FILE N
 @test "a peer that dies is named, however long its GPU takes to give back what it had" {
     WINDSOCK_FAKE_NCCL=late-death run -1 --separate-stderr "$B" --backend nccl --np 2 -b 1M -e 1M -N 0
     [[ $output == *"FAIL rank.alive: rank 1 ("*"killed by signal 9"* && $output != *nccl.async* ]]
+}
+
+@test "a rank that is stopped is named, and all ends, also where NCCL does not come back from being aborted" {
+    local child victim start code=0
+    WINDSOCK_FAKE_NCCL=abort-hang "$B" --backend nccl --np 2 -b 1M -e 1M -N 0 --heartbeat 3 >out 2>&1 3>&- &
+    child=$!
+    for _ in {1..600}; do ! grep -qE '^ +1048576' out || break; sleep 0.1; done
+    victim=$(sed -n 's/^#  Rank  1 .*Pid *\([0-9]*\) .*/\1/p' out)
+    start=$SECONDS
+    kill -STOP "$victim"
+    wait $child || code=$?
+    ((code == 1))
+    grep -q 'FAIL rank.alive: rank 1 (.*) has been silent for 3 s' out
+    ((SECONDS - start < 60))
+    run ! kill -0 "$victim"
 }
 
 @test "communicators are finalized, then destroyed; one that does not end is given up" {

@@ -11,6 +11,7 @@
  *	                    short     weights' gradients are a fifth too small
  *	                    refuses   what it recommends second it refuses when it is to be done,
  *	                              or (of data's gradient) when asked what memory it takes
+ *	                    uncompiled  the same, as it cannot compile it
  *	                    compiles  it makes its kernels by NVRTC, which somebody has to have
  *	                              loaded: it looks on the loader's path alone
  *	                    slow      the first convolution takes 6 s, as where code is loaded
@@ -50,6 +51,8 @@ static bool mode(const char *name)
 
 	return set && strcmp(set, name) == 0;
 }
+
+static bool refuses() { return mode("refuses") || mode("uncompiled"); }
 
 /* --- the library and its descriptors ------------------------------------------------------- */
 
@@ -157,7 +160,7 @@ static cudnnStatus_t offer(bool fits, int asked, int *found, Perf *perf, Algo ri
 	perf[1] = {trap,
 		   CUDNN_STATUS_SUCCESS,
 		   2,
-		   mode("refuses") ? size_t(SPACE) : size_t(1) << 40,
+		   refuses() ? size_t(SPACE) : size_t(1) << 40,
 		   CUDNN_DETERMINISTIC,
 		   math,
 		   {}};
@@ -170,8 +173,8 @@ static cudnnStatus_t offer(bool fits, int asked, int *found, Perf *perf, Algo ri
 static cudnnStatus_t space(size_t *bytes, bool is_trap)
 {
 	*bytes = SPACE;
-	return mode("none") || (mode("refuses") && is_trap) ? CUDNN_STATUS_NOT_SUPPORTED
-							    : CUDNN_STATUS_SUCCESS;
+	return mode("none") || (refuses() && is_trap) ? CUDNN_STATUS_NOT_SUPPORTED
+						      : CUDNN_STATUS_SUCCESS;
 }
 
 OUT cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t x,
@@ -250,8 +253,9 @@ static cudnnStatus_t convolve(cudnnHandle_t h, pass p, const job &j, const void 
 	if (mode("slow") && !is_loaded)
 		sleep(6);
 	is_loaded = true;
-	if (!right && mode("refuses"))
-		return CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH;
+	if (!right && refuses())
+		return mode("uncompiled") ? CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
+					  : CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH;
 	if (!right || !h->stream || is_bad(j.a) || is_bad(j.b) || is_bad(j.to) || is_bad(space) ||
 	    bytes < SPACE || *static_cast<const float *>(alpha) != 1 || !is_fit(j.x, j.w, j.y, d) ||
 	    (is_float && d->math == CUDNN_TENSOR_OP_MATH))

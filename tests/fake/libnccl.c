@@ -18,6 +18,7 @@
  *	                   carried      its bytes go to the next rank over a real connection
  *	                   split-hang   a communicator that is split is never ready again
  *	                   end-hang     one that is finalized likewise
+ *	                   abort-hang   aborting it does not end
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	                   no-window    it can use no memory of others directly: no window is made,
  *	                                and that is no failure
@@ -250,6 +251,8 @@ ncclResult_t ncclCommAbort(ncclComm_t c)
 {
 	if (fake_at_work && fake_at_work != c)
 		(void)fprintf(stderr, "stand-in for NCCL: aborted beside a kernel that runs\n");
+	while (fake_mode("abort-hang"))
+		(void)pause();
 	return done(c);
 }
 #endif
