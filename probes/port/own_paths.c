@@ -12,7 +12,15 @@
 
 #include <sys/random.h>
 
-enum { FEW = 4, EACH = 16, DOUBTFUL = 2, FIRST_PORT = 33000, PORTS = 25000 };
+enum {
+	FEW = 4,
+	EACH = 16,
+	DOUBTFUL = 2,
+	ENOUGH = 3,
+	FIRST_PORT = 33000,
+	PORTS = 25000,
+	STEP = 1567
+};
 static const uint64_t PATIENCE_NS = 700 * NS_PER_MS;
 
 struct doubt {
@@ -54,9 +62,9 @@ static void aim(struct doubt *d, const struct reach_result *x)
 	for (unsigned i = 0; i < EACH; i++) {
 		struct scan_probe *p = &d->once[i];
 
-		/* 1009 has no factor in common with PORTS: all of them differ */
+		/* all over them; with no factor in common with PORTS: all differ */
 		*p = (struct scan_probe){.to = *x->addr};
-		p->from_port = (uint16_t)(FIRST_PORT + (start + 1009 * i) % PORTS);
+		p->from_port = (uint16_t)(FIRST_PORT + (start + STEP * i) % PORTS);
 		addr_set_port(&p->to, x->port);
 		d->again[EACH - 1 - i] = *p;
 	}
@@ -179,6 +187,45 @@ static void suspect(struct doubt *d, const struct ways *w, struct facts *f)
 	d->way->undo = route_by(d, w->others, f->a);
 }
 
+/* The lowest and the highest port from which it was answered, or was not. */
+static void find_ends(const struct doubt *d, int result, unsigned *ret_low, unsigned *ret_high)
+{
+	*ret_low = UINT16_MAX;
+	*ret_high = 0;
+	for (size_t i = 0; i < EACH; i++) {
+		unsigned port = d->once[i].from_port;
+
+		if (result_of(d, i) != result)
+			continue;
+		*ret_low = port < *ret_low ? port : *ret_low;
+		*ret_high = port > *ret_high ? port : *ret_high;
+	}
+}
+
+/* No path is chosen so: from some port on all are answered, and none below, or the other way round.
+ * By chance that would be one in 280 where three differ. */
+static bool is_range(struct doubt *d, size_t works, size_t fails, struct facts *f)
+{
+	unsigned low, high, dead_low, dead_high;
+	bool up;
+
+	find_ends(d, 1, &low, &high);
+	find_ends(d, 0, &dead_low, &dead_high);
+	up = dead_high < low;
+	if (works < ENOUGH || fails < ENOUGH || (!up && high > dead_low))
+		return false;
+	d->way->paths =
+		arena_printf(f->a,
+			     "it is answered from source ports %s %u and never from those %s "
+			     "%u: a rule for a range of them, such as a network ACL that lets "
+			     "answers in to some ephemeral ports only",
+			     up ? "above" : "below", up ? dead_high : dead_low,
+			     up ? "below" : "above", up ? low : high);
+	d->way->undo = arena_printf(f->a, "sysctl -w net.ipv4.ip_local_port_range='%u %u'",
+				    up ? low : FIRST_PORT, up ? FIRST_PORT + PORTS : high);
+	return true;
+}
+
 static void judge(struct reach *r, struct doubt *d, struct facts *f)
 {
 	size_t works = 0, fails = 0;
@@ -190,6 +237,8 @@ static void judge(struct reach *r, struct doubt *d, struct facts *f)
 		fails += result_of(d, i) == 0;
 	}
 	if (!fails || works + fails + DOUBTFUL < EACH)
+		return;
+	if (is_range(d, works, fails, f))
 		return;
 	find_hops(d, f, &w);
 	if (!works) {
