@@ -133,7 +133,9 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 	struct reach_opts ro = {.udp = q->udp,
 				.count = (unsigned)q->count,
 				.patience_ns = port_ask_patience(q, app->common.deadline_ns)};
-	struct say_opts so = {.expect_open = port_ask_open(q), .from = f->inv.hostname};
+	struct say_opts so = {.expect_open = port_ask_open(q),
+			      .from = f->inv.hostname,
+			      .drawn = q->ports ? NULL : &c->list};
 	uint64_t began_ns;
 	struct reach r;
 

@@ -1,5 +1,6 @@
 #include "probes/port/say.h"
 
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/port/fix.h"
@@ -164,6 +165,31 @@ static enum status judge(enum port_state s, const struct say_opts *o)
 	}
 }
 
+/* At ports that were drawn by lot hardly anybody listens, and never at all of them. */
+static bool is_too_open(const struct fold *d, const struct reach *r, const struct say_opts *o)
+{
+	enum { ENOUGH = 4 };
+
+	return !r->udp && !o->expect_open && d->first->state == PORT_OPEN && o->drawn &&
+	       d->first->target->ports.v == o->drawn->v && d->n == o->drawn->n && d->n >= ENOUGH;
+}
+
+static void doubt(struct finding *f, const struct fold *d, const struct say_opts *o,
+		  struct arena *a)
+{
+	const char *host = d->first->target->given;
+
+	finding_set(
+		f, ST_WARN,
+		"all %zu are open, and most of them were drawn by lot: something answers for that "
+		"host whatever is asked: a sidecar of a service mesh (Istio, Linkerd), a "
+		"transparent proxy, a rule that redirects",
+		d->n);
+	finding_expect(f, "refused where nothing listens");
+	finding_fix(f, "portcheck --hosts %s   # both ends: is it ours that answers?",
+		    shell_quote(a, arena_printf(a, "%s,%s", o->from, host)));
+}
+
 static void emit(const struct fold *d, const struct reach *r, const struct reach_way *way,
 		 const struct say_opts *o, struct report *report)
 {
@@ -172,6 +198,8 @@ static void emit(const struct fold *d, const struct reach *r, const struct reach
 	struct finding *f = report_find(report, r->udp ? "port.udp" : "port.tcp", subject(d, a));
 
 	finding_set(f, judge(x->state, o), "%s", message(d, r, way, a));
+	if (is_too_open(d, r, o))
+		doubt(f, d, o, a);
 	if (f->status == ST_FAIL) {
 		finding_expect(f, o->expect_open ? "open" : "an answer: open or refused");
 		fix_one(f, x, way, r->own_fix);

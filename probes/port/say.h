@@ -8,6 +8,9 @@
 struct say_opts {
 	bool expect_open;
 	const char *from; /* this host, as others call it */
+	/* Of a target that names no ports: most of them were drawn by lot. NULL: somebody named
+	 * them */
+	const port_list *drawn;
 };
 void say_findings(const struct reach *r, const target_list *targets, const struct say_opts *o,
 		  struct report *report);
