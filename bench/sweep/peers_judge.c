@@ -220,6 +220,11 @@ static void by_share(const struct picture *x, double possible, const struct limi
 		finding_fix(f, "%s", fix_of(x->p->kind));
 }
 
+static const char *unknown(const struct peers *p)
+{
+	return p->gpu ? "this GPU is not in the table" : "it does not say of which GPU";
+}
+
 static void judge_host(const struct picture *x, const struct expect_gpu *g, struct finding *f)
 {
 	double gives = pcie_gbps(g ? g->pcie : 0);
@@ -238,9 +243,7 @@ static void judge_host(const struct picture *x, const struct expect_gpu *g, stru
 			    measured(x), g->name);
 	else
 		finding_set(f, ST_INFO, "%s%s%s; not judged: %s", measured(x),
-			    like ? ", which is what " : "", like ?: "",
-			    x->p->gpu ? "this GPU is not in the table"
-				      : "it does not say of which GPU");
+			    like ? ", which is what " : "", like ?: "", unknown(x->p));
 }
 
 /* Four of them may have no switch, and each two a third of the links. */
@@ -268,7 +271,7 @@ static void judge_gpus(const struct picture *x, const struct expect_gpu *g, stru
 		judge_links(x, g, f);
 	else
 		finding_set(f, ST_INFO, "%s, from %.4g on; not judged: %s", measured(x), x->least,
-			    !g		    ? "this GPU's links are not in the table"
+			    !g		    ? unknown(x->p)
 			    : g->nvlink > 0 ? "it has other links to each of the others"
 					    : "a PCIe card: it depends on bridges and switches");
 }

@@ -113,6 +113,9 @@ h100='NVIDIA H100 80GB HBM3'
     jq -e '[.findings[] | .subject] == ["1. host_to_device_memcpy_ce", "2. device_to_device_bidirectional_memcpy_read_ce"]' <<<"$output"
     finds link.bandwidth pass 'PCIe 5.0 x16 gives'
     finds link.bandwidth info '744 GB/s, the median of 2 GPUs, from 742 on'
+    jq 'del(.nvbandwidth["GPU Device list"])' nvb.json >old.json # 0.5 and 0.6
+    judged 0 old.json
+    finds link.bandwidth info 'which is what PCIe 5.0 x16 gives; not judged: it does not say of which GPU'
     jq '.nvbandwidth = {error: "no CUDA-capable device is detected"}' nvb.json >failed.json
     judged 2 failed.json
     [[ $stderr == *"no CUDA-capable device"* ]]
