@@ -163,7 +163,8 @@ static bool may_hang(const struct cause *c)
 static void drop_hints(struct why *w, struct explanation *x)
 {
 	size_t k = 0;
-	bool lasting = x->in_trouble || !w->healthy, silent = is_silent(w);
+	bool lasting = x->in_trouble || (!w->healthy && !why_has_worked(w));
+	bool silent = is_silent(w);
 
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];

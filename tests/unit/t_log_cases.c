@@ -137,11 +137,31 @@ static void restarted_and_finished(void **state UNUSED)
 			    "ended well");
 }
 
+/* What a start-up waited for is no news of a job that trains; of one that does not, it is. */
+static void hints_of_a_job_that_works(void **state UNUSED)
+{
+	static const char log[] =
+		"[W1128 10:00:03.2 socket.cpp:697] [c10d] The client socket has failed to connect "
+		"to [node0]:29500 (errno: 111 - Connection refused).\n"
+		"step 1 loss: 3.1\nstep 2 loss: 3.0\nstep 3 loss: 2.9\n";
+
+	for (int trains = 0; trains < 2; trains++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(why_done) struct why w = {0};
+		struct explanation x;
+
+		read_log(&w, &a, "log", log,
+			 trains ? strlen(log) : (size_t)(strchr(log, '\n') + 1 - log), &x);
+		assert_int_equal(x.causes.n, !trains);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_case), cmocka_unit_test(where_the_program_was),
-		cmocka_unit_test(restarted_and_finished), cmocka_unit_test(loopback_of_gloo)};
+		cmocka_unit_test(restarted_and_finished), cmocka_unit_test(loopback_of_gloo),
+		cmocka_unit_test(hints_of_a_job_that_works)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
