@@ -29,7 +29,7 @@
 	extern const char name##_code[], name##_text[];
 #define IMAGE_OF(name) name##_code, name##_text
 
-/* Is it the code that the driver or the GPU cannot take, so that the text may do? */
+/* Is it said that the driver or the GPU cannot take the code? */
 static inline bool image_is_foreign(CUresult r)
 {
 	switch (r) {
@@ -57,16 +57,19 @@ static inline CUresult image_try(image_load_fn *load, image_use_fn *use, void *a
 	return r == CUDA_SUCCESS ? use(arg, *ret) : r;
 }
 
+/* Whatever was said of the code: an old driver has its own words for what is too young. */
 static inline CUresult image_load(image_load_fn *load, image_use_fn *use, void *arg, CUmodule *ret,
 				  const char *code, const char *text)
 {
 	CUresult r = image_try(load, use, arg, ret, code), text_r;
 
-	if (!image_is_foreign(r))
+	if (r == CUDA_SUCCESS)
 		return r;
 	text_r = image_try(load, use, arg, ret, text);
-	/* a part of the driver, which a container may lack */
-	return text_r == CUDA_SUCCESS || text_r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ? text_r : r;
+	/* what reads text is a part of the driver, which a container may lack */
+	if (text_r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND && image_is_foreign(r))
+		return text_r;
+	return text_r == CUDA_SUCCESS ? text_r : r;
 }
 
 #endif

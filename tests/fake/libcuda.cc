@@ -299,7 +299,7 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z, un
 	if (fake_mode("lost"))
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	if (of_code && fake_mode("lazy-launch"))
-		return CUDA_ERROR_INVALID_IMAGE;
+		return CUDA_ERROR_UNKNOWN;
 	if (!x || x > 1u << 30 || y != 1 || z != 1 || !threads || threads > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
 	fake_launched(reinterpret_cast<const fake_kernel *>(f)->name, s);
