@@ -5,6 +5,7 @@
  */
 #include "probes/port/local.h"
 
+#include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/here.h"
 #include "probes/iface/facts.h"
@@ -159,8 +160,32 @@ static void judge_table(const struct local *l, struct report *r, cJSON *warnings
 	local_say(r, warnings, f);
 }
 
+/* Forgotten connections of a job that says nothing for so long, and then: reset, or silence. An
+ * hour is what a checkpoint or an evaluation takes; Linux has five days, kube-proxy one. */
+static void judge_memory(const struct local *l, struct report *r, cJSON *warnings)
+{
+	enum { SHORT_S = 3600, USUAL_S = 432000 };
+	int64_t used, most, s = number(l, "netfilter/nf_conntrack_tcp_timeout_established");
+	struct finding *f;
+	struct unit_buf b;
+
+	if (!read_table(l, &used, &most) || s <= 0 || s >= SHORT_S)
+		return;
+	f = report_find(r, "local.conntrack", "nf_conntrack_tcp_timeout_established");
+	finding_set(
+		f, ST_WARN,
+		"its firewall forgets a connection that is silent for %s: ranks that wait longer "
+		"for one, at a checkpoint, find theirs dead (\"broken pipe\", or they hang)",
+		format_duration(&b, (uint64_t)s * NS_PER_S));
+	finding_expect(f, "an hour or more; Linux has 5 days");
+	finding_fix(f, "sudo sysctl -w net.netfilter.nf_conntrack_tcp_timeout_established=%d",
+		    USUAL_S);
+	local_say(r, warnings, f);
+}
+
 void local_judge_limits(const struct local *l, struct report *r, cJSON *warnings)
 {
 	judge_queue(l, r, warnings);
 	judge_table(l, r, warnings);
+	judge_memory(l, r, warnings);
 }

@@ -117,6 +117,16 @@ teardown() {
     on 2 umount /proc/sys/net/netfilter/nf_conntrack_count
     ask
     [[ $(message mesh.in) != *"is full"* ]]
+    # and one that forgets soon
+    switch nft delete table bridge t
+    on 2 sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=600
+    ask
+    [ "$status" = 0 ]
+    [ "$(said warn)" = "local.conntrack nf_conntrack_tcp_timeout_established" ]
+    [[ $(message local.conntrack) == *"forgets a connection that is silent for 10 min: "* ]]
+    on 2 sh -c "sudo() { \"\$@\"; }; $(jq -r '.findings[] | select(.check == "local.conntrack").fix[0]' <<<"$output")" >&2
+    ask
+    [ "$(said warn)" = "" ]
     on 2 nft delete table ip t
 }
 
