@@ -148,6 +148,31 @@ load ifprobe.sh
     [ -z "$(found link.mtu)" ]
 }
 
+@test "checks: a bond with a dead card, that watches nobody, without a partner, or that uses one card" {
+    local sys=/sys/class/net ports=("link 3 eth0 pci=0000:01:00.0 master=bond0 mac=020000000001"
+        "link 4 eth1 pci=0000:01:00.1 master=bond0 mac=020000000001")
+    bond() { # NAME MODE MIIMON POLICY PARTNER LINES...
+        machine "$1" "link 2 bond0 kind=bond" "addr bond0 10.0.0.1/24" "file /etc/hosts '10.0.0.1 n0'" \
+            "file $sys/bond0/bonding/mode '$2'" "file $sys/bond0/bonding/miimon $3" "file $sys/bond0/bonding/arp_interval 0" \
+            "file $sys/bond0/bonding/xmit_hash_policy '$4'" "file $sys/bond0/bonding/ad_partner_mac $5" "${@:6}"
+        run -0 on "$1" --json
+    }
+    said() { jq -r '.findings[] | select(.check == "link.bond") | "\(.status) \(.message) -> \(.fix[0])"' <<<"$output"; }
+    bond well '802.3ad 4' 100 'layer3+4 1' 02:00:00:00:00:99 "${ports[@]}"
+    [ -z "$(said)" ]
+    bond dead '802.3ad 4' 100 'layer3+4 1' 02:00:00:00:00:99 "${ports[0]}" "${ports[1]} state=nocarrier"
+    [[ $(said) == "warn 1 of its 2 cards has no link (eth1): "*" -> ethtool eth1; cat /proc/net/bonding/bond0 "* ]]
+    bond blind 'balance-rr 0' 0 'layer2 0' 00:00:00:00:00:00 "${ports[@]}"
+    [[ $(said) == "warn watches none of its 2 cards (miimon is 0)"*" -> sudo ip link set dev bond0 type bond miimon 100" ]]
+    bond alone '802.3ad 4' 100 'layer3+4 1' 00:00:00:00:00:00 "${ports[@]}"
+    [[ $(said) == "warn has no partner (LACP): "*" -> sudo cat /proc/net/bonding/bond0 "* ]]
+    bond apart '802.3ad 4' 100 'layer3+4 1' 02:00:00:00:00:99 "${ports[@]}" \
+        "file $sys/eth0/bonding_slave/ad_aggregator_id 1" "file $sys/eth1/bonding_slave/ad_aggregator_id 2"
+    [[ $(said) == "warn eth1 is in another bundle than its other cards (LACP)"* ]]
+    bond one 'balance-xor 2' 100 'layer2 0' 00:00:00:00:00:00 "${ports[@]}"
+    [[ $(said) == "info chooses by hardware addresses (xmit_hash_policy layer2)"*" -> sudo ip link set dev bond0 type bond xmit_hash_policy layer3+4" ]]
+}
+
 @test "checks: routing is information, where there is something to say" {
     run -0 on aws-p4d --json
     [ "$(found net.same-subnet)" = info ]
