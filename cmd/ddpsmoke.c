@@ -87,8 +87,13 @@ static int set_voice(struct app *app, const struct where_role *role, struct err 
 static int check_plot(struct app *app, const struct config *c, struct err *e)
 {
 	bool draws = c->ask.plot && c->role.rank <= 0 && !c->role.ours;
+	const char *const written[] = {app->report_opts.output, c->ask.plot};
 
-	return draws ? report_check_folder(&app->arena, c->ask.plot, e) : 0;
+	if (!draws)
+		return 0;
+	return report_check_apart(written, ARRAY_LEN(written), e)
+		       ? -1
+		       : report_check_folder(&app->arena, c->ask.plot, e);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)
@@ -108,8 +113,10 @@ static int make_products(struct app *app, const struct train_ask *q, struct err 
 {
 	const char *text;
 
-	if (q->plot && product_plot(report_data(app->report), q->plot, e))
+	if (q->plot && product_plot(report_data(app->report), q->plot, e)) {
+		report_file_lost(app->report, "a file was not written");
 		return -1;
+	}
 	if (!q->emit || report_count(app->report, ST_FAIL))
 		return 0;
 	text = product_emit(report_data(app->report), q->emit, &app->arena);

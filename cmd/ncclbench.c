@@ -118,12 +118,15 @@ static void be_silent(struct report_opts *o)
 static int open_outputs(struct app *app, struct config *c, struct err *e)
 {
 	const struct verdict_opts *v = &c->asked.job.verdict;
+	const char *const written[] = {app->report_opts.output, app->report_opts.page,
+				       v->save_baseline, v->nccl_json, v->plot};
 
 	app->report_opts.answer_only = !reports(&c->role) || !app->common.quiet;
 	if (!reports(&c->role))
 		return 0;
 	app->report_opts.files = v->nccl_json || v->plot || v->save_baseline;
-	return ask_files(v, &app->arena, e);
+	return report_check_apart(written, ARRAY_LEN(written), e) ? -1
+								  : ask_files(v, &app->arena, e);
 }
 
 static int prepare(struct app *app, void *cfg, struct err *e)

@@ -79,9 +79,10 @@ static int check_verb(struct app *app, const struct preflight_ask *q, struct err
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct preflight_ask *q = cfg;
+	const char *const written[] = {app->report_opts.output, q->page};
 
 	app->report_opts.files = q->page || q->nodes;
-	if (preflight_ask_check(q, e))
+	if (preflight_ask_check(q, e) || report_check_apart(written, ARRAY_LEN(written), e))
 		return -1;
 	if (app->operands.n)
 		return check_verb(app, q, e);

@@ -1,5 +1,6 @@
 #include "bench/sweep/export.h"
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -175,8 +176,10 @@ int export_new(const char *path, const char *text, struct err *e)
 
 	for (int i = 0; !f && i < TRIES; i++) {
 		f = fopen(name, "wxe");
-		if (!f && errno != EEXIST)
-			return err_sys(e, "-J: cannot write %s", name);
+		if (!f && errno != EEXIST) {
+			err_sys(e, "-J: cannot write %s", name);
+			return file_advise(name, e);
+		}
 		if (!f)
 			name = arena_printf(&a, "%s.%d", path, i);
 	}

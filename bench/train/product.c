@@ -9,7 +9,7 @@
 
 /* --- the picture -------------------------------------------------------------------- */
 
-enum { WIDTH = 720, HEIGHT = 360, LEFT = 56, TOP = 24, RIGHT = 16, BOTTOM = 40 };
+enum { WIDTH = 720, HEIGHT = 360, LEFT = 56, TOP = 24, RIGHT = 16, BOTTOM = 40, TICKS = 4 };
 
 struct plot {
 	struct text t;
@@ -47,16 +47,17 @@ static void axes(struct plot *p)
 		  "font-family='sans-serif' font-size='12'>\n"
 		  "<rect width='100%%' height='100%%' fill='white'/>\n",
 		  WIDTH, HEIGHT);
-	for (int i = 0; i <= 4; i++) {
-		double loss = p->most * i / 4, step = p->steps * i / 4;
+	for (int i = 0; i <= TICKS; i++) {
+		double loss = p->most * i / TICKS;
 
 		text_addf(&p->t,
 			  "<path d='M%d %.1fH%d' stroke='#ddd'/><text x='%d' y='%.1f' "
 			  "text-anchor='end'>%.2g</text>\n",
 			  LEFT, at_y(p, loss), WIDTH - RIGHT, LEFT - 6, at_y(p, loss) + 4, loss);
+	}
+	for (double step = 0; step <= p->steps; step += ceil(p->steps / TICKS)) /* whole ones */
 		text_addf(&p->t, "<text x='%.1f' y='%d' text-anchor='middle'>%.0f</text>\n",
 			  at_x(p, step), HEIGHT - BOTTOM + 18, step);
-	}
 	text_addf(&p->t,
 		  "<text x='%d' y='%d' text-anchor='middle'>step</text>\n"
 		  "<text x='%d' y='16'>loss: <tspan fill='#1f77b4'>training</tspan>, "

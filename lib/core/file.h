@@ -19,6 +19,9 @@ const char *file_on_path(struct arena *a, const char *program);
 /* The same, where PATH is @path. */
 const char *file_in_path(struct arena *a, const char *path, const char *program);
 
+/* What to do where @path could not be made, by errno, which is kept. Only the hint changes; -1. */
+int file_advise(const char *path, struct err *e);
+
 struct file_replace_opts {
 	unsigned create_mode; /* for a file that does not exist yet; 0 means 0644 */
 	bool make_parents;

@@ -6,6 +6,7 @@
  */
 #include "lib/core/file.h"
 
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -41,6 +42,46 @@ static void replacement_done(struct replacement *r)
 	errno = saved;
 }
 
+/* Where the last component of @path begins. */
+static size_t base_offset(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* "/a//" is "/a" */
+static const char *folder_of(const char *path, struct arena *a)
+{
+	size_t n = base_offset(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return n ? arena_strndup(a, path, n) : ".";
+}
+
+int file_advise(const char *path, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *dir = folder_of(path, &a);
+	int why = errno;
+	struct stat st;
+
+	if (!stat(dir, &st) && !S_ISDIR(st.st_mode))
+		(void)err_hint(e, "%s is a file, not a folder; choose another place", dir);
+	else if (why == EROFS)
+		(void)err_hint(e, "%s is on a read-only file system; choose another place", dir);
+	else if (why == ENOENT && access(dir, F_OK))
+		(void)err_command(e, "mkdir -p %s", shell_quote_line(&a, dir));
+	else if (why == ENOENT || !access(dir, W_OK | X_OK))
+		(void)err_hint(e, "%s takes no new file from anybody; choose another place", dir);
+	else
+		(void)err_hint(e, "you need write permission in %s (`ls -ld %s`), or another place",
+			       dir, dir);
+	errno = why;
+	return -1;
+}
+
 static const char *left(const struct replacement *r)
 {
 	return r->exists ? "the file is as it was" : "no file was made";
@@ -54,13 +95,11 @@ static int refused(const struct replacement *r, const char *doing, struct err *e
 	case EDQUOT:
 		return err_hint(e, "free some space (`df -h %s`); %s", r->dir, left(r));
 	case EROFS:
-		return err_hint(e, "%s is on a read-only file system; choose another place",
-				r->dir);
 	case EACCES:
 	case EPERM:
-		return err_hint(e, "you need write permission in %s (`ls -ld %s`)", r->dir, r->dir);
 	case ENOENT:
-		return err_hint(e, "the folder does not exist: `mkdir -p %s`", r->dir);
+	case ENOTDIR:
+		return file_advise(r->target, e);
 	case EBUSY:
 		return err_hint(e, "it is mounted by itself (a container's bind mount?); "
 				   "change the file it comes from");
@@ -68,14 +107,6 @@ static int refused(const struct replacement *r, const char *doing, struct err *e
 		return err_hint(e, "the symbolic link leads to itself (`ls -l %s`)", r->path);
 	}
 	return err_hint(e, "%s", left(r));
-}
-
-/* Where the last component of @path begins. */
-static size_t base_offset(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
 /* In a folder where everybody may write (/tmp), somebody else's link leads where he wants us to
@@ -151,8 +182,10 @@ static int make_folders(struct replacement *r, struct err *e)
 
 	for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+			r->target = dir;
 			return refused(r, "cannot make its folder", e);
+		}
 		*slash = '/';
 	}
 	return 0;

@@ -9,10 +9,10 @@
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG };
 
 void log_init(const char *tool, enum log_level level);
-void log_say(const char *fmt, ...) PRINTF(1, 2);    /* "ifprobe: ..."; not when quiet */
-void log_warn(const char *fmt, ...) PRINTF(1, 2);   /* "ifprobe: warning: ..."; even when quiet */
-void log_error(const char *fmt, ...) PRINTF(1, 2);  /* always */
-void log_hint(const char *fmt, ...) PRINTF(1, 2);   /* the fix below it: lib/core/fix.h */
+void log_say(const char *fmt, ...) PRINTF(1, 2);   /* "ifprobe: ..."; not when quiet */
+void log_warn(const char *fmt, ...) PRINTF(1, 2);  /* "ifprobe: warning: ..."; even when quiet */
+void log_error(const char *fmt, ...) PRINTF(1, 2); /* always */
+void log_hint(const char *fmt, ...) PRINTF(1, 2);  /* the fix below it: lib/core/fix.h */
 void log_said(void); /* what follows are hints to what stdout has just said in the same place */
 void log_detail(const char *fmt, ...) PRINTF(1, 2); /* --verbose */
 void log_debug(const char *fmt, ...) PRINTF(1, 2);  /* --debug */

@@ -21,9 +21,23 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 		err_set(e, ERR_SYS, "%s is not a regular file", path);
 		return err_hint(e, "name a regular file, not a folder or a device");
 	}
-	if (access(folder, W_OK | X_OK) == 0)
+	if (access(arena_printf(a, "%s/.", folder), W_OK | X_OK) == 0) /* a program is no folder */
 		return 0;
-	return err_sys(e, "cannot write %s: folder %s", path, folder);
+	err_sys(e, "cannot write %s: folder %s", path, folder);
+	return file_advise(path, e);
+}
+
+int report_check_apart(const char *const *paths, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (paths[i] && paths[k] && !streq(paths[i], "-") &&
+			    streq(paths[i], paths[k])) {
+				err_set(e, ERR_USAGE, "%s was named for two things to be written",
+					paths[i]);
+				return err_hint(e, "give each a file of its own");
+			}
+	return 0;
 }
 
 int report_open_output(struct report *r, struct err *e)

@@ -95,6 +95,8 @@ bool report_is_lost(const struct report *r);
 /* Can a file be made at @path? A folder that is not there, or one or a device in its place, is said
  * before the work, not after. */
 int report_check_folder(struct arena *a, const char *path, struct err *e) MUST_CHECK;
+/* Of @n files to be written, NULL: none, no two are one: the second would replace the first. */
+int report_check_apart(const char *const *paths, size_t n, struct err *e) MUST_CHECK;
 
 /* Opens the output and begins. NULL with @e filled when that fails. */
 struct report *report_new(const struct report_opts *o, struct err *e) MUST_CHECK;

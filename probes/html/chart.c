@@ -84,17 +84,12 @@ static double round_step(double from, double to)
 	return power * (of >= 5 ? 5 : of >= 2 ? 2 : 1);
 }
 
-static double first(double from, double to)
-{
-	double step = round_step(from, to);
-
-	return ceil(from / step) * step;
-}
+static double first(double from, double step) { return ceil(from / step) * step; }
 
 /* Ends also where @v is so large that a step does not change it. */
-static double next(double v, double from, double to)
+static double next(double v, double step)
 {
-	double after = v + round_step(from, to);
+	double after = v + step;
 
 	return after > v ? after : INFINITY;
 }
@@ -103,12 +98,15 @@ static void grid(const struct axes *x, struct text *t)
 {
 	enum { SIZE_STEP = 8, DECADES = 12 };
 	double step = ceil((x->y1 - x->y0) / DECADES);
+	double step_y = round_step(x->y0, x->y1), step_x = round_step(x->x0, x->x1);
 
+	if (x->c->whole)
+		step_x = fmax(step_x, 1);
 	if (x->c->log)
 		for (double e = ceil(x->y0); e <= x->y1 + 1e-9 && isfinite(pow(10, e)); e += step)
 			tick_y(x, pow(10, e), t);
 	else
-		for (double v = first(x->y0, x->y1); v <= x->y1; v = next(v, x->y0, x->y1))
+		for (double v = first(x->y0, step_y); v <= x->y1; v = next(v, step_y))
 			tick_y(x, v, t);
 	if (x->c->sizes)
 		for (double v = SIZE_STEP; v < 0x1p63 && v <= pow(10, x->x1) * 1.001;
@@ -117,7 +115,7 @@ static void grid(const struct axes *x, struct text *t)
 				tick_x(x, v, t);
 		}
 	else
-		for (double v = first(x->x0, x->x1); v <= x->x1; v = next(v, x->x0, x->x1))
+		for (double v = first(x->x0, step_x); v <= x->x1; v = next(v, step_x))
 			tick_x(x, v, t);
 	text_addf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (W + LEFT) / 2, H - 8);
 	html_text(t, x->c->x);

@@ -83,7 +83,7 @@ static void result_table(const cJSON *list, const char *title, struct text *t)
 static void training(const cJSON *p, struct arena *a, struct text *t)
 {
 	static const struct html_chart chart = {"Training: loss of each epoch", "epoch", "loss",
-						false, false};
+						.whole = true};
 	html_lines lines = {0};
 	const cJSON *e;
 	double pace = json_get_num(json_get(p, "throughput"), "samples_per_s", NAN);
@@ -105,9 +105,9 @@ static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text 
 {
 	const struct html_chart bandwidth = {is_long ? "Bus bandwidth, the long sweep"
 						     : "Bus bandwidth",
-					     "size", "GB/s", true, true};
+					     "size", "GB/s", .log = true, .sizes = true};
 	const struct html_chart latency = {is_long ? "Time, the long sweep" : "Time", "size", "us",
-					   true, true};
+					   .log = true, .sizes = true};
 	html_lines busbw = {0}, time = {0};
 
 	results(list, "busbw", a, &busbw);
@@ -121,7 +121,7 @@ static void sweep(const cJSON *list, bool is_long, struct arena *a, struct text 
 static void course(const cJSON *list, struct arena *a, struct text *t)
 {
 	static const struct html_chart chart = {"Bus bandwidth over the time", "second", "GB/s",
-						false, false};
+						.log = false};
 	html_lines lines = {0};
 	const cJSON *r, *p;
 	struct unit_buf b;

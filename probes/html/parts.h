@@ -95,6 +95,7 @@ typedef LIST(struct html_line) html_lines;
 struct html_chart {
 	const char *title, *x, *y; /* "size", "GB/s" */
 	bool log, sizes;	   /* both axes logarithmic; x in bytes */
+	bool whole;		   /* between two whole numbers of x there is nothing */
 };
 void html_draw(const struct html_chart *c, const html_lines *lines, struct text *t);
 

@@ -387,6 +387,9 @@ interrupted() { # SECONDS: that long after its ranks began; had they done someth
     python3 -c 'import sys, xml.dom.minidom as x
 d = x.parse(sys.argv[1]).getElementsByTagName("polyline")
 assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TEST_TMPDIR/loss.svg"
+    # ticks are whole steps, however few there are
+    smoke --plot "$BATS_TEST_TMPDIR/few.svg" --steps 3
+    [ "$(grep -oE "y='338' text-anchor='middle'>[^<]*" "$BATS_TEST_TMPDIR/few.svg" | sed 's/.*>//' | xargs)" = "0 1 2 3" ]
     smoke --emit srun --fault 1:wire
     [ "$status" -eq 1 ]
     [ -z "$output" ]

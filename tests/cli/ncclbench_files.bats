@@ -240,3 +240,28 @@ P
     bench --np 3 --find-slow --json
     jq -e '.data.pairs | length == 6 and all(.gbps > 0 and .latency_us > 0)' <<<"$output"
 }
+
+@test "where no file can be made: what was tried, what to do, and the answer on stdout" {
+    run -3 --separate-stderr "$BIN/ifprobe" --output /proc/x
+    [[ $output == *"PASS"* && $stderr == *"cannot replace /proc/x: "*"; the answer is on stdout instead"*" - /proc takes no new file from anybody; choose another place" ]]
+    run -3 --separate-stderr "$BIN/ncclbench" -b 8 -e 8 -n 1 -J /proc/x
+    [[ $output == *"# PASS coll.data"* && $stderr == *"-J: cannot write /proc/x: "*" - /proc takes no new file from anybody; choose another place" ]]
+    run -3 --separate-stderr "$BIN/ddpsmoke" --steps 3 --plot /proc/x
+    [[ $output == *"ERROR  a file was not written, "* && $stderr == *"- /proc takes no new file from anybody; choose another place" ]]
+    # before the work, with the line that makes the folder
+    run -3 --separate-stderr "$BIN/windsock" --quick --output "no such/folder/x"
+    [[ -z $output && $stderr == *"cannot write no such/folder/x: folder no such/folder: No such file or directory"*"  -> mkdir -p 'no such/folder'" ]]
+    install -m 755 /dev/null a
+    run -3 --separate-stderr "$BIN/windsock" --quick --output a/x
+    [[ -z $output && $stderr == *"cannot write a/x: folder a: Not a directory"*" - a is a file, not a folder; choose another place" ]]
+}
+
+@test "one file is not named for two things to be written" {
+    local line
+    for line in "windsock --quick --output x --report x" "ncclbench -J x --plot x" \
+        "ncclbench --report x --output x" "ddpsmoke --plot x --output x"; do
+        # shellcheck disable=SC2086 # words
+        run -2 --separate-stderr "$BIN/"$line
+        [[ -z $output && $stderr == *": x was named for two things to be written; give each a file of its own" && ! -e x ]] || { echo "$line: $stderr"; false; }
+    done
+}

@@ -107,14 +107,14 @@ sys.exit(subprocess.run([sys.argv[1], "--help"], stdout=w).returncode not in (3,
 }
 
 @test "what failed is said once where stdout and stderr are read together, and its fix stands below it" {
-    local bench="$BIN/ncclbench -b 1M -e 1M -n 2 --expect 9999"
-    script -qec "$bench" terminal </dev/null >/dev/null || [ $? -eq 1 ]
-    $bench >file 2>&1 3>&- || [ $? -eq 1 ]
+    local bench=("$BIN/ncclbench" -b 1M -e 1M -n 2 --expect 9999)
+    script -qec "${bench[*]}" terminal </dev/null >/dev/null || [ $? -eq 1 ]
+    "${bench[@]}" >file 2>&1 3>&- || [ $? -eq 1 ]
     for shown in terminal file; do
         [ "$(grep -c 'expected 9999' $shown)" -eq 1 ] || { cat -v $shown; false; }
         grep -A1 '^# FAIL coll.bandwidth: ' $shown | grep -q ' ncclbench -b 64M -e 1G' || { cat -v $shown; false; }
     done
     # apart, each of them is whole
-    run -1 --separate-stderr $bench
+    run -1 --separate-stderr "${bench[@]}"
     [[ $output == *"# FAIL coll.bandwidth: "* && $stderr == *"fail: coll.bandwidth all_reduce: "*" -> ncclbench -b 64M"* ]]
 }

@@ -58,6 +58,13 @@ P
     page_is_sound here.html
     grep -q '<b>PASS</b>' here.html
     grep -q 'this host only; nothing between hosts was tested' here.html
+    run -0 --separate-stderr "$BIN/windsock" diff here.json here.json --report epochs.html
+    python3 - <<'P'
+import re
+chart = open("epochs.html").read().split("<h3>Training: loss of each epoch</h3>")[1].split("</svg>")[0]
+ticks = re.findall(r'text-anchor="middle">([\d.]+)</text>', chart)
+assert ticks == ["0", "1"], ticks # there is nothing between two epochs
+P
     run -0 --separate-stderr "$BIN/windsock" diff here.json here.html --json
     "$ROOT/scripts/validate" json - <<<"$output"
 }
