@@ -63,6 +63,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     # all that each step wrote, and of what another one wrote nothing
     grep -q 'FAIL rank.alive.*rank 1' kept/here/*-nccl-a-stopped-rank-is-named.ranks
     jq -e '.data.results | length > 0' kept/here/01-nccl-GPU-and-NCCL.out
+    [[ -s kept/here/02-nccl-a-corrupted-buffer-is-noticed.out ]]
     [[ $(find kept/here -name '*.ranks' | wc -l) -eq 2 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
 }
 
