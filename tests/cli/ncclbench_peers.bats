@@ -167,6 +167,9 @@ superbench() { # NODES FACTOR-OF-NODE-3 CODE-OF-NODE-4
     { superbench 2 1 0; superbench 1 1 0 | head -c 100; } >cut.jsonl
     judged 0 cut.jsonl
     finds coll.bandwidth info 'the median of 2 nodes'
+    jq -nc 'range(30) | {node: "node\(.)", "rccl-bw:x/allgather_1048576_busbw": (if . < 20 then 90 else 30 end)}' >many.jsonl
+    run -1 "$BIN/ncclbench" --analyze many.jsonl
+    [[ $(grep -c '^fail  slow.node' <<<"$output") == 8 && $output == *"rccl-bw:x/allgather: 2 more nodes are slow."* ]]
     echo '{"node": "node0", "gpt/steptime": 1.5}' >none.jsonl
     judged 2 none.jsonl
 }
