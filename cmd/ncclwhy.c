@@ -162,9 +162,11 @@ static void keep_first(struct err *e, const struct err *its, size_t *unread)
 /* What was read of the others is whole. */
 static void say_unread(struct app *app, const struct why *w, size_t unread)
 {
-	if (w->files.n && unread == 1)
+	if (unread && !w->files.n)
+		report_file_lost(app->report, "nothing was read");
+	else if (unread == 1)
 		report_file_lost(app->report, "a file was not read");
-	else if (w->files.n && unread)
+	else if (unread)
 		report_file_lost(app->report,
 				 arena_printf(&app->arena, "%zu files were not read", unread));
 }

@@ -89,7 +89,8 @@ void wire(struct why *w, struct arena *a, struct explanation *x);
 void meeting(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what explains another line and is harmless alone. */
 void bystanders(const struct why *w, struct arena *a, struct explanation *x);
-/* Each of a launcher's tasks starts the whole job, or is one of its own. */
+/* Each of a launcher's tasks starts the whole job, or is one of its own; nodes wait for each other
+ * in different places. */
 void wholes(struct why *w, struct arena *a, struct explanation *x);
 /* What torchrun saw of the ranks that ended. When the others have judged. */
 void quits(struct why *w, struct arena *a, struct explanation *x);

@@ -267,6 +267,11 @@ static void stack(struct why *w UNUSED, struct why_stream *s, const struct log_l
 	sequel_begin(s, SEQUEL_STACK, l);
 }
 
+static void summoned(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	summons_hear(&w->summons, l);
+}
+
 /* Somebody gives up: was a bar of a preparation on the screen? */
 static void gave_up(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
 {
@@ -362,6 +367,7 @@ const struct fact log_facts[] = {
 	{"Num processes: |Process index: ", 4000, .learn = gather_process},
 	{"num_local_procs=", 4000, .learn = gather_launcher},
 	{"min_nodes  ", 4000, .learn = gather_agent},
+	{"dist_init_addr='|'master_addr': '", 4000, .learn = summoned},
 	{"Rendezvous complete for workers|All distributed processes registered|Cluster is ready.",
 	 1000, .learn = gather_all_came},
 	{"ompleted store-based barrier", 4000, .learn = gather_barrier_over},

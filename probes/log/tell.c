@@ -238,7 +238,7 @@ void tell(const struct why *w, const struct explanation *x, struct report *r)
 		nothing(w, x, r);
 	if (dumps && !w->bytes)
 		report_covers(r, "%s", dumps);
-	else
+	else if (w->files.n)
 		report_covers(r, "%llu line%s of %zu log%s%s%s", (unsigned long long)w->lines,
 			      w->lines == 1 ? "" : "s", w->files.n, w->files.n == 1 ? "" : "s",
 			      dumps ? ", and " : "", dumps ? dumps : "");

@@ -1,5 +1,6 @@
-/* A launcher's tasks that know nothing of each other: each starts the whole job, so that all but
- * one find the port of its store taken; or each is a job of its own. */
+/* Parts of a job that know nothing of each other: each task of a launcher starts the whole job, so
+ * that all but one find the port of its store taken; each is a job of its own; or each waits in
+ * another place. */
 #include "probes/log/explain.h"
 
 enum {
@@ -7,6 +8,8 @@ enum {
 	PERHAPS = 72, /* ... which it may be, again and again */
 	SHARED = 5,   /* more than the memory that they take from each other */
 	ALONE = 46,   /* it may be meant so */
+	ASTRAY = 88,  /* they cannot meet */
+	STRAYED = 60, /* ... or can, where both are one host's */
 	CROWD = 3,    /* as many say so: a process says it twice at the most */
 	NEAR = 60,    /* lines between two that began together */
 };
@@ -90,8 +93,26 @@ static void alone(struct arena *a, struct explanation *x)
 	}
 }
 
+/* It may work out, where both places are node 0's own. */
+static void apart(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct summons *s = &w->summons;
+	enum summons_differ differ = summons_judge(s);
+	struct cause *c = explain_find(x, "PT-110");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	if (differ == SUMMONS_ONE || w->healthy || why_has_worked(w))
+		return;
+	explain_raise(c, differ == SUMMONS_PORTS ? ASTRAY : STRAYED,
+		      arena_printf(a, "node %ld was told %s, and node %ld %s", s->first.node,
+				   s->first.place, s->other.node, s->other.place));
+}
+
 void wholes(struct why *w, struct arena *a, struct explanation *x)
 {
 	refused(w, a, x);
 	alone(a, x);
+	apart(w, a, x);
 }

@@ -15,6 +15,7 @@
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
 #include "probes/log/sequel.h"
+#include "probes/log/summons.h"
 #include "probes/log/tasks.h"
 #include "probes/log/worlds.h"
 
@@ -92,6 +93,7 @@ struct why {
 	struct roster roster; /* of MEMBERS */
 	struct worlds worlds;
 	struct launches launches;
+	struct summons summons;
 	/* lines that only training that goes on prints, by file; counted for a while after a
 	 * failure */
 	LIST(struct log_progress) progress;
