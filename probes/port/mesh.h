@@ -107,6 +107,7 @@ struct mesh_cell {
 	float ms;		      /* NAN: none reached */
 	float crawl_mbps;	      /* where bulk took long; 0: it did not */
 	float gbps;		      /* NAN: not measured */
+	float resent;		      /* the part of it that was sent again; NAN: not known */
 	const struct mesh_rule *rule; /* of one of the two hosts' own that stops it, or NULL */
 	struct mesh_more *more;
 	const char *router; /* the asker sends it there, and it is of its own network; or NULL */

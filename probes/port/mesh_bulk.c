@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+enum { ENOUGH_SEGMENTS = 2000 }; /* to speak of a part of them */
 enum { STREAMS = 4, HEADERS = 40, HEADERS6 = 60 };
 static const uint64_t STALL_NS = 3 * NS_PER_S;
 /* Paths that swallow large packets let one of these through: jumbo, Ethernet, and what tunnels
@@ -299,6 +300,7 @@ int mesh_bulk(struct mesh_self *s, struct err *e)
 static int send_to(struct mesh_self *s, size_t to, struct err *e)
 {
 	struct talk v[STREAMS];
+	uint64_t segments = 0, again = 0;
 	double gbps = 0;
 
 	for (size_t i = 0; i < STREAMS; i++) {
@@ -308,10 +310,15 @@ static int send_to(struct mesh_self *s, size_t to, struct err *e)
 	}
 	if (run(s, v, STREAMS, STREAMS, e))
 		return -1;
-	for (size_t i = 0; i < STREAMS; i++)
-		if (v[i].state == TALK_DONE && v[i].took_ns)
-			gbps += (double)v[i].arrived * 8 / (double)v[i].took_ns;
+	for (size_t i = 0; i < STREAMS; i++) {
+		if (v[i].state != TALK_DONE || !v[i].took_ns)
+			continue;
+		gbps += (double)v[i].arrived * 8 / (double)v[i].took_ns;
+		segments += v[i].segments;
+		again += v[i].again;
+	}
 	s->gbps[to] = gbps > 0 ? (float)gbps : NAN;
+	s->again[to] = segments >= ENOUGH_SEGMENTS ? (float)again / (float)segments : NAN;
 	return 0;
 }
 
@@ -333,8 +340,9 @@ static int one_round(struct mesh_self *s, size_t partner, struct err *e)
 int mesh_rates(struct mesh_self *s, struct err *e)
 {
 	s->gbps = arena_alloc(s->a, s->n * sizeof(*s->gbps));
+	s->again = arena_alloc(s->a, s->n * sizeof(*s->again));
 	for (size_t i = 0; i < s->n; i++)
-		s->gbps[i] = NAN;
+		s->gbps[i] = s->again[i] = NAN;
 	for (size_t round = 0; round < pair_rounds(s->n); round++)
 		if (one_round(s, pair_partner(s->n, round, s->me), e))
 			return -1;

@@ -185,18 +185,24 @@ static void put_crawl(struct mesh_self *s, cJSON *line)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber((double)s->crawl_mbps[i]));
 }
 
+static void put_known(cJSON *line, const char *key, const float *v, size_t n)
+{
+	cJSON *list = json_array(line, key);
+
+	for (size_t i = 0; i < n; i++)
+		cJSON_AddItemToArray(list, isfinite(v[i]) ? cJSON_CreateNumber((double)v[i])
+							  : cJSON_CreateNull());
+}
+
 cJSON *mesh_rate_line(struct mesh_self *s)
 {
-	cJSON *line = cJSON_CreateObject(), *gbps;
+	cJSON *line = cJSON_CreateObject();
 
 	json_num(line, "rank", (double)s->me);
 	if (mesh_is_gone(s))
 		json_bool(line, "gone", true);
-	gbps = json_array(line, "gbps");
-	for (size_t i = 0; i < s->n; i++)
-		cJSON_AddItemToArray(gbps, isfinite(s->gbps[i])
-						   ? cJSON_CreateNumber((double)s->gbps[i])
-						   : cJSON_CreateNull());
+	put_known(line, "gbps", s->gbps, s->n);
+	put_known(line, "resent", s->again, s->n);
 	return line;
 }
 

@@ -76,6 +76,11 @@ void mesh_rivals(struct mesh *m); /* who has an address that is another's, too: 
 /* Those of @l that asked for nothing without ECN. mesh_ecn.c */
 index_list mesh_ecn_always(const struct mesh *m, const index_list *l);
 #define MESH_NO_ECN "sudo sysctl -w net.ipv4.tcp_ecn=2"
+/* More of what --bandwidth sent had to be sent again than a healthy way asks for: said. And the end
+ * of a sentence about what @host sends or gets, or a pair; "": it is not so. mesh_resent.c */
+bool mesh_resent(const struct mesh *m);
+const char *mesh_resent_of(const struct mesh *m, size_t host, bool in);
+const char *mesh_resent_between(const struct mesh *m, const struct mesh_cell *c);
 void mesh_flaps(struct mesh *m); /* whose link came and went meanwhile: mesh_flap.c */
 void mesh_gone(struct mesh *m);	 /* whose address went away meanwhile: mesh_gone.c */
 

@@ -56,6 +56,7 @@ struct mesh_self {
 	struct talk *talks; /* [n]; state TALK_PENDING: was not tried */
 	unsigned *fits;	    /* [n]: the largest MTU that passes where bulk stalled */
 	float *gbps;	    /* [n]; NAN: not measured */
+	float *again;	    /* [n]: the part of it that was sent again */
 	float *crawl_mbps;  /* [n]; where bulk took long, twice; 0: it did not */
 };
 static inline bool mesh_lost(const struct mesh_self *s, size_t from, size_t to)

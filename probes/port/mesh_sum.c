@@ -119,11 +119,11 @@ static bool is_slow(const struct mesh *m, size_t host, bool in, float limit)
 }
 
 static void say_slow(const struct mesh *m, const char *subject, const char *what, float gbps,
-		     float usual)
+		     const char *more, float usual)
 {
 	struct finding *f = report_find(m->report, "mesh.bandwidth", subject);
 
-	finding_set(f, ST_WARN, "%s %.3g Gb/s", what, (double)gbps);
+	finding_set(f, ST_WARN, "%s %.3g Gb/s%s", what, (double)gbps, more);
 	finding_expect(f, "about %.3g Gb/s, as the fastest", (double)usual);
 	finding_value(f, (double)gbps, "Gb/s");
 	finding_fix(f, "ethtool IFACE; ip -s link   # on %s: speed, duplex, errors and drops",
@@ -144,7 +144,8 @@ static float worst_of(const struct mesh *m, size_t host, bool in)
 	return worst;
 }
 
-static size_t judge_slow(const struct mesh *m, float usual)
+/* How many lines it said, and whether one is about a host. */
+static size_t judge_slow(const struct mesh *m, float usual, bool *ret_host)
 {
 	bool *bad[2] = {arena_alloc(m->a, m->n), arena_alloc(m->a, m->n)};
 	size_t said = 0;
@@ -157,8 +158,9 @@ static size_t judge_slow(const struct mesh *m, float usual)
 		if (!bad[in][host] || said++ >= MOST_SLOW)
 			continue;
 		say_slow(m, m->nodes[host].name, in ? "receives only" : "sends only",
-			 worst_of(m, host, in), usual);
+			 worst_of(m, host, in), mesh_resent_of(m, host, in), usual);
 	}
+	*ret_host = said > 0;
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		size_t from = i / m->n, to = i % m->n;
 
@@ -166,7 +168,7 @@ static size_t judge_slow(const struct mesh *m, float usual)
 		    bad[1][to] || said++ >= MOST_SLOW)
 			continue;
 		say_slow(m, arena_printf(m->a, "%s to %s", m->nodes[from].name, m->nodes[to].name),
-			 "only", m->cells[i].gbps, usual);
+			 "only", m->cells[i].gbps, mesh_resent_between(m, &m->cells[i]), usual);
 	}
 	return said;
 }
@@ -176,10 +178,14 @@ static void judge_rates(const struct mesh *m)
 	/* A slow host of three is in four pairs of six: the middle is its own. */
 	const double best = 0.9;
 	struct finding *f;
-	size_t n;
+	size_t n, slow;
+	bool host;
 	float can = quantile(m, rate_of, best, &n), usual = quantile(m, rate_of, 0.5, &n);
 
-	if (!n || judge_slow(m, can))
+	if (!n)
+		return;
+	slow = judge_slow(m, can, &host);
+	if ((!host && mesh_resent(m)) || slow)
 		return;
 	f = report_find(m->report, "mesh.bandwidth", pairs_text(m, n));
 	finding_set(f, ST_PASS,

@@ -16,7 +16,7 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 	m->nodes = arena_alloc(a, n * sizeof(*m->nodes));
 	m->cells = arena_alloc(a, n * n * sizeof(*m->cells));
 	for (size_t i = 0; i < n * n; i++)
-		m->cells[i].ms = m->cells[i].gbps = NAN;
+		m->cells[i].ms = m->cells[i].gbps = m->cells[i].resent = NAN;
 }
 
 const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key)
@@ -184,10 +184,16 @@ static void take_rates(struct mesh *m, const cJSON *line, size_t from, const siz
 		       size_t n)
 {
 	const cJSON *gbps = first_of(json_get(line, "gbps"));
+	const cJSON *resent = first_of(json_get(line, "resent"));
 
-	for (size_t i = 0; i < n; i++, gbps = next_of(gbps))
-		if (nodes[i] != MESH_NO_NODE && nodes[i] != from && cJSON_IsNumber(gbps))
+	for (size_t i = 0; i < n; i++, gbps = next_of(gbps), resent = next_of(resent)) {
+		if (nodes[i] == MESH_NO_NODE || nodes[i] == from)
+			continue;
+		if (cJSON_IsNumber(gbps))
 			mesh_at(m, from, nodes[i])->gbps = (float)gbps->valuedouble;
+		if (cJSON_IsNumber(resent))
+			mesh_at(m, from, nodes[i])->resent = (float)resent->valuedouble;
+	}
 }
 
 /* What a rank says without a subject is about its host. */

@@ -195,6 +195,7 @@ static void put_pair(const struct mesh *m, size_t from, size_t to, cJSON *list)
 	json_num(o, "ms", round((double)c->ms * 1000) / 1000);
 	json_num(o, "path_mtu", c->path_mtu ? c->path_mtu : NAN);
 	json_num(o, "gbps", round((double)c->gbps * 1000) / 1000);
+	json_num(o, "resent", round((double)c->resent * 1e5) / 1e5);
 }
 
 void mesh_data(const struct mesh *m, cJSON *data)

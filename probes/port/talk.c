@@ -69,6 +69,8 @@ static void conclude(struct asker *a, enum talk_state state)
 	if (!look(a, &info) && a->phase > PHASE_CONNECT) {
 		a->t->path_mtu = info.tcpi_pmtu;
 		a->t->resent = info.tcpi_total_retrans > 0;
+		a->t->segments = info.tcpi_segs_out;
+		a->t->again = info.tcpi_total_retrans;
 		a->t->way_ns = way_of(a->t, &info);
 		a->t->rtt_ns = (uint64_t)info.tcpi_min_rtt * 1000;
 		a->t->began = a->phase >= PHASE_BULK && info.tcpi_bytes_acked > a->acked_before;

@@ -45,13 +45,14 @@ struct talk {
 
 	enum talk_state state;
 	uint64_t arrived, took_ns;
-	uint64_t way_ns;   /* of that, what the way took, and neither of the two programs */
-	uint64_t rtt_ns;   /* the shortest seen, there and back */
-	bool accepted;	   /* there was a connection */
-	bool heard;	   /* the other end took our words, or hung up */
-	bool began;	   /* some of the bulk has passed */
-	unsigned path_mtu; /* as the kernel knows it at the end; 0: unknown */
-	bool resent;	   /* large packets had to be made smaller on the way */
+	uint64_t way_ns;	  /* of that, what the way took, and neither of the two programs */
+	uint64_t rtt_ns;	  /* the shortest seen, there and back */
+	bool accepted;		  /* there was a connection */
+	bool heard;		  /* the other end took our words, or hung up */
+	bool began;		  /* some of the bulk has passed */
+	unsigned path_mtu;	  /* as the kernel knows it at the end; 0: unknown */
+	uint32_t segments, again; /* sent, and of these sent once more; 0: not known (Linux 4.2) */
+	bool resent;		  /* large packets had to be made smaller on the way */
 };
 /*
  * At most @parallel at a time. No progress for @stall_ns ends one. Returns
