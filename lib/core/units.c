@@ -188,3 +188,11 @@ const char *format_duration(struct unit_buf *b, uint64_t ns)
 		return put(b, v / 60e9, "min");
 	return v < 172800e9 ? put(b, v / 3600e9, "h") : put(b, v / 86400e9, "d");
 }
+
+const char *format_number(struct unit_buf *b, double v)
+{
+	bool is_whole = fabs(v) < 1e15 && (fabs(v) >= 1000 || v == trunc(v));
+
+	(void)snprintf(b->s, sizeof(b->s), is_whole ? "%.0f" : "%.4g", v);
+	return b->s;
+}

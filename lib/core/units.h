@@ -21,5 +21,6 @@ struct unit_buf {
 const char *format_size(struct unit_buf *b, uint64_t bytes);  /* "64 KiB" */
 const char *format_mbps(struct unit_buf *b, uint64_t mbps);   /* "25 Gb/s" */
 const char *format_duration(struct unit_buf *b, uint64_t ns); /* "1.2 ms" */
+const char *format_number(struct unit_buf *b, double v);      /* "0.02395", "118775": four digits */
 
 #endif

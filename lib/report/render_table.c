@@ -99,7 +99,8 @@ static void measured(struct text *t, const struct finding *f)
 	if (f->unit && streq(f->unit, "B") && f->value >= 0 && f->value < 1e18)
 		text_add(t, format_size(&b, (uint64_t)f->value));
 	else
-		text_addf(t, "%.6g%s%s", f->value, f->unit ? " " : "", f->unit ? f->unit : "");
+		text_addf(t, "%s%s%s", format_number(&b, f->value), f->unit ? " " : "",
+			  f->unit ? f->unit : "");
 }
 
 /* " (3600 s, expected <= 60 s)". That none was expected goes without saying. */

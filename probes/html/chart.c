@@ -55,10 +55,12 @@ static size_t measure(struct axes *x, const html_lines *lines)
 
 static void tick_y(const struct axes *x, double v, struct text *t)
 {
+	struct unit_buf b;
+
 	text_addf(t,
 		  "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"dim\" x=\"%d\" y=\"%.1f\" "
-		  "text-anchor=\"end\">%.*g</text>\n",
-		  LEFT, at_y(x, v), W - RIGHT, LEFT - 6, at_y(x, v) + 4, x->c->log ? 6 : 3, v);
+		  "text-anchor=\"end\">%s</text>\n",
+		  LEFT, at_y(x, v), W - RIGHT, LEFT - 6, at_y(x, v) + 4, format_number(&b, v));
 }
 
 static void tick_x(const struct axes *x, double v, struct text *t)

@@ -125,10 +125,11 @@ static void carriage(const cJSON *doc, struct text *t)
 	const cJSON *data = json_get(doc, "data"), *world = json_get(data, "world");
 	const struct {
 		const char *what, *is;
-	} all[] = {{"Data was carried by", json_get_str(data, "backend")},
-		   {"over", json_get_str(data, "transport")},
-		   {"Ranks were started by", json_get_str(world, "launcher")},
-		   {"Possible", json_get_str(json_get(data, "expected"), "why")}};
+	} all[] = {
+		{"Data was carried by", json_get_str(data, "backend")},
+		{"over", json_get_str(data, "transport")},
+		{"Ranks were started by", json_get_str(world, "launcher")},
+		{"What it can be held against", json_get_str(json_get(data, "expected"), "why")}};
 
 	for (size_t i = 0; world && i < ARRAY_LEN(all); i++)
 		if (all[i].is) {

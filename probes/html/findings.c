@@ -141,7 +141,7 @@ static void value(const cJSON *f, bool range, struct text *t)
 	if (v >= 0 && v < 1e18 && streq(get(f, "unit"), "B")) {
 		text_add(t, format_size(&b, (uint64_t)v));
 	} else if (isfinite(v)) {
-		text_addf(t, "%.6g ", v);
+		text_addf(t, "%s ", format_number(&b, v));
 		html_text(t, get(f, "unit"));
 	}
 	text_add(t, "</td><td>");

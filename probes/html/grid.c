@@ -93,8 +93,10 @@ void html_grid_key(const struct html_grid *g, const char *const *names, struct t
 	text_add(t, "<p>");
 	for (unsigned c = 1; c < g->nclasses; c++)
 		if (html_grid_count(g, c))
-			text_addf(t, "<span class=\"key k-%s\"></span>%s: %zu", g->classes[c],
-				  names[c], html_grid_count(g, c));
+			text_addf(t,
+				  "<span class=\"nb\"><span class=\"key k-%s\"></span>%s: "
+				  "%zu</span> ",
+				  g->classes[c], names[c], html_grid_count(g, c));
 	text_add(t, "</p>\n");
 }
 

@@ -166,21 +166,40 @@ static void worsen(html_nodes *l, size_t at, const char *status)
 		l->v[at].status = status;
 }
 
+static bool worsen_host(html_nodes *l, const char *name, size_t n, const char *status)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strlen(l->v[i].host) == n && !strncmp(l->v[i].host, name, n)) {
+			worsen(l, i, status);
+			found = true;
+		}
+	return found;
+}
+
 /* A host, or a link between two: whom a finding is about. False: neither. */
 static bool worsen_subject(html_nodes *l, const char *subject, const char *status)
 {
 	const char *arrow = strstr(subject, " -> ");
 	size_t n = arrow ? (size_t)(arrow - subject) : strlen(subject);
+	const char *to = arrow ? arrow + strlen(" -> ") : "";
+	bool found = worsen_host(l, subject, n, status);
+
+	return (arrow && worsen_host(l, to, strlen(to), status)) || found;
+}
+
+/* "the others wait for rank 2 (node2, 10.77.0.3)": the hosts of whom it speaks. False: of none. */
+static bool worsen_ranks(html_nodes *l, const char *message, const char *status)
+{
 	bool found = false;
 
-	for (size_t i = 0; i < l->n; i++) {
-		const char *host = l->v[i].host;
+	while ((message = strstr(message, "rank "))) {
+		size_t digits = strspn(message += strlen("rank "), "0123456789");
 
-		if ((strlen(host) == n && !strncmp(host, subject, n)) ||
-		    (arrow && streq(arrow + strlen(" -> "), host))) {
-			worsen(l, i, status);
-			found = true;
-		}
+		message += digits;
+		if (digits && starts_with(message, " ("))
+			found |= worsen_host(l, message + 2, strcspn(message + 2, ",)"), status);
 	}
 	return found;
 }
@@ -197,6 +216,8 @@ static void judge(const cJSON *doc, html_nodes *l)
 		/* of ranks one host speaks for all */
 		if (at < l->n && l->v[at].ranks &&
 		    worsen_subject(l, get(f, "subject"), get(f, "status")))
+			continue;
+		if (worsen_ranks(l, get(f, "message"), get(f, "status")))
 			continue;
 		/* who says that another is not reached is a witness: windsock names the failing */
 		if (!failing || !streq(get(f, "status"), "fail"))

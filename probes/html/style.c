@@ -74,20 +74,22 @@ const char html_style[] =
 	"body{max-width:none;padding:0}"
 	"nav,button,.filter,.on .js{display:none!important}section{content-visibility:visible;"
 	"break-inside:auto}li,tr,.fix,svg{break-inside:avoid}h2,h3{break-after:avoid}"
-	"thead th{position:static}.tall{max-height:none}*"
+	"thead th{position:static}.tall{max-height:none}.scroll{overflow:visible}"
+	"table{font-size:13px}th,td{padding:.2rem .35rem}*"
 	"{print-color-adjust:"
 	"exact}}\n"
 	".heat[data-named]{overflow:visible;width:calc(100% - 9rem);margin:4.5rem 0 .6rem 8.5rem}"
 	".heat text{font-size:.28px}\n"
-	"@media(max-width:44rem){svg:not(.heat){max-width:none;min-width:44rem}"
+	"@media screen and (max-width:44rem){svg:not(.heat){max-width:none;min-width:44rem}"
 	"section{overflow-x:auto}}\n"
-	/* a row of seven cells becomes a few lines */
-	"@media screen and (max-width:44rem){#findings thead{display:none}#findings "
+	/* a row of seven cells becomes a few lines, on paper too: it does not scroll */
+	"@media print,screen and (max-width:44rem){#findings thead{display:none}#findings "
 	"tr{display:flex;"
 	"flex-wrap:wrap;gap:0 .7rem;padding:.4rem 0;border-bottom:1px solid var(--line)}"
 	"#findings tr[hidden],#findings td:empty{display:none}#findings td{border:0;padding:0;"
 	"min-width:0;text-align:left;overflow-wrap:anywhere}#findings td:nth-child(5){flex:1 0 "
 	"100%}"
+	"#findings td:nth-child(6)::before{content:'value: ';color:var(--dim)}"
 	"#findings td:nth-child(7)::before{content:'expected: ';color:var(--dim)}}\n"
 	"@media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}\n";
 

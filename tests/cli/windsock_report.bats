@@ -132,6 +132,16 @@ P
     run ! grep -q '<i>3\|<b>slow' <(sed '/id="envelope"/,$d' slow.html)
 }
 
+@test "a rank that the others wait for is its host's, not the one's that says so; numbers have four digits" {
+    jq '.data.world.ranks = [range(4) | {rank: ., host: "node\(.)", address: "10.0.0.\(.)", device: "host"}] | .host = "node0" |
+        .findings = [{check: "rank.straggler", status: "warn", subject: "all_reduce", host: "node0", fix: ["x"], value: 78.221734, unit: "%",
+                      message: "the others wait for rank 2 (node2, 10.0.0.2) 78 % of the time"}]' pairs.json >waits.json
+    "$BIN/windsock" diff waits.json waits.json --report waits.html >/dev/null
+    grep -q '<tr data-status="warn"><th scope="row">node2' waits.html
+    [ "$(grep -c '<tr data-status="pass"><th scope="row">node[013]' waits.html)" = 3 ]
+    grep -q '>78.22 %<' waits.html
+}
+
 @test "a page that cannot be written is an error of ours, and never half a page" {
     run -3 --separate-stderr "$BIN/windsock" --quick --report /dev/full
     run -3 --separate-stderr "$BIN/windsock" --quick --report there/is/none.html
@@ -290,6 +300,16 @@ screen = names(re.search(r":root\{([^}]*)\}", style)[1])
 paper = names(re.search(r"@media print\{:root[^{]*\{([^}]*)\}", style)[1])
 assert len(screen) > 8 and paper == screen, screen ^ paper
 P
+}
+
+@test "Chromium: on paper nothing of the checks is beyond its edge, and a key is not torn" {
+    needs_chromium
+    sed 's/@media print/@media all/g' four.html >paper.html
+    run -0 browse paper.html "
+        var wide=0;document.querySelectorAll('#findings td,.key').forEach(function(c){
+            var r=c.getBoundingClientRect();if(r.right>innerWidth)wide++});
+        document.title='ANSWER '+wide+' '+(getComputedStyle(document.querySelector('.key').parentNode).whiteSpace)" 718 # A4 with its margins
+    [ "$output" = "ANSWER 0 nowrap" ]
 }
 
 @test "Chromium: filter, status buttons, the keys of the matrix, the copy button" {
