@@ -3,6 +3,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/packed.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/flight/flight.h"
 #include "probes/log/dumps.h"
@@ -80,6 +81,7 @@ int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret
 	const char *slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
 	struct dirent **names = NULL;
 	size_t before = ret->n;
+	bool has_folders = false;
 	struct stat st;
 	int n;
 
@@ -93,13 +95,20 @@ int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret
 	for (int i = 0; i < n; i++) {
 		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
 
-		if (*names[i]->d_name != '.' && !stat(file, &st) && S_ISREG(st.st_mode))
+		bool is_seen = *names[i]->d_name != '.' && !stat(file, &st);
+
+		if (is_seen && S_ISREG(st.st_mode))
 			*LIST_ADD(a, is_of_weights(file) ? ret_weights : ret) = file;
+		has_folders |= is_seen && S_ISDIR(st.st_mode);
 		free(names[i]);
 	}
 	free(names);
-	return ret->n > before ? 0
-			       : err_set(e, ERR_SYS, "no file in %s can be read as a log", path);
+	if (ret->n > before)
+		return 0;
+	err_set(e, ERR_SYS, "no file in %s can be read as a log", path);
+	return has_folders
+		       ? err_command(e, "find %s -type f -exec ncclwhy {} +", shell_quote(a, path))
+		       : -1;
 }
 
 static int open_file(const char *path, struct err *e)

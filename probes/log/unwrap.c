@@ -9,9 +9,12 @@ struct span {
 	size_t n;
 };
 
-static const char *const messages[] = {"log",	   "message", "msg",	     "MESSAGE",
-				       "line",	   "text",    "textPayload", "event",
-				       "@message", "body",    NULL};
+static const char *const messages[] = {"log", "message", "msg", "MESSAGE", "line", "text",
+				       "textPayload", "event", "@message", "body",
+				       /* what was raised is longer than what is said of it */
+				       "exc_info", "exc_text", "exception", "exception.stacktrace",
+				       "traceback", "stack_trace", "stacktrace", "stack",
+				       "error.stack_trace", NULL};
 static const char *const times[] = {"time", "timestamp", "@timestamp", "ts", NULL};
 static const char *const hosts[] = {"_HOSTNAME", "hostname", "host", "pod_name", "pod", NULL};
 

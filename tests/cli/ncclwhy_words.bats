@@ -167,9 +167,11 @@ setup() {
     gzip logs/b.log
     run -1 --separate-stderr "$why" logs
     [[ $output == *CON-013* && $stderr == *"logs/b.log.gz is compressed"* ]]
-    mkdir none
+    mkdir -p 'of folders/attempt_0/3' none
+    run -3 --separate-stderr "$why" 'of folders'
+    [[ $stderr == *"find 'of folders' -type f -exec ncclwhy {} +"* ]]
     run -3 --separate-stderr "$why" none
-    [[ $stderr == *"no file in none"* ]]
+    [[ $stderr == *"no file in none"* && $stderr != *"find "* ]]
     python3 "$ROOT/tests/cli/ncclwhy_flight.py" absent dumps torch
     run -1 --separate-stderr "$why" dumps
     [[ $output == *FR-0* ]]
