@@ -63,6 +63,19 @@ static void usage(const struct page *p, const struct command *cmd)
 	}
 }
 
+/* The first line to type stands on the first screen; the other examples on the last. */
+static void begin(const struct page *p, const struct command *cmd)
+{
+	opt_pairs list;
+
+	opt_examples(cmd, p->a, &list);
+	if (!list.n || !list.v[0].right)
+		return;
+	text_addf(p->out, "Begin: %s  ", list.v[0].left);
+	wrap(p, arena_printf(p->a, "# %s (more at the end)", list.v[0].right),
+	     strlen("Begin:   ") + strlen(list.v[0].left), strlen("Begin: "));
+}
+
 static void about(const struct page *p, const struct command *cmd)
 {
 	str_list paragraphs;
@@ -153,6 +166,7 @@ void opt_help(const struct command *cmd, const struct opt_table *t, size_t nt, u
 	wrap(&p, cmd->summary, strlen(cmd->name) + 3, strlen(cmd->name) + 3);
 	text_add(out, "\n");
 	usage(&p, cmd);
+	begin(&p, cmd);
 	about(&p, cmd);
 	options(&p, &rows);
 	examples(&p, cmd);

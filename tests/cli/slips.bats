@@ -114,6 +114,13 @@ A
     [[ $stderr == *"diff goes without --hosts"* ]]
 }
 
+@test "the first lines of --help have the first line to type" {
+    local c
+    for c in ifprobe portcheck ncclbench ddpsmoke ncclwhy windsock; do
+        "$c" --help | sed -n '/^Usage: /,/^$/p' | grep -q "^Begin: $c" || { echo "$c"; return 1; }
+    done
+}
+
 @test "help and version need no dashes where nothing else is there" {
     local c
     for c in ifprobe portcheck ncclbench ddpsmoke ncclwhy windsock; do

@@ -135,7 +135,8 @@ static void help_says_what_the_table_says(void **state UNUSED)
 {
 	static const char *const parts[] = {
 		"optest - a command that exists for its help\n\nUsage: optest [OPTIONS]\n"
-		"       optest --peer HOST\n\n",
+		"       optest --peer HOST\nBegin: optest --format json  # one (more at the "
+		"end)\n\n",
 		"\n  verbatim --as-it-is\n",
 		"\n\nFirst:\n  -l, --long-switch       a sentence that is long enough to be broken "
 		"at any\n                          width that a person would use (env: T_LONG)\n",
