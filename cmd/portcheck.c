@@ -150,7 +150,7 @@ static int run_targets(struct app *app, struct config *c, struct facts *f, struc
 	own_neighbours(&r, &c->targets);
 	own_limits(&r);
 	own_paths(&r, &c->targets, &ro, f);
-	own_options(&r);
+	own_options(&r, &c->targets);
 	own_seen(&r, &c->targets, f, began_ns);
 	if (!q->from)
 		own_ways(&r, &c->targets, f);

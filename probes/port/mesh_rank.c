@@ -165,7 +165,7 @@ static int ask(struct mesh_self *s, struct err *e)
 	own_unfound(&s->reach, &s->targets, s->f);
 	own_limits(&s->reach);
 	own_paths(&s->reach, &s->targets, &o, s->f);
-	own_options(&s->reach);
+	own_options(&s->reach, &s->targets);
 	find_resets(s);
 	/* Only when all have asked does anybody look at what came and went unanswered. */
 	if (mesh_tell_lost(s, e))

@@ -40,7 +40,7 @@ void own_paths(struct reach *r, const target_list *targets, const struct reach_o
 	       struct facts *f);
 /* An option of TCP that something drops (CAUSE_TIMESTAMPS and its kin), where we may ask for that.
  */
-void own_options(struct reach *r);
+void own_options(struct reach *r, const target_list *targets);
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns);
 
 #endif

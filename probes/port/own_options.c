@@ -10,22 +10,24 @@ struct asked {
 	size_t at[FEW], n; /* of which result */
 };
 
-static bool is_silent(const struct reach *r, size_t i)
+/* Where the source port decides, each way of asking has an answer of its own by chance. */
+static bool is_silent(const struct reach *r, const target_list *targets, size_t i)
 {
 	const struct reach_result *x = &r->v[i];
 
-	return x->cause == CAUSE_DROPPED && !r->udp && x->addr == x->target->addrs.v;
+	return x->cause == CAUSE_DROPPED && !r->udp && x->addr == x->target->addrs.v &&
+	       !r->ways[x->target - targets->v].by_port;
 }
 
 /* One port of each host first: another rule may be for each of its ports, and drop all of it. */
-static void choose(const struct reach *r, struct asked *q)
+static void choose(const struct reach *r, const target_list *targets, struct asked *q)
 {
 	for (size_t round = 0; round < EACH; round++) {
 		const struct port_target *last = NULL;
 		size_t seen = 0;
 
 		for (size_t i = 0; i < r->n && q->n < FEW; i++) {
-			if (!is_silent(r, i))
+			if (!is_silent(r, targets, i))
 				continue;
 			seen = r->v[i].target == last ? seen + 1 : 0;
 			last = r->v[i].target;
@@ -64,14 +66,14 @@ static unsigned dropped_of(const struct reach *r, const struct asked *q, size_t 
 	return alike ? ret : 0;
 }
 
-void own_options(struct reach *r)
+void own_options(struct reach *r, const target_list *targets)
 {
 	struct asked q = {0};
 
-	choose(r, &q);
+	choose(r, targets, &q);
 	syn_ask(q.v, q.n);
 	for (size_t i = 0; q.n && i < r->n; i++) {
-		unsigned dropped = is_silent(r, i) ? dropped_of(r, &q, i) : 0;
+		unsigned dropped = is_silent(r, targets, i) ? dropped_of(r, &q, i) : 0;
 
 		if (dropped)
 			r->v[i].cause = (uint8_t)cause_of(dropped);

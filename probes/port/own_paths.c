@@ -238,6 +238,7 @@ static void judge(struct reach *r, struct doubt *d, struct facts *f)
 	}
 	if (!fails || works + fails + DOUBTFUL < EACH)
 		return;
+	d->way->by_port = works > 0;
 	if (is_range(d, works, fails, f))
 		return;
 	find_hops(d, f, &w);

@@ -41,6 +41,7 @@ struct reach {
 		const char *unlinked, *waits; /* CAUSE_OWN_LINK: the card, and a bridge's port that
 						 spanning tree holds back, or NULL */
 		const char *paths;	      /* what is known of several (own.h), or NULL */
+		bool by_port; /* ... and from some source ports it is answered, from others never */
 		const char *undo; /* takes away what keeps it from there (own.h), or NULL */
 	} * ways;
 };
