@@ -191,8 +191,8 @@ const char *format_duration(struct unit_buf *b, uint64_t ns)
 
 const char *format_number(struct unit_buf *b, double v)
 {
-	bool is_whole = fabs(v) < 1e15 && (fabs(v) >= 1000 || v == trunc(v));
+	bool is_large = fabs(v) >= 1000 && fabs(v) < 1e15; /* no figure before the point is lost */
 
-	(void)snprintf(b->s, sizeof(b->s), is_whole ? "%.0f" : "%.4g", v);
+	(void)snprintf(b->s, sizeof(b->s), is_large ? "%.0f" : "%.4g", v);
 	return b->s;
 }

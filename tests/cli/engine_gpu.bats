@@ -81,7 +81,7 @@ says() { # CODE TEXT... -- COMMAND...
     cp "$O/fake/libcublas.so.13" named/libcublas.so.13
     export LD_LIBRARY_PATH=$PWD/loader
     WINDSOCK_FAKE_CUBLAS=halves WINDSOCK_CUBLAS=$PWD/named/libcublas.so.13 run -0 --separate-stderr one --model mlp
-    WINDSOCK_FAKE_CUBLAS=halves WINDSOCK_CUBLAS=$O/fake/libcublas.so.13 run -4 --separate-stderr one --model mlp
+    WINDSOCK_FAKE_CUBLAS=halves WINDSOCK_CUBLAS=$O/fake/libcublas.so.13 run -3 --separate-stderr one --model mlp
     [[ $stderr == *"does not start: CUBLAS_STATUS"* ]]
 }
 

@@ -182,12 +182,33 @@ static void clock_goes_forward(void **state UNUSED)
 	assert_true(now_ns() >= before);
 }
 
+static void writes_figures(void **state UNUSED)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} cases[] = {{0, "0"},
+		     {7, "7"},
+		     {999, "999"},
+		     {1000, "1000"},
+		     {118775.2, "118775"},
+		     {-52001, "-52001"},
+		     {0.0239512, "0.02395"},
+		     {55.2499, "55.25"},
+		     {1e15, "1e+15"}};
+	struct unit_buf b;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_string_equal(format_number(&b, cases[i].v), cases[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_whole_numbers), cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(reads_durations),     cmocka_unit_test(reads_doubles),
 		cmocka_unit_test(writes_for_people),   cmocka_unit_test(clock_goes_forward),
+		cmocka_unit_test(writes_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
