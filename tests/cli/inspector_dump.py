@@ -107,7 +107,7 @@ for step in range(o.steps):
             collective(f"0xaa{h}", [m for m in world if m[0] == h], "AllGather", step, 32 << 20,
                        step, at)
         for g in range(o.gpus):
-            collective(f"0xbb{g}", [m for m in world if m[1] == g], "AllReduce", step, 1 << 30,
+            collective(f"0xbb{g}", [m for m in world if m[1] == g], "AllReduce", step, o.largest,
                        step, at)
 for f in files.values():
     f.close()

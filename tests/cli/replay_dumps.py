@@ -179,7 +179,7 @@ def huge():
 
 
 def long():
-    """A hundred thousand calls of each rank."""
+    """Fifty calls a step."""
     job = Job(2, size=1 << 20)
     for _ in range(STEPS):
         step(job, 0.1)
