@@ -5,13 +5,11 @@
  */
 #include "lib/cluster/child_guard.h"
 
-#include "lib/core/compat.h"
-#include "lib/core/wait.h"
+#include "lib/core/heir.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 enum { MOST = 1 << 14, PATIENCE_MS = 10000, STEP_MS = 10 };
 
@@ -31,7 +29,7 @@ static size_t tell_all(int sig)
 	return there;
 }
 
-static void end_all(void)
+static void end_all(void *arg UNUSED)
 {
 	size_t left = tell_all(SIGTERM);
 
@@ -44,27 +42,10 @@ static void end_all(void)
 		(void)tell_all(SIGKILL);
 }
 
-static _Noreturn void stand_guard(pid_t parent)
-{
-	sigset_t cont;
-	int sig;
-
-	(void)setsid(); /* what is sent to our starter's group is not for the guard */
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may be stopped, too: this wakes it */
-	close_fds(0, ~0u);			/* nobody's pipe stays open because of us */
-	(void)sigemptyset(&cont);
-	(void)sigaddset(&cont, SIGCONT);
-	while (getppid() == parent)
-		(void)sigwait(&cont, &sig);
-	end_all();
-	_exit(0);
-}
-
 static bool begin(void)
 {
 	const size_t bytes = MOST * sizeof(*own.groups);
 	pid_t parent = getpid();
-	sigset_t all, before;
 	void *groups;
 
 	if (own.owner == parent && own.pid > 0)
@@ -77,12 +58,7 @@ static bool begin(void)
 	own.groups = groups;
 	own.n = own.next = 0;
 	own.owner = parent;
-	(void)sigfillset(&all); /* from its first moment on */
-	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	own.pid = fork();
-	if (!own.pid)
-		stand_guard(parent);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	own.pid = heir_start(end_all, NULL, -1);
 	return own.pid > 0;
 }
 
@@ -108,7 +84,6 @@ void child_guard_leave(volatile pid_t *place)
 	*place = 0;
 	if (--own.n)
 		return;
-	(void)kill(own.pid, SIGKILL);
-	(void)wait_child(own.pid);
+	heir_end(own.pid);
 	own.pid = 0;
 }

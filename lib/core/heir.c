@@ -1,0 +1,54 @@
+#include "lib/core/heir.h"
+
+#include "lib/core/compat.h"
+#include "lib/core/wait.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+static void stand_apart(int keep)
+{
+	(void)setsid();
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may be stopped, too: this wakes it */
+	if (keep >= 0)
+		(void)dup2(keep, STDIN_FILENO);
+	close_fds(keep < 0 ? STDIN_FILENO : STDOUT_FILENO, ~0u);
+}
+
+/* As long as there is somebody to go on for. */
+static void wait_for_end_of(pid_t parent)
+{
+	sigset_t cont;
+	int sig;
+
+	(void)sigemptyset(&cont);
+	(void)sigaddset(&cont, SIGCONT);
+	while (getppid() == parent)
+		(void)sigwait(&cont, &sig);
+}
+
+pid_t heir_start(void (*then)(void *arg), void *arg, int keep)
+{
+	pid_t parent = getpid(), pid;
+	sigset_t all, before;
+
+	(void)sigfillset(&all); /* from its first moment on */
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (!pid) {
+		stand_apart(keep);
+		wait_for_end_of(parent);
+		then(arg);
+		_exit(0);
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+void heir_end(pid_t heir)
+{
+	if (heir <= 0)
+		return;
+	(void)kill(heir, SIGKILL);
+	(void)wait_child(heir);
+}
