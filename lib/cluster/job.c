@@ -12,7 +12,6 @@ enum {
 	DRAIN_MAX = 32, /* chunks left in a pipe when the process has ended */
 };
 static const uint64_t GRACE_NS = NS_PER_S;
-static const uint64_t ANSWER_NS = 2 * NS_PER_S; /* who asks a person, and is not answered */
 
 static void keep_tail(struct job *j, const char *p, size_t n)
 {
@@ -99,20 +98,14 @@ static void rearm(struct job *j, uint64_t delay_ns)
 	(void)!loop_arm(j->loop, &j->timer, delay_ns, &ignored);
 }
 
-/* A question that nobody sees is not answered. */
-static uint64_t patience(const struct job *j)
-{
-	return j->is_way && j->deadline_ns > ANSWER_NS && way_asks(j->tail) ? ANSWER_NS
-									    : j->deadline_ns;
-}
-
 static void on_output(struct job *j, struct io *io)
 {
 	bool eof;
 
 	if (read_chunk(j, io->fd, &eof)) {
 		if (!j->quits && !j->truncated)
-			rearm(j, patience(j));
+			rearm(j,
+			      j->is_way ? way_patience(j->tail, j->deadline_ns) : j->deadline_ns);
 	} else if (eof) {
 		loop_del(j->loop, io);
 	}

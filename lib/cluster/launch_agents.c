@@ -16,7 +16,6 @@
 
 enum {
 	EXIT_PATIENCE_MS = 1000,
-	ANSWER_MS = 2000, /* who asks a person, and is not answered */
 	END_MS = 2000,
 	STEP_MS = 5,
 	WORDS_MAX = 1 << 20, /* bytes of stderr left in a pipe when its process has ended */
@@ -119,17 +118,14 @@ static bool hear_words(struct agent_host *h)
 	return true;
 }
 
-/* One that nobody sees is not answered. */
 static void hear_question(struct agent_host *h)
 {
 	const bool asked = h->asks;
-	const uint64_t patience_ns = h->of->o.deadline_ns, answer_ns = ANSWER_MS * NS_PER_MS;
 
 	h->asks = way_asks(h->tail);
 	if (h->asks != asked)
 		(void)!loop_arm(&h->of->loop, &h->patience,
-				h->asks && answer_ns < patience_ns ? answer_ns : patience_ns,
-				&ignored);
+				way_patience(h->tail, h->of->o.deadline_ns), &ignored);
 }
 
 static void on_err(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)

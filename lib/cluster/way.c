@@ -1,6 +1,7 @@
 #include "lib/cluster/way.h"
 
 #include "lib/core/quote.h"
+#include "lib/core/units.h"
 
 #include <ctype.h>
 
@@ -134,6 +135,13 @@ bool way_asks(const char *said)
 	while (n && isspace((unsigned char)said[n - 1]) && said[n - 1] != '\n')
 		n--;
 	return n && strchr(":?])>", said[n - 1]) && has_any(line ? line + 1 : said, about);
+}
+
+uint64_t way_patience(const char *said, uint64_t deadline_ns)
+{
+	const uint64_t answer_ns = 2 * NS_PER_S;
+
+	return deadline_ns > answer_ns && way_asks(said) ? answer_ns : deadline_ns;
 }
 
 bool way_lacks_terminal(const char *err, const char *typed)

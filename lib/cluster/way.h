@@ -18,6 +18,8 @@ const struct ssh_cause *way_ssh_cause(const char *err);
 const char *way_meaning(const char *said, const char *host, struct arena *a, const char **ret_fix);
 /* What it said last is a question, and it waits for a person. */
 bool way_asks(const char *said);
+/* How long it may be silent of those @deadline_ns: a question that nobody sees is not answered. */
+uint64_t way_patience(const char *said, uint64_t deadline_ns);
 /* It was to ask a person, and found no terminal. @typed: its words; sudo's complaint may be of what
  * it ran there. */
 bool way_lacks_terminal(const char *err, const char *typed);
