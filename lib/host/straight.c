@@ -2,18 +2,15 @@
 
 #include "lib/core/quote.h"
 
-const char *straight_router(struct netlink *nl, const struct iface_addr *mine, const union addr *to,
-			    struct arena *a)
+const char *straight_router(const struct route *r, const struct iface_addr *mine,
+			    const union addr *to, struct arena *a)
 {
-	struct err ignored = {0};
-	struct route r;
+	bool is_near = mine->prefix && mine->addr.sa.sa_family == to->sa.sa_family &&
+		       addr_in_subnet(to, &mine->addr, mine->prefix);
 
-	if (!mine->prefix || mine->addr.sa.sa_family != to->sa.sa_family ||
-	    !addr_in_subnet(to, &mine->addr, mine->prefix) ||
-	    netlink_route(nl, to, 0, &mine->addr, &r, &ignored) || !r.reachable ||
-	    r.oif != mine->iface->index)
-		return NULL;
-	return netlink_router(&r, to->sa.sa_family, a);
+	return is_near && r->reachable && r->oif == mine->iface->index
+		       ? netlink_router(r, to->sa.sa_family, a)
+		       : NULL;
 }
 
 const char *straight_command(struct netlink *nl, const struct iface_addr *mine,

@@ -7,9 +7,10 @@
 #include "lib/host/inventory.h"
 #include "lib/net/netlink.h"
 
-/* What @mine sends to @to goes to this router, and @to is in its network; NULL: it is not so. */
-const char *straight_router(struct netlink *nl, const struct iface_addr *mine, const union addr *to,
-			    struct arena *a);
+/* Where the route @r of what @mine sends to @to leads to a router, and @to is in the network of
+ * @mine: that router; NULL: it is not so. */
+const char *straight_router(const struct route *r, const struct iface_addr *mine,
+			    const union addr *to, struct arena *a);
 /* The command that makes it go straight there. */
 const char *straight_command(struct netlink *nl, const struct iface_addr *mine,
 			     const union addr *to, struct arena *a);

@@ -100,23 +100,41 @@ static void fix_unreached(const struct proof *p, size_t peer, struct finding *f)
 			    p->peers[peer].given);
 }
 
+/* From which address of @x what is sent to @to goes to a router, though the two are in one network;
+ * NULL: from none. */
+static const struct iface_addr *routed_from(const struct proof *p, const struct iface *x,
+					    const union addr *to, const char **ret_router)
+{
+	for (const struct iface_addr *mine = x->addrs; mine; mine = mine->next) {
+		struct err ignored = {0};
+		struct route route;
+
+		if (mine->addr.sa.sa_family != to->sa.sa_family ||
+		    netlink_route(p->nl, to, 0, &mine->addr, &route, &ignored))
+			continue;
+		*ret_router = straight_router(&route, mine, to, p->a);
+		if (*ret_router)
+			return mine;
+	}
+	return NULL;
+}
+
 /* Silence of a peer in our own network to which a router of it is asked the way; the first such. */
 static void say_routed(const struct proof *p, size_t peer, struct text *said, struct finding *f)
 {
 	for (size_t c = 0; c < p->nusable; c++) {
-		const struct iface_addr *mine = p->cands->v[c].iface->addrs;
-		const struct trial *t = trial_at(p, c, peer);
-		const char *router = NULL;
+		const union addr *to = trial_at(p, c, peer)->to;
+		const char *router;
+		const struct iface_addr *mine =
+			to ? routed_from(p, p->cands->v[c].iface, to, &router) : NULL;
 
-		for (; mine && t->to && !router; mine = router ? mine : mine->next)
-			router = straight_router(p->nl, mine, t->to, p->a);
-		if (!router)
+		if (!mine)
 			continue;
 		text_addf(said,
 			  "; this host's route to it leads to a router, though the two are in "
 			  "one network: %s",
 			  router);
-		finding_fix(f, "sudo %s", straight_command(p->nl, mine, t->to, p->a));
+		finding_fix(f, "sudo %s", straight_command(p->nl, mine, to, p->a));
 		return;
 	}
 }

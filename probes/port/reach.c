@@ -81,7 +81,7 @@ static void look_again(struct facts *f, const struct port_target *t, int oif, st
 	way->reachable = route.reachable;
 	if (!route.reachable)
 		way->why = route.why;
-	way->router = straight_router(&f->nl, way->source, t->addrs.v, f->a);
+	way->router = straight_router(&route, way->source, t->addrs.v, f->a);
 	if (way->router)
 		way->is_near = way->on_link = false;
 }
