@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -46,6 +47,18 @@ static int open_nothing(void)
 	return ends[0];
 }
 
+/* A session of its own would do it, too. But Linux gives each session its share of the processors
+ * (autogroup): ranks that ways start on this machine, as in a lab, would have more than rank 0. */
+static void leave_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)ioctl(fd, TIOCNOTTY);
+	(void)close(fd);
+}
+
 /* In the child: tells the parent over @p->failed when there is nothing to become. */
 static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t parent, bool is_way,
 			     volatile pid_t *guard)
@@ -54,10 +67,9 @@ static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t par
 	sigset_t none;
 	int why;
 
+	(void)setpgid(0, 0);
 	if (is_way)
-		(void)setsid();
-	else
-		(void)setpgid(0, 0);
+		leave_terminal();
 	if (guard)
 		*guard = getpid();
 	(void)signal(SIGTERM, SIG_DFL); /* our handler would take it, and the program begin */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <sched.h>
@@ -205,7 +206,7 @@ static void no_way_stays_behind(void **state UNUSED)
 	if (!parent)
 		start_way();
 	assert_int_equal(read(there[0], &it, sizeof(it)), sizeof(it));
-	assert_int_equal(getsid(it), it); /* no terminal to ask at */
+	assert_int_equal(getpgid(it), it);
 	wait_until_stopped(it);
 	(void)kill(parent, SIGKILL);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
@@ -217,6 +218,34 @@ static void no_way_stays_behind(void **state UNUSED)
 	assert_true(now_ns() - began < 20 * NS_PER_S);
 	(void)close(there[0]);
 	(void)close(there[1]);
+}
+
+/* In a process whose terminal is a new one: 0 where a way, started there, has none. */
+static int terminal_of_way(void)
+{
+	char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){": </dev/tty"}, NULL};
+	int own = posix_openpt(O_RDWR | O_NOCTTY), status = -1, sig;
+	struct child c;
+	struct err e;
+
+	if (setsid() < 0 || own < 0 || grantpt(own) || unlockpt(own) ||
+	    open(ptsname(own), O_RDWR) < 0 || open("/dev/tty", O_RDWR) < 0 ||
+	    child_start_way(&c, argv, &e))
+		return 1;
+	while (!child_ended(&c, &status, &sig))
+		linger_silently(10);
+	return status > 0 && open("/dev/tty", O_RDWR) >= 0 ? 0 : 2; /* ours is still there */
+}
+
+static void no_way_has_a_terminal(void **state UNUSED)
+{
+	pid_t it = fork();
+	int status;
+
+	if (!it)
+		_exit(terminal_of_way());
+	assert_int_equal(waitpid(it, &status, 0), it);
+	assert_int_equal(status, 0);
 }
 
 static void mpirun_is_told_once(void **state UNUSED)
@@ -248,9 +277,9 @@ static void mpirun_is_told_once(void **state UNUSED)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(no_orphan_goes_on),
-					   cmocka_unit_test(no_way_stays_behind),
-					   cmocka_unit_test(mpirun_is_told_once)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_orphan_goes_on), cmocka_unit_test(no_way_stays_behind),
+		cmocka_unit_test(no_way_has_a_terminal), cmocka_unit_test(mpirun_is_told_once)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
