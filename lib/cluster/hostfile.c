@@ -160,12 +160,27 @@ static void drop_duplicates(host_list *hosts, struct arena *a)
 	hosts->n = kept;
 }
 
+/* As files are called and no host is: a mistyped `hosts.txt` is a file that is not there. */
+static bool called_as_files_are(const char *arg)
+{
+	static const char *const words[] = {"hostfile", "machinefile", "nodefile", "hosts"};
+	static const char *const endings[] = {".txt", ".list", ".lst", ".conf", ".cfg", ".csv"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (streq(arg, words[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++)
+		if (ends_with(arg, endings[i]) && !strpbrk(arg, ",["))
+			return true;
+	return false;
+}
+
 static bool names_file(const char *arg)
 {
 	struct stat st;
 
-	return strchr(arg, '/') ||
-	       (access(arg, R_OK) == 0 && stat(arg, &st) == 0 && S_ISREG(st.st_mode));
+	return strchr(arg, '/') || (stat(arg, &st) == 0 && S_ISREG(st.st_mode)) ||
+	       called_as_files_are(arg);
 }
 
 static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)

@@ -27,8 +27,8 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a
 		   struct err *e) MUST_CHECK;
 /*
  * What --hosts was given: the word `lab` (WINDSOCK_HOSTS and WINDSOCK_RSH of
- * scripts/lab), a path to a hostfile (contains '/' or names a readable file),
- * else an expression. Duplicates are dropped with a note in the log.
+ * scripts/lab), a path to a hostfile (contains '/', is a file's here, or is called as
+ * files are: `hosts.txt`), else an expression. Duplicates are dropped with a note in the log.
  */
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */

@@ -240,6 +240,11 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(hosts_from_arg("hosts", &a, &got, &e), 0);
 	assert_string_equal(joined(&got), "b:8 a");
 	assert_int_equal(hosts_from_arg("./hosts", &a, &got, &e), 0);
+	assert_int_equal(hosts_from_arg("host.txt", &a, &got, &e), -1);
+	assert_string_equal(e.msg, "cannot read host.txt: No such file or directory");
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_int_equal(hosts_from_arg("hostfile", &a, &got, &e), -1);
+	assert_int_equal(hosts_from_arg("hostfile2,a.cfg", &a, &got, &e), 0);
 	assert_int_equal(hosts_from_arg("c,a,c,b,a,a", &a, &got, &e), 0);
 	assert_string_equal(joined(&got), "c a b");
 	assert_int_equal(hosts_from_arg("./missing", &a, &got, &e), -1);
