@@ -89,7 +89,7 @@ static void training(const cJSON *p, struct arena *a, struct text *t)
 	double pace = json_get_num(json_get(p, "throughput"), "samples_per_s", NAN);
 
 	cJSON_ArrayForEach (e, json_get(p, "epochs")) {
-		double x = json_get_num(e, "epoch", NAN);
+		double x = json_get_num(e, "epoch", NAN) + 1; /* as the progress bar counts */
 
 		*LIST_ADD(a, &line_named(&lines, "training", a)->points) =
 			(struct html_point){x, json_get_num(e, "loss", NAN)};

@@ -119,7 +119,7 @@ size_t html_grid_coarsen(double *v, size_t n, bool more_is_better)
 	return m;
 }
 
-bool html_grid_heat(struct html_grid *g, const double *v, bool more_is_better, const char *unit,
+bool html_grid_heat(struct html_grid *g, const double *v, const struct html_scale *scale,
 		    struct arena *a, const char **ret_names)
 {
 	enum { STEPS = HTML_HEAT - 1 };
@@ -132,11 +132,12 @@ bool html_grid_heat(struct html_grid *g, const double *v, bool more_is_better, c
 		}
 	if (!(most > 0))
 		return false;
+	most = fmax(most, scale->harmless);
 	step = fmax(log(most / least), log(SPREAD)) / STEPS;
 	for (size_t i = 0; i < g->n * g->n; i++) {
-		double at = !(v[i] > 0)	     ? NAN
-			    : more_is_better ? log(most / v[i]) / step
-					     : log(v[i] / least) / step;
+		double at = !(v[i] > 0)		    ? NAN
+			    : scale->more_is_better ? log(most / v[i]) / step
+						    : log(v[i] / least) / step;
 
 		g->v[i] = !(at >= 0) ? 0 : (unsigned char)(1 + (at < STEPS ? at : STEPS - 1));
 	}
@@ -144,10 +145,11 @@ bool html_grid_heat(struct html_grid *g, const double *v, bool more_is_better, c
 	g->nclasses = HTML_HEAT;
 	ret_names[0] = "";
 	for (int c = 1; c < HTML_HEAT; c++)
-		ret_names[c] =
-			more_is_better
-				? arena_printf(a, "from %.3g %s", most * exp(-step * c), unit)
-				: arena_printf(a, "up to %.3g %s", least * exp(step * c), unit);
+		ret_names[c] = scale->more_is_better
+				       ? arena_printf(a, "from %.3g %s", most * exp(-step * c),
+						      scale->unit)
+				       : arena_printf(a, "up to %.3g %s", least * exp(step * c),
+						      scale->unit);
 	return true;
 }
 

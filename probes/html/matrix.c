@@ -146,13 +146,15 @@ static double *latencies(const cJSON *reach, size_t n, struct arena *a)
 
 static void heat(const cJSON *reach, struct html_grid *g, struct arena *a, struct text *t)
 {
+	/* beyond these one's own building is left: 100 km of glass and back are 1 ms */
+	static const struct html_scale scale = {"ms", .harmless = 2};
 	const char *names[HTML_HEAT];
 	double *ms = latencies(reach, g->n, a);
 	size_t hosts = g->n;
 
 	g->n = html_grid_coarsen(ms, g->n, false);
 	g->hosts = g->n == hosts ? g->hosts : NULL;
-	if (!html_grid_heat(g, ms, false, "ms", a, names))
+	if (!html_grid_heat(g, ms, &scale, a, names))
 		return;
 	text_addf(t, "<h3>How long an answer takes%s</h3>\n",
 		  g->n < hosts ? ", the slowest pair of each square" : "");

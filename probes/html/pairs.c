@@ -74,6 +74,7 @@ static void map(const struct pairs *p, enum what w, const char *title, const cha
 		struct arena *a, struct text *t)
 {
 	const char *names[HTML_HEAT];
+	const struct html_scale scale = {unit, .more_is_better = w == GBPS};
 	double *v = square(p, w, a);
 	struct html_grid g = {.n = html_grid_coarsen(v, p->names.n, w == GBPS)};
 
@@ -81,7 +82,7 @@ static void map(const struct pairs *p, enum what w, const char *title, const cha
 	g.v = arena_alloc(a, g.n * g.n);
 	if (w == LOST)
 		html_grid_shares(&g, v, names);
-	else if (!html_grid_heat(&g, v, w == GBPS, unit, a, names))
+	else if (!html_grid_heat(&g, v, &scale, a, names))
 		return;
 	text_addf(t, "<h3>%s%s</h3>\n", title,
 		  g.n < p->names.n ? ", the worst pair of each square" : "");

@@ -76,9 +76,14 @@ void html_grid_draw(const struct html_grid *g, const char *label, const char *ma
 void html_grid_key(const struct html_grid *g, const char *const *names, struct text *t);
 /* Squares of many hosts each, where there are many; the number of squares on a side. */
 size_t html_grid_coarsen(double *v, size_t n, bool more_is_better);
+struct html_scale {
+	const char *unit;
+	bool more_is_better;
+	double harmless; /* up to this nothing is in the worst colours, whatever the others have */
+};
 /* Colours for positive numbers (others: none) on a logarithmic scale, and the HTML_HEAT names
  * for the key; false: there is no number. */
-bool html_grid_heat(struct html_grid *g, const double *v, bool more_is_better, const char *unit,
+bool html_grid_heat(struct html_grid *g, const double *v, const struct html_scale *scale,
 		    struct arena *a, const char **ret_names);
 /* The same for shares of something lost, from 0 to 1. */
 void html_grid_shares(struct html_grid *g, const double *v, const char **ret_names);

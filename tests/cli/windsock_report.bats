@@ -63,7 +63,7 @@ P
 import re
 chart = open("epochs.html").read().split("<h3>Training: loss of each epoch</h3>")[1].split("</svg>")[0]
 ticks = re.findall(r'text-anchor="middle">([\d.]+)</text>', chart)
-assert ticks == ["0", "1"], ticks # there is nothing between two epochs
+assert ticks == ["1", "2"], ticks # there is nothing between two epochs
 P
     run -0 --separate-stderr "$BIN/windsock" diff here.json here.html --json
     "$ROOT/scripts/validate" json - <<<"$output"

@@ -257,19 +257,24 @@ static void t_heat(void **state)
 	double v[] = {NAN, 8, 4, 0, NAN, 1, -1, 0.001, NAN};
 	double lost[] = {NAN, 0, 1e-4, 2e-3, 1, NAN, 1e-3, -1, 0.02};
 	unsigned char squares[9];
+	const struct html_scale rates = {"GB/s", .more_is_better = true}, times = {.unit = "us"},
+				short_times = {"us", .harmless = 2000};
 	struct html_grid g = {.n = 3, .v = squares};
 	const char *names[HTML_HEAT];
 
 	(void)state;
-	assert_true(html_grid_heat(&g, v, true, "GB/s", &a, names));
+	assert_true(html_grid_heat(&g, v, &rates, &a, names));
 	assert_int_equal(squares[1], 1); /* the most is the best */
 	assert_int_equal(squares[7], HTML_HEAT - 1);
 	assert_true(squares[2] <= squares[5]);
 	assert_int_equal(squares[0] + squares[3] + squares[6], 0); /* no number, no colour */
-	assert_true(html_grid_heat(&g, v, false, "us", &a, names));
+	assert_true(html_grid_heat(&g, v, &times, &a, names));
 	assert_int_equal(squares[1], HTML_HEAT - 1);
 	assert_int_equal(squares[7], 1);
 	assert_string_equal(names[HTML_HEAT - 1], "up to 8 us");
+	assert_true(html_grid_heat(&g, v, &short_times, &a, names));
+	assert_true(squares[1] < HTML_HEAT - 1);
+	assert_string_equal(names[HTML_HEAT - 1], "up to 2e+03 us");
 	html_grid_shares(&g, lost, names);
 	assert_int_equal(squares[0] + squares[5] + squares[7], 0);
 	assert_string_equal(names[squares[1]], "none");
@@ -279,7 +284,7 @@ static void t_heat(void **state)
 	assert_string_equal(names[squares[8]], "up to 3 %");
 	for (size_t i = 0; i < 9; i++)
 		v[i] = -1;
-	assert_false(html_grid_heat(&g, v, true, "GB/s", &a, names));
+	assert_false(html_grid_heat(&g, v, &rates, &a, names));
 }
 
 static void t_coarsen(void **state)
