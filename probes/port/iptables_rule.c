@@ -161,6 +161,17 @@ static void ask_type(struct rule *r, const char *whose)
 	add_match(r, key, several(value(r), a_word, r->n->a));
 }
 
+/* What most packets have not: a mark that some other rule gives, a place in a list of ipset's. */
+static void ask_mark(struct rule *r) { add_match(r, key1("meta", "mark"), a_word(value(r))); }
+
+static void ask_list(struct rule *r)
+{
+	const char *name = value(r);
+
+	(void)value(r); /* by which of its addresses */
+	add_match(r, key1("ipset", name), cJSON_CreateTrue());
+}
+
 /* rpfilter: nothing comes from a peer of ours that has no way back. */
 static void ask_way_back(struct rule *r)
 {
@@ -195,16 +206,18 @@ static void act(struct rule *r, const char *target, const char *how)
 	static const struct {
 		const char *theirs, *ours;
 	} verdicts[] = {
-		{"ACCEPT", "accept"},	 {"DROP", "drop"},	   {"REJECT", "reject"},
-		{"RETURN", "return"},	 {"QUEUE", "queue"},	   {"NFQUEUE", "queue"},
-		{"DNAT", "dnat"},	 {"REDIRECT", "redirect"}, {"MASQUERADE", "masquerade"},
-		{"SYNPROXY", "synproxy"}};
+		{"ACCEPT", "accept"},	  {"DROP", "drop"},	    {"REJECT", "reject"},
+		{"RETURN", "return"},	  {"QUEUE", "queue"},	    {"NFQUEUE", "queue"},
+		{"DNAT", "dnat"},	  {"REDIRECT", "redirect"}, {"MASQUERADE", "masquerade"},
+		{"SYNPROXY", "synproxy"}, {"NOTRACK", "notrack"}};
 	cJSON *s;
 
 	if (streq(target, "SYNPROXY")) { /* passes over whatever else */
 		r->no = false;
 		ask_flags(r, "FIN,SYN,RST,ACK", "SYN");
 	}
+	if (streq(target, "CT") && streq(value(r), "--notrack"))
+		target = "NOTRACK";
 	s = json_push_object(r->expr);
 	if (streq(target, "SNAT"))
 		json_str(json_object(s, "snat"), "addr", new_source(r));
@@ -250,6 +263,10 @@ static bool ask_module(struct rule *r, const char *opt)
 		add_match(r, key1("ct", "state"), several(value(r), a_word, a));
 	else if (streq(opt, "--ctdir"))
 		add_match(r, key1("ct", "direction"), a_word(value(r)));
+	else if (streq(opt, "--mark"))
+		ask_mark(r);
+	else if (streq(opt, "--match-set"))
+		ask_list(r);
 	else if (streq(opt, "--syn"))
 		ask_flags(r, "FIN,SYN,RST,ACK", "SYN");
 	else if (streq(opt, "--dst-type") || streq(opt, "--src-type"))
@@ -264,7 +281,8 @@ static void ask_with(struct rule *r, const char *module)
 {
 	static const char *const known[] = {"tcp",   "udp",	 "multiport", "conntrack",
 					    "state", "addrtype", "comment",   "rpfilter",
-					    "limit", "icmp",	 "icmp6",     "pkttype"};
+					    "limit", "icmp",	 "icmp6",     "pkttype",
+					    "mark",  "connmark", "set"};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (streq(module, known[i]))

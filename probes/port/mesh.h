@@ -85,10 +85,29 @@ struct mesh_node {
 	const char *strict_other; /* another interface where it is, or NULL */
 };
 /* A rule of a host's own that stops something: told once by its host, of all whom it stops. */
+/* At which end, and of what. */
+enum mesh_hook {
+	MESH_IN,
+	MESH_OUT,
+	MESH_ANSWER_IN,
+	MESH_ANSWER_OUT,
+	MESH_FOUND, /* IPv6's questions for neighbours: of who asks this host, */
+	MESH_FINDS, /* and of those that it asks */
+	MESH_HOOKS
+};
 struct mesh_rule {
+	enum mesh_hook hook;
+	bool perhaps; /* it hangs on what its host cannot judge */
+	bool seldom;  /* ... and that most packets are without */
+	bool rejects; /* it says so, as far as kernels let it */
 	const char *text, *fix;
 	const char *peer; /* the address in @fix that stands for whoever is let through, or "" */
 };
+/* Is it at the end where the question comes in? */
+static inline bool mesh_rule_is_in(const struct mesh_rule *r)
+{
+	return r->hook == MESH_IN || r->hook == MESH_ANSWER_OUT || r->hook == MESH_FOUND;
+}
 /* One more that has to give way before all ports pass. */
 struct mesh_more {
 	const struct mesh_rule *rule;
@@ -113,7 +132,7 @@ struct mesh_cell {
 	const char *router; /* the asker sends it there, and it is of its own network; or NULL */
 	const char *paths;  /* what its asker knows of several paths, or NULL */
 	bool own_path;	    /* ... and it is a next hop of its own that is dead */
-	uint8_t hook;	    /* enum mesh_hook, of @rule: at which of the two it is */
+	const struct mesh_rule *seldom; /* that may stop it, too, where nothing else explains it */
 };
 /* What @from sends to @to goes to the hardware address @mac, which is not @to's. */
 struct mesh_stray {
@@ -197,15 +216,6 @@ void mesh_cover(const struct mesh *m, enum port_cause cause, struct mesh_cover *
 /* --why, for tests: "FROM>TO:PORT;..."; data.why[]. */
 void mesh_why(const struct local *l, const char *queries, struct report *report);
 /* The rules of this host's that stop one packet: @ret has room for MESH_MOST_RULES. How many. */
-enum mesh_hook {
-	MESH_IN,
-	MESH_OUT,
-	MESH_ANSWER_IN,
-	MESH_ANSWER_OUT,
-	MESH_FOUND, /* IPv6's questions for neighbours: of who asks this host, */
-	MESH_FINDS, /* and of those that it asks */
-	MESH_HOOKS
-};
 enum { MESH_MOST_RULES = 4 };
 size_t mesh_rules(const struct local *l, enum mesh_hook hook, const union addr *from,
 		  const union addr *to, cJSON **ret);

@@ -3,9 +3,17 @@
 #include "lib/report/json.h"
 #include "probes/port/mesh.h"
 
-/* A rule for the question itself outweighs one for the answer. */
-static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool perhaps)
+/* A kernel has said that it was a rule, of whichever of the two. */
+static bool is_a_rules(enum port_cause cause)
 {
+	return cause == CAUSE_HOST_FIREWALL || cause == CAUSE_LIMITED ||
+	       cause == CAUSE_OWN_FIREWALL;
+}
+
+/* A rule for the question itself outweighs one for the answer. */
+static bool may_have_rule(const struct mesh_cell *c, const struct mesh_rule *rule)
+{
+	enum mesh_hook hook = rule->hook;
 	bool asked = hook == MESH_IN || hook == MESH_OUT;
 	bool silent = c->cause == CAUSE_DROPPED || c->cause == CAUSE_LOST_ANSWER;
 	bool answered = c->cause == CAUSE_OWN_ANSWER || c->cause == CAUSE_THEIR_ANSWER;
@@ -14,11 +22,10 @@ static bool may_have_rule(const struct mesh_cell *c, enum mesh_hook hook, bool p
 		return false;
 	/* What the asker's own rule drops is dropped before anybody asks for a neighbour. */
 	if (c->cause == CAUSE_NEIGHBOURS)
-		return hook == MESH_OUT && !perhaps;
+		return hook == MESH_OUT && !rule->perhaps;
 	if (hook == MESH_FOUND || hook == MESH_FINDS)
 		return !c->rule && (silent || c->cause == CAUSE_NOT_SEEN6);
-	return asked ? silent || answered || c->cause == CAUSE_HOST_FIREWALL ||
-			       c->cause == CAUSE_LIMITED || c->cause == CAUSE_OWN_FIREWALL ||
+	return asked ? silent || answered || is_a_rules(c->cause) ||
 			       port_cause_is_stranger(c->cause)
 		     : silent && !c->rule;
 }
@@ -46,10 +53,9 @@ static bool is_hook(const char *text, enum mesh_hook *ret)
 	return false;
 }
 
-static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook,
-				const struct mesh_rule *rule)
+static enum port_cause cause_of(const struct mesh_cell *c, const struct mesh_rule *rule)
 {
-	switch (hook) {
+	switch (rule->hook) {
 	case MESH_OUT:
 		return CAUSE_OWN_FIREWALL;
 	case MESH_ANSWER_IN:
@@ -65,7 +71,7 @@ static enum port_cause cause_of(const struct mesh_cell *c, enum mesh_hook hook,
 		break;
 	}
 	/* Kernels say so to few at a time: to all others a rejection is silence. */
-	if (c->cause == CAUSE_DROPPED && strstr(rule->text, " reject"))
+	if (c->cause == CAUSE_DROPPED && rule->rejects)
 		return CAUSE_HOST_FIREWALL;
 	return c->cause == CAUSE_HOST_FIREWALL || c->cause == CAUSE_LIMITED ||
 			       port_cause_is_stranger(c->cause)
@@ -86,33 +92,40 @@ static void add_rule(struct mesh *m, struct mesh_cell *c, const struct mesh_rule
 	**at = (struct mesh_more){.rule = rule};
 }
 
-static void take_rule(struct mesh *m, struct mesh_cell *c, enum mesh_hook hook, bool perhaps,
-		      const struct mesh_rule *rule)
+static void take_rule(struct mesh *m, struct mesh_cell *c, const struct mesh_rule *rule)
 {
-	if (c->rule && c->hook == hook) {
+	if (c->rule && c->rule->hook == rule->hook) {
 		add_rule(m, c, rule);
 		return;
 	}
-	if (!may_have_rule(c, hook, perhaps))
+	if (!may_have_rule(c, rule))
 		return;
-	c->hook = (uint8_t)hook;
+	if (rule->seldom && !is_a_rules(c->cause)) {
+		c->seldom = c->seldom ?: rule;
+		return;
+	}
 	c->more = NULL;
 	c->rule = rule;
-	c->cause = (uint8_t)cause_of(c, hook, rule);
+	c->cause = (uint8_t)cause_of(c, rule);
 }
 
-static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i)
+static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i, enum mesh_hook hook)
 {
 	struct mesh_rule *rule = ARENA_NEW(m->a, struct mesh_rule);
 
-	*rule = (struct mesh_rule){.text = mesh_copied(m, i, "rule"),
+	*rule = (struct mesh_rule){.hook = hook,
+				   .perhaps = cJSON_IsTrue(json_get(i, "perhaps")),
+				   .seldom = cJSON_IsTrue(json_get(i, "seldom")),
+				   .rejects = cJSON_IsTrue(json_get(i, "rejects")),
+				   .text = mesh_copied(m, i, "rule"),
 				   .fix = mesh_copied(m, i, "fix") ?: "",
 				   .peer = mesh_copied(m, i, "peer") ?: ""};
 	return rule;
 }
 
-/* One of "from" and "to" may be a list: what a rule stops of many, it says once. */
-static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, size_t n)
+/* One of "from" and "to" may be a list: what a rule stops of many, it says once. Of rules of others
+ * nobody is asked. */
+static void take_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
 	const cJSON *list = json_get(line, "rules");
 	enum mesh_hook hook;
@@ -120,19 +133,19 @@ static void take_rules(struct mesh *m, const cJSON *line, const size_t *nodes, s
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
 		const cJSON *from = json_get(i, "from"), *to = json_get(i, "to");
 		const cJSON *many = cJSON_IsArray(from) ? from : cJSON_IsArray(to) ? to : NULL;
-		bool perhaps = cJSON_IsTrue(json_get(i, "perhaps"));
 		double most = json_get_num(i, "most", UINT16_MAX); /* ports of each pair */
 		const struct mesh_rule *rule;
 
 		if (!json_get_str(i, "rule") || !is_hook(json_get_str(i, "hook"), &hook))
 			continue;
-		rule = rule_of(m, i);
+		rule = rule_of(m, i, hook);
 		for (const cJSON *k = many ? many->child : i; k; k = many ? k->next : NULL) {
-			struct mesh_cell *c =
-				cell_of(m, many == from ? k : from, many == to ? k : to, nodes, n);
+			const cJSON *asker = many == from ? k : from, *asked = many == to ? k : to;
+			struct mesh_cell *c = cell_of(m, asker, asked, nodes, n);
+			const cJSON *whose = mesh_rule_is_in(rule) ? asked : asker;
 
-			if (c && c->bad <= most)
-				take_rule(m, c, hook, perhaps, rule);
+			if (c && c->bad <= most && mesh_node_of(whose, nodes, n) == me)
+				take_rule(m, c, rule);
 		}
 	}
 }
@@ -269,7 +282,7 @@ static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_
 void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
 {
 	m->nodes[me].rules_cut |= cJSON_IsTrue(json_get(line, "rules_cut"));
-	take_rules(m, line, nodes, n);
+	take_rules(m, line, me, nodes, n);
 	explain(m, json_get(line, "straight"), me, nodes, n, take_straight);
 	explain(m, json_get(line, "half"), me, nodes, n, take_half);
 	take_paths(m, line, me, nodes, n);

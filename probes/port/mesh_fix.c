@@ -327,6 +327,20 @@ static void fix_ecn(const struct mesh *m, const index_list *askers, struct findi
 		mesh_type(m, askers, &command, NULL, f);
 }
 
+/* Of what few packets have: it is not likely. */
+static void fix_seldom(const struct mesh *m, const struct mesh_gap *x, const str_list *peers,
+		       struct finding *f)
+{
+	const struct mesh_rule *rule = x->example->seldom;
+	str_list let = {0};
+
+	if (!rule)
+		return;
+	let_through(m, rule, peers, &let);
+	mesh_type(m, mesh_rule_is_in(rule) == x->in ? &x->hosts : &x->others, &let,
+		  "it is that rule", f);
+}
+
 void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause cause,
 	      struct finding *f)
 {
@@ -334,7 +348,8 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 	str_list peers = {0};
 
 	mesh_type(m, &x->hosts, &x->commands, NULL, f);
-	if ((x->stops && x->commands.n) || cause == CAUSE_NEIGHBOURS || cause == CAUSE_OWN_ROUTE ||
+	if ((x->stops && x->commands.n && !x->example->rule->perhaps) ||
+	    cause == CAUSE_NEIGHBOURS || cause == CAUSE_OWN_ROUTE ||
 	    (x->commands.n && cause == CAUSE_NO_WAY_BACK))
 		return;
 	mesh_peers(m, x, &peers);
@@ -359,4 +374,5 @@ void mesh_fix(const struct mesh *m, const struct mesh_gap *x, enum port_cause ca
 			    "'IpProtocol=-1,UserIdGroupPairs=[{GroupId=GROUP}]'   # on EC2; GROUP: "
 			    "the one that all nodes are in",
 			    x->in ? "ingress" : "egress");
+	fix_seldom(m, x, &peers, f);
 }

@@ -6,12 +6,6 @@
 #include "probes/port/mesh_judge.h"
 #include "probes/tally/alike.h"
 
-/* Is the rule that stops this pair at the end where it comes in? */
-static bool is_rule_in(const struct mesh_cell *c)
-{
-	return c->hook == MESH_IN || c->hook == MESH_ANSWER_OUT || c->hook == MESH_FOUND;
-}
-
 /* ---- the rules, as text ---- */
 /* Each host tells a rule once, so at one host the same rules are the same objects. */
 static bool same_rules(const struct mesh_cell *x, const struct mesh_cell *y)
@@ -71,7 +65,7 @@ static void collect(const struct mesh *m, enum port_cause cause, size_t host, bo
 
 		known += i != host && c->row;
 		if (!mesh_cell_is_bad(c) || c->cause != cause ||
-		    !(c->rule ? is_rule_in(c) == in : covered))
+		    !(c->rule ? mesh_rule_is_in(c->rule) == in : covered))
 			continue;
 		x = gap_for(m, ret, c, host, in);
 		*LIST_ADD(m->a, &x->others) = i;

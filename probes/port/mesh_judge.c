@@ -44,6 +44,8 @@ static const char *whose_rules(const struct mesh *m, const struct mesh_gap *x,
 {
 	bool here = all_known(m, &x->hosts), there = all_known(m, &x->others);
 
+	if (x->example->seldom)
+		return arena_printf(m->a, "; or %s", x->example->seldom->text);
 	if (here && there)
 		return cause == CAUSE_DROPPED
 			       ? "; the rules of both ends let it through: a security group"

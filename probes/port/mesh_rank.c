@@ -53,7 +53,7 @@ static int tell_all(struct mesh_self *s, struct mesh_card *mine, struct err *e)
 /* MASTER_PORT, the port that it listens on for us, and a sample of its range. */
 static void draw_ports(const struct mesh_self *s, const struct mesh_card *c, port_list *ret)
 {
-	struct port_env theirs = {.master = c->master, .range = {c->first, c->last, true}};
+	struct port_env theirs = {.master = c->master, .range = port_range_of(c->first, c->last)};
 	bool talks = c->talk_port && s->o->sample;
 
 	if (s->o->ports) {
@@ -198,19 +198,34 @@ static const char *key_of(const struct mesh_self *s, const char *what, size_t ra
 	return arena_printf(s->a, "mesh.%s.%zu", what, rank);
 }
 
-static int take_line(struct mesh_self *s, const void *text, size_t n, struct err *e)
+static int pass_on(struct mesh_self *s, const cJSON *line, struct err *e)
 {
-	cJSON *line;
+	AUTO_FREE char *text = cJSON_PrintUnformatted(line);
 
-	if (s->relay) {
-		report_answer(s->report, text, n);
-		report_answer(s->report, "\n", 1);
+	if (!text)
+		return err_set(e, ERR_SYS, "no memory for what was found");
+	report_answer(s->report, text, strlen(text));
+	report_answer(s->report, "\n", 1);
+	return 0;
+}
+
+/* A line of @rank's, whatever it says of itself; passed on, it is one line. */
+static int take_line(struct mesh_self *s, size_t rank, const void *text, size_t n, struct err *e)
+{
+	cJSON *line = json_parse(text, n, 8, e);
+	int rc = 0;
+
+	if (!line)
+		return -1;
+	cJSON_DeleteItemFromObject(line, "rank");
+	json_num(line, "rank", (double)rank);
+	if (!s->relay) {
+		*LIST_ADD(s->a, &s->lines) = line;
 		return 0;
 	}
-	line = json_parse(text, n, 8, e);
-	if (line)
-		*LIST_ADD(s->a, &s->lines) = line;
-	return line ? 0 : -1;
+	rc = pass_on(s, line, e);
+	cJSON_Delete(line);
+	return rc;
 }
 
 static int collect(struct mesh_self *s, const char *what, const char *mine, struct err *e)
@@ -227,7 +242,7 @@ static int collect(struct mesh_self *s, const char *what, const char *mine, stru
 		if (i != s->me)
 			rc = rdzv_get(s->rdzv, key_of(s, what, i), &one, &text, &n, e);
 		if (!rc)
-			rc = take_line(s, text, n, e);
+			rc = take_line(s, i, text, n, e);
 	}
 	return rc;
 }

@@ -35,6 +35,8 @@ static cJSON *rule_doc(const struct local *l, enum mesh_hook hook, const struct 
 		 arena_printf(l->f->a, "%s%s", x->perhaps ? "perhaps " : "",
 			      nft_describe(x, l->f->a)));
 	json_bool(o, "perhaps", x->perhaps);
+	json_bool(o, "seldom", x->seldom);
+	json_bool(o, "rejects", x->verdict == NFT_REJECT);
 	json_str(o, "peer", strstr(fix, at.s) ? at.s : "");
 	json_str(o, "fix", here_line(l->f->a, fix));
 	return o;

@@ -71,6 +71,7 @@ enum nft_verdict { NFT_ACCEPT, NFT_DROP, NFT_REJECT };
 struct nft_answer {
 	enum nft_verdict verdict;
 	bool perhaps;		       /* it hangs on what cannot be judged */
+	bool seldom;		       /* ... a mark or a list, which most packets are without */
 	const struct nft_rule *rule;   /* that decides; NULL: a policy, or nothing */
 	const struct nft_chain *chain; /* the rule's, or the policy's; NULL: nothing decides */
 	const struct nft_chain *base;  /* whose hook it passed on its way there */

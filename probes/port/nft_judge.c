@@ -165,6 +165,35 @@ static bool is_condition(const cJSON *s)
 	return is_limit(s) || limits_each(s) || json_get(s, "xt");
 }
 
+/* A mark that is not 0, or a place in a list of ipset's. */
+static bool asks_for_few(const cJSON *match)
+{
+	const char *op = json_get_str(match, "op") ?: "==";
+	const cJSON *left = json_get(match, "left"), *right = json_get(match, "right"), *of;
+	const char *text = cJSON_GetStringValue(right);
+
+	if (json_get(left, "&"))
+		left = json_get(left, "&")->child;
+	of = json_get(left, "meta") ?: json_get(left, "ct");
+	if (json_get(left, "ipset"))
+		return streq(op, "==");
+	return streq(op, "==") && streq(json_get_str(of, "key") ?: "", "mark") &&
+	       (text ? strtoul(text, NULL, 0) : cJSON_IsNumber(right) && right->valuedouble > 0);
+}
+
+/* A rate any packet may reach, and what a program decides nobody knows: those are no such rules. */
+static bool stops_seldom(const struct nft_rule *r)
+{
+	bool few = false;
+
+	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
+		if (is_condition(s) || json_get(s, "queue"))
+			return false;
+		few |= asks_for_few(json_get(s, "match"));
+	}
+	return few;
+}
+
 static enum step walk_rule(struct walk *w, const struct nft_rule *r, unsigned depth, bool sure)
 {
 	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next) {
@@ -304,6 +333,7 @@ struct nft_answer nft_judge(const struct nft *n, const struct nft_packet *p)
 	}
 	if (w.doubted) {
 		w.doubt.perhaps = true;
+		w.doubt.seldom = stops_seldom(w.doubt.rule);
 		return w.doubt;
 	}
 	return (struct nft_answer){.verdict = NFT_ACCEPT};

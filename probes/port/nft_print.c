@@ -18,13 +18,13 @@ static void put_list(struct text *t, const cJSON *list, unsigned depth)
 
 static void put_key(struct text *t, const cJSON *key);
 
-/* "tcp flags & (syn, ack)" */
+/* "tcp flags & (syn, ack)", "mark & (32768)" */
 static void put_masked(struct text *t, const cJSON *pair)
 {
-	const cJSON *mask = cJSON_GetArrayItem(pair, 1);
+	const cJSON *key = cJSON_GetArrayItem(pair, 0), *mask = cJSON_GetArrayItem(pair, 1);
 
-	if (json_get(cJSON_GetArrayItem(pair, 0), "payload"))
-		put_key(t, cJSON_GetArrayItem(pair, 0));
+	if (!json_get(key, "&"))
+		put_key(t, key);
 	text_add(t, " & (");
 	put_value(t, mask, 0);
 	text_add(t, ")");

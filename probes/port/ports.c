@@ -27,16 +27,21 @@ static bool bits_has(const struct port_bits *b, unsigned port)
 	return b->v[port >> 3] >> (port & 7) & 1;
 }
 
+struct port_range port_range_of(unsigned first, unsigned last)
+{
+	if (!first || first > last || last >= PORTS)
+		return (struct port_range){DEFAULT_FIRST, DEFAULT_LAST, false};
+	return (struct port_range){(uint16_t)first, (uint16_t)last, true};
+}
+
 struct port_range port_range_read(struct arena *a)
 {
 	const char *line = sysroot_line(a, "/proc/sys/net/ipv4/ip_local_port_range");
-	struct port_range r = {DEFAULT_FIRST, DEFAULT_LAST, false};
-	unsigned first, last;
+	unsigned first = 0, last = 0;
 
-	if (line && sscanf(line, "%u %u", &first, &last) == 2 && first && first <= last &&
-	    last < PORTS)
-		r = (struct port_range){(uint16_t)first, (uint16_t)last, true};
-	return r;
+	if (line)
+		(void)sscanf(line, "%u %u", &first, &last);
+	return port_range_of(first, last);
 }
 
 static uint64_t next_random(uint64_t *state) /* splitmix64 */

@@ -18,6 +18,8 @@ struct port_range {
 	bool known; /* false: the kernel's default was assumed */
 };
 struct port_range port_range_read(struct arena *a);
+/* As somebody says: where it is none, the default. */
+struct port_range port_range_of(unsigned first, unsigned last);
 
 /* What lists with a name are made of on this host. */
 struct port_env {

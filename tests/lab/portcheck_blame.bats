@@ -208,6 +208,19 @@ filtered() {
     [[ $output == *"firewall perhaps drops"*"add @s { ip saddr limit ... } drop"* && $output != *'"lo"'* ]]
 }
 
+@test "blame: a rule for a mark that few packets have is no warning, and silence is a security group's first" {
+    on 1 nft 'table inet f { chain i { type filter hook input priority 0; meta mark & 0x8000 == 0x8000 drop; }; }'
+    run --separate-stderr on 1 "$BIN/portcheck" --json
+    jq -e '.findings[] | select(.check == "local.firewall") | .status == "info" and (.message | contains("perhaps drops"))' <<<"$output"
+    switch nft 'table bridge t { chain c { type filter hook forward priority 0
+        ip daddr 10.77.0.2 tcp flags & (syn|ack) == syn drop; }; }'
+    between
+    [ "$status" = 1 ]
+    [[ $(failed) == "mesh.in node1" && $output == *"or a firewall that drops; or perhaps inet f i, handle "*": mark & (32768) 32768 drop"* ]]
+    jq -e '[.findings[] | select(.status == "fail")][0].fix | (.[0] | startswith("allow all TCP from"))
+        and (.[1] | startswith("aws ec2 ")) and (.[2] | test("nft insert rule .*, if it is that rule"))' <<<"$output"
+}
+
 @test "blame: a netmask's broadcast address is no other machine that has a host's" {
     on 1 sh -c 'ip address add 10.77.0.2/30 dev eth0; ip address del 10.77.0.2/16 dev eth0; ip route flush 10.77.0.0/16'
     between

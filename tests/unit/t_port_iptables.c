@@ -112,6 +112,18 @@ static const struct {
 	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m rpfilter --validmark --invert -j "
 	 "DROP\nCOMMIT\n",
 	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
+	{"what a rule of raw keeps from being tracked is no answer",
+	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --notrack\nCOMMIT\n" FILTER(
+		 "DROP", "-A INPUT -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"nor by its older name",
+	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j NOTRACK\nCOMMIT\n" FILTER(
+		 "DROP", "-A INPUT -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT\n"),
+	 "10.0.0.1", 1, NFT_DROP, false, "iptables: -P INPUT DROP"},
+	{"what has a helper of its own is tracked",
+	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --helper ftp\nCOMMIT\n" FILTER(
+		 "DROP", "-A INPUT -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT\n"),
+	 "10.0.0.1", 1, NFT_ACCEPT, false, NULL},
 	{"before connections are told apart",
 	 "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -m tcp --dport 7 -j DROP\nCOMMIT\n",
 	 "10.0.0.1", 7, NFT_DROP, false,
@@ -124,6 +136,42 @@ static void read_text(struct nft *n, struct arena *a, const char *text, const ch
 	*n = (struct nft){.a = a};
 	*ret = packet_from(from, port);
 	nft_add_iptables(n, strchr(from, ':') ? "ip6" : "ip", "iptables", true, text, strlen(text));
+}
+
+/* A kubelet's rule, a blocklist: they are on hosts that are well. */
+static void few(void **state)
+{
+	static const struct {
+		const char *rule;
+		bool seldom;
+	} rules[] = {
+		{"-A INPUT -m mark --mark 0x8000/0x8000 -j DROP\n", true},
+		{"-A INPUT -m mark ! --mark 0x1 -j DROP\n", false},
+		{"-A INPUT -m mark --mark 0x0/0xff -j DROP\n", false},
+		{"-A INPUT -m connmark --mark 0x4 -j DROP\n", true},
+		{"-A INPUT -p tcp -m set --match-set bad src -j DROP\n", true},
+		{"-A INPUT -m set ! --match-set good src,dst -j DROP\n", false},
+		{"-A INPUT -m set --match-set bad src -m limit --limit 3/min -j DROP\n", false},
+		{"-A INPUT -m statistic --mode random --probability 0.5 -j DROP\n", false},
+		{"-A INPUT -p tcp -m tcp --sport 1024:65535 -j DROP\n", false},
+		{"-A INPUT -m mark --mark 0x1 -j NFQUEUE --queue-num 0\n", false},
+		{"-A INPUT -m limit --limit 3/min -j ACCEPT\n-A INPUT -j DROP\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		AUTO(nft_done) struct nft n;
+		struct nft_packet p;
+		struct nft_answer x;
+
+		read_text(&n, &a, arena_printf(&a, FILTER("ACCEPT", "%s"), rules[i].rule),
+			  "10.0.0.1", 1, &p);
+		x = nft_judge(&n, &p);
+		if (!x.perhaps || x.seldom != rules[i].seldom)
+			fail_msg("%s%s%s", rules[i].rule, x.perhaps ? " perhaps" : "",
+				 x.seldom ? " seldom" : "");
+	}
 }
 
 static void verdicts(void **state)
@@ -382,13 +430,11 @@ static void junk(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
-					   cmocka_unit_test(instead_of_nfts),
-					   cmocka_unit_test(fixes),
-					   cmocka_unit_test(translations),
-					   cmocka_unit_test(ufw_says_so_already),
-					   cmocka_unit_test(loopback),
-					   cmocka_unit_test(junk)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdicts),	   cmocka_unit_test(few),
+		cmocka_unit_test(instead_of_nfts), cmocka_unit_test(fixes),
+		cmocka_unit_test(translations),	   cmocka_unit_test(ufw_says_so_already),
+		cmocka_unit_test(loopback),	   cmocka_unit_test(junk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

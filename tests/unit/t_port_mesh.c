@@ -287,7 +287,9 @@ static void causes(void **state)
 		{"", ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\"}]",
 		 CAUSE_DROPPED, CAUSE_NONE},
 		/* a rejection that the kernel did not send, as it had sent enough of them */
-		{"", ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r reject\"}]",
+		{"",
+		 ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\",\"rejects\":"
+		 "true}]",
 		 CAUSE_HOST_FIREWALL, CAUSE_NONE},
 		{",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"output\",\"rule\":\"r\"}]",
 		 ",\"half\":[7,-1,\"x\"]", CAUSE_OWN_FIREWALL, CAUSE_NONE},
@@ -298,6 +300,14 @@ static void causes(void **state)
 		 CAUSE_THEIR_ANSWER, CAUSE_NONE},
 		{",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"answer in\",\"rule\":\"r\"}]",
 		 ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\"}]",
+		 CAUSE_DROPPED, CAUSE_NONE},
+		/* of another host's rules nobody is believed; few packets meet this one */
+		{",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"not mine\"}]", "",
+		 CAUSE_DROPPED, CAUSE_NONE},
+		{"",
+		 ",\"rules\":[{\"from\":0,\"to\":1,\"hook\":\"input\",\"rule\":\"r\",\"rejects\":"
+		 "true,"
+		 "\"perhaps\":true,\"seldom\":true}]",
 		 CAUSE_DROPPED, CAUSE_NONE},
 	};
 
@@ -315,8 +325,10 @@ static void causes(void **state)
 		take(&b, one, two);
 		assert_int_equal(mesh_at(&b.m, 0, 2)->cause, cases[i].cause);
 		assert_int_equal(mesh_at(&b.m, 2, 0)->cause, cases[i].back);
+		assert_int_equal(mesh_at(&b.m, 0, 2)->seldom != NULL, !!strstr(two, "seldom"));
 		assert_int_equal(mesh_at(&b.m, 0, 2)->rule != NULL,
-				 strstr(one, "rules") || strstr(two, "rules"));
+				 (strstr(one, "rules") || strstr(two, "rules")) &&
+					 !strstr(one, "not mine") && !strstr(two, "seldom"));
 	}
 }
 

@@ -133,7 +133,12 @@ static void the_environment(void **state)
 	assert_int_equal(port_env_read(&got, 0, 1, &a, &e), 0);
 	assert_int_equal(got.master, PORT_MASTER);
 	/* a range smaller than what is asked for does not hang */
-	got.range = (struct port_range){100, 102, true};
+	/* what another host says of its own may be no range */
+	assert_int_equal(port_range_of(60000, 1).first, 32768);
+	assert_int_equal(port_range_of(0, 9).last, 60999);
+	assert_false(port_range_of(5, 65536).known);
+	got.range = port_range_of(100, 102);
+	assert_true(got.range.known);
 	port_env_draw(&got, 50, 0, &a);
 	assert_int_equal(got.sample.n, 3);
 }
