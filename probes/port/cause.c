@@ -86,6 +86,10 @@ static const struct {
 	[CAUSE_BULK] = {"small messages pass and bulk does not: a path-MTU black hole swallows "
 			"large packets",
 			'B'},
+	[CAUSE_NO_BULK] = {"small messages pass and bulk does not, however small its packets: a "
+			   "rule that counts bytes or looks into packets, or a link that loses "
+			   "nearly all",
+			   'Q'},
 	[CAUSE_TRICKLE] = {"small messages pass, and bulk stalls when some of it has passed: a "
 			   "link that loses packets or is very slow, or a rule that counts or "
 			   "limits",

@@ -49,7 +49,8 @@ enum port_cause {
 	CAUSE_RESET,	      /* refused where one of ours listens */
 	CAUSE_IMPOSTOR,	      /* accepted there, and not by ours */
 	CAUSE_NO_WAY_BACK,    /* silence of a host that has no route to who asks */
-	CAUSE_BULK,	      /* small messages pass, bulk does not */
+	CAUSE_BULK,	      /* small messages pass, bulk does not, but in smaller packets */
+	CAUSE_NO_BULK,	      /* nor in those */
 	CAUSE_TRICKLE,	      /* bulk begins to pass, and stalls */
 	CAUSE_OWN_ND,	      /* this host's own rules drop IPv6's questions for neighbours */
 	CAUSE_THEIR_ND,	      /* that host's do */

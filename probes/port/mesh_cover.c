@@ -4,7 +4,7 @@
  * a minimum vertex cover of the graph of blocked pairs, which in a bipartite
  * graph follows from a maximum matching (König's theorem).
  */
-#include "probes/port/mesh.h"
+#include "probes/port/mesh_judge.h"
 
 struct cover {
 	const struct mesh *m;
@@ -86,8 +86,8 @@ static void settle(struct cover *v)
 		   port_cause_option(v->cause);
 
 	if (v->cause != CAUSE_DROPPED && v->cause != CAUSE_PATH_FIREWALL &&
-	    v->cause != CAUSE_BULK && v->cause != CAUSE_TRICKLE && v->cause != CAUSE_LOST_ANSWER &&
-	    v->cause != CAUSE_NOBODY && !port_cause_is_stranger(v->cause)) {
+	    !mesh_is_bulk(v->cause) && v->cause != CAUSE_LOST_ANSWER && v->cause != CAUSE_NOBODY &&
+	    !port_cause_is_stranger(v->cause)) {
 		for (size_t from = 0; from < v->m->n; from++)
 			for (size_t to = 0; to < v->m->n; to++)
 				if (is_edge(v, from, to))

@@ -139,7 +139,7 @@ static const char *command(const struct mesh *m, const struct mesh_gap *x, enum 
 		return "sudo sysctl -w net.ipv4.conf.all.rp_filter=2";
 	if (port_cause_option(cause))
 		return port_cause_option(cause);
-	if (cause == CAUSE_BULK && x->fits)
+	if (cause == CAUSE_BULK)
 		return arena_printf(m->a, "sudo ip link set dev %s mtu %u", here->iface ?: "IFACE",
 				    x->fits);
 	return way_command(m, cause, x->hosts.v[0], x->others.v[0]);
@@ -265,7 +265,7 @@ static bool advise_way(const struct mesh *m, const struct mesh_gap *x, enum port
 			    "- allow ICMP \"fragmentation needed\" (type 3, code 4) to %s   # the "
 			    "lasting cure",
 			    host);
-	} else if (cause == CAUSE_TRICKLE) {
+	} else if (cause == CAUSE_TRICKLE || cause == CAUSE_NO_BULK) {
 		finding_fix(f, MESH_LOOK_AT_CARD, at->iface ?: "IFACE", at->iface ?: "IFACE", host);
 	} else {
 		return false;

@@ -118,10 +118,8 @@ static const char *detail(const struct mesh *m, const struct mesh_gap *x, enum p
 		return x->in ? ", though it is up" : ", though they are up";
 	if (cause == CAUSE_NO_ROUTE && own_network(m, x))
 		return own_network(m, x);
-	if (cause == CAUSE_BULK && x->fits)
-		return arena_printf(m->a, "; packets of %u bytes pass", x->fits);
 	if (cause == CAUSE_BULK)
-		return "; none of the smaller sizes tried passes either";
+		return arena_printf(m->a, "; packets of %u bytes pass", x->fits);
 	return "";
 }
 

@@ -21,13 +21,16 @@ struct mesh_gap {
 	size_t ports_bad, ports_all;
 	const struct mesh_cell *example;
 	const char *stops; /* the rules that do, as text; NULL: none is known */
-	unsigned fits;	   /* CAUSE_BULK: packets that pass; 0: not found */
+	unsigned fits;	   /* CAUSE_BULK: packets that pass */
 	str_list commands; /* mend it, typed on each of @hosts; none: it takes a person */
 };
 typedef LIST(struct mesh_gap) gap_list;
 
 /* Small messages pass. */
-static inline bool mesh_is_bulk(enum port_cause c) { return c == CAUSE_BULK || c == CAUSE_TRICKLE; }
+static inline bool mesh_is_bulk(enum port_cause c)
+{
+	return c == CAUSE_BULK || c == CAUSE_NO_BULK || c == CAUSE_TRICKLE;
+}
 
 void mesh_gaps(const struct mesh *m, enum port_cause cause, gap_list *ret);
 

@@ -143,8 +143,7 @@ static void spread_trickle(struct mesh *m)
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		struct mesh_cell *c = &m->cells[i];
 
-		if (c->cut && c->cause == CAUSE_BULK && !c->path_mtu &&
-		    (slow[i / m->n] || slow[i % m->n]))
+		if (c->cut && c->cause == CAUSE_NO_BULK && (slow[i / m->n] || slow[i % m->n]))
 			c->cause = CAUSE_TRICKLE;
 	}
 }

@@ -149,10 +149,10 @@ static void read_talk(struct mesh_cell *c, char talk, const cJSON *mtu)
 {
 	c->cut = talk == 'x' || talk == 'y';
 	c->talked = talk == '+';
-	if (c->cut && !c->bad)
-		c->cause = talk == 'x' ? CAUSE_BULK : CAUSE_TRICKLE;
 	if (cJSON_IsNumber(mtu) && mtu->valuedouble >= 0 && mtu->valuedouble <= UINT16_MAX)
 		c->path_mtu = (uint16_t)mtu->valuedouble;
+	if (c->cut && !c->bad)
+		c->cause = talk == 'y' ? CAUSE_TRICKLE : c->path_mtu ? CAUSE_BULK : CAUSE_NO_BULK;
 }
 
 static const cJSON *first_of(const cJSON *list) { return list ? list->child : NULL; }

@@ -59,6 +59,16 @@ static bool judge_marked(struct reach *r, struct reach_result *x, const struct i
 	return true;
 }
 
+/* The network that it is in with us, or it alone. */
+static const char *beyond(const struct iface_addr *from, const union addr *to, struct arena *a)
+{
+	struct addr_text at;
+
+	if (addr_in_subnet(to, &from->addr, from->prefix) && fix_knows_others(from))
+		return fix_subnet(from, a);
+	return arena_strdup(a, addr_print(to, &at));
+}
+
 static void judge(struct reach *r, struct reach_result *x, const struct iface_addr *from,
 		  const struct local *l, const struct xfrm *ipsec)
 {
@@ -79,7 +89,7 @@ static void judge(struct reach *r, struct reach_result *x, const struct iface_ad
 	if (r->own_rule)
 		return;
 	r->own_rule = nft_describe(&rule, l->f->a);
-	r->own_fix = firewall_fix(&l->fw, &rule, fix_subnet(from, l->f->a), l->f->a);
+	r->own_fix = firewall_fix(&l->fw, &rule, beyond(from, &to, l->f->a), l->f->a);
 }
 
 void own_rules(struct reach *r, const target_list *targets, struct facts *f, uint64_t deadline_ns)

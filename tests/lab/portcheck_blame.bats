@@ -35,6 +35,8 @@ teardown() {
     switch nft flush ruleset
     on all nft flush ruleset
     on 3 ip address del 10.77.0.2/32 dev eth0 2>/dev/null || true
+    on 0 sh -c 'ip address del 10.99.1.1/32 dev eth0; ip address add 10.77.0.1/16 dev eth0' 2>/dev/null || true
+    on 1 ip address del 10.99.0.2/32 dev eth0 2>/dev/null || true
     on 1 sh -c 'ip xfrm policy flush; ip xfrm policy setdefault in accept out accept; echo 0 >/proc/sys/net/ipv4/conf/eth0/disable_policy
         ip address add 10.77.0.2/16 dev eth0; ip address del 10.77.0.2/30 dev eth0
         sysctl -qw net.core.somaxconn=4096' 2>/dev/null || true
@@ -219,6 +221,24 @@ filtered() {
     [[ $(failed) == "mesh.in node1" && $output == *"or a firewall that drops; or perhaps inet f i, handle "*": mark & (32768) 32768 drop"* ]]
     jq -e '[.findings[] | select(.status == "fail")][0].fix | (.[0] | startswith("allow all TCP from"))
         and (.[1] | startswith("aws ec2 ")) and (.[2] | test("nft insert rule .*, if it is that rule"))' <<<"$output"
+}
+
+# As clouds give them out: a host's address is all of its network.
+@test "blame: what lets others in or out names them, and not the host's own single address" {
+    on 0 sh -c 'ip address add 10.99.1.1/32 dev eth0; ip route add 10.99.0.0/24 dev eth0 src 10.99.1.1'
+    on 1 sh -c 'ip address add 10.99.0.2/32 dev eth0; ip route add 10.99.1.1 dev eth0'
+    on 0 nft 'table inet f { chain o { type filter hook output priority 0; tcp dport 29500-65535 drop; }; }'
+    alone 10.99.0.2:29500
+    [ "$status" = 1 ]
+    [[ $output == *"this host's own firewall"* && $(fix 0) == "nft insert rule inet f o ip daddr 10.99.0.2 accept" ]]
+    type_it
+    alone 10.99.0.2:29500
+    [ "$status" = 0 ]
+    on 0 nft 'flush ruleset; table inet f { chain i { type filter hook input priority 0; tcp dport 1024-65535 drop; }; }'
+    on 0 ip address del 10.77.0.1/16 dev eth0
+    run --separate-stderr on 0 "$BIN/portcheck" --json
+    jq -e '.findings[] | select(.check == "local.firewall") | (.message | contains("drops what comes from other hosts: "))
+        and (.fix[0] | contains("ip saddr SUBNET accept"))' <<<"$output"
 }
 
 @test "blame: a netmask's broadcast address is no other machine that has a host's" {
