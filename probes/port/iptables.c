@@ -26,7 +26,6 @@ struct save {
 	struct nft *n;
 	const char *family, *tool;
 	size_t first; /* of its chains */
-	size_t last;  /* whose rules came last */
 };
 
 struct line {
@@ -65,25 +64,7 @@ static void add_chain(struct save *s, const char *table, const char *line)
 		}
 	if (c.hook)
 		c.policy = starts_with(policy, "DROP") ? "drop" : "accept";
-	*LIST_ADD(s->n->a, &s->n->chains) = c;
-}
-
-static bool is_chain(const struct save *s, size_t i, const char *table, const char *name, size_t n)
-{
-	const struct nft_chain *c = &s->n->chains.v[i];
-
-	return c->table == table && strlen(c->name) == n && !strncmp(c->name, name, n);
-}
-
-/* Rules of a chain stand together, as a rule. */
-static bool find_chain(struct save *s, const char *table, const char *name, size_t n)
-{
-	if (s->last < s->n->chains.n && is_chain(s, s->last, table, name, n))
-		return true;
-	for (s->last = s->first; s->last < s->n->chains.n; s->last++)
-		if (is_chain(s, s->last, table, name, n))
-			return true;
-	return false;
+	nft_add_chain(s->n, &c);
 }
 
 /* nft lists the tables of iptables-nft too, with holes where it has no words. */
@@ -99,7 +80,8 @@ static void hide(struct save *s, const char *table)
 
 static void take_line(struct save *s, const char *table, const char *line, line_list *rules)
 {
-	size_t n;
+	const char *chain;
+	size_t at;
 
 	if (!table)
 		return;
@@ -109,9 +91,10 @@ static void take_line(struct save *s, const char *table, const char *line, line_
 		add_chain(s, table, line);
 	if (!starts_with(line, "-A "))
 		return;
-	n = strcspn(line + 3, " ");
-	if (find_chain(s, table, line + 3, n))
-		*LIST_ADD(s->n->a, rules) = (struct line){s->last, line};
+	chain = arena_strndup(s->n->a, line + 3, strcspn(line + 3, " "));
+	at = nft_chain_at(s->n, s->tool, s->family, table, chain);
+	if (at != SIZE_MAX)
+		*LIST_ADD(s->n->a, rules) = (struct line){at, line};
 }
 
 /* A list that has grown may stand elsewhere: rules follow their chains. */
@@ -121,46 +104,30 @@ static void follow(struct nft *n, const struct nft_chain *before)
 		n->rules.v[i].chain = n->chains.v + (n->rules.v[i].chain - before);
 }
 
-static void add_rule(struct save *s, struct nft_chain *c, const char *line)
+/* What they say can be told when all chains are known: a target may be one. */
+static void add_rules(struct save *s, const line_list *lines)
 {
-	size_t skip = 3 + strlen(c->name);
-	cJSON *expr = iptables_rule(s->n, c, line + skip);
+	struct nft *n = s->n;
+	nft_loose_list rules = {0};
 
-	if (!s->n->more)
-		s->n->more = cJSON_CreateArray();
-	cJSON_AddItemToArray(s->n->more, expr);
-	*LIST_ADD(s->n->a, &s->n->rules) =
-		(struct nft_rule){.chain = c, .expr = expr, .text = line};
-	c->nrules++;
-}
+	if (!n->more)
+		n->more = cJSON_CreateArray();
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct line *l = &lines->v[i];
+		const struct nft_chain *c = &n->chains.v[l->chain];
+		cJSON *expr = iptables_rule(n, c, l->text + strlen("-A ") + strlen(c->name));
 
-/* Grouped by chain, whatever their order in the text; in a chain the order is theirs. */
-static void add_rules(struct save *s, const line_list *rules)
-{
-	size_t n = s->n->chains.n - s->first, at = 0;
-	size_t *count = arena_alloc(s->n->a, (n + 1) * sizeof(*count));
-	struct line *sorted = arena_alloc(s->n->a, (rules->n + 1) * sizeof(*sorted));
-
-	for (size_t i = 0; i < rules->n; i++)
-		count[rules->v[i].chain - s->first + 1]++;
-	for (size_t i = 0; i < n; i++)
-		count[i + 1] += count[i];
-	for (size_t i = 0; i < rules->n; i++)
-		sorted[count[rules->v[i].chain - s->first]++] = rules->v[i];
-	for (size_t i = 0; i < n; i++) {
-		struct nft_chain *c = &s->n->chains.v[s->first + i];
-
-		c->first_rule = s->n->rules.n;
-		for (; at < rules->n && sorted[at].chain == s->first + i; at++)
-			add_rule(s, c, sorted[at].text);
+		cJSON_AddItemToArray(n->more, expr);
+		*LIST_ADD(n->a, &rules) =
+			(struct nft_loose){l->chain, {.expr = expr, .text = l->text}};
 	}
+	nft_group(n, s->first, &rules);
 }
 
 void nft_add_iptables(struct nft *n, const char *family, const char *tool, bool legacy,
 		      const char *text, size_t len)
 {
-	struct save s = {
-		.n = n, .family = family, .tool = tool, .first = n->chains.n, .last = SIZE_MAX};
+	struct save s = {.n = n, .family = family, .tool = tool, .first = n->chains.n};
 	const struct nft_chain *before = n->chains.v;
 	const char *at = text, *line, *table = NULL;
 	line_list rules = {0};

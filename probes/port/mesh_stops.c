@@ -1,10 +1,11 @@
 /* The rules of a rank's own that stop pairs of it: each is told once, with all whom it stops. */
 #include "probes/port/mesh_self.h"
 
+#include "lib/core/units.h"
 #include "lib/report/here.h"
 #include "lib/report/json.h"
 
-enum { MOST_TOLD = 64 };
+enum { MOST_TOLD = 64, PATIENCE_S = 5 };
 
 /* Any port that @rank would ask from: the middle of where it takes them from. */
 static union addr asking(const struct mesh_self *s, size_t rank)
@@ -250,11 +251,14 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 {
 	struct stops x = {.s = s, .list = json_array(line, "rules")};
 	const char *trouble = s->local.fw.unread;
+	uint64_t until = now_ns() + PATIENCE_S * NS_PER_S;
 
 	xfrm_read(&x.xfrm, s->a);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n && now_ns() < until; i++)
 		if (i != s->me && s->addrs[i].sa.sa_family && s->addrs[s->me].sa.sa_family)
 			put_peer(&x, i);
+	if (now_ns() >= until && !trouble)
+		trouble = "it has so many that they were not all judged";
 	if (x.cut && !trouble)
 		trouble = "more of its rules stop something than are told at a time";
 	json_bool(line, "rules_known", !trouble);

@@ -26,28 +26,6 @@ const struct nft_set *nft_find_set(const struct nft *n, const struct nft_chain *
 	return NULL;
 }
 
-static struct nft_chain *find_chain(const struct nft *n, const char *family, const char *table,
-				    const char *name)
-{
-	for (size_t i = 0; i < n->chains.n; i++)
-		if (same_table(family, table, &n->chains.v[i]) && streq(n->chains.v[i].name, name))
-			return &n->chains.v[i];
-	return NULL;
-}
-
-const struct nft_chain *nft_find_chain(const struct nft *n, const struct nft_chain *where,
-				       const char *name)
-{
-	for (size_t i = 0; i < n->chains.n; i++) {
-		const struct nft_chain *c = &n->chains.v[i];
-
-		if (c->tool == where->tool && same_table(where->family, where->table, c) &&
-		    streq(c->name, name))
-			return c;
-	}
-	return NULL;
-}
-
 /* The three parts of a name; false when one is missing. */
 static bool names(const cJSON *o, const char *last, const char **ret_family, const char **ret_table,
 		  const char **ret_name)
@@ -66,11 +44,10 @@ static void add_chain(struct nft *n, const cJSON *o)
 			      .devs = json_get(o, "dev")};
 	double prio = json_get_num(o, "prio", 0);
 
-	if (!names(o, "name", &c.family, &c.table, &c.name) ||
-	    find_chain(n, c.family, c.table, c.name))
+	if (!names(o, "name", &c.family, &c.table, &c.name))
 		return;
 	c.prio = prio > -1e9 && prio < 1e9 ? (int)prio : 0;
-	*LIST_ADD(n->a, &n->chains) = c;
+	nft_add_chain(n, &c);
 }
 
 static void add_set(struct nft *n, const cJSON *o)
@@ -81,23 +58,21 @@ static void add_set(struct nft *n, const cJSON *o)
 		*LIST_ADD(n->a, &n->sets) = s;
 }
 
-static void add_rules(struct nft *n, struct nft_chain *c, const cJSON *list)
+static void add_rule(const struct nft *n, const cJSON *o, nft_loose_list *ret)
 {
-	c->first_rule = n->rules.n;
-	for (const cJSON *i = list->child; i; i = i->next) {
-		const cJSON *o = json_get(i, "rule");
-		const char *family, *table, *chain;
-		double handle = json_get_num(o, "handle", 0);
+	const char *family, *table, *chain;
+	double handle = json_get_num(o, "handle", 0);
+	size_t at;
 
-		if (!o || !names(o, "chain", &family, &table, &chain) ||
-		    !same_table(family, table, c) || !streq(chain, c->name))
-			continue;
-		*LIST_ADD(n->a, &n->rules) =
-			(struct nft_rule){.chain = c,
-					  .expr = json_get(o, "expr"),
-					  .handle = handle > 0 && handle < 1e9 ? (int)handle : 0};
-	}
-	c->nrules = n->rules.n - c->first_rule;
+	if (!names(o, "chain", &family, &table, &chain))
+		return;
+	at = nft_chain_at(n, NULL, family, table, chain);
+	if (at == SIZE_MAX)
+		return;
+	*LIST_ADD(n->a, ret) =
+		(struct nft_loose){at,
+				   {.expr = json_get(o, "expr"),
+				    .handle = handle > 0 && handle < 1e9 ? (int)handle : 0}};
 }
 
 static bool is_translation(const struct nft_rule *r)
@@ -110,6 +85,7 @@ static bool is_translation(const struct nft_rule *r)
 
 int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret, struct err *e)
 {
+	nft_loose_list rules = {0};
 	const cJSON *list;
 
 	*ret = (struct nft){.a = a};
@@ -129,9 +105,10 @@ int nft_parse(const char *json, size_t len, struct arena *a, struct nft *ret, st
 		else if (json_get(i, "map"))
 			add_set(ret, json_get(i, "map"));
 	}
-	/* Chains stay where they are from now on: rules point at them. */
-	for (size_t i = 0; i < ret->chains.n; i++)
-		add_rules(ret, &ret->chains.v[i], list);
+	for (const cJSON *i = list->child; i; i = i->next)
+		if (json_get(i, "rule"))
+			add_rule(ret, json_get(i, "rule"), &rules);
+	nft_group(ret, 0, &rules);
 	for (size_t i = 0; i < ret->rules.n && !ret->translates; i++)
 		ret->translates = is_translation(&ret->rules.v[i]);
 	return 0;

@@ -40,6 +40,9 @@ struct nft {
 	LIST(struct nft_chain) chains;
 	LIST(struct nft_rule) rules; /* grouped by chain, in order */
 	LIST(struct nft_set) sets;   /* maps too */
+	struct {
+		size_t *v, cap;
+	} by_name; /* chains: nft_names.c */
 };
 void nft_done(struct nft *n);
 /* The document is kept until nft_done(). */
@@ -107,8 +110,20 @@ enum truth nft_match_flags(const cJSON *left, const char *op, const cJSON *right
 			   const struct nft_packet *p);
 const struct nft_set *nft_find_set(const struct nft *n, const struct nft_chain *where,
 				   const char *name);
+/* nft_names.c. A chain is added once; they stay where they are when all of them are there. */
+void nft_add_chain(struct nft *n, const struct nft_chain *c);
+/* Its place in nft.chains, SIZE_MAX: there is none. */
+size_t nft_chain_at(const struct nft *n, const char *tool, const char *family, const char *table,
+		    const char *name);
 const struct nft_chain *nft_find_chain(const struct nft *n, const struct nft_chain *where,
 				       const char *name);
+/* Gives the chains from @first on their rules, whatever the order of those; in a chain it stays. */
+struct nft_loose {
+	size_t chain; /* its place */
+	struct nft_rule rule;
+};
+typedef LIST(struct nft_loose) nft_loose_list;
+void nft_group(struct nft *n, size_t first, const nft_loose_list *rules);
 /* What one rule of iptables-save says, behind its chain, in nft's words: an array. iptables_rule.c
  */
 cJSON *iptables_rule(const struct nft *n, const struct nft_chain *c, const char *words);
