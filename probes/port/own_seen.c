@@ -55,6 +55,14 @@ void own_seen(struct reach *r, const target_list *targets, struct facts *f, uint
 	}
 }
 
+/* Silence; or, of a Linux before 6.0, a no that came at once from nobody it knew: a neighbour that
+ * was being looked for already fails as quickly as a firewall rejects. */
+static bool may_be_unfound(const struct reach_result *x)
+{
+	return x->cause == CAUSE_DROPPED ||
+	       (x->cause == CAUSE_HOST_FIREWALL && !x->by.sa.sa_family);
+}
+
 void own_unfound(struct reach *r, const target_list *targets, struct facts *f)
 {
 	for (size_t i = 0, n; i < r->n; i += n) {
@@ -63,13 +71,13 @@ void own_unfound(struct reach *r, const target_list *targets, struct facts *f)
 		struct err ignored;
 
 		n = reach_of_address(r, i);
-		if (!r->v[i].addr || !way->on_link || r->v[i].cause != CAUSE_DROPPED ||
+		if (!r->v[i].addr || !way->on_link || !may_be_unfound(&r->v[i]) ||
 		    is_there(r, i, n) ||
 		    netlink_neighbour(&f->nl, r->v[i].addr, way->oif, &x, &ignored) < 0 ||
 		    !x.known || !(x.state & (NUD_INCOMPLETE | NUD_FAILED)))
 			continue;
 		for (size_t k = i; k < i + n; k++)
-			if (r->v[k].cause == CAUSE_DROPPED)
+			if (may_be_unfound(&r->v[k]))
 				r->v[k].cause = CAUSE_NOBODY;
 	}
 }
