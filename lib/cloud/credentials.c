@@ -1,6 +1,7 @@
 #include "lib/cloud/credentials.h"
 
 #include "lib/cloud/credentials_remote.h"
+#include "lib/cloud/env.h"
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/report/json.h"
@@ -8,13 +9,6 @@
 #include <errno.h>
 
 enum { FILE_MAX = 1 << 20 };
-
-static const char *env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : NULL;
-}
 
 /* They become parts of a header: a line break in one would add headers. */
 static bool copy(char *to, size_t room, const char *from)

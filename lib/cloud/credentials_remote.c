@@ -1,18 +1,12 @@
 #include "lib/cloud/credentials_remote.h"
 
+#include "lib/cloud/env.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/cloud.h"
 #include "lib/net/http.h"
 
 enum { TOKEN_MAX = 8192 };
-
-static const char *env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : NULL;
-}
 
 /* Keys must not be asked of anybody: this host, ECS' and EKS' own addresses only, as AWS has it. */
 static bool is_trusted(const union addr *at)

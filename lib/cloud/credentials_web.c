@@ -2,19 +2,13 @@
 #include "lib/cloud/credentials_remote.h"
 #include "lib/cloud/ec2.h"
 #include "lib/cloud/endpoint.h"
+#include "lib/cloud/env.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
 enum { TOKEN_MAX = 32 << 10 };
-
-static const char *env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : NULL;
-}
 
 static int read_query(struct arena *a, struct text *ret, struct err *e)
 {

@@ -1,6 +1,7 @@
 #include "lib/cloud/ec2.h"
 
 #include "lib/cloud/endpoint.h"
+#include "lib/cloud/env.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -9,13 +10,6 @@
 
 #define API_VERSION "2016-11-15"
 enum { PAGES_MAX = 1000, BACKOFF_MS = 200, BACKOFF_MOST_MS = 5000 };
-
-static const char *env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : NULL;
-}
 
 /* --- where to ask ---------------------------------------------------------------- */
 

@@ -1,17 +1,11 @@
 #include "lib/cloud/endpoint.h"
 
+#include "lib/cloud/env.h"
 #include "lib/net/addr.h"
 
 #include <ctype.h>
 
 #define COMMON "AWS_ENDPOINT_URL"
-
-static const char *env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : NULL;
-}
 
 /* AWS_ENDPOINT_URL_EC2 */
 static const char *own_variable(const char *service, struct arena *a)
