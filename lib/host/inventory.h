@@ -10,9 +10,10 @@
  *
  * Kinds come from what the driver says of itself, never from names alone, but
  * for container plumbing: a bridge, veth, tunnel or dummy with a name that
- * Docker, Podman, LXC, libvirt or a Kubernetes network plug-in uses (docker0,
- * br-<12 hex digits>, podman*, cni*, lxc*, virbr*, flannel*, cali*, cilium*,
- * kube-*, nodelocaldns, weave ...) is IFACE_CONTAINER.
+ * Docker, Podman, LXC, LXD, Incus, libvirt or a Kubernetes network plug-in
+ * uses (docker0, br-<12 hex digits>, podman*, cni*, lxc*, lxdbr*, incusbr*,
+ * virbr*, flannel*, cali*, cilium*, kube-*, nodelocaldns, weave ...) is
+ * IFACE_CONTAINER.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"

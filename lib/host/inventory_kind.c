@@ -23,9 +23,9 @@ static const struct {
 };
 
 static const char *const container_prefixes[] = {
-	"docker", "podman",	  "cni",     "lxc",   "virbr",	      "flannel",
-	"cali",	  "vxlan.calico", "cilium",  "kube-", "nodelocaldns", "weave",
-	"vethwe", "antrea",	  "ovn-k8s", "crio",  "mpqemubr",
+	"docker",  "podman", "cni",	     "lxc",    "lxdbr",	   "incusbr",	   "virbr",
+	"flannel", "cali",   "vxlan.calico", "cilium", "kube-",	   "nodelocaldns", "weave",
+	"vethwe",  "antrea", "ovn-k8s",	     "crio",   "mpqemubr",
 };
 static const char *const vpn_prefixes[] = {"tailscale", "zt",  "wg", "utun",
 					   "nordlynx",	"tun", "ppp"};

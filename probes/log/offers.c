@@ -11,9 +11,10 @@ enum {
 
 static bool is_virtual(const char *iface)
 {
-	static const char *const names[] = {"br-",     "docker", "veth",  "virbr",  "cni", "cali",
-					    "flannel", "tail",	 "wg",	  "tun",    "zt",  "vmnet",
-					    "lxc",     "podman", "ip6tn", "pod-id", NULL};
+	static const char *const names[] = {"br-",    "docker",	 "veth",   "virbr", "cni",
+					    "cali",   "flannel", "tail",   "wg",    "tun",
+					    "zt",     "vmnet",	 "lxc",	   "lxdbr", "incusbr",
+					    "podman", "ip6tn",	 "pod-id", NULL};
 
 	for (size_t i = 0; names[i]; i++)
 		if (starts_with(iface, names[i]))

@@ -38,7 +38,7 @@ const char *nccl_unreachable(const struct inventory *inv, const struct iface_add
 		return "is on the loopback interface";
 	if (i->kind == IFACE_CONTAINER)
 		return "belongs to containers on this host only";
-	if (i->kind == IFACE_BRIDGE && (starts_with(i->name, "virbr") || !has_port(inv, i)))
+	if (i->kind == IFACE_BRIDGE && !has_port(inv, i))
 		return "is on a bridge that leads to no other host";
 	if (i->kind == IFACE_DUMMY)
 		return "is on an interface without a wire";

@@ -209,6 +209,10 @@ static void versions_are_codes(void **state)
 #define LINKLOCAL LO ETH "link 7 eth1\naddr eth1 fe80::7/64\n"
 #define IPOIB LO ETH "link 8 ibs1\naddr ibs1 fe80::8/64\n"
 #define VIRBR LO "link 2 virbr0 kind=bridge\naddr virbr0 192.168.122.1/24\n"
+/* with a container that runs, which is a port of it */
+#define CONTAINERS(bridge)                                                                         \
+	LO ETH "link 4 " bridge " kind=bridge\naddr " bridge " 10.42.7.1/24\n"                     \
+	       "link 6 port0 kind=veth link=5 elsewhere master=" bridge "\n"
 #define DUAL LO "link 2 eth0\naddr eth0 fd00::5/64\naddr eth0 fe80::5/64\n"
 
 static const struct guess {
@@ -255,6 +259,16 @@ static const struct guess {
 	{BRIDGE, "=ens3:1", NULL, NULL, 0, "ok", "ens3", "10.0.0.5", "ens3", BY_LIST, true},
 	{LINKLOCAL, NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 eth1", AUTO_NOT, false},
 	{IPOIB, NULL, NULL, NULL, 0, "ok", "ibs1", "fe80::8%ibs1", "ibs1", "automatic:ib", false},
+	{CONTAINERS("lxdbr0"), NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 lxdbr0",
+	 AUTO_NOT, false},
+	{CONTAINERS("incusbr0"), NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 incusbr0",
+	 AUTO_NOT, false},
+	{CONTAINERS("lxcbr0"), NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 lxcbr0",
+	 AUTO_NOT, false},
+	{CONTAINERS("cni0"), NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 cni0", AUTO_NOT,
+	 false},
+	{CONTAINERS("podman0"), NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0 podman0",
+	 AUTO_NOT, false},
 	{VIRBR, NULL, NULL, NULL, 22803, "ok", "lo", "127.0.0.1", "lo", "automatic:lo", false},
 	{VIRBR, NULL, NULL, NULL, 22707, "ok", "virbr0", "192.168.122.1", "virbr0",
 	 "automatic:not docker,lo", false},
