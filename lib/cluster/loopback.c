@@ -85,8 +85,9 @@ int loopback_check(struct err *e)
 	}
 	if (why == EADDRINUSE || why == EAGAIN) {
 		err_set(e, ERR_SYS, "no port is left that its kernel may hand out");
-		return err_command(e, "sudo sysctl -w net.ipv4.ip_local_reserved_ports= "
-				      "net.ipv4.ip_local_port_range='32768 60999'");
+		/* not sysctl -w ...=, which older ones refuse without a value */
+		return err_command(e, "echo | sudo tee /proc/sys/net/ipv4/ip_local_reserved_ports; "
+				      "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999'");
 	}
 	if (fd < 0 || is_want(why)) { /* no firewall keeps anybody from listening */
 		errno = why;

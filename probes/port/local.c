@@ -110,6 +110,18 @@ static void judge_master_in_range(const struct local *l, struct report *r, cJSON
 	local_say(r, warnings, f);
 }
 
+/* MASTER_PORT alone stays reserved, where the kernel might hand it out; of an empty value older
+ * sysctls say that it is malformed. */
+static void fix_reserved(const struct local *l, struct finding *f)
+{
+	const struct port_range *g = &l->env.range;
+
+	if (l->env.master >= g->first && l->env.master <= g->last)
+		finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%u", l->env.master);
+	else
+		finding_fix(f, "echo | sudo tee /proc/sys/net/ipv4/ip_local_reserved_ports");
+}
+
 static void judge_range(const struct local *l, struct report *r, cJSON *warnings)
 {
 	const struct port_range *g = &l->env.range;
@@ -125,10 +137,7 @@ static void judge_range(const struct local *l, struct report *r, cJSON *warnings
 			    size - kept, kept ? ", ip_local_reserved_ports keeps the others" : "");
 		finding_expect(f, "at least %d", FEW_PORTS);
 		if (kept)
-			finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_reserved_ports=%s",
-				    l->env.master >= g->first && l->env.master <= g->last
-					    ? arena_printf(f->a, "%u", l->env.master)
-					    : "");
+			fix_reserved(l, f);
 		if (size < FEW_PORTS)
 			finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999'");
 	} else {
