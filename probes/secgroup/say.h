@@ -3,16 +3,14 @@
 /* Private to probes/secgroup/: what is missing on which side, and one check per function. */
 #include "probes/secgroup/train.h"
 
-/* Fills sides and fixes from the pairs. */
+/* Fills sides, fixes and wishes from the pairs. */
 void sg_find_sides(struct sg_training *t);
 const char *sg_side_subject(struct arena *a, const struct sg_side *s);
 struct sg_fix sg_side_fix(const struct sg_side *s);
-bool sg_does_alone(const struct sg_training *t, const char *group, const struct sg_side *s);
-bool sg_wants_every_group(const struct sg_side *s);
 void sg_fix_print(struct finding *f, struct sg_fix fix);
 
-/* cloud.groups: with several groups on an interface each one should do. */
-void sg_say_every_group(const struct sg_training *t, struct report *r);
+/* cloud.groups, the wishes: with several groups on an interface each one should do. */
+void sg_say_wishes(const struct sg_training *t, struct report *r);
 /* cloud.public, cloud.exposed, cloud.prefix_list: address ranges that do not do what was meant. */
 void sg_say_ranges(const struct sg_training *t, struct report *r);
 /* cloud.acl */

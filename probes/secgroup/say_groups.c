@@ -1,29 +1,18 @@
 /* Several groups on one interface, and where its EFA does not reach. */
 #include "probes/secgroup/say.h"
 
-static void say_lazy_group(const struct sg_side *s, const char *group, struct report *r)
+void sg_say_wishes(const struct sg_training *t, struct report *r)
 {
-	struct finding *f = report_find(r, "cloud.groups", group);
-	struct sg_fix fix = {group, sg_side_fix(s).peer, s->is_egress};
+	for (size_t i = 0; i < t->wishes.n; i++) {
+		const struct sg_fix *wish = &t->wishes.v[i];
+		struct finding *f = report_find(r, "cloud.groups", wish->group);
 
-	finding_set(
-		f, ST_WARN,
-		"has no %s rule for all traffic that names a group, as another group of the same "
-		"interface has: EFA was seen to need it in every one",
-		s->is_egress ? "outbound" : "inbound");
-	sg_fix_print(f, fix);
-	report_add(r, f);
-}
-
-void sg_say_every_group(const struct sg_training *t, struct report *r)
-{
-	for (size_t i = 0; i < t->sides.n; i++) {
-		const struct sg_side *s = &t->sides.v[i];
-		const str_list *groups = &s->owner->node->groups;
-
-		for (size_t k = 0; sg_wants_every_group(s) && k < groups->n; k++)
-			if (!sg_does_alone(t, groups->v[k], s))
-				say_lazy_group(s, groups->v[k], r);
+		finding_set(f, ST_WARN,
+			    "has no %s rule for all traffic that names a group, as another group "
+			    "of the same interface has: EFA was seen to need it in every one",
+			    wish->is_egress ? "outbound" : "inbound");
+		sg_fix_print(f, *wish);
+		report_add(r, f);
 	}
 }
 

@@ -69,17 +69,17 @@ struct sg_fix sg_side_fix(const struct sg_side *s)
 
 /* --- what is missing ------------------------------------------------------------- */
 
-static void want(struct sg_training *t, struct sg_fix fix)
+static void want(struct sg_training *t, sg_fix_list *l, struct sg_fix fix)
 {
-	for (size_t i = 0; i < t->fixes.n; i++)
-		if (streq(t->fixes.v[i].group, fix.group) && streq(t->fixes.v[i].peer, fix.peer) &&
-		    t->fixes.v[i].is_egress == fix.is_egress)
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i].group, fix.group) && streq(l->v[i].peer, fix.peer) &&
+		    l->v[i].is_egress == fix.is_egress)
 			return;
-	*LIST_ADD(t->m->a, &t->fixes) = fix;
+	*LIST_ADD(t->m->a, l) = fix;
 }
 
 /* Has this group by itself a rule for all traffic that names a group of the peer? */
-bool sg_does_alone(const struct sg_training *t, const char *group, const struct sg_side *s)
+static bool does_alone(const struct sg_training *t, const char *group, const struct sg_side *s)
 {
 	const struct sg_group *g = sg_group_find(t->m, group);
 
@@ -91,9 +91,17 @@ bool sg_does_alone(const struct sg_training *t, const char *group, const struct 
 	return false;
 }
 
-bool sg_wants_every_group(const struct sg_side *s)
+/* One group does it for EFA, which was seen to need it in every group of an interface. */
+static void find_wishes(struct sg_training *t, const struct sg_side *s)
 {
-	return s->by_group && s->efa != SG_EFA_NO && !s->owner->unknown;
+	const str_list *groups = &s->owner->node->groups;
+
+	if (!s->by_group || s->efa == SG_EFA_NO || s->owner->unknown)
+		return;
+	for (size_t k = 0; k < groups->n; k++)
+		if (!does_alone(t, groups->v[k], s))
+			want(t, &t->wishes,
+			     (struct sg_fix){groups->v[k], sg_side_fix(s).peer, s->is_egress});
 }
 
 void sg_find_sides(struct sg_training *t)
@@ -105,14 +113,10 @@ void sg_find_sides(struct sg_training *t)
 		}
 	for (size_t i = 0; i < t->sides.n; i++) {
 		const struct sg_side *s = &t->sides.v[i];
-		const str_list *groups = &s->owner->node->groups;
 
 		if (!s->owner->unknown && !s->by_group &&
 		    (s->efa != SG_EFA_NO || s->closed.n || !s->all))
-			want(t, sg_side_fix(s));
-		for (size_t k = 0; sg_wants_every_group(s) && k < groups->n; k++)
-			if (!sg_does_alone(t, groups->v[k], s))
-				want(t, (struct sg_fix){groups->v[k], sg_side_fix(s).peer,
-							s->is_egress});
+			want(t, &t->fixes, sg_side_fix(s));
+		find_wishes(t, s);
 	}
 }

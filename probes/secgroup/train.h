@@ -62,7 +62,9 @@ struct sg_training {
 	LIST(struct sg_class) classes;
 	LIST(struct sg_pair) pairs;
 	LIST(struct sg_side) sides;
-	sg_fix_list fixes; /* without repetition; what --apply adds */
+	/* Without repetition. What --apply adds; and what is said, but added by nobody else than
+	 * who knows the other instances of those groups. */
+	sg_fix_list fixes, wishes;
 };
 
 /*

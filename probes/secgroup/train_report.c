@@ -118,7 +118,7 @@ void sg_train_report(const struct sg_training *t, struct report *r)
 			judge_side(t, &t->sides.v[i], r);
 	for (size_t i = 0; i < t->sides.n; i++)
 		judge_efa(&t->sides.v[i], r);
-	sg_say_every_group(t, r);
+	sg_say_wishes(t, r);
 	sg_say_ranges(t, r);
 	sg_say_acls(t, r);
 	sg_say_places(t, r);

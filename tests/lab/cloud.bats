@@ -318,6 +318,18 @@ DescribeInstances ok" ]
     run ! grep -q Authorize "$EC2_LOG"
 }
 
+@test "apply: groups beside the cluster's stay as they are, whoever else carries them" {
+    use_keys
+    local both='{"GroupId": "sg-0123", "GroupName": "n"}, {"GroupId": "sg-0456", "GroupName": "n"}' before
+    ec2_has "$(group sg-0123 "$SELF" "$SELF"), $(group sg-0456 "" "")" "$(instance 1 efa "$both"), $(instance 2 efa "$both")"
+    before=$(jq -S . "$EC2")
+    audit 0 --group sg-0123 --apply --json
+    [ "$(finding cloud.groups)" = warn ] # with the lines, for who knows those others
+    [[ $output == *"--group-id sg-0456 "* ]]
+    run ! grep -q Authorize "$EC2_LOG"
+    [ "$(jq -S . "$EC2")" = "$before" ]
+}
+
 @test "apply: a rule that is there already is success" {
     use_keys
     ec2_has "$(group sg-0123 "$SELF" "")" "" "" '{"hide": 1000}'
