@@ -6,7 +6,7 @@
 /* Fills sides, fixes and wishes from the pairs. */
 void sg_find_sides(struct sg_training *t);
 const char *sg_side_subject(struct arena *a, const struct sg_side *s);
-struct sg_fix sg_side_fix(const struct sg_side *s);
+struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s);
 void sg_fix_print(struct finding *f, struct sg_fix fix);
 
 /* cloud.groups, the wishes: with several groups on an interface each one should do. */

@@ -56,15 +56,44 @@ const char *sg_side_subject(struct arena *a, const struct sg_side *s)
 			    s->peer->groups);
 }
 
-struct sg_fix sg_side_fix(const struct sg_side *s)
+static bool names_itself(const struct sg_model *m, const char *group)
+{
+	const struct sg_group *g = sg_group_find(m, group);
+
+	for (size_t k = 0; g && k < g->rules.n; k++)
+		if (g->rules.v[k].peer == SG_GROUP && streq(g->rules.v[k].peer_text, group))
+			return true;
+	return false;
+}
+
+/* Of the groups of @n that @other carries, too (NULL: of all), the one that gets a rule: best a
+ * cluster's own, which names itself; who else carries the others we do not know. NULL: none. */
+static const char *choose_group(const struct sg_model *m, const struct sg_node *n,
+				const struct sg_node *other)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < n->groups.n; i++) {
+		const char *group = n->groups.v[i];
+
+		if (other && !sg_node_has_group(other, group))
+			continue;
+		if (names_itself(m, group))
+			return group;
+		first = first ? first : group;
+	}
+	return first;
+}
+
+struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s)
 {
 	const struct sg_node *owner = s->owner->node, *peer = s->peer->node;
+	const char *both = choose_group(t->m, owner, peer);
 
-	for (size_t i = 0; i < owner->groups.n; i++)
-		if (sg_node_has_group(peer, owner->groups.v[i]))
-			return (struct sg_fix){owner->groups.v[i], owner->groups.v[i],
-					       s->is_egress};
-	return (struct sg_fix){owner->groups.v[0], peer->groups.v[0], s->is_egress};
+	if (both)
+		return (struct sg_fix){both, both, s->is_egress};
+	return (struct sg_fix){choose_group(t->m, owner, NULL), choose_group(t->m, peer, NULL),
+			       s->is_egress};
 }
 
 /* --- what is missing ------------------------------------------------------------- */
@@ -101,7 +130,7 @@ static void find_wishes(struct sg_training *t, const struct sg_side *s)
 	for (size_t k = 0; k < groups->n; k++)
 		if (!does_alone(t, groups->v[k], s))
 			want(t, &t->wishes,
-			     (struct sg_fix){groups->v[k], sg_side_fix(s).peer, s->is_egress});
+			     (struct sg_fix){groups->v[k], sg_side_fix(t, s).peer, s->is_egress});
 }
 
 void sg_find_sides(struct sg_training *t)
@@ -116,7 +145,7 @@ void sg_find_sides(struct sg_training *t)
 
 		if (!s->owner->unknown && !s->by_group &&
 		    (s->efa != SG_EFA_NO || s->closed.n || !s->all))
-			want(t, &t->fixes, sg_side_fix(s));
+			want(t, &t->fixes, sg_side_fix(t, s));
 		find_wishes(t, s);
 	}
 }

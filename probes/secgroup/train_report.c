@@ -55,7 +55,7 @@ static void judge_side(const struct sg_training *t, const struct sg_side *s, str
 {
 	const char *check = s->is_egress ? "cloud.egress" : "cloud.ingress";
 	struct finding *f = report_find(r, check, sg_side_subject(report_arena(r), s));
-	struct sg_fix fix = sg_side_fix(s);
+	struct sg_fix fix = sg_side_fix(t, s);
 
 	finding_expect(f, "%s", self_rule(f->a, &fix));
 	if (s->owner->unknown && (s->closed.n || !s->all)) {
@@ -77,7 +77,7 @@ static void judge_side(const struct sg_training *t, const struct sg_side *s, str
 
 /* --- EFA ---------------------------------------------------------------------------- */
 
-static void say_efa(const struct sg_side *s, struct finding *f)
+static void say_efa(const struct sg_training *t, const struct sg_side *s, struct finding *f)
 {
 	const char *what = s->is_egress ? "outbound 0.0.0.0/0 does not count for EFA"
 					: "inbound rules for address ranges do not count for EFA";
@@ -89,10 +89,10 @@ static void say_efa(const struct sg_side *s, struct finding *f)
 		    "that names a security group matches%s",
 		    s->efa == SG_EFA_YES ? "" : "should these nodes use EFA: ", what,
 		    s->is_egress ? " (the symptom: \"Unresponsive receiver\", error 4126)" : "");
-	sg_fix_print(f, sg_side_fix(s));
+	sg_fix_print(f, sg_side_fix(t, s));
 }
 
-static void judge_efa(const struct sg_side *s, struct report *r)
+static void judge_efa(const struct sg_training *t, const struct sg_side *s, struct report *r)
 {
 	struct finding *f;
 
@@ -107,7 +107,7 @@ static void judge_efa(const struct sg_side *s, struct report *r)
 			    "EFA's traffic may %s: a rule for all traffic names the group",
 			    s->is_egress ? "leave" : "enter");
 	else
-		say_efa(s, f);
+		say_efa(t, s, f);
 	report_add(r, f);
 }
 
@@ -117,7 +117,7 @@ void sg_train_report(const struct sg_training *t, struct report *r)
 		if (t->sides.v[i].is_ip)
 			judge_side(t, &t->sides.v[i], r);
 	for (size_t i = 0; i < t->sides.n; i++)
-		judge_efa(&t->sides.v[i], r);
+		judge_efa(t, &t->sides.v[i], r);
 	sg_say_wishes(t, r);
 	sg_say_ranges(t, r);
 	sg_say_acls(t, r);

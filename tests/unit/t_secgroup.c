@@ -164,6 +164,34 @@ static void t_fix_lines(void **state)
 		"'IpProtocol=-1,UserIdGroupPairs=[{GroupId=sg-1}]'");
 }
 
+/* Beside an ssh group that half the account carries, whatever their ids: the cluster's own gets it.
+ */
+static void t_group_of_the_cluster(void **state)
+{
+	static const char *const texts[] = {
+		GROUPS(GROUP("sg-0", TCP("22", "22", BY_RANGE("0.0.0.0/0")), ANYWHERE) "," GROUP(
+			"sg-1", TCP("29500", "29500", BY_GROUP("sg-1")), "")),
+		GROUPS(GROUP("sg-1", TCP("29500", "29500", BY_GROUP("sg-1")),
+			     "") "," GROUP("sg-2", TCP("22", "22", BY_GROUP("sg-7")), ANYWHERE)),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		str_list none = {0};
+		struct sg_training t;
+		struct sg_model m;
+
+		read_model(&a, texts[i], &m);
+		assert_int_equal(sg_train(&m, &usual, &none, &t, &err), 0);
+		assert_int_equal(t.fixes.n, 2); /* in, and out for EFA */
+		for (size_t k = 0; k < t.fixes.n; k++) {
+			assert_string_equal(t.fixes.v[k].group, "sg-1");
+			assert_string_equal(t.fixes.v[k].peer, "sg-1");
+		}
+	}
+}
+
 /* A master with another group than the workers: four rules, each on its own group. */
 static void t_two_kinds_of_nodes(void **state)
 {
@@ -263,9 +291,13 @@ static void t_odd_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_judgement),		cmocka_unit_test(t_fix_lines),
-		cmocka_unit_test(t_two_kinds_of_nodes), cmocka_unit_test(t_many_nodes),
-		cmocka_unit_test(t_bad_documents),	cmocka_unit_test(t_odd_members),
+		cmocka_unit_test(t_judgement),
+		cmocka_unit_test(t_fix_lines),
+		cmocka_unit_test(t_group_of_the_cluster),
+		cmocka_unit_test(t_two_kinds_of_nodes),
+		cmocka_unit_test(t_many_nodes),
+		cmocka_unit_test(t_bad_documents),
+		cmocka_unit_test(t_odd_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
