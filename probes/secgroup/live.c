@@ -1,6 +1,5 @@
 /* The audit of what EC2 says now. */
 #include "probes/secgroup/live.h"
-#include "probes/secgroup/say.h"
 
 enum { READ_AGAIN = 5, READ_AGAIN_MS = 500 };
 
@@ -81,52 +80,18 @@ int cloud_audit_live(const struct cloud_run *q, const struct cloud *here, struct
 	return 0;
 }
 
-/* --- in one finding ------------------------------------------------------------------ */
-
-static size_t stopped_by_acls(const struct sg_training *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->pairs.n; i++)
-		for (enum sg_stage s = 0; s < SG_STAGES; s++)
-			if (s != SG_EGRESS && s != SG_INGRESS && t->pairs.v[i].closed[s].n) {
-				n++;
-				break;
-			}
-	return n;
-}
-
-static void say_brief(const struct live *l, const struct sg_training *t)
-{
-	struct arena *a = l->q->a;
-	struct finding *f = report_find(l->q->r, "cloud.rules", cloud_join(a, &l->groups, ","));
-	size_t acls = stopped_by_acls(t);
-
-	if (!t->fixes.n && !acls) {
-		finding_set(f, ST_PASS, "nodes with these groups let each other's traffic pass");
-	} else {
-		finding_set(f, ST_WARN,
-			    "between nodes with these groups %zu rule%s missing%s: training would "
-			    "hang after the rendezvous; portcheck --cloud --audit has the details",
-			    t->fixes.n, t->fixes.n == 1 ? " is" : "s are",
-			    acls ? ", and network ACLs stop packets" : "");
-		finding_expect(f, "all traffic (-1) in and out, naming the group itself");
-	}
-	for (size_t i = 0; i < t->fixes.n; i++)
-		sg_fix_print(f, t->fixes.v[i]);
-	if (acls)
-		finding_fix(f, "portcheck --cloud --audit");
-	report_add(l->q->r, f);
-}
-
 int cloud_audit_brief(const struct cloud_run *q, const struct cloud *here, struct err *e)
 {
 	AUTO(live_done) struct live l;
 	struct sg_training t = {0};
+	struct finding *f;
 
 	if (live_open(&l, q, here, e) || judge(&l, &t, e))
 		return -1;
-	if (!l.blind)
-		say_brief(&l, &t);
+	if (l.blind)
+		return 0;
+	f = report_find(q->r, "cloud.rules", cloud_join(q->a, &l.groups, ","));
+	sg_train_brief(&t, f);
+	report_add(q->r, f);
 	return 0;
 }

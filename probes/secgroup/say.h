@@ -5,6 +5,8 @@
 
 /* Fills sides, fixes and wishes from the pairs. */
 void sg_find_sides(struct sg_training *t);
+/* Some of its groups' rules are not there, and those that are do not let all traffic pass. */
+bool sg_side_is_unknown(const struct sg_side *s);
 const char *sg_side_subject(struct arena *a, const struct sg_side *s);
 struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s);
 void sg_fix_print(struct finding *f, struct sg_fix fix);

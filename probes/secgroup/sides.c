@@ -85,15 +85,25 @@ static const char *choose_group(const struct sg_model *m, const struct sg_node *
 	return first;
 }
 
+static bool stops(const struct sg_side *s)
+{
+	return s->closed.n || (s->efa == SG_EFA_YES && !s->by_group);
+}
+
 struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s)
 {
 	const struct sg_node *owner = s->owner->node, *peer = s->peer->node;
 	const char *both = choose_group(t->m, owner, peer);
 
-	if (both)
-		return (struct sg_fix){both, both, s->is_egress};
-	return (struct sg_fix){choose_group(t->m, owner, NULL), choose_group(t->m, peer, NULL),
-			       s->is_egress};
+	return (struct sg_fix){.group = both ? both : choose_group(t->m, owner, NULL),
+			       .peer = both ? both : choose_group(t->m, peer, NULL),
+			       .is_egress = s->is_egress,
+			       .stops = stops(s)};
+}
+
+bool sg_side_is_unknown(const struct sg_side *s)
+{
+	return s->owner->unknown && (s->closed.n || !s->all);
 }
 
 /* --- what is missing ------------------------------------------------------------- */
@@ -102,8 +112,10 @@ static void want(struct sg_training *t, sg_fix_list *l, struct sg_fix fix)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (streq(l->v[i].group, fix.group) && streq(l->v[i].peer, fix.peer) &&
-		    l->v[i].is_egress == fix.is_egress)
+		    l->v[i].is_egress == fix.is_egress) {
+			l->v[i].stops |= fix.stops;
 			return;
+		}
 	*LIST_ADD(t->m->a, l) = fix;
 }
 
@@ -130,7 +142,17 @@ static void find_wishes(struct sg_training *t, const struct sg_side *s)
 	for (size_t k = 0; k < groups->n; k++)
 		if (!does_alone(t, groups->v[k], s))
 			want(t, &t->wishes,
-			     (struct sg_fix){groups->v[k], sg_side_fix(t, s).peer, s->is_egress});
+			     (struct sg_fix){.group = groups->v[k],
+					     .peer = sg_side_fix(t, s).peer,
+					     .is_egress = s->is_egress});
+}
+
+static void find_fixes(struct sg_training *t, const struct sg_side *s)
+{
+	if (s->owner->unknown || s->by_group)
+		return;
+	if (s->closed.n || s->efa != SG_EFA_NO || !s->all)
+		want(t, &t->fixes, sg_side_fix(t, s));
 }
 
 void sg_find_sides(struct sg_training *t)
@@ -141,11 +163,7 @@ void sg_find_sides(struct sg_training *t)
 			add_side(t, &t->pairs.v[i], true);
 		}
 	for (size_t i = 0; i < t->sides.n; i++) {
-		const struct sg_side *s = &t->sides.v[i];
-
-		if (!s->owner->unknown && !s->by_group &&
-		    (s->efa != SG_EFA_NO || s->closed.n || !s->all))
-			want(t, &t->fixes, sg_side_fix(t, s));
-		find_wishes(t, s);
+		find_fixes(t, &t->sides.v[i]);
+		find_wishes(t, &t->sides.v[i]);
 	}
 }

@@ -53,6 +53,7 @@ struct sg_side {
 struct sg_fix {
 	const char *group, *peer;
 	bool is_egress;
+	bool stops; /* without it training hangs: what it needs is closed, or EFA, which is used */
 };
 typedef LIST(struct sg_fix) sg_fix_list;
 
@@ -76,6 +77,8 @@ int sg_train(struct sg_model *m, const struct sg_ask *ask, const str_list *group
 	     struct sg_training *ret, struct err *e) MUST_CHECK;
 /* Findings cloud.*; with the lines that mend it. */
 void sg_train_report(const struct sg_training *t, struct report *r);
+/* cloud.rules: all of it in one, a degree milder. Nobody said that these are a cluster. */
+void sg_train_brief(const struct sg_training *t, struct finding *f);
 void sg_train_data(const struct sg_training *t, cJSON *data);
 
 /* aws ec2 authorize-security-group-ingress --group-id sg-1 --ip-permissions '...' */

@@ -58,7 +58,7 @@ static void judge_side(const struct sg_training *t, const struct sg_side *s, str
 	struct sg_fix fix = sg_side_fix(t, s);
 
 	finding_expect(f, "%s", self_rule(f->a, &fix));
-	if (s->owner->unknown && (s->closed.n || !s->all)) {
+	if (sg_side_is_unknown(s)) {
 		say_unknown(s, f);
 	} else if (s->closed.n) {
 		say_closed(t, s, f);

@@ -154,6 +154,11 @@ aws ec2 authorize-security-group-egress --group-id sg-0123 --ip-permissions 'IpP
     on node "$AWS" 0 --json
     [ "$(finding cloud.rules)" = pass ]
     [ "$(finding cloud.identity)" = info ]
+    # EC2 tells this role of no instance: whether they have EFA is not known.
+    rules "$self" '{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}'
+    on node "$AWS" 0 --json
+    [ "$(finding cloud.rules)" = info ]
+    [[ $output != *hang* ]]
 }
 
 rules() { # IN OUT: of both groups

@@ -143,6 +143,63 @@ static void t_judgement(void **state)
 	}
 }
 
+/* --- all of it in one finding: "hang" is said of what is closed -------------------------- */
+
+#define TCP_IN TCP("0", "65535", BY_GROUP("sg-1"))
+
+static const struct {
+	const char *name, *text;
+	enum sg_efa efa;
+	enum status status;
+	bool hangs;
+	size_t fixes;
+} briefs[] = {
+	{"all is open", GROUPS(GROUP("sg-1", SELF_IN, SELF_IN)), SG_EFA_YES, ST_PASS, false, 0},
+	{"nothing is", GROUPS(GROUP("sg-1", "", "")), SG_EFA_NO, ST_WARN, true, 2},
+	{"only MASTER_PORT",
+	 GROUPS(GROUP("sg-1", TCP("29500", "29500", BY_GROUP("sg-1")), ANYWHERE)), SG_EFA_NO,
+	 ST_WARN, true, 1},
+	{"all TCP, no EFA", GROUPS(GROUP("sg-1", TCP_IN, ANYWHERE)), SG_EFA_NO, ST_INFO, false, 0},
+	{"all TCP, EFA", GROUPS(GROUP("sg-1", TCP_IN, SELF_IN)), SG_EFA_YES, ST_WARN, true, 1},
+	{"EFA's trap", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)), SG_EFA_YES, ST_WARN, true, 1},
+	{"the trap where EFA is not known", GROUPS(GROUP("sg-1", SELF_IN, ANYWHERE)),
+	 SG_EFA_UNKNOWN, ST_INFO, false, 0},
+	{"closed one way, EFA not known", GROUPS(GROUP("sg-1", "", ANYWHERE)), SG_EFA_UNKNOWN,
+	 ST_WARN, true, 1},
+	{"an ssh group beside the one that does it all",
+	 GROUPS(GROUP("sg-1", SELF_IN,
+		      SELF_IN) "," GROUP("sg-2", TCP("22", "22", BY_RANGE("198.51.100.7/32")), "")),
+	 SG_EFA_YES, ST_INFO, false, 0},
+	{"a group nobody described", GROUPS("") TWO("interface"), SG_EFA_UNKNOWN, ST_INFO, false,
+	 0},
+};
+
+static void t_brief(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(briefs); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct sg_ask ask = usual;
+		str_list none = {0};
+		struct sg_training t;
+		struct sg_model m;
+		struct finding f;
+		size_t rules = 0;
+
+		ask.efa = briefs[i].efa;
+		read_model(&a, briefs[i].text, &m);
+		assert_int_equal(sg_train(&m, &ask, &none, &t, &err), 0);
+		f = (struct finding){.a = &a};
+		sg_train_brief(&t, &f);
+		for (size_t k = 0; k < f.fix.n; k++)
+			rules += strstr(f.fix.v[k], "authorize-security-group-") != NULL;
+		if (f.status != briefs[i].status || !strstr(f.message, "hang") == briefs[i].hangs ||
+		    rules != briefs[i].fixes)
+			fail_msg("%s: %d, %zu rules: %s", briefs[i].name, (int)f.status, rules,
+				 f.message);
+	}
+}
+
 static void t_fix_lines(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -291,13 +348,10 @@ static void t_odd_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_judgement),
-		cmocka_unit_test(t_fix_lines),
-		cmocka_unit_test(t_group_of_the_cluster),
-		cmocka_unit_test(t_two_kinds_of_nodes),
-		cmocka_unit_test(t_many_nodes),
-		cmocka_unit_test(t_bad_documents),
-		cmocka_unit_test(t_odd_members),
+		cmocka_unit_test(t_judgement),		cmocka_unit_test(t_brief),
+		cmocka_unit_test(t_fix_lines),		cmocka_unit_test(t_group_of_the_cluster),
+		cmocka_unit_test(t_two_kinds_of_nodes), cmocka_unit_test(t_many_nodes),
+		cmocka_unit_test(t_bad_documents),	cmocka_unit_test(t_odd_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
