@@ -34,6 +34,7 @@ static void put_open(const struct sg_training *t, const struct sg_pair *p, int p
 
 static void put_pair(const struct sg_training *t, const struct sg_pair *p, cJSON *o)
 {
+	bool unread = p->unread_out || p->unread_in;
 	enum sg_stage s = 0;
 
 	json_str(o, "from", p->from->node->name);
@@ -41,12 +42,14 @@ static void put_pair(const struct sg_training *t, const struct sg_pair *p, cJSON
 	while (s < SG_STAGES && !p->closed[s].n)
 		s++;
 	if (p->is_ip) {
-		json_bool(o, "trains", s == SG_STAGES);
+		if (s < SG_STAGES || !unread)
+			json_bool(o, "trains", s == SG_STAGES);
 		json_str(o, "stopped_by", s < SG_STAGES ? sg_stage_name(s) : NULL);
 		put_open(t, p, SG_TCP, o, "tcp");
 		put_open(t, p, SG_UDP, o, "udp");
 	}
-	json_bool(o, "all_traffic", p->all_out && p->all_in);
+	if (!unread)
+		json_bool(o, "all_traffic", p->all_out && p->all_in);
 	json_bool(o, "efa_rules", p->efa_out && p->efa_in);
 }
 

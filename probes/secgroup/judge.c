@@ -50,13 +50,18 @@ static bool is_private_of(const struct sg_node *n, const union addr *at)
 	return false;
 }
 
-static bool rule_means(const struct sg_rule *r, const struct sg_node *peer, const union addr *at,
-		       bool is_efa)
+static bool rule_means(const struct sg_rule *r, const struct sg_flow *f, const struct sg_node *peer,
+		       const union addr *at)
 {
-	if (r->peer == SG_CIDR)
-		return !is_efa && in_range(at, &r->net, r->bits);
-	return r->peer == SG_GROUP && sg_node_has_group(peer, r->peer_text) &&
-	       (is_efa || is_private_of(peer, at));
+	switch (r->peer) {
+	case SG_CIDR:
+		return !f->is_efa && in_range(at, &r->net, r->bits);
+	case SG_PREFIX_LIST:
+		return !f->is_efa && f->trusts_lists;
+	case SG_GROUP:
+		break;
+	}
+	return sg_node_has_group(peer, r->peer_text) && (f->is_efa || is_private_of(peer, at));
 }
 
 static bool groups_pass(const struct sg_model *m, const struct sg_flow *f, bool is_egress)
@@ -72,7 +77,7 @@ static bool groups_pass(const struct sg_model *m, const struct sg_flow *f, bool 
 			const struct sg_rule *r = &g->rules.v[k];
 
 			if (r->is_egress == is_egress && sg_rule_covers(r, f->proto, f->port) &&
-			    rule_means(r, peer, at, f->is_efa))
+			    rule_means(r, f, peer, at))
 				return true;
 		}
 	}

@@ -20,6 +20,7 @@ struct sg_flow {
 	uint16_t port;	      /* to it; for ICMP the type */
 	uint16_t first, last; /* where it may come from: the answer must reach all of these */
 	bool is_efa;
+	bool trusts_lists; /* prefix lists, which nobody read, hold the peer: perhaps they do */
 };
 
 /* In the order in which a connection meets them. */

@@ -5,8 +5,11 @@
 
 /* Fills sides, fixes and wishes from the pairs. */
 void sg_find_sides(struct sg_training *t);
-/* Some of its groups' rules are not there, and those that are do not let all traffic pass. */
+/* It may be open and it may not: some of its groups' rules, or what is in their prefix lists, are
+ * not there, and what is does not let all traffic pass. */
 bool sg_side_is_unknown(const struct sg_side *s);
+/* The prefix lists that its rules for training's ports name, each once. */
+void sg_side_lists(const struct sg_training *t, const struct sg_side *s, str_list *ret);
 const char *sg_side_subject(struct arena *a, const struct sg_side *s);
 struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s);
 void sg_fix_print(struct finding *f, struct sg_fix fix);

@@ -1,10 +1,32 @@
 /* Rules that name address ranges: public ones never match nodes that talk privately. */
+#include "probes/secgroup/audit.h"
 #include "probes/secgroup/say.h"
+
+static bool covers_some_of(const struct sg_rule *r, struct sg_span ports)
+{
+	return sg_rule_covers(r, SG_TCP, ports.first) ||
+	       (r->first > ports.first && r->first <= ports.last &&
+		sg_rule_covers(r, SG_TCP, (uint16_t)r->first));
+}
 
 static bool covers_training(const struct sg_training *t, const struct sg_rule *r)
 {
-	return sg_rule_covers(r, SG_TCP, t->ask.master) ||
-	       sg_rule_covers(r, SG_TCP, t->ask.ephemeral.last);
+	return sg_rule_covers(r, SG_TCP, t->ask.master) || covers_some_of(r, t->ask.ephemeral);
+}
+
+void sg_side_lists(const struct sg_training *t, const struct sg_side *s, str_list *ret)
+{
+	const str_list *groups = &s->owner->node->groups;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct sg_group *g = sg_group_find(t->m, groups->v[i]);
+
+		for (size_t k = 0; g && k < g->rules.n; k++)
+			if (g->rules.v[k].is_egress == s->is_egress &&
+			    g->rules.v[k].peer == SG_PREFIX_LIST &&
+			    covers_training(t, &g->rules.v[k]))
+				cloud_add_once(t->m->a, ret, g->rules.v[k].peer_text);
+	}
 }
 
 /* Whose public address is in that range? */

@@ -19,6 +19,7 @@ static void spread(struct sg_side *s, const struct sg_pair *p)
 		s->pair = p;
 	}
 	s->is_ip |= p->is_ip;
+	s->unread |= s->is_egress ? p->unread_out : p->unread_in;
 	s->all &= s->is_egress ? p->all_out : p->all_in;
 	s->by_group &= s->is_egress ? p->efa_out : p->efa_in;
 	if (p->efa == SG_EFA_YES || s->efa == SG_EFA_NO)
@@ -103,7 +104,7 @@ struct sg_fix sg_side_fix(const struct sg_training *t, const struct sg_side *s)
 
 bool sg_side_is_unknown(const struct sg_side *s)
 {
-	return s->owner->unknown && (s->closed.n || !s->all);
+	return (s->owner->unknown && (s->closed.n || !s->all)) || (s->unread && !s->closed.n);
 }
 
 /* --- what is missing ------------------------------------------------------------- */
@@ -151,7 +152,7 @@ static void find_fixes(struct sg_training *t, const struct sg_side *s)
 {
 	if (s->owner->unknown || s->by_group)
 		return;
-	if (s->closed.n || s->efa != SG_EFA_NO || !s->all)
+	if (stops(s) || (!s->unread && (s->efa != SG_EFA_NO || !s->all)))
 		want(t, &t->fixes, sg_side_fix(t, s));
 }
 

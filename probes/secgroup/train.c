@@ -172,18 +172,39 @@ static enum sg_efa uses_efa(const struct sg_training *t, const struct sg_pair *p
 	return sg_node_has_efa(a) && sg_node_has_efa(b) ? SG_EFA_YES : SG_EFA_NO;
 }
 
-static void judge_pair(const struct sg_training *t, struct sg_pair *p)
+/* Of the ports that training needs. */
+static span_list closed_at(const struct sg_training *t, const struct sg_flow *f,
+			   enum sg_stage stage)
 {
 	uint16_t master = t->ask.master;
 	bool one = master >= t->ask.ephemeral.first && master <= t->ask.ephemeral.last;
 	const struct sg_span needs[] = {{master, master}, t->ask.ephemeral};
+	span_list closed = {0};
+
+	for (size_t i = one; i < ARRAY_LEN(needs); i++)
+		sg_closed_ports(t->m, f, stage, needs[i], &closed);
+	return closed;
+}
+
+static void judge_ports(const struct sg_training *t, struct sg_pair *p)
+{
+	struct sg_flow trusting = p->flow;
+
+	trusting.trusts_lists = true;
+	for (enum sg_stage s = 0; s < SG_STAGES; s++)
+		p->closed[s] = closed_at(t, &trusting, s);
+	p->unread_out = !p->closed[SG_EGRESS].n && closed_at(t, &p->flow, SG_EGRESS).n;
+	p->unread_in = !p->closed[SG_INGRESS].n && closed_at(t, &p->flow, SG_INGRESS).n;
+}
+
+static void judge_pair(const struct sg_training *t, struct sg_pair *p)
+{
 	struct sg_flow f;
 
 	p->is_ip = flow_between(t, p, &p->flow);
+	if (p->is_ip)
+		judge_ports(t, p);
 	f = p->flow;
-	for (size_t i = one; p->is_ip && i < ARRAY_LEN(needs); i++)
-		for (enum sg_stage s = 0; s < SG_STAGES; s++)
-			sg_closed_ports(t->m, &f, s, needs[i], &p->closed[s]);
 	f.proto = SG_ALL_TRAFFIC;
 	p->all_out = sg_passes(t->m, &f, SG_EGRESS);
 	p->all_in = sg_passes(t->m, &f, SG_INGRESS);

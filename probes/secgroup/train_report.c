@@ -29,7 +29,7 @@ static void say_closed(const struct sg_training *t, const struct sg_side *s, str
 	sg_closed_ports(t->m, &s->pair->flow, s->is_egress ? SG_EGRESS : SG_INGRESS, all, &closed);
 	sg_spans_invert(f->a, &closed, all, &open);
 	opened = sg_spans_text(f->a, &open);
-	if (!holds(&s->closed, t->ask.master))
+	if (holds(&open, t->ask.master))
 		finding_set(
 			f, ST_FAIL,
 			"MASTER_PORT %u is open, but NCCL, Gloo and torch also connect to ports of "
@@ -44,8 +44,27 @@ static void say_closed(const struct sg_training *t, const struct sg_side *s, str
 			    opened);
 }
 
-static void say_unknown(const struct sg_side *s, struct finding *f)
+/* A warning, not a check left out: beside the other direction that passes, this would be a PASS. */
+static void say_unread(const struct sg_training *t, const struct sg_side *s, struct finding *f)
 {
+	str_list lists = {0};
+
+	sg_side_lists(t, s, &lists);
+	finding_set(f, ST_WARN,
+		    "what training needs can %s the other nodes only if a prefix list holds their "
+		    "private addresses, and what is in it was not looked at",
+		    s->is_egress ? "leave to" : "enter from");
+	for (size_t i = 0; i < lists.n; i++)
+		finding_fix(f, "aws ec2 get-managed-prefix-list-entries --prefix-list-id %s",
+			    lists.v[i]);
+}
+
+static void say_unknown(const struct sg_training *t, const struct sg_side *s, struct finding *f)
+{
+	if (!s->owner->unknown) {
+		say_unread(t, s, f);
+		return;
+	}
 	finding_set(f, ST_SKIP, "cannot be judged: the rules of %s are not there",
 		    s->owner->unknown);
 	finding_fix(f, "aws ec2 describe-security-groups --group-ids %s", s->owner->unknown);
@@ -59,7 +78,7 @@ static void judge_side(const struct sg_training *t, const struct sg_side *s, str
 
 	finding_expect(f, "%s", self_rule(f->a, &fix));
 	if (sg_side_is_unknown(s)) {
-		say_unknown(s, f);
+		say_unknown(t, s, f);
 	} else if (s->closed.n) {
 		say_closed(t, s, f);
 		sg_fix_print(f, fix);

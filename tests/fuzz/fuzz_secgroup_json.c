@@ -33,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (size_t i = 0; i < t.fixes.n; i++)
 		check_line(&a, &t.fixes.v[i]);
+	for (size_t i = 0; i < t.wishes.n; i++)
+		check_line(&a, &t.wishes.v[i]);
 	data_of = cJSON_CreateObject();
 	sg_train_data(&t, data_of);
 	cJSON_Delete(data_of);

@@ -160,6 +160,22 @@ sg-0123,sg-0456
     [[ $output == *"TCP 4000,32768-60999 cannot enter"*"the rules only open 29500"* ]]
 }
 
+@test "a file: what a prefix list decides is neither open nor closed, and its entries are the way on" {
+    local rules='{"IpProtocol": "tcp", "FromPort": 29500, "ToPort": 29500, "UserIdGroupPairs": [{"GroupId": "sg-0123"}]}'
+    rules+=', {"IpProtocol": "tcp", "FromPort": 40000, "ToPort": 50000, "PrefixListIds": [{"PrefixListId": "pl-0a"}, {"PrefixListId": "pl-0b"}]},
+        {"IpProtocol": "tcp", "FromPort": 1024, "ToPort": 65535, "PrefixListIds": [{"PrefixListId": "pl-0a"}]}'
+    file_has "$(group sg-0123 "$rules" "$ANYWHERE")"
+    audit 0 "$BATS_TEST_TMPDIR/groups.json" --efa=no --json
+    [ "$(finding cloud.ingress)" = warn ]
+    [ "$(jq -r '.findings[] | select(.check == "cloud.ingress").fix[]' <<<"$output")" = \
+        "aws ec2 get-managed-prefix-list-entries --prefix-list-id pl-0a
+aws ec2 get-managed-prefix-list-entries --prefix-list-id pl-0b" ]
+    # What is not known is absent; what is open whatever the lists hold is not.
+    [ "$(jq -c '.data.audit.pairs[0] | [has("trains"), has("all_traffic"), .tcp]' <<<"$output")" = '[false,false,"29500"]' ]
+    "$ROOT/scripts/validate" json - <<<"$output"
+    audit 1 "$BATS_TEST_TMPDIR/groups.json" --efa=no --strict
+}
+
 @test "stdin, a pipe, several files, several documents in one" {
     file_has "$(group sg-0123 "$SELF" "$SELF")"
     printf '{"Reservations": [{"Instances": [%s]}]}' "$(two_efa)" >"$BATS_TEST_TMPDIR/nodes.json"
@@ -328,6 +344,14 @@ DescribeInstances ok" ]
     [[ $output == *"--group-id sg-0456 "* ]]
     run ! grep -q Authorize "$EC2_LOG"
     [ "$(jq -S . "$EC2")" = "$before" ]
+}
+
+@test "apply: a rule that a prefix list may make needless is not added" {
+    use_keys
+    ec2_has "$(group sg-0123 '{"IpProtocol": "-1", "PrefixListIds": [{"PrefixListId": "pl-0a"}]}' "$ANYWHERE")"
+    audit 0 --group sg-0123 --efa=no --apply --json
+    [ "$(finding cloud.ingress)" = warn ]
+    run ! grep -q Authorize "$EC2_LOG"
 }
 
 @test "apply: a rule that is there already is success" {

@@ -13,6 +13,7 @@
 #define TCP(from, to, peer) "{'IpProtocol':'tcp','FromPort':" from ",'ToPort':" to "," peer "}"
 #define BY_GROUP(id) "'UserIdGroupPairs':[{'GroupId':'" id "'}]"
 #define BY_RANGE(cidr) "'IpRanges':[{'CidrIp':'" cidr "'}]"
+#define BY_LIST(id) "'PrefixListIds':[{'PrefixListId':'" id "'}]"
 #define GROUP(id, in, out)                                                                         \
 	"{'GroupId':'" id "','IpPermissions':[" in "],'IpPermissionsEgress':[" out "]}"
 #define GROUPS(list) "{'SecurityGroups':[" list "]}"

@@ -8,6 +8,8 @@ static struct err err;
 
 /* --- the judgement: documents to findings -------------------------------------------- */
 
+#define ALL_BY_LIST "{'IpProtocol':'-1'," BY_LIST("pl-1") "}"
+
 static const struct {
 	const char *name, *text;
 	enum sg_efa efa;
@@ -82,10 +84,37 @@ static const struct {
 	 "'ToPort':-1,'ReferencedGroupInfo':{'GroupId':'sg-1'}},{'GroupId':'sg-1','IsEgress':true,"
 	 "'IpProtocol':'-1','CidrIpv4':'0.0.0.0/0'}]}",
 	 SG_EFA_YES, "cloud.efa fail ", 1},
-	{"a prefix list",
-	 GROUPS(GROUP("sg-1", "{'IpProtocol':'-1','PrefixListIds':[{'PrefixListId':'pl-1'}]}",
+	/* nobody told what is in a prefix list: neither open nor closed */
+	{"a prefix list", GROUPS(GROUP("sg-1", ALL_BY_LIST, ANYWHERE)), SG_EFA_NO,
+	 "cloud.ingress warn ", 0},
+	{"and addresses are known", GROUPS(GROUP("sg-1", ALL_BY_LIST, ANYWHERE)) TWO("interface"),
+	 SG_EFA_UNKNOWN, "cloud.ingress warn ", 0},
+	{"all TCP by a list", GROUPS(GROUP("sg-1", TCP("0", "65535", BY_LIST("pl-1")), ANYWHERE)),
+	 SG_EFA_NO, "cloud.ingress warn ", 0},
+	{"one port by the group, the others by a list",
+	 GROUPS(GROUP(
+		 "sg-1",
+		 TCP("29500", "29500", BY_GROUP("sg-1")) "," TCP("1024", "65535", BY_LIST("pl-1")),
+		 ANYWHERE)),
+	 SG_EFA_NO, "cloud.ingress warn ", 0},
+	{"a part of the range by a list",
+	 GROUPS(GROUP("sg-1",
+		      TCP("1", "39999", BY_GROUP("sg-1")) "," TCP(
+			      "40000", "50000", BY_LIST("pl-1")) "," TCP("50001", "65535",
+									 BY_GROUP("sg-1")),
 		      ANYWHERE)),
-	 SG_EFA_NO, "cloud.ingress fail cloud.prefix_list info ", 1},
+	 SG_EFA_NO, "cloud.ingress warn ", 0},
+	{"out by a list", GROUPS(GROUP("sg-1", SELF_IN, ALL_BY_LIST)), SG_EFA_NO,
+	 "cloud.egress warn ", 0},
+	{"no list lets EFA in", GROUPS(GROUP("sg-1", ALL_BY_LIST, SELF_IN)), SG_EFA_YES,
+	 "cloud.ingress warn cloud.efa fail ", 1},
+	{"a list where EFA is not known", GROUPS(GROUP("sg-1", ALL_BY_LIST, SELF_IN)),
+	 SG_EFA_UNKNOWN, "cloud.ingress warn ", 0},
+	{"closed whatever is in the list",
+	 GROUPS(GROUP("sg-1", TCP("29500", "29500", BY_LIST("pl-1")), ANYWHERE)), SG_EFA_NO,
+	 "cloud.ingress fail cloud.prefix_list info ", 1},
+	{"a list beside a rule that does it all",
+	 GROUPS(GROUP("sg-1", SELF_IN "," ALL_BY_LIST, SELF_IN)), SG_EFA_YES, "", 0},
 };
 
 /* What was found, in the order in which it was said. */
@@ -170,6 +199,8 @@ static const struct {
 	 GROUPS(GROUP("sg-1", SELF_IN,
 		      SELF_IN) "," GROUP("sg-2", TCP("22", "22", BY_RANGE("198.51.100.7/32")), "")),
 	 SG_EFA_YES, ST_INFO, false, 0},
+	{"a list nobody read", GROUPS(GROUP("sg-1", ALL_BY_LIST, ANYWHERE)), SG_EFA_NO, ST_INFO,
+	 false, 0},
 	{"a group nobody described", GROUPS("") TWO("interface"), SG_EFA_UNKNOWN, ST_INFO, false,
 	 0},
 };
