@@ -135,14 +135,14 @@ static const char *why_first(struct arena *a, const candidate_list *all)
 	struct unit_buf b;
 
 	if (all->n < 2 || !next->usable)
-		return is_nat(c) ? arena_printf(a, "the only usable interface, in %s", nat_words)
+		return is_nat(c) ? arena_printf(a, "the only usable interface, in %s", NAT_WORDS)
 				 : "the only usable interface";
 	other = next->iface->name;
 	if (why_default_route(all))
-		return is_nat(c) ? arena_printf(a, "has the default route, in %s", nat_words)
+		return is_nat(c) ? arena_printf(a, "has the default route, in %s", NAT_WORDS)
 				 : "has the default route";
 	if (is_nat(next) && !is_nat(c))
-		return arena_printf(a, "%s is in %s", other, nat_words);
+		return arena_printf(a, "%s is in %s", other, NAT_WORDS);
 	switch (deciding(c, next)) {
 	case RANK_KIND:
 		if (next->iface->wireless && !c->iface->wireless)
@@ -172,7 +172,7 @@ static const char *why_later(struct arena *a, const struct candidate *c,
 	switch (deciding(c, best)) {
 	case RANK_KIND:
 		if (is_nat(c))
-			return arena_printf(a, "usable, but in %s: %s comes first", nat_words,
+			return arena_printf(a, "usable, but in %s: %s comes first", NAT_WORDS,
 					    name);
 		return arena_printf(
 			a, "usable, but %s: %s comes first",

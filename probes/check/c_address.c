@@ -101,7 +101,9 @@ static void usable(const struct check_input *in, struct report *r)
 
 	if (in->s->iface) {
 		f = report_find(r, "addr.usable", in->s->iface->name);
-		finding_set(f, ST_PASS, "%s: %s", addr_print(&in->s->addr->addr, &at), in->s->why);
+		if (!suggest_warn_of_nat(&in->f->in, in->s, f))
+			finding_set(f, ST_PASS, "%s: %s", addr_print(&in->s->addr->addr, &at),
+				    in->s->why);
 		report_add(r, f);
 		return;
 	}

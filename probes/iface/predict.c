@@ -1,6 +1,7 @@
 #include "probes/iface/predict.h"
 
 #include "lib/cluster/child.h"
+#include "lib/host/nat.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -64,6 +65,8 @@ static void prediction_fix(const struct facts *f, const struct rules *rules, str
 	rank_ifaces(f->in.inv, 0, &all);
 	if (!all.n || !all.v[0].usable)
 		finding_fix(x, "ifprobe   # what each interface lacks");
+	else if (nat_is_own(&f->inv, all.v[0].iface))
+		finding_fix(x, "ifprobe   # what leads out of its NAT");
 	else if (streq(rules->name, "torch"))
 		finding_fix(x,
 			    "export MASTER_ADDR=%s   # on every node: this one's, if it is node 0",

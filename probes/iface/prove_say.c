@@ -62,7 +62,7 @@ void proof_explain(struct proof *p, size_t winner, bool won)
 		x->usable = proof_reaches_all(p, c);
 		x->why = !x->usable ? why_not(p, c)
 			 : nat_is_own(p->in->inv, x->iface)
-				 ? arena_printf(p->a, "reaches every peer, but is in %s", nat_words)
+				 ? arena_printf(p->a, "reaches every peer, but is in %s", NAT_WORDS)
 			 : n == 1	      ? "the only interface that reaches every peer"
 			 : won && c == winner ? "reaches every peer, and is the best that does"
 					      : "reaches every peer";

@@ -1,5 +1,6 @@
 #include "probes/iface/suggest.h"
 
+#include "lib/host/nat.h"
 #include "lib/report/json.h"
 #include "probes/rules/nccl.h"
 
@@ -113,6 +114,35 @@ bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
 	if (family_told(in) || !can_be_named(in, &ranked->v[0]))
 		return false;
 	suggest_choose(in, &ranked->v[0], ret);
+	return true;
+}
+
+/* Mirrored cards have the addresses of Windows' own, and its firewall for virtual machines before
+ * them, which lets nothing in by itself. */
+static void fix_windows(struct finding *f)
+{
+	finding_fix(f,
+		    "- in Windows (11 22H2 or later): networkingMode=mirrored under [wsl2] in "
+		    "%%UserProfile%%\\.wslconfig, then wsl --shutdown; older ones let nobody in: "
+		    "netsh portproxy takes single ports, and those of NCCL are random");
+	finding_fix(f,
+		    "- then in PowerShell, as administrator: Set-NetFirewallHyperVVMSetting -Name "
+		    "'{40E0AC32-46A5-438A-A0B2-2B479E8F2E90}' -DefaultInboundAction Allow");
+}
+
+bool suggest_warn_of_nat(const struct rules_input *in, const struct suggestion *s,
+			 struct finding *f)
+{
+	struct addr_text at;
+
+	if (!s->iface || !nat_is_own(in->inv, s->iface))
+		return false;
+	finding_set(f, ST_WARN, "%s is in %s", addr_print(&s->addr->addr, &at), NAT_WORDS);
+	finding_expect(f, "an address that the other hosts can connect to");
+	if (nat_is_windows(s->a))
+		fix_windows(f);
+	else
+		finding_fix(f, NAT_NETWORK_FIX);
 	return true;
 }
 

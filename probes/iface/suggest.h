@@ -62,6 +62,10 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 		     struct err *e) MUST_CHECK;
 /* Settles on @c and collects every stack's lines. */
 void suggest_choose(const struct rules_input *in, const struct candidate *c, struct suggestion *s);
+/* True: all that there is to choose is a NAT of this machine's own (lib/host/nat.h), which @f warns
+ * of, with what leads out of it. */
+bool suggest_warn_of_nat(const struct rules_input *in, const struct suggestion *s,
+			 struct finding *f);
 void suggest_data(const struct suggestion *s, cJSON *data); /* data.suggest */
 /* Can it be a line of a suggestion, whoever says so: a variable that a rule sets, and a value of
  * one line? Both may be NULL. */

@@ -1,5 +1,6 @@
 #include "probes/port/local.h"
 
+#include "lib/host/nat.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/facts.h"
@@ -154,6 +155,10 @@ static void judge_address(const struct local *l, struct report *r)
 	struct finding *f = report_find(r, "local.address", l->s.iface ? l->s.iface->name : "-");
 	struct addr_text at;
 
+	if (suggest_warn_of_nat(&l->f->in, &l->s, f)) {
+		report_add(r, f);
+		return;
+	}
 	if (l->s.addr) {
 		finding_set(f, ST_INFO, "peers should use %s", addr_print(&l->s.addr->addr, &at));
 	} else {
@@ -171,7 +176,7 @@ static const char *peer_line(const struct local *l)
 	port_list ports = {0};
 	struct addr_text at;
 
-	if (!l->s.addr)
+	if (!l->s.addr || nat_is_own(&l->f->inv, l->s.iface))
 		return NULL;
 	ports_default(&l->env, a, &ports);
 	(void)addr_print(&l->s.addr->addr, &at);

@@ -1,4 +1,5 @@
 /* Two machines with one address. */
+#include "lib/host/nat.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
@@ -103,9 +104,7 @@ static void advise_meeting(struct preflight *p, struct finding *f, const struct 
 		finding_fix(f, "export NCCL_SOCKET_IFNAME='='%s   # on all: they meet there, too",
 			    answer_card_word(p->a, s->odd->a, other));
 	else
-		finding_fix(f, "VBoxManage modifyvm VM --nic2 intnet --intnet2 cluster   # of a "
-			       "virtual machine: a network that all share (QEMU, libvirt: a "
-			       "bridge), and an address of it for each");
+		finding_fix(f, NAT_NETWORK_FIX);
 }
 
 static void advise_shared(struct preflight *p, struct finding *f, const struct shared *s)

@@ -1,6 +1,7 @@
 #include "probes/rules/names.h"
 #include "lib/cluster/child.h"
 #include "lib/host/hostname.h"
+#include "lib/host/nat.h"
 #include "lib/host/sysroot.h"
 
 #include <net/if.h>
@@ -83,9 +84,10 @@ void predict_add(const struct rules_input *in, struct prediction *p, const char 
 	}
 }
 
-static const char *unreachable_why(struct arena *a, const struct iface *iface,
+static const char *unreachable_why(const struct inventory *inv, const struct iface *iface,
 				   const union addr *addr)
 {
+	struct arena *a = inv->a;
 	struct addr_text t;
 
 	switch (addr_class(addr)) {
@@ -103,6 +105,8 @@ static const char *unreachable_why(struct arena *a, const struct iface *iface,
 		return arena_printf(a, "%s is a container network of this host alone", iface->name);
 	if (iface && (!iface_is_up(iface) || !iface_is_running(iface)))
 		return arena_printf(a, "%s is %s", iface->name, iface_state_name(iface));
+	if (iface && nat_is_own(inv, iface))
+		return arena_printf(a, "%s is in %s", addr_print(addr, &t), NAT_WORDS);
 	return NULL;
 }
 
@@ -110,7 +114,7 @@ void predict_reach(const struct rules_input *in, struct prediction *p, const str
 		   const union addr *addr)
 {
 	p->outcome = OUTCOME_OK;
-	p->unreachable_why = addr ? unreachable_why(in->inv->a, iface, addr) : NULL;
+	p->unreachable_why = addr ? unreachable_why(in->inv, iface, addr) : NULL;
 	p->reachable = !p->unreachable_why;
 }
 
@@ -160,6 +164,11 @@ static const char *bare(struct arena *a, const char *name)
 	return arena_strndup(a, name, n);
 }
 
+bool names_is_best(const struct rules_input *in, const struct iface *i)
+{
+	return streq(names_best(in), i->name);
+}
+
 static int judge_fail(const struct rules_input *in, struct finding *f, const char *var,
 		      const char *name, const char *why)
 {
@@ -179,8 +188,8 @@ int names_judge(const struct rules_input *in, struct finding *f, const char *var
 	const char *why;
 
 	if (ia) {
-		why = unreachable_why(in->inv->a, ia->iface, &ia->addr);
-		if (!why)
+		why = unreachable_why(in->inv, ia->iface, &ia->addr);
+		if (!why || names_is_best(in, ia->iface))
 			return 0;
 		finding_set(f, ST_WARN, "%s=%s: %s", var, name, why);
 		finding_fix(f, "export %s=%s", var, names_best(in));

@@ -40,6 +40,8 @@ int names_judge(const struct rules_input *in, struct finding *f, const char *var
 const char *names_entry(struct arena *a, const char *name, bool one_char_is_ignored);
 /* The name a fix should propose: the best interface here whose name needs no quotes, or "NAME". */
 const char *names_best(const struct rules_input *in);
+/* @i is that one: no setting is to blame for what it cannot reach, as in a NAT. */
+bool names_is_best(const struct rules_input *in, const struct iface *i);
 /* True when @host's name leads, by /etc/hosts alone, to exactly @addr. */
 bool names_host_is(const struct inventory *inv, const union addr *addr);
 

@@ -1,3 +1,4 @@
+#include "probes/rules/names.h"
 #include "probes/rules/nccl_lint.h"
 
 #include <net/if.h>
@@ -179,7 +180,7 @@ static void lint_members(const struct lint *l, const struct setting *s, const st
 		const char *why = nccl_unreachable(l->in->inv, c->v[i]);
 		struct finding *f;
 
-		if (!why)
+		if (!why || names_is_best(l->in, c->v[i]->iface))
 			continue;
 		f = lint_find(l, "lint.ifname.unreachable", s);
 		finding_set(f, ST_WARN, "lets %s in, whose address %s %s", c->v[i]->label,

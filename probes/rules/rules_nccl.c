@@ -1,3 +1,4 @@
+#include "lib/host/nat.h"
 #include "probes/rules/names.h"
 #include "probes/rules/nccl.h"
 
@@ -42,7 +43,9 @@ const char *nccl_unreachable(const struct inventory *inv, const struct iface_add
 		return "is on a bridge that leads to no other host";
 	if (i->kind == IFACE_DUMMY)
 		return "is on an interface without a wire";
-	return i->flags & IFF_RUNNING ? NULL : "is on an interface that is down";
+	if (!(i->flags & IFF_RUNNING))
+		return "is on an interface that is down";
+	return nat_is_own(inv, i) ? "is in " NAT_WORDS : NULL;
 }
 
 bool nccl_ib_port_counts(const struct rdma_port *p)

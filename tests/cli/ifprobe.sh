@@ -2,7 +2,7 @@
 # What the bats files about ifprobe share: recorded machines (tests/sysroot), a
 # home of their own, no settings from outside. Load it: load ifprobe.sh
 
-MACHINES="aws-p4d azure bond-vlan container dgx-roce digits hgx-h100 laptop"
+MACHINES="aws-p4d azure bond-vlan container dgx-roce digits hgx-h100 laptop wsl2 wsl2-mirrored"
 
 setup_file() {
     local name

@@ -82,6 +82,34 @@ load ifprobe.sh
     [ "$(found nccl.choice enp0s3)" = warn ]
 }
 
+@test "checks: nothing but a NAT that no other host reaches: what leads out of it, and nobody is sent there" {
+    fixes() { jq -r --arg c "$1" '.findings[] | select(.check == $c).fix[]' <<<"$output"; }
+    machine vm3 "link 2 enp0s3 pci=0000:00:03.0" "addr enp0s3 10.0.2.15/24" "route default via=10.0.2.2 dev=enp0s3"
+    for name in wsl2 vm3; do
+        way='VBoxManage modifyvm VM --nic2 intnet'
+        [ "$name" != wsl2 ] || way='networkingMode=mirrored under [wsl2] in %UserProfile%\.wslconfig'
+        run -0 on "$name" --json
+        [ "$(found addr.usable)" = warn ]
+        [[ $(jq -r '.findings[] | select(.check == "addr.usable").message' <<<"$output") == *"translated network (NAT)"* ]]
+        [[ $(fixes addr.usable) == *"$way"* ]]
+        run -0 on "$name" --predict --json
+        [ "$(jq .data.predict.nccl.reachable <<<"$output")" = false ]
+        [ "$(fixes predict.nccl)" = "ifprobe   # what leads out of its NAT" ] # no setting does
+        run -0 portcheck --sysroot "$BATS_FILE_TMPDIR/$name" --json
+        [ "$(found local.address)" = warn ]
+        [[ $(fixes local.address) == *"$way"* ]]
+        [ "$(jq '.data.local | has("peer_line")' <<<"$output")" = false ]
+        run -0 portcheck --sysroot "$BATS_FILE_TMPDIR/$name"
+        [[ $output != *"On every other node"* ]]
+    done
+    run -0 on wsl2-mirrored --json
+    [ "$(found addr.usable eth0)" = pass ]
+    run -0 on wsl2-mirrored --predict --json
+    [ "$(jq .data.predict.nccl.reachable <<<"$output")" = true ]
+    run -0 portcheck --sysroot "$BATS_FILE_TMPDIR/wsl2-mirrored"
+    [[ $output == *"On every other node type:  portcheck 172.16.3.42:29500,"* ]]
+}
+
 @test "checks: a bridge that NCCL would pick because it came before the NIC" {
     machine bridged "link 2 br-0a1b2c3d4e5f kind=bridge" "addr br-0a1b2c3d4e5f 172.19.0.1/16" \
         "link 3 eth0 pci=0000:01:00.0" "addr eth0 10.0.0.1/24"

@@ -231,6 +231,11 @@ static const struct guess {
 #define BY_ID_OVER "NCCL_COMM_ID:overrun"
 #define DIGITS_31 "0000000000000000000000000029500"
 	{PLAIN, NULL, NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
+	{"wsl2", NULL, NULL, NULL, 0, "ok", "eth0", "172.23.240.213", "eth0", AUTO_NOT, false},
+	{"wsl2-mirrored", NULL, NULL, NULL, 0, "ok", "eth0", "172.16.3.42", "eth0 eth2", AUTO_NOT,
+	 true},
+	{LO "link 2 eth0\naddr eth0 10.0.2.15/24\nroute default via=10.0.2.2 dev=eth0\n", NULL,
+	 NULL, NULL, 0, "ok", "eth0", "10.0.2.15", "eth0", AUTO_NOT, false},
 	{PLAIN, "", NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
 	{PLAIN, "d", NULL, NULL, 0, "ok", "eth0", "10.0.0.5", "eth0", AUTO_NOT, true},
 	{PLAIN, "do", NULL, NULL, 0, "ok", "docker0", "172.17.0.1", "docker0", BY_LIST, false},

@@ -108,6 +108,8 @@ static char *check(struct bench *b, const char **ret_fix)
 	LO "link 2 \"a'b\"\nlink 3 'c\\d;'\nlink 4 'c\\d;x'\n"                                     \
 	   "addr \"a'b\" 10.0.0.5/24\naddr 'c\\d;' 10.1.0.5/24\naddr 'c\\d;x' 10.2.0.5/24\n"
 
+#define NAT LO "link 2 eth0\naddr eth0 10.0.2.15/24\nroute default via=10.0.2.2 dev=eth0\n"
+
 static const struct lint_row {
 	const char *machine, *name, *value, *origin, *findings;
 	const char *fix; /* of the first finding; NULL: whatever */
@@ -145,6 +147,9 @@ static const struct lint_row {
 	{PLAIN, IFNAME, "eth1:1", ENV, "lint.ifname.port:warn",
 	 "export NCCL_SOCKET_IFNAME='=eth1'"},
 	{PLAIN, IFNAME, "=docker0", ENV, "lint.ifname.unreachable:warn", NULL},
+	{"wsl2", IFNAME, "=eth0", ENV, "lint.nccl:pass", NULL}, /* nothing better is there */
+	{NAT "link 3 eth1\naddr eth1 10.9.0.2/24\n", IFNAME, "=eth0", ENV,
+	 "lint.ifname.unreachable:warn", "eval \"$(ifprobe --suggest)\""},
 	{PLAIN, "NCCL_SOCKET_FAMILY", "AF_INET", ENV, "lint.nccl:pass", NULL},
 	{PLAIN, "NCCL_SOCKET_FAMILY", "inet6", ENV, "lint.family.unknown:fail",
 	 "export NCCL_SOCKET_FAMILY=AF_INET6"},

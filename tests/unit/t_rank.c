@@ -7,6 +7,13 @@
 #define NAT_A "link 2 a pci=0000:01:00.0 speed=10000\naddr a 10.0.2.15/24\n"
 #define NAT_WAY "route default via=10.0.2.2 dev=a\n"
 
+/* Windows is the gateway of WSL2's /20, as AWS's router is that of a default subnet. */
+#define WINDOWS_NET                                                                                \
+	"link 2 eth0\naddr eth0 172.31.16.42/20\nlink 3 eth2\naddr eth2 10.9.0.2/24\n"             \
+	"route default via=172.31.16.1 dev=eth0\n"
+#define WSL1 "file /proc/sys/kernel/osrelease 4.4.0-19041-Microsoft\n"
+#define WSL2 "file /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2\n"
+
 static const struct row {
 	const char *machine; /* a name or a description */
 	int family;
@@ -89,7 +96,18 @@ static const struct row {
 	 "dev=v\n"
 	 "route default via=10.0.3.2 dev=w metric=7\n",
 	 0, "v w", "v", "has the default route, in the translated network (NAT)"},
+	{"wsl2", 0, "eth0", "eth0", "the only usable interface, in the translated network (NAT)"},
+	{"link 2 eth0 mac=00155d0177fa\naddr eth0 172.23.240.213/20\n"
+	 "link 3 tailscale0 type=none kind=tun\naddr tailscale0 100.101.1.3/32\n"
+	 "route default via=172.23.240.1 dev=eth0\n" WSL2,
+	 0, "tailscale0 eth0", "tailscale0", "eth0 is in the translated network (NAT)"},
 	/* and these are networks like others */
+	{"wsl2-mirrored", 0, "eth0 eth2", "eth2", "the default route goes through eth0"},
+	{WINDOWS_NET WSL1, 0, "eth0 eth2", "eth2", "the default route goes through eth0"},
+	{WINDOWS_NET, 0, "eth0 eth2", "eth2", "the default route goes through eth0"}, /* AWS's */
+	{"link 2 eth0\naddr eth0 192.168.1.42/24\nlink 3 eth2\naddr eth2 10.9.0.2/24\n"
+	 "route default via=192.168.1.1 dev=eth0\n" WSL2, /* bridged */
+	 0, "eth0 eth2", "eth2", "the default route goes through eth0"},
 	{NAT_A "link 3 b pci=0000:02:00.0 speed=1000\naddr b 192.168.56.3/24\n"
 	       "route default via=10.0.2.1 dev=a\n",
 	 0, "a b", "a", "faster than b"},
