@@ -8,14 +8,14 @@ const char *fix_subnet(const struct iface_addr *x, struct arena *a)
 	return arena_printf(a, "%s/%u", addr_print(&net, &at), x->prefix);
 }
 
-bool fix_knows_others(const struct iface_addr *x)
+bool has_others_subnet(const struct iface_addr *x)
 {
 	return x->prefix < (x->addr.sa.sa_family == AF_INET ? 32 : 128);
 }
 
-const char *fix_others(const struct iface_addr *x, struct arena *a)
+const char *others_subnet(const struct iface_addr *x, struct arena *a)
 {
-	if (fix_knows_others(x))
+	if (has_others_subnet(x))
 		return fix_subnet(x, a);
 	return x->addr.sa.sa_family == AF_INET ? "SUBNET" : "SUBNET::/64";
 }
@@ -47,14 +47,14 @@ void fix_one(struct finding *f, const struct reach_result *x, const struct reach
 		finding_fix(f, "ping -c 1 %s; ip neigh show %s   # FAILED: that host is down",
 			    addr_print(x->addr, &at), at.s);
 		fix_let_in(f, CAUSE_DROPPED,
-			   way->source ? fix_others(way->source, f->a) : "ADDRESS", host);
+			   way->source ? others_subnet(way->source, f->a) : "ADDRESS", host);
 		break;
 	case CAUSE_DROPPED:
 	case CAUSE_HOST_FIREWALL:
 	case CAUSE_LIMITED:
 		if (x->cause == CAUSE_DROPPED && way->paths && way->undo)
 			finding_fix(f, "sudo %s   # is it answered then?", way->undo);
-		fix_let_in(f, x->cause, way->source ? fix_others(way->source, f->a) : "ADDRESS",
+		fix_let_in(f, x->cause, way->source ? others_subnet(way->source, f->a) : "ADDRESS",
 			   host);
 		break;
 	case CAUSE_PATH_FIREWALL:

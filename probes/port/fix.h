@@ -21,7 +21,7 @@ void fix_let_in(struct finding *f, enum port_cause cause, const char *source, co
 const char *fix_subnet(const struct iface_addr *x, struct arena *a);
 /* Whom to let in or out: the same, where it is more than this host itself. Clouds give out single
  * addresses (GCP's /32, EC2's IPv6 /128): then a word for people to fill in. */
-const char *fix_others(const struct iface_addr *x, struct arena *a);
-bool fix_knows_others(const struct iface_addr *x);
+const char *others_subnet(const struct iface_addr *x, struct arena *a);
+bool has_others_subnet(const struct iface_addr *x);
 
 #endif

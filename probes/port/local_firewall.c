@@ -100,12 +100,12 @@ static void blocked(const struct local *l, const char *ports, const struct nft_a
 		    struct report *r)
 {
 	struct finding *f = report_find(r, "local.firewall", ports);
-	const char *others = fix_others(l->s.addr, f->a);
+	const char *others = others_subnet(l->s.addr, f->a);
 
 	finding_set(f, x->seldom ? ST_INFO : ST_WARN,
 		    "this host's firewall %s%ss what comes from %s: %s",
 		    x->perhaps ? "perhaps " : "", verb(x->verdict),
-		    fix_knows_others(l->s.addr) ? others : "other hosts", nft_describe(x, f->a));
+		    has_others_subnet(l->s.addr) ? others : "other hosts", nft_describe(x, f->a));
 	finding_expect(f, "all TCP from the other nodes let in");
 	finding_fix(f, "%s", firewall_fix(&l->fw, x, others, f->a));
 	report_add(r, f);

@@ -64,7 +64,7 @@ static const char *beyond(const struct iface_addr *from, const union addr *to, s
 {
 	struct addr_text at;
 
-	if (addr_in_subnet(to, &from->addr, from->prefix) && fix_knows_others(from))
+	if (addr_in_subnet(to, &from->addr, from->prefix) && has_others_subnet(from))
 		return fix_subnet(from, a);
 	return arena_strdup(a, addr_print(to, &at));
 }
