@@ -46,10 +46,11 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 		return -1;
 	for (int i = 0; i < p->n; i++) {
 		const struct pair_result *x = &p->all[p->units[i]];
-		int to = i * p->n + (int)x->partner;
+		int to;
 
-		if (x->partner < 0)
+		if (!(x->partner >= 0 && x->partner < p->n)) /* nobody, or made up */
 			continue;
+		to = i * p->n + (int)x->partner;
 		p->gbps[to] = fmax(p->gbps[to], known(x->gbps)); /* the better of two tries */
 		p->unhindered[to] = fmax(p->unhindered[to], known(x->unhindered));
 		p->latency[to] = fmin(p->latency[to], known(x->latency));
