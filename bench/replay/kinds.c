@@ -151,15 +151,14 @@ static int measure_turn(struct replay *p, struct coll_case *c, struct comm *part
 	return run_share(p, p->kinds_end_ns, e);
 }
 
-/* What came of all groups of one turn. */
-static void add_up(const struct replay *p, double scale, struct replay_kind *k)
+void run_add_up(const struct replay *p, double scale, struct replay_kind *k)
 {
 	for (int i = 0; i < p->t.ranks; i++) {
 		const struct word *w = &p->all[i];
 		double us = w->seconds * scale * 1e6;
 
-		if (w->seconds < 0)
-			continue;
+		if (w->seconds < 0 || !(w->group >= 0 && w->group < (double)p->t.groups.n))
+			continue; /* it looked on, or made it up */
 		if (!k->done || us > k->us) {
 			k->us = us;
 			k->slowest = (uint32_t)w->group;
@@ -214,7 +213,8 @@ static int run_kind(struct replay *p, size_t kind, struct err *e)
 		if (measure_turn(p, &c, part, (p->t.kinds.n - kind) * turns, &skips, e))
 			return -1;
 		if (!skips)
-			add_up(p, p->scale[kind] * (double)k->count / (double)c.sizes.count, &sum);
+			run_add_up(p, p->scale[kind] * (double)k->count / (double)c.sizes.count,
+				   &sum);
 	}
 	sum.done &= !skips;
 	p->now_s[kind] = sum.done ? sum.us / 1e6 : NAN;

@@ -23,6 +23,8 @@ struct replay {
 
 /* Each kind by itself, verified; all of its groups at a time, those that share a rank in turns. */
 int run_kinds(struct replay *p, struct err *e) MUST_CHECK;
+/* What came of all groups of one turn, by their ranks' @p->all. */
+void run_add_up(const struct replay *p, double scale, struct replay_kind *k);
 /* All of it in its order, as often as there is time for; if there is. */
 int run_in_order(struct replay *p, struct err *e) MUST_CHECK;
 /* Everybody gets to know everybody's @p->own, and how long there is by rank 0's clock. */

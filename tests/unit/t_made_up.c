@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bench/replay/run.h"
 #include "bench/sweep/pairs.h"
 
 #include <math.h>
@@ -105,10 +106,32 @@ static void a_partner_is_one_of_the_units(void **state UNUSED)
 		assert_int_equal(known_when(made_up[i]), 0);
 }
 
+/* --- what is done again --------------------------------------------------------------------- */
+
+static void a_group_is_one_of_the_recording(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const int ranks[] = {0, 1};
+	struct word all[] = {{.seconds = 1, .wrong = 3}, {.group = -1, .seconds = -1}};
+	struct replay p = {.t = {.a = &a, .source = "", .ranks = 2}, .all = all};
+
+	(void)traffic_group(&p.t, "", ranks, 2);
+	for (size_t i = 0; i <= ARRAY_LEN(made_up); i++) {
+		const bool is_known = i == ARRAY_LEN(made_up);
+		struct replay_kind k = {0};
+
+		all[0].group = is_known ? 0 : made_up[i];
+		run_add_up(&p, 1, &k);
+		assert_int_equal(k.done, is_known);
+		assert_int_equal(k.wrong, is_known ? 3 : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_partner_is_one_of_the_units),
+		cmocka_unit_test(a_group_is_one_of_the_recording),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
