@@ -88,10 +88,14 @@ static int gather_wishes(struct comm *c, struct wish own, struct wish *all, stru
 				       .type = DT_INT32,
 				       .op = OP_MAX};
 
+	int result;
+
 	for (int i = 0; i < c->size; i++)
 		all[i] = (struct wish){INT32_MIN, INT32_MIN};
 	all[c->rank] = own;
-	return comm_run(c, &q, e);
+	result = comm_run(c, &q, e);
+	all[c->rank] = own; /* whatever others made of it: this rank is in its own part */
+	return result;
 }
 
 /* The members of our colour, in their new order. */

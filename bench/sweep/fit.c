@@ -31,18 +31,22 @@ static int too_little(struct rank *r, double fits, double all_fit, uint64_t most
 {
 	double who = fits <= all_fit ? -r->comm->rank : -r->comm->size, left;
 	struct unit_buf is, was;
+	int least;
 
 	if (sweep_agree(r->comm, &who, 1, OP_MAX, e))
 		return -1;
-	left = r->comm->rank == -(int)who ? (double)most : 0;
+	least = sweep_whom(r->comm, -who);
+	left = r->comm->rank == least ? (double)most : 0;
 	if (sweep_agree(r->comm, &left, 1, OP_SUM, e))
 		return -1;
 	err_set(e, ERR_SYS, "%d ranks with buffers of %s do not fit into memory", r->comm->size,
 		format_size(&was, r->sweep.min));
+	if (least < 0)
+		return -1;
 	return err_hint(e, "%s is available to each %s where it is least: rank %d (%s)",
 			format_size(&is, (uint64_t)left),
-			r->dev->available ? "rank on its GPU" : "host's ranks", -(int)who,
-			comm_peer(r->comm, -(int)who)->host);
+			r->dev->available ? "rank on its GPU" : "host's ranks", least,
+			comm_peer(r->comm, least)->host);
 }
 
 /* What fits everywhere; the ranks of a host share its memory. */
@@ -65,7 +69,9 @@ int rank_fit_memory(struct rank *r, struct err *e)
 	all_fit = fits;
 	if (sweep_agree(r->comm, &all_fit, 1, OP_MIN, e))
 		return -1;
-	s->max = (uint64_t)all_fit;
+	/* what another rank made up is nothing: buffers would be shorter than what is put in them
+	 */
+	s->max = all_fit >= 1 && all_fit <= fits ? (uint64_t)all_fit : 0;
 	if (s->max == wanted)
 		return 0;
 	if (s->max < s->min || !s->max)

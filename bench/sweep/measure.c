@@ -17,6 +17,11 @@ int sweep_agree(struct comm *c, double *values, size_t n, enum redop op, struct 
 	return comm_run(c, &q, e);
 }
 
+int sweep_whom(const struct comm *c, double rank)
+{
+	return rank >= 0 && rank < c->size ? (int)rank : -1;
+}
+
 /* As sweep_agree(), but for -a: one number for the time of all ranks. */
 static int average(struct sweep *s, double *seconds, struct err *e)
 {

@@ -86,16 +86,19 @@ int sweep_take_room(struct sweep *s, struct err *e)
 	int lacks = take_memory(s, bytes, &own);
 	double who = lacks ? s->comm->rank : s->comm->size;
 	const char *host;
+	int first;
 
 	if (sweep_agree(s->comm, &who, 1, OP_MIN, lacks ? &(struct err){0} : e)) {
 		if (lacks)
 			*e = own;
 		return -1;
 	}
-	if (who < s->comm->size) {
+	first = sweep_whom(s->comm, who);
+	if (lacks || first >= 0) {
 		s->all_know = true;
-		host = comm_peer(s->comm, (int)who)->host;
-		err_set(e, ERR_SYS, "rank %d (%s) has no memory for its buffers", (int)who, host);
+		first = first < 0 ? s->comm->rank : first;
+		host = comm_peer(s->comm, first)->host;
+		err_set(e, ERR_SYS, "rank %d (%s) has no memory for its buffers", first, host);
 		return err_command(e, "%s   # on %s",
 				   s->dev->available ? "nvidia-smi" : "ulimit -v; free -m", host);
 	}

@@ -112,6 +112,8 @@ uint64_t sweep_memory(uint64_t max);
 uint64_t sweep_next_size(const struct sweep_opts *o, uint64_t bytes);
 /* All ranks get the same @n values, combined with @op. */
 int sweep_agree(struct comm *c, double *values, size_t n, enum redop op, struct err *e) MUST_CHECK;
+/* Whom an agreed number names; -1: nobody, also where another rank made it up. */
+int sweep_whom(const struct comm *c, double rank);
 /* Who measures without sweep_run(): buffers for sizes up to o->max, the same on all ranks; and
  * back, also after a failure. */
 int sweep_take_room(struct sweep *s, struct err *e) MUST_CHECK;

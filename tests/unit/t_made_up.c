@@ -40,6 +40,22 @@ static int no_part(struct comm *c UNUSED, const struct comm_group *g UNUSED, str
 	return 0;
 }
 
+/* Whoever splits them finds this rank at its place. */
+static int is_here(struct comm *c, const struct comm_group *g, struct comm **ret, struct err *e)
+{
+	assert_in_range(g->rank, 0, g->size - 1);
+	assert_int_equal(g->members[g->rank], c->rank);
+	return no_part(c, g, ret, e);
+}
+
+/* Nobody is of our colour, not even we. */
+static int start_alone(struct comm *c, const struct comm_request *q, struct err *e UNUSED)
+{
+	for (int i = 0; i < c->size * 2; i++)
+		((int32_t *)q->recv)[i] = 7;
+	return 0;
+}
+
 static const struct comm_peer *peer(const struct comm *c, int rank)
 {
 	static const struct comm_peer there = {.host = "there"};
@@ -127,11 +143,85 @@ static void a_group_is_one_of_the_recording(void **state UNUSED)
 	}
 }
 
+/* --- who is named, how much fits ------------------------------------------------------------ */
+
+/* Not -1: there is room for what says so; the others go on. */
+static void who_lacks_memory_is_one_of_the_ranks(void **state UNUSED)
+{
+	const struct sweep_opts o = {.max = 8};
+
+	for (size_t i = 0; i <= ARRAY_LEN(made_up); i++) {
+		const double who = i == ARRAY_LEN(made_up) ? 0 : made_up[i];
+		struct comm c = {.impl = &impl, .rank = 1, .size = UNITS};
+		struct sweep s = {.o = &o, .comm = &c, .dev = &dev_host};
+		struct err e = {0};
+
+		said = &who;
+		said_n = 1;
+		assert_int_equal(sweep_take_room(&s, &e), who == 0 ? -1 : 0);
+		sweep_give_room(&s);
+	}
+}
+
+static void what_fits_is_no_more_than_here(void **state UNUSED)
+{
+	static const double fits[] = {NAN, -INFINITY, INFINITY, -1e300, 1e300, -5, 4097, 1e18};
+
+	for (size_t i = 0; i < ARRAY_LEN(fits); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		struct comm c = {.impl = &impl, .rank = 1, .size = UNITS};
+		struct world_run w = {.world = {.local_size = 1}};
+		struct rank r = {.a = &a, .w = &w, .comm = &c, .dev = &dev_host};
+		struct err e = {0};
+
+		r.sweep = (struct sweep_opts){.min = 8, .max = 4096};
+		said = &fits[i];
+		said_n = 1;
+		assert_int_equal(rank_fit_memory(&r, &e), -1);
+		assert_non_null(strstr(e.msg, "do not fit into memory"));
+	}
+}
+
+static void a_rank_is_of_the_colour_that_it_asked_for(void **state UNUSED)
+{
+	struct comm_impl split = impl;
+	struct comm c = {.impl = &split, .rank = 1, .size = UNITS}, *part;
+	struct err e = {0};
+
+	split.start = start_alone;
+	split.split = is_here;
+	assert_int_equal(comm_split(&c, 3, 0, &part, &e), 0);
+}
+
+/* --- texts ---------------------------------------------------------------------------------- */
+
+static void texts_of_others_end(void **state UNUSED)
+{
+	struct {
+		struct hardware all[UNITS];
+		char behind[8];
+	} m;
+
+	memset(&m, 'x', sizeof(m));
+	hardware_add_up(m.all, UNITS);
+	for (size_t i = 0; i < UNITS; i++) {
+		assert_int_equal(strlen(m.all[i].host), sizeof(m.all[i].host) - 1);
+		assert_int_equal(strlen(m.all[i].instance), sizeof(m.all[i].instance) - 1);
+		for (size_t k = 0; k < HARDWARE_CARDS; k++)
+			assert_int_equal(strlen(m.all[i].cards[k].name),
+					 sizeof(m.all[i].cards[k].name) - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_partner_is_one_of_the_units),
 		cmocka_unit_test(a_group_is_one_of_the_recording),
+		cmocka_unit_test(who_lacks_memory_is_one_of_the_ranks),
+		cmocka_unit_test(what_fits_is_no_more_than_here),
+		cmocka_unit_test(a_rank_is_of_the_colour_that_it_asked_for),
+		cmocka_unit_test(texts_of_others_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
