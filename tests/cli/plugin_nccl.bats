@@ -176,6 +176,16 @@ both_mean() { # FILE N
     [[ $output == *"FAIL nccl.init: ncclCommInitRank did not finish within 3.0 s"* ]]
 }
 
+@test "of NCCL's log no file is left, also where a rank is killed while NCCL begins" {
+    WINDSOCK_FAKE_NCCL=init-death run -1 --separate-stderr bench
+    [[ $output == *"FAIL rank.alive: rank 1 ("*"killed by signal 9"* ]]
+    [[ ! $(compgen -G 'windsock-nccl.*') ]]
+    # where there is no file in memory, it is one
+    "${CC:-cc}" -shared -fPIC -xc -o disk.so - <<<'int memfd_create(const char *n, unsigned f) { (void)n; (void)f; return -1; }'
+    PRELOAD=$PWD/disk.so ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" run -0 --separate-stderr bench
+    [[ $output == *"NET/IB with GPUDirect (2 pairs)"* && ! $(compgen -G 'windsock-nccl.*') ]]
+}
+
 @test "a network that stands still in the middle of it is named soon, however much was queued" {
     local start=$SECONDS
     # by the slowest plausible network, 100 times 8 MiB between two would take minutes

@@ -11,6 +11,7 @@
  *	                   duplicate    two ranks on one GPU are refused
  *	                   late-death   rank 1 dies after some operations: its peers see their
  *	                                connections closed long before its process is gone
+ *	                   init-death   rank 1 is killed while it begins
  *	                   too-new      it is made for a newer CUDA than the driver's
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   sockets      what travels takes sockets
@@ -172,6 +173,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 	}
 	*ret = c;
 	write_log(rank, size);
+	if (fake_mode("init-death") && rank == 1)
+		(void)raise(SIGKILL);
 	return fake_mode("init-hang") ? ncclInProgress
 				      : fake_begin(c, &(struct fake_op){.kind = FAKE_JOIN}, "");
 }

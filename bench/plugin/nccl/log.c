@@ -4,6 +4,7 @@
 #include "lib/host/sysroot.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 enum { LOG_MOST = 16 << 20, PAIRS = 24 };
@@ -19,19 +20,42 @@ struct seen_by_rank {
 };
 
 static char path[128];
+static bool is_on_disk;
 
-void log_begin(void)
+/* Nothing is left of it, however we end. It is not closed before: NCCL may open that name late,
+ * and would empty whatever file had the number then. */
+static bool keep_in_memory(void)
+{
+	int fd = memfd_create("windsock-nccl", MFD_CLOEXEC);
+	AUTO_CLOSE int by_name = -1;
+
+	if (fd < 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	by_name = open(path, O_RDWR | O_CLOEXEC); /* as NCCL will; not where /proc is missing */
+	if (by_name < 0)
+		(void)close(fd);
+	return by_name >= 0;
+}
+
+/* It is there, and ours, before NCCL opens it: nobody can put a link in its place. */
+static bool keep_on_disk(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	AUTO_CLOSE int fd = -1;
 
-	if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
-		return;
-	/* It is there, and ours, before NCCL opens it: nobody can put a link in its place. */
 	(void)snprintf(path, sizeof(path), "%.90s/windsock-nccl.XXXXXX",
 		       tmp && *tmp ? tmp : "/tmp");
 	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0) {
+	is_on_disk = fd >= 0;
+	return is_on_disk;
+}
+
+void log_begin(void)
+{
+	if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
+		return;
+	if (!keep_in_memory() && !keep_on_disk()) {
 		*path = '\0';
 		return;
 	}
@@ -41,7 +65,7 @@ void log_begin(void)
 
 void log_end(void)
 {
-	if (*path)
+	if (is_on_disk)
 		(void)unlink(path);
 }
 
