@@ -15,6 +15,7 @@ enum {
 	AGENT_CREDIT = 512 << 10, /* bytes of output that may be on their way */
 	AGENT_PING_S = 5,
 	AGENT_RANKS_MAX = 4096,
+	LINK_QUEUE_MAX = 64 << 20, /* bytes of messages that the other side has not taken */
 	AGENT_KILLED = 128, /* its exit code where a signal ended the half that works: 128 + 9 */
 };
 
@@ -54,6 +55,8 @@ struct link {
 	size_t got_n, got_cap, queue_n, queue_cap;
 	const unsigned char *raw;
 	size_t raw_n;
+	const char *doom; /* it is to be closed, from the loop, because; NULL: it goes on */
+	struct timer end;
 	char noise[160]; /* how that begins which came in place of the greeting */
 };
 
@@ -63,7 +66,9 @@ int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting,
 	      struct err *e) MUST_CHECK;
 /* Sets the calls of l->channel, before it is connected or accepted. */
 void link_over_channel(struct link *l, struct loop *loop);
-void link_send(struct link *l, uint16_t type, const void *data, size_t n); /* closed: no-op */
+/* Closed: no-op. Where too much waits already, or there is no memory, it is closed from the loop.
+ */
+void link_send(struct link *l, uint16_t type, const void *data, size_t n);
 void link_sendf(struct link *l, uint16_t type, uint32_t id, const void *data, size_t n);
 /* On pipes: bytes as they are, before any message; they stay the caller's. */
 void link_send_raw(struct link *l, const void *data, size_t n);

@@ -14,6 +14,8 @@ enum { HEAD = 8, TAIL = 1, NOISE_MAX = 256 << 10, GOT_MIN = 64 << 10 };
 
 static const char nonsense[] = "what it says makes no sense";
 static const char noise[] = TROUBLE_NOISY;
+static const char no_memory[] = "no memory";
+static const char fed_up[] = "it does not take what is sent to it";
 
 /* Of every version: which one it is comes in its hello. */
 const char *link_greeting(void) { return "\nwindsock-agent\n"; }
@@ -24,6 +26,22 @@ static void closed(struct link *l, const char *why)
 		return;
 	link_close(l);
 	l->on_closed(l, why);
+}
+
+static void on_end(struct loop *loop UNUSED, struct timer *t)
+{
+	struct link *l = CONTAINER_OF(t, struct link, end);
+
+	closed(l, l->doom);
+}
+
+/* Who sends may be in the middle of what on_closed would free. */
+static void give_up(struct link *l, const char *why)
+{
+	struct err ignored;
+
+	l->doom = why;
+	(void)!loop_arm(l->loop, &l->end, 0, &ignored);
 }
 
 static bool make_room(unsigned char **p, size_t *cap, size_t n)
@@ -115,7 +133,7 @@ static const char *hand_out(struct link *l)
 /* False when there is nothing more, for now or for ever. */
 static bool take_in(struct link *l)
 {
-	const char *wrong = "no memory";
+	const char *wrong = no_memory;
 	ssize_t n = -1;
 
 	if (make_room(&l->got, &l->got_cap, l->got_n + GOT_MIN)) {
@@ -200,6 +218,8 @@ int link_open(struct link *l, struct loop *loop, int in, int out, bool greeting,
 	l->out = (struct io){.fd = out, .ready = on_out};
 	l->networked = l->closed = l->wants_out = false;
 	l->raw_n = 0;
+	l->doom = NULL;
+	l->end.fire = on_end;
 	l->greeted = !greeting;
 	if (fcntl(in, F_SETFL, O_NONBLOCK) || fcntl(out, F_SETFL, O_NONBLOCK))
 		err_sys(e, "cannot talk to an agent");
@@ -232,21 +252,27 @@ void link_over_channel(struct link *l, struct loop *loop)
 	l->closed = false;
 	l->channel.on_message = on_channel_message;
 	l->channel.on_closed = on_channel_closed;
-	l->channel.max_queue = 64 << 20;
+	l->channel.max_queue = LINK_QUEUE_MAX;
 }
 
 void link_send(struct link *l, uint16_t type, const void *data, size_t n)
 {
 	struct wire_out head;
 
-	if (l->closed || n > SECURE_MAX_MESSAGE)
+	if (l->closed || l->doom || n > SECURE_MAX_MESSAGE)
 		return;
 	if (l->networked) {
 		(void)!channel_send(&l->channel, type, data, n); /* on_closed tells of trouble */
 		return;
 	}
-	if (!make_room(&l->queue, &l->queue_cap, l->queue_n + HEAD + n + TAIL))
+	if (l->queue_n + HEAD + n + TAIL > LINK_QUEUE_MAX) {
+		give_up(l, fed_up);
 		return;
+	}
+	if (!make_room(&l->queue, &l->queue_cap, l->queue_n + HEAD + n + TAIL)) {
+		give_up(l, no_memory);
+		return;
+	}
 	head = (struct wire_out){l->queue + l->queue_n, 0, HEAD, false};
 	wire_put_u32(&head, (uint32_t)n);
 	wire_put_u32(&head, type);
@@ -286,6 +312,7 @@ void link_close(struct link *l)
 	} else if (l->loop) {
 		loop_del(l->loop, &l->in);
 		loop_del(l->loop, &l->out);
+		loop_disarm(l->loop, &l->end);
 		auto_closep(&l->in.fd);
 		auto_closep(&l->out.fd);
 		l->in.fd = l->out.fd = -1;

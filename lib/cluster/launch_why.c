@@ -103,6 +103,10 @@ static const char *lost(struct agent_host *h)
 	struct arena *a = h->of->a;
 	const char *how = killed(h), *said = *h->tail ? last_line(h) : NULL;
 
+	if (h->link.doom) /* what came then is our own doing */
+		return h->local ? arena_printf(a, "the agent on this machine is given up: %s",
+					       h->link.doom)
+				: arena_printf(a, "lost %s: %s", h->h->hostname, h->link.doom);
 	if (!how && is_ways_own(h) && h->status != NO_SSH)
 		how = arena_printf(a, "%s ended with %s", way_to(h), child_ending(h->status, 0, a));
 	if (!how)

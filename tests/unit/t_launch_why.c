@@ -78,6 +78,24 @@ static void of_what_it_ended(void **state UNUSED)
 	}
 }
 
+/* How it ended then is our own doing. */
+static void who_took_nothing_is_lost_for_that(void **state UNUSED)
+{
+	for (int local = 0; local < 2; local++) {
+		struct launch L;
+		struct agent_host *h = host(&L, local);
+
+		h->h->hostname = "n1";
+		h->state = AGENT_UP;
+		h->status = AGENT_KILLED + SIGTERM;
+		h->link.doom = "it takes nothing";
+		assert_string_equal(
+			agent_why_gone(h),
+			local ? "the agent on this machine is given up: it takes nothing"
+			      : "lost n1: it takes nothing");
+	}
+}
+
 /* A machine that joined and goes is a failure of the cluster: whatever code its way has for it. */
 static void who_is_cut_off(void **state UNUSED)
 {
@@ -302,6 +320,7 @@ int main(void)
 		cmocka_unit_test_teardown(only_who_has_ranks_left_is_late, forget),
 		cmocka_unit_test_teardown(a_rank_that_cannot_work_is_quoted, forget),
 		cmocka_unit_test_teardown(of_what_it_ended, forget),
+		cmocka_unit_test_teardown(who_took_nothing_is_lost_for_that, forget),
 		cmocka_unit_test_teardown(two_builds_of_one_version, forget),
 		cmocka_unit_test_teardown(two_versions, forget),
 		cmocka_unit_test_teardown(who_joins_is_told, forget),
