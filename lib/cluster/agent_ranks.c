@@ -104,6 +104,7 @@ static bool collect(struct agent_rank *r)
 	loop_del(&g->loop, &r->exit);
 	r->out_open = r->err_open = false;
 	child_done(&r->child);
+	r->out.fd = r->err.fd = r->exit.fd = -1; /* another file may have those numbers soon */
 	g->running--;
 	wire_put_u32(&w, (uint32_t)(r - g->ranks));
 	wire_put_u32(&w, (uint32_t)status);
