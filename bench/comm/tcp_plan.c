@@ -68,9 +68,9 @@ size_t plan_now(const struct tcp *t) { return t->steps.n; }
 
 char *plan_temp(struct tcp *t, size_t n)
 {
-	if (n > t->temp_n) {
+	if (n > t->temp_n || !t->temp) { /* nothing has a place, too: NULL is no memory */
 		free(t->temp);
-		t->temp = aligned_alloc(64, (n + 63) / 64 * 64);
+		t->temp = aligned_alloc(64, (n / 64 + 1) * 64);
 		t->temp_n = t->temp ? n : 0;
 	}
 	t->out_of_memory = !t->temp;
