@@ -96,6 +96,8 @@ static void merge(const struct seen *s, struct arena *a, transport_list *ret)
 {
 	struct transport_pair *p = NULL;
 
+	if (s->from < 0 || s->to < 0) /* made up; who judges pairs bounds them above */
+		return;
 	for (size_t i = 0; i < ret->n && !p; i++)
 		if (ret->v[i].from == s->from && ret->v[i].to == s->to &&
 		    strncmp(ret->v[i].via, s->via, sizeof(s->via)) == 0)
