@@ -1,6 +1,5 @@
 /* What a rank tells the others through the exchange, and what follows from it. */
 #include "bench/comm/tcp_cards.h"
-#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/host/processors.h"
 
@@ -23,20 +22,16 @@ static struct control control_of(int fd)
 	return c;
 }
 
-int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e)
+int card_make(const struct tcp_opts *o, int door, struct tcp_card *ret, struct err *e)
 {
 	socklen_t n = sizeof(ret->at);
-	AUTO(arena_done) struct arena a = {0};
-	const char *machine = file_line(&a, "/proc/sys/kernel/random/boot_id");
 
 	if (sodium_init() < 0)
 		return err_set(e, ERR_SYS, "this host has no randomness to make a key of");
 	randombytes_buf(ret->key, sizeof(ret->key)); /* also where getrandom() is refused */
 	if (getsockname(door, &ret->at.sa, &n))
 		return err_sys(e, "cannot learn the port in use");
-	(void)snprintf(ret->host, sizeof(ret->host), "%s", o->host ? o->host : "localhost");
-	(void)snprintf(ret->machine, sizeof(ret->machine), "%s", machine ? machine : ret->host);
-	ret->pid = (uint32_t)getpid();
+	ret->place = comm_place_here(o->host);
 	ret->processors = processors_usable();
 	ret->allowed = processors_allowed();
 	ret->budget = processors_budget();
@@ -73,19 +68,19 @@ void tcp_go_home(struct tcp *t)
 
 /* --- what follows, on all ranks alike from the same cards ----------------------------------- */
 
-static bool beside(const struct card *a, const struct card *b)
+static bool beside(const struct tcp_card *a, const struct tcp_card *b)
 {
-	return streq(a->machine, b->machine);
+	return comm_place_is_beside(&a->place, &b->place);
 }
 
 /* Of a machine: srun gives each rank its own processors, others share what all may use. */
-static bool share_processors(const struct card *a, const struct card *b)
+static bool share_processors(const struct tcp_card *a, const struct tcp_card *b)
 {
 	return a->first_processor == b->first_processor && beside(a, b);
 }
 
-static bool is_first(const struct card *cards, int p,
-		     bool (*same)(const struct card *, const struct card *))
+static bool is_first(const struct tcp_card *cards, int p,
+		     bool (*same)(const struct tcp_card *, const struct tcp_card *))
 {
 	int first = 0;
 
@@ -95,18 +90,18 @@ static bool is_first(const struct card *cards, int p,
 }
 
 /* Of a machine: pods there have quotas of their own. */
-static bool share_budget(const struct card *a, const struct card *b)
+static bool share_budget(const struct tcp_card *a, const struct tcp_card *b)
 {
 	return a->budget == b->budget && beside(a, b);
 }
 
-static bool share_both(const struct card *a, const struct card *b)
+static bool share_both(const struct tcp_card *a, const struct tcp_card *b)
 {
 	return share_processors(a, b) && share_budget(a, b);
 }
 
 /* Those of @of's mask, as far as control groups give their time to ranks of ours. */
-static unsigned processors_of(const struct card *cards, int ranks, const struct card *of)
+static unsigned processors_of(const struct tcp_card *cards, int ranks, const struct tcp_card *of)
 {
 	unsigned time = 0;
 
@@ -117,7 +112,7 @@ static unsigned processors_of(const struct card *cards, int ranks, const struct 
 }
 
 /* What a rank itself may use is for too many: its control group's time, or its machine. */
-static bool is_crowded(const struct card *cards, int ranks, const struct card *of)
+static bool is_crowded(const struct tcp_card *cards, int ranks, const struct tcp_card *of)
 {
 	unsigned here = 0, within = 0, processors = 0;
 
@@ -133,7 +128,7 @@ static bool is_crowded(const struct card *cards, int ranks, const struct card *o
 	return here > processors || within > of->processors;
 }
 
-static bool is_crowded_anywhere(const struct card *cards, int ranks)
+static bool is_crowded_anywhere(const struct tcp_card *cards, int ranks)
 {
 	for (int p = 0; p < ranks; p++)
 		if (is_first(cards, p, share_budget) && is_crowded(cards, ranks, &cards[p]))
@@ -146,7 +141,7 @@ static bool is_crowded_anywhere(const struct card *cards, int ranks)
  * enough flows; and where nothing is paced and nothing but memory is between them,
  * more flows than one only drive each other's data out of the cache.
  */
-static unsigned usual_sockets(const struct card *cards, int ranks)
+static unsigned usual_sockets(const struct tcp_card *cards, int ranks)
 {
 	bool one_machine = true;
 
@@ -157,21 +152,21 @@ static unsigned usual_sockets(const struct card *cards, int ranks)
 	return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1;
 }
 
-void cards_read(struct tcp *t, struct card *cards)
+void cards_read(struct tcp *t, struct tcp_card *cards)
 {
-	const struct card *own = &cards[t->comm.rank];
+	const struct tcp_card *own = &cards[t->comm.rank];
 	unsigned before = 0;
 
-	for (int p = 0; p < t->comm.size; p++) /* they came over a network */
-		cards[p].host[TCP_HOST_MAX - 1] = cards[p].machine[TCP_HOST_MAX - 1] = '\0';
+	for (int p = 0; p < t->comm.size; p++)
+		comm_place_end(&cards[p].place);
 	for (int p = 0; p < t->comm.size; p++) {
 		struct tcp_peer *peer = &t->peers[p];
-		struct card *c = &cards[p];
+		struct tcp_card *c = &cards[p];
 
-		memcpy(peer->host, c->host, sizeof(peer->host));
+		memcpy(peer->host, c->place.host, sizeof(peer->host));
 		(void)addr_print(&c->at, &peer->address);
 		peer->pub = (struct comm_peer){
-			.host = peer->host, .address = peer->address.s, .pid = (int)c->pid};
+			.host = peer->host, .address = peer->address.s, .pid = (int)c->place.pid};
 		peer->is_local = beside(c, own);
 		peer->pub.same_machine = peer->is_local;
 		before += share_processors(c, own) && p < t->comm.rank;

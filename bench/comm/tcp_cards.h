@@ -4,21 +4,20 @@
 #include "bench/comm/tcp_core.h"
 
 enum { CARD_KEY = 16 };
-struct card {
+struct tcp_card {
 	unsigned char key[CARD_KEY];
 	union addr at;
-	char host[TCP_HOST_MAX];
-	char machine[TCP_HOST_MAX];
-	uint32_t pid, sockets;
+	struct comm_place place;
+	uint32_t sockets;
 	uint32_t processors, first_processor; /* that it may use */
 	uint32_t allowed;		      /* as many by its mask alone */
 	uint32_t paced;			      /* its flows are sent slower than they could be */
 	uint64_t budget; /* the control group that leaves it fewer than allowed; 0: none */
 };
 
-int card_make(const struct tcp_opts *o, int door, struct card *ret, struct err *e) MUST_CHECK;
+int card_make(const struct tcp_opts *o, int door, struct tcp_card *ret, struct err *e) MUST_CHECK;
 /* Names, who shares our processors, how many sockets. */
-void cards_read(struct tcp *t, struct card *cards);
+void cards_read(struct tcp *t, struct tcp_card *cards);
 void cards_describe(struct tcp *t); /* once connected: comm_transport() */
 
 #endif

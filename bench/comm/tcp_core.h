@@ -12,13 +12,14 @@
  * whatever step it waits in. So the earliest unfinished step of all ranks can
  * always go on.
  */
+#include "bench/comm/place.h"
 #include "bench/comm/reduce.h"
 #include "bench/comm/tcp.h"
 #include "lib/core/arena.h"
 
 #include <poll.h>
 
-enum { TCP_BLOCK = 128 << 10, TCP_HOST_MAX = 64, TCP_POLL_FIXED = 4 };
+enum { TCP_BLOCK = 128 << 10, TCP_POLL_FIXED = 4 };
 
 struct tcp_send {
 	const char *p;
@@ -48,7 +49,7 @@ struct tcp_step {
 
 struct tcp_peer {
 	struct comm_peer pub;
-	char host[TCP_HOST_MAX];
+	char host[COMM_PLACE_TEXT];
 	struct addr_text address;
 	int words;     /* the socket for last words */
 	bool is_local; /* on our machine: shares our processors */

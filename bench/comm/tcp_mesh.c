@@ -29,7 +29,7 @@ struct dial { /* one connection on its way */
 
 struct mesh {
 	struct tcp *t;
-	struct card *cards;
+	struct tcp_card *cards;
 	const char *device; /* as tcp_opts has it */
 	struct loop loop;
 	struct io door, news[2];
@@ -115,12 +115,12 @@ static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
 
 static void give_up(struct mesh *m, int peer, int error)
 {
-	struct card *c = &m->cards[peer];
+	struct tcp_card *c = &m->cards[peer];
 	struct addr_text text;
 	char what[192];
 
-	(void)snprintf(what, sizeof(what), "cannot connect to rank %d (%s, %s)", peer, c->host,
-		       addr_print_port(&c->at, &text));
+	(void)snprintf(what, sizeof(what), "cannot connect to rank %d (%s, %s)", peer,
+		       c->place.host, addr_print_port(&c->at, &text));
 	(void)break_off(m, what, error);
 	m->failed_peer = tcp_scarce(error) ? -1 : peer;
 	m->shut = error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
@@ -358,11 +358,11 @@ static int make_lanes(struct tcp *t, struct err *e)
 	return 0;
 }
 
-static void free_cards(struct card **cards) { free(*cards); }
+static void free_cards(struct tcp_card **cards) { free(*cards); }
 
 int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 {
-	AUTO(free_cards) struct card *cards = calloc((size_t)o->size, sizeof(*cards));
+	AUTO(free_cards) struct tcp_card *cards = calloc((size_t)o->size, sizeof(*cards));
 	struct mesh m = {.t = t,
 			 .cards = cards,
 			 .device = o->device,
@@ -370,7 +370,7 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 			 .failed_peer = -1,
 			 .timer.fire = on_late};
 	AUTO_CLOSE int door = -1;
-	struct card own = {0};
+	struct tcp_card own = {0};
 	int result = -1;
 
 	m.deadline_ns = t->deadline_ns;

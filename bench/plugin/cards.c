@@ -1,19 +1,13 @@
 #include "bench/plugin/cards.h"
 
-#include "lib/core/file.h"
-
 const char *plugin_check;
 const char *plugin_failed_check(void) { return plugin_check; }
 
 struct card card_of(const struct comm_world *w)
 {
-	AUTO(arena_done) struct arena a = {0};
-	const char *machine = file_line(&a, "/proc/sys/kernel/random/boot_id");
-	struct card c = {.pid = (uint32_t)getpid()};
+	struct card c = {.place = comm_place_here(w->host)};
 	struct addr_text text;
 
-	(void)snprintf(c.host, sizeof(c.host), "%s", w->host ? w->host : "localhost");
-	(void)snprintf(c.machine, sizeof(c.machine), "%s", machine ? machine : c.host);
 	(void)snprintf(c.address, sizeof(c.address), "%s", addr_print(&w->at, &text));
 	return c;
 }
@@ -22,16 +16,17 @@ const char *cards_name(const struct cards *c, int rank, char *buf, size_t n)
 {
 	const struct card *k = &c->all[rank];
 
-	(void)snprintf(buf, n, "rank %d (%s, %s)", rank, k->host, k->address);
+	(void)snprintf(buf, n, "rank %d (%s, %s)", rank, k->place.host, k->address);
 	return buf;
 }
 
 static void end_texts(struct card *k)
 {
-	char *texts[] = {k->host, k->address, k->device, k->version, k->machine, k->unique};
+	char *texts[] = {k->address, k->device, k->version, k->unique};
 
+	comm_place_end(&k->place);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		texts[i][sizeof(k->host) - 1] = '\0';
+		texts[i][sizeof(k->address) - 1] = '\0';
 	k->trouble[sizeof(k->trouble) - 1] = '\0';
 }
 
@@ -73,13 +68,14 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 		struct card *k = &c->all[r];
 
 		end_texts(k);
-		c->peers[r] = (struct comm_peer){.host = k->host,
+		c->peers[r] = (struct comm_peer){.host = k->place.host,
 						 .address = k->address,
 						 .device = *k->device ? k->device : NULL,
-						 .pid = (int)k->pid};
+						 .pid = (int)k->place.pid};
 	}
 	for (int r = 0; r < w->size; r++)
-		c->peers[r].same_machine = streq(c->all[r].machine, c->all[w->rank].machine);
+		c->peers[r].same_machine =
+			comm_place_is_beside(&c->all[r].place, &c->all[w->rank].place);
 	return judge(c, library, ret_culprit, e);
 }
 

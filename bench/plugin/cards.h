@@ -7,14 +7,14 @@
  * libraries themselves would hang.
  */
 #include "bench/comm/backend.h"
+#include "bench/comm/place.h"
 
 struct card { /* travels as it is: fixed sizes only */
-	char host[64], address[64], device[64];
+	struct comm_place place;
+	char address[64], device[64];
 	char version[64];  /* of the library: has to be equal everywhere */
-	char machine[64];  /* boot id: equal where processors are shared */
 	char unique[64];   /* has to differ everywhere; empty: need not */
 	uint64_t settings; /* a digest of what else is to be equal; the plug-in says where not */
-	uint32_t pid;
 	char trouble[160]; /* why this rank cannot go on; empty: it can */
 };
 
@@ -24,7 +24,7 @@ struct cards {
 	int rank, size;
 };
 
-/* Fills host, address and pid; the rest is the plug-in's. */
+/* Fills place and address; the rest is the plug-in's. */
 struct card card_of(const struct comm_world *w);
 /*
  * Collective. -1 when the exchange failed, when a rank has trouble, or when

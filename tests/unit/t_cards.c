@@ -22,10 +22,11 @@ static const struct place *places;
 static int exchange(void *arg, const void *mine, size_t n, void *all, struct err *e)
 {
 	const struct local *w = arg;
-	struct card *own = (struct card *)mine;
+	struct tcp_card *own = (struct tcp_card *)mine;
 
 	if (n == sizeof(*own)) {
-		(void)snprintf(own->machine, sizeof(own->machine), "%s", places[w->rank].machine);
+		(void)snprintf(own->place.machine, sizeof(own->place.machine), "%s",
+			       places[w->rank].machine);
 		own->first_processor = places[w->rank].first;
 		own->processors = places[w->rank].processors;
 		own->allowed = places[w->rank].allowed ?: own->processors;

@@ -7,7 +7,7 @@ static bool is_made_so(const struct nccl_comm *c, const struct transport_pair *p
 {
 	const struct card *all = c->cards.all;
 
-	return streq(all[p->from].machine, all[p->to].machine) &&
+	return comm_place_is_beside(&all[p->from].place, &all[p->to].place) &&
 	       (cards_sharers(&c->cards, p->from) > 1 || cards_sharers(&c->cards, p->to) > 1);
 }
 
@@ -50,7 +50,7 @@ bool nccl_judge(const struct comm *comm, struct comm_finding *ret)
 			&c->arena, "%s to %s goes by %s with GPUDirect at the %s end only", from,
 			to, p->via, p->send_gdr ? "sending" : "receiving");
 		ret->fix = arena_printf(&c->arena, "sudo modprobe nvidia-peermem  # on %s",
-					c->cards.all[p->send_gdr ? p->to : p->from].host);
+					c->cards.all[p->send_gdr ? p->to : p->from].place.host);
 	}
 	return true;
 }

@@ -58,8 +58,9 @@ uint64_t settings_digest(void)
 /* Ranks that share a GPU look like several hosts (nccl.c), and so does a container's name. */
 static bool one_host(const struct cards *c, int x, int y)
 {
-	return streq(c->all[x].machine, c->all[y].machine) &&
-	       streq(c->all[x].host, c->all[y].host) && cards_sharers(c, x) == 1 &&
+	const struct comm_place *a = &c->all[x].place, *b = &c->all[y].place;
+
+	return comm_place_is_beside(a, b) && streq(a->host, b->host) && cards_sharers(c, x) == 1 &&
 	       cards_sharers(c, y) == 1;
 }
 
