@@ -10,6 +10,7 @@
 #include "lib/cluster/loopback.h"
 #include "lib/cluster/parcel.h"
 #include "lib/cluster/trouble.h"
+#include "lib/core/apart.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/opt.h"
@@ -357,7 +358,7 @@ static int guarded(const struct job_of_agent *job, struct err *e)
 /* Nothing that is printed by mistake may get among the messages. */
 static int move_away(int fd)
 {
-	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3), null = open_nothing();
 
 	if (null >= 0 && null != fd)
 		(void)dup2(null, fd);

@@ -3,6 +3,7 @@
 #include "lib/cluster/child.h"
 
 #include "lib/cluster/child_guard.h"
+#include "lib/core/apart.h"
 #include "lib/core/compat.h"
 #include "lib/core/units.h"
 
@@ -34,17 +35,6 @@ static void pipes_done(struct pipes *p)
 	for (size_t i = 0; i < sizeof(*p) / sizeof(*fd); i++)
 		close_fd(fd + i);
 	errno = saved;
-}
-
-/* What a reader finds empty: where a bare root folder has no /dev, a pipe without a writer. */
-static int open_nothing(void)
-{
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), ends[2];
-
-	if (fd >= 0 || pipe2(ends, O_CLOEXEC))
-		return fd;
-	(void)close(ends[1]);
-	return ends[0];
 }
 
 /* A session of its own would do it, too. But Linux gives each session its share of the processors

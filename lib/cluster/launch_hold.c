@@ -2,13 +2,11 @@
  */
 #include "lib/cluster/launch_agents.h"
 
-#include "lib/core/compat.h"
+#include "lib/core/apart.h"
 #include "lib/core/interrupt.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 struct holding {
@@ -17,22 +15,16 @@ struct holding {
 	bool over;
 };
 
-/* Nothing of ours may keep a pipe of the caller's open; a signal for its group is not for us, and
- * one for us needs no handler: what we have started ends with us. */
-static void stand_apart(int until)
+/* A signal for the caller's group is not for us, and one for us needs no handler: what we have
+ * started ends with us. */
+static void leave_group(void)
 {
 	static const int own[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)setpgid(0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		(void)signal(own[i], SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* while we are stopped we would not hear of our parent's end */
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
-	for (int fd = 0; null >= 0 && fd <= 2; fd++)
-		(void)dup2(null, fd);
-	close_fds_but(until, interrupt_fd());
 }
 
 /* It says nothing: that it can be read from means that it was closed. */
@@ -109,7 +101,8 @@ _Noreturn void launch_hold(struct launch *L, int until)
 	struct err e = {0};
 	int rc;
 
-	stand_apart(until);
+	leave_group();
+	stand_apart(until, interrupt_fd());
 	rc = gather(&h, &e);
 	tell(&h, &e);
 	L->o.arg = &h;

@@ -1,14 +1,12 @@
 /* A server in a child of rank 0, for worlds that a foreign launcher started. */
 #include "lib/cluster/rendezvous.h"
-#include "lib/core/compat.h"
+#include "lib/core/apart.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -80,19 +78,13 @@ static int host_open(struct hosting *h, const struct rdzv_server_opts *o, struct
 	return 0;
 }
 
-/* Nothing of ours may keep a pipe of the launcher's open, or die of its signals. */
-static void stand_apart(int parent)
+/* The launcher's signals are for its ranks: this one ends behind them. */
+static void outlive_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
-	/* stopped together with our parent, we would not hear of its end */
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
-	for (int fd = 0; null >= 0 && fd <= 2; fd++)
-		(void)dup2(null, fd);
-	close_fds_but(parent, interrupt_fd());
 }
 
 static _Noreturn void host_main(const struct rdzv_server_opts *o, int parent)
@@ -101,7 +93,8 @@ static _Noreturn void host_main(const struct rdzv_server_opts *o, int parent)
 	struct birth b = {0};
 	struct err e = {0};
 
-	stand_apart(parent);
+	outlive_signals();
+	stand_apart(parent, interrupt_fd());
 	if (host_open(&h, o, &b) < 0)
 		b.port = 0;
 	if (write(parent, &b, sizeof(b)) == sizeof(b) && b.port)

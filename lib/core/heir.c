@@ -1,19 +1,9 @@
 #include "lib/core/heir.h"
 
-#include "lib/core/compat.h"
+#include "lib/core/apart.h"
 #include "lib/core/wait.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
-
-static void stand_apart(int keep)
-{
-	(void)setsid();
-	(void)prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may be stopped, too: this wakes it */
-	if (keep >= 0)
-		(void)dup2(keep, STDIN_FILENO);
-	close_fds(keep < 0 ? STDIN_FILENO : STDOUT_FILENO, ~0u);
-}
 
 /* As long as there is somebody to go on for. */
 static void wait_for_end_of(pid_t parent)
@@ -36,7 +26,10 @@ pid_t heir_start(void (*then)(void *arg), void *arg, int keep)
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (!pid) {
-		stand_apart(keep);
+		(void)setsid();
+		stand_apart(keep, -1);
+		if (keep >= 0)
+			(void)dup2(keep, STDIN_FILENO);
 		wait_for_end_of(parent);
 		then(arg);
 		_exit(0);

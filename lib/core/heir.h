@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
-/* @then is called with all signals blocked; @keep is its stdin, -1: it has none. -1: there can be
- * no such process here. */
+/* @then is called with all signals blocked; @keep is its stdin, -1: it finds nothing there. -1:
+ * there can be no such process here. */
 pid_t heir_start(void (*then)(void *arg), void *arg, int keep);
 /* Nothing is left to do. No-op where there is none. */
 void heir_end(pid_t heir);
