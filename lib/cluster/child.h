@@ -3,7 +3,8 @@
 /*
  * A child process with nothing on stdin and pipes for what it says. It leads
  * its own process group, so that ending it ends its helpers too, and the
- * kernel ends it when we die, however we die. The caller closes the pipes.
+ * kernel ends it when we die, however we die. child_done() closes the pipes;
+ * who takes one over leaves -1 there.
  *
  * A way to a host (an ssh, a wrapper around kubectl) is others': it has no terminal, so that what
  * would wait there for a person says so and ends; and its helpers end with us, too, and what is

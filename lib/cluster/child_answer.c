@@ -41,6 +41,4 @@ void child_answer(char *const *argv, uint64_t deadline_ns, size_t max, struct te
 		return;
 	drain(&c, deadline_ns, max, out);
 	child_done(&c);
-	auto_closep(&c.out);
-	auto_closep(&c.err);
 }
