@@ -112,9 +112,10 @@ static double host_gbps(const struct hardware *all, size_t n, size_t rank)
 	return cards ? gbps : NAN;
 }
 
-/* Texts came over a network. */
-static void end_texts(struct hardware *h)
+/* It came over a network. */
+static void make_sound(struct hardware *h)
 {
+	h->is_used = h->is_used != 0;
 	h->host[sizeof(h->host) - 1] = h->instance[sizeof(h->instance) - 1] = '\0';
 	for (size_t i = 0; i < HARDWARE_CARDS; i++)
 		h->cards[i].name[sizeof(h->cards[i].name) - 1] = '\0';
@@ -123,7 +124,7 @@ static void end_texts(struct hardware *h)
 void hardware_add_up(struct hardware *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		end_texts(&all[i]);
+		make_sound(&all[i]);
 	for (size_t i = 0; i < n; i++) {
 		double gbps = *all[i].cards[0].name ? host_gbps(all, n, i) : NAN;
 

@@ -21,7 +21,7 @@ struct hardware {	   /* of the host of a rank; it travels between ranks */
 	char instance[48]; /* only its first rank's; "": not known */
 	char host[64];
 	struct hardware_card cards[HARDWARE_CARDS]; /* RDMA, of this rank; nameless: no more */
-	bool is_used;				    /* channels went over them; else only listed */
+	uint32_t is_used; /* not 0: channels went over them; else only listed */
 };
 
 /*

@@ -49,7 +49,7 @@ struct rail {
 typedef struct {
 	struct rail v[RAILS_MAX]; /* this rank's */
 	int n;			  /* 0: they are not told apart */
-	bool is_bound;		  /* --bind, which each rank may have for itself */
+	uint32_t is_bound;	  /* not 0: --bind, which each rank may have for itself */
 } rail_list;
 /*
  * Collective. The interfaces that every unit has by the same name, in one subnet each;
