@@ -8,20 +8,6 @@
 
 enum { MOST = 1024 }; /* GPUs: a rack of them has 72 */
 
-void peers_add(const struct peers *p, struct arena *a, saved_list *ret)
-{
-	struct saved *s = saved_begin(ret, a);
-	double best = NAN;
-
-	s->peers = ARENA_NEW(a, struct peers);
-	*(struct peers *)s->peers = *p;
-	s->coll = p->test;
-	for (int i = 0; i < p->rows * p->cols; i++)
-		best = fmax(best, p->gbps[i]);
-	if (best >= 0)
-		saved_point(s, a, p->bytes, best, 0, 0);
-}
-
 /* --- which test ----------------------------------------------------------------------------- */
 
 /* False: not one of bandwidths, or not known. */
