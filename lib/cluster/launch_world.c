@@ -284,6 +284,7 @@ static int join(struct meeting *m, struct err *e)
 	m->join.device = m->o->device;
 	m->join.silence_ns = m->silence_ns;
 	m->join.excuse = m->excuse;
+	m->join.hosts = m->run->server.pid > 0;
 	m->join.deadline_ns = m->o->deadline_ns;
 	m->join.ret_missing = &m->run->missing;
 	m->run->rdzv = rdzv_join(&m->join, e);

@@ -55,7 +55,17 @@ void rdzv_send_text(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, con
 	c->send(c, p, type, buf, w.n);
 }
 
-void rdzv_fail(struct rdzv_core *c, const char *fmt, ...)
+static void tell_failure(struct rdzv_core *c, struct rdzv_peer *p)
+{
+	unsigned char buf[RDZV_SAY_MAX + 16];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
+	wire_put_u32(&w, c->why);
+	wire_put_bytes(&w, c->failure, strlen(c->failure));
+	c->send(c, p, RDZV_FAILED, buf, w.n);
+}
+
+void rdzv_fail(struct rdzv_core *c, enum rdzv_why why, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -64,9 +74,10 @@ void rdzv_fail(struct rdzv_core *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(c->failure, sizeof(c->failure), fmt, ap);
 	va_end(ap);
+	c->why = why;
 	for (int i = 0; i < c->size; i++)
 		if (c->seats[i].peer)
-			rdzv_send_text(c, c->seats[i].peer, RDZV_FAILED, c->failure);
+			tell_failure(c, c->seats[i].peer);
 }
 
 void rdzv_seat_gone(struct rdzv_core *c, struct rdzv_seat *s, const char *cause)
@@ -78,11 +89,16 @@ void rdzv_seat_gone(struct rdzv_core *c, struct rdzv_seat *s, const char *cause)
 	c->gone++;
 }
 
+static void turn_away(struct rdzv_core *c, struct rdzv_peer *p)
+{
+	p->deaf = true;
+	c->close(c, p);
+}
+
 static void refuse(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *why)
 {
 	rdzv_send_text(c, p, type, why);
-	p->deaf = true;
-	c->close(c, p);
+	turn_away(c, p);
 	if (type == RDZV_ELSEWHERE)
 		return; /* not one of ours, and none will be missed */
 	c->refused++;
@@ -145,14 +161,17 @@ static void excuse(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_j
 	struct rdzv_seat *s = take_seat(c, m);
 
 	rdzv_seat_gone(c, s, arena_strndup(&c->a, m->excuse, strnlen(m->excuse, RDZV_SAY_MAX)));
-	rdzv_fail(c, "%s" RDZV_EXCUSED "%s", rdzv_who(c, s->m.rank, &scratch), s->m.cause);
+	rdzv_fail(c, RDZV_LOST, "%s" RDZV_EXCUSED "%s", rdzv_who(c, s->m.rank, &scratch), s->m.cause);
 	refuse(c, p, RDZV_REFUSED, c->failure);
 }
 
-static void note_told(struct rdzv_core *c, const struct rdzv_join_msg *m)
+/* Nothing is wrong with one that comes after the run had failed: it hears what the others heard. */
+static void tell_late(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_join_msg *m)
 {
 	struct rdzv_seat *s = m->rank >= 0 && m->rank < c->size ? &c->seats[m->rank] : NULL;
 
+	tell_failure(c, p);
+	turn_away(c, p);
 	if (!s || s->m.joined || s->told)
 		return;
 	s->told = true;
@@ -170,8 +189,8 @@ static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
 		return -1;
 	why = rdzv_objection(c, &m, protocol, &scratch);
 	if (why && why == c->failure)
-		note_told(c, &m);
-	if (why)
+		tell_late(c, p, &m);
+	else if (why)
 		refuse(c, p, rdzv_is_other_run(c, &m) ? RDZV_ELSEWHERE : RDZV_REFUSED, why);
 	else if (*m.excuse)
 		excuse(c, p, &m);
@@ -185,23 +204,26 @@ static int on_leave(struct rdzv_core *c, struct rdzv_seat *s, struct rdzv_peer *
 		    struct wire_in *w)
 {
 	AUTO(arena_done) struct arena scratch = {0};
+	uint32_t why = wire_u32(w);
 	const char *reason = wire_str(w, &scratch), *who = rdzv_who(c, s->m.rank, &scratch);
 
-	if (!wire_end(w))
+	if (!wire_end(w) || why > RDZV_INTERRUPTED)
 		return -1;
 	s->peer = NULL;
-	p->deaf = true;
-	c->close(c, p);
+	turn_away(c, p);
 	if (s->m.gone)
 		return 0;
 	rdzv_seat_gone(
 		c, s, *reason ? arena_strndup(&c->a, reason, strnlen(reason, RDZV_SAY_MAX)) : NULL);
 	if (*reason)
-		rdzv_fail(c, "%s: %s", who, reason);
-	else if (!c->ready)
-		rdzv_fail(c, "%s has left before all had joined", who);
+		rdzv_fail(c, (enum rdzv_why)why, "%s: %s", who, reason);
+	else if (why != RDZV_INTERRUPTED)
+		why = RDZV_LOST; /* without a word */
+	if (!c->ready)
+		rdzv_fail(c, (enum rdzv_why)why, "%s has left before all had joined", who);
 	else if (c->arrived)
-		rdzv_fail(c, "%s has left and others wait for it at a barrier", who);
+		rdzv_fail(c, (enum rdzv_why)why, "%s has left and others wait for it at a barrier",
+			  who);
 	return 0;
 }
 

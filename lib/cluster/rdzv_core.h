@@ -60,6 +60,7 @@ struct rdzv_core {
 	bool ready;
 	uint64_t due_ns;		/* when rdzv_core_tick() wants to be called */
 	char failure[RDZV_SAY_MAX + 1]; /* "": healthy */
+	enum rdzv_why why;		/* of that */
 
 	/* private */
 	struct arena a;
@@ -90,7 +91,8 @@ bool rdzv_core_all_told(const struct rdzv_core *c);
 
 /* ---- between these files ---- */
 void rdzv_send_text(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const char *s);
-void rdzv_fail(struct rdzv_core *c, const char *fmt, ...) PRINTF(2, 3); /* the first one counts */
+/* The first one counts. */
+void rdzv_fail(struct rdzv_core *c, enum rdzv_why why, const char *fmt, ...) PRINTF(3, 4);
 void rdzv_seat_gone(struct rdzv_core *c, struct rdzv_seat *s, const char *cause);
 /* Everybody knows everybody: the table of meeting 0. */
 void rdzv_core_ready(struct rdzv_core *c);

@@ -1,5 +1,6 @@
 /* The life of a rank's end: join and leave. */
 #include "lib/cluster/rdzv_rank.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/text.h"
 #include "lib/core/units.h"
 
@@ -34,19 +35,12 @@ static int not_found(struct rdzv *r, struct err *e)
 	struct unit_buf b;
 	const char *at = addr_print_port(&r->o.server, &text);
 
-	err_set(e, ERR_SYS, RDZV_NOT_FOUND "%s for %s; the last %s: %s", at,
-		format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
-		troubles(r));
+	(void)rdzv_in_vain(r, e, RDZV_NOT_FOUND "%s for %s; the last %s: %s", at,
+			   format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
+			   troubles(r));
 	if (strstr(e->msg, "Connection refused"))
 		return err_command(e, "ss -ltn   # at %s: " RDZV_NOBODY, at);
 	return err_hint(e, "is rank 0 (or the launcher) running there? portcheck %s", at);
-}
-
-/* Or was it the sentence of rdzv_missing(), the server's or our own? */
-static bool somebody_is_missing(const struct rdzv *r, const struct err *e)
-{
-	return r->state == RDZV_CONNECTING || strstr(e->msg, " missing: ") ||
-	       strstr(e->msg, RDZV_EXCUSED);
 }
 
 static int wait_joined(struct rdzv *r, struct err *e)
@@ -146,7 +140,7 @@ struct rdzv *rdzv_join(const struct rdzv_join_opts *o, struct err *e)
 	rdzv_unlock(r);
 	if (rc < 0) {
 		if (o->ret_missing)
-			*o->ret_missing = !r->interrupted && somebody_is_missing(r, e);
+			*o->ret_missing = rdzv_why(r) == RDZV_LOST && !interrupt_pending();
 		rdzv_leave(r, e->msg);
 		return NULL;
 	}
@@ -160,6 +154,7 @@ void rdzv_leave(struct rdzv *r, const char *reason)
 	if (!r)
 		return;
 	w = (struct wire_out){.p = r->goodbye, .cap = sizeof(r->goodbye)};
+	wire_put_u32(&w, interrupt_pending() ? RDZV_INTERRUPTED : rdzv_why(r));
 	wire_put_bytes(&w, reason, reason ? strnlen(reason, RDZV_SAY_MAX) : 0);
 	r->goodbye_n = w.n;
 	rdzv_thread_end(r);
@@ -169,3 +164,8 @@ void rdzv_leave(struct rdzv *r, const char *reason)
 int rdzv_rank(const struct rdzv *r) { return r->rank; }
 int rdzv_failure_fd(const struct rdzv *r) { return r->failure_fd; }
 const char *rdzv_failure(const struct rdzv *r) { return atomic_load(&r->failure); }
+
+enum rdzv_why rdzv_why(const struct rdzv *r)
+{
+	return rdzv_failure(r) ? r->failure_why : r->call_why;
+}

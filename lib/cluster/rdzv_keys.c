@@ -3,6 +3,8 @@
 
 #include <search.h>
 
+#define NO_MEMORY "the rendezvous has no memory left"
+
 struct rdzv_key {
 	char *name;
 	void *data;
@@ -43,24 +45,39 @@ void rdzv_stop_waiting(struct rdzv_seat *s)
 	s->wants = NULL;
 }
 
-/* The key of that name, made when it is new; NULL: the run failed for want of room. */
-static struct rdzv_key *key_of(struct rdzv_core *c, const char *name)
+/* What @s asks for is too much: whether it brings a value or only ever new names. */
+static bool has_room(struct rdzv_core *c, const struct rdzv_seat *s, size_t n)
 {
+	AUTO(arena_done) struct arena a = {0};
+
+	if (c->store_bytes + n <= RDZV_STORE_MAX)
+		return true;
+	rdzv_fail(c, RDZV_GAVE_UP, "%s stores more than the rendezvous can keep (%d MiB)",
+		  rdzv_who(c, s->m.rank, &a), RDZV_STORE_MAX >> 20);
+	return false;
+}
+
+/* The key of that name, made when it is new; NULL: the run failed for want of room. */
+static struct rdzv_key *key_of(struct rdzv_core *c, const struct rdzv_seat *s, const char *name)
+{
+	const size_t n = sizeof(struct rdzv_key) + strlen(name);
 	struct rdzv_key probe = {.name = (char *)(uintptr_t)name}, *k;
 	struct rdzv_key **at = tfind(&probe, &c->keys, compare_keys);
 
 	if (at)
 		return *at;
+	if (!has_room(c, s, n))
+		return NULL;
 	k = calloc(1, sizeof(*k));
 	if (k)
 		k->name = strdup(name);
 	if (!k || !k->name || !tsearch(k, &c->keys, compare_keys)) {
 		if (k)
 			free_key(k);
-		rdzv_fail(c, "the rendezvous has no memory left");
+		rdzv_fail(c, RDZV_GAVE_UP, NO_MEMORY);
 		return NULL;
 	}
-	c->store_bytes += sizeof(*k) + strlen(name);
+	c->store_bytes += n;
 	return k;
 }
 
@@ -110,13 +127,12 @@ int rdzv_on_set(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 
 	if (!wire_end(w) || n > RDZV_VALUE_MAX)
 		return -1;
-	k = key_of(c, name);
-	if (!k)
+	k = key_of(c, s, name);
+	if (!k || (n > k->n && !has_room(c, s, n - k->n)))
 		return 0;
 	c->store_bytes += n - k->n;
-	if (c->store_bytes > RDZV_STORE_MAX || key_set(k, data, n) < 0) {
-		rdzv_fail(c, "%s stores more than the rendezvous can keep (%d MiB)",
-			  rdzv_who(c, s->m.rank, &a), RDZV_STORE_MAX >> 20);
+	if (key_set(k, data, n) < 0) {
+		rdzv_fail(c, RDZV_GAVE_UP, NO_MEMORY);
 		return 0;
 	}
 	while (k->wanted_by) {
@@ -135,7 +151,7 @@ int rdzv_on_get(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 
 	if (!wire_end(w))
 		return -1;
-	k = key_of(c, name);
+	k = key_of(c, s, name);
 	if (!k)
 		return 0;
 	rdzv_stop_waiting(s); /* it gave up waiting for another */

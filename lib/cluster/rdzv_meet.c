@@ -31,7 +31,7 @@ void rdzv_core_ready(struct rdzv_core *c)
 		w.cap += rdzv_member_size(&c->seats[i].m);
 	w.p = malloc(w.cap);
 	if (!w.p) {
-		rdzv_fail(c, "the rendezvous has no memory left");
+		rdzv_fail(c, RDZV_GAVE_UP, "the rendezvous has no memory left");
 		return;
 	}
 	for (int i = 0; i < c->size; i++)
@@ -50,7 +50,8 @@ static int meeting_begins(struct rdzv_core *c, size_t n)
 	c->meet.n = 0;
 	c->meet.data = total <= RDZV_STORE_MAX ? malloc(total ? total : 1) : NULL;
 	if (!c->meet.data) {
-		rdzv_fail(c, "an all-gather of %zu bytes from each of %d ranks is too large", n,
+		rdzv_fail(c, RDZV_GAVE_UP,
+			  "an all-gather of %zu bytes from each of %d ranks is too large", n,
 			  c->size);
 		return -1;
 	}
@@ -74,13 +75,13 @@ static void meeting_fails(struct rdzv_core *c, const struct rdzv_seat *s, size_t
 	const char *who = rdzv_who(c, s->m.rank, &a);
 
 	if (n != c->blob_n)
-		rdzv_fail(c,
+		rdzv_fail(c, RDZV_GAVE_UP,
 			  "%s brings %zu bytes where others bring %zu: "
 			  "the ranks do not run the same program, or not with the same options",
 			  who, n, c->blob_n);
 	for (int i = 0; c->gone && i < c->size; i++)
 		if (c->seats[i].m.gone)
-			rdzv_fail(c, "%s has left and others wait for it at a barrier",
+			rdzv_fail(c, RDZV_LOST, "%s has left and others wait for it at a barrier",
 				  rdzv_who(c, i, &a));
 }
 

@@ -17,9 +17,10 @@
  *	MEET  seq blob                        MET   seq total page (when all have come)
  *	PULL  seq offset                      PAGE  seq offset page
  *	ASK   seq                             STATUS seq idle_ns sentence
- *	LEAVE reason ("" in order)            FAILED sentence
+ *	LEAVE why reason ("" in order)        FAILED why sentence
  *
- * Integers are u32 but offset, total and what ends in _ns; -1 travels as UINT32_MAX.
+ * Integers are u32 but offset, total and what ends in _ns; -1 travels as UINT32_MAX; why is
+ * enum rdzv_why.
  * What comes before JOIN's protocol and version never changes: whoever speaks another
  * protocol is told so, whatever else it sent.
  */
@@ -45,7 +46,7 @@ enum rdzv_type {
 };
 
 enum {
-	RDZV_PROTOCOL = 2, /* 2: silence_ns and excuse in JOIN */
+	RDZV_PROTOCOL = 3, /* 2: silence_ns and excuse in JOIN; 3: why in LEAVE and FAILED */
 	RDZV_PAGE_MAX = 16 << 10,
 	RDZV_KEY_MAX = 255,
 	RDZV_VALUE_MAX = (1 << 20) - 1024, /* with its key it has to fit in one message */

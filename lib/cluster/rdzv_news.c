@@ -75,7 +75,7 @@ static int on_all_here(struct rdzv *r, uint64_t total, const void *page, size_t 
 		return -1;
 	r->members_raw = malloc(total ? total : 1);
 	if (!r->members_raw) {
-		rdzv_broken(r, "no memory for the list of ranks");
+		rdzv_broken(r, RDZV_GAVE_UP, "no memory for the list of ranks");
 		return 0;
 	}
 	r->members_raw_n = total;
@@ -151,14 +151,26 @@ static int on_status(struct rdzv *r, struct wire_in *w)
 	return 0;
 }
 
-static int on_sentence(struct rdzv *r, struct wire_in *w)
+static int on_refused(struct rdzv *r, struct wire_in *w)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const char *text = wire_str(w, &a);
 
 	if (!wire_end(w))
 		return -1;
-	rdzv_broken(r, text);
+	rdzv_broken(r, RDZV_GAVE_UP, text);
+	return 0;
+}
+
+static int on_failed(struct rdzv *r, struct wire_in *w)
+{
+	AUTO(arena_done) struct arena a = {0};
+	uint32_t why = wire_u32(w);
+	const char *text = wire_str(w, &a);
+
+	if (!wire_end(w) || why > RDZV_INTERRUPTED)
+		return -1;
+	rdzv_broken(r, (enum rdzv_why)why, text);
 	return 0;
 }
 
@@ -185,12 +197,12 @@ int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n)
 	static int (*const on[])(struct rdzv *, struct wire_in *) = {
 		[RDZV_BEAT] = on_beat,
 		[RDZV_WELCOME] = on_welcome,
-		[RDZV_REFUSED] = on_sentence,
+		[RDZV_REFUSED] = on_refused,
 		[RDZV_VALUE] = on_value,
 		[RDZV_MET] = on_met,
 		[RDZV_PAGE] = on_page,
 		[RDZV_STATUS] = on_status,
-		[RDZV_FAILED] = on_sentence,
+		[RDZV_FAILED] = on_failed,
 		[RDZV_ELSEWHERE] = on_elsewhere,
 	};
 	struct rdzv *r = CONTAINER_OF(c, struct rdzv, channel);

@@ -80,12 +80,14 @@ struct rdzv {
 	struct rdzv_member *members;
 
 	/* written before leaving is set */
-	unsigned char goodbye[RDZV_SAY_MAX + 8];
+	unsigned char goodbye[RDZV_SAY_MAX + 16];
 	size_t goodbye_n;
 	atomic_bool leaving;
 
 	const char *_Atomic failure; /* NULL, or failure_text */
 	char failure_text[RDZV_SAY_MAX + 1];
+	enum rdzv_why failure_why; /* written before failure is */
+	enum rdzv_why call_why;	   /* of the last call, which alone touches it */
 };
 
 int rdzv_thread_start(struct rdzv *r, struct err *e) MUST_CHECK;
@@ -98,6 +100,8 @@ void rdzv_unlock(struct rdzv *r);
 uint64_t rdzv_deadline(uint64_t delay_ns);
 bool rdzv_wait_until(struct rdzv *r, uint64_t at_ns);	  /* for any news; false: it is time */
 int rdzv_check(struct rdzv *r, struct err *e) MUST_CHECK; /* -1 when nothing more can come */
+/* -1: what others should have done has not come in time. */
+int rdzv_in_vain(struct rdzv *r, struct err *e, const char *fmt, ...) PRINTF(3, 4);
 int rdzv_post(struct rdzv *r, uint16_t type, const void *data, size_t n, struct err *e) MUST_CHECK;
 /* Until meeting @seq is @over, as long as others keep coming to it. */
 int rdzv_wait_meeting(struct rdzv *r, uint32_t seq, bool (*over)(const struct rdzv *r),
@@ -106,7 +110,7 @@ int rdzv_wait_meeting(struct rdzv *r, uint32_t seq, bool (*over)(const struct rd
 /* ---- in the thread ---- */
 enum { RDZV_BEATS = 4 }; /* in the time that silence may last */
 void rdzv_news(struct rdzv *r, enum rdzv_state state);
-void rdzv_broken(struct rdzv *r, const char *sentence); /* the first one counts */
+void rdzv_broken(struct rdzv *r, enum rdzv_why why, const char *sentence); /* the first counts */
 void rdzv_stranger(struct rdzv *r, const char *why);	/* this is not our rendezvous */
 void rdzv_arm(struct rdzv *r, uint64_t delay_ns);
 int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n);

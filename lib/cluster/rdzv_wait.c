@@ -4,6 +4,7 @@
 #include "lib/core/units.h"
 
 #include <errno.h>
+#include <stdarg.h>
 
 enum { ANSWER_S = 5 };
 
@@ -33,9 +34,23 @@ int rdzv_check(struct rdzv *r, struct err *e)
 
 	if (failure)
 		return err_set(e, ERR_SYS, "%s", failure);
-	if (r->interrupted)
-		return interrupt_err(e);
+	if (r->interrupted && interrupt_err(e) < 0) {
+		r->call_why = RDZV_INTERRUPTED;
+		return -1;
+	}
 	return r->state == RDZV_OVER ? err_set(e, ERR_SYS, "the rendezvous is over") : 0;
+}
+
+int rdzv_in_vain(struct rdzv *r, struct err *e, const char *fmt, ...)
+{
+	char sentence[sizeof(e->msg)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	r->call_why = RDZV_LOST;
+	return err_set(e, ERR_SYS, "%s", sentence);
 }
 
 int rdzv_post(struct rdzv *r, uint16_t type, const void *data, size_t n, struct err *e)
@@ -75,8 +90,8 @@ static int ask(struct rdzv *r, uint32_t seq, uint64_t *ret_idle_ns, struct err *
 		if (rdzv_check(r, e) < 0)
 			return -1;
 		if (!rdzv_wait_until(r, until))
-			return err_set(e, ERR_SYS, "the rendezvous has not answered for %d s",
-				       ANSWER_S);
+			return rdzv_in_vain(r, e, "the rendezvous has not answered for %d s",
+					    ANSWER_S);
 	}
 	*ret_idle_ns = r->status.idle_ns;
 	return 0;
@@ -86,12 +101,12 @@ static int ask(struct rdzv *r, uint32_t seq, uint64_t *ret_idle_ns, struct err *
  * What the server has answered is there before its status; only of a long
  * table there may be more to read.
  */
-static int judge(const struct rdzv *r, uint64_t idle_ns, size_t got, struct err *e)
+static int judge(struct rdzv *r, uint64_t idle_ns, size_t got, struct err *e)
 {
 	if (idle_ns >= r->o.deadline_ns)
-		return err_set(e, ERR_SYS, "%s", r->status.text);
+		return rdzv_in_vain(r, e, "%s", r->status.text);
 	if (!*r->status.text && got == r->table.got)
-		return err_set(e, ERR_SYS, "the rendezvous keeps back its answer");
+		return rdzv_in_vain(r, e, "the rendezvous keeps back its answer");
 	return 0;
 }
 

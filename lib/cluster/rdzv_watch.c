@@ -50,7 +50,7 @@ void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uin
 		s->m.cause = s->reported;
 		if (!c->failure[0])
 			c->unjoined = rank;
-		rdzv_fail(c, "%s ended before it joined: %s", rdzv_who(c, rank, &scratch),
+		rdzv_fail(c, RDZV_LOST, "%s ended before it joined: %s", rdzv_who(c, rank, &scratch),
 			  cause ? cause : "exit code 0");
 	} else if (!s->m.gone) {
 		sign_of_death(c, s);
@@ -65,7 +65,7 @@ static void died(struct rdzv_core *c, struct rdzv_seat *s)
 	const char *cause = s->reported ? s->reported : "connection lost";
 
 	rdzv_seat_gone(c, s, cause);
-	rdzv_fail(c, "%s died: %s", rdzv_who(c, s->m.rank, &scratch), cause);
+	rdzv_fail(c, RDZV_LOST, "%s died: %s", rdzv_who(c, s->m.rank, &scratch), cause);
 }
 
 /* Its connection stays open: when it wakes up it reads why the run is over. */
@@ -76,7 +76,7 @@ static void silent(struct rdzv_core *c, struct rdzv_seat *s)
 
 	s->m.silent = true;
 	rdzv_seat_gone(c, s, "silent");
-	rdzv_fail(c, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
+	rdzv_fail(c, RDZV_LOST, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
 		  format_duration(&b, s->silence_ns));
 }
 
@@ -103,7 +103,7 @@ static void look_at_joins(struct rdzv_core *c)
 	if (c->ready || c->failure[0])
 		return;
 	if (c->now_ns >= c->moved_ns + c->join_deadline_ns)
-		rdzv_fail(c, "%s", rdzv_missing(c, c->join_deadline_ns, &scratch));
+		rdzv_fail(c, RDZV_LOST, "%s", rdzv_missing(c, c->join_deadline_ns, &scratch));
 	else
 		look_by(c, c->moved_ns + c->join_deadline_ns);
 }

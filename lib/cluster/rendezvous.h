@@ -20,6 +20,16 @@
 #include "lib/cluster/world.h"
 #include "lib/net/channel.h"
 
+/*
+ * Why a run or a call failed. A peer that was lost is a word on the cluster, and a finding of
+ * whoever asks; that somebody could not do its part, or had enough, says nothing about it.
+ */
+enum rdzv_why {
+	RDZV_GAVE_UP,	  /* the sentence has the reason: a rank's own, or the rendezvous' */
+	RDZV_LOST,	  /* a rank died, left, is silent or missing; or the rendezvous is */
+	RDZV_INTERRUPTED, /* Ctrl-C or a budget, of whichever rank */
+};
+
 struct rdzv_member {
 	int rank, local_rank;		       /* local_rank -1: not said */
 	const char *host, *data_addr, *device; /* "": not said */
@@ -106,8 +116,9 @@ struct rdzv_join_opts {
 	const char *host, *data_addr, *device; /* may be NULL */
 	uint64_t silence_ns;  /* for so long we may be silent; 0: for as long as the server says */
 	const char *excuse;   /* we do not come, and why: rdzv_join() fails once that is said */
+	bool hosts;	      /* the server is a child of ours: when it is gone we are at fault */
 	uint64_t deadline_ns; /* of every call, without progress; 0: 60 s */
-	bool *ret_missing; /* rdzv_join() failed, and it is others who did not come; may be NULL */
+	bool *ret_missing; /* rdzv_join() failed for RDZV_LOST; may be NULL */
 };
 /*
  * Returns when all have joined. Retries while the server is not up yet. One
@@ -129,6 +140,8 @@ int rdzv_all_gather(struct rdzv *r, const void *data, size_t n, void *ret,
 /* NULL, or the sentence; cheap, for inner loops. A pollable fd for waiting ones. */
 const char *rdzv_failure(const struct rdzv *r);
 int rdzv_failure_fd(const struct rdzv *r);
+/* Why, of that sentence; where there is none, of the last call, if that failed. */
+enum rdzv_why rdzv_why(const struct rdzv *r);
 /* In order (NULL) or with a reason (the others are told that). @r is gone then; may be NULL. */
 void rdzv_leave(struct rdzv *r, const char *reason);
 

@@ -18,6 +18,7 @@ struct player {
 	unsigned char data[RDZV_PAGE_MAX + 64];
 	size_t n;
 	char text[RDZV_SAY_MAX + 1]; /* of a sentence */
+	enum rdzv_why why;	     /* of a failure */
 };
 
 static struct rdzv_core core;
@@ -44,6 +45,8 @@ static void keep(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const 
 	pl->n = n;
 	if (type == RDZV_STATUS)
 		(void)(wire_u32(&w) + wire_u64(&w));
+	if (type == RDZV_FAILED)
+		pl->why = (enum rdzv_why)wire_u32(&w);
 	if (type == RDZV_REFUSED || type == RDZV_ELSEWHERE || type == RDZV_FAILED ||
 	    type == RDZV_STATUS) {
 		text = wire_bytes(&w, &text_n);
@@ -133,14 +136,17 @@ UNUSED static int simple(int who, uint16_t type, uint32_t first, const void *blo
 	return say(who, type, &w);
 }
 
-static void leave(int who, const char *reason)
+static void leave_for(int who, enum rdzv_why why, const char *reason)
 {
 	unsigned char buf[512];
 	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
 
+	wire_put_u32(&w, why);
 	wire_put_str(&w, reason);
 	assert_int_equal(say(who, RDZV_LEAVE, &w), 0);
 }
+
+static void leave(int who, const char *reason) { leave_for(who, RDZV_GAVE_UP, reason); }
 
 UNUSED static void beat_but(int n, int silent)
 {
@@ -163,13 +169,14 @@ UNUSED static void time_passes(uint64_t delay_ns)
 	now = until;
 }
 
-UNUSED static void told_all(int n, int but, const char *sentence)
+UNUSED static void told_all(int n, int but, enum rdzv_why why, const char *sentence)
 {
 	assert_string_equal(core.failure, sentence);
 	for (int i = 0; i < n; i++)
 		if (i != but) {
 			assert_int_equal(players[i].type, RDZV_FAILED);
 			assert_string_equal(players[i].text, sentence);
+			assert_int_equal(players[i].why, why);
 		}
 }
 

@@ -77,8 +77,8 @@ static void t_refused(void **state)
 		 "rank 1 on b comes when rank 1 (node0, 10.0.0.1) has joined already: give every "
 		 "process a rank of its own"},
 		{{"9.9.9", "", 2, 4, 0, "b", "", "", 0, NULL},
-		 "rank 2 on b runs windsock 9.9.9 (protocol 2) and the rendezvous " WINDSOCK_VERSION
-		 " (protocol 2): install one version on all hosts"},
+		 "rank 2 on b runs windsock 9.9.9 (protocol 3) and the rendezvous " WINDSOCK_VERSION
+		 " (protocol 3): install one version on all hosts"},
 		{{WINDSOCK_VERSION, "r2", 2, 4, 0, "b", "", "", 0, NULL},
 		 "rank 2 on b belongs to run 'r2' and this is the rendezvous of 'r1': give each "
 		 "run a MASTER_PORT of its own"},
@@ -245,7 +245,7 @@ static void t_meetings(void **state)
 	assert_string_equal(players[1].text, "ranks 0,2 of 3 (node[0-1]) missing at a barrier: "
 					     "nobody has come for 7 s");
 	assert_int_equal(simple(2, RDZV_MEET, 50, "1234", 4), 0);
-	told_all(3, -1,
+	told_all(3, -1, RDZV_GAVE_UP,
 		 "rank 2 (node1, 10.0.0.2) brings 4 bytes where others bring 0: the ranks "
 		 "do not run the same program, or not with the same options");
 }
@@ -297,6 +297,27 @@ static void t_keys(void **state)
 	assert_int_equal(key_msg(0, RDZV_SET, 0, "never", "x"), 0);
 	assert_int_equal(players[1].type, 0);
 	assert_int_equal(key_msg(0, RDZV_SET, 0, "", "x"), -1);
+}
+
+/* A name that is only waited for takes room too. */
+static void t_no_room(void **state)
+{
+	static const uint16_t types[] = {RDZV_SET, RDZV_GET};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		begin(2, 2);
+		all_join(2);
+		assert_int_equal(key_msg(1, types[i], 1, "k", "v"), 0);
+		core.store_bytes = RDZV_STORE_MAX;
+		assert_int_equal(key_msg(1, types[i], 2, "k", "v"), 0);
+		assert_string_equal(core.failure, "");
+		assert_int_equal(key_msg(1, types[i], 3, "another", "v"), 0);
+		told_all(2, -1, RDZV_GAVE_UP,
+			 "rank 1 (node0, 10.0.0.1) stores more than the rendezvous can keep (256 "
+			 "MiB)");
+		end(NULL);
+	}
 }
 
 static void t_nonsense(void **state)
@@ -370,7 +391,8 @@ int main(void)
 		T(t_another_protocol), T(t_an_older_protocol),
 		T(t_excused),	       T(t_excuses_disturb_nobody),
 		T(t_meetings),	       T(t_keys),
-		T(t_nonsense),	       T(t_ten_thousand),
+		T(t_no_room),	       T(t_nonsense),
+		T(t_ten_thousand),
 	};
 
 	return cmocka_run_group_tests_name("rdzv", tests, NULL, NULL);

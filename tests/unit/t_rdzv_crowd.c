@@ -79,8 +79,7 @@ static void all_say(uint16_t type, uint32_t seq)
 	unsigned char buf[16];
 	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
 
-	if (type == RDZV_MEET)
-		wire_put_u32(&w, seq);
+	wire_put_u32(&w, type == RDZV_MEET ? seq : RDZV_GAVE_UP);
 	wire_put_bytes(&w, NULL, 0);
 	for (int i = 0; i < C.n; i++)
 		send_msg(&C.v[i].channel, type, &w);

@@ -23,24 +23,30 @@ static struct fault {
 	bool agent;
 	const char *sentence;
 	uint64_t silence_ns; /* as the victim asks for when it joins */
+	enum rdzv_why why;
 } now_fault;
 
 static const struct fault faults[] = {
 	{"kill -9, seen by its agent", 2, SIGKILL, true,
-	 "rank 2 (node1, 127.0.0.1) died: killed by signal 9", 0},
+	 "rank 2 (node1, 127.0.0.1) died: killed by signal 9", 0, RDZV_LOST},
 	{"kill -9, nobody saw it", 3, SIGKILL, false,
-	 "rank 3 (node1, 127.0.0.1) died: connection lost", 0},
+	 "rank 3 (node1, 127.0.0.1) died: connection lost", 0, RDZV_LOST},
 	{"kill -9 of rank 0", 0, SIGKILL, true,
-	 "rank 0 (node0, 127.0.0.1) died: killed by signal 9", 0},
-	{"stopped", 1, SIGSTOP, true, "rank 1 (node0, 127.0.0.1) has been silent for 800 ms", 0},
+	 "rank 0 (node0, 127.0.0.1) died: killed by signal 9", 0, RDZV_LOST},
+	{"stopped", 1, SIGSTOP, true, "rank 1 (node0, 127.0.0.1) has been silent for 800 ms", 0,
+	 RDZV_LOST},
 	{"stopped, and its machine is crowded", 1, SIGSTOP, true,
-	 "rank 1 (node0, 127.0.0.1) has been silent for 1.2 s", 1200 * NS_PER_MS},
-	{"exit without leaving", 2, 0, true, "rank 2 (node1, 127.0.0.1) died: exit code 7", 0},
-	{"leaves with a reason", 1, 0, true, "rank 1 (node0, 127.0.0.1): the sums are wrong", 0},
+	 "rank 1 (node0, 127.0.0.1) has been silent for 1.2 s", 1200 * NS_PER_MS,
+	 RDZV_LOST},
+	{"exit without leaving", 2, 0, true, "rank 2 (node1, 127.0.0.1) died: exit code 7", 0,
+	 RDZV_LOST},
+	{"leaves with a reason", 1, 0, true, "rank 1 (node0, 127.0.0.1): the sums are wrong", 0,
+	 RDZV_GAVE_UP},
 	{"Ctrl-C", 0, 0, true,
-	 "rank 0 (node0, 127.0.0.1): interrupted by SIGINT; what was finished is reported", 0},
+	 "rank 0 (node0, 127.0.0.1): interrupted by SIGINT; what was finished is reported", 0,
+	 RDZV_INTERRUPTED},
 	{"leaves others at a barrier", 3, 0, true,
-	 "rank 3 (node1, 127.0.0.1) has left and others wait for it at a barrier", 0},
+	 "rank 3 (node1, 127.0.0.1) has left and others wait for it at a barrier", 0, RDZV_LOST},
 };
 
 /* The victim waits where only a fault gets it out; the others at a barrier, or for news. */
@@ -80,7 +86,9 @@ static void work(struct process *p)
 		(void)poll(&fd, 1, 10000);
 	else
 		(void)!rdzv_barrier(r, &e);
-	say(p, rdzv_failure(r) ? rdzv_failure(r) : "no failure");
+	say(p, !rdzv_failure(r)			? "no failure"
+	       : rdzv_why(r) == now_fault.why ? rdzv_failure(r)
+					      : "for another reason");
 	rdzv_leave(r, NULL);
 }
 
@@ -177,7 +185,7 @@ static void t_server(void **state)
 	struct rdzv_host h;
 
 	(void)state;
-	now_fault = (struct fault){.name = "", .victim = 0};
+	now_fault = (struct fault){.name = "", .victim = 0, .why = RDZV_LOST};
 	for (size_t i = 0; i < ARRAY_LEN(sig); i++) {
 		struct rdzv_server_opts o = {
 			.size = N + 1, .heartbeat_ns = HEARTBEAT, .at = loopback(0)};
@@ -270,7 +278,7 @@ static void t_parent_of_server(void **state)
 	assert_int_equal(listener_open(&l, &L.loop, &at, &e), 0);
 	L.join.server = l.at; /* a port that is free in a moment */
 	listener_close(&l);
-	now_fault = (struct fault){.name = "", .victim = 0, .sig = SIGKILL};
+	now_fault = (struct fault){.name = "", .victim = 0, .why = RDZV_LOST, .sig = SIGKILL};
 	start_rank(0, host_and_die);
 	for (int i = 1; i < N; i++)
 		start_rank(i, work);

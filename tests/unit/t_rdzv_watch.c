@@ -39,8 +39,10 @@ static void t_missing(void **state)
 			      "refused: 1, the last time because rank 0 on z takes itself for a "
 			      "world of 1"));
 	join(5); /* too late: it is told why */
-	assert_int_equal(players[5].type, RDZV_REFUSED);
+	assert_int_equal(players[5].type, RDZV_FAILED); /* and nothing is wrong with itself */
+	assert_int_equal(players[5].why, RDZV_LOST);
 	assert_string_equal(players[5].text, core.failure);
+	assert_true(players[5].closed);
 }
 
 static void t_connection_lost(void **state)
@@ -52,7 +54,7 @@ static void t_connection_lost(void **state)
 	time_passes(290 * NS_PER_MS);
 	assert_string_equal(core.failure, "");
 	time_passes(20 * NS_PER_MS);
-	told_all(4, 3, "rank 3 (node1, 10.0.0.2) died: connection lost");
+	told_all(4, 3, RDZV_LOST, "rank 3 (node1, 10.0.0.2) died: connection lost");
 	assert_int_equal(core.gone, 1);
 	rdzv_core_closed(&core, &players[0].peer, now); /* who goes after that is no news */
 	time_passes(NS_PER_S);
@@ -80,14 +82,14 @@ static void t_agent_knows_better(void **state)
 		else
 			rdzv_core_report_exit(&core, 1, "killed by signal 9", now);
 		time_passes(0);
-		told_all(2, 1, "rank 1 (node0, 10.0.0.1) died: killed by signal 9");
+		told_all(2, 1, RDZV_LOST, "rank 1 (node0, 10.0.0.1) died: killed by signal 9");
 		end(NULL);
 	}
 	begin(2, 2); /* what it said itself beats its exit code, though that came first */
 	all_join(2);
 	rdzv_core_report_exit(&core, 1, "exit code 3", now);
 	leave(1, "wrong sums in all_reduce");
-	told_all(2, 1, "rank 1 (node0, 10.0.0.1): wrong sums in all_reduce");
+	told_all(2, 1, RDZV_GAVE_UP, "rank 1 (node0, 10.0.0.1): wrong sums in all_reduce");
 	rdzv_core_report_exit(&core, 7, "no such rank", now);
 }
 
@@ -101,7 +103,7 @@ static void t_ended_before_join(void **state)
 	core.seats[2].m.host = hosts[2];
 	join(0);
 	rdzv_core_report_exit(&core, 2, "exit code 127", now);
-	told_all(1, -1, "rank 2 (c) ended before it joined: exit code 127");
+	told_all(1, -1, RDZV_LOST, "rank 2 (c) ended before it joined: exit code 127");
 	rdzv_core_report_exit(&core, 1, "exit code 3", now); /* the first one is the failure */
 	assert_int_equal(core.unjoined, 2);
 	end(NULL);
@@ -109,7 +111,7 @@ static void t_ended_before_join(void **state)
 	join(0);
 	assert_int_equal(core.unjoined, -1);
 	rdzv_core_report_exit(&core, 1, NULL, now);
-	told_all(1, -1, "rank 1 ended before it joined: exit code 0");
+	told_all(1, -1, RDZV_LOST, "rank 1 ended before it joined: exit code 0");
 	assert_int_equal(core.unjoined, 1);
 	end(NULL);
 	begin(2, 2); /* left in order: its exit is no news */
@@ -134,7 +136,7 @@ static void t_silence(void **state)
 		assert_string_equal(core.failure, "");
 	}
 	time_passes(NS_PER_S);
-	told_all(3, -1, "rank 2 (node1, 10.0.0.2) has been silent for 10 s");
+	told_all(3, -1, RDZV_LOST, "rank 2 (node1, 10.0.0.2) has been silent for 10 s");
 }
 
 /* Its machine is more crowded than ours: it said for how long it may be silent. */
@@ -157,7 +159,7 @@ static void t_silence_as_its_machine_has_it(void **state)
 		assert_string_equal(core.failure, "");
 	}
 	time_passes(NS_PER_S);
-	told_all(3, -1, "rank 2 (node1, 10.0.0.2) has been silent for 25 s");
+	told_all(3, -1, RDZV_LOST, "rank 2 (node1, 10.0.0.2) has been silent for 25 s");
 	end(NULL);
 	begin(2, 2);
 	join(0);
@@ -197,7 +199,7 @@ static void t_left_before_a_barrier(void **state)
 		assert_int_equal(simple(0, RDZV_MEET, 1, NULL, 0), 0);
 		if (!first)
 			leave(1, "");
-		told_all(1, -1,
+		told_all(1, -1, RDZV_LOST,
 			 "rank 1 (node0, 10.0.0.1) has left and others wait for it at a "
 			 "barrier");
 		end(NULL);
@@ -207,6 +209,46 @@ static void t_left_before_a_barrier(void **state)
 	leave(1, "");
 	assert_string_equal(core.failure,
 			    "rank 1 (node0, 10.0.0.1) has left before all had joined");
+}
+
+/* Whose fault it is that a rank goes, it knows best; without a word it is its own. */
+static void t_why_it_left(void **state)
+{
+	static const struct {
+		enum rdzv_why says, means;
+		const char *reason;
+	} row[] = {{RDZV_GAVE_UP, RDZV_GAVE_UP, "no space left on device"},
+		   {RDZV_LOST, RDZV_LOST, "rank 2 of 3 missing at a barrier"},
+		   {RDZV_INTERRUPTED, RDZV_INTERRUPTED, "interrupted by SIGINT"},
+		   {RDZV_GAVE_UP, RDZV_LOST, ""},
+		   {RDZV_INTERRUPTED, RDZV_INTERRUPTED, ""}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		begin(3, 3);
+		join(0);
+		join(1);
+		leave_for(1, row[i].says, row[i].reason);
+		assert_int_equal(players[0].type, RDZV_FAILED);
+		assert_int_equal(players[0].why, row[i].means);
+		join(2); /* too late, and told the same */
+		assert_int_equal(players[2].type, RDZV_FAILED);
+		assert_int_equal(players[2].why, row[i].means);
+		end(NULL);
+	}
+}
+
+static void t_no_such_why(void **state)
+{
+	unsigned char buf[64];
+	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
+
+	(void)state;
+	begin(2, 2);
+	join(0);
+	wire_put_u32(&w, RDZV_INTERRUPTED + 1);
+	wire_put_str(&w, "");
+	assert_int_equal(say(0, RDZV_LEAVE, &w), -1);
 }
 
 #define T(f) cmocka_unit_test_teardown(f, end)
@@ -222,6 +264,8 @@ int main(void)
 		T(t_silence_as_its_machine_has_it),
 		T(t_own_sleep),
 		T(t_left_before_a_barrier),
+		T(t_why_it_left),
+		T(t_no_such_why),
 	};
 
 	return cmocka_run_group_tests_name("rdzv_watch", tests, NULL, NULL);
