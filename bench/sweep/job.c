@@ -4,6 +4,7 @@
 #include "bench/sweep/crew.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/report/json.h"
 
 static int report_crew(const struct job_opts *o, struct report *r, struct err *e)
 {
@@ -49,19 +50,22 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	if (end.lost < 0 && !end.check)
 		return result;
 	if (end.lost < 0)
-		verdict_failure(r, end.check, "ranks", e);
+		verdict_failure(r, &story, end.check, e);
 	else
-		verdict_lost(r, &story, end.lost, e->msg);
+		verdict_lost(r, &story, end.lost, e->msg, NULL);
 	*e = (struct err){0};
 	return 0;
 }
 
 /* mpirun would wait for the others, which wait for us: whoever started it has to know. */
-static int tell_error(struct report *r, struct err *e)
+static int tell_error(const struct world_run *w, struct report *r, struct err *e)
 {
 	struct relay relay = {.fd = STDOUT_FILENO};
+	cJSON *event = relay_error(w->missing ? "broke" : "error", e);
 
-	relay_send(&relay, relay_error("error", e));
+	if (w->missing)
+		json_str(event, "check", VERDICT_ALIVE);
+	relay_send(&relay, event);
 	report_answer(r, "", 0);
 	*e = (struct err){0};
 	return 0;
@@ -73,7 +77,7 @@ static int say_missing(const struct job_opts *o, struct report *r, struct err *e
 	struct story story;
 
 	story_init(&story, &o->story, r);
-	verdict_lost(r, &story, -1, e->msg);
+	verdict_lost(r, &story, -1, e->msg, err_fix(e, report_arena(r)));
 	*e = (struct err){0};
 	return 0;
 }
@@ -86,7 +90,7 @@ int job_run(const struct job_opts *o, struct report *r, struct err *e)
 	if (world_start(&o->world, report_arena(r), &w, e)) {
 		if (w.missing && !o->ours)
 			return say_missing(o, r, e);
-		return mpirun_relays() ? tell_error(r, e) : -1;
+		return mpirun_relays() ? tell_error(&w, r, e) : -1;
 	}
 	return w.rdzv ? be_rank(o, &w, r, e) : report_crew(o, r, e);
 }

@@ -1,5 +1,6 @@
 /* Why a rank cannot go on: another one that was lost, or itself. */
 #include "bench/sweep/tell.h"
+#include "bench/sweep/verdict.h"
 #include "lib/core/interrupt.h"
 
 #include <poll.h>
@@ -55,11 +56,17 @@ static bool was_compared(const char *check)
 	return check && (streq(check, "comm.version") || streq(check, "nccl.settings"));
 }
 
+/* Was it others that this rank waited for in vain? What they saw of our own end is no news. */
+static bool was_left(const struct rank *r, const char *news)
+{
+	return rdzv_why(r->w->rdzv) == RDZV_LOST && (news || !rdzv_failure(r->w->rdzv));
+}
+
 /* What the rendezvous knows of a death is more exact than a closed connection. */
 int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
 {
 	const char *news;
-	bool usual = culprit >= 0;
+	bool usual = culprit >= 0, left;
 
 	r->all_know |= was_compared(failed_check(r));
 	news = r->all_know ? NULL : bad_news(r, culprit);
@@ -72,9 +79,12 @@ int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *
 	if (news && (culprit < 0 || strstr(news, "died: ")) &&
 	    culprit_of(news, r->w->world.size) >= 0)
 		culprit = culprit_of(news, r->w->world.size);
+	left = was_left(r, news);
+	if (culprit < 0 && left)
+		culprit = culprit_of(e->msg, r->w->world.size);
 	ret->lost = culprit;
 	if (culprit < 0) {
-		ret->check = failed_check(r);
+		ret->check = failed_check(r) ?: left ? VERDICT_ALIVE : NULL;
 		ret->all_know = r->all_know;
 		tell_broke(r, ret->check, e);
 		return -1;

@@ -3,6 +3,7 @@
 #include "bench/ranks/relay.h"
 #include "bench/sweep/row_event.h"
 #include "bench/sweep/table.h"
+#include "lib/cluster/world.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -161,10 +162,11 @@ static void on_died(struct story *s, const cJSON *event)
 	size_t r = (size_t)rank;
 	const char *name;
 
-	if (rank < 0 || rank >= (double)s->ranks.n)
+	if (rank < 0 || rank >= (double)(s->ranks.n ? s->ranks.n : WORLD_MAX))
 		return;
-	name = arena_printf(s->a, "rank %zu (%s, %s)", r, s->ranks.v[r].host,
-			    s->ranks.v[r].address);
+	name = s->ranks.n ? arena_printf(s->a, "rank %zu (%s, %s)", r, s->ranks.v[r].host,
+					 s->ranks.v[r].address)
+			  : arena_printf(s->a, "rank %zu", r); /* before they all had met */
 	blame_death(&s->blame, s->a, r, name, copied(s, event, "cause"));
 	take_blame(s);
 }

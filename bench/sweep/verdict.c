@@ -83,7 +83,8 @@ static const char *on_host(struct report *r, const struct bench_rank *p, const c
 		   : "";
 }
 
-void verdict_lost(struct report *r, const struct story *s, int rank, const char *message)
+void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
+		  const char *fix)
 {
 	const struct bench_rank *p =
 		rank >= 0 && (size_t)rank < s->ranks.n ? &s->ranks.v[rank] : NULL;
@@ -92,7 +93,7 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 
 	if (rank >= 0)
 		(void)snprintf(subject, sizeof(subject), "rank %d", rank);
-	f = report_find(r, "rank.alive", subject);
+	f = report_find(r, VERDICT_ALIVE, subject);
 	finding_set(f, ST_FAIL, "%s", message);
 	finding_expect(f, "every rank answers until the end");
 	if (strstr(message, "signal 9"))
@@ -109,8 +110,16 @@ void verdict_lost(struct report *r, const struct story *s, int rank, const char 
 				    : "portcheck %.*s  # from here: is the way to rank 0 free?",
 			    (int)strcspn(strstr(message, " at ") + 4, " "),
 			    strstr(message, " at ") + 4);
+	else if (starts_with(message, "the rendezvous at "))
+		finding_fix(f,
+			    "dmesg -T | grep -iE 'out of memory|killed process'   # at %.*s, where "
+			    "rank 0 was",
+			    (int)strcspn(strstr(message, " at ") + 4, " "),
+			    strstr(message, " at ") + 4);
 	else if (p)
 		finding_fix(f, "ps -o pid,stat,wchan:20,args -p %d  # on %s", p->pid, p->host);
+	else if (fix)
+		finding_fix(f, "%s", fix);
 	verdict_add(r, f);
 }
 
@@ -142,15 +151,21 @@ static void judge_ranks(const struct story *s)
 	    strstr(s->lost_message, s->error.msg))
 		return;
 	if (s->lost >= 0)
-		verdict_lost(s->r, s, s->lost, burnin_lost(s, how_lost(s)));
+		verdict_lost(s->r, s, s->lost, burnin_lost(s, how_lost(s)), NULL);
 	else if (s->failure && !s->host_trouble.n && !s->error.kind)
-		verdict_lost(s->r, s, -1, s->failure);
+		verdict_lost(s->r, s, -1, s->failure, NULL);
 }
 
-void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e)
+void verdict_failure(struct report *r, const struct story *s, const char *check,
+		     const struct err *e)
 {
-	struct finding *f = report_find(r, check, subject);
+	struct finding *f;
 
+	if (streq(check, VERDICT_ALIVE)) {
+		verdict_lost(r, s, -1, e->msg, err_fix(e, report_arena(r)));
+		return;
+	}
+	f = report_find(r, check, s->backend ? s->backend : "ranks");
 	finding_set(f, ST_FAIL, "%s", e->msg);
 	finding_expect(f, "the ranks work together until the end");
 	if (*e->hint)
@@ -160,7 +175,9 @@ void verdict_failure(struct report *r, const char *check, const char *subject, c
 
 static void judge_failure(struct story *s)
 {
-	verdict_failure(s->r, s->failed_check, s->backend ? s->backend : "ranks", &s->error);
+	/* that others are missing, who was lost explains */
+	if (s->lost < 0 || !streq(s->failed_check, VERDICT_ALIVE))
+		verdict_failure(s->r, s, s->failed_check, &s->error);
 	s->error = (struct err){0};
 }
 

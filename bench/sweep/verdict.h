@@ -7,6 +7,9 @@
 #include "bench/sweep/baseline.h"
 #include "bench/sweep/story.h"
 
+/* The check of a rank that died, fell silent or did not come. */
+#define VERDICT_ALIVE "rank.alive"
+
 struct verdict_opts {
 	double expect_gbps;  /* bus bandwidth to be reached; 0: what the hardware should do */
 	double expect_share; /* or a share of that; 0: the usual limits */
@@ -21,10 +24,13 @@ struct verdict_opts {
 
 /* Ends the table and says everything. -1: we could not do our job. */
 int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;
-/* A rank that died or fell silent. */
-void verdict_lost(struct report *r, const struct story *s, int rank, const char *message);
+/* A rank that died or fell silent; -1: which, the message says, or it is the rendezvous.
+ * @fix: where the message has none of its own; NULL. */
+void verdict_lost(struct report *r, const struct story *s, int rank, const char *message,
+		  const char *fix);
 /* What all ranks, or a vendor's library, failed of, where that says something about the cluster. */
-void verdict_failure(struct report *r, const char *check, const char *subject, const struct err *e);
+void verdict_failure(struct report *r, const struct story *s, const char *check,
+		     const struct err *e);
 /* The rank that the others wait for, where the communicator can tell. */
 void verdict_straggler(const struct story *s);
 /* How fast it was, against what was to be expected. */

@@ -161,7 +161,8 @@ static void excuse(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_j
 	struct rdzv_seat *s = take_seat(c, m);
 
 	rdzv_seat_gone(c, s, arena_strndup(&c->a, m->excuse, strnlen(m->excuse, RDZV_SAY_MAX)));
-	rdzv_fail(c, RDZV_LOST, "%s" RDZV_EXCUSED "%s", rdzv_who(c, s->m.rank, &scratch), s->m.cause);
+	rdzv_fail(c, RDZV_LOST, "%s" RDZV_EXCUSED "%s", rdzv_who(c, s->m.rank, &scratch),
+		  s->m.cause);
 	refuse(c, p, RDZV_REFUSED, c->failure);
 }
 

@@ -111,7 +111,7 @@ int rdzv_wait_meeting(struct rdzv *r, uint32_t seq, bool (*over)(const struct rd
 enum { RDZV_BEATS = 4 }; /* in the time that silence may last */
 void rdzv_news(struct rdzv *r, enum rdzv_state state);
 void rdzv_broken(struct rdzv *r, enum rdzv_why why, const char *sentence); /* the first counts */
-void rdzv_stranger(struct rdzv *r, const char *why);	/* this is not our rendezvous */
+void rdzv_stranger(struct rdzv *r, const char *why); /* this is not our rendezvous */
 void rdzv_arm(struct rdzv *r, uint64_t delay_ns);
 int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n);
 

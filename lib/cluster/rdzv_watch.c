@@ -50,8 +50,8 @@ void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uin
 		s->m.cause = s->reported;
 		if (!c->failure[0])
 			c->unjoined = rank;
-		rdzv_fail(c, RDZV_LOST, "%s ended before it joined: %s", rdzv_who(c, rank, &scratch),
-			  cause ? cause : "exit code 0");
+		rdzv_fail(c, RDZV_LOST, "%s ended before it joined: %s",
+			  rdzv_who(c, rank, &scratch), cause ? cause : "exit code 0");
 	} else if (!s->m.gone) {
 		sign_of_death(c, s);
 	} else if (cause && !c->failure[0]) {

@@ -118,7 +118,7 @@ struct rdzv_join_opts {
 	const char *excuse;   /* we do not come, and why: rdzv_join() fails once that is said */
 	bool hosts;	      /* the server is a child of ours: when it is gone we are at fault */
 	uint64_t deadline_ns; /* of every call, without progress; 0: 60 s */
-	bool *ret_missing; /* rdzv_join() failed for RDZV_LOST; may be NULL */
+	bool *ret_missing;    /* rdzv_join() failed for RDZV_LOST; may be NULL */
 };
 /*
  * Returns when all have joined. Retries while the server is not up yet. One

@@ -36,8 +36,7 @@ static const struct fault faults[] = {
 	{"stopped", 1, SIGSTOP, true, "rank 1 (node0, 127.0.0.1) has been silent for 800 ms", 0,
 	 RDZV_LOST},
 	{"stopped, and its machine is crowded", 1, SIGSTOP, true,
-	 "rank 1 (node0, 127.0.0.1) has been silent for 1.2 s", 1200 * NS_PER_MS,
-	 RDZV_LOST},
+	 "rank 1 (node0, 127.0.0.1) has been silent for 1.2 s", 1200 * NS_PER_MS, RDZV_LOST},
 	{"exit without leaving", 2, 0, true, "rank 2 (node1, 127.0.0.1) died: exit code 7", 0,
 	 RDZV_LOST},
 	{"leaves with a reason", 1, 0, true, "rank 1 (node0, 127.0.0.1): the sums are wrong", 0,
@@ -86,7 +85,7 @@ static void work(struct process *p)
 		(void)poll(&fd, 1, 10000);
 	else
 		(void)!rdzv_barrier(r, &e);
-	say(p, !rdzv_failure(r)			? "no failure"
+	say(p, !rdzv_failure(r)		      ? "no failure"
 	       : rdzv_why(r) == now_fault.why ? rdzv_failure(r)
 					      : "for another reason");
 	rdzv_leave(r, NULL);

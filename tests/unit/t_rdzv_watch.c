@@ -38,7 +38,7 @@ static void t_missing(void **state)
 		core.failure, "ranks 1-5,7 of 8 (n[1-4],x,n5) missing: nobody has joined for 30 s; "
 			      "refused: 1, the last time because rank 0 on z takes itself for a "
 			      "world of 1"));
-	join(5); /* too late: it is told why */
+	join(5);					/* too late: it is told why */
 	assert_int_equal(players[5].type, RDZV_FAILED); /* and nothing is wrong with itself */
 	assert_int_equal(players[5].why, RDZV_LOST);
 	assert_string_equal(players[5].text, core.failure);
