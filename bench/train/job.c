@@ -109,18 +109,6 @@ static const char *wait_for_news(struct job *j)
 	return rdzv_failure(j->w->rdzv);
 }
 
-/* Of "rank 1 (b) did nothing": 1. */
-static int rank_in(const char *sentence)
-{
-	char digits[8] = "";
-	uint64_t rank;
-
-	if (sentence && starts_with(sentence, "rank "))
-		(void)snprintf(digits, sizeof(digits), "%.*s",
-			       (int)strspn(sentence + 5, "0123456789"), sentence + 5);
-	return parse_uint(digits, &rank) ? -1 : (int)rank;
-}
-
 static int say_silent(struct job *j, const struct rdzv_member *m, int rank, struct err *e)
 {
 	struct unit_buf time;
@@ -222,9 +210,17 @@ static void name_the_check(struct job *j, struct err *e)
 static const char *believe(const struct job *j, const char *news)
 {
 	const char *inner = say_essence(news);
-	bool is_us = rank_in(inner) == rdzv_rank(j->w->rdzv);
+	bool is_us = say_rank_in(inner) == rdzv_rank(j->w->rdzv);
 
-	return is_us || (j->culprit >= 0 && j->culprit == rank_in(news)) ? news : inner;
+	return is_us || (j->culprit >= 0 && j->culprit == say_rank_in(news)) ? news : inner;
+}
+
+/* Somebody had enough, or the rendezvous itself cannot go on: no rank is at fault. */
+static bool is_no_ones(const struct job *j, const char *news)
+{
+	enum rdzv_why why = rdzv_why(j->w->rdzv);
+
+	return why == RDZV_INTERRUPTED || (why == RDZV_GAVE_UP && say_rank_in(news) < 0);
 }
 
 /* A rank that is at fault is a finding; anything else is our own failure. */
@@ -244,13 +240,15 @@ static int explain(struct job *j, struct err *e)
 		news = wait_for_news(j);
 	if (interrupt_pending() || (j->culprit < 0 && !news && !j->check))
 		return -1;
+	if (news && is_no_ones(j, news))
+		return err_set(e, ERR_SYS, "%s", news);
 	if (news)
 		j->check = NULL;
 	else
 		name_the_check(j, e);
 	news = news ? believe(j, news) : NULL;
-	if (rank_in(news) >= 0)
-		j->culprit = rank_in(news);
+	if (say_rank_in(news) >= 0)
+		j->culprit = say_rank_in(news);
 	j->lost = arena_strdup(report_arena(j->r), news ? news : e->msg);
 	say_lost(j->r, &(const struct say_lost){.rank = j->culprit,
 						.sentence = j->lost,

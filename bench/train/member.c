@@ -68,10 +68,20 @@ static int stay_alone(struct member *m, struct err *e)
 
 /* --- with them ---------------------------------------------------------------------------- */
 
+/* Somebody started it by hand, perhaps on a machine and a terminal of its own. */
+static bool stands_alone(const struct member *m)
+{
+	enum launcher l = m->w.world.launcher;
+
+	return l == LAUNCHER_INIT || l == LAUNCHER_ENV;
+}
+
 static void take_place(const struct member *m)
 {
-	if (m->rank) { /* Ctrl-C reaches all: rank 0 decides what it means and tells the others */
-		(void)signal(SIGINT, SIG_IGN);
+	if (m->rank) {
+		/* a launcher's Ctrl-C reaches all: rank 0 decides what it means, and tells them */
+		if (!stands_alone(m))
+			(void)signal(SIGINT, SIG_IGN);
 		return;
 	}
 	mpirun_heed(hear_fd());
@@ -90,23 +100,30 @@ static int train(struct member *m, struct err *e)
 	if (train_ask_share(m->o->ask, (uint64_t)m->w.world.size, e) ||
 	    train_job(m->train, &m->w, m->rank ? NULL : tell, m->r, &m->lost, e))
 		return -1;
-	return m->lost ? 0 : verdict_share(&m->w, m->r, e);
+	return m->lost ? 0 : verdict_share(&m->w, m->r, &m->lost, e);
 }
 
 /* --- and away ------------------------------------------------------------------------------ */
 
-/* What all ranks come to know together, rank 0 says. */
-static bool is_common(const struct err *e)
+/* What all ranks come to know together, rank 0 says; but not on another one's terminal. */
+static bool is_common(const struct member *m, const struct err *e)
 {
-	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending();
+	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending() ||
+	       (rdzv_why(m->w.rdzv) == RDZV_INTERRUPTED && !stands_alone(m));
 }
 
 static void leave(struct member *m, int result, const struct err *e)
 {
-	world_stop(&m->w, result ? e->msg : m->lost);
+	struct err why = *e;
+	bool hush = result && (m->rank ? is_common(m, e) : m->role->ours);
+
+	(void)interrupt_err(&why); /* not what came of it here */
+	world_stop(&m->w, result ? why.msg : m->lost);
 	if (m->rank && m->role->relayed && m->lost)
 		hear_tell_lost(m->lost); /* who else would? */
-	if (result && (m->rank ? is_common(e) : m->role->ours))
+	if (m->rank && !result && m->lost && stands_alone(m))
+		log_say("%s", m->lost);
+	if (hush)
 		relay_hush();
 }
 

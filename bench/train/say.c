@@ -3,6 +3,7 @@
 #include "bench/comm/backend.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
+#include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 
 #include <stdarg.h>
@@ -162,6 +163,17 @@ const char *say_essence(const char *sentence)
 	const char *inner = strstr(sentence, "): rank ");
 
 	return inner ? inner + 3 : sentence;
+}
+
+int say_rank_in(const char *sentence)
+{
+	char digits[8] = "";
+	uint64_t rank;
+
+	if (sentence && starts_with(sentence, "rank "))
+		(void)snprintf(digits, sizeof(digits), "%.*s",
+			       (int)strspn(sentence + 5, "0123456789"), sentence + 5);
+	return parse_uint(digits, &rank) ? -1 : (int)rank;
 }
 
 void say_lost(struct report *r, const struct say_lost *l)

@@ -32,6 +32,8 @@ struct say_lost {	      /* a rank that was lost */
 void say_lost(struct report *r, const struct say_lost *l);
 /* Of "rank 1 (b): rank 0 (a) did nothing for 1 s": who was seen, not who saw it. */
 const char *say_essence(const char *sentence);
+/* Of "rank 1 (b) did nothing": 1; else -1. */
+int say_rank_in(const char *sentence);
 /* What to type to see why: @host as above. */
 void say_fix_lost(struct finding *f, const char *sentence, const char *host);
 

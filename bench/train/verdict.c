@@ -1,7 +1,10 @@
 #include "bench/train/verdict.h"
 
+#include "bench/train/say.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/units.h"
+#include "lib/net/own_addr.h"
 
 static const char key[] = "ddpsmoke.verdict";
 enum { PATIENCE = 60 }; /* times the deadline: rank 0 may have much to do once more */
@@ -17,26 +20,43 @@ static int tell(struct world_run *w, const struct report *r, struct err *e)
 	return rdzv_set(w->rdzv, key, &v, sizeof(v), e);
 }
 
+/* Rank 0 lives, for all we hear, and the key is no word for a user. */
+static int say_mute(const struct rdzv_member *first, uint64_t waited_ns, struct err *e)
+{
+	struct unit_buf b;
+
+	return err_set(e, ERR_SYS, "rank 0 (%.60s, %.60s) did not say for %s whether all is well",
+		       first->host, first->data_addr, format_duration(&b, waited_ns));
+}
+
+static int wait_for(struct world_run *w, const struct rdzv_member *first, struct arena *a,
+		    struct verdict *ret, struct err *e)
+{
+	uint64_t since = now_ns();
+	const void *p;
+	size_t n;
+
+	for (int i = 0; i < PATIENCE; i++) {
+		if (!rdzv_get(w->rdzv, key, a, &p, &n, e)) {
+			memcpy(ret, p, n < sizeof(*ret) ? n : sizeof(*ret));
+			*e = (struct err){0};
+			return 0;
+		}
+		if (rdzv_failure(w->rdzv) || interrupt_pending())
+			return -1;
+	}
+	return say_mute(first, now_ns() - since, e);
+}
+
 static int hear(struct world_run *w, struct report *r, struct err *e)
 {
 	const struct rdzv_member *m;
 	struct verdict v = {0};
 	struct finding *f;
-	const void *p;
 	size_t n;
-	int result = -1;
 
-	for (int i = 0; i < PATIENCE && result; i++) {
-		result = rdzv_get(w->rdzv, key, report_arena(r), &p, &n, e);
-		if (result && (rdzv_failure(w->rdzv) || interrupt_pending()))
-			return -1;
-	}
-	if (result)
+	if (rdzv_members(w->rdzv, &m, &n, e) || wait_for(w, m, report_arena(r), &v, e))
 		return -1;
-	memcpy(&v, p, n < sizeof(v) ? n : sizeof(v));
-	if (rdzv_members(w->rdzv, &m, &n, e))
-		return -1;
-	*e = (struct err){0};
 	if (!v.failed)
 		return 0;
 	f = report_find(r, "rank.verdict", NULL);
@@ -48,6 +68,39 @@ static int hear(struct world_run *w, struct report *r, struct err *e)
 	return 0;
 }
 
+static bool is_here(const char *host)
+{
+	char own[256] = "";
+	union addr at;
+
+	(void)gethostname(own, sizeof(own) - 1);
+	return streq(host, own) || (!addr_parse(host, &at) && own_addr(&at));
+}
+
+/*
+ * Where "rank 0 (node1, 10.0.0.2) died", or "the rendezvous at 10.0.0.2:29500", was; NULL: it is
+ * not said, or here.
+ */
+static const char *host_in(const char *sentence, struct arena *a)
+{
+	const char *mark = starts_with(sentence, "rank ") ? " (" : " at ";
+	const char *at = strstr(sentence, mark), *host;
+
+	if (!at)
+		return NULL;
+	at += strlen(mark);
+	host = *at == '[' ? arena_strndup(a, at + 1, strcspn(at + 1, "]"))
+			  : arena_strndup(a, at, strcspn(at, ",): "));
+	return *host && !is_here(host) ? host : NULL;
+}
+
+/* It was there, and is no more: why, its host knows. */
+static bool was_there(const char *sentence)
+{
+	return starts_with(sentence, "the rendezvous at ") || strstr(sentence, " died: ") ||
+	       strstr(sentence, "has been silent");
+}
+
 int verdict_missing(struct report *r, bool silent, struct err *e)
 {
 	struct finding *f = report_find(r, "rank.joined", "ranks");
@@ -56,6 +109,8 @@ int verdict_missing(struct report *r, bool silent, struct err *e)
 	finding_expect(f, "every rank joins");
 	if (*e->hint)
 		finding_fix(f, "%s", err_fix(e, f->a));
+	else if (was_there(e->msg))
+		say_fix_lost(f, e->msg, host_in(e->msg, f->a));
 	else
 		finding_fix(f, "- start it there, with the same command line as here");
 	report_add(r, f);
@@ -67,11 +122,30 @@ int verdict_missing(struct report *r, bool silent, struct err *e)
 	return 0;
 }
 
-int verdict_share(struct world_run *w, struct report *r, struct err *e)
+/* @e says who was lost. */
+static const char *say_gone(struct report *r, struct err *e)
+{
+	const char *sentence = arena_strdup(report_arena(r), e->msg);
+
+	say_lost(r, &(const struct say_lost){.rank = say_rank_in(sentence),
+					     .sentence = sentence,
+					     .doing = "after the last step",
+					     .host = host_in(sentence, report_arena(r))});
+	*e = (struct err){0};
+	return sentence;
+}
+
+int verdict_share(struct world_run *w, struct report *r, const char **ret_lost, struct err *e)
 {
 	enum launcher l = w->world.launcher;
 
+	*ret_lost = NULL;
 	if (l != LAUNCHER_INIT && l != LAUNCHER_ENV)
 		return 0;
-	return rdzv_rank(w->rdzv) ? hear(w, r, e) : tell(w, r, e);
+	if (!(rdzv_rank(w->rdzv) ? hear(w, r, e) : tell(w, r, e)))
+		return 0;
+	if (interrupt_pending() || rdzv_why(w->rdzv) != RDZV_LOST)
+		return -1;
+	*ret_lost = say_gone(r, e);
+	return 0;
 }

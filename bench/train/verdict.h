@@ -9,8 +9,12 @@
 #include "lib/cluster/launch.h"
 #include "lib/report/report.h"
 
-/* Collective, at the very end, where no rank was lost; does nothing under a launcher. */
-int verdict_share(struct world_run *w, struct report *r, struct err *e) MUST_CHECK;
+/*
+ * Collective, at the very end, where no rank was lost; does nothing under a launcher. One that is
+ * lost only now is a finding as well, and @ret_lost what was said of it; else that is NULL.
+ */
+int verdict_share(struct world_run *w, struct report *r, const char **ret_lost,
+		  struct err *e) MUST_CHECK;
 /*
  * world_start() failed with @e because others did not come: a word on the cluster, and no error
  * any more. @silent: nobody reads this rank's report.
