@@ -200,6 +200,16 @@ static int run_launch(struct app *app, struct config *c, struct err *e)
 	return mesh_launch(&o, &c->env, &app->arena, app->report, e);
 }
 
+/* That others did not come, or were lost, is a word on the cluster; to our launcher it is known. */
+static int left_alone(struct app *app, const struct world_run *w, struct err *e)
+{
+	if (w->world.launcher == LAUNCHER_WINDSOCK)
+		return -1;
+	mesh_failed(e->msg, app->report);
+	*e = (struct err){0};
+	return 0;
+}
+
 static int run_rank(struct app *app, struct config *c, struct facts *f, struct err *e)
 {
 	struct mesh_opts o = port_ask_mesh(&c->ask, &c->list, app->common.deadline_ns);
@@ -210,22 +220,19 @@ static int run_rank(struct app *app, struct config *c, struct facts *f, struct e
 						     (o.patience_ns + NS_PER_S) * o.count +
 						     2 * o.rate_ns};
 	struct world_run w;
+	bool lost;
 	int rc;
 
-	if (world_start(&wo, &app->arena, &w, e)) {
-		if (!w.missing || w.world.launcher == LAUNCHER_WINDSOCK)
-			return -1;
-		mesh_failed(e->msg, app->report);
-		*e = (struct err){0};
-		return 0;
-	}
+	if (world_start(&wo, &app->arena, &w, e))
+		return w.missing ? left_alone(app, &w, e) : -1;
 	for (size_t i = 0; w.notes[i]; i++)
 		log_say("%s", w.notes[i]);
 	if (!w.rdzv)
 		return err_set(e, ERR_USAGE, "--mesh-rank is for our own launcher");
 	rc = mesh_rank(&o, &c->env, &w, f, app->report, e);
+	lost = rc && rdzv_why(w.rdzv) == RDZV_LOST && !interrupt_pending();
 	world_stop(&w, rc ? e->msg : NULL);
-	return rc;
+	return lost ? left_alone(app, &w, e) : rc;
 }
 
 static int run(struct app *app, void *cfg, struct err *e)
