@@ -139,29 +139,38 @@ static void try_lock(struct meeting *m)
 			     m->run->world.init_file);
 }
 
+/* Each look has memory of its own: there may be many. */
+static bool is_there(struct meeting *m, bool *ret_seen)
+{
+	AUTO(arena_done) struct arena scratch = {0};
+	struct err why;
+	size_t n;
+	char *text;
+
+	if (file_read(m->run->world.init_file, TEXT_MAX, &scratch, &text, &n, &why))
+		return false;
+	*ret_seen = true;
+	return take(m, text);
+}
+
 static int look(struct meeting *m, struct err *e)
 {
 	const char *path = m->run->world.init_file;
 	uint64_t end = now_ns() + m->o->deadline_ns;
 	bool seen = false;
-	struct err why;
-	size_t n;
-	char *text;
 
 	while (now_ns() < end && !interrupt_pending()) {
-		if (!file_read(path, TEXT_MAX, m->a, &text, &n, &why)) {
-			seen = true;
-			if (take(m, text)) {
-				m->sealed = true;
-				m->data_addr = agent_data_addr(&m->join.server, m->a);
-				try_lock(m);
-				return 0;
-			}
+		if (is_there(m, &seen)) {
+			m->sealed = true;
+			m->data_addr = agent_data_addr(&m->join.server, m->a);
+			try_lock(m);
+			return 0;
 		}
 		(void)poll(NULL, 0, STEP_MS);
 	}
 	if (interrupt_err(e) < 0)
 		return -1;
+	m->run->missing = true;
 	err_set(e, ERR_SYS,
 		seen ? "%s names a rank 0 that does not answer" : "rank 0 has not written %s",
 		path);

@@ -4,7 +4,6 @@
 #include "lib/cluster/open_files.h"
 #include "lib/cluster/rdzv_messages.h"
 #include "lib/core/units.h"
-#include "lib/host/hostname.h"
 #include "lib/net/own_addr.h"
 
 #include <poll.h>
@@ -106,31 +105,6 @@ static int first_port(const struct world *w, uint16_t *ret, struct err *e)
 	return 0;
 }
 
-static int find_master(struct meeting *m, struct err *e)
-{
-	const struct world *w = &m->run->world;
-	struct name_answer got = {0};
-
-	if (!w->master_addr) {
-		err_set(e, ERR_USAGE, "%s started us, but nothing says where rank 0 is",
-			launcher_name(w->launcher));
-		return err_hint(e, "%s",
-				w->note ? w->note
-					: "set MASTER_ADDR to rank 0's host for every rank");
-	}
-	name_resolve(w->master_addr, m->o->deadline_ns / 2, m->a, &got);
-	if (!got.addrs.n) {
-		err_set(e, ERR_SYS, "cannot find rank 0: %s %s", w->master_addr, got.trouble);
-		return err_hint(e, "give MASTER_ADDR as an address");
-	}
-	m->join.server = got.addrs.v[0];
-	m->nothers = got.addrs.n - 1;
-	m->others = arena_alloc(m->a, got.addrs.n * sizeof(*m->others));
-	for (size_t i = 0; i < m->nothers; i++)
-		m->others[i] = (struct rdzv_way){.server = got.addrs.v[i + 1]};
-	return 0;
-}
-
 /* Every address of the name leads to that port; ours is another one as seen from each. */
 static void finish_ways(struct meeting *m, uint16_t port)
 {
@@ -226,7 +200,7 @@ static int meet_foreign(struct meeting *m, struct err *e)
 		meeting_note(m, "%s", w->note);
 	if (w->init_file)
 		return meeting_by_file(m, e);
-	if (find_master(m, e) < 0 || first_port(w, &port, e) < 0)
+	if (meeting_master(m, e) < 0 || first_port(w, &port, e) < 0)
 		return -1;
 	finish_ways(m, port);
 	m->join.ports = PORTS;

@@ -1,6 +1,6 @@
 #ifndef LIB_CLUSTER_LAUNCH_WORLD_H
 #define LIB_CLUSTER_LAUNCH_WORLD_H
-/* Between launch_world.c and launch_file.c: how a rank finds its rendezvous. */
+/* Between launch_world.c, launch_master.c and launch_file.c: how a rank finds its rendezvous. */
 #include "lib/cluster/agent.h"
 #include "lib/cluster/launch.h"
 
@@ -21,6 +21,8 @@ struct meeting {
 void meeting_note(struct meeting *m, const char *fmt, ...) PRINTF(2, 3);
 /* Starts the server in a child, on @port or one of the @ports from there (0: any). */
 int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct err *e) MUST_CHECK;
+/* All addresses of MASTER_ADDR, without a port. */
+int meeting_master(struct meeting *m, struct err *e) MUST_CHECK;
 /* --init file://: rank 0 writes where it is and the run's token, the others read it. */
 int meeting_by_file(struct meeting *m, struct err *e) MUST_CHECK;
 
