@@ -70,19 +70,26 @@ static int check_launcher(const char *backend, const struct world *w, struct are
 			backend);
 }
 
+/* As relay_error_take() has it: what a peer says is not to be trusted. */
+static enum err_kind kind_of(const struct possession *p)
+{
+	return p->kind == ERR_USAGE || p->kind == ERR_ABSENT ? (enum err_kind)p->kind : ERR_SYS;
+}
+
 static int judge(const struct possession *all, const struct rdzv_member *m, int size, int own,
 		 struct carrier *c, int *ret_culprit, struct err *e)
 {
 	for (int r = 0; r < size; r++) {
 		const struct possession *p = &all[r];
+		enum err_kind kind = kind_of(p);
 		bool said = m[r].host && *m[r].host;
 
 		if (!*p->trouble)
 			continue;
-		err_set(e, (enum err_kind)p->kind, "rank %d%s%.60s%s: %.320s", r, said ? " (" : "",
+		err_set(e, kind, "rank %d%s%.60s%s: %.320s", r, said ? " (" : "",
 			said ? m[r].host : "", said ? ")" : "", p->trouble);
 		if (r == own)
-			err_set(e, (enum err_kind)p->kind, "%.320s", p->trouble);
+			err_set(e, kind, "%.320s", p->trouble);
 		return *p->hint ? err_take_fix(e, p->hint) : -1;
 	}
 	for (int r = 1; r < size; r++) {

@@ -101,6 +101,8 @@ static int wrong_shard(const struct rank *r)
 	for (int i = 0; i < r->comm->size; i++) {
 		uint64_t hash = 0;
 
+		if (r->words[i].samples > sampler_per_rank(&r->sampler))
+			return i; /* what a peer says is not to be counted through */
 		for (size_t k = 0; k < r->words[i].samples; k++)
 			hash = random_mix(hash ^ sampler_at(&r->sampler, i, k));
 		if (hash != r->words[i].shard)
