@@ -105,11 +105,12 @@ static int train(struct member *m, struct err *e)
 
 /* --- and away ------------------------------------------------------------------------------ */
 
-/* What all ranks come to know together, rank 0 says; but not on another one's terminal. */
+/* What all ranks come to know together, rank 0 says; of a Ctrl-C only on a terminal of them all. */
 static bool is_common(const struct member *m, const struct err *e)
 {
-	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || interrupt_pending() ||
-	       (rdzv_why(m->w.rdzv) == RDZV_INTERRUPTED && !stands_alone(m));
+	bool interrupted = interrupt_pending() || rdzv_why(m->w.rdzv) == RDZV_INTERRUPTED;
+
+	return e->kind == ERR_ABSENT || e->kind == ERR_USAGE || (interrupted && !stands_alone(m));
 }
 
 static void leave(struct member *m, int result, const struct err *e)

@@ -1,6 +1,6 @@
 /*
  * For LD_PRELOAD: what is in a folder called "hung" is on a file system whose server is dead:
- * whoever looks at it waits, and takes no notice of signals but SIGKILL.
+ * whoever looks at it waits, and takes no notice of signals but SIGKILL. HUNG is another place.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -11,11 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef HUNG
+#define HUNG "/hung/"
+#endif
+
 static void hang_at(const char *path)
 {
 	sigset_t all;
 
-	if (!strstr(path, "/hung/"))
+	if (!strstr(path, HUNG))
 		return;
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
