@@ -28,12 +28,15 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 			      .direct = reports ? story_event : NULL,
 			      .arg = &story};
 	struct rank_end end;
+	struct err why;
 	int result;
 
 	story_init(&story, &o->story, r);
 	result = rank_run(&o->rank, w, &relay, report_arena(r), &end, e);
 	log_progress_end();
-	world_stop(w, (result && !end.all_know) || end.lost >= 0 ? e->msg : NULL);
+	why = *e;
+	(void)interrupt_err(&why); /* not what came of it here */
+	world_stop(w, (result && !end.all_know) || end.lost >= 0 ? why.msg : NULL);
 	if (reports && end.check) { /* the story has it, as a finding */
 		*e = (struct err){0};
 		result = 0;

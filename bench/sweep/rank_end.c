@@ -40,14 +40,19 @@ static const char *first_hand(const char *news)
 	return news;
 }
 
-/* Who gave up because of what all are told of may be heard before that is. */
-static const char *bad_news(struct rank *r, int culprit)
+/*
+ * Who gave up because of what all are told of may be heard before that is, and so may be that a
+ * connection closed before why it did. What others saw of our own end is no news.
+ */
+static const char *bad_news(struct rank *r)
 {
 	struct pollfd p = {.fd = rdzv_failure_fd(r->w->rdzv), .events = POLLIN};
+	const char *news;
 
-	if (culprit < 0 && !rdzv_failure(r->w->rdzv) && !interrupt_pending())
+	if (!rdzv_failure(r->w->rdzv) && !interrupt_pending())
 		(void)poll(&p, 1, NEWS_MS);
-	return first_hand(rdzv_failure(r->w->rdzv));
+	news = first_hand(rdzv_failure(r->w->rdzv));
+	return news && culprit_of(news, r->w->world.size) == r->w->world.rank ? NULL : news;
 }
 
 /* What ranks compare with each other, each of them finds. */
@@ -56,39 +61,45 @@ static bool was_compared(const char *check)
 	return check && (streq(check, "comm.version") || streq(check, "nccl.settings"));
 }
 
-/* Was it others that this rank waited for in vain? What they saw of our own end is no news. */
+/* Was it others that this rank waited for in vain? */
 static bool was_left(const struct rank *r, const char *news)
 {
 	return rdzv_why(r->w->rdzv) == RDZV_LOST && (news || !rdzv_failure(r->w->rdzv));
 }
 
 /* What the rendezvous knows of a death is more exact than a closed connection. */
+static int find_culprit(const struct rank *r, const char *news, int culprit, struct err *e)
+{
+	bool counts = news && (culprit < 0 || strstr(news, "died: "));
+	int size = r->w->world.size, named = counts ? culprit_of(news, size) : -1;
+
+	if (counts)
+		(void)err_set(e, ERR_SYS, "%s", news);
+	if (named >= 0)
+		return named;
+	return culprit < 0 && was_left(r, news) ? culprit_of(e->msg, size) : culprit;
+}
+
 int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
 {
 	const char *news;
-	bool usual = culprit >= 0, left;
 
 	r->all_know |= was_compared(failed_check(r));
-	news = r->all_know ? NULL : bad_news(r, culprit);
+	news = r->all_know ? NULL : bad_news(r);
 	if (interrupt_pending())
 		return -1;
-	if (news && culprit_of(news, r->w->world.size) == r->w->world.rank)
-		news = NULL; /* what others saw of our end, and we know why it is */
-	if (news && (!usual || strstr(news, "died: ")))
-		(void)err_set(e, ERR_SYS, "%s", news);
-	if (news && (culprit < 0 || strstr(news, "died: ")) &&
-	    culprit_of(news, r->w->world.size) >= 0)
-		culprit = culprit_of(news, r->w->world.size);
-	left = was_left(r, news);
-	if (culprit < 0 && left)
-		culprit = culprit_of(e->msg, r->w->world.size);
-	ret->lost = culprit;
-	if (culprit < 0) {
-		ret->check = failed_check(r) ?: left ? VERDICT_ALIVE : NULL;
+	if (news && rdzv_why(r->w->rdzv) == RDZV_INTERRUPTED) {
+		(void)err_set(e, ERR_SYS, "%s", news); /* by a person: nobody is at fault */
+		tell_broke(r, NULL, e);
+		return -1;
+	}
+	ret->lost = find_culprit(r, news, culprit, e);
+	if (ret->lost < 0) {
+		ret->check = failed_check(r) ?: was_left(r, news) ? VERDICT_ALIVE : NULL;
 		ret->all_know = r->all_know;
 		tell_broke(r, ret->check, e);
 		return -1;
 	}
-	tell_lost(r, culprit, e->msg);
+	tell_lost(r, ret->lost, e->msg);
 	return 0;
 }

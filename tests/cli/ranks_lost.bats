@@ -2,7 +2,7 @@
 # Ranks that somebody started one by one, and one of them is lost: whenever that happens and
 # whichever it is, it is a failure of the cluster, with 1, on every rank that is left. Ctrl-C, and
 # what takes the own rendezvous away, is not: 3.
-# shellcheck disable=SC2154 # bats sets stderr
+# shellcheck disable=SC2034,SC2154 # commands are used by name; bats sets stderr
 bats_require_minimum_version 1.5.0
 load ../wait.sh
 
@@ -19,6 +19,7 @@ teardown() {
     done
 }
 
+# shellcheck disable=SC2094 # $1 is the rank, too
 start() { # RANK SIZE COMMAND ARGS...: its process in PIDS[RANK], its words in the files RANK and RANK.err
     "$BIN/$3" --init "tcp://127.0.0.1:$PORT" --rank "$1" --world-size "$2" "${@:4}" >"$1" 2>"$1.err" 3>&- &
     PIDS[$1]=$!
@@ -127,16 +128,23 @@ TRAIN_ON=(ddpsmoke --epochs 100000)
 }
 
 @test "Ctrl-C on any rank's own terminal ends it, and is nobody's fault: 3 on all" {
-    for victim in 0 1; do
-        PORT=$(free_port)
-        start 0 2 "${TRAIN_ON[@]}"
-        start 1 2 "${TRAIN_ON[@]}"
-        wait_for 30 connected 2
-        sleep 1 # and as long as it takes to train
-        kill -INT "${PIDS[victim]}"
-        ends $victim 3 'interrupted by SIGINT'
-        ends $((1 - victim)) 3 "rank $victim .*: interrupted by SIGINT"
-        run ! grep -e '^fail ' -e '^FAIL' 0 1
+    local command commands=(TRAIN_ON SWEEP_LONG)
+    [[ ! -e ${BIN%/bin}/lib/windsock/gloo.so ]] || commands+=(SWEEP_GLOO)
+    SWEEP_LONG=(ncclbench -b 8M -e 512M -n 10000)
+    SWEEP_GLOO=("${SWEEP_LONG[@]}" --backend gloo)
+    for command in "${commands[@]}"; do
+        local -n run=$command
+        for victim in 0 1; do
+            PORT=$(free_port)
+            start 0 2 "${run[@]}"
+            start 1 2 "${run[@]}"
+            wait_for 30 connected 2
+            sleep 1 # and as long as it takes to be under way
+            kill -INT "${PIDS[victim]}"
+            ends $victim 3 'interrupted by SIGINT'
+            ends $((1 - victim)) 3 "rank $victim .*: interrupted by SIGINT"
+            ! grep -e '^fail ' -e 'FAIL' 0 1 || false
+        done
     done
 }
 
@@ -148,7 +156,8 @@ TRAIN_ON=(ddpsmoke --epochs 100000)
         local -n run=$command
         # shellcheck disable=SC2016 # for that shell
         unshare -rm sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh "$BIN/${run[0]}" "${run[@]:1}" \
-            --init "tcp://rank0-of-$command.invalid:$PORT" --rank 1 --world-size 2 --deadline 30s >1 2>1.err 3>&- &
+            --init "tcp://rank0-of-$command.invalid:$PORT" --rank 1 --world-size 2 --deadline 30s \
+            >"$PWD/1" 2>"$PWD/1.err" 3>&- &
         PIDS[1]=$!
         sleep 1
         kill -0 "${PIDS[1]}"
