@@ -67,6 +67,14 @@ static bool was_left(const struct rank *r, const char *news)
 	return rdzv_why(r->w->rdzv) == RDZV_LOST && (news || !rdzv_failure(r->w->rdzv));
 }
 
+/* A person had enough, or the rendezvous itself cannot go on: whoever closes then is not lost. */
+static bool is_no_ones(const struct rank *r)
+{
+	enum rdzv_why why = rdzv_why(r->w->rdzv);
+
+	return why == RDZV_INTERRUPTED || why == RDZV_UNABLE;
+}
+
 /* What the rendezvous knows of a death is more exact than a closed connection. */
 static int find_culprit(const struct rank *r, const char *news, int culprit, struct err *e)
 {
@@ -88,8 +96,8 @@ int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *
 	news = r->all_know ? NULL : bad_news(r);
 	if (interrupt_pending())
 		return -1;
-	if (news && rdzv_why(r->w->rdzv) == RDZV_INTERRUPTED) {
-		(void)err_set(e, ERR_SYS, "%s", news); /* by a person: nobody is at fault */
+	if (news && is_no_ones(r)) {
+		(void)err_set(e, ERR_SYS, "%s", news);
 		tell_broke(r, NULL, e);
 		return -1;
 	}

@@ -216,11 +216,11 @@ static const char *believe(const struct job *j, const char *news)
 }
 
 /* Somebody had enough, or the rendezvous itself cannot go on: no rank is at fault. */
-static bool is_no_ones(const struct job *j, const char *news)
+static bool is_no_ones(const struct job *j)
 {
 	enum rdzv_why why = rdzv_why(j->w->rdzv);
 
-	return why == RDZV_INTERRUPTED || (why == RDZV_GAVE_UP && say_rank_in(news) < 0);
+	return why == RDZV_INTERRUPTED || why == RDZV_UNABLE;
 }
 
 /* A rank that is at fault is a finding; anything else is our own failure. */
@@ -240,7 +240,7 @@ static int explain(struct job *j, struct err *e)
 		news = wait_for_news(j);
 	if (interrupt_pending() || (j->culprit < 0 && !news && !j->check))
 		return -1;
-	if (news && is_no_ones(j, news))
+	if (news && is_no_ones(j))
 		return err_set(e, ERR_SYS, "%s", news);
 	if (news)
 		j->check = NULL;

@@ -32,7 +32,7 @@ static int meet(struct rdzv *r, const void *data, size_t n, void *ret, struct er
 	if (!buf)
 		return err_set(e, ERR_SYS, "an all-gather of %zu bytes per rank is too large", n);
 	rdzv_lock(r);
-	r->call_why = RDZV_GAVE_UP;
+	r->call_why = RDZV_UNABLE;
 	wire_put_u32(&w, ++r->meets);
 	wire_put_bytes(&w, data, n);
 	rc = read_table(r, RDZV_MEET, r->meets, buf, w.n, ret, n * (unsigned)r->o.size, e);
@@ -58,7 +58,7 @@ static int pull_members(struct rdzv *r, struct err *e)
 	wire_put_u32(&w, 0);
 	wire_put_u64(&w, 0);
 	rdzv_lock(r);
-	r->call_why = RDZV_GAVE_UP;
+	r->call_why = RDZV_UNABLE;
 	rc = read_table(r, RDZV_PULL, 0, buf, w.n, r->members_raw, r->members_raw_n, e);
 	rdzv_unlock(r);
 	if (!rc)
@@ -108,7 +108,7 @@ int rdzv_set(struct rdzv *r, const char *key, const void *data, size_t n, struct
 	wire_put_str(&w, key);
 	wire_put_bytes(&w, data, n);
 	rdzv_lock(r);
-	r->call_why = RDZV_GAVE_UP;
+	r->call_why = RDZV_UNABLE;
 	rc = rdzv_post(r, RDZV_SET, buf, w.n, e);
 	rdzv_unlock(r);
 	return rc;
@@ -139,7 +139,7 @@ int rdzv_get(struct rdzv *r, const char *key, struct arena *a, const void **ret,
 	if (check_key(key, e) < 0)
 		return -1;
 	rdzv_lock(r);
-	r->call_why = RDZV_GAVE_UP;
+	r->call_why = RDZV_UNABLE;
 	free(r->value.data);
 	r->value.data = NULL;
 	r->value.there = false;

@@ -149,12 +149,14 @@ struct rdzv *rdzv_join(const struct rdzv_join_opts *o, struct err *e)
 
 void rdzv_leave(struct rdzv *r, const char *reason)
 {
+	enum rdzv_why why;
 	struct wire_out w;
 
 	if (!r)
 		return;
+	why = interrupt_pending() ? RDZV_INTERRUPTED : rdzv_why(r);
 	w = (struct wire_out){.p = r->goodbye, .cap = sizeof(r->goodbye)};
-	wire_put_u32(&w, interrupt_pending() ? RDZV_INTERRUPTED : rdzv_why(r));
+	wire_put_u32(&w, why == RDZV_UNABLE ? RDZV_GAVE_UP : why); /* as others see it */
 	wire_put_bytes(&w, reason, reason ? strnlen(reason, RDZV_SAY_MAX) : 0);
 	r->goodbye_n = w.n;
 	rdzv_thread_end(r);

@@ -74,7 +74,7 @@ static struct rdzv_key *key_of(struct rdzv_core *c, const struct rdzv_seat *s, c
 	if (!k || !k->name || !tsearch(k, &c->keys, compare_keys)) {
 		if (k)
 			free_key(k);
-		rdzv_fail(c, RDZV_GAVE_UP, NO_MEMORY);
+		rdzv_fail(c, RDZV_UNABLE, NO_MEMORY);
 		return NULL;
 	}
 	c->store_bytes += n;
@@ -132,7 +132,7 @@ int rdzv_on_set(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 		return 0;
 	c->store_bytes += n - k->n;
 	if (key_set(k, data, n) < 0) {
-		rdzv_fail(c, RDZV_GAVE_UP, NO_MEMORY);
+		rdzv_fail(c, RDZV_UNABLE, NO_MEMORY);
 		return 0;
 	}
 	while (k->wanted_by) {

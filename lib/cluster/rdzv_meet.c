@@ -31,7 +31,7 @@ void rdzv_core_ready(struct rdzv_core *c)
 		w.cap += rdzv_member_size(&c->seats[i].m);
 	w.p = malloc(w.cap);
 	if (!w.p) {
-		rdzv_fail(c, RDZV_GAVE_UP, "the rendezvous has no memory left");
+		rdzv_fail(c, RDZV_UNABLE, "the rendezvous has no memory left");
 		return;
 	}
 	for (int i = 0; i < c->size; i++)
@@ -50,7 +50,7 @@ static int meeting_begins(struct rdzv_core *c, size_t n)
 	c->meet.n = 0;
 	c->meet.data = total <= RDZV_STORE_MAX ? malloc(total ? total : 1) : NULL;
 	if (!c->meet.data) {
-		rdzv_fail(c, RDZV_GAVE_UP,
+		rdzv_fail(c, RDZV_UNABLE,
 			  "an all-gather of %zu bytes from each of %d ranks is too large", n,
 			  c->size);
 		return -1;

@@ -75,7 +75,7 @@ static int on_all_here(struct rdzv *r, uint64_t total, const void *page, size_t 
 		return -1;
 	r->members_raw = malloc(total ? total : 1);
 	if (!r->members_raw) {
-		rdzv_broken(r, RDZV_GAVE_UP, "no memory for the list of ranks");
+		rdzv_broken(r, RDZV_UNABLE, "no memory for the list of ranks");
 		return 0;
 	}
 	r->members_raw_n = total;
@@ -158,7 +158,7 @@ static int on_refused(struct rdzv *r, struct wire_in *w)
 
 	if (!wire_end(w))
 		return -1;
-	rdzv_broken(r, RDZV_GAVE_UP, text);
+	rdzv_broken(r, RDZV_UNABLE, text);
 	return 0;
 }
 

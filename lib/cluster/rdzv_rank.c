@@ -46,7 +46,7 @@ static void fail_with_server(struct rdzv *r, const char *what)
 
 	snprintf(s, sizeof(s), "the rendezvous at %s %s", addr_print_port(&r->channel.peer, &text),
 		 what);
-	rdzv_broken(r, r->o.hosts ? RDZV_GAVE_UP : RDZV_LOST, s);
+	rdzv_broken(r, r->o.hosts ? RDZV_UNABLE : RDZV_LOST, s);
 }
 
 void rdzv_wake(struct rdzv *r)
@@ -63,7 +63,7 @@ void rdzv_arm(struct rdzv *r, uint64_t delay_ns)
 
 	r->beat_due_ns = now_ns() + delay_ns;
 	if (loop_arm(&r->loop, &r->timer, delay_ns, &e) < 0)
-		rdzv_broken(r, RDZV_GAVE_UP, e.msg);
+		rdzv_broken(r, RDZV_UNABLE, e.msg);
 }
 
 static void keep_trouble(struct rdzv *r, const char *why)
@@ -106,7 +106,7 @@ static void try_connect(struct rdzv *r)
 			     patience_ns(r), &e))
 		return;
 	if (r->ndoors == 1) {
-		rdzv_broken(r, RDZV_GAVE_UP, e.msg);
+		rdzv_broken(r, RDZV_UNABLE, e.msg);
 		return;
 	}
 	keep_trouble(r, e.msg); /* of a family that this host does not have, perhaps */
@@ -184,7 +184,7 @@ static void on_closed(struct channel *c, const struct err *why)
 	r->strangers = r->was_stranger ? r->strangers + 1 : 0;
 	r->was_stranger = false;
 	if (r->strangers >= STRANGERS_MAX * ports(r) * r->ndoors)
-		rdzv_broken(r, RDZV_GAVE_UP, r->doors[r->door].trouble);
+		rdzv_broken(r, RDZV_UNABLE, r->doors[r->door].trouble);
 	else
 		retry(r);
 }
@@ -257,7 +257,7 @@ static void *thread_main(void *arg)
 
 	try_connect(r);
 	if (loop_run(&r->loop, &e) < 0)
-		rdzv_broken(r, RDZV_GAVE_UP, e.msg);
+		rdzv_broken(r, RDZV_UNABLE, e.msg);
 	pthread_mutex_lock(&r->lock);
 	r->interrupted = interrupt_pending() != 0;
 	r->state = RDZV_OVER;

@@ -58,7 +58,7 @@ static void look_again(struct rdzv_server *s)
 	if (s->timer.pos && s->timer.at_ns <= due)
 		return;
 	if (loop_arm(s->loop, &s->timer, due > now ? due - now : 0, &e) < 0)
-		rdzv_fail(&s->core, RDZV_GAVE_UP, "the rendezvous cannot go on: %s", e.msg);
+		rdzv_fail(&s->core, RDZV_UNABLE, "the rendezvous cannot go on: %s", e.msg);
 }
 
 static void settle(struct rdzv_server *s)
@@ -258,7 +258,7 @@ void rdzv_server_report_exit(struct rdzv_server *s, int rank, const char *cause)
 
 void rdzv_server_fail(struct rdzv_server *s, const char *sentence)
 {
-	rdzv_fail(&s->core, RDZV_GAVE_UP, "%s", sentence);
+	rdzv_fail(&s->core, RDZV_UNABLE, "%s", sentence);
 	settle(s);
 }
 

@@ -25,7 +25,8 @@
  * whoever asks; that somebody could not do its part, or had enough, says nothing about it.
  */
 enum rdzv_why {
-	RDZV_GAVE_UP,	  /* the sentence has the reason: a rank's own, or the rendezvous' */
+	RDZV_UNABLE,	  /* we, or the rendezvous, could not do it: no rank is at fault */
+	RDZV_GAVE_UP,	  /* a rank, for a reason of its own, which the sentence has */
 	RDZV_LOST,	  /* a rank died, left, is silent or missing; or the rendezvous is */
 	RDZV_INTERRUPTED, /* Ctrl-C or a budget, of whichever rank */
 };

@@ -15,7 +15,7 @@ static const uint64_t SHORT = 500 * NS_PER_MS, LIMIT = 20 * NS_PER_S;
 /* ---- what a rank says at its end ---- */
 static const char *word(enum rdzv_why why)
 {
-	static const char *const words[] = {"gave up", "lost", "interrupted"};
+	static const char *const words[] = {"unable", "gave up", "lost", "interrupted"};
 
 	return words[why];
 }
@@ -228,7 +228,7 @@ static void asks_twice(struct process *p)
 		say(p, "no value is nobody's fault");
 	if (r && !rdzv_set(r, "", "", 0, &e))
 		say(p, "an empty key");
-	if (r && (rdzv_set(r, "k", "", 0, &e) || rdzv_why(r) != RDZV_GAVE_UP))
+	if (r && (rdzv_set(r, "k", "", 0, &e) || rdzv_why(r) != RDZV_UNABLE))
 		say(p, "it is still remembered");
 	rdzv_leave(r, NULL);
 }
