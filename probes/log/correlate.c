@@ -164,20 +164,26 @@ static void doubtful_interfaces(struct why *w, struct explanation *x)
 	}
 }
 
-/* A file that is not there, in the line after the one that wanted to remove it. */
+/* The file that is not there was to be removed, by the line before it, or renamed: "'a' -> 'b'". */
 static void removed_twice(struct explanation *x)
 {
-	enum { NEAR = 3 /* lines, with their carets */, OF_TREE = 14 /* rmtree's own frames */ };
+	enum {
+		SURE = 84,
+		NEAR = 3 /* lines, with their carets */,
+		OF_TREE = 14 /* rmtree's own */
+	};
 	const struct cause *gone = explain_find(x, "DAT-001");
 	struct cause *c = explain_find(x, "DAT-005");
 
-	for (size_t i = 0; c && gone && i < c->record->events.n; i++) {
+	for (size_t i = 0; c && i < c->record->events.n; i++) {
 		const struct log_event *e = &c->record->events.v[i];
 		uint64_t near = strstr(e->text, "rmtree(") ? OF_TREE : NEAR;
 
-		if (e->file == gone->first->file && gone->first->line > e->line &&
-		    gone->first->line - e->line <= near)
-			explain_raise(c, 84, "the error came from the call that removes it");
+		if (strstr(e->text, "' -> '"))
+			explain_raise(c, SURE, "what was to be renamed had gone");
+		else if (gone && e->file == gone->first->file && gone->first->line > e->line &&
+			 gone->first->line - e->line <= near)
+			explain_raise(c, SURE, "the error came from the call that removes it");
 	}
 }
 
