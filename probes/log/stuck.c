@@ -3,7 +3,8 @@
 
 enum {
 	SUSPECTED = 56 /* beside what only says that it hangs */,
-	CRASHED = 60,
+	MOVELESS = 60,
+	MORE = 6, /* than the crash that it explains, which came first */
 	WANTED = 70,
 	FAINT = 46, /* the log ends there, and that is all */
 };
@@ -44,18 +45,30 @@ static void without_tpu(struct explanation *x)
 				"the error that the program ended with speaks of the TPU");
 }
 
+/* Nothing much was said between the last line of @before and @c. */
+static bool is_soon_after(const struct cause *c, const struct record *before)
+{
+	enum { NEAR = 100 /* lines, of all ranks */ };
+	const struct log_event *e = c->first;
+
+	return e && !c->is_over && e->file == before->last_file && e->line > before->last_line &&
+	       e->line - before->last_line <= NEAR;
+}
+
 void stuck(struct why *w, struct arena *a, struct explanation *x)
 {
 	struct cause *p2p = explain_find(x, "GPU-015"), *mnnvl = explain_find(x, "GPU-049");
 	struct cause *silent = explain_find(x, "HNG-002");
+	const struct cause *crash = explain_find(x, "KRN-006");
 	bool timed_out = explain_find(x, "PT-006") || explain_find(x, "PT-007");
 
 	never_came(w, a, x);
 	if (explain_has_reason(x) || why_has_worked(w))
 		return;
 	without_tpu(x);
-	if (explain_find(x, "KRN-006"))
-		explain_suspect(mnnvl, CRASHED, "a process crashed after NCCL had chosen it");
+	if (mnnvl && crash && is_soon_after(crash, mnnvl->record))
+		explain_suspect(mnnvl, crash->weight + MORE,
+				"a process crashed after NCCL had chosen it");
 	if (timed_out)
 		explain_suspect(mnnvl, SUSPECTED, "the very first collectives hang");
 	if (w->actors.nhosts > 1)
@@ -63,7 +76,7 @@ void stuck(struct why *w, struct arena *a, struct explanation *x)
 	if (silent && silent->record->count > 1) {
 		explain_suspect(silent, CONFIDENT + 2,
 				"it was said again and again, and nothing else");
-		explain_suspect(p2p, CRASHED, "the ranks came up, and then nothing moved");
+		explain_suspect(p2p, MOVELESS, "the ranks came up, and then nothing moved");
 	}
 	if (timed_out)
 		explain_suspect(p2p, SUSPECTED, "the very first collectives hang");

@@ -165,6 +165,29 @@ static bool try_signature(struct why_stream *s, size_t sig, struct log_line *l, 
 	return true;
 }
 
+/* What counts only where nothing else matched: the surest of those, or the first of equals. */
+static bool try_generic(struct why_stream *s, const struct why_hits *p, struct log_line *l,
+			bool *retire)
+{
+	bool is_tried[LINE_TAGS] = {false};
+
+	for (;;) {
+		size_t best = p->n;
+
+		for (size_t i = 0; i < p->n; i++)
+			if (!is_tried[i] && p->tags[i] < signature_count &&
+			    signatures[p->tags[i]].tier == TIER_GENERIC &&
+			    (best == p->n ||
+			     signatures[p->tags[i]].weight > signatures[p->tags[best]].weight))
+				best = i;
+		if (best == p->n)
+			return false;
+		is_tried[best] = true;
+		if (try_signature(s, p->tags[best], l, retire))
+			return true;
+	}
+}
+
 void why_watch_progress(struct why *w)
 {
 	bool *retired = &w->is_retired[signature_count + log_fact_progress];
@@ -244,9 +267,8 @@ void why_line(struct why_stream *s, const struct why_hits *p, const char *end)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier != TIER_GENERIC)
 			any |= try_signature(s, p->tags[i], &l, &retire);
-	for (size_t i = 0; i < p->n && !any; i++)
-		if (p->tags[i] < signature_count && signatures[p->tags[i]].tier == TIER_GENERIC)
-			any = try_signature(s, p->tags[i], &l, &retire);
+	if (!any)
+		any = try_generic(s, p, &l, &retire);
 	if (any && s->sequel.fired == s->line)
 		unfire(s);
 	if (retire)

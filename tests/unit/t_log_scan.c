@@ -177,7 +177,15 @@ static const char *first_anchor(const struct signature *g, const char *line, siz
 	return first;
 }
 
-/* Every signature is tried; of those that say little one counts, where no other does. */
+/* Of two that match the line and say little. */
+static bool goes_before(size_t a, const char *at, size_t b, const char *b_at)
+{
+	int more = signatures[a].weight - signatures[b].weight;
+
+	return more > 0 || (!more && at < b_at);
+}
+
+/* Every signature is tried; of those that say little the surest counts, where no other does. */
 static void fire_plainly(const struct signature_re *re, const char *line, size_t n, bool *fired)
 {
 	const char *nearest = NULL;
@@ -192,7 +200,7 @@ static void fire_plainly(const struct signature_re *re, const char *line, size_t
 
 		fired[i] = matches && signatures[i].tier != TIER_GENERIC;
 		any |= fired[i];
-		if (matches && !fired[i] && (!nearest || at < nearest)) {
+		if (matches && !fired[i] && (!nearest || goes_before(i, at, generic, nearest))) {
 			nearest = at;
 			generic = i;
 		}
