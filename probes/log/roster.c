@@ -73,8 +73,7 @@ void roster_head(struct roster *r, uint64_t line)
 
 enum roster_twice roster_judge(const struct roster *r)
 {
-	/* as many lines as processes, of which one may not have come; more, and some are repeated
-	 */
+	/* as many lines as processes, or one less, that never came; more, and some are repeated */
 	bool is_even = r->present * r->most == r->total && r->lines + 1 >= r->total;
 
 	if (!r->total || r->lines > r->total || r->most < 2)
