@@ -6,6 +6,7 @@
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/flight/flight.h"
+#include "probes/log/binary.h"
 #include "probes/log/dumps.h"
 
 #include <dirent.h>
@@ -48,11 +49,22 @@ static int take(struct why_stream *s, int fd, const char *path, struct err *e)
 	return n != 0;
 }
 
-/* A pattern that the shell left as it is, because no file is called so. */
+/* Of another user: root may, or who owns it. */
+static int forbidden(const char *path, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	err_sys(e, "cannot read %s", path);
+	return err_command(e, "sudo ncclwhy %s", shell_quote(&a, path));
+}
+
+/* Or a pattern that the shell left as it is, because no file is called so. */
 static int no_file(const char *path, struct err *e)
 {
 	bool is_absent = errno == ENOENT;
 
+	if (errno == EACCES)
+		return forbidden(path, e);
 	err_sys(e, "cannot read %s", path);
 	if (!is_absent || !strpbrk(path, "*?["))
 		return -1;
@@ -75,6 +87,27 @@ static bool is_of_weights(const char *name)
 	return false;
 }
 
+/* Data for programs, and neither packed nor a dump, of which is said how to read them. */
+static bool is_data(const char *head, size_t n)
+{
+	return binary_begins(head, n) && !packed_begins(head, n) && !dumps_begin(head, n);
+}
+
+static int refuse_data(const char *path, struct err *e)
+{
+	err_set(e, ERR_SYS, "%s is no text: a program, a picture, or data for one", path);
+	return err_hint(e, "give the files that hold what the ranks printed (stdout and stderr)");
+}
+
+static bool is_file_of_data(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
+	ssize_t n = fd >= 0 && head ? read(fd, head, FLIGHT_HEAD) : 0;
+
+	return n > 0 && is_data(head, (size_t)n);
+}
+
 int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret_weights,
 		 struct err *e)
 {
@@ -91,14 +124,15 @@ int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret
 	}
 	n = scandir(path, &names, NULL, alphasort);
 	if (n < 0)
-		return err_sys(e, "cannot read %s", path);
+		return no_file(path, e);
 	for (int i = 0; i < n; i++) {
 		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
 
 		bool is_seen = *names[i]->d_name != '.' && !stat(file, &st);
 
 		if (is_seen && S_ISREG(st.st_mode))
-			*LIST_ADD(a, is_of_weights(file) ? ret_weights : ret) = file;
+			*LIST_ADD(a, is_of_weights(file) || is_file_of_data(file) ? ret_weights
+										  : ret) = file;
 		has_folders |= is_seen && S_ISDIR(st.st_mode);
 		free(names[i]);
 	}
@@ -142,6 +176,8 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 
 	if (by)
 		return refuse(by, path, e);
+	if (is_data(head, known))
+		return refuse_data(streq(path, "-") ? "stdin" : path, e);
 	why_open(&s, w, streq(path, "-") ? "stdin" : path);
 	s.is_text = true;
 	why_feed(&s, head, known);

@@ -131,6 +131,27 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ ${lines[-1]} == "ERROR  nothing was read, 1 skipped" ]]
 }
 
+@test "a file of another user names who may read it, and data is not taken for a log" {
+    local as=(env)
+    ((EUID)) || as=(setpriv '--bounding-set=-dac_override,-dac_read_search')
+    cp "$logs/real/020.log" own.log
+    mkdir theirs
+    chmod 000 own.log theirs
+    run -3 --separate-stderr "${as[@]}" "$why" own.log
+    [[ $stderr == *"own.log: Permission denied"*"ncclwhy own.log"* ]]
+    run -3 --separate-stderr "${as[@]}" "$why" theirs
+    [[ $stderr == *"theirs: Permission denied"*"ncclwhy theirs"* ]]
+    chmod 755 own.log theirs
+    run -3 --separate-stderr "$why" "$why"
+    [[ $stderr == *"is no text"*"what the ranks printed"* ]]
+    run -3 --separate-stderr "$why" - <"$why"
+    [[ $stderr == *"stdin is no text"* ]]
+    head -c 9999 "$why" >theirs/core.41
+    cp own.log theirs
+    run -1 --separate-stderr "$why" theirs
+    [[ $stderr == *"left out 1 file of weights or data, such as theirs/core.41"* && $output == *CON-013* ]]
+}
+
 @test "usage errors leave stdout empty" {
     run -2 --separate-stderr "$why" --folow x
     [[ -z $output && $stderr == *--follow* ]]
