@@ -272,6 +272,24 @@ static void after_the_end(struct explanation *x)
 		explain_reason(c, timeout, timeout->weight + 6, "a collective timed out behind it");
 }
 
+static bool offers_it(const struct actors *t, const struct actor *who, const char *addr)
+{
+	for (size_t i = 0; i < t->offers.n; i++)
+		if (&t->v.v[t->offers.v[i].actor] == who &&
+		    (!addr || streq(t->offers.v[i].addr, addr)))
+			return true;
+	return false;
+}
+
+/* Each has addresses, and none is the other's: clones of one host, with one name. */
+static bool are_apart(const struct actors *t, const struct actor *p, const struct actor *q)
+{
+	for (size_t i = 0; i < t->offers.n; i++)
+		if (&t->v.v[t->offers.v[i].actor] == p && offers_it(t, q, t->offers.v[i].addr))
+			return false;
+	return offers_it(t, p, NULL) && offers_it(t, q, NULL);
+}
+
 /* Two ranks of one communicator, host and GPU: NCCL refuses that, also where the line that says
  * so is missing. */
 static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
@@ -284,7 +302,8 @@ static void same_gpu(struct why *w, struct arena *a, struct explanation *x)
 			if (v[i].gpu == v[j].gpu && v[i].comm == v[j].comm &&
 			    v[i].who.rank != v[j].who.rank && *v[i].who.host &&
 			    streq(v[i].who.host, v[j].who.host) &&
-			    !streq(v[i].who.host, "localhost")) {
+			    !streq(v[i].who.host, "localhost") &&
+			    !are_apart(&w->actors, &v[i], &v[j])) {
 				p = &v[j];
 				q = &v[i];
 			}
