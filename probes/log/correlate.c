@@ -376,6 +376,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	docker(w, x);
 	meeting(w, a, x);
 	waits(w, a, x);
+	samples_judge(w, a, x);
 	settings_judge(w, a, x);
 	loner(w, a, x);
 	astray(w, a, x);

@@ -340,6 +340,7 @@ const struct fact log_facts[] = {
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
 	 .learn = tried_again},
 	{": 100%|", 4000, .learn = downloaded},
+	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
 	{"Successfully assigned ", 4000, .learn = scheduled},
 	{"Permanently added '", 4000, .learn = logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},

@@ -2,6 +2,7 @@
 
 #include "lib/flight/frame.h"
 #include "probes/log/said.h"
+#include "probes/log/samples.h"
 #include "probes/log/tested.h"
 #include "probes/log/why.h"
 
@@ -15,7 +16,7 @@ enum {
 void sequel_begin(struct why_stream *s, enum sequel_kind kind, const struct log_line *l)
 {
 	s->sequel.kind = kind;
-	s->sequel.left = kind == SEQUEL_STACK ? OF_STACK : OF_FRAME;
+	s->sequel.left = kind == SEQUEL_EXCEPTION ? OF_FRAME : OF_STACK;
 	s->sequel.who = l->who;
 }
 
@@ -135,9 +136,12 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 		bool is_more = true;
 
 		line_parse(text, (size_t)(stop - text), &l);
-		if (is_its_own(q, &l) || q->kind == SEQUEL_STACK)
-			is_more = q->kind == SEQUEL_STACK ? next_call(s, &l)
-							  : end_of_traceback(s, &l);
+		if (q->kind == SEQUEL_STACK)
+			is_more = next_call(s, &l);
+		else if (q->kind == SEQUEL_SAMPLE)
+			is_more = samples_call(s, &l);
+		else if (is_its_own(q, &l))
+			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)
 			q->kind = SEQUEL_NONE;
 		text = stop + 1;

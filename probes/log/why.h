@@ -14,6 +14,7 @@
 #include "probes/log/exits.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
+#include "probes/log/samples.h"
 #include "probes/log/sequel.h"
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
@@ -108,6 +109,7 @@ struct why {
 	struct endpoints endpoints;
 	struct mtus mtus;
 	struct tasks tasks;
+	struct samples samples;
 	char nccl_said[2][24]; /* the first two different versions; "": not said */
 	char ray_head[64];     /* its address, as the nodes were told; "": not said */
 	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */

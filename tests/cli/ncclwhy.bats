@@ -142,11 +142,11 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     run -3 --separate-stderr "${as[@]}" "$why" theirs
     [[ $stderr == *"theirs: Permission denied"*"ncclwhy theirs"* ]]
     chmod 755 own.log theirs
-    run -3 --separate-stderr "$why" "$why"
-    [[ $stderr == *"is no text"*"what the ranks printed"* ]]
-    run -3 --separate-stderr "$why" - <"$why"
-    [[ $stderr == *"stdin is no text"* ]]
     head -c 9999 "$why" >theirs/core.41
+    run -3 --separate-stderr "$why" theirs/core.41
+    [[ $stderr == *"is no text"*"what the ranks printed"* ]]
+    run -3 --separate-stderr "$why" - <theirs/core.41
+    [[ $stderr == *"stdin is no text"* ]]
     cp own.log theirs
     run -1 --separate-stderr "$why" theirs
     [[ $stderr == *"left out 1 file of weights or data, such as theirs/core.41"* && $output == *CON-013* ]]
