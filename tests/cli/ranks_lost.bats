@@ -131,7 +131,7 @@ TRAIN_ON=(ddpsmoke --epochs 100000)
     local command commands=(TRAIN_ON SWEEP_LONG)
     [[ ! -e ${BIN%/bin}/lib/windsock/gloo.so ]] || commands+=(SWEEP_GLOO)
     SWEEP_LONG=(ncclbench -b 8M -e 512M -n 10000)
-    SWEEP_GLOO=("${SWEEP_LONG[@]}" --backend gloo)
+    SWEEP_GLOO=(ncclbench -b 8 -e 8 -n 1000000 --backend gloo)
     for command in "${commands[@]}"; do
         local -n run=$command
         for victim in 0 1; do
