@@ -86,11 +86,12 @@ void watch_done(struct watch *w)
 	*w = (struct watch){0};
 }
 
-void watch_call(struct watch *w, uint64_t bytes)
+uint64_t watch_call(struct watch *w, uint64_t bytes)
 {
-	uint64_t until = now_ns() + w->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
+	uint64_t most = w->deadline_ns + bytes * (NS_PER_S / LEAST_BYTES_PER_S);
 
-	__atomic_store_n(&w->until_ns, until, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->until_ns, now_ns() + most, __ATOMIC_RELEASE);
+	return most;
 }
 
 void watch_over(struct watch *w) { __atomic_store_n(&w->until_ns, 0, __ATOMIC_RELEASE); }

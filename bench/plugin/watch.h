@@ -31,8 +31,8 @@ enum watch_cause { WATCH_NOTHING, WATCH_ABORTED, WATCH_STOPPED, WATCH_DEADLINE }
 int watch_start(struct watch *w, const struct comm_world *world, void (*fire)(void *arg), void *arg,
 		struct err *e) MUST_CHECK;
 void watch_done(struct watch *w);
-/* A call that moves @bytes may take the deadline and what they take at 10 MB/s. */
-void watch_call(struct watch *w, uint64_t bytes);
+/* A call that moves @bytes may take the deadline and what they take at 10 MB/s: so long, in ns. */
+uint64_t watch_call(struct watch *w, uint64_t bytes);
 void watch_over(struct watch *w);
 void watch_abort(struct watch *w, const char *reason); /* from anywhere */
 enum watch_cause watch_cause(const struct watch *w);

@@ -61,11 +61,12 @@ static void explain(struct gloo_comm *g, const char *what, const char *why)
 static int run(struct gloo_comm *g, const struct comm_request *q, char *why, size_t n)
 {
 	struct watch *w = &g->b.root->watch;
+	uint64_t most;
 	int result = -1;
 
 	if (!watch_cause(w)) {
-		watch_call(w, q->count * dtype_size(q->type) * (size_t)g->b.comm.size);
-		result = gloo_ops_run(g->ops, q, why, n);
+		most = watch_call(w, q->count * dtype_size(q->type) * (size_t)g->b.comm.size);
+		result = gloo_ops_run(g->ops, q, most / NS_PER_MS, why, n);
 		watch_over(w);
 	}
 	return result;

@@ -246,14 +246,21 @@ extern "C" struct gloo_ops *gloo_ops_new(const struct gloo_ops_world *w, char *w
 		g->context = std::make_shared<gloo::rendezvous::Context>(w->rank, w->size);
 		g->context->setTimeout(std::chrono::milliseconds(w->timeout_ms));
 		meet(*g->context, store, device);
-		/* from here on the caller watches the time: a large transfer may take more */
-		g->context->setTimeout(std::chrono::hours(24));
 		find_links(*g, *store, w->rank, w->size);
 		return g.release();
 	} catch (const std::exception &e) {
 		(void)failed(e.what(), why, n);
 	}
 	return nullptr;
+}
+
+/*
+ * The caller watches the time, and breaks connections off. Now and then Gloo does not hear of that
+ * and goes on waiting: then it is the same time that ends it, for each of its waits, and a second.
+ */
+static void may_take(struct gloo_ops *g, uint64_t most_ms)
+{
+	g->context->setTimeout(std::chrono::milliseconds(static_cast<int64_t>(most_ms) + 1000));
 }
 
 extern "C" void gloo_ops_count_part(struct gloo_ops *from) { from->parts++; }
@@ -264,6 +271,7 @@ extern "C" struct gloo_ops *gloo_ops_part(struct gloo_ops *from, const int *memb
 	Gathering g = {*from, members, w->rank, w->size, 0};
 	gloo_ops_world o = *w;
 
+	may_take(from, w->timeout_ms);
 	o.exchange = gather_part;
 	o.arg = &g;
 	return gloo_ops_new(&o, why, n);
@@ -271,9 +279,11 @@ extern "C" struct gloo_ops *gloo_ops_part(struct gloo_ops *from, const int *memb
 
 extern "C" void gloo_ops_free(struct gloo_ops *g) { delete g; }
 
-extern "C" int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, char *why, size_t n)
+extern "C" int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, uint64_t most_ms,
+			    char *why, size_t n)
 {
 	try {
+		may_take(g, most_ms);
 		gloo_call(*g, *q);
 		return 0;
 	} catch (const std::exception &e) {

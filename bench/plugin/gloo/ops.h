@@ -31,8 +31,9 @@ void gloo_ops_count_part(struct gloo_ops *from);
 struct gloo_ops *gloo_ops_part(struct gloo_ops *from, const int *members,
 			       const struct gloo_ops_world *w, char *why, size_t n);
 void gloo_ops_free(struct gloo_ops *g); /* NULL is fine */
-/* Returns when the collective is finished on this rank. */
-int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, char *why, size_t n);
+/* Returns when the collective is finished on this rank; no wait of its takes more than @most_ms. */
+int gloo_ops_run(struct gloo_ops *g, const struct comm_request *q, uint64_t most_ms, char *why,
+		 size_t n);
 /* From another thread: what is under way fails. */
 void gloo_ops_break(struct gloo_ops *g);
 /* The rank that Gloo's words are about, by its address in them; -1: it does not say. */
