@@ -3,7 +3,7 @@
 #include "cmd/app.h"
 #include "lib/cluster/launch.h"
 #include "lib/core/units.h"
-#include "probes/node/facts.h"
+#include "probes/html/html.h"
 #include "probes/preflight/allocation.h"
 #include "probes/preflight/ask.h"
 #include "probes/preflight/serve.h"
@@ -86,8 +86,12 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return -1;
 	if (app->operands.n)
 		return check_verb(app, q, e);
+	if (q->serve && is_member() && silence(app, q))
+		return -1;
+	app->report_opts.page = q->page;
+	app->report_opts.draw = html_page;
 	if (q->serve && is_member())
-		return silence(app, q);
+		return 0;
 	preflight_ask_hosts(q, &app->arena);
 	if ((q->nodes || q->copy_self || q->keep) && !q->hosts)
 		return err_set(e, ERR_USAGE, "%s goes with --hosts",
@@ -161,7 +165,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 {
 	const struct preflight_ask *q = cfg;
 	const struct config *c = CONTAINER_OF(q, struct config, ask);
-	AUTO(preflight_done) struct preflight p = {.began = facts_clock()};
+	AUTO(preflight_done) struct preflight p = {0};
 
 	fill_common(app, q, &p);
 	preflight_ask_fill(q, &p);

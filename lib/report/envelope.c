@@ -26,8 +26,8 @@ cJSON *sink_envelope(const struct sink *s)
 	json_num(root, "seconds", s->seconds);
 	json_str(root, "verdict", s->verdict);
 	findings = json_array(root, "findings");
-	for (size_t i = 0; i < s->findings.n; i++)
-		finding_json(findings, s->findings.v[i], s->host);
+	for (size_t i = 0; i < s->kept.n; i++)
+		finding_json(findings, s->kept.v[i], s->host);
 	add_part(root, "series", s->series, cJSON_CreateArray());
 	add_part(root, "data", s->data, cJSON_CreateObject());
 	add_part(root, "nodes", s->nodes, cJSON_CreateArray());

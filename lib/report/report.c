@@ -140,13 +140,23 @@ void report_fit(struct report *r, struct finding *f)
 	}
 }
 
-void report_add(struct report *r, struct finding *f)
+void report_tell(struct report *r, struct finding *f)
 {
 	report_fit(r, f);
 	*LIST_ADD(&r->a, &r->sink.findings) = f;
 	r->sink.count[f->status]++;
 	EMIT(r, finding, f);
 }
+
+void report_keep(struct report *r, const struct finding *f) { *LIST_ADD(&r->a, &r->sink.kept) = f; }
+
+void report_add(struct report *r, struct finding *f)
+{
+	report_tell(r, f);
+	report_keep(r, f);
+}
+
+cJSON *report_envelope(const struct report *r) { return sink_envelope(&r->sink); }
 
 void report_series(struct report *r, const struct series *s)
 {
@@ -286,7 +296,12 @@ int report_end(struct report *r, struct err *e)
 		if (r->opts.page || !streq(r->rend->name, "table"))
 			r->sink.time = sink_rfc3339(&r->a, r->sink.started);
 		EMIT(r, end);
-		if (report_write_output(r, &unwritten) || report_write_page(r, &unwritten)) {
+		/* one that cannot be written keeps the other from nothing */
+		if (report_write_output(r, &unwritten)) {
+			add_trouble(e, &unwritten);
+			code = 3;
+		}
+		if (report_write_page(r, &unwritten)) {
 			add_trouble(e, &unwritten);
 			code = 3;
 		}

@@ -107,6 +107,10 @@ struct finding *report_find(struct report *r, const char *check, const char *sub
 void report_add(struct report *r, struct finding *f);
 /* The same, for those that look at it before it is added. */
 void report_fit(struct report *r, struct finding *f);
+/* report_add() in two: one line that people are told of many findings, and each of those as a
+ * document has it, which report_fit() has seen. */
+void report_tell(struct report *r, struct finding *f);
+void report_keep(struct report *r, const struct finding *f);
 
 void report_series(struct report *r, const struct series *s); /* its names are kept */
 void report_row(struct report *r, const struct cell *cells);  /* of the latest series */
@@ -139,6 +143,10 @@ void report_covers(struct report *r, const char *fmt, ...) PRINTF(2, 3);
  * write, or not read: @how it was lost is what the summary says of it. */
 void report_file_lost(struct report *r, const char *how);
 
+/* The run so far as an envelope, without the verdict that its end brings; to be deleted before
+ * that. */
+cJSON *report_envelope(const struct report *r);
+
 /* Number of findings so far with this status. */
 size_t report_count(const struct report *r, enum status st);
 
@@ -161,6 +169,7 @@ struct sink {
 	void *state;			       /* the renderer's own */
 	cJSON *data, *nodes, *series;	       /* owned by the report; NULL when there are none */
 	LIST(const struct finding *) findings; /* all so far, for those that write at the end */
+	LIST(const struct finding *) kept;     /* of these, what was told as one line, each */
 	size_t count[ST_COUNT];
 	const char *host;
 	int64_t started; /* seconds since 1970 */

@@ -7,7 +7,6 @@
 #include "probes/iface/fleet.h"
 #include "probes/node/facts.h"
 #include "probes/preflight/diff.h"
-#include "probes/preflight/document.h"
 #include "probes/preflight/drift.h"
 
 static const char *const tier_names[] = {"quick", "default", "full"};
@@ -190,7 +189,7 @@ static void tell_peer(const struct preflight *p)
 
 bool preflight_wants_data(const struct preflight *p)
 {
-	return report_wants_data(p->r) || p->page || p->baseline;
+	return report_wants_data(p->r) || p->baseline;
 }
 
 void preflight_covers(struct preflight *p, const char *fmt, ...)
@@ -205,9 +204,8 @@ void preflight_covers(struct preflight *p, const char *fmt, ...)
 
 void preflight_done(struct preflight *p)
 {
-	cJSON_Delete(p->nodes);
 	cJSON_Delete(p->baseline);
-	p->nodes = p->baseline = NULL;
+	p->baseline = NULL;
 	carry_done(&p->carry);
 }
 
@@ -240,41 +238,22 @@ static void compare(struct preflight *p)
 
 	if (!p->baseline)
 		return;
-	now = preflight_document(p, sysroot_hostname(p->a), p->began);
+	now = report_envelope(p->r);
 	p->run[S_BASELINE] = (struct stage_run){.begun = true, .from = p->t.items.n};
 	runs_diff(&p->t, S_BASELINE, p->baseline, now);
 	preflight_finish(p, S_BASELINE);
 	cJSON_Delete(now);
 }
 
-static int write_page(const struct preflight *p, struct err *e)
-{
-	cJSON *doc;
-	int rc;
-
-	if (!p->page)
-		return 0;
-	doc = preflight_document(p, sysroot_hostname(p->a), p->began);
-	rc = document_write_page(doc, p->page, p->a, e);
-	cJSON_Delete(doc);
-	return rc;
-}
-
-/* One that cannot be written keeps no other from being. */
 static int write_files(struct preflight *p, struct err *e)
 {
-	struct err more = {0};
-	int rc = 0;
-
 	if (!p->hosts.n)
 		tell_peer(p);
-	else
-		rc = tell_nodes(p, e);
-	if (write_page(p, rc ? &more : e))
-		rc = -1;
-	if (rc)
+	else if (tell_nodes(p, e)) {
 		report_file_lost(p->r, "a file was not written");
-	return rc;
+		return -1;
+	}
+	return 0;
 }
 
 /* What hangs has not passed, and may as well be slow: nothing is said about the cluster. */

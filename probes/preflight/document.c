@@ -11,62 +11,6 @@
 
 enum { DEPTH_MAX = 64, FILE_MAX = 512 << 20 };
 
-static const char *verdict(const struct preflight *p)
-{
-	const struct tally *t = &p->t;
-
-	if (tally_first(t, 0, t->items.n, ST_FAIL))
-		return "fail";
-	if (tally_first(t, 0, t->items.n, ST_ERROR) || p->absent || !p->concluded)
-		return "error";
-	return tally_first(t, 0, t->items.n, ST_WARN) ? "warn" : "pass";
-}
-
-static const char *rfc3339(struct arena *a, double at)
-{
-	time_t t = (time_t)at;
-	struct tm tm;
-	char buf[32];
-
-	if (!gmtime_r(&t, &tm))
-		return NULL;
-	(void)strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return arena_strdup(a, buf);
-}
-
-static void add_copy(cJSON *to, const char *key, const cJSON *what, cJSON *empty)
-{
-	if (!what) {
-		cJSON_AddItemToObject(to, key, empty);
-		return;
-	}
-	cJSON_Delete(empty);
-	cJSON_AddItemToObject(to, key, cJSON_Duplicate(what, true));
-}
-
-cJSON *preflight_document(const struct preflight *p, const char *host, double began)
-{
-	cJSON *o = cJSON_CreateObject(), *findings;
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	json_str(o, "windsock", WINDSOCK_VERSION);
-	json_num(o, "schema", 1);
-	json_str(o, "command", "windsock");
-	json_str(o, "host", host);
-	json_str(o, "time", rfc3339(p->a, began));
-	json_num(o, "seconds", fmax(0, (double)now.tv_sec + (double)now.tv_nsec / 1e9 - began));
-	json_str(o, "verdict", verdict(p));
-	findings = json_array(o, "findings");
-	for (size_t i = 0; i < p->t.items.n; i++)
-		finding_json(findings, p->t.items.v[i].f, host);
-	(void)json_array(o, "series");
-	add_copy(o, "data", report_data(p->r), cJSON_CreateObject());
-	json_str(cJSON_GetObjectItemCaseSensitive(o, "data"), "covers", p->covers);
-	add_copy(o, "nodes", p->nodes, cJSON_CreateArray());
-	return o;
-}
-
 /* A line of what stands there beside a run. */
 static const char *line_of(struct arena *a, const char *s, size_t n)
 {

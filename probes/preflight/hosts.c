@@ -210,20 +210,9 @@ static cJSON *copy_of(const struct answer *a)
 
 static void node_data(struct preflight *p, const struct answers *all)
 {
-	p->nodes = p->nodes ? p->nodes : cJSON_CreateArray();
-	for (size_t i = 0; i < all->n; i++) {
-		cJSON *node;
-
-		if (!all->v[i].doc)
-			continue;
-		if (report_wants_data(p->r))
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc && preflight_wants_data(p))
 			report_node(p->r, all->v[i].host, copy_of(&all->v[i]));
-		if (!p->page && !p->baseline)
-			continue;
-		node = json_push_object(p->nodes);
-		json_str(node, "host", all->v[i].host);
-		cJSON_AddItemToObject(node, "data", copy_of(&all->v[i]));
-	}
 }
 
 void preflight_ask_alike(const struct preflight *p, str_list *args)

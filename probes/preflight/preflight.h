@@ -101,10 +101,8 @@ struct preflight {
 	str_list same;		    /* paths that must be alike on all hosts */
 	const char *master;	    /* a name that must mean one host on all of them, or NULL */
 	bool master_given;	    /* by somebody: it is no guess */
-	const char *page;	    /* --report: a file, or NULL */
+	const char *page;	    /* --report: of a run that was compared; a file, or NULL */
 	cJSON *baseline;	    /* an earlier run to compare with, or NULL; freed with us */
-	double began;		    /* seconds since 1970 */
-	cJSON *nodes;		    /* of the hosts, for the page */
 	const char *covers;
 	bool unattributed; /* something between hosts failed that names no node */
 	size_t width;	   /* hosts of this run; 0: this one alone */
@@ -150,7 +148,7 @@ cJSON *preflight_run_doc(struct preflight *p, enum stage_id id, const char *cons
 /* What the collectives (training) of this tier are asked. */
 const char *const *preflight_args(const struct preflight *p, enum stage_id id, const char *hosts);
 
-/* report_wants_data(), or the page does. */
+/* report_wants_data(), or a comparison does. */
 bool preflight_wants_data(const struct preflight *p);
 void preflight_covers(struct preflight *p, const char *fmt, ...) PRINTF(2, 3);
 void preflight_done(struct preflight *p);

@@ -116,19 +116,28 @@ static void emit_wrong(const struct tally *t)
 	report_add(t->r, sum);
 }
 
+/* A page that is written beside it has what each host said. */
+static void emit_folded(const struct tally *t)
+{
+	item_list out = tally_folded(t, t->emitted, false);
+
+	if (t->terse) {
+		summarize(t, &out);
+		summarize_here(t, &out);
+	}
+	for (size_t i = 0; i < out.n; i++)
+		report_tell(t->r, typed(t, &out.v[i]));
+	for (size_t i = t->emitted; i < t->items.n; i++)
+		if (!t->items.v[i].retold)
+			report_keep(t->r, t->items.v[i].f);
+}
+
 void tally_emit(struct tally *t)
 {
 	for (size_t i = t->emitted; i < t->items.n; i++)
 		report_fit(t->r, t->items.v[i].f);
 	if (t->fold) {
-		item_list out = tally_folded(t, t->emitted, false);
-
-		if (t->terse) {
-			summarize(t, &out);
-			summarize_here(t, &out);
-		}
-		for (size_t i = 0; i < out.n; i++)
-			report_add(t->r, typed(t, &out.v[i]));
+		emit_folded(t);
 	} else if (t->terse) {
 		emit_wrong(t);
 	} else {

@@ -280,6 +280,26 @@ BASHPID_OF_TEST=$$
     run -1 windsock --json --strict
 }
 
+# The run that is inside of a page, but for the fields that are of its own moment.
+of_page() { sed -n 's:.* id="envelope">\(.*\)</script>.*:\1:p' "$1" | sed 's:<\\/:</:g' | jq 'del(.time, .seconds)'; }
+
+@test "a page has the verdict, the findings and the error of the run that wrote it" {
+    says portcheck warn
+    for options in "" --strict; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr windsock --json $options --report page.html
+        valid
+        [ "$(of_page page.html)" = "$(jq 'del(.time, .seconds)' <<<"$output")" ]
+    done
+    [ "$(of_page page.html | jq -r .verdict)" = fail ]
+    # what hangs is an error that the end of a run alone says
+    stand_in ncclbench "exec sleep 60"
+    run -3 --separate-stderr windsock --json --budget 9s --report page.html
+    valid
+    [ "$(of_page page.html)" = "$(jq 'del(.time, .seconds)' <<<"$output")" ]
+    grep -q '<b>ERROR</b>' page.html
+}
+
 @test "causes: what failed before what broke before warnings, in the order of stages" {
     says ifprobe warn
     stand_in portcheck 'kill -9 $$'

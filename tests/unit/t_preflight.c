@@ -78,6 +78,26 @@ static void t_alike_is_one(void **state)
 	assert_int_equal(world_done(&w), 1);
 }
 
+/* People are told one line; a page that is written beside it has what each host said. */
+static void t_a_document_has_each(void **state UNUSED)
+{
+	const cJSON *f;
+	struct world w;
+	cJSON *doc;
+
+	world_init_as(&w, "table");
+	take(&w, S_INTERFACE, "node1", FAIL_MTU);
+	take(&w, S_INTERFACE, "node2", FAIL_MTU);
+	tally_emit(&w.t);
+	assert_int_equal(report_count(w.r, ST_FAIL), 1);
+	doc = report_envelope(w.r);
+	f = json_get(doc, "findings");
+	assert_int_equal(cJSON_GetArraySize(f), 2);
+	assert_string_equal(json_get_str(cJSON_GetArrayItem(f, 1), "host"), "node2");
+	cJSON_Delete(doc);
+	assert_int_equal(world_done(&w), 1);
+}
+
 /* One line for all of them, and one to type where there is a way to them. */
 static void t_many_have_one_fault(void **state UNUSED)
 {
@@ -336,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_alike_is_one),
+		cmocka_unit_test(t_a_document_has_each),
 		cmocka_unit_test(t_subject_that_is_the_host),
 		cmocka_unit_test(t_many_have_one_fault),
 		cmocka_unit_test(t_terse),
