@@ -11,25 +11,18 @@
 
 static const char *const tier_names[] = {"quick", "default", "full"};
 
-static void stages_data(const struct preflight *p)
+static void stage_data(const struct preflight *p, enum stage_id id, cJSON *list)
 {
-	cJSON *list = json_array(report_data(p->r), "stages");
+	const struct stage_run *run = &p->run[id];
+	cJSON *o = json_push_object(list);
 
-	for (enum stage_id id = 0; id < S_COUNT; id++) {
-		const struct stage_run *run = &p->run[id];
-		cJSON *o;
-
-		if (!run->done)
-			continue;
-		o = json_push_object(list);
-		json_str(o, "name", stages[id].name);
-		json_str(o, "command", stages[id].command);
-		json_str(o, "status", status_name(run->status == ST_INFO ? ST_PASS : run->status));
-		json_num(o, "findings", (double)run->n);
-		if (run->cut)
-			json_bool(o, "cut", true);
-		json_num(o, "seconds", run->seconds);
-	}
+	json_str(o, "name", stages[id].name);
+	json_str(o, "command", stages[id].command);
+	json_str(o, "status", status_name(run->status == ST_INFO ? ST_PASS : run->status));
+	json_num(o, "findings", (double)run->n);
+	if (run->cut)
+		json_bool(o, "cut", true);
+	json_num(o, "seconds", run->seconds);
 }
 
 /* Hosts on which a tool of ours failed. */
@@ -221,17 +214,21 @@ static void left_out_data(const struct preflight *p)
 
 static void run_data(struct preflight *p)
 {
-	cJSON *data = report_data(p->r);
+	cJSON *data = report_data(p->r), *list;
 
 	if (!preflight_wants_data(p))
 		return;
 	json_str(data, "tier", tier_names[p->tier]);
-	stages_data(p);
+	list = json_array(data, "stages");
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		if (p->run[id].done)
+			stage_data(p, id, list);
 	left_out_data(p);
 	json_bool(data, "absent", p->absent != NULL);
 }
 
-/* The facts must be there before they are compared, and the comparison before it is told. */
+/* What the run was and came to must be there before it is compared, and the comparison before the
+ * causes are told. */
 static void compare(struct preflight *p)
 {
 	cJSON *now;
@@ -243,6 +240,7 @@ static void compare(struct preflight *p)
 	runs_diff(&p->t, S_BASELINE, p->baseline, now);
 	preflight_finish(p, S_BASELINE);
 	cJSON_Delete(now);
+	stage_data(p, S_BASELINE, cJSON_GetObjectItemCaseSensitive(report_data(p->r), "stages"));
 }
 
 static int write_files(struct preflight *p, struct err *e)
@@ -314,8 +312,8 @@ int preflight_conclude(struct preflight *p, struct err *e)
 	if (p->hosts.n)
 		covers(p);
 	covers_but(p);
-	compare(p);
 	run_data(p);
+	compare(p);
 	causes = tally_causes(&p->t);
 	tally_tell_causes(&p->t, &causes);
 	return write_files(p, e) ? -1 : judge(p, e);

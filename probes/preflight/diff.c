@@ -3,6 +3,7 @@
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
 #include "probes/preflight/diff_index.h"
+#include "probes/preflight/diff_tested.h"
 
 #include <math.h>
 
@@ -97,6 +98,22 @@ static bool is_alone(const cJSON *doc)
 	       !json_get(json_get(doc, "data"), "world");
 }
 
+/* What was wrong then and is not said now. */
+static void compare_gone(struct compared *c, const struct diff_tested *tested, const cJSON *f,
+			 const char *host)
+{
+	struct finding *g;
+
+	if (diff_was_tested(tested, f, host)) {
+		g = note_like(c, "diff.better", f, ST_PASS);
+		finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
+	} else {
+		g = note_like(c, "diff.untested", f, ST_WARN);
+		finding_set(g, ST_WARN, "not tested now, was %s: %s", get(f, "status"),
+			    get(f, "message"));
+	}
+}
+
 static void compare_findings(struct compared *c, const cJSON *old, const cJSON *now)
 {
 	const cJSON *was = json_get(old, "findings"), *is = json_get(now, "findings"), *f;
@@ -104,6 +121,7 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	const char *then_own = is_alone(old) && is_alone(now) ? get(old, "host") : NULL;
 	const char *own = then_own ? get(now, "host") : NULL;
 	struct diff_index before, after;
+	struct diff_tested tested;
 	struct names here = {0};
 
 	diff_index_init(&before, c->t->a, was, then_own);
@@ -116,16 +134,15 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
 	run_hosts(now, c->t->a, &here);
+	diff_tested_init(&tested, c->t->a, old, now);
 	cJSON_ArrayForEach (f, was) {
 		const char *host = get(f, "host");
-		struct finding *g;
 
 		if (!is_of_run(f) || !weight(get(f, "status")) ||
 		    diff_index_take(&after, f, then_own) ||
 		    (!own && *host && !names_has(&here, host) && !streq(host, get(now, "host"))))
 			continue; /* nor has a host that was left out */
-		g = note_like(c, "diff.better", f, ST_PASS);
-		finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
+		compare_gone(c, &tested, f, own && streq(host, then_own) ? own : host);
 	}
 }
 

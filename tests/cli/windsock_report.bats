@@ -195,6 +195,35 @@ P
     [ "$(jq -r '[.findings[] | select(.check == "diff.worse")] | length' <<<"$output")" = 1 ]
 }
 
+@test "diff: what was not tested has not become well" {
+    better='[.findings[] | select(.check == "diff.better") | .subject] | join(",")'
+    untested='[.findings[] | select(.check == "diff.untested") | "\(.status) \(.subject) \(.message)"] | join(",")'
+    jq '(.findings[] | select(.check == "coll.data")) |= (.status = "fail" | .message = "is wrong") |
+        .data.causes = [{stage: "collectives", check: "coll.data", status: "fail", subject: "all_reduce", message: "is wrong", hosts: []}]' here.json >then.json
+    gone='.findings |= map(select(.check != "coll.data"))'
+    for why in '(.data.stages[] | select(.name == "collectives")).status = "skip"' '(.data.stages[] | select(.name == "collectives")).cut = true' \
+        '.data.left_out = ["collectives"]' 'del(.data.stages[] | select(.name == "collectives"))'; do
+        jq "$gone | $why" here.json >now.json
+        run -0 --separate-stderr "$BIN/windsock" diff then.json now.json --json
+        [ "$(jq -r "$better" <<<"$output")" = "" ]
+        [ "$(jq -r "$untested" <<<"$output")" = "warn coll.data all_reduce not tested now, was fail: is wrong" ]
+    done
+    jq "$gone" here.json >now.json # it was, and nothing is wrong
+    run -0 --separate-stderr "$BIN/windsock" diff then.json now.json --json
+    [ "$(jq -r "$better" <<<"$output")" = "coll.data all_reduce" ]
+    # a host that gives no answer, and one of whose commands one broke
+    jq '.findings += [{check: "limits.shm", status: "fail", host: ("node1", "node3"), subject: "/dev/shm", message: "full"},
+                      {check: "limits.any", status: "fail", host: "node0", message: "odd"}] |
+        .data.causes += [{stage: "limits", check: "limits.shm", status: "fail", subject: "/dev/shm", message: "full", hosts: ["node1", "node3"]}]' four.json >then.json
+    jq '.findings |= map(select(.host != "node1")) | .data.failing_nodes += ["node1"] |
+        .findings += [{check: "host.answer", status: "fail", host: "node1", message: "gives no answer"},
+                      {check: "stage.limits", status: "error", subject: "limits", host: "node3", message: "crashed"}]' four.json >now.json
+    run -1 --separate-stderr "$BIN/windsock" diff then.json now.json --json
+    [ "$(jq -r "$better" <<<"$output")" = "limits.any" ]
+    [ "$(jq -r '[.findings[] | select(.check == "diff.untested") | "\(.host) \(.subject)"] | join(",")' <<<"$output")" = \
+        "node1 limits.shm /dev/shm,node3 limits.shm /dev/shm" ]
+}
+
 @test "diff: runs of hundreds of hosts in another order, in seconds; ncclbench's bandwidth" {
     python3 "$ROOT/tests/cli/windsock_runs.py" 256 >big.json
     jq -c '.findings |= reverse | .nodes |= reverse' big.json >reversed.json
@@ -255,6 +284,13 @@ P
     "$ROOT/scripts/validate" json - <<<"$output"
     [ "$(jq -r '.data.stages[-1].name' <<<"$output")" = baseline ]
     [ "$(jq -r '.findings[] | select(.check == "diff.better") | "\(.host) \(.subject)"' <<<"$output")" = "$(uname -n) limits.shm /dev/shm" ]
+    # and what is not wrong any more, in a run of the same tests; of what this budget leaves out nothing is
+    lost='{check: "limits.lost", status: "fail", host: $host, subject: "x", message: "is gone"}, {check: "train.lost", status: "fail", host: $host, subject: "y", message: "is wrong"}'
+    jq --arg host "$(uname -n)" ".findings += [$lost] | .data.tier = \"default\" |
+        .data.causes += [{stage: \"limits\", check: \"limits.lost\"}, {stage: \"training\", check: \"train.lost\"}]" here.json >then.json
+    run -0 --separate-stderr "$BIN/windsock" --budget 2s --baseline then.json --json
+    [ "$(jq -r '.findings[] | select(.check == "diff.better") | .subject' <<<"$output")" = "limits.lost x" ]
+    [ "$(jq -r '.findings[] | select(.check == "diff.untested") | .subject' <<<"$output")" = "train.lost y" ]
     # what it said of then is about another run: neither better nor worse now
     jq '.findings += [{check: "diff.worse", status: "fail", subject: "limits.shm /dev/shm n1", message: "x"}]' here.json >than.json
     run -0 --separate-stderr "$BIN/windsock" diff here.json than.json
