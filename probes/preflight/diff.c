@@ -3,27 +3,21 @@
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
 #include "probes/preflight/diff_index.h"
+#include "probes/preflight/diff_own.h"
 #include "probes/preflight/diff_tested.h"
-
-#include <math.h>
-
-#define SLOWER 0.85 /* of what it was: more than a run differs from the next */
-
-struct compared {
-	struct tally *t;
-	unsigned stage;
-	size_t same, changed;
-};
 
 static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
 
-static struct finding *note(struct compared *c, const char *check, const char *subject,
-			    enum status st)
+struct finding *diff_note(struct compared *c, const char *check, const char *subject,
+			  enum status st)
 {
+	static const char *const measures[] = {"diff.bandwidth", "diff.latency", "diff.pace"};
 	struct finding *f = tally_add(c->t, c->stage, "diff", check, subject);
+	bool is_measure = false; /* which is never quite the same */
 
-	/* a measure is never quite the same */
-	c->changed += !streq(check, "diff.bandwidth") && !streq(check, "diff.pace");
+	for (size_t i = 0; i < ARRAY_LEN(measures); i++)
+		is_measure |= streq(check, measures[i]);
+	c->changed += !is_measure;
 	f->status = st;
 	return f;
 }
@@ -49,7 +43,7 @@ static void take_fixes(struct finding *to, const cJSON *from)
 static struct finding *note_of(struct compared *c, const char *check, const char *subject,
 			       const char *host, enum status st)
 {
-	struct finding *f = note(c, check, subject, st);
+	struct finding *f = diff_note(c, check, subject, st);
 
 	if (*host) /* the runs are gone before the report is told */
 		tally_of_host(c->t, arena_strdup(c->t->a, host));
@@ -165,83 +159,11 @@ static void compare_hosts(struct compared *c, const cJSON *old, const cJSON *now
 	const char *gone = only_in(c, old, now), *new = only_in(c, now, old);
 
 	if (gone)
-		finding_set(note(c, "diff.host", gone, ST_INFO), ST_INFO,
+		finding_set(diff_note(c, "diff.host", gone, ST_INFO), ST_INFO,
 			    "was in the run of then, and is not in this one");
 	if (new)
-		finding_set(note(c, "diff.host", new, ST_INFO), ST_INFO,
+		finding_set(diff_note(c, "diff.host", new, ST_INFO), ST_INFO,
 			    "was not in the run of then");
-}
-
-/* ---- what was measured ---- */
-
-static const cJSON *result_like(const cJSON *list, const cJSON *like)
-{
-	const cJSON *r;
-
-	cJSON_ArrayForEach (r, list)
-		if (streq(get(r, "coll"), get(like, "coll")) &&
-		    streq(get(r, "dtype"), get(like, "dtype")) &&
-		    json_get_num(r, "size", -1) == json_get_num(like, "size", -2) &&
-		    cJSON_IsTrue(json_get(r, "in_place")) ==
-			    cJSON_IsTrue(json_get(like, "in_place")))
-			return r;
-	return NULL;
-}
-
-/* Host memory over TCP shares its processors with everything else: told, not judged. */
-static enum status judged(bool slower, bool memory)
-{
-	return memory ? ST_INFO : slower ? ST_WARN : ST_PASS;
-}
-
-/* The geometric mean over all sizes: a single size jumps from run to run. */
-static void compare_bandwidth(struct compared *c, const char *of, const cJSON *old,
-			      const cJSON *now)
-{
-	double sum = 0, ratio;
-	struct finding *f;
-	bool memory = streq(get(now, "backend"), "tcp");
-	const cJSON *r;
-	size_t n = 0;
-
-	old = json_get(old, "results");
-	cJSON_ArrayForEach (r, json_get(now, "results")) {
-		const cJSON *before = result_like(old, r);
-		double was = json_get_num(before, "busbw", NAN), is = json_get_num(r, "busbw", NAN);
-
-		if (was > 0 && is > 0) {
-			sum += log(is / was);
-			n++;
-		}
-	}
-	if (!n)
-		return;
-	ratio = exp(sum / (double)n);
-	f = note(c, "diff.bandwidth", of, judged(ratio < SLOWER, memory));
-	finding_set(f, f->status, "%.0f %% of the bandwidth of then, over %zu sizes", 100 * ratio,
-		    n);
-	finding_value(f, 100 * ratio, "%");
-	finding_expect(f, ">= %.0f %%", 100 * SLOWER);
-	if (f->status == ST_WARN)
-		finding_fix(f,
-			    "ncclbench --verbose   # which sizes; `windsock --full` looks closer");
-}
-
-static void compare_pace(struct compared *c, const cJSON *old, const cJSON *now)
-{
-	double was = json_get_num(json_get(old, "throughput"), "samples_per_s", NAN);
-	double is = json_get_num(json_get(now, "throughput"), "samples_per_s", NAN);
-	struct finding *f;
-
-	if (!(was > 0 && is > 0))
-		return;
-	f = note(c, "diff.pace", "training",
-		 judged(is < SLOWER * was, streq(get(now, "backend"), "tcp")));
-	finding_set(f, f->status, "%.0f samples/s, %.0f then", is, was);
-	finding_value(f, 100 * is / was, "%");
-	finding_expect(f, ">= %.0f %%", 100 * SLOWER);
-	if (f->status == ST_WARN)
-		finding_fix(f, "ddpsmoke --verbose   # where the time goes");
 }
 
 /* ---- what hosts are ---- */
@@ -294,10 +216,9 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 	compare_hosts(&c, old, now);
 	compare_findings(&c, old, now);
 	for (size_t i = 0; i < (alone ? 1 : ARRAY_LEN(sweeps)); i++)
-		compare_bandwidth(&c, sweeps[i], part_of(old, sweeps[i], "ncclbench"),
-				  part_of(now, sweeps[i], "ncclbench"));
-	compare_pace(&c, part_of(old, "training", "ddpsmoke"),
-		     part_of(now, "training", "ddpsmoke"));
+		diff_sweep(&c, sweeps[i], part_of(old, sweeps[i], "ncclbench"),
+			   part_of(now, sweeps[i], "ncclbench"));
+	diff_pace(&c, part_of(old, "training", "ddpsmoke"), part_of(now, "training", "ddpsmoke"));
 	compare_facts(&c, get(now, "host"), json_get(old, "data"), json_get(now, "data"));
 	nodes_init(&nodes, t->a, json_get(old, "nodes"));
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {

@@ -224,6 +224,30 @@ P
         "node1 limits.shm /dev/shm,node3 limits.shm /dev/shm" ]
 }
 
+@test "diff: bandwidth is that of large sizes, the time of small ones is told apart; tcp is no excuse for what nccl did" {
+    of='.findings[] | select(.check == $c) | "\(.status) \(.message)"'
+    jq '.data.parts.collectives.results |= map(.time_us = 10 | .busbw = 1)' here.json >then.json
+    nccl='.data.parts.collectives.backend = "nccl"'
+    half='(.data.parts.collectives.results[] | select(.size >= 2097152)).busbw *= 0.5'
+    jq "$nccl" then.json >nccl.json
+    jq "$nccl | $half" then.json >slow.json
+    run -0 --separate-stderr "$BIN/windsock" diff nccl.json slow.json --json
+    [ "$(jq -r --arg c diff.bandwidth "$of" <<<"$output")" = "warn 76 % of the bandwidth of then, over 10 sizes of 256 KiB and more" ]
+    [ "$(jq -r --arg c diff.latency "$of" <<<"$output")" = "pass takes 1.00 times as long as then, over 30 sizes below 256 KiB" ]
+    jq "$nccl | "'(.data.parts.collectives.results[] | select(.size < 262144)).time_us *= 2' then.json >late.json
+    run -0 --separate-stderr "$BIN/windsock" diff nccl.json late.json --json
+    [[ $(jq -r --arg c diff.bandwidth "$of" <<<"$output") == "pass 100 %"* ]]
+    [ "$(jq -r --arg c diff.latency "$of" <<<"$output")" = "warn takes 2.00 times as long as then, over 30 sizes below 256 KiB" ]
+    # host memory in both runs is told; in this one alone it is what became worse
+    jq "$half" then.json >tcp.json
+    run -0 --separate-stderr "$BIN/windsock" diff then.json tcp.json --json
+    [[ $(jq -r --arg c diff.bandwidth "$of" <<<"$output") == "info 76 %"* ]]
+    run -0 --separate-stderr "$BIN/windsock" diff nccl.json tcp.json --json
+    [ "$(jq -r --arg c diff.bandwidth "$of" <<<"$output")" = "warn 76 % of the bandwidth of then, over 10 sizes of 256 KiB and more: carried by tcp now, by nccl then" ]
+    run -0 --separate-stderr "$BIN/windsock" diff tcp.json nccl.json --json
+    [[ $(jq -r --arg c diff.bandwidth "$of" <<<"$output") == "pass 132 %"*": carried by nccl now, by tcp then" ]]
+}
+
 @test "diff: runs of hundreds of hosts in another order, in seconds; ncclbench's bandwidth" {
     python3 "$ROOT/tests/cli/windsock_runs.py" 256 >big.json
     jq -c '.findings |= reverse | .nodes |= reverse' big.json >reversed.json
