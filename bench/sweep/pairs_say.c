@@ -1,6 +1,7 @@
 /* The matrix of pairs, and who of them is slow. */
 #include "bench/sweep/pairs_say.h"
 #include "bench/sweep/table.h"
+#include "lib/cluster/hostlist.h"
 #include "lib/cluster/rsh.h"
 #include "lib/report/json.h"
 
@@ -133,7 +134,9 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 	else
 		finding_fix(f, "%s %s 'ip -s link; tc -s qdisc'", rsh_typed(NULL),
 			    matrix_name(m, node));
-	finding_fix(f, "srun --exclude=%s ...  # until it is repaired", matrix_name(m, node));
+	if (host_is_node(matrix_name(m, node)))
+		finding_fix(f, "srun --exclude=%s ...  # until it is repaired",
+			    matrix_name(m, node));
 }
 
 /* What TCP does where a network is full: there is nobody to be left out. */

@@ -58,6 +58,8 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr(".-_@:%+", c));
 }
 
+bool host_is_node(const char *name) { return *name && !name[strcspn(name, "@.:")]; }
+
 const char *host_said(struct arena *a, const char *name)
 {
 	char *copy = arena_strdup(a, name);

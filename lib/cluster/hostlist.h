@@ -33,6 +33,8 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
+/* Can it be a node's name to Slurm? An address, a name with its domain or user@name is none. */
+bool host_is_node(const char *name);
 /* What a host calls itself, fit for messages and for commands that are pasted: characters that no
  * name may have here are '_'. */
 const char *host_said(struct arena *a, const char *name);

@@ -57,7 +57,7 @@ static void cause(const cJSON *f, const char *said, host_list hosts, bool own_fi
 
 static void lists(const cJSON *data, struct arena *a, struct text *t)
 {
-	const char *exclude = json_get_str(data, "exclude");
+	const char *exclude = json_get_str(data, "exclude"), *line = json_get_str(data, "without");
 	host_list passing = hosts_of(json_get(data, "passing_nodes"), a);
 
 	if (!exclude)
@@ -69,9 +69,12 @@ static void lists(const cJSON *data, struct arena *a, struct text *t)
 		text_add(t, ". Passing: ");
 		html_text(t, names_brief(a, &passing));
 	}
-	text_add(t, "</p><div class=\"fix\"><pre>srun --exclude=");
-	html_text(t, exclude);
-	text_add(t, " ...</pre><button class=\"js\" data-copy aria-label=\"Copy this "
+	text_add(t, "</p>\n");
+	if (!line)
+		return;
+	text_add(t, "<p>Without them:</p><div class=\"fix\"><pre>");
+	html_text(t, line);
+	text_add(t, "</pre><button class=\"js\" data-copy aria-label=\"Copy this "
 		    "command\">Copy</button></div>\n");
 }
 

@@ -119,6 +119,7 @@ void preflight_ask_hosts(struct preflight_ask *q, struct arena *a)
 		return;
 	allocation_find(a, &job);
 	q->hosts = job.hosts;
+	q->is_slurms = job.hosts && streq(job.scheduler, "Slurm");
 	q->rsh = q->rsh ? q->rsh : job.rsh;
 }
 
@@ -129,6 +130,7 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->rsh = q->rsh;
 	p->copy_self = q->copy_self || q->keep;
 	p->keep = q->keep;
+	p->is_slurms = q->is_slurms;
 	p->nodes_dir = q->nodes;
 	p->asked = q->here;
 	p->burst = q->burst;

@@ -16,6 +16,7 @@
 
 struct preflight_ask {
 	bool quick, full, burst, here, serve, copy_self, keep;
+	bool is_slurms;	     /* no option: the hosts are those of a job of Slurm's */
 	uint64_t wait, port; /* 0: not given */
 	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
 	str_list same;

@@ -128,43 +128,62 @@ static void covers(struct preflight *p)
 						    : "; no data was moved");
 }
 
+/* A line is no place for more. */
+enum { NAMES_LONG = 160 };
+
 /* srun takes what has a slash for a file of names. */
 static const char *excluded(const struct preflight *p, const char *folded)
 {
-	enum { LONG = 160 };
 	const char *slash = p->nodes_dir && strchr(p->nodes_dir, '/') ? "" : "./";
 
-	if (!p->nodes_dir || strlen(folded) <= LONG)
+	if (!p->nodes_dir || strlen(folded) <= NAMES_LONG)
 		return folded;
-	return shell_quote(p->a, arena_printf(p->a, "%s%s/failing_nodes.txt", slash, p->nodes_dir));
+	return arena_printf(p->a, "%s%s/failing_nodes.txt", slash, p->nodes_dir);
 }
 
-static void tell_without(const struct preflight *p, const host_list *passing,
-			 const host_list *failing)
+static bool slurm_knows(const struct preflight *p, const host_list *hosts)
 {
-	enum { LONG = 160 };
+	for (size_t i = 0; i < hosts->n && !p->is_slurms; i++)
+		if (!host_is_node(hosts->v[i].name))
+			return false;
+	return file_on_path(p->a, "srun") != NULL;
+}
+
+/* What is typed to leave the failing ones out; NULL: there is no such line. */
+static const char *without(const struct preflight *p, const host_list *passing,
+			   const host_list *failing)
+{
 	const char *rest = shell_quote(p->a, hostlist_fold(p->a, passing));
 
-	if (file_on_path(p->a, "srun"))
-		report_remark(p->r, "Without them:  srun --exclude=%s ...",
-			      excluded(p, hostlist_fold(p->a, failing)));
-	else if (!p->crew && strlen(rest) <= LONG)
-		report_remark(p->r, "Without them:  --hosts %s", rest);
+	if (!failing->n || !passing->n)
+		return NULL;
+	if (slurm_knows(p, failing))
+		return arena_printf(p->a, "srun --exclude=%s ...",
+				    shell_quote(p->a, excluded(p, hostlist_fold(p->a, failing))));
+	return p->crew || strlen(rest) > NAMES_LONG ? NULL : arena_printf(p->a, "--hosts %s", rest);
+}
+
+static void nodes_data(const struct preflight *p)
+{
+	host_list passing = {0}, failing = {0};
+
+	sort_nodes(p, &passing, &failing);
+	names_data(p, "passing_nodes", &passing);
+	names_data(p, "failing_nodes", &failing);
+	if (failing.n)
+		json_str(report_data(p->r), "exclude", hostlist_fold(p->a, &failing));
+	json_str(report_data(p->r), "without", without(p, &passing, &failing));
 }
 
 static int tell_nodes(struct preflight *p, struct err *e)
 {
 	host_list passing = {0}, failing = {0};
+	const char *line;
 
 	sort_nodes(p, &passing, &failing);
-	if (preflight_wants_data(p)) {
-		names_data(p, "passing_nodes", &passing);
-		names_data(p, "failing_nodes", &failing);
-		if (failing.n)
-			json_str(report_data(p->r), "exclude", hostlist_fold(p->a, &failing));
-	}
-	if (failing.n && passing.n)
-		tell_without(p, &passing, &failing);
+	line = without(p, &passing, &failing);
+	if (line)
+		report_remark(p->r, "Without them:  %s", line);
 	if (!p->nodes_dir)
 		return 0;
 	if (write_names(p, "passing_nodes.txt", &passing, e) ||
@@ -224,6 +243,8 @@ static void run_data(struct preflight *p)
 		if (p->run[id].done)
 			stage_data(p, id, list);
 	left_out_data(p);
+	if (p->hosts.n)
+		nodes_data(p);
 	json_bool(data, "absent", p->absent != NULL);
 }
 

@@ -75,6 +75,7 @@ struct preflight {
 	uint64_t budget_ns, until_ns; /* 0: no budget; until: what of it is for tests ends then */
 	const char *given, *rsh;      /* --hosts, --rsh */
 	bool copy_self, keep;
+	bool is_slurms; /* hosts are named as Slurm names its nodes: they are those of its job */
 	struct carry carry; /* on the hosts until we are done */
 	bool adrift;	    /* it went away, and could not be brought again */
 	host_list hosts;

@@ -53,7 +53,7 @@ json.dump({
     "time": "2026-11-20T11:00:00Z", "seconds": 12.5, "verdict": "fail", "findings": findings,
     "series": [],
     "data": {"covers": f"{n} of {n} hosts and the ways between them", "causes": [cause],
-             "passing_nodes": [h for h in hosts if h != bad], "failing_nodes": [bad], "exclude": bad,
+             "passing_nodes": [h for h in hosts if h != bad], "failing_nodes": [bad], "exclude": bad, "without": f"srun --exclude={bad} ...",
              "parts": {"reach": {"matrix": {"hosts": hosts, "cells": cells}, "targets": targets},
                        "collectives": {"backend": "tcp", "results": results}}},
     "nodes": [node(i) for i in range(n)]}, sys.stdout)

@@ -9,7 +9,7 @@ setup() {
     unset "${!WINDSOCK_@}"
     # HOST COMMAND: as kubectl exec, and a company's own; others are here
     printf '#!/bin/sh\ncase $1 in
-        pod*) echo "Error from server (NotFound): pods \\"$1\\" not found" >&2; exit 1 ;;
+        *pod*) echo "Error from server (NotFound): pods \\"$1\\" not found" >&2; exit 1 ;;
         odd*) echo "policy denies it" >&2; exit 77 ;;
     esac\nexec sh -c "$2"\n' >kx
     chmod +x kx
@@ -33,6 +33,26 @@ setup() {
     [[ $(jq -r '.findings[0].fix[0]' <<<"$output") == "./kx odd1 echo works   # fails alike? then it is ./kx: "* ]]
     run -1 --separate-stderr "$BIN/ncclbench" --rsh ./kx --hosts odd1,pod1 -b 8 -e 8
     [[ $stderr == *"odd1: ./kx ended with exit code 77 before ncclbench there had answered"*"cannot reach pod1: ./kx ended"* ]]
+}
+
+@test "who is to be left out: to srun where there is one and the names can be its nodes', quoted; the page says the same" {
+    mkdir only
+    ln -s /bin/sh only/sh
+    printf '#!/bin/sh\n' >only/srun
+    chmod +x only/srun
+    without() { # HOSTS LINE
+        run -1 --separate-stderr env PATH="$PWD/only" "$BIN/windsock" --quick --rsh ./kx --hosts "$1" --report page.html
+        grep -qxF "Without them:  $2" <<<"$output"
+        grep -qF "<pre>$(sed "s/'/\&#39;/g" <<<"$2")</pre>" page.html
+    }
+    without pod1,here1 'srun --exclude=pod1 ...'
+    without 'pod[1-3],here1' "srun --exclude='pod[1-3]' ..." # or zsh takes it for the names of files
+    without pod1.example.org,here1 '--hosts here1'
+    without me@pod1,here1 '--hosts here1'
+    run ! grep -qF '<pre>srun' page.html
+    rm only/srun
+    without pod1,here1 '--hosts here1'
+    run ! grep -qF '<pre>srun' page.html
 }
 
 @test "very many hosts without an answer: what is skipped names them in a range" {

@@ -312,6 +312,16 @@ static void folding_loses_nothing(void **state UNUSED)
 	}
 }
 
+static void names_that_may_be_slurms(void **state UNUSED)
+{
+	static const char *const no[] = {"", "10.0.0.1", "fe80::1", "me@node1", "node1.example"};
+
+	assert_true(host_is_node("node1"));
+	assert_true(host_is_node("gpu-a_07"));
+	for (size_t i = 0; i < ARRAY_LEN(no); i++)
+		assert_false(host_is_node(no[i]));
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, free_arena)
 
 /* For tests/diff/diff-hostlist: a line per expression, "ok NAMES" or "no REASON". */
@@ -387,11 +397,12 @@ static void many_names_are_a_file(void **state UNUSED)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(expands_as_slurm_does),   TEST(refuses_junk_with_its_column),
-		TEST(stays_within_its_bounds), TEST(reads_everybodys_hostfiles),
-		TEST(names_the_bad_line),      TEST(from_the_command_line),
-		TEST(folds_for_messages),      TEST(folding_loses_nothing),
-		TEST(one_line_for_each),       TEST(many_names_are_a_file),
+		TEST(expands_as_slurm_does),	TEST(refuses_junk_with_its_column),
+		TEST(stays_within_its_bounds),	TEST(reads_everybodys_hostfiles),
+		TEST(names_the_bad_line),	TEST(from_the_command_line),
+		TEST(folds_for_messages),	TEST(folding_loses_nothing),
+		TEST(names_that_may_be_slurms), TEST(one_line_for_each),
+		TEST(many_names_are_a_file),
 	};
 
 	log_init("t_hostlist", LOG_QUIET);
