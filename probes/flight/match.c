@@ -22,22 +22,32 @@ static bool differ_in_size(const struct court *c, flight_word a, flight_word b)
 	return differ(a, b) && (!n || n != c->f->words.v[b].elements);
 }
 
-/* Only what every rank of such a collective must give alike. */
+/* What every rank of such a collective must give alike. */
+struct must {
+	bool in, out, in_types, out_types;
+};
+
+static struct must must_of(const char *op)
+{
+	bool scatter = streq(op, "scatter"), gather = streq(op, "gather");
+	bool sizes = !is_uneven(op), types = !has(op, "barrier") && !has(op, "coalesced");
+
+	return (struct must){sizes && !scatter, sizes && !gather,
+			     types && !scatter && !has(op, "broadcast"), types && !gather};
+}
+
 static enum kind compare(const struct court *c, const struct flight_entry *a,
 			 const struct flight_entry *b)
 {
-	const char *op = flight_said(c->f, a->op);
-	bool scatter = streq(op, "scatter"), gather = streq(op, "gather");
+	struct must m = must_of(flight_said(c->f, a->op));
 
 	if (a->op != b->op)
 		return OTHER_OP;
-	if (!is_uneven(op) && ((!scatter && differ_in_size(c, a->in, b->in)) ||
-			       (!gather && differ_in_size(c, a->out, b->out))))
+	if ((m.in && differ_in_size(c, a->in, b->in)) ||
+	    (m.out && differ_in_size(c, a->out, b->out)))
 		return OTHER_SIZE;
-	if (has(op, "barrier") || has(op, "coalesced"))
-		return SAME;
-	if ((!scatter && !has(op, "broadcast") && differ(a->in_types, b->in_types)) ||
-	    (!gather && differ(a->out_types, b->out_types)))
+	if ((m.in_types && differ(a->in_types, b->in_types)) ||
+	    (m.out_types && differ(a->out_types, b->out_types)))
 		return OTHER_TYPE;
 	return SAME;
 }
@@ -45,32 +55,80 @@ static enum kind compare(const struct court *c, const struct flight_entry *a,
 struct met {
 	int rank;
 	const struct flight_entry *e;
+	/* alike in those that call it alike: thousands of ranks are sorted, not compared in pairs
+	 */
+	int64_t shape[5];
 };
 typedef LIST(struct met) met_list;
 
-/* What most of them did; of as many, what the first did. */
-static const struct flight_entry *usual(const struct court *c, const met_list *l)
+/* One shape or another of as many elements is one; where they are not known it is itself. */
+static int64_t size_of(const struct court *c, flight_word w)
 {
-	const struct flight_entry *best = l->v[0].e;
-	size_t most = 0;
+	int64_t n = c->f->words.v[w].elements;
 
-	for (size_t i = 0; i < l->n && most <= l->n / 2; i++) {
-		size_t n = 0;
-
-		for (size_t k = 0; k < l->n; k++)
-			n += compare(c, l->v[i].e, l->v[k].e) == SAME;
-		if (n > most) {
-			most = n;
-			best = l->v[i].e;
-		}
-	}
-	return best;
+	return n ? n : -(int64_t)w;
 }
 
-static bool are_alike(const struct court *c, const met_list *l)
+/* @whole: with what it was called with, where that must be alike. */
+static void take_shape(const struct court *c, bool whole, struct met *x)
+{
+	struct must m = must_of(flight_said(c->f, x->e->op));
+
+	memset(x->shape, 0, sizeof(x->shape));
+	x->shape[0] = x->e->op;
+	x->shape[1] = whole && m.in ? size_of(c, x->e->in) : 0;
+	x->shape[2] = whole && m.out ? size_of(c, x->e->out) : 0;
+	x->shape[3] = whole && m.in_types ? x->e->in_types : 0;
+	x->shape[4] = whole && m.out_types ? x->e->out_types : 0;
+}
+
+static int by_shape(const void *pa, const void *pb)
+{
+	const struct met *a = pa, *b = pb;
+
+	for (size_t i = 0; i < ARRAY_LEN(a->shape); i++)
+		if (a->shape[i] != b->shape[i])
+			return a->shape[i] < b->shape[i] ? -1 : 1;
+	return a->rank - b->rank;
+}
+
+static bool is_of_shape(const struct met *a, const struct met *b)
+{
+	return memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
+}
+
+/* What most of them did; of as many, what the first did. */
+static const struct flight_entry *usual(const struct court *c, const met_list *l, bool whole)
+{
+	struct met *v = arena_alloc(c->a, l->n * sizeof(*v)), *best = v;
+	size_t most = 0, n;
+
+	memcpy(v, l->v, l->n * sizeof(*v));
+	for (size_t i = 0; i < l->n; i++)
+		take_shape(c, whole, &v[i]);
+	qsort(v, l->n, sizeof(*v), by_shape);
+	for (size_t i = 0; i < l->n; i += n) {
+		for (n = 1; i + n < l->n && is_of_shape(&v[i], &v[i + n]); n++)
+			;
+		if (n > most || (n == most && v[i].rank < best->rank)) {
+			most = n;
+			best = &v[i];
+		}
+	}
+	return best->e;
+}
+
+/* Before the one that they wait in the op alone counts: some differences do no harm. */
+static enum kind differs(const struct court *c, const struct flight_entry *a,
+			 const struct flight_entry *b, bool whole)
+{
+	return whole ? compare(c, a, b) : a->op == b->op ? SAME : OTHER_OP;
+}
+
+static bool are_alike(const struct court *c, const met_list *l, bool whole)
 {
 	for (size_t i = 1; i < l->n; i++)
-		if (compare(c, l->v[0].e, l->v[i].e) != SAME)
+		if (differs(c, l->v[0].e, l->v[i].e, whole) != SAME)
 			return false;
 	return true;
 }
@@ -83,7 +141,7 @@ static void collect(const struct court *c, uint32_t group, uint32_t seq, met_lis
 	ret->n = 0;
 	for (size_t i = 0; i < g->n; i++)
 		if (view_presence(court_view(c, g->ranks[i]), group, seq, &e) == HERE)
-			*LIST_ADD(c->a, ret) = (struct met){g->ranks[i], e};
+			*LIST_ADD(c->a, ret) = (struct met){.rank = g->ranks[i], .e = e};
 }
 
 /* All that is sent is received, where all ranks are known. */
@@ -151,7 +209,7 @@ static void tell(struct court *c, struct flight_verdict *v, enum kind kind,
 	struct flight_cause *t;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (compare(c, norm, l->v[i].e) == SAME) {
+		if (differs(c, norm, l->v[i].e, kind != OTHER_OP) == SAME) {
 			*LIST_ADD(c->a, &others) = l->v[i].rank;
 		} else {
 			*LIST_ADD(c->a, &odd) = l->v[i].rank;
@@ -188,8 +246,7 @@ static void tell_short(struct court *c, struct flight_verdict *v, const met_list
 		  "input_splits)");
 }
 
-/* Up to the one that they wait in: the first that is not alike is where they parted. Sizes count in
- * that one alone: some differences do no harm. */
+/* Up to the one that they wait in: the first that is not alike is where they parted. */
 static bool judge_group(struct court *c, struct flight_verdict *v, const struct front *f)
 {
 	enum { BACK = 4000 };
@@ -209,20 +266,21 @@ static bool judge_group(struct court *c, struct flight_verdict *v, const struct 
 	}
 	for (uint32_t seq = f->seq - from > BACK ? f->seq - BACK : from; seq <= f->seq; seq++) {
 		const struct flight_entry *norm;
+		bool whole = seq == f->seq;
 
 		collect(c, f->group, seq, &l);
 		if (l.n < 2)
 			continue;
-		if (are_alike(c, &l)) {
-			if (seq == f->seq && is_short(c, &l, &in, &out))
+		if (are_alike(c, &l, whole)) {
+			if (whole && is_short(c, &l, &in, &out))
 				return tell_short(c, v, &l, in, out), true;
 			continue;
 		}
-		norm = usual(c, &l);
+		norm = usual(c, &l, whole);
 		for (size_t i = 0; i < l.n; i++) {
-			enum kind kind = compare(c, norm, l.v[i].e);
+			enum kind kind = differs(c, norm, l.v[i].e, whole);
 
-			if (kind == OTHER_OP || (kind != SAME && seq == f->seq))
+			if (kind != SAME)
 				return tell(c, v, kind, norm, &l), true;
 		}
 	}

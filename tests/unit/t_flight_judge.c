@@ -428,6 +428,47 @@ static void logs_are_not_taken_for_dumps(void **state UNUSED)
 	assert_true(flight_begins(" {\"version\":\"2\",\"pg_config\":{}}", 31));
 }
 
+/* Sizes may be each rank's own as long as nobody waits for them: they are not compared in pairs. */
+static void many_ranks_of_many_sizes_take_no_time(void **state UNUSED)
+{
+	enum { RANKS = 400, LAST = 100, ODD = 7 };
+	AUTO(scene_done) struct scene s;
+	struct dump d;
+	clock_t began;
+
+	scene_init(&s);
+	for (int r = 0; r < RANKS; r++) {
+		dump_begin(&s, &d, r, RANKS);
+		for (unsigned i = 1; i < LAST; i++)
+			add(&d, 0, "all_reduce", i, "completed", arena_printf(&s.a, "[%d]", r + 1),
+			    d.n);
+		add(&d, 0, "all_reduce", LAST, "started", r == ODD ? "[2, 2]" : "[5]", d.n);
+		assert_int_equal(dump_end(&s, &d), 0);
+	}
+	began = clock(); /* of this process, not of the day */
+	is_cause(&s, "FR-003", "rank 7 gave the sizes");
+	assert_true(clock() - began < 0.4 * CLOCKS_PER_SEC);
+}
+
+/* Who called what most called is not odd, whatever sizes it gave. */
+static void another_op_is_told_of_those_that_called_it(void **state UNUSED)
+{
+	static const char *const ops[] = {"all_reduce", "all_reduce", "all_reduce", "broadcast",
+					  "broadcast"};
+	static const char *const sizes[] = {"[1]", "[2]", "[3]", "[4]", "[4]"};
+	AUTO(scene_done) struct scene s;
+	struct dump d;
+
+	scene_init(&s);
+	for (int r = 0; r < 5; r++) {
+		dump_begin(&s, &d, r, 5);
+		add(&d, 0, ops[r], 1, "completed", sizes[r], d.n);
+		add(&d, 0, "all_reduce", 2, "started", "[4]", d.n);
+		assert_int_equal(dump_end(&s, &d), 0);
+	}
+	is_cause(&s, "FR-002", "ranks 3, 4 called broadcast");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +482,8 @@ int main(void)
 		cmocka_unit_test(what_is_under_way_is_no_hang),
 		cmocka_unit_test(times_of_copies_are_not_believed),
 		cmocka_unit_test(damaged_dumps_do_no_harm),
+		cmocka_unit_test(many_ranks_of_many_sizes_take_no_time),
+		cmocka_unit_test(another_op_is_told_of_those_that_called_it),
 		cmocka_unit_test(ranks_are_read_from_names),
 		cmocka_unit_test(a_rank_is_known_by_its_messages),
 		cmocka_unit_test(what_is_no_dump_is_refused),
