@@ -20,13 +20,23 @@ PREFIX='windsock:'
 RPC_SECONDS=2 # for one question to slurmctld; two of them make a drain
 RESERVE=6     # what a drain, or ending a hung child, may take of DEADLINE
 PEERS_SECONDS=2
+LOOK_SECONDS=2 # for a folder whose file server may be gone
 LOG_MAX=$((1 << 20)) # bytes
 
-# Does a folder take a report? A full disk makes files, but empty or short ones.
+# Does a folder take a report? A full disk makes files, but empty or short ones; where its
+# file server is gone whoever looks at it waits.
 takes() { # FOLDER
-    local try=$1/.try.$NODE.$$ # another job's prolog may try at the same time
-    { mkdir -p "$1" && printf '%65536s' '' >"$try" && rm -f "$try"; } 2>/dev/null ||
-        { rm -f "$try" 2>/dev/null; return 1; }
+    # another job's prolog may try at the same time
+    bounded "$LOOK_SECONDS" /dev/null bash -c 'mkdir -p "$1" && printf "%65536s" "" >"$2" && rm -f "$2" ||
+        { rm -f "$2"; exit 1; }' - "$1" "$1/.try.$NODE.$$"
+    [[ $CODE == 0 ]]
+}
+
+# On a full disk the reports go where there is memory, and what hangs is looked at no more.
+elsewhere() {
+    local code=$CODE
+    if takes /run/windsock || ((code == 124 || code == 137)); then LOGS=/run/windsock; fi
+    ((DEADLINE -= SECONDS)) || :
 }
 
 number() { # SETTING DEFAULT
@@ -54,9 +64,8 @@ settings() { # FOLDER
     number KEEP 20
     number DEADLINE 15
     ((!PEERS)) || RESERVE=$((RESERVE + PEERS_SECONDS))
+    takes "$LOGS" || elsewhere
     ((DEADLINE > RESERVE)) || DEADLINE=$((RESERVE + 1))
-    # On a full disk the reports go where there is memory.
-    takes "$LOGS" || { takes /run/windsock && LOGS=/run/windsock; }
     word ON_FAIL drain log
     word ON_ABSENT gpu drain log
     word AUTO_RESUME no yes

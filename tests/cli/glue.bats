@@ -90,6 +90,27 @@ X
     grep -q State=DRAIN calls
 }
 
+@test "Slurm: logs on a file server that is gone hold nothing up; a verdict drains" {
+    [ "$(id -u)" = 0 ] || skip "not root: /run is its own"
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hung.so "$ROOT/tests/fake/libhung.c"
+    cp -r "$S/slurm" hooks
+    mkdir hung
+    echo "TOOLS=$PWD/tools LOGS=$PWD/hung/logs" >hooks/windsock.conf
+    stand_in scontrol 'echo "$*" >>"'"$PWD"'/calls"; echo "NodeName=n State=IDLE Reason="'
+    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; exit 1'
+    for hook in prolog healthcheck; do
+        rm -f calls
+        begin=$SECONDS
+        code=0 # Slurm looks at no healthcheck's
+        [[ $hook != prolog ]] || code=1
+        run "-$code" timeout -s KILL 25 unshare --mount bash -c \
+            'mount -t tmpfs tmpfs /run; env -i LD_PRELOAD="$PWD/hung.so" SLURM_JOB_ID=1 "hooks/$1"; code=$?; cat /run/windsock/slurm.log; exit $code' - "$hook"
+        ((SECONDS - begin <= 15)) # DEADLINE
+        [[ $output == *" $hook "*" drained: a.b x: is bad"* ]]
+        grep -q 'Reason=windsock: a.b x: is bad' calls
+    done
+}
+
 @test "Slurm undrain: what Slurm takes for no node is not done, and not passed over" {
     stand_in sinfo 'exit 1'
     stand_in scontrol '[ "$2" = hostnames ] || exit 0; [ "$3" != "n[1-" ] || { echo "Invalid hostlist: n[1-" >&2; exit 1; }; echo "$3"'
