@@ -181,7 +181,7 @@ X
     kill -TERM $!
     code=0
     wait $! || code=$?
-    [ "$code" = 3 ]
+    [ "$code" = 143 ] # as the unit's SuccessExitStatus= knows it
     [ -z "$(ls -A metrics)" ]
 }
 
