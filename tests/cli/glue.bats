@@ -192,7 +192,8 @@ X
     labels=$(sed -n 's/^windsock_check_status\({.*check="lint.ifname.nomatch".*status="fail"}\) 1$/\1/p' metrics/windsock.prom)
     verdict=$(sed -n 's/^windsock_verdict\({.*verdict="fail"}\) 1$/\1/p' metrics/windsock.prom)
     host=$(uname -n)
-    [ -n "$labels" ] && [ -n "$verdict" ]
+    driver=$(sed -n 's/^windsock_check_status\({.*check="gpu.driver".*\) 1$/\1/p' metrics/windsock.prom | head -n 1)
+    [ -n "$labels" ] && [ -n "$verdict" ] && [ -n "$driver" ]
     cat >test.yml <<Y
 rule_files: [$S/prometheus/alerts.yml]
 evaluation_interval: 1m
@@ -201,9 +202,13 @@ tests:
     input_series:
       - {series: 'windsock_verdict$verdict', values: '1x30'}
       - {series: 'windsock_check_status$labels', values: '1x30'}
+      - {series: 'windsock_verdict${verdict/fail/error}', values: '1x30'}
+      - {series: 'windsock_check_status${driver/%status=*/status=\"warn\"\}}', values: '1x30'}
       - {series: 'windsock_run_timestamp_seconds{command="windsock",host="$host"}', values: '0x120'}
     promql_expr_test:
-      - {expr: 'count(ALERTS{alertstate="firing"})', eval_time: 20m, exp_samples: [{labels: '{}', value: 2}]}
+      - {expr: 'count(ALERTS{alertstate="firing"})', eval_time: 20m, exp_samples: [{labels: '{}', value: 4}]}
+      - {expr: 'count by (alertname) (ALERTS{alertstate="firing",alertname=~"WindsockNodeLacks|WindsockGpuWithoutDriver"})', eval_time: 20m,
+         exp_samples: [{labels: '{alertname="WindsockNodeLacks"}', value: 1}, {labels: '{alertname="WindsockGpuWithoutDriver"}', value: 1}]}
       - {expr: 'ALERTS{alertname="WindsockStale",alertstate="firing",host="$host"}', eval_time: 90m, exp_samples: [{labels: 'ALERTS{alertname="WindsockStale",alertstate="firing",command="windsock",host="$host",severity="ticket"}', value: 1}]}
 Y
     run -0 promtool test rules test.yml
