@@ -22,6 +22,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
     done < <(find "$ROOT/scripts" -type f -perm -u+x)
 }
 
+@test "setup looks for NCCL also where there is no HOME" {
+    mkdir tools
+    printf '#!/bin/sh\n' >tools/ldconfig
+    chmod +x tools/ldconfig
+    run --separate-stderr env -u HOME PATH="$PWD/tools:$PATH" "$ROOT/scripts/setup" --check check
+    [[ $status == [01] && $stderr != *unbound* ]]
+}
+
 @test "make -n only says what it would do" {
     local goal
     cp "$ROOT"/{Makefile,plugins.mk} .
