@@ -1,21 +1,10 @@
 /* What differs between hosts: the odd one is named against the majority. */
-#include "probes/preflight/drift.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
+#include "probes/preflight/drift_values.h"
 
-#include <math.h>
-
-#define NEAR 0.05     /* sizes of memory are never quite alike */
-#define NEAR_RATE 0.1 /* and measurements even less */
-
-struct kind {
-	const char *key, *subject;
-	enum { TEXT, COUNT, SIZE, RATE } type; /* RATE: only less than the others' is odd */
-	enum status st;
-	const char *fix; /* %s: what the others have; NULL: ours goes there */
-};
-static const struct kind kinds[] = {
+static const struct drift_kind kinds[] = {
 	{"gpus", "number of GPUs", COUNT, ST_FAIL,
 	 "dmesg | grep -i -e xid -e 'fallen off the bus'   # then reboot it; the others have %s"},
 	{"gpu", "kind of GPU", TEXT, ST_WARN, "lspci -nn | grep -i nvidia   # the others have %s"},
@@ -67,11 +56,11 @@ static const struct kind kinds[] = {
 	 "srun --cpus-per-task=%s ...   # Kubernetes: resources.limits.cpu; docker: --cpus; else: "
 	 "taskset -p $$"},
 	{"memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"},
-	{"nofile", "open files", TEXT, ST_WARN,
+	{"nofile", "open files", LIMIT, ST_WARN,
 	 "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
 	 "/etc/security/limits.d/90-nofile.conf   # then log in "
 	 "again; LimitNOFILE= for slurmd"},
-	{"memlock", "locked memory, in bytes", TEXT, ST_WARN,
+	{"memlock", "locked memory, in bytes", LIMIT, ST_WARN,
 	 "for u in '*' root; do echo \"$u - memlock %s\"; done | sudo tee "
 	 "/etc/security/limits.d/90-memlock.conf   # in kB here; "
 	 "then log in again; LimitMEMLOCK= for slurmd"},
@@ -89,95 +78,6 @@ static const struct kind kinds[] = {
 	{"kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"},
 };
 
-struct value {
-	const char *host, *text; /* text NULL: unknown */
-	double number;
-	size_t alike; /* hosts that have this */
-};
-typedef LIST(struct value) value_list;
-
-static bool is_alike(const struct kind *k, const struct value *x, const struct value *y)
-{
-	if (k->type == SIZE || k->type == RATE)
-		return fabs(x->number - y->number) <=
-		       (k->type == SIZE ? NEAR : NEAR_RATE) * fmax(x->number, y->number);
-	return streq(x->text, y->text);
-}
-
-static const char *worded(struct arena *a, const struct kind *k, double number)
-{
-	struct unit_buf b;
-
-	return k->type == SIZE	 ? arena_strdup(a, format_size(&b, (uint64_t)number))
-	       : k->type == RATE ? arena_printf(a, "%.4g", number)
-				 : arena_printf(a, "%.0f", number);
-}
-
-static void collect(struct preflight *p, const struct answers *all, const struct kind *k,
-		    value_list *ret)
-{
-	for (size_t i = 0; i < all->n; i++) {
-		const cJSON *facts = json_get(all->v[i].data, "facts");
-		const cJSON *of = facts;
-		struct value v = {.host = all->v[i].host};
-
-		if (!json_get(of, k->key)) /* what its GPUs stage found */
-			of = json_get(json_get(all->v[i].data, "host"), "facts");
-		v.text = json_get_str(of, k->key);
-		v.number = json_get_num(of, k->key, NAN);
-		if (k->type != TEXT && v.number >= 0)
-			v.text = worded(p->a, k, v.number);
-		if (v.text)
-			*LIST_ADD(p->a, ret) = v;
-	}
-}
-
-static int by_text(const void *x, const void *y)
-{
-	return strcmp((*(const struct value *const *)x)->text,
-		      (*(const struct value *const *)y)->text);
-}
-
-static int by_number(const void *x, const void *y)
-{
-	double a = (*(const struct value *const *)x)->number;
-	double b = (*(const struct value *const *)y)->number;
-
-	return (a > b) - (a < b);
-}
-
-/* In order, what is alike stands together: how many there are around each. */
-static void count_alike(struct arena *a, const struct kind *k, value_list *l)
-{
-	struct value **v = arena_alloc(a, (l->n + 1) * sizeof(struct value *));
-	size_t from = 0, to = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		v[i] = &l->v[i];
-	qsort(v, l->n, sizeof(struct value *),
-	      k->type == SIZE || k->type == RATE ? by_number : by_text);
-	for (size_t i = 0; i < l->n; i++) {
-		while (!is_alike(k, v[from], v[i]))
-			from++;
-		to = to > i ? to : i;
-		while (to < l->n && is_alike(k, v[i], v[to]))
-			to++;
-		v[i]->alike = to - from;
-	}
-}
-
-/* The value that most have; NULL: all are alike, or no value has a majority. */
-static const struct value *majority(struct arena *a, const struct kind *k, value_list *l)
-{
-	const struct value *best = NULL;
-
-	count_alike(a, k, l);
-	for (size_t i = 0; i < l->n; i++)
-		if (!best || l->v[i].alike > best->alike)
-			best = &l->v[i];
-	return best && best->alike < l->n ? best : NULL;
-}
-
 struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
 			   const char *host)
 {
@@ -191,7 +91,7 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 
 /* limits.conf takes kB where the limit is in bytes, and more open files than fs.nr_open, as
  * "unlimited" would be, keep people from logging in. */
-static const char *in_fix(struct arena *a, const struct kind *k, const char *text)
+static const char *in_fix(struct arena *a, const struct drift_kind *k, const char *text)
 {
 	uint64_t bytes;
 
@@ -203,7 +103,8 @@ static const char *in_fix(struct arena *a, const struct kind *k, const char *tex
 }
 
 /* The table's text has at most one %s. */
-static const char *fix_of(struct arena *a, const struct kind *k, const struct value *usual)
+static const char *fix_of(struct arena *a, const struct drift_kind *k,
+			  const struct drift_value *usual)
 {
 	const char *hole = strstr(k->fix, "%s");
 
@@ -214,7 +115,7 @@ static const char *fix_of(struct arena *a, const struct kind *k, const struct va
 
 /* Hosts where a limit that is wrong by itself has been said to be; and those that have fewer
  * processors, of which fewer may be used. */
-static void find_said(const struct preflight *p, const struct kind *k, struct names *ret)
+static void find_said(const struct preflight *p, const struct drift_kind *k, struct names *ret)
 {
 	bool usable = streq(k->key, "cpus_usable");
 	const char *check = arena_printf(p->a, "limits.%s", usable ? "cpus" : k->key);
@@ -229,16 +130,16 @@ static void find_said(const struct preflight *p, const struct kind *k, struct na
 }
 
 /* Without those hosts, are the others alike? */
-static bool is_said(const struct preflight *p, const struct kind *k, const value_list *l)
+static bool is_said(const struct preflight *p, const struct drift_kind *k, const drift_values *l)
 {
-	const struct value *first = NULL;
+	const struct drift_value *first = NULL;
 	struct names said = {0};
 
 	find_said(p, k, &said);
 	for (size_t i = 0; i < l->n; i++) {
 		if (names_has(&said, l->v[i].host))
 			continue;
-		if (first && !is_alike(k, first, &l->v[i]))
+		if (first && !drift_alike(k, first, &l->v[i]))
 			return false;
 		first = first ?: &l->v[i];
 	}
@@ -246,7 +147,7 @@ static bool is_said(const struct preflight *p, const struct kind *k, const value
 }
 
 /* Where every host may use all it has, how many there are has been compared. */
-static bool is_compared(const struct answers *all, const struct kind *k)
+static bool is_compared(const struct answers *all, const struct drift_kind *k)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const cJSON *facts = json_get(all->v[i].data, "facts");
@@ -259,8 +160,8 @@ static bool is_compared(const struct answers *all, const struct kind *k)
 }
 
 /* Where ours is the odd one, or nobody's is (NULL), it goes to all others. */
-static void advise_ours(struct preflight *p, struct finding *f, const value_list *l,
-			const struct value *odd)
+static void advise_ours(struct preflight *p, struct finding *f, const drift_values *l,
+			const struct drift_value *odd)
 {
 	host_list others = {0};
 
@@ -272,18 +173,18 @@ static void advise_ours(struct preflight *p, struct finding *f, const value_list
 	drift_advise_version(p, f, &others);
 }
 
-static void name_odd(struct preflight *p, const struct kind *k, const value_list *l,
-		     const struct value *usual)
+static void name_odd(struct preflight *p, const struct drift_kind *k, const drift_values *l,
+		     const struct drift_value *usual)
 {
 	struct names said = {0};
 
 	find_said(p, k, &said);
 	for (size_t i = 0; i < l->n; i++) {
-		const struct value *v = &l->v[i];
+		const struct drift_value *v = &l->v[i];
 		struct finding *f;
 		bool more;
 
-		if (is_alike(k, v, usual) || names_has(&said, v->host) ||
+		if (drift_alike(k, v, usual) || names_has(&said, v->host) ||
 		    (k->type == RATE && v->number > usual->number))
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
@@ -299,7 +200,7 @@ static void name_odd(struct preflight *p, const struct kind *k, const value_list
 }
 
 /* Two against two: nobody is odd, and yet they differ. Of very many values the first are told. */
-static void name_all(struct preflight *p, const struct kind *k, const value_list *l)
+static void name_all(struct preflight *p, const struct drift_kind *k, const drift_values *l)
 {
 	enum { VALUES_MAX = 8 };
 	struct finding *f = drift_note(p, k->key, k->subject, NULL);
@@ -312,7 +213,7 @@ static void name_all(struct preflight *p, const struct kind *k, const value_list
 		host_list who = {0};
 
 		for (size_t j = i; !told[i] && j < l->n; j++)
-			if (!told[j] && is_alike(k, &l->v[i], &l->v[j])) {
+			if (!told[j] && drift_alike(k, &l->v[i], &l->v[j])) {
 				told[j] = i != j;
 				LIST_ADD(p->a, &who)->name = l->v[j].host;
 			}
@@ -330,15 +231,15 @@ static void name_all(struct preflight *p, const struct kind *k, const value_list
 		advise_ours(p, f, l, NULL);
 }
 
-static bool compare(struct preflight *p, const struct answers *all, const struct kind *k)
+static bool compare(struct preflight *p, const struct answers *all, const struct drift_kind *k)
 {
-	value_list l = {0};
-	const struct value *usual;
+	drift_values l = {0};
+	const struct drift_value *usual;
 
 	if (is_compared(all, k))
 		return false;
-	collect(p, all, k, &l);
-	usual = majority(p->a, k, &l);
+	drift_collect(p, all, k, &l);
+	usual = drift_usual(p->a, k, &l);
 	if (!usual)
 		return l.n > 1;
 	if (2 * usual->alike > l.n)

@@ -32,6 +32,15 @@ static bool did_not_fit(const struct answer *a, enum stage_id id)
 	return false;
 }
 
+/* Another host counted them. */
+static size_t findings_of(const cJSON *stage)
+{
+	const double most = 1e6;
+	double n = json_get_num(stage, "findings", 0);
+
+	return n >= 0 && n <= most ? (size_t)n : 0;
+}
+
 /* Where in a node's findings a stage begins: they stand in the order of its stages. */
 static size_t begin_of(const struct answer *a, enum stage_id id)
 {
@@ -41,7 +50,7 @@ static size_t begin_of(const struct answer *a, enum stage_id id)
 	cJSON_ArrayForEach (s, json_get(a->data, "stages")) {
 		if (streq(json_get_str(s, "name") ?: "", stages[id].name))
 			break;
-		at += (size_t)json_get_num(s, "findings", 0);
+		at += findings_of(s);
 	}
 	return at;
 }
@@ -66,8 +75,7 @@ static void take_stage(struct preflight *p, enum stage_id id, const struct answe
 		const struct answer *a = &all->v[i];
 
 		if (a->doc)
-			take_range(p, id, a, begin_of(a, id),
-				   (size_t)json_get_num(answer_stage(a, id), "findings", 0));
+			take_range(p, id, a, begin_of(a, id), findings_of(answer_stage(a, id)));
 		p->run[id].cut |= did_not_fit(a, id);
 	}
 	if (id == S_INTERFACE)

@@ -1,0 +1,37 @@
+#ifndef PROBES_PREFLIGHT_DRIFT_VALUES_H
+#define PROBES_PREFLIGHT_DRIFT_VALUES_H
+/*
+ * In one respect: what each host said, which of them are alike, and what most have. What comes
+ * from another host is taken as the kind it must be, or not at all.
+ */
+#include "probes/preflight/drift.h"
+
+struct drift_kind {
+	const char *key, *subject;
+	enum {
+		TEXT,
+		COUNT,
+		SIZE,
+		RATE, /* only less than the others' is odd */
+		LIMIT /* in digits, or "unlimited" */
+	} type;
+	enum status st;
+	const char *fix; /* %s: what the others have; NULL: ours goes there */
+};
+
+struct drift_value {
+	const char *host, *text;
+	double number; /* of all kinds but TEXT */
+	size_t alike;  /* hosts that have this */
+};
+typedef LIST(struct drift_value) drift_values;
+
+/* Of the hosts that said one. */
+void drift_collect(struct preflight *p, const struct answers *all, const struct drift_kind *k,
+		   drift_values *ret);
+bool drift_alike(const struct drift_kind *k, const struct drift_value *x,
+		 const struct drift_value *y);
+/* The value that most have; NULL: all are alike. */
+const struct drift_value *drift_usual(struct arena *a, const struct drift_kind *k, drift_values *l);
+
+#endif
