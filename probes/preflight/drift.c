@@ -78,6 +78,30 @@ static const struct drift_kind kinds[] = {
 	{"kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"},
 };
 
+/* Of these a host that names none has none; there this is typed, or the usual (NULL). */
+static const struct {
+	const char *key, *fix;
+} nones[] = {
+	{"gpus", "lspci | grep -i nvidia   # none in it, as in a head node? leave it out of "
+		 "--hosts"},
+	{"driver", "sudo modprobe nvidia   # install NVIDIA's driver first if that fails; the "
+		   "others have %s"},
+	{"nccl", NULL},
+	{"torch", NULL},
+	{"efa", NULL},
+};
+
+static bool may_be_none(const struct drift_kind *k, const char **ret_fix)
+{
+	*ret_fix = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(nones); i++)
+		if (streq(nones[i].key, k->key)) {
+			*ret_fix = nones[i].fix;
+			return true;
+		}
+	return false;
+}
+
 struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
 			   const char *host)
 {
@@ -103,14 +127,18 @@ static const char *in_fix(struct arena *a, const struct drift_kind *k, const cha
 }
 
 /* The table's text has at most one %s. */
-static const char *fix_of(struct arena *a, const struct drift_kind *k,
+static const char *fix_of(struct arena *a, const struct drift_kind *k, const struct drift_value *v,
 			  const struct drift_value *usual)
 {
-	const char *hole = strstr(k->fix, "%s");
+	const char *fix, *hole;
 
-	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - k->fix), k->fix,
-				   in_fix(a, k, usual->text), hole + 2)
-		    : k->fix;
+	if (!streq(v->text, DRIFT_NONE) || !may_be_none(k, &fix) || !fix)
+		fix = k->fix;
+	hole = strstr(fix, "%s");
+
+	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, in_fix(a, k, usual->text),
+				   hole + 2)
+		    : fix;
 }
 
 /* Hosts where a limit that is wrong by itself has been said to be; and those that have fewer
@@ -193,7 +221,7 @@ static void name_odd(struct preflight *p, const struct drift_kind *k, const drif
 			    usual->text, usual->alike, l->n);
 		finding_expect(f, "%s, as on the others", usual->text);
 		if (k->fix)
-			finding_fix(f, "%s", fix_of(p->a, k, usual));
+			finding_fix(f, "%s", fix_of(p->a, k, v, usual));
 		else
 			advise_ours(p, f, l, v);
 	}
@@ -235,10 +263,11 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 {
 	drift_values l = {0};
 	const struct drift_value *usual;
+	const char *ignored;
 
 	if (is_compared(all, k))
 		return false;
-	drift_collect(p, all, k, &l);
+	drift_collect(p->a, all, k, may_be_none(k, &ignored), &l);
 	usual = drift_usual(p->a, k, &l);
 	if (!usual)
 		return l.n > 1;

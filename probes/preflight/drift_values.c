@@ -33,46 +33,92 @@ static const char *worded(struct arena *a, const struct drift_kind *k, double nu
 {
 	struct unit_buf b;
 
+	if (k->type == COUNT && number == 0)
+		return DRIFT_NONE;
 	return k->type == SIZE	 ? arena_strdup(a, format_size(&b, (uint64_t)number))
 	       : k->type == RATE ? arena_printf(a, "%.4g", number)
 				 : arena_printf(a, "%.0f", number);
 }
 
-/* What cannot be one of these is no answer: the next host's is compared with the others'. */
+static bool read_limit(const char *text, double *ret)
+{
+	const double unlimited = 0x1p64; /* farther from every limit than these are alike */
+	uint64_t limit;
+
+	if (!text || (!streq(text, "unlimited") && parse_uint(text, &limit)))
+		return false;
+	*ret = streq(text, "unlimited") ? unlimited : (double)limit;
+	return true;
+}
+
+/* What cannot be one of these is no answer. */
 static bool read_value(struct arena *a, const struct drift_kind *k, const cJSON *facts,
 		       struct drift_value *v)
 {
-	const double most = 0x1p64; /* farther from every limit than these are from each other */
-	uint64_t limit;
-
 	v->text = json_get_str(facts, k->key);
 	if (k->type == TEXT)
 		return v->text;
-	if (k->type == LIMIT) {
-		if (!v->text || (!streq(v->text, "unlimited") && parse_uint(v->text, &limit)))
-			return false;
-		v->number = streq(v->text, "unlimited") ? most : (double)limit;
-		return true;
-	}
+	if (k->type == LIMIT)
+		return read_limit(v->text, &v->number);
 	v->number = json_get_num(facts, k->key, NAN);
-	if (!(v->number >= 0 && v->number < most))
+	if (!(v->number >= 0 && v->number < 0x1p64))
 		return false;
 	v->text = worded(a, k, v->number);
 	return true;
 }
 
-void drift_collect(struct preflight *p, const struct answers *all, const struct drift_kind *k,
-		   drift_values *ret)
+static bool value_of(struct arena *a, const struct drift_kind *k, const struct answer *from,
+		     struct drift_value *ret)
 {
-	for (size_t i = 0; i < all->n; i++) {
-		const cJSON *facts = json_get(all->v[i].data, "facts");
-		struct drift_value v = {.host = all->v[i].host};
+	const cJSON *facts = json_get(from->data, "facts");
 
-		if (!json_get(facts, k->key)) /* what its GPUs stage found */
-			facts = json_get(json_get(all->v[i].data, "host"), "facts");
-		if (read_value(p->a, k, facts, &v))
-			*LIST_ADD(p->a, ret) = v;
+	*ret = (struct drift_value){.host = from->host};
+	if (!json_get(facts, k->key)) /* what its GPUs stage found */
+		facts = json_get(json_get(from->data, "host"), "facts");
+	return read_value(a, k, facts, ret);
+}
+
+static bool has_gpus(const struct answer *a)
+{
+	return json_get_num(json_get(a->data, "facts"), "gpus", 0) > 0;
+}
+
+/* It has looked for everything. */
+static bool is_whole(const struct answer *a)
+{
+	return json_get(a->data, "facts") && json_get(json_get(a->data, "host"), "facts");
+}
+
+/* A host without a GPU among hosts with GPUs needs not what serves them: that it has none is said
+ * once. */
+static void add_none(struct arena *a, const struct answers *all, const struct drift_kind *k,
+		     drift_values *ret)
+{
+	bool with_gpus = false;
+	struct drift_value v;
+
+	for (size_t i = 0; i < all->n; i++)
+		with_gpus |= has_gpus(&all->v[i]);
+	for (size_t i = 0; i < all->n; i++) {
+		if (value_of(a, k, &all->v[i], &v) || !is_whole(&all->v[i]) ||
+		    (with_gpus && !has_gpus(&all->v[i])))
+			continue;
+		v.text = DRIFT_NONE;
+		v.number = 0;
+		*LIST_ADD(a, ret) = v;
 	}
+}
+
+void drift_collect(struct arena *a, const struct answers *all, const struct drift_kind *k,
+		   bool or_none, drift_values *ret)
+{
+	struct drift_value v;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (value_of(a, k, &all->v[i], &v))
+			*LIST_ADD(a, ret) = v;
+	if (or_none && 2 * ret->n >= all->n)
+		add_none(a, all, k, ret);
 }
 
 static int by_text(const void *x, const void *y)

@@ -19,6 +19,7 @@ struct drift_kind {
 	const char *fix; /* %s: what the others have; NULL: ours goes there */
 };
 
+#define DRIFT_NONE "none"
 struct drift_value {
 	const char *host, *text;
 	double number; /* of all kinds but TEXT */
@@ -26,9 +27,10 @@ struct drift_value {
 };
 typedef LIST(struct drift_value) drift_values;
 
-/* Of the hosts that said one. */
-void drift_collect(struct preflight *p, const struct answers *all, const struct drift_kind *k,
-		   drift_values *ret);
+/* Of the hosts that said one; @or_none: "none" of those that have none of what half of them have.
+ */
+void drift_collect(struct arena *a, const struct answers *all, const struct drift_kind *k,
+		   bool or_none, drift_values *ret);
 bool drift_alike(const struct drift_kind *k, const struct drift_value *x,
 		 const struct drift_value *y);
 /* The value that most have; NULL: all are alike. */
