@@ -110,6 +110,18 @@ static void take(void *arg, const void *record, size_t n)
 	to->count = s.count;
 }
 
+/* How it ended without a word of the driver's; of what is our own end nothing is known. */
+static void take_end(struct nvml *n, enum aside_end end)
+{
+	const char *ours = end == ASIDE_INTERRUPTED ? "interrupted"
+			   : end == ASIDE_NONE	    ? "no process could be started for it"
+						    : NULL;
+
+	n->answer = ours ? NVML_CUT : end == ASIDE_SILENT ? NVML_SILENT : NVML_CRASHED;
+	if (ours)
+		(void)snprintf(n->error_text, sizeof(n->error_text), "%s", ours);
+}
+
 void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret)
 {
 	struct reading reading = {.a = a, .to = ret};
@@ -127,7 +139,7 @@ void nvml_read(struct arena *a, uint64_t deadline_ns, struct nvml *ret)
 	else if (end == ASIDE_DONE && reading.begun)
 		ret->answer = NVML_FINE;
 	else
-		ret->answer = end == ASIDE_SILENT ? NVML_SILENT : NVML_CRASHED;
+		take_end(ret, end);
 }
 
 /* Two bits each, 1 is bad; of the configuration four bits, from 2 on bad. */

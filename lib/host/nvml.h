@@ -81,6 +81,7 @@ enum nvml_answer {
 	NVML_REFUSED, /* its initialisation failed: error, error_text */
 	NVML_SILENT,  /* no answer within the deadline: stuck_at */
 	NVML_CRASHED, /* likewise */
+	NVML_CUT,     /* we did not wait for it: error_text says why */
 };
 
 struct nvml {

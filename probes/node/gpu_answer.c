@@ -36,6 +36,22 @@ static void refused(struct gpu_view *v, struct finding *f)
 	}
 }
 
+/* What only shows that we had no time or no means says nothing of the driver. */
+static bool is_cut(struct gpu_view *v, struct finding *f)
+{
+	const struct node_look *look = v->look;
+	struct unit_buf b;
+
+	if (v->nvml.answer == NVML_CUT)
+		finding_set(f, ST_SKIP, "was not waited for: %s", v->nvml.error_text);
+	else if (v->nvml.answer == NVML_SILENT && look->cap_ns < look->deadline_ns)
+		finding_set(f, ST_SKIP, "gave no answer in %s, all that the budget left",
+			    format_duration(&b, look->cap_ns));
+	else
+		return false;
+	return true;
+}
+
 static void silent(struct gpu_view *v, struct finding *f)
 {
 	const struct nvml *n = &v->nvml;
@@ -43,10 +59,12 @@ static void silent(struct gpu_view *v, struct finding *f)
 		n->stuck_at < 0 ? "at its start" : arena_printf(v->a, "about GPU %d", n->stuck_at);
 	struct unit_buf b;
 
+	if (is_cut(v, f))
+		return;
 	if (n->answer == NVML_SILENT)
 		finding_set(f, ST_FAIL,
 			    "gave no answer %s for %s: the driver hangs, and so will CUDA", what,
-			    format_duration(&b, v->look->deadline_ns));
+			    format_duration(&b, v->look->cap_ns));
 	else
 		finding_set(f, ST_FAIL, "crashed %s", what);
 	finding_expect(f, "an answer in milliseconds");

@@ -15,7 +15,7 @@ const struct stage stages[S_COUNT] = {
 	[S_SETTINGS] = {"settings", "settings", "ifprobe", BIT(S_INTERFACE), TIER_QUICK, 300, 3, 0,
 			0},
 	[S_LIMITS] = {"limits", "limits of this host", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
-	[S_GPUS] = {"gpus", "GPUs", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
+	[S_GPUS] = {"gpus", "GPUs", NULL, 0, TIER_QUICK, 300, 1, 0, 0},
 	[S_PORTS] = {"ports", "ports", "portcheck", BIT(S_INTERFACE), TIER_QUICK, 1000, 3, 0, 0},
 	[S_DRIFT] = {"drift", "differences between hosts", NULL, 0, TIER_QUICK, 0, 1, 0, 0},
 	[S_REACH] = {"reach", "every host to every host", "portcheck", 0, TIER_QUICK, 2500, 6, 40,

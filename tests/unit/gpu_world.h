@@ -95,13 +95,14 @@ static inline void gpu_run_done(struct gpu_world *w)
 	w->p.r = NULL;
 }
 
-/* Runs the stage; w->data is a copy of data.host. */
-static inline void gpu_run(struct gpu_world *w)
+/* Runs the stage as @how says; w->data is a copy of data.host. */
+static inline void gpu_run_so(struct gpu_world *w, const struct preflight *how)
 {
 	struct err e = {0};
 
 	gpu_run_done(w);
-	w->p = (struct preflight){.a = &w->c.a, .deadline_ns = 20000000000ull};
+	w->p = *how;
+	w->p.a = &w->c.a;
 	w->p.r = report_new(
 		&(struct report_opts){.command = "windsock",
 				      .format = "json",
@@ -113,6 +114,11 @@ static inline void gpu_run(struct gpu_world *w)
 	w->p.t.r = w->p.r;
 	preflight_gpus(&w->p);
 	w->data = cJSON_Duplicate(json_get(report_data(w->p.r), "host"), true);
+}
+
+static inline void gpu_run(struct gpu_world *w)
+{
+	gpu_run_so(w, &(struct preflight){.deadline_ns = 20000000000ull});
 }
 
 static inline void gpu_done(struct gpu_world *w)
