@@ -29,6 +29,11 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	 .type = OPT_BOOL,
 	 AT(here),
 	 .help = "this machine alone, also inside a job of Slurm's or PBS's"},
+	{.name = "asked",
+	 .type = OPT_BOOL,
+	 AT(asked),
+	 .help = "for a run of several hosts, which judges what is between them",
+	 .hidden = true},
 	{OPT_RSH, AT(rsh)},
 	{OPT_COPY_SELF, AT(copy_self)},
 	{OPT_KEEP, AT(keep)},
@@ -132,7 +137,8 @@ void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 	p->keep = q->keep;
 	p->is_slurms = q->is_slurms;
 	p->nodes_dir = q->nodes;
-	p->asked = q->here;
+	p->here = q->here;
+	p->asked = q->asked;
 	p->burst = q->burst;
 	p->same = q->same;
 	p->master = (q->hosts || q->here || q->serve) && q->master && *q->master ? q->master : NULL;

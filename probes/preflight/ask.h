@@ -15,14 +15,14 @@
 #include "probes/preflight/preflight.h"
 
 struct preflight_ask {
-	bool quick, full, burst, here, serve, copy_self, keep;
+	bool quick, full, burst, here, asked, serve, copy_self, keep;
 	bool is_slurms;	     /* no option: the hosts are those of a job of Slurm's */
 	uint64_t wait, port; /* 0: not given */
 	const char *hosts, *rsh, *nodes, *page, *baseline, *master;
 	str_list same;
 };
 
-enum { PREFLIGHT_ASK_NROWS = 19 };
+enum { PREFLIGHT_ASK_NROWS = 20 };
 extern const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS];
 
 /* ERR_USAGE. */

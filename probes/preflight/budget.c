@@ -148,6 +148,7 @@ void preflight_advise_time(struct preflight *p, struct finding *f)
 {
 	const char *hosts = p->given  ? arena_printf(p->a, " %s", preflight_to(p, p->given))
 			    : p->crew ? " --serve"
+			    : p->here ? " --here"
 				      : "";
 
 	if (p->left_out++ || p->asked || !p->budget_ns)

@@ -111,6 +111,7 @@ static int tell_of_self(struct crew *c, struct err *e)
 	*LIST_ADD(a, &args) = "--json";
 	*LIST_ADD(a, &args) = "--quick";
 	*LIST_ADD(a, &args) = "--here";
+	*LIST_ADD(a, &args) = "--asked";
 	*LIST_ADD(a, &args) = arena_printf(a, "--deadline=%llums",
 					   (unsigned long long)(c->p->deadline_ns / NS_PER_MS));
 	*LIST_ADD(a, &args) =

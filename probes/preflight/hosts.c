@@ -250,6 +250,7 @@ static int ask(struct preflight *p, struct answers *all, struct err *e)
 		cap = 2 * p->deadline_ns; /* it answers before the fleet loses patience */
 	*LIST_ADD(p->a, &args) = "--quick";
 	*LIST_ADD(p->a, &args) = "--here";
+	*LIST_ADD(p->a, &args) = "--asked";
 	if (p->burst || p->tier > TIER_QUICK)
 		*LIST_ADD(p->a, &args) = "--burst";
 	*LIST_ADD(p->a, &args) = arena_printf(p->a, "--deadline=%llums",

@@ -81,11 +81,12 @@ struct preflight {
 	host_list hosts;
 	struct host_way way; /* to them */
 	const char *nodes_dir;
-	struct crew *crew;   /* of those that joined; NULL: hosts are reached from here */
-	const char *lost;    /* why there is no such run any more: one of them is gone; or NULL */
-	int over_fd;	     /* can be read from as soon as that is known; 0: there is none */
-	bool verbose, asked; /* asked: by --here, for somebody who looks at other hosts too */
-	bool burst;	     /* a second of work on each GPU, also with --quick */
+	struct crew *crew;  /* of those that joined; NULL: hosts are reached from here */
+	const char *lost;   /* why there is no such run any more: one of them is gone; or NULL */
+	int over_fd;	    /* can be read from as soon as that is known; 0: there is none */
+	bool verbose, here; /* here: this machine alone, as somebody said */
+	bool asked;	    /* by a run of several hosts, of which this is one */
+	bool burst;	    /* a second of work on each GPU, also with --quick */
 
 	struct stage_run run[S_COUNT];
 	size_t concluded;	    /* sibling commands that said something */

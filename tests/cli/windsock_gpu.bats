@@ -158,7 +158,9 @@ said() { # CHECK: its messages
     [ "$(jq -r '.data.host.efa | "\(.adapters) \(.adapters_of_type) \(.plugin_version)"' <<<"$output")" = '4 4 1.13.2-aws' ]
     FI_PROVIDER=tcp look 0
     [ "$(state efa.setting FI_PROVIDER=tcp)" = warn ]
-    FI_PROVIDER=tcp look 1 --here # for somebody who looks at other hosts too
+    FI_PROVIDER=tcp look 0 --here # a job here may bring its own: its container, its environment
+    [ "$(state efa.setting FI_PROVIDER=tcp)" = warn ]
+    FI_PROVIDER=tcp look 1 --here --asked # for a run of several hosts
     [ "$(state efa.setting FI_PROVIDER=tcp)" = fail ]
     : >tree/etc/ld.so.conf.d/efa.conf
     look 0

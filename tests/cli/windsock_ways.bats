@@ -27,6 +27,14 @@ setup() {
     [[ $output == *" odd[1-2]: exit code 77: policy denies it"* && $output == *" here1: exit code 7"* ]]
 }
 
+@test "a host of several is told that it is one: what is between them is the run's to judge" {
+    sed -i '2i echo "$2" >>asked' kx
+    run "$BIN/windsock" --quick --rsh ./kx --hosts here1 --json
+    grep -q -- 'windsock.* --here.* --asked' asked
+    run -0 "$BIN/windsock" --help # and nobody else says so
+    [[ $output != *--asked* ]]
+}
+
 @test "another way than ssh whose words nobody knows: it, or the program there" {
     run -1 --separate-stderr "$BIN/windsock" --quick --rsh ./kx --hosts odd1 --json
     [[ $(jq -r '.findings[0].message' <<<"$output") == 'odd1: ./kx ended with exit code 77 before windsock there had answered, and said "policy denies it"' ]]
