@@ -23,6 +23,7 @@ static void refused(struct gpu_view *v, struct finding *f)
 		finding_set(f, ST_WARN, "finds no driver loaded (%s)", n->error_text);
 		finding_expect(f, "the nvidia driver");
 		finding_fix(f, "sudo modprobe nvidia");
+		gpu_absent(v, "the driver of the NVIDIA GPUs is not loaded");
 		return;
 	case NVML_BLOCKED:
 		finding_set(f, ST_WARN, "may not open the GPUs here: %s", n->error_text);

@@ -19,10 +19,13 @@ struct gpu_view {
 	struct nvml nvml;
 	cJSON *data;	      /* data.host; NULL: nobody reads it */
 	cJSON *facts;	      /* data.host.facts: what is compared between hosts; NULL likewise */
+	const char *absent;   /* as node_look's */
 	const char *confined; /* "container", "Slurm job": not all GPUs need be ours; or NULL */
 };
 
 struct finding *gpu_note(struct gpu_view *v, const char *check, const char *subject);
+/* What a job needs is not on this host. In a container others are to decide what it is given. */
+void gpu_absent(struct gpu_view *v, const char *what);
 /* "GPU 3 (0000:3b:00.0)" */
 const char *gpu_subject(struct gpu_view *v, const struct nvml_gpu *g);
 /* "8 GPUs" */

@@ -9,6 +9,12 @@ struct finding *gpu_note(struct gpu_view *v, const char *check, const char *subj
 	return tally_add(v->look->t, v->look->stage, v->look->stage_name, check, subject);
 }
 
+void gpu_absent(struct gpu_view *v, const char *what)
+{
+	if (v->look->here && !limits_container())
+		v->absent = v->absent ?: what;
+}
+
 const char *gpu_subject(struct gpu_view *v, const struct nvml_gpu *g)
 {
 	return g->pci[0] ? arena_printf(v->a, "GPU %d (%s)", g->index, g->pci)
@@ -82,7 +88,7 @@ static void judge_driver(struct finding *f, size_t n, size_t driven, const char 
 static void nvidia(struct gpu_view *v)
 {
 	size_t driven = 0;
-	const char *other = NULL;
+	const char *other = NULL, *gpus;
 
 	for (size_t i = 0; i < v->pci.n; i++) {
 		const struct gpu *g = &v->pci.v[i];
@@ -94,11 +100,29 @@ static void nvidia(struct gpu_view *v)
 		if (g->driver && !streq(g->driver, "nvidia"))
 			other = g->driver;
 	}
-	if (v->nvidia)
-		judge_driver(gpu_note(v, "gpu.driver",
-				      arena_printf(v->a, "%zu NVIDIA GPU%s", v->nvidia,
-						   v->nvidia == 1 ? "" : "s")),
-			     v->nvidia, driven, other);
+	if (!v->nvidia)
+		return;
+	gpus = arena_printf(v->a, "%zu NVIDIA GPU%s", v->nvidia, v->nvidia == 1 ? "" : "s");
+	judge_driver(gpu_note(v, "gpu.driver", gpus), v->nvidia, driven, other);
+	if (!driven)
+		gpu_absent(v, arena_printf(v->a, "%s %s no driver", gpus,
+					   v->nvidia == 1 ? "has" : "have"));
+}
+
+/* Most hosts have none; a prolog knows of those that the job was given. */
+static void nowhere(struct gpu_view *v)
+{
+	const char *given = getenv("SLURM_JOB_GPUS");
+	struct finding *f = gpu_note(v, "gpu.driver", "GPUs");
+
+	if (!v->look->here || !given || !*given) {
+		finding_set(f, ST_INFO, "none on this host: what follows runs in host memory");
+		return;
+	}
+	finding_set(f, ST_WARN, "none on this host, but Slurm gave the job GPUs %s of it", given);
+	finding_expect(f, "what gres.conf says of this node");
+	finding_fix(f, "lspci | grep -i nvidia   # none? then dmesg | grep -i pci, and reboot");
+	gpu_absent(v, f->message);
 }
 
 static void others(struct gpu_view *v, enum gpu_vendor vendor, const char *name, const char *what)
@@ -155,7 +179,7 @@ void node_gpus(struct node_look *look)
 	others(&v, GPU_INTEL, "Intel", "oneCCL is not tested");
 	nvml_read(v.a, look->cap_ns, &v.nvml);
 	if (!v.pci.n && !v.nvml.gpus.n)
-		finding_set(gpu_note(&v, "gpu.driver", "GPUs"), ST_INFO,
-			    "none on this host: what follows runs in host memory");
+		nowhere(&v);
 	inside(&v);
+	look->absent = v.absent;
 }

@@ -18,6 +18,8 @@ struct node_look {
 	uint64_t until_ns;    /* the end of the run's budget; 0: it has none */
 	bool burst;	      /* a second of work on each GPU, too */
 	bool asked;	      /* for somebody who looks at several hosts */
+	bool here;	      /* for somebody who looks at this host, before a job begins on it */
+	const char *absent;   /* out: what such a job needs, and is not on this host; or NULL */
 	cJSON *data;	      /* of the report; NULL: nobody reads it */
 };
 

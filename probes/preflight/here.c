@@ -18,6 +18,7 @@ static struct node_look look_at(struct preflight *p, enum stage_id id)
 				  .until_ns = p->until_ns,
 				  .burst = p->burst || p->tier > TIER_QUICK,
 				  .asked = p->asked,
+				  .here = p->here && !p->asked,
 				  .data = preflight_wants_data(p) ? report_data(p->r) : NULL};
 }
 
@@ -33,6 +34,8 @@ void preflight_gpus(struct preflight *p)
 	struct node_look look = look_at(p, S_GPUS);
 
 	node_gpus(&look);
+	if (look.absent && !p->absent)
+		p->absent = arena_printf(p->a, "%s: %s", stages[S_GPUS].name, look.absent);
 }
 
 static void run_stage(struct preflight *p, enum stage_id id)

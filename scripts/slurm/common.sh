@@ -182,10 +182,11 @@ keep() { # MEANING
 judge() { # NAME-OF-REPORT
     local job=("${!SLURM_JOB_@}" "${!SLURM_STEP_@}")
     REPORT=$LOGS/$1.$NODE.tap # where LOGS is shared, no node may read another's
-    # This node alone: nobody may take the job's nodes from Slurm's variables.
+    # This node alone: nobody may take the job's nodes from Slurm's variables. But which of its
+    # GPUs the job was given is news of this node.
     # shellcheck disable=SC2086 # TEST is words
     bounded $((DEADLINE - RESERVE)) "$REPORT" env "${job[@]/#/--unset=}" \
-        windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
+        ${SLURM_JOB_GPUS:+"SLURM_JOB_GPUS=$SLURM_JOB_GPUS"} windsock --here $TEST --budget "$((DEADLINE - RESERVE))s" --format tap
     WHY="no report can be written in $LOGS"
     [[ -e $REPORT ]] || { CODE=3; return; }
     # A verdict is a whole report: a 1 or a 4 without it is a wrapper's, some other windsock's,

@@ -99,6 +99,34 @@ said() { # CHECK: its messages
     [ "$(state gpu.driver)" = pass ]
 }
 
+@test "GPUs that nothing drives: a warning; exit 4 where the host alone was asked about, as a prolog does" {
+    machine hgx-h100
+    says 'init 9'
+    look 0
+    look 0 --here --asked # who compares hosts decides
+    look 4 --here
+    [ "$(state gpu.nvml),$(jq -r .data.absent <<<"$output")" = warn,true ]
+    unset WINDSOCK_NVML
+    rm tree/sys/bus/pci/devices/*/driver
+    look 0
+    [ "$(state gpu.driver)" = warn ]
+    look 4 --here
+    [ "$(state gpu.driver)" = warn ]
+    [[ $stderr == *'8 NVIDIA GPUs have no driver'* ]]
+    touch tree/.dockerenv # who was given none there needs none
+    look 0 --here
+}
+
+@test "no GPU is information, and exit 4 where Slurm gave the job some of this host" {
+    machine laptop
+    look 0 --here
+    [ "$(state gpu.driver)" = info ]
+    SLURM_JOB_GPUS=0,1 look 4 --here
+    [ "$(state gpu.driver)" = warn ]
+    [[ $stderr == *'Slurm gave the job GPUs 0,1'* ]]
+    SLURM_JOB_GPUS=0,1 look 0
+}
+
 @test "the kernel's log: an Xid is explained, an old one is no failure, a clean log passes" {
     machine hgx-h100
     says

@@ -178,20 +178,29 @@ alone() { # NODE NAME: a prolog, without slurmd, on a node that Slurm calls so
     logged 1 'node1 could not be drained (no answer from slurmctld): a.b x: is bad'
 }
 
+gpu_job() { # NODE: is not begun there, and drains it
+    run on 0 timeout 30 srun -N1 -w "node$1" --gpus-per-node=1 uname -n
+    [ "$status" != 0 ]
+    wait_for 5 drained "$1"
+}
+
 @test "what is absent (exit 4) drains where the job was given GPUs; settings decide" {
-    stand_in windsock 'printf "not ok 1 - gpu.driver 8 GPUs\n  ---\n  severity: \"fail\"\n  message: \"no driver\"\n1..1\n"; exit 4'
+    "$ROOT/tests/sysroot/compose" hgx-h100 "$D/tree"
+    rm "$D"/tree/sys/bus/pci/devices/*/driver # as an update of the kernel leaves them
+    configure "TEST='--quick --sysroot $D/tree'"
     runs_everywhere
     logged 2 'absent (code 4, '
-    configure ON_ABSENT=log
+    configure "TEST='--quick --sysroot $D/tree'" ON_ABSENT=log
     runs_everywhere --gpus-per-node=1
-    configure
-    run on 0 timeout 30 srun -N1 -w node2 --gpus-per-node=1 uname -n
-    [ "$status" != 0 ]
-    wait_for 5 drained 2
-    [ "$(reason 2 | sed 's/ \[.*//')" = 'windsock: gpu.driver 8 GPUs: no driver' ]
+    configure "TEST='--quick --sysroot $D/tree'"
+    gpu_job 2
+    [ "$(reason 2 | sed 's/ \[.*//')" = 'windsock: run windsock: gpus: 8 NVIDIA GPUs have no driver' ]
+    rm -r "$D/tree" # and no GPU at all, whatever gres.conf says
+    "$ROOT/tests/sysroot/compose" laptop "$D/tree"
+    gpu_job 1
+    [[ $(reason 1) == 'windsock: run windsock: gpus: none on this host, but Slurm gave the job GPUs 0 of it'* ]]
     configure ON_FAIL=log
     break_shm 3
-    cp "$BIN/windsock" "$D/tools/.w" && mv "$D/tools/.w" "$D/tools/windsock"
     run -0 on 0 timeout 30 srun -N1 -w node3 uname -n
     logged 3 'sick (code 1, '
     [[ $(state 3) != drain* ]]
