@@ -1,13 +1,18 @@
 /* What a container or a login session takes away from training: limits of this process. */
 #include "probes/node/limits.h"
 #include "lib/core/units.h"
+#include "lib/host/memory.h"
 #include "lib/host/sysroot.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 #define MIB (1ull << 20)
+#define LOCKED_LEAST (1024 * MIB)
 #define SHM_NONE MIB
 #define SHM_LOW (32 * MIB)
 #define SHM_FEW (64 * MIB) /* what docker gives */
@@ -18,33 +23,77 @@ struct finding *limit_finding(struct node_look *look, const char *check, const c
 	return tally_add(look->t, look->stage, look->stage_name, check, subject);
 }
 
+/* /sys is the host's in a container, too: what can be opened is what a program here may use. */
+static bool is_rdma_usable(struct arena *a)
+{
+	str_list nodes;
+	bool usable = false;
+
+	sysroot_list(a, &nodes, "/dev/infiniband");
+	for (size_t i = 0; !usable && i < nodes.n; i++) {
+		const char *path = arena_printf(a, "/dev/infiniband/%s", nodes.v[i]);
+		int fd = starts_with(nodes.v[i], "uverbs")
+				 ? open(sysroot_path(a, path), O_RDWR | O_CLOEXEC)
+				 : -1;
+
+		usable = fd >= 0;
+		if (usable)
+			(void)close(fd);
+	}
+	return usable;
+}
+
+/* CAP_IPC_LOCK: for such a process the limit is none. */
+static bool may_lock_all(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return !syscall(SYS_capget, &h, d) && d[0].effective & 1u << CAP_IPC_LOCK;
+}
+
+static void judge_locked(struct finding *f, uint64_t most)
+{
+	uint64_t good = memory_info("MemTotal:") * 1024 / 16;
+	const char *why = most < LOCKED_LEAST ? ": RDMA must lock its buffers"
+			  : most < good	      ? ": large models register more with RDMA"
+					      : "";
+	struct unit_buf b;
+
+	finding_set(f,
+		    most < LOCKED_LEAST ? ST_FAIL
+		    : most < good	? ST_WARN
+					: ST_PASS,
+		    "is limited to %s%s", format_size(&b, most), why);
+	if (f->status == ST_PASS)
+		return;
+	finding_expect(f, "unlimited");
+	finding_fix(f, "for u in '*' root; do echo \"$u - memlock unlimited\"; done | sudo tee "
+		       "/etc/security/limits.d/90-memlock.conf   # then log in again; "
+		       "docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
+		       "slurmd");
+}
+
 static void memlock(struct node_look *look)
 {
 	struct finding *f = limit_finding(look, "limits.memlock", "locked memory");
 	struct unit_buf b;
 	struct rlimit l;
-	str_list rdma;
 
-	sysroot_list(look->a, &rdma, "/sys/class/infiniband");
-	if (getrlimit(RLIMIT_MEMLOCK, &l)) {
+	if (getrlimit(RLIMIT_MEMLOCK, &l))
 		finding_set(f, ST_SKIP, "its limit could not be read");
-	} else if (l.rlim_cur == RLIM_INFINITY) {
+	else if (l.rlim_cur == RLIM_INFINITY)
 		finding_set(f, ST_PASS, "is not limited");
-	} else if (!rdma.n) {
-		finding_set(f, ST_PASS, "is limited to %s; there is no RDMA device that needs more",
+	else if (!is_rdma_usable(look->a))
+		finding_set(f, ST_PASS,
+			    "is limited to %s; no RDMA device can be used here that needs more",
 			    format_size(&b, l.rlim_cur));
-	} else {
-		/* root may lock what it likes, but the job's user may not */
-		finding_set(f, geteuid() ? ST_FAIL : ST_WARN,
-			    "is limited to %s: RDMA must lock its buffers",
+	else if (may_lock_all())
+		finding_set(f, l.rlim_cur < LOCKED_LEAST ? ST_INFO : ST_PASS,
+			    "is limited to %s, but not for root here (CAP_IPC_LOCK)",
 			    format_size(&b, l.rlim_cur));
-		finding_expect(f, "unlimited");
-		finding_fix(
-			f, "for u in '*' root; do echo \"$u - memlock unlimited\"; done | sudo tee "
-			   "/etc/security/limits.d/90-memlock.conf   # then log in again; "
-			   "docker: --ulimit memlock=-1; Slurm: LimitMEMLOCK=infinity for "
-			   "slurmd");
-	}
+	else
+		judge_locked(f, l.rlim_cur);
 }
 
 static void files(struct node_look *look)

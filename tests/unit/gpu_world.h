@@ -95,8 +95,9 @@ static inline void gpu_run_done(struct gpu_world *w)
 	w->p.r = NULL;
 }
 
-/* Runs the stage as @how says; w->data is a copy of data.host. */
-static inline void gpu_run_so(struct gpu_world *w, const struct preflight *how)
+/* Runs a stage as @how says; w->data is a copy of data.host. */
+static inline void gpu_run_stage(struct gpu_world *w, const struct preflight *how,
+				 void (*stage)(struct preflight *p))
 {
 	struct err e = {0};
 
@@ -112,8 +113,13 @@ static inline void gpu_run_so(struct gpu_world *w, const struct preflight *how)
 	assert_non_null(w->p.r);
 	w->p.t.a = w->p.a;
 	w->p.t.r = w->p.r;
-	preflight_gpus(&w->p);
+	stage(&w->p);
 	w->data = cJSON_Duplicate(json_get(report_data(w->p.r), "host"), true);
+}
+
+static inline void gpu_run_so(struct gpu_world *w, const struct preflight *how)
+{
+	gpu_run_stage(w, how, preflight_gpus);
 }
 
 static inline void gpu_run(struct gpu_world *w)
