@@ -154,6 +154,8 @@ static void shm(struct node_look *look)
 	}
 	all = (uint64_t)s.f_blocks * s.f_frsize;
 	avail = (uint64_t)s.f_bavail * s.f_frsize;
+	if (avail >= SHM_NONE && limit_files(look, f, &s, "/dev/shm"))
+		return;
 	finding_set(f,
 		    avail < SHM_NONE			? ST_FAIL
 		    : all <= SHM_FEW || avail < SHM_LOW ? ST_WARN

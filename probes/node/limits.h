@@ -4,6 +4,10 @@
 #include "probes/node/node.h"
 
 struct finding *limit_finding(struct node_look *look, const char *check, const char *subject);
+/* Where room for files (inodes) runs out, which bytes do not tell of: true, and that is said. */
+struct statvfs;
+bool limit_files(struct node_look *look, struct finding *f, const struct statvfs *s,
+		 const char *dir);
 /* "container", "Kubernetes pod": we are inside one; NULL: not, as far as can be seen. */
 const char *limits_container(void);
 void limits_groups(struct node_look *look);

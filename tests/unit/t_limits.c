@@ -1,10 +1,14 @@
-/* The limits stage on composed machines: when a limit of locked memory keeps RDMA from working. */
+/* The limits stage, where the kernel answers what a test wants: locked memory, file systems without
+ * room for one more file, a clock of which nothing is known. */
 #include "lib/core/units.h"
 #include "tests/unit/gpu_world.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
@@ -32,6 +36,31 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *ret)
 		return prlimit(0, resource, NULL, ret);
 	*ret = (struct rlimit){.rlim_cur = memlock, .rlim_max = memlock};
 	return 0;
+}
+
+/* All of them have room for this many files, and for a lot of bytes. */
+static uint64_t files = 1000000, files_free = 1000000;
+
+int statvfs(const char *path UNUSED, struct statvfs *ret)
+{
+	*ret = (struct statvfs){.f_bsize = 4096,
+				.f_frsize = 4096,
+				.f_blocks = 1 << 30,
+				.f_bavail = 1 << 30,
+				.f_files = files,
+				.f_ffree = files_free,
+				.f_favail = files_free};
+	return 0;
+}
+
+static int clock_state, clock_status;
+
+int adjtimex(struct timex *t)
+{
+	t->status = clock_status;
+	if (clock_state < 0)
+		errno = EPERM;
+	return clock_state;
 }
 
 static const struct finding *look(struct gpu_world *w, const char *check, const char *subject)
@@ -103,12 +132,68 @@ static void t_memlock_of_root(void **state)
 	gpu_done(&w);
 }
 
+/* A disk that is not full takes no file all the same. */
+static void t_files(void **state)
+{
+	static const struct {
+		uint64_t all, left;
+		enum status status;
+	} rows[] = {
+		{1000000, 0, ST_FAIL},
+		{1000000, 999, ST_WARN},
+		{1000000, 1000, ST_PASS},
+		{0, 0, ST_PASS}, /* one that does not count them */
+	};
+	static const char *const checks[] = {"limits.disk", "limits.shm"};
+	struct gpu_world w;
+
+	(void)state;
+	make(&w);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t k = 0; k < ARRAY_LEN(checks); k++) {
+			const struct finding *f;
+
+			files = rows[i].all;
+			files_free = rows[i].left;
+			f = look(&w, checks[k], NULL);
+			assert_int_equal(f->status, rows[i].status);
+			assert_int_equal(f->fix.n > 0, rows[i].status != ST_PASS);
+			if (f->status == ST_FAIL)
+				assert_non_null(strstr(f->message, "no file more"));
+		}
+	files = files_free = 1000000;
+	gpu_done(&w);
+}
+
+/* A container's filter of system calls refuses the question: nothing is known. */
+static void t_clock(void **state)
+{
+	static const struct {
+		int state, status;
+		enum status want;
+	} rows[] = {
+		{TIME_OK, 0, ST_PASS},
+		{TIME_ERROR, STA_UNSYNC, ST_INFO},
+		{-1, 0, ST_SKIP},
+	};
+	struct gpu_world w;
+
+	(void)state;
+	make(&w);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		clock_state = rows[i].state;
+		clock_status = rows[i].status;
+		assert_int_equal(look(&w, "limits.clock", NULL)->status, rows[i].want);
+	}
+	gpu_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_memlock),
-		cmocka_unit_test(t_memlock_unused),
-		cmocka_unit_test(t_memlock_of_root),
+		cmocka_unit_test(t_memlock),	     cmocka_unit_test(t_memlock_unused),
+		cmocka_unit_test(t_memlock_of_root), cmocka_unit_test(t_files),
+		cmocka_unit_test(t_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
