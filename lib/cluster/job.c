@@ -10,6 +10,7 @@
 enum {
 	CHUNK = 64 << 10,
 	DRAIN_MAX = 32, /* chunks left in a pipe when the process has ended */
+	ENDLESS = 16 << 20,
 };
 static const uint64_t GRACE_NS = NS_PER_S;
 
@@ -32,6 +33,7 @@ static void keep_out(struct job *j, const char *p, size_t n)
 {
 	size_t room = j->max_output - j->out.n;
 
+	j->heard += n;
 	j->truncated |= n > room;
 	text_addn(&j->out, p, n < room ? n : room);
 }
@@ -90,6 +92,9 @@ static void on_exit_fd(struct loop *l UNUSED, struct io *io, uint32_t events UNU
 	(void)job_collect(CONTAINER_OF(io, struct job, exit_io));
 }
 
+/* More than is kept is no silence, but what nobody could want is no answer either. */
+static bool is_endless(const struct job *j) { return j->truncated && j->heard > ENDLESS; }
+
 /* Cannot fail: the loop has room for this timer since job_start(). */
 static void rearm(struct job *j, uint64_t delay_ns)
 {
@@ -103,7 +108,7 @@ static void on_output(struct job *j, struct io *io)
 	bool eof;
 
 	if (read_chunk(j, io->fd, &eof)) {
-		if (!j->quits && !j->truncated)
+		if (!j->quits && !is_endless(j))
 			rearm(j,
 			      j->is_way ? way_patience(j->tail, j->deadline_ns) : j->deadline_ns);
 	} else if (eof) {
@@ -148,7 +153,7 @@ int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a,
 {
 	j->loop = l;
 	j->timed_out = j->truncated = j->asks = false;
-	j->tail_n = j->quits = 0;
+	j->tail_n = j->quits = j->heard = 0;
 	*j->tail = '\0';
 	text_init(&j->out, a);
 	j->start_ns = now_ns();

@@ -15,7 +15,7 @@ struct job {
 	/* set by the caller */
 	uint64_t deadline_ns;	      /* the longest silence */
 	bool is_way;		      /* child_start_way() */
-	size_t max_output;	      /* of stdout */
+	size_t max_output;	      /* of stdout; what goes on without end is ended */
 	void (*ended)(struct job *j); /* may start it again */
 
 	/* what came of it, complete when ended() is called */
@@ -31,7 +31,7 @@ struct job {
 	struct child child;
 	struct io out_io, err_io, exit_io;
 	struct timer timer;
-	size_t tail_n, quits;
+	size_t tail_n, quits, heard; /* heard: of stdout, kept or not */
 	uint64_t start_ns;
 };
 

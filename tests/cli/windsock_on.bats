@@ -67,6 +67,13 @@ echo "sudo: a password is required" >&2; exit 1; }\n' >ssh
     [ "$(jq -c '.nodes[1] | [.host, .data.exit_code, .data.stdout, .data.stderr]' <<<"$output")" = '["n2",1,"n2\n","to n2\n"]' ]
 }
 
+@test "on: of a host that prints a lot the beginning is kept; it is not ended for it" {
+    run -0 --separate-stderr windsock on --rsh ./rsh n1 --deadline 500ms --json \
+        'for i in 1 2 3 4 5 6; do head -c 300000 /dev/zero | tr "\0" x; sleep 0.4; done; echo the end'
+    [ "$(jq -c '.nodes[0].data | [.exit_code, .truncated, (.stdout | length)]' <<<"$output")" = '[0,true,262144]' ]
+    [ "$(jq -r '.findings[0].message' <<<"$output")" = 'done; it printed more than 256 KiB' ]
+}
+
 @test "on: a way that cannot be gone is no fault of the hosts" {
     run -3 --separate-stderr windsock on --rsh /nonexistent 'n[1-3]' true
     [[ $output == *"error host.command "*" n[1-3]: "* ]]
