@@ -5,10 +5,11 @@
 #include "lib/core/units.h"
 #include "lib/net/token.h"
 #include "lib/report/json.h"
+#include "probes/preflight/crew_say.h"
 
 #include <math.h>
 
-enum { FIRST_PORT = 29500, DEPTH_MAX = 64, PATIENCE_S = 600 };
+enum { FIRST_PORT = 29500, PATIENCE_S = 600 };
 #define DONE "done"
 #define DOOR "door"
 
@@ -75,29 +76,16 @@ void crew_leave(struct crew *c, const char *reason) { world_stop(&c->world, reas
 
 /* ---- what each says of itself ---- */
 
-/* For the leader; nothing, too, is an answer. */
+/* For the leader. */
 static int tell(struct crew *c, const char *what, const cJSON *doc, struct err *e)
 {
-	char *text = doc ? cJSON_PrintUnformatted(doc) : NULL;
-	int rc = rdzv_set(c->world.rdzv, arena_printf(c->p->a, "%s/%d", what, c->rank),
-			  text ? text : "", text ? strlen(text) : 0, e);
-
-	cJSON_free(text);
-	return rc;
+	return crew_say(c->world.rdzv, arena_printf(c->p->a, "%s/%d", what, c->rank), doc, c->n, e);
 }
 
 /* NULL in @ret: it had nothing to say. */
 static int hear(struct crew *c, const char *what, size_t i, cJSON **ret, struct err *e)
 {
-	struct err unread = {0};
-	const void *text;
-	size_t n;
-
-	if (rdzv_get(c->world.rdzv, arena_printf(c->p->a, "%s/%zu", what, i), c->p->a, &text, &n,
-		     e))
-		return -1;
-	*ret = n ? json_parse(text, n, DEPTH_MAX, &unread) : NULL;
-	return 0;
+	return crew_listen(c->world.rdzv, arena_printf(c->p->a, "%s/%zu", what, i), ret, e);
 }
 
 static int tell_of_self(struct crew *c, struct err *e)
@@ -134,7 +122,7 @@ static int hear_of(struct crew *c, size_t i, struct answer *ret, struct err *e)
 	if (!ret->doc)
 		finding_set(tally_add(&c->p->t, S_HOSTS, stages[S_HOSTS].name, "host.answer",
 				      ret->host),
-			    ST_ERROR, "said nothing of itself");
+			    ST_ERROR, "said nothing of itself that could be read");
 	return 0;
 }
 

@@ -202,6 +202,21 @@ answered() { # CODE: what it said is in $output
     [ "$(jq -r '[.nodes[].data.facts.master[0]] | unique | join(",")' <<<"$output")" = 10.77.0.1 ]
 }
 
+@test "serve: machines that have more to say than fits into one message" {
+    local deep name same=() i
+    name=$(printf 'n%.0s' {1..240})
+    deep=$name/$name/$name
+    for i in {1..6}; do # of each so many names are told
+        mkdir -p "own/$i/$deep"
+        (cd "own/$i/$deep" && for k in {1..256}; do echo "$k" >"$name$k"; done)
+        same+=(--same "$PWD/own/$i")
+    done
+    serve --quick --json "${same[@]}"
+    answered 0
+    [ "$(jq '[.nodes[].data.facts.same_files[] | length] | length, add' <<<"$output" | paste -sd,)" = 18,4608 ]
+    [ "$(jq '.nodes[1].data | tostring | length > 1048576' <<<"$output")" = true ]
+}
+
 @test "serve: a host behind a firewall is named, with its rule" {
     on 2 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy accept; }; add rule inet t c iifname != lo tcp dport 29500-65535 ct state new drop'
     serve --quick --json
