@@ -162,6 +162,7 @@ static void derive(const struct insp_say *s, const struct insp_comm *c, struct e
 				 .instance = s->o->instance,
 				 .ranks = (int)c->ranks,
 				 .hosts = (int)c->hosts,
+				 .gpus = (int)s->per_host,
 				 .nic_gbps = s->o->nic_gbps};
 	uint32_t each = c->ranks / c->hosts;
 

@@ -37,8 +37,8 @@ bool expect_gpu(const char *name, struct expect_gpu *ret)
 		if (!strstr(name, gpus[i].name))
 			continue;
 		*ret = gpus[i];
-		if (strcasestr(name, "PCIe") || strstr(name, " NVL"))
-			ret->nvlink = 0; /* at most a bridge to another one */
+		if (strcasestr(name, "PCIe") || strstr(name, " NVL") || strstr(name, " MIG "))
+			ret->nvlink = 0; /* at most a bridge to another one; parts have none */
 		return true;
 	}
 	return false;
@@ -126,6 +126,18 @@ static double node_gbps(const struct expect_facts *f, struct arena *a, struct ex
 	return f->nic_gbps;
 }
 
+/*
+ * Where no switch joins them each two have some of their links: only all of a host's GPUs together
+ * use them all. With a switch, which boards of eight have, any of them do.
+ */
+static bool are_a_part(const struct expect_facts *f, const struct expect_gpu *g)
+{
+	enum { BOARD = 8 };
+	int here = f->gpus > 0 ? f->gpus : BOARD;
+
+	return f->ranks < here && !(g->is_switched && here >= BOARD);
+}
+
 static void inside_one_host(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
 	struct expect_gpu g;
@@ -136,6 +148,9 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 					     "processors");
 	if (!(g.nvlink > 0))
 		return nothing(ret, "a PCIe card: it depends on bridges and switches");
+	if (are_a_part(f, &g))
+		return nothing(ret, "a part of the host's GPUs: how many links join just them is "
+				    "not known");
 	*ret = (struct expect){
 		.busbw = g.nvlink,
 		.warn = 0.7,
@@ -153,6 +168,8 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 	double node, busbw;
 	int each;
 
+	if (f->ranks == 1)
+		return nothing(ret, "one rank: nothing is carried");
 	if (!streq(f->coll, "all_reduce"))
 		return nothing(ret,
 			       "only all_reduce is judged: the others depend on the algorithm");

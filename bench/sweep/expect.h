@@ -16,6 +16,7 @@ struct expect_facts {
 	int ranks, hosts;
 	double nic_gbps;  /* Gb/s of one host's cards together; NAN: not known */
 	unsigned sockets; /* tcp: between each two ranks; 0: not known */
+	int gpus;	  /* of NVIDIA's in a host, used or not; 0: not known */
 };
 
 struct expect {

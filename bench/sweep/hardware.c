@@ -1,6 +1,7 @@
 #include "bench/sweep/hardware.h"
 
 #include "lib/core/units.h"
+#include "lib/host/gpu.h"
 #include "lib/host/inventory.h"
 
 #include <math.h>
@@ -24,6 +25,17 @@ double hardware_nic_gbps(const union addr *at, struct arena *a)
 	    own->iface->speed_mbps <= 0)
 		return NAN;
 	return (double)own->iface->speed_mbps / 1000;
+}
+
+int hardware_gpus(struct arena *a)
+{
+	gpu_list all = {0};
+	int n = 0;
+
+	gpu_read(a, &all);
+	for (size_t i = 0; i < all.n; i++)
+		n += all.v[i].vendor == GPU_NVIDIA;
+	return n;
 }
 
 /* Of the port of that name; 0: not known. "mlx5_0+mlx5_1" are two for NCCL's one. */

@@ -22,6 +22,7 @@ struct hardware {	   /* of the host of a rank; it travels between ranks */
 	char host[64];
 	struct hardware_card cards[HARDWARE_CARDS]; /* RDMA, of this rank; nameless: no more */
 	uint32_t is_used; /* not 0: channels went over them; else only listed */
+	int gpus;	  /* NVIDIA's, whoever uses them; 0: not known */
 };
 
 /*
@@ -38,6 +39,9 @@ void hardware_add_up(struct hardware *all, size_t n);
 
 /* Gb/s; NAN: not known. A virtual card makes its speed up. */
 double hardware_nic_gbps(const union addr *at, struct arena *a);
+
+/* NVIDIA's GPUs in this host; 0: none, or not known. */
+int hardware_gpus(struct arena *a);
 
 struct hardware_ask { /* zero: not started */
 	pthread_t thread;

@@ -89,6 +89,7 @@ static void on_world(struct story *s, const cJSON *event)
 			.device = copied(s, o, "device"),
 			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
 			.pid = (int)json_get_num(o, "pid", 0),
+			.gpus = (int)json_get_num(o, "gpus", 0),
 			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
 	if (s->sweep.for_ns)
 		burnin_begin(s);

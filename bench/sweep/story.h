@@ -16,6 +16,7 @@ struct bench_rank {
 	const char *host, *address, *device;
 	const char *instance; /* the type, in a cloud; NULL: none known */
 	int pid;
+	int gpus;	 /* of its host, NVIDIA's; 0: not known */
 	double nic_gbps; /* of the card that carries its data; NAN: not known */
 };
 

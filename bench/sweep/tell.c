@@ -30,6 +30,7 @@ static void tell_world(struct rank *r)
 		json_str(o, "device", p->device ? p->device : r->dev->kind);
 		json_num(o, "pid", p->pid);
 		json_num(o, "nic_gbps", r->hardware[i].nic_gbps);
+		json_num(o, "gpus", r->hardware[i].gpus);
 		if (*r->hardware[i].instance)
 			json_str(o, "instance", r->hardware[i].instance);
 	}

@@ -36,6 +36,7 @@ static struct expect derive(const struct story *s)
 				 .instance = slowest_instance(s),
 				 .ranks = (int)s->ranks.n,
 				 .hosts = (int)story_hosts(s),
+				 .gpus = s->ranks.n ? s->ranks.v[0].gpus : 0,
 				 .nic_gbps = NAN};
 	struct expect x;
 

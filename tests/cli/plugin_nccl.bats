@@ -127,6 +127,11 @@ both_mean() { # FILE N
     [[ $stderr == *"nothing to take --expect PERCENT of: ranks share a GPU"* ]]
 }
 
+@test "one rank on a GPU with NVLinks carries nothing, and is not judged by them" {
+    WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr "$B" --backend nccl --np 1 -b 64M -e 64M -n 1
+    [[ $output == *"# INFO coll.bandwidth: "*"; not judged: one rank: nothing is carried"* ]]
+}
+
 # RDMA cards are seen in containers that cannot use them, too.
 @test "ranks that share a GPU take sockets because they have to; others are told of it" {
     local gpu

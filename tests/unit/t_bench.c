@@ -1,4 +1,4 @@
-/* ncclbench's judgements: what is expected, what people type, what ranks say. */
+/* ncclbench's judgements: what people type, what ranks say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,129 +8,11 @@
 
 #include "bench/ranks/relay.h"
 #include "bench/sweep/ask.h"
-#include "bench/sweep/expect.h"
 #include "bench/sweep/hardware.h"
 #include "bench/sweep/saved.h"
 #include "lib/report/json.h"
 
 #include <math.h>
-
-/* --- expected ---------------------------------------------------------------------- */
-
-static void expectations_meet_what_was_measured(void **state)
-{
-	static const struct {
-		struct expect_facts f;
-		double measured, low, high; /* healthy: its share of what is possible */
-	} cases[] = {
-		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 8, 1, NAN, 0},
-		 234,
-		 0.75,
-		 0.82},
-		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 8, 1, NAN, 0},
-		 367,
-		 0.78,
-		 0.85},
-		{{"nccl", "all_reduce", NULL, "p4de.24xlarge", 16, 2, NAN, 0}, 78.3, 0.8, 0.88},
-		{{"nccl", "all_reduce", NULL, "p5.48xlarge", 16, 2, NAN, 0}, 487, 0.6, 0.7},
-		{{"nccl", "all_reduce", NULL, "p6-b200.48xlarge", 32, 4, NAN, 0}, 377, 0.7, 0.78},
-		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 10, 0}, 1.17, 0.9, 0.95},
-		{{"tcp", "all_reduce", NULL, NULL, 4, 2, 10, 0}, 1.1, 1.1, 1.2},
-	};
-	AUTO(arena_done) struct arena a = {0};
-	struct expect x;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		double share;
-
-		expect_derive(&cases[i].f, &a, &x);
-		share = cases[i].measured / x.busbw;
-		if (!(share > cases[i].low && share < cases[i].high))
-			fail_msg("case %zu: %g of %g (%s)", i, share, x.busbw, x.why);
-		assert_true(share > x.warn && x.warn > x.fail);
-	}
-}
-
-/* The lower of what the cloud grants and what the card reports, and never more than TCP can. */
-static void instances_grant(void **state)
-{
-	static const struct {
-		struct expect_facts f;
-		double busbw; /* 0: none */
-		const char *why;
-	} cases[] = {
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, NAN, 4},
-		 0.625,
-		 "g5.2xlarge has 5 Gb/s at all times (its card reports no speed)"},
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 25, 4},
-		 0.625,
-		 "g5.2xlarge has 5 Gb/s at all times, 1 rank"},
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 1, 4},
-		 0.125,
-		 "cards do 1 Gb/s, less than g5.2xlarge has 5"},
-		{{"tcp", "all_reduce", NULL, "c6i.8xlarge", 2, 2, NAN, 1},
-		 0.625,
-		 "that 1 flow may use 5 Gb/s each (more inside a cluster placement group)"},
-		{{"tcp", "all_reduce", NULL, "p4d.24xlarge", 2, 2, NAN, 4},
-		 1.25,
-		 "TCP uses one: 100 Gb/s; of that 4 flows may use 5 Gb/s each (more inside a "
-		 "cluster placement group); of a rank, one thread, 10 are asked"},
-		{{"tcp", "all_reduce", NULL, "t3.large", 4, 4, NAN, 4},
-		 0.064,
-		 "t3.large has 0.512 Gb/s"},
-		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 400, 4}, 1.25, "one thread, 10 are asked"},
-		{{"nccl", "all_reduce", NULL, "p4d.24xlarge", 16, 2, 100, 0},
-		 93.75,
-		 "4 network cards of 100 Gb/s"},
-		{{"nccl", "all_reduce", NULL, "a3-megagpu-8g", 16, 2, NAN, 0},
-		 375,
-		 "8 network cards of 200 Gb/s"},
-		{{"tcp", "all_reduce", NULL, "m1.small", 2, 2, NAN, 4},
-		 0,
-		 "m1.small is not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.5", 2, 2, NAN, 4}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.", 2, 2, NAN, 4}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5", 2, 2, NAN, 4}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, ".xlarge", 2, 2, NAN, 4}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.xlarg", 2, 2, NAN, 4}, 0, "not in the table"},
-	};
-	AUTO(arena_done) struct arena a = {0};
-	struct expect x;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		expect_derive(&cases[i].f, &a, &x);
-		if (!strstr(x.why, cases[i].why))
-			fail_msg("case %zu: %s", i, x.why);
-		if (cases[i].busbw > 0 ? !(fabs(x.busbw / cases[i].busbw - 1) < 1e-6)
-				       : !isnan(x.busbw))
-			fail_msg("case %zu: %g (%s)", i, x.busbw, x.why);
-	}
-}
-
-static void what_cannot_be_derived_says_why(void **state)
-{
-	static const struct expect_facts facts[] = {
-		{"tcp", "all_reduce", NULL, NULL, 2, 1, NAN, 0},
-		{"nccl", "alltoall", "NVIDIA H100", NULL, 8, 1, NAN, 0},
-		{"nccl", "all_reduce", "NVIDIA H100", NULL, 16, 2, NAN, 0},
-		{"nccl", "all_reduce", "NVIDIA H100", NULL, 15, 2, 400, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 2, 1, NAN, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 NVL", NULL, 2, 1, NAN, 0},
-	};
-	AUTO(arena_done) struct arena a = {0};
-	struct expect x;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
-		expect_derive(&facts[i], &a, &x);
-		assert_true(isnan(x.busbw) && *x.why);
-	}
-	for (uint64_t b = 1; b < 1ull << 40; b *= 2)
-		assert_true(expect_reached(b) > 0 && expect_reached(b) <= expect_reached(b * 2) &&
-			    expect_reached(b) <= 1);
-}
 
 /* --- asked ------------------------------------------------------------------------- */
 
@@ -381,9 +263,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cards_add_up),
-		cmocka_unit_test(expectations_meet_what_was_measured),
-		cmocka_unit_test(instances_grant),
-		cmocka_unit_test(what_cannot_be_derived_says_why),
 		cmocka_unit_test(sizes_as_people_give_them),
 		cmocka_unit_test(expectations_as_people_give_them),
 		cmocka_unit_test(lines_come_in_any_pieces),
