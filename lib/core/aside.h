@@ -14,7 +14,7 @@ struct aside {
 	void (*work)(int to, void *arg); /* in the child; returning ends it well */
 	void (*take)(void *arg, const void *record, size_t n); /* here, for each record */
 	void *arg;
-	uint64_t deadline_ns; /* the longest silence */
+	uint64_t deadline_ns; /* the longest silence; take() may change what follows */
 };
 
 enum aside_end {

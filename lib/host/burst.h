@@ -7,7 +7,7 @@
  */
 #include "lib/core/err.h"
 
-enum { BURST_VERSION = 1 };
+enum { BURST_VERSION = 2 };
 
 struct burst {
 	int number;		/* of the GPU, as CUDA counts those that it may use */
@@ -22,6 +22,7 @@ struct burst {
 
 enum burst_moment {
 	BURST_BEGINS,	/* name and pci are known */
+	BURST_READY,	/* it is open and has all its code: from now on it only works */
 	BURST_COMPUTES, /* the product is being computed from now on, for most of a second */
 	BURST_COPIES,	/* copies run from now on */
 	BURST_DONE,

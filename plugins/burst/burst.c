@@ -108,7 +108,6 @@ static void choose(struct work *w)
 static int prepare(struct work *w)
 {
 	size_t cells = (size_t)w->n * (size_t)w->n, words = w->blas ? cells / 2 : cells;
-	unsigned value = !w->blas ? FP32_ONE : w->bf16 ? BF16_ONES : FP16_ONES;
 	size_t free_bytes = 0, all = 0;
 
 	TRY(w, memory, &free_bytes, &all);
@@ -122,6 +121,14 @@ static int prepare(struct work *w)
 	TRY(w, alloc, &w->z, cells * 4);
 	TRY(w, alloc, &w->count, sizeof(unsigned long long));
 	TRY(w, alloc_host, &w->host, COPY_BYTES);
+	return 0;
+}
+
+static int fill(struct work *w)
+{
+	size_t cells = (size_t)w->n * (size_t)w->n, words = w->blas ? cells / 2 : cells;
+	unsigned value = !w->blas ? FP32_ONE : w->bf16 ? BF16_ONES : FP16_ONES;
+
 	TRY(w, set32, w->x, value, words, w->stream);
 	TRY(w, set32, w->y, value, words, w->stream);
 	TRY(w, set32, w->z, 0, cells, w->stream);
@@ -258,6 +265,18 @@ static void close_gpu(struct work *w)
 		(void)w->d->release(w->device);
 }
 
+static void work(struct work *w, const struct burst_ask *ask)
+{
+	ask->tell(ask->arg, BURST_READY, w->b);
+	if (fill(w))
+		return;
+	compute(w, ask);
+	if (!w->b->error[0])
+		(void)verify(w);
+	if (!w->b->error[0])
+		copies(w, ask);
+}
+
 static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 		    const struct burst_ask *ask)
 {
@@ -282,13 +301,8 @@ static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 	ask->tell(ask->arg, BURST_BEGINS, &b);
 	if (!open_gpu(&w)) {
 		choose(&w);
-		if (!prepare(&w)) {
-			compute(&w, ask);
-			if (!b.error[0])
-				(void)verify(&w);
-			if (!b.error[0])
-				copies(&w, ask);
-		}
+		if (!prepare(&w))
+			work(&w, ask);
 	}
 	close_gpu(&w);
 	ask->tell(ask->arg, BURST_DONE, &b);

@@ -10,7 +10,9 @@
 
 #include <math.h>
 
-enum { GPUS_MAX = 64, ONE_GPU_MS = 1800 };
+enum { GPUS_MAX = 64, ONE_GPU_MS = 4000 };
+/* Eight GPUs that no daemon keeps awake start in half a minute, and slow disks hold cuBLAS. */
+static const uint64_t START_NS = 60 * NS_PER_S;
 
 struct moment_record {
 	enum burst_moment moment;
@@ -25,10 +27,12 @@ struct running {
 	struct gpu_view *v;
 	const struct burst_plugin *plugin;
 	burst_list *to;
-	int first;	   /* where this child begins */
-	int to_child;	   /* in the child */
-	struct burst at;   /* what it is at */
-	bool is_at, begun; /* begun: a GPU was named */
+	int first;	 /* where this child begins */
+	int to_child;	 /* in the child */
+	struct burst at; /* what it is at */
+	bool is_at;
+	bool begun; /* this child has named a GPU */
+	struct aside aside;
 	struct refusal refusal;
 };
 
@@ -99,6 +103,14 @@ static struct burst_seen *seen(struct running *r, const struct burst *b)
 	return s;
 }
 
+static uint64_t patience(const struct running *r, enum burst_moment m)
+{
+	uint64_t asked = r->v->look->deadline_ns;
+	bool starts = m == BURST_BEGINS || m == BURST_DONE; /* behind this one the next */
+
+	return starts && asked < START_NS ? START_NS : asked;
+}
+
 static void take(void *arg, const void *record, size_t n)
 {
 	struct running *r = arg;
@@ -114,6 +126,7 @@ static void take(void *arg, const void *record, size_t n)
 		return;
 	memcpy(&m, record, n);
 	r->begun = r->is_at = true;
+	r->aside.deadline_ns = patience(r, m.moment);
 	r->at = m.b;
 	if (m.moment == BURST_BEGINS) {
 		log_progress("burst on each GPU", (uint64_t)m.b.number, r->v->nvml.gpus.n);
@@ -129,23 +142,47 @@ static void take(void *arg, const void *record, size_t n)
 	r->is_at = m.moment != BURST_DONE;
 }
 
+static void fix_cuda(struct finding *f)
+{
+	finding_expect(f, "CUDA on each");
+	finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+}
+
+static void does_not_start(struct running *r, enum aside_end end)
+{
+	struct finding *f = gpu_note(r->v, "gpu.burst", gpu_all(r->v));
+	struct unit_buf b;
+
+	if (end == ASIDE_SILENT)
+		finding_set(f, ST_FAIL, "CUDA does not start: no answer within %s",
+			    format_duration(&b, r->aside.deadline_ns));
+	else
+		finding_set(f, ST_FAIL, "CUDA does not start: it ended the process that asked it");
+	fix_cuda(f);
+}
+
 /* One that falls silent is noted, and the next child begins behind it. */
 static void run_all(struct running *r)
 {
-	const struct aside aside = {
-		.work = work, .take = take, .arg = r, .deadline_ns = r->v->look->deadline_ns};
-
 	while (r->first < GPUS_MAX) {
 		enum aside_end end;
-		struct burst_seen *s;
 
-		r->is_at = false;
-		end = aside_run(&aside);
-		if (end == ASIDE_DONE || end == ASIDE_INTERRUPTED || end == ASIDE_NONE || !r->is_at)
+		r->is_at = r->begun = false;
+		r->aside = (struct aside){.work = work,
+					  .take = take,
+					  .arg = r,
+					  .deadline_ns = patience(r, BURST_BEGINS)};
+		end = aside_run(&r->aside);
+		if (end == ASIDE_DONE || end == ASIDE_INTERRUPTED || end == ASIDE_NONE)
 			return;
-		s = seen(r, &r->at);
-		s->trouble = end == ASIDE_SILENT ? "did not finish its work"
-						 : "ended the process that used it";
+		if (!r->begun) {
+			does_not_start(r, end);
+			return;
+		}
+		if (r->is_at)
+			seen(r, &r->at)->trouble = end == ASIDE_SILENT
+							   ? "did not finish its work"
+							   : "ended the process that used it";
 		r->first = r->at.number + 1;
 	}
 }
@@ -186,8 +223,7 @@ static void refused(struct gpu_view *v, const struct refusal *why)
 		return;
 	}
 	finding_set(f, ST_FAIL, "cannot be used: %s", why->text);
-	finding_expect(f, "CUDA on each");
-	finding_fix(f, "nvidia-smi; dmesg | grep -e NVRM -e Xid | tail");
+	fix_cuda(f);
 }
 
 void gpu_burst(struct gpu_view *v)
@@ -205,9 +241,9 @@ void gpu_burst(struct gpu_view *v)
 		return;
 	}
 	run_all(&r);
-	if (!r.begun && r.refusal.text[0]) {
+	if (r.refusal.text[0])
 		refused(v, &r.refusal);
+	if (r.refusal.text[0] && !all.n)
 		return;
-	}
 	burst_judge(v, &all);
 }

@@ -260,6 +260,15 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [ "$(jq -c '[.data.host.burst[] | select(.error == null) | .index]' <<<"$output")" = '[0,3]' ]
 }
 
+@test "burst: CUDA that does not start is a failure; that it takes its time is none" {
+    machine hgx-h100
+    says
+    burst 'start=5' 0 3s
+    [ "$(state gpu.burst)" = pass ]
+    burst 'start=0' 1
+    [[ $(state gpu.burst) == fail && $(said gpu.burst) == 'CUDA does not start: it ended the process that asked it' ]]
+}
+
 @test "burst: a GPU on which CUDA works is not failed for what NVML says of its fabric" {
     machine hgx-h100
     says '1 fabric 2 0 00000000000000000000000000000000 0 aa' '2 fabric 1 0 00000000000000000000000000000000 0 aa'

@@ -8,6 +8,7 @@
  *	gpus: how many; the others name one of them: it computes at half speed,
  *	turns a bit over, never finishes, fails, ends the process, copies at half
  *	speed, has no free memory, reads only text, says so when a kernel is launched.
+ *	start=8: it takes so many seconds to start; 0: that ends the process.
  */
 #include <cuda.h>
 /* as the plug-in asks for them: the first form of each */
@@ -37,7 +38,14 @@ static int option(const char *name)
 }
 static bool is(const char *name) { return option(name) == current; }
 
-OUT CUresult cuInit(unsigned) { return option("gpus") == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; }
+OUT CUresult cuInit(unsigned)
+{
+	if (option("start") == 0)
+		abort();
+	if (option("start") > 0)
+		sleep(static_cast<unsigned>(option("start")));
+	return option("gpus") == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
 OUT CUresult cuGetErrorString(CUresult r, const char **text)
 {
 	*text = r == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "some error";
