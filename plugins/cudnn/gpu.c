@@ -178,7 +178,10 @@ static int open_device(int number, struct err *e)
 		r = cuStreamCreate(&gpu.copies, CU_STREAM_NON_BLOCKING);
 	if (r == CUDA_SUCCESS)
 		r = cuEventCreate(&gpu.mark, CU_EVENT_DISABLE_TIMING);
-	return r == CUDA_SUCCESS ? 0 : gpu_failed("opening the GPU", r, e);
+	if (r == CUDA_SUCCESS)
+		return 0;
+	(void)gpu_failed("opening the GPU", r, e);
+	return driver_hint_taken(r, e);
 }
 
 const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n)

@@ -48,6 +48,7 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_CUDNN="$O/fake/libcudnn-damaged.so.9" "$B" --device cuda --np 1
     says 4 "cannot load cuBLAS for CUDA 13" "libcublas" -- env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --np 1
     says 4 "shows no GPU" -- env WINDSOCK_FAKE_CUDA=no-gpu "$B" --device cuda --np 1
+    says 4 "opening the GPU failed" "nvidia-smi -c DEFAULT" -- env WINDSOCK_FAKE_CUDA=taken "$B" --device cuda --np 1
     says 3 "does not start: CUBLAS_STATUS" -- env WINDSOCK_FAKE_CUBLAS=start "$B" --device cuda --np 1
 }
 

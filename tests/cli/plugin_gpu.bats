@@ -65,6 +65,9 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     jq -e '.data.results | length > 0' kept/here/01-nccl-GPU-and-NCCL.out
     [[ -s kept/here/02-nccl-a-corrupted-buffer-is-noticed.out ]]
     [[ $(find kept/here -name '*.ranks' | wc -l) -eq 2 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
+    # one rank carries nothing, whatever links the GPU has
+    WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr check --parts nccl --max 64M --ranks 1 --output -
+    jq -e 'any(.steps[]; .name == "all_reduce, 1 ranks, 8 B to 64M" and .verdict == "pass")' <<<"$output"
 }
 
 # Programs in place of ours: what they print, and how they end.
@@ -164,6 +167,30 @@ stub() { mkdir -p stubs && printf '#!/bin/bash\n%s\n' "$2" >"stubs/$1" && chmod 
     # who shares a GPU has to wait for it at each message: nothing twice, and those of one rank first
     grep -qE -- '--np 4 .* -b 1M -e 1M -n 1 -w 0 ' asked
     ! sed -n '/--np 4/,$p' asked | grep -v -- '--np 4' || false
+}
+
+@test "gpu-check: who is to share a GPU sees one, and all of them are used once" {
+    stub windsock 'echo "{\"data\": {\"host\": {\"gpus\": [{\"uuid\": \"GPU-0\"}, {\"uuid\": \"GPU-1\"}]}}}"'
+    stub ncclbench 'echo "${CUDA_VISIBLE_DEVICES-all} $*" >>asked; echo "{ \"verdict\": \"pass\" }"'
+    stub ddpsmoke 'echo "${CUDA_VISIBLE_DEVICES-all} $*" >>asked; echo "{\"equals_single_process\": true}"'
+    run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl,training --ranks 2 --models mlp --output -
+    [[ $(grep -c '^all .*--np 2' asked) -eq 3 && $(grep -c '^0 .*--np 2' asked) -gt 10 ]]
+    ! grep -v '^all\|^0 ' asked || false
+    jq -e '[.steps[] | select(.name | contains("all 2 GPUs")) | .verdict] == ["pass", "pass", "pass"]' <<<"$output"
+    rm asked
+    CUDA_VISIBLE_DEVICES=5,3,1 run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 2 --output -
+    [[ $(grep -c '^5,3,1 .*--np 3 ' asked) -eq 2 && $(grep -c '^5 ' asked) -gt 10 ]]
+    ! grep -v '^5' asked || false
+}
+
+@test "gpu-check: a part of a GPU, and one that takes a single process, are not shared" {
+    stub ncclbench 'echo "{\"device\": \"NVIDIA H100 80GB HBM3 MIG 1g.10gb\", \"verdict\": \"pass\" }"'
+    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1,2 --output -
+    jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 16' <<<"$output"
+    jq -e '[.steps[] | select(.verdict == "pass")] | length == 11' <<<"$output"
+    stub ncclbench '[[ $* != *"--np 1 "* ]] || { echo "{\"verdict\": \"pass\"}"; exit; }; echo "sudo nvidia-smi -c DEFAULT" >&2; exit 4'
+    run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1 --output -
+    jq -e '([.steps[] | select(.verdict == "skip" and (.message | contains("-c DEFAULT")))] | length == 6)' <<<"$output"
 }
 
 @test "gpu-check: where nothing comes up there is one failure, and it says why" {

@@ -127,6 +127,11 @@ both_mean() { # FILE N
     [[ $stderr == *"nothing to take --expect PERCENT of: ranks share a GPU"* ]]
 }
 
+@test "a GPU that takes one process only is no fault: exit 4, and how it takes more" {
+    WINDSOCK_FAKE_CUDA=taken run -4 --separate-stderr "$B" --backend nccl --np 2
+    [[ $stderr == *"cannot use the GPU: "*"Exclusive_Process"*"sudo nvidia-smi -c DEFAULT"* ]]
+}
+
 @test "one rank on a GPU with NVLinks carries nothing, and is not judged by them" {
     WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr "$B" --backend nccl --np 1 -b 64M -e 64M -n 1
     [[ $output == *"# INFO coll.bandwidth: "*"; not judged: one rank: nothing is carried"* ]]

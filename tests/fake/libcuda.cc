@@ -22,6 +22,7 @@
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   wall        events have the time by this host's clock
  *	                   sick        does not start
+ *	                   taken       another process has the GPU, which takes one only
  *	                   three       has three GPUs
  *	                   ahead       tells of each batch that was filled while a backward
  *	                               pass was at work
@@ -345,6 +346,8 @@ OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
 OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
 {
 	*c = reinterpret_cast<CUcontext>(static_cast<intptr_t>(d) + 1);
+	if (fake_mode("taken"))
+		return CUDA_ERROR_DEVICE_UNAVAILABLE;
 	return began == getpid() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 OUT CUresult cuCtxSetCurrent(CUcontext c)

@@ -67,6 +67,15 @@ const char *driver_words(CUresult r)
 	return cuGetErrorString(r, &text) == CUDA_SUCCESS && text ? text : "unknown CUDA error";
 }
 
+int driver_hint_taken(CUresult r, struct err *e)
+{
+	if (r != CUDA_ERROR_DEVICE_UNAVAILABLE)
+		return -1;
+	e->kind = ERR_ABSENT;
+	return err_hint(e, "another process has it, and by its compute mode (Exclusive_Process) it "
+			   "takes one only: a rank for each GPU, or sudo nvidia-smi -c DEFAULT");
+}
+
 int driver_hint_kernels(int version, CUresult r, struct err *e)
 {
 	if (!image_is_foreign(r) && r != CUDA_ERROR_JIT_COMPILER_NOT_FOUND)

@@ -26,6 +26,9 @@ struct driver {
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
 /* "out of memory" */
 const char *driver_words(CUresult r);
+/* -1; where another process keeps the GPU to itself @e becomes an ERR_ABSENT, and says how to
+ * share. */
+int driver_hint_taken(CUresult r, struct err *e);
 /* -1; where @r is a driver's of @version that takes no kernel, the hint says by which CUDA they
  * are. */
 int driver_hint_kernels(int version, CUresult r, struct err *e);

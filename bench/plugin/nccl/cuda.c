@@ -195,8 +195,10 @@ static int open_gpu(struct gpu_dev *g, struct err *e)
 		r = cuCtxSetCurrent(g->context);
 	if (r == CUDA_SUCCESS)
 		r = cuStreamCreate(&g->stream, CU_STREAM_NON_BLOCKING);
-	if (r != CUDA_SUCCESS)
-		return cuda_failed("cannot use the GPU", r, e);
+	if (r != CUDA_SUCCESS) {
+		(void)cuda_failed("cannot use the GPU", r, e);
+		return driver_hint_taken(r, e);
+	}
 	for (size_t i = 0; i < sizeof(uuid.bytes); i++)
 		(void)snprintf(g->uuid + i * 2, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	return 0;
