@@ -17,6 +17,7 @@ struct burst {
 	double memory_gbps;		   /* reading and writing its own memory */
 	double to_gpu_gbps, from_gpu_gbps; /* pinned memory of the host */
 	int64_t wrong;			   /* elements of the product; -1: not looked at */
+	int64_t copied_wrong;		   /* words, of those that came back; likewise */
 	char error[160];		   /* "": none */
 };
 
@@ -32,6 +33,8 @@ struct burst_ask {
 	int first; /* GPUs before it are left out */
 	bool (*wanted)(void *arg, const char *pci);
 	void (*tell)(void *arg, enum burst_moment m, const struct burst *b);
+	/* What is told of @m was looked at, and the load may end. */
+	bool (*is_seen)(void *arg, enum burst_moment m);
 	void *arg;
 };
 

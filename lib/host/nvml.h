@@ -108,6 +108,12 @@ typedef LIST(struct nvml_link) nvml_link_list;
 /* Of all GPUs, in a child too; what came before it fell silent. */
 void nvml_read_links(struct arena *a, uint64_t deadline_ns, nvml_link_list *ret);
 
+struct nvml_load { /* what shows while it works; -1: unknown */
+	int64_t reasons, sm_mhz, celsius;
+};
+/* Of the GPU at @pci alone, in a child too: others would take time, and the work ends. */
+void nvml_read_load(const char *pci, uint64_t deadline_ns, struct nvml_load *ret);
+
 /* "bandwidth is degraded, a route is unhealthy"; NULL: nothing in the mask is bad. */
 const char *nvml_health_text(struct arena *a, int64_t health, bool *ret_severe);
 /* "power brake (supply), heat"; NULL: none that slows it down against its will. */

@@ -22,6 +22,8 @@ struct abi_process { /* nvmlProcessInfo_v2_t: of the functions _v2 and _v3 */
 	unsigned long long bytes;
 	unsigned gpu_instance, compute_instance;
 };
+/* Early drivers 535 (535.54) write longer entries for _v3, which begin likewise. */
+enum { ABI_PROCESS_LONG_BYTES = 32 };
 struct abi_utilization {
 	unsigned gpu, memory;
 };
@@ -58,6 +60,7 @@ typedef int abi_text(abi_gpu, char *, unsigned);
 	  "nvmlSystemGetCudaDriverVersion")                                                        \
 	F(count, int (*)(unsigned *), "nvmlDeviceGetCount_v2", NULL)                               \
 	F(by_index, int (*)(unsigned, abi_gpu *), "nvmlDeviceGetHandleByIndex_v2", NULL)           \
+	F(by_pci, int (*)(const char *, abi_gpu *), "nvmlDeviceGetHandleByPciBusId_v2", NULL)      \
 	F(name, abi_text *, "nvmlDeviceGetName", NULL)                                             \
 	F(uuid, abi_text *, "nvmlDeviceGetUUID", NULL)                                             \
 	F(vbios, abi_text *, "nvmlDeviceGetVbiosVersion", NULL)                                    \

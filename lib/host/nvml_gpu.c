@@ -147,18 +147,35 @@ static void fabric(const struct nvml_api *api, abi_gpu gpu, struct nvml_fabric *
 	}
 }
 
+/* The bytes of an entry: what lies behind so many short ones is as it was, or they are long. */
+static size_t entry_bytes(const unsigned char *list, unsigned n, unsigned char untouched)
+{
+	for (size_t i = n * sizeof(struct abi_process); i < (size_t)n * ABI_PROCESS_LONG_BYTES; i++)
+		if (list[i] != untouched)
+			return ABI_PROCESS_LONG_BYTES;
+	return sizeof(struct abi_process);
+}
+
 static void users(const struct nvml_api *api, abi_gpu gpu, struct nvml_gpu *g)
 {
-	struct abi_process list[4 * NVML_PROCESSES];
-	unsigned n = ARRAY_LEN(list);
+	enum { ROOM = 4 * NVML_PROCESSES, UNTOUCHED = 0xa5 };
+	_Alignas(8) unsigned char list[ROOM * ABI_PROCESS_LONG_BYTES];
+	unsigned n = ROOM;
 	struct abi_utilization busy;
-	int rc = api->processes ? api->processes(gpu, &n, list) : -1;
+	size_t bytes;
+	int rc;
 
+	memset(list, UNTOUCHED, sizeof(list));
+	rc = api->processes ? api->processes(gpu, &n, (void *)list) : -1;
 	g->nprocesses = rc == NVML_OK || rc == TOO_SMALL ? (int)n : -1;
-	for (unsigned i = 0; rc == NVML_OK && i < n && i < NVML_PROCESSES; i++)
+	bytes = rc == NVML_OK && n <= ROOM ? entry_bytes(list, n, UNTOUCHED) : 0;
+	for (unsigned i = 0; bytes && i < n && i < NVML_PROCESSES; i++) {
+		struct abi_process p;
+
+		memcpy(&p, list + i * bytes, sizeof(p));
 		g->processes[i] = (struct nvml_process){
-			.pid = list[i].pid,
-			.bytes = list[i].bytes > INT64_MAX ? -1 : (int64_t)list[i].bytes};
+			.pid = p.pid, .bytes = p.bytes > INT64_MAX ? -1 : (int64_t)p.bytes};
+	}
 	g->busy_percent =
 		api->utilization && !api->utilization(gpu, &busy) ? (int64_t)busy.gpu : -1;
 }

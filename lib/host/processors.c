@@ -2,6 +2,7 @@
 
 #include "lib/host/cgroup.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <sched.h>
 
@@ -45,4 +46,39 @@ unsigned processors_usable(void)
 uint64_t processors_budget(void)
 {
 	return processors_usable() < processors_allowed() ? cgroup_processors_group() : 0;
+}
+
+static void add_range(struct mask *m, unsigned long from, unsigned long to)
+{
+	for (; from <= to && from < sizeof(m->set) * 8; from++)
+		CPU_SET_S(from, sizeof(m->set), m->set);
+}
+
+static struct mask mask_of(const char *list)
+{
+	struct mask m = {0};
+	char *end;
+
+	for (; list && isdigit((unsigned char)*list); list = *end == ',' ? end + 1 : NULL) {
+		unsigned long from = strtoul(list, &end, 10), to = from;
+
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			to = strtoul(end + 1, &end, 10);
+		add_range(&m, from, to);
+	}
+	return m;
+}
+
+void processors_stay(const char *list)
+{
+	static struct mask first;
+	static bool is_known;
+	struct mask m = mask_of(list);
+
+	if (!is_known && !read_mask(&first))
+		return;
+	is_known = true;
+	CPU_AND_S(sizeof(m.set), m.set, m.set, first.set);
+	(void)sched_setaffinity(0, sizeof(m.set),
+				CPU_COUNT_S(sizeof(m.set), m.set) ? m.set : first.set);
 }

@@ -4,41 +4,22 @@
  * one GPU after the other: they share the host's memory, its switches and its
  * power.
  */
-#include "lib/host/burst.h"
+#include "plugins/burst/work.h"
 
 #include "bench/plugin/image.h"
 #include "lib/core/units.h"
 #include "lib/host/gpu.h"
-#include "plugins/burst/driver.h"
 
 #include <ctype.h>
 #include <math.h>
 
 IMAGE(windsock_burst_kernels, BURST_KERNELS)
 
-enum { SIDE_FP32 = 4096, SIDE_HALF = 8192, TILE = 64, BLOCK = 16, THREADS = 256, BLOCKS = 1024 };
 enum { WARM_MS = 200, COMPUTE_MS = 700, COPY_MS = 150, GROUPS_MAX = 10000 };
-#define COPY_BYTES ((size_t)256 << 20)
+enum { LOOK_MS = 5000, BETWEEN_LOOKS = 4 };
 #define LEAST_FREE ((size_t)2 << 30)
-enum { BF16_ONES = 0x3f803f80, FP16_ONES = 0x3c003c00, FP32_ONE = 0x3f800000 };
 
-struct work {
-	const struct driver *d;
-	const struct blas *blas; /* NULL: our own kernel */
-	struct burst *b;
-	CUdevice device;
-	CUcontext context;
-	CUstream stream;
-	CUevent from, to;
-	CUmodule module;
-	CUfunction product, wrong;
-	CUdeviceptr x, y, z, count;
-	void *handle, *host;
-	int n;
-	bool bf16;
-};
-
-static bool failed(struct work *w, const char *what, CUresult r)
+bool work_failed(struct work *w, const char *what, CUresult r)
 {
 	const char *text = NULL;
 
@@ -50,27 +31,11 @@ static bool failed(struct work *w, const char *what, CUresult r)
 			       (int)r);
 	return true;
 }
-#define TRY(w, fn, ...)                                                                            \
-	do {                                                                                       \
-		if (failed(w, #fn, (w)->d->fn(__VA_ARGS__)))                                       \
-			return -1;                                                                 \
-	} while (0)
 
-/* Both kernels; the look at no cell loads what a lazy driver has not yet. */
+/* All kernels; the look at no cell loads what a lazy driver has not yet. */
 static CUresult use_kernels(void *arg, CUmodule module)
 {
-	struct work *w = arg;
-	CUdeviceptr none = 0;
-	unsigned long cells = 0;
-	float right = 0;
-	void *args[] = {&none, &right, &cells, &none};
-	CUresult r = w->d->function(&w->product, module, "burst_product");
-
-	if (r == CUDA_SUCCESS)
-		r = w->d->function(&w->wrong, module, "burst_wrong");
-	if (r == CUDA_SUCCESS)
-		r = w->d->launch(w->wrong, 1, 1, 1, THREADS, 1, 1, 0, w->stream, args, NULL);
-	return r;
+	return product_find_kernels(arg, module);
 }
 
 static int open_gpu(struct work *w)
@@ -80,114 +45,49 @@ static int open_gpu(struct work *w)
 	TRY(w, stream, &w->stream, CU_STREAM_NON_BLOCKING);
 	TRY(w, event, &w->from, CU_EVENT_DEFAULT);
 	TRY(w, event, &w->to, CU_EVENT_DEFAULT);
-	return failed(w, "module",
-		      image_load(w->d->module, use_kernels, w, &w->module,
-				 IMAGE_OF(windsock_burst_kernels)))
+	return work_failed(w, "module",
+			   image_load(w->d->module, use_kernels, w, &w->module,
+				      IMAGE_OF(windsock_burst_kernels)))
 		       ? -1
 		       : 0;
 }
 
-/* cuBLAS wants tensor cores: compute capability 7 for fp16, 8 for bf16. */
-static void choose(struct work *w)
-{
-	int major = 0;
-
-	if (w->blas &&
-	    w->d->attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, w->device))
-		major = 0;
-	if (major < 7 || w->blas->create(&w->handle) || w->blas->set_stream(w->handle, w->stream))
-		w->blas = NULL;
-	w->bf16 = major >= 8;
-	w->n = w->blas ? SIDE_HALF : SIDE_FP32;
-	(void)snprintf(w->b->how, sizeof(w->b->how), "%s",
-		       !w->blas	 ? "fp32"
-		       : w->bf16 ? "cuBLAS bf16"
-				 : "cuBLAS fp16");
-}
-
+/* What is loaded from disks, and what it needs. */
 static int prepare(struct work *w)
 {
-	size_t cells = (size_t)w->n * (size_t)w->n, words = w->blas ? cells / 2 : cells;
 	size_t free_bytes = 0, all = 0;
 
+	if (open_gpu(w))
+		return -1;
 	TRY(w, memory, &free_bytes, &all);
 	if (free_bytes < LEAST_FREE) {
 		(void)snprintf(w->b->error, sizeof(w->b->error),
 			       "only %zu MiB of its memory are free", free_bytes >> 20);
 		return -1;
 	}
-	TRY(w, alloc, &w->x, words * 4 > COPY_BYTES ? words * 4 : COPY_BYTES);
-	TRY(w, alloc, &w->y, words * 4 > COPY_BYTES ? words * 4 : COPY_BYTES);
-	TRY(w, alloc, &w->z, cells * 4);
-	TRY(w, alloc, &w->count, sizeof(unsigned long long));
-	TRY(w, alloc_host, &w->host, COPY_BYTES);
-	return 0;
-}
-
-static int fill(struct work *w)
-{
-	size_t cells = (size_t)w->n * (size_t)w->n, words = w->blas ? cells / 2 : cells;
-	unsigned value = !w->blas ? FP32_ONE : w->bf16 ? BF16_ONES : FP16_ONES;
-
-	TRY(w, set32, w->x, value, words, w->stream);
-	TRY(w, set32, w->y, value, words, w->stream);
-	TRY(w, set32, w->z, 0, cells, w->stream);
-	TRY(w, wait, w->stream);
-	return 0;
-}
-
-static int multiply(struct work *w)
-{
-	unsigned n = (unsigned)w->n, tiles = n / TILE;
-	void *args[] = {&w->x, &w->y, &w->z, &n};
-	int status;
-
-	if (!w->blas) {
-		TRY(w, launch, w->product, tiles, tiles, 1, BLOCK, BLOCK, 1, 0, w->stream, args,
-		    NULL);
-		return 0;
-	}
-	status = blas_product(w->blas, w->handle, w->x, w->y, w->z, w->n, w->bf16);
-	if (status)
-		(void)snprintf(w->b->error, sizeof(w->b->error), "cuBLAS: status %d", status);
-	return status ? -1 : 0;
-}
-
-static int copy_inside(struct work *w)
-{
-	TRY(w, inside, w->y, w->x, COPY_BYTES, w->stream);
-	return 0;
-}
-static int copy_in(struct work *w)
-{
-	TRY(w, to_gpu, w->x, w->host, COPY_BYTES, w->stream);
-	return 0;
-}
-static int copy_out(struct work *w)
-{
-	TRY(w, from_gpu, w->host, w->x, COPY_BYTES, w->stream);
-	return 0;
+	product_choose(w);
+	return product_alloc(w) || copies_begin(w) || product_begin(w) ? -1 : 0;
 }
 
 /* Milliseconds of @n of them, by the GPU's own clock; below 0: it failed. */
-static double timed(struct work *w, int (*step)(struct work *w), int n)
+static double timed(struct work *w, work_step *step, int n)
 {
 	float ms = 0;
 
-	if (failed(w, "record", w->d->record(w->from, w->stream)))
+	if (work_failed(w, "record", w->d->record(w->from, w->stream)))
 		return -1;
 	for (int i = 0; i < n; i++)
 		if (step(w))
 			return -1;
-	if (failed(w, "record", w->d->record(w->to, w->stream)) ||
-	    failed(w, "wait", w->d->wait(w->stream)) ||
-	    failed(w, "elapsed", w->d->elapsed(&ms, w->from, w->to)))
+	if (work_failed(w, "record", w->d->record(w->to, w->stream)) ||
+	    work_failed(w, "wait", w->d->wait(w->stream)) ||
+	    work_failed(w, "elapsed", w->d->elapsed(&ms, w->from, w->to)))
 		return -1;
 	return (double)ms;
 }
 
 /* Seconds that one takes, over at least so many milliseconds; NAN: it failed. */
-static double measure(struct work *w, int (*step)(struct work *w), double least_ms)
+static double measure(struct work *w, work_step *step, double least_ms)
 {
 	double ms = 0, one = timed(w, step, 1), n = 0;
 	int group;
@@ -207,41 +107,41 @@ static double measure(struct work *w, int (*step)(struct work *w), double least_
 	return ms > 0 ? ms / n / 1e3 : NAN;
 }
 
+/* Goes on until whoever is told has looked at the GPU while it works, or takes too long for it. */
+static void stay_at_it(struct work *w, work_step *step, const struct burst_ask *ask,
+		       enum burst_moment m)
+{
+	uint64_t until = now_ns() + LOOK_MS * NS_PER_MS;
+
+	while (!ask->is_seen(ask->arg, m) && now_ns() < until && timed(w, step, BETWEEN_LOOKS) >= 0)
+		;
+}
+
 static void compute(struct work *w, const struct burst_ask *ask)
 {
 	double flops = 2 * pow(w->n, 3);
 
-	if (isnan(measure(w, multiply, WARM_MS)))
+	if (isnan(measure(w, product_step, WARM_MS)))
 		return;
 	ask->tell(ask->arg, BURST_COMPUTES, w->b);
-	w->b->matmul_tflops = flops / measure(w, multiply, COMPUTE_MS) / 1e12;
-}
-
-static int verify(struct work *w)
-{
-	unsigned long cells = (unsigned long)w->n * (unsigned long)w->n;
-	unsigned long long bad = 0;
-	float right = (float)w->n;
-	void *args[] = {&w->z, &right, &cells, &w->count};
-
-	TRY(w, set32, w->count, 0, sizeof(bad) / 4, w->stream);
-	TRY(w, launch, w->wrong, BLOCKS, 1, 1, THREADS, 1, 1, 0, w->stream, args, NULL);
-	TRY(w, from_gpu, &bad, w->count, sizeof(bad), w->stream);
-	TRY(w, wait, w->stream);
-	w->b->wrong = (int64_t)bad;
-	return 0;
+	w->b->matmul_tflops = flops / measure(w, product_step, COMPUTE_MS) / 1e12;
+	stay_at_it(w, product_step, ask, BURST_COMPUTES);
 }
 
 static void copies(struct work *w, const struct burst_ask *ask)
 {
-	double bytes = (double)COPY_BYTES;
+	double bytes = (double)WORK_COPY_BYTES;
 
-	w->b->memory_gbps = 2 * bytes / measure(w, copy_inside, COPY_MS) / 1e9;
-	if (isnan(measure(w, copy_in, COPY_MS))) /* wakes the link */
+	if (isnan(measure(w, copies_in, COPY_MS))) /* wakes the link */
 		return;
 	ask->tell(ask->arg, BURST_COPIES, w->b);
-	w->b->to_gpu_gbps = bytes / measure(w, copy_in, COPY_MS) / 1e9;
-	w->b->from_gpu_gbps = bytes / measure(w, copy_out, COPY_MS) / 1e9;
+	w->b->to_gpu_gbps = bytes / measure(w, copies_in, COPY_MS) / 1e9;
+	stay_at_it(w, copies_in, ask, BURST_COPIES);
+	w->b->memory_gbps = 2 * bytes / measure(w, copies_inside, COPY_MS) / 1e9;
+	memset(w->host, 0, WORK_COPY_BYTES);
+	w->b->from_gpu_gbps = bytes / measure(w, copies_out, COPY_MS) / 1e9;
+	if (!w->b->error[0])
+		copies_verify(w);
 }
 
 static void close_gpu(struct work *w)
@@ -268,11 +168,9 @@ static void close_gpu(struct work *w)
 static void work(struct work *w, const struct burst_ask *ask)
 {
 	ask->tell(ask->arg, BURST_READY, w->b);
-	if (fill(w))
-		return;
 	compute(w, ask);
 	if (!w->b->error[0])
-		(void)verify(w);
+		(void)product_verify(w);
 	if (!w->b->error[0])
 		copies(w, ask);
 }
@@ -285,12 +183,13 @@ static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 			  .memory_gbps = NAN,
 			  .to_gpu_gbps = NAN,
 			  .from_gpu_gbps = NAN,
-			  .wrong = -1};
+			  .wrong = -1,
+			  .copied_wrong = -1};
 	struct work w = {.d = d, .blas = blas, .b = &b};
 
-	if (failed(&w, "get", d->get(&w.device, number)) ||
-	    failed(&w, "name", d->name(b.name, sizeof(b.name), w.device)) ||
-	    failed(&w, "pci", d->pci(b.pci, sizeof(b.pci), w.device))) {
+	if (work_failed(&w, "get", d->get(&w.device, number)) ||
+	    work_failed(&w, "name", d->name(b.name, sizeof(b.name), w.device)) ||
+	    work_failed(&w, "pci", d->pci(b.pci, sizeof(b.pci), w.device))) {
 		ask->tell(ask->arg, BURST_DONE, &b);
 		return;
 	}
@@ -299,11 +198,8 @@ static void one_gpu(const struct driver *d, const struct blas *blas, int number,
 	if (!ask->wanted(ask->arg, b.pci))
 		return;
 	ask->tell(ask->arg, BURST_BEGINS, &b);
-	if (!open_gpu(&w)) {
-		choose(&w);
-		if (!prepare(&w))
-			work(&w, ask);
-	}
+	if (!prepare(&w))
+		work(&w, ask);
 	close_gpu(&w);
 	ask->tell(ask->arg, BURST_DONE, &b);
 }

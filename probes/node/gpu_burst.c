@@ -7,11 +7,15 @@
 #include "lib/core/units.h"
 #include "lib/host/burst.h"
 #include "lib/host/pcie.h"
+#include "lib/host/processors.h"
+#include "lib/host/sysroot.h"
 
+#include <fcntl.h>
 #include <math.h>
 
 enum { GPUS_MAX = 64, ONE_GPU_MS = 4000 };
 /* Eight GPUs that no daemon keeps awake start in half a minute, and slow disks hold cuBLAS. */
+static const uint64_t LOOK_NS = 3 * NS_PER_S; /* of what it shows while it works */
 static const uint64_t START_NS = 60 * NS_PER_S;
 
 struct moment_record {
@@ -31,7 +35,8 @@ struct running {
 	int to_child;	 /* in the child */
 	struct burst at; /* what it is at */
 	bool is_at;
-	bool begun; /* this child has named a GPU */
+	bool begun;	/* this child has named a GPU */
+	int answers[2]; /* what was looked at, to the child; below 0: there is no way to tell it */
 	struct aside aside;
 	struct refusal refusal;
 };
@@ -56,13 +61,28 @@ static void tell(void *arg, enum burst_moment m, const struct burst *b)
 	const struct running *r = arg;
 	struct moment_record record = {.moment = m, .b = *b};
 
+	if (m == BURST_BEGINS) /* or its copies go by way of another processor's memory */
+		processors_stay(
+			sysroot_line(r->v->a, "/sys/bus/pci/devices/%s/local_cpulist", b->pci));
 	aside_say(r->to_child, &record, sizeof(record));
+}
+
+static bool is_seen(void *arg, enum burst_moment m)
+{
+	const struct running *r = arg;
+	unsigned char seen;
+
+	while (r->answers[0] >= 0 && read(r->answers[0], &seen, 1) == 1)
+		if (seen == m)
+			return true;
+	return r->answers[0] < 0;
 }
 
 static void work(int to, void *arg)
 {
 	struct running *r = arg;
-	const struct burst_ask ask = {.first = r->first, .wanted = wanted, .tell = tell, .arg = r};
+	const struct burst_ask ask = {
+		.first = r->first, .wanted = wanted, .tell = tell, .is_seen = is_seen, .arg = r};
 	struct err e = {0};
 
 	r->to_child = to;
@@ -75,20 +95,6 @@ static void work(int to, void *arg)
 
 /* --- here ------------------------------------------------------------------------- */
 
-/* What only shows under load: asked while the child's work runs. */
-static void look_at_clocks(struct running *r, struct burst_seen *s)
-{
-	struct nvml now;
-
-	nvml_read(r->v->a, 3 * NS_PER_S, &now);
-	for (size_t i = 0; i < now.gpus.n; i++)
-		if (!now.gpus.v[i].error && streq(now.gpus.v[i].pci, s->b.pci)) {
-			s->reasons = now.gpus.v[i].reasons;
-			s->sm_mhz = now.gpus.v[i].sm_mhz;
-			s->celsius = now.gpus.v[i].celsius;
-		}
-}
-
 static struct burst_seen *seen(struct running *r, const struct burst *b)
 {
 	struct burst_seen *s;
@@ -99,8 +105,24 @@ static struct burst_seen *seen(struct running *r, const struct burst *b)
 			return &r->to->v[i];
 		}
 	s = LIST_ADD(r->v->a, r->to);
-	*s = (struct burst_seen){.b = *b, .reasons = -1, .sm_mhz = -1, .celsius = -1, .gts = NAN};
+	*s = (struct burst_seen){.b = *b, .load = {-1, -1, -1}, .gts = NAN};
 	return s;
+}
+
+/* What only shows under load, which goes on until it is said that it was seen. */
+static void look_at(struct running *r, enum burst_moment m, struct burst_seen *s)
+{
+	const unsigned char seen = (unsigned char)m;
+	struct pcie_link link;
+
+	if (m == BURST_COMPUTES)
+		nvml_read_load(s->b.pci, LOOK_NS, &s->load);
+	if (m == BURST_COPIES) {
+		pcie_link(r->v->a, s->b.pci, &link);
+		s->gts = link.gts;
+	}
+	if (r->answers[1] >= 0)
+		(void)!write(r->answers[1], &seen, 1);
 }
 
 static uint64_t patience(const struct running *r, enum burst_moment m)
@@ -115,8 +137,6 @@ static void take(void *arg, const void *record, size_t n)
 {
 	struct running *r = arg;
 	struct moment_record m;
-	struct burst_seen *s;
-	struct pcie_link link;
 
 	if (n == sizeof(r->refusal)) {
 		memcpy(&r->refusal, record, n);
@@ -132,13 +152,7 @@ static void take(void *arg, const void *record, size_t n)
 		log_progress("burst on each GPU", (uint64_t)m.b.number, r->v->nvml.gpus.n);
 		return;
 	}
-	s = seen(r, &m.b);
-	if (m.moment == BURST_COMPUTES)
-		look_at_clocks(r, s);
-	if (m.moment == BURST_COPIES) {
-		pcie_link(r->v->a, m.b.pci, &link);
-		s->gts = link.gts;
-	}
+	look_at(r, m.moment, seen(r, &m.b));
 	r->is_at = m.moment != BURST_DONE;
 }
 
@@ -167,12 +181,17 @@ static void run_all(struct running *r)
 	while (r->first < GPUS_MAX) {
 		enum aside_end end;
 
+		if (pipe2(r->answers, O_CLOEXEC | O_NONBLOCK))
+			r->answers[0] = r->answers[1] = -1;
 		r->is_at = r->begun = false;
 		r->aside = (struct aside){.work = work,
 					  .take = take,
 					  .arg = r,
 					  .deadline_ns = patience(r, BURST_BEGINS)};
 		end = aside_run(&r->aside);
+		for (size_t i = 0; i < ARRAY_LEN(r->answers); i++)
+			if (r->answers[i] >= 0)
+				(void)close(r->answers[i]);
 		if (end == ASIDE_DONE || end == ASIDE_INTERRUPTED || end == ASIDE_NONE)
 			return;
 		if (!r->begun) {

@@ -6,9 +6,9 @@
 
 struct burst_seen {
 	struct burst b;
-	const char *trouble;		  /* it hung, or crashed; NULL: no */
-	int64_t reasons, sm_mhz, celsius; /* under load; -1 unknown */
-	double gts;			  /* of its PCIe link during copies; NAN unknown */
+	const char *trouble;   /* it hung, or crashed; NULL: no */
+	struct nvml_load load; /* while it computes */
+	double gts;	       /* of its PCIe link during copies; NAN unknown */
 };
 typedef LIST(struct burst_seen) burst_list;
 

@@ -118,24 +118,30 @@ static bool slow(struct gpu_view *v, const burst_list *all, const struct burst *
 	return true;
 }
 
-static bool computes_wrong(struct gpu_view *v, const struct burst *b)
+static void wrong(struct gpu_view *v, const struct burst *b, const char *what, int64_t n,
+		  const char *of)
 {
-	struct finding *f;
+	struct finding *f = gpu_note(v, "gpu.result", subject(v, b));
 
-	if (b->wrong <= 0)
-		return false;
-	f = gpu_note(v, "gpu.result", subject(v, b));
-	finding_set(f, ST_FAIL,
-		    "computes wrong: %lld elements of a product are not what they must be",
-		    (long long)b->wrong);
-	finding_value(f, (double)b->wrong, NULL);
+	finding_set(f, ST_FAIL, "%s: %lld %s", what, (long long)n, of);
+	finding_value(f, (double)n, NULL);
 	finding_expect(f, "0");
 	finding_fix(
 		f,
 		"scontrol update nodename=\"$(hostname)\" state=drain reason=GPU%d-wrong   # and "
 		"replace that GPU",
 		index_of(v, b));
-	return true;
+}
+
+static bool computes_wrong(struct gpu_view *v, const struct burst *b)
+{
+	if (b->wrong > 0)
+		wrong(v, b, "computes wrong", b->wrong,
+		      "elements of a product are not what they must be");
+	if (b->copied_wrong > 0)
+		wrong(v, b, "copies wrong", b->copied_wrong,
+		      "words that went to its memory, within it and back are not what they were");
+	return b->wrong > 0 || b->copied_wrong > 0;
 }
 
 static bool in_trouble(struct gpu_view *v, const struct burst_seen *s)
@@ -160,16 +166,16 @@ static bool in_trouble(struct gpu_view *v, const struct burst_seen *s)
 
 static bool slows_down(struct gpu_view *v, const struct burst_seen *s)
 {
-	const char *why = nvml_slow_text(v->a, s->reasons);
-	bool hard = s->reasons & (NVML_SLOW_HEAT | NVML_SLOW_POWER_BRAKE);
+	const char *why = nvml_slow_text(v->a, s->load.reasons);
+	bool hard = s->load.reasons & (NVML_SLOW_HEAT | NVML_SLOW_POWER_BRAKE);
 	struct finding *f;
 
-	if (s->reasons < 0 || !why)
+	if (s->load.reasons < 0 || !why)
 		return false;
 	f = gpu_note(v, "gpu.load", subject(v, &s->b));
 	finding_set(f, hard ? ST_FAIL : ST_WARN, "slows down under load: %s", why);
-	if (s->sm_mhz >= 0)
-		finding_value(f, (double)s->sm_mhz, "MHz");
+	if (s->load.sm_mhz >= 0)
+		finding_value(f, (double)s->load.sm_mhz, "MHz");
 	finding_expect(f, "no reason but the power limit");
 	fix_of(v, f, &s->b,
 	       "nvidia-smi -q -i %d -d PERFORMANCE,TEMPERATURE,POWER   # fans, filters, power "
@@ -220,9 +226,11 @@ static void data(struct gpu_view *v, const burst_list *all)
 		for (size_t m = 0; m < ARRAY_LEN(measures); m++)
 			json_num(o, measures[m].key, value_of(&s->b, &measures[m]));
 		json_num(o, "wrong", s->b.wrong < 0 ? NAN : (double)s->b.wrong);
-		json_num(o, "clock_reasons", s->reasons < 0 ? NAN : (double)s->reasons);
-		json_num(o, "sm_mhz", s->sm_mhz < 0 ? NAN : (double)s->sm_mhz);
-		json_num(o, "celsius", s->celsius < 0 ? NAN : (double)s->celsius);
+		json_num(o, "copied_wrong",
+			 s->b.copied_wrong < 0 ? NAN : (double)s->b.copied_wrong);
+		json_num(o, "clock_reasons", s->load.reasons < 0 ? NAN : (double)s->load.reasons);
+		json_num(o, "sm_mhz", s->load.sm_mhz < 0 ? NAN : (double)s->load.sm_mhz);
+		json_num(o, "celsius", s->load.celsius < 0 ? NAN : (double)s->load.celsius);
 		json_num(o, "gts", s->gts);
 		json_str(o, "error", s->trouble ?: s->b.error[0] ? s->b.error : NULL);
 	}

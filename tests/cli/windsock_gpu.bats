@@ -260,6 +260,30 @@ burst() { # WORDS EXIT [DEADLINE]: a burst on stand-ins
     [ "$(jq -c '[.data.host.burst[] | select(.error == null) | .index]' <<<"$output")" = '[0,3]' ]
 }
 
+@test "burst: elements at a wrong place, or of before, and what copies lose, are seen" {
+    machine hgx-h100
+    says
+    burst 'swap=0 stale=1 damage=2' 1
+    [[ $(state gpu.result 'GPU 0 '),$(state gpu.result 'GPU 1 '),$(state gpu.result 'GPU 2 '),$(state gpu.result 'GPU 3 ') == fail,fail,fail, ]]
+    [[ $(jq -c '[.data.host.burst[] | [.wrong, .copied_wrong]]' <<<"$output") =~ ^'[['[0-9]+,'0],[1,0],[0,1],[0,0]]'$ ]]
+    [[ $(said gpu.result) == *'copies wrong: 1 words '* ]]
+}
+
+@test "burst: memory of the host is that beside the GPU; who does not know a GPU is left out" {
+    machine hgx-h100
+    says
+    burst 'near=2' 1
+    taskset -pc $$ | sed 's/.*: //; s/[-,].*//' >tree/sys/bus/pci/devices/0000:3a:00.0/local_cpulist
+    burst 'near=2' 0
+    [[ $(jq -r '[.data.host.burst[].how] | join(" ")' <<<"$output") == 'fp32 fp32 fp32 fp32' ]]
+    CUBLAS=$O/fake/burst/libcuda.so.1 burst 'blas=1' 0
+    [[ $(jq -r '[.data.host.burst[].how] | join(" ")' <<<"$output") == 'cuBLAS bf16 fp32 cuBLAS bf16 cuBLAS bf16' ]]
+    # nor does it wait for ever to be looked at
+    says 'hang load'
+    burst 'gpus=1' 0
+    [[ $(jq -c '.data.host.burst[0] | has("sm_mhz"), .wrong' <<<"$output" | paste -sd,) == false,0 ]]
+}
+
 @test "burst: CUDA that does not start is a failure; that it takes its time is none" {
     machine hgx-h100
     says

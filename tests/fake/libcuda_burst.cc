@@ -4,10 +4,13 @@
  * take on a GPU that multiplies at 50 and copies at 1000 GB/s. No result of it
  * is ever a measurement.
  *
- *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7 old=0 late=1"
+ *	WINDSOCK_FAKE_BURST="gpus=8 slow=3 wrong=2 hang=1 lost=4 crash=5 pci=6 full=7 old=0 late=1
+ *		stale=2 swap=3 damage=4 near=5 blas=6"
  *	gpus: how many; the others name one of them: it computes at half speed,
  *	turns a bit over, never finishes, fails, ends the process, copies at half
  *	speed, has no free memory, reads only text, says so when a kernel is launched.
+ *	Or it leaves one element as it was, swaps two, loses a bit of what is copied from it, gives
+ *	memory of the host only to who runs on one processor, or cuBLAS does not know it.
  *	start=8: it takes so many seconds to start; 0: that ends the process.
  */
 #include <cuda.h>
@@ -15,17 +18,22 @@
 #undef cuDevicePrimaryCtxRelease
 #undef cuEventElapsedTime
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 #include "plugins/burst/kernels.cu"
 
 #define OUT extern "C" __attribute__((visibility("default")))
 
 static int current = 0;
-static double clock_ms = 0;
+static double clock_ms = 0, opened_ms = 0;
+static std::set<std::pair<void *, const void *>> copied; /* since then: to, from */
 
 static int option(const char *name)
 {
@@ -77,6 +85,8 @@ OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
 OUT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d)
 {
 	current = d;
+	opened_ms = clock_ms;
+	copied.clear();
 	*c = reinterpret_cast<CUcontext>(1ul);
 	if (is("crash"))
 		abort();
@@ -98,6 +108,10 @@ OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 OUT CUresult cuMemFree_v2(CUdeviceptr p) { return free(reinterpret_cast<void *>(p)), CUDA_SUCCESS; }
 OUT CUresult cuMemAllocHost_v2(void **p, size_t n)
 {
+	cpu_set_t mask;
+
+	if (is("near") && (sched_getaffinity(0, sizeof(mask), &mask) || CPU_COUNT(&mask) != 1))
+		return CUDA_ERROR_INVALID_VALUE;
 	*p = malloc(n);
 	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -109,10 +123,10 @@ OUT CUresult cuMemsetD32Async(CUdeviceptr p, unsigned v, size_t n, CUstream)
 		reinterpret_cast<unsigned *>(p)[i] = v;
 	return CUDA_SUCCESS;
 }
-/* Bytes at 1 GB/s take a microsecond each thousand: only the clock moves, unless it is a few. */
+/* Bytes at 1 GB/s take a microsecond each thousand. What was copied is there: not again. */
 static void copy(void *to, const void *from, size_t n, double gbps)
 {
-	if (n < 4096)
+	if (n < 4096 || copied.insert({to, from}).second)
 		memcpy(to, from, n);
 	clock_ms += static_cast<double>(n) / gbps / 1e6;
 }
@@ -124,6 +138,8 @@ OUT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CU
 OUT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream)
 {
 	copy(to, reinterpret_cast<void *>(from), n, is("pci") ? 12.5 : 25);
+	if (is("damage") && n > 4711)
+		static_cast<char *>(to)[4711] ^= 4;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream)
@@ -139,7 +155,7 @@ OUT CUresult cuStreamCreate(CUstream *s, unsigned)
 OUT CUresult cuStreamDestroy_v2(CUstream) { return CUDA_SUCCESS; }
 OUT CUresult cuStreamSynchronize(CUstream)
 {
-	while (is("hang"))
+	while (is("hang") && clock_ms - opened_ms > 100) /* it has begun to work */
 		(void)pause();
 	return CUDA_SUCCESS;
 }
@@ -178,28 +194,46 @@ static bool of_code; /* the kernel that was looked up last */
 OUT CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 {
 	of_code = m == reinterpret_cast<CUmodule>(1ul);
-	*f = reinterpret_cast<CUfunction>(strcmp(name, "burst_product") ? 2ul : 1ul);
+	*f = reinterpret_cast<CUfunction>(!strcmp(name, "burst_product") ? 2ul
+					  : !strcmp(name, "burst_fill")	 ? 3ul
+									 : 1ul);
 	return CUDA_SUCCESS;
+}
+/* It stays as it is: once is enough, until it is cleared. */
+static bool is_cleared(const float *z) { return *z != *z; }
+static bool is_to_do(const float *z) { return *z == 0 || is_cleared(z); }
+static void multiply(const float *x, const float *y, float *z, unsigned n)
+{
+	const bool is_again = is_cleared(z);
+	const float before = z[1234];
+
+	burst_product(x, y, z, n);
+	if (is("wrong"))
+		z[4711] *= 2;
+	if (is("stale") && is_again)
+		z[1234] = before;
+	if (is("swap"))
+		std::swap_ranges(z, z + 64, z + 64);
 }
 template <typename T> static T arg(void **args, int i) { return *static_cast<T *>(args[i]); }
 OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, unsigned,
 			    unsigned, unsigned, CUstream, void **a, void **)
 {
-	auto z = arg<float *>(a, 2);
-
 	if (of_code && is("late"))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	if (f == reinterpret_cast<CUfunction>(1ul)) {
+	if (f == reinterpret_cast<CUfunction>(2ul)) {
+		auto z = arg<float *>(a, 2);
 		auto n = arg<unsigned>(a, 3);
 
-		if (*z == 0) /* it stays as it is: one is enough */
-			burst_product(arg<const float *>(a, 0), arg<const float *>(a, 1), z, n);
-		if (is("wrong"))
-			z[4711] += 1;
+		if (is_to_do(z))
+			multiply(arg<const float *>(a, 0), arg<const float *>(a, 1), z, n);
 		clock_ms += 2.0 * n * n * n / 50e12 * 1e3 * (is("slow") ? 2 : 1);
+	} else if (f == reinterpret_cast<CUfunction>(3ul)) {
+		burst_fill(arg<void *>(a, 0), arg<void *>(a, 1), arg<unsigned>(a, 2),
+			   arg<int>(a, 3));
 	} else {
-		burst_wrong(arg<const float *>(a, 0), arg<float>(a, 1), arg<unsigned long>(a, 2),
-			    arg<unsigned long long *>(a, 3));
+		burst_wrong(arg<const float *>(a, 0), arg<unsigned>(a, 1),
+			    arg<unsigned long long *>(a, 2));
 	}
 	return CUDA_SUCCESS;
 }
@@ -208,18 +242,29 @@ OUT CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned
 OUT int cublasCreate_v2(void **handle) { return *handle = &current, 0; }
 OUT int cublasDestroy_v2(void *) { return 0; }
 OUT int cublasSetStream_v2(void *, CUstream) { return 0; }
+static float bf16(const void *from, size_t i)
+{
+	const unsigned bits = static_cast<const unsigned short *>(from)[i] * 65536u;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+/* Columns first: element (i, j) is at i + j n. What meets gives the same at each place. */
 OUT int cublasGemmEx(void *, int, int, int m, int n, int k, const void *, const void *x, int x_type,
-		     int, const void *, int, int, const void *, void *z, int z_type, int,
+		     int, const void *y, int, int, const void *, void *z, int z_type, int,
 		     int compute, int)
 {
 	auto to = static_cast<float *>(z);
+	const auto side = static_cast<size_t>(n);
 
-	if (x_type != 14 || z_type != 0 || compute != 68 || m != n || n != k ||
-	    *static_cast<const unsigned *>(x) != 0x3f803f80)
+	if (is("blas"))
+		return 15; /* CUBLAS_STATUS_NOT_SUPPORTED */
+	if (x_type != 14 || z_type != 0 || compute != 68 || m != n || n != k)
 		return 7; /* CUBLAS_STATUS_INVALID_VALUE */
-	for (long i = 0; *to == 0 && i < static_cast<long>(m) * n; i++)
-		to[i + 0] = static_cast<float>(i ? k : 0);
-	*to = static_cast<float>(k);
+	for (size_t j = 0, rows = is_to_do(to) ? side : 0; j < rows; j++)
+		for (size_t i = 0; i < side; i++)
+			to[i + j * side] = bf16(x, i) * bf16(y, j * side) * static_cast<float>(k);
 	clock_ms += 2.0 * m * n * k / 700e12 * 1e3 * (is("slow") ? 2 : 1);
 	return 0;
 }

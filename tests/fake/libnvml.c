@@ -9,6 +9,7 @@
  *	gpus 8
  *	init 18			what nvmlInit returns
  *	hang init		a call that never comes back
+ *	hang load		... when a GPU is asked for by its PCI address
  *	crash 2			... or ends the process, when GPU 2 is opened
  *	* name NVIDIA H100	every GPU's
  *	3 open 15		GPU 3's: opening it fails with this
@@ -16,6 +17,7 @@
  *	3 link.errors 5 0 2 0	what each of these has counted
  *	3 fabric STATE STATUS CLUSTER CLIQUE HEALTH SUMMARY
  *	3 processes PID:BYTES PID:BYTES
+ *	long			their entries are 32 bytes long, as early drivers 535 have them
  */
 #include "lib/host/nvml_abi.h"
 
@@ -208,6 +210,25 @@ OUT int nvmlDeviceGetHandleByIndex_v2(unsigned i, abi_gpu *ret)
 	return one(*ret, "open", &error) ? OK : (int)error;
 }
 
+/* "0000:18:00.0" is "00000000:18:00.0". Only whoever asks for one while it works asks so. */
+OUT int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, abi_gpu *ret);
+OUT int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, abi_gpu *ret)
+{
+	const size_t tail = strlen("0000:18:00.0");
+	unsigned gpus;
+	char text[VALUE];
+
+	(void)nvmlDeviceGetCount_v2(&gpus);
+	trouble("load");
+	for (unsigned i = 0; i < gpus; i++)
+		if (get((int)i, "pci", text) && strlen(text) >= tail && strlen(pci) >= tail &&
+		    !strcasecmp(text + strlen(text) - tail, pci + strlen(pci) - tail)) {
+			*ret = (abi_gpu)(intptr_t)(i + 1);
+			return OK;
+		}
+	return 6; /* not found */
+}
+
 OUT int nvmlDeviceGetUUID(abi_gpu gpu, char *to, unsigned n);
 OUT int nvmlDeviceGetUUID(abi_gpu gpu, char *to, unsigned n)
 {
@@ -291,14 +312,20 @@ OUT int nvmlDeviceGetComputeRunningProcesses_v3(abi_gpu gpu, unsigned *n, struct
 {
 	char text[VALUE], *at = text;
 	unsigned room = *n, found = 0, pid;
+	size_t entry = get(-1, "long", text) ? ABI_PROCESS_LONG_BYTES : sizeof(*to);
 	unsigned long long bytes;
 	int used;
 
 	if (!get(number_of(gpu), "processes", text))
 		return *n = 0, OK;
-	for (; sscanf(at, "%u:%llu %n", &pid, &bytes, &used) == 2; at += used)
-		if (found++ < room)
-			to[found - 1] = (struct abi_process){pid, bytes, UINT32_MAX, UINT32_MAX};
+	for (; sscanf(at, "%u:%llu %n", &pid, &bytes, &used) == 2; at += used) {
+		const struct abi_process p = {pid, bytes, UINT32_MAX, UINT32_MAX};
+
+		if (found++ >= room)
+			continue;
+		memset((char *)to + (found - 1) * entry, 0xff, entry);
+		memcpy((char *)to + (found - 1) * entry, &p, sizeof(p));
+	}
 	*n = found;
 	return found > room ? SMALL : OK;
 }

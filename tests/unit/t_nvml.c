@@ -80,6 +80,51 @@ static void t_unknown_is_not_zero(void **state)
 	gpu_done(&w);
 }
 
+static void t_users(void **state)
+{
+	static const char *const says[] = {"gpus 1\n0 processes 11:5000 12:6000 13:7000\n",
+					   "gpus 1\n0 processes 11:5000 12:6000 13:7000\nlong 1\n"};
+	struct gpu_world w;
+	struct nvml n;
+
+	(void)state;
+	gpu_make(&w, "host h\n");
+	for (size_t i = 0; i < ARRAY_LEN(says); i++) {
+		const struct nvml_gpu *g;
+
+		ask(&w, says[i], 20 * NS_PER_S, &n);
+		g = &n.gpus.v[0];
+		assert_int_equal(g->nprocesses, 3);
+		for (int k = 0; k < 3; k++) {
+			assert_int_equal(g->processes[k].pid, 11 + k);
+			assert_int_equal(g->processes[k].bytes, 5000 + 1000 * k);
+		}
+	}
+	gpu_done(&w);
+}
+
+/* What is asked of one GPU while it works. */
+static void t_load(void **state)
+{
+	struct gpu_world w;
+	struct nvml_load load;
+	struct nvml n;
+
+	(void)state;
+	gpu_make(&w, "host h\n");
+	ask(&w,
+	    "gpus 2\n0 pci 00000000:18:00.0\n1 pci 00000000:2A:00.0\n1 reasons 0x40\n"
+	    "1 clock 1200\n1 temperature 90\nhang 0\n",
+	    NS_PER_S, &n);
+	nvml_read_load("0000:2a:00.0", 20 * NS_PER_S, &load);
+	assert_int_equal(load.reasons, 0x40);
+	assert_int_equal(load.sm_mhz, 1200);
+	assert_int_equal(load.celsius, 90);
+	nvml_read_load("0000:18:00.0", 20 * NS_PER_S, &load);
+	assert_int_equal(load.reasons, -1);
+	gpu_done(&w);
+}
+
 /* Each library knows one newest form of the fabric's state. */
 static void t_fabric_forms(void **state)
 {
@@ -267,6 +312,8 @@ int main(void)
 		cmocka_unit_test(t_abi),
 		cmocka_unit_test(t_all_of_it),
 		cmocka_unit_test(t_unknown_is_not_zero),
+		cmocka_unit_test(t_users),
+		cmocka_unit_test(t_load),
 		cmocka_unit_test(t_fabric_forms),
 		cmocka_unit_test(t_hangs),
 		cmocka_unit_test(t_refuses),
