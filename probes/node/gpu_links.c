@@ -19,9 +19,10 @@ static size_t present(const struct nvml_gpu *g)
 	return n;
 }
 
+/* One that is cut into parts (MIG) uses none, and is no measure of the others. */
 static const char *links_of(struct arena *a, const struct nvml_gpu *g)
 {
-	return present(g) ? arena_printf(a, "%zu", active(g)) : NULL;
+	return present(g) && g->mig != 1 ? arena_printf(a, "%zu", active(g)) : NULL;
 }
 
 /* Those that are down here and up on a GPU that has what most have. */
@@ -75,7 +76,7 @@ static void links(struct gpu_view *v)
 		const struct nvml_gpu *g = &v->nvml.gpus.v[i];
 
 		up += active(g);
-		if (g->error || !present(g) || !usual || active(g) >= most)
+		if (g->error || !links_of(v->a, g) || !usual || active(g) >= most)
 			continue;
 		bad++;
 		link_down(v, g, most, alike);

@@ -132,6 +132,19 @@ static void t_unknown(void **state)
 	gpu_done(&w);
 }
 
+/* NVML may say of GPUs that are cut into parts that their links are down: nothing uses them. */
+static void t_parts_have_no_links(void **state)
+{
+	struct gpu_world w;
+
+	(void)state;
+	gpu_make(&w, "hgx-h100");
+	gpu_says(&w, gpu_healthy, "0 mig 1 1\n0 links 000000000000000000\n");
+	gpu_run(&w);
+	assert_int_equal(gpu_found(&w, "nvlink.link", NULL)->status, ST_PASS);
+	gpu_done(&w);
+}
+
 static void t_shares(void **state)
 {
 	struct gpu_world w;
@@ -252,9 +265,13 @@ static void t_versions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_healthy),  cmocka_unit_test(t_each_fires),
-		cmocka_unit_test(t_unknown),  cmocka_unit_test(t_shares),
-		cmocka_unit_test(t_services), cmocka_unit_test(t_data),
+		cmocka_unit_test(t_parts_have_no_links),
+		cmocka_unit_test(t_healthy),
+		cmocka_unit_test(t_each_fires),
+		cmocka_unit_test(t_unknown),
+		cmocka_unit_test(t_shares),
+		cmocka_unit_test(t_services),
+		cmocka_unit_test(t_data),
 		cmocka_unit_test(t_versions),
 	};
 
