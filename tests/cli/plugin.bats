@@ -192,6 +192,9 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
     check wrong-sum coll.data "results had wrong elements"
     check duplicate nccl.gpu "Duplicate GPU detected"
     WINDSOCK_FAKE_CUDA=own-gpu check one-sided nccl.gdr "goes by NET/IB with GPUDirect at the sending end only"
+    WINDSOCK_FAKE_CUDA=own-gpu check receives nccl.gdr "goes by NET/IB with GPUDirect at the receiving end only"
+    # that is how GPUs before Ampere do it
+    WINDSOCK_FAKE_CUDA=own-old-gpu WINDSOCK_FAKE_NCCL=receives run -0 "$B" --backend nccl -b 1M -e 1M -n 2
     WINDSOCK_FAKE_COUNT=$PWD/asked check ok comm.version "has NCCL 2.2"
 }
 

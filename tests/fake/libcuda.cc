@@ -18,6 +18,7 @@
  *	                   lazy-launch the same, when one is launched
  *	                   old-gpu     has no bf16
  *	                   own-gpu     each process has a GPU for itself
+ *	                   own-old-gpu the same, and they have no bf16
  *	                   hopper      is called an H100, and has 1 GiB
  *	                   clock       two events are 2 ms apart for each one between them
  *	                   wall        events have the time by this host's clock
@@ -325,7 +326,7 @@ OUT CUresult cuDeviceGetCount(int *n) { return *n = fake_mode("three") ? 3 : 1, 
 OUT CUresult cuDeviceGet(CUdevice *d, int i) { return *d = i, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
 {
-	*v = fake_mode("old-gpu") ? 7 : 9;
+	*v = fake_mode("old-gpu") || fake_mode("own-old-gpu") ? 7 : 9;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDeviceGetName(char *to, int n, CUdevice)
@@ -339,7 +340,7 @@ OUT CUresult cuDeviceGetUuid_v2(CUuuid *u, CUdevice)
 	const pid_t own = getpid();
 
 	memset(u, 7, sizeof(*u));
-	if (fake_mode("own-gpu"))
+	if (fake_mode("own-gpu") || fake_mode("own-old-gpu"))
 		memcpy(u, &own, sizeof(own));
 	return CUDA_SUCCESS;
 }

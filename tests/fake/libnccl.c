@@ -14,6 +14,7 @@
  *	                   init-death   rank 1 is killed while it begins
  *	                   too-new      it is made for a newer CUDA than the driver's
  *	                   one-sided    GPUDirect does not work where rank 1 receives
+ *	                   receives     GPUDirect is used only where a rank receives
  *	                   sockets      what travels takes sockets
  *	                   old          2.13.4 everywhere
  *	                   carried      its bytes go to the next rank over a real connection
@@ -138,7 +139,10 @@ static void write_log(int rank, int size)
 	if (!f)
 		return;
 	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/%s\n", rank,
-		(rank + 1) % size, fake_mode("sockets") ? "Socket/0" : "IB/0/GDRDMA");
+		(rank + 1) % size,
+		fake_mode("sockets")	? "Socket/0"
+		: fake_mode("receives") ? "IB/0"
+					: "IB/0/GDRDMA");
 	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [receive] via NET/%s%s\n",
 		(rank + size - 1) % size, rank, fake_mode("sockets") ? "Socket/0" : "IB/0",
 		fake_mode("sockets") || (fake_mode("one-sided") && rank == 1) ? "" : "/GDRDMA");

@@ -11,6 +11,16 @@ static bool is_made_so(const struct nccl_comm *c, const struct transport_pair *p
 	       (cards_sharers(&c->cards, p->from) > 1 || cards_sharers(&c->cards, p->to) > 1);
 }
 
+/* Before Ampere NCCL sends by way of the host where GPUs have no NVLink, and only receives by
+ * GPUDirect: that is as it should be. */
+static bool is_as_meant(const struct nccl_comm *c, const struct transport_pair *p)
+{
+	enum { AMPERE = 80 };
+
+	return p->sent && !p->send_gdr && p->received && p->receive_gdr && c->gpu->capability > 0 &&
+	       c->gpu->capability < AMPERE;
+}
+
 static transport_list to_judge(struct nccl_comm *c)
 {
 	transport_list list = {0};
@@ -18,7 +28,8 @@ static transport_list to_judge(struct nccl_comm *c)
 	for (size_t i = 0; i < c->pairs.n; i++) {
 		const struct transport_pair *p = &c->pairs.v[i];
 
-		if (p->from < c->comm.size && p->to < c->comm.size && !is_made_so(c, p))
+		if (p->from < c->comm.size && p->to < c->comm.size && !is_made_so(c, p) &&
+		    !is_as_meant(c, p))
 			*LIST_ADD(&c->arena, &list) = *p;
 	}
 	return list;
