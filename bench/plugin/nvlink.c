@@ -3,7 +3,8 @@
 #include "lib/core/units.h"
 #include "lib/host/nvml.h"
 
-static const uint64_t SILENCE_NS = 3 * NS_PER_S; /* a sick GPU makes the library hang */
+/* A sick GPU makes the library hang; GPUs that no daemon keeps awake make it slow to start. */
+static const uint64_t SILENCE_NS = 30 * NS_PER_S;
 
 static const struct {
 	const char *name, *meaning;

@@ -113,7 +113,10 @@ static enum aside_end listen_to(const struct aside *s, int fd, char *buf)
 	}
 }
 
-/* Did it end by itself and well? One that cannot even be killed is left to init. */
+/*
+ * Did it end by itself and well? One that cannot even be killed is left to init; of those that
+ * have closed their pipe it is in the kernel, which gives its GPUs back, and nothing is wrong.
+ */
 static bool bury(pid_t pid, bool at_once)
 {
 	int st = 0;
@@ -131,7 +134,7 @@ static bool bury(pid_t pid, bool at_once)
 		if (i == LOOKS / 2)
 			(void)kill(pid, SIGKILL); /* its pipe is closed, but it goes on */
 	}
-	return false;
+	return !at_once;
 }
 
 enum aside_end aside_run(const struct aside *s)
