@@ -7,6 +7,8 @@
  */
 #include "lib/report/report.h"
 
+#include <sys/types.h>
+
 struct counter {
 	const char *port;    /* "mlx5_0/1", "GPU 0 NVLink 3" */
 	const char *name;    /* "symbol_error" */
@@ -16,10 +18,25 @@ struct counter {
 };
 typedef LIST(struct counter) counter_list;
 
-void counters_read(struct arena *a, counter_list *ret);
+/* @silence_ns: the longest of NVML. */
+void counters_read(struct arena *a, uint64_t silence_ns, counter_list *ret);
+
+/*
+ * Both times by a process beside us, from before we use a GPU: NVML is asked in a child, and in a
+ * process that has CUDA and cards at work nobody forks; nor does a run wait for a slow start of it.
+ */
+struct counter_watch { /* zero: not begun */
+	pid_t pid;
+	int fd;
+};
+void counters_watch_begin(struct counter_watch *w);
+/* Reads them again. An event as counters_pack() makes it; NULL: there are none here. */
+cJSON *counters_watch_end(struct counter_watch *w);
+
 /*
  * One finding per counter that grew (rdma.counter, nvlink.counter): FAIL for the
- * severe ones, WARN for the others; one PASS when there are counters and none grew.
+ * severe ones, WARN for the others; one PASS when there are counters and none grew, one SKIP when
+ * none could be read again.
  * Adds nothing where there are none. @host: NULL for this one. @add: report_add().
  */
 void counters_judge(const counter_list *before, const counter_list *after, const char *host,

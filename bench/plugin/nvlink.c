@@ -1,10 +1,6 @@
 #include "bench/plugin/nvlink.h"
 
-#include "lib/core/units.h"
 #include "lib/host/nvml.h"
-
-/* A sick GPU makes the library hang; GPUs that no daemon keeps awake make it slow to start. */
-static const uint64_t SILENCE_NS = 30 * NS_PER_S;
 
 static const struct {
 	const char *name, *meaning;
@@ -16,11 +12,11 @@ static const struct {
 	[NVML_CRC_DATA] = {"crc_data", "data arrived damaged", true},
 };
 
-void nvlink_read(struct arena *a, counter_list *ret)
+void nvlink_read(struct arena *a, uint64_t silence_ns, counter_list *ret)
 {
 	nvml_link_list links;
 
-	nvml_read_links(a, SILENCE_NS, &links);
+	nvml_read_links(a, silence_ns, &links);
 	for (size_t i = 0; i < links.n; i++) {
 		const struct nvml_link *l = &links.v[i];
 

@@ -3,6 +3,7 @@
 /* Private to bench/plugin: the error counters of NVLinks, by NVML (lib/host/nvml.h). */
 #include "bench/plugin/counters.h"
 
-void nvlink_read(struct arena *a, counter_list *ret); /* nothing where there is no NVML */
+/* Nothing where there is no NVML, or where it is silent for longer. */
+void nvlink_read(struct arena *a, uint64_t silence_ns, counter_list *ret);
 
 #endif

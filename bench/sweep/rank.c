@@ -138,15 +138,16 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 	     struct rank_end *ret_end, struct err *e)
 {
 	struct rank r = {.o = o, .w = w, .relay = relay, .a = a, .sweep = o->sweep, .culprit = -1};
-	counter_list before = {0}, after = {0};
+	struct counter_watch watch = {0};
 	bool counts = w->world.local_rank <= 0; /* one rank of each host */
+	cJSON *counters;
 	int culprit = -1, result;
 
 	*ret_end = (struct rank_end){.lost = -1};
 	if (counts && w->world.nodes != 1)
 		hardware_ask(&r.cloud);
 	if (counts)
-		counters_read(a, &before);
+		counters_watch_begin(&watch);
 	result = meet(&r, &culprit, e);
 	if (!result)
 		result = do_work(&r, e);
@@ -154,13 +155,9 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 		culprit = r.culprit >= 0 ? r.culprit : comm_culprit(r.comm, NULL);
 	if (result)
 		result = rank_explain(&r, culprit, ret_end, e);
-	if (counts && before.n) {
-		char host[256] = "localhost";
-
-		(void)gethostname(host, sizeof(host) - 1);
-		counters_read(a, &after);
-		relay_send(relay, counters_pack(&before, &after, host));
-	}
+	counters = counters_watch_end(&watch);
+	if (counters)
+		relay_send(relay, counters);
 	hardware_ask_done(&r.cloud);
 	comm_free(r.comm);
 	if (r.dev && r.backend->dev_free)
