@@ -63,6 +63,7 @@ struct comm_caps {
 	/* alltoall and sendrecv with send == recv; alltoallv too, where each two ranks send each
 	 * other as much as they get */
 	bool in_place_exchange;
+	const char *small_sizes; /* what to know of their times; NULL: nothing */
 };
 
 struct comm_peer { /* how another rank (or this one) is reached */

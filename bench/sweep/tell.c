@@ -3,9 +3,12 @@
 #include "bench/sweep/row_event.h"
 #include "lib/report/json.h"
 
+enum { SMALL_BYTES = 64 << 10 };
+
 static void tell_world(struct rank *r)
 {
 	cJSON *event = relay_event("world"), *ranks = json_array(event, "ranks"), *notes;
+	const char *small = comm_caps(r->comm)->small_sizes;
 
 	json_str(event, "backend", comm_caps(r->comm)->backend);
 	json_str(event, "transport", comm_transport(r->comm));
@@ -21,6 +24,8 @@ static void tell_world(struct rank *r)
 		json_push_str(notes, r->w->notes[i]);
 	for (size_t i = 0; i < r->notes.n; i++)
 		json_push_str(notes, r->notes.v[i]);
+	if (small && r->o->mode == RANK_SWEEP && r->sweep.min < SMALL_BYTES)
+		json_push_str(notes, small);
 	for (int i = 0; i < r->comm->size; i++) {
 		const struct comm_peer *p = comm_peer(r->comm, i);
 		cJSON *o = json_push_object(ranks);

@@ -127,6 +127,13 @@ both_mean() { # FILE N
     [[ $stderr == *"nothing to take --expect PERCENT of: ranks share a GPU"* ]]
 }
 
+@test "what small sizes contain is said where there are some" {
+    run -0 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1
+    [[ $output == *"Times of small sizes contain the start of a thread"* ]]
+    run -0 --separate-stderr "$B" --backend nccl --np 2 -b 1M -e 1M -n 1
+    [[ $output != *"Times of small sizes"* ]]
+}
+
 @test "a GPU that takes one process only is no fault: exit 4, and how it takes more" {
     WINDSOCK_FAKE_CUDA=taken run -4 --separate-stderr "$B" --backend nccl --np 2
     [[ $stderr == *"cannot use the GPU: "*"Exclusive_Process"*"sudo nvidia-smi -c DEFAULT"* ]]

@@ -297,6 +297,18 @@ static void describe(struct nccl_comm *c)
 		       transport_text(&c->pairs, &c->arena), own ? "; " : "", own ?: "");
 }
 
+/* Ours must not block, so that it can be given up; PyTorch's usually do. */
+static const char *words_of_small_sizes(int version)
+{
+	enum { STARTS_THREADS = 22304 };
+
+	return version < STARTS_THREADS
+		       ? NULL
+		       : "Times of small sizes contain the start of a thread, which NCCL since "
+			 "2.23.4 needs for each operation that must not block: PyTorch's may be "
+			 "shorter. By how much was not measured.";
+}
+
 static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
 			     struct err *e)
 {
@@ -313,6 +325,7 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 				.pace = {.stream = gpu_of(d)->stream},
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
+	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);
 	if (!meet(c, w, ret_culprit, e) && !nccl_float8(c, w, &impl.caps, e) &&
 	    !connect_all(c, w, e)) {
 		describe(c);
