@@ -53,6 +53,15 @@ windsock() { PATH=/usr/bin:/bin own/windsock --rsh "$O/lab/windsock_player" --qu
     [[ $(jq -r .data.covers <<<"$output") == "600 of 600 hosts and the ways between them, in groups; no data was moved" ]]
 }
 
+@test "hosts whose numbers are none, or too large for any: of those nothing is known, and the run goes on" {
+    jq '.data.facts |= (.memory = "lots" | .cpus = 1e300) | .data.stages[].findings = -1e30' cast/windsock.json >cast/odd.json
+    run -0 --separate-stderr windsock --hosts 'n[0-199]' --json
+    jq -e '[.findings[] | select(.check | startswith("drift.")) | .status] == ["pass"]' <<<"$output"
+    jq '.data.stages[].findings = 1e30' cast/windsock.json >cast/odd.json
+    run -0 --separate-stderr windsock --hosts 'n[0-199]' --json
+    jq -e '.data.passing_nodes | length == 200' <<<"$output"
+}
+
 @test "nobody answers: no empty table, and the line to try again goes the way that was given" {
     printf '#!/bin/sh\necho "Host key verification failed." >&2; exit 255\n' >ssh
     chmod +x ssh
