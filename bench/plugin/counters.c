@@ -2,6 +2,7 @@
 
 #include "bench/plugin/nvlink.h"
 #include "bench/ranks/relay.h"
+#include "lib/host/nvml_abi.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 
@@ -43,6 +44,13 @@ static void read_port(struct arena *a, const char *device, const char *port, cou
 						 .severe = known[i].severe,
 						 .value = (uint64_t)v};
 	}
+}
+
+bool counters_may_be_here(void)
+{
+	struct nvml_api nvml;
+
+	return sysroot_exists("/sys/class/infiniband") || (sysroot_is_real() && nvml_load(&nvml));
 }
 
 void counters_read(struct arena *a, uint64_t silence_ns, counter_list *ret)

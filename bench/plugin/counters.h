@@ -18,6 +18,7 @@ struct counter {
 };
 typedef LIST(struct counter) counter_list;
 
+bool counters_may_be_here(void); /* cards, or NVML */
 /* @silence_ns: the longest of NVML. */
 void counters_read(struct arena *a, uint64_t silence_ns, counter_list *ret);
 

@@ -21,7 +21,7 @@ alone() { # RANK ARGS...
     [[ -z $output && $stderr == *"no rendezvous at 127.0.0.1:"*"-> ss -ltn   # at 127.0.0.1:"*"no rank twice"* ]]
 }
 
-kept_by() { KEEPER=$(pgrep -P "$1"); } # the rendezvous, a process of rank 0's own
+kept_by() { KEEPER=$(pgrep -o -P "$1"); } # the rendezvous, a process of rank 0's own
 gone() { ! ps -o stat= -p "$1" | grep -q '^[^Z]'; }
 
 @test "--init: rank 0 is stopped with what it has started, and killed: nothing of it stays, and the others end" {

@@ -34,7 +34,7 @@ ends() { # RANK CODE [WORDS]
     return 1
 }
 
-keeper() { pgrep -P "${PIDS[0]}"; } # of the rendezvous, a child of rank 0's
+keeper() { pgrep -o -P "${PIDS[0]}"; } # of the rendezvous, a child of rank 0's
 
 # Ranks that are connected with the rendezvous, which has a line of its own for each.
 connected() { # HOW-MANY
