@@ -51,7 +51,8 @@ setup() {
     without() { # HOSTS LINE
         run -1 --separate-stderr env PATH="$PWD/only" "$BIN/windsock" --quick --rsh ./kx --hosts "$1" --report page.html
         grep -qxF "Without them:  $2" <<<"$output"
-        grep -qF "<pre>$(sed "s/'/\&#39;/g" <<<"$2")</pre>" page.html
+        quote='&#39;' # in HTML
+        grep -qF "<pre>${2//\'/"$quote"}</pre>" page.html
     }
     without pod1,here1 'srun --exclude=pod1 ...'
     without 'pod[1-3],here1' "srun --exclude='pod[1-3]' ..." # or zsh takes it for the names of files
