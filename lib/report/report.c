@@ -280,6 +280,22 @@ static void add_trouble(struct err *e, const struct err *more)
 	}
 }
 
+/* Before the end is told, which says that it is lost; what was found is read all the same. */
+static int end_page(struct report *r, int code, struct err *e)
+{
+	bool had_error = e->kind;
+	struct err lost = {0};
+
+	if (!report_write_page(r, &lost))
+		return code;
+	add_trouble(e, &lost);
+	if (had_error)
+		return code;
+	report_file_lost(r, "a file was not written");
+	add_error(r, e);
+	return conclude(r, e);
+}
+
 int report_end(struct report *r, struct err *e)
 {
 	int code = err_exit_code(e), saved;
@@ -295,13 +311,9 @@ int report_end(struct report *r, struct err *e)
 		/* the table shows no clock, and gmtime_r() reads /etc/localtime */
 		if (r->opts.page || !streq(r->rend->name, "table"))
 			r->sink.time = sink_rfc3339(&r->a, r->sink.started);
+		code = end_page(r, code, e);
 		EMIT(r, end);
-		/* one that cannot be written keeps the other from nothing */
 		if (report_write_output(r, &unwritten)) {
-			add_trouble(e, &unwritten);
-			code = 3;
-		}
-		if (report_write_page(r, &unwritten)) {
 			add_trouble(e, &unwritten);
 			code = 3;
 		}

@@ -157,7 +157,8 @@ size_t report_count(const struct report *r, enum status st);
  * that concludes anything (all skip, or none at all and no rows) is 3, unless an
  * answer was given. After ERR_USAGE nothing is written. A write that failed is 3
  * whatever was found, since nobody read it; errno is kept (EPIPE). What a file takes no more (a
- * full disk) is written to stdout.
+ * full disk) is written to stdout. A page that is lost is an error like the run's own: a failure
+ * beats it.
  */
 int report_end(struct report *r, struct err *e);
 
