@@ -252,12 +252,13 @@ static void put_rules(struct mesh_self *s, cJSON *line)
 	struct stops x = {.s = s, .list = json_array(line, "rules")};
 	const char *trouble = s->local.fw.unread;
 	uint64_t until = now_ns() + PATIENCE_S * NS_PER_S;
+	size_t i = 0;
 
 	xfrm_read(&x.xfrm, s->a);
-	for (size_t i = 0; i < s->n && now_ns() < until; i++)
+	for (; i < s->n && now_ns() < until; i++)
 		if (i != s->me && s->addrs[i].sa.sa_family && s->addrs[s->me].sa.sa_family)
 			put_peer(&x, i);
-	if (now_ns() >= until && !trouble)
+	if (i < s->n && !trouble)
 		trouble = "it has so many that they were not all judged";
 	if (x.cut && !trouble)
 		trouble = "more of its rules stop something than are told at a time";
