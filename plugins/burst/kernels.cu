@@ -3,6 +3,8 @@
  * result. Compiled by nvcc for GPUs, and as plain C++ into the stand-in for
  * the driver that the tests have.
  */
+#include "plugins/burst/kinds.h"
+
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void
 #define HERE static __device__ inline
@@ -34,7 +36,6 @@ HERE power of_row(unsigned i) { return {mixed(i) & 1, int(mixed(i) >> 1 & 1)}; }
 HERE power of_column(unsigned j) { return of_row(~j); }
 HERE power of_place(unsigned k) { return {mixed(k + 0x5bd1e995u) & 1, int(mixed(k) >> 8 & 7) - 4}; }
 
-enum { KIND_FP32, KIND_BF16, KIND_FP16 };
 HERE void put(void *to, unsigned long i, int kind, power p, power q, int side)
 {
 	const unsigned sign = p.sign ^ q.sign;

@@ -7,6 +7,7 @@ images: $(call images_of,plugins/burst)
 endif
 SOURCES_burst := $(wildcard plugins/burst/*.c)
 
+$(call images_of,plugins/burst): plugins/burst/kinds.h
 $(O)/pic/plugins/burst/burst.o: $(call images_of,plugins/burst)
 $(call pic,$(SOURCES_burst)): ALL_CFLAGS += $(CUDA_CFLAGS) -DBURST_KERNELS='"$(IMAGES)/plugins/burst/kernels"'
 $(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
@@ -17,6 +18,6 @@ $(O)/lib/windsock/burst.so: $(call pic,$(SOURCES_burst)) $(O)/pic/windsock.a
 BURST_FAKES := $(O)/fake/nvml/libnvidia-ml.so.1 $(if $(filter burst,$(PLUGINS)),$(O)/fake/burst/libcuda.so.1)
 $(O)/fake/nvml/libnvidia-ml.so.1: tests/fake/libnvml.c lib/host/nvml_abi.h $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(STD) -I. -Wall -Wextra $(SANFLAG) -O1 -fPIC -shared -fvisibility=hidden -Wl,-soname,libnvidia-ml.so.1 -o $@ $<
-$(O)/fake/burst/libcuda.so.1: tests/fake/libcuda_burst.cc plugins/burst/kernels.cu $(O)/flags
+$(O)/fake/burst/libcuda.so.1: tests/fake/libcuda_burst.cc plugins/burst/kernels.cu plugins/burst/kinds.h $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -I. $(CUDA_CFLAGS) -Wall -Wextra $(SAN_CXX) -O2 -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
 fakes: $(BURST_FAKES)

@@ -1,10 +1,10 @@
 /* A product of matrices, whose every element is known beforehand: by cuBLAS, or by our own kernel.
  */
 #include "lib/core/units.h"
+#include "plugins/burst/kinds.h"
 #include "plugins/burst/work.h"
 
 enum { SIDE_FP32 = 4096, SIDE_HALF = 8192, TILE = 64, BLOCK = 16, THREADS = 256, BLOCKS = 1024 };
-enum { KIND_FP32, KIND_BF16, KIND_FP16 }; /* as kernels.cu has them */
 
 static int launch_over_all(struct work *w, CUfunction f, void **args)
 {
