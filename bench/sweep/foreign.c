@@ -260,7 +260,7 @@ bool foreign_json(const cJSON *doc, struct arena *a, saved_list *ret)
 
 	if (!start || (!end && !error))
 		return false;
-	begin_iperf(&r, streq(json_get_str(test, "protocol") ?: "", "UDP"));
+	begin_iperf(&r, streq(json_text(test, "protocol"), "UDP"));
 	r.f->unjudged = r.f->unjudged ?: paced(test);
 	r.f->streams = (int)json_get_num(test, "num_streams", 0);
 	r.f->resent = json_get_num(sent, "retransmits", NAN);

@@ -218,7 +218,7 @@ bool peers_superbench(const char *text, size_t n, struct arena *a, saved_list *r
 		doc = span ? json_parse(text, span, DEPTH, &ignored) : NULL;
 		if (!doc)
 			break; /* no more, or cut off */
-		s.node = arena_strdup(a, json_get_str(doc, "node") ?: "");
+		s.node = arena_strdup(a, json_text(doc, "node"));
 		cJSON_ArrayForEach (o, doc)
 			take_metric(&s, o);
 		cJSON_Delete(doc);

@@ -107,7 +107,7 @@ static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
 	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", a);
 	s->average = 0;
 	cJSON_ArrayForEach (row, json_get(data, "results")) {
-		s->coll = saved_coll(a, json_get_str(row, "coll") ?: "");
+		s->coll = saved_coll(a, json_text(row, "coll"));
 		count_wrong(s, row, "wrong");
 		saved_point(s, a, json_get_num(row, "size", 0), json_get_num(row, "busbw", 0),
 			    json_get_num(row, "time_us", 0), json_get_num(row, "algbw", 0));

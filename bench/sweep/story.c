@@ -243,7 +243,7 @@ static void on_pair(struct story *s, const cJSON *event)
 static void on_next(struct story *s, const cJSON *event)
 {
 	double of = json_get_num(event, "of", -1); /* pairs know; a sweep's rows were counted */
-	const char *what = json_get_str(event, "what") ?: "";
+	const char *what = json_text(event, "what");
 	uint64_t left;
 	struct unit_buf b;
 

@@ -125,13 +125,12 @@ static void on_ranks(struct hear *h, const cJSON *event)
 static void on_event(const cJSON *event, void *arg)
 {
 	struct hear *h = arg;
-	const char *text = json_get_str(event, "what") ?: json_get_str(event, "message") ?: "";
+	const char *text = json_get_str(event, "what") ?: json_text(event, "message");
 	uint64_t done = (uint64_t)json_get_num(event, "done", 0),
 		 total = (uint64_t)json_get_num(event, "total", 0);
 
 	if (streq(json_get_str(event, "ev"), "died")) {
-		on_died(h, (int)json_get_num(event, "rank", -1),
-			json_get_str(event, "cause") ?: "");
+		on_died(h, (int)json_get_num(event, "rank", -1), json_text(event, "cause"));
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "ranks")) {

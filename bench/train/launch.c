@@ -80,7 +80,7 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 			 const struct hear *h)
 {
 	struct arena *a = report_arena(r);
-	const char *host = own(r, from, "host"), *said = json_get_str(from, "message") ?: "";
+	const char *host = own(r, from, "host"), *said = json_text(from, "message");
 	const char *sentence = with_cause(said, true, h, a);
 	struct finding *f =
 		report_find(r, own(r, from, "check") ?: "run",

@@ -72,6 +72,11 @@ const char *json_get_str(const cJSON *object, const char *key)
 	return cJSON_IsString(v) ? v->valuestring : NULL;
 }
 
+const char *json_text(const cJSON *object, const char *key)
+{
+	return json_get_str(object, key) ?: "";
+}
+
 double json_get_num(const cJSON *object, const char *key, double otherwise)
 {
 	const cJSON *v = json_get(object, key);

@@ -22,6 +22,7 @@ cJSON *json_push_object(cJSON *array);
 /* Reading: absent or of another type gives NULL / the default. */
 const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_get_str(const cJSON *object, const char *key);
+const char *json_text(const cJSON *object, const char *key); /* "" in place of NULL */
 double json_get_num(const cJSON *object, const char *key, double otherwise);
 /* Bytes of the object or array that @text begins with; 0 when it does not end or is too deep. */
 size_t json_span(const char *text, size_t n, size_t max_depth);

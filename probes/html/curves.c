@@ -4,14 +4,12 @@
 
 #include <math.h>
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 const cJSON *html_part(const cJSON *doc, const char *stage, const char *command)
 {
 	const cJSON *data = json_get(doc, "data");
 
-	return streq(get(doc, "command"), command) ? data
-						   : json_get(json_get(data, "parts"), stage);
+	return streq(json_text(doc, "command"), command) ? data
+							 : json_get(json_get(data, "parts"), stage);
 }
 
 static struct html_line *line_named(html_lines *all, const char *name, struct arena *a)
@@ -32,7 +30,7 @@ static void results(const cJSON *list, const char *value, struct arena *a, html_
 
 	cJSON_ArrayForEach (r, list) {
 		const char *name =
-			arena_printf(a, "%s%s", get(r, "coll"),
+			arena_printf(a, "%s%s", json_text(r, "coll"),
 				     cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
 
 		*LIST_ADD(a, &line_named(ret, name, a)->points) = (struct html_point){
@@ -69,7 +67,7 @@ static void result_table(const cJSON *list, const char *title, struct text *t)
 	text_add(t, "</tr></thead><tbody>\n");
 	cJSON_ArrayForEach (r, list) {
 		text_add(t, "<tr><td>");
-		html_text(t, get(r, "coll"));
+		html_text(t, json_text(r, "coll"));
 		text_addf(t, "%s</td>", cJSON_IsTrue(json_get(r, "in_place")) ? ", in place" : "");
 		number(r, "size", "0", t);
 		for (size_t i = 0; i < ARRAY_LEN(columns); i++)

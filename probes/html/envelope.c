@@ -9,7 +9,7 @@ enum { TARGETS_MAX = 20000, FINDINGS_MAX = 50000 };
 static bool is_wrong(const cJSON *f)
 {
 	static const char *const not_wrong[] = {"pass", "info", "skip"};
-	const char *st = json_get_str(f, "status") ?: "";
+	const char *st = json_text(f, "status");
 
 	for (size_t i = 0; i < ARRAY_LEN(not_wrong); i++)
 		if (streq(st, not_wrong[i]))

@@ -110,7 +110,7 @@ static void stages(const cJSON *doc, struct text *t)
 		text_add(t, "</th><td>");
 		html_text(t, json_get_str(s, "command"));
 		text_add(t, "</td><td>");
-		html_badge(t, json_get_str(s, "status") ?: "");
+		html_badge(t, json_text(s, "status"));
 		text_add(t, "</td><td class=\"n\">");
 		if (isfinite(took))
 			text_addf(t, "%.3f", took);

@@ -5,11 +5,9 @@
 
 #include <math.h>
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 static bool is_wrong(const cJSON *f)
 {
-	const char *st = get(f, "status");
+	const char *st = json_text(f, "status");
 
 	return streq(st, "fail") || streq(st, "error") || streq(st, "warn");
 }
@@ -31,27 +29,27 @@ static void cause(const cJSON *f, const char *said, host_list hosts, bool own_fi
 	const char *all = hosts.n ? names_fold(a, &hosts) : "";
 
 	text_add(t, "<li>");
-	html_badge(t, get(f, "status"));
+	html_badge(t, json_text(f, "status"));
 	text_add(t, " <code>");
-	html_text(t, get(f, "check"));
+	html_text(t, json_text(f, "check"));
 	text_add(t, "</code> ");
 	if (*all) {
 		text_add(t, "<b>");
 		html_text(t, names_brief(a, &hosts));
 		text_add(t, "</b> ");
 	}
-	if (*get(f, "subject") && !streq(get(f, "subject"), all) &&
-	    !starts_with(said, get(f, "subject"))) {
-		html_text(t, get(f, "subject"));
+	if (*json_text(f, "subject") && !streq(json_text(f, "subject"), all) &&
+	    !starts_with(said, json_text(f, "subject"))) {
+		html_text(t, json_text(f, "subject"));
 		text_add(t, " ");
 	}
 	html_text(t, said);
-	if (*get(f, "expected")) {
+	if (*json_text(f, "expected")) {
 		text_add(t, " <span class=\"dim\">(expected ");
-		html_text(t, get(f, "expected"));
+		html_text(t, json_text(f, "expected"));
 		text_add(t, ")</span>");
 	}
-	html_fixes(t, f, own_fix ? get(f, "host") : NULL);
+	html_fixes(t, f, own_fix ? json_text(f, "host") : NULL);
 	text_add(t, "</li>\n");
 }
 
@@ -82,7 +80,7 @@ enum { NOT_WRONG = 3 };
 
 static int weight(const struct html_row *r)
 {
-	const char *st = get(r->f, "status");
+	const char *st = json_text(r->f, "status");
 
 	return streq(st, "fail") ? 0 : streq(st, "error") ? 1 : streq(st, "warn") ? 2 : NOT_WRONG;
 }
@@ -118,7 +116,7 @@ void html_causes(const cJSON *doc, const html_rows *rows, struct arena *a, struc
 	html_open(t, "causes", "What to do, the first cause first");
 	text_add(t, "<ol class=\"causes\">\n");
 	cJSON_ArrayForEach (c, ranked) {
-		cause(c, get(c, "message"), hosts_of(json_get(c, "hosts"), a), false, a, t);
+		cause(c, json_text(c, "message"), hosts_of(json_get(c, "hosts"), a), false, a, t);
 		n++;
 	}
 	for (size_t i = 0; !cJSON_IsArray(ranked) && i < wrong.n; i++) {
@@ -141,14 +139,14 @@ static void value(const cJSON *f, bool range, struct text *t)
 	struct unit_buf b;
 
 	text_add(t, "<td class=\"n nb\">");
-	if (v >= 0 && v < 1e18 && streq(get(f, "unit"), "B")) {
+	if (v >= 0 && v < 1e18 && streq(json_text(f, "unit"), "B")) {
 		text_add(t, format_size(&b, (uint64_t)v));
 	} else if (isfinite(v)) {
 		text_addf(t, "%s ", format_number(&b, v));
-		html_text(t, get(f, "unit"));
+		html_text(t, json_text(f, "unit"));
 	}
 	text_add(t, "</td><td>");
-	html_text(t, get(f, "expected"));
+	html_text(t, json_text(f, "expected"));
 	text_add(t, "</td>");
 }
 
@@ -158,15 +156,15 @@ static void row(const struct html_row *r, struct arena *a, struct text *t)
 	const char *hosts = hostlist_fold(a, &r->hosts);
 
 	text_add(t, "<tr data-status=\"");
-	html_text(t, get(r->f, "status"));
+	html_text(t, json_text(r->f, "status"));
 	text_add(t, "\"><td>");
-	html_badge(t, get(r->f, "status"));
+	html_badge(t, json_text(r->f, "status"));
 	text_add(t, "</td><td><code>");
-	html_text(t, get(r->f, "check"));
+	html_text(t, json_text(r->f, "check"));
 	text_addf(t, "</code></td><td class=\"%s\">", strlen(hosts) < SHORT ? "nb" : "hosts");
 	html_text(t, hosts);
 	text_add(t, "</td><td>");
-	html_text(t, get(r->f, "subject"));
+	html_text(t, json_text(r->f, "subject"));
 	text_add(t, "</td><td>");
 	html_text(t, r->said);
 	text_add(t, "</td>");
@@ -179,7 +177,7 @@ static size_t count(const html_rows *rows, const char *status)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
-		n += streq(get(rows->v[i].f, "status"), status);
+		n += streq(json_text(rows->v[i].f, "status"), status);
 	return n;
 }
 

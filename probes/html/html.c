@@ -83,9 +83,9 @@ static void head(const cJSON *doc, struct text *t)
 		    "<link rel=\"icon\" href=\"data:,\">\n<title>");
 	html_text(t, json_get_str(doc, "command") ?: "windsock");
 	text_add(t, " ");
-	html_text(t, json_get_str(doc, "verdict") ?: "");
+	html_text(t, json_text(doc, "verdict"));
 	text_add(t, " - ");
-	html_text(t, json_get_str(doc, "host") ?: "");
+	html_text(t, json_text(doc, "host"));
 	text_addf(t, "</title>\n<style>\n%s</style></head>\n", html_style);
 }
 
@@ -95,7 +95,7 @@ static size_t count(const cJSON *doc, const char *status)
 	size_t n = 0;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings"))
-		n += streq(json_get_str(f, "status") ?: "", status);
+		n += streq(json_text(f, "status"), status);
 	return n;
 }
 
@@ -112,11 +112,11 @@ static void verdict(const cJSON *doc, const html_nodes *nodes, struct text *t)
 	text_add(t, "<header><h1 class=\"dim\">");
 	html_text(t, json_get_str(doc, "command") ?: "windsock");
 	text_add(t, " ");
-	html_text(t, json_get_str(doc, "windsock") ?: "");
+	html_text(t, json_text(doc, "windsock"));
 	text_add(t, " on ");
-	html_text(t, json_get_str(doc, "host") ?: "");
+	html_text(t, json_text(doc, "host"));
 	text_add(t, ", ");
-	html_text(t, json_get_str(doc, "time") ?: "");
+	html_text(t, json_text(doc, "time"));
 	text_addf(t, ", %.1f s</h1>\n<div class=\"verdict %s\" role=\"status\"><b>%s</b><span>",
 		  json_get_num(doc, "seconds", 0), class_of(v), word(v));
 	text_addf(t, "%zu failed, %zu warning%s, %zu passed, %zu not tested; %zu host%s",

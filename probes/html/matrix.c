@@ -135,8 +135,8 @@ static double *latencies(const cJSON *reach, size_t n, struct arena *a)
 	cJSON_ArrayForEach (row, json_get(reach, "targets")) {
 		double v = json_get_num(row, "ms", NAN);
 
-		from = host_index(hosts, json_get_str(row, "from") ?: "", from < 0 ? 0 : from);
-		to = host_index(hosts, json_get_str(row, "to") ?: "", to < 0 ? 0 : to);
+		from = host_index(hosts, json_text(row, "from"), from < 0 ? 0 : from);
+		to = host_index(hosts, json_text(row, "to"), to < 0 ? 0 : to);
 		if (from >= 0 && to >= 0 && v > 0)
 			ms[(size_t)from * n + (size_t)to] =
 				fmin(v, fmin(ms[(size_t)from * n + (size_t)to], INFINITY));

@@ -5,8 +5,6 @@
 
 enum { CARDS_MAX = 48, PER_ROW = 6, CARD_W = 150, CARD_H = 64, GAP = 14, DOT = 16, DOTS_ROW = 48 };
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 static const cJSON *interface_part(const struct html_node *n)
 {
 	return json_get(json_get(n->data, "parts"), "interface");
@@ -17,8 +15,9 @@ static const char *network_of(const struct html_node *n, struct arena *a)
 	const cJSON *c, *s = json_get(interface_part(n), "suggest");
 
 	cJSON_ArrayForEach (c, json_get(s, "candidates"))
-		if (streq(get(c, "interface"), get(s, "interface")) && *get(c, "network"))
-			return arena_printf(a, "%s/%.0f", get(c, "network"),
+		if (streq(json_text(c, "interface"), json_text(s, "interface")) &&
+		    *json_text(c, "network"))
+			return arena_printf(a, "%s/%.0f", json_text(c, "network"),
 					    json_get_num(c, "prefix", 0));
 	return n->ranks ? "the ranks of this run" : n->data ? "no network" : "no answer";
 }
@@ -28,7 +27,7 @@ static double speed_of(const struct html_node *n)
 	const cJSON *i, *part = interface_part(n);
 
 	cJSON_ArrayForEach (i, json_get(part, "interfaces"))
-		if (streq(get(i, "name"), get(json_get(part, "suggest"), "interface")))
+		if (streq(json_text(i, "name"), json_text(json_get(part, "suggest"), "interface")))
 			return json_get_num(i, "speed_mbps", NAN);
 	return NAN;
 }
@@ -47,10 +46,10 @@ static void card(const struct html_node *n, int x, int y, struct text *t)
 	html_text(t, n->host);
 	text_addf(t, " (%s)</text><text class=\"dim\" x=\"%d\" y=\"%d\">", n->status, x + 10,
 		  y + 36);
-	html_text(t, *get(s, "interface") ? get(s, "interface")
-		     : n->address	  ? ""
-		     : n->data		  ? "no interface"
-					  : "no answer");
+	html_text(t, *json_text(s, "interface") ? json_text(s, "interface")
+		     : n->address		? ""
+		     : n->data			? "no interface"
+						: "no answer");
 	text_add(t, " ");
 	html_text(t, json_get_str(s, "address") ?: n->address);
 	text_addf(t, "</text><text class=\"dim\" x=\"%d\" y=\"%d\">", x + 10, y + 53);
@@ -167,7 +166,7 @@ static void put_row(const struct node_row *r, const str_list *stages, struct are
 	for (size_t i = 0; i < stages->n; i++)
 		cell(html_stage_status(r->n->data, stages->v[i]), t);
 	text_add(t, "<td>");
-	html_text(t, get(s, "interface"));
+	html_text(t, json_text(s, "interface"));
 	text_add(t, "</td><td>");
 	if (r->hosts.n == 1)
 		html_text(t, json_get_str(s, "address") ?: r->n->address);
@@ -178,8 +177,9 @@ static void put_row(const struct node_row *r, const str_list *stages, struct are
 
 static const char *row_key(const struct html_node *n, const str_list *stages, struct arena *a)
 {
-	const char *key = arena_printf(a, "%s %s", n->status,
-				       get(json_get(interface_part(n), "suggest"), "interface"));
+	const char *key =
+		arena_printf(a, "%s %s", n->status,
+			     json_text(json_get(interface_part(n), "suggest"), "interface"));
 
 	for (size_t i = 0; i < stages->n; i++)
 		key = arena_printf(a, "%s %s", key,
@@ -218,7 +218,7 @@ static void list_stages(const html_nodes *nodes, struct arena *a, str_list *ret)
 			most = all;
 	}
 	cJSON_ArrayForEach (s, most)
-		*LIST_ADD(a, ret) = get(s, "name");
+		*LIST_ADD(a, ret) = json_text(s, "name");
 }
 
 void html_node_table(const html_nodes *nodes, struct arena *a, struct text *t)

@@ -10,15 +10,14 @@ struct keyed {
 	const cJSON *f;
 };
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 /* A subject that is the host itself says nothing more than the host's name. */
 static struct keyed keyed(const cJSON *f, size_t at, struct arena *a)
 {
-	const char *subject = get(f, "subject"), *host = get(f, "host");
-	const char *said = alike_gist(a, get(f, "message"), host);
-	const char *about = arena_printf(a, "%s\n%s\n%s\n", get(f, "check"), get(f, "status"),
-					 streq(subject, host) ? "" : subject);
+	const char *subject = json_text(f, "subject"), *host = json_text(f, "host");
+	const char *said = alike_gist(a, json_text(f, "message"), host);
+	const char *about =
+		arena_printf(a, "%s\n%s\n%s\n", json_text(f, "check"), json_text(f, "status"),
+			     streq(subject, host) ? "" : subject);
 
 	return (struct keyed){.shape = arena_printf(a, "%s%s", about, alike_shape(a, said)),
 			      .key = arena_printf(a, "%s%s", about, said),
@@ -212,16 +211,16 @@ static void judge(const cJSON *doc, html_nodes *l)
 	for (size_t i = 0; i < l->n; i++)
 		l->v[i].status = "pass";
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
-		at = find(l, get(f, "host"), near);
+		at = find(l, json_text(f, "host"), near);
 		/* of ranks one host speaks for all */
 		if (at < l->n && l->v[at].ranks &&
-		    worsen_subject(l, get(f, "subject"), get(f, "status")))
+		    worsen_subject(l, json_text(f, "subject"), json_text(f, "status")))
 			continue;
-		if (worsen_ranks(l, get(f, "message"), get(f, "status")))
+		if (worsen_ranks(l, json_text(f, "message"), json_text(f, "status")))
 			continue;
 		/* who says that another is not reached is a witness: windsock names the failing */
-		if (!failing || !streq(get(f, "status"), "fail"))
-			worsen(l, at, get(f, "status"));
+		if (!failing || !streq(json_text(f, "status"), "fail"))
+			worsen(l, at, json_text(f, "status"));
 		near = at < l->n ? at : near;
 	}
 	cJSON_ArrayForEach (name, failing)
@@ -236,7 +235,7 @@ static void list_ranks(const cJSON *doc, struct arena *a, html_nodes *ret)
 	size_t at = 0;
 
 	cJSON_ArrayForEach (rank, json_get(json_get(json_get(doc, "data"), "world"), "ranks")) {
-		const char *host = get(rank, "host");
+		const char *host = json_text(rank, "host");
 
 		at = ret->n ? find(ret, host, at) : 0;
 		if (at == ret->n)
@@ -276,15 +275,15 @@ void html_list_nodes(const cJSON *doc, struct arena *a, html_nodes *ret)
 	cJSON_ArrayForEach (node, json_get(doc, "nodes")) {
 		struct html_node *x = LIST_ADD(a, ret);
 
-		x->host = get(node, "host");
+		x->host = json_text(node, "host");
 		x->data = json_get(node, "data");
 	}
 	list_silent(doc, a, ret);
 	if (!ret->n)
 		list_ranks(doc, a, ret);
 	if (!ret->n)
-		*LIST_ADD(a, ret) =
-			(struct html_node){.host = get(doc, "host"), .data = json_get(doc, "data")};
+		*LIST_ADD(a, ret) = (struct html_node){.host = json_text(doc, "host"),
+						       .data = json_get(doc, "data")};
 	judge(doc, ret);
 }
 
@@ -293,7 +292,7 @@ const char *html_stage_status(const cJSON *data, const char *stage)
 	const cJSON *s;
 
 	cJSON_ArrayForEach (s, json_get(data, "stages"))
-		if (streq(get(s, "name"), stage))
+		if (streq(json_text(s, "name"), stage))
 			return json_get_str(s, "status");
 	return NULL;
 }

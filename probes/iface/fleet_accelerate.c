@@ -35,7 +35,7 @@ static const char *path_of(const struct answer *from, struct arena *a)
 		const char *origin = json_get_str(row, "origin");
 		const char *colon = origin ? strrchr(origin, ':') : NULL;
 
-		if (colon && starts_with(json_get_str(row, "name") ?: "", ACCELERATE_IN_LINT))
+		if (colon && starts_with(json_text(row, "name"), ACCELERATE_IN_LINT))
 			return arena_strndup(a, origin, (size_t)(colon - origin));
 	}
 	return NULL;

@@ -19,7 +19,7 @@ static void read_proof(struct fleet *f, const struct answer *from, struct names 
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, json_get(json_get(from->data, "suggest"), "proof")) {
-		const char *state = json_get_str(row, "state") ?: "";
+		const char *state = json_text(row, "state");
 
 		if (json_get_str(row, "address") &&
 		    (streq(state, "open") || streq(state, "refused")))
@@ -144,7 +144,7 @@ const char *fleet_setting(const struct answer *a, const char *name)
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, json_get(a->data, "lint")) {
-		if (streq(json_get_str(row, "name") ?: "", name))
+		if (streq(json_text(row, "name"), name))
 			return json_get_str(row, "value");
 	}
 	return NULL;

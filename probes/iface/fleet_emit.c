@@ -78,7 +78,7 @@ static bool list_is_right_on(const struct answer *a, const str_list *names)
 	const cJSON *c;
 
 	cJSON_ArrayForEach (c, json_get(suggest_of(a), "candidates")) {
-		const char *name = json_get_str(c, "interface") ?: "";
+		const char *name = json_text(c, "interface");
 
 		if (!streq(name, iface_of(a)) && list_has(names, name) && json_get(c, "address"))
 			return false;

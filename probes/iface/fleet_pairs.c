@@ -17,7 +17,7 @@ const char *answer_chose(const struct answer *a, const char *key)
 
 static bool is_answer(const cJSON *row)
 {
-	const char *state = json_get_str(row, "state") ?: "";
+	const char *state = json_text(row, "state");
 
 	return streq(state, "open") || streq(state, "refused");
 }
@@ -36,8 +36,8 @@ static bool reaches(const struct answer *i, const struct answer *j)
 	if (!iface || !addr)
 		return false;
 	cJSON_ArrayForEach (row, proof_of(i))
-		if (streq(json_get_str(row, "interface") ?: "", iface) &&
-		    streq(json_get_str(row, "address") ?: "", addr))
+		if (streq(json_text(row, "interface"), iface) &&
+		    streq(json_text(row, "address"), addr))
 			return is_answer(row);
 	return false;
 }
@@ -49,7 +49,7 @@ static bool is_silent(const struct answer *i, const struct answer *j)
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, proof_of(i)) {
-		if (!streq(json_get_str(row, "peer") ?: "", j->host))
+		if (!streq(json_text(row, "peer"), j->host))
 			continue;
 		asked = true;
 		if (is_answer(row))

@@ -36,7 +36,7 @@ static void add_address(const cJSON *x, const char *subnet, struct text *t)
 {
 	const char *addr = json_get_str(x, "address");
 
-	if (addr && (!subnet || streq(subnet, json_get_str(x, "network") ?: "")))
+	if (addr && (!subnet || streq(subnet, json_text(x, "network"))))
 		text_addf(t, strchr(addr, ':') ? "%s[%s]" : "%s%s", t->n ? "," : "", addr);
 }
 
@@ -87,8 +87,8 @@ static bool has_network(const struct answer *a, const char *network)
 
 	cJSON_ArrayForEach (c, json_get(json_get(a->data, "suggest"), "candidates")) {
 		if (cJSON_IsTrue(json_get(c, "usable")) &&
-		    (streq(json_get_str(c, "network") ?: "", network) ||
-		     streq(json_get_str(json_get(c, "other"), "network") ?: "", network)))
+		    (streq(json_text(c, "network"), network) ||
+		     streq(json_text(json_get(c, "other"), "network"), network)))
 			return true;
 	}
 	return false;

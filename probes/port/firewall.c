@@ -177,7 +177,7 @@ static void read_iptables(struct firewall *fw, bool has_nft, struct arena *a, ui
 static bool jumps_to(const struct nft_rule *r, const char *chain)
 {
 	for (const cJSON *s = r->expr ? r->expr->child : NULL; s; s = s->next)
-		if (streq(json_get_str(json_get(s, "jump"), "target") ?: "", chain))
+		if (streq(json_text(json_get(s, "jump"), "target"), chain))
 			return true;
 	return false;
 }

@@ -96,7 +96,7 @@ static bool has_zone(const struct firewall *fw, const char *subnet, struct arena
 			const cJSON *m = json_get(s, "match");
 			const cJSON *field = json_get(json_get(m, "left"), "payload");
 
-			if (streq(json_get_str(field, "field") ?: "", "saddr") &&
+			if (streq(json_text(field, "field"), "saddr") &&
 			    nft_match(&fw->nft, r, m, &p) != NO)
 				return true;
 		}

@@ -54,19 +54,14 @@ static bool same_but_peer(const char *x, const char *x_peer, const char *y, cons
 	       streq(x_at + strlen(x_peer), y_at + strlen(y_peer));
 }
 
-static const char *word(const cJSON *rule, const char *key)
-{
-	return json_get_str(rule, key) ?: "";
-}
-
 static struct told *find_told(struct stops *x, enum mesh_hook hook, const cJSON *rule)
 {
 	for (size_t i = 0; i < x->n; i++) {
 		struct told *t = &x->told[i];
 
-		if (t->hook == hook && streq(word(t->rule, "rule"), word(rule, "rule")) &&
-		    same_but_peer(word(t->rule, "fix"), word(t->rule, "peer"), word(rule, "fix"),
-				  word(rule, "peer")))
+		if (t->hook == hook && streq(json_text(t->rule, "rule"), json_text(rule, "rule")) &&
+		    same_but_peer(json_text(t->rule, "fix"), json_text(t->rule, "peer"),
+				  json_text(rule, "fix"), json_text(rule, "peer")))
 			return t;
 	}
 	return NULL;
@@ -119,7 +114,7 @@ static bool put_rule(struct stops *x, enum mesh_hook hook, size_t from, size_t t
 		addr_set_port(&at, s->ports[to].v[i]);
 		n = find_rules(s, hook, from, &at, found);
 		for (size_t k = 0; k < n; k++) {
-			const char *fix = word(found[k], "fix");
+			const char *fix = json_text(found[k], "fix");
 
 			if (is_known(&fixes, fix)) {
 				cJSON_Delete(found[k]);

@@ -160,7 +160,7 @@ static const cJSON *next_of(const cJSON *item) { return item ? item->next : NULL
 
 static void take_row(struct mesh *m, const cJSON *line, size_t from, const size_t *nodes, size_t n)
 {
-	const char *talks = json_get_str(line, "talks") ?: "";
+	const char *talks = json_text(line, "talks");
 	const cJSON *row = first_of(json_get(line, "row")), *mtu = first_of(json_get(line, "mtus"));
 	const cJSON *late = first_of(json_get(line, "late"));
 	const cJSON *crawl = first_of(json_get(line, "crawl"));
@@ -205,7 +205,7 @@ static void take_findings(struct mesh *m, const cJSON *line, size_t me)
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
 		size_t had = all->n;
 
-		if (!streq(json_get_str(i, "status") ?: "", "warn"))
+		if (!streq(json_text(i, "status"), "warn"))
 			continue;
 		tally_take(&m->told, 0, "mesh", m->nodes[me].name, i);
 		if (all->n > had && !all->v[had].f->subject)

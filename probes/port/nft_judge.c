@@ -177,7 +177,7 @@ static bool asks_for_few(const cJSON *match)
 	of = json_get(left, "meta") ?: json_get(left, "ct");
 	if (json_get(left, "ipset"))
 		return streq(op, "==");
-	return streq(op, "==") && streq(json_get_str(of, "key") ?: "", "mark") &&
+	return streq(op, "==") && streq(json_text(of, "key"), "mark") &&
 	       (text ? strtoul(text, NULL, 0) : cJSON_IsNumber(right) && right->valuedouble > 0);
 }
 

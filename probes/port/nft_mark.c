@@ -33,7 +33,7 @@ static bool sets(const struct nft_rule *r, uint32_t *ret)
 		const cJSON *mangle = json_get(s, "mangle");
 		const cJSON *meta = mangle ? json_get(json_get(mangle, "key"), "meta") : NULL;
 
-		if (meta && streq(json_get_str(meta, "key") ?: "", "mark"))
+		if (meta && streq(json_text(meta, "key"), "mark"))
 			return mark_of(json_get(mangle, "value"), ret);
 	}
 	return false;

@@ -89,14 +89,14 @@ static const cJSON *pace_in(const cJSON *doc)
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings"))
-		if (streq(json_get_str(f, "check") ?: "", "train.pace"))
+		if (streq(json_text(f, "check"), "train.pace"))
 			return f;
 	return NULL;
 }
 
 static bool is_slow_in(const cJSON *pace, int rank)
 {
-	return streq(json_get_str(pace, "status") ?: "", status_name(ST_WARN)) &&
+	return streq(json_text(pace, "status"), status_name(ST_WARN)) &&
 	       (int)json_get_num(pace, "rank", -1) == rank;
 }
 
@@ -174,7 +174,7 @@ static size_t take_failures(struct preflight *p, enum stage_id id, const cJSON *
 		size_t before = p->t.items.n;
 		struct finding *x;
 
-		if (!streq(json_get_str(f, "status") ?: "", status_name(ST_FAIL)))
+		if (!streq(json_text(f, "status"), status_name(ST_FAIL)))
 			continue;
 		tally_take(&p->t, S_REACH, stages[S_REACH].name,
 			   host && own && !streq(host, own) ? host : NULL, f);

@@ -230,7 +230,7 @@ static const cJSON *closed_in(const cJSON *doc)
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings"))
-		if (streq(json_get_str(f, "status") ?: "", status_name(ST_FAIL)))
+		if (streq(json_text(f, "status"), status_name(ST_FAIL)))
 			return f;
 	return NULL;
 }

@@ -6,8 +6,6 @@
 #include "probes/preflight/diff_own.h"
 #include "probes/preflight/diff_tested.h"
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 struct finding *diff_note(struct compared *c, const char *check, const char *subject,
 			  enum status st)
 {
@@ -32,7 +30,7 @@ static int weight(const char *status)
 					: 0;
 }
 
-static bool was_tested(const cJSON *f) { return f && !streq(get(f, "status"), "skip"); }
+static bool was_tested(const cJSON *f) { return f && !streq(json_text(f, "status"), "skip"); }
 
 static void take_fixes(struct finding *to, const cJSON *from)
 {
@@ -53,37 +51,39 @@ static struct finding *note_of(struct compared *c, const char *check, const char
 static struct finding *note_like(struct compared *c, const char *check, const cJSON *f,
 				 enum status st)
 {
-	const char *subject = get(f, "subject"), *host = get(f, "host");
+	const char *subject = json_text(f, "subject"), *host = json_text(f, "host");
 
 	subject = streq(subject, host) ? "" : subject;
-	return note_of(
-		c, check,
-		arena_printf(c->t->a, "%s%s%s", get(f, "check"), *subject ? " " : "", subject),
-		host, st);
+	return note_of(c, check,
+		       arena_printf(c->t->a, "%s%s%s", json_text(f, "check"), *subject ? " " : "",
+				    subject),
+		       host, st);
 }
 
 static void compare_finding(struct compared *c, const cJSON *before, const cJSON *f)
 {
-	const char *st = get(f, "status"), *was = before ? get(before, "status") : "absent";
+	const char *st = json_text(f, "status"),
+		   *was = before ? json_text(before, "status") : "absent";
 	struct finding *g;
 
 	if (weight(st) > weight(was)) {
 		g = note_like(c, "diff.worse", f, weight(st) == 1 ? ST_WARN : ST_FAIL);
-		finding_set(g, g->status, "%s now, was %s: %s", st, was, get(f, "message"));
+		finding_set(g, g->status, "%s now, was %s: %s", st, was, json_text(f, "message"));
 		take_fixes(g, f);
 	} else if (weight(was) > weight(st) && was_tested(f)) {
 		g = note_like(c, "diff.better", f, ST_PASS);
-		finding_set(g, ST_PASS, "%s now, was %s: %s", st, was, get(before, "message"));
+		finding_set(g, ST_PASS, "%s now, was %s: %s", st, was,
+			    json_text(before, "message"));
 	} else if (was_tested(before) && !was_tested(f)) {
 		g = note_like(c, "diff.untested", f, ST_WARN);
-		finding_set(g, ST_WARN, "not tested now: %s", get(f, "message"));
+		finding_set(g, ST_WARN, "not tested now: %s", json_text(f, "message"));
 	} else {
 		c->same++;
 	}
 }
 
 /* What a run said against its own baseline is about yet another run. */
-static bool is_of_run(const cJSON *f) { return !starts_with(get(f, "check"), "diff."); }
+static bool is_of_run(const cJSON *f) { return !starts_with(json_text(f, "check"), "diff."); }
 
 static bool is_alone(const cJSON *doc)
 {
@@ -100,11 +100,11 @@ static void compare_gone(struct compared *c, const struct diff_tested *tested, c
 
 	if (diff_was_tested(tested, f, host)) {
 		g = note_like(c, "diff.better", f, ST_PASS);
-		finding_set(g, ST_PASS, "is not said any more: %s", get(f, "message"));
+		finding_set(g, ST_PASS, "is not said any more: %s", json_text(f, "message"));
 	} else {
 		g = note_like(c, "diff.untested", f, ST_WARN);
-		finding_set(g, ST_WARN, "not tested now, was %s: %s", get(f, "status"),
-			    get(f, "message"));
+		finding_set(g, ST_WARN, "not tested now, was %s: %s", json_text(f, "status"),
+			    json_text(f, "message"));
 	}
 }
 
@@ -112,8 +112,8 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 {
 	const cJSON *was = json_get(old, "findings"), *is = json_get(now, "findings"), *f;
 	/* of two runs on one host each, the one host is compared with the other */
-	const char *then_own = is_alone(old) && is_alone(now) ? get(old, "host") : NULL;
-	const char *own = then_own ? get(now, "host") : NULL;
+	const char *then_own = is_alone(old) && is_alone(now) ? json_text(old, "host") : NULL;
+	const char *own = then_own ? json_text(now, "host") : NULL;
 	struct diff_index before, after;
 	struct diff_tested tested;
 	struct names here = {0};
@@ -123,18 +123,20 @@ static void compare_findings(struct compared *c, const cJSON *old, const cJSON *
 	/* what is wrong finds its like first: a page of very many hosts has nothing else */
 	for (int wrong = 1; wrong >= 0; wrong--)
 		cJSON_ArrayForEach (f, is)
-			if (is_of_run(f) && (weight(get(f, "status")) > 0) == wrong)
+			if (is_of_run(f) && (weight(json_text(f, "status")) > 0) == wrong)
 				compare_finding(c, diff_index_take(&before, f, own), f);
-	if (!streq(get(json_get(old, "data"), "tier"), get(json_get(now, "data"), "tier")))
+	if (!streq(json_text(json_get(old, "data"), "tier"),
+		   json_text(json_get(now, "data"), "tier")))
 		return; /* what was not run has not become well */
 	run_hosts(now, c->t->a, &here);
 	diff_tested_init(&tested, c->t->a, old, now);
 	cJSON_ArrayForEach (f, was) {
-		const char *host = get(f, "host");
+		const char *host = json_text(f, "host");
 
-		if (!is_of_run(f) || !weight(get(f, "status")) ||
+		if (!is_of_run(f) || !weight(json_text(f, "status")) ||
 		    diff_index_take(&after, f, then_own) ||
-		    (!own && *host && !names_has(&here, host) && !streq(host, get(now, "host"))))
+		    (!own && *host && !names_has(&here, host) &&
+		     !streq(host, json_text(now, "host"))))
 			continue; /* nor has a host that was left out */
 		compare_gone(c, &tested, f, own && streq(host, then_own) ? own : host);
 	}
@@ -200,14 +202,14 @@ static const cJSON *part_of(const cJSON *doc, const char *stage, const char *com
 {
 	const cJSON *data = json_get(doc, "data");
 
-	return streq(get(doc, "command"), command) ? data
-						   : json_get(json_get(data, "parts"), stage);
+	return streq(json_text(doc, "command"), command) ? data
+							 : json_get(json_get(data, "parts"), stage);
 }
 
 void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)
 {
 	static const char *const sweeps[] = {"collectives", "sweep"};
-	bool alone = streq(get(now, "command"), "ncclbench");
+	bool alone = streq(json_text(now, "command"), "ncclbench");
 	struct compared c = {.t = t, .stage = stage};
 	size_t from = t->items.n;
 	struct diff_nodes nodes;
@@ -219,13 +221,13 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 		diff_sweep(&c, sweeps[i], part_of(old, sweeps[i], "ncclbench"),
 			   part_of(now, sweeps[i], "ncclbench"));
 	diff_pace(&c, part_of(old, "training", "ddpsmoke"), part_of(now, "training", "ddpsmoke"));
-	compare_facts(&c, get(now, "host"), json_get(old, "data"), json_get(now, "data"));
+	compare_facts(&c, json_text(now, "host"), json_get(old, "data"), json_get(now, "data"));
 	nodes_init(&nodes, t->a, json_get(old, "nodes"));
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {
-		const cJSON *before = nodes_find(&nodes, get(n, "host"));
+		const cJSON *before = nodes_find(&nodes, json_text(n, "host"));
 
 		if (before)
-			compare_facts(&c, get(n, "host"), json_get(before, "data"),
+			compare_facts(&c, json_text(n, "host"), json_get(before, "data"),
 				      json_get(n, "data"));
 	}
 	if (tally_status(t, from, t->items.n) == ST_SKIP || c.same)

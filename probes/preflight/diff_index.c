@@ -3,19 +3,17 @@
 #include "lib/core/text.h"
 #include "lib/report/json.h"
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 /* A host's own name, also as a subject, stands for its counterpart. */
 static const char *named(const cJSON *f, const char *key, const char *own)
 {
-	const char *name = get(f, key);
+	const char *name = json_text(f, key);
 
 	return own && streq(name, own) ? "" : name;
 }
 
 static uint32_t hash_of(const cJSON *f, const char *own)
 {
-	uint32_t h = text_hash(0, get(f, "check")) + 1;
+	uint32_t h = text_hash(0, json_text(f, "check")) + 1;
 
 	return text_hash(text_hash(h, named(f, "subject", own)) + 1, named(f, "host", own));
 }
@@ -47,11 +45,11 @@ const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char
 	for (; x->slots[at].f; at = (at + 1) & x->mask) {
 		struct diff_slot *s = &x->slots[at];
 
-		if (!streq(get(s->f, "check"), get(like, "check")) ||
+		if (!streq(json_text(s->f, "check"), json_text(like, "check")) ||
 		    !streq(named(s->f, "subject", x->own), named(like, "subject", own)) ||
 		    !streq(named(s->f, "host", x->own), named(like, "host", own)))
 			continue;
-		if (streq(get(s->f, "status"), get(like, "status"))) {
+		if (streq(json_text(s->f, "status"), json_text(like, "status"))) {
 			like_it = s->f;
 			left = s->taken ? left : s;
 		} else if (!left && !s->taken) {
@@ -67,7 +65,8 @@ const cJSON *diff_index_take(struct diff_index *x, const cJSON *like, const char
 
 static int by_host(const void *x, const void *y)
 {
-	return strcmp(get(*(const cJSON *const *)x, "host"), get(*(const cJSON *const *)y, "host"));
+	return strcmp(json_text(*(const cJSON *const *)x, "host"),
+		      json_text(*(const cJSON *const *)y, "host"));
 }
 
 void nodes_init(struct diff_nodes *x, struct arena *a, const cJSON *nodes)
@@ -87,7 +86,7 @@ const cJSON *nodes_find(const struct diff_nodes *x, const char *host)
 
 	while (from < to) {
 		size_t at = from + (to - from) / 2;
-		int d = strcmp(host, get(x->v[at], "host"));
+		int d = strcmp(host, json_text(x->v[at], "host"));
 
 		if (!d)
 			return x->v[at];
@@ -112,12 +111,12 @@ void run_hosts(const cJSON *doc, struct arena *a, struct names *ret)
 	const cJSON *x;
 
 	cJSON_ArrayForEach (x, json_get(doc, "nodes"))
-		add(ret, a, get(x, "host"));
+		add(ret, a, json_text(x, "host"));
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		cJSON_ArrayForEach (x, json_get(json_get(doc, "data"), lists[i]))
 			add(ret, a, cJSON_GetStringValue(x));
 	cJSON_ArrayForEach (x, json_get(json_get(json_get(doc, "data"), "world"), "ranks"))
-		add(ret, a, get(x, "host"));
+		add(ret, a, json_text(x, "host"));
 	if (!ret->n)
-		add(ret, a, get(doc, "host"));
+		add(ret, a, json_text(doc, "host"));
 }

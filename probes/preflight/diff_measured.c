@@ -8,15 +8,14 @@
 #define SLOWER 0.85 /* of what it was: more than a run differs from the next */
 #define LATER 1.5   /* times what it took; small messages jump more */
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 /*
  * Host memory over TCP shares its processors with everything else: told, not judged, where both
  * runs had no more. One that fell back to it is what became slower.
  */
 static enum status judged(bool slower, const cJSON *old, const cJSON *now)
 {
-	bool memory = streq(get(old, "backend"), "tcp") && streq(get(now, "backend"), "tcp");
+	bool memory =
+		streq(json_text(old, "backend"), "tcp") && streq(json_text(now, "backend"), "tcp");
 
 	return memory ? ST_INFO : slower ? ST_WARN : ST_PASS;
 }
@@ -24,7 +23,7 @@ static enum status judged(bool slower, const cJSON *old, const cJSON *now)
 /* For the end of a sentence: what carried the data, where it is not the same. */
 static const char *carriers(struct arena *a, const cJSON *old, const cJSON *now)
 {
-	const char *was = get(old, "backend"), *is = get(now, "backend");
+	const char *was = json_text(old, "backend"), *is = json_text(now, "backend");
 
 	return !*was || !*is || streq(was, is)
 		       ? ""
@@ -36,8 +35,8 @@ static const cJSON *result_like(const cJSON *list, const cJSON *like)
 	const cJSON *r;
 
 	cJSON_ArrayForEach (r, list)
-		if (streq(get(r, "coll"), get(like, "coll")) &&
-		    streq(get(r, "dtype"), get(like, "dtype")) &&
+		if (streq(json_text(r, "coll"), json_text(like, "coll")) &&
+		    streq(json_text(r, "dtype"), json_text(like, "dtype")) &&
 		    json_get_num(r, "size", -1) == json_get_num(like, "size", -2) &&
 		    cJSON_IsTrue(json_get(r, "in_place")) ==
 			    cJSON_IsTrue(json_get(like, "in_place")))

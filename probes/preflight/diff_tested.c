@@ -3,8 +3,6 @@
 #include "lib/core/text.h"
 #include "lib/report/json.h"
 
-static const char *get(const cJSON *f, const char *key) { return json_get_str(f, key) ?: ""; }
-
 /* NULL: unknown, as of a run of another command. */
 static const char *stage_of(const struct diff_tested *x, const char *check)
 {
@@ -20,9 +18,9 @@ static void learn_stages(struct diff_tested *x, const cJSON *causes)
 	const cJSON *c;
 
 	cJSON_ArrayForEach (c, causes)
-		if (!stage_of(x, get(c, "check")))
-			*LIST_ADD(x->a, &x->of) =
-				(struct diff_stage_of){get(c, "check"), get(c, "stage")};
+		if (!stage_of(x, json_text(c, "check")))
+			*LIST_ADD(x->a, &x->of) = (struct diff_stage_of){json_text(c, "check"),
+									 json_text(c, "stage")};
 }
 
 static void add(struct diff_tested *x, const char *what)
@@ -33,13 +31,13 @@ static void add(struct diff_tested *x, const char *what)
 
 static void learn_gaps(struct diff_tested *x, const cJSON *f)
 {
-	const char *check = get(f, "check"), *st = get(f, "status");
+	const char *check = json_text(f, "check"), *st = json_text(f, "status");
 
 	if (streq(check, "host.answer") && !streq(st, "pass")) {
-		add(x, get(f, "host"));
-		add(x, get(f, "subject"));
+		add(x, json_text(f, "host"));
+		add(x, json_text(f, "subject"));
 	} else if (starts_with(check, "stage.") && (streq(st, "skip") || streq(st, "error"))) {
-		add(x, arena_printf(x->a, "%s %s", check + strlen("stage."), get(f, "host")));
+		add(x, arena_printf(x->a, "%s %s", check + strlen("stage."), json_text(f, "host")));
 	}
 }
 
@@ -63,11 +61,11 @@ static bool has_run(const struct diff_tested *x, const char *stage)
 		if (streq(cJSON_GetStringValue(s) ?: "", stage))
 			return false;
 	cJSON_ArrayForEach (s, x->stages) {
-		const char *st = get(s, "status");
+		const char *st = json_text(s, "status");
 		/* of many hosts one may have broken: then there is more than that */
 		bool broke = streq(st, "error") && json_get_num(s, "findings", 0) <= 1;
 
-		if (streq(get(s, "name"), stage))
+		if (streq(json_text(s, "name"), stage))
 			return !streq(st, "skip") && !broke && !cJSON_IsTrue(json_get(s, "cut"));
 	}
 	return !x->stages;
@@ -75,9 +73,9 @@ static bool has_run(const struct diff_tested *x, const char *stage)
 
 bool diff_was_tested(const struct diff_tested *x, const cJSON *f, const char *host)
 {
-	const char *stage = stage_of(x, get(f, "check"));
+	const char *stage = stage_of(x, json_text(f, "check"));
 
-	return !names_has(&x->without, host) && !names_has(&x->without, get(f, "subject")) &&
+	return !names_has(&x->without, host) && !names_has(&x->without, json_text(f, "subject")) &&
 	       (!stage || (has_run(x, stage) &&
 			   !names_has(&x->without, arena_printf(x->a, "%s %s", stage, host))));
 }

@@ -26,7 +26,7 @@ static const cJSON *entry(const struct answer *a, const char *addr, const cJSON 
 
 	cJSON_ArrayForEach (card, json_get(interface_of(a), "interfaces"))
 		cJSON_ArrayForEach (at, json_get(card, "addresses"))
-			if (streq(json_get_str(at, "address") ?: "", addr)) {
+			if (streq(json_text(at, "address"), addr)) {
 				*ret_card = card;
 				return at;
 			}
@@ -70,7 +70,7 @@ void answer_addresses(struct arena *a, const struct answer *from, str_list *ret)
 			const char *text = json_get_str(at, "address");
 
 			if (text && usable && !addr_parse(text, &addr) &&
-			    streq(json_get_str(at, "scope") ?: "", "global"))
+			    streq(json_text(at, "scope"), "global"))
 				*LIST_ADD(a, ret) = text;
 		}
 	}

@@ -16,7 +16,7 @@ const cJSON *answer_stage(const struct answer *a, enum stage_id id)
 	const cJSON *s;
 
 	cJSON_ArrayForEach (s, json_get(a->data, "stages"))
-		if (streq(json_get_str(s, "name") ?: "", stages[id].name))
+		if (streq(json_text(s, "name"), stages[id].name))
 			return s;
 	return NULL;
 }
@@ -48,7 +48,7 @@ static size_t begin_of(const struct answer *a, enum stage_id id)
 	size_t at = 0;
 
 	cJSON_ArrayForEach (s, json_get(a->data, "stages")) {
-		if (streq(json_get_str(s, "name") ?: "", stages[id].name))
+		if (streq(json_text(s, "name"), stages[id].name))
 			break;
 		at += findings_of(s);
 	}
@@ -119,7 +119,7 @@ static bool has_said_why(const struct answer *a)
 	const cJSON *s;
 
 	cJSON_ArrayForEach (s, json_get(a->data, "stages"))
-		if (streq(json_get_str(s, "status") ?: "", status_name(ST_ERROR)))
+		if (streq(json_text(s, "status"), status_name(ST_ERROR)))
 			return true;
 	return false;
 }

@@ -208,8 +208,7 @@ static cJSON *read_answer(const char *command, const char *text, size_t n, struc
 	if (n < LARGE)
 		return envelope_read(command, command, text, n, e);
 	doc = json_parse(text, n, DEPTH_MAX, e);
-	if (doc && json_get_num(doc, "schema", 0) == 1 &&
-	    streq(json_get_str(doc, "command") ?: "", command))
+	if (doc && json_get_num(doc, "schema", 0) == 1 && streq(json_text(doc, "command"), command))
 		return doc;
 	cJSON_Delete(doc);
 	err_set(e, ERR_SYS, "%s printed %zu MB that are no report of it", command, n / 1000000);

@@ -25,8 +25,7 @@ static const char *settings_of(struct arena *a, const struct answer *from)
 
 	text_init(&t, a);
 	cJSON_ArrayForEach (row, lint)
-		text_addf(&t, "%s=%s\n", json_get_str(row, "name") ?: "",
-			  json_get_str(row, "value") ?: "");
+		text_addf(&t, "%s=%s\n", json_text(row, "name"), json_text(row, "value"));
 	return t.s ?: "";
 }
 
@@ -55,8 +54,8 @@ static void ask(struct preflight *p, const char *mode, const host_list *hosts, c
 	const cJSON *f;
 
 	cJSON_ArrayForEach (f, json_get(doc, "findings")) {
-		const char *st = json_get_str(f, "status") ?: "";
-		const char *of = json_get_str(f, "check") ?: "";
+		const char *st = json_text(f, "status");
+		const char *of = json_text(f, "check");
 
 		if ((streq(of, check) || streq(of, other)) &&
 		    (streq(st, status_name(ST_FAIL)) || streq(st, status_name(ST_WARN))))

@@ -215,7 +215,7 @@ static bool is_asked(const struct preflight *p, const char *name)
 static const char *whose(const struct preflight *p, const cJSON *doc, const cJSON *finding)
 {
 	const cJSON *ranks = json_get(json_get(json_get(doc, "data"), "world"), "ranks");
-	const char *subject = json_get_str(finding, "subject") ?: "", *host, *address;
+	const char *subject = json_text(finding, "subject"), *host, *address;
 	const cJSON *of;
 	uint64_t rank;
 
@@ -241,7 +241,7 @@ static void take_findings(struct preflight *p, enum stage_id id, const cJSON *do
 		const char *host = whose(p, doc, f);
 		size_t before;
 
-		if (cut && streq(json_get_str(f, "check") ?: "", "run"))
+		if (cut && streq(json_text(f, "check"), "run"))
 			continue;
 		before = p->t.items.n;
 		tally_take(&p->t, id, stages[id].name,

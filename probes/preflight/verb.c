@@ -27,7 +27,7 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 
 	if (!now)
 		return -1;
-	if (!streq(json_get_str(old, "command") ?: "", json_get_str(now, "command") ?: ""))
+	if (!streq(json_text(old, "command"), json_text(now, "command")))
 		return err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s", words->v[1],
 			       json_get_str(old, "command") ?: "nothing", words->v[2],
 			       json_get_str(now, "command") ?: "nothing");
