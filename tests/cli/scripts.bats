@@ -67,3 +67,106 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
     make -s O=o o/lib.a
     [ ! o/lib.a -nt before ]
 }
+
+# --- setup, with stand-ins of apt-get and sudo ---------------------------------------
+
+# All commands of this machine but those of WITHOUT, and an apt-get that installs by making a
+# command; its package lists are there where ./lists is, without what ./nowhere names.
+setup_room() { # WITHOUT...
+    local name
+    mkdir -p tools .tmp
+    ln -sf /usr/bin/* tools/
+    for name in "$@" apt-get apt-cache sudo systemctl; do rm -f "tools/$name"; done
+    stand_in apt-get 'echo "$* ${http_proxy-}" >>calls
+        case " $* " in
+        *" update "*) [ -e dead ] || : >lists ;;
+        *" install "*)
+            [ ! -e dead ] || { echo "E: Failed to fetch: Temporary failure resolving"; exit 100; }
+            [ -e lists ] || { echo "E: Unable to locate package make"; exit 100; }
+            for name in $(cat broken 2>/dev/null); do
+                case " $* " in *" $name "*) echo "E: Unable to locate package $name"; exit 100 ;; esac
+            done
+            for name; do case $name in -* | *=* | install) ;; *) ln -sf /bin/true "tools/$name" ;; esac; done ;;
+        esac'
+    stand_in apt-cache '[ -e lists ] || exit 100
+        case $1 in
+        depends) echo clang; echo "  Depends: clang-14" ;;
+        policy) [ $# -gt 1 ] || echo " 500 http://deb.debian.org/debian bookworm/main amd64 Packages"
+            shift
+            for name; do
+                grep -qxF "$name" nowhere 2>/dev/null || printf "%s:\n  Installed: (none)\n  Candidate: 1.0\n" "$name"
+            done ;;
+        esac'
+}
+stand_in() { # TOOL SCRIPT
+    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
+    chmod +x "tools/$1"
+}
+# In a name space of its own: /usr/sbin, where setup holds services back, is not this machine's,
+# and clang's libraries are not here.
+as_root() {
+    run env -u http_proxy PATH="$PWD/tools" TMPDIR="$PWD/.tmp" unshare --map-root-user --mount \
+        bash -c 'for dir in /usr/sbin /usr/lib/llvm-*; do mount -t tmpfs tmpfs "$dir" || :; done; exec "$@"' - "$ROOT/scripts/setup" "$@"
+}
+as_user() { # nobody, who has no root
+    run env PATH="$PWD/tools" TMPDIR="$PWD/.tmp" unshare --user "$ROOT/scripts/setup" "$@"
+}
+installs() { grep -c ' install ' calls; }
+
+@test "setup as root: empty package lists are filled first, and then all is installed at once" {
+    setup_room rsync bats gcc
+    as_root check
+    [ "$(installs)" = 1 ] || { echo "$output"; cat calls; false; }
+    grep -q ' install .* bats .*gcc .*libclang-rt-14-dev .*rsync' calls
+    grep -q ' update ' <(head -n 1 calls)
+}
+
+@test "setup as root: what no list has is not asked for, and what nothing begins without is exit 3" {
+    : >lists
+    echo rsync >nowhere
+    setup_room rsync col
+    as_root check
+    [[ $status == 0 && $output == *"not to be had here: "*rsync* ]] || { echo "$output"; cat calls; false; }
+    run ! grep -E ' install .* rsync ' calls
+    [ "$(installs)" = 1 ]
+    echo bsdextrautils >>nowhere
+    echo gcc >>nowhere
+    rm tools/gcc
+    as_root build
+    [[ $status == 3 && $output == *"nothing begins without: "*gcc* ]]
+}
+
+@test "setup as root: one that keeps the others away is left out; with no network each is not tried alone" {
+    : >lists
+    echo rsync >broken
+    setup_room rsync xmllint
+    as_root check
+    [ -e tools/libxml2-utils ] || { echo "$output"; cat calls; false; }
+    [ "$(installs)" = 3 ]
+    : >dead
+    rm calls tools/rsync || true
+    as_root check
+    [ "$(installs)" = 2 ]
+}
+
+@test "setup without root: what only tests use is left out, what is to be built with is not" {
+    : >lists
+    echo chromium >nowhere
+    setup_room chromium rsync
+    as_user check
+    [[ $status == 0 && $output == *"in no list of packages here: chromium"* ]] || { echo "$output"; false; }
+    [[ $output == *"  sudo apt-get install -y --no-install-recommends "*rsync*"going on without them"* ]] || { echo "$output"; false; }
+    run ! grep 'install.* chromium' <<<"$output"
+    rm tools/gcc
+    as_user check
+    [[ $status == 3 && $output == *"sudo apt-get install -y --no-install-recommends "*gcc*"nothing begins without: gcc"* ]]
+    rm lists
+    as_user build
+    [[ $status == 3 && $output == *"  sudo apt-get update && sudo apt-get install -y --no-install-recommends "*gcc* ]]
+    [ ! -e calls ]
+    # sudo that asks nothing has the proxy's address
+    stand_in sudo 'echo "$*" >>sudos; [[ $* != *" true" ]] || exit 0'
+    export http_proxy=http://proxy:3128
+    as_user check
+    [ "$(tail -n 1 sudos)" = "-n --preserve-env=http_proxy,https_proxy,no_proxy -- $ROOT/scripts/setup check" ]
+}
