@@ -86,7 +86,8 @@ setup_room() { # WITHOUT...
             for name in $(cat broken 2>/dev/null); do
                 case " $* " in *" $name "*) echo "E: Unable to locate package $name"; exit 100 ;; esac
             done
-            for name; do case $name in -* | *=* | install) ;; *) ln -sf /bin/true "tools/$name" ;; esac; done ;;
+            for name; do case $name in -* | *=* | install) ;; *) ln -sf /bin/true "tools/$name" ;; esac; done
+            [ ! -e units ] || echo "munge.service enabled" >>units ;;
         esac'
     stand_in apt-cache '[ -e lists ] || exit 100
         case $1 in
@@ -147,6 +148,15 @@ installs() { grep -c ' install ' calls; }
     rm calls tools/rsync || true
     as_root check
     [ "$(installs)" = 2 ]
+}
+
+@test "setup as root: units that came along are disabled, those that were there stay" {
+    : >lists
+    setup_room rsync
+    printf '%s enabled\n' ssh.service getty@.service >units
+    stand_in systemctl 'echo "$*" >>asked; case "$*" in *list-unit-files*) cat units ;; esac'
+    as_root check
+    [ "$(grep disable asked)" = '--root=/ --quiet disable munge.service' ] || { echo "$output"; cat asked; false; }
 }
 
 @test "setup without root: what only tests use is left out, what is to be built with is not" {
