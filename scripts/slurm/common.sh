@@ -82,8 +82,14 @@ shorten() { # FILE
 note() { # WORDS
     { printf '%(%FT%T%z)T %s %s\n' -1 "$ME" "$*" >>"$LOGS/slurm.log"; } 2>/dev/null
     shorten "$LOGS/slurm.log"
-    ! command -v logger >/dev/null ||
-        timeout 1 logger -t "windsock-$ME" -- "$*" >/dev/null 2>&1 </dev/null &
+    { let_go; command -v logger && timeout 1 logger -t "windsock-$ME" -- "$*"; } >/dev/null 2>&1 </dev/null &
+}
+
+# What may outlive us holds nothing of ours: slurmd reads what we say to its end, and LOCK is
+# the next one's.
+let_go() {
+    exec 2>/dev/null
+    [[ ! ${LOCK-} ]] || exec {LOCK}>&-
 }
 
 # CODE: how a command ended, in at most SECONDS + 2. A child that not even SIGKILL
@@ -93,7 +99,7 @@ bounded() { # SECONDS REPORT CMD...
     shift 2
     # where no report can be written nothing is known, and a shell's code for that is 1
     { : >"$report"; } 2>/dev/null || { CODE=3; return; }
-    exec {answer}< <(timeout -k 1 "$limit" "$@" >"$report" 2>&1 </dev/null; echo $?)
+    exec {answer}< <(let_go; timeout -k 1 "$limit" "$@" >"$report" 2>&1 </dev/null; echo $?)
     read -r -t $((limit + 2)) CODE <&"$answer" || CODE=124
     exec {answer}<&-
 }

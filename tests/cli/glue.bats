@@ -111,6 +111,32 @@ X
     done
 }
 
+@test "Slurm: what no signal ends holds neither slurmd, which reads to the end, nor the next check" {
+    cp -r "$S/slurm" hooks
+    mkdir logs
+    printf 'TOOLS=%q LOGS=%q DEADLINE=7\n' "$PWD/tools" "$PWD/logs" >hooks/windsock.conf
+    hangs='trap "" TERM; echo $BASHPID >>'"$PWD"'/left; exec sleep 60'
+    stand_in timeout '[[ $* != *--budget* || -e '"$PWD"'/well ]] || { '"$hangs"'; }; exec /usr/bin/timeout "$@"'
+    stand_in logger "$hangs"
+    stand_in windsock 'echo 1..0; exit 3'
+    stand_in scontrol 'exit 1'
+    code=0
+    for hook in prolog healthcheck; do
+        # shellcheck disable=SC2002 # as slurmd, which has a pipe
+        timeout 20 bash -c 'env -i SLURM_JOB_ID=1 SLURMD_NODENAME=n "hooks/$1" 2>&1 | cat' - $hook || code=$?
+    done
+    : >well
+    env -i SLURMD_NODENAME=n hooks/healthcheck
+    exec {lock}>logs/healthcheck.n.lock
+    flock -n "$lock" || code=lock
+    env -i SLURMD_NODENAME=n hooks/healthcheck
+    xargs kill -KILL <left
+    [ "$code" = 0 ]
+    [ "$(grep -c 'ours (code 124' logs/slurm.log)" = 2 ]
+    grep -q 'healthcheck n: ours (code 3)' logs/slurm.log
+    [[ $(tail -n 1 logs/slurm.log) == *"healthcheck n: not tested: the check before is still running" ]]
+}
+
 @test "Slurm undrain: what Slurm takes for no node is not done, and not passed over" {
     stand_in sinfo 'exit 1'
     stand_in scontrol '[ "$2" = hostnames ] || exit 0; [ "$3" != "n[1-" ] || { echo "Invalid hostlist: n[1-" >&2; exit 1; }; echo "$3"'
