@@ -29,14 +29,18 @@ COMM_PLUGINS   += $(if $(OPENMPI_LIBS),mpi-openmpi) $(if $(MPICH_LIBS),mpi-mpich
 SOURCES_mpi    := $(wildcard bench/plugin/mpi/*.c)
 
 # Only headers and nvcc are needed to build for GPUs: NVIDIA's libraries are found at run time.
-# Where nvcc is not, IMAGES=DIR has what `make images IMAGES=DIR` made elsewhere, for any
-# processor and C library.
+# Where nvcc is not, or compiles nothing, IMAGES=DIR has what `make images IMAGES=DIR` made
+# elsewhere, for any processor and C library.
 NVCC        ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 IMAGES      ?= $(O)/pic
-CUDA_CFLAGS ?= -isystem $(if $(NVCC),$(NVCC:%/bin/nvcc=%),$(IMAGES))/include
-NVCCFLAGS   ?= -arch=all-major
+NVCC_SAYS   := $(if $(NVCC),$(shell bench/plugin/ask-nvcc '$(O)/nvcc.asked' $(NVCC)))
+NVCC_WORKS  := $(if $(filter works,$(firstword $(NVCC_SAYS))),$(NVCC) $(filter -allow%,$(NVCC_SAYS)))
+NVCCFLAGS   ?= $(filter -arch% -gencode%,$(NVCC_SAYS))
+GPU_HOME     = $(if $(NVCC_WORKS),$(NVCC:%/bin/nvcc=%),$(IMAGES))
+# (/usr/include is where it is: once more, and earlier, it is in the way of C++'s own headers.)
+CUDA_CFLAGS ?= $(if $(filter /usr,$(GPU_HOME)),,-isystem $(GPU_HOME)/include)
 images_of    = $(addprefix $(IMAGES)/$(1)/kernels.,fatbin ptx)
-for_gpus     = $(and $(or $(NVCC),$(wildcard $(call images_of,$(1)))),$(call has_header,$(2),$(CUDA_CFLAGS)))
+for_gpus     = $(and $(or $(NVCC_WORKS),$(wildcard $(call images_of,$(1)))),$(call has_header,$(2),$(CUDA_CFLAGS)))
 SOURCES_cuda := $(wildcard bench/plugin/cuda/*.c)
 SOURCES_nccl := $(wildcard bench/plugin/nccl/*.c)
 ifeq ($(call for_gpus,bench/plugin/nccl,cuda.h nccl.h),yes)
@@ -83,15 +87,15 @@ $(O)/lib/windsock/mpi-mpich.so: $(SOURCES_mpi:%.c=$(O)/pic/mpich/%.o) $(O)/pic/w
 
 # Kernels (bench/plugin/image.h): code for the GPUs that nvcc knows, and the same as early PTX.
 # The assembler says whether that keeps to what its version had.
-ifneq ($(NVCC),)
+ifneq ($(NVCC_WORKS),)
 $(IMAGES)/%.fatbin: %.cu
 	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) --fatbin $(NVCCFLAGS) -I. $(if $(WERROR),-Werror all-warnings) -o $@ $<
+	$(Q)mkdir -p $(@D) && $(NVCC_WORKS) --fatbin $(NVCCFLAGS) -I. $(if $(WERROR),-Werror all-warnings) -o $@ $<
 $(IMAGES)/%.ptx: %.cu
 	$(call say,PTX,$<)
-	$(Q)mkdir -p $(@D) && $(NVCC) --ptx -arch=compute_75 -I. -o $@ $< && \
+	$(Q)mkdir -p $(@D) && $(NVCC_WORKS) --ptx -arch=compute_75 -I. -o $@ $< && \
 	  sed -i 's/^\.version .*/.version 6.0/; s/^\.target .*/.target sm_60/' $@ && \
-	  $(NVCC) --cubin -arch=sm_75 -o $@.cubin $@ && rm $@.cubin
+	  $(NVCC_WORKS) --cubin -arch=sm_75 -o $@.cubin $@ && rm $@.cubin
 endif
 
 # All that IMAGES=DIR needs: also those of NVIDIA's headers that a compiler here reads.
