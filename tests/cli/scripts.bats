@@ -180,3 +180,21 @@ installs() { grep -c ' install ' calls; }
     as_user check
     [ "$(tail -n 1 sudos)" = "-n --preserve-env=http_proxy,https_proxy,no_proxy -- $ROOT/scripts/setup check" ]
 }
+
+@test "bare: a mirror is Debian's own archive, whatever else apt has here; where it fails it is named" {
+    mkdir -p tools apt/sources.list.d
+    bare() {
+        run -3 env -u MIRROR PATH="$PWD/tools:$PATH" TMPDIR="$PWD" unshare --map-root-user --mount \
+            bash -c 'mount --bind apt /etc/apt && exec "$@"' - "$ROOT/scripts/bare" bookworm -- true
+    }
+    stand_in debootstrap 'echo "E: it is not there"; exit 1'
+    printf 'Types: deb\nURIs: %s\n' https://download.docker.com/linux/debian >apt/sources.list.d/a.sources
+    printf 'Types: deb\nURIs: %s\n' mirror+file:///etc/apt/mirrors/debian.list >apt/sources.list.d/debian.sources
+    echo 'deb http://archive.ubuntu.com/ubuntu jammy main' >apt/sources.list
+    bare
+    [[ $output == *"E: it is not there"*"debootstrap of bookworm from http://deb.debian.org/debian failed: another one by MIRROR=URL" ]] ||
+        { echo "$output"; false; }
+    printf 'Types: deb\nURIs: https://mirror.example/debian/ http://b.example/debian\n' >apt/sources.list.d/z.sources
+    bare
+    [[ $output == *" from https://mirror.example/debian/ failed"* ]] || { echo "$output"; false; }
+}
