@@ -149,12 +149,14 @@ X
 @test "Slurm campaign: a node that could not be drained is said to be none" {
     stand_in sinfo 'printf "all* n%s idle\n" 1 2 3'
     stand_in scontrol 'echo "slurm_update error: Access denied"; exit 1'
-    stand_in salloc 'while [ "$1" != windsock ]; do shift; done; exec "$@"'
+    stand_in salloc 'echo "$*" >asked; while [ "$1" != windsock ]; do shift; done; exec "$@"'
     stand_in windsock 'while [ "$1" != --nodes ]; do shift; done; echo n2 >"$2/failing_nodes.txt"
         printf "n1\nn3\n" >"$2/passing_nodes.txt"; printf "not ok 1 - a.b n2\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n" >"$2/report.tap"; exit 1'
     printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD/logs" >windsock.conf
     cp "$S"/slurm/{campaign,common.sh} .
+    echo MINUTES=7 >>windsock.conf
     run -1 ./campaign
+    [[ $(cat asked) == *" --exclusive --mem=0 -t 7 "* ]] # whatever a partition's jobs have by default
     [[ $output == *"campaign: could not drain n2, $PWD/logs/slurm.log has why: a.b n2: is bad"* ]]
     grep -q 'n2 could not be drained (slurm_update error: Access denied)' logs/slurm.log
 }

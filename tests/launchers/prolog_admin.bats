@@ -93,8 +93,12 @@ checked() { on "$1" env SLURM_CONF="$SLURM_CONF" SLURMD_NODENAME="node$1" "$HOOK
 }
 
 @test "campaign: the idle nodes together; who is at fault is drained, and undrain takes it back" {
-    run -0 campaign -n 2
-    [[ $output == *"2 of 2 idle nodes pass, 0 are at fault"* ]]
+    # a reservation that begins in an hour has room for a short job, and for none without a limit
+    on 0 scontrol create reservation ReservationName=later Users=root Nodes=node[1-3] StartTime=now+60minutes Duration=10
+    run campaign -n 2
+    on 0 scontrol delete ReservationName=later
+    [[ $status == 0 && $output == *"2 of 2 idle nodes pass, 0 are at fault"* ]] || { echo "$output"; false; }
+    wait_for 10 slurm_idle 3
     block 2
     run -1 campaign --dry-run
     [[ $output == *"would drain node2: "*"2 of 3 idle nodes pass, 1 is at fault"* ]]
