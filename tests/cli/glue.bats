@@ -111,6 +111,24 @@ X
     done
 }
 
+@test "Slurm: the lines that install the scripts upgrade them as well, and keep the settings" {
+    local lines line file
+    mkdir -p etc/slurm
+    lines=$(grep -h 'scripts/slurm.*/etc/slurm\|/etc/slurm.* scripts/slurm' "$ROOT/docs/integrations.md")
+    for line in "$(sed -n 's/.*| `\([^`]*scripts\/slurm[^`]*\)`.*/\1/p' "$ROOT/README.md")" \
+        "$(grep -h '/etc/slurm.* scripts/slurm' "$S"/slurm/*[!f] | sed 's/^#  *//' | sort -u)" "$lines" "$lines"; do
+        [ -n "$line" ]
+        (cd "$ROOT" && bash -c "${line//\/etc\/slurm/$BATS_TEST_TMPDIR/etc/slurm}") || : # a later cp minds what is there
+        for file in prolog taskprolog healthcheck campaign undrain common.sh; do
+            cmp "$S/slurm/$file" etc/slurm/windsock/$file
+            echo old >etc/slurm/windsock/$file
+        done
+        [ ! -e etc/slurm/windsock/slurm ]
+        [ "$(cat etc/slurm/windsock/windsock.conf 2>/dev/null)" != "$(cat "$S/slurm/windsock.conf")" ] || echo KEEP=7 >etc/slurm/windsock/windsock.conf
+    done
+    [ "$(cat etc/slurm/windsock/windsock.conf)" = KEEP=7 ]
+}
+
 @test "Slurm: what no signal ends holds neither slurmd, which reads to the end, nor the next check" {
     cp -r "$S/slurm" hooks
     mkdir logs
