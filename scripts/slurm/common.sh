@@ -152,6 +152,12 @@ known() { # NODE
     [[ ! $SAID =~ $'\n'\ *Reason=([^$'\n']*) ]] || REASON=${BASH_REMATCH[1]% \[*@*\]}
 }
 
+# State=RESUME would take back more than a drain: an administrator's DOWN or FAIL, a reboot
+# that waits, a node's way up or down. (One that is POWERED_DOWN is idle otherwise.)
+only_drained() { # of the node that is known
+    [[ $STATE != DOWN* && ! $STATE =~ FAIL|REBOOT|POWERING ]]
+}
+
 # Drains a node, unless somebody else has: their reason is worth more than ours.
 drain() { # NODE WORDS
     local said

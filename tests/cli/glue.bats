@@ -164,6 +164,30 @@ X
     [[ $output == *"'n[1-' names no node" ]]
 }
 
+@test "Slurm: a node that is down, failed, rebooting or on its way up is nobody's to resume" {
+    stand_in sinfo 'echo "$*" >sinfo; printf "n%s\n" 1 2 3 4 5 6'
+    stand_in scontrol '[ $1 != update ] || { echo "$*" >>calls; exit; }
+        states=(IDLE+DRAIN DOWN*+DRAIN FAIL+DRAIN IDLE+DRAIN+REBOOT_REQUESTED IDLE+DRAIN+POWERING_UP IDLE+DRAIN+POWERED_DOWN)
+        printf "NodeName=x\n   State=%s ThreadsPerCore=1\n   Reason=windsock: a.b x: is bad [root@2026]\n" "${states[${3#n} - 1]}"'
+    stand_in windsock 'echo 1..0'
+    stand_in logger :
+    printf 'TOOLS=%q LOGS=%q AUTO_RESUME=yes\n' "$PWD/tools" "$PWD" >windsock.conf
+    cp "$S"/slurm/{undrain,healthcheck,common.sh} .
+    run -0 --separate-stderr ./undrain
+    [ "$(cut -f1,2 <<<"$output" | paste -sd' ')" = $'n1\tresumed n6\tresumed' ]
+    [[ " $(cat sinfo) " == *" -a "* ]] # a hidden partition's, too
+    grep -q '^undrain: n2 is left alone: DOWN\*+DRAIN, windsock: a.b x: is bad$' <<<"$stderr"
+    [ "$(grep -c '^undrain: n[2-5] is left alone: ' <<<"$stderr")" = 4 ]
+    rm calls
+    : >drained.n3
+    SLURMD_NODENAME=n3 ./healthcheck
+    [ ! -e calls ]
+    grep -q 'n3 passes again, and is left alone: FAIL+DRAIN' slurm.log
+    : >drained.n1
+    SLURMD_NODENAME=n1 ./healthcheck
+    grep -q 'NodeName=n1 State=RESUME' calls
+}
+
 @test "Slurm campaign: a node that could not be drained is said to be none" {
     stand_in sinfo 'printf "all* n%s idle\n" 1 2 3'
     stand_in scontrol 'echo "slurm_update error: Access denied"; exit 1'
