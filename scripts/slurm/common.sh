@@ -51,7 +51,7 @@ word() { # SETTING DEFAULT OTHERS...
 }
 
 settings() { # FOLDER
-    TOOLS=/usr/local/bin:/opt/slurm/bin TEST=--quick DEADLINE=15 ON_FAIL=drain ON_ABSENT=gpu
+    TOOLS=/usr/local/bin:/opt/slurm/bin TEST=--quick DEADLINE=20 ON_FAIL=drain ON_ABSENT=gpu
     PEERS=0 MINUTES=30 AUTO_RESUME=no LOGS=/var/log/windsock KEEP=20
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     export PATH
@@ -63,7 +63,7 @@ settings() { # FOLDER
     number PEERS 0
     number KEEP 20
     number MINUTES 30
-    number DEADLINE 15
+    number DEADLINE 20
     ((!PEERS)) || RESERVE=$((RESERVE + PEERS_SECONDS))
     takes "$LOGS" || elsewhere
     ((DEADLINE > RESERVE)) || DEADLINE=$((RESERVE + 1))

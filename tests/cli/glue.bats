@@ -105,7 +105,7 @@ X
         [[ $hook != prolog ]] || code=1
         run "-$code" timeout -s KILL 25 unshare --mount bash -c \
             'mount -t tmpfs tmpfs /run; env -i LD_PRELOAD="$PWD/hung.so" SLURM_JOB_ID=1 "hooks/$1"; code=$?; cat /run/windsock/slurm.log; exit $code' - "$hook"
-        ((SECONDS - begin <= 15)) # DEADLINE
+        ((SECONDS - begin <= 20)) # DEADLINE
         [[ $output == *" $hook "*" drained: a.b x: is bad"* ]]
         grep -q 'Reason=windsock: a.b x: is bad' calls
     done
