@@ -9,6 +9,12 @@ static bool is_described(struct arena *a, const struct iface *i)
 	return sysroot_int(a, -1, NET "ifindex", i->name) == i->index;
 }
 
+/* 10000, whatever is behind it: a constant of the drivers of veth and tun. */
+static bool is_made_up(const struct iface *i)
+{
+	return i->link_kind && (streq(i->link_kind, "veth") || streq(i->link_kind, "tun"));
+}
+
 void inventory_detail(struct inventory *inv, struct iface *i)
 {
 	struct arena *a = inv->a;
@@ -22,7 +28,7 @@ void inventory_detail(struct inventory *inv, struct iface *i)
 		return;
 	/* 0, -1 and 4294967295 are what drivers say when they do not know. */
 	speed = sysroot_int(a, -1, NET "speed", i->name);
-	i->speed_mbps = speed > 0 && speed < UINT32_MAX ? speed : -1;
+	i->speed_mbps = speed > 0 && speed < UINT32_MAX && !is_made_up(i) ? speed : -1;
 	i->wireless =
 		sysroot_exists(NET "phy80211", i->name) || sysroot_exists(NET "wireless", i->name);
 	i->driver = sysroot_link_name(a, NET "device/driver", i->name);

@@ -4,7 +4,6 @@
 
 #include "lib/core/log.h"
 #include "lib/core/units.h"
-#include "lib/host/nat.h"
 
 enum { DEFAULT_PORT = 29500 };
 
@@ -140,9 +139,8 @@ static void settle_families(struct proof *p)
 	}
 }
 
-/* Among interfaces that reach everybody: speed, then MTU, then the rank they came with.
- * A speed that is not known (virtio, ENA) is no reason against an interface; nor is one reason for
- * NAT, which is ranked last: it leads out, and nobody in. */
+/* Among interfaces of one kind that reach everybody: speed, then MTU, then the rank they came with.
+ * A speed that is not known (virtio, ENA) is no reason against an interface. */
 static bool faster(const struct iface *x, const struct iface *y)
 {
 	if (x->speed_mbps > 0 && y->speed_mbps > 0 && x->speed_mbps != y->speed_mbps)
@@ -150,17 +148,22 @@ static bool faster(const struct iface *x, const struct iface *y)
 	return x->mtu > y->mtu;
 }
 
+/* They come best kind first: a tunnel through a NIC has no more to give than the NIC, whatever it
+ * says, and a NAT leads out, and nobody in. */
 static const struct candidate *best(struct proof *p, size_t *ret_index)
 {
 	const struct candidate *win = NULL;
 
 	for (size_t c = 0; c < p->nusable; c++) {
-		if (!proof_reaches_all(p, c) ||
-		    (win && nat_is_own(p->in->inv, p->cands->v[c].iface)))
+		const struct candidate *x = &p->cands->v[c];
+
+		if (!proof_reaches_all(p, c))
 			continue;
-		inventory_detail(p->in->inv, p->cands->v[c].iface);
-		if (!win || faster(p->cands->v[c].iface, win->iface)) {
-			win = &p->cands->v[c];
+		if (win && x->score[RANK_KIND] != win->score[RANK_KIND])
+			break;
+		inventory_detail(p->in->inv, x->iface);
+		if (!win || faster(x->iface, win->iface)) {
+			win = x;
 			*ret_index = c;
 		}
 	}

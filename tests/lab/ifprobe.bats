@@ -53,6 +53,15 @@ load ifprobe.sh
     [[ $(jq -r '.data.interfaces[] | select(.name == "dead0").why' <<<"$output") == "reaches 0 of 1 peers: node1: "* ]]
 }
 
+@test "peer: a tunnel that reaches it, too, is no better for the MTU that it claims" {
+    run -0 --separate-stderr lab 2 '
+        for n in 0 1; do on $n "ip link add vx0 mtu 9000 type vxlan id 7 remote 10.77.0.$((2 - n)) dstport 4789
+            ip addr add 10.9.0.$((n + 1))/24 dev vx0; ip link set vx0 up"; done
+        ifprobe --name-only --peer node1=10.77.0.2,10.9.0.2'
+    [ "$output" = eth0 ]
+    [[ $stderr == *"eth0: reaches every peer, and is the best that does"* ]]
+}
+
 @test "peer: a route that leads elsewhere is told, with the command that mends it" {
     run -0 --separate-stderr lab 2 '
         ip link add mv0 link eth0 type macvlan; ip addr add 10.77.0.9/16 dev mv0; ip link set mv0 up

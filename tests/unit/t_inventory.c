@@ -94,11 +94,12 @@ static void t_links(void **state)
 			  "pci=0000:03:00.0 driver=ice numa=1 speed=25000\n"
 			  "link 5 c state=nocarrier speed=4294967295\n"
 			  "link 6 d state=dormant wireless\n"
-			  "link 7 e kind=veth link=6 elsewhere\n"
+			  "link 7 e kind=veth link=6 elsewhere speed=10000\n"
+			  "link 10 t type=none kind=tun speed=10000\n"
 			  "link 8 f kind=vlan link=a\n"
 			  "link 9 v pci=0000:04:00.1 vf noparent\n");
 	assert_string_equal(c.inv.hostname, "box7");
-	assert_int_equal(c.inv.ifaces.n, 8);
+	assert_int_equal(c.inv.ifaces.n, 9);
 	assert_string_equal(c.inv.ifaces.v[1].name, "b"); /* the kernel's order, not by index */
 
 	i = composed_iface(&c, "x2");
@@ -124,6 +125,11 @@ static void t_links(void **state)
 	assert_string_equal(iface_state_name(composed_iface(&c, "d")), "dormant");
 	inventory_detail(&c.inv, composed_iface(&c, "d"));
 	assert_true(composed_iface(&c, "d")->wireless);
+	/* what these drivers say is a constant of theirs */
+	inventory_detail(&c.inv, composed_iface(&c, "e"));
+	assert_int_equal(composed_iface(&c, "e")->speed_mbps, -1);
+	inventory_detail(&c.inv, composed_iface(&c, "t"));
+	assert_int_equal(composed_iface(&c, "t")->speed_mbps, -1);
 	assert_true(composed_iface(&c, "e")->link_elsewhere);
 	assert_int_equal(composed_iface(&c, "e")->link, 0); /* 6 is a number of elsewhere */
 	assert_int_equal(composed_iface(&c, "f")->link, 2);
