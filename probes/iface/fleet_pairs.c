@@ -152,6 +152,35 @@ static const char *place(struct arena *a, const struct answer *x, const char **r
 	return arena_printf(a, "%s (%s)", iface ?: "it", *ret_addr);
 }
 
+/* What @y says of its own route to @x, by which no answer of it can come; NULL: nothing. */
+static const cJSON *no_way_back(const struct answer *y, const struct answer *x)
+{
+	const cJSON *said;
+
+	cJSON_ArrayForEach (said, json_get(y->doc, "findings"))
+		if (streq(json_text(said, "check"), "route.peer") &&
+		    streq(json_text(said, "status"), "fail") &&
+		    streq(json_text(said, "subject"), x->host))
+			return said;
+	return NULL;
+}
+
+/* Silence that the other end's routes explain is no firewall's. */
+static void blame_route(struct finding *g, const struct answer *x, const struct answer *y,
+			struct arena *a)
+{
+	const cJSON *said = no_way_back(y, x);
+	const char *fix = cJSON_GetStringValue(cJSON_GetArrayItem(json_get(said, "fix"), 0));
+
+	if (!said)
+		return;
+	g->host = y->host;
+	g->message =
+		arena_printf(a, "%s: %s has no route back to %s", g->message, y->host, x->host);
+	if (fix)
+		finding_fix(g, "%s   # on %s", fix, y->host);
+}
+
 /* All pairs that @end is one of: it asked, or was @asked. */
 static void say_end(struct pairs *p, size_t end, bool asked)
 {
@@ -174,6 +203,7 @@ static void say_end(struct pairs *p, size_t end, bool asked)
 	else
 		finding_set(g, ST_FAIL, "%s does not reach %zu hosts, such as %s, %s", at_x,
 			    others.n, y->host, at_y);
+	blame_route(g, x, y, a);
 	finding_expect(g, "choices that reach each other");
 	finding_fix(g, "ifprobe --peer %s   # on %s: what answers, and through what", y_addr,
 		    x->host);

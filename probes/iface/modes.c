@@ -62,18 +62,16 @@ static int choose(const struct request *q, struct facts *f, struct suggestion *s
 {
 	size_t failed = report_count(q->r, ST_FAIL);
 	peer_list peers = {0};
-	bool all;
 
 	if (q->peers->n && peers_resolve(f, q->peers, q->deadline_ns, q->r, &peers, e))
 		return -1;
-	all = report_count(q->r, ST_FAIL) == failed;
 	if (!peers.n) {
 		if (choose_by_rank(f, s, e))
 			return -1;
 	} else {
 		if (suggest_by_peers(&f->in, &f->nl, peers.v, peers.n, q->deadline_ns, q->r, s, e))
 			return -1;
-		s->proven = s->proven && all;
+		s->proven = s->proven && report_count(q->r, ST_FAIL) == failed;
 	}
 	if (s->unnamed)
 		say_unnamed(q, s->unnamed);
@@ -90,7 +88,8 @@ static void say_choice(const struct request *q, const struct suggestion *s)
 	if (s->proven)
 		finding_set(f, ST_PASS, "%s", s->why);
 	else if (q->peers->n)
-		finding_set(f, ST_INFO, "%s; not proven: not every peer could be asked", s->why);
+		finding_set(f, ST_INFO, "%s; not proven: not every peer could be asked, or reached",
+			    s->why);
 	else
 		finding_set(f, ST_INFO, "%s; chosen by rank, no peer tested: add --peer HOST",
 			    s->why);

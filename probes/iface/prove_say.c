@@ -192,6 +192,25 @@ static void say_forbidden(struct proof *p, struct report *r, const struct iface 
 	report_add(r, f);
 }
 
+/* Sent through an interface it needs no route: the kernel takes the peer for a neighbour. */
+static void say_no_route(struct proof *p, struct report *r, const struct iface *chosen,
+			 const struct trial *t, size_t peer)
+{
+	struct finding *f = report_find(r, "route.peer", p->peers[peer].given);
+	struct addr_text at;
+
+	finding_set(
+		f, ST_FAIL,
+		"this host has no route to it, though it answers what is sent through %s: NCCL, "
+		"torch and MPI connect by route, and would fail",
+		chosen->name);
+	finding_expect(f, "a route to it through %s: is the netmask of its address right?",
+		       chosen->name);
+	finding_fix(f, "sudo ip route add %s %sdev %s", addr_print(t->to, &at),
+		    router_of(p, t->to, chosen), shell_quote(p->a, chosen->name));
+	report_add(r, f);
+}
+
 /* NCCL binds only its listening side: what it sends follows the routing table. */
 static void say_route(struct proof *p, struct report *r, const struct iface *chosen, size_t cand,
 		      size_t peer)
@@ -209,8 +228,11 @@ static void say_route(struct proof *p, struct report *r, const struct iface *cho
 		say_forbidden(p, r, chosen, t, peer, route.why);
 		return;
 	}
-	if (!route.reachable)
+	if (!route.reachable) {
+		if (addr_class(t->to) != ADDR_LINKLOCAL)
+			say_no_route(p, r, chosen, t, peer);
 		return;
+	}
 	out = inventory_by_index(p->in->inv, route.oif);
 	if (!out || out == chosen)
 		return;

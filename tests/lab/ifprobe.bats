@@ -53,6 +53,18 @@ load ifprobe.sh
     [[ $(jq -r '.data.interfaces[] | select(.name == "dead0").why' <<<"$output") == "reaches 0 of 1 peers: node1: "* ]]
 }
 
+@test "peer: without a route to it an answer to what is sent through an interface proves nothing" {
+    run -1 --separate-stderr lab 2 '
+        ip addr flush dev eth0; ip addr add 10.77.0.1/32 dev eth0; ping -c 1 -I eth0 10.77.0.2 >&2
+        rc=0; ifprobe --peer node1 --json >doc || rc=$?; cat doc
+        bash -c "sudo() { \"\$@\"; }; $(jq -r ".findings[] | select(.check == \"route.peer\").fix[0]" doc)"
+        ifprobe --peer node1 --json | jq -r ".findings[] | \"\(.check) \(.status)\"" >after; exit $rc'
+    [ "$(found route.peer)" = "node1 fail" ]
+    [ "$(jq .data.suggest.proven <<<"$output")" = false ]
+    grep -qx "peer.reach pass" after
+    run ! grep route.peer after
+}
+
 @test "peer: a tunnel that reaches it, too, is no better for the MTU that it claims" {
     run -0 --separate-stderr lab 2 '
         for n in 0 1; do on $n "ip link add vx0 mtu 9000 type vxlan id 7 remote 10.77.0.$((2 - n)) dstport 4789

@@ -116,6 +116,18 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
         | startswith("has the address of node1 (10.77.0.2): one machine under several names")' <<<"$output"
 }
 
+@test "bare: a netmask too small: the end without a route is named, and what mends it" {
+    run -1 --separate-stderr lab 2 '
+        on 0 "ip addr replace 10.77.0.1/24 dev eth0"
+        on 1 "ip addr flush dev eth0; ip addr add 10.77.0.200/25 dev eth0"
+        ifprobe --hosts lab --deadline 1s --json >doc || rc=$?; cat doc
+        on 1 "sudo() { \"\$@\"; }; $(jq -r ".findings[] | select(.check == \"suggest.pair\").fix[0]" doc)"
+        ifprobe --hosts lab --json | jq -r ".findings[] | \"\(.check) \(.status)\"" >after; exit $rc'
+    [ "$(jq -r '.findings[] | select(.check == "suggest.pair") | .host, .subject, .fix[0]' <<<"$output")" = \
+        $'node1\nnode0 -> node1\nsudo ip route add 10.77.0.1 dev eth0   # on node1' ]
+    grep -qx "suggest.pair pass" after
+}
+
 @test "bare: each is reached, but not through one interface" {
     # node0 reaches node1 through a0 only, node2 through eth0 only
     printf 'table inet apart { chain o { type filter hook output priority 0
