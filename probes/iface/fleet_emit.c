@@ -72,6 +72,12 @@ static const char *common_family(const struct answers *all)
 	return value;
 }
 
+/* NCCL takes any running interface that a list names, whatever address it has. */
+static bool nccl_sees(const cJSON *candidate)
+{
+	return json_get(candidate, "address") || cJSON_IsTrue(json_get(candidate, "nccl_sees"));
+}
+
 /* On @a, does the exact list of @names leave anything but its own choice? */
 static bool list_is_right_on(const struct answer *a, const str_list *names)
 {
@@ -80,7 +86,7 @@ static bool list_is_right_on(const struct answer *a, const str_list *names)
 	cJSON_ArrayForEach (c, json_get(suggest_of(a), "candidates")) {
 		const char *name = json_text(c, "interface");
 
-		if (!streq(name, iface_of(a)) && list_has(names, name) && json_get(c, "address"))
+		if (!streq(name, iface_of(a)) && list_has(names, name) && nccl_sees(c))
 			return false;
 	}
 	return true;

@@ -166,6 +166,7 @@ static void candidate_data(const struct candidate *c, cJSON *all)
 	if (c->other)
 		address_data(c->other, json_object(o, "other"));
 	json_bool(o, "usable", c->usable);
+	json_bool(o, "nccl_sees", c->iface->naddrs && iface_is_running(c->iface));
 	json_str(o, "why", c->why);
 }
 

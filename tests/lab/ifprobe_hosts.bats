@@ -46,6 +46,15 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [[ $stderr == *"differ between hosts (node0: eth0, node1: ens5)"* ]]
 }
 
+@test "different names: no list, where one of them is an interface here that has an address of no use" {
+    run -0 --separate-stderr lab 2 '
+        on 0 "ip link add ens5 type veth peer name x5; ip link set x5 up; ip link set ens5 up; ip addr add 169.254.3.4/16 dev ens5"
+        on 1 "ip link set eth0 down; ip link set eth0 name ens5; ip link set ens5 up"
+        ifprobe --suggest --hosts lab >lines
+        for n in 0 1; do on $n "cd $PWD; . ./lines; echo \$NCCL_SOCKET_IFNAME"; done'
+    [ "$output" = $'=eth0\n=ens5' ]
+}
+
 @test "one interface name and other values: what differs, and hosts that no line can tell apart" {
     own_rsh 'exec $REAL_RSH node1 "GLOO_SOCKET_IFNAME=eth0 $*"'
     run -0 --separate-stderr lab 2 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab'
