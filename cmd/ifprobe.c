@@ -80,9 +80,11 @@ static int run_hosts(struct app *app, const struct iface_ask *ask, struct err *e
 		return fleet_predict(&f, &args, e);
 	if (ask->check)
 		return fleet_check(&f, &args, e);
-	if (iface_ask_writes(ask))
-		return fleet_write(&f, &args, !ask->undo && iface_ask_write(ask).how == EMIT_FIXED,
-				   e);
+	if (iface_ask_writes(ask)) {
+		const struct write_request w = iface_ask_write(ask);
+
+		return fleet_write(&f, &w, &args, e);
+	}
 	return fleet_bare(&f, e);
 }
 

@@ -6,6 +6,7 @@
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "lib/report/merge.h"
+#include "probes/iface/write.h"
 
 void answers_done(struct answers *a)
 {
@@ -216,16 +217,25 @@ static int add_peers(struct fleet *f, str_list *args, struct err *e)
 	if (fleet_ask(f, &ask, false, &first, e) || interrupt_err(e))
 		return -1;
 	fleet_peer_args(f, &first, args);
+	return 0;
+}
+
+static int add_proof(struct fleet *f, const struct write_request *w, str_list *args, struct err *e)
+{
+	if (w->undo || f->hosts.n < 2)
+		return 0;
+	if (w->how == EMIT_FIXED ? add_peers(f, args, e) : fleet_witness_args(f, args, e))
+		return -1;
 	fleet_deadline_args(f, args);
 	return 0;
 }
 
-int fleet_write(struct fleet *f, str_list *args, bool prove, struct err *e)
+int fleet_write(struct fleet *f, const struct write_request *w, str_list *args, struct err *e)
 {
 	AUTO(answers_done) struct answers all = {0};
 	struct text diffs;
 
-	if ((prove && add_peers(f, args, e)) || fleet_ask(f, args, true, &all, e))
+	if (add_proof(f, w, args, e) || fleet_ask(f, args, true, &all, e))
 		return -1;
 	text_init(&diffs, f->a);
 	for (size_t i = 0; i < all.n; i++) {

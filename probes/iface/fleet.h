@@ -79,10 +79,16 @@ void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args)
 /* A host that is asked for others waits for them no longer than we do: it is ended at three times
  * that. */
 void fleet_deadline_args(struct fleet *f, str_list *args);
+/* Adds --peer HOSTS=ADDR,ADDR to what is asked of each: addresses of a few of them at which others
+ * were answered. Each is asked at all but its own, and one answer is enough. */
+int fleet_witness_args(struct fleet *f, str_list *args, struct err *e) MUST_CHECK;
 /*
  * --bashrc and --write: each host does it by itself; a dry run answers with all
- * diffs. With @prove each proves its values against all others before.
+ * diffs. Before, each proves fixed values against all others, and those that are
+ * asked for again against a few, which are asked for then, too.
  */
-int fleet_write(struct fleet *f, str_list *args, bool prove, struct err *e) MUST_CHECK;
+struct write_request;
+int fleet_write(struct fleet *f, const struct write_request *w, str_list *args,
+		struct err *e) MUST_CHECK;
 
 #endif

@@ -58,6 +58,16 @@ static bool is_silent(const struct answer *i, const struct answer *j)
 	return asked;
 }
 
+const char *fleet_answered_at(const struct answer *by, const char *host)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach (row, proof_of(by))
+		if (streq(json_text(row, "peer"), host) && is_answer(row))
+			return json_get_str(row, "address");
+	return NULL;
+}
+
 static bool is_bad(const struct answer *x, const struct answer *y, bool unproven)
 {
 	if (answer_chose(x, "interface") && answer_chose(y, "interface"))

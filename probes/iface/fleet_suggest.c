@@ -139,6 +139,49 @@ static int settle(struct fleet *f, const struct answers *first, struct answers *
 	return 0;
 }
 
+/* Where @all[@k] was answered: by all others, else by any of them. */
+static const char *answered_at(const struct answers *all, size_t k)
+{
+	const char *addr =
+		answer_chose(&all->v[k], "interface") ? answer_chose(&all->v[k], "address") : NULL;
+
+	for (size_t i = 0; !addr && i < all->n; i++)
+		addr = i == k ? NULL : fleet_answered_at(&all->v[i], all->v[k].host);
+	return addr;
+}
+
+int fleet_witness_args(struct fleet *f, str_list *args, struct err *e)
+{
+	enum { WITNESSES = 3 }; /* one of them asks itself, and one may be gone */
+	AUTO(answers_done) struct answers first = {0};
+	AUTO(answers_done) struct answers proven = {0};
+	str_list ask = {0};
+	host_list who = {0};
+	struct text at;
+
+	*LIST_ADD(f->a, &ask) = "--suggest";
+	if (fleet_ask(f, &ask, false, &first, e) || interrupt_err(e) ||
+	    settle(f, &first, &proven, e))
+		return -1;
+	text_init(&at, f->a);
+	for (size_t k = 0; k < proven.n && who.n < WITNESSES; k++) {
+		const char *addr = answered_at(&proven, k);
+
+		if (!addr)
+			continue;
+		text_addf(&at, strchr(addr, ':') ? "%s[%s]" : "%s%s", who.n ? "," : "", addr);
+		*LIST_ADD(f->a, &who) = (struct host){.name = proven.v[k].host};
+	}
+	if (who.n < 2) { /* nobody was answered: each says so itself, and writes nothing */
+		if (answers_count(&first) > 1)
+			fleet_peer_args(f, &first, args);
+		return 0;
+	}
+	*LIST_ADD(f->a, args) = "--peer";
+	*LIST_ADD(f->a, args) = arena_printf(f->a, "%s=%s", hostlist_fold(f->a, &who), at.s);
+	return 0;
+}
+
 static void merge_all(struct fleet *f, const struct answers *all)
 {
 	for (size_t i = 0; i < all->n; i++)

@@ -73,3 +73,14 @@ beside_dead() { # SCRIPT
         ifprobe --write nccl.conf --hosts lab --to there --deadline 1s'
     [ ! -e there ]
 }
+
+@test "a computed line on many hosts asks another one again, and is quick while that is gone" {
+    run -0 --separate-stderr beside_dead '
+        ifprobe --bashrc --hosts lab --to there --deadline 1s --dry-run --quiet | grep "^+.*--peer"
+        ifprobe --bashrc --hosts lab --to $PWD/there --deadline 1s >/dev/null
+        . ./there; echo "$NCCL_SOCKET_IFNAME"
+        on 1 "ip link set eth0 down"
+        SECONDS=0; . ./there; echo "$NCCL_SOCKET_IFNAME $((SECONDS < 3))"'
+    [[ ${lines[0]} == *"--peer 'node[0-1]=10.77.0.1,10.77.0.2' "* ]]
+    [ "$(tail -2 <<<"$output")" = $'=eth0\n=dead0 1' ]
+}
