@@ -64,8 +64,10 @@ static bool has_word(struct span l, const char *what)
 
 static bool asks_interactive(struct span l)
 {
-	static const char *const asks[] = {"$-",     "${-",   "$PS1",  "${PS1",
-					   "tty -s", "-t 0 ", "-t 1 ", "-o interactive"};
+	static const char *const asks[] = {
+		"$-",	    "${-",	 "$PS1",	  "${PS1",
+		"tty -s",   "-t 0 ",	 "-t 1 ",	  "-o interactive",
+		"$SSH_TTY", "${SSH_TTY", "-q login_shell"};
 
 	for (size_t i = 0; i < ARRAY_LEN(asks); i++)
 		if (has(l, asks[i]))
@@ -80,22 +82,48 @@ static bool line_ends(struct span l, const char *what)
 	return l.n >= n && !memcmp(l.s + l.n - n, what, n);
 }
 
+static bool goes_on(struct span l)
+{
+	return line_ends(l, "\\\n") || line_ends(l, "&&\n") || line_ends(l, "||\n");
+}
+
 /* The line with those that it goes on in; they begin at @p. */
 static struct span with_the_rest(struct span l, const char *p, const char *end)
 {
-	while (p < end && (line_ends(l, "\\\n") || line_ends(l, "&&\n") || line_ends(l, "||\n")))
+	while (p < end && goes_on(l))
 		l.n += next_line(&p, end).n;
 	return l;
 }
 
+/* How many more compound commands and function bodies are open behind this line: as its words look,
+ * for nobody reads a shell's language without being a shell. */
+static int opens(struct span l)
+{
+	static const char *const first[] = {"if", "case", "for", "while", "until", "select"};
+	static const char *const last[] = {"fi", "esac", "done"};
+	size_t n = l.n, blank = 0;
+	int more = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(first); i++)
+		more += has_word(l, first[i]);
+	for (size_t i = 0; i < ARRAY_LEN(last); i++)
+		more -= has_word(l, last[i]);
+	while (n && strchr(" \t\r\n", l.s[n - 1]))
+		n--;
+	while (blank < n && strchr(" \t", l.s[blank]))
+		blank++;
+	more += n && (l.s[n - 1] == '{' || l.s[n - 1] == '(');
+	return more - (blank < n && (l.s[blank] == '}' || l.s[blank] == ')'));
+}
+
 /*
  * A guard asks whether the shell is interactive and returns: in one line, or
- * before the `fi` or `esac`. Only unindented ones count, since an indented one
- * may be the body of a function, where our block would break it.
+ * before the `fi` or `esac`. An indented one is none where something is open,
+ * which may be the body of a function: our block would break it.
  */
-static bool is_guard(struct span l, const char *p, const char *end)
+static bool is_guard(struct span l, bool open, const char *p, const char *end)
 {
-	if (!l.n || strchr(" \t#", *l.s) || !asks_interactive(l))
+	if (!l.n || *l.s == '#' || (open && strchr(" \t", *l.s)) || !asks_interactive(l))
 		return false;
 	l = with_the_rest(l, p, end);
 	if (has_word(l, "return") || has_word(l, "exit"))
@@ -117,16 +145,19 @@ static size_t place_above_guard(const char *s, size_t n)
 {
 	const char *p = s, *end = s + n, *above = NULL;
 	bool continued = false;
+	int open = 0;
 
 	while (p < end) {
 		struct span l = next_line(&p, end);
 		/* `<<<` ends another tool's marked block (conda's), `#!` must stay first */
 		bool comment = *l.s == '#' && !has(l, "<<<") && !begins(l, "#!");
 
-		if (!continued && is_guard(l, p, end))
+		if (!continued && is_guard(l, open > 0, p, end))
 			return (size_t)((above ? above : l.s) - s);
 		above = comment ? (above ? above : l.s) : NULL;
-		continued = line_ends(l, "\\\n");
+		continued = goes_on(l);
+		open += opens(l);
+		open = open > 0 ? open : 0;
 	}
 	return n;
 }

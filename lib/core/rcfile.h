@@ -15,7 +15,8 @@ enum rc_place {
 	RC_APPEND,	      /* at the end */
 	RC_ABOVE_INTERACTIVE, /* above the first "not interactive: return" guard of a shell rc
 				 file (Debian's `case $- in`, `[ -z "$PS1" ] && return`,
-				 `[[ $- != *i* ]] && return`), else at the end */
+				 `[[ $- != *i* ]] && return`), or login, or on a terminal of
+				 ssh's; else at the end */
 };
 
 /* The text with exactly one block holding @body (lines ending in newline). Idempotent. */

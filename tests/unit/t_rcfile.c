@@ -83,6 +83,9 @@ static void goes_above_every_guard(void **state UNUSED)
 		"tty -s || return\n",
 		"[ -t 0 ] || return\n",
 		"[[ -o interactive ]] || return\n",
+		"shopt -q login_shell || return\n",
+		"[ -n \"$SSH_TTY\" ] || return\n",
+		"  [[ $- != *i* ]] && return\n",
 		"[[ $- != *i* ]] && return", /* the last line, without a newline */
 	};
 
@@ -93,6 +96,10 @@ static void goes_above_every_guard(void **state UNUSED)
 		assert_string_equal(put(old, RC_ABOVE_INTERACTIVE), want);
 		undoes(want, old, true);
 	}
+	assert_string_equal(put("f() {\n\t:\n}\nif x; then\n\ty\nfi\n\t[ -z \"$PS1\" ] && return\n",
+				RC_ABOVE_INTERACTIVE),
+			    "f() {\n\t:\n}\nif x; then\n\ty\nfi\n" BLOCK
+			    "\t[ -z \"$PS1\" ] && return\n");
 	assert_string_equal(put("#!/bin/bash\n[[ $- != *i* ]] && return\n", RC_ABOVE_INTERACTIVE),
 			    "#!/bin/bash\n" BLOCK "[[ $- != *i* ]] && return\n");
 	assert_string_equal(put("# <<< conda initialize <<<\n[ -z \"$PS1\" ] && return\n",
@@ -107,6 +114,9 @@ static void takes_nothing_else_for_a_guard(void **state UNUSED)
 		"# [ -z \"$PS1\" ] && return\n",
 		"if [ \"$PS1\" ]; then\n  alias l=ls\nfi\nreturn 0\n",
 		"f() {\n\t[ -z \"$PS1\" ] && return\n}\n",
+		"f()\n{\n\t[ -z \"$PS1\" ] && return\n}\n",
+		"for x in 1; do\n  [ -z \"$PS1\" ] && return\ndone\n",
+		"true &&\n  [ -z \"$PS1\" ] && return\n",
 		"[[ $- == *i* ]] &&\n  echo \\\n  hi\nreturn 0\n",
 		"[[ $- == *i* ]] && bind 'set bell-style none' # no return here\n",
 		"case $- in *i*) alias l=ls ;; esac\n",
