@@ -206,6 +206,16 @@ int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t
 	return 0;
 }
 
+size_t rc_below(const char *text, size_t n)
+{
+	const char *p = text;
+
+	while (p < text + n)
+		if (is_mark(next_line(&p, text + n), end_mark))
+			return (size_t)(p - text);
+	return n;
+}
+
 static int check_body(const char *body, struct err *e)
 {
 	const char *p = body, *end = body + strlen(body);

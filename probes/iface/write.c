@@ -1,12 +1,10 @@
-#include "probes/iface/write.h"
+#include "probes/iface/write_heed.h"
 
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/rcfile.h"
 #include "lib/core/term.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
-#include "probes/rules/nccl.h"
 
 #include <errno.h>
 
@@ -166,58 +164,6 @@ static int apply(const struct write_request *q, const struct file_text *new, str
 			   : remove_file(new->path, e);
 }
 
-/* NCCL takes the first assignment it meets; ours stands last in the file. */
-static void earlier_lines(const struct suggestion *s, const struct file_text *old, struct report *r,
-			  struct arena *a)
-{
-	struct err ignored = {0};
-	const char *name, *value;
-	char *rest;
-	size_t n, line = 1;
-	bool found;
-
-	if (rc_remove(a, old->s, old->n, &rest, &n, &found, &ignored))
-		return;
-	for (char *p = rest, *end = rest + n, *next; p < end; p = next, line++) {
-		next = memchr(p, '\n', (size_t)(end - p));
-		next = next ? next + 1 : end;
-		if (!nccl_conf_line(p, (size_t)(next - p), a, &name, &value))
-			continue;
-		for (size_t i = 0; i < s->env.n; i++) {
-			struct finding *f;
-
-			if (!streq(name, s->env.v[i].name) || streq(value, s->env.v[i].value))
-				continue;
-			f = report_find(r, "write.conflict",
-					arena_printf(a, "%s:%zu", old->path, line));
-			finding_set(f, ST_WARN,
-				    "sets %s=%s before us, and NCCL takes the first line", name,
-				    value);
-			/* as a comment: the other lines keep their numbers */
-			finding_fix(f, "sed -i '%zus/^/#/' %s", line, shell_quote(a, old->path));
-			report_add(r, f);
-		}
-	}
-}
-
-/* A ~/.nccl.conf in a home that this NCCL does not look into. */
-static void other_home(const char *path, struct report *r, struct arena *a)
-{
-	const char *read = nccl_home(a, 0), *own = getenv("HOME");
-	struct finding *f;
-
-	if (!read || !own || streq(read, own) ||
-	    !streq(path, arena_printf(a, "%s/.nccl.conf", own)))
-		return;
-	f = report_find(r, "write.home", path);
-	finding_set(f, ST_WARN,
-		    "HOME is %s, but the NCCL here looks for the file in %s, the home of the "
-		    "passwd entry",
-		    own, read);
-	finding_fix(f, "export NCCL_CONF_FILE=%s   # for the jobs, too", shell_quote(a, path));
-	report_add(r, f);
-}
-
 /* What to do next, with the file's real name in it. */
 static const char *then(const struct emit_form *f, const char *path, struct arena *a)
 {
@@ -232,12 +178,12 @@ static const char *then(const struct emit_form *f, const char *path, struct aren
 }
 
 static void say(const struct write_request *q, const struct file_text *old,
-		const struct file_text *new, bool changed, struct report *r)
+		const struct file_text *new, bool changed, bool heeded, struct report *r)
 {
 	struct finding *f =
 		report_find(r, arena_printf(report_arena(r), "write.%s", q->form->name), new->path);
 	const char *did = !new->exists ? "removed" : q->undo ? "restored" : "written";
-	const char *next = q->undo ? NULL : then(q->form, new->path, report_arena(r));
+	const char *next = q->undo || !heeded ? NULL : then(q->form, new->path, report_arena(r));
 
 	if (!changed)
 		finding_set(f, ST_PASS,
@@ -266,7 +212,7 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 {
 	struct arena *a = report_arena(r);
 	struct file_text old = {0}, new = {.exists = true};
-	bool changed;
+	bool changed, heeded;
 
 	if (write_path(q, a, &old.path, e) || read_old(&old, a, e))
 		return -1;
@@ -276,10 +222,7 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 		return -1;
 	if (!q->undo)
 		changed = !old.exists || old.n != new.n || memcmp(old.s, new.s, old.n);
-	if (!q->undo && streq(q->form->name, "nccl.conf"))
-		earlier_lines(s, &old, r, a);
-	if (!q->undo && streq(q->form->name, "nccl.conf"))
-		other_home(new.path, r, a);
+	heeded = q->undo || write_is_heeded(q, s, new.path, old.s, old.n, new.s, new.n, r);
 	if (changed && q->dry_run) {
 		const char *diff = text_diff(a, new.path, old.s, old.n, new.s, new.n);
 
@@ -287,6 +230,6 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 	} else if (changed && apply(q, &new, e)) {
 		return -1;
 	}
-	say(q, &old, &new, changed, r);
+	say(q, &old, &new, changed, heeded, r);
 	return 0;
 }

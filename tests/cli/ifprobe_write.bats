@@ -219,6 +219,35 @@ ballast" ]
     [ -s sub/a/b.conf ]
 }
 
+@test "bashrc: a line below that sets it again is told, with what takes it away" {
+    usable_here
+    skeleton
+    printf '  export NCCL_SOCKET_IFNAME=ens3 # old\nexport NCCL_DEBUG=INFO\n#NCCL_IB_HCA=x\n' >>"$HOME/.bashrc"
+    run -0 --separate-stderr ifprobe --bashrc --dry-run --json
+    [ "$(found write.conflict "$HOME/.bashrc:10")" = warn ]
+    run -0 --separate-stderr ifprobe --bashrc --json
+    [[ $output == *"sets NCCL_SOCKET_IFNAME=ens3"* && $output != *"new shells have it"* ]]
+    bash -c "$(jq -r '.findings[] | select(.check == "write.conflict").fix[0]' <<<"$output")"
+    run -0 --separate-stderr ifprobe --bashrc
+    [[ $output != *write.conflict* ]]
+    run ! grep '^ *export NCCL_SOCKET' "$HOME/.bashrc"
+}
+
+@test "bashrc: the file of another shell than bash is named" {
+    usable_here
+    can_unshare
+    local shell
+    for shell in zsh fish bash; do
+        sed "s|^\(root:.*:\)[^:]*$|\1/usr/bin/$shell|" /etc/passwd >passwd
+        unshare --user --map-root-user --mount -- sh -c 'mount --bind passwd /etc/passwd; ifprobe --bashrc --json --dry-run' >said
+        [ "$(jq -r '.findings[] | select(.check == "write.shell") | "\(.subject) \(.status)"' said)" = \
+            "$([ $shell = bash ] || echo "$shell warn")" ]
+    done
+    skeleton
+    run -0 ifprobe --bashrc --to "$HOME/.zshenv" --json
+    [ -z "$(found write.shell)" ]
+}
+
 @test "check: the commands for several lines of one file do not take each other's line" {
     printf 'export\nNCCL_DEBUG=WARN\nset it\nNCCL_IB_TIMEOUT=22\nNCCL_SOCKET_IFNAME=x\n' >nccl.conf
     export NCCL_CONF_FILE=$PWD/nccl.conf
