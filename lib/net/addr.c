@@ -208,7 +208,12 @@ static const struct {
 	{AF_INET, {192, 168}, 16, ADDR_PRIVATE},
 	{AF_INET, {100, 64}, 10, ADDR_SHARED},
 	{AF_INET, {0}, 8, ADDR_OTHER},
-	{AF_INET, {224}, 3, ADDR_OTHER}, /* multicast 224/4 and reserved 240/4 */
+	{AF_INET, {224}, 4, ADDR_OTHER}, /* multicast */
+	{AF_INET, {255, 255, 255, 255}, 32, ADDR_OTHER},
+	{AF_INET,
+	 {240},
+	 4,
+	 ADDR_PRIVATE}, /* reserved; Linux routes it, clouds give it to subnets */
 	{AF_INET6, {[15] = 1}, 128, ADDR_LOOPBACK},
 	{AF_INET6, {0}, 128, ADDR_OTHER},
 	{AF_INET6, {0xfe, 0x80}, 10, ADDR_LINKLOCAL},

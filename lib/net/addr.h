@@ -21,10 +21,10 @@ union addr {
 enum addr_class {
 	ADDR_LOOPBACK,
 	ADDR_LINKLOCAL, /* 169.254/16, fe80::/10 */
-	ADDR_PRIVATE,	/* RFC 1918, fc00::/7, fec0::/10 */
+	ADDR_PRIVATE,	/* RFC 1918, 240/4, fc00::/7, fec0::/10 */
 	ADDR_SHARED,	/* 100.64/10: carrier NAT, also Tailscale */
 	ADDR_PUBLIC,
-	ADDR_OTHER, /* unspecified, multicast, reserved */
+	ADDR_OTHER, /* unspecified, multicast, broadcast */
 };
 
 struct addr_text {
