@@ -169,10 +169,11 @@ bool names_is_best(const struct rules_input *in, const struct iface *i)
 	return streq(names_best(in), i->name);
 }
 
+/* @iface: the one that @name means after all, or NULL. */
 static int judge_fail(const struct rules_input *in, struct finding *f, const char *var,
-		      const char *name, const char *why)
+		      const char *name, const struct iface *iface, const char *why)
 {
-	const char *meant = bare(in->inv->a, name);
+	const char *meant = iface ? iface->name : bare(in->inv->a, name);
 	bool known = names_addr(in->inv, meant) && *name != '^';
 
 	finding_set(f, ST_FAIL, "%s=%s: %s", var, name, why);
@@ -206,7 +207,7 @@ int names_judge(const struct rules_input *in, struct finding *f, const char *var
 		why = "blanks and quotes are taken as part of the name";
 	else
 		why = "no such interface here (the whole name is compared)";
-	return judge_fail(in, f, var, iface ? iface->name : name, why);
+	return judge_fail(in, f, var, name, iface, why);
 }
 
 bool names_host_is(const struct inventory *inv, const union addr *addr)
