@@ -168,22 +168,45 @@ static void check(const struct rules_input *in, struct report *r)
 }
 
 /* --- suggest ------------------------------------------------------------------------------ */
+/* Does what is set leave out what is meant: every RDMA port or, where there is none, @name? */
+static bool leaves_out(const struct rules_input *in, const char *name)
+{
+	const char *v = settings_env(VAR);
+	bool negate = v && *v == '^', fits = false;
+	device_list rdma = {0};
+	str_list names;
+
+	if (!v || !*v || streq(v, "all"))
+		return false;
+	names_split(v + negate, ",", false, in->inv->a, &names);
+	rdma_devices(in, &rdma);
+	for (size_t i = 0; i < rdma.n; i++)
+		fits |= in_list(&names, rdma.v[i].name) != negate;
+	return rdma.n ? !fits : in_list(&names, name) == negate;
+}
+
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
 	device_list net = {0};
+	bool has_rdma = in->rdma && in->rdma->n;
+	const char *entry;
 
 	net_devices(in, &net);
-	if (in->rdma && in->rdma->n)
+	entry = *s->iface->name == '^' ? NULL : names_entry(s->a, s->iface->name, false);
+	if (has_rdma && leaves_out(in, s->iface->name))
+		suggest_env(s, VAR, "what is set would switch RDMA off", "all");
+	else if (has_rdma)
 		suggest_left_out(s,
 				 VAR ": RDMA devices are here, and naming %s alone would switch "
 				     "them off",
 				 s->iface->name);
-	else if (net.n == 1 && streq(net.v[0].name, s->iface->name))
+	else if (net.n == 1 && streq(net.v[0].name, s->iface->name) &&
+		 !leaves_out(in, s->iface->name))
 		suggest_left_out(s, VAR ": %s is the only device UCX could use", s->iface->name);
-	else if (*s->iface->name == '^' || !names_entry(s->a, s->iface->name, false))
+	else if (!entry)
 		suggest_left_out(s, VAR ": no entry of its list can mean %s alone", s->iface->name);
 	else
-		suggest_env(s, VAR, "UCX would use any active device", "%s", s->iface->name);
+		suggest_env(s, VAR, "UCX would use any active device", "%s", entry);
 }
 
 const struct rules rules_ucx = {

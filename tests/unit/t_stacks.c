@@ -177,7 +177,8 @@ static const struct lint {
 	{"gloo", TWO "link 4 eth2\n", "GLOO_SOCKET_IFNAME=eth2", "lint.gloo.ifname", "fail",
 	 "no address", "export GLOO_SOCKET_IFNAME=eth0"},
 	{"gloo", TWO "link 4 eth2 alt=enp9s0\naddr eth2 10.2.0.5/24\n", "GLOO_SOCKET_IFNAME=enp9s0",
-	 "lint.gloo.ifname", "fail", "alternative name", "export GLOO_SOCKET_IFNAME=eth2"},
+	 "lint.gloo.ifname", "fail", "GLOO_SOCKET_IFNAME=enp9s0: an alternative name",
+	 "export GLOO_SOCKET_IFNAME=eth2"},
 	{"gloo", TWO, "GLOO_SOCKET_IFNAME=lo", "lint.gloo.ifname", "warn", "loopback",
 	 "export GLOO_SOCKET_IFNAME=eth0"},
 	{"gloo", TWO, "GLOO_SOCKET_IFNAME=e", "lint.gloo.ifname", "warn", "one character",
@@ -367,6 +368,12 @@ static const struct want {
 	{TWO, NULL, "UCX_NET_DEVICES", "eth0"},
 	{TWO RDMA, NULL, "UCX_NET_DEVICES", NULL},
 	{LO "link 2 eth0\naddr eth0 10.0.0.5/24\n", NULL, "UCX_NET_DEVICES", NULL},
+	/* what is set and not meant does not stay */
+	{TWO RDMA, "UCX_NET_DEVICES=eth0", "UCX_NET_DEVICES", "all"},
+	{TWO RDMA, "UCX_NET_DEVICES=^mlx5_0:1", "UCX_NET_DEVICES", "all"},
+	{TWO RDMA, "UCX_NET_DEVICES=mlx5_0:1", "UCX_NET_DEVICES", NULL},
+	{LO "link 2 eth0\naddr eth0 10.0.0.5/24\n", "UCX_NET_DEVICES=eth7", "UCX_NET_DEVICES",
+	 "eth0"},
 	/* a label is a name of its own to all but UCX */
 	{LABELLED, NULL, "GLOO_SOCKET_IFNAME", "eth0:1"},
 	{LABELLED, NULL, "TP_SOCKET_IFNAME", "eth0:1"},
