@@ -12,7 +12,7 @@
  * for container plumbing: a bridge, veth, tunnel or dummy with a name that
  * Docker, Podman, LXC, LXD, Incus, libvirt or a Kubernetes network plug-in
  * uses (docker0, br-<12 hex digits>, podman*, cni*, lxc*, lxdbr*, incusbr*,
- * virbr*, flannel*, cali*, cilium*, kube-*, nodelocaldns, weave ...) is
+ * virbr*, nerdctl*, cbr0, flannel*, cali*, cilium*, kube-*, nodelocaldns, weave ...) is
  * IFACE_CONTAINER.
  */
 #include "lib/core/arena.h"

@@ -25,7 +25,7 @@ static const struct {
 static const char *const container_prefixes[] = {
 	"docker",  "podman", "cni",	     "lxc",    "lxdbr",	   "incusbr",	   "virbr",
 	"flannel", "cali",   "vxlan.calico", "cilium", "kube-",	   "nodelocaldns", "weave",
-	"vethwe",  "antrea", "ovn-k8s",	     "crio",   "mpqemubr",
+	"vethwe",  "antrea", "ovn-k8s",	     "crio",   "mpqemubr", "nerdctl",	   "cbr0",
 };
 static const char *const vpn_prefixes[] = {"tailscale", "zt",  "wg", "utun",
 					   "nordlynx",	"tun", "ppp"};
@@ -52,6 +52,16 @@ static bool is_container_name(const char *name)
 	       has_prefix(name, container_prefixes, ARRAY_LEN(container_prefixes));
 }
 
+static bool is_vpn_name(const char *name)
+{
+	return has_prefix(name, vpn_prefixes, ARRAY_LEN(vpn_prefixes));
+}
+
+bool iface_is_virtual_name(const char *name)
+{
+	return is_container_name(name) || is_vpn_name(name);
+}
+
 static enum iface_kind kind_by_driver(const struct iface *i)
 {
 	for (size_t k = 0; i->link_kind && k < ARRAY_LEN(kinds); k++) {
@@ -68,9 +78,7 @@ static enum iface_kind kind_by_type(const struct iface *i)
 	case ARPHRD_INFINIBAND:
 		return IFACE_IPOIB;
 	case ARPHRD_ETHER:
-		return !i->bus && has_prefix(i->name, vpn_prefixes, ARRAY_LEN(vpn_prefixes))
-			       ? IFACE_VPN
-			       : IFACE_PHYSICAL;
+		return !i->bus && is_vpn_name(i->name) ? IFACE_VPN : IFACE_PHYSICAL;
 	case ARPHRD_PPP:
 	case ARPHRD_NONE:
 		return IFACE_VPN;

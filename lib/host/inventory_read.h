@@ -29,6 +29,8 @@ size_t reading_join(struct reading *r);
 /* One RTM_NEWLINK; @ret's addresses and default routes stay. -1: it makes no sense. */
 int iface_fill(struct iface *ret, const struct nlmsghdr *h, struct arena *a) MUST_CHECK;
 enum iface_kind iface_kind_of(const struct iface *i);
+/* One of containers, virtual machines or VPNs, whose device would be virtual. */
+bool iface_is_virtual_name(const char *name);
 
 /* Makes lookups by index fast: for the interfaces that are there, or ... */
 void inventory_index_links(struct inventory *inv);

@@ -1,22 +1,11 @@
 #include "lib/host/rank_why.h"
 
+#include "lib/host/leads.h"
 #include "lib/host/nat.h"
 
 #include <limits.h>
 
 enum { SLOWER = 4 };
-
-/* A bridge over a real NIC is how virtual machine hosts carry their own address. */
-static void mark_uplinks(const struct inventory *inv, bool *over_nic)
-{
-	for (size_t k = 0; k < inv->ifaces.n; k++) {
-		const struct iface *i = &inv->ifaces.v[k];
-		const struct iface *m = i->master ? inventory_by_index(inv, i->master) : NULL;
-
-		if (m && m->kind == IFACE_BRIDGE && i->kind <= IFACE_IPOIB)
-			over_nic[m - inv->ifaces.v] = true;
-	}
-}
 
 static int kind_score(const struct iface *i, bool over_nic)
 {
@@ -131,7 +120,7 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 
 	*ret = (candidate_list){.n = n, .cap = n};
 	ret->v = arena_alloc(inv->a, n * sizeof(*ret->v));
-	mark_uplinks(inv, over_nic);
+	leads_mark_uplinks(inv, over_nic);
 	for (size_t k = 0; k < inv->defaults.n; k++) {
 		const struct default_route *d = &inv->defaults.v[k];
 		unsigned *b = &best[d->family != AF_INET];

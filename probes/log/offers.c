@@ -2,25 +2,13 @@
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
+#include "lib/host/leads.h"
 #include "probes/log/extract.h"
 
 enum {
 	SURE = 78,    /* that an address which every host has for itself makes us */
 	RETRIED = 66, /* ... where NCCL went on trying, and the job failed */
 };
-
-static bool is_virtual(const char *iface)
-{
-	static const char *const names[] = {"br-",    "docker",	 "veth",   "virbr", "cni",
-					    "cali",   "flannel", "tail",   "wg",    "tun",
-					    "zt",     "vmnet",	 "lxc",	   "lxdbr", "incusbr",
-					    "podman", "ip6tn",	 "pod-id", NULL};
-
-	for (size_t i = 0; names[i]; i++)
-		if (starts_with(iface, names[i]))
-			return true;
-	return false;
-}
 
 /* What libvirt, podman and LXC give to their bridges, the same everywhere. */
 static bool is_on_every_host(const char *addr)
@@ -123,7 +111,8 @@ static void blame_interface(struct why *w, struct arena *a, struct explanation *
 		explain_raise(explain_find(x, "IF-006"), weight + 1, because);
 	}
 	c = explain_find(x, "IF-004");
-	if (iface && is_virtual(iface)) /* what connecting says for sure is named first */
+	if (iface &&
+	    leads_nowhere_by_name(iface)) /* what connecting says for sure is named first */
 		explain_raise(c,
 			      failed->sig->tier == TIER_ROOT	 ? failed->weight - 1
 			      : failed->sig->tier == TIER_EFFECT ? above_fabric(x, c, weight)
@@ -163,7 +152,7 @@ static void blame_card(struct why *w, struct arena *a, struct explanation *x, si
 			y->cards & 1u << card ? actors_card(&w->actors, y, card) : NULL;
 		bool is_local = o && starts_with(o->addr, "fe80:");
 
-		if (o && (is_local || is_virtual(o->iface)))
+		if (o && (is_local || leads_nowhere_by_name(o->iface)))
 			explain_raise(explain_add(w, a, x, is_local ? "IF-005" : "IF-004"), weight,
 				      arena_printf(a,
 						   "%s has channels over its card %d, which is %s, "

@@ -1,7 +1,7 @@
 #include "probes/rules/names.h"
 #include "lib/cluster/child.h"
 #include "lib/host/hostname.h"
-#include "lib/host/nat.h"
+#include "lib/host/leads.h"
 #include "lib/host/sysroot.h"
 
 #include <net/if.h>
@@ -87,27 +87,10 @@ void predict_add(const struct rules_input *in, struct prediction *p, const char 
 static const char *unreachable_why(const struct inventory *inv, const struct iface *iface,
 				   const union addr *addr)
 {
-	struct arena *a = inv->a;
+	const char *why = leads_nowhere(inv, iface, addr);
 	struct addr_text t;
 
-	switch (addr_class(addr)) {
-	case ADDR_LOOPBACK:
-		return arena_printf(a,
-				    "%s is loopback: every peer that is told it would call itself",
-				    addr_print(addr, &t));
-	case ADDR_LINKLOCAL:
-		return arena_printf(a, "%s is link-local: it means nothing outside its own link",
-				    addr_print(addr, &t));
-	default:
-		break;
-	}
-	if (iface && iface->kind == IFACE_CONTAINER)
-		return arena_printf(a, "%s is a container network of this host alone", iface->name);
-	if (iface && (!iface_is_up(iface) || !iface_is_running(iface)))
-		return arena_printf(a, "%s is %s", iface->name, iface_state_name(iface));
-	if (iface && nat_is_own(inv, iface))
-		return arena_printf(a, "%s is in %s", addr_print(addr, &t), NAT_WORDS);
-	return NULL;
+	return why ? arena_printf(inv->a, "%s %s", addr_print(addr, &t), why) : NULL;
 }
 
 void predict_reach(const struct rules_input *in, struct prediction *p, const struct iface *iface,

@@ -122,8 +122,6 @@ struct nccl_naming {
 /* Of those that mean @i the one that tells peers @want, else one they can reach. False: none. */
 bool nccl_naming_for(const struct rules_input *in, const struct iface *i,
 		     const struct iface_addr *want, struct nccl_naming *ret);
-/* Why peers on other hosts cannot use @ia (loopback, link-local, container ...), or NULL. */
-const char *nccl_unreachable(const struct inventory *inv, const struct iface_addr *ia);
 /* True when NCCL would count this port a device: ACTIVE, InfiniBand or RoCE. */
 bool nccl_ib_port_counts(const struct rdma_port *p);
 /* True when an RDMA port will carry the data, so that sockets serve the bootstrap only. */

@@ -1,3 +1,4 @@
+#include "lib/host/leads.h"
 #include "probes/rules/names.h"
 #include "probes/rules/nccl_lint.h"
 
@@ -177,7 +178,7 @@ static void lint_members(const struct lint *l, const struct setting *s, const st
 	struct addr_text t;
 
 	for (size_t i = 0; i < (rdma ? 1 : c->n); i++) {
-		const char *why = nccl_unreachable(l->in->inv, c->v[i]);
+		const char *why = leads_nowhere(l->in->inv, c->v[i]->iface, &c->v[i]->addr);
 		struct finding *f;
 
 		if (!why || names_is_best(l->in, c->v[i]->iface))

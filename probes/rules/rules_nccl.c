@@ -1,51 +1,14 @@
-#include "lib/host/nat.h"
+#include "lib/host/leads.h"
 #include "probes/rules/names.h"
 #include "probes/rules/nccl.h"
 
 #include <linux/if_addr.h>
-#include <net/if.h>
 
 const char *nccl_value(const struct rules_input *in, const char *name)
 {
 	const struct setting *s = settings_nccl(in->settings, name);
 
 	return s ? s->value : NULL;
-}
-
-/* A bridge without a port leads nowhere, whatever it is called. */
-static bool has_port(const struct inventory *inv, const struct iface *bridge)
-{
-	for (size_t i = 0; i < inv->ifaces.n; i++)
-		if (inv->ifaces.v[i].master == bridge->index)
-			return true;
-	return false;
-}
-
-const char *nccl_unreachable(const struct inventory *inv, const struct iface_addr *ia)
-{
-	const struct iface *i = ia->iface;
-
-	switch (addr_class(&ia->addr)) {
-	case ADDR_LOOPBACK:
-		return "is loopback, which every host takes for itself";
-	case ADDR_LINKLOCAL:
-		return ia->addr.sa.sa_family == AF_INET6
-			       ? "is link-local: its scope number means another interface elsewhere"
-			       : "is a link-local address that the host gave itself";
-	default:
-		break;
-	}
-	if (i->flags & IFF_LOOPBACK)
-		return "is on the loopback interface";
-	if (i->kind == IFACE_CONTAINER)
-		return "belongs to containers on this host only";
-	if (i->kind == IFACE_BRIDGE && !has_port(inv, i))
-		return "is on a bridge that leads to no other host";
-	if (i->kind == IFACE_DUMMY)
-		return "is on an interface without a wire";
-	if (!(i->flags & IFF_RUNNING))
-		return "is on an interface that is down";
-	return nat_is_own(inv, i) ? "is in " NAT_WORDS : NULL;
 }
 
 bool nccl_ib_port_counts(const struct rdma_port *p)
@@ -90,7 +53,7 @@ static void judge_reach(const struct rules_input *in, const struct iface_addr *b
 			const struct nccl_choice *data, struct prediction *p)
 {
 	struct arena *a = in->inv->a;
-	const char *why = nccl_unreachable(in->inv, boot);
+	const char *why = leads_nowhere(in->inv, boot->iface, &boot->addr);
 
 	p->reachable = false;
 	if (why) {
@@ -102,7 +65,7 @@ static void judge_reach(const struct rules_input *in, const struct iface_addr *b
 		return;
 	}
 	for (size_t i = 0; i < data->n; i++)
-		if ((why = nccl_unreachable(in->inv, data->v[i]))) {
+		if ((why = leads_nowhere(in->inv, data->v[i]->iface, &data->v[i]->addr))) {
 			p->unreachable_why =
 				arena_printf(a, "data would also go over %s, whose address %s %s",
 					     p->interfaces.v[i], p->addresses.v[i], why);

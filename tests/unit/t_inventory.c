@@ -47,6 +47,8 @@ static void t_kinds(void **state)
 		{"podman0 kind=bridge", IFACE_CONTAINER},
 		{"cni-podman0 kind=bridge", IFACE_CONTAINER},
 		{"cni0 kind=bridge", IFACE_CONTAINER},
+		{"nerdctl0 kind=bridge", IFACE_CONTAINER},
+		{"cbr0 kind=bridge", IFACE_CONTAINER},
 		{"lxcbr0 kind=bridge", IFACE_CONTAINER},
 		{"lxdbr0 kind=bridge", IFACE_CONTAINER},
 		{"incusbr0 kind=bridge", IFACE_CONTAINER},

@@ -53,6 +53,9 @@ static const struct row {
 	 "hostname", true},
 	{"gloo", "laptop", "GLOO_SOCKET_IFNAME=br-0a1b2c3d4e5f", OUTCOME_OK, "br-0a1b2c3d4e5f",
 	 "172.19.0.1", "GLOO_SOCKET_IFNAME", false},
+	/* what NCCL cannot be reached at, Gloo cannot, either */
+	{"gloo", TWO "link 4 br0 kind=bridge\naddr br0 10.4.0.1/24\n", "GLOO_SOCKET_IFNAME=br0",
+	 OUTCOME_OK, "br0", "10.4.0.1", "GLOO_SOCKET_IFNAME", false},
 	{"gloo", "wsl2", "GLOO_SOCKET_IFNAME=eth0", OUTCOME_OK, "eth0", "172.23.240.213",
 	 "GLOO_SOCKET_IFNAME", false},
 	{"gloo", "wsl2-mirrored", NULL, OUTCOME_OK, "eth0", "172.16.3.42", "hostname", true},

@@ -1,0 +1,73 @@
+#include "lib/host/leads.h"
+
+#include "lib/host/inventory_read.h"
+#include "lib/host/nat.h"
+
+#include <net/if.h>
+
+static bool is_nic(const struct iface *i) { return i->kind <= IFACE_IPOIB; }
+
+void leads_mark_uplinks(const struct inventory *inv, bool *over_nic)
+{
+	for (size_t k = 0; k < inv->ifaces.n; k++) {
+		const struct iface *i = &inv->ifaces.v[k];
+		const struct iface *m = i->master ? inventory_by_index(inv, i->master) : NULL;
+
+		if (m && m->kind == IFACE_BRIDGE && is_nic(i))
+			over_nic[m - inv->ifaces.v] = true;
+	}
+}
+
+/* A bridge without a port leads nowhere, whatever it is called. */
+static bool has_port(const struct inventory *inv, const struct iface *bridge)
+{
+	for (size_t i = 0; i < inv->ifaces.n; i++)
+		if (inv->ifaces.v[i].master == bridge->index)
+			return true;
+	return false;
+}
+
+static const char *by_class(const union addr *addr)
+{
+	switch (addr_class(addr)) {
+	case ADDR_LOOPBACK:
+		return "is loopback, which every host takes for itself";
+	case ADDR_LINKLOCAL:
+		return addr->sa.sa_family == AF_INET6
+			       ? "is link-local: its scope number means another interface elsewhere"
+			       : "is a link-local address that the host gave itself";
+	default:
+		return NULL;
+	}
+}
+
+const char *leads_nowhere(const struct inventory *inv, const struct iface *i,
+			  const union addr *addr)
+{
+	const char *why = by_class(addr);
+
+	if (why || !i)
+		return why;
+	if (i->flags & IFF_LOOPBACK)
+		return "is on the loopback interface";
+	if (i->kind == IFACE_CONTAINER)
+		return "belongs to containers on this host only";
+	if (i->kind == IFACE_BRIDGE && !has_port(inv, i))
+		return "is on a bridge that leads to no other host";
+	if (i->kind == IFACE_DUMMY)
+		return "is on an interface without a wire";
+	if (!iface_is_running(i))
+		return "is on an interface that is down";
+	return nat_is_own(inv, i) ? "is in " NAT_WORDS : NULL;
+}
+
+/* A log tells no kinds, so a few more names stand for one; pod-id is AWS' on EKS. */
+bool leads_nowhere_by_name(const char *name)
+{
+	static const char *const more[] = {"br-", "veth", "tail", "ip6tn", "pod-id"};
+
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		if (starts_with(name, more[i]))
+			return true;
+	return iface_is_virtual_name(name);
+}

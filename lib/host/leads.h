@@ -1,0 +1,19 @@
+#ifndef LIB_HOST_LEADS_H
+#define LIB_HOST_LEADS_H
+/*
+ * Whether an interface leads to other hosts, as far as this one can tell: by its kind and name, by
+ * what it is a part of, and by the address that a peer would be told.
+ */
+#include "lib/host/inventory.h"
+
+/* Marks, by its place in inv->ifaces, each bridge that a NIC is a port of: virtual machine hosts
+ * carry their own address on one. */
+void leads_mark_uplinks(const struct inventory *inv, bool *over_nic);
+/* Why no other host reaches @addr, which is one of @i's (NULL: of none here): "is loopback, ...",
+ * to be said behind it; NULL: nothing is known against it. */
+const char *leads_nowhere(const struct inventory *inv, const struct iface *i,
+			  const union addr *addr);
+/* For a name in another machine's log: only virtual interfaces have such ones. */
+bool leads_nowhere_by_name(const char *name);
+
+#endif
