@@ -13,7 +13,7 @@
  * Docker, Podman, LXC, LXD, Incus, libvirt or a Kubernetes network plug-in
  * uses (docker0, br-<12 hex digits>, podman*, cni*, lxc*, lxdbr*, incusbr*,
  * virbr*, nerdctl*, cbr0, flannel*, cali*, cilium*, kube-*, nodelocaldns, weave ...) is
- * IFACE_CONTAINER.
+ * IFACE_CONTAINER, and so are VMware's vmnet* and VirtualBox' vboxnet*.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -29,7 +29,8 @@ enum iface_kind {
 	IFACE_MACVLAN, /* macvlan, ipvlan: an address on a parent interface */
 	IFACE_BRIDGE,
 	IFACE_VETH,
-	IFACE_CONTAINER, /* docker0, br-<id>, cni0, flannel, cali..., by kind and name */
+	IFACE_CONTAINER, /* docker0, br-<id>, cni0, flannel, cali..., by kind and name; those of
+			    virtual machines, too */
 	IFACE_VPN,	 /* wireguard, tun, tailscale, zerotier, ppp */
 	IFACE_TUNNEL,	 /* vxlan, gre, sit, ipip, geneve */
 	IFACE_LOOPBACK,
@@ -118,7 +119,8 @@ enum inventory_parts { INV_LINKS = 1, INV_ADDRS = 2, INV_ROUTES = 4, INV_ALL = 7
  */
 int inventory_read(struct inventory *inv, struct netlink *nl, unsigned parts, struct arena *a,
 		   struct err *e) MUST_CHECK;
-/* Reads /sys for one interface; never fails, what cannot be read stays unknown. */
+/* Reads /sys for one interface; never fails, what cannot be read stays unknown. Its kind changes
+ * where it is a VF, or has no device. */
 void inventory_detail(struct inventory *inv, struct iface *i);
 struct iface *inventory_by_name(const struct inventory *inv, const char *name); /* altnames too */
 struct iface *inventory_by_index(const struct inventory *inv, int index);

@@ -27,6 +27,8 @@ static const char *const container_prefixes[] = {
 	"flannel", "cali",   "vxlan.calico", "cilium", "kube-",	   "nodelocaldns", "weave",
 	"vethwe",  "antrea", "ovn-k8s",	     "crio",   "mpqemubr", "nerdctl",	   "cbr0",
 };
+/* VMware's and VirtualBox' host-only networks: an Ethernet of no bus and no driver kind. */
+static const char *const hypervisor_prefixes[] = {"vmnet", "vboxnet"};
 static const char *const vpn_prefixes[] = {"tailscale", "zt",  "wg", "utun",
 					   "nordlynx",	"tun", "ppp"};
 
@@ -57,9 +59,14 @@ static bool is_vpn_name(const char *name)
 	return has_prefix(name, vpn_prefixes, ARRAY_LEN(vpn_prefixes));
 }
 
+static bool is_hypervisor_name(const char *name)
+{
+	return has_prefix(name, hypervisor_prefixes, ARRAY_LEN(hypervisor_prefixes));
+}
+
 bool iface_is_virtual_name(const char *name)
 {
-	return is_container_name(name) || is_vpn_name(name);
+	return is_container_name(name) || is_vpn_name(name) || is_hypervisor_name(name);
 }
 
 static enum iface_kind kind_by_driver(const struct iface *i)
@@ -78,7 +85,10 @@ static enum iface_kind kind_by_type(const struct iface *i)
 	case ARPHRD_INFINIBAND:
 		return IFACE_IPOIB;
 	case ARPHRD_ETHER:
-		return !i->bus && is_vpn_name(i->name) ? IFACE_VPN : IFACE_PHYSICAL;
+		return i->bus			     ? IFACE_PHYSICAL
+		       : is_vpn_name(i->name)	     ? IFACE_VPN
+		       : is_hypervisor_name(i->name) ? IFACE_CONTAINER
+						     : IFACE_PHYSICAL;
 	case ARPHRD_PPP:
 	case ARPHRD_NONE:
 		return IFACE_VPN;

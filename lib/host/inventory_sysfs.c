@@ -37,6 +37,9 @@ void inventory_detail(struct inventory *inv, struct iface *i)
 		i->device = sysroot_link_name(a, NET "device", i->name);
 		i->bus = sysroot_link_name(a, NET "device/subsystem", i->name);
 	}
+	/* Every NIC has a device; a driver without one, and without a kind, is no NIC's. */
+	if (!i->device && !i->link_kind && i->kind == IFACE_PHYSICAL)
+		i->kind = IFACE_OTHER;
 	i->is_vf = sysroot_exists(NET "device/physfn", i->name);
 	if (i->is_vf && i->kind == IFACE_PHYSICAL)
 		i->kind = IFACE_VF;

@@ -1,5 +1,6 @@
 #include "lib/host/leader.h"
 #include "lib/host/inventory_read.h"
+#include "lib/host/leads.h"
 #include "lib/host/sysroot.h"
 
 #include <limits.h>
@@ -239,7 +240,10 @@ static int read_contenders(struct reading *r)
 	for (size_t k = 0; k < n; k++) {
 		struct iface *i = &inv->ifaces.v[nics[k]];
 
-		if (read_one(r, i) < 0 || (i->kind == IFACE_BRIDGE && read_ports(r, i->index) < 0))
+		/* a part of something, or of Open vSwitch: what that is decides, too */
+		if (read_one(r, i) < 0 || i->master || leads_through_switch(i))
+			return -1;
+		if (i->kind == IFACE_BRIDGE && read_ports(r, i->index) < 0)
 			return -1;
 	}
 	return 0;

@@ -7,23 +7,48 @@
 
 static bool is_nic(const struct iface *i) { return i->kind <= IFACE_IPOIB; }
 
+static const struct iface *master_of(const struct inventory *inv, const struct iface *i)
+{
+	return i->master ? inventory_by_index(inv, i->master) : NULL;
+}
+
+bool leads_through_switch(const struct iface *i)
+{
+	return i->kind == IFACE_BRIDGE && i->link_kind && streq(i->link_kind, "openvswitch");
+}
+
+const struct iface *leads_vrf(const struct inventory *inv, const struct iface *i)
+{
+	const struct iface *m = master_of(inv, i);
+
+	return m && m->link_kind && streq(m->link_kind, "vrf") ? m : NULL;
+}
+
 void leads_mark_uplinks(const struct inventory *inv, bool *over_nic)
 {
-	for (size_t k = 0; k < inv->ifaces.n; k++) {
-		const struct iface *i = &inv->ifaces.v[k];
-		const struct iface *m = i->master ? inventory_by_index(inv, i->master) : NULL;
+	bool switched = false;
 
-		if (m && m->kind == IFACE_BRIDGE && is_nic(i))
-			over_nic[m - inv->ifaces.v] = true;
+	for (size_t k = 0; k < inv->ifaces.n; k++) {
+		const struct iface *i = &inv->ifaces.v[k], *m = master_of(inv, i);
+
+		if (!m || m->kind != IFACE_BRIDGE || !is_nic(i))
+			continue;
+		over_nic[m - inv->ifaces.v] = true;
+		switched |= leads_through_switch(m);
 	}
+	for (size_t k = 0; switched && k < inv->ifaces.n; k++)
+		over_nic[k] |= leads_through_switch(&inv->ifaces.v[k]);
 }
 
 /* A bridge without a port leads nowhere, whatever it is called. */
 static bool has_port(const struct inventory *inv, const struct iface *bridge)
 {
-	for (size_t i = 0; i < inv->ifaces.n; i++)
-		if (inv->ifaces.v[i].master == bridge->index)
+	for (size_t k = 0; k < inv->ifaces.n; k++) {
+		const struct iface *m = master_of(inv, &inv->ifaces.v[k]);
+
+		if (m && (m == bridge || (leads_through_switch(m) && leads_through_switch(bridge))))
 			return true;
+	}
 	return false;
 }
 
@@ -45,19 +70,26 @@ const char *leads_nowhere(const struct inventory *inv, const struct iface *i,
 			  const union addr *addr)
 {
 	const char *why = by_class(addr);
+	const struct iface *vrf;
 
 	if (why || !i)
 		return why;
 	if (i->flags & IFF_LOOPBACK)
 		return "is on the loopback interface";
 	if (i->kind == IFACE_CONTAINER)
-		return "belongs to containers on this host only";
+		return "belongs to containers or virtual machines on this host only";
 	if (i->kind == IFACE_BRIDGE && !has_port(inv, i))
 		return "is on a bridge that leads to no other host";
 	if (i->kind == IFACE_DUMMY)
 		return "is on an interface without a wire";
 	if (!iface_is_running(i))
 		return "is on an interface that is down";
+	vrf = leads_vrf(inv, i);
+	if (vrf)
+		return arena_printf(inv->a,
+				    "is in the VRF %s, where only what was started in it (ip vrf "
+				    "exec) is reached",
+				    vrf->name);
 	return nat_is_own(inv, i) ? "is in " NAT_WORDS : NULL;
 }
 

@@ -42,7 +42,9 @@ static void score(const struct inventory *inv, struct candidate *c, bool over_ni
 {
 	const struct iface *i = c->iface;
 
-	c->score[RANK_KIND] = nat_is_own(inv, i) ? K_NAT : kind_score(i, over_nic);
+	c->score[RANK_KIND] = nat_is_own(inv, i)  ? K_NAT
+			      : leads_vrf(inv, i) ? K_VRF
+						  : kind_score(i, over_nic);
 	c->score[RANK_FAST] = 1;
 	c->score[RANK_DEFAULT] = default_score(i, c->addr->addr.sa.sa_family, best);
 	c->score[RANK_PRIVATE] = addr_class(&c->addr->addr) == ADDR_PRIVATE;
@@ -134,7 +136,7 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 	refine(inv, ret, over_nic);
 	if (n)
 		qsort(ret->v, n, sizeof(*ret->v), by_rank);
-	why_ranked(inv->a, ret);
+	why_ranked(inv, ret);
 }
 
 int rank_family(const char *word)

@@ -7,7 +7,8 @@
  * least four times slower than the fastest of its kind goes back (a management
  * port beside the data network, even where the default route is its); then the
  * default route, a private before a public address, speed, MTU, kernel order.
- * Last of all comes the network that a virtual machine has for itself (nat.h).
+ * Last of all come what is in a VRF, which a job has to be started in, and the network that a
+ * virtual machine has for itself (nat.h).
  * /sys is read for the leading kind only, and only when it can decide.
  */
 #include "lib/host/inventory.h"
@@ -15,7 +16,7 @@
 enum rank_score {
 	RANK_KIND,    /* physical, VF, bond, vlan, IPoIB and bridges over one of these; then
 			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest;
-			 a virtual machine's own NAT */
+			 what is in a VRF; a virtual machine's own NAT */
 	RANK_FAST,    /* 1: speed unknown, or within a factor 4 of the fastest */
 	RANK_DEFAULT, /* 2: the default route that is used; 1: another one */
 	RANK_PRIVATE, /* 1: its address is private */

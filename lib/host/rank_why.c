@@ -1,6 +1,7 @@
 #include "lib/host/rank_why.h"
 
 #include "lib/core/units.h"
+#include "lib/host/leads.h"
 #include "lib/host/nat.h"
 
 #include <linux/if.h>
@@ -25,7 +26,8 @@ static const char *why_kind(const struct iface *i)
 					     "(BGP to the host), name it yourself"
 					   : "loopback";
 	case IFACE_CONTAINER:
-		return "container network: its addresses mean nothing to other hosts";
+		return "network of containers or virtual machines: its addresses mean nothing "
+		       "to other hosts";
 	case IFACE_DUMMY:
 		return "dummy: no cable behind it";
 	default:
@@ -107,7 +109,18 @@ static enum rank_score deciding(const struct candidate *x, const struct candidat
 	return s;
 }
 
-static bool is_nat(const struct candidate *c) { return c->score[RANK_KIND] == K_NAT; }
+/* Behind "in": the place that it does not lead out of; NULL: there is none. */
+static const char *place(const struct inventory *inv, const struct candidate *c)
+{
+	switch (c->score[RANK_KIND]) {
+	case K_NAT:
+		return NAT_WORDS;
+	case K_VRF:
+		return arena_printf(inv->a, "the VRF %s", leads_vrf(inv, c->iface)->name);
+	default:
+		return NULL;
+	}
+}
 
 static const char *speed_text(const struct candidate *c, struct unit_buf *b)
 {
@@ -128,21 +141,26 @@ bool why_default_route(const candidate_list *all)
 	return true;
 }
 
-static const char *why_first(struct arena *a, const candidate_list *all)
+/* @in: its place(). */
+static const char *why_alone(struct arena *a, const char *why, const char *in)
+{
+	return in ? arena_printf(a, "%s, in %s", why, in) : why;
+}
+
+static const char *why_first(const struct inventory *inv, const candidate_list *all)
 {
 	const struct candidate *c = &all->v[0], *next = &all->v[1];
-	const char *other;
+	const char *other, *in = place(inv, c);
+	struct arena *a = inv->a;
 	struct unit_buf b;
 
 	if (all->n < 2 || !next->usable)
-		return is_nat(c) ? arena_printf(a, "the only usable interface, in %s", NAT_WORDS)
-				 : "the only usable interface";
+		return why_alone(a, "the only usable interface", in);
 	other = next->iface->name;
 	if (why_default_route(all))
-		return is_nat(c) ? arena_printf(a, "has the default route, in %s", NAT_WORDS)
-				 : "has the default route";
-	if (is_nat(next) && !is_nat(c))
-		return arena_printf(a, "%s is in %s", other, NAT_WORDS);
+		return why_alone(a, "has the default route", in);
+	if (!in && place(inv, next))
+		return arena_printf(a, "%s is in %s", other, place(inv, next));
 	switch (deciding(c, next)) {
 	case RANK_KIND:
 		if (next->iface->wireless && !c->iface->wireless)
@@ -164,16 +182,16 @@ static const char *why_first(struct arena *a, const candidate_list *all)
 	return arena_printf(a, "first of several equals (%s is the next)", other);
 }
 
-static const char *why_later(struct arena *a, const struct candidate *c,
+static const char *why_later(const struct inventory *inv, const struct candidate *c,
 			     const struct candidate *best)
 {
-	const char *name = best->iface->name;
+	const char *name = best->iface->name, *in = place(inv, c);
+	struct arena *a = inv->a;
 
 	switch (deciding(c, best)) {
 	case RANK_KIND:
-		if (is_nat(c))
-			return arena_printf(a, "usable, but in %s: %s comes first", NAT_WORDS,
-					    name);
+		if (in)
+			return arena_printf(a, "usable, but in %s: %s comes first", in, name);
 		return arena_printf(
 			a, "usable, but %s: %s comes first",
 			c->iface->wireless ? "wireless" : iface_kind_name(c->iface->kind), name);
@@ -193,22 +211,23 @@ static const char *why_later(struct arena *a, const struct candidate *c,
 	return arena_printf(a, "usable, as good as %s, which the kernel lists first", name);
 }
 
-/* The sentence depends on little, so a thousand interfaces share a few. */
-void why_ranked(struct arena *a, candidate_list *all)
+/* The sentence depends on little, so a thousand interfaces share a few; not those in VRFs. */
+void why_ranked(const struct inventory *inv, candidate_list *all)
 {
 	const char *told[IFACE_OTHER + 1][2][2][RANK_SCORES + 1] = {0};
 	struct candidate *v = all->v;
 
 	if (!all->n || !v[0].usable)
 		return;
-	v[0].why = why_first(a, all);
+	v[0].why = why_first(inv, all);
 	for (size_t k = 1; k < all->n && v[k].usable; k++) {
 		const struct iface *i = v[k].iface;
+		int kind = v[k].score[RANK_KIND];
 		const char **why =
-			&told[i->kind][i->wireless][is_nat(&v[k])][deciding(&v[k], &v[0])];
+			&told[i->kind][i->wireless][kind == K_NAT][deciding(&v[k], &v[0])];
 
-		if (!*why)
-			*why = why_later(a, &v[k], &v[0]);
+		if (!*why || kind == K_VRF)
+			*why = why_later(inv, &v[k], &v[0]);
 		v[k].why = *why;
 	}
 }

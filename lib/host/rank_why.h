@@ -6,8 +6,8 @@
  */
 #include "lib/host/rank.h"
 
-/* RANK_KIND. K_NAT: behind all that could lead to another host. */
-enum kind_score { K_NAT, K_REST, K_BRIDGE, K_VETH, K_MACVLAN, K_WIRELESS, K_WIRED };
+/* RANK_KIND. K_NAT and K_VRF: behind all that could lead to another host as it is. */
+enum kind_score { K_NAT, K_VRF, K_REST, K_BRIDGE, K_VETH, K_MACVLAN, K_WIRELESS, K_WIRED };
 
 /* Its kind or its state, which make it none whatever its addresses are; NULL: neither does. */
 const char *why_not_candidate(const struct iface *i);
@@ -19,6 +19,6 @@ const char *why_no_address(const struct inventory *inv, const struct iface *i, i
  */
 bool why_default_route(const candidate_list *all);
 /* Fills `why` of those that are usable, once they are in order. */
-void why_ranked(struct arena *a, candidate_list *all);
+void why_ranked(const struct inventory *inv, candidate_list *all);
 
 #endif

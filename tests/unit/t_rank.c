@@ -14,6 +14,17 @@
 #define WSL1 "file /proc/sys/kernel/osrelease 4.4.0-19041-Microsoft\n"
 #define WSL2 "file /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2\n"
 
+#define WIFI                                                                                       \
+	"link 2 w pci=0000:01:00.0 wireless\naddr w 192.168.1.42/24\n"                             \
+	"route default via=192.168.1.1 dev=w\n"
+#define OVS                                                                                        \
+	"link 3 ovs-system kind=openvswitch state=down\n"                                          \
+	"link 2 ens3 pci=0000:00:03.0 speed=100000 master=ovs-system\n"                            \
+	"link 7 spare pci=0000:00:04.0 speed=100000\naddr spare 192.168.9.9/24\n"
+#define VRF                                                                                        \
+	"link 5 mgmt kind=vrf mtu=65536\nlink 2 m pci=0000:01:00.0 speed=25000 master=mgmt\n"      \
+	"addr m 10.1.0.5/24\n"
+
 static const struct row {
 	const char *machine; /* a name or a description */
 	int family;
@@ -21,7 +32,7 @@ static const struct row {
 	const char *subject, *why; /* why holds this text */
 } rows[] = {
 	{"aws-p4d", 0, "ens32 ens65 ens130 ens163", "ens32", "has the default route"},
-	{"aws-p4d", 0, "ens32 ens65 ens130 ens163", "docker0", "container network"},
+	{"aws-p4d", 0, "ens32 ens65 ens130 ens163", "docker0", "network of containers"},
 	{"hgx-h100", 0, "ibp25s0 ibp43s0 ibp59s0 ibp94s0 ibp155s0 ibp220s0 eno1", "eno1",
 	 "much slower than ibp25s0"},
 	{"hgx-h100", 0, "ibp25s0 ibp43s0 ibp59s0 ibp94s0 ibp155s0 ibp220s0 eno1", "ibp172s0",
@@ -35,7 +46,7 @@ static const struct row {
 	{"bond-vlan", 0, "br0 bond0.100", "bond0.200", "port of a bridge"},
 	{"bond-vlan", 0, "br0 bond0.100", "enp3s0", "no carrier: is the cable in?"},
 	{"laptop", 0, "wlp0s20f3 tailscale0", "wlp0s20f3", "physical; tailscale0 is vpn"},
-	{"laptop", 0, "wlp0s20f3 tailscale0", "br-0a1b2c3d4e5f", "container network"},
+	{"laptop", 0, "wlp0s20f3 tailscale0", "br-0a1b2c3d4e5f", "network of containers"},
 	{"azure", 0, "eth0", "enP9001s1", "fast path of another interface"},
 	{"azure", 0, "eth0", "eth1", "link-local address only"},
 	{"container", 0, "eth0", "eth0", "the only usable interface"},
@@ -117,6 +128,27 @@ static const struct row {
 	 "has the default route"},
 	{"link 2 a\nlink 3 b\naddr a 10.0.2.16/24\naddr b 10.9.0.2/24\n" NAT_WAY, 0, "a b", "a",
 	 "has the default route"},
+	/* a hypervisor's own: by its name, or since there is no device below it */
+	{WIFI "link 3 vmnet8\naddr vmnet8 172.16.23.1/24\n", 0, "w", "vmnet8", "virtual machines"},
+	{WIFI "link 3 vboxnet0\naddr vboxnet0 192.168.56.1/24\n", 0, "w", "w", "the only usable"},
+	{WIFI "link 3 odd0\naddr odd0 192.168.56.1/24\n", 0, "w odd0", "w", "has the default"},
+	{WIFI "link 3 vmnet8 pci=0000:02:00.0\naddr vmnet8 172.16.23.1/24\n", 0, "vmnet8 w", "w",
+	 "wireless"},
+	/* a NIC below Open vSwitch, and the port of it that has the host's address */
+	{OVS "link 4 br-ex kind=openvswitch state=unknown\naddr br-ex 10.0.0.5/24\n"
+	     "route default via=10.0.0.1 dev=br-ex\n",
+	 0, "br-ex spare", "spare", "the default route goes through br-ex"},
+	{"link 2 spare pci=0000:00:03.0\naddr spare 10.9.0.5/24\n"
+	 "link 4 br-int kind=openvswitch state=unknown\naddr br-int 10.0.0.5/24\n"
+	 "route default via=10.0.0.1 dev=br-int\n",
+	 0, "spare br-int", "br-int", "usable, but bridge"},
+	/* what is in a VRF is out of the way of those who did not ask for it */
+	{VRF "link 4 e pci=0000:02:00.0 speed=1000\naddr e 198.51.100.7/24\n"
+	     "link 6 wg0 type=none kind=wireguard\naddr wg0 10.9.0.2/24\n",
+	 0, "e wg0 m", "m", "usable, but in the VRF mgmt: e comes first"},
+	{VRF "link 4 e pci=0000:02:00.0\naddr e 198.51.100.7/24\n", 0, "e m", "e",
+	 "m is in the VRF mgmt"},
+	{VRF, 0, "m", "m", "the only usable interface, in the VRF mgmt"},
 	/* kinds among each other */
 	{"link 2 br0 kind=bridge\nlink 3 v0 kind=veth elsewhere link=9\nlink 4 mv0 kind=macvlan\n"
 	 "link 5 wg0 type=none kind=wireguard\nlink 6 eth0\nlink 7 v1 kind=veth link=v0\n"

@@ -56,6 +56,12 @@ static const struct row {
 	/* what NCCL cannot be reached at, Gloo cannot, either */
 	{"gloo", TWO "link 4 br0 kind=bridge\naddr br0 10.4.0.1/24\n", "GLOO_SOCKET_IFNAME=br0",
 	 OUTCOME_OK, "br0", "10.4.0.1", "GLOO_SOCKET_IFNAME", false},
+	{"gloo", TWO "link 5 mgmt kind=vrf\nlink 4 eth2 master=mgmt\naddr eth2 10.4.0.1/24\n",
+	 "GLOO_SOCKET_IFNAME=eth2", OUTCOME_OK, "eth2", "10.4.0.1", "GLOO_SOCKET_IFNAME", false},
+	{"gloo",
+	 TWO "link 5 ovs kind=openvswitch\nlink 4 eth2 pci=0000:03:00.0 master=ovs\n"
+	     "link 6 br-ex kind=openvswitch\naddr br-ex 10.4.0.1/24\n",
+	 "GLOO_SOCKET_IFNAME=br-ex", OUTCOME_OK, "br-ex", "10.4.0.1", "GLOO_SOCKET_IFNAME", true},
 	{"gloo", "wsl2", "GLOO_SOCKET_IFNAME=eth0", OUTCOME_OK, "eth0", "172.23.240.213",
 	 "GLOO_SOCKET_IFNAME", false},
 	{"gloo", "wsl2-mirrored", NULL, OUTCOME_OK, "eth0", "172.16.3.42", "hostname", true},
