@@ -40,6 +40,15 @@ static void note_host(struct actors *t, const char *host)
 	t->hosts[t->nhosts++] = arena_strdup(t->a, host);
 }
 
+/* The latest, unless it is a label and the process itself said another. */
+static void note_rank(struct log_who *w, const struct log_who *said)
+{
+	if (said->rank < 0 || (w->rank >= 0 && said->rank_by < w->rank_by))
+		return;
+	w->rank = said->rank;
+	w->rank_by = said->rank_by;
+}
+
 struct actor *actors_get(struct actors *t, const struct log_who *who)
 {
 	unsigned h = hash(who) % HEADS;
@@ -49,8 +58,7 @@ struct actor *actors_get(struct actors *t, const struct log_who *who)
 		return NULL;
 	for (uint16_t i = t->heads[h]; i != END; i = t->v.v[i].next)
 		if (is_same(&t->v.v[i].who, who)) {
-			if (who->rank >= 0)
-				t->v.v[i].who.rank = who->rank;
+			note_rank(&t->v.v[i].who, who);
 			return &t->v.v[i];
 		}
 	if (t->v.n == ACTORS_MAX)

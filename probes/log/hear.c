@@ -106,6 +106,7 @@ bool hear_init(struct actors *t, const struct log_line *l)
 		return complete;
 	a->nranks = (int)nranks;
 	a->who.rank = (int)rank;
+	a->who.rank_by = RANK_BY_ITSELF;
 	a->gpu = said_hex(l, " busId ");
 	a->comm = said_hex(l, " commId ");
 	return complete;
@@ -135,12 +136,10 @@ void hear_socket_channel(struct actors *t, const struct log_line *l)
 
 void hear_timed_out_work(struct actors *t, const struct log_line *l)
 {
-	struct log_who who = l->who;
+	struct log_who who = line_speaker(l);
 	struct actor *a;
 	long seq;
 
-	if (who.rank < 0)
-		who.rank = line_rank_said(l->text);
 	if (who.rank < 0 || !said_number(l, "SeqNum=", &seq))
 		return;
 	a = actors_get(t, &who);
@@ -155,13 +154,11 @@ void hear_timed_out_work(struct actors *t, const struct log_line *l)
 
 void hear_last_work(struct actors *t, const struct log_line *l)
 {
-	struct log_who who = l->who;
+	struct log_who who = line_speaker(l);
 	const char *group = strstr(l->text, "PG ID ");
 	struct actor *a;
 	long begun, ended, at;
 
-	if (who.rank < 0)
-		who.rank = line_rank_said(l->text);
 	a = who.rank < 0 ? NULL : actors_get(t, &who);
 	if (a && !*a->group &&
 	    (said_number(l, "watchdog at work: ", &at) ||

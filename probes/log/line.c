@@ -83,7 +83,8 @@ static void drop_repeats(char *text)
 		*mark = '\0';
 }
 
-int line_rank_said(const char *text)
+/* "[Rank 3]" and, unless it must be in brackets, "(rank=3, size=8"; -1: neither. */
+static int rank_said(const char *text, bool in_brackets)
 {
 	for (const char *p = strcasestr(text, "rank"); p; p = strcasestr(p + 4, "rank")) {
 		const char *q = p + 4 + strspn(p + 4, " ");
@@ -92,10 +93,25 @@ int line_rank_said(const char *text)
 		long v;
 
 		q += equals;
-		if (own && (q = prefix_number(q, &v)) && (*q == ']' || equals))
+		if (own && (q = prefix_number(q, &v)) && (*q == ']' || (equals && !in_brackets)))
 			return (int)v;
 	}
 	return -1;
+}
+
+struct log_who line_speaker(const struct log_line *l)
+{
+	struct log_who who = l->who;
+	int said;
+
+	if (who.rank >= 0 && who.rank_by == RANK_BY_ITSELF)
+		return who;
+	said = rank_said(l->body, who.rank >= 0);
+	if (said >= 0) {
+		who.rank = said;
+		who.rank_by = RANK_BY_ITSELF;
+	}
+	return who;
 }
 
 /* What another process says while a progress bar is drawn follows the bar. */

@@ -15,8 +15,13 @@ enum { LINE_MAX_TEXT = 2048 };
 /* What time means: only times of one kind can be compared. */
 enum clock_kind { CLOCK_KIND_NONE, CLOCK_KIND_DATE, CLOCK_KIND_DAY, CLOCK_KIND_UPTIME };
 
+/* Who says a rank, the surest last: srun -l labels a task, mpirun a process, and either may be a
+ * node's launcher of several ranks. */
+enum rank_by { RANK_BY_TASK, RANK_BY_MPI, RANK_BY_ITSELF };
+
 struct log_who {
-	int rank;      /* -1: not said */
+	int rank; /* -1: not said */
+	enum rank_by rank_by;
 	int local;     /* the local rank or device, -1: not said */
 	long pid;      /* 0: not said */
 	char host[64]; /* "": not said */
@@ -43,7 +48,8 @@ void line_parse(const char *raw, size_t n, struct log_line *ret);
 void line_clean(const char *raw, size_t n, struct log_line *ret);
 void line_place(struct log_line *l);
 
-/* Who a message says it is from: "[Rank 3]", "(rank=3, size=8"; -1: it does not. */
-int line_rank_said(const char *text);
+/* Who it is from, its message heard too: that names its rank as "[Rank 3]", or as "(rank=3, size=8"
+ * where no label names any. */
+struct log_who line_speaker(const struct log_line *l);
 
 #endif

@@ -1,5 +1,6 @@
 #include "probes/log/prefix.h"
 
+#include "probes/log/nohost.h"
 #include "probes/log/stamp.h"
 
 #include <ctype.h>
@@ -7,6 +8,14 @@
 enum { PREFIXES_MOST = 10 };
 
 /* --- who --------------------------------------------------------------------------------- */
+
+/* What a label says of who speaks. */
+struct says {
+	struct log_who who; /* rank_by: how good its rank is */
+	bool is_agents;	    /* torchrun's, before its processes' lines */
+};
+
+static const struct says nothing = {.who = {.rank = -1, .local = -1}};
 
 static bool is_name(char c)
 {
@@ -23,16 +32,40 @@ const char *prefix_number(const char *p, long *ret)
 	return *ret >= 0 && *ret < 100000000 ? end : NULL;
 }
 
-static void keep_host(struct log_who *w, const char *s, size_t n)
+static void say_host(struct says *s, const char *host, size_t n)
 {
-	if (*w->host || !n || n >= sizeof(w->host))
+	if (!n || n >= sizeof(s->who.host))
 		return;
-	memcpy(w->host, s, n);
-	w->host[n] = '\0';
+	memcpy(s->who.host, host, n);
+	s->who.host[n] = '\0';
+}
+
+static void say_rank(struct says *s, long rank, enum rank_by by)
+{
+	s->who.rank = (int)rank;
+	s->who.rank_by = by;
+}
+
+/* One label more, from left to right. Of a rank the surer word counts, of a host the first, of a
+ * process the last. What labels a launcher's lines has the number of a node. */
+static void merge(struct log_who *w, const struct says *s)
+{
+	if (s->is_agents && w->rank_by < RANK_BY_ITSELF)
+		w->rank = -1;
+	if (s->who.rank >= 0 && (w->rank < 0 || s->who.rank_by > w->rank_by)) {
+		w->rank = s->who.rank;
+		w->rank_by = s->who.rank_by;
+	}
+	if (!*w->host)
+		memcpy(w->host, s->who.host, sizeof(w->host));
+	if (s->who.local >= 0)
+		w->local = s->who.local;
+	if (s->who.pid)
+		w->pid = s->who.pid;
 }
 
 /* "[rank3]: ", "[default0]:", "[Rank 3] ", "[trainer1|1]:", "[PG ID 0 ... Rank 3] " */
-static const char *bracket_rank(const char *p, struct log_who *w)
+static const char *bracket_rank(const char *p, struct says *s)
 {
 	const char *close = *p == '[' ? strchr(p, ']') : NULL, *d = close;
 	bool is_rank;
@@ -49,16 +82,17 @@ static const char *bracket_rank(const char *p, struct log_who *w)
 	is_rank = d - p >= 5 && strncasecmp(d - 4, "rank", 4) == 0;
 	if (!is_rank && !(d > p + 1 && isalpha((unsigned char)p[1]) && close[1] == ':'))
 		return NULL;
-	if (is_rank && w->rank < 0)
-		w->rank = (int)v;
-	else if (!is_rank)
-		w->local = (int)v;
+	if (is_rank)
+		say_rank(s, v, RANK_BY_ITSELF);
+	else
+		s->who.local = (int)v;
+	s->is_agents = !is_rank;
 	p = close + 1;
 	return p + (*p == ':');
 }
 
 /* "[1,3]<stderr>: ", "[prterun-node1-77@1,3]<stdout>:" */
-static const char *mpi_tag(const char *p, struct log_who *w)
+static const char *mpi_tag(const char *p, struct says *s)
 {
 	const char *close = *p == '[' ? strchr(p, ']') : NULL, *comma;
 	long v;
@@ -67,13 +101,13 @@ static const char *mpi_tag(const char *p, struct log_who *w)
 		return NULL;
 	comma = memchr(p, ',', (size_t)(close - p));
 	if (comma && prefix_number(comma + 1, &v))
-		w->rank = (int)v;
+		say_rank(s, v, RANK_BY_MPI);
 	p = strchr(close, '>');
 	return p ? p + 1 + (p[1] == ':') : NULL;
 }
 
 /* "(RayWorker pid=4711, ip=10.0.0.2) ", "(Worker_TP3 pid=12)" */
-static const char *actor_tag(const char *p, struct log_who *w)
+static const char *actor_tag(const char *p, struct says *s)
 {
 	const char *close = *p == '(' ? strchr(p, ')') : NULL, *at;
 	long v;
@@ -81,18 +115,18 @@ static const char *actor_tag(const char *p, struct log_who *w)
 	if (!close || close - p > 120 || !(at = strstr(p, "pid=")) || at > close)
 		return NULL;
 	if (prefix_number(at + 4, &v))
-		w->pid = v;
+		s->who.pid = v;
 	at = strstr(p, "ip=");
 	if (at && at < close)
-		keep_host(w, at + 3, strcspn(at + 3, ",) "));
+		say_host(s, at + 3, strcspn(at + 3, ",) "));
 	at = strstr(p, "rank=");
 	if (at && at < close && prefix_number(at + 5, &v))
-		w->rank = (int)v;
+		say_rank(s, v, RANK_BY_ITSELF);
 	return close + 1;
 }
 
 /* "node1:4711:4720 [2] " (NCCL): the device may lack. */
-static const char *nccl_header(const char *p, struct log_who *w)
+static const char *nccl_header(const char *p, struct says *s)
 {
 	const char *q = p, *host = p;
 	long pid, tid, dev;
@@ -102,31 +136,37 @@ static const char *nccl_header(const char *p, struct log_who *w)
 	if (q == host || *q != ':' || !(p = prefix_number(q + 1, &pid)) || *p != ':' ||
 	    !(p = prefix_number(p + 1, &tid)) || *p != ' ')
 		return NULL;
-	keep_host(w, host, (size_t)(q - host));
-	w->pid = pid;
+	say_host(s, host, (size_t)(q - host));
+	s->who.pid = pid;
 	if (p[1] == '[' && prefix_number(p + 2, &dev) && *prefix_number(p + 2, &dev) == ']') {
-		w->local = (int)dev;
+		s->who.local = (int)dev;
 		p = strchr(p, ']');
 	}
 	return p + 1;
 }
 
-/* "[3] " of mpiexec -prepend-rank; alone it would be NCCL's device. */
-static const char *hydra_tag(const char *p, struct log_who *w)
+static bool is_nccl_header(const char *p)
 {
-	struct log_who probe = {.rank = -1};
+	struct says ignored;
+
+	return nccl_header(p, &ignored);
+}
+
+/* "[3] " of mpiexec -prepend-rank; alone it would be NCCL's device. */
+static const char *hydra_tag(const char *p, struct says *s)
+{
 	const char *q;
 	long v;
 
 	if (*p != '[' || !(q = prefix_number(p + 1, &v)) || q[0] != ']' || q[1] != ' ' ||
-	    !nccl_header(q + 2, &probe))
+	    !is_nccl_header(q + 2))
 		return NULL;
-	w->rank = (int)v;
+	say_rank(s, v, RANK_BY_MPI);
 	return q + 2;
 }
 
 /* "[pod/train-worker-0/pytorch] " of kubectl, "train/0 " of torchx */
-static const char *pod_tag(const char *p, struct log_who *w)
+static const char *pod_tag(const char *p, struct says *s)
 {
 	const char *name = starts_with(p, "[pod/") ? p + 5 : p, *q = name;
 
@@ -139,28 +179,11 @@ static const char *pod_tag(const char *p, struct log_who *w)
 
 		if (!close || close - p > 200)
 			return NULL;
-		keep_host(w, name, (size_t)(q - name));
+		say_host(s, name, (size_t)(q - name));
 		return close + 1;
 	}
 	p = q + 1 + strspn(q + 1, "0123456789");
 	return p > q + 1 && p[0] == ' ' && p[1] == '[' ? p + 1 : NULL;
-}
-
-/* "pair.cc: ", "urllib3.exceptions.NewConnectionError: ", Ascend's "EI0006: [PID: 7]": no host has
- * such a name. */
-static bool is_code(const char *p, size_t n)
-{
-	static const char *const ends[] = {".cc", ".py", "Error", "Exception", "Exit"};
-
-	if (*p == 'E' && starts_with(p + n, ": [PID"))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		size_t len = strlen(ends[i]);
-
-		if (n > len && memcmp(p + n - len, ends[i], len) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* "slurmstepd-node1: ": the daemon, and then the node. */
@@ -174,45 +197,54 @@ static size_t daemon_length(const char *p)
 	return 0;
 }
 
-/* "3: " of srun -l; "node1: " of pdsh; "node-0  | " of compose. */
-static const char *word_tag(const char *p, struct log_who *w)
+/* "3: " of srun -l: its task, which may be one process or one launcher of several. */
+static const char *task_tag(const char *p, struct says *s)
+{
+	long v;
+
+	p = prefix_number(p, &v);
+	if (!p || p[0] != ':' || p[1] != ' ')
+		return NULL;
+	say_rank(s, v, RANK_BY_TASK);
+	return p + 2;
+}
+
+/* "node1: " of pdsh; "node-0  | " of compose; "rank3: " of a program. */
+static const char *word_tag(const char *p, struct says *s)
 {
 	const char *q = p;
 	bool letters = false, digits = false;
+	size_t n;
 	long v;
 
-	if ((q = prefix_number(p, &v)) && q[0] == ':' && q[1] == ' ') {
-		if (w->rank < 0)
-			w->rank = (int)v;
-		return q + 2;
-	}
-	for (q = p; is_name(*q); q++) {
+	for (; is_name(*q); q++) {
 		letters |= isalpha((unsigned char)*q) != 0;
 		digits |= isdigit((unsigned char)*q) != 0;
 	}
-	if (letters && !digits && q[0] == ':' && q[1] == ' ') { /* a host without a number */
-		struct log_who probe = {.rank = -1};
-
-		if (q - p > 60 || !nccl_header(q + 2, &probe))
-			return NULL;
-		return q + 2;
-	}
-	if (q == p || q - p > 60 || !digits)
+	n = (size_t)(q - p);
+	if (!n || n > 60)
 		return NULL;
-	if (q[0] == ' ' && strspn(q, " ") < 20 && q[strspn(q, " ")] == '|' && letters) {
-		keep_host(w, p, (size_t)(q - p));
+	if (digits && letters && q[0] == ' ' && strspn(q, " ") < 20 && q[strspn(q, " ")] == '|') {
+		say_host(s, p, n);
 		return q + strspn(q, " ") + 1;
 	}
-	if (q[0] != ':' || q[1] != ' ' || is_code(p, (size_t)(q - p)))
+	if (q[0] != ':' || q[1] != ' ')
 		return NULL;
-	p += daemon_length(p);
-	keep_host(w, p, (size_t)(q - p));
+	if (!digits) /* a host without a number */
+		return letters && is_nccl_header(q + 2) ? q + 2 : NULL;
+	if (nohost_rank(p, n, &v)) {
+		say_rank(s, v, RANK_BY_ITSELF);
+		return q + 2;
+	}
+	if (nohost_is(p, n))
+		return NULL;
+	say_host(s, p + daemon_length(p), n - daemon_length(p));
 	return q + 2;
 }
 
 /* What people, terminals and collectors put before a line: a quote, a frame, a priority, a stream.
  */
-static const char *ornament(const char *p, struct log_who *w UNUSED)
+static const char *ornament(const char *p, struct says *s UNUSED)
 {
 	static const char *const marks[] = {"> ",	 "| ",	      PREFIX_FRAME, "\xe2\x9d\xb1",
 					    "```",	 "stderr: ",  "stdout: ",   "[stderr] ",
@@ -230,17 +262,27 @@ static const char *ornament(const char *p, struct log_who *w UNUSED)
 }
 
 /* In this order: who is told by more comes before whoever would take it for its own. */
-static const char *(*const tags[])(const char *p, struct log_who *w) = {
-	mpi_tag, hydra_tag, bracket_rank, actor_tag, nccl_header, pod_tag, ornament, word_tag,
+static const char *(*const tags[])(const char *p, struct says *s) = {
+	mpi_tag, hydra_tag, bracket_rank, actor_tag, nccl_header,
+	pod_tag, ornament,  task_tag,	  word_tag,
 };
 
-static const char *tag(const char *p, struct log_who *w)
+/* Behind a kernel's time no launcher labels anything: "nvidia-nvswitch0: " is its device. */
+static const char *tag(const char *p, bool is_kernel, struct log_who *w)
 {
-	const char *q = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
+		struct says s = nothing;
+		const char *q;
 
-	for (size_t i = 0; !q && i < ARRAY_LEN(tags); i++)
-		q = tags[i](p, w);
-	return q;
+		if (is_kernel && (tags[i] == task_tag || tags[i] == word_tag))
+			continue;
+		q = tags[i](p, &s);
+		if (!q)
+			continue;
+		merge(w, &s);
+		return q;
+	}
+	return NULL;
 }
 
 /* --- when ------------------------------------------------------------------------------- */
@@ -248,9 +290,11 @@ static const char *tag(const char *p, struct log_who *w)
 /* "node1 kernel: ", "node1 slurmd[77]: ", behind a time; two words of a sentence ("Exit code: ")
  * have neither a number nor the name of the kernel. Behind syslog's own "Nov 20 10:00:00" there is
  * always a host. */
-static const char *skip_syslog(const char *p, bool is_its_time, struct log_who *w)
+static const char *skip_syslog(const char *p, bool is_its_time, struct log_line *l,
+			       bool *ret_is_kernel)
 {
 	const char *host = p, *q = p, *who;
+	struct says s = nothing;
 	bool named = is_its_time;
 
 	for (; is_name(*q); q++)
@@ -264,7 +308,9 @@ static const char *skip_syslog(const char *p, bool is_its_time, struct log_who *
 		p += strcspn(p, "]") + (p[strcspn(p, "]")] == ']');
 	if (*p != ':' || p == who || !named)
 		return NULL;
-	keep_host(w, host, (size_t)(q - host));
+	say_host(&s, host, (size_t)(q - host));
+	merge(&l->who, &s);
+	*ret_is_kernel = starts_with(who, "kernel:");
 	return p + 1;
 }
 
@@ -278,40 +324,51 @@ static bool names_file(const char *from, const char *end)
 	return end - from >= 2 && end[-1] == ':' && isalpha((unsigned char)end[-2]);
 }
 
-static const char *later_time(const char *p)
+/* "[123.456789] " of dmesg, "[Wed Oct 15 13:20:53 2025] " of dmesg -T */
+static bool is_kernels(const char *p, enum clock_kind kind)
+{
+	return kind == CLOCK_KIND_UPTIME ||
+	       (kind == CLOCK_KIND_DATE && *p == '[' && isalpha((unsigned char)p[1]));
+}
+
+static const char *later_time(const char *p, bool *ret_is_kernel)
 {
 	enum clock_kind kind;
 	int64_t ms;
+	const char *q = stamp_parse(p, &kind, &ms);
 
-	return stamp_parse(p, &kind, &ms);
+	*ret_is_kernel |= q && is_kernels(p, kind);
+	return q;
 }
 
 /* A collector's time, and then the program's own; syslog's, and then the kernel's. */
-static const char *first_time(const char *p, struct log_line *l)
+static const char *first_time(const char *p, struct log_line *l, bool *ret_is_kernel)
 {
 	const char *q = stamp_parse(p, &l->clock, &l->time_ms), *behind;
+	bool ignored = false;
 
+	*ret_is_kernel |= q && is_kernels(p, l->clock);
 	if (!q || (l->clock != CLOCK_KIND_DAY && l->clock != CLOCK_KIND_DATE) || names_file(p, q))
 		return q;
 	q += strspn(q, " ");
-	if (later_time(q)) /* "E1015 13:20:53.1 file.cpp:6]" is no host with a daemon */
+	if (later_time(q, &ignored)) /* "E1015 13:20:53.1 file.cpp:6]" is no host with a daemon */
 		return q;
-	behind = skip_syslog(q, isalpha((unsigned char)*p), &l->who);
+	behind = skip_syslog(q, isalpha((unsigned char)*p), l, ret_is_kernel);
 	return behind ? behind : q;
 }
 
 const char *prefix_skip(const char *text, struct log_line *l)
 {
 	const char *p = text, *q;
-	bool stamped = false;
+	bool stamped = false, is_kernel = false;
 
 	for (int i = 0; i < PREFIXES_MOST; i++) {
 		p += strspn(p, " ");
-		q = stamped ? later_time(p) : first_time(p, l);
+		q = stamped ? later_time(p, &is_kernel) : first_time(p, l, &is_kernel);
 		if (q && !stamped)
 			stamped = l->clock != CLOCK_KIND_UPTIME;
 		if (!q)
-			q = tag(p, &l->who);
+			q = tag(p, is_kernel, &l->who);
 		if (!q)
 			break;
 		p = q;

@@ -103,6 +103,7 @@ static void keep(struct log_who *who, struct span key, struct span value)
 	} else if (is_one_of(key, ranks) && value.n && value.n < 7 &&
 		   isdigit((unsigned char)*value.s)) {
 		who->rank = (int)strtol(value.s, NULL, 10);
+		who->rank_by = RANK_BY_ITSELF;
 	}
 }
 

@@ -83,16 +83,16 @@ static void remember(struct why_stream *s, struct record *r, const struct log_li
 	}
 }
 
-/* Who speaks: what the line says, else what its process said before. */
+/* Who speaks: what the line says, else what its process said before, else its label. */
 static int rank_of(struct why *w, const struct log_line *l)
 {
+	const struct log_who who = line_speaker(l);
 	const struct actor *a;
-	int said = l->who.rank >= 0 ? l->who.rank : line_rank_said(l->body);
 
-	if (said >= 0)
-		return said;
-	a = l->who.pid ? actors_get(&w->actors, &l->who) : NULL;
-	return a ? a->who.rank : -1;
+	if (who.rank >= 0 && who.rank_by == RANK_BY_ITSELF)
+		return who.rank;
+	a = who.pid ? actors_get(&w->actors, &l->who) : NULL;
+	return a && a->who.rank >= 0 ? a->who.rank : who.rank;
 }
 
 static void fire(struct why_stream *s, size_t sig, const struct log_line *l)

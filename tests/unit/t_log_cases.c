@@ -20,11 +20,16 @@ static void read_log(struct why *w, struct arena *a, const char *name, const cha
 	explain(w, a, ret);
 }
 
-/* @want: an entry, or "the shared id/an entry of its family". */
-static bool is_it(const struct cause *c, const char *want)
+/* @want: an entry, or "the shared id/an entry of its family"; behind " = " who failed first. */
+static bool is_it(struct arena *a, const struct cause *c, const char *want)
 {
-	const char *slash = strchr(want, '/');
+	const char *slash, *who = strstr(want, " = ");
 
+	if (who && (!c->first || !streq(who_text(a, &c->first->who), who + 3)))
+		return false;
+	if (who)
+		want = arena_strndup(a, want, (size_t)(who - want));
+	slash = strchr(want, '/');
 	if (!slash)
 		return streq(c->sig->id, want);
 	return streq(c->sig->id, slash + 1) && strlen(c->head->id) == (size_t)(slash - want) &&
@@ -45,10 +50,19 @@ static void judge(const char *name, const char *want, const char *text, size_t n
 			if (x.causes.v[i].weight >= CONFIDENT)
 				fail_msg("%s: %s is said with %d %%", name, x.causes.v[i].sig->id,
 					 x.causes.v[i].weight);
-	} else if (!c || !is_it(c, want) || c->weight < CONFIDENT) {
-		fail_msg("%s: first is %s with %d %%, not %s", name, c ? c->sig->id : "nothing",
-			 c ? c->weight : 0, want);
+	} else if (!c || !is_it(&a, c, want) || c->weight < CONFIDENT) {
+		fail_msg("%s: first is %s of %s with %d %%, not %s", name,
+			 c ? c->sig->id : "nothing",
+			 c && c->first ? who_text(&a, &c->first->who) : "nobody", c ? c->weight : 0,
+			 want);
 	}
+}
+
+static bool is_known(struct arena *a, const char *want)
+{
+	const char *slash = strchr(want, '/'), *id = slash ? slash + 1 : want;
+
+	return streq(want, "-") || signature_find(arena_strndup(a, id, strcspn(id, " "))) >= 0;
 }
 
 static void every_case(void **state UNUSED)
@@ -68,8 +82,7 @@ static void every_case(void **state UNUSED)
 		want = strchr(name, ' ');
 		assert_non_null(want);
 		*want++ = '\0';
-		if (!streq(want, "-") &&
-		    signature_find(strchr(want, '/') ? strchr(want, '/') + 1 : want) < 0)
+		if (!is_known(&a, want))
 			fail_msg("%s: no signature is called %s", name, want);
 		judge(name, want, end + 1, next ? (size_t)(next - end) : strlen(end + 1));
 		cases++;
