@@ -203,48 +203,104 @@ static void judge_comm(struct tally *t, const cJSON *comm, const cJSON *later)
 }
 
 /* "#0-0 (hash) MISMATCH" and the indented lines after it, of versions without JSON. */
-static void judge_text(struct report *r, const char *s)
+struct block {
+	const char *head, *body;
+};
+
+/* False: there is no more of them. */
+static bool next_block(struct arena *a, const char **at, struct block *ret)
 {
-	struct arena *a = report_arena(r);
-	bool any = false,
-	     is_whole = strstr(s, "NCCL version") && strstr(s, "\nWarnings\n"); /* the last part */
+	const char *s = *at;
+	struct text t;
 
-	while (*s) {
+	text_init(&t, a);
+	while (*s && !t.n) {
 		size_t n = strcspn(s, "\n");
-		const char *line = arena_strndup(a, s, n);
-		struct text t;
 
+		ret->head = arena_strndup(a, s, n);
 		s += n + (s[n] == '\n');
-		if (*line != '#' && !starts_with(line, "INCOMPLETE") &&
-		    !starts_with(line, "DEAD") && !starts_with(line, "TIMEOUT"))
+		if (*ret->head != '#' && !starts_with(ret->head, "INCOMPLETE") &&
+		    !starts_with(ret->head, "DEAD") && !starts_with(ret->head, "TIMEOUT"))
 			continue;
-		text_init(&t, a);
 		while (*s == ' ') {
 			n = strcspn(s, "\n");
 			text_add(&t, t.n ? "; " : "");
 			text_addn(&t, s + strspn(s, " "), n - strspn(s, " "));
 			s += n + (s[n] == '\n');
 		}
-		if (!t.n)
-			continue;
-		any = true;
-		cause(r, strstr(line, "MISMATCH") ? "LIVE-002" : "LIVE-001", line,
-		      "py-spy dump --pid PID   # on that host: what is it doing?",
-		      "ncclwhy --live   # again in a minute", "%s", t.s);
 	}
-	if (!any) {
-		struct finding *f = report_find(r, "live.job", "all");
+	*at = s;
+	ret->body = t.s;
+	return t.n > 0;
+}
 
-		if (is_whole)
-			finding_set(f, ST_PASS, "NCCL reports no missing rank and no mismatch");
-		else
-			finding_set(f, ST_ERROR,
-				    "the answer was cut off, or is none of NCCL's: nothing is "
-				    "known about the job");
-		if (!is_whole)
-			finding_fix(f, "ncclwhy --live HOST   # again, on another host of the job");
-		report_add(r, f);
+/* "30 ranks have launched up to operation 641; 2 ranks ... operation 640": do they say the same? */
+static bool same_counts(const char *a, const char *b)
+{
+	static const char key[] = "up to operation ";
+
+	for (;;) {
+		a = strstr(a, key);
+		b = strstr(b, key);
+		if (!a || !b)
+			return !a && !b;
+		a += sizeof(key) - 1;
+		b += sizeof(key) - 1;
+		if (strtoull(a, NULL, 10) != strtoull(b, NULL, 10))
+			return false;
 	}
+}
+
+/* Ranks of a healthy job are seldom in one collective when they are asked, but get on. */
+static bool got_on(struct arena *a, const struct block *now, const char *before)
+{
+	struct block was;
+
+	if (!before || !strstr(now->head, "MISMATCH"))
+		return false;
+	while (next_block(a, &before, &was))
+		if (streq(was.head, now->head))
+			return !same_counts(was.body, now->body);
+	return true; /* it was no mismatch */
+}
+
+/* The last part of an answer is there. */
+static bool is_whole(const char *s)
+{
+	return strstr(s, "NCCL version") && strstr(s, "\nWarnings\n");
+}
+
+static void judge_text(struct report *r, const char *now, const char *before)
+{
+	struct arena *a = report_arena(r);
+	const char *at = now;
+	bool any = false, moves = false;
+	struct finding *f;
+	struct block b;
+
+	while (next_block(a, &at, &b)) {
+		if (got_on(a, &b, before)) {
+			moves = true;
+			continue;
+		}
+		any = true;
+		cause(r, strstr(b.head, "MISMATCH") ? "LIVE-002" : "LIVE-001", b.head,
+		      "py-spy dump --pid PID   # on that host: what is it doing?",
+		      "ncclwhy --live   # again in a minute", "%s", b.body);
+	}
+	if (any)
+		return;
+	f = report_find(r, "live.job", "all");
+	if (is_whole(now)) {
+		finding_set(f, ST_PASS, "NCCL reports no missing rank and no %s",
+			    moves ? "standing mismatch: the job moves" : "mismatch");
+	} else {
+		finding_set(f, ST_ERROR,
+			    "the answer was cut off, or is none of NCCL's: nothing is "
+			    "known about the job");
+		finding_fix(f, "ncclwhy --live HOST   # again, on another host of the job");
+	}
+	report_add(r, f);
 }
 
 /* NCCL 2.28.7 to 2.28.9 forget a comma in what they say of a missing rank, behind a number. */
@@ -287,7 +343,9 @@ void live_judge(const char *first, size_t n, const char *second, size_t m, struc
 	const cJSON *comm;
 
 	if (!was || !cJSON_IsArray(json_get(was, "communicators"))) {
-		judge_text(r, was ? "" : first);
+		bool is_later = !was && second && is_whole(second);
+
+		judge_text(r, is_later ? second : was ? "" : first, is_later ? first : NULL);
 	} else {
 		cJSON_ArrayForEach (comm, json_get(was, "communicators"))
 			judge_comm(&t, comm,

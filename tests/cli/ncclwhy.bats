@@ -389,6 +389,10 @@ END
     ras fine # text of a version without JSON
     run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
     [[ $output == *"no missing rank and no mismatch"* ]]
+    kill "$standin"
+    ras oldmoving # ranks are a collective apart whenever they are asked
+    run -0 --separate-stderr "$why" --live "127.0.0.1:$port"
+    [[ $output == *"no missing rank and no standing mismatch: the job moves"* ]]
 }
 
 @test "--confirm looks on this host" {
