@@ -4,6 +4,7 @@
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
+#include "probes/log/heal.h"
 
 enum {
 	MORE = 6,     /* than what it explains */
@@ -43,7 +44,9 @@ static void link_down(struct explanation *x)
 
 	if (!down)
 		return;
-	if (x->in_trouble) /* alone it may be somebody who pulled a cable last week */
+	/* alone it may be somebody who pulled a cable last week, and a link that came back was
+	 * seldom missed */
+	if (x->in_trouble && !heal_is_whole(down->record))
 		explain_raise(down, 66, NULL);
 	for (size_t i = 0; rdma[i]; i++) {
 		const struct cause *c = explain_find(x, rdma[i]);

@@ -4,6 +4,7 @@
 #include "probes/log/bar.h"
 #include "probes/log/dumps.h"
 #include "probes/log/gather.h"
+#include "probes/log/heal.h"
 #include "probes/log/hear.h"
 #include "probes/log/measured.h"
 #include "probes/log/said.h"
@@ -78,89 +79,6 @@ static void finished(struct why *w, struct why_stream *s, const struct log_line 
 static void job_ended(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	ending_hear(&w->progress.v[s->file].ending, s->line, l);
-}
-
-/* It helped the rank that says so; who says none, speaks for all. */
-static void heal(struct record *r, const struct log_who *who)
-{
-	for (size_t i = 0; i < r->events.n; i++)
-		if (!log_hosts_fit(who->host, r->events.v[i].who.host))
-			return;
-	r->is_open = false;
-	r->open_ranks &= who->rank < 0 ? 0 : ~(UINT64_C(1) << (who->rank % 64));
-}
-
-static void tried_again(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	enum { NEAR = 40 /* lines from a failure to that word */ };
-
-	for (size_t i = 0; ending_is_heal(l) && i < signature_count; i++) {
-		struct record *r = &w->records[i];
-
-		if (r->events.n && r->last_file == s->file && s->line - r->last_line <= NEAR)
-			heal(r, &l->who);
-	}
-}
-
-/* "config.json: 100%|###| 665/665 [00:00<00:00, 1.21MB/s]": that file came. */
-static void downloaded(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	char name[128];
-
-	if (!bar_of_file(l->text, name, sizeof(name)))
-		return;
-	for (size_t i = 0; i < signature_count; i++) {
-		struct record *r = &w->records[i];
-
-		for (size_t j = 0; starts_with(signatures[i].id, "HUB-") && j < r->events.n; j++)
-			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
-						   ending_names(r->events.v[j].text, name);
-	}
-}
-
-/* "0/4 nodes are available: 4 Insufficient nvidia.com/gpu", of the pod that has a node now. Of the
- * events of one pod, its name is in none. */
-static bool is_of_pod(const char *event, const char *pod)
-{
-	return (!strstr(event, "pod/") && !strstr(event, "pod=")) || ending_names(event, pod);
-}
-
-/* "Successfully assigned train/worker-0 to gpu-node-2": it waited, and waits no more. */
-static void scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	enum { NEAR = 16 /* lines of one pod's events */ };
-	const char *slash = strchr(said_after(l, "Successfully assigned "), '/');
-	char pod[254] = "";
-
-	if (!slash || sscanf(slash + 1, "%253[^ ] to", pod) != 1)
-		return;
-	for (size_t i = 0; i < signature_count; i++) {
-		struct record *r = &w->records[i];
-
-		for (size_t j = 0; streq(signatures[i].id, "K8S-001") && j < r->events.n; j++)
-			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
-						   s->line - r->events.v[j].line <= NEAR &&
-						   is_of_pod(r->events.v[j].text, pod);
-	}
-}
-
-/* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name
- * that did not resolve before does now. */
-static void logged_in(struct why *w, struct why_stream *s, const struct log_line *l)
-{
-	struct record *r = &w->records[signature_find("MPI-050")];
-	char name[254];
-
-	said_word(name, sizeof(name), said_after(l, "Permanently added '"), "',");
-	for (size_t i = 0; *name && i < r->events.n; i++) {
-		struct log_event *e = &r->events.v[i];
-		const char *asked = strstr(e->text, "resolve hostname ");
-
-		if (asked && e->file == s->file) {
-			asked += strlen("resolve hostname ");
-			e->has_come |= starts_with(asked, name) && asked[strlen(name)] == ':';
-		}
-	}
 }
 
 /* "qpn 221 mtu 5 GID 3", which counts 256, 512 ... from 1; "active_mtu:	4096 (5)". */
@@ -338,11 +256,12 @@ const struct fact log_facts[] = {
 	 .learn = job_ended},
 	{"ncclIbConnect |active_mtu:", 40000, .learn = mtu},
 	{" retries|after retry|etry succe| attempts|ttempt |econnected|on retry", 4000,
-	 .learn = tried_again},
-	{": 100%|", 4000, .learn = downloaded},
+	 .learn = heal_retried},
+	{": 100%|", 4000, .learn = heal_downloaded},
+	{HEAL_UP_ANCHORS, 40000, .learn = heal_up},
 	{": \"MainThread\"", SAMPLES_MAX, .learn = samples_begin},
-	{"Successfully assigned ", 4000, .learn = scheduled},
-	{"Permanently added '", 4000, .learn = logged_in},
+	{"Successfully assigned ", 4000, .learn = heal_scheduled},
+	{"Permanently added '", 4000, .learn = heal_logged_in},
 	{"/replica:0/task:", 8000, .learn = task_late},
 	{"LEADER_IP|HEAD_IP|HEAD_NODE_IP|HEAD_ADDR|luster at address|ay start "
 	 "--address|RAY_ADDRESS",

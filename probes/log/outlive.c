@@ -268,7 +268,8 @@ void outlive(struct why *w, struct arena *a, struct explanation *x)
 			continue;
 		trouble |= c->weight >= CONFIDENT || c->sig->tier == TIER_WRAPPER;
 		of_stack |= c->weight >= CONFIDENT && !streq(c->sig->id, "APP-001");
-		x->in_trouble |= c->sig->tier != TIER_GENERIC;
+		/* a link goes down in every kernel's log, when the host starts */
+		x->in_trouble |= c->sig->tier != TIER_GENERIC && !streq(c->sig->id, "KRN-003");
 	}
 	for (size_t i = 0; i < x->causes.n; i++) {
 		struct cause *c = &x->causes.v[i];

@@ -2,6 +2,8 @@
  * somebody caught it, tried again, or the launcher started the ranks once more. */
 #include "probes/log/explain.h"
 
+#include "probes/log/heal.h"
+
 enum {
 	REMARK = 45,	/* the most that such a cause may have */
 	TOO_MANY = 1000 /* the last of these was not noted any more */
@@ -112,21 +114,11 @@ static bool is_cleared(const struct why *w, const struct cause *c)
 	return trained_on(w, c) ? !is_raised(c) : !is_hard(c) && !is_of_another(c, &p->finisher);
 }
 
-/* Of each line the file, or the node, came later. */
-static bool have_come(const struct record *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->events.n; i++)
-		n += r->events.v[i].has_come;
-	return n && n == r->count;
-}
-
 static bool is_healed(const struct cause *c)
 {
 	const struct record *r = c->record;
 
-	return is_in_one(c) && !is_hard(c) && ((!r->is_open && !r->open_ranks) || have_come(r));
+	return is_in_one(c) && !is_hard(c) && ((!r->is_open && !r->open_ranks) || heal_is_whole(r));
 }
 
 static const char *restarted(const struct why *w, struct arena *a, const struct cause *c)

@@ -34,7 +34,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
-	bool has_come;	   /* what it could not get (a file, a node) came afterwards */
+	bool has_come;	   /* what it could not get (a file, a node, a link) came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
 
@@ -73,6 +73,7 @@ struct record {
 	/* whose trying again has not worked yet: ranks, by their last six bits, and others */
 	uint64_t open_ranks;
 	bool is_open;
+	uint64_t back_line; /* where what all of its lines speak of came back; 0: nowhere */
 };
 
 struct why {

@@ -1,0 +1,196 @@
+#include "probes/log/heal.h"
+
+#include "probes/log/bar.h"
+#include "probes/log/said.h"
+#include "probes/log/why.h"
+
+#include <ctype.h>
+
+/* It helped the rank that says so; who says none, speaks for all. */
+static void help(struct record *r, const struct log_who *who)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (!log_hosts_fit(who->host, r->events.v[i].who.host))
+			return;
+	r->is_open = false;
+	r->open_ranks &= who->rank < 0 ? 0 : ~(UINT64_C(1) << (who->rank % 64));
+}
+
+void heal_retried(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	enum { NEAR = 40 /* lines from a failure to that word */ };
+
+	for (size_t i = 0; ending_is_heal(l) && i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		if (r->events.n && r->last_file == s->file && s->line - r->last_line <= NEAR)
+			help(r, &l->who);
+	}
+}
+
+/* "config.json: 100%|###| 665/665 [00:00<00:00, 1.21MB/s]": that file came. */
+void heal_downloaded(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	char name[128];
+
+	if (!bar_of_file(l->text, name, sizeof(name)))
+		return;
+	for (size_t i = 0; i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		for (size_t j = 0; starts_with(signatures[i].id, "HUB-") && j < r->events.n; j++)
+			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
+						   ending_names(r->events.v[j].text, name);
+	}
+}
+
+/* "0/4 nodes are available: 4 Insufficient nvidia.com/gpu", of the pod that has a node now. Of the
+ * events of one pod, its name is in none. */
+static bool is_of_pod(const char *event, const char *pod)
+{
+	return (!strstr(event, "pod/") && !strstr(event, "pod=")) || ending_names(event, pod);
+}
+
+/* "Successfully assigned train/worker-0 to gpu-node-2": it waited, and waits no more. */
+void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	enum { NEAR = 16 /* lines of one pod's events */ };
+	const char *slash = strchr(said_after(l, "Successfully assigned "), '/');
+	char pod[254] = "";
+
+	if (!slash || sscanf(slash + 1, "%253[^ ] to", pod) != 1)
+		return;
+	for (size_t i = 0; i < signature_count; i++) {
+		struct record *r = &w->records[i];
+
+		for (size_t j = 0; streq(signatures[i].id, "K8S-001") && j < r->events.n; j++)
+			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
+						   s->line - r->events.v[j].line <= NEAR &&
+						   is_of_pod(r->events.v[j].text, pod);
+	}
+}
+
+/* ssh: "Permanently added 'worker-1.train,10.0.0.7' (ED25519) to the list of known hosts": a name
+ * that did not resolve before does now. */
+void heal_logged_in(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	struct record *r = &w->records[signature_find("MPI-050")];
+	char name[254];
+
+	said_word(name, sizeof(name), said_after(l, "Permanently added '"), "',");
+	for (size_t i = 0; *name && i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
+		const char *asked = strstr(e->text, "resolve hostname ");
+
+		if (asked && e->file == s->file) {
+			asked += strlen("resolve hostname ");
+			e->has_come |= starts_with(asked, name) && asked[strlen(name)] == ':';
+		}
+	}
+}
+
+/* Words of a link, a server; the name of it stands before or behind them. */
+static const struct words {
+	const char *id;
+	enum { NAME_BEFORE, NAME_BEHIND } where;
+	const char *words, *rest;
+} ups[] =
+	{
+#define UP(id, where, words, rest) {id, where, words, rest},
+		HEAL_UPS(UP)
+#undef UP
+},
+  downs[] = {
+	  {"KRN-003", NAME_BEFORE, "ink down", ""},
+	  {"KRN-003", NAME_BEFORE, "ink Down", ""},
+	  {"KRN-003", NAME_BEFORE, "ink is down", ""},
+	  {"KRN-003", NAME_BEFORE, "ink is Down", ""},
+	  {"KRN-003", NAME_BEFORE, "link status definitely down", ""},
+	  {"KRN-003", NAME_BEFORE, "ost carrier", ""},
+	  {"KRN-003", NAME_BEFORE, "changed to down", ""},
+	  {"KRN-014", NAME_BEHIND, "nfs: server ", ""},
+	  {"KRN-014", NAME_BEHIND, "Connection to ", ""},
+};
+
+static bool is_device(char c) { return isalnum((unsigned char)c) || strchr("._-", c); }
+
+static const char *word_before(const char *text, const char *p, const char **ret_end)
+{
+	while (p > text && !is_device(p[-1]))
+		p--;
+	for (*ret_end = p; p > text && is_device(p[-1]);)
+		p--;
+	return p;
+}
+
+/* "mlx5_core 0000:17:00.0 eth2: Link down", "igb: eth0 NIC Link is Down", "(slave ens1): link" */
+static void device_before(const char *text, const char *p, char *out, size_t size)
+{
+	const char *end;
+
+	while (p > text && is_device(p[-1])) /* "L" */
+		p--;
+	p = word_before(text, p, &end);
+	if (end - p == 3 && memcmp(p, "NIC", 3) == 0)
+		p = word_before(text, p, &end);
+	(void)snprintf(out, size, "%.*s", (int)(end - p), p);
+}
+
+/* Whose name @text says with one of those words; false: none. */
+static bool name_in(const char *text, const struct words *v, size_t n, const char *id, char *out,
+		    size_t size)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *p = streq(v[i].id, id) ? strstr(text, v[i].words) : NULL;
+
+		if (!p)
+			continue;
+		if (v[i].where == NAME_BEFORE) {
+			device_before(text, p, out, size);
+			return *out;
+		}
+		p += strlen(v[i].words);
+		said_word(out, size, p, " ,");
+		if (*out && starts_with(p + strlen(out), v[i].rest))
+			return true;
+	}
+	return false;
+}
+
+static void come_back(struct record *r, const struct why_stream *s, const char *id,
+		      const struct log_line *l)
+{
+	char up[64], down[64];
+	size_t n = 0;
+
+	if (!name_in(l->text, ups, ARRAY_LEN(ups), id, up, sizeof(up)))
+		return;
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
+
+		if (e->file != s->file || !log_hosts_fit(e->who.host, l->who.host) ||
+		    !name_in(e->text, downs, ARRAY_LEN(downs), id, down, sizeof(down)) ||
+		    !streq(up, down))
+			continue;
+		e->has_come = true;
+		n++;
+	}
+	if (n && n == r->events.n) /* and those that were not kept are of the same */
+		r->back_line = s->line;
+}
+
+void heal_up(struct why *w, struct why_stream *s, const struct log_line *l)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ups); i++)
+		if (!i || !streq(ups[i].id, ups[i - 1].id))
+			come_back(&w->records[signature_find(ups[i].id)], s, ups[i].id, l);
+}
+
+bool heal_is_whole(const struct record *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->events.n; i++)
+		n += r->events.v[i].has_come;
+	return n && n == r->events.n && (n == r->count || r->back_line > r->last_line);
+}
