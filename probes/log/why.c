@@ -247,6 +247,12 @@ char *why_room(struct why_stream *s, size_t *ret_n)
 	return s->buf + s->n;
 }
 
+/* Hardly any byte of those in the one place is 0, and nearly all in the other. */
+static bool is_wide(const size_t zeros[2], size_t look, int high)
+{
+	return look > 16 && zeros[high] * 5 > look * 2 && zeros[!high] * 10 < look;
+}
+
 /* UTF-16, as some shells redirect to: a mark, or every other byte is 0. */
 static void find_width(struct why_stream *s, size_t n)
 {
@@ -256,12 +262,22 @@ static void find_width(struct why_stream *s, size_t n)
 	for (size_t i = 0; i < look; i++)
 		zeros[i & 1] += p[i] == '\0';
 	s->width = TEXT_BYTES;
-	if (n >= 2 &&
-	    ((p[0] == '\xff' && p[1] == '\xfe') || (look > 16 && zeros[1] * 5 > look * 2)))
+	if (n >= 2 && ((p[0] == '\xff' && p[1] == '\xfe') || is_wide(zeros, look, 1)))
 		s->width = TEXT_WIDE_LE;
-	else if (n >= 2 &&
-		 ((p[0] == '\xfe' && p[1] == '\xff') || (look > 16 && zeros[0] * 5 > look * 2)))
+	else if (n >= 2 && ((p[0] == '\xfe' && p[1] == '\xff') || is_wide(zeros, look, 0)))
 		s->width = TEXT_WIDE_BE;
+}
+
+/* A hole where a log began: it was cut to nothing while somebody wrote it, or NFS lacks its pages.
+ * Of UTF-16 it is half a character, and the other order then. */
+static size_t skip_hole(struct why_stream *s, size_t n)
+{
+	size_t hole = 0;
+
+	while (hole < n && !s->buf[hole])
+		hole++;
+	memmove(s->buf, s->buf + hole, n - hole);
+	return n - hole;
 }
 
 /* Keeps the low byte of each character: all that we look for is ASCII. */
@@ -277,8 +293,12 @@ static size_t narrow(struct why_stream *s, char *p, size_t n)
 
 void why_filled(struct why_stream *s, size_t n)
 {
-	if (s->width == TEXT_UNKNOWN)
+	if (s->width == TEXT_UNKNOWN) {
+		n = skip_hole(s, n);
+		if (!n)
+			return;
 		find_width(s, n);
+	}
 	if (s->width != TEXT_BYTES)
 		n = narrow(s, s->buf + s->n, n);
 	s->n += n;

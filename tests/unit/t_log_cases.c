@@ -169,12 +169,32 @@ static void hints_of_a_job_that_works(void **state UNUSED)
 	}
 }
 
+/* Cut to nothing while somebody writes it, a log begins with NULs, few or more than one read. */
+static void holes_are_no_wide_text(void **state UNUSED)
+{
+	static const char boom[] = "[rank3]: RuntimeError: CUDA error: invalid device ordinal\n";
+	static const size_t holes[] = {1, 2, 17, 300, 4096, 4097, 600001};
+
+	for (size_t i = 0; i < ARRAY_LEN(holes); i++)
+		for (size_t step = 1; step < 3; step++) {
+			AUTO(arena_done) struct arena a = {0};
+			size_t n = step * strlen(boom);
+			char *log = arena_alloc(&a, holes[i] + n);
+
+			for (size_t k = 0; k < n; k += step) /* as UTF-16 where it is 2 */
+				log[holes[i] + k] = boom[k / step];
+			judge("hole", "GPU-003 = rank 3", log, holes[i] + n);
+		}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_case), cmocka_unit_test(where_the_program_was),
-		cmocka_unit_test(restarted_and_finished), cmocka_unit_test(loopback_of_gloo),
-		cmocka_unit_test(hints_of_a_job_that_works)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_case),
+					   cmocka_unit_test(where_the_program_was),
+					   cmocka_unit_test(restarted_and_finished),
+					   cmocka_unit_test(loopback_of_gloo),
+					   cmocka_unit_test(hints_of_a_job_that_works),
+					   cmocka_unit_test(holes_are_no_wide_text)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
