@@ -4,6 +4,17 @@
 #include "probes/log/prefix.h"
 #include "probes/log/unwrap.h"
 
+bool log_hosts_fit(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	if (!*a || !*b || (!a[n] && !b[n]))
+		return true;
+	return (!a[n] && b[n] == '.') || (!b[n] && a[n] == '.');
+}
+
 /* Escape sequences: CSI ... letter, OSC ... BEL, and two-byte ones. */
 static size_t escape_length(const char *s, size_t n)
 {

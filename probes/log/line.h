@@ -27,11 +27,9 @@ struct log_who {
 	char host[64]; /* "": not said */
 };
 
-/* May both be one host, as far as they are known? "gpu7" and "gpu7.cluster" may, "" and any. */
-static inline bool log_hosts_fit(const char *a, const char *b)
-{
-	return starts_with(a, b) || starts_with(b, a);
-}
+/* May both be one host, as far as they are known? "gpu7" and "gpu7.cluster" may, "" and any; not
+ * "gpu7" and "gpu70". */
+bool log_hosts_fit(const char *a, const char *b);
 
 struct log_line {
 	char text[LINE_MAX_TEXT]; /* the whole line */
