@@ -136,16 +136,20 @@ static void on_quiet(struct why *w, bool stalled, void *arg)
 	AUTO(arena_done) struct arena a = {0};
 	struct config *c = arg;
 	struct explanation x;
-	const char *brief;
+	const char *brief, *fix = NULL;
+	bool is_new;
 
 	explain(w, &a, &x);
-	brief = tell_briefly(w, &x, &a);
+	brief = tell_briefly(w, &x, &a, &fix);
+	is_new = brief && c->told != x.causes.v[0].sig->id;
 	if (stalled)
 		log_warn("no output for a while: %s",
 			 brief ? brief
 			       : "and nothing known so far; ncclwhy --live asks the job itself");
-	else if (brief && c->told != x.causes.v[0].sig->id)
+	else if (is_new)
 		log_say("%s", brief);
+	if (fix && (stalled || is_new))
+		log_say("%s", fix);
 	if (brief)
 		c->told = x.causes.v[0].sig->id;
 }

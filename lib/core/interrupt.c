@@ -15,6 +15,7 @@ static atomic_int pending;
 static volatile sig_atomic_t wake_fd = -1;
 static uint64_t first_ns; /* written once, before pending is */
 static uint64_t budget;
+static bool is_end;
 
 static void wake(void)
 {
@@ -143,11 +144,13 @@ bool interrupt_poll(int fd, short events, int ms)
 	return false;
 }
 
+void interrupt_is_end(void) { is_end = pending && !interrupt_by_budget(); }
+
 int interrupt_err(struct err *e)
 {
 	struct unit_buf b;
 
-	if (!pending || pending == SIGPIPE)
+	if (!pending || pending == SIGPIPE || is_end)
 		return 0;
 	if (!interrupt_by_budget())
 		return err_set(e, ERR_SYS, "interrupted by SIG%s; what was finished is reported",

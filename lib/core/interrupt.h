@@ -24,6 +24,9 @@ int interrupt_fd(void);
 /* poll() for @events of @fd (-1: of none) that a signal ends: true once there are any. @ms: at most
  * that long; -1: for ever. */
 bool interrupt_poll(int fd, short events, int ms);
+/* What is pending was waited for, as the end of what has no other: interrupt_err() has nothing to
+ * say of it. A budget that passed is none. */
+void interrupt_is_end(void);
 /* Says which of them it was: -1 with @e filled (ERR_SYS), or 0 when there was none, or
  * interrupt_unread(). */
 int interrupt_err(struct err *e);

@@ -337,5 +337,6 @@ int source_follow(struct why *w, const char *path, const struct source_watch *wa
 		(void)catch_up(&f, &s, &got, e);
 	why_close(&s);
 	(void)close(f.fd);
+	interrupt_is_end();
 	return got < 0 ? -1 : 0;
 }

@@ -244,13 +244,14 @@ void tell(const struct why *w, const struct explanation *x, struct report *r)
 			      dumps ? ", and " : "", dumps ? dumps : "");
 }
 
-const char *tell_briefly(const struct why *w, const struct explanation *x, struct arena *a)
+const char *tell_briefly(const struct why *w, const struct explanation *x, struct arena *a,
+			 const char **ret_fix)
 {
 	const struct cause *c = x->causes.n ? &x->causes.v[0] : NULL;
 
 	if (!c || !is_confident(c))
 		return NULL;
-	return arena_printf(a, "%s: %s (%s)%s%s", c->head->id, c->meaning, places(w, c, a),
-			    c->fix.n ? arena_printf(a, "\n  %s ", fix_mark(c->fix.v[0])) : "",
-			    c->fix.n ? fix_text(c->fix.v[0]) : "");
+	if (c->fix.n)
+		*ret_fix = arena_printf(a, "%s %s", fix_mark(c->fix.v[0]), fix_text(c->fix.v[0]));
+	return arena_printf(a, "%s: %s (%s)", c->head->id, c->meaning, places(w, c, a));
 }

@@ -304,12 +304,29 @@ END
     echo 'misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-XyZ to 9637892 bytes' >>grow.1
     cat "$logs/real/027.log" "$logs/real/033.log" >grow
     wait_for 10 on_the_new_one
-    kill -INT "$standin"
-    wait "$standin" || true
+    local code=0
+    kill -INT "$standin" # the end of it, and no interruption
+    wait "$standin" || code=$?
     standin=
+    ((code == 1))
+    ! grep -q -E 'interrupted|stopped before' out err || false
+    ! grep -v '^ncclwhy: ' err || false # its line and what to type: each says who speaks
     grep -q GPU-011 out
     grep -q SHM-002 out
     grep -q PT-010 out
+}
+
+@test "a growing log that is well: Ctrl-C is its end, and the exit is 0; its budget's is none" {
+    echo 'step 1 loss 2.5' >grow
+    "$why" --follow --stall 0 grow >out 2>err 3>&- &
+    standin=$!
+    wait_for 10 on_the_new_one
+    local code=0
+    kill -TERM "$standin"
+    wait "$standin" || code=$?
+    standin=
+    ((code == 0))
+    run -3 --separate-stderr "$why" --follow --budget 300ms grow
 }
 
 @test "live: a job that is well, and one that moves" {
