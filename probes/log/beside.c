@@ -21,7 +21,7 @@ static bool shares_clock(const struct log_event *a, const struct log_event *b)
 static bool is_near(const struct log_event *a, const struct log_event *b, int64_t most_s,
 		    uint64_t most_lines)
 {
-	int64_t ms = a->time_ms - b->time_ms;
+	int64_t ms = event_later_ms(a, b);
 	uint64_t lines = a->line > b->line ? a->line - b->line : b->line - a->line;
 
 	if (shares_clock(a, b))

@@ -12,8 +12,15 @@
 
 enum { LINE_MAX_TEXT = 2048 };
 
-/* What time means: only times of one kind can be compared. */
-enum clock_kind { CLOCK_KIND_NONE, CLOCK_KIND_DATE, CLOCK_KIND_DAY, CLOCK_KIND_UPTIME };
+/* What time means: only times of one kind can be compared. WORLD: its zone was said; DATE: it was
+ * not; DAY: nor was the year. */
+enum clock_kind {
+	CLOCK_KIND_NONE,
+	CLOCK_KIND_WORLD,
+	CLOCK_KIND_DATE,
+	CLOCK_KIND_DAY,
+	CLOCK_KIND_UPTIME
+};
 
 /* Who says a rank, the surest last: srun -l labels a task, mpirun a process, and either may be a
  * node's launcher of several ranks. */

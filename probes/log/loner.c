@@ -28,7 +28,7 @@ static long limit_s(const struct cause *c)
 static bool is_of_then(const struct log_event *save, const struct cause *timeout, long limit)
 {
 	const struct log_event *e = timeout->first;
-	int64_t ms = e->time_ms - save->time_ms, want = (int64_t)limit * MS_PER_S;
+	int64_t ms = event_later_ms(e, save), want = (int64_t)limit * MS_PER_S;
 
 	if (save->file != e->file || save->line >= e->line || e->line - save->line > NEAR_MOST)
 		return false;

@@ -58,19 +58,38 @@ static int64_t days(int y, int m, int d)
 	return y * (int64_t)365 + y / 4 - y / 100 + y / 400 + before[m - 1] + d - (leap && m <= 2);
 }
 
-static const char *finish(const char *p, int64_t day, int64_t ms, int64_t *ret_ms)
+/* "+02:00", "-0700", "+02": minutes east; NULL: it is none. */
+static const char *offset(const char *p, int *ret_minutes)
 {
-	*ret_ms = day * 86400000 + ms;
+	int sign = *p == '-' ? -1 : 1, h, m = 0;
+	const char *q;
+
+	if (!(p = fixed(p + 1, 2, &h)) || h > 14)
+		return NULL;
+	q = fixed(p + (*p == ':'), 2, &m);
+	*ret_minutes = sign * (h * 60 + (q ? m : 0));
+	return q ? q : p;
+}
+
+/* What is behind a time. Where that says its zone, the time is the world's. */
+static const char *finish(const char *p, int64_t day, int64_t ms, enum clock_kind *kind,
+			  int64_t *ret_ms)
+{
+	const char *q = NULL;
+	int minutes = 0;
+
 	if (*p == 'Z')
-		p++;
-	else if ((*p == '+' || *p == '-') && isdigit((unsigned char)p[1]))
-		for (p++; isdigit((unsigned char)*p) || *p == ':'; p++)
-			;
-	return p;
+		q = p + 1;
+	else if (*p == '+' || *p == '-')
+		q = offset(p, &minutes);
+	if (q && *kind == CLOCK_KIND_DATE)
+		*kind = CLOCK_KIND_WORLD;
+	*ret_ms = day * 86400000 + ms - minutes * (int64_t)60000;
+	return q ? q : p;
 }
 
 /* 2025-10-15 13:20:53, 2025/10/15 13:20:53, 2025-10-15T13:20:53 */
-static const char *iso(const char *p, int64_t *ret_ms)
+static const char *iso(const char *p, enum clock_kind *kind, int64_t *ret_ms)
 {
 	int y, m, d;
 	int64_t ms;
@@ -79,11 +98,11 @@ static const char *iso(const char *p, int64_t *ret_ms)
 	    (*p != '-' && *p != '/') || !(p = fixed(p + 1, 2, &d)) ||
 	    (*p != ' ' && *p != 'T' && *p != ':') || !(p = clock_time(p + 1, &ms)))
 		return NULL;
-	return finish(p, days(y, m, d), ms, ret_ms);
+	return finish(p, days(y, m, d), ms, kind, ret_ms);
 }
 
 /* 10/15/2025 13:20:53 */
-static const char *american(const char *p, int64_t *ret_ms)
+static const char *american(const char *p, enum clock_kind *kind, int64_t *ret_ms)
 {
 	int y, m, d;
 	int64_t ms;
@@ -91,7 +110,7 @@ static const char *american(const char *p, int64_t *ret_ms)
 	if (!(p = fixed(p, 2, &m)) || *p != '/' || !(p = fixed(p + 1, 2, &d)) || *p != '/' ||
 	    !(p = fixed(p + 1, 4, &y)) || *p != ' ' || !(p = clock_time(p + 1, &ms)))
 		return NULL;
-	return finish(p, days(y, m, d), ms, ret_ms);
+	return finish(p, days(y, m, d), ms, kind, ret_ms);
 }
 
 /* Oct 15 13:20:53 and, of dmesg -T, Wed Oct 15 13:20:53 2025 */
@@ -113,11 +132,11 @@ static const char *syslog(const char *p, enum clock_kind *kind, int64_t *ret_ms)
 		*kind = CLOCK_KIND_DATE;
 		p += 5;
 	}
-	return finish(p, days(*kind == CLOCK_KIND_DATE ? y : 0, m, d), ms, ret_ms);
+	return finish(p, days(*kind == CLOCK_KIND_DATE ? y : 0, m, d), ms, kind, ret_ms);
 }
 
 /* E1015 13:20:53.123456 4711 file.cpp:616]; W703 00:59:30.44 drops the month's zero */
-static const char *glog(const char *p, int64_t *ret_ms)
+static const char *glog(const char *p, enum clock_kind *kind, int64_t *ret_ms)
 {
 	int m, d;
 	int64_t ms;
@@ -134,11 +153,11 @@ static const char *glog(const char *p, int64_t *ret_ms)
 	close = strchr(q, ']');
 	if (close && close - q < 120)
 		q = close + 1;
-	return finish(q, days(0, m, d), ms, ret_ms);
+	return finish(q, days(0, m, d), ms, kind, ret_ms);
 }
 
 /* INFO 10-15 13:20:53 [file.py:1] of vLLM */
-static const char *levelled(const char *p, int64_t *ret_ms)
+static const char *levelled(const char *p, enum clock_kind *kind, int64_t *ret_ms)
 {
 	int m, d;
 	int64_t ms;
@@ -151,7 +170,7 @@ static const char *levelled(const char *p, int64_t *ret_ms)
 	close = p[0] == ' ' && p[1] == '[' ? strchr(p, ']') : NULL;
 	if (close && close - p < 80)
 		p = close + 1;
-	return finish(p, days(0, m, d), ms, ret_ms);
+	return finish(p, days(0, m, d), ms, kind, ret_ms);
 }
 
 /* [ 123.456789] */
@@ -191,9 +210,10 @@ const char *stamp_parse(const char *p, enum clock_kind *ret_kind, int64_t *ret_m
 	int64_t ms;
 
 	p += boxed;
-	if (!(q = iso(p, &ms)) && !(q = american(p, &ms)) && !(q = syslog(p, &kind, &ms))) {
+	if (!(q = iso(p, &kind, &ms)) && !(q = american(p, &kind, &ms)) &&
+	    !(q = syslog(p, &kind, &ms))) {
 		kind = CLOCK_KIND_DAY;
-		if (!(q = glog(p, &ms)) && !(q = levelled(p, &ms))) {
+		if (!(q = glog(p, &kind, &ms)) && !(q = levelled(p, &kind, &ms))) {
 			kind = CLOCK_KIND_UPTIME;
 			if (!boxed || !(q = uptime(p, &ms)))
 				return NULL;

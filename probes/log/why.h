@@ -165,6 +165,8 @@ static inline bool event_shares_line(const struct log_event *a, const struct log
 }
 /* Earlier: by the clock where both have the same kind, else by their order. */
 bool event_before(const struct log_event *a, const struct log_event *b);
+/* How much later @a is, by the kind of clock that both have. */
+int64_t event_later_ms(const struct log_event *a, const struct log_event *b);
 
 /* --- between why.c and why_line.c ------------------------------------------------ */
 enum { LINE_TAGS = 24 /* different literals that count on one line */ };

@@ -45,10 +45,21 @@ static void note_rank(struct arena *a, struct record *r, int rank)
 	r->ranks[r->nranks++] = rank;
 }
 
+/* Without its year, January comes after December. */
+int64_t event_later_ms(const struct log_event *a, const struct log_event *b)
+{
+	const int64_t year = INT64_C(366) * 86400000; /* as stamp.c counts them */
+	int64_t ms = a->time_ms - b->time_ms;
+
+	if (a->clock == CLOCK_KIND_DAY && (ms > year / 2 || ms < -year / 2))
+		ms += ms > 0 ? -year : year;
+	return ms;
+}
+
 bool event_before(const struct log_event *a, const struct log_event *b)
 {
 	if (a->clock && a->clock == b->clock && a->time_ms != b->time_ms)
-		return a->time_ms < b->time_ms;
+		return event_later_ms(a, b) < 0;
 	return a->order < b->order;
 }
 

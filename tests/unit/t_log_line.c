@@ -20,7 +20,7 @@ static const struct {
 	{"Fri Aug 11 12:31:45 2023[1,3]<stdout>:n401:1850304:1881110 [5] NCCL WARN boom",
 	 "NCCL WARN boom", "n401", 3, 5, 1850304, CLOCK_KIND_DATE},
 	{"2025-04-04T16:57:57.7153695Z [2025-04-04 16:57:39] ip-10-0-9-1:95:98 [0] boom", "boom",
-	 "ip-10-0-9-1", -1, 0, 95, CLOCK_KIND_DATE},
+	 "ip-10-0-9-1", -1, 0, 95, CLOCK_KIND_WORLD},
 	{"[rank12]:[E1015 13:20:53.123456789 ProcessGroupNCCL.cpp:616] [Rank 12] boom", "boom", "",
 	 12, -1, 0, CLOCK_KIND_DAY},
 	{"[rank0]:[W703 00:59:30.440443364 x.cpp:9] boom", "boom", "", 0, -1, 0, CLOCK_KIND_DAY},
@@ -79,7 +79,7 @@ static const struct {
 	{"[2025-10-15 13:20:53] boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
 	{"[2025-10-15 13:20:53,123][root][INFO] boom", "[root][INFO] boom", "", -1, -1, 0,
 	 CLOCK_KIND_DATE},
-	{"2025-10-15T13:20:53.5+02:00 boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"2025-10-15T13:20:53.5+02:00 boom", "boom", "", -1, -1, 0, CLOCK_KIND_WORLD},
 	{"10/15/2025 13:20:53 boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
 	{"[Wed Oct 15 13:20:53 2025] NVRM: boom", "NVRM: boom", "", -1, -1, 0, CLOCK_KIND_DATE},
 	{"Oct  5 13:20:53 gpu7 kernel: [ 99.5] NVRM: boom", "NVRM: boom", "gpu7", -1, -1, 0,
@@ -89,7 +89,7 @@ static const struct {
 	{"[12345.678901] NVRM: boom", "NVRM: boom", "", -1, -1, 0, CLOCK_KIND_UPTIME},
 	{"RuntimeError: boom", "RuntimeError: boom", "", -1, -1, 0, 0},
 	{"{\"log\":\"[rank3]: boom\\n\",\"stream\":\"stderr\",\"time\":\"2025-10-15T13:20:53.1Z\"}",
-	 "boom", "", 3, -1, 0, CLOCK_KIND_DATE},
+	 "boom", "", 3, -1, 0, CLOCK_KIND_WORLD},
 	{"{\"_HOSTNAME\": \"gpu7\", \"PRIORITY\":\"3\", \"MESSAGE\": \"NVRM: \\\"boom\\\"\"}",
 	 "NVRM: \"boom\"", "gpu7", -1, -1, 0, 0},
 	{"{\"level\":\"error\",\"rank\":5,\"msg\":\"\\u001b[31mboom\\u001b[0m\"}", "boom", "", 5,
@@ -100,7 +100,7 @@ static const struct {
 	{"{'loss': 1.5, 'epoch': 0.1}", "{'loss': 1.5, 'epoch': 0.1}", "", -1, -1, 0, 0},
 	{"      \"\\u001b[0;31mRuntimeError\\u001b[0m: boom\\n\",", "RuntimeError: boom", "", -1,
 	 -1, 0, 0},
-	{"2025-10-15T13:20:53.123456789Z stderr F boom", "boom", "", -1, -1, 0, CLOCK_KIND_DATE},
+	{"2025-10-15T13:20:53.123456789Z stderr F boom", "boom", "", -1, -1, 0, CLOCK_KIND_WORLD},
 	{"[pod/train-worker-0/pytorch] [rank8]: boom", "boom", "train-worker-0", 8, -1, 0, 0},
 	{"train/0 [default1]:[rank1]: boom", "boom", "", 1, 1, 0, 0},
 	{"<11>Oct 15 13:20:53 gpu7 slurmd[44]: boom", "boom", "gpu7", -1, -1, 0, CLOCK_KIND_DAY},
@@ -158,6 +158,9 @@ static void times_order(void **state UNUSED)
 	assert_int_equal(at("[2025-03-01 00:00:00] x") - at("[2025-02-28 00:00:00] x"), 86400000);
 	assert_int_equal(at("[2024-03-01 00:00:00] x") - at("[2024-02-28 00:00:00] x"),
 			 2 * 86400000);
+	assert_int_equal(at("2025-10-15T13:30:00+02:00 x"), at("2025-10-15T11:30:00Z x"));
+	assert_int_equal(at("2025-10-15T00:30:00.5-0700 x"), at("2025-10-15T07:30:00.5+00 x"));
+	assert_int_equal(at("2025-10-15T23:30:00-05:30 x"), at("2025-10-16T05:00:00Z x"));
 	assert_int_equal(at("[Wed Oct 15 13:20:53 2025] x"), at("2025-10-15 13:20:53 x"));
 	assert_int_equal(at("Oct 15 13:20:53 h kernel: x"), at("E1015 13:20:53 7 f.cpp:1] x"));
 }
