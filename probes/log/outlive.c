@@ -199,6 +199,22 @@ static bool is_proven(const struct why *w, const struct cause *c)
 	       (p->lines && !p->finish && p->lines - c->record->last_line <= NEAR_END);
 }
 
+/* wandb's service complains of a call and makes it again; it ends a program where a traceback or
+ * nothing follows. */
+static bool is_complaint(const struct why *w, const struct cause *c)
+{
+	enum { LAST = 3 /* lines */ };
+	const struct record *r = c->record;
+
+	if (!streq(c->sig->id, "HUB-005"))
+		return false;
+	for (size_t i = 0; i < r->events.n; i++)
+		if (r->events.v[i].after_traceback ||
+		    !strstr(r->events.v[i].text, "Error while calling"))
+			return false;
+	return w->progress.v[r->last_file].lines > r->last_line + LAST;
+}
+
 /* What a program may have caught: nothing, where it came to its end after all. */
 static bool was_caught(const struct why *w, const struct cause *c)
 {
@@ -208,7 +224,7 @@ static bool was_caught(const struct why *w, const struct cause *c)
 	for (size_t i = 0; ids[i]; i++)
 		if (streq(c->sig->id, ids[i]))
 			return w->progress.v[c->first->file].finish > c->first->line;
-	return streq(c->sig->id, "APP-001") && !is_proven(w, c);
+	return is_complaint(w, c) || (streq(c->sig->id, "APP-001") && !is_proven(w, c));
 }
 
 /* A connection to torch's store that was lost once, and only warned of: it is made anew. Where rank
