@@ -64,6 +64,7 @@ static void add_way(struct course_way *w, struct arena *a, const struct measurem
 		    size_t ranks, bool is_first)
 {
 	w->seconds += m->seconds;
+	w->shown += m->shown;
 	w->least_s = is_first ? m->min : fmin(w->least_s, m->min);
 	w->most_s = is_first ? m->max : fmax(w->most_s, m->max);
 	w->least = is_first ? m->busbw : fmin(w->least, m->busbw);
@@ -177,6 +178,7 @@ static void whole_way(const struct course *c, size_t way, struct arena *a, struc
 
 	*m = (struct measurement){
 		.seconds = w->seconds / n,
+		.shown = w->shown / n,
 		.min = w->least_s,
 		.max = w->most_s,
 		.p50 = percentile(w, 0.5),

@@ -21,10 +21,11 @@ struct course_point {	/* one row */
 	float robbed;	/* as struct measurement has it, the greater one */
 };
 
-struct course_way {			 /* out of place, or in place */
-	double seconds, least_s, most_s; /* sums; and of single iterations */
-	double least, most;		 /* bus bandwidth of a row */
-	double sum, squares, count;	 /* of single iterations */
+struct course_way {		    /* out of place, or in place */
+	double seconds, shown;	    /* sums */
+	double least_s, most_s;	    /* of single iterations */
+	double least, most;	    /* bus bandwidth of a row */
+	double sum, squares, count; /* of single iterations */
 	double wire;
 	uint64_t wires;
 	int64_t wrong;		 /* -1: never checked */

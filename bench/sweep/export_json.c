@@ -77,7 +77,7 @@ static void add_half(cJSON *row, const char *key, const struct measurement *m, b
 {
 	cJSON *o = json_object(row, key);
 
-	json_num(o, cpu ? "cpu_time" : "time", m->seconds * 1e6);
+	json_num(o, cpu ? "cpu_time" : "time", m->shown * 1e6);
 	json_num(o, "alg_bw", m->algbw);
 	json_num(o, "bus_bw", m->busbw);
 	if (m->wrong < 0)

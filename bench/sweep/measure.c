@@ -22,14 +22,23 @@ int sweep_whom(const struct comm *c, double rank)
 	return rank >= 0 && rank < c->size ? (int)rank : -1;
 }
 
-/* As sweep_agree(), but for -a: one number for the time of all ranks. */
-static int average(struct sweep *s, double *seconds, struct err *e)
+/* Of one operation; later of a loop's. */
+struct took {
+	double wall, cpu; /* cpu: only of -C */
+};
+
+/* As sweep_agree(), but for -a: one number each for the times of all ranks. */
+static int average(struct sweep *s, struct took *t, struct err *e)
 {
 	static const enum redop ops[] = {OP_SUM, OP_AVG, OP_MIN, OP_MAX};
+	double v[] = {t->wall, t->cpu};
 
 	if (s->o->average == AVERAGE_RANK0 && s->comm->rank)
-		*seconds = 0;
-	return sweep_agree(s->comm, seconds, 1, ops[s->o->average], e);
+		v[0] = v[1] = 0;
+	if (sweep_agree(s->comm, v, ARRAY_LEN(v), ops[s->o->average], e))
+		return -1;
+	*t = (struct took){v[0], v[1]};
+	return 0;
 }
 
 static double clock_s(clockid_t id)
@@ -38,6 +47,12 @@ static double clock_s(clockid_t id)
 
 	(void)clock_gettime(id, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct took look(const struct sweep *s)
+{
+	return (struct took){clock_s(CLOCK_MONOTONIC),
+			     s->o->cpu_time ? clock_s(CLOCK_PROCESS_CPUTIME_ID) : 0};
 }
 
 /* -z: each operation is waited for, also those that -m puts together. */
@@ -57,16 +72,19 @@ static int once(struct sweep *s, const struct comm_request *q, struct err *e)
 	return start_one(s, q, e) ? -1 : comm_wait(s->comm, e);
 }
 
-/* As nccl-tests measures: all of them are put on the stream, whose own clock has each one's time.
- */
+/* As nccl-tests measures: all of them are put on the stream, whose own clock has each one's time;
+ * and its -C is of what that takes, for waiting keeps a processor busy. */
 static int queue(struct sweep *s, const struct comm_request *q, size_t n, double *times,
-		 struct err *e)
+		 double *busy_s, struct err *e)
 {
+	double start = clock_s(CLOCK_MONOTONIC);
+
 	if (s->dev->mark(s->dev, 0, e))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (start_one(s, q, e) || s->dev->mark(s->dev, i + 1, e))
 			return -1;
+	*busy_s += clock_s(CLOCK_MONOTONIC) - start;
 	if (comm_wait(s->comm, e))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
@@ -77,47 +95,50 @@ static int queue(struct sweep *s, const struct comm_request *q, size_t n, double
 	return 0;
 }
 
-static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t iters, double *ret,
-		       struct err *e)
+static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t iters,
+		       struct took *ret, struct err *e)
 {
-	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC);
+	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC), busy = 0;
+	double n_all = (double)(iters * s->o->aggregate);
 
 	for (uint64_t i = 0; i < iters; i += DEV_MARKS - 1) {
 		uint64_t n = iters - i < DEV_MARKS - 1 ? iters - i : DEV_MARKS - 1;
 
-		if (queue(s, q, (size_t)n, times + i, e))
+		if (queue(s, q, (size_t)n, times + i, &busy, e))
 			return -1;
 	}
-	*ret = (clock_s(CLOCK_MONOTONIC) - start) / (double)(iters * s->o->aggregate);
+	*ret = (struct took){(clock_s(CLOCK_MONOTONIC) - start) / n_all, busy / n_all};
 	return 0;
 }
 
-/* Fills s->times; *ret is the time of the whole loop. */
-static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t iters, double *ret,
-		      struct err *e)
+/* Fills s->times; *ret is the time of one operation in the whole loop. */
+static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t iters,
+		      struct took *ret, struct err *e)
 {
-	clockid_t id = s->o->cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+	double *times = s->times[s->buffers.in_place], n = (double)(iters * s->o->aggregate);
 	enum sweep_blocking blocking = s->o->blocking;
-	double start = clock_s(id), last = start, apart = 0, *times = s->times[s->buffers.in_place];
+	struct took last, sum = {0};
 
-	if (s->dev->mark && blocking == BLOCK_NOT && !s->o->cpu_time)
+	if (s->dev->mark && blocking == BLOCK_NOT)
 		return queued_loop(s, q, iters, ret, e);
+	last = look(s);
 	for (uint64_t i = 0; i < iters; i++) {
-		double now;
+		struct took now;
 
 		if (once(s, q, e))
 			return -1;
-		now = clock_s(id);
-		times[i] = (now - last) / (double)s->o->aggregate;
+		now = look(s);
+		times[i] = (now.wall - last.wall) / (double)s->o->aggregate;
+		sum.wall += now.wall - last.wall;
+		sum.cpu += now.cpu - last.cpu;
 		last = now;
 		if (blocking != BLOCK_APART)
 			continue;
 		if (comm_barrier(s->comm, e))
 			return -1;
-		last = clock_s(id);
-		apart += last - now;
+		last = look(s);
 	}
-	*ret = (last - start - apart) / (double)(iters * s->o->aggregate);
+	*ret = (struct took){sum.wall / n, sum.cpu / n};
 	return 0;
 }
 
@@ -325,7 +346,7 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	    struct err *e)
 {
 	const struct comm_request q = coll_request(c, &s->buffers);
-	double seconds = 0;
+	struct took took = {0};
 	struct watch w;
 
 	if (room_for_times(s, iters, e) || come_up_to(s, c, e))
@@ -338,11 +359,12 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	if (comm_barrier(s->comm, e))
 		return -1;
 	w = watch_start(s);
-	if (timed_loop(s, &q, iters, &seconds, e) || watch_end(s, &w, seconds, ret, e) ||
-	    average(s, &seconds, e) || summarize(s, iters, ret, e))
+	if (timed_loop(s, &q, iters, &took, e) || watch_end(s, &w, took.wall, ret, e) ||
+	    average(s, &took, e) || summarize(s, iters, ret, e))
 		return -1;
-	ret->seconds = seconds;
-	ret->algbw = coll_algbw(c, seconds);
+	ret->seconds = took.wall;
+	ret->shown = s->o->cpu_time ? took.cpu : took.wall;
+	ret->algbw = coll_algbw(c, took.wall);
 	ret->busbw = ret->algbw * c->coll->factor(c->ranks);
 	return verify(s, c, ret, e);
 }

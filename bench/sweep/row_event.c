@@ -31,6 +31,7 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 	cJSON *o = json_object(event, key);
 
 	json_num(o, "s", m->seconds);
+	json_num(o, "shown", m->shown);
 	json_num(o, "alg", m->algbw);
 	json_num(o, "bus", m->busbw);
 	json_num(o, "min", m->min);
@@ -87,6 +88,7 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 	size_t n;
 
 	m->seconds = json_get_num(o, "s", 0);
+	m->shown = json_get_num(o, "shown", m->seconds);
 	m->algbw = json_get_num(o, "alg", 0);
 	m->busbw = json_get_num(o, "bus", 0);
 	m->min = json_get_num(o, "min", 0);

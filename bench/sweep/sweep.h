@@ -37,7 +37,8 @@ struct sweep_opts {
 };
 
 struct measurement {
-	double seconds, algbw, busbw;
+	double seconds, algbw, busbw; /* of the clock on the wall, whatever is shown */
+	double shown; /* as the column of times has it: of -C what processors were busy */
 	double min, max, p50, p99, mean, deviation; /* of single iterations, seconds */
 	int64_t wrong;				    /* elements on all ranks; -1: not checked */
 	const double *times; /* of single iterations, in order; until the next row */

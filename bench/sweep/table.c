@@ -115,7 +115,7 @@ static void half(struct text *t, const struct measurement *m, bool per_iter)
 {
 	char time[16], alg[16], bus[16], low[16], high[16], p99[16], cv[16];
 
-	text_addf(t, "  %7s  %6s  %6s", fit(m->seconds * 1e6, 7, time), fit(m->algbw, 6, alg),
+	text_addf(t, "  %7s  %6s  %6s", fit(m->shown * 1e6, 7, time), fit(m->algbw, 6, alg),
 		  fit(m->busbw, 6, bus));
 	if (m->wrong < 0)
 		text_add(t, "    N/A");
@@ -149,7 +149,7 @@ static void add_ranks(cJSON *result, const struct measurement *m, size_t ranks)
 }
 
 static void add_json(struct report *r, const struct coll_case *c, const struct measurement *m,
-		     bool in_place)
+		     bool in_place, bool cpu)
 {
 	cJSON *results = cJSON_GetObjectItem(report_data(r), "results");
 	cJSON *o = json_push_object(results ? results : json_array(report_data(r), "results"));
@@ -161,6 +161,7 @@ static void add_json(struct report *r, const struct coll_case *c, const struct m
 	json_str(o, "redop", c->coll->reduces ? redop_name(c->op) : NULL);
 	json_num(o, "root", c->coll->rooted ? c->root : NAN);
 	json_num(o, "time_us", m->seconds * 1e6);
+	json_num(o, "cpu_time_us", cpu ? m->shown * 1e6 : NAN);
 	json_num(o, "algbw", m->algbw);
 	json_num(o, "busbw", m->busbw);
 	json_num(o, "p50_us", m->p50 * 1e6);
@@ -211,8 +212,8 @@ void table_row(struct story *s, const struct sweep_row *row)
 		interrupt_unread();
 	if (!report_wants_data(r))
 		return;
-	add_json(r, c, &row->out, false);
-	add_json(r, c, &row->in, true);
+	add_json(r, c, &row->out, false, s->sweep.cpu_time);
+	add_json(r, c, &row->in, true, s->sweep.cpu_time);
 }
 
 void table_end(struct story *s)

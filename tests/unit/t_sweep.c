@@ -248,6 +248,33 @@ static void a_row_of_many_iterations_can_be_told(void **state)
 	assert_true(!has_each && length < RELAY_LINE_MAX);
 }
 
+static struct measurement measured;
+
+static void take_row(struct sweep *s, const struct sweep_row *row)
+{
+	(void)s;
+	measured = row->in;
+}
+
+/* What waits for a network takes no processor: its column says so, and no bandwidth grows by it. */
+static void processor_time_is_only_shown(void **state)
+{
+	struct sweep_opts o = of(3, 0, 1);
+
+	(void)state;
+	o.min = o.max = 1 << 20;
+	o.cpu_time = true;
+	per_mib_ns = NS_PER_S / 100;
+	(void)run(&o, take_row);
+	per_mib_ns = 0;
+	assert_true(measured.seconds >= 0.01 && measured.p50 >= 0.01);
+	assert_true(measured.shown < 0.005);
+	assert_true(measured.algbw <= (1 << 20) / 0.01 / 1e9);
+	o.cpu_time = false;
+	(void)run(&o, take_row);
+	assert_true(measured.shown == measured.seconds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +285,7 @@ int main(void)
 		cmocka_unit_test(without_sizes_a_slow_network_keeps_the_time_too),
 		cmocka_unit_test(what_has_no_room_ends_all),
 		cmocka_unit_test(blocking_is_after_each_operation),
+		cmocka_unit_test(processor_time_is_only_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
