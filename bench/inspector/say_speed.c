@@ -1,5 +1,6 @@
 #include "bench/inspector/say.h"
 #include "bench/sweep/expect.h"
+#include "bench/sweep/instances.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -126,39 +127,11 @@ void insp_say_table(const struct insp_say *s)
 /* --- is it normal --------------------------------------------------------------------------------
  */
 
-/* Which GPU a cloud's type has: the Inspector does not say. */
-static const char *gpu_of(const char *instance)
-{
-	static const struct {
-		const char *prefix, *gpu;
-	} types[] = {
-		{"p6-b300", "B300"},
-		{"p6-b200", "B200"},
-		{"p5en", "H200"},
-		{"p5e", "H200"},
-		{"p5.", "H100"},
-		{"p4d", "A100"},
-		{"p3", "V100"},
-		{"a4-high", "B200"},
-		{"a3-ultra", "H200"},
-		{"a3-", "H100"},
-		{"a2-", "A100"},
-		{"Standard_ND96isr_H200", "H200"},
-		{"Standard_ND96isr", "H100"},
-		{"Standard_ND96amsr", "A100"},
-	};
-
-	for (size_t i = 0; instance && i < ARRAY_LEN(types); i++)
-		if (starts_with(instance, types[i].prefix))
-			return types[i].gpu;
-	return NULL;
-}
-
 static void derive(const struct insp_say *s, const struct insp_comm *c, struct expect *ret)
 {
 	struct expect_facts f = {.backend = "nccl",
 				 .coll = "all_reduce",
-				 .gpu = gpu_of(s->o->instance),
+				 .gpu = instance_gpu(s->o->instance),
 				 .instance = s->o->instance,
 				 .ranks = (int)c->ranks,
 				 .hosts = (int)c->hosts,
@@ -172,11 +145,9 @@ static void derive(const struct insp_say *s, const struct insp_comm *c, struct e
 					  : "one host, and its GPU is not recorded: --instance";
 	/* the other GPUs use the cards at the same time, in communicators like this one */
 	if (c->hosts > 1 && isfinite(ret->busbw) && each < s->per_host) {
-		ret->busbw *= (double)each / s->per_host;
-		ret->capped = false;
-		ret->is_share = true;
+		expect_divide(ret, (double)each / s->per_host);
 		ret->why = arena_printf(s->a, "%s; %u of a host's %u GPUs: %.3g GB/s", ret->why,
-					each, s->per_host, ret->busbw);
+					each, s->per_host, ret->asked);
 	}
 	/* Limits are of benchmarks; a training's collectives have the GPUs' memory and processors
 	 * together with its computing, which may cost them half. */
@@ -201,7 +172,7 @@ static void judge(const struct insp_say *s, const struct insp_stat *t, const str
 	*ret = (struct verdict){.t = t, .x = *x, .status = ST_INFO, .share = NAN};
 	ret->reached = isfinite(x->busbw) ? expect_share(x, (uint64_t)t->bytes) : 0;
 	ret->doubt = expect_doubt(x, t->median, s->a);
-	share = t->median / (x->busbw * ret->reached);
+	share = t->median / (x->asked * ret->reached);
 	if (asked > 0)
 		ret->status = t->median < asked ? ST_FAIL : ST_PASS;
 	else if (!(ret->reached > 0))
@@ -253,9 +224,9 @@ static void say_against(const struct insp_say *s, const struct verdict *v, struc
 		text_addf(t, ", %s (%s)", v->doubt, v->x.why);
 		finding_expect(f, "<= %.1f GB/s", v->x.busbw);
 	} else {
-		text_addf(t, ", %.0f %% of what is possible%s (%s)", v->share * 100,
+		text_addf(t, ", %.0f %% of %s%s (%s)", v->share * 100, expect_word(&v->x),
 			  v->reached < 1 ? " at that size" : "", v->x.why);
-		finding_expect(f, ">= %.1f GB/s", v->x.busbw * v->reached * v->x.warn);
+		finding_expect(f, ">= %.1f GB/s", v->x.asked * v->reached * v->x.warn);
 	}
 }
 

@@ -3,17 +3,16 @@
 static void say_share(struct finding *f, const struct expect *x, const struct against *m,
 		      double reached)
 {
-	double share = m->busbw / (x->busbw * reached);
+	double share = m->busbw / (x->asked * reached);
 	double warn = m->warn > 0 ? m->warn : x->warn, fail = m->fail > 0 ? m->fail : x->fail;
 
 	finding_set(f,
 		    share < fail   ? ST_FAIL
 		    : share < warn ? ST_WARN
 				   : ST_PASS,
-		    "%s, %.0f %% of what is %s%s (%s)%s", m->what, share * 100,
-		    x->always ? "always there" : "possible", reached < 1 ? " at that size" : "",
-		    x->why, m->but);
-	finding_expect(f, ">= %.1f GB/s", x->busbw * reached * warn);
+		    "%s, %.0f %% of %s%s (%s)%s", m->what, share * 100, expect_word(x),
+		    reached < 1 ? " at that size" : "", x->why, m->but);
+	finding_expect(f, ">= %.1f GB/s", x->asked * reached * warn);
 }
 
 enum against_is against_say(struct finding *f, const struct expect *x, const struct against *m)

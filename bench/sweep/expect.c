@@ -45,6 +45,8 @@ bool expect_gpu(const char *name, struct expect_gpu *ret)
 }
 
 const double EXPECT_WARN = 0.55, EXPECT_FAIL = 0.38;
+static const double RING_WARN = 0.62; /* half of the cards of two p5 are 0.61, with trees */
+static const double NVLINK_REACHED = 0.78;
 
 double expect_reached(uint64_t bytes)
 {
@@ -75,7 +77,7 @@ double expect_share(const struct expect *x, uint64_t bytes)
 
 static void nothing(struct expect *ret, const char *why)
 {
-	*ret = (struct expect){.busbw = NAN, .why = why};
+	*ret = (struct expect){.busbw = NAN, .asked = NAN, .why = why};
 }
 
 /* What a rank, a single thread that also adds, is asked to bring through TCP; most do more. */
@@ -153,6 +155,7 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 				    "not known");
 	*ret = (struct expect){
 		.busbw = g.nvlink,
+		.asked = g.nvlink,
 		.warn = 0.7,
 		.fail = 0.5,
 		.judged_from = 1ull << 30,
@@ -163,9 +166,66 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 				    g.name, g.generation, g.nvlink)};
 }
 
+/* Several ranks on each host, whose cards do @node GB/s: what is said of the speeds. */
+static const char *ask_hosts_of_many(const struct expect_gpu *g, double node, struct arena *a,
+				     struct expect *ret)
+{
+	bool is_held = g->nvlink > 0 && g->nvlink < node; /* back, by NVLink */
+	double ring = is_held ? g->nvlink : node;
+
+	if (2 * node <= NVLINK_REACHED * g->nvlink) { /* up and down: trees have room */
+		ret->fail = EXPECT_FAIL * ring / ret->busbw;
+		return NULL;
+	}
+	ret->asked = ring;
+	ret->warn = RING_WARN;
+	return arena_printf(a,
+			    "rings do %.3g GB/s%s%s, and nothing does more than %.4g; healthy "
+			    "clusters reach 63 %% of what rings do, and more",
+			    ring, is_held ? " over " : "", is_held ? g->generation : "",
+			    ret->busbw);
+}
+
+/* False: it is known that no NVLink is between a host's GPUs, or not whether one is. */
+static bool find_nvlink(const struct expect_facts *f, struct expect_gpu *ret)
+{
+	const char *gpu = f->gpu ?: instance_gpu(f->instance);
+
+	*ret = (struct expect_gpu){0};
+	return !gpu || (expect_gpu(gpu, ret) && ret->nvlink > 0);
+}
+
+static void between_hosts(const struct expect_facts *f, double node, struct arena *a,
+			  struct expect *ret)
+{
+	bool tcp = streq(f->backend, "tcp");
+	int each = f->ranks / f->hosts;
+	const char *speeds = NULL;
+	struct expect_gpu g = {0};
+
+	if (!tcp && each > 1 && !find_nvlink(f, &g))
+		return nothing(ret, "several ranks on each host, and no NVLink is known between "
+				    "them: it depends on bridges and switches");
+	/* tcp: everybody trades with everybody; nccl: what stays inside a host is free */
+	ret->busbw = tcp ? node * (f->ranks - 1) / ((double)each * (f->ranks - each))
+			 : node / each * (f->ranks - 1) / (f->hosts - 1);
+	ret->asked = ret->busbw;
+	ret->capped = !ret->always && !tcp; /* whose ranks share a host */
+	ret->grows = !tcp;
+	ret->judged_from = ret->grows ? 1ull << 30 : 16ull << 20;
+	if (!tcp && each > 1)
+		speeds = ask_hosts_of_many(&g, node, a, ret);
+	ret->why = arena_printf(
+		a, "%s, %d rank%s on each of %d hosts: %s", ret->why, each, each > 1 ? "s" : "",
+		f->hosts,
+		speeds
+			?: arena_printf(a, "%s %.3g GB/s; healthy clusters reach 59-86 %% of that",
+					ret->always ? "always" : "at most", ret->busbw));
+}
+
 void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
-	double node, busbw;
+	double node;
 	int each;
 
 	if (f->ranks == 1)
@@ -193,19 +253,22 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 							   "not known, and %s is not in the table",
 							   f->instance)
 					    : "the speed of the network cards is not known");
-	/* tcp: everybody trades with everybody; nccl: what stays inside a host is free */
-	busbw = streq(f->backend, "tcp")
-			? node * (f->ranks - 1) / ((double)each * (f->ranks - each))
-			: node / each * (f->ranks - 1) / (f->hosts - 1);
-	ret->busbw = busbw;
-	ret->capped = !ret->always && !streq(f->backend, "tcp"); /* whose ranks share a host */
-	ret->grows = !streq(f->backend, "tcp");
-	ret->judged_from = ret->grows ? 1ull << 30 : 16ull << 20;
-	ret->why = arena_printf(a,
-				"%s, %d rank%s on each of %d hosts: %s %.3g GB/s; healthy "
-				"clusters reach 59-86 %% of that",
-				ret->why, each, each > 1 ? "s" : "", f->hosts,
-				ret->always ? "always" : "at most", busbw);
+	between_hosts(f, node, a, ret);
+}
+
+const char *expect_word(const struct expect *x)
+{
+	return x->always	     ? "what is always there"
+	       : x->asked < x->busbw ? "what rings do"
+				     : "what is possible";
+}
+
+void expect_divide(struct expect *x, double share)
+{
+	x->busbw *= share;
+	x->asked *= share;
+	x->capped = false;
+	x->is_share = true;
 }
 
 /* Rounding, and clocks of cards, are worth a little. */

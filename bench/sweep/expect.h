@@ -4,7 +4,12 @@
  * What bus bandwidth the hardware should give, derived from what is there and
  * with the reasoning in words. Healthy clusters were measured at 59 to 86 % of
  * what their network cards add up to and at 78 to 82 % of one direction of
- * NVLink (more with NVLink SHARP), so there are limits, never one number. Pure.
+ * NVLink (more with NVLink SHARP), so there are limits, never one number.
+ *
+ * Where several ranks share a host there are two sums. A ring does what cards or NVLink do,
+ * whichever is slower, and healthy clusters reach 91 % of that (Google's A3 Mega 63). A tree needs
+ * the cards for half as much on two hosts, and NVLink for twice as much: the most that there can
+ * be, and asked for only where NVLink is so much faster that NCCL gains by it. Pure.
  */
 #include "lib/core/arena.h"
 
@@ -20,15 +25,23 @@ struct expect_facts {
 };
 
 struct expect {
-	double busbw;	      /* GB/s that the hardware could do; NAN: nothing can be said */
-	bool always;	      /* at all times; now and then it may do more */
-	bool capped;	      /* by the cards: more than that cannot have been */
-	bool is_share;	      /* others use the rest meanwhile: more is no wonder */
+	/* what follows from what is there */
+	double busbw;  /* GB/s, the most that the hardware could do; NAN: nothing can be said */
+	bool always;   /* at all times; now and then it may do more */
+	bool capped;   /* by the cards: more than that cannot have been */
+	bool is_share; /* others use the rest meanwhile: more is no wonder */
+	/* what is asked for */
+	double asked;	      /* GB/s that shares are of: that, or what rings do */
 	double warn, fail;    /* shares of it, below which it is one */
 	uint64_t judged_from; /* bytes: smaller sizes do not reach it ... */
 	bool grows;	      /* ... but, from a 16th of them on, a share: expect_reached() */
 	const char *why;      /* the reasoning, or why there is none */
 };
+
+/* "what is possible", "what rings do": what x->asked is. */
+const char *expect_word(const struct expect *x);
+/* For who has only @share of the hardware, and others the rest meanwhile. */
+void expect_divide(struct expect *x, double share);
 
 /* Of what several hosts could do. Inside one more is expected, and nowhere less. */
 extern const double EXPECT_WARN, EXPECT_FAIL;
@@ -52,7 +65,7 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 const char *expect_doubt(const struct expect *x, double busbw, struct arena *a);
 /* Which share of the asymptote a healthy run reaches at @bytes, 0..1. */
 double expect_reached(uint64_t bytes);
-/* Which share of x->busbw may be asked for at @bytes; 0: that is too small a size to judge by. */
+/* Which share of x->asked may be asked for at @bytes; 0: that is too small a size to judge by. */
 double expect_share(const struct expect *x, uint64_t bytes);
 
 #endif

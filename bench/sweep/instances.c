@@ -119,6 +119,38 @@ bool instance_net(const char *type, struct instance_net *ret)
 	return find_ec2(type, ret);
 }
 
+const char *instance_gpu(const char *type)
+{
+	static const struct {
+		const char *prefix, *gpu;
+	} types[] = {
+		{"p6-b300", "B300"},
+		{"p6-b200", "B200"},
+		{"p5en", "H200"},
+		{"p5e", "H200"},
+		{"p5.", "H100"},
+		{"p4d", "A100"},
+		{"p3", "V100"},
+		{"g6e", "L40"},
+		{"g6", "L4"},
+		{"gr6", "L4"},
+		{"g5.", "A10"},
+		{"g4dn", "Tesla T4"},
+		{"a4-high", "B200"},
+		{"a3-ultra", "H200"},
+		{"a3-", "H100"},
+		{"a2-", "A100"},
+		{"Standard_ND96isr_H200", "H200"},
+		{"Standard_ND96isr", "H100"},
+		{"Standard_ND96amsr", "A100"},
+	};
+
+	for (size_t i = 0; type && i < ARRAY_LEN(types); i++)
+		if (starts_with(type, types[i].prefix))
+			return types[i].gpu;
+	return NULL;
+}
+
 /* --- as people write them ------------------------------------------------------------------- */
 
 /* "p5-48xlarge" and "P5.48xlarge" are alike. */

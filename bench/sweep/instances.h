@@ -14,6 +14,8 @@ struct instance_net {
 
 /* False: not in the table. */
 bool instance_net(const char *type, struct instance_net *ret);
+/* Which GPU the type has, as expect_gpu() knows it; NULL: not in the table. */
+const char *instance_gpu(const char *type);
 /* Adds the names that are @text, or begin so: "p4d" is p4d.24xlarge. Capitals do not count, nor
  * what stands between the parts, nor that Azure's begin with "Standard_". */
 void instances_like(const char *text, struct arena *a, str_list *ret);

@@ -54,6 +54,7 @@ static struct expect derive(const struct story *s)
 		cJSON *o = json_object(report_data(s->r), "expected");
 
 		json_num(o, "busbw", x.busbw);
+		json_num(o, "asked", x.asked);
 		json_str(o, "why", x.why);
 		json_str(o, "instance", f.instance);
 		json_num(o, "nic_gbps", f.nic_gbps);

@@ -175,7 +175,7 @@ P
     [[ $output == *"the speed of the network cards is not known"* ]]
     bench --analyze p5 --instance p5.48xlarge
     [ "$status" -eq 0 ]
-    [[ $output == *"64 % of what is possible"*"32 network cards of 100 Gb/s"* ]]
+    [[ $output == *"120 % of what rings do"*"32 network cards of 100 Gb/s"* ]]
     bench --analyze p5 --nic 3200
     [ "$status" -eq 0 ]
     # --nic of one card, not of all of them: nothing to boast of
@@ -185,6 +185,11 @@ P
     table 16 2 'NVIDIA H100 80GB HBM3' 45.00 >slow
     bench --analyze slow --nic 3200
     [ "$status" -eq 1 ]
+    # GPUs that nothing but PCIe joins hold the cards back, who knows how far
+    table 16 2 'NVIDIA L40S' 21.00 >pcie
+    bench --analyze pcie --nic 400 --strict
+    [ "$status" -eq 0 ]
+    [[ $output == *"info  coll.bandwidth"*"not judged: several ranks on each host, and no NVLink is known between them"* ]]
 }
 
 @test "--analyze: N worlds of 1, wrong data, a run without an end, a size too small" {
