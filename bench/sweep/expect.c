@@ -6,29 +6,29 @@
 
 /* The longer of names that begin alike first. */
 static const struct expect_gpu gpus[] = {
-	{"GB300", "NVLink 5", 900, true, 0},
-	{"GB200", "NVLink 5", 900, true, 0},
-	{"B300", "NVLink 5", 900, true, 0},
-	{"B200", "NVLink 5", 900, true, 5},
-	{"GH200", "NVLink 4", 450, true, 0},
-	{"H200", "NVLink 4", 450, true, 5},
-	{"H20", "NVLink 4", 450, true, 5},
-	{"H800", "NVLink 4, cut", 200, true, 5},
-	{"H100", "NVLink 4", 450, true, 5},
-	{"A800", "NVLink 3, cut", 200, true, 4},
-	{"A100", "NVLink 3", 300, true, 4},
-	{"V100", "NVLink 2", 150, false, 3},
-	{"P100", "NVLink 1", 80, false, 3},
-	{"L40", NULL, 0, false, 4},
-	{"A40", NULL, 0, false, 4},
-	{"A30", NULL, 0, false, 4},
-	{"A10", NULL, 0, false, 4},
-	{"RTX 6000 Ada", NULL, 0, false, 4},
-	{"RTX PRO 6000", NULL, 0, false, 5},
-	{"Tesla T4", NULL, 0, false, 3},
-	{"GeForce RTX 30", NULL, 0, false, 4},
-	{"GeForce RTX 40", NULL, 0, false, 4},
-	{"GeForce RTX 50", NULL, 0, false, 5},
+	{"GB300", "NVLink 5", 900, true, 0, 72},
+	{"GB200", "NVLink 5", 900, true, 0, 72},
+	{"B300", "NVLink 5", 900, true, 0, 0},
+	{"B200", "NVLink 5", 900, true, 5, 0},
+	{"GH200", "NVLink 4", 450, true, 0, 0},
+	{"H200", "NVLink 4", 450, true, 5, 0},
+	{"H20", "NVLink 4", 450, true, 5, 0},
+	{"H800", "NVLink 4, cut", 200, true, 5, 0},
+	{"H100", "NVLink 4", 450, true, 5, 0},
+	{"A800", "NVLink 3, cut", 200, true, 4, 0},
+	{"A100", "NVLink 3", 300, true, 4, 0},
+	{"V100", "NVLink 2", 150, false, 3, 0},
+	{"P100", "NVLink 1", 80, false, 3, 0},
+	{"L40", NULL, 0, false, 4, 0},
+	{"A40", NULL, 0, false, 4, 0},
+	{"A30", NULL, 0, false, 4, 0},
+	{"A10", NULL, 0, false, 4, 0},
+	{"RTX 6000 Ada", NULL, 0, false, 4, 0},
+	{"RTX PRO 6000", NULL, 0, false, 5, 0},
+	{"Tesla T4", NULL, 0, false, 3, 0},
+	{"GeForce RTX 30", NULL, 0, false, 4, 0},
+	{"GeForce RTX 40", NULL, 0, false, 4, 0},
+	{"GeForce RTX 50", NULL, 0, false, 5, 0},
 };
 
 bool expect_gpu(const char *name, struct expect_gpu *ret)
@@ -140,6 +140,22 @@ static bool are_a_part(const struct expect_facts *f, const struct expect_gpu *g)
 	return f->ranks < here && !(g->is_switched && here >= BOARD);
 }
 
+static void by_nvlink(const struct expect_gpu *g, const char *where, struct arena *a,
+		      struct expect *ret)
+{
+	*ret = (struct expect){
+		.busbw = g->nvlink,
+		.asked = g->nvlink,
+		.warn = 0.7,
+		.fail = 0.5,
+		.judged_from = 1ull << 30,
+		.grows = true,
+		.why = arena_printf(a,
+				    "%s %s: %s does %g GB/s each way; healthy rings reach "
+				    "78-82 %% of it, NVLink SHARP more",
+				    g->name, where, g->generation, g->nvlink)};
+}
+
 static void inside_one_host(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
 	struct expect_gpu g;
@@ -153,17 +169,7 @@ static void inside_one_host(const struct expect_facts *f, struct arena *a, struc
 	if (are_a_part(f, &g))
 		return nothing(ret, "a part of the host's GPUs: how many links join just them is "
 				    "not known");
-	*ret = (struct expect){
-		.busbw = g.nvlink,
-		.asked = g.nvlink,
-		.warn = 0.7,
-		.fail = 0.5,
-		.judged_from = 1ull << 30,
-		.grows = true,
-		.why = arena_printf(a,
-				    "%s in one host: %s does %g GB/s each way; healthy rings reach "
-				    "78-82 %% of it, NVLink SHARP more",
-				    g.name, g.generation, g.nvlink)};
+	by_nvlink(&g, "in one host", a, ret);
 }
 
 /* Several ranks on each host, whose cards do @node GB/s: what is said of the speeds. */
@@ -223,18 +229,12 @@ static void between_hosts(const struct expect_facts *f, double node, struct aren
 					ret->always ? "always" : "at most", ret->busbw));
 }
 
-void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret)
+/* Several hosts, and the network cards are all there is between them. */
+static void over_cards(const struct expect_facts *f, struct arena *a, struct expect *ret)
 {
 	double node;
 	int each;
 
-	if (f->ranks == 1)
-		return nothing(ret, "one rank: nothing is carried");
-	if (!streq(f->coll, "all_reduce"))
-		return nothing(ret,
-			       "only all_reduce is judged: the others depend on the algorithm");
-	if (f->hosts < 2)
-		return inside_one_host(f, a, ret);
 	if (f->ranks % f->hosts)
 		return nothing(ret, "hosts with different numbers of ranks");
 	*ret = (struct expect){.warn = EXPECT_WARN, .fail = EXPECT_FAIL};
@@ -254,6 +254,31 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 							   f->instance)
 					    : "the speed of the network cards is not known");
 	between_hosts(f, node, a, ret);
+}
+
+void expect_derive(const struct expect_facts *f, struct arena *a, struct expect *ret)
+{
+	struct expect_gpu g;
+	bool may_join;
+
+	if (f->ranks == 1)
+		return nothing(ret, "one rank: nothing is carried");
+	if (!streq(f->coll, "all_reduce"))
+		return nothing(ret,
+			       "only all_reduce is judged: the others depend on the algorithm");
+	if (f->hosts < 2)
+		return inside_one_host(f, a, ret);
+	may_join = streq(f->backend, "nccl") &&
+		   expect_gpu(f->gpu ?: instance_gpu(f->instance), &g) && g.domain;
+	if (may_join && f->joined == JOINED_BY_NVLINK)
+		return by_nvlink(&g, arena_printf(a, "on %d hosts that NVLink joins", f->hosts), a,
+				 ret);
+	over_cards(f, a, ret);
+	if (may_join && f->joined == JOINED_UNKNOWN)
+		nothing(ret, arena_printf(a,
+					  "whether NVLink joins these hosts is not said; if it "
+					  "does, %s does %g GB/s each way; if not: %s",
+					  g.generation, g.nvlink, ret->why));
 }
 
 const char *expect_word(const struct expect *x)

@@ -13,15 +13,17 @@
  */
 #include "lib/core/arena.h"
 
+enum expect_joined { JOINED_UNKNOWN, JOINED_BY_CARDS, JOINED_BY_NVLINK };
 struct expect_facts {
 	const char *backend;  /* "tcp", "nccl" ... */
 	const char *coll;     /* "all_reduce"; others only where one host is enough to tell */
 	const char *gpu;      /* "NVIDIA H100 80GB HBM3", or NULL */
 	const char *instance; /* "p5.48xlarge", or NULL */
 	int ranks, hosts;
-	double nic_gbps;  /* Gb/s of one host's cards together; NAN: not known */
-	unsigned sockets; /* tcp: between each two ranks; 0: not known */
-	int gpus;	  /* of NVIDIA's in a host, used or not; 0: not known */
+	double nic_gbps;	   /* Gb/s of one host's cards together; NAN: not known */
+	unsigned sockets;	   /* tcp: between each two ranks; 0: not known */
+	int gpus;		   /* of NVIDIA's in a host, used or not; 0: not known */
+	enum expect_joined joined; /* hosts, whose GPUs' NVLink may reach to others */
 };
 
 struct expect {
@@ -53,6 +55,7 @@ struct expect_gpu {
 	double nvlink;		/* GB/s, one direction, all links; 0: none, or not known */
 	bool is_switched;	/* eight of them have a switch, and each two have all links */
 	int pcie;		/* its generation, with 16 lanes; 0: something else, or not known */
+	int domain;		/* so many, of several hosts, NVLink may join; 0: of one */
 };
 /* @name as the driver has it, or NULL. False: it is not in the table. */
 bool expect_gpu(const char *name, struct expect_gpu *ret);

@@ -28,6 +28,43 @@ static const char *slowest_instance(const struct story *s)
 	return found;
 }
 
+static const char *gpu_of(const struct story *s)
+{
+	return s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA") ? s->ranks.v[0].device : NULL;
+}
+
+/*
+ * All ranks are in one chain of connections. Where none of it took the network, what leads from
+ * host to host is NVLink.
+ */
+static enum expect_joined joined(const struct story *s)
+{
+	struct expect_gpu g;
+
+	if (!streq(s->backend, "nccl") || story_hosts(s) < 2 || !expect_gpu(gpu_of(s), &g) ||
+	    !g.domain)
+		return JOINED_UNKNOWN;
+	if (strstr(s->transport, "NET/"))
+		return s->ranks.n <= (size_t)g.domain ? JOINED_BY_CARDS : JOINED_UNKNOWN;
+	return strstr(s->transport, "P2P (") ? JOINED_BY_NVLINK : JOINED_UNKNOWN;
+}
+
+void verdict_domain(const struct story *s)
+{
+	struct finding *f;
+
+	if (joined(s) != JOINED_BY_CARDS)
+		return;
+	f = report_find(s->r, "nccl.nvlink", NULL);
+	finding_set(f, ST_WARN,
+		    "NVLink between hosts is not used, which joins up to 72 of these GPUs: NCCL "
+		    "goes over the network cards");
+	finding_expect(f, "P2P between hosts, unless they are of several racks");
+	finding_fix(f, "sudo systemctl enable --now nvidia-imex   # on every host; nvidia-imex-ctl "
+		       "-N says whether they see each other");
+	verdict_add(s->r, f);
+}
+
 /* What the hardware should do, in data.expected too. */
 static struct expect derive(const struct story *s)
 {
@@ -37,13 +74,13 @@ static struct expect derive(const struct story *s)
 				 .ranks = (int)s->ranks.n,
 				 .hosts = (int)story_hosts(s),
 				 .gpus = s->ranks.n ? s->ranks.v[0].gpus : 0,
+				 .gpu = gpu_of(s),
+				 .joined = joined(s),
 				 .nic_gbps = NAN};
 	struct expect x;
 
 	if (streq(s->backend, "tcp")) /* "4 sockets per pair of ranks, bbr" */
 		f.sockets = (unsigned)strtoul(s->transport, NULL, 10);
-	if (s->ranks.n && strstr(s->ranks.v[0].device, "NVIDIA"))
-		f.gpu = s->ranks.v[0].device;
 	for (size_t i = 0; i < s->ranks.n; i++) /* the slowest card decides */
 		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
 	if (strstr(s->transport, COMM_SHARED_GPU)) /* by turns, and over sockets */

@@ -16,30 +16,33 @@ static void expectations_meet_what_was_measured(void **state)
 		struct expect_facts f;
 		double measured, low, high; /* healthy: its share of what is possible */
 	} cases[] = {
-		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 8, 1, NAN, 0, 0},
+		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 8, 1, NAN, 0, 0, 0},
 		 234,
 		 0.75,
 		 0.82},
-		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 8, 1, NAN, 0, 0},
+		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 8, 1, NAN, 0, 0, 0},
 		 367,
 		 0.78,
 		 0.85},
-		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 4, 1, NAN, 0, 8},
+		{{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 4, 1, NAN, 0, 8, 0},
 		 360,
 		 0.78,
 		 0.85},
-		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 4, 1, NAN, 0, 4},
+		{{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 4, 1, NAN, 0, 4, 0},
 		 230,
 		 0.75,
 		 0.82},
-		{{"nccl", "all_reduce", NULL, "p4de.24xlarge", 16, 2, NAN, 0, 0}, 78.3, 0.8, 0.88},
-		{{"nccl", "all_reduce", NULL, "p5.48xlarge", 16, 2, NAN, 0, 0}, 487, 1.2, 1.25},
-		{{"nccl", "all_reduce", NULL, "p6-b200.48xlarge", 32, 4, NAN, 0, 0},
+		{{"nccl", "all_reduce", NULL, "p4de.24xlarge", 16, 2, NAN, 0, 0, 0},
+		 78.3,
+		 0.8,
+		 0.88},
+		{{"nccl", "all_reduce", NULL, "p5.48xlarge", 16, 2, NAN, 0, 0, 0}, 487, 1.2, 1.25},
+		{{"nccl", "all_reduce", NULL, "p6-b200.48xlarge", 32, 4, NAN, 0, 0, 0},
 		 377,
 		 0.9,
 		 0.96},
-		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 10, 0, 0}, 1.17, 0.9, 0.95},
-		{{"tcp", "all_reduce", NULL, NULL, 4, 2, 10, 0, 0}, 1.1, 1.1, 1.2},
+		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 10, 0, 0, 0}, 1.17, 0.9, 0.95},
+		{{"tcp", "all_reduce", NULL, NULL, 4, 2, 10, 0, 0, 0}, 1.1, 1.1, 1.2},
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct expect x;
@@ -69,25 +72,31 @@ static void what_was_published_passes_and_half_of_it_does_not(void **state)
 		double healthy;
 		uint64_t bytes;
 	} cases[] = {
-		{{"nccl", "all_reduce", a100, "p4d.24xlarge", 16, 2, NAN, 0, 8}, 57, 1ull << 30},
-		{{"nccl", "all_reduce", a100, "p4de.24xlarge", 16, 2, NAN, 0, 8}, 76.8, 1ull << 30},
-		{{"nccl", "all_reduce", a100, "p4de.24xlarge", 16, 2, NAN, 0, 8}, 78.3, 1ull << 31},
-		{{"nccl", "all_reduce", h100, "p5.48xlarge", 16, 2, NAN, 0, 8}, 437, 1ull << 30},
-		{{"nccl", "all_reduce", h100, "p5.48xlarge", 16, 2, NAN, 0, 8}, 487, 1ull << 34},
-		{{"nccl", "all_reduce", b200, "p6-b200.48xlarge", 32, 4, NAN, 0, 8},
+		{{"nccl", "all_reduce", a100, "p4d.24xlarge", 16, 2, NAN, 0, 8, 0}, 57, 1ull << 30},
+		{{"nccl", "all_reduce", a100, "p4de.24xlarge", 16, 2, NAN, 0, 8, 0},
+		 76.8,
+		 1ull << 30},
+		{{"nccl", "all_reduce", a100, "p4de.24xlarge", 16, 2, NAN, 0, 8, 0},
+		 78.3,
+		 1ull << 31},
+		{{"nccl", "all_reduce", h100, "p5.48xlarge", 16, 2, NAN, 0, 8, 0}, 437, 1ull << 30},
+		{{"nccl", "all_reduce", h100, "p5.48xlarge", 16, 2, NAN, 0, 8, 0}, 487, 1ull << 34},
+		{{"nccl", "all_reduce", b200, "p6-b200.48xlarge", 32, 4, NAN, 0, 8, 0},
 		 362,
 		 1ull << 30},
-		{{"nccl", "all_reduce", b200, "p6-b200.48xlarge", 32, 4, NAN, 0, 8},
+		{{"nccl", "all_reduce", b200, "p6-b200.48xlarge", 32, 4, NAN, 0, 8, 0},
 		 382,
 		 1ull << 34},
-		{{"nccl", "all_reduce", h100, NULL, 64, 8, 3200, 0, 8}, 380, 1ull << 33},
-		{{"nccl", "all_reduce", a100, NULL, 16, 2, 1600, 0, 8}, 192, 1ull << 33},
-		{{"nccl", "all_reduce", a100, NULL, 16, 2, 1600, 0, 8}, 185, 1ull << 33},
-		{{"nccl", "all_reduce", h100, NULL, 16, 2, 3200, 0, 8}, 365, 1ull << 33},
-		{{"nccl", "all_reduce", h100, "a3-megagpu-8g", 16, 2, NAN, 0, 8}, 126, 1ull << 33},
+		{{"nccl", "all_reduce", h100, NULL, 64, 8, 3200, 0, 8, 0}, 380, 1ull << 33},
+		{{"nccl", "all_reduce", a100, NULL, 16, 2, 1600, 0, 8, 0}, 192, 1ull << 33},
+		{{"nccl", "all_reduce", a100, NULL, 16, 2, 1600, 0, 8, 0}, 185, 1ull << 33},
+		{{"nccl", "all_reduce", h100, NULL, 16, 2, 3200, 0, 8, 0}, 365, 1ull << 33},
+		{{"nccl", "all_reduce", h100, "a3-megagpu-8g", 16, 2, NAN, 0, 8, 0},
+		 126,
+		 1ull << 33},
 		/* which GPU it is nobody says */
-		{{"nccl", "all_reduce", NULL, NULL, 16, 2, 3200, 0, 0}, 365, 1ull << 33},
-		{{"nccl", "all_reduce", b300, NULL, 16, 2, 6400, 0, 8}, 720, 1ull << 33},
+		{{"nccl", "all_reduce", NULL, NULL, 16, 2, 3200, 0, 0, 0}, 365, 1ull << 33},
+		{{"nccl", "all_reduce", b300, NULL, 16, 2, 6400, 0, 8, 0}, 720, 1ull << 33},
 	};
 	AUTO(arena_done) struct arena a = {0};
 
@@ -116,42 +125,44 @@ static void instances_grant(void **state)
 		double busbw; /* 0: none */
 		const char *why;
 	} cases[] = {
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, NAN, 4, 0},
+		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, NAN, 4, 0, 0},
 		 0.625,
 		 "g5.2xlarge has 5 Gb/s at all times (its card reports no speed)"},
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 25, 4, 0},
+		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 25, 4, 0, 0},
 		 0.625,
 		 "g5.2xlarge has 5 Gb/s at all times, 1 rank"},
-		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 1, 4, 0},
+		{{"tcp", "all_reduce", NULL, "g5.2xlarge", 2, 2, 1, 4, 0, 0},
 		 0.125,
 		 "cards do 1 Gb/s, less than g5.2xlarge has 5"},
-		{{"tcp", "all_reduce", NULL, "c6i.8xlarge", 2, 2, NAN, 1, 0},
+		{{"tcp", "all_reduce", NULL, "c6i.8xlarge", 2, 2, NAN, 1, 0, 0},
 		 0.625,
 		 "that 1 flow may use 5 Gb/s each (more inside a cluster placement group)"},
-		{{"tcp", "all_reduce", NULL, "p4d.24xlarge", 2, 2, NAN, 4, 0},
+		{{"tcp", "all_reduce", NULL, "p4d.24xlarge", 2, 2, NAN, 4, 0, 0},
 		 1.25,
 		 "TCP uses one: 100 Gb/s; of that 4 flows may use 5 Gb/s each (more inside a "
 		 "cluster placement group); of a rank, one thread, 10 are asked"},
-		{{"tcp", "all_reduce", NULL, "t3.large", 4, 4, NAN, 4, 0},
+		{{"tcp", "all_reduce", NULL, "t3.large", 4, 4, NAN, 4, 0, 0},
 		 0.064,
 		 "t3.large has 0.512 Gb/s"},
-		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 400, 4, 0},
+		{{"tcp", "all_reduce", NULL, NULL, 2, 2, 400, 4, 0, 0},
 		 1.25,
 		 "one thread, 10 are asked"},
-		{{"nccl", "all_reduce", NULL, "p4d.24xlarge", 16, 2, 100, 0, 0},
+		{{"nccl", "all_reduce", NULL, "p4d.24xlarge", 16, 2, 100, 0, 0, 0},
 		 93.75,
 		 "4 network cards of 100 Gb/s"},
-		{{"nccl", "all_reduce", NULL, "a3-megagpu-8g", 16, 2, NAN, 0, 0},
+		{{"nccl", "all_reduce", NULL, "a3-megagpu-8g", 16, 2, NAN, 0, 0, 0},
 		 375,
 		 "8 network cards of 200 Gb/s"},
-		{{"tcp", "all_reduce", NULL, "m1.small", 2, 2, NAN, 4, 0},
+		{{"tcp", "all_reduce", NULL, "m1.small", 2, 2, NAN, 4, 0, 0},
 		 0,
 		 "m1.small is not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.5", 2, 2, NAN, 4, 0}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.", 2, 2, NAN, 4, 0}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5", 2, 2, NAN, 4, 0}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, ".xlarge", 2, 2, NAN, 4, 0}, 0, "not in the table"},
-		{{"tcp", "all_reduce", NULL, "g5.xlarg", 2, 2, NAN, 4, 0}, 0, "not in the table"},
+		{{"tcp", "all_reduce", NULL, "g5.5", 2, 2, NAN, 4, 0, 0}, 0, "not in the table"},
+		{{"tcp", "all_reduce", NULL, "g5.", 2, 2, NAN, 4, 0, 0}, 0, "not in the table"},
+		{{"tcp", "all_reduce", NULL, "g5", 2, 2, NAN, 4, 0, 0}, 0, "not in the table"},
+		{{"tcp", "all_reduce", NULL, ".xlarge", 2, 2, NAN, 4, 0, 0}, 0, "not in the table"},
+		{{"tcp", "all_reduce", NULL, "g5.xlarg", 2, 2, NAN, 4, 0, 0},
+		 0,
+		 "not in the table"},
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct expect x;
@@ -167,23 +178,48 @@ static void instances_grant(void **state)
 	}
 }
 
+/* Of GPUs whose NVLink may reach other hosts it has to be known whether it does. */
+static void nvlink_may_join_hosts(void **state)
+{
+	struct expect_facts f = {"nccl", "all_reduce", "NVIDIA GB200", NULL, 72, 18, 1600, 0, 4, 0};
+	AUTO(arena_done) struct arena a = {0};
+	struct expect x;
+
+	(void)state;
+	f.joined = JOINED_BY_NVLINK;
+	expect_derive(&f, &a, &x);
+	assert_true(x.asked == 900 && 840 / x.asked > x.warn && 200 / x.asked < x.fail);
+	assert_null(expect_doubt(&x, 847, &a));
+	f.joined = JOINED_BY_CARDS;
+	expect_derive(&f, &a, &x);
+	assert_true(x.asked < 210 && expect_doubt(&x, 840, &a));
+	f.joined = JOINED_UNKNOWN;
+	expect_derive(&f, &a, &x);
+	assert_true(isnan(x.asked) && strstr(x.why, "NVLink 5 does 900 GB/s each way; if not: ") &&
+		    strstr(x.why, "209 GB/s"));
+	f.gpu = "NVIDIA B200"; /* ends at its host */
+	expect_derive(&f, &a, &x);
+	assert_true(isfinite(x.asked));
+}
+
 static void what_cannot_be_derived_says_why(void **state)
 {
 	static const struct expect_facts facts[] = {
-		{"tcp", "all_reduce", NULL, NULL, 2, 1, NAN, 0, 0},
-		{"nccl", "alltoall", "NVIDIA H100", NULL, 8, 1, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100", NULL, 16, 2, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100", NULL, 15, 2, 400, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 2, 1, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 16, 2, 400, 0, 8},
-		{"nccl", "all_reduce", "NVIDIA L40S", NULL, 16, 2, 400, 0, 8},
-		{"nccl", "all_reduce", NULL, "g5.48xlarge", 16, 2, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 NVL", NULL, 2, 1, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA A100-SXM4-40GB MIG 3g.20gb", NULL, 2, 1, NAN, 0, 0},
-		{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 1, 1, NAN, 0, 8},
+		{"tcp", "all_reduce", NULL, NULL, 2, 1, NAN, 0, 0, 0},
+		{"nccl", "alltoall", "NVIDIA H100", NULL, 8, 1, NAN, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA H100", NULL, 16, 2, NAN, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA H100", NULL, 15, 2, 400, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 2, 1, NAN, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA H100 PCIe", NULL, 16, 2, 400, 0, 8, 0},
+		{"nccl", "all_reduce", "NVIDIA L40S", NULL, 16, 2, 400, 0, 8, 0},
+		{"nccl", "all_reduce", NULL, "g5.48xlarge", 16, 2, NAN, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA H100 NVL", NULL, 2, 1, NAN, 0, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA A100-SXM4-40GB MIG 3g.20gb", NULL, 2, 1, NAN, 0, 0,
+		 0},
+		{"nccl", "all_reduce", "NVIDIA H100 80GB HBM3", NULL, 1, 1, NAN, 0, 8, 0},
 		/* two share only the links between them, unless there is a switch */
-		{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 2, 1, NAN, 0, 4},
-		{"nccl", "all_reduce", "Tesla V100-SXM2-16GB", NULL, 4, 1, NAN, 0, 0},
+		{"nccl", "all_reduce", "NVIDIA A100-SXM4-80GB", NULL, 2, 1, NAN, 0, 4, 0},
+		{"nccl", "all_reduce", "Tesla V100-SXM2-16GB", NULL, 4, 1, NAN, 0, 0, 0},
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct expect x;
@@ -204,6 +240,7 @@ int main(void)
 		cmocka_unit_test(expectations_meet_what_was_measured),
 		cmocka_unit_test(what_was_published_passes_and_half_of_it_does_not),
 		cmocka_unit_test(instances_grant),
+		cmocka_unit_test(nvlink_may_join_hosts),
 		cmocka_unit_test(what_cannot_be_derived_says_why),
 	};
 

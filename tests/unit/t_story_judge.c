@@ -138,6 +138,39 @@ static void a_saved_table_is_judged_by_what_is_asked(void **state UNUSED)
 	assert_int_equal(saved_wanted(rows, ARRAY_LEN(rows), 0.3, ST_FAIL), 0);
 }
 
+/* Four GB200 on two hosts: what NCCL's connections show, and what is warned of. */
+static size_t nvlink_lacks(const char *connections)
+{
+	const struct story_opts o = {.sweep = {.coll = coll_find("all_reduce"), .max = 8}};
+	struct err e = {0};
+	struct report *r = report_new(
+		&(struct report_opts){.command = "ncclbench", .format = "json", .host = "a"}, &e);
+	struct story s;
+	char event[600];
+	size_t n;
+
+	assert_non_null(r);
+	story_init(&s, &o, r);
+	(void)snprintf(event, sizeof(event),
+		       "{\"ev\":\"world\",\"backend\":\"nccl\",\"transport\":\"NCCL 2.28.9; %s\","
+		       "\"device\":\"NVIDIA GB200\",\"ranks\":["
+		       "{\"host\":\"a\",\"device\":\"NVIDIA GB200\"},"
+		       "{\"host\":\"b\",\"device\":\"NVIDIA GB200\"}]}",
+		       connections);
+	tell(&s, event);
+	verdict_domain(&s);
+	n = report_count(r, ST_WARN);
+	over(r);
+	return n;
+}
+
+static void nvlink_between_hosts_is_missed(void **state UNUSED)
+{
+	assert_int_equal(nvlink_lacks("NET/IB with GPUDirect (2 pairs), P2P (2 pairs)"), 1);
+	assert_int_equal(nvlink_lacks("P2P (4 pairs)"), 0);
+	assert_int_equal(nvlink_lacks("no connection was logged"), 0);
+}
+
 /* "215 % of what is possible": what was thought possible was wrong, and is not judged by. */
 static void more_than_possible_is_no_pass(void **state UNUSED)
 {
@@ -353,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_saved_table_is_judged_by_what_is_asked),
+		cmocka_unit_test(nvlink_between_hosts_is_missed),
 		cmocka_unit_test(more_than_possible_is_no_pass),
 		cmocka_unit_test(more_than_possible_at_a_small_size_is_no_less),
 		cmocka_unit_test(a_burst_at_a_small_size_hides_nothing),
