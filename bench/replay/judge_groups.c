@@ -7,14 +7,14 @@
 /* Of the time: what is worth a word. */
 static const double MUCH = 0.2;
 
-static uint32_t hosts_of(const struct story *s, const struct traffic_group *g)
+static uint32_t hosts_in(const struct story *s, const struct traffic_group *g)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t k = 0;
 
-		while (k < i && !streq(s->ranks.v[g->ranks[k]].host, s->ranks.v[g->ranks[i]].host))
+		while (k < i && !story_are_together(s, g->ranks[k], g->ranks[i]))
 			k++;
 		n += k == i;
 	}
@@ -35,28 +35,14 @@ static bool is_tensor(const char *name)
 	return strcasestr(name, "tensor");
 }
 
-/* Is there a host that has as many ranks? */
-static bool fits_host(const struct story *s, const struct traffic_group *g)
-{
-	for (size_t i = 0; i < s->ranks.n; i++) {
-		uint32_t n = 0;
-
-		for (size_t k = i; k < s->ranks.n && n < g->n; k++)
-			n += streq(s->ranks.v[k].host, s->ranks.v[i].host);
-		if (n >= g->n)
-			return true;
-	}
-	return false;
-}
-
 /* A tensor group on several hosts. */
 static void judge_tensor(const struct story *s, double part, const struct traffic_kind *k)
 {
 	const struct traffic *t = s->o->replay;
 	const struct traffic_group *g = &t->groups.v[k->groups.v[0]];
 	const char *name = t->families.v[k->family].name;
-	uint32_t hosts = hosts_of(s, g);
-	bool fits = fits_host(s, g);
+	uint32_t hosts = hosts_in(s, g);
+	bool fits = s->spread.most >= g->n; /* a host */
 	struct finding *f;
 
 	if (!is_tensor(name) || hosts < 2)
@@ -84,7 +70,7 @@ static void judge_slow(const struct story *s, const struct traffic_kind *k,
 	struct finding *f;
 
 	if (story_hosts(s) < 2 || k->groups.n < 2 || now->us < 2 * now->least_us ||
-	    now->us < 1000 || hosts_of(s, slow) != hosts_of(s, &all[now->fastest]))
+	    now->us < 1000 || hosts_in(s, slow) != hosts_in(s, &all[now->fastest]))
 		return;
 	f = report_find(s->r, "replay.slow_group", k->as);
 	finding_set(

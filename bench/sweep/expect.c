@@ -235,7 +235,7 @@ static void over_cards(const struct expect_facts *f, struct arena *a, struct exp
 	double node;
 	int each;
 
-	if (f->ranks % f->hosts)
+	if (f->uneven || f->ranks % f->hosts)
 		return nothing(ret, "hosts with different numbers of ranks");
 	*ret = (struct expect){.warn = EXPECT_WARN, .fail = EXPECT_FAIL};
 	each = f->ranks / f->hosts;

@@ -23,6 +23,7 @@ struct expect_facts {
 	double nic_gbps;	   /* Gb/s of one host's cards together; NAN: not known */
 	unsigned sockets;	   /* tcp: between each two ranks; 0: not known */
 	int gpus;		   /* of NVIDIA's in a host, used or not; 0: not known */
+	bool uneven;		   /* some hosts have more ranks than others */
 	enum expect_joined joined; /* hosts, whose GPUs' NVLink may reach to others */
 };
 

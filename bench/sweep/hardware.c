@@ -96,6 +96,11 @@ static bool join(struct hardware *sum, const struct hardware_card *c)
 	return false;
 }
 
+static bool are_together(const struct hardware *a, const struct hardware *b)
+{
+	return streq(a->host, b->host) && streq(a->machine, b->machine);
+}
+
 /* All cards of that rank's host; NAN: one of them is not known, or there is none. */
 static double host_gbps(const struct hardware *all, size_t n, size_t rank)
 {
@@ -105,9 +110,9 @@ static double host_gbps(const struct hardware *all, size_t n, size_t rank)
 	double gbps = 0;
 
 	for (size_t i = 0; i < n; i++)
-		is_used |= streq(all[i].host, all[rank].host) && all[i].is_used;
+		is_used |= are_together(&all[i], &all[rank]) && all[i].is_used;
 	for (size_t i = 0; i < n; i++) {
-		if (!streq(all[i].host, all[rank].host))
+		if (!are_together(&all[i], &all[rank]))
 			continue;
 		ranks++;
 		for (size_t k = 0; k < HARDWARE_CARDS && *all[i].cards[k].name; k++)
@@ -129,6 +134,7 @@ static void make_sound(struct hardware *h)
 {
 	h->is_used = h->is_used != 0;
 	h->host[sizeof(h->host) - 1] = h->instance[sizeof(h->instance) - 1] = '\0';
+	h->machine[sizeof(h->machine) - 1] = '\0';
 	for (size_t i = 0; i < HARDWARE_CARDS; i++)
 		h->cards[i].name[sizeof(h->cards[i].name) - 1] = '\0';
 }

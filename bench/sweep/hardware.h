@@ -6,6 +6,7 @@
  * type. The metadata service is asked on a thread while the ranks connect, by one rank of
  * each host; in no cloud nothing is sent.
  */
+#include "bench/comm/place.h"
 #include "lib/host/cloud.h"
 #include "lib/host/rdma.h"
 
@@ -19,7 +20,7 @@ struct hardware_card {
 struct hardware {	   /* of the host of a rank; it travels between ranks */
 	double nic_gbps;   /* of the cards that carry its data; NAN: not known */
 	char instance[48]; /* only its first rank's; "": not known */
-	char host[64];
+	char host[64], machine[COMM_PLACE_TEXT];
 	struct hardware_card cards[HARDWARE_CARDS]; /* RDMA, of this rank; nameless: no more */
 	uint32_t is_used; /* not 0: channels went over them; else only listed */
 	int gpus;	  /* NVIDIA's, whoever uses them; 0: not known */

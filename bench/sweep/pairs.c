@@ -6,6 +6,8 @@
  */
 #include "bench/sweep/pairs.h"
 
+#include "bench/ranks/hosts.h"
+
 #include "bench/sweep/slow.h"
 #include "bench/sweep/tell.h"
 #include "lib/core/interrupt.h"
@@ -156,17 +158,18 @@ static void tell_pairs(const struct pairs *p)
 static void find_units(struct pairs *p)
 {
 	int size = p->c->size;
+	const char **keys = arena_alloc(p->r->a, (size_t)size * sizeof(*keys));
+	struct hosts spread;
 
 	p->units = arena_alloc(p->r->a, (size_t)size * sizeof(*p->units));
-	for (int i = 0; i < size; i++) {
-		int k = 0;
-
-		while (k < i && !streq(comm_peer(p->c, k)->host, comm_peer(p->c, i)->host))
-			k++;
-		if (k == i)
+	for (int i = 0; i < size; i++)
+		keys[i] = hosts_key(p->r->a, comm_peer(p->c, i)->host, p->r->hardware[i].machine);
+	hosts_of(keys, (size_t)size, p->r->a, &spread);
+	for (int i = 0; i < size; i++)
+		if (spread.of[i] == (size_t)p->n)
 			p->units[p->n++] = i;
-	}
-	if (p->n == 1)
+	p->one_host = p->n == 1;
+	if (p->one_host)
 		for (p->n = 0; p->n < size; p->n++)
 			p->units[p->n] = p->n;
 	p->me = -1;

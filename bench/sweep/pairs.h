@@ -16,6 +16,7 @@ struct pairs {
 	int rail;	/* -1: the only one */
 	int n, me;	/* units; -1: not one */
 	int *units;	/* their ranks */
+	bool one_host;	/* they are its ranks; else each is the first of a host */
 	char *buffer;	/* the device's */
 	size_t chunk, most;
 	double *gbps, *latency, *lost;	/* n * n, directed */

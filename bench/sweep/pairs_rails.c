@@ -144,8 +144,7 @@ static bool are_told_apart(const struct pairs *p)
 	const char *rails = p->r->o->rails;
 
 	return streq(comm_caps(p->c)->backend, "tcp") && (!rails || !streq(rails, "none")) &&
-	       p->n > 1 &&
-	       !streq(comm_peer(p->c, p->units[0])->host, comm_peer(p->c, p->units[1])->host);
+	       p->n > 1 && !p->one_host;
 }
 
 static int gather(void *comm, const void *mine, size_t n, void *all, struct err *e)

@@ -57,7 +57,7 @@ static void fill(struct matrix *m, const struct story *s, int rail)
 	m->lost = empty(s, m->n);
 	m->unhindered = empty(s, m->n);
 	m->meanwhile = empty(s, m->n);
-	m->one_host = m->n > 1 && streq(matrix_unit(m, 0)->host, matrix_unit(m, 1)->host);
+	m->one_host = m->n > 1 && story_hosts(s) < 2;
 	for (size_t i = 0; i < s->pairs.n; i++) {
 		const struct story_pair *p = &s->pairs.v[i];
 		int at = p->a * m->n + p->b;

@@ -41,6 +41,7 @@ static int learn_hardware(struct rank *r, struct err *e)
 		hardware_cards(&own, comm_transport(r->comm), &rdma);
 	}
 	own.gpus = hardware_gpus(r->a);
+	(void)snprintf(own.machine, sizeof(own.machine), "%s", comm_place_here(NULL).machine);
 	(void)snprintf(own.instance, sizeof(own.instance), "%s", hardware_answer(&r->cloud) ?: "");
 	r->hardware = arena_alloc(r->a, (size_t)w->size * sizeof(own));
 	if (rdzv_all_gather(r->w->rdzv, &own, sizeof(own), r->hardware, e))

@@ -70,6 +70,15 @@ static void add_world(struct story *s)
 	}
 }
 
+void story_spread(struct story *s)
+{
+	const char **keys = arena_alloc(s->a, (s->ranks.n + 1) * sizeof(*keys));
+
+	for (size_t i = 0; i < s->ranks.n; i++)
+		keys[i] = hosts_key(s->a, s->ranks.v[i].host, s->ranks.v[i].machine);
+	hosts_of(keys, s->ranks.n, s->a, &s->spread);
+}
+
 static void on_world(struct story *s, const cJSON *event)
 {
 	const cJSON *o, *note;
@@ -85,12 +94,14 @@ static void on_world(struct story *s, const cJSON *event)
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
 		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
 			.host = copied(s, o, "host"),
+			.machine = copied(s, o, "machine"),
 			.address = copied(s, o, "address"),
 			.device = copied(s, o, "device"),
 			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
 			.pid = (int)json_get_num(o, "pid", 0),
 			.gpus = (int)json_get_num(o, "gpus", 0),
 			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
+	story_spread(s);
 	if (s->sweep.for_ns)
 		burnin_begin(s);
 	for (size_t i = 0; s->o->notes && s->o->notes[i]; i++)
@@ -110,18 +121,11 @@ static void on_world(struct story *s, const cJSON *event)
 		add_world(s);
 }
 
-size_t story_hosts(const struct story *s)
+size_t story_hosts(const struct story *s) { return s->spread.n; }
+
+bool story_are_together(const struct story *s, size_t a, size_t b)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->ranks.n; i++) {
-		size_t k = 0;
-
-		while (k < i && !streq(s->ranks.v[k].host, s->ranks.v[i].host))
-			k++;
-		n += k == i;
-	}
-	return n;
+	return s->spread.of[a] == s->spread.of[b];
 }
 
 /* --- how it ended -------------------------------------------------------------------- */

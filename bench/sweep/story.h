@@ -6,6 +6,7 @@
  * finished is told whatever became of them.
  */
 #include "bench/plugin/counters.h"
+#include "bench/ranks/hosts.h"
 #include "bench/replay/replay.h"
 #include "bench/sweep/blame.h"
 #include "bench/sweep/burnin.h"
@@ -14,6 +15,7 @@
 
 struct bench_rank {
 	const char *host, *address, *device;
+	const char *machine;  /* of its host, beside others of that name */
 	const char *instance; /* the type, in a cloud; NULL: none known */
 	int pid;
 	int gpus;	 /* of its host, NVIDIA's; 0: not known */
@@ -62,6 +64,7 @@ struct story {
 	const char *launcher; /* a foreign one, and from which variables; NULL: ours */
 	const char *launcher_from;
 	LIST(struct bench_rank) ranks;
+	struct hosts spread; /* of them */
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
 	struct pace pace;
@@ -86,6 +89,8 @@ struct story {
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);
 void story_event(const cJSON *event, void *story);
+void story_spread(struct story *s);	   /* once its ranks are listed, which is on "world" */
 size_t story_hosts(const struct story *s); /* that its ranks are on */
+bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
 
 #endif

@@ -43,18 +43,13 @@ static double add_up(const struct story *s, double *shares)
 	return total;
 }
 
-static bool shares_host(const struct story *s, size_t a, size_t b)
-{
-	return streq(s->ranks.v[a].host, s->ranks.v[b].host);
-}
-
 /* The most that a rank is waited for; of @but, or all of its host where there are others, not. */
 static size_t most(const struct story *s, const double *shares, size_t but, bool other_host)
 {
 	size_t best = s->ranks.n;
 
 	for (size_t p = 0; p < s->ranks.n; p++)
-		if (p != but && !(other_host && shares_host(s, p, but)) &&
+		if (p != but && !(other_host && story_are_together(s, p, but)) &&
 		    (best == s->ranks.n || shares[p] > shares[best]))
 			best = p;
 	return best;
@@ -80,7 +75,7 @@ static void name(const struct story *s, struct finding *f, size_t p, double shar
 	size_t fellows = 0;
 
 	for (size_t i = 0; i < s->ranks.n; i++)
-		fellows += i != p && shares_host(s, i, p);
+		fellows += i != p && story_are_together(s, i, p);
 	finding_set(f, ST_WARN,
 		    "the others wait for rank %zu (%s, %s) %.0f %% of the time, for any %s at most "
 		    "%.0f %%",

@@ -31,6 +31,7 @@ static void tell_world(struct rank *r)
 		cJSON *o = json_push_object(ranks);
 
 		json_str(o, "host", p->host);
+		json_str(o, "machine", r->hardware[i].machine);
 		json_str(o, "address", p->address);
 		json_str(o, "device", p->device ? p->device : r->dev->kind);
 		json_num(o, "pid", p->pid);

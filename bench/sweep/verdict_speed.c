@@ -75,6 +75,7 @@ static struct expect derive(const struct story *s)
 				 .hosts = (int)story_hosts(s),
 				 .gpus = s->ranks.n ? s->ranks.v[0].gpus : 0,
 				 .gpu = gpu_of(s),
+				 .uneven = s->spread.least != s->spread.most,
 				 .joined = joined(s),
 				 .nic_gbps = NAN};
 	struct expect x;

@@ -252,6 +252,11 @@ static void cards_add_up(void **state UNUSED)
 			on_host("n0", rows[i].first), on_host("n1", rows[i].first),
 			on_host("n0", rows[i].second), on_host("n1", rows[i].second)};
 
+		/* clones, of one name: their machines tell them apart */
+		for (size_t k = 0; i % 2 && k < ARRAY_LEN(all); k++) {
+			(void)snprintf(all[k].machine, sizeof(all[k].machine), "%zu", k % 2);
+			(void)snprintf(all[k].host, sizeof(all[k].host), "ubuntu");
+		}
 		hardware_add_up(all, ARRAY_LEN(all));
 		for (size_t k = 0; k < ARRAY_LEN(all); k++)
 			if (fabs(all[k].nic_gbps - rows[i].gbps) > 0.001)

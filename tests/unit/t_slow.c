@@ -245,6 +245,7 @@ static struct said judge(double usual, double of_1, double favour)
 		*LIST_ADD(s.a, &s.ranks) = (struct bench_rank){.host = hosts[i]};
 		*LIST_ADD(s.a, &s.units) = i;
 	}
+	story_spread(&s);
 	for (int i = 0; i < 16; i++)
 		if (i / 4 != i % 4)
 			*LIST_ADD(s.a, &s.pairs) = (struct story_pair){

@@ -138,6 +138,26 @@ static void a_saved_table_is_judged_by_what_is_asked(void **state UNUSED)
 	assert_int_equal(saved_wanted(rows, ARRAY_LEN(rows), 0.3, ST_FAIL), 0);
 }
 
+/* Clones of one image have a name in common, and containers a machine. */
+static void hosts_are_names_on_machines(void **state UNUSED)
+{
+	const struct story_opts o = {.sweep = {.coll = coll_find("all_reduce"), .max = 8}};
+	struct report_opts ro = {.command = "ncclbench", .format = "json", .host = "a"};
+	struct err e = {0};
+	struct report *r = report_new(&ro, &e);
+	struct story s;
+
+	assert_non_null(r);
+	story_init(&s, &o, r);
+	tell(&s, "{\"ev\":\"world\",\"backend\":\"tcp\",\"ranks\":["
+		 "{\"host\":\"ubuntu\",\"machine\":\"1\"},{\"host\":\"ubuntu\",\"machine\":\"2\"},"
+		 "{\"host\":\"pod\",\"machine\":\"2\"},{\"host\":\"ubuntu\",\"machine\":\"1\"}]}");
+	assert_int_equal(story_hosts(&s), 3);
+	assert_true(s.spread.least == 1 && s.spread.most == 2);
+	assert_true(story_are_together(&s, 0, 3) && !story_are_together(&s, 0, 1));
+	over(r);
+}
+
 /* Four GB200 on two hosts: what NCCL's connections show, and what is warned of. */
 static size_t nvlink_lacks(const char *connections)
 {
@@ -386,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_saved_table_is_judged_by_what_is_asked),
+		cmocka_unit_test(hosts_are_names_on_machines),
 		cmocka_unit_test(nvlink_between_hosts_is_missed),
 		cmocka_unit_test(more_than_possible_is_no_pass),
 		cmocka_unit_test(more_than_possible_at_a_small_size_is_no_less),
