@@ -31,7 +31,8 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{0, "find-slow", NULL, "the same, and only who stands out: a node or a link", OPT_BOOL,
 	 AT(find_slow)},
 	{0, "rails", "LIST", "tcp: each of these network cards by itself (eth0,eth1); none: not",
-	 OPT_STR, AT(flags.rails), .def = "those of one name and subnet on all hosts"},
+	 OPT_STR, AT(flags.rails),
+	 .def = "those of one name and subnet on all hosts; nccl: GPUs of each local rank"},
 
 	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
 	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},

@@ -2,11 +2,10 @@
  * Latency, bandwidth and loss of every pair: one rank per host (where there is
  * one host only: every rank), everybody in one pair at a time, in rounds; each pair
  * is a communicator of its own. What looks slow is measured again (pairs_again.c).
- * Hosts with several network cards that go in parallel (rails): each rail by itself.
+ * Hosts with several network cards that go in parallel (rails), or several GPUs: each rail by
+ * itself.
  */
 #include "bench/sweep/pairs.h"
-
-#include "bench/ranks/hosts.h"
 
 #include "bench/sweep/slow.h"
 #include "bench/sweep/tell.h"
@@ -18,8 +17,6 @@
 
 enum { RAIL_TRIES = 3, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
 static const size_t MOST = 1u << 30, MOST_GPU = (size_t)16 << 30;
-/* Of each direction of a pair. */
-static const double SECONDS = 0.12, SECONDS_SERIAL = 0.05;
 
 static const struct pair_result nothing = {-1, -1, -1, -1, -1};
 
@@ -47,7 +44,7 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 	if (p->serial ? gather_asleep(p, mine, e) : gather(p, mine, e))
 		return -1;
 	for (int i = 0; i < p->n; i++) {
-		const struct pair_result *x = &p->all[p->units[i]];
+		const struct pair_result *x = p->units[i] < 0 ? &nothing : &p->all[p->units[i]];
 		int to;
 
 		if (!(x->partner >= 0 && x->partner < p->n)) /* nobody, or made up */
@@ -66,7 +63,7 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 static int try_pairs(struct pairs *p, int with, struct err *e)
 {
 	struct pair_result mine = nothing;
-	bool meets = p->me >= 0 && with >= 0 && with != p->me;
+	bool meets = p->me >= 0 && with >= 0 && with != p->me && p->units[with] >= 0;
 	struct comm *part;
 	int result;
 
@@ -129,6 +126,8 @@ static void tell_units(const struct pairs *p, const rail_list *rails)
 
 		json_str(o, "name", rails->v[i].name);
 		json_num(o, "gbps", rails->v[i].gbps);
+		if (rails->of_ranks)
+			units_tell(p, i, json_array(o, "ranks"));
 	}
 	relay_send(p->r->relay, event);
 }
@@ -152,43 +151,6 @@ static void tell_pairs(const struct pairs *p)
 			json_num(event, "meanwhile", p->meanwhile[a * p->n + b]);
 			relay_send(p->r->relay, event);
 		}
-}
-
-/* The first rank of every host. */
-static void find_units(struct pairs *p)
-{
-	int size = p->c->size;
-	const char **keys = arena_alloc(p->r->a, (size_t)size * sizeof(*keys));
-	struct hosts spread;
-
-	p->units = arena_alloc(p->r->a, (size_t)size * sizeof(*p->units));
-	for (int i = 0; i < size; i++)
-		keys[i] = hosts_key(p->r->a, comm_peer(p->c, i)->host, p->r->hardware[i].machine);
-	hosts_of(keys, (size_t)size, p->r->a, &spread);
-	for (int i = 0; i < size; i++)
-		if (spread.of[i] == (size_t)p->n)
-			p->units[p->n++] = i;
-	p->one_host = p->n == 1;
-	if (p->one_host)
-		for (p->n = 0; p->n < size; p->n++)
-			p->units[p->n] = p->n;
-	p->me = -1;
-	for (int i = 0; i < p->n; i++)
-		if (p->units[i] == p->c->rank)
-			p->me = i;
-}
-
-static int see_machines(struct pairs *p, struct err *e)
-{
-	double shared = 0;
-
-	for (int i = 0; i < p->n && p->me >= 0; i++)
-		shared = fmax(shared, i != p->me && comm_peer(p->c, p->units[i])->same_machine);
-	if (sweep_agree(p->c, &shared, 1, OP_MAX, e))
-		return -1;
-	p->serial = shared > 0;
-	p->seconds = p->serial ? SECONDS_SERIAL : SECONDS;
-	return 0;
 }
 
 static double *matrix(struct pairs *p)
@@ -221,6 +183,8 @@ static int measure_rail(struct pairs *p, const rail_list *rails, struct err *e)
 	struct comm *all = p->c;
 	int result;
 
+	if (rails->of_ranks)
+		return measure_all(p, e);
 	p->c = rail_comm(p, rails, p->rail, e);
 	if (!p->c) {
 		p->c = all;
@@ -265,6 +229,8 @@ static int measure_rails(const struct pairs *p, const rail_list *rails, struct e
 			if (!k) {
 				each[i] = *p;
 				each[i].rail = i;
+				if (rails->of_ranks)
+					units_find(&each[i], i);
 			} else if (!is_behind(&each[i], each, rails->n)) {
 				continue;
 			}
@@ -289,14 +255,17 @@ int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e)
 	void *buffer = NULL;
 	int result;
 
-	find_units(&p);
+	units_find(&p, 0);
 	p.all = arena_alloc(r->a, (size_t)r->comm->size * sizeof(*p.all));
 	if (r->dev->alloc(r->dev, p.chunk, &buffer, e))
 		return -1;
 	p.buffer = buffer;
 	r->dev->clear(r->dev, buffer, p.chunk);
-	result = r->dev->sync(r->dev, e) || see_machines(&p, e) || rails_find(&p, &rails, e) ? -1
-											     : 0;
+	result = r->dev->sync(r->dev, e) || units_see_machines(&p, e) || rails_find(&p, &rails, e)
+			 ? -1
+			 : 0;
+	if (gpu)
+		units_rails(&p, &rails);
 	if (!result)
 		ready(r);
 	if (!result && !r->comm->rank)

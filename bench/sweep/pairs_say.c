@@ -46,12 +46,14 @@ static double *empty(const struct story *s, int n)
 	return v;
 }
 
-static void fill(struct matrix *m, const struct story *s, int rail)
+void matrix_fill(struct matrix *m, const struct story *s, int rail)
 {
+	bool has_rail = rail >= 0 && rail < (int)s->rails.n;
+
 	*m = (struct matrix){.s = s,
 			     .n = (int)s->units.n,
-			     .rail = rail >= 0 && rail < (int)s->rails.n ? s->rails.v[rail].name
-									 : NULL};
+			     .rail = has_rail ? s->rails.v[rail].name : NULL,
+			     .of_ranks = has_rail && s->rails.v[rail].ranks.n};
 	m->gbps = empty(s, m->n);
 	m->latency = empty(s, m->n);
 	m->lost = empty(s, m->n);
@@ -99,7 +101,7 @@ static void draw(const struct matrix *m, const char *title, const double *v, dou
 	report_answer(m->s->r, t.s, t.n);
 }
 
-static void add_pairs(const struct matrix *m, cJSON *pairs)
+void matrix_add_pairs(const struct matrix *m, cJSON *pairs)
 {
 	for (int a = 0; a < m->n; a++)
 		for (int b = 0; b < m->n; b++) {
@@ -128,7 +130,10 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 	if (m->one_host)
 		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d",
 				   matrix_unit(m, node)->pid);
-	if (m->rail)
+	if (m->of_ranks)
+		finding_fix(f, "%s %s 'nvidia-smi topo -m; rdma link; rdma statistic'  # %s's card",
+			    rsh_typed(NULL), matrix_name(m, node), m->rail);
+	else if (m->rail)
 		finding_fix(f, "%s %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
 			    rsh_typed(NULL), matrix_name(m, node), m->rail, m->rail, m->rail);
 	else
@@ -264,7 +269,7 @@ static void judge_expected(const struct matrix *m, double limit)
 	verdict_add(m->s->r, f);
 }
 
-static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
+void matrix_judge(const struct matrix *m, const struct verdict_opts *o)
 {
 	const struct slow_input in = {m->n, m->gbps, m->lost, m->unhindered, m->meanwhile};
 	slow_list found;
@@ -290,83 +295,6 @@ static void judge_matrix(const struct matrix *m, const struct verdict_opts *o)
 		doubts_judge(m, &in);
 }
 
-/* --- rails ------------------------------------------------------------------------------ */
-
-/* Of each pair what its worst rail does: a collective goes over all of them. */
-static void add_worst(struct matrix *worst, const struct matrix *m)
-{
-	for (int i = 0; i < m->n * m->n; i++) {
-		worst->gbps[i] = fmin(worst->gbps[i], m->gbps[i]);
-		worst->latency[i] = fmax(worst->latency[i], m->latency[i]);
-		worst->lost[i] = fmax(worst->lost[i], m->lost[i]);
-	}
-}
-
-static double best_gbps(const struct matrix *m)
-{
-	double most = NAN;
-
-	for (int i = 0; i < m->n * m->n; i++)
-		most = fmax(most, m->gbps[i]);
-	return most;
-}
-
-/* One that is slow everywhere stands out in no matrix of its own. */
-static void judge_rail(const struct story *s, const struct story_rail *rail, double is,
-		       double others, double others_nominal)
-{
-	struct finding *f = report_find(s->r, "pair.rail", rail->name);
-	bool is_made_so = rail->gbps < others_nominal * SLOW_SHARE;
-
-	if (rail->trouble) {
-		finding_set(f, rail->asked ? ST_FAIL : ST_WARN, "%s was not measured: %s",
-			    rail->name, rail->trouble);
-		finding_expect(f, "each host reaches the others over it");
-		finding_fix(f, "portcheck --hosts ...  # with the addresses of %s", rail->name);
-	} else if (is < others * SLOW_SHARE) {
-		finding_set(f, is_made_so ? ST_INFO : ST_WARN,
-			    "%s reaches at most %.3f GB/s between any hosts, another rail %.3f%s",
-			    rail->name, is, others, is_made_so ? ": its cards are slower" : "");
-		finding_value(f, is, "GB/s");
-		finding_expect(f, ">= %.3f GB/s", others * SLOW_SHARE);
-		finding_fix(f, "ethtool %s  # speed and errors, on each host; then its switch",
-			    rail->name);
-	} else {
-		return;
-	}
-	verdict_add(s->r, f);
-}
-
-static void verdict_rails(const struct story *s, const struct verdict_opts *o)
-{
-	double *bests = arena_alloc(s->a, s->rails.n * sizeof(*bests));
-	double best = NAN, nominal = NAN;
-	cJSON *rails = report_wants_data(s->r) ? json_array(report_data(s->r), "rails") : NULL;
-	struct matrix m, worst;
-
-	fill(&worst, s, (int)s->rails.n); /* empty */
-	for (size_t i = 0; i < s->rails.n; i++) {
-		cJSON *to = rails ? json_push_object(rails) : NULL;
-
-		fill(&m, s, (int)i);
-		bests[i] = best_gbps(&m);
-		best = fmax(best, bests[i]);
-		nominal = fmax(nominal, s->rails.v[i].gbps);
-		add_worst(&worst, &m);
-		if (!s->rails.v[i].trouble)
-			judge_matrix(&m, o);
-		if (!to)
-			continue;
-		json_str(to, "name", m.rail);
-		json_num(to, "median_gbps", matrix_median(&m));
-		add_pairs(&m, json_array(to, "pairs"));
-	}
-	for (size_t i = 0; i < s->rails.n; i++)
-		judge_rail(s, &s->rails.v[i], bests[i], best, nominal);
-	if (rails)
-		add_pairs(&worst, json_array(report_data(s->r), "pairs"));
-}
-
 /* Else it would pass, as if all of them had been well. */
 static void say_alone(const struct story *s)
 {
@@ -387,11 +315,11 @@ void verdict_pairs(const struct story *s, const struct verdict_opts *o)
 	if (s->units.n < 2 || (!s->pairs.n && !s->rails.n))
 		return;
 	if (s->rails.n) {
-		verdict_rails(s, o);
+		rails_judge(s, o);
 		return;
 	}
-	fill(&m, s, -1);
-	judge_matrix(&m, o);
+	matrix_fill(&m, s, -1);
+	matrix_judge(&m, o);
 	if (report_wants_data(s->r))
-		add_pairs(&m, json_array(report_data(s->r), "pairs"));
+		matrix_add_pairs(&m, json_array(report_data(s->r), "pairs"));
 }

@@ -10,6 +10,7 @@ struct matrix {
 	double *gbps, *latency, *lost, *unhindered, *meanwhile;
 	bool one_host;	  /* units are ranks, not hosts */
 	const char *rail; /* NULL: they are not told apart */
+	bool of_ranks;	  /* it is the GPUs of one local rank, no card that has a name */
 };
 
 const struct bench_rank *matrix_unit(const struct matrix *m, int i);
@@ -18,6 +19,13 @@ const char *matrix_over(const struct matrix *m); /* " over eth1", or nothing */
 /* Of a finding about @a, or about the link to @b (NULL: none). */
 const char *matrix_subject(const struct matrix *m, const char *a, const char *b);
 double matrix_median(const struct matrix *m);
+/* Of one rail, or of all that there is; of a rail that there is not it stays empty. */
+void matrix_fill(struct matrix *m, const struct story *s, int rail);
+void matrix_judge(const struct matrix *m, const struct verdict_opts *o);
+void matrix_add_pairs(const struct matrix *m, cJSON *pairs);
+
+/* --- pairs_say_rails.c --- */
+void rails_judge(const struct story *s, const struct verdict_opts *o);
 
 /* --- pairs_say_doubt.c --- */
 /* Nobody was found slow; does that say anything about the network? */

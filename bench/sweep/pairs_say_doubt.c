@@ -3,6 +3,25 @@
 
 #include <math.h>
 
+static int pairs_of(const struct matrix *m)
+{
+	int n = 0;
+
+	for (int a = 0; a < m->n; a++)
+		for (int b = 0; b < a; b++)
+			n += isfinite(m->gbps[a * m->n + b]) || isfinite(m->gbps[b * m->n + a]);
+	return n;
+}
+
+/* Each of them may go over a card of its own. */
+static const char *but_gpus(const struct matrix *m)
+{
+	return m->one_host || m->rail || m->s->ranks.n == m->s->units.n ||
+			       streq(m->s->device, "host memory")
+		       ? ""
+		       : "; of each host one GPU was measured, the others were not";
+}
+
 static void say_healthy(const struct matrix *m)
 {
 	double usual = matrix_median(m);
@@ -10,8 +29,8 @@ static void say_healthy(const struct matrix *m)
 	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
 
 	finding_set(f, ST_PASS,
-		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out",
-		    m->n * (m->n - 1) / 2, matrix_over(m), usual, latency * 1e6);
+		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out%s",
+		    pairs_of(m), matrix_over(m), usual, latency * 1e6, but_gpus(m));
 	finding_value(f, usual, "GB/s");
 	verdict_add(m->s->r, f);
 }

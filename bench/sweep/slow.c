@@ -106,7 +106,7 @@ static void slow_nodes(const struct slow_input *in, const struct bests *b, struc
 
 	for (int i = 0; i < in->n; i++) {
 		is_slow[i] = in->n > 2 && (sends_low(in, b, i) || takes_low(in, b, i));
-		if (!is_slow[i] && good < 0)
+		if (!is_slow[i] && good < 0 && b->sends[i] > 0)
 			good = i;
 	}
 	for (int i = 0; i < in->n; i++)

@@ -204,16 +204,27 @@ static void on_broke(struct story *s, const cJSON *event)
 		s->failed_check = copied(s, event, "check");
 }
 
+static bool is_rank(const struct story *s, const cJSON *o)
+{
+	return o->valuedouble >= 0 && o->valuedouble < (double)s->ranks.n;
+}
+
 static void on_units(struct story *s, const cJSON *event)
 {
-	const cJSON *o;
+	const cJSON *o, *rank;
 
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		if (o->valuedouble >= 0 && o->valuedouble < (double)s->ranks.n)
+		if (is_rank(s, o))
 			*LIST_ADD(s->a, &s->units) = (int)o->valuedouble;
-	cJSON_ArrayForEach (o, json_get(event, "rails"))
-		*LIST_ADD(s->a, &s->rails) = (struct story_rail){
-			.name = copied(s, o, "name"), .gbps = json_get_num(o, "gbps", NAN)};
+	cJSON_ArrayForEach (o, json_get(event, "rails")) {
+		struct story_rail *rail = LIST_ADD(s->a, &s->rails);
+
+		*rail = (struct story_rail){.name = copied(s, o, "name"),
+					    .gbps = json_get_num(o, "gbps", NAN)};
+		cJSON_ArrayForEach (rank, json_get(o, "ranks"))
+			if (is_rank(s, rank))
+				*LIST_ADD(s->a, &rail->ranks) = (int)rank->valuedouble;
+	}
 }
 
 static void on_rail(struct story *s, const cJSON *event)

@@ -43,6 +43,7 @@ struct story_rail { /* cards of one name, on each host */
 	double gbps;	     /* nominal, Gb/s; NAN: not known */
 	const char *trouble; /* why it was not measured; NULL: it was */
 	bool asked;	     /* by name */
+	LIST(int) ranks;     /* of GPUs: those that it is measured between; else none */
 };
 
 struct story_opts {

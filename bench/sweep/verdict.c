@@ -57,14 +57,25 @@ static void judge_empty(const struct story *s)
 	verdict_add(s->r, f);
 }
 
+/* Of pairs not every rank need have been in one. */
+static size_t measured_ranks(const struct story *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->rails.n; i++)
+		n += s->rails.v[i].ranks.n;
+	return n ?: s->units.n ?: s->ranks.n;
+}
+
 static void say_covers(const struct story *s)
 {
-	size_t hosts = story_hosts(s);
+	size_t hosts = story_hosts(s), n = measured_ranks(s);
+	const char *of = n < s->ranks.n ? arena_printf(s->a, "%zu of ", n) : "";
 	const char *over = backend_word(s->backend);
 	bool is_nccl = streq(s->backend, "nccl");
 
 	if (hosts > 1)
-		report_covers(s->r, "%zu ranks on %zu hosts, %s over %s%s", s->ranks.n, hosts,
+		report_covers(s->r, "%s%zu ranks on %zu hosts, %s over %s%s", of, s->ranks.n, hosts,
 			      s->device, over, is_nccl ? "" : "; NCCL was not measured");
 	else
 		report_covers(s->r, "%zu local rank%s, %s over %s; %s was measured", s->ranks.n,

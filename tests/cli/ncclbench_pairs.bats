@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load plugins.sh
+load ../wait.sh
 
 setup() { plugin_test ncclbench; }
 
@@ -61,6 +62,32 @@ complete() { # RANKS ARGS...
     [[ $output == *"FAIL nccl.init: ncclCommSplit did not finish within 1.0 s on rank "* ]]
     WINDSOCK_FAKE_NCCL=async-error run -1 --separate-stderr "$B" --backend nccl --np 2 --pairs --deadline 2
     [[ $output == *"FAIL nccl.async: "*"remote process exited"* ]]
+}
+
+# Ranks of several hosts, as env:// names them: $PER of each. What rank 0 says is there, and in out0.
+on_hosts() { # RANKS ARGS...
+    local r n=$1 port
+    shift
+    port=$(free_port)
+    for ((r = n - 1; r >= 0; r--)); do
+        # shellcheck disable=SC2016 # expanded there
+        RANK=$r WORLD_SIZE=$n LOCAL_RANK=$((r % PER)) LOCAL_WORLD_SIZE=$PER MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+            timeout 60 unshare -ru sh -c 'hostname "$0" && exec "$@"' "host$((r / PER))" "$B" --backend nccl "$@" >"out$r" 2>"err$r" 3>&- &
+    done
+    wait
+    cat out0 err0
+}
+
+@test "several GPUs per host: those of each local rank are a rail, and who was measured is said" {
+    fake
+    unshare -ru true || skip "no user namespaces here"
+    PER=2 run -0 on_hosts 5 --pairs --json # host2 has one rank alone
+    jq -e '[.data.rails[] | .name, .ranks] == ["local rank 0", [0, 2, 4], "local rank 1", [1, 3]] and
+        ([.data.rails[].pairs[] | select(.gbps > 0)] | length) == 8 and (.data.covers | startswith("5 ranks on 3 hosts"))' out0
+    PER=2 run -0 on_hosts 4 --find-slow --rails none
+    [[ $output == *"one GPU was measured, the others were not"* || $output == *WARN* ]]
+    PER=2 run -0 on_hosts 4 --find-slow --rails none --json
+    jq -e '(.data | has("rails") | not) and (.data.covers | startswith("2 of 4 ranks on 2 hosts"))' out0
 }
 
 @test "-R on stand-ins: buffers are NCCL's, registered, right, and given back" {
