@@ -70,6 +70,16 @@ int comm_barrier(struct comm *c, struct err *e)
 	return comm_run(c, &q, e);
 }
 
+int comm_group_begin(struct comm *c, struct err *e)
+{
+	return c->impl->group_begin ? c->impl->group_begin(c, e) : 0;
+}
+
+int comm_group_end(struct comm *c, struct err *e)
+{
+	return c->impl->group_end ? c->impl->group_end(c, e) : 0;
+}
+
 /* --- parts --------------------------------------------------------------------------- */
 
 int comm_origin(const struct comm *c, int rank) { return c->origin ? c->origin[rank] : rank; }

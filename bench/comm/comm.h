@@ -100,6 +100,14 @@ int comm_run(struct comm *c, const struct comm_request *q, struct err *e) MUST_C
 int comm_barrier(struct comm *c, struct err *e) MUST_CHECK;
 
 /*
+ * Requests between the two, of @c alone and in its kind of memory, are handed over together where
+ * a backend can do that: they cost one start. None is under way before comm_group_end(), and
+ * after a failure there is no group any more.
+ */
+int comm_group_begin(struct comm *c, struct err *e) MUST_CHECK;
+int comm_group_end(struct comm *c, struct err *e) MUST_CHECK;
+
+/*
  * Collective over @c: ranks of one @colour (0 ...) become a communicator of their own,
  * ordered by @key, and by their rank where keys are equal. With COMM_NO_COLOUR a rank
  * takes part in the splitting only: *ret is NULL then, as on failure.
@@ -178,6 +186,8 @@ struct comm_impl {
 	void (*drop_memory)(struct comm *c, void *p);			     /* likewise */
 	/* May be NULL. Collective over @c. *ret: NULL where @g is nobody. */
 	int (*split)(struct comm *c, const struct comm_group *g, struct comm **ret, struct err *e);
+	int (*group_begin)(struct comm *c, struct err *e); /* both may be NULL */
+	int (*group_end)(struct comm *c, struct err *e);
 };
 const char *coll_kind_name(enum coll_kind k);
 

@@ -47,7 +47,7 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	 .max = 1000000, .def = "20"},
 	{'w', "warmup_iters", "N", "iterations before, not timed", OPT_UINT,
 	 AT(job.rank.sweep.warmup), .max = 1000000, .def = "1"},
-	{'m', "agg_iters", "N", "operations in each iteration", OPT_UINT,
+	{'m', "agg_iters", "N", "operations in each iteration; nccl: as one group", OPT_UINT,
 	 AT(job.rank.sweep.aggregate), .min = 1, .max = 1000000, .def = "1"},
 	{'N', "run_cycles", "N", "go through all sizes so often; 0: until stopped", OPT_UINT,
 	 AT(cycles), .def = "1"},

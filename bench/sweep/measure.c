@@ -55,16 +55,19 @@ static struct took look(const struct sweep *s)
 			     s->o->cpu_time ? clock_s(CLOCK_PROCESS_CPUTIME_ID) : 0};
 }
 
-/* -z: each operation is waited for, also those that -m puts together. */
+/* -z: each operation is waited for, also those that -m puts together: else they are one group. */
 static int start_one(struct sweep *s, const struct comm_request *q, struct err *e)
 {
 	enum sweep_blocking how = s->o->blocking;
+	bool groups = s->o->aggregate > 1 && how == BLOCK_NOT;
 
+	if (groups && comm_group_begin(s->comm, e))
+		return -1;
 	for (uint64_t i = 0; i < s->o->aggregate; i++)
 		if (comm_start(s->comm, q, e) || (how != BLOCK_NOT && comm_wait(s->comm, e)) ||
 		    (how == BLOCK_BARRIER && comm_barrier(s->comm, e)))
 			return -1;
-	return 0;
+	return groups ? comm_group_end(s->comm, e) : 0;
 }
 
 static int once(struct sweep *s, const struct comm_request *q, struct err *e)

@@ -75,6 +75,19 @@ both_mean() { # FILE N
     [[ $stderr != *"stand-in"* && $output == *"buffers in symmetric memory where NCCL can"* ]]
 }
 
+@test "-m: so many operations are one group, as in nccl-tests; -z waits for each" {
+    local coll
+    for coll in all_reduce alltoall; do
+        WINDSOCK_FAKE_NCCL=tells run -0 --separate-stderr bench --coll $coll -m 5 -n 2 --json
+        jq -e '.verdict == "pass" and all(.data.results[]; (.wrong // 0) == 0)' <<<"$output"
+        [[ $stderr == *"a group of 5"* ]]
+    done
+    WINDSOCK_FAKE_NCCL=tells run -0 --separate-stderr bench -m 5 -n 2 -z 1
+    [[ $stderr != *"a group of 5"* ]]
+    WINDSOCK_FAKE_NCCL=async-error run -1 --separate-stderr bench -m 5
+    [[ $output == *"FAIL nccl.async: "* && $stderr != *"stand-in"* ]]
+}
+
 @test "kernels for drivers and GPUs that came before this nvcc, whenever they say so" {
     local says
     for says in old-driver lazy-find lazy-launch; do

@@ -24,6 +24,7 @@
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	                   no-window    it can use no memory of others directly: no window is made,
  *	                                and that is no failure
+ *	                   tells        what a group or a newer call has, on stderr
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
  * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
  * Whoever asks for more than it would take where a real one is in use is refused, and told

@@ -7,7 +7,7 @@
 #include <nccl.h>
 #include <sys/mman.h>
 
-enum { RANKS = 8, SLOT = 64 << 20 /* sparse */ };
+enum { RANKS = 8, SLOT = 64 << 20 /* sparse */, GROUPED = 32 };
 
 /*
  * What a communicator was asked for is done while it is asked how far it is, in two meetings
@@ -56,6 +56,8 @@ struct ncclComm {
 	} * shared;
 	char path[160];
 	struct fake_op op;
+	struct fake_op later[GROUPED]; /* of the group that @op is of */
+	int nlater;
 	ncclResult_t failed;
 	/* ncclCommSplit: the new one is known when its parent has been asked twice */
 	int splits, splitting;

@@ -187,7 +187,9 @@ static void end_op(struct ncclComm *c)
 	if (c->op.kind == FAKE_JOIN)
 		(void)unlink(c->path);
 	c->operations += c->op.kind > FAKE_WINDOW;
-	c->op = (struct fake_op){0};
+	c->op = c->nlater ? c->later[0] : (struct fake_op){0};
+	if (c->nlater)
+		memmove(c->later, c->later + 1, (size_t)--c->nlater * sizeof(*c->later));
 }
 
 static void arrive(struct ncclComm *c)
@@ -222,18 +224,94 @@ void fake_go_on(struct ncclComm *c)
 	}
 }
 
+/* --- groups: operations that are begun when the outermost one ends -------------------------- */
+
+static struct {
+	ncclComm_t comm;
+	struct fake_op ops[GROUPED + 1], parcels;
+	ncclResult_t failed;
+	int depth, n;
+} group;
+
+static ncclResult_t add(ncclComm_t c, const struct fake_op *op, const char *what)
+{
+	if (group.n > GROUPED || (group.comm && group.comm != c) || !fake_is_ready(c, what))
+		return group.failed = ncclInvalidArgument;
+	group.comm = c;
+	group.ops[group.n++] = *op;
+	return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+	if (!group.depth)
+		memset(&group, 0, sizeof(group));
+	memset(&group.parcels, 0, sizeof(group.parcels));
+	group.depth++;
+	return ncclSuccess;
+}
+
+/* Sends and receives within are one operation. */
+static ncclResult_t add_parcel(ncclComm_t c, const struct fake_parcel *p, void *stream,
+			       const char *what)
+{
+	if (!group.depth || group.parcels.nparcels == 2 * RANKS ||
+	    (group.comm && group.comm != c) || !fake_is_ready(c, what))
+		return group.failed = ncclInvalidArgument;
+	group.comm = c;
+	group.parcels.kind = FAKE_PARCELS;
+	group.parcels.stream = stream;
+	group.parcels.parcels[group.parcels.nparcels++] = *p;
+	return ncclSuccess;
+}
+
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
+		      cudaStream_t s)
+{
+	return add_parcel(
+		c, &(struct fake_parcel){send, NULL, count * dtype_size(type_of(type)), peer}, s,
+		__func__);
+}
+
+ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
+		      cudaStream_t s)
+{
+	return add_parcel(
+		c, &(struct fake_parcel){NULL, recv, count * dtype_size(type_of(type)), peer}, s,
+		__func__);
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+	ncclComm_t c = group.comm;
+
+	group.depth--;
+	if (!group.failed && group.parcels.nparcels)
+		(void)add(c, &group.parcels, __func__);
+	memset(&group.parcels, 0, sizeof(group.parcels));
+	if (group.failed || group.depth)
+		return group.failed;
+	if (!group.n) /* a rank with nothing to do: all ranks of these tests have something */
+		return ncclInternalError;
+	if (fake_mode("tells"))
+		(void)fprintf(stderr, "stand-in for NCCL: a group of %d\n", group.n);
+	c->nlater = group.n - 1;
+	memcpy(c->later, group.ops + 1, (size_t)c->nlater * sizeof(*c->later));
+	return fake_begin(c, &group.ops[0], __func__);
+}
+
 /* --- collectives --------------------------------------------------------------------------- */
 
 #define BEGIN(what, ...)                                                                           \
-	fake_begin(c,                                                                              \
-		   &(struct fake_op){.kind = (what),                                               \
-				     .send = send,                                                 \
-				     .recv = recv,                                                 \
-				     .count = count,                                               \
-				     .type = type_of(type),                                        \
-				     .stream = s,                                                  \
-				     __VA_ARGS__},                                                 \
-		   __func__)
+	(group.depth ? add : fake_begin)(c,                                                        \
+					 &(struct fake_op){.kind = (what),                         \
+							   .send = send,                           \
+							   .recv = recv,                           \
+							   .count = count,                         \
+							   .type = type_of(type),                  \
+							   .stream = s,                            \
+							   __VA_ARGS__},                           \
+					 __func__)
 
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
 			   ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
@@ -263,58 +341,4 @@ ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, ncclDataT
 			   ncclComm_t c, cudaStream_t s)
 {
 	return BEGIN(FAKE_ALL_GATHER, .root = 0);
-}
-
-/* --- groups ----------------------------------------------------------------------------------- */
-
-static struct {
-	ncclComm_t comm;
-	struct fake_op op;
-	ncclResult_t failed;
-	int depth;
-} group;
-
-ncclResult_t ncclGroupStart(void)
-{
-	memset(&group, 0, sizeof(group));
-	group.depth = 1;
-	return ncclSuccess;
-}
-
-static ncclResult_t add(ncclComm_t c, const struct fake_parcel *p, void *stream, const char *what)
-{
-	if (!group.depth || group.op.nparcels == 2 * RANKS || (group.comm && group.comm != c) ||
-	    !fake_is_ready(c, what))
-		return group.failed = ncclInvalidArgument;
-	group.comm = c;
-	group.op.kind = FAKE_PARCELS;
-	group.op.stream = stream;
-	group.op.parcels[group.op.nparcels++] = *p;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
-		      cudaStream_t s)
-{
-	return add(c, &(struct fake_parcel){send, NULL, count * dtype_size(type_of(type)), peer}, s,
-		   __func__);
-}
-
-ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
-		      cudaStream_t s)
-{
-	return add(c, &(struct fake_parcel){NULL, recv, count * dtype_size(type_of(type)), peer}, s,
-		   __func__);
-}
-
-ncclResult_t ncclGroupEnd(void)
-{
-	ncclComm_t c = group.comm;
-
-	group.depth = 0;
-	if (group.failed)
-		return group.failed;
-	if (!c) /* a rank with nothing to do: all ranks of these tests have something */
-		return ncclInternalError;
-	return fake_begin(c, &group.op, __func__);
 }

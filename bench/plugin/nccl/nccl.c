@@ -20,34 +20,6 @@ static const struct comm_peer *peer(const struct comm *c, int rank)
 
 static const char *transport(const struct comm *c) { return nccl_of(c)->root->transport; }
 
-int nccl_settle(struct nccl_comm *c, const char *what, struct err *e)
-{
-	struct nccl_comm *busy = c->root->busy;
-
-	c->root->busy = NULL;
-	if (busy && nccl_await(busy, what, true, e))
-		return -1;
-	pace_clear(&c->root->pace);
-	return 0;
-}
-
-static int submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
-{
-	const char *what = coll_kind_name(q->kind);
-	ncclResult_t r;
-
-	if (c->root->busy != c && nccl_settle(c, what, e))
-		return -1;
-	c->root->pace.is_new |= !(c->used >> q->kind & 1);
-	c->used |= 1u << q->kind;
-	r = nccl_call(c, q);
-	if (r != ncclSuccess && r != ncclInProgress)
-		return nccl_fail_result(c, what, r, e);
-	c->root->busy = c;
-	/* the next call has to find it ready; a full stream takes no more before it has room */
-	return nccl_await(c, what, false, e) || nccl_note(c, what, q, e) ? -1 : 0;
-}
-
 /* --- requests in host memory: small ones, by which ranks agree ------------------------ */
 
 static int room(struct nccl_comm *root, size_t n, struct err *e)
@@ -90,7 +62,7 @@ static int run_staged(struct nccl_comm *c, const struct comm_request *q, struct 
 		r = cuMemcpyHtoDAsync(gpu_at(s.send), q->send, n, c->gpu->stream);
 	if (r != CUDA_SUCCESS)
 		return copy_failed(c, r, e);
-	if (submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), e))
+	if (nccl_submit(c, &s, e) || nccl_settle(c, coll_kind_name(q->kind), e))
 		return -1;
 	r = n ? gpu_fetch(c->gpu, q->recv, gpu_at(s.recv), n) : CUDA_SUCCESS;
 	return r == CUDA_SUCCESS ? 0 : copy_failed(c, r, e);
@@ -121,7 +93,7 @@ static int start(struct comm *comm, const struct comm_request *q, struct err *e)
 		return nccl_settle(c, "barrier", e) || run_barrier(c, e) ? -1 : 0;
 	if (!gpu_owns(c->gpu, q->recv ? q->recv : q->send))
 		return nccl_settle(c, coll_kind_name(q->kind), e) || run_staged(c, q, e) ? -1 : 0;
-	return q->count || q->kind == COLL_ALLTOALLV ? submit(c, q, e) : 0;
+	return q->count || q->kind == COLL_ALLTOALLV ? nccl_submit(c, q, e) : 0;
 }
 
 static int test(struct comm *comm, bool *ret_finished, struct err *e)
@@ -199,6 +171,8 @@ static struct comm_impl impl = {
 	.culprit = culprit,
 	.free = free_comm,
 	.split = nccl_split,
+	.group_begin = nccl_group_begin,
+	.group_end = nccl_group_end,
 	.add_memory = nccl_add_memory,
 	.drop_memory = nccl_drop_memory,
 };

@@ -6,6 +6,11 @@
 #include "bench/plugin/nccl/pace.h"
 #include "bench/plugin/transport.h"
 
+struct nccl_group { /* of operations that go onto the stream as one */
+	bool is_open;
+	enum coll_kind kind;
+	uint64_t bytes;
+};
 struct nccl_comm {
 	struct comm comm;
 	ncclComm_t handle;
@@ -14,6 +19,7 @@ struct nccl_comm {
 	struct gpu_dev *gpu;
 	double speed[COLL_KINDS]; /* as pace.h has it */
 	unsigned used;		  /* kinds, a bit set */
+	struct nccl_group group;
 
 	/* the root's alone */
 	struct nccl_comm
@@ -50,8 +56,14 @@ bool nccl_judge(const struct comm *comm, struct comm_finding *ret);
 int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e);
 int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e);
 void nccl_drop_memory(struct comm *comm, void *p);
+
+/* --- submit.c --- */
 /* No work of the family's is left on the stream. */
 int nccl_settle(struct nccl_comm *c, const char *what, struct err *e);
+/* @q's memory is the GPU's. */
+int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e);
+int nccl_group_begin(struct comm *comm, struct err *e);
+int nccl_group_end(struct comm *comm, struct err *e);
 
 /* --- wait.c: all return -1 with the root's failure filled, and copied to @e --- */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e);
@@ -59,7 +71,7 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 /* Until NCCL took what it was asked for (and, with @stream, until the GPU has done it). */
 int nccl_await(struct nccl_comm *c, const char *what, bool stream, struct err *e);
 /* What was put on the stream is to be watched. */
-int nccl_note(struct nccl_comm *c, const char *what, const struct comm_request *q, struct err *e);
+int nccl_note(struct nccl_comm *c, enum coll_kind kind, uint64_t bytes, struct err *e);
 /* Is what is under way done? Does not wait. */
 int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct err *e);
 /* Gives a healthy communicator back, with nothing left on the stream. */

@@ -195,13 +195,13 @@ int nccl_await(struct nccl_comm *c, const char *what, bool stream, struct err *e
 	return left;
 }
 
-int nccl_note(struct nccl_comm *c, const char *what, const struct comm_request *q, struct err *e)
+int nccl_note(struct nccl_comm *c, enum coll_kind kind, uint64_t bytes, struct err *e)
 {
-	uint64_t bytes = pace_bytes(q, c->comm.size);
+	const char *what = coll_kind_name(kind);
 	struct limit limit = {.from_ns = now_ns()};
 	CUresult failed;
 
-	while (!pace_add(&c->root->pace, bytes, &c->speed[q->kind], &failed)) {
+	while (!pace_add(&c->root->pace, bytes, &c->speed[kind], &failed)) {
 		if (step(c, what, true, e) < 0 || look(c, what, &limit, e))
 			return -1;
 		(void)sched_yield();

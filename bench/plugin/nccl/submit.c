@@ -1,0 +1,72 @@
+/* What a communicator is asked for goes onto the stream: one by one, or several as one launch. */
+#include "bench/plugin/nccl/nccl.h"
+
+int nccl_settle(struct nccl_comm *c, const char *what, struct err *e)
+{
+	struct nccl_comm *busy = c->root->busy;
+
+	c->root->busy = NULL;
+	if (busy && nccl_await(busy, what, true, e))
+		return -1;
+	pace_clear(&c->root->pace);
+	return 0;
+}
+
+/* The next call has to find it ready; a full stream takes no more before it has room. */
+static int submitted(struct nccl_comm *c, enum coll_kind kind, uint64_t bytes, struct err *e)
+{
+	const char *what = coll_kind_name(kind);
+
+	c->root->busy = c;
+	return nccl_await(c, what, false, e) || nccl_note(c, kind, bytes, e) ? -1 : 0;
+}
+
+int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
+{
+	const char *what = coll_kind_name(q->kind);
+	uint64_t bytes = pace_bytes(q, c->comm.size);
+	ncclResult_t r;
+
+	if (c->root->busy != c && nccl_settle(c, what, e))
+		return -1;
+	c->root->pace.is_new |= !(c->used >> q->kind & 1);
+	c->used |= 1u << q->kind;
+	r = nccl_call(c, q);
+	if (r != ncclSuccess && r != ncclInProgress) {
+		if (c->group.is_open) /* else what ends the communicator would wait for its end */
+			(void)ncclGroupEnd();
+		c->group.is_open = false;
+		return nccl_fail_result(c, what, r, e);
+	}
+	if (!c->group.is_open)
+		return submitted(c, q->kind, bytes, e);
+	c->group.kind = q->kind;
+	c->group.bytes += bytes;
+	return 0;
+}
+
+int nccl_group_begin(struct comm *comm, struct err *e)
+{
+	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
+	static const char what[] = "ncclGroupStart";
+	ncclResult_t r;
+
+	if (c->root->busy != c && nccl_settle(c, what, e))
+		return -1;
+	r = ncclGroupStart();
+	if (r != ncclSuccess)
+		return nccl_fail_result(c, what, r, e);
+	c->group = (struct nccl_group){.is_open = true};
+	return 0;
+}
+
+int nccl_group_end(struct comm *comm, struct err *e)
+{
+	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
+	ncclResult_t r = ncclGroupEnd();
+
+	c->group.is_open = false;
+	if (r != ncclSuccess && r != ncclInProgress)
+		return nccl_fail_result(c, coll_kind_name(c->group.kind), r, e);
+	return c->group.bytes ? submitted(c, c->group.kind, c->group.bytes, e) : 0;
+}
