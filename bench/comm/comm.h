@@ -86,6 +86,8 @@ const struct comm_peer *comm_peer(const struct comm *c, int rank);
 const char *comm_transport(const struct comm *c);
 /* In there where it is so: how fast they are is then no word on any link. */
 #define COMM_SHARED_GPU "ranks share a GPU"
+/* Likewise: data may go by other cards than those that our addresses are of. */
+#define COMM_WAY_UNKNOWN "no connection was logged"
 
 /*
  * Starts a request; it moves on whenever this communicator is asked something.

@@ -232,5 +232,5 @@ const char *transport_text(const transport_list *l, struct arena *a)
 				    l->v[i].via, has_gdr(&l->v[i]) ? " with GPUDirect" : "", same,
 				    same == 1 ? "" : "s");
 	}
-	return text ? text : "no connection was logged";
+	return text;
 }

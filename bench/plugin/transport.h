@@ -37,7 +37,7 @@ enum transport_trouble { TRANSPORT_FINE, TRANSPORT_ONE_SIDED, TRANSPORT_SOCKETS 
  */
 enum transport_trouble transport_judge(const transport_list *l, bool rdma,
 				       const struct transport_pair **ret_pair);
-/* "NET/IB with GPUDirect (6 pairs), P2P (2 pairs)" */
+/* "NET/IB with GPUDirect (6 pairs), P2P (2 pairs)"; NULL: there are none. */
 const char *transport_text(const transport_list *l, struct arena *a);
 
 #endif

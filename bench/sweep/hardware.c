@@ -1,5 +1,6 @@
 #include "bench/sweep/hardware.h"
 
+#include "bench/comm/comm.h"
 #include "lib/core/units.h"
 #include "lib/host/gpu.h"
 #include "lib/host/inventory.h"
@@ -60,11 +61,24 @@ static double gbps_of(const rdma_list *all, const char *name)
 	return 0;
 }
 
+/* Does data go by other cards than that of our address, or may it? Sockets go by that one. */
+static bool goes_elsewhere(const char *transport)
+{
+	static const char net[] = "NET/", sockets[] = "NET/Socket";
+
+	for (const char *at = transport; (at = strstr(at, net)); at += strlen(net))
+		if (!starts_with(at, sockets))
+			return true;
+	return strstr(transport, COMM_WAY_UNKNOWN);
+}
+
 void hardware_cards(struct hardware *h, const char *transport, const rdma_list *all)
 {
 	const char *p = strstr(transport, "; cards ");
 	size_t n = 0;
 
+	if (goes_elsewhere(transport))
+		h->nic_gbps = NAN;
 	if (!p)
 		return;
 	p += strlen("; cards ");

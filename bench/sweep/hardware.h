@@ -28,7 +28,8 @@ struct hardware {	   /* of the host of a rank; it travels between ranks */
 
 /*
  * The cards that @transport, comm_transport()'s words, ends with, "...; cards mlx5_0:1 mlx5_1:1"
- * or "; cards listed ...", with what their ports in @all reach.
+ * or "; cards listed ...", with what their ports in @all reach. nic_gbps is not known any more
+ * where data goes, or may go, by other cards than that of our address.
  */
 void hardware_cards(struct hardware *h, const char *transport, const rdma_list *all);
 /*

@@ -202,8 +202,26 @@ both_mean() { # FILE N
 
 @test "a beginning that takes long is no failure while NCCL's log shows that it goes on" {
     WINDSOCK_FAKE_NCCL=slow-init run -0 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
-    WINDSOCK_FAKE_NCCL=slow-init NCCL_DEBUG=WARN run -1 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
+    WINDSOCK_FAKE_NCCL=slow-init NCCL_DEBUG_FILE=$PWD/none/own run -1 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 3
     [[ $output == *"FAIL nccl.init: ncclCommInitRank did not finish within 3.0 s"* ]]
+}
+
+@test "which way NCCL goes is known whatever NCCL_DEBUG a person has, and its lines still come" {
+    local level
+    export NCCL_DEBUG_SUBSYS=COLL
+    for level in '' VERSION warn INFO; do
+        [[ $level != INFO ]] || unset NCCL_DEBUG_SUBSYS
+        NCCL_DEBUG=$level run -0 --separate-stderr bench
+        [[ $output == *"NET/IB with GPUDirect (2 pairs)"* ]]
+        echo "$level: $stderr"
+        [[ $level && $stderr == *"NCCL version 2.28.9"* || ! $level && -z $stderr ]]
+        [[ $level == [wI]* && $stderr == *"x.cc:1 NCCL WARN well"* || $level != [wI]* && $stderr != *WARN* ]]
+        [[ $level == INFO && $stderr == *"NCCL INFO Channel 00/0 : "* || $level != INFO && $stderr != *INFO* ]]
+    done
+    NCCL_DEBUG_FILE=$PWD/own NCCL_DEBUG=INFO run -0 --separate-stderr bench
+    [[ $output == *"; no connection was logged (NCCL_DEBUG_FILE is set)"* && -z $stderr && -s own ]]
+    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL run -0 --separate-stderr bench
+    [[ $output == *"; no connection was logged (NCCL_DEBUG_SUBSYS is set)"* ]]
 }
 
 @test "of NCCL's log no file is left, also where a rank is killed while NCCL begins" {

@@ -134,11 +134,17 @@ bool fake_join(struct ncclComm *c, const char *path, int size, int rank)
 
 static void write_log(int rank, int size)
 {
-	const char *path = getenv("NCCL_DEBUG_FILE");
-	FILE *f = path ? fopen(path, "w") : NULL;
+	const char *path = getenv("NCCL_DEBUG_FILE"), *level = getenv("NCCL_DEBUG");
+	const char *parts = getenv("NCCL_DEBUG_SUBSYS");
+	FILE *f = path && level ? fopen(path, "w") : NULL;
 
 	if (!f)
 		return;
+	fprintf(f, "NCCL version 2.28.9\n\n[2026-01-01] vm:1:1 [0] x.cc:1 NCCL WARN well\n");
+	if (strcmp(level, "INFO") != 0 || (parts && !strstr(parts, "INIT"))) {
+		(void)fclose(f);
+		return;
+	}
 	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/%s\n", rank,
 		(rank + 1) % size,
 		fake_mode("sockets")	? "Socket/0"

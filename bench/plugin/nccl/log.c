@@ -1,13 +1,8 @@
 #include "bench/plugin/nccl/log.h"
 
-#include "lib/core/file.h"
 #include "lib/host/sysroot.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
-enum { LOG_MOST = 16 << 20, PAIRS = 24 };
+enum { PAIRS = 24 };
 
 struct seen { /* travels as it is */
 	int32_t from, to;
@@ -18,67 +13,6 @@ struct seen_by_rank {
 	int32_t n;
 	struct seen pairs[PAIRS];
 };
-
-static char path[128];
-static bool is_on_disk;
-
-/* Nothing is left of it, however we end. It is not closed before: NCCL may open that name late,
- * and would empty whatever file had the number then. */
-static bool keep_in_memory(void)
-{
-	int fd = memfd_create("windsock-nccl", MFD_CLOEXEC);
-	AUTO_CLOSE int by_name = -1;
-
-	if (fd < 0)
-		return false;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	by_name = open(path, O_RDWR | O_CLOEXEC); /* as NCCL will; not where /proc is missing */
-	if (by_name < 0)
-		(void)close(fd);
-	return by_name >= 0;
-}
-
-/* It is there, and ours, before NCCL opens it: nobody can put a link in its place. */
-static bool keep_on_disk(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	AUTO_CLOSE int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "%.90s/windsock-nccl.XXXXXX",
-		       tmp && *tmp ? tmp : "/tmp");
-	fd = mkostemp(path, O_CLOEXEC);
-	is_on_disk = fd >= 0;
-	return is_on_disk;
-}
-
-void log_begin(void)
-{
-	if (getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
-		return;
-	if (!keep_in_memory() && !keep_on_disk()) {
-		*path = '\0';
-		return;
-	}
-	(void)setenv("NCCL_DEBUG", "INFO", 1);
-	(void)setenv("NCCL_DEBUG_FILE", path, 1);
-}
-
-void log_end(void)
-{
-	if (is_on_disk)
-		(void)unlink(path);
-}
-
-bool log_grew(size_t *seen)
-{
-	size_t before = *seen;
-	struct stat st;
-
-	if (!*path || stat(path, &st))
-		return false;
-	*seen = (size_t)st.st_size;
-	return *seen > before;
-}
 
 static void pack(const transport_list *l, struct seen_by_rank *ret)
 {
@@ -119,11 +53,10 @@ int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
 {
 	struct seen_by_rank mine = {0}, *all = arena_alloc(a, (size_t)w->size * sizeof(*all));
 	transport_list own = {0};
-	struct err ignored = {0};
 	char *text;
 	size_t n;
 
-	if (*path && !file_read(path, LOG_MOST, a, &text, &n, &ignored)) {
+	if (log_read(a, &text, &n)) {
 		transport_read(text, n, a, &own);
 		transport_cards_read(text, n, a, ret_cards);
 	}

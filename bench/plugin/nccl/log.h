@@ -4,14 +4,21 @@
 #include "bench/plugin/nccl/nccl.h"
 #include "bench/plugin/transport.h"
 
-/* Before NCCL is asked for anything. A person's own NCCL_DEBUG is left as it is. */
+/* --- log_file.c --- */
+/* Before NCCL is asked for anything. Of a person's own NCCL_DEBUG the lines still come. */
 void log_begin(void);
+/* The variable by which a person has it elsewhere, or less in it; NULL: it is ours. */
+const char *log_hidden_by(void);
+bool log_read(struct arena *a, char **ret, size_t *ret_n); /* all of it; false: there is none */
+/* Has it grown since? Then NCCL moves on, however long it takes. */
+bool log_grew(size_t *seen);
+void log_pass_on(void); /* what is new, as far as it was asked for, to stderr */
+void log_end(void);	/* whatever became of it: no file is left, where it was one */
+
+/* --- log.c --- */
 /* Collective: what all ranks printed so far, on every rank. The cards are our own. */
 int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
 	       struct transport_cards *ret_cards, struct err *e) MUST_CHECK;
-/* Has it grown since? Then NCCL moves on, however long it takes. */
-bool log_grew(size_t *seen);
-void log_end(void);	 /* whatever became of it: no file is left, where it was one */
 bool log_has_rdma(void); /* is there an active RDMA port here? */
 
 #endif

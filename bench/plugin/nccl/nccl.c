@@ -252,6 +252,15 @@ static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct e
 	return log_gather(w, &c->arena, &c->pairs, &c->own_cards, e);
 }
 
+static const char *ways(struct nccl_comm *c)
+{
+	const char *by = log_hidden_by();
+
+	if (c->pairs.n)
+		return transport_text(&c->pairs, &c->arena);
+	return by ? arena_printf(&c->arena, COMM_WAY_UNKNOWN " (%s is set)", by) : COMM_WAY_UNKNOWN;
+}
+
 static void describe(struct nccl_comm *c)
 {
 	const char *own = transport_cards_text(&c->own_cards, &c->arena);
@@ -267,8 +276,8 @@ static void describe(struct nccl_comm *c)
 		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
 						: "; buffers in symmetric memory where NCCL can",
 		       twin >= 0 ? "; " COMM_SHARED_GPU : "",
-		       c->doubts ? "; not alike on all ranks: " : "", c->doubts ?: "",
-		       transport_text(&c->pairs, &c->arena), own ? "; " : "", own ?: "");
+		       c->doubts ? "; not alike on all ranks: " : "", c->doubts ?: "", ways(c),
+		       own ? "; " : "", own ?: "");
 }
 
 /* Ours must not block, so that it can be given up; PyTorch's usually do. */

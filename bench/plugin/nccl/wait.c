@@ -140,6 +140,7 @@ static int look(struct nccl_comm *c, const char *what, struct limit *l, struct e
 {
 	const char *reason = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE);
 
+	log_pass_on();
 	if (reason) {
 		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
 	} else if (is_stopped(c, 0)) {
