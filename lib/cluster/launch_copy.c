@@ -11,6 +11,22 @@
 static const char asks[] = "\n" ASKS "\n";
 
 /*
+ * Several hosts may share a home and come at once: the copy is made beside its place and
+ * gets there in one step, which fails where another host was quicker. A damaged one is put away
+ * first, and comes back if it was another's good one by then. Builds that nobody has used for
+ * a month go. Where it cannot be kept, the run still has $d.
+ */
+#define KEEPS                                                                                      \
+	"keeps() { t=${kept%%/*}; mkdir -p \"$t\" && b=$(mktemp -d \"$t/new.XXXXXX\") && "         \
+	"mkdir \"$b/new\" && cp -R \"$d/.\" \"$b/new\" && good \"$b/new\" || return; "             \
+	"good \"$kept\" || if [ -e \"$kept\" ]; then mv -T \"$kept\" \"$b/old\"; "                 \
+	"if good \"$b/old\"; then mv -T \"$b/old\" \"$kept\"; fi; fi; "                            \
+	"mv -T \"$b/new\" \"$kept\" || good \"$kept\" || return; "                                 \
+	"for t in \"$t\"/*; do if [ -f \"$t/SHA256SUMS\" ] || [ -d \"$t/new\" ]; then "            \
+	"[ -z \"$(find \"$t\" -prune -type d -mtime +30)\" ] || rm -rf \"$t\"; fi; done; } "       \
+	"2>/dev/null; "
+
+/*
  * sh reads a script from its argument: no stdin is used up. Everything after the
  * question comes only when it was asked, and orders only when the agent has
  * greeted, so nobody reads what is not theirs. /tmp may be mounted noexec. One
@@ -31,16 +47,16 @@ static const char script[] =
 	"exec \"$p\" --agent; }; "
 	"kept=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/$all; "
 	"answers \"${XDG_CACHE_HOME:-$HOME}\" || keep=0 kept=; "
-	"if good \"$kept\"; then agent \"$kept\"; fi; "
+	"if good \"$kept\"; then touch \"$kept\" 2>/dev/null; agent \"$kept\"; fi; "
 	"for t in mktemp head tar; do command -v $t >/dev/null || { "
 	"echo \"$n: there is no $t there, which --copy-self takes: install it\" >&2; exit 1; }; "
 	"done; "
 	"if [ -c /dev/stdin ]; then echo \"$n: " TROUBLE_UNFED "\" >&2; exit 1; fi; "
 	"new() { answers \"$1\" || return; if [ \"$run\" ]; then mkdir \"$1/windsock.$run.$h\" && "
 	"echo \"$1/windsock.$run.$h\"; "
-	"else mktemp -d \"$1/windsock.XXXXXX\"; fi 2>/dev/null; }; "
-	"umask 077; d= h=$(uname -n); "
-	"trap '[ -z \"$d\" ] || rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT PIPE TERM; "
+	"else mktemp -d \"$1/windsock.XXXXXX\"; fi 2>/dev/null; }; " KEEPS
+	"umask 077; d= b= h=$(uname -n); "
+	"trap '[ -z \"$d$b\" ] || rm -rf \"$d\" \"$b\"' EXIT; trap 'exit 1' HUP INT PIPE TERM; "
 	"for t in \"${TMPDIR:-/tmp}\" \"$HOME\" /var/tmp; do "
 	"d=$(new \"$t\") || continue; "
 	"d=$(cd \"$d\" && pwd -P); printf '#\\041/bin/sh\\012' >\"$d/x\"; chmod 700 \"$d/x\"; "
@@ -54,8 +70,8 @@ static const char script[] =
 	"echo \"$n: our folder does not fit into $d: is that disk full?\" >&2; exit 1; }; "
 	"if command -v sha256sum >/dev/null; then good \"$d\" || { "
 	"echo \"$n: the copy arrived damaged: is its disk full?\" >&2; exit 1; }; fi; "
-	"if [ $keep = 1 ]; then mkdir -p \"${kept%%/*}\" && rm -rf \"$kept\" && "
-	"mv \"$d\" \"$kept\" && d= && agent \"$kept\"; exit 1; fi; "
+	"if [ $keep = 1 ] && keeps; then rm -rf \"$d\" \"$b\"; d= b=; agent \"$kept\"; fi; "
+	"rm -rf \"$b\"; b=; "
 	"WINDSOCK_COPY=$d; export WINDSOCK_COPY; agent \"$d\"";
 
 int copy_prepare(struct launch *L, struct err *e)

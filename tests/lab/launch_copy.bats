@@ -125,6 +125,31 @@ teardown() {
     [ "$(ls home/.cache/windsock)" = "$(basename "$kept")" ]
 }
 
+@test "--keep where hosts share a home: another one was quicker; builds of long ago go" {
+    copied --keep
+    kept=$(echo home/.cache/windsock/*)
+    mv "$kept" other
+    touch other/quicker
+    mkdir -p home/.cache/windsock/{long,ago,recent,others}
+    touch home/.cache/windsock/{long,recent}/SHA256SUMS
+    mkdir home/.cache/windsock/ago/new
+    touch -d '40 days ago' home/.cache/windsock/{long,ago,others}
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nfor last; do :; done\n[ -e "$last" ] || cp -R "%s/other" "$last"\nexec %s "$@"\n' \
+        "$PWD" "$(command -v mv)" >mv
+    chmod +x mv
+    sed -i "s,export ,export PATH=$PWD:\$PATH ," rsh
+    copied --keep
+    [ "$(ls "$kept" | tr '\n' ' ')" = "SHA256SUMS bin lib quicker " ]
+    [ "$(ls home/.cache/windsock | wc -l)" = 3 ]
+    [ -d home/.cache/windsock/recent ] && [ -d home/.cache/windsock/others ]
+    [ -z "$(ls tmp)" ]
+    printf '#!/bin/sh\nexit 1\n' >mv # it cannot be kept: it runs all the same
+    rm -rf "$kept"
+    copied --keep
+    [ -z "$(ls tmp)" ] && [ ! -e "$kept" ]
+}
+
 @test "a temporary folder that takes no programs is passed by; a full one is said" {
     on 1 mount -t tmpfs -o noexec none "$PWD/tmp"
     copied
