@@ -4,7 +4,8 @@
  * lock is needed, since every rank has its number; but PyTorch's own file store
  * needs them, so rank 0 holds one, and a rank on another host that gets it all
  * the same says so. A file left over by an earlier run is known by its address,
- * where nobody answers any more.
+ * where nobody answers any more, or somebody else: it is read again until it is the next
+ * run's. It goes when all have joined: whoever comes then belongs to the next run.
  */
 #include "lib/cluster/launch_world.h"
 
@@ -156,14 +157,16 @@ static bool is_there(struct meeting *m, bool *ret_seen)
 static int look(struct meeting *m, struct err *e)
 {
 	const char *path = m->run->world.init_file;
-	uint64_t end = now_ns() + m->o->deadline_ns;
 	bool seen = false;
 
-	while (now_ns() < end && !interrupt_pending()) {
+	if (m->join.ret_stale)
+		(void)poll(NULL, 0, STEP_MS); /* it was that of the run before */
+	while (now_ns() < m->until_ns && !interrupt_pending()) {
 		if (is_there(m, &seen)) {
 			m->sealed = true;
 			m->data_addr = agent_data_addr(&m->join.server, m->a);
-			try_lock(m);
+			if (!m->join.ret_stale)
+				try_lock(m);
 			return 0;
 		}
 		(void)poll(NULL, 0, STEP_MS);
@@ -176,6 +179,13 @@ static int look(struct meeting *m, struct err *e)
 		path);
 	return err_hint(e, "start rank 0 too; the folder must be shared by all hosts and %s",
 			seen ? "the file may be an old one: remove it" : "writable");
+}
+
+void meeting_end_file(struct world_run *r)
+{
+	if (r->file)
+		(void)unlink(r->file);
+	r->file = NULL;
 }
 
 int meeting_by_file(struct meeting *m, struct err *e)

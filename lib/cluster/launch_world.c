@@ -3,6 +3,7 @@
 
 #include "lib/cluster/open_files.h"
 #include "lib/cluster/rdzv_messages.h"
+#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 
@@ -261,10 +262,30 @@ static int join(struct meeting *m, struct err *e)
 	m->join.hosts = m->run->server.pid > 0;
 	m->join.deadline_ns = m->o->deadline_ns;
 	m->join.ret_missing = &m->run->missing;
+	if (w->init_file && w->rank)
+		m->join.ret_stale = &m->stale;
 	m->run->rdzv = rdzv_join(&m->join, e);
+	if (m->run->rdzv && m->run->file)
+		meeting_end_file(m->run);
 	if (!m->run->rdzv && m->run->missing)
 		look_at_master(m, e);
 	return m->run->rdzv ? 0 : -1;
+}
+
+/* What a file names may be gone, and the next run's the next moment. */
+static int take_part(struct meeting *m, struct err *e)
+{
+	const bool ours = m->run->world.launcher == LAUNCHER_WINDSOCK;
+	int rc;
+
+	m->until_ns = now_ns() + m->o->deadline_ns;
+	do {
+		*e = (struct err){0};
+		m->stale = false;
+		rc = ours ? meet_ours(m, e) : meet_foreign(m, e);
+		rc = rc < 0 ? rc : join(m, e);
+	} while (rc < 0 && m->stale && now_ns() < m->until_ns && !interrupt_pending());
+	return rc;
 }
 
 static int decide(const struct world_opts *o, struct arena *a, struct world *w, struct err *e)
@@ -295,8 +316,7 @@ int world_start(const struct world_opts *o, struct arena *a, struct world_run *r
 	if (w->launcher == LAUNCHER_NONE)
 		return w->trouble ? err_set(e, ERR_USAGE, "%s", w->trouble) : 0;
 	open_files_raise(); /* srun and sshd hand on 1024 */
-	rc = w->launcher == LAUNCHER_WINDSOCK ? meet_ours(&m, e) : meet_foreign(&m, e);
-	rc = rc < 0 ? rc : join(&m, e);
+	rc = take_part(&m, e);
 	token_wipe(&m.token);
 	if (rc < 0)
 		world_stop(ret, NULL);
@@ -321,8 +341,7 @@ void world_decline(const struct world_opts *o, const char *why)
 	if (was_asked || decide(o, &a, &run.world, &ignored) < 0 || !waits_for_us(&run.world))
 		return;
 	opts.deadline_ns = EXCUSE_S * NS_PER_S;
-	if (!meet_foreign(&m, &ignored))
-		(void)!join(&m, &ignored); /* it fails: with what it said, or unheard */
+	(void)!take_part(&m, &ignored); /* it fails: with what it said, or unheard */
 	token_wipe(&m.token);
 	world_stop(&run, NULL);
 }
@@ -333,9 +352,7 @@ void world_stop(struct world_run *r, const char *reason)
 	r->rdzv = NULL;
 	if (r->server.pid)
 		rdzv_host_done(&r->server);
-	if (r->file)
-		(void)unlink(r->file);
-	r->file = NULL;
+	meeting_end_file(r);
 	auto_closep(&r->lock);
 	r->lock = -1;
 }

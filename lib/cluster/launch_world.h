@@ -16,6 +16,8 @@ struct meeting {
 	struct rdzv_join_opts join;
 	struct rdzv_way *others; /* for it, while they are made */
 	size_t nothers;
+	uint64_t until_ns; /* file://: so long it is looked for, */
+	bool stale;	   /* as what was there was that of the run before */
 };
 
 void meeting_note(struct meeting *m, const char *fmt, ...) PRINTF(2, 3);
@@ -25,5 +27,6 @@ int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct
 int meeting_master(struct meeting *m, struct err *e) MUST_CHECK;
 /* --init file://: rank 0 writes where it is and the run's token, the others read it. */
 int meeting_by_file(struct meeting *m, struct err *e) MUST_CHECK;
+void meeting_end_file(struct world_run *r); /* rank 0's, if there is one */
 
 #endif

@@ -99,7 +99,7 @@ static void refuse(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, cons
 {
 	rdzv_send_text(c, p, type, why);
 	turn_away(c, p);
-	if (type == RDZV_ELSEWHERE)
+	if (type != RDZV_REFUSED)
 		return; /* not one of ours, and none will be missed */
 	c->refused++;
 	snprintf(c->last_refusal, sizeof(c->last_refusal), "%s", why);
@@ -179,6 +179,17 @@ static void tell_late(struct rdzv_core *c, struct rdzv_peer *p, const struct rdz
 	c->told++;
 }
 
+/* Where one run follows another at one place, a quick rank of the next finds this one ending. */
+static bool is_ending(const struct rdzv_core *c) { return c->ready && c->gone && !c->failure[0]; }
+
+static uint16_t how_to_refuse(const struct rdzv_core *c, const struct rdzv_join_msg *m,
+			      uint32_t protocol)
+{
+	if (!rdzv_is_alike(m, protocol))
+		return RDZV_REFUSED;
+	return rdzv_is_other_run(c, m) ? RDZV_ELSEWHERE : is_ending(c) ? RDZV_LATER : RDZV_REFUSED;
+}
+
 static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
 {
 	AUTO(arena_done) struct arena scratch = {0};
@@ -192,7 +203,7 @@ static int on_join(struct rdzv_core *c, struct rdzv_peer *p, struct wire_in *w)
 	if (why && why == c->failure)
 		tell_late(c, p, &m);
 	else if (why)
-		refuse(c, p, rdzv_is_other_run(c, &m) ? RDZV_ELSEWHERE : RDZV_REFUSED, why);
+		refuse(c, p, how_to_refuse(c, &m, protocol), why);
 	else if (*m.excuse)
 		excuse(c, p, &m);
 	else

@@ -112,6 +112,7 @@ const char *rdzv_which(const struct rdzv_core *c, bool (*is)(const struct rdzv_c
 /* Why @m cannot join, or NULL. */
 const char *rdzv_objection(const struct rdzv_core *c, const struct rdzv_join_msg *m,
 			   uint32_t protocol, struct arena *a);
+bool rdzv_is_alike(const struct rdzv_join_msg *m, uint32_t protocol); /* one version */
 bool rdzv_is_other_run(const struct rdzv_core *c, const struct rdzv_join_msg *m);
 /* Who has not joined for how long, and what was refused meanwhile. */
 const char *rdzv_missing(const struct rdzv_core *c, uint64_t waited_ns, struct arena *a);

@@ -35,6 +35,11 @@ static int not_found(struct rdzv *r, struct err *e)
 	struct unit_buf b;
 	const char *at = addr_print_port(&r->o.server, &text);
 
+	for (size_t i = 0; i < r->ndoors; i++)
+		if (r->doors[i].early) {
+			r->call_why = RDZV_UNABLE;
+			return err_set(e, ERR_SYS, "%s", r->doors[i].trouble);
+		}
 	(void)rdzv_in_vain(r, e, RDZV_NOT_FOUND "%s for %s; the last %s: %s", at,
 			   format_duration(&b, r->o.deadline_ns), r->ndoors > 1 ? "tries" : "try",
 			   troubles(r));

@@ -11,6 +11,7 @@
  *	      size local_rank host            REFUSED sentence
  *	      data_addr device                ELSEWHERE sentence (another run's; look on)
  *	      silence_ns excuse
+ *	                                      LATER sentence (this run is ending; try again)
  *	BEAT                                  BEAT
  *	SET   key value
  *	GET   id key                          VALUE id value (when it is set)
@@ -43,10 +44,12 @@ enum rdzv_type {
 	RDZV_STATUS,
 	RDZV_FAILED,
 	RDZV_ELSEWHERE,
+	RDZV_LATER,
 };
 
 enum {
-	RDZV_PROTOCOL = 3, /* 2: silence_ns and excuse in JOIN; 3: why in LEAVE and FAILED */
+	RDZV_PROTOCOL = 4, /* 2: silence_ns and excuse in JOIN; 3: why in LEAVE and FAILED;
+			      4: LATER */
 	RDZV_PAGE_MAX = 16 << 10,
 	RDZV_KEY_MAX = 255,
 	RDZV_VALUE_MAX = (1 << 20) - 1024, /* with its key it has to fit in one message */

@@ -186,6 +186,18 @@ static int on_elsewhere(struct rdzv *r, struct wire_in *w)
 	return 0;
 }
 
+/* Ours comes there when that one has ended. */
+static int on_later(struct rdzv *r, struct wire_in *w)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *text = wire_str(w, &a);
+
+	if (!wire_end(w))
+		return -1;
+	rdzv_early(r, text);
+	return 0;
+}
+
 static int on_beat(struct rdzv *r, struct wire_in *w)
 {
 	(void)r;
@@ -204,6 +216,7 @@ int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n)
 		[RDZV_STATUS] = on_status,
 		[RDZV_FAILED] = on_failed,
 		[RDZV_ELSEWHERE] = on_elsewhere,
+		[RDZV_LATER] = on_later,
 	};
 	struct rdzv *r = CONTAINER_OF(c, struct rdzv, channel);
 	struct wire_in w = {.p = data, .n = n};

@@ -70,8 +70,11 @@ static void keep_trouble(struct rdzv *r, const char *why)
 {
 	struct rdzv_door *d = &r->doors[r->door];
 
+	if (d->early && !r->was_early)
+		return; /* nobody is at its other ports: no news */
 	pthread_mutex_lock(&r->lock);
 	snprintf(d->trouble, sizeof(d->trouble), "%s", why);
+	d->early = r->was_early;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -79,6 +82,12 @@ void rdzv_stranger(struct rdzv *r, const char *why)
 {
 	keep_trouble(r, why);
 	r->was_stranger = true;
+}
+
+void rdzv_early(struct rdzv *r, const char *why)
+{
+	r->was_early = true;
+	keep_trouble(r, why);
 }
 
 static unsigned ports(const struct rdzv *r) { return r->o.ports ? r->o.ports : 1; }
@@ -93,6 +102,13 @@ static uint64_t patience_ns(const struct rdzv *r)
 	return r->ndoors > 1 && part < CONNECT_NS ? part : CONNECT_NS;
 }
 
+static void begin_round(struct rdzv *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->doors[r->door].early = false;
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void try_connect(struct rdzv *r)
 {
 	struct rdzv_door *d = &r->doors[r->door];
@@ -100,7 +116,8 @@ static void try_connect(struct rdzv *r)
 	struct err e = {0};
 
 	addr_set_port(&to, (uint16_t)(addr_port(&to) + d->tries++ % ports(r)));
-	r->visited++;
+	if (!r->visited++)
+		begin_round(r);
 	r->channel.error = 0;
 	if (!channel_connect(&r->channel, &r->loop, &to, r->o.token ? &r->token : NULL,
 			     patience_ns(r), &e))
@@ -179,11 +196,14 @@ static void on_closed(struct channel *c, const struct err *why)
 	}
 	if (c->error == EPROTO)
 		rdzv_stranger(r, why->msg);
-	else if (!r->was_stranger)
+	else if (!r->was_stranger && !r->was_early)
 		keep_trouble(r, why->msg);
 	r->strangers = r->was_stranger ? r->strangers + 1 : 0;
-	r->was_stranger = false;
-	if (r->strangers >= STRANGERS_MAX * ports(r) * r->ndoors)
+	r->was_stranger = r->was_early = false;
+	if (r->o.ret_stale) {
+		*r->o.ret_stale = true;
+		rdzv_broken(r, RDZV_LOST, r->doors[r->door].trouble);
+	} else if (r->strangers >= STRANGERS_MAX * ports(r) * r->ndoors)
 		rdzv_broken(r, RDZV_UNABLE, r->doors[r->door].trouble);
 	else
 		retry(r);

@@ -25,8 +25,10 @@ struct rdzv_request {
 /* Where the server may be, the first one as asked for. */
 struct rdzv_door {
 	struct rdzv_way to;
-	unsigned tries;				      /* the thread's own */
-	char trouble[sizeof(((struct err *)0)->msg)]; /* why the last one failed; locked */
+	unsigned tries; /* the thread's own */
+	/* why the last one failed, and whether we came too early; locked */
+	char trouble[sizeof(((struct err *)0)->msg)];
+	bool early;
 };
 
 struct rdzv {
@@ -45,8 +47,8 @@ struct rdzv {
 	struct io wake;
 	struct timer timer; /* the next try to connect, then the next beat */
 	uint64_t heartbeat_ns, heard_ns, beat_due_ns;
-	bool was_stranger;
-	size_t door;	  /* the one tried now, */
+	bool was_stranger, was_early; /* whom the last try met */
+	size_t door;		      /* the one tried now, */
 	unsigned visited; /* so many of its ports this time, and so many times all doors */
 	unsigned rounds, strangers; /* strangers: in a row, who were not our rendezvous */
 
@@ -112,6 +114,7 @@ enum { RDZV_BEATS = 4 }; /* in the time that silence may last */
 void rdzv_news(struct rdzv *r, enum rdzv_state state);
 void rdzv_broken(struct rdzv *r, enum rdzv_why why, const char *sentence); /* the first counts */
 void rdzv_stranger(struct rdzv *r, const char *why); /* this is not our rendezvous */
+void rdzv_early(struct rdzv *r, const char *why);    /* it is that of the run before ours */
 void rdzv_arm(struct rdzv *r, uint64_t delay_ns);
 int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n);
 

@@ -110,6 +110,11 @@ static const char *taken(const struct rdzv_core *c, const struct rdzv_join_msg *
 						     : "has joined already");
 }
 
+bool rdzv_is_alike(const struct rdzv_join_msg *m, uint32_t protocol)
+{
+	return protocol == RDZV_PROTOCOL && streq(m->version, WINDSOCK_VERSION);
+}
+
 /* Of another version only the version is known. */
 bool rdzv_is_other_run(const struct rdzv_core *c, const struct rdzv_join_msg *m)
 {
@@ -119,7 +124,7 @@ bool rdzv_is_other_run(const struct rdzv_core *c, const struct rdzv_join_msg *m)
 const char *rdzv_objection(const struct rdzv_core *c, const struct rdzv_join_msg *m,
 			   uint32_t protocol, struct arena *a)
 {
-	if (protocol != RDZV_PROTOCOL || !streq(m->version, WINDSOCK_VERSION))
+	if (!rdzv_is_alike(m, protocol))
 		return arena_printf(a,
 				    "%s runs windsock %.20s (protocol %u) and the rendezvous "
 				    "%s (protocol %d): install one version on all hosts",

@@ -120,9 +120,12 @@ struct rdzv_join_opts {
 	bool hosts;	      /* the server is a child of ours: when it is gone we are at fault */
 	uint64_t deadline_ns; /* of every call, without progress; 0: 60 s */
 	bool *ret_missing;    /* rdzv_join() failed for RDZV_LOST; may be NULL */
+	bool *ret_stale; /* not NULL: it fails at once, with true there, where none of ours answers
+			  */
 };
 /*
- * Returns when all have joined. Retries while the server is not up yet. One
+ * Returns when all have joined. Retries while the server is not up yet, or is the one of a run
+ * that is just ending there. One
  * call at a time from here on; rdzv_failure() may be asked from any thread.
  */
 struct rdzv *rdzv_join(const struct rdzv_join_opts *o, struct err *e) MUST_CHECK;

@@ -88,6 +88,47 @@ load launch.sh
     [ ! -e meet ]
     run -3 "$P" --init "file://$PWD/meet" --rank 1 --world-size 2 --deadline 300ms
     [[ $output == *"rank 0 has not written"* ]]
+    # one of a run that was killed, at whose port somebody else listens by now
+    on 0 "$P" --init "file://$PWD/meet" --rank 0 --world-size 2 --deadline 20 -- who >out0 2>&1 3>&- &
+    wait_for 10 test -s meet
+    on 0 pkill -9 -x rank_probe
+    wait || true
+    sed -i '3s/.*/29540/' meet
+    on 0 python3 -c 'import socket
+s = socket.create_server(("", 29540))
+while True: s.accept()[0].close()' 3>&- &
+    wait_for 10 on 0 sh -c 'ss -ltn | grep -q :29540'
+    on 1 "$P" --init "file://$PWD/meet" --rank 1 --world-size 2 --deadline 10 -- who >out1 2>&1 3>&- &
+    local one=$!
+    sleep 0.4
+    run -0 on 0 "$P" --init "file://$PWD/meet" --rank 0 --world-size 2 --deadline 10 -- who
+    wait "$one" || { cat out1; false; }
+    on 0 pkill -f create_server
+    grep -q 'rank 1 of 2' out1
+}
+
+@test "runs that follow each other at one place: a quick rank waits for its own" {
+    local url of
+    for url in tcp://node0:29533 "file://$PWD/meet"; do
+        of=(--init "$url" --world-size 2)
+        on 0 "$P" "${of[@]}" --rank 0 -- hang >first 2>&1 3>&- &
+        run -0 on 1 "$P" "${of[@]}" --rank 1 -- exit 0
+        wait_for 10 says 1 '^pid ' first
+        on 1 "$P" "${of[@]}" --rank 1 --deadline 10 -- who >out1 2>&1 3>&- &
+        sleep 0.4 # it comes while the first run is not through
+        on 0 kill -INT "$(sed -n 's/^pid //p' first)"
+        run -0 on 0 "$P" "${of[@]}" --rank 0 --deadline 10 -- who
+        wait
+        grep -q 'rank 1 of 2' out1 || { cat out1; false; }
+    done
+    # who comes when nothing follows hears at its end what is wrong
+    of[1]=tcp://node0:29534
+    on 0 "$P" "${of[@]}" --rank 0 -- hang >first 2>&1 3>&- &
+    run -0 on 1 "$P" "${of[@]}" --rank 1 -- exit 0
+    run -3 on 1 "$P" "${of[@]}" --rank 1 --deadline 1 -- who
+    on 0 pkill -9 -x rank_probe
+    echo "$output"
+    [[ $output == *"comes when rank 1 (node1, 10.77.0.2) was here and is gone"* ]]
 }
 
 @test "--init file:// touches nothing that may be somebody's" {

@@ -47,8 +47,8 @@ static void keep(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const 
 		(void)(wire_u32(&w) + wire_u64(&w));
 	if (type == RDZV_FAILED)
 		pl->why = (enum rdzv_why)wire_u32(&w);
-	if (type == RDZV_REFUSED || type == RDZV_ELSEWHERE || type == RDZV_FAILED ||
-	    type == RDZV_STATUS) {
+	if (type == RDZV_REFUSED || type == RDZV_ELSEWHERE || type == RDZV_LATER ||
+	    type == RDZV_FAILED || type == RDZV_STATUS) {
 		text = wire_bytes(&w, &text_n);
 		assert_true(wire_end(&w));
 		snprintf(pl->text, sizeof(pl->text), "%.*s", (int)text_n, (const char *)text);

@@ -77,8 +77,8 @@ static void t_refused(void **state)
 		 "rank 1 on b comes when rank 1 (node0, 10.0.0.1) has joined already: give every "
 		 "process a rank of its own"},
 		{{"9.9.9", "", 2, 4, 0, "b", "", "", 0, NULL},
-		 "rank 2 on b runs windsock 9.9.9 (protocol 3) and the rendezvous " WINDSOCK_VERSION
-		 " (protocol 3): install one version on all hosts"},
+		 "rank 2 on b runs windsock 9.9.9 (protocol 4) and the rendezvous " WINDSOCK_VERSION
+		 " (protocol 4): install one version on all hosts"},
 		{{WINDSOCK_VERSION, "r2", 2, 4, 0, "b", "", "", 0, NULL},
 		 "rank 2 on b belongs to run 'r2' and this is the rendezvous of 'r1': give each "
 		 "run a MASTER_PORT of its own"},

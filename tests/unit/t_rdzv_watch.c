@@ -251,6 +251,34 @@ static void t_no_such_why(void **state)
 	assert_int_equal(say(0, RDZV_LEAVE, &w), -1);
 }
 
+/* The next run's come to the same place while this one ends; and when it has failed they hear why.
+ */
+static void t_the_next_run_comes(void **state)
+{
+	struct rdzv_join_msg m;
+
+	(void)state;
+	begin(2, 6);
+	all_join(2);
+	m = join_msg(1);
+	assert_int_equal(join_as(2, &m), 0);
+	assert_int_equal(players[2].type, RDZV_REFUSED); /* a second rank 1 of this run */
+	leave(1, "");
+	assert_int_equal(join_as(3, &m), 0);
+	assert_int_equal(players[3].type, RDZV_LATER);
+	assert_non_null(strstr(players[3].text, "was here and is gone"));
+	assert_true(players[3].closed);
+	m.size = 3; /* it may be another size */
+	assert_int_equal(join_as(4, &m), 0);
+	assert_int_equal(players[4].type, RDZV_LATER);
+	m.version = "9.9.9";
+	assert_int_equal(join_as(5, &m), 0);
+	assert_int_equal(players[5].type, RDZV_REFUSED);
+	assert_string_equal(core.failure, "");
+	leave(0, "");
+	assert_true(rdzv_core_finished(&core));
+}
+
 #define T(f) cmocka_unit_test_teardown(f, end)
 
 int main(void)
@@ -266,6 +294,7 @@ int main(void)
 		T(t_left_before_a_barrier),
 		T(t_why_it_left),
 		T(t_no_such_why),
+		T(t_the_next_run_comes),
 	};
 
 	return cmocka_run_group_tests_name("rdzv_watch", tests, NULL, NULL);
