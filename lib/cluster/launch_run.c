@@ -3,9 +3,9 @@
 
 #include "lib/cluster/loopback.h"
 #include "lib/cluster/open_files.h"
+#include "lib/cluster/own_machine.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
-#include "lib/net/own_addr.h"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -24,33 +24,19 @@ static void set_defaults(struct launch *L)
 	o->wait = o->wait ? o->wait : 1;
 }
 
-/* Nobody needs ssh to reach the machine they are at, by its whole name, the short one, or an
- * address of its own. */
-static bool is_this_machine(const char *name)
-{
-	char own[256] = "";
-	union addr a;
-
-	if (streq(name, "localhost") || streq(name, "127.0.0.1") || streq(name, "::1"))
-		return true;
-	(void)gethostname(own, sizeof(own) - 1);
-	if (*own && streq(name, own))
-		return true;
-	own[strcspn(own, ".")] = '\0';
-	return (*own && streq(name, own)) || (!addr_parse(name, &a) && own_addr(&a));
-}
-
 static void list_agents(struct launch *L)
 {
 	const host_list *hosts = L->o.hosts;
+	struct own_machine own;
 
 	if (!hosts || !hosts->n) {
 		if (!L->o.serve || !L->o.no_local)
 			agents_add(L, "localhost", true);
 		return;
 	}
+	own_machine_init(&own, L->o.srun ? "srun" : L->o.rsh, hosts->n, L->a);
 	for (size_t i = 0; i < hosts->n; i++)
-		agents_add(L, hosts->v[i].name, is_this_machine(hosts->v[i].name));
+		agents_add(L, hosts->v[i].name, own_machine_is(&own, hosts->v[i].name));
 }
 
 static void on_ping(struct loop *l, struct timer *t)

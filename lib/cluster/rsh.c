@@ -2,6 +2,14 @@
 
 #include "lib/core/units.h"
 
+static const char *named_way(const char *given) { return given ?: getenv("WINDSOCK_RSH"); }
+
+bool rsh_is_named(const char *given)
+{
+	given = named_way(given);
+	return given && *given;
+}
+
 bool rsh_is_ssh(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -56,8 +64,8 @@ static void add_options(bool named, uint64_t deadline_ns, struct arena *a, str_l
 int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list *ret,
 	      struct rsh_way *ret_way, struct err *e)
 {
-	const char *rsh = given ?: getenv("WINDSOCK_RSH");
-	bool named = rsh && *rsh;
+	const char *rsh = named_way(given);
+	bool named = rsh_is_named(given);
 	str_list words = {0};
 
 	if (split_words(named ? rsh : "ssh", a, &words, e) < 0)

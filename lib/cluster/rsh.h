@@ -9,6 +9,9 @@ struct rsh_way {
 	const char *typed; /* what a person types for it before the host's name */
 };
 
+/* Was another way than our ssh named, by --rsh (@given) or WINDSOCK_RSH? */
+bool rsh_is_named(const char *given);
+
 /* By its program's name: its exit code is 255, or that of what it ran there. */
 bool rsh_is_ssh(const char *program);
 
