@@ -1,6 +1,7 @@
 #include "lib/cluster/fanout.h"
 
 #include "lib/cluster/job.h"
+#include "lib/cluster/own_machine.h"
 #include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
@@ -29,7 +30,8 @@ struct fanout {
 	struct loop loop;
 	struct fanout_opts o;
 	const host_list *hosts;
-	str_list argv; /* rsh's words, the host, the command, NULL */
+	str_list argv;	     /* rsh's words, the host, the command, NULL */
+	const char *here[4]; /* the same for the machine that we are at */
 	struct rsh_way way;
 	const char *program;
 	struct fanout_result *results;
@@ -49,10 +51,12 @@ static void report(struct fanout *f, struct fanout_result *r)
 
 static void explain(const struct fanout *f, struct fanout_result *r)
 {
-	struct trouble t = fanout_trouble(r, &f->way, f->program, f->o.deadline_ns, f->a);
+	static const struct rsh_way shell = {.name = "sh", .typed = "sh", .here = true};
+	const struct rsh_way *way = r->here ? &shell : &f->way;
+	struct trouble t = fanout_trouble(r, way, f->program, f->o.deadline_ns, f->a);
 
 	if (!t.said && f->o.answer && !memmem(r->out, r->out_n, f->o.answer, strlen(f->o.answer)))
-		t = fanout_silence(r, &f->way, f->program, f->a);
+		t = fanout_silence(r, way, f->program, f->a);
 	r->trouble = t.said;
 	r->fix = t.fix;
 	r->missing = t.missing;
@@ -75,10 +79,11 @@ static bool start(struct slot *s, size_t i)
 {
 	struct fanout *f = s->f;
 	struct fanout_result *r = &f->results[i];
+	const char **argv = r->here ? f->here : f->argv.v;
 	struct err why = {0};
 
 	f->argv.v[f->argv.n - 3] = r->host;
-	if (job_start(&s->job, &f->loop, (char *const *)(void *)f->argv.v, f->a, &why) < 0) {
+	if (job_start(&s->job, &f->loop, (char *const *)(void *)argv, f->a, &why) < 0) {
 		r->trouble = arena_printf(f->a, "%s was not asked: %s; %s", r->host, why.msg,
 					  *why.hint ? why.hint : "--rsh names another command");
 		r->fix = way_to_start(f, why.msg);
@@ -153,9 +158,27 @@ static void mark_unfinished(struct fanout *f)
 	}
 }
 
+static void list_results(struct fanout *f)
+{
+	const bool named = rsh_is_named(f->o.rsh);
+	struct own_machine own;
+
+	own_machine_init(&own, f->o.rsh, f->hosts->n, f->a);
+	f->results = arena_alloc(f->a, f->hosts->n * sizeof(*f->results));
+	for (size_t i = 0; i < f->hosts->n; i++)
+		f->results[i] = (struct fanout_result){
+			.host = f->hosts->v[i].name,
+			.here = !named && own_machine_is(&own, f->hosts->v[i].name),
+			.exit_status = -1,
+			.out = "",
+			.err = ""};
+}
+
 static int prepare(struct fanout *f, const struct fanout_opts *o, const char *const *argv,
 		   struct err *e)
 {
+	const char *command;
+
 	if (o)
 		f->o = *o;
 	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
@@ -164,13 +187,14 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->program = f->o.program ? f->o.program : argv[0];
 	if (rsh_words(f->o.rsh, f->o.deadline_ns, f->a, &f->argv, &f->way, e))
 		return -1;
+	command = shell_quote_words(f->a, argv);
 	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
-	*LIST_ADD(f->a, &f->argv) = shell_quote_words(f->a, argv);
+	*LIST_ADD(f->a, &f->argv) = command;
 	*LIST_ADD(f->a, &f->argv) = NULL;
-	f->results = arena_alloc(f->a, f->hosts->n * sizeof(*f->results));
-	for (size_t i = 0; i < f->hosts->n; i++)
-		f->results[i] = (struct fanout_result){
-			.host = f->hosts->v[i].name, .exit_status = -1, .out = "", .err = ""};
+	f->here[0] = "sh";
+	f->here[1] = "-c";
+	f->here[2] = arena_printf(f->a, "cd 2>/dev/null; exec %s", command);
+	list_results(f);
 	return 0;
 }
 

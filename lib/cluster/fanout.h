@@ -3,7 +3,8 @@
 /*
  * One command on many hosts, a bounded number at a time, each with a
  * deadline, over ssh (BatchMode: never a password prompt), `--rsh CMD`, or
- * the lab. Output is collected with a bound. When we end, for whatever
+ * the lab; where no way is named, on the machine that we are at without one, as a login would:
+ * in the home folder. Output is collected with a bound. When we end, for whatever
  * reason, the local ssh's end with us.
  */
 #include "lib/cluster/child.h" /* shell_quote() */
@@ -19,6 +20,7 @@ struct fanout_opts {
 };
 struct fanout_result {
 	const char *host;
+	bool here; /* it is the machine that we are at, and no way to it was named */
 	bool started, timed_out, interrupted, truncated;
 	bool asks;	 /* beside timed_out: it asks a person (way_asks()) */
 	bool missing;	 /* its trouble: there is no such program */

@@ -149,7 +149,7 @@ const char *agent_why_gone(struct agent_host *h)
 				  .signal = h->sig,
 				  .out = h->link.noise,
 				  .err = h->tail};
-	const struct rsh_way rsh = {way_to(h), L->rsh.typed ?: "ssh"};
+	const struct rsh_way rsh = {.name = way_to(h), .typed = L->rsh.typed ?: "ssh"};
 	const char *own = own_name(L->a);
 	bool ssh = !L->o.srun && !h->local;
 	struct trouble t = {0};
@@ -184,7 +184,7 @@ void agent_misspoke(struct agent_host *h, const char *why)
 {
 	const struct launch *L = h->of;
 	const struct fanout_result r = {.host = h->h->name};
-	const struct rsh_way rsh = {way_to(h), L->rsh.typed ?: "ssh"};
+	const struct rsh_way rsh = {.name = way_to(h), .typed = L->rsh.typed ?: "ssh"};
 
 	h->h->trouble = arena_printf(L->a, "%s: %s", h->h->name, why);
 	if (!h->local && !h->joined && !L->o.srun)

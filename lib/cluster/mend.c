@@ -9,6 +9,9 @@ static bool is_plain_ssh(const struct rsh_way *rsh) { return streq(rsh->typed, "
 const char *mend_by_hand(const struct fanout_result *r, const struct rsh_way *rsh, const char *line,
 			 const char *why, struct arena *a)
 {
+	if (rsh->here)
+		return arena_printf(a, "%s%s   # %s", strchr("'\"", *line) ? "sh -c " : "", line,
+				    why);
 	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
 }
 

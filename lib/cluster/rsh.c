@@ -17,6 +17,8 @@ bool rsh_is_ssh(const char *program)
 	return streq(slash ? slash + 1 : program, "ssh");
 }
 
+bool rsh_is_exact(const struct rsh_way *w) { return w->here || rsh_is_ssh(w->name); }
+
 /* Nothing but options behind "ssh": what follows them is still ssh's to read. */
 static bool is_open_ssh(const str_list *words)
 {
@@ -77,7 +79,7 @@ int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list
 	if (is_open_ssh(&words))
 		add_options(named, deadline_ns, a, ret);
 	*LIST_ADD(a, &words) = NULL;
-	*ret_way = (struct rsh_way){words.v[0], shell_quote_words(a, words.v)};
+	*ret_way = (struct rsh_way){.name = words.v[0], .typed = shell_quote_words(a, words.v)};
 	return 0;
 }
 

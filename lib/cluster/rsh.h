@@ -7,11 +7,15 @@
 struct rsh_way {
 	const char *name;  /* its first word */
 	const char *typed; /* what a person types for it before the host's name */
+	bool here;	   /* no way: it is run by a shell here */
 };
 
 /* Was another way than our ssh named, by --rsh (@given) or WINDSOCK_RSH? */
 bool rsh_is_named(const char *given);
 
+/* Does it say by its exit code 255 that it failed itself, and by another one how what it ran there
+ * has ended? So does a shell here, which cannot fail. */
+bool rsh_is_exact(const struct rsh_way *w);
 /* By its program's name: its exit code is 255, or that of what it ran there. */
 bool rsh_is_ssh(const char *program);
 

@@ -77,7 +77,7 @@ static struct trouble no_way(const struct fanout_result *r, const struct rsh_way
 {
 	const char *said = trouble_last_line(a, r->err), *means, *fix;
 
-	if (!r->exit_status || rsh_is_ssh(rsh->name))
+	if (!r->exit_status || rsh_is_exact(rsh))
 		return (struct trouble){0};
 	if (way_is_of_ssh(said, r->err))
 		return no_connection(r, rsh, program, a);
@@ -95,7 +95,7 @@ static struct trouble no_way(const struct fanout_result *r, const struct rsh_way
 /* ---- it ended, and nothing of ours came ---- */
 const char *trouble_or_stopped(const struct rsh_way *rsh, int sig)
 {
-	return !rsh_is_ssh(rsh->name) && (sig == SIGKILL || sig == SIGTERM)
+	return !rsh_is_exact(rsh) && (sig == SIGKILL || sig == SIGTERM)
 		       ? ", or what it runs in was stopped"
 		       : "";
 }
@@ -162,7 +162,7 @@ struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_wa
 					       "in has ended: start that again"
 					     : "out of memory? no program for it?",
 				     a));
-	if (!rsh_is_ssh(rsh->name) && !of_program)
+	if (!rsh_is_exact(rsh) && !of_program)
 		return of_either(r, rsh, program, said, a);
 	t.said = arena_printf(a, "%s: %s there ended with exit code %d and said %s", r->host,
 			      program, r->exit_status, quoted(said, a));
@@ -197,6 +197,12 @@ static struct trouble too_late(const struct fanout_result *r, const struct rsh_w
 				"which server; when it is back, or for good: sudo umount -f -l "
 				"there",
 				a));
+	if (rsh->here)
+		return trouble_why(arena_printf(a,
+						"%s: %s said nothing for %s and was ended; allow "
+						"more with --deadline",
+						r->host, program, format_duration(&b, deadline_ns)),
+				   NULL);
 	return trouble_why(
 		arena_printf(a,
 			     "%s: %s said nothing for %s and was ended; is that host up, "
@@ -235,7 +241,7 @@ struct trouble fanout_trouble(const struct fanout_result *r, const struct rsh_wa
 				      rsh->name, r->signal, strsignal(r->signal));
 	else if ((t = no_way(r, rsh, program, a)).said)
 		return t;
-	else if (r->exit_status == 255)
+	else if (r->exit_status == 255 && !rsh->here)
 		t = no_connection(r, rsh, program, a);
 	else if (r->exit_status == 127)
 		t = trouble_not_begun(r, rsh, program, a);

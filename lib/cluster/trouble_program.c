@@ -118,8 +118,7 @@ static struct trouble another_missing(const struct fanout_result *r, const struc
 				      const char *program, struct arena *a)
 {
 	const char *said = trouble_last_line(a, r->err);
-	const char *here =
-		rsh_is_ssh(rsh->name) ? "" : arena_printf(a, " or in %s here", rsh->name);
+	const char *here = rsh_is_exact(rsh) ? "" : arena_printf(a, " or in %s here", rsh->name);
 
 	if (strstr(said, program) ||
 	    !(strstr(said, "not found") || strstr(said, "Unknown command")))

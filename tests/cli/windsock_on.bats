@@ -32,6 +32,21 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ ${lines[0]} == *" n1: 0" ]]
 }
 
+@test "on: the machine that we are at needs no ssh to itself, as ranks on it; a way that was named is gone" {
+    local here
+    here=$(uname -n)
+    printf '#!/bin/sh\necho "$1: Permission denied (publickey)." >&2\nexit 255\n' >ssh
+    chmod +x ssh
+    PATH=$PWD:$PATH HOME=$PWD run -0 --separate-stderr windsock on "$here,127.0.0.1" 'pwd; echo "$HOME"'
+    [[ ${lines[0]} == *"$PWD" && $output == *"done on 2 of 2 hosts" ]]
+    PATH=$PWD:$PATH run -1 --separate-stderr windsock on "$here" 'echo no >&2; exit 255'
+    [[ ${lines[0]} == *"exit code 255: no" ]]
+    PATH=$PWD:$PATH run -1 --separate-stderr windsock on --rsh ssh "$here" true
+    [[ ${lines[0]} == *"cannot reach $here"* ]]
+    PATH=$PWD:$PATH run --separate-stderr "$BIN/ifprobe" --hosts "$here" --json
+    jq -e --arg here "$here" '.nodes[0].host == $here and ([.findings[] | select(.check == "host.answer" and .status == "fail")] == [])' <<<"$output"
+}
+
 @test "on: who failed is named, with why and the line for those alone" {
     run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-4],odd3' 'case $HOST in n[24]) echo "no such key" >&2; exit 7 ;; esac'
     [[ $output == *"pass  host.command "*" n[1,3]: done"* ]]

@@ -25,7 +25,7 @@ struct row {
 	const char *said, *fix; /* parts of them; NULL: there is none */
 };
 
-static const struct rsh_way ssh = {"ssh", "ssh"};
+static const struct rsh_way ssh = {.name = "ssh", .typed = "ssh"};
 
 static bool has(const char *text, const char *part)
 {
@@ -231,7 +231,8 @@ static void no_terminal_is_a_question(void **state UNUSED)
 	static const char said[] =
 		"sudo: a terminal is required to read the password; either use the -S option\n"
 		"sudo: a password is required\n";
-	static const struct rsh_way own = {"sudo", "sudo -u ops ssh"}, kx = {"./kx", "./kx"};
+	static const struct rsh_way own = {.name = "sudo", .typed = "sudo -u ops ssh"},
+				    kx = {.name = "./kx", .typed = "./kx"};
 	const struct row of_way = {1, "", said, "asks a person", "sudo -u ops ssh me@node1 true"},
 			 of_other = {1, "", said, NULL, NULL},
 			 tty = {1, "", "./kx: 2: cannot open /dev/tty: No such device or address\n",
@@ -275,7 +276,7 @@ static void a_dead_folder_is_named(void **state UNUSED)
 
 static void another_way_than_ssh_takes_no_key(void **state UNUSED)
 {
-	const struct rsh_way rsh = {"ssh", "ssh -p 22022"};
+	const struct rsh_way rsh = {.name = "ssh", .typed = "ssh -p 22022"};
 	const struct row x = {255, "", "Permission denied (publickey,password).", "our key",
 			      "ssh -p 22022 me@node1 -v true"};
 	const struct fanout_result r = result(&x);
@@ -354,7 +355,7 @@ static void another_way_than_ssh_has_codes_of_its_own(void **state UNUSED)
 		{255, "", "odd\n", "cannot reach me@node1: ./kx ended with exit code 255: odd",
 		 NULL},
 	};
-	const struct rsh_way rsh = {"./kx", "./kx"};
+	const struct rsh_way rsh = {.name = "./kx", .typed = "./kx"};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct fanout_result r = result(&rows[i]);
@@ -388,7 +389,7 @@ static void another_way_without_an_answer_is_named(void **state UNUSED)
 		 "nothing can come on stdin of windsock there: ./kx passes none on, or a login",
 		 "echo works | ./kx me@node1 cat   # silent? "},
 	};
-	const struct rsh_way rsh = {"./kx", "./kx"};
+	const struct rsh_way rsh = {.name = "./kx", .typed = "./kx"};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct fanout_result r = result(&rows[i]);
