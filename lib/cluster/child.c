@@ -19,8 +19,9 @@
 enum { TERM_PATIENCE_MS = 500, KILL_PATIENCE_MS = 500, STEP_MS = 5 };
 
 struct pipes {
-	int out[2], err[2], failed[2];
+	int in[2], out[2], err[2], failed[2];
 };
+static const struct pipes no_pipes = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
 
 static void close_fd(int *fd)
 {
@@ -30,7 +31,7 @@ static void close_fd(int *fd)
 
 static void pipes_done(struct pipes *p)
 {
-	int saved = errno, *fd = p->out;
+	int saved = errno, *fd = p->in;
 
 	for (size_t i = 0; i < sizeof(*p) / sizeof(*fd); i++)
 		close_fd(fd + i);
@@ -53,7 +54,7 @@ static void leave_terminal(void)
 static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t parent, bool is_way,
 			     volatile pid_t *guard)
 {
-	int null = open_nothing();
+	int in = p->in[0] >= 0 ? p->in[0] : open_nothing();
 	sigset_t none;
 	int why;
 
@@ -69,7 +70,7 @@ static _Noreturn void become(char *const *argv, const struct pipes *p, pid_t par
 	(void)signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	if (null >= 0 && dup2(null, 0) == 0 && dup2(p->out[1], 1) == 1 && dup2(p->err[1], 2) == 2)
+	if (in >= 0 && dup2(in, 0) == 0 && dup2(p->out[1], 1) == 1 && dup2(p->err[1], 2) == 2)
 		(void)execvp(*argv, argv);
 	why = errno;
 	(void)!write(p->failed[1], &why, sizeof(why));
@@ -103,14 +104,23 @@ static int open_exit_fd(pid_t pid)
 	return fd;
 }
 
-static int start(struct child *c, char *const *argv, bool is_way, struct err *e)
+/* The line has room in the pipe. */
+static bool open_in(int in[2], const char *line)
 {
-	AUTO(pipes_done) struct pipes p = {{-1, -1}, {-1, -1}, {-1, -1}};
+	const ssize_t n = (ssize_t)strlen(line);
+
+	return !pipe2(in, O_CLOEXEC) && write(in[1], line, (size_t)n) == n;
+}
+
+static int start(struct child *c, char *const *argv, bool is_way, const char *line, struct err *e)
+{
+	AUTO(pipes_done) struct pipes p = no_pipes;
 	pid_t parent = getpid(), pid;
 	int why;
 
-	if (pipe2(p.out, O_CLOEXEC) || pipe2(p.err, O_CLOEXEC) || pipe2(p.failed, O_CLOEXEC) ||
-	    fcntl(p.out[0], F_SETFL, O_NONBLOCK) || fcntl(p.err[0], F_SETFL, O_NONBLOCK))
+	if ((line && !open_in(p.in, line)) || pipe2(p.out, O_CLOEXEC) || pipe2(p.err, O_CLOEXEC) ||
+	    pipe2(p.failed, O_CLOEXEC) || fcntl(p.out[0], F_SETFL, O_NONBLOCK) ||
+	    fcntl(p.err[0], F_SETFL, O_NONBLOCK))
 		return err_fork(e, "cannot make pipes for %s", *argv);
 	(void)signal(SIGCHLD,
 		     SIG_DFL); /* started with it ignored we would never learn how it ended */
@@ -134,16 +144,19 @@ static int start(struct child *c, char *const *argv, bool is_way, struct err *e)
 		child_done(c);
 		return -1;
 	}
+	c->in = p.in[1];
 	c->out = p.out[0];
 	c->err = p.err[0];
-	p.out[0] = p.err[0] = -1;
+	p.in[1] = p.out[0] = p.err[0] = -1;
 	return 0;
 }
 
+static const struct child nobody = {.in = -1, .out = -1, .err = -1, .exit_fd = -1};
+
 int child_start(struct child *c, char *const *argv, struct err *e)
 {
-	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1};
-	return start(c, argv, false, e);
+	*c = nobody;
+	return start(c, argv, false, NULL, e);
 }
 
 static void end_guard(struct child *c)
@@ -152,14 +165,22 @@ static void end_guard(struct child *c)
 	c->guard = NULL;
 }
 
-int child_start_way(struct child *c, char *const *argv, struct err *e)
+int child_start_held(struct child *c, char *const *argv, const char *line, struct err *e)
 {
-	*c = (struct child){.out = -1, .err = -1, .exit_fd = -1, .guard = child_guard_take()};
-	if (!start(c, argv, true, e))
+	*c = nobody;
+	c->guard = child_guard_take();
+	if (!start(c, argv, true, line, e))
 		return 0;
 	end_guard(c);
 	return -1;
 }
+
+int child_start_way(struct child *c, char *const *argv, struct err *e)
+{
+	return child_start_held(c, argv, NULL, e);
+}
+
+void child_let_go(struct child *c) { close_fd(&c->in); }
 
 void child_signal(const struct child *c, int sig)
 {
@@ -212,6 +233,7 @@ void child_done(struct child *c)
 		child_signal(c, SIGKILL);
 		(void)ends_within(c, KILL_PATIENCE_MS);
 	}
+	child_let_go(c);
 	close_fd(&c->out);
 	close_fd(&c->err);
 	close_fd(&c->exit_fd);

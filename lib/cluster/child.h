@@ -8,7 +8,8 @@
  *
  * A way to a host (an ssh, a wrapper around kubectl) is others': it has no terminal, so that what
  * would wait there for a person says so and ends; and its helpers end with us, too, and what is
- * stopped.
+ * stopped. One may be held by its stdin: it has a line there, and its end when we are gone or
+ * have had enough.
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
@@ -18,12 +19,16 @@
 struct child {
 	pid_t pid;	       /* 0: none */
 	int out, err;	       /* our ends of its stdout and stderr, not blocking; -1 when closed */
+	int in;		       /* our end of its stdin; -1: it has nothing there */
 	int exit_fd;	       /* readable when it is time to ask child_ended() */
 	volatile pid_t *guard; /* child_guard.h; NULL: of our own programs */
 };
 
 int child_start(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
 int child_start_way(struct child *c, char *const *argv, struct err *e) MUST_CHECK;
+int child_start_held(struct child *c, char *const *argv, const char *line,
+		     struct err *e) MUST_CHECK;
+void child_let_go(struct child *c);		   /* its stdin ends */
 void child_signal(const struct child *c, int sig); /* the whole group */
 /*
  * True once it has ended: the status is its exit code, or -1 and the signal.

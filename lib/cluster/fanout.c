@@ -1,5 +1,6 @@
 #include "lib/cluster/fanout.h"
 
+#include "lib/cluster/errand.h"
 #include "lib/cluster/job.h"
 #include "lib/cluster/own_machine.h"
 #include "lib/cluster/trouble.h"
@@ -114,9 +115,9 @@ static void on_ended(struct job *j)
 	r->asks = j->asks;
 	r->exit_status = j->status;
 	r->signal = j->signal;
-	r->out = j->out.s;
-	r->out_n = j->out.n;
-	r->err = arena_strdup(s->f->a, j->tail);
+	r->out = errand_said(j->out.s, j->out.n);
+	r->out_n = j->out.n - (size_t)(r->out - j->out.s);
+	r->err = arena_strdup(s->f->a, errand_said(j->tail, strlen(j->tail)));
 	r->took_ns = j->took_ns;
 	r->interrupted &= j->status != 0; /* it may have finished just before */
 	explain(s->f, r);
@@ -184,16 +185,18 @@ static int prepare(struct fanout *f, const struct fanout_opts *o, const char *co
 	f->o.parallel = f->o.parallel ? f->o.parallel : PARALLEL;
 	f->o.deadline_ns = f->o.deadline_ns ? f->o.deadline_ns : DEADLINE_S * NS_PER_S;
 	f->o.max_output = f->o.max_output ? f->o.max_output : OUTPUT_MAX;
+	f->o.max_output += f->o.errand ? sizeof(ERRAND_MARK) - 1 : 0;
 	f->program = f->o.program ? f->o.program : argv[0];
 	if (rsh_words(f->o.rsh, f->o.deadline_ns, f->a, &f->argv, &f->way, e))
 		return -1;
-	command = shell_quote_words(f->a, argv);
+	command = f->o.errand ? errand_script(f->a, argv[2]) : shell_quote_words(f->a, argv);
 	*LIST_ADD(f->a, &f->argv) = NULL; /* the host's place */
 	*LIST_ADD(f->a, &f->argv) = command;
 	*LIST_ADD(f->a, &f->argv) = NULL;
 	f->here[0] = "sh";
 	f->here[1] = "-c";
-	f->here[2] = arena_printf(f->a, "cd 2>/dev/null; exec %s", command);
+	f->here[2] =
+		arena_printf(f->a, "cd 2>/dev/null; %s%s", f->o.errand ? "" : "exec ", command);
 	list_results(f);
 	return 0;
 }
@@ -210,6 +213,7 @@ static int make_slots(struct fanout *f, struct err *e)
 		f->slots[i].f = f;
 		f->slots[i].job.deadline_ns = f->o.deadline_ns;
 		f->slots[i].job.is_way = true;
+		f->slots[i].job.held_by = f->o.errand ? ERRAND_GO : NULL;
 		f->slots[i].job.max_output = f->o.max_output;
 		f->slots[i].job.ended = on_ended;
 	}

@@ -16,6 +16,7 @@ struct fanout_opts {
 	uint64_t deadline_ns; /* per host: the longest silence; 0: 30 s */
 	size_t max_output;    /* per host and stream, 0: 16 MiB */
 	const char *program;  /* what argv runs, for sentences; NULL: argv[0] */
+	bool errand;	      /* argv is `sh -c` and a person's line: errand.h */
 	const char *answer;   /* every answer has this in it; NULL: whatever comes is one */
 };
 struct fanout_result {

@@ -157,7 +157,8 @@ int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a,
 	*j->tail = '\0';
 	text_init(&j->out, a);
 	j->start_ns = now_ns();
-	if ((j->is_way ? child_start_way : child_start)(&j->child, argv, e) < 0)
+	if ((j->is_way ? child_start_held(&j->child, argv, j->held_by, e)
+		       : child_start(&j->child, argv, e)) < 0)
 		return -1;
 	if (watch(j, e) < 0) {
 		job_done(j);
@@ -168,7 +169,11 @@ int job_start(struct job *j, struct loop *l, char *const *argv, struct arena *a,
 
 bool job_running(const struct job *j) { return j->child.pid > 0; }
 
-void job_quit(struct job *j) { child_signal(&j->child, j->quits++ ? SIGKILL : SIGTERM); }
+void job_quit(struct job *j)
+{
+	child_let_go(&j->child);
+	child_signal(&j->child, j->quits++ ? SIGKILL : SIGTERM);
+}
 
 void job_done(struct job *j)
 {

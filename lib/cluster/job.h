@@ -14,7 +14,8 @@ enum { JOB_TAIL = 4096 };
 struct job {
 	/* set by the caller */
 	uint64_t deadline_ns;	      /* the longest silence */
-	bool is_way;		      /* child_start_way() */
+	bool is_way;		      /* child_start_way(); and: */
+	const char *held_by;	      /* child_start_held() */
 	size_t max_output;	      /* of stdout; what goes on without end is ended */
 	void (*ended)(struct job *j); /* may start it again */
 

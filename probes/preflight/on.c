@@ -170,6 +170,7 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	host_list failed = {0}, left = {0}, locked = {0};
 
 	bounded.max_output = KEPT_MAX;
+	bounded.errand = true;
 	if (fanout_run(hosts, argv, &bounded, progress, NULL, t->a, &got, e))
 		return -1;
 	log_progress_end();

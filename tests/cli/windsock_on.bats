@@ -2,6 +2,7 @@
 # `windsock on HOSTS COMMAND`: what its answers are, and its exit codes.
 # shellcheck disable=SC2016 # single quotes: the other side expands
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -134,6 +135,41 @@ echo "sudo: a password is required" >&2; exit 1; }\n' >ssh
         sleep 0.05
     done
     false
+}
+
+ended() { ! ps -o stat= -p "$(<"$1")" | grep -q '^[^Z]'; }
+
+@test "on: what is given up ends there, too: at the deadline, by Ctrl-C, by kill -9; and with all that it began" {
+    local how pid i shell
+    # its other side is no child of ours in any sense but this: what it reads ends
+    printf '#!/bin/sh\nexec setsid -w $AS -c "$2"\n' >far
+    chmod +x far
+    for how in DEADLINE INT KILL; do
+        for shell in sh bash 'busybox sh' csh; do
+            command -v "${shell%% *}" >/dev/null || continue
+            rm -f top.pid under.pid
+            AS=$shell "$BIN/windsock" on --rsh ./far n1 'sleep 300 & echo $! >under.pid; echo $$ >top.pid; exec sleep 300' \
+                --deadline "$([ $how = DEADLINE ] && echo 200ms || echo 30s)" >doc 2>err 3>&- &
+            pid=$!
+            wait_for 10 test -s top.pid
+            [ $how = DEADLINE ] || kill -$how "$pid"
+            wait "$pid" || true
+            for i in top under; do wait_for 10 ended $i.pid || { cat doc err; false; }; done
+        done
+    done
+    # a way that brings no stdin: it is done all the same
+    printf '#!/bin/sh\nexec setsid -w sh -c "$2" </dev/null\n' >far
+    run -0 --separate-stderr windsock on --rsh ./far n1 'sleep 0.3; read x; echo "ready$x"'
+    [[ ${lines[0]} == *" n1: ready" ]]
+}
+
+@test "on: what a login prints, on whichever stream, is no part of what the command says" {
+    printf '#!/bin/sh\nprintf "Welcome to $1, no line end"; printf "stty of $1: no terminal" >&2; exec sh -c "$2"\n' >rsh
+    run -0 --separate-stderr windsock on --rsh ./rsh 'n[1-3]' true
+    [[ ${lines[0]} == *" n[1-3]: done" ]]
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-3]' 'printf x; exit 3' --json
+    [ "$(jq -c '[.nodes[].data | .stdout, .stderr] | unique' <<<"$output")" = '["","x"]' ]
+    [ "$(jq -r '.findings[0].message' <<<"$output")" = 'exit code 3' ]
 }
 
 @test "on: hosts and one command line, no more and no less" {

@@ -45,6 +45,13 @@ C
     [ "$(compgen -G 'woke.*' | wc -l)" -ge 2 ]
 }
 
+@test "real ssh: windsock on ends there what it gives up" {
+    sshd_up
+    run -1 on 0 "$BIN/windsock" on --rsh "$KEYS/ssh" node1,node2 'echo x; sleep 77.7' --deadline 300ms
+    [[ $output == *"said nothing for "*"and was ended"* ]]
+    wait_for 10 eval '[ -z "$(on 0 pgrep -f "sleep 77[.]7")" ]'
+}
+
 # Who started us is said by rank 0, and on which host each rank is, by all.
 ranks_of() { # LAUNCHER LOCALS ADDRESSES HOSTS CMD...
     local by=$1 locals=$2 at=$3 hosts=$4
