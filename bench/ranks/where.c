@@ -243,12 +243,13 @@ int where_role(const struct where *w, struct arena *a, struct where_role *ret, s
 		return -1;
 	ret->is_rank =
 		ret->ours || w->init || (world.launcher != LAUNCHER_NONE && !is_launching(w));
+	if (!ret->is_rank && world.trouble && !is_launching(w))
+		return err_set(e, ERR_USAGE, "%s", world.trouble);
 	if (!ret->is_rank) {
 		if (where_launch(w, a, &l, e) || count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;
-		if (!world.trouble)
-			say_passed_over(w);
+		say_passed_over(w);
 		return 0;
 	}
 	ret->rank = world.rank;

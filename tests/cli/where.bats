@@ -54,6 +54,13 @@ refused() { # WHAT-IS-SAID ARGS...
     refused "--srun is for an allocation of Slurm's, and this is none" --srun
 }
 
+@test "who looks like a rank and cannot be one is refused, unless it is asked to start ranks" {
+    RANK=5 refused "RANK is set and WORLD_SIZE is not: set both, or unset RANK"
+    export SLURM_JOB_ID=1 SLURM_JOB_NODELIST='node[1-2]' SLURM_NNODES=2 SLURM_NTASKS=2 SLURM_PROCID=0
+    refused "the shell of an sbatch script, not a rank (SLURM_PROCID is set and SLURM_STEP_ID is not): srun is missing"
+    run -0 "$BIN/ddpsmoke" --np 2 --device cpu --model mlp --steps 1
+}
+
 @test "--srun alone: a rank on each host of the allocation" {
     local command
     mkdir bin
