@@ -32,7 +32,7 @@ enum { LOOPS_LANES = 8 };
 
 static inline size_t loops_count(size_t n) { return (n + LOOPS_LANES - 1) / LOOPS_LANES; }
 
-/* to = a + b, with @relu what is above 0 of it */
+/* to = a + b, with @relu what is above 0 of it, or not a number */
 LOOPS_INLINE void sum_all(float *to_, const float *a_, const float *b_, size_t n, bool relu)
 {
 	const loops_v *a = (const loops_v *)a_, *b = (const loops_v *)b_;
@@ -40,7 +40,7 @@ LOOPS_INLINE void sum_all(float *to_, const float *a_, const float *b_, size_t n
 
 	for (size_t i = 0; i < loops_count(n); i++) {
 		loops_v sum = a[i] + b[i];
-		loops_i keep = (loops_i)(sum > 0) | -(int32_t)!relu;
+		loops_i keep = ~(loops_i)(sum <= 0) | -(int32_t)!relu;
 
 		to[i] = (loops_v)((loops_i)sum & keep);
 	}
@@ -55,7 +55,7 @@ LOOPS_INLINE void share_all(float *to_, float *and_, const float *d_, const floa
 	loops_v *to = (loops_v *)to_, *and = (loops_v *)and_;
 
 	for (size_t i = 0; i < loops_count(n); i++) {
-		loops_i keep = (loops_i)(out[i] > 0) | -(int32_t)!relu;
+		loops_i keep = ~(loops_i)(out[i] <= 0) | -(int32_t)!relu;
 
 		to[i] = and[i] = (loops_v)((loops_i)d[i] & keep);
 	}

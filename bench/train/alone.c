@@ -186,6 +186,7 @@ static int step(struct alone *a, uint64_t step)
 	memcpy(a->net->grads, a->sum, a->net->nparams * sizeof(*a->sum));
 	if (net_update(a->net, a->velocity, &s, &lost, a->e))
 		return -1;
+	a->ret->is_lost = !net_is_finite(a->net->params, a->net->nparams);
 	set_tolerance(a);
 	find_odd(a, step + 1, hash_params(a));
 	measure(a, a->r->noted[step + 1]);
@@ -214,7 +215,7 @@ static int run(struct alone *a, struct err *e)
 		return -1;
 	a->sum = arena_alloc(a->r->a, n * sizeof(float));
 	a->velocity = arena_alloc(a->r->a, n * sizeof(float));
-	for (uint64_t i = 0; i < a->r->proven_steps; i++) {
+	for (uint64_t i = 0; i < a->r->proven_steps && !a->ret->is_lost; i++) {
 		if (interrupt_pending())
 			return interrupt_err(e);
 		if (step(a, i))

@@ -5,10 +5,16 @@
 #include <math.h>
 #include <signal.h>
 
-static const char *const kinds[] = {"none",  "flip",   "wire", "nan",  "data", "shard", "seed",
-				    "build", "layout", "old",  "slow", "stop", "die"};
+static const char *const kinds[] = {"none", "flip",  "wire",   "nan", "hole", "data", "shard",
+				    "seed", "build", "layout", "old", "slow", "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
+
+static int parse_param(const char *s, uint64_t *ret)
+{
+	*ret = UINT64_MAX;
+	return *s ? parse_uint(s, ret) : 0;
+}
 
 static int parse_step(const char *s, uint64_t *ret)
 {
@@ -22,25 +28,25 @@ static int parse_step(const char *s, uint64_t *ret)
 
 int fault_parse(const char *s, struct fault *ret, struct err *e)
 {
-	char word[3][32] = {"", "", "2"};
-	uint64_t rank, step;
+	char word[4][32] = {"", "", "2", ""};
+	uint64_t rank, step, param;
 	size_t part = 0, n = 0;
 
-	for (; *s && part < 3; s++) {
+	for (; *s && part < ARRAY_LEN(word); s++) {
 		n = *s == ':' ? 0 : n;
 		part += *s == ':';
-		if (part < 3 && *s != ':' && n < sizeof(word[0]) - 1) {
+		if (part < ARRAY_LEN(word) && *s != ':' && n < sizeof(word[0]) - 1) {
 			word[part][n++] = *s;
 			word[part][n] = '\0';
 		}
 	}
 	for (size_t k = 1; k < ARRAY_LEN(kinds) && part >= 1; k++)
 		if (streq(word[1], kinds[k]) && !parse_uint(word[0], &rank) && rank < 1 << 20 &&
-		    !parse_step(word[2], &step)) {
-			*ret = (struct fault){(enum fault_kind)k, (int)rank, step};
+		    !parse_step(word[2], &step) && !parse_param(word[3], &param)) {
+			*ret = (struct fault){(enum fault_kind)k, (int)rank, step, param};
 			return 0;
 		}
-	return err_set(e, ERR_USAGE, "--fault is RANK:KIND[:STEP]");
+	return err_set(e, ERR_USAGE, "--fault is RANK:KIND[:STEP[:PARAMETER]]");
 }
 
 static bool now(const struct fault *f, enum fault_kind kind, int rank, uint64_t step)
@@ -77,4 +83,6 @@ void fault_average(const struct fault *f, int rank, uint64_t step, float *g)
 {
 	if (now(f, FAULT_WIRE, rank, step))
 		flip(g);
+	if (now(f, FAULT_HOLE, rank, step))
+		*g = NAN;
 }

@@ -8,6 +8,7 @@ enum fault_kind {
 	FAULT_FLIP,   /* a bit of its own gradient, before it is exchanged */
 	FAULT_WIRE,   /* a bit of the averaged gradient, as it arrived */
 	FAULT_NAN,    /* its gradient is not a number */
+	FAULT_HOLE,   /* nor is the averaged one, as it arrived */
 	FAULT_DATA,   /* its data set is another one */
 	FAULT_SHARD,  /* it takes its neighbour's samples */
 	FAULT_SEED,   /* it was started with another seed */
@@ -22,6 +23,7 @@ struct fault {
 	enum fault_kind kind;
 	int rank;
 	uint64_t step;
+	uint64_t param; /* whose gradient it is */
 };
 
 /* Moments that are no step; as words for STEP: start, join, connect, epoch, end. */
@@ -35,13 +37,18 @@ enum fault_moment {
 };
 #define FAULT_STEP(moment) (UINT64_MAX - (moment))
 
-/* "RANK:KIND[:STEP]"; the step is 2 unless told. */
+/* "RANK:KIND[:STEP[:PARAMETER]]"; the step is 2 and the parameter the last unless told. */
 int fault_parse(const char *s, struct fault *ret, struct err *e) MUST_CHECK;
 static inline bool fault_is(const struct fault *f, enum fault_kind kind, int rank)
 {
 	return f->kind == kind && f->rank == rank;
 }
 void fault_process(const struct fault *f, int rank, uint64_t step);
+/* Which of @n parameters it strikes: none is beyond the last. */
+static inline size_t fault_param(const struct fault *f, size_t n)
+{
+	return f->param < n ? (size_t)f->param : n - 1;
+}
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g);
 void fault_average(const struct fault *f, int rank, uint64_t step, float *g);
 

@@ -22,6 +22,8 @@
 		UNROLL for (int i = 0; i < WIDTH; i++) out[i] += t[i + j] * tap;                   \
 	}
 #define PICK(m, yes, no) (((VI)(yes) & (m)) | ((VI)(no) & ~(m)))
+/* What is not a number stays, as in PyTorch: it is above all others, and above zero. */
+#define ABOVE(a, b) (((a) > (b)) | ((a) != (a)))
 #endif
 
 typedef float V __attribute__((vector_size(LANES * 4), may_alias));
@@ -62,14 +64,14 @@ TARGET static void NAME(conv)(const struct conv *c, const float *in_, const floa
 				{
 					V a0 = up[2 * i], a1 = up[2 * i + 1];
 					V b0 = down[2 * i], b1 = down[2 * i + 1];
-					VI right = a1 > a0, low = b1 > b0, below, live;
+					VI right = ABOVE(a1, a0), low = ABOVE(b1, b0), below, live;
 					V high = (V)PICK(right, a1, a0),
 					  deep = (V)PICK(low, b1, b0);
 					V best;
 
-					below = deep > high;
+					below = ABOVE(deep, high);
 					best = (V)PICK(below, deep, high);
-					live = best > 0;
+					live = ~(best <= 0);
 					out[i] = (V)((VI)best & live);
 					sel[i] = PICK(below, (low & 1) + 2, right & 1) | ~live;
 				}
@@ -207,7 +209,7 @@ TARGET static void NAME(dense)(const struct dense *d, const float *in, const flo
 			UNROLL for (int i = 0; i < 10; i++) a[i] += x * row[i * d->in + k];
 		}
 		UNROLL for (int i = 0; i < 10; i++) out[o + i] =
-			d->relu ? (V)((VI)a[i] & (a[i] > 0)) : a[i];
+			d->relu ? (V)((VI)a[i] & ~(a[i] <= 0)) : a[i];
 	}
 }
 
@@ -250,7 +252,7 @@ TARGET static void NAME(dense_dw)(const struct dense *d, int n, const float *dou
 TARGET static void NAME(relu_back)(const float *out, float *dout, int features)
 {
 	for (int k = 0; k < features; k++)
-		((VI *)dout)[k] &= ((const V *)out)[k] > 0;
+		((VI *)dout)[k] &= ~(((const V *)out)[k] <= 0);
 }
 
 TARGET static void NAME(sgd)(size_t n, float *p, float *v, const float *g, float lr, float momentum,

@@ -142,13 +142,15 @@ static int end_epoch(struct rank *r, bool *ret_sound)
 	if (rank_whole(r))
 		return -1;
 	r->word.params = hash_words(r->net->params, r->net->nparams);
+	r->word.is_lost = !net_is_finite(r->net->params, r->net->nparams) ||
+			  !net_is_finite(r->net->stats, r->net->nstats);
 	if (rank_gather(r, &r->word, sizeof(r->word), r->words) ||
 	    sum(r, r->seen, r->o->data->n[DATA_TRAIN], DT_UINT32) || validate(r, &ep))
 		return -1;
 	*ret_sound = true;
 	for (int i = 0; i < r->comm->size; i++) {
 		ep.equal &= r->words[i].params == r->words[0].params;
-		*ret_sound &= ep.equal && r->words[i].bad_step == NO_STEP;
+		*ret_sound &= ep.equal && r->words[i].bad_step == NO_STEP && !r->words[i].is_lost;
 	}
 	note_epoch(r, &ep);
 	return 0;

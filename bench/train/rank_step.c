@@ -68,14 +68,22 @@ static int touch(struct rank *r,
 		 void (*spoil)(const struct fault *f, int rank, uint64_t step, float *g))
 {
 	const struct engine_device *d = r->net->engine->device;
-	float *last = r->net->there->grads + r->net->nparams - 1, g;
+	float *at = r->net->there->grads + fault_param(&r->o->fault, r->net->nparams), g;
 
 	if (!r->o->fault.kind)
 		return 0;
-	if (d->get(&g, last, 1, r->e))
+	if (d->get(&g, at, 1, r->e))
 		return -1;
 	spoil(&r->o->fault, r->comm->rank, fault_step(r), &g);
-	return d->put(last, &g, 1, r->e);
+	return d->put(at, &g, 1, r->e);
+}
+
+/* Is the parameter that a test strikes in that layer? */
+static bool is_struck(const struct rank *r, int layer)
+{
+	size_t at = fault_param(&r->o->fault, r->net->nparams);
+
+	return at >= r->net->first[layer] && at < r->net->first[layer + 1];
 }
 
 /* A layer whose gradients the GPU was told to compute. */
@@ -85,7 +93,7 @@ static int on_kept(struct rank *r, int layer)
 	const struct engine_device *d = n->engine->device;
 	size_t from = n->first[layer], count = n->first[layer + 1] - from;
 
-	if (layer == n->nparts - 1 && touch(r, fault_gradient))
+	if (is_struck(r, layer) && touch(r, fault_gradient))
 		return -1;
 	if (count && d->watch(n->there->grads + from, count, r->e))
 		return -1;
@@ -105,9 +113,9 @@ static int on_layer(void *arg, int layer)
 	if (keeps_grads(r))
 		return on_kept(r, layer);
 	if (layer >= 0) {
-		if (layer == n->nparts - 1)
+		if (is_struck(r, layer))
 			fault_gradient(&r->o->fault, r->comm->rank, fault_step(r),
-				       n->grads + n->nparams - 1);
+				       n->grads + fault_param(&r->o->fault, n->nparams));
 		if (r->step < r->proven)
 			r->hashes[r->step] = train_hash_layer(r->hashes[r->step], n, layer);
 		if (r->word.bad_step == NO_STEP && !scaler_is_used(&n->scaler) &&
@@ -245,18 +253,28 @@ static int begin_step(struct rank *r, uint64_t at)
 	return is_loaded ? 0 : load(r, at);
 }
 
+/* The averaged gradient that a test strikes: sharded, one of those that this rank keeps. */
+static float *struck(struct rank *r)
+{
+	const struct shards *s = &r->shards;
+	uint64_t param = r->o->fault.param;
+
+	if (!r->o->is_sharded)
+		return r->net->grads + fault_param(&r->o->fault, r->net->nparams);
+	return s->grads + (param < s->first[r->net->nparts] ? param : s->first[r->net->nparts - 1]);
+}
+
 static int end_exchange(struct rank *r)
 {
-	float *last = r->net->grads + r->net->nparams - 1;
+	float *scores = r->net->grads + r->net->nparams;
 	const struct comm_request extra = {.kind = COLL_ALL_REDUCE,
-					   .send = last + 1,
-					   .recv = last + 1,
+					   .send = scores,
+					   .recv = scores,
 					   .count = EXTRA,
 					   .type = DT_FLOAT,
 					   .op = OP_AVG};
 
 	if (r->o->is_sharded) {
-		last = r->shards.grads + r->shards.first[r->net->nparts - 1];
 		if (comm_start(r->comm, &extra, r->e) || shards_end(&r->shards))
 			return -1;
 	} else if (overlap_end(&r->overlap, r->e)) {
@@ -264,7 +282,7 @@ static int end_exchange(struct rank *r)
 	}
 	if (r->overlap.stream)
 		return comm_run(r->comm, &extra, r->e) || touch(r, fault_average) ? -1 : 0;
-	fault_average(&r->o->fault, r->comm->rank, fault_step(r), last);
+	fault_average(&r->o->fault, r->comm->rank, fault_step(r), struck(r));
 	return 0;
 }
 

@@ -139,6 +139,19 @@ int say_bad_rank(const struct run *x)
 	return bad;
 }
 
+int say_lost_ranks(const struct run *x, int *ret_first)
+{
+	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	int lost = 0;
+
+	*ret_first = -1;
+	for (int i = 0; i < x->w->size; i++) {
+		if (w[i].is_lost && !lost++)
+			*ret_first = i;
+	}
+	return lost;
+}
+
 void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 {
 	bool no_memory = strstr(sentence, "out of memory");

@@ -20,12 +20,36 @@ static bool are_all_bad(const struct run *x, uint64_t step)
 	return step && x->w->size > 1 && bad == x->w->size;
 }
 
+/* No gradient shows it: it came with the last step, or by an exchange. */
+static void say_lost_params(const struct run *x, struct finding *f, int first, int n)
+{
+	size_t epoch = x->res->epochs.n;
+	bool is_far = x->alone && !x->alone->is_lost && x->alone->is_far;
+
+	if (n < x->w->size) {
+		finding_set(f, ST_FAIL, "the parameters of %s hold NaN or infinity since epoch %zu",
+			    say_who(x, first), epoch);
+		say_fix_exchange(x, f, first);
+		return;
+	}
+	finding_set(f, ST_FAIL, "%s parameters hold NaN or infinity since epoch %zu",
+		    n == 1 ? "the" : "all ranks'", epoch);
+	if (is_far)
+		say_fix_exchange(x, f, -1);
+	else
+		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
+}
+
 void say_finite(const struct run *x)
 {
 	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
 	int bad = say_bad_rank(x);
 	bool all = bad >= 0 && are_all_bad(x, last->words[bad].bad_step);
-	struct finding *f = say_find(x, "train.finite", all ? -1 : bad);
+	int first, lost = say_lost_ranks(x, &first);
+	struct finding *f = say_find(x, "train.finite",
+				     all			    ? -1
+				     : bad < 0 && lost < x->w->size ? first
+								    : bad);
 
 	if (all)
 		finding_set(f, ST_FAIL,
@@ -35,6 +59,8 @@ void say_finite(const struct run *x)
 	else if (bad >= 0)
 		finding_set(f, ST_FAIL, "%s had a gradient that is no finite number in step %zu",
 			    say_who(x, bad), (size_t)last->words[bad].bad_step);
+	else if (lost)
+		say_lost_params(x, f, first, lost);
 	else if (x->res->skipped_steps)
 		finding_set(f, ST_PASS,
 			    "no gradient was NaN or infinite but in %zu steps, which fp16's loss "
@@ -65,6 +91,7 @@ void say_loss(const struct run *x)
 	struct finding *f = say_find(x, "train.loss", -1);
 	double first, last, end;
 	bool fell;
+	int lost;
 
 	if (n < STEPS_TO_FALL) {
 		finding_set(f, ST_SKIP, "%zu step%s too few to see the loss fall", n,
@@ -72,7 +99,7 @@ void say_loss(const struct run *x)
 		report_add(x->r, f);
 		return;
 	}
-	if (say_bad_rank(x) >= 0) { /* smaller steps would not help */
+	if (say_bad_rank(x) >= 0 || say_lost_ranks(x, &lost)) { /* smaller steps would not help */
 		finding_set(f, ST_SKIP, "not judged: it has what is no finite number in it");
 		report_add(x->r, f);
 		return;

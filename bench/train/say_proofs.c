@@ -84,8 +84,7 @@ void say_samples(const struct run *x)
 	report_add(x->r, f);
 }
 
-/* Carries known data between that rank and another one, and looks at every element. */
-static void fix_exchange(const struct run *x, struct finding *f, int rank)
+void say_fix_exchange(const struct run *x, struct finding *f, int rank)
 {
 	int other = rank > 0 ? 0 : x->w->size - 1;
 	bool is_tcp = streq(x->w->backend, "tcp");
@@ -146,7 +145,7 @@ void say_params(const struct run *x)
 			    "the exchange was wrong",
 			    n, who_of_all(x));
 	if (!last->equal)
-		fix_exchange(x, f, odd);
+		say_fix_exchange(x, f, odd);
 	finding_expect(f, "the same bits on every rank");
 	report_add(x->r, f);
 }
@@ -161,8 +160,8 @@ static const char *proven(const struct run *x)
 /* With other samples or NaN in it there is nothing to compare; that has its own finding. */
 static bool is_comparable(const struct run *x)
 {
-	return x->alone && !x->alone->control.is_wrong && say_bad_rank(x) < 0 &&
-	       x->res->epochs.v[0].wrong_shard < 0;
+	return x->alone && !x->alone->control.is_wrong && !x->alone->is_lost &&
+	       say_bad_rank(x) < 0 && x->res->epochs.v[0].wrong_shard < 0;
 }
 
 /* What all other proofs rest on: they compare that GPU with others, or with itself. */
@@ -214,7 +213,7 @@ static void say_far(const struct run *x, struct finding *f, int far, bool are_eq
 		    "way%s",
 		    proven(x), who, a->distance, why,
 		    far < 0 && are_equal ? ", for all ranks alike" : "");
-	fix_exchange(x, f, far);
+	say_fix_exchange(x, f, far);
 }
 
 /* What was not compared as strictly. */
@@ -295,7 +294,7 @@ void say_repeat(const struct run *x)
 			    "the same gradients gave %s other parameters the second time: what "
 			    "it got of the exchange was wrong",
 			    say_who(x, res->unlike_rank));
-		fix_exchange(x, f, res->unlike_rank);
+		say_fix_exchange(x, f, res->unlike_rank);
 	} else if (res->all_unlike && is_reordered(x)) {
 		finding_set(f, ST_WARN,
 			    "the same gradients gave all ranks parameters that differ by %.2g the "
@@ -310,7 +309,7 @@ void say_repeat(const struct run *x)
 		finding_set(f, ST_FAIL,
 			    "the same gradients gave all ranks other parameters the second time: "
 			    "the exchange gave a wrong sum, once or both times");
-		fix_exchange(x, f, -1);
+		say_fix_exchange(x, f, -1);
 	} else {
 		finding_set(f, ST_PASS, "the same seed gave the same bits again (%s)", proven(x));
 	}

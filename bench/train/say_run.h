@@ -18,6 +18,7 @@ const char *say_gpu(const struct run *x, int rank); /* its number; NULL: it is o
 void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fmt, ...)
 	PRINTF(4, 5);
 int say_bad_rank(const struct run *x); /* whose gradient was the first that is not finite; -1 */
+int say_lost_ranks(const struct run *x, int *ret_first); /* whose parameters are not; how many */
 
 /* say_proofs.c */
 void say_joined(const struct run *x);
@@ -26,6 +27,8 @@ void say_params(const struct run *x);
 void say_compute(const struct run *x);
 void say_reference(const struct run *x);
 void say_repeat(const struct run *x);
+/* Carries known data between that rank (-1: all) and another one, and looks at every element. */
+void say_fix_exchange(const struct run *x, struct finding *f, int rank);
 
 /* say_learn.c */
 void say_finite(const struct run *x);

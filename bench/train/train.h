@@ -56,6 +56,7 @@ struct train_word {
 	uint64_t maker;		/* as engine_maker() has it */
 	uint64_t samples, steps;
 	uint64_t bad_step;		 /* the first whose own gradient was not finite */
+	uint64_t is_lost;		 /* its parameters or statistics are not finite */
 	uint64_t grads[PROVEN_MAX];	 /* hashes of its own gradients of the first steps */
 	uint64_t before[PROVEN_MAX + 1]; /* hashes of the parameters before (and after) them */
 	double seconds[PHASES];		 /* of this epoch */
@@ -128,6 +129,7 @@ struct train_alone {
 	int odd_rank;	  /* the first that went on with other parameters than these, when others
 			     had them to the bit, or but for rounding; -1: none, or it cannot be
 			     told */
+	bool is_lost;	  /* these are no finite numbers either: nothing was compared */
 	bool is_far;	  /* some rank's parameters are too far from these */
 	int far_owner;	  /* sharded: who keeps the one that is farthest then; else -1 */
 	int unlike;	  /* ranks that another engine computes for: see check() */

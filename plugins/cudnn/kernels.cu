@@ -40,6 +40,9 @@ DEVICE float real(float v) { return v; }
 DEVICE float real(__half v) { return __half2float(v); }
 DEVICE float real(__nv_bfloat16 v) { return __bfloat162float(v); }
 
+/* Does a ReLU let it through? What is not a number it does, as in PyTorch. */
+DEVICE bool lives(float v) { return !(v <= 0); }
+
 /* V neighbours at once. */
 template <typename T, int V> struct alignas(sizeof(T) * V) pack {
 	T v[V];

@@ -60,7 +60,7 @@ DEVICE void bias(T *y, const float *b, u32 n, u32 inner, u32 channels, u32 store
 		u32 c = i / inner % stored;
 		float v = real(y[i]) + (c < channels ? b[c] : 0);
 
-		y[i] = as<T>(v > 0 || !relu ? v : 0);
+		y[i] = as<T>(lives(v) || !relu ? v : 0);
 	}
 }
 #define PARAMS(T) (T * y, const float *b, u32 n, u32 inner, u32 channels, u32 stored, u32 relu)
@@ -76,7 +76,7 @@ DEVICE void add(T *y, const T *a, const T *b, u32 packs, u32 relu)
 		for (int v = 0; v < V; v++) {
 			float sum = real(pa.v[v]) + real(pb.v[v]);
 
-			pa.v[v] = as<T>(sum > 0 || !relu ? sum : 0);
+			pa.v[v] = as<T>(lives(sum) || !relu ? sum : 0);
 		}
 		store<T, V>(y, i, pa);
 	}
@@ -95,7 +95,7 @@ DEVICE void pass(T *dx, const T *dy, const T *y, u32 packs, u32 relu, u32 more)
 		if (more)
 			there = load<T, V>(dx, i);
 		for (int v = 0; v < V; v++) {
-			float g = real(made.v[v]) > 0 || !relu ? real(d.v[v]) : 0;
+			float g = !relu || lives(real(made.v[v])) ? real(d.v[v]) : 0;
 
 			d.v[v] = as<T>(more ? g + real(there.v[v]) : g);
 		}

@@ -174,7 +174,7 @@ DEVICE void norm_apply(T *y, const T *x, const float *mean, const float *inverse
 		for (int v = 0; v < V; v++) {
 			float made = (real(p.v[v]) - k.mean[v]) * k.scale[v] + k.other[v];
 
-			p.v[v] = as<T>(made > 0 || !relu ? made : 0);
+			p.v[v] = as<T>(lives(made) || !relu ? made : 0);
 		}
 		store<T, V>(y, i, p);
 	}
@@ -209,7 +209,7 @@ template <typename T, int V> struct moments {
 		if (x)
 			from = load<T, V>(x, at);
 		for (int v = 0; v < V; v++) {
-			float g = !relu || real(made.v[v]) > 0 ? real(d.v[v]) : 0;
+			float g = !relu || lives(real(made.v[v])) ? real(d.v[v]) : 0;
 
 			a[v] += g;
 			if (x)
@@ -275,7 +275,7 @@ DEVICE void norm_back(T *dx, const T *dy, const T *y, const T *x, const float *m
 			}
 		}
 		for (int v = 0; v < V; v++) {
-			float g = !relu || real(made.v[v]) > 0 ? real(d.v[v]) : 0;
+			float g = !relu || lives(real(made.v[v])) ? real(d.v[v]) : 0;
 			float normal = (real(from.v[v]) - k.mean[v]) * k.inverse[v];
 
 			g = k.scale[v] * (g - k.other[v] - normal * of_x[v]);

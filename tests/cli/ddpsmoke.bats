@@ -199,6 +199,23 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     grep -q '^skip  train.loss ' <<<"$output"
 }
 
+@test "parameters that are NaN are seen, whichever they are of and whoever has them" {
+    local all="all ranks' parameters hold NaN or infinity since epoch 1"
+    small --epochs 1 --fault 1:hole:7 # the last step: no gradient follows
+    [ "$status" -eq 1 ]
+    fails train.finite 'the parameters of rank 1 \(.*\) hold NaN or infinity since epoch 1'
+    small --epochs 1 --fault 1:hole:7:3 --pattern fsdp # everybody gets that part
+    fails train.finite "cnn .*$all"
+    [[ $output == *"-> ncclbench --np 2"* ]]
+    small --lr 1e39 --steps 1
+    fails train.finite "cnn .*$all"
+    [[ $output == *"-> ddpsmoke --lr "* ]]
+    [ "$(grep -c '^fail' <<<"$output")" -eq 1 ]
+    small --model mlp --fault 1:hole:2:9 --pattern fsdp # of the first layer, before a ReLU
+    [ "$status" -eq 1 ]
+    fails train.finite 'mlp .*all ranks had gradients that are no finite numbers in step 3'
+}
+
 @test "steps that are too large: no rank is to blame, and a smaller --lr is the advice" {
     small --lr 1e30
     [ "$status" -eq 1 ]

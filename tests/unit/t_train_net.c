@@ -293,6 +293,61 @@ static void sgd_is_the_formula(void **state)
 	}
 }
 
+enum { IN = 12, ROWS = IN - CONV_K + 1, HALF = ROWS / 2, OUT = 10 };
+static _Alignas(64) float image[LANES_MAX * IN * IN], made[LANES_MAX * OUT * HALF * HALF],
+	back[LANES_MAX * OUT * ROWS * ROWS];
+static _Alignas(64) int32_t taken[LANES_MAX * OUT * HALF * HALF];
+
+/* In each of the four places of a window the largest is the one that is not a number. */
+static void nan_is_the_largest(const struct kernels *k)
+{
+	const struct conv c = {1, OUT, IN};
+	_Alignas(64) float w[OUT * CONV_TAPS] = {1}, b[OUT] = {0}, sum[LANES_MAX * OUT] = {0};
+
+	for (int at = 0; at < 4; at++) {
+		for (int i = 0; i < IN * IN * k->lanes; i++)
+			image[i] = 1;
+		image[(at / 2 * IN + at % 2) * k->lanes] = NAN;
+		k->conv(&c, image, w, b, made, taken);
+		assert_true(isnan(made[0]) && taken[0] == at);
+		assert_true(k->lanes < 2 || made[1] == 1);
+		k->conv_unpool(&c, made, taken, back, sum);
+		assert_true(isnan(back[(at / 2 * ROWS + at % 2) * k->lanes]));
+	}
+}
+
+/* A parameter that is none makes a loss that is none, whichever layer it is of. */
+static void what_is_not_a_number_is_seen(void **state)
+{
+	const struct model *models[] = {model_find("cnn"), model_find("mlp")};
+
+	(void)state;
+	for (int i = 0; i < 2 * KERNEL_SETS; i++) {
+		const struct kernels *k = kernels_of((enum kernel_set)(i / 2));
+		float pixels[NET_INPUTS];
+		struct err e = {0};
+		struct net *n;
+
+		if (!k)
+			continue;
+		nan_is_the_largest(k);
+		for (int part = 0; part < models[i % 2]->nlayers; part++) {
+			n = net_new(models[i % 2], k, NULL, 1, &e);
+			assert_non_null(n);
+			net_init(n, 1);
+			n->params[n->first[part]] = NAN;
+			assert_int_equal(net_begin(n, 1, &e), 0);
+			for (int p = 0; p < NET_INPUTS; p++)
+				pixels[p] = 1;
+			net_put(n, 0, pixels, 3);
+			assert_true(isnan(net_forward(n).loss));
+			assert_int_equal(net_backward(n, NULL, NULL), 0);
+			assert_false(net_is_finite(n->grads, n->first[part + 1]));
+			net_free(n);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +356,7 @@ int main(void)
 		cmocka_unit_test(layers_come_last_first_and_can_stop),
 		cmocka_unit_test(hits_are_counted),
 		cmocka_unit_test(sgd_is_the_formula),
+		cmocka_unit_test(what_is_not_a_number_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
