@@ -277,6 +277,15 @@ static void build_pool(struct engine_net *n, const struct graph_node *node, stru
 
 /* --- the whole --------------------------------------------------------------------------- */
 
+/* The loops of onednn.c want those in order that they make; one pixel of a convolution's is no
+ * reason to leave the layout that it is fast in. */
+static dnnl_format_tag_t layout(const struct graph_node *node)
+{
+	bool is_ours = node->op == GRAPH_MEAN || node->op == GRAPH_DENSE;
+
+	return is_ours ? dnnl_nchw : blocked(node->channels);
+}
+
 /* The scratch memory has the size of the largest value. */
 static void build_values(struct engine_net *n)
 {
@@ -290,8 +299,7 @@ static void build_values(struct engine_net *n)
 	for (int i = 0; i < g->n && ok(n, dnnl_success); i++) {
 		const struct graph_node *node = &g->nodes[i];
 
-		d = describe(n, n->batch, node->channels, node->side,
-			     node->side > 1 ? blocked(node->channels) : dnnl_nchw);
+		d = describe(n, n->batch, node->channels, node->side, layout(node));
 		make(n, &n->values[i + 1], d);
 		make(n, &n->diffs[i + 1], d);
 		desc_free(d);

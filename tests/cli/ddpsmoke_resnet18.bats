@@ -33,6 +33,15 @@ needs_plugin() {
     jq -e '.data.checks.loss_last < .data.checks.loss_first' <<<"$output"
 }
 
+@test "the smallest images are no slower than larger ones" {
+    needs_plugin
+    computing() { # SIDE: seconds of two steps
+        "$BIN/ddpsmoke" --model resnet18 --side "$1" --np 1 --steps 2 --batch 8 --samples 64 --validation 1 --json |
+            jq '.data.throughput.ranks[0].seconds | .forward + .backward'
+    }
+    jq -ne --argjson small "$(computing 32)" --argjson large "$(computing 33)" '$small < 4 * $large' # it was 13 times
+}
+
 @test "a wrong gradient is found in it, too" {
     needs_plugin
     smoke --samples 24 --batch 4 --validation 4 --epochs 1 --fault 1:flip:1
