@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# The files of scripts/slurm with stand-ins of Slurm's commands; with a real Slurm:
+# tests/launchers/prolog.bats and prolog_admin.bats.
+# shellcheck disable=SC2016 # scripts for another shell stand in single quotes
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset "${!NCCL_@}" "${!WINDSOCK_@}" "${!SLURM_@}"
+    S=$ROOT/scripts
+    mkdir tools
+    export PATH=$PWD/tools:$BIN:$PATH
+}
+
+stand_in() { # TOOL SCRIPT
+    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
+    chmod +x "tools/$1"
+}
+
+@test "Slurm prolog: logs that cannot be written never drain; a verdict does, from memory" {
+    [ "$(id -u)" = 0 ] || skip "not root: a full disk is a mount"
+    cp -r "$S/slurm" hooks
+    mkdir full
+    stand_in scontrol 'echo "$*" >>"'"$PWD"'/calls"; echo "NodeName=n State=IDLE Reason="'
+    # PROLOG: on a disk that is full, or too full for a report, and where /run is as well
+    cat >prolog <<'X'
+        mount -t tmpfs tmpfs /run && mount -t tmpfs -o size=4k tmpfs full || exit 77
+        [ "$1" = nearly ] || head -c 64k /dev/zero >full/x 2>/dev/null
+        [ "$1" != nowhere ] || mount -t tmpfs -o size=4k,nr_inodes=1 tmpfs /run
+        echo "TOOLS=$PWD/tools LOGS=$2" >hooks/windsock.conf
+        env -i SLURM_JOB_ID=1 hooks/prolog
+X
+    prolog() { # WHERE LOGS CODE
+        rm -f calls
+        run "-$3" unshare --mount bash prolog "$1" "$2"
+    }
+    fine='echo "TAP version 13"; echo "ok 1 - a.b"; echo 1..1'
+    bad='printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; exit 1'
+    for logs in "$PWD/full" "$PWD/full/below" /proc/none "$PWD/prolog"; do
+        stand_in windsock "$fine"
+        prolog memory "$logs" 0
+        [ ! -e calls ]
+        prolog nowhere "$logs" 0
+        [ ! -e calls ]
+        stand_in windsock "$bad"
+        prolog memory "$logs" 1
+        grep -q 'State=DRAIN Reason=windsock: a.b x: is bad' calls
+        prolog nowhere "$logs" 0
+        [ ! -e calls ]
+    done
+    stand_in windsock "printf 'ok %s - a\n' {1..2000}; $bad"
+    prolog nearly "$PWD/full" 1
+    grep -q State=DRAIN calls
+}
+
+@test "Slurm: logs on a file server that is gone hold nothing up; a verdict drains" {
+    [ "$(id -u)" = 0 ] || skip "not root: /run is its own"
+    "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o hung.so "$ROOT/tests/fake/libhung.c"
+    cp -r "$S/slurm" hooks
+    mkdir hung
+    echo "TOOLS=$PWD/tools LOGS=$PWD/hung/logs" >hooks/windsock.conf
+    stand_in scontrol 'echo "$*" >>"'"$PWD"'/calls"; echo "NodeName=n State=IDLE Reason="'
+    stand_in windsock 'printf "not ok 1 - a.b x\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n"; exit 1'
+    for hook in prolog healthcheck; do
+        rm -f calls
+        begin=$SECONDS
+        code=0 # Slurm looks at no healthcheck's
+        [[ $hook != prolog ]] || code=1
+        run "-$code" timeout -s KILL 25 unshare --mount bash -c \
+            'mount -t tmpfs tmpfs /run; env -i LD_PRELOAD="$PWD/hung.so" SLURM_JOB_ID=1 "hooks/$1"; code=$?; cat /run/windsock/slurm.log; exit $code' - "$hook"
+        ((SECONDS - begin <= 20)) # DEADLINE
+        [[ $output == *" $hook "*" drained: a.b x: is bad"* ]]
+        grep -q 'Reason=windsock: a.b x: is bad' calls
+    done
+}
+
+@test "Slurm: the lines that install the scripts upgrade them as well, and keep the settings" {
+    local lines line file
+    mkdir -p etc/slurm
+    lines=$(grep -h 'scripts/slurm.*/etc/slurm\|/etc/slurm.* scripts/slurm' "$ROOT/docs/integrations.md")
+    for line in "$(sed -n 's/.*| `\([^`]*scripts\/slurm[^`]*\)`.*/\1/p' "$ROOT/README.md")" \
+        "$(grep -h '/etc/slurm.* scripts/slurm' "$S"/slurm/*[!f] | sed 's/^#  *//' | sort -u)" "$lines" "$lines"; do
+        [ -n "$line" ]
+        (cd "$ROOT" && bash -c "${line//\/etc\/slurm/$BATS_TEST_TMPDIR/etc/slurm}") || : # a later cp minds what is there
+        for file in prolog taskprolog healthcheck campaign undrain common.sh; do
+            cmp "$S/slurm/$file" etc/slurm/windsock/$file
+            echo old >etc/slurm/windsock/$file
+        done
+        [ ! -e etc/slurm/windsock/slurm ]
+        [ "$(cat etc/slurm/windsock/windsock.conf 2>/dev/null)" != "$(cat "$S/slurm/windsock.conf")" ] || echo KEEP=7 >etc/slurm/windsock/windsock.conf
+    done
+    [ "$(cat etc/slurm/windsock/windsock.conf)" = KEEP=7 ]
+}
+
+@test "Slurm: what no signal ends holds neither slurmd, which reads to the end, nor the next check" {
+    cp -r "$S/slurm" hooks
+    mkdir logs
+    printf 'TOOLS=%q LOGS=%q DEADLINE=7\n' "$PWD/tools" "$PWD/logs" >hooks/windsock.conf
+    hangs='trap "" TERM; echo $BASHPID >>'"$PWD"'/left; exec sleep 60'
+    stand_in timeout '[[ $* != *--budget* || -e '"$PWD"'/well ]] || { '"$hangs"'; }; exec /usr/bin/timeout "$@"'
+    stand_in logger "$hangs"
+    stand_in windsock 'echo 1..0; exit 3'
+    stand_in scontrol 'exit 1'
+    code=0
+    for hook in prolog healthcheck; do
+        # shellcheck disable=SC2002 # as slurmd, which has a pipe
+        timeout 20 bash -c 'env -i SLURM_JOB_ID=1 SLURMD_NODENAME=n "hooks/$1" 2>&1 | cat' - $hook || code=$?
+    done
+    : >well
+    env -i SLURMD_NODENAME=n hooks/healthcheck
+    exec {lock}>logs/healthcheck.n.lock
+    flock -n "$lock" || code=lock
+    env -i SLURMD_NODENAME=n hooks/healthcheck
+    xargs kill -KILL <left
+    [ "$code" = 0 ]
+    [ "$(grep -c 'ours (code 124' logs/slurm.log)" = 2 ]
+    grep -q 'healthcheck n: ours (code 3)' logs/slurm.log
+    [[ $(tail -n 1 logs/slurm.log) == *"healthcheck n: not tested: the check before is still running" ]]
+}
+
+@test "Slurm undrain: what Slurm takes for no node is not done, and not passed over" {
+    stand_in sinfo 'exit 1'
+    stand_in scontrol '[ "$2" = hostnames ] || exit 0; [ "$3" != "n[1-" ] || { echo "Invalid hostlist: n[1-" >&2; exit 1; }; echo "$3"'
+    printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD" >windsock.conf
+    cp "$S"/slurm/{undrain,common.sh} .
+    run -3 ./undrain 'n[1-'
+    [[ $output == *"'n[1-' names no node" ]]
+}
+
+@test "Slurm: a node that is down, failed, rebooting or on its way up is nobody's to resume" {
+    stand_in sinfo 'echo "$*" >sinfo; printf "n%s\n" 1 2 3 4 5 6'
+    stand_in scontrol '[ $1 != update ] || { echo "$*" >>calls; exit; }
+        states=(IDLE+DRAIN DOWN*+DRAIN FAIL+DRAIN IDLE+DRAIN+REBOOT_REQUESTED IDLE+DRAIN+POWERING_UP IDLE+DRAIN+POWERED_DOWN)
+        printf "NodeName=x\n   State=%s ThreadsPerCore=1\n   Reason=windsock: a.b x: is bad [root@2026]\n" "${states[${3#n} - 1]}"'
+    stand_in windsock 'echo 1..0'
+    stand_in logger :
+    printf 'TOOLS=%q LOGS=%q AUTO_RESUME=yes\n' "$PWD/tools" "$PWD" >windsock.conf
+    cp "$S"/slurm/{undrain,healthcheck,common.sh} .
+    run -0 --separate-stderr ./undrain
+    [ "$(cut -f1,2 <<<"$output" | paste -sd' ')" = $'n1\tresumed n6\tresumed' ]
+    [[ " $(cat sinfo) " == *" -a "* ]] # a hidden partition's, too
+    grep -q '^undrain: n2 is left alone: DOWN\*+DRAIN, windsock: a.b x: is bad$' <<<"$stderr"
+    [ "$(grep -c '^undrain: n[2-5] is left alone: ' <<<"$stderr")" = 4 ]
+    rm calls
+    : >drained.n3
+    SLURMD_NODENAME=n3 ./healthcheck
+    [ ! -e calls ]
+    grep -q 'n3 passes again, and is left alone: FAIL+DRAIN' slurm.log
+    : >drained.n1
+    SLURMD_NODENAME=n1 ./healthcheck
+    grep -q 'NodeName=n1 State=RESUME' calls
+}
+
+@test "Slurm campaign: a node that could not be drained is said to be none" {
+    stand_in sinfo 'printf "all* n%s idle\n" 1 2 3'
+    stand_in scontrol 'echo "slurm_update error: Access denied"; exit 1'
+    stand_in salloc 'echo "$*" >asked; while [ "$1" != windsock ]; do shift; done; exec "$@"'
+    stand_in windsock 'while [ "$1" != --nodes ]; do shift; done; echo n2 >"$2/failing_nodes.txt"
+        printf "n1\nn3\n" >"$2/passing_nodes.txt"; printf "not ok 1 - a.b n2\n  ---\n  severity: \"fail\"\n  message: \"is bad\"\n1..1\n" >"$2/report.tap"; exit 1'
+    printf 'TOOLS=%q LOGS=%q\n' "$PWD/tools" "$PWD/logs" >windsock.conf
+    cp "$S"/slurm/{campaign,common.sh} .
+    echo MINUTES=7 >>windsock.conf
+    run -1 ./campaign
+    [[ $(cat asked) == *" --exclusive --mem=0 -t 7 "* ]] # whatever a partition's jobs have by default
+    [[ $output == *"campaign: could not drain n2, $PWD/logs/slurm.log has why: a.b n2: is bad"* ]]
+    grep -q 'n2 could not be drained (slurm_update error: Access denied)' logs/slurm.log
+}
