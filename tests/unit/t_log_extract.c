@@ -5,7 +5,10 @@
 
 #include <cmocka.h>
 
+#include "lib/core/file.h"
+#include "probes/log/catalogue.h"
 #include "probes/log/extract.h"
+#include "probes/log/line.h"
 
 static const struct {
 	const char *line, *addr, *port, *iface, *name;
@@ -127,6 +130,56 @@ static void no_log_writes_a_command(void **state UNUSED)
 	}
 }
 
+static bool fills(const struct signature *g, int group, const char *raw)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct signature_re re;
+	struct log_line l;
+	const char *where;
+
+	line_parse(raw, strlen(raw), &l);
+	assert_int_equal(signature_compile(g, &re), 0);
+	where = signature_where(g, &re, l.text, l.body);
+	signature_re_done(&re);
+	return extract_group(&a, group, g->ere, where);
+}
+
+/* @text: of lines.tsv. */
+static bool is_ever_filled(const struct signature *g, int group, const char *text)
+{
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		AUTO(arena_done) struct arena a = {0};
+
+		if (starts_with(line, g->id) && starts_with(line + strlen(g->id), "\t+\t") &&
+		    fills(g, group,
+			  arena_strndup(&a, line + strlen(g->id) + 3,
+					strcspn(line + strlen(g->id) + 3, "\n"))))
+			return true;
+	}
+	return false;
+}
+
+/* A template that names a group of its expression gets it from some line. */
+static void groups_are_filled(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	char *text;
+	size_t n;
+
+	assert_int_equal(file_read("tests/logs/lines.tsv", 1 << 20, &a, &text, &n, &e), 0);
+	for (size_t i = 0; i < signature_count; i++) {
+		const struct signature *g = &signatures[i];
+		const char *all = arena_printf(&a, "%s\n%s\n%s\n%s", g->meaning, g->causes,
+					       g->confirm, g->fix);
+
+		for (const char *p = all; (p = strchr(p, '{')); p++)
+			if (p[1] >= '1' && p[1] <= '9' && p[2] == '|' &&
+			    !is_ever_filled(g, p[1] - '0', text))
+				fail_msg("%s: no line of lines.tsv fills {%c|...}", g->id, p[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +187,7 @@ int main(void)
 		cmocka_unit_test(templates_are_filled),
 		cmocka_unit_test(ports_follow_brackets),
 		cmocka_unit_test(no_log_writes_a_command),
+		cmocka_unit_test(groups_are_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
