@@ -276,9 +276,10 @@ static unsigned port_number(const char *port)
 
 static void word(struct why *w, struct arena *a, struct cause *c)
 {
-	enum { ADDR, PORT, IFACE, HOST, RANK, GOOD, TEXT, NAME };
-	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL}, {"host", NULL},
-				 {"rank", NULL}, {"good", NULL}, {"text", NULL},  {"name", NULL}};
+	enum { ADDR, PORT, IFACE, HOST, RANK, WHO, GOOD, TEXT, NAME };
+	struct term_value v[] = {{"addr", NULL}, {"port", NULL}, {"iface", NULL},
+				 {"host", NULL}, {"rank", NULL}, {"who", NULL},
+				 {"good", NULL}, {"text", NULL}, {"name", NULL}};
 	const struct filling f = {a, v, ARRAY_LEN(v), c->sig->ere, matched(w, a, c)};
 	const char *s;
 	const struct offer *o;
@@ -296,6 +297,7 @@ static void word(struct why *w, struct arena *a, struct cause *c)
 		v[HOST].value = *c->first->who.host ? c->first->who.host : NULL;
 		v[RANK].value =
 			c->first->who.rank < 0 ? NULL : arena_printf(a, "%d", c->first->who.rank);
+		v[WHO].value = v[RANK].value ? arena_printf(a, "rank %s", v[RANK].value) : NULL;
 		v[TEXT].value = c->first->body;
 	}
 	s = fill_template(&f, c->sig->meaning, false);

@@ -8,7 +8,7 @@
 #include <regex.h>
 
 const char *const template_names[] = {"addr", "port", "iface", "host", "rank",
-				      "good", "text", "name",  NULL};
+				      "who",  "good", "text",  "name", NULL};
 
 static bool keep(char *out, size_t size, const char *s, size_t n)
 {

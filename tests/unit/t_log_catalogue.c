@@ -126,6 +126,8 @@ static void texts_are_there(void **state UNUSED)
 			if (!*all[k] || strstr(all[k], "\n\n") ||
 			    all[k][strlen(all[k]) - 1] == '\n')
 				fail_msg("%s: text %zu is empty or has an empty line", g->id, k);
+			if (strstr(all[k], "{rank|unknown}"))
+				fail_msg("%s: 'rank unknown' is no answer: {who|a rank}", g->id);
 			check_template(g->id, all[k]);
 		}
 		/* with nothing known there must still be a meaning */
