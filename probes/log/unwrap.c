@@ -102,7 +102,10 @@ static void keep(struct log_who *who, struct span key, struct span value)
 		who->host[value.n] = '\0';
 	} else if (is_one_of(key, ranks) && value.n && value.n < 7 &&
 		   isdigit((unsigned char)*value.s)) {
-		who->rank = (int)strtol(value.s, NULL, 10);
+		char number[8] = "";
+
+		memcpy(number, value.s, value.n);
+		who->rank = (int)strtol(number, NULL, 10);
 		who->rank_by = RANK_BY_ITSELF;
 	}
 }

@@ -259,6 +259,17 @@ static void runners_of_tests_are_understood(void **state UNUSED)
 	}
 }
 
+/* A line of JSON is where it is: what is behind its end is another's. */
+static void json_ends_where_it_ends(void **state UNUSED)
+{
+	static const char raw[] = "{\"message\":\"boom\",\"rank\":123456";
+	struct log_line l;
+
+	line_parse(raw, sizeof(raw) - 1 - strlen("3456"), &l);
+	assert_string_equal(l.body, "boom");
+	assert_int_equal(l.who.rank, 12);
+}
+
 static void hosts_fit_to_the_end_of_a_label(void **state UNUSED)
 {
 	static const struct {
@@ -284,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefixes_are_understood),
+		cmocka_unit_test(json_ends_where_it_ends),
 		cmocka_unit_test(hosts_fit_to_the_end_of_a_label),
 		cmocka_unit_test(times_order),
 		cmocka_unit_test(long_and_binary_lines_are_cut),
