@@ -183,10 +183,8 @@ static void groups_are_filled(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_are_found),
-		cmocka_unit_test(templates_are_filled),
-		cmocka_unit_test(ports_follow_brackets),
-		cmocka_unit_test(no_log_writes_a_command),
+		cmocka_unit_test(addresses_are_found),	 cmocka_unit_test(templates_are_filled),
+		cmocka_unit_test(ports_follow_brackets), cmocka_unit_test(no_log_writes_a_command),
 		cmocka_unit_test(groups_are_filled),
 	};
 
