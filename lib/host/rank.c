@@ -2,10 +2,11 @@
 
 #include "lib/host/leads.h"
 #include "lib/host/nat.h"
+#include "lib/host/rdma.h"
 
 #include <limits.h>
 
-enum { SLOWER = 4 };
+enum { SLOWER = 4, MANAGEMENT_MBPS = 1000 };
 
 static int kind_score(const struct iface *i, bool over_nic)
 {
@@ -45,11 +46,46 @@ static void score(const struct inventory *inv, struct candidate *c, bool over_ni
 	c->score[RANK_KIND] = nat_is_own(inv, i)  ? K_NAT
 			      : leads_vrf(inv, i) ? K_VRF
 						  : kind_score(i, over_nic);
+	c->score[RANK_FRONT] = 0;
 	c->score[RANK_FAST] = 1;
 	c->score[RANK_DEFAULT] = default_score(i, c->addr->addr.sa.sa_family, best);
 	c->score[RANK_PRIVATE] = addr_class(&c->addr->addr) == ADDR_PRIVATE;
 	c->score[RANK_SPEED] = 0;
 	c->score[RANK_MTU] = i->mtu < INT_MAX ? (int)i->mtu : INT_MAX;
+}
+
+/* Those that make the one with the default route slow are several rails. */
+static bool is_before_rails(struct arena *a, const candidate_list *all,
+			    const struct candidate *front)
+{
+	size_t rails = 0;
+
+	if (front->score[RANK_SPEED] <= MANAGEMENT_MBPS)
+		return false;
+	for (size_t k = 0; k < all->n; k++) {
+		const struct candidate *c = &all->v[k];
+
+		if (!c->usable || c->score[RANK_KIND] != K_WIRED || c == front ||
+		    c->score[RANK_SPEED] / SLOWER < front->score[RANK_SPEED])
+			continue;
+		if (!rdma_has_active_port(a, c->iface))
+			return false;
+		rails++;
+	}
+	return rails > 1;
+}
+
+static void judge_speeds(struct arena *a, candidate_list *all, int fastest)
+{
+	for (size_t k = 0; k < all->n; k++) {
+		struct candidate *c = &all->v[k];
+		int speed = c->score[RANK_SPEED];
+
+		if (speed <= 0 || speed > fastest / SLOWER)
+			continue;
+		c->score[RANK_FAST] = 0;
+		c->score[RANK_FRONT] = c->score[RANK_DEFAULT] == 2 && is_before_rails(a, all, c);
+	}
 }
 
 /* Speeds and what is wireless, of the leading kind, where there is a choice at all. */
@@ -76,12 +112,7 @@ static void refine(struct inventory *inv, candidate_list *all, const bool *over_
 		if (c->score[RANK_SPEED] > fastest)
 			fastest = c->score[RANK_SPEED];
 	}
-	for (size_t k = 0; k < all->n; k++) {
-		int speed = all->v[k].score[RANK_SPEED];
-
-		if (speed > 0 && speed <= fastest / SLOWER)
-			all->v[k].score[RANK_FAST] = 0;
-	}
+	judge_speeds(inv->a, all, fastest);
 }
 
 static int by_rank(const void *p, const void *q)

@@ -5,11 +5,13 @@
  * A candidate needs a running link and an address that a peer could reach.
  * Candidates are ordered by enum rank_score: the kind first; then a NIC at
  * least four times slower than the fastest of its kind goes back (a management
- * port beside the data network, even where the default route is its); then the
- * default route, a private before a public address, speed, MTU, kernel order.
- * Last of all come what is in a VRF, which a job has to be started in, and the network that a
- * virtual machine has for itself (nat.h).
- * /sys is read for the leading kind only, and only when it can decide.
+ * port beside the data network, even where the default route is its), but for
+ * one of more than 1 Gb/s with the default route where the faster ones are rails: several, each
+ * with an active RDMA port of its own. Data goes by RDMA then, and what connects
+ * without it need not get from one host's rail to another's. Then the default route, a private
+ * before a public address, speed, MTU, kernel order. Last of all come what is in a VRF, which a job
+ * has to be started in, and the network that a virtual machine has for itself (nat.h). /sys is read
+ * for the leading kind only, and only when it can decide.
  */
 #include "lib/host/inventory.h"
 
@@ -17,6 +19,7 @@ enum rank_score {
 	RANK_KIND,    /* physical, VF, bond, vlan, IPoIB and bridges over one of these; then
 			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest;
 			 what is in a VRF; a virtual machine's own NAT */
+	RANK_FRONT,   /* 1: has the default route, and the faster NICs are rails */
 	RANK_FAST,    /* 1: speed unknown, or within a factor 4 of the fastest */
 	RANK_DEFAULT, /* 2: the default route that is used; 1: another one */
 	RANK_PRIVATE, /* 1: its address is private */

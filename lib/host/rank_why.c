@@ -170,6 +170,8 @@ static const char *why_first(const struct inventory *inv, const candidate_list *
 	case RANK_FAST:
 	case RANK_SPEED:
 		return arena_printf(a, "faster than %s: %s", other, speed_text(c, &b));
+	case RANK_FRONT:
+		return arena_printf(a, "has the default route, and %s is a rail for RDMA", other);
 	case RANK_DEFAULT:
 		return "has the default route";
 	case RANK_PRIVATE:
@@ -197,6 +199,7 @@ static const char *why_later(const struct inventory *inv, const struct candidate
 			c->iface->wireless ? "wireless" : iface_kind_name(c->iface->kind), name);
 	case RANK_FAST:
 		return arena_printf(a, "usable, but much slower than %s", name);
+	case RANK_FRONT:
 	case RANK_DEFAULT:
 		return arena_printf(a, "usable, but the default route goes through %s", name);
 	case RANK_PRIVATE:

@@ -129,6 +129,30 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 	}
 }
 
+bool rdma_has_active_port(struct arena *a, const struct iface *i)
+{
+	str_list names, ports;
+
+	sysroot_list(a, &names, "/sys/class/infiniband");
+	for (size_t k = 0; i->device && k < names.n; k++) {
+		const struct rdma_device d = {.name = names.v[k]};
+		const char *device = sysroot_link_name(a, DEVICE "/device", d.name);
+
+		if (!device || !streq(device, i->device))
+			continue;
+		sysroot_list(a, &ports, DEVICE "/ports", d.name);
+		for (size_t j = 0; j < ports.n; j++) {
+			unsigned port = (unsigned)strtoul(ports.v[j], NULL, 10);
+			const char *on = shared_iface(a, &d, port);
+			const char *state = sysroot_line(a, PORT "/state", d.name, port);
+
+			if (on && streq(on, i->name) && state && strstr(state, "ACTIVE"))
+				return true;
+		}
+	}
+	return false;
+}
+
 void rdma_read(struct arena *a, rdma_list *ret)
 {
 	str_list names;

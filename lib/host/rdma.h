@@ -32,6 +32,8 @@ struct rdma_device {
 };
 typedef LIST(struct rdma_device) rdma_list;
 
+/* @i, whose device is known, has an RDMA port that is active. */
+bool rdma_has_active_port(struct arena *a, const struct iface *i);
 /* Never fails: no /sys/class/infiniband is an empty list. */
 void rdma_read(struct arena *a, rdma_list *ret);
 

@@ -149,7 +149,7 @@ static bool faster(const struct iface *x, const struct iface *y)
 }
 
 /* They come best kind first: a tunnel through a NIC has no more to give than the NIC, whatever it
- * says, and a NAT leads out, and nobody in. */
+ * says, a NAT leads out, and nobody in, and rails are for RDMA. */
 static const struct candidate *best(struct proof *p, size_t *ret_index)
 {
 	const struct candidate *win = NULL;
@@ -159,7 +159,8 @@ static const struct candidate *best(struct proof *p, size_t *ret_index)
 
 		if (!proof_reaches_all(p, c))
 			continue;
-		if (win && x->score[RANK_KIND] != win->score[RANK_KIND])
+		if (win && (x->score[RANK_KIND] != win->score[RANK_KIND] ||
+			    x->score[RANK_FRONT] != win->score[RANK_FRONT]))
 			break;
 		inventory_detail(p->in->inv, x->iface);
 		if (!win || faster(x->iface, win->iface)) {

@@ -14,6 +14,14 @@
 #define WSL1 "file /proc/sys/kernel/osrelease 4.4.0-19041-Microsoft\n"
 #define WSL2 "file /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2\n"
 
+/* A front NIC, and one of several that are faster. */
+#define RAIL(name, slot, number)                                                                   \
+	"link " slot " " name " pci=0000:0" slot ":00.0 speed=400000\naddr " name " 10.8." number  \
+	".2/24\nrdma mlx5_" number " pci=0000:0" slot ":00.0\nport mlx5_" number                   \
+	" 1 state=\"4: ACTIVE\" layer=Ethernet\n"
+#define FRONT                                                                                      \
+	"link 9 a pci=0000:09:00.0 speed=100000\naddr a 10.0.0.2/24\n"                             \
+	"route default via=10.0.0.1 dev=a\n"
 #define WIFI                                                                                       \
 	"link 2 w pci=0000:01:00.0 wireless\naddr w 192.168.1.42/24\n"                             \
 	"route default via=192.168.1.1 dev=w\n"
@@ -64,6 +72,13 @@ static const struct row {
 	{"link 2 a pci=0000:01:00.0 speed=10000\nlink 3 b pci=0000:02:00.0 speed=40000\n"
 	 "addr a 10.0.0.2/24\naddr b 10.0.1.2/24\nroute default via=10.0.0.1 dev=a\n",
 	 0, "b a", "b", "faster than a: 40 Gb/s"},
+	/* but for rails, which carry their data by RDMA */
+	{FRONT RAIL("b", "2", "0") RAIL("c", "3", "1"), 0, "a b c", "b",
+	 "default route goes through a"},
+	{FRONT RAIL("b", "2", "0") RAIL("c", "3", "1"), 0, "a b c", "a", "has the default route"},
+	{FRONT RAIL("b", "2", "0"), 0, "b a", "b", "faster than a"},
+	{FRONT RAIL("b", "2", "0") "link 3 c pci=0000:03:00.0 speed=400000\naddr c 10.8.3.2/24\n",
+	 0, "b c a", "a", "much slower than b"},
 	/* unknown is not slow */
 	{"link 2 a pci=0000:01:00.0\nlink 3 b pci=0000:02:00.0 speed=100000\n"
 	 "addr a 10.0.0.2/24\naddr b 10.0.1.2/24\nroute default via=10.0.0.1 dev=a\n",
