@@ -170,6 +170,34 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 	why_ranked(inv, ret);
 }
 
+static const struct iface_addr *linklocal4(const struct iface *i)
+{
+	for (const struct iface_addr *x = i->addrs; x; x = x->next)
+		if (x->addr.sa.sa_family == AF_INET && addr_class(&x->addr) == ADDR_LINKLOCAL)
+			return x;
+	return NULL;
+}
+
+void rank_add_linklocal(candidate_list *all)
+{
+	size_t usable = 0;
+
+	while (usable < all->n && all->v[usable].usable)
+		usable++;
+	for (size_t k = usable; k < all->n; k++) {
+		struct candidate c = all->v[k];
+
+		c.addr = linklocal4(c.iface);
+		if (c.addr && !why_not_candidate(c.iface)) {
+			c.usable = true;
+			memset(c.score, 0, sizeof(c.score));
+			c.score[RANK_KIND] = K_LINKLOCAL;
+			memmove(&all->v[usable + 1], &all->v[usable], (k - usable) * sizeof(c));
+			all->v[usable++] = c;
+		}
+	}
+}
+
 int rank_family(const char *word)
 {
 	if (word && streq(word, "AF_INET"))

@@ -41,6 +41,9 @@ typedef LIST(struct candidate) candidate_list;
 /* All interfaces, usable ones first, best first. @family 0, AF_INET or AF_INET6. */
 void rank_ifaces(struct inventory *inv, int family, candidate_list *ret);
 
+/* Those with an IPv4 link-local address alone become usable, too, behind all others: for who was
+ * told such an address of a peer's. */
+void rank_add_linklocal(candidate_list *all);
 /* AF_INET or AF_INET6, as NCCL_SOCKET_FAMILY has it; 0: neither, nothing is asked for. */
 int rank_family(const char *word);
 

@@ -6,8 +6,19 @@
  */
 #include "lib/host/rank.h"
 
-/* RANK_KIND. K_NAT and K_VRF: behind all that could lead to another host as it is. */
-enum kind_score { K_NAT, K_VRF, K_REST, K_BRIDGE, K_VETH, K_MACVLAN, K_WIRELESS, K_WIRED };
+/* RANK_KIND. The first: who asked for it. K_NAT and K_VRF: behind all that could lead to another
+ * host as it is. */
+enum kind_score {
+	K_LINKLOCAL,
+	K_NAT,
+	K_VRF,
+	K_REST,
+	K_BRIDGE,
+	K_VETH,
+	K_MACVLAN,
+	K_WIRELESS,
+	K_WIRED
+};
 
 /* Its kind or its state, which make it none whatever its addresses are; NULL: neither does. */
 const char *why_not_candidate(const struct iface *i);

@@ -81,19 +81,21 @@ static int choose(const struct request *q, struct facts *f, struct suggestion *s
 }
 
 /* The reason, and how sure it is. */
-static void say_choice(const struct request *q, const struct suggestion *s)
+static void say_choice(const struct request *q, const struct facts *f, const struct suggestion *s)
 {
-	struct finding *f = report_find(q->r, "suggest.interface", s->iface->name);
+	struct finding *x = report_find(q->r, "suggest.interface", s->iface->name);
 
 	if (s->proven)
-		finding_set(f, ST_PASS, "%s", s->why);
+		finding_set(x, ST_PASS, "%s", s->why);
 	else if (q->peers->n)
-		finding_set(f, ST_INFO, "%s; not proven: not every peer could be asked, or reached",
+		finding_set(x, ST_INFO, "%s; not proven: not every peer could be asked, or reached",
 			    s->why);
 	else
-		finding_set(f, ST_INFO, "%s; chosen by rank, no peer tested: add --peer HOST",
+		finding_set(x, ST_INFO, "%s; chosen by rank, no peer tested: add --peer HOST",
 			    s->why);
-	report_add(q->r, f);
+	report_add(q->r, x);
+	if (!s->proven)
+		suggest_remark_linklocal(&f->in, s, q->r);
 }
 
 /* Nothing suitable: why each interface is not. */
@@ -132,7 +134,7 @@ int mode_suggest(const struct request *q, const char *form, bool name_only, stru
 	}
 	if (!name_only && !emit_can_say(emit_find(form), &s, q->r))
 		return 0;
-	say_choice(q, &s);
+	say_choice(q, &f, &s);
 	if (s.proven) /* a pass is not said on stderr, but the reason is part of the answer */
 		report_remark(q->r, "%s: %s", s.iface->name, s.why);
 	text_init(&out, q->a);
@@ -245,7 +247,7 @@ int mode_write(const struct request *q, const struct write_request *given, struc
 		say_nothing(q, &s);
 		return 0;
 	}
-	say_choice(q, &s);
+	say_choice(q, &f, &s);
 	if (report_count(q->r, ST_FAIL) || !emit_can_say(w.form, &s, q->r))
 		return refuse(q, &w, e);
 	if (w.how == EMIT_COMPUTED)

@@ -171,6 +171,19 @@ static const struct candidate *best(struct proof *p, size_t *ret_index)
 	return win;
 }
 
+/* "169.254.7.2" is on a cable to it, or in a network without any DHCP server. */
+static bool is_linklocal_asked(const struct proof *p)
+{
+	for (size_t k = 0; k < p->npeers; k++)
+		for (size_t x = 0; x < p->peers[k].addrs.n; x++) {
+			const union addr *to = &p->peers[k].addrs.v[x];
+
+			if (to->sa.sa_family == AF_INET && addr_class(to) == ADDR_LINKLOCAL)
+				return true;
+		}
+	return false;
+}
+
 int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
 		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,
 		     struct err *e)
@@ -182,6 +195,8 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	*ret = (struct suggestion){.a = in->inv->a};
 	suggest_rank(in, ret);
 	p.cands = &ret->candidates;
+	if (is_linklocal_asked(&p))
+		rank_add_linklocal(p.cands);
 	while (p.nusable < p.cands->n && p.cands->v[p.nusable].usable)
 		p.nusable++;
 	p.trials = arena_alloc(p.a, (p.nusable * npeers + 1) * sizeof(*p.trials));

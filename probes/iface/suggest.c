@@ -1,5 +1,6 @@
 #include "probes/iface/suggest.h"
 
+#include "lib/core/units.h"
 #include "lib/host/nat.h"
 #include "lib/report/json.h"
 #include "probes/rules/nccl.h"
@@ -144,6 +145,43 @@ bool suggest_warn_of_nat(const struct rules_input *in, const struct suggestion *
 	else
 		finding_fix(f, NAT_NETWORK_FIX);
 	return true;
+}
+
+/* A NIC with an IPv4 link-local address and no other; one of another kind has no device. */
+static bool is_idle_link(struct inventory *inv, const struct iface_addr *x)
+{
+	if (x->addr.sa.sa_family != AF_INET || addr_class(&x->addr) != ADDR_LINKLOCAL ||
+	    !iface_is_running(x->iface) || x->iface->master || iface_best_addr(inv, x->iface, 0))
+		return false;
+	inventory_detail(inv, x->iface);
+	return x->iface->device && x->iface->speed_mbps > 0;
+}
+
+void suggest_remark_linklocal(const struct rules_input *in, const struct suggestion *s,
+			      struct report *r)
+{
+	enum { FASTER = 4 };
+	struct iface *own = s->iface;
+
+	for (size_t k = 0; k < in->inv->addrs.n; k++) {
+		const struct iface_addr *x = &in->inv->addrs.v[k];
+		struct finding *f;
+		struct unit_buf b;
+
+		if (!is_idle_link(in->inv, x))
+			continue;
+		inventory_detail(in->inv, own);
+		if (!own->wireless &&
+		    (own->speed_mbps <= 0 || x->iface->speed_mbps / FASTER < own->speed_mbps))
+			continue;
+		f = report_find(r, "suggest.linklocal", x->iface->name);
+		finding_set(f, ST_INFO,
+			    "is a link of %s with a link-local address alone: where it leads to "
+			    "the other host, name that one by its address there",
+			    format_mbps(&b, (uint64_t)x->iface->speed_mbps));
+		finding_fix(f, "ifprobe --suggest --peer 169.254.X.Y");
+		report_add(r, f);
+	}
 }
 
 static void address_data(const struct iface_addr *x, cJSON *o)

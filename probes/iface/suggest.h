@@ -66,6 +66,10 @@ void suggest_choose(const struct rules_input *in, const struct candidate *c, str
  * of, with what leads out of it. */
 bool suggest_warn_of_nat(const struct rules_input *in, const struct suggestion *s,
 			 struct finding *f);
+/* Beside what was chosen a much faster link may have a link-local address alone: how it becomes a
+ * candidate. */
+void suggest_remark_linklocal(const struct rules_input *in, const struct suggestion *s,
+			      struct report *r);
 void suggest_data(const struct suggestion *s, cJSON *data); /* data.suggest */
 /* Can it be a line of a suggestion, whoever says so: a variable that a rule sets, and a value of
  * one line? Both may be NULL. */

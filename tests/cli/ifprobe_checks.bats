@@ -65,6 +65,19 @@ load ifprobe.sh
     [ -z "$(found addr.linklocal)" ]
 }
 
+@test "suggest: a fast link with a link-local address alone, which a peer would have to be named on" {
+    machine cable6 "link 2 p1 pci=0000:01:00.0 speed=200000" "addr p1 169.254.7.1/16 scope=link" \
+        "link 3 w0 pci=0000:02:00.0 wireless" "addr w0 192.168.1.42/24" "link 4 d0 kind=dummy" "addr d0 169.254.20.10/32"
+    run -0 on cable6 --suggest --json
+    [ "$(found suggest.linklocal)" = info ]
+    [ "$(found suggest.linklocal p1)" = info ]
+    [ "$(jq -r '.data.suggest.interface' <<<"$output")" = w0 ]
+    machine cable7 "link 2 p1 pci=0000:01:00.0 speed=1000" "addr p1 169.254.7.1/16 scope=link" \
+        "link 3 e0 pci=0000:02:00.0 speed=1000" "addr e0 192.168.1.42/24"
+    run -0 on cable7 --suggest --json
+    [ -z "$(found suggest.linklocal)" ]
+}
+
 @test "checks: NAT of a virtual machine's own among the cards that NCCL spreads its data over" {
     machine vm "link 2 enp0s3 pci=0000:00:03.0" "addr enp0s3 10.0.2.15/24" "link 3 enp0s8 pci=0000:00:08.0" \
         "addr enp0s8 192.168.56.4/24" "route default via=10.0.2.2 dev=enp0s3"

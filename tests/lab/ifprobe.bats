@@ -99,6 +99,14 @@ load ifprobe.sh
     run ! grep route.peer after
 }
 
+@test "peer: a link-local address, as two hosts on a cable have, is one that was asked for" {
+    run -0 --separate-stderr lab 2 "$DEAD"'
+        for n in 0 1; do on $n "ip addr flush dev eth0; ip addr add 169.254.7.$((n + 1))/16 dev eth0"; done
+        ifprobe --name-only; ifprobe --suggest --peer 169.254.7.2 --deadline 1500ms'
+    [ "$(head -2 <<<"$output")" = $'dead0\nexport NCCL_SOCKET_IFNAME=\'=eth0\'' ]
+    [[ $stderr == *"eth0: the only interface that reaches every peer"* ]]
+}
+
 @test "peer: IPv6 alone" {
     run -0 --separate-stderr lab 2 --subnet fd00:77::/64 'ip -4 addr flush dev lo
         ifprobe --suggest --peer node1 --json'
