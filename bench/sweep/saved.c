@@ -2,6 +2,7 @@
 
 #include "bench/sweep/foreign.h"
 #include "bench/sweep/peers.h"
+#include "bench/sweep/saved_ranks.h"
 #include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -77,26 +78,39 @@ static const char *copy_of(struct arena *a, const cJSON *o, const char *key)
 	return v ? arena_strdup(a, v) : NULL;
 }
 
+/* @each: ranks of one that is listed. */
 static void count_ranks(struct saved *s, const cJSON *ranks, const char *host, const char *device,
-			struct arena *a)
+			int each, struct arena *a)
 {
-	str_list seen = {0};
+	saved_ranks all = {0};
 	const cJSON *o;
 
 	cJSON_ArrayForEach (o, ranks) {
-		const char *name = json_get_str(o, host), *what = json_get_str(o, device);
-		bool is_new = name;
+		const char *what = json_get_str(o, device);
 
-		s->ranks++;
 		s->worlds += json_get_num(o, "rank", -1) == 0;
-		for (size_t i = 0; name && i < seen.n; i++)
-			is_new &= !streq(seen.v[i], name);
-		if (is_new)
-			*LIST_ADD(a, &seen) = name;
+		for (int i = 0; i < each; i++)
+			saved_ranks_add(&all, a, copy_of(a, o, host) ?: "",
+					(long)json_get_num(o, "group", 0));
 		if (what && !starts_with(what, "host memory"))
 			s->gpu = arena_strdup(a, what);
 	}
-	s->hosts = (int)seen.n;
+	saved_ranks_count(&all, a, s);
+}
+
+/* nccl-tests lists the first device of a process, which may have several ranks (-t, -g). */
+static int ranks_of_listed(const cJSON *config)
+{
+	enum { MOST = 1024 };
+	double each = json_get_num(config, "nthreads", 1) * json_get_num(config, "ngpus", 1);
+	const cJSON *o;
+
+	if (!(each > 1 && each <= MOST))
+		return 1;
+	cJSON_ArrayForEach (o, json_get(config, "devices"))
+		if (fmod(json_get_num(o, "rank", 0), each) > 0)
+			return 1; /* of a version that lists them all */
+	return (int)each;
 }
 
 static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
@@ -104,7 +118,7 @@ static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
 	const cJSON *row;
 
 	s->backend = copy_of(a, data, "backend");
-	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", a);
+	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", 1, a);
 	s->average = 0;
 	cJSON_ArrayForEach (row, json_get(data, "results")) {
 		s->coll = saved_coll(a, json_text(row, "coll"));
@@ -126,10 +140,11 @@ static const char *coll_of_program(const cJSON *args, struct arena *a)
 
 static void parse_theirs(const cJSON *doc, struct arena *a, struct saved *s)
 {
-	const cJSON *row;
+	const cJSON *config = json_get(doc, "config"), *row;
 
 	s->average = json_get_num(json_get(doc, "average_bus_bandwidth"), "bandwidth", NAN);
-	count_ranks(s, json_get(json_get(doc, "config"), "devices"), "hostname", "device_info", a);
+	count_ranks(s, json_get(config, "devices"), "hostname", "device_info",
+		    ranks_of_listed(config), a);
 	s->coll = coll_of_program(json_get(doc, "args"), a);
 	cJSON_ArrayForEach (row, json_get(doc, "results")) {
 		const char *name = json_get_str(row, "experiment_name");

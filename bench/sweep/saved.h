@@ -15,9 +15,12 @@ struct peers;
 struct saved {		  /* one table */
 	const char *coll; /* NULL: it does not say */
 	const char *gpu, *backend;
-	int worlds;	  /* ranks 0: of more than one none knew of the others */
-	int ranks, hosts; /* of all of them; 0: not said */
-	bool reduces;	  /* to all ranks: it has a reduction and no root */
+	int worlds;		      /* ranks 0: of more than one none knew of the others */
+	int ranks, hosts;	      /* of all of them; 0: not said */
+	bool uneven;		      /* some hosts have more ranks than others */
+	int groups;		      /* that they were split into; 0: not said */
+	int group_ranks, group_hosts; /* of each; 0: they differ */
+	bool reduces;		      /* to all ranks: it has a reduction and no root */
 	struct plot_run run;
 	double factor;	     /* bus over algorithm bandwidth, where it was best; NAN: not known */
 	double wrong;	     /* elements of all rows, or results where only those were counted */

@@ -25,8 +25,10 @@ static void judge_worlds(const struct saved *s, const char *subject, int worlds,
 		finding_set(f, ST_FAIL, "a single rank: nothing between ranks was measured");
 		finding_fix(f, "ncclbench --np 8 -b 8 -e 1G");
 	} else if (ranks) {
-		finding_set(f, ST_PASS, "%d ranks on %d host%s", ranks, s->hosts,
-			    s->hosts == 1 ? "" : "s");
+		finding_set(f, ST_PASS, "%d ranks on %d host%s%s%s", ranks, s->hosts,
+			    s->hosts == 1 ? "" : "s",
+			    s->uneven ? ", more on some than on others" : "",
+			    s->groups > 1 ? arena_printf(f->a, ", in %d groups", s->groups) : "");
 	} else {
 		finding_set(f, ST_SKIP, "the list of devices is not in it");
 	}
@@ -93,7 +95,8 @@ static void judge_end(const struct saved *s, const char *subject, struct report 
 /* Old versions do not say which collective it was, and all_reduce's bus factor is its own. */
 static const char *coll_of(const struct saved *s)
 {
-	double n = s->ranks, factor = n > 2 ? 2 * (n - 1) / n : NAN;
+	double n = s->groups > 1 ? s->group_ranks : s->ranks,
+	       factor = n > 2 ? 2 * (n - 1) / n : NAN;
 
 	if (s->coll && *s->coll)
 		return s->coll;
@@ -179,26 +182,55 @@ static void judge_speed(const struct saved *s, const char *subject, const struct
 	report_add(r, f);
 }
 
+/* All groups ran at once: each had its part of the cards. */
+static void derive_of_group(const struct saved *s, const struct expect_facts *all, struct arena *a,
+			    struct expect *ret)
+{
+	struct expect_facts f = *all;
+
+	f.ranks = s->group_ranks;
+	f.hosts = s->group_hosts;
+	expect_derive(&f, a, ret);
+	if (f.hosts < 2 || !isfinite(ret->busbw))
+		return;
+	expect_divide(ret, (double)f.ranks / f.hosts / ((double)s->ranks / s->hosts));
+	ret->why = arena_printf(a, "%s; of one of %d groups at once: %.3g GB/s", ret->why,
+				s->groups, ret->asked);
+}
+
+static void derive(const struct saved *s, const struct saved_opts *o, struct arena *a,
+		   struct expect *ret)
+{
+	const char *coll = coll_of(s);
+	const struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
+				       .coll = coll ? coll : "",
+				       .gpu = s->gpu,
+				       .instance = o->instance,
+				       .ranks = s->ranks,
+				       .hosts = s->hosts,
+				       .uneven = s->uneven,
+				       .nic_gbps = o->nic_gbps};
+
+	*ret = (struct expect){.busbw = NAN};
+	if (!coll)
+		ret->why = "it does not say of which collective it is";
+	else if (!s->ranks)
+		ret->why = "the list of devices is not in it";
+	else if (s->groups > 1 && (!s->group_ranks || s->uneven))
+		ret->why = arena_printf(a, "%d groups at once, which are not alike", s->groups);
+	else if (s->groups > 1)
+		derive_of_group(s, &f, a, ret);
+	else
+		expect_derive(&f, a, ret);
+}
+
 static void judge_table(const struct saved *s, const char *subject, const struct saved_opts *o,
 			struct report *r)
 {
-	const char *coll = coll_of(s);
-	struct expect_facts f = {.backend = s->backend ? s->backend : "nccl",
-				 .coll = coll ? coll : "",
-				 .gpu = s->gpu,
-				 .instance = o->instance,
-				 .ranks = s->ranks,
-				 .hosts = s->hosts,
-				 .nic_gbps = o->nic_gbps};
 	struct expect x;
 
 	judge_end(s, subject, r);
-	expect_derive(&f, report_arena(r), &x);
-	if (!coll)
-		x = (struct expect){.busbw = NAN,
-				    .why = "it does not say of which collective it is"};
-	else if (!s->ranks)
-		x = (struct expect){.busbw = NAN, .why = "the list of devices is not in it"};
+	derive(s, o, report_arena(r), &x);
 	judge_speed(s, subject, o, &x, r);
 	if (s->average > 0)
 		report_remark(r,

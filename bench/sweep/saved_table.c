@@ -5,7 +5,7 @@
  * says in between, several of them in one file.
  */
 #include "bench/coll/coll.h"
-#include "bench/sweep/saved.h"
+#include "bench/sweep/saved_ranks.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +15,7 @@ enum { FIELDS_MAX = 32, LABELS_MAX = 6 };
 struct reader {
 	struct arena *a;
 	saved_list *all;
-	str_list hosts;	   /* of this table */
+	saved_ranks ranks; /* of this table */
 	const char *coll;  /* of the program that was started last; NULL: none was */
 	size_t lead, half; /* columns before the first time, and to the next; 0: no head seen */
 	bool counts;	   /* the last column is of wrong elements, and not of errors */
@@ -43,21 +43,16 @@ static size_t split(char *line, char *fields[FIELDS_MAX])
 /* "#  Rank  0 Group  0 Pid   9500 on      node0 device  0 [0000:53:00] NVIDIA H100" */
 static void see_rank(struct reader *r, const char *line)
 {
-	const char *rank = strstr(line, " Rank "), *on = strstr(line, " on "), *device, *name;
+	const char *rank = strstr(line, " Rank "), *on = strstr(line, " on "), *device;
+	const char *group = rank ? strstr(rank, " Group ") : NULL;
 	struct saved *s = now(r);
 
 	if (!rank || !on || !(device = strstr(on, " device ")))
 		return;
 	s->worlds += strtol(rank + 6, NULL, 10) == 0;
-	s->ranks++;
 	on += 4 + strspn(on + 4, " ");
-	name = arena_strndup(r->a, on, strcspn(on, " "));
-	for (size_t i = 0; name && i < r->hosts.n; i++)
-		if (streq(r->hosts.v[i], name))
-			name = NULL;
-	if (name)
-		*LIST_ADD(r->a, &r->hosts) = name;
-	s->hosts = (int)r->hosts.n;
+	saved_ranks_add(&r->ranks, r->a, arena_strndup(r->a, on, strcspn(on, " ")),
+			group ? strtol(group + 7, NULL, 10) : 0);
 	device = strchr(device, ']');
 	if (!device)
 		return;
@@ -89,14 +84,20 @@ static void see_head(struct reader *r, const char *line)
 	r->counts = strstr(line, "#wrong");
 }
 
+static void end_ranks(struct reader *r)
+{
+	saved_ranks_count(&r->ranks, r->a, now(r));
+	r->ranks = (saved_ranks){0};
+}
+
 /* A new table, where the last one has rows. */
 static void see_start(struct reader *r)
 {
 	if (!now(r)->run.points.n)
 		return;
+	end_ranks(r);
 	(void)saved_begin(r->all, r->a);
 	now(r)->coll = r->coll;
-	r->hosts.n = 0;
 	r->lead = r->half = 0;
 }
 
@@ -328,4 +329,5 @@ void saved_tables(char *text, struct arena *a, saved_list *ret)
 		}
 	}
 	end_row(&r);
+	end_ranks(&r);
 }

@@ -218,6 +218,26 @@ T
     finds coll.data warn 'the run has no end'
 }
 
+@test "groups (NCCL_TESTS_SPLIT) are judged as one of them, and hosts of different numbers of ranks not at all" {
+    table all_reduce 16 8 'NVIDIA H100 80GB HBM3' 47.50 47.50 sum |
+        awk '/ Rank / { sub(/Group +0/, "Group  " $3 % 8) } { print }' >rails
+    judged 0 rails --nic 8x400
+    finds world.size pass '16 ranks on 2 hosts, in 8 groups'
+    finds coll.bandwidth pass '95 % of what is possible'
+    finds coll.bandwidth pass 'of one of 8 groups at once: 50 GB/s'
+    table all_reduce 16 8 'NVIDIA H100 80GB HBM3' 460.00 460.00 sum |
+        awk '/ Rank / { sub(/Group +0/, "Group  " int($3 / 8)) } { print }' >hosts
+    judged 0 hosts
+    finds coll.bandwidth pass 'H100 in one host'
+    sed 's/Group  1/Group  2/; s/Rank  3 Group  0/Rank  3 Group  1/' hosts >unlike
+    judged 0 unlike
+    finds coll.bandwidth info '3 groups at once, which are not alike'
+    table all_reduce 16 13 'NVIDIA H100 80GB HBM3' 366.00 195.20 sum >uneven
+    judged 0 uneven --nic 8x400
+    finds world.size pass '16 ranks on 2 hosts, more on some than on others'
+    finds coll.bandwidth info 'hosts with different numbers of ranks'
+}
+
 @test "-J of nccl-tests: the collective is the program's name; null is not verified" {
     local doc='{"version": 2, "args": ["/opt/nccl-tests/build/all_reduce_perf", "-J", "x"], "env": [], "nccl_version": 22807,
         "config": {"devices": [range(8) | {rank: ., group: 0, hostname: "a", device_info: "NVIDIA H100 80GB HBM3"}]},
@@ -231,6 +251,14 @@ T
     jq '.results[0].out_of_place.nwrong = null' theirs >unchecked
     judged 0 unchecked
     finds coll.data skip 'no result was verified'
+    # -g 8: of each process its first device alone is listed
+    jq '.config += {nthreads: 1, ngpus: 8} | .config.devices |= .[:1]' theirs >one
+    judged 0 one
+    finds world.size pass '8 ranks on 1 host'
+    finds coll.bandwidth pass '467.60 GB/s at 8 GiB, 104 %'
+    jq '.config += {nthreads: 2, ngpus: 4}' theirs >listed
+    judged 0 listed
+    finds world.size pass '8 ranks on 1 host'
     head -c 700 theirs >piece
     run -2 --separate-stderr "$BIN/ncclbench" --analyze piece
     [[ $stderr == *"not all of a JSON document"* ]]
