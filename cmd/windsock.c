@@ -176,6 +176,7 @@ static int run(struct app *app, void *cfg, struct err *e)
 	/* nccl-tests' own: ncclbench refuses to forget it, and here nobody asks for groups */
 	(void)unsetenv("NCCL_TESTS_SPLIT");
 	(void)unsetenv("NCCL_TESTS_SPLIT_MASK");
+	(void)unsetenv("NCCL_TESTS_MIN_BW");
 	if (q->serve)
 		return c->missing ? serve_missing(p.r, c->missing) : serve_member(&p, e);
 	return q->hosts ? run_hosts(&p, e) : run_here(&p, e);

@@ -50,6 +50,20 @@ static int ask_split(struct err *e)
 	return 0;
 }
 
+int ask_least_average(double *ret, struct err *e)
+{
+	const char *v = where_is_ours() ? NULL : getenv("NCCL_TESTS_MIN_BW");
+
+	*ret = 0;
+	if (!v || !*v)
+		return 0;
+	if (!parse_double(v, ret) && *ret >= 0)
+		return 0;
+	err_set(e, ERR_USAGE, "NCCL_TESTS_MIN_BW=%s is no bandwidth in GB/s", v);
+	return err_hint(e,
+			"unset NCCL_TESTS_MIN_BW; --expect judges what lasts, and not an average");
+}
+
 bool ask_has_rails(const char *rails)
 {
 	return rails && !streq(rails, "auto") && !streq(rails, "none");
@@ -119,6 +133,9 @@ void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 		{in->cta_policy != ASK_NOT_GIVEN, "-x",
 		 nccl ? "export NCCL_CTA_POLICY=N, which NCCL reads by itself"
 		      : "there are no CTAs in host memory"},
+		{getenv("NCCL_TESTS_DEVICE") != NULL, "NCCL_TESTS_DEVICE",
+		 nccl ? "each rank has a GPU of its own, of those in CUDA_VISIBLE_DEVICES"
+		      : "there is no GPU in it"},
 		{in->stream_null, "-y",
 		 nccl ? "operations have a stream of their own" : "there are no CUDA streams"},
 	};

@@ -43,7 +43,7 @@ static int read_baseline(struct asked *q, const struct where_role *role, struct 
 }
 
 /* Of two numbers each in its range; and what the communicator would find too late. */
-static int check_values(const struct asked *q, struct err *e)
+static int check_values(struct asked *q, struct err *e)
 {
 	const struct sweep_opts *s = &q->job.rank.sweep;
 	union addr at;
@@ -53,7 +53,7 @@ static int check_values(const struct asked *q, struct err *e)
 	if (s->skip && s->skip >= s->iters)
 		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
 			       (size_t)s->iters);
-	return 0;
+	return ask_least_average(&q->job.story.least_average, e);
 }
 
 static void fill_sweep(struct asked *q)

@@ -164,8 +164,9 @@ static void add_sums(cJSON *doc, const struct story *s)
 	json_num(o, "count", (double)t->bad);
 	json_str(o, "okay", yes(!t->bad));
 	o = json_object(doc, "average_bus_bandwidth");
-	json_num(o, "bandwidth", t->rows ? t->busbw_sum / 2 / (double)t->rows : 0);
-	json_str(o, "okay", "unchecked");
+	json_num(o, "bandwidth", story_average(s));
+	json_str(o, "okay",
+		 s->o->least_average > 0 ? yes(story_average_is_enough(s)) : "unchecked");
 }
 
 int export_new(const char *path, const char *text, struct err *e)

@@ -121,6 +121,18 @@ static void on_world(struct story *s, const cJSON *event)
 		add_world(s);
 }
 
+double story_average(const struct story *s)
+{
+	const struct sweep_totals *sum = &s->totals;
+
+	return sum->rows ? sum->busbw_sum / 2 / (double)sum->rows : 0;
+}
+
+bool story_average_is_enough(const struct story *s)
+{
+	return story_average(s) >= s->o->least_average * 0.9;
+}
+
 size_t story_hosts(const struct story *s) { return s->spread.n; }
 
 bool story_are_together(const struct story *s, size_t a, size_t b)

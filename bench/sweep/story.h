@@ -50,6 +50,7 @@ struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate, memory;
 	const char *const *notes;     /* NULL-terminated lines for the head of the table */
+	double least_average;	      /* GB/s: NCCL_TESTS_MIN_BW; 0: nobody asks */
 	const struct traffic *replay; /* what is done again; NULL: --replay was not asked for */
 };
 
@@ -90,8 +91,11 @@ struct story {
 
 void story_init(struct story *s, const struct story_opts *o, struct report *r);
 void story_event(const cJSON *event, void *story);
-void story_spread(struct story *s);	   /* once its ranks are listed, which is on "world" */
-size_t story_hosts(const struct story *s); /* that its ranks are on */
+void story_spread(struct story *s);	     /* once its ranks are listed, which is on "world" */
+double story_average(const struct story *s); /* GB/s, over all rows, as nccl-tests has it */
+/* Is that so much as somebody asks for, NCCL_TESTS_MIN_BW? A tenth less is, as there. */
+bool story_average_is_enough(const struct story *s);
+size_t story_hosts(const struct story *s);			    /* that its ranks are on */
 bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
 
 #endif

@@ -219,14 +219,16 @@ void table_row(struct story *s, const struct sweep_row *row)
 void table_end(struct story *s)
 {
 	const struct sweep_totals *sum = &s->totals;
-	double average = sum->rows ? sum->busbw_sum / 2 / (double)sum->rows : 0;
 	struct unit_buf size;
 	struct text t;
 
 	text_init(&t, s->a);
 	text_addf(&t, "# %-20s : %zu %s\n", "Out of bounds values", (size_t)sum->bad,
 		  sum->bad ? "FAILED" : "OK");
-	text_addf(&t, "# %-20s : %g \n", "Avg bus bandwidth", average);
+	text_addf(&t, "# %-20s : %g %s\n", "Avg bus bandwidth", story_average(s),
+		  !(s->o->least_average > 0)   ? ""
+		  : story_average_is_enough(s) ? "OK"
+					       : "FAILED");
 	if (s->o->memory)
 		text_addf(&t, "# %-20s : %s\n", "Memory per rank",
 			  format_size(&size, sweep_memory(s->sweep.max)));

@@ -200,6 +200,7 @@ static void judge_rows(const struct story *s, const struct verdict_opts *o)
 	judge_data(s);
 	verdict_bandwidth(s, o);
 	verdict_domain(s);
+	verdict_average(s);
 	if (o->baseline)
 		baseline_judge(s, o->baseline, o->warn > 0 ? o->warn : BASELINE_WARN,
 			       o->fail > 0 ? o->fail : BASELINE_FAIL);

@@ -35,6 +35,8 @@ void verdict_failure(struct report *r, const struct story *s, const char *check,
 void verdict_straggler(const struct story *s);
 /* How fast it was, against what was to be expected. */
 void verdict_bandwidth(const struct story *s, const struct verdict_opts *o);
+/* Against what nccl-tests' variable asks for, if it does. */
+void verdict_average(const struct story *s);
 /* GPUs whose NVLink could join the hosts, and does not. */
 void verdict_domain(const struct story *s);
 void verdict_pairs(const struct story *s, const struct verdict_opts *o);

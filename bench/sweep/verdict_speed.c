@@ -65,6 +65,24 @@ void verdict_domain(const struct story *s)
 	verdict_add(s->r, f);
 }
 
+void verdict_average(const struct story *s)
+{
+	struct finding *f;
+
+	if (!(s->o->least_average > 0))
+		return;
+	f = report_find(s->r, "coll.average", s->sweep.coll->name);
+	finding_set(f, story_average_is_enough(s) ? ST_PASS : ST_FAIL,
+		    "%.4g GB/s on average of all sizes, NCCL_TESTS_MIN_BW=%g", story_average(s),
+		    s->o->least_average);
+	finding_value(f, story_average(s), "GB/s");
+	finding_expect(f, ">= %g GB/s, a tenth less than it says", s->o->least_average * 0.9);
+	if (f->status == ST_FAIL)
+		finding_fix(f, "ncclbench -b 64M -e 1G  # small sizes lower the average: how fast "
+			       "are large ones?");
+	verdict_add(s->r, f);
+}
+
 /* What the hardware should do, in data.expected too. */
 static struct expect derive(const struct story *s)
 {

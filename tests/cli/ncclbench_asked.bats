@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-    unset NCCL_TESTS_SPLIT NCCL_TESTS_SPLIT_MASK
+    unset NCCL_TESTS_SPLIT NCCL_TESTS_SPLIT_MASK NCCL_TESTS_MIN_BW NCCL_TESTS_DEVICE
     cd "$BATS_TEST_TMPDIR" || return
 }
 
@@ -122,6 +122,19 @@ sizes() { awk '!/^#/ {print $1}' <<<"$output" | xargs; }
     NCCL_TESTS_SPLIT_MASK=0x7 refused "unset NCCL_TESTS_SPLIT_MASK"
     NCCL_TESTS_SPLIT_MASK=0x0 bench -b 64 -e 64 -n 1 # one group of all
     [ "$status" -eq 0 ]
+}
+
+@test "NCCL_TESTS_MIN_BW judges the average as nccl-tests does, and NCCL_TESTS_DEVICE chooses nothing" {
+    NCCL_TESTS_MIN_BW=9000 bench -b 1M -e 1M -n 1 -J min.json
+    [ "$status" -eq 1 ]
+    [[ $output == *"# Avg bus bandwidth    : "*" FAILED"*"# FAIL coll.average: "*"NCCL_TESTS_MIN_BW=9000"* ]]
+    [ "$(jq -r .average_bus_bandwidth.okay min.json)" = false ]
+    NCCL_TESTS_MIN_BW=.000001 NCCL_TESTS_DEVICE=0 bench -b 1M -e 1M -n 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"# NCCL_TESTS_DEVICE does nothing with tcp"*" OK"*"# PASS coll.average: "* ]]
+    NCCL_TESTS_MIN_BW=fast refused "NCCL_TESTS_MIN_BW=fast is no bandwidth"
+    bench -b 1M -e 1M -n 1
+    [[ $output != *coll.average* && $output != *NCCL_TESTS* ]]
 }
 
 @test "-J FILE.csv: a line for each result, and nothing is overwritten" {
