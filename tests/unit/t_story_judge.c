@@ -298,6 +298,45 @@ static void a_baseline_is_of_so_many_hosts(void **state)
 	(void)unlink(path);
 }
 
+/* The share of the others at one of twelve sizes. */
+static enum status one_size_has(double share)
+{
+	static const enum status all[] = {ST_PASS, ST_WARN, ST_FAIL};
+	struct told rows[12];
+	struct err e = {0};
+	enum status is = ST_ERROR;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/t_story_judge.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	assert_int_equal(close(mkstemp(path)), 0);
+	for (size_t i = 0; i < 12; i++)
+		rows[i] = (struct told){(size_t)MIB << i, 1};
+	for (int again = 0; again < 2; again++) {
+		struct story_opts o;
+		struct story s;
+		struct report *r;
+
+		rows[5].busbw = again ? share : 1;
+		r = told(&s, &o, "b", rows, 12);
+		if (!again)
+			assert_int_equal(baseline_save(&s, path, &e), 0);
+		baseline_judge(&s, baseline_read(path, s.a, &e), BASELINE_WARN, BASELINE_FAIL);
+		for (size_t i = 0; i < ARRAY_LEN(all); i++)
+			is = report_count(r, all[i]) ? all[i] : is;
+		over(r);
+	}
+	(void)unlink(path);
+	return is;
+}
+
+static void one_bad_size_is_not_lost_in_the_mean(void **state UNUSED)
+{
+	assert_int_equal(one_size_has(1), ST_PASS);
+	assert_int_equal(one_size_has(0.85), ST_PASS);
+	assert_int_equal(one_size_has(0.7), ST_WARN);
+	assert_int_equal(one_size_has(0.25), ST_FAIL);
+}
+
 /* A table whose rows were all lost on their way proves nothing: that is no success. */
 static void a_table_without_rows_is_an_error(void **state)
 {
@@ -414,6 +453,7 @@ int main(void)
 		cmocka_unit_test(what_lasts_is_judged),
 		cmocka_unit_test(a_saved_run_is_judged_as_a_live_one),
 		cmocka_unit_test(a_baseline_is_of_so_many_hosts),
+		cmocka_unit_test(one_bad_size_is_not_lost_in_the_mean),
 		cmocka_unit_test(a_table_without_rows_is_an_error),
 		cmocka_unit_test(what_was_not_compared_is_not_counted),
 		cmocka_unit_test(a_straggler_is_weighed_by_time),
