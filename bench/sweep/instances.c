@@ -4,7 +4,7 @@
  * (zz_generated.bandwidth.go) has it; numbers of cards and the rule for single
  * flows (5 Gb/s, 10 inside a cluster placement group) from the EC2 user guide.
  * Google: "Networking and GPU machines", the cards that carry data between GPUs.
- * Azure: the data sheets of the ND series.
+ * Azure: the data sheets of the ND series (A100 v4: 8 of HDR; GB200 v6: 4 of NDR).
  */
 #include "bench/sweep/instances.h"
 
@@ -67,8 +67,11 @@ static const struct {
 	int cards;
 	double gbps; /* of one */
 } others[] = {
-	{"a3-highgpu-8g", 4, 200}, {"a3-megagpu-8g", 8, 200},	 {"a3-ultragpu-8g", 8, 400},
-	{"a4-highgpu-8g", 8, 400}, {"Standard_ND96isr", 8, 400}, {"Standard_ND96amsr", 8, 200},
+	{"a3-highgpu-8g", 4, 200},    {"a3-megagpu-8g", 8, 200},
+	{"a3-ultragpu-8g", 8, 400},   {"a4-highgpu-8g", 8, 400},
+	{"Standard_ND96isr", 8, 400}, {"Standard_ND96amsr", 8, 200},
+	{"a4x-highgpu-4g", 4, 400},   {"a4x-maxgpu-4g", 4, 800},
+	{"Standard_ND96asr", 8, 200}, {"Standard_ND128isr_NDR_GB200", 4, 400},
 };
 
 /* What stands behind the word @word of @n bytes in a list of words; NULL: it is not there. */
@@ -143,6 +146,12 @@ const char *instance_gpu(const char *type)
 		{"Standard_ND96isr_H200", "H200"},
 		{"Standard_ND96isr", "H100"},
 		{"Standard_ND96amsr", "A100"},
+		{"Standard_ND96asr", "A100"},
+		{"Standard_ND128isr_NDR_GB200", "GB200"},
+		{"Standard_ND128isr_GB300", "GB300"},
+		{"a4x-high", "GB200"},
+		{"a4x-max", "GB300"},
+		{"p6e-gb200", "GB200"},
 	};
 
 	for (size_t i = 0; type && i < ARRAY_LEN(types); i++)

@@ -40,6 +40,15 @@ static void types_have_cards(void **state UNUSED)
 	assert_net("c5.large", .75, 1);
 	assert_net("a3-megagpu-8g", 1600, 8);
 	assert_net("Standard_ND96isr_H100_v5", 3200, 8);
+	assert_net("Standard_ND96asr_v4", 1600, 8);
+	assert_net("Standard_ND128isr_NDR_GB200_v6", 1600, 4);
+	assert_net("a4x-highgpu-4g", 1600, 4);
+	assert_net("a4x-maxgpu-4g-metal", 3200, 4);
+	assert_string_equal(instance_gpu("Standard_ND96asr_v4"), "A100");
+	assert_string_equal(instance_gpu("Standard_ND128isr_NDR_GB200_v6"), "GB200");
+	assert_string_equal(instance_gpu("p6e-gb200.36xlarge"), "GB200");
+	assert_string_equal(instance_gpu("g6e.12xlarge"), "L40");
+	assert_null(instance_gpu("c5.large"));
 	assert_true(instance_net("p5.48xlarge", &net) && net.flow_gbps == 5);
 	assert_true(instance_net("a3-highgpu-8g", &net) && isnan(net.flow_gbps));
 }
@@ -67,7 +76,8 @@ static void names_are_found_as_people_write_them(void **state UNUSED)
 	assert_string_equal(like("nd96isr", &a), "Standard_ND96isr");
 	assert_string_equal(like("nd96isr_h200_v5", &a), "Standard_ND96isr");
 	assert_string_equal(like("standard_nd96amsr_a100_v4", &a), "Standard_ND96amsr");
-	assert_string_equal(like("standard_nd96", &a), "Standard_ND96isr Standard_ND96amsr");
+	assert_string_equal(like("standard_nd96", &a), "Standard_ND96isr Standard_ND96amsr "
+						       "Standard_ND96asr");
 	assert_string_equal(like("nd96xyz", &a), "");
 	assert_string_equal(like("x", &a), "");
 	assert_string_equal(like("", &a), "");
