@@ -49,6 +49,9 @@ struct comm_plugin {
 	/* What the last failure was about, as the id of a finding ("nccl.init"); NULL: this host.
 	 */
 	const char *(*failed_check)(void);
+	/* Collective, of one that was never split: learns which ways data has gone since, for
+	 * comm_transport() and judge(). May be NULL. */
+	int (*look)(struct comm *c, struct err *e);
 	/* Once there is a communicator, on rank 0: true where it has something to say. */
 	bool (*judge)(const struct comm *c, struct comm_finding *ret);
 	void (*dev_free)(struct dev *d); /* NULL: nothing to do */

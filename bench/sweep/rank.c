@@ -114,6 +114,8 @@ static int run_sweep(struct rank *r, struct err *e)
 		s.next = on_next;
 	}
 	result = sweep_run(&s, e);
+	if (!result)
+		tell_ways(r);
 	r->all_know |= s.all_know;
 	if ((s.timed_out || s.fewer) && !r->comm->rank)
 		tell_fitted(r, &s);

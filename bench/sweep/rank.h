@@ -40,6 +40,8 @@ struct rank {
 	str_list notes;
 	union addr at;
 	uint64_t deadline_ns;	    /* of all ranks */
+	const char *told_ways;	    /* comm_transport(), as it was told */
+	struct comm_finding told;   /* what was wrong with that; check NULL: nothing */
 	struct comm_finding unused; /* check NULL: no GPU was left unused that should not be */
 	struct hardware_ask cloud;
 	struct hardware *hardware; /* by rank */

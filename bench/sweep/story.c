@@ -207,6 +207,16 @@ static void on_counters(struct story *s, const cJSON *event)
 	counters_unpack(event, s->a, &c->before, &c->after, &c->host);
 }
 
+/* Connections were made since. */
+static void on_ways(struct story *s, const cJSON *event)
+{
+	s->transport = copied(s, event, "transport");
+	if (s->has_table)
+		table_note(s->r, "in the end: %s", s->transport);
+	cJSON_DeleteItemFromObject(report_data(s->r), "transport");
+	json_str(report_data(s->r), "transport", s->transport);
+}
+
 static void on_broke(struct story *s, const cJSON *event)
 {
 	if (s->error.kind)
@@ -304,7 +314,7 @@ void story_event(const cJSON *event, void *story)
 		{"units", on_units},	   {"rail", on_rail},	      {"pair", on_pair},
 		{"lost", on_lost},	   {"died", on_died},	      {"finding", on_finding},
 		{"counters", on_counters}, {"broke", on_broke},	      {"crew", on_crew},
-		{"fitted", on_fitted},	   {"replayed", on_replayed},
+		{"fitted", on_fitted},	   {"replayed", on_replayed}, {"ways", on_ways},
 	};
 	const char *name = json_get_str(event, "ev");
 

@@ -59,10 +59,11 @@ static void tell_judgement(struct rank *r)
 {
 	struct comm_finding f;
 
-	if (r->unused.check)
-		tell_finding(r, &r->unused, true);
-	if (r->backend->judge && r->backend->judge(r->comm, &f))
-		tell_finding(r, &f, false);
+	if (!r->backend->judge || !r->backend->judge(r->comm, &f) ||
+	    (r->told.check && streq(r->told.check, f.check) && streq(r->told.subject, f.subject)))
+		return;
+	tell_finding(r, &f, false);
+	r->told = f;
 }
 
 void tell_begin(struct rank *r)
@@ -70,6 +71,23 @@ void tell_begin(struct rank *r)
 	if (r->comm->rank)
 		return;
 	tell_world(r);
+	r->told_ways = arena_strdup(r->a, comm_transport(r->comm));
+	if (r->unused.check)
+		tell_finding(r, &r->unused, true);
+	tell_judgement(r);
+}
+
+void tell_ways(struct rank *r)
+{
+	struct err ignored = {0}; /* what was measured stands without it */
+	cJSON *event;
+
+	if (!r->backend->look || r->backend->look(r->comm, &ignored) || r->comm->rank ||
+	    streq(comm_transport(r->comm), r->told_ways))
+		return;
+	event = relay_event("ways");
+	json_str(event, "transport", comm_transport(r->comm));
+	relay_send(r->relay, event);
 	tell_judgement(r);
 }
 

@@ -9,6 +9,8 @@
 /* Once, before anything is measured: who the ranks are, and what is wrong with the way they go. On
  * other ranks than 0 nothing. */
 void tell_begin(struct rank *r);
+/* Collective, at the end of what nothing was split for: ways that data has taken since. */
+void tell_ways(struct rank *r);
 /* What is measured now, after so many; @of: of how many, NAN: not known. */
 void tell_next(struct rank *r, const char *what, double done, double of);
 void tell_row(struct rank *r, const struct sweep_row *row);

@@ -158,19 +158,34 @@ both_mean() { # FILE N
 }
 
 # RDMA cards are seen in containers that cannot use them, too.
+beside_rdma() { # ARGS...
+    # shellcheck disable=SC2016 # expanded there
+    run --separate-stderr unshare -rm sh -ec '
+        mount -t tmpfs none /sys/class
+        mkdir -p /sys/class/infiniband/mlx5_0/ports/1
+        echo "4: ACTIVE" >/sys/class/infiniband/mlx5_0/ports/1/state
+        exec "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1 "$@"
+    [[ $stderr != *unshare* ]] || skip "no user namespaces here"
+}
+
 @test "ranks that share a GPU take sockets because they have to; others are told of it" {
     local gpu
     for gpu in shared own-gpu; do
-        # shellcheck disable=SC2016 # expanded there
-        WINDSOCK_FAKE_CUDA=$gpu WINDSOCK_FAKE_NCCL=sockets run --separate-stderr unshare -rm sh -ec '
-            mount -t tmpfs none /sys/class
-            mkdir -p /sys/class/infiniband/mlx5_0/ports/1
-            echo "4: ACTIVE" >/sys/class/infiniband/mlx5_0/ports/1/state
-            exec "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1
-        [[ $stderr != *unshare* ]] || skip "no user namespaces here"
+        WINDSOCK_FAKE_CUDA=$gpu WINDSOCK_FAKE_NCCL=sockets beside_rdma
         [[ $gpu == shared || $output == *"FAIL nccl.net: rank 0 ("*"over NET/Socket although this host has an active RDMA port"* ]]
         [[ $gpu != shared || ($status == 0 && $output == *"NET/Socket (2 pairs)"* && $output != *nccl.net*) ]]
     done
+}
+
+@test "connections that were made since the beginning are told of, and judged" {
+    WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=late-sockets beside_rdma --coll alltoall
+    [[ $status == 1 && ${lines[0]} == *"NET/IB with GPUDirect (2 pairs)" ]]
+    [[ $output == *"# in the end: NCCL 2.28.9 "*"NET/IB with GPUDirect (2 pairs), NET/Socket (2 pairs)"* ]]
+    [[ $(grep -c "FAIL nccl.net: rank 0 (.*over NET/Socket" <<<"$output") == 1 ]]
+    WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=late-sockets beside_rdma --coll alltoall --json
+    jq -e '.data.transport | contains("NET/Socket")' <<<"$output"
+    WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=sockets beside_rdma --coll alltoall
+    [[ $output != *"in the end"* && $(grep -c "FAIL nccl.net" <<<"$output") == 1 ]]
 }
 
 @test "a peer that dies is named, however long its GPU takes to give back what it had" {

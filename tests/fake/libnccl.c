@@ -16,6 +16,7 @@
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   receives     GPUDirect is used only where a rank receives
  *	                   sockets      what travels takes sockets
+ *	                   late-sockets what is sent and received does, when it first is
  *	                   old          2.13.4 everywhere
  *	                   carried      its bytes go to the next rank over a real connection
  *	                   split-hang   a communicator that is split is never ready again

@@ -2,7 +2,7 @@
 
 #include "lib/host/sysroot.h"
 
-enum { PAIRS = 24 };
+enum { PAIRS = 64 }; /* of one rank: what is beyond is as they are */
 
 struct seen { /* travels as it is */
 	int32_t from, to;
@@ -48,25 +48,26 @@ static void merge(const struct seen *s, struct arena *a, transport_list *ret)
 	p->received |= s->received;
 }
 
-int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
-	       struct transport_cards *ret_cards, struct err *e)
+int log_gather(struct nccl_comm *c, struct err *e)
 {
-	struct seen_by_rank mine = {0}, *all = arena_alloc(a, (size_t)w->size * sizeof(*all));
+	struct arena *a = &c->arena;
+	size_t size = (size_t)c->comm.size, n;
+	struct seen_by_rank mine = {0}, *all = arena_alloc(a, size * sizeof(*all));
 	transport_list own = {0};
 	char *text;
-	size_t n;
 
 	if (log_read(a, &text, &n)) {
 		transport_read(text, n, a, &own);
-		transport_cards_read(text, n, a, ret_cards);
+		transport_cards_read(text, n, a, &c->own_cards);
 	}
 	log_end();
 	pack(&own, &mine);
-	if (w->exchange(w->arg, &mine, sizeof(mine), all, e))
+	if (c->exchange(c->exchange_arg, &mine, sizeof(mine), all, e))
 		return -1;
-	for (int r = 0; r < w->size; r++)
+	c->pairs = (transport_list){0};
+	for (size_t r = 0; r < size; r++)
 		for (int i = 0; i < all[r].n && i < PAIRS; i++)
-			merge(&all[r].pairs[i], a, ret);
+			merge(&all[r].pairs[i], a, &c->pairs);
 	return 0;
 }
 

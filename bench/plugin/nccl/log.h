@@ -16,9 +16,9 @@ void log_pass_on(void); /* what is new, as far as it was asked for, to stderr */
 void log_end(void);	/* whatever became of it: no file is left, where it was one */
 
 /* --- log.c --- */
-/* Collective: what all ranks printed so far, on every rank. The cards are our own. */
-int log_gather(const struct comm_world *w, struct arena *a, transport_list *ret,
-	       struct transport_cards *ret_cards, struct err *e) MUST_CHECK;
+/* Collective: @c's pairs are what all ranks printed so far, on every rank; its cards are our own.
+ */
+int log_gather(struct nccl_comm *c, struct err *e) MUST_CHECK;
 bool log_has_rdma(void); /* is there an active RDMA port here? */
 
 #endif

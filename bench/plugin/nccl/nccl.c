@@ -249,7 +249,7 @@ static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct e
 	if (nccl_await(c, "ncclCommInitRank", false, e) || run_barrier(c, e))
 		return -1;
 	c->has_rdma = log_has_rdma();
-	return log_gather(w, &c->arena, &c->pairs, &c->own_cards, e);
+	return log_gather(c, e);
 }
 
 static const char *ways(struct nccl_comm *c)
@@ -306,6 +306,8 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 				.root = c,
 				.gpu = gpu_of(d),
 				.pace = {.stream = gpu_of(d)->stream},
+				.exchange = w->exchange,
+				.exchange_arg = w->arg,
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
 	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);
@@ -317,6 +319,17 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 	c->failure.kind = ERR_SYS;
 	free_comm(&c->comm);
 	return NULL;
+}
+
+/* Connections are made when something needs them first: since 2.22 for each algorithm. */
+static int look(struct comm *comm, struct err *e)
+{
+	struct nccl_comm *c = nccl_of(comm);
+
+	if (log_gather(c, e))
+		return -1;
+	describe(c);
+	return 0;
 }
 
 static int probe(const struct comm_world *w, char *ret, size_t n, struct err *e)
@@ -343,6 +356,7 @@ __attribute__((visibility("default"))) const struct comm_plugin windsock_comm = 
 	.name = "nccl",
 	.probe = probe,
 	.failed_check = plugin_failed_check,
+	.look = look,
 	.judge = nccl_judge,
 	.dev_new = gpu_memory,
 	.dev_free = gpu_memory_done,

@@ -28,6 +28,8 @@ struct nccl_comm {
 	struct cards cards;
 	char transport[640];
 	const char *doubts; /* settings that differ between ranks; NULL: none do */
+	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);
+	void *exchange_arg; /* both are comm_world's */
 	uint64_t deadline_ns;
 	size_t logged; /* bytes, when it was last looked at */
 	int stop_fds[2];
