@@ -34,6 +34,7 @@ struct comm_world {
 
 struct comm_finding { /* what a communicator knows to be wrong with the way it goes */
 	const char *check, *subject, *message, *fix;
+	bool warns; /* it is as somebody wanted it */
 };
 
 struct comm_plugin {

@@ -62,7 +62,7 @@ static void tell_judgement(struct rank *r)
 	if (!r->backend->judge || !r->backend->judge(r->comm, &f) ||
 	    (r->told.check && streq(r->told.check, f.check) && streq(r->told.subject, f.subject)))
 		return;
-	tell_finding(r, &f, false);
+	tell_finding(r, &f, f.warns);
 	r->told = f;
 }
 

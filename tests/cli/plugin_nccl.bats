@@ -162,8 +162,12 @@ beside_rdma() { # ARGS...
     # shellcheck disable=SC2016 # expanded there
     run --separate-stderr unshare -rm sh -ec '
         mount -t tmpfs none /sys/class
-        mkdir -p /sys/class/infiniband/mlx5_0/ports/1
-        echo "4: ACTIVE" >/sys/class/infiniband/mlx5_0/ports/1/state
+        at=/sys/class/infiniband/mlx5_0
+        mkdir -p $at/ports/1 $at/ports/2 $at/device/${DRIVER:-mlx5_core}
+        echo "1: DOWN" >$at/ports/1/state
+        echo "4: ACTIVE" >$at/ports/2/state
+        echo InfiniBand | tee $at/ports/1/link_layer >$at/ports/2/link_layer
+        ln -s ${DRIVER:-mlx5_core} $at/device/driver
         exec "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1 "$@"
     [[ $stderr != *unshare* ]] || skip "no user namespaces here"
 }
@@ -174,6 +178,21 @@ beside_rdma() { # ARGS...
         WINDSOCK_FAKE_CUDA=$gpu WINDSOCK_FAKE_NCCL=sockets beside_rdma
         [[ $gpu == shared || $output == *"FAIL nccl.net: rank 0 ("*"over NET/Socket although this host has an active RDMA port"* ]]
         [[ $gpu != shared || ($status == 0 && $output == *"NET/Socket (2 pairs)"* && $output != *nccl.net*) ]]
+    done
+}
+
+@test "sockets beside RDMA: not NCCL's own on EFA, and no failure where somebody wanted them" {
+    local how
+    export WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=sockets
+    DRIVER=efa beside_rdma
+    [[ $status == 1 && $output == *"FAIL nccl.net: "*"although this host has EFA"* && $stderr == *'export NCCL_NET="AWS Libfabric"'* ]]
+    for how in NCCL_IB_DISABLE=1 NCCL_NET=Socket; do
+        (export "${how?}" && beside_rdma --json && jq -e --arg by "${how%=*}" '.findings[] |
+            select(.check == "nccl.net") | .status == "warn" and .fix[0] == "unset \($by)  # on all hosts, if it is not on purpose"' <<<"$output") || { echo "$how"; return 1; }
+    done
+    for how in DRIVER=efa\ NCCL_IB_DISABLE=1 NCCL_IB_DISABLE=0; do # does nothing
+        # shellcheck disable=SC2086 # several
+        (export $how && beside_rdma && [[ $output == *"FAIL nccl.net: "*"although"* ]]) || { echo "$how"; return 1; }
     done
 }
 

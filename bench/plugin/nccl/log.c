@@ -1,7 +1,5 @@
 #include "bench/plugin/nccl/log.h"
 
-#include "lib/host/sysroot.h"
-
 enum { PAIRS = 64 }; /* of one rank: what is beyond is as they are */
 
 struct seen { /* travels as it is */
@@ -69,20 +67,4 @@ int log_gather(struct nccl_comm *c, struct err *e)
 		for (int i = 0; i < all[r].n && i < PAIRS; i++)
 			merge(&all[r].pairs[i], a, &c->pairs);
 	return 0;
-}
-
-bool log_has_rdma(void)
-{
-	AUTO(arena_done) struct arena a = {0};
-	str_list devices = {0};
-
-	sysroot_list(&a, &devices, "/sys/class/infiniband");
-	for (size_t i = 0; i < devices.n; i++) {
-		const char *state =
-			sysroot_line(&a, "/sys/class/infiniband/%s/ports/1/state", devices.v[i]);
-
-		if (state && strstr(state, "ACTIVE"))
-			return true;
-	}
-	return false;
 }

@@ -19,6 +19,5 @@ void log_end(void);	/* whatever became of it: no file is left, where it was one 
 /* Collective: @c's pairs are what all ranks printed so far, on every rank; its cards are our own.
  */
 int log_gather(struct nccl_comm *c, struct err *e) MUST_CHECK;
-bool log_has_rdma(void); /* is there an active RDMA port here? */
 
 #endif

@@ -248,7 +248,6 @@ static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct e
 		return nccl_fail_result(c, "ncclCommInitRank", r, e);
 	if (nccl_await(c, "ncclCommInitRank", false, e) || run_barrier(c, e))
 		return -1;
-	c->has_rdma = log_has_rdma();
 	return log_gather(c, e);
 }
 

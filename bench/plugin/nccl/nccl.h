@@ -39,7 +39,6 @@ struct nccl_comm {
 	struct arena arena; /* of the texts below */
 	transport_list pairs;
 	struct transport_cards own_cards; /* RDMA, of this rank */
-	bool has_rdma;			  /* this host */
 	struct err failure;		  /* kind ERR_NONE: healthy */
 };
 
