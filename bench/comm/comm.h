@@ -63,6 +63,7 @@ struct comm_caps {
 	/* alltoall and sendrecv with send == recv; alltoallv too, where each two ranks send each
 	 * other as much as they get */
 	bool in_place_exchange;
+	const char *exchanges; /* what does alltoall, gather and scatter; NULL: not worth a word */
 	const char *small_sizes; /* what to know of their times; NULL: nothing */
 };
 

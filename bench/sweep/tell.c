@@ -5,6 +5,13 @@
 
 enum { SMALL_BYTES = 64 << 10 };
 
+static bool is_exchange(const struct rank *r)
+{
+	enum coll_kind kind = r->sweep.coll->kind;
+
+	return kind == COLL_ALLTOALL || kind == COLL_GATHER || kind == COLL_SCATTER;
+}
+
 static void tell_world(struct rank *r)
 {
 	cJSON *event = relay_event("world"), *ranks = json_array(event, "ranks"), *notes;
@@ -24,6 +31,8 @@ static void tell_world(struct rank *r)
 		json_push_str(notes, r->w->notes[i]);
 	for (size_t i = 0; i < r->notes.n; i++)
 		json_push_str(notes, r->notes.v[i]);
+	if (comm_caps(r->comm)->exchanges && r->o->mode == RANK_SWEEP && is_exchange(r))
+		json_push_str(notes, comm_caps(r->comm)->exchanges);
 	if (small && r->o->mode == RANK_SWEEP && r->sweep.min < SMALL_BYTES)
 		json_push_str(notes, small);
 	for (int i = 0; i < r->comm->size; i++) {

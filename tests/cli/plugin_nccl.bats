@@ -88,6 +88,18 @@ both_mean() { # FILE N
     [[ $output == *"FAIL nccl.async: "* && $stderr != *"stand-in"* ]]
 }
 
+@test "alltoall, gather and scatter are NCCL's own calls where it has them, and the head says so" {
+    local coll call
+    while read -r coll call; do
+        WINDSOCK_FAKE_NCCL=tells run -0 --separate-stderr bench --np 3 --coll "$coll" -r 1 -d f8e4m3
+        [[ $stderr == *"NCCL: $call"* && $output == *"# By NCCL's own ncclAlltoAll, "* ]]
+        run -0 --separate-stderr bench --np 3 --coll "$coll" -r 1 --nccl "$O/fake/libnccl-old.so.2"
+        [[ $output == *"# By a group of ncclSend and ncclRecv, "* && $output == *"PASS coll.data"* ]]
+    done <<<$'alltoall ncclAlltoAll\ngather ncclGather\nscatter ncclScatter'
+    WINDSOCK_FAKE_NCCL=tells run -0 --separate-stderr bench --coll alltoallv
+    [[ $stderr != *ncclAlltoAll* && $output != *"# By "* ]]
+}
+
 @test "kernels for drivers and GPUs that came before this nvcc, whenever they say so" {
     local says
     for says in old-driver lazy-find lazy-launch; do

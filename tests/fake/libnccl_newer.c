@@ -140,6 +140,59 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t c, ncclWindow_t w)
 	return ncclCommDeregister(c, w);
 }
 
+/* --- exchanges of 2.28: what sends and receives would do ------------------------------------- */
+
+static size_t bytes_of(size_t count, ncclDataType_t type)
+{
+	static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+	return count * sizes[type];
+}
+
+static void begin(const char *what)
+{
+	if (fake_mode("tells"))
+		(void)fprintf(stderr, "stand-in for NCCL: %s\n", what);
+	(void)ncclGroupStart();
+}
+
+ncclResult_t ncclAlltoAll(const void *send, void *recv, size_t count, ncclDataType_t type,
+			  ncclComm_t c, cudaStream_t s)
+{
+	size_t n = bytes_of(count, type);
+
+	begin(__func__);
+	for (int p = 0; p < c->size; p++) {
+		(void)ncclSend((const char *)send + (size_t)p * n, n, ncclInt8, p, c, s);
+		(void)ncclRecv((char *)recv + (size_t)p * n, n, ncclInt8, p, c, s);
+	}
+	return ncclGroupEnd();
+}
+
+ncclResult_t ncclGather(const void *send, void *recv, size_t count, ncclDataType_t type, int root,
+			ncclComm_t c, cudaStream_t s)
+{
+	size_t n = bytes_of(count, type);
+
+	begin(__func__);
+	(void)ncclSend(send, n, ncclInt8, root, c, s);
+	for (int p = 0; c->rank == root && p < c->size; p++)
+		(void)ncclRecv((char *)recv + (size_t)p * n, n, ncclInt8, p, c, s);
+	return ncclGroupEnd();
+}
+
+ncclResult_t ncclScatter(const void *send, void *recv, size_t count, ncclDataType_t type, int root,
+			 ncclComm_t c, cudaStream_t s)
+{
+	size_t n = bytes_of(count, type);
+
+	begin(__func__);
+	for (int p = 0; c->rank == root && p < c->size; p++)
+		(void)ncclSend((const char *)send + (size_t)p * n, n, ncclInt8, p, c, s);
+	(void)ncclRecv(recv, n, ncclInt8, root, c, s);
+	return ncclGroupEnd();
+}
+
 void fake_nothing_is_left(void)
 {
 	for (size_t i = 0; i < PIECES; i++)

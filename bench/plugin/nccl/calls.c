@@ -1,4 +1,5 @@
 #include "bench/plugin/nccl/nccl.h"
+#include "bench/plugin/nccl/newer.h"
 
 static ncclDataType_t type_of(enum dtype t)
 {
@@ -98,6 +99,39 @@ static ncclResult_t exchange_all(struct nccl_comm *c, const struct comm_request 
 	return r == ncclSuccess ? end : r;
 }
 
+/* --- NCCL's own, since 2.28 --------------------------------------------------------------- */
+
+static const struct {
+	enum newer_call needs;
+	ncclResult_t (*call)(const struct newer_exchange *x);
+} own[COLL_KINDS] = {
+	[COLL_ALLTOALL] = {NEWER_ALLTOALL, newer_alltoall},
+	[COLL_GATHER] = {NEWER_GATHER, newer_gather},
+	[COLL_SCATTER] = {NEWER_SCATTER, newer_scatter},
+};
+
+unsigned nccl_own_calls(void)
+{
+	unsigned kinds = 0;
+
+	for (unsigned k = 0; k < COLL_KINDS; k++)
+		kinds |= (unsigned)(own[k].call && newer_has(own[k].needs)) << k;
+	return kinds;
+}
+
+static ncclResult_t exchange(struct nccl_comm *c, const struct comm_request *q)
+{
+	const struct newer_exchange x = {.send = q->send,
+					 .recv = q->recv,
+					 .count = q->count,
+					 .type = type_of(q->type),
+					 .root = q->root,
+					 .comm = c->handle,
+					 .stream = c->gpu->stream};
+
+	return c->root->own_calls >> q->kind & 1 ? own[q->kind].call(&x) : exchange_all(c, q);
+}
+
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
 {
 	ncclDataType_t t = type_of(q->type);
@@ -117,6 +151,6 @@ ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
 	case COLL_BROADCAST:
 		return ncclBroadcast(q->send, q->recv, q->count, t, q->root, c->handle, s);
 	default:
-		return exchange_all(c, q);
+		return exchange(c, q);
 	}
 }

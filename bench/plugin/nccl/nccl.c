@@ -291,6 +291,14 @@ static const char *words_of_small_sizes(int version)
 			 "shorter. By how much was not measured.";
 }
 
+static const char *words_of_exchanges(const struct nccl_comm *c)
+{
+	return c->own_calls
+		       ? "By NCCL's own ncclAlltoAll, ncclGather and ncclScatter, as nccl-tests."
+		       : "By a group of ncclSend and ncclRecv, as nccl-tests: NCCL has a call "
+			 "of its own since 2.28.";
+}
+
 static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret_culprit,
 			     struct err *e)
 {
@@ -309,6 +317,8 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 				.exchange_arg = w->arg,
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
+	c->own_calls = nccl_own_calls();
+	impl.caps.exchanges = words_of_exchanges(c);
 	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);
 	if (!meet(c, w, ret_culprit, e) && !nccl_float8(c, w, &impl.caps, e) &&
 	    !connect_all(c, w, e)) {

@@ -13,6 +13,9 @@ static const struct {
 	[NEWER_REGISTER] = {"ncclCommRegister", "ncclCommDeregister", "2.19", BUILT_WITH(19, 1)},
 	[NEWER_WINDOW] = {"ncclCommWindowRegister", "ncclCommWindowDeregister", "2.27",
 			  BUILT_WITH(27, 1)},
+	[NEWER_ALLTOALL] = {"ncclAlltoAll", NULL, "2.28", BUILT_WITH(28, 0)},
+	[NEWER_GATHER] = {"ncclGather", NULL, "2.28", BUILT_WITH(28, 0)},
+	[NEWER_SCATTER] = {"ncclScatter", NULL, "2.28", BUILT_WITH(28, 0)},
 };
 
 bool newer_has(enum newer_call c)
@@ -103,3 +106,24 @@ void newer_deregister(ncclComm_t c, void *handle, bool symmetric)
 #endif
 	(void)c, (void)handle, (void)symmetric;
 }
+
+#if BUILT_WITH(28, 0)
+ncclResult_t newer_alltoall(const struct newer_exchange *x)
+{
+	return ncclAlltoAll(x->send, x->recv, x->count, x->type, x->comm, x->stream);
+}
+
+ncclResult_t newer_gather(const struct newer_exchange *x)
+{
+	return ncclGather(x->send, x->recv, x->count, x->type, x->root, x->comm, x->stream);
+}
+
+ncclResult_t newer_scatter(const struct newer_exchange *x)
+{
+	return ncclScatter(x->send, x->recv, x->count, x->type, x->root, x->comm, x->stream);
+}
+#else
+ncclResult_t newer_alltoall(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
+ncclResult_t newer_gather(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
+ncclResult_t newer_scatter(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
+#endif

@@ -7,7 +7,16 @@
  */
 #include "bench/plugin/nccl/vendor.h"
 
-enum newer_call { NEWER_SPLIT, NEWER_MEMORY, NEWER_REGISTER, NEWER_WINDOW, NEWER_CALLS };
+enum newer_call {
+	NEWER_SPLIT,
+	NEWER_MEMORY,
+	NEWER_REGISTER,
+	NEWER_WINDOW,
+	NEWER_ALLTOALL,
+	NEWER_GATHER,
+	NEWER_SCATTER,
+	NEWER_CALLS
+};
 
 /* 0: it is there; else ERR_ABSENT. */
 int newer_needs(const struct vendor *v, enum newer_call c, struct err *e) MUST_CHECK;
@@ -22,5 +31,19 @@ void newer_mem_free(void *p);
 /* @symmetric: as a window, collectively. */
 ncclResult_t newer_register(ncclComm_t c, void *p, size_t n, bool symmetric, void **ret);
 void newer_deregister(ncclComm_t c, void *handle, bool symmetric);
+
+/* What such calls have in common; @root: of gather and scatter. */
+struct newer_exchange {
+	const void *send;
+	void *recv;
+	size_t count;
+	ncclDataType_t type;
+	int root;
+	ncclComm_t comm;
+	cudaStream_t stream;
+};
+ncclResult_t newer_alltoall(const struct newer_exchange *x);
+ncclResult_t newer_gather(const struct newer_exchange *x);
+ncclResult_t newer_scatter(const struct newer_exchange *x);
 
 #endif
