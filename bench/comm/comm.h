@@ -64,11 +64,15 @@ struct comm_caps {
 	 * other as much as they get */
 	bool in_place_exchange;
 	const char *exchanges; /* what does alltoall, gather and scatter; NULL: not worth a word */
+	int version; /* of its library, as that has it: 22809; 0: none, or it is not known */
 	const char *small_sizes; /* what to know of their times; NULL: nothing */
 };
 
 struct comm_peer { /* how another rank (or this one) is reached */
 	const char *host, *address, *device;
+	const char
+		*bus; /* the GPU's place, "0000:53:00"; NULL: there is none, or it is not known */
+	int gpu;      /* its number, among those that the rank may use */
 	int pid;
 	bool same_machine; /* as this rank: they share its processors */
 };

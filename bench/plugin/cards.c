@@ -28,6 +28,7 @@ static void end_texts(struct card *k)
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		texts[i][sizeof(k->address) - 1] = '\0';
 	k->trouble[sizeof(k->trouble) - 1] = '\0';
+	k->bus[sizeof(k->bus) - 1] = '\0';
 }
 
 static int judge(const struct cards *c, const char *library, int *ret_culprit, struct err *e)
@@ -71,6 +72,8 @@ int cards_exchange(struct cards *c, const struct comm_world *w, const struct car
 		c->peers[r] = (struct comm_peer){.host = k->place.host,
 						 .address = k->address,
 						 .device = *k->device ? k->device : NULL,
+						 .bus = *k->bus ? k->bus : NULL,
+						 .gpu = k->gpu,
 						 .pid = (int)k->place.pid};
 	}
 	for (int r = 0; r < w->size; r++)

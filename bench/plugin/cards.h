@@ -12,6 +12,8 @@
 struct card { /* travels as it is: fixed sizes only */
 	struct comm_place place;
 	char address[64], device[64];
+	char bus[16]; /* of a GPU: comm_peer has both */
+	int32_t gpu;
 	char version[64];  /* of the library: has to be equal everywhere */
 	char unique[64];   /* has to differ everywhere; empty: need not */
 	uint64_t settings; /* a digest of what else is to be equal; the plug-in says where not */

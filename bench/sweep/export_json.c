@@ -67,8 +67,8 @@ static void add_config(cJSON *doc, const struct story *s)
 		json_num(d, "group", 0);
 		json_num(d, "pid", s->ranks.v[i].pid);
 		json_str(d, "hostname", s->ranks.v[i].host);
-		json_num(d, "device", 0);
-		json_str(d, "device_hex", s->ranks.v[i].address);
+		json_num(d, "device", s->ranks.v[i].gpu);
+		json_str(d, "device_hex", s->ranks.v[i].bus ?: s->ranks.v[i].address);
 		json_str(d, "device_info", s->ranks.v[i].device);
 	}
 }
@@ -206,7 +206,7 @@ int export_nccl_json(const struct story *s, const char *path, const char *const 
 	for (; argv && *argv; argv++)
 		json_push_str(args, *argv);
 	add_env(doc);
-	json_num(doc, "nccl_version", 0);
+	json_num(doc, "nccl_version", s->version);
 	add_config(doc, s);
 	results = json_array(doc, "results");
 	for (size_t i = 0; i < s->rows.n; i++)

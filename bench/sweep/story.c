@@ -86,6 +86,7 @@ static void on_world(struct story *s, const cJSON *event)
 	s->backend = copied(s, event, "backend");
 	s->transport = copied(s, event, "transport");
 	s->device = copied(s, event, "device");
+	s->version = (int)json_get_num(event, "version", 0);
 	if (json_get_str(event, "launcher")) {
 		s->launcher = copied(s, event, "launcher");
 		s->launcher_from = copied(s, event, "launcher_from");
@@ -98,6 +99,8 @@ static void on_world(struct story *s, const cJSON *event)
 			.address = copied(s, o, "address"),
 			.device = copied(s, o, "device"),
 			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
+			.bus = json_get_str(o, "bus") ? copied(s, o, "bus") : NULL,
+			.gpu = (int)json_get_num(o, "gpu", 0),
 			.pid = (int)json_get_num(o, "pid", 0),
 			.gpus = (int)json_get_num(o, "gpus", 0),
 			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};

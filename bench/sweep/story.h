@@ -17,6 +17,8 @@ struct bench_rank {
 	const char *host, *address, *device;
 	const char *machine;  /* of its host, beside others of that name */
 	const char *instance; /* the type, in a cloud; NULL: none known */
+	const char *bus;      /* where its GPU is; NULL: there is none, or it is not known */
+	int gpu;	      /* its number there */
 	int pid;
 	int gpus;	 /* of its host, NVIDIA's; 0: not known */
 	double nic_gbps; /* of the card that carries its data; NAN: not known */
@@ -63,6 +65,7 @@ struct story {
 	bool has_table;		 /* and a table has its head */
 	struct sweep_opts sweep; /* as the ranks agreed on it: max may be lower */
 	const char *backend, *transport, *device;
+	int version;	      /* of NCCL: 22809; 0: of none, or it is not known */
 	const char *launcher; /* a foreign one, and from which variables; NULL: ours */
 	const char *launcher_from;
 	LIST(struct bench_rank) ranks;

@@ -35,7 +35,7 @@ static void devices(struct text *t, const struct story *s)
 		const struct bench_rank *p = &s->ranks.v[i];
 
 		text_addf(t, "#  Rank %2zu Group %2d Pid %6d on %10s device %2d [%s] %s\n", i, 0,
-			  p->pid, p->host, 0, p->address, p->device);
+			  p->pid, p->host, p->gpu, p->bus ?: p->address, p->device);
 	}
 }
 

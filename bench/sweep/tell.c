@@ -20,6 +20,7 @@ static void tell_world(struct rank *r)
 	json_str(event, "backend", comm_caps(r->comm)->backend);
 	json_str(event, "transport", comm_transport(r->comm));
 	json_str(event, "device", r->dev->kind);
+	json_num(event, "version", comm_caps(r->comm)->version);
 	if (r->w->world.launcher != LAUNCHER_WINDSOCK) {
 		json_str(event, "launcher", launcher_name(r->w->world.launcher));
 		json_str(event, "launcher_from", r->w->world.from);
@@ -43,6 +44,8 @@ static void tell_world(struct rank *r)
 		json_str(o, "machine", r->hardware[i].machine);
 		json_str(o, "address", p->address);
 		json_str(o, "device", p->device ? p->device : r->dev->kind);
+		json_str(o, "bus", p->bus);
+		json_num(o, "gpu", p->gpu);
 		json_num(o, "pid", p->pid);
 		json_num(o, "nic_gbps", r->hardware[i].nic_gbps);
 		json_num(o, "gpus", r->hardware[i].gpus);

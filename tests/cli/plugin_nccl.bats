@@ -152,6 +152,15 @@ both_mean() { # FILE N
     [[ $stderr == *"nothing to take --expect PERCENT of: ranks share a GPU"* ]]
 }
 
+@test "the head of the table and -J say which GPU it is, where, and which NCCL, as nccl-tests" {
+    WINDSOCK_FAKE_CUDA=three run -0 --separate-stderr bench -J doc.json
+    [[ $output == *" device  0 [0000:53:00] no GPU at all"*" device  1 [0000:54:00] no GPU"* ]]
+    jq -e '.nccl_version == 22809 and ([.config.devices[] | .device, .device_hex] == [0, "0000:53:00", 1, "0000:54:00"])' doc.json
+    run -0 "$B" --backend tcp -b 8 -e 8 -n 1 -J tcp.json
+    [[ $output == *" device  0 [127.0.0.1] "* ]]
+    jq -e '.nccl_version == 0 and all(.config.devices[]; .device == 0 and .device_hex == "127.0.0.1")' tcp.json
+}
+
 @test "what small sizes contain is said where there are some" {
     run -0 --separate-stderr "$B" --backend nccl --np 2 -b 8 -e 8 -n 1
     [[ $output == *"Times of small sizes contain the start of a thread"* ]]

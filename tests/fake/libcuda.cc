@@ -324,9 +324,13 @@ OUT CUresult cuDriverGetVersion(int *v)
 }
 OUT CUresult cuDeviceGetCount(int *n) { return *n = fake_mode("three") ? 3 : 1, CUDA_SUCCESS; }
 OUT CUresult cuDeviceGet(CUdevice *d, int i) { return *d = i, CUDA_SUCCESS; }
-OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute, CUdevice)
+OUT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice d)
 {
-	*v = fake_mode("old-gpu") || fake_mode("own-old-gpu") ? 7 : 9;
+	*v = what == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID		? 0
+	     : what == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID		? 0x53 + d
+	     : what == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID	? 0
+	     : fake_mode("old-gpu") || fake_mode("own-old-gpu") ? 7
+								: 9;
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuDeviceGetName(char *to, int n, CUdevice)

@@ -177,6 +177,17 @@ static CUresult learn_capability(struct gpu_dev *g, CUdevice dev)
 	return r;
 }
 
+static void learn_bus(struct gpu_dev *g, CUdevice dev)
+{
+	int domain, bus, slot;
+
+	if (cuDeviceGetAttribute(&domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, dev) == CUDA_SUCCESS &&
+	    cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, dev) == CUDA_SUCCESS &&
+	    cuDeviceGetAttribute(&slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, dev) == CUDA_SUCCESS)
+		(void)snprintf(g->bus, sizeof(g->bus), "%04x:%02x:%02x", (unsigned)domain,
+			       (unsigned)bus & 0xff, (unsigned)slot & 0xff);
+}
+
 static int open_gpu(struct gpu_dev *g, struct err *e)
 {
 	CUdevice dev;
@@ -199,6 +210,7 @@ static int open_gpu(struct gpu_dev *g, struct err *e)
 		(void)cuda_failed("cannot use the GPU", r, e);
 		return driver_hint_taken(r, e);
 	}
+	learn_bus(g, dev);
 	for (size_t i = 0; i < sizeof(uuid.bytes); i++)
 		(void)snprintf(g->uuid + i * 2, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	return 0;

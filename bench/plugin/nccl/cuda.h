@@ -17,6 +17,7 @@ struct gpu_dev {
 	struct dev dev;
 	struct vendor vendor;
 	char name[64], uuid[64];
+	char bus[16];	    /* "0000:53:00"; empty: not known */
 	int number;	    /* of the GPU, among those that are visible */
 	int capability;	    /* 90 is 9.0 */
 	unsigned sharers;   /* ranks that use this GPU: known once they have met */

@@ -200,6 +200,8 @@ static int meet(struct nccl_comm *c, const struct comm_world *w, int *ret_culpri
 	struct card own = card_of(w);
 
 	(void)snprintf(own.device, sizeof(own.device), "%s", c->gpu->name);
+	(void)snprintf(own.bus, sizeof(own.bus), "%s", c->gpu->bus);
+	own.gpu = c->gpu->number;
 	(void)snprintf(own.unique, sizeof(own.unique), "%s", c->gpu->uuid);
 	vendor_version(c->gpu->vendor.nccl, own.version, sizeof(own.version));
 	own.settings = settings_digest();
@@ -319,6 +321,7 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
 	c->own_calls = nccl_own_calls();
 	impl.caps.exchanges = words_of_exchanges(c);
+	impl.caps.version = c->gpu->vendor.nccl;
 	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);
 	if (!meet(c, w, ret_culprit, e) && !nccl_float8(c, w, &impl.caps, e) &&
 	    !connect_all(c, w, e)) {
