@@ -189,7 +189,7 @@ beside_rdma() { # ARGS...
         echo "4: ACTIVE" >$at/ports/2/state
         echo InfiniBand | tee $at/ports/1/link_layer >$at/ports/2/link_layer
         ln -s ${DRIVER:-mlx5_core} $at/device/driver
-        exec "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1 "$@"
+        exec env ${VARIABLE-} "$@"' sh "$B" --backend nccl --np 2 -b 1K -e 1K -n 1 "$@"
     [[ $stderr != *unshare* ]] || skip "no user namespaces here"
 }
 
@@ -208,13 +208,14 @@ beside_rdma() { # ARGS...
     DRIVER=efa beside_rdma
     [[ $status == 1 && $output == *"FAIL nccl.net: "*"although this host has EFA"* && $stderr == *'export NCCL_NET="AWS Libfabric"'* ]]
     for how in NCCL_IB_DISABLE=1 NCCL_NET=Socket; do
-        (export "${how?}" && beside_rdma --json && jq -e --arg by "${how%=*}" '.findings[] |
-            select(.check == "nccl.net") | .status == "warn" and .fix[0] == "unset \($by)  # on all hosts, if it is not on purpose"' <<<"$output") || { echo "$how"; return 1; }
+        VARIABLE=$how beside_rdma --json
+        jq -e --arg by "${how%=*}" '.findings[] | select(.check == "nccl.net") |
+            .status == "warn" and .fix[0] == "unset \($by)  # on all hosts, if it is not on purpose"' <<<"$output"
     done
-    for how in DRIVER=efa\ NCCL_IB_DISABLE=1 NCCL_IB_DISABLE=0; do # does nothing
-        # shellcheck disable=SC2086 # several
-        (export $how && beside_rdma && [[ $output == *"FAIL nccl.net: "*"although"* ]]) || { echo "$how"; return 1; }
-    done
+    VARIABLE=NCCL_IB_DISABLE=0 beside_rdma # does nothing, nor does 1 on EFA
+    [[ $output == *"FAIL nccl.net: "*"although"* ]]
+    VARIABLE=NCCL_IB_DISABLE=1 DRIVER=efa beside_rdma
+    [[ $output == *"FAIL nccl.net: "*"although"* ]]
 }
 
 @test "connections that were made since the beginning are told of, and judged" {
