@@ -1,6 +1,7 @@
 /* Taking part without ssh: the line that is pasted, and what it does; and the hidden modes. */
 #include "lib/cluster/agent.h"
 #include "lib/cluster/launch.h"
+#include "lib/cluster/trouble.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/host/hostname.h"
@@ -120,8 +121,9 @@ static int hidden(int argc, char **argv, struct err *e)
 	if (argc <= 3) {
 		if (argc == 3) /* on the launcher's own host: its ssh is not how others reach us */
 			(void)unsetenv("SSH_CONNECTION");
-		else if (isatty(STDIN_FILENO))
-			return err_set(e, ERR_USAGE, "--agent is for our own use");
+		else if (isatty(STDIN_FILENO)) /* a person's, or that of `ssh -tt` */
+			return err_set(e, ERR_USAGE,
+				       "--agent is for our own use: " TROUBLE_TERMINAL);
 		return agent_main((int)fd, STDOUT_FILENO);
 	}
 	if (fd && (dup2((int)fd, STDIN_FILENO) < 0 || close((int)fd)))

@@ -51,6 +51,7 @@ static const char script[] =
 	"for t in mktemp head tar; do command -v $t >/dev/null || { "
 	"echo \"$n: there is no $t there, which --copy-self takes: install it\" >&2; exit 1; }; "
 	"done; "
+	"if [ -t 0 ]; then echo \"$n: " TROUBLE_TERMINAL "\" >&2; exit 1; fi; "
 	"if [ -c /dev/stdin ]; then echo \"$n: " TROUBLE_UNFED "\" >&2; exit 1; fi; "
 	"new() { answers \"$1\" || return; if [ \"$run\" ]; then mkdir \"$1/windsock.$run.$h\" && "
 	"echo \"$1/windsock.$run.$h\"; "

@@ -3,6 +3,7 @@
 
 #include "lib/cluster/carry.h"
 #include "lib/cluster/mend.h"
+#include "lib/cluster/trouble_words.h"
 #include "lib/core/opt.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
@@ -10,17 +11,7 @@ enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
 /* ---- how it ended ---- */
 static const char *last_line(struct agent_host *h)
 {
-	char *s = arena_strdup(h->of->a, h->tail), *nl;
-	size_t n = strlen(s);
-
-	while (n && (s[n - 1] == '\n' || s[n - 1] == '\r'))
-		s[--n] = '\0';
-	nl = strrchr(s, '\n');
-	s = nl ? nl + 1 : s;
-	for (char *c = s; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = '?';
-	return s;
+	return trouble_last_line(h->of->a, h->tail);
 }
 
 /* Is it a node that srun complains of, and not of the job, the controller or itself? */

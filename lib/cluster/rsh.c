@@ -47,16 +47,17 @@ static void add_option(struct arena *a, str_list *ret, const char *option)
 
 /* All that ssh is told by us; host keys are checked as the user set it up. An ssh that somebody
  * named with a key or a port waits as long for a host as ours does, and asks as little. Its own
- * words stand first, and of one option ssh takes the first. */
-static void add_options(bool named, uint64_t deadline_ns, struct arena *a, str_list *ret)
+ * words stand first, and of one option ssh takes the first; but of -t and -T the last. No command
+ * of ours has use for a terminal, or for what is forwarded; and RemoteCommand would keep each of
+ * them out (ssh before 7.6 does not know it, and says so: way.c). */
+static void add_options(uint64_t deadline_ns, struct arena *a, str_list *ret)
 {
 	uint64_t s = deadline_ns / NS_PER_S;
 
-	if (!named) {
-		*LIST_ADD(a, ret) = "-T";
-		*LIST_ADD(a, ret) = "-x";
-		add_option(a, ret, "ClearAllForwardings=yes");
-	}
+	*LIST_ADD(a, ret) = "-T";
+	*LIST_ADD(a, ret) = "-x";
+	add_option(a, ret, "ClearAllForwardings=yes");
+	add_option(a, ret, "RemoteCommand=none");
 	add_option(a, ret, "BatchMode=yes");
 	s = s > 10 ? 10 : s > 2 ? s - 1 : 1; /* it gives up first where it can: it knows why */
 	add_option(a, ret, arena_printf(a, "ConnectTimeout=%llu", (unsigned long long)s));
@@ -77,7 +78,7 @@ int rsh_words(const char *given, uint64_t deadline_ns, struct arena *a, str_list
 	for (size_t i = 0; i < words.n; i++)
 		*LIST_ADD(a, ret) = words.v[i];
 	if (is_open_ssh(&words))
-		add_options(named, deadline_ns, a, ret);
+		add_options(deadline_ns, a, ret);
 	*LIST_ADD(a, &words) = NULL;
 	*ret_way = (struct rsh_way){.name = words.v[0], .typed = shell_quote_words(a, words.v)};
 	return 0;

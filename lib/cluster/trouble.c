@@ -139,16 +139,35 @@ static struct trouble unfed(const struct fanout_result *r, const struct rsh_way 
 				   "that line, for shells without a terminal: remove it", a));
 }
 
+/* Whoever has asked for one: no option of ours does. */
+static struct trouble with_terminal(const struct fanout_result *r, const struct rsh_way *rsh,
+				    struct arena *a)
+{
+	const bool ssh = rsh_is_ssh(rsh->name);
+
+	return trouble_why(
+		arena_printf(a,
+			     "%s: %s was told to make a terminal (%s): orders cannot come "
+			     "through one",
+			     r->host, rsh->name, ssh ? "-t, RequestTTY" : "-t; RequestTTY of ssh"),
+		ssh ? mend_by_hand(r, rsh, "-G | grep -iE '^request'",
+				   "from here: yes or force? RequestTTY no in ~/.ssh/config", a)
+		    : mend_by_hand(r, rsh, "tty", "it must say: not a tty. Leave out -t there", a));
+}
+
 struct trouble fanout_silence(const struct fanout_result *r, const struct rsh_way *rsh,
 			      const char *program, struct arena *a)
 {
 	struct trouble t = trouble_not_loaded(r, rsh, program, a);
 	const int sig = r->exit_status - SIGNALLED;
+	const bool terminal = strstr(r->err, TROUBLE_TERMINAL) || strstr(r->out, TROUBLE_TERMINAL);
 	const char *said = *r->err ? trouble_last_line(a, r->err) : trouble_first_line(a, r->out);
 	const bool of_program = starts_with(said, arena_printf(a, "%s: ", program));
 
 	if (t.said)
 		return t;
+	if (terminal)
+		return with_terminal(r, rsh, a);
 	if (r->truncated)
 		return trouble_why(arena_printf(a, "%s: " TROUBLE_NOISY, r->host),
 				   mend_line(MEND_QUIET, r, rsh, a));

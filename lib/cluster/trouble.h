@@ -13,6 +13,7 @@ struct trouble {
 
 /* What stands in the words of ours whose orders cannot come. */
 #define TROUBLE_UNFED "nothing can come on stdin"
+#define TROUBLE_TERMINAL "stdin is a terminal: orders cannot come through one"
 /* Behind a folder and a colon: */
 #define TROUBLE_DEAD "does not answer there: its file server is gone"
 

@@ -32,6 +32,12 @@ static const struct ssh_cause causes[] = {
 	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
 	{"Connection closed", "the connection was cut while ssh logged in",
 	 "look at sshd's log there (MaxStartups, fail2ban)", MEND_LOOK},
+	{"Bad configuration option: remotecommand", "ssh here is older than OpenSSH 7.6",
+	 "let --rsh name a script of yours that runs it: no option is added to that", MEND_LOOK},
+	{"Cannot execute command-line and remote command",
+	 "RemoteCommand in ~/.ssh/config lets no "
+	 "other command run",
+	 "give that ssh -o RemoteCommand=none", MEND_LOOK},
 	{"Bad configuration option", "ssh does not understand its configuration",
 	 "try the same ssh by hand", MEND_LOOK},
 	{"closed by remote host", "the connection to it was cut",

@@ -45,6 +45,28 @@ C
     [ "$(compgen -G 'woke.*' | wc -l)" -ge 2 ]
 }
 
+@test "real ssh: what is in ~/.ssh/config for a person's own logins keeps no command of ours out" {
+    sshd_up
+    local ssh="ssh -F $PWD/config -i $KEYS/id -o UserKnownHostsFile=$KEYS/known"
+    printf '%s\n' 'RequestTTY force' 'RemoteCommand tmux' 'LocalForward 22 localhost:22' \
+        'ExitOnForwardFailure yes' 'ForwardX11 yes' >config
+    run -0 --separate-stderr on 0 "$P" --hosts node1,node2 --rsh "$ssh" -- who
+    run -0 --separate-stderr on 0 "$P" --hosts node1,node2 --rsh "$ssh -tt" -- who
+    run -0 on 0 "$BIN/windsock" on --rsh "$ssh" node1,node2 'uname -n'
+    # where no option is added it is said
+    printf '#!/bin/sh\nexec %s/ssh -tt "$@"\n' "$KEYS" >tty
+    printf '#!/bin/sh\nexec %s "$@"\n' "$ssh" >remote
+    chmod +x tty remote
+    for copy in '' --copy-self; do
+        [ -z "$copy" ] || on 1 mount -t tmpfs none "$O/lab"
+        run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/tty" $copy -- who
+        [ -z "$copy" ] || on 1 umount "$O/lab"
+        [[ $stderr == *"node1: "*"was told to make a terminal (-t; RequestTTY of ssh)"* ]]
+    done
+    run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/remote" -- who
+    [[ $stderr == *"cannot reach node1: RemoteCommand in ~/.ssh/config"* ]]
+}
+
 @test "real ssh: windsock on ends there what it gives up" {
     sshd_up
     run -1 on 0 "$BIN/windsock" on --rsh "$KEYS/ssh" node1,node2 'echo x; sleep 77.7' --deadline 300ms

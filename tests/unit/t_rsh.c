@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
-#define PATIENCE " -o BatchMode=yes -o ConnectTimeout=9 -o ServerAliveInterval=5"
-#define OURS "ssh -T -x -o ClearAllForwardings=yes" PATIENCE
+#define PATIENCE                                                                                   \
+	" -T -x -o ClearAllForwardings=yes -o RemoteCommand=none -o BatchMode=yes -o "             \
+	"ConnectTimeout=9 -o ServerAliveInterval=5"
+#define OURS "ssh" PATIENCE
 
 static const char *words(const char *given, unsigned deadline_s, struct arena *a,
 			 struct rsh_way *ret_way)

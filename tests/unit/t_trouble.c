@@ -305,6 +305,12 @@ static void says_what_came_instead(void **state UNUSED)
 		 "me@node1: nothing can come on stdin of windsock there: a login script has",
 		 "ssh me@node1 \"grep -nsE 'exec.*<' .bashrc "},
 		{3, "\033[2J\001\n", "", "said \"?[2J?\"", "~/.bashrc"},
+		{3, "", "\033[1;31mred\033[0m\n", "said \"red\"", "~/.bashrc"},
+		{3,
+		 "windsock: \033[31merror\033[0m: stdin is a terminal: orders cannot come through "
+		 "one",
+		 "", "ssh was told to make a terminal (-t, RequestTTY)",
+		 "-G | grep -iE '^request'"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
