@@ -134,8 +134,20 @@ static int by_name(const void *a, const void *b)
 	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
+/* A file that names a host once more has a line for each slot, as $PBS_NODEFILE has: one that says
+ * no number is one. */
+static void add_slots(struct host *to, const struct host *more, bool by_lines)
+{
+	unsigned n = more->slots ? more->slots : by_lines, sum;
+
+	if (by_lines && !to->slots)
+		to->slots = 1;
+	sum = to->slots + n;
+	to->slots = sum < SLOTS_MAX ? sum : SLOTS_MAX;
+}
+
 /* Keeps the first of each name, in order; slots said twice add up, as in Open MPI. */
-static void drop_duplicates(host_list *hosts, struct arena *a)
+static void drop_duplicates(host_list *hosts, bool by_lines, struct arena *a)
 {
 	struct named *sorted = arena_alloc(a, hosts->n * sizeof(*sorted));
 	size_t first = 0, kept = 0;
@@ -148,7 +160,7 @@ static void drop_duplicates(host_list *hosts, struct arena *a)
 			first = i;
 			continue;
 		}
-		hosts->v[sorted[first].at].slots += hosts->v[sorted[i].at].slots;
+		add_slots(&hosts->v[sorted[first].at], &hosts->v[sorted[i].at], by_lines);
 		hosts->v[sorted[i].at].name = NULL;
 	}
 	for (size_t i = 0; i < hosts->n; i++)
@@ -216,18 +228,18 @@ static int refuse_mistyped(const host_list *hosts, struct err *e)
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e)
 {
 	bool lab = streq(arg, "lab");
+	bool file = !lab && names_file(arg);
 	host_list hosts;
 
 	if (lab && !(arg = getenv("WINDSOCK_HOSTS"))) {
 		err_set(e, ERR_USAGE, "'lab': no lab here (WINDSOCK_HOSTS is not set)");
 		return err_hint(e, "start inside one: scripts/lab run 4 -- COMMAND");
 	}
-	if (!lab && names_file(arg) ? hosts_from_file(arg, a, &hosts, e) < 0
-				    : hostlist_parse(arg, a, &hosts, e) < 0)
+	if (file ? hosts_from_file(arg, a, &hosts, e) < 0 : hostlist_parse(arg, a, &hosts, e) < 0)
 		return -1;
 	if (refuse_mistyped(&hosts, e))
 		return -1;
-	drop_duplicates(&hosts, a);
+	drop_duplicates(&hosts, file, a);
 	*ret = hosts;
 	return 0;
 }

@@ -225,6 +225,31 @@ static void names_the_bad_line(void **state UNUSED)
 	assert_string_equal(e.msg, "hosts:2: not a text file");
 }
 
+/* $PBS_NODEFILE and its kin have a line for each slot; a list that says a name again does not. */
+static void a_line_for_each_slot(void **state UNUSED)
+{
+	static const char *const rows[][2] = {
+		{"n1\nn1\nn2\nn1\nn2\nn3\n", "n1:3 n2:2 n3"},
+		{"a slots=4\na\n", "a:5"},
+		{"a\nb\n", "a b"},
+		{"a slots=1048576\nb slots=1048576\na slots=1048576\n", "a:1048576 b:1048576"},
+	};
+	char path[] = "/tmp/t_hostlist.XXXXXX";
+	host_list got;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_true(pwrite(fd, rows[i][0], strlen(rows[i][0]), 0) > 0);
+		assert_int_equal(hosts_from_arg(path, &a, &got, &e), 0);
+		assert_string_equal(joined(&got), rows[i][1]);
+	}
+	assert_int_equal(close(fd) | unlink(path), 0);
+	assert_int_equal(hosts_from_arg("a,b,a,b", &a, &got, &e), 0);
+	assert_string_equal(joined(&got), "a b");
+}
+
 static void from_the_command_line(void **state UNUSED)
 {
 	char dir[] = "/tmp/t_hostlist.XXXXXX";
@@ -402,7 +427,7 @@ int main(int argc, char **argv)
 		TEST(names_the_bad_line),	TEST(from_the_command_line),
 		TEST(folds_for_messages),	TEST(folding_loses_nothing),
 		TEST(names_that_may_be_slurms), TEST(one_line_for_each),
-		TEST(many_names_are_a_file),
+		TEST(many_names_are_a_file),	TEST(a_line_for_each_slot),
 	};
 
 	log_init("t_hostlist", LOG_QUIET);
