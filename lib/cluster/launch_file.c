@@ -9,7 +9,6 @@
  */
 #include "lib/cluster/launch_world.h"
 
-#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -140,35 +139,78 @@ static void try_lock(struct meeting *m)
 			     m->run->world.init_file);
 }
 
-/* Each look has memory of its own: there may be many. */
-static bool is_there(struct meeting *m, bool *ret_seen)
+/* Whom a file of ours belongs to there: a file server may make another user of ours (root_squash).
+ */
+static bool is_ours_there(const char *path, uid_t owner, struct arena *a)
 {
-	AUTO(arena_done) struct arena scratch = {0};
-	struct err why;
-	size_t n;
-	char *text;
+	char *probe = arena_printf(a, "%s.XXXXXX", path);
+	AUTO_CLOSE int fd = mkostemp(probe, O_CLOEXEC);
+	struct stat st;
 
-	if (file_read(m->run->world.init_file, TEXT_MAX, &scratch, &text, &n, &why))
+	if (fd < 0)
 		return false;
-	*ret_seen = true;
+	(void)unlink(probe);
+	return !fstat(fd, &st) && st.st_uid == owner;
+}
+
+/* Whoever wrote it is whom we would join: in a folder for all that may be anybody. NULL: we did, or
+ * root. */
+static const char *whose_else(int fd, const char *path, struct arena *a)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return "is no regular file";
+	if (st.st_uid == geteuid() || !st.st_uid || is_ours_there(path, st.st_uid, a))
+		return NULL;
+	return arena_printf(a, "belongs to user %u, and this is user %u", (unsigned)st.st_uid,
+			    (unsigned)geteuid());
+}
+
+/* False: not yet, or (*ret_wrong) it is not to be followed. */
+static bool is_there(struct meeting *m, bool *ret_seen, const char **ret_wrong)
+{
+	AUTO_CLOSE int fd =
+		open(m->run->world.init_file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char text[TEXT_MAX + 1];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	*ret_wrong = whose_else(fd, m->run->world.init_file, m->a);
+	if (*ret_wrong)
+		return false;
+	n = read(fd, text, TEXT_MAX);
+	*ret_seen |= n > 0;
+	text[n > 0 ? n : 0] = '\0';
 	return take(m, text);
+}
+
+static int refuse_file(const char *path, const char *wrong, struct err *e)
+{
+	err_set(e, ERR_USAGE, "--init: %s %s: it is not followed", path, wrong);
+	return err_hint(e,
+			"name a file in a folder that is yours alone; all ranks run as one user");
 }
 
 static int look(struct meeting *m, struct err *e)
 {
 	const char *path = m->run->world.init_file;
+	const char *wrong = NULL;
 	bool seen = false;
 
 	if (m->join.ret_stale)
 		(void)poll(NULL, 0, STEP_MS); /* it was that of the run before */
 	while (now_ns() < m->until_ns && !interrupt_pending()) {
-		if (is_there(m, &seen)) {
+		if (is_there(m, &seen, &wrong)) {
 			m->sealed = true;
 			m->data_addr = agent_data_addr(&m->join.server, m->a);
 			if (!m->join.ret_stale)
 				try_lock(m);
 			return 0;
 		}
+		if (wrong)
+			return refuse_file(path, wrong, e);
 		(void)poll(NULL, 0, STEP_MS);
 	}
 	if (interrupt_err(e) < 0)

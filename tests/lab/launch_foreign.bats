@@ -143,6 +143,11 @@ while True: s.accept()[0].close()' 3>&- &
         done
     done
     [ -p pipe ] && [ -d folder ] && [ -L link ] && [ "$(<train.py)" = 'import torch' ]
+    # what another user wrote would lead to whom that one likes
+    printf 'windsock 1\n10.77.0.1\n1\nAAAA\n' >theirs
+    chown 65534 theirs
+    run -2 --separate-stderr timeout 20 "$P" --init "file://$PWD/theirs" --rank 1 --world-size 2 --deadline 5
+    [[ $stderr == *"theirs belongs to user 65534, and this is user 0: it is not followed"* ]]
     # one that is empty, as mktemp leaves it, is meant for us
     : >empty
     "$P" --init "file://$PWD/empty" --rank 1 --world-size 2 -- who >out1 2>&1 3>&- &
