@@ -2,6 +2,7 @@
 
 #include "bench/ranks/mpirun_child.h"
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -27,7 +28,7 @@ static void serving(const char *line, void *arg)
 
 static const char *host_fix(const struct launch_host *h, const char *rsh, struct arena *a)
 {
-	return launch_fix(h, a) ?: arena_printf(a, "%s %s true", rsh_typed(rsh), h->name);
+	return launch_fix(h, a) ?: typed_there(a, rsh_typed(rsh), h->name, "true");
 }
 
 static void send_end(struct relay *r, const struct launch_result *end, const char *rsh,

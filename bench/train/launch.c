@@ -4,6 +4,7 @@
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -140,8 +141,8 @@ static void fix_host(struct finding *f, const struct launch_host *h)
 		return finding_fix(f, "uptime  # too busy for so many ranks? --np, or --deadline");
 	if (fix)
 		return finding_fix(f, "%s", fix);
-	finding_fix(f, "%s %s true", rsh_typed(NULL), h->name);
-	finding_fix(f, "portcheck --hosts %s", h->name);
+	finding_fix(f, "%s", typed_there(f->a, rsh_typed(NULL), h->name, "true"));
+	finding_fix(f, "%s", typed_for(f->a, "portcheck", NULL, h->name));
 }
 
 static void say_hosts(struct report *r, const struct launch_result *l)

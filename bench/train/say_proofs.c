@@ -1,6 +1,8 @@
 #include "bench/train/say_run.h"
 
 #include "lib/cluster/child.h"
+#include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 
 static void fix_unlike(const struct run *x, struct finding *f)
 {
@@ -19,7 +21,9 @@ static void fix_unlike(const struct run *x, struct finding *f)
 	} else if (!streq(x->res->odd_what, "program"))
 		finding_fix(f, "- start every rank with the same command line");
 	else if (is_elsewhere)
-		finding_fix(f, "scp \"$(command -v ddpsmoke)\" %s:", host);
+		finding_fix(f, "%s",
+			    typed_copy(report_arena(x->r), rsh_typed(NULL), host,
+				       "\"$(command -v ddpsmoke)\"", "ddpsmoke"));
 	else
 		finding_fix(f, "ddpsmoke --version");
 }

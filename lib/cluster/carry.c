@@ -2,6 +2,7 @@
 #include "lib/cluster/carry.h"
 
 #include "lib/cluster/launch_agents.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/text.h"
@@ -44,9 +45,8 @@ const char *carry_look(struct arena *a, const char *name, const char *args)
 
 const char *carry_advice(struct arena *a, const char *line, const char *rsh, const char *hosts)
 {
-	rsh = rsh && *rsh ? arena_printf(a, " --rsh %s", shell_quote(a, rsh)) : "";
-	return arena_printf(a, "%s%s --hosts %s --copy-self   # brings it along", line, rsh,
-			    shell_quote(a, hosts));
+	return arena_printf(a, "%s --copy-self   # brings it along",
+			    typed_for(a, line, rsh, hosts));
 }
 
 /* ---- what the process that holds them has to say ---- */

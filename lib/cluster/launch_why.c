@@ -4,15 +4,13 @@
 #include "lib/cluster/carry.h"
 #include "lib/cluster/mend.h"
 #include "lib/cluster/trouble_words.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/opt.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
 
 /* ---- how it ended ---- */
-static const char *last_line(struct agent_host *h)
-{
-	return trouble_last_line(h->of->a, h->tail);
-}
+static const char *last_line(struct agent_host *h) { return trouble_last_line(h->of->a, h->tail); }
 
 /* Is it a node that srun complains of, and not of the job, the controller or itself? */
 static bool speaks_of_node(const char *said)
@@ -215,14 +213,15 @@ void agent_advise_short(struct agent_host *h, const char *lacks)
 const char *agent_fix_other(const struct agent_host *h)
 {
 	struct arena *a = h->of->a;
-	const char *own = agent_own_path(a), *host = shell_quote(a, h->h->name);
+	const char *own = agent_own_path(a);
 	const char *slash = strrchr(own, '/');
 
 	if (h->local || h->joined || h->of->o.srun || !slash)
 		return NULL;
 	return with_copy(h->of, own_name(a))
-		       ?: arena_printf(a, "scp %s %s:%s   # from here", shell_quote(a, own), host,
-				       shell_quote(a, own));
+		       ?: arena_printf(a, "%s   # from here",
+				       typed_copy(a, h->of->rsh.typed ?: "ssh", h->h->name,
+						  shell_quote(a, own), own));
 }
 
 /* Of the same version, too: there the number says nothing, and which program it is says all. */

@@ -1,5 +1,7 @@
 #include "lib/cluster/mend.h"
 
+#include "lib/cluster/typed_way.h"
+
 #include <ctype.h>
 
 enum { QUOTED = 200 };
@@ -12,7 +14,7 @@ const char *mend_by_hand(const struct fanout_result *r, const struct rsh_way *rs
 	if (rsh->here)
 		return arena_printf(a, "%s%s   # %s", strchr("'\"", *line) ? "sh -c " : "", line,
 				    why);
-	return arena_printf(a, "%s %s %s   # %s", rsh->typed, shell_quote(a, r->host), line, why);
+	return arena_printf(a, "%s   # %s", typed_there(a, rsh->typed, r->host, line), why);
 }
 
 static const char *without_user(const char *host)

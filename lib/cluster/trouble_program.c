@@ -2,6 +2,7 @@
 #include "lib/cluster/trouble_words.h"
 
 #include "lib/cluster/mend.h"
+#include "lib/cluster/typed_way.h"
 
 #include <ctype.h>
 
@@ -97,7 +98,20 @@ struct trouble trouble_not_executed(const struct fanout_result *r, const struct 
 			"noexec? then copy it to another folder there", a));
 }
 
-static struct trouble not_there(const struct fanout_result *r, const char *program, struct arena *a)
+/* NULL: it is no name alone, or is as little here. */
+static const char *bring(const struct fanout_result *r, const struct rsh_way *rsh,
+			 const char *program, struct arena *a)
+{
+	if (rsh->here || strpbrk(program, " /"))
+		return NULL;
+	return arena_printf(a, "%s   # from here",
+			    typed_copy(a, rsh->typed, r->host,
+				       arena_printf(a, "\"$(command -v %s)\"", program),
+				       arena_printf(a, "/usr/local/bin/%s", program)));
+}
+
+static struct trouble not_there(const struct fanout_result *r, const struct rsh_way *rsh,
+				const char *program, struct arena *a)
 {
 	return (struct trouble){
 		.missing = true,
@@ -106,11 +120,7 @@ static struct trouble not_there(const struct fanout_result *r, const char *progr
 			"%s is not installed on %s (or not on the PATH of non-interactive "
 			"shells); install it there, or give its path",
 			program, r->host),
-		.fix = strchr(program, ' ') ? NULL
-					    : arena_printf(a,
-							   "scp \"$(command -v %s)\" "
-							   "%s:/usr/local/bin/   # from here",
-							   program, shell_quote(a, r->host))};
+		.fix = bring(r, rsh, program, a)};
 }
 
 /* A login script's, or sh itself: what is not found there is another program than ours. */
@@ -139,5 +149,5 @@ struct trouble trouble_not_begun(const struct fanout_result *r, const struct rsh
 
 	if (!t.said)
 		t = another_missing(r, rsh, program, a);
-	return t.said ? t : not_there(r, program, a);
+	return t.said ? t : not_there(r, rsh, program, a);
 }

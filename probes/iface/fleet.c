@@ -1,5 +1,7 @@
 #include "probes/iface/fleet.h"
 
+#include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/self.h"
@@ -93,7 +95,7 @@ static void advise_copy(const struct fleet *f, struct finding *x)
 static void no_answer(struct fleet *f, const struct fanout_result *got, const struct err *why)
 {
 	struct finding *x = tally_add(told(f), 0, "hosts", "host.answer", got->host);
-	const char *rsh = f->rsh ? f->rsh : "ssh", *host = shell_quote(f->a, got->host);
+	const char *way = rsh_typed(f->rsh);
 
 	tally_of_host(&f->told, got->host);
 	finding_expect(x, "a report from %s on %s", command(f), got->host);
@@ -109,7 +111,8 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 			    "%s is not there, or not on the PATH of shells without a terminal",
 			    command(f));
 		advise_copy(f, x);
-		finding_fix(x, "%s", got->fix);
+		if (got->fix)
+			finding_fix(x, "%s", got->fix);
 	} else if (got->trouble) {
 		/* What never started, or was stopped by us, says nothing about the host. */
 		finding_set(x,
@@ -120,14 +123,15 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 		if (got->fix)
 			finding_fix(x, "%s", got->fix);
 		else
-			finding_fix(x, "%s %s %s   # must work without a password", rsh, host,
-				    command(f));
+			finding_fix(x, "%s   # must work without a password",
+				    typed_there(f->a, way, got->host, command(f)));
 	} else {
 		finding_set(x, ST_FAIL, "%s", why->msg);
 		if (*why->hint)
 			finding_fix(x, "%s", err_fix(why, f->a));
 		else
-			finding_fix(x, "%s %s %s --version", rsh, host, command(f));
+			finding_fix(x, "%s --version",
+				    typed_there(f->a, way, got->host, command(f)));
 	}
 	*LIST_ADD(f->a, &f->lost) = got->host;
 	names_add(&f->lost_set, f->a, got->host);

@@ -1,5 +1,6 @@
 #include "probes/iface/fleet_pairs.h"
 
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 
 struct pairs {
@@ -218,8 +219,8 @@ static void say_end(struct pairs *p, size_t end, bool asked)
 	finding_fix(g, "ifprobe --peer %s   # on %s: what answers, and through what", y_addr,
 		    x->host);
 	if (others.n > 1)
-		finding_fix(g, "portcheck --hosts %s   # names the rule or the route",
-			    shell_quote(a, p->f->given));
+		finding_fix(g, "%s   # names the rule or the route",
+			    typed_for(a, "portcheck", p->f->rsh, p->f->given));
 	report_add(p->f->report, g);
 }
 

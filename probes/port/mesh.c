@@ -2,6 +2,8 @@
 #include "probes/port/mesh.h"
 
 #include "lib/cluster/loopback.h"
+#include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
@@ -114,8 +116,8 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 	else if (o->srun)
 		finding_fix(f, "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version", h->name);
 	else
-		finding_fix(f, "%s %s portcheck --version   # must work without a password",
-			    o->rsh && *o->rsh ? o->rsh : "ssh", h->name);
+		finding_fix(f, "%s   # must work without a password",
+			    typed_there(f->a, rsh_typed(o->rsh), h->name, "portcheck --version"));
 }
 
 /* The line was pasted on too few machines, or did not get through. */

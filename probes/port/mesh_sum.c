@@ -2,6 +2,7 @@
  * tested, and the sum of the whole. */
 #include "probes/port/mesh_judge.h"
 
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -240,8 +241,9 @@ static void say_nothing(const struct mesh *m, size_t pairs)
 			      : "no pair was tested");
 	finding_expect(f, "an answer between two hosts at least");
 	if (m->n == 1)
-		finding_fix(f, "portcheck --hosts %s,OTHER   # at least two machines",
-			    m->nodes[0].name);
+		finding_fix(f, "%s   # at least two machines",
+			    typed_for(m->a, "portcheck", m->way.rsh,
+				      arena_printf(m->a, "%s,OTHER", m->nodes[0].name)));
 	report_add(m->report, f);
 }
 

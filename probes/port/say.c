@@ -1,5 +1,6 @@
 #include "probes/port/say.h"
 
+#include "lib/cluster/typed_way.h"
 #include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -186,8 +187,8 @@ static void doubt(struct finding *f, const struct fold *d, const struct say_opts
 		"transparent proxy, a rule that redirects",
 		d->n);
 	finding_expect(f, "refused where nothing listens");
-	finding_fix(f, "portcheck --hosts %s   # both ends: is it ours that answers?",
-		    shell_quote(a, arena_printf(a, "%s,%s", o->from, host)));
+	finding_fix(f, "%s   # both ends: is it ours that answers?",
+		    typed_for(a, "portcheck", NULL, arena_printf(a, "%s,%s", o->from, host)));
 }
 
 static void emit(const struct fold *d, const struct reach *r, const struct reach_way *way,

@@ -1,5 +1,7 @@
 /* What makes hosts be mistaken for each other: their names, and their clocks. */
 #include "lib/cluster/child.h"
+#include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
@@ -119,10 +121,9 @@ static void advise_clock(struct preflight *p, struct finding *f, const char *hos
 	finding_fix(f, "sudo chronyc makestep || sudo systemctl restart systemd-timesyncd || "
 		       "sudo timedatectl set-ntp true");
 	if (host && !p->crew)
-		finding_fix(f,
-			    "%s %s sudo date -u -s \"@$(date +%%s)\"   # from here, where no time "
-			    "server answers",
-			    p->rsh ?: "ssh", shell_quote(p->a, host));
+		finding_fix(f, "%s   # from here, where no time server answers",
+			    typed_there(p->a, rsh_typed(p->rsh), host,
+					"sudo date -u -s \"@$(date +%s)\""));
 }
 
 /* @host: NULL: this one. */

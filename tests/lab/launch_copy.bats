@@ -136,15 +136,16 @@ teardown() {
     touch -d '40 days ago' home/.cache/windsock/{long,ago,others}
     # shellcheck disable=SC2016
     printf '#!/bin/sh\nfor last; do :; done\n[ -e "$last" ] || cp -R "%s/other" "$last"\nexec %s "$@"\n' \
-        "$PWD" "$(command -v mv)" >mv
+        "$PWD" "$(command -v mv)" >./mv
     chmod +x mv
     sed -i "s,export ,export PATH=$PWD:\$PATH ," rsh
     copied --keep
-    [ "$(ls "$kept" | tr '\n' ' ')" = "SHA256SUMS bin lib quicker " ]
-    [ "$(ls home/.cache/windsock | wc -l)" = 3 ]
+    [ "$(cd "$kept" && echo *)" = "SHA256SUMS bin lib quicker" ]
+    local left=(home/.cache/windsock/*)
+    [ "${#left[@]}" = 3 ]
     [ -d home/.cache/windsock/recent ] && [ -d home/.cache/windsock/others ]
     [ -z "$(ls tmp)" ]
-    printf '#!/bin/sh\nexit 1\n' >mv # it cannot be kept: it runs all the same
+    printf '#!/bin/sh\nexit 1\n' >./mv # it cannot be kept: it runs all the same
     rm -rf "$kept"
     copied --keep
     [ -z "$(ls tmp)" ] && [ ! -e "$kept" ]

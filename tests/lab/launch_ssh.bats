@@ -54,12 +54,12 @@ C
     run -0 --separate-stderr on 0 "$P" --hosts node1,node2 --rsh "$ssh -tt" -- who
     run -0 on 0 "$BIN/windsock" on --rsh "$ssh" node1,node2 'uname -n'
     # where no option is added it is said
-    printf '#!/bin/sh\nexec %s/ssh -tt "$@"\n' "$KEYS" >tty
+    printf '#!/bin/sh\nexec %s/ssh -tt "$@"\n' "$KEYS" >forced
     printf '#!/bin/sh\nexec %s "$@"\n' "$ssh" >remote
-    chmod +x tty remote
+    chmod +x forced remote
     for copy in '' --copy-self; do
         [ -z "$copy" ] || on 1 mount -t tmpfs none "$O/lab"
-        run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/tty" $copy -- who
+        run -1 --separate-stderr on 0 "$P" --hosts node1 --rsh "$PWD/forced" $copy -- who
         [ -z "$copy" ] || on 1 umount "$O/lab"
         [[ $stderr == *"node1: "*"was told to make a terminal (-t; RequestTTY of ssh)"* ]]
     done

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/units.h"
 
 #include <cmocka.h>
@@ -75,10 +76,32 @@ static void ssh_gives_up_before_we_do(void **state UNUSED)
 	}
 }
 
+/* Who reads a line has given --rsh, and it arrives nowhere without. */
+static void what_is_typed_goes_the_same_way(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	unsetenv("WINDSOCK_RSH");
+	assert_string_equal(typed_for(&a, "portcheck", NULL, "n[1-2]"),
+			    "portcheck --hosts 'n[1-2]'");
+	assert_string_equal(typed_for(&a, "portcheck", "ssh -p 22022", "n1"),
+			    "portcheck --rsh 'ssh -p 22022' --hosts n1");
+	assert_int_equal(setenv(RSH_TYPED, "./kx", 1), 0); /* of who started us */
+	assert_string_equal(typed_for(&a, "portcheck", NULL, "n1"),
+			    "portcheck --rsh ./kx --hosts n1");
+	assert_string_equal(typed_there(&a, rsh_typed(NULL), "fd00::1", "true"),
+			    "./kx fd00::1 true");
+	unsetenv(RSH_TYPED);
+	assert_string_equal(typed_copy(&a, rsh_typed(NULL), "n1", "it", "/opt/it"),
+			    "ssh n1 'cat >/opt/it.new && chmod +x /opt/it.new && mv /opt/it.new "
+			    "/opt/it' <it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_ssh_with_options_gets_our_patience),
+		cmocka_unit_test(what_is_typed_goes_the_same_way),
 		cmocka_unit_test(ssh_gives_up_before_we_do),
 	};
 

@@ -104,11 +104,13 @@ static void names_the_cause_and_what_to_type(void **state UNUSED)
 		{255, "", "odd\n", "cannot reach me@node1: ssh ended with exit code 255: odd",
 		 NULL},
 		{127, "", "sh: windsock: not found\n", "windsock is not installed on me@node1",
-		 "scp \"$(command -v windsock)\" me@node1:/usr/local/bin/   # from here"},
-		{127, "", "", "is not installed", "scp "},
+		 "ssh me@node1 'cat >/usr/local/bin/windsock.new && chmod +x "
+		 "/usr/local/bin/windsock.new && mv /usr/local/bin/windsock.new "
+		 "/usr/local/bin/windsock' <\"$(command -v windsock)\"   # from here"},
+		{127, "", "", "is not installed", "cat >/usr"},
 		{127, "",
 		 "bash: module: command not found\nbash: line 1: windsock: command not found\n",
-		 "windsock is not installed on me@node1", "scp "},
+		 "windsock is not installed on me@node1", "cat >/usr"},
 		{127, "", "Welcome\nsh: 1: exec: fish: not found\n",
 		 "windsock was not begun on me@node1, another program is missing there: sh: 1: "
 		 "exec: "
