@@ -2,6 +2,8 @@
  * with one verdict. */
 #include "cmd/app.h"
 #include "lib/cluster/launch.h"
+#include "lib/cluster/world.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "probes/html/html.h"
 #include "probes/preflight/allocation.h"
@@ -139,6 +141,21 @@ static void fill_common(struct app *app, const struct preflight_ask *q, struct p
 	p->verbose = c->verbose;
 }
 
+static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
+
+/* Of all ranks that somebody has started the first one of each host says it. */
+static void say_started(const struct preflight *p)
+{
+	struct world w;
+
+	world_from_env(get_env, NULL, p->a, &w);
+	if (w.size < 2 || w.local_rank > 0)
+		return;
+	log_say("started as rank %d of %d by %s, and each tests its own host alone: start windsock "
+		"once, with --hosts, to test what is between them",
+		w.rank, w.size, launcher_name(w.launcher));
+}
+
 static int run_here(struct preflight *p, struct err *e)
 {
 	/* a child that saw the job would ask all of its hosts */
@@ -177,6 +194,9 @@ static int run(struct app *app, void *cfg, struct err *e)
 	(void)unsetenv("NCCL_TESTS_SPLIT");
 	(void)unsetenv("NCCL_TESTS_SPLIT_MASK");
 	(void)unsetenv("NCCL_TESTS_MIN_BW");
+	if (!q->hosts && !q->serve && !q->here)
+		say_started(&p);
+	(void)setenv(WORLD_NO_RANK, "1", 1); /* nor is a part a rank of the job that started us */
 	if (q->serve)
 		return c->missing ? serve_missing(p.r, c->missing) : serve_member(&p, e);
 	return q->hosts ? run_hosts(&p, e) : run_here(&p, e);

@@ -338,6 +338,7 @@ int mpirun_exec(const char *const *argv, struct err *e)
 		       (unsigned long long)now_ns());
 	(void)setenv("PMI_JOBID", run, 1);
 	(void)setenv(relay, "1", 1);
+	(void)unsetenv(WORLD_NO_RANK);
 	(void)fflush(NULL);
 	(void)execv(argv[0], (char *const *)(uintptr_t)argv);
 	return err_sys(e, "cannot run %s", argv[0]);

@@ -169,6 +169,8 @@ static bool world_ours(struct env *v)
 	return true;
 }
 
+static bool world_none(struct env *v) { return env_peek(v, WORLD_NO_RANK); }
+
 /* A plain RANK beside a launcher's own is a leftover when it says something else. */
 static void note_leftover(struct env *v)
 {
@@ -192,11 +194,11 @@ void world_clear(struct world *w)
 
 void world_from_env(world_getenv *get, void *arg, struct arena *a, struct world *ret)
 {
+	/* ours, or none; those that speak to an MPI in its own variables too come before it */
 	static bool (*const family[])(struct env *) = {
-		/* those that speak to an MPI in its own variables too come before it */
-		world_ours,	 world_torch,	  world_flux,	  world_jsrun, world_openmpi,
-		world_pals,	 world_mvapich,	  world_mpich,	  world_plain, world_slurm,
-		world_sagemaker, world_aws_batch, world_kubeflow,
+		world_ours,    world_none,	world_torch,	 world_flux,	 world_jsrun,
+		world_openmpi, world_pals,	world_mvapich,	 world_mpich,	 world_plain,
+		world_slurm,   world_sagemaker, world_aws_batch, world_kubeflow,
 	};
 	struct env v = {get, arg, a, ret};
 

@@ -52,6 +52,10 @@ struct world {
 	const char *trouble; /* looks like a rank but cannot be one; with what to do. NULL: fine */
 };
 
+/* Set for a process that is no rank, whatever the environment that it inherits says; our own
+ * launcher's word beats it. */
+#define WORLD_NO_RANK "WINDSOCK_NO_RANK"
+
 typedef const char *world_getenv(const char *name, void *arg);
 
 /* @get: getenv or a table. LAUNCHER_NONE is not an error. Texts in @a. */

@@ -441,3 +441,17 @@ EOF"
     run -0 --separate-stderr "$BIN/windsock" --quick
     [[ $output == *"All nodes from here:  windsock --hosts"* ]]
 }
+
+@test "started as a rank of somebody's job: the parts are none, and it is said once on each host" {
+    export RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=1
+    run -0 --separate-stderr "$BIN/windsock" --here --deadline 2s --json
+    [ "$(jq '[.findings[] | select(.status == "fail" or .status == "error")] | length' <<<"$output")" = 0 ]
+    [[ $stderr != *"started as"* ]]
+    # portcheck is no rank of an MPI's either
+    export OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0
+    unset RANK WORLD_SIZE LOCAL_RANK
+    run -0 --separate-stderr "$BIN/windsock" --quick --deadline 2s
+    [[ $stderr == *"started as rank 1 of 2 by Open MPI"*"tests its own host alone: start windsock once"* ]]
+    OMPI_COMM_WORLD_LOCAL_RANK=1 run -0 --separate-stderr "$BIN/windsock" --quick --deadline 2s
+    [[ $stderr != *"started as"* ]]
+}

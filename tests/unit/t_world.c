@@ -53,6 +53,8 @@ static const struct row rows[] = {
 	 NULL, NULL},
 	{"empty is unset", "RANK=;WORLD_SIZE=;SLURM_PROCID=", LAUNCHER_NONE, -1, -1, -1, -1, -1, -1,
 	 NULL, 0, false, NULL, NULL, NULL, NULL},
+	{"told to be none, in a rank's environment", "WINDSOCK_NO_RANK=1;" SRUN TORCHRUN "RANK=9",
+	 LAUNCHER_NONE, -1, -1, -1, -1, -1, -1, NULL, 0, false, NULL, NULL, NULL, NULL},
 	{"WORLD_SIZE alone", "WORLD_SIZE=4;MASTER_ADDR=a;MASTER_PORT=1", LAUNCHER_NONE, -1, -1, -1,
 	 -1, -1, -1, NULL, 0, false, NULL, NULL, NULL, NULL},
 
