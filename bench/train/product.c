@@ -1,5 +1,6 @@
 #include "bench/train/product.h"
 
+#include "bench/ranks/hosts.h"
 #include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/core/file.h"
 #include "lib/core/text.h"
@@ -101,29 +102,46 @@ struct nodes {
 	const char *port;  /* interface that carried it; NULL: loopback */
 };
 
+/* Of @o's host: its name, or, where machines share that, its address. */
+static const char *where(const cJSON *list, const cJSON *o)
+{
+	const char *host = json_get_str(o, "host") ?: "?", *address = json_text(o, "address");
+	const cJSON *other;
+
+	cJSON_ArrayForEach (other, list)
+		if (streq(json_text(other, "host"), host) &&
+		    !streq(json_text(other, "address"), address))
+			return address;
+	return host;
+}
+
 static struct nodes count(const cJSON *data, struct arena *a)
 {
 	const cJSON *world = json_get(data, "world"), *list = json_get(world, "ranks");
-	struct nodes n = {.is_even = true, .hosts = "", .port = json_get_str(world, "interface")};
-	const char *last = "";
-	int here = 0;
+	struct nodes n = {.ranks = cJSON_GetArraySize(list),
+			  .port = json_get_str(world, "interface")};
+	const char **keys = arena_alloc(a, ((size_t)n.ranks + 1) * sizeof(*keys));
+	const cJSON *o;
+	str_list at = {0}; /* by host */
+	struct hosts h;
+	size_t i = 0;
 
-	for (const cJSON *o = list ? list->child : NULL; o; o = o->next, n.ranks++) {
-		const char *host = json_get_str(o, "host") ?: "?";
-
+	cJSON_ArrayForEach (o, list) {
 		n.first = n.first ? n.first : json_get_str(o, "address");
 		n.on_cpu = streq(json_get_str(o, "device") ?: "cpu", "cpu");
-		if (!streq(host, last)) {
-			n.hosts = arena_printf(a, "%s%s%s", n.hosts, n.n ? "," : "", host);
-			n.is_even &= n.n < 2 || here == n.most;
-			n.n++;
-			here = 0;
-		}
-		last = host;
-		here++;
-		n.most = here > n.most ? here : n.most;
+		keys[i++] =
+			hosts_key(a, json_get_str(o, "host") ?: "?", json_get_str(o, "address"));
 	}
-	n.is_even &= here == n.most && n.n * n.most == n.ranks;
+	hosts_of(keys, i, a, &h);
+	i = 0;
+	cJSON_ArrayForEach (o, list)
+		if (h.of[i++] == at.n)
+			*LIST_ADD(a, &at) = where(list, o);
+	for (i = 0; i < at.n; i++)
+		n.hosts = i ? arena_printf(a, "%s,%s", n.hosts, at.v[i]) : at.v[i];
+	n.n = (int)h.n;
+	n.most = (int)h.most;
+	n.is_even = h.least == h.most;
 	return n;
 }
 

@@ -1,6 +1,7 @@
 #include "bench/train/say_run.h"
 
 #include "bench/comm/backend.h"
+#include "bench/ranks/hosts.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/core/units.h"
@@ -17,6 +18,22 @@ static const char *interface_of(const char *address, struct arena *a)
 	return addr_parse(address, &at) ? NULL : own_addr_interface(&at, a);
 }
 
+/* Machines that were made of one image have one name, and addresses of their own. */
+static void tell_apart(struct say_world *w, struct arena *a)
+{
+	const char **keys = arena_alloc(a, (size_t)w->size * sizeof(*keys));
+	struct hosts h;
+
+	for (int i = 0; i < w->size; i++)
+		keys[i] = hosts_key(a, w->peers[i].host, w->peers[i].address);
+	hosts_of(keys, (size_t)w->size, a, &h);
+	w->hosts = (int)h.n;
+	for (int i = 0; i < w->size; i++)
+		for (int k = 0; k < w->size; k++)
+			if (h.of[k] != h.of[i] && streq(w->peers[k].host, w->peers[i].host))
+				w->peers[i].at = w->peers[i].address;
+}
+
 struct say_world say_world(const struct comm *c, struct arena *a)
 {
 	struct say_world w = {.size = c ? c->size : 0};
@@ -28,17 +45,18 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 	w.scatters = comm_caps(c)->kinds >> COLL_REDUCE_SCATTER & 1;
 	w.transport = arena_strdup(a, comm_transport(c));
 	w.peers = arena_alloc(a, (size_t)w.size * sizeof(*w.peers));
-	for (int i = 0, k; i < w.size; i++) {
+	for (int i = 0; i < w.size; i++) {
 		const struct comm_peer *p = comm_peer(c, i);
+		const char *host = arena_strdup(a, p->host);
 
-		w.peers[i] = (struct say_peer){
-			arena_strdup(a, p->host), arena_strdup(a, p->address),
-			streq(w.backend, "nccl") && p->device ? arena_strdup(a, p->device) : "cpu",
-			NULL};
-		for (k = 0; !streq(w.peers[k].host, p->host);)
-			k++;
-		w.hosts += k == i;
+		w.peers[i] = (struct say_peer){.host = host,
+					       .address = arena_strdup(a, p->address),
+					       .device = streq(w.backend, "nccl") && p->device
+								 ? arena_strdup(a, p->device)
+								 : "cpu",
+					       .at = host};
 	}
+	tell_apart(&w, a);
 	w.interface = interface_of(w.peers[0].address, a);
 	return w;
 }
@@ -125,7 +143,7 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else
-		finding_fix(f, "%s %s %s", rsh_typed(NULL), x->w->peers[rank].host, command);
+		finding_fix(f, "%s %s %s", rsh_typed(NULL), x->w->peers[rank].at, command);
 }
 
 int say_bad_rank(const struct run *x)

@@ -6,6 +6,8 @@
 
 struct say_peer {
 	const char *host, *address, *device;
+	const char *at;	 /* what leads to its host: the name, or, where others share it, the address
+			  */
 	const char *gpu; /* that it trains on: "GPU 0"; NULL: none, or unknown */
 };
 struct say_world {	 /* who took part, still known when the communicator is gone */

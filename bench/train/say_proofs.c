@@ -6,8 +6,8 @@
 
 static void fix_unlike(const struct run *x, struct finding *f)
 {
-	const char *host = x->w->peers[x->res->odd_rank].host, *folder;
-	bool is_elsewhere = x->w->hosts > 1 && !streq(host, x->w->peers[0].host);
+	const char *host = x->w->peers[x->res->odd_rank].at, *folder;
+	bool is_elsewhere = x->w->hosts > 1 && !streq(host, x->w->peers[0].at);
 
 	if (starts_with(x->res->odd_what, "data set") && x->o->data->nfiles && is_elsewhere) {
 		folder = shell_quote(
@@ -98,7 +98,7 @@ void say_fix_exchange(const struct run *x, struct finding *f, int rank)
 		finding_fix(f, "ncclbench --np %d%s%s -b 1M -e 64M -n 50", x->w->size, how, with);
 	else
 		finding_fix(f, "ncclbench --hosts %s,%s%s%s -b 1M -e 64M -n 50",
-			    x->w->peers[other].host, x->w->peers[rank].host, how, with);
+			    x->w->peers[other].at, x->w->peers[rank].at, how, with);
 }
 
 /*

@@ -37,6 +37,18 @@ nobody_left() { ! pgrep -f -- "--seed $1" >/dev/null; }
     jq -e '.data.covers | test("3 ranks on 3 hosts")' <<<"$output"
 }
 
+@test "machines of one image have one name: they are two, and what is typed leads to the right one" {
+    on 0 hostname ubuntu
+    on 1 hostname ubuntu
+    smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --fault 1:build # the fix is for the other one
+    [[ $output == *'(ubuntu, 10.77.0.2)'*'scp "$(command -v ddpsmoke)" 10.77.0.2:'* ]]
+    smoke --hosts 10.77.0.1,10.77.0.2 --steps 2 --emit torchrun
+    on 0 hostname node0
+    on 1 hostname node1
+    [[ $output == *"# on each of 10.77.0.1,10.77.0.2, with NODE=0 to 1"*"torchrun --nnodes 2 "* ]]
+    [[ $stderr != *"2 local ranks"* ]]
+}
+
 @test "two ranks on each of two nodes, started from a third that has none" {
     run -0 --separate-stderr on 2 "$BIN/ddpsmoke" --hosts node0,node1 --np-per-host 2 --samples 512 --json
     jq -e '[.data.world.ranks[].host] == ["node0", "node0", "node1", "node1"]' <<<"$output"
