@@ -12,14 +12,17 @@ int rank_whole(struct rank *r)
 /* The parameters at a moment that will be looked at again: they are in the net. */
 static void note_params(struct rank *r)
 {
-	size_t n = r->net->nparams;
+	size_t n = r->net->nparams, at = r->step;
+	uint64_t *before = r->word.before;
 
-	if (r->step > r->proven || r->repeating)
+	if (at > r->proven || r->repeating)
 		return;
-	r->word.before[r->step] = hash_words(r->net->params, n);
-	if (r->result)
-		r->result->noted[r->step] = memcpy(arena_alloc(r->result->a, n * sizeof(float)),
-						   r->net->params, n * sizeof(float));
+	before[at] = hash_words(r->net->params, n);
+	if (r->result && at && before[at] == before[at - 1]) /* the step was left out */
+		r->result->noted[at] = r->result->noted[at - 1];
+	else if (r->result)
+		r->result->noted[at] = memcpy(arena_alloc(r->result->a, n * sizeof(float)),
+					      r->net->params, n * sizeof(float));
 }
 
 /* Every rank begins differently, so that only the broadcast can make them alike. */
@@ -286,9 +289,24 @@ static int end_exchange(struct rank *r)
 	return 0;
 }
 
+/* A step that fp16's loss scaling left out proves nothing: one more is looked at instead. */
+static void count_proven(struct rank *r, bool is_taken)
+{
+	if (r->step >= r->proven || r->repeating)
+		return;
+	if (!is_taken && r->proven < PROVEN_MAX && r->proven < r->total &&
+	    r->proven < train_steps_per_epoch(r->o))
+		r->proven++;
+	if (r->result) {
+		r->result->proven_steps = r->proven;
+		r->result->proven_taken += is_taken;
+	}
+}
+
 static int update(struct rank *r, float lr)
 {
 	const struct net_sgd s = {lr, (float)r->o->momentum, (float)r->o->decay};
+	uint64_t skipped = r->net->scaler.skipped;
 	bool lost = false;
 
 	if (r->o->is_sharded)
@@ -298,6 +316,7 @@ static int update(struct rank *r, float lr)
 	if (lost && r->word.bad_step == NO_STEP &&
 	    (scaler_is_used(&r->net->scaler) || keeps_grads(r)))
 		r->word.bad_step = r->step;
+	count_proven(r, skipped == r->net->scaler.skipped);
 	return 0;
 }
 

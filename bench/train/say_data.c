@@ -102,7 +102,9 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 		json_num(o, "accuracy", res->epochs.v[res->epochs.n - 1].val_top1);
 	}
 	if (alone) {
-		json_bool(o, "equals_single_process", alone->wrong_rank < 0 && !alone->is_far);
+		if (res->proven_taken)
+			json_bool(o, "equals_single_process",
+				  alone->wrong_rank < 0 && !alone->is_far);
 		if (alone->control.layers)
 			json_bool(o, "gpu_equals_cpu", !alone->control.is_wrong);
 		json_num(o, "difference", alone->distance);

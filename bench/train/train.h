@@ -86,6 +86,7 @@ struct train_result {
 	struct arena *a;
 	const struct kernels *kernels; /* of all ranks */
 	uint64_t total_steps, steps_per_epoch, proven_steps;
+	uint64_t proven_taken;	/* of proven_steps, which fp16 makes more: those not left out */
 	uint64_t skipped_steps; /* --amp fp16: left out, their gradients were too large for it */
 	size_t nparams, padding, dropped;
 	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */

@@ -201,6 +201,17 @@ losses() { jq -c '[.data.steps[].loss]'; }
         '($a | length) == 32 and ([range($a | length) | ($a[.] - $b[.]) | fabs < 1e-3] | all)'
 }
 
+@test "fp16: steps that its loss scaling leaves out prove nothing" {
+    local args=(--device cuda --amp fp16 --np 1 --expect 0 --json)
+    stand_ins
+    run -0 --separate-stderr "$B" "${args[@]}" --model mlp --batch 1 --samples 64 --validation 8 --steps 9
+    jq -e '.data.model.skipped_steps as $n | $n > 0 and any(.findings[]; .check == "train.reference" and
+        .status == "pass" and (.message | test("^after [1-7] step")))' <<<"$output"
+    run -0 --separate-stderr "$B" "${args[@]}" --model resnet18 --side 32 --batch 2 --samples 4 --validation 2 --steps 2 # too few to find a scale
+    jq -e '.data.model.skipped_steps == 2 and (.data.checks | has("equals_single_process") | not) and
+        any(.findings[]; .check == "train.reference" and .status == "skip")' <<<"$output"
+}
+
 @test "gradients by NCCL, where they are: the same proofs, and the wrong rank is named" {
     built nccl
     stand_ins
