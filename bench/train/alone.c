@@ -52,7 +52,7 @@ static uint64_t hash_params(const struct alone *a)
  */
 static void check(struct alone *a, int rank, uint64_t step)
 {
-	const struct train_word *words = a->r->epochs.v[0].words, *w = &words[rank];
+	const struct train_word *words = a->r->history.first.words, *w = &words[rank];
 
 	if (a->ret->wrong_rank >= 0 || w->maker != words[0].maker ||
 	    w->before[step] != words[0].before[step] || w->grads[step] == a->hash)
@@ -68,7 +68,7 @@ static void check(struct alone *a, int rank, uint64_t step)
  */
 static int odd_by_distance(const struct alone *a, uint64_t step, double distance)
 {
-	const struct train_word *words = a->r->epochs.v[0].words;
+	const struct train_word *words = a->r->history.first.words;
 	double step_rounding = a->ret->tolerance > TRAIN_TOLERANCE ? a->ret->tolerance : ROUNDING;
 	int other = 1;
 
@@ -82,7 +82,7 @@ static int odd_by_distance(const struct alone *a, uint64_t step, double distance
 /* Where the ranks parted for the first time: those are odd that are not like us. */
 static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 {
-	const struct train_word *words = a->r->epochs.v[0].words;
+	const struct train_word *words = a->r->history.first.words;
 	double distance = train_apart(a->r->noted[step], a->net->params, a->net->nparams);
 	bool parted = false, some_right = false;
 	int odd = -1;
@@ -209,7 +209,7 @@ static int run(struct alone *a, struct err *e)
 
 	for (int i = 1; i < a->o->np; i++)
 		a->ret->unlike +=
-			a->r->epochs.v[0].words[i].maker != a->r->epochs.v[0].words[0].maker;
+			a->r->history.first.words[i].maker != a->r->history.first.words[0].maker;
 	a->net = net_new(a->o->model, a->r->kernels, a->o->engine, a->o->batch, e);
 	if (!a->net || sampler_begin(&a->sampler, 0, e))
 		return -1;

@@ -151,7 +151,7 @@ static void on_event(const cJSON *event, void *arg)
 	log_progress(text, done, total);
 }
 
-/* What is too much is dropped, and then is no document; a rank must not wait for us. */
+/* What is too much is dropped, all of it; a rank must not wait for us. */
 static bool make_room(struct hear *h, size_t n)
 {
 	size_t cap = h->cap;
@@ -164,6 +164,7 @@ static bool make_room(struct hear *h, size_t n)
 	more = cap <= TEXT_MAX ? realloc(h->text, cap) : NULL;
 	if (!more) {
 		h->n = 0;
+		h->is_too_large = true;
 		return false;
 	}
 	h->text = more;
@@ -177,16 +178,16 @@ static void on_line(const char *line, void *arg)
 	struct hear *h = arg;
 	size_t n = strlen(line);
 
-	if (h->is_whole || (!h->n && !streq(line, "{"))) {
+	if (h->is_whole || (!h->n && !h->is_too_large && !streq(line, "{"))) {
 		log_progress_end();
 		log_say("%s", line);
 		return;
 	}
-	if (!make_room(h, n + 2))
-		return;
-	memcpy(h->text + h->n, line, n);
-	h->n += n;
-	memcpy(h->text + h->n++, "\n", 2);
+	if (!h->is_too_large && make_room(h, n + 2)) {
+		memcpy(h->text + h->n, line, n);
+		h->n += n;
+		memcpy(h->text + h->n++, "\n", 2);
+	}
 	h->is_whole = streq(line, "}");
 	if (h->is_whole)
 		__atomic_store_n(&h->over, 1, __ATOMIC_RELEASE);

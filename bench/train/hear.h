@@ -18,7 +18,8 @@ struct hear {
 	struct relay_in in;
 	char *text; /* the document so far; '\0'-ended */
 	size_t n, cap;
-	bool is_whole; /* its last line has come */
+	bool is_whole;	   /* its last line has come */
+	bool is_too_large; /* more than we take: what it says is lost */
 	struct arena a;
 	str_list hosts, names; /* of the ranks, once they have met: "rank 1 (b, 10.0.0.2)" */
 	char last[160];	       /* the latest progress, as a person reads it; "" none */

@@ -25,13 +25,13 @@ struct job {
 static void progress(const struct train_result *r)
 {
 	const struct job *j = CONTAINER_OF(r, struct job, result);
-	const struct train_step *s = &r->steps.v[r->steps.n - 1];
+	const struct train_step *s = &r->history.last_step;
 	char what[96];
 
 	(void)snprintf(what, sizeof(what), "epoch %zu, loss %.4f, %.0f %% right, %.0f samples/s",
 		       (size_t)s->epoch + 1, s->loss, s->top1 * 100,
 		       j->o->batch * j->o->np / s->seconds);
-	j->tell(what, r->steps.n, r->total_steps);
+	j->tell(what, r->history.nsteps, r->total_steps);
 }
 
 /* --- meeting ---------------------------------------------------------------------- */
@@ -163,16 +163,16 @@ static bool is_exchange(struct job *j)
 
 static const char *doing(const struct job *j)
 {
-	const struct train_result *r = &j->result;
+	uint64_t total = j->result.total_steps, done = j->result.history.nsteps;
 	struct arena *a = report_arena(j->r);
 
 	if (!j->carrier.comm)
 		return "while the ranks connected";
-	if (!r->steps.n)
+	if (!done)
 		return "before the first step had ended";
-	if (r->steps.n >= r->total_steps)
+	if (done >= total)
 		return "after the last step";
-	return arena_printf(a, "in step %zu of %zu", r->steps.n + 1, (size_t)r->total_steps);
+	return arena_printf(a, "in step %zu of %zu", (size_t)done + 1, (size_t)total);
 }
 
 /* Where that rank is, unless it is here. */
@@ -265,7 +265,7 @@ static int explain(struct job *j, struct err *e)
 
 static bool can_compare(const struct train_result *r)
 {
-	return r->lowest && r->epochs.n && !interrupt_pending();
+	return r->lowest && r->history.nepochs && !interrupt_pending();
 }
 
 static void say_there(struct report *r)

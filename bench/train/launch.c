@@ -265,6 +265,8 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 	}
 	if (result || (doc && !l->code))
 		return result;
+	if (h->is_too_large)
+		return err_set(e, ERR_SYS, "rank 0's report is too large to be read");
 	return no_report(l, code0, e);
 }
 

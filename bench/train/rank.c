@@ -151,7 +151,7 @@ static void count_steps(struct rank *r)
 				      : PROVEN_SAMPLES / ((uint64_t)o->np * (uint64_t)o->batch);
 
 	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;
-	r->proven = affordable < 1 ? 1 : affordable > PROVEN_MAX ? PROVEN_MAX : affordable;
+	r->proven = affordable < 1 ? 1 : affordable > PROVEN_STEPS ? PROVEN_STEPS : affordable;
 	r->proven = r->proven > r->total ? r->total : r->proven;
 	r->proven = r->proven > per_epoch ? per_epoch : r->proven;
 	if (!r->result)

@@ -111,27 +111,44 @@ static int wrong_shard(const struct rank *r)
 	return -1;
 }
 
-static void average_steps(const struct train_result *res, uint64_t steps, struct train_epoch *ep)
+/* Of padding samples are seen again, of dropped ones never. */
+static bool is_odd(const struct train_result *res, const struct train_epoch *ep)
 {
-	for (size_t i = res->steps.n - steps; i < res->steps.n; i++) {
-		ep->loss += res->steps.v[i].loss / (double)steps;
-		ep->top1 += res->steps.v[i].top1 / (double)steps;
-		ep->seconds += res->steps.v[i].seconds;
+	bool is_cut = !ep->whole && ep->repeated <= res->padding;
+
+	return ep->wrong_shard >= 0 ||
+	       (!is_cut && (ep->repeated != res->padding || ep->missed != res->dropped));
+}
+
+static void add_up(struct rank *r)
+{
+	struct train_result *res = r->result;
+
+	for (int i = 0; i < r->comm->size; i++) {
+		for (int k = 0; k < PHASES; k++)
+			res->totals[i].seconds[k] += r->words[i].seconds[k];
+		res->totals[i].samples += r->words[i].samples;
 	}
 }
 
 static void note_epoch(struct rank *r, struct train_epoch *ep)
 {
 	size_t n = (size_t)r->comm->size * sizeof(*r->words);
+	struct train_result *res = r->result;
 
-	if (!r->result)
+	if (!res)
 		return;
-	ep->words = memcpy(arena_alloc(r->result->a, n), r->words, n);
-	ep->whole = r->word.steps == r->result->steps_per_epoch;
+	if (!res->totals)
+		res->totals = arena_alloc(res->a, (size_t)r->comm->size * sizeof(*res->totals));
+	/* those of the first are kept, of all others the latest */
+	ep->words = res->history.nepochs < 2 ? arena_alloc(res->a, n) : res->history.last.words;
+	memcpy(ep->words, r->words, n);
+	ep->params = r->words[0].params;
+	ep->whole = r->word.steps == res->steps_per_epoch;
 	count_samples(r, ep);
 	ep->wrong_shard = wrong_shard(r);
-	average_steps(r->result, r->word.steps, ep);
-	*LIST_ADD(r->result->a, &r->result->epochs) = *ep;
+	add_up(r);
+	history_epoch(&res->history, res->a, ep, is_odd(res, ep));
 }
 
 static int end_epoch(struct rank *r, bool *ret_sound)

@@ -166,8 +166,9 @@ static void note_step(struct rank *r, uint64_t epoch, double lr, double seconds)
 
 	if (!r->result || r->repeating)
 		return;
-	*LIST_ADD(r->result->a, &r->result->steps) = (struct train_step){
-		r->step, epoch, (double)extra[0], (double)extra[1], (double)extra[2], lr, seconds};
+	history_step(&r->result->history, r->result->a,
+		     &(struct train_step){r->step, epoch, (double)extra[0], (double)extra[1],
+					  (double)extra[2], lr, seconds});
 	if (r->result->progress)
 		r->result->progress(r->result);
 }

@@ -63,18 +63,15 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 
 struct say_total say_total(const struct train_result *res, int rank)
 {
+	const struct train_total *all = &res->totals[rank];
 	struct say_total t = {0};
 
-	for (size_t i = 0; i < res->epochs.n; i++) {
-		const struct train_word *w = &res->epochs.v[i].words[rank];
-
-		for (int k = 0; k < PHASES; k++) {
-			t.seconds[k] += w->seconds[k];
-			t.wall += w->seconds[k];
-			t.compute += k == PHASE_EXCHANGE ? 0 : w->seconds[k];
-		}
-		t.samples += w->samples;
+	for (int k = 0; k < PHASES; k++) {
+		t.seconds[k] = all->seconds[k];
+		t.wall += all->seconds[k];
+		t.compute += k == PHASE_EXCHANGE ? 0 : all->seconds[k];
 	}
+	t.samples = all->samples;
 	return t;
 }
 
@@ -148,7 +145,7 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 
 int say_bad_rank(const struct run *x)
 {
-	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	const struct train_word *w = x->res->history.last.words;
 	int bad = -1;
 
 	for (int i = 0; i < x->w->size; i++)
@@ -159,7 +156,7 @@ int say_bad_rank(const struct run *x)
 
 int say_lost_ranks(const struct run *x, int *ret_first)
 {
-	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	const struct train_word *w = x->res->history.last.words;
 	int lost = 0;
 
 	*ret_first = -1;
@@ -298,7 +295,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 		say_joined(&x);
 	say_device(&x);
 	say_carrier(&x);
-	if (res->epochs.n) {
+	if (res->history.nepochs) {
 		say_samples(&x);
 		say_finite(&x);
 		say_params(&x);

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { STEPS_MAX = 4096 }; /* in the document; beyond, every second or third ... */
-
 static const char *const phases[PHASES] = {"data", "forward", "backward", "exchange", "update"};
 
 static void add_world(cJSON *data, const struct train_opts *t, const struct say_world *w)
@@ -55,51 +53,60 @@ static void add_model(cJSON *data, const struct train_opts *o, const struct trai
 	json_num(m, "dropped", (double)res->dropped);
 }
 
-static void add_steps(cJSON *data, const struct train_result *res)
+static void add_step(cJSON *steps, const struct train_step *s)
+{
+	cJSON *o = json_push_object(steps);
+
+	json_num(o, "step", (double)s->step);
+	json_num(o, "epoch", (double)s->epoch);
+	json_num(o, "loss", s->loss);
+	json_num(o, "top1", s->top1);
+	json_num(o, "top5", s->top5);
+	json_num(o, "lr", s->lr);
+	json_num(o, "seconds", s->seconds);
+}
+
+static void add_epoch(cJSON *epochs, const struct train_epoch *ep)
+{
+	cJSON *o = json_push_object(epochs);
+	char hash[32];
+
+	(void)snprintf(hash, sizeof(hash), "%016" PRIx64, ep->params);
+	json_num(o, "epoch", (double)ep->number);
+	json_num(o, "step", (double)ep->step); /* its last */
+	json_num(o, "loss", ep->loss);
+	json_num(o, "top1", ep->top1);
+	json_num(o, "validation_loss", ep->val_loss);
+	json_num(o, "validation_top1", ep->val_top1);
+	json_num(o, "validation_top5", ep->val_top5);
+	json_num(o, "seconds", ep->seconds);
+	json_str(o, "params_hash", hash);
+}
+
+static void add_history(cJSON *data, const struct history *h)
 {
 	cJSON *steps = json_array(data, "steps"), *epochs = json_array(data, "epochs");
-	size_t every = res->steps.n / STEPS_MAX + 1;
 
-	json_num(data, "steps_every", (double)every);
-	for (size_t i = 0; i < res->steps.n; i += every) {
-		const struct train_step *s = &res->steps.v[i];
-		cJSON *o = json_push_object(steps);
-
-		json_num(o, "step", (double)s->step);
-		json_num(o, "epoch", (double)s->epoch);
-		json_num(o, "loss", s->loss);
-		json_num(o, "top1", s->top1);
-		json_num(o, "top5", s->top5);
-		json_num(o, "lr", s->lr);
-		json_num(o, "seconds", s->seconds);
-	}
-	for (size_t i = 0; i < res->epochs.n; i++) {
-		const struct train_epoch *ep = &res->epochs.v[i];
-		cJSON *o = json_push_object(epochs);
-		char hash[32];
-
-		(void)snprintf(hash, sizeof(hash), "%016" PRIx64, ep->words[0].params);
-		json_num(o, "epoch", (double)i);
-		json_num(o, "loss", ep->loss);
-		json_num(o, "top1", ep->top1);
-		json_num(o, "validation_loss", ep->val_loss);
-		json_num(o, "validation_top1", ep->val_top1);
-		json_num(o, "validation_top5", ep->val_top5);
-		json_num(o, "seconds", ep->seconds);
-		json_str(o, "params_hash", hash);
-	}
+	json_num(data, "steps_every", h->nsteps ? (double)h->steps_every : 1);
+	json_num(data, "epochs_every", h->nepochs ? (double)h->epochs_every : 1);
+	for (size_t i = 0; i < h->steps.n; i++)
+		add_step(steps, &h->steps.v[i]);
+	if (history_adds_step(h))
+		add_step(steps, &h->last_step);
+	for (size_t i = 0; i < h->epochs.n; i++)
+		add_epoch(epochs, &h->epochs.v[i]);
+	if (history_adds_epoch(h))
+		add_epoch(epochs, &h->last);
 }
 
 static void add_checks(cJSON *data, const struct train_result *res, const struct train_alone *alone)
 {
 	cJSON *o = json_object(data, "checks");
-	bool equal = true;
+	const struct history *h = &res->history;
 
-	for (size_t i = 0; i < res->epochs.n; i++)
-		equal &= res->epochs.v[i].equal;
-	if (res->epochs.n) {
-		json_bool(o, "params_equal_across_ranks", equal);
-		json_num(o, "accuracy", res->epochs.v[res->epochs.n - 1].val_top1);
+	if (h->nepochs) { /* where ranks are not equal it was the last */
+		json_bool(o, "params_equal_across_ranks", h->last.equal);
+		json_num(o, "accuracy", h->last.val_top1);
 	}
 	if (alone) {
 		if (res->proven_taken)
@@ -113,9 +120,9 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 	if (res->repeated)
 		json_bool(o, "repeats_to_the_bit",
 			  res->fickle_rank < 0 && res->unlike_rank < 0 && !res->all_unlike);
-	if (res->steps.n) {
-		json_num(o, "loss_first", res->steps.v[0].loss);
-		json_num(o, "loss_last", res->steps.v[res->steps.n - 1].loss);
+	if (h->nsteps) {
+		json_num(o, "loss_first", h->steps.v[0].loss);
+		json_num(o, "loss_last", h->last_step.loss);
 	}
 }
 
@@ -125,7 +132,7 @@ static void add_throughput(cJSON *data, const struct train_alone *alone, const s
 	cJSON *t = json_object(data, "throughput"), *ranks;
 	double total = 0, times;
 
-	if (!res->epochs.n)
+	if (!res->history.nepochs)
 		return;
 	ranks = json_array(t, "ranks");
 	for (int i = 0; i < w->size; i++) {
@@ -159,7 +166,7 @@ void say_data(struct report *r, const struct train_opts *o, const struct say_wor
 
 	add_world(data, o, w);
 	add_model(data, o, res);
-	add_steps(data, res);
+	add_history(data, &res->history);
 	add_checks(data, res, alone);
 	add_throughput(data, alone, w, res);
 }

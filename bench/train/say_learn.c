@@ -12,7 +12,7 @@ static double smaller_lr(const struct run *x) { return x->o->lr > 0.08 ? 0.02 : 
 /* From one rank it spreads to the others with the next step, and not in the same. */
 static bool are_all_bad(const struct run *x, uint64_t step)
 {
-	const struct train_word *w = x->res->epochs.v[x->res->epochs.n - 1].words;
+	const struct train_word *w = x->res->history.last.words;
 	int bad = 0;
 
 	while (bad < x->w->size && w[bad].bad_step == step)
@@ -23,7 +23,7 @@ static bool are_all_bad(const struct run *x, uint64_t step)
 /* No gradient shows it: it came with the last step, or by an exchange. */
 static void say_lost_params(const struct run *x, struct finding *f, int first, int n)
 {
-	size_t epoch = x->res->epochs.n;
+	size_t epoch = (size_t)x->res->history.nepochs;
 	bool is_far = x->alone && !x->alone->is_lost && x->alone->is_far;
 
 	if (n < x->w->size) {
@@ -42,7 +42,7 @@ static void say_lost_params(const struct run *x, struct finding *f, int first, i
 
 void say_finite(const struct run *x)
 {
-	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
+	const struct train_epoch *last = &x->res->history.last;
 	int bad = say_bad_rank(x);
 	bool all = bad >= 0 && are_all_bad(x, last->words[bad].bad_step);
 	int first, lost = say_lost_ranks(x, &first);
@@ -76,20 +76,22 @@ void say_finite(const struct run *x)
 	report_add(x->r, f);
 }
 
-static double mean_loss(const struct train_result *res, size_t from, size_t n)
+/* Of a long run the steps that were kept speak for all. */
+static double mean_loss(const struct history *h, size_t from, size_t n)
 {
 	double sum = 0;
 
 	for (size_t i = from; i < from + n; i++)
-		sum += res->steps.v[i].loss / (double)n;
+		sum += h->steps.v[i].loss / (double)n;
 	return sum;
 }
 
 void say_loss(const struct run *x)
 {
-	size_t n = x->res->steps.n, part = n / 4;
+	const struct history *h = &x->res->history;
+	size_t n = h->steps.n, part = n / 4;
 	struct finding *f = say_find(x, "train.loss", -1);
-	double first, last, end;
+	double start, first, last, end;
 	bool fell;
 	int lost;
 
@@ -104,21 +106,21 @@ void say_loss(const struct run *x)
 		report_add(x->r, f);
 		return;
 	}
-	first = mean_loss(x->res, 0, part);
-	last = mean_loss(x->res, n - part, part);
-	fell = last < first && last < x->res->steps.v[0].loss;
-	end = x->res->steps.v[n - 1].loss; /* one of a few samples may lie above all others */
+	start = h->steps.v[0].loss;
+	first = mean_loss(h, 0, part);
+	last = mean_loss(h, n - part, part);
+	fell = last < first && last < start;
+	end = h->last_step.loss; /* one of a few samples may lie above all others */
 	if (fell)
-		finding_set(f, ST_PASS, "fell from %.3f to %.4f", x->res->steps.v[0].loss,
-			    end < x->res->steps.v[0].loss ? end : last);
+		finding_set(f, ST_PASS, "fell from %.3f to %.4f", start, end < start ? end : last);
 	else if (!isfinite(last))
 		finding_set(f, ST_FAIL, "did not fall: from %.3f to what is no finite number",
-			    x->res->steps.v[0].loss);
+			    start);
 	else
 		finding_set(f, ST_FAIL,
 			    "did not fall: %.4f at first, %.4f on average of the first quarter of "
 			    "the steps, %.4f of the last",
-			    x->res->steps.v[0].loss, first, last);
+			    start, first, last);
 	if (!fell)
 		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
 	finding_expect(f, "lower in the last quarter of the steps than in the first, and than at "
@@ -128,9 +130,10 @@ void say_loss(const struct run *x)
 
 void say_accuracy(const struct run *x)
 {
-	const struct train_epoch *last = &x->res->epochs.v[x->res->epochs.n - 1];
+	const struct train_epoch *last = &x->res->history.last;
 	struct finding *f = say_find(x, "train.accuracy", -1);
-	bool few = x->res->steps.n < STEPS_TO_LEARN, cut = x->res->steps.n < x->res->total_steps;
+	bool few = x->res->history.nsteps < STEPS_TO_LEARN;
+	bool cut = x->res->history.nsteps < x->res->total_steps;
 	enum status st = x->o->expect <= 0 || few	  ? ST_INFO
 			 : last->val_top1 >= x->o->expect ? ST_PASS
 			 : cut				  ? ST_INFO /* it had still to learn */

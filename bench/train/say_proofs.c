@@ -58,12 +58,10 @@ void say_joined(const struct run *x)
 void say_samples(const struct run *x)
 {
 	const struct train_result *res = x->res;
-	struct finding *f;
-	int wrong = -1;
+	const struct history *h = &res->history;
+	int wrong = h->has_odd ? h->odd.wrong_shard : -1;
+	struct finding *f = say_find(x, "train.samples", wrong);
 
-	for (size_t i = 0; i < res->epochs.n && wrong < 0; i++)
-		wrong = res->epochs.v[i].wrong_shard;
-	f = say_find(x, "train.samples", wrong);
 	finding_set(f, ST_PASS,
 		    "every epoch saw each of %zu samples once; %zu twice as padding, "
 		    "%zu dropped",
@@ -75,15 +73,12 @@ void say_samples(const struct run *x)
 			    say_who(x, wrong));
 		say_fix_at(x, f, wrong, "ddpsmoke");
 	}
-	for (size_t i = 0; i < res->epochs.n && wrong < 0; i++) {
-		const struct train_epoch *ep = &res->epochs.v[i];
-
-		if (!ep->whole && ep->repeated <= res->padding)
-			finding_set(f, ST_PASS, "no sample was seen twice before the run ended");
-		else if (ep->repeated != res->padding || ep->missed != res->dropped)
-			finding_set(f, ST_FAIL, "epoch %zu missed %zu samples and repeated %zu",
-				    i + 1, (size_t)ep->missed, (size_t)ep->repeated);
-	}
+	if (h->has_odd && wrong < 0)
+		finding_set(f, ST_FAIL, "epoch %zu missed %zu samples and repeated %zu",
+			    (size_t)h->odd.number + 1, (size_t)h->odd.missed,
+			    (size_t)h->odd.repeated);
+	else if (!h->has_odd && !h->last.whole)
+		finding_set(f, ST_PASS, "no sample was seen twice before the run ended");
 	finding_expect(f, "each sample once, but %zu for padding", res->padding);
 	report_add(x->r, f);
 }
@@ -131,8 +126,8 @@ static const char *who_of_all(const struct run *x)
 
 void say_params(const struct run *x)
 {
-	size_t n = x->res->epochs.n;
-	const struct train_epoch *last = &x->res->epochs.v[n - 1];
+	size_t n = (size_t)x->res->history.nepochs;
+	const struct train_epoch *last = &x->res->history.last;
 	int odd = last->equal ? -1 : odd_params(x, last);
 	struct finding *f = say_find(x, "train.params", odd);
 
@@ -165,7 +160,7 @@ static const char *steps(const struct run *x, uint64_t count)
 static bool is_comparable(const struct run *x)
 {
 	return x->alone && !x->alone->control.is_wrong && !x->alone->is_lost &&
-	       say_bad_rank(x) < 0 && x->res->epochs.v[0].wrong_shard < 0;
+	       say_bad_rank(x) < 0 && x->res->history.first.wrong_shard < 0;
 }
 
 /* What all other proofs rest on: they compare that GPU with others, or with itself. */
@@ -235,7 +230,7 @@ static const char *unlike(const struct run *x)
 
 void say_reference(const struct run *x)
 {
-	const struct train_epoch *first = &x->res->epochs.v[0];
+	const struct train_epoch *first = &x->res->history.first;
 	const struct train_alone *a = x->alone;
 	struct finding *f;
 	int far;

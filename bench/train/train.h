@@ -9,6 +9,7 @@
 #include "bench/train/data.h"
 #include "bench/train/engine_load.h"
 #include "bench/train/fault.h"
+#include "bench/train/history.h"
 #include "bench/train/net.h"
 #include "bench/train/sampler.h"
 #include "lib/core/arena.h"
@@ -47,7 +48,7 @@ enum train_phase {
 	PHASE_UPDATE,
 	PHASES
 };
-enum { PROVEN_MAX = 8 };
+enum { PROVEN_STEPS = 8, PROVEN_MAX = 16 /* with those that fp16 leaves out */ };
 #define NO_STEP UINT64_MAX
 
 /* What a rank tells all others after an epoch. */
@@ -67,17 +68,10 @@ struct train_pass {
 	char trouble[256]; /* with its data */
 };
 
-struct train_step {
-	uint64_t step, epoch;
-	double loss, top1, top5, lr, seconds; /* means over all ranks */
-};
-struct train_epoch {
-	double loss, top1, val_loss, val_top1, val_top5, seconds;
-	struct train_word *words;  /* one per rank */
-	bool whole;		   /* not cut short by max_steps */
-	uint64_t missed, repeated; /* samples seen never; times that one was seen again */
-	int wrong_shard;	   /* the first rank that took other samples than its own, -1 */
-	bool equal;		   /* parameters, on all ranks, bit by bit */
+/* The sum over all epochs of one rank. */
+struct train_total {
+	double seconds[PHASES];
+	uint64_t samples;
 };
 
 #define TRAIN_LAYOUT "layout of parameters"
@@ -92,8 +86,8 @@ struct train_result {
 	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */
 	const char *odd_what; /* "seed", TRAIN_LAYOUT */
 	const char *odd_how;  /* the whole sentence instead: what its trouble is; NULL */
-	LIST(struct train_step) steps;
-	LIST(struct train_epoch) epochs;
+	struct history history;
+	struct train_total *totals;	    /* one per rank */
 	const float *noted[PROVEN_MAX + 1]; /* rank 0's parameters at those times */
 	bool repeated;			    /* the proven steps were done twice */
 	int fickle_rank, unlike_rank; /* whose gradient, whose parameters were others then; -1 */

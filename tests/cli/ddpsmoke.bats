@@ -44,6 +44,7 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     jq -e '.data.model | .name == "cnn" and .parameters == 21840 and .global_batch == 96' <<<"$output"
     jq -e '.data.steps | length == 14 and .[0].step == 0 and .[13].step == 13 and
         all(.loss > 0 and .lr == 0.02 and .top1 <= 1 and .seconds > 0)' <<<"$output"
+    jq -e '.data | .steps_every == 1 and .epochs_every == 1 and (.epochs | map([.epoch, .step])) == [[0, 6], [1, 13]]' <<<"$output"
     jq -e '.data.checks | .params_equal_across_ranks and .equals_single_process and
         .repeats_to_the_bit and .loss_last < .loss_first and .accuracy > 0' <<<"$output"
     jq -e '.data.throughput | .samples_per_s > 0 and (.ranks | length == 3 and

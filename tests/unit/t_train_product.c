@@ -1,6 +1,7 @@
 /*
  * What starts one's own script: whatever shell it is typed into (zsh takes what stands
- * behind == for a command), and whatever the interface is called.
+ * behind == for a command), and whatever the interface is called. How much is kept of a
+ * long run, and what is heard of a report that is too large.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "bench/train/hear.h"
+#include "bench/train/history.h"
 #include "bench/train/product.h"
 #include "lib/report/json.h"
 
@@ -58,11 +61,66 @@ static void any_shell_sets_the_interface(void **state)
 						   "GLOO_SOCKET_IFNAME='a b' # rank 0's"));
 }
 
+static void a_long_run_is_thinned_and_ends_with_its_last(void **state)
+{
+	enum { EPOCHS = 5 * HISTORY_EPOCHS + 3, EACH = 3 };
+	AUTO(arena_done) struct arena a = {0};
+	struct history h = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < EPOCHS; i++) {
+		struct train_epoch ep = {.wrong_shard = i == 9 || i == 11 ? 1 : -1};
+
+		for (uint64_t k = 0; k < EACH; k++)
+			history_step(&h, &a,
+				     &(struct train_step){.step = i * EACH + k, .loss = (double)k});
+		history_epoch(&h, &a, &ep, ep.wrong_shard >= 0);
+	}
+	assert_true(h.nsteps == EPOCHS * EACH && h.nepochs == EPOCHS);
+	assert_true(h.steps.n < HISTORY_STEPS && h.epochs.n < HISTORY_EPOCHS);
+	assert_true(h.steps.n >= HISTORY_STEPS / 2 && h.epochs.n >= HISTORY_EPOCHS / 2);
+	for (size_t i = 0; i < h.steps.n; i++)
+		assert_int_equal(h.steps.v[i].step, i * h.steps_every);
+	for (size_t i = 0; i < h.epochs.n; i++)
+		assert_true(h.epochs.v[i].number == i * h.epochs_every &&
+			    h.epochs.v[i].step == h.epochs.v[i].number * EACH + EACH - 1);
+	assert_true(h.has_odd && h.odd.number == 9);
+	assert_true(h.first.number == 0 && h.last.number == EPOCHS - 1 && h.last.loss > 0.99);
+	assert_int_equal(h.last_step.step, EPOCHS * EACH - 1);
+	assert_true(history_adds_step(&h) == ((EPOCHS * EACH - 1) % h.steps_every != 0));
+}
+
+/* Nothing of it is some library's output, and what follows it is. */
+static void what_is_too_large_is_swallowed(void **state)
+{
+	enum { LINE = 60000, LINES = 1200 }; /* 72 MB */
+	static char line[LINE];
+	struct err e = {0};
+	struct hear h;
+	FILE *to;
+
+	(void)state;
+	memset(line, 'x', sizeof(line) - 1);
+	assert_int_equal(hear_start(&h, &e), 0);
+	to = fdopen(dup(h.out[1]), "w");
+	assert_non_null(to);
+	(void)fputs("{\n", to);
+	for (int i = 0; i < LINES; i++)
+		(void)fprintf(to, "%s\n", line);
+	(void)fputs("}\n", to);
+	assert_int_equal(fclose(to), 0);
+	hear_stop(&h);
+	assert_true(h.is_too_large && h.is_whole && !h.n);
+	hear_done(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_shell_sets_the_interface),
 		cmocka_unit_test(machines_of_one_name_are_as_many),
+		cmocka_unit_test(a_long_run_is_thinned_and_ends_with_its_last),
+		cmocka_unit_test(what_is_too_large_is_swallowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
