@@ -93,9 +93,10 @@ int product_plot(const cJSON *data, const char *path, struct err *e)
 const char *const product_launchers[] = {"torchrun", "accelerate", "srun", NULL};
 
 struct nodes {
-	int n, ranks; /* hosts; ranks in all */
-	int most;     /* ranks of one host */
-	bool is_even; /* as many on each */
+	int n, ranks;	/* hosts; ranks in all */
+	int most;	/* ranks of one host */
+	bool is_even;	/* as many on each */
+	bool is_cyclic; /* rank 1 is on the second, not beside rank 0 */
 	bool on_cpu;
 	const char *hosts; /* "node0,node1" */
 	const char *first; /* rank 0's address */
@@ -134,9 +135,11 @@ static struct nodes count(const cJSON *data, struct arena *a)
 	}
 	hosts_of(keys, i, a, &h);
 	i = 0;
-	cJSON_ArrayForEach (o, list)
+	cJSON_ArrayForEach (o, list) {
+		n.is_cyclic |= i && h.of[i] < h.of[i - 1]; /* back to one that had its ranks */
 		if (h.of[i++] == at.n)
 			*LIST_ADD(a, &at) = where(list, o);
+	}
 	for (i = 0; i < at.n; i++)
 		n.hosts = i ? arena_printf(a, "%s,%s", n.hosts, at.v[i]) : at.v[i];
 	n.n = (int)h.n;
@@ -153,11 +156,11 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 		text_addf(
 			t,
 			"export MASTER_ADDR=%s MASTER_PORT=29500\n"
-			"srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s sh -c \\\n"
+			"srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s%s sh -c \\\n"
 			"  'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID "
 			"exec python train.py'\n",
-			n->first, n->n, n->ranks, n->most, many ? " --nodelist " : "",
-			many ? n->hosts : "");
+			n->first, n->n, n->ranks, n->most, n->is_cyclic ? " -m cyclic" : "",
+			many ? " --nodelist " : "", many ? n->hosts : "");
 	else if (streq(launcher, "accelerate"))
 		text_addf(t,
 			  "%saccelerate launch %s--num_machines %d --num_processes "

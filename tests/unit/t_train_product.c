@@ -36,6 +36,36 @@ static const char *emitted(struct arena *a, const char *card)
 			  "torchrun");
 }
 
+/* @nodes: which each rank is on, "0011" */
+static const char *laid_out(struct arena *a, const char *nodes, const char *launcher)
+{
+	const char *ranks = "";
+
+	for (const char *p = nodes; *p; p++)
+		ranks = arena_printf(a, "%s%s" RANK("node%c", "10.0.0.%c"), ranks,
+				     p > nodes ? "," : "", *p, *p);
+	return emitted_of(a, arena_printf(a, "[%s]", ranks), "eth0", launcher);
+}
+
+/* Slurm's -m cyclic, mpirun's --map-by node: rank 1 is not beside rank 0. */
+static void hosts_are_counted_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *said = laid_out(&a, "0101", "torchrun");
+
+	(void)state;
+	assert_non_null(strstr(said, "# on each of node0,node1, with NODE=0 to 1"));
+	assert_non_null(strstr(said, "torchrun --nnodes 2 --nproc-per-node 2 "));
+	assert_null(strstr(said, "unlike"));
+	assert_non_null(strstr(laid_out(&a, "0101", "srun"),
+			       "srun --nodes 2 --ntasks 4 --ntasks-per-node 2 -m cyclic "
+			       "--nodelist node0,node1 sh"));
+	assert_non_null(strstr(laid_out(&a, "0011", "srun"),
+			       "--ntasks-per-node 2 --nodelist node0,node1 sh"));
+	assert_non_null(strstr(laid_out(&a, "001", "torchrun"), "unlike numbers"));
+	assert_non_null(strstr(laid_out(&a, "010", "torchrun"), "unlike numbers"));
+}
+
 static void machines_of_one_name_are_as_many(void **state)
 {
 	static const char clones[] =
@@ -119,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_shell_sets_the_interface),
 		cmocka_unit_test(machines_of_one_name_are_as_many),
+		cmocka_unit_test(hosts_are_counted_once),
 		cmocka_unit_test(a_long_run_is_thinned_and_ends_with_its_last),
 		cmocka_unit_test(what_is_too_large_is_swallowed),
 	};
