@@ -1,6 +1,9 @@
 #include "bench/train/ask.h"
 
+#include <math.h>
+
 enum { BATCH = 32, EXPECT = 90 };
+#define RATE 0.02
 enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
 /* What is made, unless told: so many samples, and where they would be fewer than so many
  * steps of an epoch, more: with many ranks or a large batch two epochs are too few steps
@@ -40,10 +43,20 @@ static int check_numbers(const struct train_ask *q, struct err *e)
 	return 0;
 }
 
-/* What was not said. */
+/* Who takes other steps than we would may not learn as fast: what we expect is of ours. */
+static double expected(const struct train_ask *q, bool is_usual)
+{
+	const struct train_opts *t = &q->train;
+	bool is_ours = streq(t->data_spec, "synthetic") && !t->model->graph && is_usual;
+
+	return q->expect >= 0 ? q->expect : is_ours ? EXPECT : 0;
+}
+
+/* What was not said; the learning rate is train_ask_share()'s. */
 static void settle(struct train_ask *q)
 {
 	struct train_opts *t = &q->train;
+	bool is_usual = isnan(t->lr) && isnan(t->momentum) && isnan(t->decay);
 	bool is_made = streq(t->data_spec, "synthetic"), is_large = t->model->graph;
 
 	q->batch = q->batch ? q->batch : is_large ? LARGE_BATCH : BATCH;
@@ -51,7 +64,10 @@ static void settle(struct train_ask *q)
 	t->asked_validation =
 		!q->validation && is_large && is_made ? LARGE_VALIDATION : q->validation;
 	t->workers = q->workers != TRAIN_NOT_GIVEN ? (unsigned)q->workers : is_made ? 0 : 1;
-	t->expect = (q->expect >= 0 ? q->expect : is_made && !is_large ? EXPECT : 0) / 100;
+	t->momentum = isnan(t->momentum) ? 0.9 : t->momentum;
+	t->decay = isnan(t->decay) ? 1e-4 : t->decay;
+	t->expect = expected(q, is_usual) / 100;
+	t->is_expected = q->expect >= 0;
 }
 
 int train_ask_check(struct train_ask *q, struct err *e)
@@ -97,6 +113,14 @@ static size_t enough(const struct train_ask *q, uint64_t ranks)
 	return (size_t)(n < least ? least : n);
 }
 
+/* The gradient of fewer samples is noisier: with large steps of it nothing is learned. */
+static double rate(const struct train_opts *t)
+{
+	int usual = t->model->graph ? LARGE_BATCH : BATCH;
+
+	return RATE * (t->batch < usual ? (double)t->batch / usual : 1);
+}
+
 /* What depends on the number of ranks. */
 int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 {
@@ -114,6 +138,8 @@ int train_ask_share(struct train_ask *q, uint64_t ranks, struct err *e)
 		return err_set(e, ERR_USAGE, "--samples: %zu ranks need at least one each",
 			       (size_t)ranks);
 	q->train.batch = (int)batch;
+	if (isnan(q->train.lr))
+		q->train.lr = rate(&q->train);
 	if (!q->samples && streq(q->train.data_spec, "synthetic"))
 		q->train.asked = enough(q, ranks);
 	return 0;

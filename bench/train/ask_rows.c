@@ -4,6 +4,8 @@
 #include "bench/train/ask.h"
 #include "bench/train/product.h"
 
+#include <math.h>
+
 #define AT(field) .off = offsetof(struct train_ask, field)
 static const char *const patterns[] = {"ddp", "fsdp", NULL};
 
@@ -54,7 +56,8 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	 .def = "0"},
 
 	{.help = "How to train (SGD)"},
-	{0, "lr", "X", "learning rate", OPT_DOUBLE, AT(train.lr), .def = "0.02"},
+	{0, "lr", "X", "learning rate", OPT_DOUBLE, AT(train.lr),
+	 .def = "0.02; in proportion less for a --batch below its default"},
 	{0, "momentum", "X", "momentum", OPT_DOUBLE, AT(train.momentum), .def = "0.9"},
 	{0, "weight-decay", "X", "weight decay", OPT_DOUBLE, AT(train.decay), .def = "0.0001"},
 	{0, "lr-every", "EPOCHS", "multiply the learning rate every so many epochs", OPT_UINT,
@@ -62,8 +65,9 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	{0, "lr-gamma", "X", "by this", OPT_DOUBLE, AT(train.lr_gamma), .def = "0.1"},
 
 	{.help = "What to expect"},
-	{0, "expect", "PERCENT", "accuracy on validation data, after 50 steps; 0: any", OPT_DOUBLE,
-	 AT(expect), .def = "90 of synthetic, else 0"},
+	{0, "expect", "PERCENT", "accuracy on validation data, however few the steps; 0: any",
+	 OPT_DOUBLE, AT(expect),
+	 .def = "90 of synthetic after 50 steps, where SGD is as by default; else 0"},
 	{.help = "What to make of it"},
 	{0, "plot", "FILE", "draw the loss as SVG", OPT_STR, AT(plot), .complete = OPT_C_FILE},
 	{0, "emit", "LAUNCHER", "print the command that starts one's own script on these ranks",
@@ -80,9 +84,9 @@ const struct train_ask train_ask_defaults = {
 	.train = {.data_spec = "synthetic",
 		  .backend = "auto",
 		  .epochs = 2,
-		  .lr = 0.02,
-		  .momentum = 0.9,
-		  .decay = 1e-4,
+		  .lr = NAN, /* not given */
+		  .momentum = NAN,
+		  .decay = NAN,
 		  .lr_every = 30,
 		  .lr_gamma = 0.1},
 };

@@ -36,6 +36,7 @@ struct train_opts {
 	const char *trouble;	      /* ... or why it could not be; NULL */
 	bool drop_last, is_sharded;   /* --pattern fsdp */
 	double expect;		      /* accuracy, 0..1; 0: whatever it is */
+	bool is_expected;	      /* somebody said so: after few steps, too */
 	uint64_t deadline_ns;
 	struct fault fault;
 };

@@ -83,6 +83,21 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     jq -e '.data.model.samples == 2048' <<<"$output"
 }
 
+@test "what is expected unasked is of steps as they are by default; what is asked for is judged" {
+    smoke --batch 1 --epochs 1 # of one sample each, and so smaller
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    grep -q '^pass  train.accuracy ' <<<"$output"
+    smoke --momentum 0
+    [ "$status" -eq 0 ]
+    grep -q '^info  train.accuracy .*(not judged)' <<<"$output"
+    smoke --momentum 0 --expect 99.9
+    [ "$status" -eq 1 ]
+    fails train.accuracy '>= 99.9 %'
+    smoke --expect 100 --steps 3
+    [ "$status" -eq 1 ]
+    fails train.accuracy '>= 100 %'
+}
+
 @test "--pattern fsdp: sharded parameters, the same proofs" {
     local n model
     for n in 1 2 3; do

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 
-setup() { slowly=(--lr 0.0001 --seed 1); }
+setup() { slowly=(--lr 0.0001 --seed 1 --expect 90); }
 
 @test "a run that was done is judged by its accuracy" {
     run -1 --separate-stderr "$BIN/ddpsmoke" "${slowly[@]}" # 64 steps
