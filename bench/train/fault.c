@@ -4,9 +4,11 @@
 
 #include <math.h>
 #include <signal.h>
+#include <time.h>
 
-static const char *const kinds[] = {"none", "flip",  "wire",   "nan", "hole", "data", "shard",
-				    "seed", "build", "layout", "old", "slow", "stop", "die"};
+static const char *const kinds[] = {"none",   "flip", "wire",  "nan",  "hole",
+				    "data",   "read", "shard", "seed", "build",
+				    "layout", "old",  "slow",  "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
 
@@ -69,6 +71,14 @@ static void flip(float *g)
 	memcpy(&bits, g, sizeof(bits));
 	bits ^= UINT32_C(1) << 25 /* 16 times as much, or as little */;
 	memcpy(g, &bits, sizeof(bits));
+}
+
+void fault_read(const struct fault *f, int rank)
+{
+	struct timespec left = {.tv_sec = (time_t)f->step};
+
+	while (fault_is(f, FAULT_READ, rank) && nanosleep(&left, &left))
+		;
 }
 
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g)

@@ -10,6 +10,7 @@ enum fault_kind {
 	FAULT_NAN,    /* its gradient is not a number */
 	FAULT_HOLE,   /* nor is the averaged one, as it arrived */
 	FAULT_DATA,   /* its data set is another one */
+	FAULT_READ,   /* it reads its data for STEP seconds */
 	FAULT_SHARD,  /* it takes its neighbour's samples */
 	FAULT_SEED,   /* it was started with another seed */
 	FAULT_BUILD,  /* it is another build */
@@ -49,6 +50,7 @@ static inline size_t fault_param(const struct fault *f, size_t n)
 {
 	return f->param < n ? (size_t)f->param : n - 1;
 }
+void fault_read(const struct fault *f, int rank);
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g);
 void fault_average(const struct fault *f, int rank, uint64_t step, float *g);
 

@@ -1,13 +1,15 @@
 #include "bench/train/job.h"
 
 #include "bench/train/carrier.h"
+#include "bench/train/patience.h"
 #include "bench/train/say.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
 #include <poll.h>
 
-static const uint64_t NEWS_NS = NS_PER_S; /* for the rendezvous to say how a rank ended */
+static const uint64_t READING_NS = 600 * NS_PER_S; /* data; besides the deadline */
+static const uint64_t NEWS_NS = NS_PER_S;	   /* for the rendezvous to say how a rank ended */
 
 struct job {
 	struct train_opts *o;
@@ -41,6 +43,7 @@ static int open_data(struct job *j, struct err *e)
 	struct train_opts *o = j->o;
 	bool is_other = fault_is(&o->fault, FAULT_DATA, rdzv_rank(j->w->rdzv));
 
+	fault_read(&o->fault, rdzv_rank(j->w->rdzv));
 	o->data = &j->data;
 	if (data_open(&j->data, o->data_spec, o->seed + is_other, o->asked, o->asked_validation, e))
 		return -1;
@@ -48,6 +51,30 @@ static int open_data(struct job *j, struct err *e)
 		return err_set(e, ERR_SYS, "%zu samples are too few for %d ranks",
 			       j->data.n[DATA_TRAIN], o->np);
 	return 0;
+}
+
+/* From a slow file system that takes minutes, and longer on one host than on another. */
+static int wait_for_data(struct job *j, struct err *e)
+{
+	const struct patience p = {.rdzv = j->w->rdzv,
+				   .point = "ddpsmoke.data",
+				   .doing = "read its data",
+				   .ns = READING_NS,
+				   .rank = rdzv_rank(j->w->rdzv),
+				   .size = j->o->np};
+	const struct rdzv_member *m;
+	struct unit_buf time;
+	size_t n;
+	int late;
+
+	if (!patience_wait(&p, &late, e))
+		return 0;
+	if (late < 0 || rdzv_members(p.rdzv, &m, &n, e))
+		return -1;
+	j->culprit = late;
+	err_set(e, ERR_SYS, "rank %d (%.60s, %.60s) did not read its data within %s", late,
+		m[late].host, m[late].data_addr, format_duration(&time, p.ns));
+	return err_hint(e, "is it on a slow file system?");
 }
 
 /* The same device on all ranks, or everybody knows who was told of another one. */
@@ -73,7 +100,7 @@ static int run_rank(struct job *j, struct err *e)
 	if (open_data(j, &sick))
 		j->o->trouble = sick.msg;
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
-	if (agree(j, e))
+	if (wait_for_data(j, e) || agree(j, e))
 		return -1;
 	on_gpu = j->o->engine && j->o->engine->device && !j->o->is_sharded;
 	if (carrier_connect(&j->carrier, j->o->backend, on_gpu, j->w, j->o->deadline_ns,

@@ -4,14 +4,11 @@
  * pass that counts for nothing, and all wait for the last one with more patience than
  * for any exchange. Who dies or falls silent is known at once all the same.
  */
+#include "bench/train/patience.h"
 #include "bench/train/rank.h"
-
-#include "lib/cluster/rendezvous.h"
-#include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
 static const uint64_t WARMING_NS = 120 * NS_PER_S; /* besides the deadline */
-static const char all_key[] = "ddpsmoke.warm";
 
 /* Parameters and statistics are made after this. */
 static int pass(struct rank *r)
@@ -34,58 +31,26 @@ static int pass(struct rank *r)
 	return result;
 }
 
-/* Each try of the rendezvous' has the deadline. */
-static int wait_for(const struct rank *r, const char *key, uint64_t until_ns)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const void *value;
-	size_t n;
-	int result;
-
-	do
-		result = rdzv_get(r->o->rdzv, key, &a, &value, &n, r->e);
-	while (result && !rdzv_failure(r->o->rdzv) && !interrupt_pending() && now_ns() < until_ns);
-	if (!result)
-		*r->e = (struct err){0};
-	return result;
-}
-
-static const char *key_of(int rank, char buf[32])
-{
-	(void)snprintf(buf, 32, "ddpsmoke.warm.%d", rank);
-	return buf;
-}
-
-static int wait_for_others(const struct rank *r)
-{
-	uint64_t until = now_ns() + WARMING_NS;
-	struct unit_buf time;
-	char key[32];
-
-	for (int i = 1; i < r->comm->size; i++) {
-		if (!wait_for(r, key_of(i, key), until))
-			continue;
-		if (rdzv_failure(r->o->rdzv) || interrupt_pending())
-			return -1;
-		err_set(r->e, ERR_SYS,
-			"the first pass of rank %d (%.60s) on its GPU takes more than %s", i,
-			comm_peer(r->comm, i)->host, format_duration(&time, WARMING_NS));
-		return err_hint(r->e, "nvidia-smi there; are its libraries on a slow file system?");
-	}
-	return rdzv_set(r->o->rdzv, all_key, "", 0, r->e);
-}
-
 int rank_warm(struct rank *r)
 {
-	char key[32];
+	const struct patience p = {.rdzv = r->o->rdzv,
+				   .point = "ddpsmoke.warm",
+				   .doing = "finish its first pass on its GPU",
+				   .ns = WARMING_NS,
+				   .rank = r->comm->rank,
+				   .size = r->comm->size};
+	struct unit_buf time;
+	int late;
 
-	if (r->comm->size < 2 || !r->net->graph || !r->o->engine || !r->o->engine->device)
+	if (p.size < 2 || !r->net->graph || !r->o->engine || !r->o->engine->device)
 		return 0;
 	if (pass(r))
 		return -1;
-	if (!r->comm->rank)
-		return wait_for_others(r);
-	if (rdzv_set(r->o->rdzv, key_of(r->comm->rank, key), "", 0, r->e))
+	if (!patience_wait(&p, &late, r->e))
+		return 0;
+	if (late < 0)
 		return -1;
-	return wait_for(r, all_key, now_ns() + 2 * WARMING_NS); /* rank 0 gives up first */
+	err_set(r->e, ERR_SYS, "the first pass of rank %d (%.60s) on its GPU takes more than %s",
+		late, comm_peer(r->comm, late)->host, format_duration(&time, WARMING_NS));
+	return err_hint(r->e, "nvidia-smi there; are its libraries on a slow file system?");
 }

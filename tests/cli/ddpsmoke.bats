@@ -304,6 +304,15 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     done
 }
 
+@test "a rank that still reads its data is waited for, and nobody calls it hung" {
+    local r
+    for r in 0 1; do
+        small --np 3 --fault $r:read:3 --deadline 1s
+        [ "$status" -eq 0 ] || { echo "$output" "$stderr"; false; }
+    done
+    [[ $stderr == *"waiting for rank 1 ("*") to read its data"* ]]
+}
+
 @test "a silent rank: the heartbeat finds it before the deadline" {
     smoke --np 2 --seed "$MARK" --fault 1:stop --heartbeat 500ms --deadline 8s
     [ "$status" -eq 1 ]
