@@ -2,12 +2,15 @@
  */
 #include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/interrupt.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
 #include "probes/node/facts.h"
 #include "probes/preflight/diff.h"
 #include "probes/preflight/drift.h"
+
+#include <errno.h>
 
 static const char *const tier_names[] = {"quick", "default", "full"};
 
@@ -36,13 +39,28 @@ static void find_errors(const struct preflight *p, struct names *ret)
 	}
 }
 
+/* The first stage that hangs, or is slow: which of them, it cannot be told. */
+static const struct stage *hanging(const struct preflight *p)
+{
+	for (enum stage_id id = 0; id < S_COUNT; id++)
+		if (p->run[id].may_hang)
+			return &stages[id];
+	return NULL;
+}
+
+/* After Ctrl-C, or where nothing is known of what was asked, nobody has passed. */
+static bool is_finished(const struct preflight *p)
+{
+	return p->concluded && !hanging(p) && (!interrupt_pending() || interrupt_by_budget());
+}
+
 /* A node is neither where a tool failed on it, or where something between hosts named nobody. */
 static void sort_nodes(const struct preflight *p, host_list *passing, host_list *failing)
 {
 	struct names errors = {0}, usable = {0};
 
 	find_errors(p, &errors);
-	for (size_t i = 0; i < p->usable.n; i++)
+	for (size_t i = 0; i < p->usable.n && is_finished(p); i++)
 		names_add(&usable, p->a, p->usable.v[i]);
 	for (size_t i = 0; i < p->hosts.n; i++) {
 		const char *name = p->hosts.v[i].name;
@@ -72,6 +90,17 @@ static int write_names(const struct preflight *p, const char *file, const host_l
 	for (size_t i = 0; i < hosts->n; i++)
 		text_addf(&t, "%s\n", hosts->v[i].name);
 	return file_replace(arena_printf(p->a, "%s/%s", p->nodes_dir, file), t.s, t.n, &opts, e);
+}
+
+/* Of a run that came to nothing there is none, nor one of an earlier run. */
+static int write_passing(const struct preflight *p, const host_list *passing, struct err *e)
+{
+	const char *name = "passing_nodes.txt", *path;
+
+	if (is_finished(p))
+		return write_names(p, name, passing, e);
+	path = arena_printf(p->a, "%s/%s", p->nodes_dir, name);
+	return unlink(path) && errno != ENOENT ? err_sys(e, "cannot remove %s", path) : 0;
 }
 
 /* The folder is made where it is missing, in the nearest one that is there. */
@@ -160,7 +189,9 @@ static const char *without(const struct preflight *p, const host_list *passing,
 	if (slurm_knows(p, failing))
 		return arena_printf(p->a, "srun --exclude=%s ...",
 				    shell_quote(p->a, excluded(p, hostlist_fold(p->a, failing))));
-	return p->crew || strlen(rest) > NAMES_LONG ? NULL : arena_printf(p->a, "--hosts %s", rest);
+	return p->crew || strlen(rest) > NAMES_LONG
+		       ? NULL
+		       : arena_printf(p->a, "windsock --hosts %s", rest);
 }
 
 static void nodes_data(const struct preflight *p)
@@ -186,10 +217,9 @@ static int tell_nodes(struct preflight *p, struct err *e)
 		report_remark(p->r, "Without them:  %s", line);
 	if (!p->nodes_dir)
 		return 0;
-	if (write_names(p, "passing_nodes.txt", &passing, e) ||
-	    write_names(p, "failing_nodes.txt", &failing, e))
-		return -1;
-	return 0;
+	return write_passing(p, &passing, e) || write_names(p, "failing_nodes.txt", &failing, e)
+		       ? -1
+		       : 0;
 }
 
 static void tell_peer(const struct preflight *p)
@@ -278,16 +308,15 @@ static int write_files(struct preflight *p, struct err *e)
 /* What hangs has not passed, and may as well be slow: nothing is said about the cluster. */
 static int judge_hang(const struct preflight *p, struct err *e)
 {
-	for (enum stage_id id = 0; id < S_COUNT; id++)
-		if (p->run[id].may_hang) {
-			err_set(e, ERR_SYS, "not conclusive: %s %s: it hangs, or is slow",
-				stages[id].title,
-				p->run[id].came_to_nothing
-					? "came to nothing in the time that it takes"
-					: "did not end in many times the time that it takes");
-			return err_hint(e, "run it without --budget: then who is silent is named");
-		}
-	return 0;
+	const struct stage *s = hanging(p);
+
+	if (!s)
+		return 0;
+	err_set(e, ERR_SYS, "not conclusive: %s %s: it hangs, or is slow", s->title,
+		p->run[s - stages].came_to_nothing
+			? "came to nothing in the time that it takes"
+			: "did not end in many times the time that it takes");
+	return err_hint(e, "run it without --budget: then who is silent is named");
 }
 
 static int judge(struct preflight *p, struct err *e)
