@@ -98,8 +98,12 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 	const char *way = rsh_typed(f->rsh);
 
 	tally_of_host(&f->told, got->host);
-	finding_expect(x, "a report from %s on %s", command(f), got->host);
-	if (got->missing && was_carried(f)) {
+	if (!got->interrupted) /* no host's name: "a" is a word, too, where what hosts say is folded
+				*/
+		finding_expect(x, "%s's report", command(f));
+	if (got->interrupted && got->trouble) {
+		finding_set(x, ST_SKIP, "%s", names_after(got->trouble, got->host));
+	} else if (got->missing && was_carried(f)) {
 		finding_set(
 			x, ST_ERROR,
 			"%s was brought there and is gone: its folder was removed, or what held "
@@ -114,12 +118,8 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 		if (got->fix)
 			finding_fix(x, "%s", got->fix);
 	} else if (got->trouble) {
-		/* What never started, or was stopped by us, says nothing about the host. */
-		finding_set(x,
-			    got->interrupted ? ST_SKIP
-			    : got->started   ? ST_FAIL
-					     : ST_ERROR,
-			    "%s", got->trouble);
+		/* What never started says nothing about the host. */
+		finding_set(x, got->started ? ST_FAIL : ST_ERROR, "%s", got->trouble);
 		if (got->fix)
 			finding_fix(x, "%s", got->fix);
 		else

@@ -142,14 +142,6 @@ static void take_rest(struct preflight *p, const struct answers *all)
 	}
 }
 
-/* @said without the name that stands before it anyway. */
-static const char *after_name(const char *said, const char *host)
-{
-	size_t n = strlen(host);
-
-	return starts_with(said, host) && starts_with(said + n, ": ") ? said + n + 2 : said;
-}
-
 /* The fleet has reported them already: here for the ranking alone. */
 static void note_lost(struct preflight *p, const struct fleet *f)
 {
@@ -158,7 +150,7 @@ static void note_lost(struct preflight *p, const struct fleet *f)
 
 		tally_of_host(&p->t, f->lost.v[i]);
 		finding_set(x, f->why.v[i]->status, "gives no answer, nothing on it was tested: %s",
-			    after_name(f->why.v[i]->message, f->lost.v[i]));
+			    names_after(f->why.v[i]->message, f->lost.v[i]));
 		for (size_t k = 0; k < f->why.v[i]->fix.n; k++)
 			finding_fix(x, "%s", f->why.v[i]->fix.v[k]);
 		finding_fix(x, "windsock --quick %s   # until it answers",

@@ -39,15 +39,7 @@ static bool has_run(const struct fanout_result *r)
 /* Who it is of stands before it. */
 static const char *trouble_of(const struct fanout_result *r)
 {
-	size_t n = strlen(r->host);
-
-	if (!r->trouble)
-		return "it is not known how it ended";
-	if (!starts_with(r->trouble, r->host))
-		return r->trouble;
-	if (starts_with(r->trouble + n, ": "))
-		return r->trouble + n + 2;
-	return r->trouble[n] == ' ' ? r->trouble + n + 1 : r->trouble;
+	return r->trouble ? names_after(r->trouble, r->host) : "it is not known how it ended";
 }
 
 static void judge(struct tally *t, const struct fanout_result *r, struct finding *f,

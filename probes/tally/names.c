@@ -59,3 +59,14 @@ const char *names_brief(struct arena *a, host_list *l)
 		return all;
 	return arena_printf(a, "%s and %zu more", hostlist_fold(a, &first), l->n - FIRST);
 }
+
+const char *names_after(const char *said, const char *host)
+{
+	size_t n = strlen(host);
+
+	if (!starts_with(said, host))
+		return said;
+	if (starts_with(said + n, ": "))
+		return said + n + 2;
+	return said[n] == ' ' ? said + n + 1 : said;
+}

@@ -14,5 +14,7 @@ void names_add(struct names *s, struct arena *a, const char *name);
 const char *names_fold(struct arena *a, host_list *l);
 /* The same for people: of a list that is long however it is folded the first, and how many more. */
 const char *names_brief(struct arena *a, host_list *l);
+/* "node1: is down", "node1 is down": @said of a host whose name stands before it anyway. */
+const char *names_after(const char *said, const char *host);
 
 #endif

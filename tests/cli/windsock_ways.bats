@@ -25,6 +25,8 @@ setup() {
     run -1 --separate-stderr "$BIN/windsock" on --rsh ./kx 'pod1,odd[1-2],here1' 'exit 7'
     [[ $output == *" pod1: cannot reach pod1: ./kx ended with exit code 1 "* ]]
     [[ $output == *" odd[1-2]: exit code 77: policy denies it"* && $output == *" here1: exit code 7"* ]]
+    run -1 "$BIN/windsock" --quick --rsh false --hosts a,b # a word, too
+    [[ $output == *" (expected windsock's report)"* ]]
 }
 
 @test "a host of several is told that it is one: what is between them is the run's to judge" {
@@ -56,11 +58,11 @@ setup() {
     }
     without pod1,here1 'srun --exclude=pod1 ...'
     without 'pod[1-3],here1' "srun --exclude='pod[1-3]' ..." # or zsh takes it for the names of files
-    without pod1.example.org,here1 '--hosts here1'
-    without me@pod1,here1 '--hosts here1'
+    without pod1.example.org,here1 'windsock --hosts here1'
+    without me@pod1,here1 'windsock --hosts here1'
     run ! grep -qF '<pre>srun' page.html
     rm only/srun
-    without pod1,here1 '--hosts here1'
+    without pod1,here1 'windsock --hosts here1'
     run ! grep -qF '<pre>srun' page.html
 }
 
@@ -153,6 +155,23 @@ setup() {
     run -1 "$BIN/ncclbench" --deadline 20 --rsh ./asker --hosts ask1,here1 -b 8 -e 8
     [[ $output == *"./asker asks a person"* ]]
     [ $((SECONDS - start)) -lt 18 ]
+}
+
+@test "nobody has passed a run that was interrupted: no list says so, nor an older one" {
+    printf '#!/bin/sh\n[ "$1" = here1 ] || exec sleep 60\nsh -c "$2"\necho >"done"\n' >deaf
+    chmod +x deaf
+    mkdir out
+    echo here1 >out/passing_nodes.txt
+    "$BIN/windsock" --quick --deadline 20 --rsh ./deaf --hosts here1,deaf1 --nodes out --json >doc 2>said 3>&- &
+    local run=$! code=0
+    until [ -e done ]; do kill -0 $run; done
+    kill -TERM $run
+    wait $run || code=$?
+    cat doc
+    [ "$code" = 3 ]
+    [ ! -e out/passing_nodes.txt ]
+    [ -e out/failing_nodes.txt ]
+    jq -e '.data.passing_nodes == [] and (.findings[] | select(.check == "host.answer") | .message == "was not finished: interrupted" and .fix == null)' doc
 }
 
 @test "a launcher that is killed leaves no way behind, and no helper of one" {
