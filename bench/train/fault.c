@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <time.h>
 
-static const char *const kinds[] = {"none",   "flip", "wire",  "nan",  "hole",
-				    "data",   "read", "shard", "seed", "build",
-				    "layout", "old",  "slow",  "stop", "die"};
+static const char *const kinds[] = {"none", "flip",  "wire", "nan",   "hole",	"data",
+				    "read", "shard", "seed", "build", "layout", "old",
+				    "slow", "lag",   "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
 
@@ -73,12 +73,22 @@ static void flip(float *g)
 	memcpy(g, &bits, sizeof(bits));
 }
 
+static void sleep_for(struct timespec left)
+{
+	while (nanosleep(&left, &left))
+		;
+}
+
 void fault_read(const struct fault *f, int rank)
 {
-	struct timespec left = {.tv_sec = (time_t)f->step};
+	if (fault_is(f, FAULT_READ, rank))
+		sleep_for((struct timespec){.tv_sec = (time_t)f->step});
+}
 
-	while (fault_is(f, FAULT_READ, rank) && nanosleep(&left, &left))
-		;
+void fault_batch(const struct fault *f, int rank)
+{
+	if (fault_is(f, FAULT_LAG, rank))
+		sleep_for((struct timespec){.tv_nsec = 20 * NS_PER_MS});
 }
 
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g)

@@ -17,6 +17,7 @@ enum fault_kind {
 	FAULT_LAYOUT, /* its engine keeps parameters in another order */
 	FAULT_OLD,    /* its processor has no vector instructions: no fault, but a difference */
 	FAULT_SLOW,   /* it computes everything four times */
+	FAULT_LAG,    /* its batches come late */
 	FAULT_STOP,
 	FAULT_DIE,
 };
@@ -51,6 +52,7 @@ static inline size_t fault_param(const struct fault *f, size_t n)
 	return f->param < n ? (size_t)f->param : n - 1;
 }
 void fault_read(const struct fault *f, int rank);
+void fault_batch(const struct fault *f, int rank);
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g);
 void fault_average(const struct fault *f, int rank, uint64_t step, float *g);
 

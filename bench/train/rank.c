@@ -4,6 +4,7 @@
 #include "bench/train/random.h"
 #include "lib/core/opt.h"
 #include "lib/core/self.h"
+#include "lib/host/processors.h"
 
 #include <fcntl.h>
 
@@ -183,6 +184,8 @@ static int prepare(struct rank *r)
 	r->hashes = r->word.grads;
 	r->word.bad_step = NO_STEP;
 	r->word.maker = engine_maker(o->loaded);
+	r->word.processors = processors_usable();
+	r->word.first_processor = processors_allowed_nth(0);
 	count_steps(r);
 	if (r->result) {
 		r->result->kernels = kernels;

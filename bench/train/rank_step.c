@@ -202,6 +202,7 @@ static int load(struct rank *r, uint64_t at)
 	struct loaded in = loader_next(r->loader);
 	const struct model *m = r->net->model;
 
+	fault_batch(&r->o->fault, r->comm->rank);
 	if (net_begin(r->net, (int)in.n, r->e))
 		return -1;
 	for (size_t i = 0; i < in.n; i++) {

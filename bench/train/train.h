@@ -57,11 +57,12 @@ struct train_word {
 	uint64_t params, shard; /* hashes: parameters; which samples, in order */
 	uint64_t maker;		/* as engine_maker() has it */
 	uint64_t samples, steps;
-	uint64_t bad_step;		 /* the first whose own gradient was not finite */
-	uint64_t is_lost;		 /* its parameters or statistics are not finite */
-	uint64_t grads[PROVEN_MAX];	 /* hashes of its own gradients of the first steps */
-	uint64_t before[PROVEN_MAX + 1]; /* hashes of the parameters before (and after) them */
-	double seconds[PHASES];		 /* of this epoch */
+	uint64_t bad_step;		     /* the first whose own gradient was not finite */
+	uint64_t is_lost;		     /* its parameters or statistics are not finite */
+	uint64_t grads[PROVEN_MAX];	     /* hashes of its own gradients of the first steps */
+	uint64_t before[PROVEN_MAX + 1];     /* hashes of the parameters before (and after) them */
+	double seconds[PHASES];		     /* of this epoch */
+	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
 /* And before the first: who differs here trains something else. */
 struct train_pass {

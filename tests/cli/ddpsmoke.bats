@@ -259,16 +259,25 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     fails train.samples 'rank 1 \(.*\) took other samples than its own'
 }
 
-@test "the straggler by name, as a warning" {
-    smoke --np 3 --samples 4096 --fault 2:slow
+@test "the straggler by name, as a warning, and whether it computes or reads" {
+    local compute='^warn  train.pace .*rank 1 \(.*\) is [0-9.]+x slower than the others: compute, not network'
+    (($(nproc) > 1)) || skip "ranks that share a processor are not judged"
+    smoke --samples 4096 --fault 1:slow
     [ "$status" -eq 0 ]
-    grep -Eq '^warn  train.pace .*rank 2 \(.*\) is [0-9.]+x slower than the others: compute, not network' <<<"$output"
-    smoke --np 3 --samples 4096 --fault 2:slow --strict
+    grep -Eq "$compute" <<<"$output"
+    smoke --samples 4096 --fault 1:slow --strict
     [ "$status" -eq 1 ]
-    smoke --np 3 --samples 4096 --fault 1:slow --pattern fsdp # who waits for it does not compute
+    smoke --samples 4096 --fault 1:slow --pattern fsdp # who waits for it does not compute
     [ "$status" -eq 0 ]
-    grep -Eq '^warn  train.pace .*rank 1 \(.*\) is [0-9.]+x slower than the others: compute, not network' <<<"$output"
+    grep -Eq "$compute" <<<"$output"
     grep -q '^pass  train.reference ' <<<"$output"
+    smoke --samples 4096 --fault 1:lag
+    grep -Eq '^warn  train.pace .*rank 1 \(.*\) is [0-9.]+x slower than the others: reading its data, not network' <<<"$output"
+}
+
+@test "a rank that shares its processor is not to blame for being slow" {
+    run -0 --separate-stderr taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$BIN/ddpsmoke" --samples 4096 --fault 1:slow
+    grep -Eq '^info  train.pace .*rank 1 \(.*\) is [0-9.]+x slower than the others \(not judged: 2 ranks share 1 processor\)' <<<"$output"
 }
 
 @test "a killed rank, whichever: named with the signal, exit 1, nobody left" {
