@@ -158,13 +158,13 @@ setup() {
 }
 
 @test "nobody has passed a run that was interrupted: no list says so, nor an older one" {
-    printf '#!/bin/sh\n[ "$1" = here1 ] || exec sleep 60\nsh -c "$2"\necho >"done"\n' >deaf
+    printf '#!/bin/sh\n[ "$1" = here1 ] || exec sleep 60\nsh -c "$2"\necho >ended\n' >deaf
     chmod +x deaf
     mkdir out
     echo here1 >out/passing_nodes.txt
     "$BIN/windsock" --quick --deadline 20 --rsh ./deaf --hosts here1,deaf1 --nodes out --json >doc 2>said 3>&- &
     local run=$! code=0
-    until [ -e done ]; do kill -0 $run; done
+    until [ -e ended ]; do kill -0 $run; done
     kill -TERM $run
     wait $run || code=$?
     cat doc
