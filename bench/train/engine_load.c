@@ -134,7 +134,10 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 static void name_need(const char *option, struct err *e)
 {
 	struct err why = *e;
+	char *cpu = strstr(why.hint, "; --device cpu"); /* refused beside @option */
 
+	if (cpu)
+		*cpu = '\0';
 	err_set(e, why.kind, "%s needs a GPU: %s", option, why.msg);
 	(void)err_hint(e, "%s%sleave %s out to train on the CPU", why.hint, *why.hint ? "; " : "",
 		       option);
