@@ -1,4 +1,6 @@
 /* What is between hosts: ports, ways, collectives, training; and whose fault it is. */
+#include "lib/cluster/child.h" /* shell_quote() */
+#include "lib/cluster/rsh.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
@@ -72,6 +74,18 @@ static const char *first_reason(const struct preflight *p)
 	return NULL;
 }
 
+/* One host has nobody to be tested with; alone, it tests the rest as well. */
+static void note_lone(struct preflight *p, enum stage_id id, const char *why)
+{
+	struct finding *f = preflight_note(p, id);
+
+	finding_set(f, ST_SKIP, "not reached%s%s", why ? " because " : "",
+		    why ? why : ": it takes two hosts");
+	if (!why && id == S_COLLECTIVES && p->hosts.n == 1)
+		finding_fix(f, "%s %s windsock   # that host alone: collectives and training too",
+			    rsh_typed(p->rsh), shell_quote(p->a, p->hosts.v[0].name));
+}
+
 /* True: a second look explains what failed. */
 static bool run_across(struct preflight *p, enum stage_id id)
 {
@@ -81,8 +95,7 @@ static bool run_across(struct preflight *p, enum stage_id id)
 	participants(p, id, &some);
 	hosts = some.n ? hostlist_fold(p->a, &some) : "";
 	if (some.n < 2)
-		finding_set(preflight_note(p, id), ST_SKIP, "not reached%s%s",
-			    why ? " because " : "", why ? why : ": it takes two hosts");
+		note_lone(p, id, why);
 	else if (p->crew && id == S_PATHS)
 		finding_set(
 			preflight_note(p, id), ST_SKIP,

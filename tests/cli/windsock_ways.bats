@@ -33,6 +33,8 @@ setup() {
     sed -i '2i echo "$2" >>asked' kx
     run "$BIN/windsock" --quick --rsh ./kx --hosts here1 --json
     grep -q -- 'windsock.* --here.* --asked' asked
+    run "$BIN/windsock" --rsh ./kx --hosts here1
+    [[ $output == *"stage.collectives "*": it takes two hosts"*"-> ./kx here1 windsock   # that host alone"* ]]
     run -0 "$BIN/windsock" --help # and nobody else says so
     [[ $output != *--asked* ]]
 }
