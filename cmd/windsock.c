@@ -34,8 +34,9 @@ static const char about[] =
 	"to judge accuracy, the pace of each host, and the whole against what one rank alone and "
 	"the measured collectives promise.\n\n"
 	"`windsock on HOSTS COMMAND` types a line on many hosts, 32 at a time; each may be silent "
-	"for three times --deadline. What they say alike is told once, by its last line (--json "
-	"has all), and those on which it failed are named.\n\n"
+	"for three times --deadline. What they say alike is told once, by its last line; more "
+	"lines "
+	"than one follow below. Those on which it failed are named.\n\n"
 	"`windsock join HOST:PORT CODE` takes part in a run that --serve of any command began "
 	"elsewhere, and printed this line for.";
 

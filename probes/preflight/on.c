@@ -127,6 +127,53 @@ static void advise(const struct tally *t, const host_list *failed, const host_li
 	}
 }
 
+/* ---- all that was said ---- */
+
+static bool has_lines(const struct fanout_result *r)
+{
+	const char *end = strchr(r->out, '\n');
+
+	return has_run(r) && end && end[strspn(end, " \t\r\n")];
+}
+
+static void tell_lines(struct report *r, struct arena *a, const char *text)
+{
+	enum { MOST = 200 };
+	size_t lines = 0, n;
+
+	for (; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		if (lines++ < MOST) {
+			char *line = arena_strndup(a, text, n);
+
+			term_clean(line);
+			report_remark(r, "  %s", line);
+		}
+	}
+	if (lines > MOST)
+		report_remark(r, "  ... and %zu more lines, which --json has", lines - MOST);
+}
+
+/* Of who said several lines the last stands above: all of them, once for those who say the same. */
+static void tell_whole(const struct tally *t, const struct fanout_result *got, size_t n)
+{
+	bool *told = arena_alloc(t->a, (n + 1) * sizeof(*told));
+
+	for (size_t i = 0; i < n; i++) {
+		host_list who = {0};
+
+		if (told[i] || !has_lines(&got[i]))
+			continue;
+		for (size_t k = i; k < n; k++)
+			if (has_run(&got[k]) && streq(got[k].out, got[i].out)) {
+				told[k] = true;
+				LIST_ADD(t->a, &who)->name = got[k].host;
+			}
+		report_heading(t->r, "%s", names_brief(t->a, &who));
+		tell_lines(t->r, t->a, got[i].out);
+	}
+}
+
 static void progress(const struct fanout_result *r UNUSED, size_t finished, size_t total,
 		     void *arg UNUSED)
 {
@@ -184,6 +231,8 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	if (!t->fold)
 		advise(t, &failed, &locked, command, from);
 	tally_emit(t);
+	if (t->fold)
+		tell_whole(t, got, hosts->n);
 	if (t->fold)
 		advise(t, &failed, &locked, command, from);
 	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);

@@ -15,10 +15,15 @@ setup() {
 windsock() { "$BIN/windsock" "$@"; }
 
 @test "on: what many print alike is one line" {
-    run -0 --separate-stderr windsock on --rsh ./rsh 'n[1-500]' 'echo first; echo "it is done"'
+    run -0 --separate-stderr windsock on --rsh ./rsh 'n[1-500]' 'echo "it is done"'
     [ "${#lines[@]}" = 2 ]
     [[ ${lines[0]} == "pass  host.command "*" n[1-500]: it is done" && ${lines[1]} == "PASS  "*"done on 500 of 500 hosts" ]]
     [ -z "$stderr" ]
+}
+
+@test "on: several lines are all there, once for those who say the same" {
+    run -0 --separate-stderr windsock on --rsh ./rsh 'n[1-3]' 'echo a; [ $HOST = n2 ] && echo; printf "  b\nc\n"'
+    [[ $output == *"pass  host.command "*" n[1-3]: c"*$'n[1,3]\n  a\n    b\n  c\n'*$'n2\n  a\n  \n    b\n  c\n'* ]]
 }
 
 @test "on: a shell there reads the command, quotes and all" {
