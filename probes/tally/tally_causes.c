@@ -106,20 +106,25 @@ static bool says_where(const struct tally *t, const char *fix)
 	       starts_with(fix, "ssh ") || starts_with(fix, rsh);
 }
 
+const char *tally_typed(const struct tally *t, const struct item *x, const char *fix)
+{
+	const char *line = tally_on_all(t, x, fix);
+
+	if (line || !x->f->host || !x->hosts.n || says_where(t, fix))
+		return line ?: fix;
+	return arena_printf(t->a, "%s%s%s", fix, strchr(fix, '#') ? "; on " : "   # on ",
+			    x->f->host);
+}
+
 static void tell(const struct tally *t, const struct item *c, size_t number)
 {
 	const struct finding *f = c->f;
 
 	report_remark(t->r, "%zu. %s: %s", number, c->stage_name, tally_sentence(t->a, f));
 	for (size_t k = 0; k < f->fix.n; k++) {
-		const char *fix = f->fix.v[k], *line = tally_on_all(t, c, fix);
-		bool where = f->host && c->hosts.n && !line && !says_where(t, fix);
+		const char *fix = f->fix.v[k];
 
-		report_remark(t->r, "   %s %s%s%s", fix_mark(fix), fix_text(line ?: fix),
-			      !where		 ? ""
-			      : strchr(fix, '#') ? "; on "
-						 : "   # on ",
-			      where ? f->host : "");
+		report_remark(t->r, "   %s %s", fix_mark(fix), fix_text(tally_typed(t, c, fix)));
 	}
 }
 

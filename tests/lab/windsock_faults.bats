@@ -94,4 +94,7 @@ teardown() {
 
 @test "one host with another congestion control" {
     breaks 2 'sysctl -qw net.ipv4.tcp_congestion_control=reno' 0 drift.congestion 'reno here'
+    on 2 sysctl -qw net.ipv4.tcp_congestion_control=reno
+    run -0 --separate-stderr windsock --hosts lab --quick
+    grep -A 1 '^warn  drift.congestion ' <<<"$output" | grep -q -- '-> sudo sysctl -w .*   # on node2$' # a warning stands here alone
 }
