@@ -188,5 +188,6 @@ int main(int argc, char **argv)
 	config.ask = train_ask_defaults;
 	config.argv = argc ? argv : none;
 	config.argv[0] = name;
+	config.ask.train.argv = (const char *const *)(void *)config.argv;
 	return app_main(&spec, argc, config.argv);
 }

@@ -1,5 +1,7 @@
 #include "bench/train/say_run.h"
 
+#include "lib/core/quote.h"
+
 #include <math.h>
 
 enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 50 };
@@ -8,6 +10,30 @@ enum { STEPS_TO_FALL = 10, STEPS_TO_LEARN = 50 };
 
 /* A large one goes back to the default. */
 static double smaller_lr(const struct run *x) { return x->o->lr > 0.08 ? 0.02 : x->o->lr / 4; }
+
+/* The same run but for one option: with another one it would be another question. */
+static void fix_again(const struct run *x, struct finding *f, const char *option, const char *value)
+{
+	static const char *const bare[] = {"ddpsmoke", NULL};
+	const char *const *argv = x->o->argv ? x->o->argv : bare;
+
+	finding_fix(f, "%s", shell_again(report_arena(x->r), argv, option, value));
+}
+
+static void fix_lr(const struct run *x, struct finding *f)
+{
+	fix_again(x, f, "--lr", arena_printf(report_arena(x->r), "%g", smaller_lr(x)));
+}
+
+/* Of two limits the one that ended it. */
+static void fix_longer(const struct run *x, struct finding *f)
+{
+	bool by_steps = x->o->max_steps && x->res->history.nsteps >= x->o->max_steps;
+	uint64_t n = 2 * (by_steps ? x->o->max_steps : x->o->epochs);
+
+	fix_again(x, f, by_steps ? "--steps" : "--epochs",
+		  arena_printf(report_arena(x->r), "%zu", (size_t)n));
+}
 
 /* From one rank it spreads to the others with the next step, and not in the same. */
 static bool are_all_bad(const struct run *x, uint64_t step)
@@ -37,7 +63,7 @@ static void say_lost_params(const struct run *x, struct finding *f, int first, i
 	if (is_far)
 		say_fix_exchange(x, f, -1);
 	else
-		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
+		fix_lr(x, f);
 }
 
 void say_finite(const struct run *x)
@@ -71,7 +97,7 @@ void say_finite(const struct run *x)
 	if (bad >= 0 && !all && last->words[bad].bad_step < x->res->proven_steps)
 		say_fix_at(x, f, bad, "ddpsmoke --np 1");
 	else if (bad >= 0)
-		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
+		fix_lr(x, f);
 	finding_expect(f, "finite numbers");
 	report_add(x->r, f);
 }
@@ -122,7 +148,7 @@ void say_loss(const struct run *x)
 			    "the steps, %.4f of the last",
 			    start, first, last);
 	if (!fell)
-		finding_fix(f, "ddpsmoke --lr %g", smaller_lr(x));
+		fix_lr(x, f);
 	finding_expect(f, "lower in the last quarter of the steps than in the first, and than at "
 			  "first");
 	report_add(x->r, f);
@@ -146,7 +172,7 @@ void say_accuracy(const struct run *x)
 		    st == ST_INFO ? " (not judged)" : "");
 	finding_value(f, last->val_top1 * 100, "%");
 	if (st == ST_FAIL)
-		finding_fix(f, "ddpsmoke --epochs %zu", (size_t)x->o->epochs * 2);
+		fix_longer(x, f);
 	if (st != ST_INFO)
 		finding_expect(f, ">= %g %%", x->o->expect * 100);
 	report_add(x->r, f);

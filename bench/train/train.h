@@ -35,6 +35,7 @@ struct train_opts {
 	struct rdzv *rdzv;	      /* of train_rank(): where the ranks have met */
 	const char *trouble;	      /* ... or why it could not be; NULL */
 	bool drop_last, is_sharded;   /* --pattern fsdp */
+	const char *const *argv;      /* as it was typed, to be typed again; NULL */
 	double expect;		      /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	      /* somebody said so: after few steps, too */
 	uint64_t deadline_ns;

@@ -62,3 +62,33 @@ char *shell_quote_line(struct arena *a, const char *s)
 	text_add(&t, "'");
 	return t.s;
 }
+
+/* How many words say that option: "--lr 1" two, "--lr=1" one, else none. */
+static int words_of(const char *const *argv, const char *option)
+{
+	size_t n = strlen(option);
+
+	if (streq(*argv, option))
+		return argv[1] ? 2 : 1;
+	return starts_with(*argv, option) && (*argv)[n] == '=' ? 1 : 0;
+}
+
+const char *shell_again(struct arena *a, const char *const *argv, const char *option,
+			const char *value)
+{
+	const char *set = arena_printf(a, " %s %s", option, shell_quote(a, value));
+	const char *line = shell_quote(a, *argv++);
+	bool is_set = false;
+	int n;
+
+	while (*argv) {
+		n = words_of(argv, option);
+		if (n && !is_set)
+			line = arena_printf(a, "%s%s", line, set);
+		else if (!n && !streq(*argv, "--json"))
+			line = arena_printf(a, "%s %s", line, shell_quote_line(a, *argv));
+		is_set |= n > 0;
+		argv += n ? n : 1;
+	}
+	return is_set ? line : arena_printf(a, "%s%s", line, set);
+}

@@ -9,4 +9,9 @@ char *shell_quote(struct arena *a, const char *s);
  * show: $'...' as bash, zsh and ksh read it. Others are as above. */
 char *shell_quote_line(struct arena *a, const char *s);
 
+/* A command (@argv as main got it) once more, with that option ("--lr") set to @value: what else
+ * was typed stays, but for --json. */
+const char *shell_again(struct arena *a, const char *const *argv, const char *option,
+			const char *value);
+
 #endif

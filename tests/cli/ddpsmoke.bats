@@ -93,9 +93,11 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     smoke --momentum 0 --expect 99.9
     [ "$status" -eq 1 ]
     fails train.accuracy '>= 99.9 %'
+    [[ $output == *"-> ddpsmoke --momentum 0 --expect 99.9 --epochs 4"* ]]
     smoke --expect 100 --steps 3
     [ "$status" -eq 1 ]
     fails train.accuracy '>= 100 %'
+    [[ $output == *"-> ddpsmoke --expect 100 --steps 6"* ]]
 }
 
 @test "--pattern fsdp: sharded parameters, the same proofs" {
@@ -225,7 +227,7 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
     [[ $output == *"-> ncclbench --np 2"* ]]
     small --lr 1e39 --steps 1
     fails train.finite "cnn .*$all"
-    [[ $output == *"-> ddpsmoke --lr "* ]]
+    [[ $output == *"-> ddpsmoke --samples 512 --lr 0.02 --steps 1"* ]]
     [ "$(grep -c '^fail' <<<"$output")" -eq 1 ]
     small --model mlp --fault 1:hole:2:9 --pattern fsdp # of the first layer, before a ReLU
     [ "$status" -eq 1 ]
@@ -233,10 +235,10 @@ setup() { MARK=$((BASHPID * 100 + BATS_TEST_NUMBER)); }
 }
 
 @test "steps that are too large: no rank is to blame, and a smaller --lr is the advice" {
-    small --lr 1e30
+    small --lr=1e30 --model mlp --json # what was typed stays, but for that
     [ "$status" -eq 1 ]
-    fails train.finite 'cnn .*all ranks had gradients that are no finite numbers in step 1'
-    [[ $output == *"-> ddpsmoke --lr "* ]]
+    jq -e '.findings[] | select(.check == "train.finite") | .fix == ["ddpsmoke --samples 512 --lr 0.02 --model mlp"] and
+        .subject == "mlp" and (.message | startswith("all ranks had gradients that are no finite numbers in step 1"))' <<<"$output"
     smoke --lr 5 --steps 40 # which jumps, and never comes down to where it began
     [ "$status" -eq 1 ]
     fails train.loss 'cnn .*did not fall'

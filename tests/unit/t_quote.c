@@ -78,12 +78,25 @@ static void a_line_that_is_shown_can_be_typed(void **state UNUSED)
 	}
 }
 
+static void a_command_again_but_for_one_option(void **state UNUSED)
+{
+	static const char *const typed[] = {
+		"tool",	  "--lr",   "1",	  "--data", "mnist:/my data",
+		"--json", "--lr=2", "--lr-every", "3",	    NULL};
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(shell_again(&a, typed, "--lr", "0.5"),
+			    "tool --lr 0.5 --data 'mnist:/my data' --lr-every 3");
+	assert_string_equal(shell_again(&a, typed + 7, "--epochs", "4"), "--lr-every 3 --epochs 4");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_comes_out_as_it_went_in),
 		cmocka_unit_test(a_program_may_lie_anywhere),
 		cmocka_unit_test(a_line_that_is_shown_can_be_typed),
+		cmocka_unit_test(a_command_again_but_for_one_option),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
