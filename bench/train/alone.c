@@ -83,7 +83,9 @@ static int odd_by_distance(const struct alone *a, uint64_t step, double distance
 static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 {
 	const struct train_word *words = a->r->history.first.words;
-	double distance = train_apart(a->r->noted[step], a->net->params, a->net->nparams);
+	size_t where;
+	double distance =
+		train_farthest(a->r->noted[step], a->net->params, a->net->nparams, &where);
 	bool parted = false, some_right = false;
 	int odd = -1;
 
@@ -134,7 +136,8 @@ static void set_tolerance(struct alone *a)
 	const struct net *n = a->net;
 	const float *start = a->r->noted[0];
 	int bits = precision(a->o), nodes = n->graph ? n->graph->n : n->nparts;
-	double farthest = train_apart(n->params, start, n->nparams), most;
+	size_t where;
+	double farthest = train_farthest(n->params, start, n->nparams, &where), most;
 
 	if (a->ret->unlike && bits > UNLIKE_BITS)
 		bits = UNLIKE_BITS;
@@ -148,16 +151,13 @@ static void set_tolerance(struct alone *a)
 /* Are these parameters farther from ours than any before? */
 static void measure(struct alone *a, const float *theirs)
 {
-	double *most = &a->ret->distance;
+	size_t where;
+	double far = train_farthest(theirs, a->net->params, a->net->nparams, &where);
 
-	for (size_t i = 0; i < a->net->nparams && !isnan(*most); i++) {
-		double d = fabs((double)theirs[i] - (double)a->net->params[i]);
-
-		if (!(d <= *most)) {
-			*most = d;
-			a->farthest = i;
-		}
-	}
+	if (far <= a->ret->distance)
+		return;
+	a->ret->distance = far;
+	a->farthest = where;
 }
 
 static int step(struct alone *a, uint64_t step)

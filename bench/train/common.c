@@ -46,16 +46,18 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 	return 0;
 }
 
-double train_apart(const float *a, const float *b, size_t n)
+double train_farthest(const float *a, const float *b, size_t n, size_t *ret_where)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	*ret_where = 0;
+	for (size_t i = 0; i < n && isfinite(most); i++) {
 		double d = fabs((double)a[i] - (double)b[i]);
 
-		if (isnan(d))
-			return INFINITY;
-		most = d > most ? d : most;
+		if (!(d <= most)) {
+			*ret_where = i;
+			most = isnan(d) ? INFINITY : d;
+		}
 	}
 	return most;
 }

@@ -3,8 +3,6 @@
 
 #include "bench/train/random.h"
 
-#include <math.h>
-
 static int begin_again(struct rank *r)
 {
 	size_t n = r->net->nparams;
@@ -67,8 +65,7 @@ static void judge(struct rank *r, const struct train_again *all)
 /* Are the parameters what they were before step @i? */
 static int look_again(struct rank *r, uint64_t i, struct train_again *mine)
 {
-	size_t n = r->net->nparams, where = 0;
-	const float *was;
+	size_t n = r->net->nparams, where;
 
 	if (rank_whole(r))
 		return -1;
@@ -77,12 +74,7 @@ static int look_again(struct rank *r, uint64_t i, struct train_again *mine)
 	mine->parted = i + 1;
 	if (!r->result)
 		return 0;
-	was = r->result->noted[i];
-	for (size_t k = 0; k < n; k++)
-		if (!(fabsf(r->net->params[k] - was[k]) <=
-		      fabsf(r->net->params[where] - was[where])))
-			where = k;
-	r->result->unlike_by = fabs((double)r->net->params[where] - (double)was[where]);
+	r->result->unlike_by = train_farthest(r->net->params, r->result->noted[i], n, &where);
 	if (r->o->is_sharded)
 		mine->owner = (uint64_t)train_owner(r->net, r->comm->size, where);
 	return 0;

@@ -106,11 +106,23 @@ static void what_is_no_number_is_far_from_everything(void **state)
 	on_ranks((struct given){.more = {0, NAN, 8, -1, 0}, .place = {0, 7, 7, 7, 0}});
 }
 
+static void what_is_no_number_stays_the_farthest(void **state)
+{
+	const float was[] = {1, 2, 3, 4}, is[] = {1, 5, NAN, 40};
+	size_t where;
+
+	(void)state;
+	assert_true(train_farthest(is, was, 2, &where) == 3 && where == 1);
+	assert_true(isinf(train_farthest(is, was, 4, &where)) && where == 2);
+	assert_true(isinf(train_farthest(was, is, 4, &where)) && where == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_parameters_stay_where_they_are),
 		cmocka_unit_test(others_travel_once),
+		cmocka_unit_test(what_is_no_number_stays_the_farthest),
 		cmocka_unit_test(what_is_no_number_is_far_from_everything),
 	};
 
