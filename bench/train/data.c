@@ -74,6 +74,9 @@ static int no_file(struct opening *o, const char *sub, const char *name)
 	*o->e = opened;
 	if (is_another_form(o, sub))
 		return -1;
+	if (*o->folder == '~') /* in the middle of a word the shell leaves it */
+		return err_hint(o->e, "write $HOME%s: behind the colon no shell expands ~",
+				o->folder + 1);
 	return err_hint(o->e, "unpack the data set below %s, on every host", o->folder);
 }
 
@@ -232,6 +235,9 @@ static int count(struct data *d, const char *spec, size_t samples, size_t valida
 	if (samples > d->n[DATA_TRAIN])
 		return err_set(e, ERR_SYS, "%s has %zu samples, not %zu", spec, d->n[DATA_TRAIN],
 			       samples);
+	if (validation > d->n[DATA_VALIDATION])
+		return err_set(e, ERR_SYS, "%s has %zu samples for validation, not %zu", spec,
+			       d->n[DATA_VALIDATION], validation);
 	d->n[DATA_TRAIN] = samples ? samples : d->n[DATA_TRAIN];
 	d->n[DATA_VALIDATION] = least(d->n[DATA_VALIDATION], validation ? validation : VALIDATION);
 	return 0;

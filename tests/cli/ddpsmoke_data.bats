@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # ddpsmoke on files in the formats of MNIST, CIFAR-10 and STL-10: it learns from
 # them, reads them alike with any number of loaders, and says what is wrong with them.
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2088,SC2154
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -42,6 +42,18 @@ smoke() { run --separate-stderr "$BIN/ddpsmoke" "$@"; }
         hash=$("$BIN/ddpsmoke" --data "cifar10:$SETS/cifar10" --workers $n --json | jq -r '.data.epochs[-1].params_hash')
         [ "${first:=$hash}" = "$hash" ]
     done
+}
+
+@test "more than there is, and a ~ that no shell expands" {
+    smoke --data "mnist:$SETS/mnist" --samples 641
+    [ "$status" -ne 0 ]
+    [[ $output$stderr == *"has 640 samples, not 641"* ]]
+    smoke --data "mnist:$SETS/mnist" --validation 101
+    [ "$status" -ne 0 ]
+    [[ $output$stderr == *"has 100 samples for validation, not 101"* ]]
+    smoke --data 'mnist:~/no-such-set'
+    [ "$status" -ne 0 ]
+    [[ $output$stderr == *'$HOME/no-such-set'* ]]
 }
 
 @test "a folder that is missing, or not unpacked: which file" {
