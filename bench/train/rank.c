@@ -1,6 +1,7 @@
 /* One rank from its first words to its last. */
 #include "bench/train/rank.h"
 
+#include "bench/train/options.h"
 #include "bench/train/random.h"
 #include "lib/core/opt.h"
 #include "lib/core/self.h"
@@ -29,30 +30,12 @@ static uint64_t own_program(void)
 static struct train_pass own_pass(const struct rank *r)
 {
 	const struct train_opts *o = r->o;
-	const struct engine_loaded *l = o->loaded;
-	const double options[] = {o->epochs,
-				  o->max_steps,
-				  o->batch,
-				  o->lr,
-				  o->momentum,
-				  o->decay,
-				  o->asked,
-				  o->lr_gamma,
-				  o->lr_every,
-				  o->drop_last,
-				  o->asked_validation,
-				  o->is_sharded,
-				  o->model->side,
-				  l ? l->precision : ENGINE_FLOAT32,
-				  l && l->choice && l->choice->tf32};
 	struct train_pass p = {.program = own_program(), .data = {1}};
 	float pixels[NET_INPUTS];
 
 	p.program += fault_is(&o->fault, FAULT_BUILD, r->comm->rank);
 	p.seed = o->seed + fault_is(&o->fault, FAULT_SEED, r->comm->rank);
-	p.options = random_mix(hash_words(options, sizeof(options) / 4));
-	for (const char *s = o->model->name; *s; s++)
-		p.options = random_mix(p.options ^ (unsigned char)*s);
+	options_take(o, p.options);
 	if (o->trouble) {
 		(void)snprintf(p.trouble, sizeof(p.trouble), "%s", o->trouble);
 		return p;
@@ -81,15 +64,20 @@ static const char *odd_data(const struct rank *r, const struct train_pass *a,
 static void note_odd(struct rank *r, int rank, const struct train_pass *all)
 {
 	const struct train_pass *a = &all[rank], *b = &all[0];
+	struct arena *arena = r->result->a;
+	int option = options_odd(a->options, b->options);
 
 	r->result->odd_rank = rank;
+	if (option >= 0)
+		r->result->odd_option = arena_printf(
+			arena, "%s, rank 0 has %s", options_text(option, a->options[option], arena),
+			options_text(option, b->options[option], arena));
 	if (*a->trouble)
-		r->result->odd_how =
-			arena_strndup(r->result->a, a->trouble, sizeof(a->trouble) - 1);
-	r->result->odd_what = a->program != b->program	 ? "program"
-			      : a->options != b->options ? "options"
-			      : a->seed != b->seed	 ? "seed"
-							 : odd_data(r, a, b);
+		r->result->odd_how = arena_strndup(arena, a->trouble, sizeof(a->trouble) - 1);
+	r->result->odd_what = a->program != b->program ? "program"
+			      : option >= 0	       ? "options"
+			      : a->seed != b->seed     ? "seed"
+						       : odd_data(r, a, b);
 }
 
 /* *ret_odd: the first rank that is not like rank 0, -1: none. */

@@ -117,6 +117,7 @@ static void add_checks(cJSON *data, const struct train_result *res, const struct
 		json_num(o, "difference", alone->distance);
 		json_num(o, "tolerance", alone->tolerance);
 	}
+	json_str(o, "unlike_option", res->odd_option);
 	if (res->repeated)
 		json_bool(o, "repeats_to_the_bit",
 			  res->fickle_rank < 0 && res->unlike_rank < 0 && !res->all_unlike);

@@ -41,10 +41,12 @@ void say_joined(const struct run *x)
 	if (x->res->odd_how)
 		finding_set(f, ST_FAIL, "%s cannot read its data: %s", say_who(x, x->res->odd_rank),
 			    x->res->odd_how);
+	else if (x->res->odd_rank >= 0 && streq(x->res->odd_what, "options"))
+		finding_set(f, ST_FAIL, "%s has %s", say_who(x, x->res->odd_rank),
+			    x->res->odd_option);
 	else if (x->res->odd_rank >= 0)
-		finding_set(f, ST_FAIL, "%s has %s %s than rank 0", say_who(x, x->res->odd_rank),
-			    streq(x->res->odd_what, "options") ? "other" : "another",
-			    x->res->odd_what);
+		finding_set(f, ST_FAIL, "%s has another %s than rank 0",
+			    say_who(x, x->res->odd_rank), x->res->odd_what);
 	else if (x->res->noted[0])
 		finding_set(f, ST_PASS, "all ranks have the same program, options and data");
 	else

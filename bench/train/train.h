@@ -65,10 +65,12 @@ struct train_word {
 	double seconds[PHASES];		     /* of this epoch */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
+enum { OPTIONS_ALIKE = 16 };
 /* And before the first: who differs here trains something else. */
 struct train_pass {
-	uint64_t program, options, seed, data[DATA_FILES_MAX];
-	char trouble[256]; /* with its data */
+	uint64_t program, seed, data[DATA_FILES_MAX];
+	double options[OPTIONS_ALIKE]; /* see options.h */
+	char trouble[256];	       /* with its data */
 };
 
 /* The sum over all epochs of one rank. */
@@ -86,9 +88,10 @@ struct train_result {
 	uint64_t proven_taken;	/* of proven_steps, which fp16 makes more: those not left out */
 	uint64_t skipped_steps; /* --amp fp16: left out, their gradients were too large for it */
 	size_t nparams, padding, dropped;
-	int odd_rank;	      /* whose program, options or data are not rank 0's; -1 */
-	const char *odd_what; /* "seed", TRAIN_LAYOUT */
-	const char *odd_how;  /* the whole sentence instead: what its trouble is; NULL */
+	int odd_rank;		/* whose program, options or data are not rank 0's; -1 */
+	const char *odd_what;	/* "seed", TRAIN_LAYOUT */
+	const char *odd_option; /* "--steps 41, rank 0 has --steps 40"; NULL */
+	const char *odd_how;	/* the whole sentence instead: what its trouble is; NULL */
 	struct history history;
 	struct train_total *totals;	    /* one per rank */
 	const float *noted[PROVEN_MAX + 1]; /* rank 0's parameters at those times */

@@ -23,3 +23,23 @@ rank() { # RANK ARGS...
     wait "$first" || { cat "$BATS_TEST_TMPDIR"/[01]; false; }
     wait "$other"
 }
+
+@test "another option: which, and what it is at rank 0" {
+    local port own said
+    while IFS='|' read -r own said; do
+        port=$((20000 + RANDOM % 10000))
+        # shellcheck disable=SC2086
+        (rank 1 --steps 40 $own) 3>&- &
+        (rank 0 --steps 40 --json) 3>&- || [ $? -eq 1 ]
+        wait $! || true
+        jq -e --arg said "$said" '(.findings[] | select(.check == "rank.alike") | .status == "fail" and
+            .subject == "rank 1" and (.message | endswith(") has " + $said))) and
+            .data.checks.unlike_option == $said' "$BATS_TEST_TMPDIR/0" || { cat "$BATS_TEST_TMPDIR/0"; false; }
+    done <<'END'
+--steps 41|--steps 41, rank 0 has --steps 40
+--drop-last|--drop-last, rank 0 has no --drop-last
+--model mlp|--model mlp, rank 0 has --model cnn
+--pattern fsdp|--pattern fsdp, rank 0 has --pattern ddp
+--lr 0.03|--lr 0.03, rank 0 has --lr 0.02
+END
+}
