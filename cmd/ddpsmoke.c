@@ -8,6 +8,7 @@
 #include "bench/train/member.h"
 #include "bench/train/product.h"
 #include "cmd/app.h"
+#include "lib/report/json.h"
 
 struct config {
 	struct train_ask ask; /* what is trained ... */
@@ -151,13 +152,27 @@ static int be_rank(struct app *app, struct config *c, struct err *e)
 	return member_run(&o, &app->arena, app->report, e);
 }
 
+/* What was interrupted is drawn as far as it came. */
+static void draw_rest(struct app *app, const struct train_ask *q)
+{
+	const cJSON *data = report_data(app->report);
+	struct err e = {0};
+
+	if (q->plot && cJSON_GetArraySize(json_get(data, "steps")) &&
+	    product_plot(data, q->plot, &e))
+		log_warn("%s", e.msg);
+}
+
 static int run(struct app *app, void *cfg, struct err *e)
 {
 	struct train_ask *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, ask);
 
-	if (c->role.is_rank ? be_rank(app, c, e) : launch(app, c, e))
+	if (c->role.is_rank ? be_rank(app, c, e) : launch(app, c, e)) {
+		if (!c->role.ours && c->role.rank <= 0)
+			draw_rest(app, q);
 		return -1;
+	}
 	return c->role.ours || (c->role.is_rank && c->role.rank) ? 0 : make_products(app, q, e);
 }
 

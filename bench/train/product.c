@@ -27,18 +27,38 @@ static double at_y(const struct plot *p, double loss)
 	return TOP + (1 - loss / p->most) * (HEIGHT - TOP - BOTTOM);
 }
 
-static void line(struct plot *p, const cJSON *list, const char *x, double scale, const char *y,
-		 const char *colour)
+/* Behind its last step; of one point a line shows nothing, a dot does. */
+static void line(struct plot *p, const cJSON *list, const char *y, const char *colour)
 {
+	double at = 0, loss = 0;
+	int n = 0;
+
 	text_addf(&p->t, "<polyline fill='none' stroke='%s' stroke-width='1.5' points='", colour);
 	for (const cJSON *o = list ? list->child : NULL; o; o = o->next) {
 		double v = json_get_num(o, y, NAN);
 
-		if (isfinite(v))
-			text_addf(&p->t, "%.1f,%.1f ", at_x(p, (json_get_num(o, x, 0) + 1) * scale),
-				  at_y(p, v));
+		if (!isfinite(v))
+			continue;
+		at = at_x(p, json_get_num(o, "step", 0) + 1);
+		loss = at_y(p, v);
+		text_addf(&p->t, "%.1f,%.1f ", at, loss);
+		n++;
 	}
 	text_add(&p->t, "'/>\n");
+	if (n == 1)
+		text_addf(&p->t, "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'/>\n", at, loss,
+			  colour);
+}
+
+/* Room for all of these. */
+static void widen(struct plot *p, const cJSON *list, const char *y)
+{
+	for (const cJSON *o = list ? list->child : NULL; o; o = o->next) {
+		double v = json_get_num(o, y, NAN);
+
+		p->steps = fmax(p->steps, json_get_num(o, "step", 0) + 1);
+		p->most = isfinite(v) ? fmax(p->most, v) : p->most;
+	}
 }
 
 static void axes(struct plot *p)
@@ -72,18 +92,13 @@ int product_plot(const cJSON *data, const char *path, struct err *e)
 	const cJSON *steps = json_get(data, "steps"), *epochs = json_get(data, "epochs");
 	AUTO(arena_done) struct arena a = {0};
 	struct plot p = {.steps = 1, .most = 1e-9};
-	int n = cJSON_GetArraySize(epochs);
 
-	for (const cJSON *o = steps ? steps->child : NULL; o; o = o->next) {
-		double loss = json_get_num(o, "loss", NAN);
-
-		p.steps = json_get_num(o, "step", 0) + 1;
-		p.most = isfinite(loss) && loss > p.most ? loss : p.most;
-	}
+	widen(&p, steps, "loss");
+	widen(&p, epochs, "validation_loss");
 	text_init(&p.t, &a);
 	axes(&p);
-	line(&p, steps, "step", 1, "loss", "#1f77b4");
-	line(&p, epochs, "epoch", p.steps / (n ? n : 1), "validation_loss", "#d62728");
+	line(&p, steps, "loss", "#1f77b4");
+	line(&p, epochs, "validation_loss", "#d62728");
 	text_add(&p.t, "</svg>\n");
 	return file_replace(path, p.t.s, strlen(p.t.s), &plain, e);
 }

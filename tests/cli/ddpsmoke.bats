@@ -443,6 +443,14 @@ assert [len(p.getAttribute("points").split()) for p in d] == [64, 2]' "$BATS_TES
     # ticks are whole steps, however few there are
     smoke --plot "$BATS_TEST_TMPDIR/few.svg" --steps 3
     [ "$(grep -oE "y='338' text-anchor='middle'>[^<]*" "$BATS_TEST_TMPDIR/few.svg" | sed 's/.*>//' | xargs)" = "0 1 2 3" ]
+    # validation stands behind the last step of its epoch, one epoch's as a dot
+    smoke --plot "$BATS_TEST_TMPDIR/cut.svg" --samples 1024 --epochs 9 --steps 20 # 16 of an epoch
+    grep -A9 d62728.\ stroke "$BATS_TEST_TMPDIR/cut.svg" | grep -q "points='574.4,[0-9.]* 704.0,[0-9.]* '"
+    smoke --plot "$BATS_TEST_TMPDIR/one.svg" --samples 512 --epochs 1
+    grep -q "<circle cx='704.0' .*fill='#d62728'" "$BATS_TEST_TMPDIR/one.svg"
+    smoke --plot "$BATS_TEST_TMPDIR/budget.svg" --epochs 1000000 --budget 3s # as far as it came
+    [ "$status" -eq 3 ]
+    grep -q "1f77b4' stroke-width='1.5' points='[0-9]" "$BATS_TEST_TMPDIR/budget.svg"
     smoke --emit srun --fault 1:wire
     [ "$status" -eq 1 ]
     [ -z "$output" ]
