@@ -164,6 +164,7 @@ static int step(struct alone *a, uint64_t step)
 {
 	const struct net_sgd s = {(float)train_lr(a->o, 0), (float)a->o->momentum,
 				  (float)a->o->decay};
+	uint64_t ranks = (uint64_t)a->o->np;
 	bool lost;
 
 	/*
@@ -175,8 +176,13 @@ static int step(struct alone *a, uint64_t step)
 	 */
 	memcpy(a->net->params, a->r->noted[step], a->net->nparams * sizeof(*a->net->params));
 	for (int rank = 0; rank < a->o->np; rank++) {
+		if (interrupt_pending())
+			return interrupt_err(a->e);
 		if (gradient(a, rank, step))
 			return -1;
+		if (a->r->proving)
+			a->r->proving(a->r, step * ranks + (uint64_t)rank + 1,
+				      a->r->proven_steps * ranks);
 		for (size_t i = 0; i < a->net->nparams; i++)
 			a->sum[i] = rank ? a->sum[i] + a->net->grads[i] : a->net->grads[i];
 		check(a, rank, step);
@@ -215,12 +221,9 @@ static int run(struct alone *a, struct err *e)
 		return -1;
 	a->sum = arena_alloc(a->r->a, n * sizeof(float));
 	a->velocity = arena_alloc(a->r->a, n * sizeof(float));
-	for (uint64_t i = 0; i < a->r->proven_steps && !a->ret->is_lost; i++) {
-		if (interrupt_pending())
-			return interrupt_err(e);
+	for (uint64_t i = 0; i < a->r->proven_steps && !a->ret->is_lost; i++)
 		if (step(a, i))
 			return -1;
-	}
 	judge(a);
 	return 0;
 }

@@ -36,6 +36,12 @@ static void progress(const struct train_result *r)
 	j->tell(what, r->history.nsteps, r->total_steps);
 }
 
+static void proving(const struct train_result *r, uint64_t done, uint64_t total)
+{
+	CONTAINER_OF(r, const struct job, result)
+		->tell("proving what each rank computed", done, total);
+}
+
 /* --- meeting ---------------------------------------------------------------------- */
 
 static int open_data(struct job *j, struct err *e)
@@ -344,7 +350,9 @@ int train_job(struct train_opts *o, struct world_run *w,
 	int result;
 
 	o->np = w->world.size;
-	j.result = (struct train_result){.a = report_arena(r), .progress = tell ? progress : NULL};
+	j.result = (struct train_result){.a = report_arena(r),
+					 .progress = tell ? progress : NULL,
+					 .proving = tell ? proving : NULL};
 	result = run_rank(&j, e);
 	if (result)
 		result = explain(&j, e);

@@ -132,11 +132,12 @@ static int allocate(struct rank *r)
 /* How many steps there are, and how many of them are proven. */
 static void count_steps(struct rank *r)
 {
-	enum { PROVEN_SAMPLES = 16384, GRAPH_PROVEN = 2 /* of a large network each takes long */ };
+	/* Of a large network each takes long, and one process does them for all ranks. */
+	enum { PROVEN_SAMPLES = 16384, GRAPH_PROVEN = 2, GRAPH_RANKS = 64 };
 	const struct train_opts *o = r->o;
 	uint64_t per_epoch = train_steps_per_epoch(o), all = per_epoch * o->epochs;
 	uint64_t affordable = o->model->graph
-				      ? GRAPH_PROVEN
+				      ? (o->np > GRAPH_RANKS ? 1 : GRAPH_PROVEN)
 				      : PROVEN_SAMPLES / ((uint64_t)o->np * (uint64_t)o->batch);
 
 	r->total = o->max_steps && o->max_steps < all ? o->max_steps : all;

@@ -106,6 +106,8 @@ struct train_result {
 	const float *lowest, *highest;
 	double *apart;
 	void (*progress)(const struct train_result *r);
+	/* Of train_alone(), gradient by gradient: one process does what all ranks did. */
+	void (*proving)(const struct train_result *r, uint64_t done, uint64_t total);
 };
 
 /* One rank from the broadcast to the last validation. @ret is rank 0's, NULL elsewhere. */

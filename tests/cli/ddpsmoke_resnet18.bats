@@ -42,6 +42,20 @@ needs_plugin() {
     jq -ne --argjson small "$(computing 32)" --argjson large "$(computing 33)" '$small < 4 * $large' # it was 13 times
 }
 
+@test "while one process does what all did it says how far it is, and can be interrupted" {
+    needs_plugin
+    local out=$BATS_TEST_TMPDIR/out i
+    TERM=xterm script -qefc "exec '$BIN/ddpsmoke' --model resnet18 --side 96 --np 4 --batch 24 --samples 96 --validation 1 --steps 1 --epochs 1 --deadline 60s" "$out" >/dev/null 2>&1 </dev/null 3>&- &
+    for ((i = 0; i < 900; i++)); do
+        ! grep -aq "proving what each rank computed [1-3] of 4" "$out" || break
+        sleep 0.1
+    done
+    pkill -INT -P $!
+    wait $! || [ $? -eq 3 ]
+    grep -aq "proving what each rank computed [1-3] of 4" "$out"
+    grep -aq "interrupted by SIGINT" "$out"
+}
+
 @test "a wrong gradient is found in it, too" {
     needs_plugin
     smoke --samples 24 --batch 4 --validation 4 --epochs 1 --fault 1:flip:1
