@@ -204,7 +204,7 @@ losses() { jq -c '[.data.steps[].loss]'; }
 @test "fp16: steps that its loss scaling leaves out prove nothing" {
     local args=(--device cuda --amp fp16 --np 1 --expect 0 --json)
     stand_ins
-    run -0 --separate-stderr "$B" "${args[@]}" --model mlp --batch 1 --samples 64 --validation 8 --steps 9
+    run -0 --separate-stderr "$B" "${args[@]}" --model mlp --batch 1 --lr 0.02 --samples 64 --validation 8 --steps 9
     jq -e '.data.model.skipped_steps as $n | $n > 0 and any(.findings[]; .check == "train.reference" and
         .status == "pass" and (.message | test("^after [1-7] step")))' <<<"$output"
     run -0 --separate-stderr "$B" "${args[@]}" --model resnet18 --side 32 --batch 2 --samples 4 --validation 2 --steps 2 # too few to find a scale
@@ -241,7 +241,7 @@ losses() { jq -c '[.data.steps[].loss]'; }
 @test "16 bit types: all proofs hold, and the loss is near float32's" {
     stand_ins
     for amp in bf16 fp16; do
-        run -0 --separate-stderr "$B" --device cuda --amp $amp --np 2 "${small[@]}" --json
+        run -0 --separate-stderr "$B" --device cuda --amp $amp --np 2 --lr 0.02 "${small[@]}" --json
         jq -e --arg amp $amp '(.verdict | . == "pass" or . == "warn") and (.data.device | contains($amp)) and
             .data.checks.params_equal_across_ranks and (.data.checks.tolerance | . > 1e-5 and . < 1e-2) and
             .data.steps[0].loss > 2.2 and .data.steps[0].loss < 2.5' <<<"$output"
