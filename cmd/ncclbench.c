@@ -13,6 +13,7 @@
 
 struct config {
 	struct asked asked; /* what is measured, shown and judged ... */
+	struct asked usual; /* as it was before the options */
 	struct where where; /* ... between which ranks */
 	struct where_role role;
 	str_list notes; /* lines for the head of the table */
@@ -137,9 +138,9 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	app->report_opts.page = q->page;
 	app->report_opts.draw = html_page;
 	if (q->analyze.n && !q->replay.n)
-		return 0;
+		return asked_alone(q, &c->usual, &c->where, &app->arena, e);
 	q->budget_ns = app->common.budget_ns;
-	if (asked_check(q, e) || find_ranks(app, c, e))
+	if (asked_check(q, &app->arena, e) || find_ranks(app, c, e))
 		return -1;
 	if (!reports(&c->role))
 		be_silent(&app->report_opts);
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
 	config.asked = asked_defaults;
 	if (c)
 		config.asked.coll = c->name;
+	config.usual = config.asked;
 	config.argv = argv + 1;
 	return app_main(&spec, argc, argv);
 }

@@ -96,12 +96,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (q->serve && is_member())
 		return 0;
 	preflight_ask_hosts(q, &app->arena);
-	if ((q->nodes || q->copy_self || q->keep) && !q->hosts)
-		return err_set(e, ERR_USAGE, "%s goes with --hosts",
-			       q->nodes	      ? "--nodes"
-			       : q->copy_self ? "--copy-self"
-					      : "--keep");
-	return 0;
+	return preflight_ask_alone(q, e);
 }
 
 /* --- what is run --------------------------------------------------------------------------- */

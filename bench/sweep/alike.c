@@ -61,13 +61,13 @@ static const char *when(bool given) { return given ? "given" : "not given"; }
 static void put_sizes(word *w, const struct sweep_opts *s)
 {
 	if (s->adaptive) {
-		for (size_t i = 0; i < 4; i++)
+		for (size_t i = 0; i < 3; i++)
 			put_text(&w[i], when(false));
-		return;
+	} else {
+		put_size(&w[0], s->min);
+		put_size(&w[1], s->max);
+		put_size(&w[2], s->step);
 	}
-	put_size(&w[0], s->min);
-	put_size(&w[1], s->max);
-	put_size(&w[2], s->step);
 	put(&w[3], s->factor);
 }
 

@@ -75,6 +75,7 @@ int ask_sizes(const struct ask_sizes *in, struct sweep_opts *s, struct err *e)
 	s->min = has_min ? in->min : has_max && in->max < usual ? in->max : usual;
 	s->max = has_max ? in->max : s->min > usual ? s->min : usual;
 	if (s->adaptive) {
+		s->factor = in->factor == ASK_NOT_GIVEN ? 4 : in->factor;
 		s->min = 8;
 		s->max = UINT64_C(4) << 30;
 	}

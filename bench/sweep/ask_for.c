@@ -49,5 +49,5 @@ void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *s)
 	s->adaptive = false;
 	s->min = 2 << 10;
 	s->max = 64 << 20;
-	s->factor = in->factor == ASK_NOT_GIVEN ? 32 : s->factor;
+	s->factor = in->factor == ASK_NOT_GIVEN ? 32 : in->factor;
 }

@@ -4,14 +4,61 @@
 #include "lib/core/units.h"
 #include "lib/net/addr.h"
 
-int asked_check(struct asked *q, struct err *e)
+/* Of both tables the first option that is not in @but. */
+static const char *measured(const struct asked *q, const struct asked *usual, const struct where *w,
+			    struct arena *a)
+{
+	static const char *const but[] = {"analyze", "nic",	 "instance", "expect",
+					  "report",  "deadline", "timeout",  NULL};
+	static const struct where nowhere = WHERE_DEFAULTS;
+	const struct opt_table what = {asked_rows, ASKED_NROWS, (void *)(uintptr_t)q};
+	const struct opt_table where = {where_rows, WHERE_NROWS, (void *)(uintptr_t)w};
+
+	return opt_given(&what, usual, but, false, a) ?: opt_given(&where, &nowhere, but, false, a);
+}
+
+int asked_alone(const struct asked *q, const struct asked *usual, const struct where *w,
+		struct arena *a, struct err *e)
+{
+	const char *name = measured(q, usual, w, a);
+
+	return name ? err_set(e, ERR_USAGE,
+			      "%s does not go with --analyze, which measures nothing: leave one of "
+			      "them out",
+			      name)
+		    : 0;
+}
+
+/* What --analyze alone reads, and what the pairs have not. */
+static int check_heeded(struct asked *q, struct arena *a, struct err *e)
+{
+	static const char *const of_saved[] = {"nic", "instance", NULL};
+	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
+	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
+	const char *name = opt_given(&t, &asked_defaults, of_saved, true, a);
+
+	if (name)
+		return err_set(e, ERR_USAGE,
+			       "%s goes with --analyze: what is measured here is judged "
+			       "by this hardware, or --expect",
+			       name);
+	name = q->flags.pairs ? opt_given(&t, &asked_defaults, of_coll, true, a) : NULL;
+	return name ? err_set(e, ERR_USAGE,
+			      "%s is of collectives, which --pairs and --find-slow do not measure: "
+			      "leave it out",
+			      name)
+		    : 0;
+}
+
+int asked_check(struct asked *q, struct arena *a, struct err *e)
 {
 	struct ask_flags *f = &q->flags;
 
 	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
-	return ask_for(q, e) || ask_flags(f, e) || ask_replay(q, e) ? -1 : 0;
+	return check_heeded(q, a, e) || ask_for(q, e) || ask_flags(f, e) || ask_replay(q, e) ? -1
+											     : 0;
 }
 
 /* A rank of ours says what is wrong with the command line where its launcher hears it. */

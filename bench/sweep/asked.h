@@ -8,7 +8,8 @@
  *	.rows = asked_rows, .nrows = ASKED_NROWS, .cfg = &asked		in the struct app_spec
  *
  *	asked = asked_defaults;		before the options are parsed
- *	asked_check(&asked, e)		before anybody looks for ranks
+	asked_alone(&asked, ...)	with --analyze, and nothing else then
+ *	asked_check(&asked, a, e)	before anybody looks for ranks
  *	asked_job(&asked, &role, a, e)	once it is known which of them this process is
  *
  * Where the ranks are is another table's (bench/ranks/where.h).
@@ -48,8 +49,12 @@ int ask_for(const struct asked *q, struct err *e) MUST_CHECK;
 /* What it goes through where no size was named. */
 void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *ret);
 
+/* --analyze measures nothing: nothing else is to be measured, @usual having been asked by the
+ * program's name, nor between ranks of @w. */
+int asked_alone(const struct asked *q, const struct asked *usual, const struct where *w,
+		struct arena *a, struct err *e) MUST_CHECK;
 /* Is there a backend that has all of it? What tcp alone has makes "auto" mean that. */
-int asked_check(struct asked *q, struct err *e) MUST_CHECK;
+int asked_check(struct asked *q, struct arena *a, struct err *e) MUST_CHECK;
 /* The words become what is measured, shown and judged. The baseline is read, of a run of which
  * this process is not one rank of ours: another one judges then. */
 int asked_job(struct asked *q, const struct where_role *role, struct arena *a,

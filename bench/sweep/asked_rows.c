@@ -37,8 +37,10 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{.help = "Sizes (none given: some for the latency, then larger while that helps)"},
 	{'b', "minbytes", "SIZE", "the first size", OPT_SIZE, AT(sizes.min), .def = "32M"},
 	{'e', "maxbytes", "SIZE", "the last size", OPT_SIZE, AT(sizes.max), .def = "32M"},
-	{'i', "stepbytes", "SIZE", "add so much each time", OPT_SIZE, AT(sizes.step)},
-	{'f', "stepfactor", "N", "multiply each time", OPT_UINT, AT(sizes.factor), .def = "2"},
+	{'i', "stepbytes", "SIZE", "add so much each time, unless -f is given and above 1",
+	 OPT_SIZE, AT(sizes.step)},
+	{'f', "stepfactor", "N", "multiply each time", OPT_UINT, AT(sizes.factor),
+	 .def = "2; no size given: 4"},
 	{'u', "unalign", "N", "begin buffers so many elements late", OPT_UINT,
 	 AT(job.rank.sweep.unalign), .max = 256, .def = "0"},
 

@@ -246,7 +246,7 @@ static int first_large(struct sweep *s, const struct sweep_row *small, uint64_t 
 	return 0;
 }
 
-/* Four times the size at a time, while the next one, at this speed, has room. */
+/* So many times the size at a time, while the next one, at this speed, has room. */
 static int run_large(struct sweep *s, struct coll_case *c, uint64_t bytes, bool *over,
 		     struct err *e)
 {
@@ -254,11 +254,12 @@ static int run_large(struct sweep *s, struct coll_case *c, uint64_t bytes, bool 
 	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
 	struct sweep_row row;
 
-	for (; bytes <= s->o->max && !*over; bytes *= 4) {
+	for (; bytes && bytes <= s->o->max && !*over; bytes = sweep_next_size(s->o, bytes)) {
 		uint64_t start = now_ns();
 
 		if (run_one(s, c, bytes, &row, e) || is_over(s, over, e) ||
-		    is_too_long(s, 4 * (double)(now_ns() - start) / 1e9, &s->timed_out, e))
+		    is_too_long(s, (double)s->o->factor * (double)(now_ns() - start) / 1e9,
+				&s->timed_out, e))
 			return -1;
 		*over |= s->timed_out;
 		busbw = fmax(row.out.busbw, row.in.busbw);

@@ -24,7 +24,7 @@ struct sweep_opts {
 	int root;	     /* -1: every one */
 	/*
 	 * Not a list of sizes: some small ones for the latency, then large ones until
-	 * four times the size gains less than 3 %, max is reached or the time is up.
+	 * @factor times the size gains less than 3 %, max is reached or the time is up.
 	 */
 	bool adaptive;
 	/* Of a list it leaves out iterations of what takes long, and then sizes. 0: none, of a

@@ -245,10 +245,8 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 		finding_set(f, ST_ERROR, "there is nothing to take --expect PERCENT of: %s", x.why);
 		finding_expect(f, "a bus bandwidth that can be derived");
 	} else {
-		finding_set(f, ST_INFO,
-			    "bus bandwidth %.2f GB/s at %s, latency %.1f us; not judged: %s%s",
-			    best.busbw, at, s->totals.best_latency * 1e6, x.why,
-			    what_does_not(s, &best));
+		finding_set(f, ST_INFO, "bus bandwidth %.2f GB/s at %s%s; not judged: %s%s",
+			    best.busbw, at, latency(s), x.why, what_does_not(s, &best));
 	}
 	fix_slow(s, f);
 	verdict_add(s->r, f);

@@ -109,6 +109,14 @@ enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tab
 			  int argc, char **argv, struct arena *a, str_list *operands,
 			  const char **ret_answer, struct err *e) MUST_CHECK;
 
+/*
+ * As somebody types it, the first option of @t that makes its struct another than @usual, of those
+ * in @names (NULL-terminated) or, not @among, of all others; NULL: none. What an environment
+ * variable may have said does not count. For what nobody would heed beside another option.
+ */
+const char *opt_given(const struct opt_table *t, const void *usual, const char *const *names,
+		      bool among, struct arena *a);
+
 /* Renderings of one command: what --help and --generate answer. */
 struct text;
 void opt_help(const struct command *cmd, const struct opt_table *t, size_t nt, unsigned width,

@@ -128,6 +128,37 @@ void preflight_ask_hosts(struct preflight_ask *q, struct arena *a)
 	q->rsh = q->rsh ? q->rsh : job.rsh;
 }
 
+/* What its own variable gives every job is not asked of this run. */
+static bool names_master(const struct preflight_ask *q)
+{
+	const char *env = getenv("MASTER_ADDR");
+
+	return q->master && *q->master && !(env && streq(env, q->master));
+}
+
+int preflight_ask_alone(const struct preflight_ask *q, struct err *e)
+{
+	static const char hosts[] = "--hosts";
+	static const char several[] = "--hosts or --serve: it is compared between hosts";
+	bool compares = q->hosts || q->serve || q->here; /* --here: for somebody who does */
+	const struct {
+		bool given, base;
+		const char *name, *with;
+	} needed[] = {
+		{q->nodes, q->hosts, "--nodes", hosts},
+		{q->copy_self, q->hosts, "--copy-self", hosts},
+		{q->keep, q->hosts, "--keep", hosts},
+		{q->same.n, compares, "--same", several},
+		{names_master(q), compares, "--master", several},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+		if (needed[i].given && !needed[i].base)
+			return err_set(e, ERR_USAGE, "%s goes with %s", needed[i].name,
+				       needed[i].with);
+	return 0;
+}
+
 void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)
 {
 	p->tier = q->quick ? TIER_QUICK : q->full ? TIER_FULL : TIER_DEFAULT;

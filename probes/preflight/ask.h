@@ -8,6 +8,7 @@
  *
  *	preflight_ask_check(&ask, e)		what goes with what
  *	preflight_ask_hosts(&ask, a)		nothing said: those of the job we are in
+ *	preflight_ask_alone(&ask, e)		what goes with those
  *	preflight_ask_fill(&ask, &p)		what the run has of it
  *	preflight_ask_files(&ask, &p, e)	those to be written, and the one to be read
  */
@@ -28,6 +29,8 @@ extern const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS];
 /* ERR_USAGE. */
 int preflight_ask_check(const struct preflight_ask *q, struct err *e) MUST_CHECK;
 void preflight_ask_hosts(struct preflight_ask *q, struct arena *a);
+/* What goes with the hosts that are known then. ERR_USAGE. */
+int preflight_ask_alone(const struct preflight_ask *q, struct err *e) MUST_CHECK;
 void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p);
 /* What would fail at the end of a long run fails before it; the baseline is in @p then. */
 int preflight_ask_files(const struct preflight_ask *q, struct preflight *p,

@@ -34,6 +34,34 @@ refused() { # WHAT-IS-SAID ARGS...
     [[ ! -e x && ! -e x.json && ! -e x.svg ]]
 }
 
+@test "what measures nothing heeds no option of a measurement, and what measures none of a saved one" {
+    local args
+    : >saved
+    for args in '-b 8' '--np 4' '--hosts a,b' --pairs '--coll alltoall' '--plot x.svg' --copy-self; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/ncclbench" --analyze saved $args
+        [[ $stderr == *"${args%% *} does not go with --analyze, which measures nothing"* ]]
+    done
+    ln -s "$BIN/ncclbench" all_gather_perf # its name asks for nothing
+    run --separate-stderr ./all_gather_perf --analyze saved --expect 2
+    [[ $stderr != *"does not go with"* ]]
+    refused "--nic goes with --analyze" --nic foo
+    refused "--instance goes with --analyze" --instance p5.48xlarge
+    for args in '--coll broadcast' '-d half' '-o max' '-r 1'; do
+        # shellcheck disable=SC2086
+        refused "${args%% *} is of collectives, which --pairs and --find-slow do not measure" --pairs $args
+    done
+}
+
+@test "-f alone: the large sizes grow by it, and the head says so" {
+    bench -f 16 -n 1 --within 5s
+    [[ $output == *" step: 16(factor) "* && $(sizes) == "8 1024 32768 "* ]]
+    read -ra large <<<"$(sizes)"
+    ((${#large[@]} < 5 || large[4] == 16 * large[3]))
+    bench -n 1 --within 1s
+    [[ $output == *" step: 4(factor) "* ]]
+}
+
 @test "--pairs --expect: each direction by itself, the slowest first" {
     bench --np 3 --pairs --expect 100000
     [ "$status" -eq 1 ]

@@ -88,6 +88,15 @@ BASHPID_OF_TEST=$$
     run -2 --separate-stderr windsock --nodes there
 }
 
+@test "what is compared between hosts goes with them" {
+    local args
+    for args in '--same /etc/hosts' '--master nosuch.invalid' '--nodes x' --keep; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$BIN/windsock" --quick $args
+        [[ -z $output && $stderr == *"${args%% *} goes with --hosts"* ]]
+    done
+}
+
 @test "what --same has no time for is said, and costs nothing of what was found out" {
     mkdir large
     truncate -s 60M large/{1..900} # holes: all of it takes a minute or more

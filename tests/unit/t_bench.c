@@ -26,7 +26,9 @@ static void sizes_as_people_give_them(void **state)
 	assert_int_equal(ask_sizes(&(struct ask_sizes){8, 1 << 30, no, no}, &s, &e), 0);
 	assert_true(s.factor == 2 && !s.step && !s.adaptive);
 	assert_int_equal(ask_sizes(&(struct ask_sizes){no, no, no, no}, &s, &e), 0);
-	assert_true(s.adaptive);
+	assert_true(s.adaptive && s.factor == 4);
+	assert_int_equal(ask_sizes(&(struct ask_sizes){no, no, no, 16}, &s, &e), 0);
+	assert_true(s.adaptive && s.factor == 16);
 	assert_int_equal(ask_sizes(&(struct ask_sizes){64 << 20, no, no, no}, &s, &e), 0);
 	assert_true(s.max == 64 << 20);
 	assert_int_equal(ask_sizes(&(struct ask_sizes){2, 1, no, no}, &s, &e), -1);
