@@ -27,7 +27,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 {
 	struct iface_ask *q = cfg;
 
-	if (iface_ask_check(q, &app->arena, e))
+	if (iface_ask_check(q, &app->arena, e) || hosts_settle(&q->hosts, &app->arena, e))
 		return -1;
 	app->report_opts.answer_only = q->suggest || q->ip || q->dry_run;
 	return 0;

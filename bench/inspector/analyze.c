@@ -3,6 +3,7 @@
 #include "bench/inspector/inspector.h"
 #include "bench/sweep/ask_hosts.h"
 #include "bench/sweep/saved.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/packed.h"
 
@@ -19,19 +20,21 @@ static void keep(saved_list *all, const saved_list *l, struct arena *a)
 		*LIST_ADD(a, all) = l->v[i];
 }
 
-static int read_stdin(struct found *f, struct arena *a, struct err *e)
+/* What comes only once: how it begins says what it is. */
+static int read_stream(struct found *f, const char *path, struct arena *a, struct err *e)
 {
+	AUTO_CLOSE int fd = file_open_stream(path, e);
 	const char *head;
 	saved_list l;
 	size_t n;
 
-	if (insp_head(STDIN_FILENO, a, &head, &n, e))
+	if (fd < 0 || insp_head(fd, path, a, &head, &n, e))
 		return -1;
 	if (packed_begins(head, n))
 		return insp_refuse_packed(packed_begins(head, n), "-", e);
 	if (insp_kind(head, n) == INSP_JSON)
-		return insp_read_stream(&f->book, STDIN_FILENO, head, n, e);
-	if (saved_read_on(head, n, a, &l, e))
+		return insp_read_stream(&f->book, fd, head, n, e);
+	if (saved_read_on(fd, path, head, n, a, &l, e))
 		return -1;
 	keep(&f->saved, &l, a);
 	return 0;
@@ -42,14 +45,12 @@ static int read_path(struct found *f, const char *path, struct arena *a, struct 
 	bool recorded = false;
 	saved_list l;
 
-	if (streq(path, "-"))
-		return read_stdin(f, a, e);
+	if (file_is_stream(path))
+		return read_stream(f, path, a, e);
 	if (insp_knows(path, &recorded, e))
 		return -1;
 	if (recorded)
 		return insp_read(&f->book, path, e);
-	if (insp_read_pipe(&f->book, path, a, &recorded, e) || recorded)
-		return recorded ? 0 : -1;
 	if (saved_read(path, a, &l, e))
 		return -1;
 	keep(&f->saved, &l, a);

@@ -23,15 +23,13 @@ int insp_knows(const char *path, bool *ret, struct err *e) MUST_CHECK;
 struct packed;
 int insp_refuse_packed(const struct packed *p, const char *path, struct err *e);
 /* What a stream begins with, enough of it to know. */
-int insp_head(int fd, struct arena *a, const char **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_t *ret_n,
+	      struct err *e) MUST_CHECK;
 /* Adds the lines of a file, or of all files of a folder that have some. */
 int insp_read(struct insp_book *b, const char *path, struct err *e) MUST_CHECK;
 /* The same of a stream, of which the first @n bytes were read already. */
 int insp_read_stream(struct insp_book *b, int fd, const char *head, size_t n,
 		     struct err *e) MUST_CHECK;
-/* The same of what a shell makes of <(zcat *.gz); nothing else is read of. @ret: it is one. */
-int insp_read_pipe(struct insp_book *b, const char *path, struct arena *a, bool *ret,
-		   struct err *e) MUST_CHECK;
 /* Findings, a table for people and data.inspector. Closes @b. */
 void insp_judge(struct insp_book *b, const struct insp_opts *o, struct report *r);
 

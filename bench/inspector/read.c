@@ -1,5 +1,6 @@
 #include "bench/inspector/inspector.h"
 #include "bench/inspector/map.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/packed.h"
 #include "lib/core/quote.h"
@@ -7,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 enum { CHUNK = 1 << 20, HEAD = 1 << 16 }; /* a longer line is none: 64 channels traced are 20 KiB */
@@ -41,16 +43,19 @@ static ssize_t read_some(int fd, char *buf, size_t max)
 	return got < 0 ? -1 : (ssize_t)n;
 }
 
-int insp_head(int fd, struct arena *a, const char **ret, size_t *ret_n, struct err *e)
+int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_t *ret_n,
+	      struct err *e)
 {
 	char *buf = arena_alloc(a, HEAD + 1);
-	ssize_t n = read_some(fd, buf, HEAD);
+	ssize_t got;
 
-	if (n < 0)
-		return err_sys(e, "cannot read stdin");
 	*ret = buf;
-	*ret_n = (size_t)n;
-	return 0;
+	*ret_n = 0;
+	do {
+		got = file_read_part(fd, path, 0, buf + *ret_n, HEAD - *ret_n, e);
+		*ret_n += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && *ret_n < HEAD);
+	return got < 0 ? -1 : 0;
 }
 
 static int head_of(const char *path, enum insp_kind *ret, const struct packed **ret_packed,
@@ -147,29 +152,12 @@ int insp_read_stream(struct insp_book *b, int fd, const char *head, size_t n, st
 	memcpy(buf, head, n <= CHUNK ? n : 0);
 	s.n = n <= CHUNK ? n : 0;
 	b->files++;
-	for (; got > 0 && !interrupt_pending(); take_lines(b, &s, got <= 0))
+	for (; got > 0 && interrupt_poll(fd, POLLIN, -1); take_lines(b, &s, got <= 0))
 		if ((got = read(fd, buf + s.n, CHUNK - s.n)) > 0)
 			s.n += (size_t)got;
-		else if (got < 0 && errno == EINTR)
+		else if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			got = 1;
 	return got < 0 ? err_sys(e, "cannot read on") : 0;
-}
-
-int insp_read_pipe(struct insp_book *b, const char *path, struct arena *a, bool *ret, struct err *e)
-{
-	/* to open a pipe that nobody writes must not wait; to read what is not written yet must */
-	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	const char *head = NULL;
-	struct stat st;
-	size_t n = 0;
-
-	*ret = false;
-	if (fd < 0 || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
-		return 0; /* who reads files says why not */
-	if (fcntl(fd, F_SETFL, 0) || insp_head(fd, a, &head, &n, e))
-		return err_sys(e, "cannot read %s", path);
-	*ret = insp_kind(head, n) == INSP_JSON;
-	return *ret ? insp_read_stream(b, fd, head, n, e) : 0;
 }
 
 /* Of its first line, which no other process writes; 0: it is none of ours. */

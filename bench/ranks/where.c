@@ -18,7 +18,8 @@ const struct opt where_rows[WHERE_NROWS] = {
 	{0, "np-per-host", "N", "ranks on each host", OPT_UINT, AT(np_per_host), .min = 1,
 	 .max = 4096},
 	{0, "hosts", "LIST",
-	 "start them there over ssh: a list, a Slurm hostlist, a hostfile, or the word lab",
+	 "start them there over ssh: a list, a Slurm hostlist, a hostfile (-: stdin), or the word "
+	 "lab",
 	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
 	{0, "rsh", "CMD", "instead of ssh", OPT_STR, AT(rsh), .env = "WINDSOCK_RSH"},
 	{0, "srun", NULL, "start them with srun, in an allocation of Slurm's", OPT_BOOL, AT(srun)},
@@ -227,7 +228,7 @@ static void say_passed_over(const struct where *w)
 
 static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
 
-int where_role(const struct where *w, struct arena *a, struct where_role *ret, struct err *e)
+int where_role(struct where *w, struct arena *a, struct where_role *ret, struct err *e)
 {
 	struct launch_opts l;
 	struct world world;
@@ -246,7 +247,8 @@ int where_role(const struct where *w, struct arena *a, struct where_role *ret, s
 	if (!ret->is_rank && world.trouble && !is_launching(w))
 		return err_set(e, ERR_USAGE, "%s", world.trouble);
 	if (!ret->is_rank) {
-		if (where_launch(w, a, &l, e) || count(&l, a, &ret->size, e))
+		if (hosts_settle(&w->hosts, a, e) || where_launch(w, a, &l, e) ||
+		    count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;
 		say_passed_over(w);

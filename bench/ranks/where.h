@@ -56,8 +56,7 @@ bool where_is_bare(const struct where *w);
 /* All ranks are going to be on this machine. */
 bool where_is_here(const struct where *w);
 /* Looks and joins nothing yet. */
-int where_role(const struct where *w, struct arena *a, struct where_role *ret,
-	       struct err *e) MUST_CHECK;
+int where_role(struct where *w, struct arena *a, struct where_role *ret, struct err *e) MUST_CHECK;
 /*
  * The deadline of a step: the one that was said, else *ret_deadline_ns, which grows (as do
  * those of coming together) where many ranks share a processor. Then a text says so, in @a.

@@ -92,7 +92,7 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 	char *text;
 	size_t n;
 
-	if (file_read(path, FILE_MAX, a, &text, &n, e))
+	if (file_read_given(path, FILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e))
 		return NULL;
 	doc = json_parse(text, n, DEPTH, e);
 	if (!doc || json_get_num(doc, "ncclbench_baseline", 0) != SCHEMA) {

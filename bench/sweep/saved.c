@@ -225,45 +225,26 @@ int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_l
 	return err_hint(e, "save all of its output: ncclbench ... > FILE, or -J FILE");
 }
 
-/* @head: what was read of it already. */
-static int read_stdin(const char *head, size_t head_n, struct arena *a, char **ret, size_t *ret_n,
-		      struct err *e)
-{
-	struct text t;
-	char buf[4096];
-	size_t n;
-
-	text_init(&t, a);
-	text_addn(&t, head, head_n);
-	while ((n = fread(buf, 1, sizeof(buf), stdin)) > 0) {
-		if (t.n + n > FILE_MAX)
-			return err_set(e, ERR_USAGE, "stdin is too long for a benchmark's output");
-		text_addn(&t, buf, n);
-	}
-	*ret = t.s;
-	*ret_n = t.n;
-	return 0;
-}
-
 int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e)
 {
 	char *text;
 	size_t n;
 
-	if (streq(path, "-") ? read_stdin("", 0, a, &text, &n, e)
-			     : file_read(path, FILE_MAX, a, &text, &n, e))
+	if (file_read_given(path, FILE_MAX, 0, a, &text, &n, e))
 		return -1;
 	return saved_parse(path, text, n, a, ret, e);
 }
 
-int saved_read_on(const char *head, size_t head_n, struct arena *a, saved_list *ret, struct err *e)
+int saved_read_on(int fd, const char *path, const char *head, size_t head_n, struct arena *a,
+		  saved_list *ret, struct err *e)
 {
-	char *text;
-	size_t n;
+	struct text t;
 
-	if (read_stdin(head, head_n, a, &text, &n, e))
+	text_init(&t, a);
+	text_addn(&t, head, head_n);
+	if (file_read_rest(fd, path, FILE_MAX, 0, &t, e))
 		return -1;
-	return saved_parse("-", text, n, a, ret, e);
+	return saved_parse(path, t.s, t.n, a, ret, e);
 }
 
 int plot_add_file(plot_runs *runs, const char *path, struct arena *a, struct err *e)

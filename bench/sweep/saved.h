@@ -33,11 +33,11 @@ struct saved {		  /* one table */
 };
 typedef LIST(struct saved) saved_list;
 
-/* One or more, each with a point. "-": stdin. */
+/* One or more, each with a point. A pipe, too; "-": stdin. */
 int saved_read(const char *path, struct arena *a, saved_list *ret, struct err *e) MUST_CHECK;
-/* The same of stdin, of which @head was read already. */
-int saved_read_on(const char *head, size_t head_n, struct arena *a, saved_list *ret,
-		  struct err *e) MUST_CHECK;
+/* The same of a stream, @fd, of which @head was read already. */
+int saved_read_on(int fd, const char *path, const char *head, size_t head_n, struct arena *a,
+		  saved_list *ret, struct err *e) MUST_CHECK;
 int saved_parse(const char *path, char *text, size_t n, struct arena *a, saved_list *ret,
 		struct err *e) MUST_CHECK;
 /* What the file cannot know, and what is asked for. */

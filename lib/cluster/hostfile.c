@@ -1,6 +1,7 @@
 #include "lib/cluster/hostlist.h"
 #include "lib/core/file.h"
 #include "lib/core/log.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 #include "lib/net/addr.h"
 
@@ -191,8 +192,8 @@ static bool names_file(const char *arg)
 {
 	struct stat st;
 
-	return strchr(arg, '/') || (stat(arg, &st) == 0 && S_ISREG(st.st_mode)) ||
-	       called_as_files_are(arg);
+	return file_is_stream(arg) || strchr(arg, '/') ||
+	       (stat(arg, &st) == 0 && S_ISREG(st.st_mode)) || called_as_files_are(arg);
 }
 
 static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)
@@ -200,7 +201,7 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 	char *text;
 	size_t n;
 
-	if (file_read(path, HOSTFILE_MAX, a, &text, &n, e) < 0) {
+	if (file_read_given(path, HOSTFILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e) < 0) {
 		if (errno == ENOENT || errno == EISDIR) {
 			e->kind = ERR_USAGE;
 			err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
@@ -208,7 +209,7 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 		return -1;
 	}
 	log_detail("reading host names from %s", path);
-	return hostfile_parse(text, n, path, a, ret, e);
+	return hostfile_parse(text, n, file_said(path), a, ret, e);
 }
 
 /* Slurm would take it for a name; none of this world's is one. */
@@ -241,5 +242,27 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 		return -1;
 	drop_duplicates(&hosts, file, a);
 	*ret = hosts;
+	return 0;
+}
+
+int hosts_settle(const char **arg, struct arena *a, struct err *e)
+{
+	host_list hosts;
+	struct text t;
+
+	if (!*arg || !file_is_stream(*arg))
+		return 0;
+	if (hosts_from_arg(*arg, a, &hosts, e))
+		return -1;
+	text_init(&t, a);
+	for (size_t i = 0; i < hosts.n; i++) {
+		const struct host *h = &hosts.v[i];
+		bool bare = !h->slots || !strchr(h->name, ':');
+
+		text_addf(&t, bare ? "%s%s" : "%s[%s]", i ? "," : "", h->name);
+		if (h->slots)
+			text_addf(&t, ":%u", h->slots);
+	}
+	*arg = t.s;
 	return 0;
 }

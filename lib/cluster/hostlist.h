@@ -28,9 +28,13 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct arena *a
 /*
  * What --hosts was given: the word `lab` (WINDSOCK_HOSTS and WINDSOCK_RSH of
  * scripts/lab), a path to a hostfile (contains '/', is a file's here, or is called as
- * files are: `hosts.txt`), else an expression. Duplicates are dropped with a note in the log.
+ * files are: `hosts.txt`), a pipe or `-`, stdin, else an expression. Duplicates are dropped with a
+ * note in the log.
  */
 int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err *e) MUST_CHECK;
+/* Before it, where somebody else will read the same words: what comes through a pipe ("-": stdin)
+ * comes once, and @arg is the list of its names then. */
+int hosts_settle(const char **arg, struct arena *a, struct err *e) MUST_CHECK;
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
 /* Can it be a node's name to Slurm? An address, a name with its domain or user@name is none. */

@@ -11,6 +11,22 @@
  */
 int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t *ret_n,
 	      struct err *e) MUST_CHECK;
+/*
+ * The same of what somebody named, which may come only once: "-" is stdin, and there are pipes,
+ * <(zcat x.gz). @patience_ns: the longest silence of one; 0: until the command is interrupted.
+ */
+int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct arena *a, char **ret,
+		    size_t *ret_n, struct err *e) MUST_CHECK;
+#define FILE_PATIENCE_NS (600 * UINT64_C(1000000000)) /* somebody else's command makes it */
+bool file_is_stream(const char *path);
+const char *file_said(const char *path); /* "stdin", where it is that */
+/* Its parts: a descriptor; what there is next (0: no more); and all the rest behind @t. */
+int file_open_stream(const char *path, struct err *e) MUST_CHECK;
+ssize_t file_read_part(int fd, const char *path, uint64_t patience_ns, char *to, size_t n,
+		       struct err *e) MUST_CHECK;
+struct text;
+int file_read_rest(int fd, const char *path, size_t max, uint64_t patience_ns, struct text *t,
+		   struct err *e) MUST_CHECK;
 /* A short attribute below /sys or /proc: first line without newline, or NULL when unreadable. */
 char *file_line(struct arena *a, const char *path);
 char *file_line_at(struct arena *a, int dirfd, const char *path);

@@ -65,7 +65,7 @@ struct opt {
  * reached. */
 #define OPT_HOSTS(what)                                                                            \
 	.name = "hosts", .metavar = "HOSTS", .type = OPT_STR, .complete = OPT_C_HOSTS,             \
-	.help = what ": a list, a Slurm hostlist, a hostfile, or the word lab"
+	.help = what ": a list, a Slurm hostlist, a hostfile (-: stdin), or the word lab"
 #define OPT_RSH                                                                                    \
 	.name = "rsh", .metavar = "CMD", .type = OPT_STR, .env = "WINDSOCK_RSH",                   \
 	.help = "how to reach them, instead of ssh"

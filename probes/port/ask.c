@@ -33,7 +33,8 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 
 	{.help = "Between hosts"},
 	{0, "hosts", "HOSTS",
-	 "every one of these to every other: a list, a Slurm hostlist, a hostfile, or the word lab",
+	 "every one of these to every other: a list, a Slurm hostlist, a hostfile (-: stdin), or "
+	 "the word lab",
 	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
 	{OPT_RSH, AT(rsh)},
 	{OPT_COPY_SELF, AT(copy_self)},

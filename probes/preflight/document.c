@@ -86,7 +86,7 @@ cJSON *document_read(const char *path, struct arena *a, struct err *e)
 	cJSON *doc;
 	size_t n;
 
-	if (file_read(path, FILE_MAX, a, &text, &n, e)) {
+	if (file_read_given(path, FILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e)) {
 		e->kind = ERR_USAGE; /* the file was named on the command line */
 		return NULL;
 	}

@@ -59,9 +59,11 @@ static int run_on(struct preflight *p, const str_list *words, struct err *e)
 {
 	const struct fanout_opts o = {.rsh = p->rsh, .deadline_ns = 3 * p->deadline_ns};
 
-	if (hosts_from_arg(words->v[1], p->a, &p->hosts, e))
+	const char *given = words->v[1];
+
+	if (hosts_settle(&given, p->a, e) || hosts_from_arg(given, p->a, &p->hosts, e))
 		return -1;
-	p->way = (struct host_way){.rsh = p->rsh, .given = words->v[1], .n = p->hosts.n};
+	p->way = (struct host_way){.rsh = p->rsh, .given = given, .n = p->hosts.n};
 	p->t.way = &p->way;
 	return on_hosts(&p->t, &p->hosts, words->v[2], &o, e);
 }

@@ -1,11 +1,13 @@
 #include "probes/secgroup/audit.h"
 
+#include "lib/core/file.h"
 #include "lib/core/units.h"
 #include "probes/secgroup/train.h"
 #include "probes/secgroup/verdict.h"
 
 #define AT(field) .off = offsetof(struct cloud_config, field)
 #define AUDIT_EC2 "EC2"
+enum { TEXT_MAX = 64 << 20 };
 static const char *const yes_no[] = {"yes", "no", NULL};
 
 const struct opt cloud_rows[CLOUD_NROWS] = {
@@ -152,11 +154,10 @@ int cloud_audit_files(const struct cloud_run *q, struct err *e)
 		char *text;
 		size_t n;
 
-		if (cloud_read_text(path, q->deadline_ns, q->a, &text, &n, e))
+		if (file_read_given(path, TEXT_MAX, q->deadline_ns, q->a, &text, &n, e))
 			return -1;
 		if (sg_model_read(&m, text, n, &why)) {
-			err_set(e, ERR_SYS, "%.200s: %.250s", streq(path, "-") ? "stdin" : path,
-				why.msg);
+			err_set(e, ERR_SYS, "%.200s: %.250s", file_said(path), why.msg);
 			return err_hint(e, "%s", why.hint);
 		}
 	}

@@ -54,8 +54,4 @@ int cloud_audit_live(const struct cloud_run *q, const struct cloud *here, struct
 int cloud_audit_brief(const struct cloud_run *q, const struct cloud *here,
 		      struct err *e) MUST_CHECK;
 
-/* A file, a pipe or stdin ("-"), with a bound, and the deadline for every part of it. */
-int cloud_read_text(const char *path, uint64_t deadline_ns, struct arena *a, char **ret,
-		    size_t *ret_n, struct err *e) MUST_CHECK;
-
 #endif

@@ -211,6 +211,19 @@ P
     [[ $output == *"too small to judge by"* ]]
 }
 
+@test "--analyze and --baseline read pipes, which come only once" {
+    "$BIN/ncclbench" -b 1M -e 1M -n 2 --save-baseline base >ours
+    gzip -k ours
+    bench --analyze <(zcat ours.gz)
+    [[ $status == 0 && $output == *"1 MiB"* ]]
+    bench --analyze /dev/stdin <ours
+    [[ $status == 0 && $output == *"1 MiB"* ]]
+    bench --analyze <(cat ours.gz)
+    [[ $status == 3 && $stderr == *"what comes in is compressed"* ]]
+    bench -b 1M -e 1M -n 2 --warn-below 2 --fail-below 1 --baseline <(cat base)
+    [[ $status == 0 && $output == *"PASS coll.baseline"* ]]
+}
+
 @test "--analyze: our own outputs, and what is none" {
     "$BIN/ncclbench" --np 3 -b 8 -e 64K -n 2 >ours.txt
     "$BIN/ncclbench" --np 3 -b 8 -e 64K -n 2 --json >ours.json

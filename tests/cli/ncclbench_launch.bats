@@ -26,6 +26,17 @@ verified() { # FILE RANKS
     [ ! -s out1 ] && [ ! -s out2 ]
 }
 
+@test "hosts come through a pipe, of which whoever reads later knows" {
+    run -0 --separate-stderr "$BIN/ncclbench" --hosts - -b 8 -e 8 -n 1 --json <<<'localhost slots=2'
+    [ "$(jq '.data.world.ranks | length' <<<"$output")" = 2 ]
+    run -0 --separate-stderr "$BIN/ncclbench" --hosts <(echo localhost:3) -b 8 -e 8 -n 1 --json
+    [ "$(jq '.data.world.ranks | length' <<<"$output")" = 3 ]
+    run -0 "$BIN/windsock" on /dev/stdin 'echo here' <<<localhost
+    run -0 "$BIN/ifprobe" --hosts - <<<localhost
+    run -2 --separate-stderr "$BIN/windsock" --hosts - <<<'a b=1'
+    [[ $stderr == *"stdin:1: unknown setting"* ]]
+}
+
 @test "a rank of our own agent that no agent started says so, and waits for no token" {
     mkfifo pipe
     exec {token}<>pipe # a writer that says nothing

@@ -148,6 +148,14 @@ P
     [ ! -e there ]
 }
 
+@test "diff and --baseline read pipes" {
+    run -0 "$BIN/windsock" diff <(cat here.json) here.json
+    run -0 "$BIN/windsock" diff here.json - <here.json
+    run "$BIN/windsock" --quick --baseline <(cat here.json)
+    [[ $output == *diff.* ]]
+    run -2 --separate-stderr "$BIN/windsock" diff <(:) here.json
+}
+
 @test "diff: what it would not look at is refused" {
     for option in "--hosts n1" --here "--nodes out" "--baseline here.json"; do
         # shellcheck disable=SC2086 # words

@@ -1,0 +1,96 @@
+/* Files that somebody names: "-" is stdin, and <(zcat x.gz) is a pipe. */
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/text.h"
+#include "lib/core/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+enum { PART = 64 << 10 };
+
+static bool is_stdin(const char *path) { return streq(path, "-") || streq(path, "/dev/stdin"); }
+
+const char *file_said(const char *path) { return is_stdin(path) ? "stdin" : path; }
+
+bool file_is_stream(const char *path)
+{
+	struct stat st;
+
+	return is_stdin(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+int file_open_stream(const char *path, struct err *e)
+{
+	/* to open a pipe that nobody writes must not wait */
+	int fd = is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? err_sys(e, "cannot read %.200s", file_said(path)) : fd;
+}
+
+static int silent(const char *path, uint64_t patience_ns, struct err *e)
+{
+	struct unit_buf b;
+
+	if (interrupt_err(e))
+		return -1;
+	err_set(e, ERR_SYS, "%.200s said nothing for %s", file_said(path),
+		format_duration(&b, patience_ns));
+	return err_hint(e, "pipe something into it, or name a file");
+}
+
+ssize_t file_read_part(int fd, const char *path, uint64_t patience_ns, char *to, size_t n,
+		       struct err *e)
+{
+	int ms = patience_ns ? (int)(patience_ns / NS_PER_MS) : -1;
+	bool waits = is_stdin(path); /* of others a read does not, and ends where nobody writes */
+	ssize_t got;
+
+	do {
+		if (waits && !interrupt_poll(fd, POLLIN, ms))
+			return silent(path, patience_ns, e);
+		got = read(fd, to, n);
+		waits = true;
+	} while (got < 0 && (errno == EAGAIN || errno == EINTR));
+	return got < 0 ? err_sys(e, "cannot read %.200s", file_said(path)) : got;
+}
+
+int file_read_rest(int fd, const char *path, size_t max, uint64_t patience_ns, struct text *t,
+		   struct err *e)
+{
+	AUTO_FREE char *part = malloc(PART);
+	ssize_t n;
+
+	if (!part)
+		return err_sys(e, "no memory to read with");
+	do {
+		n = file_read_part(fd, path, patience_ns, part, PART, e);
+		if (n < 0)
+			return -1;
+		text_addn(t, part, (size_t)n);
+		if (t->n > max)
+			return err_set(e, ERR_SYS, "%.200s is larger than %zu bytes",
+				       file_said(path), max);
+	} while (n);
+	return 0;
+}
+
+int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct arena *a, char **ret,
+		    size_t *ret_n, struct err *e)
+{
+	AUTO_CLOSE int fd = -1;
+	struct text t;
+
+	if (!file_is_stream(path))
+		return file_read(path, max, a, ret, ret_n, e);
+	fd = file_open_stream(path, e);
+	text_init(&t, a);
+	if (fd < 0 || file_read_rest(fd, path, max, patience_ns, &t, e))
+		return -1;
+	*ret = t.s;
+	*ret_n = t.n;
+	return 0;
+}
