@@ -123,20 +123,22 @@ static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64
 
 void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r)
 {
+	enum { SMALL = 4096 }; /* of larger ones the time is bandwidth, not latency */
 	double busbw = fmax(r->out.busbw, r->in.busbw);
+	uint64_t bytes = coll_bytes(r->c);
 
 	t->rows++;
 	t->busbw_sum += r->out.busbw + r->in.busbw;
-	if (!coll_bytes(r->c)) /* a call that does nothing: no latency of anything */
+	if (!bytes) /* a call that does nothing: no latency of anything */
 		return;
 	t->carried++;
 	t->checked += (r->out.wrong >= 0) + (r->in.wrong >= 0);
 	t->bad += (r->out.wrong > 0) + (r->in.wrong > 0);
 	if (busbw > t->best_busbw) {
 		t->best_busbw = busbw;
-		t->best_bytes = coll_bytes(r->c);
+		t->best_bytes = bytes;
 	}
-	if (t->best_latency == 0 || r->out.p50 < t->best_latency)
+	if (bytes <= SMALL && (t->best_latency == 0 || r->out.p50 < t->best_latency))
 		t->best_latency = r->out.p50;
 }
 

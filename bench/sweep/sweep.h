@@ -66,7 +66,8 @@ struct sweep_totals {
 	uint64_t rows, bad; /* bad: measurements with wrong elements */
 	uint64_t carried;   /* rows whose messages were not empty, */
 	uint64_t checked;   /* and their measurements whose elements were looked at */
-	double busbw_sum, best_busbw, best_latency;
+	double busbw_sum, best_busbw;
+	double best_latency; /* of small messages; 0: none was measured */
 	uint64_t best_bytes;
 };
 void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r);

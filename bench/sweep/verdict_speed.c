@@ -225,6 +225,14 @@ static void say_fitted(const struct story *s)
 			   format_duration(&time, o->within_ns));
 }
 
+/* ", latency 12.1 us", or "". */
+static const char *latency(const struct story *s)
+{
+	double seconds = s->totals.best_latency;
+
+	return seconds > 0 ? arena_printf(s->a, ", latency %.1f us", seconds * 1e6) : "";
+}
+
 void verdict_bandwidth(const struct story *s, const struct verdict_opts *o)
 {
 	struct finding *f = report_find(s->r, "coll.bandwidth", s->sweep.coll->name);

@@ -153,6 +153,13 @@ one_thing() {
     [ "$(rows | wc -l)" -ge 4 ] # three for the latency; the time may be up after the next one
 }
 
+@test "a latency is told of small messages alone" {
+    bench -b 1M -e 1M -n 2
+    [[ $output == *"INFO coll.bandwidth"* && $output != *latency* ]]
+    bench -b 4K -e 4K -n 2
+    [[ $output == *"INFO coll.bandwidth"*", latency "*" us; "* ]]
+}
+
 @test "--expect: a shortfall is exit 1" {
     bench -b 1M -e 1M -n 2 --expect 10000
     [ "$status" -eq 1 ]
