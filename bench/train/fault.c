@@ -3,8 +3,8 @@
 #include "lib/core/units.h"
 
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
-#include <time.h>
 
 static const char *const kinds[] = {"none", "flip",  "wire", "nan",   "hole",	"data",
 				    "read", "shard", "seed", "build", "layout", "old",
@@ -73,22 +73,16 @@ static void flip(float *g)
 	memcpy(g, &bits, sizeof(bits));
 }
 
-static void sleep_for(struct timespec left)
-{
-	while (nanosleep(&left, &left))
-		;
-}
-
 void fault_read(const struct fault *f, int rank)
 {
 	if (fault_is(f, FAULT_READ, rank))
-		sleep_for((struct timespec){.tv_sec = (time_t)f->step});
+		(void)poll(NULL, 0, (int)f->step * 1000);
 }
 
 void fault_batch(const struct fault *f, int rank)
 {
 	if (fault_is(f, FAULT_LAG, rank))
-		sleep_for((struct timespec){.tv_nsec = 20 * NS_PER_MS});
+		(void)poll(NULL, 0, 20);
 }
 
 void fault_gradient(const struct fault *f, int rank, uint64_t step, float *g)
