@@ -27,6 +27,7 @@ static void dumped(struct explanation *x)
 static bool is_refusal(const struct log_event *e)
 {
 	return strstr(e->text, "status=9 ") || strstr(e->text, "REM_INV_REQ") ||
+	       strstr(e->text, "invalid request local work queue") ||
 	       strcasestr(e->text, "remote invalid request");
 }
 
@@ -52,8 +53,30 @@ static void sizes(struct why *w, struct arena *a, struct explanation *x)
 		       effect.weight + MORE < MOST ? effect.weight + MORE : MOST, said);
 }
 
+/* Such an access is one that was too long, or one of memory that the card does not reach: then
+ * its own transfers fail, too, or the IOMMU says that it stopped one. */
+static void violated(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct cause *mtu = explain_find(x, "IB-004"), *stopped = explain_find(x, "KRN-021");
+	struct cause *c = explain_find(x, "IB-002"), effect;
+
+	if (!mtu || mtu->is_over || w->mtus.other_bytes || !(c || stopped) || (c && c->is_over))
+		return;
+	for (size_t i = 0; i < mtu->record->events.n; i++)
+		if (!strstr(mtu->record->events.v[i].text, "local access violation"))
+			return;
+	effect = *mtu; /* the list may grow */
+	c = explain_add(w, a, x, "IB-002");
+	c->first = c->first ? c->first : effect.first;
+	explain_reason(c, &effect, effect.weight + MORE,
+		       stopped ? "the IOMMU stopped a transfer of a device"
+			       : "so the card reported an access violation");
+	explain_find(x, "IB-004")->weight = CONFIDENT - 1;
+}
+
 void wire(struct why *w, struct arena *a, struct explanation *x)
 {
 	dumped(x);
 	sizes(w, a, x);
+	violated(w, a, x);
 }
