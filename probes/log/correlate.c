@@ -88,33 +88,6 @@ static void interfaces(struct why *w, struct arena *a, struct explanation *x)
 			     p->boot, who_text(a, &q->who), q->boot);
 }
 
-/* A host none of whose channels reach GPU memory directly, beside one whose all do. */
-static void gdr(struct why *w, struct arena *a, struct explanation *x)
-{
-	const struct actor *with = NULL, *without = NULL;
-	struct cause *c = explain_find(x, "IB-010");
-
-	for (size_t i = 0; c && i < w->actors.v.n; i++) {
-		const struct actor *y = &w->actors.v.v[i];
-
-		if (y->direct)
-			with = y;
-		if (y->bounced)
-			without = y;
-	}
-	if (!c || !with || !without)
-		return;
-	if (with == without || streq(with->who.host, without->who.host)) {
-		explain_raise(c, w->healthy && !x->in_trouble ? 30 : 58,
-			      "some channels have GDRDMA and some have not");
-		return;
-	}
-	explain_raise(c, w->healthy && !x->in_trouble ? 48 : 74,
-		      arena_printf(a, "%s has channels without GDRDMA, %s has it",
-				   without->who.host, with->who.host));
-	*LIST_ADD(a, &x->notes) = c->because;
-}
-
 static bool any_of(const struct explanation *x, const char *const *ids)
 {
 	for (size_t i = 0; ids[i]; i++)

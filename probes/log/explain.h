@@ -68,6 +68,8 @@ void offers(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from a suspected docker where the addresses are those of machines. After
  * offers(). */
 void docker(struct why *w, struct explanation *x);
+/* Raises GPUDirect RDMA that is off: on one of the hosts, or on all. */
+void gdr(struct why *w, struct arena *a, struct explanation *x);
 /* Raises the RDMA port that one host has not and another has. When the others have judged. */
 void rails(struct why *w, struct arena *a, struct explanation *x);
 /* Raises an address that a rank should listen on and that is another host's. */

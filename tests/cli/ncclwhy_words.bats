@@ -206,3 +206,23 @@ END
     run -1 --separate-stderr "$why" --json events
     jq -e '.data.causes[0].id == "K8S-001"' <<<"$output"
 }
+
+@test "no GDRDMA anywhere is a warning where NCCL says that it is off, and none where it is there" {
+    head='gpu-a:71:90 [0] NCCL INFO'
+    printf '%s\n' "$head NET/IB : GPU Direct RDMA Disabled for HCA 2 'mlx5_2'" \
+        "$head Channel 00/0 : 5[1] -> 6[0] [send] via NET/IB/2" \
+        "$head comm 0x55 rank 5 nranks 8 cudaDev 1 busId 52000 - Init COMPLETE" \
+        "  33554432       8388608     float     sum      -1   9120    3.68    6.44      0" >off.log
+    run -0 --separate-stderr "$BIN/ncclwhy" off.log
+    [[ ${lines[0]} == warn*IB-009*"no channel over InfiniBand"* ]]
+    [[ $output == *"modprobe nvidia-peermem"* ]]
+    sed 's,NET/IB/2$,&/GDRDMA,' off.log >on.log
+    run -0 --separate-stderr "$BIN/ncclwhy" on.log
+    [[ $output != *IB-009* ]]
+    sed 1d off.log >silent.log # some GPUs have none
+    run -0 --separate-stderr "$BIN/ncclwhy" silent.log
+    [[ $output != *IB-0* ]]
+    sed '1s,HCA 2.*,GPU 1 / HCA 2 (distance 8 > 5),' off.log >far.log
+    run -0 --separate-stderr "$BIN/ncclwhy" far.log
+    [[ $output != *IB-009* ]]
+}
