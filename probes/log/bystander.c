@@ -1,6 +1,7 @@
 /* Lines that are harmless alone and explain another one: a firewall's of a port that was asked for
  * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint,
- * the calls that a knock at NCCL's door went through, the frame in which a process lost its parent.
+ * the calls that a knock at NCCL's door went through, the frame in which a process lost its parent,
+ * or was not given a child.
  */
 #include "probes/log/explain.h"
 
@@ -243,6 +244,38 @@ static void misunderstood(struct explanation *x)
 		c->weight = MISREAD;
 }
 
+/* At most @near lines behind one of @r. */
+static bool is_behind(const struct record *r, const struct log_event *e, uint64_t near)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (r->events.v[i].file == e->file && r->events.v[i].line < e->line &&
+		    e->line - r->events.v[i].line <= near)
+			return true;
+	return false;
+}
+
+/* Nothing was left for a fork, in a job whose network keeps its buffers in huge pages. */
+static void forked(const struct why *w, struct explanation *x)
+{
+	enum { NEAR = 8 /* lines from the call to the error */ };
+	struct cause *c = explain_find(x, "EFA-022");
+	struct cause *oom = explain_find(x, "LIM-008");
+
+	if (!c)
+		return;
+	c->weight = 0;
+	for (size_t i = 0; w->uses_efa && oom && i < oom->record->events.n; i++) {
+		const struct log_event *e = &oom->record->events.v[i];
+
+		if (oom->is_over || !strstr(e->text, "Errno 12]") || !is_behind(c->record, e, NEAR))
+			continue;
+		c->first = e;
+		explain_reason(c, oom, oom->weight + MORE, "the job uses EFA");
+		oom->weight = FAINT;
+		return;
+	}
+}
+
 void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 {
 	firewall(w, x);
@@ -253,4 +286,5 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	stranger(w, a, x);
 	orphans(x);
 	misunderstood(x);
+	forked(w, x);
 }

@@ -150,6 +150,11 @@ static void got_going(struct why *w, struct why_stream *s, const struct log_line
 	w->progress.v[s->file].steps += WENT_ON;
 }
 
+static void efa(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
+{
+	w->uses_efa = true;
+}
+
 static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	w->is_interrupted = true;
@@ -295,6 +300,8 @@ const struct fact log_facts[] = {
 	{" to be ready| to become ready| to be healthy| to become healthy| to be running|"
 	 " to become running",
 	 40000, .learn = gather_awaited},
+	{"provider is efa|Provider is efa|FI_EFA_|:efa:core|:efa:domain|:efa:fabric|:efa:ep_ctrl",
+	 1, .learn = efa},
 	{"KeyboardInterrupt", 100, .learn = interrupted},
 	{" debug info to |dumping nccl trace to |preparing to dump debug info", 8000,
 	 .learn = dumps_learn},
