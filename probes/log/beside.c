@@ -173,11 +173,11 @@ static void waits_to_the_end(const struct why *w, struct arena *a, struct explan
 					  (unsigned long long)r->count, w->awaited);
 }
 
-void beside(const struct why *w, struct arena *a, struct explanation *x)
+void beside(struct why *w, struct arena *a, struct explanation *x)
 {
 	link_down(x);
 	address_changed(x);
 	port_came_back(x);
-	beside_gpu(a, x);
+	beside_gpu(w, a, x);
 	waits_to_the_end(w, a, x);
 }

@@ -1,11 +1,13 @@
 /* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
- * without CUDA where the GPUs are of another make, and "no GPU" where one works afterwards. */
+ * without CUDA where the GPUs are of another make, a peer's memory that is not to be had over the
+ * NVLink fabric, and "no GPU" where one works afterwards. */
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
 
 enum {
 	MORE = 6,   /* than what it explains */
+	IMEX = 86,  /* nearly always that */
 	FAINT = 46, /* seen, and not what ended the job */
 };
 
@@ -82,10 +84,44 @@ static void another_make(struct explanation *x)
 	none->weight = FAINT;
 }
 
-void beside_gpu(struct arena *a, struct explanation *x)
+/* What CUDA says where a handle of the NVLink fabric was not let in: the channel's device is not
+ * there, or the hosts are not of one domain. */
+static const struct log_event *not_let_in(const struct cause *failed)
+{
+	static const char *const said[] = {"operation not permitted", "operation not supported",
+					   "unknown error"};
+	const struct log_event *e = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(said) && !e; i++)
+		e = explain_event(failed, said[i]);
+	return e && (strstr(e->text, "p2p.cc") || strstr(e->text, "cuMem")) ? e : NULL;
+}
+
+static void fabric_handle(struct why *w, struct arena *a, struct explanation *x)
+{
+	const struct cause *failed = explain_find(x, "GPU-031"),
+			   *mnnvl = explain_find(x, "GPU-049");
+	const struct log_event *e = not_let_in(failed);
+	struct cause effect, *c;
+
+	if (!e || !mnnvl)
+		return;
+	effect = *failed; /* the list may grow */
+	c = explain_add(w, a, x, "GPU-026");
+	if (c->is_over)
+		return;
+	c->first = c->first ? c->first : e;
+	explain_reason(
+		c, &effect, effect.weight + IMEX,
+		"NCCL uses the NVLink domain between hosts, and a peer's memory could not be "
+		"imported");
+}
+
+void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
 	another_make(x);
+	fabric_handle(w, a, x);
 }
 
 /* An exception ended who raised it, whatever GPUs the others have. */

@@ -78,9 +78,9 @@ void foreign(struct why *w, struct arena *a, struct explanation *x);
  * the first one that is not. */
 bool is_refuted(const struct why *w, struct cause *c);
 /* What a line means beside others: a link that went down, an RDMA address that changed ... */
-void beside(const struct why *w, struct arena *a, struct explanation *x);
-/* ... a slice of a GPU, a torch for other GPUs than CUDA's. */
-void beside_gpu(struct arena *a, struct explanation *x);
+void beside(struct why *w, struct arena *a, struct explanation *x);
+/* ... a slice of a GPU, a torch for other GPUs than CUDA's, the memory of another host's GPU. */
+void beside_gpu(struct why *w, struct arena *a, struct explanation *x);
 /* Says which settings to take out first where a collective timed out. */
 void settings_judge(struct why *w, struct arena *a, struct explanation *x);
 /* ... in the advice of @c, when it has its words. */
