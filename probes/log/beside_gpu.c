@@ -111,10 +111,7 @@ static void fabric_handle(struct why *w, struct arena *a, struct explanation *x)
 	if (c->is_over)
 		return;
 	c->first = c->first ? c->first : e;
-	explain_reason(
-		c, &effect, effect.weight + IMEX,
-		"NCCL uses the NVLink domain between hosts, and a peer's memory could not be "
-		"imported");
+	explain_reason(c, &effect, IMEX, "a peer's memory could not be imported");
 }
 
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
