@@ -232,6 +232,23 @@ static void reached_store(const struct why *w, struct explanation *x, bool is_ex
 			    : 0;
 }
 
+/* Horovod says whom the others wait for, and the job ends soon: by that, unless it trained on. What
+ * a rank had printed before may come late. */
+static void stall(const struct why *w, struct arena *a, struct explanation *x)
+{
+	enum { STALLED = 58, SHUT_DOWN = 74, LATE = 24 /* lines of progress */ };
+	struct cause *c = explain_find(x, "HVD-001");
+	const struct cause *end = explain_find(x, "HVD-002");
+
+	if (!c || !end || w->stalled < 0 || c->is_settled || end->is_over ||
+	    !explain_says(end, "shut") || event_before(end->first, c->first) ||
+	    end->record->last_progress > c->record->last_progress + LATE)
+		return;
+	c->is_over = false;
+	explain_raise(c, explain_says(c, "Will shutdown") ? SHUT_DOWN : STALLED,
+		      arena_printf(a, "rank %ld is the first one that is missing", w->stalled));
+}
+
 void absent(struct why *w, struct arena *a, struct explanation *x)
 {
 	bool ended = was_ended(w, x);
@@ -254,4 +271,5 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 					"nobody said that the others came");
 	}
 	clock_ran_out(w, x);
+	stall(w, a, x);
 }

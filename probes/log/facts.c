@@ -150,6 +150,11 @@ static void got_going(struct why *w, struct why_stream *s, const struct log_line
 	w->progress.v[s->file].steps += WENT_ON;
 }
 
+static void stalled(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	sequel_begin(s, SEQUEL_STALL, l);
+}
+
 static void efa(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	w->uses_efa = true;
@@ -300,6 +305,7 @@ const struct fact log_facts[] = {
 	{" to be ready| to become ready| to be healthy| to become healthy| to be running|"
 	 " to become running",
 	 40000, .learn = gather_awaited},
+	{"Missing ranks:|Stalled ranks:", 4000, .learn = stalled},
 	{"provider is efa|Provider is efa|FI_EFA_|:efa:core|:efa:domain|:efa:fabric|:efa:ep_ctrl",
 	 1, .learn = efa},
 	{"KeyboardInterrupt", 100, .learn = interrupted},

@@ -16,7 +16,7 @@ enum {
 void sequel_begin(struct why_stream *s, enum sequel_kind kind, const struct log_line *l)
 {
 	s->sequel.kind = kind;
-	s->sequel.left = kind == SEQUEL_EXCEPTION ? OF_FRAME : OF_STACK;
+	s->sequel.left = kind == SEQUEL_EXCEPTION || kind == SEQUEL_STALL ? OF_FRAME : OF_STACK;
 	s->sequel.who = l->who;
 }
 
@@ -124,6 +124,24 @@ static bool next_call(struct why_stream *s, const struct log_line *l)
 	return frame_is_library(path, n);
 }
 
+/* --- the ranks that Horovod misses ------------------------------------------------------ */
+/* "2: [grads.0, grads.1 ...]", "2!: [...": they come in their order. To who reads prefixes, that is
+ * rank 2 that speaks. */
+static bool next_missing(struct why_stream *s, const struct log_line *l)
+{
+	const char *p = strstr(l->text, ": ["), *q;
+
+	if (!p)
+		return true;
+	p -= p > l->text && p[-1] == '!';
+	for (q = p; q > l->text && isdigit((unsigned char)q[-1]) && p - q < 6; q--)
+		;
+	if (q == p)
+		return true;
+	s->w->stalled = strtol(q, NULL, 10);
+	return false;
+}
+
 void sequel_read(struct why_stream *s, const char *text, const char *end, uint64_t line)
 {
 	struct sequel *q = &s->sequel;
@@ -140,6 +158,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 			is_more = next_call(s, &l);
 		else if (q->kind == SEQUEL_SAMPLE)
 			is_more = samples_call(s, &l);
+		else if (q->kind == SEQUEL_STALL)
+			is_more = next_missing(s, &l);
 		else if (is_its_own(q, &l))
 			is_more = end_of_traceback(s, &l);
 		if (!is_more || !--q->left)

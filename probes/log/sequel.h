@@ -3,14 +3,21 @@
 /*
  * Lines that are known by what they follow, and have no words to scan for: the last one of a
  * Python traceback, whatever its exception is called, and the calls that torch's watchdog lists
- * below "Stack trace of the failed collective", or py-spy below a thread.
+ * below "Stack trace of the failed collective", py-spy below a thread, and the ranks that Horovod
+ * lists below "Missing ranks:".
  */
 #include "probes/log/line.h"
 
 struct why_stream;
 
 struct sequel {
-	enum sequel_kind { SEQUEL_NONE, SEQUEL_EXCEPTION, SEQUEL_STACK, SEQUEL_SAMPLE } kind;
+	enum sequel_kind {
+		SEQUEL_NONE,
+		SEQUEL_EXCEPTION,
+		SEQUEL_STACK,
+		SEQUEL_SAMPLE,
+		SEQUEL_STALL
+	} kind;
 	unsigned left;	    /* lines that are read at the most */
 	struct log_who who; /* who said what it follows: only its own lines count */
 	uint64_t fired;	    /* the latest line that was taken for an exception, 0: none */

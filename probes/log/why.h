@@ -111,6 +111,7 @@ struct why {
 	struct mtus mtus;
 	struct tasks tasks;
 	struct samples samples;
+	long stalled;	       /* the first rank that Horovod misses; -1: not said */
 	bool uses_efa;	       /* AWS's network, through libfabric */
 	char nccl_said[2][24]; /* the first two different versions; "": not said */
 	char ray_head[64];     /* its address, as the nodes were told; "": not said */
