@@ -150,7 +150,8 @@ P
 
 @test "diff and --baseline read pipes" {
     run -0 "$BIN/windsock" diff <(cat here.json) here.json
-    run -0 "$BIN/windsock" diff here.json - <here.json
+    cat here.json >twin.json
+    run -0 "$BIN/windsock" diff twin.json - <here.json
     run "$BIN/windsock" --quick --baseline <(cat here.json)
     [[ $output == *diff.* ]]
     run -2 --separate-stderr "$BIN/windsock" diff <(:) here.json
