@@ -1,6 +1,7 @@
 #include "probes/preflight/crew.h"
 
 #include "lib/cluster/launch.h"
+#include "lib/cluster/world.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/net/token.h"
@@ -166,6 +167,7 @@ static void pose_as_rank(struct crew *c, const char *stage, const char *code)
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		(void)setenv(all[i].name, all[i].value, 1);
+	(void)unsetenv(WORLD_NO_RANK);
 }
 
 static void drop_pose(void)
@@ -177,6 +179,7 @@ static void drop_pose(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		(void)unsetenv(names[i]);
+	(void)setenv(WORLD_NO_RANK, "1", 1);
 }
 
 /* The leader alone knows how long a stage may take, and its table. */
