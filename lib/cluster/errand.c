@@ -15,7 +15,8 @@ static const char script[] =
 	"<&3 3<&- >/dev/null 2>&1 & eval \"w=\\$$bang\"; exec 3<&-; fi; "
 	"printf \"\\012%s\\012\" \"" ERRAND_BEGINS "\"; printf \"\\012%s\\012\" \"" ERRAND_BEGINS
 	"\" >&2; "
-	"sh -c \"$0\" </dev/null; r=$?; [ -z \"$w\" ] || kill $w 2>/dev/null; exit $r";
+	"sh -c \"$0\" </dev/null; r=$?; [ $r -ne 255 ] || printf \"\\012%s\\012\" "
+	"\"windsock: it ended with 255\" >&2; [ -z \"$w\" ] || kill $w 2>/dev/null; exit $r";
 
 const char *errand_script(struct arena *a, const char *command)
 {
@@ -27,4 +28,13 @@ const char *errand_said(const char *s, size_t n)
 	const char *at = memmem(s, n, ERRAND_MARK, sizeof(ERRAND_MARK) - 1);
 
 	return at ? at + sizeof(ERRAND_MARK) - 1 : s;
+}
+
+bool errand_ended(char *err)
+{
+	char *at = strstr(err, ERRAND_ENDED);
+
+	if (at)
+		*at = '\0';
+	return at;
 }

@@ -54,8 +54,10 @@ static void explain(const struct fanout *f, struct fanout_result *r)
 {
 	static const struct rsh_way shell = {.name = "sh", .typed = "sh", .here = true};
 	const struct rsh_way *way = r->here ? &shell : &f->way;
-	struct trouble t = fanout_trouble(r, way, f->program, f->o.deadline_ns, f->a);
+	struct trouble t = {0};
 
+	if (!r->ended)
+		t = fanout_trouble(r, way, f->program, f->o.deadline_ns, f->a);
 	if (!t.said && f->o.answer && !memmem(r->out, r->out_n, f->o.answer, strlen(f->o.answer)))
 		t = fanout_silence(r, way, f->program, f->a);
 	r->trouble = t.said;
@@ -117,6 +119,7 @@ static void on_ended(struct job *j)
 	r->signal = j->signal;
 	r->out = errand_said(j->out.s, j->out.n);
 	r->out_n = j->out.n - (size_t)(r->out - j->out.s);
+	r->ended = s->f->o.errand && errand_ended(j->tail);
 	r->err = arena_strdup(s->f->a, errand_said(j->tail, strlen(j->tail)));
 	r->took_ns = j->took_ns;
 	r->interrupted &= j->status != 0; /* it may have finished just before */

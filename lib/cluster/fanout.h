@@ -26,6 +26,7 @@ struct fanout_result {
 	bool asks;	 /* beside timed_out: it asks a person (way_asks()) */
 	bool missing;	 /* its trouble: there is no such program */
 	bool away;	 /* its trouble: the way to it failed, nothing was run there */
+	bool ended;	 /* an errand, with exit code 255: it is no trouble of the way's */
 	int exit_status; /* -1: killed by signal @signal */
 	int signal;
 	const char *out; /* stdout, NUL-terminated */

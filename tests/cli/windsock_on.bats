@@ -62,6 +62,11 @@ windsock() { "$BIN/windsock" "$@"; }
     [[ $output == *"done on 2 of 5 hosts" ]]
 }
 
+@test "on: a command that ends with ssh's own code was reached" {
+    run -1 --separate-stderr windsock on --rsh ./rsh 'n[1-2],odd3' 'echo no >&2; exit 255'
+    [[ $output == *" n[1-2]: exit code 255: no"* && $output == *" odd3: cannot reach odd3: "* ]]
+}
+
 @test "on: a command of several lines is typed again as it was" {
     run -1 --separate-stderr windsock on --rsh ./rsh n1 $'echo "it\'s $HOST"\nexit 3'
     line=$(grep '^ *-> windsock on ' <<<"$output")
