@@ -51,7 +51,8 @@ static const struct stage *hanging(const struct preflight *p)
 /* After Ctrl-C, or where nothing is known of what was asked, nobody has passed. */
 static bool is_finished(const struct preflight *p)
 {
-	return p->concluded && !hanging(p) && (!interrupt_pending() || interrupt_by_budget());
+	return p->concluded && (report_count(p->r, ST_FAIL) || !hanging(p)) &&
+	       (!interrupt_pending() || interrupt_by_budget());
 }
 
 /* A node is neither where a tool failed on it, or where something between hosts named nobody. */

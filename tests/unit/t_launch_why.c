@@ -21,7 +21,8 @@ static int forget(void **state UNUSED)
 
 static struct agent_host *host(struct launch *L, bool local)
 {
-	*L = (struct launch){.a = &a, .rsh = {"myrsh", "myrsh -x"}, .loop.epfd = -1};
+	*L = (struct launch){
+		.a = &a, .rsh = {.name = "myrsh", .typed = "myrsh -x"}, .loop.epfd = -1};
 	return agents_add(L, local ? "localhost" : "node1", local);
 }
 
