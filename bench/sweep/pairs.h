@@ -3,7 +3,7 @@
 /* Private to bench/sweep/pairs*.c: who meets whom, over which communicator, what came of it. */
 #include "bench/sweep/rank.h"
 
-enum { RAILS_MAX = 16 };
+enum { RAILS_MAX = 8 };
 
 struct pair_result { /* doubles only: it travels in a reduction. -1: not measured */
 	double partner, latency, gbps, unhindered, lost;
