@@ -8,6 +8,8 @@
 #include "bench/train/member.h"
 #include "bench/train/product.h"
 #include "cmd/app.h"
+#include "lib/core/plugin.h"
+#include "lib/host/places.h"
 #include "lib/report/json.h"
 
 struct config {
@@ -182,6 +184,7 @@ static const struct app_spec spec = {
 		.summary = "does data-parallel training work, with the right numbers",
 		.synopsis = "[OPTIONS]",
 		.about = about,
+		.environment = WHERE_ENVIRONMENT PLUGIN_ENVIRONMENT LIBRARY_ENVIRONMENT,
 		.examples = examples,
 		.stray = "hosts go with --hosts; it trains a network of its own (--model); how to "
 			 "start yours: --emit torchrun"},

@@ -2,6 +2,7 @@
  * and why is that wrong. */
 #include "cmd/app.h"
 #include "lib/cluster/launch.h"
+#include "lib/host/places.h"
 #include "probes/iface/ask.h"
 #include "probes/iface/fleet.h"
 #include "probes/iface/modes.h"
@@ -123,6 +124,7 @@ static const struct app_spec spec = {
 		.summary = "which interface must NCCL use here, what would it use, and why",
 		.synopsis = "[OPTIONS]",
 		.about = about,
+		.environment = LIBRARY_ENVIRONMENT,
 		.examples = examples,
 		.stray = "alone it shows every interface; an address goes with --ip, another "
 			 "host with --peer or --hosts"},

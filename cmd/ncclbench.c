@@ -6,7 +6,9 @@
 #include "bench/replay/ask.h"
 #include "bench/sweep/asked.h"
 #include "cmd/app.h"
+#include "lib/core/plugin.h"
 #include "lib/core/units.h"
+#include "lib/host/places.h"
 #include "probes/html/html.h"
 
 #include <math.h>
@@ -187,6 +189,7 @@ static const struct app_spec spec = {
 		.summary = "how fast are collectives between these ranks, and are they right",
 		.synopsis = "[OPTIONS]",
 		.about = about,
+		.environment = WHERE_ENVIRONMENT PLUGIN_ENVIRONMENT LIBRARY_ENVIRONMENT,
 		.examples = examples,
 		.stray = "a collective goes with --coll, hosts with --hosts, a saved output with "
 			 "--analyze"},

@@ -104,6 +104,11 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		err_set(e, ERR_USAGE, "-- wants a command behind it");
 		return err_command(e, "ncclwhy -- torchrun train.py");
 	}
+	for (size_t i = 0; i < app->operands.n; i++)
+		if (!*app->operands.v[i]) {
+			err_set(e, ERR_USAGE, "'' is no file");
+			return err_hint(e, "an unset variable? leave it out, or name a log");
+		}
 	if (c->wrapped && (c->follow || c->live))
 		return err_set(e, ERR_USAGE, "a command after -- and %s cannot be combined",
 			       c->follow ? "--follow" : "--live");
@@ -143,9 +148,9 @@ static void on_quiet(struct why *w, bool stalled, void *arg)
 	brief = tell_briefly(w, &x, &a, &fix);
 	is_new = brief && c->told != x.causes.v[0].sig->id;
 	if (stalled)
-		log_warn("no output for a while: %s",
-			 brief ? brief
-			       : "and nothing known so far; ncclwhy --live asks the job itself");
+		log_warn("no output for a while%s",
+			 brief ? arena_printf(&a, ": %s", brief)
+			       : ", and no cause is known yet: ncclwhy --live asks the job itself");
 	else if (is_new)
 		log_say("%s", brief);
 	if (fix && (stalled || is_new))

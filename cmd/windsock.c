@@ -4,7 +4,9 @@
 #include "lib/cluster/launch.h"
 #include "lib/cluster/world.h"
 #include "lib/core/log.h"
+#include "lib/core/plugin.h"
 #include "lib/core/units.h"
+#include "lib/host/places.h"
 #include "probes/html/html.h"
 #include "probes/preflight/allocation.h"
 #include "probes/preflight/ask.h"
@@ -252,6 +254,7 @@ static const struct app_spec spec = {
 		.line_verb = "on",
 		.line_hint = "the command is one word: windsock on HOSTS 'COMMAND %s'",
 		.about = about,
+		.environment = PLUGIN_ENVIRONMENT LIBRARY_ENVIRONMENT,
 		.examples = examples},
 	.rows = preflight_ask_rows,
 	.nrows = PREFLIGHT_ASK_NROWS,

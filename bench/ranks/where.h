@@ -35,6 +35,10 @@ struct where {
 /* The rows of an option table whose struct is a struct where. */
 enum { WHERE_NROWS = 21 };
 extern const struct opt where_rows[WHERE_NROWS];
+/* Of a command's man page. */
+#define WHERE_ENVIRONMENT                                                                          \
+	"WINDSOCK_TOKEN Under another launcher: the code that ranks show each other, the same "    \
+	"for all of them. --require-token lets nobody in without it.\n"
 #define WHERE_DEFAULTS                                                                             \
 	{                                                                                          \
 		.rank = WHERE_NOT_GIVEN, .size = WHERE_NOT_GIVEN                                   \

@@ -82,13 +82,14 @@ struct opt_table {
 };
 
 struct command {
-	const char *name;     /* "ifprobe" */
-	const char *summary;  /* one line: what question it answers */
-	const char *synopsis; /* "[OPTIONS]" or "[OPTIONS] HOST[:PORTS]..." */
-	const char *about;    /* a few paragraphs that teach; may be NULL */
-	const char *examples; /* lines "  command   # what for"; may be NULL */
-	const char *exits;    /* NULL: the common table of exit codes */
-	const char *operand;  /* what operands are called ("HOST"); NULL: none are taken */
+	const char *name;	 /* "ifprobe" */
+	const char *summary;	 /* one line: what question it answers */
+	const char *synopsis;	 /* "[OPTIONS]" or "[OPTIONS] HOST[:PORTS]..." */
+	const char *about;	 /* a few paragraphs that teach; may be NULL */
+	const char *examples;	 /* lines "  command   # what for"; may be NULL */
+	const char *exits;	 /* NULL: the common table of exit codes */
+	const char *environment; /* lines "NAME what for", of what stands beside options */
+	const char *operand;	 /* what operands are called ("HOST"); NULL: none are taken */
 	enum opt_complete operand_complete;
 	const char *const *verbs; /* what the first operand may be instead; NULL-terminated */
 	/* The verb whose second word is hosts and whose third a command line, and the hint at an

@@ -74,8 +74,10 @@ static void options(struct text *out, const opt_rows *rows)
 	}
 }
 
-static void environment(struct text *out, const opt_rows *rows)
+static void environment(struct text *out, const struct command *cmd, const opt_rows *rows)
 {
+	opt_pairs list;
+
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct opt *o = rows->v[i].o;
 
@@ -83,6 +85,11 @@ static void environment(struct text *out, const opt_rows *rows)
 			continue;
 		roff_line(out, ".TP\n.B ", o->env);
 		roff_line(out, "", arena_printf(out->a, "Used where --%s is not given.", o->name));
+	}
+	opt_environment(cmd, out->a, &list);
+	for (size_t i = 0; i < list.n; i++) {
+		roff_line(out, ".TP\n.B ", list.v[i].left);
+		roff_line(out, "", list.v[i].right);
 	}
 	text_add(out, ".TP\n.B NO_COLOR\nWhere it is set, nothing is coloured.\n");
 }
@@ -129,7 +136,7 @@ void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, st
 	opt_examples(cmd, out->a, &list);
 	pairs(out, "EXAMPLES", &list, true);
 	text_add(out, ".SH ENVIRONMENT\n");
-	environment(out, &rows);
+	environment(out, cmd, &rows);
 	opt_exits(cmd, out->a, &list);
 	pairs(out, "EXIT STATUS", &list, false);
 }

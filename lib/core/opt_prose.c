@@ -47,6 +47,12 @@ void opt_exits(const struct command *cmd, struct arena *a, opt_pairs *ret)
 	split_lines(cmd->exits ? cmd->exits : common_exits, " ", a, ret);
 }
 
+void opt_environment(const struct command *cmd, struct arena *a, opt_pairs *ret)
+{
+	*ret = (opt_pairs){0};
+	split_lines(cmd->environment, " ", a, ret);
+}
+
 void opt_paragraphs(const char *text, struct arena *a, str_list *ret)
 {
 	const char *end;

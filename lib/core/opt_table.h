@@ -48,6 +48,7 @@ struct opt_pair {
 typedef LIST(struct opt_pair) opt_pairs;
 void opt_examples(const struct command *cmd, struct arena *a, opt_pairs *ret);
 void opt_exits(const struct command *cmd, struct arena *a, opt_pairs *ret);
+void opt_environment(const struct command *cmd, struct arena *a, opt_pairs *ret);
 
 /* The about text as paragraphs; one that begins with a blank is shown as it is. */
 void opt_paragraphs(const char *text, struct arena *a, str_list *ret);

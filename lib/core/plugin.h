@@ -10,6 +10,12 @@
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
 
+/* Of a command's man page. */
+#define PLUGIN_ENVIRONMENT                                                                         \
+	"WINDSOCK_PLUGINS The folder that plug-ins are in, in place of ../lib/windsock beside "    \
+	"the "                                                                                     \
+	"program's own.\n"
+
 struct plugin_want {
 	const char *name;    /* "curl": the file curl.so */
 	const char *symbol;  /* what it exports */

@@ -23,6 +23,11 @@ struct library_want {
 	const char *const *names;    /* "libcudnn.so.9", the best first; NULL-terminated */
 	const char *const *packages; /* "nvidia/cudnn/lib", likewise */
 };
+/* Of a command's man page. */
+#define LIBRARY_ENVIRONMENT                                                                        \
+	"WINDSOCK_NCCL The NCCL that is meant, a file; without it the one that PyTorch would "     \
+	"load "                                                                                    \
+	"here.\n"
 /* After "looked at --nccl, ": for a hint. */
 #define LIBRARY_PLACES                                                                             \
 	"the packages of the active Python's PyTorch, its lib, its conda's, the loader's path, "   \

@@ -163,6 +163,8 @@ A
 @test "ncclwhy: a command without its --, and one that cannot be started" {
     run -3 --separate-stderr ncclwhy sh train.py
     [[ $stderr == *"to run a command: ncclwhy -- sh ..."* ]]
+    run -2 --separate-stderr ncclwhy a.log ""
+    [[ $stderr == *"'' is no file; an unset variable? leave it out, or name a log" ]]
     run -127 --separate-stderr ncclwhy -- no-such-command-here
     [ "$stderr" = "ncclwhy: cannot start no-such-command-here: No such file or directory" ]
     run -127 --separate-stderr ncclwhy -- sh -c 'no-such-command-here'

@@ -46,6 +46,7 @@ static const struct command cmd = {
 	.about = "A paragraph that teaches something and is longer than one line of it can hold.\n"
 		 "\n  verbatim --as-it-is\n\n.starts with a dot\n'and a quote",
 	.examples = "  optest --format json   # one\n  optest 'a-b' \\n      # a remark\n",
+	.environment = "T_BESIDE What no option says.\n",
 	.operand = "FILE",
 	.operand_complete = OPT_C_FILE,
 	.verbs = verbs,
@@ -171,6 +172,8 @@ static void man_page_is_clean(void **state UNUSED)
 
 	assert_non_null(strstr(page, "\n\\&.starts with a dot\n\\&'and a quote\n"));
 	assert_non_null(strstr(page, ".B \\-\\-format KIND\n"));
+	assert_non_null(strstr(page, ".B T_LONG\n"));
+	assert_non_null(strstr(page, ".B T_BESIDE\nWhat no option says.\n"));
 	assert_null(strstr(page, "secret"));
 	if (!has_tool("mandoc"))
 		skip();
