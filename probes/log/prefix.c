@@ -10,12 +10,17 @@ enum { PREFIXES_MOST = 10 };
 /* --- who --------------------------------------------------------------------------------- */
 
 /* What a label says of who speaks. */
-struct says {
-	struct log_who who; /* rank_by: how good its rank is */
-	bool is_agents;	    /* torchrun's, before its processes' lines */
+struct says { /* small: there is one for each kind of label of each line */
+	int rank;
+	enum rank_by rank_by; /* how good its rank is */
+	int local;
+	long pid;
+	const char *host; /* in the line */
+	size_t host_n;	  /* 0: none */
+	bool is_agents;	  /* torchrun's, before its processes' lines */
 };
 
-static const struct says nothing = {.who = {.rank = -1, .local = -1}};
+static const struct says nothing = {.rank = -1, .local = -1};
 
 static bool is_name(char c)
 {
@@ -34,16 +39,16 @@ const char *prefix_number(const char *p, long *ret)
 
 static void say_host(struct says *s, const char *host, size_t n)
 {
-	if (!n || n >= sizeof(s->who.host))
+	if (n >= sizeof((struct log_who){0}.host))
 		return;
-	memcpy(s->who.host, host, n);
-	s->who.host[n] = '\0';
+	s->host = host;
+	s->host_n = n;
 }
 
 static void say_rank(struct says *s, long rank, enum rank_by by)
 {
-	s->who.rank = (int)rank;
-	s->who.rank_by = by;
+	s->rank = (int)rank;
+	s->rank_by = by;
 }
 
 /* One label more, from left to right. Of a rank the surer word counts, of a host the first, of a
@@ -52,16 +57,18 @@ static void merge(struct log_who *w, const struct says *s)
 {
 	if (s->is_agents && w->rank_by < RANK_BY_ITSELF)
 		w->rank = -1;
-	if (s->who.rank >= 0 && (w->rank < 0 || s->who.rank_by > w->rank_by)) {
-		w->rank = s->who.rank;
-		w->rank_by = s->who.rank_by;
+	if (s->rank >= 0 && (w->rank < 0 || s->rank_by > w->rank_by)) {
+		w->rank = s->rank;
+		w->rank_by = s->rank_by;
 	}
-	if (!*w->host)
-		memcpy(w->host, s->who.host, sizeof(w->host));
-	if (s->who.local >= 0)
-		w->local = s->who.local;
-	if (s->who.pid)
-		w->pid = s->who.pid;
+	if (!*w->host && s->host_n) {
+		memcpy(w->host, s->host, s->host_n);
+		w->host[s->host_n] = '\0';
+	}
+	if (s->local >= 0)
+		w->local = s->local;
+	if (s->pid)
+		w->pid = s->pid;
 }
 
 /* "[rank3]: ", "[default0]:", "[Rank 3] ", "[trainer1|1]:", "[PG ID 0 ... Rank 3] " */
@@ -85,7 +92,7 @@ static const char *bracket_rank(const char *p, struct says *s)
 	if (is_rank)
 		say_rank(s, v, RANK_BY_ITSELF);
 	else
-		s->who.local = (int)v;
+		s->local = (int)v;
 	s->is_agents = !is_rank;
 	p = close + 1;
 	return p + (*p == ':');
@@ -115,7 +122,7 @@ static const char *actor_tag(const char *p, struct says *s)
 	if (!close || close - p > 120 || !(at = strstr(p, "pid=")) || at > close)
 		return NULL;
 	if (prefix_number(at + 4, &v))
-		s->who.pid = v;
+		s->pid = v;
 	at = strstr(p, "ip=");
 	if (at && at < close)
 		say_host(s, at + 3, strcspn(at + 3, ",) "));
@@ -137,9 +144,9 @@ static const char *nccl_header(const char *p, struct says *s)
 	    !(p = prefix_number(p + 1, &tid)) || *p != ' ')
 		return NULL;
 	say_host(s, host, (size_t)(q - host));
-	s->who.pid = pid;
+	s->pid = pid;
 	if (p[1] == '[' && prefix_number(p + 2, &dev) && *prefix_number(p + 2, &dev) == ']') {
-		s->who.local = (int)dev;
+		s->local = (int)dev;
 		p = strchr(p, ']');
 	}
 	return p + 1;
