@@ -41,7 +41,7 @@ static int month(const char *p)
 {
 	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; isupper((unsigned char)*p) && i < 12; i++)
 		if (strncmp(p, names + 3 * i, 3) == 0)
 			return i + 1;
 	return 0;
