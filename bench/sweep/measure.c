@@ -348,12 +348,13 @@ static int come_up_to(struct sweep *s, const struct coll_case *c, struct err *e)
 int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
 	    struct err *e)
 {
-	const struct comm_request q = coll_request(c, &s->buffers);
 	struct took took = {0};
+	struct comm_request q;
 	struct watch w;
 
 	if (room_for_times(s, iters, e) || come_up_to(s, c, e))
 		return -1;
+	q = coll_request(c, &s->buffers); /* of all requests the last one is good */
 	c->seed = s->seed;
 	coll_fill(c, &s->buffers, s->dev);
 	for (uint64_t i = 0; i < s->o->warmup + 1; i++)
