@@ -38,7 +38,7 @@ static bool say_torn(const char *path, const char *s, size_t n, struct arena *a,
 {
 	const char *run = run_in(s, n), *q = shell_quote(a, path);
 	size_t length = run ? json_span(run, n - (size_t)(run - s), DEPTH_MAX) : 0, rest;
-	const char *after = run + length;
+	const char *after = run ? run + length : s;
 
 	if (strspn(s, " \t\r\n") == n)
 		err_set(e, ERR_USAGE, "%s is empty: what was to write it has not finished", path);
