@@ -96,10 +96,7 @@ static int check_bases(const struct where *w, struct err *e)
 				   "--world-size 2";
 	static const char hosts[] = "--hosts or --srun";
 	bool reached = w->hosts || w->srun;
-	const struct {
-		bool given, base;
-		const char *name, *needs;
-	} needed[] = {
+	const struct opt_need needed[] = {
 		{w->wait, w->serve, "--wait", serve},
 		{w->serve_ns, w->serve, "--wait-time", serve},
 		{w->port, w->serve, "--port", serve},
@@ -112,11 +109,7 @@ static int check_bases(const struct where *w, struct err *e)
 		{w->keep, reached, "--keep", hosts},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-		if (needed[i].given && !needed[i].base)
-			return err_set(e, ERR_USAGE, "%s goes with %s", needed[i].name,
-				       needed[i].needs);
-	return 0;
+	return opt_check_needs(needed, ARRAY_LEN(needed), e);
 }
 
 static int check(const struct where *w, struct err *e)

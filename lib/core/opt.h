@@ -110,6 +110,13 @@ enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tab
 			  int argc, char **argv, struct arena *a, str_list *operands,
 			  const char **ret_answer, struct err *e) MUST_CHECK;
 
+/* What is an ERR_USAGE where it is given without what it goes with: the first of them. */
+struct opt_need {
+	bool given, fits;
+	const char *name, *with; /* "--wait", "--serve" */
+};
+int opt_check_needs(const struct opt_need *v, size_t n, struct err *e) MUST_CHECK;
+
 /*
  * As somebody types it, the first option of @t that makes its struct another than @usual, of those
  * in @names (NULL-terminated) or, not @among, of all others; NULL: none. What an environment

@@ -1,4 +1,4 @@
-/* Which options were given, as the structs that they fill show it. */
+/* Which options were given, as the structs that they fill show it, and which go with which. */
 #include "lib/core/opt.h"
 
 static bool is_named(const char *name, const char *const *names)
@@ -31,6 +31,14 @@ static bool is_usual(const struct opt *o, const char *at, const char *usual)
 	}
 	return ((const str_list *)(const void *)at)->n ==
 	       ((const str_list *)(const void *)usual)->n;
+}
+
+int opt_check_needs(const struct opt_need *v, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].given && !v[i].fits)
+			return err_set(e, ERR_USAGE, "%s goes with %s", v[i].name, v[i].with);
+	return 0;
 }
 
 const char *opt_given(const struct opt_table *t, const void *usual, const char *const *names,

@@ -121,10 +121,7 @@ static int count_modes(const struct iface_ask *q, const char **ret_first, const 
 static int check_options(const struct iface_ask *q, struct err *e)
 {
 	bool writes = iface_ask_writes(q);
-	const struct {
-		bool given, fits;
-		const char *name, *with;
-	} only[] = {
+	const struct opt_need only[] = {
 		{q->name_only, q->suggest || q->ip, "--name-only", "--suggest or --ip"},
 		{q->fixed, writes, "--fixed", "--bashrc or --write KIND"},
 		{q->to, writes, "--to", "--bashrc or --write KIND"},
@@ -142,10 +139,7 @@ static int check_options(const struct iface_ask *q, struct err *e)
 	if ((q->to && !*q->to) || (q->accelerate && !*q->accelerate))
 		return err_set(e, ERR_USAGE, "%s: the name of the file is empty",
 			       q->to && !*q->to ? "--to" : "--accelerate");
-	for (size_t i = 0; i < ARRAY_LEN(only); i++)
-		if (only[i].given && !only[i].fits)
-			return err_set(e, ERR_USAGE, "%s goes with %s", only[i].name, only[i].with);
-	return 0;
+	return opt_check_needs(only, ARRAY_LEN(only), e);
 }
 
 static bool is_fixed(const struct iface_ask *q)

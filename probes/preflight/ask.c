@@ -141,10 +141,7 @@ int preflight_ask_alone(const struct preflight_ask *q, struct err *e)
 	static const char hosts[] = "--hosts";
 	static const char several[] = "--hosts or --serve: it is compared between hosts";
 	bool compares = q->hosts || q->serve || q->here; /* --here: for somebody who does */
-	const struct {
-		bool given, base;
-		const char *name, *with;
-	} needed[] = {
+	const struct opt_need needed[] = {
 		{q->nodes, q->hosts, "--nodes", hosts},
 		{q->copy_self, q->hosts, "--copy-self", hosts},
 		{q->keep, q->hosts, "--keep", hosts},
@@ -152,11 +149,7 @@ int preflight_ask_alone(const struct preflight_ask *q, struct err *e)
 		{names_master(q), compares, "--master", several},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-		if (needed[i].given && !needed[i].base)
-			return err_set(e, ERR_USAGE, "%s goes with %s", needed[i].name,
-				       needed[i].with);
-	return 0;
+	return opt_check_needs(needed, ARRAY_LEN(needed), e);
 }
 
 void preflight_ask_fill(const struct preflight_ask *q, struct preflight *p)

@@ -64,10 +64,7 @@ static bool is_group_id(const char *s)
 
 static int check_options(const struct cloud_config *c, const str_list *files, struct err *e)
 {
-	const struct {
-		bool given, fits;
-		const char *name, *with;
-	} only[] = {
+	const struct opt_need only[] = {
 		{c->groups.n, c->audit, "--group", "--audit"},
 		{c->efa, c->audit, "--efa", "--audit"},
 		{c->apply, c->audit && !files->n, "--apply", "--audit without a file"},
@@ -76,10 +73,7 @@ static int check_options(const struct cloud_config *c, const str_list *files, st
 		{files->n, c->audit, files->n ? files->v[0] : "", "--audit: the file to judge"},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(only); i++)
-		if (only[i].given && !only[i].fits)
-			return err_set(e, ERR_USAGE, "%s goes with %s", only[i].name, only[i].with);
-	return 0;
+	return opt_check_needs(only, ARRAY_LEN(only), e);
 }
 
 int cloud_prepare(struct cloud_config *c, str_list *operands, struct arena *a, struct err *e)
