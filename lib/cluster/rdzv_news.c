@@ -151,17 +151,6 @@ static int on_status(struct rdzv *r, struct wire_in *w)
 	return 0;
 }
 
-static int on_refused(struct rdzv *r, struct wire_in *w)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const char *text = wire_str(w, &a);
-
-	if (!wire_end(w))
-		return -1;
-	rdzv_broken(r, RDZV_UNABLE, text);
-	return 0;
-}
-
 static int on_failed(struct rdzv *r, struct wire_in *w)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -174,29 +163,29 @@ static int on_failed(struct rdzv *r, struct wire_in *w)
 	return 0;
 }
 
+/* Of a message that is a text and nothing else. */
+static int with_text(struct rdzv *r, struct wire_in *w, void (*take)(struct rdzv *, const char *))
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *text = wire_str(w, &a);
+
+	if (!wire_end(w))
+		return -1;
+	take(r, text);
+	return 0;
+}
+
+static void refused(struct rdzv *r, const char *why) { rdzv_broken(r, RDZV_UNABLE, why); }
+static int on_refused(struct rdzv *r, struct wire_in *w) { return with_text(r, w, refused); }
+
 /* Our rendezvous may listen on the next port. */
 static int on_elsewhere(struct rdzv *r, struct wire_in *w)
 {
-	AUTO(arena_done) struct arena a = {0};
-	const char *text = wire_str(w, &a);
-
-	if (!wire_end(w))
-		return -1;
-	rdzv_stranger(r, text);
-	return 0;
+	return with_text(r, w, rdzv_stranger);
 }
 
 /* Ours comes there when that one has ended. */
-static int on_later(struct rdzv *r, struct wire_in *w)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const char *text = wire_str(w, &a);
-
-	if (!wire_end(w))
-		return -1;
-	rdzv_early(r, text);
-	return 0;
-}
+static int on_later(struct rdzv *r, struct wire_in *w) { return with_text(r, w, rdzv_early); }
 
 static int on_beat(struct rdzv *r, struct wire_in *w)
 {
