@@ -4,19 +4,7 @@
 # verdict does not matter and a stand-in where it does.
 # shellcheck disable=SC2016 # scripts for another shell stand in single quotes
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return
-    unset "${!NCCL_@}" "${!WINDSOCK_@}" "${!SLURM_@}" "${!GITHUB_@}"
-    S=$ROOT/scripts
-    mkdir tools
-    export PATH=$PWD/tools:$BIN:$PATH
-}
-
-stand_in() { # TOOL SCRIPT
-    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
-    chmod +x "tools/$1"
-}
+load glue.sh
 
 from() { # YAML EXPRESSION: of the document (or list of documents) d
     python3 -c 'import sys, yaml

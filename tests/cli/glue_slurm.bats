@@ -3,19 +3,7 @@
 # tests/launchers/prolog.bats and prolog_admin.bats.
 # shellcheck disable=SC2016 # scripts for another shell stand in single quotes
 bats_require_minimum_version 1.5.0
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return
-    unset "${!NCCL_@}" "${!WINDSOCK_@}" "${!SLURM_@}"
-    S=$ROOT/scripts
-    mkdir tools
-    export PATH=$PWD/tools:$BIN:$PATH
-}
-
-stand_in() { # TOOL SCRIPT
-    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
-    chmod +x "tools/$1"
-}
+load glue.sh
 
 @test "Slurm prolog: logs that cannot be written never drain; a verdict does, from memory" {
     [ "$(id -u)" = 0 ] || skip "not root: a full disk is a mount"
