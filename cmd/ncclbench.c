@@ -142,7 +142,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (q->analyze.n && !q->replay.n)
 		return asked_alone(q, &c->usual, &c->where, &app->arena, e);
 	q->budget_ns = app->common.budget_ns;
-	if (asked_check(q, &app->arena, e) || find_ranks(app, c, e))
+	if (asked_check(q, &c->usual, &app->arena, e) || find_ranks(app, c, e))
 		return -1;
 	if (!reports(&c->role))
 		be_silent(&app->report_opts);

@@ -30,19 +30,19 @@ int asked_alone(const struct asked *q, const struct asked *usual, const struct w
 }
 
 /* What --analyze alone reads, and what the pairs have not. */
-static int check_heeded(struct asked *q, struct arena *a, struct err *e)
+static int check_heeded(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
 {
 	static const char *const of_saved[] = {"nic", "instance", NULL};
 	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
 	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
-	const char *name = opt_given(&t, &asked_defaults, of_saved, true, a);
+	const char *name = opt_given(&t, usual, of_saved, true, a);
 
 	if (name)
 		return err_set(e, ERR_USAGE,
 			       "%s goes with --analyze: what is measured here is judged "
 			       "by this hardware, or --expect",
 			       name);
-	name = q->flags.pairs ? opt_given(&t, &asked_defaults, of_coll, true, a) : NULL;
+	name = q->flags.pairs ? opt_given(&t, usual, of_coll, true, a) : NULL;
 	return name ? err_set(e, ERR_USAGE,
 			      "%s is of collectives, which --pairs and --find-slow do not measure: "
 			      "leave it out",
@@ -50,15 +50,16 @@ static int check_heeded(struct asked *q, struct arena *a, struct err *e)
 		    : 0;
 }
 
-int asked_check(struct asked *q, struct arena *a, struct err *e)
+int asked_check(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
 {
 	struct ask_flags *f = &q->flags;
 
 	if (f->bind || f->sockets || f->wire_rate || ask_has_rails(f->rails))
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
-	return check_heeded(q, a, e) || ask_for(q, e) || ask_flags(f, e) || ask_replay(q, e) ? -1
-											     : 0;
+	return check_heeded(q, usual, a, e) || ask_for(q, e) || ask_flags(f, e) || ask_replay(q, e)
+		       ? -1
+		       : 0;
 }
 
 /* A rank of ours says what is wrong with the command line where its launcher hears it. */

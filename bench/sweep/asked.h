@@ -9,7 +9,7 @@
  *
  *	asked = asked_defaults;		before the options are parsed
 	asked_alone(&asked, ...)	with --analyze, and nothing else then
- *	asked_check(&asked, a, e)	before anybody looks for ranks
+ *	asked_check(&asked, &usual, a, e)	before anybody looks for ranks
  *	asked_job(&asked, &role, a, e)	once it is known which of them this process is
  *
  * Where the ranks are is another table's (bench/ranks/where.h).
@@ -54,7 +54,8 @@ void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *ret);
 int asked_alone(const struct asked *q, const struct asked *usual, const struct where *w,
 		struct arena *a, struct err *e) MUST_CHECK;
 /* Is there a backend that has all of it? What tcp alone has makes "auto" mean that. */
-int asked_check(struct asked *q, struct arena *a, struct err *e) MUST_CHECK;
+int asked_check(struct asked *q, const struct asked *usual, struct arena *a,
+		struct err *e) MUST_CHECK;
 /* The words become what is measured, shown and judged. The baseline is read, of a run of which
  * this process is not one rank of ours: another one judges then. */
 int asked_job(struct asked *q, const struct where_role *role, struct arena *a,
