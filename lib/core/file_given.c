@@ -39,7 +39,9 @@ static int silent(const char *path, uint64_t patience_ns, struct err *e)
 		return -1;
 	err_set(e, ERR_SYS, "%.200s said nothing for %s", file_said(path),
 		format_duration(&b, patience_ns));
-	return err_hint(e, "pipe something into it, or name a file");
+	err_hint(e, "pipe something into it, or name a file");
+	errno = ETIMEDOUT; /* as of file_read() it is looked at */
+	return -1;
 }
 
 ssize_t file_read_part(int fd, const char *path, uint64_t patience_ns, char *to, size_t n,
@@ -71,9 +73,12 @@ int file_read_rest(int fd, const char *path, size_t max, uint64_t patience_ns, s
 		if (n < 0)
 			return -1;
 		text_addn(t, part, (size_t)n);
-		if (t->n > max)
-			return err_set(e, ERR_SYS, "%.200s is larger than %zu bytes",
-				       file_said(path), max);
+		if (t->n > max) {
+			err_set(e, ERR_SYS, "%.200s is larger than %zu bytes", file_said(path),
+				max);
+			errno = EFBIG;
+			return -1;
+		}
 	} while (n);
 	return 0;
 }
