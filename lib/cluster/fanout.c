@@ -107,6 +107,16 @@ static void start_next(struct slot *s)
 			break;
 }
 
+/* What its login printed is no part of it. */
+static void leave_login_out(struct fanout_result *r)
+{
+	const char *out = errand_said(r->out, r->out_n);
+
+	r->out_n -= (size_t)(out - r->out);
+	r->out = out;
+	r->err = errand_said(r->err, strlen(r->err));
+}
+
 static void on_ended(struct job *j)
 {
 	struct slot *s = CONTAINER_OF(j, struct slot, job);
@@ -117,10 +127,12 @@ static void on_ended(struct job *j)
 	r->asks = j->asks;
 	r->exit_status = j->status;
 	r->signal = j->signal;
-	r->out = errand_said(j->out.s, j->out.n);
-	r->out_n = j->out.n - (size_t)(r->out - j->out.s);
+	r->out = j->out.s;
+	r->out_n = j->out.n;
 	r->ended = s->f->o.errand && errand_ended(j->tail);
-	r->err = arena_strdup(s->f->a, errand_said(j->tail, strlen(j->tail)));
+	r->err = arena_strdup(s->f->a, j->tail);
+	if (s->f->o.errand)
+		leave_login_out(r);
 	r->took_ns = j->took_ns;
 	r->interrupted &= j->status != 0; /* it may have finished just before */
 	explain(s->f, r);

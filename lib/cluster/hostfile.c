@@ -192,8 +192,8 @@ static bool names_file(const char *arg)
 {
 	struct stat st;
 
-	return file_is_stream(arg) || strchr(arg, '/') ||
-	       (stat(arg, &st) == 0 && S_ISREG(st.st_mode)) || called_as_files_are(arg);
+	return streq(arg, "-") || strchr(arg, '/') ||
+	       (stat(arg, &st) == 0 && !S_ISDIR(st.st_mode)) || called_as_files_are(arg);
 }
 
 static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)

@@ -155,15 +155,20 @@ static bool is_ours_there(const char *path, uid_t owner, struct arena *a)
 
 /* Whoever wrote it is whom we would join: in a folder for all that may be anybody. NULL: we did, or
  * root. */
-static const char *whose_else(int fd, const char *path, struct arena *a)
+static const char *whose_else(int fd, const char *path, struct meeting *m)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return "is no regular file";
-	if (st.st_uid == geteuid() || !st.st_uid || is_ours_there(path, st.st_uid, a))
+	if (st.st_uid == geteuid() || !st.st_uid || (m->is_mapped && st.st_uid == m->mapped))
 		return NULL;
-	return arena_printf(a, "belongs to user %u, and this is user %u", (unsigned)st.st_uid,
+	if (is_ours_there(path, st.st_uid, m->a)) {
+		m->mapped = st.st_uid;
+		m->is_mapped = true;
+		return NULL;
+	}
+	return arena_printf(m->a, "belongs to user %u, and this is user %u", (unsigned)st.st_uid,
 			    (unsigned)geteuid());
 }
 
@@ -177,7 +182,7 @@ static bool is_there(struct meeting *m, bool *ret_seen, const char **ret_wrong)
 
 	if (fd < 0)
 		return false;
-	*ret_wrong = whose_else(fd, m->run->world.init_file, m->a);
+	*ret_wrong = whose_else(fd, m->run->world.init_file, m);
 	if (*ret_wrong)
 		return false;
 	n = read(fd, text, TEXT_MAX);

@@ -18,6 +18,8 @@ struct meeting {
 	size_t nothers;
 	uint64_t until_ns; /* file://: so long it is looked for, */
 	bool stale;	   /* as what was there was that of the run before */
+	uid_t mapped;	   /* whom its file server makes of us, once that is known */
+	bool is_mapped;
 };
 
 void meeting_note(struct meeting *m, const char *fmt, ...) PRINTF(2, 3);

@@ -42,7 +42,8 @@ static bool means_own(struct own_machine *m, const char *name)
 
 	if (!name_is_plain(name) || (!alike && !m->in_hosts))
 		return false;
-	name_from_hosts(name, m->a, &got);
+	m->hosts = m->hosts ?: hosts_text(m->a, &m->hosts_n); /* once for all names */
+	hosts_lookup(m->hosts, m->hosts_n, name, m->a, &got);
 	if (!got.addrs.n && (alike || m->by_resolver))
 		got = *name_ask(&m->asked, name, m->a);
 	return all_own(&got.addrs, alike);

@@ -12,6 +12,8 @@
 struct own_machine {
 	char name[256];
 	bool in_hosts, by_resolver; /* other names: looked for in /etc/hosts, asked for */
+	const char *hosts;	    /* that file */
+	size_t hosts_n;
 	struct name_book asked;
 	struct arena *a;
 };

@@ -122,17 +122,27 @@ static bool numeric(const char *name, struct arena *a, struct name_answer *ret)
 	return true;
 }
 
+const char *hosts_text(struct arena *a, size_t *ret_n)
+{
+	struct err ignored = {0};
+	char *text;
+
+	*ret_n = 0;
+	return file_read(sysroot_path(a, "/etc/hosts"), HOSTS_MAX, a, &text, ret_n, &ignored)
+		       ? ""
+		       : text;
+}
+
 void name_from_hosts(const char *name, struct arena *a, struct name_answer *ret)
 {
-	struct err e = {0};
-	char *text;
+	const char *text;
 	size_t n;
 
 	*ret = (struct name_answer){0};
 	if (numeric(name, a, ret))
 		return;
-	if (file_read(sysroot_path(a, "/etc/hosts"), HOSTS_MAX, a, &text, &n, &e) == 0)
-		hosts_lookup(text, n, name, a, ret);
+	text = hosts_text(a, &n);
+	hosts_lookup(text, n, name, a, ret);
 	if (!ret->addrs.n)
 		ret->trouble = "is not in /etc/hosts";
 }

@@ -46,6 +46,8 @@ const struct name_answer *name_ask(struct name_book *b, const char *name, struct
 /* Letters, digits, '.', '-' and '_' alone. The kernel takes any bytes as a host name. */
 bool name_is_plain(const char *name);
 
+/* /etc/hosts; "" where it cannot be read. */
+const char *hosts_text(struct arena *a, size_t *ret_n);
 /*
  * The parser alone, with glibc's rules: '#' ends a line, blanks separate, the
  * address is strict (no scope, no octal), names compare without case. Adds the
