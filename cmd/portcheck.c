@@ -63,8 +63,6 @@ static struct cloud_run cloud_question(struct app *app, const struct config *c)
 				  .last = c->env.range.last};
 }
 
-static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
-
 /* What a launcher that is not ours, or an allocation, makes of a bare `portcheck`. */
 static enum mode bare_mode(struct app *app)
 {
@@ -72,7 +70,7 @@ static enum mode bare_mode(struct app *app)
 	struct world w;
 	uint64_t n;
 
-	world_from_env(get_env, NULL, &app->arena, &w);
+	world_from_env(world_own_env, NULL, &app->arena, &w);
 	if (w.launcher != LAUNCHER_NONE && w.launcher != LAUNCHER_ENV && !w.trouble && w.size > 1) {
 		if (w.rank > 0) { /* one of them speaks */
 			app->report_opts.answer_only = true;

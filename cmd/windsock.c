@@ -140,14 +140,12 @@ static void fill_common(struct app *app, const struct preflight_ask *q, struct p
 	p->verbose = c->verbose;
 }
 
-static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
-
 /* Of all ranks that somebody has started the first one of each host says it. */
 static void say_started(const struct preflight *p)
 {
 	struct world w;
 
-	world_from_env(get_env, NULL, p->a, &w);
+	world_from_env(world_own_env, NULL, p->a, &w);
 	if (w.size < 2 || w.local_rank > 0)
 		return;
 	log_say("started as rank %d of %d by %s, and each tests its own host alone: start windsock "

@@ -50,8 +50,6 @@ const struct opt where_rows[WHERE_NROWS] = {
 	 AT(require_token)},
 };
 
-static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
-
 static bool is_ours(const struct world *w)
 {
 	return w->launcher == LAUNCHER_WINDSOCK || mpirun_relays();
@@ -62,7 +60,7 @@ bool where_is_ours(void)
 	AUTO(arena_done) struct arena a = {0};
 	struct world w;
 
-	world_from_env(get_env, NULL, &a, &w);
+	world_from_env(world_own_env, NULL, &a, &w);
 	return is_ours(&w);
 }
 
@@ -75,7 +73,7 @@ static bool is_launching(const struct where *w)
 	AUTO(arena_done) struct arena a = {0};
 	struct world world;
 
-	world_from_env(get_env, NULL, &a, &world);
+	world_from_env(world_own_env, NULL, &a, &world);
 	if (is_ours(&world))
 		return false;
 	return w->np || w->np_per_host || w->hosts || w->serve || w->srun ||
@@ -229,11 +227,12 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	*ret = (struct where_role){.rank = -1};
 	if (check(w, e))
 		return -1;
-	world_from_env(get_env, NULL, a, &world);
+	world_from_env(world_own_env, NULL, a, &world);
 	ret->relayed = mpirun_relays();
 	ret->ours = is_ours(&world);
 	if (w->init && !ret->ours &&
-	    world_from_init(w->init, number(w->rank), number(w->size), get_env, NULL, a, &world, e))
+	    world_from_init(w->init, number(w->rank), number(w->size), world_own_env, NULL, a,
+			    &world, e))
 		return -1;
 	ret->is_rank =
 		ret->ours || w->init || (world.launcher != LAUNCHER_NONE && !is_launching(w));

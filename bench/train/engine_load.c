@@ -63,14 +63,12 @@ static int load_cpu(const struct model *m, struct arena *a, struct engine_loaded
 	return ret->engine ? 0 : -1;
 }
 
-static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
-
 /* Which of this host's ranks this is: its GPU follows from that. */
 static int local_rank(const struct engine_choice *c, struct arena *a)
 {
 	struct world w;
 
-	world_from_env(get_env, NULL, a, &w);
+	world_from_env(world_own_env, NULL, a, &w);
 	if (w.local_rank >= 0)
 		return w.local_rank;
 	return w.rank >= 0 ? w.rank : c->rank > 0 ? c->rank : 0;

@@ -16,8 +16,6 @@ enum { DEADLINE_S = 30, HEARTBEAT_S = 10, EXCUSE_S = 3, PORTS = 8, HOST_NAME = 2
 static const struct world_run nowhere = {.server.alive = -1, .lock = -1};
 static bool was_asked; /* a process is in one world */
 
-static const char *get_env(const char *name, void *arg UNUSED) { return getenv(name); }
-
 void meeting_note(struct meeting *m, const char *fmt, ...)
 {
 	va_list ap;
@@ -265,7 +263,7 @@ static int join(struct meeting *m, struct err *e)
 	if (w->init_file && w->rank)
 		m->join.ret_stale = &m->stale;
 	m->run->rdzv = rdzv_join(&m->join, e);
-	if (m->run->rdzv && m->run->file)
+	if (m->run->rdzv)
 		meeting_end_file(m->run);
 	if (!m->run->rdzv && m->run->missing)
 		look_at_master(m, e);
@@ -291,8 +289,8 @@ static int take_part(struct meeting *m, struct err *e)
 static int decide(const struct world_opts *o, struct arena *a, struct world *w, struct err *e)
 {
 	if (o->init && !getenv("WINDSOCK_RANK"))
-		return world_from_init(o->init, o->rank, o->size, get_env, NULL, a, w, e);
-	world_from_env(get_env, NULL, a, w);
+		return world_from_init(o->init, o->rank, o->size, world_own_env, NULL, a, w, e);
+	world_from_env(world_own_env, NULL, a, w);
 	if (w->launcher == LAUNCHER_WINDSOCK && w->trouble)
 		return err_set(e, ERR_USAGE, "%s", w->trouble);
 	if (o->launching && w->launcher != LAUNCHER_WINDSOCK)

@@ -1,28 +1,13 @@
 #include "lib/cluster/trouble_words.h"
 
+#include "lib/core/term.h"
+
 #include <ctype.h>
 
 /* As log_hint() writes it: a command, or words. */
 static bool is_advice(const char *line)
 {
 	return starts_with(line, "  -> ") || starts_with(line, "   - ");
-}
-
-/* "\033[31m" in place: what is red there is not here. */
-static void strip_colours(char *s)
-{
-	char *to = s;
-
-	while (*s) {
-		const size_t n =
-			s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;:") : 0;
-
-		if (n && s[n] == 'm')
-			s += n + 1;
-		else
-			*to++ = *s++;
-	}
-	*to = '\0';
 }
 
 /* The last line of @s that says something, printable. */
@@ -38,7 +23,7 @@ const char *trouble_last_line(struct arena *a, const char *s)
 			;
 	} while (is_advice(s + from) && (n = from)); /* to what stands above it */
 	line = arena_strndup(a, s + from, n - from);
-	strip_colours(line);
+	line[term_uncolour(line, n - from)] = '\0';
 	for (char *c = line; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';

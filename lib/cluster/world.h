@@ -57,8 +57,9 @@ struct world {
 #define WORLD_NO_RANK "WINDSOCK_NO_RANK"
 
 typedef const char *world_getenv(const char *name, void *arg);
+world_getenv world_own_env; /* this process's; its argument is not used */
 
-/* @get: getenv or a table. LAUNCHER_NONE is not an error. Texts in @a. */
+/* @get: world_own_env or a table. LAUNCHER_NONE is not an error. Texts in @a. */
 void world_from_env(world_getenv *get, void *arg, struct arena *a, struct world *ret);
 /*
  * "tcp://HOST:PORT", "file:///PATH" (both take ?rank=R&world_size=N), "env://".

@@ -74,29 +74,10 @@ static void options(struct text *out, const opt_rows *rows)
 	}
 }
 
-static void environment(struct text *out, const struct command *cmd, const opt_rows *rows)
-{
-	opt_pairs list;
-
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct opt *o = rows->v[i].o;
-
-		if (!o->env || o->hidden)
-			continue;
-		roff_line(out, ".TP\n.B ", o->env);
-		roff_line(out, "", arena_printf(out->a, "Used where --%s is not given.", o->name));
-	}
-	opt_environment(cmd, out->a, &list);
-	for (size_t i = 0; i < list.n; i++) {
-		roff_line(out, ".TP\n.B ", list.v[i].left);
-		roff_line(out, "", list.v[i].right);
-	}
-	text_add(out, ".TP\n.B NO_COLOR\nWhere it is set, nothing is coloured.\n");
-}
-
+/* @title: NULL where one stands above. */
 static void pairs(struct text *out, const char *title, const opt_pairs *list, bool remark_first)
 {
-	if (list->n)
+	if (title && list->n)
 		roff_line(out, ".SH ", title);
 	for (size_t i = 0; i < list->n; i++) {
 		const char *right = list->v[i].right ? list->v[i].right : "";
@@ -113,6 +94,23 @@ static void pairs(struct text *out, const char *title, const opt_pairs *list, bo
 			roff_line(out, "", right);
 		}
 	}
+}
+
+static void environment(struct text *out, const struct command *cmd, const opt_rows *rows)
+{
+	opt_pairs list;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct opt *o = rows->v[i].o;
+
+		if (!o->env || o->hidden)
+			continue;
+		roff_line(out, ".TP\n.B ", o->env);
+		roff_line(out, "", arena_printf(out->a, "Used where --%s is not given.", o->name));
+	}
+	opt_environment(cmd, out->a, &list);
+	pairs(out, NULL, &list, false);
+	text_add(out, ".TP\n.B NO_COLOR\nWhere it is set, nothing is coloured.\n");
 }
 
 void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out)

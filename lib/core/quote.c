@@ -77,18 +77,21 @@ const char *shell_again(struct arena *a, const char *const *argv, const char *op
 			const char *value)
 {
 	const char *set = arena_printf(a, " %s %s", option, shell_quote(a, value));
-	const char *line = shell_quote(a, *argv++);
 	bool is_set = false;
+	struct text line;
 	int n;
 
+	text_init(&line, a);
+	text_add(&line, shell_quote(a, *argv++));
 	while (*argv) {
 		n = words_of(argv, option);
 		if (n && !is_set)
-			line = arena_printf(a, "%s%s", line, set);
+			text_add(&line, set);
 		else if (!n && !streq(*argv, "--json"))
-			line = arena_printf(a, "%s %s", line, shell_quote_line(a, *argv));
+			text_addf(&line, " %s", shell_quote_line(a, *argv));
 		is_set |= n > 0;
 		argv += n ? n : 1;
 	}
-	return is_set ? line : arena_printf(a, "%s%s", line, set);
+	text_add(&line, is_set ? "" : set);
+	return line.s;
 }

@@ -2,6 +2,7 @@
 
 #include "lib/core/utf8.h"
 
+#include <ctype.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -155,4 +156,25 @@ size_t term_fit(const char *s, size_t columns)
 		columns -= char_columns(c);
 	}
 	return (size_t)(p - s);
+}
+
+size_t term_uncolour(char *text, size_t n)
+{
+	char *from = memchr(text, '\033', n), *to = from, *end = text + n;
+
+	while (from && from < end) {
+		char *next = memchr(from + 1, '\033', (size_t)(end - from - 1)), *p = from;
+
+		if (*p == '\033' && end - p > 2 && p[1] == '[') {
+			for (p += 2;
+			     p < end && (isdigit((unsigned char)*p) || *p == ';' || *p == ':'); p++)
+				;
+			from = p < end && (*p == 'm' || *p == 'K') ? p + 1 : from;
+		}
+		next = next ? next : end;
+		memmove(to, from, (size_t)(next - from));
+		to += next - from;
+		from = next;
+	}
+	return from ? (size_t)(to - text) : n;
 }

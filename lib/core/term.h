@@ -29,6 +29,8 @@ bool term_utf8(void);
  * the writing direction become '?', and without UTF-8 whatever is not ASCII.
  */
 void term_clean(char *s);
+/* Takes out colours, and grep's "to the end of the line", in place; how much of @n is left. */
+size_t term_uncolour(char *s, size_t n);
 /* False: a control character, broken UTF-8, or a mark that shows nothing, or other text than there
  * is. */
 bool term_prints(uint32_t c);

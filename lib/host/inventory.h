@@ -69,8 +69,9 @@ struct iface {
 	bool is_vf;
 	bool wireless;
 };
-bool iface_is_up(const struct iface *i);	     /* IFF_UP */
-bool iface_is_running(const struct iface *i);	     /* IFF_RUNNING, what NCCL tests */
+bool iface_is_up(const struct iface *i);      /* IFF_UP */
+bool iface_is_nic(const struct iface *i);     /* by its kind: a card, or what is made of cards */
+bool iface_is_running(const struct iface *i); /* IFF_RUNNING, what NCCL tests */
 const char *iface_state_name(const struct iface *i); /* "up", "down", "no carrier", "dormant" */
 
 struct iface_addr {

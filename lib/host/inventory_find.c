@@ -175,6 +175,8 @@ const struct iface_addr *iface_best_addr(const struct inventory *inv, const stru
 }
 
 bool iface_is_up(const struct iface *i) { return i->flags & IFF_UP; }
+bool iface_is_nic(const struct iface *i) { return i->kind <= IFACE_IPOIB; }
+
 bool iface_is_running(const struct iface *i) { return i->flags & IFF_RUNNING; }
 
 const char *iface_state_name(const struct iface *i)

@@ -5,8 +5,6 @@
 
 #include <net/if.h>
 
-static bool is_nic(const struct iface *i) { return i->kind <= IFACE_IPOIB; }
-
 static const struct iface *master_of(const struct inventory *inv, const struct iface *i)
 {
 	return i->master ? inventory_by_index(inv, i->master) : NULL;
@@ -31,7 +29,7 @@ void leads_mark_uplinks(const struct inventory *inv, bool *over_nic)
 	for (size_t k = 0; k < inv->ifaces.n; k++) {
 		const struct iface *i = &inv->ifaces.v[k], *m = master_of(inv, i);
 
-		if (!m || m->kind != IFACE_BRIDGE || !is_nic(i))
+		if (!m || m->kind != IFACE_BRIDGE || !iface_is_nic(i))
 			continue;
 		over_nic[m - inv->ifaces.v] = true;
 		switched |= leads_through_switch(m);

@@ -229,8 +229,9 @@ void why_ranked(const struct inventory *inv, candidate_list *all)
 		const char **why =
 			&told[i->kind][i->wireless][kind == K_NAT][deciding(&v[k], &v[0])];
 
-		if (!*why || kind == K_VRF)
-			*why = why_later(inv, &v[k], &v[0]);
-		v[k].why = *why;
+		if (kind == K_VRF)
+			v[k].why = why_later(inv, &v[k], &v[0]);
+		else
+			v[k].why = *why = *why ?: why_later(inv, &v[k], &v[0]);
 	}
 }

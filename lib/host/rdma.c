@@ -96,16 +96,32 @@ static const char *iface_of(struct arena *a, const struct rdma_device *d, const 
 	return shared_iface(a, d, p->number);
 }
 
+/* 0: what the folder of ports has there is none. */
+static unsigned port_number(const char *name)
+{
+	char *end;
+	unsigned long number = strtoul(name, &end, 10);
+
+	return !*end && number <= PORTS_MAX ? (unsigned)number : 0;
+}
+
+static bool is_active(const char *state) { return state && streq(state, "ACTIVE"); }
+
+static const char *state_of(struct arena *a, const char *device, unsigned port)
+{
+	return after_colon(sysroot_line(a, PORT "/state", device, port));
+}
+
 static void read_port(struct arena *a, struct rdma_device *d, unsigned number)
 {
 	struct rdma_port *p = LIST_ADD(a, &d->ports);
 
 	p->number = number;
 	p->link = link_of(a, d, number);
-	p->state = after_colon(sysroot_line(a, PORT "/state", d->name, number));
+	p->state = state_of(a, d->name, number);
 	p->phys_state = after_colon(sysroot_line(a, PORT "/phys_state", d->name, number));
 	p->rate_gbps = parse_rate(sysroot_line(a, PORT "/rate", d->name, number));
-	p->active = p->state && streq(p->state, "ACTIVE");
+	p->active = is_active(p->state);
 	read_gids(a, d, p);
 	p->iface = iface_of(a, d, p);
 }
@@ -121,11 +137,10 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 	d->numa = (int)sysroot_int(a, -1, DEVICE "/device/numa_node", name);
 	sysroot_list(a, &ports, DEVICE "/ports", name);
 	for (size_t i = 0; i < ports.n; i++) {
-		char *end;
-		unsigned long number = strtoul(ports.v[i], &end, 10);
+		unsigned number = port_number(ports.v[i]);
 
-		if (!*end && number > 0 && number <= PORTS_MAX)
-			read_port(a, d, (unsigned)number);
+		if (number)
+			read_port(a, d, number);
 	}
 }
 
@@ -142,11 +157,10 @@ bool rdma_has_active_port(struct arena *a, const struct iface *i)
 			continue;
 		sysroot_list(a, &ports, DEVICE "/ports", d.name);
 		for (size_t j = 0; j < ports.n; j++) {
-			unsigned port = (unsigned)strtoul(ports.v[j], NULL, 10);
-			const char *on = shared_iface(a, &d, port);
-			const char *state = sysroot_line(a, PORT "/state", d.name, port);
+			unsigned port = port_number(ports.v[j]);
+			const char *on = port ? shared_iface(a, &d, port) : NULL;
 
-			if (on && streq(on, i->name) && state && strstr(state, "ACTIVE"))
+			if (on && streq(on, i->name) && is_active(state_of(a, d.name, port)))
 				return true;
 		}
 	}

@@ -31,9 +31,10 @@ void why_late(struct channel *c, struct err *e)
 	struct addr_text buf;
 
 	c->error = ETIMEDOUT;
-	err_set(e, ERR_SYS, "%s did not %s within %s%s", peer_name(c, &buf),
-		c->connecting ? "answer" : "prove itself", format_duration(&time, c->deadline_ns),
-		c->connecting ? "" : ": it is not windsock, or hangs");
+	err_set(e, ERR_SYS,
+		c->connecting ? "%s did not answer within %s"
+			      : "%s did not prove itself within %s: it is not windsock, or hangs",
+		peer_name(c, &buf), format_duration(&time, c->deadline_ns));
 }
 
 void why_of(struct channel *c, int error, const char *what, struct err *e)

@@ -14,8 +14,8 @@ static bool is_harmless(const struct facts *f, const char *label, const char *ad
 {
 	const struct iface *i = inventory_by_name(&f->inv, label);
 
-	return i && i->kind <= IFACE_IPOIB && !nat_is_own(&f->inv, i) &&
-	       !starts_with(addr, "fe80:") && !starts_with(addr, "169.254.");
+	return i && iface_is_nic(i) && !nat_is_own(&f->inv, i) && !starts_with(addr, "fe80:") &&
+	       !starts_with(addr, "169.254.");
 }
 
 static void extra_interfaces(const struct check_input *in, struct finding *f)

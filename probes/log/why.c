@@ -1,10 +1,9 @@
 #include "probes/log/why.h"
 
+#include "lib/core/term.h"
 #include "probes/log/dumps.h"
 #include "probes/log/rejoin.h"
 #include "probes/log/scan.h"
-
-#include <ctype.h>
 
 enum { STREAM_BYTES = 1 << 18 /* a longer line is taken in pieces */ };
 
@@ -181,31 +180,9 @@ static void judge(struct why_stream *s, const char *text, size_t n)
 	s->w->progress.v[s->file].is_cut = ends_with_ctrl_c(text, n);
 }
 
-/* Colours, and grep's "to the end of the line": they may stand in the middle of what is looked for.
- * Returns how much is left. */
-static size_t uncolour(char *text, size_t n)
-{
-	char *from = memchr(text, '\033', n), *to = from, *end = text + n;
-
-	while (from && from < end) {
-		char *next = memchr(from + 1, '\033', (size_t)(end - from - 1)), *p = from;
-
-		if (*p == '\033' && end - p > 2 && p[1] == '[') {
-			for (p += 2; p < end && (isdigit((unsigned char)*p) || *p == ';'); p++)
-				;
-			from = p < end && (*p == 'm' || *p == 'K') ? p + 1 : from;
-		}
-		next = next ? next : end;
-		memmove(to, from, (size_t)(next - from));
-		to += next - from;
-		from = next;
-	}
-	return from ? (size_t)(to - text) : n;
-}
-
 static void judge_plain(struct why_stream *s, size_t n)
 {
-	size_t left = uncolour(s->buf, n);
+	size_t left = term_uncolour(s->buf, n);
 
 	if (s->broken_at)
 		s->broken_at = rejoin(s->buf, left, s->broken_at);

@@ -10,7 +10,7 @@
 /* How likely a bridge's port leads to other hosts: a card, a pair of a namespace, a VM's. */
 static unsigned leads_out(const struct iface *port)
 {
-	return port->kind <= IFACE_IPOIB ? 2 : port->kind == IFACE_VETH;
+	return iface_is_nic(port) ? 2 : port->kind == IFACE_VETH;
 }
 
 const struct iface *own_waiting_port(struct facts *f, int bridge)
