@@ -35,7 +35,8 @@ SANFLAG := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fra
 # start as fast as `ip`, and every shared library costs a twentieth of that.
 static   = $(firstword $(wildcard $(addsuffix /$(1).a,$(LIBDIRS))) $(patsubst lib%,-l%,$(1)))
 LIBDIRS := $(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr : ' ')
-ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(shell pkg-config --cflags libnl-3.0) $(SANFLAG) $(CFLAGS)
+NL_CFLAGS := $(shell pkg-config --cflags libnl-3.0)
+ALL_CFLAGS = $(STD) $(WARN) -I. -I$(O) $(NL_CFLAGS) $(SANFLAG) $(CFLAGS)
 LDLIBS  := -Wl,--as-needed $(call static,libnl-3) $(call static,libsodium) -lcjson -lm -ldl -lpthread
 
 COMMANDS := $(filter-out app,$(patsubst cmd/%.c,%,$(wildcard cmd/*.c)))
