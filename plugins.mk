@@ -29,8 +29,8 @@ plugins: $(PLUGIN_FILES)
 	$(if $(filter curl,$(PLUGINS)),,@echo "  no libcurl headers (libcurl4-openssl-dev): portcheck --cloud --audit reads files only")
 	$(if $(filter onednn,$(PLUGINS)),,@echo "  no oneDNN 2.3 headers or later (libdnnl-dev): ddpsmoke trains mlp and cnn, not resnet18")
 	$(if $(filter no,$(firstword $(NVCC_SAYS))),@echo "  no code for GPUs: $(NVCC) compiles nothing here: $(wordlist 2,99,$(NVCC_SAYS))")
-	$(if $(filter cudnn,$(PLUGINS)),,@echo "  no nvcc, cudnn.h or cublas_v2.h: ddpsmoke trains on CPUs only")
-	$(if $(COMM_LEFT_OUT),@echo "  ncclbench without: $(COMM_LEFT_OUT) (libgloo-dev and g++, libopenmpi-dev, libmpich-dev, nvcc and nccl.h)")
+	$(if $(filter cudnn,$(PLUGINS)),,@echo "  no nvcc that works, cudnn.h or cublas_v2.h: ddpsmoke trains on CPUs only")
+	$(if $(COMM_LEFT_OUT),@echo "  ncclbench without: $(COMM_LEFT_OUT) (libgloo-dev and g++, libopenmpi-dev, libmpich-dev, an nvcc that works and nccl.h)")
 
 # Its own flags file is the commands': a plug-in shares their headers.
 $(O)/plugins/%.o: plugins/%.c $(O)/flags

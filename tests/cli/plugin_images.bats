@@ -42,6 +42,9 @@ nvcc() { # SCRIPT: what it does but for its version
     touch cuda/include/{cuda,nccl}.h
     nvcc 'exit 0'
     [ "$(asked 'NVCC_WORKS) $(NVCCFLAGS) $(CUDA_CFLAGS')" = "$PWD/cuda/bin/nvcc  -arch=all-major -isystem $PWD/cuda/include" ]
+    [ "$(asked CUDA_CFLAGS NVCC="env $PWD/cuda/bin/nvcc")" = "-isystem $PWD/cuda/include" ]
+    nvcc 'exit 0'
+    asked NVCC_WORKS
     rm calls
     [[ " $(asked PLUGINS) " == *" nccl "* ]]
     [ "$(cat calls)" = --version ]
