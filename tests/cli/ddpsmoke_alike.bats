@@ -2,6 +2,7 @@
 # ddpsmoke where each rank is started by hand: what they need not have alike.
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 rank() { # RANK ARGS...
     exec "$BIN/ddpsmoke" --init "tcp://127.0.0.1:$port" --world-size 2 --rank "$1" --epochs 1 "${@:2}" \
@@ -27,7 +28,7 @@ rank() { # RANK ARGS...
 @test "another option: which, and what it is at rank 0" {
     local port own said
     while IFS='|' read -r own said; do
-        port=$((20000 + RANDOM % 10000))
+        port=$(free_port)
         # shellcheck disable=SC2086
         (rank 1 --steps 40 $own) 3>&- &
         (rank 0 --steps 40 --json) 3>&- || [ $? -eq 1 ]

@@ -2,6 +2,8 @@
 # What the bats files about scripts/ share: no job of this machine around them, and commands
 # in place of others. Load it: load glue.sh
 
+load ../stand_in.sh
+
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     unset "${!NCCL_@}" "${!WINDSOCK_@}" "${!SLURM_@}" "${!GITHUB_@}"
@@ -9,9 +11,4 @@ setup() {
     S=$ROOT/scripts
     mkdir tools
     export PATH=$PWD/tools:$BIN:$PATH
-}
-
-stand_in() { # TOOL SCRIPT
-    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
-    chmod +x "tools/$1"
 }

@@ -64,7 +64,8 @@ complete() { # RANKS ARGS...
     [[ $output == *"FAIL nccl.async: "*"remote process exited"* ]]
 }
 
-# Ranks of several hosts, as env:// names them: $PER of each. What rank 0 says is there, and in out0.
+# Ranks of several hosts, as env:// names them: $PER of each. What rank 0 says is there, and in out0;
+# its exit code is 0 or 1, for on a busy machine one of the pairs may be slow.
 on_hosts() { # RANKS ARGS...
     local r n=$1 port
     shift
@@ -74,8 +75,10 @@ on_hosts() { # RANKS ARGS...
         RANK=$r WORLD_SIZE=$n LOCAL_RANK=$((r % PER)) LOCAL_WORLD_SIZE=$PER MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
             timeout 60 unshare -ru sh -c 'hostname "$0" && exec "$@"' "host$((r / PER))" "$B" --backend nccl "$@" >"out$r" 2>"err$r" 3>&- &
     done
+    wait $! || r=$? # rank 0
     wait
     cat out0 err0
+    ((r <= 1))
 }
 
 @test "several GPUs per host: those of each local rank are a rail, and who was measured is said" {
@@ -85,7 +88,7 @@ on_hosts() { # RANKS ARGS...
     jq -e '[.data.rails[] | .name, .ranks] == ["local rank 0", [0, 2, 4], "local rank 1", [1, 3]] and
         ([.data.rails[].pairs[] | select(.gbps > 0)] | length) == 8 and (.data.covers | startswith("5 ranks on 3 hosts"))' out0
     PER=2 run -0 on_hosts 4 --find-slow --rails none
-    [[ $output == *"one GPU was measured, the others were not"* || $output == *WARN* ]]
+    [[ $output == *"one GPU was measured, the others were not"* || $output == *"WARN pair."* || $output == *"FAIL pair."* ]]
     PER=2 run -0 on_hosts 4 --find-slow --rails none --json
     jq -e '(.data | has("rails") | not) and (.data.covers | startswith("2 of 4 ranks on 2 hosts"))' out0
 }

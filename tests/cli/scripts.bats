@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The scripts of the house: to ask one what it does, or make what it would do, does nothing.
 bats_require_minimum_version 1.5.0
+load ../stand_in.sh
 
 setup() { cd "$BATS_TEST_TMPDIR" || return; }
 
@@ -98,10 +99,6 @@ setup_room() { # WITHOUT...
                 grep -qxF "$name" nowhere 2>/dev/null || printf "%s:\n  Installed: (none)\n  Candidate: 1.0\n" "$name"
             done ;;
         esac'
-}
-stand_in() { # TOOL SCRIPT
-    printf '#!/bin/bash\n%s\n' "$2" >"tools/$1"
-    chmod +x "tools/$1"
 }
 # In a name space of its own: /usr/sbin, where setup holds services back, is not this machine's,
 # and clang's libraries are not here.

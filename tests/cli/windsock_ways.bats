@@ -3,6 +3,7 @@
 # runs that are no whole JSON, slips on the command line.
 # shellcheck disable=SC2016 # single quotes: the other side expands
 bats_require_minimum_version 1.5.0
+load ../wait.sh
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -166,7 +167,7 @@ setup() {
     echo here1 >out/passing_nodes.txt
     "$BIN/windsock" --quick --deadline 20 --rsh ./deaf --hosts here1,deaf1 --nodes out --json >doc 2>said 3>&- &
     local run=$! code=0
-    until [ -e ended ]; do kill -0 $run; done
+    wait_for 20 test -e ended
     kill -TERM $run
     wait $run || code=$?
     cat doc
@@ -181,7 +182,7 @@ setup() {
     chmod +x helped
     "$BIN/windsock" on --rsh ./helped n[1-2] true 3>&- & # what bats waits at
     local launcher=$!
-    until [ "$(pgrep -fc "^sleep 62.$$")" = 2 ]; do kill -0 $launcher; done
+    wait_for 20 eval '[ "$(pgrep -fc "^sleep 62.$$")" = 2 ]'
     kill -KILL $launcher
     wait $launcher || :
     timeout 5 sh -c "while pgrep -f '^sleep 62.$$' >/dev/null; do :; done"
