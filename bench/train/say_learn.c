@@ -186,7 +186,7 @@ static int beside(const struct run *x, int rank)
 	int n = 0;
 
 	for (int i = 0; i < x->w->size; i++)
-		n += streq(x->w->peers[i].host, x->w->peers[rank].host) &&
+		n += streq(x->w->peers[i].at, x->w->peers[rank].at) &&
 		     w[i].first_processor == w[rank].first_processor;
 	return n;
 }

@@ -1,7 +1,8 @@
 /*
  * What starts one's own script: whatever shell it is typed into (zsh takes what stands
  * behind == for a command), and whatever the interface is called. How much is kept of a
- * long run, and what is heard of a report that is too large.
+ * long run, and what is heard of a report that is too large. Whose processors a slow rank
+ * shares.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,9 @@
 #include "bench/train/hear.h"
 #include "bench/train/history.h"
 #include "bench/train/product.h"
+#include "bench/train/say_run.h"
 #include "lib/report/json.h"
+#include "tests/unit/report_file.h"
 
 #define RANK(host, address) "{\"host\":\"" host "\",\"address\":\"" address "\"}"
 
@@ -144,6 +147,42 @@ static void what_is_too_large_is_swallowed(void **state)
 	hear_done(&h);
 }
 
+/* Of three ranks, each of which has one machine's processor 0, the last is slow. Is it told of, or
+ * does it share that processor? */
+static bool is_judged(struct say_peer last)
+{
+	static const struct model model = {.name = "mlp"};
+	const struct train_opts o = {.model = &model};
+	struct say_peer peers[] = {
+		{.host = "ubuntu", .address = "10.0.0.1", .at = "10.0.0.1"},
+		{.host = "node1", .address = "10.0.0.2", .at = "node1"},
+		last,
+	};
+	const struct say_world w = {.size = 3, .hosts = 3, .peers = peers};
+	struct train_word words[] = {{.processors = 1}, {.processors = 1}, {.processors = 1}};
+	struct train_total totals[] = {{.seconds = {[PHASE_FORWARD] = 1}, .samples = 1},
+				       {.seconds = {[PHASE_FORWARD] = 1}, .samples = 1},
+				       {.seconds = {[PHASE_FORWARD] = 9}, .samples = 1}};
+	const struct train_result res = {.history = {.last = {.words = words}}, .totals = totals};
+	char out[64];
+	const struct run x = {report_file_new(out, "ddpsmoke", "json"), &o, &w, &res, NULL};
+	bool warned;
+
+	say_pace(&x);
+	warned = report_count(x.r, ST_WARN);
+	(void)report_file_done(x.r, out);
+	return warned;
+}
+
+static void processors_are_shared_on_one_machine_alone(void **state)
+{
+	(void)state;
+	assert_true(is_judged((struct say_peer){"node2", "10.0.0.3", NULL, "node2", NULL}));
+	assert_false(is_judged((struct say_peer){"node1", "10.0.0.2", NULL, "node1", NULL}));
+	/* a clone */
+	assert_true(is_judged((struct say_peer){"ubuntu", "10.0.0.3", NULL, "10.0.0.3", NULL}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +191,7 @@ int main(void)
 		cmocka_unit_test(hosts_are_counted_once),
 		cmocka_unit_test(a_long_run_is_thinned_and_ends_with_its_last),
 		cmocka_unit_test(what_is_too_large_is_swallowed),
+		cmocka_unit_test(processors_are_shared_on_one_machine_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
