@@ -28,9 +28,9 @@ struct ask_flags {
 	bool wire_rate;
 	bool pairs; /* --pairs or --find-slow */
 };
-/* What nobody here can do, and must not be mistaken for done. */
 /* NCCL_TESTS_MIN_BW; 0: it asks for nothing. */
 int ask_least_average(double *ret, struct err *e) MUST_CHECK;
+/* What nobody here can do, and must not be mistaken for done. */
 int ask_flags(const struct ask_flags *in, struct err *e) MUST_CHECK;
 bool ask_has_rails(const char *rails);	  /* some were named */
 const char *ask_tcp(const char *backend); /* what tcp alone has was asked for: auto means that */

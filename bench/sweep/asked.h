@@ -8,7 +8,7 @@
  *	.rows = asked_rows, .nrows = ASKED_NROWS, .cfg = &asked		in the struct app_spec
  *
  *	asked = asked_defaults;		before the options are parsed
-	asked_alone(&asked, ...)	with --analyze, and nothing else then
+ *	asked_alone(&asked, ...)	with --analyze, and nothing else then
  *	asked_check(&asked, &usual, a, e)	before anybody looks for ranks
  *	asked_job(&asked, &role, a, e)	once it is known which of them this process is
  *

@@ -1,8 +1,7 @@
 /*
  * A GPU's libraries load their code at the first pass: in a second here, in a minute where
- * many read it from one file server. Nobody is stuck meanwhile. So every rank does one
- * pass that counts for nothing, and all wait for the last one with more patience than
- * for any exchange. Who dies or falls silent is known at once all the same.
+ * many read it from one file server. So every rank does one pass that counts for nothing,
+ * and all wait with patience for the last one.
  */
 #include "bench/train/patience.h"
 #include "bench/train/rank.h"
