@@ -255,6 +255,7 @@ int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e)
 	void *buffer = NULL;
 	int result;
 
+	units_spread(&p);
 	units_find(&p, 0);
 	p.all = arena_alloc(r->a, (size_t)r->comm->size * sizeof(*p.all));
 	if (r->dev->alloc(r->dev, p.chunk, &buffer, e))

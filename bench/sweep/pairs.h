@@ -1,6 +1,7 @@
 #ifndef BENCH_SWEEP_PAIRS_H
 #define BENCH_SWEEP_PAIRS_H
 /* Private to bench/sweep/pairs*.c: who meets whom, over which communicator, what came of it. */
+#include "bench/ranks/hosts.h"
 #include "bench/sweep/rank.h"
 
 enum { RAILS_MAX = 8 };
@@ -12,6 +13,7 @@ enum { RESULT_DOUBLES = sizeof(struct pair_result) / sizeof(double) };
 
 struct pairs {
 	struct rank *r;
+	struct hosts spread;
 	struct comm *c; /* of all ranks: one that goes over one rail, or the only one */
 	int rail;	/* -1: the only one */
 	int n, me;	/* units; -1: not one */
@@ -34,6 +36,8 @@ int pairs_try(struct pairs *p, int a, int b, struct err *e) MUST_CHECK;
 void pairs_progress(struct pairs *p, const char *what, int done, int of);
 
 /* --- pairs_units.c --- */
+/* Which ranks share a host: before anything below. */
+void units_spread(struct pairs *p);
 /* The @nth rank of every host; of one host alone: all of its ranks. */
 void units_find(struct pairs *p, int nth);
 /* Collective. Do some of them share a machine? */

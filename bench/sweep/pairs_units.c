@@ -5,8 +5,6 @@
  */
 #include "bench/sweep/pairs.h"
 
-#include "bench/ranks/hosts.h"
-
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -14,25 +12,30 @@
 /* Of each direction of a pair. */
 static const double SECONDS = 0.12, SECONDS_SERIAL = 0.05;
 
-/* The @nth rank of every host; -1: that one has not so many. */
-static int find_nth(const struct pairs *p, int nth, int *ret)
+void units_spread(struct pairs *p)
 {
-	int size = p->c->size, *seen;
+	int size = p->c->size;
 	const char **keys = arena_alloc(p->r->a, (size_t)size * sizeof(*keys));
-	struct hosts spread;
 
 	for (int i = 0; i < size; i++)
 		keys[i] = hosts_key(p->r->a, comm_peer(p->c, i)->host, p->r->hardware[i].machine);
-	hosts_of(keys, (size_t)size, p->r->a, &spread);
-	seen = arena_alloc(p->r->a, spread.n * sizeof(*seen));
-	for (size_t h = 0; h < spread.n; h++) {
+	hosts_of(keys, (size_t)size, p->r->a, &p->spread);
+}
+
+/* The @nth rank of every host; -1: that one has not so many. */
+static int find_nth(const struct pairs *p, int nth, int *ret)
+{
+	const struct hosts *spread = &p->spread;
+	int *seen = arena_alloc(p->r->a, spread->n * sizeof(*seen));
+
+	for (size_t h = 0; h < spread->n; h++) {
 		seen[h] = 0;
 		ret[h] = -1;
 	}
-	for (int i = 0; i < size; i++)
-		if (seen[spread.of[i]]++ == nth)
-			ret[spread.of[i]] = i;
-	return (int)spread.n;
+	for (int i = 0; i < p->c->size; i++)
+		if (seen[spread->of[i]]++ == nth)
+			ret[spread->of[i]] = i;
+	return (int)spread->n;
 }
 
 void units_find(struct pairs *p, int nth)
