@@ -265,10 +265,10 @@ int rank_pairs(struct rank *r, void (*ready)(struct rank *r), struct err *e)
 	result = r->dev->sync(r->dev, e) || units_see_machines(&p, e) || rails_find(&p, &rails, e)
 			 ? -1
 			 : 0;
-	if (gpu)
+	if (!result) {
 		units_rails(&p, &rails);
-	if (!result)
 		ready(r);
+	}
 	if (!result && !r->comm->rank)
 		tell_units(&p, &rails);
 	if (!result && rails.n)

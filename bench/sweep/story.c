@@ -216,6 +216,8 @@ static void on_ways(struct story *s, const cJSON *event)
 	s->transport = copied(s, event, "transport");
 	if (s->has_table)
 		table_note(s->r, "in the end: %s", s->transport);
+	if (!report_wants_data(s->r))
+		return;
 	cJSON_DeleteItemFromObject(report_data(s->r), "transport");
 	json_str(report_data(s->r), "transport", s->transport);
 }
