@@ -34,7 +34,7 @@ struct comm_world {
 
 struct comm_finding { /* what a communicator knows to be wrong with the way it goes */
 	const char *check, *subject, *message, *fix;
-	bool warns; /* it is as somebody wanted it */
+	bool warns; /* no failure: it is as somebody wanted it, or as it can be here */
 };
 
 struct comm_plugin {

@@ -57,8 +57,11 @@ static void say_tcp(struct rank *r, const struct gpus *why)
 			  : "Host memory over TCP was measured, not NCCL: there is no NVIDIA GPU.";
 	if (!why->is_wrong)
 		return;
-	r->unused = (struct comm_finding){
-		.check = "coll.backend", .subject = "tcp", .message = why->note, .fix = why->fix};
+	r->unused = (struct comm_finding){.check = "coll.backend",
+					  .subject = "tcp",
+					  .message = why->note,
+					  .fix = why->fix,
+					  .warns = true};
 }
 
 const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *w, struct err *e)

@@ -55,7 +55,7 @@ static void tell_world(struct rank *r)
 	relay_send(r->relay, event);
 }
 
-static void tell_finding(struct rank *r, const struct comm_finding *f, bool warns)
+static void tell_finding(struct rank *r, const struct comm_finding *f)
 {
 	cJSON *event = relay_event("finding");
 
@@ -63,7 +63,7 @@ static void tell_finding(struct rank *r, const struct comm_finding *f, bool warn
 	json_str(event, "subject", f->subject);
 	json_str(event, "message", f->message);
 	json_str(event, "fix", f->fix);
-	json_num(event, "warns", warns);
+	json_num(event, "warns", f->warns);
 	relay_send(r->relay, event);
 }
 
@@ -74,7 +74,7 @@ static void tell_judgement(struct rank *r)
 	if (!r->backend->judge || !r->backend->judge(r->comm, &f) ||
 	    (r->told.check && streq(r->told.check, f.check) && streq(r->told.subject, f.subject)))
 		return;
-	tell_finding(r, &f, f.warns);
+	tell_finding(r, &f);
 	r->told = f;
 }
 
@@ -85,7 +85,7 @@ void tell_begin(struct rank *r)
 	tell_world(r);
 	r->told_ways = arena_strdup(r->a, comm_transport(r->comm));
 	if (r->unused.check)
-		tell_finding(r, &r->unused, true);
+		tell_finding(r, &r->unused);
 	tell_judgement(r);
 }
 
