@@ -192,10 +192,15 @@ static const char *ask_hosts_of_many(const struct expect_gpu *g, double node, st
 			    ret->busbw);
 }
 
+static const char *gpu_of(const struct expect_facts *f)
+{
+	return f->gpu ?: instance_gpu(f->instance);
+}
+
 /* False: it is known that no NVLink is between a host's GPUs, or not whether one is. */
 static bool find_nvlink(const struct expect_facts *f, struct expect_gpu *ret)
 {
-	const char *gpu = f->gpu ?: instance_gpu(f->instance);
+	const char *gpu = gpu_of(f);
 
 	*ret = (struct expect_gpu){0};
 	return !gpu || (expect_gpu(gpu, ret) && ret->nvlink > 0);
@@ -268,8 +273,7 @@ void expect_derive(const struct expect_facts *f, struct arena *a, struct expect 
 			       "only all_reduce is judged: the others depend on the algorithm");
 	if (f->hosts < 2)
 		return inside_one_host(f, a, ret);
-	may_join = streq(f->backend, "nccl") &&
-		   expect_gpu(f->gpu ?: instance_gpu(f->instance), &g) && g.domain;
+	may_join = streq(f->backend, "nccl") && expect_gpu(gpu_of(f), &g) && g.domain;
 	if (may_join && f->joined == JOINED_BY_NVLINK)
 		return by_nvlink(&g, arena_printf(a, "on %d hosts that NVLink joins", f->hosts), a,
 				 ret);

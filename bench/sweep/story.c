@@ -131,9 +131,11 @@ double story_average(const struct story *s)
 	return sum->rows ? sum->busbw_sum / 2 / (double)sum->rows : 0;
 }
 
+double story_least_average(const struct story *s) { return s->o->least_average * 0.9; }
+
 bool story_average_is_enough(const struct story *s)
 {
-	return story_average(s) >= s->o->least_average * 0.9;
+	return story_average(s) >= story_least_average(s);
 }
 
 size_t story_hosts(const struct story *s) { return s->spread.n; }

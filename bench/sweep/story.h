@@ -96,7 +96,8 @@ void story_init(struct story *s, const struct story_opts *o, struct report *r);
 void story_event(const cJSON *event, void *story);
 void story_spread(struct story *s);	     /* once its ranks are listed, which is on "world" */
 double story_average(const struct story *s); /* GB/s, over all rows, as nccl-tests has it */
-/* Is that so much as somebody asks for, NCCL_TESTS_MIN_BW? A tenth less is, as there. */
+/* What is asked of it, a tenth less than NCCL_TESTS_MIN_BW, as there; 0: nothing. */
+double story_least_average(const struct story *s);
 bool story_average_is_enough(const struct story *s);
 size_t story_hosts(const struct story *s);			    /* that its ranks are on */
 bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
