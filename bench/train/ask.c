@@ -75,7 +75,7 @@ int train_ask_check(struct train_ask *q, struct err *e)
 	struct train_opts *t = &q->train;
 	bool by_nccl = streq(t->backend, "nccl");
 
-	t->is_sharded = streq(q->pattern, "fsdp");
+	t->is_sharded = streq(q->pattern, train_patterns[true]);
 	if (choose_model(q, e))
 		return -1;
 	if (t->is_sharded && by_nccl)

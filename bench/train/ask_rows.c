@@ -7,7 +7,6 @@
 #include <math.h>
 
 #define AT(field) .off = offsetof(struct train_ask, field)
-static const char *const patterns[] = {"ddp", "fsdp", NULL};
 
 const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	{.help = "What to train"},
@@ -29,7 +28,7 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	 OPT_BOOL, AT(engine.tf32)},
 	{0, "pattern", "HOW",
 	 "ddp: all parameters on each rank; fsdp: sharded, gathered layer by layer", OPT_CHOICE,
-	 AT(pattern), .choices = patterns, .def = "ddp"},
+	 AT(pattern), .choices = train_patterns, .def = "ddp"},
 	{0, "backend", "NAME",
 	 "who carries the gradients; auto: nccl between GPUs, else tcp; mpi: whichever started us, "
 	 "else mpirun in PATH",

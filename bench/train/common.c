@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+const char *const train_patterns[] = {"ddp", "fsdp", NULL};
+
 struct sampler train_sampler(const struct train_opts *o)
 {
 	return (struct sampler){.seed = o->seed,

@@ -1,7 +1,5 @@
 #include "bench/train/options.h"
 
-static const char *const patterns[] = {"ddp", "fsdp", NULL};
-
 /* In the order of options_take(): numbers, words (their list), or just said or not. */
 static const struct option {
 	const char *name;
@@ -21,7 +19,7 @@ static const struct option {
 	{"--samples", NULL, false, true},
 	{"--validation", NULL, false, true},
 	{"--drop-last", NULL, true, true},
-	{"--pattern", patterns, false, false},
+	{"--pattern", train_patterns, false, false},
 	{"--amp", engine_precisions, false, false},
 	{"--tf32", NULL, true, true},
 };

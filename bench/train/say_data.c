@@ -35,7 +35,7 @@ static void add_model(cJSON *data, const struct train_opts *o, const struct trai
 	cJSON *m = json_object(data, "model");
 
 	json_str(m, "name", o->model->name);
-	json_str(m, "pattern", o->is_sharded ? "fsdp" : "ddp");
+	json_str(m, "pattern", train_patterns[o->is_sharded]);
 	json_num(m, "parameters", res->nparams ? (double)res->nparams : NAN);
 	json_str(m, "engine",
 		 o->engine	? o->engine->name

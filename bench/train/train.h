@@ -16,6 +16,8 @@
 
 struct rdzv;
 
+extern const char *const train_patterns[]; /* --pattern's words, by is_sharded; NULL-terminated */
+
 struct train_opts {
 	const struct model *model;
 	int np, batch;		    /* per rank */
