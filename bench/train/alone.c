@@ -83,9 +83,7 @@ static int odd_by_distance(const struct alone *a, uint64_t step, double distance
 static void find_odd(struct alone *a, uint64_t step, uint64_t params)
 {
 	const struct train_word *words = a->r->history.first.words;
-	size_t where;
-	double distance =
-		train_farthest(a->r->noted[step], a->net->params, a->net->nparams, &where);
+	double distance = train_farthest(a->r->noted[step], a->net->params, a->net->nparams, NULL);
 	bool parted = false, some_right = false;
 	int odd = -1;
 
@@ -136,8 +134,7 @@ static void set_tolerance(struct alone *a)
 	const struct net *n = a->net;
 	const float *start = a->r->noted[0];
 	int bits = precision(a->o), nodes = n->graph ? n->graph->n : n->nparts;
-	size_t where;
-	double farthest = train_farthest(n->params, start, n->nparams, &where), most;
+	double farthest = train_farthest(n->params, start, n->nparams, NULL), most;
 
 	if (a->ret->unlike && bits > UNLIKE_BITS)
 		bits = UNLIKE_BITS;

@@ -51,16 +51,18 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 double train_farthest(const float *a, const float *b, size_t n, size_t *ret_where)
 {
 	double most = 0;
+	size_t where = 0;
 
-	*ret_where = 0;
 	for (size_t i = 0; i < n && isfinite(most); i++) {
 		double d = fabs((double)a[i] - (double)b[i]);
 
 		if (!(d <= most)) {
-			*ret_where = i;
+			where = i;
 			most = isnan(d) ? INFINITY : d;
 		}
 	}
+	if (ret_where)
+		*ret_where = where;
 	return most;
 }
 

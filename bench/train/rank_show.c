@@ -45,7 +45,6 @@ static int compare(struct rank *r, const uint64_t *hashes)
 {
 	AUTO_FREE float *theirs = NULL;
 	float *lowest = NULL, *highest = NULL;
-	size_t where;
 	struct train_result *res = r->result;
 
 	for (int i = 1, like = 0; i < r->comm->size; i++, like = 0) {
@@ -66,7 +65,7 @@ static int compare(struct rank *r, const uint64_t *hashes)
 			return -1;
 		if (!res)
 			continue;
-		res->apart[i] = train_farthest(r->net->params, theirs, r->net->nparams, &where);
+		res->apart[i] = train_farthest(r->net->params, theirs, r->net->nparams, NULL);
 		widen(lowest, highest, theirs, r->net->nparams);
 	}
 	return 0;

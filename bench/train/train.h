@@ -155,7 +155,8 @@ int train_load(struct net *n, const struct train_opts *o, const struct sampler *
 	       uint64_t at, struct err *e) MUST_CHECK;
 /* Who keeps that parameter, where each rank keeps a part of every layer. */
 int train_owner(const struct net *n, int ranks, size_t param);
-/* The largest difference of any two, and where that is; NaN is infinitely far from everything. */
+/* The largest difference of any two, and where that is (NULL: no matter); NaN is infinitely far
+ * from everything. */
 double train_farthest(const float *a, const float *b, size_t n, size_t *ret_where);
 uint64_t train_hash_layer(uint64_t hash, const struct net *n, int layer);
 
