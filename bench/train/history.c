@@ -3,15 +3,16 @@
 /* Where a list has come to its end every second one is let go. */
 #define THIN(list, most, every)                                                                    \
 	do {                                                                                       \
-		for (size_t i = 0; (list)->n == (most) && i < (most) / 2; i++)                     \
+		if ((list)->n < (most))                                                            \
+			break;                                                                     \
+		(list)->n /= 2;                                                                    \
+		(every) *= 2;                                                                      \
+		for (size_t i = 0; i < (list)->n; i++)                                             \
 			(list)->v[i] = (list)->v[2 * i];                                           \
-		(every) *= (list)->n == (most) ? 2 : 1;                                            \
-		(list)->n /= (list)->n == (most) ? 2 : 1;                                          \
 	} while (0)
 
 void history_step(struct history *h, struct arena *a, const struct train_step *s)
 {
-	h->steps_every = h->steps_every ? h->steps_every : 1;
 	if (h->nsteps++ % h->steps_every == 0)
 		*LIST_ADD(a, &h->steps) = *s;
 	THIN(&h->steps, HISTORY_STEPS, h->steps_every);
@@ -26,7 +27,6 @@ void history_epoch(struct history *h, struct arena *a, struct train_epoch *ep, b
 {
 	struct train_epoch *kept;
 
-	h->epochs_every = h->epochs_every ? h->epochs_every : 1;
 	ep->number = h->nepochs;
 	ep->step = h->last_step.step;
 	ep->loss = h->sum.loss / (double)h->sum.step;

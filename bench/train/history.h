@@ -37,6 +37,8 @@ struct history {
 	bool has_odd;
 	struct train_step sum; /* of the steps since the last epoch: loss, top1, seconds */
 };
+/* How one begins. */
+#define HISTORY_EMPTY ((struct history){.steps_every = 1, .epochs_every = 1})
 
 void history_step(struct history *h, struct arena *a, const struct train_step *s);
 /* Its means are filled in here. */

@@ -351,6 +351,7 @@ int train_job(struct train_opts *o, struct world_run *w,
 
 	o->np = w->world.size;
 	j.result = (struct train_result){.a = report_arena(r),
+					 .history = HISTORY_EMPTY,
 					 .progress = tell ? progress : NULL,
 					 .proving = tell ? proving : NULL};
 	result = run_rank(&j, e);

@@ -87,8 +87,8 @@ static void add_history(cJSON *data, const struct history *h)
 {
 	cJSON *steps = json_array(data, "steps"), *epochs = json_array(data, "epochs");
 
-	json_num(data, "steps_every", h->nsteps ? (double)h->steps_every : 1);
-	json_num(data, "epochs_every", h->nepochs ? (double)h->epochs_every : 1);
+	json_num(data, "steps_every", (double)h->steps_every);
+	json_num(data, "epochs_every", (double)h->epochs_every);
 	for (size_t i = 0; i < h->steps.n; i++)
 		add_step(steps, &h->steps.v[i]);
 	if (history_adds_step(h))

@@ -98,7 +98,7 @@ static void a_long_run_is_thinned_and_ends_with_its_last(void **state)
 {
 	enum { EPOCHS = 5 * HISTORY_EPOCHS + 3, EACH = 3 };
 	AUTO(arena_done) struct arena a = {0};
-	struct history h = {0};
+	struct history h = HISTORY_EMPTY;
 
 	(void)state;
 	for (uint64_t i = 0; i < EPOCHS; i++) {
