@@ -29,3 +29,19 @@ void hosts_of(const char *const *keys, size_t n, struct arena *a, struct hosts *
 		ret->most = count.v[h] > ret->most ? count.v[h] : ret->most;
 	}
 }
+
+void hosts_at(const char *const *names, const char *const *addresses, size_t n, struct arena *a,
+	      struct hosts *ret, const char **ret_at)
+{
+	const char **keys = arena_alloc(a, (n + 1) * sizeof(*keys));
+
+	for (size_t i = 0; i < n; i++)
+		keys[i] = hosts_key(a, names[i], addresses[i]);
+	hosts_of(keys, n, a, ret);
+	for (size_t i = 0; i < n; i++) {
+		ret_at[i] = names[i];
+		for (size_t k = 0; k < n; k++)
+			if (ret->of[k] != ret->of[i] && streq(names[k], names[i]))
+				ret_at[i] = addresses[i];
+	}
+}

@@ -19,5 +19,9 @@ struct hosts {
 const char *hosts_key(struct arena *a, const char *name, const char *machine);
 /* Ranks with equal keys share a host. */
 void hosts_of(const char *const *keys, size_t n, struct arena *a, struct hosts *ret);
+/* Hosts that are known by their addresses, rank by rank. @ret_at: what leads to that of each: its
+ * name or, where hosts share that, its address. */
+void hosts_at(const char *const *names, const char *const *addresses, size_t n, struct arena *a,
+	      struct hosts *ret, const char **ret_at);
 
 #endif

@@ -118,45 +118,29 @@ struct nodes {
 	const char *port;  /* interface that carried it; NULL: loopback */
 };
 
-/* Of @o's host: its name, or, where machines share that, its address. */
-static const char *where(const cJSON *list, const cJSON *o)
-{
-	const char *host = json_get_str(o, "host") ?: "?", *address = json_text(o, "address");
-	const cJSON *other;
-
-	cJSON_ArrayForEach (other, list)
-		if (streq(json_text(other, "host"), host) &&
-		    !streq(json_text(other, "address"), address))
-			return address;
-	return host;
-}
-
 static struct nodes count(const cJSON *data, struct arena *a)
 {
 	const cJSON *world = json_get(data, "world"), *list = json_get(world, "ranks");
 	struct nodes n = {.ranks = cJSON_GetArraySize(list),
 			  .port = json_get_str(world, "interface")};
-	const char **keys = arena_alloc(a, ((size_t)n.ranks + 1) * sizeof(*keys));
+	size_t room = ((size_t)n.ranks + 1) * sizeof(char *), i = 0, listed = 0;
+	const char **names = arena_alloc(a, room), **addresses = arena_alloc(a, room),
+		   **at = arena_alloc(a, room);
 	const cJSON *o;
-	str_list at = {0}; /* by host */
 	struct hosts h;
-	size_t i = 0;
 
 	cJSON_ArrayForEach (o, list) {
 		n.first = n.first ? n.first : json_get_str(o, "address");
 		n.on_cpu = streq(json_get_str(o, "device") ?: "cpu", "cpu");
-		keys[i++] =
-			hosts_key(a, json_get_str(o, "host") ?: "?", json_get_str(o, "address"));
+		names[i] = json_get_str(o, "host") ?: "?";
+		addresses[i++] = json_text(o, "address");
 	}
-	hosts_of(keys, i, a, &h);
-	i = 0;
-	cJSON_ArrayForEach (o, list) {
-		n.is_cyclic |= i && h.of[i] < h.of[i - 1]; /* back to one that had its ranks */
-		if (h.of[i++] == at.n)
-			*LIST_ADD(a, &at) = where(list, o);
+	hosts_at(names, addresses, i, a, &h, at);
+	for (size_t k = 0; k < i; k++) {
+		n.is_cyclic |= k && h.of[k] < h.of[k - 1]; /* back to one that had its ranks */
+		if (h.of[k] == listed)
+			n.hosts = listed++ ? arena_printf(a, "%s,%s", n.hosts, at[k]) : at[k];
 	}
-	for (i = 0; i < at.n; i++)
-		n.hosts = i ? arena_printf(a, "%s,%s", n.hosts, at.v[i]) : at.v[i];
 	n.n = (int)h.n;
 	n.most = (int)h.most;
 	n.is_even = h.least == h.most;

@@ -21,17 +21,20 @@ static const char *interface_of(const char *address, struct arena *a)
 /* Machines that were made of one image have one name, and addresses of their own. */
 static void tell_apart(struct say_world *w, struct arena *a)
 {
-	const char **keys = arena_alloc(a, (size_t)w->size * sizeof(*keys));
+	size_t n = (size_t)w->size;
+	const char **names = arena_alloc(a, n * sizeof(*names)),
+		   **addresses = arena_alloc(a, n * sizeof(*addresses)),
+		   **at = arena_alloc(a, n * sizeof(*at));
 	struct hosts h;
 
-	for (int i = 0; i < w->size; i++)
-		keys[i] = hosts_key(a, w->peers[i].host, w->peers[i].address);
-	hosts_of(keys, (size_t)w->size, a, &h);
+	for (size_t i = 0; i < n; i++) {
+		names[i] = w->peers[i].host;
+		addresses[i] = w->peers[i].address;
+	}
+	hosts_at(names, addresses, n, a, &h, at);
+	for (size_t i = 0; i < n; i++)
+		w->peers[i].at = at[i];
 	w->hosts = (int)h.n;
-	for (int i = 0; i < w->size; i++)
-		for (int k = 0; k < w->size; k++)
-			if (h.of[k] != h.of[i] && streq(w->peers[k].host, w->peers[i].host))
-				w->peers[i].at = w->peers[i].address;
 }
 
 struct say_world say_world(const struct comm *c, struct arena *a)
@@ -47,14 +50,12 @@ struct say_world say_world(const struct comm *c, struct arena *a)
 	w.peers = arena_alloc(a, (size_t)w.size * sizeof(*w.peers));
 	for (int i = 0; i < w.size; i++) {
 		const struct comm_peer *p = comm_peer(c, i);
-		const char *host = arena_strdup(a, p->host);
 
-		w.peers[i] = (struct say_peer){.host = host,
+		w.peers[i] = (struct say_peer){.host = arena_strdup(a, p->host),
 					       .address = arena_strdup(a, p->address),
 					       .device = streq(w.backend, "nccl") && p->device
 								 ? arena_strdup(a, p->device)
-								 : "cpu",
-					       .at = host};
+								 : "cpu"};
 	}
 	tell_apart(&w, a);
 	w.interface = interface_of(w.peers[0].address, a);
