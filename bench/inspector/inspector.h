@@ -22,7 +22,7 @@ struct insp_opts {
 int insp_knows(const char *path, bool *ret, struct err *e) MUST_CHECK;
 struct packed;
 int insp_refuse_packed(const struct packed *p, const char *path, struct err *e);
-/* What a stream begins with, enough of it to know. */
+/* What a file or a stream begins with, enough of it to know. */
 int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_t *ret_n,
 	      struct err *e) MUST_CHECK;
 /* Adds the lines of a file, or of all files of a folder that have some. */

@@ -27,22 +27,6 @@ int insp_refuse_packed(const struct packed *p, const char *path, struct err *e)
 	return packed_refuse(p, path, "ncclbench --analyze -", e);
 }
 
-/* As much as there is, up to @max. */
-static ssize_t read_some(int fd, char *buf, size_t max)
-{
-	size_t n = 0;
-	ssize_t got = 1;
-
-	while (n < max && got > 0) {
-		got = read(fd, buf + n, max - n);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-		else
-			n += got > 0 ? (size_t)got : 0;
-	}
-	return got < 0 ? -1 : (ssize_t)n;
-}
-
 int insp_head(int fd, const char *path, struct arena *a, const char **ret, size_t *ret_n,
 	      struct err *e)
 {
@@ -62,13 +46,16 @@ static int head_of(const char *path, enum insp_kind *ret, const struct packed **
 		   struct err *e)
 {
 	AUTO(auto_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	AUTO(auto_freep) char *buf = malloc(HEAD);
-	ssize_t n;
+	AUTO(arena_done) struct arena a = {0};
+	const char *head;
+	size_t n;
 
-	if (fd < 0 || !buf || (n = read_some(fd, buf, HEAD)) < 0)
+	if (fd < 0)
 		return err_sys(e, "cannot read %s", path);
-	*ret = insp_kind(buf, (size_t)n);
-	*ret_packed = n ? packed_begins(buf, (size_t)n) : packed_named(path);
+	if (insp_head(fd, path, &a, &head, &n, e))
+		return -1;
+	*ret = insp_kind(head, n);
+	*ret_packed = n ? packed_begins(head, n) : packed_named(path);
 	return 0;
 }
 
