@@ -99,26 +99,7 @@ static ncclResult_t exchange_all(struct nccl_comm *c, const struct comm_request 
 	return r == ncclSuccess ? end : r;
 }
 
-/* --- NCCL's own, since 2.28 --------------------------------------------------------------- */
-
-static const struct {
-	enum newer_call needs;
-	ncclResult_t (*call)(const struct newer_exchange *x);
-} own[COLL_KINDS] = {
-	[COLL_ALLTOALL] = {NEWER_ALLTOALL, newer_alltoall},
-	[COLL_GATHER] = {NEWER_GATHER, newer_gather},
-	[COLL_SCATTER] = {NEWER_SCATTER, newer_scatter},
-};
-
-unsigned nccl_own_calls(void)
-{
-	unsigned kinds = 0;
-
-	for (unsigned k = 0; k < COLL_KINDS; k++)
-		kinds |= (unsigned)(own[k].call && newer_has(own[k].needs)) << k;
-	return kinds;
-}
-
+/* NCCL's own, or of the same effect. */
 static ncclResult_t exchange(struct nccl_comm *c, const struct comm_request *q)
 {
 	const struct newer_exchange x = {.send = q->send,
@@ -128,8 +109,9 @@ static ncclResult_t exchange(struct nccl_comm *c, const struct comm_request *q)
 					 .root = q->root,
 					 .comm = c->handle,
 					 .stream = c->gpu->stream};
+	bool is_own = q->kind == COLL_ALLTOALL || q->kind == COLL_GATHER || q->kind == COLL_SCATTER;
 
-	return c->root->own_calls >> q->kind & 1 ? own[q->kind].call(&x) : exchange_all(c, q);
+	return is_own && c->root->own_calls ? newer_exchange(q->kind, &x) : exchange_all(c, q);
 }
 
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)

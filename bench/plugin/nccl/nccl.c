@@ -319,7 +319,7 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 				.exchange_arg = w->arg,
 				.deadline_ns = w->deadline_ns ? w->deadline_ns : 10 * NS_PER_S,
 				.stop_fds = {w->stop_fds[0], w->stop_fds[1]}};
-	c->own_calls = nccl_own_calls();
+	c->own_calls = newer_has(NEWER_EXCHANGE);
 	impl.caps.exchanges = words_of_exchanges(c);
 	impl.caps.version = c->gpu->vendor.nccl;
 	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);

@@ -27,7 +27,7 @@ struct nccl_comm {
 	struct pace pace; /* of that work */
 	struct cards cards;
 	char transport[640];
-	unsigned own_calls; /* as nccl_own_calls() has it */
+	bool own_calls;	    /* this NCCL has some for alltoall, gather and scatter */
 	const char *doubts; /* settings that differ between ranks; NULL: none do */
 	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);
 	void *exchange_arg; /* both are comm_world's */
@@ -45,8 +45,6 @@ struct nccl_comm {
 
 /* Puts the request's calls on the stream; does not wait. */
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
-/* Kinds, a bit set, that this NCCL has a call for; others of their sort are sends and receives. */
-unsigned nccl_own_calls(void);
 
 /* --- float8.c --- */
 /* Collective: which types there are, on all ranks. */

@@ -5,23 +5,28 @@
 #define BUILT_WITH(minor, patch) (NCCL_VERSION_CODE >= NCCL_VERSION(2, minor, patch))
 
 static const struct {
-	const char *name, *undo, *since; /* @undo: what takes it back */
+	const char *names[4]; /* the first is said; what takes it back, or came with it */
+	const char *since;
 	bool built;
 } calls[NEWER_CALLS] = {
-	[NEWER_SPLIT] = {"ncclCommSplit", NULL, "2.18", BUILT_WITH(18, 1)},
-	[NEWER_MEMORY] = {"ncclMemAlloc", "ncclMemFree", "2.19", BUILT_WITH(19, 1)},
-	[NEWER_REGISTER] = {"ncclCommRegister", "ncclCommDeregister", "2.19", BUILT_WITH(19, 1)},
-	[NEWER_WINDOW] = {"ncclCommWindowRegister", "ncclCommWindowDeregister", "2.27",
+	[NEWER_SPLIT] = {{"ncclCommSplit"}, "2.18", BUILT_WITH(18, 1)},
+	[NEWER_MEMORY] = {{"ncclMemAlloc", "ncclMemFree"}, "2.19", BUILT_WITH(19, 1)},
+	[NEWER_REGISTER] = {{"ncclCommRegister", "ncclCommDeregister"}, "2.19", BUILT_WITH(19, 1)},
+	[NEWER_WINDOW] = {{"ncclCommWindowRegister", "ncclCommWindowDeregister"},
+			  "2.27",
 			  BUILT_WITH(27, 1)},
-	[NEWER_ALLTOALL] = {"ncclAlltoAll", NULL, "2.28", BUILT_WITH(28, 0)},
-	[NEWER_GATHER] = {"ncclGather", NULL, "2.28", BUILT_WITH(28, 0)},
-	[NEWER_SCATTER] = {"ncclScatter", NULL, "2.28", BUILT_WITH(28, 0)},
+	[NEWER_EXCHANGE] = {{"ncclAlltoAll", "ncclGather", "ncclScatter"},
+			    "2.28",
+			    BUILT_WITH(28, 0)},
 };
 
 bool newer_has(enum newer_call c)
 {
-	return calls[c].built && dlsym(RTLD_DEFAULT, calls[c].name) &&
-	       (!calls[c].undo || dlsym(RTLD_DEFAULT, calls[c].undo));
+	const char *const *name = calls[c].names;
+
+	while (*name && dlsym(RTLD_DEFAULT, *name))
+		name++;
+	return calls[c].built && !*name;
 }
 
 int newer_needs(const struct vendor *v, enum newer_call c, struct err *e)
@@ -33,10 +38,11 @@ int newer_needs(const struct vendor *v, enum newer_call c, struct err *e)
 	vendor_version(v->nccl, version, sizeof(version));
 	if (!calls[c].built) {
 		err_set(e, ERR_ABSENT, "this program was built with headers that have no %s",
-			calls[c].name);
+			calls[c].names[0]);
 		return err_hint(e, "build it with those of NCCL %s or newer", calls[c].since);
 	}
-	err_set(e, ERR_ABSENT, "%s is NCCL %s and has no %s", v->nccl_path, version, calls[c].name);
+	err_set(e, ERR_ABSENT, "%s is NCCL %s and has no %s", v->nccl_path, version,
+		calls[c].names[0]);
 	return err_hint(e, "NCCL %s is the first that does: --nccl PATH chooses another one",
 			calls[c].since);
 }
@@ -107,23 +113,17 @@ void newer_deregister(ncclComm_t c, void *handle, bool symmetric)
 	(void)c, (void)handle, (void)symmetric;
 }
 
+ncclResult_t newer_exchange(enum coll_kind kind, const struct newer_exchange *x)
+{
 #if BUILT_WITH(28, 0)
-ncclResult_t newer_alltoall(const struct newer_exchange *x)
-{
-	return ncclAlltoAll(x->send, x->recv, x->count, x->type, x->comm, x->stream);
-}
-
-ncclResult_t newer_gather(const struct newer_exchange *x)
-{
-	return ncclGather(x->send, x->recv, x->count, x->type, x->root, x->comm, x->stream);
-}
-
-ncclResult_t newer_scatter(const struct newer_exchange *x)
-{
-	return ncclScatter(x->send, x->recv, x->count, x->type, x->root, x->comm, x->stream);
-}
-#else
-ncclResult_t newer_alltoall(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
-ncclResult_t newer_gather(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
-ncclResult_t newer_scatter(const struct newer_exchange *x) { return ((void)x, ncclInvalidUsage); }
+	if (kind == COLL_ALLTOALL)
+		return ncclAlltoAll(x->send, x->recv, x->count, x->type, x->comm, x->stream);
+	if (kind == COLL_GATHER)
+		return ncclGather(x->send, x->recv, x->count, x->type, x->root, x->comm, x->stream);
+	if (kind == COLL_SCATTER)
+		return ncclScatter(x->send, x->recv, x->count, x->type, x->root, x->comm,
+				   x->stream);
 #endif
+	(void)kind, (void)x;
+	return ncclInvalidUsage;
+}

@@ -12,9 +12,7 @@ enum newer_call {
 	NEWER_MEMORY,
 	NEWER_REGISTER,
 	NEWER_WINDOW,
-	NEWER_ALLTOALL,
-	NEWER_GATHER,
-	NEWER_SCATTER,
+	NEWER_EXCHANGE, /* alltoall, gather and scatter came together */
 	NEWER_CALLS
 };
 
@@ -32,7 +30,7 @@ void newer_mem_free(void *p);
 ncclResult_t newer_register(ncclComm_t c, void *p, size_t n, bool symmetric, void **ret);
 void newer_deregister(ncclComm_t c, void *handle, bool symmetric);
 
-/* What such calls have in common; @root: of gather and scatter. */
+/* What these calls have in common; @root: of gather and scatter. */
 struct newer_exchange {
 	const void *send;
 	void *recv;
@@ -42,8 +40,6 @@ struct newer_exchange {
 	ncclComm_t comm;
 	cudaStream_t stream;
 };
-ncclResult_t newer_alltoall(const struct newer_exchange *x);
-ncclResult_t newer_gather(const struct newer_exchange *x);
-ncclResult_t newer_scatter(const struct newer_exchange *x);
+ncclResult_t newer_exchange(enum coll_kind kind, const struct newer_exchange *x);
 
 #endif
