@@ -24,22 +24,41 @@ static void pack(const transport_list *l, struct seen_by_rank *ret)
 	}
 }
 
-static void merge(const struct seen *s, struct arena *a, transport_list *ret)
-{
-	struct transport_pair *p = NULL;
+/* What all ranks saw, by who sends: no long list is looked through for each of many. */
+struct merge {
+	struct arena *a;
+	transport_list *pairs;
+	size_t *latest;	     /* by rank: its pair that came last, from 1; 0: it has none */
+	LIST(size_t) before; /* by pair: the one of that rank that came before it, likewise */
+	int size;
+};
 
-	if (s->from < 0 || s->to < 0) /* made up; who judges pairs bounds them above */
-		return;
-	for (size_t i = 0; i < ret->n && !p; i++)
-		if (ret->v[i].from == s->from && ret->v[i].to == s->to &&
-		    strncmp(ret->v[i].via, s->via, sizeof(s->via)) == 0)
-			p = &ret->v[i];
-	if (!p) {
-		p = LIST_ADD(a, ret);
-		*p = (struct transport_pair){.from = s->from,
-					     .to = s->to,
-					     .via = arena_strndup(a, s->via, sizeof(s->via) - 1)};
+static struct transport_pair *pair_of(struct merge *m, const struct seen *s)
+{
+	struct transport_pair *p;
+
+	for (size_t i = m->latest[s->from]; i; i = m->before.v[i - 1]) {
+		p = &m->pairs->v[i - 1];
+		if (p->to == s->to && strncmp(p->via, s->via, sizeof(s->via)) == 0)
+			return p;
 	}
+	p = LIST_ADD(m->a, m->pairs);
+	*p = (struct transport_pair){.from = s->from,
+				     .to = s->to,
+				     .via = arena_strndup(m->a, s->via, sizeof(s->via) - 1)};
+	*LIST_ADD(m->a, &m->before) = m->latest[s->from];
+	m->latest[s->from] = m->pairs->n;
+	return p;
+}
+
+static void merge(struct merge *m, const struct seen *s)
+{
+	struct transport_pair *p;
+
+	/* made up; who judges pairs bounds the other one above */
+	if (s->from < 0 || s->from >= m->size || s->to < 0)
+		return;
+	p = pair_of(m, s);
 	p->send_gdr |= s->sent && s->send_gdr;
 	p->receive_gdr |= s->received && s->receive_gdr;
 	p->sent |= s->sent;
@@ -51,6 +70,7 @@ int log_gather(struct nccl_comm *c, struct err *e)
 	struct arena *a = &c->arena;
 	size_t size = (size_t)c->comm.size, n;
 	struct seen_by_rank mine = {0}, *all = arena_alloc(a, size * sizeof(*all));
+	struct merge m = {.a = a, .pairs = &c->pairs, .size = c->comm.size};
 	transport_list own = {0};
 	char *text;
 
@@ -63,8 +83,9 @@ int log_gather(struct nccl_comm *c, struct err *e)
 	if (c->exchange(c->exchange_arg, &mine, sizeof(mine), all, e))
 		return -1;
 	c->pairs = (transport_list){0};
+	m.latest = arena_alloc(a, size * sizeof(*m.latest));
 	for (size_t r = 0; r < size; r++)
 		for (int i = 0; i < all[r].n && i < PAIRS; i++)
-			merge(&all[r].pairs[i], a, &c->pairs);
+			merge(&m, &all[r].pairs[i]);
 	return 0;
 }
