@@ -64,6 +64,14 @@ static bool tls_without_rdma(struct arena *a)
 	return true;
 }
 
+static bool takes_any(const device_list *from, const str_list *names, bool negate)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (in_list(names, from->v[i].name) != negate)
+			return true;
+	return false;
+}
+
 /* --- predict ---------------------------------------------------------------------------- */
 static void take(const struct rules_input *in, struct prediction *p, const device_list *from,
 		 const str_list *names, bool negate)
@@ -136,7 +144,6 @@ static void check(const struct rules_input *in, struct report *r)
 {
 	const char *v = settings_env(VAR), *gone;
 	device_list rdma = {0}, net = {0};
-	bool any_rdma = false;
 	struct finding *f;
 	str_list names;
 
@@ -145,8 +152,6 @@ static void check(const struct rules_input *in, struct report *r)
 	rdma_devices(in, &rdma);
 	net_devices(in, &net);
 	names_split(v, ",", false, in->inv->a, &names);
-	for (size_t i = 0; i < rdma.n; i++)
-		any_rdma |= in_list(&names, rdma.v[i].name);
 	gone = missing(&names, &rdma, &net);
 	f = report_find(r, "lint.ucx.net_devices", VAR);
 	if (gone) {
@@ -155,7 +160,7 @@ static void check(const struct rules_input *in, struct report *r)
 				"mlx5_0:1)",
 			    v, gone);
 		finding_fix(f, "unset " VAR);
-	} else if (rdma.n && !any_rdma) {
+	} else if (rdma.n && !takes_any(&rdma, &names, false)) {
 		finding_set(f, ST_WARN,
 			    VAR "=%s names no RDMA port: this switches RDMA off for UCX, "
 				"and %s is active here",
@@ -169,39 +174,39 @@ static void check(const struct rules_input *in, struct report *r)
 
 /* --- suggest ------------------------------------------------------------------------------ */
 /* Does what is set leave out what is meant: every RDMA port or, where there is none, @name? */
-static bool leaves_out(const struct rules_input *in, const char *name)
+static bool leaves_out(struct arena *a, const device_list *rdma, const char *name)
 {
 	const char *v = settings_env(VAR);
-	bool negate = v && *v == '^', fits = false;
-	device_list rdma = {0};
+	bool negate = v && *v == '^';
 	str_list names;
 
 	if (!v || !*v || streq(v, "all"))
 		return false;
-	names_split(v + negate, ",", false, in->inv->a, &names);
-	rdma_devices(in, &rdma);
-	for (size_t i = 0; i < rdma.n; i++)
-		fits |= in_list(&names, rdma.v[i].name) != negate;
-	return rdma.n ? !fits : in_list(&names, name) == negate;
+	names_split(v + negate, ",", false, a, &names);
+	return rdma->n ? !takes_any(rdma, &names, negate) : in_list(&names, name) == negate;
 }
 
 static void suggest(const struct rules_input *in, struct suggestion *s)
 {
-	device_list net = {0};
-	bool has_rdma = in->rdma && in->rdma->n;
+	device_list rdma = {0}, net = {0};
+	bool has_cards = in->rdma && in->rdma->n, is_out; /* a port that is down comes up again */
 	const char *entry;
 
+	rdma_devices(in, &rdma);
 	net_devices(in, &net);
+	is_out = leaves_out(in->inv->a, &rdma, s->iface->name);
 	entry = *s->iface->name == '^' ? NULL : names_entry(s->a, s->iface->name, false);
-	if (has_rdma && leaves_out(in, s->iface->name))
-		suggest_env(s, VAR, "what is set would switch RDMA off", "all");
-	else if (has_rdma)
+	if (has_cards && is_out)
+		suggest_env(s, VAR,
+			    rdma.n ? "what is set would switch RDMA off"
+				   : "what is set leaves this interface out",
+			    "all");
+	else if (has_cards)
 		suggest_left_out(s,
 				 VAR ": RDMA devices are here, and naming %s alone would switch "
 				     "them off",
 				 s->iface->name);
-	else if (net.n == 1 && streq(net.v[0].name, s->iface->name) &&
-		 !leaves_out(in, s->iface->name))
+	else if (net.n == 1 && streq(net.v[0].name, s->iface->name) && !is_out)
 		suggest_left_out(s, VAR ": %s is the only device UCX could use", s->iface->name);
 	else if (!entry)
 		suggest_left_out(s, VAR ": no entry of its list can mean %s alone", s->iface->name);

@@ -18,6 +18,9 @@
 #define RDMA                                                                                       \
 	"rdma mlx5_0 pci=0000:01:00.0\n"                                                           \
 	"port mlx5_0 1 state=\"4: ACTIVE\" phys=\"5: LinkUp\" layer=Ethernet\n"
+#define RDMA_DOWN                                                                                  \
+	"rdma mlx5_0 pci=0000:01:00.0\n"                                                           \
+	"port mlx5_0 1 state=\"1: DOWN\" phys=\"3: Disabled\" layer=Ethernet\n"
 
 static const char *joined(struct arena *a, const str_list *l)
 {
@@ -381,6 +384,9 @@ static const struct want {
 	{TWO RDMA, "UCX_NET_DEVICES=eth0", "UCX_NET_DEVICES", "all"},
 	{TWO RDMA, "UCX_NET_DEVICES=^mlx5_0:1", "UCX_NET_DEVICES", "all"},
 	{TWO RDMA, "UCX_NET_DEVICES=mlx5_0:1", "UCX_NET_DEVICES", NULL},
+	{TWO RDMA_DOWN, "UCX_NET_DEVICES=eth1", "UCX_NET_DEVICES", "all"},
+	{TWO RDMA_DOWN, "UCX_NET_DEVICES=eth0", "UCX_NET_DEVICES", NULL},
+	{TWO RDMA_DOWN, NULL, "UCX_NET_DEVICES", NULL},
 	{LO "link 2 eth0\naddr eth0 10.0.0.5/24\n", "UCX_NET_DEVICES=eth7", "UCX_NET_DEVICES",
 	 "eth0"},
 	/* a label is a name of its own to all but UCX */
@@ -406,12 +412,19 @@ static const struct want {
 	{ODD("b"), NULL, "UCX_NET_DEVICES", "b"},
 };
 
-static const char *value_of(const struct suggestion *s, const char *name)
+static const struct env_line *line_of(const struct suggestion *s, const char *name)
 {
 	for (size_t i = 0; i < s->env.n; i++)
 		if (streq(s->env.v[i].name, name))
-			return s->env.v[i].value;
+			return &s->env.v[i];
 	return NULL;
+}
+
+static const char *value_of(const struct suggestion *s, const char *name)
+{
+	const struct env_line *l = line_of(s, name);
+
+	return l ? l->value : NULL;
 }
 
 static bool left_out(const struct suggestion *s, const char *name)
@@ -445,12 +458,38 @@ static void suggestions(void **state)
 	(void)stand(NULL, NULL);
 }
 
+/* Where no port of the card is up, nothing can switch RDMA off. */
+static void why_all_devices(void **state UNUSED)
+{
+	static const struct {
+		const char *machine, *env, *comment;
+	} whys[] = {
+		{TWO RDMA, "UCX_NET_DEVICES=eth1", "what is set would switch RDMA off"},
+		{TWO RDMA_DOWN, "UCX_NET_DEVICES=eth1", "what is set leaves this interface out"},
+		{TWO RDMA_DOWN, "UCX_NET_DEVICES=^eth0", "what is set leaves this interface out"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(whys); i++) {
+		struct ground *g = stand(whys[i].machine, whys[i].env);
+		const struct env_line *l;
+		struct suggestion s;
+
+		suggest_by_rank(&g->in, &s);
+		l = line_of(&s, "UCX_NET_DEVICES");
+		assert_non_null(l);
+		assert_string_equal(l->value, "all");
+		assert_string_equal(l->comment, whys[i].comment);
+	}
+	(void)stand(NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predictions),
 		cmocka_unit_test(checks),
 		cmocka_unit_test(suggestions),
+		cmocka_unit_test(why_all_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
