@@ -1,4 +1,5 @@
 /* What is wrong, the first cause first, for people and for programs. */
+#include "lib/cluster/rsh.h"
 #include "lib/core/fix.h"
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
@@ -99,7 +100,7 @@ static void causes_data(const struct tally *t, const item_list *causes)
 /* Where it is to be typed is in the line itself. */
 static bool says_where(const struct tally *t, const char *fix)
 {
-	const char *rsh = t->way && t->way->rsh && *t->way->rsh ? t->way->rsh : "ssh";
+	const char *rsh = rsh_typed(t->way ? t->way->rsh : NULL);
 
 	return strstr(fix, "# on ") || strstr(fix, "# from here") ||
 	       strstr(fix, "the others alike") || strstr(fix, "--hosts") ||

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "lib/cluster/rsh.h"
 #include "probes/tally/alike.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
@@ -261,6 +262,27 @@ static void a_long_list_is_cut_for_people(void **state UNUSED)
 	world_done(&w);
 }
 
+/* A line that goes to a host the way that the run itself went is typed here. */
+static void the_way_says_where_it_is_typed(void **state UNUSED)
+{
+	struct host_way way = {.rsh = NULL};
+	struct world w;
+	struct item x;
+
+	world_init(&w);
+	w.t.way = &way;
+	say(&w, 1, "host.answer", "is silent", NULL)->host = "node1";
+	x = w.t.items.v[0];
+	assert_string_equal(tally_typed(&w.t, &x, "kx -v node1 true"),
+			    "kx -v node1 true   # on node1");
+	assert_int_equal(setenv(RSH_TYPED, "kx -v", 1), 0); /* of who started us */
+	assert_string_equal(tally_typed(&w.t, &x, "kx -v node1 true"), "kx -v node1 true");
+	unsetenv(RSH_TYPED);
+	way.rsh = "kx";
+	assert_string_equal(tally_typed(&w.t, &x, "kx node1 true"), "kx node1 true");
+	world_done(&w);
+}
+
 #define TEST(f) cmocka_unit_test(f)
 int main(void)
 {
@@ -276,6 +298,7 @@ int main(void)
 		TEST(one_host_says_many_things),
 		TEST(another_fault_is_another_line),
 		TEST(a_long_list_is_cut_for_people),
+		TEST(the_way_says_where_it_is_typed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
