@@ -3,6 +3,7 @@
 #include "bench/sweep/table.h"
 #include "lib/cluster/hostlist.h"
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -127,21 +128,22 @@ static const char *ways(const struct slow_verdict *v)
 
 static void fix_node(const struct matrix *m, struct finding *f, int node)
 {
+	const char *name = matrix_name(m, node), *look = "'ip -s link; tc -s qdisc'";
+
 	if (m->one_host)
 		return finding_fix(f, "ps -o pid,ni,psr,pcpu,args -p %d",
 				   matrix_unit(m, node)->pid);
 	if (m->of_ranks)
-		finding_fix(f, "%s %s 'nvidia-smi topo -m; rdma link; rdma statistic'  # %s's card",
-			    rsh_typed(NULL), matrix_name(m, node), m->rail);
+		look = arena_printf(f->a,
+				    "'nvidia-smi topo -m; rdma link; rdma statistic'  # %s's card",
+				    m->rail);
 	else if (m->rail)
-		finding_fix(f, "%s %s 'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
-			    rsh_typed(NULL), matrix_name(m, node), m->rail, m->rail, m->rail);
-	else
-		finding_fix(f, "%s %s 'ip -s link; tc -s qdisc'", rsh_typed(NULL),
-			    matrix_name(m, node));
-	if (host_is_node(matrix_name(m, node)))
-		finding_fix(f, "srun --exclude=%s ...  # until it is repaired",
-			    matrix_name(m, node));
+		look = arena_printf(f->a,
+				    "'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
+				    m->rail, m->rail, m->rail);
+	finding_fix(f, "%s", typed_there(f->a, rsh_typed(NULL), name, look));
+	if (host_is_node(name))
+		finding_fix(f, "srun --exclude=%s ...  # until it is repaired", name);
 }
 
 /* What TCP does where a network is full: there is nobody to be left out. */

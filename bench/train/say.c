@@ -4,6 +4,7 @@
 #include "bench/ranks/hosts.h"
 #include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 
@@ -141,7 +142,8 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 	if (x->w->hosts <= 1)
 		finding_fix(f, "%s", command);
 	else
-		finding_fix(f, "%s %s %s", rsh_typed(NULL), x->w->peers[rank].at, command);
+		finding_fix(f, "%s",
+			    typed_there(a, rsh_typed(NULL), x->w->peers[rank].at, command));
 }
 
 int say_bad_rank(const struct run *x)
@@ -182,7 +184,9 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 			    "- srun --mem=..., docker run --memory ..., resources.limits.memory   "
 			    "# more of it there; or a smaller --batch here");
 	if (host)
-		finding_fix(f, "%s %s \"%s\"", rsh_typed(NULL), host, look);
+		finding_fix(f, "%s",
+			    typed_there(f->a, rsh_typed(NULL), host,
+					arena_printf(f->a, "\"%s\"", look)));
 	else
 		finding_fix(f, "%s", look);
 }

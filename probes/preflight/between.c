@@ -1,6 +1,6 @@
 /* What is between hosts: ports, ways, collectives, training; and whose fault it is. */
-#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
@@ -82,8 +82,8 @@ static void note_lone(struct preflight *p, enum stage_id id, const char *why)
 	finding_set(f, ST_SKIP, "not reached%s%s", why ? " because " : "",
 		    why ? why : ": it takes two hosts");
 	if (!why && id == S_COLLECTIVES && p->hosts.n == 1)
-		finding_fix(f, "%s %s windsock   # that host alone: collectives and training too",
-			    rsh_typed(p->rsh), shell_quote(p->a, p->hosts.v[0].name));
+		finding_fix(f, "%s   # that host alone: collectives and training too",
+			    typed_there(p->a, rsh_typed(p->rsh), p->hosts.v[0].name, "windsock"));
 }
 
 /* True: a second look explains what failed. */

@@ -1,7 +1,7 @@
 /* Training against expectations: each host's pace against the majority's, and the whole against
  * what one rank alone and the measured collectives promise. */
-#include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
 #include "probes/preflight/preflight.h"
 
@@ -101,6 +101,10 @@ static struct finding *note(struct preflight *p, const char *check, const char *
 static void name_odd(struct preflight *p, const pace_list *l, const struct pace *odd,
 		     const struct pace *second)
 {
+	static const char *const looks[] = {
+		"'top -b -n 1 | head -n 15; dmesg | grep -i -e throttl -e mce'",
+		"'cpupower frequency-info; sudo cpupower frequency-set -g performance'",
+	};
 	double usual = l->v[l->n / 2].rate;
 	struct finding *f = note(p, "train.node", odd->host);
 	bool agreed = second && is_odd(second);
@@ -119,11 +123,8 @@ static void name_odd(struct preflight *p, const pace_list *l, const struct pace 
 	finding_expect(f, ">= %.0f samples/s", usual / ODD);
 	if (f->status == ST_INFO)
 		return;
-	finding_fix(f, "%s %s 'top -b -n 1 | head -n 15; dmesg | grep -i -e throttl -e mce'",
-		    rsh_typed(p->rsh), odd->host);
-	finding_fix(f,
-		    "%s %s 'cpupower frequency-info; sudo cpupower frequency-set -g performance'",
-		    rsh_typed(p->rsh), odd->host);
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
+		finding_fix(f, "%s", typed_there(p->a, rsh_typed(p->rsh), odd->host, looks[i]));
 }
 
 static void say_nodes(struct preflight *p, const pace_list *l, const pace_list *again)
