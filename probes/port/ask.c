@@ -32,10 +32,7 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	 OPT_DURATION, AT(silence_ns), .min = SILENCE_LEAST, .max = SILENCE_MOST, .def = "4s"},
 
 	{.help = "Between hosts"},
-	{0, "hosts", "HOSTS",
-	 "every one of these to every other: a list, a Slurm hostlist, a hostfile (-: stdin), or "
-	 "the word lab",
-	 OPT_STR, AT(hosts), .complete = OPT_C_HOSTS},
+	{OPT_HOSTS("every one of these to every other"), AT(hosts)},
 	{OPT_RSH, AT(rsh)},
 	{OPT_COPY_SELF, AT(copy_self)},
 	{OPT_KEEP, AT(keep)},
