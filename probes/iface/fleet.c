@@ -98,8 +98,8 @@ static void no_answer(struct fleet *f, const struct fanout_result *got, const st
 	const char *way = rsh_typed(f->rsh);
 
 	tally_of_host(&f->told, got->host);
-	if (!got->interrupted) /* no host's name: "a" is a word, too, where what hosts say is folded
-				*/
+	/* no host's name: "a" is a word, too, where what hosts say is folded */
+	if (!got->interrupted)
 		finding_expect(x, "%s's report", command(f));
 	if (got->interrupted && got->trouble) {
 		finding_set(x, ST_SKIP, "%s", names_after(got->trouble, got->host));

@@ -1,7 +1,6 @@
 #include "probes/port/say.h"
 
 #include "lib/cluster/typed_way.h"
-#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/port/fix.h"

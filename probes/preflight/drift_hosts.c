@@ -1,5 +1,4 @@
 /* What makes hosts be mistaken for each other: their names, and their clocks. */
-#include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/net/addr.h"

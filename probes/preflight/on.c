@@ -231,10 +231,10 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 	if (!t->fold)
 		advise(t, &failed, &locked, command, from);
 	tally_emit(t);
-	if (t->fold)
+	if (t->fold) {
 		tell_whole(t, got, hosts->n);
-	if (t->fold)
 		advise(t, &failed, &locked, command, from);
+	}
 	report_covers(t->r, "done on %zu of %zu hosts", done, hosts->n);
 	return over_budget(t, &left, e);
 }
