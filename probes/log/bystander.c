@@ -264,10 +264,12 @@ static void forked(const struct why *w, struct explanation *x)
 	if (!c)
 		return;
 	c->weight = 0;
-	for (size_t i = 0; w->uses_efa && oom && i < oom->record->events.n; i++) {
+	if (!w->uses_efa || !oom || oom->is_over)
+		return;
+	for (size_t i = 0; i < oom->record->events.n; i++) {
 		const struct log_event *e = &oom->record->events.v[i];
 
-		if (oom->is_over || !strstr(e->text, "Errno 12]") || !is_behind(c->record, e, NEAR))
+		if (!strstr(e->text, "Errno 12]") || !is_behind(c->record, e, NEAR))
 			continue;
 		c->first = e;
 		explain_reason(c, oom, oom->weight + MORE, "the job uses EFA");

@@ -55,18 +55,17 @@ static bool is_of_pod(const char *event, const char *pod)
 void heal_scheduled(struct why *w, struct why_stream *s, const struct log_line *l)
 {
 	enum { NEAR = 16 /* lines of one pod's events */ };
+	struct record *r = &w->records[signature_find("K8S-001")];
 	const char *slash = strchr(said_after(l, "Successfully assigned "), '/');
 	char pod[254] = "";
 
 	if (!slash || sscanf(slash + 1, "%253[^ ] to", pod) != 1)
 		return;
-	for (size_t i = 0; i < signature_count; i++) {
-		struct record *r = &w->records[i];
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct log_event *e = &r->events.v[i];
 
-		for (size_t j = 0; streq(signatures[i].id, "K8S-001") && j < r->events.n; j++)
-			r->events.v[j].has_come |= r->events.v[j].file == s->file &&
-						   s->line - r->events.v[j].line <= NEAR &&
-						   is_of_pod(r->events.v[j].text, pod);
+		e->has_come |=
+			e->file == s->file && s->line - e->line <= NEAR && is_of_pod(e->text, pod);
 	}
 }
 
@@ -163,7 +162,7 @@ static void come_back(struct record *r, const struct why_stream *s, const char *
 	char up[64], down[64];
 	size_t n = 0;
 
-	if (!name_in(l->text, ups, ARRAY_LEN(ups), id, up, sizeof(up)))
+	if (!r->events.n || !name_in(l->text, ups, ARRAY_LEN(ups), id, up, sizeof(up)))
 		return;
 	for (size_t i = 0; i < r->events.n; i++) {
 		struct log_event *e = &r->events.v[i];

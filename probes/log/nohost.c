@@ -35,8 +35,10 @@ static bool is_thing(const char *p, size_t n)
 
 	while (letters < n && isalpha((unsigned char)p[letters]))
 		letters++;
+	if (!letters)
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(stems); i++)
-		if (strlen(stems[i]) == letters && strncasecmp(p, stems[i], letters) == 0)
+		if (strncasecmp(stems[i], p, letters) == 0 && !stems[i][letters])
 			return true;
 	return false;
 }

@@ -268,7 +268,9 @@ static const char *ornament(const char *p, struct says *s UNUSED)
 	return n && n < 4 && p[1 + n] == '>' ? p + n + 2 : NULL;
 }
 
-/* In this order: who is told by more comes before whoever would take it for its own. */
+/* In this order: who is told by more comes before whoever would take it for its own. Last come
+ * those of launchers. */
+enum { LAUNCHERS = 2 };
 static const char *(*const tags[])(const char *p, struct says *s) = {
 	mpi_tag, hydra_tag, bracket_rank, actor_tag, nccl_header,
 	pod_tag, ornament,  task_tag,	  word_tag,
@@ -277,13 +279,12 @@ static const char *(*const tags[])(const char *p, struct says *s) = {
 /* Behind a kernel's time no launcher labels anything: "nvidia-nvswitch0: " is its device. */
 static const char *tag(const char *p, bool is_kernel, struct log_who *w)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
-		struct says s = nothing;
-		const char *q;
+	size_t n = ARRAY_LEN(tags) - (is_kernel ? LAUNCHERS : 0);
 
-		if (is_kernel && (tags[i] == task_tag || tags[i] == word_tag))
-			continue;
-		q = tags[i](p, &s);
+	for (size_t i = 0; i < n; i++) {
+		struct says s = nothing;
+		const char *q = tags[i](p, &s);
+
 		if (!q)
 			continue;
 		merge(w, &s);
