@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-enum { SLOWER = 4, MANAGEMENT_MBPS = 1000 };
+enum { MANAGEMENT_MBPS = 1000 };
 
 static int kind_score(const struct iface *i, bool over_nic)
 {
@@ -66,7 +66,7 @@ static bool is_before_rails(struct arena *a, const candidate_list *all,
 		const struct candidate *c = &all->v[k];
 
 		if (!c->usable || c->score[RANK_KIND] != K_WIRED || c == front ||
-		    c->score[RANK_SPEED] / SLOWER < front->score[RANK_SPEED])
+		    c->score[RANK_SPEED] / RANK_SLOWER < front->score[RANK_SPEED])
 			continue;
 		if (!rdma_has_active_port(a, c->iface))
 			return false;
@@ -81,7 +81,7 @@ static void judge_speeds(struct arena *a, candidate_list *all, int fastest)
 		struct candidate *c = &all->v[k];
 		int speed = c->score[RANK_SPEED];
 
-		if (speed <= 0 || speed > fastest / SLOWER)
+		if (speed <= 0 || speed > fastest / RANK_SLOWER)
 			continue;
 		c->score[RANK_FAST] = 0;
 		c->score[RANK_FRONT] = c->score[RANK_DEFAULT] == 2 && is_before_rails(a, all, c);
@@ -173,7 +173,7 @@ void rank_ifaces(struct inventory *inv, int family, candidate_list *ret)
 static const struct iface_addr *linklocal4(const struct iface *i)
 {
 	for (const struct iface_addr *x = i->addrs; x; x = x->next)
-		if (x->addr.sa.sa_family == AF_INET && addr_class(&x->addr) == ADDR_LINKLOCAL)
+		if (addr_is_linklocal4(&x->addr))
 			return x;
 	return NULL;
 }

@@ -15,6 +15,8 @@
  */
 #include "lib/host/inventory.h"
 
+enum { RANK_SLOWER = 4 }; /* a NIC so many times slower than another is of another network */
+
 enum rank_score {
 	RANK_KIND,    /* physical, VF, bond, vlan, IPoIB and bridges over one of these; then
 			 wireless; macvlan; veth from elsewhere; bridge; VPN and the rest;

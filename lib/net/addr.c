@@ -244,6 +244,11 @@ enum addr_class addr_class(const union addr *a)
 	return bits ? ADDR_PUBLIC : ADDR_OTHER;
 }
 
+bool addr_is_linklocal4(const union addr *a)
+{
+	return a->sa.sa_family == AF_INET && addr_class(a) == ADDR_LINKLOCAL;
+}
+
 const char *addr_class_name(enum addr_class c)
 {
 	static const char *const names[] = {

@@ -44,6 +44,7 @@ const char *addr_print_port(const union addr *a, struct addr_text *buf); /* 10.0
 const char *addr_sockaddr_print(const struct sockaddr *sa, struct addr_text *buf);
 
 enum addr_class addr_class(const union addr *a);
+bool addr_is_linklocal4(const union addr *a);	/* 169.254/16, not mapped */
 const char *addr_class_name(enum addr_class c); /* "loopback" ... */
 /* For a shell, the ip(8) of that family: "ip", "ip -6". */
 const char *addr_ip_command(int family);

@@ -175,12 +175,9 @@ static const struct candidate *best(struct proof *p, size_t *ret_index)
 static bool is_linklocal_asked(const struct proof *p)
 {
 	for (size_t k = 0; k < p->npeers; k++)
-		for (size_t x = 0; x < p->peers[k].addrs.n; x++) {
-			const union addr *to = &p->peers[k].addrs.v[x];
-
-			if (to->sa.sa_family == AF_INET && addr_class(to) == ADDR_LINKLOCAL)
+		for (size_t x = 0; x < p->peers[k].addrs.n; x++)
+			if (addr_is_linklocal4(&p->peers[k].addrs.v[x]))
 				return true;
-		}
 	return false;
 }
 

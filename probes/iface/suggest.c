@@ -150,8 +150,8 @@ bool suggest_warn_of_nat(const struct rules_input *in, const struct suggestion *
 /* A NIC with an IPv4 link-local address and no other; one of another kind has no device. */
 static bool is_idle_link(struct inventory *inv, const struct iface_addr *x)
 {
-	if (x->addr.sa.sa_family != AF_INET || addr_class(&x->addr) != ADDR_LINKLOCAL ||
-	    !iface_is_running(x->iface) || x->iface->master || iface_best_addr(inv, x->iface, 0))
+	if (!addr_is_linklocal4(&x->addr) || !iface_is_running(x->iface) || x->iface->master ||
+	    iface_best_addr(inv, x->iface, 0))
 		return false;
 	inventory_detail(inv, x->iface);
 	return x->iface->device && x->iface->speed_mbps > 0;
@@ -160,7 +160,6 @@ static bool is_idle_link(struct inventory *inv, const struct iface_addr *x)
 void suggest_remark_linklocal(const struct rules_input *in, const struct suggestion *s,
 			      struct report *r)
 {
-	enum { FASTER = 4 };
 	struct iface *own = s->iface;
 
 	for (size_t k = 0; k < in->inv->addrs.n; k++) {
@@ -172,7 +171,7 @@ void suggest_remark_linklocal(const struct rules_input *in, const struct suggest
 			continue;
 		inventory_detail(in->inv, own);
 		if (!own->wireless &&
-		    (own->speed_mbps <= 0 || x->iface->speed_mbps / FASTER < own->speed_mbps))
+		    (own->speed_mbps <= 0 || x->iface->speed_mbps / RANK_SLOWER < own->speed_mbps))
 			continue;
 		f = report_find(r, "suggest.linklocal", x->iface->name);
 		finding_set(f, ST_INFO,

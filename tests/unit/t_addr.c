@@ -218,7 +218,7 @@ static void t_class(void **state)
 		{"::2", ADDR_PUBLIC},
 		{"ff02::1", ADDR_OTHER},
 	};
-	union addr none = {0};
+	union addr none = {0}, four = ip("169.254.0.1"), six = ip("fe80::1");
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -227,6 +227,9 @@ static void t_class(void **state)
 		if (addr_class(&a) != rows[i].is)
 			fail_msg("%s is %s", rows[i].in, addr_class_name(addr_class(&a)));
 	}
+	assert_true(addr_is_linklocal4(&four));
+	assert_false(addr_is_linklocal4(&six));
+	assert_false(addr_is_linklocal4(&none));
 	assert_int_equal(addr_class(&none), ADDR_OTHER);
 	assert_string_equal(addr_class_name(ADDR_LINKLOCAL), "link-local");
 }
