@@ -2,7 +2,6 @@
 
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
-#include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
@@ -211,24 +210,11 @@ void fleet_deadline_args(struct fleet *f, str_list *args)
 		arena_printf(f->a, "%llums", (unsigned long long)(f->deadline_ns / 1000000));
 }
 
-/* What each host would choose, so that each can be told where the others are. */
-static int add_peers(struct fleet *f, str_list *args, struct err *e)
-{
-	AUTO(answers_done) struct answers first = {0};
-	str_list ask = {0};
-
-	*LIST_ADD(f->a, &ask) = "--suggest";
-	if (fleet_ask(f, &ask, false, &first, e) || interrupt_err(e))
-		return -1;
-	fleet_peer_args(f, &first, args);
-	return 0;
-}
-
 static int add_proof(struct fleet *f, const struct write_request *w, str_list *args, struct err *e)
 {
 	if (w->undo || f->hosts.n < 2)
 		return 0;
-	if (w->how == EMIT_FIXED ? add_peers(f, args, e) : fleet_witness_args(f, args, e))
+	if (w->how == EMIT_FIXED ? fleet_peer_args(f, args, e) : fleet_witness_args(f, args, e))
 		return -1;
 	fleet_deadline_args(f, args);
 	return 0;

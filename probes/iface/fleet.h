@@ -74,8 +74,8 @@ int fleet_predict(struct fleet *f, const str_list *args, struct err *e) MUST_CHE
 /* --check --hosts: which variables differ between hosts? */
 int fleet_check(struct fleet *f, const str_list *args, struct err *e) MUST_CHECK;
 
-/* Adds --peer NAME=ADDR,ADDR for every host that answered `--suggest` to what is asked of each. */
-void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args);
+/* Adds --peer NAME=ADDR,ADDR of what each would choose to what is asked of each. */
+int fleet_peer_args(struct fleet *f, str_list *args, struct err *e) MUST_CHECK;
 /* A host that is asked for others waits for them no longer than we do: it is ended at three times
  * that. */
 void fleet_deadline_args(struct fleet *f, str_list *args);

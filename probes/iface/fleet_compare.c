@@ -18,13 +18,9 @@ static void read_proof(struct fleet *f, const struct answer *from, struct names 
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, json_get(json_get(from->data, "suggest"), "proof")) {
-		const char *state = json_text(row, "state");
-
-		if (json_get_str(row, "address") &&
-		    (streq(state, "open") || streq(state, "refused")))
+	cJSON_ArrayForEach (row, json_get(json_get(from->data, "suggest"), "proof"))
+		if (json_get_str(row, "address") && fleet_is_answer(row))
 			names_add(ret, f->a, json_get_str(row, "address"));
-	}
 }
 
 /* The addresses that answered each host: of thousands the rows are read once, not for each pair. */

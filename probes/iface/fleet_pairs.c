@@ -16,7 +16,7 @@ const char *answer_chose(const struct answer *a, const char *key)
 	return json_get_str(json_get(a->data, "suggest"), key);
 }
 
-static bool is_answer(const cJSON *row)
+bool fleet_is_answer(const cJSON *row)
 {
 	const char *state = json_text(row, "state");
 
@@ -39,7 +39,7 @@ static bool reaches(const struct answer *i, const struct answer *j)
 	cJSON_ArrayForEach (row, proof_of(i))
 		if (streq(json_text(row, "interface"), iface) &&
 		    streq(json_text(row, "address"), addr))
-			return is_answer(row);
+			return fleet_is_answer(row);
 	return false;
 }
 
@@ -53,7 +53,7 @@ static bool is_silent(const struct answer *i, const struct answer *j)
 		if (!streq(json_text(row, "peer"), j->host))
 			continue;
 		asked = true;
-		if (is_answer(row))
+		if (fleet_is_answer(row))
 			return false;
 	}
 	return asked;
@@ -64,7 +64,7 @@ const char *fleet_answered_at(const struct answer *by, const char *host)
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, proof_of(by))
-		if (streq(json_text(row, "peer"), host) && is_answer(row))
+		if (streq(json_text(row, "peer"), host) && fleet_is_answer(row))
 			return json_get_str(row, "address");
 	return NULL;
 }

@@ -10,6 +10,8 @@
 const char *answer_chose(const struct answer *a, const char *key);
 /* Of so many hosts each such one is a peer to all: a list of thousands is no command line. */
 size_t fleet_step(size_t hosts);
+/* A row of a proof: was it answered? A refusal is an answer. */
+bool fleet_is_answer(const cJSON *row);
 /* An address of @host that answered @by, through whatever interface; NULL: none. */
 const char *fleet_answered_at(const struct answer *by, const char *host);
 /* Pairs that do not meet, but for those that another network cannot mend: one address twice. */

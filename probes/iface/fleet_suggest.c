@@ -31,13 +31,18 @@ static bool is_mixed(const struct answers *all)
 	return v4 && v6;
 }
 
+static void put(struct text *t, const char *addr)
+{
+	text_addf(t, strchr(addr, ':') ? "%s[%s]" : "%s%s", t->n ? "," : "", addr);
+}
+
 /* @x: a candidate, or its other address; with @subnet only what is in it. */
 static void add_address(const cJSON *x, const char *subnet, struct text *t)
 {
 	const char *addr = json_get_str(x, "address");
 
 	if (addr && (!subnet || streq(subnet, json_text(x, "network"))))
-		text_addf(t, strchr(addr, ':') ? "%s[%s]" : "%s%s", t->n ? "," : "", addr);
+		put(t, addr);
 }
 
 /* --peer NAME=ADDR,ADDR for every host; with @subnet only addresses in it. */
@@ -65,9 +70,23 @@ static void peer_args(struct fleet *f, const struct answers *all, const char *su
 	}
 }
 
-void fleet_peer_args(struct fleet *f, const struct answers *all, str_list *args)
+/* What each would choose, before it knows where the others are. */
+static int ask_first(struct fleet *f, struct answers *ret, struct err *e)
 {
-	peer_args(f, all, NULL, args);
+	str_list args = {0};
+
+	*LIST_ADD(f->a, &args) = "--suggest";
+	return fleet_ask(f, &args, false, ret, e) || interrupt_err(e) ? -1 : 0;
+}
+
+int fleet_peer_args(struct fleet *f, str_list *args, struct err *e)
+{
+	AUTO(answers_done) struct answers first = {0};
+
+	if (ask_first(f, &first, e))
+		return -1;
+	peer_args(f, &first, NULL, args);
+	return 0;
 }
 
 static int prove(struct fleet *f, const struct answers *first, const char *subnet, bool merge,
@@ -155,13 +174,10 @@ int fleet_witness_args(struct fleet *f, str_list *args, struct err *e)
 	enum { WITNESSES = 3 }; /* one of them asks itself, and one may be gone */
 	AUTO(answers_done) struct answers first = {0};
 	AUTO(answers_done) struct answers proven = {0};
-	str_list ask = {0};
 	host_list who = {0};
 	struct text at;
 
-	*LIST_ADD(f->a, &ask) = "--suggest";
-	if (fleet_ask(f, &ask, false, &first, e) || interrupt_err(e) ||
-	    settle(f, &first, &proven, e))
+	if (ask_first(f, &first, e) || settle(f, &first, &proven, e))
 		return -1;
 	text_init(&at, f->a);
 	for (size_t k = 0; k < proven.n && who.n < WITNESSES; k++) {
@@ -169,12 +185,12 @@ int fleet_witness_args(struct fleet *f, str_list *args, struct err *e)
 
 		if (!addr)
 			continue;
-		text_addf(&at, strchr(addr, ':') ? "%s[%s]" : "%s%s", who.n ? "," : "", addr);
+		put(&at, addr);
 		*LIST_ADD(f->a, &who) = (struct host){.name = proven.v[k].host};
 	}
 	if (who.n < 2) { /* nobody was answered: each says so itself, and writes nothing */
 		if (answers_count(&first) > 1)
-			fleet_peer_args(f, &first, args);
+			peer_args(f, &first, NULL, args);
 		return 0;
 	}
 	*LIST_ADD(f->a, args) = "--peer";
@@ -239,12 +255,8 @@ int fleet_suggest(struct fleet *f, const char *form, bool name_only, struct err 
 {
 	AUTO(answers_done) struct answers first = {0};
 	AUTO(answers_done) struct answers proven = {0};
-	str_list args = {0};
 
-	*LIST_ADD(f->a, &args) = "--suggest";
-	if (fleet_ask(f, &args, false, &first, e))
-		return -1;
-	if (after_first(f, &first, false, &proven, e))
+	if (ask_first(f, &first, e) || after_first(f, &first, false, &proven, e))
 		return -1;
 	merge_all(f, &proven);
 	if (!report_count(f->report, ST_FAIL) && answers_count(&proven) > 1)
