@@ -58,10 +58,11 @@ static bool is_finished(const struct preflight *p)
 /* A node is neither where a tool failed on it, or where something between hosts named nobody. */
 static void sort_nodes(const struct preflight *p, host_list *passing, host_list *failing)
 {
+	bool finished = is_finished(p); /* a signal may come between two of them */
 	struct names errors = {0}, usable = {0};
 
 	find_errors(p, &errors);
-	for (size_t i = 0; i < p->usable.n && is_finished(p); i++)
+	for (size_t i = 0; finished && i < p->usable.n; i++)
 		names_add(&usable, p->a, p->usable.v[i]);
 	for (size_t i = 0; i < p->hosts.n; i++) {
 		const char *name = p->hosts.v[i].name;
