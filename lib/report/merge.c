@@ -69,6 +69,14 @@ static int check_header(const cJSON *doc, const char *host, const char *command,
 	return 0;
 }
 
+const cJSON *envelope_part(const cJSON *doc, const char *stage, const char *command)
+{
+	const cJSON *data = json_get(doc, "data");
+
+	return streq(json_text(doc, "command"), command) ? data
+							 : json_get(json_get(data, "parts"), stage);
+}
+
 const char *envelope_check(const cJSON *finding)
 {
 	const char *s = json_get_str(finding, "check");

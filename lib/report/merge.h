@@ -13,6 +13,8 @@ cJSON *envelope_read(const char *host, const char *command, const char *text, si
 /* Its findings get the name @host in our report, a copy of its data goes to nodes[]. */
 void envelope_merge(struct report *r, const char *host, const cJSON *doc);
 
+/* The part of @stage, where it is a run of windsock; the data of @command's own run. */
+const cJSON *envelope_part(const cJSON *doc, const char *stage, const char *command);
 /* One of its findings: its check's id, NULL: of no check; and what it says, into @f, but for whose
  * it is. Whatever it is, @f is sound. */
 const char *envelope_check(const cJSON *finding);

@@ -1,16 +1,9 @@
 /* Collectives over their sizes, and how training went. */
 #include "lib/core/units.h"
+#include "lib/report/merge.h"
 #include "probes/html/parts.h"
 
 #include <math.h>
-
-const cJSON *html_part(const cJSON *doc, const char *stage, const char *command)
-{
-	const cJSON *data = json_get(doc, "data");
-
-	return streq(json_text(doc, "command"), command) ? data
-							 : json_get(json_get(data, "parts"), stage);
-}
 
 static struct html_line *line_named(html_lines *all, const char *name, struct arena *a)
 {
@@ -142,14 +135,14 @@ static void course(const cJSON *list, struct arena *a, struct text *t)
 /* Of what was measured twice the longer run is drawn, and both have their numbers. */
 void html_curves(const cJSON *doc, struct arena *a, struct text *t)
 {
-	const cJSON *part = html_part(doc, "collectives", "ncclbench");
+	const cJSON *part = envelope_part(doc, "collectives", "ncclbench");
 	const cJSON *coll = json_get(part, "results");
-	const cJSON *more = json_get(html_part(doc, "sweep", "ncclbench"), "results");
-	const cJSON *train = html_part(doc, "expectations", "ddpsmoke");
+	const cJSON *more = json_get(envelope_part(doc, "sweep", "ncclbench"), "results");
+	const cJSON *train = envelope_part(doc, "expectations", "ddpsmoke");
 	bool is_long = more != coll && cJSON_GetArraySize(more);
 
 	if (!cJSON_GetArraySize(json_get(train, "epochs")))
-		train = html_part(doc, "training", "ddpsmoke");
+		train = envelope_part(doc, "training", "ddpsmoke");
 	html_open(t, "curves", "Curves");
 	sweep(is_long ? more : coll, is_long, a, t);
 	course(json_get(json_get(part, "course"), "sizes"), a, t);

@@ -1,4 +1,5 @@
 /* What data reaches between each pair: bandwidth, latency, and what was lost. */
+#include "lib/report/merge.h"
 #include "probes/html/parts.h"
 
 #include <math.h>
@@ -17,9 +18,9 @@ struct pairs {
 /* Of what measured them. */
 static const cJSON *find(const cJSON *doc)
 {
-	const cJSON *own = html_part(doc, "pairs", "ncclbench");
+	const cJSON *own = envelope_part(doc, "pairs", "ncclbench");
 
-	return json_get(own, "pairs") ? own : html_part(doc, "collectives", "ncclbench");
+	return json_get(own, "pairs") ? own : envelope_part(doc, "collectives", "ncclbench");
 }
 
 /* Rows come in order: @near is it, or the next one. */

@@ -57,9 +57,6 @@ bool html_pairs(const cJSON *doc, struct arena *a, struct text *t);
 void html_curves(const cJSON *doc, struct arena *a, struct text *t);
 void html_environment(const cJSON *doc, const html_nodes *nodes, struct arena *a, struct text *t);
 
-/* A part of a windsock run, or the command's own data. */
-const cJSON *html_part(const cJSON *doc, const char *stage, const char *command);
-
 /* ---- each to each, as squares ---- */
 enum { HTML_HEAT = 8 }; /* colours of a heat map: nothing, then from best to worst */
 struct html_grid {

@@ -1,6 +1,7 @@
 #include "probes/preflight/diff.h"
 
 #include "lib/report/json.h"
+#include "lib/report/merge.h"
 #include "lib/report/typed.h"
 #include "probes/preflight/diff_index.h"
 #include "probes/preflight/diff_own.h"
@@ -197,15 +198,6 @@ static void compare_facts(struct compared *c, const char *host, const cJSON *old
 	}
 }
 
-/* Of a run of windsock, or the data of a run of that command alone. */
-static const cJSON *part_of(const cJSON *doc, const char *stage, const char *command)
-{
-	const cJSON *data = json_get(doc, "data");
-
-	return streq(json_text(doc, "command"), command) ? data
-							 : json_get(json_get(data, "parts"), stage);
-}
-
 void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *now)
 {
 	static const char *const sweeps[] = {"collectives", "sweep"};
@@ -218,9 +210,10 @@ void runs_diff(struct tally *t, unsigned stage, const cJSON *old, const cJSON *n
 	compare_hosts(&c, old, now);
 	compare_findings(&c, old, now);
 	for (size_t i = 0; i < (alone ? 1 : ARRAY_LEN(sweeps)); i++)
-		diff_sweep(&c, sweeps[i], part_of(old, sweeps[i], "ncclbench"),
-			   part_of(now, sweeps[i], "ncclbench"));
-	diff_pace(&c, part_of(old, "training", "ddpsmoke"), part_of(now, "training", "ddpsmoke"));
+		diff_sweep(&c, sweeps[i], envelope_part(old, sweeps[i], "ncclbench"),
+			   envelope_part(now, sweeps[i], "ncclbench"));
+	diff_pace(&c, envelope_part(old, "training", "ddpsmoke"),
+		  envelope_part(now, "training", "ddpsmoke"));
 	compare_facts(&c, json_text(now, "host"), json_get(old, "data"), json_get(now, "data"));
 	nodes_init(&nodes, t->a, json_get(old, "nodes"));
 	cJSON_ArrayForEach (n, json_get(now, "nodes")) {
