@@ -168,9 +168,11 @@ static void keep_first(struct err *e, const struct err *its, size_t *unread)
 		log_error("%s", its->msg);
 }
 
-/* What was read of the others is whole. */
-static void say_unread(struct app *app, const struct why *w, size_t unread)
+/* What was read of the others is whole, and explained: then no command line was wrong. */
+static void say_unread(struct app *app, const struct why *w, size_t unread, struct err *e)
 {
+	if (unread && w->files.n)
+		e->kind = ERR_SYS;
 	if (unread && !w->files.n)
 		report_file_lost(app->report, "nothing was read");
 	else if (unread == 1)
@@ -208,7 +210,7 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 			err_hint(&its, "to run a command: ncclwhy -- %s ...", files.v[0]);
 		keep_first(e, &its, &unread);
 	}
-	say_unread(app, w, unread);
+	say_unread(app, w, unread, e);
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 

@@ -51,7 +51,7 @@ static int head_of(const char *path, enum insp_kind *ret, const struct packed **
 	size_t n;
 
 	if (fd < 0)
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	if (insp_head(fd, path, &a, &head, &n, e))
 		return -1;
 	*ret = insp_kind(head, n);
@@ -67,7 +67,7 @@ int insp_knows(const char *path, bool *ret, struct err *e)
 
 	*ret = false;
 	if (stat(path, &st))
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	if (S_ISDIR(st.st_mode)) {
 		*ret = true;
 		return 0;
@@ -190,7 +190,7 @@ static int read_file(struct insp_book *b, const char *path, struct err *e)
 	off_t end;
 
 	if (fd < 0 || fstat(fd, &st))
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	f = find_file(b, fd);
 	if (f->size && (uint64_t)st.st_size <= f->size)
 		return 0;
@@ -225,7 +225,7 @@ static int read_folder(struct insp_book *b, const char *path, struct err *e)
 	size_t before = b->files;
 
 	if (n < 0)
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	for (int i = 0; i < n; i++) {
 		const char *file = arena_printf(b->a, "%s/%s", path, names[i]->d_name);
 		enum insp_kind kind = INSP_NONE;
@@ -261,6 +261,6 @@ int insp_read(struct insp_book *b, const char *path, struct err *e)
 	struct stat st;
 
 	if (stat(path, &st))
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	return S_ISDIR(st.st_mode) ? read_folder(b, path, e) : read_file(b, path, e);
 }

@@ -2,6 +2,7 @@
 
 #include "bench/inspector/inspector.h"
 #include "lib/cluster/child.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/packed.h"
@@ -49,7 +50,7 @@ static int take_file(struct found *f, const char *path, bool named, struct err *
 	const struct packed *packed;
 
 	if (n < 0)
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	if (flight_begins(head, (size_t)n))
 		return take_dump(f, fd, path, head, (size_t)n, e);
 	if (insp_kind(head, (size_t)n) == INSP_JSON)
@@ -74,7 +75,7 @@ static int take_folder(struct found *f, const char *path, struct arena *a, struc
 	const char *slash = len && path[len - 1] == '/' ? "" : "/";
 
 	if (n < 0)
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	for (int i = 0; i < n; i++) {
 		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
 		struct stat st;
@@ -95,7 +96,7 @@ static int take_path(struct found *f, const char *path, struct arena *a, struct 
 	struct stat st;
 
 	if (stat(path, &st))
-		return err_sys(e, "cannot read %s", path);
+		return file_refused(path, e);
 	if (S_ISDIR(st.st_mode))
 		return take_folder(f, path, a, e);
 	if (S_ISREG(st.st_mode))

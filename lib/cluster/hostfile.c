@@ -202,10 +202,8 @@ static int hosts_from_file(const char *path, struct arena *a, host_list *ret, st
 	size_t n;
 
 	if (file_read_given(path, HOSTFILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e) < 0) {
-		if (errno == ENOENT || errno == EISDIR) {
-			e->kind = ERR_USAGE;
+		if (errno == ENOENT || errno == EISDIR)
 			err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
-		}
 		return -1;
 	}
 	log_detail("reading host names from %s", path);

@@ -22,13 +22,40 @@ bool file_is_stream(const char *path)
 	return is_stdin(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
+/* Not a disk that breaks, nor what this user may not read. */
+static bool is_misnamed(int why)
+{
+	static const int all[] = {ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP,
+				  EISDIR, EINVAL,  ENXIO,	 EFBIG};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (why == all[i])
+			return true;
+	return false;
+}
+
+static int blame(struct err *e)
+{
+	e->kind = is_misnamed(errno) ? ERR_USAGE : e->kind;
+	return -1;
+}
+
+int file_refused(const char *path, struct err *e)
+{
+	int why = errno;
+
+	err_sys(e, "cannot read %.200s", file_said(path));
+	errno = why;
+	return blame(e);
+}
+
 int file_open_stream(const char *path, struct err *e)
 {
 	/* to open a pipe that nobody writes must not wait */
 	int fd = is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 				: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	return fd < 0 ? err_sys(e, "cannot read %.200s", file_said(path)) : fd;
+	return fd < 0 ? file_refused(path, e) : fd;
 }
 
 static int silent(const char *path, uint64_t patience_ns, struct err *e)
@@ -90,7 +117,7 @@ int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct a
 	struct text t;
 
 	if (!file_is_stream(path))
-		return file_read(path, max, a, ret, ret_n, e);
+		return file_read(path, max, a, ret, ret_n, e) ? blame(e) : 0;
 	fd = file_open_stream(path, e);
 	text_init(&t, a);
 	if (fd < 0 || file_read_rest(fd, path, max, patience_ns, &t, e))

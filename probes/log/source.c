@@ -1,5 +1,6 @@
 #include "probes/log/source.h"
 
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/packed.h"
@@ -65,7 +66,7 @@ static int no_file(const char *path, struct err *e)
 
 	if (errno == EACCES)
 		return forbidden(path, e);
-	err_sys(e, "cannot read %s", path);
+	file_refused(path, e);
 	if (!is_absent || !strpbrk(path, "*?["))
 		return -1;
 	return err_hint(e,
@@ -159,7 +160,7 @@ static int open_file(const char *path, struct err *e)
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		(void)close(fd);
 		errno = EISDIR;
-		err_sys(e, "cannot read %s", path);
+		file_refused(path, e);
 		return err_command(e, "ncclwhy %s/*", path);
 	}
 	return fd;

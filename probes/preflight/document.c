@@ -86,10 +86,8 @@ cJSON *document_read(const char *path, struct arena *a, struct err *e)
 	cJSON *doc;
 	size_t n;
 
-	if (file_read_given(path, FILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e)) {
-		e->kind = ERR_USAGE; /* the file was named on the command line */
+	if (file_read_given(path, FILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e))
 		return NULL;
-	}
 	json = html_envelope(text, n, &n) ?: text;
 	doc = json_parse(json, n, DEPTH_MAX, &why);
 	if (!doc && json == text && say_torn(path, text, n, a, e))

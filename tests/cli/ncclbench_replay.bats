@@ -188,7 +188,7 @@ finds() { # CHECK STATUS TEXT
     [[ $stderr == *"there is no recording of a training in none"*"TORCH_FR_BUFFER_SIZE"* ]]
     replay 2 text
     [[ $stderr == *"text is no recording of a training"* ]]
-    replay 3 nowhere
+    replay 2 nowhere
     [[ $stderr == *"cannot read nowhere"* ]]
     dumps ddp d
     head -c 3000 d/nccl_trace_rank_0 >nccl_trace_rank_0

@@ -97,12 +97,11 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ $(jq -c '.data.log.files | length' <<<"$output") == 2 ]]
     run -3 --separate-stderr "$why" /dev/null
     [[ $output == *"nothing to read"* ]]
-    run -3 --separate-stderr "$why" missing.log
-    [[ $stderr == *missing.log* ]]
-    [[ $stderr != *TORCH_NCCL* ]]
-    run -3 --separate-stderr "$why" "$PWD/nccl_trace_rank_*" # as the shell leaves it where there is none
+    run -2 --separate-stderr "$why" --json missing.log # the command line is wrong
+    [[ ! $output && $stderr == *missing.log* && $stderr != *TORCH_NCCL* ]]
+    run -2 --separate-stderr "$why" "$PWD/nccl_trace_rank_*" # as the shell leaves it where there is none
     [[ $stderr == *"no file here is called so"*"host of each rank"*TORCH_NCCL_DUMP_ON_TIMEOUT=1* ]]
-    run -3 --separate-stderr "$why" --follow .
+    run -2 --separate-stderr "$why" --follow .
     [[ $stderr == *"Is a directory"*"ncclwhy ./*"* ]]
     touch x.log.gz
     run -3 --separate-stderr "$why" x.log.gz
@@ -127,7 +126,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ ${lines[-1]} == "FAIL  a file was not read, the only check failed: "*" of 1 log" ]]
     run -1 --separate-stderr "$why" missing.log "$logs/real/020.log" absent.log
     [[ ${lines[-1]} == "FAIL  2 files were not read, the only check failed: "*" of 1 log" ]]
-    run -3 --separate-stderr "$why" missing.log
+    touch packed.log.gz
+    run -3 --separate-stderr "$why" packed.log.gz
     [[ ${lines[-1]} == "ERROR  nothing was read, 1 skipped" ]]
 }
 

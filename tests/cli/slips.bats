@@ -129,7 +129,7 @@ A
         run -0 --separate-stderr "$c" version
         [ "$output" = "$("$c" --version)" ]
     done
-    run -3 --separate-stderr ncclwhy help version # two files
+    run -2 --separate-stderr ncclwhy help version # two files
     [[ $stderr == *"cannot read help"* ]]
 }
 
@@ -161,7 +161,7 @@ A
 }
 
 @test "ncclwhy: a command without its --, and one that cannot be started" {
-    run -3 --separate-stderr ncclwhy sh train.py
+    run -2 --separate-stderr ncclwhy sh train.py
     [[ $stderr == *"to run a command: ncclwhy -- sh ..."* ]]
     run -2 --separate-stderr ncclwhy a.log ""
     [[ $stderr == *"'' is no file; an unset variable? leave it out, or name a log" ]]
