@@ -82,7 +82,9 @@ static int check_each(const struct config *c, struct err *e)
 static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	struct asked *q = &c->asked;
-	const struct ask_where in = {&c->where, &c->role, q->coll, q->flags.backend, c->argv};
+	bool by_link = c->usual.coll != asked_defaults.coll && !q->flags.pairs;
+	const struct ask_where in = {&c->where, &c->role, by_link ? c->usual.coll : NULL,
+				     q->flags.backend, c->argv};
 	const char *crowded;
 
 	c->where.each = q->threads * q->gpus;

@@ -19,7 +19,7 @@ int ask_replay(const struct asked *q, struct err *e)
 		{v->pairs, "--pairs"},
 		{q->find_slow, "--find-slow"},
 		{s->for_ns, "--for"},
-		{q->coll != d->coll && !where_is_ours(), "--coll"},
+		{q->coll != d->coll, "--coll"},
 		{q->type != d->type, "-d"},
 		{q->op != d->op, "-o"},
 		{q->root != d->root, "-r"},

@@ -11,7 +11,8 @@ enum { ASK_RANKS_MAX = 512 }; /* started on this machine; elsewhere there may be
 struct ask_where {
 	const struct where *where;
 	const struct where_role *role;
-	const char *coll, *backend;
+	const char *coll; /* that of a link's name; NULL: of none, or not to be measured */
+	const char *backend;
 	char *const *argv; /* behind the program's name, NULL-ended */
 };
 /* Fills launch, world, ours and, for MPI, mpirun. */

@@ -2,14 +2,16 @@
 #include "bench/ranks/mpirun.h"
 #include "bench/sweep/ask.h"
 
-/* Ranks are this program, whatever link it was called by. */
+/* Ranks are this program; what the link that it was called by says is said to them. */
 static const char *const *rank_argv(const char *coll, char *const *argv, struct arena *a)
 {
 	str_list l = {0};
 
 	*LIST_ADD(a, &l) = "ncclbench";
-	*LIST_ADD(a, &l) = "--coll";
-	*LIST_ADD(a, &l) = coll;
+	if (coll) {
+		*LIST_ADD(a, &l) = "--coll";
+		*LIST_ADD(a, &l) = coll;
+	}
 	for (; *argv; argv++)
 		*LIST_ADD(a, &l) = *argv;
 	*LIST_ADD(a, &l) = NULL;
