@@ -24,7 +24,7 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 DATADIR ?= $(PREFIX)/share/windsock
 
-CFLAGS  ?= -O2 -g
+CFLAGS  ?= -O2 -g1
 STD     := -std=gnu11 -D_GNU_SOURCE
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wformat=2 -Wwrite-strings -Wpointer-arith -Wvla -Wundef

@@ -3,11 +3,17 @@
 # goes through all that were built.
 bats_require_minimum_version 1.5.0
 
-# Runs a function with the name of every command; a failure says whose it is.
+# Runs a function with the name of every command; a failure says whose it is. $brief is its
+# shortest run, where nothing is asked of the others: bare, some of them measure for seconds.
 every() { # FUNCTION
-    local program
+    local program brief
     for program in "$BIN"/*; do
         echo "--- ${program##*/}"
+        case ${program##*/} in
+        ncclbench) brief='-b 8 -e 64 -n 1' ;;
+        windsock) brief=--quick ;;
+        *) brief='' ;;
+        esac
         "$1" "${program##*/}"
     done
 }
@@ -77,7 +83,7 @@ unknown_options() {
 full_disk() {
     for args in --help --version '' --json; do
         # shellcheck disable=SC2086
-        run -3 --separate-stderr bash -c '"$@" >/dev/full' - "$BIN/$1" $args
+        run -3 --separate-stderr bash -c '"$@" >/dev/full' - "$BIN/$1" $brief $args
         [[ $stderr == *"No space left"* ]]
     done
     run -3 bash -c '"$@" >&-' - "$BIN/$1" --help
@@ -91,7 +97,7 @@ full_disk() {
 full_folder() {
     mkdir "$BATS_TEST_TMPDIR/$1"
     run --separate-stderr unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1" && cd "$1" &&
-        head -c 4096 /dev/zero >all && "$2" --json --output report; code=$?; ls -A; exit $code' - "$BATS_TEST_TMPDIR/$1" "$BIN/$1"
+        head -c 4096 /dev/zero >all && "$2" $3 --json --output report; code=$?; ls -A; exit $code' - "$BATS_TEST_TMPDIR/$1" "$BIN/$1" "$brief"
     [ "$status" = 3 ]
     [ "${lines[-1]}" = all ] # and nothing else
     jq -e --arg c "$1" '.command == $c and (.verdict | length) > 0' <<<"${output%all}"
@@ -106,7 +112,8 @@ output_file() {
     local dir=$BATS_TEST_TMPDIR/$1
     mkdir "$dir"
     echo old >"$dir/report"
-    run --separate-stderr "$BIN/$1" --json --output "$dir/report"
+    # shellcheck disable=SC2086
+    run --separate-stderr "$BIN/$1" $brief --json --output "$dir/report"
     [ -z "$output" ]
     jq -e .schema "$dir/report" >/dev/null
     [ "$(ls -A "$dir")" = report ]
@@ -192,13 +199,15 @@ libraries() {
 pipes_and_colours() {
     run -0 --separate-stderr bash -c '"$@" | head -n 1' - "$BIN/$1" --help
     [ -z "$stderr" ]
-    run --separate-stderr bash -c '"$@" 2>&1 | head -n 0' - "$BIN/$1"
+    # shellcheck disable=SC2086
+    run --separate-stderr bash -c '"$@" 2>&1 | head -n 0' - "$BIN/$1" $brief
     [ -z "$stderr" ]
-    run "$BIN/$1"
+    # shellcheck disable=SC2086
+    run "$BIN/$1" $brief
     [[ $output != *$'\e'* ]]
-    NO_COLOR=1 TERM=xterm run on_terminal "$BIN/$1"
+    NO_COLOR=1 TERM=xterm run on_terminal "$BIN/$1" # bare: what takes its time shows how far it is
     [[ -n $output && $output != *$'\e[3'* && $output != *$'\e[1'* ]]
-    TERM=dumb run on_terminal "$BIN/$1"
+    TERM=dumb run on_terminal "$BIN/$1 $brief"
     [[ -n $output && $output != *$'\e'* ]]
 }
 @test "pipes are quiet; NO_COLOR, pipes and dumb terminals get no colour" {
@@ -217,7 +226,8 @@ envelope() {
     1) [[ $verdict == fail || $verdict == warn ]] ;;
     *) [[ $verdict == error ]] ;;
     esac
-    run --separate-stderr "$BIN/$1" --json --strict # by its own document: another run may meet other things
+    # shellcheck disable=SC2086
+    run --separate-stderr "$BIN/$1" $brief --json --strict # by its own document: another run may meet other things
     [[ $(jq -r .verdict <<<"$output") != warn || $status == 1 ]]
 }
 @test "--json is one valid envelope whose verdict agrees with the exit code" {
@@ -227,7 +237,8 @@ envelope() {
 bare_host() {
     run --separate-stderr env -i "$BIN/$1"
     ((status <= 4 && status != 2))
-    run --separate-stderr timeout 20 unshare -rn "$BIN/$1" --json
+    # shellcheck disable=SC2086
+    run --separate-stderr timeout 20 unshare -rn "$BIN/$1" $brief --json
     ((status <= 4 && status != 2))
     jq -e .verdict <<<"$output"
 }

@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sched.h>
 #include <set>
 #include <unistd.h>
@@ -100,22 +101,53 @@ OUT CUresult cuMemGetInfo_v2(size_t *left, size_t *all)
 	*left = is("full") ? 1ul << 30 : *all;
 	return CUDA_SUCCESS;
 }
-OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
+/* What one GPU gave back is the next one's: a kernel that hands out fresh pages is most of the work
+ * here. */
+static std::map<void *, size_t> given;
+static std::multimap<size_t, void *> spare;
+static CUresult give(void **p, size_t n)
 {
-	*p = reinterpret_cast<CUdeviceptr>(malloc(n));
+	auto old = spare.find(n);
+
+	if (old != spare.end()) {
+		*p = old->second;
+		spare.erase(old);
+		memset(*p, 0, std::min<size_t>(n, 4096)); /* no result yet */
+	} else {
+		*p = malloc(n);
+	}
+	if (*p)
+		given[*p] = n;
 	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-OUT CUresult cuMemFree_v2(CUdeviceptr p) { return free(reinterpret_cast<void *>(p)), CUDA_SUCCESS; }
+static CUresult take(void *p)
+{
+	auto one = given.find(p);
+
+	if (one == given.end())
+		return CUDA_ERROR_INVALID_VALUE;
+	spare.insert({one->second, p});
+	given.erase(one);
+	return CUDA_SUCCESS;
+}
+OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
+{
+	void *at = nullptr;
+	CUresult r = give(&at, n);
+
+	*p = reinterpret_cast<CUdeviceptr>(at);
+	return r;
+}
+OUT CUresult cuMemFree_v2(CUdeviceptr p) { return take(reinterpret_cast<void *>(p)); }
 OUT CUresult cuMemAllocHost_v2(void **p, size_t n)
 {
 	cpu_set_t mask;
 
 	if (is("near") && (sched_getaffinity(0, sizeof(mask), &mask) || CPU_COUNT(&mask) != 1))
 		return CUDA_ERROR_INVALID_VALUE;
-	*p = malloc(n);
-	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return give(p, n);
 }
-OUT CUresult cuMemFreeHost(void *p) { return free(p), CUDA_SUCCESS; }
+OUT CUresult cuMemFreeHost(void *p) { return take(p); }
 /* Of large ones the beginning: no more of them is read before it is written. */
 OUT CUresult cuMemsetD32Async(CUdeviceptr p, unsigned v, size_t n, CUstream)
 {
