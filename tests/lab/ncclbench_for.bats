@@ -84,7 +84,7 @@ slow_half_way() { # FILE
 
 flapping() { # FILE: a burn-in whose link is cut three times
     local code=0 again
-    lab=$("$LAB" up 2)
+    lab=$("$LAB" up 2 --rate 1gbit) # veths alone would keep the processors busy
     "$LAB" on "$lab" node0 -- "$BIN/ncclbench" --hosts 'node[0-1]' --rsh "$LAB rsh $lab" --for 30s -b 64K -e 1M -f 4 --json \
         >"$1" 2>"$1.err" 3>&- &
     run=$!
