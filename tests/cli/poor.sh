@@ -62,26 +62,31 @@ try() { # NAME [PREFIX...]: its exit code
     return "$code"
 }
 
-# One document that agrees with the exit code; what is not a verdict has a reason in words.
-is_in_order() { # CODE
-    jq -e --argjson code "$1" '.schema == 1 and
+# Documents that agree with their exit codes; what is not a verdict has a reason in words. All of
+# them in one go: to start jq takes longer than to read one.
+are_in_order() { # NAME=CODE...: of $DIR/out.NAME
+    local each codes='' files=()
+    for each; do
+        codes+="${codes:+,}\"$DIR/out.${each%=*}\":${each#*=}" files+=("$DIR/out.${each%=*}")
+    done
+    jq -en --argjson codes "{$codes}" '[inputs | $codes[input_filename] as $code | .schema == 1 and
         (if $code == 0 then .verdict == "pass" or .verdict == "warn"
          elif $code == 1 then .verdict == "fail"
-         else .verdict == "error" and any(.findings[]; .status == "error" and (.message | length > 20)) end)' \
-        "$DIR/out" >/dev/null
+         else .verdict == "error" and any(.findings[]; .status == "error" and (.message | length > 20)) end)] |
+        all and length == ($codes | length)' "${files[@]}" >/dev/null
 }
 
 sick() { # NAME CODE EXPECTED PREFIX...
     echo "$1: $2, expected $3, under: ${*:4}"
-    tail -n 3 "$DIR/err"
-    head -c 1000 "$DIR/out"
+    tail -n 3 "$DIR/err" # of the last one
+    head -c 1000 "$DIR/out.$1"
     return 1
 }
 
 # endures [NAME=CODE...] -- PREFIX...: NAME=CODE is where it may not go as in a good environment;
 # all=CODE for every command, ONLY=NAMES to ask some of them.
 endures() {
-    local name code expected
+    local name code expected each documents=()
     declare -A other=()
     for (( ; $# && ${#1}; )); do
         [[ $1 != -- ]] || { shift; break; }
@@ -91,8 +96,12 @@ endures() {
     for name in ${ONLY:-$names}; do
         expected=${other[$name]:-${other[all]:-$(<"$DIR/$name.code")}} code=0
         try "$name" "$@" || code=$?
+        cp "$DIR/out" "$DIR/out.$name"
         [[ $code == "$expected" ]] || sick "$name" "$code" "$expected" "$@" || return
-        [[ $name == wrap ]] || is_in_order "$code" || sick "$name" "$code" "a sound document" "$@" || return
+        [[ $name == wrap ]] || documents+=("$name=$code")
+    done
+    ((!${#documents[@]})) || are_in_order "${documents[@]}" || for each in "${documents[@]}"; do
+        are_in_order "$each" || sick "${each%=*}" "${each#*=}" "a sound document" "$@" || return
     done
 }
 

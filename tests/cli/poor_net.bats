@@ -97,6 +97,7 @@ one_of() { # FIELD JQ-FILTER: what NAME's document says
         [[ ${PIPESTATUS[0]} == @(0|1|141) ]] || sick "$name" "${PIPESTATUS[0]}" 141 'a closed pipe'
         # shellcheck disable=SC2086
         "$BIN/"$line 2>"$DIR/err" 3>&- | { sleep 0.3; dd bs=100 status=none; } >"$DIR/out" || true
-        is_in_order "$(<"$DIR/$name.code")"
+        cp "$DIR/out" "$DIR/out.$name"
+        are_in_order "$name=$(<"$DIR/$name.code")"
     done
 }
