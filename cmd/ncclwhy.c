@@ -249,6 +249,8 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	struct explanation x;
 	int failed = read_sources(app, c, w, e);
 
+	if (e->kind == ERR_USAGE)
+		return failed;
 	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;

@@ -92,11 +92,11 @@ setup() {
 }
 
 @test "an error before the run is one document in every format but the table, and has its exit code" {
-    local format
+    local format unreadable=/proc/self/mem # nobody's memory begins at 0
     for format in json junit prometheus tap github markdown; do
-        run -3 --separate-stderr ncclbench --format $format --baseline .
-        [[ $output == *". is a folder, not a regular file"* || $format == prometheus ]]
-        [[ $stderr == *"ncclbench: . is a folder, not a regular file"* ]]
+        run -3 --separate-stderr ncclbench --format $format --baseline "$unreadable"
+        [[ $output == *"cannot read $unreadable: Input/output error"* || $format == prometheus ]]
+        [[ $stderr == *"ncclbench: cannot read $unreadable: Input/output error"* ]]
         case $format in
         json) [ "$(jq -r '[.verdict, .findings[].status] | join(" ")' <<<"$output")" = "error error" ] ;;
         junit) [[ $output == '<?xml'*' errors="1"'*'</testsuites>' ]] ;;
@@ -106,14 +106,14 @@ setup() {
         markdown) [[ $output == "## ncclbench: ERROR"* ]] ;;
         esac
     done
-    run -3 --separate-stderr ncclbench --baseline .
+    run -3 --separate-stderr ncclbench --baseline "$unreadable"
     [ -z "$output" ]
     run -3 --separate-stderr ncclbench --json --report no/such/page.html
     [ "$(jq -r .verdict <<<"$output")" = error ]
     run -3 --separate-stderr ddpsmoke --json --data mnist:no/such
     [ "$(jq -r .verdict <<<"$output")" = error ]
     # into its file, and where that cannot be, nowhere
-    run -3 --separate-stderr ncclbench --json --baseline . --output out.json
+    run -3 --separate-stderr ncclbench --json --baseline "$unreadable" --output out.json
     [ -z "$output" ]
     [ "$(jq -r .verdict out.json)" = error ]
     run -3 --separate-stderr ncclbench --json --output no/such/out.json
@@ -123,7 +123,7 @@ setup() {
 @test "of several ranks that cannot begin one answers" {
     local rank
     rank=(env RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$(free_port)")
-    run -3 --separate-stderr "${rank[@]}" ncclbench --json --baseline .
+    run -3 --separate-stderr "${rank[@]}" ncclbench --json --baseline /proc/self/mem
     [ -z "$output" ]
     run -2 --separate-stderr "${rank[@]}" ncclbench --json -b nonsense
     [ -z "$output" ]
