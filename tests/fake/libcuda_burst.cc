@@ -112,13 +112,14 @@ static CUresult give(void **p, size_t n)
 	if (old != spare.end()) {
 		*p = old->second;
 		spare.erase(old);
-		memset(*p, 0, std::min<size_t>(n, 4096)); /* no result yet */
 	} else {
 		*p = malloc(n);
 	}
-	if (*p)
-		given[*p] = n;
-	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!*p)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	given[*p] = n;
+	memset(*p, 0, std::min<size_t>(n, 4096)); /* no result yet */
+	return CUDA_SUCCESS;
 }
 static CUresult take(void *p)
 {
