@@ -285,7 +285,7 @@ finds() { # CHECK STATUS TEXT
     dumps huge "$folder"
     "$B" --np 2 --replay "$folder" --within 5m >out 2>err 3>&- &
     for _ in {1..600}; do
-        pid=$(pgrep -n -f -- "ncclbench --np 2 --replay $folder") || true
+        pid=$(pgrep -n -P "$(pgrep -d, -f -- "ncclbench --agent")" -f -- "--replay $folder") || true # of ranks
         [[ $pid ]] && grep -q 'host memory over tcp' out && break
         sleep 0.1
     done
