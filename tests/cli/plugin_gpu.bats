@@ -73,8 +73,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     [[ -s kept/here/02-nccl-a-corrupted-buffer-is-noticed.out ]]
     [[ $(find kept/here -name '*.ranks' | wc -l) -eq 2 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
     # one rank carries nothing, whatever links the GPU has
-    only ncclbench '-e 64M'
-    WINDSOCK_FAKE_CUDA=hopper run --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --max 64M --ranks 1 --output -
+    WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr check --parts nccl --max 64M --ranks 1 --output -
     jq -e 'any(.steps[]; .name == "all_reduce, 1 ranks, 8 B to 64M" and .verdict == "pass")' <<<"$output"
 }
 

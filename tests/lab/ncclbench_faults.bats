@@ -43,11 +43,7 @@ ended() { # CODE SECONDS PATTERN
     ((SECONDS - start <= $2))
     grep -qE "$3" "$OUT"
     grep -q '^# Avg bus bandwidth' "$OUT"
-    for _ in {1..50}; do # a busy machine has not buried them yet
-        on 0 pgrep -x ncclbench || return 0
-        sleep 0.1
-    done
-    return 1
+    ! on 0 pgrep -x ncclbench
 }
 
 pid_of() { # RANK
