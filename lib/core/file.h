@@ -17,12 +17,12 @@ int file_read(const char *path, size_t max, struct arena *a, char **ret, size_t 
  */
 int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct arena *a, char **ret,
 		    size_t *ret_n, struct err *e) MUST_CHECK;
+#define FILE_PATIENCE_NS (600 * UINT64_C(1000000000)) /* somebody else's command makes it */
 /*
  * "cannot read @path: ", and why by errno, which is kept: of what somebody named. Where it is not
  * there, or no file, it is the command line that is wrong. -1.
  */
 int file_refused(const char *path, struct err *e);
-#define FILE_PATIENCE_NS (600 * UINT64_C(1000000000)) /* somebody else's command makes it */
 bool file_is_stream(const char *path);
 const char *file_said(const char *path); /* "stdin", where it is that */
 /* Its parts: a descriptor; what there is next (0: no more); and all the rest behind @t. */
