@@ -190,6 +190,7 @@ OUT CUresult cuStreamSynchronize(CUstream)
 {
 	while (is("hang") && clock_ms - opened_ms > 100) /* it has begun to work */
 		(void)pause();
+	(void)usleep(500); /* what waits for a GPU leaves the processors to others */
 	return CUDA_SUCCESS;
 }
 OUT CUresult cuEventCreate(CUevent *e, unsigned)
