@@ -219,7 +219,7 @@ envelope() {
     [[ $status != 2 ]]
     json=$output code=$status
     jq -e --arg name "$1" '.command == $name and .schema == 1' <<<"$json"
-    run -0 "$ROOT/scripts/validate" json - <<<"$json"
+    valid "$json"
     verdict=$(jq -r .verdict <<<"$json")
     case $code in
     0) [[ $verdict == pass || $verdict == warn ]] ;;

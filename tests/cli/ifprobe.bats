@@ -9,7 +9,7 @@ load ifprobe.sh
     for name in $MACHINES; do
         for mode in "" --suggest --predict --check; do
             on "$name" $mode --json >doc
-            "$ROOT/scripts/validate" json doc
+            valid "$(<doc)"
             case $mode in
             "") jq -e '.data.interfaces[0].usable and .data.suggest.env.NCCL_SOCKET_IFNAME
                     and .data.predict.nccl.outcome' doc ;;
@@ -97,7 +97,7 @@ load ifprobe.sh
     on wild --json >doc
     on wild --suggest=systemd --quiet | grep -F 'NCCL_SOCKET_IFNAME==a;$(touch x)`"'
     run ! test -e x
-    "$ROOT/scripts/validate" json doc
+    valid "$(<doc)"
     run -0 bash -c 'jq -r ".findings[].fix[]?" doc | grep "^ip " | while read -r _ _ _ rest; do
         eval "set -- $rest"; done'
     run ! test -e x
@@ -151,15 +151,15 @@ load ifprobe.sh
     head -c 65536 /dev/urandom >junk
     NCCL_CONF_FILE=$PWD/junk run on container --check --json
     [ "$status" -le 1 ]
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     yes "NCCL_SOCKET_IFNAME==eth0" | head -c 10000000 >huge
     NCCL_CONF_FILE=$PWD/huge run ifprobe --check --json
     [ "$status" -le 1 ]
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     printf 'NCCL_SOCKET_IFNAME = eth9\n= x\n\0\xff\n' >odd
     NCCL_CONF_FILE=$PWD/odd run ifprobe --check --json
     [ "$status" -le 1 ]
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     if [ "$(id -u)" != 0 ]; then
         echo NCCL_DEBUG=INFO >closed
         chmod 0 closed
@@ -238,7 +238,7 @@ A
     [ -z "$output" ]
     [[ $stderr == *"lo: loopback"*"no interface is suitable"* ]]
     run -1 --separate-stderr namespace ifprobe --suggest --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     run -1 --separate-stderr namespace ifprobe
     [[ ${lines[-1]} == FAIL* ]]
     run -0 --separate-stderr namespace ifprobe --predict
@@ -256,7 +256,7 @@ A
     run -0 --separate-stderr namespace bash -c "$look" - ifprobe --name-only
     [ "$output" = e0 ]
     run --separate-stderr namespace bash -c "$look" - ifprobe --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(jq -r .data.suggest.interface <<<"$output")" = e0 ]
 }
 

@@ -31,7 +31,7 @@ load ifprobe.sh
         [[ $stderr == *"suggest.name ,x"*"no interface is suitable"* ]]
     done
     run -1 on lost --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found suggest.name)" = warn ]
 }
 
@@ -52,7 +52,7 @@ load ifprobe.sh
             ip addr add 10.0.0.1/24 dev "$name"; ip link set dev "$name" up; ip link set p up
             # the kernel tells of a carrier up to a second later
             for i in $(seq 100); do ! ip -o link show dev "$name" | grep -q "state UP" || break; sleep 0.05; done
-            ifprobe --json >doc; "$ROOT/scripts/validate" json doc
+            ifprobe --json >doc; valid "$(<doc)"
             rm -f x
             for shell in bash dash zsh; do
                 command -v $shell >/dev/null || continue
@@ -119,7 +119,7 @@ S
         trap "kill $server" EXIT
         until grep -q ready asked; do :; done
         ifprobe --predict --deadline 1s --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found host.name)" = warn ]
     [[ $(jq -r '.findings[] | select(.check == "host.name") | .message, .fix[]' <<<"$output") == \
         *"no answer from the resolver within 1 s"*"echo '10.0.0.1 nobody' | sudo tee -a /etc/hosts" ]]

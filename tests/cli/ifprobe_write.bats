@@ -60,7 +60,7 @@ usable_here() { [ -n "$(ifprobe --name-only 2>/dev/null)" ] || skip "no usable i
     patch --quiet patched changes
     cmp "$HOME/before" patched
     run -0 --separate-stderr ifprobe --bashrc --dry-run --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 @test "bashrc: no file before leaves no file after; a folder in its place is refused" {
@@ -172,7 +172,7 @@ ballast" ]
             [[ $output == *+*ifprobe* ]]
             [ ! -e file ]
             run -0 --separate-stderr ifprobe --write $kind $how --to file --json
-            "$ROOT/scripts/validate" json - <<<"$output"
+            valid
             [ "$(jq -r '.data.write | .kind, .changed' <<<"$output")" = "$kind"$'\ntrue' ]
             grep -Eq 'NCCL_SOCKET_IFNAME|ifprobe --suggest' file
             run -0 --separate-stderr ifprobe --write $kind $how --to file

@@ -39,7 +39,7 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     jq -e '.verdict == "fail" and (.data.causes[0] | .id == "CON-001" and .line == 4
         and .host == "node0" and (.matched | contains("172.19.0.1")) and (.meaning | length > 0)
         and .confidence > 0.5 and .confident and (.confirm | length > 0) and (.fix | length > 0))' <<<"$output"
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 @test "every labelled log: the confirmed cause is first" {

@@ -200,7 +200,7 @@ END
 @test "JSON: the cause as others are, the groups, and how far each rank came" {
     dumps absent
     run -1 --separate-stderr "$why" --json absent/*
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     jq -e '.data.causes[0] | .id == "FR-001" and .entry == "FR-001" and .confident and .ranks == [3]
         and .confidence == 0.92 and (.fix | length > 0) and has("line") == false' <<<"$output"
     jq -e '.data.flight | .hangs and (.dumps | length == 4)

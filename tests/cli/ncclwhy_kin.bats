@@ -20,7 +20,7 @@ setup() {
             and (.matched | contains("exitcode"))))' <<<"$output"
     jq -e '[.data.causes[].id] | index("SHM-004") == rindex("SHM-004") and index("KRN-001") == null' <<<"$output"
     jq -e '[.findings[] | select(.check == "log.cause")][0].subject == "SHM-004"' <<<"$output"
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 @test "JSON: what has no family, or stands for it, is its own entry" {

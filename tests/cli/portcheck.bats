@@ -50,7 +50,7 @@ needs_unshare() {
 
 @test "data.targets[] has every port once, with the contract's keys" {
     portcheck "127.0.0.1:$OPEN,$CLOSED,1-3" --json >"$BATS_TEST_TMPDIR/doc"
-    "$ROOT/scripts/validate" json "$BATS_TEST_TMPDIR/doc"
+    valid "$(<"$BATS_TEST_TMPDIR/doc")"
     jq -e --argjson open "$OPEN" --argjson closed "$CLOSED" '.data.targets
         | length == 5 and all(.from and .to == "127.0.0.1" and .proto == "tcp" and .ms >= 0)
         and ([.[] | select(.port == $open).state] == ["open"])
@@ -308,7 +308,7 @@ X
     without() { unshare -rn env "PATH=$BATS_TEST_TMPDIR/none" "$BIN/$1" "${@:2}"; }
     # lo is down there, and nobody meets anybody
     run -1 --separate-stderr without portcheck --serve --json
-    "$ROOT/scripts/validate" json <<<"$output"
+    valid
     jq -e '.findings | length == 1 and .[0].fix == ["ip link set lo up"] and .[0].as_root == [0]' <<<"$output"
     run -1 --separate-stderr without portcheck --serve
     [[ $output == *"-> ip link set lo up"* ]]

@@ -48,7 +48,6 @@ said() { # CHECK: its messages in $output
 
 called() { cut -d' ' -f1 calls | paste -sd,; }
 
-valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
 
 nothing_left() { # of the sleeps that stand-ins began, but for what is just being buried
     for _ in $(seq 60); do

@@ -42,7 +42,6 @@ of() { # FILTER of the findings with this CHECK
     jq -r --arg c "$1" ".findings[] | select(.check == \$c) | $2" <<<"$output"
 }
 
-valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
 
 paces() { # RATES...: ddpsmoke's data of four ranks
     local i ranks="" names=""

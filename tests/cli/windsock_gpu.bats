@@ -39,7 +39,7 @@ says() { # LINE...
 
 look() { # EXIT OPTION...: into $output
     run "-$1" --separate-stderr own/windsock --quick --sysroot tree --json "${@:2}"
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 state() { # CHECK [SUBJECT]: its states

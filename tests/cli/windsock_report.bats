@@ -66,7 +66,7 @@ ticks = re.findall(r'text-anchor="middle">([\d.]+)</text>', chart)
 assert ticks == ["1", "2"], ticks # there is nothing between two epochs
 P
     run -0 --separate-stderr "$BIN/windsock" diff here.json here.html --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 @test "the page of a sick cluster: causes with commands, pairs, the line for srun; hostile text is harmless" {
@@ -170,7 +170,7 @@ P
         .data.facts.kernel = "0.0.1" | .data.parts.collectives.results[].busbw *= 0.5 |
         .data.parts.collectives.backend = "nccl"' here.json >worse.json
     run -1 --separate-stderr "$BIN/windsock" diff here.json worse.json --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [[ $(jq -r '.findings[] | select(.check == "diff.worse") | "\(.status) \(.message) \(.fix[0])"' <<<"$output") == \
         "fail fail now, was pass: has 1 MiB mount it" ]]
     [[ $(jq -r '.findings[] | select(.check == "diff.bandwidth") | "\(.status) \(.message)"' <<<"$output") == \
@@ -314,7 +314,7 @@ P
 @test "a baseline: the run and what became worse since" {
     jq '(.findings[] | select(.check == "limits.shm")).status = "fail"' here.json >then.json
     run -0 --separate-stderr "$BIN/windsock" --quick --baseline then.json --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(jq -r '.data.stages[-1].name' <<<"$output")" = baseline ]
     [ "$(jq -r '.findings[] | select(.check == "diff.better") | "\(.host) \(.subject)"' <<<"$output")" = "$(uname -n) limits.shm /dev/shm" ]
     # and what is not wrong any more, in a run of the same tests; of what this budget leaves out nothing is

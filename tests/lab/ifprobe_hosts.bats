@@ -16,7 +16,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [ "$output" = "export NCCL_SOCKET_IFNAME='=eth0'" ]
     [[ $stderr == *"3 hosts reach each other"* ]]
     run -0 --separate-stderr lab 3 'ifprobe --suggest --hosts lab --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(jq -r '.data.suggest | .same, .proven, .env.NCCL_SOCKET_IFNAME, (.hosts | length)' <<<"$output")" = \
         $'true\ntrue\n=eth0\n3' ]
     [ "$(jq -r '.nodes[].host' <<<"$output" | paste -sd,)" = node0,node1,node2 ]
@@ -72,7 +72,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     [[ $stderr == *"host.answer node1: ifprobe is not there"*"node1 'cat >/usr/local/bin/ifprobe.new && "*'<"$(command -v ifprobe)"'* ]]
     own_rsh 'echo "Welcome to node1"; exit 0'
     run -1 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --hosts lab --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found host.answer)" = "node1 fail" ]
     own_rsh 'exec sleep 1000'
     run -1 --separate-stderr lab 2 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --suggest --hosts lab --deadline 10ms --budget 1m'
@@ -111,7 +111,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
     echo 'table inet f { chain i { type filter hook input priority 0; policy drop
         iif lo accept; ct state established accept; }; }' >closed.nft
     run -1 --separate-stderr lab 4 --firewall 3=closed.nft 'ifprobe --hosts lab --deadline 1500ms --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found suggest.pair)" = "node[0-2] -> node3 fail" ]
     [ -z "$(found host.answer)" ]
     jq -e '.findings[] | select(.check == "suggest.pair") | .message == "eth0 (10.77.0.4) is not reached by 3 hosts, such as node0, eth0 (10.77.0.1)"
@@ -158,7 +158,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
             ip addr add 10.77.0.2/16 dev mv0; ip link set mv0 up"
         ip link add docker0 type bridge; ip addr add 172.19.0.1/16 dev docker0 # the same address here
         ifprobe --predict --hosts lab --deadline 1500ms --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found predict.reach)" = $'node0 pass\nnode1 fail\nnode2 pass' ]
     [[ $(jq -r '.findings[] | select(.check == "predict.reach" and .status == "fail").message' <<<"$output") == \
         *"172.19.0.1, which node[0,2] cannot reach" ]]
@@ -175,7 +175,7 @@ own_rsh() { # WHAT TO DO ON node1, with "$@" the command
 @test "check: a variable that differs between nodes" {
     own_rsh 'exec $REAL_RSH node1 "NCCL_ALGO=Ring NCCL_DEBUG=INFO $*"'
     run -0 --separate-stderr lab 3 'REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [[ $(found lint.differs) == *"NCCL_ALGO warn"* ]]
     [[ $(found lint.differs) == *"NCCL_DEBUG info"* ]] # that may differ
     [[ $(jq -r '.findings[] | select(.subject == "NCCL_ALGO").message' <<<"$output") == \
@@ -200,7 +200,7 @@ accelerates() {
     accelerates
     check='REAL_RSH=$WINDSOCK_RSH ifprobe --rsh ./rsh --check --hosts lab --json'
     run -0 --separate-stderr lab 3 "$check"
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     [ "$(found lint.accelerate)" = "$(for k in 0 1 2; do echo "$PWD/node$k/accelerate/default_config.yaml pass"; done)" ]
     [ "$(found lint.accelerate.machines) $(found lint.differs)" = "between hosts pass between hosts pass" ]
     # one file copied to all of them: the most usual mistake

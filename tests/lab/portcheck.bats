@@ -49,7 +49,7 @@ on() { # NODE CMD...
 asked() { # ARGUMENTS: from node0, as JSON in $doc
     run --separate-stderr on 0 "$BIN/portcheck" "$@" --json
     doc=$output
-    "$ROOT/scripts/validate" json - <<<"$doc"
+    valid "$doc"
 }
 
 is() { # PORT STATE CAUSE-WORDS [MS-RANGE: a jq condition]

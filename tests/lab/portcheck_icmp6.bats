@@ -25,7 +25,7 @@ rules() { # OF node2; whoever is known is forgotten
 mesh() { # what failed, and its fixes, of $output
     run --separate-stderr on node0 env WINDSOCK_RSH="$ROOT/scripts/lab rsh $LAB_NAME" \
         "$BIN/portcheck" --hosts node0,node1,node2 --json "$@"
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 said() { jq -r '.findings[] | select(.status == "fail") | "\(.check) \(.subject): \(.message)"' <<<"$output"; }

@@ -33,7 +33,7 @@ mesh() { # NODES SCRIPT [LAB-OPTIONS...]: SCRIPT runs on node0, $1 is portcheck
     [[ $output == *"pass  mesh.reach"*"12 pairs"*"on every port"* ]]
     [[ ${lines[-1]} == PASS*"12 of 12 ordered pairs of 4 hosts, TCP with bulk data" ]]
     run -0 --separate-stderr "$ROOT/scripts/lab" run 3 -- "$BIN/portcheck" --hosts lab --sample 2 --json
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
     jq -e '.data.matrix.cells == [["self","ok","ok"],["ok","self","ok"],["ok","ok","self"]]
         and (.data.targets | length) == 18 and all(.data.targets[]; .ms > 0)
         and ([.data.targets[] | .state] | sort | unique == ["open", "refused"])

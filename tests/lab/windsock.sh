@@ -34,7 +34,7 @@ look() { # OPTIONS...
     run --separate-stderr windsock --hosts node0,node1,node2,node3 --quick --json "$@"
     # shellcheck disable=SC2034 # the files that load this look at it
     code=$status
-    "$ROOT/scripts/validate" json - <<<"$output"
+    valid
 }
 
 # A way to the nodes that types SETUP on one of them (or on all) before the command.
@@ -62,4 +62,3 @@ healthy() { # the next run passes, and knows of nothing that is wrong
 
 first() { jq -r ".data.causes[0] | $1" <<<"$output"; }
 
-valid() { "$ROOT/scripts/validate" json - <<<"$output"; }

@@ -12,7 +12,6 @@ setup() {
     unset "${!NCCL_@}" "${!WINDSOCK_@}"
 }
 
-valid() { "$ROOT/scripts/validate" json - <<<"$output"; }
 
 said() { # CHECK: its messages
     jq -r --arg c "$1" '.findings[] | select(.check == $c) | .message' <<<"$output"
