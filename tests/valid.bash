@@ -5,8 +5,8 @@
 
 # What is said of it names the test.
 valid() { # [DOCUMENT]: else $output
-    local file=$BATS_RUN_TMPDIR/documents/$BATS_TEST_NUMBER-${EPOCHREALTIME/[.,]/}
-    printf '%s\n' "$BATS_TEST_DESCRIPTION" >"$file.of"
+    local file=$BATS_RUN_TMPDIR/documents/${BATS_TEST_NUMBER-0}-${EPOCHREALTIME/[.,]/}
+    printf '%s\n' "${BATS_TEST_DESCRIPTION-test ${BATS_TEST_NUMBER-}}" >"$file.of"
     printf '%s\n' "${1-$output}" >"$file"
 }
 export -f valid

@@ -251,6 +251,8 @@ A
     can_unshare
     local look='ip link add e0 type veth peer name e1; ip addr add 10.0.0.1/24 dev e0
         ip link set e0 up; ip link set e1 up
+        # the kernel tells of a carrier up to a second later
+        for i in $(seq 100); do ! ip -o link show dev e0 | grep -q "state UP" || break; sleep 0.05; done
         mount -t tmpfs none /sys; mount -t tmpfs none /proc/sys
         "$@"'
     run -0 --separate-stderr namespace bash -c "$look" - ifprobe --name-only
