@@ -186,6 +186,16 @@ static void too_little_shared_memory(struct explanation *x)
 		explain_raise(c, 86, "the launch that failed asked for more than this GPU gives");
 }
 
+/* What a data worker could not write is said of no folder. */
+static void shared_memory_is_full(struct explanation *x)
+{
+	const struct cause *disk = explain_find(x, "LIM-004");
+	struct cause *c = explain_find(x, "SHM-003");
+
+	if (disk && !disk->is_over && explain_says(c, "shared memory"))
+		explain_reason(c, disk, disk->weight + 6, "the disk that is full is /dev/shm");
+}
+
 static long number_in(const char *text, const char *key, long otherwise)
 {
 	const char *p = strstr(text, key);
@@ -337,6 +347,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	beside(w, a, x);
 	removed_twice(x);
 	too_little_shared_memory(x);
+	shared_memory_is_full(x);
 	in_a_benchmark(w, a, x);
 	lost_pages(x);
 	after_the_end(x);
