@@ -362,6 +362,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	waits(w, a, x);
 	samples_judge(w, a, x);
 	settings_judge(w, a, x);
+	came(w, a, x);
 	loner(w, a, x);
 	astray(w, a, x);
 	foreign(w, a, x);

@@ -63,6 +63,8 @@ void first_agree(struct arena *a, struct explanation *x);
 void correlate(struct why *w, struct arena *a, struct explanation *x);
 /* Raises what the ranks waited in shows: who is behind, who is elsewhere, who still prepares. */
 void waits(struct why *w, struct arena *a, struct explanation *x);
+/* Raises what is left where every rank came, and says who did not come to Gloo's. After waits(). */
+void came(struct why *w, struct arena *a, struct explanation *x);
 /* Raises those whose interface or address could not be reached. */
 void offers(struct why *w, struct arena *a, struct explanation *x);
 /* Takes the weight from a suspected docker where the addresses are those of machines. After

@@ -302,6 +302,7 @@ const struct fact log_facts[] = {
 	 1000, .learn = gather_all_came},
 	{"ompleted store-based barrier", 4000, .learn = gather_barrier_over},
 	{"--nnodes|--num_machines|SLURM_NNODES", 1000, .learn = gather_nodes},
+	{"peer ranks. Expected", 4000, .learn = gather_gloo},
 	{" to be ready| to become ready| to be healthy| to become healthy| to be running|"
 	 " to become running",
 	 40000, .learn = gather_awaited},

@@ -85,6 +85,16 @@ void gather_barrier_over(struct why *w, struct why_stream *s, const struct log_l
 		*LIST_ADD(&w->a, &w->barriers) = arena_strdup(&w->a, key);
 }
 
+/* Gloo counts the others: "Rank 0 is connected to 7 peer ranks. Expected ..."; groups are smaller.
+ */
+void gather_gloo(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
+{
+	long others;
+
+	if (said_number(l, " is connected to ", &others) && others >= w->gloo_ranks)
+		w->gloo_ranks = others + 1;
+}
+
 void gather_nodes(struct why *w, struct why_stream *s UNUSED, const struct log_line *l)
 {
 	long v;

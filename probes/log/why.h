@@ -90,6 +90,7 @@ struct why {
 	uint64_t finished;   /* ... and one that came to its end */
 	bool is_interrupted; /* somebody pressed Ctrl-C */
 	long nodes;	     /* that the launcher was told; 0: not said */
+	long gloo_ranks;     /* of its largest group; 0: not said */
 	struct muster muster[MUSTER_KINDS];
 	str_list barriers;    /* keys of torch's barriers that all ranks reached; the first 64 */
 	struct roster roster; /* of MEMBERS */

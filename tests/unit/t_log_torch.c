@@ -304,6 +304,69 @@ static void who_never_came_to_gloo(void **state)
 	assert_null(c->because);
 }
 
+#define GLOO_RAN_OUT(rank)                                                                         \
+	"[rank" rank "]: RuntimeError: [/x/gloo/transport/tcp/unbound_buffer.cc:81] Timed out "    \
+	"waiting 1800000ms for recv operation to complete\n"
+#define GLOO_PEERS(n)                                                                              \
+	"[Gloo] Rank 0 is connected to " n " peer ranks. Expected number of connected peer "       \
+	"ranks is : " n "\n"
+#define GLOO_PAIR(self, pair)                                                                      \
+	"RuntimeError: [/x/gloo/transport/tcp/pair.cc:584] TIMEOUT self_rank = " self              \
+	" pair_rank = " pair " peer_str = [10.0.0.2]:39067\n"
+
+/* A barrier that ran out names nobody: those who do not speak of it are missing. */
+static void who_did_not_wait_for_gloo(void **state)
+{
+	static const struct {
+		const char *text, *because; /* NULL: nobody can be named */
+	} all[] = {
+		{GLOO_PEERS("3") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1") GLOO_RAN_OUT("3"),
+		 "3 of 4 ranks waited in it, and rank 2 did not"},
+		{GLOO_PEERS("5") GLOO_PEERS("1") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1")
+			 GLOO_RAN_OUT("3") GLOO_RAN_OUT("4"),
+		 "ranks 2, 5 did not"},
+		{GLOO_PEERS("3") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1") GLOO_RAN_OUT("2")
+			 GLOO_RAN_OUT("3"),
+		 NULL},
+		{GLOO_PEERS("7") GLOO_RAN_OUT("0"), NULL},
+		{GLOO_RAN_OUT("0") GLOO_RAN_OUT("1"), NULL},
+		{GLOO_PAIR("0", "1") GLOO_PAIR("1", "2"),
+		 "rank 1 waited for rank 2, which does not"},
+		{GLOO_PAIR("0", "1") GLOO_PAIR("1", "0"), NULL},
+	};
+	struct read *r = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		const struct cause *c = read_text(r, all[i].text);
+
+		assert_string_equal(c->sig->id, "CON-024");
+		if (all[i].because)
+			assert_non_null(c->because ? strstr(c->because, all[i].because) : NULL);
+		else
+			assert_null(c->because);
+	}
+}
+
+/* Who came to a monitored barrier can say only whom to ask. */
+static void who_was_not_let_out(void **state)
+{
+	static const char came[] =
+		"[rank1]: RuntimeError: Rank 1 successfully reached monitoredBarrier, but received "
+		"errors while waiting for send/recv from rank 0. Please check rank 0 logs for "
+		"faulty rank.\n";
+	struct read *r = *state;
+	const struct cause *c = read_text(r, came);
+
+	assert_string_equal(c->sig->id, "PT-027");
+	assert_non_null(strstr(c->because, "rank 1 came, and waited for rank 0"));
+	c = read_text(r, arena_printf(&r->a,
+				      "%s[rank0]: RuntimeError: [Rank 0]: Rank 3 failed to "
+				      "pass monitoredBarrier in 60000 ms\n",
+				      came));
+	assert_null(c->because);
+	assert_non_null(strstr(c->meaning, "Rank 3"));
+}
+
 /* Rank 0 gave up before the other asked for it; the other way round nothing is known. */
 static void who_came_too_late(void **state)
 {
@@ -363,6 +426,8 @@ int main(void)
 		TEST(the_first_attempt_counts),
 		TEST(torchrun_killed_it),
 		TEST(who_never_came_to_gloo),
+		TEST(who_did_not_wait_for_gloo),
+		TEST(who_was_not_let_out),
 		TEST(who_came_too_late),
 		TEST(the_node_that_failed),
 		TEST(killed_before_it_fell_silent),
