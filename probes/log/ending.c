@@ -15,6 +15,13 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
+/* MLPerf's harness: of the whole run, whichever rank says it. */
+static bool is_mlperf_well(const struct log_line *l)
+{
+	return strstr(l->text, "ENDING TIMING RUN") ||
+	       (strstr(l->text, "\"run_stop\"") && strstr(l->text, "\"success\""));
+}
+
 bool ending_is_whole(const struct log_line *l)
 {
 	static const char *const parts[] = {" epoch", " fold",	     " stage", " phase",
@@ -23,6 +30,8 @@ bool ending_is_whole(const struct log_line *l)
 					   "training done",	 "finished training",
 					   "completed training", NULL};
 
+	if (strstr(l->text, "\"run_stop\""))
+		return is_mlperf_well(l);
 	for (size_t i = 0; ends[i]; i++) {
 		const char *p = strcasestr(l->text, ends[i]);
 		char after[24];
@@ -175,6 +184,9 @@ void ending_hear(struct ending *e, uint64_t line, const struct log_line *l)
 	} else if ((code = exit_code(l->body, &at)) != NONE) {
 		who = subject_of(l->body, at);
 		ended(e, line, l, &who, code, has_any(l->body, next));
+	} else if (is_mlperf_well(l)) {
+		ended(e, line, l, &who, WELL, true);
+		e->who = (struct log_who){.rank = -1, .local = -1};
 	} else if (is_praise(l->body)) {
 		ended(e, line, l, &who, WELL, true);
 	}

@@ -254,13 +254,14 @@ const struct fact log_facts[] = {
 	{"Out of bounds values : 0 OK|Avg bus bandwidth|Training complete|Training finished|"
 	 "training completed|Training completed|train_runtime|exits successfully|Training done|"
 	 "exiting program after|training is done]|Training ended|eached max_steps|inished training|"
-	 "Trainer.fit` stopped|raining has finished",
+	 "Trainer.fit` stopped|raining has finished|\"run_stop\"",
 	 1000, .learn = finished},
 	{"xit status|xit code|xitcode|xit_code|xited with|xiting with|eturn code|eturncode|"
 	 "d with code|finished rc=|exited rc=|exited (rc=|finished (rc=|COMPLETED| FAILED |TIMEOUT "
 	 "|"
 	 "OUT_OF_ME|NODE_FAIL|CANCELLED |PREEMPTED|REQUEUED|uccessfully finished|"
-	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group",
+	 "uccessfully completed|d successfully| succeeded|ondition met|will restart worker group|"
+	 "\"run_stop\"|ENDING TIMING RUN",
 	 40000, .learn = job_ended},
 	{"test session starts| passed| failed in | failed, | error in | errors in ", 40000,
 	 .learn = job_ended},

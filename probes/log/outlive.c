@@ -36,6 +36,16 @@ static bool is_dismissed(const struct why *w, const struct cause *c)
 	       !why_was_interrupted(w);
 }
 
+/* Who hosts torchrun's rendezvous has left: the others can tell it no more that they live. */
+static bool is_left_alone(const struct cause *c)
+{
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "keep-alive heartbeat") &&
+		    !strstr(c->record->events.v[i].text, "to shutdown the rendezvous"))
+			return false;
+	return streq(c->sig->id, "PT-022");
+}
+
 /* Connections break and processes grumble when everybody leaves. */
 static bool is_farewell(const struct why *w, const struct cause *c)
 {
@@ -44,7 +54,7 @@ static bool is_farewell(const struct why *w, const struct cause *c)
 	if (!p || !((p->finish && c->first->line > p->finish) ||
 		    (p->ending.well && !p->ending.is_of_tests && c->first->line > p->ending.well)))
 		return false;
-	return is_dismissed(w, c) || c->sig->tier == TIER_WRAPPER ||
+	return is_dismissed(w, c) || is_left_alone(c) || c->sig->tier == TIER_WRAPPER ||
 	       (c->sig->tier == TIER_GENERIC && !c->first->after_traceback);
 }
 

@@ -85,14 +85,14 @@ static bool trained_on(const struct why *w, const struct cause *c)
 }
 
 /* It trained, was started again or came to its end behind it: a new life, or none was lost. Or it
- * had come to its end, and was then told to leave. */
+ * had come to its end, and stumbled as it left. */
 static bool lived_on(const struct why *w, const struct cause *c)
 {
 	const struct log_progress *p = &w->progress.v[c->record->last_file];
 	uint64_t last = c->record->last_line;
 
 	return trained_on(w, c) || p->ending.again > last || p->finish > last ||
-	       (p->finish && p->finish < c->first->line && streq(c->sig->id, "PT-038"));
+	       (p->finish && p->finish < c->first->line);
 }
 
 /* The end that is told clears it. What a program says of itself weighs less than what a launcher
