@@ -154,6 +154,23 @@ static void clock_ran_out(struct why *w, struct explanation *x)
 	}
 }
 
+/* A task that had ended with an error: the others waited for it until their time was over. */
+static void a_task_was_gone(const struct why *w, struct explanation *x)
+{
+	struct cause *limit = explain_find(x, "SLM-001"), *c = explain_find(x, "SLM-004");
+
+	if (!limit || !limit->first || limit->is_echo || !c || !c->first || c->is_over ||
+	    why_has_worked(w) || !strstr(c->first->text, "Exited with exit code") ||
+	    event_before(limit->first, c->first))
+		return;
+	explain_raise(c, limit->weight,
+		      "that task had ended with an error, and the others waited for it until their "
+		      "time was over");
+	limit->is_echo = true;
+	limit->weight = ECHO;
+	limit->because = "a task had ended with an error before";
+}
+
 /* It was the last, or nearly the last, that was said before @end. */
 static bool is_last_before(const struct cause *c, const struct cause *end)
 {
@@ -271,5 +288,6 @@ void absent(struct why *w, struct arena *a, struct explanation *x)
 					"nobody said that the others came");
 	}
 	clock_ran_out(w, x);
+	a_task_was_gone(w, x);
 	stall(w, a, x);
 }
