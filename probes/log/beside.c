@@ -8,6 +8,7 @@
 
 enum {
 	MORE = 6,     /* than what it explains */
+	ALONE = 56,   /* nothing else says why */
 	FAINT = 46,   /* seen, and not what ended the job */
 	CHATTER = 64, /* so many times, it has nothing to do with one failure */
 };
@@ -173,11 +174,23 @@ static void waits_to_the_end(const struct why *w, struct arena *a, struct explan
 					  (unsigned long long)r->count, w->awaited);
 }
 
+/* Old NCCL fails with an "internal error" where libibverbs cannot use a card that the kernel shows.
+ */
+static void card_without_library(struct explanation *x)
+{
+	const struct cause *torch = explain_find(x, "PT-011");
+
+	if (explain_says(torch, "internal error") && !explain_has_reason(x))
+		explain_raise(explain_find(x, "IB-021"), ALONE,
+			      "NCCL failed, and nothing else in the log is doubtful");
+}
+
 void beside(struct why *w, struct arena *a, struct explanation *x)
 {
 	link_down(x);
 	address_changed(x);
 	port_came_back(x);
+	card_without_library(x);
 	beside_gpu(w, a, x);
 	waits_to_the_end(w, a, x);
 }
