@@ -27,6 +27,17 @@ int comm_check_type(const struct comm *c, enum dtype t, struct err *e)
 		e, "--backend tcp knows all of them, nccl as far as its version and the GPU do");
 }
 
+int comm_check_op(const struct comm *c, enum redop op, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(c);
+
+	if ((unsigned)op < OP_COUNT && caps->ops >> op & 1)
+		return 0;
+	err_set(e, ERR_ABSENT, "%s does not know the reduction %s", caps->backend,
+		(unsigned)op < OP_COUNT ? redop_name(op) : "asked for");
+	return err_hint(e, "--backend tcp and --backend nccl do");
+}
+
 /* A wrong request is a mistake in our own program: it must not become a hang of all ranks. */
 static int check(const struct comm *c, const struct comm_request *q, struct err *e)
 {
@@ -37,8 +48,8 @@ static int check(const struct comm *c, const struct comm_request *q, struct err 
 			       (unsigned)q->kind < COLL_KINDS ? kind_names[q->kind] : "such thing");
 	if (comm_check_type(c, q->type, e))
 		return -1;
-	if ((unsigned)q->op >= OP_COUNT || !(caps->ops >> q->op & 1))
-		return err_set(e, ERR_ABSENT, "%s does not know this reduction", caps->backend);
+	if (comm_check_op(c, q->op, e))
+		return -1;
 	if (q->root < 0 || q->root >= c->size)
 		return err_set(e, ERR_USAGE, "there is no rank %d to be the root", q->root);
 	if (q->count > SIZE_MAX / 16 / (size_t)c->size)

@@ -39,7 +39,8 @@ enum coll_kind {
  * place as NCCL has it: send == recv, for all_gather and gather send == recv +
  * rank's part, for reduce_scatter and scatter recv == send + rank's part.
  * Buffers that a rank has no part in may be NULL (recv of reduce and gather, send
- * of broadcast and scatter, away from the root).
+ * of broadcast and scatter, away from the root). Of OP_MULSUM a rank's number is that of its
+ * rank in this communicator.
  */
 struct comm_request {
 	enum coll_kind kind;
@@ -86,6 +87,7 @@ struct comm {
 const struct comm_caps *comm_caps(const struct comm *c);
 /* 0: it knows the type; else ERR_ABSENT, the same on all ranks. */
 int comm_check_type(const struct comm *c, enum dtype t, struct err *e) MUST_CHECK;
+int comm_check_op(const struct comm *c, enum redop op, struct err *e) MUST_CHECK; /* likewise */
 const struct comm_peer *comm_peer(const struct comm *c, int rank);
 /* One line about how data travels: "1 socket per peer, bbr". The communicator's own text. */
 const char *comm_transport(const struct comm *c);

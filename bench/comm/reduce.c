@@ -25,7 +25,7 @@
 
 reduce_fn *reduce_find_in(enum reduce_set set, enum dtype t, enum redop op)
 {
-	if (op == OP_AVG)
+	if (op == OP_AVG || op == OP_MULSUM)
 		op = OP_SUM;
 #ifdef __x86_64__
 	if (set == REDUCE_AVX512)

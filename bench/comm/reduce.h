@@ -9,7 +9,7 @@
 
 typedef void reduce_fn(void *dst, const void *x, const void *y, size_t count);
 
-/* OP_AVG is added like OP_SUM; divide once at the end. */
+/* OP_AVG and OP_MULSUM are added like OP_SUM; divide once at the end, multiply at the beginning. */
 reduce_fn *reduce_find(enum dtype t, enum redop op);
 /* The same for one instruction set, for tests; NULL: this processor lacks it. */
 enum reduce_set { REDUCE_PLAIN, REDUCE_AVX2, REDUCE_AVX512, REDUCE_SETS };

@@ -53,9 +53,10 @@ static void rewind_plan(struct tcp *t)
 	}
 }
 
-static int start(struct comm *c, const struct comm_request *q, struct err *e)
+static int start(struct comm *c, const struct comm_request *asked, struct err *e)
 {
 	struct tcp *t = tcp_of(c);
+	struct comm_request own = *asked, *q = &own;
 
 	if (t->root->active && run(t->root->active, true, e))
 		return -1;
@@ -65,6 +66,8 @@ static int start(struct comm *c, const struct comm_request *q, struct err *e)
 		return tcp_fail_aborted(t, tcp_abort_reason(t), e);
 	if (tcp_is_part(t) && tcp_part_look(t, e))
 		return -1;
+	if (!plan_multiply(t, q))
+		return tcp_fail_aborted(t, "no memory for what is multiplied", e);
 	if (!t->planned || !is_same(q, &t->q)) {
 		t->q = *q;
 		plan_request(t);
@@ -155,7 +158,7 @@ static const struct comm_impl impl = {
 	.caps = {.backend = "tcp",
 		 .kinds = (1u << COLL_KINDS) - 1,
 		 .types = DT_ALL,
-		 .ops = (1u << OP_COUNT) - 1,
+		 .ops = OP_ALL,
 		 .memory = COMM_HOST,
 		 .in_place_exchange = true},
 	.peer = peer,

@@ -107,6 +107,8 @@ struct tcp {
 	char *scratch;	/* TCP_BLOCK */
 	char *temp;	/* partial results of ranks that keep none */
 	size_t temp_n;
+	char *multiplied; /* what this rank puts into a mulsum */
+	size_t multiplied_n;
 	char token; /* what a barrier sends */
 
 	struct pollfd *set; /* TCP_POLL_FIXED + npeers + nlanes */
@@ -157,6 +159,8 @@ struct tcp_step *plan_last(struct tcp *t);
 size_t plan_now(const struct tcp *t);	  /* for @after: everything so far */
 char *plan_temp(struct tcp *t, size_t n); /* NULL: there is none, and the plan is void */
 void plan_request(struct tcp *t);	  /* of t->q */
+/* Each time that a request begins: what it sends is multiplied, elsewhere. False: no memory. */
+bool plan_multiply(struct tcp *t, struct comm_request *q);
 
 /* Whom a rank meets in round @k of 0..size-1: its own number in one of them. */
 static inline int plan_partner(const struct tcp *t, int k)

@@ -14,6 +14,7 @@ void tcp_own_free(struct tcp *t)
 	free(t->tallied_ns);
 	free(t->waited_ns);
 	free(t->temp);
+	free(t->multiplied);
 	free(t->set);
 	free(t->busy);
 	free(t->lanes);

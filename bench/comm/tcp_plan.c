@@ -66,15 +66,42 @@ void plan_hold(struct tcp *t, int peer, size_t block)
 struct tcp_step *plan_last(struct tcp *t) { return &t->steps.v[t->steps.n - 1]; }
 size_t plan_now(const struct tcp *t) { return t->steps.n; }
 
+static char *room(char **p, size_t *had, size_t n)
+{
+	if (n > *had || !*p) { /* nothing has a place, too: NULL is no memory */
+		free(*p);
+		*p = aligned_alloc(64, (n / 64 + 1) * 64);
+		*had = *p ? n : 0;
+	}
+	return *p;
+}
+
 char *plan_temp(struct tcp *t, size_t n)
 {
-	if (n > t->temp_n || !t->temp) { /* nothing has a place, too: NULL is no memory */
-		free(t->temp);
-		t->temp = aligned_alloc(64, (n / 64 + 1) * 64);
-		t->temp_n = t->temp ? n : 0;
-	}
-	t->out_of_memory = !t->temp;
+	t->out_of_memory = !room(&t->temp, &t->temp_n, n);
 	return t->temp;
+}
+
+static bool is_multiplied(const struct tcp *t, const struct comm_request *q)
+{
+	bool reduces = q->kind == COLL_ALL_REDUCE || q->kind == COLL_REDUCE ||
+		       q->kind == COLL_REDUCE_SCATTER;
+
+	return reduces && redop_times(q->op, t->comm.rank) > 1;
+}
+
+bool plan_multiply(struct tcp *t, struct comm_request *q)
+{
+	size_t n = q->count * (q->kind == COLL_REDUCE_SCATTER ? (size_t)t->comm.size : 1);
+
+	if (!is_multiplied(t, q))
+		return true;
+	if (!room(&t->multiplied, &t->multiplied_n, n * dtype_size(q->type)))
+		return false;
+	/* twice is what a value and itself are together, in each type */
+	reduce_find(q->type, OP_SUM)(t->multiplied, q->send, q->send, n);
+	q->send = t->multiplied;
+	return true;
 }
 
 /*

@@ -3,7 +3,7 @@
 const char *const dtype_names[] = {"int8",   "uint8",  "int32", "uint32", "int64",
 				   "uint64", "half",   "float", "double", "bfloat16",
 				   "f8e4m3", "f8e5m2", "all",	NULL};
-const char *const redop_names[] = {"sum", "prod", "max", "min", "avg", "all", NULL};
+const char *const redop_names[] = {"sum", "prod", "max", "min", "avg", "mulsum", "all", NULL};
 
 static const uint8_t sizes[DT_COUNT] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
@@ -39,4 +39,39 @@ int redop_find(const char *name, enum redop *ret)
 		if (streq(name, redop_names[op]))
 			return *ret = op, 0;
 	return -1;
+}
+
+void dtype_put(enum dtype t, void *to, size_t i, int64_t v)
+{
+	switch (t) {
+	case DT_INT8:
+	case DT_UINT8:
+		((uint8_t *)to)[i] = (uint8_t)v;
+		break;
+	case DT_INT32:
+	case DT_UINT32:
+		((uint32_t *)to)[i] = (uint32_t)v;
+		break;
+	case DT_INT64:
+	case DT_UINT64:
+		((int64_t *)to)[i] = v;
+		break;
+	case DT_HALF:
+		((uint16_t *)to)[i] = float_to_half((float)v);
+		break;
+	case DT_BFLOAT16:
+		((uint16_t *)to)[i] = float_to_bf16((float)v);
+		break;
+	case DT_F8E4M3:
+		((uint8_t *)to)[i] = float_to_f8e4m3((float)v);
+		break;
+	case DT_F8E5M2:
+		((uint8_t *)to)[i] = float_to_f8e5m2((float)v);
+		break;
+	case DT_FLOAT:
+		((float *)to)[i] = (float)v;
+		break;
+	default:
+		((double *)to)[i] = (double)v;
+	}
 }

@@ -27,7 +27,11 @@ enum dtype {
 /* All but those that few know: the floats of 8 bits. */
 #define DT_COMMON ((1u << DT_F8E4M3) - 1)
 #define DT_ALL ((1u << DT_COUNT) - 1)
-enum redop { OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_COUNT };
+/* mulsum: what each rank puts in is multiplied, in its type, by a number of its own first. */
+enum redop { OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, OP_COUNT };
+/* All but the one that few know. */
+#define OP_COMMON ((1u << OP_MULSUM) - 1)
+#define OP_ALL ((1u << OP_COUNT) - 1)
 
 const char *dtype_name(enum dtype t);
 size_t dtype_size(enum dtype t);
@@ -35,6 +39,14 @@ bool dtype_is_float(enum dtype t);
 int dtype_find(const char *name, enum dtype *ret) MUST_CHECK; /* float32, fp16, char ... too */
 const char *redop_name(enum redop op);
 int redop_find(const char *name, enum redop *ret) MUST_CHECK;
+
+/* nccl-tests' numbers: every other rank's values count twice. */
+static inline int redop_times(enum redop op, int rank)
+{
+	return op == OP_MULSUM ? 1 + rank % 2 : 1;
+}
+/* Element @i of @to becomes @v, which its type has to have room for. */
+void dtype_put(enum dtype t, void *to, size_t i, int64_t v);
 
 /* NULL-terminated, in the order of the enums, "all" last: for option tables. */
 extern const char *const dtype_names[], *const redop_names[];

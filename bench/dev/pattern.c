@@ -45,15 +45,18 @@ static int64_t to_average(const struct pattern *p, int rank, uint64_t i, uint64_
 static int64_t value(const struct pattern *p, int rank, uint64_t i)
 {
 	uint64_t h = mix(i, (uint64_t)rank, p->seed);
-	int64_t limit = exact[p->type];
+	int64_t limit = exact[p->type], shares = p->ranks;
+	bool sums = dtype_is_float(p->type) && (p->op == OP_SUM || p->op == OP_MULSUM);
 
+	if (p->op == OP_MULSUM)
+		shares += p->ranks / 2; /* as many count twice */
 	if (p->op == OP_AVG)
 		return to_average(p, rank, i, h);
 	if (dtype_is_float(p->type) && p->op == OP_PROD) /* 2^8 fits everywhere */
 		return (h & 1 ? -1 : 1) * (h & 2 && rank < 8 ? 2 : 1);
-	if (dtype_is_float(p->type) && p->op == OP_SUM && limit >= p->ranks)
-		limit /= p->ranks;
-	else if (dtype_is_float(p->type) && p->op == OP_SUM && !has_turn(p, rank, i))
+	if (sums && limit >= shares)
+		limit /= shares;
+	else if (sums && !has_turn(p, rank, i))
 		return 0;
 	return within(p, h, limit);
 }
@@ -78,47 +81,12 @@ static int64_t reduced(const struct pattern *p, uint64_t i)
 	int64_t v = value(p, 0, i);
 
 	for (int r = 1; r < p->ranks; r++)
-		v = combine(p->op, v, value(p, r, i));
+		v = combine(p->op, v, combine(OP_PROD, value(p, r, i), redop_times(p->op, r)));
 	return p->op == OP_AVG ? v / p->ranks : v;
-}
-
-static void store(enum dtype t, void *out, size_t i, int64_t v)
-{
-	switch (t) {
-	case DT_INT8:
-	case DT_UINT8:
-		((uint8_t *)out)[i] = (uint8_t)v;
-		break;
-	case DT_INT32:
-	case DT_UINT32:
-		((uint32_t *)out)[i] = (uint32_t)v;
-		break;
-	case DT_INT64:
-	case DT_UINT64:
-		((int64_t *)out)[i] = v;
-		break;
-	case DT_HALF:
-		((uint16_t *)out)[i] = float_to_half((float)v);
-		break;
-	case DT_BFLOAT16:
-		((uint16_t *)out)[i] = float_to_bf16((float)v);
-		break;
-	case DT_F8E4M3:
-		((uint8_t *)out)[i] = float_to_f8e4m3((float)v);
-		break;
-	case DT_F8E5M2:
-		((uint8_t *)out)[i] = float_to_f8e5m2((float)v);
-		break;
-	case DT_FLOAT:
-		((float *)out)[i] = (float)v;
-		break;
-	default:
-		((double *)out)[i] = (double)v;
-	}
 }
 
 void pattern_values(const struct pattern *p, size_t n, void *ret)
 {
 	for (size_t i = 0; i < n; i++)
-		store(p->type, ret, i, p->rank < 0 ? reduced(p, i) : value(p, p->rank, i));
+		dtype_put(p->type, ret, i, p->rank < 0 ? reduced(p, i) : value(p, p->rank, i));
 }

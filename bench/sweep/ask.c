@@ -29,7 +29,7 @@ unsigned ask_ops(const char *name)
 {
 	enum redop op;
 
-	return redop_find(name, &op) ? (1u << OP_COUNT) - 1 : 1u << op;
+	return redop_find(name, &op) ? OP_ALL : 1u << op;
 }
 
 int ask_root(const char *text, uint64_t ranks, int *ret, struct err *e)

@@ -5,12 +5,33 @@
 
 #include <math.h>
 
-/* -d all: all that there are here; what nobody here has is known before anybody begins. */
-int rank_fit_types(struct rank *r, struct err *e)
+static int fit_ops(struct rank *r, struct err *e)
+{
+	const struct comm_caps *caps = comm_caps(r->comm);
+	unsigned *ops = &r->sweep.ops;
+
+	if (!r->sweep.coll->reduces)
+		return 0;
+	for (enum redop op = 0; *ops != OP_ALL && op < OP_COUNT; op++)
+		if ((*ops >> op & 1) && comm_check_op(r->comm, op, e)) {
+			r->all_know = true;
+			return -1;
+		}
+	if (*ops & ~caps->ops)
+		*LIST_ADD(r->a, &r->notes) =
+			arena_printf(r->a, "Without mulsum: %s does not know it", caps->backend);
+	*ops &= caps->ops;
+	return 0;
+}
+
+/* What nobody here has is known before anybody begins. */
+int rank_fit_asked(struct rank *r, struct err *e)
 {
 	const struct comm_caps *caps = comm_caps(r->comm);
 	unsigned *types = &r->sweep.types;
 
+	if (fit_ops(r, e))
+		return -1;
 	for (enum dtype t = 0; *types != DT_ALL && t < DT_COUNT; t++)
 		if ((*types >> t & 1) && comm_check_type(r->comm, t, e)) {
 			r->all_know = true;
@@ -49,6 +70,14 @@ static int too_little(struct rank *r, double fits, double all_fit, uint64_t most
 			comm_peer(r->comm, least)->host);
 }
 
+/* In host memory what is multiplied has a place of its own. */
+static double buffers(const struct rank *r)
+{
+	bool multiplies = (r->sweep.ops >> OP_MULSUM & 1) && r->sweep.coll->reduces;
+
+	return multiplies && !r->dev->available ? 3 : 2;
+}
+
 /* What fits everywhere; the ranks of a host share its memory. */
 int rank_fit_memory(struct rank *r, struct err *e)
 {
@@ -64,7 +93,8 @@ int rank_fit_memory(struct rank *r, struct err *e)
 		ranks = 1;
 	}
 	most = s->adaptive ? most / 4 : most / 10 * 8;
-	while (most && fits >= 1 && (double)ranks * 2 * (fits + SWEEP_SLACK) > (double)most)
+	while (most && fits >= 1 &&
+	       (double)ranks * buffers(r) * (fits + SWEEP_SLACK) > (double)most)
 		fits = floor(fits / 2);
 	all_fit = fits;
 	if (sweep_agree(r->comm, &all_fit, 1, OP_MIN, e))

@@ -77,7 +77,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 	r->backend = rank_backend(r, &cw, e);
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;
-	return r->comm && !rank_fit_types(r, e) ? learn_hardware(r, e) : -1;
+	return r->comm && !rank_fit_asked(r, e) ? learn_hardware(r, e) : -1;
 }
 
 /* --- measuring ---------------------------------------------------------------------- */

@@ -62,8 +62,9 @@ int rank_run(const struct rank_opts *o, struct world_run *w, struct relay *relay
 const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *w, struct err *e);
 
 /* --- fit.c --- */
-/* "-d all" is all that there are here; a type by name that one rank lacks is an error on all. */
-int rank_fit_types(struct rank *r, struct err *e) MUST_CHECK;
+/* "-d all", "-o all" is all that there are here; what has been named and one rank lacks is an
+ * error on all. */
+int rank_fit_asked(struct rank *r, struct err *e) MUST_CHECK;
 /* Collective. r->sweep.max is what fits everywhere then. */
 int rank_fit_memory(struct rank *r, struct err *e) MUST_CHECK;
 

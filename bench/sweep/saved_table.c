@@ -167,12 +167,9 @@ static bool is_type(const char *s)
 
 static bool is_reduction(const char *s)
 {
-	static const char *const names[] = {"sum", "prod", "min", "max", "avg", "mulsum", "none"};
+	enum redop op;
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (streq(s, names[i]))
-			return true;
-	return false;
+	return !redop_find(s, &op) || streq(s, "none");
 }
 
 /* NAN: it is none. */

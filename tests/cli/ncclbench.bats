@@ -127,8 +127,21 @@ one_thing() {
 @test "all types, reductions and roots" {
     bench --coll reduce --np 2 -b 4K -e 4K -n 1 -w 0 -d all -o all -r all
     [ "$status" -eq 0 ]
-    [ "$(rows | wc -l)" -eq 120 ]
-    [[ $output == *"PASS coll.data: 240 results verified"* ]]
+    [ "$(rows | wc -l)" -eq 144 ]
+    [[ $output == *"PASS coll.data: 288 results verified"* ]]
+}
+
+@test "-o mulsum: each rank's values times a number of its own, as in nccl-tests; a baseline knows it" {
+    for coll in all_reduce reduce reduce_scatter; do
+        bench --np 3 --coll $coll -b 1K -e 4M -f 64 -n 2 -c 2 -d all -o mulsum --json
+        [ "$status" -eq 0 ]
+        jq -e '.verdict == "pass" and all(.data.results[]; .redop == "mulsum" and .wrong == 0)' <<<"$output"
+    done
+    bench -b 1M -e 1M -n 5 -o mulsum --save-baseline "$BATS_TEST_TMPDIR/base.json"
+    bench -b 1M -e 1M -n 5 -o mulsum --baseline "$BATS_TEST_TMPDIR/base.json" --warn-below 2 --fail-below 1
+    [[ $status -eq 0 && $output == *"PASS coll.baseline: "* ]]
+    bench -b 1M -e 1M -n 5 --baseline "$BATS_TEST_TMPDIR/base.json"
+    [[ $output == *"ERROR coll.baseline: "* ]]
 }
 
 @test "-t times -g are ranks" {

@@ -44,6 +44,19 @@ verified() { # BACKEND RANKS TYPES OPS COLLS...: every one verified, the table i
     [[ $output == *"gloo has no reduce_scatter"* ]]
 }
 
+@test "gloo and mpi have no mulsum: a sentence, exit 4; -o all goes without" {
+    local b
+    for b in gloo mpi-openmpi; do
+        [[ -e $O/lib/windsock/$b.so ]] || continue
+        run -4 --separate-stderr "$B" --backend $b --np 2 -b 8 -e 8 -o mulsum
+        [[ $stderr == *"${b%-*} does not know the reduction mulsum"*"--backend tcp and --backend nccl do"* ]]
+        run -0 --separate-stderr "$B" --backend $b --np 2 -b 8 -e 8 -n 1 -o all
+        [[ $output == *"# Without mulsum: ${b%-*} does not know it"* && $output != *" mulsum "* ]]
+        run -0 --separate-stderr "$B" --backend $b --np 2 -b 1K -e 1K -n 1 -o mulsum --coll all_gather
+        [[ $output != *mulsum* ]]
+    done
+}
+
 @test "gloo: the table has nccl-tests' columns and says what was measured" {
     built gloo
     run -0 --separate-stderr "$B" --backend gloo -b 8 -e 1K -n 2 --json

@@ -138,6 +138,18 @@ both_mean() { # FILE N
     [[ $output == *"# Without 8-bit floats: the GPU of rank 0"* && $output != *" f8e4m3 "* ]]
 }
 
+@test "mulsum: an operation of NCCL's for each type, given back before the communicator is" {
+    local ask
+    for ask in "--np 3 -d all" "--np 1 -d all" "--coll reduce_scatter" "-m 3 -n 2" "-d f8e5m2"; do
+        # shellcheck disable=SC2086 # options and their values
+        run -0 --separate-stderr bench -o mulsum $ask --json
+        jq -e '.verdict == "pass" and all(.data.results[]; .wrong == 0 and .redop == "mulsum")' <<<"$output"
+        [[ $stderr != *"stand-in"* ]] || { echo "$ask: $stderr"; return 1; }
+    done
+    WINDSOCK_FAKE_NCCL=wrong-sum run -1 --separate-stderr bench -o mulsum
+    [[ $output == *"FAIL coll.data: "* ]]
+}
+
 @test "only ranks that share a GPU claim to be on different hosts" {
     WINDSOCK_FAKE_CUDA=own-gpu WINDSOCK_FAKE_NCCL=one-host run -0 --separate-stderr bench
     [[ $output != *"share a GPU"* ]]

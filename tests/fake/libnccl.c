@@ -284,6 +284,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
 		fake_nothing_is_left();
 	if (c->finalizing != 1)
 		(void)fprintf(stderr, "stand-in for NCCL: destroyed without being finalized\n");
+	for (int i = 0; i < MADE; i++)
+		if (c->made[i].is_there)
+			(void)fprintf(stderr, "stand-in for NCCL: an operation is left over\n");
 	return done(c);
 }
 const char *ncclGetErrorString(ncclResult_t r)

@@ -7,7 +7,7 @@
 #include <nccl.h>
 #include <sys/mman.h>
 
-enum { RANKS = 8, SLOT = 64 << 20 /* sparse */, GROUPED = 32 };
+enum { RANKS = 8, SLOT = 64 << 20 /* sparse */, GROUPED = 32, MADE = 16 };
 
 /*
  * What a communicator was asked for is done while it is asked how far it is, in two meetings
@@ -39,6 +39,7 @@ struct fake_op {
 	size_t count;
 	enum dtype type;
 	enum redop op;
+	ncclRedOp_t made; /* of OP_MULSUM */
 	int root;
 	void *stream;
 	struct fake_parcel parcels[2 * RANKS];
@@ -62,6 +63,11 @@ struct ncclComm {
 	/* ncclCommSplit: the new one is known when its parent has been asked twice */
 	int splits, splitting;
 	struct ncclComm *part, **part_to;
+	struct fake_made { /* ncclRedOpCreatePreMulSum */
+		bool is_there;
+		enum dtype type;
+		uint64_t times;
+	} made[MADE];
 	int finalizing; /* likewise; 1: finalized */
 	bool is_part;
 };

@@ -25,7 +25,8 @@ static enum redop op_of(ncclRedOp_t op)
 	       : op == ncclMax ? OP_MAX
 	       : op == ncclMin ? OP_MIN
 	       : op == ncclAvg ? OP_AVG
-			       : OP_SUM;
+	       : op == ncclSum ? OP_SUM
+			       : OP_MULSUM;
 }
 
 /* What was put on the stream before us is done before us. */
@@ -109,6 +110,17 @@ static ncclResult_t take_parcels(struct ncclComm *c)
 	return ok ? ncclSuccess : ncclInvalidArgument;
 }
 
+static void multiply(struct ncclComm *c, size_t n)
+{
+	const struct fake_op *o = &c->op;
+	char *slot = c->shared->slots[c->rank];
+	size_t size = dtype_size(o->type);
+
+	for (size_t at = 0; at < n && o->op == OP_MULSUM; at += size)
+		reduce_find(o->type, OP_PROD)(slot + at, slot + at,
+					      &c->made[o->made - ncclNumOps].times, 1);
+}
+
 static ncclResult_t publish(struct ncclComm *c)
 {
 	const struct fake_op *o = &c->op;
@@ -125,6 +137,7 @@ static ncclResult_t publish(struct ncclComm *c)
 		return ncclInternalError;
 	if (o->kind != FAKE_BROADCAST || c->rank == o->root)
 		memcpy(c->shared->slots[c->rank], o->send, n);
+	multiply(c, n);
 	return ncclSuccess;
 }
 
@@ -183,10 +196,16 @@ static ncclResult_t take(struct ncclComm *c)
 	}
 }
 
-/* The real one (2.24 to 2.30) has no kernel by which one rank averages these. */
+/* The real one (2.24 to 2.30) has no kernel by which one rank averages or multiplies these. An
+ * operation that was made is of one type. */
 static bool is_lacking(const struct ncclComm *c, const struct fake_op *op)
 {
-	return c->size == 1 && op->op == OP_AVG && (op->type == DT_F8E4M3 || op->type == DT_F8E5M2);
+	unsigned made = (unsigned)op->made - ncclNumOps;
+
+	if (op->op == OP_MULSUM &&
+	    (made >= MADE || !c->made[made].is_there || c->made[made].type != op->type))
+		return true;
+	return c->size == 1 && op->op >= OP_AVG && (op->type == DT_F8E4M3 || op->type == DT_F8E5M2);
 }
 
 ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what)
@@ -250,7 +269,8 @@ static struct {
 
 static ncclResult_t add(ncclComm_t c, const struct fake_op *op, const char *what)
 {
-	if (group.n > GROUPED || (group.comm && group.comm != c) || !fake_is_ready(c, what))
+	if (group.n > GROUPED || (group.comm && group.comm != c) || !fake_is_ready(c, what) ||
+	    is_lacking(c, op))
 		return group.failed = ncclInvalidArgument;
 	group.comm = c;
 	group.ops[group.n++] = *op;
@@ -315,6 +335,36 @@ ncclResult_t ncclGroupEnd(void)
 	return fake_begin(c, &group.ops[0], __func__);
 }
 
+/* --- operations that are made ------------------------------------------------------------------
+ */
+
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *ret, void *scalar, ncclDataType_t type,
+				      ncclScalarResidence_t where, ncclComm_t c)
+{
+	struct fake_made made = {.is_there = true, .type = type_of(type)};
+
+	if (where != ncclScalarHostImmediate || !fake_is_ready(c, __func__))
+		return ncclInvalidArgument;
+	memcpy(&made.times, scalar, dtype_size(made.type));
+	for (int i = 0; i < MADE; i++)
+		if (!c->made[i].is_there) {
+			c->made[i] = made;
+			*ret = (ncclRedOp_t)((int)ncclNumOps + i);
+			return ncclSuccess;
+		}
+	return ncclInternalError;
+}
+
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t c)
+{
+	unsigned i = (unsigned)op - ncclNumOps;
+
+	if (i >= MADE || !c->made[i].is_there)
+		return ncclInvalidArgument;
+	c->made[i].is_there = false;
+	return ncclSuccess;
+}
+
 /* --- collectives --------------------------------------------------------------------------- */
 
 #define BEGIN(what, ...)                                                                           \
@@ -331,19 +381,19 @@ ncclResult_t ncclGroupEnd(void)
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
 			   ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
 {
-	return BEGIN(FAKE_ALL_REDUCE, .op = op_of(op));
+	return BEGIN(FAKE_ALL_REDUCE, .op = op_of(op), .made = op);
 }
 
 ncclResult_t ncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type,
 			ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s)
 {
-	return BEGIN(FAKE_REDUCE, .op = op_of(op), .root = root);
+	return BEGIN(FAKE_REDUCE, .op = op_of(op), .made = op, .root = root);
 }
 
 ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type,
 			       ncclRedOp_t op, ncclComm_t c, cudaStream_t s)
 {
-	return BEGIN(FAKE_REDUCE_SCATTER, .op = op_of(op));
+	return BEGIN(FAKE_REDUCE_SCATTER, .op = op_of(op), .made = op);
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type,

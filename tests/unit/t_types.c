@@ -298,6 +298,18 @@ static void averages_divide(void **state)
 
 /* --- patterns ---------------------------------------------------------------------- */
 
+/* Of a mulsum multiplied in the type: once, twice, once, twice ... */
+static void contribution(const struct pattern *p, char *ret)
+{
+	static char twos[COUNT * 8];
+
+	pattern_values(p, COUNT, ret);
+	for (size_t i = 0; i < COUNT; i++)
+		dtype_put(p->type, twos, i, 2);
+	if (p->op == OP_MULSUM && p->rank % 2)
+		reduce_find_in(REDUCE_PLAIN, p->type, OP_PROD)(ret, ret, twos, COUNT);
+}
+
 /* Adding up in the type, in either direction, gives the promised bits. */
 static void patterns_are_exact(void **state)
 {
@@ -311,15 +323,15 @@ static void patterns_are_exact(void **state)
 				reduce_fn *fn = reduce_find_in(REDUCE_PLAIN, t, op);
 				bool varies = false;
 
-				pattern_values(&p, COUNT, sum);
+				pattern_values(&p, COUNT, sum); /* rank 0's count once */
 				for (p.rank = 1; p.rank < ranks; p.rank++) {
-					pattern_values(&p, COUNT, one);
+					contribution(&p, one);
 					fn(sum, sum, one, COUNT);
 				}
 				p.rank = ranks - 1;
-				pattern_values(&p, COUNT, back);
+				contribution(&p, back);
 				while (--p.rank >= 0) {
-					pattern_values(&p, COUNT, one);
+					contribution(&p, one);
 					fn(back, one, back, COUNT);
 				}
 				if (op == OP_AVG) {
@@ -378,6 +390,8 @@ static void names_are_found(void **state)
 	assert_int_equal(dtype_find("float128", &t), -1);
 	assert_int_equal(redop_find("avg", &op), 0);
 	assert_int_equal(op, OP_AVG);
+	assert_int_equal(redop_find("mulsum", &op), 0);
+	assert_int_equal(op, OP_MULSUM);
 	assert_int_equal(redop_find("all", &op), -1);
 }
 

@@ -169,7 +169,7 @@ static const struct comm_impl impl = {
 	.caps = {.backend = "gloo",
 		 .kinds = ((1u << COLL_KINDS) - 1) & ~(1u << COLL_REDUCE_SCATTER),
 		 .types = DT_COMMON,
-		 .ops = (1u << OP_COUNT) - 1,
+		 .ops = OP_COMMON,
 		 .memory = COMM_HOST},
 	BLOCKING_IMPL,
 	.start = start,

@@ -186,7 +186,7 @@ static const struct comm_impl impl = {
 	.caps = {.backend = "mpi",
 		 .kinds = (1u << COLL_KINDS) - 1,
 		 .types = DT_COMMON,
-		 .ops = (1u << OP_COUNT) - 1,
+		 .ops = OP_COMMON,
 		 .memory = COMM_HOST,
 		 .in_place_exchange = true},
 	BLOCKING_IMPL, /* whom it waits for MPI does not say: the rendezvous knows who is lost */

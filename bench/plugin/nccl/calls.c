@@ -23,19 +23,48 @@ static ncclDataType_t type_of(enum dtype t)
 	return types[t];
 }
 
-/*
- * The average of one rank is what it has; of floats of 8 bits NCCL refuses it (up to 2.30,
- * it has no kernel for it).
- */
-static ncclRedOp_t op_of(const struct nccl_comm *c, enum redop op)
+/* Made when a type is first added up so: the number is of that type. */
+static ncclResult_t mulsum(struct nccl_comm *c, enum dtype t, ncclRedOp_t *ret)
 {
-	static const ncclRedOp_t ops[OP_COUNT] = {[OP_SUM] = ncclSum,
-						  [OP_PROD] = ncclProd,
-						  [OP_MAX] = ncclMax,
-						  [OP_MIN] = ncclMin,
-						  [OP_AVG] = ncclAvg};
+	uint64_t times;
+	ncclResult_t r = ncclSuccess;
 
-	return op == OP_AVG && c->comm.size == 1 ? ncclSum : ops[op];
+	if (!(c->has_mulsums >> t & 1)) {
+		dtype_put(t, &times, 0, redop_times(OP_MULSUM, c->comm.rank));
+		r = ncclRedOpCreatePreMulSum(&c->mulsums[t], &times, type_of(t),
+					     ncclScalarHostImmediate, c->handle);
+	}
+	if (r == ncclSuccess)
+		c->has_mulsums |= 1u << t;
+	*ret = c->mulsums[t];
+	return r;
+}
+
+void nccl_calls_done(struct nccl_comm *c)
+{
+	for (enum dtype t = 0; t < DT_COUNT; t++)
+		if (c->has_mulsums >> t & 1)
+			(void)ncclRedOpDestroy(c->mulsums[t], c->handle);
+	c->has_mulsums = 0;
+}
+
+/*
+ * One rank's average, and what rank 0 puts into a mulsum, is what it has; of floats of 8 bits
+ * NCCL refuses both (up to 2.30, it has no kernel for it).
+ */
+static ncclResult_t op_of(struct nccl_comm *c, const struct comm_request *q, ncclRedOp_t *ret)
+{
+	static const ncclRedOp_t ops[OP_MULSUM] = {[OP_SUM] = ncclSum,
+						   [OP_PROD] = ncclProd,
+						   [OP_MAX] = ncclMax,
+						   [OP_MIN] = ncclMin,
+						   [OP_AVG] = ncclAvg};
+	bool is_alone = c->comm.size == 1 && q->op >= OP_AVG;
+
+	if (q->op == OP_MULSUM && !is_alone)
+		return mulsum(c, q->type, ret);
+	*ret = is_alone ? ncclSum : ops[q->op];
+	return ncclSuccess;
 }
 
 struct exchange { /* what passes between this rank and another one, in elements */
@@ -114,6 +143,22 @@ static ncclResult_t exchange(struct nccl_comm *c, const struct comm_request *q)
 	return is_own && c->root->own_calls ? newer_exchange(q->kind, &x) : exchange_all(c, q);
 }
 
+static ncclResult_t reduce(struct nccl_comm *c, const struct comm_request *q)
+{
+	ncclDataType_t t = type_of(q->type);
+	CUstream s = c->gpu->stream;
+	ncclRedOp_t op;
+	ncclResult_t r = op_of(c, q, &op);
+
+	if (r != ncclSuccess)
+		return r;
+	if (q->kind == COLL_ALL_REDUCE)
+		return ncclAllReduce(q->send, q->recv, q->count, t, op, c->handle, s);
+	if (q->kind == COLL_REDUCE)
+		return ncclReduce(q->send, q->recv, q->count, t, op, q->root, c->handle, s);
+	return ncclReduceScatter(q->send, q->recv, q->count, t, op, c->handle, s);
+}
+
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
 {
 	ncclDataType_t t = type_of(q->type);
@@ -121,13 +166,9 @@ ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q)
 
 	switch (q->kind) {
 	case COLL_ALL_REDUCE:
-		return ncclAllReduce(q->send, q->recv, q->count, t, op_of(c, q->op), c->handle, s);
 	case COLL_REDUCE:
-		return ncclReduce(q->send, q->recv, q->count, t, op_of(c, q->op), q->root,
-				  c->handle, s);
 	case COLL_REDUCE_SCATTER:
-		return ncclReduceScatter(q->send, q->recv, q->count, t, op_of(c, q->op), c->handle,
-					 s);
+		return reduce(c, q);
 	case COLL_ALL_GATHER:
 		return ncclAllGather(q->send, q->recv, q->count, t, c->handle, s);
 	case COLL_BROADCAST:

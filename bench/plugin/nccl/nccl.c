@@ -160,7 +160,7 @@ static struct comm_impl impl = {
 	.caps = {.backend = "nccl",
 		 .kinds = (1u << COLL_KINDS) - 1,
 		 .types = DT_COMMON,
-		 .ops = (1u << OP_COUNT) - 1,
+		 .ops = OP_ALL,
 		 .memory = COMM_CUDA},
 	.peer = peer,
 	.transport = transport,

@@ -20,6 +20,8 @@ struct nccl_comm {
 	double speed[COLL_KINDS]; /* as pace.h has it */
 	unsigned used;		  /* kinds, a bit set */
 	struct nccl_group group;
+	ncclRedOp_t mulsums[DT_COUNT];
+	unsigned has_mulsums; /* types of those, a bit set */
 
 	/* the root's alone */
 	struct nccl_comm
@@ -45,6 +47,8 @@ struct nccl_comm {
 
 /* Puts the request's calls on the stream; does not wait. */
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
+/* What calls have left behind in a communicator with nothing under way. */
+void nccl_calls_done(struct nccl_comm *c);
 
 /* --- float8.c --- */
 /* Collective: which types there are, on all ranks. */

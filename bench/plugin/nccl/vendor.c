@@ -5,24 +5,13 @@
 enum { OLDEST = 21400 }; /* the first with communicators that do not block */
 
 static const char *const nccl_needs[] = {
-	"ncclGetVersion",
-	"ncclGetUniqueId",
-	"ncclCommInitRankConfig",
-	"ncclCommGetAsyncError",
-	"ncclCommFinalize",
-	"ncclCommAbort",
-	"ncclCommDestroy",
-	"ncclGetErrorString",
-	"ncclGetLastError",
-	"ncclAllReduce",
-	"ncclReduce",
-	"ncclBroadcast",
-	"ncclAllGather",
-	"ncclReduceScatter",
-	"ncclSend",
-	"ncclRecv",
-	"ncclGroupStart",
-	"ncclGroupEnd",
+	"ncclGetVersion",	 "ncclGetUniqueId",    "ncclCommInitRankConfig",
+	"ncclCommGetAsyncError", "ncclCommFinalize",   "ncclCommAbort",
+	"ncclCommDestroy",	 "ncclGetErrorString", "ncclGetLastError",
+	"ncclAllReduce",	 "ncclReduce",	       "ncclBroadcast",
+	"ncclAllGather",	 "ncclReduceScatter",  "ncclRedOpCreatePreMulSum",
+	"ncclRedOpDestroy",	 "ncclSend",	       "ncclRecv",
+	"ncclGroupStart",	 "ncclGroupEnd",
 };
 static const char *const cuda_needs[] = {
 	"cuDeviceGet",

@@ -234,8 +234,10 @@ void nccl_end(struct nccl_comm *c)
 {
 	static const char what[] = "ncclCommFinalize";
 	struct err ignored = {0};
-	ncclResult_t r = ncclCommFinalize(c->handle);
+	ncclResult_t r;
 
+	nccl_calls_done(c);
+	r = ncclCommFinalize(c->handle);
 	if (r != ncclSuccess && r != ncclInProgress) {
 		(void)nccl_fail_result(c, what, r, &ignored);
 		return;
