@@ -15,7 +15,7 @@
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
 
-#define COMM_PLUGIN_VERSION 8
+#define COMM_PLUGIN_VERSION 9
 
 /* Who we are, and how to meet the others before there is a communicator. Outlives it. */
 struct comm_world {

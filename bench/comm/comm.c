@@ -91,6 +91,24 @@ int comm_group_end(struct comm *c, struct err *e)
 	return c->impl->group_end ? c->impl->group_end(c, e) : 0;
 }
 
+bool comm_can_capture(const struct comm *c) { return c->impl->capture_begin; }
+
+int comm_capture_begin(struct comm *c, struct err *e)
+{
+	return comm_can_capture(c)
+		       ? c->impl->capture_begin(c, e)
+		       : err_set(e, ERR_ABSENT, "%s keeps no requests", comm_caps(c)->backend);
+}
+
+int comm_capture_end(struct comm *c, struct err *e) { return c->impl->capture_end(c, e); }
+int comm_replay(struct comm *c, struct err *e) { return c->impl->replay(c, e); }
+
+void comm_capture_forget(struct comm *c)
+{
+	if (comm_can_capture(c))
+		c->impl->capture_forget(c);
+}
+
 /* --- parts --------------------------------------------------------------------------- */
 
 int comm_origin(const struct comm *c, int rank) { return c->origin ? c->origin[rank] : rank; }

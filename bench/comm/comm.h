@@ -117,6 +117,20 @@ int comm_group_begin(struct comm *c, struct err *e) MUST_CHECK;
 int comm_group_end(struct comm *c, struct err *e) MUST_CHECK;
 
 /*
+ * Requests between the first two, of @c alone and in its kind of memory, are not carried out but
+ * kept; each replay starts all of them once more, on the same buffers. Beginning waits for what
+ * is under way. ERR_ABSENT: it cannot be done here, and nothing has changed; ranks have
+ * to agree then, since a replay of one rank needs one of each. One recording at a time: beginning
+ * forgets the one before, and so does a failure of the communicator, or its end.
+ */
+bool comm_can_capture(const struct comm *c);
+int comm_capture_begin(struct comm *c, struct err *e) MUST_CHECK;
+int comm_capture_end(struct comm *c, struct err *e) MUST_CHECK;
+int comm_replay(struct comm *c, struct err *e) MUST_CHECK;
+/* Nothing of it is under way. */
+void comm_capture_forget(struct comm *c);
+
+/*
  * Collective over @c: ranks of one @colour (0 ...) become a communicator of their own,
  * ordered by @key, and by their rank where keys are equal. With COMM_NO_COLOUR a rank
  * takes part in the splitting only: *ret is NULL then, as on failure.
@@ -197,6 +211,10 @@ struct comm_impl {
 	int (*split)(struct comm *c, const struct comm_group *g, struct comm **ret, struct err *e);
 	int (*group_begin)(struct comm *c, struct err *e); /* both may be NULL */
 	int (*group_end)(struct comm *c, struct err *e);
+	int (*capture_begin)(struct comm *c, struct err *e); /* all four, or NULL */
+	int (*capture_end)(struct comm *c, struct err *e);
+	int (*replay)(struct comm *c, struct err *e);
+	void (*capture_forget)(struct comm *c);
 };
 const char *coll_kind_name(enum coll_kind k);
 

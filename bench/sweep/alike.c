@@ -8,9 +8,9 @@
 /* In the order of alike_of(). What a rank may have for itself (an address to use, the path of
  * a library, a deadline, files to write) is not here. */
 static const char *const flags[ALIKE_OPTIONS] = {
-	"--coll", "--backend", "-d", "-o", "-r", "--pairs", "--rails",	"-b",	     "-e",
-	"-i",	  "-f",	       "-n", "-w", "-m", "-N",	    "-a",	"-c",	     "-z",
-	"-C",	  "-K",	       "-u", "-R", "-J", "--for",   "--within", "--sockets", "--replay"};
+	"--coll", "--backend", "-d", "-o", "-r",    "--pairs",	"--rails",   "-b",	"-e", "-i",
+	"-f",	  "-n",	       "-w", "-m", "-N",    "-a",	"-c",	     "-z",	"-C", "-K",
+	"-u",	  "-R",	       "-G", "-J", "--for", "--within", "--sockets", "--replay"};
 enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
@@ -84,7 +84,8 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 				    s->cpu_time,
 				    s->skip,
 				    s->unalign,
-				    o->registers};
+				    o->registers,
+				    s->graph};
 	word *w = ret->v;
 
 	*ret = (struct alike){.deadline_ns = o->deadline_ns};

@@ -109,20 +109,12 @@ int ask_flags(const struct ask_flags *in, struct err *e)
 
 void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 {
-	/*
-	 * -G: NCCL's guide promises capture, but not of communicators that do not block. Theirs
-	 * is launched by a thread of NCCL's own, and what keeps our deadlines, looks at events
-	 * and at the stream, is forbidden while one is captured: a hang would stay one.
-	 */
 	bool nccl = streq(in->backend, "nccl");
 	const char *name = streq(in->backend, "auto") ? "tcp" : in->backend;
 	const struct {
 		bool given;
 		const char *flag, *why;
 	} unserved[] = {
-		{in->graph, "-G",
-		 nccl ? "operations are launched one by one, as without it"
-		      : "there are no CUDA graphs in host memory"},
 		{in->library && !nccl, "--nccl", "that loads no NCCL; --backend nccl does"},
 		{in->registers && !nccl, "-R",
 		 "there is nothing to register buffers with; --backend nccl has"},

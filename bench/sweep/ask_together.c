@@ -88,11 +88,32 @@ static int of_baselines(const struct job_opts *o, struct err *e)
 	return err_hint(e, "-b 1M -e 64M");
 }
 
+/* Of "auto" it is said when the ranks have met: they may have no GPU. */
+static int of_graphs(const struct rank_opts *o, struct err *e)
+{
+	const struct sweep_opts *s = &o->sweep;
+	const char *beside = rank_graph_beside(o);
+
+	if (!s->graph || !streq(o->backend, "nccl"))
+		return 0;
+	if (beside)
+		return err_set(e, ERR_USAGE,
+			       "-G launches all iterations as one, and does not go with %s: leave "
+			       "one of them out",
+			       beside);
+	return s->skip && s->skip >= s->graph
+		       ? err_set(e, ERR_USAGE, "-K leaves nothing of %zu launches (-G)",
+				 (size_t)s->graph)
+		       : 0;
+}
+
 int ask_together(const struct job_opts *o, struct err *e)
 {
 	const struct verdict_opts *v = &o->verdict;
 
 	if (o->rank.mode == RANK_PAIRS && of_sizes(o, e))
 		return -1;
-	return of_limits(v, e) || of_pictures(v, e) || of_baselines(o, e) ? -1 : 0;
+	return of_graphs(&o->rank, e) || of_limits(v, e) || of_pictures(v, e) || of_baselines(o, e)
+		       ? -1
+		       : 0;
 }

@@ -111,6 +111,7 @@ static void fill_sweep(struct asked *q)
 	s->average = (enum sweep_average)q->average;
 	s->blocking = (enum sweep_blocking)q->blocking;
 	s->cpu_time = q->cpu_time;
+	s->graph = q->flags.graph;
 	if (s->adaptive && !s->within_ns)
 		s->within_ns = 20 * NS_PER_S;
 	s->keep_each = q->job.verdict.nccl_json && !s->for_ns; /* hours of them are too many */

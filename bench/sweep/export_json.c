@@ -54,7 +54,7 @@ static void add_config(cJSON *doc, const struct story *s)
 	json_num(c, "iterations", (double)o->iters);
 	json_num(c, "aggregated_iterations", (double)o->aggregate);
 	json_num(c, "validation", (double)o->check);
-	json_num(c, "graph", 0);
+	json_num(c, "graph", (double)o->graph);
 	json_str(c, "blocking_collectives", yes(o->blocking));
 	json_str(c, "per_iter_timing", yes(s->o->per_iter));
 	json_num(c, "per_iter_skip", (double)o->skip);

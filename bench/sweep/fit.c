@@ -24,12 +24,50 @@ static int fit_ops(struct rank *r, struct err *e)
 	return 0;
 }
 
+const char *rank_graph_beside(const struct rank_opts *o)
+{
+	const struct sweep_opts *s = &o->sweep;
+
+	return s->blocking		      ? "-z, which waits for each operation"
+	       : s->for_ns		      ? "--for, which looks for one that stands still"
+	       : s->within_ns && !s->adaptive ? "--within, which counts them"
+	       : o->mode == RANK_PAIRS	      ? "--pairs and --find-slow, which have none"
+	       : o->mode == RANK_REPLAY	      ? "--replay, which has its own"
+					      : NULL;
+}
+
+/* What -G is here. */
+static void fit_graph(struct rank *r)
+{
+	const char *backend = comm_caps(r->comm)->backend, *beside = rank_graph_beside(r->o);
+	uint64_t n = r->sweep.graph;
+	char *note;
+
+	if (!n)
+		return;
+	r->sweep.graph = comm_can_capture(r->comm) && !beside ? n : 0;
+	note = r->sweep.graph
+		       ? arena_printf(r->a,
+				      "-G %zu: the iterations are one CUDA graph, launched so "
+				      "often: times of single iterations are those of launches, "
+				      "each the mean of its operations",
+				      (size_t)n)
+	       : beside && comm_can_capture(r->comm)
+		       ? arena_printf(r->a, "-G does nothing with %s", beside)
+		       : arena_printf(r->a,
+				      "-G does nothing with %s: there are no CUDA graphs in host "
+				      "memory",
+				      backend);
+	*LIST_ADD(r->a, &r->notes) = note;
+}
+
 /* What nobody here has is known before anybody begins. */
 int rank_fit_asked(struct rank *r, struct err *e)
 {
 	const struct comm_caps *caps = comm_caps(r->comm);
 	unsigned *types = &r->sweep.types;
 
+	fit_graph(r);
 	if (fit_ops(r, e))
 		return -1;
 	for (enum dtype t = 0; *types != DT_ALL && t < DT_COUNT; t++)

@@ -1,6 +1,6 @@
 /* One size, one way: warm up, time, verify. */
+#include "bench/sweep/graph.h"
 #include "bench/sweep/robbed.h"
-#include "bench/sweep/sweep.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -75,6 +75,17 @@ static int once(struct sweep *s, const struct comm_request *q, struct err *e)
 	return start_one(s, q, e) ? -1 : comm_wait(s->comm, e);
 }
 
+/* What is timed: an iteration, or a graph of all of them; and how many operations that are. */
+static int start_timed(struct sweep *s, const struct comm_request *q, struct err *e)
+{
+	return s->captured ? comm_replay(s->comm, e) : start_one(s, q, e);
+}
+
+static double operations(const struct sweep *s)
+{
+	return (double)s->o->aggregate * (s->captured ? (double)s->captured : 1);
+}
+
 /* As nccl-tests measures: all of them are put on the stream, whose own clock has each one's time;
  * and its -C is of what that takes, for waiting keeps a processor busy. */
 static int queue(struct sweep *s, const struct comm_request *q, size_t n, double *times,
@@ -85,7 +96,7 @@ static int queue(struct sweep *s, const struct comm_request *q, size_t n, double
 	if (s->dev->mark(s->dev, 0, e))
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (start_one(s, q, e) || s->dev->mark(s->dev, i + 1, e))
+		if (start_timed(s, q, e) || s->dev->mark(s->dev, i + 1, e))
 			return -1;
 	*busy_s += clock_s(CLOCK_MONOTONIC) - start;
 	if (comm_wait(s->comm, e))
@@ -93,7 +104,7 @@ static int queue(struct sweep *s, const struct comm_request *q, size_t n, double
 	for (size_t i = 0; i < n; i++) {
 		if (s->dev->between(s->dev, i, i + 1, &times[i], e))
 			return -1;
-		times[i] /= (double)s->o->aggregate;
+		times[i] /= operations(s);
 	}
 	return 0;
 }
@@ -102,7 +113,7 @@ static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t i
 		       struct took *ret, struct err *e)
 {
 	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC), busy = 0;
-	double n_all = (double)(iters * s->o->aggregate);
+	double n_all = (double)iters * operations(s);
 
 	for (uint64_t i = 0; i < iters; i += DEV_MARKS - 1) {
 		uint64_t n = iters - i < DEV_MARKS - 1 ? iters - i : DEV_MARKS - 1;
@@ -255,7 +266,7 @@ static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, s
 	for (uint64_t i = 0; i < s->o->check && wrong == 0; i++) {
 		c->seed = ++s->seed;
 		coll_fill(c, &s->buffers, s->dev);
-		if (s->dev->sync(s->dev, e) || comm_run(s->comm, &q, e))
+		if (s->dev->sync(s->dev, e) || graph_run(s, &q, e))
 			return -1;
 		wrong = (double)coll_wrong(c, &s->buffers, s->dev);
 		if (sweep_agree(s->comm, &wrong, 1, OP_SUM, e))
@@ -348,11 +359,13 @@ static int come_up_to(struct sweep *s, const struct coll_case *c, struct err *e)
 int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
 	    struct err *e)
 {
+	uint64_t samples = iters > s->o->graph ? iters : s->o->graph;
 	struct took took = {0};
 	struct comm_request q;
 	struct watch w;
+	int result;
 
-	if (room_for_times(s, iters, e) || come_up_to(s, c, e))
+	if (room_for_times(s, samples, e) || come_up_to(s, c, e))
 		return -1;
 	q = coll_request(c, &s->buffers); /* of all requests the last one is good */
 	c->seed = s->seed;
@@ -360,15 +373,18 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	for (uint64_t i = 0; i < s->o->warmup + 1; i++)
 		if (comm_run(s->comm, &q, e))
 			return -1;
-	if (comm_barrier(s->comm, e))
+	if (graph_capture(s, &q, start_one, iters, e) || comm_barrier(s->comm, e))
 		return -1;
+	samples = s->captured ? s->o->graph : iters;
 	w = watch_start(s);
-	if (timed_loop(s, &q, iters, &took, e) || watch_end(s, &w, took.wall, ret, e) ||
-	    average(s, &took, e) || summarize(s, iters, ret, e))
+	if (timed_loop(s, &q, samples, &took, e) || watch_end(s, &w, took.wall, ret, e) ||
+	    average(s, &took, e) || summarize(s, samples, ret, e))
 		return -1;
 	ret->seconds = took.wall;
 	ret->shown = s->o->cpu_time ? took.cpu : took.wall;
 	ret->algbw = coll_algbw(c, took.wall);
 	ret->busbw = ret->algbw * c->coll->factor(c->ranks);
-	return verify(s, c, ret, e);
+	result = verify(s, c, ret, e);
+	graph_forget(s);
+	return result;
 }

@@ -94,6 +94,11 @@ static void on_next(struct sweep *s, const struct coll_case *c)
 	tell_next(s->arg, what, (double)s->rows, NAN);
 }
 
+static void on_no_graph(struct sweep *s, int rank, const char *why)
+{
+	tell_without_graph(s->arg, rank, why);
+}
+
 static bool on_stop(struct sweep *s)
 {
 	(void)s;
@@ -112,6 +117,7 @@ static int run_sweep(struct rank *r, struct err *e)
 	if (!r->comm->rank) {
 		s.row = on_row;
 		s.next = on_next;
+		s.without = on_no_graph;
 	}
 	result = sweep_run(&s, e);
 	if (!result)

@@ -65,6 +65,8 @@ const struct comm_plugin *rank_backend(struct rank *r, const struct comm_world *
 /* "-d all", "-o all" is all that there are here; what has been named and one rank lacks is an
  * error on all. */
 int rank_fit_asked(struct rank *r, struct err *e) MUST_CHECK;
+/* What a graph has not, and was asked for beside it, and by what; NULL: nothing. */
+const char *rank_graph_beside(const struct rank_opts *o);
 /* Collective. r->sweep.max is what fits everywhere then. */
 int rank_fit_memory(struct rank *r, struct err *e) MUST_CHECK;
 

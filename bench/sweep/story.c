@@ -92,6 +92,7 @@ static void on_world(struct story *s, const cJSON *event)
 		s->launcher_from = copied(s, event, "launcher_from");
 	}
 	s->sweep.max = (uint64_t)json_get_num(event, "max", (double)s->sweep.max);
+	s->sweep.graph = (uint64_t)json_get_num(event, "graph", 0);
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
 		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
 			.host = copied(s, o, "host"),

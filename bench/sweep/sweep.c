@@ -204,7 +204,7 @@ static int choose_iters(struct sweep *s, struct coll_case *c, uint64_t bytes, ui
 
 	if (measure_roughly(s, c, bytes, &t, e))
 		return -1;
-	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7);
+	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7) / (double)(s->o->graph ? s->o->graph : 1);
 	*ret = t < 4 ? 4 : t > 2000 ? 2000 : (uint64_t)t;
 	return 0;
 }

@@ -19,6 +19,9 @@ struct sweep_opts {
 	enum sweep_average average;
 	enum sweep_blocking blocking;
 	uint64_t check, skip, unalign;
+	/* Iterations are one CUDA graph, launched so often: times are of launches, each the mean of
+	 * its operations. 0: they are started one by one. */
+	uint64_t graph;
 	bool cpu_time;
 	unsigned types, ops; /* bit sets */
 	int root;	     /* -1: every one */
@@ -79,6 +82,8 @@ struct sweep {
 	struct dev *dev;
 	void (*row)(struct sweep *s, const struct sweep_row *r);  /* as each is finished; NULL */
 	void (*next)(struct sweep *s, const struct coll_case *c); /* what comes now; NULL */
+	/* there are no graphs, since this rank cannot; NULL */
+	void (*without)(struct sweep *s, int rank, const char *why);
 	bool (*stop)(struct sweep *s); /* asked on every rank between sizes; NULL */
 	void *arg;
 
@@ -96,6 +101,8 @@ struct sweep {
 	double *by_rank[2];  /* likewise: times, then shares */
 	uint64_t *waited_ns; /* before the timed iterations */
 	size_t ntimes;
+	uint64_t captured; /* iterations in the graph; 0: there is none */
+	bool no_graph;
 	uint64_t seed, started_ns;
 	double row_at_s, row_robbed_s; /* of a burn-in: when the latest row ended */
 	size_t paced;		       /* the largest size that was tried; see measure.c */

@@ -92,10 +92,10 @@ void table_begin(struct story *story)
 	text_addf(&t, "# Collective test starting: %s_perf\n", s->coll->name);
 	text_addf(&t,
 		  "# nThread 1 nGpus 1 minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %zu "
-		  "iters: %zu agg iters: %zu validation: %zu graph: 0 unalign: %zu\n#\n",
+		  "iters: %zu agg iters: %zu validation: %zu graph: %zu unalign: %zu\n#\n",
 		  (size_t)s->min, (size_t)s->max, (size_t)(s->factor ? s->factor : s->step),
 		  s->factor ? "factor" : "bytes", (size_t)s->warmup, (size_t)s->iters,
-		  (size_t)s->aggregate, (size_t)s->check, (size_t)s->unalign);
+		  (size_t)s->aggregate, (size_t)s->check, (size_t)s->graph, (size_t)s->unalign);
 	devices(&t, story);
 	head(&t, story->o);
 	say(story->r, &t);

@@ -26,6 +26,7 @@ static void tell_world(struct rank *r)
 		json_str(event, "launcher_from", r->w->world.from);
 	}
 	json_num(event, "max", (double)r->sweep.max);
+	json_num(event, "graph", (double)r->sweep.graph);
 	json_num(event, "table", r->o->mode == RANK_SWEEP);
 	notes = json_array(event, "notes");
 	for (size_t i = 0; r->w->notes[i]; i++)
@@ -34,7 +35,7 @@ static void tell_world(struct rank *r)
 		json_push_str(notes, r->notes.v[i]);
 	if (comm_caps(r->comm)->exchanges && r->o->mode == RANK_SWEEP && is_exchange(r))
 		json_push_str(notes, comm_caps(r->comm)->exchanges);
-	if (small && r->o->mode == RANK_SWEEP && r->sweep.min < SMALL_BYTES)
+	if (small && !r->sweep.graph && r->o->mode == RANK_SWEEP && r->sweep.min < SMALL_BYTES)
 		json_push_str(notes, small);
 	for (int i = 0; i < r->comm->size; i++) {
 		const struct comm_peer *p = comm_peer(r->comm, i);
@@ -120,6 +121,22 @@ void tell_row(struct rank *r, const struct sweep_row *row)
 	relay_send(r->relay, row_event_pack(row, r->o->with_times ? ROW_ALL_TIMES
 						 : is_long	  ? ROW_SOME_TIMES
 								  : ROW_NO_TIMES));
+}
+
+void tell_without_graph(struct rank *r, int who, const char *why)
+{
+	const char *host = comm_peer(r->comm, who)->host;
+
+	tell_finding(r, &(struct comm_finding){
+				.check = "coll.graph",
+				.subject = r->sweep.coll->name,
+				.message = arena_printf(r->a,
+							"-G: operations are launched one by one "
+							"from here on, for rank %d (%s) cannot "
+							"make a CUDA graph of them: %s",
+							who, host, why),
+				.fix = "- install a newer driver on that host, or leave -G out",
+				.warns = true});
 }
 
 void tell_fitted(struct rank *r, const struct sweep *s)

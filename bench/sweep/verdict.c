@@ -46,6 +46,22 @@ static void judge_data(const struct story *s)
 	verdict_add(s->r, f);
 }
 
+/* Where a rank could not, that was said. */
+static void judge_graph(const struct story *s)
+{
+	const char *coll = s->sweep.coll->name;
+	struct finding *f;
+
+	for (size_t i = 0; i < s->findings.n; i++)
+		if (streq(s->findings.v[i]->check, "coll.graph"))
+			return;
+	f = report_find(s->r, "coll.graph", coll);
+	finding_set(f, ST_PASS,
+		    "the iterations of each size were one CUDA graph, launched %zu times",
+		    (size_t)s->sweep.graph);
+	verdict_add(s->r, f);
+}
+
 /* Sizes that leave no element for a rank: what is asked for comes back at once. */
 static void judge_empty(const struct story *s)
 {
@@ -198,6 +214,8 @@ static void judge_failure(struct story *s)
 static void judge_rows(const struct story *s, const struct verdict_opts *o)
 {
 	judge_data(s);
+	if (s->sweep.graph)
+		judge_graph(s);
 	verdict_bandwidth(s, o);
 	verdict_domain(s);
 	verdict_average(s);

@@ -115,8 +115,8 @@ on_hosts() { # RANKS ARGS...
     run -2 "$B" --backend nccl -R 2 -D 1
     [[ $output == *"nccl-tests has: all_reduce_perf -R 2 -D 1"* ]]
     run -2 "$B" -V 129
-    run -0 "$B" --backend nccl -b 8 -e 8 -n 1 -V 16 -G 1
-    [[ $output == *"# -V does nothing with nccl"* && $output == *"# -G does nothing with nccl"* ]]
+    run -0 "$B" --backend nccl -b 8 -e 8 -n 1 -V 16 -y 1
+    [[ $output == *"# -V does nothing with nccl"* && $output == *"# -y does nothing with nccl"* ]]
     run -2 "$B" --backend nccl --pairs --rails eth0
     [[ $output == *"nccl chooses its cards by itself"* ]]
     run -2 "$B" --rails eth0

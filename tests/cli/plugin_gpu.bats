@@ -64,7 +64,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     fake
     run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --logs kept/here --output -
     jq -e '.verdict == "pass" and (.steps | length >= 17) and all(.steps[]; .verdict != "fail") and
-        any(.steps[]; .name == "a stopped rank is named" and .verdict == "pass")' <<<"$output"
+        ([.steps[] | select(.verdict == "pass") | .name] | contains(["a stopped rank is named", "the iterations as a CUDA graph (-G 3)"]))' <<<"$output"
     jq -e --arg file "$O/fake/libnccl.so.2" \
         '.machine | .nccl == "2.28.9" and .nccl_file == $file and .cuda == "13.0" and .gpu == "no GPU at all"' <<<"$output"
     # all that each step wrote, and of what another one wrote nothing
@@ -75,6 +75,13 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     # one rank carries nothing, whatever links the GPU has
     WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr check --parts nccl --max 64M --ranks 1 --output -
     jq -e 'any(.steps[]; .name == "all_reduce, 1 ranks, 8 B to 64M" and .verdict == "pass")' <<<"$output"
+}
+
+@test "gpu-check: a CUDA graph that could not be made is no pass" {
+    fake
+    only ncclbench '-G 3'
+    WINDSOCK_FAKE_CUDA=no-graph run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks '' --time 60 --output -
+    jq -e 'any(.steps[]; .name == "the iterations as a CUDA graph (-G 3)" and .verdict == "fail" and (.detail | tojson | contains("cuGraphInstantiateWithFlags: CUDA says: out of memory")))' <<<"$output"
 }
 
 @test "gpu-check: a part that hangs has its share of the time, and the next one is done" {
@@ -190,11 +197,11 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
 @test "gpu-check: a part of a GPU, and one that takes a single process, are not shared" {
     stub ncclbench 'echo "{\"device\": \"NVIDIA H100 80GB HBM3 MIG 1g.10gb\", \"verdict\": \"pass\" }"'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1,2 --output -
-    jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 16' <<<"$output"
+    jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 17' <<<"$output"
     jq -e '[.steps[] | select(.verdict == "pass")] | length == 11' <<<"$output"
     stub ncclbench '[[ $* != *"--np 1 "* ]] || { echo "{\"verdict\": \"pass\"}"; exit; }; echo "sudo nvidia-smi -c DEFAULT" >&2; exit 4'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1 --output -
-    jq -e '([.steps[] | select(.verdict == "skip" and (.message | contains("-c DEFAULT")))] | length == 6)' <<<"$output"
+    jq -e '([.steps[] | select(.verdict == "skip" and (.message | contains("-c DEFAULT")))] | length == 7)' <<<"$output"
 }
 
 @test "gpu-check: where nothing comes up there is one failure, and it says why" {

@@ -328,7 +328,7 @@ beside_rdma() { # ARGS...
     local plugin names
     for plugin in nccl cudnn; do
         [[ -e $O/lib/windsock/$plugin.so ]] || continue
-        names=$(cat "$ROOT"/bench/plugin/{cuda/driver,nccl/vendor,nccl/newer}.c "$ROOT"/plugins/cudnn/libraries.c)
+        names=$(cat "$ROOT"/bench/plugin/{cuda/driver,nccl/vendor,nccl/newer,nccl/graph}.c "$ROOT"/plugins/cudnn/libraries.c)
         nm -D --undefined-only "$O/lib/windsock/$plugin.so" | awk '$2 ~ /^(cu|cuda|cudnn|cublas|nccl)[A-Z]/ { print $2 }' >used
         [ "$(wc -l <used)" -gt 30 ]
         while read -r name; do
@@ -356,7 +356,7 @@ beside_rdma() { # ARGS...
     for name in libnccl.so.2 libcudnn.so.9 libcublas.so.13 stubs/libcuda.so; do
         [[ ! -e $home/lib64/$name ]] || nm -D --defined-only "$home/lib64/$name"
     done | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >theirs
-    lists=$(cd "$ROOT" && grep -hoE '"(cu|nccl|cudnn|cublas)[A-Z][A-Za-z0-9_]*"' bench/plugin/{cuda/driver,nccl/{vendor,newer}}.c \
+    lists=$(cd "$ROOT" && grep -hoE '"(cu|nccl|cudnn|cublas)[A-Z][A-Za-z0-9_]*"' bench/plugin/{cuda/driver,nccl/{vendor,newer,graph}}.c \
         plugins/cudnn/libraries.c plugins/burst/driver.{c,h} | tr -d '"' | sort -u)
     [ "$(wc -w <<<"$lists")" -gt 80 ]
     for name in $lists; do

@@ -25,6 +25,9 @@
  *	                   sick        does not start
  *	                   taken       another process has the GPU, which takes one only
  *	                   three       has three GPUs
+ *	                   no-capture  captures no stream
+ *	                   bad-capture finds that a capture was spoilt, when it ends
+ *	                   no-graph    has no memory for a graph
  *	                   ahead       tells of each batch that was filled while a backward
  *	                               pass was at work
  *
@@ -44,7 +47,6 @@
 
 #include <deque>
 #include <set>
-#include <vector>
 
 #include "bench/plugin/nccl/kernels.cu"
 #include "tests/fake/kernels.h"
@@ -87,13 +89,9 @@ struct event {
 };
 static double ticks;
 static unsigned events_done;
-struct work {
-	std::function<void()> run;
-	event *waits_for;
-	unsigned turn;
-};
 struct stream {
 	std::deque<work> queue;
+	fake_graph *captured = nullptr;
 };
 static std::vector<stream *> streams;
 static std::set<const void *> alive; /* streams and events */
@@ -115,7 +113,7 @@ static bool advance(stream *s)
 		work next = s->queue.front();
 
 		if ((next.waits_for && next.waits_for->done < next.turn) ||
-		    (fake_mode("stall") && events_done >= 20))
+		    (next.goes_on && !next.goes_on()) || (fake_mode("stall") && events_done >= 20))
 			break;
 		s->queue.pop_front();
 		if (next.run)
@@ -131,9 +129,28 @@ void fake_advance()
 			moved |= advance(streams[i]);
 	}
 }
-static CUresult enqueue(CUstream s, work w)
+fake_graph **fake_captured(CUstream s) { return &of(s)->captured; }
+bool fake_is_alive(const void *x) { return alive.count(x); }
+bool fake_captures(void)
+{
+	for (const stream *s : streams)
+		if (s->captured)
+			return true;
+	return false;
+}
+void fake_spoil_captures(void)
+{
+	for (stream *s : streams)
+		if (s->captured)
+			s->captured->is_spoilt = true;
+}
+CUresult fake_put(CUstream s, work w)
 {
 	ALIVE(s);
+	if (of(s)->captured) {
+		of(s)->captured->nodes.push_back(std::move(w));
+		return CUDA_SUCCESS;
+	}
 	of(s)->queue.push_back(std::move(w));
 	if (!fake_mode("lazy"))
 		fake_advance();
@@ -141,7 +158,7 @@ static CUresult enqueue(CUstream s, work w)
 }
 CUresult fake_enqueue(CUstream s, std::function<void()> run)
 {
-	return enqueue(s, work{std::move(run), nullptr, 0});
+	return fake_put(s, work{std::move(run), nullptr, 0, {}, {}});
 }
 
 OUT CUresult cuStreamCreate(CUstream *s, unsigned flags)
@@ -158,6 +175,7 @@ OUT CUresult cuStreamCreate(CUstream *s, unsigned flags)
 OUT CUresult cuStreamQuery(CUstream s)
 {
 	ALIVE(s);
+	UNSAFE("cuStreamQuery");
 	fake_asked(s);
 	fake_advance();
 	return fake_mode("busy") || !of(s)->queue.empty() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
@@ -165,6 +183,7 @@ OUT CUresult cuStreamQuery(CUstream s)
 OUT CUresult cuStreamDestroy_v2(CUstream s)
 {
 	ALIVE(s);
+	fake_no_graph_is_left();
 	fake_advance();
 	alive.erase(s);
 	streams.erase(std::find(streams.begin(), streams.end(), of(s)));
@@ -214,11 +233,12 @@ OUT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 OUT CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
 {
 	ALIVE(e);
-	return enqueue(s, work{{}, of(e), of(e)->recorded});
+	return fake_put(s, work{{}, of(e), of(e)->recorded, {}, {}});
 }
 OUT CUresult cuEventQuery(CUevent e)
 {
 	ALIVE(e);
+	UNSAFE("cuEventQuery");
 	fake_advance();
 	return fake_mode("busy") || of(e)->done < of(e)->recorded ? CUDA_ERROR_NOT_READY
 								  : CUDA_SUCCESS;

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include <map>
-#include <vector>
 
 static std::map<const char *, size_t> taken, pinned;
 static size_t all_memory() { return size_t(fake_mode("hopper") ? 1 << 10 : 48) << 20; }
@@ -51,6 +50,7 @@ static char *allocate(size_t n)
 OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 {
 	READY();
+	UNSAFE("cuMemAlloc");
 	if (!n)
 		return CUDA_ERROR_INVALID_VALUE;
 	char *at = fake_mode("small") && in_use() + n > all_memory() ? nullptr : allocate(n);
@@ -64,6 +64,7 @@ OUT CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 OUT CUresult cuMemFree_v2(CUdeviceptr p)
 {
 	READY();
+	UNSAFE("cuMemFree");
 	if (!taken.count(reinterpret_cast<char *>(p)))
 		return fake_refuse("memory is freed that is not its own", CUDA_ERROR_INVALID_VALUE);
 	fake_advance();

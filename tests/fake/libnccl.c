@@ -25,6 +25,9 @@
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	                   no-window    it can use no memory of others directly: no window is made,
  *	                                and that is no failure
+ *	                   no-graphs    is made for no driver that is captured
+ *	                   replay-death rank 1 is killed while a graph's operation is at work
+ *	                   wrong-replay rank 1's result of one has a wrong element
  *	                   tells        what a group or a newer call has, on stderr
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
  * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
@@ -97,7 +100,7 @@ bool fake_has_context(const char *what)
 
 static bool is_busy(const struct ncclComm *c)
 {
-	return c->op.kind != FAKE_NOTHING || c->splitting || c->finalizing;
+	return (c->op.kind != FAKE_NOTHING && !c->on_stream) || c->splitting || c->finalizing;
 }
 
 bool fake_is_ready(struct ncclComm *c, const char *what)
@@ -130,6 +133,7 @@ bool fake_join(struct ncclComm *c, const char *path, int size, int rank)
 	(void)snprintf(c->path, sizeof(c->path), "%s", path);
 	c->shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
+	fake_graphs_join(c);
 	return c->shared != MAP_FAILED && fake_carry_join(c);
 }
 
@@ -236,10 +240,12 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 	}
 	if (c->finalizing > 1 && !fake_mode("end-hang"))
 		c->finalizing--;
-	fake_go_on(c);
+	if (!c->on_stream)
+		fake_go_on(c);
 	*state = c->failed	    ? c->failed
 		 : meets_a_death(c) ? ncclRemoteError
-		 : fake_mode("init-hang") || c->op.kind || c->splitting || c->finalizing > 1
+		 : fake_mode("init-hang") || (c->op.kind && !c->on_stream) || c->splitting ||
+				 c->finalizing > 1
 			 ? ncclInProgress
 		 : fails && c->operations >= 3 ? ncclRemoteError
 					       : ncclSuccess;
@@ -250,6 +256,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 
 static ncclResult_t done(ncclComm_t c)
 {
+	fake_graphs_leave(c);
 	if (c->splitting && c->part) { /* nobody has been given it */
 		(void)munmap(c->part->shared, sizeof(*c->shared));
 		free(c->part);

@@ -39,6 +39,7 @@ struct fake_op {
 	size_t count;
 	enum dtype type;
 	enum redop op;
+	bool is_captured; /* kept in a graph, and not done */
 	ncclRedOp_t made; /* of OP_MULSUM */
 	int root;
 	void *stream;
@@ -70,6 +71,8 @@ struct ncclComm {
 	} made[MADE];
 	int finalizing; /* likewise; 1: finalized */
 	bool is_part;
+	int graphs;	/* operations that one has */
+	bool on_stream; /* a graph's operation is at work: nobody needs to ask for it */
 };
 
 bool fake_mode(const char *name);
@@ -87,6 +90,12 @@ void fake_go_on(struct ncclComm *c);
 /* --- libnccl_carry.c: nothing, but where WINDSOCK_FAKE_NCCL is "carried" --- */
 bool fake_carry_join(struct ncclComm *c);
 bool fake_carry(const struct ncclComm *c, const void *from, size_t n);
+
+/* --- libnccl_graph.c --- */
+bool fake_is_captured(void *stream);	       /* what is put there */
+ncclResult_t fake_capture(struct ncclComm *c); /* c->op */
+void fake_graphs_join(struct ncclComm *c);
+void fake_graphs_leave(struct ncclComm *c); /* who gives it back while there is a graph waits */
 
 extern struct ncclComm *fake_at_work; /* whose kernel the GPU is at, as far as anybody can know */
 

@@ -128,7 +128,8 @@ static ncclResult_t publish(struct ncclComm *c)
 
 	if (o->kind == FAKE_JOIN || o->kind == FAKE_WINDOW)
 		return ncclSuccess;
-	follow(o->stream);
+	if (!c->on_stream)
+		follow(o->stream);
 	if (o->kind == FAKE_PARCELS)
 		return publish_parcels(c);
 	if (!fake_carry(c, o->send, n))
@@ -155,8 +156,9 @@ static void reduce_at(struct ncclComm *c, size_t from)
 static void spoil(struct ncclComm *c)
 {
 	const struct fake_op *o = &c->op;
+	bool is_wrong = fake_mode("wrong-sum") || (fake_mode("wrong-replay") && c->on_stream);
 
-	if (fake_mode("wrong-sum") && c->rank == 1 && o->count > 100)
+	if (is_wrong && c->rank == 1 && o->count > 100)
 		((char *)o->recv)[bytes_of(o) / 2] ^= 0x40;
 	for (size_t i = 0; i < o->count && o->type == DT_FLOAT && fake_mode("any-order"); i++)
 		((uint32_t *)o->recv)[i] ^= (unsigned)(c->operations + 1) * 2654435761U >> 31;
@@ -213,6 +215,11 @@ ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char
 	if (!fake_is_ready(c, what) || is_lacking(c, op))
 		return ncclInvalidArgument;
 	c->op = *op;
+	c->op.is_captured = op->stream && fake_is_captured(op->stream);
+	for (int i = 0; i < c->nlater; i++)
+		c->later[i].is_captured = c->op.is_captured;
+	if (c->op.is_captured && fake_mode("no-graphs"))
+		return c->failed = ncclInvalidUsage;
 	return ncclInProgress;
 }
 
@@ -243,6 +250,13 @@ void fake_go_on(struct ncclComm *c)
 {
 	if (c->op.kind == FAKE_NOTHING || c->failed)
 		return;
+	if (c->op.is_captured) { /* it takes a moment to get there */
+		if (c->op.phase++) {
+			c->failed = fake_capture(c);
+			end_op(c);
+		}
+		return;
+	}
 	if (c->op.kind > FAKE_WINDOW)
 		fake_at_work = c;
 	if (!c->op.phase) {

@@ -359,6 +359,10 @@ static const char *nonsense(struct comm *c, struct local *w, void *arg)
 		if (!comm_run(c, &bad[i], &e) || !*e.msg)
 			return "accepted";
 	}
+	e = (struct err){0};
+	if (comm_can_capture(c) || !comm_capture_begin(c, &e) || e.kind != ERR_ABSENT)
+		return "keeps requests";
+	comm_capture_forget(c);
 	return comm_barrier(c, &e) ? "not alive after it" : NULL;
 }
 

@@ -137,8 +137,10 @@ static void free_comm(struct comm *comm)
 	struct nccl_comm **at = &c->root->next;
 	struct err e = {0};
 
-	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", &e))
+	if (c->handle && !c->root->failure.kind && !nccl_settle(c, "the last collective", &e)) {
+		nccl_capture_forget(comm);
 		nccl_end(c);
+	}
 	if (c->root != c) {
 		while (*at && *at != c)
 			at = &(*at)->next;
@@ -173,6 +175,10 @@ static struct comm_impl impl = {
 	.split = nccl_split,
 	.group_begin = nccl_group_begin,
 	.group_end = nccl_group_end,
+	.capture_begin = nccl_capture_begin,
+	.capture_end = nccl_capture_end,
+	.replay = nccl_replay,
+	.capture_forget = nccl_capture_forget,
 	.add_memory = nccl_add_memory,
 	.drop_memory = nccl_drop_memory,
 };

@@ -11,6 +11,13 @@ struct nccl_group { /* of operations that go onto the stream as one */
 	enum coll_kind kind;
 	uint64_t bytes;
 };
+struct nccl_graph {   /* of the stream: what was captured, ready to be launched */
+	bool is_open; /* the stream is being captured: what is not a request would spoil it */
+	CUgraph graph;
+	CUgraphExec exec;
+	enum coll_kind kind;
+	uint64_t bytes;
+};
 struct nccl_comm {
 	struct comm comm;
 	ncclComm_t handle;
@@ -27,6 +34,7 @@ struct nccl_comm {
 	struct nccl_comm
 		*busy;	  /* whose work on the stream nobody waited for; NULL: there is none */
 	struct pace pace; /* of that work */
+	struct nccl_graph graph;
 	struct cards cards;
 	char transport[640];
 	bool own_calls;	    /* this NCCL has some for alltoall, gather and scatter */
@@ -54,6 +62,12 @@ void nccl_calls_done(struct nccl_comm *c);
 /* Collective: which types there are, on all ranks. */
 int nccl_float8(struct nccl_comm *c, const struct comm_world *w, struct comm_caps *caps,
 		struct err *e) MUST_CHECK;
+
+/* --- graph.c --- */
+int nccl_capture_begin(struct comm *comm, struct err *e);
+int nccl_capture_end(struct comm *comm, struct err *e);
+int nccl_replay(struct comm *comm, struct err *e);
+void nccl_capture_forget(struct comm *comm);
 
 /* --- judge.c --- */
 bool nccl_judge(const struct comm *comm, struct comm_finding *ret);

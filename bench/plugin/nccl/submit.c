@@ -16,7 +16,13 @@ int nccl_settle(struct nccl_comm *c, const char *what, struct err *e)
 static int submitted(struct nccl_comm *c, enum coll_kind kind, uint64_t bytes, struct err *e)
 {
 	const char *what = coll_kind_name(kind);
+	struct nccl_graph *g = &c->root->graph;
 
+	if (g->is_open) { /* it is launched later, and watched then */
+		g->kind = kind;
+		g->bytes += bytes;
+		return nccl_await(c, what, false, e);
+	}
 	c->root->busy = c;
 	return nccl_await(c, what, false, e) || nccl_note(c, kind, bytes, e) ? -1 : 0;
 }

@@ -28,6 +28,7 @@ int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
 	struct nccl_comm *root = c->root;
 
+	nccl_capture_forget(&c->comm);
 	abort_one(c);
 	for (struct nccl_comm *f = root; f; f = f->next)
 		abort_one(f);
@@ -54,8 +55,10 @@ static int advise(struct nccl_comm *root, const char *what, const char *fix)
 			root->doubts, fix_text(fix));
 }
 
-static const char *fix_of(const char *last)
+static const char *fix_of(const struct nccl_comm *c, const char *last)
 {
+	if (c->root->graph.is_open)
+		return "- leave -G out: it was while operations were captured for a CUDA graph";
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
 		return "- give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
 		       "NCCL_HOSTID (ncclbench sets it where ranks have to share one)";
@@ -99,7 +102,7 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 										 : "nccl.async";
 	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
-	(void)advise(c->root, what, fix_of(last));
+	(void)advise(c->root, what, fix_of(c, last));
 	(void)nccl_fail(c, what, e);
 	wait_for_news(c, r);
 	return -1;
