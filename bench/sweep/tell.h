@@ -14,9 +14,9 @@ void tell_ways(struct rank *r);
 /* What is measured now, after so many; @of: of how many, NAN: not known. */
 void tell_next(struct rank *r, const char *what, double done, double of);
 void tell_row(struct rank *r, const struct sweep_row *row);
-/* --within: what was measured less often, and whether larger sizes were left out. */
 /* -G: rank @who cannot. */
 void tell_without_graph(struct rank *r, int who, const char *why);
+/* --within: what was measured less often, and whether larger sizes were left out. */
 void tell_fitted(struct rank *r, const struct sweep *s);
 /* The error is this rank's own. @check: it is a finding of this id; NULL: it is not. */
 void tell_broke(struct rank *r, const char *check, const struct err *e);
