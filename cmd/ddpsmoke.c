@@ -141,7 +141,7 @@ static int launch(struct app *app, struct config *c, struct err *e)
 	if (e->kind || where_fits(&c->where, &c->role, backend_links(backend, 0), e) ||
 	    (where_is_here(&c->where) &&
 	     carrier_check(backend, !streq(c->ask.engine.device, "cpu"), &app->arena, e)) ||
-	    where_launch(&c->where, &app->arena, &o, e))
+	    where_launch(&c->where, &o, e))
 		return -1;
 	o.argv = (const char *const *)(void *)c->argv;
 	return train_launch(&o, backend, app->cmd->name, app->report, e);

@@ -167,19 +167,16 @@ static int find_hosts(const struct where *w, struct arena *a, host_list *ret, st
 	return err_hint(e, "put salloc -N2 before the command, or name the hosts for ssh: --hosts");
 }
 
-int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret, struct err *e)
+int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
 {
-	host_list *hosts = ARENA_NEW(a, host_list);
 	unsigned each = w->each ? (unsigned)w->each : 1;
 
-	if (find_hosts(w, a, hosts, e))
-		return -1;
 	/* what is to be typed goes the same way; what they start with it may be WINDSOCK_RSH itself
 	 */
 	if (w->rsh && setenv(RSH_TYPED, w->rsh, 1))
 		return err_sys(e, "cannot pass --rsh on");
 	*ret = (struct launch_opts){
-		.hosts = hosts,
+		.hosts = &w->found,
 		.rsh = w->rsh,
 		.srun = w->srun,
 		.copy_self = w->copy_self || w->keep,
@@ -239,7 +236,7 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	if (!ret->is_rank && world.trouble && !is_launching(w))
 		return err_set(e, ERR_USAGE, "%s", world.trouble);
 	if (!ret->is_rank) {
-		if (hosts_settle(&w->hosts, a, e) || where_launch(w, a, &l, e) ||
+		if (find_hosts(w, a, &w->found, e) || where_launch(w, &l, e) ||
 		    count(&l, a, &ret->size, e))
 			return -1;
 		ret->here = where_is_here(w) ? ret->size : 0;

@@ -10,7 +10,7 @@
  *	where_role(&c->where, a, &role, e)	before anything is written
  *	where_deadline(&c->where, &role, ...)	likewise
  *	where_fits(&c->where, &role, links, e)	before ranks are started
- *	where_launch(&c->where, a, &opts, e)	to start them, unless role.is_rank
+ *	where_launch(&c->where, &opts, e)	to start them, unless role.is_rank
  *	where_world(&c->where)			to be one of them
  *
  * What can be known beforehand is said beforehand: options that contradict each other, or
@@ -30,6 +30,8 @@ struct where {
 	uint64_t each; /* ranks that one of np and np_per_host stands for; 0: one. Of a rank that
 			* was started already nobody heeds it: the command refuses it */
 	uint64_t bare; /* ranks where nothing is said; 0: two */
+	/* set by where_role() */
+	host_list found; /* by @hosts or the allocation: a pipe comes once, and so do its notes */
 };
 
 /* The rows of an option table whose struct is a struct where. */
@@ -76,8 +78,7 @@ int where_fits(const struct where *w, const struct where_role *role, unsigned li
 /* Everything but the device. */
 struct world_opts where_world(const struct where *w);
 /* Everything but argv and the descriptors. */
-int where_launch(const struct where *w, struct arena *a, struct launch_opts *ret,
-		 struct err *e) MUST_CHECK;
+int where_launch(const struct where *w, struct launch_opts *ret, struct err *e) MUST_CHECK;
 /*
  * This command failed, with @e, before it was a rank of anything: where @argv (as main got it)
  * and the environment make it one of several, the others are told. As world_decline() has it.

@@ -99,6 +99,18 @@ refused() { # WHAT-IS-SAID ARGS...
     grep -q 'ncclbench: -r: 1 is not one of 1 ranks' err
 }
 
+@test "what the list of hosts is noted for is said once" {
+    local command
+    printf '#!/bin/sh\nexit 255\n' >deaf
+    chmod +x deaf
+    for command in ncclbench ddpsmoke; do
+        run -1 --separate-stderr "$BIN/$command" --hosts a,b,a --rsh ./deaf
+        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once" <<<"$stderr") == 1 ]]
+        run -1 --separate-stderr "$BIN/$command" --hosts - --rsh ./deaf <<<$'a\nb\na'
+        [[ $(grep -c "1 of 3 hosts were named more than once; each is asked once" <<<"$stderr") == 1 ]]
+    done
+}
+
 @test "a host that does not answer is waited for as long as was said" {
     local command start
     printf '#!/bin/sh\nexec sleep 60\n' >deaf
