@@ -184,6 +184,7 @@ static void list_results(struct fanout *f)
 	for (size_t i = 0; i < f->hosts->n; i++)
 		f->results[i] = (struct fanout_result){
 			.host = f->hosts->v[i].name,
+			.alone = f->hosts->n == 1,
 			.here = !named && own_machine_is(&own, f->hosts->v[i].name),
 			.exit_status = -1,
 			.out = "",

@@ -21,7 +21,8 @@ struct fanout_opts {
 };
 struct fanout_result {
 	const char *host;
-	bool here; /* it is the machine that we are at, and no way to it was named */
+	bool here;  /* it is the machine that we are at, and no way to it was named */
+	bool alone; /* no other host was named: it may have been meant as a hostfile */
 	bool started, timed_out, interrupted, truncated;
 	bool asks;	 /* beside timed_out: it asks a person (way_asks()) */
 	bool missing;	 /* its trouble: there is no such program */

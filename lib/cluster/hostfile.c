@@ -196,16 +196,22 @@ static bool names_file(const char *arg)
 	       (stat(arg, &st) == 0 && !S_ISDIR(st.st_mode)) || called_as_files_are(arg);
 }
 
+static int no_file(const char *path, struct arena *a, struct err *e)
+{
+	const char *near = hostfile_near(path, a);
+
+	if (near)
+		return err_hint(e, "did you mean %s?", near);
+	return err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
+}
+
 static int hosts_from_file(const char *path, struct arena *a, host_list *ret, struct err *e)
 {
 	char *text;
 	size_t n;
 
-	if (file_read_given(path, HOSTFILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e) < 0) {
-		if (errno == ENOENT || errno == EISDIR)
-			err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");
-		return -1;
-	}
+	if (file_read_given(path, HOSTFILE_MAX, FILE_PATIENCE_NS, a, &text, &n, e) < 0)
+		return errno == ENOENT || errno == EISDIR ? no_file(path, a, e) : -1;
 	log_detail("reading host names from %s", path);
 	return hostfile_parse(text, n, file_said(path), a, ret, e);
 }

@@ -35,6 +35,8 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 /* Before it, where somebody else will read the same words: what comes through a pipe ("-": stdin)
  * comes once, and @arg is the list of its names then. */
 int hosts_settle(const char **arg, struct arena *a, struct err *e) MUST_CHECK;
+/* The hostfile in its folder of which @arg is a slip; NULL: there is none. */
+const char *hostfile_near(const char *arg, struct arena *a);
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
 /* Can it be a node's name to Slurm? An address, a name with its domain or user@name is none. */

@@ -131,6 +131,7 @@ const char *agent_why_gone(struct agent_host *h)
 {
 	struct launch *L = h->of;
 	struct fanout_result r = {.host = h->h->name,
+				  .alone = L->o.hosts && L->o.hosts->n == 1,
 				  .started = true,
 				  .timed_out = h->timed_out,
 				  .asks = h->asks,

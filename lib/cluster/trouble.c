@@ -26,12 +26,31 @@ static const char *of_jump(const struct fanout_result *r, struct arena *a)
 		       : NULL;
 }
 
+/* One word that is no host's name may have been meant as a hostfile. */
+static struct trouble nobody(const struct fanout_result *r, const struct rsh_way *rsh,
+			     const struct ssh_cause *c, struct arena *a)
+{
+	const char *near = hostfile_near(r->host, a);
+
+	return away(arena_printf(a,
+				 "cannot reach %s: neither a host nor a file of that name is known "
+				 "here; %s%s",
+				 r->host,
+				 near ? arena_printf(a, "did you mean %s? else ", near) : "",
+				 c->todo),
+		    near ? arena_printf(a, "cat %s   # are these the hosts? then name this file",
+					shell_quote(a, near))
+			 : mend_line(c->mend, r, rsh, a));
+}
+
 static struct trouble no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
 				    const char *program, struct arena *a)
 {
 	const char *said = trouble_last_line(a, r->err), *jump = of_jump(r, a);
 	const struct ssh_cause *c = way_ssh_cause(r->err);
 
+	if (c && c->mend == MEND_GIVE_NAME && r->alone && !jump && !strchr(r->host, '@'))
+		return nobody(r, rsh, c, a);
 	if (c)
 		return away(arena_printf(a, "cannot reach %s%s: %s; %s", r->host, jump ?: "",
 					 c->means, c->todo),

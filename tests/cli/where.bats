@@ -111,6 +111,37 @@ refused() { # WHAT-IS-SAID ARGS...
     done
 }
 
+@test "a hostfile's name that was mistyped: there is no such file, and no such host; the one that was meant" {
+    local command name
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\necho "ssh: Could not resolve hostname x: Name or service not known" >&2\nexit 255\n' >ssh
+    chmod +x ssh
+    printf 'localhost\n' >nodes.txt
+    printf '2026-11-20 all is well\n' >node7.log
+    for name in ./nodez.txt ./nodes nodez.txt; do
+        for command in ncclbench ddpsmoke portcheck "ifprobe --suggest" windsock; do
+            # shellcheck disable=SC2086
+            run -2 --separate-stderr "$BIN"/$command --hosts $name
+            [[ $stderr == *"cannot read $name: No such file or directory; did you mean "*nodes.txt"?"* ]]
+        done
+    done
+    run -2 --separate-stderr "$BIN/ncclbench" --hosts ./node7.lo # the log is no list of hosts
+    [[ $stderr != *"did you mean"* && $stderr == *"a hostfile's path"* ]]
+    export PATH=$PWD:$PATH
+    for name in nodes nodes.tx ndoes.tx; do
+        for command in ncclbench ddpsmoke portcheck "ifprobe --suggest" windsock; do
+            # shellcheck disable=SC2086
+            run --separate-stderr "$BIN"/$command --hosts $name
+            [[ $status == [13] && $output$stderr == *"cannot reach $name: neither a host nor a file of that name is known here; did you mean nodes.txt? else check its spelling"* ]] ||
+                { echo "$command $name: $status $output $stderr"; return 1; }
+        done
+    done
+    run -1 --separate-stderr "$BIN/ncclbench" --hosts node7
+    [[ $output == *"cannot reach node7: neither a host nor a file of that name is known here; check its spelling"* ]]
+    run -1 --separate-stderr "$BIN/ncclbench" --hosts nodes,elsewhere
+    [[ $output == *"cannot reach nodes: the name is not known here; check its spelling"* ]]
+}
+
 @test "a host that does not answer is waited for as long as was said" {
     local command start
     printf '#!/bin/sh\nexec sleep 60\n' >deaf

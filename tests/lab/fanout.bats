@@ -110,7 +110,7 @@ node1: 42 'node1 a 'b' \$c' fine" ]
     MORE="-p 2222" run -0 --separate-stderr over_ssh known 10000 node4 uname -n
     [ "$output" = "node4: 0 'node4' fine" ]
     run -0 --separate-stderr over_ssh known 10000 no-such-host true
-    [[ $output == *"the name is not known here; "*"add it to /etc/hosts"* ]]
+    [[ $output == *"neither a host nor a file of that name is known here; "*"add it to /etc/hosts"* ]]
     run -0 --separate-stderr over_ssh known 10000 10.77.0.99 true
     [[ $output == "10.77.0.99: 255 '' cannot reach 10.77.0.99: no "* ]]
 }

@@ -275,6 +275,13 @@ static void from_the_command_line(void **state UNUSED)
 	assert_int_equal(hosts_from_arg("./missing", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_null(strstr(e.hint, "--")); /* `windsock on` takes them without an option */
+	assert_null(strstr(e.hint, "did you mean"));
+	assert_int_equal(hosts_from_arg("./hsots", &a, &got, &e), -1);
+	assert_string_equal(e.hint, "did you mean ./hosts?");
+	assert_string_equal(hostfile_near("host", &a), "hosts");
+	assert_null(hostfile_near("elsewhere/host", &a));
+	assert_int_equal(truncate("hosts", 3), 0); /* "b s": no list of hosts */
+	assert_null(hostfile_near("host", &a));
 	assert_int_equal(hosts_from_arg("/", &a, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_int_equal(unsetenv("WINDSOCK_HOSTS"), 0);
