@@ -1,6 +1,7 @@
 #include "cmd/app.h"
 
 #include "lib/cluster/launch.h"
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
@@ -116,6 +117,7 @@ static int print(const char *answer)
 
 	if (fputs(answer, stdout) < 0 || fflush(stdout)) {
 		err_sys(&e, "cannot write to stdout");
+		(void)file_advise_stdout(&e);
 		return fail(&e);
 	}
 	return 0;

@@ -187,8 +187,10 @@ int export_new(const char *path, const char *text, struct err *e)
 	if (f && fputs(text, f) >= 0 && !fflush(f))
 		return 0;
 	err_sys(e, "-J: cannot write %s", name);
-	if (f) /* a part of it is no document */
-		(void)unlink(name);
+	if (!f)
+		return err_hint(e, "%s.0 to .%d are there, too: remove some", path, TRIES - 1);
+	(void)file_advise(name, e);
+	(void)unlink(name); /* a part of it is no document */
 	return -1;
 }
 

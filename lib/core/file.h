@@ -42,6 +42,7 @@ const char *file_in_path(struct arena *a, const char *path, const char *program)
 
 /* What to do where @path could not be made, by errno, which is kept. Only the hint changes; -1. */
 int file_advise(const char *path, struct err *e);
+int file_advise_stdout(struct err *e); /* where stdout is a file that there is no room for */
 
 struct file_replace_opts {
 	unsigned create_mode; /* for a file that does not exist yet; 0 means 0644 */

@@ -71,6 +71,10 @@ int file_advise(const char *path, struct err *e)
 		(void)err_hint(e, "%s is a file, not a folder; choose another place", dir);
 	else if (why == EROFS)
 		(void)err_hint(e, "%s is on a read-only file system; choose another place", dir);
+	else if (why == ENOSPC || why == EDQUOT)
+		(void)err_hint(e, "free some space (`df -h %s`), or choose another place", dir);
+	else if (why == EFBIG)
+		(void)err_hint(e, "a limit ends files of that size: see `ulimit -f`");
 	else if (why == ENOENT && access(dir, F_OK))
 		(void)err_command(e, "mkdir -p %s", shell_quote_line(&a, dir));
 	else if (why == ENOENT || !access(dir, W_OK | X_OK))
@@ -82,6 +86,19 @@ int file_advise(const char *path, struct err *e)
 	return -1;
 }
 
+int file_advise_stdout(struct err *e)
+{
+	int why = errno;
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/fd/1", path, sizeof(path) - 1);
+
+	errno = why;
+	if (n <= 0 || *path != '/' || (why != ENOSPC && why != EDQUOT && why != EFBIG))
+		return -1;
+	path[n] = '\0';
+	return file_advise(path, e);
+}
+
 static const char *left(const struct replacement *r)
 {
 	return r->exists ? "the file is as it was" : "no file was made";
@@ -89,11 +106,16 @@ static const char *left(const struct replacement *r)
 
 static int refused(const struct replacement *r, const char *doing, struct err *e)
 {
+	struct err room;
+
 	err_sys(e, "cannot replace %s: %s", r->path, doing);
 	switch (errno) {
 	case ENOSPC:
 	case EDQUOT:
-		return err_hint(e, "free some space (`df -h %s`); %s", r->dir, left(r));
+	case EFBIG:
+		(void)file_advise(r->target, e);
+		room = *e;
+		return err_hint(e, "%s; %s", room.hint, left(r));
 	case EROFS:
 	case EACCES:
 	case EPERM:

@@ -100,7 +100,9 @@ int report_write_output(struct report *r, struct err *e)
 	errno = r->write_errno;
 	if (errno == EPIPE && report_has_files(&r->opts))
 		return 0;
-	if (errno)
-		return err_sys(e, "cannot write %s", path ? path : "to stdout");
+	if (errno) {
+		err_sys(e, "cannot write %s", path ? path : "to stdout");
+		return path ? -1 : file_advise_stdout(e);
+	}
 	return path && file_replace(path, r->text, r->text_n, &plain, e) ? rescue(r, e) : 0;
 }

@@ -78,8 +78,26 @@ P
 @test "-J: what does not fit is not left as a part of it" {
     for file in out.json out.csv; do
         run -3 bash -c 'ulimit -f 1; "$0" -b 8 -e 1K -n 2 -J "$1"' "$BIN/ncclbench" "$file"
-        [[ $output == *"-J: cannot write $file: "* && ! -e $file ]]
+        [[ $output == *"-J: cannot write $file: "*"see \`ulimit -f\`"* && ! -e $file ]]
     done
+}
+
+@test "what the disk has no room for: which one is to be freed" {
+    unshare -m true 2>/dev/null || skip "no private mounts"
+    local file
+    mkdir full
+    for file in '-J out.json' '-J out.csv' '--plot out.svg' '--save-baseline out.json' '--output out' '--report out.html'; do
+        # shellcheck disable=SC2016,SC2086
+        run -3 --separate-stderr unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1" && cd "$1" &&
+            head -c 4096 /dev/zero >all && shift && "$@"; code=$?; ls -A >&2; exit $code' - "$PWD/full" \
+            "$BIN/ncclbench" -b 1M -e 1M -n 1 $file
+        [[ $stderr == *"cannot "*" ${file#* }: "*"No space left on device"*"free some space (\`df -h "* && ${stderr_lines[-1]} == all ]] ||
+            { echo "$file: $output $stderr"; return 1; }
+    done
+    # shellcheck disable=SC2016
+    run -3 --separate-stderr unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1" && cd "$1" &&
+        head -c 4096 /dev/zero >all && "$2" -b 1M -e 1M -n 1 >answer' - "$PWD/full" "$BIN/ncclbench"
+    [[ $stderr == *"cannot write to stdout: No space left on device"*"free some space (\`df -h $PWD/full\`)"* ]]
 }
 
 @test "-J says when it began, and when it ended" {
