@@ -82,7 +82,7 @@ static int check_each(const struct config *c, struct err *e)
 static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	struct asked *q = &c->asked;
-	bool by_link = c->usual.coll != asked_defaults.coll && !q->flags.pairs;
+	bool by_link = c->usual.coll != asked_defaults.coll && !q->flags.pairs && !q->replay.n;
 	const struct ask_where in = {&c->where, &c->role, by_link ? c->usual.coll : NULL,
 				     q->flags.backend, c->argv};
 	const char *crowded;

@@ -6,9 +6,8 @@
 enum { BARE_MAX = 64 /* ranks that are started here unasked */ };
 static const uint64_t USUAL_NS = 60 * NS_PER_S;
 
-int ask_replay(const struct asked *q, struct err *e)
+int ask_replay(const struct asked *q, const struct asked *usual, struct err *e)
 {
-	const struct asked *d = &asked_defaults;
 	const struct sweep_opts *s = &q->job.rank.sweep;
 	const struct verdict_opts *v = &q->job.verdict;
 	const struct {
@@ -19,10 +18,10 @@ int ask_replay(const struct asked *q, struct err *e)
 		{v->pairs, "--pairs"},
 		{q->find_slow, "--find-slow"},
 		{s->for_ns, "--for"},
-		{q->coll != d->coll, "--coll"},
-		{q->type != d->type, "-d"},
-		{q->op != d->op, "-o"},
-		{q->root != d->root, "-r"},
+		{q->coll != usual->coll, "--coll"},
+		{q->type != usual->type, "-d"},
+		{q->op != usual->op, "-o"},
+		{q->root != usual->root, "-r"},
 		{q->sizes.min != ASK_NOT_GIVEN, "-b"},
 		{q->sizes.max != ASK_NOT_GIVEN, "-e"},
 		{q->sizes.step != ASK_NOT_GIVEN, "-i"},

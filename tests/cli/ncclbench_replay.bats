@@ -46,6 +46,11 @@ finds() { # CHECK STATUS TEXT
     [[ $output == *"# PASS replay.time: a step's communication takes "*" here (host memory over tcp"* ]]
     run -0 --separate-stderr "$B" --within 20s --replay d --quiet
     [[ $output != *"collective "* ]]
+    ln -s "$B" all_gather_perf # its name asks for nothing
+    run -0 --separate-stderr ./all_gather_perf --within 20s --replay d
+    [[ $output == *" all_reduce "*"# PASS replay.time: "* ]]
+    run -2 --separate-stderr ./all_gather_perf --replay d --coll broadcast
+    [[ $stderr == *"--coll does not go with --replay"* ]]
     replay 0 d/nccl_trace_rank_0 d/nccl_trace_rank_1 --np 2
     is '.data.replay.files == 2'
     replay 2 d/nccl_trace_rank_0 --np 3 # only the groups say that there are two
