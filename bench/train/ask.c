@@ -81,7 +81,8 @@ int train_ask_check(struct train_ask *q, struct err *e)
 	if (t->is_sharded && by_nccl)
 		return err_set(e, ERR_USAGE,
 			       "--backend nccl carries gradients of --pattern ddp alone");
-	if (check_numbers(q, e) || engine_check(&q->engine, by_nccl, t->is_sharded, e) ||
+	if (check_numbers(q, e) ||
+	    engine_check(&q->engine, by_nccl ? "--backend nccl" : NULL, t->is_sharded, e) ||
 	    data_check(t->data_spec, e) || (q->fault && fault_parse(q->fault, &t->fault, e)))
 		return -1;
 	settle(q);

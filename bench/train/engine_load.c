@@ -14,13 +14,17 @@ static enum engine_precision precision_of(const struct engine_choice *c)
 	return (enum engine_precision)i;
 }
 
-int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struct err *e)
+/* The option of numbers that only GPUs have; NULL: none was given. */
+static const char *numbers_of(const struct engine_choice *c)
 {
-	bool is_16 = precision_of(c) != ENGINE_FLOAT32;
+	return precision_of(c) != ENGINE_FLOAT32 ? "--amp" : c->tf32 ? "--tf32" : NULL;
+}
 
-	if (streq(c->device, "cpu") && (is_16 || c->tf32)) {
-		const char *what = is_16 ? "--amp" : "--tf32";
+int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded, struct err *e)
+{
+	const char *what = numbers_of(c);
 
+	if (streq(c->device, "cpu") && what) {
 		err_set(e, ERR_USAGE, "%s is for GPUs, and --device cpu uses none", what);
 		return err_hint(e, "leave %s out, or --device cuda", what);
 	}
@@ -30,11 +34,12 @@ int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded, struc
 			"fsdp no rank has them all");
 		return err_hint(e, "--amp bf16");
 	}
-	if (is_16 && c->tf32)
+	if (what && !streq(what, "--tf32") && c->tf32)
 		return err_set(e, ERR_USAGE, "--amp and --tf32: one of the two");
-	if (is_16 || c->tf32)
-		c->needs = is_16 ? "--amp" : "--tf32";
-	if (streq(c->device, "auto") && (is_16 || c->tf32 || needs_gpu))
+	if (!streq(c->device, "auto"))
+		return 0;
+	c->needs = what ?: for_gpu;
+	if (c->needs)
 		c->device = "cuda";
 	return 0;
 }
@@ -128,17 +133,21 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 	return load_cpu(m, a, ret, e);
 }
 
-/* Nobody asked for a GPU by that name: who did, and how to do without. */
-static void name_need(const char *option, struct err *e)
+/* Whoever cannot find a GPU does not know who asked for it; that is what is left out. */
+static void say_without(const struct engine_choice *c, struct err *e)
 {
+	const char *numbers = numbers_of(c);
 	struct err why = *e;
-	char *cpu = strstr(why.hint, "; --device cpu"); /* refused beside @option */
 
-	if (cpu)
-		*cpu = '\0';
-	err_set(e, why.kind, "%s needs a GPU: %s", option, why.msg);
+	if (!c->needs) {
+		if (why.kind == ERR_ABSENT && !why.typed)
+			(void)err_hint(e, "%s; --device cpu%s%s trains without a GPU", why.hint,
+				       numbers ? " without " : "", numbers ?: "");
+		return;
+	}
+	err_set(e, why.kind, "%s needs a GPU: %s", c->needs, why.msg);
 	(void)err_hint(e, "%s%sleave %s out to train on the CPU", why.hint, *why.hint ? "; " : "",
-		       option);
+		       c->needs);
 }
 
 static int load(const struct engine_opts *o, const struct model *m, struct arena *a,
@@ -151,8 +160,8 @@ static int load(const struct engine_opts *o, const struct model *m, struct arena
 	if (streq(c->device, "cpu"))
 		return load_cpu(m, a, ret, e);
 	ret->engine = find_cuda(a, e);
-	if (!ret->engine && c->needs)
-		name_need(c->needs, e);
+	if (!ret->engine)
+		say_without(c, e);
 	return open_cuda(o, a, ret, e);
 }
 

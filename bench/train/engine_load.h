@@ -30,9 +30,9 @@ struct engine_loaded {
 
 /*
  * Without a look at this machine: do the options fit each other? With what only a GPU can
- * do (@needs_gpu: there is more of that) "auto" becomes "cuda".
+ * do (@for_gpu: another option that asks for one; NULL) "auto" becomes "cuda".
  */
-int engine_check(struct engine_choice *c, bool needs_gpu, bool is_sharded,
+int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded,
 		 struct err *e) MUST_CHECK;
 /* ERR_ABSENT: what is not here, and what brings it. */
 int engine_load(const struct engine_choice *c, const struct model *m, uint64_t deadline_ns,

@@ -158,8 +158,7 @@ void libraries_load_compiler(const struct libraries *l)
 static int load_driver(struct libraries *ret, struct err *e)
 {
 	char found[sizeof(ret->cudnn_path) + 32];
-	const struct driver_want want = {driver_needs, ARRAY_LEN(driver_needs), found,
-					 "--device cpu trains without a GPU", least};
+	const struct driver_want want = {driver_needs, ARRAY_LEN(driver_needs), found, NULL, least};
 
 	(void)snprintf(found, sizeof(found), "cuDNN itself is: %s", ret->cudnn_path);
 	return driver_start(&want, &ret->driver, e);

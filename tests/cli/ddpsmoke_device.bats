@@ -69,4 +69,8 @@ card() { # ADDRESS VENDOR CLASS: a machine with that
         smoke $args
         [[ $stderr == *"${args%% *} needs a GPU: "*"leave ${args%% *} out to train on the CPU"* && $stderr != *"--device cpu"* ]]
     done
+    smoke --device cuda # somebody did; whatever is missing
+    [[ $stderr == *"; --device cpu trains without a GPU"* && $stderr != *" needs a GPU: "* ]]
+    smoke --device cuda --amp bf16 # and the processor refuses that
+    [[ $stderr == *"; --device cpu without --amp trains without a GPU"* && $stderr != *" needs a GPU: "* ]]
 }

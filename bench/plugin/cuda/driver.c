@@ -12,8 +12,8 @@ static int no_driver(const struct driver_want *w, struct err *e)
 {
 	err_set(e, ERR_ABSENT, "there is no NVIDIA driver here (libcuda.so.1 cannot be loaded); %s",
 		w->found);
-	return err_hint(e, "install the driver, in a container: docker run --gpus all; %s",
-			w->without);
+	return err_hint(e, "install the driver, in a container: docker run --gpus all%s%s",
+			w->without ? "; " : "", w->without ?: "");
 }
 
 static int load(const struct driver_want *w, struct err *e)

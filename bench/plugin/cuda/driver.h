@@ -14,7 +14,7 @@ struct driver_want {
 	const char *const *needs; /* what the plug-in calls, by the names that are exported */
 	size_t nneeds;
 	const char *found;   /* "NCCL itself is: /usr/lib/libnccl.so.2 (2.28.9)" */
-	const char *without; /* "--backend tcp does without" */
+	const char *without; /* "--backend tcp does without"; NULL: whoever asks for it knows */
 	const char *least;   /* as library_needs() has it */
 };
 struct driver {
