@@ -18,7 +18,7 @@
 enum { RAIL_TRIES = 3, CHUNK = 4 << 20, CHUNK_GPU = 64 << 20 };
 static const size_t MOST = 1u << 30, MOST_GPU = (size_t)16 << 30;
 
-static const struct pair_result nothing = {-1, -1, -1, -1, -1};
+static const struct pair_result nothing = {-1, -1, -1, -1, -1, -1};
 
 static double known(double v) { return v < 0 ? NAN : v; }
 
@@ -38,6 +38,23 @@ static int gather(struct pairs *p, const struct pair_result *mine, struct err *e
 	return sweep_agree(p->c, &p->all[0].partner, size * RESULT_DOUBLES, OP_MAX, e);
 }
 
+/* A few packets say little: those of all tries count, but of the worst one. */
+static void count_lost(struct pairs *p, int to, double sent, double again)
+{
+	struct pair_loss *l = &p->loss[to];
+
+	if (!(sent > 0)) /* not known */
+		return;
+	if (!l->tries++ || again * l->worst_sent > l->worst_again * sent) {
+		l->worst_sent = sent;
+		l->worst_again = again;
+	}
+	l->sent += sent;
+	l->again += again;
+	p->sent[to] = l->tries > 1 ? l->sent - l->worst_sent : l->sent;
+	p->again[to] = l->tries > 1 ? l->again - l->worst_again : l->again;
+}
+
 /* Everybody gets to know what came of this round. */
 static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 {
@@ -53,8 +70,7 @@ static int share(struct pairs *p, const struct pair_result *mine, struct err *e)
 		p->gbps[to] = fmax(p->gbps[to], known(x->gbps)); /* the better of two tries */
 		p->unhindered[to] = fmax(p->unhindered[to], known(x->unhindered));
 		p->latency[to] = fmin(p->latency[to], known(x->latency));
-		if (!p->only_speed)
-			p->lost[to] = fmin(p->lost[to], known(x->lost));
+		count_lost(p, to, x->sent, x->again);
 	}
 	return 0;
 }
@@ -146,7 +162,8 @@ static void tell_pairs(const struct pairs *p)
 			json_num(event, "rail", p->rail);
 			json_num(event, "latency", p->latency[a * p->n + b]);
 			json_num(event, "gbps", p->gbps[a * p->n + b]);
-			json_num(event, "lost", p->lost[a * p->n + b]);
+			json_num(event, "sent", p->sent[a * p->n + b]);
+			json_num(event, "again", p->again[a * p->n + b]);
 			json_num(event, "unhindered", p->unhindered[a * p->n + b]);
 			json_num(event, "meanwhile", p->meanwhile[a * p->n + b]);
 			relay_send(p->r->relay, event);
@@ -168,7 +185,9 @@ static int measure_all(struct pairs *p, struct err *e)
 	if (!p->gbps) {
 		p->gbps = matrix(p);
 		p->latency = matrix(p);
-		p->lost = matrix(p);
+		p->sent = matrix(p);
+		p->again = matrix(p);
+		p->loss = arena_alloc(p->r->a, (size_t)p->n * (size_t)p->n * sizeof(*p->loss));
 		p->unhindered = matrix(p);
 		p->meanwhile = matrix(p);
 	}

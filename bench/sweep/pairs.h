@@ -7,9 +7,15 @@
 enum { RAILS_MAX = 8 };
 
 struct pair_result { /* doubles only: it travels in a reduction. -1: not measured */
-	double partner, latency, gbps, unhindered, lost;
+	double partner, latency, gbps, unhindered, sent, again;
 };
 enum { RESULT_DOUBLES = sizeof(struct pair_result) / sizeof(double) };
+
+/* Packets of all tries. The worst may be a burst of somebody else's. */
+struct pair_loss {
+	int tries;
+	double sent, again, worst_sent, worst_again;
+};
 
 struct pairs {
 	struct rank *r;
@@ -21,12 +27,13 @@ struct pairs {
 	bool one_host;	/* they are its ranks; else each is one of a host */
 	char *buffer;	/* the device's */
 	size_t chunk, most;
-	double *gbps, *latency, *lost;	/* n * n, directed */
+	double *gbps, *latency; /* n * n, directed */
+	double *sent, *again;	/* likewise; of loss[], without the worst of several tries */
+	struct pair_loss *loss;
 	double *unhindered, *meanwhile; /* likewise, as struct slow_input has them */
 	struct pair_result *all;
 	bool serial; /* units share a machine: pairs at a time would measure each other */
 	double seconds;
-	bool only_speed; /* chance that has lost nothing in one of many tries proves nothing */
 	int apart; /* odd: the two of a pair keep to processors of their own, others each time */
 };
 

@@ -12,11 +12,12 @@
 
 enum {
 	TRIES = 3,
-	TRIES_SERIAL = 6, /* of processors there are too few then */
+	TRIES_MOST = 6, /* where a machine has too few processors, or a link too few packets */
 	SUSPECTS_MAX = 16,
 	TURNS = 5,
 	TURNS_LEAST = 2, /* enough where there is no doubt */
 };
+static const double LOSS_SECONDS = 0.5; /* a few hundred packets at 10 Mb/s */
 static const double BEYOND_DOUBT = 0.25, WITHOUT_FAULT = 0.75; /* of what others reach */
 
 static bool is_lossy(const struct slow_verdict *v)
@@ -24,25 +25,33 @@ static bool is_lossy(const struct slow_verdict *v)
 	return v->kind == LOSSY_NODE || v->kind == LOSSY_LINK || v->kind == LOSSY_MOST;
 }
 
+/* One who seems to lose is tried for as long as that may be chance. -1: no more. */
+static int partner_for(const struct pairs *p, const struct slow_verdict *v, int k)
+{
+	if (!is_lossy(v))
+		return k < (p->serial ? TRIES_MOST : TRIES) ? v->partner : -1;
+	if (v->kind == LOSSY_LINK)
+		return k < TRIES || !v->sure ? v->partner : -1;
+	return v->kind == LOSSY_NODE && !v->sure ? (v->a + 1 + k) % p->n : -1;
+}
+
 /* Everybody has the same numbers, so everybody knows who is tried again. */
 static int longer(struct pairs *p, const struct slow_input *in, slow_list *suspects, struct err *e)
 {
 	const double seconds = p->seconds;
-	int tries = p->serial ? TRIES_SERIAL : TRIES;
 
-	for (int k = 0; k < tries && (!k || suspects->n); k++) {
-		slow_find(in, p->r->a, suspects);
-		p->seconds = seconds * (k + 1);
-		p->only_speed = k >= TRIES;
+	for (int k = 0; k < TRIES_MOST && (!k || suspects->n); k++) {
+		slow_suspects(in, p->r->a, suspects);
 		p->apart = p->serial ? k : 0;
 		for (size_t i = 0; i < suspects->n && i < SUSPECTS_MAX; i++) {
 			const struct slow_verdict *v = &suspects->v[i];
+			int partner = partner_for(p, v, k);
 
-			if (p->only_speed && is_lossy(v))
+			if (partner < 0 || partner == v->a)
 				continue;
 			pairs_progress(p, "suspects again, alone", (int)i, (int)suspects->n);
-			if (v->partner >= 0 && v->partner != v->a &&
-			    pairs_try(p, v->a, v->partner, e))
+			p->seconds = is_lossy(v) && !v->sure ? LOSS_SECONDS : seconds * (k + 1);
+			if (pairs_try(p, v->a, partner, e))
 				return -1;
 		}
 	}
@@ -169,18 +178,19 @@ static int by_turns(struct pairs *p, const slow_list *l, struct err *e)
 
 int pairs_again(struct pairs *p, struct err *e)
 {
-	const struct slow_input in = {
-		.n = p->n, .gbps = p->gbps, .lost = p->lost, .unhindered = p->unhindered};
+	const struct slow_input in = {.n = p->n,
+				      .gbps = p->gbps,
+				      .sent = p->sent,
+				      .again = p->again,
+				      .unhindered = p->unhindered};
 	const double seconds = p->seconds;
 	slow_list suspects = {0};
 	int result = longer(p, &in, &suspects, e);
 
 	p->seconds = seconds * 2;
-	p->only_speed = true;
 	if (!result)
 		result = by_turns(p, &suspects, e);
 	p->seconds = seconds;
-	p->only_speed = false;
 	p->apart = 0;
 	return result;
 }

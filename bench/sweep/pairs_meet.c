@@ -107,9 +107,10 @@ static int meet(const struct pairs *p, struct comm *part, struct pair_result *re
 		return -1;
 	ret->gbps = ways[part->rank].gbps;
 	ret->unhindered = ways[part->rank].unhindered;
-	if (comm_wire(part, !part->rank, &after) && after.sent > before.sent)
-		ret->lost =
-			(double)(after.again - before.again) / (double)(after.sent - before.sent);
+	if (comm_wire(part, !part->rank, &after) && after.sent > before.sent) {
+		ret->sent = (double)(after.sent - before.sent);
+		ret->again = (double)(after.again - before.again);
+	}
 	return 0;
 }
 

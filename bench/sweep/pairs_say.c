@@ -57,6 +57,8 @@ void matrix_fill(struct matrix *m, const struct story *s, int rail)
 			     .of_ranks = has_rail && s->rails.v[rail].ranks.n};
 	m->gbps = empty(s, m->n);
 	m->latency = empty(s, m->n);
+	m->sent = empty(s, m->n);
+	m->again = empty(s, m->n);
 	m->lost = empty(s, m->n);
 	m->unhindered = empty(s, m->n);
 	m->meanwhile = empty(s, m->n);
@@ -69,7 +71,9 @@ void matrix_fill(struct matrix *m, const struct story *s, int rail)
 			continue;
 		m->gbps[at] = p->gbps;
 		m->latency[at] = p->latency_s;
-		m->lost[at] = p->lost;
+		m->sent[at] = p->sent;
+		m->again[at] = p->again;
+		m->lost[at] = p->again / p->sent;
 		m->unhindered[at] = p->unhindered;
 		m->meanwhile[at] = p->meanwhile;
 	}
@@ -116,6 +120,7 @@ void matrix_add_pairs(const struct matrix *m, cJSON *pairs)
 			json_num(o, "gbps", m->gbps[a * m->n + b]);
 			json_num(o, "latency_us", m->latency[a * m->n + b] * 1e6);
 			json_num(o, "lost", m->lost[a * m->n + b]);
+			json_num(o, "packets", m->sent[a * m->n + b]);
 		}
 }
 
@@ -273,7 +278,12 @@ static void judge_expected(const struct matrix *m, double limit)
 
 void matrix_judge(const struct matrix *m, const struct verdict_opts *o)
 {
-	const struct slow_input in = {m->n, m->gbps, m->lost, m->unhindered, m->meanwhile};
+	const struct slow_input in = {.n = m->n,
+				      .gbps = m->gbps,
+				      .sent = m->sent,
+				      .again = m->again,
+				      .unhindered = m->unhindered,
+				      .meanwhile = m->meanwhile};
 	slow_list found;
 
 	if (isnan(matrix_median(m)))

@@ -7,10 +7,11 @@
 struct matrix {
 	const struct story *s;
 	int n;
-	double *gbps, *latency, *lost, *unhindered, *meanwhile;
-	bool one_host;	  /* units are ranks, not hosts */
-	const char *rail; /* NULL: they are not told apart */
-	bool of_ranks;	  /* it is the GPUs of one local rank, no card that has a name */
+	double *gbps, *latency, *unhindered, *meanwhile;
+	double *sent, *again, *lost; /* packets, and the share */
+	bool one_host;		     /* units are ranks, not hosts */
+	const char *rail;	     /* NULL: they are not told apart */
+	bool of_ranks;		     /* it is the GPUs of one local rank, no card that has a name */
 };
 
 const struct bench_rank *matrix_unit(const struct matrix *m, int i);

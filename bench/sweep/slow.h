@@ -10,7 +10,7 @@
 struct slow_input {
 	int n;
 	const double *gbps;
-	const double *lost; /* share of segments sent again; may be NULL */
+	const double *sent, *again; /* packets, and those of them again; may be NULL */
 	/* The same as gbps without the time in which an end had data to move and waited for a
 	 * processor: that says nothing about a network. May be NULL. */
 	const double *unhindered;
@@ -26,14 +26,17 @@ struct slow_verdict {
 	int a, b;	   /* b: of a link; it goes from a to b. -1: none */
 	bool in, out;	   /* of a node: what it receives, what it sends */
 	double is, others; /* GB/s, or the share lost */
+	bool sure;	   /* of losses: that is more than chance makes of LOSSY_SHARE */
 	int partner;	   /* proven good with others: whom to try it with again; -1: none */
 };
 typedef LIST(struct slow_verdict) slow_list;
 
 extern const double SLOW_SHARE;	 /* of what others reach */
-extern const double LOSSY_SHARE; /* of the segments */
+extern const double LOSSY_SHARE; /* of the packets */
 
 void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret);
+/* The same, and who loses so much in what was sent until now, though that may be chance. */
+void slow_suspects(const struct slow_input *in, struct arena *a, slow_list *ret);
 /*
  * Where nobody was found: of whom that says nothing, since he is slow as measured, and cleared
  * by the favours of unhindered and meanwhile alone. A busy machine makes healthy ones look so,

@@ -276,7 +276,8 @@ static void on_pair(struct story *s, const cJSON *event)
 				     .rail = (int)json_get_num(event, "rail", -1),
 				     .latency_s = json_get_num(event, "latency", NAN),
 				     .gbps = json_get_num(event, "gbps", NAN),
-				     .lost = json_get_num(event, "lost", NAN),
+				     .sent = json_get_num(event, "sent", NAN),
+				     .again = json_get_num(event, "again", NAN),
 				     .unhindered = json_get_num(event, "unhindered", NAN),
 				     .meanwhile = json_get_num(event, "meanwhile", NAN)};
 	int n = (int)s->units.n;

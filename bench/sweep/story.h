@@ -34,9 +34,10 @@ struct story_counters { /* of a host, before and after */
 	counter_list before, after;
 };
 
-struct story_pair {		      /* directed: what a sends to b; numbers of units */
-	int a, b, rail;		      /* rail: of story.rails; -1: they are not told apart */
-	double latency_s, gbps, lost; /* lost: the share sent again */
+struct story_pair {	/* directed: what a sends to b; numbers of units */
+	int a, b, rail; /* rail: of story.rails; -1: they are not told apart */
+	double latency_s, gbps;
+	double sent, again;	      /* packets, as struct slow_input has them */
 	double unhindered, meanwhile; /* as struct slow_input has them */
 };
 

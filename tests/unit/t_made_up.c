@@ -90,7 +90,8 @@ static int known(int from, int n)
 /* How many cells know something once rank 0 has said whom it met, and that all was 1. */
 static int known_when(double partner)
 {
-	const double met[RESULT_DOUBLES] = {partner, 1, 1, 1, 1};
+	const double met[RESULT_DOUBLES] = {partner, 1, 1, 1, 1, 1};
+	struct pair_loss loss[BEYOND + CELLS + BEYOND] = {{0}};
 	struct comm c = {.impl = &impl, .rank = 1, .size = UNITS};
 	struct pair_result all[UNITS];
 	int units[UNITS] = {0, 1};
@@ -101,7 +102,9 @@ static int known_when(double partner)
 			  .units = units,
 			  .gbps = in,
 			  .latency = in,
-			  .lost = in,
+			  .sent = in,
+			  .again = in,
+			  .loss = loss + BEYOND,
 			  .unhindered = in,
 			  .all = all};
 	struct err e = {0};

@@ -12,19 +12,21 @@
 #include <math.h>
 
 enum { N = 6 };
-static double gbps[N * N], lost[N * N];
+enum { PACKETS = 100000 };
+static double gbps[N * N], sent[N * N], again[N * N];
 
 static void healthy(void)
 {
 	for (int i = 0; i < N * N; i++) {
 		gbps[i] = i / N == i % N ? NAN : 10 + (i * 7 % 5); /* some spread */
-		lost[i] = i / N == i % N ? NAN : i % 3 * 0.001;
+		sent[i] = i / N == i % N ? NAN : PACKETS;
+		again[i] = sent[i] * (i % 3) * 0.001;
 	}
 }
 
 static slow_list find(struct arena *a)
 {
-	const struct slow_input in = {.n = N, .gbps = gbps, .lost = lost};
+	const struct slow_input in = {.n = N, .gbps = gbps, .sent = sent, .again = again};
 	slow_list found;
 
 	slow_find(&in, a, &found);
@@ -91,13 +93,13 @@ static void who_loses(void **state)
 	(void)state;
 	healthy();
 	for (int p = 0; p < N; p++)
-		lost[p * N + 2] = 0.02;
+		again[p * N + 2] = sent[p * N + 2] * 0.02;
 	found = find(&a);
 	assert_int_equal(found.n, 1);
 	assert_true(found.v[0].kind == LOSSY_NODE && found.v[0].a == 2 && found.v[0].in &&
 		    !found.v[0].out);
 	healthy();
-	lost[5 * N + 0] = 0.05;
+	again[5 * N + 0] = PACKETS * 0.05;
 	found = find(&a);
 	assert_int_equal(found.n, 1);
 	assert_true(found.v[0].kind == LOSSY_LINK && found.v[0].a == 5 && found.v[0].b == 0);
@@ -112,20 +114,86 @@ static void where_all_lose_nobody_is_named(void **state)
 	(void)state;
 	healthy();
 	for (int i = 0; i < N * N; i++)
-		lost[i] = i / N == i % N ? NAN : 0.01 + 0.001 * (i % 7);
+		again[i] = sent[i] * (0.01 + 0.001 * (i % 7));
 	found = find(&a);
 	assert_int_equal(found.n, 1);
 	assert_true(found.v[0].kind == LOSSY_MOST && found.v[0].a < 0 && found.v[0].b < 0);
 	assert_true(found.v[0].is >= 0.01 && found.v[0].is < 0.02);
 	for (int p = 0; p < N; p++) /* but for one, who is well */
-		lost[p] = lost[p * N] = 0;
+		again[p] = again[p * N] = 0;
 	found = find(&a);
 	assert_true(found.n == 1 && found.v[0].kind == LOSSY_MOST);
 	healthy();
 	for (int p = 0; p < N; p++) /* two are not most */
-		lost[p * N + 1] = lost[p * N + 2] = 0.02;
+		again[p * N + 1] = again[p * N + 2] = PACKETS * 0.02;
 	found = find(&a);
 	assert_true(found.n == 2 && found.v[0].kind == LOSSY_NODE);
+}
+
+static size_t of_few(double lost, struct arena *a, slow_list *ret_suspects)
+{
+	const struct slow_input in = {.n = N, .gbps = gbps, .sent = sent, .again = again};
+
+	again[1 * N + 3] = lost;
+	slow_suspects(&in, a, ret_suspects);
+	return find(a).n;
+}
+
+/* As many as a quarter of a MiB is: what one of them makes is no share. */
+static void few_packets(double lost_by_each)
+{
+	healthy();
+	for (int i = 0; i < N * N; i++) {
+		sent[i] *= 230. / PACKETS;
+		again[i] = lost_by_each;
+	}
+}
+
+static void a_packet_lost_of_few_is_chance(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	few_packets(0);
+	assert_int_equal(of_few(0, &a, &found), 0);
+	assert_int_equal(found.n, 0);
+	for (int lost = 1; lost < 5; lost++) { /* he is tried again, and not blamed */
+		assert_int_equal(of_few(lost, &a, &found), 0);
+		assert_true(found.n == 1 && found.v[0].kind == LOSSY_LINK && !found.v[0].sure);
+		assert_true(found.v[0].a == 1 && found.v[0].b == 3 && found.v[0].partner == 3);
+	}
+	assert_int_equal(of_few(5, &a, &found), 1);
+	assert_true(found.n == 1 && found.v[0].sure);
+	few_packets(0); /* 1 % is proven by 1700 packets, 0.35 % by none */
+	sent[1 * N + 3] = 1700;
+	assert_int_equal(of_few(17, &a, &found), 1);
+	sent[1 * N + 3] = 1e9;
+	assert_int_equal(of_few(3.5e6, &a, &found), 0);
+	assert_int_equal(found.n, 0);
+	assert_int_equal(of_few(4.1e6, &a, &found), 1);
+}
+
+static void what_is_chance_of_each_is_none_of_all(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	slow_list found;
+
+	(void)state;
+	few_packets(0);
+	for (int p = 0; p < N; p++)
+		again[p * N + 2] = 1;
+	assert_int_equal(find(&a).n, 0);
+	for (int p = 0; p < N; p++)
+		again[p * N + 2] = 3;
+	found = find(&a);
+	assert_int_equal(found.n, 1);
+	assert_true(found.v[0].kind == LOSSY_NODE && found.v[0].a == 2 && found.v[0].sure);
+	few_packets(1);
+	assert_int_equal(find(&a).n, 0);
+	few_packets(2);
+	found = find(&a);
+	assert_true(found.n == 1 && found.v[0].kind == LOSSY_MOST);
 }
 
 /* Node 1 sends a tenth; what speaks for it is only that its machine was busy. */
@@ -142,8 +210,12 @@ static void who_is_cleared_by_favours_alone_is_in_doubt(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	double unhindered[N * N], others[N * N];
-	const struct slow_input in = {
-		.n = N, .gbps = gbps, .lost = lost, .unhindered = unhindered, .meanwhile = others};
+	const struct slow_input in = {.n = N,
+				      .gbps = gbps,
+				      .sent = sent,
+				      .again = again,
+				      .unhindered = unhindered,
+				      .meanwhile = others};
 	slow_list found;
 
 	(void)state;
@@ -168,7 +240,7 @@ static void who_is_cleared_by_favours_alone_is_in_doubt(void **state)
 	assert_int_equal(found.n, 1);
 	healthy();
 	for (int p = 0; p < N; p++) /* losses are counted, and not doubted */
-		lost[p * N + 2] = 0.02;
+		again[p * N + 2] = sent[p * N + 2] * 0.02;
 	slow_doubts(&in, &a, &found);
 	assert_int_equal(found.n, 0);
 }
@@ -292,6 +364,8 @@ int main(void)
 		cmocka_unit_test(by_turns_with_proven_pairs),
 		cmocka_unit_test(who_loses),
 		cmocka_unit_test(where_all_lose_nobody_is_named),
+		cmocka_unit_test(a_packet_lost_of_few_is_chance),
+		cmocka_unit_test(what_is_chance_of_each_is_none_of_all),
 		cmocka_unit_test(two_nodes_blame_nobody),
 		cmocka_unit_test(who_is_cleared_by_favours_alone_is_in_doubt),
 		cmocka_unit_test(how_long_the_best_waited_for_processors),
