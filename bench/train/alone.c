@@ -15,7 +15,8 @@ struct alone {
 	struct net *net;
 	struct sampler sampler;
 	float *sum, *velocity;
-	size_t farthest; /* the parameter that made ret->distance */
+	double sample_s, update_s; /* the quickest */
+	size_t farthest;	   /* the parameter that made ret->distance */
 	bool parted;
 	uint64_t hash; /* of the gradient */
 	struct err *e;
@@ -24,7 +25,6 @@ struct alone {
 static int gradient(struct alone *a, int rank, uint64_t step)
 {
 	uint64_t began = now_ns();
-	double rate;
 
 	if (train_load(a->net, a->o, &a->sampler, rank, step, a->e))
 		return -1;
@@ -32,8 +32,7 @@ static int gradient(struct alone *a, int rank, uint64_t step)
 	(void)net_backward(a->net, NULL, NULL);
 	if (net_failure(a->net))
 		return err_set(a->e, ERR_SYS, "%s", net_failure(a->net));
-	rate = a->net->samples * 1e9 / (double)(now_ns() - began);
-	a->ret->samples_per_s = rate > a->ret->samples_per_s ? rate : a->ret->samples_per_s;
+	a->sample_s = fmin(a->sample_s, (double)(now_ns() - began) / 1e9 / a->net->samples);
 	a->hash = 0;
 	for (int i = a->net->nparts - 1; i >= 0; i--)
 		a->hash = train_hash_layer(a->hash, a->net, i);
@@ -161,7 +160,7 @@ static int step(struct alone *a, uint64_t step)
 {
 	const struct net_sgd s = {(float)train_lr(a->o, 0), (float)a->o->momentum,
 				  (float)a->o->decay};
-	uint64_t ranks = (uint64_t)a->o->np;
+	uint64_t ranks = (uint64_t)a->o->np, began;
 	bool lost;
 
 	/*
@@ -187,8 +186,10 @@ static int step(struct alone *a, uint64_t step)
 	for (size_t i = 0; i < a->net->nparams; i++)
 		a->sum[i] /= (float)a->o->np;
 	memcpy(a->net->grads, a->sum, a->net->nparams * sizeof(*a->sum));
+	began = now_ns();
 	if (net_update(a->net, a->velocity, &s, &lost, a->e))
 		return -1;
+	a->update_s = fmin(a->update_s, (double)(now_ns() - began) / 1e9);
 	a->ret->is_lost = !net_is_finite(a->net->params, a->net->nparams);
 	set_tolerance(a);
 	find_odd(a, step + 1, hash_params(a));
@@ -221,20 +222,35 @@ static int run(struct alone *a, struct err *e)
 	for (uint64_t i = 0; i < a->r->proven_steps && !a->ret->is_lost; i++)
 		if (step(a, i))
 			return -1;
+	a->ret->samples_per_s = 1 / (a->sample_s + a->update_s / a->o->batch);
 	judge(a);
 	return 0;
+}
+
+/* What stays in a GPU's memory while ranks train came here for each of these steps. */
+static bool is_faster_there(const struct train_opts *o, const struct train_alone *alone)
+{
+	return o->engine && o->engine->device && !o->is_sharded && !alone->is_lost;
 }
 
 int train_alone(const struct train_opts *o, const struct train_result *r, struct train_alone *ret,
 		struct err *e)
 {
-	struct alone a = {.o = o, .r = r, .ret = ret, .sampler = train_sampler(o), .e = e};
+	struct alone a = {.o = o,
+			  .r = r,
+			  .ret = ret,
+			  .sampler = train_sampler(o),
+			  .sample_s = INFINITY,
+			  .update_s = INFINITY,
+			  .e = e};
 	int result;
 
 	*ret = (struct train_alone){
 		.wrong_rank = -1, .odd_rank = -1, .far_owner = -1, .tolerance = TRAIN_TOLERANCE};
 	result = run(&a, e);
 	net_free(a.net);
+	if (!result && is_faster_there(o, ret))
+		result = train_pace(o, r, &ret->samples_per_s, e);
 	if (!result)
 		result = train_control(o, r, &ret->control, e);
 	sampler_done(&a.sampler);

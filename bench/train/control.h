@@ -10,5 +10,8 @@
 /* Rank 0, afterwards; does nothing where there is no GPU. -1: it could not be computed. */
 int train_control(const struct train_opts *o, const struct train_result *r,
 		  struct train_control *ret, struct err *e) MUST_CHECK;
+/* Samples/s of one rank on a GPU, with nobody to exchange anything with. alone_pace.c */
+int train_pace(const struct train_opts *o, const struct train_result *r, double *ret,
+	       struct err *e) MUST_CHECK;
 
 #endif

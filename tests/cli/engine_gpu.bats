@@ -201,6 +201,15 @@ losses() { jq -c '[.data.steps[].loss]'; }
         '($a | length) == 32 and ([range($a | length) | ($a[.] - $b[.]) | fabs < 1e-3] | all)'
 }
 
+@test "one rank alone is as fast as a rank goes alone: nothing travels that stays on the GPU while ranks train" {
+    stand_ins
+    # 320 KB of parameters there and as many gradients back are 40 ms, and all the rest of a step few
+    args=(--device cuda --np 1 --model mlp --batch 8 --samples 256 --validation 32 --expect 0 --epochs 1 --json)
+    WINDSOCK_FAKE_CUDA=far run -0 --separate-stderr "$B" "${args[@]}"
+    jq -e '.data.throughput | .alone_samples_per_s > 8 / 0.040' <<<"$output" ||
+        { jq .data.throughput <<<"$output"; return 1; }
+}
+
 @test "fp16: steps that its loss scaling leaves out prove nothing" {
     local args=(--device cuda --amp fp16 --np 1 --expect 0 --json)
     stand_ins

@@ -28,6 +28,7 @@
  *	                   no-capture  captures no stream
  *	                   bad-capture finds that a capture was spoilt, when it ends
  *	                   no-graph    has no memory for a graph
+ *	                   far         copies of 64 KiB and more take 20 ms
  *	                   ahead       tells of each batch that was filled while a backward
  *	                               pass was at work
  *

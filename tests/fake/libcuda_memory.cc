@@ -7,6 +7,8 @@
 
 #include <map>
 
+#include <unistd.h>
+
 static std::map<const char *, size_t> taken, pinned;
 static size_t all_memory() { return size_t(fake_mode("hopper") ? 1 << 10 : 48) << 20; }
 
@@ -130,6 +132,14 @@ OUT CUresult cuMemFreeHost(void *p)
 	free(p);
 	return CUDA_SUCCESS;
 }
+/* Mode "far": what is larger than batches of the tests are is a while on its way. */
+static void travel(size_t n)
+{
+	enum { LEAST = 65536, USECONDS = 20000 };
+
+	if (fake_mode("far") && n >= LEAST)
+		usleep(USECONDS);
+}
 /* What is pinned is read when its turn comes, other memory before the call returns. */
 OUT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
 {
@@ -137,6 +147,7 @@ OUT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CU
 
 	if (!fits(to, n))
 		return outside();
+	travel(n);
 	if (is_pinned(from))
 		note_batch(from, n);
 	if (is_pinned(from))
@@ -150,6 +161,7 @@ OUT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream
 	const void *at = reinterpret_cast<void *>(from);
 	if (!fits(from, n))
 		return outside();
+	travel(n);
 	CUresult r = fake_enqueue(s, [to, at, n] { memcpy(to, at, n); });
 
 	if (!is_pinned(to))
