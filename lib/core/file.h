@@ -40,6 +40,8 @@ const char *file_on_path(struct arena *a, const char *program);
 /* The same, where PATH is @path. */
 const char *file_in_path(struct arena *a, const char *path, const char *program);
 
+/* The file (or folder) of which @path is a slip; NULL: there is none. */
+const char *file_near(const char *path, struct arena *a);
 /* What to do where @path could not be made, by errno, which is kept. Only the hint changes; -1. */
 int file_advise(const char *path, struct err *e);
 int file_advise_stdout(struct err *e); /* where stdout is a file that there is no room for */

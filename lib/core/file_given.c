@@ -34,9 +34,16 @@ static bool is_misnamed(int why)
 	return false;
 }
 
-static int blame(struct err *e)
+static int blame(const char *path, struct err *e)
 {
-	e->kind = is_misnamed(errno) ? ERR_USAGE : e->kind;
+	AUTO(arena_done) struct arena a = {0};
+	int why = errno;
+	const char *near = why == ENOENT ? file_near(path, &a) : NULL;
+
+	e->kind = is_misnamed(why) ? ERR_USAGE : e->kind;
+	if (near)
+		(void)err_hint(e, "did you mean %s?", near);
+	errno = why;
 	return -1;
 }
 
@@ -46,7 +53,7 @@ int file_refused(const char *path, struct err *e)
 
 	err_sys(e, "cannot read %.200s", file_said(path));
 	errno = why;
-	return blame(e);
+	return blame(path, e);
 }
 
 int file_open_stream(const char *path, struct err *e)
@@ -117,7 +124,7 @@ int file_read_given(const char *path, size_t max, uint64_t patience_ns, struct a
 	struct text t;
 
 	if (!file_is_stream(path))
-		return file_read(path, max, a, ret, ret_n, e) ? blame(e) : 0;
+		return file_read(path, max, a, ret, ret_n, e) ? blame(path, e) : 0;
 	fd = file_open_stream(path, e);
 	text_init(&t, a);
 	if (fd < 0 || file_read_rest(fd, path, max, patience_ns, &t, e))

@@ -73,6 +73,18 @@ windsock --budget 10seconds|--budget: '10seconds' is not a time (500ms, 10s, 2m,
 A
 }
 
+@test "a file that is not there: the one that is called almost so" {
+    echo x >train.log
+    mkdir dumps
+    wrong <<'A'
+ncclbench --analyze tran.log|cannot read tran.log: No such file or directory; did you mean train.log?
+ncclbench --baseline ./train.lgo|No such file or directory; did you mean ./train.log?
+ncclwhy train|No such file or directory; did you mean train.log?
+ncclwhy dumsp/rank0|No such file or directory
+ncclwhy other.txt|No such file or directory
+A
+}
+
 @test "a word without its option: hosts, a port, a collective, a file" {
     wrong <<'A'
 windsock node1 node2|hosts are named so: windsock --hosts node1,node2
