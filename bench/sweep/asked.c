@@ -34,6 +34,9 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 {
 	static const char *const of_saved[] = {"nic", "instance", NULL};
 	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
+	static const char *const of_table[] = {"minbytes",   "maxbytes", "stepbytes",
+					       "stepfactor", "iters",	 "warmup_iters",
+					       "agg_iters",  NULL};
 	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
 	const char *name = opt_given(&t, usual, of_saved, true, a);
 
@@ -42,10 +45,19 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 			       "%s goes with --analyze: what is measured here is judged "
 			       "by this hardware, or --expect",
 			       name);
-	name = q->flags.pairs ? opt_given(&t, usual, of_coll, true, a) : NULL;
+	if (!q->flags.pairs)
+		return 0;
+	name = opt_given(&t, usual, of_coll, true, a);
+	if (name)
+		return err_set(
+			e, ERR_USAGE,
+			"%s is of collectives, which --pairs and --find-slow do not measure: "
+			"leave it out",
+			name);
+	name = opt_given(&t, usual, of_table, true, a);
 	return name ? err_set(e, ERR_USAGE,
-			      "%s is of collectives, which --pairs and --find-slow do not measure: "
-			      "leave it out",
+			      "%s is of a table of sizes, which --pairs and --find-slow do not "
+			      "make: leave it out",
 			      name)
 		    : 0;
 }
@@ -91,6 +103,12 @@ static int read_baseline(struct asked *q, const struct where_role *role, struct 
 	return v->baseline ? 0 : -1;
 }
 
+static int bad_bind(const char *at, struct err *e)
+{
+	err_set(e, ERR_USAGE, "--bind: '%s' is not an address", at);
+	return err_hint(e, "`ip -br address` shows the address of each card");
+}
+
 /* Of two numbers each in its range; and what the communicator would find too late. */
 static int check_values(struct asked *q, struct err *e)
 {
@@ -98,7 +116,7 @@ static int check_values(struct asked *q, struct err *e)
 	union addr at;
 
 	if (q->flags.bind && addr_parse(q->flags.bind, &at))
-		return err_set(e, ERR_USAGE, "--bind: '%s' is not an address", q->flags.bind);
+		return bad_bind(q->flags.bind, e);
 	if (s->skip && s->skip >= s->iters)
 		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
 			       (size_t)s->iters);

@@ -16,7 +16,7 @@ bench() {
 refused() { # WHAT-IS-SAID ARGS...
     local said=$1
     shift
-    bench -b 8 -e 64 -n 1 "$@"
+    bench "$@"
     [[ $status == 2 && -z $output && ${#stderr_lines[@]} == 1 && $stderr == *"$said"* ]] ||
         { echo "$*: $status $output $stderr"; return 1; }
 }
@@ -50,6 +50,10 @@ refused() { # WHAT-IS-SAID ARGS...
     for args in '--coll broadcast' '-d half' '-o max' '-r 1'; do
         # shellcheck disable=SC2086
         refused "${args%% *} is of collectives, which --pairs and --find-slow do not measure" --pairs $args
+    done
+    for args in '-b 8' '-e 1G' '-i 1M' '-f 4' '-n 5' '-w 9' '-m 2'; do
+        # shellcheck disable=SC2086
+        refused "${args%% *} is of a table of sizes, which --pairs and --find-slow do not make: leave it out" --find-slow $args
     done
     # what a link's name says nobody has typed
     run -0 --separate-stderr ./all_gather_perf --np 2 --pairs

@@ -12,6 +12,7 @@ setup() {
 PRELOAD='' # for our programs alone
 ours() { env LD_PRELOAD="$PRELOAD" "$@"; }
 bench() { ours "$B" --backend nccl --np 2 -b 1K -e 64K -f 64 -n 3 --deadline 5 "$@"; }
+pairs() { ours "$B" --backend nccl --np 2 --deadline 5 --pairs "$@"; }
 
 @test "what is copied and set keeps its place on the stream, and a driver may take its time" {
     WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench --coll all_reduce -d all -o all --json
@@ -66,9 +67,9 @@ both_mean() { # FILE N
 
 @test "a group of operations, a part and a window are waited for before the next call" {
     local ask
-    for ask in "--coll alltoall" "--pairs" "-R 1" "-R 2"; do
+    for ask in "bench --coll alltoall" pairs "bench -R 1" "bench -R 2"; do
         # shellcheck disable=SC2086 # options and their values
-        WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr bench $ask
+        WINDSOCK_FAKE_CUDA=lazy run -0 --separate-stderr $ask
         [[ $stderr != *"stand-in"* ]] || { echo "$ask: $stderr"; return 1; }
     done
     WINDSOCK_FAKE_NCCL=no-window run -0 --separate-stderr bench -R 2
@@ -262,7 +263,7 @@ beside_rdma() { # ARGS...
 }
 
 @test "communicators are finalized, then destroyed; one that does not end is given up" {
-    run -0 --separate-stderr bench --pairs
+    run -0 --separate-stderr pairs
     [[ $stderr != *"stand-in"* ]]
     WINDSOCK_FAKE_NCCL=end-hang run -0 --separate-stderr timeout 60 "$B" --backend nccl --np 2 -b 8 -e 8 -n 1 --deadline 2
     [[ $stderr != *"without being finalized"* ]]
@@ -318,7 +319,7 @@ beside_rdma() { # ARGS...
 }
 
 @test "after a failure what the GPU is at is aborted first" {
-    WINDSOCK_FAKE_NCCL=part-error run -1 --separate-stderr bench --np 3 --pairs
+    WINDSOCK_FAKE_NCCL=part-error run -1 --separate-stderr pairs --np 3
     [[ $output == *"FAIL nccl.async: "* && $stderr != *"stand-in"* ]]
 }
 
