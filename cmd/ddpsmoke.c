@@ -94,7 +94,8 @@ static int check_plot(struct app *app, const struct config *c, struct err *e)
 
 	if (!draws)
 		return 0;
-	return report_check_apart(written, ARRAY_LEN(written), e)
+	return report_check_ending(c->ask.plot, "--plot", "the picture is an SVG", "svg", e) ||
+			       report_check_apart(written, ARRAY_LEN(written), e)
 		       ? -1
 		       : report_check_folder(&app->arena, c->ask.plot, e);
 }
@@ -139,8 +140,7 @@ static int launch(struct app *app, struct config *c, struct err *e)
 		log_say("%s", c->crowded);
 	*e = c->sick;
 	if (e->kind || where_fits(&c->where, &c->role, backend_links(backend, 0), e) ||
-	    (where_is_here(&c->where) &&
-	     carrier_check(backend, !streq(c->ask.engine.device, "cpu"), &app->arena, e)) ||
+	    (where_is_here(&c->where) && carrier_check(backend, &app->arena, e)) ||
 	    where_launch(&c->where, &o, e))
 		return -1;
 	o.argv = (const char *const *)(void *)c->argv;

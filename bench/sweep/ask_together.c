@@ -30,18 +30,6 @@ static int of_sizes(const struct job_opts *o, struct err *e)
 	return 0;
 }
 
-/* What somebody will try to open with another program. */
-static bool is_other_picture(const char *path)
-{
-	static const char *const ends[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif"};
-	const char *dot = strrchr(path, '.');
-
-	for (size_t i = 0; dot && i < ARRAY_LEN(ends); i++)
-		if (streq(dot, ends[i]))
-			return true;
-	return false;
-}
-
 static int of_pictures(const struct verdict_opts *v, struct err *e)
 {
 	bool beside = v->plot_with && *v->plot_with;
@@ -49,10 +37,8 @@ static int of_pictures(const struct verdict_opts *v, struct err *e)
 	if (beside && !v->plot && !v->plot_here)
 		return err_set(e, ERR_USAGE,
 			       "--plot-with draws beside --plot: add --plot FILE.svg");
-	if (v->plot && is_other_picture(v->plot))
-		return err_set(e, ERR_USAGE, "--plot: %s: the picture is an SVG, name it FILE.svg",
-			       v->plot);
-	return 0;
+	return v->plot ? report_check_ending(v->plot, "--plot", "the picture is an SVG", "svg", e)
+		       : 0;
 }
 
 /* What is below both limits fails: the one for warnings has to be the higher one. */

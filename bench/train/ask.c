@@ -35,8 +35,10 @@ static int check_numbers(const struct train_ask *q, struct err *e)
 		return err_set(e, ERR_USAGE, "--lr and --lr-gamma have to be above 0");
 	if (t->momentum < 0 || t->momentum >= 1 || t->decay < 0)
 		return err_set(e, ERR_USAGE, "--momentum is in [0, 1), --weight-decay at least 0");
-	if (q->expect > 100)
-		return err_set(e, ERR_USAGE, "--expect is a percentage");
+	if (q->expect > 100 || (q->expect > 0 && q->expect < 1)) {
+		err_set(e, ERR_USAGE, "--expect is a percentage, from 1 to 100 (0: any)");
+		return q->expect < 1 ? err_hint(e, "--expect %g", q->expect * 100) : -1;
+	}
 	if (q->batch && q->global_batch)
 		return err_set(e, ERR_USAGE,
 			       "--batch is of each rank, --global-batch of all: one of the two");

@@ -15,34 +15,22 @@ struct possession { /* what each rank tells all others; travels as it is */
 
 bool carrier_is_tcp(const struct carrier *c) { return !c->plugin || c->plugin == &comm_tcp; }
 
-/* What a library carries out of a GPU's memory is of no use to gradients in the host's. */
-static int reach_memory(const struct comm_plugin *p, bool on_gpu, struct err *e)
-{
-	if (!streq(p->name, "nccl") || on_gpu)
-		return 0;
-	err_set(e, ERR_ABSENT,
-		"NCCL carries what is in a GPU's memory, and this model's gradients are in the "
-		"host's");
-	return err_hint(e, "ddpsmoke --device cuda --backend nccl, or --backend tcp; ncclbench "
-			   "--backend nccl tests NCCL itself");
-}
-
-static const struct comm_plugin *find(const char *backend, bool on_gpu, const struct comm_world *w,
+static const struct comm_plugin *find(const char *backend, const struct comm_world *w,
 				      struct arena *a, struct err *e)
 {
 	const struct comm_plugin *p = backend_find(backend, a, e);
 	char text[400];
 
-	if (!p || (p->probe && p->probe(w, text, sizeof(text), e)) || reach_memory(p, on_gpu, e))
+	if (!p || (p->probe && p->probe(w, text, sizeof(text), e)))
 		return NULL;
 	return p;
 }
 
-int carrier_check(const char *backend, bool on_gpu, struct arena *a, struct err *e)
+int carrier_check(const char *backend, struct arena *a, struct err *e)
 {
 	const struct comm_world w = {.stop_fds = {-1, -1}};
 
-	return find(backend, on_gpu, &w, a, e) ? 0 : -1;
+	return find(backend, &w, a, e) ? 0 : -1;
 }
 
 /* --- a rank ------------------------------------------------------------------------------ */
@@ -111,7 +99,7 @@ static const struct comm_plugin *find_nccl(const struct comm_world *w, struct ar
 					   struct possession *own, struct err *sick)
 {
 	struct err lacks = {0};
-	const struct comm_plugin *p = find("nccl", true, w, a, &lacks);
+	const struct comm_plugin *p = find("nccl", w, a, &lacks);
 
 	own->has_nccl = p != NULL;
 	(void)snprintf(own->lacks, sizeof(own->lacks), "%.319s", lacks.msg);
@@ -152,7 +140,7 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 	if (!all)
 		return err_sys(e, "no memory for %d ranks", c->world.size);
 	if (!check_launcher(backend, &w->world, a, &sick))
-		c->plugin = find(backend, on_gpu, &c->world, a, &sick);
+		c->plugin = find(backend, &c->world, a, &sick);
 	if (wants_nccl)
 		nccl = find_nccl(&c->world, a, &own, &sick);
 	(void)snprintf(own.backend, sizeof(own.backend), "%s",

@@ -25,7 +25,7 @@ struct carrier {
 };
 
 /* In the process that starts ranks on this machine, which need what is here. */
-int carrier_check(const char *backend, bool on_gpu, struct arena *a, struct err *e) MUST_CHECK;
+int carrier_check(const char *backend, struct arena *a, struct err *e) MUST_CHECK;
 /*
  * Collective. @on_gpu: the gradients can stay in GPUs' memory, and "auto" is then NCCL where all
  * ranks have it. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not

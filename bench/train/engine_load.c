@@ -22,7 +22,7 @@ static const char *numbers_of(const struct engine_choice *c)
 
 int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded, struct err *e)
 {
-	const char *what = numbers_of(c);
+	const char *what = numbers_of(c) ?: for_gpu;
 
 	if (streq(c->device, "cpu") && what) {
 		err_set(e, ERR_USAGE, "%s is for GPUs, and --device cpu uses none", what);
@@ -34,11 +34,11 @@ int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded, 
 			"fsdp no rank has them all");
 		return err_hint(e, "--amp bf16");
 	}
-	if (what && !streq(what, "--tf32") && c->tf32)
+	if (precision_of(c) != ENGINE_FLOAT32 && c->tf32)
 		return err_set(e, ERR_USAGE, "--amp and --tf32: one of the two");
 	if (!streq(c->device, "auto"))
 		return 0;
-	c->needs = what ?: for_gpu;
+	c->needs = what;
 	if (c->needs)
 		c->device = "cuda";
 	return 0;

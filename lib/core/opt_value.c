@@ -23,11 +23,16 @@ static size_t count_names(const char *const *names)
 static int bad_value(const struct value *v)
 {
 	const struct opt *o = v->row->o;
-	const char *near =
-		o->choices ? nearest_name(v->s, o->choices, count_names(o->choices)) : NULL;
+	size_t first = strcspn(v->s, ",");
+	const char *near = o->choices ? nearest_name(arena_strndup(v->a, v->s, first), o->choices,
+						     count_names(o->choices))
+				      : NULL;
 
 	err_set(v->e, ERR_USAGE, "%s: '%s' is not %s", v->as, v->s, opt_accepts(o, v->a));
-	return near ? err_hint(v->e, "did you mean %s?", near) : -1;
+	if (near)
+		return err_hint(v->e, "did you mean %s?%s", near,
+				v->s[first] ? " It takes one; ask for the next one after it" : "");
+	return -1;
 }
 
 static bool in_range(const struct opt *o, uint64_t v)

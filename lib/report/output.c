@@ -3,6 +3,7 @@
 #include "lib/report/own.h"
 
 #include <errno.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 int report_check_folder(struct arena *a, const char *path, struct err *e)
@@ -25,6 +26,20 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 		return 0;
 	err_sys(e, "cannot write %s: folder %s", path, folder);
 	return file_advise(path, e);
+}
+
+int report_check_ending(const char *path, const char *option, const char *what, const char *kind,
+			struct err *e)
+{
+	static const char *const kinds[] = {"svg", "html", "png",  "pdf", "jpg", "jpeg",
+					    "gif", "csv",  "json", "xml", "md",	 "txt"};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_LEN(kinds); i++)
+		if (!strcasecmp(dot + 1, kinds[i]) && !streq(kinds[i], kind))
+			return err_set(e, ERR_USAGE, "%s: %s: %s, name it FILE.%s", option, path,
+				       what, kind);
+	return 0;
 }
 
 int report_check_apart(const char *const *paths, size_t n, struct err *e)

@@ -225,7 +225,7 @@ losses() { jq -c '[.data.steps[].loss]'; }
     built nccl
     stand_ins
     unset WINDSOCK_NCCL
-    says 4 "gradients are in the host's" "--device cuda --backend nccl" -- "$B" --device cpu --backend nccl
+    says 2 "--backend nccl is for GPUs" "--device cuda" -- "$B" --device cpu --backend nccl
     nccl=(--device cuda --backend nccl --np 2 --batch 8 --samples 192 --validation 32 --expect 0 --epochs 1)
     run -0 --separate-stderr "$B" "${nccl[@]}" --json
     jq -e '(.verdict | . == "pass" or . == "warn") and .data.backend == "nccl" and .data.checks.equals_single_process and

@@ -65,6 +65,13 @@ ncclbench -o mean|did you mean avg?
 ncclbench -b=8|did you mean -b 8?
 ncclbench -J=x|did you mean -J x?
 ncclbench --expect 2GBps|write --expect 2 for 2 GB/s, or --expect 60%
+ncclbench --coll reduce_scatter,all_gather|did you mean reduce_scatter? It takes one; ask for the next one after it
+ncclbench --report run.pdf|--report: run.pdf: the page is HTML, name it FILE.html
+windsock --report run.JSON|--report: run.JSON: the page is HTML, name it FILE.html
+ncclbench --plot run.html|--plot: run.html: the picture is an SVG, name it FILE.svg
+ddpsmoke --plot loss.png|--plot: loss.png: the picture is an SVG, name it FILE.svg
+ddpsmoke --expect 0.9|--expect is a percentage, from 1 to 100 (0: any); --expect 90
+ddpsmoke --device cpu --backend nccl|--backend nccl is for GPUs, and --device cpu uses none; leave --backend nccl out, or --device cuda
 ddpsmoke --device gpu|did you mean cuda?
 ifprobe --write bashrc|did you mean --bashrc?
 ifprobe --write NCCL.CONF|did you mean nccl.conf?
