@@ -72,8 +72,11 @@ static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
 	addr_set_port(&at, 0);
 	if (fd >= 0 && tie(fd, o->device, e))
 		return -1;
-	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, SOMAXCONN))
-		return err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
+	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, SOMAXCONN)) {
+		err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
+		return errno == EADDRNOTAVAIL ? err_hint(e, "`ip -br address` has those of cards")
+					      : -1;
+	}
 	*ret = fd;
 	fd = -1;
 	return 0;

@@ -102,7 +102,9 @@ static int too_little(struct rank *r, double fits, double all_fit, uint64_t most
 		format_size(&was, r->sweep.min));
 	if (least < 0)
 		return -1;
-	return err_hint(e, "%s is available to each %s where it is least: rank %d (%s)",
+	return err_hint(e,
+			"%s is available to each %s where it is least: rank %d (%s); begin with "
+			"less (-b)",
 			format_size(&is, (uint64_t)left),
 			r->dev->available ? "rank on its GPU" : "host's ranks", least,
 			comm_peer(r->comm, least)->host);

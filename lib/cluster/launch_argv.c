@@ -48,7 +48,9 @@ static int add_rsh(struct launch *L, const char *host, str_list *argv, struct er
 		return -1;
 	if (!is_here(L->a, L->rsh.name)) {
 		err_set(e, ERR_SYS, "cannot start %s: there is no such program here", L->rsh.name);
-		return err_hint(e, "install openssh-client, or name another command with --rsh");
+		return err_hint(e, rsh_is_ssh(L->rsh.name) ? "install openssh-client, or name "
+							     "another command with --rsh"
+							   : "check the spelling of --rsh");
 	}
 	*LIST_ADD(L->a, argv) = host;
 	*LIST_ADD(L->a, argv) = remote_command(L);

@@ -30,6 +30,7 @@ static const struct scale durations[] = {
 	{"us", 1000},		{"ms", NS_PER_MS},
 	{"s", NS_PER_S},	{"m", 60 * NS_PER_S},
 	{"h", 3600 * NS_PER_S}, {"d", 86400 * NS_PER_S},
+	{"sec", NS_PER_S},	{"min", 60 * NS_PER_S},
 };
 
 static int digit_of(char c, unsigned base)

@@ -100,6 +100,8 @@ static void reads_durations(void **state UNUSED)
 		{"0.5ns", 0},
 		{"10s", 10 * NS_PER_S},
 		{"2m", 120 * NS_PER_S},
+		{"2min", 120 * NS_PER_S},
+		{"10sec", 10 * NS_PER_S},
 		{"1h", 3600 * NS_PER_S},
 		{"1d", 86400 * NS_PER_S},
 		{"0", 0},
