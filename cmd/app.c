@@ -199,6 +199,13 @@ static bool is_elsewhere(struct app *app, const struct app_spec *spec, int *ret_
 	return spec->elsewhere(app, spec->cfg, ret_code, e);
 }
 
+/* Who reads the file expects what its name says. */
+static void note_ending(const struct report_opts *o)
+{
+	if (o->output && ends_with(o->output, ".json") && streq(o->format, "table"))
+		log_say("%s gets text for people: --json makes it JSON", o->output);
+}
+
 static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 {
 	struct err e = {0};
@@ -206,6 +213,7 @@ static int run(struct app *app, const struct app_spec *spec, char *const *argv)
 	int code;
 
 	meet_broken_pipes(app);
+	note_ending(&app->report_opts);
 	interrupt_install();
 	interrupt_budget(app->common.budget_ns);
 	if (is_elsewhere(app, spec, &code, &e))

@@ -173,6 +173,15 @@ A
     [[ $output == "campaign: -n: 'many' is no number"* ]]
 }
 
+@test "a table in a file that is called .json: said, and written" {
+    run -0 --separate-stderr ncclbench -b 8 -e 8 -n 1 --output run.json
+    [[ -z $output && $stderr == *"ncclbench: run.json gets text for people: --json makes it JSON"* ]]
+    grep -q '^# Collective test' run.json
+    run -0 --separate-stderr ncclbench -b 8 -e 8 -n 1 --json --output run.json
+    [[ $stderr != *people* ]]
+    jq -e '.command == "ncclbench"' run.json
+}
+
 @test "--expect 2GB/s is --expect 2" {
     run -1 ncclbench --np 2 -b 8 -e 8 -n 1 --expect 1000GB/s
     [[ $output == *"1000"* ]]
