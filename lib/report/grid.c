@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-enum { MIN_NUMBER = 10, MIN_TEXT = 6, MIN_CUT = 8, GAP = 2 };
+enum { MIN_NUMBER = 10, MIN_TEXT = 6, MIN_WORDS = 20, GAP = 2, BELOW = 2 };
+static const size_t NO_END = SIZE_MAX;
 
 const char *grid_shown(struct arena *a, const char *s)
 {
@@ -20,48 +21,143 @@ const char *grid_shown(struct arena *a, const char *s)
 
 static bool is_right(const struct column *c) { return c->right || !c->is_text; }
 
-static const char *cell_text(struct arena *a, const struct column *c, const struct cell *cell)
+/* Each of @s's lines harmless; @between stands between them. */
+static const char *items(struct arena *a, const char *s, const char *between)
 {
-	if (c->is_text)
-		return cell->text && *cell->text ? grid_shown(a, cell->text) : NULL;
-	return isfinite(cell->number) ? arena_printf(a, "%.*f", c->decimals, cell->number) : NULL;
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t n; *s; s += n + (s[n] == '\n')) {
+		n = strcspn(s, "\n");
+		text_addf(&t, "%s%s", t.n ? between : "", grid_shown(a, arena_strndup(a, s, n)));
+	}
+	return t.s;
 }
 
-static size_t last_shown(const struct grid *g)
+static const char *cell_text(struct arena *a, const struct column *c, const struct cell *cell)
 {
-	size_t last = 0;
+	if (c->is_text && cell->text && *cell->text)
+		return c->is_list ? items(a, cell->text, "\n") : grid_shown(a, cell->text);
+	return !c->is_text && isfinite(cell->number)
+		       ? arena_printf(a, "%.*f", c->decimals, cell->number)
+		       : NULL;
+}
 
-	for (size_t i = 0; i < g->se->ncolumns; i++)
+const char *grid_wrapped(struct arena *a, const char *text, size_t first, size_t room)
+{
+	bool begun = first < room;
+	size_t gap = 0;
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t n; *text; text += n + gap) {
+		size_t w;
+
+		n = strcspn(text, " ");
+		w = gap + term_columns(arena_strndup(a, text, n));
+		if (w > first && begun) {
+			text_add(&t, "\n");
+			first = room + gap; /* which is not shown */
+		} else {
+			text_addn(&t, text - gap, gap);
+		}
+		text_addn(&t, text, n);
+		first = first > w ? first - w : 0;
+		begun = true;
+		gap = strspn(text + n, " ");
+	}
+	return t.s;
+}
+
+/* The widest of what @ends end. */
+static size_t widest(struct arena *a, const char *text, const char *ends)
+{
+	size_t most = 0;
+
+	for (size_t n; *text; text += n + (text[n] != '\0')) {
+		size_t w;
+
+		n = strcspn(text, ends);
+		w = term_columns(arena_strndup(a, text, n));
+		most = w > most ? w : most;
+	}
+	return most;
+}
+
+/* A cell in so much room: a list in one line where it fits, else each item in its own. */
+static const char *laid(struct arena *a, const char *text, bool is_list, size_t room)
+{
+	const char *line = is_list ? items(a, text, ", ") : text;
+	struct text t;
+
+	if (term_columns(line) <= room)
+		return line;
+	if (!is_list)
+		return grid_wrapped(a, text, room, room);
+	text_init(&t, a);
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		text_addf(&t, "%s%s", t.n ? "\n" : "",
+			  grid_wrapped(a, arena_strndup(a, text, n), room, room));
+	}
+	return t.s;
+}
+
+/* The first column of the next line. */
+static size_t next_line(const struct grid *g, size_t from)
+{
+	do
+		from++;
+	while (from < g->se->ncolumns && !g->below[from]);
+	return from;
+}
+
+static bool says_nothing(const char *const *text, size_t from, size_t to)
+{
+	while (from < to && !text[from])
+		from++;
+	return from == to;
+}
+
+static size_t last_shown(const struct grid *g, size_t from, size_t to)
+{
+	size_t last = from;
+
+	for (size_t i = from; i < to; i++)
 		if (g->width[i])
 			last = i;
 	return last;
 }
 
-/* Cuts @text to @width columns, with a mark that it was cut. */
-static const char *cut(struct arena *a, const char *text, size_t width)
+static void put_rest(struct sink *s, const char *rest, size_t at)
 {
-	const char *mark = term_utf8() ? "\xe2\x80\xa6" : "...";
-
-	if (term_columns(text) <= width)
-		return text;
-	return arena_printf(a, "%.*s%s", (int)term_fit(text, width - term_columns(mark)), text,
-			    mark);
+	for (size_t n; rest; rest = rest[n] ? rest + n + 1 : NULL) {
+		n = strcspn(rest, "\n");
+		fprintf(s->out, "%*s%.*s\n", (int)at, "", (int)n, rest);
+	}
 }
 
 /* A cell wider than its column pushes; the columns after it stay where they are if they can. */
-static void put_line(struct sink *s, const struct grid *g, const char *const *text)
+static void put_line(struct sink *s, const struct grid *g, const char *const *text, size_t from,
+		     size_t to)
 {
-	size_t last = last_shown(g), at = 0, want = 0;
+	size_t last = last_shown(g, from, to), at = from ? g->indent : 0, want = at, rest_at = 0;
+	const char *rest = NULL;
 
-	for (size_t i = 0; i <= last; i++) {
+	fprintf(s->out, "%*s", (int)at, "");
+	for (size_t i = from; i <= last; i++) {
 		const char *t = text[i] ? text[i] : "-";
-		size_t w = term_columns(t), pad;
+		size_t n = strcspn(t, "\n"), w = term_columns(arena_strndup(s->a, t, n)), pad;
 
 		if (!g->width[i])
 			continue;
 		want += g->width[i];
 		pad = is_right(&g->se->columns[i]) && at + w < want ? want - at - w : 0;
-		fprintf(s->out, "%*s%s", (int)pad, "", t);
+		fprintf(s->out, "%*s%.*s", (int)pad, "", (int)n, t);
+		if (t[n]) {
+			rest = t + n + 1;
+			rest_at = at + pad;
+		}
 		at += pad + w;
 		if (i == last)
 			break;
@@ -71,12 +167,22 @@ static void put_line(struct sink *s, const struct grid *g, const char *const *te
 		want += GAP;
 	}
 	fputc('\n', s->out);
+	put_rest(s, rest, rest_at);
+}
+
+static void put_row(struct sink *s, const struct grid *g, const char *const *text)
+{
+	for (size_t from = 0, to; from < g->se->ncolumns; from = to) {
+		to = next_line(g, from);
+		if (!from || !says_nothing(text, from, to))
+			put_line(s, g, text, from, to);
+	}
 }
 
 static void put_head(struct sink *s, const struct term *t, const struct grid *g)
 {
 	fputs(term_on(t, STYLE_BOLD), s->out);
-	put_line(s, g, g->head);
+	put_row(s, g, g->head);
 	fputs(term_off(t), s->out);
 }
 
@@ -85,6 +191,7 @@ void grid_begin(struct sink *s, const struct term *t, struct grid *g, const stru
 	*g = (struct grid){.se = se};
 	g->head = arena_alloc(s->a, se->ncolumns * sizeof(*g->head));
 	g->width = arena_alloc(s->a, se->ncolumns * sizeof(*g->width));
+	g->below = arena_alloc(s->a, se->ncolumns * sizeof(*g->below));
 	for (size_t i = 0; i < se->ncolumns; i++) {
 		const struct column *c = &se->columns[i];
 		size_t min = c->is_text ? MIN_TEXT : MIN_NUMBER, w;
@@ -106,7 +213,8 @@ void grid_add(struct sink *s, struct grid *g, const struct cell *cells)
 		size_t w;
 
 		text[i] = cell_text(s->a, &g->se->columns[i], &cells[i]);
-		w = text[i] ? term_columns(text[i]) : 0;
+		w = text[i] ? term_columns(laid(s->a, text[i], g->se->columns[i].is_list, NO_END))
+			    : 0;
 		if (w > g->width[i])
 			g->width[i] = w;
 		if (g->se->view && text[i]) /* shown later than the caller may keep it */
@@ -115,31 +223,84 @@ void grid_add(struct sink *s, struct grid *g, const struct cell *cells)
 	if (g->se->view)
 		*LIST_ADD(s->a, &g->rows) = text;
 	else
-		put_line(s, g, text);
+		put_row(s, g, text);
 }
 
-/* Where a person looks, the last column of text gives way when the lines would wrap. */
+/* The least that the column which gives way can have: words and items stay whole, and a few words
+ * stand side by side. */
+static size_t least(const struct sink *s, const struct grid *g, size_t column, size_t most)
+{
+	bool is_list = g->se->columns[column].is_list;
+	size_t word = term_columns(g->head[column]), item = is_list ? 0 : MIN_WORDS;
+
+	for (size_t r = 0; r < g->rows.n; r++) {
+		const char *text = g->rows.v[r][column] ?: "";
+		size_t w = widest(s->a, text, " \n"), i = is_list ? widest(s->a, text, "\n") : 0;
+
+		word = w > word ? w : word;
+		item = i > item ? i : item;
+	}
+	item = item < g->width[column] ? item : g->width[column];
+	return item > word && item <= most ? item : word;
+}
+
+static size_t line_width(const struct grid *g, size_t from, size_t to)
+{
+	size_t w = from ? g->indent : 0;
+
+	for (size_t i = from; i < to; i++)
+		w += g->width[i] ? g->width[i] + (i > from ? GAP : 0) : 0;
+	return w;
+}
+
+/* Columns for which a line has no room stand in another one below it. */
+static void spread(const struct term *t, struct grid *g)
+{
+	for (size_t i = 0, from = 0; i < g->se->ncolumns; i++)
+		if (i > from && g->width[i] && line_width(g, from, i + 1) > t->width) {
+			g->below[i] = true;
+			from = i;
+		}
+}
+
+/* What the line of @column has over is that column's. */
+static void widen(const struct term *t, struct grid *g, size_t column, size_t most)
+{
+	size_t from = 0, to, used;
+
+	while ((to = next_line(g, from)) <= column)
+		from = to;
+	used = line_width(g, from, to);
+	if (used < t->width)
+		g->width[column] += t->width - used;
+	if (g->width[column] > most)
+		g->width[column] = most;
+}
+
+/* Where a person looks no line is longer than the terminal is wide, and nothing is cut: the last
+ * column of text gives way, its cells taking several lines, or columns stand below the others. */
 static void fit(struct sink *s, const struct term *t, struct grid *g)
 {
-	size_t total = 0, text = SIZE_MAX, room;
+	size_t give = g->se->ncolumns, most;
 
-	for (size_t i = 0; i < g->se->ncolumns; i++) {
-		total += g->width[i] ? g->width[i] + (total ? GAP : 0) : 0;
+	for (size_t i = 0; i < g->se->ncolumns; i++)
 		if (g->width[i] && g->se->columns[i].is_text)
-			text = i;
+			give = i;
+	if (give == g->se->ncolumns)
+		return;
+	most = g->width[give];
+	if (t->is_tty && line_width(g, 0, g->se->ncolumns) > t->width) {
+		g->width[give] = least(s, g, give, t->width - BELOW);
+		g->indent = g->width[0] + GAP;
+		if (g->indent + g->width[give] > t->width)
+			g->indent = BELOW;
+		spread(t, g);
+		widen(t, g, give, most);
 	}
-	if (!t->is_tty || total <= t->width || text == SIZE_MAX)
-		return;
-	room = g->width[text] > total - t->width ? g->width[text] - (total - t->width) : 0;
-	if (room < MIN_CUT)
-		room = MIN_CUT;
-	if (room >= g->width[text])
-		return;
-	g->width[text] = room;
-	g->head[text] = cut(s->a, g->head[text], room);
 	for (size_t r = 0; r < g->rows.n; r++)
-		if (g->rows.v[r][text])
-			g->rows.v[r][text] = cut(s->a, g->rows.v[r][text], room);
+		if (g->rows.v[r][give])
+			g->rows.v[r][give] = laid(s->a, g->rows.v[r][give],
+						  g->se->columns[give].is_list, g->width[give]);
 }
 
 void grid_end(struct sink *s, const struct term *t, struct grid *g)
@@ -156,7 +317,7 @@ void grid_end(struct sink *s, const struct term *t, struct grid *g)
 		fit(s, t, g);
 		put_head(s, t, g);
 		for (size_t r = 0; r < g->rows.n; r++)
-			put_line(s, g, g->rows.v[r]);
+			put_row(s, g, g->rows.v[r]);
 	}
 	g->se = NULL;
 }

@@ -71,24 +71,10 @@ static void wrapped(struct sink *s, const char *text, size_t at, size_t hang)
 		fprintf(s->out, "%s\n", text);
 		return;
 	}
-	for (bool first = true; *text; first = false) {
-		size_t n = strcspn(text, " ");
-		const char *word = arena_strndup(s->a, text, n);
-		size_t w = term_columns(word);
-
-		if (at + !first + w > t->width && at > hang) {
-			fprintf(s->out, "\n%*s", (int)hang, "");
-			at = hang;
-		} else if (!first) {
-			fputc(' ', s->out);
-			at++;
-		}
-		fputs(word, s->out);
-		at += w;
-		text += n;
-		text += strspn(text, " ");
-	}
-	fputc('\n', s->out);
+	text = grid_wrapped(s->a, text, t->width > at ? t->width - at : 0, t->width - hang);
+	for (size_t n; n = strcspn(text, "\n"), text[n]; text += n + 1)
+		fprintf(s->out, "%.*s\n%*s", (int)n, text, (int)hang, "");
+	fprintf(s->out, "%s\n", text);
 }
 
 /* "64 MiB", "3600 s" */

@@ -55,6 +55,7 @@ struct column {
 	const char *unit; /* NULL: none */
 	bool is_text;
 	bool right;   /* align right (numbers always are) */
+	bool is_list; /* of text in a view: a line for each item where they do not fit in one */
 	int decimals; /* for numbers in the table */
 };
 struct cell {

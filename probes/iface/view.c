@@ -17,10 +17,10 @@ static const struct column iface_columns[] = {
 	{.name = "mtu"},
 	{.name = "speed", .is_text = true, .right = true},
 	{.name = "driver", .is_text = true},
-	{.name = "pci", .is_text = true},
 	{.name = "numa"},
+	{.name = "pci", .is_text = true},
 	{.name = "because", .is_text = true},
-	{.name = "addresses", .is_text = true},
+	{.name = "addresses", .is_text = true, .is_list = true},
 };
 static const struct series iface_view = {"interfaces", iface_columns, ARRAY_LEN(iface_columns),
 					 true};
@@ -34,7 +34,7 @@ static const char *speed_text(struct arena *a, const struct iface *i)
 		       : NULL;
 }
 
-/* "10.0.0.4/24 private, fe80::4/64 link-local, default route" */
+/* "10.0.0.4/24 private", "fe80::4/64 link-local", "default route", a line each */
 static const char *addresses_text(const struct facts *f, const struct iface *i)
 {
 	struct text t;
@@ -46,12 +46,12 @@ static const char *addresses_text(const struct facts *f, const struct iface *i)
 
 		if (shown.sa.sa_family == AF_INET6)
 			shown.v6.sin6_scope_id = 0; /* it would repeat the row's name */
-		text_addf(&t, "%s%s/%u", t.n ? ", " : "", addr_print(&shown, &at), x->prefix);
+		text_addf(&t, "%s%s/%u", t.n ? "\n" : "", addr_print(&shown, &at), x->prefix);
 		if (i->kind != IFACE_LOOPBACK)
 			text_addf(&t, " %s", addr_class_name(addr_class(&x->addr)));
 	}
 	if (i->default_route4 || i->default_route6)
-		text_add(&t, t.n ? ", default route" : "default route");
+		text_add(&t, t.n ? "\ndefault route" : "default route");
 	return t.n ? t.s : NULL;
 }
 
@@ -71,8 +71,8 @@ static void iface_row(const struct facts *f, const struct candidate *c, bool wit
 		number(i->mtu),
 		text(speed_text(f->a, i)),
 		text(i->driver),
-		text(pci_slot(i)),
 		number(i->detailed && i->numa >= 0 ? i->numa : NAN),
+		text(pci_slot(i)),
 		text(with_why ? c->why : NULL),
 		text(addresses_text(f, i)),
 	};

@@ -1,4 +1,5 @@
-/* The matrix: rows from, columns to, one mark per cell. */
+/* The matrix: rows from, columns to, one mark per cell. Names that are long stand behind the marks:
+ * they are never cut, and the marks stay below each other. */
 #include "lib/report/json.h"
 #include "probes/port/mesh.h"
 
@@ -58,7 +59,7 @@ static void put_header(const struct mesh *m, size_t name_w)
 	struct text t;
 
 	text_init(&t, m->a);
-	text_addf(&t, "%-*s ", (int)name_w + 4, "from \\ to");
+	text_addf(&t, "%-*s ", (int)name_w + 4, name_w ? "from \\ to" : "");
 	for (size_t to = 0; to < m->n; to++) {
 		put_gap(m, &t, to);
 		text_addf(&t, "%zu", to % 10);
@@ -75,19 +76,21 @@ static bool are_alike(const struct mesh *m, size_t a, size_t b)
 	return true;
 }
 
-/* @like: how many more rows look the same. */
+/* @like: how many more rows look the same; @name_w: 0 where names stand behind. */
 static void put_row(const struct mesh *m, size_t from, size_t like, size_t name_w)
 {
 	struct text t;
 
 	text_init(&t, m->a);
-	text_addf(&t, "%3zu %-*.*s ", from, (int)name_w, (int)name_w, m->nodes[from].name);
+	text_addf(&t, "%3zu %-*s ", from, (int)name_w, name_w ? m->nodes[from].name : "");
 	for (size_t to = 0; to < m->n; to++) {
 		char s[2] = {mark(m, from, to)};
 
 		put_gap(m, &t, to);
 		text_add(&t, s);
 	}
+	if (!name_w)
+		text_addf(&t, "  %s", m->nodes[from].name);
 	if (like)
 		text_addf(&t, "  and %zu more alike", like);
 	report_remark(m->report, "%s", t.s);
@@ -134,7 +137,7 @@ void mesh_view(const struct mesh *m)
 			name_w = strlen(m->nodes[i].name);
 		bad |= !row_is_fine(m, i);
 	}
-	name_w = name_w > NAME ? NAME : name_w;
+	name_w = name_w > NAME ? 0 : name_w;
 	put_header(m, name_w);
 	put_rows(m, name_w);
 	put_legend(m, bad);

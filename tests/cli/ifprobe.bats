@@ -32,7 +32,7 @@ load ifprobe.sh
 @test "bare: a table of all there is, findings, a verdict that says what it covers" {
     run -0 --separate-stderr on dgx-roce
     [ -z "$stderr" ]
-    [[ ${lines[0]} == interface*kind*state*mtu*speed*driver*pci*numa*addresses ]]
+    [[ ${lines[0]} == interface*kind*state*mtu*speed*driver*numa*pci*addresses ]]
     [[ ${lines[1]} == enp17s0np0*physical*up*9000*"200 Gb/s"*mlx5_core*"192.168.40.3/24 private"* ]]
     [[ $output == *"rdma port"*"mlx5_0:1"*RoCE*ACTIVE*enp17s0np0* ]]
     [[ ${lines[-1]} == PASS*"warning"*"this host only; nothing between hosts was tested" ]]
@@ -45,6 +45,19 @@ load ifprobe.sh
     [ -z "$stderr" ]
     [ "${lines[-1]}" = "PASS  3 checks: this host only; nothing between hosts was tested" ]
     run ! grep -E '^(warn|fail|info|  *->)' <<<"$output"
+}
+
+@test "bare: on a narrow terminal no line is too long, and no address is cut" {
+    for width in 80 120; do
+        for name in $MACHINES; do
+            on "$name" --json | jq -r '.data.interfaces[].addresses[] | "\(.address | sub("%.*"; ""))/\(.prefix)"' >addresses
+            COLUMNS=$width TERM=dumb script -qec "'$BIN/ifprobe' --sysroot '$BATS_FILE_TMPDIR/$name'" /dev/null </dev/null |
+                tr -d '\r' | sed '/^$/,$d' >shown # the first table
+            run ! grep -E ".{$((width + 1))}" shown
+            [ -s addresses ]
+            run -1 grep -vxFf <(grep -oE '[0-9a-f.:]+/[0-9]+' shown) addresses
+        done
+    done
 }
 
 @test "verbose says why each interface is where it is" {

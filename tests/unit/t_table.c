@@ -53,10 +53,14 @@ static void terminal(void **state)
 {
 	static const char want[] =
 		"Interfaces of node0\n"
-		"interface  kind      speed (Mb/s)  addresses\n"
-		"lo         loopback             -  127.0.0.1/8 ::1/128\n"
-		"enp39s0    physical         25000  10.0.0.1/24 fe80::5054:f\xe2\x80\xa6\n"
-		"eth?[2J1   veth                 -  -\n"
+		"interface  kind      speed (Mb/s)\n"
+		"           addresses\n"
+		"lo         loopback             -\n"
+		"           127.0.0.1/8 ::1/128\n"
+		"enp39s0    physical         25000\n"
+		"           10.0.0.1/24 fe80::5054:ff:fe12:3456/64\n"
+		"           2001:db8::1/64\n"
+		"eth?[2J1   veth                 -\n"
 		"\n"
 		"fail  route.peer         10.0.0.2      goes out of docker0,\n"
 		"      not ens5, so nobody will find it there\n"
@@ -76,9 +80,71 @@ static void terminal(void **state)
 	on_terminal(talk_view, (struct report_opts){0}, got, sizeof(got));
 	assert_non_null(strstr(got, "\033[31mfail\033[0m  route.peer"));
 	assert_non_null(strstr(got, "\033[31mFAIL\033[0m  the only"));
-	setenv("LC_ALL", "C", 1);
-	on_terminal(talk_view, (struct report_opts){0}, got, sizeof(got));
-	assert_non_null(strstr(got, "fe80::5054...\n"));
+}
+
+/* An interface with these addresses, beside columns that take 17 or 32 of the 60. */
+static const char *many_addresses, *driver;
+static void talk_addresses(struct report *r)
+{
+	static const struct column columns[] = {
+		{.name = "interface", .is_text = true},
+		{.name = "mtu"},
+		{.name = "driver", .is_text = true},
+		{.name = "addresses", .is_text = true, .is_list = true},
+	};
+	static const struct series wide = {"interfaces", columns, ARRAY_LEN(columns), true};
+
+	report_series(r, &wide);
+	report_row(r, (struct cell[]){T("lo"), N(65536), T(NULL), T("127.0.0.1/8\n::1/128")});
+	report_row(r, (struct cell[]){T("ens5"), N(9001), T(driver), T(many_addresses)});
+}
+
+/* Addresses are what people copy. */
+static void no_address_is_cut(void **state)
+{
+	static const struct {
+		const char *driver, *addresses, *want;
+	} cases[] = {
+		{NULL, "10.0.0.1/24 private",
+		 "interface    mtu  addresses\n"
+		 "lo         65536  127.0.0.1/8, ::1/128\n"
+		 "ens5        9001  10.0.0.1/24 private\n"},
+		{NULL, "10.0.0.1/24 private\nfe80::5054:ff:fe12:3456/64 link-local",
+		 "interface    mtu  addresses\n"
+		 "lo         65536  127.0.0.1/8, ::1/128\n"
+		 "ens5        9001  10.0.0.1/24 private\n"
+		 "                  fe80::5054:ff:fe12:3456/64 link-local\n"},
+		{"virtio_net", "10.0.0.1/24 private\nfe80::5054:ff:fe12:3456/64 link-local",
+		 "interface    mtu  driver\n"
+		 "           addresses\n"
+		 "lo         65536  -\n"
+		 "           127.0.0.1/8, ::1/128\n"
+		 "ens5        9001  virtio_net\n"
+		 "           10.0.0.1/24 private\n"
+		 "           fe80::5054:ff:fe12:3456/64 link-local\n"},
+		{"virtio_net", "2001:db8:1234:5678:9abc:def0:1234:5678/128 unique-local",
+		 "interface    mtu  driver\n"
+		 "  addresses\n"
+		 "lo         65536  -\n"
+		 "  127.0.0.1/8, ::1/128\n"
+		 "ens5        9001  virtio_net\n"
+		 "  2001:db8:1234:5678:9abc:def0:1234:5678/128 unique-local\n"},
+		{NULL, "2001:db8:1234:5678:9abc:def0:1234:5678/128 of a kind that is long to say",
+		 "interface    mtu  addresses\n"
+		 "lo         65536  127.0.0.1/8, ::1/128\n"
+		 "ens5        9001  2001:db8:1234:5678:9abc:def0:1234:5678/128\n"
+		 "                  of a kind that is long to say\n"},
+	};
+	char got[8192];
+
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		driver = cases[i].driver;
+		many_addresses = cases[i].addresses;
+		on_terminal(talk_addresses, (struct report_opts){0}, got, sizeof(got));
+		assert_string_equal(got, cases[i].want);
+	}
 }
 
 static void talk_typed(struct report *r)
@@ -87,6 +153,7 @@ static void talk_typed(struct report *r)
 	report_remark(r,
 		      "   -> windsock on 'node[0-1]' 'nft insert rule inet sg in  accept' # here");
 	report_remark(r, "On every other node type:  portcheck 10.77.0.2:29500,34239,35051");
+	report_remark(r, "  0  . + + + + + + + + +  + + + + + + + + + +  node0.example.com");
 	report_remark(r, "Confirm: nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
 	report_remark(r, "         sacct -j JOB -o MaxRSS,ReqMem,Elapsed,State,ExitCode,NodeList");
 	report_remark(r, "Why:     the container was started without --network host, by docker");
@@ -101,6 +168,8 @@ static void typed_lines_stay_whole(void **state)
 		"   a firewall\n"
 		"   -> windsock on 'node[0-1]' 'nft insert rule inet sg in  accept' # here\n"
 		"On every other node type:  portcheck 10.77.0.2:29500,34239,35051\n"
+		"  0  . + + + + + + + + +  + + + + + + + + + +\n"
+		"node0.example.com\n"
 		"Confirm: nvidia-smi --query-compute-apps=pid,used_memory --format=csv\n"
 		"         sacct -j JOB -o MaxRSS,ReqMem,Elapsed,State,ExitCode,NodeList\n"
 		"Why:     the container was started without --network host,\n"
@@ -214,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(terminal),
+		cmocka_unit_test(no_address_is_cut),
 		cmocka_unit_test(typed_lines_stay_whole),
 		cmocka_unit_test(nothing_is_said_twice),
 		cmocka_unit_test(one_is_not_hidden),
