@@ -58,16 +58,12 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 
 	fix_from_json(f, t->a, &fixes);
 	for (size_t i = 0; i < fixes.n; i++) {
-		const char *fix = fix_text(fixes.v[i]);
+		const char *place = one ? arena_printf(t->a, "on %s, the others alike", one) : NULL;
+		const char *fix = place ? fix_placed(t->a, fixes.v[i], place) : fixes.v[i];
 		bool typed = fix_is_typed(fixes.v[i]); /* what is no command gets no button */
 
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");
-		html_text(t, fix);
-		if (one) {
-			text_add(t, !typed ? " (on " : strstr(fix, " # ") ? "; on " : "   # on ");
-			html_text(t, one);
-			text_add(t, typed ? ", the others alike" : ", the others alike)");
-		}
+		html_text(t, fix_text(fix));
 		text_add(t, typed ? "</pre><button class=\"js\" data-copy "
 				    "aria-label=\"Copy this command\">Copy</button></div>\n"
 				  : "</p>\n");

@@ -132,6 +132,24 @@ static void forget(struct preflight *p, const struct preflight *was, enum stage_
 		cJSON_DeleteItemFromObjectCaseSensitive(preflight_parts(p), stages[id].name);
 }
 
+/* What a host's own name means ifprobe has said of it: portcheck looks at it for those who use that
+ * alone. */
+static void tell_names_once(struct preflight *p, size_t from)
+{
+	struct names told = {0};
+
+	for (size_t i = 0; i < p->t.items.n; i++) {
+		struct item *x = &p->t.items.v[i];
+		bool bad = x->f->status == ST_WARN && x->f->host;
+
+		if (bad && i < from && streq(x->f->check, "host.name"))
+			names_add(&told, p->a, x->f->host);
+		else if (bad && i >= from && streq(x->f->check, "mesh.name"))
+			x->retold = streq(x->f->subject ?: "", x->f->host) &&
+				    names_has(&told, x->f->host);
+	}
+}
+
 static bool run_carried(struct preflight *p, enum stage_id id)
 {
 	bool found = false;
@@ -165,6 +183,8 @@ void preflight_between(struct preflight *p)
 		if (stages[id].tier > p->tier)
 			continue;
 		found = preflight_gate(p, id) && run_carried(p, id);
+		if (id == S_REACH)
+			tell_names_once(p, p->run[id].from);
 		preflight_finish(p, id);
 		blame_stage(p, id, found);
 		if (found || id == S_REACH)

@@ -13,7 +13,7 @@ struct item {
 	const char *stage_name;
 	struct finding *f;
 	host_list hosts; /* who says so; none: this host */
-	bool retold;	 /* a later one says it too, and more surely: this one is not shown */
+	bool retold;	 /* another says it too, and more surely: this one is not shown */
 };
 typedef LIST(struct item) item_list;
 

@@ -1,6 +1,7 @@
 /* What several hosts say alike becomes one item; so do many that differ in numbers alone. */
 #include "lib/cluster/child.h"
 #include "lib/core/text.h"
+#include "lib/report/typed.h"
 #include "probes/tally/alike.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
@@ -215,10 +216,10 @@ static void fill_fix(struct arena *a, const struct group *g, const char *names, 
 		else if (!own && strstr(gist, list))
 			*LIST_ADD(a, &f->fix) = alike_fill(a, gist, shell_quote(a, names), one);
 		else
-			finding_fix(f, "%s%s %s %s, the others alike",
-				    alike_fill(a, gist, one, one),
-				    strstr(gist, " # ") ? ";" : "   #",
-				    strstr(gist, "# from here") ? "for" : "on", one);
+			*LIST_ADD(a, &f->fix) = fix_placed(
+				a, alike_fill(a, gist, one, one),
+				arena_printf(a, "%s %s, the others alike",
+					     strstr(gist, "# from here") ? "for" : "on", one));
 	}
 }
 

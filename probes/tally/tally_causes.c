@@ -3,6 +3,7 @@
 #include "lib/core/fix.h"
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
+#include "probes/tally/names.h"
 #include "probes/tally/tally.h"
 
 enum { TOLD = 8 };
@@ -77,26 +78,6 @@ item_list tally_causes(const struct tally *t)
 	return all;
 }
 
-static void causes_data(const struct tally *t, const item_list *causes)
-{
-	cJSON *list = json_array(report_data(t->r), "causes");
-
-	for (size_t i = 0; i < causes->n; i++) {
-		const struct item *c = &causes->v[i];
-		cJSON *o = json_push_object(list), *hosts;
-
-		json_str(o, "stage", c->stage_name);
-		json_str(o, "check", c->f->check);
-		json_str(o, "status", status_name(c->f->status));
-		json_str(o, "subject", c->f->subject);
-		json_str(o, "message", c->f->message);
-		hosts = json_array(o, "hosts");
-		for (size_t h = 0; h < c->hosts.n; h++)
-			json_push_str(hosts, c->hosts.v[h].name);
-		fix_json(o, &c->f->fix);
-	}
-}
-
 /* Where it is to be typed is in the line itself. */
 static bool says_where(const struct tally *t, const char *fix)
 {
@@ -107,14 +88,41 @@ static bool says_where(const struct tally *t, const char *fix)
 	       starts_with(fix, "ssh ") || starts_with(fix, rsh);
 }
 
+static const char *placed(const struct tally *t, const struct item *x, const char *fix)
+{
+	host_list hosts = x->hosts;
+
+	if (!x->f->host || !hosts.n || says_where(t, fix))
+		return fix;
+	return fix_placed(t->a, fix, arena_printf(t->a, "on %s", names_brief(t->a, &hosts)));
+}
+
 const char *tally_typed(const struct tally *t, const struct item *x, const char *fix)
 {
-	const char *line = tally_on_all(t, x, fix);
+	return tally_on_all(t, x, fix) ?: placed(t, x, fix);
+}
 
-	if (line || !x->f->host || !x->hosts.n || says_where(t, fix))
-		return line ?: fix;
-	return arena_printf(t->a, "%s%s%s", fix, strchr(fix, '#') ? "; on " : "   # on ",
-			    x->f->host);
+static void causes_data(const struct tally *t, const item_list *causes)
+{
+	cJSON *list = json_array(report_data(t->r), "causes");
+
+	for (size_t i = 0; i < causes->n; i++) {
+		const struct item *c = &causes->v[i];
+		cJSON *o = json_push_object(list), *hosts;
+		str_list fixes = {0};
+
+		json_str(o, "stage", c->stage_name);
+		json_str(o, "check", c->f->check);
+		json_str(o, "status", status_name(c->f->status));
+		json_str(o, "subject", c->f->subject);
+		json_str(o, "message", c->f->message);
+		hosts = json_array(o, "hosts");
+		for (size_t h = 0; h < c->hosts.n; h++)
+			json_push_str(hosts, c->hosts.v[h].name);
+		for (size_t k = 0; k < c->f->fix.n; k++)
+			*LIST_ADD(t->a, &fixes) = placed(t, c, c->f->fix.v[k]);
+		fix_json(o, &fixes);
+	}
 }
 
 static void tell(const struct tally *t, const struct item *c, size_t number)

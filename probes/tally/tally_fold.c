@@ -78,21 +78,15 @@ static void summarize(const struct tally *t, item_list *all)
 	*LIST_ADD(t->a, all) = sum;
 }
 
-/* A copy that says what to type for all of its hosts; of a warning, which is told here alone, also
- * where. */
+/* A copy that says what to type for all of its hosts, and where. */
 static struct finding *typed(const struct tally *t, const struct item *x)
 {
-	bool again = x->f->status == ST_FAIL || x->f->status == ST_ERROR;
 	struct finding *f = ARENA_NEW(t->a, struct finding);
 
 	*f = *x->f;
 	f->fix = (str_list){0};
-	for (size_t i = 0; i < x->f->fix.n; i++) {
-		const char *fix = x->f->fix.v[i];
-
-		*LIST_ADD(t->a, &f->fix) =
-			again ? tally_on_all(t, x, fix) ?: fix : tally_typed(t, x, fix);
-	}
+	for (size_t i = 0; i < x->f->fix.n; i++)
+		*LIST_ADD(t->a, &f->fix) = tally_typed(t, x, x->f->fix.v[i]);
 	return f;
 }
 

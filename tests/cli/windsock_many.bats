@@ -42,7 +42,7 @@ windsock() { PATH=/usr/bin:/bin own/windsock --rsh "$O/lab/windsock_player" --qu
     [ "$(jq -r '.data.failing_nodes | join(",")' <<<"$output")" = n50,n147,n244,n341,n438,n535 ]
     [ "$(jq '.data.passing_nodes | length' <<<"$output")" = 594 ]
     # they differ in numbers alone: one cause, and each has its own finding
-    [ "$(jq -r '.data.causes[] | "\(.message) \(.hosts | length) \(.fix[0])"' <<<"$output")" = "50 to 535 is odd 6 mount" ]
+    [ "$(jq -r '.data.causes[] | "\(.message) \(.hosts | length) \(.fix[0])"' <<<"$output")" = "50 to 535 is odd 6 mount   # on n[50,147,244,341,438,535]" ]
     [ "$(jq -r '.findings[] | select(.status == "fail") | "\(.host) \(.message)"' <<<"$output" | sed -n 2p)" = "n147 147 is odd" ]
     [ "$(grep -c '^portcheck .*--hosts=' calls)" = 3 ]
     [ "$(grep -c '^ifprobe .*--hosts=' calls)" = 3 ]

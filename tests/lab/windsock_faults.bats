@@ -88,8 +88,12 @@ teardown() {
 }
 
 @test "a host name that means the host itself to all others" {
-    breaks 1 'hosts=$(cat /etc/hosts); printf "127.0.1.1 node1\n%s\n" "$hosts" >/etc/hosts' 0 host.name \
-        'resolves to 127.0.1.1'
+    local itself='hosts=$(cat /etc/hosts); printf "127.0.1.1 node1\n%s\n" "$hosts" >/etc/hosts'
+    on 1 sh -c "$itself"
+    look # portcheck sees what ifprobe does: it is told once
+    [ "$(jq -r '[.findings[], .data.causes[] | select(.message | contains("127.0.1.1")).check] | @csv' <<<"$output")" = \
+        '"host.name","host.name"' ]
+    breaks 1 : 0 host.name 'resolves to 127.0.1.1'
 }
 
 @test "one host with another congestion control" {

@@ -136,7 +136,8 @@ static void t_many_have_one_fault(void **state UNUSED)
 		assert_int_equal(report_end(w.r, &e), 1);
 		assert_int_equal(file_read(w.out, 1 << 20, &w.a, &said, &n, &e), 0);
 		assert_non_null(strstr(said, "node[1-512]: is not"));
-		assert_non_null(strstr(said, arena_printf(&w.a, "      -> %s\n", line ?: fix)));
+		assert_non_null(strstr(
+			said, arena_printf(&w.a, "      -> %s%s", line ?: fix, line ? "\n" : "")));
 		assert_non_null(strstr(said, ". gpus: node[1-512]: all is not"));
 		assert_non_null(strstr(said, line ? arena_printf(&w.a, "   -> %s\n", line)
 						  : "on node[1-512]\n"));
@@ -247,6 +248,7 @@ static void t_order_of_causes(void **state)
 static void t_where_to_type_a_fix(void **state)
 {
 	struct world w;
+	const cJSON *fixes;
 	item_list causes;
 	char *text;
 	size_t n;
@@ -258,6 +260,9 @@ static void t_where_to_type_a_fix(void **state)
 	     "\"fix\":[\"mend it\",\"ssh node2 mend it\",\"mend --hosts a,b\"]}");
 	causes = tally_causes(&w.t);
 	tally_tell_causes(&w.t, &causes);
+	fixes = json_get(json_get(report_data(w.r), "causes")->child, "fix");
+	assert_string_equal(fixes->child->valuestring, "mend it   # on node2");
+	assert_string_equal(fixes->child->next->valuestring, "ssh node2 mend it");
 	(void)report_end(w.r, &(struct err){0});
 	assert_int_equal(file_read(w.out, 65536, &w.a, &text, &n, &(struct err){0}), 0);
 	assert_non_null(strstr(text, "-> mend it   # on node2\n"));

@@ -131,6 +131,24 @@ static void what_two_checks_say_is_one_command(void **state UNUSED)
 	assert_true(fix_is_same("ls   # here\nrm a", "n", "ls   # here\nrm a", "n"));
 }
 
+static void a_place_stands_in_the_remark(void **state UNUSED)
+{
+	static const struct {
+		const char *fix, *placed;
+	} rows[] = {
+		{"ls", "ls   # on n1"},
+		{"ls   # if it is old", "ls   # if it is old; on n1"},
+		{"sed '/^[^#]/s/x/y/' /etc/hosts", "sed '/^[^#]/s/x/y/' /etc/hosts   # on n1"},
+		{"echo \"a # b\"", "echo \"a # b\"   # on n1"},
+		{"ls   # first\nrm x", "ls   # first\nrm x   # on n1"},
+		{"- reboot, or replace it", "- reboot, or replace it (on n1)"},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(fix_placed(&a, rows[i].fix, "on n1"), rows[i].placed);
+}
+
 /* A shell's grammar is the judge of all that the catalogue of failures has us print. */
 static void a_shell_takes_what_is_typed(void **state UNUSED)
 {
@@ -168,6 +186,7 @@ int main(void)
 		cmocka_unit_test(json_says_which_are_words),
 		cmocka_unit_test(foreign_json_is_read),
 		cmocka_unit_test(what_two_checks_say_is_one_command),
+		cmocka_unit_test(a_place_stands_in_the_remark),
 		cmocka_unit_test(a_shell_takes_what_is_typed),
 	};
 
