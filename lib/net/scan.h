@@ -12,13 +12,20 @@
  * what stayed silent, repeated as long as that finds ports that the last missed.
  */
 #include "lib/net/addr.h"
-#include "lib/net/probe_tcp.h" /* enum tcp_state */
+#include "lib/net/tcp_state.h"
 
 enum { SCAN_PATIENCE_S = 4, SCAN_FEW = 4096 };
 
+/* Where a probe leaves this host. */
+struct scan_from {
+	const char *device;	  /* SO_BINDTODEVICE */
+	const union addr *source; /* bind(), where that is not permitted: before Linux 5.7 */
+};
+
 struct scan_probe {
-	union addr to;	    /* with port */
-	uint16_t from_port; /* it is asked from; 0: any. TCP alone */
+	union addr to;		      /* with port; fe80 without a scope takes that of the device */
+	uint16_t from_port;	      /* it is asked from; 0: any. TCP alone */
+	const struct scan_from *from; /* instead of what the options say; NULL: as they do */
 
 	enum tcp_state state; /* TCP_PENDING: interrupted before it was known */
 	int error;	      /* errno behind it */

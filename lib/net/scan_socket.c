@@ -8,6 +8,17 @@
 #include <net/if.h>
 #include <netinet/tcp.h>
 
+/* The kernel cuts a name that is too long, and takes "" for "any device". */
+static int bind_to(int fd, const char *device)
+{
+	size_t n = strlen(device);
+
+	if (n && n < IFNAMSIZ)
+		return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)n);
+	errno = ENODEV;
+	return -1;
+}
+
 /* Once it is closed the port is free for the same question again. */
 static int take_port(int fd, const struct scan_probe *p, const struct scan_opts *o)
 {
@@ -21,14 +32,27 @@ static int take_port(int fd, const struct scan_probe *p, const struct scan_opts 
 	return bind(fd, &at.sa, addr_len(&at));
 }
 
+static const char *device_of(const struct scan_probe *p, const struct scan_opts *o)
+{
+	return p->from ? p->from->device : o->device;
+}
+
+/* An address of the device does only where the device itself is not to be had: to some peers the
+ * kernel takes another. */
+static int pin_from(int fd, const struct scan_from *from)
+{
+	if (!bind_to(fd, from->device))
+		return 0;
+	return errno == EPERM && from->source ? addr_bind_source(fd, from->source) : -1;
+}
+
 static int pin(int fd, const struct scan_probe *p, const struct scan_opts *o)
 {
-	int family = p->to.sa.sa_family;
-
-	if (o->device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, o->device,
-				    (socklen_t)strlen(o->device) + 1))
+	if (p->from)
+		return pin_from(fd, p->from);
+	if (o->device && bind_to(fd, o->device))
 		return -1;
-	if (o->source && o->source->sa.sa_family != family) {
+	if (o->source && o->source->sa.sa_family != p->to.sa.sa_family) {
 		errno = EADDRNOTAVAIL;
 		return -1;
 	}
@@ -49,11 +73,12 @@ static void ask_for_icmp(int fd, int family)
 
 static union addr destination(const struct scan_probe *p, const struct scan_opts *o)
 {
+	const char *device = device_of(p, o);
 	union addr to = p->to;
 
-	if (o->device && to.sa.sa_family == AF_INET6 && !to.v6.sin6_scope_id &&
+	if (device && to.sa.sa_family == AF_INET6 && !to.v6.sin6_scope_id &&
 	    IN6_IS_ADDR_LINKLOCAL(&to.v6.sin6_addr))
-		to.v6.sin6_scope_id = if_nametoindex(o->device);
+		to.v6.sin6_scope_id = if_nametoindex(device);
 	return to;
 }
 

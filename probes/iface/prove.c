@@ -34,12 +34,12 @@ static const struct iface_addr *source_for(const struct inventory *inv, const st
 	return NULL;
 }
 
-static void plan_one(struct proof *p, size_t cand, size_t peer, const union addr *to,
-		     uint64_t deadline_ns)
+static void plan_one(struct proof *p, size_t cand, size_t peer, const union addr *to)
 {
 	struct iface *i = p->cands->v[cand].iface;
 	const struct iface_addr *from = source_for(p->in->inv, i, to);
-	struct tcp_probe *t;
+	struct scan_from *device;
+	struct scan_probe *t;
 	struct route route;
 	struct err ignored = {0};
 
@@ -48,9 +48,10 @@ static void plan_one(struct proof *p, size_t cand, size_t peer, const union addr
 	if (netlink_route(p->nl, to, i->index, NULL, &route, &ignored) || !route.reachable)
 		return;
 	trial_at(p, cand, peer)->has_route = true;
+	device = ARENA_NEW(p->a, struct scan_from);
+	*device = (struct scan_from){i->name, &from->addr};
 	t = LIST_ADD(p->a, &p->probes);
-	*t = (struct tcp_probe){
-		.to = *to, .device = i->name, .source = &from->addr, .deadline_ns = deadline_ns};
+	*t = (struct scan_probe){.to = *to, .from = device};
 	if (!addr_port(&t->to))
 		addr_set_port(&t->to, p->peers[peer].port ? p->peers[peer].port : DEFAULT_PORT);
 	*LIST_ADD(p->a, &p->owner) = cand * p->npeers + peer;
@@ -59,16 +60,15 @@ static void plan_one(struct proof *p, size_t cand, size_t peer, const union addr
 static void collect(struct proof *p)
 {
 	for (size_t k = 0; k < p->probes.n; k++) {
-		const struct tcp_probe *got = &p->probes.v[k];
+		const struct scan_probe *got = &p->probes.v[k];
 		struct trial *t = &p->trials[p->owner.v[k]];
 		bool better =
 			t->to == NULL ||
 			((got->state == TCP_OPEN || got->state == TCP_REFUSED) && !answered(t));
 
 		if (better)
-			*t = (struct trial){got->state,	  got->error,	got->took_ns,
-					    &got->to,	  t->has_route, got->bound_to_device,
-					    t->answered4, t->answered6};
+			*t = (struct trial){got->state,	  got->error,	got->took_us, &got->to,
+					    t->has_route, t->answered4, t->answered6};
 		if (got->state == TCP_OPEN || got->state == TCP_REFUSED)
 			*(got->to.sa.sa_family == AF_INET ? &t->answered4 : &t->answered6) = true;
 	}
@@ -77,7 +77,7 @@ static void collect(struct proof *p)
 static void keep_rows(const struct proof *p, struct suggestion *s)
 {
 	for (size_t k = 0; k < p->probes.n; k++) {
-		const struct tcp_probe *got = &p->probes.v[k];
+		const struct scan_probe *got = &p->probes.v[k];
 		union addr to = got->to;
 		struct addr_text at;
 
@@ -87,7 +87,7 @@ static void keep_rows(const struct proof *p, struct suggestion *s)
 					   .address = arena_strdup(p->a, addr_print(&to, &at)),
 					   .iface = p->cands->v[p->owner.v[k] / p->npeers].iface,
 					   .state = tcp_state_name(got->state),
-					   .ms = (double)got->took_ns / 1e6};
+					   .ms = (double)got->took_us / 1e3};
 	}
 }
 
@@ -186,6 +186,7 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 		     struct err *e)
 {
 	struct proof p = {.a = in->inv->a, .in = in, .nl = nl, .peers = peers, .npeers = npeers};
+	const struct scan_opts o = {.patience_ns = patience(deadline_ns)};
 	const struct candidate *win;
 	size_t winner = SIZE_MAX;
 
@@ -200,9 +201,9 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	for (size_t c = 0; c < p.nusable; c++)
 		for (size_t k = 0; k < npeers; k++)
 			for (size_t x = 0; x < peers[k].addrs.n; x++)
-				plan_one(&p, c, k, &peers[k].addrs.v[x], patience(deadline_ns));
+				plan_one(&p, c, k, &peers[k].addrs.v[x]);
 	log_progress("waiting for peers to answer", 0, npeers);
-	if (p.probes.n && tcp_probe_all(p.probes.v, p.probes.n, 0, e))
+	if (scan_tcp(p.probes.v, p.probes.n, &o, e))
 		return -1;
 	log_progress_end();
 	collect(&p);

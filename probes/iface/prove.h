@@ -4,15 +4,15 @@
  * For prove.c and its words, prove_say.c: what came of trying every peer from every candidate.
  * All of it lives in the arena of the rules' input.
  */
-#include "lib/net/probe_tcp.h"
+#include "lib/net/scan.h"
 #include "probes/iface/suggest.h"
 
 struct trial { /* one candidate, one peer: the best of the peer's addresses */
 	enum tcp_state state;
 	int error;
-	uint64_t took_ns;
+	uint32_t took_us;
 	const union addr *to;
-	bool has_route, bound_to_device;
+	bool has_route;
 	bool answered4, answered6; /* an address of either family did */
 };
 
@@ -25,7 +25,7 @@ struct proof {
 	candidate_list *cands;
 	size_t nusable;
 	struct trial *trials; /* nusable rows of npeers */
-	LIST(struct tcp_probe) probes;
+	LIST(struct scan_probe) probes;
 	LIST(size_t) owner; /* probe -> trial */
 };
 

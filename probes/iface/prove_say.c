@@ -28,7 +28,8 @@ static const char *how_it_failed(struct arena *a, const struct trial *t)
 	if (!t->has_route)
 		return "no route, or no address of that family";
 	if (t->state == TCP_FILTERED)
-		return arena_printf(a, "no answer in %s", format_duration(&b, t->took_ns));
+		return arena_printf(a, "no answer in %s",
+				    format_duration(&b, t->took_us * 1000ull));
 	return arena_printf(a, "%s (%s)", tcp_state_name(t->state), strerror(t->error));
 }
 
@@ -77,13 +78,13 @@ static void say_reached(struct proof *p, struct report *r, size_t cand, size_t p
 	struct unit_buf b;
 
 	finding_set(f, ST_PASS, "answers through %s in %s%s", p->cands->v[cand].iface->name,
-		    format_duration(&b, t->took_ns),
+		    format_duration(&b, t->took_us * 1000ull),
 		    t->state == TCP_OPEN ? ""
 					 : arena_printf(p->a,
 							" (%s refused it: the path works, "
 							"nothing listens there)",
 							addr_print_port(t->to, &at)));
-	finding_value(f, (double)t->took_ns / 1e6, "ms");
+	finding_value(f, (double)t->took_us / 1e3, "ms");
 	report_add(r, f);
 }
 
