@@ -56,6 +56,10 @@ $(O)/gen/renderers.h: LIST := $(patsubst lib/report/render_%.c,RENDERER(%),$(sor
 $(O)/gen/rules.h:     LIST := $(patsubst probes/rules/rules_%.c,RULES(%),$(sort $(wildcard probes/rules/rules_*.c)))
 $(O)/gen/checks.h:    LIST := $(patsubst probes/check/c_%.c,CHECK(%),$(sort $(wildcard probes/check/c_*.c)))
 $(O)/gen/colls.h:     LIST := $(patsubst bench/coll/c_%.c,COLL(%),$(sort $(wildcard bench/coll/c_*.c)))
+# Programs for sh on other hosts, as C strings of one line: the account's own shell may be a csh.
+SH := $(patsubst lib/cluster/sh/%.sh,$(O)/gen/sh/%.h,$(wildcard lib/cluster/sh/*.sh))
+$(O)/gen/sh/%.h: lib/cluster/sh/%.sh
+	@mkdir -p $(@D); sed '/^[[:space:]]*#/d; /^$$/d; s/^[[:space:]]*//; s/[\\"]/\\&/g; s/.*/"& "/' $< >$@
 # One per archive, of its objects: it is made again where one came or went.
 OBJECTS := $(O)/gen/lib.list $(O)/gen/probes.list $(O)/gen/bench.list
 $(O)/gen/lib.list:    LIST = $(call obj,lib/%.c)
@@ -66,7 +70,7 @@ $(GEN) $(OBJECTS): FORCE
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # --- compile, archive, link ----------------------------------------------------
-$(O)/%.o: %.c $(O)/flags | $(GEN)
+$(O)/%.o: %.c $(O)/flags | $(GEN) $(SH)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -14,22 +14,20 @@
 #include <sys/socket.h>
 
 #define CARRIED "WINDSOCK_CARRIED" /* ID SUM: of the run, of what it carries */
+#define PATIENCE "3"		   /* seconds, with a folder there */
 enum { ID_BYTES = 16, ID_CHARS = 2 * ID_BYTES };
 
-/* As launch_copy.c makes it, or has kept it. Anybody may have made a folder of that name in /tmp,
- * or a link that leads elsewhere when it is looked at again: what it leads to is taken.
- */
-static const char look[] =
-	"r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/windsock/%s; " ANSWERS
-	"for d in \"${TMPDIR:-/tmp}\" \"$HOME\" /var/tmp \"$k\"; do "
-	"answers \"$d\" || continue; if [ \"$d\" = \"$k\" ]; then "
-	"if command -v sha256sum >/dev/null; then "
-	"(cd \"$k\" && sha256sum -c SHA256SUMS) >/dev/null 2>&1 || continue; fi; "
-	"else d=$d/$r; fi; "
-	"d=$(cd \"$d\" 2>/dev/null && pwd -P) || continue; "
-	"if [ -O \"$d\" ] && [ -x \"$d/bin/\"%s ]; then "
-	"LD_LIBRARY_PATH=$d/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH; "
-	"exec \"$d/bin/\"%s %s; fi; done; ";
+static const char answers[] =
+#include "gen/sh/answers.h"
+	;
+static const char carried[] =
+#include "gen/sh/carried.h"
+	;
+
+const char *carry_answers(struct arena *a)
+{
+	return arena_printf(a, "patience=" PATIENCE " dead='" TROUBLE_DEAD "'; %s", answers);
+}
 
 static bool is_hex(const char *s, size_t n) { return strspn(s, "0123456789abcdef") == n; }
 
@@ -40,7 +38,10 @@ const char *carry_look(struct arena *a, const char *name, const char *args)
 	if (!sum || sum - set != ID_CHARS || !is_hex(set, ID_CHARS) ||
 	    strlen(++sum) != PARCEL_SUM - 1 || !is_hex(sum, PARCEL_SUM - 1))
 		return "";
-	return arena_printf(a, look, ID_CHARS, set, sum, name, name, args);
+	return arena_printf(a,
+			    "r=windsock.%.*s.$(uname -n); k=${XDG_CACHE_HOME:-$HOME/.cache}/"
+			    "windsock/%s; n=%s; %s%scarried %s; ",
+			    ID_CHARS, set, sum, name, carry_answers(a), carried, args);
 }
 
 const char *carry_advice(struct arena *a, const char *line, const char *rsh, const char *hosts)

@@ -53,5 +53,7 @@ const char *carry_advice(struct arena *a, const char *line, const char *rsh, con
  * becomes the one that this run carried there; "" where none was, and elsewhere it does nothing.
  */
 const char *carry_look(struct arena *a, const char *name, const char *args);
+/* For sh: what `answers` is there (lib/cluster/sh/answers.sh). */
+const char *carry_answers(struct arena *a);
 
 #endif

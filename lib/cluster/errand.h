@@ -15,8 +15,8 @@ const char *errand_script(struct arena *a, const char *command);
 /* It prints that first. */
 #define ERRAND_BEGINS "windsock: what was asked for begins here"
 #define ERRAND_MARK "\n" ERRAND_BEGINS "\n"
-/* And that behind it on stderr, where it ended with the code that is ssh's own, too. */
-#define ERRAND_ENDED "\nwindsock: it ended with 255\n"
+/* And that in a line behind it on stderr, where it ended with the code that is ssh's own, too. */
+#define ERRAND_ENDED "windsock: it ended with 255"
 /* Where what the command itself printed begins; @s as it is where it was not begun. */
 const char *errand_said(const char *s, size_t n);
 /* Has the command ended with 255? Then @err, what errand_said() leaves, ends before it is told. */

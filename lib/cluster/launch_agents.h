@@ -116,19 +116,6 @@ int agent_argv(struct launch *L, struct agent_host *h, int in, char *const **ret
  * then for each host its trouble and its fix; later one for each that is lost:
  * its number and why where the way to it broke, else an empty one */
 _Noreturn void launch_hold(struct launch *L, int until);
-/* For sh, inside a format: `answers FOLDER` is false where whoever looks there hangs, which is
- * said. A shell of its own looks; where there is no sleep it is waited for. One line without an
- * exclamation mark: the account's own shell may be a csh. */
-#define ANSWERS_S "3"
-#define ANSWERS                                                                                    \
-	"bang=$(printf '\\041'); "                                                                 \
-	"answers() { (cd \"$1\" && [ -x . ]) </dev/null >/dev/null 2>&1 & eval "                   \
-	"\"look=\\$$bang\"; "                                                                      \
-	"(s=; trap 'kill $s; exit' TERM; sleep " ANSWERS_S " 3>&- & eval \"s=\\$$bang\"; "         \
-	"wait $s && kill -9 $look && echo \"$1: " TROUBLE_DEAD "\" >&3) "                          \
-	"3>&2 </dev/null >/dev/null 2>&1 & eval \"dog=\\$$bang\"; "                                \
-	"{ wait $look; found=$?; kill $dog; wait $dog; } 2>/dev/null; [ $found -le 128 ]; }; "
-
 /* launch_copy.c: --copy-self */
 int copy_prepare(struct launch *L, struct err *e) MUST_CHECK;
 const char *copy_script(const struct launch *L, const char *own, const char *name); /* for sh */
