@@ -14,15 +14,6 @@ static bool is_one_name(const char *x, const char *y)
 	return !strncmp(x, y, n < m ? n : m) && (n == m || (n < m ? y[n] : x[m]) == '.');
 }
 
-static const struct answer *find_master(const struct preflight *p, const struct answers *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
-				      is_one_name(all->v[i].hostname, p->master)))
-			return &all->v[i];
-	return NULL;
-}
-
 static const cJSON *meant(const struct answer *a)
 {
 	return json_get(json_get(a->data, "facts"), "master");
@@ -42,6 +33,34 @@ static bool leads_to(const struct answer *from, const struct answer *to)
 			return true;
 	}
 	return false;
+}
+
+/* Where the name leads to, on whichever host; many have one answer. */
+static const struct answer *find_led(const struct answers *all)
+{
+	const char *was = "";
+
+	for (size_t i = 0; i < all->n; i++) {
+		const char *to = cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
+
+		if (!to || streq(to, was))
+			continue;
+		was = to;
+		for (size_t k = 0; k < all->n; k++)
+			if (leads_to(&all->v[i], &all->v[k]))
+				return &all->v[k];
+	}
+	return NULL;
+}
+
+/* By its own name; by another one, such as a service's, it is the host to which that leads. */
+static const struct answer *find_master(const struct preflight *p, const struct answers *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
+				      is_one_name(all->v[i].hostname, p->master)))
+			return &all->v[i];
+	return p->master_given ? find_led(all) : NULL;
 }
 
 /* @sure: another one finds the way there, so it can be found. */
@@ -70,11 +89,41 @@ static void tell_wrong(struct preflight *p, const struct answer *a, const struct
 		    shell_quote(p->a, arena_printf(p->a, "%s %s", right, p->master)));
 }
 
+/* A slip, or the host of another job. */
+static void tell_none(struct preflight *p, const struct answers *all)
+{
+	const char *to = NULL;
+	struct finding *f;
+	bool asked = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		asked |= cJSON_IsArray(meant(&all->v[i]));
+		to = to ?: cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
+	}
+	if (!asked)
+		return;
+	f = drift_note(p, "master", p->master, NULL);
+	if (to)
+		finding_set(f, ST_WARN,
+			    "is none of these hosts: it leads to %s, and a job of theirs that "
+			    "meets there waits for ever, unless that is translated",
+			    to);
+	else
+		finding_set(f, ST_FAIL,
+			    "is none of these hosts, and known on none of them: a job that meets "
+			    "there does not start");
+	finding_expect(f, "a name of the host of rank 0");
+	finding_fix(f, "getent hosts %s   # is it spelt right?", shell_quote(p->a, p->master));
+}
+
 void drift_master(struct preflight *p, const struct answers *all)
 {
 	const struct answer *master = p->master ? find_master(p, all) : NULL;
 	bool itself = master && leads_to(master, master);
 	size_t right = 0;
+
+	if (p->master_given && p->master && !master)
+		tell_none(p, all);
 
 	for (size_t i = 0; master && i < all->n; i++)
 		right += &all->v[i] != master && leads_to(&all->v[i], master);

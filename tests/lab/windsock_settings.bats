@@ -37,6 +37,20 @@ mend() { # NODE
     mend 3
 }
 
+@test "--master: a name of none of these hosts; another name of one of them is as good as its own" {
+    look --master node7
+    [ "$code" = 1 ]
+    [ "$(first '"\(.check) \(.subject) \(.fix[0])"')" = "drift.master node7 getent hosts node7   # is it spelt right?" ]
+    on all sh -c 'cp /etc/hosts '"$PWD"'/hosts.$(uname -n); echo "10.77.9.1 node7" >>/etc/hosts; echo "10.77.0.3 rank0" >>/etc/hosts'
+    look --master node7
+    [ "$code" = 0 ]
+    [ "$(first '"\(.check) \(.message)"')" = "drift.master is none of these hosts: it leads to 10.77.9.1, and a job of theirs that meets there waits for ever, unless that is translated" ]
+    look --master rank0
+    on all sh -c 'cat '"$PWD"'/hosts.$(uname -n) >/etc/hosts'
+    [ "$code" = 0 ]
+    [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+}
+
 @test "a name that only its own host knows is for ssh; one that means another address elsewhere may be translated" {
     for node in 1 2 3; do
         on $node sh -c 'cp /etc/hosts '"$PWD/hosts$node"'; h=$(grep -v node0 /etc/hosts); echo "$h" >/etc/hosts'
@@ -93,7 +107,7 @@ mend() { # NODE
     look
     [ "$code" = 1 ]
     [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.address node3 10.77.0.3" ]
-    [ "$(first '.fix[0]')" = "sudo ip address del 10.77.0.3/16 dev eth0" ]
+    [ "$(first '.fix[0]')" = "sudo ip address del 10.77.0.3/16 dev eth0   # on node3" ]
     [[ $(first '.fix[1]') == "sudo ip neigh flush to 10.77.0.3"* ]]
     for node in 0 1 3; do on $node ip neigh flush to 10.77.0.3; done
     on 3 ip address del 10.77.0.3/16 dev eth0
@@ -108,7 +122,7 @@ mend() { # NODE
     look
     [ "$code" = 1 ]
     [ "$(first '"\(.check) \(.hosts[0]) \(.subject)"')" = "drift.address node3 10.77.0.3" ]
-    [[ $(first '.fix[0]') == *"sudo ip address add 10.77.0.4/16 dev eth0 && sudo ip address del 10.77.0.3/16 dev eth0" ]]
+    [[ $(first '.fix[0]') == *"sudo ip address add 10.77.0.4/16 dev eth0 && sudo ip address del 10.77.0.3/16 dev eth0   # on node3" ]]
     follow 3
     [[ $(on 3 ip route) == "default via 10.77.255.254 "* ]]
     for node in 0 1 2 3; do follow $node 1; done
