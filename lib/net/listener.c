@@ -86,9 +86,11 @@ static int listen_at(int fd, const union addr *at, union addr *ret, struct err *
 	    bind(fd, &at->sa, addr_len(at)) || listen(fd, SOMAXCONN) ||
 	    getsockname(fd, &ret->sa, &n)) {
 		err_sys(e, "cannot listen on %s", addr_print_port(at, &text));
-		return errno == EADDRINUSE
-			       ? err_hint(e, "see who does: ss -ltnp 'sport = :%u'", addr_port(at))
-			       : -1;
+		if (errno == EADDRINUSE)
+			return err_hint(e, "see who does: ss -ltnp 'sport = :%u'", addr_port(at));
+		return errno == EACCES ? err_hint(e, "ports below %d are root's: take a higher one",
+						  IPPORT_RESERVED)
+				       : -1;
 	}
 	return 0;
 }

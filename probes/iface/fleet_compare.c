@@ -237,7 +237,8 @@ int fleet_check(struct fleet *f, const str_list *args, struct err *e)
 		report_add(f->report, g);
 	}
 	fleet_accelerate(f, &all);
-	report_covers(f->report, "the settings that a non-interactive shell has on %zu hosts",
-		      answers_count(&all));
+	n = answers_count(&all);
+	report_covers(f->report, "the settings that a non-interactive shell has on %zu host%s", n,
+		      n == 1 ? "" : "s");
 	return 0;
 }

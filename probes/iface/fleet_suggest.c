@@ -244,7 +244,8 @@ static int after_first(struct fleet *f, const struct answers *first, bool unprov
 {
 	if (interrupt_err(e) || settle(f, first, proven, e) || interrupt_err(e))
 		return -1;
-	fleet_view_choices(f, proven);
+	if (answers_count(proven))
+		fleet_view_choices(f, proven);
 	say_proven(f, proven, unproven);
 	fleet_compare_mtu(f, proven);
 	covers(f, proven);

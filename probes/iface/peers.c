@@ -54,6 +54,11 @@ static int validate_part(const char *part, void *arg, struct err *e)
 
 	if (split(part, arg, &host, &port, e))
 		return -1;
+	if (addr_is_digit_trap(host)) {
+		err_set(e, ERR_USAGE, "--peer: '%s' is a number, not a host", host);
+		return err_hint(e,
+				"a port stands behind its host, HOST:29500; an address has dots");
+	}
 	if (!addr_is_mistyped(host))
 		return 0;
 	err_set(e, ERR_USAGE, "--peer: '%s' is " ADDR_MISTYPED, host);

@@ -118,8 +118,17 @@ int port_ask_check(struct port_ask *q, const str_list *operands, bool cloud, str
 			     : q->port	       ? "--port"
 					       : NULL;
 
+	if (operands->n == 3 && streq(operands->v[0], "join")) {
+		err_set(e, ERR_USAGE, "join is windsock's, whichever command printed the line");
+		return err_hint(e, "windsock join %s CODE", operands->v[1]);
+	}
 	if (many && other)
 		return err_set(e, ERR_USAGE, "%s and %s cannot be combined", many, other);
+	if (q->port && !q->serve && operands->n) {
+		err_set(e, ERR_USAGE, "--port goes with --serve");
+		return err_hint(e, "ports to ask stand behind their host: %s:%llu", operands->v[0],
+				(unsigned long long)q->port);
+	}
 	if (serves && !q->serve)
 		return needs_serve(serves, e);
 	if (many && operands->n) {

@@ -4,8 +4,18 @@
 
 enum { MAX_ADDRS = 8 };
 
+/* Of "tcp://HOST:PORT/", as a training's init_method is written, and of "USER@HOST". */
+static const char *beside_host(const char *operand)
+{
+	const char *scheme = strstr(operand, "://"), *user = strchr(operand, '@');
+
+	return scheme ? scheme + strlen("://") : user ? user + 1 : NULL;
+}
+
 static int malformed(const char *operand, struct err *e)
 {
+	const char *host = beside_host(operand);
+
 	err_set(e, ERR_USAGE, "'%s' is not HOST or HOST:PORTS", operand);
 	if (!operand[strspn(operand, "0123456789,-")])
 		return err_hint(e, "ports stand behind their host: HOST:%s", operand);
@@ -14,6 +24,8 @@ static int malformed(const char *operand, struct err *e)
 				"a list is asked by all of it: --hosts '%s'; from here each is "
 				"a word of its own",
 				operand);
+	if (host && *host)
+		return err_hint(e, "did you mean %.*s?", (int)strcspn(host, "/"), host);
 	return err_hint(e, "for example 10.0.0.2:29500, node1:29500,30000-30010 or "
 			   "[fd00::2]:29500");
 }

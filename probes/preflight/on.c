@@ -185,9 +185,10 @@ int on_check(const char *command, bool others, struct err *e)
 	if (others)
 		return err_set(e, ERR_USAGE,
 			       "on goes without --hosts, --here, --report, --nodes and --baseline");
-	if (!command[strspn(command, " \t\n")] || *command == '-')
-		return err_set(e, ERR_USAGE, "on: '%s' is no command line", command);
-	return 0;
+	if (command[strspn(command, " \t\n")] && *command != '-')
+		return 0;
+	err_set(e, ERR_USAGE, "on: '%s' is no command line", command);
+	return err_hint(e, "one word, quoted as for ssh: 'uname -r; uptime'");
 }
 
 /* The budget is the command's, here: what was asked for is not done. */

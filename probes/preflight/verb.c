@@ -27,10 +27,12 @@ static int run_diff(struct preflight *p, const str_list *words, struct err *e)
 
 	if (!now)
 		return -1;
-	if (!streq(json_text(old, "command"), json_text(now, "command")))
-		return err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s", words->v[1],
-			       json_get_str(old, "command") ?: "nothing", words->v[2],
-			       json_get_str(now, "command") ?: "nothing");
+	if (!streq(json_text(old, "command"), json_text(now, "command"))) {
+		err_set(e, ERR_USAGE, "%s is a run of %s and %s one of %s", words->v[1],
+			json_get_str(old, "command") ?: "nothing", words->v[2],
+			json_get_str(now, "command") ?: "nothing");
+		return err_hint(e, "give two runs of one command");
+	}
 	if (!p->page && are_one_file(words->v[1], words->v[2]))
 		log_warn("%s and %s are one file: nothing can differ", words->v[1], words->v[2]);
 	runs_diff(&p->t, S_BASELINE, old, now);
@@ -70,11 +72,12 @@ static int run_on(struct preflight *p, const str_list *words, struct err *e)
 
 static const struct verb {
 	const char *name;
-	const char *takes, *such_as; /* two words, which; and an example, or NULL */
+	const char *takes, *such_as; /* two words, which; and an example */
 	int (*check)(const str_list *words, const struct verb_options *o, struct err *e);
 	int (*run)(struct preflight *p, const str_list *words, struct err *e);
 } verbs[] = {
-	{"diff", "diff takes two runs: OLD NEW", NULL, check_diff, run_diff},
+	{"diff", "diff takes two runs: OLD NEW",
+	 "windsock diff monday.json today.json   # each from --json", check_diff, run_diff},
 	{"on", "on takes hosts and one command line: HOSTS COMMAND",
 	 "windsock on 'node[1-8]' 'uname -r; uptime'   # quoted, as for ssh", check_on, run_on},
 };
@@ -164,7 +167,7 @@ int verb_check(const str_list *words, const struct verb_options *o, struct arena
 		return refuse(words, a, e);
 	if (words->n != 3) {
 		err_set(e, ERR_USAGE, "%s", v->takes);
-		return v->such_as ? err_hint(e, "%s", v->such_as) : -1;
+		return err_hint(e, "%s", v->such_as);
 	}
 	return v->check(words, o, e);
 }

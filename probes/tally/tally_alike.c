@@ -200,11 +200,20 @@ static void join_kin(struct arena *a, group_list *all)
 
 /* ---- as one ---- */
 
+static const char *of_one(const struct tally *t, const char *line, const char *host)
+{
+	return fix_placed(t->a, line,
+			  arena_printf(t->a, "%s %s, the others alike",
+				       tally_is_from_here(t, line) ? "for" : "on", host));
+}
+
 /* The line of one of them, for each; those that name hosts in a list name all. */
-static void fill_fix(struct arena *a, const struct group *g, const char *names, struct finding *f)
+static void fill_fix(const struct tally *t, const struct group *g, const char *names,
+		     struct finding *f)
 {
 	static const char hole[] = "\1", list[] = "--hosts \1";
 	const char *one = g->item.f->host;
+	struct arena *a = t->a;
 
 	f->fix = (str_list){0};
 	for (size_t i = 0; i < g->fix.n; i++) {
@@ -216,10 +225,7 @@ static void fill_fix(struct arena *a, const struct group *g, const char *names, 
 		else if (!own && strstr(gist, list))
 			*LIST_ADD(a, &f->fix) = alike_fill(a, gist, shell_quote(a, names), one);
 		else
-			*LIST_ADD(a, &f->fix) = fix_placed(
-				a, alike_fill(a, gist, one, one),
-				arena_printf(a, "%s %s, the others alike",
-					     strstr(gist, "# from here") ? "for" : "on", one));
+			*LIST_ADD(a, &f->fix) = of_one(t, alike_fill(a, gist, one, one), one);
 	}
 }
 
@@ -258,7 +264,7 @@ static struct item as_one(const struct tally *t, struct group *g)
 		copy->expected =
 			alike_fill(a, alike_gist(a, copy->expected, x.f->host), them, them);
 	if (g->fixes_more)
-		fill_fix(a, g, all, copy);
+		fill_fix(t, g, all, copy);
 	if (same_text(x.f->subject, x.f->host))
 		copy->subject = copy->host;
 	x.f = copy;

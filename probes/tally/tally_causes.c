@@ -78,14 +78,19 @@ item_list tally_causes(const struct tally *t)
 	return all;
 }
 
-/* Where it is to be typed is in the line itself. */
-static bool says_where(const struct tally *t, const char *fix)
+bool tally_is_from_here(const struct tally *t, const char *fix)
 {
 	const char *rsh = rsh_typed(t->way ? t->way->rsh : NULL);
 
-	return strstr(fix, "# on ") || strstr(fix, "# from here") ||
-	       strstr(fix, "the others alike") || strstr(fix, "--hosts") ||
-	       starts_with(fix, "ssh ") || starts_with(fix, rsh);
+	return strstr(fix, "# from here") || strstr(fix, "--hosts") || starts_with(fix, "ssh ") ||
+	       starts_with(fix, rsh);
+}
+
+/* Where it is to be typed is in the line itself. */
+static bool says_where(const struct tally *t, const char *fix)
+{
+	return strstr(fix, "# on ") || strstr(fix, "the others alike") ||
+	       tally_is_from_here(t, fix);
 }
 
 static const char *placed(const struct tally *t, const struct item *x, const char *fix)

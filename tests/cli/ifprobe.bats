@@ -60,6 +60,12 @@ load ifprobe.sh
     done
 }
 
+@test "hosts: where nobody answers there is no table of them" {
+    run -1 --separate-stderr ifprobe --hosts a,b --rsh false
+    [[ $output == *"host.answer"*"false a echo works "*"; for a, the others alike"* ]]
+    run ! grep -E '^(host|a|b) *$' <<<"$output"
+}
+
 @test "verbose says why each interface is where it is" {
     run -0 --separate-stderr on laptop --verbose
     [[ ${lines[0]} == *because* ]]

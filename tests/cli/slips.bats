@@ -94,6 +94,12 @@ A
 
 @test "a word without its option: hosts, a port, a collective, a file" {
     wrong <<'A'
+portcheck tcp://10.0.0.2:29500/|did you mean 10.0.0.2:29500?
+portcheck ubuntu@10.0.0.2|did you mean 10.0.0.2?
+portcheck join 10.0.0.1:29499 CODE|windsock join 10.0.0.1:29499 CODE
+ifprobe --peer 10.0.0.2:22,29500|a port stands behind its host, HOST:29500; an address has dots
+portcheck --port 29500 10.0.0.2|ports to ask stand behind their host: 10.0.0.2:29500
+windsock diff monday.json|windsock diff monday.json today.json   # each from --json
 windsock node1 node2|hosts are named so: windsock --hosts node1,node2
 windsock ifprobe|ifprobe is a command of its own
 windsock dif a b|did you mean diff?

@@ -61,7 +61,7 @@ teardown() {
         look
         [ "$code" = 1 ]
         [ "$(first '"\(.check) \(.hosts[0])"')" = "addr.usable node2" ]
-        [[ $(first '.fix[0]') == *"ip address add fd00:77::3/64 dev eth0" ]]
+        [[ $(first '.fix[0]') == *"ip address add fd00:77::3/64 dev eth0   # on node2" ]]
         follow 2
         healthy
     done

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -52,6 +53,36 @@ static void t_not_our_address(void **state)
 	assert_int_equal(addr_parse("192.0.2.1", &at), 0);
 	assert_int_equal(listener_open(&second, &w.loop, &at, &err), -1);
 	assert_non_null(strstr(err.msg, "192.0.2.1"));
+}
+
+/* In a process of its own: it is nobody from then on. */
+static void a_port_of_roots(void **state)
+{
+	WORLD(w);
+	struct listener low = {.on_accept = world_accept};
+	union addr at;
+	char text[16] = "";
+	AUTO_FILE FILE *f = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
+	pid_t pid;
+	int status;
+
+	(void)state;
+	if (!f || !fgets(text, sizeof(text), f) || strtoul(text, NULL, 10) <= 80)
+		skip(); /* there is no such port here */
+	world_begin(&w, &world_token);
+	assert_int_equal(addr_parse("127.0.0.1", &at), 0);
+	addr_set_port(&at, 80);
+	pid = fork();
+	if (!pid) {
+		if (!geteuid() && seteuid(65534))
+			_exit(2);
+		_exit(listener_open(&low, &w.loop, &at, &err) == -1 &&
+				      strstr(err.hint, "are root's")
+			      ? 0
+			      : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* The port of a run that just ended, with a connection still fading out. */
@@ -234,10 +265,15 @@ static void t_closed_from_within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_port_in_use),	 cmocka_unit_test(t_not_our_address),
-		cmocka_unit_test(t_port_again),		 cmocka_unit_test(t_both_families),
-		cmocka_unit_test(t_oldest_makes_room),	 cmocka_unit_test(t_pause),
-		cmocka_unit_test(t_stranger_makes_room), cmocka_unit_test(t_closed_from_within),
+		cmocka_unit_test(t_port_in_use),
+		cmocka_unit_test(t_not_our_address),
+		cmocka_unit_test(a_port_of_roots),
+		cmocka_unit_test(t_port_again),
+		cmocka_unit_test(t_both_families),
+		cmocka_unit_test(t_oldest_makes_room),
+		cmocka_unit_test(t_pause),
+		cmocka_unit_test(t_stranger_makes_room),
+		cmocka_unit_test(t_closed_from_within),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

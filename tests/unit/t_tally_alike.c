@@ -164,7 +164,7 @@ static void hosts_that_name_themselves(void **state UNUSED)
 	assert_string_equal(f->expected, "an answer of node[1-3]");
 	assert_string_equal(f->fix.v[0],
 			    "windsock --quick --hosts 'node[1-3]'   # until it answers");
-	assert_string_equal(f->fix.v[1], "ssh node1 true   # on node1, the others alike");
+	assert_string_equal(f->fix.v[1], "ssh node1 true   # for node1, the others alike");
 	assert_string_equal(f->fix.v[2],
 			    "ssh-copy-id node1   # from here; for node1, the others alike");
 	world_done(&w);
