@@ -81,26 +81,58 @@ void matrix_fill(struct matrix *m, const struct story *s, int rail)
 
 /* --- the matrix ---------------------------------------------------------------------- */
 
+enum { HEAD = 10, LABEL = 14 };
+
+static bool names_fit(const struct matrix *m)
+{
+	for (int i = 0; i < m->n; i++)
+		if (strlen(matrix_name(m, i)) > HEAD)
+			return false;
+	return true;
+}
+
+/* Before a row. Over its column stands the number alone of a long name: hosts of a cloud differ at
+ * the end of theirs, and none is cut. */
+static const char *label_of(const struct matrix *m, int i, bool fit)
+{
+	return fit ? matrix_name(m, i) : arena_printf(m->s->a, "%d %s", i, matrix_name(m, i));
+}
+
+static int label_width(const struct matrix *m, bool fit)
+{
+	size_t most = LABEL;
+
+	for (int i = 0; i < m->n; i++) {
+		size_t n = strlen(label_of(m, i, fit));
+
+		most = n > most ? n : most;
+	}
+	return (int)most;
+}
+
 static void draw(const struct matrix *m, const char *title, const double *v, double scale,
 		 int decimals)
 {
+	bool fit = names_fit(m);
+	int label = label_width(m, fit);
 	struct text t;
 
 	if (isnan(slow_median(v, (size_t)m->n * (size_t)m->n, m->s->a)))
 		return; /* nobody counts that here */
 
 	text_init(&t, m->s->a);
-	text_addf(&t, "# %s%s%s (row to column)\n%-14s", title, m->rail ? ", " : "",
-		  m->rail ? m->rail : "", "");
+	text_addf(&t, "# %s%s%s (row to column)\n%-*s", title, m->rail ? ", " : "",
+		  m->rail ? m->rail : "", label, "");
 	for (int b = 0; b < m->n; b++)
-		text_addf(&t, " %10.10s", matrix_name(m, b));
+		text_addf(&t, " %*s", HEAD,
+			  fit ? matrix_name(m, b) : arena_printf(m->s->a, "%d", b));
 	for (int a = 0; a < m->n; a++) {
-		text_addf(&t, "\n%-14.14s", matrix_name(m, a));
+		text_addf(&t, "\n%-*s", label, label_of(m, a, fit));
 		for (int b = 0; b < m->n; b++)
 			if (isnan(v[a * m->n + b]))
-				text_addf(&t, " %10s", a == b ? "." : "-");
+				text_addf(&t, " %*s", HEAD, a == b ? "." : "-");
 			else
-				text_addf(&t, " %10.*f", decimals, v[a * m->n + b] * scale);
+				text_addf(&t, " %*.*f", HEAD, decimals, v[a * m->n + b] * scale);
 	}
 	text_add(&t, "\n");
 	report_answer(m->s->r, t.s, t.n);
