@@ -112,11 +112,11 @@ static size_t next_line(const struct grid *g, size_t from)
 	return from;
 }
 
-static bool says_nothing(const char *const *text, size_t from, size_t to)
+static bool says_more(const struct grid *g, const char *const *text, size_t from)
 {
-	while (from < to && !text[from])
+	while (from < g->se->ncolumns && !text[from])
 		from++;
-	return from == to;
+	return from < g->se->ncolumns;
 }
 
 static size_t last_shown(const struct grid *g, size_t from, size_t to)
@@ -172,10 +172,9 @@ static void put_line(struct sink *s, const struct grid *g, const char *const *te
 
 static void put_row(struct sink *s, const struct grid *g, const char *const *text)
 {
-	for (size_t from = 0, to; from < g->se->ncolumns; from = to) {
+	for (size_t from = 0, to; !from || says_more(g, text, from); from = to) {
 		to = next_line(g, from);
-		if (!from || !says_nothing(text, from, to))
-			put_line(s, g, text, from, to);
+		put_line(s, g, text, from, to);
 	}
 }
 
@@ -292,8 +291,9 @@ static void fit(struct sink *s, const struct term *t, struct grid *g)
 	if (t->is_tty && line_width(g, 0, g->se->ncolumns) > t->width) {
 		g->width[give] = least(s, g, give, t->width - BELOW);
 		g->indent = g->width[0] + GAP;
-		if (g->indent + g->width[give] > t->width)
-			g->indent = BELOW;
+		for (size_t i = 1; i < g->se->ncolumns; i++)
+			if (g->indent + g->width[i] > t->width)
+				g->indent = BELOW;
 		spread(t, g);
 		widen(t, g, give, most);
 	}

@@ -134,6 +134,15 @@ static void no_address_is_cut(void **state)
 		 "lo         65536  127.0.0.1/8, ::1/128\n"
 		 "ens5        9001  2001:db8:1234:5678:9abc:def0:1234:5678/128\n"
 		 "                  of a kind that is long to say\n"},
+		{"a driver with a name as long as a line is wide, almost, and no address", NULL,
+		 "interface    mtu\n"
+		 "  driver\n"
+		 "  addresses\n"
+		 "lo         65536\n"
+		 "  -\n"
+		 "  127.0.0.1/8, ::1/128\n"
+		 "ens5        9001\n"
+		 "  a driver with a name as long as a line is wide, almost, and no address\n"},
 	};
 	char got[8192];
 
