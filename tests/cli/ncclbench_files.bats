@@ -53,8 +53,9 @@ table() {
     jq -e '.results[0].size == 8' out.json.0
     jq -e '.results | length == 3' out.json
     local file
-    for file in -J --save-baseline --plot; do # said before the work
-        bench -b 1M -e 1M -n 1 $file nowhere/out.json
+    for file in '-J nowhere/out.json' '--save-baseline nowhere/out' '--plot nowhere/out.svg'; do # said before the work
+        # shellcheck disable=SC2086 # two words
+        bench -b 1M -e 1M -n 1 $file
         [ "$status" -eq 3 ]
         [[ -z $output && $stderr == *nowhere* ]]
     done

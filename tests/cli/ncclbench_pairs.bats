@@ -32,7 +32,7 @@ complete() { # RANKS ARGS...
     unshare -ru true 2>/dev/null || skip "no user namespaces"
     printf '#!/bin/sh\nhost=$1; shift\nexec unshare -ru sh -c "hostname $host; $*"\n' >rsh
     chmod +x rsh
-    run --separate-stderr "$B" --rsh ./rsh --hosts 'ip-10-0-0-[12-13].eu-west-1.internal' --pairs -b 64K -e 64K -n 2
+    run --separate-stderr "$B" --rsh ./rsh --hosts 'ip-10-0-0-[12-13].eu-west-1.internal' --pairs
     ((status < 2))
     [[ $output == *$'\n'"                                           0          1"$'\n'"0 ip-10-0-0-12.eu-west-1.internal          . "*$'\n'"1 ip-10-0-0-13.eu-west-1.internal "* ]]
 }

@@ -88,9 +88,10 @@ formatter() { # NAME VERSION
 }
 
 @test "check-style: the layout is one release's to judge; with another one it is left out, and said" {
-    mkdir -p bin scripts lib probes bench cmd plugins tests .ci
+    mkdir -p bin scripts lib/cluster/sh probes bench cmd plugins tests .ci
     cp "$ROOT"/scripts/{check-style,help.sh} scripts
     echo 'int a;' >lib/a.c
+    echo 'true;' >lib/cluster/sh/a.sh
     for program in bash dirname find sort sed grep wc uniq cat xargs; do
         ln -s "$(command -v "$program")" bin
     done
@@ -158,7 +159,7 @@ formatter() { # NAME VERSION
 
 @test "suites: so it is for a file of bats that is run by hand" {
     mkdir -p tests/cli
-    cp -r "$ROOT"/tests/{suite.bash,jq.bash,left.bash,sudo.bash,sudo} tests
+    cp -r "$ROOT"/tests/{suite.bash,jq.bash,left.bash,sudo.bash,valid.bash,sudo} tests
     cp "$ROOT/tests/cli/setup_suite.bash" tests/cli
     echo '@test "a" { echo x >"$TMPDIR/f"; sleep 1234 3>&- & }' >tests/cli/leaves.bats
     echo '@test "a" { mktemp "$BATS_TEST_TMPDIR/XXX"; mkdir "$TMPDIR/torchelastic_x"; }' >tests/cli/clean.bats
