@@ -71,9 +71,9 @@ slow_half_way() { # FILE
 
 @test "--for: processors that others take half way are no drift" {
     local out=$BATS_TEST_TMPDIR/out code=0
-    "$LAB" run 2 -- "$BIN/ncclbench" --hosts lab --for 16s -b 4M -e 4M -n 3 >"$out" 2>"$out.err" 3>&- &
+    "$LAB" run 2 -- "$BIN/ncclbench" --hosts lab --for 10s -b 4M -e 4M -n 3 >"$out" 2>"$out.err" 3>&- &
     run=$!
-    half_way "$out.err" 8
+    half_way "$out.err" 5
     busy 3
     wait "$run" || code=$?
     cat "$out" "$out.err"
