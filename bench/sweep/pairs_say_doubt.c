@@ -29,8 +29,9 @@ static void say_healthy(const struct matrix *m)
 	struct finding *f = report_find(m->s->r, "pair.bandwidth", m->rail);
 
 	finding_set(f, ST_PASS,
-		    "%d pairs%s: median %.3f GB/s and %.1f us; no node and no link stands out%s",
-		    pairs_of(m), matrix_over(m), usual, latency * 1e6, but_gpus(m));
+		    "%d pair%s%s: median %.3f GB/s and %.1f us; no node and no link stands out%s",
+		    pairs_of(m), pairs_of(m) == 1 ? "" : "s", matrix_over(m), usual, latency * 1e6,
+		    but_gpus(m));
 	finding_value(f, usual, "GB/s");
 	verdict_add(m->s->r, f);
 }

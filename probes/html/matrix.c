@@ -89,8 +89,8 @@ static void pairs(const cJSON *matrix, const struct html_grid *g, struct arena *
 		hears[i] = is_cut_off(g, i, false);
 		i++;
 	}
-	text_addf(t, "<details open><summary>%zu pairs do not reach each other</summary><ul>\n",
-		  bad);
+	text_addf(t, "<details open><summary>%zu pair%s not reach each other</summary><ul>\n", bad,
+		  bad == 1 ? " does" : "s do");
 	for (i = 0; i < g->n; i++) {
 		if (sends[i])
 			tell_cut(names[i], true, t);

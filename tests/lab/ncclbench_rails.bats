@@ -8,7 +8,8 @@ setup_file() { nodes_up 3 --rails 2 --rate 1gbit; }
 
 # Nobody stands out of what was measured, or it says that processors were too busy to know.
 healthy() { # PAIRS[ over RAIL]
-    local rail=${1#* pairs}
+    local rail=${1#* pair}
+    rail=${rail#s}
     [[ $output == *"PASS pair.bandwidth: $1: "* ||
         $output == *"WARN pair.bandwidth: nobody stands out, which says little: even the best pairs$rail waited for processors in "* ]]
 }
@@ -122,11 +123,11 @@ by_hand() { # OPTIONS-OF-RANK-0 OPTIONS-OF-RANK-1 [VARIABLE=VALUE...]
     local start=$SECONDS
     by_hand '--bind 10.77.0.1' ''
     [ "$status" -eq 0 ]
-    healthy '1 pairs'
+    healthy '1 pair'
     [[ $output != *eth1* ]]
     by_hand '' '--bind 10.77.0.2'
     [ "$status" -eq 0 ]
-    healthy '1 pairs'
+    healthy '1 pair'
     [[ $output != *eth1* ]]
     by_hand '--rails eth0,eth1 --bind 10.77.0.1' '--rails eth0,eth1'
     [ "$status" -eq 2 ]
@@ -158,6 +159,6 @@ C
     by_hand '' '' ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$so" FAKE_TAKEN=10.78.0.2
     [ "$status" -eq 0 ]
     [[ $output == *"WARN pair.rail: eth1 was not measured: cannot listen on 10.78.0.2: "* ]]
-    healthy '1 pairs over eth0'
+    healthy '1 pair over eth0'
     ((SECONDS - start < 25)) # not the deadline
 }
