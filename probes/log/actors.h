@@ -28,6 +28,8 @@ struct actor {
 	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
 	uint32_t cards;		  /* those of its channels over sockets, a bit each */
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
+	enum clock_kind clock;	  /* of the line that says so, ... */
+	int64_t gave_up_ms;	  /* ... and when that was */
 	int64_t begun, ended;	  /* the latest collectives of the whole world; -1: not said */
 	char op[24];
 	long numel;	   /* elements that went into it; -1: not said */

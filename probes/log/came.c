@@ -29,17 +29,49 @@ static bool is_everybody(const struct why *w, const struct waiters *waits)
 	return true;
 }
 
+/* -1: it is not in the text. */
+static long number_after(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtol(p + strlen(key), NULL, 10) : -1;
+}
+
+/* Who gave up as much later as each waits came when the other had gone; NULL: nobody did. */
+static const char *too_late(const struct why *w, struct arena *a, const struct log_event *said)
+{
+	const struct actor *first = NULL, *last = NULL;
+	long limit = said ? number_after(said->text, "Timeout(ms)=") : -1;
+
+	for (size_t i = 0; i < w->actors.v.n; i++) {
+		const struct actor *y = &w->actors.v.v[i];
+
+		if (y->seq < 0 || !y->clock || (first && y->clock != first->clock))
+			continue;
+		first = !first || y->gave_up_ms < first->gave_up_ms ? y : first;
+		last = !last || y->gave_up_ms > last->gave_up_ms ? y : last;
+	}
+	if (limit <= 0 || !first || last->gave_up_ms - first->gave_up_ms < limit)
+		return NULL;
+	return arena_printf(a, "%s gave up so much later than %s that it came when that had gone",
+			    who_text(a, &last->who), who_text(a, &first->who));
+}
+
 static void everybody(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct waiters waits = actors_waiting(&w->actors);
-	const struct cause *timeout = explain_find(x, "PT-006");
-	struct cause *c = explain_find(x, "PT-112");
+	struct cause *timeout = explain_find(x, "PT-006"), *c = explain_find(x, "PT-112");
 	const char *said;
 
 	if (c) /* every timeout says what makes it */
 		c->weight = 0;
 	if (!c || !timeout || timeout->is_over || timeout->because || !is_everybody(w, &waits))
 		return;
+	said = too_late(w, a, timeout->first);
+	if (said) {
+		explain_raise(timeout, timeout->weight, said);
+		return;
+	}
 	said = arena_printf(a, "all %d ranks waited in %s number %lld: nobody is missing", waits.n,
 			    waits.behind->op, (long long)waits.behind->seq);
 	*LIST_ADD(a, &x->notes) = said;
@@ -59,6 +91,9 @@ static long world_of(const struct why *w)
 	return w->muster[MEMBERS].total > n ? w->muster[MEMBERS].total : n;
 }
 
+/* Beyond those that are kept all are one. */
+static uint64_t bit_of(int rank) { return 1ULL << (rank < RANKS_KEPT ? rank : RANKS_KEPT - 1); }
+
 /* Those who spoke of Gloo's end, a bit each; what was met once more than is kept is not known. */
 static uint64_t who_spoke(const struct explanation *x)
 {
@@ -70,7 +105,7 @@ static uint64_t who_spoke(const struct explanation *x)
 			for (size_t r = 0; streq(x->causes.v[i].sig->id, all[k]) &&
 					   r < x->causes.v[i].record->nranks;
 			     r++)
-				bits |= 1ULL << ((unsigned)x->causes.v[i].record->ranks[r] % 64);
+				bits |= bit_of(x->causes.v[i].record->ranks[r]);
 	return bits;
 }
 
@@ -87,7 +122,8 @@ static const char *ranks_text(struct arena *a, uint64_t bits, long n, int missin
 	return s;
 }
 
-/* Gloo's timeout does not say for whom it waited: whoever says nothing of it did not wait. */
+/* Gloo's timeout does not say for whom it waited: whoever says nothing of it did not wait, or its
+ * log is not among these. */
 static void silent(struct why *w, struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "CON-024");
@@ -99,33 +135,31 @@ static void silent(struct why *w, struct arena *a, struct explanation *x)
 	    missing > n / 2 || (n < 64 && spoke >> n))
 		return;
 	explain_raise(c, c->weight + BETTER,
-		      arena_printf(a, "%d of %ld ranks waited in it, and %s did not: look there",
-				   heard, n, ranks_text(a, spoke, n, (int)missing)));
+		      arena_printf(a,
+				   "%d of %ld ranks waited in it; %s never said that %s did: look "
+				   "there",
+				   heard, n, ranks_text(a, spoke, n, (int)missing),
+				   missing > 1 ? "they" : "it"));
 }
 
-/* -1: it is not in the text. */
-static long rank_after(const char *text, const char *key)
-{
-	const char *p = strstr(text, key);
-
-	return p ? strtol(p + strlen(key), NULL, 10) : -1;
-}
-
-/* "TIMEOUT self_rank = 0 pair_rank = 3": who is waited for, and waits for nobody. */
+/* "TIMEOUT self_rank = 0 pair_rank = 3": who is waited for, and waits for nobody. Not where lines
+ * were left out. */
 static void awaited(struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "CON-024");
 	uint64_t waits = 0;
 
+	if (c && c->record->count > c->record->events.n)
+		return;
 	for (size_t i = 0; c && i < c->record->events.n; i++) {
-		long self = rank_after(c->record->events.v[i].text, "self_rank = ");
+		long self = number_after(c->record->events.v[i].text, "self_rank = ");
 
 		waits |= self >= 0 && self < RANKS_KEPT ? 1ULL << self : 0;
 	}
 	for (size_t i = 0; waits && i < c->record->events.n; i++) {
 		const char *text = c->record->events.v[i].text;
-		long self = rank_after(text, "self_rank = "),
-		     pair = rank_after(text, "pair_rank = ");
+		long self = number_after(text, "self_rank = "),
+		     pair = number_after(text, "pair_rank = ");
 
 		if (self < 0 || pair < 0 || pair >= RANKS_KEPT || waits >> pair & 1)
 			continue;
@@ -141,7 +175,7 @@ static void let_nobody_out(struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "PT-027");
 	const struct log_event *e = explain_event(c, "successfully reached");
-	long by = e ? rank_after(e->text, "send/recv from rank ") : -1;
+	long by = e ? number_after(e->text, "send/recv from rank ") : -1;
 
 	if (by >= 0 && !c->because && !explain_says(c, "failed to pass"))
 		explain_raise(c, c->weight,

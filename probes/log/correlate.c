@@ -192,7 +192,7 @@ static void shared_memory_is_full(struct explanation *x)
 	const struct cause *disk = explain_find(x, "LIM-004");
 	struct cause *c = explain_find(x, "SHM-003");
 
-	if (disk && !disk->is_over && explain_says(c, "shared memory"))
+	if (disk && !disk->is_over && !explain_says(disk, "/") && explain_says(c, "shared memory"))
 		explain_reason(c, disk, disk->weight + 6, "the disk that is full is /dev/shm");
 }
 

@@ -3,6 +3,8 @@
 
 #include "probes/log/said.h"
 
+#include <limits.h>
+
 /* Lightning: "GLOBAL_RANK: 0, MEMBER: 1/8", once per process. */
 void gather_member(struct why *w, struct why_stream *s, const struct log_line *l)
 {
@@ -91,7 +93,8 @@ void gather_gloo(struct why *w, struct why_stream *s UNUSED, const struct log_li
 {
 	long others;
 
-	if (said_number(l, " is connected to ", &others) && others >= w->gloo_ranks)
+	if (said_number(l, " is connected to ", &others) && others >= w->gloo_ranks &&
+	    others < INT_MAX)
 		w->gloo_ranks = others + 1;
 }
 

@@ -146,6 +146,8 @@ void hear_timed_out_work(struct actors *t, const struct log_line *l)
 	if (!a || a->seq >= 0)
 		return;
 	a->seq = seq;
+	a->clock = l->clock;
+	a->gave_up_ms = l->time_ms;
 	if (!said_number(l, "NumelIn=", &a->numel))
 		a->numel = -1;
 	said_word(a->group, sizeof(a->group), said_after(l, "PG GUID "), " (]");

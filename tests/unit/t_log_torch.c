@@ -321,18 +321,25 @@ static void who_did_not_wait_for_gloo(void **state)
 		const char *text, *because; /* NULL: nobody can be named */
 	} all[] = {
 		{GLOO_PEERS("3") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1") GLOO_RAN_OUT("3"),
-		 "3 of 4 ranks waited in it, and rank 2 did not"},
+		 "3 of 4 ranks waited in it; rank 2 never said that it did"},
 		{GLOO_PEERS("5") GLOO_PEERS("1") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1")
 			 GLOO_RAN_OUT("3") GLOO_RAN_OUT("4"),
-		 "ranks 2, 5 did not"},
+		 "ranks 2, 5 never said that they did"},
 		{GLOO_PEERS("3") GLOO_RAN_OUT("0") GLOO_RAN_OUT("1") GLOO_RAN_OUT("2")
 			 GLOO_RAN_OUT("3"),
 		 NULL},
 		{GLOO_PEERS("7") GLOO_RAN_OUT("0"), NULL},
 		{GLOO_RAN_OUT("0") GLOO_RAN_OUT("1"), NULL},
+		{GLOO_PEERS("99999999999999999999") GLOO_RAN_OUT("0"), NULL},
+		{GLOO_PEERS("3") GLOO_RAN_OUT("64") GLOO_RAN_OUT("65") GLOO_RAN_OUT("66"), NULL},
 		{GLOO_PAIR("0", "1") GLOO_PAIR("1", "2"),
 		 "rank 1 waited for rank 2, which does not"},
 		{GLOO_PAIR("0", "1") GLOO_PAIR("1", "0"), NULL},
+		/* more lines than are kept: what the last of them say is not known */
+		{GLOO_PAIR("0", "8") GLOO_PAIR("1", "0") GLOO_PAIR("2", "1") GLOO_PAIR("3", "2")
+			 GLOO_PAIR("4", "3") GLOO_PAIR("5", "4") GLOO_PAIR("6", "5")
+				 GLOO_PAIR("7", "6") GLOO_PAIR("8", "7"),
+		 NULL},
 	};
 	struct read *r = *state;
 
