@@ -89,7 +89,7 @@ static void tell_wrong(struct preflight *p, const struct answer *a, const struct
 		    shell_quote(p->a, arena_printf(p->a, "%s %s", right, p->master)));
 }
 
-/* A slip, or the host of another job. */
+/* A slip, or the host of another job; or one that gave no answer. */
 static void tell_none(struct preflight *p, const struct answers *all)
 {
 	const char *to = NULL;
@@ -100,7 +100,7 @@ static void tell_none(struct preflight *p, const struct answers *all)
 		asked |= cJSON_IsArray(meant(&all->v[i]));
 		to = to ?: cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
 	}
-	if (!asked)
+	if (!asked || answers_count(all) < all->n)
 		return;
 	f = drift_note(p, "master", p->master, NULL);
 	if (to)

@@ -49,6 +49,8 @@ mend() { # NODE
     on all sh -c 'cat '"$PWD"'/hosts.$(uname -n) >/etc/hosts'
     [ "$code" = 0 ]
     [ "$(jq '.data.causes | length' <<<"$output")" = 0 ]
+    run -1 --separate-stderr windsock --hosts node0,node1,node9 --quick --json --master node9
+    [ "$(jq -r '[.findings[] | select(.status == "fail").check] | unique | join(",")' <<<"$output")" = host.answer ]
 }
 
 @test "a name that only its own host knows is for ssh; one that means another address elsewhere may be translated" {
