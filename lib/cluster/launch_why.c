@@ -6,6 +6,7 @@
 #include "lib/cluster/trouble_words.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/opt.h"
+#include "lib/report/typed.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };
 
@@ -184,7 +185,7 @@ void agent_misspoke(struct agent_host *h, const char *why)
 const char *launch_fix(const struct launch_host *h, struct arena *a)
 {
 	if (h->fix)
-		return arena_printf(a, "%s   # on %s", h->fix, h->name);
+		return fix_placed(a, h->fix, arena_printf(a, "on %s", h->name));
 	return h->local ? LAUNCH_LOOK_HERE : h->way_fix;
 }
 

@@ -32,15 +32,15 @@ static struct trouble nobody(const struct fanout_result *r, const struct rsh_way
 {
 	const char *near = hostfile_near(r->host, a);
 
-	return away(arena_printf(a,
-				 "cannot reach %s: neither a host nor a file of that name is known "
-				 "here; %s%s",
-				 r->host,
-				 near ? arena_printf(a, "did you mean %s? else ", near) : "",
-				 c->todo),
-		    near ? arena_printf(a, "cat %s   # are these the hosts? then name this file",
-					shell_quote(a, near))
-			 : mend_line(c->mend, r, rsh, a));
+	return away(
+		arena_printf(a,
+			     "cannot reach %s: neither a host nor a file of that name is known "
+			     "here; %s%s",
+			     r->host, near ? arena_printf(a, "did you mean %s? else ", near) : "",
+			     c->todo),
+		near ? arena_printf(a, "cat %s   # from here: are these the hosts? then name it",
+				    shell_quote(a, near))
+		     : mend_line(c->mend, r, rsh, a));
 }
 
 static struct trouble no_connection(const struct fanout_result *r, const struct rsh_way *rsh,
@@ -149,8 +149,8 @@ static struct trouble unfed(const struct fanout_result *r, const struct rsh_way 
 	if (!ssh)
 		return trouble_why(
 			said, arena_printf(a,
-					   "echo works | %s %s cat   # silent? kubectl exec and "
-					   "docker exec pass on stdin with -i alone",
+					   "echo works | %s %s cat   # from here: silent? kubectl "
+					   "exec and docker exec pass on stdin with -i alone",
 					   rsh->typed, shell_quote(a, r->host)));
 	return trouble_why(
 		said, mend_by_hand(r, rsh,

@@ -37,11 +37,20 @@ bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y
 	       at == strcspn(at_y, ends) && !memcmp(at_x, at_y, at);
 }
 
+static bool is_placed(struct arena *a, const char *fix, const char *place)
+{
+	return ends_with(fix, arena_printf(a, "# %s", place)) ||
+	       ends_with(fix, arena_printf(a, "; %s", place)) ||
+	       ends_with(fix, arena_printf(a, "(%s)", place));
+}
+
 const char *fix_placed(struct arena *a, const char *fix, const char *place)
 {
 	const char *remark = line_remark(fix);
 	bool goes_on = *remark && !strchr(remark, '\n'); /* to the end of the last line */
 
+	if (is_placed(a, fix, place))
+		return fix;
 	if (!fix_is_typed(fix))
 		return arena_printf(a, "%s (%s)", fix, place);
 	return arena_printf(a, "%s%s%s", fix, goes_on ? "; " : "   # ", place);

@@ -3,6 +3,7 @@
 #include "lib/core/fix.h"
 #include "lib/report/typed.h"
 #include "probes/html/parts.h"
+#include "probes/tally/tally.h"
 
 #include <math.h>
 
@@ -58,8 +59,7 @@ void html_fixes(struct text *t, const cJSON *f, const char *one)
 
 	fix_from_json(f, t->a, &fixes);
 	for (size_t i = 0; i < fixes.n; i++) {
-		const char *place = one ? arena_printf(t->a, "on %s, the others alike", one) : NULL;
-		const char *fix = place ? fix_placed(t->a, fixes.v[i], place) : fixes.v[i];
+		const char *fix = one ? tally_of_one(t->a, fixes.v[i], one, NULL) : fixes.v[i];
 		bool typed = fix_is_typed(fixes.v[i]); /* what is no command gets no button */
 
 		text_add(t, typed ? "<div class=\"fix\"><pre>" : "<p>");

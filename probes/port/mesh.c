@@ -114,7 +114,9 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 		finding_fix(f, "portcheck --serve%s   # again, and the new line on %s",
 			    serve_again(o, f->a), h->hostname ?: h->name);
 	else if (o->srun)
-		finding_fix(f, "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version", h->name);
+		finding_fix(f,
+			    "SLURM_OVERLAP=1 srun -N1 -n1 -w %s portcheck --version   # from here",
+			    h->name);
 	else
 		finding_fix(f, "%s   # must work without a password",
 			    typed_there(f->a, rsh_typed(o->rsh), h->name, "portcheck --version"));

@@ -47,7 +47,7 @@ static void take_same(struct mesh *m, size_t first, struct mesh_node *x)
 		    "meant by it was not asked",
 		    streq(x->same->name ?: "", x->name) ? "another one here" : x->same->name ?: "?");
 	finding_expect(f, "another machine");
-	finding_fix(f, m->o->serve ? "- paste the line on each other machine, once"
+	finding_fix(f, m->o->serve ? "- paste the line of --serve on each other machine, once"
 				   : "- take it out of --hosts, or name the machine that is meant");
 }
 

@@ -49,8 +49,8 @@ bool tally_same_fix(const str_list *x, const str_list *y);
 /* For a command that many hosts have alike, one line that does it on all of them; NULL: it changes
  * nothing there, or has a hole that a person must fill, or there is no way to them. */
 const char *tally_on_all(const struct tally *t, const struct item *x, const char *fix);
-/* Is it typed here, though it is about another host? */
-bool tally_is_from_here(const struct tally *t, const char *fix);
+/* @fix of @host for several alike; @rsh: as given, or NULL. */
+const char *tally_of_one(struct arena *a, const char *fix, const char *host, const char *rsh);
 /* That line; else @fix, and behind it where it is to be typed unless it says so. */
 const char *tally_typed(const struct tally *t, const struct item *x, const char *fix);
 /* "node2 is not reached", "this host: no interface is up": for the middle of another sentence. */

@@ -1,7 +1,6 @@
 /* What several hosts say alike becomes one item; so do many that differ in numbers alone. */
 #include "lib/cluster/child.h"
 #include "lib/core/text.h"
-#include "lib/report/typed.h"
 #include "probes/tally/alike.h"
 #include "probes/tally/names.h"
 #include "probes/tally/tally.h"
@@ -200,13 +199,6 @@ static void join_kin(struct arena *a, group_list *all)
 
 /* ---- as one ---- */
 
-static const char *of_one(const struct tally *t, const char *line, const char *host)
-{
-	return fix_placed(t->a, line,
-			  arena_printf(t->a, "%s %s, the others alike",
-				       tally_is_from_here(t, line) ? "for" : "on", host));
-}
-
 /* The line of one of them, for each; those that name hosts in a list name all. */
 static void fill_fix(const struct tally *t, const struct group *g, const char *names,
 		     struct finding *f)
@@ -225,7 +217,8 @@ static void fill_fix(const struct tally *t, const struct group *g, const char *n
 		else if (!own && strstr(gist, list))
 			*LIST_ADD(a, &f->fix) = alike_fill(a, gist, shell_quote(a, names), one);
 		else
-			*LIST_ADD(a, &f->fix) = of_one(t, alike_fill(a, gist, one, one), one);
+			*LIST_ADD(a, &f->fix) = tally_of_one(a, alike_fill(a, gist, one, one), one,
+							     t->way ? t->way->rsh : NULL);
 	}
 }
 

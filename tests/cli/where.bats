@@ -134,6 +134,7 @@ refused() { # WHAT-IS-SAID ARGS...
             run --separate-stderr "$BIN"/$command --hosts $name
             [[ $status == [13] && $output$stderr == *"cannot reach $name: neither a host nor a file of that name is known here; did you mean nodes.txt? else check its spelling"* ]] ||
                 { echo "$command $name: $status $output $stderr"; return 1; }
+            [[ $output$'\n'$stderr$'\n' == *"cat nodes.txt   # from here: are these the hosts? then name it"$'\n'* ]] # and not there
         done
     done
     run -1 --separate-stderr "$BIN/ncclbench" --hosts node7

@@ -85,7 +85,7 @@ time.sleep(60)")
     run -3 --separate-stderr mesh 2 '"$1" --hosts node0,node1,10.77.0.2'
     [[ $output == *"0 node0      . + ?"*"1 node1      + . ="* && $output == *"2 of 6 ordered pairs"* ]]
     run -3 --separate-stderr mesh 2 "$serving"'serve; "$P" --join $LINE; served'
-    [[ $output == *"error mesh.same"*"paste the line on each other machine, once"* ]]
+    [[ $output == *"error mesh.same"*"paste the line of --serve on each other machine, once"* ]]
     run -3 --separate-stderr mesh 2 "$serving"'serve --joiners 2
         $WINDSOCK_RSH node1 "$P --join $LINE" & $WINDSOCK_RSH node1 "$P --join $LINE"; served'
     [[ $output == *"error mesh.same"*"is the same machine as another one here"* ]]

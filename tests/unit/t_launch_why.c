@@ -229,6 +229,10 @@ static void what_it_lacks_of_ours_is_brought(void **state UNUSED)
 	L.o.copy_self = true; /* it was, and did not help */
 	agent_advise_short(h, "cannot start x: No such file or directory");
 	assert_non_null(strstr(launch_fix(h->h, &a), "make install   # on node1"));
+	agent_advise_short(h, "cannot start x: Permission denied");
+	assert_non_null(strstr(launch_fix(h->h, &a), ", a container; on node1"));
+	h->h->fix = "- a newer driver"; /* as an agent says it */
+	assert_string_equal(launch_fix(h->h, &a), "- a newer driver (on node1)");
 }
 
 /* Who joins is told, and knows neither our path nor what to do about a number it has too. */

@@ -157,6 +157,7 @@ static void hosts_that_name_themselves(void **state UNUSED)
 				     own));
 		finding_fix((struct finding *)f, "ssh %s true", own);
 		finding_fix((struct finding *)f, "ssh-copy-id %s   # from here", own);
+		finding_fix((struct finding *)f, "portcheck   # on %s: names the rule", own);
 		finding_expect((struct finding *)f, "an answer of %s", own);
 	}
 	f = only(&w, 3);
@@ -167,6 +168,8 @@ static void hosts_that_name_themselves(void **state UNUSED)
 	assert_string_equal(f->fix.v[1], "ssh node1 true   # for node1, the others alike");
 	assert_string_equal(f->fix.v[2],
 			    "ssh-copy-id node1   # from here; for node1, the others alike");
+	assert_string_equal(f->fix.v[3],
+			    "portcheck   # on node1: names the rule; the others alike");
 	world_done(&w);
 }
 
@@ -280,6 +283,8 @@ static void the_way_says_where_it_is_typed(void **state UNUSED)
 	unsetenv(RSH_TYPED);
 	way.rsh = "kx";
 	assert_string_equal(tally_typed(&w.t, &x, "kx node1 true"), "kx node1 true");
+	assert_string_equal(tally_typed(&w.t, &x, "portcheck --serve   # again, the line on node1"),
+			    "portcheck --serve   # again, the line on node1");
 	world_done(&w);
 }
 

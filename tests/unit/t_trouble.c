@@ -395,7 +395,7 @@ static void another_way_without_an_answer_is_named(void **state UNUSED)
 		 "no program for it?"},
 		{3, "", "windsock: " TROUBLE_UNFED "\n",
 		 "nothing can come on stdin of windsock there: ./kx passes none on, or a login",
-		 "echo works | ./kx me@node1 cat   # silent? "},
+		 "echo works | ./kx me@node1 cat   # from here: silent? "},
 	};
 	const struct rsh_way rsh = {.name = "./kx", .typed = "./kx"};
 

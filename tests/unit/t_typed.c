@@ -145,8 +145,10 @@ static void a_place_stands_in_the_remark(void **state UNUSED)
 	};
 	AUTO(arena_done) struct arena a = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_string_equal(fix_placed(&a, rows[i].fix, "on n1"), rows[i].placed);
+		assert_string_equal(fix_placed(&a, rows[i].placed, "on n1"), rows[i].placed);
+	}
 }
 
 /* A shell's grammar is the judge of all that the catalogue of failures has us print. */
