@@ -53,8 +53,7 @@ static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 			"container, or one that did not end",
 			format_size(&used, (uint64_t)g->used_bytes),
 			format_size(&all, (uint64_t)g->memory_bytes));
-		finding_fix(f, "fuser -v /dev/nvidia%d   # on the host, outside containers",
-			    g->index);
+		finding_fix(f, "fuser -v /dev/nvidia%d   # outside containers", g->index);
 		return true;
 	}
 	text_init(&what, v->a);
@@ -65,8 +64,7 @@ static bool busy(struct gpu_view *v, const struct nvml_gpu *g)
 	if (pids.n)
 		finding_fix(f, "kill%s   # when they are nobody's running job", pids.s);
 	else
-		finding_fix(f, "fuser -v /dev/nvidia%d   # on the host, outside containers",
-			    g->index);
+		finding_fix(f, "fuser -v /dev/nvidia%d   # outside containers", g->index);
 	return true;
 }
 
