@@ -276,6 +276,22 @@ static void widen(const struct term *t, struct grid *g, size_t column, size_t mo
 		g->width[column] = most;
 }
 
+static void lay(struct sink *s, struct grid *g, size_t column, size_t room)
+{
+	for (size_t r = 0; r < g->rows.n; r++)
+		if (g->rows.v[r][column])
+			g->rows.v[r][column] = laid(s->a, g->rows.v[r][column],
+						    g->se->columns[column].is_list, room);
+}
+
+/* One of text that a line of its own has no room for takes several. */
+static void break_long(struct sink *s, const struct term *t, struct grid *g, size_t give)
+{
+	for (size_t i = 0; i < give; i++)
+		if (g->below[i] && g->se->columns[i].is_text && g->indent + g->width[i] > t->width)
+			lay(s, g, i, t->width - g->indent);
+}
+
 /* Where a person looks no line is longer than the terminal is wide, and nothing is cut: the last
  * column of text gives way, its cells taking several lines, or columns stand below the others. */
 static void fit(struct sink *s, const struct term *t, struct grid *g)
@@ -296,11 +312,9 @@ static void fit(struct sink *s, const struct term *t, struct grid *g)
 				g->indent = BELOW;
 		spread(t, g);
 		widen(t, g, give, most);
+		break_long(s, t, g, give);
 	}
-	for (size_t r = 0; r < g->rows.n; r++)
-		if (g->rows.v[r][give])
-			g->rows.v[r][give] = laid(s->a, g->rows.v[r][give],
-						  g->se->columns[give].is_list, g->width[give]);
+	lay(s, g, give, g->width[give]);
 }
 
 void grid_end(struct sink *s, const struct term *t, struct grid *g)

@@ -142,7 +142,8 @@ static void no_address_is_cut(void **state)
 		 "  -\n"
 		 "  127.0.0.1/8, ::1/128\n"
 		 "ens5        9001\n"
-		 "  a driver with a name as long as a line is wide, almost, and no address\n"},
+		 "  a driver with a name as long as a line is wide, almost,\n"
+		 "  and no address\n"},
 	};
 	char got[8192];
 
