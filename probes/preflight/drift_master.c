@@ -3,6 +3,7 @@
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"
+#include "probes/tally/names.h"
 
 /* ---- the name of the host that a job meets at ---- */
 
@@ -36,16 +37,16 @@ static bool leads_to(const struct answer *from, const struct answer *to)
 }
 
 /* Where the name leads to, on whichever host; many have one answer. */
-static const struct answer *find_led(const struct answers *all)
+static const struct answer *find_led(const struct preflight *p, const struct answers *all)
 {
-	const char *was = "";
+	struct names seen = {0};
 
 	for (size_t i = 0; i < all->n; i++) {
 		const char *to = cJSON_GetStringValue(cJSON_GetArrayItem(meant(&all->v[i]), 0));
 
-		if (!to || streq(to, was))
+		if (!to || names_has(&seen, to))
 			continue;
-		was = to;
+		names_add(&seen, p->a, to);
 		for (size_t k = 0; k < all->n; k++)
 			if (leads_to(&all->v[i], &all->v[k]))
 				return &all->v[k];
@@ -60,7 +61,7 @@ static const struct answer *find_master(const struct preflight *p, const struct 
 		if (all->v[i].doc && (is_one_name(all->v[i].host, p->master) ||
 				      is_one_name(all->v[i].hostname, p->master)))
 			return &all->v[i];
-	return p->master_given ? find_led(all) : NULL;
+	return p->master_given ? find_led(p, all) : NULL;
 }
 
 /* @sure: another one finds the way there, so it can be found. */
