@@ -114,9 +114,11 @@ static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t i
 {
 	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC), busy = 0;
 	double n_all = (double)iters * operations(s);
+	/* a launch into a stream that is full knows no deadline: no more operations than marks */
+	uint64_t most = s->captured ? (DEV_MARKS - 2) / s->captured + 1 : DEV_MARKS - 1;
 
-	for (uint64_t i = 0; i < iters; i += DEV_MARKS - 1) {
-		uint64_t n = iters - i < DEV_MARKS - 1 ? iters - i : DEV_MARKS - 1;
+	for (uint64_t i = 0; i < iters; i += most) {
+		uint64_t n = iters - i < most ? iters - i : most;
 
 		if (queue(s, q, (size_t)n, times + i, &busy, e))
 			return -1;

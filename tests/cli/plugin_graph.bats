@@ -81,6 +81,9 @@ silent() { [[ $stderr != *"stand-in"* ]] || { echo "$stderr"; return 1; }; }
     WINDSOCK_FAKE_CUDA=stall run -1 --separate-stderr bench --deadline 2 -G 60
     [[ $output == *"# FAIL comm.progress: "*" did not finish within "* ]]
     silent
+    # a stream that is full would keep whoever launches more, whatever the deadline
+    WINDSOCK_FAKE_CUDA=stall run -1 --separate-stderr timeout 60 "$B" --backend nccl --np 2 -b 1K -e 1K -n 4 -G 300 --deadline 2
+    [[ $output == *"# FAIL comm.progress: "*" did not finish within "* ]]
 }
 
 @test "-G: what it does not go with is exit 2; in host memory a line says that there are no graphs" {

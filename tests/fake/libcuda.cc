@@ -131,6 +131,7 @@ void fake_advance()
 	}
 }
 fake_graph **fake_captured(CUstream s) { return &of(s)->captured; }
+bool fake_is_full(CUstream s) { return of(s)->queue.size() >= 1024; }
 bool fake_is_alive(const void *x) { return alive.count(x); }
 bool fake_captures(void)
 {

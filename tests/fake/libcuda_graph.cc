@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <unistd.h>
+
 static int graphs, execs; /* that nobody has destroyed */
 
 CUresult fake_unsafe(const char *what)
@@ -79,6 +81,10 @@ OUT CUresult cuGraphLaunch(CUgraphExec exec, CUstream s)
 	READY();
 	UNSAFE("cuGraphLaunch");
 	for (work w : reinterpret_cast<fake_graph *>(exec)->nodes) {
+		while (fake_is_full(s)) {
+			fake_advance();
+			usleep(100);
+		}
 		w.kept.reset();
 		if (CUresult r = fake_put(s, std::move(w)))
 			return r;
