@@ -12,10 +12,6 @@ static int ask_within(const struct asked *q, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "-N 0 goes on until it is stopped, --within says how "
 			       "long: leave one of them out");
-	if (q->flags.pairs)
-		return err_set(e, ERR_USAGE,
-			       "--within is of a table of sizes, which --pairs and --find-slow do "
-			       "not make: leave it out");
 	return 0;
 }
 
@@ -31,10 +27,6 @@ int ask_for(const struct asked *q, struct err *e)
 	if (q->cycles != ASK_NOT_GIVEN)
 		return err_set(e, ERR_USAGE,
 			       "--for says how long, and -N how often: leave one of them out");
-	if (q->flags.pairs)
-		return err_set(e, ERR_USAGE,
-			       "--for is of a table of sizes, which --pairs and --find-slow do not "
-			       "make: ask for one after the other");
 	if (!q->budget_ns || q->budget_ns > time)
 		return 0;
 	return err_set(e, ERR_USAGE,

@@ -75,21 +75,21 @@ static int of_baselines(const struct job_opts *o, struct err *e)
 }
 
 /* Of "auto" it is said when the ranks have met: they may have no GPU. */
-static int of_graphs(const struct rank_opts *o, struct err *e)
+static int of_iterations(const struct rank_opts *o, struct err *e)
 {
 	const struct sweep_opts *s = &o->sweep;
 	const char *beside = rank_graph_beside(o);
+	bool is_graph = s->graph && streq(o->backend, "nccl");
+	uint64_t samples = is_graph ? s->graph : s->iters;
 
-	if (!s->graph || !streq(o->backend, "nccl"))
-		return 0;
-	if (beside)
+	if (is_graph && beside)
 		return err_set(e, ERR_USAGE,
 			       "-G launches all iterations as one, and does not go with %s: leave "
 			       "one of them out",
 			       beside);
-	return s->skip && s->skip >= s->graph
-		       ? err_set(e, ERR_USAGE, "-K leaves nothing of %zu launches (-G)",
-				 (size_t)s->graph)
+	return s->skip && s->skip >= samples
+		       ? err_set(e, ERR_USAGE, "-K leaves nothing of %zu %s", (size_t)samples,
+				 is_graph ? "launches (-G)" : "iterations")
 		       : 0;
 }
 
@@ -99,7 +99,8 @@ int ask_together(const struct job_opts *o, struct err *e)
 
 	if (o->rank.mode == RANK_PAIRS && of_sizes(o, e))
 		return -1;
-	return of_graphs(&o->rank, e) || of_limits(v, e) || of_pictures(v, e) || of_baselines(o, e)
+	return of_iterations(&o->rank, e) || of_limits(v, e) || of_pictures(v, e) ||
+			       of_baselines(o, e)
 		       ? -1
 		       : 0;
 }

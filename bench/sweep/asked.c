@@ -34,9 +34,9 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 {
 	static const char *const of_saved[] = {"nic", "instance", NULL};
 	static const char *const of_coll[] = {"coll", "op", "datatype", "root", NULL};
-	static const char *const of_table[] = {"minbytes",   "maxbytes", "stepbytes",
-					       "stepfactor", "iters",	 "warmup_iters",
-					       "agg_iters",  NULL};
+	static const char *const of_table[] = {
+		"minbytes",  "maxbytes",     "stepbytes", "stepfactor", "iters",
+		"agg_iters", "warmup_iters", "within",	  "for",	NULL};
 	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
 	const char *name = opt_given(&t, usual, of_saved, true, a);
 
@@ -109,17 +109,13 @@ static int bad_bind(const char *at, struct err *e)
 	return err_hint(e, "`ip -br address` shows the address of each card");
 }
 
-/* Of two numbers each in its range; and what the communicator would find too late. */
+/* What the communicator, or the verdict, would find too late. */
 static int check_values(struct asked *q, struct err *e)
 {
-	const struct sweep_opts *s = &q->job.rank.sweep;
 	union addr at;
 
 	if (q->flags.bind && addr_parse(q->flags.bind, &at))
 		return bad_bind(q->flags.bind, e);
-	if (s->skip && s->skip >= s->iters)
-		return err_set(e, ERR_USAGE, "-K leaves nothing of %zu iterations",
-			       (size_t)s->iters);
 	return ask_least_average(&q->job.story.least_average, e);
 }
 

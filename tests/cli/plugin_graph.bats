@@ -14,7 +14,7 @@ silent() { [[ $stderr != *"stand-in"* ]] || { echo "$stderr"; return 1; }; }
 
 @test "-G: every collective is captured, launched so often, verified as a graph, and nothing is left over" {
     local ask
-    for ask in "" "-m 3" "-d all -o mulsum" "-c 3" "-R 2" "-n 1 -G 300" "--coll alltoall" \
+    for ask in "" "-m 3" "-d all -o mulsum" "-c 3" "-R 2" "-n 1 -G 300 -K 5" "--coll alltoall" \
         "--coll alltoallv" "--coll gather -r 1" "--coll sendrecv" "--coll reduce_scatter" "--coll broadcast"; do
         # shellcheck disable=SC2086 # options and their values
         run -0 --separate-stderr bench -G 5 $ask --json
