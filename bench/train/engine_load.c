@@ -36,10 +36,9 @@ int engine_check(struct engine_choice *c, const char *for_gpu, bool is_sharded, 
 	}
 	if (precision_of(c) != ENGINE_FLOAT32 && c->tf32)
 		return err_set(e, ERR_USAGE, "--amp and --tf32: one of the two");
-	if (!streq(c->device, "auto"))
-		return 0;
 	c->needs = what;
-	if (c->needs)
+	c->is_implied = what && streq(c->device, "auto");
+	if (c->is_implied)
 		c->device = "cuda";
 	return 0;
 }
@@ -136,13 +135,12 @@ static int load_auto(const struct engine_opts *o, const struct model *m, struct 
 /* Whoever cannot find a GPU does not know who asked for it; that is what is left out. */
 static void say_without(const struct engine_choice *c, struct err *e)
 {
-	const char *numbers = numbers_of(c);
 	struct err why = *e;
 
-	if (!c->needs) {
+	if (!c->is_implied) {
 		if (why.kind == ERR_ABSENT && !why.typed)
 			(void)err_hint(e, "%s; --device cpu%s%s trains without a GPU", why.hint,
-				       numbers ? " without " : "", numbers ?: "");
+				       c->needs ? " without " : "", c->needs ?: "");
 		return;
 	}
 	err_set(e, why.kind, "%s needs a GPU: %s", c->needs, why.msg);

@@ -13,7 +13,8 @@ struct engine_choice {
 	const char *device; /* "auto", "cpu", "cuda" */
 	const char *amp;    /* one of engine_precisions */
 	bool tf32;
-	const char *needs; /* what alone asks for a GPU ("--amp"), set by engine_check(); or NULL */
+	const char *needs; /* what is for GPUs alone ("--amp"), set by engine_check(); or NULL */
+	bool is_implied;   /* that alone asks for one, and no --device */
 	int rank;	   /* of --init, where the environment has none; -1 */
 };
 struct engine_loaded {

@@ -44,6 +44,8 @@ says() { # CODE TEXT... -- COMMAND...
             env WINDSOCK_CUDNN="$O/fake/libcudnn.so.9" "$B" --device cuda --np 1
     fi
     stand_ins
+    says 4 "; --device cpu without --backend nccl trains without a GPU" -- \
+        env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --backend nccl --np 1
     says 4 "has no cudnnConvolutionBackwardFilter" "too old or damaged" -- \
         env WINDSOCK_CUDNN="$O/fake/libcudnn-damaged.so.9" "$B" --device cuda --np 1
     says 4 "cannot load cuBLAS for CUDA 13" "libcublas" -- env WINDSOCK_CUBLAS=/nonexistent.so "$B" --device cuda --np 1
