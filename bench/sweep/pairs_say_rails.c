@@ -10,7 +10,10 @@ static void add_worst(struct matrix *worst, const struct matrix *m)
 	for (int i = 0; i < m->n * m->n; i++) {
 		worst->gbps[i] = fmin(worst->gbps[i], m->gbps[i]);
 		worst->latency[i] = fmax(worst->latency[i], m->latency[i]);
-		worst->lost[i] = fmax(worst->lost[i], m->lost[i]);
+		if (m->lost[i] <= worst->lost[i] || isnan(m->lost[i]))
+			continue;
+		worst->lost[i] = m->lost[i];
+		worst->sent[i] = m->sent[i];
 	}
 }
 

@@ -45,7 +45,7 @@ pairs() { on 0 "$BIN/ncclbench" --hosts 'node[0-2]' --rsh "$LAB rsh $LAB_NAME" "
             ["pair.bandwidth pass eth0", "pair.bandwidth pass eth1"] and
         [.data.rails[] | .name] == ["eth0", "eth1"] and
         all(.data.rails[]; .median_gbps > 0 and (.pairs | length == 6)) and
-        (.data.pairs | length == 6)' <<<"$output"
+        (.data.pairs | length == 6 and all(.[]; has("lost") and .packets > 0))' <<<"$output"
     run -0 --separate-stderr pairs --pairs --rails eth1 --json
     jq -e '[.data.rails[].name] == ["eth1"]' <<<"$output"
     run -0 --separate-stderr pairs --pairs --rails none --json
