@@ -163,7 +163,7 @@ static const char *ways(const struct slow_verdict *v)
 	return v->in && v->out ? "sends and receives" : v->in ? "receives" : "sends";
 }
 
-static void fix_node(const struct matrix *m, struct finding *f, int node)
+static void look_at(const struct matrix *m, struct finding *f, int node)
 {
 	const char *name = matrix_name(m, node), *look = "'ip -s link; tc -s qdisc'";
 
@@ -179,8 +179,18 @@ static void fix_node(const struct matrix *m, struct finding *f, int node)
 				    "'ethtool %s; ip -s link show %s; tc -s qdisc show dev %s'",
 				    m->rail, m->rail, m->rail);
 	finding_fix(f, "%s", typed_there(f->a, rsh_typed(NULL), name, look));
-	if (host_is_node(name))
-		finding_fix(f, "srun --exclude=%s ...  # until it is repaired", name);
+}
+
+/* Of a link either end may be it. */
+static void fix_nodes(const struct matrix *m, struct finding *f, const char *a, const char *b,
+		      const struct slow_verdict *v)
+{
+	look_at(m, f, v->a);
+	if (b)
+		look_at(m, f, v->b);
+	if (!m->one_host && m->n > 2 && host_is_node(a))
+		finding_fix(f, "srun --exclude=%s ...  # %s%suntil it is repaired", a,
+			    b ? "or " : "", b ? arena_printf(f->a, "%s, ", b) : "");
 }
 
 /* What TCP does where a network is full: there is nobody to be left out. */
@@ -231,7 +241,7 @@ static void say_one(const struct matrix *m, const struct slow_verdict *v)
 		finding_value(f, v->is, "GB/s");
 		finding_expect(f, ">= %.3f GB/s", v->others * SLOW_SHARE);
 	}
-	fix_node(m, f, v->a);
+	fix_nodes(m, f, a, b, v);
 	verdict_add(m->s->r, f);
 }
 

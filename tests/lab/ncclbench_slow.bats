@@ -111,6 +111,12 @@ leaf() {
     [ "$(grep -c '^node2 ' <<<"$output")" -eq 3 ]
 }
 
+@test "--find-slow: of two nodes nobody knows which loses: both are looked at, and none is left out" {
+    run -1 --separate-stderr "$LAB" run 2 --rate 1gbit --loss node1=5 -- "$BIN/ncclbench" --hosts lab --find-slow --json
+    jq -e '[.findings[] | select(.check == "pair.loss")] | length > 0 and
+        all(.[]; .fix | length == 2 and (.[0] + .[1] | contains(" node0 ") and contains(" node1 ")))' <<<"$output"
+}
+
 @test "--pairs: where a shaper makes all lose, nobody is to be left out: a warning" {
     run -0 --separate-stderr "$LAB" run 4 --rate 10mbit -- "$BIN/ncclbench" --hosts lab --pairs
     [[ $output == *"# WARN pair.loss: no node stands out, most lose: "*" % of what goes between two is sent again: a rate limit"* ]]
