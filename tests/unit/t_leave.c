@@ -99,7 +99,7 @@ static void child(void)
 	struct sigaction on_leave = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO};
 	pthread_t owner = pthread_self(), thread;
 
-	(void)alarm(60);
+	(void)alarm(180); /* a sanitizer on a busy machine takes a minute */
 	(void)atexit(at_exit_of_a_library);
 	leave_prepare();
 	(void)sigaction(SIGUSR1, &on_leave, NULL);
