@@ -19,9 +19,9 @@ TIMES=${REPEAT:-10}
 
 @test "SIGSTOP of a rank: the heartbeat tells, and the stopped one is ended too" {
     for ((i = 0; i < TIMES; i++)); do
-        begin 3 --hosts 'node[0-2]' --heartbeat 500ms
+        begin 3 --hosts 'node[0-2]' --heartbeat 1s
         on 0 kill -STOP "$(pid_of $((i % 3)))"
-        ended 1 8 "failed: rank $((i % 3)) (node$((i % 3)), 10.77.0.$((i % 3 + 1))) has been silent for 500 ms"
+        ended 1 8 "failed: rank $((i % 3)) (node$((i % 3)), 10.77.0.$((i % 3 + 1))) has been silent for 1 s"
     done
 }
 
