@@ -1,6 +1,7 @@
 /* Who came to what the others waited in: everybody, and then the way between them is to blame; or
  * all but a few, whom a Gloo operation that ran out does not name. */
 #include "probes/log/explain.h"
+#include "probes/log/said.h"
 
 enum {
 	BETTER = 5, /* than "a rank did not take part", which is not so */
@@ -29,19 +30,11 @@ static bool is_everybody(const struct why *w, const struct waiters *waits)
 	return true;
 }
 
-/* -1: it is not in the text. */
-static long number_after(const char *text, const char *key)
-{
-	const char *p = strstr(text, key);
-
-	return p ? strtol(p + strlen(key), NULL, 10) : -1;
-}
-
 /* Who gave up as much later as each waits came when the other had gone; NULL: nobody did. */
 static const char *too_late(const struct why *w, struct arena *a, const struct log_event *said)
 {
 	const struct actor *first = NULL, *last = NULL;
-	long limit = said ? number_after(said->text, "Timeout(ms)=") : -1;
+	long limit = said ? said_in(said->text, "Timeout(ms)=", -1) : -1;
 
 	for (size_t i = 0; i < w->actors.v.n; i++) {
 		const struct actor *y = &w->actors.v.v[i];
@@ -95,17 +88,17 @@ static long world_of(const struct why *w)
 static uint64_t bit_of(int rank) { return 1ULL << (rank < RANKS_KEPT ? rank : RANKS_KEPT - 1); }
 
 /* Those who spoke of Gloo's end, a bit each; what was met once more than is kept is not known. */
-static uint64_t who_spoke(const struct explanation *x)
+static uint64_t who_spoke(struct explanation *x)
 {
 	static const char *const all[] = {"CON-024", "CON-010", "PT-027"};
 	uint64_t bits = 0;
 
-	for (size_t i = 0; i < x->causes.n; i++)
-		for (size_t k = 0; k < ARRAY_LEN(all); k++)
-			for (size_t r = 0; streq(x->causes.v[i].sig->id, all[k]) &&
-					   r < x->causes.v[i].record->nranks;
-			     r++)
-				bits |= bit_of(x->causes.v[i].record->ranks[r]);
+	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+		const struct cause *c = explain_find(x, all[k]);
+
+		for (size_t r = 0; c && r < c->record->nranks; r++)
+			bits |= bit_of(c->record->ranks[r]);
+	}
 	return bits;
 }
 
@@ -152,14 +145,14 @@ static void awaited(struct arena *a, struct explanation *x)
 	if (c && c->record->count > c->record->events.n)
 		return;
 	for (size_t i = 0; c && i < c->record->events.n; i++) {
-		long self = number_after(c->record->events.v[i].text, "self_rank = ");
+		long self = said_in(c->record->events.v[i].text, "self_rank = ", -1);
 
 		waits |= self >= 0 && self < RANKS_KEPT ? 1ULL << self : 0;
 	}
 	for (size_t i = 0; waits && i < c->record->events.n; i++) {
 		const char *text = c->record->events.v[i].text;
-		long self = number_after(text, "self_rank = "),
-		     pair = number_after(text, "pair_rank = ");
+		long self = said_in(text, "self_rank = ", -1),
+		     pair = said_in(text, "pair_rank = ", -1);
 
 		if (self < 0 || pair < 0 || pair >= RANKS_KEPT || waits >> pair & 1)
 			continue;
@@ -175,7 +168,7 @@ static void let_nobody_out(struct arena *a, struct explanation *x)
 {
 	struct cause *c = explain_find(x, "PT-027");
 	const struct log_event *e = explain_event(c, "successfully reached");
-	long by = e ? number_after(e->text, "send/recv from rank ") : -1;
+	long by = e ? said_in(e->text, "send/recv from rank ", -1) : -1;
 
 	if (by >= 0 && !c->because && !explain_says(c, "failed to pass"))
 		explain_raise(c, c->weight,

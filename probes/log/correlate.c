@@ -4,6 +4,7 @@
 #include "lib/core/text.h"
 #include "probes/log/astray.h"
 #include "probes/log/loner.h"
+#include "probes/log/said.h"
 
 /* Two processes that differ in the text at @off; both must have said something. */
 static bool differ(const struct actors *t, size_t off, const struct actor **ret_a,
@@ -196,13 +197,6 @@ static void shared_memory_is_full(struct explanation *x)
 		explain_reason(c, disk, disk->weight + 6, "the disk that is full is /dev/shm");
 }
 
-static long number_in(const char *text, const char *key, long otherwise)
-{
-	const char *p = strstr(text, key);
-
-	return p ? strtol(p + strlen(key), NULL, 10) : otherwise;
-}
-
 /* More memory that is free than there is: the kernel cannot pin what it lost count of. */
 static void lost_pages(struct explanation *x)
 {
@@ -211,8 +205,8 @@ static void lost_pages(struct explanation *x)
 	long total = -1, spare = -1;
 
 	for (size_t i = 0; c && i < c->record->events.n; i++) {
-		total = number_in(c->record->events.v[i].text, "CmaTotal:", total);
-		spare = number_in(c->record->events.v[i].text, "CmaFree:", spare);
+		total = said_in(c->record->events.v[i].text, "CmaTotal:", total);
+		spare = said_in(c->record->events.v[i].text, "CmaFree:", spare);
 	}
 	if (total < 0 || spare < 0)
 		return;
@@ -232,7 +226,7 @@ static void counted_twice(struct explanation *x)
 	for (size_t i = 0; c && i < c->record->events.n && !more; i++) {
 		const struct log_event *e = &c->record->events.v[i];
 
-		if (number_in(e->text, "worker_count=", 0) > number_in(e->text, "world_size=", 0))
+		if (said_in(e->text, "worker_count=", 0) > said_in(e->text, "world_size=", 0))
 			more = e;
 	}
 	if (!c || (more && c->is_over))

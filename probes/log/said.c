@@ -35,6 +35,13 @@ uint64_t said_hex(const struct log_line *l, const char *key)
 	return *p ? strtoull(p, NULL, 16) : 0;
 }
 
+long said_in(const char *text, const char *key, long otherwise)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtol(p + strlen(key), NULL, 10) : otherwise;
+}
+
 void said_word(char *out, size_t size, const char *from, const char *ends)
 {
 	size_t n = strcspn(from, ends);

@@ -12,6 +12,8 @@ const char *said_version(const struct log_line *l);
 bool said_number(const struct log_line *l, const char *key, long *ret);
 /* 0 where none follows. */
 uint64_t said_hex(const struct log_line *l, const char *key);
+/* Of a text that is kept of a line, right behind @key; @otherwise where that does not have it. */
+long said_in(const char *text, const char *key, long otherwise);
 /* Copies @from up to the first of @ends, cut to @size. */
 void said_word(char *out, size_t size, const char *from, const char *ends);
 
