@@ -50,14 +50,21 @@ void library_path(const char *symbol, const char *otherwise, char *ret, size_t n
 	(void)snprintf(ret, n, "%s", otherwise);
 }
 
+const char *library_lacks(void *so, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!dlsym(so, names[i]))
+			return names[i];
+	return NULL;
+}
+
 int library_needs(void *so, const char *const *names, size_t n, const char *what, const char *least,
 		  struct err *e)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (dlsym(so, names[i]))
-			continue;
-		err_set(e, ERR_ABSENT, "%s has no %s", what, names[i]);
-		return err_hint(e, "it is too old or damaged: %s are the least", least);
-	}
-	return 0;
+	const char *lacks = library_lacks(so, names, n);
+
+	if (!lacks)
+		return 0;
+	err_set(e, ERR_ABSENT, "%s has no %s", what, lacks);
+	return err_hint(e, "it is too old or damaged: %s are the least", least);
 }

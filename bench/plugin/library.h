@@ -17,6 +17,8 @@ void *library_open(const struct library_want *w, char why[LIBRARY_WHY]);
 void library_beside(const char *path, const char *name, char *ret, size_t n);
 /* The file whose @symbol is called from here; @otherwise where the loader does not say. */
 void library_path(const char *symbol, const char *otherwise, char *ret, size_t n);
+/* The first of @names that @so has not; NULL: it has all. */
+const char *library_lacks(void *so, const char *const *names, size_t n);
 /* -1, ERR_ABSENT: @what lacks one of @names; the hint says that @least would have them. */
 int library_needs(void *so, const char *const *names, size_t n, const char *what, const char *least,
 		  struct err *e) MUST_CHECK;

@@ -4,21 +4,14 @@
  * before the capture ends. What it captured it counts: it would wait for ever to be destroyed, or
  * aborted, while there is a graph.
  */
+#include "bench/plugin/library.h"
 #include "bench/plugin/nccl/nccl.h"
 
 #include <dlfcn.h>
 
-static const char *missing(void)
-{
-	static const char *const needs[] = {"cuStreamBeginCapture_v2",	   "cuStreamEndCapture",
-					    "cuGraphInstantiateWithFlags", "cuGraphLaunch",
-					    "cuGraphExecDestroy",	   "cuGraphDestroy"};
-
-	for (size_t i = 0; i < ARRAY_LEN(needs); i++)
-		if (!dlsym(RTLD_DEFAULT, needs[i]))
-			return needs[i];
-	return NULL;
-}
+static const char *const graph_needs[] = {"cuStreamBeginCapture_v2",	 "cuStreamEndCapture",
+					  "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+					  "cuGraphExecDestroy",		 "cuGraphDestroy"};
 
 static int refused(struct nccl_comm *c, const char *what, CUresult r, struct err *e)
 {
@@ -29,7 +22,7 @@ static int refused(struct nccl_comm *c, const char *what, CUresult r, struct err
 int nccl_capture_begin(struct comm *comm, struct err *e)
 {
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
-	const char *lacks = missing();
+	const char *lacks = library_lacks(RTLD_DEFAULT, graph_needs, ARRAY_LEN(graph_needs));
 	CUresult r;
 
 	if (lacks)
