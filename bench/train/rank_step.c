@@ -160,7 +160,7 @@ static void put_score(struct rank *r, const struct net_score *s)
 	extra[2] = (float)s->top5 / samples;
 }
 
-static void note_step(struct rank *r, uint64_t epoch, double lr, double seconds)
+static void note_step(struct rank *r, uint64_t epoch, double seconds)
 {
 	const float *extra = r->net->grads + r->net->nparams;
 
@@ -168,7 +168,7 @@ static void note_step(struct rank *r, uint64_t epoch, double lr, double seconds)
 		return;
 	history_step(&r->result->history, r->result->a,
 		     &(struct train_step){r->step, epoch, (double)extra[0], (double)extra[1],
-					  (double)extra[2], lr, seconds});
+					  (double)extra[2], train_lr(r->o, epoch), seconds});
 	if (r->result->progress)
 		r->result->progress(r->result);
 }
@@ -305,9 +305,9 @@ static void count_proven(struct rank *r, bool is_taken)
 	}
 }
 
-static int update(struct rank *r, float lr)
+static int update(struct rank *r, uint64_t epoch)
 {
-	const struct net_sgd s = {lr, (float)r->o->momentum, (float)r->o->decay};
+	const struct net_sgd s = train_sgd(r->o, epoch);
 	uint64_t skipped = r->net->scaler.skipped;
 	bool lost = false;
 
@@ -324,7 +324,7 @@ static int update(struct rank *r, float lr)
 
 int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 {
-	double *spent = r->word.seconds, lr = train_lr(r->o, epoch);
+	double *spent = r->word.seconds;
 	uint64_t t[PHASES + 1] = {now_ns()};
 	double ahead;
 	struct net_score s;
@@ -345,7 +345,7 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 	if (end_exchange(r))
 		return -1;
 	t[4] = now_ns();
-	if (update(r, (float)lr))
+	if (update(r, epoch))
 		return -1;
 	t[5] = now_ns();
 	if (r->step < r->proven)
@@ -354,7 +354,7 @@ int rank_step(struct rank *r, uint64_t epoch, uint64_t at)
 		spent[i] += (double)(t[i + 1] - t[i]) / 1e9;
 	spent[PHASE_DATA] += ahead;
 	spent[PHASE_BACKWARD] -= ahead;
-	note_step(r, epoch, lr, (double)(t[5] - t[0]) / 1e9);
+	note_step(r, epoch, (double)(t[5] - t[0]) / 1e9);
 	r->step++;
 	if (r->step <= r->proven && rank_whole(r))
 		return -1;
