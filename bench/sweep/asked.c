@@ -29,6 +29,15 @@ int asked_alone(const struct asked *q, const struct asked *usual, const struct w
 		    : 0;
 }
 
+static int refuse(struct asked *q, const struct asked *usual, const char *const *names,
+		  const char *why, struct arena *a, struct err *e)
+{
+	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
+	const char *name = opt_given(&t, usual, names, true, a);
+
+	return name ? err_set(e, ERR_USAGE, "%s %s", name, why) : 0;
+}
+
 /* What --analyze alone reads, and what the pairs have not. */
 static int check_heeded(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
 {
@@ -37,29 +46,22 @@ static int check_heeded(struct asked *q, const struct asked *usual, struct arena
 	static const char *const of_table[] = {
 		"minbytes",  "maxbytes",     "stepbytes", "stepfactor", "iters",
 		"agg_iters", "warmup_iters", "within",	  "for",	NULL};
-	const struct opt_table t = {asked_rows, ASKED_NROWS, q};
-	const char *name = opt_given(&t, usual, of_saved, true, a);
 
-	if (name)
-		return err_set(e, ERR_USAGE,
-			       "%s goes with --analyze: what is measured here is judged "
-			       "by this hardware, or --expect",
-			       name);
+	if (refuse(q, usual, of_saved,
+		   "goes with --analyze: what is measured here is judged by this hardware, or "
+		   "--expect",
+		   a, e))
+		return -1;
 	if (!q->flags.pairs)
 		return 0;
-	name = opt_given(&t, usual, of_coll, true, a);
-	if (name)
-		return err_set(
-			e, ERR_USAGE,
-			"%s is of collectives, which --pairs and --find-slow do not measure: "
-			"leave it out",
-			name);
-	name = opt_given(&t, usual, of_table, true, a);
-	return name ? err_set(e, ERR_USAGE,
-			      "%s is of a table of sizes, which --pairs and --find-slow do not "
-			      "make: leave it out",
-			      name)
-		    : 0;
+	if (refuse(q, usual, of_coll,
+		   "is of collectives, which --pairs and --find-slow do not measure: leave it out",
+		   a, e))
+		return -1;
+	return refuse(q, usual, of_table,
+		      "is of a table of sizes, which --pairs and --find-slow do not make: leave it "
+		      "out",
+		      a, e);
 }
 
 int asked_check(struct asked *q, const struct asked *usual, struct arena *a, struct err *e)
