@@ -94,7 +94,7 @@ static int check_plot(struct app *app, const struct config *c, struct err *e)
 
 	if (!draws)
 		return 0;
-	return report_check_ending(c->ask.plot, "--plot", "the picture is an SVG", "svg", e) ||
+	return report_check_picture(c->ask.plot, "--plot", e) ||
 			       report_check_apart(written, ARRAY_LEN(written), e)
 		       ? -1
 		       : report_check_folder(&app->arena, c->ask.plot, e);

@@ -139,7 +139,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	struct asked *q = cfg;
 	struct config *c = CONTAINER_OF(q, struct config, asked);
 
-	if (q->page && report_check_ending(q->page, "--report", "the page is HTML", "html", e))
+	if (report_check_page(q->page, e))
 		return -1;
 	app->report_opts.page = q->page;
 	app->report_opts.draw = html_page;

@@ -87,7 +87,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	const char *const written[] = {app->report_opts.output, q->page};
 
 	app->report_opts.files = q->page || q->nodes;
-	if (q->page && report_check_ending(q->page, "--report", "the page is HTML", "html", e))
+	if (report_check_page(q->page, e))
 		return -1;
 	if (preflight_ask_check(q, e) || hosts_settle(&q->hosts, &app->arena, e) ||
 	    report_check_apart(written, ARRAY_LEN(written), e))

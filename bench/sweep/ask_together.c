@@ -37,8 +37,7 @@ static int of_pictures(const struct verdict_opts *v, struct err *e)
 	if (beside && !v->plot && !v->plot_here)
 		return err_set(e, ERR_USAGE,
 			       "--plot-with draws beside --plot: add --plot FILE.svg");
-	return v->plot ? report_check_ending(v->plot, "--plot", "the picture is an SVG", "svg", e)
-		       : 0;
+	return report_check_picture(v->plot, "--plot", e);
 }
 
 /* What is below both limits fails: the one for warnings has to be the higher one. */

@@ -28,18 +28,28 @@ int report_check_folder(struct arena *a, const char *path, struct err *e)
 	return file_advise(path, e);
 }
 
-int report_check_ending(const char *path, const char *option, const char *what, const char *kind,
+static int check_ending(const char *path, const char *option, const char *what, const char *kind,
 			struct err *e)
 {
 	static const char *const kinds[] = {"svg", "html", "png",  "pdf", "jpg", "jpeg",
 					    "gif", "csv",  "json", "xml", "md",	 "txt"};
-	const char *dot = strrchr(path, '.');
+	const char *dot = path ? strrchr(path, '.') : NULL;
 
 	for (size_t i = 0; dot && i < ARRAY_LEN(kinds); i++)
 		if (!strcasecmp(dot + 1, kinds[i]) && !streq(kinds[i], kind))
 			return err_set(e, ERR_USAGE, "%s: %s: %s, name it FILE.%s", option, path,
 				       what, kind);
 	return 0;
+}
+
+int report_check_page(const char *path, struct err *e)
+{
+	return check_ending(path, "--report", "the page is HTML", "html", e);
+}
+
+int report_check_picture(const char *path, const char *option, struct err *e)
+{
+	return check_ending(path, option, "the picture is an SVG", "svg", e);
 }
 
 int report_check_apart(const char *const *paths, size_t n, struct err *e)

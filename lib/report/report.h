@@ -96,10 +96,10 @@ bool report_is_lost(const struct report *r);
 /* Can a file be made at @path? A folder that is not there, or one or a device in its place, is said
  * before the work, not after. */
 int report_check_folder(struct arena *a, const char *path, struct err *e) MUST_CHECK;
-/* Is a file that will be @kind ("svg", "html") called as others are, so that another program would
- * open it? @what: "the picture is an SVG". */
-int report_check_ending(const char *path, const char *option, const char *what, const char *kind,
-			struct err *e) MUST_CHECK;
+/* Is a page ("--report"), or a picture, called as other files are, so that another program would
+ * open it? NULL: there is none. */
+int report_check_page(const char *path, struct err *e) MUST_CHECK;
+int report_check_picture(const char *path, const char *option, struct err *e) MUST_CHECK;
 /* Of @n files to be written, NULL: none, no two are one: the second would replace the first. */
 int report_check_apart(const char *const *paths, size_t n, struct err *e) MUST_CHECK;
 
