@@ -15,7 +15,7 @@
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
 
-#define COMM_PLUGIN_VERSION 9
+#define COMM_PLUGIN_VERSION 10
 
 /* Who we are, and how to meet the others before there is a communicator. Outlives it. */
 struct comm_world {
@@ -25,6 +25,7 @@ struct comm_world {
 	unsigned sockets;    /* tcp: connections per pair of ranks; 0: chosen there */
 	const char *library; /* --nccl PATH; NULL: where PyTorch would find it */
 	unsigned registers; /* nccl: 1 comm_register() is with the network, 2 as symmetric memory */
+	bool calls_block;   /* nccl: they may, as they do in PyTorch and nccl-tests */
 	uint64_t deadline_ns; /* of every phase: the longest time without progress */
 	int stop_fds[2];      /* readable: give up (Ctrl-C, bad news); -1: none */
 	/* Gathers a blob of @n bytes from each rank, in rank order. Collective. */

@@ -9,16 +9,28 @@
 enum { LOOK_MS = 50 };
 static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
-/* Is there a reason by now? */
-static enum watch_cause look(struct watch *w, const struct pollfd *p)
+static bool is_over(struct watch *w)
 {
 	uint64_t until = __atomic_load_n(&w->until_ns, __ATOMIC_ACQUIRE);
 
+	if (!until || now_ns() <= until)
+		return false;
+	if (!w->grants || !w->grants(w->arg))
+		return true;
+	/* unless the call has come back meanwhile */
+	(void)__atomic_compare_exchange_n(&w->until_ns, &until, now_ns() + w->deadline_ns, false,
+					  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Is there a reason by now? */
+static enum watch_cause look(struct watch *w, const struct pollfd *p)
+{
 	if (p[1].revents)
 		return WATCH_ABORTED;
 	if (p[2].revents || p[3].revents)
 		return WATCH_STOPPED;
-	return until && now_ns() > until ? WATCH_DEADLINE : WATCH_NOTHING;
+	return is_over(w) ? WATCH_DEADLINE : WATCH_NOTHING;
 }
 
 static void *run(void *arg)

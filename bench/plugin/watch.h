@@ -15,8 +15,11 @@
 #include <pthread.h>
 
 struct watch {
-	void (*fire)(void *arg); /* from the thread */
+	void (*fire)(void *arg); /* from the thread, as @grants is */
 	void *arg;
+	/* Is a call that is over its time to have another deadline? NULL: none is. To be set before
+	 * the first call. */
+	bool (*grants)(void *arg);
 	uint64_t deadline_ns;
 	int stop_fds[2], abort_fd, end_fd;
 	pthread_t thread;

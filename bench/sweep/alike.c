@@ -7,10 +7,35 @@
 
 /* In the order of alike_of(). What a rank may have for itself (an address to use, the path of
  * a library, a deadline, files to write) is not here. */
-static const char *const flags[ALIKE_OPTIONS] = {
-	"--coll", "--backend", "-d", "-o", "-r",    "--pairs",	"--rails",   "-b",	"-e", "-i",
-	"-f",	  "-n",	       "-w", "-m", "-N",    "-a",	"-c",	     "-z",	"-C", "-K",
-	"-u",	  "-R",	       "-G", "-J", "--for", "--within", "--sockets", "--replay"};
+static const char *const flags[ALIKE_OPTIONS] = {"--coll",
+						 "--backend",
+						 "-d",
+						 "-o",
+						 "-r",
+						 "--pairs",
+						 "--rails",
+						 "-b",
+						 "-e",
+						 "-i",
+						 "-f",
+						 "-n",
+						 "-w",
+						 "-m",
+						 "-N",
+						 "-a",
+						 "-c",
+						 "-z",
+						 "-C",
+						 "-K",
+						 "-u",
+						 "-R",
+						 "-G",
+						 "-J",
+						 "--for",
+						 "--within",
+						 "--sockets",
+						 "--replay",
+						 "--nccl-blocking"};
 enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
@@ -108,6 +133,7 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 	put_time(w++, s->within_ns);
 	put(w++, o->sockets);
 	put_text(w++, when(o->mode == RANK_REPLAY));
+	put_text(w++, when(o->calls_block));
 }
 
 /* --- who has what ------------------------------------------------------------------------- */

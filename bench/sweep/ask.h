@@ -26,7 +26,7 @@ struct ask_flags {
 	uint64_t cta_policy; /* ASK_NOT_GIVEN */
 	const char *library, *bind;
 	uint64_t sockets;
-	bool wire_rate;
+	bool wire_rate, calls_block;
 	bool pairs; /* --pairs or --find-slow */
 };
 /* NCCL_TESTS_MIN_BW; 0: it asks for nothing. */

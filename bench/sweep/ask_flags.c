@@ -76,9 +76,8 @@ static int ask_owner(const struct ask_flags *in, struct err *e)
 		bool given;
 		const char *flag, *backend;
 	} owned[] = {
-		{in->library, "--nccl", "nccl"},
-		{in->sockets, "--sockets", "tcp"},
-		{in->bind, "--bind", "tcp"},
+		{in->library, "--nccl", "nccl"},       {in->calls_block, "--nccl-blocking", "nccl"},
+		{in->sockets, "--sockets", "tcp"},     {in->bind, "--bind", "tcp"},
 		{in->wire_rate, "--wire-rate", "tcp"},
 	};
 
@@ -116,6 +115,8 @@ void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)
 		const char *flag, *why;
 	} unserved[] = {
 		{in->library && !nccl, "--nccl", "that loads no NCCL; --backend nccl does"},
+		{in->calls_block && !nccl, "--nccl-blocking",
+		 "there is no NCCL in it; --backend nccl has"},
 		{in->registers && !nccl, "-R",
 		 "there is nothing to register buffers with; --backend nccl has"},
 		{in->device_api && !nccl, "-D",

@@ -146,6 +146,7 @@ static void fill_rank(struct asked *q)
 	r->library = f->library;
 	r->rails = f->rails;
 	r->registers = (unsigned)f->registers;
+	r->calls_block = f->calls_block;
 	/* pairs: one flow shows best what a link does */
 	r->sockets = !f->sockets && r->mode == RANK_PAIRS ? 1 : (unsigned)f->sockets;
 	r->with_times = r->sweep.keep_each;

@@ -62,6 +62,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 				.sockets = r->o->sockets,
 				.library = r->o->library,
 				.registers = r->o->registers,
+				.calls_block = r->o->calls_block,
 				.stop_fds = {interrupt_fd(), rdzv_failure_fd(r->w->rdzv)},
 				.exchange = exchange,
 				.arg = r->w->rdzv};

@@ -17,8 +17,9 @@ struct rank_opts {
 	enum rank_mode mode;
 	const char *backend, *bind; /* bind NULL: the address that the world gave us */
 	const char *library;
-	unsigned registers; /* as comm_world has it */
-	const char *rails;  /* pairs: "auto", "none" or interfaces; NULL: auto */
+	unsigned registers; /* as comm_world has it, and the next one */
+	bool calls_block;
+	const char *rails; /* pairs: "auto", "none" or interfaces; NULL: auto */
 	unsigned sockets;
 	uint64_t deadline_ns; /* of this rank: see alike_check() */
 	bool with_times;      /* of single iterations, in the events */

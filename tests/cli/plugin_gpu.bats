@@ -63,15 +63,15 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
 @test "gpu-check: NCCL on the stand-ins: every step passes" {
     fake
     run -0 --separate-stderr check --parts nccl --max 64K --ranks 2 --logs kept/here --output -
-    jq -e '.verdict == "pass" and (.steps | length >= 17) and all(.steps[]; .verdict != "fail") and
-        ([.steps[] | select(.verdict == "pass") | .name] | contains(["a stopped rank is named", "the iterations as a CUDA graph (-G 3)"]))' <<<"$output"
+    jq -e '.verdict == "pass" and (.steps | length >= 21) and all(.steps[]; .verdict != "fail") and
+        ([.steps[] | select(.verdict == "pass") | .name] | contains(["a stopped rank is named", "a stopped rank is named, where calls block", "one rank, small sizes, calls that block", "the iterations as a CUDA graph (-G 3)"]))' <<<"$output"
     jq -e --arg file "$O/fake/libnccl.so.2" \
         '.machine | .nccl == "2.28.9" and .nccl_file == $file and .cuda == "13.0" and .gpu == "no GPU at all"' <<<"$output"
     # all that each step wrote, and of what another one wrote nothing
     grep -q 'FAIL rank.alive.*rank 1' kept/here/*-nccl-a-stopped-rank-is-named.ranks
     jq -e '.data.results | length > 0' kept/here/01-nccl-GPU-and-NCCL.out
     [[ -s kept/here/02-nccl-a-corrupted-buffer-is-noticed.out ]]
-    [[ $(find kept/here -name '*.ranks' | wc -l) -eq 2 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
+    [[ $(find kept/here -name '*.ranks' | wc -l) -eq 3 && ! -e kept/here/01-nccl-GPU-and-NCCL.err ]]
     # one rank carries nothing, whatever links the GPU has
     WINDSOCK_FAKE_CUDA=hopper run -0 --separate-stderr check --parts nccl --max 64M --ranks 1 --output -
     jq -e 'any(.steps[]; .name == "all_reduce, 1 ranks, 8 B to 64M" and .verdict == "pass")' <<<"$output"
@@ -118,7 +118,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
         echo "#  Rank  1 Group  0 Pid 99999999 on here"; echo "$row"; exec sleep 600'
     run -1 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks '' --output some.json
     jq -e '[.steps[] | select(.message | startswith("rank 1 takes no signal: ")) | .name] ==
-        ["a killed rank is named", "a stopped rank is named"] and all(.steps[]; .seconds < 30)' some.json
+        ["a killed rank is named", "a stopped rank is named", "a stopped rank is named, where calls block"] and all(.steps[]; .seconds < 30)' some.json
 }
 
 @test "gpu-check: a job that hangs is explained by NCCL's own service; a failing step is not hidden" {
@@ -197,7 +197,7 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
 @test "gpu-check: a part of a GPU, and one that takes a single process, are not shared" {
     stub ncclbench 'echo "{\"device\": \"NVIDIA H100 80GB HBM3 MIG 1g.10gb\", \"verdict\": \"pass\" }"'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1,2 --output -
-    jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 17' <<<"$output"
+    jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 19' <<<"$output"
     jq -e '[.steps[] | select(.verdict == "pass")] | length == 11' <<<"$output"
     stub ncclbench '[[ $* != *"--np 1 "* ]] || { echo "{\"verdict\": \"pass\"}"; exit; }; echo "sudo nvidia-smi -c DEFAULT" >&2; exit 4'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1 --output -

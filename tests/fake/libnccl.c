@@ -31,6 +31,7 @@
  *	                   tells        what a group or a newer call has, on stderr
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version
  * Compiled with -DWITHOUT_ABORT it lacks ncclCommAbort, with -DOLD it is 2.16.
+ * A communicator that blocks (also by NCCL_COMM_BLOCKING) does what hangs without coming back.
  * Whoever asks for more than it would take where a real one is in use is refused, and told
  * on stderr.
  */
@@ -105,6 +106,7 @@ static bool is_busy(const struct ncclComm *c)
 
 bool fake_is_ready(struct ncclComm *c, const char *what)
 {
+	fake_is_outside(what);
 	if (!is_busy(c))
 		return true;
 	(void)fprintf(stderr, "stand-in for NCCL: %s while the call before is under way\n", what);
@@ -164,10 +166,10 @@ static void write_log(int rank, int size)
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, int rank,
 				    ncclConfig_t *config)
 {
+	const char *set = getenv("NCCL_COMM_BLOCKING");
 	struct ncclComm *c;
+	ncclResult_t r;
 
-	if (config->blocking)
-		return ncclInvalidArgument;
 	if (fake_mode("one-host") && getenv("NCCL_HOSTID")) {
 		last_error = "this host claims to be another one";
 		return ncclInvalidUsage;
@@ -188,11 +190,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 		return ncclSystemError;
 	}
 	*ret = c;
+	c->blocks = set ? streq(set, "1") : config->blocking;
 	write_log(rank, size);
 	if (fake_mode("init-death") && rank == 1)
 		(void)raise(SIGKILL);
-	return fake_mode("init-hang") ? ncclInProgress
-				      : fake_begin(c, &(struct fake_op){.kind = FAKE_JOIN}, "");
+	r = fake_mode("init-hang") ? ncclInProgress
+				   : fake_begin(c, &(struct fake_op){.kind = FAKE_JOIN}, "");
+	return c->blocks && r == ncclInProgress ? fake_finish(c) : r;
 }
 
 /* For 6 seconds, with a line each. */
@@ -229,26 +233,50 @@ static bool meets_a_death(struct ncclComm *c)
 	return __atomic_load_n(&c->shared->closed, __ATOMIC_ACQUIRE);
 }
 
-ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
+static ncclResult_t state_of(ncclComm_t c)
 {
 	bool fails = fake_mode("async-error") || (fake_mode("part-error") && c->is_part);
 
 	fake_split_goes_on(c);
-	if (goes_slowly()) {
-		*state = ncclInProgress;
-		return ncclSuccess;
-	}
+	if (goes_slowly())
+		return ncclInProgress;
 	if (c->finalizing > 1 && !fake_mode("end-hang"))
 		c->finalizing--;
 	if (!c->on_stream)
 		fake_go_on(c);
-	*state = c->failed	    ? c->failed
-		 : meets_a_death(c) ? ncclRemoteError
-		 : fake_mode("init-hang") || (c->op.kind && !c->on_stream) || c->splitting ||
-				 c->finalizing > 1
-			 ? ncclInProgress
-		 : fails && c->operations >= 3 ? ncclRemoteError
-					       : ncclSuccess;
+	return c->failed	  ? c->failed
+	       : meets_a_death(c) ? ncclRemoteError
+	       : fake_mode("init-hang") || (c->op.kind && !c->on_stream) || c->splitting ||
+			       c->finalizing > 1
+		       ? ncclInProgress
+	       : fails && c->operations >= 3 ? ncclRemoteError
+					     : ncclSuccess;
+}
+
+/* Who left a call may ask nothing any more: the call had locks. */
+static bool inside;
+
+void fake_is_outside(const char *what)
+{
+	if (inside)
+		(void)fprintf(stderr, "stand-in for NCCL: %s after a call was left\n", what);
+}
+
+ncclResult_t fake_finish(ncclComm_t c)
+{
+	ncclResult_t r;
+
+	inside = true;
+	while ((r = state_of(c)) == ncclInProgress)
+		(void)usleep(20);
+	inside = false;
+	return r;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
+{
+	fake_is_outside(__func__);
+	*state = state_of(c);
 	if (*state == ncclRemoteError)
 		last_error = "Call to recv from 127.0.0.1<40000> failed : Connection reset by peer";
 	return ncclSuccess;
@@ -271,6 +299,7 @@ static ncclResult_t done(ncclComm_t c)
 /* The real one gives memory back, and that waits for the kernel of another one. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
+	fake_is_outside(__func__);
 	if (fake_at_work && fake_at_work != c)
 		(void)fprintf(stderr, "stand-in for NCCL: aborted beside a kernel that runs\n");
 	while (fake_mode("abort-hang"))
@@ -283,7 +312,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t c)
 	if (!fake_is_ready(c, "ncclCommFinalize"))
 		return ncclInvalidArgument;
 	c->finalizing = 3;
-	return ncclInProgress;
+	return c->blocks ? fake_finish(c) : ncclInProgress;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t c)
 {

@@ -72,17 +72,20 @@ struct ncclComm {
 	int finalizing; /* likewise; 1: finalized */
 	bool is_part;
 	int graphs;	/* operations that one has */
-	bool on_stream; /* a graph's operation is at work: nobody needs to ask for it */
+	bool on_stream; /* an operation is at work there: nobody needs to ask for it */
+	bool blocks;	/* calls come back when they are done, and operations when they are there */
 };
 
 bool fake_mode(const char *name);
 void fake_meet(struct ncclComm *c);
 bool fake_join(struct ncclComm *c, const char *path, int size, int rank);
 void fake_split_goes_on(struct ncclComm *c);
-void fake_nothing_is_left(void); /* of what was registered: says so else */
+void fake_nothing_is_left(void);	/* of what was registered: says so else */
+void fake_is_outside(const char *what); /* says so where it is not */
 /* Says so, and what asked, where the one before is not finished: NCCL refuses that. */
 bool fake_is_ready(struct ncclComm *c, const char *what);
-bool fake_has_context(const char *what); /* of the driver's, current in this thread */
+ncclResult_t fake_finish(struct ncclComm *c); /* what was begun, of one that blocks */
+bool fake_has_context(const char *what);      /* of the driver's, current in this thread */
 
 /* --- libnccl_ops.c --- */
 ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what);
@@ -92,8 +95,9 @@ bool fake_carry_join(struct ncclComm *c);
 bool fake_carry(const struct ncclComm *c, const void *from, size_t n);
 
 /* --- libnccl_graph.c --- */
-bool fake_is_captured(void *stream);	       /* what is put there */
-ncclResult_t fake_capture(struct ncclComm *c); /* c->op */
+bool fake_is_captured(void *stream); /* what is put there */
+/* Of the graph that the stream is captured into, if it is. */
+ncclResult_t fake_onto_stream(struct ncclComm *c, const struct fake_op *op);
 void fake_graphs_join(struct ncclComm *c);
 void fake_graphs_leave(struct ncclComm *c); /* who gives it back while there is a graph waits */
 

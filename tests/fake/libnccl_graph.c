@@ -1,6 +1,7 @@
 /*
- * Of the stand-in for NCCL: operations that are put on a stream while it is captured. Each is one
- * of the graph then, and is done when that is launched, without anybody asking the communicator.
+ * Of the stand-in for NCCL: operations that are put on a stream, and done there without anybody
+ * asking the communicator. While it is captured each is one of the graph, and is done when that is
+ * launched.
  */
 #include "tests/fake/libnccl.h"
 
@@ -13,6 +14,7 @@ static struct ncclComm *comms[COMMS];
 struct kept {
 	struct ncclComm *comm;
 	struct fake_op op;
+	bool by_graph;
 };
 
 static bool is_there(const struct ncclComm *c)
@@ -82,22 +84,23 @@ static void forget(void *arg)
 {
 	struct kept *k = arg;
 
-	if (is_there(k->comm))
+	if (is_there(k->comm) && k->by_graph)
 		k->comm->graphs--;
 }
 
-ncclResult_t fake_capture(struct ncclComm *c)
+ncclResult_t fake_onto_stream(struct ncclComm *c, const struct fake_op *op)
 {
+	bool by_graph = fake_is_captured(op->stream);
 	int (*work)(void *, bool (*)(void *), void *, void (*)(void *)) = NULL;
 	struct kept *k = malloc(sizeof(*k));
 
 	*(void **)&work = dlsym(RTLD_DEFAULT, "fake_stream_work");
-	if (!k || !work || !fake_is_captured(c->op.stream)) {
+	if (!k || !work || (!by_graph && !c->blocks)) {
 		free(k);
 		(void)fprintf(stderr, "stand-in for NCCL: a capture ended before all was there\n");
 		return ncclInternalError;
 	}
-	*k = (struct kept){c, c->op};
-	c->graphs++;
-	return work(c->op.stream, goes_on, k, forget) ? ncclUnhandledCudaError : ncclSuccess;
+	*k = (struct kept){c, *op, by_graph};
+	c->graphs += by_graph;
+	return work(op->stream, goes_on, k, forget) ? ncclUnhandledCudaError : ncclSuccess;
 }

@@ -38,7 +38,7 @@ ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *ret, n
 	c->part_to = ret;
 	*ret = NULL;
 	if (colour == NCCL_SPLIT_NOCOLOR)
-		return ncclInProgress;
+		return c->blocks ? fake_finish(c) : ncclInProgress;
 	if ((size_t)snprintf(path, sizeof(path), "%.120s.%d.%d", c->path, c->splits, colour) >=
 	    sizeof(path))
 		return ncclInternalError;
@@ -48,7 +48,8 @@ ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *ret, n
 	c->part->is_part = true;
 	fake_meet(c->part);
 	(void)unlink(path);
-	return ncclInProgress;
+	c->part->blocks = c->blocks;
+	return c->blocks ? fake_finish(c) : ncclInProgress;
 }
 
 /* --- memory: what is used has to have been registered, and to be given back -------------- */
@@ -124,6 +125,8 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t c, void *p, size_t n, ncclWindow_
 	}
 	if (r == ncclSuccess)
 		r = fake_begin(c, &op, __func__);
+	if (c->blocks && r == ncclInProgress)
+		r = fake_finish(c);
 	return r == ncclInProgress ? ncclSuccess : r;
 }
 

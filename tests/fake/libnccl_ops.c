@@ -210,10 +210,25 @@ static bool is_lacking(const struct ncclComm *c, const struct fake_op *op)
 	return c->size == 1 && op->op >= OP_AVG && (op->type == DT_F8E4M3 || op->type == DT_F8E5M2);
 }
 
+/* All of a group. */
+static ncclResult_t put_on_stream(struct ncclComm *c, const struct fake_op *op)
+{
+	int more = c->nlater;
+	ncclResult_t r;
+
+	c->nlater = 0; /* the first may be done before the second is there */
+	r = fake_onto_stream(c, op);
+	for (int i = 0; i < more && r == ncclSuccess; i++)
+		r = fake_onto_stream(c, &c->later[i]);
+	return r;
+}
+
 ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what)
 {
 	if (!fake_is_ready(c, what) || is_lacking(c, op))
 		return ncclInvalidArgument;
+	if (c->blocks && op->kind > FAKE_WINDOW)
+		return put_on_stream(c, op);
 	c->op = *op;
 	c->op.is_captured = op->stream && fake_is_captured(op->stream);
 	for (int i = 0; i < c->nlater; i++)
@@ -252,7 +267,7 @@ void fake_go_on(struct ncclComm *c)
 		return;
 	if (c->op.is_captured) { /* it takes a moment to get there */
 		if (c->op.phase++) {
-			c->failed = fake_capture(c);
+			c->failed = fake_onto_stream(c, &c->op);
 			end_op(c);
 		}
 		return;

@@ -1,24 +1,18 @@
 /*
  * The plug-ins mpi-openmpi.so and mpi-mpich.so: the blocking collectives of the
- * MPI that is installed, as its users' programs call them. A call of MPI's
- * cannot be broken off, so where one does not come back it is left by a jump,
- * from a signal of the watching thread; MPI is not touched again after that.
+ * MPI that is installed, as its users' programs call them. Where a call does not
+ * come back it is left (guard.h).
  */
 #include "bench/plugin/blocking.h"
-#include "bench/plugin/leave.h"
+#include "bench/plugin/guard.h"
 #include "bench/plugin/mpi/calls.h"
 
-#include "lib/core/units.h"
-
 #include <dlfcn.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <signal.h>
 
 struct mpi_comm {
 	struct blocking b;
 	struct mpi_calls calls;
-	pthread_t owner; /* the root's */
+	struct guard *guard; /* the family's */
 	bool initialized;
 
 	/* a part's beginning */
@@ -33,62 +27,29 @@ static struct mpi_comm *mpi_of(const struct comm *c)
 
 /* --- calls that come back ------------------------------------------------------------ */
 
-static sigjmp_buf way_out;
-static bool inside, at_any_price; /* the caller looks, its handler, the watching thread */
-static const uint64_t PATIENCE_NS = 2 * NS_PER_S;
-
-static bool is_set(const bool *state) { return __atomic_load_n(state, __ATOMIC_RELAXED); }
-
-static void set(bool *state, bool on) { __atomic_store_n(state, on, __ATOMIC_RELAXED); }
-
-static int leave_signal(void) { return SIGRTMIN + 5; }
-
-static void leave(int sig, siginfo_t *info, void *context)
-{
-	(void)sig;
-	(void)info;
-	if (!is_set(&inside) || !(is_set(&at_any_price) || leave_is_safe(context)))
-		return;
-	set(&inside, false);
-	siglongjmp(way_out, 1);
-}
-
-/* Until it was left: the signal may come where it must not be. */
-static void fire(void *arg)
-{
-	uint64_t until = now_ns() + PATIENCE_NS;
-
-	do {
-		(void)pthread_kill(((struct mpi_comm *)arg)->owner, leave_signal());
-		(void)poll(NULL, 0, 1);
-		set(&at_any_price, now_ns() > until);
-	} while (is_set(&inside));
-}
-
 typedef int guarded_fn(struct mpi_comm *m, const struct comm_request *q);
+struct call {
+	guarded_fn *fn;
+	struct mpi_comm *m;
+	const struct comm_request *q;
+	int error; /* MPI's */
+};
 
-static int enter(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
+static void make_call(void *arg)
 {
-	struct watch *w = &m->b.root->watch;
-	int error = MPI_ERR_LASTCODE;
+	struct call *c = arg;
 
-	set(&inside, true);
-	if (!watch_cause(w)) /* else its signal may have come already */
-		error = fn(m, q);
-	set(&inside, false);
-	watch_over(w);
-	return error;
+	c->error = c->fn(c->m, c->q);
 }
 
 /* MPI's error code; MPI_ERR_LASTCODE when it was left. */
 static int guard(guarded_fn *fn, struct mpi_comm *m, const struct comm_request *q)
 {
-	watch_call(&m->b.root->watch,
-		   q ? q->count * dtype_size(q->type) * (size_t)m->b.comm.size : 0);
-	if (!sigsetjmp(way_out, 1))
-		return enter(fn, m, q);
-	leave_for_good();
-	return MPI_ERR_LASTCODE;
+	struct call c = {fn, m, q, MPI_ERR_LASTCODE};
+	uint64_t bytes = q ? q->count * dtype_size(q->type) * (size_t)m->b.comm.size : 0;
+
+	return guard_call(m->guard, bytes, make_call, &c) == GUARD_BACK ? c.error
+									: MPI_ERR_LASTCODE;
 }
 
 static int explain(struct mpi_comm *m, const char *what, int error, struct err *e)
@@ -169,7 +130,7 @@ static int split(struct comm *c, const struct comm_group *g, struct comm **ret, 
 	blocking_init_part(&m->b, &from->b, g);
 	m->from = from;
 	m->colour = g->size ? g->colour : MPI_UNDEFINED;
-	m->owner = from->owner;
+	m->guard = from->guard;
 	error = guard(make_part, m, NULL);
 	if (error)
 		(void)explain(m, "MPI_Comm_split", error, e);
@@ -275,14 +236,11 @@ static int check_size(struct mpi_comm *m, struct err *e)
 
 static int connect_all(struct mpi_comm *m, const struct comm_world *w, struct err *e)
 {
-	struct sigaction on_leave = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO};
+	static struct guard calls;
 	int error;
 
-	leave_prepare();
-	if (sigaction(leave_signal(), &on_leave, NULL))
-		return err_sys(e, "cannot watch over MPI");
-	m->owner = pthread_self();
-	if (watch_start(&m->b.watch, w, fire, m, e))
+	m->guard = &calls;
+	if (guard_start(m->guard, &m->b.watch, w, "MPI", e))
 		return -1;
 	error = guard(initialize, m, NULL);
 	if (error)

@@ -119,7 +119,11 @@ static int wait_for(struct comm *comm, struct err *e)
 
 static void abort_comm(struct comm *c, const char *reason)
 {
-	__atomic_store_n(&nccl_of(c)->root->abort_reason, reason, __ATOMIC_RELEASE);
+	struct nccl_comm *root = nccl_of(c)->root;
+
+	__atomic_store_n(&root->abort_reason, reason, __ATOMIC_RELEASE);
+	if (root->asking.blocks)
+		watch_abort(&root->asking.watch, reason);
 }
 
 /* NCCL does not say whom it waits for: the rendezvous knows who died or fell silent. */
@@ -150,7 +154,9 @@ static void free_comm(struct comm *comm)
 	}
 	for (size_t i = 0; i < 2 && c->gpu; i++)
 		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
-	pace_done(&c->pace);
+	if (!c->gpu->is_lost)
+		pace_done(&c->pace);
+	nccl_ask_end(c);
 	cards_done(&c->cards);
 	arena_done(&c->arena);
 	log_end();
@@ -240,18 +246,25 @@ static int share_id(struct nccl_comm *c, const struct comm_world *w, ncclUniqueI
 	return result;
 }
 
-static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct err *e)
+static ncclResult_t init_rank(struct nccl_comm *c, void *id)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+
+	config.blocking = c->asking.blocks;
+	return ncclCommInitRankConfig(&c->handle, c->comm.size, *(ncclUniqueId *)id, c->comm.rank,
+				      &config);
+}
+
+static int connect_all(struct nccl_comm *c, const struct comm_world *w, struct err *e)
+{
 	ncclUniqueId id;
 	ncclResult_t r;
 
 	allow_sharing(c);
 	log_begin();
-	if (share_id(c, w, &id, e))
+	if (nccl_ask_begin(c, w, e) || share_id(c, w, &id, e))
 		return -1;
-	config.blocking = 0;
-	r = ncclCommInitRankConfig(&c->handle, w->size, id, w->rank, &config);
+	r = nccl_ask(c, init_rank, &id);
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, "ncclCommInitRank", r, e);
 	if (nccl_await(c, "ncclCommInitRank", false, e) || run_barrier(c, e))
@@ -277,7 +290,8 @@ static void describe(struct nccl_comm *c)
 	vendor_describe(&c->gpu->vendor, what, sizeof(what));
 	for (int r = 0; r < c->comm.size && twin < 0; r++)
 		twin = cards_twin(&c->cards, r);
-	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s%s%s; %s%s%s", what,
+	(void)snprintf(c->transport, sizeof(c->transport), "%s%s%s%s%s%s; %s%s%s", what,
+		       c->asking.blocks ? "; its calls block, as in PyTorch" : "",
 		       /* whether it takes them NCCL does not say */
 		       !c->gpu->registers	? ""
 		       : c->gpu->registers == 1 ? "; buffers registered where NCCL can"
@@ -287,16 +301,16 @@ static void describe(struct nccl_comm *c)
 		       own ? "; " : "", own ?: "");
 }
 
-/* Ours must not block, so that it can be given up; PyTorch's usually do. */
-static const char *words_of_small_sizes(int version)
+/* Ours do not block, so that they can be given up well; PyTorch's usually do. */
+static const char *words_of_small_sizes(const struct nccl_comm *c)
 {
 	enum { STARTS_THREADS = 22304 };
 
-	return version < STARTS_THREADS
+	return c->asking.blocks || c->gpu->vendor.nccl < STARTS_THREADS
 		       ? NULL
 		       : "Times of small sizes contain the start of a thread, which NCCL since "
-			 "2.23.4 needs for each operation that must not block: PyTorch's may be "
-			 "shorter. By how much was not measured.";
+			 "2.23.4 needs for each operation that must not block: --nccl-blocking "
+			 "measures without, as PyTorch and nccl-tests do it.";
 }
 
 static const char *words_of_exchanges(const struct nccl_comm *c)
@@ -328,9 +342,9 @@ static struct comm *nccl_new(const struct comm_world *w, struct dev *d, int *ret
 	c->own_calls = newer_has(NEWER_EXCHANGE);
 	impl.caps.exchanges = words_of_exchanges(c);
 	impl.caps.version = c->gpu->vendor.nccl;
-	impl.caps.small_sizes = words_of_small_sizes(c->gpu->vendor.nccl);
 	if (!meet(c, w, ret_culprit, e) && !nccl_float8(c, w, &impl.caps, e) &&
 	    !connect_all(c, w, e)) {
+		impl.caps.small_sizes = words_of_small_sizes(c);
 		describe(c);
 		return &c->comm;
 	}

@@ -2,6 +2,7 @@
 #define BENCH_PLUGIN_NCCL_NCCL_H
 /* Private to this folder: a communicator of NCCL's. */
 #include "bench/plugin/cards.h"
+#include "bench/plugin/guard.h"
 #include "bench/plugin/nccl/cuda.h"
 #include "bench/plugin/nccl/pace.h"
 #include "bench/plugin/transport.h"
@@ -17,6 +18,14 @@ struct nccl_graph {   /* of the stream: what was captured, ready to be launched 
 	CUgraphExec exec;
 	enum coll_kind kind;
 	uint64_t bytes;
+};
+struct nccl_asking {
+	bool blocks;  /* calls do; all that follows is of those */
+	bool was_cut; /* one was left, or not begun any more */
+	struct watch watch;
+	struct guard guard;
+	uint64_t since_ns; /* when the last one began */
+	int granted;	   /* atomic: deadlines that it had beyond its own */
 };
 struct nccl_comm {
 	struct comm comm;
@@ -45,7 +54,8 @@ struct nccl_comm {
 	size_t logged; /* bytes, when it was last looked at */
 	int stop_fds[2];
 	const char *abort_reason; /* atomic */
-	char *stage[2];		  /* GPU memory that stands in for the host's: send, recv */
+	struct nccl_asking asking;
+	char *stage[2]; /* GPU memory that stands in for the host's: send, recv */
 	size_t staged;
 	struct arena arena; /* of the texts below */
 	transport_list pairs;
@@ -57,6 +67,14 @@ struct nccl_comm {
 ncclResult_t nccl_call(struct nccl_comm *c, const struct comm_request *q);
 /* What calls have left behind in a communicator with nothing under way. */
 void nccl_calls_done(struct nccl_comm *c);
+
+/* --- ask.c --- */
+/* Of a root, before it asks NCCL for anything. */
+int nccl_ask_begin(struct nccl_comm *c, const struct comm_world *w, struct err *e) MUST_CHECK;
+typedef ncclResult_t nccl_fn(struct nccl_comm *c, void *arg);
+/* Of NCCL, what may block. Comes back in any case; nccl_fail_result() knows why. */
+ncclResult_t nccl_ask(struct nccl_comm *c, nccl_fn *fn, void *arg);
+void nccl_ask_end(struct nccl_comm *c);
 
 /* --- float8.c --- */
 /* Collective: which types there are, on all ranks. */
@@ -85,7 +103,10 @@ int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e
 int nccl_group_begin(struct comm *comm, struct err *e);
 int nccl_group_end(struct comm *comm, struct err *e);
 
-/* --- wait.c: all return -1 with the root's failure filled, and copied to @e --- */
+/* --- wait.c --- */
+/* Is what took its deadline to have another one, after *had? @connects: that takes long. */
+bool nccl_grants(struct nccl_comm *c, bool connects, int *had);
+/* All return -1 with the root's failure filled, and copied to @e. */
 int nccl_fail(struct nccl_comm *c, const char *what, struct err *e);
 int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e);
 /* Until NCCL took what it was asked for (and, with @stream, until the GPU has done it). */

@@ -28,6 +28,19 @@ static void forget(struct nccl_comm *c)
 	free(c);
 }
 
+struct split {
+	const struct comm_group *group;
+	ncclComm_t *ret;
+};
+
+static ncclResult_t split(struct nccl_comm *from, void *arg)
+{
+	const struct split *s = arg;
+	const struct comm_group *g = s->group;
+
+	return newer_split(from->handle, g->size ? g->colour : -1, g->size ? g->rank : 0, s->ret);
+}
+
 /*
  * The parent is busy with it until it is done, and only then the part's handle is known;
  * the part may have something left to do after that.
@@ -36,8 +49,7 @@ static int make(struct nccl_comm *from, struct nccl_comm *c, const struct comm_g
 		struct err *e)
 {
 	static const char what[] = "ncclCommSplit";
-	ncclResult_t r = newer_split(from->handle, g->size ? g->colour : -1, g->size ? g->rank : 0,
-				     &c->handle);
+	ncclResult_t r = nccl_ask(from, split, &(struct split){g, &c->handle});
 
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(from, what, r, e);
@@ -67,17 +79,35 @@ int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret,
 	return 0;
 }
 
+struct addition {
+	struct gpu_piece *piece;
+	size_t n;
+};
+
+static ncclResult_t add(struct nccl_comm *c, void *arg)
+{
+	const struct addition *a = arg;
+
+	return newer_register(c->handle, a->piece->p, a->n, c->gpu->registers == 2,
+			      &a->piece->registered);
+}
+
+static ncclResult_t drop(struct nccl_comm *c, void *handle)
+{
+	newer_deregister(c->handle, handle, c->gpu->registers == 2);
+	return ncclSuccess;
+}
+
 int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e)
 {
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
-	bool symmetric = c->gpu->registers == 2;
-	const char *what = symmetric ? "ncclCommWindowRegister" : "ncclCommRegister";
+	const char *what = c->gpu->registers == 2 ? "ncclCommWindowRegister" : "ncclCommRegister";
 	struct gpu_piece *piece = gpu_piece_at(c->gpu, p);
 	ncclResult_t r;
 
 	if (!c->gpu->registers || !piece)
 		return 0;
-	r = newer_register(c->handle, p, n, symmetric, &piece->registered);
+	r = nccl_ask(c, add, &(struct addition){piece, n});
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, what, r, e);
 	return nccl_await(c, what, false, e);
@@ -93,7 +123,8 @@ void nccl_drop_memory(struct comm *comm, void *p)
 	if (!piece || !piece->registered || !c->handle ||
 	    nccl_settle(c, "the last collective", &ignored))
 		return;
-	newer_deregister(c->handle, piece->registered, c->gpu->registers == 2);
+	if (nccl_ask(c, drop, piece->registered) != ncclSuccess)
+		return; /* it was cut */
 	piece->registered = NULL;
 	(void)nccl_await(c, "ncclCommDeregister", false, &ignored);
 }

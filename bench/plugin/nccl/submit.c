@@ -27,6 +27,23 @@ static int submitted(struct nccl_comm *c, enum coll_kind kind, uint64_t bytes, s
 	return nccl_await(c, what, false, e) || nccl_note(c, kind, bytes, e) ? -1 : 0;
 }
 
+static ncclResult_t call(struct nccl_comm *c, void *request) { return nccl_call(c, request); }
+
+static ncclResult_t end_group(struct nccl_comm *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	return ncclGroupEnd();
+}
+
+/* What a group is left with would be waited for by what ends the communicator. */
+static void leave_group(struct nccl_comm *c)
+{
+	if (c->group.is_open && !c->root->asking.was_cut)
+		(void)ncclGroupEnd();
+	c->group.is_open = false;
+}
+
 int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e)
 {
 	const char *what = coll_kind_name(q->kind);
@@ -37,11 +54,9 @@ int nccl_submit(struct nccl_comm *c, const struct comm_request *q, struct err *e
 		return -1;
 	c->root->pace.is_new |= !(c->used >> q->kind & 1);
 	c->used |= 1u << q->kind;
-	r = nccl_call(c, q);
+	r = nccl_ask(c, call, (void *)(uintptr_t)q);
 	if (r != ncclSuccess && r != ncclInProgress) {
-		if (c->group.is_open) /* else what ends the communicator would wait for its end */
-			(void)ncclGroupEnd();
-		c->group.is_open = false;
+		leave_group(c);
 		return nccl_fail_result(c, what, r, e);
 	}
 	if (!c->group.is_open)
@@ -69,7 +84,7 @@ int nccl_group_begin(struct comm *comm, struct err *e)
 int nccl_group_end(struct comm *comm, struct err *e)
 {
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
-	ncclResult_t r = ncclGroupEnd();
+	ncclResult_t r = nccl_ask(c, end_group, NULL);
 
 	c->group.is_open = false;
 	if (r != ncclSuccess && r != ncclInProgress)

@@ -15,7 +15,7 @@ enum {
 
 static void abort_one(struct nccl_comm *c)
 {
-	if (c->handle) /* else the peers' kernels would wait for ours */
+	if (c->handle && !c->gpu->is_lost) /* else the peers' kernels would wait for ours */
 		(void)ncclCommAbort(c->handle);
 	c->handle = NULL;
 }
@@ -28,7 +28,8 @@ int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
 	struct nccl_comm *root = c->root;
 
-	nccl_capture_forget(&c->comm);
+	if (!c->gpu->is_lost)
+		nccl_capture_forget(&c->comm);
 	abort_one(c);
 	for (struct nccl_comm *f = root; f; f = f->next)
 		abort_one(f);
@@ -90,24 +91,6 @@ static int too_new(struct nccl_comm *c, const char *what, struct err *e)
 	return nccl_fail(c, what, e);
 }
 
-int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e)
-{
-	const char *last = ncclGetLastError(c->handle);
-
-	last = last ? last : "";
-	if (r == ncclUnhandledCudaError && strstr(last, "driver version is insufficient"))
-		return too_new(c, what, e);
-	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
-		       : starts_with(what, "nccl")				 ? "nccl.init"
-										 : "nccl.async";
-	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
-		ncclGetErrorString(r), *last ? ": " : "", last);
-	(void)advise(c->root, what, fix_of(c, last));
-	(void)nccl_fail(c, what, e);
-	wait_for_news(c, r);
-	return -1;
-}
-
 struct limit {
 	uint64_t from_ns; /* nothing has moved since */
 	int longer;
@@ -118,6 +101,15 @@ static uint64_t patience_ns(const struct nccl_comm *c)
 	const struct pace *p = &c->root->pace;
 
 	return c->root->deadline_ns * (p->is_new ? CONNECTS : 1) + pace_allows_ns(p);
+}
+
+bool nccl_grants(struct nccl_comm *c, bool connects, int *had)
+{
+	bool more = (connects && *had < CONNECTS - 1) ||
+		    (*had < PATIENCE && log_grew(&c->root->logged));
+
+	*had += more;
+	return more;
 }
 
 static bool is_over(struct nccl_comm *c, struct limit *l)
@@ -131,36 +123,71 @@ static bool is_over(struct nccl_comm *c, struct limit *l)
 	now = now_ns();
 	if (now <= l->from_ns + patience_ns(c))
 		return false;
-	if (l->longer == PATIENCE || !log_grew(&c->root->logged))
+	if (!nccl_grants(c, false, &l->longer))
 		return true;
-	l->longer++;
 	l->from_ns = now;
 	return false;
+}
+
+/* --- what is given up, and why ------------------------------------------------------------ */
+
+static void tell_late(struct nccl_comm *c, const char *what, uint64_t ns)
+{
+	plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
+	err_set(&c->root->failure, ERR_SYS, "%s did not finish within %.1f s on rank %d of %d",
+		what, (double)ns / 1e9, comm_origin(&c->comm, c->comm.rank), c->root->comm.size);
+	(void)advise(c->root, what,
+		     "- NCCL waits for a peer that cannot be reached: ifprobe "
+		     "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
+}
+
+static int give_up(struct nccl_comm *c, const char *what, enum watch_cause why, uint64_t ns,
+		   struct err *e)
+{
+	const char *reason = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE);
+
+	if (why == WATCH_ABORTED)
+		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
+	else if (why == WATCH_STOPPED)
+		err_set(&c->root->failure, ERR_SYS, "%s was stopped", what);
+	else
+		tell_late(c, what, ns);
+	return nccl_fail(c, what, e);
+}
+
+int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, struct err *e)
+{
+	const struct nccl_asking *a = &c->root->asking;
+	const char *last;
+
+	log_pass_on();
+	if (a->was_cut)
+		return give_up(c, what, watch_cause(&a->watch), now_ns() - a->since_ns, e);
+	last = ncclGetLastError(c->handle) ?: "";
+	if (r == ncclUnhandledCudaError && strstr(last, "driver version is insufficient"))
+		return too_new(c, what, e);
+	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
+		       : starts_with(what, "nccl")				 ? "nccl.init"
+										 : "nccl.async";
+	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
+		ncclGetErrorString(r), *last ? ": " : "", last);
+	(void)advise(c->root, what, fix_of(c, last));
+	(void)nccl_fail(c, what, e);
+	wait_for_news(c, r);
+	return -1;
 }
 
 /* Is there a reason to give up? */
 static int look(struct nccl_comm *c, const char *what, struct limit *l, struct err *e)
 {
-	const char *reason = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE);
+	enum watch_cause why = __atomic_load_n(&c->root->abort_reason, __ATOMIC_ACQUIRE)
+				       ? WATCH_ABORTED
+			       : is_stopped(c, 0) ? WATCH_STOPPED
+			       : is_over(c, l)	  ? WATCH_DEADLINE
+						  : WATCH_NOTHING;
 
 	log_pass_on();
-	if (reason) {
-		err_set(&c->root->failure, ERR_SYS, "%s was aborted: %s", what, reason);
-	} else if (is_stopped(c, 0)) {
-		err_set(&c->root->failure, ERR_SYS, "%s was stopped", what);
-	} else if (is_over(c, l)) {
-		plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
-		err_set(&c->root->failure, ERR_SYS,
-			"%s did not finish within %.1f s on rank %d of %d", what,
-			(double)patience_ns(c) / 1e9, comm_origin(&c->comm, c->comm.rank),
-			c->root->comm.size);
-		(void)advise(c->root, what,
-			     "- NCCL waits for a peer that cannot be reached: ifprobe "
-			     "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
-	} else {
-		return 0;
-	}
-	return nccl_fail(c, what, e);
+	return why ? give_up(c, what, why, patience_ns(c), e) : 0;
 }
 
 /* 1: still at work; 0: done; -1: failed. */
@@ -232,6 +259,18 @@ int nccl_poll(struct nccl_comm *c, const char *what, bool *ret_finished, struct 
 	return 0;
 }
 
+static ncclResult_t finalize(struct nccl_comm *c, void *arg)
+{
+	(void)arg;
+	return ncclCommFinalize(c->handle);
+}
+
+static ncclResult_t destroy(struct nccl_comm *c, void *arg)
+{
+	(void)arg;
+	return ncclCommDestroy(c->handle);
+}
+
 /* Destroying waits for whatever finalizing has left over, and without end. */
 void nccl_end(struct nccl_comm *c)
 {
@@ -240,12 +279,12 @@ void nccl_end(struct nccl_comm *c)
 	ncclResult_t r;
 
 	nccl_calls_done(c);
-	r = ncclCommFinalize(c->handle);
+	r = nccl_ask(c, finalize, NULL);
 	if (r != ncclSuccess && r != ncclInProgress) {
 		(void)nccl_fail_result(c, what, r, &ignored);
 		return;
 	}
 	if (!nccl_await(c, what, false, &ignored))
-		(void)ncclCommDestroy(c->handle);
+		(void)nccl_ask(c, destroy, NULL);
 	c->handle = NULL;
 }
