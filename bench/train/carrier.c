@@ -15,6 +15,24 @@ struct possession { /* what each rank tells all others; travels as it is */
 
 bool carrier_is_tcp(const struct carrier *c) { return !c->plugin || c->plugin == &comm_tcp; }
 
+bool carrier_has_failed(struct carrier *c)
+{
+	struct err ignored;
+	bool finished;
+
+	if (!c->comm || comm_test(c->comm, &finished, &ignored))
+		return true;
+	if (!c->gpu_comm || !comm_test(c->gpu_comm, &finished, &ignored))
+		return false;
+	c->check = c->gpu_plugin->failed_check ? c->gpu_plugin->failed_check() : NULL;
+	return c->check;
+}
+
+bool carrier_stands_still(const struct carrier *c)
+{
+	return c->check && streq(c->check, CARRIER_STANDS_STILL);
+}
+
 static const struct comm_plugin *find(const char *backend, const struct comm_world *w,
 				      struct arena *a, struct err *e)
 {

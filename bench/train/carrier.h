@@ -19,9 +19,9 @@ struct carrier {
 	struct dev *gpu_dev;
 	struct comm *gpu_comm;
 	const char *note, *fix; /* gradients of GPUs that NCCL did not carry: why; NULL */
-	const char *check;  /* what a failure to connect is about: a finding's id; NULL: a rank */
-	bool all_know;	    /* every rank found the same: no news can explain it better */
-	bool lacks_address; /* this rank alone, before it asked any other for anything */
+	const char *check;	/* what a failure is about: a finding's id; NULL: a rank */
+	bool all_know;		/* every rank found the same: no news can explain it better */
+	bool lacks_address;	/* this rank alone, before it asked any other for anything */
 };
 
 /* In the process that starts ranks on this machine, which need what is here. */
@@ -35,6 +35,11 @@ int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct 
 		    uint64_t deadline_ns, struct arena *a, int *ret_culprit,
 		    struct err *e) MUST_CHECK;
 bool carrier_is_tcp(const struct carrier *c); /* which knows whom it waits for */
+/* Is it that what has failed, and not this rank for a reason of its own? Then @check is known. */
+bool carrier_has_failed(struct carrier *c);
+/* As far as anybody knows all ranks live, and no data arrives. */
+#define CARRIER_STANDS_STILL "comm.progress"
+bool carrier_stands_still(const struct carrier *c);
 void carrier_free(struct carrier *c);
 
 #endif

@@ -19,7 +19,7 @@ struct job {
 	struct data data;
 	int culprit;
 	const char *lost;	    /* the sentence about the culprit */
-	const char *check, *fix;    /* where it is about something else than a lost rank */
+	const char *fix;	    /* where it is about something else than a lost rank */
 	struct train_result result; /* rank 0 only */
 	void (*tell)(const char *what, uint64_t done, uint64_t total);
 };
@@ -169,6 +169,7 @@ static const char *call_the_roll(struct job *j, struct err *e)
 	const void *value;
 	size_t n, size;
 
+	j->carrier.check = NULL; /* until it is known that nobody is missing */
 	if (rdzv_members(z, &m, &n, &ignored) ||
 	    rdzv_set(z, arena_printf(a, "alive.%d", rdzv_rank(z)), "", 0, &ignored))
 		return wait_for_news(j);
@@ -181,17 +182,8 @@ static const char *call_the_roll(struct job *j, struct err *e)
 		return rdzv_failure(z);
 	}
 	j->culprit = -1;
-	j->check = "comm.progress";
+	j->carrier.check = CARRIER_STANDS_STILL;
 	return wait_for_news(j);
-}
-
-/* Did the exchange fail, and not this rank for a reason of its own? */
-static bool is_exchange(struct job *j)
-{
-	struct err ignored;
-	bool finished;
-
-	return !j->carrier.comm || comm_test(j->carrier.comm, &finished, &ignored);
 }
 
 static const char *doing(const struct job *j)
@@ -222,18 +214,17 @@ static const char *other_host(struct job *j, int rank)
 }
 
 /* What a library says of itself, or that nobody is missing. */
-static void name_the_check(struct job *j, struct err *e)
+static void advise(struct job *j, struct err *e)
 {
 	struct arena *a = report_arena(j->r);
 
-	if (j->carrier.check && !j->check) {
-		j->check = j->carrier.check;
+	if (!carrier_stands_still(&j->carrier)) {
 		j->fix = err_fix(e, a);
-	} else if (j->check) {
-		j->fix = arena_printf(a, "ncclbench --np %d --backend %s", j->o->np, j->o->backend);
-		(void)err_set(e, ERR_SYS, "%.400s; all ranks still answer, but no data arrives",
-			      arena_strdup(a, e->msg));
+		return;
 	}
+	j->fix = arena_printf(a, "ncclbench --np %d --backend %s", j->o->np, j->o->backend);
+	(void)err_set(e, ERR_SYS, "%.400s; all ranks still answer, but no data arrives",
+		      arena_strdup(a, e->msg));
 }
 
 /*
@@ -260,25 +251,26 @@ static bool is_no_ones(const struct job *j)
 static int explain(struct job *j, struct err *e)
 {
 	bool is_told = e->kind == ERR_ABSENT || e->kind == ERR_USAGE; /* to all ranks alike */
+	struct carrier *c = &j->carrier;
 	const char *news = NULL;
 
-	if (interrupt_pending() || is_told || j->carrier.lacks_address)
+	if (interrupt_pending() || is_told || c->lacks_address)
 		return -1;
-	if (j->carrier.all_know)
+	if (c->all_know)
 		; /* the others end for the same reason */
-	else if (!j->carrier.check && is_exchange(j) &&
-		 (j->culprit < 0 || !carrier_is_tcp(&j->carrier)))
+	else if (carrier_has_failed(c) && (!c->check || carrier_stands_still(c)) &&
+		 (j->culprit < 0 || !carrier_is_tcp(c)))
 		news = call_the_roll(j, e);
 	else
 		news = wait_for_news(j);
-	if (interrupt_pending() || (j->culprit < 0 && !news && !j->check))
+	if (interrupt_pending() || (j->culprit < 0 && !news && !c->check))
 		return -1;
 	if (news && is_no_ones(j))
 		return err_set(e, ERR_SYS, "%s", news);
 	if (news)
-		j->check = NULL;
-	else
-		name_the_check(j, e);
+		c->check = NULL;
+	else if (c->check)
+		advise(j, e);
 	news = news ? believe(j, news) : NULL;
 	if (say_rank_in(news) >= 0)
 		j->culprit = say_rank_in(news);
@@ -287,9 +279,9 @@ static int explain(struct job *j, struct err *e)
 						.sentence = j->lost,
 						.doing = doing(j),
 						.host = other_host(j, j->culprit),
-						.check = j->check,
+						.check = c->check,
 						.fix = j->fix,
-						.connecting = !j->carrier.comm});
+						.connecting = !c->comm});
 	*e = (struct err){0};
 	return 0;
 }

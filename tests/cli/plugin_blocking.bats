@@ -63,6 +63,7 @@ ends() { # MODE CHECK SENTENCE OPTION...
 
 @test "a call that does not come back is left at the deadline, and nothing is asked after it" {
     ends init-hang nccl.init "ncclCommInitRank did not finish within "
+    ends late-hang comm.progress "did not finish within "
     ends split-hang nccl.init "ncclCommSplit did not finish within " --pairs
 }
 

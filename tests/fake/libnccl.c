@@ -20,6 +20,7 @@
  *	                   old          2.13.4 everywhere
  *	                   carried      its bytes go to the next rank over a real connection
  *	                   split-hang   a communicator that is split is never ready again
+ *	                   late-hang    operations stand still after the third, and all ranks live
  *	                   end-hang     one that is finalized likewise
  *	                   abort-hang   aborting it does not end
  *	                   one-host     all ranks are of one host: none may claim to be another

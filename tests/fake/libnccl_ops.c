@@ -274,6 +274,8 @@ void fake_go_on(struct ncclComm *c)
 	}
 	if (c->op.kind > FAKE_WINDOW)
 		fake_at_work = c;
+	if (fake_mode("late-hang") && c->op.kind > FAKE_WINDOW && c->operations >= 3)
+		return;
 	if (!c->op.phase) {
 		c->failed = publish(c);
 		arrive(c);
