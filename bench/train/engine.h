@@ -41,7 +41,7 @@ void graph_resnet18(struct graph *g, int side, int classes);
 void graph_cnn(struct graph *g, int side, int classes);
 void graph_mlp(struct graph *g, int side, int classes);
 
-enum { ENGINE_VERSION = 4 };
+enum { ENGINE_VERSION = 5 };
 struct engine_net;
 struct engine { /* what a plug-in exports as `windsock_engine` */
 	unsigned version;
@@ -126,6 +126,9 @@ struct engine_device {
 	 * that were too large for the type are not finite (see scaler.h).
 	 */
 	void (*set_scale)(float scale);
+	/* Was it the GPU that failed, at work that it had been given? Also where it did not open.
+	 */
+	bool (*is_sick)(void);
 };
 
 #endif

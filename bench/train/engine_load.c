@@ -179,6 +179,11 @@ int engine_load(const struct engine_choice *c, const struct model *m, uint64_t d
 	return -1;
 }
 
+bool engine_is_sick(const struct engine_loaded *l)
+{
+	return l->engine && l->engine->device && l->engine->device->is_sick();
+}
+
 /* --- what all ranks have ------------------------------------------------------------------ */
 
 struct word { /* travels as it is */

@@ -218,8 +218,14 @@ void say_lost(struct report *r, const struct say_lost *l)
 
 	finding_set(f, ST_FAIL, "%s (%s)", l->sentence, l->doing);
 	if (l->check) {
-		finding_expect(f, "one library that carries data between all ranks");
-		finding_fix(f, "%s", l->fix ? l->fix : "ddpsmoke --backend tcp");
+		bool is_gpu = streq(l->check, ENGINE_SICK);
+
+		finding_expect(f, is_gpu ? "a GPU does the work that it is given"
+					 : "one library that carries data between all ranks");
+		finding_fix(f, "%s",
+			    l->fix   ? l->fix
+			    : is_gpu ? "dmesg -T | grep -i xid"
+				     : "ddpsmoke --backend tcp");
 		report_add(r, f);
 		return;
 	}

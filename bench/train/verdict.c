@@ -122,6 +122,19 @@ int verdict_missing(struct report *r, bool silent, struct err *e)
 	return 0;
 }
 
+int verdict_sick(struct report *r, int rank, struct err *e)
+{
+	struct arena *a = report_arena(r);
+
+	say_lost(r, &(const struct say_lost){.rank = rank < 0 ? 0 : rank,
+					     .sentence = arena_strdup(a, e->msg),
+					     .doing = "before the ranks met",
+					     .check = ENGINE_SICK,
+					     .fix = err_fix(e, a)});
+	*e = (struct err){0};
+	return 0;
+}
+
 /* @e says who was lost. */
 static const char *say_gone(struct report *r, struct err *e)
 {

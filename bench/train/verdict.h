@@ -20,5 +20,7 @@ int verdict_share(struct world_run *w, struct report *r, const char **ret_lost,
  * any more. @silent: nobody reads this rank's report.
  */
 int verdict_missing(struct report *r, bool silent, struct err *e); /* 0 */
+/* Likewise where this rank's GPU failed before it met the others. */
+int verdict_sick(struct report *r, int rank, struct err *e); /* 0 */
 
 #endif

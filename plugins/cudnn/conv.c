@@ -15,6 +15,7 @@ bool dnn_ok(struct engine_net *n, cudnnStatus_t st, const char *what, int node)
 	char words[256];
 
 	if (st != CUDNN_STATUS_SUCCESS && is_well(n)) {
+		gpu_look();
 		err_set(&n->failure, ERR_SYS, "%s failed on %s at node %d: cuDNN says: %s", what,
 			gpu.name, node, gpu_dnn_words(st, words, sizeof(words)));
 		err_hint(&n->failure, "CUDNN_LOGLEVEL_DBG=2 ddpsmoke ... says more");

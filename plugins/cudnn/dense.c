@@ -8,6 +8,7 @@
 bool blas_ok(struct engine_net *n, cublasStatus_t st, int node)
 {
 	if (st != CUBLAS_STATUS_SUCCESS && is_well(n)) {
+		gpu_look();
 		err_set(&n->failure, ERR_SYS, "a product failed on %s at node %d: cuBLAS says: %s",
 			gpu.name, node, cublasGetStatusString(st));
 		err_hint(&n->failure, "CUBLAS_LOGINFO_DBG=1 CUBLAS_LOGDEST_DBG=stderr ddpsmoke ... "

@@ -20,6 +20,7 @@ struct gpu gpu = {.scale = 1};
 
 int gpu_failed(const char *what, CUresult r, struct err *e)
 {
+	gpu.is_sick |= driver_says_sick(r);
 	err_set(e, ERR_SYS, "%s failed on %s: CUDA says: %s", what, gpu.name, driver_words(r));
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
@@ -105,6 +106,7 @@ int gpu_wait(CUstream s, CUevent ev, const char *what, struct err *e)
 
 	while ((r = ev ? cuEventQuery(ev) : cuStreamQuery(s)) == CUDA_ERROR_NOT_READY) {
 		if (now_ns() > until) {
+			gpu.is_sick = true;
 			err_set(e, ERR_SYS, "%s did not finish within %.0f s on %s (GPU %d)", what,
 				(double)gpu.deadline_ns / 1e9, gpu.name, gpu.number);
 			return err_hint(e,
@@ -183,6 +185,8 @@ static int open_device(int number, struct err *e)
 	(void)gpu_failed("opening the GPU", r, e);
 	return driver_hint_taken(r, e);
 }
+
+void gpu_look(void) { gpu.is_sick |= driver_says_sick(cuStreamQuery(gpu.stream)); }
 
 const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n)
 {

@@ -31,6 +31,7 @@ struct gpu {
 	int number;
 	enum engine_precision precision;
 	bool tf32;
+	bool is_sick;
 	float scale; /* of the loss, for 16 bit types */
 	uint64_t deadline_ns;
 	CUcontext context;
@@ -59,6 +60,7 @@ int gpu_send(void *to, const void *from, size_t bytes, struct err *e);
 int gpu_fetch(void *to, const void *from, size_t bytes, CUstream s, struct err *e);
 
 int gpu_failed(const char *what, CUresult r, struct err *e);
+void gpu_look(void); /* a library's call failed: is it the GPU that is sick? */
 /* "CUDNN_STATUS_NOT_INITIALIZED: no driver", of the call before. */
 const char *gpu_dnn_words(cudnnStatus_t st, char *buf, size_t n);
 /* Until a stream (or an event, not NULL) is done, but not longer than the deadline. */

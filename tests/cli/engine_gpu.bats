@@ -110,19 +110,41 @@ says() { # CODE TEXT... -- COMMAND...
         env WINDSOCK_FAKE_CUDA=old-gpu "$B" --device cuda --np 1 --amp bf16
 }
 
+# A finding about the GPU, with what shows more of it.
+sick() { # SENTENCE COMMAND...
+    local sentence=$1
+    shift
+    run -1 --separate-stderr "$@" --json
+    jq -e --arg s "$sentence" '[.findings[] | select(.status == "fail")] | length == 1 and .[0].check == "gpu.work" and
+        .[0].subject == "rank 0" and (.[0].message | contains($s)) and (.[0].fix[0] | contains("xid"))' <<<"$output"
+}
 never_ready() { # SECONDS: all else, too, has to come within them, which on a busy machine it may not
-    run --separate-stderr one --deadline "${1}s"
-    [[ $status -eq 3 && $stderr == *"did not finish within $1 s"*xid* ]]
+    sick "did not finish within $1 s" one --deadline "${1}s"
 }
 
-@test "a GPU that is full, lost, or never ready; calls that fail: exit 3" {
+@test "a GPU that fails at its work, or never ends it, is sick: exit 1, also where it fails at the first" {
+    stand_ins
+    WINDSOCK_FAKE_CUDA=lost sick "CUDA says: an illegal memory access was encountered" one
+    WINDSOCK_FAKE_CUDA=lost sick "illegal memory access" one --np 2 --samples 64
+    WINDSOCK_FAKE_CUDA=lost sick "illegal memory access" one --device auto
+    export WINDSOCK_FAKE_CUDA=busy
+    never_ready 1 || never_ready 8 || never_ready 60 || { echo "$output $stderr"; return 1; }
+}
+
+@test "the GPU of one rank alone is sick: it is that rank that is named" {
+    local port=$((20000 + RANDOM % 10000)) ask
+    stand_ins
+    ask=(--device cuda --samples 64 --validation 8 --expect 0 --steps 1 --init "tcp://127.0.0.1:$port" --world-size 2)
+    WINDSOCK_FAKE_CUDA=lost "$B" "${ask[@]}" --rank 1 >other 2>&1 3>&- &
+    run -1 --separate-stderr "$B" "${ask[@]}" --rank 0 --json
+    wait $! && false
+    jq -e 'any(.findings[]; .status == "fail" and .subject == "rank 1" and (.message | contains("illegal memory access")))' <<<"$output"
+}
+
+@test "a GPU that is full, and calls that fail: exit 3" {
     stand_ins
     export WINDSOCK_FAKE_CUDA=small
     says 3 "MiB of memory left" "a smaller --batch" -- one --batch 512 --samples 512
-    export WINDSOCK_FAKE_CUDA=lost
-    says 3 "illegal memory access" "no GPU at all" -- one
-    export WINDSOCK_FAKE_CUDA=busy
-    never_ready 1 || never_ready 8 || never_ready 60 || { echo "$stderr"; return 1; }
     export WINDSOCK_FAKE_CUDA='' WINDSOCK_FAKE_CUDNN=fail
     says 3 "a convolution failed" "cuDNN says: CUDNN_STATUS_EXECUTION_FAILED" "node 0" -- one
     export WINDSOCK_FAKE_CUDNN=none

@@ -115,8 +115,8 @@ without_cudnn() { WINDSOCK_CUDNN=/nonexistent.so few "$@"; }
     WINDSOCK_FAKE_CUBLAS=start few # it is here: 4 would say that it is not
     [ "$status" -eq 3 ]
     [[ $stderr == *"does not start: CUBLAS_STATUS"* ]]
-    WINDSOCK_FAKE_CUDA=lost few
-    [ "$status" -eq 3 ]
+    WINDSOCK_FAKE_CUDA=lost few # and says something about this GPU
+    [ "$status" -eq 1 ]
 }
 
 @test "what only a GPU can do means the GPU" {

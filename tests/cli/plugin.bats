@@ -209,6 +209,7 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
     # that is how GPUs before Ampere do it
     WINDSOCK_FAKE_CUDA=own-old-gpu WINDSOCK_FAKE_NCCL=receives run -0 "$B" --backend nccl -b 1M -e 1M -n 2
     WINDSOCK_FAKE_COUNT=$PWD/asked check ok comm.version "has NCCL 2.2"
+    WINDSOCK_FAKE_CUDA=lost check ok gpu.work "an illegal memory access was encountered"
 }
 
 @test "an error counter that grows during the run names the port" {

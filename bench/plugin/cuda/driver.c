@@ -60,6 +60,30 @@ int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 	return no_gpu(e);
 }
 
+/* Work that it was given did not end well: all of it worked elsewhere. Bad memory and links say
+ * so, as does what reads where nothing is. */
+bool driver_says_sick(CUresult r)
+{
+	enum { CONTAINED = 721 }; /* CUDA_ERROR_CONTAINED, which headers before 12.8 have not */
+	static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
+				   CUDA_ERROR_NVLINK_UNCORRECTABLE,
+				   CUDA_ERROR_ILLEGAL_ADDRESS,
+				   CUDA_ERROR_LAUNCH_TIMEOUT,
+				   CUDA_ERROR_HARDWARE_STACK_ERROR,
+				   CUDA_ERROR_ILLEGAL_INSTRUCTION,
+				   CUDA_ERROR_MISALIGNED_ADDRESS,
+				   CUDA_ERROR_INVALID_ADDRESS_SPACE,
+				   CUDA_ERROR_INVALID_PC,
+				   CUDA_ERROR_LAUNCH_FAILED,
+				   CUDA_ERROR_UNKNOWN,
+				   CONTAINED};
+
+	for (size_t i = 0; i < ARRAY_LEN(sick); i++)
+		if ((int)r == sick[i])
+			return true;
+	return false;
+}
+
 const char *driver_words(CUresult r)
 {
 	const char *text = NULL;

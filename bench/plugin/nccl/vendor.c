@@ -1,5 +1,6 @@
 #include "bench/plugin/nccl/vendor.h"
 
+#include "bench/plugin/cards.h"
 #include "bench/plugin/library.h"
 
 enum { OLDEST = 21400 }; /* the first with communicators that do not block */
@@ -108,5 +109,9 @@ void vendor_describe(const struct vendor *v, char *ret, size_t n)
 
 int cuda_failed(const char *what, CUresult r, struct err *e)
 {
-	return err_set(e, ERR_SYS, "%s: %s", what, driver_words(r));
+	err_set(e, ERR_SYS, "%s: %s", what, driver_words(r));
+	if (!driver_says_sick(r))
+		return -1;
+	plugin_check = DRIVER_SICK;
+	return err_command(e, "dmesg | grep -i xid");
 }

@@ -204,7 +204,7 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	done = stream ? cuStreamQuery(c->gpu->stream) : CUDA_SUCCESS;
 	if (done == CUDA_SUCCESS || done == CUDA_ERROR_NOT_READY)
 		return done == CUDA_ERROR_NOT_READY;
-	plugin_check = "gpu.work";
+	plugin_check = DRIVER_SICK;
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		driver_words(done));
 	err_command(&c->root->failure, "dmesg | grep -i xid");
