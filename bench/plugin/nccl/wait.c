@@ -131,14 +131,30 @@ static bool is_over(struct nccl_comm *c, struct limit *l)
 
 /* --- what is given up, and why ------------------------------------------------------------ */
 
+/* Between GPUs of one machine nothing of a network is in the way. */
+static bool is_within_machine(const struct nccl_comm *c)
+{
+	const struct nccl_comm *root = c->root;
+	int together = 0;
+
+	for (int r = 0; r < root->comm.size; r++)
+		together += root->cards.peers[r].same_machine;
+	return together == root->comm.size && root->gpu->sharers < 2;
+}
+
 static void tell_late(struct nccl_comm *c, const char *what, uint64_t ns)
 {
 	plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
 	err_set(&c->root->failure, ERR_SYS, "%s did not finish within %.1f s on rank %d of %d",
 		what, (double)ns / 1e9, comm_origin(&c->comm, c->comm.rank), c->root->comm.size);
 	(void)advise(c->root, what,
-		     "- NCCL waits for a peer that cannot be reached: ifprobe "
-		     "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
+		     is_within_machine(c)
+			     ? "- all are on this machine: with NCCL_P2P_DISABLE=1 it works where "
+			       "the GPUs cannot reach each other's memory (windsock looks at ACS "
+			       "and the IOMMU), with NCCL_SHM_DISABLE=1 where /dev/shm is too "
+			       "small; NCCL_DEBUG=INFO shows where"
+			     : "- NCCL waits for a peer that cannot be reached: ifprobe "
+			       "--check, portcheck --hosts ...; NCCL_DEBUG=INFO shows where");
 }
 
 static int give_up(struct nccl_comm *c, const char *what, enum watch_cause why, uint64_t ns,
