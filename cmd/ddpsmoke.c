@@ -11,6 +11,7 @@
 #include "lib/core/plugin.h"
 #include "lib/host/places.h"
 #include "lib/report/json.h"
+#include "probes/log/own.h"
 
 struct config {
 	struct train_ask ask; /* what is trained ... */
@@ -108,6 +109,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 	if (train_ask_check(q, e) || find_ranks(app, c, e))
 		return -1;
 	app->report_opts.answer_only = q->emit;
+	app->report_opts.review = own_review;
 	if ((c->role.size && train_ask_share(q, c->role.size, e)) || check_plot(app, c, e))
 		return -1;
 	return set_voice(app, &c->role, e);

@@ -10,6 +10,7 @@
 #include "lib/core/units.h"
 #include "lib/host/places.h"
 #include "probes/html/html.h"
+#include "probes/log/own.h"
 
 #include <math.h>
 
@@ -143,6 +144,7 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return -1;
 	app->report_opts.page = q->page;
 	app->report_opts.draw = html_page;
+	app->report_opts.review = own_review;
 	if (q->analyze.n && !q->replay.n)
 		return asked_alone(q, &c->usual, &c->where, &app->arena, e);
 	q->budget_ns = app->common.budget_ns;

@@ -13,6 +13,7 @@ void verdict_add(struct report *r, struct finding *f)
 {
 	char word[8] = "";
 
+	report_fit(r, f);
 	for (size_t i = 0; status_name(f->status)[i] && i < sizeof(word) - 1; i++)
 		word[i] = (char)toupper((unsigned char)status_name(f->status)[i]);
 	table_note(r, "%s %s: %s", word, f->check, f->message);

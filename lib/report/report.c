@@ -129,6 +129,8 @@ struct finding *report_find(struct report *r, const char *check, const char *sub
 
 void report_fit(struct report *r, struct finding *f)
 {
+	if (r->sink.opts->review)
+		r->sink.opts->review(f);
 	if (f->host && !streq(f->host, r->sink.host))
 		return;
 	for (size_t i = 0; i < f->fix.n; i++) {

@@ -81,6 +81,9 @@ struct report_opts {
 	bool verbose;	    /* table: pass findings are listed even when many */
 	bool files;	    /* the command writes files of its own, too */
 	const char *page;   /* a file more, for people, whatever the format; NULL: none */
+	/* looks at each finding before it is told, perhaps more than once, and may say more of it;
+	 * NULL: nobody does */
+	void (*review)(struct finding *f);
 	/* makes its text of the JSON envelope; it may live in @a */
 	void (*draw)(const cJSON *envelope, struct arena *a, struct text *ret);
 };
@@ -108,7 +111,8 @@ struct report *report_new(const struct report_opts *o, struct err *e) MUST_CHECK
 struct arena *report_arena(struct report *r);
 
 struct finding *report_find(struct report *r, const char *check, const char *subject);
-/* Its fixes are told as they can be typed, where it is about this host (lib/report/here.h). */
+/* It is reviewed, and its fixes are told as they can be typed, where it is about this host
+ * (lib/report/here.h). */
 void report_add(struct report *r, struct finding *f);
 /* The same, for those that look at it before it is added. */
 void report_fit(struct report *r, struct finding *f);

@@ -364,3 +364,27 @@ beside_rdma() { # ARGS...
         grep -qx "$name" theirs || { echo "$name is in none of them"; false; }
     done
 }
+
+# What NCCL says of its end is looked up, as ncclwhy would; where that is not sure NCCL's words are all.
+@test "a failure that NCCL itself names comes with what it means and what to do; another one with ncclwhy" {
+    local says id fix
+    export WINDSOCK_FAKE_NCCL=says
+    while IFS='|' read -r says id fix; do
+        WINDSOCK_FAKE_SAYS=$says run -1 --separate-stderr bench --json
+        jq -e --arg q "$says" --arg i "($id)" --arg f "$fix" '[.findings[] | select(.check == "nccl.init")] | length == 1 and
+            (.[0].message | contains("NCCL says: unhandled system error") and contains($q) and contains("; that is, ") and endswith($i)) and
+            any(.[0].fix[]; contains($f)) and all(.[0].fix[]; contains("| ncclwhy") | not)' <<<"$output" || { echo "$says: $output"; return 1; }
+    done <<'EOF'
+Error: failed to extend /dev/shm/nccl-AbCdEf to 9637892 bytes, error: No space left on device (28)|SHM-002|--shm-size
+Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory|LIM-001|memlock
+Bootstrap : no socket interface found|IF-001|ifprobe --suggest
+Call to connect to 10.0.0.3<51234> failed : Connection timed out|CON-004|all TCP
+EOF
+    for says in "Call to recv from 10.0.0.3<40000> failed : Connection reset by peer" "something that nobody has seen before"; do
+        WINDSOCK_FAKE_SAYS=$says run -1 --separate-stderr bench --json
+        jq -e '[.findings[] | select(.check == "nccl.init")] | length == 1 and (.[0].message | contains("that is,") | not) and
+            (.[0].fix | length == 1 and (.[0] | contains("| ncclwhy")))' <<<"$output" || { echo "$says: $output"; return 1; }
+    done
+    WINDSOCK_FAKE_SAYS="Bootstrap : no socket interface found" run -1 bench
+    [[ $output == *"# FAIL nccl.init: "*"; that is, NCCL found no network interface to use"*"(IF-001)"*'-> eval "$(ifprobe --suggest)"'* ]]
+}

@@ -12,6 +12,7 @@
  *	                   late-death   rank 1 dies after some operations: its peers see their
  *	                                connections closed long before its process is gone
  *	                   init-death   rank 1 is killed while it begins
+ *	                   says         a communicator fails, and it says WINDSOCK_FAKE_SAYS
  *	                   too-new      it is made for a newer CUDA than the driver's
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   receives     GPUDirect is used only where a rank receives
@@ -175,6 +176,10 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 		last_error = "this host claims to be another one";
 		return ncclInvalidUsage;
 	}
+	if (fake_mode("says")) {
+		last_error = getenv("WINDSOCK_FAKE_SAYS");
+		return ncclSystemError;
+	}
 	if (fake_mode("too-new")) {
 		last_error = "Cuda failure 'CUDA driver version is insufficient for CUDA runtime "
 			     "version'";
@@ -328,7 +333,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
 }
 const char *ncclGetErrorString(ncclResult_t r)
 {
-	return r == ncclRemoteError    ? "remote process exited or there was a network error"
+	return r == ncclRemoteError ? "remote process exited or there was a network error"
+	       : r == ncclSystemError
+		       ? "unhandled system error (run with NCCL_DEBUG=INFO for details)"
 	       : r == ncclInvalidUsage ? "invalid usage (run with NCCL_DEBUG=WARN for details)"
 				       : "internal error";
 }
