@@ -16,6 +16,10 @@
 #include "lib/net/addr.h"
 
 #define COMM_PLUGIN_VERSION 10
+/* NCCL's words for what failed, in a message; what to do where they are all that is known (where
+ * more is, probes/log/own.h puts that in its place). */
+#define COMM_NCCL_SAYS "NCCL says: "
+#define COMM_ASK_NCCL "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy"
 
 /* Who we are, and how to meet the others before there is a communicator. Outlives it. */
 struct comm_world {

@@ -1,6 +1,7 @@
 #include "bench/sweep/job.h"
 
 #include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/reason.h"
 #include "bench/sweep/crew.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
@@ -17,6 +18,12 @@ static int report_crew(const struct job_opts *o, struct report *r, struct err *e
 	result = crew_run(&crew, e);
 	log_progress_end();
 	return story_verdict(&story, &o->verdict, e) || result ? -1 : 0;
+}
+
+/* What the others are to call it, too; of a rank that was lost they have the name themselves. */
+static const char *own_check(const struct rank_end *end)
+{
+	return end->lost < 0 && end->check && !streq(end->check, VERDICT_ALIVE) ? end->check : NULL;
 }
 
 static int be_rank(const struct job_opts *o, struct world_run *w, struct report *r, struct err *e)
@@ -36,7 +43,9 @@ static int be_rank(const struct job_opts *o, struct world_run *w, struct report 
 	log_progress_end();
 	why = *e;
 	(void)interrupt_err(&why); /* not what came of it here */
-	world_stop(w, (result && !end.all_know) || end.lost >= 0 ? why.msg : NULL);
+	world_stop(w, (result && !end.all_know) || end.lost >= 0
+			      ? reason_make(report_arena(r), own_check(&end), why.msg)
+			      : NULL);
 	if (reports && end.check) { /* the story has it, as a finding */
 		*e = (struct err){0};
 		result = 0;

@@ -1,4 +1,5 @@
 /* Why a rank cannot go on: another one that was lost, or itself. */
+#include "bench/ranks/reason.h"
 #include "bench/sweep/tell.h"
 #include "bench/sweep/verdict.h"
 #include "lib/core/interrupt.h"
@@ -88,6 +89,19 @@ static int find_culprit(const struct rank *r, const char *news, int culprit, str
 	return culprit < 0 && was_left(r, news) ? culprit_of(e->msg, size) : culprit;
 }
 
+/* Another rank left for what is a finding: it is that here, too. */
+static bool is_told(struct rank *r, const char *news, struct rank_end *ret, struct err *e)
+{
+	const char *told;
+
+	ret->check = reason_check(r->a, news, &told);
+	if (!ret->check)
+		return false;
+	(void)err_set(e, ERR_SYS, "%s", first_hand(told));
+	tell_heard(r, ret->check, e);
+	return true;
+}
+
 int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e)
 {
 	const char *news;
@@ -101,6 +115,8 @@ int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *
 		tell_broke(r, NULL, e);
 		return -1;
 	}
+	if (news && is_told(r, news, ret, e))
+		return -1;
 	ret->lost = find_culprit(r, news, culprit, e);
 	if (ret->lost < 0) {
 		ret->check = failed_check(r) ?: was_left(r, news) ? VERDICT_ALIVE : NULL;

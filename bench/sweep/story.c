@@ -227,6 +227,11 @@ static void on_ways(struct story *s, const cJSON *event)
 
 static void on_broke(struct story *s, const cJSON *event)
 {
+	if (json_get_str(event, "check") && json_get(event, "rank") && !s->broke.ranks++) {
+		s->broke.first = (int)json_get_num(event, "rank", -1);
+		s->broke.of = (int)json_get_num(event, "of", 0);
+		s->broke.host = copied(s, event, "host");
+	}
 	if (s->error.kind)
 		return;
 	relay_error_take(event, &s->error);

@@ -88,8 +88,12 @@ struct story {
 	struct blame blame;		 /* and what comes of it: */
 	int lost;			 /* the rank at fault, -1: none */
 	const char *lost_message, *failure;
-	const char *failed_check; /* the error below is a finding of this id; NULL: it is not */
-	struct err error;	  /* of a rank, about itself */
+	const char *failed_check;     /* the error below is a finding of this id; NULL: it is not */
+	struct err error;	      /* of a rank, about itself */
+	struct {		      /* of those that told such a finding: */
+		int ranks, first, of; /* how many; one of them; how many ranks there are */
+		const char *host;
+	} broke;
 	str_list host_trouble, host_names, host_fixes; /* in step */
 };
 

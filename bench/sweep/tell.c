@@ -148,11 +148,24 @@ void tell_fitted(struct rank *r, const struct sweep *s)
 	relay_send(r->relay, event);
 }
 
-void tell_broke(struct rank *r, const char *check, const struct err *e)
+void tell_heard(struct rank *r, const char *check, const struct err *e)
 {
 	cJSON *event = relay_error("broke", e);
 
 	json_str(event, "check", check);
+	relay_send(r->relay, event);
+}
+
+void tell_broke(struct rank *r, const char *check, const struct err *e)
+{
+	cJSON *event = relay_error("broke", e);
+	char host[256] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	json_str(event, "check", check);
+	json_num(event, "rank", r->w->world.rank);
+	json_num(event, "of", r->w->world.size);
+	json_str(event, "host", host);
 	relay_send(r->relay, event);
 }
 

@@ -20,6 +20,8 @@ void tell_without_graph(struct rank *r, int who, const char *why);
 void tell_fitted(struct rank *r, const struct sweep *s);
 /* The error is this rank's own. @check: it is a finding of this id; NULL: it is not. */
 void tell_broke(struct rank *r, const char *check, const struct err *e);
+/* It is another rank's, of which this one has heard. */
+void tell_heard(struct rank *r, const char *check, const struct err *e);
 void tell_lost(struct rank *r, int culprit, const char *message);
 
 #endif

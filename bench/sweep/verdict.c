@@ -187,6 +187,20 @@ static void judge_ranks(const struct story *s)
 		verdict_lost(s->r, s, -1, s->failure, NULL);
 }
 
+/* The failure is of one rank, for which the others only waited: "rank 1 (node1): ..."; who waited
+ * in vain itself is none. */
+static void name_one(struct finding *f, const struct story *s)
+{
+	bool is_own = strstr(f->message, COMM_NCCL_SAYS) || streq(f->check, "gpu.work");
+
+	if (!is_own || s->broke.ranks != 1 || s->broke.of < 2 || !s->broke.host ||
+	    starts_with(f->message, "rank "))
+		return;
+	f->host = s->broke.host;
+	f->rank = s->broke.first;
+	finding_set(f, f->status, "rank %d (%s): %s", f->rank, f->host, f->message);
+}
+
 void verdict_failure(struct report *r, const struct story *s, const char *check,
 		     const struct err *e)
 {
@@ -201,6 +215,9 @@ void verdict_failure(struct report *r, const struct story *s, const char *check,
 	finding_expect(f, "the ranks work together until the end");
 	if (*e->hint)
 		finding_fix(f, "%s", err_fix(e, f->a));
+	else if (strstr(e->msg, COMM_NCCL_SAYS)) /* of another rank, which has more */
+		finding_fix(f, "%s", COMM_ASK_NCCL);
+	name_one(f, s);
 	verdict_add(r, f);
 }
 

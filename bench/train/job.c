@@ -1,5 +1,6 @@
 #include "bench/train/job.h"
 
+#include "bench/ranks/reason.h"
 #include "bench/train/carrier.h"
 #include "bench/train/patience.h"
 #include "bench/train/say.h"
@@ -251,8 +252,9 @@ static bool is_no_ones(const struct job *j)
 static int explain(struct job *j, struct err *e)
 {
 	bool is_told = e->kind == ERR_ABSENT || e->kind == ERR_USAGE; /* to all ranks alike */
+	struct arena *a = report_arena(j->r);
 	struct carrier *c = &j->carrier;
-	const char *news = NULL;
+	const char *news = NULL, *sentence;
 
 	if (interrupt_pending() || is_told || c->lacks_address)
 		return -1;
@@ -272,15 +274,15 @@ static int explain(struct job *j, struct err *e)
 	if (news && is_no_ones(j))
 		return err_set(e, ERR_SYS, "%s", news);
 	if (news)
-		c->check = NULL;
+		c->check = reason_check(a, believe(j, news), &news);
 	else if (c->check)
 		advise(j, e);
-	news = news ? believe(j, news) : NULL;
 	if (say_rank_in(news) >= 0)
 		j->culprit = say_rank_in(news);
-	j->lost = arena_strdup(report_arena(j->r), news ? news : e->msg);
+	sentence = news ? news : arena_strdup(a, e->msg);
+	j->lost = reason_make(a, c->check, sentence);
 	say_lost(j->r, &(const struct say_lost){.rank = j->culprit,
-						.sentence = j->lost,
+						.sentence = sentence,
 						.doing = doing(j),
 						.host = other_host(j, j->culprit),
 						.check = c->check,

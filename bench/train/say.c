@@ -217,15 +217,18 @@ void say_lost(struct report *r, const struct say_lost *l)
 			    l->rank < 0 ? "ranks" : arena_printf(a, "rank %d", l->rank));
 
 	finding_set(f, ST_FAIL, "%s (%s)", l->sentence, l->doing);
+	if (l->host)
+		f->host = l->host;
 	if (l->check) {
 		bool is_gpu = streq(l->check, ENGINE_SICK);
 
 		finding_expect(f, is_gpu ? "a GPU does the work that it is given"
 					 : "one library that carries data between all ranks");
 		finding_fix(f, "%s",
-			    l->fix   ? l->fix
-			    : is_gpu ? "dmesg -T | grep -i xid"
-				     : "ddpsmoke --backend tcp");
+			    l->fix				  ? l->fix
+			    : is_gpu				  ? "dmesg -T | grep -i xid"
+			    : strstr(l->sentence, COMM_NCCL_SAYS) ? COMM_ASK_NCCL
+								  : "ddpsmoke --backend tcp");
 		report_add(r, f);
 		return;
 	}

@@ -13,6 +13,7 @@
  *	                                connections closed long before its process is gone
  *	                   init-death   rank 1 is killed while it begins
  *	                   says         a communicator fails, and it says WINDSOCK_FAKE_SAYS
+ *	                   rank1-says   that of rank 1 does
  *	                   too-new      it is made for a newer CUDA than the driver's
  *	                   one-sided    GPUDirect does not work where rank 1 receives
  *	                   receives     GPUDirect is used only where a rank receives
@@ -176,7 +177,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *ret, int size, ncclUniqueId id, 
 		last_error = "this host claims to be another one";
 		return ncclInvalidUsage;
 	}
-	if (fake_mode("says")) {
+	if (fake_mode("says") || (fake_mode("rank1-says") && rank == 1)) {
 		last_error = getenv("WINDSOCK_FAKE_SAYS");
 		return ncclSystemError;
 	}

@@ -63,7 +63,7 @@ static const char *fix_of(const struct nccl_comm *c, const char *last)
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
 		return "- give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
 		       "NCCL_HOSTID (ncclbench sets it where ranks have to share one)";
-	return "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy";
+	return COMM_ASK_NCCL;
 }
 
 /*
@@ -185,7 +185,7 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
 		       : starts_with(what, "nccl")				 ? "nccl.init"
 										 : "nccl.async";
-	err_set(&c->root->failure, ERR_SYS, "%s failed: NCCL says: %s%s%.300s", what,
+	err_set(&c->root->failure, ERR_SYS, "%s failed: " COMM_NCCL_SAYS "%s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
 	(void)advise(c->root, what, fix_of(c, last));
 	(void)nccl_fail(c, what, e);

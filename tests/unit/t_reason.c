@@ -1,0 +1,63 @@
+/* Why a rank left: a finding's id goes with it, and what others say makes none. */
+#include "bench/ranks/reason.h"
+#include "lib/core/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void is(const char *news, const char *check, const char *told)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *said, *got = reason_check(&a, news, &said);
+
+	if (check)
+		assert_string_equal(got, check);
+	else
+		assert_null(got);
+	assert_string_equal(said, told);
+}
+
+static void there_and_back(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *made = reason_make(&a, "nccl.init", "ncclCommInitRank failed: x: y");
+
+	assert_string_equal(reason_make(&a, NULL, "rank 2 died"), "rank 2 died");
+	is(made, "nccl.init", "ncclCommInitRank failed: x: y");
+	is(arena_printf(&a, "rank 1 (node1, 10.0.0.2): %s", made), "nccl.init",
+	   "rank 1 (node1, 10.0.0.2): ncclCommInitRank failed: x: y");
+	is(arena_printf(&a, "rank 0 (a, b): [gpu.work] rank 1 (c, d): broken"), "gpu.work",
+	   "rank 0 (a, b): rank 1 (c, d): broken");
+}
+
+static void what_is_none(void **state UNUSED)
+{
+	static const char *const none[] = {
+		"",
+		"rank 1 (node1, 10.0.0.2) died: killed by signal 9 (SIGKILL)",
+		"rank 1 (node1, 10.0.0.2): cannot allocate memory",
+		"rank 1 (node1, 10.0.0.2): libnccl.so: it is not there",
+		"rank 1 (node1, 10.0.0.2): [] none",
+		"rank 1 (node1, 10.0.0.2): [Nccl.Init] not ours",
+		"rank 1 (node1, 10.0.0.2): [nccl init] nor this",
+		"rank 1 (node1, 10.0.0.2): [nccl.init]",
+		"rank 1 (node1, 10.0.0.2): [nccl.init",
+		"rank 1 (node1, 10.0.0.2): [fe80::1]:29500 refused",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(none); i++)
+		is(none[i], NULL, none[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
+					   cmocka_unit_test(what_is_none)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
