@@ -1,6 +1,7 @@
 #include "bench/train/member.h"
 
 #include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/reason.h"
 #include "bench/ranks/relay.h"
 #include "bench/train/hear.h"
 #include "bench/train/job.h"
@@ -118,14 +119,17 @@ static bool is_common(const struct member *m, const struct err *e)
 static void leave(struct member *m, int result, const struct err *e)
 {
 	struct err why = *e;
+	const char *told;
 	bool hush = result && (m->rank ? is_common(m, e) : m->role->ours);
 
 	(void)interrupt_err(&why); /* not what came of it here */
 	world_stop(&m->w, result ? why.msg : m->lost);
 	if (m->rank && m->role->relayed && m->lost)
 		hear_tell_lost(m->lost); /* who else would? */
-	if (m->rank && !result && m->lost && stands_alone(m))
-		log_say("%s", m->lost);
+	if (m->rank && !result && m->lost && stands_alone(m)) {
+		(void)reason_check(m->a, m->lost, &told);
+		log_say("%s", told);
+	}
 	if (hush)
 		relay_hush();
 }
