@@ -97,18 +97,11 @@ static void on_patience(struct loop *l, struct timer *t UNUSED)
 	ranks_signal(CONTAINER_OF(l, struct agent, loop), SIGKILL);
 }
 
-static void listen_on(struct agent *g)
-{
-	struct err ignored;
-
-	(void)!loop_arm(&g->loop, &g->silence, AGENT_SILENCE_S * NS_PER_S, &ignored);
-}
-
 static int on_message(struct link *l, uint16_t type, struct wire_in *in)
 {
 	struct agent *g = CONTAINER_OF(l, struct agent, link);
 
-	listen_on(g);
+	silence_heard(&g->silence, now_ns());
 	switch (type) {
 	case ORDER_START:
 		return start(g, in);
@@ -146,10 +139,16 @@ static void on_closed(struct link *l, const char *why)
 	loop_stop(&g->loop);
 }
 
-static void on_silence(struct loop *l, struct timer *t UNUSED)
+static void listen_on(struct loop *l, struct timer *t)
 {
 	struct agent *g = CONTAINER_OF(l, struct agent, loop);
+	uint64_t wait = silence_look(&g->silence, now_ns(), 0);
+	struct err ignored;
 
+	if (wait) {
+		(void)!loop_arm(l, t, wait, &ignored);
+		return;
+	}
 	g->why = "it has said nothing for too long";
 	loop_stop(l);
 }
@@ -160,12 +159,13 @@ static int agent_init(struct agent *g, struct err *e)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (loop_init(&g->loop, e) < 0)
 		return -1;
-	g->silence.fire = on_silence;
+	g->listen.fire = listen_on;
 	g->patience.fire = on_patience;
 	g->streams = (struct streams){.link = &g->link, .loop = &g->loop};
 	g->link.on_message = on_message;
 	g->link.on_closed = on_closed;
-	listen_on(g);
+	silence_begin(&g->silence, AGENT_SILENCE_S * NS_PER_S, now_ns());
+	listen_on(&g->loop, &g->listen);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #define LIB_CLUSTER_AGENT_RANKS_H
 /* Between agent*.c: the ranks of one host and what they say. */
 #include "lib/cluster/agent.h"
+#include "lib/core/silence.h"
 
 struct agent_rank {
 	struct agent *of;
@@ -19,9 +20,10 @@ struct agent {
 	struct agent_orders orders;
 	struct agent_rank *ranks;
 	int started, running;
-	uint64_t memory_kills; /* that are accounted for */
-	size_t owed;	       /* bytes of output that the launcher has not yet written */
-	struct timer silence, patience;
+	uint64_t memory_kills;	/* that are accounted for */
+	size_t owed;		/* bytes of output that the launcher has not yet written */
+	struct silence silence; /* the launcher's */
+	struct timer listen, patience;
 	union addr peer;
 	bool joined, interrupted, opened, refused;
 	bool failed;	 /* no ranks could be started */

@@ -24,7 +24,8 @@ void rdzv_core_init(struct rdzv_core *c, uint64_t now_ns)
 	c->meet.seq = 1;
 	c->unjoined = -1;
 	c->now_ns = c->moved_ns = now_ns;
-	c->due_ns = now_ns + c->join_deadline_ns;
+	c->due_ns = UINT64_MAX;
+	rdzv_core_look_soon(c);
 }
 
 void rdzv_core_done(struct rdzv_core *c)
@@ -144,8 +145,7 @@ static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_joi
 	s->peer = p;
 	s->silence_ns = silence_of(c, m);
 	s->heard_ns = c->moved_ns = c->now_ns;
-	if (c->now_ns + c->heartbeat_ns < c->due_ns)
-		c->due_ns = c->now_ns + c->heartbeat_ns;
+	rdzv_core_look_soon(c);
 	p->rank = s->m.rank;
 	wire_put_u32(&w, (uint32_t)p->rank);
 	wire_put_u64(&w, c->heartbeat_ns);
@@ -257,7 +257,7 @@ int rdzv_core_message(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, c
 	struct wire_in w = {.p = data, .n = n};
 	struct rdzv_seat *s;
 
-	c->now_ns = now_ns;
+	rdzv_core_now(c, now_ns);
 	if (p->deaf)
 		return 0;
 	if (p->rank < 0)

@@ -83,6 +83,12 @@ int rdzv_core_message(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, c
 /* The connection is gone; the owner may free @p. */
 void rdzv_core_closed(struct rdzv_core *c, struct rdzv_peer *p, uint64_t now_ns);
 void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uint64_t now_ns);
+/*
+ * The clock, before anything is judged by it. What we did not hear because we did not run (Ctrl-Z,
+ * a machine that stood still) is nobody's silence; so that it is noticed, we look often.
+ */
+void rdzv_core_now(struct rdzv_core *c, uint64_t now_ns);
+void rdzv_core_look_soon(struct rdzv_core *c);
 /* Looks at the clock and at who is missing. */
 void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns);
 bool rdzv_core_finished(const struct rdzv_core *c);

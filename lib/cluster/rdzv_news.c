@@ -10,12 +10,12 @@ static int on_welcome(struct rdzv *r, struct wire_in *w)
 	if (!wire_end(w) || rank < 0 || rank >= r->o.size || heartbeat < RDZV_BEATS ||
 	    r->state != RDZV_CONNECTING)
 		return -1;
-	r->heartbeat_ns = heartbeat;
+	silence_begin(&r->silence, heartbeat, now_ns());
 	pthread_mutex_lock(&r->lock);
 	r->rank = rank;
 	pthread_mutex_unlock(&r->lock);
 	rdzv_news(r, RDZV_JOINED);
-	rdzv_arm(r, heartbeat / RDZV_BEATS);
+	rdzv_arm(r, silence_look(&r->silence, now_ns(), heartbeat / RDZV_BEATS));
 	return 0;
 }
 
@@ -210,6 +210,6 @@ int rdzv_on_news(struct channel *c, uint16_t type, const void *data, size_t n)
 	struct rdzv *r = CONTAINER_OF(c, struct rdzv, channel);
 	struct wire_in w = {.p = data, .n = n};
 
-	r->heard_ns = now_ns();
+	silence_heard(&r->silence, now_ns());
 	return type < ARRAY_LEN(on) && on[type] ? on[type](r, &w) : -1;
 }

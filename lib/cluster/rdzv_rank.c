@@ -61,7 +61,6 @@ void rdzv_arm(struct rdzv *r, uint64_t delay_ns)
 {
 	struct err e = {0};
 
-	r->beat_due_ns = now_ns() + delay_ns;
 	if (loop_arm(&r->loop, &r->timer, delay_ns, &e) < 0)
 		rdzv_broken(r, RDZV_UNABLE, e.msg);
 }
@@ -179,7 +178,6 @@ static void on_open(struct channel *c)
 		.excuse = r->o.excuse,
 	};
 
-	r->heard_ns = now_ns();
 	rdzv_put_join(&w, &m);
 	(void)!channel_send(c, RDZV_JOIN, buf, w.n); /* -1: on_closed comes */
 }
@@ -212,20 +210,18 @@ static void on_closed(struct channel *c, const struct err *why)
 /* ---- beating ---- */
 static void beat(struct rdzv *r)
 {
-	uint64_t now = now_ns();
+	uint64_t most = r->silence.most_ns;
+	uint64_t wait = silence_look(&r->silence, now_ns(), most / RDZV_BEATS);
 	struct unit_buf b;
 	char what[64];
 
-	if (now - r->beat_due_ns > r->heartbeat_ns / 2)
-		r->heard_ns = now; /* we were stopped ourselves */
-	if (now - r->heard_ns >= r->heartbeat_ns) {
-		snprintf(what, sizeof(what), "has been silent for %s",
-			 format_duration(&b, r->heartbeat_ns));
+	if (!wait) {
+		snprintf(what, sizeof(what), "has been silent for %s", format_duration(&b, most));
 		fail_with_server(r, what);
 		return;
 	}
 	(void)!channel_send(&r->channel, RDZV_BEAT, NULL, 0);
-	rdzv_arm(r, r->heartbeat_ns / RDZV_BEATS);
+	rdzv_arm(r, wait);
 }
 
 static void on_timer(struct loop *l, struct timer *t)

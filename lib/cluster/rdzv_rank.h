@@ -8,6 +8,7 @@
  */
 #include "lib/cluster/rdzv_messages.h"
 #include "lib/cluster/rendezvous.h"
+#include "lib/core/silence.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,8 +46,8 @@ struct rdzv {
 	struct loop loop;
 	struct channel channel;
 	struct io wake;
-	struct timer timer; /* the next try to connect, then the next beat */
-	uint64_t heartbeat_ns, heard_ns, beat_due_ns;
+	struct timer timer;	      /* the next try to connect, then the next beat */
+	struct silence silence;	      /* the server's */
 	bool was_stranger, was_early; /* whom the last try met */
 	size_t door;		      /* the one tried now, */
 	unsigned visited; /* so many of its ports this time, and so many times all doors */

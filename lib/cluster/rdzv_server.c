@@ -226,7 +226,7 @@ struct rdzv_server *rdzv_server_new(struct loop *l, const struct rdzv_server_opt
 	TAILQ_INIT(&s->expected);
 	TAILQ_INIT(&s->known);
 	rdzv_core_init(&s->core, now_ns());
-	if (listen_on(s, o, e) < 0 || loop_arm(l, &s->timer, s->core.join_deadline_ns, e) < 0) {
+	if (listen_on(s, o, e) < 0 || loop_arm(l, &s->timer, 0, e) < 0) {
 		rdzv_server_free(s);
 		return NULL;
 	}

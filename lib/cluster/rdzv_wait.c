@@ -1,6 +1,7 @@
 /* How the calls of a rank wait: for its thread, for the others, and not for ever. */
 #include "lib/cluster/rdzv_rank.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/silence.h"
 #include "lib/core/units.h"
 
 #include <errno.h>
@@ -80,16 +81,21 @@ static int ask(struct rdzv *r, uint32_t seq, uint64_t *ret_idle_ns, struct err *
 {
 	unsigned char buf[4];
 	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
-	uint64_t until = rdzv_deadline(ANSWER_S * NS_PER_S);
+	struct silence server;
 
 	wire_put_u32(&w, seq);
 	r->status.there = false;
 	if (rdzv_post(r, RDZV_ASK, buf, w.n, e) < 0)
 		return -1;
+	silence_begin(&server, ANSWER_S * NS_PER_S, now_ns());
 	while (!r->status.there || r->status.seq != seq) {
+		uint64_t wait = silence_look(&server, now_ns(), 0);
+
 		if (rdzv_check(r, e) < 0)
 			return -1;
-		if (!rdzv_wait_until(r, until))
+		if (wait)
+			(void)rdzv_wait_until(r, rdzv_deadline(wait));
+		else
 			return rdzv_in_vain(r, e, "the rendezvous has not answered for %d s",
 					    ANSWER_S);
 	}

@@ -1,5 +1,6 @@
 /* Deaths, silence, and the join deadline. */
 #include "lib/cluster/rdzv_core.h"
+#include "lib/core/silence.h"
 #include "lib/core/units.h"
 
 /* A closed connection is known at once, the signal behind it when the agent has spoken. */
@@ -28,7 +29,7 @@ void rdzv_core_closed(struct rdzv_core *c, struct rdzv_peer *p, uint64_t now_ns)
 {
 	struct rdzv_seat *s = p->rank >= 0 ? &c->seats[p->rank] : NULL;
 
-	c->now_ns = now_ns;
+	rdzv_core_now(c, now_ns);
 	if (!s || s->peer != p)
 		return;
 	s->peer = NULL;
@@ -108,23 +109,33 @@ static void look_at_joins(struct rdzv_core *c)
 		look_by(c, c->moved_ns + c->join_deadline_ns);
 }
 
-/* We were stopped ourselves (Ctrl-Z, a suspended machine): what we did not hear is no silence. */
+/* Where a look that was due is too late for that, we have not listened ourselves. */
 static void forgive(struct rdzv_core *c)
 {
+	if (!silence_overslept(c->due_ns, c->heartbeat_ns, c->now_ns))
+		return;
 	for (int i = 0; i < c->size; i++)
 		c->seats[i].heard_ns = c->now_ns;
 	c->moved_ns = c->now_ns;
 }
 
-void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns)
+void rdzv_core_now(struct rdzv_core *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
-	if (now_ns > c->due_ns && now_ns - c->due_ns > c->heartbeat_ns / 2)
-		forgive(c);
+	forgive(c);
+}
+
+void rdzv_core_look_soon(struct rdzv_core *c)
+{
+	look_by(c, c->now_ns + c->heartbeat_ns / SILENCE_LOOKS);
+}
+
+void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns)
+{
+	rdzv_core_now(c, now_ns);
 	c->due_ns = UINT64_MAX;
 	look_at_joins(c);
 	for (int i = 0; i < c->size; i++)
 		look_at(c, &c->seats[i]);
-	if (c->due_ns > now_ns + c->heartbeat_ns)
-		c->due_ns = now_ns + c->heartbeat_ns; /* so that a stop of ours is noticed */
+	rdzv_core_look_soon(c);
 }

@@ -240,7 +240,7 @@ static void t_meetings(void **state)
 	assert_int_equal(simple(1, RDZV_MEET, 51, NULL, 0), -1); /* not yet */
 	assert_int_equal(simple(1, RDZV_MEET, 50, NULL, 0), 0);
 	assert_int_equal(simple(1, RDZV_MEET, 50, NULL, 0), -1); /* twice */
-	now += 7 * NS_PER_S;
+	time_passes(7 * NS_PER_S);
 	assert_int_equal(simple(1, RDZV_ASK, 50, NULL, 0), 0);
 	assert_string_equal(players[1].text, "ranks 0,2 of 3 (node[0-1]) missing at a barrier: "
 					     "nobody has come for 7 s");

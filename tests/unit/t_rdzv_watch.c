@@ -188,6 +188,39 @@ static void t_own_sleep(void **state)
 	assert_non_null(strstr(core.failure, "has been silent"));
 }
 
+/* For how long nobody has come to the meeting, as it was told. */
+static uint64_t idle_said(int who)
+{
+	struct wire_in w = {.p = players[who].data, .n = players[who].n};
+
+	assert_int_equal(players[who].type, RDZV_STATUS);
+	(void)wire_u32(&w);
+	return wire_u64(&w);
+}
+
+/* All are stopped together, when the last beats are old and a look at the clock is far or near:
+ * what we hear first then is whoever wakes up first, and no rank is silent or missing. */
+static void t_all_slept(void **state)
+{
+	(void)state;
+	for (uint64_t age = 0; age <= 2500; age += 250)
+		for (uint64_t stop = 0; stop < 30; stop++) {
+			begin(3, 3);
+			all_join(3);
+			assert_int_equal(simple(0, RDZV_MEET, 1, NULL, 0), 0);
+			time_passes(age * NS_PER_MS);
+			now += stop * NS_PER_S;
+			assert_int_equal(simple(0, RDZV_ASK, 1, NULL, 0), 0);
+			assert_true(idle_said(0) < 10 * NS_PER_S);
+			rdzv_core_tick(&core, now);
+			assert_string_equal(core.failure, "");
+			beat_but(3, -1);
+			time_passes(9 * NS_PER_S);
+			assert_string_equal(core.failure, "");
+			end(NULL);
+		}
+}
+
 static void t_left_before_a_barrier(void **state)
 {
 	(void)state;
@@ -284,17 +317,10 @@ static void t_the_next_run_comes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(t_missing),
-		T(t_connection_lost),
-		T(t_agent_knows_better),
-		T(t_ended_before_join),
-		T(t_silence),
-		T(t_silence_as_its_machine_has_it),
-		T(t_own_sleep),
-		T(t_left_before_a_barrier),
-		T(t_why_it_left),
-		T(t_no_such_why),
-		T(t_the_next_run_comes),
+		T(t_missing),		T(t_connection_lost), T(t_agent_knows_better),
+		T(t_ended_before_join), T(t_silence),	      T(t_silence_as_its_machine_has_it),
+		T(t_own_sleep),		T(t_all_slept),	      T(t_left_before_a_barrier),
+		T(t_why_it_left),	T(t_no_such_why),     T(t_the_next_run_comes),
 	};
 
 	return cmocka_run_group_tests_name("rdzv_watch", tests, NULL, NULL);
