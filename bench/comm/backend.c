@@ -44,6 +44,7 @@ static struct comm *connect_tcp(const struct comm_world *w, struct dev *d, int *
 				   .host = w->host,
 				   .sockets = w->sockets,
 				   .deadline_ns = w->deadline_ns,
+				   .deadline_given = w->deadline_given,
 				   .stop_fds = {w->stop_fds[0], w->stop_fds[1]},
 				   .exchange = w->exchange,
 				   .arg = w->arg};

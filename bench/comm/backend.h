@@ -31,6 +31,7 @@ struct comm_world {
 	unsigned registers; /* nccl: 1 comm_register() is with the network, 2 as symmetric memory */
 	bool calls_block;   /* nccl: they may, as they do in PyTorch and nccl-tests */
 	uint64_t deadline_ns; /* of every phase: the longest time without progress */
+	bool deadline_given;  /* as in struct tcp_opts */
 	int stop_fds[2];      /* readable: give up (Ctrl-C, bad news); -1: none */
 	/* Gathers a blob of @n bytes from each rank, in rank order. Collective. */
 	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);

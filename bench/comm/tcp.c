@@ -182,6 +182,7 @@ static struct tcp *tcp_new(const struct tcp_opts *o)
 		return NULL;
 	*t = (struct tcp){.comm = {.impl = &impl, .rank = o->rank, .size = o->size},
 			  .deadline_ns = o->deadline_ns ? o->deadline_ns : 10 * NS_PER_S,
+			  .deadline_given = o->deadline_given,
 			  .stop_fds = {o->stop_fds[0], o->stop_fds[1]},
 			  .root = t,
 			  .npeers = o->size,

@@ -25,7 +25,10 @@ struct tcp_opts {
 	const char *host;     /* names of this rank in messages */
 	unsigned sockets;     /* per pair of ranks; 0: chosen here, by rank 0 */
 	uint64_t deadline_ns; /* the longest time without progress; 0: 10 s */
-	int stop_fds[2];      /* readable: give up (Ctrl-C, bad news); -1: none */
+	/* Somebody said so: it ends when it was to end. Else what passed while this process did
+	 * not run (its machine stood still) says nothing about the others, and does not count. */
+	bool deadline_given;
+	int stop_fds[2]; /* readable: give up (Ctrl-C, bad news); -1: none */
 	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);
 	void *arg;
 };

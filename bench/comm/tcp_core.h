@@ -16,6 +16,7 @@
 #include "bench/comm/reduce.h"
 #include "bench/comm/tcp.h"
 #include "lib/core/arena.h"
+#include "lib/core/silence.h"
 
 #include <poll.h>
 
@@ -71,6 +72,7 @@ struct tcp {
 	uint64_t look_ns;   /* root: when a part that is never idle hears the others again */
 	struct arena arena; /* of the lists of plans; they are used again and again */
 	uint64_t deadline_ns;
+	bool deadline_given; /* as in struct tcp_opts */
 	int stop_fds[2];
 	struct tcp_peer *peers; /* by the root's rank; our own too */
 	unsigned nsockets;
@@ -92,7 +94,7 @@ struct tcp {
 	uint64_t sent_bytes, *waited_ns;
 	uint64_t *tallied_ns; /* a part's: the same by its own ranks */
 
-	uint64_t since_ns; /* nothing has moved since then, and it sleeps; 0: it goes on */
+	struct silence still; /* nothing moves, and it sleeps; since_ns 0: it goes on */
 
 	/* the plan and how far it is */
 	struct comm_request q;
@@ -191,6 +193,8 @@ static inline bool tcp_finished(const struct tcp *t) { return t->at == t->steps.
 /* --- tcp_words.c: all return -1 with the sentence --- */
 int tcp_fail_closed(struct tcp *t, int peer, int error, struct err *e); /* its data socket ended */
 int tcp_fail_silent(struct tcp *t, int peer, struct err *e);
+/* We did not run ourselves for so long: nobody is to blame. */
+int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e);
 int tcp_fail_aborted(struct tcp *t, const char *reason, struct err *e);
 int tcp_failed(const struct tcp *t, struct err *e); /* what it failed of before */
 /* Reads what @peer said; -1: it is, or was told of, a failure. */

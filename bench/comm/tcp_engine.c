@@ -6,8 +6,9 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-enum { POLL_MAX_MS = 1000, PATIENT = 1000, POLITE = 30 };
+enum { PATIENT = 1000, POLITE = 30 };
 
+static const uint64_t SLEEP_MOST_NS = NS_PER_S;
 static const uint64_t ROBBED_NS = NS_PER_MS / 5, ROBBED_CROWD_NS = 2 * NS_PER_MS,
 		      ROBBED_PAUSE_NS = 10 * NS_PER_MS, ROBBED_PAUSE_MOST_NS = 500 * NS_PER_MS;
 
@@ -182,18 +183,29 @@ static int heard(struct tcp *t, struct err *e)
 	return 0;
 }
 
+/* The deadline has passed; @due_ns: when we wanted to look before. */
+static int time_is_up(struct tcp *t, uint64_t due_ns, uint64_t now_ns, struct err *e)
+{
+	if (due_ns && silence_overslept(due_ns, t->deadline_ns, now_ns))
+		return tcp_fail_asleep(t, now_ns - due_ns, e);
+	return tcp_fail_silent(t, tcp_waits_for(t), e);
+}
+
 /* Sleeps until something can be done. */
 static int sleep_on(struct tcp *t, struct err *e)
 {
 	size_t n = poll_set(t);
-	uint64_t now = now_ns(), left;
+	uint64_t now = now_ns(), due, left;
 
-	if (!t->since_ns)
-		t->since_ns = now;
-	if (now - t->since_ns >= t->deadline_ns)
-		return tcp_fail_silent(t, tcp_waits_for(t), e);
-	left = (t->deadline_ns - (now - t->since_ns)) / NS_PER_MS + 1;
-	if (poll(t->set, n, left < POLL_MAX_MS ? (int)left : POLL_MAX_MS) < 0 && errno != EINTR)
+	if (!t->still.since_ns)
+		silence_begin(&t->still, t->deadline_ns, now);
+	due = t->still.due_ns;
+	if (t->deadline_given)
+		t->still.due_ns = 0; /* however late we look */
+	left = silence_look(&t->still, now, SLEEP_MOST_NS);
+	if (!left)
+		return time_is_up(t, due, now, e);
+	if (poll(t->set, n, (int)(left / NS_PER_MS) + 1) < 0 && errno != EINTR)
 		return err_sys(e, "cannot wait for the other ranks");
 	return heard(t, e);
 }
@@ -250,7 +262,7 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 	unsigned idle = 0;
 	int waits_for = -1;
 
-	t->since_ns = 0;
+	t->still.since_ns = 0;
 	while (!tcp_finished(t)) {
 		int moved = turn(t, e);
 
@@ -258,11 +270,11 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 			return -1;
 		if (moved) {
 			if (idle) {
-				learn(t, !t->since_ns);
+				learn(t, !t->still.since_ns);
 				blame(t, waits_for, idle_since_ns);
 			}
 			idle = 0;
-			t->since_ns = 0;
+			t->still.since_ns = 0;
 		} else if (!wait) {
 			return 0;
 		} else if (!idle && t->is_large) {

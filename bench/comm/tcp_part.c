@@ -51,6 +51,7 @@ static struct tcp *part_new(struct tcp *from, const struct comm_group *g)
 		.root = root,
 		.npeers = root->npeers,
 		.deadline_ns = from->deadline_ns,
+		.deadline_given = from->deadline_given,
 		.stop_fds = {from->stop_fds[0], from->stop_fds[1]},
 		.peers = root->peers,
 		.nsockets = from->nsockets,

@@ -113,7 +113,7 @@ static bool is_member(const struct tcp *t, int peer)
 /* What it waits for now, if anything, does not hold it up for long yet. */
 static bool goes_on(const struct tcp *t)
 {
-	return !t->since_ns || now_ns() - t->since_ns < t->deadline_ns / 2;
+	return !t->still.since_ns || now_ns() - t->still.since_ns < t->deadline_ns / 2;
 }
 
 /*
@@ -229,6 +229,17 @@ int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
 	else
 		(void)snprintf(text, sizeof(text), "%s did nothing for %s", who, waited.s);
 	return fail(t, peer, t->peers[peer].closed, e, text);
+}
+
+int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e)
+{
+	struct unit_buf slept, most;
+	char text[192];
+
+	(void)snprintf(text, sizeof(text),
+		       "its process did not run for %s, which is longer than %s (--deadline)",
+		       format_duration(&slept, slept_ns), format_duration(&most, t->deadline_ns));
+	return tcp_fail_aborted(t, text, e);
 }
 
 void tcp_tell_waited(struct tcp *t, int peer)

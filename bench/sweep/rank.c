@@ -75,6 +75,7 @@ static int meet(struct rank *r, int *ret_culprit, struct err *e)
 		return -1;
 	cw.at = r->at;
 	cw.deadline_ns = r->deadline_ns;
+	cw.deadline_given = r->o->deadline_given;
 	r->backend = rank_backend(r, &cw, e);
 	r->dev = r->backend ? r->backend->dev_new(&cw, e) : NULL;
 	r->comm = r->dev ? r->backend->comm_new(&cw, r->dev, ret_culprit, e) : NULL;

@@ -22,6 +22,7 @@ struct rank_opts {
 	const char *rails; /* pairs: "auto", "none" or interfaces; NULL: auto */
 	unsigned sockets;
 	uint64_t deadline_ns; /* of this rank: see alike_check() */
+	bool deadline_given;  /* as comm_world has it */
 	bool with_times;      /* of single iterations, in the events */
 	const char *replay;   /* what is done again, as traffic_pack() has it: rank 0's */
 };

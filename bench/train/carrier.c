@@ -219,7 +219,8 @@ static int connect_gpus(struct carrier *c, int *ret_culprit, struct err *e)
 }
 
 int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
-		    uint64_t deadline_ns, struct arena *a, int *ret_culprit, struct err *e)
+		    uint64_t deadline_ns, bool deadline_given, struct arena *a, int *ret_culprit,
+		    struct err *e)
 {
 	const struct comm_plugin *p;
 
@@ -227,6 +228,7 @@ int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct 
 	*ret_culprit = -1;
 	if (fill_world(&c->world, w, deadline_ns, e))
 		return -1;
+	c->world.deadline_given = deadline_given;
 	c->lacks_address = rank_address(w->rdzv, &c->world.at, e) != 0;
 	if (c->lacks_address || compare(c, backend, on_gpu, w, a, ret_culprit, e))
 		return -1;

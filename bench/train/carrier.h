@@ -32,7 +32,7 @@ int carrier_check(const char *backend, struct arena *a, struct err *e) MUST_CHEC
  * got it; *ret_culprit: the rank at fault for other failures, else -1.
  */
 int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
-		    uint64_t deadline_ns, struct arena *a, int *ret_culprit,
+		    uint64_t deadline_ns, bool deadline_given, struct arena *a, int *ret_culprit,
 		    struct err *e) MUST_CHECK;
 bool carrier_is_tcp(const struct carrier *c); /* which knows whom it waits for */
 /* Is it that what has failed, and not this rank for a reason of its own? Then @check is known. */

@@ -111,7 +111,7 @@ static int run_rank(struct job *j, struct err *e)
 		return -1;
 	on_gpu = j->o->engine && j->o->engine->device && !j->o->is_sharded;
 	if (carrier_connect(&j->carrier, j->o->backend, on_gpu, j->w, j->o->deadline_ns,
-			    report_arena(j->r), &j->culprit, e))
+			    j->o->deadline_given, report_arena(j->r), &j->culprit, e))
 		return -1;
 	comm = j->carrier.comm;
 	j->o->deadline_ns = j->carrier.world.deadline_ns;

@@ -41,6 +41,7 @@ struct train_opts {
 	double expect;		      /* accuracy, 0..1; 0: whatever it is */
 	bool is_expected;	      /* somebody said so: after few steps, too */
 	uint64_t deadline_ns;
+	bool deadline_given; /* as comm_world has it */
 	struct fault fault;
 };
 

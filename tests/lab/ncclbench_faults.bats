@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ../nodes.sh
+load ../wait.sh
 
 setup_file() {
     export TIMES=${NCCLBENCH_FAULTS:-5}
@@ -76,6 +77,21 @@ pid_of() { # RANK
     begin
     on 0 kill -STOP "$(pid_of 0)"
     ended 1 30 '^# FAIL rank.alive: rank 0 \(node0, 10.77.0.1\) did nothing for 1 s'
+}
+
+# A machine that is not scheduled: agents believe a launcher for 30 s, ranks each other for 10 s.
+@test "all stand still together, longer than any may be silent: the run goes on and passes" {
+    local pids start=$SECONDS
+    on 0 timeout 90 "$BIN/ncclbench" --hosts node1,node2 --rsh "$LAB rsh $LAB_NAME" \
+        -b 64K -e 64K --for 42s >"$OUT" 2>"$OUT.err" 3>&- &
+    RUN=$!
+    wait_for 20 grep -q ' s of 42 s' "$OUT.err"
+    mapfile -t pids < <(on 0 pgrep -x ncclbench)
+    on 0 kill -STOP "${pids[@]}"
+    sleep 33
+    on 0 kill -CONT "${pids[@]}"
+    ended 0 30 '^# PASS coll.data: '
+    ((SECONDS - start >= 40))
 }
 
 @test "a cable that is pulled: the node behind it is named" {

@@ -14,6 +14,7 @@ struct ranks {
 	rank_fn *fn;
 	void *arg;
 	uint64_t deadline_ns;
+	bool deadline_given;
 	unsigned sockets;
 	int (*exchange)(void *arg, const void *mine, size_t n, void *all, struct err *e);
 	int ended[16]; /* by rank: exit code, or -signal */
@@ -26,6 +27,7 @@ static inline struct comm *ranks_connect(struct ranks *r, struct local *w, struc
 			     .host = "here",
 			     .sockets = r->sockets,
 			     .deadline_ns = r->deadline_ns,
+			     .deadline_given = r->deadline_given,
 			     .stop_fds = {-1, -1},
 			     .exchange = r->exchange ? r->exchange : local_exchange,
 			     .arg = w};

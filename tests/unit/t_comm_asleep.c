@@ -1,0 +1,101 @@
+/* All ranks stand still together, for longer than any of them may wait for another. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/ranks.h"
+
+#include <poll.h>
+#include <signal.h>
+
+enum { RANKS = 3, ROUNDS = 8, STEPS = 30, STEP_MS = 10, AWAKE_MS = 750, ASLEEP = 3 };
+
+static void all(const struct local *w, pid_t first, int sig)
+{
+	(void)kill(first, sig);
+	for (int i = 1; i < w->size; i++)
+		(void)kill(w->pids[i], sig);
+}
+
+/* As if the machine stood still: of all of them nobody sees it happen. */
+static pid_t stop_them(const struct local *w)
+{
+	pid_t first = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	(void)poll(NULL, 0, AWAKE_MS);
+	all(w, first, SIGSTOP);
+	(void)poll(NULL, 0, (int)(ASLEEP * w->deadline_ns / NS_PER_MS));
+	all(w, first, SIGCONT);
+	_exit(0);
+}
+
+/* In small steps: what is left of them, the others wait for after the stop, too. */
+static void compute(void)
+{
+	for (int i = 0; i < STEPS; i++)
+		(void)poll(NULL, 0, STEP_MS);
+}
+
+static int rounds(struct comm *c, struct err *e)
+{
+	float x = 1, sum;
+	struct comm_request q = {.send = &x, .recv = &sum, .count = 1, .type = DT_FLOAT};
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (c->rank == 1)
+			compute();
+		if (comm_run(c, &q, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* @arg: the words that it ends with; NULL: it goes on */
+static const char *stands_still(struct comm *c, struct local *w, void *arg)
+{
+	pid_t helper = w->rank ? 0 : stop_them(w);
+	static struct err e;
+	int rc = rounds(c, &e);
+
+	if (helper)
+		(void)waitpid(helper, NULL, 0);
+	if (arg)
+		return rc && strstr(e.msg, arg) ? NULL : "nothing, or something else, was said";
+	return rc ? e.msg : NULL;
+}
+
+static void nobody_is_accused(void **state)
+{
+	struct ranks r = {.fn = stands_still, .deadline_ns = local_slowness() * NS_PER_S};
+
+	(void)state;
+	ranks_all_well(&r, RANKS);
+}
+
+/* It ends when it was said to end, and it is nobody's fault. */
+static void a_deadline_that_was_given_holds(void **state)
+{
+	static char words[] = "did not run for";
+	struct ranks r = {.fn = stands_still,
+			  .arg = words,
+			  .deadline_ns = local_slowness() * NS_PER_S,
+			  .deadline_given = true};
+
+	(void)state;
+	assert_null(ranks_run(&r, RANKS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_is_accused),
+		cmocka_unit_test(a_deadline_that_was_given_holds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
