@@ -17,7 +17,8 @@
 
 static const struct opt common_rows[] = {
 	{.help = "Output"},
-	{0, "json", NULL, "short for --format json", OPT_STR, AT(format), .if_bare = "json"},
+	{0, "json", NULL, "short for --format json", OPT_STR, AT(format), .if_bare = "json",
+	 .beside = "output"},
 	{0, "format", "FORMAT", "how the answer is written", OPT_CHOICE, AT(format),
 	 .choices = renderer_names, .env = "WINDSOCK_FORMAT", .def = "table"},
 	{0, "output", "FILE", "write it to FILE, replaced in one step when all is done", OPT_STR,

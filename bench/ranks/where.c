@@ -29,7 +29,7 @@ const struct opt where_rows[WHERE_NROWS] = {
 	{0, "parallel", "N", "hosts being reached at a time", OPT_UINT, AT(parallel), .max = 4096,
 	 .def = "32"},
 	{0, "serve", NULL, "print a line to paste on the other machines; no ssh", OPT_BOOL,
-	 AT(serve)},
+	 AT(serve), .beside = "wait"},
 	{0, "wait", "N", "with --serve: how many machines will join", OPT_UINT, AT(wait), .min = 1,
 	 .max = 4096, .def = "1"},
 	{0, "wait-time", "TIME", "with --serve: the longest wait for them", OPT_DURATION,

@@ -198,8 +198,12 @@ static bool names_file(const char *arg)
 
 static int no_file(const char *path, struct arena *a, struct err *e)
 {
-	const char *near = hostfile_near(path, a);
+	const char *near = hostfile_near(path, a), *some = hosts_of_subnet(path, a);
 
+	if (some) {
+		err_set(e, ERR_USAGE, "'%s' is a subnet, and its hosts are to be named", path);
+		return err_hint(e, "a list, as in '%s', or a hostfile", some);
+	}
 	if (near)
 		return err_hint(e, "did you mean %s?", near);
 	return err_hint(e, "hosts are a list (a,b or node[1-4]) or a hostfile's path");

@@ -37,6 +37,9 @@ int hosts_from_arg(const char *arg, struct arena *a, host_list *ret, struct err 
 int hosts_settle(const char **arg, struct arena *a, struct err *e) MUST_CHECK;
 /* The hostfile in its folder of which @arg is a slip; NULL: there is none. */
 const char *hostfile_near(const char *arg, struct arena *a);
+/* 10.0.0.0/28 -> 10.0.0.[1-14]: how hosts in it are named, of a large one some; NULL: @arg is no
+ * subnet. */
+const char *hosts_of_subnet(const char *arg, struct arena *a);
 /* n1,n2,n3 -> n[1-3], for messages and srun's --exclude; the order is kept, slots are not. */
 char *hostlist_fold(struct arena *a, const host_list *hosts);
 /* Can it be a node's name to Slurm? An address, a name with its domain or user@name is none. */

@@ -56,6 +56,8 @@ struct opt {
 	const char *if_bare;	    /* value taken when the option stands alone: --bashrc[=HOW];
 				       without a metavar a switch that stands for this value:
 				       --json for --format json */
+	const char *beside;	    /* of a switch: the option for which a value behind it was
+				       meant: wait, as --serve 2 is for --serve --wait 2 */
 	enum opt_complete complete;
 	bool many;   /* of a list: words behind the value are more values (FILE...) */
 	bool hidden; /* works, but is in no help (test hooks) */

@@ -105,6 +105,17 @@ static int lacks_value(struct parser *p, const struct seen *s, const char *next)
 			opt_sentence(s->row->o, p->a));
 }
 
+/* What is glued to --json was a file, whatever it is called. */
+static int needs_none(struct parser *p, const struct seen *s, const char *value)
+{
+	const struct opt *o = s->row->o;
+
+	err_set(p->e, ERR_USAGE, "%s takes no value, but got '%s'", s->as, value);
+	return *value && !s->off && (o->if_bare || opt_is_beside(&p->rows, o, value)) && o->beside
+		       ? opt_suggest_beside(o, value, p->a, p->e)
+		       : -1;
+}
+
 /* @value: what is glued to the option, or NULL. Returns how many further arguments it took. */
 static int take(struct parser *p, const struct seen *s, const char *value, const char *next)
 {
@@ -113,13 +124,11 @@ static int take(struct parser *p, const struct seen *s, const char *value, const
 
 	p->many = o->many ? s->row : NULL;
 	p->many_as = s->as;
-	if (!metavar)
-		return value ? err_set(p->e, ERR_USAGE, "%s takes no value, but got '%s'", s->as,
-				       value)
-			     : set_value(p, s, o->type == OPT_BOOL ? "yes" : o->if_bare);
-	if (!value && o->if_bare) {
+	if (!metavar && value)
+		return needs_none(p, s, value);
+	if (!metavar || (!value && o->if_bare)) {
 		p->alone = s->row;
-		return set_value(p, s, o->if_bare);
+		return set_value(p, s, o->type == OPT_BOOL ? "yes" : o->if_bare);
 	}
 	if (!value && (!next || looks_like_option(p, next)))
 		return lacks_value(p, s, next);
@@ -180,12 +189,25 @@ static int suggest_for_word(struct parser *p, const char *arg)
 	return *p->e->hint || !p->cmd->stray ? -1 : err_hint(p->e, "%s", p->cmd->stray);
 }
 
+/* --serve 2, --json FILE: but not where files are what it reads. */
+static bool is_beside(const struct parser *p, const char *arg)
+{
+	const struct command *cmd = p->cmd;
+	bool reads = cmd->operand && cmd->operand_complete == OPT_C_FILE && !cmd->verbs;
+
+	return p->alone && !reads && !p->operands->n && opt_is_beside(&p->rows, p->alone->o, arg);
+}
+
 static int take_operand(struct parser *p, const char *arg, str_list *operands)
 {
 	const struct seen more = {.row = p->many, .as = p->many_as};
 
 	if (p->many)
 		return set_value(p, &more, arg);
+	if (is_beside(p, arg)) {
+		err_set(p->e, ERR_USAGE, "unexpected operand '%s'", arg);
+		return opt_suggest_beside(p->alone->o, arg, p->a, p->e);
+	}
 	if (p->cmd->operand) {
 		*LIST_ADD(p->a, operands) = arg;
 		return 0;

@@ -1,6 +1,8 @@
 /* What somebody meant who typed what is no option, or no operand. */
 #include "lib/core/opt_table.h"
 
+#include "lib/core/quote.h"
+
 #include <strings.h>
 
 static size_t count(const char *const *names)
@@ -108,6 +110,26 @@ int opt_suggest(const opt_rows *rows, const char *arg, struct arena *a, struct e
 	if (!*e->hint)
 		by_name(rows, word, a, e);
 	return *e->hint ? -1 : by_value(rows, word, false, e);
+}
+
+/* A file by how it is called: any other word may be meant for anything. */
+bool opt_is_beside(const opt_rows *rows, const struct opt *o, const char *word)
+{
+	for (size_t i = 0; o->beside && i < rows->n; i++) {
+		const struct opt *to = rows->v[i].o;
+
+		if (streq(to->name, o->beside))
+			return to->complete == OPT_C_FILE
+				       ? ends_with(word, ".json") || *word == '.' || *word == '/'
+				       : *word && !word[strspn(word, "0123456789")];
+	}
+	return false;
+}
+
+int opt_suggest_beside(const struct opt *o, const char *word, struct arena *a, struct err *e)
+{
+	return err_hint(e, "did you mean --%s --%s %s?", o->name, o->beside,
+			shell_quote_line(a, word));
 }
 
 int opt_suggest_for_word(const opt_rows *rows, const struct opt *alone, const char *word,

@@ -28,6 +28,9 @@ int opt_store(const struct opt_row *row, const char *as, const char *value, bool
 int opt_suggest(const opt_rows *rows, const char *arg, struct arena *a, struct err *e);
 int opt_suggest_for_word(const opt_rows *rows, const struct opt *alone, const char *word,
 			 struct arena *a, struct err *e);
+/* Is @word a value for what stands beside the switch @o (opt.beside)? And the hint that it is. */
+bool opt_is_beside(const opt_rows *rows, const struct opt *o, const char *word);
+int opt_suggest_beside(const struct opt *o, const char *word, struct arena *a, struct err *e);
 int opt_suggest_list(const char *as, const str_list *pieces, struct arena *a, struct err *e);
 
 /* NULL: a switch. */

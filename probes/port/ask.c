@@ -38,7 +38,7 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	{OPT_KEEP, AT(keep)},
 	{0, "serve", NULL,
 	 "no ssh: prints a line to paste on the other machines, and waits for them", OPT_BOOL,
-	 AT(serve)},
+	 AT(serve), .beside = "wait"},
 	{0, "wait", "N", "with --serve: how many machines will join", OPT_STR, AT(wait),
 	 .def = "1"},
 	{0, "wait-time", "TIME", "with --serve: the longest wait for them", OPT_DURATION,

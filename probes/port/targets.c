@@ -1,5 +1,6 @@
 #include "probes/port/targets.h"
 
+#include "lib/cluster/hostlist.h"
 #include "lib/host/hostname.h"
 
 enum { MAX_ADDRS = 8 };
@@ -12,9 +13,9 @@ static const char *beside_host(const char *operand)
 	return scheme ? scheme + strlen("://") : user ? user + 1 : NULL;
 }
 
-static int malformed(const char *operand, struct err *e)
+static int malformed(const char *operand, struct arena *a, struct err *e)
 {
-	const char *host = beside_host(operand);
+	const char *host = beside_host(operand), *some = hosts_of_subnet(operand, a);
 
 	err_set(e, ERR_USAGE, "'%s' is not HOST or HOST:PORTS", operand);
 	if (!operand[strspn(operand, "0123456789,-")])
@@ -24,6 +25,11 @@ static int malformed(const char *operand, struct err *e)
 				"a list is asked by all of it: --hosts '%s'; from here each is "
 				"a word of its own",
 				operand);
+	if (some)
+		return err_hint(e,
+				"a subnet is no host; --hosts '%s' asks each pair of those in it; "
+				"from here each is a word of its own",
+				some);
 	if (host && *host)
 		return err_hint(e, "did you mean %.*s?", (int)strcspn(host, "/"), host);
 	return err_hint(e, "for example 10.0.0.2:29500, node1:29500,30000-30010 or "
@@ -90,7 +96,7 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 	uint16_t none;
 
 	if (addr_split(host, a, &t->host, &none) || none || (eq && eq == operand))
-		return malformed(operand, e);
+		return malformed(operand, a, e);
 	if (host == where && *host != '[' && has_hidden_port(host, a))
 		return hidden_port(host, e);
 	if (lacks_interface(t->host)) {

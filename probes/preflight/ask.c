@@ -40,6 +40,7 @@ const struct opt preflight_ask_rows[PREFLIGHT_ASK_NROWS] = {
 	{.name = "serve",
 	 .type = OPT_BOOL,
 	 AT(serve),
+	 .beside = "wait",
 	 .help = "no ssh: prints the line to paste on the other machines, and waits for them"},
 	{.name = "wait",
 	 .metavar = "N",

@@ -57,6 +57,43 @@ ncclwhy -w n1|did you mean --hosts?
 A
 }
 
+@test "what belongs to the option beside a switch: a file to --json, a number of machines to --serve" {
+    wrong <<'A'
+ncclbench --json=run.json|--json takes no value, but got 'run.json'; did you mean --json --output run.json?
+windsock --json=f|did you mean --json --output f?
+ifprobe --json x.json|unexpected operand 'x.json'; did you mean --json --output x.json?
+windsock --json ./x|did you mean --json --output ./x?
+portcheck --json x.json|did you mean --json --output x.json?
+ncclbench --json run|did you mean --run_cycles?
+ncclwhy --json x.json|cannot read x.json: No such file or directory
+windsock --json diff a.json b.json|cannot read a.json: No such file or directory
+ncclbench --serve 2|unexpected operand '2'; did you mean --serve --wait 2?
+ncclbench --serve=2|--serve takes no value, but got '2'; did you mean --serve --wait 2?
+ddpsmoke --serve 3|did you mean --serve --wait 3?
+windsock --serve 2|did you mean --serve --wait 2?
+portcheck --serve 2|did you mean --serve --wait 2?
+ncclbench --no-serve=2|see ncclbench --help
+ncclbench --serve=node1|see ncclbench --help
+ifprobe --quiet=1|see ifprobe --help
+A
+}
+
+@test "a subnet is no list of hosts" {
+    wrong <<'A'
+windsock --hosts 10.0.0.0/28|'10.0.0.0/28' is a subnet, and its hosts are to be named; a list, as in '10.0.0.[1-14]', or a hostfile
+ncclbench --hosts 10.0.0.17/28|as in '10.0.0.[17-30]', or a hostfile
+ifprobe --suggest --hosts 10.1.0.0/16|as in '10.1.0.[1-4]', or a hostfile
+portcheck --hosts fd00::/64|as in 'fd00::[1-4]', or a hostfile
+windsock --hosts 10.0.0.4/31|as in '10.0.0.[4-5]', or a hostfile
+windsock --hosts 10.0.0.4/32|as in '10.0.0.4', or a hostfile
+windsock --hosts 10.0.0.0/33|hosts are a list (a,b or node[1-4]) or a hostfile's path
+portcheck 10.0.0.0/30|a subnet is no host; --hosts '10.0.0.[1-2]' asks each pair of those in it; from here each is a word of its own
+A
+    mkdir 10.0.0.0
+    echo localhost >10.0.0.0/28 # a file of that name is one
+    run -0 windsock on 10.0.0.0/28 true
+}
+
 @test "a value in other words, behind '=', or none" {
     wrong <<'A'
 ncclbench --backend NCCL|did you mean nccl?
