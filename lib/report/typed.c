@@ -39,21 +39,21 @@ bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y
 
 static bool is_placed(struct arena *a, const char *fix, const char *place)
 {
-	return ends_with(fix, arena_printf(a, "# %s", place)) ||
+	return starts_with(fix, arena_printf(a, "# %s\n", place)) ||
+	       ends_with(fix, arena_printf(a, "# %s", place)) ||
 	       ends_with(fix, arena_printf(a, "; %s", place)) ||
 	       ends_with(fix, arena_printf(a, "(%s)", place));
 }
 
 const char *fix_placed(struct arena *a, const char *fix, const char *place)
 {
-	const char *remark = line_remark(fix);
-	bool goes_on = *remark && !strchr(remark, '\n'); /* to the end of the last line */
-
 	if (is_placed(a, fix, place))
 		return fix;
 	if (!fix_is_typed(fix))
 		return arena_printf(a, "%s (%s)", fix, place);
-	return arena_printf(a, "%s%s%s", fix, goes_on ? "; " : "   # ", place);
+	if (strchr(fix, '\n'))
+		return arena_printf(a, "# %s\n%s", place, fix);
+	return arena_printf(a, "%s%s%s", fix, *line_remark(fix) ? "; " : "   # ", place);
 }
 
 void fix_json(cJSON *o, const str_list *fixes)

@@ -9,7 +9,8 @@
  * or it is for the host whose finding it is of. */
 bool fix_is_same(const char *x, const char *x_host, const char *y, const char *y_host);
 
-/* @fix with its place in its remark ("on node1"), once; of words in brackets. */
+/* @fix with its place in its remark ("on node1"), once; of words in brackets. Several lines have it
+ * above them, for all: behind the last it would be for that one, and end no here-document. */
 const char *fix_placed(struct arena *a, const char *fix, const char *place);
 
 /* The texts as "fix" of @o, and in "as_words" the numbers of those that are words: 0 is the first;

@@ -140,7 +140,9 @@ static void a_place_stands_in_the_remark(void **state UNUSED)
 		{"ls   # if it is old", "ls   # if it is old; on n1"},
 		{"sed '/^[^#]/s/x/y/' /etc/hosts", "sed '/^[^#]/s/x/y/' /etc/hosts   # on n1"},
 		{"echo \"a # b\"", "echo \"a # b\"   # on n1"},
-		{"ls   # first\nrm x", "ls   # first\nrm x   # on n1"},
+		{"ls   # first\nrm x", "# on n1\nls   # first\nrm x"},
+		{"cat >f <<'E'\nx\nE", "# on n1\ncat >f <<'E'\nx\nE"},
+		{"- reboot,\nor replace it", "- reboot,\nor replace it (on n1)"},
 		{"- reboot, or replace it", "- reboot, or replace it (on n1)"},
 	};
 	AUTO(arena_done) struct arena a = {0};
