@@ -144,7 +144,7 @@ static void fix_mtu(struct fleet *f, const struct choice *v, const host_list *wh
 		    struct finding *g)
 {
 	const struct host_way way = {.rsh = f->rsh, .given = f->given, .n = f->hosts.n};
-	const char *line = arena_printf(f->a, "sudo ip link set %s mtu %g",
+	const char *line = arena_printf(f->a, "sudo ip link set dev %s mtu %g",
 					shell_quote(f->a, v->iface), usual);
 	const char *on_all = who->n < 2 ? NULL : on_each(f->a, &way, who, line);
 

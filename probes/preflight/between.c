@@ -2,6 +2,7 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/report/json.h"
+#include "lib/report/typed.h"
 #include "probes/iface/fleet.h"
 #include "probes/preflight/crew.h"
 #include "probes/preflight/preflight.h"
@@ -150,6 +151,44 @@ static void tell_names_once(struct preflight *p, size_t from)
 	}
 }
 
+static bool has_fix(const struct preflight *p, const struct item *x, const char *fix,
+		    const char *of)
+{
+	const char *here = p->t.own ?: "", *at = x->f->host ?: here;
+
+	for (size_t i = 0; i < x->f->fix.n; i++)
+		if (fix_is_same(x->f->fix.v[i], at, fix, of ?: here))
+			return true;
+	return false;
+}
+
+/* Does portcheck's matrix, before it, ask for the same line? */
+static bool mesh_needs(const struct preflight *p, size_t before, const char *fix, const char *of)
+{
+	for (size_t i = 0; i < before; i++) {
+		const struct item *x = &p->t.items.v[i];
+
+		if (x->f->status == ST_WARN && streq(x->f->check, "mesh.mtu") &&
+		    has_fix(p, x, fix, of))
+			return true;
+	}
+	return false;
+}
+
+/* Whose MTU is another one portcheck has said, and what comes of it: ifprobe, of the interfaces
+ * that it would choose, says more only where they are others. */
+static void tell_mtu_once(struct preflight *p, size_t from)
+{
+	for (size_t i = from; i < p->t.items.n; i++) {
+		struct item *x = &p->t.items.v[i];
+		bool all = x->f->status == ST_WARN && streq(x->f->check, "link.mtu") && x->f->fix.n;
+
+		for (size_t k = 0; all && k < x->f->fix.n; k++)
+			all = mesh_needs(p, from, x->f->fix.v[k], x->f->host);
+		x->retold |= all;
+	}
+}
+
 static bool run_carried(struct preflight *p, enum stage_id id)
 {
 	bool found = false;
@@ -185,6 +224,8 @@ void preflight_between(struct preflight *p)
 		found = preflight_gate(p, id) && run_carried(p, id);
 		if (id == S_REACH)
 			tell_names_once(p, p->run[id].from);
+		if (id == S_PATHS)
+			tell_mtu_once(p, p->run[id].from);
 		preflight_finish(p, id);
 		blame_stage(p, id, found);
 		if (found || id == S_REACH)

@@ -247,7 +247,7 @@ accelerates() {
     run -0 --separate-stderr lab 3 --mtu node2=1400 'ifprobe --hosts lab --json'
     [ "$(found link.mtu)" = "between hosts warn" ]
     [ "$(jq -r '.findings[] | select(.check == "link.mtu").fix[]' <<<"$output")" = \
-        "sudo ip link set eth0 mtu 1500   # on node2, which has 1400" ]
+        "sudo ip link set dev eth0 mtu 1500   # on node2, which has 1400" ]
     run -0 --separate-stderr lab 2 'ifprobe --hosts lab'
     run ! grep link.mtu <<<"$output"
     run -0 --separate-stderr lab 2 'ifprobe --hosts lab'

@@ -65,6 +65,20 @@ teardown() {
     breaks 2 'ip link set eth0 mtu 9000' 0 mesh.mtu 'has MTU 9000 and node[0-1,3] has 1500'
 }
 
+@test "MTUs that differ: two commands see it, and it is told once" {
+    on 1 ip link set eth0 mtu 1400
+    on 2 ip link set eth0 mtu 9000
+    look
+    [ "$code" = 0 ]
+    [ "$(jq -r '[.data.causes[] | select(.check | endswith(".mtu")) | "\(.check) \(.subject)"] | join("; ")' <<<"$output")" = \
+        "mesh.mtu node1; mesh.mtu node2" ]
+    [ "$(jq '[.findings[] | select(.check == "link.mtu" and .status == "warn")] | length' <<<"$output")" = 0 ]
+    # of many as of one, by the same line
+    on 2 ip link set eth0 mtu 1400
+    look
+    [ "$(jq -r '[.findings[] | select(.check | endswith(".mtu")) | select(.status == "warn").check] | join(" ")' <<<"$output")" = mesh.mtu ]
+}
+
 @test "no shared memory to speak of" {
     breaks 2 'mount -t tmpfs -o size=64k tmpfs /dev/shm' 1 limits.shm 'No space left on device'
 }
