@@ -37,32 +37,32 @@ static void path(const struct html_grid *g, unsigned colour, struct text *t)
 	text_add(t, "\"/>\n");
 }
 
-/* "a-long-name-of-..." */
-static void name_at(const char *place, const char *name, struct text *t)
+/* The whole of a short one is its title. */
+static void name_at(const char *place, const char *name, const char *shown, struct text *t)
 {
-	enum { SHOWN = 16 };
-	char shown[SHOWN + 1];
-
-	(void)snprintf(shown, sizeof(shown), "%s", name);
-	for (size_t n = strlen(name); n > SHOWN && *shown && shown[strlen(shown) - 1] & 0x80;)
-		shown[strlen(shown) - 1] = '\0'; /* never half a letter */
 	text_addf(t, "<text aria-hidden=\"true\" %s>", place);
+	if (!streq(name, shown)) {
+		text_add(t, "<title>");
+		html_text(t, name);
+		text_add(t, "</title>");
+	}
 	html_text(t, shown);
-	text_add(t, strlen(name) > SHOWN ? "\u2026</text>\n" : "</text>\n");
+	text_add(t, "</text>\n");
 }
 
 /* Beside its row and above its column: of few hosts, nobody should have to count squares. */
 static void name_hosts(const struct html_grid *g, struct text *t)
 {
+	const char *const *shown = html_short_names(g->hosts, g->n, t->a);
 	char place[96];
 
 	for (size_t i = 0; i < g->n; i++) {
 		(void)snprintf(place, sizeof(place), "text-anchor=\"end\" x=\"-.15\" y=\"%zu.6\"",
 			       i);
-		name_at(place, g->hosts[i], t);
+		name_at(place, g->hosts[i], shown[i], t);
 		(void)snprintf(place, sizeof(place),
 			       "transform=\"translate(%zu.4 -.15) rotate(-40)\"", i);
-		name_at(place, g->hosts[i], t);
+		name_at(place, g->hosts[i], shown[i], t);
 	}
 }
 

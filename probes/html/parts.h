@@ -66,6 +66,9 @@ struct html_grid {
 	size_t nclasses;
 	const char *const *hosts; /* n names, for those of few; NULL: none */
 };
+/* As they may stand beside it: without what all begin and end with where one is long, and none much
+ * longer than 16 letters. "..." stands for what is left out. */
+const char *const *html_short_names(const char *const *names, size_t n, struct arena *a);
 size_t html_grid_count(const struct html_grid *g, unsigned colour);
 /* @map: by which name the script finds the words for a square, to be said where the arrow
  * keys and the pointer are; NULL: it is a picture only. */
