@@ -37,6 +37,7 @@ static void begin(struct sink *s)
 	t->subject_w = SUBJECT_W;
 	if (!s->opts->answer_only)
 		term_probe(&t->term, s->opts->output ? -1 : fileno(s->out));
+	s->width = t->term.is_tty ? t->term.width : 0;
 }
 
 static void end_grid(struct sink *s)

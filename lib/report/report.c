@@ -105,6 +105,8 @@ struct report *report_new(const struct report_opts *o, struct err *e)
 }
 
 struct arena *report_arena(struct report *r) { return &r->a; }
+unsigned report_width(const struct report *r) { return r->sink.width; }
+
 bool report_folds(const struct report *r) { return r->rend->folds; }
 bool report_wants_data(const struct report *r) { return r->rend->wants_data || r->opts.page; }
 bool report_is_quiet(const struct report *r) { return r->opts.quiet; }

@@ -135,6 +135,10 @@ void report_answer(struct report *r, const char *text, size_t n);
 /* Only what is wrong, and the verdict, is wanted: a command that writes a table itself asks. */
 bool report_is_quiet(const struct report *r);
 
+/* Of the terminal that a table is read on; 0: it is on none, and lines may be as long as they are.
+ */
+unsigned report_width(const struct report *r);
+
 /* What many hosts say alike is to be one line. */
 bool report_folds(const struct report *r);
 
@@ -183,6 +187,7 @@ struct sink {
 	size_t count[ST_COUNT];
 	const char *host;
 	int64_t started; /* seconds since 1970 */
+	unsigned width;	 /* set by begin(): report_width() */
 	/* set for end(): */
 	const char *time; /* RFC 3339; NULL for the table */
 	const char *verdict, *covers, *error;

@@ -287,7 +287,7 @@ void mesh_sum(const struct mesh *m)
 
 void mesh_conclude(struct mesh *m)
 {
-	mesh_view(m);
+	mesh_view(m, report_width(m->report));
 	mesh_link(m);
 	mesh_loss(m);
 	tally_emit(&m->told);

@@ -5,7 +5,14 @@
 
 #include <math.h>
 
-enum { WIDE = 24, FEW_ROWS = 32, NAME = 24 };
+enum { WIDE = 24, FEW_ROWS = 32, NAME = 24, TEN = 11 /* columns, with a blank */ };
+static const size_t HIDDEN = SIZE_MAX; /* of rows_alike() */
+#define ALIKE "  and %zu more alike"
+
+/* Columns that stand beside each other: all, or as many as a terminal has room for. */
+struct block {
+	size_t from, to, name_w; /* name_w 0: names stand behind */
+};
 
 static bool are_same(const struct mesh *m, size_t a, size_t b)
 {
@@ -40,28 +47,29 @@ static char mark(const struct mesh *m, size_t from, size_t to)
 	}
 }
 
-static bool row_is_fine(const struct mesh *m, size_t from)
+static bool is_fine(const struct mesh *m, const struct block *b)
 {
-	for (size_t to = 0; to < m->n; to++)
-		if (mark(m, from, to) != '+' && from != to)
-			return false;
+	for (size_t from = 0; from < m->n; from++)
+		for (size_t to = b->from; to < b->to; to++)
+			if (mark(m, from, to) != '+' && from != to)
+				return false;
 	return true;
 }
 
 /* A few columns have room for a blank between them; many stand close, in tens. */
-static void put_gap(const struct mesh *m, struct text *t, size_t to)
+static void put_gap(const struct mesh *m, const struct block *b, struct text *t, size_t to)
 {
-	text_add(t, m->n <= WIDE || (to && to % 10 == 0) ? " " : "");
+	text_add(t, m->n <= WIDE || (to > b->from && to % 10 == 0) ? " " : "");
 }
 
-static void put_header(const struct mesh *m, size_t name_w)
+static void put_header(const struct mesh *m, const struct block *b)
 {
 	struct text t;
 
 	text_init(&t, m->a);
-	text_addf(&t, "%-*s ", (int)name_w + 4, name_w ? "from \\ to" : "");
-	for (size_t to = 0; to < m->n; to++) {
-		put_gap(m, &t, to);
+	text_addf(&t, "%-*s ", (int)b->name_w + 4, b->name_w ? "from \\ to" : "");
+	for (size_t to = b->from; to < b->to; to++) {
+		put_gap(m, b, &t, to);
 		text_addf(&t, "%zu", to % 10);
 	}
 	report_remark(m->report, "%s", t.s);
@@ -76,42 +84,106 @@ static bool are_alike(const struct mesh *m, size_t a, size_t b)
 	return true;
 }
 
-/* @like: how many more rows look the same; @name_w: 0 where names stand behind. */
-static void put_row(const struct mesh *m, size_t from, size_t like, size_t name_w)
+/* @like: how many more rows look the same. */
+static void put_row(const struct mesh *m, size_t from, size_t like, const struct block *b)
 {
 	struct text t;
 
 	text_init(&t, m->a);
-	text_addf(&t, "%3zu %-*s ", from, (int)name_w, name_w ? m->nodes[from].name : "");
-	for (size_t to = 0; to < m->n; to++) {
+	text_addf(&t, "%3zu %-*s ", from, (int)b->name_w, b->name_w ? m->nodes[from].name : "");
+	for (size_t to = b->from; to < b->to; to++) {
 		char s[2] = {mark(m, from, to)};
 
-		put_gap(m, &t, to);
+		put_gap(m, b, &t, to);
 		text_add(&t, s);
 	}
-	if (!name_w)
+	if (!b->name_w)
 		text_addf(&t, "  %s", m->nodes[from].name);
 	if (like)
-		text_addf(&t, "  and %zu more alike", like);
+		text_addf(&t, ALIKE, like);
 	report_remark(m->report, "%s", t.s);
 }
 
-static void put_rows(const struct mesh *m, size_t name_w)
+static void put_block(const struct mesh *m, const size_t *like, const struct block *b)
 {
-	bool *shown = arena_alloc(m->a, m->n * sizeof(*shown));
+	put_header(m, b);
+	for (size_t i = 0; i < m->n; i++)
+		if (like[i] != HIDDEN)
+			put_row(m, i, like[i], b);
+}
+
+/* Of each row that is shown how many more look the same, which are not. */
+static size_t *rows_alike(const struct mesh *m)
+{
+	size_t *like = arena_alloc(m->a, m->n * sizeof(*like));
+
+	for (size_t i = 0; i < m->n; i++)
+		for (size_t k = i + 1; k < m->n && m->n > FEW_ROWS && like[i] != HIDDEN; k++)
+			if (like[k] != HIDDEN && are_alike(m, i, k)) {
+				like[k] = HIDDEN;
+				like[i]++;
+			}
+	return like;
+}
+
+/* What of a row is no mark. */
+static size_t beside_marks(const struct mesh *m, const size_t *like, size_t name_w)
+{
+	size_t name = name_w, more = 0;
 
 	for (size_t i = 0; i < m->n; i++) {
-		size_t like = 0;
+		size_t behind = name_w || like[i] == HIDDEN ? 0 : strlen(m->nodes[i].name) + 2;
 
-		if (shown[i])
-			continue;
-		for (size_t k = i + 1; k < m->n && m->n > FEW_ROWS; k++)
-			if (!shown[k] && are_alike(m, i, k)) {
-				shown[k] = true;
-				like++;
-			}
-		put_row(m, i, like, name_w);
+		name = behind > name ? behind : name;
+		more = like[i] && like[i] != HIDDEN ? sizeof(ALIKE) : more;
 	}
+	return strlen("1000  ") + name + more;
+}
+
+/* The next block at @b->to: in one go all that follow and are fine, for which a line will do. */
+static bool next_is_fine(const struct mesh *m, size_t step, struct block *b)
+{
+	struct block next = *b;
+	bool fine = false;
+
+	for (b->from = b->to; b->to < m->n; b->to = next.to, fine = true) {
+		next.from = b->to;
+		next.to = m->n - b->to > step ? b->to + step : m->n;
+		if (!b->from || !is_fine(m, &next))
+			break;
+	}
+	if (!fine)
+		b->to = next.to;
+	return fine;
+}
+
+/* What wraps is no matrix: where a terminal has no room for all columns, tens of them stand below
+ * each other. */
+static void put_blocks(const struct mesh *m, const size_t *like, size_t name_w, size_t room)
+{
+	size_t step = room / TEN > 1 ? room / TEN * 10 : 10;
+	struct block b = {.name_w = name_w};
+
+	while (b.to < m->n) {
+		bool fine = next_is_fine(m, step, &b);
+
+		report_remark(m->report, "to %zu-%zu%s", b.from, b.to - 1, fine ? ": all +" : ":");
+		if (!fine)
+			put_block(m, like, &b);
+	}
+}
+
+static void put_matrix(const struct mesh *m, size_t name_w, size_t width)
+{
+	const struct block all = {0, m->n, name_w};
+	const size_t *like = rows_alike(m);
+	size_t beside = beside_marks(m, like, name_w);
+	size_t marks = m->n <= WIDE ? 2 * m->n : m->n + m->n / 10;
+
+	if (!width || beside + marks <= width)
+		put_block(m, like, &all);
+	else
+		put_blocks(m, like, name_w, width > beside ? width - beside : 0);
 }
 
 static void put_legend(const struct mesh *m, bool bad)
@@ -127,20 +199,16 @@ static void put_legend(const struct mesh *m, bool bad)
 		      same ? "   = the same machine" : "");
 }
 
-void mesh_view(const struct mesh *m)
+void mesh_view(const struct mesh *m, size_t width)
 {
+	const struct block all = {.to = m->n};
 	size_t name_w = 5;
-	bool bad = false;
 
-	for (size_t i = 0; i < m->n; i++) {
+	for (size_t i = 0; i < m->n; i++)
 		if (strlen(m->nodes[i].name) > name_w)
 			name_w = strlen(m->nodes[i].name);
-		bad |= !row_is_fine(m, i);
-	}
-	name_w = name_w > NAME ? 0 : name_w;
-	put_header(m, name_w);
-	put_rows(m, name_w);
-	put_legend(m, bad);
+	put_matrix(m, name_w > NAME ? 0 : name_w, width);
+	put_legend(m, !is_fine(m, &all));
 }
 
 /* --- for programs ----------------------------------------------------------------- */

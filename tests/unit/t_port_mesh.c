@@ -5,7 +5,6 @@
 #include "lib/cluster/pairs.h"
 
 #include "tests/unit/made_mesh.h"
-#include "tests/unit/report_file.h"
 
 #include <math.h>
 
@@ -403,35 +402,6 @@ static void pairs(void **state)
 	}
 }
 
-/* A name is copied into --hosts: it is never cut, and the marks stay below each other. */
-static void long_names(void **state)
-{
-	static const char *const fqdn[] = {"n0", "ip-10-0-0-2.eu-central-1.compute.internal"};
-	static const char *const want = "\n      0 1\n"
-					"  0   . +  n0\n"
-					"  1   + .  ip-10-0-0-2.eu-central-1.compute.internal\n";
-	char path[64], got[1024] = "\n";
-	struct bench b;
-	FILE *f;
-
-	(void)state;
-	bench_make(&b, 2);
-	(void)report_end(b.m.report, &(struct err){.kind = ERR_USAGE});
-	b.m.report = report_file_new(path, "portcheck", "table");
-	for (size_t i = 0; i < 2; i++)
-		b.m.nodes[i].name = fqdn[i];
-	mesh_view(&b.m);
-	assert_int_equal(report_end(b.m.report, &(struct err){0}), 3);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	(void)!fread(got + 1, 1, sizeof(got) - 2, f);
-	(void)fclose(f);
-	(void)unlink(path);
-	if (strncmp(got, want, strlen(want)) != 0)
-		fail_msg("%s", got);
-	arena_done(&b.a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,7 +413,6 @@ int main(void)
 		cmocka_unit_test(cold_neighbours),
 		cmocka_unit_test(bulk),
 		cmocka_unit_test(pairs),
-		cmocka_unit_test(long_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
