@@ -1,4 +1,5 @@
 /* What was asked for, as far as every rank can do it: types, and sizes. */
+#include "bench/sweep/graph.h"
 #include "bench/sweep/rank.h"
 #include "lib/core/units.h"
 #include "lib/host/memory.h"
@@ -36,6 +37,23 @@ const char *rank_graph_beside(const struct rank_opts *o)
 					      : NULL;
 }
 
+/* What of other options it leaves out. */
+static void note_beside_graph(struct rank *r)
+{
+	const struct sweep_opts *s = &r->sweep;
+
+	if (s->skip >= s->graph && s->skip)
+		*LIST_ADD(r->a, &r->notes) = arena_printf(
+			r->a, "-K %zu is left out: it leaves nothing of %zu launches (-G)",
+			(size_t)s->skip, (size_t)s->graph);
+	if (!s->adaptive && s->iters > GRAPH_MOST)
+		*LIST_ADD(r->a, &r->notes) = arena_printf(
+			r->a,
+			"-n %zu: %d of these iterations are in the graph, for a stream "
+			"takes no more at once",
+			(size_t)s->iters, GRAPH_MOST);
+}
+
 /* What -G is here. */
 static void fit_graph(struct rank *r)
 {
@@ -59,6 +77,8 @@ static void fit_graph(struct rank *r)
 				      "memory",
 				      backend);
 	*LIST_ADD(r->a, &r->notes) = note;
+	if (r->sweep.graph)
+		note_beside_graph(r);
 }
 
 /* What nobody here has is known before anybody begins. */

@@ -42,6 +42,7 @@ int graph_capture(struct sweep *s, const struct comm_request *q, graph_start *st
 	double who = s->comm->size;
 	int first;
 
+	n = n < GRAPH_MOST ? n : GRAPH_MOST;
 	s->captured = 0;
 	if (!s->o->graph || s->no_graph)
 		return 0;

@@ -7,6 +7,7 @@
 static const uint64_t latency_sizes[] = {8, 1 << 10, 32 << 10};
 static const uint64_t FIRST_LARGE = 1 << 20;
 static const double GAIN = 1.03, SECONDS_PER_SIZE = 0.4;
+enum { FEW = 4 }; /* iterations of an adaptive sweep, at least */
 
 uint64_t sweep_memory(uint64_t max) { return 2 * (max + SWEEP_SLACK); }
 
@@ -196,16 +197,19 @@ static int run_listed(struct sweep *s, struct coll_case *c, bool *over, struct e
 	return 0;
 }
 
+/* -G: of how many launches each iteration is part; 0: there are no graphs. */
+static uint64_t launches(const struct sweep *s) { return s->no_graph ? 0 : s->o->graph; }
+
 /* How often, so that a size takes a while and no longer. */
 static int choose_iters(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t *ret,
 			struct err *e)
 {
-	double t;
+	double many = launches(s) ? (double)launches(s) : 1, few = launches(s) ? 1 : FEW, t;
 
 	if (measure_roughly(s, c, bytes, &t, e))
 		return -1;
-	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7) / (double)(s->o->graph ? s->o->graph : 1);
-	*ret = t < 4 ? 4 : t > 2000 ? 2000 : (uint64_t)t;
+	t = SECONDS_PER_SIZE / 2 / fmax(t, 1e-7) / many;
+	*ret = (uint64_t)(t < few ? few : t > 2000 ? 2000 : t);
 	return 0;
 }
 
@@ -231,12 +235,22 @@ static int is_too_long(struct sweep *s, double seconds, bool *ret, struct err *e
 	return 0;
 }
 
-/* On a slow network large sizes begin earlier: a row takes as long as so many operations. */
+/* As long as this row took, at least: with what is around the iterations, of both ways. */
+static double row_time(const struct sweep *s, const struct sweep_row *r)
+{
+	enum { AROUND = 10, WAYS = 2 };
+	double n = (double)launches(s);
+
+	return n > 0 ? fmax(r->out.seconds, r->in.seconds) * (AROUND + WAYS * n)
+		     : fmax(r->out.p50, r->in.p50) * (AROUND + WAYS * FEW);
+}
+
+/* On a slow network, or where each size is launched very often, large sizes begin earlier. */
 static int first_large(struct sweep *s, const struct sweep_row *small, uint64_t *ret, struct err *e)
 {
-	enum { LEAST = 64 << 10, OPERATIONS = 18 };
+	enum { LEAST = 64 << 10 };
 	const double known = (double)latency_sizes[ARRAY_LEN(latency_sizes) - 1];
-	double all = OPERATIONS * fmax(small->out.p50, small->in.p50);
+	double all = row_time(s, small);
 	bool over = true;
 
 	for (*ret = FIRST_LARGE; *ret > LEAST; *ret /= 4) {
@@ -280,6 +294,9 @@ static int run_adaptive(struct sweep *s, struct coll_case *c, bool *over, struct
 	uint64_t large;
 
 	for (size_t i = 0; i < ARRAY_LEN(latency_sizes); i++) {
+		if (i && is_too_long(s, row_time(s, &row), &s->timed_out, e))
+			return -1;
+		*over |= s->timed_out;
 		if (latency_sizes[i] > s->o->max || *over)
 			return 0;
 		if (run_one(s, c, latency_sizes[i], &row, e) || is_over(s, over, e))

@@ -84,6 +84,19 @@ silent() { [[ $stderr != *"stand-in"* ]] || { echo "$stderr"; return 1; }; }
     # a stream that is full would keep whoever launches more, whatever the deadline
     WINDSOCK_FAKE_CUDA=stall run -1 --separate-stderr timeout 60 "$B" --backend nccl --np 2 -b 1K -e 1K -n 4 -G 300 --deadline 2
     [[ $output == *"# FAIL comm.progress: "*" did not finish within "* ]]
+    # by one launch alone, too
+    WINDSOCK_FAKE_NCCL=replay-hang run -1 --separate-stderr timeout 60 "$B" --backend nccl --np 2 -b 1K -e 1K -n 3000 -G 2 --deadline 2
+    [[ $output == *"# -n 3000: 512 of these iterations are in the graph, "*"# FAIL comm.progress: "*" did not finish within "* ]]
+}
+
+# Ten thousand launches take the stand-ins more than a second for each size.
+@test "-G: without sizes many launches are counted into the time: later sizes are left out" {
+    local start=$SECONDS
+    run -0 --separate-stderr "$B" --backend nccl --np 2 --within 2s -G 10000 --json
+    jq -e '.data.results | length | . >= 2 and . <= 6' <<<"$output"
+    ((SECONDS - start < 20))
+    run -0 --separate-stderr "$B" --backend nccl --np 2 --within 2s -G 10 --json
+    jq -e '.data.results | length >= 8' <<<"$output"
 }
 
 @test "-G: what it does not go with is exit 2; in host memory a line says that there are no graphs" {
@@ -96,6 +109,10 @@ silent() { [[ $stderr != *"stand-in"* ]] || { echo "$stderr"; return 1; }; }
     # without --backend nobody knows what it will be
     run -0 --separate-stderr "$B" --np 2 -b 1K -e 1K -n 1 -G 2 -z 1
     [[ $output == *" over nccl, "*"# -G does nothing with -z, which waits for each operation"*" graph: 0 "* ]]
+    run -0 --separate-stderr "$B" --np 2 -b 1K -e 1K -n 20 -G 2 -K 5
+    [[ $output == *"# -K 5 is left out: it leaves nothing of 2 launches (-G)"* ]]
+    run -0 --separate-stderr "$B" --np 2 -b 1K -e 1K -n 20 -G 6 -K 5
+    [[ $output != *"-K"* ]]
     run -0 --separate-stderr "$B" --np 2 -b 1K -e 1K -n 1 -G 2 --json
     jq -e 'any(.findings[]; .check == "coll.graph" and .status == "pass")' <<<"$output"
     run -0 "$B" --backend tcp -b 8 -e 8 -n 1 -G 2 -z 1

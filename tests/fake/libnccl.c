@@ -30,6 +30,7 @@
  *	                                and that is no failure
  *	                   no-graphs    is made for no driver that is captured
  *	                   replay-death rank 1 is killed while a graph's operation is at work
+ *	                   replay-hang  likewise, and it stays at work
  *	                   wrong-replay rank 1's result of one has a wrong element
  *	                   tells        what a group or a newer call has, on stderr
  *	WINDSOCK_FAKE_COUNT=FILE        who asks second (a rank) has another version

@@ -53,6 +53,8 @@ bool fake_is_captured(void *stream)
 	return ask && !ask(stream, &status) && status;
 }
 
+static bool hangs;
+
 static void begin(struct ncclComm *c, const struct fake_op *op)
 {
 	static int begun;
@@ -61,7 +63,10 @@ static void begin(struct ncclComm *c, const struct fake_op *op)
 	c->op.phase = 0;
 	c->op.is_captured = false;
 	c->on_stream = true;
-	if (fake_mode("replay-death") && c->rank == 1 && ++begun == 3)
+	if (c->rank != 1 || ++begun != 3)
+		return;
+	hangs = fake_mode("replay-hang");
+	if (fake_mode("replay-death"))
 		(void)raise(SIGKILL);
 }
 
@@ -75,6 +80,8 @@ static bool goes_on(void *arg)
 		return true;
 	if (!c->on_stream)
 		begin(c, &k->op);
+	if (hangs)
+		return false;
 	fake_go_on(c);
 	c->on_stream = c->op.kind != FAKE_NOTHING;
 	return !c->on_stream;
