@@ -1,8 +1,6 @@
 /* An agent's orders as one message. */
 #include "lib/cluster/agent.h"
 
-enum { STRINGS_MAX = 4096 };
-
 static void put_strings(struct wire_out *w, const str_list *l)
 {
 	wire_put_u32(w, (uint32_t)l->n);
@@ -33,12 +31,11 @@ unsigned char *orders_pack(const struct agent_orders *o, size_t *ret_n)
 	return NULL;
 }
 
-/* Not wire_str(): an argument is passed on as it was, tabs and all. */
+/* As many as the message has. Not wire_str(): an argument is passed on as it was, tabs and all. */
 static void take_strings(struct wire_in *in, struct arena *a, str_list *ret)
 {
 	uint32_t n = wire_u32(in);
 
-	in->bad |= n > STRINGS_MAX;
 	for (uint32_t i = 0; i < n && !in->bad; i++) {
 		size_t len;
 		const char *s = wire_bytes(in, &len);

@@ -171,6 +171,29 @@ static void orders_survive_the_way(void **state UNUSED)
 	}
 }
 
+/* ncclbench --replay nccl_trace_rank_*: a file for each rank of a large job. */
+static void words_are_as_many_as_a_message_has_room_for(void **state UNUSED)
+{
+	enum { FILES = 20000 };
+	struct agent_orders o = some_orders(), got = {0};
+	AUTO_FREE unsigned char *p = NULL;
+	struct wire_in in;
+	size_t n, before = o.args.n;
+
+	for (int i = 0; i < FILES; i++)
+		*LIST_ADD(&a, &o.args) = arena_printf(&a, "dumps/nccl_trace_rank_%d", i);
+	p = orders_pack(&o, &n);
+	assert_non_null(p);
+	in = (struct wire_in){p, n, false};
+	assert_int_equal(orders_unpack(&in, &a, &got), 0);
+	assert_int_equal(got.args.n, before + FILES);
+	assert_string_equal(got.args.v[before + FILES - 1], "dumps/nccl_trace_rank_19999");
+	assert_string_equal(got.env.v[0], "NCCL_DEBUG=INFO");
+	for (int i = 0; i < FILES; i++)
+		*LIST_ADD(&a, &o.args) = "dumps/of/a/folder/that/has/a/long/name";
+	assert_null(orders_pack(&o, &n));
+}
+
 static void wrong_orders_are_refused(void **state UNUSED)
 {
 	for (int what = 0; what < 7; what++) {
@@ -266,6 +289,7 @@ int main(void)
 		cmocka_unit_test(lines_are_whole_and_prefixed),
 		cmocka_unit_test(an_endless_line_is_cut),
 		cmocka_unit_test(orders_survive_the_way),
+		cmocka_unit_test(words_are_as_many_as_a_message_has_room_for),
 		cmocka_unit_test(wrong_orders_are_refused),
 		cmocka_unit_test(only_hidden_modes_are_intercepted),
 		cmocka_unit_test(the_line_to_paste),
