@@ -109,7 +109,7 @@ static inline const char *flight_said(const struct flight *f, flight_word w)
 
 /* --- between model.c, entries.c and read.c ----------------------------------------- */
 struct value;
-flight_word flight_keep(struct flight *f, const char *s, size_t n);
+flight_word flight_keep(struct flight *f, const char *s, size_t n); /* up to a NUL in it */
 /* Of a group's name and the text of its ranks, "[0, 1]"; NULL where it is not said. */
 uint32_t flight_group_of(struct flight *f, const char *name, const char *desc, const char *ranks);
 /* What a dump holds. @d is empty but for its path and time. */

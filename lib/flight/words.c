@@ -34,9 +34,11 @@ static void grow(struct flight *f)
 
 flight_word flight_keep(struct flight *f, const char *s, size_t n)
 {
-	uint32_t h = hash_of(s, n);
 	struct flight_text *t;
+	uint32_t h;
 
+	n = strnlen(s, n);
+	h = hash_of(s, n);
 	for (size_t at = h & (f->nslots - 1); f->nslots && f->slots[at];
 	     at = (at + 1) & (f->nslots - 1)) {
 		t = &f->words.v[f->slots[at] - 1];

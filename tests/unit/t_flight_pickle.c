@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "lib/core/text.h"
+#include "lib/flight/flight.h"
 #include "lib/flight/pickle.h"
 
 enum { ROOM = 1 << 20 };
@@ -274,6 +275,27 @@ static void numbers_are_read_from_texts_too(void **state UNUSED)
 	assert_false(value_int(&(struct value){.kind = VALUE_FLOAT, .f = 1e300}, &i));
 }
 
+static void flight_done(struct flight **f) { flight_free(*f); }
+
+/* Two texts of one hash, the longer one a NUL behind the other: whoever compares them must not look
+ * for the other's end where this one has its own. */
+static void a_word_ends_at_its_nul(void **state UNUSED)
+{
+	enum { ZEROS = 40003 };
+	static const unsigned char makes_it_collide[] = {68, 62, 175, 179};
+	static char text[2 + ZEROS + sizeof(makes_it_collide)] = "x";
+	AUTO(flight_done) struct flight *f = flight_new();
+	flight_word x;
+
+	assert_non_null(f);
+	x = flight_keep(f, "x", 1);
+	memcpy(text + 2 + ZEROS, makes_it_collide, sizeof(makes_it_collide));
+	assert_int_equal(flight_keep(f, text, sizeof(text)), x);
+	assert_int_equal(flight_keep(f, "x\0y", 3), x);
+	assert_int_not_equal(flight_keep(f, "xy", 2), x);
+	assert_int_equal(flight_keep(f, "\0", 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +305,7 @@ int main(void)
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(shared_values_are_not_copied),
 		cmocka_unit_test(numbers_are_read_from_texts_too),
+		cmocka_unit_test(a_word_ends_at_its_nul),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
