@@ -181,15 +181,15 @@ int tcp_fail_closed(struct tcp *t, int peer, int error, struct err *e)
 /* Hears everybody out: who waits for whom? */
 static void hear_out(struct tcp *t)
 {
-	uint64_t until = now_ns() + GRACE_NS, now;
+	uint64_t until = now_ns() + GRACE_NS;
 	struct words w = {0};
 
-	while ((now = now_ns()) < until) {
+	for (int ms; (ms = ms_until(until));) {
 		for (int i = 0; i < t->npeers; i++)
 			t->set[i] =
 				(struct pollfd){.fd = t->peers[i].closed ? -1 : t->peers[i].words,
 						.events = POLLIN};
-		(void)poll(t->set, (nfds_t)t->npeers, (int)((until - now) / NS_PER_MS) + 1);
+		(void)poll(t->set, (nfds_t)t->npeers, ms);
 		for (int i = 0; i < t->npeers; i++)
 			if (t->set[i].revents)
 				(void)listen_to(t, i, &w);

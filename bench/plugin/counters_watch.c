@@ -90,10 +90,10 @@ static const char *hear(int fd, struct arena *a)
 	char buf[4096];
 
 	text_init(&t, a);
-	while (!interrupt_pending() && now_ns() < until) {
+	for (int ms; !interrupt_pending() && (ms = ms_until(until));) {
 		ssize_t got;
 
-		if (poll(&p, 1, (int)((until - now_ns()) / NS_PER_MS) + 1) <= 0)
+		if (poll(&p, 1, ms) <= 0)
 			continue;
 		got = read(fd, buf, sizeof(buf));
 		if (got <= 0)

@@ -87,9 +87,7 @@ static void run_on(struct launch *L, uint64_t until_ns)
 	for (l->stopped = false; !l->stopped && now_ns() < until_ns;) {
 		uint64_t next =
 			l->nheap && l->heap[0]->at_ns < until_ns ? l->heap[0]->at_ns : until_ns;
-		uint64_t now = now_ns();
-		int n = epoll_wait(l->epfd, &ev, 1,
-				   next > now ? (int)((next - now) / NS_PER_MS) + 1 : 0);
+		int n = epoll_wait(l->epfd, &ev, 1, ms_until(next));
 
 		if (n == 1 && ev.data.ptr) {
 			struct io *io = ev.data.ptr;

@@ -38,9 +38,9 @@ static int call(const struct sockaddr_in *at)
 {
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MS, now = 0;
+	uint64_t end = now_ns() + PATIENCE_MS * NS_PER_MS;
 	socklen_t n = sizeof(int);
-	int why = 0, got = 0;
+	int why = 0, got = 0, ms;
 
 	if (fd < 0)
 		return errno;
@@ -48,8 +48,8 @@ static int call(const struct sockaddr_in *at)
 		return 0;
 	if (errno != EINPROGRESS)
 		return errno;
-	while (got <= 0 && (now = now_ns()) < end)
-		got = poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1);
+	while (got <= 0 && (ms = ms_until(end)))
+		got = poll(&p, 1, ms);
 	if (got <= 0)
 		return ETIMEDOUT;
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) ? errno : why;

@@ -107,10 +107,10 @@ static _Noreturn void host_main(const struct rdzv_server_opts *o, int parent)
 static bool wait_for(int fd, uint64_t ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	uint64_t end = now_ns() + ms * NS_PER_MS, now;
+	uint64_t end = now_ns() + ms * NS_PER_MS;
 
-	while ((now = now_ns()) < end)
-		if (poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1) > 0)
+	for (int left; (left = ms_until(end));)
+		if (poll(&p, 1, left) > 0)
 			return true;
 	return false;
 }

@@ -76,19 +76,15 @@ static int await(int fd, uint64_t until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	while (!interrupt_pending()) {
-		uint64_t now = now_ns();
-		int rc;
+	for (int ms; !interrupt_pending() && (ms = ms_until(until));) {
+		int rc = poll(&p, 1, ms);
 
-		if (now >= until)
-			return 0;
-		rc = poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1);
 		if (rc > 0)
 			return 1;
 		if (rc < 0 && errno != EINTR)
 			return 0;
 	}
-	return -1;
+	return interrupt_pending() ? -1 : 0;
 }
 
 static enum aside_end listen_to(const struct aside *s, int fd, char *buf)

@@ -81,7 +81,7 @@ static int silent(const char *path, uint64_t patience_ns, struct err *e)
 ssize_t file_read_part(int fd, const char *path, uint64_t patience_ns, char *to, size_t n,
 		       struct err *e)
 {
-	int ms = patience_ns ? (int)(patience_ns / NS_PER_MS) : -1;
+	int ms = patience_ns ? ms_until(now_ns() + patience_ns) : -1;
 	bool waits = is_stdin(path); /* of others a read does not, and ends where nobody writes */
 	ssize_t got;
 

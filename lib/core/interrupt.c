@@ -131,16 +131,13 @@ int interrupt_fd(void)
 
 bool interrupt_poll(int fd, short events, int ms)
 {
-	uint64_t now = now_ns(), until = now + (uint64_t)ms * NS_PER_MS;
+	uint64_t until = now_ns() + (ms > 0 ? (uint64_t)ms * NS_PER_MS : 0);
 	struct pollfd p[] = {{.fd = fd, .events = events},
 			     {.fd = interrupt_fd(), .events = POLLIN}};
 
-	for (; !interrupt_pending() && (ms < 0 || now < until); now = now_ns()) {
-		int left = ms < 0 ? -1 : (int)((until - now) / NS_PER_MS) + 1;
-
+	for (int left; !interrupt_pending() && (left = ms < 0 ? -1 : ms_until(until));)
 		if (poll(p, ARRAY_LEN(p), left) > 0 && p[0].revents)
 			return true;
-	}
 	return false;
 }
 

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <time.h> /* before base.h, which forbids some of what it declares */
 
@@ -143,6 +144,13 @@ uint64_t now_ns(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+int ms_until(uint64_t at_ns)
+{
+	uint64_t now = now_ns(), ms = at_ns > now ? (at_ns - now - 1) / NS_PER_MS + 1 : 0;
+
+	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 /* One decimal at most, and none where it would be a zero. */

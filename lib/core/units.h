@@ -13,6 +13,9 @@ int parse_double(const char *s, double *ret) MUST_CHECK;	/* finite only */
 #define NS_PER_S 1000000000ull
 
 uint64_t now_ns(void); /* CLOCK_MONOTONIC */
+/* For poll(): so long until then, rounded up; 0 once it has come. What is weeks away is as far as
+ * an int goes, and never the -1 that waits for ever. */
+int ms_until(uint64_t at_ns);
 
 /* Write into the caller's buffer and return it. */
 struct unit_buf {

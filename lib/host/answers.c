@@ -35,9 +35,7 @@ static int wait_for(int news, int patience_ms)
 	int rc;
 
 	do {
-		uint64_t now = now_ns();
-
-		rc = poll(&p, 1, now < until ? (int)((until - now) / NS_PER_MS) : 0);
+		rc = poll(&p, 1, ms_until(until));
 	} while (rc < 0 && errno == EINTR);
 	return rc;
 }

@@ -178,13 +178,10 @@ static enum waited wait_answer(int fd, uint64_t deadline_ns, struct wire *w)
 {
 	uint64_t end = now_ns() + deadline_ns;
 
-	while (!interrupt_pending()) {
-		uint64_t now = now_ns();
+	for (int ms; !interrupt_pending() && (ms = ms_until(end));) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 
-		if (now >= end)
-			break;
-		if (poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1) > 0)
+		if (poll(&p, 1, ms) > 0)
 			return read(fd, w, sizeof(*w)) == (ssize_t)sizeof(*w) ? CAME : DIED;
 	}
 	return LATE;

@@ -40,9 +40,7 @@ static int wait_for(struct exchange *x, short events)
 	struct pollfd p = {.fd = x->fd, .events = events};
 
 	while (!interrupt_pending()) {
-		uint64_t now = now_ns();
-		uint64_t ms = now < x->until_ns ? (x->until_ns - now - 1) / NS_PER_MS + 1 : 0;
-		int n = poll(&p, 1, ms < 60000 ? (int)ms : 60000);
+		int n = poll(&p, 1, ms_until(x->until_ns));
 
 		if (n > 0)
 			return 0;

@@ -4,7 +4,6 @@
 #include "lib/core/units.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/epoll.h>
 
 enum { BATCH = 64 };
@@ -134,18 +133,8 @@ void loop_disarm(struct loop *l, struct timer *t)
 
 void loop_stop(struct loop *l) { l->stopped = true; }
 
-/* Rounded up, so that a deadline is over when its timer is looked at. */
-static int wait_ms(const struct loop *l)
-{
-	uint64_t now = now_ns(), ms;
-
-	if (!l->nheap)
-		return -1;
-	if (l->heap[0]->at_ns <= now)
-		return 0;
-	ms = (l->heap[0]->at_ns - now - 1) / NS_PER_MS + 1;
-	return ms < INT_MAX ? (int)ms : INT_MAX;
-}
+/* Until the first timer: its deadline is over when it is looked at. */
+static int wait_ms(const struct loop *l) { return l->nheap ? ms_until(l->heap[0]->at_ns) : -1; }
 
 static void fire_due(struct loop *l)
 {

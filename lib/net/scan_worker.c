@@ -180,16 +180,15 @@ static void expire(struct worker *w)
 
 static int pause_ms(const struct worker *w)
 {
-	uint64_t now = now_ns(), end;
+	uint64_t tick = now_ns() + TICK_NS, end;
 
 	if (w->at < w->n && w->flying < window_now(w) && !w->no_fds)
 		return 0;
 	if (w->oldest < 0)
 		return 0;
 	end = w->slots[w->oldest].started_ns + wait_ns(w);
-	if (end > now + TICK_NS)
-		end = now + TICK_NS; /* others' answers may shorten the wait; signals */
-	return end > now ? (int)((end - now) / NS_PER_MS) + 1 : 0;
+	/* others' answers may shorten the wait; signals */
+	return ms_until(end < tick ? end : tick);
 }
 
 static void tick(struct worker *w)

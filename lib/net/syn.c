@@ -179,8 +179,8 @@ static void listen_for(struct asked *x, const struct syn_probe *v, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		p[i] = (struct pollfd){.fd = x[i].raw, .events = POLLIN};
-	for (uint64_t now; (now = now_ns()) < until;) {
-		int rc = poll(p, n, (int)((until - now) / NS_PER_MS) + 1);
+	for (int ms; (ms = ms_until(until));) {
+		int rc = poll(p, n, ms);
 
 		if (rc < 0 && errno != EINTR)
 			return;

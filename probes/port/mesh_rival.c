@@ -74,8 +74,8 @@ void mesh_put_rival(struct mesh_self *s, cJSON *line)
 	    s->local.s.iface->flags & IFF_NOARP || !memcmp(q.from_mac, none, sizeof(none)))
 		return;
 	fd = p.fd = ask(s, &q);
-	for (uint64_t now; fd >= 0 && (now = now_ns()) < until;) {
-		if (poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1) <= 0)
+	for (int ms; fd >= 0 && (ms = ms_until(until));) {
+		if (poll(&p, 1, ms) <= 0)
 			return;
 		if (recv(fd, &x, sizeof(x), 0) == sizeof(x) && is_rivals(s, &q, &x)) {
 			json_str(line, "rival", mesh_mac_text(s->a, x.from_mac));

@@ -1,4 +1,5 @@
 /* Numbers with units: what is read, what is refused, and how they are written. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -204,13 +205,32 @@ static void writes_figures(void **state UNUSED)
 		assert_string_equal(format_number(&b, cases[i].v), cases[i].text);
 }
 
+static void poll_waits_until_then_and_never_for_ever(void **state UNUSED)
+{
+	const uint64_t day_ns = 24 * 3600 * NS_PER_S, now = now_ns();
+
+	assert_int_equal(ms_until(0), 0);
+	assert_int_equal(ms_until(now), 0);
+	assert_in_range(ms_until(now + 10 * NS_PER_S), 9000, 10000);
+	assert_int_equal(ms_until(now_ns() + NS_PER_MS / 2), 1);
+	assert_in_range(ms_until(now + 20 * day_ns), 20u * 86399000, 20u * 86400000);
+	/* an int has room for 24 days */
+	assert_int_equal(ms_until(now + 30 * day_ns), INT_MAX);
+	assert_int_equal(ms_until(now + 50 * day_ns), INT_MAX);
+	assert_int_equal(ms_until(UINT64_MAX), INT_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_whole_numbers), cmocka_unit_test(reads_sizes),
-		cmocka_unit_test(reads_durations),     cmocka_unit_test(reads_doubles),
-		cmocka_unit_test(writes_for_people),   cmocka_unit_test(clock_goes_forward),
+		cmocka_unit_test(reads_whole_numbers),
+		cmocka_unit_test(reads_sizes),
+		cmocka_unit_test(reads_durations),
+		cmocka_unit_test(reads_doubles),
+		cmocka_unit_test(writes_for_people),
+		cmocka_unit_test(clock_goes_forward),
 		cmocka_unit_test(writes_figures),
+		cmocka_unit_test(poll_waits_until_then_and_never_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
