@@ -68,9 +68,9 @@ struct launch {
 	struct launch_result *r;
 	LIST(struct agent_host *) agents;
 	size_t next, starting, joined;
-	struct err wrong;		    /* why this machine can start no agents */
-	struct rsh_way rsh;		    /* once it was used */
-	bool running;			    /* ranks were started */
+	struct err wrong;   /* why this machine can start no agents */
+	struct rsh_way rsh; /* once it was used */
+	bool running;	    /* what is to be started has been: who is lost now ends no waiting */
 	void (*lost)(struct agent_host *h); /* one that was up, meanwhile; may be NULL */
 	int alive;			    /* ranks that have not ended */
 	struct token token;

@@ -211,7 +211,7 @@ static int open_stream(struct agent_host *h, uint32_t id)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd, one = 1;
 
-	if (!h->of->server || !id)
+	if (!id)
 		return -1;
 	at.sin_port = htons(rdzv_server_port(h->of->server));
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -231,6 +231,8 @@ static int in_trouble(struct agent_host *h, struct wire_in *in)
 	const char *what = wire_str(in, L->a), *lets = wire_str(in, L->a);
 	char sentence[SENTENCE];
 
+	if (in->bad)
+		return -1;
 	snprintf(sentence, sizeof(sentence), "%s on %s%s%s", what, h->h->hostname,
 		 *lets ? ": " : "", fix_text(lets));
 	h->h->trouble = arena_strdup(L->a, sentence);
@@ -246,8 +248,8 @@ int ranks_message(struct agent_host *h, uint16_t type, struct wire_in *in)
 {
 	uint32_t id;
 
-	if (!h->of->running || h->state != AGENT_UP)
-		return -1;
+	if (!h->of->server || h->state != AGENT_UP)
+		return -1; /* it has no ranks to speak of */
 	if (type == SAY_TROUBLE)
 		return in_trouble(h, in);
 	if (type == STREAM_DATA || type == STREAM_CLOSE)

@@ -74,11 +74,41 @@ static void a_missing_host_shifts_nobodys_room(void **state UNUSED)
 	assert_int_equal(r.nranks, 5);
 }
 
+static int says(struct agent_host *h, uint16_t type, const void *data, size_t n)
+{
+	struct wire_in in = {data, n, false};
+
+	return ranks_message(h, type, &in);
+}
+
+/* A process that only holds agents (launch_hold.c) has no server and no ranks: what an agent says
+ * of some is nonsense, whatever it is. */
+static void where_no_ranks_were_asked_for_none_are_heard_of(void **state UNUSED)
+{
+	static const uint16_t types[] = {SAY_OUT,     SAY_ERR,	   SAY_EXITED,	SAY_TROUBLE,
+					 STREAM_OPEN, STREAM_DATA, STREAM_CLOSE};
+	struct launch_result r = {0};
+	struct launch L = {.a = &a, .r = &r, .loop.epfd = -1, .running = true};
+	struct agent_host *h = agents_add(&L, "a", false);
+	unsigned char body[64];
+	struct wire_out w = {.p = body, .cap = sizeof(body)};
+
+	h->state = AGENT_UP;
+	h->h->hostname = "a";
+	wire_put_str(&w, "no memory");
+	wire_put_str(&w, "");
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		for (size_t n = 0; n <= w.n; n++)
+			assert_int_equal(says(h, types[i], body, n), -1);
+	assert_null(h->h->trouble);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_of_many_hosts_take_little_room),
 		cmocka_unit_test(a_missing_host_shifts_nobodys_room),
+		cmocka_unit_test(where_no_ranks_were_asked_for_none_are_heard_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);
