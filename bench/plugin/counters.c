@@ -168,11 +168,11 @@ void counters_unpack(const cJSON *packed, struct arena *a, counter_list *before,
 				    .meaning = text_of(o, "meaning", a),
 				    .severe = json_get_num(o, "severe", 0) > 0};
 
-		c.value = (uint64_t)json_get_num(o, "before", 0);
+		c.value = json_get_count(o, "before", 0);
 		*LIST_ADD(a, before) = c;
 		if (!json_get(o, "after"))
 			continue;
-		c.value = (uint64_t)json_get_num(o, "after", 0);
+		c.value = json_get_count(o, "after", 0);
 		*LIST_ADD(a, after) = c;
 	}
 }

@@ -262,7 +262,7 @@ bool foreign_json(const cJSON *doc, struct arena *a, saved_list *ret)
 		return false;
 	begin_iperf(&r, streq(json_text(test, "protocol"), "UDP"));
 	r.f->unjudged = r.f->unjudged ?: paced(test);
-	r.f->streams = (int)json_get_num(test, "num_streams", 0);
+	r.f->streams = json_get_int(test, "num_streams", 0);
 	r.f->resent = json_get_num(sent, "retransmits", NAN);
 	r.f->both_ways = bps_back > 0;
 	bps = json_get_num(came ?: sent ?: udp, "bits_per_second", NAN);

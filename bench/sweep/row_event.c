@@ -81,6 +81,14 @@ static const double *get_numbers(struct arena *a, const cJSON *o, const char *ke
 	return copy;
 }
 
+/* -1: not checked. */
+static int64_t wrong_of(const cJSON *half)
+{
+	uint64_t n = json_get_count(half, "wrong", UINT64_MAX);
+
+	return n <= INT64_MAX ? (int64_t)n : -1;
+}
+
 static void get_half(struct arena *a, const cJSON *event, const char *key, size_t ranks,
 		     struct measurement *m)
 {
@@ -97,7 +105,7 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 	m->p99 = json_get_num(o, "p99", 0);
 	m->mean = json_get_num(o, "mean", 0);
 	m->deviation = json_get_num(o, "dev", 0);
-	m->wrong = (int64_t)json_get_num(o, "wrong", -1);
+	m->wrong = wrong_of(o);
 	m->wire = json_get_num(o, "wire", NAN);
 	m->robbed = json_get_num(o, "robbed", 0);
 	m->took = json_get_num(o, "took", 0);
@@ -116,17 +124,16 @@ static void get_half(struct arena *a, const cJSON *event, const char *key, size_
 int row_event_unpack(const cJSON *event, const struct coll *coll, int ranks, struct arena *a,
 		     struct coll_case *ret_case, struct sweep_row *ret)
 {
-	unsigned type = (unsigned)json_get_num(event, "type", 0),
-		 op = (unsigned)json_get_num(event, "op", 0);
+	int type = json_get_int(event, "type", -1), op = json_get_int(event, "op", -1);
 
-	if (type >= DT_COUNT || op >= OP_COUNT)
+	if (type < 0 || type >= DT_COUNT || op < 0 || op >= OP_COUNT)
 		return -1;
 	*ret_case = (struct coll_case){.coll = coll,
 				       .ranks = ranks,
 				       .type = (enum dtype)type,
 				       .op = (enum redop)op,
-				       .root = (int)json_get_num(event, "root", 0)};
-	coll->sizes(ranks, (size_t)json_get_num(event, "count", 0), &ret_case->sizes);
+				       .root = json_get_int(event, "root", 0)};
+	coll->sizes(ranks, json_get_count(event, "count", 0), &ret_case->sizes);
 	ret->robbed = json_get_num(event, "robbed", 0);
 	get_half(a, event, "out", (size_t)ranks, &ret->out);
 	get_half(a, event, "in", (size_t)ranks, &ret->in);

@@ -86,13 +86,13 @@ static void on_world(struct story *s, const cJSON *event)
 	s->backend = copied(s, event, "backend");
 	s->transport = copied(s, event, "transport");
 	s->device = copied(s, event, "device");
-	s->version = (int)json_get_num(event, "version", 0);
+	s->version = json_get_int(event, "version", 0);
 	if (json_get_str(event, "launcher")) {
 		s->launcher = copied(s, event, "launcher");
 		s->launcher_from = copied(s, event, "launcher_from");
 	}
-	s->sweep.max = (uint64_t)json_get_num(event, "max", (double)s->sweep.max);
-	s->sweep.graph = (uint64_t)json_get_num(event, "graph", 0);
+	s->sweep.max = json_get_count(event, "max", s->sweep.max);
+	s->sweep.graph = json_get_count(event, "graph", 0);
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
 		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
 			.host = copied(s, o, "host"),
@@ -101,9 +101,9 @@ static void on_world(struct story *s, const cJSON *event)
 			.device = copied(s, o, "device"),
 			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
 			.bus = json_get_str(o, "bus") ? copied(s, o, "bus") : NULL,
-			.gpu = (int)json_get_num(o, "gpu", 0),
-			.pid = (int)json_get_num(o, "pid", 0),
-			.gpus = (int)json_get_num(o, "gpus", 0),
+			.gpu = json_get_int(o, "gpu", 0),
+			.pid = json_get_int(o, "pid", 0),
+			.gpus = json_get_int(o, "gpus", 0),
 			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
 	story_spread(s);
 	if (s->sweep.for_ns)
@@ -157,8 +157,8 @@ static void take_blame(struct story *s)
 
 static void on_lost(struct story *s, const cJSON *event)
 {
-	blame_accuse(&s->blame, s->a, (int)json_get_num(event, "by", -1),
-		     (int)json_get_num(event, "rank", -1), copied(s, event, "message"));
+	blame_accuse(&s->blame, s->a, json_get_int(event, "by", -1),
+		     json_get_int(event, "rank", -1), copied(s, event, "message"));
 	take_blame(s);
 }
 
@@ -276,9 +276,9 @@ static void on_rail(struct story *s, const cJSON *event)
 
 static void on_pair(struct story *s, const cJSON *event)
 {
-	const struct story_pair p = {.a = (int)json_get_num(event, "a", -1),
-				     .b = (int)json_get_num(event, "b", -1),
-				     .rail = (int)json_get_num(event, "rail", -1),
+	const struct story_pair p = {.a = json_get_int(event, "a", -1),
+				     .b = json_get_int(event, "b", -1),
+				     .rail = json_get_int(event, "rail", -1),
 				     .latency_s = json_get_num(event, "latency", NAN),
 				     .gbps = json_get_num(event, "gbps", NAN),
 				     .sent = json_get_num(event, "sent", NAN),
@@ -306,14 +306,13 @@ static void on_next(struct story *s, const cJSON *event)
 	if (left >= NS_PER_S)
 		what = arena_printf(s->a, "%s, %s left,", what,
 				    format_duration(&b, left - left % NS_PER_S));
-	log_progress(what, (uint64_t)json_get_num(event, "done", 0),
-		     of < 0 ? s->total : (uint64_t)of);
+	log_progress(what, json_get_count(event, "done", 0), json_get_count(event, "of", s->total));
 }
 
 static void on_fitted(struct story *s, const cJSON *event)
 {
 	s->timed_out = cJSON_IsTrue(json_get(event, "timed_out"));
-	s->fewer_from = (uint64_t)json_get_num(event, "fewer_from", 0);
+	s->fewer_from = json_get_count(event, "fewer_from", 0);
 }
 
 static void on_replayed(struct story *s, const cJSON *event) { replay_event(event, s); }

@@ -126,11 +126,10 @@ static void on_event(const cJSON *event, void *arg)
 {
 	struct hear *h = arg;
 	const char *text = json_get_str(event, "what") ?: json_text(event, "message");
-	uint64_t done = (uint64_t)json_get_num(event, "done", 0),
-		 total = (uint64_t)json_get_num(event, "total", 0);
+	uint64_t done = json_get_count(event, "done", 0), total = json_get_count(event, "total", 0);
 
 	if (streq(json_get_str(event, "ev"), "died")) {
-		on_died(h, (int)json_get_num(event, "rank", -1), json_text(event, "cause"));
+		on_died(h, json_get_int(event, "rank", -1), json_text(event, "cause"));
 		return;
 	}
 	if (streq(json_get_str(event, "ev"), "ranks")) {

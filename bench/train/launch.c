@@ -89,7 +89,7 @@ static void take_finding(struct report *r, const cJSON *from, const char *home,
 
 	finding_set(f, status_of(json_get_str(from, "status")), "%s", sentence);
 	f->host = host && home && streq(host, home) ? NULL : host;
-	f->rank = (int)json_get_num(from, "rank", -1);
+	f->rank = json_get_int(from, "rank", -1);
 	finding_value(f, json_get_num(from, "value", NAN), own(r, from, "unit"));
 	f->expected = own(r, from, "expected");
 	fix_from_json(from, f->a, &f->fix);

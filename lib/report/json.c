@@ -1,5 +1,6 @@
 #include "lib/report/json.h"
 
+#include <limits.h>
 #include <math.h>
 
 static void add(cJSON *object, const char *key, cJSON *item)
@@ -82,6 +83,20 @@ double json_get_num(const cJSON *object, const char *key, double otherwise)
 	const cJSON *v = json_get(object, key);
 
 	return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+int json_get_int(const cJSON *object, const char *key, int otherwise)
+{
+	double v = json_get_num(object, key, NAN);
+
+	return v >= INT_MIN && v <= INT_MAX && v == (int)v ? (int)v : otherwise;
+}
+
+uint64_t json_get_count(const cJSON *object, const char *key, uint64_t otherwise)
+{
+	double v = json_get_num(object, key, NAN);
+
+	return v >= 0 && v < 0x1p64 && v == (double)(uint64_t)v ? (uint64_t)v : otherwise;
 }
 
 size_t json_span(const char *text, size_t n, size_t max_depth)

@@ -24,6 +24,9 @@ const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_get_str(const cJSON *object, const char *key);
 const char *json_text(const cJSON *object, const char *key); /* "" in place of NULL */
 double json_get_num(const cJSON *object, const char *key, double otherwise);
+/* Whole numbers: what is none, or does not fit, gives the default, too. */
+int json_get_int(const cJSON *object, const char *key, int otherwise);
+uint64_t json_get_count(const cJSON *object, const char *key, uint64_t otherwise);
 /* Bytes of the object or array that @text begins with; 0 when it does not end or is too deep. */
 size_t json_span(const char *text, size_t n, size_t max_depth);
 /* One document and nothing after it. The caller frees it with cJSON_Delete(). */

@@ -97,7 +97,7 @@ static const cJSON *pace_in(const cJSON *doc)
 static bool is_slow_in(const cJSON *pace, int rank)
 {
 	return streq(json_text(pace, "status"), status_name(ST_WARN)) &&
-	       (int)json_get_num(pace, "rank", -1) == rank;
+	       json_get_int(pace, "rank", -1) == rank;
 }
 
 void preflight_pace_again(struct preflight *p, const char *hosts)

@@ -1,4 +1,5 @@
 /* json.[ch], utf8.[ch] and merge.[ch]: what comes from elsewhere, mended, bounded, refused. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -198,6 +199,45 @@ static void merges(void **state)
 	}
 }
 
+/* What another host says is no reason for a conversion that C leaves undefined. */
+static void whole_numbers_fit_or_are_not_there(void **state)
+{
+	static const struct {
+		const char *json;
+		int as_int;
+		uint64_t as_count;
+	} cases[] = {
+		{"{\"x\":0}", 0, 0},
+		{"{\"x\":7}", 7, 7},
+		{"{\"x\":-7}", -7, 42},
+		{"{\"x\":2147483647}", INT_MAX, INT_MAX},
+		{"{\"x\":-2147483648}", INT_MIN, 42},
+		{"{\"x\":2147483648}", -1, 2147483648},
+		{"{\"x\":-2147483649}", -1, 42},
+		{"{\"x\":9007199254740992}", -1, 9007199254740992},
+		{"{\"x\":18446744073709549568}", -1, 18446744073709549568u},
+		{"{\"x\":18446744073709551616}", -1, 42},
+		{"{\"x\":1e300}", -1, 42},
+		{"{\"x\":-1e300}", -1, 42},
+		{"{\"x\":0.5}", -1, 42},
+		{"{\"x\":\"7\"}", -1, 42},
+		{"{\"x\":null}", -1, 42},
+		{"{}", -1, 42},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err e = {0};
+		cJSON *o = json_parse(cases[i].json, strlen(cases[i].json), 4, &e);
+
+		if (json_get_int(o, "x", -1) != cases[i].as_int ||
+		    json_get_count(o, "x", 42) != cases[i].as_count)
+			fail_msg("%s: %d, %llu", cases[i].json, json_get_int(o, "x", -1),
+				 (unsigned long long)json_get_count(o, "x", 42));
+		cJSON_Delete(o);
+	}
+}
+
 static void refuses_what_is_too_big_or_deep(void **state)
 {
 	size_t n = (16 << 20) + 1;
@@ -217,9 +257,13 @@ static void refuses_what_is_too_big_or_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mends_utf8),	cmocka_unit_test(prints_numbers_for_people),
-		cmocka_unit_test(prints_trees), cmocka_unit_test(parses_within_bounds),
-		cmocka_unit_test(merges),	cmocka_unit_test(refuses_what_is_too_big_or_deep),
+		cmocka_unit_test(mends_utf8),
+		cmocka_unit_test(prints_numbers_for_people),
+		cmocka_unit_test(prints_trees),
+		cmocka_unit_test(parses_within_bounds),
+		cmocka_unit_test(whole_numbers_fit_or_are_not_there),
+		cmocka_unit_test(merges),
+		cmocka_unit_test(refuses_what_is_too_big_or_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
