@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-enum { MARK = '\x1e', DEPTH = 8, FIRST_ROOM = 64 << 10 };
+enum { MARK = '\x1e', DEPTH = 8 };
 
 cJSON *relay_event(const char *name)
 {
@@ -94,20 +94,18 @@ static void hand_out(struct relay_in *in, char *line, size_t n)
 	cJSON_Delete(event);
 }
 
-static bool make_room(struct relay_in *in, size_t n)
+/* False: it would be too much for a line, or for this machine. */
+static bool keep(struct relay_in *in, const char *data, size_t n)
 {
-	size_t want = in->cap ? in->cap : FIRST_ROOM;
-	char *more;
+	const size_t with_end = n + 1; /* of a last line without one */
+	unsigned char *to = bytes_left(&in->kept) + with_end <= RELAY_LINE_MAX
+				    ? bytes_room(&in->kept, with_end)
+				    : NULL;
 
-	while (want < in->n + n + 1)
-		want *= 2;
-	if (want == in->cap)
-		return true;
-	more = want <= RELAY_LINE_MAX ? realloc(in->p, want) : NULL;
-	if (!more)
+	if (!to)
 		return false;
-	in->p = more;
-	in->cap = want;
+	memcpy(to, data, n);
+	in->kept.n += n;
 	return true;
 }
 
@@ -125,17 +123,18 @@ static char *hand_line(struct relay_in *in, char *at, char *end)
 static void cut_short(struct relay_in *in)
 {
 	enum { SHOWN = 1024 };
-	const char *mark = in->n ? memchr(in->p, MARK, in->n) : NULL,
-		   *from = mark ? mark + 1 : in->p;
-	size_t n = in->n ? in->n - (size_t)(from - in->p) : 0;
+	const size_t all = bytes_left(&in->kept);
+	const char *begin = all ? (char *)bytes_first(&in->kept) : "",
+		   *mark = memchr(begin, MARK, all), *from = mark ? mark + 1 : begin;
+	size_t n = all - (size_t)(from - begin);
 	char text[SHOWN + 100];
 
 	(void)snprintf(text, sizeof(text),
 		       "%.*s ... (the rest of this line, of more than %zu MiB, is not shown)",
-		       (int)(n < SHOWN ? n : SHOWN), n ? from : "", in->n >> 20);
+		       (int)(n < SHOWN ? n : SHOWN), from, all >> 20);
 	if (in->other)
 		in->other(text, in->arg);
-	in->n = 0;
+	bytes_drop(&in->kept, all);
 	in->is_cut = true;
 }
 
@@ -154,31 +153,27 @@ static bool skip_rest(struct relay_in *in, const char **data, size_t *n)
 
 void relay_feed(struct relay_in *in, const char *data, size_t n)
 {
-	char *end, *at;
+	char *begin, *end, *at;
 
 	if (in->is_cut && !skip_rest(in, &data, &n))
 		return;
-	if (!make_room(in, n)) {
+	if (!keep(in, data, n)) {
 		cut_short(in);
 		if (skip_rest(in, &data, &n))
 			relay_feed(in, data, n);
 		return;
 	}
-	memcpy(in->p + in->n, data, n);
-	in->n += n;
-	for (at = in->p; (end = memchr(at, '\n', in->n - (size_t)(at - in->p)));)
+	begin = at = (char *)bytes_first(&in->kept);
+	while ((end = memchr(at, '\n', bytes_left(&in->kept) - (size_t)(at - begin))))
 		at = hand_line(in, at, end);
-	in->n -= (size_t)(at - in->p);
-	memmove(in->p, at, in->n);
+	bytes_drop(&in->kept, (size_t)(at - begin));
 }
 
 void relay_in_done(struct relay_in *in)
 {
-	if (in->n)
-		hand_out(in, in->p, in->n);
-	free(in->p);
-	in->p = NULL;
-	in->n = in->cap = 0;
+	if (bytes_left(&in->kept))
+		hand_out(in, (char *)bytes_first(&in->kept), bytes_left(&in->kept));
+	bytes_done(&in->kept);
 }
 
 void relay_hush(void)

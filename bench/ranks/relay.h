@@ -8,6 +8,7 @@
  * us, rank 0 reports and its events are handed over directly.
  */
 #include "lib/core/arena.h"
+#include "lib/core/bytes.h"
 #include "lib/core/err.h"
 
 #include <cjson/cJSON.h>
@@ -31,8 +32,7 @@ void relay_error_take(const cJSON *event, struct err *e);
 
 /* Lines come in in pieces. */
 struct relay_in {
-	char *p;
-	size_t n, cap;
+	struct bytes kept;
 	void (*event)(const cJSON *event, void *arg);
 	void (*other)(const char *line, void *arg); /* what is no event */
 	/* What stands before an event goes on behind it: another rank's text, cut anywhere by a

@@ -7,6 +7,7 @@
  */
 #include "lib/cluster/child.h"
 #include "lib/cluster/world.h"
+#include "lib/core/bytes.h"
 #include "lib/net/channel.h"
 
 enum {
@@ -51,8 +52,7 @@ struct link {
 	struct loop *loop;
 	struct io in, out; /* pipes; fd -1: none */
 	bool networked, closed, greeted, wants_out, handing;
-	unsigned char *got, *queue;
-	size_t got_n, got_cap, queue_n, queue_cap;
+	struct bytes got, queue;
 	const unsigned char *raw;
 	size_t raw_n;
 	const char *doom; /* it is to be closed, from the loop, because; NULL: it goes on */

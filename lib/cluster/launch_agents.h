@@ -17,8 +17,7 @@ struct outlet {
 	void (*drained)(struct outlet *q); /* less than PENDING_LOW is waiting */
 	bool watched, broken, dropped;	   /* dropped: there was no memory for some of it */
 	bool terminal;
-	char *p;
-	size_t n, cap;
+	struct bytes waiting;
 };
 struct outlet outlet_to(int fd, struct loop *loop);
 void outlet_add(struct outlet *q, const void *data, size_t n);
@@ -28,8 +27,7 @@ void outlets_confess(const struct outlet *out, const struct outlet *err);
 
 /* The unfinished line of one stream of one rank. */
 struct line {
-	char *p;
-	size_t n, cap;
+	struct bytes text;
 	char last[160]; /* how the last whole one began that was no advice; "": none was */
 };
 /* Whole lines go to @q, each behind @prefix; a line without end only when @end says so. */

@@ -44,34 +44,15 @@ static void give_up(struct link *l, const char *why)
 	(void)!loop_arm(l->loop, &l->end, 0, &ignored);
 }
 
-static bool make_room(unsigned char **p, size_t *cap, size_t n)
-{
-	size_t want = *cap ? *cap : GOT_MIN;
-	unsigned char *more;
-
-	while (want < n)
-		want *= 2;
-	if (want == *cap)
-		return true;
-	more = realloc(*p, want);
-	if (!more)
-		return false;
-	*p = more;
-	*cap = want;
-	return true;
-}
-
 /* Drops all up to and with @text; false when it is not there. */
 static bool skip_past(struct link *l, const char *text)
 {
-	size_t n = strlen(text);
-	unsigned char *at = memmem(l->got, l->got_n, text, n);
+	size_t n = strlen(text), have = bytes_left(&l->got);
+	const unsigned char *at = have ? memmem(bytes_first(&l->got), have, text, n) : NULL;
 
-	if (!at)
-		return false;
-	l->got_n -= (size_t)(at - l->got) + n;
-	memmove(l->got, at + n, l->got_n);
-	return true;
+	if (at)
+		bytes_drop(&l->got, (size_t)(at - bytes_first(&l->got)) + n);
+	return at;
 }
 
 /* Drops what a login script printed; false until the greeting is there. */
@@ -87,16 +68,14 @@ static bool skip_noise(struct link *l)
 
 static void forget_input(struct link *l)
 {
-	size_t n = l->greeted ? 0 : l->got_n;
+	size_t n = l->greeted ? 0 : bytes_left(&l->got);
 
 	if (n) {
 		n = n < sizeof(l->noise) ? n : sizeof(l->noise) - 1;
-		memcpy(l->noise, l->got, n);
+		memcpy(l->noise, bytes_first(&l->got), n);
 		l->noise[n] = '\0';
 	}
-	free(l->got);
-	l->got = NULL;
-	l->got_n = l->got_cap = 0;
+	bytes_done(&l->got);
 }
 
 /* Any call may close the link; what it was given to read stays until it returns. */
@@ -106,44 +85,44 @@ static const char *hand_out(struct link *l)
 	uint32_t n, type;
 
 	if (!skip_noise(l))
-		return l->got_n > NOISE_MAX ? noise : NULL;
-	while (!l->closed && l->got_n - at >= HEAD) {
-		struct wire_in head = {l->got + at, HEAD, false}, body;
+		return bytes_left(&l->got) > NOISE_MAX ? noise : NULL;
+	while (!l->closed && bytes_left(&l->got) - at >= HEAD) {
+		const unsigned char *from = bytes_first(&l->got) + at;
+		struct wire_in head = {from, HEAD, false}, body;
 
 		n = wire_u32(&head);
 		type = wire_u32(&head);
 		if (n > SECURE_MAX_MESSAGE || type > UINT16_MAX)
 			return nonsense;
-		if (l->got_n - at < HEAD + n + TAIL)
+		if (bytes_left(&l->got) - at < HEAD + n + TAIL)
 			break;
-		if (l->got[at + HEAD + n] != '\n')
+		if (from[HEAD + n] != '\n')
 			return nonsense;
-		body = (struct wire_in){l->got + at + HEAD, n, false};
+		body = (struct wire_in){from + HEAD, n, false};
 		at += HEAD + n + TAIL;
 		if (l->on_message(l, (uint16_t)type, &body) < 0)
 			return nonsense;
 	}
-	if (!l->closed && at) {
-		l->got_n -= at;
-		memmove(l->got, l->got + at, l->got_n);
-	}
+	if (!l->closed)
+		bytes_drop(&l->got, at);
 	return NULL;
 }
 
 /* False when there is nothing more, for now or for ever. */
 static bool take_in(struct link *l)
 {
+	unsigned char *room = bytes_room(&l->got, GOT_MIN);
 	const char *wrong = no_memory;
 	ssize_t n = -1;
 
-	if (make_room(&l->got, &l->got_cap, l->got_n + GOT_MIN)) {
-		n = read(l->in.fd, l->got + l->got_n, l->got_cap - l->got_n);
+	if (room) {
+		n = read(l->in.fd, room, l->got.cap - l->got.n);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return false;
 		wrong = NULL;
 	}
 	if (n > 0) {
-		l->got_n += (size_t)n;
+		l->got.n += (size_t)n;
 		l->handing = true;
 		wrong = hand_out(l);
 		l->handing = false;
@@ -190,17 +169,17 @@ static void flush(struct link *l)
 {
 	struct err ignored;
 	size_t done = l->raw_n ? write_some(l, l->raw, l->raw_n) : 0;
+	bool waits;
 
 	if (done)
 		l->raw += done;
 	l->raw_n -= done;
-	done = l->raw_n || !l->queue_n ? 0 : write_some(l, l->queue, l->queue_n);
-	l->queue_n -= done;
-	if (done)
-		memmove(l->queue, l->queue + done, l->queue_n);
-	if ((l->raw_n || l->queue_n) && !l->wants_out)
+	if (!l->raw_n && bytes_left(&l->queue))
+		bytes_drop(&l->queue, write_some(l, bytes_first(&l->queue), bytes_left(&l->queue)));
+	waits = l->raw_n || bytes_left(&l->queue);
+	if (waits && !l->wants_out)
 		l->wants_out = loop_add(l->loop, &l->out, EPOLLOUT, &ignored) == 0;
-	else if (!l->raw_n && !l->queue_n && l->wants_out) {
+	else if (!waits && l->wants_out) {
 		loop_del(l->loop, &l->out);
 		l->wants_out = false;
 	}
@@ -257,7 +236,9 @@ void link_over_channel(struct link *l, struct loop *loop)
 
 void link_send(struct link *l, uint16_t type, const void *data, size_t n)
 {
+	const size_t whole = HEAD + n + TAIL;
 	struct wire_out head;
+	unsigned char *to;
 
 	if (l->closed || l->doom || n > SECURE_MAX_MESSAGE)
 		return;
@@ -265,21 +246,22 @@ void link_send(struct link *l, uint16_t type, const void *data, size_t n)
 		(void)!channel_send(&l->channel, type, data, n); /* on_closed tells of trouble */
 		return;
 	}
-	if (l->queue_n + HEAD + n + TAIL > LINK_QUEUE_MAX) {
+	if (bytes_left(&l->queue) + whole > LINK_QUEUE_MAX) {
 		give_up(l, fed_up);
 		return;
 	}
-	if (!make_room(&l->queue, &l->queue_cap, l->queue_n + HEAD + n + TAIL)) {
+	to = bytes_room(&l->queue, whole);
+	if (!to) {
 		give_up(l, no_memory);
 		return;
 	}
-	head = (struct wire_out){l->queue + l->queue_n, 0, HEAD, false};
+	head = (struct wire_out){to, 0, HEAD, false};
 	wire_put_u32(&head, (uint32_t)n);
 	wire_put_u32(&head, type);
 	if (n)
-		memcpy(l->queue + l->queue_n + HEAD, data, n);
-	l->queue[l->queue_n + HEAD + n] = '\n';
-	l->queue_n += HEAD + n + TAIL;
+		memcpy(to + HEAD, data, n);
+	to[HEAD + n] = '\n';
+	l->queue.n += whole;
 	if (!l->wants_out)
 		flush(l);
 }
@@ -319,7 +301,5 @@ void link_close(struct link *l)
 	}
 	if (!l->handing)
 		forget_input(l);
-	free(l->queue);
-	l->queue = NULL;
-	l->queue_n = l->queue_cap = 0;
+	bytes_done(&l->queue);
 }

@@ -37,44 +37,28 @@ static void watch(struct outlet *q, bool on)
 
 static void flush(struct outlet *q)
 {
-	size_t done = 0;
+	const size_t before = bytes_left(&q->waiting);
+	size_t left;
 	ssize_t n;
 
-	while (done < q->n && is_writable(q->fd)) {
-		n = write(q->fd, q->p + done, q->n - done < BITE ? q->n - done : BITE);
+	while ((left = bytes_left(&q->waiting)) && is_writable(q->fd)) {
+		n = write(q->fd, bytes_first(&q->waiting), left < BITE ? left : BITE);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			break;
 		if (n < 0) { /* `| head` has seen enough; a full disk */
 			q->broken = true;
-			n = (ssize_t)(q->n - done);
+			n = (ssize_t)left;
 		}
-		done += (size_t)n;
+		bytes_drop(&q->waiting, (size_t)n);
 	}
-	q->n -= done;
-	memmove(q->p, q->p + done, q->n);
-	watch(q, q->n > 0);
-	if (q->drained && done && q->n < PENDING_LOW)
+	watch(q, left > 0);
+	if (q->drained && left < before && left < PENDING_LOW)
 		q->drained(q);
 }
 
 static void on_writable(struct loop *l UNUSED, struct io *io, uint32_t events UNUSED)
 {
 	flush(CONTAINER_OF(io, struct outlet, io));
-}
-
-static bool grow(char **p, size_t *cap, size_t n)
-{
-	size_t want = *cap ? *cap : BITE;
-	char *more;
-
-	while (want < n)
-		want *= 2;
-	more = want == *cap ? *p : realloc(*p, want);
-	if (!more)
-		return false;
-	*p = more;
-	*cap = want;
-	return true;
 }
 
 struct outlet outlet_to(int fd, struct loop *loop)
@@ -84,24 +68,22 @@ struct outlet outlet_to(int fd, struct loop *loop)
 
 void outlet_add(struct outlet *q, const void *data, size_t n)
 {
-	if (q->broken || !n)
+	struct err ignored;
+
+	if (q->broken)
 		return;
-	if (!grow(&q->p, &q->cap, q->n + n)) {
+	if (bytes_add(&q->waiting, data, n, &ignored)) {
 		q->dropped = true;
 		return;
 	}
-	memcpy(q->p + q->n, data, n);
-	q->n += n;
-	if (!q->watched)
+	if (n && !q->watched)
 		flush(q);
 }
 
 void outlet_done(struct outlet *q)
 {
 	watch(q, false);
-	free(q->p);
-	q->p = NULL;
-	q->n = q->cap = 0;
+	bytes_done(&q->waiting);
 }
 
 void outlets_confess(const struct outlet *out, const struct outlet *err)
@@ -116,25 +98,30 @@ void outlets_confess(const struct outlet *out, const struct outlet *err)
 /* What another host sends is no command to this terminal. A file gets every byte. */
 static void clean_for(struct line *l, const struct outlet *q)
 {
+	char *s = (char *)l->text.p;
+	size_t n = l->text.n;
+
 	if (!q->terminal)
 		return;
-	for (size_t i = 0; i < l->n; i++)
-		l->p[i] = l->p[i] ? l->p[i] : '?';
-	l->p[l->n - (l->p[l->n - 1] == '\n')] = '\0';
-	term_clean(l->p);
-	l->n = strlen(l->p);
-	l->p[l->n++] = '\n';
+	for (size_t i = 0; i < n; i++)
+		s[i] = s[i] ? s[i] : '?';
+	s[n - (s[n - 1] == '\n')] = '\0';
+	term_clean(s);
+	n = strlen(s);
+	s[n++] = '\n';
+	l->text.n = n;
 }
 
 /* What it is about: advice below it begins with blanks. */
 static void remember(struct line *l)
 {
-	size_t n = l->n - (l->p[l->n - 1] == '\n');
+	const struct bytes *t = &l->text;
+	size_t n = t->n - (t->p[t->n - 1] == '\n');
 
-	if (!n || *l->p == ' ')
+	if (!n || *t->p == ' ')
 		return;
 	n = n < sizeof(l->last) ? n : sizeof(l->last) - 1;
-	memcpy(l->last, l->p, n);
+	memcpy(l->last, t->p, n);
 	l->last[n] = '\0';
 	term_clean(l->last);
 }
@@ -144,10 +131,10 @@ static void put_line(struct line *l, struct outlet *q, const char *prefix)
 	remember(l);
 	clean_for(l, q);
 	outlet_add(q, prefix, strlen(prefix));
-	outlet_add(q, l->p, l->n);
-	if (l->p[l->n - 1] != '\n')
+	outlet_add(q, l->text.p, l->text.n);
+	if (l->text.p[l->text.n - 1] != '\n')
 		outlet_add(q, "\n", 1);
-	l->n = 0;
+	bytes_drop(&l->text, l->text.n);
 }
 
 void line_add(struct line *l, struct outlet *q, const char *prefix, const char *data, size_t n,
@@ -155,25 +142,24 @@ void line_add(struct line *l, struct outlet *q, const char *prefix, const char *
 {
 	while (n) {
 		const char *nl = memchr(data, '\n', n);
-		size_t part = nl ? (size_t)(nl + 1 - data) : n;
+		size_t part = nl ? (size_t)(nl + 1 - data) : n, room = LINE_MAX_BYTES - l->text.n;
+		unsigned char *to;
 
-		part = part > LINE_MAX_BYTES - l->n ? LINE_MAX_BYTES - l->n : part;
-		if (!grow(&l->p, &l->cap, l->n + part + 1)) {
+		part = part > room ? room : part;
+		to = bytes_room(&l->text, part + 1); /* what is cleaned ends in a NUL */
+		if (!to) {
 			q->dropped = true;
 			break;
 		}
-		memcpy(l->p + l->n, data, part);
-		l->n += part;
-		if (l->p[l->n - 1] == '\n' || l->n == LINE_MAX_BYTES)
+		memcpy(to, data, part);
+		l->text.n += part;
+		if (to[part - 1] == '\n' || l->text.n == LINE_MAX_BYTES)
 			put_line(l, q, prefix);
 		data += part;
 		n -= part;
 	}
-	if (end && l->n)
+	if (end && l->text.n)
 		put_line(l, q, prefix);
-	if (end) {
-		free(l->p);
-		l->p = NULL;
-		l->n = l->cap = 0;
-	}
+	if (end)
+		bytes_done(&l->text);
 }

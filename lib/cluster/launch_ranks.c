@@ -16,7 +16,7 @@ static struct err ignored;
 /* ---- the end ---- */
 static void over(struct launch *L)
 {
-	if (!L->alive && !L->out.n && !L->err.n)
+	if (!L->alive && !bytes_left(&L->out.waiting) && !bytes_left(&L->err.waiting))
 		loop_stop(&L->loop);
 }
 
@@ -172,9 +172,16 @@ static void give_credit(struct agent_host *h)
 	link_send(&h->link, ORDER_CREDIT, buf, w.n);
 }
 
+/* Who reads us takes what ranks say. */
+static bool is_keeping_up(const struct launch *L)
+{
+	return bytes_left(&L->out.waiting) < PENDING_LOW &&
+	       bytes_left(&L->err.waiting) < PENDING_LOW;
+}
+
 static void on_drained(struct launch *L)
 {
-	if (L->out.n >= PENDING_LOW || L->err.n >= PENDING_LOW)
+	if (!is_keeping_up(L))
 		return;
 	for (size_t i = 0; i < L->agents.n; i++)
 		if (L->agents.v[i]->owed > AGENT_CREDIT / 4)
@@ -200,7 +207,7 @@ static int said(struct agent_host *h, uint16_t type, uint32_t i, struct wire_in 
 	else
 		line_add(&h->lines[2 * i + (type == SAY_ERR)], q, prefix, (const char *)in->p,
 			 in->n, false);
-	if (L->out.n < PENDING_LOW && L->err.n < PENDING_LOW && h->owed > AGENT_CREDIT / 4)
+	if (is_keeping_up(L) && h->owed > AGENT_CREDIT / 4)
 		give_credit(h);
 	return 0;
 }

@@ -17,8 +17,7 @@ struct stream {
 	struct stream *next;
 	uint32_t id;
 	bool ending; /* the other side closed: only what is queued is left to send */
-	unsigned char *queue;
-	size_t n, cap;
+	struct bytes queue;
 };
 
 static void stream_free(struct stream *st)
@@ -31,7 +30,7 @@ static void stream_free(struct stream *st)
 	st->of->n--;
 	loop_del(st->of->loop, &st->io);
 	(void)close(st->io.fd);
-	free(st->queue);
+	bytes_done(&st->queue);
 	free(st);
 }
 
@@ -46,22 +45,20 @@ static void stream_end(struct stream *st)
 static bool flush(struct stream *st)
 {
 	struct err ignored;
-	size_t done = 0;
+	size_t left;
 	ssize_t n = 0;
 
-	while (done < st->n && n >= 0) {
-		n = send(st->io.fd, st->queue + done, st->n - done, MSG_NOSIGNAL);
-		done += n > 0 ? (size_t)n : 0;
+	while ((left = bytes_left(&st->queue)) && n >= 0) {
+		n = send(st->io.fd, bytes_first(&st->queue), left, MSG_NOSIGNAL);
+		if (n > 0)
+			bytes_drop(&st->queue, (size_t)n);
 	}
 	if ((n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOTCONN) ||
-	    (done == st->n && st->ending)) {
+	    (!left && st->ending)) {
 		stream_end(st);
 		return false;
 	}
-	st->n -= done;
-	if (done)
-		memmove(st->queue, st->queue + done, st->n);
-	(void)!loop_change(st->of->loop, &st->io, EPOLLIN | (st->n ? EPOLLOUT : 0), &ignored);
+	(void)!loop_change(st->of->loop, &st->io, EPOLLIN | (left ? EPOLLOUT : 0), &ignored);
 	return true;
 }
 
@@ -110,24 +107,11 @@ int stream_new(struct streams *s, int fd, uint32_t id, struct err *e)
 
 static int queue(struct stream *st, const void *data, size_t n)
 {
-	size_t cap = st->cap ? st->cap : 4096;
-	unsigned char *more;
+	struct err ignored;
 
-	while (cap < st->n + n)
-		cap *= 2;
-	if (cap > STREAM_QUEUE_MAX)
+	if (bytes_left(&st->queue) + n > STREAM_QUEUE_MAX)
 		return -1;
-	if (cap != st->cap) {
-		more = realloc(st->queue, cap);
-		if (!more)
-			return -1;
-		st->queue = more;
-		st->cap = cap;
-	}
-	if (n)
-		memcpy(st->queue + st->n, data, n);
-	st->n += n;
-	return 0;
+	return bytes_add(&st->queue, data, n, &ignored);
 }
 
 int streams_message(struct streams *s, uint16_t type, struct wire_in *in)
@@ -146,7 +130,7 @@ int streams_message(struct streams *s, uint16_t type, struct wire_in *in)
 		(void)flush(st);
 	} else if (queue(st, in->p, in->n) < 0) {
 		stream_end(st);
-	} else if (st->n == in->n) {
+	} else if (bytes_left(&st->queue) == in->n) {
 		(void)flush(st);
 	}
 	return 0;

@@ -1,5 +1,6 @@
 #include "lib/flight/flight.h"
 
+#include "lib/core/bytes.h"
 #include "lib/core/interrupt.h"
 #include "lib/flight/pickle.h"
 #include "lib/report/json.h"
@@ -15,7 +16,7 @@ enum {
 	JSON_MAX = 64 << 20,
 	JSON_VALUES = 4 << 20
 };
-enum { JSON_DEPTH = 16 };
+enum { JSON_DEPTH = 16, PART = 64 << 10 };
 
 static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -174,30 +175,6 @@ int flight_take(struct flight *f, const char *path, int64_t written_ns, const ch
 }
 
 /* --- its file -------------------------------------------------------------------------- */
-struct bytes {
-	char *v;
-	size_t n, cap;
-};
-
-static void free_bytes(struct bytes *b) { free(b->v); }
-
-/* Never for more than one byte beyond @max. */
-static bool room_for_more(struct bytes *b, size_t max)
-{
-	size_t cap = b->cap ? b->cap * 2 : (size_t)FLIGHT_HEAD * 16;
-	char *v;
-
-	if (b->n < b->cap)
-		return true;
-	cap = cap < max + 1 ? cap : max + 1;
-	v = realloc(b->v, cap);
-	if (!v)
-		return false;
-	b->cap = cap;
-	b->v = v;
-	return true;
-}
-
 static int refuse_large(const char *path, struct err *e)
 {
 	err_set(e, ERR_SYS, "%s is larger than a dump can be", path);
@@ -206,12 +183,14 @@ static int refuse_large(const char *path, struct err *e)
 
 static int slurp(struct bytes *b, int fd, size_t max, const char *path, struct err *e)
 {
+	unsigned char *to;
 	ssize_t got = 1;
 
 	while (got && interrupt_poll(fd, POLLIN, -1)) {
-		if (!room_for_more(b, max))
-			return err_set(e, ERR_SYS, "no memory to read %s", path);
-		got = read(fd, b->v + b->n, b->cap - b->n);
+		to = bytes_room(b, PART);
+		if (!to)
+			return err_sys(e, "no memory to read %s", path);
+		got = read(fd, to, b->cap - b->n);
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
 			return err_sys(e, "reading %s", path);
 		b->n += got > 0 ? (size_t)got : 0;
@@ -224,7 +203,7 @@ static int slurp(struct bytes *b, int fd, size_t max, const char *path, struct e
 int flight_read(struct flight *f, int fd, const char *path, const char *head, size_t n,
 		struct err *e)
 {
-	AUTO(free_bytes) struct bytes b = {0};
+	AUTO(bytes_done) struct bytes b = {0};
 	size_t max = pickle_begins(head, n) ? PICKLE_MAX : JSON_MAX;
 	int64_t written_ns = 0;
 	struct stat st;
@@ -234,11 +213,7 @@ int flight_read(struct flight *f, int fd, const char *path, const char *head, si
 		if (st.st_size > (off_t)max)
 			return refuse_large(path, e);
 	}
-	if (n > FLIGHT_HEAD || !room_for_more(&b, max))
-		return err_set(e, ERR_SYS, "no memory to read %s", path);
-	memcpy(b.v, head, n);
-	b.n = n;
-	if (slurp(&b, fd, max, path, e))
+	if (bytes_add(&b, head, n, e) || slurp(&b, fd, max, path, e))
 		return -1;
-	return flight_take(f, path, written_ns, b.v, b.n, e);
+	return flight_take(f, path, written_ns, b.n ? (char *)b.p : "", b.n, e);
 }

@@ -1,6 +1,6 @@
 #include "lib/net/secure.h"
 
-#include "lib/net/bytes.h"
+#include "lib/core/bytes.h"
 #include "lib/net/hello.h"
 
 #include <endian.h>
@@ -59,8 +59,8 @@ void secure_free(struct secure *s)
 {
 	if (!s)
 		return;
-	free(s->in.p);
-	free(s->out.p);
+	bytes_done(&s->in);
+	bytes_done(&s->out);
 	sodium_memzero(s, sizeof(*s));
 	free(s);
 }
@@ -307,8 +307,8 @@ int secure_end(struct secure *s, struct err *e)
 
 const void *secure_output(const struct secure *s, size_t *ret_n)
 {
-	*ret_n = s->out.n - s->out.at;
-	return *ret_n ? s->out.p + s->out.at : NULL;
+	*ret_n = bytes_left(&s->out);
+	return *ret_n ? bytes_first(&s->out) : NULL;
 }
 
 void secure_sent(struct secure *s, size_t n) { bytes_drop(&s->out, n); }

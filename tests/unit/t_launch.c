@@ -95,7 +95,7 @@ static void lines_are_whole_and_prefixed(void **state UNUSED)
 	assert_string_equal(read_all(fd[0]), "[1] one\n[1] two\n[1] \n");
 	line_add(&l, &q, "[1] ", NULL, 0, true);
 	assert_string_equal(read_all(fd[0]), "[1] three and more\n");
-	assert_int_equal(q.n, 0);
+	assert_int_equal(bytes_left(&q.waiting), 0);
 	outlet_done(&q);
 	loop_done(&loop);
 	(void)close(fd[0]);
@@ -117,7 +117,7 @@ static void an_endless_line_is_cut(void **state UNUSED)
 	q.fd = fd[1];
 	q.loop = &loop;
 	line_add(&l, &q, "> ", big, LINE_MAX_BYTES + 10, false);
-	assert_int_equal(l.n, 10);
+	assert_int_equal(l.text.n, 10);
 	assert_int_equal(strlen(read_all(fd[0])), 2 + LINE_MAX_BYTES + 1);
 	line_add(&l, &q, "> ", NULL, 0, true);
 	outlet_done(&q);

@@ -111,7 +111,7 @@ static void who_takes_nothing_is_given_up(void **state UNUSED)
 	assert_null(x.link.doom);
 	for (size_t i = 0; i < 2; i++)
 		link_send(&x.link, 1, big, SECURE_MAX_MESSAGE);
-	assert_true(x.link.queue_n <= LINK_QUEUE_MAX);
+	assert_true(bytes_left(&x.link.queue) <= LINK_QUEUE_MAX);
 	assert_false(x.closed);
 	assert_int_equal(loop_run(&loop, &e), 0);
 	assert_true(x.closed && y.closed);

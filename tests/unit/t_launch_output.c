@@ -83,7 +83,7 @@ static void a_longest_line(void **state UNUSED)
 
 		q.broken = fds[i] == tty;
 		line_add(&l, &q, "", text, 3 * LINE_MAX_BYTES, false);
-		assert_int_equal(l.n, 0);
+		assert_int_equal(l.text.n, 0);
 		line_add(&l, &q, "", NULL, 0, true);
 		outlet_done(&q);
 	}

@@ -1,4 +1,4 @@
-#include "lib/net/bytes.h"
+#include "lib/core/bytes.h"
 
 /* A bigger buffer goes when it is empty: there may be thousands of them. */
 enum { KEEP = 4096 };
@@ -26,22 +26,28 @@ unsigned char *bytes_room(struct bytes *b, size_t n)
 	return p + b->n;
 }
 
+void bytes_done(struct bytes *b)
+{
+	free(b->p);
+	*b = (struct bytes){0};
+}
+
 void bytes_drop(struct bytes *b, size_t n)
 {
 	b->at += n;
 	if (b->at < b->n)
 		return;
 	b->at = b->n = 0;
-	if (b->cap > KEEP) {
-		free(b->p);
-		*b = (struct bytes){0};
-	}
+	if (b->cap > KEEP)
+		bytes_done(b);
 }
 
 int bytes_add(struct bytes *b, const void *data, size_t n, struct err *e)
 {
-	unsigned char *to = bytes_room(b, n);
+	unsigned char *to = n ? bytes_room(b, n) : NULL;
 
+	if (!n)
+		return 0;
 	if (!to)
 		return err_sys(e, "cannot keep %zu bytes of a message", n);
 	memcpy(to, data, n);
