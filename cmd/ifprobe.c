@@ -2,6 +2,7 @@
  * and why is that wrong. */
 #include "cmd/app.h"
 #include "lib/cluster/launch.h"
+#include "lib/core/quote.h"
 #include "lib/host/places.h"
 #include "probes/iface/ask.h"
 #include "probes/iface/fleet.h"

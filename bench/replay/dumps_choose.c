@@ -1,6 +1,7 @@
 /* Which of the dumps are of one job: files of an earlier one lie where this one wrote its own. */
 #include "bench/replay/dumps.h"
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 enum { NAMED = 3, STEMS = 8 }; /* files, and folders, that are listed */

@@ -1,11 +1,11 @@
 #include "bench/replay/source.h"
 
 #include "bench/inspector/inspector.h"
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/packed.h"
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 
 #include <dirent.h>

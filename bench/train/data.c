@@ -2,7 +2,7 @@
 
 #include "bench/train/digits.h"
 #include "bench/train/random.h"
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "bench/train/formats.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 
 #include <endian.h>
 

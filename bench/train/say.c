@@ -2,9 +2,9 @@
 
 #include "bench/comm/backend.h"
 #include "bench/ranks/hosts.h"
-#include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 

@@ -1,8 +1,8 @@
 #include "bench/train/say_run.h"
 
-#include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
+#include "lib/core/quote.h"
 
 static void fix_unlike(const struct run *x, struct finding *f)
 {

@@ -2,8 +2,8 @@
 
 #include "lib/cloud/credentials_remote.h"
 #include "lib/cloud/env.h"
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/report/json.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
  * to each other, over a pair of pipes or a sealed channel, and the streams
  * that an agent carries from its ranks to the rendezvous server.
  */
-#include "lib/cluster/child.h"
 #include "lib/cluster/world.h"
 #include "lib/core/bytes.h"
 #include "lib/net/channel.h"

@@ -2,6 +2,7 @@
 #define LIB_CLUSTER_AGENT_RANKS_H
 /* Between agent*.c: the ranks of one host and what they say. */
 #include "lib/cluster/agent.h"
+#include "lib/cluster/child.h"
 #include "lib/core/silence.h"
 
 struct agent_rank {

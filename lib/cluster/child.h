@@ -44,9 +44,4 @@ void child_done(struct child *c);
  * over; then it is ended. Nothing where it cannot be started. */
 void child_answer(char *const *argv, uint64_t deadline_ns, size_t max, struct text *out);
 
-/* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
-int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
-/* All words of a line as a POSIX shell wants them, up to NULL. */
-const char *shell_quote_words(struct arena *a, const char *const *argv);
-
 #endif

@@ -5,6 +5,7 @@
 #include "lib/cluster/own_machine.h"
 #include "lib/cluster/trouble.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 
 #include <poll.h>

@@ -7,7 +7,6 @@
  * in the home folder. Output is collected with a bound. When we end, for whatever
  * reason, the local ssh's end with us.
  */
-#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/cluster/hostlist.h"
 
 struct fanout_opts {

@@ -2,6 +2,7 @@
 #define LIB_CLUSTER_LAUNCH_AGENTS_H
 /* Between launch_*.c: the launcher's view of its hosts and of what they say. */
 #include "lib/cluster/agent.h"
+#include "lib/cluster/child.h"
 #include "lib/cluster/launch.h"
 #include "lib/cluster/parcel.h"
 #include "lib/cluster/trouble.h"

@@ -3,6 +3,7 @@
 
 #include "lib/cluster/carry.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 
 /*
  * Our own file first: on a shared file system that is the same version. A folder on

@@ -17,6 +17,7 @@ static const char asks[] = "\n" ASKS "\n";
  */
 static const char script[] =
 #include "gen/sh/copy.h"
+#include "lib/core/quote.h"
 	;
 
 int copy_prepare(struct launch *L, struct err *e)

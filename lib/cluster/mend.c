@@ -1,6 +1,7 @@
 #include "lib/cluster/mend.h"
 
 #include "lib/cluster/typed_way.h"
+#include "lib/core/quote.h"
 
 #include <ctype.h>
 

@@ -1,6 +1,6 @@
 #include "lib/cluster/on_each.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 
 #include <ctype.h>
 

@@ -1,5 +1,7 @@
 #include "lib/cluster/rsh.h"
 
+#include "lib/core/quote.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 static const char *named_way(const char *given) { return given ?: getenv("WINDSOCK_RSH"); }

@@ -1,7 +1,8 @@
 #ifndef LIB_CLUSTER_RSH_H
 #define LIB_CLUSTER_RSH_H
 /* The remote shell: --rsh, else WINDSOCK_RSH, else ssh with options of ours. */
-#include "lib/cluster/child.h"
+#include "lib/core/arena.h"
+#include "lib/core/err.h"
 
 /* What is run here. */
 struct rsh_way {

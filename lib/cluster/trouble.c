@@ -1,9 +1,11 @@
 #include "lib/cluster/trouble.h"
 
+#include "lib/cluster/child.h"
 #include "lib/cluster/mend.h"
 #include "lib/cluster/trouble_words.h"
 #include "lib/cluster/way.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/answers.h"
 

@@ -25,6 +25,16 @@ char *shell_quote(struct arena *a, const char *s)
 	return t.s;
 }
 
+const char *shell_quote_words(struct arena *a, const char *const *argv)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t i = 0; argv[i]; i++)
+		text_addf(&t, "%s%s", i ? " " : "", shell_quote(a, argv[i]));
+	return t.s;
+}
+
 static void add_escaped(struct text *t, char c)
 {
 	switch (c) {

@@ -1,10 +1,13 @@
 #ifndef LIB_CORE_QUOTE_H
 #define LIB_CORE_QUOTE_H
-/* What is shown to be typed. */
+/* What is shown to be typed, and the words of what was. */
 #include "lib/core/arena.h"
+#include "lib/core/err.h"
 
 /* Text as one word of a POSIX shell: it's -> 'it'\''s' */
 char *shell_quote(struct arena *a, const char *s);
+/* All words of a line, up to NULL. */
+const char *shell_quote_words(struct arena *a, const char *const *argv);
 /* The same without a line end, a tab or any other control character, which no line of ours could
  * show: $'...' as bash, zsh and ksh read it. Others are as above. */
 char *shell_quote_line(struct arena *a, const char *s);
@@ -13,5 +16,8 @@ char *shell_quote_line(struct arena *a, const char *s);
  * was typed stays, but for --json. */
 const char *shell_again(struct arena *a, const char *const *argv, const char *option,
 			const char *value);
+
+/* Splits as a shell splits simple words: blanks, quotes, backslashes; nothing is expanded. */
+int split_words(const char *text, struct arena *a, str_list *ret, struct err *e) MUST_CHECK;
 
 #endif

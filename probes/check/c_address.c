@@ -1,5 +1,5 @@
 /* address: is there an interface that peers could reach, and which are useless? */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "probes/check/check.h"
 
 #include <linux/if_addr.h>

@@ -1,6 +1,6 @@
 /* mtu: interfaces of one make on one host should agree; a NIC apart from its
  * siblings is how black holes begin. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "probes/check/check.h"
 
 static bool siblings(const struct iface *x, const struct iface *y)

@@ -1,6 +1,6 @@
 /* rdma: half-configured fabrics that NCCL would walk into, and what
  * NCCL_SOCKET_IFNAME still decides where RDMA carries the data. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "probes/check/check.h"
 #include "probes/rules/nccl.h"
 

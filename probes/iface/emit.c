@@ -1,6 +1,7 @@
 #include "probes/iface/emit.h"
 
 #include "lib/cluster/fanout.h"
+#include "lib/core/quote.h"
 #include "lib/core/self.h"
 #include "lib/core/utf8.h"
 

@@ -1,6 +1,7 @@
 /* The choices of many hosts side by side: a row for each, and of many a row for all that chose
  * alike; and those whose MTU is not the others'. */
 #include "lib/cluster/on_each.h"
+#include "lib/core/quote.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
 #include "probes/iface/fleet_pairs.h"

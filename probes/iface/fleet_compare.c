@@ -3,6 +3,7 @@
 #include "probes/iface/fleet_compare.h"
 
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/host/nccl_alike.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet_pairs.h"

@@ -1,5 +1,6 @@
 #include "probes/iface/fleet_emit.h"
 
+#include "lib/core/quote.h"
 #include "lib/report/json.h"
 #include "probes/iface/emit.h"
 

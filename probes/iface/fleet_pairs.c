@@ -1,6 +1,7 @@
 #include "probes/iface/fleet_pairs.h"
 
 #include "lib/cluster/typed_way.h"
+#include "lib/core/quote.h"
 #include "lib/report/json.h"
 
 struct pairs {

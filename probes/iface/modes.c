@@ -1,7 +1,7 @@
 #include "probes/iface/modes.h"
 
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
 #include "probes/check/check.h"

@@ -1,6 +1,6 @@
 #include "probes/iface/predict.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/host/nat.h"
 #include "lib/report/json.h"
 

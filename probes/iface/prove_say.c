@@ -1,7 +1,7 @@
 /* What a proof found, in words. */
 #include "probes/iface/prove.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/nat.h"
 #include "lib/host/straight.h"

@@ -1,6 +1,6 @@
 #include "probes/iface/write_heed.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/core/rcfile.h"
 #include "probes/rules/nccl.h"
 

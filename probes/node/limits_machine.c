@@ -1,5 +1,5 @@
 /* What breaks training on a machine outside the network: disk, clocks, huge pages, containers. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/answers.h"
 #include "lib/host/memory.h"

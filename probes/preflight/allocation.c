@@ -1,7 +1,7 @@
 #include "probes/preflight/allocation.h"
 
-#include "lib/cluster/child.h"
 #include "lib/cluster/hostlist.h"
+#include "lib/core/quote.h"
 #include "lib/core/self.h"
 #include "probes/preflight/part.h"
 

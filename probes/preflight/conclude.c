@@ -1,8 +1,8 @@
 /* What the run came to: data, causes, lists of nodes, and the exit code that no stage says alone.
  */
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"

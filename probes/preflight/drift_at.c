@@ -1,5 +1,5 @@
 /* Addresses, as the answers of hosts have them. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/host/hostname.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"

@@ -1,5 +1,5 @@
 /* One name that leads to two machines. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/net/addr.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift.h"

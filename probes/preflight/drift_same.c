@@ -1,5 +1,5 @@
 /* Code and data that must be alike on all hosts: who has other, and what differs in it. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/report/json.h"
 #include "probes/node/same.h"
 #include "probes/preflight/drift.h"

@@ -1,7 +1,7 @@
 /* Hosts that have another version of windsock than this one: what runs now, and what mends it. */
-#include "lib/cluster/child.h"
 #include "lib/cluster/rsh.h"
 #include "lib/core/opt.h"
+#include "lib/core/quote.h"
 #include "lib/core/self.h"
 #include "probes/preflight/drift.h"
 

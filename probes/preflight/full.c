@@ -1,6 +1,5 @@
 /* What --full adds: who is slow, measured twice; a sweep as long as its part of the time lets it
  * be; training against what was measured below it. */
-#include "lib/cluster/child.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/preflight/crew.h"

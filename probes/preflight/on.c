@@ -4,6 +4,7 @@
 #include "lib/cluster/rsh.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/quote.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"

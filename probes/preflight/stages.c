@@ -1,6 +1,5 @@
 #include "probes/preflight/preflight.h"
 
-#include "lib/cluster/child.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"

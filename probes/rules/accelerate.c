@@ -1,8 +1,8 @@
 /* accelerate's file: where it lies, and how a launch by it would go. */
 #include "probes/rules/accelerate.h"
 
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/answers.h"
 #include "lib/host/python.h"

@@ -5,7 +5,7 @@
  */
 #include "probes/rules/accelerate_look.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/host/gpu.h"
 
 struct finding *look_wrong(struct look *l, const char *what)

@@ -1,5 +1,5 @@
 #include "probes/rules/names.h"
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/host/hostname.h"
 #include "lib/host/leads.h"
 #include "lib/host/sysroot.h"

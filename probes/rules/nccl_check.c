@@ -1,6 +1,6 @@
 #include "probes/rules/nccl_lint.h"
 
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 
 #include <ctype.h>
 #include <net/if.h>

@@ -1,5 +1,5 @@
 /* Traps in Open MPI's lists of interfaces. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "probes/rules/names.h"
 #include "probes/rules/ompi.h"
 

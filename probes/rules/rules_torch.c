@@ -5,7 +5,7 @@
  * a heuristic of its own (it compares names and the addresses of the host
  * name, not of the interfaces), and where it is wrong, nobody hosts the store.
  */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/host/hostname.h"
 #include "lib/host/sysroot.h"
 #include "probes/rules/names.h"

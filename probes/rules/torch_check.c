@@ -1,6 +1,6 @@
 /* Traps in MASTER_ADDR, MASTER_PORT and TP_SOCKET_IFNAME. */
-#include "lib/cluster/child.h"
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "probes/rules/names.h"

@@ -1,5 +1,5 @@
 /* What several hosts say alike becomes one item; so do many that differ in numbers alone. */
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 #include "probes/tally/alike.h"
 #include "probes/tally/names.h"

@@ -2,6 +2,8 @@
  * another way to a host, printed before it failed. */
 #include "lib/cluster/trouble.h"
 
+#include "lib/core/quote.h"
+
 static void expect(bool truth)
 {
 	if (!truth)

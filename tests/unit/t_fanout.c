@@ -11,6 +11,7 @@
 
 #include "lib/cluster/fanout.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 
 #include <errno.h>

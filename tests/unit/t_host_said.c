@@ -5,10 +5,10 @@
 
 #include <cmocka.h>
 
-#include "lib/cluster/child.h"
 #include "lib/cluster/hostlist.h"
 #include "lib/cluster/rdzv_messages.h"
 #include "lib/cluster/rendezvous.h"
+#include "lib/core/quote.h"
 
 static const struct {
 	const char *said, *is;

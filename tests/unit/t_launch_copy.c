@@ -8,6 +8,7 @@
 
 #include "lib/cluster/agent.h"
 #include "lib/cluster/carry.h"
+#include "lib/cluster/child.h"
 #include "lib/cluster/parcel.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"

@@ -4,6 +4,7 @@
 
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
+#include "lib/core/text.h"
 #include "lib/core/units.h"
 
 #include <cmocka.h>

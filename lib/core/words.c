@@ -1,4 +1,4 @@
-#include "lib/cluster/child.h"
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 
 /* Copies a quoted stretch behind the quote at *@p; false when it does not end. */
@@ -39,14 +39,4 @@ int split_words(const char *text, struct arena *a, str_list *ret, struct err *e)
 	}
 	*ret = words;
 	return 0;
-}
-
-const char *shell_quote_words(struct arena *a, const char *const *argv)
-{
-	struct text t;
-
-	text_init(&t, a);
-	for (size_t i = 0; argv[i]; i++)
-		text_addf(&t, "%s%s", i ? " " : "", shell_quote(a, argv[i]));
-	return t.s;
 }
