@@ -8,8 +8,8 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "lib/report/typed.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 #ifndef LIB_NET_ADDR_H
 #define LIB_NET_ADDR_H
 /*
- * IP addresses: parsing, printing, what kind they are. No I/O but
- * addr_resolve(), and the kernel's names for the scopes of fe80 addresses
- * (under a sysroot those stay numbers: they are another machine's).
+ * IP addresses: parsing, printing, what kind they are. No I/O but the kernel's
+ * names for the scopes of fe80 addresses (under a sysroot those stay numbers:
+ * they are another machine's). What a name means: lib/host/hostname.h.
  * An IPv4-mapped IPv6 address is judged and compared as the IPv4 address.
  */
 #include "lib/core/arena.h"
@@ -62,12 +62,6 @@ int addr_bind_source(int fd, const union addr *from);
 uint16_t addr_port(const union addr *a);
 
 typedef LIST(union addr) addr_list;
-/*
- * Name or address to addresses, in the resolver's order. Blocking: call it
- * where a deadline is kept by other means (a child, a thread). EAI errors
- * become sentences ("does not resolve: no such name").
- */
-int addr_resolve(const char *host, struct arena *a, addr_list *ret, struct err *e) MUST_CHECK;
 /*
  * A name that the resolver never looks up, because inet_aton(3) takes it for an address:
  * "6841231" is 0.104.99.143, "05" is 0.0.0.5, "0x7f.1" is 127.0.0.1.

@@ -1,6 +1,6 @@
 /* Collectives over their sizes, and how training went. */
 #include "lib/core/units.h"
-#include "lib/report/merge.h"
+#include "lib/report/envelope.h"
 #include "probes/html/parts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What data reaches between each pair: bandwidth, latency, and what was lost. */
-#include "lib/report/merge.h"
+#include "lib/report/envelope.h"
 #include "probes/html/parts.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "lib/core/log.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "probes/iface/write.h"
 
 void answers_done(struct answers *a)

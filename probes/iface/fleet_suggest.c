@@ -4,8 +4,8 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/net/addr.h"
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "probes/iface/fleet_emit.h"
 #include "probes/iface/fleet_pairs.h"
 

@@ -1,7 +1,7 @@
 #include "probes/preflight/diff.h"
 
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "lib/report/typed.h"
 #include "probes/preflight/diff_index.h"
 #include "probes/preflight/diff_own.h"

@@ -8,8 +8,8 @@
 #include "lib/core/self.h"
 #include "lib/core/term.h"
 #include "lib/core/units.h"
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

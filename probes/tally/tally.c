@@ -1,8 +1,8 @@
 #include "probes/tally/tally.h"
 
 #include "lib/core/text.h"
+#include "lib/report/envelope.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "probes/tally/names.h"
 
 struct finding *tally_add(struct tally *t, unsigned stage, const char *stage_name,

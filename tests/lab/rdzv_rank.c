@@ -12,6 +12,7 @@
  */
 #include "lib/cluster/rendezvous.h"
 #include "lib/core/units.h"
+#include "lib/host/hostname.h"
 
 #include <arpa/inet.h>
 #include <spawn.h>
@@ -177,16 +178,17 @@ static int start(int n, bool forked)
 /* ---- under a foreign launcher ---- */
 static int find_master(const struct world *w, struct arena *a, union addr *ret, struct err *e)
 {
-	addr_list v = {0};
+	struct name_answer got;
 
 	if (w->trouble || w->rank < 0 || !w->master_addr || !w->master_port)
 		return err_set(e, ERR_USAGE, "%s",
 			       w->trouble ? w->trouble
 			       : w->note  ? w->note
 					  : "no world here");
-	if (addr_resolve(w->master_addr, a, &v, e) < 0)
-		return -1;
-	*ret = v.v[0];
+	name_resolve(w->master_addr, 0, a, &got);
+	if (got.trouble)
+		return err_set(e, ERR_SYS, "%s %s", w->master_addr, got.trouble);
+	*ret = got.addrs.v[0];
 	addr_set_port(ret, (uint16_t)(w->master_port + w->master_port_held));
 	return 0;
 }

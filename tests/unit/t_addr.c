@@ -285,44 +285,6 @@ static void t_equal(void **state)
 	assert_false(addr_equal(&c, &a));
 }
 
-static void t_resolve(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct err e = {0};
-	struct addr_text t;
-	addr_list list = {0};
-
-	(void)state;
-	assert_int_equal(addr_resolve("10.1.2.3", &a, &list, &e), 0);
-	assert_int_equal(list.n, 1);
-	assert_string_equal(addr_print(&list.v[0], &t), "10.1.2.3");
-	assert_int_equal(addr_resolve("fe80::1%lo", &a, &list, &e), 0);
-	assert_int_equal(list.v[0].v6.sin6_scope_id, if_nametoindex("lo"));
-	assert_int_equal(addr_resolve("localhost", &a, &list, &e), 0);
-	assert_true(list.n >= 1 && list.n <= 2);
-	for (size_t i = 0; i < list.n; i++) {
-		assert_int_equal(addr_class(&list.v[i]), ADDR_LOOPBACK);
-		assert_int_equal(addr_port(&list.v[i]), 0);
-	}
-	assert_int_equal(addr_resolve("6841231", &a, &list, &e), 0);
-	assert_string_equal(addr_print(&list.v[0], &t), "0.104.99.143");
-}
-
-static void t_resolve_refusals(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct err e = {0};
-	addr_list list = {.n = 77};
-
-	(void)state;
-	/* A blank is in no name, so glibc answers without asking any name server. */
-	assert_int_equal(addr_resolve("no such name", &a, &list, &e), -1);
-	assert_non_null(strstr(e.msg, "no such name does not resolve: "));
-	assert_true(strlen(e.hint) > 10);
-	assert_int_equal(e.kind, ERR_SYS);
-	assert_int_equal(list.n, 77);
-}
-
 static void t_digit_trap(void **state)
 {
 	static const struct {
@@ -356,17 +318,11 @@ static void t_mistyped(void **state)
 		{"...", true},		{"", false},
 		{"fd00::300", false},	{"255.255.255.255", false},
 	};
-	AUTO(arena_done) struct arena a = {0};
-	struct err e = {0};
-	addr_list list = {0};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (addr_is_mistyped(rows[i].name) != rows[i].mistyped)
 			fail_msg("%s", rows[i].name);
-	assert_int_equal(addr_resolve("10.0.0.300", &a, &list, &e), -1);
-	assert_string_equal(e.msg, "10.0.0.300 is " ADDR_MISTYPED);
-	assert_null(strstr(e.hint, "/etc/hosts"));
 }
 
 /* As each process of a sandbox has it: loopback is always there; one of the documentation never. */
@@ -397,7 +353,6 @@ int main(void)
 		cmocka_unit_test(t_parse_and_print), cmocka_unit_test(t_print_others),
 		cmocka_unit_test(t_split),	     cmocka_unit_test(t_class),
 		cmocka_unit_test(t_subnet),	     cmocka_unit_test(t_equal),
-		cmocka_unit_test(t_resolve),	     cmocka_unit_test(t_resolve_refusals),
 		cmocka_unit_test(t_digit_trap),	     cmocka_unit_test(t_own),
 		cmocka_unit_test(t_mistyped),
 	};

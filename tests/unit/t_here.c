@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "lib/host/sysroot.h"
+#include "lib/report/envelope.h"
 #include "lib/report/here.h"
 #include "lib/report/json.h"
-#include "lib/report/merge.h"
 #include "lib/report/report.h"
 #include "probes/tally/tally.h"
 

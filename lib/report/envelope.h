@@ -1,5 +1,5 @@
-#ifndef LIB_REPORT_MERGE_H
-#define LIB_REPORT_MERGE_H
+#ifndef LIB_REPORT_ENVELOPE_H
+#define LIB_REPORT_ENVELOPE_H
 /*
  * Another host's envelope. What is not one of ours (schema 1, same command) is
  * refused with a sentence that says what it was instead; a login shell may talk
@@ -10,8 +10,6 @@
 /* The document, bounded and checked; free it with cJSON_Delete(). NULL with @e filled. */
 cJSON *envelope_read(const char *host, const char *command, const char *text, size_t n,
 		     struct err *e) MUST_CHECK;
-/* Its findings get the name @host in our report, a copy of its data goes to nodes[]. */
-void envelope_merge(struct report *r, const char *host, const cJSON *doc);
 
 /* The part of @stage, where it is a run of windsock; the data of @command's own run. */
 const cJSON *envelope_part(const cJSON *doc, const char *stage, const char *command);

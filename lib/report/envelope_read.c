@@ -1,4 +1,4 @@
-#include "lib/report/merge.h"
+#include "lib/report/envelope.h"
 
 #include "lib/core/opt.h"
 #include "lib/core/term.h"
@@ -122,19 +122,6 @@ void envelope_finding(struct finding *f, const cJSON *finding)
 			f->as_root |= 1ull << (unsigned)bit->valuedouble;
 }
 
-static void merge_finding(struct report *r, const char *host, const cJSON *from)
-{
-	const char *check = envelope_check(from);
-	struct finding *f;
-
-	if (!check)
-		return;
-	f = report_find(r, check, words(from, "subject"));
-	f->host = host;
-	envelope_finding(f, from);
-	report_add(r, f);
-}
-
 cJSON *envelope_read(const char *host, const char *command, const char *text, size_t n,
 		     struct err *e)
 {
@@ -155,15 +142,4 @@ cJSON *envelope_read(const char *host, const char *command, const char *text, si
 		doc = NULL;
 	}
 	return doc;
-}
-
-void envelope_merge(struct report *r, const char *host, const cJSON *doc)
-{
-	const cJSON *finding = json_get(doc, "findings"), *data = json_get(doc, "data");
-
-	host = arena_strdup(report_arena(r), host);
-	for (finding = cJSON_IsArray(finding) ? finding->child : NULL; finding;
-	     finding = finding->next)
-		merge_finding(r, host, finding);
-	report_node(r, host, cJSON_IsObject(data) ? cJSON_Duplicate(data, true) : NULL);
 }
