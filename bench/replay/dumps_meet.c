@@ -82,7 +82,7 @@ static void take_times(struct reading *r, const uint32_t *refs, size_t n, bool r
 	for (size_t i = 0; i < n; i++) {
 		float ms = dumps_entry(r, &r->refs.v[refs[i]])->duration_ms;
 
-		if (!(ms > 0) || !(ms < 1e9F))
+		if (ms <= 0)
 			continue;
 		least = timed && least < ms ? least : ms;
 		most = ms > most ? ms : most;

@@ -152,6 +152,22 @@ static void set_state(struct flight_entry *e, const struct value *v)
 					    : FLIGHT_SCHEDULED;
 }
 
+/* Since 1970, so that two are subtracted without a second thought; 0: none. */
+static int64_t time_ns(const struct value *v)
+{
+	int64_t i;
+
+	return value_int(v, &i) && i > 0 ? i : 0;
+}
+
+/* Of less than two weeks; -1: not measured. */
+static float took_ms(const struct value *v)
+{
+	double ms = v->kind == VALUE_FLOAT ? v->f : v->kind == VALUE_INT ? (double)v->i : -1;
+
+	return ms >= 0 && ms < 1e9 ? (float)ms : -1;
+}
+
 static void seen_at(struct flight_dump *d, int64_t at_ns)
 {
 	d->last_ns = at_ns > d->last_ns ? at_ns : d->last_ns;
@@ -190,12 +206,11 @@ static void set(struct known *k, struct flight_entry *e, enum field f, const str
 		set_op(k->f, e, v);
 		break;
 	case F_CREATED:
-		e->created_ns = value_int(v, &i) ? i : 0;
+		e->created_ns = time_ns(v);
 		seen_at(k->d, e->created_ns);
 		break;
 	case F_DURATION:
-		if (v->kind == VALUE_FLOAT || v->kind == VALUE_INT)
-			e->duration_ms = v->kind == VALUE_INT ? (float)v->i : (float)v->f;
+		e->duration_ms = took_ms(v);
 		break;
 	case F_IN:
 		e->in = shape_sizes(k->f, v);
@@ -213,12 +228,11 @@ static void set(struct known *k, struct flight_entry *e, enum field f, const str
 		set_state(e, v);
 		break;
 	case F_STARTED:
-		k->d->tells_start |= value_int(v, &i) && i > 0;
-		seen_at(k->d, i);
+		k->d->tells_start |= time_ns(v) > 0;
+		seen_at(k->d, time_ns(v));
 		break;
 	case F_ENDED:
-		if (value_int(v, &i))
-			seen_at(k->d, i);
+		seen_at(k->d, time_ns(v));
 		break;
 	case F_TIMEOUT:
 		e->timeout_s = small(v) / 1000;

@@ -22,7 +22,7 @@ typedef uint32_t flight_word;
 
 struct flight_entry {
 	uint64_t record;    /* counts what this rank ever recorded */
-	int64_t created_ns; /* since 1970, by its host's clock */
+	int64_t created_ns; /* since 1970, by its host's clock; never less than 0 */
 	float duration_ms;  /* -1: not measured */
 	uint32_t seq;	    /* in its group: of collectives, or of sends and receives */
 	uint32_t written;   /* what its dump has for its number among collectives: see count.c */

@@ -2,6 +2,7 @@
 
 #include "lib/core/bytes.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/units.h"
 #include "lib/flight/pickle.h"
 #include "lib/report/json.h"
 
@@ -175,6 +176,14 @@ int flight_take(struct flight *f, const char *path, int64_t written_ns, const ch
 }
 
 /* --- its file -------------------------------------------------------------------------- */
+/* 0: none that a dump could have. */
+static int64_t time_of(const struct stat *st)
+{
+	const int64_t s = st->st_mtim.tv_sec, second_ns = (int64_t)NS_PER_S;
+
+	return s > 0 && s < INT64_MAX / second_ns ? s * second_ns + st->st_mtim.tv_nsec : 0;
+}
+
 static int refuse_large(const char *path, struct err *e)
 {
 	err_set(e, ERR_SYS, "%s is larger than a dump can be", path);
@@ -209,7 +218,7 @@ int flight_read(struct flight *f, int fd, const char *path, const char *head, si
 	struct stat st;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		written_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+		written_ns = time_of(&st);
 		if (st.st_size > (off_t)max)
 			return refuse_large(path, e);
 	}
