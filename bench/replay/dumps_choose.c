@@ -59,27 +59,6 @@ static int by_rank(const void *a, const void *b)
 
 /* --- one job ---------------------------------------------------------------------------------- */
 
-/* All of its ranks, as the dump writes them; 0: it does not say. */
-static flight_word world_of(const struct flight *f, const struct flight_dump *d)
-{
-	for (size_t i = 0; i < d->groups.n; i++)
-		if (streq(f->groups.v[d->groups.v[i]].desc, "default_pg"))
-			return f->groups.v[d->groups.v[i]].of;
-	return 0;
-}
-
-/* How long a rank of one job may have nothing to tell, while others have. */
-static int64_t patience_ns(const struct flight_dump *d)
-{
-	enum { USUAL_S = 1800, SPARE_S = 600 };
-	uint32_t timeout_s = 0;
-
-	for (size_t i = 0; i < d->entries.n; i++)
-		if (d->entries.v[i].timeout_s > timeout_s)
-			timeout_s = d->entries.v[i].timeout_s;
-	return (2 * (int64_t)(timeout_s ?: USUAL_S) + SPARE_S) * (int64_t)NS_PER_S;
-}
-
 /* In one job the numbers of a group's collectives rise with time. Does @y, which ended before @x
  * began, tell of one that is as high as any of @x? */
 static bool begins_again(const struct flight *f, const struct flight_dump *x,
@@ -111,14 +90,13 @@ static bool begins_again(const struct flight *f, const struct flight_dump *x,
 static bool are_of_one_job(const struct flight *f, const struct flight_dump *x,
 			   const struct flight_dump *y)
 {
-	flight_word here = world_of(f, x), there = world_of(f, y);
 	int64_t gap = began(x) - ended(y);
 
-	if ((here && there && here != there) || !streq(x->version, y->version))
+	if (flight_worlds_differ(f, x, y) || !streq(x->version, y->version))
 		return false;
 	if (!x->last_ns || !y->last_ns || gap <= APART_NS)
 		return true;
-	return gap <= patience_ns(x) && !begins_again(f, x, y);
+	return gap <= flight_patience_ns(flight_timeout_s(x)) && !begins_again(f, x, y);
 }
 
 /* --- which ------------------------------------------------------------------------------------ */

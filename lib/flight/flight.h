@@ -102,6 +102,16 @@ int flight_take(struct flight *f, const char *path, int64_t written_ns, const ch
 /* The rank that a file's name ends in; -1: none. */
 int flight_rank_of(const char *path);
 
+bool flight_group_has(const struct flight_group *g, int rank);
+/* Do both say who is in their world, and not the same? Then they are of two runs. */
+bool flight_worlds_differ(const struct flight *f, const struct flight_dump *a,
+			  const struct flight_dump *b);
+/* The longest that a collective of it may take; 0: it does not say. */
+uint32_t flight_timeout_s(const struct flight_dump *d);
+/* So much later than another's end may a rank of the same run, of that timeout, still tell of
+ * something, or begin. */
+int64_t flight_patience_ns(uint32_t timeout_s);
+
 static inline const char *flight_said(const struct flight *f, flight_word w)
 {
 	return f->words.v[w].s;

@@ -150,14 +150,6 @@ static int rank_by_messages(const struct flight *f, const struct flight_dump *d)
 	return -1;
 }
 
-static bool has_rank(const struct flight_group *g, int rank)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (g->ranks[i] == rank)
-			return true;
-	return false;
-}
-
 /* The one that is in all its groups. */
 static int rank_by_groups(const struct flight *f, const struct flight_dump *d)
 {
@@ -168,7 +160,7 @@ static int rank_by_groups(const struct flight *f, const struct flight_dump *d)
 		bool all = true;
 
 		for (size_t k = 1; k < d->groups.n && all; k++)
-			all = has_rank(&f->groups.v[d->groups.v[k]], first->ranks[i]);
+			all = flight_group_has(&f->groups.v[d->groups.v[k]], first->ranks[i]);
 		if (all && found >= 0)
 			return -1;
 		found = all ? first->ranks[i] : found;
@@ -182,7 +174,7 @@ static bool is_in_groups(const struct flight *f, const struct flight_dump *d)
 	for (size_t i = 0; i < d->groups.n; i++) {
 		const struct flight_group *g = &f->groups.v[d->groups.v[i]];
 
-		if (g->is_told && !has_rank(g, d->rank))
+		if (g->is_told && !flight_group_has(g, d->rank))
 			return false;
 	}
 	return true;

@@ -34,14 +34,6 @@ static uint32_t first_unfinished(const struct view *v, uint32_t lo, uint32_t hi)
 	return found;
 }
 
-static bool is_member(const struct flight_group *g, int rank)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (g->ranks[i] == rank)
-			return true;
-	return false;
-}
-
 /* Only in a damaged dump is a rank in none of the lists of its group: then nobody waits for it. */
 static void make_tracks(struct court *c, struct view *v)
 {
@@ -54,7 +46,7 @@ static void make_tracks(struct court *c, struct view *v)
 		*t = (struct track){.group = group, .lo = lo, .hi = hi};
 		t->first = view_entry(v, v->order[lo])->seq;
 		t->last = view_entry(v, v->order[hi - 1])->seq;
-		t->waits = is_member(&c->f->groups.v[group], v->d->rank)
+		t->waits = flight_group_has(&c->f->groups.v[group], v->d->rank)
 				   ? first_unfinished(v, lo, hi)
 				   : NOWHERE;
 		t->enqueued = enqueued(v->d, group);
@@ -201,50 +193,33 @@ static void make_fronts(struct court *c)
 }
 
 /* --- one run only ------------------------------------------------------------------------ */
-/* Its world's ranks, as its dump writes them; 0: not said. */
-static flight_word world(const struct flight *f, const struct flight_dump *d)
-{
-	for (size_t i = 0; i < d->groups.n; i++)
-		if (streq(f->groups.v[d->groups.v[i]].desc, "default_pg"))
-			return f->groups.v[d->groups.v[i]].of;
-	return 0;
-}
-
 struct newest {
 	const struct flight_dump *d;
-	int64_t last;
-	int64_t patience; /* how much later than another's end a rank of the same run may be */
+	int64_t patience_ns; /* of any of its run */
 };
 
 static void find_newest(const struct flight *f, struct newest *ret)
 {
-	enum { USUAL_S = 1800, SPARE_S = 600 };
-	uint32_t timeout_s = 0;
+	uint32_t longest_s = 0;
 
 	*ret = (struct newest){0};
 	for (size_t i = 0; i < f->dumps.n; i++) {
 		const struct flight_dump *d = &f->dumps.v[i];
-		int64_t at = d->last_ns;
+		uint32_t timeout_s = flight_timeout_s(d);
 
-		if (at > ret->last || !ret->d) {
+		if (!ret->d || d->last_ns > ret->d->last_ns)
 			ret->d = d;
-			ret->last = at;
-		}
-		for (size_t k = 0; k < d->entries.n; k++)
-			if (d->entries.v[k].timeout_s > timeout_s)
-				timeout_s = d->entries.v[k].timeout_s;
+		longest_s = timeout_s > longest_s ? timeout_s : longest_s;
 	}
-	ret->patience = (2 * (int64_t)(timeout_s ? timeout_s : USUAL_S) + SPARE_S) * 1000000000;
+	ret->patience_ns = flight_patience_ns(longest_s);
 }
 
 static bool is_of_another_run(const struct flight *f, const struct flight_dump *d,
 			      const struct newest *n)
 {
-	int64_t at = d->last_ns;
-
-	if (world(f, d) && world(f, n->d) && world(f, d) != world(f, n->d))
+	if (flight_worlds_differ(f, d, n->d))
 		return true;
-	return at && n->last - at > n->patience;
+	return d->last_ns && n->d->last_ns - d->last_ns > n->patience_ns;
 }
 
 static void leave_out(struct court *c, struct flight_verdict *v, const rank_list *others,
