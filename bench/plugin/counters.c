@@ -149,23 +149,16 @@ cJSON *counters_pack(const counter_list *before, const counter_list *after, cons
 	return o;
 }
 
-static const char *text_of(const cJSON *o, const char *key, struct arena *a)
-{
-	const char *v = json_get_str(o, key);
-
-	return arena_strdup(a, v ? v : "");
-}
-
 void counters_unpack(const cJSON *packed, struct arena *a, counter_list *before,
 		     counter_list *after, const char **ret_host)
 {
 	const cJSON *o;
 
-	*ret_host = text_of(packed, "host", a);
+	*ret_host = json_copy(a, packed, "host") ?: "";
 	cJSON_ArrayForEach (o, json_get(packed, "list")) {
-		struct counter c = {.port = text_of(o, "port", a),
-				    .name = text_of(o, "name", a),
-				    .meaning = text_of(o, "meaning", a),
+		struct counter c = {.port = json_copy(a, o, "port") ?: "",
+				    .name = json_copy(a, o, "name") ?: "",
+				    .meaning = json_copy(a, o, "meaning") ?: "",
 				    .severe = json_get_num(o, "severe", 0) > 0};
 
 		c.value = json_get_count(o, "before", 0);

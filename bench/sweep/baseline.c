@@ -77,13 +77,6 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 	return result;
 }
 
-static const char *text_of(struct arena *a, const cJSON *o, const char *key)
-{
-	const char *v = json_get_str(o, key);
-
-	return arena_strdup(a, v ? v : "");
-}
-
 const struct baseline *baseline_read(const char *path, struct arena *a, struct err *e)
 {
 	struct baseline *b = ARENA_NEW(a, struct baseline);
@@ -106,16 +99,16 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 		return NULL;
 	}
 	*b = (struct baseline){.path = path,
-			       .coll = text_of(a, doc, "coll"),
-			       .backend = text_of(a, doc, "backend"),
-			       .device = text_of(a, doc, "device"),
+			       .coll = json_copy(a, doc, "coll") ?: "",
+			       .backend = json_copy(a, doc, "backend") ?: "",
+			       .device = json_copy(a, doc, "device") ?: "",
 			       .ranks = json_get_num(doc, "ranks", 0),
 			       .hosts = json_get_num(doc, "hosts", 0)};
 	cJSON_ArrayForEach (row, json_get(doc, "rows"))
 		*LIST_ADD(a, &b->points) = (struct point){.size = json_get_num(row, "size", 0),
 							  .busbw = json_get_num(row, "busbw", 0),
-							  .type = text_of(a, row, "dtype"),
-							  .op = text_of(a, row, "redop")};
+							  .type = json_copy(a, row, "dtype") ?: "",
+							  .op = json_copy(a, row, "redop") ?: ""};
 	cJSON_Delete(doc);
 	return b;
 }

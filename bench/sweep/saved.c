@@ -71,13 +71,6 @@ static void theirs(const cJSON *row, const char *key, struct arena *a, struct sa
 		    json_get_num(o, "alg_bw", 0));
 }
 
-static const char *copy_of(struct arena *a, const cJSON *o, const char *key)
-{
-	const char *v = json_get_str(o, key);
-
-	return v ? arena_strdup(a, v) : NULL;
-}
-
 /* @each: ranks of one that is listed. */
 static void count_ranks(struct saved *s, const cJSON *ranks, const char *host, const char *device,
 			int each, struct arena *a)
@@ -90,8 +83,8 @@ static void count_ranks(struct saved *s, const cJSON *ranks, const char *host, c
 
 		s->worlds += json_get_num(o, "rank", -1) == 0;
 		for (int i = 0; i < each; i++)
-			saved_ranks_add(&all, a, copy_of(a, o, host) ?: "",
-					(long)json_get_num(o, "group", 0));
+			saved_ranks_add(&all, a, json_copy(a, o, host) ?: "",
+					json_get_int(o, "group", 0));
 		if (what && !starts_with(what, "host memory"))
 			s->gpu = arena_strdup(a, what);
 	}
@@ -117,7 +110,7 @@ static void parse_ours(const cJSON *data, struct arena *a, struct saved *s)
 {
 	const cJSON *row;
 
-	s->backend = copy_of(a, data, "backend");
+	s->backend = json_copy(a, data, "backend");
 	count_ranks(s, json_get(json_get(data, "world"), "ranks"), "host", "device", 1, a);
 	s->average = 0;
 	cJSON_ArrayForEach (row, json_get(data, "results")) {

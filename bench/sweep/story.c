@@ -47,9 +47,7 @@ static void on_row(struct story *s, const cJSON *event)
 
 static const char *copied(struct story *s, const cJSON *o, const char *key)
 {
-	const char *v = json_get_str(o, key);
-
-	return arena_strdup(s->a, v ? v : "");
+	return json_copy(s->a, o, key) ?: "";
 }
 
 static void add_world(struct story *s)
@@ -94,17 +92,17 @@ static void on_world(struct story *s, const cJSON *event)
 	s->sweep.max = json_get_count(event, "max", s->sweep.max);
 	s->sweep.graph = json_get_count(event, "graph", 0);
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
-			.host = copied(s, o, "host"),
-			.machine = copied(s, o, "machine"),
-			.address = copied(s, o, "address"),
-			.device = copied(s, o, "device"),
-			.instance = json_get_str(o, "instance") ? copied(s, o, "instance") : NULL,
-			.bus = json_get_str(o, "bus") ? copied(s, o, "bus") : NULL,
-			.gpu = json_get_int(o, "gpu", 0),
-			.pid = json_get_int(o, "pid", 0),
-			.gpus = json_get_int(o, "gpus", 0),
-			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
+		*LIST_ADD(s->a, &s->ranks) =
+			(struct bench_rank){.host = copied(s, o, "host"),
+					    .machine = copied(s, o, "machine"),
+					    .address = copied(s, o, "address"),
+					    .device = copied(s, o, "device"),
+					    .instance = json_copy(s->a, o, "instance"),
+					    .bus = json_copy(s->a, o, "bus"),
+					    .gpu = json_get_int(o, "gpu", 0),
+					    .pid = json_get_int(o, "pid", 0),
+					    .gpus = json_get_int(o, "gpus", 0),
+					    .nic_gbps = json_get_num(o, "nic_gbps", NAN)};
 	story_spread(s);
 	if (s->sweep.for_ns)
 		burnin_begin(s);
@@ -166,10 +164,9 @@ static void on_crew(struct story *s, const cJSON *event)
 {
 	const cJSON *o;
 
-	if (json_get_str(event, "failure"))
-		s->failure = copied(s, event, "failure");
+	s->failure = json_copy(s->a, event, "failure") ?: s->failure;
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		blame_end(&s->blame, s->a, json_get_str(o, "cause") ? copied(s, o, "cause") : NULL);
+		blame_end(&s->blame, s->a, json_copy(s->a, o, "cause"));
 	cJSON_ArrayForEach (o, json_get(event, "hosts"))
 		if (json_get_str(o, "trouble")) {
 			*LIST_ADD(s->a, &s->host_trouble) = copied(s, o, "trouble");
@@ -181,11 +178,10 @@ static void on_crew(struct story *s, const cJSON *event)
 /* A rank behind mpirun, in the words of who saw it die. */
 static void on_died(struct story *s, const cJSON *event)
 {
-	double rank = json_get_num(event, "rank", -1);
-	size_t r = (size_t)rank;
+	size_t r = json_get_count(event, "rank", SIZE_MAX);
 	const char *name;
 
-	if (rank < 0 || rank >= (double)(s->ranks.n ? s->ranks.n : WORLD_MAX))
+	if (r >= (s->ranks.n ? s->ranks.n : WORLD_MAX))
 		return;
 	name = s->ranks.n ? arena_printf(s->a, "rank %zu (%s, %s)", r, s->ranks.v[r].host,
 					 s->ranks.v[r].address)

@@ -78,6 +78,13 @@ const char *json_text(const cJSON *object, const char *key)
 	return json_get_str(object, key) ?: "";
 }
 
+const char *json_copy(struct arena *a, const cJSON *object, const char *key)
+{
+	const char *s = json_get_str(object, key);
+
+	return s ? arena_strdup(a, s) : NULL;
+}
+
 double json_get_num(const cJSON *object, const char *key, double otherwise)
 {
 	const cJSON *v = json_get(object, key);

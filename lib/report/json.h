@@ -23,6 +23,8 @@ cJSON *json_push_object(cJSON *array);
 const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_get_str(const cJSON *object, const char *key);
 const char *json_text(const cJSON *object, const char *key); /* "" in place of NULL */
+/* The text to keep beyond the document; NULL: none. */
+const char *json_copy(struct arena *a, const cJSON *object, const char *key);
 double json_get_num(const cJSON *object, const char *key, double otherwise);
 /* Whole numbers: what is none, or does not fit, gives the default, too. */
 int json_get_int(const cJSON *object, const char *key, int otherwise);

@@ -196,7 +196,6 @@ void mesh_ecn(struct mesh *m);	/* what answers only who does not ask for ECN */
 void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
 size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n);
-const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key); /* or NULL */
 /* The matrix for people, and data.matrix and data.targets[] for programs. */
 void mesh_view(const struct mesh *m, size_t width); /* of a terminal; 0: it is read on none */
 void mesh_data(const struct mesh *m, cJSON *data);

@@ -117,9 +117,9 @@ static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i, enu
 				   .perhaps = cJSON_IsTrue(json_get(i, "perhaps")),
 				   .seldom = cJSON_IsTrue(json_get(i, "seldom")),
 				   .rejects = cJSON_IsTrue(json_get(i, "rejects")),
-				   .text = mesh_copied(m, i, "rule"),
-				   .fix = mesh_copied(m, i, "fix") ?: "",
-				   .peer = mesh_copied(m, i, "peer") ?: ""};
+				   .text = json_copy(m->a, i, "rule"),
+				   .fix = json_copy(m->a, i, "fix") ?: "",
+				   .peer = json_copy(m->a, i, "peer") ?: ""};
 	return rule;
 }
 
@@ -256,7 +256,7 @@ static void take_routed(struct mesh *m, const cJSON *line, size_t me, const size
 			continue;
 		to = mesh_at(m, me, peer);
 		from = mesh_at(m, peer, me);
-		to->router = mesh_copied(m, i, "by");
+		to->router = json_copy(m->a, i, "by");
 		if (is_unseen(to) || is_unexplained(to))
 			to->cause = CAUSE_ROUTER;
 		if (is_half(from))
@@ -274,7 +274,7 @@ static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_
 
 		if (to == MESH_NO_NODE)
 			continue;
-		mesh_at(m, me, to)->paths = mesh_copied(m, i, "said");
+		mesh_at(m, me, to)->paths = json_copy(m->a, i, "said");
 		mesh_at(m, me, to)->own_path = cJSON_IsTrue(json_get(i, "own"));
 	}
 }

@@ -322,7 +322,7 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 	mesh_take_own(m, line, me, nodes, n);
 	for (const cJSON *i = strays ? strays->child : NULL; i; i = i->next) {
 		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
-		const char *mac = mesh_copied(m, i, "mac");
+		const char *mac = json_copy(m->a, i, "mac");
 
 		if (to != MESH_NO_NODE && mac)
 			*LIST_ADD(m->a, &m->strays) = (struct mesh_stray){
@@ -332,7 +332,7 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 		m->nodes[me].undone = m->undone.n;
 	for (const cJSON *i = undo ? undo->child : NULL; i; i = i->next) {
 		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
-		const char *text = mesh_copied(m, i, "undo");
+		const char *text = json_copy(m->a, i, "undo");
 
 		if (to != MESH_NO_NODE && text)
 			*LIST_ADD(m->a, &m->undone) = (struct mesh_undo){me, to, text};

@@ -159,7 +159,7 @@ void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *n
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
 		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
-		const char *iface = mesh_copied(m, i, "iface");
+		const char *iface = json_copy(m->a, i, "iface");
 		double prefix = json_get_num(i, "prefix", -1);
 
 		if (to != MESH_NO_NODE && to != me && iface && prefix >= 0 && prefix <= 128)

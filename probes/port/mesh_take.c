@@ -19,13 +19,6 @@ void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena
 		m->cells[i].ms = m->cells[i].gbps = m->cells[i].resent = NAN;
 }
 
-const char *mesh_copied(const struct mesh *m, const cJSON *line, const char *key)
-{
-	const char *s = json_get_str(line, key);
-
-	return s ? arena_strdup(m->a, s) : NULL;
-}
-
 static void read_ports(const struct mesh *m, const cJSON *list, struct mesh_node *x)
 {
 	if (m->o->ports)
@@ -77,35 +70,35 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	if (x->asked) /* once is enough */
 		return;
 	x->asked = true;
-	x->name = x->name ?: mesh_copied(m, line, "host") ?: "?";
-	x->iface = mesh_copied(m, line, "iface");
-	x->subnet = mesh_copied(m, line, "subnet");
+	x->name = x->name ?: json_copy(m->a, line, "host") ?: "?";
+	x->iface = json_copy(m->a, line, "iface");
+	x->subnet = json_copy(m->a, line, "subnet");
 	x->prefix = read_prefix(x->subnet);
-	x->mac = mesh_copied(m, line, "mac");
+	x->mac = json_copy(m->a, line, "mac");
 	x->ecn = cJSON_IsTrue(json_get(line, "ecn"));
 	x->ecn_always = x->ecn && cJSON_IsTrue(json_get(line, "ecn_always"));
 	x->noarp = cJSON_IsTrue(json_get(line, "noarp"));
-	x->rival = mesh_copied(m, line, "rival");
+	x->rival = json_copy(m->a, line, "rival");
 	x->leased = cJSON_IsTrue(json_get(line, "leased"));
-	x->flapping = mesh_copied(m, line, "flapping");
+	x->flapping = json_copy(m->a, line, "flapping");
 	x->flaps = x->flapping ? count_of(line, "flaps") : 0;
 	x->aside = cJSON_IsTrue(json_get(line, "aside"));
 	x->carriers = count_of(line, "carriers");
-	x->unlinked = mesh_copied(m, line, "unlinked");
-	x->lacks = mesh_copied(m, line, "lacks");
-	x->waits_port = mesh_copied(m, line, "waits_port");
-	x->waits = x->waits_port ? mesh_copied(m, line, "waits") : NULL;
+	x->unlinked = json_copy(m->a, line, "unlinked");
+	x->lacks = json_copy(m->a, line, "lacks");
+	x->waits_port = json_copy(m->a, line, "waits_port");
+	x->waits = x->waits_port ? json_copy(m->a, line, "waits") : NULL;
 	x->mtu = mtu >= 0 && mtu <= UINT16_MAX + 1 ? (unsigned)mtu : 0; /* lo has 65536 */
 	x->rdma = cJSON_IsTrue(json_get(line, "rdma"));
-	x->rp_filter = mesh_copied(m, line, "rp_filter");
+	x->rp_filter = json_copy(m->a, line, "rp_filter");
 	x->rp_drops = cJSON_IsNumber(json_get(line, "rp_drops")) ? count_of(line, "rp_drops")
 								 : UINT_MAX; /* not counted */
-	x->twin = mesh_copied(m, line, "twin");
+	x->twin = json_copy(m->a, line, "twin");
 	x->strict = cJSON_IsTrue(json_get(line, "strict"));
-	x->strict_other = mesh_copied(m, line, "strict_other");
+	x->strict_other = json_copy(m->a, line, "strict_other");
 	x->rules_known = cJSON_IsTrue(json_get(line, "rules_known"));
-	x->rules_trouble = mesh_copied(m, line, "rules_trouble");
-	x->rules_fix = mesh_copied(m, line, "rules_fix");
+	x->rules_trouble = json_copy(m->a, line, "rules_trouble");
+	x->rules_fix = json_copy(m->a, line, "rules_fix");
 	read_ports(m, json_get(line, "ports"), x);
 	if (!addr || addr_parse(addr, &x->addr))
 		x->addr = (union addr){0};

@@ -212,6 +212,22 @@ static void another_hosts_envelope(void **state)
 	}
 }
 
+static void a_text_outlives_its_document(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct err e = {0};
+	cJSON *o = json_parse("{\"x\":\"y\",\"n\":7,\"e\":\"\"}", 22, 3, &e);
+	const char *x = json_copy(&a, o, "x"), *empty = json_copy(&a, o, "e");
+
+	assert_non_null(o);
+	assert_null(json_copy(&a, o, "n"));
+	assert_null(json_copy(&a, o, "z"));
+	assert_null(json_copy(&a, NULL, "x"));
+	cJSON_Delete(o);
+	assert_string_equal(x, "y");
+	assert_string_equal(empty, "");
+}
+
 /* What another host says is no reason for a conversion that C leaves undefined. */
 static void whole_numbers_fit_or_are_not_there(void **state)
 {
@@ -274,6 +290,7 @@ int main(void)
 		cmocka_unit_test(prints_numbers_for_people),
 		cmocka_unit_test(prints_trees),
 		cmocka_unit_test(parses_within_bounds),
+		cmocka_unit_test(a_text_outlives_its_document),
 		cmocka_unit_test(whole_numbers_fit_or_are_not_there),
 		cmocka_unit_test(another_hosts_envelope),
 		cmocka_unit_test(refuses_what_is_too_big_or_deep),
