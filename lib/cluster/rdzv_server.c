@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 
 enum {
-	PROOF_S = 10, /* from a connection to its proof, and from there to its JOIN */
+	PROOF_S = 10, /* from a connection to its JOIN; its proof is on the way there */
 	LINGER_S = 2,
 	STRANGERS = 512, /* connections beyond the declared world that may be on their way */
 };
