@@ -4,8 +4,8 @@
  * Private to bench/comm/tcp*.c. A collective is a plan: for every lane (a
  * socket to a peer) what to send, in order; and one list of steps, what to
  * receive from where and what to do with it, in order. tcp_plan_*.c write plans,
- * tcp_engine.c carries them out, tcp_mesh.c connects, tcp_words.c finds out who
- * is to blame when it does not go on.
+ * tcp_engine.c carries them out, tcp_mesh.c connects, tcp_door.c is where others
+ * come in, tcp_words.c finds out who is to blame when it does not go on.
  *
  * Why no plan can lock up: all ranks' steps follow one order (block by block),
  * a send waits only for steps of earlier blocks, and a rank sends on all lanes

@@ -1,30 +1,20 @@
 /* Every rank gets to know every other one's address and key, and connects. */
-#include "bench/comm/tcp_cards.h"
+#include "bench/comm/tcp_door.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
-#include "lib/net/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-enum { WORDS_LANE = 0xffff, STRANGERS_MAX = 64, REASON_MS = 1500 };
-
-/* The first bytes of a connection. */
-struct greeting {
-	unsigned char key[CARD_KEY];
-	uint32_t rank, lane;
-};
+enum { REASON_MS = 1500 };
 
 struct dial { /* one connection on its way */
 	struct io io;
 	struct mesh *mesh;
-	struct dial *next; /* strangers: those that have not shown the key */
-	int peer;	   /* -1: a stranger */
+	int peer;
 	uint32_t lane;
-	struct greeting got;
-	size_t n; /* of got */
 };
 
 struct mesh {
@@ -32,55 +22,17 @@ struct mesh {
 	struct tcp_card *cards;
 	const char *device; /* as tcp_opts has it */
 	struct loop loop;
-	struct io door, news[2];
+	struct tcp_door door;
+	struct io news[2];
 	struct timer timer;
-	struct dial *dials; /* ours */
-	struct dial *strangers;
-	size_t nstrangers, missing;
+	struct dial *dials;
+	size_t missing;		/* connections, ours and theirs */
 	bool timed_out, broken; /* broken: of us, and @e says how */
 	struct err *e;
 	int failed_peer; /* -1: none */
 	bool shut;	 /* it closed its door, which was open when it told us of it */
 	uint64_t deadline_ns;
 };
-
-static bool same_key(const unsigned char *a, const unsigned char *b)
-{
-	unsigned char differ = 0;
-
-	for (size_t i = 0; i < CARD_KEY; i++)
-		differ |= a[i] ^ b[i];
-	return !differ;
-}
-
-/* Connections that are accepted stay with the interface, too. */
-static int tie(int fd, const char *device, struct err *e)
-{
-	if (!device ||
-	    !setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)))
-		return 0;
-	err_sys(e, "cannot tie a connection to %s", device);
-	return err_hint(e, "Linux 5.7 or newer, or root");
-}
-
-static int open_door(const struct tcp_opts *o, int *ret, struct err *e)
-{
-	union addr at = o->at;
-	struct addr_text text;
-	AUTO_CLOSE int fd = socket(at.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	addr_set_port(&at, 0);
-	if (fd >= 0 && tie(fd, o->device, e))
-		return -1;
-	if (fd < 0 || bind(fd, &at.sa, addr_len(&at)) || listen(fd, SOMAXCONN)) {
-		err_sys(e, "cannot listen on %s", addr_print(&o->at, &text));
-		return errno == EADDRNOTAVAIL ? err_hint(e, "`ip -br address` has those of cards")
-					      : -1;
-	}
-	*ret = fd;
-	fd = -1;
-	return 0;
-}
 
 static int break_off(struct mesh *m, const char *what, int error)
 {
@@ -97,16 +49,17 @@ static int break_off(struct mesh *m, const char *what, int error)
 
 /* --- connecting ------------------------------------------------------------------ */
 
-static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
+/* False: it came twice, so it is not one of ours. */
+static bool settle(struct mesh *m, int peer, uint32_t lane, int fd)
 {
 	struct tcp *t = m->t;
 	int one = 1;
 	int *place = lane == WORDS_LANE ? &t->peers[peer].words
 					: &t->lanes[(size_t)peer * t->nsockets + lane].fd;
 
-	if (*place >= 0) { /* it came twice: not one of ours */
+	if (*place >= 0) {
 		(void)close(fd);
-		return;
+		return false;
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	*place = fd;
@@ -114,6 +67,7 @@ static void settle(struct mesh *m, int peer, uint32_t lane, int fd)
 		loop_stop(&m->loop);
 	else if (loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e))
 		(void)break_off(m, "cannot wait for other ranks", ENOMEM);
+	return true;
 }
 
 static void give_up(struct mesh *m, int peer, int error)
@@ -143,7 +97,7 @@ static void on_dialled(struct loop *l, struct io *io, uint32_t events)
 	memcpy(g.key, m->cards[d->peer].key, sizeof(g.key));
 	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && !error &&
 	    send(io->fd, &g, sizeof(g), MSG_NOSIGNAL) == (ssize_t)sizeof(g)) {
-		settle(m, d->peer, d->lane, io->fd);
+		(void)settle(m, d->peer, d->lane, io->fd);
 	} else {
 		give_up(m, d->peer, error ? error : errno);
 		(void)close(io->fd);
@@ -159,7 +113,7 @@ static int dial(struct mesh *m, struct dial *d)
 	if (fd < 0)
 		return break_off(m, "cannot open a socket to another rank", errno);
 	d->io = (struct io){.fd = fd, .ready = on_dialled};
-	if (tie(fd, m->device, m->e))
+	if (tcp_tie(fd, m->device, m->e))
 		return -1;
 	if (addr_bind_source(fd, &m->cards[m->t->comm.rank].at) ||
 	    (connect(fd, &to->sa, addr_len(to)) && errno != EINPROGRESS)) {
@@ -169,91 +123,34 @@ static int dial(struct mesh *m, struct dial *d)
 	return loop_add(&m->loop, &d->io, EPOLLOUT, m->e);
 }
 
-/* --- being connected to ------------------------------------------------------------ */
-
-static void drop_stranger(struct mesh *m, struct dial *d, bool close_it)
+static bool is_expected(const struct tcp *t, const struct greeting *g)
 {
-	struct dial **at = &m->strangers;
-
-	while (*at != d)
-		at = &(*at)->next;
-	*at = d->next;
-	m->nstrangers--;
-	loop_del(&m->loop, &d->io);
-	if (close_it)
-		(void)close(d->io.fd);
-	free(d);
+	return g->rank < (uint32_t)t->comm.size && g->rank > (uint32_t)t->comm.rank &&
+	       (g->lane < t->nsockets || g->lane == WORDS_LANE);
 }
 
-static bool is_expected(const struct mesh *m, const struct greeting *g)
+static void let_in(struct tcp_door *d, const struct greeting *g, int fd)
 {
-	return g->rank < (uint32_t)m->t->comm.size && g->rank > (uint32_t)m->t->comm.rank &&
-	       (g->lane < m->t->nsockets || g->lane == WORDS_LANE);
-}
+	struct mesh *m = CONTAINER_OF(d, struct mesh, door);
 
-static void on_greeting(struct loop *l, struct io *io, uint32_t events)
-{
-	struct dial *d = CONTAINER_OF(io, struct dial, io);
-	struct mesh *m = d->mesh;
-	const unsigned char *key = m->cards[m->t->comm.rank].key;
-	/* the key alone first: nothing else of a stranger is looked at */
-	size_t want = d->n < CARD_KEY ? CARD_KEY : sizeof(d->got);
-	ssize_t k = recv(io->fd, (char *)&d->got + d->n, want - d->n, 0);
-
-	(void)events;
-	(void)l;
-	if (k < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	d->n += k > 0 ? (size_t)k : 0;
-	if (k <= 0 || (d->n == CARD_KEY && !same_key(d->got.key, key))) {
-		drop_stranger(m, d, true);
-	} else if (d->n == sizeof(d->got)) {
-		struct greeting g = d->got;
-		int fd = io->fd;
-		bool good = is_expected(m, &g);
-
-		drop_stranger(m, d, !good);
-		if (good)
-			settle(m, (int)g.rank, g.lane, fd);
-	}
-}
-
-static void on_knock(struct loop *l, struct io *io, uint32_t events)
-{
-	struct mesh *m = CONTAINER_OF(io, struct mesh, door);
-	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct dial *d, *oldest = m->strangers;
-
-	(void)events;
-	if (fd < 0 && errno != EAGAIN && tcp_scarce(errno))
-		(void)break_off(m, "cannot take a connection of another rank", errno);
-	if (fd < 0)
-		return;
-	if (m->nstrangers >= m->missing + STRANGERS_MAX) {
-		while (oldest->next)
-			oldest = oldest->next;
-		drop_stranger(m, oldest, true);
-	}
-	d = calloc(1, sizeof(*d));
-	if (!d) {
+	if (!is_expected(m->t, g))
 		(void)close(fd);
-		return;
-	}
-	*d = (struct dial){.mesh = m, .peer = -1, .next = m->strangers};
-	d->io = (struct io){.fd = fd, .ready = on_greeting};
-	m->strangers = d;
-	m->nstrangers++;
-	if (loop_add(l, &d->io, EPOLLIN, m->e))
-		(void)break_off(m, "cannot watch a connection", errno);
+	else if (settle(m, (int)g->rank, g->lane, fd))
+		d->expected--;
 }
+
+static void on_door_failed(struct tcp_door *d, const char *what, int error)
+{
+	(void)break_off(CONTAINER_OF(d, struct mesh, door), what, error);
+}
+
+/* --- the whole ---------------------------------------------------------------------- */
 
 static void on_late(struct loop *l, struct timer *timer)
 {
 	CONTAINER_OF(timer, struct mesh, timer)->timed_out = true;
 	loop_stop(l);
 }
-
-/* --- the whole ---------------------------------------------------------------------- */
 
 static int dial_all(struct mesh *m)
 {
@@ -309,9 +206,10 @@ static int run_mesh(struct mesh *m)
 	int missing;
 
 	m->missing = (size_t)(t->comm.size - 1) * (t->nsockets + 1);
+	m->door.expected = (size_t)(t->comm.size - 1 - t->comm.rank) * (t->nsockets + 1);
 	if (!m->missing)
 		return 0;
-	if (loop_add(&m->loop, &m->door, EPOLLIN, m->e) || hear_news(m) || dial_all(m) ||
+	if (tcp_door_watch(&m->door, &m->loop, m->e) || hear_news(m) || dial_all(m) ||
 	    loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e) || loop_run(&m->loop, m->e))
 		return -1;
 	if (m->broken || !m->missing)
@@ -339,8 +237,7 @@ static void close_mesh(struct mesh *m)
 {
 	size_t n = m->dials ? (size_t)m->t->comm.rank * (m->t->nsockets + 1) : 0;
 
-	while (m->strangers)
-		drop_stranger(m, m->strangers, true);
+	tcp_door_leave(&m->door);
 	for (size_t i = 0; i < n; i++)
 		if (m->dials[i].mesh && m->dials[i].io.fd >= 0)
 			(void)close(m->dials[i].io.fd);
@@ -371,6 +268,7 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 			 .device = o->device,
 			 .e = e,
 			 .failed_peer = -1,
+			 .door = {.let_in = let_in, .failed = on_door_failed},
 			 .timer.fire = on_late};
 	AUTO_CLOSE int door = -1;
 	struct tcp_card own = {0};
@@ -379,14 +277,15 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 	m.deadline_ns = t->deadline_ns;
 	if (!cards)
 		return err_sys(e, "cannot connect %d ranks", o->size);
-	if (open_door(o, &door, e) || card_make(o, door, &own, e) ||
+	if (tcp_door_open(o, &door, e) || card_make(o, door, &own, e) ||
 	    o->exchange(o->arg, &own, sizeof(own), cards, e))
 		return -1;
 	cards[o->rank] = own;
 	cards_read(t, cards);
 	if (make_lanes(t, e) || loop_init(&m.loop, e))
 		return -1;
-	m.door = (struct io){.fd = door, .ready = on_knock};
+	m.door.io.fd = door;
+	m.door.key = cards[o->rank].key;
 	result = run_mesh(&m);
 	if (m.shut && is_told_why(&m))
 		m.failed_peer = -1;
