@@ -1,17 +1,12 @@
 #include "bench/inspector/look.h"
 
+#include "lib/core/stats.h"
+
 #include <math.h>
 
 enum { WHOLE_MIN = 8, DRIFT_MIN = 100, STALL_MIN = 20, WARM = 5 };
 static const double DRIFT = 0.1; /* what noise does not reach between hosts: as a burn-in has it */
 static const double STALL_TIMES = 20, STALL_US = 10000;
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 struct insp_order insp_order(const struct insp_book *b, struct arena *a)
 {
@@ -27,24 +22,13 @@ struct insp_order insp_order(const struct insp_book *b, struct arena *a)
 	return o;
 }
 
-void insp_sort(double *v, size_t n)
-{
-	if (n)
-		qsort(v, n, sizeof(*v), by_value);
-}
-
-double insp_quantile(const double *sorted, size_t n, double q)
-{
-	return n ? sorted[(size_t)(q * (double)(n - 1) + 0.5)] : NAN;
-}
-
 static double *sorted(const double *v, size_t n, struct arena *a)
 {
 	double *copy = arena_alloc(a, (n + 1) * sizeof(*copy));
 
 	if (n)
 		memcpy(copy, v, n * sizeof(*copy));
-	insp_sort(copy, n);
+	sort_doubles(copy, n);
 	return copy;
 }
 
@@ -59,10 +43,10 @@ static void look_drift(struct insp_stat *s, struct arena *a)
 		return;
 	first = sorted(s->v, n, a);
 	last = sorted(s->v + s->n - n, n, a);
-	s->first = insp_quantile(first, n, 0.5);
-	s->last = insp_quantile(last, n, 0.5);
+	s->first = sorted_quantile(first, n, 0.5);
+	s->last = sorted_quantile(last, n, 0.5);
 	s->sunk = s->last < s->first * (1 - DRIFT) &&
-		  insp_quantile(last, n, 0.9) < insp_quantile(first, n, 0.1);
+		  sorted_quantile(last, n, 0.9) < sorted_quantile(first, n, 0.1);
 }
 
 static bool counts(const struct insp_book *b, const struct insp_stat *s, const struct insp_op *o)
@@ -86,8 +70,8 @@ static void look_values(const struct insp_book *b, struct insp_stat *s, struct a
 		wait += (double)o->sum_us / o->seen - (double)o->least_us;
 	}
 	s->v = v;
-	insp_sort(us, s->n);
-	s->typical_us = insp_quantile(us, s->n, 0.5);
+	sort_doubles(us, s->n);
+	s->typical_us = sorted_quantile(us, s->n, 0.5);
 	s->waited = s->whole && mean > 0 ? wait / mean : NAN;
 }
 
@@ -105,9 +89,9 @@ static void look_group(const struct insp_book *b, struct insp_stat *s, struct ar
 	s->whole = s->joined && s->c->members == s->c->ranks;
 	look_values(b, s, a);
 	v = sorted(s->v, s->n, a);
-	s->median = insp_quantile(v, s->n, 0.5);
-	s->p10 = insp_quantile(v, s->n, 0.1);
-	s->p90 = insp_quantile(v, s->n, 0.9);
+	s->median = sorted_quantile(v, s->n, 0.5);
+	s->p10 = sorted_quantile(v, s->n, 0.1);
+	s->p90 = sorted_quantile(v, s->n, 0.9);
 	s->bytes = s->g->n ? s->g->sum_bytes / (double)s->g->n : 0;
 	look_drift(s, a);
 }

@@ -33,10 +33,6 @@ struct insp_order {
 };
 struct insp_order insp_order(const struct insp_book *b, struct arena *a);
 
-/* In place; and of what is sorted, NAN of nothing. */
-void insp_sort(double *v, size_t n);
-double insp_quantile(const double *sorted, size_t n, double q);
-
 struct insp_stall { /* one that took many times as long as usual */
 	const struct insp_stat *of;
 	const struct insp_op *op;

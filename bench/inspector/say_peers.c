@@ -1,6 +1,7 @@
 /* Communicators of one shape that do the same, side by side: one host of many that is slow shows
  * in its own, without anybody knowing what the hardware should do. */
 #include "bench/inspector/say.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -30,8 +31,8 @@ static void look_beside(const struct insp_say *s, const struct insp_stat *const 
 			medians[fit++] = v[i]->median;
 	if (fit < PEERS_MIN)
 		return;
-	insp_sort(medians, fit);
-	typical = insp_quantile(medians, fit, 0.5);
+	sort_doubles(medians, fit);
+	typical = sorted_quantile(medians, fit, 0.5);
 	p->looked_at += fit;
 	for (size_t i = 0; i < n; i++) {
 		double share = v[i]->median / typical;

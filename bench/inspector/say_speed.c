@@ -1,6 +1,7 @@
 #include "bench/inspector/say.h"
 #include "bench/sweep/expect.h"
 #include "bench/sweep/instances.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -66,7 +67,7 @@ static void add_up(const struct insp_say *s, const struct insp_stat *const *v, s
 		ret->waited += v[i]->waited * v[i]->g->sum_us;
 		ret->weight += v[i]->g->sum_us;
 	}
-	insp_sort(ret->v, ret->n);
+	sort_doubles(ret->v, ret->n);
 }
 
 static void show_row(const struct insp_say *s, const struct insp_stat *const *v, size_t n,
@@ -84,9 +85,9 @@ static void show_row(const struct insp_say *s, const struct insp_stat *const *v,
 			   {arena_strdup(s->a, format_size(&size, (uint64_t)(r.bytes / r.lines))),
 			    NAN},
 			   {NULL, r.lines},
-			   {NULL, insp_quantile(r.v, r.n, 0.1)},
-			   {NULL, insp_quantile(r.v, r.n, 0.5)},
-			   {NULL, insp_quantile(r.v, r.n, 0.9)},
+			   {NULL, sorted_quantile(r.v, r.n, 0.1)},
+			   {NULL, sorted_quantile(r.v, r.n, 0.5)},
+			   {NULL, sorted_quantile(r.v, r.n, 0.9)},
 			   {NULL, total_us > 0 ? r.us / total_us * 100 : NAN},
 			   {NULL, r.weight > 0 ? r.waited / r.weight * 100 : NAN}});
 }

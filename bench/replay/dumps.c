@@ -3,6 +3,7 @@
 #include "bench/replay/dumps.h"
 #include "bench/replay/named.h"
 #include "bench/replay/window.h"
+#include "lib/core/stats.h"
 
 #include <math.h>
 
@@ -54,13 +55,6 @@ static const char *name_of(const struct flight_group *g)
 	return g->desc;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Of one rank nothing goes anywhere; in a damaged dump one is there twice. */
 static bool is_group(struct reading *r, const int *ranks, size_t n)
 {
@@ -68,7 +62,7 @@ static bool is_group(struct reading *r, const int *ranks, size_t n)
 
 	if (n)
 		memcpy(sorted, ranks, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_number);
+	sort_ints(sorted, n);
 	for (size_t i = 1; i < n; i++)
 		if (sorted[i] == sorted[i - 1])
 			return false;

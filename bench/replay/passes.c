@@ -1,6 +1,7 @@
 /* All that was recorded in its order, each rank what it has part in, one after the other. */
 #include "bench/replay/run.h"
 #include "bench/sweep/tell.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -66,13 +67,6 @@ static int pass(struct replay *p, double *ret, struct err *e)
 	return sweep_agree(p->r->comm, ret, 1, OP_MAX, e);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* The first pass is to warm up, where there is time for another one. */
 int run_in_order(struct replay *p, struct err *e)
 {
@@ -96,7 +90,7 @@ int run_in_order(struct replay *p, struct err *e)
 			return -1;
 		done += i || n == 1;
 	}
-	qsort(took, done, sizeof(*took), by_value);
+	sort_doubles(took, done);
 	event = relay_event("replayed");
 	json_num(event, "in_order_s", took[done / 2]);
 	json_num(event, "passes", (double)done);

@@ -2,6 +2,7 @@
  * Neither an order nor types are in there. */
 #include "bench/inspector/look.h"
 #include "bench/replay/source.h"
+#include "lib/core/stats.h"
 
 #include <math.h>
 
@@ -115,18 +116,10 @@ static const char *const colls_of[INSP_FUNCS] = {
 	[INSP_REDUCE] = "reduce",
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static double median(double *v, size_t n)
 {
-	if (n)
-		qsort(v, n, sizeof(*v), by_value);
-	return n ? v[n / 2] : NAN;
+	sort_doubles(v, n);
+	return sorted_quantile(v, n, 0.5);
 }
 
 static void take_times(const struct insp_book *b, const struct insp_group *g,

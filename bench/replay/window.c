@@ -1,6 +1,7 @@
 #include "bench/replay/window.h"
 
 #include "bench/replay/period.h"
+#include "lib/core/stats.h"
 
 #include <math.h>
 
@@ -67,13 +68,6 @@ static void find_witness(struct witness *w, const struct order *o, const int64_t
 	w->s = arena_alloc(a, (w->n + 1) * sizeof(*w->s));
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* From a call to the same one a step later: the median. */
 static double step_s(const struct witness *w, struct arena *a)
 {
@@ -86,9 +80,8 @@ static double step_s(const struct witness *w, struct arena *a)
 		if (w->s[i] == w->s[i + w->period] && from > 0 && to > from)
 			v[kept++] = (double)(to - from) / 1e9;
 	}
-	if (kept)
-		qsort(v, kept, sizeof(*v), by_value);
-	return kept ? v[kept / 2] : NAN;
+	sort_doubles(v, kept);
+	return sorted_quantile(v, kept, 0.5);
 }
 
 static uint32_t size_of(const struct order *o, const struct traffic *t, uint32_t event)

@@ -1,5 +1,7 @@
 #include "bench/sweep/course.h"
 
+#include "lib/core/stats.h"
+
 #include <math.h>
 
 /* --- times of iterations, in classes ------------------------------------------------------- */
@@ -136,18 +138,11 @@ void course_add(struct course *c, struct arena *a, const struct sweep_row *row, 
 
 double course_busbw(const struct course_point *p) { return fmax(p->busbw[0], p->busbw[1]); }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double course_median(double *v, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), by_value);
+	sort_doubles(v, n);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

@@ -1,6 +1,7 @@
 #include "bench/sweep/export.h"
 
 #include "lib/core/file.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -86,13 +87,6 @@ static void add_half(cJSON *row, const char *key, const struct measurement *m, b
 		json_num(o, "nwrong", (double)m->wrong);
 }
 
-static int by_value(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 /* There a process may have several ranks; here each is one. */
 static void add_each(cJSON *o, const struct measurement *m, size_t ranks)
 {
@@ -118,7 +112,7 @@ static void add_iterations(cJSON *row, const char *key, const struct measurement
 	if (!sorted)
 		return;
 	memcpy(sorted, m->times + skip, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	sort_doubles(sorted, n);
 	o = json_object(row, key);
 	json_num(o, "skipped_iterations", (double)skip);
 	json_num(o, "min_us", m->min * 1e6);

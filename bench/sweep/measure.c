@@ -1,6 +1,7 @@
 /* One size, one way: warm up, time, verify. */
 #include "bench/sweep/graph.h"
 #include "bench/sweep/robbed.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 
 #include <math.h>
@@ -158,13 +159,6 @@ static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t it
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* All ranks get to know each one's times, where somebody asked for them. */
 static int keep_each(struct sweep *s, size_t iters, struct measurement *m, struct err *e)
 {
@@ -192,7 +186,7 @@ static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, str
 	m->times = times;
 	m->ntimes = (size_t)iters;
 	memcpy(t, times + skip, n * sizeof(*t));
-	qsort(t, n, sizeof(*t), by_size);
+	sort_doubles(t, n);
 	for (size_t i = 0; i < n; i++) {
 		sum += t[i];
 		squares += t[i] * t[i];

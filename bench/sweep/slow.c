@@ -1,16 +1,11 @@
 #include "bench/sweep/slow.h"
 
+#include "lib/core/stats.h"
+
 #include <math.h>
 
 const double SLOW_SHARE = 0.5, LOSSY_SHARE = 0.004;
 const double HINDERED_SHARE = 0.65;
-
-static int by_value(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
 
 double slow_median(const double *v, size_t n, struct arena *a)
 {
@@ -20,7 +15,7 @@ double slow_median(const double *v, size_t n, struct arena *a)
 	for (size_t i = 0; i < n; i++)
 		if (!isnan(v[i]))
 			known[k++] = v[i];
-	qsort(known, k, sizeof(*known), by_value);
+	sort_doubles(known, k);
 	return k ? known[(k - 1) / 2] : NAN;
 }
 

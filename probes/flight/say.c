@@ -1,14 +1,8 @@
 /* The words of what the dumps say. */
 #include "probes/flight/court.h"
 
+#include "lib/core/stats.h"
 #include "lib/core/text.h"
-
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 const char *say_ranks(struct arena *a, const int *ranks, size_t n)
 {
@@ -20,7 +14,7 @@ const char *say_ranks(struct arena *a, const int *ranks, size_t n)
 	text_init(&t, a);
 	if (n)
 		memcpy(v, ranks, n * sizeof(*v));
-	qsort(v, n, sizeof(*v), by_number);
+	sort_ints(v, n);
 	text_add(&t, n == 1 ? "rank" : "ranks");
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && v[k] <= v[k - 1] + 1; k++)

@@ -5,6 +5,8 @@
  */
 #include "probes/flight/court.h"
 
+#include "lib/core/stats.h"
+
 enum { LEAST = 8 /* collectives */, TWICE = 2 };
 
 struct tally {
@@ -17,13 +19,6 @@ static bool meets(const char *op)
 {
 	return strstr(op, "all_") || strstr(op, "allreduce") || strstr(op, "reduce_scatter") ||
 	       strstr(op, "barrier") || strstr(op, "alltoall");
-}
-
-static int by_ms(const void *pa, const void *pb)
-{
-	float a = *(const float *)pa, b = *(const float *)pb;
-
-	return a < b ? -1 : a > b;
 }
 
 /* One collective that all of the group completed. */
@@ -45,7 +40,7 @@ static void weigh(const struct court *c, struct tally *t, uint32_t group, uint32
 	}
 	t->seen++;
 	own = (double)ms[first];
-	qsort(ms, g->n, sizeof(*ms), by_ms);
+	sort_floats(ms, g->n);
 	usual = (double)ms[(g->n + 1) / 2 < g->n ? (g->n + 1) / 2 : g->n - 1];
 	if (usual - own < least_ms || usual < own * TWICE)
 		return;

@@ -1,4 +1,5 @@
 /* A GPU is slow when most of its kind are faster: there is no other number to compare with. */
+#include "lib/core/stats.h"
 #include "lib/host/pcie.h"
 #include "lib/report/json.h"
 #include "probes/node/gpu_burst.h"
@@ -41,13 +42,6 @@ static double value_of(const struct burst *b, const struct measure *m)
 	return *(const double *)(const void *)((const char *)b + m->at);
 }
 
-static int by_size(const void *px, const void *py)
-{
-	double x = *(const double *)px, y = *(const double *)py;
-
-	return (x > y) - (x < y);
-}
-
 /* The middle of those of the same kind, measured the same way; of two the faster. */
 static double usual(struct gpu_view *v, const burst_list *all, const struct burst *b,
 		    const struct measure *m, size_t *ret_n)
@@ -62,9 +56,8 @@ static double usual(struct gpu_view *v, const burst_list *all, const struct burs
 			values[n++] = value_of(x, m);
 	}
 	*ret_n = n;
-	if (n)
-		qsort(values, n, sizeof(*values), by_size);
-	return n ? values[n / 2] : NAN;
+	sort_doubles(values, n);
+	return sorted_quantile(values, n, 0.5);
 }
 
 static const struct nvml_gpu *gpu_of(struct gpu_view *v, const struct burst *b)

@@ -3,6 +3,7 @@
 #include "probes/port/mesh_judge.h"
 
 #include "lib/cluster/typed_way.h"
+#include "lib/core/stats.h"
 #include "lib/report/json.h"
 
 #include <math.h>
@@ -16,13 +17,6 @@ const char *mesh_folded(const struct mesh *m, const size_t *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		LIST_ADD(m->a, &l)->name = m->nodes[v[i]].name;
 	return hostlist_fold(m->a, &l);
-}
-
-static int compare(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
 }
 
 static bool lacks_address(const struct mesh_node *x)
@@ -97,7 +91,7 @@ static float quantile(const struct mesh *m, float (*of)(const struct mesh_cell *
 	for (size_t i = 0; i < m->n * m->n; i++)
 		if (isfinite(of(&m->cells[i])))
 			v[(*ret_n)++] = of(&m->cells[i]);
-	qsort(v, *ret_n, sizeof(*v), compare);
+	sort_floats(v, *ret_n);
 	return *ret_n ? v[(size_t)((double)*ret_n * part)] : NAN;
 }
 

@@ -2,6 +2,7 @@
 
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/host/straight.h"
 
@@ -195,13 +196,6 @@ static int scan(struct scan_probe *v, size_t n, const struct reach_opts *o, stru
 	return o->udp ? scan_udp(v, n, &so, e) : scan_tcp(v, n, &so, e);
 }
 
-static int compare(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Asks what answered again and again, and keeps each one's median. */
 static int repeat(struct reach *r, const struct reach_opts *o, struct arena *a, struct err *e)
 {
@@ -229,7 +223,7 @@ static int repeat(struct reach *r, const struct reach_opts *o, struct arena *a, 
 		if (!port_state_is_reached(r->v[i].state))
 			continue;
 		ms[n * o->count] = r->v[i].ms;
-		qsort(&ms[n * o->count], rounds, sizeof(*ms), compare);
+		sort_floats(&ms[n * o->count], rounds);
 		r->v[i].ms = ms[n++ * o->count + rounds / 2];
 	}
 	return 0;

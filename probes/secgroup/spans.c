@@ -1,6 +1,7 @@
 /* Ranges of ports: between two edges of the rules nothing changes, so only those are tried. */
 #include "probes/secgroup/judge.h"
 
+#include "lib/core/stats.h"
 #include "lib/core/text.h"
 
 typedef LIST(int) edge_list;
@@ -10,8 +11,6 @@ static void add_edge(struct arena *a, edge_list *l, int edge, struct sg_span wit
 	if (edge > within.first && edge <= within.last)
 		*LIST_ADD(a, l) = edge;
 }
-
-static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
 static void group_edges(const struct sg_model *m, const struct sg_node *n, struct arena *a,
 			edge_list *l, struct sg_span within)
@@ -55,7 +54,7 @@ void sg_closed_ports(const struct sg_model *m, const struct sg_flow *f, enum sg_
 	group_edges(m, f->to, &a, &edges, within);
 	acl_edges(sg_acl_of(m, f->from->subnet), &a, &edges, within);
 	acl_edges(sg_acl_of(m, f->to->subnet), &a, &edges, within);
-	qsort(edges.v, edges.n, sizeof(*edges.v), by_number);
+	sort_ints(edges.v, edges.n);
 	for (size_t i = 0; i < edges.n; i++) {
 		int next = i + 1 < edges.n ? edges.v[i + 1] : within.last + 1;
 
