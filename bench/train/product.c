@@ -1,8 +1,8 @@
 #include "bench/train/product.h"
 
 #include "bench/ranks/hosts.h"
-#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/core/file.h"
+#include "lib/core/quote.h"
 #include "lib/core/text.h"
 #include "lib/report/json.h"
 

@@ -25,6 +25,12 @@ char *shell_quote(struct arena *a, const char *s)
 	return t.s;
 }
 
+const char *shell_quote_path(struct arena *a, const char *path)
+{
+	return starts_with(path, "~/") ? arena_printf(a, "~/%s", shell_quote(a, path + 2))
+				       : shell_quote(a, path);
+}
+
 const char *shell_quote_words(struct arena *a, const char *const *argv)
 {
 	struct text t;

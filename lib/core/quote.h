@@ -6,6 +6,8 @@
 
 /* Text as one word of a POSIX shell: it's -> 'it'\''s' */
 char *shell_quote(struct arena *a, const char *s);
+/* A path: of "~/x" the shell still makes one below the home folder. */
+const char *shell_quote_path(struct arena *a, const char *path);
 /* All words of a line, up to NULL. */
 const char *shell_quote_words(struct arena *a, const char *const *argv);
 /* The same without a line end, a tab or any other control character, which no line of ours could

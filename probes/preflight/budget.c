@@ -5,8 +5,8 @@
  * was cut short says nothing about us, and about the cluster only where the stage
  * had the time that it takes.
  */
-#include "lib/cluster/child.h" /* shell_quote() */
 #include "lib/core/interrupt.h"
+#include "lib/core/quote.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "probes/preflight/preflight.h"

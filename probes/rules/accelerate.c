@@ -250,13 +250,6 @@ const char *accelerate_address(const struct accelerate *c, struct arena *a)
 	return n > 2 && ip[0] == '[' && ip[n - 1] == ']' ? arena_strndup(a, ip + 1, n - 2) : ip;
 }
 
-/* A path as a shell takes it, its ~ still one. */
-static const char *typed(struct arena *a, const char *path)
-{
-	return starts_with(path, "~/") ? arena_printf(a, "~/%s", shell_quote(a, path + 2))
-				       : shell_quote(a, path);
-}
-
 static const char *fix_json(struct arena *a, const char *file, const char *key, const char *value)
 {
 	size_t n = strlen(value);
@@ -282,7 +275,7 @@ static bool is_word(const char *key)
 
 const char *accelerate_fix(struct arena *a, const char *path, const char *key, const char *value)
 {
-	const char *file = typed(a, path), *line = arena_printf(a, "%s: %s", key, value);
+	const char *file = shell_quote_path(a, path), *line = arena_printf(a, "%s: %s", key, value);
 	const char *leaf = strchr(key, '.');
 
 	if (!is_word(key))

@@ -24,13 +24,6 @@ static bool in_file(const struct finding *f, const struct setting *s, const char
 	return true;
 }
 
-/* "~/.nccl.conf" keeps its tilde. */
-static const char *quoted_path(struct arena *a, const char *path)
-{
-	return starts_with(path, "~/") ? arena_printf(a, "~/%s", shell_quote(a, path + 2))
-				       : shell_quote(a, path);
-}
-
 /* What `c` of sed writes: a backslash in it would be taken away. */
 static const char *sed_text(struct arena *a, const char *s)
 {
@@ -51,7 +44,7 @@ void lint_fix(struct finding *f, const struct setting *s, const char *name, cons
 		return;
 	}
 	script = arena_printf(f->a, "%sc\\%s=%s", line, name, sed_text(f->a, value));
-	finding_fix(f, "sed -i %s %s", shell_quote(f->a, script), quoted_path(f->a, path));
+	finding_fix(f, "sed -i %s %s", shell_quote(f->a, script), shell_quote_path(f->a, path));
 }
 
 /* A line that is gone would make the next one's number mean another: it becomes a comment. */
@@ -60,7 +53,7 @@ void lint_unset(struct finding *f, const struct setting *s)
 	const char *path, *line;
 
 	if (in_file(f, s, &path, &line))
-		finding_fix(f, "sed -i '%ss/^/#/' %s", line, quoted_path(f->a, path));
+		finding_fix(f, "sed -i '%ss/^/#/' %s", line, shell_quote_path(f->a, path));
 	else
 		finding_fix(f, "unset %s", s->name);
 }

@@ -46,6 +46,26 @@ static void a_word_comes_out_as_it_went_in(void **state UNUSED)
 	}
 }
 
+static void a_path_keeps_its_home(void **state UNUSED)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char *const paths[][2] = {
+		{"~/it's here", "/h o/it's here"},
+		{"~/.nccl.conf", "/h o/.nccl.conf"},
+		{"/a b/~/c", "/a b/~/c"},
+		{"~x/$y", "~x/$y"},
+		{"~", "~"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		const char *path = shell_quote_path(&a, paths[i][0]);
+
+		assert_string_equal(
+			through(&a, "sh", arena_printf(&a, "HOME='/h o'; printf %%s %s", path)),
+			paths[i][1]);
+	}
+}
+
 /* A program in a folder that somebody named oddly is found all the same. */
 static void a_program_may_lie_anywhere(void **state UNUSED)
 {
@@ -94,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_comes_out_as_it_went_in),
+		cmocka_unit_test(a_path_keeps_its_home),
 		cmocka_unit_test(a_program_may_lie_anywhere),
 		cmocka_unit_test(a_line_that_is_shown_can_be_typed),
 		cmocka_unit_test(a_command_again_but_for_one_option),

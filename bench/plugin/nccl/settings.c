@@ -1,6 +1,6 @@
 #include "bench/plugin/nccl/settings.h"
 
-#include "lib/cluster/child.h" /* shell_quote() */
+#include "lib/core/quote.h"
 #include "lib/host/nccl_alike.h"
 
 enum { VALUE = 128, SETTINGS = 64, DOUBTS = 4 /* told by name */ };
