@@ -1,6 +1,8 @@
 /* What a line about a GPU means beside others: memory that ran out on a slice of one, a torch
  * without CUDA where the GPUs are of another make, a peer's memory that is not to be had over the
- * NVLink fabric, and "no GPU" where one works afterwards. */
+ * NVLink fabric, a kernel that the GPU does not get rid of, and "no GPU" where one works
+ * afterwards.
+ */
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
@@ -114,11 +116,46 @@ static void fabric_handle(struct why *w, struct arena *a, struct explanation *x)
 	explain_reason(c, &effect, IMEX, "a peer's memory could not be imported");
 }
 
+/* "(PCI:0000:cb:00)" of both is one. */
+static bool is_one_gpu(const char *a, const char *b)
+{
+	const char *p = strstr(a, "(PCI:"), *q = strstr(b, "(PCI:");
+	size_t n = p ? strcspn(p, ")") : 0;
+
+	return q && n && n == strcspn(q, ")") && memcmp(p, q, n) == 0;
+}
+
+static bool stood_before(const struct cause *kernel, const struct log_event *e)
+{
+	for (size_t i = 0; i < kernel->record->events.n; i++)
+		if (event_before(&kernel->record->events.v[i], e) &&
+		    is_one_gpu(kernel->record->events.v[i].text, e->text))
+			return true;
+	return false;
+}
+
+/* A GPU that stopped a program's kernel cannot switch to another program while that hangs in it
+ * (Xid 109): it is not the GPU that needs a cure. */
+static void not_switched(struct explanation *x)
+{
+	const struct cause *kernel = explain_find(x, "XID-013");
+	struct cause *c = explain_find(x, "XID-119");
+
+	if (!c || !kernel)
+		return;
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, "): 109, ") ||
+		    !stood_before(kernel, &c->record->events.v[i]))
+			return;
+	c->weight = FAINT;
+}
+
 void beside_gpu(struct why *w, struct arena *a, struct explanation *x)
 {
 	slice(a, x);
 	another_make(x);
 	fabric_handle(w, a, x);
+	not_switched(x);
 }
 
 /* An exception ended who raised it, whatever GPUs the others have. */

@@ -1,7 +1,7 @@
 /* Lines that are harmless alone and explain another one: a firewall's of a port that was asked for
  * in vain, a command's with names that Slurm does not know, a pod's end before mpirun's complaint,
  * the calls that a knock at NCCL's door went through, the frame in which a process lost its parent,
- * or was not given a child.
+ * was not given a child, or lost the rendezvous that it had.
  */
 #include "probes/log/explain.h"
 
@@ -278,6 +278,35 @@ static void forked(const struct why *w, struct explanation *x)
 	}
 }
 
+/* A torchrun whose ranks run asks now and then how many nodes wait to join, and learns so that who
+ * serves the rendezvous is gone: it had reached that one before. */
+static void left_behind(struct explanation *x)
+{
+	enum { NEAR = 24 /* lines from that call to the error */ };
+	const struct cause *c = explain_find(x, "PT-118");
+	struct cause *lost = explain_find(x, "PT-005");
+
+	if (!c || !lost || lost->is_over)
+		return;
+	for (size_t i = 0; i < lost->record->events.n; i++)
+		if (!is_behind(c->record, &lost->record->events.v[i], NEAR))
+			return;
+	lost->weight = FAINT;
+}
+
+/* torchrun passes on the signal with which Slurm ends a step, often before Slurm says so. */
+static void passed_on(struct explanation *x)
+{
+	enum { NEAR = 40 /* lines */ };
+	const struct cause *step = explain_find(x, "SLM-038");
+	struct cause *c = explain_find(x, "PT-038");
+
+	if (!step || step->is_over || !c || c->first->file != step->first->file)
+		return;
+	if (c->first->line + NEAR >= step->first->line && c->first->line <= step->first->line)
+		c->weight = FAINT;
+}
+
 void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 {
 	firewall(w, x);
@@ -289,4 +318,6 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	orphans(x);
 	misunderstood(x);
 	forked(w, x);
+	left_behind(x);
+	passed_on(x);
 }

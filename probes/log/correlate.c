@@ -149,7 +149,7 @@ static void removed_twice(struct explanation *x)
 	const struct cause *gone = explain_find(x, "DAT-001");
 	struct cause *c = explain_find(x, "DAT-005");
 
-	for (size_t i = 0; c && i < c->record->events.n; i++) {
+	for (size_t i = 0; c && !c->is_over && i < c->record->events.n; i++) {
 		const struct log_event *e = &c->record->events.v[i];
 		uint64_t near = strstr(e->text, "rmtree(") ? OF_TREE : NEAR;
 

@@ -165,8 +165,14 @@ static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct
 	w->is_interrupted = true;
 }
 
-static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l UNUSED)
+static void ignored(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
 {
+	ignored_begin(&s->ignored, s->line, l);
+}
+
+static void traceback(struct why *w UNUSED, struct why_stream *s, const struct log_line *l)
+{
+	ignored_traceback(&s->ignored, s->line, l);
 	s->traceback = s->line;
 	*s->frame = '\0';
 }
@@ -290,6 +296,10 @@ const struct fact log_facts[] = {
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon|Application startup complete",
 	 100, .learn = got_going},
+	{"xception ignored in|xception ignored on|xception ignored while|Error in "
+	 "atexit._run_exitfuncs|"
+	 "--- Logging error ---",
+	 40000, .learn = ignored},
 	{"Traceback (most recent call last)", 40000, .learn = traceback},
 	{"  File \"", 40000, .learn = frame},
 	{"race of the failed collective: ", 4000, .learn = stack},

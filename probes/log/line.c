@@ -163,6 +163,18 @@ void line_place(struct log_line *l)
 		(void)prefix_skip(l->text, l);
 }
 
+/* A prefix has one blank behind it. */
+bool line_is_indented(const struct log_line *l)
+{
+	const char *p = l->body, *q;
+
+	while (p > l->text && p[-1] == ' ')
+		p--;
+	for (q = p; q > l->text && q[-1] == ' '; q--)
+		;
+	return l->body - p > (q > l->text);
+}
+
 void line_parse(const char *raw, size_t n, struct log_line *ret)
 {
 	line_clean(raw, n, ret);

@@ -53,6 +53,8 @@ void line_parse(const char *raw, size_t n, struct log_line *ret);
 void line_clean(const char *raw, size_t n, struct log_line *ret);
 void line_place(struct log_line *l);
 
+/* The message stands in: the calls of a traceback, and the words of the program that had them. */
+bool line_is_indented(const struct log_line *l);
 /* Who it is from, its message heard too: that names its rank as "[Rank 3]", or as "(rank=3, size=8"
  * where no label names any. */
 struct log_who line_speaker(const struct log_line *l);

@@ -250,6 +250,12 @@ static bool is_store_blip(const struct cause *c)
 /* A server that is up has what it wanted to fetch. */
 static bool leaves_nothing(const struct cause *c) { return starts_with(c->sig->id, "HUB-"); }
 
+/* All of its lines are of exceptions that Python itself goes on after. */
+static bool is_ignored(const struct cause *c)
+{
+	return c->first && c->record->ignored && c->record->ignored == c->record->count;
+}
+
 /* What is over, or was caught. */
 static void mark(struct why *w, struct explanation *x)
 {
@@ -267,6 +273,11 @@ static void mark(struct why *w, struct explanation *x)
 			c->is_over = true;
 			c->weight = 0;
 		}
+		if (!c->is_over && is_ignored(c)) {
+			c->is_over = true;
+			c->because = "said while tidying up: Python ignores it and goes on";
+			c->weight = UNPROVEN;
+		}
 		if (!c->is_over && is_store_blip(c)) {
 			c->is_over = true;
 			c->because = "said once, as a warning: a connection is made anew";
@@ -275,7 +286,7 @@ static void mark(struct why *w, struct explanation *x)
 			c->is_over = true;
 			c->because = "all ranks came in the end";
 		}
-		if (c->first && was_caught(w, c))
+		if (c->first && (was_caught(w, c) || is_left_alone(c)))
 			c->weight = UNPROVEN;
 	}
 }

@@ -301,6 +301,28 @@ static void swept(struct explanation *x)
 	}
 }
 
+/* A server that lost a worker kills all of its own, itself at last, of which the shell says
+ * "Killed". */
+static void put_down(struct explanation *x)
+{
+	enum { NEAR = 12 /* lines */ };
+	const struct cause *server = explain_find(x, "PT-019");
+	struct cause *c = explain_find(x, "SHM-004");
+
+	if (!c || !server || !server->first)
+		return;
+	for (size_t i = 0; i < c->record->events.n; i++) {
+		const struct log_event *e = &c->record->events.v[i];
+
+		if (!streq(e->body, "Killed") || e->file != server->record->last_file ||
+		    e->line < server->record->last_line ||
+		    e->line - server->record->last_line > NEAR)
+			return;
+	}
+	c->weight = SWEPT;
+	c->because = "a server that lost a worker ends all of its processes so";
+}
+
 /* A process that was killed answers no more. What srun kills, it kills because of that. */
 static void heartbeats(struct explanation *x)
 {
@@ -320,6 +342,7 @@ void quits(struct why *w, struct arena *a, struct explanation *x)
 {
 	forced(w, x);
 	swept(x);
+	put_down(x);
 	attempts(w, x);
 	silent_end(w, a, x);
 	name_rank(w, a, x);

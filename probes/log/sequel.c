@@ -27,18 +27,6 @@ static bool is_its_own(const struct sequel *q, const struct log_line *l)
 }
 
 /* --- the end of a traceback ------------------------------------------------------------ */
-/* The calls and the words of the program that had them; a prefix has one blank behind it. */
-static bool is_indented(const struct log_line *l)
-{
-	const char *p = l->body, *q;
-
-	while (p > l->text && p[-1] == ' ')
-		p--;
-	for (q = p; q > l->text && q[-1] == ' '; q--)
-		;
-	return l->body - p > (q > l->text);
-}
-
 /* Exceptions of other names: those that have one of these the catalogue knows. */
 static bool is_strange(const char *class, size_t n)
 {
@@ -72,7 +60,7 @@ static bool is_exception(const char *body)
 /* False: it was the last line of interest. */
 static bool end_of_traceback(struct why_stream *s, const struct log_line *l)
 {
-	if (is_indented(l))
+	if (line_is_indented(l))
 		return !strstr(l->text, "  File \"");
 	if (is_exception(l->body) && !tested_well(l)) {
 		why_fire(s, "APP-001", l);

@@ -23,6 +23,12 @@ static bool is_raised(const struct cause *c)
 	return false;
 }
 
+/* torch's own checks are exceptions, which a program may catch and print. */
+static bool is_torch_check(const struct cause *c)
+{
+	return strstr(c->first->text, "INTERNAL ASSERT FAILED") != NULL;
+}
+
 /* It ended a process, as far as its lines tell. */
 static bool is_hard(const struct cause *c)
 {
@@ -31,7 +37,7 @@ static bool is_hard(const struct cause *c)
 
 	for (size_t i = 0; deaths[i]; i++)
 		if (streq(c->sig->id, deaths[i]))
-			return true;
+			return !is_torch_check(c) || is_raised(c);
 	return is_raised(c) || c->sig->tier == TIER_WRAPPER;
 }
 

@@ -12,6 +12,7 @@
 #include "probes/log/ending.h"
 #include "probes/log/endpoint.h"
 #include "probes/log/exits.h"
+#include "probes/log/ignored.h"
 #include "probes/log/muster.h"
 #include "probes/log/roster.h"
 #include "probes/log/samples.h"
@@ -34,6 +35,7 @@ struct log_event {
 	int64_t time_ms;
 	const char *text, *body; /* body: without time, rank and host */
 	bool after_traceback;
+	bool is_ignored;   /* of an exception that Python goes on after */
 	bool has_come;	   /* what it could not get (a file, a node, a link) came afterwards */
 	const char *frame; /* "train.py line 9, in step": the program's own, or NULL */
 };
@@ -61,7 +63,8 @@ struct mtus {
 /* What one signature met. */
 struct record {
 	uint64_t count;
-	uint64_t tried; /* lines that had its anchor and were looked at */
+	uint64_t ignored; /* of those, in what Python ignores */
+	uint64_t tried;	  /* lines that had its anchor and were looked at */
 	LIST(struct log_event) events;
 	int *ranks; /* the first RANKS_KEPT different ones; NULL: none yet */
 	size_t nranks;
@@ -135,6 +138,7 @@ struct why_stream {
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
+	struct ignored ignored; /* exceptions that Python goes on after */
 	struct sequel sequel;	/* of the line that was looked at last */
 	enum { TEXT_UNKNOWN, TEXT_BYTES, TEXT_WIDE_LE, TEXT_WIDE_BE } width;
 	bool odd; /* between the bytes of a wide character */

@@ -64,7 +64,8 @@ bool event_before(const struct log_event *a, const struct log_event *b)
 }
 
 /* The first ones stay; of those that come later, one that happened earlier becomes the first. */
-static void remember(struct why_stream *s, struct record *r, const struct log_line *l, int rank)
+static void remember(struct why_stream *s, struct record *r, const struct log_line *l, int rank,
+		     bool is_ignored)
 {
 	struct why *w = s->w;
 	struct log_event e = {.line = s->line,
@@ -73,6 +74,7 @@ static void remember(struct why_stream *s, struct record *r, const struct log_li
 			      .who = l->who,
 			      .clock = l->clock,
 			      .time_ms = l->time_ms,
+			      .is_ignored = is_ignored,
 			      .after_traceback = s->traceback && s->line - s->traceback < 200};
 
 	e.who.rank = rank;
@@ -110,8 +112,10 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 {
 	struct record *r = &s->w->records[sig];
 	int rank = rank_of(s->w, l);
+	bool is_ignored = ignored_has(&s->ignored, s->line, l);
 
 	r->count++;
+	r->ignored += is_ignored;
 	r->last_file = s->file;
 	r->last_line = s->line;
 	r->last_progress = s->w->progress.v[s->file].steps;
@@ -125,7 +129,7 @@ static void fire(struct why_stream *s, size_t sig, const struct log_line *l)
 		r->is_open = true;
 	if (*l->who.host || rank >= 0)
 		(void)actors_get(&s->w->actors, &l->who);
-	remember(s, r, l, rank);
+	remember(s, r, l, rank, is_ignored);
 }
 
 void why_fire(struct why_stream *s, const char *id, const struct log_line *l)
