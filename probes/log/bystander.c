@@ -294,6 +294,26 @@ static void left_behind(struct explanation *x)
 	lost->weight = FAINT;
 }
 
+/* A rank looks up its group of a mesh in a list; other errors than that list's end are raised below
+ * that call, too. */
+static void elsewhere_in_mesh(struct explanation *x)
+{
+	enum { NEAR = 4 /* lines, with their carets */ };
+	struct cause *c = explain_find(x, "PT-113");
+
+	for (size_t i = 0; c && i < x->causes.n; i++) {
+		const struct log_event *e = x->causes.v[i].first;
+
+		if (&x->causes.v[i] == c || !e || x->causes.v[i].is_over ||
+		    !explain_is_real(&x->causes.v[i]) || e->file != c->first->file ||
+		    e->who.rank != c->first->who.rank || e->line <= c->first->line ||
+		    e->line - c->first->line > NEAR)
+			continue;
+		if (!strstr(e->text, "IndexError") && !strstr(e->text, "Error: None"))
+			c->weight = FAINT;
+	}
+}
+
 /* torchrun passes on the signal with which Slurm ends a step, often before Slurm says so. */
 static void passed_on(struct explanation *x)
 {
@@ -320,4 +340,5 @@ void bystanders(const struct why *w, struct arena *a, struct explanation *x)
 	forked(w, x);
 	left_behind(x);
 	passed_on(x);
+	elsewhere_in_mesh(x);
 }

@@ -55,6 +55,14 @@ static bool begins(struct span l)
 	return prefix_skip(probe.text, &probe) > probe.text + strspn(probe.text, " ");
 }
 
+/* What several ranks say in the same words has one length by itself. */
+static bool is_alike(struct span l, struct span next)
+{
+	enum { START = 12 /* bytes */ };
+
+	return l.n >= START && next.n >= START && memcmp(l.s, next.s, START) == 0;
+}
+
 /* Broken in the middle of a word, or before one that had no room. */
 static bool is_broken(struct span l, struct span next, size_t width)
 {
@@ -63,7 +71,8 @@ static bool is_broken(struct span l, struct span next, size_t width)
 	bool is_full = l.n == width;
 	bool is_spaced = l.n && l.n < width && l.s[l.n - 1] == ' ' && l.n + word > width;
 
-	return (is_full || is_spaced) && next.n <= width && !is_rule(l) && !begins(next);
+	return (is_full || is_spaced) && next.n <= width && !is_rule(l) && !is_alike(l, next) &&
+	       !begins(next);
 }
 
 static size_t longest(const char *text, size_t n)

@@ -119,7 +119,10 @@ static void others_are_left_alone(void **state UNUSED)
 		0);
 	/* another width has to be met more than once */
 	assert_int_equal(width_of(NINETY "\nnext\n"), 0);
-	assert_int_equal(width_of(NINETY "\n" NINETY "\n" NINETY "\nnext\n"), 90);
+	assert_int_equal(width_of(NINETY "\n1" EIGHTY "123456789\n22" EIGHTY "12345678\nnext\n"),
+			 90);
+	/* what all ranks say in one's words */
+	assert_int_equal(width_of(NINETY "\n" NINETY "\n" NINETY "\n" NINETY "\n"), 0);
 	assert_int_equal(width_of(EIGHTY "\nnext\n"), 80);
 	/* a word that had room, but not with the space behind it */
 	assert_int_equal(width_of(FIFTY TEN " \n0123456789A b\n"), 72);
