@@ -1,4 +1,5 @@
 /* What comparing the ranks shows, that no single line says. */
+#include "probes/log/chain.h"
 #include "probes/log/explain.h"
 
 #include "lib/core/text.h"
@@ -336,6 +337,7 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	counted_twice(x);
 	name_the_reason(x);
 	bystanders(w, a, x);
+	chains(x);
 	absent_cards(w, x);
 	wire(w, a, x);
 	beside(w, a, x);
