@@ -247,6 +247,22 @@ static bool is_store_blip(const struct cause *c)
 	       strstr(text, "recvValue failed on SocketImpl(");
 }
 
+/* ... said by many while all leave, run after run: only warned of, and processes end well behind
+ * it. */
+static bool is_store_left(const struct why *w, const struct cause *c)
+{
+	const struct record *r = c->record;
+	const struct log_progress *p = &w->progress.v[r->last_file];
+
+	if (!streq(c->sig->id, "PT-008") || !c->first || p->ending.is_failed ||
+	    p->finish <= r->last_line)
+		return false;
+	for (size_t i = 0; i < r->events.n; i++)
+		if (!strstr(r->events.v[i].text, "[W") || r->events.v[i].file != r->last_file)
+			return false;
+	return true;
+}
+
 /* A server that is up has what it wanted to fetch. */
 static bool leaves_nothing(const struct cause *c) { return starts_with(c->sig->id, "HUB-"); }
 
@@ -281,6 +297,10 @@ static void mark(struct why *w, struct explanation *x)
 		if (!c->is_over && is_store_blip(c)) {
 			c->is_over = true;
 			c->because = "said once, as a warning: a connection is made anew";
+		}
+		if (!c->is_over && is_store_left(w, c)) {
+			c->is_over = true;
+			c->because = "said as a warning, and processes ended well behind it";
 		}
 		if (!c->is_over && all_came(w, c)) {
 			c->is_over = true;
