@@ -314,17 +314,24 @@ static void elsewhere_in_mesh(struct explanation *x)
 	}
 }
 
-/* torchrun passes on the signal with which Slurm ends a step, often before Slurm says so. */
+/* A launcher passes on the signal with which Slurm ends a step, often before Slurm says so. */
 static void passed_on(struct explanation *x)
 {
-	enum { NEAR = 40 /* lines */ };
-	const struct cause *step = explain_find(x, "SLM-038");
+	static const struct {
+		const char *id;
+		uint64_t near; /* lines: the launchers of all nodes speak first */
+	} ends[] = {{"SLM-038", 40}, {"SLM-001", 200}};
 	struct cause *c = explain_find(x, "PT-038");
 
-	if (!step || step->is_over || !c || c->first->file != step->first->file)
-		return;
-	if (c->first->line + NEAR >= step->first->line && c->first->line <= step->first->line)
-		c->weight = FAINT;
+	for (size_t i = 0; c && c->first && i < ARRAY_LEN(ends); i++) {
+		const struct cause *end = explain_find(x, ends[i].id);
+
+		if (!end || !end->first || end->is_over || c->first->file != end->first->file ||
+		    c->first->line > end->first->line)
+			continue;
+		if (c->first->line + ends[i].near >= end->first->line)
+			c->weight = FAINT;
+	}
 }
 
 void bystanders(const struct why *w, struct arena *a, struct explanation *x)

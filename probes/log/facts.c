@@ -160,6 +160,14 @@ static void efa(struct why *w, struct why_stream *s UNUSED, const struct log_lin
 	w->uses_efa = true;
 }
 
+/* vLLM's, of a signal that somebody sent. */
+static void told_to_end(struct why *w, struct why_stream *s, const struct log_line *l UNUSED)
+{
+	struct log_progress *p = &w->progress.v[s->file];
+
+	p->told = p->told ? p->told : s->line;
+}
+
 static void interrupted(struct why *w, struct why_stream *s UNUSED, const struct log_line *l UNUSED)
 {
 	w->is_interrupted = true;
@@ -296,6 +304,8 @@ const struct fact log_facts[] = {
 	{"# OSU MPI|#---- Benchmarking|# Benchmarking |slurmd started on |Started Slurm node "
 	 "daemon|Application startup complete",
 	 100, .learn = got_going},
+	{"[shutdown] API server: shutdown triggered|[shutdown] EngineCore: trigger received", 100,
+	 .learn = told_to_end},
 	{"xception ignored in|xception ignored on|xception ignored while|Error in "
 	 "atexit._run_exitfuncs|"
 	 "--- Logging error ---",

@@ -263,6 +263,22 @@ static bool is_store_left(const struct why *w, const struct cause *c)
 	return true;
 }
 
+/* The parts of a server lose each other when it is told to end. */
+static bool was_told(const struct why *w, const struct cause *c)
+{
+	const struct record *r = c->record;
+
+	if (!streq(c->sig->id, "PT-019") || !c->first || r->count >= TOO_MANY)
+		return false;
+	for (size_t i = 0; i < r->events.n; i++) {
+		uint64_t told = w->progress.v[r->events.v[i].file].told;
+
+		if (!told || r->events.v[i].line < told)
+			return false;
+	}
+	return true;
+}
+
 /* A server that is up has what it wanted to fetch. */
 static bool leaves_nothing(const struct cause *c) { return starts_with(c->sig->id, "HUB-"); }
 
@@ -301,6 +317,10 @@ static void mark(struct why *w, struct explanation *x)
 		if (!c->is_over && is_store_left(w, c)) {
 			c->is_over = true;
 			c->because = "said as a warning, and processes ended well behind it";
+		}
+		if (!c->is_over && was_told(w, c)) {
+			c->is_over = true;
+			c->because = "somebody had told the server to end";
 		}
 		if (!c->is_over && all_came(w, c)) {
 			c->is_over = true;

@@ -48,7 +48,8 @@ struct log_progress {
 	uint64_t met;		 /* the latest line that says that all came together, 0: none */
 	struct log_who meeter;	 /* who said that */
 	struct ending ending;
-	bool is_cut; /* it ends with ^C */
+	bool is_cut;   /* it ends with ^C */
+	uint64_t told; /* a server was told to end, 0: no */
 	/* what it has of figures: a benchmark's table, or NCCL's Inspector's lines */
 	enum { MEASURED_NOTHING, MEASURED_TABLE, MEASURED_RECORD } measured;
 	uint64_t gpu;		  /* the latest line that shows a GPU at work, 0: none */
