@@ -159,6 +159,9 @@ static bool may_hang(const struct cause *c)
 	return false;
 }
 
+/* Steps are counted, and are worth nothing until the end. */
+static bool is_in_vain(const struct cause *c) { return streq(c->sig->id, "PT-119") && !c->is_over; }
+
 /* Hints about a job that runs are noise; so is one that explains nothing here. */
 static void drop_hints(struct why *w, struct explanation *x)
 {
@@ -170,7 +173,7 @@ static void drop_hints(struct why *w, struct explanation *x)
 		struct cause *c = &x->causes.v[i];
 
 		if (c->sig->tier == TIER_HINT && c->weight < ECHO && !lasting &&
-		    !(silent && may_hang(c)))
+		    !(silent && may_hang(c)) && !is_in_vain(c))
 			continue;
 		if (c->weight <= 0) /* a comparison ruled it out */
 			continue;

@@ -138,6 +138,15 @@ setup() {
     jq -e '.data.causes == []' <<<"$output"
 }
 
+@test "numbers that are none to the end of the log are a remark, a few at its beginning nothing" {
+    printf "{'loss': %s, 'grad_norm': %s, 'epoch': 0.1}\n" 2.1 0.4 2.0 0.5 0.0 nan 0.0 nan >lost.log
+    run -0 --separate-stderr "$why" --json lost.log
+    jq -e '.verdict == "warn" and (.data.causes[0] | .id == "PT-119" and .line == 3)' <<<"$output"
+    printf "{'loss': %s, 'grad_norm': %s, 'epoch': 0.1}\n" 2.4 nan 2.3 0.5 2.2 0.5 2.1 0.4 2.0 0.4 >found.log
+    run -0 --separate-stderr "$why" --json found.log
+    jq -e '.data.causes == []' <<<"$output"
+}
+
 @test "a benchmark's table without a failure, and what NCCL recorded, name what judges them" {
     "$BIN/ncclbench" -b 8 -e 64 --np 2 >'my table'
     run -0 --separate-stderr "$why" 'my table'
