@@ -44,9 +44,20 @@ bool finding_wants_root(const struct finding *f, const char *line)
 	return false;
 }
 
+/* "rank 1 (node1, 10.0.0.2) died ..." */
+static bool begins_with_host(const char *message, const char *host)
+{
+	const char *at = starts_with(message, "rank ") ? strchr(message, '(') : NULL;
+
+	return at && starts_with(at + 1, host) && strchr(",)", at[1 + strlen(host)]);
+}
+
 const char *finding_host(const struct finding *f)
 {
-	return f->host && f->subject && streq(f->host, f->subject) ? NULL : f->host;
+	if (!f->host || (f->subject && streq(f->host, f->subject)) ||
+	    begins_with_host(f->message, f->host))
+		return NULL;
+	return f->host;
 }
 
 void finding_value(struct finding *f, double value, const char *unit)
