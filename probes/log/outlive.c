@@ -36,6 +36,23 @@ static bool is_dismissed(const struct why *w, const struct cause *c)
 	       !why_was_interrupted(w);
 }
 
+/* The same node says it again and again: it goes on, and cannot. */
+static bool is_repeated(const struct cause *c)
+{
+	static const char before[] = "The node '";
+	enum { OFTEN = 3 };
+	const char *node = c->first ? strstr(c->first->text, before) : NULL;
+	size_t n = 0, start = strlen(before);
+
+	for (size_t i = 0; node && i < c->record->events.n; i++) {
+		const char *text = c->record->events.v[i].text, *p = strstr(text, before);
+
+		n += p && strstr(p, "keep-alive heartbeat") &&
+		     !strncmp(p, node, start + strcspn(node + start, "'") + 1);
+	}
+	return n >= OFTEN;
+}
+
 /* Who hosts torchrun's rendezvous has left: the others can tell it no more that they live. */
 static bool is_left_alone(const struct cause *c)
 {
@@ -43,7 +60,7 @@ static bool is_left_alone(const struct cause *c)
 		if (!strstr(c->record->events.v[i].text, "keep-alive heartbeat") &&
 		    !strstr(c->record->events.v[i].text, "to shutdown the rendezvous"))
 			return false;
-	return streq(c->sig->id, "PT-022");
+	return streq(c->sig->id, "PT-022") && !is_repeated(c);
 }
 
 /* Connections break and processes grumble when everybody leaves. */
