@@ -19,13 +19,6 @@ enum { CHUNK = 64 << 10, POLL_MS = 200 };
 
 /* --- the child ---------------------------------------------------------------- */
 
-static void serving(const char *line, void *arg)
-{
-	(void)arg;
-	log_say("paste this on each of the other machines:");
-	log_hint("%s", line);
-}
-
 static const char *host_fix(const struct launch_host *h, const char *rsh, struct arena *a)
 {
 	return launch_fix(h, a) ?: typed_there(a, rsh_typed(rsh), h->name, "true");
@@ -69,7 +62,6 @@ static void launch(const struct crew_opts *o, int out)
 	l.out_fd = out;
 	l.err_fd = STDERR_FILENO;
 	l.raw = true;
-	l.serving = serving;
 	if (launch_run(&l, &a, &end, &e))
 		relay_send(&relay, relay_error("error", &e));
 	send_end(&relay, &end, l.rsh, &a);

@@ -6,7 +6,6 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
-#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/report/envelope.h"
 #include "lib/report/json.h"
@@ -272,19 +271,12 @@ static int conclude(struct report *r, struct launch_result *l, const char *comma
 
 /* --- who starts them ------------------------------------------------------------------ */
 
-static void serving(const char *line, void *arg UNUSED)
-{
-	log_say("paste this on each of the other machines:");
-	log_hint("%s", line);
-}
-
 static int run_ranks(struct launch_opts *o, struct hear *h, struct arena *a,
 		     struct launch_result *ret, struct err *e)
 {
 	o->out_fd = h->out[1];
 	o->err_fd = h->err[1];
 	o->raw = true;
-	o->serving = serving;
 	return launch_run(o, a, ret, e);
 }
 

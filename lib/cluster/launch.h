@@ -22,6 +22,7 @@
  */
 #include "lib/cluster/hostlist.h"
 #include "lib/cluster/rendezvous.h"
+#include "lib/net/addr.h"
 
 enum { LAUNCH_PORT = 29499, AGENT_SILENCE_S = 30 };
 
@@ -30,7 +31,7 @@ struct launch_opts {
 	const host_list *hosts; /* NULL or empty: this machine alone */
 	const char *rsh;	/* "ssh -p 2222"; NULL: WINDSOCK_RSH, else ssh with our options */
 	bool srun;		/* the hosts' agents are started with srun */
-	bool serve;		/* others join with the line that serving() is given */
+	bool serve;		/* others join: people are told the line to paste */
 	uint16_t serve_port;	/* 0: LAUNCH_PORT, or where that is taken any free one */
 	unsigned wait;		/* serve: how many hosts join, ourselves not counted; 0: 1 */
 	bool no_local;		/* serve: this machine has no rank */
@@ -50,8 +51,6 @@ struct launch_opts {
 	uint64_t heartbeat_ns; /* 0: 10 s */
 	int out_fd, err_fd;    /* where what the ranks say goes, "[2 node1] " before each line */
 	bool raw;	       /* rank 0's stdout byte by byte */
-	void (*serving)(const char *line, void *arg); /* the line to paste, once it works */
-	void *arg;
 };
 
 struct launch_host {
@@ -81,6 +80,7 @@ struct launch_rank {
 struct launch_result {
 	int code;	     /* of all ranks: 1 beats 4 beats 3 beats 0; a lost rank is a 1 */
 	const char *failure; /* what everybody was told, or why nothing began; NULL: healthy */
+	union addr door;     /* serve: where others were told to join; no family: they were not */
 	size_t nhosts, nranks;
 	struct launch_host *hosts;
 	struct launch_rank *ranks;	    /* nranks 0: nothing was started */

@@ -71,6 +71,7 @@ struct launch {
 	struct rsh_way rsh; /* once it was used */
 	bool running;	    /* what is to be started has been: who is lost now ends no waiting */
 	void (*lost)(struct agent_host *h); /* one that was up, meanwhile; may be NULL */
+	const void *holds;		    /* what lost() needs to know */
 	int alive;			    /* ranks that have not ended */
 	struct token token;
 	struct parcel parcel; /* --copy-self */

@@ -112,25 +112,27 @@ static int open_at(struct launch *L, uint16_t port, struct err *e)
 }
 
 /* The address to paste is one that the others can reach: private where there is one. */
-static const char *line(struct launch *L)
+static int find_address(const struct launch *L, union addr *ret, struct err *e)
 {
-	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
-	union addr at;
+	const char *own = agent_data_addr(NULL, L->a);
 
-	if (addr_parse(agent_data_addr(NULL, L->a), &at) < 0)
-		return NULL;
-	if (addr_class(&at) == ADDR_LOOPBACK)
+	if (addr_parse(own, ret) < 0)
+		return err_set(e, ERR_SYS, "%s is no address at which others could join", own);
+	if (addr_class(ret) == ADDR_LOOPBACK)
 		log_warn("no interface here has an address that others could use: this line works "
 			 "on this machine alone (ifprobe shows what each one lacks)");
-	addr_set_port(&at, addr_port(&L->door.at));
-	return join_line(slash ? slash + 1 : command, &at, &L->token, L->a);
+	addr_set_port(ret, addr_port(&L->door.at));
+	return 0;
 }
 
-/* Below the line, the same for every command: whom it waits for, and what keeps them out. */
-static void say_wait(const struct launch *L)
+/* The same by every command: the line, whom it waits for, and what keeps them out. */
+static void tell_people(const struct launch *L)
 {
+	const char *command = L->o.argv[0], *slash = strrchr(command, '/');
 	struct unit_buf b;
 
+	log_say("paste this on each of the other machines:");
+	log_hint("%s", join_line(slash ? slash + 1 : command, &L->r->door, &L->token, L->a));
 	log_say("waiting for %u other machine%s, %s at most; port %u of this machine must be open "
 		"for %s",
 		L->o.wait, L->o.wait == 1 ? "" : "s", format_duration(&b, L->o.serve_ns),
@@ -151,9 +153,8 @@ int door_open(struct launch *L, struct err *e)
 			 "port %u instead",
 			 LAUNCH_PORT, addr_port(&L->door.at));
 	}
-	if (!L->o.serving)
-		return 0;
-	L->o.serving(line(L), L->o.arg);
-	say_wait(L);
+	if (find_address(L, &L->r->door, e))
+		return -1;
+	tell_people(L);
 	return 0;
 }

@@ -87,7 +87,7 @@ static size_t number_of(const struct agent_host *a)
  * is waited for, or the other agents would think that we are gone. */
 static void on_lost(struct agent_host *a)
 {
-	const struct holding *h = a->of->o.arg;
+	const struct holding *h = a->of->holds;
 	char text[256] = "";
 
 	if (agent_is_cut_off(a))
@@ -105,7 +105,7 @@ _Noreturn void launch_hold(struct launch *L, int until)
 	stand_apart(until, interrupt_fd());
 	rc = gather(&h, &e);
 	tell(&h, &e);
-	L->o.arg = &h;
+	L->holds = &h;
 	L->lost = on_lost;
 	/* one that came before we stood apart holds for us, too: no loop would run */
 	while (!rc && !h.over && !interrupt_pending())

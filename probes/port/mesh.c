@@ -5,29 +5,11 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
-#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 #include "lib/report/json.h"
 
 #include <sys/mman.h>
-
-/* What the person is told, and where the others would come in. */
-struct door {
-	const struct mesh_opts *o;
-	struct arena *a;
-	const char *at; /* "10.0.0.1:29499"; NULL: not open */
-};
-
-static void serving(const char *line, void *arg)
-{
-	struct door *d = arg;
-	const char *at = strstr(line, "join ");
-
-	d->at = at ? arena_strndup(d->a, at + 5, strcspn(at + 5, " ")) : NULL;
-	log_say("paste this on each of the other machines:");
-	log_hint("%s", line);
-}
 
 static const char *milliseconds(struct arena *a, const char *option, uint64_t ns)
 {
@@ -62,10 +44,9 @@ static uint64_t heartbeat(const struct mesh_opts *o)
 	return usual + each * (o->hosts.n + o->joiners);
 }
 
-static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct door *door,
+static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
 		  struct launch_result *ret, struct err *e)
 {
-	struct arena *a = door->a;
 	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
 	struct launch_opts l = {.hosts = &o->hosts,
 				.rsh = o->rsh,
@@ -84,9 +65,7 @@ static int launch(const struct mesh_opts *o, const struct port_env *env, int out
 				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
 				.out_fd = out,
 				.err_fd = STDERR_FILENO,
-				.raw = true,
-				.serving = serving,
-				.arg = door};
+				.raw = true};
 
 	return launch_run(&l, a, ret, e);
 }
@@ -123,51 +102,39 @@ static void no_answer(const struct mesh_opts *o, const struct launch_host *h, st
 }
 
 /* The line was pasted on too few machines, or did not get through. */
-static void nobody_came(const struct door *d, const char *why, struct report *r)
+static void nobody_came(const struct mesh_opts *o, const struct launch_result *got,
+			struct report *r)
 {
-	const struct mesh_opts *o = d->o;
+	struct addr_text door;
 	struct finding *f = report_find(r, "host.answer", "joiners");
 
-	finding_set(f, ST_FAIL, "%s", why);
+	finding_set(f, ST_FAIL, "%s", got->failure);
 	finding_expect(f, "the line pasted on %u other machine%s", o->joiners,
 		       o->joiners == 1 ? "" : "s");
 	finding_fix(f, "portcheck %s   # on a machine where the line was pasted: is the way free?",
-		    d->at ?: "HOST:29499");
+		    addr_print_port(&got->door, &door));
 	finding_fix(f, "portcheck --serve%s   # again; --wait-time gives people longer",
 		    serve_again(o, f->a));
 	report_add(r, f);
 }
 
-/* "[fd00::1]:29499" */
-static bool door_address(const struct door *d, union addr *ret)
-{
-	const char *colon = strrchr(d->at ?: "", ':'), *at = d->at;
-	size_t n = colon ? (size_t)(colon - at) : 0;
-
-	if (n > 2 && *at == '[') {
-		at++;
-		n -= 2;
-	}
-	return n && !addr_parse(arena_strndup(d->a, at, n), ret);
-}
-
 /* The others joined at an address that is gone: it is not they who went away. */
-static bool has_moved(const struct door *d, struct report *r)
+static bool has_moved(const struct mesh_opts *o, const struct launch_result *got, struct report *r)
 {
+	struct addr_text door;
 	struct finding *f;
-	union addr at;
 	char own[64] = "";
 
-	if (!d->o->serve || !door_address(d, &at) || own_addr(&at))
+	if (!got->door.sa.sa_family || own_addr(&got->door))
 		return false;
 	(void)gethostname(own, sizeof(own) - 1);
 	f = report_find(r, "mesh.address", arena_strdup(report_arena(r), own));
 	finding_set(f, ST_FAIL,
 		    "the address of this host at which the others joined, %s, went away meanwhile",
-		    d->at);
+		    addr_print_port(&got->door, &door));
 	finding_expect(f, "an address that stays: typed, or one that is given anew in time");
 	finding_fix(f, "ip address; portcheck --serve%s   # again, once it has one that stays",
-		    serve_again(d->o, f->a));
+		    serve_again(o, f->a));
 	report_add(r, f);
 	return true;
 }
@@ -286,24 +253,23 @@ int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct ar
 {
 	int fd = memfd_create("mesh", MFD_CLOEXEC);
 	AUTO_FILE FILE *in = fd >= 0 ? fdopen(fd, "r+") : NULL;
-	struct door door = {.o = o, .a = a};
 	struct launch_result got;
 
 	if (!in)
 		return err_sys(e, "no memory for what the hosts say");
 	if (is_cut_off(r))
 		return 0;
-	if (launch(o, env, fd, &door, &got, e))
+	if (launch(o, env, fd, a, &got, e))
 		return -1;
 	if (o->srun && srun_failed(&got, e))
 		return -1;
 	if (o->serve && !got.nranks && got.failure && !interrupt_pending()) {
-		nobody_came(&door, got.failure, r);
+		nobody_came(o, &got, r);
 		return 0;
 	}
 	if (!got.nhosts && !interrupt_pending())
 		mesh_failed(got.failure ?: "nobody takes part", r);
-	if (got.failure && !interrupt_pending() && has_moved(&door, r))
+	if (got.failure && !interrupt_pending() && has_moved(o, &got, r))
 		return 0;
 	if (got.nhosts && judge(o, &got, in, a, r, e))
 		return -1;

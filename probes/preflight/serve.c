@@ -5,12 +5,6 @@
 #include "lib/core/log.h"
 #include "probes/preflight/crew.h"
 
-static void serving(const char *line, void *arg UNUSED)
-{
-	log_say("paste this on each of the other machines:");
-	log_hint("%s", line);
-}
-
 bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const char **ret_missing,
 	       struct err *e)
 {
@@ -21,8 +15,7 @@ bool serve_run(const struct serve_opts *s, struct arena *a, int *ret_code, const
 				      .argv = (const char *const *)s->argv,
 				      .out_fd = STDOUT_FILENO,
 				      .err_fd = STDERR_FILENO,
-				      .raw = true,
-				      .serving = serving};
+				      .raw = true};
 	struct launch_result r;
 
 	if (launch_run(&o, a, &r, e) || (!r.failure && !r.nranks && interrupt_err(e)))

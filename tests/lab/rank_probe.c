@@ -199,8 +199,6 @@ static int rank_main(struct world_run *r, const str_list *words, struct err *e)
 }
 
 /* ---- the launcher ---- */
-static void serving(const char *line, void *arg UNUSED) { log_say("%s", line); }
-
 static int launcher_main(struct cfg *c, char **argv, struct arena *a, struct err *e)
 {
 	struct launch_opts *o = &c->launch;
@@ -218,7 +216,6 @@ static int launcher_main(struct cfg *c, char **argv, struct arena *a, struct err
 	o->argv = (const char *const *)(void *)argv;
 	o->out_fd = STDOUT_FILENO;
 	o->err_fd = STDERR_FILENO;
-	o->serving = serving;
 	if (launch_run(o, a, &r, e) < 0)
 		return -1;
 	for (size_t i = 0; i < r.nhosts; i++)
