@@ -201,6 +201,7 @@ all_gone() { # FOLDER PID PID: the folder's files, and these processes
             { cat out.json; return 1; }
     }
     check init-hang nccl.init "ncclCommInitRank did not finish within 2.0 s"
+    jq -e 'any(.findings[]; .message | endswith("of 2, which meets the others by docker0:172.17.0.1"))' out.json
     jq -e 'any(.findings[]; .fix[0] | contains("portcheck"))' out.json # they share a GPU: as two hosts do
     WINDSOCK_FAKE_CUDA=own-gpu check init-hang nccl.init "did not finish"
     jq -e 'any(.findings[]; .fix[0] | contains("NCCL_P2P_DISABLE=1"))' out.json

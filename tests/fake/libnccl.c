@@ -156,6 +156,8 @@ static void write_log(int rank, int size)
 		(void)fclose(f);
 		return;
 	}
+	if (fake_mode("init-hang"))
+		fprintf(f, "vm:1:1 [0] NCCL INFO Bootstrap: Using docker0:172.17.0.1<0>\n");
 	fprintf(f, "vm:1:1 [0] NCCL INFO Channel 00/0 : %d[0] -> %d[0] [send] via NET/%s\n", rank,
 		(rank + 1) % size,
 		fake_mode("sockets")	? "Socket/0"

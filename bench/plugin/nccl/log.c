@@ -65,6 +65,32 @@ static void merge(struct merge *m, const struct seen *s)
 	p->received |= s->received;
 }
 
+/* "Bootstrap : Using eth0:10.0.0.1<0>", without the blank before the colon since 2.19. */
+static const char *meets_by(const char *text, size_t n, struct arena *a)
+{
+	static const char topic[] = "NCCL INFO Bootstrap", uses[] = ": Using ";
+	const char *at = memmem(text, n, topic, strlen(topic)), *end = text + n, *stop;
+
+	if (!at)
+		return NULL;
+	at += strlen(topic);
+	at += at < end && *at == ' ';
+	if ((size_t)(end - at) < strlen(uses) || strncmp(at, uses, strlen(uses)) != 0)
+		return NULL;
+	at += strlen(uses);
+	for (stop = at; stop < end && !strchr("<\n", *stop); stop++)
+		;
+	return stop > at ? arena_strndup(a, at, (size_t)(stop - at)) : NULL;
+}
+
+const char *log_meets_by(struct arena *a)
+{
+	char *text;
+	size_t n;
+
+	return log_read(a, &text, &n) ? meets_by(text, n, a) : NULL;
+}
+
 int log_gather(struct nccl_comm *c, struct err *e)
 {
 	struct arena *a = &c->arena;

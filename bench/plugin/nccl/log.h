@@ -10,6 +10,9 @@ void log_begin(void);
 /* The variable by which a person has it elsewhere, or less in it; NULL: it is ours. */
 const char *log_hidden_by(void);
 bool log_read(struct arena *a, char **ret, size_t *ret_n); /* all of it; false: there is none */
+/* By which interface and address this rank meets the others: "docker0:172.17.0.1"; NULL: not said.
+ */
+const char *log_meets_by(struct arena *a);
 /* Has it grown since? Then NCCL moves on, however long it takes. */
 bool log_grew(size_t *seen);
 void log_pass_on(void); /* what is new, as far as it was asked for, to stderr */

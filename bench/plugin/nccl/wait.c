@@ -144,9 +144,14 @@ static bool is_within_machine(const struct nccl_comm *c)
 
 static void tell_late(struct nccl_comm *c, const char *what, uint64_t ns)
 {
+	bool begins = starts_with(what, "ncclCommInit");
+	const char *by = begins ? log_meets_by(&c->root->arena) : NULL;
+
 	plugin_check = starts_with(what, "nccl") ? "nccl.init" : "comm.progress";
-	err_set(&c->root->failure, ERR_SYS, "%s did not finish within %.1f s on rank %d of %d",
-		what, (double)ns / 1e9, comm_origin(&c->comm, c->comm.rank), c->root->comm.size);
+	err_set(&c->root->failure, ERR_SYS,
+		"%s did not finish within %.1f s on rank %d of %d%s%.100s", what, (double)ns / 1e9,
+		comm_origin(&c->comm, c->comm.rank), c->root->comm.size,
+		by ? ", which meets the others by " : "", by ?: "");
 	(void)advise(c->root, what,
 		     is_within_machine(c)
 			     ? "- all are on this machine: with NCCL_P2P_DISABLE=1 it works where "
