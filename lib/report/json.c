@@ -130,16 +130,29 @@ size_t json_span(const char *text, size_t n, size_t max_depth)
 	return 0;
 }
 
-/* The parser recurses and would keep broken UTF-8: neither is left to it. */
+/* As the parser does: a byte order mark, and whatever is not above a blank. */
+static size_t count_blank(const char *text, size_t n)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t i = n >= sizeof(mark) - 1 && !memcmp(text, mark, sizeof(mark) - 1) ? 3 : 0;
+
+	while (i < n && (unsigned char)text[i] <= ' ')
+		i++;
+	return i;
+}
+
+/* The parser recurses, ends at a NUL and would keep broken UTF-8: none of it is left to it. */
 cJSON *json_parse(const char *text, size_t n, size_t max_depth, struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const char *copy, *end = NULL;
-	size_t blank = 0;
+	const size_t blank = count_blank(text, n), text_n = strnlen(text, n);
 	cJSON *v;
 
-	while (blank < n && memchr(" \t\r\n", text[blank], 4))
-		blank++;
+	if (text_n < n) {
+		err_set(e, ERR_SYS, "not JSON: wrong at byte %zu", text_n);
+		return NULL;
+	}
 	if (blank < n && (text[blank] == '{' || text[blank] == '[') &&
 	    !json_span(text + blank, n - blank, max_depth)) {
 		err_set(e, ERR_SYS, "not JSON, or cut off, or nested deeper than %zu", max_depth);

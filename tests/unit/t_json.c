@@ -121,6 +121,11 @@ static void parses_within_bounds(void **state)
 		{"[[[1]]]", true},
 		{"{\"a\":\"]]}[[[[[[\"}", true},
 		{"{\"a\":\"\\\"[[[[\"}", true},
+		/* what the parser itself takes for blank */
+		{"\x01[[[[1]]]]", false},
+		{" \v\f[[[[1]]]]", false},
+		{"\xef\xbb\xbf[[[[1]]]]", false},
+		{"\xef\xbb\xbf\n[[[1]]]", true},
 		{"]", false},
 		{"nonsense", false},
 		{"{\"a\":\"\xff\"}", true},
@@ -136,6 +141,7 @@ static void parses_within_bounds(void **state)
 		assert_int_equal(e.kind, cases[i].fine ? ERR_NONE : ERR_SYS);
 		cJSON_Delete(v);
 	}
+	assert_null(json_parse("{}\0{", 4, 8, &(struct err){0})); /* nothing after it */
 	assert_int_equal(json_span("{\"a\":[1]} junk", 14, 8), 9);
 	assert_int_equal(json_span("{\"a\":[1]", 8, 8), 0);
 	assert_int_equal(json_span("x{}", 3, 8), 0);
