@@ -1,7 +1,7 @@
 #include "bench/sweep/ask.h"
 
 #include "bench/sweep/export.h"
-#include "lib/core/opt.h"
+#include "lib/core/near.h"
 #include "lib/core/units.h"
 
 int ask_types(const char *name, unsigned *ret, struct err *e)

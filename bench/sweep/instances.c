@@ -8,7 +8,7 @@
  */
 #include "bench/sweep/instances.h"
 
-#include "lib/core/opt.h"
+#include "lib/core/near.h"
 
 #include <ctype.h>
 #include <math.h>

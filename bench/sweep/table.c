@@ -1,8 +1,8 @@
 #include "bench/sweep/table.h"
 
 #include "lib/core/interrupt.h"
-#include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 #include "lib/report/json.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 
 #include "bench/train/options.h"
 #include "bench/train/random.h"
-#include "lib/core/opt.h"
 #include "lib/core/self.h"
+#include "lib/core/version.h"
 #include "lib/host/processors.h"
 
 #include <fcntl.h>

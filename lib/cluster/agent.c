@@ -13,8 +13,8 @@
 #include "lib/core/apart.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
-#include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 #include "lib/core/wait.h"
 
 #include <errno.h>

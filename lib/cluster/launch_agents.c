@@ -5,8 +5,8 @@
 #include "lib/core/fix.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/log.h"
-#include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 
 #include <errno.h>
 #include <fcntl.h>

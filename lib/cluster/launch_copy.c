@@ -6,7 +6,8 @@
 #include "lib/cluster/launch_agents.h"
 
 #include "lib/cluster/carry.h"
-#include "lib/core/opt.h"
+#include "lib/core/quote.h"
+#include "lib/core/version.h"
 
 #define ASKS "windsock-copy " WINDSOCK_VERSION
 static const char asks[] = "\n" ASKS "\n";
@@ -17,7 +18,6 @@ static const char asks[] = "\n" ASKS "\n";
  */
 static const char script[] =
 #include "gen/sh/copy.h"
-#include "lib/core/quote.h"
 	;
 
 int copy_prepare(struct launch *L, struct err *e)

@@ -5,8 +5,8 @@
 #include "lib/cluster/mend.h"
 #include "lib/cluster/trouble_words.h"
 #include "lib/cluster/typed_way.h"
-#include "lib/core/opt.h"
 #include "lib/core/quote.h"
+#include "lib/core/version.h"
 #include "lib/report/typed.h"
 
 enum { SIGNALS = 64, QUOTED_VERSION = 20, NO_SSH = 255 };

@@ -4,6 +4,7 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/opt.h" /* WINDSOCK_VERSION */
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,6 +4,7 @@
 #include "lib/core/opt.h" /* WINDSOCK_VERSION */
 #include "lib/core/text.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 
 enum { RANKS_SHOWN = 120, HOSTS_SHOWN = 160 }; /* characters */
 

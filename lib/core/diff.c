@@ -3,7 +3,8 @@
  * set aside and the rest is one hunk: always right for patch(1), and as short
  * as diff(1)'s where one place changed.
  */
-#include "lib/core/rcfile.h"
+#include "lib/core/diff.h"
+
 #include "lib/core/text.h"
 
 enum { CONTEXT = 3 };

@@ -1,6 +1,6 @@
 /* What somebody meant who named a file that is not there. */
 #include "lib/core/file.h"
-#include "lib/core/opt.h"
+#include "lib/core/near.h"
 
 #include <dirent.h>
 

@@ -137,12 +137,4 @@ void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, st
 void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t nt,
 		  struct text *out);
 
-/* The nearest of @n names to @got, or what other tools call it; NULL when none is near (did you
- * mean). Capitals and underscores are no errors. */
-const char *nearest_name(const char *got, const char *const *names, size_t n);
-bool is_slip_of(const char *got, const char *name); /* two typing errors at most */
-
-#define WINDSOCK_VERSION "0.1.0"
-#define WINDSOCK_DATE "2026-11-20" /* of that version, for the man pages */
-
 #endif

@@ -1,6 +1,8 @@
 /* The man page (roff, man(7) macros) and the tables in docs/. */
 #include "lib/core/opt_table.h"
 
+#include "lib/core/version.h"
+
 /* Text in which nothing is a roff request or escape. */
 static void roff(struct text *out, const char *s)
 {

@@ -1,6 +1,8 @@
 #include "lib/core/opt_table.h"
 
+#include "lib/core/near.h"
 #include "lib/core/term.h"
+#include "lib/core/version.h"
 
 /* Wider lines are hard to read. */
 enum { HELP_COLUMNS = 100 };

@@ -1,6 +1,7 @@
 /* What somebody meant who typed what is no option, or no operand. */
 #include "lib/core/opt_table.h"
 
+#include "lib/core/near.h"
 #include "lib/core/quote.h"
 
 #include <strings.h>

@@ -1,6 +1,7 @@
 /* One value: checked against its row and put where the row says. */
 #include "lib/core/opt_table.h"
 
+#include "lib/core/near.h"
 #include "lib/core/units.h"
 
 /* A value, and what its option or variable is called in a message. */

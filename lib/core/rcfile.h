@@ -27,8 +27,5 @@ int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t
 	      bool *ret_found, struct err *e) MUST_CHECK;
 /* Where that begins which stands below the block; @n: there is none. */
 size_t rc_below(const char *text, size_t n);
-/* A unified diff (three lines of context) of two texts, "" when equal. */
-char *text_diff(struct arena *a, const char *path, const char *old, size_t old_n, const char *new,
-		size_t new_n);
 
 #endif

@@ -1,5 +1,5 @@
 /* The one document of a run, of what the sink has (envelope.schema.json). */
-#include "lib/core/opt.h"
+#include "lib/core/version.h"
 #include "lib/report/json.h"
 #include "lib/report/report.h"
 

@@ -1,7 +1,7 @@
 #include "lib/report/envelope.h"
 
-#include "lib/core/opt.h"
 #include "lib/core/term.h"
+#include "lib/core/version.h"
 #include "lib/report/json.h"
 #include "lib/report/typed.h"
 

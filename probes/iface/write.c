@@ -1,5 +1,6 @@
 #include "probes/iface/write_heed.h"
 
+#include "lib/core/diff.h"
 #include "lib/core/file.h"
 #include "lib/core/rcfile.h"
 #include "lib/core/term.h"

@@ -1,7 +1,7 @@
 /* What this host is, for the comparison with others: data.facts. */
 #include "probes/node/facts.h"
 
-#include "lib/core/opt.h"
+#include "lib/core/version.h"
 #include "lib/host/gpu.h"
 #include "lib/host/hostname.h"
 #include "lib/host/processors.h"

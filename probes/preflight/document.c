@@ -1,7 +1,6 @@
 #include "probes/preflight/document.h"
 
 #include "lib/core/file.h"
-#include "lib/core/opt.h"
 #include "lib/core/quote.h"
 #include "lib/core/term.h"
 #include "lib/report/json.h"

@@ -1,6 +1,6 @@
 /* What differs between hosts: the odd one is named against the majority. */
-#include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift_values.h"
 

@@ -1,8 +1,8 @@
 /* Hosts that have another version of windsock than this one: what runs now, and what mends it. */
 #include "lib/cluster/rsh.h"
-#include "lib/core/opt.h"
 #include "lib/core/quote.h"
 #include "lib/core/self.h"
+#include "lib/core/version.h"
 #include "probes/preflight/drift.h"
 
 enum { LONG = 160 };

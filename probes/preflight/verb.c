@@ -1,6 +1,7 @@
 #include "probes/preflight/verb.h"
 
 #include "lib/core/log.h"
+#include "lib/core/near.h"
 #include "lib/core/quote.h"
 #include "lib/report/json.h"
 #include "probes/preflight/ask.h"

@@ -111,7 +111,7 @@ static void lint_junk(const struct lint *l, const struct setting *s)
 }
 
 /* One letter too many, too few, wrong, or two that changed places. */
-static bool is_slip_of(const char *got, const char *meant)
+static bool is_one_slip_of(const char *got, const char *meant)
 {
 	size_t ng = strlen(got), nm = strlen(meant), most = ng > nm ? ng : nm, head = 0, tail = 0;
 
@@ -133,7 +133,7 @@ static void lint_slip(const struct lint *l, const struct setting *s)
 					    "NCCL_IB_GID_INDEX", "NCCL_DEBUG_SUBSYS"};
 
 	for (size_t i = 0; i < ARRAY_LEN(meant); i++)
-		if (is_slip_of(s->name, meant[i]))
+		if (is_one_slip_of(s->name, meant[i]))
 			add(l, "lint.name", s, ST_WARN,
 			    "NCCL has no variable of this name, so nothing looks at it", meant[i],
 			    s->value);

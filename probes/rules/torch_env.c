@@ -4,7 +4,7 @@
  * name that is nearly one of torch's does nothing, silently. What torch of 1.13 to 2.15
  * does with each value is held against this in tests/diff/diff-torchenv.
  */
-#include "lib/core/opt.h"
+#include "lib/core/near.h"
 #include "lib/core/quote.h"
 #include "lib/host/python.h"
 #include "probes/rules/rules.h"

@@ -1,6 +1,8 @@
 /* Any bytes as a shell's rc file: our block goes in once and comes out without a trace. */
 #include "lib/core/rcfile.h"
 
+#include "lib/core/diff.h"
+
 static const char body[] = "export NCCL_SOCKET_IFNAME==eth0\n";
 
 static void expect(bool truth)

@@ -9,7 +9,6 @@
  * which every 97th host answers instead of windsock.json.
  */
 #include "lib/core/file.h"
-#include "lib/core/opt.h"
 
 static unsigned number_of(const char *host)
 {

@@ -2,8 +2,8 @@
 #define TESTS_UNIT_RDZV_PLAYERS_H
 /* Ranks that are played against the core of the rendezvous; time is a number. */
 #include "lib/cluster/rdzv_core.h"
-#include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

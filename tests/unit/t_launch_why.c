@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "lib/cluster/launch_agents.h"
-#include "lib/core/opt.h"
+#include "lib/core/version.h"
 
 #include <signal.h>
 

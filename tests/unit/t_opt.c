@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include "lib/core/near.h"
 #include "lib/core/opt.h"
 #include "lib/core/units.h"
+#include "lib/core/version.h"
 
 enum { MAX_ARGS = 20 };
 

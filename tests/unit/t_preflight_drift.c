@@ -1,7 +1,7 @@
 /* What differs between hosts, and whom a matrix of bad pairs accuses. */
 #include "tests/unit/drift_world.h"
 
-#include "lib/core/opt.h"
+#include "lib/core/version.h"
 
 static void t_odd_one(void **state)
 {

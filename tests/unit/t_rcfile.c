@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "lib/core/diff.h"
 #include "lib/core/rcfile.h"
 #include "lib/core/text.h"
 

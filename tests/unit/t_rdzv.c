@@ -1,6 +1,8 @@
 /* The rendezvous without sockets: who is let in, what they share, ten thousand of them. */
 #include "tests/unit/rdzv_players.h"
 
+#include "lib/core/version.h"
+
 #include <malloc.h>
 
 static void t_everybody_joins(void **state)

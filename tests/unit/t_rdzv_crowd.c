@@ -3,7 +3,7 @@
  * goes on while a thousand connections of every bad kind come in.
  */
 #include "lib/cluster/rdzv_messages.h"
-#include "lib/core/opt.h"
+#include "lib/core/version.h"
 #include "tests/unit/rdzv_world.h"
 
 #include <poll.h>

@@ -4,6 +4,8 @@
  */
 #include "tests/unit/rdzv_players.h"
 
+#include "lib/core/version.h"
+
 static void t_missing(void **state)
 {
 	static const char *const hosts[] = {"n1", "n1", "n2", "n3", "n4", "x", "y", "n5"};

@@ -1,4 +1,4 @@
-#include "lib/core/opt.h"
+#include "lib/core/near.h"
 
 #include <ctype.h>
 
