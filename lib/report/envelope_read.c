@@ -117,6 +117,8 @@ void envelope_finding(struct finding *f, const cJSON *finding)
 	if (expected)
 		finding_expect(f, "%s", expected);
 	fix_from_json(finding, f->a, &f->fix);
+	if ((int)f->fix.n != cJSON_GetArraySize(json_get(finding, "fix")))
+		return; /* some are none, and the numbers would be of others */
 	for (bit = cJSON_IsArray(bit) ? bit->child : NULL; bit; bit = bit->next)
 		if (cJSON_IsNumber(bit) && bit->valuedouble >= 0 && bit->valuedouble < 64)
 			f->as_root |= 1ull << (unsigned)bit->valuedouble;

@@ -27,7 +27,7 @@ struct talk {
 
 static bool wait_for(const struct talk *t, short events)
 {
-	return interrupt_poll(t->fd, events, (int)(t->deadline_ns / NS_PER_MS));
+	return interrupt_poll(t->fd, events, ms_until(now_ns() + t->deadline_ns));
 }
 
 static int say(const struct talk *t, const char *line, struct err *e)

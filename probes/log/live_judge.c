@@ -49,8 +49,8 @@ static const char *name(struct arena *a, const cJSON *rank)
 {
 	const char *host = json_get_str(rank, "host");
 
-	return arena_printf(a, "rank %d (%s, pid %d)", (int)json_get_num(rank, "rank", -1),
-			    host ? host : "host unknown", (int)json_get_num(rank, "pid", 0));
+	return arena_printf(a, "rank %d (%s, pid %d)", json_get_int(rank, "rank", -1),
+			    host ? host : "host unknown", json_get_int(rank, "pid", 0));
 }
 
 static bool is_set(const cJSON *o, const char *key) { return cJSON_IsTrue(json_get(o, key)); }
@@ -78,8 +78,7 @@ static size_t missing(struct report *r, const char *subject, const cJSON *comm)
 		cause(r, "LIVE-001", subject,
 		      "- read that rank's log and its host's dmesg; then start the job again",
 		      "ssh HOST dmesg -T | tail", "%s; %d ranks of %d wait for it", t.s,
-		      (int)json_get_num(comm, "ranks_count", 0),
-		      (int)json_get_num(comm, "size", 0));
+		      json_get_int(comm, "ranks_count", 0), json_get_int(comm, "size", 0));
 	return n;
 }
 
@@ -155,7 +154,7 @@ static bool errors(struct report *r, const char *subject, const cJSON *comm)
 
 	cJSON_ArrayForEach (rank, json_get(comm, "ranks")) {
 		const cJSON *st = json_get(rank, "status");
-		int code = (int)json_get_num(st, "async_error", 0);
+		int code = json_get_int(st, "async_error", 0);
 
 		if ((code == 0 || code == 7) && !is_set(st, "abort_flag"))
 			continue;
@@ -194,7 +193,7 @@ static void judge_comm(struct tally *t, const cJSON *comm, const cJSON *later)
 		return;
 	f = report_find(t->r, "live.job", subject);
 	finding_set(
-		f, ST_PASS, "all %d ranks are there%s", (int)json_get_num(comm, "size", 0),
+		f, ST_PASS, "all %d ranks are there%s", json_get_int(comm, "size", 0),
 		moves	? " and the job moves"
 		: later ? ", but no collective was called within a second: busy elsewhere, or all "
 			  "wait for the same thing"

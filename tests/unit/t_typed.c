@@ -118,6 +118,28 @@ static void foreign_json_is_read(void **state UNUSED)
 	assert_int_equal(got.n, 2);
 }
 
+/* Of its lines some are none: which of them are for root is not known then. */
+static void lines_for_root_are_told_by_number(void **state UNUSED)
+{
+	static const struct {
+		const char *text;
+		uint64_t bits;
+	} rows[] = {{"{\"fix\":[\"ls\",\"id\"],\"as_root\":[1]}", 2},
+		    {"{\"fix\":[\"\",\"ls\",\"id\"],\"as_root\":[1]}", 0}};
+	struct report *r = quiet("json");
+	struct err none = {.kind = ERR_USAGE};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct finding *f = report_find(r, "a.b", NULL);
+		cJSON *o = cJSON_Parse(rows[i].text);
+
+		envelope_finding(f, o);
+		assert_true(f->as_root == rows[i].bits);
+		cJSON_Delete(o);
+	}
+	(void)report_end(r, &none);
+}
+
 static void what_two_checks_say_is_one_command(void **state UNUSED)
 {
 	assert_true(fix_is_same("nft add x", "node1", "sudo nft add x   # on node1", "node0"));
@@ -189,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_hint_keeps_its_kind),
 		cmocka_unit_test(json_says_which_are_words),
 		cmocka_unit_test(foreign_json_is_read),
+		cmocka_unit_test(lines_for_root_are_told_by_number),
 		cmocka_unit_test(what_two_checks_say_is_one_command),
 		cmocka_unit_test(a_place_stands_in_the_remark),
 		cmocka_unit_test(a_shell_takes_what_is_typed),
