@@ -21,6 +21,11 @@
 #define COMM_NCCL_SAYS "NCCL says: "
 #define COMM_ASK_NCCL "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy"
 
+/* Where NCCL refuses GPUs that two ranks have. */
+#define COMM_OWN_GPU                                                                               \
+	"- give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset NCCL_HOSTID "      \
+	"(ncclbench sets it where ranks have to share one)"
+
 /* Who we are, and how to meet the others before there is a communicator. Outlives it. */
 struct comm_world {
 	int rank, size, local_rank, local_size;

@@ -8,6 +8,9 @@
 #include "bench/dev/pattern.h"
 #include "lib/core/err.h"
 
+/* The finding that a GPU failed at work that it was given. */
+#define DEV_SICK "gpu.work"
+
 enum { DEV_MARKS = 256 }; /* a stream takes about a thousand entries before it makes one wait */
 struct dev {
 	const char *kind; /* "host memory", "NVIDIA H200" */

@@ -14,5 +14,7 @@
 const char *reason_make(struct arena *a, const char *check, const char *sentence);
 /* The id in @news, or NULL; @ret_told: what people are told, also where there is none. */
 const char *reason_check(struct arena *a, const char *news, const char **ret_told);
+/* What to do about it, as far as these two say: the rank itself has more. NULL: not known. */
+const char *reason_fix(const char *check, const char *told);
 
 #endif

@@ -31,14 +31,26 @@ static const char *failed_check(const struct rank *r)
 	return r->backend && r->backend->failed_check ? r->backend->failed_check() : NULL;
 }
 
-/* "rank 0 (...): rank 2 (...) died: ..." is what one told who had heard it first. */
+/* "rank 0 (...): rank 2 (...) died: ..." is what one told who had heard it first. What a library
+ * said may have such words further on, and is no rank's. */
 static const char *first_hand(const char *news)
 {
-	const char *told = news;
+	static const char end[] = "): ";
+	const char *told;
 
-	while (told && (told = strstr(told, "): rank ")))
-		news = told += strlen("): ");
+	while (news && starts_with(news, "rank ") && (told = strstr(news, end)) &&
+	       starts_with(told + strlen(end), "rank "))
+		news = told + strlen(end);
 	return news;
+}
+
+/* Another one's finding names ranks as it likes: "rank 1 (...): [nccl.gpu] rank 0 and rank 1 ..."
+ */
+static bool is_finding(struct arena *a, const char *news)
+{
+	const char *told;
+
+	return reason_check(a, news, &told);
 }
 
 /*
@@ -53,7 +65,9 @@ static const char *bad_news(struct rank *r)
 	if (!rdzv_failure(r->w->rdzv) && !interrupt_pending())
 		(void)poll(&p, 1, NEWS_MS);
 	news = first_hand(rdzv_failure(r->w->rdzv));
-	return news && culprit_of(news, r->w->world.size) == r->w->world.rank ? NULL : news;
+	if (!news || is_finding(r->a, news))
+		return news;
+	return culprit_of(news, r->w->world.size) == r->w->world.rank ? NULL : news;
 }
 
 /* What ranks compare with each other, each of them finds. */

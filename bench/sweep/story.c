@@ -221,17 +221,23 @@ static void on_ways(struct story *s, const cJSON *event)
 	json_str(report_data(s->r), "transport", s->transport);
 }
 
+/* The first is the cause; but whose it is says more of it than who heard that from others. */
 static void on_broke(struct story *s, const cJSON *event)
 {
-	if (json_get_str(event, "check") && json_get(event, "rank") && !s->broke.ranks++) {
+	bool is_own = json_get(event, "rank"), is_finding = json_get_str(event, "check");
+
+	if (is_finding && is_own && !s->broke.ranks++) {
 		s->broke.first = (int)json_get_num(event, "rank", -1);
 		s->broke.of = (int)json_get_num(event, "of", 0);
 		s->broke.host = copied(s, event, "host");
 	}
+	if (s->broke.is_hearsay && is_own && is_finding)
+		s->error = (struct err){0};
 	if (s->error.kind)
 		return;
 	relay_error_take(event, &s->error);
-	if (json_get_str(event, "check"))
+	s->broke.is_hearsay = is_finding && !is_own;
+	if (is_finding)
 		s->failed_check = copied(s, event, "check");
 }
 

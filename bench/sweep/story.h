@@ -93,6 +93,7 @@ struct story {
 	struct {		      /* of those that told such a finding: */
 		int ranks, first, of; /* how many; one of them; how many ranks there are */
 		const char *host;
+		bool is_hearsay; /* the error above is of a rank that heard it of another */
 	} broke;
 	str_list host_trouble, host_names, host_fixes; /* in step */
 };

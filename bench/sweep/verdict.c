@@ -1,6 +1,7 @@
 #include "bench/sweep/verdict.h"
 
 #include "bench/comm/backend.h"
+#include "bench/ranks/reason.h"
 #include "bench/sweep/table.h"
 #include "lib/cluster/rendezvous.h"
 #include "lib/core/interrupt.h"
@@ -187,11 +188,13 @@ static void judge_ranks(const struct story *s)
 		verdict_lost(s->r, s, -1, s->failure, NULL);
 }
 
+static bool is_sick_gpu(const struct finding *f) { return streq(f->check, DEV_SICK); }
+
 /* The failure is of one rank, for which the others only waited: "rank 1 (node1): ..."; who waited
  * in vain itself is none. */
 static void name_one(struct finding *f, const struct story *s)
 {
-	bool is_own = strstr(f->message, COMM_NCCL_SAYS) || streq(f->check, "gpu.work");
+	bool is_own = strstr(f->message, COMM_NCCL_SAYS) || is_sick_gpu(f);
 
 	if (!is_own || s->broke.ranks != 1 || s->broke.of < 2 || !s->broke.host ||
 	    starts_with(f->message, "rank "))
@@ -199,6 +202,22 @@ static void name_one(struct finding *f, const struct story *s)
 	f->host = s->broke.host;
 	f->rank = s->broke.first;
 	finding_set(f, f->status, "rank %d (%s): %s", f->rank, f->host, f->message);
+}
+
+/* Of another rank's failure only the sentence was heard: the rest that rank says itself. */
+static void advise(struct finding *f, const struct story *s, const struct err *e)
+{
+	bool is_nccl = s->backend && streq(s->backend, "nccl");
+	const char *known = reason_fix(f->check, f->message);
+
+	if (*e->hint)
+		finding_fix(f, "%s", err_fix(e, f->a));
+	else if (known)
+		finding_fix(f, "%s%s", known,
+			    is_sick_gpu(f) ? on_host(s->r, NULL, f->message) : "");
+	else if (starts_with(f->message, "rank "))
+		finding_fix(f, "%s",
+			    is_nccl ? COMM_ASK_NCCL : "- look at what that rank says itself");
 }
 
 void verdict_failure(struct report *r, const struct story *s, const char *check,
@@ -213,10 +232,7 @@ void verdict_failure(struct report *r, const struct story *s, const char *check,
 	f = report_find(r, check, s->backend ? s->backend : "ranks");
 	finding_set(f, ST_FAIL, "%s", e->msg);
 	finding_expect(f, "the ranks work together until the end");
-	if (*e->hint)
-		finding_fix(f, "%s", err_fix(e, f->a));
-	else if (strstr(e->msg, COMM_NCCL_SAYS)) /* of another rank, which has more */
-		finding_fix(f, "%s", COMM_ASK_NCCL);
+	advise(f, s, e);
 	name_one(f, s);
 	verdict_add(r, f);
 }

@@ -259,7 +259,7 @@ static int explain(struct job *j, struct err *e)
 	if (interrupt_pending() || is_told || c->lacks_address)
 		return -1;
 	if (!c->check && engine_is_sick(j->o->loaded)) {
-		c->check = ENGINE_SICK;
+		c->check = DEV_SICK;
 		j->culprit = rdzv_rank(j->w->rdzv);
 	}
 	if (c->all_know)

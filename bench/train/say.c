@@ -2,6 +2,7 @@
 
 #include "bench/comm/backend.h"
 #include "bench/ranks/hosts.h"
+#include "bench/ranks/reason.h"
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/quote.h"
@@ -209,6 +210,16 @@ int say_rank_in(const char *sentence)
 	return parse_uint(digits, &rank) ? -1 : (int)rank;
 }
 
+/* Of another rank's finding: what its host knows is typed there. */
+static const char *fix_heard(const struct say_lost *l, struct arena *a)
+{
+	const char *fix = reason_fix(l->check, l->sentence) ?: "ddpsmoke --backend tcp";
+
+	return l->host && streq(l->check, DEV_SICK)
+		       ? typed_there(a, rsh_typed(NULL), l->host, arena_printf(a, "\"%s\"", fix))
+		       : fix;
+}
+
 void say_lost(struct report *r, const struct say_lost *l)
 {
 	struct arena *a = report_arena(r);
@@ -220,15 +231,10 @@ void say_lost(struct report *r, const struct say_lost *l)
 	if (l->host)
 		f->host = l->host;
 	if (l->check) {
-		bool is_gpu = streq(l->check, ENGINE_SICK);
-
-		finding_expect(f, is_gpu ? "a GPU does the work that it is given"
-					 : "one library that carries data between all ranks");
-		finding_fix(f, "%s",
-			    l->fix				  ? l->fix
-			    : is_gpu				  ? "dmesg -T | grep -i xid"
-			    : strstr(l->sentence, COMM_NCCL_SAYS) ? COMM_ASK_NCCL
-								  : "ddpsmoke --backend tcp");
+		finding_expect(f, streq(l->check, DEV_SICK)
+					  ? "a GPU does the work that it is given"
+					  : "one library that carries data between all ranks");
+		finding_fix(f, "%s", l->fix ?: fix_heard(l, a));
 		report_add(r, f);
 		return;
 	}

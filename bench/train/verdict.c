@@ -129,7 +129,7 @@ int verdict_sick(struct report *r, int rank, struct err *e)
 	say_lost(r, &(const struct say_lost){.rank = rank < 0 ? 0 : rank,
 					     .sentence = arena_strdup(a, e->msg),
 					     .doing = "before the ranks met",
-					     .check = ENGINE_SICK,
+					     .check = DEV_SICK,
 					     .fix = err_fix(e, a)});
 	*e = (struct err){0};
 	return 0;

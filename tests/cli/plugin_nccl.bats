@@ -388,22 +388,3 @@ EOF
     WINDSOCK_FAKE_SAYS="Bootstrap : no socket interface found" run -1 bench
     [[ $output == *"# FAIL nccl.init: "*"; that is, NCCL found no network interface to use"*"(IF-001)"*'-> eval "$(ifprobe --suggest)"'* ]]
 }
-
-@test "where NCCL fails on one rank alone, that rank is named; started by hand all ranks end with the same finding" {
-    local port=$((20000 + RANDOM % 10000)) ask says="Error: failed to extend /dev/shm/nccl-AbCdEf to 9637892 bytes, error: No space left on device (28)"
-    export WINDSOCK_FAKE_NCCL=rank1-says WINDSOCK_FAKE_SAYS=$says
-    local named='[.findings[] | select(.status == "fail")] | length == 1 and .[0].check == "nccl.init" and
-        (.[0].message | startswith("rank 1 (") and endswith("(SHM-002)")) and any(.[0].fix[]; contains("--shm-size"))'
-    run -1 --separate-stderr bench --np 3 --json
-    jq -e "$named" <<<"$output"
-    jq -e 'any(.findings[]; .status == "fail" and .rank == 1)' <<<"$output"
-    run -1 --separate-stderr "$BIN/ddpsmoke" --device cuda --backend nccl --np 3 --samples 96 --json
-    jq -e "$named" <<<"$output"
-    jq -e 'any(.findings[]; .subject == "rank 1")' <<<"$output"
-    ask=(--backend nccl -b 1K -e 1K -n 2 --deadline 10 --init "tcp://127.0.0.1:$port" --world-size 2)
-    "$B" "${ask[@]}" --rank 1 >other 2>&1 3>&- &
-    run -1 --separate-stderr "$B" "${ask[@]}" --rank 0 --json
-    wait $! && false
-    jq -e "$named" <<<"$output"
-    grep -q 'FAIL nccl.init: ncclCommInitRank failed: .*(SHM-002)' other
-}

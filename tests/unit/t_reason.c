@@ -29,6 +29,8 @@ static void there_and_back(void **state UNUSED)
 
 	assert_string_equal(reason_make(&a, NULL, "rank 2 died"), "rank 2 died");
 	is(made, "nccl.init", "ncclCommInitRank failed: x: y");
+	is("[nccl.init] NCCL says: system error (run with NCCL_DEBUG=INFO): no space", "nccl.init",
+	   "NCCL says: system error (run with NCCL_DEBUG=INFO): no space");
 	is(arena_printf(&a, "rank 1 (node1, 10.0.0.2): %s", made), "nccl.init",
 	   "rank 1 (node1, 10.0.0.2): ncclCommInitRank failed: x: y");
 	is(arena_printf(&a, "rank 0 (a, b): [gpu.work] rank 1 (c, d): broken"), "gpu.work",
@@ -48,6 +50,12 @@ static void what_is_none(void **state UNUSED)
 		"rank 1 (node1, 10.0.0.2): [nccl.init]",
 		"rank 1 (node1, 10.0.0.2): [nccl.init",
 		"rank 1 (node1, 10.0.0.2): [fe80::1]:29500 refused",
+		"rank 1 (node1, 10.0.0.2): [0] MPI startup: none",
+		"rank 1 (node1, 10.0.0.2): [0.5] nor that",
+		"rank 1 (node1, 10.0.0.2): [.init] it begins with a letter",
+		"rank 1 (node1, 10.0.0.2): [a.bcdefghijklmnopqrstuvwxyzabcdef] too long for one",
+		"rank 1 (node1, 10.0.0.2): it says (x): [nccl.init] what somebody quotes",
+		"the rendezvous at (x): [nccl.init] none",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(none); i++)

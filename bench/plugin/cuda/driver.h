@@ -24,9 +24,8 @@ struct driver {
 
 /* ERR_ABSENT: no driver, a driver that does not start, no GPU; and what to do. */
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
-/* Is it what a GPU answers that is not well, and not what this program asked of it? */
+/* Is it what a GPU answers that is not well (DEV_SICK), and not what this program asked of it? */
 bool driver_says_sick(CUresult r);
-#define DRIVER_SICK "gpu.work" /* the finding that it is then */
 /* "out of memory" */
 const char *driver_words(CUresult r);
 /* -1; where another process keeps the GPU to itself @e becomes an ERR_ABSENT, and says how to

@@ -112,6 +112,6 @@ int cuda_failed(const char *what, CUresult r, struct err *e)
 	err_set(e, ERR_SYS, "%s: %s", what, driver_words(r));
 	if (!driver_says_sick(r))
 		return -1;
-	plugin_check = DRIVER_SICK;
+	plugin_check = DEV_SICK;
 	return err_command(e, "dmesg | grep -i xid");
 }

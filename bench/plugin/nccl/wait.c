@@ -61,8 +61,7 @@ static const char *fix_of(const struct nccl_comm *c, const char *last)
 	if (c->root->graph.is_open)
 		return "- leave -G out: it was while operations were captured for a CUDA graph";
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
-		return "- give each rank its own GPU: CUDA_VISIBLE_DEVICES per rank, and unset "
-		       "NCCL_HOSTID (ncclbench sets it where ranks have to share one)";
+		return COMM_OWN_GPU;
 	return COMM_ASK_NCCL;
 }
 
@@ -225,7 +224,7 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	done = stream ? cuStreamQuery(c->gpu->stream) : CUDA_SUCCESS;
 	if (done == CUDA_SUCCESS || done == CUDA_ERROR_NOT_READY)
 		return done == CUDA_ERROR_NOT_READY;
-	plugin_check = DRIVER_SICK;
+	plugin_check = DEV_SICK;
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		driver_words(done));
 	err_command(&c->root->failure, "dmesg | grep -i xid");
