@@ -27,9 +27,18 @@ static size_t id_length(const char *text)
 static const char *words_of(const char *news)
 {
 	static const char end[] = "): ";
-	const char *at = starts_with(news, "rank ") ? strstr(news, end) : NULL;
+	const char *at = starts_with(news, "rank ") ? strchr(news, end[0]) : NULL;
 
-	return at ? at + strlen(end) : news;
+	return at && starts_with(at, end) ? at + strlen(end) : news;
+}
+
+const char *reason_essence(const char *news)
+{
+	const char *words;
+
+	while (news && (words = words_of(news)) != news && starts_with(words, "rank "))
+		news = words;
+	return news;
 }
 
 const char *reason_check(struct arena *a, const char *news, const char **ret_told)

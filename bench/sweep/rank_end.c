@@ -31,19 +31,6 @@ static const char *failed_check(const struct rank *r)
 	return r->backend && r->backend->failed_check ? r->backend->failed_check() : NULL;
 }
 
-/* "rank 0 (...): rank 2 (...) died: ..." is what one told who had heard it first. What a library
- * said may have such words further on, and is no rank's. */
-static const char *first_hand(const char *news)
-{
-	static const char end[] = "): ";
-	const char *told;
-
-	while (news && starts_with(news, "rank ") && (told = strstr(news, end)) &&
-	       starts_with(told + strlen(end), "rank "))
-		news = told + strlen(end);
-	return news;
-}
-
 /* Another one's finding names ranks as it likes: "rank 1 (...): [nccl.gpu] rank 0 and rank 1 ..."
  */
 static bool is_finding(struct arena *a, const char *news)
@@ -64,7 +51,7 @@ static const char *bad_news(struct rank *r)
 
 	if (!rdzv_failure(r->w->rdzv) && !interrupt_pending())
 		(void)poll(&p, 1, NEWS_MS);
-	news = first_hand(rdzv_failure(r->w->rdzv));
+	news = reason_essence(rdzv_failure(r->w->rdzv));
 	if (!news || is_finding(r->a, news))
 		return news;
 	return culprit_of(news, r->w->world.size) == r->w->world.rank ? NULL : news;
@@ -111,7 +98,7 @@ static bool is_told(struct rank *r, const char *news, struct rank_end *ret, stru
 	ret->check = reason_check(r->a, news, &told);
 	if (!ret->check)
 		return false;
-	(void)err_set(e, ERR_SYS, "%s", first_hand(told));
+	(void)err_set(e, ERR_SYS, "%s", reason_essence(told));
 	tell_heard(r, ret->check, e);
 	return true;
 }

@@ -234,7 +234,7 @@ static void advise(struct job *j, struct err *e)
  */
 static const char *believe(const struct job *j, const char *news)
 {
-	const char *inner = say_essence(news);
+	const char *inner = reason_essence(news);
 	bool is_us = say_rank_in(inner) == rdzv_rank(j->w->rdzv);
 
 	return is_us || (j->culprit >= 0 && j->culprit == say_rank_in(news)) ? news : inner;

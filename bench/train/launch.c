@@ -1,6 +1,7 @@
 #include "bench/train/launch.h"
 
 #include "bench/ranks/mpirun_child.h"
+#include "bench/ranks/reason.h"
 #include "bench/train/hear.h"
 #include "bench/train/say.h"
 #include "lib/cluster/rsh.h"
@@ -186,13 +187,19 @@ static void say_failure(struct report *r, const struct launch_result *l, const s
 {
 	const char *last = h->last;
 	bool began = *last || h->names.n;
-	const char *sentence = with_cause(say_essence(l->failure), began, h, report_arena(r));
-	struct finding *f = report_find(r, began ? "rank.alive" : "rank.joined",
-					subject(report_arena(r), sentence));
+	const char *told, *check = reason_check(report_arena(r), l->failure, &told);
+	const char *sentence = with_cause(reason_essence(told), began, h, report_arena(r));
+	const char *fix = check ? reason_fix(check, told) : NULL;
+	const char *missing_check = began ? "rank.alive" : "rank.joined";
+	struct finding *f =
+		report_find(r, check ?: missing_check, subject(report_arena(r), sentence));
 
 	finding_set(f, ST_FAIL, "%s%s%s", sentence, *last ? "; rank 0 last told of " : "", last);
 	finding_expect(f, began ? "every rank answers until the end" : "every rank joins");
-	say_fix_lost(f, sentence, host_of(l, h, subject(report_arena(r), sentence)));
+	if (fix)
+		finding_fix(f, "%s", fix);
+	else
+		say_fix_lost(f, sentence, host_of(l, h, subject(report_arena(r), sentence)));
 	report_add(r, f);
 }
 
@@ -213,7 +220,7 @@ static bool is_about_missing(const char *s)
 /* Rank 0's own failure, and not what it was told, or that we ended it. */
 static bool is_own(const struct err *e, const struct launch_result *l)
 {
-	const char *told = l->failure ? say_essence(l->failure) : "";
+	const char *told = l->failure ? reason_essence(l->failure) : "";
 
 	return !starts_with(e->msg, "interrupted") && !streq(e->msg, told) &&
 	       !(is_about_missing(e->msg) && is_about_missing(told));

@@ -192,13 +192,6 @@ void say_fix_lost(struct finding *f, const char *sentence, const char *host)
 		finding_fix(f, "%s", look);
 }
 
-const char *say_essence(const char *sentence)
-{
-	const char *inner = strstr(sentence, "): rank ");
-
-	return inner ? inner + 3 : sentence;
-}
-
 int say_rank_in(const char *sentence)
 {
 	char digits[8] = "";

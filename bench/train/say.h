@@ -32,8 +32,6 @@ struct say_lost {	      /* a rank that was lost */
 	bool connecting;
 };
 void say_lost(struct report *r, const struct say_lost *l);
-/* Of "rank 1 (b): rank 0 (a) did nothing for 1 s": who was seen, not who saw it. */
-const char *say_essence(const char *sentence);
 /* Of "rank 1 (b) did nothing": 1; else -1. */
 int say_rank_in(const char *sentence);
 /* What to type to see why: @host as above. */

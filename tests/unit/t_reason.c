@@ -62,10 +62,27 @@ static void what_is_none(void **state UNUSED)
 		is(none[i], NULL, none[i]);
 }
 
+static void essence(void **state UNUSED)
+{
+	static const char last[] = "rank 3 (d) died: out (of memory): rank 9 (x) was not asked";
+
+	assert_null(reason_essence(NULL));
+	assert_string_equal(reason_essence(last), last);
+	assert_string_equal(reason_essence("rank 1 (b): rank 0 (a) did nothing for 1 s"),
+			    "rank 0 (a) did nothing for 1 s");
+	assert_string_equal(reason_essence("rank 0 (a): rank 1 (b): rank 2 (c): no memory"),
+			    "rank 2 (c): no memory");
+	assert_string_equal(reason_essence("rank 1 (b): [nccl.init] x (y): rank 0 has left"),
+			    "rank 1 (b): [nccl.init] x (y): rank 0 has left");
+	assert_string_equal(reason_essence("the rendezvous (a): rank 0 (b) left"),
+			    "the rendezvous (a): rank 0 (b) left");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
-					   cmocka_unit_test(what_is_none)};
+					   cmocka_unit_test(what_is_none),
+					   cmocka_unit_test(essence)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
