@@ -44,6 +44,7 @@ int guard_start(struct guard *g, struct watch *watch, const struct comm_world *w
 {
 	struct sigaction on_leave = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO};
 
+	set(&at_any_price, false);
 	leave_prepare();
 	if (sigaction(leave_signal(), &on_leave, NULL))
 		return err_sys(e, "cannot watch over %s", library);
@@ -67,6 +68,8 @@ static enum guard_end enter(struct guard *g, void (*call)(void *arg), void *arg)
 
 enum guard_end guard_call(struct guard *g, uint64_t bytes, void (*call)(void *arg), void *arg)
 {
+	if (watch_cause(g->watch))
+		return GUARD_NOT_BEGUN;
 	watch_call(g->watch, bytes);
 	if (!sigsetjmp(way_out, 1))
 		return enter(g, call, arg);

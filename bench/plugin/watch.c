@@ -11,16 +11,16 @@ static const uint64_t LEAST_BYTES_PER_S = 10 * 1000 * 1000;
 
 static bool is_over(struct watch *w)
 {
-	uint64_t until = __atomic_load_n(&w->until_ns, __ATOMIC_ACQUIRE);
+	uint64_t until = __atomic_load_n(&w->until_ns, __ATOMIC_ACQUIRE), next = until;
 
 	if (!until || now_ns() <= until)
 		return false;
-	if (!w->grants || !w->grants(w->arg))
-		return true;
+	if (w->grants && w->grants(w->arg))
+		next = now_ns() + w->deadline_ns;
 	/* unless the call has come back meanwhile */
-	(void)__atomic_compare_exchange_n(&w->until_ns, &until, now_ns() + w->deadline_ns, false,
-					  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	return false;
+	return __atomic_compare_exchange_n(&w->until_ns, &until, next, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED) &&
+	       next == until;
 }
 
 /* Is there a reason by now? */

@@ -82,6 +82,18 @@ ends() { # MODE CHECK SENTENCE OPTION...
     silent
 }
 
+@test "an end that hangs, of memory, of a part: nothing is asked after it, and what was measured stands" {
+    local mode ask
+    for mode in drop-hang:-R1 drop-hang:-R2 "drop-hang:-R1 -o mulsum" destroy-hang:--pairs; do
+        ask=${mode#*:}
+        # shellcheck disable=SC2086 # options and their values
+        WINDSOCK_FAKE_NCCL=${mode%%:*} run -0 --separate-stderr timeout 60 "$B" --backend nccl --np 2 --deadline 2 \
+            --nccl-blocking $ask --json
+        jq -e '.verdict == "pass"' <<<"$output"
+        silent
+    done
+}
+
 @test "ddpsmoke trains over calls that block, and one that hangs is left" {
     NCCL_COMM_BLOCKING=1 run -0 --separate-stderr timeout 60 "$BIN/ddpsmoke" --backend nccl --device cuda --np 2 --json
     jq -e '.verdict != "fail" and (.data.transport | contains("its calls block"))' <<<"$output"

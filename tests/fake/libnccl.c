@@ -25,6 +25,8 @@
  *	                   late-hang    operations stand still after the third, and all ranks live
  *	                   end-hang     one that is finalized likewise
  *	                   abort-hang   aborting it does not end
+ *	                   drop-hang    one that blocks never gives memory back
+ *	                   destroy-hang a part that blocks is never destroyed
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	                   no-window    it can use no memory of others directly: no window is made,
  *	                                and that is no failure
@@ -283,6 +285,15 @@ ncclResult_t fake_finish(ncclComm_t c)
 	return r;
 }
 
+/* Does not come back, where that is asked for. */
+void fake_hang(const char *mode, const struct ncclComm *c)
+{
+	inside = true;
+	while (c->blocks && fake_mode(mode))
+		(void)usleep(20);
+	inside = false;
+}
+
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *state)
 {
 	fake_is_outside(__func__);
@@ -328,6 +339,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
 {
 	if (!c->is_part)
 		fake_nothing_is_left();
+	fake_is_outside(__func__);
+	if (c->is_part)
+		fake_hang("destroy-hang", c);
 	if (c->finalizing != 1)
 		(void)fprintf(stderr, "stand-in for NCCL: destroyed without being finalized\n");
 	for (int i = 0; i < MADE; i++)

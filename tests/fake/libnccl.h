@@ -84,8 +84,9 @@ void fake_nothing_is_left(void);	/* of what was registered: says so else */
 void fake_is_outside(const char *what); /* says so where it is not */
 /* Says so, and what asked, where the one before is not finished: NCCL refuses that. */
 bool fake_is_ready(struct ncclComm *c, const char *what);
-ncclResult_t fake_finish(struct ncclComm *c); /* what was begun, of one that blocks */
-bool fake_has_context(const char *what);      /* of the driver's, current in this thread */
+ncclResult_t fake_finish(struct ncclComm *c);		    /* what was begun, of one that blocks */
+void fake_hang(const char *mode, const struct ncclComm *c); /* never comes back, in that mode */
+bool fake_has_context(const char *what); /* of the driver's, current in this thread */
 
 /* --- libnccl_ops.c --- */
 ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char *what);

@@ -87,6 +87,7 @@ ncclResult_t ncclMemFree(void *p)
 {
 	struct piece *x = p ? piece_of(p) : NULL;
 
+	fake_is_outside(__func__);
 	if (!x || x->registered)
 		return ncclInvalidUsage;
 	*x = (struct piece){0};
@@ -134,6 +135,7 @@ ncclResult_t ncclCommDeregister(ncclComm_t c, void *handle)
 {
 	if (!fake_is_ready(c, __func__))
 		return ncclInvalidArgument;
+	fake_hang("drop-hang", c);
 	((struct piece *)handle)->registered = false;
 	return ncclSuccess;
 }

@@ -74,13 +74,15 @@ ncclResult_t nccl_ask(struct nccl_comm *c, nccl_fn *fn, void *arg)
 
 	if (!a->blocks)
 		return fn(c, arg);
-	__atomic_store_n(&a->granted, 0, __ATOMIC_RELAXED);
-	a->since_ns = now_ns();
+	if (!watch_cause(&a->watch)) { /* else this one is not begun for the one before it */
+		__atomic_store_n(&a->granted, 0, __ATOMIC_RELAXED);
+		a->since_ns = now_ns();
+	}
 	end = guard_call(&a->guard, 0, put, &q);
 	if (end == GUARD_BACK)
 		return q.answer;
 	a->was_cut = true;
-	c->gpu->is_lost = end == GUARD_LEFT;
+	c->gpu->is_lost |= end == GUARD_LEFT;
 	return ncclSystemError;
 }
 

@@ -68,12 +68,15 @@ int nccl_replay(struct comm *comm, struct err *e)
 	return nccl_fail(c, "", e);
 }
 
-/* One that is at work is gone when it is done, or has been aborted. */
+/* One that is at work is gone when it is done, or has been aborted; of a GPU that is lost, with the
+ * process. */
 void nccl_capture_forget(struct comm *comm)
 {
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
 	struct nccl_graph *g = &c->root->graph;
 
+	if (c->gpu->is_lost)
+		return;
 	if (g->is_open)
 		(void)cuStreamEndCapture(c->gpu->stream, &g->graph);
 	if (g->exec)

@@ -149,7 +149,7 @@ static void free_comm(struct comm *comm)
 		while (*at && *at != c)
 			at = &(*at)->next;
 		*at = *at ? c->next : NULL;
-		free(c);
+		nccl_discard(c);
 		return;
 	}
 	for (size_t i = 0; i < 2 && c->gpu; i++)
@@ -160,7 +160,7 @@ static void free_comm(struct comm *comm)
 	cards_done(&c->cards);
 	arena_done(&c->arena);
 	log_end();
-	free(c);
+	nccl_discard(c);
 }
 
 static struct comm_impl impl = {

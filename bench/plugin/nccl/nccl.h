@@ -91,6 +91,8 @@ void nccl_capture_forget(struct comm *comm);
 bool nccl_judge(const struct comm *comm, struct comm_finding *ret);
 
 /* --- part.c --- */
+/* Frees @c; but a thread of NCCL's may still write what a call that was left was to fill. */
+void nccl_discard(struct nccl_comm *c);
 int nccl_split(struct comm *comm, const struct comm_group *g, struct comm **ret, struct err *e);
 int nccl_add_memory(struct comm *comm, void *p, size_t n, struct err *e);
 void nccl_drop_memory(struct comm *comm, void *p);

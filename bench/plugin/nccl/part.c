@@ -22,10 +22,16 @@ static struct nccl_comm *part_new(struct nccl_comm *from, const struct comm_grou
 	return c;
 }
 
+void nccl_discard(struct nccl_comm *c)
+{
+	if (!c->gpu->is_lost)
+		free(c);
+}
+
 static void forget(struct nccl_comm *c)
 {
 	c->root->next = c->next;
-	free(c);
+	nccl_discard(c);
 }
 
 struct split {
@@ -117,14 +123,19 @@ void nccl_drop_memory(struct comm *comm, void *p)
 {
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
 	struct gpu_piece *piece = gpu_piece_at(c->gpu, p);
+	static const char what[] = "ncclCommDeregister";
 	struct err ignored = {0};
+	ncclResult_t r;
 
 	/* after a failure there is no communicator left to take it back */
 	if (!piece || !piece->registered || !c->handle ||
 	    nccl_settle(c, "the last collective", &ignored))
 		return;
-	if (nccl_ask(c, drop, piece->registered) != ncclSuccess)
-		return; /* it was cut */
+	r = nccl_ask(c, drop, piece->registered);
+	if (r != ncclSuccess) { /* it was cut */
+		(void)nccl_fail_result(c, what, r, &ignored);
+		return;
+	}
 	piece->registered = NULL;
-	(void)nccl_await(c, "ncclCommDeregister", false, &ignored);
+	(void)nccl_await(c, what, false, &ignored);
 }

@@ -36,10 +36,13 @@ static ncclResult_t end_group(struct nccl_comm *c, void *arg)
 	return ncclGroupEnd();
 }
 
-/* What a group is left with would be waited for by what ends the communicator. */
+/* What a group is left with would be waited for by what ends the communicator: of one whose calls
+ * are cut nothing is asked any more. */
 static void leave_group(struct nccl_comm *c)
 {
-	if (c->group.is_open && !c->root->asking.was_cut)
+	if (c->group.is_open && c->root->asking.was_cut)
+		c->gpu->is_lost = true;
+	else if (c->group.is_open)
 		(void)ncclGroupEnd();
 	c->group.is_open = false;
 }
@@ -86,6 +89,8 @@ int nccl_group_end(struct comm *comm, struct err *e)
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
 	ncclResult_t r = nccl_ask(c, end_group, NULL);
 
+	if (c->root->asking.was_cut)
+		leave_group(c);
 	c->group.is_open = false;
 	if (r != ncclSuccess && r != ncclInProgress)
 		return nccl_fail_result(c, coll_kind_name(c->group.kind), r, e);

@@ -28,8 +28,7 @@ int nccl_fail(struct nccl_comm *c, const char *what, struct err *e)
 {
 	struct nccl_comm *root = c->root;
 
-	if (!c->gpu->is_lost)
-		nccl_capture_forget(&c->comm);
+	nccl_capture_forget(&c->comm);
 	abort_one(c);
 	for (struct nccl_comm *f = root; f; f = f->next)
 		abort_one(f);
@@ -305,6 +304,9 @@ void nccl_end(struct nccl_comm *c)
 		return;
 	}
 	if (!nccl_await(c, what, false, &ignored))
-		(void)nccl_ask(c, destroy, NULL);
+		r = nccl_ask(c, destroy, NULL);
+	if (c->root->asking.was_cut &&
+	    !c->root->failure.kind) /* so of its family nothing is asked */
+		(void)nccl_fail_result(c, what, r, &ignored);
 	c->handle = NULL;
 }
