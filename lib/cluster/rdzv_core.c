@@ -23,7 +23,8 @@ void rdzv_core_init(struct rdzv_core *c, uint64_t now_ns)
 	c->hosts = NULL;
 	c->meet.seq = 1;
 	c->unjoined = -1;
-	c->now_ns = c->moved_ns = now_ns;
+	c->now_ns = now_ns;
+	silence_begin(&c->still, c->join_deadline_ns, now_ns);
 	c->due_ns = UINT64_MAX;
 	rdzv_core_look_soon(c);
 }
@@ -143,8 +144,8 @@ static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_joi
 	struct wire_out w = {.p = buf, .cap = sizeof(buf)};
 
 	s->peer = p;
-	s->silence_ns = silence_of(c, m);
-	s->heard_ns = c->moved_ns = c->now_ns;
+	silence_begin(&s->silence, silence_of(c, m), c->now_ns);
+	silence_heard(&c->still, c->now_ns);
 	rdzv_core_look_soon(c);
 	p->rank = s->m.rank;
 	wire_put_u32(&w, (uint32_t)p->rank);
@@ -263,7 +264,7 @@ int rdzv_core_message(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, c
 	if (p->rank < 0)
 		return type == RDZV_JOIN ? on_join(c, p, &w) : -1;
 	s = &c->seats[p->rank];
-	s->heard_ns = now_ns;
+	silence_heard(&s->silence, now_ns);
 	if (type == RDZV_BEAT) {
 		c->send(c, p, RDZV_BEAT, NULL, 0);
 		return 0;

@@ -11,6 +11,7 @@
  */
 #include "lib/cluster/rdzv_messages.h"
 #include "lib/cluster/rendezvous.h"
+#include "lib/core/silence.h"
 
 enum { RDZV_STORE_MAX = 256 << 20 }; /* bytes of all keys, and of one meeting */
 
@@ -24,8 +25,7 @@ struct rdzv_key;
 struct rdzv_seat {
 	struct rdzv_member m;
 	struct rdzv_peer *peer; /* NULL: not connected */
-	uint64_t heard_ns;
-	uint64_t silence_ns;  /* for so long it is believed to live */
+	struct silence silence;
 	uint64_t lost_ns;     /* the first sign of its death; 0: none */
 	const char *reported; /* what its agent saw; NULL: nothing */
 	uint32_t meets;	      /* the last meeting that it came to */
@@ -64,7 +64,8 @@ struct rdzv_core {
 
 	/* private */
 	struct arena a;
-	uint64_t now_ns, moved_ns; /* moved: the last join, or the last to come to a meeting */
+	uint64_t now_ns;
+	struct silence still; /* since the last join, or the last to come to a meeting */
 	unsigned refused;
 	char last_refusal[RDZV_SAY_MAX + 1];
 	int first_free;			/* no rank below is free */

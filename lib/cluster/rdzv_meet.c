@@ -102,7 +102,7 @@ int rdzv_on_meet(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 	}
 	if (n)
 		memcpy(c->meet.data + (size_t)s->m.rank * n, blob, n);
-	c->moved_ns = c->now_ns;
+	silence_heard(&c->still, c->now_ns);
 	if (++c->arrived == c->size)
 		meeting_ends(c);
 	return 0;
@@ -134,7 +134,7 @@ int rdzv_on_ask(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 	unsigned char buf[RDZV_SAY_MAX + 32];
 	struct wire_out out = {.p = buf, .cap = sizeof(buf)};
 	bool open = seq ? seq == c->meet.seq && c->arrived : !c->ready;
-	uint64_t idle = open ? c->now_ns - c->moved_ns : 0;
+	uint64_t idle = open ? c->now_ns - c->still.since_ns : 0;
 	const char *text = "";
 	struct unit_buf b;
 

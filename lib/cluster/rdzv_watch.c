@@ -1,6 +1,5 @@
 /* Deaths, silence, and the join deadline. */
 #include "lib/cluster/rdzv_core.h"
-#include "lib/core/silence.h"
 #include "lib/core/units.h"
 
 /* A closed connection is known at once, the signal behind it when the agent has spoken. */
@@ -78,11 +77,13 @@ static void silent(struct rdzv_core *c, struct rdzv_seat *s)
 	s->m.silent = true;
 	rdzv_seat_gone(c, s, "silent");
 	rdzv_fail(c, RDZV_LOST, "%s has been silent for %s", rdzv_who(c, s->m.rank, &scratch),
-		  format_duration(&b, s->silence_ns));
+		  format_duration(&b, s->silence.most_ns));
 }
 
 static void look_at(struct rdzv_core *c, struct rdzv_seat *s)
 {
+	uint64_t until_ns = s->silence.since_ns + s->silence.most_ns;
+
 	if (!s->m.joined || s->m.gone)
 		return;
 	if (s->lost_ns) {
@@ -90,33 +91,36 @@ static void look_at(struct rdzv_core *c, struct rdzv_seat *s)
 			died(c, s);
 		else
 			look_by(c, judged_at(s));
-	} else if (c->now_ns >= s->heard_ns + s->silence_ns) {
+	} else if (c->now_ns >= until_ns) {
 		silent(c, s);
 	} else {
-		look_by(c, s->heard_ns + s->silence_ns);
+		look_by(c, until_ns);
 	}
 }
 
 static void look_at_joins(struct rdzv_core *c)
 {
 	AUTO(arena_done) struct arena scratch = {0};
+	uint64_t until_ns = c->still.since_ns + c->join_deadline_ns;
 
 	if (c->ready || c->failure[0])
 		return;
-	if (c->now_ns >= c->moved_ns + c->join_deadline_ns)
+	if (c->now_ns >= until_ns)
 		rdzv_fail(c, RDZV_LOST, "%s", rdzv_missing(c, c->join_deadline_ns, &scratch));
 	else
-		look_by(c, c->moved_ns + c->join_deadline_ns);
+		look_by(c, until_ns);
 }
 
-/* Where a look that was due is too late for that, we have not listened ourselves. */
+/* Where a look that was due is too late for that, we have not listened ourselves: that look is for
+ * now, so that what is heard before it forgives nothing more. */
 static void forgive(struct rdzv_core *c)
 {
 	if (!silence_overslept(c->due_ns, c->heartbeat_ns, c->now_ns))
 		return;
 	for (int i = 0; i < c->size; i++)
-		c->seats[i].heard_ns = c->now_ns;
-	c->moved_ns = c->now_ns;
+		silence_forgive(&c->seats[i].silence, c->due_ns, c->now_ns);
+	silence_forgive(&c->still, c->due_ns, c->now_ns);
+	c->due_ns = c->now_ns;
 }
 
 void rdzv_core_now(struct rdzv_core *c, uint64_t now_ns)

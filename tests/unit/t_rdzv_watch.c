@@ -223,6 +223,46 @@ static void t_all_slept(void **state)
 		}
 }
 
+/* We hardly run at all: each look is too late, and comes behind what others said meanwhile. Who is
+ * silent is noticed all the same, and nobody else is. */
+static void t_hardly_runs(void **state)
+{
+	(void)state;
+	for (uint64_t late = 0; late <= 30; late += 2) {
+		int looks = 0;
+
+		begin(3, 3);
+		all_join(3);
+		while (!core.failure[0] && looks++ < 100) {
+			now = core.due_ns + late * NS_PER_S;
+			beat_but(3, 1);
+			beat_but(3, 1);
+			rdzv_core_tick(&core, now);
+		}
+		told_all(3, -1, RDZV_LOST, "rank 1 (node0, 10.0.0.1) has been silent for 10 s");
+		end(NULL);
+	}
+}
+
+/* Nor is a rank that is missing waited for without end. */
+static void t_hardly_runs_and_waits(void **state)
+{
+	(void)state;
+	for (uint64_t late = 0; late <= 30; late += 2) {
+		int looks = 0;
+
+		begin(2, 2);
+		join(0);
+		while (!core.failure[0] && looks++ < 200) {
+			now = core.due_ns + late * NS_PER_S;
+			beat_but(1, -1);
+			rdzv_core_tick(&core, now);
+		}
+		assert_non_null(strstr(core.failure, "nobody has joined for 30 s"));
+		end(NULL);
+	}
+}
+
 static void t_left_before_a_barrier(void **state)
 {
 	(void)state;
@@ -319,10 +359,20 @@ static void t_the_next_run_comes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(t_missing),		T(t_connection_lost), T(t_agent_knows_better),
-		T(t_ended_before_join), T(t_silence),	      T(t_silence_as_its_machine_has_it),
-		T(t_own_sleep),		T(t_all_slept),	      T(t_left_before_a_barrier),
-		T(t_why_it_left),	T(t_no_such_why),     T(t_the_next_run_comes),
+		T(t_missing),
+		T(t_connection_lost),
+		T(t_agent_knows_better),
+		T(t_ended_before_join),
+		T(t_silence),
+		T(t_silence_as_its_machine_has_it),
+		T(t_own_sleep),
+		T(t_all_slept),
+		T(t_left_before_a_barrier),
+		T(t_hardly_runs),
+		T(t_hardly_runs_and_waits),
+		T(t_why_it_left),
+		T(t_no_such_why),
+		T(t_the_next_run_comes),
 	};
 
 	return cmocka_run_group_tests_name("rdzv_watch", tests, NULL, NULL);

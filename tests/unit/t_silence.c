@@ -84,6 +84,32 @@ static void who_is_a_little_late_hears_all_the_same(void **state)
 	assert_in_range(now - begun, MOST_NS, MOST_NS + 2 * NS_PER_S);
 }
 
+/* However late each look is: one who is dead is noticed, after so many looks. */
+static void who_hardly_runs_hears_all_the_same(void **state)
+{
+	for (uint64_t late_s = 0; late_s < 100; late_s++) {
+		unsigned looks = 1;
+
+		begin(state);
+		for (uint64_t wait; (wait = silence_look(&s, now, 0)); looks++) {
+			assert_in_range(looks, 1, 2 * SILENCE_LOOKS + 2);
+			now += wait + late_s * NS_PER_S;
+		}
+	}
+}
+
+/* That is one who is dead: each word is heard, and counts as the first. */
+static void a_word_is_a_new_beginning(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_not_equal(silence_look(&s, now, 0), 0);
+		now += MOST_NS;
+		assert_int_not_equal(silence_look(&s, now, 0), 0);
+		silence_heard(&s, now);
+	}
+}
+
 static void a_step_of_its_own(void **state)
 {
 	(void)state;
@@ -101,6 +127,8 @@ int main(void)
 		cmocka_unit_test_setup(who_was_stopped_accuses_nobody, begin),
 		cmocka_unit_test_setup(after_a_stop_the_time_begins_anew, begin),
 		cmocka_unit_test_setup(who_is_a_little_late_hears_all_the_same, begin),
+		cmocka_unit_test_setup(who_hardly_runs_hears_all_the_same, begin),
+		cmocka_unit_test_setup(a_word_is_a_new_beginning, begin),
 		cmocka_unit_test_setup(a_step_of_its_own, begin),
 	};
 
