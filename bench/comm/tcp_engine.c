@@ -202,7 +202,8 @@ static int sleep_on(struct tcp *t, struct err *e)
 	due = t->still.due_ns;
 	if (t->deadline_given)
 		t->still.due_ns = 0; /* however late we look */
-	left = silence_look(&t->still, now, SLEEP_MOST_NS);
+	left = silence_look(&t->still, now,
+			    t->deadline_ns < SLEEP_MOST_NS * SILENCE_LOOKS ? 0 : SLEEP_MOST_NS);
 	if (!left)
 		return time_is_up(t, due, now, e);
 	if (poll(t->set, n, (int)(left / NS_PER_MS) + 1) < 0 && errno != EINTR)

@@ -237,7 +237,7 @@ int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e)
 	char text[192];
 
 	(void)snprintf(text, sizeof(text),
-		       "its process did not run for %s, which is longer than %s (--deadline)",
+		       "its process did not run for %s, and the longest wait is %s (--deadline)",
 		       format_duration(&slept, slept_ns), format_duration(&most, t->deadline_ns));
 	return tcp_fail_aborted(t, text, e);
 }

@@ -11,7 +11,9 @@
 #include <poll.h>
 #include <signal.h>
 
-enum { RANKS = 3, ROUNDS = 8, STEPS = 30, STEP_MS = 10, AWAKE_MS = 750, ASLEEP = 3 };
+enum { RANKS = 3, ROUNDS = 8, STEPS = 30, STEP_MS = 10, AWAKE_MS = 750 };
+
+static unsigned asleep = 3; /* deadlines */
 
 static void all(const struct local *w, pid_t first, int sig)
 {
@@ -29,7 +31,7 @@ static pid_t stop_them(const struct local *w)
 		return pid;
 	(void)poll(NULL, 0, AWAKE_MS);
 	all(w, first, SIGSTOP);
-	(void)poll(NULL, 0, (int)(ASLEEP * w->deadline_ns / NS_PER_MS));
+	(void)poll(NULL, 0, (int)(asleep * w->deadline_ns / NS_PER_MS));
 	all(w, first, SIGCONT);
 	_exit(0);
 }
@@ -90,11 +92,20 @@ static void a_deadline_that_was_given_holds(void **state)
 	assert_null(ranks_run(&r, RANKS));
 }
 
+/* Nor is it where they stood still for hardly longer than that. */
+static void nor_is_it_after_a_short_stop(void **state)
+{
+	asleep = 1;
+	nobody_is_accused(state);
+	a_deadline_that_was_given_holds(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_is_accused),
 		cmocka_unit_test(a_deadline_that_was_given_holds),
+		cmocka_unit_test(nor_is_it_after_a_short_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
