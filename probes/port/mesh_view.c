@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { WIDE = 24, FEW_ROWS = 32, NAME = 24, TEN = 11 /* columns, with a blank */ };
+enum { WIDE = 24, FEW_ROWS = 32, NAME = 24, TEN = 11, TEN_WIDE = 20 /* columns, with blanks */ };
 static const size_t HIDDEN = SIZE_MAX; /* of rows_alike() */
 #define ALIKE "  and %zu more alike"
 
@@ -161,7 +161,8 @@ static bool next_is_fine(const struct mesh *m, size_t step, struct block *b)
  * each other. */
 static void put_blocks(const struct mesh *m, const size_t *like, size_t name_w, size_t room)
 {
-	size_t step = room / TEN > 1 ? room / TEN * 10 : 10;
+	size_t ten = m->n <= WIDE ? TEN_WIDE : TEN;
+	size_t step = room / ten > 1 ? room / ten * 10 : 10;
 	struct block b = {.name_w = name_w};
 
 	while (b.to < m->n) {

@@ -123,6 +123,21 @@ static void no_line_wraps(void **state)
 		}
 }
 
+/* Few columns stand wide: there is room for half as many. */
+static void no_line_of_few_wraps(void **state)
+{
+	static const char *names[24];
+
+	(void)state;
+	for (size_t n = 2; n <= ARRAY_LEN(names); n++)
+		for (size_t width = 75; width < 110; width++) {
+			for (size_t i = 0; i < n; i++)
+				names[i] = "ip-10-0-0-20.eu-central-1.compute.internal";
+			make(n, names);
+			assert_in_range(widest_line(view(width)), 1, width);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +145,7 @@ int main(void)
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(all_where_there_is_room),
 		cmocka_unit_test(no_line_wraps),
+		cmocka_unit_test(no_line_of_few_wraps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
