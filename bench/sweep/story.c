@@ -227,8 +227,8 @@ static void on_broke(struct story *s, const cJSON *event)
 	bool is_own = json_get(event, "rank"), is_finding = json_get_str(event, "check");
 
 	if (is_finding && is_own && !s->broke.ranks++) {
-		s->broke.first = (int)json_get_num(event, "rank", -1);
-		s->broke.of = (int)json_get_num(event, "of", 0);
+		s->broke.first = json_get_int(event, "rank", -1);
+		s->broke.of = json_get_int(event, "of", 0);
 		s->broke.host = copied(s, event, "host");
 	}
 	if (s->broke.is_hearsay && is_own && is_finding)
