@@ -61,9 +61,9 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	if (where_role(&c->where, &app->arena, &c->role, e))
 		return -1;
-	c->ask.train.deadline_given = c->where.deadline_ns != 0;
 	c->crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
 	c->ask.train.deadline_ns = app->common.deadline_ns;
+	c->ask.train.deadline_given = c->where.deadline_given;
 	c->ask.engine.rank = c->role.rank;
 	count_gpus(app, c);
 	return 0;

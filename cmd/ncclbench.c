@@ -96,9 +96,9 @@ static int find_ranks(struct app *app, struct config *c, struct err *e)
 		return -1;
 	if (q->replay_env && where_is_bare(&c->where))
 		c->where.bare = c->role.size;
-	q->job.rank.deadline_given = c->where.deadline_ns != 0;
 	crowded = where_deadline(&c->where, &c->role, &app->arena, &app->common.deadline_ns);
 	q->job.rank.deadline_ns = app->common.deadline_ns;
+	q->job.rank.deadline_given = c->where.deadline_given;
 	if (crowded && !c->role.is_rank)
 		note(app, c, crowded);
 	if (count_gpus(app, c, e) || ask_where(&in, &app->arena, &q->job, e))

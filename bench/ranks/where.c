@@ -190,6 +190,7 @@ int where_launch(const struct where *w, struct launch_opts *ret, struct err *e)
 		.np = (unsigned)w->np * each,
 		.np_per_host = (unsigned)w->np_per_host * each,
 		.deadline_ns = w->deadline_ns,
+		.deadline_given = w->deadline_given,
 		.serve_ns = w->serve_ns,
 		.heartbeat_ns = w->heartbeat_ns,
 	};
@@ -258,7 +259,8 @@ const char *where_deadline(struct where *w, const struct where_role *role, struc
 	struct room room;
 	unsigned patience;
 
-	if (w->deadline_ns) {
+	w->deadline_given = w->deadline_ns;
+	if (w->deadline_given) {
 		*ret_deadline_ns = w->deadline_ns;
 		return NULL;
 	}
@@ -297,5 +299,6 @@ struct world_opts where_world(const struct where *w)
 				   .launching = is_launching(w),
 				   .require_token = w->require_token,
 				   .deadline_ns = w->deadline_ns,
+				   .deadline_given = w->deadline_given,
 				   .heartbeat_ns = w->heartbeat_ns};
 }

@@ -25,6 +25,7 @@ struct where {
 	const char *hosts, *rsh, *init;
 	uint64_t np, np_per_host, wait, port, rank, size, heartbeat_ns, serve_ns, parallel;
 	uint64_t deadline_ns; /* of one step; 0: none was said, and each phase has its own */
+	bool deadline_given;  /* it was said: see where_deadline() */
 	bool srun, copy_self, keep, partial, serve, no_local, require_token;
 	/* set by the command, not by an option */
 	uint64_t each; /* ranks that one of np and np_per_host stands for; 0: one. Of a rank that

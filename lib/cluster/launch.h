@@ -47,6 +47,7 @@ struct launch_opts {
 	const char *const *env; /* "NAME=VALUE" for every rank, NULL-ended; may be NULL */
 
 	uint64_t deadline_ns;  /* to reach a host, for all ranks to join; 0: 30 s */
+	bool deadline_given;   /* as in struct rdzv_server_opts */
 	uint64_t serve_ns;     /* for people to paste the line; 0: 10 min */
 	uint64_t heartbeat_ns; /* 0: 10 s */
 	int out_fd, err_fd;    /* where what the ranks say goes, "[2 node1] " before each line */
@@ -126,6 +127,7 @@ struct world_opts {
 	bool require_token;
 	const char *device;		    /* told to the others; NULL: "" */
 	uint64_t deadline_ns, heartbeat_ns; /* 0: 30 s and 10 s */
+	bool deadline_given;		    /* as in struct rdzv_server_opts */
 };
 struct world_run {
 	struct world world;

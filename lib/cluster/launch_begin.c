@@ -81,6 +81,7 @@ static int start_server(struct launch *L, const char *run, struct err *e)
 		.run = run,
 		.hosts = names,
 		.join_deadline_ns = L->o.deadline_ns,
+		.deadline_given = L->o.deadline_given,
 		.heartbeat_ns = L->o.heartbeat_ns,
 		.at.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
 		.changed = ranks_changed,

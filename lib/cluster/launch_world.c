@@ -123,6 +123,7 @@ int meeting_host(struct meeting *m, const union addr *at, unsigned ports, struct
 		.token = m->sealed ? &m->token : NULL,
 		.run = m->run->world.run,
 		.join_deadline_ns = m->o->deadline_ns,
+		.deadline_given = m->o->deadline_given,
 		.heartbeat_ns = m->o->heartbeat_ns,
 		.at = *at,
 		.ports = ports,

@@ -145,7 +145,7 @@ static void seat(struct rdzv_core *c, struct rdzv_peer *p, const struct rdzv_joi
 
 	s->peer = p;
 	silence_begin(&s->silence, silence_of(c, m), c->now_ns);
-	silence_heard(&c->still, c->now_ns);
+	rdzv_core_moved(c);
 	rdzv_core_look_soon(c);
 	p->rank = s->m.rank;
 	wire_put_u32(&w, (uint32_t)p->rank);

@@ -48,6 +48,7 @@ struct rdzv_core {
 	const char *run;
 	const char *const *hosts;
 	uint64_t join_deadline_ns, heartbeat_ns;
+	bool deadline_given; /* as in struct rdzv_server_opts */
 	void (*send)(struct rdzv_core *c, struct rdzv_peer *p, uint16_t type, const void *data,
 		     size_t n);
 	void (*close)(struct rdzv_core *c, struct rdzv_peer *p); /* what was sent goes first */
@@ -66,6 +67,7 @@ struct rdzv_core {
 	struct arena a;
 	uint64_t now_ns;
 	struct silence still; /* since the last join, or the last to come to a meeting */
+	uint64_t slept_ns;    /* of it, where that counts */
 	unsigned refused;
 	char last_refusal[RDZV_SAY_MAX + 1];
 	int first_free;			/* no rank below is free */
@@ -90,6 +92,7 @@ void rdzv_core_report_exit(struct rdzv_core *c, int rank, const char *cause, uin
  */
 void rdzv_core_now(struct rdzv_core *c, uint64_t now_ns);
 void rdzv_core_look_soon(struct rdzv_core *c);
+void rdzv_core_moved(struct rdzv_core *c); /* somebody joined, or came to a meeting */
 /* Looks at the clock and at who is missing. */
 void rdzv_core_tick(struct rdzv_core *c, uint64_t now_ns);
 bool rdzv_core_finished(const struct rdzv_core *c);
@@ -122,6 +125,8 @@ const char *rdzv_objection(const struct rdzv_core *c, const struct rdzv_join_msg
 bool rdzv_is_alike(const struct rdzv_join_msg *m, uint32_t protocol); /* one version */
 bool rdzv_is_other_run(const struct rdzv_core *c, const struct rdzv_join_msg *m);
 /* Who has not joined for how long, and what was refused meanwhile. */
+/* For how long, and what of it is nobody's fault. */
+const char *rdzv_idle(const struct rdzv_core *c, uint64_t idle_ns, struct arena *a);
 const char *rdzv_missing(const struct rdzv_core *c, uint64_t waited_ns, struct arena *a);
 
 #endif

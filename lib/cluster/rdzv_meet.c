@@ -102,7 +102,7 @@ int rdzv_on_meet(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 	}
 	if (n)
 		memcpy(c->meet.data + (size_t)s->m.rank * n, blob, n);
-	silence_heard(&c->still, c->now_ns);
+	rdzv_core_moved(c);
 	if (++c->arrived == c->size)
 		meeting_ends(c);
 	return 0;
@@ -136,14 +136,12 @@ int rdzv_on_ask(struct rdzv_core *c, struct rdzv_seat *s, struct wire_in *w)
 	bool open = seq ? seq == c->meet.seq && c->arrived : !c->ready;
 	uint64_t idle = open ? c->now_ns - c->still.since_ns : 0;
 	const char *text = "";
-	struct unit_buf b;
 
 	if (!wire_end(w))
 		return -1;
 	if (open)
 		text = seq ? arena_printf(&a, "%s missing at a barrier: nobody has come for %s",
-					  rdzv_which(c, has_not_come, &a),
-					  format_duration(&b, idle))
+					  rdzv_which(c, has_not_come, &a), rdzv_idle(c, idle, &a))
 			   : rdzv_missing(c, idle, &a);
 	wire_put_u32(&out, seq);
 	wire_put_u64(&out, idle);

@@ -63,12 +63,21 @@ const char *rdzv_which(const struct rdzv_core *c, bool (*is)(const struct rdzv_c
 
 static bool has_not_joined(const struct rdzv_core *c, int rank) { return !c->seats[rank].m.joined; }
 
+const char *rdzv_idle(const struct rdzv_core *c, uint64_t idle_ns, struct arena *a)
+{
+	struct unit_buf idle, slept;
+
+	(void)format_duration(&idle, idle_ns);
+	return c->slept_ns ? arena_printf(a, "%s (the rendezvous itself did not run for %s)",
+					  idle.s, format_duration(&slept, c->slept_ns))
+			   : arena_strdup(a, idle.s);
+}
+
 const char *rdzv_missing(const struct rdzv_core *c, uint64_t waited_ns, struct arena *a)
 {
-	struct unit_buf b;
 	const char *who = rdzv_which(c, has_not_joined, a);
 	const char *s = arena_printf(a, "%s missing: nobody has joined for %s",
-				     who ? who : "nobody", format_duration(&b, waited_ns));
+				     who ? who : "nobody", rdzv_idle(c, waited_ns, a));
 
 	if (!c->refused)
 		return s;

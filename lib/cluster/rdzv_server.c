@@ -211,6 +211,7 @@ struct rdzv_server *rdzv_server_new(struct loop *l, const struct rdzv_server_opt
 				     .run = o->run,
 				     .hosts = o->hosts,
 				     .join_deadline_ns = o->join_deadline_ns,
+				     .deadline_given = o->deadline_given,
 				     .heartbeat_ns = o->heartbeat_ns,
 				     .send = core_send,
 				     .close = core_close};

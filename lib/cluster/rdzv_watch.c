@@ -119,7 +119,10 @@ static void forgive(struct rdzv_core *c)
 		return;
 	for (int i = 0; i < c->size; i++)
 		silence_forgive(&c->seats[i].silence, c->due_ns, c->now_ns);
-	silence_forgive(&c->still, c->due_ns, c->now_ns);
+	if (c->deadline_given)
+		c->slept_ns += c->now_ns - c->due_ns;
+	else
+		silence_forgive(&c->still, c->due_ns, c->now_ns);
 	c->due_ns = c->now_ns;
 }
 
@@ -127,6 +130,12 @@ void rdzv_core_now(struct rdzv_core *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
 	forgive(c);
+}
+
+void rdzv_core_moved(struct rdzv_core *c)
+{
+	silence_heard(&c->still, c->now_ns);
+	c->slept_ns = 0;
 }
 
 void rdzv_core_look_soon(struct rdzv_core *c)

@@ -49,9 +49,10 @@ struct rdzv_server_opts {
 	const char *run;	   /* another run's ranks are refused; NULL: any */
 	const char *const *hosts;  /* of each rank, where the launcher knows them; or NULL */
 	uint64_t join_deadline_ns; /* the longest time without a join; 0: 60 s */
-	uint64_t heartbeat_ns;	   /* the least that a rank is believed when silent; 0: 10 s */
-	union addr at;		   /* with port; port 0: any free one */
-	unsigned ports;		   /* so many from there on, the first free one; 0: just that one */
+	bool deadline_given;   /* it, and the ranks' own, hold however little we ran ourselves */
+	uint64_t heartbeat_ns; /* the least that a rank is believed when silent; 0: 10 s */
+	union addr at;	       /* with port; port 0: any free one */
+	unsigned ports;	       /* so many from there on, the first free one; 0: just that one */
 	/*
 	 * All have joined, the run failed, or all are gone: look which. It may
 	 * stop the loop, not free the server. May be NULL.

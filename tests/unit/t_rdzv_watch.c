@@ -223,6 +223,43 @@ static void t_all_slept(void **state)
 		}
 }
 
+/* Where somebody said how long it may take it ends then, and the sentence says whose time it was.
+ */
+static void t_slept_within_a_deadline(void **state)
+{
+	(void)state;
+	begin(2, 2);
+	core.deadline_given = true;
+	join(0);
+	now = core.due_ns + 7 * NS_PER_S;
+	beat_but(1, -1);
+	assert_int_equal(simple(0, RDZV_ASK, 0, NULL, 0), 0);
+	assert_non_null(strstr(players[0].text, "(the rendezvous itself did not run for 7 s)"));
+	while (now < core.still.since_ns + 29 * NS_PER_S) {
+		assert_string_equal(core.failure, "");
+		time_passes(NS_PER_S);
+		beat_but(1, -1);
+	}
+	time_passes(NS_PER_S);
+	assert_non_null(strstr(core.failure,
+			       "nobody has joined for 30 s (the rendezvous itself did "
+			       "not run for 7 s)"));
+	end(NULL);
+	begin(2, 2);
+	core.deadline_given = true;
+	join(0);
+	now = core.due_ns + 7 * NS_PER_S;
+	join(1); /* somebody came: that is over */
+	assert_int_equal(simple(0, RDZV_MEET, 1, NULL, 0), 0);
+	time_passes(3 * NS_PER_S);
+	beat_but(2, -1);
+	now = core.due_ns + 20 * NS_PER_S;
+	assert_int_equal(simple(0, RDZV_ASK, 1, NULL, 0), 0);
+	assert_true(idle_said(0) >= 20 * NS_PER_S);
+	assert_non_null(strstr(players[0].text, "(the rendezvous itself did not run for 20 s)"));
+	end(NULL);
+}
+
 /* We hardly run at all: each look is too late, and comes behind what others said meanwhile. Who is
  * silent is noticed all the same, and nobody else is. */
 static void t_hardly_runs(void **state)
@@ -368,6 +405,7 @@ int main(void)
 		T(t_own_sleep),
 		T(t_all_slept),
 		T(t_left_before_a_barrier),
+		T(t_slept_within_a_deadline),
 		T(t_hardly_runs),
 		T(t_hardly_runs_and_waits),
 		T(t_why_it_left),
