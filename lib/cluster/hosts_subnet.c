@@ -18,18 +18,20 @@ static const char *some_v4(const union addr *net, unsigned prefix, struct arena 
 
 const char *hosts_of_subnet(const char *arg, struct arena *a)
 {
-	const char *slash = strchr(arg, '/');
+	const char *slash = strchr(arg, '/'), *typed;
 	struct addr_text t;
 	union addr net;
 	uint64_t prefix;
 
-	if (!slash || parse_uint(slash + 1, &prefix) < 0 ||
-	    addr_parse(arena_strndup(a, arg, (size_t)(slash - arg)), &net) < 0 ||
+	if (!slash)
+		return NULL;
+	typed = arena_strndup(a, arg, (size_t)(slash - arg));
+	if (parse_uint(slash + 1, &prefix) < 0 || addr_parse(typed, &net) < 0 ||
 	    prefix > (net.sa.sa_family == AF_INET ? 32 : 128))
 		return NULL;
 	net = addr_network(&net, (unsigned)prefix);
 	if (net.sa.sa_family == AF_INET && prefix < 32)
 		return some_v4(&net, (unsigned)prefix, a);
 	(void)addr_print(&net, &t);
-	return ends_with(t.s, "::") ? arena_printf(a, "%s[1-%d]", t.s, FEW) : arena_strdup(a, t.s);
+	return ends_with(t.s, "::") ? arena_printf(a, "%s[1-%d]", t.s, FEW) : typed;
 }

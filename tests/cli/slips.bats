@@ -86,6 +86,7 @@ ifprobe --suggest --hosts 10.1.0.0/16|as in '10.1.0.[1-4]', or a hostfile
 portcheck --hosts fd00::/64|as in 'fd00::[1-4]', or a hostfile
 windsock --hosts 10.0.0.4/31|as in '10.0.0.[4-5]', or a hostfile
 windsock --hosts 10.0.0.4/32|as in '10.0.0.4', or a hostfile
+windsock --hosts fe80::1%lo/64|as in 'fe80::1%lo', or a hostfile
 windsock --hosts 10.0.0.0/33|hosts are a list (a,b or node[1-4]) or a hostfile's path
 portcheck 10.0.0.0/30|a subnet is no host; --hosts '10.0.0.[1-2]' asks each pair of those in it; from here each is a word of its own
 A
