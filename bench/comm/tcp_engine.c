@@ -250,6 +250,14 @@ static bool is_robbed(struct tcp *t)
 	return true;
 }
 
+/* Since it was to look again: for so long nothing but this process kept it waiting. */
+static uint64_t overslept_ns(const struct tcp *t)
+{
+	uint64_t now = now_ns();
+
+	return now > t->still.due_ns ? now - t->still.due_ns : 0;
+}
+
 /* The time since @since_ns was lost waiting for @peer. */
 static void blame(struct tcp *t, int peer, uint64_t since_ns)
 {
@@ -285,6 +293,7 @@ int tcp_run(struct tcp *t, bool wait, struct err *e)
 		} else if (idle++ >= t->patience) {
 			if (sleep_on(t, e))
 				return -1;
+			idle_since_ns += idle_since_ns ? overslept_ns(t) : 0;
 		} else if (t->crowded || idle > POLITE) {
 			if (idle == POLITE + 1)
 				tcp_go_home(t);
