@@ -153,12 +153,12 @@ int tcp_hear(struct tcp *t, int peer, struct err *e)
 static int last_words(struct tcp *t, int peer, struct words *w)
 {
 	uint64_t until = now_ns() + GRACE_NS;
-	int k;
+	int k, ms;
 
-	while (!(k = listen_to(t, peer, w)) && now_ns() < until) {
+	while (!(k = listen_to(t, peer, w)) && (ms = ms_until(until))) {
 		struct pollfd p = {.fd = t->peers[peer].words, .events = POLLIN};
 
-		(void)poll(&p, 1, (int)(GRACE_NS / NS_PER_MS));
+		(void)poll(&p, 1, ms);
 	}
 	return k;
 }
