@@ -190,10 +190,15 @@ int tcp_run(struct tcp *t, bool wait, struct err *e) MUST_CHECK; /* until finish
 int tcp_waits_for(const struct tcp *t);
 static inline bool tcp_finished(const struct tcp *t) { return t->at == t->steps.n && !t->nbusy; }
 
+/* Look again in so long; 0: the deadline has passed, and for *@ret_slept_ns of it (0: no matter) we
+ * did not run ourselves. */
+uint64_t tcp_look(const struct tcp *t, struct silence *s, uint64_t *ret_slept_ns) MUST_CHECK;
+
 /* --- tcp_words.c: all return -1 with the sentence --- */
 int tcp_fail_closed(struct tcp *t, int peer, int error, struct err *e); /* its data socket ended */
 int tcp_fail_silent(struct tcp *t, int peer, struct err *e);
-/* We did not run ourselves for so long: nobody is to blame. */
+/* We did not run ourselves for so long: nobody is to blame. Those with whom there is no connection
+ * yet are not told. */
 int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e);
 int tcp_fail_aborted(struct tcp *t, const char *reason, struct err *e);
 int tcp_failed(const struct tcp *t, struct err *e); /* what it failed of before */

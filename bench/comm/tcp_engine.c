@@ -183,29 +183,30 @@ static int heard(struct tcp *t, struct err *e)
 	return 0;
 }
 
-/* The deadline has passed; @due_ns: when we wanted to look before. */
-static int time_is_up(struct tcp *t, uint64_t due_ns, uint64_t now_ns, struct err *e)
+uint64_t tcp_look(const struct tcp *t, struct silence *s, uint64_t *ret_slept_ns)
 {
-	if (due_ns && silence_overslept(due_ns, t->deadline_ns, now_ns))
-		return tcp_fail_asleep(t, now_ns - due_ns, e);
-	return tcp_fail_silent(t, tcp_waits_for(t), e);
+	uint64_t now = now_ns(), due = s->due_ns;
+	bool overslept = due && silence_overslept(due, t->deadline_ns, now);
+
+	*ret_slept_ns = overslept ? now - due : 0;
+	if (t->deadline_given)
+		s->due_ns = 0; /* however late we look */
+	return silence_look(s, now,
+			    t->deadline_ns < SLEEP_MOST_NS * SILENCE_LOOKS ? 0 : SLEEP_MOST_NS);
 }
 
 /* Sleeps until something can be done. */
 static int sleep_on(struct tcp *t, struct err *e)
 {
 	size_t n = poll_set(t);
-	uint64_t now = now_ns(), due, left;
+	uint64_t left, slept;
 
 	if (!t->still.since_ns)
-		silence_begin(&t->still, t->deadline_ns, now);
-	due = t->still.due_ns;
-	if (t->deadline_given)
-		t->still.due_ns = 0; /* however late we look */
-	left = silence_look(&t->still, now,
-			    t->deadline_ns < SLEEP_MOST_NS * SILENCE_LOOKS ? 0 : SLEEP_MOST_NS);
+		silence_begin(&t->still, t->deadline_ns, now_ns());
+	left = tcp_look(t, &t->still, &slept);
 	if (!left)
-		return time_is_up(t, due, now, e);
+		return slept ? tcp_fail_asleep(t, slept, e)
+			     : tcp_fail_silent(t, tcp_waits_for(t), e);
 	if (poll(t->set, n, (int)(left / NS_PER_MS) + 1) < 0 && errno != EINTR)
 		return err_sys(e, "cannot wait for the other ranks");
 	return heard(t, e);

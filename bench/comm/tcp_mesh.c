@@ -29,9 +29,10 @@ struct mesh {
 	size_t missing;		/* connections, ours and theirs */
 	bool timed_out, broken; /* broken: of us, and @e says how */
 	struct err *e;
-	int failed_peer; /* -1: none */
-	bool shut;	 /* it closed its door, which was open when it told us of it */
-	uint64_t deadline_ns;
+	int failed_peer;      /* -1: none */
+	bool shut;	      /* it closed its door, which was open when it told us of it */
+	struct silence still; /* nobody new is connected */
+	uint64_t slept_ns;    /* so long we did not run ourselves, and that was too long */
 };
 
 static int break_off(struct mesh *m, const char *what, int error)
@@ -63,10 +64,9 @@ static bool settle(struct mesh *m, int peer, uint32_t lane, int fd)
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	*place = fd;
+	silence_heard(&m->still, now_ns());
 	if (!--m->missing)
 		loop_stop(&m->loop);
-	else if (loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e))
-		(void)break_off(m, "cannot wait for other ranks", ENOMEM);
 	return true;
 }
 
@@ -146,10 +146,17 @@ static void on_door_failed(struct tcp_door *d, const char *what, int error)
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static void on_late(struct loop *l, struct timer *timer)
+static void look(struct loop *l, struct timer *timer)
 {
-	CONTAINER_OF(timer, struct mesh, timer)->timed_out = true;
-	loop_stop(l);
+	struct mesh *m = CONTAINER_OF(timer, struct mesh, timer);
+	uint64_t wait = tcp_look(m->t, &m->still, &m->slept_ns);
+
+	if (!wait) {
+		m->timed_out = true;
+		loop_stop(l);
+	} else if (loop_arm(l, timer, wait, m->e)) {
+		(void)break_off(m, "cannot wait for other ranks", ENOMEM);
+	}
 }
 
 static int dial_all(struct mesh *m)
@@ -209,18 +216,21 @@ static int run_mesh(struct mesh *m)
 	m->door.expected = (size_t)(t->comm.size - 1 - t->comm.rank) * (t->nsockets + 1);
 	if (!m->missing)
 		return 0;
+	silence_begin(&m->still, t->deadline_ns, now_ns());
 	if (tcp_door_watch(&m->door, &m->loop, m->e) || hear_news(m) || dial_all(m) ||
-	    loop_arm(&m->loop, &m->timer, m->deadline_ns, m->e) || loop_run(&m->loop, m->e))
+	    loop_arm(&m->loop, &m->timer, 0, m->e) || loop_run(&m->loop, m->e))
 		return -1;
 	if (m->broken || !m->missing)
 		return m->broken ? -1 : 0;
+	if (m->timed_out && m->slept_ns)
+		return tcp_fail_asleep(t, m->slept_ns, m->e);
 	missing = missing_peer(t);
 	if (!m->timed_out) /* who told knows why */
 		return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) when told to stop",
 			       missing, t->peers[missing].host);
 	m->failed_peer = missing;
 	return err_set(m->e, ERR_SYS, "no connection with rank %d (%s) within %s", m->failed_peer,
-		       t->peers[m->failed_peer].host, format_duration(&waited, m->deadline_ns));
+		       t->peers[m->failed_peer].host, format_duration(&waited, t->deadline_ns));
 }
 
 /* Who closes a door fails of something: what all are told of that is better than what we saw. */
@@ -269,12 +279,11 @@ int tcp_connect(struct tcp *t, const struct tcp_opts *o, struct err *e)
 			 .e = e,
 			 .failed_peer = -1,
 			 .door = {.let_in = let_in, .failed = on_door_failed},
-			 .timer.fire = on_late};
+			 .timer.fire = look};
 	AUTO_CLOSE int door = -1;
 	struct tcp_card own = {0};
 	int result = -1;
 
-	m.deadline_ns = t->deadline_ns;
 	if (!cards)
 		return err_sys(e, "cannot connect %d ranks", o->size);
 	if (tcp_door_open(o, &door, e) || card_make(o, door, &own, e) ||

@@ -231,11 +231,18 @@ int tcp_fail_silent(struct tcp *t, int peer, struct err *e)
 	return fail(t, peer, t->peers[peer].closed, e, text);
 }
 
+static void pass_over_unmet(struct tcp *t)
+{
+	for (int i = 0; i < t->npeers; i++)
+		t->peers[i].closed |= t->peers[i].words < 0;
+}
+
 int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e)
 {
 	struct unit_buf slept, most;
 	char text[192];
 
+	pass_over_unmet(t);
 	(void)snprintf(text, sizeof(text),
 		       "its process did not run for %s, and the longest wait is %s (--deadline)",
 		       format_duration(&slept, slept_ns), format_duration(&most, t->deadline_ns));
@@ -244,8 +251,7 @@ int tcp_fail_asleep(struct tcp *t, uint64_t slept_ns, struct err *e)
 
 void tcp_tell_waited(struct tcp *t, int peer)
 {
-	for (int i = 0; i < t->npeers; i++)
-		t->peers[i].closed |= t->peers[i].words < 0;
+	pass_over_unmet(t);
 	tell(t, WORD_WAITED, peer, "");
 	hear_out(t);
 }

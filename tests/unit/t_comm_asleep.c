@@ -117,12 +117,44 @@ static void nor_is_it_after_a_short_stop(void **state)
 	a_deadline_that_was_given_holds(state);
 }
 
+/* They meet, and rank 1 comes late: the others wait for its connections when all are stopped. */
+static int comes_late(void *arg, const void *mine, size_t n, void *all_of, struct err *e)
+{
+	struct local *w = arg;
+	int rc = local_exchange(w, mine, n, all_of, e);
+
+	if (!w->rank)
+		(void)stop_them(w);
+	for (int i = 0; w->rank == 1 && i < 3; i++)
+		compute();
+	return rc;
+}
+
+static const char *has_met(struct comm *c, struct local *w, void *arg)
+{
+	(void)c;
+	(void)w;
+	(void)arg;
+	return NULL;
+}
+
+static void nobody_is_accused_while_they_connect(void **state)
+{
+	struct ranks r = {
+		.fn = has_met, .exchange = comes_late, .deadline_ns = local_slowness() * NS_PER_S};
+
+	(void)state;
+	asleep = 3;
+	ranks_all_well(&r, RANKS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_is_accused),
 		cmocka_unit_test(a_deadline_that_was_given_holds),
 		cmocka_unit_test(nor_is_it_after_a_short_stop),
+		cmocka_unit_test(nobody_is_accused_while_they_connect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
