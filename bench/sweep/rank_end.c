@@ -90,7 +90,8 @@ static int find_culprit(const struct rank *r, const char *news, int culprit, str
 	return culprit < 0 && was_left(r, news) ? culprit_of(e->msg, size) : culprit;
 }
 
-/* Another rank left for what is a finding: it is that here, too. */
+/* Another rank left for what is a finding: it is that here, too. Where this one failed of the same
+ * it is not the other's. */
 static bool is_told(struct rank *r, const char *news, struct rank_end *ret, struct err *e)
 {
 	const char *told;
@@ -98,6 +99,10 @@ static bool is_told(struct rank *r, const char *news, struct rank_end *ret, stru
 	ret->check = reason_check(r->a, news, &told);
 	if (!ret->check)
 		return false;
+	if (ends_with(told, e->msg)) {
+		tell_broke(r, ret->check, e);
+		return true;
+	}
 	(void)err_set(e, ERR_SYS, "%s", reason_essence(told));
 	tell_heard(r, ret->check, e);
 	return true;

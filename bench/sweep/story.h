@@ -91,7 +91,7 @@ struct story {
 	const char *failed_check;     /* the error below is a finding of this id; NULL: it is not */
 	struct err error;	      /* of a rank, about itself */
 	struct {		      /* of those that told such a finding: */
-		int ranks, first, of; /* how many; one of them; how many ranks there are */
+		int ranks, first, of; /* how many; one of them; of how many that tell; 0: unknown */
 		const char *host;
 		bool is_hearsay; /* the error above is of a rank that heard it of another */
 	} broke;

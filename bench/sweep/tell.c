@@ -164,7 +164,8 @@ void tell_broke(struct rank *r, const char *check, const struct err *e)
 	(void)gethostname(host, sizeof(host) - 1);
 	json_str(event, "check", check);
 	json_num(event, "rank", r->w->world.rank);
-	json_num(event, "of", r->w->world.size);
+	if (!r->relay->direct) /* else whoever hears this hears no other rank: is it alone? */
+		json_num(event, "of", r->w->world.size);
 	json_str(event, "host", host);
 	relay_send(r->relay, event);
 }

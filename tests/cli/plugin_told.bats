@@ -62,6 +62,30 @@ told() { # CHECK SENTENCE FIX
     done
 }
 
+@test "what all ranks fail of alike is no rank's" {
+    export WINDSOCK_FAKE_NCCL=says WINDSOCK_FAKE_SAYS="Bootstrap : no socket interface found"
+    for _ in 1 2 3; do
+        by_hand A=1 bench
+        told nccl.init "that is, NCCL found no network interface to use" "ifprobe --suggest"
+        jq -e 'all(.findings[]; .message | startswith("rank ") | not)' <<<"$output"
+        ! grep 'FAIL nccl.init: rank ' other
+    done
+    run -1 --separate-stderr bench --np 3 --json
+    jq -e 'all(.findings[]; .rank == null and (.message | startswith("rank ") | not))' <<<"$output"
+}
+
+@test "NCCL that passes on what a sick GPU answered: it is the GPU's finding, and no program is to be cured" {
+    export WINDSOCK_FAKE_NCCL=rank1-says WINDSOCK_FAKE_SAYS="Cuda failure 700 'an illegal memory access was encountered'"
+    local command
+    for command in bench smoke; do
+        run -1 --separate-stderr "$command" --np 2 --json
+        told gpu.work "NCCL says: " "| grep -i xid"
+        by_hand A=1 "$command"
+        told gpu.work "rank 1 (" "| grep -i xid"
+        [[ $output != *compute-sanitizer* ]]
+    done
+}
+
 @test "a GPU of another rank that is sick, and a network in which all wait: what to do is said by all" {
     by_hand WINDSOCK_FAKE_CUDA=lost bench
     told gpu.work "rank 1 (" "| grep -i xid   # on "

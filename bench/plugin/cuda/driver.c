@@ -62,22 +62,22 @@ int driver_start(const struct driver_want *w, struct driver *ret, struct err *e)
 
 /* Work that it was given did not end well: all of it worked elsewhere. Bad memory and links say
  * so, as does what reads where nothing is. */
+enum { CONTAINED = 721 }; /* CUDA_ERROR_CONTAINED, which headers before 12.8 have not */
+static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
+			   CUDA_ERROR_NVLINK_UNCORRECTABLE,
+			   CUDA_ERROR_ILLEGAL_ADDRESS,
+			   CUDA_ERROR_LAUNCH_TIMEOUT,
+			   CUDA_ERROR_HARDWARE_STACK_ERROR,
+			   CUDA_ERROR_ILLEGAL_INSTRUCTION,
+			   CUDA_ERROR_MISALIGNED_ADDRESS,
+			   CUDA_ERROR_INVALID_ADDRESS_SPACE,
+			   CUDA_ERROR_INVALID_PC,
+			   CUDA_ERROR_LAUNCH_FAILED,
+			   CUDA_ERROR_UNKNOWN,
+			   CONTAINED};
+
 bool driver_says_sick(CUresult r)
 {
-	enum { CONTAINED = 721 }; /* CUDA_ERROR_CONTAINED, which headers before 12.8 have not */
-	static const int sick[] = {CUDA_ERROR_ECC_UNCORRECTABLE,
-				   CUDA_ERROR_NVLINK_UNCORRECTABLE,
-				   CUDA_ERROR_ILLEGAL_ADDRESS,
-				   CUDA_ERROR_LAUNCH_TIMEOUT,
-				   CUDA_ERROR_HARDWARE_STACK_ERROR,
-				   CUDA_ERROR_ILLEGAL_INSTRUCTION,
-				   CUDA_ERROR_MISALIGNED_ADDRESS,
-				   CUDA_ERROR_INVALID_ADDRESS_SPACE,
-				   CUDA_ERROR_INVALID_PC,
-				   CUDA_ERROR_LAUNCH_FAILED,
-				   CUDA_ERROR_UNKNOWN,
-				   CONTAINED};
-
 	for (size_t i = 0; i < ARRAY_LEN(sick); i++)
 		if ((int)r == sick[i])
 			return true;
@@ -89,6 +89,18 @@ const char *driver_words(CUresult r)
 	const char *text = NULL;
 
 	return cuGetErrorString(r, &text) == CUDA_SUCCESS && text ? text : "unknown CUDA error";
+}
+
+bool driver_quoted_sick(const char *text)
+{
+	const char *words;
+
+	for (size_t i = 0; i < ARRAY_LEN(sick); i++) {
+		if (cuGetErrorString((CUresult)sick[i], &words) == CUDA_SUCCESS && words &&
+		    strstr(text, words) && sick[i] != CUDA_ERROR_UNKNOWN)
+			return true;
+	}
+	return false;
 }
 
 int driver_hint_taken(CUresult r, struct err *e)

@@ -26,6 +26,8 @@ struct driver {
 int driver_start(const struct driver_want *w, struct driver *ret, struct err *e) MUST_CHECK;
 /* Is it what a GPU answers that is not well (DEV_SICK), and not what this program asked of it? */
 bool driver_says_sick(CUresult r);
+/* Does a library quote one of those? (Of "unknown error" nobody knows whose it is.) */
+bool driver_quoted_sick(const char *text);
 /* "out of memory" */
 const char *driver_words(CUresult r);
 /* -1; where another process keeps the GPU to itself @e becomes an ERR_ABSENT, and says how to

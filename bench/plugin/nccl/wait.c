@@ -55,13 +55,23 @@ static int advise(struct nccl_comm *root, const char *what, const char *fix)
 			root->doubts, fix_text(fix));
 }
 
-static const char *fix_of(const struct nccl_comm *c, const char *last)
+static const char *fix_of(const struct nccl_comm *c)
 {
 	if (c->root->graph.is_open)
 		return "- leave -G out: it was while operations were captured for a CUDA graph";
+	return streq(plugin_check, "nccl.gpu") ? COMM_OWN_GPU
+	       : streq(plugin_check, DEV_SICK) ? "dmesg | grep -i xid"
+					       : COMM_ASK_NCCL;
+}
+
+/* The finding that NCCL's own words are. */
+static const char *check_of(const char *what, const char *last)
+{
 	if (strstr(last, "Duplicate GPU") || strstr(last, "same GPU"))
-		return COMM_OWN_GPU;
-	return COMM_ASK_NCCL;
+		return "nccl.gpu";
+	if (driver_quoted_sick(last))
+		return DEV_SICK;
+	return starts_with(what, "nccl") ? "nccl.init" : "nccl.async";
 }
 
 /*
@@ -185,12 +195,10 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 	last = ncclGetLastError(c->handle) ?: "";
 	if (r == ncclUnhandledCudaError && strstr(last, "driver version is insufficient"))
 		return too_new(c, what, e);
-	plugin_check = strstr(last, "Duplicate GPU") || strstr(last, "same GPU") ? "nccl.gpu"
-		       : starts_with(what, "nccl")				 ? "nccl.init"
-										 : "nccl.async";
+	plugin_check = check_of(what, last);
 	err_set(&c->root->failure, ERR_SYS, "%s failed: " COMM_NCCL_SAYS "%s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
-	(void)advise(c->root, what, fix_of(c, last));
+	(void)advise(c->root, what, fix_of(c));
 	(void)nccl_fail(c, what, e);
 	wait_for_news(c, r);
 	return -1;
