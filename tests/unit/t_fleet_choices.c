@@ -112,9 +112,10 @@ static void one_line_for_all_of_one_mtu(void **state UNUSED)
 	fleet_compare_mtu(&w.f, &w.all);
 	text = world_done(&w);
 	assert_non_null(strstr(text, "9001, but not on n[7,60-100]"));
-	assert_non_null(strstr(text, "windsock on 'n[60-100]' 'sudo ip link set ens5 mtu 9001'   "
-				     "# which have 1500\n"));
-	assert_non_null(strstr(text, "ip link set ens6 mtu 9001   # on n7, which has 1500\n"));
+	assert_non_null(strstr(text,
+			       "windsock on 'n[60-100]' 'sudo ip link set dev ens5 mtu 9001'   "
+			       "# which have 1500\n"));
+	assert_non_null(strstr(text, "ip link set dev ens6 mtu 9001   # on n7, which has 1500\n"));
 	assert_int_equal(count(text, "-> "), 2);
 }
 
