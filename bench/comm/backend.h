@@ -15,7 +15,7 @@
 #include "lib/core/arena.h"
 #include "lib/net/addr.h"
 
-#define COMM_PLUGIN_VERSION 10
+#define COMM_PLUGIN_VERSION 11
 /* NCCL's words for what failed, in a message; what to do where they are all that is known (where
  * more is, probes/log/own.h puts that in its place). */
 #define COMM_NCCL_SAYS "NCCL says: "

@@ -256,7 +256,8 @@ int train_rank(const struct train_opts *o, struct comm *c, struct train_result *
 
 	shards_done(&r.shards);
 	loader_free(r.loader);
-	net_free(r.net);
+	if (!o->gpu_dev || !o->gpu_dev->is_lost) /* else it goes with the process */
+		net_free(r.net);
 	sampler_done(&r.sampler);
 	free(r.velocity);
 	free(r.start);

@@ -64,6 +64,7 @@ ends() { # MODE CHECK SENTENCE OPTION...
 @test "a call that does not come back is left at the deadline, and nothing is asked after it" {
     ends init-hang nccl.init "ncclCommInitRank did not finish within "
     ends late-hang comm.progress "did not finish within "
+    ends call-hang comm.progress "did not finish within "
     ends split-hang nccl.init "ncclCommSplit did not finish within " --pairs
 }
 
@@ -101,6 +102,14 @@ ends() { # MODE CHECK SENTENCE OPTION...
     WINDSOCK_FAKE_NCCL=init-hang NCCL_COMM_BLOCKING=1 run -1 --separate-stderr timeout 60 "$BIN/ddpsmoke" \
         --backend nccl --device cuda --np 2 --deadline 2 --json
     jq -e 'any(.findings[]; .check == "nccl.init" and (.message | contains("did not finish within")))' <<<"$output"
+    silent
+}
+
+@test "a call that hangs while ddpsmoke trains is left, and its engine gives back no memory of that GPU" {
+    WINDSOCK_FAKE_NCCL=call-hang NCCL_COMM_BLOCKING=1 run -1 --separate-stderr timeout 60 "$BIN/ddpsmoke" \
+        --backend nccl --device cuda --np 2 --samples 96 --batch 8 --deadline 3 --json
+    jq -e '[.findings[] | select(.status == "fail")] | length == 1 and .[0].check == "comm.progress" and
+        (.[0].message | contains("did not finish within"))' <<<"$output" || { echo "$output"; return 1; }
     silent
 }
 

@@ -27,6 +27,7 @@
  *	                   abort-hang   aborting it does not end
  *	                   drop-hang    one that blocks never gives memory back
  *	                   destroy-hang a part that blocks is never destroyed
+ *	                   call-hang    the call of an operation after the third, likewise
  *	                   one-host     all ranks are of one host: none may claim to be another
  *	                   no-window    it can use no memory of others directly: no window is made,
  *	                                and that is no failure

@@ -227,6 +227,8 @@ ncclResult_t fake_begin(struct ncclComm *c, const struct fake_op *op, const char
 {
 	if (!fake_is_ready(c, what) || is_lacking(c, op))
 		return ncclInvalidArgument;
+	if (c->operations >= 3)
+		fake_hang("call-hang", c);
 	if (c->blocks && op->kind > FAKE_WINDOW)
 		return put_on_stream(c, op);
 	c->op = *op;

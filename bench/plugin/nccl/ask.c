@@ -82,7 +82,7 @@ ncclResult_t nccl_ask(struct nccl_comm *c, nccl_fn *fn, void *arg)
 	if (end == GUARD_BACK)
 		return q.answer;
 	a->was_cut = true;
-	c->gpu->is_lost |= end == GUARD_LEFT;
+	c->gpu->dev.is_lost |= end == GUARD_LEFT;
 	return ncclSystemError;
 }
 

@@ -75,7 +75,7 @@ static void release(struct dev *d, void *p)
 {
 	struct gpu_piece *piece = gpu_piece_at(gpu_of(d), p);
 
-	if (!piece || gpu_of(d)->is_lost)
+	if (!piece || d->is_lost)
 		return;
 	*piece = (struct gpu_piece){0};
 	put_memory(gpu_of(d), p);
@@ -98,7 +98,7 @@ static CUresult drain(struct gpu_dev *g)
 	uint64_t until = now_ns() + g->deadline_ns;
 	CUresult r;
 
-	if (g->is_lost)
+	if (g->dev.is_lost)
 		return CUDA_ERROR_DEINITIALIZED;
 	while ((r = cuStreamQuery(g->stream)) == CUDA_ERROR_NOT_READY) {
 		if (now_ns() > until)
@@ -256,7 +256,7 @@ int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e)
 
 void gpu_dev_free(struct gpu_dev *g)
 {
-	if (!g || g->is_lost) /* what is lost goes with the process */
+	if (!g || g->dev.is_lost) /* what is lost goes with the process */
 		return;
 	if (g->table)
 		(void)cuMemFree(g->table);

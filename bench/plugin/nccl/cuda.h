@@ -31,7 +31,6 @@ struct gpu_dev {
 	CUevent marks[DEV_MARKS];
 	struct gpu_piece pieces[GPU_PIECES];
 	struct err failure; /* of what cannot report one itself */
-	bool is_lost;	    /* a call was left that may hold the driver's locks: no other is made */
 };
 
 int gpu_dev_new(const struct comm_world *w, struct gpu_dev **ret, struct err *e) MUST_CHECK;

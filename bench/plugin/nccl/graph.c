@@ -75,7 +75,7 @@ void nccl_capture_forget(struct comm *comm)
 	struct nccl_comm *c = CONTAINER_OF(comm, struct nccl_comm, comm);
 	struct nccl_graph *g = &c->root->graph;
 
-	if (c->gpu->is_lost)
+	if (c->gpu->dev.is_lost)
 		return;
 	if (g->is_open)
 		(void)cuStreamEndCapture(c->gpu->stream, &g->graph);

@@ -154,7 +154,7 @@ static void free_comm(struct comm *comm)
 	}
 	for (size_t i = 0; i < 2 && c->gpu; i++)
 		c->gpu->dev.free(&c->gpu->dev, c->stage[i]);
-	if (!c->gpu->is_lost)
+	if (!c->gpu->dev.is_lost)
 		pace_done(&c->pace);
 	nccl_ask_end(c);
 	cards_done(&c->cards);

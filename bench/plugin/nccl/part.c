@@ -24,7 +24,7 @@ static struct nccl_comm *part_new(struct nccl_comm *from, const struct comm_grou
 
 void nccl_discard(struct nccl_comm *c)
 {
-	if (!c->gpu->is_lost)
+	if (!c->gpu->dev.is_lost)
 		free(c);
 }
 

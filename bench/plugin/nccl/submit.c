@@ -41,7 +41,7 @@ static ncclResult_t end_group(struct nccl_comm *c, void *arg)
 static void leave_group(struct nccl_comm *c)
 {
 	if (c->group.is_open && c->root->asking.was_cut)
-		c->gpu->is_lost = true;
+		c->gpu->dev.is_lost = true;
 	else if (c->group.is_open)
 		(void)ncclGroupEnd();
 	c->group.is_open = false;

@@ -15,7 +15,7 @@ enum {
 
 static void abort_one(struct nccl_comm *c)
 {
-	if (c->handle && !c->gpu->is_lost) /* else the peers' kernels would wait for ours */
+	if (c->handle && !c->gpu->dev.is_lost) /* else the peers' kernels would wait for ours */
 		(void)ncclCommAbort(c->handle);
 	c->handle = NULL;
 }
