@@ -16,10 +16,6 @@
 #include "lib/net/addr.h"
 
 #define COMM_PLUGIN_VERSION 11
-/* NCCL's words for what failed, in a message; what to do where they are all that is known (where
- * more is, probes/log/own.h puts that in its place). */
-#define COMM_NCCL_SAYS "NCCL says: "
-#define COMM_ASK_NCCL "NCCL_DEBUG=INFO ncclbench --backend nccl ... 2>&1 | ncclwhy"
 
 /* Where NCCL refuses GPUs that two ranks have. */
 #define COMM_OWN_GPU                                                                               \

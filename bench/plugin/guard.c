@@ -20,7 +20,8 @@ static int leave_signal(void) { return SIGRTMIN + 5; }
 static void leave(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
-	(void)info;
+	if (info->si_code != SI_TKILL || info->si_pid != getpid()) /* it is nobody else's to send */
+		return;
 	if (!is_set(&inside) || !(is_set(&at_any_price) || leave_is_safe(context)))
 		return;
 	set(&inside, false);

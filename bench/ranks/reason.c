@@ -1,6 +1,7 @@
 #include "bench/ranks/reason.h"
 
 #include "bench/comm/backend.h"
+#include "lib/host/nccl_words.h"
 
 #include <string.h>
 
@@ -59,5 +60,5 @@ const char *reason_fix(const char *check, const char *told)
 		return "dmesg -T | grep -i xid";
 	if (streq(check, "nccl.gpu"))
 		return COMM_OWN_GPU;
-	return starts_with(check, "nccl.") || strstr(told, COMM_NCCL_SAYS) ? COMM_ASK_NCCL : NULL;
+	return starts_with(check, "nccl.") || strstr(told, NCCL_SAYS) ? NCCL_ASK : NULL;
 }

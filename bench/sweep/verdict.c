@@ -6,6 +6,7 @@
 #include "lib/cluster/rendezvous.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "lib/host/nccl_words.h"
 #include "lib/report/json.h"
 
 #include <ctype.h>
@@ -194,7 +195,7 @@ static bool is_sick_gpu(const struct finding *f) { return streq(f->check, DEV_SI
  * in vain itself is none. */
 static void name_one(struct finding *f, const struct story *s)
 {
-	bool is_own = strstr(f->message, COMM_NCCL_SAYS) || is_sick_gpu(f);
+	bool is_own = strstr(f->message, NCCL_SAYS) || is_sick_gpu(f);
 
 	if (!is_own || s->broke.ranks != 1 || s->broke.of < 2 || !s->broke.host ||
 	    starts_with(f->message, "rank "))
@@ -216,8 +217,7 @@ static void advise(struct finding *f, const struct story *s, const struct err *e
 		finding_fix(f, "%s%s", known,
 			    is_sick_gpu(f) ? on_host(s->r, NULL, f->message) : "");
 	else if (starts_with(f->message, "rank "))
-		finding_fix(f, "%s",
-			    is_nccl ? COMM_ASK_NCCL : "- look at what that rank says itself");
+		finding_fix(f, "%s", is_nccl ? NCCL_ASK : "- look at what that rank says itself");
 }
 
 void verdict_failure(struct report *r, const struct story *s, const char *check,

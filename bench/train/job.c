@@ -192,7 +192,7 @@ static const char *doing(const struct job *j)
 	uint64_t total = j->result.total_steps, done = j->result.history.nsteps;
 	struct arena *a = report_arena(j->r);
 
-	if (!j->carrier.comm)
+	if (!j->carrier.comm || (j->carrier.gpu_plugin && !j->carrier.gpu_comm))
 		return "while the ranks connected";
 	if (!done)
 		return "before the first step had ended";

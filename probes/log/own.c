@@ -1,15 +1,16 @@
 #include "probes/log/own.h"
 
+#include "lib/host/nccl_words.h"
 #include "probes/log/explain.h"
 
 enum { SURE = 70 /* percent: below, a connection that broke is all that is known */ };
 
-static const char quotes[] = "NCCL says: ", asks[] = "| ncclwhy";
+static const char means[] = "; that is, ";
 
-/* Nothing better is advised than to read NCCL's log. */
+/* Nothing better is advised than to read NCCL's log, and it was not looked up before. */
 static bool is_helpless(const struct finding *f)
 {
-	return f->fix.n == 1 && strstr(f->fix.v[0], asks);
+	return f->fix.n == 1 && strstr(f->fix.v[0], NCCL_ASK) && !strstr(f->message, means);
 }
 
 static void say(struct finding *f, const struct cause *c)
@@ -17,7 +18,7 @@ static void say(struct finding *f, const struct cause *c)
 	str_list before = f->fix;
 
 	f->fix = (str_list){0};
-	finding_set(f, f->status, "%s; that is, %s (%s)", f->message, c->meaning, c->head->id);
+	finding_set(f, f->status, "%s%s%s (%s)", f->message, means, c->meaning, c->head->id);
 	for (size_t i = 0; i < c->fix.n; i++)
 		finding_fix(f, "%s", c->fix.v[i]);
 	if (!f->fix.n)
@@ -43,8 +44,8 @@ static void look(struct finding *f, const char *words)
 
 void own_review(struct finding *f)
 {
-	const char *quoted = f->status == ST_FAIL ? strstr(f->message, quotes) : NULL;
+	const char *quoted = f->status == ST_FAIL ? strstr(f->message, NCCL_SAYS) : NULL;
 
 	if (quoted && is_helpless(f))
-		look(f, quoted + strlen(quotes));
+		look(f, quoted + strlen(NCCL_SAYS));
 }

@@ -198,10 +198,10 @@ in_time() { for _ in {1..600}; do ! "$@" || return 0; sleep 0.1; done; return 1;
     stub ncclbench 'echo "{\"device\": \"NVIDIA H100 80GB HBM3 MIG 1g.10gb\", \"verdict\": \"pass\" }"'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1,2 --output -
     jq -e '[.steps[] | select(.verdict == "skip" and .message == "a part of a GPU (MIG) is not shared by ranks")] | length == 19' <<<"$output"
-    jq -e '[.steps[] | select(.verdict == "pass")] | length == 11' <<<"$output"
+    jq -e '[.steps[] | select(.verdict == "pass")] | length == 13' <<<"$output"
     stub ncclbench '[[ $* != *"--np 1 "* ]] || { echo "{\"verdict\": \"pass\"}"; exit; }; echo "sudo nvidia-smi -c DEFAULT" >&2; exit 4'
     run -0 --separate-stderr "$ROOT/scripts/gpu-check" --bin stubs --parts nccl --ranks 1 --output -
-    jq -e '([.steps[] | select(.verdict == "skip" and (.message | contains("-c DEFAULT")))] | length == 7)' <<<"$output"
+    jq -e '([.steps[] | select(.verdict == "skip" and (.message | contains("-c DEFAULT")))] | length == 9)' <<<"$output"
 }
 
 @test "gpu-check: where nothing comes up there is one failure, and it says why" {

@@ -2,6 +2,7 @@
 #include "bench/plugin/nccl/log.h"
 #include "lib/core/fix.h"
 #include "lib/core/units.h"
+#include "lib/host/nccl_words.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -61,7 +62,7 @@ static const char *fix_of(const struct nccl_comm *c)
 		return "- leave -G out: it was while operations were captured for a CUDA graph";
 	return streq(plugin_check, "nccl.gpu") ? COMM_OWN_GPU
 	       : streq(plugin_check, DEV_SICK) ? "dmesg | grep -i xid"
-					       : COMM_ASK_NCCL;
+					       : NCCL_ASK;
 }
 
 /* The finding that NCCL's own words are. */
@@ -196,7 +197,7 @@ int nccl_fail_result(struct nccl_comm *c, const char *what, ncclResult_t r, stru
 	if (r == ncclUnhandledCudaError && strstr(last, "driver version is insufficient"))
 		return too_new(c, what, e);
 	plugin_check = check_of(what, last);
-	err_set(&c->root->failure, ERR_SYS, "%s failed: " COMM_NCCL_SAYS "%s%s%.300s", what,
+	err_set(&c->root->failure, ERR_SYS, "%s failed: " NCCL_SAYS "%s%s%.300s", what,
 		ncclGetErrorString(r), *last ? ": " : "", last);
 	(void)advise(c->root, what, fix_of(c));
 	(void)nccl_fail(c, what, e);
