@@ -249,6 +249,12 @@ int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct 
 	return c->gpu_plugin ? connect_gpus(c, ret_culprit, e) : 0;
 }
 
+void carrier_give_up(struct carrier *c)
+{
+	if (c->comm && carrier_is_tcp(c)) /* libraries' are not waited for, once one has failed */
+		comm_abort(c->comm, "this rank is at its end");
+}
+
 void carrier_free(struct carrier *c)
 {
 	comm_free(c->gpu_comm);

@@ -40,6 +40,8 @@ bool carrier_has_failed(struct carrier *c);
 /* As far as anybody knows all ranks live, and no data arrives. */
 #define CARRIER_STANDS_STILL "comm.progress"
 bool carrier_stands_still(const struct carrier *c);
+/* It is not needed any more, and the others may not come to its end. */
+void carrier_give_up(struct carrier *c);
 void carrier_free(struct carrier *c);
 
 #endif

@@ -363,6 +363,8 @@ int train_job(struct train_opts *o, struct world_run *w,
 	name_gpus(&j, &world);
 	world.note = j.carrier.note;
 	world.fix = j.carrier.fix;
+	if (j.carrier.check) /* else it is that connection, or others hear of it there */
+		carrier_give_up(&j.carrier);
 	carrier_free(&j.carrier);
 	if (is_first)
 		result = say(&j, &world, result, e);
