@@ -131,8 +131,10 @@ struct finding *report_find(struct report *r, const char *check, const char *sub
 
 void report_fit(struct report *r, struct finding *f)
 {
-	if (r->sink.opts->review)
+	if (r->sink.opts->review && !f->is_reviewed) {
+		f->is_reviewed = true;
 		r->sink.opts->review(f);
+	}
 	if (f->host && !streq(f->host, r->sink.host))
 		return;
 	for (size_t i = 0; i < f->fix.n; i++) {

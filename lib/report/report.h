@@ -33,8 +33,9 @@ struct finding {
 	double value;	  /* NAN: none was measured */
 	const char *unit;
 	const char *expected;
-	double seconds; /* NAN: not timed */
-	bool answered;	/* its words stand in the answer already */
+	double seconds;	  /* NAN: not timed */
+	bool answered;	  /* its words stand in the answer already */
+	bool is_reviewed; /* by report_opts.review */
 	struct arena *a;
 };
 
@@ -82,8 +83,8 @@ struct report_opts {
 	bool verbose;	    /* table: pass findings are listed even when many */
 	bool files;	    /* the command writes files of its own, too */
 	const char *page;   /* a file more, for people, whatever the format; NULL: none */
-	/* looks at each finding before it is told, perhaps more than once, and may say more of it;
-	 * NULL: nobody does */
+	/* looks at each finding once before it is told, and may say more of it; NULL: nobody does
+	 */
 	void (*review)(struct finding *f);
 	/* makes its text of the JSON envelope; it may live in @a */
 	void (*draw)(const cJSON *envelope, struct arena *a, struct text *ret);

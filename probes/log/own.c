@@ -5,12 +5,10 @@
 
 enum { SURE = 70 /* percent: below, a connection that broke is all that is known */ };
 
-static const char means[] = "; that is, ";
-
-/* Nothing better is advised than to read NCCL's log, and it was not looked up before. */
+/* Nothing better is advised than to read NCCL's log. */
 static bool is_helpless(const struct finding *f)
 {
-	return f->fix.n == 1 && strstr(f->fix.v[0], NCCL_ASK) && !strstr(f->message, means);
+	return f->fix.n == 1 && strstr(f->fix.v[0], NCCL_ASK);
 }
 
 static void say(struct finding *f, const struct cause *c)
@@ -18,7 +16,7 @@ static void say(struct finding *f, const struct cause *c)
 	str_list before = f->fix;
 
 	f->fix = (str_list){0};
-	finding_set(f, f->status, "%s%s%s (%s)", f->message, means, c->meaning, c->head->id);
+	finding_set(f, f->status, "%s; that is, %s (%s)", f->message, c->meaning, c->head->id);
 	for (size_t i = 0; i < c->fix.n; i++)
 		finding_fix(f, "%s", c->fix.v[i]);
 	if (!f->fix.n)
