@@ -10,6 +10,8 @@
 
 /* The finding that a GPU failed at work that it was given. */
 #define DEV_SICK "gpu.work"
+/* What to type then. */
+#define DEV_SICK_FIX "dmesg | grep -i xid"
 
 enum { DEV_MARKS = 256 }; /* a stream takes about a thousand entries before it makes one wait */
 struct dev {

@@ -1,5 +1,6 @@
 #include "plugins/cudnn/gpu.h"
 
+#include "bench/dev/dev.h"
 #include "bench/plugin/image.h"
 #include "lib/core/units.h"
 
@@ -25,7 +26,7 @@ int gpu_failed(const char *what, CUresult r, struct err *e)
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return err_hint(e,
 				"a smaller --batch needs less; nvidia-smi shows who has the rest");
-	return err_command(e, "dmesg | grep -i xid");
+	return err_command(e, DEV_SICK_FIX);
 }
 
 int gpu_current(struct err *e)

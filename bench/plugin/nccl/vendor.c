@@ -113,5 +113,5 @@ int cuda_failed(const char *what, CUresult r, struct err *e)
 	if (!driver_says_sick(r))
 		return -1;
 	plugin_check = DEV_SICK;
-	return err_command(e, "dmesg | grep -i xid");
+	return err_command(e, DEV_SICK_FIX);
 }

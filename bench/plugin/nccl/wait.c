@@ -61,7 +61,7 @@ static const char *fix_of(const struct nccl_comm *c)
 	if (c->root->graph.is_open)
 		return "- leave -G out: it was while operations were captured for a CUDA graph";
 	return streq(plugin_check, "nccl.gpu") ? COMM_OWN_GPU
-	       : streq(plugin_check, DEV_SICK) ? "dmesg | grep -i xid"
+	       : streq(plugin_check, DEV_SICK) ? DEV_SICK_FIX
 					       : NCCL_ASK;
 }
 
@@ -235,7 +235,7 @@ static int step(struct nccl_comm *c, const char *what, bool stream, struct err *
 	plugin_check = DEV_SICK;
 	err_set(&c->root->failure, ERR_SYS, "%s failed on %s: CUDA says: %s", what, c->gpu->name,
 		driver_words(done));
-	err_command(&c->root->failure, "dmesg | grep -i xid");
+	err_command(&c->root->failure, DEV_SICK_FIX);
 	return nccl_fail(c, what, e);
 }
 
