@@ -5,6 +5,7 @@
 #include "lib/core/log.h"
 #include "lib/report/envelope.h"
 #include "lib/report/json.h"
+#include "tests/unit/take_findings.h"
 
 #include <fcntl.h>
 
@@ -35,20 +36,6 @@ static void check_json(const cJSON *v)
 		abort();
 	cJSON_Delete(again);
 	free(text);
-}
-
-static void take_findings(struct report *r, const cJSON *doc)
-{
-	const cJSON *from = json_get(doc, "findings");
-	struct finding *f;
-
-	for (from = cJSON_IsArray(from) ? from->child : NULL; from; from = from->next) {
-		if (!envelope_check(from))
-			continue;
-		f = report_find(r, envelope_check(from), json_get_str(from, "subject"));
-		envelope_finding(f, from);
-		report_add(r, f);
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

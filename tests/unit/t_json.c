@@ -5,6 +5,7 @@
 
 #include "lib/report/envelope.h"
 #include "lib/report/json.h"
+#include "tests/unit/take_findings.h"
 
 #include <cmocka.h>
 #include <math.h>
@@ -153,20 +154,6 @@ static void parses_within_bounds(void **state)
 	"3,"                                                                                       \
 	"\"message\":\"m\",\"fix\":[\"do\",7,\"\"],\"value\":2.5,\"unit\":\"ms\",\"expected\":"    \
 	"\"1\"}"
-
-static void take_findings(struct report *r, const cJSON *doc)
-{
-	const cJSON *from = json_get(doc, "findings");
-	struct finding *f;
-
-	for (from = cJSON_IsArray(from) ? from->child : NULL; from; from = from->next) {
-		if (!envelope_check(from))
-			continue;
-		f = report_find(r, envelope_check(from), json_get_str(from, "subject"));
-		envelope_finding(f, from);
-		report_add(r, f);
-	}
-}
 
 static void another_hosts_envelope(void **state)
 {
