@@ -58,12 +58,10 @@ static int stay_alone(struct member *m, struct err *e)
 
 	if (m->role->ours && !m->role->rank)
 		relay_hush();
-	if (lacks->kind)
+	if (lacks->kind) {
 		*e = *lacks;
-	if (lacks->kind && engine_is_sick(&m->engine))
-		return verdict_sick(m->r, m->role->rank, e);
-	if (lacks->kind)
-		return -1;
+		return engine_is_sick(&m->engine) ? verdict_sick(m->r, m->role->rank, e) : -1;
+	}
 	return m->w.missing && !m->role->ours && !m->role->relayed
 		       ? verdict_missing(m->r, m->role->rank, e)
 		       : -1;
