@@ -1,6 +1,7 @@
 #include "bench/sweep/export.h"
 
 #include "lib/core/file.h"
+#include "lib/core/log.h"
 #include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
@@ -178,8 +179,11 @@ int export_new(const char *path, const char *text, struct err *e)
 		if (!f)
 			name = arena_printf(&a, "%s.%d", path, i);
 	}
-	if (f && fputs(text, f) >= 0 && !fflush(f))
+	if (f && fputs(text, f) >= 0 && !fflush(f)) {
+		if (name != path)
+			log_say("-J: %s is there already, so it is in %s", path, name);
 		return 0;
+	}
 	err_sys(e, "-J: cannot write %s", name);
 	if (!f)
 		return err_hint(e, "%s.0 to .%d are there, too: remove some", path, TRIES - 1);

@@ -50,6 +50,7 @@ table() {
         ([.per_process_max_times_us | transpose[] | max] == .times_us))' out.json
     bench -b 8 -e 8 -n 1 -J out.json
     [ "$status" -eq 0 ]
+    [[ $stderr == *"-J: out.json is there already, so it is in out.json.0"* ]]
     jq -e '.results[0].size == 8' out.json.0
     jq -e '.results | length == 3' out.json
     local file
