@@ -136,20 +136,35 @@ static bool is_crowded_anywhere(const struct tcp_card *cards, int ranks)
 	return false;
 }
 
+/* Nothing is between them but one kernel's memory. */
+static bool over_loopback(const struct tcp_card *a, const struct tcp_card *b)
+{
+	return beside(a, b) && addr_equal(&a->at, &b->at);
+}
+
+static bool all_are(const struct tcp_card *cards, int ranks,
+		    bool (*so)(const struct tcp_card *, const struct tcp_card *))
+{
+	int p = 1;
+
+	while (p < ranks && so(&cards[p], &cards[0]))
+		p++;
+	return p == ranks;
+}
+
 /*
  * One flow is paced (bbr) or halved by a loss (reno) at a time. Many ranks have
  * enough flows; and where nothing is paced and nothing but memory is between them,
- * more flows than one only drive each other's data out of the cache.
+ * more flows than one only drive each other's data out of the cache. Of two ranks
+ * one flow fills that: there it is so with pacing, too.
  */
 static unsigned usual_sockets(const struct tcp_card *cards, int ranks)
 {
-	bool one_machine = true;
-
-	for (int p = 0; p < ranks; p++)
-		one_machine = one_machine && beside(&cards[p], &cards[0]);
-	if (ranks > 2 && one_machine && !cards[0].paced && is_crowded(cards, ranks, &cards[0]))
+	if (ranks == 2)
+		return all_are(cards, ranks, over_loopback) ? 1 : 4;
+	if (!cards[0].paced && is_crowded(cards, ranks, &cards[0]) && all_are(cards, ranks, beside))
 		return 1;
-	return ranks == 2 ? 4 : ranks <= 8 ? 3 : 1;
+	return ranks <= 8 ? 3 : 1;
 }
 
 void cards_read(struct tcp *t, struct tcp_card *cards)
@@ -168,6 +183,7 @@ void cards_read(struct tcp *t, struct tcp_card *cards)
 		peer->pub = (struct comm_peer){
 			.host = peer->host, .address = peer->address.s, .pid = (int)c->place.pid};
 		peer->is_local = beside(c, own);
+		peer->is_looped = over_loopback(c, own);
 		peer->pub.same_machine = peer->is_local;
 		before += share_processors(c, own) && p < t->comm.rank;
 	}

@@ -52,11 +52,12 @@ struct tcp_peer {
 	struct comm_peer pub;
 	char host[COMM_PLACE_TEXT];
 	struct addr_text address;
-	int words;     /* the socket for last words */
-	bool is_local; /* on our machine: shares our processors */
-	bool left;     /* said goodbye */
-	bool closed;   /* its words end here; our own: always */
-	int blames;    /* the rank that it waited for in vain, -1: none */
+	int words;	/* the socket for last words */
+	bool is_local;	/* on our machine: shares our processors */
+	bool is_looped; /* and has our address: what goes there stays in memory */
+	bool left;	/* said goodbye */
+	bool closed;	/* its words end here; our own: always */
+	int blames;	/* the rank that it waited for in vain, -1: none */
 };
 
 struct tcp {

@@ -8,7 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
-enum { REASON_MS = 1500 };
+enum { REASON_MS = 1500, OPEN_WINDOW = 1 << 20, LOOPED_SEND = 128 << 10 };
 
 struct dial { /* one connection on its way */
 	struct io io;
@@ -50,6 +50,22 @@ static int break_off(struct mesh *m, const char *what, int error)
 
 /* --- connecting ------------------------------------------------------------------ */
 
+/*
+ * The kernel opens a receiver's window as it sees it read: megabytes later. A low-water
+ * mark opens it at once, beyond net.core.rmem_max, and goes again before anybody waits
+ * for it. Of what is on its way through memory alone no more than a cache holds is of use.
+ */
+static void set_buffers(int fd, const struct tcp_peer *peer)
+{
+	int open = OPEN_WINDOW, none = 1, way = LOOPED_SEND;
+
+	if (!peer->is_looped)
+		return;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &open, sizeof(open));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &none, sizeof(none));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &way, sizeof(way));
+}
+
 /* False: it came twice, so it is not one of ours. */
 static bool settle(struct mesh *m, int peer, uint32_t lane, int fd)
 {
@@ -63,6 +79,8 @@ static bool settle(struct mesh *m, int peer, uint32_t lane, int fd)
 		return false;
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (lane != WORDS_LANE)
+		set_buffers(fd, &t->peers[peer]);
 	*place = fd;
 	silence_heard(&m->still, now_ns());
 	if (!--m->missing)
