@@ -191,6 +191,8 @@ static void lint_env_plugin(const struct lint *l, const struct setting *s)
 		report_add(l->r, f);
 		return;
 	}
+	if (lint_plugin_missing(l, s))
+		return;
 	finding_set(f, ST_WARN,
 		    "is %s: that plug-in answers for every NCCL variable, so what is set "
 		    "here may not be what NCCL sees",
@@ -208,6 +210,16 @@ static const struct {
 	{"NCCL_SOCKET_FAMILY", lint_family},
 	{"NCCL_COMM_ID", lint_comm_id},
 	{"NCCL_ENV_PLUGIN", lint_env_plugin},
+	{"NCCL_NET_PLUGIN", lint_plugin},
+	{"NCCL_TUNER_PLUGIN", lint_plugin},
+	{"NCCL_PROFILER_PLUGIN", lint_plugin},
+	{"NCCL_GIN_PLUGIN", lint_plugin},
+	{"NCCL_RMA_PLUGIN", lint_plugin},
+	{"NCCL_TOPO_FILE", lint_topology},
+	{"NCCL_GRAPH_FILE", lint_graph},
+	{"NCCL_TOPO_DUMP_FILE", lint_written},
+	{"NCCL_GRAPH_DUMP_FILE", lint_written},
+	{"NCCL_DEBUG_FILE", lint_written},
 	{"NCCL_IB_HCA", lint_ib_hca},
 	{"NCCL_IB_DISABLE", lint_ib_disable},
 	{"NCCL_IB_DISABLE", lint_number},

@@ -29,6 +29,12 @@ void lint_comm_id(const struct lint *l, const struct setting *s);
 void lint_ib_hca(const struct lint *l, const struct setting *s);
 void lint_ib_disable(const struct lint *l, const struct setting *s);
 void lint_gid_index(const struct lint *l, const struct setting *s);
+void lint_topology(const struct lint *l, const struct setting *s);
+void lint_graph(const struct lint *l, const struct setting *s);
+void lint_written(const struct lint *l, const struct setting *s);
+void lint_plugin(const struct lint *l, const struct setting *s);
+/* The same: true where none of those that it names is here. */
+bool lint_plugin_missing(const struct lint *l, const struct setting *s);
 void lint_conf(const struct lint *l);
 
 #endif

@@ -7,13 +7,14 @@
 #include "lib/core/near.h"
 #include "lib/core/quote.h"
 #include "lib/host/python.h"
+#include "probes/rules/named_file.h"
 #include "probes/rules/rules.h"
 #include "probes/rules/torch.h"
 
 #include <errno.h>
 #include <limits.h>
 
-enum kind { BOOL, BOOL_2_8, INT, TEXT, DEBUG, TRANSPORT, LEVEL, FLAG };
+enum kind { BOOL, BOOL_2_8, INT, TEXT, WRITTEN, DEBUG, TRANSPORT, LEVEL, FLAG };
 static const struct known {
 	const char *name;
 	enum kind kind;
@@ -31,7 +32,7 @@ static const struct known {
 	{"TORCH_FR_CPP_STACK", BOOL, NULL},
 	{"TORCH_FR_DUMP_DYNAMIC_FILE_NAME", TEXT, NULL},
 	{"TORCH_FR_DUMP_ON_TIMEOUT", BOOL, NULL},
-	{"TORCH_FR_DUMP_TEMP_FILE", TEXT, NULL},
+	{"TORCH_FR_DUMP_TEMP_FILE", WRITTEN, NULL},
 	{"TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC", INT, NULL},
 	{"TORCH_GLOO_LAZY_INIT", BOOL_2_8, NULL},
 	{"TORCH_NCCL_ASYNC_ERROR_HANDLING", INT, "NCCL_ASYNC_ERROR_HANDLING"},
@@ -41,7 +42,7 @@ static const struct known {
 	{"TORCH_NCCL_COORD_CHECK_MILSEC", INT, NULL},
 	{"TORCH_NCCL_CUDA_EVENT_CACHE", BOOL, NULL},
 	{"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", TEXT, NULL},
-	{"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", TEXT, NULL},
+	{"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", WRITTEN, NULL},
 	{"TORCH_NCCL_DESYNC_DEBUG", BOOL, "NCCL_DESYNC_DEBUG"},
 	{"TORCH_NCCL_DUMP_ON_TIMEOUT", BOOL, NULL},
 	{"TORCH_NCCL_ENABLE_MONITORING", BOOL, NULL},
@@ -103,6 +104,7 @@ static const struct {
 	[BOOL_2_8] = {BOOLEAN, "1 or 0", ST_FAIL, STOPS, 208},
 	[INT] = {NULL, "a whole number", ST_FAIL, STOPS, 0},
 	[TEXT] = {"", "", ST_PASS, "", 0},
+	[WRITTEN] = {"", "", ST_PASS, "", 0},
 	[DEBUG] = {"OFF INFO DETAIL", "OFF, INFO or DETAIL", ST_FAIL, "torch stops at it", 0},
 	[TRANSPORT] = {"TCP", "TCP, in capitals, or nothing: other devices are in few builds",
 		       ST_WARN,
@@ -120,7 +122,7 @@ static bool can_be_read(enum kind kind, const char *v)
 		return is_int(v);
 	if (kind == TRANSPORT)
 		return streq(v, kinds[kind].words);
-	return kind == TEXT || is_one_of(v, kinds[kind].words);
+	return !*kinds[kind].words || is_one_of(v, kinds[kind].words);
 }
 
 /* "2.6.0+debian" is 206; 0: there is none here to be asked. */
@@ -151,6 +153,29 @@ static void judge_value(const struct known *k, const char *name, struct report *
 			    kinds[k->kind].then);
 	finding_expect(f, "%s", kinds[k->kind].wants);
 	finding_fix(f, "unset %s", name);
+	report_add(r, f);
+}
+
+/* Where the flight recorder's dumps go, as the first part of a name (then the rank). */
+static void judge_place(const struct known *k, struct report *r)
+{
+	const char *v = k->kind == WRITTEN ? settings_env(k->name) : NULL, *why, *dir;
+	struct finding *f;
+
+	if (!v || !*v)
+		return;
+	why = named_file_unwritable(report_arena(r), arena_printf(report_arena(r), "%s0", v));
+	if (!why)
+		return;
+	f = report_find(r, "lint.torch.file", k->name);
+	finding_set(f, ST_WARN, "%s0 cannot be made: %s; torch's flight recorder writes no dump", v,
+		    why);
+	finding_expect(f, "a place where this user may make files");
+	dir = named_file_folder(f->a, v);
+	if (access(dir, F_OK))
+		finding_fix(f, "mkdir -p %s", shell_quote(f->a, dir));
+	else
+		finding_fix(f, "unset %s", k->name);
 	report_add(r, f);
 }
 
@@ -229,6 +254,7 @@ void torch_check_env(struct arena *a, struct report *r)
 {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		judge_value(&known[i], known[i].name, r);
+		judge_place(&known[i], r);
 		if (known[i].old)
 			judge_value(&known[i], known[i].old, r);
 		judge_old(&known[i], r);

@@ -53,3 +53,11 @@ says() { # CHECK WANTED [NAME=VALUE...]: "STATUS FIX" of that finding, or nothin
     says lint.torch.name "" GLOO_SOCKET_FAMILY=AF_INET
     says lint.torch.name "" TORCH_NCCL_DEBUG=INFO
 }
+
+@test "a place where the flight recorder can make no file" {
+    local here=$BATS_TEST_TMPDIR
+    for name in TORCH_NCCL_DEBUG_INFO_TEMP_FILE TORCH_FR_DUMP_TEMP_FILE; do
+        says lint.torch.file "" "$name=$here/trace_"
+        says lint.torch.file "warn mkdir -p $here/none" "$name=$here/none/trace_"
+    done
+}

@@ -1,0 +1,16 @@
+#ifndef PROBES_RULES_NAMED_FILE_H
+#define PROBES_RULES_NAMED_FILE_H
+/*
+ * Files that settings name: can this user read them, or make them? Of a recorded tree (--sysroot)
+ * nothing is said: not everything was recorded. A folder that hangs is not waited for.
+ */
+#include "lib/core/arena.h"
+
+/* Why not, as what follows the path in a sentence ("is not here"). NULL: it can be read. */
+const char *named_file_unreadable(struct arena *a, const char *path);
+/* Why no file can be made there, as a clause: "there is no folder /logs". NULL: one can. */
+const char *named_file_unwritable(struct arena *a, const char *path);
+/* "/logs" of "/logs/x"; "." of "x". */
+const char *named_file_folder(struct arena *a, const char *path);
+
+#endif
