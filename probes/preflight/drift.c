@@ -1,106 +1,7 @@
 /* What differs between hosts: the odd one is named against the majority. */
-#include "lib/core/units.h"
 #include "lib/core/version.h"
 #include "lib/report/json.h"
 #include "probes/preflight/drift_values.h"
-
-static const struct drift_kind kinds[] = {
-	{"gpus", "number of GPUs", COUNT, ST_FAIL,
-	 "dmesg | grep -i -e xid -e 'fallen off the bus'   # then reboot it; the others have %s"},
-	{"gpu", "kind of GPU", TEXT, ST_WARN, "lspci -nn | grep -i nvidia   # the others have %s"},
-	{"driver", "NVIDIA driver", TEXT, ST_WARN,
-	 "sudo apt-get install --only-upgrade 'nvidia-driver*'   # to %s, then reboot"},
-	{"nccl", "NCCL", TEXT, ST_WARN, "pip install 'nvidia-nccl-cu12==%s'   # or its package"},
-	{"torch", "PyTorch", TEXT, ST_WARN, "pip install 'torch==%s'"},
-	{"torch_cuda", "PyTorch's CUDA", TEXT, ST_WARN, "pip install torch   # for CUDA %s"},
-	{"cuda", "the driver's CUDA", TEXT, ST_WARN,
-	 "sudo apt-get install --only-upgrade 'nvidia-driver*'   # the others serve %s; then "
-	 "reboot"},
-	{"gpu_name", "model of GPU", TEXT, ST_WARN, "nvidia-smi -L   # the others have %s"},
-	{"vbios", "VBIOS of the GPUs", TEXT, ST_INFO,
-	 "nvidia-smi -q | grep -i vbios   # the others: %s"},
-	{"nvlinks", "NVLinks up", COUNT, ST_FAIL, "nvidia-smi nvlink -s   # the others have %s"},
-	{"nvlink_domain", "NVLink domain", TEXT, ST_INFO,
-	 "nvidia-smi -q | grep -A 9 Fabric   # the others are in %s"},
-	{"ecc", "ECC of the GPUs", TEXT, ST_WARN,
-	 "sudo nvidia-smi -e 1 && sudo reboot   # the others: %s"},
-	{"mig", "MIG of the GPUs", TEXT, ST_WARN, "sudo nvidia-smi -mig 0   # the others: %s"},
-	{"persistence", "persistence of the GPUs", TEXT, ST_INFO,
-	 "sudo nvidia-smi -pm 1   # the others: %s"},
-	{"power_limit", "power limit of the GPUs", TEXT, ST_WARN,
-	 "sudo nvidia-smi -pl WATT   # the others: %s"},
-	{"matmul_tflops", "slowest GPU's TFLOP/s", RATE, ST_WARN,
-	 "nvidia-smi -q -d PERFORMANCE,CLOCK,POWER   # the others reach %s"},
-	{"memory_gbps", "slowest GPU memory's GB/s", RATE, ST_WARN,
-	 "nvidia-smi -q -d ECC,ROW_REMAPPER,CLOCK   # the others reach %s"},
-	{"to_gpu_gbps", "slowest copy to a GPU, GB/s", RATE, ST_WARN,
-	 "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"},
-	{"from_gpu_gbps", "slowest copy from a GPU, GB/s", RATE, ST_WARN,
-	 "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"},
-	{"acs", "PCIe access control (ACS)", TEXT, ST_WARN,
-	 "lspci -vvv | grep ACSCtl   # the others: %s"},
-	{"iommu", "IOMMU", TEXT, ST_WARN, "cat /proc/cmdline   # the others: %s"},
-	{"gpudirect", "GPUDirect RDMA", TEXT, ST_WARN,
-	 "sudo modprobe nvidia-peermem   # the others: %s"},
-	{"efa", "EFA adapters", COUNT, ST_WARN,
-	 "ls /sys/class/infiniband   # the others have %s; launch it as they were"},
-	{"efa_installer", "EFA installer", TEXT, ST_WARN,
-	 "sudo ./efa_installer.sh -y   # of version %s"},
-	{"libfabric", "libfabric", TEXT, ST_WARN,
-	 "sudo ./efa_installer.sh -y   # the others have %s"},
-	{"ofi_nccl", "aws-ofi-nccl", TEXT, ST_WARN,
-	 "sudo ./efa_installer.sh -y   # the others have %s"},
-	{"windsock", "windsock", TEXT, ST_WARN, NULL},
-	{"cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"},
-	{"cpus_usable", "processors that may be used", COUNT, ST_WARN,
-	 "srun --cpus-per-task=%s ...   # Kubernetes: resources.limits.cpu; docker: --cpus; else: "
-	 "taskset -p $$"},
-	{"memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"},
-	{"nofile", "open files", LIMIT, ST_WARN,
-	 "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
-	 "/etc/security/limits.d/90-nofile.conf   # then log in "
-	 "again; LimitNOFILE= for slurmd"},
-	{"memlock", "locked memory, in bytes", LIMIT, ST_WARN,
-	 "for u in '*' root; do echo \"$u - memlock %s\"; done | sudo tee "
-	 "/etc/security/limits.d/90-memlock.conf   # in kB here; "
-	 "then log in again; LimitMEMLOCK= for slurmd"},
-	{"congestion", "congestion control", TEXT, ST_WARN,
-	 "sudo sysctl -w net.ipv4.tcp_congestion_control=%s"},
-	{"tcp_rmem", "TCP's receive buffers", TEXT, ST_WARN,
-	 "sudo sysctl -w net.ipv4.tcp_rmem='%s'"},
-	{"tcp_wmem", "TCP's send buffers", TEXT, ST_WARN, "sudo sysctl -w net.ipv4.tcp_wmem='%s'"},
-	{"governor", "clock governor", TEXT, ST_WARN, "sudo cpupower frequency-set -g %s"},
-	{"thp", "transparent huge pages", TEXT, ST_INFO,
-	 "echo %s | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"},
-	{"clocksource", "clock source", TEXT, ST_INFO,
-	 "echo %s | sudo tee "
-	 "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
-	{"kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"},
-};
-
-/* Of these a host that names none has none; there this is typed, or the usual (NULL). */
-static const struct {
-	const char *key, *fix;
-} nones[] = {
-	{"gpus", "lspci | grep -i nvidia   # none in it, as in a head node? leave it out of "
-		 "--hosts"},
-	{"driver", "sudo modprobe nvidia   # install NVIDIA's driver first if that fails; the "
-		   "others have %s"},
-	{"nccl", NULL},
-	{"torch", NULL},
-	{"efa", NULL},
-};
-
-static bool may_be_none(const struct drift_kind *k, const char **ret_fix)
-{
-	*ret_fix = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(nones); i++)
-		if (streq(nones[i].key, k->key)) {
-			*ret_fix = nones[i].fix;
-			return true;
-		}
-	return false;
-}
 
 struct finding *drift_note(struct preflight *p, const char *key, const char *subject,
 			   const char *host)
@@ -113,46 +14,29 @@ struct finding *drift_note(struct preflight *p, const char *key, const char *sub
 	return f;
 }
 
-/* limits.conf takes kB where the limit is in bytes, and more open files than fs.nr_open, as
- * "unlimited" would be, keep people from logging in. */
-static const char *in_fix(struct arena *a, const struct drift_kind *k, const char *text)
-{
-	uint64_t bytes;
-
-	if (streq(k->key, "nofile") && streq(text, "unlimited"))
-		return "1048576";
-	if (!streq(k->key, "memlock") || parse_uint(text, &bytes))
-		return text;
-	return arena_printf(a, "%llu", (unsigned long long)(bytes >> 10));
-}
-
 /* The table's text has at most one %s. */
 static const char *fix_of(struct arena *a, const struct drift_kind *k, const struct drift_value *v,
 			  const struct drift_value *usual)
 {
-	const char *fix, *hole;
+	bool none = streq(v->text, DRIFT_NONE) && k->none && *k->none;
+	const char *fix = none ? k->none : k->fix, *hole = strstr(fix, "%s");
+	const char *text = k->typed ? k->typed(a, usual->text) : usual->text;
 
-	if (!streq(v->text, DRIFT_NONE) || !may_be_none(k, &fix) || !fix)
-		fix = k->fix;
-	hole = strstr(fix, "%s");
-
-	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, in_fix(a, k, usual->text),
-				   hole + 2)
-		    : fix;
+	return hole ? arena_printf(a, "%.*s%s%s", (int)(hole - fix), fix, text, hole + 2) : fix;
 }
 
-/* Hosts where a limit that is wrong by itself has been said to be; and those that have fewer
- * processors, of which fewer may be used. */
+/* Hosts where a limit that is wrong by itself has been said to be; and those that have less of the
+ * whole, of which less is there. */
 static void find_said(const struct preflight *p, const struct drift_kind *k, struct names *ret)
 {
-	bool usable = streq(k->key, "cpus_usable");
-	const char *check = arena_printf(p->a, "limits.%s", usable ? "cpus" : k->key);
+	const char *limit = arena_printf(p->a, "limits.%s", k->part_of ?: k->key);
+	const char *whole = k->part_of ? arena_printf(p->a, "drift.%s", k->part_of) : "";
 
 	for (size_t i = 0; i < p->t.items.n; i++) {
 		const struct finding *f = p->t.items.v[i].f;
 
 		if ((f->status == ST_FAIL || f->status == ST_WARN) && f->host &&
-		    (streq(f->check, check) || (usable && streq(f->check, "drift.cpus"))))
+		    (streq(f->check, limit) || streq(f->check, whole)))
 			names_add(ret, p->a, f->host);
 	}
 }
@@ -174,17 +58,16 @@ static bool is_said(const struct preflight *p, const struct drift_kind *k, const
 	return true;
 }
 
-/* Where every host may use all it has, how many there are has been compared. */
+/* Where every host has the whole of it, that has been compared. */
 static bool is_compared(const struct answers *all, const struct drift_kind *k)
 {
-	for (size_t i = 0; i < all->n; i++) {
+	for (size_t i = 0; k->part_of && i < all->n; i++) {
 		const cJSON *facts = json_get(all->v[i].data, "facts");
 
-		if (!streq(k->key, "cpus_usable") ||
-		    json_get_num(facts, k->key, 0) != json_get_num(facts, "cpus", 0))
+		if (json_get_num(facts, k->key, 0) != json_get_num(facts, k->part_of, 0))
 			return false;
 	}
-	return true;
+	return k->part_of;
 }
 
 /* Where ours is the odd one, or nobody's is (NULL), it goes to all others. */
@@ -263,11 +146,10 @@ static bool compare(struct preflight *p, const struct answers *all, const struct
 {
 	drift_values l = {0};
 	const struct drift_value *usual;
-	const char *ignored;
 
 	if (is_compared(all, k))
 		return false;
-	drift_collect(p->a, all, k, may_be_none(k, &ignored), &l);
+	drift_collect(p->a, all, k, &l);
 	usual = drift_usual(p->a, k, &l);
 	if (!usual)
 		return l.n > 1;
@@ -282,8 +164,8 @@ void preflight_drift(struct preflight *p, const struct answers *all, double aske
 {
 	size_t from = p->t.items.n, compared = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		compared += compare(p, all, &kinds[i]);
+	for (size_t i = 0; i < drift_kinds_n; i++)
+		compared += compare(p, all, &drift_kinds[i]);
 	for (size_t i = 0; i < p->same.n; i++)
 		compared += drift_same(p, all, p->same.v[i]);
 	drift_names(p, all);

@@ -110,14 +110,14 @@ static void add_none(struct arena *a, const struct answers *all, const struct dr
 }
 
 void drift_collect(struct arena *a, const struct answers *all, const struct drift_kind *k,
-		   bool or_none, drift_values *ret)
+		   drift_values *ret)
 {
 	struct drift_value v;
 
 	for (size_t i = 0; i < all->n; i++)
 		if (value_of(a, k, &all->v[i], &v))
 			*LIST_ADD(a, ret) = v;
-	if (or_none && 2 * ret->n >= all->n)
+	if (k->none && 2 * ret->n >= all->n)
 		add_none(a, all, k, ret);
 }
 

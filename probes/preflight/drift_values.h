@@ -6,6 +6,9 @@
  */
 #include "probes/preflight/drift.h"
 
+#define DRIFT_NONE "none"
+#define DRIFT_AS_USUAL "" /* drift_kind.none: the same fix */
+
 struct drift_kind {
 	const char *key, *subject;
 	enum {
@@ -17,9 +20,16 @@ struct drift_kind {
 	} type;
 	enum status st;
 	const char *fix; /* %s: what the others have; NULL: ours goes there */
+	/* A host that names none has none: the fix there. NULL: of one that names none it is not
+	 * known. */
+	const char *none;
+	const char *part_of; /* the key of the whole of which it is a part; or NULL */
+	/* what the others have, as the fix takes it; NULL: as it is */
+	const char *(*typed)(struct arena *a, const char *text);
 };
+extern const struct drift_kind drift_kinds[];
+extern const size_t drift_kinds_n;
 
-#define DRIFT_NONE "none"
 struct drift_value {
 	const char *host, *text;
 	double number; /* of all kinds but TEXT */
@@ -27,10 +37,9 @@ struct drift_value {
 };
 typedef LIST(struct drift_value) drift_values;
 
-/* Of the hosts that said one; @or_none: "none" of those that have none of what half of them have.
- */
+/* Of the hosts that said one, and "none" of those that have none of what half of them have. */
 void drift_collect(struct arena *a, const struct answers *all, const struct drift_kind *k,
-		   bool or_none, drift_values *ret);
+		   drift_values *ret);
 bool drift_alike(const struct drift_kind *k, const struct drift_value *x,
 		 const struct drift_value *y);
 /* The value that most have; NULL: all are alike. */

@@ -1,0 +1,113 @@
+/* In which respects hosts are compared, in the order in which they are told. */
+#include "lib/core/units.h"
+#include "probes/preflight/drift_values.h"
+
+/* More open files than fs.nr_open, as "unlimited" would be, keep people from logging in. */
+static const char *typed_files(struct arena *a, const char *text)
+{
+	(void)a;
+	return streq(text, "unlimited") ? "1048576" : text;
+}
+
+/* limits.conf takes kB where the limit is in bytes. */
+static const char *typed_kib(struct arena *a, const char *text)
+{
+	uint64_t bytes;
+
+	if (parse_uint(text, &bytes))
+		return text;
+	return arena_printf(a, "%llu", (unsigned long long)(bytes >> 10));
+}
+
+#define ROW(name, what, kind, status, line, ...)                                                   \
+	{                                                                                          \
+		.key = name, .subject = what, .type = kind, .st = status, .fix = line,             \
+		##__VA_ARGS__                                                                      \
+	}
+
+const struct drift_kind drift_kinds[] = {
+	ROW("gpus", "number of GPUs", COUNT, ST_FAIL,
+	    "dmesg | grep -i -e xid -e 'fallen off the bus'   # then reboot it; the others have %s",
+	    .none = "lspci | grep -i nvidia   # none in it, as in a head node? leave it out of "
+		    "--hosts"),
+	ROW("gpu", "kind of GPU", TEXT, ST_WARN,
+	    "lspci -nn | grep -i nvidia   # the others have %s"),
+	ROW("driver", "NVIDIA driver", TEXT, ST_WARN,
+	    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # to %s, then reboot",
+	    .none = "sudo modprobe nvidia   # install NVIDIA's driver first if that fails; the "
+		    "others have %s"),
+	ROW("nccl", "NCCL", TEXT, ST_WARN, "pip install 'nvidia-nccl-cu12==%s'   # or its package",
+	    .none = DRIFT_AS_USUAL),
+	ROW("torch", "PyTorch", TEXT, ST_WARN, "pip install 'torch==%s'", .none = DRIFT_AS_USUAL),
+	ROW("torch_cuda", "PyTorch's CUDA", TEXT, ST_WARN, "pip install torch   # for CUDA %s"),
+	ROW("cuda", "the driver's CUDA", TEXT, ST_WARN,
+	    "sudo apt-get install --only-upgrade 'nvidia-driver*'   # the others serve %s; then "
+	    "reboot"),
+	ROW("gpu_name", "model of GPU", TEXT, ST_WARN, "nvidia-smi -L   # the others have %s"),
+	ROW("vbios", "VBIOS of the GPUs", TEXT, ST_INFO,
+	    "nvidia-smi -q | grep -i vbios   # the others: %s"),
+	ROW("nvlinks", "NVLinks up", COUNT, ST_FAIL, "nvidia-smi nvlink -s   # the others have %s"),
+	ROW("nvlink_domain", "NVLink domain", TEXT, ST_INFO,
+	    "nvidia-smi -q | grep -A 9 Fabric   # the others are in %s"),
+	ROW("ecc", "ECC of the GPUs", TEXT, ST_WARN,
+	    "sudo nvidia-smi -e 1 && sudo reboot   # the others: %s"),
+	ROW("mig", "MIG of the GPUs", TEXT, ST_WARN, "sudo nvidia-smi -mig 0   # the others: %s"),
+	ROW("persistence", "persistence of the GPUs", TEXT, ST_INFO,
+	    "sudo nvidia-smi -pm 1   # the others: %s"),
+	ROW("power_limit", "power limit of the GPUs", TEXT, ST_WARN,
+	    "sudo nvidia-smi -pl WATT   # the others: %s"),
+	ROW("matmul_tflops", "slowest GPU's TFLOP/s", RATE, ST_WARN,
+	    "nvidia-smi -q -d PERFORMANCE,CLOCK,POWER   # the others reach %s"),
+	ROW("memory_gbps", "slowest GPU memory's GB/s", RATE, ST_WARN,
+	    "nvidia-smi -q -d ECC,ROW_REMAPPER,CLOCK   # the others reach %s"),
+	ROW("to_gpu_gbps", "slowest copy to a GPU, GB/s", RATE, ST_WARN,
+	    "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"),
+	ROW("from_gpu_gbps", "slowest copy from a GPU, GB/s", RATE, ST_WARN,
+	    "nvidia-smi -q | grep -A 8 'GPU Link Info'   # the others reach %s"),
+	ROW("acs", "PCIe access control (ACS)", TEXT, ST_WARN,
+	    "lspci -vvv | grep ACSCtl   # the others: %s"),
+	ROW("iommu", "IOMMU", TEXT, ST_WARN, "cat /proc/cmdline   # the others: %s"),
+	ROW("gpudirect", "GPUDirect RDMA", TEXT, ST_WARN,
+	    "sudo modprobe nvidia-peermem   # the others: %s"),
+	ROW("efa", "EFA adapters", COUNT, ST_WARN,
+	    "ls /sys/class/infiniband   # the others have %s; launch it as they were",
+	    .none = DRIFT_AS_USUAL),
+	ROW("efa_installer", "EFA installer", TEXT, ST_WARN,
+	    "sudo ./efa_installer.sh -y   # of version %s"),
+	ROW("libfabric", "libfabric", TEXT, ST_WARN,
+	    "sudo ./efa_installer.sh -y   # the others have %s"),
+	ROW("ofi_nccl", "aws-ofi-nccl", TEXT, ST_WARN,
+	    "sudo ./efa_installer.sh -y   # the others have %s"),
+	ROW("windsock", "windsock", TEXT, ST_WARN, NULL),
+	ROW("cpus", "processors", COUNT, ST_WARN, "lscpu -e   # the others have %s"),
+	ROW("cpus_usable", "processors that may be used", COUNT, ST_WARN,
+	    "srun --cpus-per-task=%s ...   # Kubernetes: resources.limits.cpu; docker: --cpus; "
+	    "else: "
+	    "taskset -p $$",
+	    .part_of = "cpus"),
+	ROW("memory", "memory", SIZE, ST_WARN, "sudo dmidecode -t memory   # the others have %s"),
+	ROW("nofile", "open files", LIMIT, ST_WARN,
+	    "for u in '*' root; do echo \"$u - nofile %s\"; done | sudo tee "
+	    "/etc/security/limits.d/90-nofile.conf   # then log in "
+	    "again; LimitNOFILE= for slurmd",
+	    .typed = typed_files),
+	ROW("memlock", "locked memory, in bytes", LIMIT, ST_WARN,
+	    "for u in '*' root; do echo \"$u - memlock %s\"; done | sudo tee "
+	    "/etc/security/limits.d/90-memlock.conf   # in kB here; "
+	    "then log in again; LimitMEMLOCK= for slurmd",
+	    .typed = typed_kib),
+	ROW("congestion", "congestion control", TEXT, ST_WARN,
+	    "sudo sysctl -w net.ipv4.tcp_congestion_control=%s"),
+	ROW("tcp_rmem", "TCP's receive buffers", TEXT, ST_WARN,
+	    "sudo sysctl -w net.ipv4.tcp_rmem='%s'"),
+	ROW("tcp_wmem", "TCP's send buffers", TEXT, ST_WARN,
+	    "sudo sysctl -w net.ipv4.tcp_wmem='%s'"),
+	ROW("governor", "clock governor", TEXT, ST_WARN, "sudo cpupower frequency-set -g %s"),
+	ROW("thp", "transparent huge pages", TEXT, ST_INFO,
+	    "echo %s | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
+	ROW("clocksource", "clock source", TEXT, ST_INFO,
+	    "echo %s | sudo tee "
+	    "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+	ROW("kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"),
+};
+const size_t drift_kinds_n = ARRAY_LEN(drift_kinds);
