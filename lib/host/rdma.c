@@ -126,6 +126,14 @@ static void read_port(struct arena *a, struct rdma_device *d, unsigned number)
 	p->iface = iface_of(a, d, p);
 }
 
+static int64_t model_of(struct arena *a, const char *name)
+{
+	int64_t vendor = sysroot_int(a, -1, DEVICE "/device/vendor", name);
+	int64_t device = sysroot_int(a, -1, DEVICE "/device/device", name);
+
+	return vendor < 0 || device < 0 ? -1 : vendor << 16 | device;
+}
+
 static void read_device(struct arena *a, const char *name, rdma_list *all)
 {
 	struct rdma_device *d = LIST_ADD(a, all);
@@ -134,6 +142,8 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 	d->name = name;
 	d->driver = sysroot_link_name(a, DEVICE "/device/driver", name);
 	d->pci = sysroot_link_name(a, DEVICE "/device", name);
+	d->firmware = sysroot_line(a, DEVICE "/fw_ver", name);
+	d->model = model_of(a, name);
 	d->numa = (int)sysroot_int(a, -1, DEVICE "/device/numa_node", name);
 	sysroot_list(a, &ports, DEVICE "/ports", name);
 	for (size_t i = 0; i < ports.n; i++) {
@@ -142,6 +152,39 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 		if (number)
 			read_port(a, d, number);
 	}
+}
+
+/* How many active ports are of that kind, and how many of those run at @gbps. */
+static size_t count_kind(const rdma_list *all, const struct rdma_device *d,
+			 const struct rdma_port *p, double gbps, size_t *ret_at)
+{
+	size_t n = 0;
+
+	*ret_at = 0;
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < all->v[i].ports.n; k++) {
+			const struct rdma_port *o = &all->v[i].ports.v[k];
+
+			if (!o->active || o->link != p->link || all->v[i].model != d->model ||
+			    isnan(o->rate_gbps))
+				continue;
+			n++;
+			*ret_at += !(o->rate_gbps < gbps) && !(o->rate_gbps > gbps);
+		}
+	return n;
+}
+
+double rdma_usual_gbps(const rdma_list *all, const struct rdma_device *d, const struct rdma_port *p)
+{
+	for (size_t i = 0; d->model >= 0 && i < all->n; i++)
+		for (size_t k = 0; k < all->v[i].ports.n; k++) {
+			double gbps = all->v[i].ports.v[k].rate_gbps;
+			size_t at, n = count_kind(all, d, p, gbps, &at);
+
+			if (n > 2 && 2 * at > n)
+				return gbps;
+		}
+	return NAN;
 }
 
 bool rdma_has_active_port(struct arena *a, const struct iface *i)

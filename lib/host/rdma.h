@@ -27,11 +27,19 @@ struct rdma_port {
 struct rdma_device {
 	const char *name; /* "mlx5_0" */
 	const char *driver, *pci;
-	int numa; /* -1 unknown */
+	const char *firmware; /* "28.39.1002"; NULL unknown */
+	int64_t model;	      /* PCI vendor and device, 0x15b31021; -1 unknown */
+	int numa;	      /* -1 unknown */
 	LIST(struct rdma_port) ports;
 };
 typedef LIST(struct rdma_device) rdma_list;
 
+/*
+ * The rate that more than half of the active ports of @d's model and @p's link layer have, of three
+ * or more; NAN: there is none such.
+ */
+double rdma_usual_gbps(const rdma_list *all, const struct rdma_device *d,
+		       const struct rdma_port *p);
 /* @i, whose device is known, has an RDMA port that is active. */
 bool rdma_has_active_port(struct arena *a, const struct iface *i);
 /* Never fails: no /sys/class/infiniband is an empty list. */

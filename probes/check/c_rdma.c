@@ -1,9 +1,10 @@
-/* rdma: half-configured fabrics that NCCL would walk into, and what
- * NCCL_SOCKET_IFNAME still decides where RDMA carries the data. */
+/* rdma: half-configured fabrics that NCCL would walk into, ports slower than their siblings, and
+ * what NCCL_SOCKET_IFNAME still decides where RDMA carries the data. */
 #include "lib/core/quote.h"
 #include "probes/check/check.h"
 #include "probes/rules/nccl.h"
 
+#include <math.h>
 #include <net/if.h>
 
 static bool has_global_address(const struct inventory *inv, const struct iface *i)
@@ -35,13 +36,19 @@ static void ipoib(const struct check_input *in, struct report *r)
 	}
 }
 
+static const char *port_name(struct report *r, const struct rdma_device *d,
+			     const struct rdma_port *p)
+{
+	return arena_printf(report_arena(r), "%s:%u", d->name, p->number);
+}
+
 static void port(const struct rdma_device *d, const struct rdma_port *p, struct report *r)
 {
 	struct finding *f;
 
 	if (!p->active || p->link != RDMA_ROCE || !p->gids_read || p->gids.n)
 		return;
-	f = report_find(r, "rdma.gid", arena_printf(report_arena(r), "%s:%u", d->name, p->number));
+	f = report_find(r, "rdma.gid", port_name(r, d, p));
 	finding_set(f, ST_WARN,
 		    "active RoCE port whose GIDs are all zero%s%s: NCCL would pick it and "
 		    "fail to connect",
@@ -52,6 +59,35 @@ static void port(const struct rdma_device *d, const struct rdma_port *p, struct 
 			    "address",
 			    shell_quote(f->a, p->iface));
 	finding_fix(f, "eval \"$(ifprobe --suggest)\"   # leaves the port out with NCCL_IB_HCA");
+	report_add(r, f);
+}
+
+/* What a cable, a transceiver or the switch's port does not carry is agreed on when the link comes
+ * up: it stays ACTIVE, and each collective waits for it. */
+static void slower(const rdma_list *all, const struct rdma_device *d, const struct rdma_port *p,
+		   struct report *r)
+{
+	double usual = p->active ? rdma_usual_gbps(all, d, p) : NAN;
+	struct finding *f;
+
+	if (!(p->rate_gbps < usual))
+		return;
+	f = report_find(r, "rdma.rate", port_name(r, d, p));
+	finding_set(f, ST_WARN,
+		    "runs at %g Gb/s, most ports of its kind here at %g: its cable, transceiver or "
+		    "switch port",
+		    p->rate_gbps, usual);
+	finding_value(f, p->rate_gbps, "Gb/s");
+	finding_expect(f, "%g Gb/s", usual);
+	if (p->link == RDMA_ROCE && p->iface)
+		finding_fix(f, "ethtool %s   # what both ends can; then reseat or change the cable",
+			    shell_quote(f->a, p->iface));
+	else
+		finding_fix(
+			f,
+			"sudo mlxlink -d %s -m -c   # what is in the cage, and its errors; then "
+			"reseat or change it",
+			shell_quote(f->a, d->name));
 	report_add(r, f);
 }
 
@@ -78,10 +114,13 @@ static void run(const struct check_input *in, struct report *r)
 {
 	ipoib(in, r);
 	for (size_t d = 0; d < in->f->rdma.n; d++)
-		for (size_t p = 0; p < in->f->rdma.v[d].ports.n; p++)
+		for (size_t p = 0; p < in->f->rdma.v[d].ports.n; p++) {
 			port(&in->f->rdma.v[d], &in->f->rdma.v[d].ports.v[p], r);
+			slower(&in->f->rdma, &in->f->rdma.v[d], &in->f->rdma.v[d].ports.v[p], r);
+		}
 	if (nccl_ib_carries_data(&in->f->in))
 		bootstrap_only(in, r);
 }
 
-const struct check check_rdma = {"half-configured IPoIB, RoCE ports without a GID", run};
+const struct check check_rdma = {"half-configured IPoIB, RoCE ports without a GID, slow ports",
+				 run};

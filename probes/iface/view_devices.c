@@ -63,6 +63,7 @@ static void rdma_device_data(const struct facts *f, const struct rdma_device *d,
 	json_str(o, "name", d->name);
 	json_str(o, "driver", d->driver);
 	json_str(o, "pci", d->pci);
+	json_str(o, "firmware", d->firmware);
 	json_num(o, "numa", d->numa >= 0 ? d->numa : NAN);
 	if (gpu) {
 		json_str(o, "nearest_gpu", gpu);

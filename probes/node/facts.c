@@ -145,6 +145,7 @@ void facts_gather(struct arena *a, const str_list *same, uint64_t until_ns, cons
 	json_str(into, "torch", facts_torch(a));
 	kernel(a, into);
 	hardware(a, into);
+	facts_rdma(a, into);
 	if (same->n)
 		digests(a, same, until_ns, into);
 	if (name)

@@ -10,7 +10,8 @@
  * has it here? NULL: none is. */
 void facts_gather(struct arena *a, const str_list *same, uint64_t until_ns, const char *name,
 		  cJSON *into);
-double facts_clock(void); /* seconds since 1970 */
+void facts_rdma(struct arena *a, cJSON *into); /* its RDMA ports */
+double facts_clock(void);		       /* seconds since 1970 */
 /* "2.5.1+cu124" of the Python that a job would run, or NULL. */
 const char *facts_torch(struct arena *a);
 

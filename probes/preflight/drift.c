@@ -84,6 +84,11 @@ static void advise_ours(struct preflight *p, struct finding *f, const drift_valu
 	drift_advise_version(p, f, &others);
 }
 
+static const char *more_of(struct arena *a, const struct drift_value *v)
+{
+	return v->more ? arena_printf(a, " (%s)", v->more) : "";
+}
+
 static void name_odd(struct preflight *p, const struct drift_kind *k, const drift_values *l,
 		     const struct drift_value *usual)
 {
@@ -100,8 +105,8 @@ static void name_odd(struct preflight *p, const struct drift_kind *k, const drif
 			continue;
 		more = k->type == COUNT && v->number > usual->number;
 		f = drift_note(p, k->key, k->subject, v->host);
-		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts", v->text,
-			    usual->text, usual->alike, l->n);
+		finding_set(f, more ? ST_WARN : k->st, "%s here, %s on %zu of %zu hosts%s", v->text,
+			    usual->text, usual->alike, l->n, more_of(p->a, v));
 		finding_expect(f, "%s, as on the others", usual->text);
 		if (k->fix)
 			finding_fix(f, "%s", fix_of(p->a, k, v, usual));
@@ -130,7 +135,8 @@ static void name_all(struct preflight *p, const struct drift_kind *k, const drif
 			}
 		if (!who.n)
 			continue;
-		text_addf(&t, "%s%s on %s", t.n ? "; " : "", l->v[i].text, names_brief(p->a, &who));
+		text_addf(&t, "%s%s%s on %s", t.n ? "; " : "", l->v[i].text,
+			  who.n == 1 ? more_of(p->a, &l->v[i]) : "", names_brief(p->a, &who));
 		values++;
 		left -= who.n;
 	}

@@ -75,6 +75,8 @@ static bool value_of(struct arena *a, const struct drift_kind *k, const struct a
 	*ret = (struct drift_value){.host = from->host};
 	if (!json_get(facts, k->key)) /* what its GPUs stage found */
 		facts = json_get(json_get(from->data, "host"), "facts");
+	if (k->more)
+		ret->more = json_get_str(facts, k->more);
 	return read_value(a, k, facts, ret);
 }
 

@@ -24,6 +24,7 @@ struct drift_kind {
 	 * known. */
 	const char *none;
 	const char *part_of; /* the key of the whole of which it is a part; or NULL */
+	const char *more;    /* the key of a text that tells more of the odd one; or NULL */
 	/* what the others have, as the fix takes it; NULL: as it is */
 	const char *(*typed)(struct arena *a, const char *text);
 };
@@ -32,8 +33,9 @@ extern const size_t drift_kinds_n;
 
 struct drift_value {
 	const char *host, *text;
-	double number; /* of all kinds but TEXT */
-	size_t alike;  /* hosts that have this */
+	const char *more; /* or NULL */
+	double number;	  /* of all kinds but TEXT */
+	size_t alike;	  /* hosts that have this */
 };
 typedef LIST(struct drift_value) drift_values;
 

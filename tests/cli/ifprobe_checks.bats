@@ -179,6 +179,29 @@ load ifprobe.sh
     [ -z "$(found rdma.bootstrap)" ]
 }
 
+@test "checks: an RDMA port that is slower than its siblings" {
+    run -0 on hgx-h100 --json
+    [ "$(found rdma.rate)" = warn ] # one of seven that are up: the eighth is down, and no slow one
+    [ "$(found rdma.rate mlx5_7:1)" = warn ]
+    [[ $(jq -r '.findings[] | select(.check == "rdma.rate") | "\(.value) \(.expected) \(.fix[])"' <<<"$output") == \
+        "200 400 Gb/s sudo mlxlink -d mlx5_7 -m "* ]]
+    [ "$(jq -r '.data.rdma[0].firmware' <<<"$output")" = 28.39.1002 ]
+    for machine in dgx-roce aws-p4d azure; do
+        run -0 on "$machine" --json
+        [ -z "$(found rdma.rate)" ]
+    done
+    local card=() n
+    for n in 1 2 3; do
+        card+=("pci pci0000:10/0000:1$n:00.0 vendor=0x15b3 device=0x1021" "link 1$n e$n pci=0000:1$n:00.0"
+            "rdma mlx5_$n pci=0000:1$n:00.0"
+            "port mlx5_$n 1 state='4: ACTIVE' layer=Ethernet rate='$((n == 3 ? 100 : 400)) Gb/sec (4X NDR)'")
+    done
+    machine roce "${NIC[@]}" "${card[@]}"
+    run -0 on roce --json
+    [ "$(found rdma.rate mlx5_3:1)" = warn ]
+    [[ $(jq -r '.findings[] | select(.check == "rdma.rate").fix[]' <<<"$output") == "ethtool e3 "* ]]
+}
+
 @test "checks: an MTU unlike that of the sibling" {
     machine mtus "link 2 eth0 pci=0000:01:00.0 driver=ixgbe mtu=9000" "addr eth0 10.0.0.1/24" \
         "link 3 eth1 pci=0000:01:00.1 driver=ixgbe" "addr eth1 10.1.0.1/24"

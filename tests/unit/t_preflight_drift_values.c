@@ -133,12 +133,93 @@ static void t_head_node(void **state)
 	world_done(&w);
 }
 
+/* A port that is down, a slow one, old firmware, another fabric: which of them is told, too. */
+static void t_rdma(void **state)
+{
+#define FIRMWARE "\"rdma_fw\":\"28.39.1002\""
+#define FABRIC "\"rdma_layer\":\"InfiniBand\",\"rdma_rate\":400"
+#define EIGHT "{\"rdma_ports\":8," FABRIC "," FIRMWARE "}"
+	static const struct {
+		const char *odd, *check, *message;
+		enum status status;
+	} rows[] = {
+		{"{\"rdma_ports\":7,\"rdma_down\":\"mlx5_4: DOWN\"," FABRIC "," FIRMWARE "}",
+		 "drift.rdma_ports", "7 here, 8 on 3 of 4 hosts (mlx5_4: DOWN)", ST_FAIL},
+		{"{\"rdma_ports\":0,\"rdma_down\":\"mlx5_0: DOWN\"," FABRIC "," FIRMWARE "}",
+		 "drift.rdma_ports", "none here, 8 on 3 of 4 hosts (mlx5_0: DOWN)", ST_FAIL},
+		{"{\"rdma_ports\":9," FABRIC "," FIRMWARE "}", "drift.rdma_ports",
+		 "9 here, 8 on 3 of 4 hosts", ST_WARN},
+		{"{\"rdma_ports\":8,\"rdma_layer\":\"InfiniBand\",\"rdma_rate\":200,"
+		 "\"rdma_slow\":\"mlx5_7\"," FIRMWARE "}",
+		 "drift.rdma_rate", "200 here, 400 on 3 of 4 hosts (mlx5_7)", ST_FAIL},
+		{"{\"rdma_ports\":8," FABRIC ",\"rdma_fw\":\"28.36.1010\"}", "drift.rdma_fw",
+		 "28.36.1010 here, 28.39.1002 on 3 of 4 hosts", ST_WARN},
+		{"{\"rdma_ports\":8,\"rdma_layer\":\"RoCE\",\"rdma_rate\":400," FIRMWARE "}",
+		 "drift.rdma_layer", "RoCE here, InfiniBand on 3 of 4 hosts", ST_FAIL},
+		{EIGHT, "drift.all", NULL, ST_PASS},
+	};
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *const facts[] = {EIGHT, EIGHT, EIGHT, rows[i].odd};
+
+		drift(&w, facts, ARRAY_LEN(facts));
+		assert_int_equal(w.p.t.items.n, 1);
+		assert_string_equal(found(&w, 0)->check, rows[i].check);
+		assert_int_equal(found(&w, 0)->status, rows[i].status);
+		if (rows[i].message) {
+			assert_string_equal(found(&w, 0)->host, "n3");
+			assert_string_equal(found(&w, 0)->message, rows[i].message);
+			assert_int_equal(found(&w, 0)->fix.n, 1);
+		}
+		world_done(&w);
+	}
+}
+
+/* Of two hosts neither is the odd one; which port is down is told all the same. */
+static void t_rdma_of_two(void **state)
+{
+	static const char *const facts[] = {"{\"rdma_ports\":8}",
+					    "{\"rdma_ports\":7,\"rdma_down\":\"mlx5_4: DOWN\"}"};
+	struct world w;
+
+	(void)state;
+	drift(&w, facts, ARRAY_LEN(facts));
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_int_equal(found(&w, 0)->status, ST_WARN);
+	assert_string_equal(found(&w, 0)->message, "8 on n0; 7 (mlx5_4: DOWN) on n1");
+	world_done(&w);
+}
+
+/* A host of GPUs that has none of the others' cards; one without GPUs needs none. */
+static void t_no_rdma(void **state)
+{
+	static const char all[] = "{\"gpus\":8,\"rdma_ports\":8}";
+	static const char *const bare[] = {all, all, "{\"gpus\":8}"};
+	static const char *const head[] = {all, all, "{\"gpus\":0}"};
+	struct world w;
+
+	(void)state;
+	drift_whole(&w, bare, ARRAY_LEN(bare));
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.rdma_ports");
+	assert_string_equal(found(&w, 0)->message, "none here, 8 on 2 of 3 hosts");
+	assert_non_null(strstr(found(&w, 0)->fix.v[0], "modprobe mlx5_ib"));
+	world_done(&w);
+	drift_whole(&w, head, ARRAY_LEN(head));
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.gpus");
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_no_number), cmocka_unit_test(t_limits_about_alike),
-		cmocka_unit_test(t_none_here), cmocka_unit_test(t_only_there),
-		cmocka_unit_test(t_head_node),
+		cmocka_unit_test(t_no_number),	 cmocka_unit_test(t_limits_about_alike),
+		cmocka_unit_test(t_none_here),	 cmocka_unit_test(t_only_there),
+		cmocka_unit_test(t_head_node),	 cmocka_unit_test(t_rdma),
+		cmocka_unit_test(t_rdma_of_two), cmocka_unit_test(t_no_rdma),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,12 +119,76 @@ static void t_odd(void **state)
 	composed_done(&c);
 }
 
+#define ACTIVE(name, rate)                                                                         \
+	"port " name " 1 state=\"4: ACTIVE\" layer=InfiniBand rate=\"" rate " Gb/sec\"\n"
+#define CARD(name, pci, model, rate)                                                               \
+	"pci pci0000:10/" pci " vendor=0x15b3 device=" model "\nrdma " name " pci=" pci            \
+	"\n" ACTIVE(name, rate)
+
+/* What most of a kind run at: three at least, more than half of them, of one model. */
+static void t_usual_rate(void **state)
+{
+	static const struct {
+		const char *machine;
+		double gbps; /* as most of the first one's kind; NAN: none */
+	} rows[] = {
+		{CARD("a", "0000:10:00.0", "0x1021", "200")
+			 CARD("b", "0000:11:00.0", "0x1021", "400")
+				 CARD("c", "0000:12:00.0", "0x1021", "400"),
+		 400},
+		{CARD("a", "0000:10:00.0", "0x1021", "200")
+			 CARD("b", "0000:11:00.0", "0x1021", "400"),
+		 NAN},
+		{CARD("a", "0000:10:00.0", "0x1021", "200")
+			 CARD("b", "0000:11:00.0", "0x1021", "400")
+				 CARD("c", "0000:12:00.0", "0x1021", "200")
+					 CARD("d", "0000:13:00.0", "0x1021", "400"),
+		 NAN},
+		{CARD("a", "0000:10:00.0", "0x1015", "25")
+			 CARD("b", "0000:11:00.0", "0x1021", "400")
+				 CARD("c", "0000:12:00.0", "0x1021", "400")
+					 CARD("d", "0000:13:00.0", "0x1021", "400"),
+		 NAN},
+	};
+	const char *last = NULL;
+	struct composed c;
+	rdma_list all;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		double got;
+
+		composed_keep(&c, &last, rows[i].machine);
+		rdma_read(&c.a, &all);
+		got = rdma_usual_gbps(&all, &all.v[0], &all.v[0].ports.v[0]);
+		assert_true(isnan(rows[i].gbps) ? isnan(got) : got == rows[i].gbps);
+	}
+	composed_done(&c);
+}
+
+static void t_firmware(void **state)
+{
+	struct composed c;
+	rdma_list all;
+
+	(void)state;
+	composed_load(&c, "hgx-h100");
+	rdma_read(&c.a, &all);
+	assert_string_equal(all.v[0].firmware, "28.39.1002");
+	assert_true(all.v[0].model == 0x15b31021);
+	composed_done(&c);
+	composed_load(&c, "dgx-roce");
+	rdma_read(&c.a, &all);
+	assert_null(all.v[0].firmware);
+	composed_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_devices),
-		cmocka_unit_test(t_gids),
-		cmocka_unit_test(t_odd),
+		cmocka_unit_test(t_devices),  cmocka_unit_test(t_gids),
+		cmocka_unit_test(t_odd),      cmocka_unit_test(t_usual_rate),
+		cmocka_unit_test(t_firmware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
