@@ -8,6 +8,7 @@
 #include "lib/host/python.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
+#include "probes/node/limits.h"
 #include "probes/node/same.h"
 #include "probes/rules/nccl.h"
 
@@ -78,6 +79,7 @@ static void kernel(struct arena *a, cJSON *o)
 	json_str(o, "congestion", sysroot_line(a, "/proc/sys/net/ipv4/tcp_congestion_control"));
 	json_str(o, "tcp_rmem", spaced(a, sysroot_line(a, "/proc/sys/net/ipv4/tcp_rmem")));
 	json_str(o, "tcp_wmem", spaced(a, sysroot_line(a, "/proc/sys/net/ipv4/tcp_wmem")));
+	json_str(o, "numa_balancing", limits_numa_balancing(a));
 	json_str(o, "clocksource",
 		 sysroot_line(a,
 			      "/sys/devices/system/clocksource/clocksource0/current_clocksource"));

@@ -227,4 +227,5 @@ void node_limits(struct node_look *look)
 	stack(look);
 	address_space(look);
 	limits_machine(look);
+	limits_numa(look);
 }

@@ -12,5 +12,8 @@ bool limit_files(struct node_look *look, struct finding *f, const struct statvfs
 const char *limits_container(void);
 void limits_groups(struct node_look *look);
 void limits_machine(struct node_look *look);
+void limits_numa(struct node_look *look);
+/* "0": off; any other: on; NULL: fewer than two nodes with processors, nothing to balance. */
+const char *limits_numa_balancing(struct arena *a);
 
 #endif

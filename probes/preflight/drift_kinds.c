@@ -121,6 +121,8 @@ const struct drift_kind drift_kinds[] = {
 	ROW("clocksource", "clock source", TEXT, ST_INFO,
 	    "echo %s | sudo tee "
 	    "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+	ROW("numa_balancing", "NUMA balancing", TEXT, ST_WARN,
+	    "sudo sysctl -w kernel.numa_balancing=%s"),
 	ROW("kernel", "kernel", TEXT, ST_INFO, "uname -r   # the others have %s"),
 };
 const size_t drift_kinds_n = ARRAY_LEN(drift_kinds);

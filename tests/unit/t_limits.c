@@ -1,6 +1,7 @@
 /* The limits stage, where the kernel answers what a test wants: locked memory, file systems without
  * room for one more file, a clock of which nothing is known. */
 #include "lib/core/units.h"
+#include "lib/host/gpu.h"
 #include "tests/unit/gpu_world.h"
 
 #include <errno.h>
@@ -188,12 +189,62 @@ static void t_clock(void **state)
 	gpu_done(&w);
 }
 
+static bool has_gpus(struct arena *a)
+{
+	gpu_list gpus;
+
+	gpu_read(a, &gpus);
+	return gpus.n;
+}
+
+/* Where there is something to balance, and GPUs that wait for it. */
+static void t_numa_balancing(void **state)
+{
+	static const struct {
+		const char *value;  /* of the kernel; NULL: it has no such setting */
+		const char *second; /* node's processors; NULL: there is none */
+		int want;	    /* -1: nothing is said */
+	} rows[] = {
+		{"1", "32-63", ST_INFO}, {"3", "32-63", ST_INFO}, {"0", "32-63", ST_PASS},
+		{"2", "32-63", ST_INFO}, {"1", NULL, -1},	  {"1", "", -1},
+		{NULL, "32-63", -1},
+	};
+	static const char *const machines[] = {"aws-p4d", "dgx-roce"};
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_LEN(machines); m++)
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			const struct finding *f;
+			struct gpu_world w;
+
+			gpu_make(&w, machines[m]);
+			gpu_file(&w, "/proc/meminfo", "MemTotal:       2147483648 kB\n");
+			gpu_file(&w, "/sys/devices/system/node/node0/cpulist", "0-31\n");
+			if (rows[i].second)
+				gpu_file(&w, "/sys/devices/system/node/node1/cpulist",
+					 arena_printf(&w.c.a, "%s\n", rows[i].second));
+			if (rows[i].value)
+				gpu_file(&w, "/proc/sys/kernel/numa_balancing",
+					 arena_printf(&w.c.a, "%s\n", rows[i].value));
+			(void)look(&w, "limits.clock", NULL);
+			f = gpu_found(&w, "limits.numa_balancing", NULL);
+			if (rows[i].want < 0 || !has_gpus(&w.c.a)) {
+				assert_null(f);
+			} else {
+				assert_non_null(f);
+				assert_int_equal(f->status, rows[i].want);
+				assert_int_equal(f->fix.n > 0, f->status != ST_PASS);
+			}
+			gpu_done(&w);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_memlock),	     cmocka_unit_test(t_memlock_unused),
 		cmocka_unit_test(t_memlock_of_root), cmocka_unit_test(t_files),
-		cmocka_unit_test(t_clock),
+		cmocka_unit_test(t_clock),	     cmocka_unit_test(t_numa_balancing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,13 +213,31 @@ static void t_no_rdma(void **state)
 	world_done(&w);
 }
 
+static void t_numa_balancing(void **state)
+{
+	static const char *const facts[] = {"{\"numa_balancing\":\"0\"}",
+					    "{\"numa_balancing\":\"1\"}",
+					    "{\"numa_balancing\":\"0\"}"};
+	struct world w;
+
+	(void)state;
+	drift(&w, facts, ARRAY_LEN(facts));
+	assert_int_equal(w.p.t.items.n, 1);
+	assert_string_equal(found(&w, 0)->check, "drift.numa_balancing");
+	assert_int_equal(found(&w, 0)->status, ST_WARN);
+	assert_string_equal(found(&w, 0)->host, "n1");
+	assert_string_equal(found(&w, 0)->fix.v[0], "sudo sysctl -w kernel.numa_balancing=0");
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_no_number),	 cmocka_unit_test(t_limits_about_alike),
-		cmocka_unit_test(t_none_here),	 cmocka_unit_test(t_only_there),
-		cmocka_unit_test(t_head_node),	 cmocka_unit_test(t_rdma),
-		cmocka_unit_test(t_rdma_of_two), cmocka_unit_test(t_no_rdma),
+		cmocka_unit_test(t_no_number),	    cmocka_unit_test(t_limits_about_alike),
+		cmocka_unit_test(t_none_here),	    cmocka_unit_test(t_only_there),
+		cmocka_unit_test(t_head_node),	    cmocka_unit_test(t_rdma),
+		cmocka_unit_test(t_rdma_of_two),    cmocka_unit_test(t_no_rdma),
+		cmocka_unit_test(t_numa_balancing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
