@@ -164,7 +164,7 @@ deb:
 	@O='$(O)' scripts/deb
 
 # For Slurm, Kubernetes, CI and monitoring: each says in its first lines where it goes.
-GLUE = scripts/gpu-check scripts/gpu-peer.py $(wildcard $(foreach d,gpu-check.d slurm parallelcluster kubernetes github gitlab prometheus systemd,scripts/$d/*))
+GLUE = scripts/gpu-check scripts/gpu-peer.py $(filter-out %/npd,$(wildcard $(foreach d,gpu-check.d slurm parallelcluster kubernetes kubernetes/npd github gitlab prometheus systemd,scripts/$d/*)))
 install: all install-plugins
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(BASHDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(DATADIR)'
 	install -m 755 $(COMMANDS:%=$(O)/bin/%) '$(DESTDIR)$(BINDIR)'

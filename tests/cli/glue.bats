@@ -18,7 +18,7 @@ print(eval(sys.argv[2]))' "$@"
         head -n 12 "$file" | grep -qE "^# ${file##*/}: " || { echo "$file does not say what it is"; return 1; }
         [[ $file == */common.sh || $file == */windsock.conf ]] ||
             [ "$(head -n 15 "$file" | grep -cE '^#   [^ ]')" -ge 3 ] || { echo "$file: no three lines of installing"; return 1; }
-    done < <(find "$S"/{slurm,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh)
+    done < <(find "$S"/{slurm,parallelcluster,kubernetes,github,gitlab,prometheus,systemd} -type f -not -name common.sh -not -name '*.json')
 }
 
 @test "what is installed needs no interpreter but the shell" {
@@ -291,6 +291,83 @@ Y
         run -0 --separate-stderr sh typed.sh
         [[ $output == *"PASS of logs"* ]]
     done
+}
+
+@test "Kubernetes: what node-problem-detector takes for a verdict: one line, and 0, 1 or 2" {
+    npd=$S/kubernetes/npd/windsock-npd
+    says() { # WINDSOCK'S EXIT CODE, THE SCRIPT'S, WORDS
+        stand_in windsock "echo \"\$*\" >words; cat <<'T'
+TAP version 14
+not ok 1 - link.mtu eth0
+  ---
+  severity: \"warn\"
+  message: \"is 1500\"
+  ...
+not ok 2 - gpu.xid 0000:18:00.0
+  ---
+  severity: \"fail\"
+  message: \"fell off the bus$(printf '\033')[1m, twice\"
+  ...
+not ok 3 - limits.shm /dev/shm
+  ---
+  severity: \"fail\"
+  message: \"is not there\"
+  ...
+T
+exit $1"
+        run "-$2" --separate-stderr "$npd"
+        [ "$output" = "$3" ] || { echo "$1: $output"; return 1; }
+        [ "$(cat words)" = "--here --quick --budget 45s --format tap" ]
+    }
+    says 0 0 "fit for training"
+    says 1 1 "gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
+    says 4 1 "gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
+    says 3 2 "nothing is known: windsock's exit code 3, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
+    says 2 2 "nothing is known: windsock's exit code 2, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
+    stand_in windsock 'exit 1'
+    run -1 "$npd"
+    [ "$output" = "windsock fails" ]
+    run -2 "$npd" ./no-windsock # another command, as of a DaemonSet
+    [ "$output" = "./no-windsock cannot be run here (exit code 127)" ]
+    stand_in nsenter 'echo "$*" >entered; exit 0'
+    run -0 "$npd" nsenter -t 1 -m -n -- /usr/local/bin/windsock
+    [ "$(cat entered)" = "-t 1 -m -n -- /usr/local/bin/windsock --here --quick --budget 45s --format tap" ]
+    [[ $("$npd" --help) == "windsock-npd: a node's verdict"* ]]
+}
+
+@test "Kubernetes: node-problem-detector's file for it, as the detector checks it when it starts" {
+    python3 - "$S/kubernetes/npd/windsock-monitor.json" "$S/kubernetes/npd/windsock-npd" <<'P'
+import json, os, re, sys
+d = json.load(open(sys.argv[1]))
+def seconds(text):  # of Go's time.ParseDuration
+    assert re.fullmatch(r"[0-9]+[sm]", text), text
+    return int(text[:-1]) * {"s": 1, "m": 60}[text[-1]]
+g = d["pluginConfig"]
+assert set(d) <= {"plugin", "pluginConfig", "source", "conditions", "rules", "metricsReporting"}
+assert set(g) <= {"invoke_interval", "timeout", "max_output_length", "concurrency",
+                  "enable_message_change_based_condition_update", "skip_initial_status"}
+assert d["plugin"] == "custom" and seconds(g["invoke_interval"]) > seconds(g["timeout"])
+assert g["max_output_length"] > 180, "what the script says is cut"
+said = open(sys.argv[2]).read()
+for rule in d["rules"]:
+    assert rule["type"] in ("temporary", "permanent") and set(rule) <= {"type", "condition", "reason", "path", "args", "timeout"}
+    assert seconds(rule["timeout"]) <= seconds(g["timeout"])
+    assert seconds(rule["timeout"]) > int(re.search(r"WINDSOCK_BUDGET:-([0-9]+)s", said)[1])
+    assert rule["condition"] in [c["type"] for c in d["conditions"]]
+    assert os.path.basename(rule["path"]) == os.path.basename(sys.argv[2])
+    assert "install scripts/kubernetes/npd/windsock-npd " + os.path.dirname(rule["path"]) in said
+P
+}
+
+@test "Kubernetes: the real windsock's verdict for node-problem-detector" {
+    run "$S/kubernetes/npd/windsock-npd"
+    [ "${#lines[@]}" = 1 ]
+    [ "${#output}" -le 200 ]
+    case $status in
+    0) [ "$output" = "fit for training" ] ;;
+    1) [[ $output == *": "* ]] ;;
+    *) [ "$status" = 2 ] && [[ $output == "nothing is known: "* ]] ;;
+    esac
 }
 
 @test "Kubernetes: the image that the job's first lines make has its commands on the PATH" {
