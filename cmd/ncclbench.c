@@ -37,6 +37,7 @@ static const char examples[] =
 	"  ncclbench --hosts a,b -b 8 -e 1G     # between machines, over ssh\n"
 	"  ncclbench --serve                    # without ssh: a line to paste there\n"
 	"  ncclbench --hosts a,b,c --find-slow  # which node, which link\n"
+	"  ncclbench --hosts a:8,b:8 --groups 'mod 8'  # eight at once: which is slow?\n"
 	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right and fast?\n"
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
 	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"
@@ -80,15 +81,28 @@ static int check_each(const struct config *c, struct err *e)
 			(size_t)c->where.each);
 }
 
+/* As nccl-tests counts; who has typed -g may have meant GPUs. */
+static void note_processes(struct app *app, struct config *c)
+{
+	if (c->asked.groups_given && c->where.each > 1)
+		note(app, c,
+		     arena_printf(&app->arena,
+				  "NCCL_TESTS_SPLIT is of processes, here %zu ranks each (-t, -g); "
+				  "--groups is of ranks",
+				  (size_t)c->where.each));
+}
+
 static int find_ranks(struct app *app, struct config *c, struct err *e)
 {
 	struct asked *q = &c->asked;
 	bool by_link = c->usual.coll != asked_defaults.coll && !q->flags.pairs && !q->replay.n;
-	const struct ask_where in = {&c->where, &c->role, by_link ? c->usual.coll : NULL,
-				     q->flags.backend, c->argv};
+	const struct ask_where in = {
+		&c->where,	  &c->role,	   by_link ? c->usual.coll : NULL,
+		q->flags.backend, q->groups_given, c->argv};
 	const char *crowded;
 
 	c->where.each = q->threads * q->gpus;
+	note_processes(app, c);
 	if (q->timeout_s)
 		c->where.deadline_ns = q->timeout_s * NS_PER_S;
 	if (where_role(&c->where, &app->arena, &c->role, e) || check_each(c, e) ||

@@ -35,7 +35,8 @@ static const char *const flags[ALIKE_OPTIONS] = {"--coll",
 						 "--within",
 						 "--sockets",
 						 "--replay",
-						 "--nccl-blocking"};
+						 "--nccl-blocking",
+						 "--groups"};
 enum { SHOWN_OPTIONS = 3, SHOWN_VALUES = 3, SHOWN_RANKS = 40 /* characters */ };
 
 typedef char word[sizeof(((struct alike *)0)->v[0])];
@@ -134,6 +135,7 @@ void alike_of(const struct rank_opts *o, struct alike *ret)
 	put(w++, o->sockets);
 	put_text(w++, when(o->mode == RANK_REPLAY));
 	put_text(w++, when(o->calls_block));
+	put_text(w++, o->groups ? o->groups : when(false));
 }
 
 /* --- who has what ------------------------------------------------------------------------- */

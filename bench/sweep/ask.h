@@ -13,7 +13,8 @@ struct ask_where {
 	const struct where_role *role;
 	const char *coll; /* that of a link's name; NULL: of none, or not to be measured */
 	const char *backend;
-	char *const *argv; /* behind the program's name, NULL-ended */
+	const char *groups; /* to be said to the ranks, which have them not; NULL */
+	char *const *argv;  /* behind the program's name, NULL-ended */
 };
 /* Fills launch, world, ours and, for MPI, mpirun. */
 int ask_where(const struct ask_where *in, struct arena *a, struct job_opts *ret,

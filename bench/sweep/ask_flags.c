@@ -21,35 +21,6 @@ static int ask_device_api(const struct ask_flags *in, struct err *e)
 			(size_t)in->device_api);
 }
 
-/* A mask of no bits is one group of all. */
-static bool is_whole(const char *value)
-{
-	uint64_t mask;
-
-	return !parse_uint(value, &mask) && !mask;
-}
-
-/* nccl-tests measures groups then, each by itself; one figure of all is not what was meant. */
-static int ask_split(struct err *e)
-{
-	static const char *const names[] = {"NCCL_TESTS_SPLIT", "NCCL_TESTS_SPLIT_MASK"};
-
-	if (where_is_ours()) /* who started it was asked */
-		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *v = getenv(names[i]);
-
-		if (!v || !*v || is_whole(v))
-			continue;
-		err_set(e, ERR_USAGE, "%s=%s: ncclbench measures all ranks together", names[i], v);
-		return err_hint(e,
-				"unset %s; --pairs measures groups of two, --np-per-host 1 one "
-				"rank of each host",
-				names[i]);
-	}
-	return 0;
-}
-
 int ask_least_average(double *ret, struct err *e)
 {
 	const char *v = where_is_ours() ? NULL : getenv("NCCL_TESTS_MIN_BW");
@@ -103,7 +74,7 @@ int ask_flags(const struct ask_flags *in, struct err *e)
 		return err_hint(e, "--backend tcp measures each card; NCCL_IB_HCA and "
 				   "NCCL_SOCKET_IFNAME choose NCCL's");
 	}
-	return ask_owner(in, e) || ask_device_api(in, e) || ask_split(e) ? -1 : 0;
+	return ask_owner(in, e) || ask_device_api(in, e) ? -1 : 0;
 }
 
 void ask_notes(const struct ask_flags *in, struct arena *a, str_list *ret)

@@ -3,7 +3,8 @@
 #include "bench/sweep/ask.h"
 
 /* Ranks are this program; what the link that it was called by says is said to them. */
-static const char *const *rank_argv(const char *coll, char *const *argv, struct arena *a)
+static const char *const *rank_argv(const char *coll, const char *groups, char *const *argv,
+				    struct arena *a)
 {
 	str_list l = {0};
 
@@ -11,6 +12,10 @@ static const char *const *rank_argv(const char *coll, char *const *argv, struct 
 	if (coll) {
 		*LIST_ADD(a, &l) = "--coll";
 		*LIST_ADD(a, &l) = coll;
+	}
+	if (groups) {
+		*LIST_ADD(a, &l) = "--groups";
+		*LIST_ADD(a, &l) = groups;
 	}
 	for (; *argv; argv++)
 		*LIST_ADD(a, &l) = *argv;
@@ -42,6 +47,6 @@ int ask_where(const struct ask_where *in, struct arena *a, struct job_opts *ret,
 		return 0;
 	if (where_launch(in->where, &ret->launch, e))
 		return -1;
-	ret->launch.argv = rank_argv(in->coll, in->argv, a);
+	ret->launch.argv = rank_argv(in->coll, in->groups, in->argv, a);
 	return ask_mpirun(in->backend, a, ret, e);
 }

@@ -72,7 +72,7 @@ int asked_check(struct asked *q, const struct asked *usual, struct arena *a, str
 		f->backend = ask_tcp(f->backend); /* has these alone */
 	f->pairs = q->job.verdict.pairs || q->find_slow;
 	return check_heeded(q, usual, a, e) || ask_for(q, e) || ask_flags(f, e) ||
-			       ask_replay(q, usual, e)
+			       ask_replay(q, usual, e) || ask_groups(q, usual, a, e)
 		       ? -1
 		       : 0;
 }
@@ -80,14 +80,16 @@ int asked_check(struct asked *q, const struct asked *usual, struct arena *a, str
 /* A rank of ours says what is wrong with the command line where its launcher hears it. */
 static uint64_t known_size(const struct where_role *role) { return role->ours ? 0 : role->size; }
 
-static int read_words(struct asked *q, const struct where_role *role, struct err *e)
+static int read_words(struct asked *q, const struct where_role *role, struct arena *a,
+		      struct err *e)
 {
 	struct sweep_opts *s = &q->job.rank.sweep;
 
 	s->coll = coll_find(q->coll);
 	s->ops = ask_ops(q->op);
 	if (ask_types(q->type, &s->types, e) || ask_root(q->root, known_size(role), &s->root, e) ||
-	    ask_sizes(&q->sizes, s, e))
+	    ask_sizes(&q->sizes, s, e) ||
+	    (q->groups && ask_groups_of(s, q->groups, known_size(role), a, e)))
 		return -1;
 	if (s->for_ns && s->adaptive)
 		ask_for_sizes(&q->sizes, s);
@@ -147,6 +149,7 @@ static void fill_rank(struct asked *q)
 	r->rails = f->rails;
 	r->registers = (unsigned)f->registers;
 	r->calls_block = f->calls_block;
+	r->groups = q->groups;
 	/* pairs: one flow shows best what a link does */
 	r->sockets = !f->sockets && r->mode == RANK_PAIRS ? 1 : (unsigned)f->sockets;
 	r->with_times = r->sweep.keep_each;
@@ -161,6 +164,7 @@ static void fill_story(struct asked *q)
 	s->timestamps = q->timestamps;
 	s->wire_rate = q->flags.wire_rate;
 	s->memory = q->memory;
+	s->groups = q->groups;
 }
 
 static void fill_verdict(struct asked *q, struct arena *a)
@@ -177,7 +181,7 @@ static void fill_verdict(struct asked *q, struct arena *a)
 
 int asked_job(struct asked *q, const struct where_role *role, struct arena *a, struct err *e)
 {
-	if (read_words(q, role, e) || read_baseline(q, role, a, e) || check_values(q, e))
+	if (read_words(q, role, a, e) || read_baseline(q, role, a, e) || check_values(q, e))
 		return -1;
 	fill_sweep(q);
 	fill_rank(q);

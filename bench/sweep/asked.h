@@ -36,10 +36,12 @@ struct asked {
 	/* --replay: a recording, and the environment that tells its ranks of it (NULL-ended) */
 	str_list replay;
 	const char *const *replay_env;
-	struct job_opts job; /* without where, and without the lines for its head */
+	const char *groups;	  /* --groups, or what nccl-tests' variables say; NULL: neither */
+	const char *groups_given; /* to the ranks that are started, since they have it not; NULL */
+	struct job_opts job;	  /* without where, and without the lines for its head */
 };
 
-enum { ASKED_NROWS = 63 };
+enum { ASKED_NROWS = 64 };
 extern const struct opt asked_rows[ASKED_NROWS];
 extern const struct asked asked_defaults;
 
@@ -48,6 +50,14 @@ extern const struct asked asked_defaults;
 int ask_for(const struct asked *q, struct err *e) MUST_CHECK;
 /* What it goes through where no size was named. */
 void ask_for_sizes(const struct ask_sizes *in, struct sweep_opts *ret);
+
+/* --- ask_groups.c --- */
+/* --groups and nccl-tests' variables, and what they go with; NULL in q->groups: all are one. */
+int ask_groups(struct asked *q, const struct asked *usual, struct arena *a,
+	       struct err *e) MUST_CHECK;
+/* Of @ranks (0: not known yet). */
+int ask_groups_of(const struct sweep_opts *s, const char *text, uint64_t ranks, struct arena *a,
+		  struct err *e) MUST_CHECK;
 
 /* --analyze measures nothing: nothing else is to be measured, @usual having been asked by the
  * program's name, nor between ranks of @w. */

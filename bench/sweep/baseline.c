@@ -15,7 +15,7 @@ struct point {
 	const char *type, *op;
 };
 struct baseline {
-	const char *path, *coll, *backend, *device;
+	const char *path, *coll, *backend, *device, *groups;
 	double ranks, hosts; /* hosts 0: an older file does not say */
 	LIST(struct point) points;
 };
@@ -65,6 +65,7 @@ int baseline_save(const struct story *s, const char *path, struct err *e)
 	json_str(doc, "device", s->device);
 	json_num(doc, "ranks", (double)s->ranks.n);
 	json_num(doc, "hosts", (double)story_hosts(s));
+	json_str(doc, "groups", s->o->groups);
 	has_rows = add_rows(json_array(doc, "rows"), s);
 	text = has_rows ? cJSON_Print(doc) : NULL;
 	cJSON_Delete(doc);
@@ -102,6 +103,7 @@ const struct baseline *baseline_read(const char *path, struct arena *a, struct e
 			       .coll = json_copy(a, doc, "coll") ?: "",
 			       .backend = json_copy(a, doc, "backend") ?: "",
 			       .device = json_copy(a, doc, "device") ?: "",
+			       .groups = json_copy(a, doc, "groups") ?: "",
 			       .ranks = json_get_num(doc, "ranks", 0),
 			       .hosts = json_get_num(doc, "hosts", 0)};
 	cJSON_ArrayForEach (row, json_get(doc, "rows"))
@@ -130,6 +132,9 @@ static const char *difference(const struct story *s, const struct baseline *b)
 		return arena_printf(s->a, "it is of %s", b->coll);
 	if (!streq(b->backend, s->backend) || !streq(b->device, s->device))
 		return arena_printf(s->a, "it is of %s over %s", b->device, b->backend);
+	if (!streq(b->groups, s->o->groups ?: ""))
+		return *b->groups ? arena_printf(s->a, "it is of --groups '%s'", b->groups)
+				  : "it is of all ranks together";
 	if (b->ranks != (double)s->ranks.n)
 		return arena_printf(s->a, "it is of %g ranks", b->ranks);
 	if (b->hosts > 0 && b->hosts != (double)story_hosts(s))

@@ -13,7 +13,7 @@ static void add_result(struct text *t, const struct story *s, const struct story
 {
 	const struct coll_case *c = &r->c;
 
-	text_addf(t, "%s,%s,%zu,%zu,%zu,%s,%s,%d,%d", c->coll->name, s->backend, s->ranks.n,
+	text_addf(t, "%s,%s,%zu,%zu,%zu,%s,%s,%d,%d", c->coll->name, s->backend, (size_t)c->ranks,
 		  coll_bytes(c), c->sizes.count, dtype_name(c->type),
 		  c->coll->reduces ? redop_name(c->op) : "none", c->coll->rooted ? c->root : -1,
 		  in_place);

@@ -66,7 +66,7 @@ static void add_config(cJSON *doc, const struct story *s)
 		cJSON *d = json_push_object(devices);
 
 		json_num(d, "rank", (double)i);
-		json_num(d, "group", 0);
+		json_num(d, "group", s->ranks.v[i].group);
 		json_num(d, "pid", s->ranks.v[i].pid);
 		json_str(d, "hostname", s->ranks.v[i].host);
 		json_num(d, "device", s->ranks.v[i].gpu);

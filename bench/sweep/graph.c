@@ -4,12 +4,14 @@
 static int take(struct sweep *s, const struct comm_request *q, graph_start *start, uint64_t n,
 		struct err *e)
 {
-	if (comm_capture_begin(s->comm, e))
+	if (!among(s))
+		return 0;
+	if (comm_capture_begin(among(s), e))
 		return -1;
 	for (uint64_t i = 0; i < n; i++)
 		if (start(s, q, e))
 			return -1;
-	return comm_capture_end(s->comm, e);
+	return comm_capture_end(among(s), e);
 }
 
 /* In the words of the first rank that could not. */
@@ -23,7 +25,8 @@ static int give_up(struct sweep *s, int who, const struct err *own, struct err *
 				       .type = DT_UINT8,
 				       .root = who};
 
-	comm_capture_forget(s->comm);
+	if (among(s))
+		comm_capture_forget(among(s));
 	s->no_graph = true;
 	if (who == s->comm->rank)
 		memcpy(why, own->msg, sizeof(why));
@@ -63,21 +66,21 @@ int graph_capture(struct sweep *s, const struct comm_request *q, graph_start *st
 
 static int start_alone(struct sweep *s, const struct comm_request *q, struct err *e)
 {
-	return comm_start(s->comm, q, e);
+	return comm_start(among(s), q, e);
 }
 
 int graph_run(struct sweep *s, const struct comm_request *q, struct err *e)
 {
 	if (graph_capture(s, q, start_alone, 1, e))
 		return -1;
-	if (!s->captured)
-		return comm_run(s->comm, q, e);
-	return comm_replay(s->comm, e) ? -1 : comm_wait(s->comm, e);
+	if (!s->captured || !among(s))
+		return among_run(s, q, e);
+	return comm_replay(among(s), e) ? -1 : comm_wait(among(s), e);
 }
 
 void graph_forget(struct sweep *s)
 {
-	if (s->captured)
-		comm_capture_forget(s->comm);
+	if (s->captured && among(s))
+		comm_capture_forget(among(s));
 	s->captured = 0;
 }

@@ -1,6 +1,6 @@
 /* One size, one way: warm up, time, verify. */
 #include "bench/sweep/graph.h"
-#include "bench/sweep/robbed.h"
+#include "bench/sweep/ledger.h"
 #include "lib/core/stats.h"
 #include "lib/core/units.h"
 
@@ -34,8 +34,7 @@ static int average(struct sweep *s, struct took *t, struct err *e)
 	static const enum redop ops[] = {OP_SUM, OP_AVG, OP_MIN, OP_MAX};
 	double v[] = {t->wall, t->cpu};
 
-	if (s->o->average == AVERAGE_RANK0 && s->comm->rank)
-		v[0] = v[1] = 0;
+	among_weigh(s, v, ARRAY_LEN(v));
 	if (sweep_agree(s->comm, v, ARRAY_LEN(v), ops[s->o->average], e))
 		return -1;
 	*t = (struct took){v[0], v[1]};
@@ -61,25 +60,26 @@ static int start_one(struct sweep *s, const struct comm_request *q, struct err *
 {
 	enum sweep_blocking how = s->o->blocking;
 	bool groups = s->o->aggregate > 1 && how == BLOCK_NOT;
+	struct comm *c = among(s); /* not of who looks on, and meets the others at barriers */
 
-	if (groups && comm_group_begin(s->comm, e))
+	if (groups && c && comm_group_begin(c, e))
 		return -1;
 	for (uint64_t i = 0; i < s->o->aggregate; i++)
-		if (comm_start(s->comm, q, e) || (how != BLOCK_NOT && comm_wait(s->comm, e)) ||
+		if ((c && (comm_start(c, q, e) || (how != BLOCK_NOT && comm_wait(c, e)))) ||
 		    (how == BLOCK_BARRIER && comm_barrier(s->comm, e)))
 			return -1;
-	return groups ? comm_group_end(s->comm, e) : 0;
+	return groups && c ? comm_group_end(c, e) : 0;
 }
 
 static int once(struct sweep *s, const struct comm_request *q, struct err *e)
 {
-	return start_one(s, q, e) ? -1 : comm_wait(s->comm, e);
+	return start_one(s, q, e) || (among(s) && comm_wait(among(s), e)) ? -1 : 0;
 }
 
 /* What is timed: an iteration, or a graph of all of them; and how many operations that are. */
 static int start_timed(struct sweep *s, const struct comm_request *q, struct err *e)
 {
-	return s->captured ? comm_replay(s->comm, e) : start_one(s, q, e);
+	return s->captured ? comm_replay(among(s), e) : start_one(s, q, e);
 }
 
 static double operations(const struct sweep *s)
@@ -100,7 +100,7 @@ static int queue(struct sweep *s, const struct comm_request *q, size_t n, double
 		if (start_timed(s, q, e) || s->dev->mark(s->dev, i + 1, e))
 			return -1;
 	*busy_s += clock_s(CLOCK_MONOTONIC) - start;
-	if (comm_wait(s->comm, e))
+	if (comm_wait(among(s), e))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (s->dev->between(s->dev, i, i + 1, &times[i], e))
@@ -110,10 +110,10 @@ static int queue(struct sweep *s, const struct comm_request *q, size_t n, double
 	return 0;
 }
 
-static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t iters,
+static int queued_loop(struct sweep *s, const struct comm_request *q, double *times, uint64_t iters,
 		       struct took *ret, struct err *e)
 {
-	double *times = s->times[s->buffers.in_place], start = clock_s(CLOCK_MONOTONIC), busy = 0;
+	double start = clock_s(CLOCK_MONOTONIC), busy = 0;
 	double n_all = (double)iters * operations(s);
 	/* a launch into a stream that is full knows no deadline: no more operations than marks */
 	uint64_t most = s->captured ? (DEV_MARKS - 2) / s->captured + 1 : DEV_MARKS - 1;
@@ -128,16 +128,16 @@ static int queued_loop(struct sweep *s, const struct comm_request *q, uint64_t i
 	return 0;
 }
 
-/* Fills s->times; *ret is the time of one operation in the whole loop. */
-static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t iters,
+/* Fills @times; *ret is the time of one operation in the whole loop. */
+static int timed_loop(struct sweep *s, const struct comm_request *q, double *times, uint64_t iters,
 		      struct took *ret, struct err *e)
 {
-	double *times = s->times[s->buffers.in_place], n = (double)(iters * s->o->aggregate);
+	double n = (double)(iters * s->o->aggregate);
 	enum sweep_blocking blocking = s->o->blocking;
 	struct took last, sum = {0};
 
-	if (s->dev->mark && blocking == BLOCK_NOT)
-		return queued_loop(s, q, iters, ret, e);
+	if (s->dev->mark && blocking == BLOCK_NOT && among(s))
+		return queued_loop(s, q, times, iters, ret, e);
 	last = look(s);
 	for (uint64_t i = 0; i < iters; i++) {
 		struct took now;
@@ -156,6 +156,29 @@ static int timed_loop(struct sweep *s, const struct comm_request *q, uint64_t it
 		last = look(s);
 	}
 	*ret = (struct took){sum.wall / n, sum.cpu / n};
+	return 0;
+}
+
+/* All of them, in loops of @most each. */
+static int timed_loops(struct sweep *s, const struct comm_request *q, uint64_t iters, uint64_t most,
+		       struct took *ret, struct err *e)
+{
+	double *times = s->times[s->buffers.in_place];
+
+	*ret = (struct took){0};
+	for (uint64_t i = 0, n; i < iters; i += n) {
+		struct took t;
+
+		n = iters - i < most ? iters - i : most;
+		if ((i && comm_barrier(s->comm, e)) || timed_loop(s, q, times + i, n, &t, e))
+			return -1;
+		ret->wall += t.wall * (double)n / (double)iters;
+		ret->cpu += t.cpu * (double)n / (double)iters;
+	}
+	if (among(s))
+		return 0;
+	memset(times, 0, (size_t)iters * sizeof(*times)); /* it looked on */
+	*ret = (struct took){0};
 	return 0;
 }
 
@@ -200,57 +223,6 @@ static int summarize(struct sweep *s, uint64_t iters, struct measurement *m, str
 	return 0;
 }
 
-/* Whom a rank waited for and what it sent while iterations were timed. */
-struct watch {
-	bool counts;
-	uint64_t started_ns, sent_bytes;
-	double robbed;
-};
-
-/* Looking takes a moment, which short sweeps do not need. */
-static double robbed(const struct sweep *s) { return s->o->for_ns ? robbed_s() : 0; }
-
-static struct watch watch_start(struct sweep *s)
-{
-	struct comm_tally now;
-	struct watch w = {.counts = comm_tally(s->comm, &now), .robbed = robbed(s)};
-
-	w.started_ns = now_ns();
-	if (!w.counts)
-		return w;
-	w.sent_bytes = now.sent_bytes;
-	memcpy(s->waited_ns, now.waited_ns, (size_t)s->comm->size * sizeof(*s->waited_ns));
-	return w;
-}
-
-/* All ranks get to know each one's time, how long it was waited for, how much who sent most sent,
- * and of what share of the time who was robbed most was robbed. */
-static int watch_end(struct sweep *s, const struct watch *w, double seconds, struct measurement *m,
-		     struct err *e)
-{
-	double *v = s->by_rank[s->buffers.in_place], took = (double)(now_ns() - w->started_ns);
-	double most[2] = {-1, (robbed(s) - w->robbed) / took * 1e9};
-	size_t n = (size_t)s->comm->size;
-	struct comm_tally now;
-
-	memset(v, 0, 2 * n * sizeof(*v));
-	v[s->comm->rank] = seconds;
-	if (w->counts && comm_tally(s->comm, &now)) {
-		for (size_t p = 0; p < n && n > 1; p++)
-			v[n + p] = (double)(now.waited_ns[p] - s->waited_ns[p]) / took /
-				   (double)(n - 1);
-		most[0] = (double)(now.sent_bytes - w->sent_bytes) / took;
-	}
-	if (sweep_agree(s->comm, v, 2 * n, OP_SUM, e) || sweep_agree(s->comm, most, 2, OP_MAX, e))
-		return -1;
-	m->rank_s = v;
-	m->waited = w->counts ? v + n : NULL;
-	m->wire = most[0] < 0 ? NAN : most[0];
-	m->robbed = most[1];
-	m->took = took / 1e9;
-	return 0;
-}
-
 static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, struct err *e)
 {
 	const struct comm_request q = coll_request(c, &s->buffers);
@@ -264,7 +236,8 @@ static int verify(struct sweep *s, struct coll_case *c, struct measurement *m, s
 		coll_fill(c, &s->buffers, s->dev);
 		if (s->dev->sync(s->dev, e) || graph_run(s, &q, e))
 			return -1;
-		wrong = (double)coll_wrong(c, &s->buffers, s->dev);
+		wrong = among(s) ? (double)coll_wrong(c, &s->buffers, s->dev) : 0;
+		s->own_wrong += (uint64_t)wrong;
 		if (sweep_agree(s->comm, &wrong, 1, OP_SUM, e))
 			return -1;
 		m->wrong = (int64_t)wrong;
@@ -304,6 +277,7 @@ void measure_aim(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t 
 {
 	size_t shift = (size_t)late * dtype_size(c->type);
 
+	s->bytes = bytes;
 	c->sizes = coll_sizes(c->coll, (size_t)bytes, c->type, c->ranks);
 	s->buffers = (struct coll_buffers){.send = (char *)s->allocated[0] + shift,
 					   .recv = (char *)s->allocated[1] + shift};
@@ -318,10 +292,10 @@ int measure_roughly(struct sweep *s, struct coll_case *c, uint64_t bytes, double
 
 	measure_aim(s, c, bytes, 0);
 	q = coll_request(c, &s->buffers);
-	if (comm_run(s->comm, &q, e) || comm_barrier(s->comm, e))
+	if (among_run(s, &q, e) || comm_barrier(s->comm, e))
 		return -1;
 	for (start = now_ns(); n < 3; n++)
-		if (comm_run(s->comm, &q, e))
+		if (among_run(s, &q, e))
 			return -1;
 	*ret = (double)(now_ns() - start) / 1e9 / n;
 	return sweep_agree(s->comm, ret, 1, OP_MAX, e);
@@ -345,7 +319,7 @@ static int come_up_to(struct sweep *s, const struct coll_case *c, struct err *e)
 
 		smaller.sizes = coll_sizes(c->coll, b, c->type, c->ranks);
 		q = coll_request(&smaller, &s->buffers);
-		if (comm_run(s->comm, &q, e))
+		if (among_run(s, &q, e))
 			return -1;
 	}
 	s->paced = bytes;
@@ -355,10 +329,11 @@ static int come_up_to(struct sweep *s, const struct coll_case *c, struct err *e)
 int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measurement *ret,
 	    struct err *e)
 {
-	uint64_t samples = iters > s->o->graph ? iters : s->o->graph;
+	uint64_t samples = iters > s->o->graph ? iters : s->o->graph, most;
 	struct took took = {0};
+	struct coll_case shown;
 	struct comm_request q;
-	struct watch w;
+	struct ledger w;
 	int result;
 
 	if (room_for_times(s, samples, e) || come_up_to(s, c, e))
@@ -366,20 +341,20 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	q = coll_request(c, &s->buffers); /* of all requests the last one is good */
 	c->seed = s->seed;
 	coll_fill(c, &s->buffers, s->dev);
-	for (uint64_t i = 0; i < s->o->warmup + 1; i++)
-		if (comm_run(s->comm, &q, e))
-			return -1;
-	if (graph_capture(s, &q, start_one, iters, e) || comm_barrier(s->comm, e))
+	if (among_warm(s, &q, s->o->warmup + 1, iters, &most, e) ||
+	    graph_capture(s, &q, start_one, iters, e) || comm_barrier(s->comm, e))
 		return -1;
 	samples = s->captured ? s->o->graph : iters;
-	w = watch_start(s);
-	if (timed_loop(s, &q, samples, &took, e) || watch_end(s, &w, took.wall, ret, e) ||
-	    average(s, &took, e) || summarize(s, samples, ret, e))
+	w = ledger_open(s);
+	if (timed_loops(s, &q, samples, s->captured ? samples : most, &took, e) ||
+	    ledger_close(s, &w, took.wall, ret, e) || average(s, &took, e) ||
+	    summarize(s, samples, ret, e))
 		return -1;
 	ret->seconds = took.wall;
 	ret->shown = s->o->cpu_time ? took.cpu : took.wall;
-	ret->algbw = coll_algbw(c, took.wall);
-	ret->busbw = ret->algbw * c->coll->factor(c->ranks);
+	shown = among_shown(s, c);
+	ret->algbw = coll_algbw(&shown, took.wall);
+	ret->busbw = ret->algbw * c->coll->factor(shown.ranks);
 	result = verify(s, c, ret, e);
 	graph_forget(s);
 	return result;

@@ -115,15 +115,18 @@ static int run_sweep(struct rank *r, struct err *e)
 
 	if (rank_fit_memory(r, e))
 		return -1;
-	tell_begin(r);
 	if (!r->comm->rank) {
 		s.row = on_row;
 		s.next = on_next;
 		s.without = on_no_graph;
 	}
+	if (groups_begin(r, &s, e))
+		return -1;
+	tell_begin(r);
 	result = sweep_run(&s, e);
-	if (!result)
+	if (!result && !s.groups)
 		tell_ways(r);
+	groups_end(&s);
 	r->all_know |= s.all_know;
 	if ((s.timed_out || s.fewer) && !r->comm->rank)
 		tell_fitted(r, &s);

@@ -24,6 +24,7 @@ struct rank_opts {
 	uint64_t deadline_ns; /* of this rank: see alike_check() */
 	bool deadline_given;  /* as comm_world has it */
 	bool with_times;      /* of single iterations, in the events */
+	const char *groups;   /* --groups; NULL: all ranks are one */
 	const char *replay;   /* what is done again, as traffic_pack() has it: rank 0's */
 };
 
@@ -46,7 +47,8 @@ struct rank {
 	struct comm_finding told;   /* what was wrong with that; check NULL: nothing */
 	struct comm_finding unused; /* check NULL: no GPU was left unused that should not be */
 	struct hardware_ask cloud;
-	struct hardware *hardware; /* by rank */
+	struct hardware *hardware;   /* by rank */
+	const struct groups *groups; /* of o->groups */
 };
 
 struct rank_end {
@@ -77,6 +79,14 @@ int rank_fit_memory(struct rank *r, struct err *e) MUST_CHECK;
  * as far as the rendezvous knows? That is told. 0: a lost rank; -1: this one, or an interruption.
  */
 int rank_explain(struct rank *r, int culprit, struct rank_end *ret, struct err *e) MUST_CHECK;
+
+/* --- groups_rank.c --- */
+/* Collective: the groups of r->o->groups are made, and @s runs in all of them; what it tells of
+ * rows is told of them, too, and slow ones are tried again. Nothing where there are none. */
+int groups_begin(struct rank *r, struct sweep *s, struct err *e) MUST_CHECK;
+void groups_end(struct sweep *s);
+/* Every group has the root that was asked for, or no collective that needs one. */
+int groups_check_root(const struct sweep_opts *o, const struct groups *g, struct err *e) MUST_CHECK;
 
 /* --- pairs.c --- */
 /* @ready, on every rank: what was asked for can be done, and nothing was told yet. */

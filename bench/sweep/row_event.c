@@ -52,6 +52,7 @@ static void put_half(cJSON *event, const char *key, const struct measurement *m,
 
 cJSON *row_event_pack(const struct sweep_row *row, enum row_event_times times)
 {
+	size_t ranks = (size_t)(row->all ? row->all : row->c->ranks);
 	cJSON *event = relay_event("row");
 
 	json_num(event, "type", row->c->type);
@@ -59,8 +60,10 @@ cJSON *row_event_pack(const struct sweep_row *row, enum row_event_times times)
 	json_num(event, "root", row->c->root);
 	json_num(event, "count", (double)row->c->sizes.count);
 	json_num(event, "robbed", row->robbed);
-	put_half(event, "out", &row->out, (size_t)row->c->ranks, times);
-	put_half(event, "in", &row->in, (size_t)row->c->ranks, times);
+	if (row->all && row->all != row->c->ranks)
+		json_num(event, "among", row->c->ranks);
+	put_half(event, "out", &row->out, ranks, times);
+	put_half(event, "in", &row->in, ranks, times);
 	return event;
 }
 
@@ -125,15 +128,17 @@ int row_event_unpack(const cJSON *event, const struct coll *coll, int ranks, str
 		     struct coll_case *ret_case, struct sweep_row *ret)
 {
 	int type = json_get_int(event, "type", -1), op = json_get_int(event, "op", -1);
+	int among = json_get_int(event, "among", ranks);
 
-	if (type < 0 || type >= DT_COUNT || op < 0 || op >= OP_COUNT)
+	if (type < 0 || type >= DT_COUNT || op < 0 || op >= OP_COUNT || among < 1 || among > ranks)
 		return -1;
 	*ret_case = (struct coll_case){.coll = coll,
-				       .ranks = ranks,
+				       .ranks = among,
 				       .type = (enum dtype)type,
 				       .op = (enum redop)op,
 				       .root = json_get_int(event, "root", 0)};
-	coll->sizes(ranks, json_get_count(event, "count", 0), &ret_case->sizes);
+	coll->sizes(among, json_get_count(event, "count", 0), &ret_case->sizes);
+	ret->all = ranks;
 	ret->robbed = json_get_num(event, "robbed", 0);
 	get_half(a, event, "out", (size_t)ranks, &ret->out);
 	get_half(a, event, "in", (size_t)ranks, &ret->in);

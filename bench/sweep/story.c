@@ -40,6 +40,8 @@ static void on_row(struct story *s, const cJSON *event)
 	for (size_t i = s->rows.v == were ? s->rows.n - 1 : 0; i < s->rows.n; i++)
 		s->rows.v[i].row.c = &s->rows.v[i].c;
 	sweep_totals_add(&s->totals, &s->rows.v[s->rows.n - 1].row);
+	if (s->groups.g.n)
+		groups_book_add(&s->groups.book, &s->rows.v[s->rows.n - 1].row);
 	table_row(s, &s->rows.v[s->rows.n - 1].row);
 }
 
@@ -65,6 +67,7 @@ static void add_world(struct story *s)
 		json_str(o, "host", s->ranks.v[i].host);
 		json_str(o, "address", s->ranks.v[i].address);
 		json_str(o, "device", s->ranks.v[i].device);
+		json_num(o, "group", s->o->groups ? s->ranks.v[i].group : NAN);
 	}
 }
 
@@ -92,18 +95,20 @@ static void on_world(struct story *s, const cJSON *event)
 	s->sweep.max = json_get_count(event, "max", s->sweep.max);
 	s->sweep.graph = json_get_count(event, "graph", 0);
 	cJSON_ArrayForEach (o, json_get(event, "ranks"))
-		*LIST_ADD(s->a, &s->ranks) =
-			(struct bench_rank){.host = copied(s, o, "host"),
-					    .machine = copied(s, o, "machine"),
-					    .address = copied(s, o, "address"),
-					    .device = copied(s, o, "device"),
-					    .instance = json_copy(s->a, o, "instance"),
-					    .bus = json_copy(s->a, o, "bus"),
-					    .gpu = json_get_int(o, "gpu", 0),
-					    .pid = json_get_int(o, "pid", 0),
-					    .gpus = json_get_int(o, "gpus", 0),
-					    .nic_gbps = json_get_num(o, "nic_gbps", NAN)};
+		*LIST_ADD(s->a, &s->ranks) = (struct bench_rank){
+			.host = copied(s, o, "host"),
+			.machine = copied(s, o, "machine"),
+			.address = copied(s, o, "address"),
+			.device = copied(s, o, "device"),
+			.instance = json_copy(s->a, o, "instance"),
+			.bus = json_copy(s->a, o, "bus"),
+			.gpu = json_get_int(o, "gpu", 0),
+			.pid = json_get_int(o, "pid", 0),
+			.group = json_get_int(o, "group", s->o->groups ? -1 : 0),
+			.gpus = json_get_int(o, "gpus", 0),
+			.nic_gbps = json_get_num(o, "nic_gbps", NAN)};
 	story_spread(s);
+	story_groups_begin(s);
 	if (s->sweep.for_ns)
 		burnin_begin(s);
 	for (size_t i = 0; s->o->notes && s->o->notes[i]; i++)
@@ -112,7 +117,7 @@ static void on_world(struct story *s, const cJSON *event)
 		if (cJSON_IsString(note))
 			*LIST_ADD(s->a, &s->notes) = arena_strdup(s->a, note->valuestring);
 	s->begun = true;
-	s->total = sweep_count(&s->sweep, (int)s->ranks.n);
+	s->total = sweep_count(&s->sweep, story_roots(s));
 	pace_begin(&s->pace, &s->sweep, s->total);
 	s->has_table = json_get_num(event, "table", 1) > 0;
 	if (s->has_table)
@@ -325,11 +330,14 @@ void story_event(const cJSON *event, void *story)
 		const char *name;
 		void (*take)(struct story *s, const cJSON *event);
 	} known[] = {
-		{"world", on_world},	   {"next", on_next},	      {"row", on_row},
-		{"units", on_units},	   {"rail", on_rail},	      {"pair", on_pair},
-		{"lost", on_lost},	   {"died", on_died},	      {"finding", on_finding},
-		{"counters", on_counters}, {"broke", on_broke},	      {"crew", on_crew},
-		{"fitted", on_fitted},	   {"replayed", on_replayed}, {"ways", on_ways},
+		{"world", on_world},	 {"next", on_next},
+		{"row", on_row},	 {"units", on_units},
+		{"rail", on_rail},	 {"pair", on_pair},
+		{"lost", on_lost},	 {"died", on_died},
+		{"finding", on_finding}, {"counters", on_counters},
+		{"broke", on_broke},	 {"crew", on_crew},
+		{"fitted", on_fitted},	 {"replayed", on_replayed},
+		{"ways", on_ways},	 {"groups", story_groups_event},
 	};
 	const char *name = json_get_str(event, "ev");
 

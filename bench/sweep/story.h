@@ -10,6 +10,7 @@
 #include "bench/replay/replay.h"
 #include "bench/sweep/blame.h"
 #include "bench/sweep/burnin.h"
+#include "bench/sweep/groups_judge.h"
 #include "bench/sweep/pace.h"
 #include "lib/report/report.h"
 
@@ -20,6 +21,7 @@ struct bench_rank {
 	const char *bus;      /* where its GPU is; NULL: there is none, or it is not known */
 	int gpu;	      /* its number there */
 	int pid;
+	int group;	 /* its number; -1: it looks on */
 	int gpus;	 /* of its host, NVIDIA's; 0: not known */
 	double nic_gbps; /* of the card that carries its data; NAN: not known */
 };
@@ -49,12 +51,21 @@ struct story_rail { /* cards of one name, on each host */
 	LIST(int) ranks;     /* of GPUs: those that it is measured between; else none */
 };
 
+/* --groups; n 0: there are none. */
+struct story_groups {
+	struct groups g;
+	struct groups_book book;
+	struct groups_tried *tried; /* by group, and what is wrong in it; -1: not known */
+	int64_t *wrong;
+};
+
 struct story_opts {
 	struct sweep_opts sweep;
 	bool per_iter, timestamps, wire_rate, memory;
 	const char *const *notes;     /* NULL-terminated lines for the head of the table */
 	double least_average;	      /* GB/s: NCCL_TESTS_MIN_BW; 0: nobody asks */
 	const struct traffic *replay; /* what is done again; NULL: --replay was not asked for */
+	const char *groups;	      /* --groups; NULL: all ranks are one */
 };
 
 struct story {
@@ -71,6 +82,7 @@ struct story {
 	const char *launcher_from;
 	LIST(struct bench_rank) ranks;
 	struct hosts spread; /* of them */
+	struct story_groups groups;
 	str_list notes;
 	uint64_t total; /* rows to come; 0: unknown */
 	struct pace pace;
@@ -107,5 +119,13 @@ double story_least_average(const struct story *s);
 bool story_average_is_enough(const struct story *s);
 size_t story_hosts(const struct story *s);			    /* that its ranks are on */
 bool story_are_together(const struct story *s, size_t a, size_t b); /* two ranks, on one host */
+
+/* --- story_groups.c --- */
+void story_groups_begin(struct story *s); /* once its ranks are listed */
+void story_groups_event(struct story *s, const cJSON *event);
+static inline int story_roots(const struct story *s) /* that a sweep of all roots has */
+{
+	return s->groups.g.n ? s->groups.g.least : (int)s->ranks.n;
+}
 
 #endif

@@ -49,7 +49,8 @@ uint64_t sweep_count(const struct sweep_opts *o, int ranks)
 void sweep_give_room(struct sweep *s)
 {
 	for (size_t i = 0; i < 2; i++) {
-		comm_unregister(s->comm, s->allocated[i]);
+		if (among(s))
+			comm_unregister(among(s), s->allocated[i]);
 		s->dev->free(s->dev, s->allocated[i]);
 	}
 	for (size_t i = 0; i < 2; i++) {
@@ -103,8 +104,8 @@ int sweep_take_room(struct sweep *s, struct err *e)
 		return err_command(e, "%s   # on %s",
 				   s->dev->available ? "nvidia-smi" : "ulimit -v; free -m", host);
 	}
-	for (size_t i = 0; i < 2; i++)
-		if (comm_register(s->comm, s->allocated[i], bytes, e))
+	for (size_t i = 0; i < 2 && among(s); i++)
+		if (comm_register(among(s), s->allocated[i], bytes, e))
 			return -1;
 	return 0;
 }
@@ -113,7 +114,7 @@ static int run_size(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64
 		    struct sweep_row *ret, struct err *e)
 {
 	measure_aim(s, c, bytes, s->o->unalign);
-	*ret = (struct sweep_row){.c = c};
+	*ret = (struct sweep_row){.c = c, .all = s->comm->size};
 	if (s->next)
 		s->next(s, c);
 	if (measure(s, c, iters, &ret->out, e))
@@ -318,7 +319,8 @@ static int run_case(struct sweep *s, struct coll_case *c, bool *over, struct err
 static int run_roots(struct sweep *s, struct coll_case *c, bool *over, struct err *e)
 {
 	bool all = c->coll->rooted && s->o->root < 0;
-	int first = all || !c->coll->rooted ? 0 : s->o->root, last = all ? c->ranks - 1 : first;
+	int first = all || !c->coll->rooted ? 0 : s->o->root;
+	int last = all ? among_roots(s) - 1 : first;
 
 	for (c->root = first; c->root <= last && !*over; c->root++)
 		if (run_case(s, c, over, e))
@@ -328,7 +330,7 @@ static int run_roots(struct sweep *s, struct coll_case *c, bool *over, struct er
 
 static int run_all(struct sweep *s, bool *over, struct err *e)
 {
-	struct coll_case c = {.coll = s->o->coll, .rank = s->comm->rank, .ranks = s->comm->size};
+	struct coll_case c = among_case(s);
 
 	for (c.type = 0; c.type < DT_COUNT; c.type++)
 		for (c.op = 0; c.op < OP_COUNT && !*over; c.op++) {
@@ -354,6 +356,8 @@ int sweep_run(struct sweep *s, struct err *e)
 	do
 		result = result || run_all(s, &over, e) ? -1 : 0;
 	while (!result && s->o->for_ns && s->rows && !over);
+	if (!result && s->last)
+		result = s->last(s, e);
 	sweep_give_room(s);
 	return result;
 }

@@ -6,6 +6,7 @@
  * on by all. Every size is verified after it was timed, never while.
  */
 #include "bench/coll/coll.h"
+#include "bench/sweep/groups.h"
 
 enum { SWEEP_SLACK = 4096 }; /* of each of two buffers, for -u and rounding to parts */
 enum sweep_average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
@@ -60,6 +61,8 @@ struct measurement {
 };
 struct sweep_row {
 	const struct coll_case *c;
+	int all; /* ranks, of lists by rank; 0: as many as the case has (with groups it has fewer)
+		  */
 	struct measurement out, in; /* out of place, in place */
 	double robbed; /* of a burn-in: as theirs, since the row before it, untimed work too */
 };
@@ -78,8 +81,15 @@ void sweep_totals_add(struct sweep_totals *t, const struct sweep_row *r);
 struct sweep {
 	/* set by the caller */
 	const struct sweep_opts *o;
-	struct comm *comm;
+	struct comm *comm; /* of all ranks, which agree on how it goes on */
 	struct dev *dev;
+	/* They do it all at once, each by itself; NULL: all ranks are one. Times are the mean of
+	 * them all, and bandwidths those of a group like the lead. */
+	const struct groups *groups;
+	struct comm *part;    /* of our group; NULL: this rank looks on */
+	uint64_t deadline_ns; /* with groups: nobody waits nearly so long for another one */
+	/* when all rows are there, and the buffers still; on every rank; NULL */
+	int (*last)(struct sweep *s, struct err *e);
 	void (*row)(struct sweep *s, const struct sweep_row *r);  /* as each is finished; NULL */
 	void (*next)(struct sweep *s, const struct coll_case *c); /* what comes now; NULL */
 	/* there are no graphs, since this rank cannot; NULL */
@@ -89,9 +99,10 @@ struct sweep {
 
 	/* what came of it */
 	uint64_t rows;
-	bool timed_out; /* larger sizes had no room within the time */
-	uint64_t fewer; /* the first size that was measured less often for it; 0: none was */
-	bool all_know;	/* it failed, and every rank found so by itself */
+	bool timed_out;	    /* larger sizes had no room within the time */
+	uint64_t fewer;	    /* the first size that was measured less often for it; 0: none was */
+	bool all_know;	    /* it failed, and every rank found so by itself */
+	uint64_t own_wrong; /* elements, on this rank */
 
 	/* private */
 	struct coll_buffers buffers;
@@ -106,6 +117,7 @@ struct sweep {
 	uint64_t seed, started_ns;
 	double row_at_s, row_robbed_s; /* of a burn-in: when the latest row ended */
 	size_t paced;		       /* the largest size that was tried; see measure.c */
+	uint64_t bytes;		       /* as asked for: groups of two sizes make two of it */
 	uint64_t lists;		       /* that have begun */
 };
 
@@ -136,5 +148,25 @@ int measure_roughly(struct sweep *s, struct coll_case *c, uint64_t bytes, double
 		    struct err *e) MUST_CHECK;
 /* What is measured next; its buffers begin so many elements late. */
 void measure_aim(struct sweep *s, struct coll_case *c, uint64_t bytes, uint64_t late);
+
+/* --- among.c: what groups change --- */
+/* Those of one collective; NULL: this rank is in none. */
+static inline struct comm *among(const struct sweep *s) { return s->groups ? s->part : s->comm; }
+/* A case of ours; of who looks on the lead's. */
+struct coll_case among_case(const struct sweep *s);
+/* Roots that there are in every group. */
+int among_roots(const struct sweep *s);
+/* @c as tables show it, the same on all ranks: the lead's. */
+struct coll_case among_shown(const struct sweep *s, const struct coll_case *c);
+/* The size of @c, the same on all ranks. */
+uint64_t among_bytes(const struct sweep *s, const struct coll_case *c);
+/* Runs it to its end, where this rank is in a group. */
+int among_run(struct sweep *s, const struct comm_request *q, struct err *e) MUST_CHECK;
+/* Before times are counted: so often. *ret: timed operations after which all meet, so that nobody
+ * waits for a slower group as if it were dead. */
+int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, uint64_t iters,
+	       uint64_t *ret, struct err *e) MUST_CHECK;
+/* What of this rank's @n numbers counts for o->average. */
+void among_weigh(const struct sweep *s, double *v, size_t n);
 
 #endif

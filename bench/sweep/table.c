@@ -34,8 +34,8 @@ static void devices(struct text *t, const struct story *s)
 	for (size_t i = 0; i < s->ranks.n; i++) {
 		const struct bench_rank *p = &s->ranks.v[i];
 
-		text_addf(t, "#  Rank %2zu Group %2d Pid %6d on %10s device %2d [%s] %s\n", i, 0,
-			  p->pid, p->host, p->gpu, p->bus ?: p->address, p->device);
+		text_addf(t, "#  Rank %2zu Group %2d Pid %6d on %10s device %2d [%s] %s\n", i,
+			  p->group, p->pid, p->host, p->gpu, p->bus ?: p->address, p->device);
 	}
 }
 
@@ -148,9 +148,10 @@ static void add_ranks(cJSON *result, const struct measurement *m, size_t ranks)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber(m->waited[i]));
 }
 
-static void add_json(struct report *r, const struct coll_case *c, const struct measurement *m,
+static void add_json(struct report *r, const struct sweep_row *row, const struct measurement *m,
 		     bool in_place, bool cpu)
 {
+	const struct coll_case *c = row->c;
 	cJSON *results = cJSON_GetObjectItem(report_data(r), "results");
 	cJSON *o = json_push_object(results ? results : json_array(report_data(r), "results"));
 
@@ -175,7 +176,7 @@ static void add_json(struct report *r, const struct coll_case *c, const struct m
 		json_num(o, "busbw_p50", m->median);
 		json_num(o, "busbw_max", m->most);
 	}
-	add_ranks(o, m, (size_t)c->ranks);
+	add_ranks(o, m, (size_t)(row->all ? row->all : c->ranks));
 }
 
 static void stamp(struct text *t)
@@ -212,8 +213,8 @@ void table_row(struct story *s, const struct sweep_row *row)
 		interrupt_unread();
 	if (!report_wants_data(r))
 		return;
-	add_json(r, c, &row->out, false, s->sweep.cpu_time);
-	add_json(r, c, &row->in, true, s->sweep.cpu_time);
+	add_json(r, row, &row->out, false, s->sweep.cpu_time);
+	add_json(r, row, &row->in, true, s->sweep.cpu_time);
 }
 
 void table_end(struct story *s)

@@ -48,6 +48,8 @@ static void tell_world(struct rank *r)
 		json_str(o, "bus", p->bus);
 		json_num(o, "gpu", p->gpu);
 		json_num(o, "pid", p->pid);
+		if (r->groups && r->groups->of[i] >= 0)
+			json_num(o, "group", r->groups->v[r->groups->of[i]].id);
 		json_num(o, "nic_gbps", r->hardware[i].nic_gbps);
 		json_num(o, "gpus", r->hardware[i].gpus);
 		if (*r->hardware[i].instance)

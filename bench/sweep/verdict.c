@@ -90,15 +90,18 @@ static void say_covers(const struct story *s)
 {
 	size_t hosts = story_hosts(s), n = measured_ranks(s);
 	const char *of = n < s->ranks.n ? arena_printf(s->a, "%zu of ", n) : "";
+	const char *in = s->groups.g.n ? arena_printf(s->a, " in %d group%s", s->groups.g.n,
+						      s->groups.g.n == 1 ? "" : "s")
+				       : "";
 	const char *over = backend_word(s->backend);
 	bool is_nccl = streq(s->backend, "nccl");
 
 	if (hosts > 1)
-		report_covers(s->r, "%s%zu ranks on %zu hosts, %s over %s%s", of, s->ranks.n, hosts,
-			      s->device, over, is_nccl ? "" : "; NCCL was not measured");
+		report_covers(s->r, "%s%zu ranks on %zu hosts%s, %s over %s%s", of, s->ranks.n,
+			      hosts, in, s->device, over, is_nccl ? "" : "; NCCL was not measured");
 	else
-		report_covers(s->r, "%zu local rank%s, %s over %s; %s was measured", s->ranks.n,
-			      s->ranks.n == 1 ? "" : "s", s->device, over,
+		report_covers(s->r, "%zu local rank%s%s, %s over %s; %s was measured", s->ranks.n,
+			      s->ranks.n == 1 ? "" : "s", in, s->device, over,
 			      is_nccl ? "no network" : "neither NCCL nor a network");
 }
 
@@ -298,6 +301,7 @@ int story_verdict(struct story *s, const struct verdict_opts *o, struct err *e)
 	else if (lacks_rows(s, e))
 		say_no_rows(s, &s->error);
 	burnin_verdict(s);
+	verdict_groups(s, o);
 	verdict_straggler(s);
 	verdict_pairs(s, o);
 	replay_verdict(s);

@@ -39,6 +39,8 @@ void verdict_bandwidth(const struct story *s, const struct verdict_opts *o);
 void verdict_average(const struct story *s);
 /* GPUs whose NVLink could join the hosts, and does not. */
 void verdict_domain(const struct story *s);
+/* --groups: each one's, in a list, and who of them is slow. */
+void verdict_groups(const struct story *s, const struct verdict_opts *o);
 void verdict_pairs(const struct story *s, const struct verdict_opts *o);
 /* Writes what @o names, of a table that has rows. */
 int verdict_files(const struct story *s, const struct verdict_opts *o, struct err *e) MUST_CHECK;

@@ -85,6 +85,30 @@ void verdict_average(const struct story *s)
 	verdict_add(s->r, f);
 }
 
+/* All groups ran at once: each had its part of the cards. */
+static void derive_of_groups(const struct story *s, struct expect_facts *f, struct expect *ret)
+{
+	const struct groups *g = &s->groups.g;
+	double all = (double)f->ranks / f->hosts, own;
+	size_t hosts;
+
+	if (!groups_are_alike(g, &s->spread, s->a, &hosts) || f->uneven) {
+		*ret = (struct expect){
+			.busbw = NAN,
+			.why = arena_printf(s->a, "%d groups at once, which are not alike", g->n)};
+		return;
+	}
+	f->ranks = g->v[0].n;
+	f->hosts = (int)hosts;
+	own = (double)f->ranks / f->hosts;
+	expect_derive(f, s->a, ret);
+	if (f->hosts < 2 || !isfinite(ret->busbw) || own == all)
+		return;
+	expect_divide(ret, own / all);
+	ret->why = arena_printf(s->a, "%s; of one of %d groups at once: %.3g GB/s", ret->why, g->n,
+				ret->asked);
+}
+
 /* What the hardware should do, in data.expected too. */
 static struct expect derive(const struct story *s)
 {
@@ -106,6 +130,8 @@ static struct expect derive(const struct story *s)
 		f.nic_gbps = fmin(f.nic_gbps, s->ranks.v[i].nic_gbps);
 	if (strstr(s->transport, COMM_SHARED_GPU)) /* by turns, and over sockets */
 		x = (struct expect){.busbw = NAN, .why = COMM_SHARED_GPU};
+	else if (s->groups.g.n)
+		derive_of_groups(s, &f, &x);
 	else
 		expect_derive(&f, s->a, &x);
 	if (report_wants_data(s->r)) {
@@ -124,7 +150,9 @@ static void fix_slow(const struct story *s, struct finding *f)
 {
 	if ((f->status != ST_FAIL && f->status != ST_WARN) || f->fix.n)
 		return;
-	if (s->ranks.n > 2)
+	if (s->groups.g.n)
+		finding_fix(f, "ncclbench -b 64M -e 1G  # of all ranks together, without --groups");
+	else if (s->ranks.n > 2)
 		finding_fix(f,
 			    "ncclbench --find-slow  # with the same --hosts: which node or link");
 	else

@@ -52,7 +52,7 @@ static int recall(struct sweep *s, struct coll_case *c, const struct sweep_row *
 	if (sweep_agree(s->comm, known, 2, OP_MAX, e))
 		return -1;
 	*ret_left = fmax(0, -known[0]);
-	*ret = (struct known){before->c ? coll_bytes(c) : 0, known[1]};
+	*ret = (struct known){before->c ? among_bytes(s, c) : 0, known[1]};
 	return 0;
 }
 
@@ -60,7 +60,7 @@ int within_iters(struct sweep *s, struct coll_case *c, uint64_t bytes,
 		 const struct sweep_row *before, uint64_t *ret, struct err *e)
 {
 	const struct sweep_opts *o = s->o;
-	uint64_t lists = sweep_count(o, c->ranks) / sweep_sizes(o) - s->lists;
+	uint64_t lists = sweep_count(o, among_roots(s)) / sweep_sizes(o) - s->lists;
 	struct known known;
 	double left, once;
 

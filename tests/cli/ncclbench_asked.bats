@@ -137,7 +137,7 @@ refused() { # WHAT-IS-SAID ARGS...
 
 sizes() { awk '!/^#/ {print $1}' <<<"$output" | xargs; }
 
-@test "of scripts for nccl-tests: -f 1 adds 1 MiB, -f goes before -i, -x and -y; groups are refused" {
+@test "of scripts for nccl-tests: -f 1 adds 1 MiB, -f goes before -i, -x and -y" {
     local args
     for args in '-f 1' '-f 0' '-i 0'; do
         # shellcheck disable=SC2086
@@ -152,10 +152,6 @@ sizes() { awk '!/^#/ {print $1}' <<<"$output" | xargs; }
     bench -b 64 -e 64 -n 1 -x 1 -y 1
     [ "$status" -eq 0 ]
     [[ $output == *"# -x does nothing with tcp"*"# -y does nothing with tcp"* ]]
-    NCCL_TESTS_SPLIT='MOD 2' refused "NCCL_TESTS_SPLIT=MOD 2: ncclbench measures all ranks together"
-    NCCL_TESTS_SPLIT_MASK=0x7 refused "unset NCCL_TESTS_SPLIT_MASK"
-    NCCL_TESTS_SPLIT_MASK=0x0 bench -b 64 -e 64 -n 1 # one group of all
-    [ "$status" -eq 0 ]
 }
 
 @test "NCCL_TESTS_MIN_BW judges the average as nccl-tests does, and NCCL_TESTS_DEVICE chooses nothing" {
