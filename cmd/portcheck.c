@@ -39,7 +39,7 @@ static const char examples[] =
 	"  portcheck                            # this host, and what to type on a peer\n"
 	"  portcheck 10.0.0.2                   # MASTER_PORT and some ephemeral ports\n"
 	"  portcheck 10.0.0.2:29500,30000-30010 # these ports\n"
-	"  portcheck node2 --ports nccl,ssh     # lists by name\n"
+	"  portcheck node2 --ports nccl,ssh     # lists by name; ray, slurm\n"
 	"  portcheck 10.0.0.2:1-65535           # all, in a second or two\n"
 	"  portcheck node2:29500 --expect open  # is rank 0 listening?\n"
 	"  portcheck 10.0.0.2 --from eth1       # through that interface\n"

@@ -15,7 +15,7 @@ static const char *const expectations[] = {"answer", "open", NULL};
 const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	{.help = "What to ask"},
 	{0, "ports", "LIST",
-	 "29500,30000-30010, nccl, slurm, ssh; without it MASTER_PORT (or 29500) and a random "
+	 "29500,30000-30010, nccl, ray, slurm, ssh; without it MASTER_PORT (or 29500) and a random "
 	 "sample of the ephemeral range",
 	 OPT_STR, AT(ports), .words = port_names},
 	{0, "sample", "N", "how many random ephemeral ports that sample has", OPT_UINT, AT(sample),
@@ -200,7 +200,6 @@ struct mesh_opts port_ask_mesh(const struct port_ask *q, const port_list *list,
 				  .deadline_ns = deadline_ns,
 				  .patience_ns = port_ask_patience(q, deadline_ns),
 				  .ports = q->ports ? list : NULL,
-				  .ports_text = q->ports,
 				  .sample = q->sample,
 				  .expect_open = port_ask_open(q),
 				  .count = (unsigned)q->count,

@@ -26,8 +26,8 @@ static const char *const *rank_argv(const struct mesh_opts *o, struct arena *a)
 	*LIST_ADD(a, &l) = milliseconds(a, "deadline", o->deadline_ns);
 	*LIST_ADD(a, &l) = arena_printf(a, "--count=%u", o->count);
 	*LIST_ADD(a, &l) = arena_printf(a, "--sample=%zu", o->sample);
-	if (o->ports_text)
-		*LIST_ADD(a, &l) = arena_printf(a, "--ports=%s", o->ports_text);
+	if (o->ports) /* what a name stands for is drawn by lot, in part: once for all of them */
+		*LIST_ADD(a, &l) = arena_printf(a, "--ports=%s", ports_spell(o->ports, a));
 	if (o->expect_open)
 		*LIST_ADD(a, &l) = "--expect=open";
 	if (o->rate_ns)

@@ -28,7 +28,6 @@ struct mesh_opts {
 	uint64_t join_ns; /* serve: the longest wait for them; 0: the launcher's own */
 	uint64_t deadline_ns, patience_ns;
 	const port_list *ports; /* NULL: MASTER_PORT and a sample of each host's range */
-	const char *ports_text; /* the same as it was given */
 	size_t sample;
 	bool expect_open;
 	unsigned count;

@@ -109,24 +109,48 @@ static void fill_list(struct filling *f, const port_list *l)
 		fill(f, l->v[i], l->v[i]);
 }
 
-const char *const port_names[] = {"nccl", "slurm", "ssh", NULL};
+const char *const port_names[] = {"nccl", "ray", "slurm", "ssh", NULL};
+
+/* Of each name in turn. */
+static const struct port_group {
+	bool master, sample; /* MASTER_PORT and the sample, too */
+	struct {
+		uint16_t first, last;
+	} spans[10]; /* 0 ends them */
+} groups[] = {
+	{.master = true,
+	 .sample = true,
+	 .spans = {{29400, 29400},   /* torchrun's c10d rendezvous */
+		   {29500, 29500},   /* its static one */
+		   {28028, 28028}}}, /* NCCL's RAS */
+	{.sample = true,	     /* its managers of nodes and objects, and its agents */
+	 .spans = {{6379, 6379},     /* GCS, on the head node */
+		   {8265, 8265},     /* its dashboard there */
+		   {10001, 10002}, /* its client's server there; the first of the workers' range */
+		   {12501, 12501}, /* ... which ends with 19999: all of it should be open */
+		   {15000, 15000},
+		   {17500, 17500},
+		   {19999, 19999},
+		   {52365, 52365}}}, /* the agent of the dashboard, on each node */
+	{.sample = true,	     /* srun listens on one of these */
+	 .spans = {{6817, 6819}}},   /* slurmctld, slurmd, slurmdbd */
+	{.spans = {{22, 22}}},
+};
 
 static bool fill_named(struct filling *f, const char *name, const struct port_env *env)
 {
-	if (streq(name, "nccl")) {
-		fill(f, env->master, env->master);
-		fill(f, 29400, 29400); /* torchrun's c10d rendezvous */
-		fill(f, 29500, 29500); /* its static one */
-		fill(f, 28028, 28028); /* NCCL's RAS */
-		fill_list(f, &env->sample);
-	} else if (streq(name, "slurm")) {
-		fill(f, 6817, 6819);	    /* slurmctld, slurmd, slurmdbd */
-		fill_list(f, &env->sample); /* srun listens on one of these */
-	} else if (streq(name, "ssh")) {
-		fill(f, 22, 22);
-	} else {
+	size_t at = 0;
+
+	while (port_names[at] && !streq(port_names[at], name))
+		at++;
+	if (!port_names[at])
 		return false;
-	}
+	if (groups[at].master)
+		fill(f, env->master, env->master);
+	for (size_t i = 0; i < ARRAY_LEN(groups[at].spans) && groups[at].spans[i].first; i++)
+		fill(f, groups[at].spans[i].first, groups[at].spans[i].last);
+	if (groups[at].sample)
+		fill_list(f, &env->sample);
 	return true;
 }
 
@@ -160,8 +184,7 @@ int ports_parse(const char *text, const struct port_env *env, struct arena *a, p
 
 		if (fill_part(&f, part, env)) {
 			err_set(e, ERR_USAGE, "'%s' is not a list of ports", text);
-			return err_hint(e, "ports are written 29500, 30000-30010, nccl, slurm or "
-					   "ssh, with commas between");
+			return err_hint(e, PORTS_WRITTEN ", with commas between");
 		}
 		p += n;
 		if (!*p)
@@ -196,6 +219,19 @@ const char *ports_fold(const uint16_t *v, size_t n, size_t max, struct arena *a)
 			break;
 		}
 		text_addf(&t, last > p ? "%s%u-%u" : "%s%u", t.n ? "," : "", p, last);
+	}
+	return t.s;
+}
+
+const char *ports_spell(const port_list *l, struct arena *a)
+{
+	struct text t;
+
+	text_init(&t, a);
+	for (size_t i = 0, last; i < l->n; i = last + 1) {
+		for (last = i; last + 1 < l->n && l->v[last + 1] == l->v[last] + 1;)
+			last++;
+		text_addf(&t, last > i ? "%s%u-%u" : "%s%u", i ? "," : "", l->v[i], l->v[last]);
 	}
 	return t.s;
 }

@@ -2,7 +2,7 @@
 #define PROBES_PORT_PORTS_H
 /*
  * Lists of ports: `29500,30000-30010`, and names for what a cluster needs
- * (`nccl`, `slurm`, `ssh`), which may stand between the numbers. Order is
+ * (`nccl`, `ray`, `slurm`, `ssh`), which may stand between the numbers. Order is
  * kept, what is named twice is there once.
  */
 #include "lib/core/arena.h"
@@ -43,5 +43,9 @@ int ports_parse(const char *text, const struct port_env *env, struct arena *a, p
 void ports_default(const struct port_env *env, struct arena *a, port_list *ret);
 /* 29500,30000-30010: sorted. At most @max characters (0: all), then "...". */
 const char *ports_fold(const uint16_t *v, size_t n, size_t max, struct arena *a);
+/* All of them in their order, as ports_parse() reads them: whoever reads that asks the same ones.
+ */
+const char *ports_spell(const port_list *l, struct arena *a);
+#define PORTS_WRITTEN "ports are written 29500, 30000-30010, nccl, ray, slurm or ssh"
 
 #endif

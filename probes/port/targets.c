@@ -121,9 +121,7 @@ static int parse_one(const char *operand, const port_list *ports, const struct p
 	}
 	if (!ports_parse(list, env, a, &t->ports, e))
 		return 0;
-	return *e->hint ? err_hint(e, "in '%s': %s", operand,
-				   "ports are written 29500, 30000-30010, nccl, slurm or ssh")
-			: -1;
+	return *e->hint ? err_hint(e, "in '%s': %s", operand, PORTS_WRITTEN) : -1;
 }
 
 int targets_parse(const str_list *operands, const port_list *ports, const struct port_env *env,

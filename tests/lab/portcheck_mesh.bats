@@ -235,6 +235,18 @@ X
     jq -e '.data.covers | endswith("TCP with bulk data")' <<<"$output"
 }
 
+# What a name stands for is partly drawn by lot.
+@test "mesh: lists by name: all hosts are asked on the ports that are named, Ray's among them" {
+    run -0 --separate-stderr mesh 2 '
+        $WINDSOCK_RSH node1 "nft \"table inet t { set seen { type inet_service; flags dynamic; size 1000; }
+            chain c { type filter hook input priority 0; tcp flags & (syn | ack) == syn add @seen { tcp dport }; }; }\""
+        "$1" --hosts lab --ports ray --json
+        $WINDSOCK_RSH node1 "nft -j list set inet t seen"'
+    jq -se '(.[0].data.targets | map(select(.to == "node1").port)) as $asked
+        | (.[1].nftables[] | .set?.elem // empty) as $seen
+        | ($asked | length == 12) and ($asked - $seen == []) and ([6379, 8265, 10001, 10002, 19999] - $asked == [])' <<<"$output"
+}
+
 @test "mesh: started by a foreign launcher, one rank of each host speaks, and rank 0 answers" {
     run -0 --separate-stderr mesh 2 '
         rank() { # NODE LOCAL

@@ -27,6 +27,8 @@ static void lists(void **state)
 		{"ssh", "22", 1},
 		{"slurm", "6817-6819,40000,50000", 5},
 		{"nccl", "28028,29400,29500,40000,50000", 5},
+		{"ray", "6379,8265,10001-10002,12501,15000,17500,19999,40000,50000,52365", 11},
+		{"ray,10002-19999", "6379,8265,10001-19999,40000,50000,52365", 10004},
 		{"ssh,29500,22", "22,29500", 2},
 		{"0x16", "22", 1},
 		{"", NULL, 0},
@@ -61,6 +63,25 @@ static void lists(void **state)
 		}
 		assert_int_equal(got.n, cases[i].n);
 		assert_string_equal(ports_fold(got.v, got.n, 0, &a), cases[i].folded);
+	}
+}
+
+/* Another process reads the same list, in the same order. */
+static void spelling_keeps_the_order(void **state UNUSED)
+{
+	static const char *const cases[] = {"nccl", "ray,ssh", "5-3000,1,2,3,4", "65535,1", "7"};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_done) struct arena a = {0};
+		port_list first = {0}, again = {0};
+		struct err e = {0};
+
+		assert_int_equal(ports_parse(cases[i], &env, &a, &first, &e), 0);
+		assert_int_equal(ports_parse(ports_spell(&first, &a), &(const struct port_env){0},
+					     &a, &again, &e),
+				 0);
+		assert_int_equal(again.n, first.n);
+		assert_memory_equal(again.v, first.v, first.n * sizeof(*first.v));
 	}
 }
 
@@ -195,8 +216,11 @@ static void operands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),	   cmocka_unit_test(fold_is_undone_by_parse),
-		cmocka_unit_test(fold_is_bounded), cmocka_unit_test(the_environment),
+		cmocka_unit_test(lists),
+		cmocka_unit_test(spelling_keeps_the_order),
+		cmocka_unit_test(fold_is_undone_by_parse),
+		cmocka_unit_test(fold_is_bounded),
+		cmocka_unit_test(the_environment),
 		cmocka_unit_test(operands),
 	};
 
