@@ -42,6 +42,7 @@ static const char *json_name(char *name)
 		{"associationSet", "Associations"},
 		{"ipAddress", "PublicIpAddress"},
 		{"instanceState", "State"},
+		{"instanceTypeSet", "InstanceTypes"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

@@ -3,6 +3,8 @@
 
 #include "lib/report/json.h"
 
+#include <math.h>
+
 const char *sg_fix_line(struct arena *a, const struct sg_fix *f)
 {
 	return arena_printf(a,
@@ -53,8 +55,9 @@ static void put_pair(const struct sg_training *t, const struct sg_pair *p, cJSON
 	json_bool(o, "efa_rules", p->efa_out && p->efa_in);
 }
 
-static void put_class(const struct sg_class *c, cJSON *o)
+static void put_class(const struct sg_training *t, const struct sg_class *c, cJSON *o)
 {
+	unsigned idle_s = sg_node_idle_s(t->m, c->node);
 	cJSON *names = json_array(o, "names"), *groups;
 	struct addr_text text;
 
@@ -68,6 +71,7 @@ static void put_class(const struct sg_class *c, cJSON *o)
 	json_str(o, "instance_type", c->node->instance_type);
 	json_str(o, "subnet", c->node->subnet);
 	json_str(o, "zone", c->node->zone);
+	json_num(o, "idle_s", idle_s ? idle_s : NAN);
 }
 
 void sg_train_data(const struct sg_training *t, cJSON *data)
@@ -82,7 +86,7 @@ void sg_train_data(const struct sg_training *t, cJSON *data)
 	}
 	list = json_array(audit, "nodes");
 	for (size_t i = 0; i < t->classes.n; i++)
-		put_class(&t->classes.v[i], json_push_object(list));
+		put_class(t, &t->classes.v[i], json_push_object(list));
 	list = json_array(audit, "pairs");
 	for (size_t i = 0; i < t->pairs.n; i++)
 		put_pair(t, &t->pairs.v[i], json_push_object(list));

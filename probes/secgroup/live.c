@@ -52,8 +52,11 @@ static int audit(struct live *l, struct err *e)
 		return -1;
 	if (changed && judge_again(l, &t, e))
 		return -1;
-	if (!l->blind)
-		verdict_report(l->q, &t);
+	if (l->blind)
+		return 0;
+	if (live_fetch_types(l, e))
+		return -1;
+	verdict_report(l->q, &t);
 	return 0;
 }
 

@@ -14,6 +14,8 @@ struct live {
 
 /* Fills the model anew. What may not be read becomes a finding; without the groups, blind. */
 int live_fetch(struct live *l, struct err *e) MUST_CHECK;
+/* And what its instance types do where nothing is set, for the nodes that set nothing. */
+int live_fetch_types(struct live *l, struct err *e) MUST_CHECK;
 /* The missing rules: first all as dry runs, then for good. @ret_changed: some were added. */
 int live_apply(struct live *l, const sg_fix_list *fixes, bool *ret_changed,
 	       struct err *e) MUST_CHECK;

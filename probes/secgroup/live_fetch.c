@@ -89,6 +89,24 @@ static int describe_acls(struct live *l, struct err *e)
 	return describe(l, q.s, "network ACLs between the subnets were not looked at", &refused, e);
 }
 
+int live_fetch_types(struct live *l, struct err *e)
+{
+	str_list types = {0};
+	bool refused;
+	struct text q;
+
+	for (size_t i = 0; i < l->model.nodes.n; i++)
+		if (l->model.nodes.v[i].instance_type && !l->model.nodes.v[i].idle_s)
+			cloud_add_once(l->q->a, &types, l->model.nodes.v[i].instance_type);
+	l->model.types_asked = true;
+	if (!types.n)
+		return 0;
+	ec2_query(&q, l->q->a, "DescribeInstanceTypes");
+	for (size_t i = 0; i < types.n; i++)
+		ec2_query_add(&q, arena_printf(l->q->a, "InstanceType.%zu", i + 1), types.v[i]);
+	return describe(l, q.s, "when silent connections are forgotten is not known", &refused, e);
+}
+
 static int all_described(struct live *l, struct err *e)
 {
 	for (size_t i = 0; i < l->groups.n; i++)

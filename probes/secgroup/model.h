@@ -51,6 +51,12 @@ struct sg_node {
 	addr_list addrs; /* private; empty: not known, or efa-only */
 	addr_list public_addrs;
 	str_list groups; /* ids */
+	unsigned idle_s; /* set for it: when a silent TCP connection is forgotten; 0: nothing */
+};
+/* What an instance type does where nothing is set. */
+struct sg_type {
+	const char *name;
+	unsigned idle_s;
 };
 
 struct sg_model {
@@ -58,17 +64,21 @@ struct sg_model {
 	LIST(struct sg_group) groups;
 	LIST(struct sg_acl) acls;
 	LIST(struct sg_node) nodes;
+	LIST(struct sg_type) types;
+	bool types_asked; /* for whatever is in there */
 };
 
 const struct sg_group *sg_group_find(const struct sg_model *m, const char *id);
 bool sg_node_has_group(const struct sg_node *n, const char *id);
 bool sg_node_has_efa(const struct sg_node *n);
+/* After so many seconds its silent TCP connections are forgotten; 0: not known. */
+unsigned sg_node_idle_s(const struct sg_model *m, const struct sg_node *n);
 /* "10.0.0.0/8"; without a prefix length the whole address. -1: it is none. */
 int sg_cidr_parse(const char *text, struct arena *a, union addr *ret_net, unsigned *ret_bits);
 
 /*
  * Adds what a document of describe-security-groups, -security-group-rules,
- * -network-acls, -instances or -network-interfaces says. Fuzzed: any JSON is
+ * -network-acls, -instances, -instance-types or -network-interfaces says. Fuzzed: any JSON is
  * survived, what is malformed in it is left out. @ret_known: it was such a
  * document at all.
  */

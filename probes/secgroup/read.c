@@ -222,6 +222,17 @@ const char *sg_read_word(struct sg_model *m, const cJSON *o, const char *key)
 	return word(m, o, key);
 }
 
+unsigned sg_read_seconds(const cJSON *o, const char *key)
+{
+	enum { MOST = 10000000 };
+	const cJSON *v = json_get(o, key);
+	uint64_t n;
+
+	if (cJSON_IsNumber(v) && v->valuedouble >= 1 && v->valuedouble <= MOST)
+		return (unsigned)v->valuedouble;
+	return cJSON_IsString(v) && !parse_uint(v->valuestring, &n) && n <= MOST ? (unsigned)n : 0;
+}
+
 void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known)
 {
 	static const struct {
@@ -233,10 +244,12 @@ void sg_model_add(struct sg_model *m, const cJSON *doc, bool *ret_known)
 		{"NetworkAcls", read_acl},
 		{"Reservations", sg_read_reservation},
 		{"NetworkInterfaces", sg_read_interface},
+		{"InstanceTypes", sg_read_type},
 	};
 	const cJSON *one;
 
 	*ret_known = false;
+	m->types_asked |= json_get(doc, "InstanceTypes") != NULL;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		const cJSON *list = json_get(doc, lists[i].key);
 

@@ -21,6 +21,14 @@ bool sg_node_has_group(const struct sg_node *n, const char *id)
 
 bool sg_node_has_efa(const struct sg_node *n) { return n->kind && starts_with(n->kind, "efa"); }
 
+unsigned sg_node_idle_s(const struct sg_model *m, const struct sg_node *n)
+{
+	for (size_t i = 0; n->instance_type && !n->idle_s && i < m->types.n; i++)
+		if (streq(m->types.v[i].name, n->instance_type))
+			return m->types.v[i].idle_s;
+	return n->idle_s;
+}
+
 static void add_addr(struct sg_model *m, addr_list *to, const cJSON *o, const char *key)
 {
 	const char *text = json_get_str(o, key);
@@ -67,9 +75,22 @@ static struct sg_node *read_card(struct sg_model *m, const cJSON *card)
 	n->subnet = sg_read_word(m, card, "SubnetId");
 	n->vpc = sg_read_word(m, card, "VpcId");
 	n->zone = sg_read_word(m, card, "AvailabilityZone");
+	n->idle_s = sg_read_seconds(json_get(card, "ConnectionTrackingConfiguration"),
+				    "TcpEstablishedTimeout");
 	read_groups(m, n, json_get(card, "Groups"));
 	read_addrs(m, n, card);
 	return n;
+}
+
+void sg_read_type(struct sg_model *m, const cJSON *o)
+{
+	const char *name = sg_read_word(m, o, "InstanceType");
+	const cJSON *net = json_get(o, "NetworkInfo");
+
+	if (name)
+		*LIST_ADD(m->a, &m->types) = (struct sg_type){
+			name, sg_read_seconds(json_get(net, "ConnectionTrackingConfiguration"),
+					      "DefaultTcpEstablishedTimeout")};
 }
 
 /* With describe-instances in hand too, its entry is the better one. */

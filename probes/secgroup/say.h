@@ -22,5 +22,7 @@ void sg_say_ranges(const struct sg_training *t, struct report *r);
 void sg_say_acls(const struct sg_training *t, struct report *r);
 /* cloud.subnet: where EFA does not reach. */
 void sg_say_places(const struct sg_training *t, struct report *r);
+/* cloud.idle: when EC2 forgets connections that are silent. */
+void sg_say_idle(const struct sg_training *t, struct report *r);
 
 #endif

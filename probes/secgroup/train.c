@@ -88,6 +88,7 @@ static void classify(struct sg_training *t, struct sg_node *n, str_list *signatu
 		if (streq(signatures->v[i], sign)) {
 			t->classes.v[i].n++;
 			*LIST_ADD(a, &t->classes.v[i].names) = n->name;
+			*LIST_ADD(a, &t->classes.v[i].nodes) = n;
 			return;
 		}
 	*LIST_ADD(a, signatures) = sign;
@@ -95,6 +96,7 @@ static void classify(struct sg_training *t, struct sg_node *n, str_list *signatu
 	*c = (struct sg_class){
 		.node = n, .n = 1, .groups = groups, .unknown = undescribed(t->m, n)};
 	*LIST_ADD(a, &c->names) = n->name;
+	*LIST_ADD(a, &c->nodes) = n;
 }
 
 /* --- who is a node --------------------------------------------------------------- */

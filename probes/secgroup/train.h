@@ -23,6 +23,7 @@ struct sg_ask {
 struct sg_class {
 	const struct sg_node *node; /* the first of them */
 	str_list names;
+	LIST(const struct sg_node *) nodes; /* with these names */
 	size_t n;
 	const char *groups;  /* "sg-1,sg-2" */
 	const char *unknown; /* a group of them whose rules were not described, or NULL */

@@ -141,4 +141,5 @@ void sg_train_report(const struct sg_training *t, struct report *r)
 	sg_say_ranges(t, r);
 	sg_say_acls(t, r);
 	sg_say_places(t, r);
+	sg_say_idle(t, r);
 }
