@@ -46,6 +46,7 @@ static const char examples[] =
 	"  portcheck --hosts 'node[1-8]'        # everybody to everybody, as a matrix\n"
 	"  portcheck --serve --wait 3           # without ssh: paste a line there\n"
 	"  portcheck --hosts lab --bandwidth 2  # and how fast, two seconds each way\n"
+	"  portcheck --hosts a,b --idle 6m      # are connections forgotten meanwhile?\n"
 	"  portcheck --cloud                    # who the cloud says this machine is\n"
 	"  portcheck --cloud --audit            # do its groups let training through?\n"
 	"  aws ec2 describe-security-groups | portcheck --cloud --audit -\n"

@@ -46,12 +46,14 @@ struct launch_opts {
 	const char *const *argv;
 	const char *const *env; /* "NAME=VALUE" for every rank, NULL-ended; may be NULL */
 
-	uint64_t deadline_ns;  /* to reach a host, for all ranks to join; 0: 30 s */
-	bool deadline_given;   /* as in struct rdzv_server_opts */
-	uint64_t serve_ns;     /* for people to paste the line; 0: 10 min */
-	uint64_t heartbeat_ns; /* 0: 10 s */
-	int out_fd, err_fd;    /* where what the ranks say goes, "[2 node1] " before each line */
-	bool raw;	       /* rank 0's stdout byte by byte */
+	uint64_t deadline_ns;	 /* to reach a host, for all ranks to join; 0: 30 s */
+	bool deadline_given;	 /* as in struct rdzv_server_opts */
+	uint64_t serve_ns;	 /* for people to paste the line; 0: 10 min */
+	uint64_t heartbeat_ns;	 /* 0: 10 s */
+	int out_fd, err_fd;	 /* where what the ranks say goes, "[2 node1] " before each line */
+	bool raw;		 /* rank 0's stdout byte by byte */
+	void (*tick)(void *arg); /* once a second while ranks run; NULL: nobody looks */
+	void *tick_arg;
 };
 
 struct launch_host {

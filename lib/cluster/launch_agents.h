@@ -81,7 +81,7 @@ struct launch {
 	struct outlet out, err;
 	struct visitors visitors;
 	const char *refused; /* who came last and could not take part, and why; NULL */
-	struct timer ping, grace, late;
+	struct timer ping, grace, late, tick;
 };
 
 /* launch_run.c: before the first agent, after the last */

@@ -47,6 +47,15 @@ static void on_ping(struct loop *l, struct timer *t)
 	(void)!loop_arm(l, t, AGENT_PING_S * NS_PER_S, &ignored);
 }
 
+static void on_tick(struct loop *l, struct timer *t)
+{
+	struct launch *L = CONTAINER_OF(t, struct launch, tick);
+	struct err ignored;
+
+	L->o.tick(L->o.tick_arg);
+	(void)!loop_arm(l, t, NS_PER_S, &ignored);
+}
+
 int launch_init(struct launch *L, struct err *e)
 {
 	if (loopback_check(e) < 0) /* our own streams meet the server there */
@@ -188,7 +197,12 @@ static int run(struct launch *L, struct err *e)
 		return -1;
 	if (L->r->failure)
 		return 0;
-	if (ranks_begin(L, e) < 0 || loop_run(&L->loop, e) < 0)
+	if (ranks_begin(L, e) < 0)
+		return -1;
+	L->tick.fire = on_tick;
+	if (L->o.tick && loop_arm(&L->loop, &L->tick, NS_PER_S, e) < 0)
+		return -1;
+	if (loop_run(&L->loop, e) < 0)
 		return -1;
 	if (interrupt_pending())
 		end_early(L);

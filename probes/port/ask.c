@@ -49,6 +49,10 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	 "measure the throughput too, so long each way of each pair, every host in one pair at a "
 	 "time",
 	 OPT_DURATION, AT(rate_ns), .min = 10 * NS_PER_MS, .max = 600 * NS_PER_S},
+	{0, "idle", "TIME",
+	 "let connections between them be silent for so long, and for shorter times beside it, and "
+	 "see which something in between has forgotten",
+	 OPT_DURATION, AT(idle_ns), .min = NS_PER_S, .max = 86400 * NS_PER_S},
 
 	{0, "joiners", "N", "--wait, by its old name", OPT_UINT, AT(joiners), .min = 1,
 	 .max = JOINERS_MOST, .hidden = true},
@@ -117,6 +121,7 @@ int port_ask_check(struct port_ask *q, const str_list *operands, bool cloud, str
 			     : q->wait_time_ns ? "--wait-time"
 			     : q->port	       ? "--port"
 					       : NULL;
+	const char *both = q->rate_ns ? "--bandwidth" : q->idle_ns ? "--idle" : NULL;
 
 	if (operands->n == 3 && streq(operands->v[0], "join")) {
 		err_set(e, ERR_USAGE, "join is windsock's, whichever command printed the line");
@@ -138,10 +143,12 @@ int port_ask_check(struct port_ask *q, const str_list *operands, bool cloud, str
 					   operands->v[0])
 				: -1;
 	}
-	if (q->rate_ns && (operands->n || cloud))
+	if (both && (operands->n || cloud))
 		return err_set(e, ERR_USAGE,
-			       "--bandwidth needs a portcheck at both ends: --hosts "
-			       "or --serve");
+			       "%s needs a portcheck at both ends: --hosts or --serve", both);
+	if (q->idle_ns && port_ask_open(q))
+		return err_set(e, ERR_USAGE,
+			       "--idle needs listeners of its own, and --expect open none of them");
 	return settle_wait(q, e);
 }
 
@@ -149,6 +156,7 @@ int port_ask_alone(const struct port_ask *q, struct err *e)
 {
 	const char *asks = q->ports			 ? "--ports"
 			   : q->rate_ns			 ? "--bandwidth"
+			   : q->idle_ns			 ? "--idle"
 			   : q->udp			 ? "--udp"
 			   : q->from			 ? "--from"
 			   : !streq(q->expect, "answer") ? "--expect"
@@ -161,8 +169,8 @@ int port_ask_alone(const struct port_ask *q, struct err *e)
 		return q->machines ? needs_serve("--wait", e) : 0;
 	err_set(e, ERR_USAGE, "%s asks other hosts, and none is named", asks);
 	return err_hint(e, "%s",
-			q->rate_ns ? "add --hosts A,B or --serve"
-				   : "name them: HOST, or --hosts A,B");
+			q->rate_ns || q->idle_ns ? "add --hosts A,B or --serve"
+						 : "name them: HOST, or --hosts A,B");
 }
 
 /* --- what is meant ---------------------------------------------------------------------- */
@@ -203,5 +211,6 @@ struct mesh_opts port_ask_mesh(const struct port_ask *q, const port_list *list,
 				  .sample = q->sample,
 				  .expect_open = port_ask_open(q),
 				  .count = (unsigned)q->count,
-				  .rate_ns = q->rate_ns};
+				  .rate_ns = q->rate_ns,
+				  .idle_ns = q->idle_ns};
 }

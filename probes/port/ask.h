@@ -21,17 +21,17 @@ struct port_ask {
 	uint64_t count, silence_ns /* 0: not said */, sample;
 	const char *hosts, *rsh;
 	bool serve, copy_self, keep;
-	const char *wait;		      /* as it was typed, or NULL */
-	uint64_t machines;		      /* what port_ask_check() read of it, where a number */
-	uint64_t wait_time_ns, port, rate_ns; /* 0: not said */
-	uint64_t joiners, join_ns;	      /* --wait and --wait-time, by their old names */
+	const char *wait;  /* as it was typed, or NULL */
+	uint64_t machines; /* what port_ask_check() read of it, where a number */
+	uint64_t wait_time_ns, port, rate_ns, idle_ns; /* 0: not said */
+	uint64_t joiners, join_ns; /* --wait and --wait-time, by their old names */
 	/* for our own processes, and for tests */
 	uint64_t seed;
 	bool is_rank;
 	const char *why;
 };
 
-enum { PORT_ASK_NROWS = 23 };
+enum { PORT_ASK_NROWS = 24 };
 extern const struct opt port_ask_rows[PORT_ASK_NROWS];
 extern const struct port_ask port_ask_defaults;
 

@@ -5,11 +5,14 @@
 #include "lib/cluster/rsh.h"
 #include "lib/cluster/typed_way.h"
 #include "lib/core/interrupt.h"
+#include "lib/core/log.h"
 #include "lib/core/units.h"
 #include "lib/net/own_addr.h"
 #include "lib/report/json.h"
+#include "probes/port/quiet.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static const char *milliseconds(struct arena *a, const char *option, uint64_t ns)
 {
@@ -32,6 +35,8 @@ static const char *const *rank_argv(const struct mesh_opts *o, struct arena *a)
 		*LIST_ADD(a, &l) = "--expect=open";
 	if (o->rate_ns)
 		*LIST_ADD(a, &l) = milliseconds(a, "bandwidth", o->rate_ns);
+	if (o->idle_ns)
+		*LIST_ADD(a, &l) = milliseconds(a, "idle", o->idle_ns);
 	*LIST_ADD(a, &l) = NULL;
 	return l.v;
 }
@@ -44,10 +49,40 @@ static uint64_t heartbeat(const struct mesh_opts *o)
 	return usual + each * (o->hosts.n + o->joiners);
 }
 
+/* What the ranks have told so far ends, where they are silent, in a line of that. */
+struct waiting {
+	int fd;
+	uint64_t idle_ns, began_ns;
+};
+
+static bool is_silent(int fd)
+{
+	char tail[4096];
+	const off_t size = sizeof(tail);
+	struct stat is;
+	ssize_t n;
+
+	if (fstat(fd, &is))
+		return false;
+	n = pread(fd, tail, sizeof(tail), is.st_size > size ? is.st_size - size : 0);
+	return n > 0 && memmem(tail, (size_t)n, MESH_IDLE_LINE, strlen(MESH_IDLE_LINE));
+}
+
+static void show_waiting(void *arg)
+{
+	struct waiting *w = arg;
+
+	if (!w->began_ns && is_silent(w->fd))
+		w->began_ns = now_ns();
+	if (w->began_ns)
+		quiet_show(now_ns() - w->began_ns, w->idle_ns);
+}
+
 static int launch(const struct mesh_opts *o, const struct port_env *env, int out, struct arena *a,
 		  struct launch_result *ret, struct err *e)
 {
 	const char *vars[] = {arena_printf(a, "MASTER_PORT=%u", env->master), NULL};
+	struct waiting w = {.fd = out, .idle_ns = o->idle_ns};
 	struct launch_opts l = {.hosts = &o->hosts,
 				.rsh = o->rsh,
 				.srun = o->srun,
@@ -65,9 +100,18 @@ static int launch(const struct mesh_opts *o, const struct port_env *env, int out
 				.deadline_ns = o->deadline_ns + 20 * NS_PER_S,
 				.out_fd = out,
 				.err_fd = STDERR_FILENO,
-				.raw = true};
+				.raw = true,
+				.tick = o->idle_ns ? show_waiting : NULL,
+				.tick_arg = &w};
+	struct unit_buf b;
+	int rc;
 
-	return launch_run(&l, a, ret, e);
+	if (o->idle_ns)
+		log_say("connections will be silent for %s; Ctrl-C gives what is known by then",
+			format_duration(&b, o->idle_ns));
+	rc = launch_run(&l, a, ret, e);
+	log_progress_end();
+	return rc;
 }
 
 /* --- what came of it ----------------------------------------------------------------- */

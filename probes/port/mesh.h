@@ -32,6 +32,7 @@ struct mesh_opts {
 	bool expect_open;
 	unsigned count;
 	uint64_t rate_ns; /* --bandwidth: so long each way of each pair; 0: not */
+	uint64_t idle_ns; /* --idle: the longest that connections are silent; 0: not */
 };
 /* Starts the ranks and judges what they say. */
 int mesh_launch(const struct mesh_opts *o, const struct port_env *env, struct arena *a,
@@ -80,7 +81,10 @@ struct mesh_node {
 	const char *rules_fix;	   /* what lets ADDRESS in there, whatever the rules, or NULL */
 	const char *
 		twin; /* another card in the network of @iface, where something was lost; or NULL */
-	bool strict;  /* what has another way back is dropped on @iface (rp_filter 1) */
+	unsigned forgets_s; /* its table of connections forgets what is silent for so long; 0: it
+			       has none, or it is not known */
+	bool ec2;	    /* it is an instance of EC2 */
+	bool strict;	    /* what has another way back is dropped on @iface (rp_filter 1) */
 	const char *strict_other; /* another interface where it is, or NULL */
 };
 /* A rule of a host's own that stops something: told once by its host, of all whom it stops. */
@@ -132,6 +136,7 @@ struct mesh_cell {
 	const char *paths;  /* what its asker knows of several paths, or NULL */
 	bool own_path;	    /* ... and it is a next hop of its own that is dead */
 	const struct mesh_rule *seldom; /* that may stop it, too, where nothing else explains it */
+	struct mesh_idle *idle;		/* of silent connections that the asker opened, or NULL */
 };
 /* What @from sends to @to goes to the hardware address @mac, which is not @to's. */
 struct mesh_stray {
@@ -193,6 +198,10 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 void mesh_link(struct mesh *m);
 void mesh_ecn(struct mesh *m);	/* what answers only who does not ask for ECN */
 void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
+/* Connections that were silent for a while, and data.idle: mesh_idle.c, mesh_idle_say.c */
+void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_idle(const struct mesh *m);
+#define MESH_IDLE_LINE "\"idle\":" /* is in each line of a rank's of that */
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
 size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n);
 /* The matrix for people, and data.matrix and data.targets[] for programs. */

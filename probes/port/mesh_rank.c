@@ -247,8 +247,8 @@ static int collect(struct mesh_self *s, const char *what, const char *mine, stru
 	return rc;
 }
 
-/* As soon as something is found: what comes after it may never end. Takes over @line. */
-static int hand_over(struct mesh_self *s, const char *what, cJSON *line, struct err *e)
+/* What comes after it may never end. */
+int mesh_hand_over(struct mesh_self *s, const char *what, cJSON *line, struct err *e)
 {
 	AUTO_FREE char *text = cJSON_PrintUnformatted(line);
 
@@ -266,13 +266,12 @@ static int find_out(struct mesh_self *s, struct err *e)
 		return -1;
 	if (interrupt_pending())
 		return interrupt_err(e);
-	if (!s->idle && hand_over(s, "found", mesh_line(s), e))
+	if (!s->idle && mesh_hand_over(s, "found", mesh_line(s), e))
 		return -1;
-	if (!s->o->rate_ns)
-		return 0;
-	if (mesh_rates(s, e))
+	if (s->o->rate_ns &&
+	    (mesh_rates(s, e) || (!s->idle && mesh_hand_over(s, "rates", mesh_rate_line(s), e))))
 		return -1;
-	return s->idle ? 0 : hand_over(s, "rates", mesh_rate_line(s), e);
+	return s->o->idle_ns ? mesh_quiet(s, e) : 0;
 }
 
 /* All ranks are on one host. */

@@ -85,6 +85,9 @@ bool mesh_is_card_of(const struct mesh_card *c, const unsigned char *mac);
 const char *mesh_mac_text(struct arena *a, const unsigned char *mac);
 int mesh_bulk(struct mesh_self *s, struct err *e) MUST_CHECK; /* mesh_bulk.c */
 int mesh_rates(struct mesh_self *s, struct err *e) MUST_CHECK;
+int mesh_quiet(struct mesh_self *s, struct err *e) MUST_CHECK; /* --idle: mesh_quiet.c */
+/* A line of what was found, as soon as it is; takes it over. @what: another one each time. */
+int mesh_hand_over(struct mesh_self *s, const char *what, cJSON *line, struct err *e) MUST_CHECK;
 /* What is known here of pairs that failed: mesh_part.c */
 uint64_t mesh_counted(const char *name); /* by the kernel, of /proc/net/netstat; 0: it does not */
 #define MESH_RP_DROPS "IPReversePathFilter"

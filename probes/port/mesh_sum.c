@@ -286,6 +286,7 @@ void mesh_conclude(struct mesh *m)
 	mesh_loss(m);
 	tally_emit(&m->told);
 	mesh_judge(m);
+	mesh_idle(m);
 	mesh_sum(m);
 	if (report_wants_data(m->report))
 		mesh_data(m, report_data(m->report));

@@ -223,6 +223,7 @@ void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const siz
 		m->nodes[me].gone |= cJSON_IsTrue(json_get(line, "gone"));
 		take_row(m, line, me, nodes, n);
 		take_rates(m, line, me, nodes, n);
+		mesh_take_idle(m, line, me, nodes, n);
 	}
 	if (pass == MESH_RULES)
 		mesh_explain_rules(m, line, me, nodes, n);

@@ -188,6 +188,7 @@ silent() { # ARGS...: to an address that never answers; seconds that it took int
         '--joiners 3' '--join-time 3s' '--port 29500' '--hosts a,b --joiners 1' '--copy-self' '--keep' \
         '--serve --cloud' '--serve 10.0.0.1' '--bandwidth 1 10.0.0.1' '--joiners 0' '--wait 0' '--silence 0' '--wait 3' \
         '--serve --wait 0' '--serve --wait x' '--serve --wait 10001' '--serve --wait 2 --joiners 2' \
+        '--idle 6m' '--idle 6m 10.0.0.1' '--idle 500ms --hosts a,b' '--idle 6m --hosts a,b --expect open' \
         '--wait 1s --silence 1s' 'a=' '-x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr portcheck $args

@@ -1,4 +1,5 @@
 /* What ranks of the mesh say of themselves: two lines of JSON, taken and judged. */
+#include "lib/core/units.h"
 #include "lib/report/json.h"
 #include "probes/port/mesh.h"
 
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *text = (const char *)data, *second = memchr(text, '\n', n);
 	size_t first_n = second ? (size_t)(second - text) : n;
 	AUTO(arena_done) struct arena a = {0};
-	struct mesh_opts o = {0};
+	struct mesh_opts o = {.idle_ns = 4 * NS_PER_S};
 	struct err e = {0}, nothing = {.kind = ERR_USAGE};
 	struct report *r = report_new(&ro, &e);
 	struct mesh m;
