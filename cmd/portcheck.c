@@ -6,6 +6,7 @@
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
 #include "probes/port/ask.h"
+#include "probes/port/free.h"
 #include "probes/port/local.h"
 #include "probes/port/own.h"
 #include "probes/port/say.h"
@@ -14,7 +15,7 @@
 
 struct config {
 	struct port_ask ask;
-	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK } mode;
+	enum mode { LOCAL, TARGETS, CLOUD, LAUNCH, RANK, FREE } mode;
 	struct port_env env;
 	port_list list;
 	target_list targets;
@@ -44,6 +45,7 @@ static const char examples[] =
 	"  portcheck node2:29500 --expect open  # is rank 0 listening?\n"
 	"  portcheck 10.0.0.2 --from eth1       # through that interface\n"
 	"  portcheck --hosts 'node[1-8]'        # everybody to everybody, as a matrix\n"
+	"  export $(portcheck --free --hosts a,b)  # a MASTER_PORT for a job on them\n"
 	"  portcheck --serve --wait 3           # without ssh: paste a line there\n"
 	"  portcheck --hosts lab --bandwidth 2  # and how fast, two seconds each way\n"
 	"  portcheck --hosts a,b --idle 6m      # are connections forgotten meanwhile?\n"
@@ -91,13 +93,15 @@ static void choose_mode(struct app *app, struct config *c)
 		c->mode = CLOUD;
 	else if (q->is_rank)
 		c->mode = RANK;
+	else if (q->free)
+		c->mode = FREE;
 	else if (q->hosts || q->serve)
 		c->mode = LAUNCH;
 	else if (app->operands.n)
 		c->mode = TARGETS;
 	else if (!q->why)
 		c->mode = bare_mode(app);
-	if (q->is_rank)
+	if (q->is_rank || q->free)
 		app->report_opts.answer_only = true;
 }
 
@@ -199,6 +203,16 @@ static int run_launch(struct app *app, struct config *c, struct err *e)
 	return mesh_launch(&o, &c->env, &app->arena, app->report, e);
 }
 
+static int run_free(struct app *app, struct config *c, struct err *e)
+{
+	const struct port_ask *q = &c->ask;
+	struct mesh_opts o = port_ask_mesh(q, &c->list, app->common.deadline_ns);
+
+	if (q->hosts && hosts_from_arg(q->hosts, &app->arena, &o.hosts, e))
+		return -1;
+	return free_find(&o, q->hosts, &c->env, &app->arena, app->report, e);
+}
+
 /* That others did not come, or were lost, is a word on the cluster; to our launcher it is known. */
 static int left_alone(struct app *app, const struct world_run *w, struct err *e)
 {
@@ -247,6 +261,8 @@ static int run(struct app *app, void *cfg, struct err *e)
 	}
 	if (c->mode == LAUNCH)
 		return run_launch(app, c, e);
+	if (c->mode == FREE)
+		return run_free(app, c, e);
 	if (facts_read(&f, FACTS_NET | FACTS_RDMA | FACTS_SETTINGS, &app->arena, e))
 		return -1;
 	if (c->mode == RANK)

@@ -115,14 +115,16 @@ struct nodes {
 	bool on_cpu;
 	const char *hosts; /* "node0,node1" */
 	const char *first; /* rank 0's address */
-	const char *port;  /* interface that carried it; NULL: loopback */
+	const char *card;  /* interface that carried it; NULL: loopback */
+	int port;	   /* that is free on rank 0's host */
 };
 
 static struct nodes count(const cJSON *data, struct arena *a)
 {
 	const cJSON *world = json_get(data, "world"), *list = json_get(world, "ranks");
 	struct nodes n = {.ranks = cJSON_GetArraySize(list),
-			  .port = json_get_str(world, "interface")};
+			  .card = json_get_str(world, "interface"),
+			  .port = json_get_int(world, "free_port", 29500)};
 	size_t room = ((size_t)n.ranks + 1) * sizeof(char *), i = 0, listed = 0;
 	const char **names = arena_alloc(a, room), **addresses = arena_alloc(a, room),
 		   **at = arena_alloc(a, room);
@@ -154,12 +156,13 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 	if (streq(launcher, "srun"))
 		text_addf(
 			t,
-			"export MASTER_ADDR=%s MASTER_PORT=29500\n"
+			"export MASTER_ADDR=%s MASTER_PORT=%d\n"
 			"srun --nodes %d --ntasks %d --ntasks-per-node %d%s%s%s sh -c \\\n"
 			"  'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID "
 			"exec python train.py'\n",
-			n->first, n->n, n->ranks, n->most, n->is_cyclic ? " -m cyclic" : "",
-			many ? " --nodelist " : "", many ? n->hosts : "");
+			n->first, n->port, n->n, n->ranks, n->most,
+			n->is_cyclic ? " -m cyclic" : "", many ? " --nodelist " : "",
+			many ? n->hosts : "");
 	else if (streq(launcher, "accelerate"))
 		text_addf(t,
 			  "%saccelerate launch %s--num_machines %d --num_processes "
@@ -169,12 +172,13 @@ static void add_command(struct text *t, const struct nodes *n, const char *launc
 			  : n->on_cpu  ? "--cpu "
 				       : "",
 			  n->n, n->ranks, many ? " --machine_rank $NODE --main_process_ip " : "",
-			  many ? n->first : "", many ? " --main_process_port 29500" : "");
+			  many ? n->first : "",
+			  many ? arena_printf(t->a, " --main_process_port %d", n->port) : "");
 	else if (many)
 		text_addf(t,
 			  "torchrun --nnodes %d --nproc-per-node %d --node-rank $NODE "
-			  "--master-addr %s --master-port 29500 train.py\n",
-			  n->n, n->most, n->first);
+			  "--master-addr %s --master-port %d train.py\n",
+			  n->n, n->most, n->first, n->port);
 	else
 		text_addf(t, "torchrun --standalone --nproc-per-node %d train.py\n", n->ranks);
 }
@@ -193,13 +197,13 @@ const char *product_emit(const cJSON *data, const char *launcher, struct arena *
 	if (n.n > 1 && !streq(launcher, "srun"))
 		text_addf(&t, "# on each of %s, with NODE=0 to %d in this order\n", n.hosts,
 			  n.n - 1);
-	if (n.n > 1 && n.port)
+	if (n.n > 1 && n.card)
 		text_addf(&t,
 			  "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s # rank 0's; "
 			  "elsewhere: "
 			  "eval \"$(ifprobe --suggest)\"\n",
-			  shell_quote(a, arena_printf(a, "=%s", n.port)),
-			  shell_quote(a, n.port)); /* zsh looks for a command behind ==, too */
+			  shell_quote(a, arena_printf(a, "=%s", n.card)),
+			  shell_quote(a, n.card)); /* zsh looks for a command behind ==, too */
 	add_command(&t, &n, launcher);
 	return t.s;
 }

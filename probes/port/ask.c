@@ -24,6 +24,9 @@ const struct opt port_ask_rows[PORT_ASK_NROWS] = {
 	{0, "expect", "WHAT",
 	 "what passes: any answer (a refusal proves that the way is free), or open only",
 	 OPT_CHOICE, AT(expect), .choices = expectations, .def = "answer"},
+	{0, "free", NULL,
+	 "print a MASTER_PORT that is free here, or on all of --hosts and open between them",
+	 OPT_BOOL, AT(free)},
 	{0, "from", "IFACE|ADDR", "send from this interface or this address of this host", OPT_STR,
 	 AT(from), .complete = OPT_C_IFACE},
 	{0, "count", "N", "ask so many times and give the median latency", OPT_UINT, AT(count),
@@ -123,6 +126,11 @@ int port_ask_check(struct port_ask *q, const str_list *operands, bool cloud, str
 					       : NULL;
 	const char *both = q->rate_ns ? "--bandwidth" : q->idle_ns ? "--idle" : NULL;
 
+	if (q->free && (q->ports || q->udp || q->from || q->serve || q->rate_ns || q->idle_ns ||
+			cloud || operands->n || !streq(q->expect, "answer")))
+		return err_set(
+			e, ERR_USAGE,
+			"--free looks for a port of its own: it goes alone, or with --hosts");
 	if (operands->n == 3 && streq(operands->v[0], "join")) {
 		err_set(e, ERR_USAGE, "join is windsock's, whichever command printed the line");
 		return err_hint(e, "windsock join %s CODE", operands->v[1]);

@@ -17,7 +17,7 @@
 
 struct port_ask {
 	const char *ports, *expect, *from;
-	bool udp;
+	bool udp, free;
 	uint64_t count, silence_ns /* 0: not said */, sample;
 	const char *hosts, *rsh;
 	bool serve, copy_self, keep;
@@ -31,7 +31,7 @@ struct port_ask {
 	const char *why;
 };
 
-enum { PORT_ASK_NROWS = 24 };
+enum { PORT_ASK_NROWS = 25 };
 extern const struct opt port_ask_rows[PORT_ASK_NROWS];
 extern const struct port_ask port_ask_defaults;
 

@@ -1,5 +1,6 @@
 #include "probes/port/local.h"
 
+#include "lib/host/free_port.h"
 #include "lib/host/nat.h"
 #include "lib/host/sysroot.h"
 #include "lib/report/json.h"
@@ -41,8 +42,10 @@ static void others_at(const struct local *l, uint16_t port, holder_list *ret)
 static void judge_master(const struct local *l, struct report *r, cJSON *warnings)
 {
 	holder_list held = {0};
+	struct free_ports free;
 	struct finding *f;
 	struct addr_text at;
+	uint16_t other;
 
 	others_at(l, l->env.master, &held);
 	f = report_find(r, "local.master_port", arena_printf(l->f->a, "%u", l->env.master));
@@ -62,8 +65,13 @@ static void judge_master(const struct local *l, struct report *r, cJSON *warning
 		if (x->command)
 			finding_fix(f, "kill %d   # if it is left over from an earlier job",
 				    x->pid);
-		finding_fix(f, "export MASTER_PORT=%u   # on all nodes",
-			    l->env.master < 65000 ? l->env.master + 1 : 29500);
+		free_ports_read(&free, l->f->a);
+		other = free_ports_next(&free, l->env.master);
+		if (other)
+			finding_fix(f,
+				    "export MASTER_PORT=%u   # on all nodes; it is free here "
+				    "(elsewhere too? portcheck --free --hosts ...)",
+				    other);
 	}
 	local_say(r, warnings, f);
 }
