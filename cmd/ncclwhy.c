@@ -5,6 +5,7 @@
 #include "lib/core/units.h"
 #include "probes/log/confirm.h"
 #include "probes/log/dumps.h"
+#include "probes/log/folder.h"
 #include "probes/log/live.h"
 #include "probes/log/look.h"
 #include "probes/log/source.h"
@@ -80,6 +81,7 @@ static const char about[] =
 static const char examples[] =
 	"  ncclwhy train.log                    # what happened, and what to type\n"
 	"  ncclwhy /tmp/nccl.*.log dmesg.txt    # all ranks' logs and the kernel's together\n"
+	"  ncclwhy logs/                        # all of a folder: torchrun's --log-dir\n"
 	"  ncclwhy /tmp/nccl_trace_rank_*       # a hang: what the dumps of all ranks show\n"
 	"  torchrun train.py 2>&1 | ncclwhy     # from a pipe\n"
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
@@ -184,7 +186,8 @@ static void say_unread(struct app *app, const struct why *w, size_t unread, stru
 
 static int read_all(struct app *app, struct why *w, struct err *e)
 {
-	str_list files = {0}, weights = {0};
+	struct folder found = {0};
+	const str_list *files = &found.files;
 	size_t unread = 0;
 
 	if (!app->operands.n) {
@@ -195,19 +198,17 @@ static int read_all(struct app *app, struct why *w, struct err *e)
 	for (size_t i = 0; i < app->operands.n; i++) {
 		struct err its = {0};
 
-		if (source_files(app->operands.v[i], &app->arena, &files, &weights, &its))
+		if (folder_files(app->operands.v[i], &app->arena, &found, &its))
 			keep_first(e, &its, &unread);
 	}
-	if (weights.n)
-		log_say("left out %zu file%s of weights or data, such as %s", weights.n,
-			weights.n == 1 ? "" : "s", weights.v[0]);
-	for (size_t i = 0; i < files.n && !interrupt_pending(); i++) {
+	folder_say(&found, "ncclwhy");
+	for (size_t i = 0; i < files->n && !interrupt_pending(); i++) {
 		struct err its = {0};
 
-		if (!source_read(w, files.v[i], &its))
+		if (!source_read(w, files->v[i], &its))
 			continue;
-		if (!i && access(files.v[0], F_OK) && file_on_path(&app->arena, files.v[0]))
-			err_hint(&its, "to run a command: ncclwhy -- %s ...", files.v[0]);
+		if (!i && access(files->v[0], F_OK) && file_on_path(&app->arena, files->v[0]))
+			err_hint(&its, "to run a command: ncclwhy -- %s ...", files->v[0]);
 		keep_first(e, &its, &unread);
 	}
 	say_unread(app, w, unread, e);

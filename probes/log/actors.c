@@ -145,8 +145,17 @@ bool actors_alone(const struct actors *t)
 	return any;
 }
 
+/* As torchrun counts them: of each node from 0. */
+static const char *local_text(struct arena *a, const struct log_who *w)
+{
+	return arena_printf(a, "local rank %d%s%s, attempt %u", w->local, *w->host ? " of " : "",
+			    w->host, w->attempts - 1);
+}
+
 const char *who_text(struct arena *a, const struct log_who *w)
 {
+	if (w->rank < 0 && w->local >= 0 && w->attempts)
+		return local_text(a, w);
 	if (w->rank >= 0)
 		return *w->host ? arena_printf(a, "rank %d on %s", w->rank, w->host)
 				: arena_printf(a, "rank %d", w->rank);

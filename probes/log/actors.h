@@ -76,7 +76,7 @@ struct waiters actors_waiting(const struct actors *t);
 bool actor_is(const struct actor *a, const struct log_who *who);
 /* Each communicator that is known has one rank, and some is ready: no network is needed. */
 bool actors_alone(const struct actors *t);
-/* "rank 3 on node1", "node1", "rank 3", or "a rank". */
+/* "rank 3 on node1", "node1", "rank 3", "local rank 3, attempt 0", or "a rank". */
 const char *who_text(struct arena *a, const struct log_who *who);
 
 #endif

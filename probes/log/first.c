@@ -32,6 +32,14 @@ static struct cause *earliest(struct explanation *x)
 	return best;
 }
 
+/* Do the lines around it say whose it is, or when it was? Files are read in an order of ours. */
+static bool is_placed(const struct log_event *e)
+{
+	bool is_known = e->who.rank >= 0 || e->who.attempts || *e->who.host;
+
+	return is_known && (e->clock || !e->who.by_path);
+}
+
 void first_favour(struct why *w, struct arena *a, struct explanation *x)
 {
 	const struct log_event *quit = quits_first(w, a);
@@ -53,7 +61,7 @@ void first_favour(struct why *w, struct arena *a, struct explanation *x)
 		x->first = w->elastic.who;
 		x->first_how = "torchrun saw it fail first";
 	} else if (c && !streq(c->sig->id, "SLM-003") && /* it is told by those that live */
-		   (c->first->who.rank >= 0 || *c->first->who.host)) {
+		   is_placed(c->first)) {
 		x->has_first = true;
 		x->first = c->first->who;
 		x->first_how = "the earliest failure in the log";

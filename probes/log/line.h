@@ -32,6 +32,9 @@ struct log_who {
 	int local;     /* the local rank or device, -1: not said */
 	long pid;      /* 0: not said */
 	char host[64]; /* "": not said */
+	/* torchrun's of starting the ranks, that one counted, where a path says it; 0: not said */
+	unsigned attempts;
+	bool by_path; /* one of these is of the file: of its path, or its host, not of the line */
 };
 
 /* May both be one host, as far as they are known? "gpu7" and "gpu7.cluster" may, "" and any; not

@@ -141,7 +141,8 @@ void sequel_read(struct why_stream *s, const char *text, const char *end, uint64
 		const char *stop = nl ? nl : end;
 		bool is_more = true;
 
-		line_parse(text, (size_t)(stop - text), &l);
+		line_clean(text, (size_t)(stop - text), &l);
+		why_place(s, &l);
 		if (q->kind == SEQUEL_STACK)
 			is_more = next_call(s, &l);
 		else if (q->kind == SEQUEL_SAMPLE)

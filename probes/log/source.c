@@ -9,8 +9,8 @@
 #include "lib/flight/flight.h"
 #include "probes/log/binary.h"
 #include "probes/log/dumps.h"
+#include "probes/log/reply.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static int forbidden(const char *path, struct err *e)
 }
 
 /* Or a pattern that the shell left as it is, because no file is called so. */
-static int no_file(const char *path, struct err *e)
+int source_refused(const char *path, struct err *e)
 {
 	bool is_absent = errno == ENOENT;
 
@@ -75,19 +75,6 @@ static int no_file(const char *path, struct err *e)
 			"TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
 }
 
-/* Weights and data, which lie beside the log in a job's folder. (Not .pkl: dumps are called so.) */
-static bool is_of_weights(const char *name)
-{
-	static const char *const ends[] = {".pt",  ".pth",     ".ckpt",	 ".safetensors", ".distcp",
-					   ".bin", ".gguf",    ".onnx",	 ".npy",	 ".npz",
-					   ".h5",  ".parquet", ".arrow", ".idx",	 NULL};
-
-	for (size_t i = 0; ends[i]; i++)
-		if (ends_with(name, ends[i]))
-			return true;
-	return false;
-}
-
 /* Data for programs, and neither packed nor a dump, of which is said how to read them. */
 static bool is_data(const char *head, size_t n)
 {
@@ -100,50 +87,13 @@ static int refuse_data(const char *path, struct err *e)
 	return err_hint(e, "give the files that hold what the ranks printed (stdout and stderr)");
 }
 
-static bool is_file_of_data(const char *path)
+bool source_is_data(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
 	ssize_t n = fd >= 0 && head ? read(fd, head, FLIGHT_HEAD) : 0;
 
 	return n > 0 && is_data(head, (size_t)n);
-}
-
-int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret_weights,
-		 struct err *e)
-{
-	const char *slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
-	struct dirent **names = NULL;
-	size_t before = ret->n;
-	bool has_folders = false;
-	struct stat st;
-	int n;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
-		*LIST_ADD(a, ret) = path; /* who opens it says what is wrong with it */
-		return 0;
-	}
-	n = scandir(path, &names, NULL, alphasort);
-	if (n < 0)
-		return no_file(path, e);
-	for (int i = 0; i < n; i++) {
-		const char *file = arena_printf(a, "%s%s%s", path, slash, names[i]->d_name);
-
-		bool is_seen = *names[i]->d_name != '.' && !stat(file, &st);
-
-		if (is_seen && S_ISREG(st.st_mode))
-			*LIST_ADD(a, is_of_weights(file) || is_file_of_data(file) ? ret_weights
-										  : ret) = file;
-		has_folders |= is_seen && S_ISDIR(st.st_mode);
-		free(names[i]);
-	}
-	free(names);
-	if (ret->n > before)
-		return 0;
-	err_set(e, ERR_SYS, "no file in %s can be read as a log", path);
-	return has_folders
-		       ? err_command(e, "find %s -type f -exec ncclwhy {} +", shell_quote(a, path))
-		       : -1;
 }
 
 static int open_file(const char *path, struct err *e)
@@ -156,7 +106,7 @@ static int open_file(const char *path, struct err *e)
 	/* not waiting: where there is a pipe, nobody may write to it, and Ctrl-C must work */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return no_file(path, e);
+		return source_refused(path, e);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		(void)close(fd);
 		errno = EISDIR;
@@ -166,10 +116,18 @@ static int open_file(const char *path, struct err *e)
 	return fd;
 }
 
+static const char *name_of(const struct source *from)
+{
+	if (from->name)
+		return from->name;
+	return streq(from->path, "-") ? "stdin" : from->path;
+}
+
 /* All lines of a source that begins with @head; of 0 bytes: it ended at once. */
-static int read_log(struct why *w, int fd, const char *path, const char *head, ssize_t n,
+static int read_log(struct why *w, int fd, const struct source *from, const char *head, ssize_t n,
 		    struct err *e)
 {
+	const char *path = from->path;
 	size_t known = n > 0 ? (size_t)n : 0;
 	const struct packed *by = packed_begins(head, known);
 	struct why_stream s;
@@ -178,9 +136,12 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 	if (by)
 		return refuse(by, path, e);
 	if (is_data(head, known))
-		return refuse_data(streq(path, "-") ? "stdin" : path, e);
-	why_open(&s, w, streq(path, "-") ? "stdin" : path);
+		return refuse_data(name_of(from), e);
+	if (reply_begins(head, known) && reply_read(w, fd, path, name_of(from), from->host))
+		return 0;
+	why_open_of(&s, w, name_of(from), from->host);
 	s.is_text = true;
+	s.reply = reply_beside(path, &w->a);
 	why_feed(&s, head, known);
 	while (got > 0 && interrupt_poll(fd, POLLIN, -1))
 		got = take(&s, fd, path, e);
@@ -188,10 +149,10 @@ static int read_log(struct why *w, int fd, const char *path, const char *head, s
 	return got < 0 ? -1 : 0;
 }
 
-int source_read(struct why *w, const char *path, struct err *e)
+int source_read_from(struct why *w, const struct source *from, struct err *e)
 {
-	bool is_stdin = streq(path, "-");
-	AUTO_CLOSE int own = is_stdin ? -1 : open_file(path, e);
+	bool is_stdin = streq(from->path, "-");
+	AUTO_CLOSE int own = is_stdin ? -1 : open_file(from->path, e);
 	AUTO_FREE char *head = malloc(FLIGHT_HEAD);
 	int fd = is_stdin ? STDIN_FILENO : own;
 	ssize_t n = 0;
@@ -199,14 +160,21 @@ int source_read(struct why *w, const char *path, struct err *e)
 	if (fd < 0)
 		return -1;
 	if (!head)
-		return err_set(e, ERR_SYS, "no memory to read %s", is_stdin ? "stdin" : path);
+		return err_set(e, ERR_SYS, "no memory to read %s", name_of(from));
 	if (interrupt_poll(fd, POLLIN, -1))
 		n = read(fd, head, FLIGHT_HEAD);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
-		return err_sys(e, "reading %s", is_stdin ? "stdin" : path);
+		return err_sys(e, "reading %s", name_of(from));
 	if (n > 0 && dumps_begin(head, (size_t)n))
-		return dumps_read(w, fd, is_stdin ? "stdin" : path, head, (size_t)n, e);
-	return read_log(w, fd, path, head, n, e);
+		return dumps_read(w, fd, name_of(from), head, (size_t)n, e);
+	return read_log(w, fd, from, head, n, e);
+}
+
+int source_read(struct why *w, const char *path, struct err *e)
+{
+	const struct source from = {.path = path};
+
+	return source_read_from(w, &from, e);
 }
 
 /* --- a file that grows ------------------------------------------------------------ */

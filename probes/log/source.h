@@ -8,14 +8,20 @@
 #include "lib/core/err.h"
 #include "probes/log/why.h"
 
-/* Adds what is to be read at @path: itself, or of a folder all its files, by their names; not those
- * of folders in it, nor hidden ones. Its weights and data are listed apart. -1: it has nothing to
- * read. */
-int source_files(const char *path, struct arena *a, str_list *ret, str_list *ret_weights,
-		 struct err *e) MUST_CHECK;
+struct source {
+	const char *path; /* "-": stdin */
+	const char *name; /* what people call it; NULL: by its path */
+	const char *host; /* that has it; NULL: not said */
+};
 
-/* "-" is stdin. A ".gz" and the like is refused with the command that reads it. */
+/* A ".gz" and the like is refused with the command that reads it. */
 int source_read(struct why *w, const char *path, struct err *e) MUST_CHECK;
+int source_read_from(struct why *w, const struct source *from, struct err *e) MUST_CHECK;
+
+/* Is it for programs, and neither packed, which is said, nor a dump? */
+bool source_is_data(const char *path);
+/* What to do where it could not be opened, by errno. -1. */
+int source_refused(const char *path, struct err *e);
 
 /* What a source that goes on reports while it does. */
 struct source_watch {

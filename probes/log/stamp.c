@@ -202,6 +202,8 @@ static const char *level_and_place(const char *p)
 	return close && close - p < 160 ? close + 1 : p;
 }
 
+int64_t stamp_of_epoch(int64_t seconds) { return (days(1970, 1, 1) * 86400 + seconds) * 1000; }
+
 const char *stamp_parse(const char *p, enum clock_kind *ret_kind, int64_t *ret_ms)
 {
 	bool boxed = *p == '[' || *p == '(';

@@ -11,4 +11,7 @@
  */
 const char *stamp_parse(const char *p, enum clock_kind *ret_kind, int64_t *ret_ms);
 
+/* Of seconds since 1970: as of a date whose zone was said. */
+int64_t stamp_of_epoch(int64_t seconds);
+
 #endif

@@ -29,13 +29,27 @@ static bool is_elsewhere(const struct log_event *e, const struct log_event *than
 	return e && (!than || e->line != than->line || e->file != than->file);
 }
 
+static const char *line_of(const struct why *w, const struct log_event *e, struct arena *a)
+{
+	return arena_printf(a, "line %llu of %s%s", (unsigned long long)e->line,
+			    w->progress.v[e->file].is_reply ? "the py_callstack in " : "",
+			    w->files.v[e->file]);
+}
+
 /* Where its line is. */
 static const char *place(const struct why *w, const struct cause *c, struct arena *a)
 {
 	if (!c->first)
 		return c->seen ? c->seen : "seen by comparing the ranks";
-	return arena_printf(a, "line %llu of %s%s", (unsigned long long)c->first->line,
-			    w->files.v[c->first->file], times(a, c));
+	return arena_printf(a, "%s%s", line_of(w, c->first, a), times(a, c));
+}
+
+/* Of a line that does not say it itself. */
+static const char *whose(const struct log_event *e, struct arena *a)
+{
+	bool is_rank = e->who.rank >= 0 || e->who.attempts;
+
+	return e->who.by_path && is_rank ? arena_printf(a, "%s: ", who_text(a, &e->who)) : "";
 }
 
 /* ... and which entries of its family saw what, where it is more than the one whose id it has. */
@@ -48,9 +62,8 @@ static const char *places(const struct why *w, const struct cause *c, struct are
 		  place(w, c, a));
 	for (size_t i = 0; i < c->kin.n; i++)
 		if (is_elsewhere(c->kin.v[i].first, c->first))
-			text_addf(&t, ", and %s: line %llu of %s", c->kin.v[i].sig->id,
-				  (unsigned long long)c->kin.v[i].first->line,
-				  w->files.v[c->kin.v[i].first->file]);
+			text_addf(&t, ", and %s: %s", c->kin.v[i].sig->id,
+				  line_of(w, c->kin.v[i].first, a));
 	return t.s;
 }
 
@@ -83,6 +96,10 @@ static void where_data(const struct why *w, const struct log_event *e, cJSON *o)
 	json_str(o, "file", w->files.v[e->file]);
 	if (e->who.rank >= 0)
 		json_num(o, "rank", e->who.rank);
+	if (e->who.attempts) {
+		json_num(o, "local_rank", e->who.local);
+		json_num(o, "attempt", e->who.attempts - 1);
+	}
 	json_str(o, "host", *e->who.host ? e->who.host : NULL);
 	json_str(o, "matched", e->text);
 }
@@ -159,7 +176,8 @@ static void story(const struct why *w, const struct explanation *x, struct repor
 	struct arena *a = report_arena(r);
 
 	if (c->first)
-		report_remark(r, "The line (%s): %s", place(w, c, a), c->first->text);
+		report_remark(r, "The line (%s): %s%s", place(w, c, a), whose(c->first, a),
+			      c->first->text);
 	if (x->has_first)
 		report_remark(r, "First to fail: %s (%s).", who_text(a, &x->first), x->first_how);
 	for (size_t i = 0; i < x->notes.n; i++)

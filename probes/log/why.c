@@ -2,6 +2,7 @@
 
 #include "lib/core/term.h"
 #include "probes/log/dumps.h"
+#include "probes/log/path.h"
 #include "probes/log/rejoin.h"
 #include "probes/log/scan.h"
 
@@ -75,15 +76,33 @@ void why_done(struct why *w)
 	arena_done(&w->a);
 }
 
-void why_open(struct why_stream *s, struct why *w, const char *name)
+/* What is read of a host is called "host:path". */
+static struct log_who owner_of(const char *name, const char *host)
 {
-	*s = (struct why_stream){.w = w, .file = (unsigned)w->files.n};
+	size_t n = host ? strlen(host) : 0;
+	bool has_host = n && starts_with(name, host) && name[n] == ':';
+	struct log_who w = path_speaker(has_host ? name + n + 1 : name);
+
+	if (n && n < sizeof(w.host))
+		memcpy(w.host, host, n);
+	return w;
+}
+
+void why_open_of(struct why_stream *s, struct why *w, const char *name, const char *host)
+{
+	*s = (struct why_stream){
+		.w = w, .file = (unsigned)w->files.n, .owner = owner_of(name, host)};
 	*LIST_ADD(&w->a, &w->files) = arena_strdup(&w->a, name);
 	(void)LIST_ADD(&w->a, &w->progress);
 	s->cap = STREAM_BYTES;
 	s->buf = malloc(s->cap);
 	if (!s->buf)
 		s->cap = 0;
+}
+
+void why_open(struct why_stream *s, struct why *w, const char *name)
+{
+	why_open_of(s, w, name, NULL);
 }
 
 void why_close(struct why_stream *s)

@@ -52,6 +52,7 @@ struct log_progress {
 	uint64_t told; /* a server was told to end, 0: no */
 	/* what it has of figures: a benchmark's table, or NCCL's Inspector's lines */
 	enum { MEASURED_NOTHING, MEASURED_TABLE, MEASURED_RECORD } measured;
+	bool is_reply;		  /* its lines are those of a call stack in it: reply.h */
 	uint64_t gpu;		  /* the latest line that shows a GPU at work, 0: none */
 	struct log_who gpu_owner; /* who said that */
 };
@@ -132,10 +133,14 @@ struct why {
 void why_init(struct why *w);
 void why_done(struct why *w);
 
-/* One source of lines. @name is what people call it. */
+struct reply;
+
+/* One source of lines. */
 struct why_stream {
 	struct why *w;
 	unsigned file;
+	struct log_who owner;	   /* who says what names nobody, as far as its path tells */
+	const struct reply *reply; /* what its rank failed of, and when; NULL: not known */
 	uint64_t line, counted;
 	uint64_t traceback;	/* the line of the latest one */
 	char frame[FRAME_TEXT]; /* its innermost that is no library's; "": none yet */
@@ -153,7 +158,10 @@ struct why_stream {
 	size_t n, cap;
 };
 
+/* @name is what people call it. */
 void why_open(struct why_stream *s, struct why *w, const char *name);
+/* ... "host:path", of the host that it lies on. NULL: that is not known. */
+void why_open_of(struct why_stream *s, struct why *w, const char *name, const char *host);
 void why_feed(struct why_stream *s, const char *data, size_t n);
 /* Room for at least some bytes that a read() may fill; tell with why_filled(). */
 char *why_room(struct why_stream *s, size_t *ret_n);
@@ -189,6 +197,9 @@ void why_hit(struct why_hits *p, const char *at, unsigned tag);
 void why_line(struct why_stream *s, const struct why_hits *p, const char *end);
 /* The entry @id counts this line as its own, whatever its expression says. */
 void why_fire(struct why_stream *s, const char *id, const struct log_line *l);
+
+/* What comes before the message of @l, and who said it and when. Done already, it costs nothing. */
+void why_place(const struct why_stream *s, struct log_line *l);
 
 /* From now on a few lines of progress are counted. */
 void why_watch_progress(struct why *w);

@@ -1,5 +1,7 @@
 /* A line in which something was found: who says it, which signatures match, and what is kept. */
 #include "probes/log/need.h"
+#include "probes/log/path.h"
+#include "probes/log/reply.h"
 #include "probes/log/scan.h"
 #include "probes/log/tested.h"
 #include "probes/log/why.h"
@@ -13,9 +15,20 @@ enum {
 	REARM_ENOUGH = 500,  /* failures after which it is counted */
 };
 
-/* The expression is made when a line first may match it. */
-static bool matches(struct why *w, size_t sig, struct log_line *l)
+void why_place(const struct why_stream *s, struct log_line *l)
 {
+	if (l->body)
+		return;
+	line_place(l);
+	path_fill(l, &s->owner);
+	if (s->reply)
+		reply_date(s->reply, l);
+}
+
+/* The expression is made when a line first may match it. */
+static bool matches(struct why_stream *s, size_t sig, struct log_line *l)
+{
+	struct why *w = s->w;
 	const struct signature *g = &signatures[sig];
 
 	if (!w->is_read[sig]) {
@@ -29,7 +42,7 @@ static bool matches(struct why *w, size_t sig, struct log_line *l)
 			return false;
 		w->is_compiled[sig] = true;
 	}
-	line_place(l);
+	why_place(s, l);
 	return signature_match(g, &w->compiled[sig], l->text, l->body);
 }
 
@@ -174,7 +187,7 @@ static bool try_signature(struct why_stream *s, size_t sig, struct log_line *l, 
 	r->tried++;
 	if (g->tier == TIER_HINT && r->tried >= HINT_ENOUGH)
 		s->w->is_retired[sig] = *retire = true;
-	if (!matches(s->w, sig, l) || tested_well(l))
+	if (!matches(s, sig, l) || tested_well(l))
 		return false;
 	fire(s, sig, l);
 	return true;
@@ -238,7 +251,7 @@ static void try_fact(struct why_stream *s, size_t i, struct log_line *l, bool *r
 	const struct fact *f = &log_facts[i];
 	struct why *w = s->w;
 
-	line_place(l);
+	why_place(s, l);
 	if (f->hear)
 		f->hear(&w->actors, l);
 	else
