@@ -3,6 +3,7 @@
 #include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
+#include "probes/log/afar.h"
 #include "probes/log/confirm.h"
 #include "probes/log/dumps.h"
 #include "probes/log/folder.h"
@@ -16,7 +17,7 @@
 struct config {
 	bool follow, confirm, lost /* a part of what the command said */;
 	bool is_bare; /* -- with nothing behind it */
-	const char *live, *look, *hosts, *rsh;
+	const char *live, *look, *hosts, *rsh, *save;
 	host_list named;
 	uint64_t stall_ns;
 	char **wrapped;	  /* the command after --, or NULL */
@@ -45,8 +46,16 @@ static const struct opt rows[] = {
 	 .type = OPT_BOOL,
 	 AT(confirm),
 	 .help = "look on this host for what the causes claim, and rank them again"},
-	{OPT_HOSTS("with --confirm: look on these hosts instead"), AT(hosts)},
+	{OPT_HOSTS("read the files, in quotes, on each of these hosts, where they lie; with "
+		   "--confirm: look on them instead of here"),
+	 AT(hosts)},
 	{OPT_RSH, AT(rsh)},
+	{.name = "save",
+	 .metavar = "FOLDER",
+	 .type = OPT_STR,
+	 AT(save),
+	 .complete = OPT_C_DIR,
+	 .help = "with --hosts: keep what was read of the hosts in this new folder"},
 	{.name = "look",
 	 .metavar = "ID[:PORT],...",
 	 .type = OPT_STR,
@@ -87,6 +96,7 @@ static const char examples[] =
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
 	"  ncclwhy --live node1                 # a job that hangs: who is missing, behind?\n"
+	"  ncclwhy --hosts 'node[1-8]' '/tmp/nccl_trace_rank_*' train.log  # where they lie\n"
 	"  ncclwhy --confirm train.log          # and look whether this host shows it\n"
 	"  ncclwhy --confirm --hosts 'node[1-8]' train.log";
 
@@ -97,6 +107,25 @@ static const char exits[] =
 	"3 there was nothing to read, or the tool could not do its job here\n"
 	"4 --live: no such job answers\n"
 	"-- with a COMMAND it is the command's own\n";
+
+/* Do they have files to read, or is it looked there? */
+static int check_hosts(const struct app *app, const struct config *c, struct err *e)
+{
+	bool reads_there = c->hosts && !c->confirm;
+
+	if (c->save && !reads_there)
+		return err_set(e, ERR_USAGE, "--save goes with --hosts and files to read there");
+	if (!reads_there)
+		return 0;
+	if (c->wrapped || c->follow || c->live || !app->operands.n) {
+		err_set(e, ERR_USAGE, "--hosts goes with files to read there, or with --confirm");
+		return err_command(e, "ncclwhy --hosts %s '/tmp/nccl_trace_rank_*'", c->hosts);
+	}
+	for (size_t i = 0; i < app->operands.n; i++)
+		if (streq(app->operands.v[i], "-"))
+			return err_set(e, ERR_USAGE, "- is stdin, which no host of --hosts has");
+	return 0;
+}
 
 static int prepare(struct app *app, void *cfg, struct err *e)
 {
@@ -118,8 +147,8 @@ static int prepare(struct app *app, void *cfg, struct err *e)
 		return err_set(e, ERR_USAGE, "--follow and --live cannot be combined");
 	if (c->follow && (app->operands.n != 1 || streq(app->operands.v[0], "-")))
 		return err_set(e, ERR_USAGE, "--follow wants one file");
-	if (c->hosts && !c->confirm)
-		return err_set(e, ERR_USAGE, "--hosts goes with --confirm");
+	if (check_hosts(app, c, e))
+		return -1;
 	if (c->hosts && hosts_from_arg(c->hosts, &app->arena, &c->named, e))
 		return -1;
 	if (c->look && (app->operands.n || c->wrapped || c->follow || c->live || c->confirm))
@@ -231,6 +260,15 @@ static int read_sources(struct app *app, struct config *c, struct why *w, struct
 	}
 	if (c->follow)
 		return source_follow(w, app->operands.v[0], &watch, e);
+	if (c->hosts && !c->confirm) {
+		const struct afar q = {.hosts = &c->named,
+				       .files = &app->operands,
+				       .rsh = c->rsh,
+				       .save = c->save,
+				       .deadline_ns = app->common.deadline_ns};
+
+		return afar_read(w, &q, app->report, e);
+	}
 	return read_all(app, w, e);
 }
 
@@ -255,7 +293,7 @@ static int read_and_explain(struct app *app, struct config *c, struct why *w, st
 	explain(w, &app->arena, &x);
 	if (c->wrapped && !app->common.output && is_plain(c, &x))
 		return failed;
-	if (c->hosts &&
+	if (c->hosts && c->confirm &&
 	    confirm_hosts(&x, &c->named, c->hosts, c->rsh, app->common.deadline_ns, app->report, e))
 		failed = -1;
 	if (c->confirm && !c->hosts)

@@ -431,8 +431,8 @@ END
     [[ -z $output && $stderr == *NOPE-9* ]]
     run -2 --separate-stderr "$why" --look PT-001:0
     run -2 --separate-stderr "$why" --look SHM-001 train.log
-    run -2 --separate-stderr "$why" --hosts a train.log
-    [[ $stderr == *--confirm* ]]
+    run -2 --separate-stderr "$why" --hosts a
+    [[ $stderr == *"files to read there, or with --confirm"* ]]
 }
 
 @test "--confirm --hosts: each host is asked, and one that shows it is named" {

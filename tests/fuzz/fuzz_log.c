@@ -1,6 +1,7 @@
 /* A log is whatever somebody pastes; so is what answers on port 28028. */
 #include "probes/log/explain.h"
 #include "probes/log/live.h"
+#include "probes/log/reply.h"
 #include "probes/log/tell.h"
 
 #include <fcntl.h>
@@ -46,6 +47,16 @@ static void as_log(const char *text, size_t n)
 	why_done(&w);
 }
 
+/* What a rank told torchrun. */
+static void as_reply(const char *text, size_t n)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct reply r;
+
+	if (reply_parse(text, n, &a, &r) && (!r.message || r.time_ms < 0))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -56,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct report *r = silent();
 		struct err e = {.kind = ERR_USAGE};
 
+		as_reply(text, size);
 		live_judge(text, size, text, size, r);
 		(void)report_end(r, &e);
 	}

@@ -1,0 +1,295 @@
+#include "probes/log/afar.h"
+
+#include "lib/cluster/fetch.h"
+#include "lib/cluster/rsh.h"
+#include "lib/cluster/typed_way.h"
+#include "lib/core/file.h"
+#include "lib/core/interrupt.h"
+#include "lib/core/log.h"
+#include "lib/core/quote.h"
+#include "probes/log/folder.h"
+#include "probes/log/source.h"
+#include "probes/tally/names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+struct afar_run {
+	const struct afar *q;
+	struct why *w;
+	struct report *r;
+	struct arena *a;
+	const char *folder;
+	struct fetched *got;
+	size_t unread, shared,
+		cut; /* files: refused; of a shared folder; of which a part is here */
+	const char *cut_one;
+	struct folder left; /* of all folders, what was left out */
+};
+
+/* --- where it is put ------------------------------------------------------------------------- */
+static bool is_empty(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		(void)closedir(d);
+	return d && n <= 2;
+}
+
+static int make_kept(const char *path, struct err *e)
+{
+	if (!mkdir(path, 0777) || (errno == EEXIST && is_empty(path)))
+		return 0;
+	if (errno != EEXIST && errno != ENOTEMPTY) {
+		err_sys(e, "cannot make the folder %s", path);
+		return file_advise(path, e);
+	}
+	err_set(e, ERR_USAGE, "--save %s: that is there already, and is no empty folder", path);
+	return err_hint(e, "name one that is not there yet");
+}
+
+static int make_folder(struct afar_run *x, struct err *e)
+{
+	const char *at = getenv("TMPDIR");
+	char *path;
+
+	if (x->q->save) {
+		x->folder = x->q->save;
+		return make_kept(x->folder, e);
+	}
+	path = arena_printf(x->a, "%s/ncclwhy.XXXXXX", at && *at ? at : "/tmp");
+	if (!mkdtemp(path)) {
+		err_sys(e, "cannot make a folder for what is read of the hosts in %s",
+			at && *at ? at : "/tmp");
+		return err_hint(e, "--save FOLDER names another place");
+	}
+	x->folder = path;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st UNUSED, int type UNUSED,
+		      struct FTW *at UNUSED)
+{
+	(void)remove(path);
+	return 0;
+}
+
+static void remove_folder(const char *path)
+{
+	enum { FOLDERS_OPEN = 16 };
+
+	(void)nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* --- what is read of it ---------------------------------------------------------------------- */
+/* What cannot be read is said, and the others are. */
+static void read_one(struct afar_run *x, const char *host, const char *path, const char *name,
+		     bool is_shared)
+{
+	const struct source from = {.path = path,
+				    .name = arena_printf(x->a, "%s:%s", host, name),
+				    .host = is_shared ? NULL : host};
+	struct err e = {0};
+
+	if (!source_read_from(x->w, &from, &e))
+		return;
+	x->unread++;
+	log_error("%s: %s", host, e.msg);
+}
+
+/* Where people find it: not in our copy. */
+static void name_left(struct afar_run *x, const struct fetched *of, size_t from[LEFT_KINDS])
+{
+	size_t n = strlen(x->folder) + 1;
+
+	for (size_t k = 0; k < LEFT_KINDS; k++)
+		for (size_t i = from[k]; i < x->left.left[k].n; i++) {
+			const char **name = &x->left.left[k].v[i];
+			const char *behind = strchr(*name + n, '/');
+
+			if (behind)
+				*name = arena_printf(x->a, "%s:%s", of->host, behind);
+		}
+}
+
+/* Its folders as if they were here. */
+static void read_folder(struct afar_run *x, const struct fetched *of,
+			const struct fetched_file *asked, bool is_shared)
+{
+	size_t from = x->left.files.n, n = strlen(asked->path), left[LEFT_KINDS];
+	struct err ignored = {0};
+	int failed;
+
+	for (size_t k = 0; k < LEFT_KINDS; k++)
+		left[k] = x->left.left[k].n;
+	failed = folder_files(asked->path, x->a, &x->left, &ignored);
+	name_left(x, of, left);
+	if (failed)
+		return;
+	for (size_t i = from; i < x->left.files.n && !interrupt_pending(); i++) {
+		const char *path = x->left.files.v[i];
+
+		read_one(x, of->host, path, arena_printf(x->a, "%s%s", asked->name, path + n),
+			 is_shared);
+	}
+}
+
+static bool is_in_folder(const struct fetched *of, const struct fetched_file *file)
+{
+	for (size_t i = 0; i < of->files.n; i++) {
+		const struct fetched_file *f = &of->files.v[i];
+		size_t n = strlen(f->name);
+
+		if (f->is_folder && strncmp(file->name, f->name, n) == 0 && file->name[n] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Did another host bring the same? */
+static bool is_shared(const struct afar_run *x, const char *host, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < x->q->hosts->n; i++)
+		for (size_t k = 0; k < x->got[i].files.n; k++) {
+			const struct fetched_file *f = &x->got[i].files.v[k];
+
+			if (f->others && streq(f->others, host) && strncmp(f->name, name, n) == 0 &&
+			    (!f->name[n] || f->name[n] == '/'))
+				return true;
+		}
+	return false;
+}
+
+static void read_host(struct afar_run *x, const struct fetched *of)
+{
+	for (size_t i = 0; i < of->files.n && !interrupt_pending(); i++) {
+		const struct fetched_file *f = &of->files.v[i];
+		bool shares = !f->others && is_shared(x, of->host, f->name);
+
+		if (f->is_folder)
+			read_folder(x, of, f, shares);
+		else if (!f->others && !is_in_folder(of, f))
+			read_one(x, of->host, f->path, f->name, shares);
+		x->shared += f->others != NULL;
+		if (f->is_folder || f->others || f->got == f->size)
+			continue;
+		x->cut++;
+		x->cut_one = arena_printf(x->a, "%s:%s (%llu bytes, of which %llu were read)",
+					  of->host, f->name, (unsigned long long)f->size,
+					  (unsigned long long)f->got);
+	}
+}
+
+/* --- what is said of it ---------------------------------------------------------------------- */
+static void tell_lost(struct afar_run *x, const struct fetched *of)
+{
+	struct finding *f = report_find(x->r, "host.answer", of->host);
+
+	finding_set(f,
+		    of->interrupted ? ST_SKIP
+		    : of->started   ? ST_FAIL
+				    : ST_ERROR,
+		    "%s", names_after(of->trouble, of->host));
+	if (!of->interrupted) {
+		finding_expect(f, "its files");
+		finding_fix(f, "%s",
+			    of->fix ?: typed_there(x->a, rsh_typed(x->q->rsh), of->host, "true"));
+	}
+	report_add(x->r, f);
+}
+
+/* The hosts that lack one of what was asked for, in one line. */
+static void tell_absent(struct afar_run *x, size_t asked)
+{
+	const char *name = x->q->files->v[asked];
+	host_list without = {0};
+	struct finding *f;
+
+	for (size_t i = 0; i < x->q->hosts->n; i++)
+		for (size_t k = 0; k < x->got[i].absent.n; k++)
+			if (x->got[i].absent.v[k] == asked)
+				LIST_ADD(x->a, &without)->name = x->got[i].host;
+	if (!without.n)
+		return;
+	f = report_find(x->r, "log.file", name);
+	finding_set(f, ST_WARN, "nothing is called so on %s", names_brief(x->a, &without));
+	finding_expect(f, "a log or a dump on each host");
+	finding_fix(f, "%s",
+		    typed_there(x->a, rsh_typed(x->q->rsh), without.v[0].name,
+				arena_printf(x->a, "ls -l %s", shell_quote(x->a, name))));
+	report_add(x->r, f);
+}
+
+static void tell_closed(struct afar_run *x, const struct fetched *of)
+{
+	struct finding *f;
+
+	if (!of->closed.n)
+		return;
+	f = report_find(x->r, "log.file", of->closed.v[0]);
+	f->host = of->host;
+	finding_set(f, ST_WARN, "may not be read on %s%s", of->host,
+		    of->closed.n > 1 ? arena_printf(x->a, ", nor may %zu others", of->closed.n - 1)
+				     : "");
+	finding_expect(f, "a file that may be read");
+	report_add(x->r, f);
+}
+
+static void tell(struct afar_run *x)
+{
+	for (size_t i = 0; i < x->q->hosts->n; i++) {
+		if (x->got[i].trouble)
+			tell_lost(x, &x->got[i]);
+		else if (x->got[i].is_cut)
+			log_warn("%s has more than could be read: name fewer files",
+				 x->got[i].host);
+		tell_closed(x, &x->got[i]);
+	}
+	for (size_t i = 0; i < x->q->files->n; i++)
+		tell_absent(x, i);
+	folder_say(&x->left, NULL);
+	if (x->cut)
+		log_warn("the beginning and the end alone were read of %zu file%s, such as %s",
+			 x->cut, x->cut == 1 ? "" : "s", x->cut_one);
+	if (x->shared)
+		log_say("%zu file%s of a folder that hosts share: read once", x->shared,
+			x->shared == 1 ? "" : "s");
+	if (x->q->save)
+		log_say("kept in %s; again: ncclwhy %s", x->q->save,
+			shell_quote_path(x->a, x->q->save));
+}
+
+int afar_read(struct why *w, const struct afar *q, struct report *r, struct err *e)
+{
+	const struct fetch_opts o = {.rsh = q->rsh,
+				     .deadline_ns = 3 * q->deadline_ns, /* a login before it */
+				     .left_out = folder_data_ends};
+	struct afar_run x = {.q = q, .w = w, .r = r, .a = report_arena(r)};
+	struct fetch_opts in = o;
+	int failed;
+
+	if (make_folder(&x, e))
+		return -1;
+	in.folder = x.folder;
+	failed = fetch_files(q->hosts, q->files, &in, x.a, &x.got, e);
+	for (size_t i = 0; !failed && i < q->hosts->n; i++)
+		read_host(&x, &x.got[i]);
+	if (!failed)
+		tell(&x);
+	if (!q->save)
+		remove_folder(x.folder);
+	if (failed || w->files.n || w->flight)
+		return failed;
+	report_file_lost(r, "nothing was read");
+	if (report_count(r, ST_FAIL))
+		return 0;
+	return err_set(e, ERR_SYS, "no host has a file that could be read");
+}
