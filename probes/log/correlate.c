@@ -322,6 +322,36 @@ static void name_the_reason(struct explanation *x)
 	}
 }
 
+/* The runtime repeats what its hook said, mostly in a line before it. */
+static void container_not_started(struct explanation *x)
+{
+	static const char *const said[] = {"CTR-002", "CTR-016", "CTR-021", "CTR-022",
+					   "CTR-023", "CTR-030", "CTR-031", "CTR-032",
+					   "CTR-033", "GPU-004", "GPU-022"};
+	struct cause *e = explain_find(x, "CTR-007");
+
+	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(said); i++) {
+		struct cause *c = explain_find(x, said[i]);
+
+		if (c && !c->is_over)
+			explain_reason(c, e, e->weight + 5,
+				       "so the runtime did not start the container");
+	}
+}
+
+/* The calls of a CollNet that could not be set up are all that failed: NCCL does without. */
+static void without_collnet(struct explanation *x)
+{
+	struct cause *c = explain_find(x, "LOG-002");
+
+	if (!c || !explain_says(explain_find(x, "IB-018"), "using point-to-point"))
+		return;
+	for (size_t i = 0; i < c->record->events.n; i++)
+		if (!strstr(c->record->events.v[i].text, " transport.cc:"))
+			return;
+	c->weight = 0;
+}
+
 /* A plug-in that was asked for and has no card: harmless where the job went on without it. */
 static void absent_cards(struct why *w, struct explanation *x)
 {
@@ -336,6 +366,8 @@ void correlate(struct why *w, struct arena *a, struct explanation *x)
 	same_gpu(w, a, x);
 	counted_twice(x);
 	name_the_reason(x);
+	container_not_started(x);
+	without_collnet(x);
 	bystanders(w, a, x);
 	chains(x);
 	absent_cards(w, x);

@@ -94,6 +94,25 @@ static void drop_repeats(char *text)
 		*mark = '\0';
 }
 
+/* Containerd and the kubelet put a message between quotes, and one within that again: its own have
+ * backslashes before them. */
+static void drop_escapes(char *text)
+{
+	char *out = strchr(text, '\\');
+
+	for (const char *p = out; p && *p;) {
+		size_t n = strspn(p, "\\");
+
+		p += p[n] == '"' ? n : 0;
+		n = n && *p == '\\' ? n : 1;
+		memmove(out, p, n);
+		out += n;
+		p += n;
+	}
+	if (out)
+		*out = '\0';
+}
+
 /* "[Rank 3]" and, unless it must be in brackets, "(rank=3, size=8"; -1: neither. */
 static int rank_said(const char *text, bool in_brackets)
 {
@@ -148,6 +167,7 @@ void line_clean(const char *raw, size_t n, struct log_line *ret)
 	else
 		clean(raw, n, ret->text);
 	drop_repeats(ret->text);
+	drop_escapes(ret->text);
 }
 
 void line_place(struct log_line *l)
