@@ -309,6 +309,7 @@ static void name_the_reason(struct explanation *x)
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
 		{"SHM-005", "CON-013", "so no more shared memory could be opened"},
 		{"SHM-005", "LIM-005", "so no more shared memory could be opened"},
+		{"GPU-065", "GPU-082", "so the driver's module was not loaded"},
 		{"LIB-010", "SLM-009", "so the program began in another folder"},
 	};
 
