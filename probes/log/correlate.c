@@ -328,7 +328,7 @@ static void container_not_started(struct explanation *x)
 {
 	static const char *const said[] = {"CTR-002", "CTR-016", "CTR-021", "CTR-022",
 					   "CTR-023", "CTR-030", "CTR-031", "CTR-032",
-					   "CTR-033", "GPU-004", "GPU-022"};
+					   "CTR-033", "CTR-039", "GPU-004", "GPU-022"};
 	struct cause *e = explain_find(x, "CTR-007");
 
 	for (size_t i = 0; e && !e->is_over && i < ARRAY_LEN(said); i++) {
