@@ -110,7 +110,7 @@ bool mesh_idle_of(const struct mesh *m, size_t from, size_t to, struct idle_verd
 	return ret->dead || ret->alive;
 }
 
-static uint64_t time_of(const struct mesh *m, size_t time)
+uint64_t mesh_idle_ns(const struct mesh *m, size_t time)
 {
 	uint64_t times[QUIET_TIMES];
 	size_t n = quiet_times(m->o->idle_ns, times);
@@ -122,13 +122,13 @@ bool mesh_idle_is_own(const struct mesh *m, size_t at, const struct idle_verdict
 {
 	const uint64_t forgets_ns = m->nodes[at].forgets_s * NS_PER_S;
 
-	return forgets_ns && forgets_ns >= time_of(m, v->alive) &&
-	       forgets_ns <= time_of(m, v->dead);
+	return forgets_ns && forgets_ns >= mesh_idle_ns(m, v->alive) &&
+	       forgets_ns <= mesh_idle_ns(m, v->dead);
 }
 
 const char *mesh_idle_text(const struct mesh *m, size_t time)
 {
 	struct unit_buf b;
 
-	return arena_strdup(m->a, format_duration(&b, time_of(m, time)));
+	return arena_strdup(m->a, format_duration(&b, mesh_idle_ns(m, time)));
 }

@@ -26,7 +26,8 @@ struct idle_verdict {
 bool mesh_idle_of(const struct mesh *m, size_t from, size_t to, struct idle_verdict *ret);
 /* Is it the host's own table of connections that forgets them after such a time? */
 bool mesh_idle_is_own(const struct mesh *m, size_t at, const struct idle_verdict *v);
-/* "6 min", of a time in a verdict. */
+/* Of a time in a verdict; 0: of none. And as text: "6 min". */
+uint64_t mesh_idle_ns(const struct mesh *m, size_t time);
 const char *mesh_idle_text(const struct mesh *m, size_t time);
 
 #endif

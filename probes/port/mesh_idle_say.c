@@ -130,10 +130,19 @@ static const char *again(const struct mesh *m, const struct group *g)
 			    (double)m->o->idle_ns / NS_PER_S);
 }
 
+/* So often something is sent where keepalive is forced on a job: before anything is forgotten. */
+static unsigned often_s(const struct mesh *m, const struct idle_verdict *v)
+{
+	const uint64_t ns = mesh_idle_ns(m, v->alive ?: v->dead) / 2;
+
+	return ns > NS_PER_S ? (unsigned)(ns / NS_PER_S) : 1;
+}
+
 /* Who forgets is not known: whatever is between them. */
 static void advise(const struct mesh *m, const struct group *g, struct finding *f)
 {
 	const index_list ends = ends_of(m, &g->pairs);
+	const unsigned often = often_s(m, &g->v);
 	bool ec2 = false;
 
 	for (size_t i = 0; i < ends.n; i++)
@@ -146,6 +155,11 @@ static void advise(const struct mesh *m, const struct group *g, struct finding *
 			    DAY_S);
 	finding_fix(f, "- give what is between them (a firewall, a NAT gateway, a VPN) an idle "
 		       "timeout for TCP that is longer than a job is ever silent");
+	finding_fix(f,
+		    "export LD_PRELOAD=libkeepalive.so KEEPIDLE=%u KEEPINTVL=%u   # for the job, "
+		    "where nobody can do that: the package libkeepalive0 gives its connections "
+		    "keepalive",
+		    often, often);
 }
 
 static void say_forgotten(const struct mesh *m, const struct group *g, struct finding *f)
