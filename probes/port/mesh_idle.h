@@ -2,7 +2,8 @@
 #define PROBES_PORT_MESH_IDLE_H
 /*
  * What was found of silent connections, where it is judged: mesh_idle.c takes it from the ranks'
- * lines and makes something of each pair; mesh_idle_say.c tells people and programs.
+ * lines and makes something of each pair; mesh_idle_say.c tells people and programs, and
+ * mesh_idle_who.c knows what several pairs are called. A pair is @from * n + @to.
  */
 #include "probes/port/mesh_judge.h"
 #include "probes/port/quiet.h"
@@ -29,5 +30,11 @@ bool mesh_idle_is_own(const struct mesh *m, size_t at, const struct idle_verdict
 /* Of a time in a verdict; 0: of none. And as text: "6 min". */
 uint64_t mesh_idle_ns(const struct mesh *m, size_t time);
 const char *mesh_idle_text(const struct mesh *m, size_t time);
+
+/* "node0 to node1"; "node[0-1] and node[2-3]" where all of @pairs are between the two; else the
+ * hosts of them. */
+const char *mesh_idle_who(const struct mesh *m, const index_list *pairs);
+index_list mesh_idle_ends(const struct mesh *m, const index_list *pairs); /* each host once */
+void mesh_idle_add(const struct mesh *m, index_list *l, size_t at);	  /* unless it is there */
 
 #endif

@@ -25,14 +25,6 @@ static bool are_alike(const struct group *g, const struct idle_verdict *v, bool 
 	       g->v.first == v->first && g->v.cut == v->cut && g->v.odd == v->odd && g->own == own;
 }
 
-static void add_once(const struct mesh *m, index_list *l, size_t at)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i] == at)
-			return;
-	*LIST_ADD(m->a, l) = at;
-}
-
 static void add_pair(const struct mesh *m, group_list *all, size_t pair, struct idle_verdict *v)
 {
 	const size_t ends[] = {pair / m->n, pair % m->n};
@@ -49,50 +41,12 @@ static void add_pair(const struct mesh *m, group_list *all, size_t pair, struct 
 	*LIST_ADD(m->a, &g->pairs) = pair;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (owns[i])
-			add_once(m, &g->owners, ends[i]);
+			mesh_idle_add(m, &g->owners, ends[i]);
 }
 
-/* ---- who ---- */
 static const char *pairs_text(const struct mesh *m, size_t n)
 {
 	return arena_printf(m->a, "%zu pair%s", n, n == 1 ? "" : "s");
-}
-
-static bool all_have(const struct mesh *m, const index_list *pairs, size_t at)
-{
-	for (size_t i = 0; i < pairs->n; i++)
-		if (pairs->v[i] / m->n != at && pairs->v[i] % m->n != at)
-			return false;
-	return true;
-}
-
-/* "node0 to node1"; of several that all have one host in common, that one and the others. */
-static const char *who(const struct mesh *m, const index_list *pairs)
-{
-	const size_t from = pairs->v[0] / m->n, to = pairs->v[0] % m->n;
-	index_list others = {0};
-	size_t at;
-
-	if (pairs->n == 1)
-		return arena_printf(m->a, "%s to %s", m->nodes[from].name, m->nodes[to].name);
-	if (!all_have(m, pairs, from) && !all_have(m, pairs, to))
-		return pairs_text(m, pairs->n);
-	at = all_have(m, pairs, from) ? from : to;
-	for (size_t i = 0; i < pairs->n; i++)
-		add_once(m, &others,
-			 pairs->v[i] / m->n == at ? pairs->v[i] % m->n : pairs->v[i] / m->n);
-	return arena_printf(m->a, "%s and %s", m->nodes[at].name, mesh_names_of(m, &others));
-}
-
-static index_list ends_of(const struct mesh *m, const index_list *pairs)
-{
-	index_list ret = {0};
-
-	for (size_t i = 0; i < pairs->n; i++) {
-		add_once(m, &ret, pairs->v[i] / m->n);
-		add_once(m, &ret, pairs->v[i] % m->n);
-	}
-	return ret;
 }
 
 /* ---- what ---- */
@@ -123,7 +77,7 @@ static const char *when(const struct idle_verdict *v)
 
 static const char *again(const struct mesh *m, const struct group *g)
 {
-	const index_list ends = ends_of(m, &g->pairs);
+	const index_list ends = mesh_idle_ends(m, &g->pairs);
 
 	return arena_printf(m->a, "%s --idle %.0fs",
 			    typed_for(m->a, "portcheck", m->way.rsh, mesh_names_of(m, &ends)),
@@ -141,7 +95,7 @@ static unsigned often_s(const struct mesh *m, const struct idle_verdict *v)
 /* Who forgets is not known: whatever is between them. */
 static void advise(const struct mesh *m, const struct group *g, struct finding *f)
 {
-	const index_list ends = ends_of(m, &g->pairs);
+	const index_list ends = mesh_idle_ends(m, &g->pairs);
 	const unsigned often = often_s(m, &g->v);
 	bool ec2 = false;
 
@@ -189,7 +143,7 @@ static void say_forgotten(const struct mesh *m, const struct group *g, struct fi
 
 static void say_group(const struct mesh *m, const struct group *g)
 {
-	struct finding *f = report_find(m->report, "mesh.idle", who(m, &g->pairs));
+	struct finding *f = report_find(m->report, "mesh.idle", mesh_idle_who(m, &g->pairs));
 	const char *time = mesh_idle_text(m, g->v.dead);
 
 	finding_expect(f, "alive after %s, as silent as a job at a checkpoint",

@@ -119,6 +119,29 @@ static void of_a_host(void **state UNUSED)
 	assert_said(&b, 1, "pass 2 of 6 pairs: ");
 }
 
+static void who_is_named(void **state UNUSED)
+{
+	static const struct {
+		size_t n, pairs[8];
+		const char *who;
+	} cases[] = {
+		{1, {1}, "n0 to n1"},
+		{2, {1, 3}, "n0 and n1"},
+		{2, {1, 2}, "n0 and n[1-2]"},
+		{4, {1, 3, 5, 7}, "n1 and n[0,2]"},
+		{6, {1, 2, 3, 5, 6, 7}, "n[0-2]"},
+		{4, {1, 2, 3, 5}, "4 pairs of n[0-2]"},
+	};
+	AUTO(bench_done) struct bench b;
+
+	take(&b, NULL, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const index_list l = {.v = (size_t *)(uintptr_t)cases[i].pairs, .n = cases[i].n};
+
+		assert_string_equal(mesh_idle_who(&b.m, &l), cases[i].who);
+	}
+}
+
 static void on_ec2(void **state UNUSED)
 {
 	AUTO(bench_done) struct bench b;
@@ -193,6 +216,7 @@ int main(void)
 		cmocka_unit_test(one_way),
 		cmocka_unit_test(only_when_one_end_speaks_first),
 		cmocka_unit_test(of_a_host),
+		cmocka_unit_test(who_is_named),
 		cmocka_unit_test(on_ec2),
 		cmocka_unit_test(another_fault),
 		cmocka_unit_test(broken_off),
