@@ -133,9 +133,9 @@ static void tell_missing(struct court *c, struct flight_verdict *v, const struct
 		  "dumped");
 	tell_line(c, &t->confirm, "the end of the log of %s", names);
 	tell_line(c, &t->confirm, "dmesg -T | grep -E 'oom|Xid|segfault'   # on its host");
-	tell_line(
-		c, &t->fix,
-		"- collect the dumps of all hosts into one folder, then: ncclwhy DIR/* train.log");
+	tell_line(c, &t->fix,
+		  "ncclwhy --hosts ALL '/tmp/nccl_trace_rank_*' /PATH/train.log   # what all hosts "
+		  "have, read where it lies");
 }
 
 /* As many as the buffer must have: as far back as it is, by what the group's collectives took;

@@ -1,6 +1,7 @@
 #include "probes/log/dumps.h"
 
 #include "lib/core/log.h"
+#include "lib/core/quote.h"
 #include "probes/flight/judge.h"
 #include "probes/log/said.h"
 
@@ -183,12 +184,11 @@ static void advise(struct why *w, struct arena *a, struct explanation *x)
 	while (n && at[n - 1] >= '0' && at[n - 1] <= '9')
 		n--;
 	if (c)
-		*LIST_ADD(a, &c->confirm) =
-			arena_printf(a,
-				     "ncclwhy %.*s* LOG   # PyTorch wrote a dump for each rank, on "
-				     "its host: together they "
-				     "say who did not come",
-				     (int)n, at);
+		*LIST_ADD(a, &c->confirm) = arena_printf(
+			a,
+			"ncclwhy --hosts ALL %s /PATH/LOG   # PyTorch wrote a dump for each rank, "
+			"on its host: together they say who did not come",
+			shell_quote_line(a, arena_printf(a, "%.*s*", (int)n, at)));
 }
 
 void dumps_explain(struct why *w, struct arena *a, struct explanation *x)

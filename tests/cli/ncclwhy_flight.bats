@@ -117,7 +117,7 @@ END
     # one alone of eight: no verdict yet, but what to collect
     run -0 --separate-stderr "$why" absent/nccl_trace_rank_0
     grep -q '^warn .*FR-009 .*no dump of ranks 1-3' <<<"$output"
-    grep -q 'collect the dumps of all hosts' <<<"$output"
+    grep -q -- "-> ncclwhy --hosts ALL '/tmp/nccl_trace_rank_\*'" <<<"$output"
 }
 
 @test "a buffer that was too small says how large it must be" {
@@ -240,10 +240,10 @@ END
         echo '[rank0]:[I1107 11:20:02.3 FlightRecorder.cpp:40] Finished writing Flight Recorder debug info to /scratch/ada/trace_0'
     } >train.log
     run -1 --separate-stderr "$why" train.log
-    grep -q 'ncclwhy /scratch/ada/trace_\* LOG ' <<<"$output"
+    grep -q "ncclwhy --hosts ALL '/scratch/ada/trace_\*' /PATH/LOG " <<<"$output"
     sed -i '2s/.*/[rank0]:[E1107 11:20:02.3 ProcessGroupNCCL.cpp:1700] [PG ID 0 PG GUID 0(default_pg) Rank 0] ProcessGroupNCCL preparing to dump debug info. Include stack trace: 1/' train.log
     run -1 --separate-stderr "$why" train.log
-    grep -q 'ncclwhy /tmp/nccl_trace_rank_\* LOG ' <<<"$output"
+    grep -q "ncclwhy --hosts ALL '/tmp/nccl_trace_rank_\*' /PATH/LOG " <<<"$output"
 }
 
 @test "a wrapped command's dumps are read at its end, and only those that it wrote" {
