@@ -32,12 +32,31 @@ static struct cause *earliest(struct explanation *x)
 	return best;
 }
 
-/* Do the lines around it say whose it is, or when it was? Files are read in an order of ours. */
-static bool is_placed(const struct log_event *e)
+/* Another file's failure may be as early: where a rank has a file of its own they are read in an
+ * order of ours, and torchrun's times are whole seconds. */
+static bool is_tied(const struct explanation *x, const struct log_event *e)
+{
+	for (size_t i = 0; i < x->causes.n; i++) {
+		const struct cause *c = &x->causes.v[i];
+
+		for (size_t k = 0; !c->is_over && explain_is_real(c) && k < c->record->events.n;
+		     k++) {
+			const struct log_event *o = &c->record->events.v[k];
+
+			if (o->file != e->file &&
+			    (!e->clock || o->clock != e->clock || o->time_ms == e->time_ms))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* It is known whose it is, and that it was the first. */
+static bool is_placed(const struct explanation *x, const struct log_event *e)
 {
 	bool is_known = e->who.rank >= 0 || e->who.attempts || *e->who.host;
 
-	return is_known && (e->clock || !e->who.by_path);
+	return is_known && !(e->who.by_path && is_tied(x, e));
 }
 
 void first_favour(struct why *w, struct arena *a, struct explanation *x)
@@ -61,7 +80,7 @@ void first_favour(struct why *w, struct arena *a, struct explanation *x)
 		x->first = w->elastic.who;
 		x->first_how = "torchrun saw it fail first";
 	} else if (c && !streq(c->sig->id, "SLM-003") && /* it is told by those that live */
-		   is_placed(c->first)) {
+		   is_placed(x, c->first)) {
 		x->has_first = true;
 		x->first = c->first->who;
 		x->first_how = "the earliest failure in the log";

@@ -28,7 +28,11 @@ ranks() {
     echo 'RuntimeError: CUDA error: no kernel image is available for execution on the device' >logs/none_x/attempt_0/10/stderr.log
     run -1 --separate-stderr "$why" logs
     [[ $output == *"GPU-016"*"(line 1 of logs/none_x/attempt_0/10/stderr.log): local rank 10, attempt 0: RuntimeError: CUDA error: no kernel"* ]]
-    [[ $stderr != *"earlier"* && $output != *"First to fail"* ]] # no line has a time
+    [[ $stderr != *"earlier"* && $output == *"First to fail: local rank 10, attempt 0 "* ]]
+    cp logs/none_x/attempt_0/10/stderr.log logs/none_x/attempt_0/2/stderr.log # neither says when
+    run -1 --separate-stderr "$why" logs
+    [[ $output == *"local rank 2, attempt 0: RuntimeError"* && $output != *"First to fail"* ]]
+    : >logs/none_x/attempt_0/2/stderr.log
     run -1 --separate-stderr "$why" --json logs/
     jq -e '.data.causes[0] | .local_rank == 10 and .attempt == 0 and (has("rank") | not)' <<<"$output"
     # ranks in the order of their numbers; each rank has two files
@@ -66,6 +70,11 @@ ranks() {
     [[ $output == *"train.py line 9, in step"* ]]
     run -1 --separate-stderr "$why" --json logs
     jq -e '.data.causes[0].count == 1 and (.data.log.files == ["logs/none_x/attempt_0/0/error.json", "logs/none_x/attempt_0/1/error.json"])' <<<"$output"
+    # torchrun's times are whole seconds
+    reply logs/none_x/attempt_0/0 'RuntimeError: No CUDA GPUs are available' 1763630003
+    run -1 --separate-stderr "$why" logs
+    [[ $output != *"First to fail"* ]]
+    reply logs/none_x/attempt_0/0 'RuntimeError: the others have gone away' 1763630010
     # the rank printed it, too: it counts once, and has the time of the other
     { echo '[rank1]: Traceback (most recent call last):'; echo '[rank1]: RuntimeError: No CUDA GPUs are available'; } >logs/none_x/attempt_0/1/stderr.log
     run -1 --separate-stderr "$why" --json logs
@@ -102,10 +111,14 @@ ranks() {
     echo "$oops" | tee mpi/1/rank.12/stderr sub/4711_5_log.err >ds/20251120101010_rank6.log
     run -1 --separate-stderr "$why" mpi
     [[ $output == *"(line 1 of mpi/1/rank.12/stderr): rank 12: RuntimeError"* ]]
-    [[ $output != *"First to fail"* ]] # nobody says when
+    [[ $output == *"First to fail: rank 12 "* ]] # alone
+    echo "2025-11-20 10:00:01 $oops" >mpi/1/rank.03/stderr
+    run -1 --separate-stderr "$why" mpi
+    [[ $output != *"First to fail"* ]] # nobody knows
     echo "2025-11-20 10:00:00 $oops" >mpi/1/rank.12/stderr
     run -1 --separate-stderr "$why" mpi
-    [[ $output == *"First to fail: rank 12"* ]]
+    [[ $output == *"First to fail: rank 12 "* ]]
+    rm mpi/1/rank.03/stderr
     for of in 'mpi 12' 'sub 5' 'ds 6'; do
         run -1 --separate-stderr "$why" --json "${of% *}"
         jq -e --argjson rank "${of#* }" '.data.causes[0].rank == $rank' <<<"$output"
