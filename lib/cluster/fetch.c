@@ -14,8 +14,9 @@ enum {
 	HOST_BYTES = 16 << 20,
 	ALL_BYTES = 512 << 20,
 	LEAST_BYTES = 256 << 10,
-	FRAME_BYTES = 512,  /* of a frame without its data, as a rule */
-	WORDS_MOST = 100000 /* of 131,071 that one word may have */
+	FRAME_BYTES = 512,   /* of a frame without its data, as a rule */
+	WORDS_MOST = 100000, /* of 131,071 that one word may have */
+	BUCKETS = 4096
 };
 
 static const char script[] =
@@ -29,6 +30,7 @@ struct seen {
 	int64_t changed_s;
 	uint32_t hash;
 	size_t n;
+	size_t next; /* of the same bucket: one more than its place in the list; 0: none */
 };
 
 struct fetcher {
@@ -36,6 +38,7 @@ struct fetcher {
 	struct arena *a;
 	size_t nasked;
 	LIST(struct seen) seen;
+	size_t buckets[BUCKETS]; /* as seen.next */
 };
 
 /* --- what is typed there --------------------------------------------------------------------- */
@@ -138,18 +141,26 @@ static uint32_t hash(const char *p, size_t n)
 /* The host that had the same file before; NULL: none, and this one is remembered. */
 static const char *seen_on(struct fetcher *f, const char *host, const struct frame *x)
 {
-	struct seen new = {x->name, host, x->size, x->inode, x->changed_s, hash(x->data, x->n),
-			   x->n};
+	struct seen new = {.name = x->name,
+			   .host = host,
+			   .size = x->size,
+			   .inode = x->inode,
+			   .changed_s = x->changed_s,
+			   .hash = hash(x->data, x->n),
+			   .n = x->n};
+	size_t *bucket = &f->buckets[new.hash % BUCKETS];
 
-	for (size_t i = 0; i < f->seen.n; i++) {
-		const struct seen *s = &f->seen.v[i];
+	for (size_t i = *bucket; i; i = f->seen.v[i - 1].next) {
+		const struct seen *s = &f->seen.v[i - 1];
 
 		if (s->hash == new.hash && s->size == new.size && s->n == new.n &&
 		    s->changed_s == new.changed_s &&
 		    s->inode == new.inode &&streq(s->name, new.name) && !streq(s->host, host))
 			return s->host;
 	}
+	new.next = *bucket;
 	*LIST_ADD(f->a, &f->seen) = new;
+	*bucket = f->seen.n;
 	return NULL;
 }
 

@@ -23,8 +23,8 @@ struct afar_run {
 	struct arena *a;
 	const char *folder;
 	struct fetched *got;
-	size_t unread, shared,
-		cut; /* files: refused; of a shared folder; of which a part is here */
+	LIST(const struct fetched_file *) others; /* that another host had brought before */
+	size_t unread, cut;			  /* files: refused; of which a part is here */
 	const char *cut_one;
 	struct folder left; /* of all folders, what was left out */
 };
@@ -88,6 +88,16 @@ static void remove_folder(const char *path)
 }
 
 /* --- what is read of it ---------------------------------------------------------------------- */
+/* Where people find it: not in our copy. */
+static const char *as_there(const struct afar_run *x, const char *host, const char *said)
+{
+	const char *at = strstr(said, x->folder);
+	const char *behind = at ? strchr(at + strlen(x->folder) + 1, '/') : NULL;
+
+	return behind ? arena_printf(x->a, "%.*s%s:%s", (int)(at - said), said, host, behind)
+		      : said;
+}
+
 /* What cannot be read is said, and the others are. */
 static void read_one(struct afar_run *x, const char *host, const char *path, const char *name,
 		     bool is_shared)
@@ -100,22 +110,14 @@ static void read_one(struct afar_run *x, const char *host, const char *path, con
 	if (!source_read_from(x->w, &from, &e))
 		return;
 	x->unread++;
-	log_error("%s: %s", host, e.msg);
+	log_error("%s", as_there(x, host, e.msg));
 }
 
-/* Where people find it: not in our copy. */
 static void name_left(struct afar_run *x, const struct fetched *of, size_t from[LEFT_KINDS])
 {
-	size_t n = strlen(x->folder) + 1;
-
 	for (size_t k = 0; k < LEFT_KINDS; k++)
-		for (size_t i = from[k]; i < x->left.left[k].n; i++) {
-			const char **name = &x->left.left[k].v[i];
-			const char *behind = strchr(*name + n, '/');
-
-			if (behind)
-				*name = arena_printf(x->a, "%s:%s", of->host, behind);
-		}
+		for (size_t i = from[k]; i < x->left.left[k].n; i++)
+			x->left.left[k].v[i] = as_there(x, of->host, x->left.left[k].v[i]);
 }
 
 /* Its folders as if they were here. */
@@ -157,15 +159,22 @@ static bool is_shared(const struct afar_run *x, const char *host, const char *na
 {
 	size_t n = strlen(name);
 
-	for (size_t i = 0; i < x->q->hosts->n; i++)
-		for (size_t k = 0; k < x->got[i].files.n; k++) {
-			const struct fetched_file *f = &x->got[i].files.v[k];
+	for (size_t i = 0; i < x->others.n; i++) {
+		const struct fetched_file *f = x->others.v[i];
 
-			if (f->others && streq(f->others, host) && strncmp(f->name, name, n) == 0 &&
-			    (!f->name[n] || f->name[n] == '/'))
-				return true;
-		}
+		if (streq(f->others, host) && strncmp(f->name, name, n) == 0 &&
+		    (!f->name[n] || f->name[n] == '/'))
+			return true;
+	}
 	return false;
+}
+
+static void note_others(struct afar_run *x)
+{
+	for (size_t i = 0; i < x->q->hosts->n; i++)
+		for (size_t k = 0; k < x->got[i].files.n; k++)
+			if (x->got[i].files.v[k].others)
+				*LIST_ADD(x->a, &x->others) = &x->got[i].files.v[k];
 }
 
 static void read_host(struct afar_run *x, const struct fetched *of)
@@ -178,7 +187,6 @@ static void read_host(struct afar_run *x, const struct fetched *of)
 			read_folder(x, of, f, shares);
 		else if (!f->others && !is_in_folder(of, f))
 			read_one(x, of->host, f->path, f->name, shares);
-		x->shared += f->others != NULL;
 		if (f->is_folder || f->others || f->got == f->size)
 			continue;
 		x->cut++;
@@ -259,37 +267,55 @@ static void tell(struct afar_run *x)
 	if (x->cut)
 		log_warn("the beginning and the end alone were read of %zu file%s, such as %s",
 			 x->cut, x->cut == 1 ? "" : "s", x->cut_one);
-	if (x->shared)
-		log_say("%zu file%s of a folder that hosts share: read once", x->shared,
-			x->shared == 1 ? "" : "s");
+	if (x->others.n)
+		log_say("%zu file%s of a folder that hosts share: read once", x->others.n,
+			x->others.n == 1 ? "" : "s");
 	if (x->q->save)
 		log_say("kept in %s; again: ncclwhy %s", x->q->save,
 			shell_quote_path(x->a, x->q->save));
 }
 
+/* A file that could not be read is an error, as here; a host that is away is a finding. */
+static int conclude(const struct afar_run *x, struct err *e)
+{
+	bool has_read = x->w->files.n || x->w->flight;
+
+	if (has_read && !x->unread)
+		return 0;
+	report_file_lost(x->r, !has_read ? "nothing was read"
+			       : x->unread == 1
+				       ? "a file was not read"
+				       : arena_printf(x->a, "%zu files were not read", x->unread));
+	if (has_read)
+		return err_set(e, ERR_SYS, "%zu of the hosts' files could not be read", x->unread);
+	return report_count(x->r, ST_FAIL)
+		       ? 0
+		       : err_set(e, ERR_SYS, "no host has a file that could be read");
+}
+
+static void read_all(struct afar_run *x)
+{
+	note_others(x);
+	for (size_t i = 0; i < x->q->hosts->n; i++)
+		read_host(x, &x->got[i]);
+	tell(x);
+}
+
 int afar_read(struct why *w, const struct afar *q, struct report *r, struct err *e)
 {
-	const struct fetch_opts o = {.rsh = q->rsh,
-				     .deadline_ns = 3 * q->deadline_ns, /* a login before it */
-				     .left_out = folder_data_ends};
 	struct afar_run x = {.q = q, .w = w, .r = r, .a = report_arena(r)};
-	struct fetch_opts in = o;
+	struct fetch_opts o = {.rsh = q->rsh,
+			       .deadline_ns = 3 * q->deadline_ns, /* a login before it */
+			       .left_out = folder_data_ends};
 	int failed;
 
 	if (make_folder(&x, e))
 		return -1;
-	in.folder = x.folder;
-	failed = fetch_files(q->hosts, q->files, &in, x.a, &x.got, e);
-	for (size_t i = 0; !failed && i < q->hosts->n; i++)
-		read_host(&x, &x.got[i]);
+	o.folder = x.folder;
+	failed = fetch_files(q->hosts, q->files, &o, x.a, &x.got, e);
 	if (!failed)
-		tell(&x);
+		read_all(&x);
 	if (!q->save)
 		remove_folder(x.folder);
-	if (failed || w->files.n || w->flight)
-		return failed;
-	report_file_lost(r, "nothing was read");
-	if (report_count(r, ST_FAIL))
-		return 0;
-	return err_set(e, ERR_SYS, "no host has a file that could be read");
+	return failed ? -1 : conclude(&x, e);
 }

@@ -119,8 +119,11 @@ why() { # STATUS ARGS...
         why 2 $wrong
         [[ ! $output ]]
     done
-    chmod 000 a
-    ((EUID)) || chmod 755 a
+    # what is there and cannot be read is said, and the rest is
+    gzip -c <<<'RuntimeError: No CUDA GPUs are available' >b/packed.log
+    echo 'step 1' >c/packed.log
+    why 3 --hosts b,c '~/packed.log'
+    [[ $stderr == *" b:$PWD/b/packed.log is compressed"* && $output == *"a file was not read: 1 line of 1 log" ]]
     echo x >b/x
     mkdir c/x
     why 0 --hosts b,c '~/x'
