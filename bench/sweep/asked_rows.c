@@ -28,8 +28,9 @@ const struct opt asked_rows[ASKED_NROWS] = {
 	{'r', "root", "RANK", "for collectives with a root: its rank, or all", OPT_STR, AT(root),
 	 .def = "0"},
 	{0, "groups", "HOW",
-	 "in several groups of ranks at once: 'mod 8', 'div 8', 'mask 0x7', or '0-3;4-7'", OPT_STR,
-	 AT(groups), .def = "what NCCL_TESTS_SPLIT says"},
+	 "several groups of ranks at once, each by itself: 'mod 8', 'div 8', 'mask 0x7', or "
+	 "'0-3;4-7'",
+	 OPT_STR, AT(groups), .def = "what NCCL_TESTS_SPLIT says"},
 
 	{.help = "Who is slow"},
 	{0, "pairs", NULL, "latency, bandwidth and loss of every pair of hosts, as a matrix",

@@ -198,6 +198,8 @@ const char *groups_judge(const struct groups_input *in, struct arena *a, struct 
 		return "there is one group";
 	if (in->bytes < GROUPS_JUDGED_FROM)
 		return "sizes below 1 MiB say little about bandwidth";
+	if (in->shared_gpu)
+		return COMM_SHARED_GPU;
 	if (in->host_memory && groups_share_hosts(in->g, in->spread, a))
 		return "groups share hosts, and between them it is who gets a processor";
 	for (int i = 0; i < in->g->n; i++)

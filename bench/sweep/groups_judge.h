@@ -41,6 +41,7 @@ struct groups_input {
 	const struct groups_tried *tried;
 	uint64_t bytes;	  /* the largest size */
 	bool host_memory; /* no GPU: ranks of a host are slow by turns for its processors */
+	bool shared_gpu;  /* or for a GPU that several have */
 };
 enum group_is { GROUP_UNJUDGED, GROUP_WELL, GROUP_SLOW, GROUP_DISTURBED /* by the others alone */ };
 struct group_verdict {

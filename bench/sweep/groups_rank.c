@@ -28,6 +28,7 @@ struct groups_run {
 	double *gbps;	      /* by group */
 	double *now, *favour; /* likewise, of the latest try; and in the favour of who was robbed */
 	double *by_rank;
+	double shares_gpu; /* not 0: some ranks do */
 	struct groups_tried *tried;
 	struct group_verdict *is;
 	void (*row)(struct sweep *s, const struct sweep_row *r); /* whom it tells */
@@ -129,7 +130,8 @@ static int judge(struct groups_run *p, struct arena *a)
 					.gbps = p->gbps,
 					.tried = p->tried,
 					.bytes = p->bytes,
-					.host_memory = !p->r->dev->available};
+					.host_memory = !p->r->dev->available,
+					.shared_gpu = p->shares_gpu > 0};
 	int low = 0;
 
 	if (groups_judge(&in, a, p->is))
@@ -300,6 +302,9 @@ int groups_begin(struct rank *r, struct sweep *s, struct err *e)
 		return -1;
 	r->all_know = false;
 	if (comm_split(r->comm, p->g.of[r->comm->rank], 0, &s->part, e))
+		return -1;
+	p->shares_gpu = strstr(comm_transport(r->comm), COMM_SHARED_GPU) != NULL;
+	if (sweep_agree(r->comm, &p->shares_gpu, 1, OP_MAX, e))
 		return -1;
 	spread(p);
 	take_room(p);

@@ -29,20 +29,19 @@ static void look(const struct story *s, struct view *v)
 {
 	const struct story_groups *x = &s->groups;
 	size_t n = (size_t)x->g.n;
+	struct groups_input in = {.g = &x->g,
+				  .spread = &s->spread,
+				  .tried = x->tried,
+				  .bytes = x->book.largest,
+				  .host_memory = streq(s->device, "host memory"),
+				  .shared_gpu = strstr(s->transport, COMM_SHARED_GPU)};
 
 	*v = (struct view){.s = s, .g = &x->g};
-	v->gbps = arena_alloc(s->a, n * sizeof(*v->gbps));
+	in.gbps = v->gbps = arena_alloc(s->a, n * sizeof(*v->gbps));
 	v->is = arena_alloc(s->a, n * sizeof(*v->is));
 	for (int i = 0; i < v->g->n; i++)
 		v->gbps[i] = groups_book_best(&x->book, i);
-	v->why_not =
-		groups_judge(&(struct groups_input){.g = v->g,
-						    .spread = &s->spread,
-						    .gbps = v->gbps,
-						    .tried = x->tried,
-						    .bytes = x->book.largest,
-						    .host_memory = streq(s->device, "host memory")},
-			     s->a, v->is);
+	v->why_not = groups_judge(&in, s->a, v->is);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -186,14 +185,24 @@ static void look_at(const struct view *v, struct finding *f, int i)
 		finding_fix(f, "top -b -n 1 | head -n 20   # on %s", hosts.v[0]);
 }
 
+/* Of GPUs in one host some pairs have a way that others have not: a warning. */
+static bool is_within_host(const struct view *v, int i)
+{
+	str_list hosts = {0};
+
+	hosts_of_group(v, i, &hosts);
+	return hosts.n == 1 && groups_share_hosts(v->g, &v->s->spread, v->s->a);
+}
+
 static void say_slow(const struct view *v, int i)
 {
 	struct finding *f = finding_of(v, "group.bandwidth", i);
 	const struct group_verdict *is = &v->is[i];
 	const struct groups_tried *t = &v->s->groups.tried[i];
 
-	finding_set(f, ST_FAIL, "%s reaches %.3f GB/s, the other%s %.3f%s", name(v, i),
-		    busbw_of(v, i), is->like > 2 ? "s" : "", is->usual,
+	finding_set(f, is_within_host(v, i) ? ST_WARN : ST_FAIL,
+		    "%s reaches %.3f GB/s, the other%s %.3f%s", name(v, i), busbw_of(v, i),
+		    is->like > 2 ? "s" : "", is->usual,
 		    isnan(t->alone) ? ""
 				    : arena_printf(v->s->a,
 						   "; and %.3f while all are quiet, where group %d "

@@ -182,6 +182,23 @@ static const char *judged(struct ground *x, bool host_memory)
 	return groups_judge(&in, &x->a, x->is);
 }
 
+static void ranks_by_turns_on_a_gpu_are_not_judged(void **state)
+{
+	struct ground x = {0};
+	struct groups_input in;
+
+	(void)state;
+	made(&x, "div 2");
+	in = (struct groups_input){.g = &x.g,
+				   .spread = &x.spread,
+				   .gbps = x.gbps,
+				   .tried = x.tried,
+				   .bytes = 1 << 20,
+				   .shared_gpu = true};
+	assert_string_equal(groups_judge(&in, &x.a, x.is), "ranks share a GPU");
+	arena_done(&x.a);
+}
+
 static void a_slow_one_is_tried_again_before_it_is_blamed(void **state)
 {
 	struct ground x = {0};
@@ -309,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_slow_one_is_tried_again_before_it_is_blamed),
 		cmocka_unit_test(of_two_the_worse_one),
 		cmocka_unit_test(only_who_is_alike_is_compared),
+		cmocka_unit_test(ranks_by_turns_on_a_gpu_are_not_judged),
 		cmocka_unit_test(who_shares_hosts_and_who_is_alike),
 		cmocka_unit_test(each_by_its_own_ranks_and_size),
 	};

@@ -32,9 +32,9 @@ static void tell(const char *event)
 	cJSON_Delete(o);
 }
 
-/* Two hosts with two ranks each, whose cards do 10 Gb/s; @groups: by rank. Each rank's time of
- * 16 MiB is @times[] seconds. */
-static struct report *told(const int *groups, const double *times)
+/* Two hosts, a and @other, with two ranks each, whose cards do 10 Gb/s; @groups: by rank. Each
+ * rank's time of 16 MiB is @times[] seconds. */
+static struct report *told_of(const char *other, const int *groups, const double *times)
 {
 	struct report_opts ro = {
 		.command = "ncclbench", .format = "json", .host = "a", .review = keep};
@@ -62,7 +62,7 @@ static struct report *told(const int *groups, const double *times)
 		n += snprintf(event + n, sizeof(event) - (size_t)n,
 			      "%s{\"host\":\"%s\",\"address\":\"10.0.0.1\",\"device\":\"x\","
 			      "\"nic_gbps\":10,\"group\":%d}",
-			      i ? "," : "", i < 2 ? "a" : "b", groups[i]);
+			      i ? "," : "", i < 2 ? "a" : other, groups[i]);
 	(void)snprintf(event + n, sizeof(event) - (size_t)n, "]}");
 	tell(event);
 	(void)snprintf(event, sizeof(event),
@@ -74,6 +74,11 @@ static struct report *told(const int *groups, const double *times)
 		       DT_FLOAT, times[0], times[1], times[2], times[3]);
 	tell(event);
 	return r;
+}
+
+static struct report *told(const int *groups, const double *times)
+{
+	return told_of("b", groups, times);
 }
 
 /* Of what was found; NULL: nothing of the kind. */
@@ -165,6 +170,25 @@ static void who_is_slow_beside_the_others_alone_is_a_warning(void **state)
 	over(r);
 }
 
+static void within_a_host_it_may_be_another_way(void **state)
+{
+	const int halves[] = {0, 0, 1, 1};
+	struct report *r = told(halves, (const double[]){0.02, 0.02, 0.1, 0.1});
+
+	(void)state;
+	tell("{\"ev\":\"groups\",\"groups\":[{},{\"again\":0.17,\"favour\":0.18,\"alone\":0.17,"
+	     "\"beside\":0.8}]}");
+	(void)judged(r);
+	assert_true(found("group 1")->status == ST_FAIL); /* another host */
+	over(r);
+	r = told_of("a", halves, (const double[]){0.02, 0.02, 0.1, 0.1});
+	tell("{\"ev\":\"groups\",\"groups\":[{},{\"again\":0.17,\"favour\":0.18,\"alone\":0.17,"
+	     "\"beside\":0.8}]}");
+	(void)judged(r);
+	assert_true(found("group 1")->status == ST_WARN);
+	over(r);
+}
+
 static void made_up_groups_hurt_nobody(void **state)
 {
 	const int strange[] = {-1, -2000000000, -1, -7}, large[] = {2000000000, 5, 2000000000, 0};
@@ -186,6 +210,7 @@ int main(void)
 		cmocka_unit_test(one_has_its_part_of_the_cards),
 		cmocka_unit_test(a_slow_one_is_named_once_it_was_tried_again),
 		cmocka_unit_test(who_is_slow_beside_the_others_alone_is_a_warning),
+		cmocka_unit_test(within_a_host_it_may_be_another_way),
 		cmocka_unit_test(made_up_groups_hurt_nobody),
 	};
 
