@@ -307,6 +307,7 @@ static void name_the_reason(struct explanation *x)
 		{"SLM-002", "PT-078", "the job was preempted, and then met its own earlier run"},
 		{"SLM-007", "SLM-015", "so the daemons of Slurm do not hear each other"},
 		{"SLM-007", "SLM-017", "so that daemon does not run"},
+		{"LIM-001", "KRN-025", "so the card refused it, whatever the limit"},
 		{"SHM-005", "CON-013", "so no more shared memory could be opened"},
 		{"SHM-005", "LIM-005", "so no more shared memory could be opened"},
 		{"GPU-065", "GPU-082", "so the driver's module was not loaded"},
@@ -335,8 +336,7 @@ static void container_not_started(struct explanation *x)
 		struct cause *c = explain_find(x, said[i]);
 
 		if (c && !c->is_over)
-			explain_reason(c, e, e->weight + 5,
-				       "so the runtime did not start the container");
+			explain_reason(c, e, e->weight + 5, "so no container was started");
 	}
 }
 
