@@ -70,7 +70,7 @@ static bool is_found(struct arena *a, const char *name)
 	return !sysroot_is_real() || loader_finds(a, name);
 }
 
-/* NULL: one is found; else what NCCL looked for: "x and libnccl-net-x.so". */
+/* NULL: one is found; else what NCCL looked for: "x (or libnccl-net-x.so)". */
 static const char *not_found(struct arena *a, const struct plugin *p, unsigned version,
 			     const char *name)
 {
@@ -82,14 +82,14 @@ static const char *not_found(struct arena *a, const struct plugin *p, unsigned v
 		return NULL;
 	return which == AS_IT_IS   ? name
 	       : which == PREFIXED ? prefixed
-				   : arena_printf(a, "%s and %s", name, prefixed);
+				   : arena_printf(a, "%s (or %s)", name, prefixed);
 }
 
-/* Words that NCCL takes for something else than a file. */
-static bool is_word(const char *name)
-{
-	return !*name || !strcasecmp(name, "none") || !strcasecmp(name, "STATIC_PLUGIN");
-}
+/* Then it looks into the program itself. */
+static bool is_static(const char *name) { return !strcasecmp(name, "STATIC_PLUGIN"); }
+
+/* In a list "none" is a name as others are. */
+static bool is_none(const char *value) { return !*value || !strcasecmp(value, "none"); }
 
 /* NCCL_NET names a network that only a plug-in can bring. */
 static const char *wanted_net(const struct lint *l, const struct plugin *p)
@@ -166,11 +166,11 @@ bool lint_plugin_missing(const struct lint *l, const struct setting *s)
 	const char *names[NAMES_MAX], *looked[NAMES_MAX];
 	size_t n, missing = 0;
 
-	if (is_word(s->value) || is_too_old(l, s, p, version))
+	if (is_none(s->value) || is_too_old(l, s, p, version))
 		return false;
 	n = split(a, p, version, s->value, names);
 	for (size_t i = 0; i < n; i++) {
-		looked[i] = is_word(names[i]) ? NULL : not_found(a, p, version, names[i]);
+		looked[i] = is_static(names[i]) ? NULL : not_found(a, p, version, names[i]);
 		missing += looked[i] != NULL;
 	}
 	for (size_t i = 0; i < n; i++)

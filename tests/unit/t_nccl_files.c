@@ -234,6 +234,8 @@ static void plugins_by_release(void **state)
 		{0, "NCCL_NET_PLUGIN", "gone", "lint.plugin:warn"},
 		{0, "NCCL_NET_PLUGIN", "gone,here", "lint.plugin:info " WELL},
 		{0, "NCCL_NET_PLUGIN", "gone,lost", "lint.plugin:warn lint.plugin:warn"},
+		{0, "NCCL_NET_PLUGIN", "gone,none", "lint.plugin:warn lint.plugin:warn"},
+		{0, "NCCL_NET_PLUGIN", "STATIC_PLUGIN", WELL},
 		{22605, "NCCL_NET_PLUGIN", "gone,here", "lint.plugin:warn"}, /* no list yet */
 		{22605, "NCCL_NET_PLUGIN", "libnccl-net-here.so", WELL},
 		{22005, "NCCL_NET_PLUGIN", "here", WELL},
