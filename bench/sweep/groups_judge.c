@@ -41,6 +41,7 @@ static double seconds_of(const struct group *g, const double *rank_s)
 	return sum / g->n;
 }
 
+/* One rank carries nothing, however fast. */
 static void add_way(struct groups_book *b, const struct coll_case *c, const struct measurement *m)
 {
 	int power = power_of(coll_bytes(c));
@@ -48,7 +49,7 @@ static void add_way(struct groups_book *b, const struct coll_case *c, const stru
 	for (int i = 0; m->rank_s && i < b->g->n; i++) {
 		double s = seconds_of(&b->g->v[i], m->rank_s), *best = &b->best[i][power];
 
-		if (s > 0)
+		if (s > 0 && b->g->v[i].n > 1)
 			*best = fmax(*best, groups_busbw(b->g, i, c, s));
 	}
 }

@@ -22,7 +22,8 @@ void groups_book_init(struct groups_book *b, const struct groups *g, const struc
 		      struct arena *a);
 /* A row with the time of every rank; else nothing is learned of it. */
 void groups_book_add(struct groups_book *b, const struct sweep_row *row);
-/* GB/s of bus bandwidth of group @i at the large sizes that there were; NAN: not known. */
+/* GB/s of bus bandwidth of group @i at the large sizes that there were; NAN: not known, and of one
+ * rank there is none. */
 double groups_book_best(const struct groups_book *b, int i);
 /* The same of an operation of the case @c (as another group has it) that took so long. */
 double groups_busbw(const struct groups *g, int i, const struct coll_case *c, double seconds);

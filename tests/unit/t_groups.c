@@ -316,6 +316,26 @@ static void each_by_its_own_ranks_and_size(void **state)
 	assert_true(groups_book_best(&b, 0) < 0.14);
 }
 
+/* A broadcast to nobody has a time, too. */
+static void one_rank_has_no_bandwidth(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const int ids[] = {0, 0, 1, 2};
+	const double rank_s[] = {1e-3, 1e-3, 1e-9, 1e-6};
+	struct coll_case c = {.coll = coll_find("broadcast"), .type = DT_FLOAT, .ranks = 2};
+	struct sweep_row row = {.c = &c, .all = 4, .out = {.rank_s = rank_s}};
+	struct groups_book b;
+	struct groups g;
+
+	(void)state;
+	c.sizes = coll_sizes(c.coll, 4 << 20, c.type, 2);
+	assert_true(groups_from_ids(ids, 4, &a, &g));
+	groups_book_init(&b, &g, c.coll, &a);
+	groups_book_add(&b, &row);
+	assert_true(groups_book_best(&b, 0) > 4);
+	assert_true(isnan(groups_book_best(&b, 1)) && isnan(groups_book_best(&b, 2)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +349,7 @@ int main(void)
 		cmocka_unit_test(ranks_by_turns_on_a_gpu_are_not_judged),
 		cmocka_unit_test(who_shares_hosts_and_who_is_alike),
 		cmocka_unit_test(each_by_its_own_ranks_and_size),
+		cmocka_unit_test(one_rank_has_no_bandwidth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
