@@ -48,6 +48,8 @@ int groups_of(const struct groups_spec *s, int size, struct arena *a, struct gro
 /* By rank its group's number, -1: none. False: all look on. */
 bool groups_from_ids(const int *ids, int size, struct arena *a, struct groups *ret);
 static inline int groups_lead_size(const struct groups *g) { return g->v[g->lead].n; }
+/* Of several sizes: a table, which has the lead's bandwidth by the time of all, says it of none. */
+static inline bool groups_differ(const struct groups *g) { return g->n * g->least != g->members; }
 
 /* "rank 3", "ranks 0-3", "ranks 3, 11, 19"; of many the first ones. */
 const char *group_ranks_text(const struct group *g, struct arena *a);

@@ -136,6 +136,10 @@ groups() { awk '$2 == "Rank" { print $5 }' <<<"$output" | xargs; }
     [[ $output == *"FAIL coll.bandwidth: "* && $output == *"FAIL group.expected: 2 of 2 groups are below 100000 GB/s: group 0 (ranks 0, 2: "*"group 1 (ranks 1, 3: "* ]]
     bench --np 4 -b 1M -e 1M -n 2 --groups 'mod 2' --expect 0.000001
     [[ $status == 0 && $output == *"PASS group.expected: all 2 groups reach 1e-06 GB/s"* ]]
+    bench --np 4 -b 1M -e 1M -n 2 --groups '0;1-3' --expect 0.000001 # of several sizes the table's is of none
+    [[ $status == 0 && $output == *"INFO coll.bandwidth: "*"groups of several sizes, of which each one's is expected"* ]]
+    bench --np 4 -b 1M -e 1M -n 2 --groups '0;1-3' --expect 100000
+    [[ $status == 1 && $output == *"INFO coll.bandwidth: "*"FAIL group.expected: 1 of 1 groups are below 100000 GB/s: group 1 (ranks 1-3: "* ]]
 }
 
 @test "what makes no groups, or does not go with them, is refused in a line" {

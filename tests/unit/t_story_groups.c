@@ -110,7 +110,8 @@ static const double even[] = {0.02, 0.02, 0.02, 0.02}, uneven[] = {0.02, 0.1, 0.
 
 static void one_has_its_part_of_the_cards(void **state)
 {
-	const int rails[] = {0, 1, 0, 1}, hosts[] = {0, 0, 1, 1}, unlike[] = {0, 1, 0, -1};
+	const int rails[] = {0, 1, 0, 1}, hosts[] = {0, 0, 1, 1}, unlike[] = {0, 1, 0, 0};
+	const int some[] = {0, 0, 1, -1};
 	struct report *r = told(rails, even);
 	const cJSON *x = json_get(judged(r), "expected");
 
@@ -125,6 +126,10 @@ static void one_has_its_part_of_the_cards(void **state)
 	r = told(unlike, even);
 	x = json_get(judged(r), "expected");
 	assert_non_null(strstr(json_get_str(x, "why"), "2 groups at once, which are not alike"));
+	over(r);
+	r = told(some, even);
+	x = json_get(judged(r), "expected");
+	assert_string_equal(json_get_str(x, "why"), "1 of 4 ranks are in no group");
 	over(r);
 }
 
