@@ -324,9 +324,12 @@ exit $1"
     says 4 1 "gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
     says 3 2 "nothing is known: windsock's exit code 3, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
     says 2 2 "nothing is known: windsock's exit code 2, gpu.xid 0000:18:00.0: fell off the bus[1m, twice"
-    stand_in windsock 'exit 1'
+    stand_in windsock 'echo not ok 1 - gpu.xid; exit 1'
     run -1 "$npd"
     [ "$output" = "windsock fails" ]
+    stand_in nsenter 'echo "nsenter: reassociate to namespace failed" >&2; exit 1' # a pod that may not
+    run -2 "$npd" nsenter -t 1 -m -n -- /usr/local/bin/windsock
+    [ "$output" = "nothing is known: nsenter ends with exit code 1 and no report" ]
     run -2 "$npd" ./no-windsock # another command, as of a DaemonSet
     [ "$output" = "./no-windsock cannot be run here (exit code 127)" ]
     stand_in nsenter 'echo "$*" >entered; exit 0'
