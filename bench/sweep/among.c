@@ -44,16 +44,21 @@ int among_run(struct sweep *s, const struct comm_request *q, struct err *e)
 	return among(s) ? comm_run(among(s), q, e) : 0;
 }
 
-int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, uint64_t iters,
-	       uint64_t *ret, struct err *e)
+int among_meet(struct sweep *s, const struct comm_request *q, struct err *e)
+{
+	return among_run(s, q, e) || (s->groups && comm_barrier(s->comm, e)) ? -1 : 0;
+}
+
+int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, uint64_t *ret,
+	       struct err *e)
 {
 	double once_s = 0, most;
 
-	*ret = iters;
+	*ret = UINT64_MAX;
 	for (uint64_t i = 0; i < times; i++) {
 		uint64_t start = now_ns();
 
-		if (among_run(s, q, e) || (s->groups && comm_barrier(s->comm, e)))
+		if (among_meet(s, q, e))
 			return -1;
 		once_s = (double)(now_ns() - start) / 1e9;
 	}
@@ -63,7 +68,7 @@ int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, ui
 		return -1;
 	most = fmin(MEET_S, MEET_PART * (double)s->deadline_ns / 1e9) /
 	       fmax(once_s * (double)s->o->aggregate, 1e-9);
-	*ret = most < 1 ? 1 : most < (double)iters ? (uint64_t)most : iters;
+	*ret = most < 1 ? 1 : (uint64_t)most;
 	return 0;
 }
 

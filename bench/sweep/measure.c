@@ -159,6 +159,12 @@ static int timed_loop(struct sweep *s, const struct comm_request *q, double *tim
 	return 0;
 }
 
+/* Graphs that have so many iterations. */
+static uint64_t launches_of(const struct sweep *s, uint64_t iters)
+{
+	return iters < s->captured ? 1 : iters / s->captured;
+}
+
 /* All of them, in loops of @most each. */
 static int timed_loops(struct sweep *s, const struct comm_request *q, uint64_t iters, uint64_t most,
 		       struct took *ret, struct err *e)
@@ -295,7 +301,7 @@ int measure_roughly(struct sweep *s, struct coll_case *c, uint64_t bytes, double
 	if (among_run(s, &q, e) || comm_barrier(s->comm, e))
 		return -1;
 	for (start = now_ns(); n < 3; n++)
-		if (among_run(s, &q, e))
+		if (among_meet(s, &q, e))
 			return -1;
 	*ret = (double)(now_ns() - start) / 1e9 / n;
 	return sweep_agree(s->comm, ret, 1, OP_MAX, e);
@@ -341,12 +347,12 @@ int measure(struct sweep *s, struct coll_case *c, uint64_t iters, struct measure
 	q = coll_request(c, &s->buffers); /* of all requests the last one is good */
 	c->seed = s->seed;
 	coll_fill(c, &s->buffers, s->dev);
-	if (among_warm(s, &q, s->o->warmup + 1, iters, &most, e) ||
+	if (among_warm(s, &q, s->o->warmup + 1, &most, e) ||
 	    graph_capture(s, &q, start_one, iters, e) || comm_barrier(s->comm, e))
 		return -1;
 	samples = s->captured ? s->o->graph : iters;
 	w = ledger_open(s);
-	if (timed_loops(s, &q, samples, s->captured ? samples : most, &took, e) ||
+	if (timed_loops(s, &q, samples, s->captured ? launches_of(s, most) : most, &took, e) ||
 	    ledger_close(s, &w, took.wall, ret, e) || average(s, &took, e) ||
 	    summarize(s, samples, ret, e))
 		return -1;

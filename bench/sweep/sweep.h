@@ -162,10 +162,11 @@ struct coll_case among_shown(const struct sweep *s, const struct coll_case *c);
 uint64_t among_bytes(const struct sweep *s, const struct coll_case *c);
 /* Runs it to its end, where this rank is in a group. */
 int among_run(struct sweep *s, const struct comm_request *q, struct err *e) MUST_CHECK;
-/* Before times are counted: so often. *ret: timed operations after which all meet, so that nobody
- * waits for a slower group as if it were dead. */
-int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, uint64_t iters,
-	       uint64_t *ret, struct err *e) MUST_CHECK;
+/* Likewise, and all groups meet, so that nobody waits for a slower one as if it were dead. */
+int among_meet(struct sweep *s, const struct comm_request *q, struct err *e) MUST_CHECK;
+/* Before times are counted: so often. *ret: timed iterations after which all meet. */
+int among_warm(struct sweep *s, const struct comm_request *q, uint64_t times, uint64_t *ret,
+	       struct err *e) MUST_CHECK;
 /* What of this rank's @n numbers counts for o->average. */
 void among_weigh(const struct sweep *s, double *v, size_t n);
 

@@ -49,4 +49,8 @@ setup() { groups=("$BIN/ncclbench" --hosts lab -b 4M -e 4M -n 3 --groups); }
         "$BIN/ncclbench" --hosts lab -b 1M -e 1M -n 6 --groups 'div 2' --deadline 3
     [[ $output != *rank.alive* ]]
     [[ $output == *"# FAIL group.bandwidth: group 1 (ranks 2-3: node2, node3) reaches 0.001"* ]]
+    # without sizes, too: how long one takes is asked by several in a row
+    run --separate-stderr "$LAB" run 4 --rate 1gbit --rate node3=10mbit -- \
+        "$BIN/ncclbench" --hosts lab --groups 'div 2' --within 60s --deadline 2500ms
+    [[ $output != *rank.alive* && $output == *$'\n'"     1048576 "* ]] || { echo "$output"; false; }
 }
