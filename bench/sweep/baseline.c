@@ -125,6 +125,21 @@ static const struct point *find_point(const struct baseline *b, const struct sto
 	return NULL;
 }
 
+/* In other words they may be the same: 'mod 2', NCCL_TESTS_SPLIT='MOD 2', '0,2;1,3'. */
+static bool has_groups(const struct story *s, const char *text)
+{
+	const struct groups *own = &s->groups.g;
+	struct groups_spec spec;
+	struct groups g;
+	struct err ignored = {0};
+
+	if (!*text || !s->o->groups || streq(text, s->o->groups))
+		return streq(text, s->o->groups ?: "");
+	return !groups_parse(text, s->a, &spec, &ignored) &&
+	       !groups_of(&spec, (int)s->ranks.n, s->a, &g, &ignored) && own->size == g.size &&
+	       !memcmp(own->of, g.of, (size_t)g.size * sizeof(*g.of));
+}
+
 /* What makes two runs no match for each other, or NULL. */
 static const char *difference(const struct story *s, const struct baseline *b)
 {
@@ -132,7 +147,7 @@ static const char *difference(const struct story *s, const struct baseline *b)
 		return arena_printf(s->a, "it is of %s", b->coll);
 	if (!streq(b->backend, s->backend) || !streq(b->device, s->device))
 		return arena_printf(s->a, "it is of %s over %s", b->device, b->backend);
-	if (!streq(b->groups, s->o->groups ?: ""))
+	if (!has_groups(s, b->groups))
 		return *b->groups ? arena_printf(s->a, "it is of --groups '%s'", b->groups)
 				  : "it is of all ranks together";
 	if (b->ranks != (double)s->ranks.n)

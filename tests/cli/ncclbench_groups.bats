@@ -172,6 +172,10 @@ groups() { awk '$2 == "Rank" { print $5 }' <<<"$output" | xargs; }
     [[ $status == 3 && $output == *"it is of --groups 'mod 2'"* ]]
     bench --np 4 -b 1M -e 1M -n 3 --groups 'mod 2' --baseline base --warn-below 2 --fail-below 1
     [[ $output == *"PASS coll.baseline"* ]]
+    bench --np 4 -b 1M -e 1M -n 3 --groups '0,2;1,3' --baseline base --warn-below 2 --fail-below 1 # in other words
+    [[ $output == *"PASS coll.baseline"* ]]
+    bench --np 4 -b 1M -e 1M -n 3 --groups 'div 2' --baseline base
+    [[ $status == 3 && $output == *"it is of --groups 'mod 2'"* ]]
     bench --np 4 -b 1M -e 1M -n 3 --save-baseline all
     bench --np 4 -b 1M -e 1M -n 3 --groups 'mod 2' --baseline all
     [[ $output == *"it is of all ranks together"* ]]
