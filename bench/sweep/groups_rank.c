@@ -281,10 +281,11 @@ static void take_room(struct groups_run *p)
 
 int groups_check_root(const struct sweep_opts *o, const struct groups *g, struct err *e)
 {
-	return o->coll->rooted && o->root >= g->least
-		       ? err_set(e, ERR_USAGE, "-r: %d is not one of the %d ranks of each group",
-				 o->root, g->least)
-		       : 0;
+	if (!o->coll->rooted || o->root < g->least)
+		return 0;
+	return err_set(e, ERR_USAGE, "-r: %d is not one of the %d rank%s of %s group", o->root,
+		       g->least, g->least == 1 ? "" : "s",
+		       groups_differ(g) ? "the smallest" : "each");
 }
 
 int groups_begin(struct rank *r, struct sweep *s, struct err *e)

@@ -105,6 +105,7 @@ groups() { awk '$2 == "Rank" { print $5 }' <<<"$output" | xargs; }
     bench --np 6 --coll broadcast -r all -b 64 -e 64 -n 1 --groups '0-3;4-5' # those that every group has
     [[ $(awk '!/^#/ { print $5 }' <<<"$output" | xargs) == '0 1' ]]
     refused "-r: 2 is not one of the 2 ranks of each group" --np 4 --coll broadcast -r 2 --groups 'mod 2'
+    refused "-r: 1 is not one of the 1 rank of the smallest group" --np 4 --coll broadcast -r 1 --groups '0-2;3'
 }
 
 @test "a rank in no group looks on; a group of one carries nothing; sizes differ" {
