@@ -263,11 +263,12 @@ static int first_large(struct sweep *s, const struct sweep_row *small, uint64_t 
 	return 0;
 }
 
-/* So many times the size at a time, while the next one, at this speed, has room. */
+/* So many times the size at a time, while the next one, at this speed, has room. Speed is that of
+ * the algorithm: one rank by itself, a group's, has no bus. */
 static int run_large(struct sweep *s, struct coll_case *c, uint64_t bytes, bool *over,
 		     struct err *e)
 {
-	double best = 0, busbw;
+	double best = 0, algbw;
 	int vain = 0; /* sizes in a row that gained nothing: one may be an accident */
 	struct sweep_row row;
 
@@ -279,11 +280,11 @@ static int run_large(struct sweep *s, struct coll_case *c, uint64_t bytes, bool 
 				&s->timed_out, e))
 			return -1;
 		*over |= s->timed_out;
-		busbw = fmax(row.out.busbw, row.in.busbw);
-		vain = busbw < best * GAIN ? vain + 1 : 0;
+		algbw = fmax(row.out.algbw, row.in.algbw);
+		vain = algbw < best * GAIN ? vain + 1 : 0;
 		if (vain == 2)
 			break;
-		best = fmax(best, busbw);
+		best = fmax(best, algbw);
 	}
 	return 0;
 }

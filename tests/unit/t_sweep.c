@@ -212,6 +212,21 @@ static void without_sizes_a_slow_network_keeps_the_time_too(void **state)
 	assert_true(s.timed_out);
 }
 
+/* 2 ms a MiB, whatever the size; one rank has no bus bandwidth, as the first of groups may be. */
+static void without_sizes_it_ends_where_nothing_is_gained(void **state)
+{
+	struct sweep_opts o = of(20, 1, 1);
+	struct sweep s;
+
+	(void)state;
+	o.adaptive = true;
+	o.max = 256 << 20;
+	o.within_ns = 1000 * NS_PER_S;
+	s = run_in_time(&o, 2 * NS_PER_MS, 1);
+	assert_true(s.rows >= 6 && !s.timed_out); /* 8 B, 1 KiB, 32 KiB, 1, 2, 4 MiB */
+	assert_true(count.most_bytes < 256 << 20);
+}
+
 /* The row that is told, as a line. */
 static size_t length;
 static bool has_each;
@@ -283,6 +298,7 @@ int main(void)
 		cmocka_unit_test(no_size_is_larger_than_memory_allows),
 		cmocka_unit_test(a_list_fits_into_its_time),
 		cmocka_unit_test(without_sizes_a_slow_network_keeps_the_time_too),
+		cmocka_unit_test(without_sizes_it_ends_where_nothing_is_gained),
 		cmocka_unit_test(what_has_no_room_ends_all),
 		cmocka_unit_test(blocking_is_after_each_operation),
 		cmocka_unit_test(processor_time_is_only_shown),
