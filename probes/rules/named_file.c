@@ -15,6 +15,12 @@ const char *named_file_folder(struct arena *a, const char *path)
 	return arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* A link may lead to a folder that does not. */
+static bool answers(struct arena *a, const char *path)
+{
+	return folder_answers(named_file_folder(a, path)) && folder_answers(path);
+}
+
 static const char *why_missing(struct arena *a, const char *path)
 {
 	if (errno == ENOENT || errno == ENOTDIR)
@@ -29,13 +35,20 @@ const char *named_file_unreadable(struct arena *a, const char *path)
 	const char *real = *path == '/' ? sysroot_path(a, path) : path;
 	struct stat st;
 
-	if (sysroot_is_real() && !folder_answers(named_file_folder(a, real)))
+	if (sysroot_is_real() && !answers(a, real))
 		return "lies in a folder that does not answer";
 	if (stat(real, &st))
 		return sysroot_is_real() ? why_missing(a, path) : NULL;
 	if (S_ISDIR(st.st_mode))
 		return "is a folder";
 	return access(real, R_OK) ? "may not be read by this user" : NULL;
+}
+
+const char *named_file_no_folder(struct arena *a, const char *path)
+{
+	const char *dir = named_file_folder(a, path);
+
+	return folder_answers(dir) && access(dir, F_OK) ? dir : NULL;
 }
 
 const char *named_file_unwritable(struct arena *a, const char *path)
@@ -45,8 +58,8 @@ const char *named_file_unwritable(struct arena *a, const char *path)
 
 	if (!sysroot_is_real())
 		return NULL;
-	if (!folder_answers(dir))
-		return arena_printf(a, "the folder %s does not answer", dir);
+	if (!answers(a, path))
+		return arena_printf(a, "the folder %s does not answer, or where it leads to", dir);
 	if (!stat(path, &st)) {
 		if (S_ISDIR(st.st_mode))
 			return "it is a folder";

@@ -10,6 +10,8 @@
 const char *named_file_unreadable(struct arena *a, const char *path);
 /* Why no file can be made there, as a clause: "there is no folder /logs". NULL: one can. */
 const char *named_file_unwritable(struct arena *a, const char *path);
+/* Its folder, where there is none and it can be made; else NULL. */
+const char *named_file_no_folder(struct arena *a, const char *path);
 /* "/logs" of "/logs/x"; "." of "x". */
 const char *named_file_folder(struct arena *a, const char *path);
 

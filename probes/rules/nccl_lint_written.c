@@ -46,11 +46,11 @@ static const char *expanded(const struct lint *l, const char *value)
 
 static void advise(struct finding *f, const struct setting *s, const char *path)
 {
-	const char *dir = named_file_folder(f->a, path), *home = nccl_home(f->a, 0);
+	const char *dir = named_file_no_folder(f->a, path), *home = nccl_home(f->a, 0);
 
 	if (starts_with(s->value, "~/") && home)
 		lint_fix(f, s, s->name, arena_printf(f->a, "%s%s", home, s->value + 1));
-	else if (access(dir, F_OK))
+	else if (dir)
 		finding_fix(f, "mkdir -p %s", shell_quote(f->a, dir));
 	else
 		lint_unset(f, s);

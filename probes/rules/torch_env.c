@@ -171,8 +171,8 @@ static void judge_place(const struct known *k, struct report *r)
 	finding_set(f, ST_WARN, "%s0 cannot be made: %s; torch's flight recorder writes no dump", v,
 		    why);
 	finding_expect(f, "a place where this user may make files");
-	dir = named_file_folder(f->a, v);
-	if (access(dir, F_OK))
+	dir = named_file_no_folder(f->a, v);
+	if (dir)
 		finding_fix(f, "mkdir -p %s", shell_quote(f->a, dir));
 	else
 		finding_fix(f, "unset %s", k->name);
