@@ -1,6 +1,9 @@
 #include "probes/rules/nccl_xml.h"
 
-enum { WORD_MAX = 253 }; /* MAX_STR_LEN of xml.h, less what ends it */
+enum {
+	WORD_MAX = 253,	   /* MAX_STR_LEN of xml.h, less what ends it */
+	NODES_MAX = 65536, /* NCCL_GRAPH_XML_MAX_NODES; older ones have less room */
+};
 enum kind { REFUSED = -1, END, OPEN, SINGLE, CLOSE };
 
 struct reading {
@@ -204,15 +207,21 @@ static bool close_one(struct reading *r, struct place *at, const char *name)
 	return true;
 }
 
-static void add(struct reading *r, struct place *at, struct nccl_xml_node *n, enum kind kind)
+/* False: there are too many. */
+static bool add(struct reading *r, struct place *at, struct nccl_xml_node *n, enum kind kind)
 {
 	if (at->unknown || !is_known(name_at(r, at), n->name)) {
 		at->unknown += kind == OPEN;
-		return;
+		return true;
+	}
+	if (r->x->nodes.n == NODES_MAX) {
+		(void)refuse(r, "it has more than 65536 elements");
+		return false;
 	}
 	n->parent = at->head;
 	*LIST_ADD(r->a, &r->x->nodes) = *n;
 	at->head = kind == OPEN ? r->x->nodes.n - 1 : at->head;
+	return true;
 }
 
 int nccl_xml_read(struct arena *a, const char *text, size_t n, struct nccl_xml *ret)
@@ -224,9 +233,7 @@ int nccl_xml_read(struct arena *a, const char *text, size_t n, struct nccl_xml *
 
 	*ret = (struct nccl_xml){.line = 1};
 	while ((kind = next(&r, &node)) > END)
-		if (kind != CLOSE)
-			add(&r, &at, &node, kind);
-		else if (!close_one(&r, &at, node.name))
+		if (kind == CLOSE ? !close_one(&r, &at, node.name) : !add(&r, &at, &node, kind))
 			return -1;
 	if (kind == END && (at.unknown || at.head != NCCL_XML_TOP))
 		kind = refuse(&r, "an element is not closed");
