@@ -134,6 +134,15 @@ static int64_t model_of(struct arena *a, const char *name)
 	return vendor < 0 || device < 0 ? -1 : vendor << 16 | device;
 }
 
+/* In a virtual machine, and in a pod that has it for itself, it is a card as any other. */
+static bool is_part(struct arena *a, const char *name)
+{
+	str_list whole;
+
+	sysroot_list(a, &whole, DEVICE "/device/physfn/infiniband", name);
+	return whole.n;
+}
+
 static void read_device(struct arena *a, const char *name, rdma_list *all)
 {
 	struct rdma_device *d = LIST_ADD(a, all);
@@ -144,6 +153,8 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 	d->pci = sysroot_link_name(a, DEVICE "/device", name);
 	d->firmware = sysroot_line(a, DEVICE "/fw_ver", name);
 	d->model = model_of(a, name);
+	d->board = sysroot_line(a, DEVICE "/board_id", name);
+	d->is_part = is_part(a, name);
 	d->numa = (int)sysroot_int(a, -1, DEVICE "/device/numa_node", name);
 	sysroot_list(a, &ports, DEVICE "/ports", name);
 	for (size_t i = 0; i < ports.n; i++) {
@@ -152,6 +163,12 @@ static void read_device(struct arena *a, const char *name, rdma_list *all)
 		if (number)
 			read_port(a, d, number);
 	}
+}
+
+bool rdma_is_alike(const struct rdma_device *x, const struct rdma_device *y)
+{
+	return x->model == y->model && streq(x->board ?: "", y->board ?: "") &&
+	       x->is_part == y->is_part;
 }
 
 /* How many active ports are of that kind, and how many of those run at @gbps. */
@@ -165,7 +182,7 @@ static size_t count_kind(const rdma_list *all, const struct rdma_device *d,
 		for (size_t k = 0; k < all->v[i].ports.n; k++) {
 			const struct rdma_port *o = &all->v[i].ports.v[k];
 
-			if (!o->active || o->link != p->link || all->v[i].model != d->model ||
+			if (!o->active || o->link != p->link || !rdma_is_alike(&all->v[i], d) ||
 			    isnan(o->rate_gbps))
 				continue;
 			n++;

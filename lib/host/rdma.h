@@ -29,14 +29,18 @@ struct rdma_device {
 	const char *driver, *pci;
 	const char *firmware; /* "28.39.1002"; NULL unknown */
 	int64_t model;	      /* PCI vendor and device, 0x15b31021; -1 unknown */
+	const char *board;    /* "MT_0000000838": of one model there are several; NULL unknown */
+	bool is_part;	      /* a virtual function of a card whose own device is here, too */
 	int numa;	      /* -1 unknown */
 	LIST(struct rdma_port) ports;
 };
 typedef LIST(struct rdma_device) rdma_list;
 
+/* Cards that may be compared. */
+bool rdma_is_alike(const struct rdma_device *x, const struct rdma_device *y);
 /*
- * The rate that more than half of the active ports of @d's model and @p's link layer have, of three
- * or more; NAN: there is none such.
+ * The rate that more than half of the active ports of cards like @d and of @p's link layer have, of
+ * three or more; NAN: there is none such.
  */
 double rdma_usual_gbps(const rdma_list *all, const struct rdma_device *d,
 		       const struct rdma_port *p);

@@ -67,7 +67,7 @@ static void port(const struct rdma_device *d, const struct rdma_port *p, struct 
 static void slower(const rdma_list *all, const struct rdma_device *d, const struct rdma_port *p,
 		   struct report *r)
 {
-	double usual = p->active ? rdma_usual_gbps(all, d, p) : NAN;
+	double usual = p->active && !d->is_part ? rdma_usual_gbps(all, d, p) : NAN;
 	struct finding *f;
 
 	if (!(p->rate_gbps < usual))

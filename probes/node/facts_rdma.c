@@ -16,16 +16,17 @@ struct port {
 };
 typedef LIST(struct port) port_list;
 
-static bool is_counted(const struct rdma_port *p)
+/* How many parts a card was cut into is nobody's fault. */
+static bool is_counted(const struct rdma_device *d, const struct rdma_port *p)
 {
-	return p->link == RDMA_INFINIBAND || p->link == RDMA_ROCE;
+	return !d->is_part && (p->link == RDMA_INFINIBAND || p->link == RDMA_ROCE);
 }
 
 static void find_ports(struct arena *a, const rdma_list *l, port_list *ret)
 {
 	for (size_t d = 0; d < l->n; d++)
 		for (size_t p = 0; p < l->v[d].ports.n; p++)
-			if (is_counted(&l->v[d].ports.v[p]))
+			if (is_counted(&l->v[d], &l->v[d].ports.v[p]))
 				*LIST_ADD(a, ret) = (struct port){&l->v[d], &l->v[d].ports.v[p]};
 }
 
@@ -47,30 +48,33 @@ static const char *not_active(struct arena *a, const port_list *all)
 	return t.n ? t.s : NULL;
 }
 
-/* Of all cards, each version once. */
+static int by_version(const void *x, const void *y)
+{
+	return strverscmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* Of all cards, each version once, whichever card the kernel found first. */
 static const char *firmware(struct arena *a, const port_list *all)
 {
 	str_list seen = {0};
 	struct text t;
 
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].d->firmware)
+			*LIST_ADD(a, &seen) = all->v[i].d->firmware;
+	if (!seen.n)
+		return NULL;
+	qsort(seen.v, seen.n, sizeof(*seen.v), by_version);
 	text_init(&t, a);
-	for (size_t i = 0; i < all->n; i++) {
-		const char *version = all->v[i].d->firmware;
-		bool again = !version;
-
-		for (size_t k = 0; !again && k < seen.n; k++)
-			again = streq(seen.v[k], version);
-		if (again)
-			continue;
-		*LIST_ADD(a, &seen) = version;
-		text_addf(&t, "%s%s", t.n ? ", " : "", version);
-	}
-	return t.n ? t.s : NULL;
+	for (size_t i = 0; i < seen.n; i++)
+		if (!i || !streq(seen.v[i], seen.v[i - 1]))
+			text_addf(&t, "%s%s", i ? ", " : "", seen.v[i]);
+	return t.s;
 }
 
 static bool is_of(const struct port *x, const struct port *kind)
 {
-	return x->p->active && x->p->link == kind->p->link && x->d->model == kind->d->model;
+	return x->p->link == kind->p->link && rdma_is_alike(x->d, kind->d);
 }
 
 static size_t count_of(const port_list *all, const struct port *kind)
@@ -82,17 +86,23 @@ static size_t count_of(const port_list *all, const struct port *kind)
 	return n;
 }
 
-/* One of the kind that most active ports are; NULL: none is active. */
+/* One of the kind that most ports are, those that are down with them, so that one cable makes no
+ * other kind of it; of as many InfiniBand's. Of kinds that have an active one: NULL: there is none.
+ */
 static const struct port *usual(const port_list *all)
 {
 	const struct port *best = NULL;
 	size_t most = 0;
 
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].p->active && count_of(all, &all->v[i]) > most) {
-			best = &all->v[i];
-			most = count_of(all, best);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct port *x = &all->v[i];
+		size_t n = x->p->active ? count_of(all, x) : 0;
+
+		if (n > most || (n && n == most && x->p->link < best->p->link)) {
+			best = x;
+			most = n;
 		}
+	}
 	return best;
 }
 
@@ -103,13 +113,14 @@ static void rates(struct arena *a, const port_list *all, const struct port *kind
 	struct text t;
 
 	for (size_t i = 0; i < all->n; i++)
-		if (is_of(&all->v[i], kind)) {
+		if (all->v[i].p->active && is_of(&all->v[i], kind)) {
 			least = fmin(least, all->v[i].p->rate_gbps);
 			most = fmax(most, all->v[i].p->rate_gbps);
 		}
 	text_init(&t, a);
 	for (size_t i = 0; least < most && i < all->n; i++)
-		if (is_of(&all->v[i], kind) && all->v[i].p->rate_gbps <= least)
+		if (all->v[i].p->active && is_of(&all->v[i], kind) &&
+		    all->v[i].p->rate_gbps <= least)
 			text_addf(&t, "%s%s", t.n ? ", " : "", name_of(a, &all->v[i]));
 	json_num(into, "rdma_rate", least);
 	json_str(into, "rdma_slow", t.n ? t.s : NULL);

@@ -18,6 +18,20 @@
 	PORT("m2", "1", "4: ACTIVE", "InfiniBand", "400")                                          \
 	PORT("m3", "1", "4: ACTIVE", "Ethernet", "25") PORT("m3", "2", "1: DOWN", "Ethernet", "25")
 
+/* As many ports of each fabric, of which one is down, and of which it is no matter here. */
+#define BOTH(ib, roce)                                                                             \
+	CARD("m0", "0000:10:00.0", "0x1021", "1.2")                                                \
+	CARD("m1", "0000:11:00.0", "0x1021", "1.2")                                                \
+	PORT("m0", "1", roce, "Ethernet", "100")                                                   \
+	PORT("m1", "1", ib, "InfiniBand", "400")                                                   \
+	PORT("m0", "2", roce, "Ethernet", "100") PORT("m1", "2", "4: ACTIVE", "InfiniBand", "400")
+#define OF_BOTH "\"rdma_fw\":\"1.2\",\"rdma_layer\":\"InfiniBand\",\"rdma_rate\":400}"
+/* A card that was cut into parts. */
+#define PART(name, pci)                                                                            \
+	CARD(name, pci, "0x101e", "1.2")                                                           \
+	"file /sys/bus/pci/devices/" pci                                                           \
+	"/physfn/infiniband/m0/node_type x\n" PORT(name, "1", "4: ACTIVE", "InfiniBand", "400")
+
 static const struct row {
 	const char *machine, *facts;
 } rows[] = {
@@ -26,10 +40,16 @@ static const struct row {
 	{"hgx-h100", "{\"rdma_ports\":7,\"rdma_down\":\"mlx5_6: DOWN\",\"rdma_fw\":\"28.39.1002\","
 		     "\"rdma_layer\":\"InfiniBand\",\"rdma_rate\":200,\"rdma_slow\":\"mlx5_7\"}"},
 	{TWO_KINDS, "{\"rdma_ports\":4,\"rdma_down\":\"m3:2: DOWN\","
-		    "\"rdma_fw\":\"28.39.1002, 28.36.1010, 14.32.1010\","
+		    "\"rdma_fw\":\"14.32.1010, 28.36.1010, 28.39.1002\","
 		    "\"rdma_layer\":\"InfiniBand\",\"rdma_rate\":200,\"rdma_slow\":\"m1\"}"},
 	{CARD("m0", "0000:10:00.0", "0x1021", "1.2") PORT("m0", "1", "2: INIT", "InfiniBand", "10"),
 	 "{\"rdma_ports\":0,\"rdma_down\":\"m0: INIT\",\"rdma_fw\":\"1.2\"}"},
+	{BOTH("4: ACTIVE", "4: ACTIVE"), "{\"rdma_ports\":4," OF_BOTH},
+	{BOTH("1: DOWN", "4: ACTIVE"), "{\"rdma_ports\":3,\"rdma_down\":\"m1:1: DOWN\"," OF_BOTH},
+	{CARD("m0", "0000:10:00.0", "0x1021", "1.2")
+		 PORT("m0", "1", "4: ACTIVE", "InfiniBand", "400") PART("m1", "0000:10:00.1")
+			 PART("m2", "0000:10:00.2"),
+	 "{\"rdma_ports\":1," OF_BOTH},
 };
 
 static void t_facts(void **state)

@@ -125,6 +125,8 @@ static void t_odd(void **state)
 	"pci pci0000:10/" pci " vendor=0x15b3 device=" model "\nrdma " name " pci=" pci            \
 	"\n" ACTIVE(name, rate)
 
+#define BOARD(name, id) "file /sys/class/infiniband/" name "/board_id " id "\n"
+
 /* What most of a kind run at: three at least, more than half of them, of one model. */
 static void t_usual_rate(void **state)
 {
@@ -148,6 +150,13 @@ static void t_usual_rate(void **state)
 			 CARD("b", "0000:11:00.0", "0x1021", "400")
 				 CARD("c", "0000:12:00.0", "0x1021", "400")
 					 CARD("d", "0000:13:00.0", "0x1021", "400"),
+		 NAN},
+		/* another board of that model, for storage, may be slower */
+		{CARD("a", "0000:10:00.0", "0x1021", "200") BOARD("a", "MT_0000000834") CARD(
+			 "b", "0000:11:00.0", "0x1021", "400") BOARD("b", "MT_0000000838")
+			 CARD("c", "0000:12:00.0", "0x1021", "400") BOARD("c", "MT_0000000838")
+				 CARD("d", "0000:13:00.0", "0x1021", "400")
+					 BOARD("d", "MT_0000000838"),
 		 NAN},
 	};
 	const char *last = NULL;
