@@ -4,6 +4,7 @@
  */
 #include "probes/port/quiet.h"
 
+#include "lib/cluster/open_files.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 #include "lib/host/sysroot.h"
@@ -158,6 +159,7 @@ int mesh_quiet(struct mesh_self *s, struct err *e)
 			       .patience_ns = s->o->patience_ns};
 	AUTO(quiet_done) struct quiet *q;
 
+	open_files_raise();
 	memcpy(o.secret, s->cards[s->me].secret, sizeof(o.secret));
 	q = open_here(s, &o, &listens, e);
 	if (!q || rdzv_all_gather(s->rdzv, &listens, sizeof(listens), all, e))

@@ -10,11 +10,13 @@
  *	who opened it				who was called
  *	magic[8] secret[16] rank[4] time[4] 	->
  *						<-	1 byte: 0
+ *	1 byte: 0				->
  *	(that time, in which nothing is sent)
  *	1 byte from the first to speak, 1 byte back
  *
  * Bit 31 of @time says that who was called is the first to speak. A stranger is read no further
- * than those 32 bytes. A thread of its own keeps all of them, so that each is answered in time
+ * than those 32 bytes. Who opened it may have given up before it was answered, and an end of that
+ * is none of silence. A thread of its own keeps all of them, so that each is answered in time
  * whatever else is waited for. Where one has died, a new one is opened and used at once: is the
  * way between the two still there?
  *

@@ -27,9 +27,9 @@ static void put_letter(struct quiet_line *l, enum quiet_state state)
 {
 	struct quiet *q = l->q;
 
-	if (is_new(l))
+	if (is_new(l) && l->opened)
 		q->again[l->peer] = quiet_letters[state];
-	else if (l->speaks)
+	else if (!is_new(l) && l->speaks)
 		*quiet_at(q, l->peer, l->opened, l->time) = quiet_letters[state];
 }
 
@@ -101,15 +101,19 @@ static uint64_t time_of(const struct quiet_line *l)
 	return is_new(l) ? 0 : l->q->o.times_ns[l->time];
 }
 
+static void count(struct quiet_line *l)
+{
+	l->counts_for = l->time;
+	l->q->open[l->time]++;
+}
+
 static void fall_silent(struct quiet_line *l)
 {
 	struct quiet *q = l->q;
 
-	if (!is_new(l)) {
-		l->counts_for = l->time;
-		q->open[l->time]++;
-		if (l->opened)
-			count_down(q, &q->greeting);
+	if (!is_new(l) && l->opened) {
+		count(l);
+		count_down(q, &q->greeting);
 	}
 	l->phase = QUIET_IS_SILENT;
 	arm(l, time_of(l) + (l->speaks ? 0 : q->o.patience_ns + LATE_S * NS_PER_S));
@@ -184,7 +188,10 @@ static bool take_hello(struct quiet_line *l)
 		return false;
 	l->peer = peer;
 	l->time = time;
-	fall_silent(l); /* before it is answered: who opened it counts on that */
+	if (!is_new(l))
+		count(l); /* before it is answered: who opened it counts on that */
+	l->phase = QUIET_IS_ANSWERED;
+	arm(l, q->o.patience_ns);
 	return say(l);
 }
 
@@ -201,7 +208,7 @@ static void take_word(struct quiet_line *l)
 		line_end(l, why_not(errno));
 	else if (word)
 		line_end(l, QUIET_UNKNOWN);
-	else if (l->phase == QUIET_IS_GREETED)
+	else if (l->phase == QUIET_IS_ANSWERED || (l->phase == QUIET_IS_GREETED && say(l)))
 		fall_silent(l);
 	else if (l->phase == QUIET_HAS_SPOKEN)
 		line_end(l, QUIET_ALIVE);

@@ -35,8 +35,9 @@ static inline _Atomic char *quiet_at(const struct quiet *q, size_t peer, bool op
 
 enum quiet_phase {
 	QUIET_CONNECTS,
-	QUIET_IS_CALLED,  /* and not yet told by whom */
-	QUIET_IS_GREETED, /* and not yet answered */
+	QUIET_IS_CALLED,   /* and not yet told by whom */
+	QUIET_IS_GREETED,  /* and not yet answered */
+	QUIET_IS_ANSWERED, /* and not yet known to have heard that, or to have given it up */
 	QUIET_IS_SILENT,
 	QUIET_HAS_SPOKEN,
 };

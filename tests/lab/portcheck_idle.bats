@@ -55,6 +55,13 @@ teardown() {
     [[ $stderr == *"connections will be silent for 2 s"* ]]
 }
 
+@test "idle: what could not be opened, or was given up, has not died" {
+    run --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" sh -c 'ulimit -n 36; exec "$0" "$@"' "$BIN/portcheck" \
+        --hosts node0,node1,node2 --silence 1s --idle 8s --json
+    valid
+    [ "$(idle 'map(select(.status == "fail")) | length')" = 0 ]
+}
+
 @test "idle: a host's own table that forgets is named, by silence, and its own advice mends it" {
     forgetful 1 drop
     ask 4s

@@ -137,12 +137,15 @@ static void serve_one(int fd, void (*then)(int fd))
 	unsigned char hello[HELLO];
 	struct wire_in w = {.p = hello + TALK_HELLO, .n = 8};
 	uint32_t time;
+	char heard;
 
 	if (recv(fd, hello, sizeof(hello), MSG_WAITALL) != HELLO)
 		_exit(0);
 	assert_int_equal(wire_u32(&w), 0);
 	time = wire_u32(&w);
 	(void)!send(fd, "", 1, MSG_NOSIGNAL);
+	if (recv(fd, &heard, 1, 0) != 1)
+		_exit(0);
 	if ((time & ~called_speaks) == 1)
 		then(fd);
 	else
@@ -233,6 +236,31 @@ static void strangers_get_no_word(void **state UNUSED)
 	quiet_close(x.q);
 }
 
+/* Who called has given it up before it was answered, as where a host is slow: nothing has died. */
+static void what_was_given_up_is_not_dead(void **state UNUSED)
+{
+	struct end x;
+	struct err e = {0};
+	unsigned char hello[HELLO] = "wskidle\1aaaaaaaaaaaaaaaa";
+	struct wire_out w = {.p = hello + TALK_HELLO, .cap = HELLO - TALK_HELLO};
+	char word, said[QUIET_TIMES + 1];
+	struct quiet_peer p;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	wire_put_u32(&w, 1);
+	wire_put_u32(&w, called_speaks | 1);
+	end_open(&x, 0);
+	assert_int_equal(quiet_start(x.q, &e), 0);
+	aim(&p, quiet_port(x.q), 0);
+	assert_int_equal(connect(fd, &p.to.sa, addr_len(&p.to)), 0);
+	assert_int_equal(send(fd, hello, sizeof(hello), MSG_NOSIGNAL), sizeof(hello));
+	assert_int_equal(recv(fd, &word, 1, 0), 1);
+	(void)close(fd);
+	wait_for_all(&x, 1);
+	assert_string_equal(quiet_said(x.q, 1, false, said), "");
+	quiet_close(x.q);
+}
+
 /* Who has bad news need not wait for the end. */
 static void waiting_can_be_ended(void **state UNUSED)
 {
@@ -258,6 +286,7 @@ int main(void)
 		cmocka_unit_test(what_is_forgotten_is_dead),
 		cmocka_unit_test(where_the_way_is_gone_a_new_one_is_dead_too),
 		cmocka_unit_test(strangers_get_no_word),
+		cmocka_unit_test(what_was_given_up_is_not_dead),
 		cmocka_unit_test(waiting_can_be_ended),
 	};
 
