@@ -28,14 +28,25 @@ void local_say(struct report *r, cJSON *warnings, struct finding *f)
 }
 
 /* --- ports ---------------------------------------------------------------------- */
-/* What this process itself holds is a door of the mesh, and closed when that ends. */
+/* Of us, or of a child of ours: where ranks that a launcher started meet. */
+static bool is_ours(const struct local *l, pid_t pid)
+{
+	const char *stat = sysroot_line(l->f->a, "/proc/%d/stat", (int)pid);
+	const char *after = stat ? strrchr(stat, ')') : NULL; /* "7 (name) S PARENT ..." */
+	int parent;
+
+	return pid == getpid() ||
+	       (after && sscanf(after, ") %*c %d", &parent) == 1 && parent == getpid());
+}
+
+/* What we hold ourselves is a door of the mesh, and closed when that ends. */
 static void others_at(const struct local *l, uint16_t port, holder_list *ret)
 {
 	holder_list all = {0};
 
 	holders_read(port, l->f->a, &all);
 	for (size_t i = 0; i < all.n; i++)
-		if (all.v[i].pid != getpid())
+		if (!is_ours(l, all.v[i].pid))
 			*LIST_ADD(l->f->a, ret) = all.v[i];
 }
 

@@ -258,6 +258,8 @@ X
         rank 0 0 && wait'
     [[ $stderr == *"started by torchrun"* ]]
     jq -e '.data.matrix.hosts == ["node0", "node1"] and (.data.targets | length) == 8' <<<"$output"
+    # a child of rank 0's holds MASTER_PORT meanwhile
+    jq -e '.findings | map(select(.check == "local.master_port" and .status != "pass")) == []' <<<"$output"
     run -0 --separate-stderr mesh 1 'for r in 1 0; do
         env RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x GROUP_RANK=0 \
             MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 "$1" & done; wait'
