@@ -6,6 +6,9 @@
 #include "probes/rules/nccl_lint.h"
 #include "probes/rules/nccl_xml.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 enum { XML_MAX = 8 << 20 };
 
 static const struct xml_kind {
@@ -45,6 +48,20 @@ static const struct nccl_xml_node *root_of(const struct nccl_xml *x, const char 
 	return NULL;
 }
 
+/* Of what is there and was not read; /dev/null is as good as none. A recorded tree need not have
+ * any. */
+static void say_odd(const struct lint *l, const struct setting *s, int why)
+{
+	struct stat st;
+
+	if (!sysroot_is_real())
+		return;
+	if (why == EFBIG)
+		wrong(l, s, "is larger than %d MiB, as no such file is", XML_MAX >> 20);
+	else if (!stat(s->value, &st) && S_ISFIFO(st.st_mode))
+		wrong(l, s, "is a pipe: NCCL waits for ever for somebody to write there");
+}
+
 /* False: it is no such file, and that is said. */
 static bool read_xml(const struct lint *l, const struct setting *s, const struct xml_kind *k,
 		     struct nccl_xml *ret)
@@ -59,8 +76,10 @@ static bool read_xml(const struct lint *l, const struct setting *s, const struct
 		wrong(l, s, "%s: %s", why, k->without);
 		return false;
 	}
-	if (file_read(sysroot_path(a, s->value), XML_MAX, a, (char **)&text, &n, &e))
-		return false; /* a recorded tree need not have it */
+	if (file_read(sysroot_path(a, s->value), XML_MAX, a, (char **)&text, &n, &e)) {
+		say_odd(l, s, errno);
+		return false;
+	}
 	if (nccl_xml_read(a, text, n, ret)) {
 		wrong(l, s,
 		      "is not what NCCL's parser reads, line %u: %s; NCCL ends with \"internal "

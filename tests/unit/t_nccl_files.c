@@ -169,6 +169,8 @@ static void files_to_be_read(void **state)
 
 	(void)state;
 	begin(&p, LAPTOP);
+	assert_int_equal(mkfifo(file_of(&p, "pipe", NULL), 0600), 0);
+	assert_int_equal(truncate(file_of(&p, "huge", ""), 9 << 20), 0);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *root = i ? "graphs" : "system", *other = i ? "system" : "graphs";
 		const char *text = arena_printf(&p.b.c.a, "<%s version=\"1\"/>\n", root);
@@ -177,6 +179,9 @@ static void files_to_be_read(void **state)
 		expect(&p, names[i], "", WELL);
 		expect(&p, names[i], file_of(&p, "none", NULL), "lint.file:fail");
 		expect(&p, names[i], "none.xml", "lint.file:fail");
+		expect(&p, names[i], file_of(&p, "pipe", NULL), "lint.file:fail");
+		expect(&p, names[i], file_of(&p, "huge", NULL), "lint.file:fail");
+		expect(&p, names[i], "/dev/null", WELL);
 		expect(&p, names[i], p.dir, "lint.file:fail");
 		expect(&p, names[i], file_of(&p, "empty", ""), "lint.file:fail");
 		expect(&p, names[i], file_of(&p, "text", "hello"), "lint.file:fail");
