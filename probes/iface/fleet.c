@@ -48,8 +48,9 @@ static const char *const *remote_argv(struct fleet *f, const str_list *args)
 
 	*LIST_ADD(a, &argv) = "sh";
 	*LIST_ADD(a, &argv) = "-c";
-	*LIST_ADD(a, &argv) =
-		arena_printf(a, "%s%s", carry_look(a, "\"${0##*/}\"", "\"$@\""), run_there);
+	*LIST_ADD(a, &argv) = arena_printf(
+		a, "%s%s%s%s", f->set ? "export " : "", f->set ?: "", f->set ? "; " : "",
+		arena_printf(a, "%s%s", carry_look(a, "\"${0##*/}\"", "\"$@\""), run_there));
 	*LIST_ADD(a, &argv) = own_path(f);
 	for (size_t i = 0; i < args->n; i++)
 		*LIST_ADD(a, &argv) = args->v[i];

@@ -20,6 +20,7 @@ struct fleet {
 	/* What is typed between our name and --hosts, behind a blank; NULL: there is no --copy-self
 	 * to advise */
 	const char *mode;
+	const char *set; /* a variable that it has there, "MASTER_PORT=29500"; NULL: none */
 	const struct carry *carry; /* to these hosts; NULL: nothing was */
 	uint64_t deadline_ns;	   /* of one peer's answer; a host gets more */
 	struct arena *a;

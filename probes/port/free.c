@@ -5,7 +5,7 @@
 #include "lib/report/json.h"
 #include "probes/iface/fleet.h"
 
-enum { OFFERED = 512 /* ports that one host names */, ANSWER_MOST = 64 };
+enum { OFFERED = 512 /* ports that one host names */, ANSWER_MOST = 64, UNPRIVILEGED = 1024 };
 
 /* MASTER_PORT itself where it is free, else those behind it. */
 static void offer(const struct port_env *env, struct arena *a, port_list *ret)
@@ -24,6 +24,12 @@ static void offer(const struct port_env *env, struct arena *a, port_list *ret)
 		*LIST_ADD(a, ret) = (uint16_t)from;
 }
 
+/* Somebody's shell takes it for sure: not while a part of it could not be looked at. */
+static bool is_sure(const struct report *r)
+{
+	return !report_count(r, ST_FAIL) && !report_count(r, ST_ERROR);
+}
+
 static void answer(uint16_t port, const char *where, bool is_proven, struct report *r)
 {
 	char line[ANSWER_MOST];
@@ -33,8 +39,25 @@ static void answer(uint16_t port, const char *where, bool is_proven, struct repo
 	log_say("%u is free %s%s", port, where, is_proven ? ", and open between them" : "");
 }
 
-static void tell(const char *where, const port_list *ports, const struct port_env *env,
-		 struct report *r)
+/* Of ports that the kernel hands out none is free, whoever has them. */
+static void none(const char *where, bool is_here, const struct port_env *env, struct finding *f)
+{
+	const struct port_range *g = &env->range;
+
+	finding_set(f, ST_FAIL, "no port from %u on is free %s", env->master, where);
+	if (is_here && g->first <= UNPRIVILEGED && g->last == UINT16_MAX) {
+		finding_expect(f, "ports that the kernel does not hand out, which %u-%u all are",
+			       g->first, g->last);
+		finding_fix(f, "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999'");
+		return;
+	}
+	finding_expect(f, "a port that nobody has, outside ip_local_port_range");
+	finding_fix(f, is_here ? "ss -ltnp   # who has them"
+			       : "ss -ltnp; sysctl net.ipv4.ip_local_port_range   # on each");
+}
+
+static void tell(const char *where, bool is_here, const port_list *ports,
+		 const struct port_env *env, struct report *r)
 {
 	struct arena *a = report_arena(r);
 	cJSON *o = json_object(report_data(r), "free");
@@ -47,9 +70,7 @@ static void tell(const char *where, const port_list *ports, const struct port_en
 		json_num(o, "port", ports->v[0]);
 		json_str(o, "ports", ports_fold(ports->v, ports->n, 0, a));
 	} else {
-		finding_set(f, ST_FAIL, "no port from %u on is free %s", env->master, where);
-		finding_expect(f, "a port that nobody has, outside ip_local_port_range");
-		finding_fix(f, "ss -ltnp   # who has them");
+		none(where, is_here, env, f);
 	}
 	report_add(r, f);
 }
@@ -96,6 +117,7 @@ static int prove(const struct mesh_opts *o, uint16_t port, const struct port_env
 	return mesh_launch(&m, env, a, r, e);
 }
 
+/* 1: a host is missing, of which nothing is known. */
 static int find_among(const struct mesh_opts *o, const char *given, const struct port_env *env,
 		      struct arena *a, struct report *r, port_list *common, struct err *e)
 {
@@ -110,6 +132,7 @@ static int find_among(const struct mesh_opts *o, const char *given, const struct
 			  .hosts = o->hosts,
 			  .rsh = o->rsh,
 			  .deadline_ns = o->deadline_ns,
+			  .set = arena_printf(a, "MASTER_PORT=%u", env->master),
 			  .a = a,
 			  .report = r};
 	str_list args = {0};
@@ -126,7 +149,7 @@ static int find_among(const struct mesh_opts *o, const char *given, const struct
 		keep_common(&all.v[i], !any, env, a, common);
 		any = true;
 	}
-	return 0;
+	return f.lost.n != 0;
 }
 
 int free_find(const struct mesh_opts *o, const char *given, const struct port_env *env,
@@ -134,22 +157,23 @@ int free_find(const struct mesh_opts *o, const char *given, const struct port_en
 {
 	port_list ports = {0};
 	const char *where = "here";
+	int failed;
 
 	if (o->hosts.n) {
-		if (find_among(o, given, env, a, r, &ports, e))
-			return -1;
-		if (report_count(r, ST_FAIL)) /* a host is missing: of it nothing is known */
-			return 0;
-		where = arena_printf(a, "on %zu hosts", o->hosts.n);
+		failed = find_among(o, given, env, a, r, &ports, e);
+		if (failed)
+			return failed < 0 ? -1 : 0;
+		where = o->hosts.n == 1 ? arena_printf(a, "on %s", o->hosts.v[0].name)
+					: arena_printf(a, "on %zu hosts", o->hosts.n);
 	} else {
 		offer(env, a, &ports);
 	}
-	tell(where, &ports, env, r);
+	tell(where, !o->hosts.n, &ports, env, r);
 	if (!ports.n)
 		return 0;
 	if (o->hosts.n > 1 && prove(o, ports.v[0], env, a, r, e))
 		return -1;
-	if (!report_count(r, ST_FAIL))
+	if (is_sure(r))
 		answer(ports.v[0], where, o->hosts.n > 1, r);
 	report_covers(r, "a port for rank 0 %s", where);
 	return 0;

@@ -39,6 +39,29 @@ while True: s.accept()\" 2>/dev/null"
     jq -e '.data.free.port == 29502 and .verdict == "pass"' doc
 }
 
+@test "several hosts: from the MASTER_PORT of who asks; one host; a part that was not tested: no answer" {
+    run -0 --separate-stderr lab 2 'holds 1 4000; export MASTER_PORT=4000
+        portcheck --free --hosts lab; portcheck --free --hosts node0'
+    [ "${lines[*]}" = "MASTER_PORT=4001 MASTER_PORT=4000" ]
+    [[ $stderr == *"4000 is free on node0"* ]]
+    # one machine by two names: nothing is between them
+    printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >here
+    chmod +x here
+    run -3 --separate-stderr lab 1 'portcheck --free --hosts 127.0.0.1,127.0.0.2 --rsh ./here'
+    [ -z "$output" ]
+    [[ $stderr != *"open between"* ]]
+    # ssh that cannot be started
+    run -3 --separate-stderr lab 1 'portcheck --free --hosts node0,node1 --rsh ./none'
+    [ -z "$output" ]
+    [[ $stderr != *"port.free"* ]]
+}
+
+@test "the kernel hands out all ports: that is said, and the range that leaves some" {
+    run -1 --separate-stderr lab 1 'echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range; portcheck --free'
+    [ -z "$output" ]
+    [[ $stderr == *"which 1024-65535 all are"*"sysctl -w net.ipv4.ip_local_port_range="* ]]
+}
+
 @test "a firewall that stops that port, or a host that does not answer: no answer" {
     run -1 --separate-stderr lab 2 '
         on 1 "nft add table inet t; nft add chain inet t in { type filter hook input priority 0\; }; nft add rule inet t in tcp dport 29500 drop"
