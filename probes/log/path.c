@@ -65,8 +65,28 @@ static bool is_behind(const char *path, const char *p, const char *word)
 	return (size_t)(p - path) >= n && strncasecmp(p - n, word, n) == 0;
 }
 
-/* "rank.3/stdout", "log_rank3.txt", "local_rank_3.log"; the last word of that kind. "node_rank0"
- * has the number of a node. */
+/* "node_rank0" has the number of a node, "tp_rank_1" that within a group, and "lora_rank16" the
+ * size of matrices. */
+static bool is_of_another_kind(const char *path, const char *p)
+{
+	static const char *const kinds[] = {"node", "machine", "host", "group", "role",
+					    "tp",   "pp",      "dp",   "ep",	"cp",
+					    "mp",   "sp",      "lora", "low",	NULL};
+
+	if (p == path || (p[-1] != '_' && p[-1] != '-'))
+		return false;
+	for (size_t i = 0; kinds[i]; i++)
+		if (is_behind(path, p - 1, kinds[i]) &&
+		    ((size_t)(p - 1 - path) == strlen(kinds[i]) ||
+		     !isalnum((unsigned char)p[-2 - (ssize_t)strlen(kinds[i])])))
+			return true;
+	return false;
+}
+
+/* "rank8_alpha16/train.log": of a folder's name it is the end. */
+static bool is_of_a_run(const char *end) { return *end != '/' && strchr(end, '/'); }
+
+/* "rank.3/stdout", "log_rank3.txt", "local_rank_3.log"; the last word of that kind. */
 static bool word_says(const char *path, struct log_who *w)
 {
 	bool any = false;
@@ -76,9 +96,8 @@ static bool word_says(const char *path, struct log_who *w)
 		long v;
 
 		end = prefix_number(digits, &v);
-		if (!end || isalnum((unsigned char)*end) ||
-		    (p > path && isalpha((unsigned char)p[-1])) || is_behind(path, p, "node_") ||
-		    is_behind(path, p, "node-"))
+		if (!end || isalnum((unsigned char)*end) || is_of_a_run(end) ||
+		    (p > path && isalpha((unsigned char)p[-1])) || is_of_another_kind(path, p))
 			continue;
 		any = true;
 		*w = nobody;

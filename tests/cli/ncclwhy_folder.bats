@@ -123,10 +123,19 @@ ranks() {
         run -1 --separate-stderr "$why" --json "${of% *}"
         jq -e --argjson rank "${of#* }" '.data.causes[0].rank == $rank' <<<"$output"
     done
-    # a node's number is no rank's, and a launcher's label has a local rank
-    echo "$oops" >ds/node_rank3.txt
-    run -1 --separate-stderr "$why" --json ds/node_rank3.txt
-    jq -e '.data.causes[0] | has("rank") | not' <<<"$output"
+    # a node's number is no rank's, nor is that within a group or the size of LoRA's matrices, and a
+    # launcher's label has a local rank
+    mkdir ds/lora_rank16 ds/rank8_alpha16
+    for name in node_rank3.txt Tp-rank-3.log lora_rank16/train.log rank8_alpha16/train.log; do
+        echo "$oops" >"ds/$name"
+        run -1 --separate-stderr "$why" --json "ds/$name"
+        jq -e '.data.causes[0] | has("rank") | not' <<<"$output"
+    done
+    for name in lora_rank16/rank_6.log http_rank6.log; do # a rank's all the same
+        echo "$oops" >"ds/$name"
+        run -1 --separate-stderr "$why" --json "ds/$name"
+        jq -e '.data.causes[0].rank == 6' <<<"$output"
+    done
     echo "[default2]:$oops" >sub/4711_5_log.err
     run -1 --separate-stderr "$why" --json sub
     jq -e '.data.causes[0] | has("rank") | not' <<<"$output"
