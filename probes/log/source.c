@@ -96,6 +96,16 @@ bool source_is_data(const char *path)
 	return n > 0 && is_data(head, (size_t)n);
 }
 
+/* Only what grows is opened so: else it is read with all that is in it. */
+static int refuse_folder(const char *path, struct err *e)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	errno = EISDIR;
+	file_refused(path, e);
+	return err_command(e, "ncclwhy %s", shell_quote_path(&a, path));
+}
+
 static int open_file(const char *path, struct err *e)
 {
 	struct stat st;
@@ -109,9 +119,7 @@ static int open_file(const char *path, struct err *e)
 		return source_refused(path, e);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		(void)close(fd);
-		errno = EISDIR;
-		file_refused(path, e);
-		return err_command(e, "ncclwhy %s/*", path);
+		return refuse_folder(path, e);
 	}
 	return fd;
 }

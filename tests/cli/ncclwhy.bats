@@ -101,8 +101,8 @@ ras() { # SCENARIO: starts the stand-in; $port is where
     [[ ! $output && $stderr == *missing.log* && $stderr != *TORCH_NCCL* ]]
     run -2 --separate-stderr "$why" "$PWD/nccl_trace_rank_*" # as the shell leaves it where there is none
     [[ $stderr == *"no file here is called so"*"host of each rank"*TORCH_NCCL_DUMP_ON_TIMEOUT=1* ]]
-    run -2 --separate-stderr "$why" --follow .
-    [[ $stderr == *"Is a directory"*"ncclwhy ./*"* ]]
+    mkdir 'logs of it' && run -2 --separate-stderr "$why" --follow 'logs of it'
+    [[ $stderr == *"Is a directory"*"ncclwhy 'logs of it'"* ]]
     touch x.log.gz
     run -3 --separate-stderr "$why" x.log.gz
     [[ $stderr == *"zcat x.log.gz | ncclwhy"* ]]
