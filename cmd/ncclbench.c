@@ -37,7 +37,7 @@ static const char examples[] =
 	"  ncclbench --hosts a,b -b 8 -e 1G     # between machines, over ssh\n"
 	"  ncclbench --serve                    # without ssh: a line to paste there\n"
 	"  ncclbench --hosts a,b,c --find-slow  # which node, which link\n"
-	"  ncclbench --hosts a:8,b:8 --groups 'mod 8'  # eight at once: which is slow?\n"
+	"  ncclbench --np 4 --groups 'mod 2'     # groups at once: is one slow?\n"
 	"  ncclbench --hosts a,b --for 30m      # burn-in: does it stay right and fast?\n"
 	"  ncclbench --json --expect 2          # for a script: exit 1 below 2 GB/s\n"
 	"  ncclbench --analyze nccl-tests.log   # is a saved output normal?\n"

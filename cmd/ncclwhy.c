@@ -96,7 +96,7 @@ static const char examples[] =
 	"  ncclwhy -- torchrun train.py         # run it; explain when it fails or stalls\n"
 	"  ncclwhy --follow slurm-4711.out      # while it runs\n"
 	"  ncclwhy --live node1                 # a job that hangs: who is missing, behind?\n"
-	"  ncclwhy --hosts 'node[1-8]' '/tmp/nccl_trace_rank_*' train.log  # where they lie\n"
+	"  ncclwhy --hosts a,b '/tmp/nccl_*'    # where they lie\n"
 	"  ncclwhy --confirm train.log          # and look whether this host shows it\n"
 	"  ncclwhy --confirm --hosts 'node[1-8]' train.log";
 

@@ -45,7 +45,7 @@ static const char examples[] =
 	"  portcheck node2:29500 --expect open  # is rank 0 listening?\n"
 	"  portcheck 10.0.0.2 --from eth1       # through that interface\n"
 	"  portcheck --hosts 'node[1-8]'        # everybody to everybody, as a matrix\n"
-	"  export $(portcheck --free --hosts a,b)  # a MASTER_PORT for a job on them\n"
+	"  export $(portcheck --free)           # a MASTER_PORT; --hosts a,b: of both\n"
 	"  portcheck --serve --wait 3           # without ssh: paste a line there\n"
 	"  portcheck --hosts lab --bandwidth 2  # and how fast, two seconds each way\n"
 	"  portcheck --hosts a,b --idle 6m      # are connections forgotten meanwhile?\n"
