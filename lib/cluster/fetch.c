@@ -70,11 +70,19 @@ static const char *command(const struct fetcher *f, const str_list *asked, size_
 }
 
 /* --- what came ------------------------------------------------------------------------------- */
+/* One host's names are no reason to lose what the others have. */
+static bool is_misnamed(void)
+{
+	return errno == ENAMETOOLONG || errno == ENOTDIR || errno == EISDIR;
+}
+
 static int make_parents(char *path, size_t from, struct err *e)
 {
 	for (char *p = path + from; (p = strchr(p, '/')); *p++ = '/') {
 		*p = '\0';
 		if (mkdir(path, 0700) && errno != EEXIST) {
+			if (is_misnamed())
+				return 1;
 			err_sys(e, "cannot make the folder %s", path);
 			return file_advise(path, e);
 		}
@@ -120,6 +128,8 @@ static int save(const char *path, const struct frame *x, struct err *e)
 
 	if (fd < 0 && errno == EEXIST) /* asked for twice */
 		return 0;
+	if (fd < 0 && is_misnamed())
+		return 1;
 	if (fd < 0 || write_parts(fd, x)) {
 		err_sys(e, "cannot write %s", path);
 		return file_advise(path, e);
@@ -175,10 +185,25 @@ static const char *host_folder(const struct fetcher *f, const char *host)
 	return arena_printf(f->a, "%s/%s", f->o->folder, name);
 }
 
+/* 1: it can have no such name here. */
+static int put(const struct fetcher *f, char *path, const struct frame *x, struct err *e)
+{
+	int failed = make_parents(path, strlen(f->o->folder) + 1, e);
+
+	if (failed)
+		return failed;
+	if (x->kind == FRAME_FILE)
+		return save(path, x, e);
+	if (!mkdir(path, 0700) || errno == EEXIST)
+		return 0;
+	return is_misnamed() ? 1 : err_sys(e, "cannot make %s", path);
+}
+
 static int keep(struct fetcher *f, struct fetched *to, const struct frame *x, struct err *e)
 {
 	char *path = arena_printf(f->a, "%s%s", host_folder(f, to->host), x->name);
 	struct fetched_file *file = LIST_ADD(f->a, &to->files);
+	int failed;
 
 	*file = (struct fetched_file){.path = path,
 				      .name = x->name,
@@ -188,11 +213,12 @@ static int keep(struct fetcher *f, struct fetched *to, const struct frame *x, st
 				      .is_folder = x->kind == FRAME_FOLDER};
 	if (!file->is_folder && (file->others = seen_on(f, to->host, x)))
 		return 0;
-	if (make_parents(path, strlen(f->o->folder) + 1, e))
-		return -1;
-	if (!file->is_folder)
-		return save(path, x, e);
-	return mkdir(path, 0700) && errno != EEXIST ? err_sys(e, "cannot make %s", path) : 0;
+	failed = put(f, path, x, e);
+	if (failed > 0) {
+		to->files.n--;
+		*LIST_ADD(f->a, &to->misnamed) = x->name;
+	}
+	return failed < 0 ? -1 : 0;
 }
 
 static int take(struct fetcher *f, const struct fanout_result *got, struct fetched *to,

@@ -34,6 +34,7 @@ struct fetched {
 	LIST(struct fetched_file) files;
 	LIST(size_t) absent; /* of what was asked for: nothing there is called so */
 	str_list closed;     /* names that could not be read there */
+	str_list misnamed;   /* names that no file can have here: too long, or below a file */
 };
 
 /*

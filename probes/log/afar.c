@@ -245,9 +245,23 @@ static void tell_closed(struct afar_run *x, const struct fetched *of)
 	f = report_find(x->r, "log.file", of->closed.v[0]);
 	f->host = of->host;
 	finding_set(f, ST_WARN, "may not be read on %s%s", of->host,
-		    of->closed.n > 1 ? arena_printf(x->a, ", nor may %zu others", of->closed.n - 1)
-				     : "");
+		    of->closed.n > 1 ? arena_printf(x->a, ", nor %zu more", of->closed.n - 1) : "");
 	finding_expect(f, "a file that may be read");
+	report_add(x->r, f);
+}
+
+static void tell_misnamed(struct afar_run *x, const struct fetched *of)
+{
+	struct finding *f;
+
+	if (!of->misnamed.n)
+		return;
+	f = report_find(x->r, "log.file", of->misnamed.v[0]);
+	f->host = of->host;
+	finding_set(f, ST_WARN, "was not read on %s%s: no file here can be called so", of->host,
+		    of->misnamed.n > 1 ? arena_printf(x->a, ", nor %zu more", of->misnamed.n - 1)
+				       : "");
+	finding_expect(f, "a name that a file can have here");
 	report_add(x->r, f);
 }
 
@@ -260,6 +274,7 @@ static void tell(struct afar_run *x)
 			log_warn("%s has more than could be read: name fewer files",
 				 x->got[i].host);
 		tell_closed(x, &x->got[i]);
+		tell_misnamed(x, &x->got[i]);
 	}
 	for (size_t i = 0; i < x->q->files->n; i++)
 		tell_absent(x, i);

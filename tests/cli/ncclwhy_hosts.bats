@@ -129,3 +129,30 @@ why() { # STATUS ARGS...
     why 0 --hosts b,c '~/x'
     [[ $stderr != *rror* ]]
 }
+
+@test "names that no file can have here cost what has them, not what the other hosts say" {
+    cat >odd <<'END'
+#!/bin/sh
+[ "$1" = odd ] || exec ./rsh "$@"
+shift
+export PATH="$PWD/bin:$PATH"
+exec sh -c "$*"
+END
+    mkdir bin
+    cat >bin/sh <<'END' # the errand's own is said as it is; what it runs is not
+#!/bin/bash
+[[ $2 == cwd=* ]] || exec /bin/sh "$@"
+frame() { printf 'file 0 2 2 0 0 %s\n%s\nx\n' "${#1}" "$1"; }
+frame "/$(printf '%0300d' 0)"
+frame /f
+frame /f/below
+echo end
+END
+    chmod +x odd bin/sh
+    echo 'RuntimeError: No CUDA GPUs are available' >b/x.log
+    run -1 --separate-stderr "$why" --rsh ./odd --json --hosts odd,b '~/x.log'
+    valid
+    jq -e '.data.causes[0].host == "b" and .data.log.files == ["odd:/f", "b:" + $ENV.PWD + "/b/x.log"]' <<<"$output"
+    jq -e '[.findings[] | select(.check == "log.file" and .status == "warn")] | length == 1
+        and (.[0].message | startswith("was not read on odd, nor 1 more"))' <<<"$output"
+}
