@@ -24,7 +24,7 @@ static const char *const code_ends[] = {
 struct found {
 	const char *path;
 	struct timespec changed;
-	bool is_empty;
+	bool is_empty, is_link;
 	dev_t device;
 	ino_t inode;
 	long attempt; /* -1: of none */
@@ -79,7 +79,7 @@ struct spot {
 };
 
 static void take_file(struct walk *w, const char *path, const char *name, const struct stat *st,
-		      const struct spot *at)
+		      bool is_link, const struct spot *at)
 {
 	if (at->attempt >= 0 &&
 	    starts_with(name, "filtered_std")) /* some lines of the ranks', again */
@@ -94,6 +94,7 @@ static void take_file(struct walk *w, const char *path, const char *name, const 
 		*LIST_ADD(w->a, &w->files) = (struct found){.path = path,
 							    .changed = st->st_mtim,
 							    .is_empty = !st->st_size,
+							    .is_link = is_link,
 							    .device = st->st_dev,
 							    .inode = st->st_ino,
 							    .attempt = at->attempt,
@@ -143,17 +144,20 @@ static void take(struct walk *w, const char *folder, const char *name, const str
 {
 	const char *path = below(w->a, folder, name);
 	struct stat st, target;
+	bool is_link;
 
 	if (streq(name, ".") || streq(name, "..") || lstat(path, &st))
 		return;
-	if (S_ISLNK(st.st_mode) && !at->depth && !stat(path, &target) && S_ISREG(target.st_mode))
+	is_link = S_ISLNK(st.st_mode) && !at->depth && !stat(path, &target) &&
+		  S_ISREG(target.st_mode);
+	if (is_link)
 		st = target;
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return;
 	if (*name == '.')
 		leave(w, LEFT_HIDDEN, path);
 	else if (S_ISREG(st.st_mode))
-		take_file(w, path, name, &st, at);
+		take_file(w, path, name, &st, is_link, at);
 	else
 		take_folder(w, folder, path, name, &st, at);
 }
@@ -221,13 +225,18 @@ static bool is_earlier(const struct walk *w, const struct found *f)
 	return r && r->newest >= 0 && (r->is_over || f->attempt < r->newest);
 }
 
-/* The same by another name: a link. */
+/* The same by another name, of which one is enough: its own, as that says whose it is. */
 static bool is_again(const struct walk *w, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (w->files.v[k].inode == w->files.v[i].inode &&
-		    w->files.v[k].device == w->files.v[i].device)
+	const struct found *f = &w->files.v[i];
+
+	for (size_t k = 0; k < w->files.n; k++) {
+		const struct found *o = &w->files.v[k];
+
+		if (k != i && o->inode == f->inode && o->device == f->device &&
+		    (o->is_link == f->is_link ? k < i : f->is_link))
 			return true;
+	}
 	return false;
 }
 

@@ -52,6 +52,14 @@ ranks() {
     [[ $output == *"local rank 2, attempt 1: "* && $stderr == *"attempt_0"* ]]
 }
 
+@test "a link beside the runs does not hide whose a file is" {
+    ranks logs/none_x 0
+    echo 'RuntimeError: No CUDA GPUs are available' >logs/none_x/attempt_0/2/stderr.log
+    ln -s none_x/attempt_0/2/stderr.log logs/last.log # read before them
+    run -1 --separate-stderr "$why" --json logs
+    jq -e '.data.causes[0] | .local_rank == 2 and .count == 1' <<<"$output"
+}
+
 @test "a label in the line is surer than the path" {
     ranks logs/none_x 0
     echo '[rank7]: RuntimeError: No CUDA GPUs are available' >logs/none_x/attempt_0/2/stderr.log
