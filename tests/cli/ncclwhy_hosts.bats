@@ -93,6 +93,19 @@ why() { # STATUS ARGS...
     [[ $stderr == *"kept: that is there already"* ]]
 }
 
+@test "links of a folder there to files elsewhere are read, as of one here" {
+    mkdir -p a/pods/1 'a/all of them/sub' b/pods
+    echo 'RuntimeError: No CUDA GPUs are available' >a/pods/1/0.log
+    cp "$why" a/pods/weights.pt
+    echo 'step 1' >'a/all of them/sub/own.log'
+    (cd 'a/all of them' && ln -s ../pods/1/0.log "it's a.log" && ln -s sub/own.log last.log && ln -s ../pods/weights.pt . &&
+        ln -s ../pods away && ln -s nowhere gone)
+    why 1 --json --hosts a '~/all of them' --save kept
+    jq -e --arg there "a:$PWD/a/all of them" '.data.causes[0].host == "a"
+        and .data.log.files == [$there + "/" + ("it" + "\u0027" + "s a.log", "sub/own.log")]' <<<"$output"
+    [ "$(find kept -type f | wc -l)" = 2 ]
+}
+
 @test "a folder that hosts share is read once, and of no host" {
     echo 'RuntimeError: No CUDA GPUs are available' >shared.log
     why 1 --json --hosts a,b,c "$PWD/shared.log"

@@ -18,11 +18,22 @@ send='for f do
     { if [ "$n" -lt "$s" ]; then head -c $((n / 2)) "$f"; tail -c $((n - n / 2)) "$f"; else head -c "$n" "$f"; fi;
         head -c "$n" /dev/zero; } 2>/dev/null | head -c "$n";
 done';
+# Links of the folder itself to files elsewhere, as the reader of folders takes them here.
+links() {
+    top=$(cd "$2" && pwd -P);
+    for l in "$2"/*; do
+        if [ -h "$l" ] && [ -f "$l" ]; then
+            case $(readlink -f "$l") in "$top"/*) continue ;; esac;
+            eval "find -H \"\$l\" $left -exec sh -c \"\$step\" \"\$1\" {} +" 2>/dev/null;
+        fi;
+    done;
+};
 spot() {
     case $2 in /*) ;; *) set -- "$1" "$PWD/$2" ;; esac;
     if [ -d "$2" ]; then
         [ "$step" = "$sizes" ] || printf 'folder %s %s\n%s\n' "$1" "${#2}" "$2";
         eval "find \"\$2/.\" -maxdepth $depth $left -exec sh -c \"\$step\" \"\$1\" {} +" 2>/dev/null;
+        links "$1" "$2";
     elif [ -f "$2" ]; then
         sh -c "$step" "$1" "$2";
     else
