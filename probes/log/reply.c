@@ -44,6 +44,12 @@ static const char *stack_of(struct arena *a, const cJSON *info)
 	return t.s;
 }
 
+/* Of nothing every line would say it. */
+static const char *past_empty_lines(const char *said)
+{
+	return said ? said + strspn(said, " \t\r\n") : NULL;
+}
+
 /* {"message": {"message": "E: why", "extraInfo": {"py_callstack": "...", "timestamp": "17..."}}};
  * the outer message may be that text itself. */
 bool reply_parse(const char *text, size_t n, struct arena *a, struct reply *ret)
@@ -52,8 +58,8 @@ bool reply_parse(const char *text, size_t n, struct arena *a, struct reply *ret)
 	cJSON *doc = json_parse(text, n, DEPTH_MAX, &ignored);
 	const cJSON *outer = json_get(doc, "message");
 	const cJSON *info = json_get(cJSON_IsObject(outer) ? outer : doc, "extraInfo");
-	const char *said = cJSON_IsObject(outer) ? json_get_str(outer, "message")
-						 : json_get_str(doc, "message");
+	const char *said = past_empty_lines(cJSON_IsObject(outer) ? json_get_str(outer, "message")
+								  : json_get_str(doc, "message"));
 	bool is_reply = said && *said && cJSON_IsObject(info);
 
 	if (is_reply)

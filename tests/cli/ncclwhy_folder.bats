@@ -98,6 +98,14 @@ ranks() {
     [[ $output == *"(line 1 of own.json)"* ]]
 }
 
+@test "error.json whose message begins with an empty line" {
+    mkdir -p logs/attempt_0/0
+    echo 'step 1' >logs/attempt_0/0/stderr.log
+    printf '%s\n' '{"message": {"message": "\n\nRuntimeError: No CUDA GPUs are available", "extraInfo": {"py_callstack": "", "timestamp": "1763630010"}}}' >logs/attempt_0/0/error.json
+    run -1 --separate-stderr "$why" logs
+    [[ $output == *"attempt_0/0/error.json"*"No CUDA GPUs"* ]]
+}
+
 @test "a run that had ended before the newest began is an earlier one; those of other nodes are not" {
     ranks logs/none_old 0
     ranks logs/none_a 0
