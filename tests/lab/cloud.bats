@@ -382,6 +382,8 @@ print(s.get_credentials().access_key)' "$1")
     AWS_SESSION_TOKEN="$TOKEN"$'\n' "$BIN/portcheck" --audit --group sg-0123 --debug >>"$all" 2>&1 || :
     AWS_ENDPOINT_URL_EC2=http://127.0.0.1:9 "$BIN/portcheck" --audit --group sg-0123 --debug >>"$all" 2>&1 || :
     ec2_has "" "" "" '{"hang": true}'
+    cat "$EC2_LOG" >>"$all"
+    : >"$EC2_LOG" # of those before: this one's question is what is waited for
     "$BIN/portcheck" --audit --group sg-0123 --deadline 2s >>"$all" 2>&1 3>&- &
     pid=$!
     for _ in {1..100}; do # while it waits for an answer
