@@ -1,5 +1,7 @@
 #include "bench/inspector/map.h"
 
+#include "lib/core/hash.h"
+
 /* The finalizer of MurmurHash3: every bit of @v moves half of the result's. */
 uint64_t insp_mix(uint64_t v)
 {
@@ -10,14 +12,7 @@ uint64_t insp_mix(uint64_t v)
 	return v ^ v >> 33;
 }
 
-uint64_t insp_hash(const char *s, size_t n)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 1099511628211ull;
-	return insp_mix(h);
-}
+uint64_t insp_hash(const char *s, size_t n) { return insp_mix(hash64_add(HASH64, s, n)); }
 
 static void grow(struct insp_map *m, struct arena *a)
 {

@@ -2,6 +2,7 @@
 
 #include "lib/cluster/fanout.h"
 #include "lib/core/file.h"
+#include "lib/core/hash.h"
 #include "lib/core/log.h"
 #include "lib/core/quote.h"
 #include "lib/core/text.h"
@@ -139,15 +140,6 @@ static int save(const char *path, const struct frame *x, struct err *e)
 	return 0;
 }
 
-static uint32_t hash(const char *p, size_t n)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)p[i]) * 16777619u;
-	return h;
-}
-
 /* The host that had the same file before; NULL: none, and this one is remembered. */
 static const char *seen_on(struct fetcher *f, const char *host, const struct frame *x)
 {
@@ -156,7 +148,7 @@ static const char *seen_on(struct fetcher *f, const char *host, const struct fra
 			   .size = x->size,
 			   .inode = x->inode,
 			   .changed_s = x->changed_s,
-			   .hash = hash(x->data, x->n),
+			   .hash = hash32_add(HASH32, x->data, x->n),
 			   .n = x->n};
 	size_t *bucket = &f->buckets[new.hash % BUCKETS];
 

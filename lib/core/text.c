@@ -1,5 +1,7 @@
 #include "lib/core/text.h"
 
+#include "lib/core/hash.h"
+
 #include <stdarg.h>
 
 static void reserve(struct text *t, size_t more)
@@ -48,8 +50,5 @@ void text_addf(struct text *t, const char *fmt, ...)
 
 uint32_t text_hash(uint32_t h, const char *s)
 {
-	h = h ? h : 2166136261u;
-	for (; s && *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return h;
+	return hash32_add(h ? h : HASH32, s, s ? strlen(s) : 0);
 }

@@ -2,6 +2,7 @@
  * a million times. */
 #include "lib/flight/shape.h"
 
+#include "lib/core/hash.h"
 #include "lib/flight/frame.h"
 
 /* --- sizes and types ------------------------------------------------------------- */
@@ -20,7 +21,7 @@ static void put(struct line *l, const char *s, size_t n)
 		if (l->n < LONG)
 			l->s[l->n++] = s[i];
 		else
-			l->rest = (l->rest ^ (unsigned char)s[i]) * 16777619u + 1;
+			l->rest = hash32_add(l->rest, s + i, 1) + 1;
 }
 
 static void put_number(struct line *l, int64_t v)

@@ -1,14 +1,6 @@
 /* What the dumps have in common, kept once: texts, and groups. */
+#include "lib/core/hash.h"
 #include "lib/flight/flight.h"
-
-static uint32_t hash_of(const char *s, size_t n)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 16777619u;
-	return h;
-}
 
 static void slot_in(struct flight *f, uint32_t word)
 {
@@ -38,7 +30,7 @@ flight_word flight_keep(struct flight *f, const char *s, size_t n)
 	uint32_t h;
 
 	n = strnlen(s, n);
-	h = hash_of(s, n);
+	h = hash32_add(HASH32, s, n);
 	for (size_t at = h & (f->nslots - 1); f->nslots && f->slots[at];
 	     at = (at + 1) & (f->nslots - 1)) {
 		t = &f->words.v[f->slots[at] - 1];

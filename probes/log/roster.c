@@ -1,18 +1,10 @@
 #include "probes/log/roster.h"
 
+#include "lib/core/hash.h"
 #include "lib/core/text.h"
 
-/* FNV-1a; never 0 where there is a host. */
-static uint64_t hash(const char *s)
-{
-	uint64_t h = UINT64_C(14695981039346656037);
-
-	if (!*s)
-		return 0;
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-	return h | 1;
-}
+/* Never 0 where there is a host. */
+static uint64_t hash(const char *s) { return *s ? hash64_add(HASH64, s, strlen(s)) | 1 : 0; }
 
 static void begin(struct roster *r, long total)
 {

@@ -4,6 +4,7 @@
 #include "lib/core/units.h"
 #include "probes/port/quiet_line.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -125,7 +126,8 @@ int quiet_start(struct quiet *q, struct err *e)
 			quiet_call(q, to);
 	}
 	q->start_ns = now_ns();
-	if (pthread_create(&q->thread, NULL, keep, q))
+	errno = pthread_create(&q->thread, NULL, keep, q);
+	if (errno)
 		return err_sys(e, "cannot start a thread");
 	q->started = true;
 	return 0;

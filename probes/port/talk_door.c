@@ -192,7 +192,8 @@ struct talk_door *talk_open(const port_list *ports, const unsigned char secret[T
 		door_free(d);
 		return NULL;
 	}
-	if (pthread_create(&d->thread, NULL, serve, d)) {
+	errno = pthread_create(&d->thread, NULL, serve, d);
+	if (errno) {
 		err_sys(e, "cannot start a thread");
 		door_free(d);
 		return NULL;

@@ -1,5 +1,6 @@
 #include "bench/plugin/nccl/settings.h"
 
+#include "lib/core/hash.h"
 #include "lib/core/quote.h"
 #include "lib/host/nccl_alike.h"
 
@@ -17,16 +18,9 @@ struct comparison {
 	bool on_host;		   /* among ranks of one host alone */
 };
 
-static uint64_t mix(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
-
 static uint32_t digest(const char *value)
 {
-	uint64_t h = value ? mix(14695981039346656037u, value) : 0;
+	uint64_t h = value ? hash64_add(HASH64, value, strlen(value)) : 0;
 	uint32_t folded = (uint32_t)(h ^ h >> 32);
 
 	return value && !folded ? 1 : folded;
@@ -49,7 +43,7 @@ uint64_t settings_digest(void)
 
 	read_all(&d);
 	for (size_t i = 0; i < SETTINGS; i++)
-		h = (h ^ d.of[i]) * 1099511628211u;
+		h = hash64_mix(h, d.of[i]);
 	return h;
 }
 
