@@ -96,7 +96,7 @@ N
 
 @test "links: a few of a hundred packets that get lost are told where rates are measured" {
     on 2 nft 'table ip l { chain c { type filter hook input priority 0; iif eth0 numgen random mod 100 < 3 drop; }; }'
-    run -0 --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" "$BIN/portcheck" --hosts node0,node1,node2 --bandwidth 0.2 --json
+    run -0 --separate-stderr on 0 env WINDSOCK_RSH="$WINDSOCK_RSH" "$BIN/portcheck" --hosts node0,node1,node2 --bandwidth 0.5 --json
     on 2 nft delete table ip l
     jq -e '[.findings[] | select(.subject == "node2" and .status == "warn" and (.message | contains("had to be sent again")))] | length > 0' <<<"$output"
     jq -e '[.data.pairs[] | select(.to == "node2").resent] | length == 2 and all(. > 0.01 and . < 0.1)' <<<"$output"
