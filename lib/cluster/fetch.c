@@ -91,21 +91,6 @@ static int make_parents(char *path, size_t from, struct err *e)
 	return 0;
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno != EINTR)
-			return -1;
-		if (done > 0) {
-			p += done;
-			n -= (size_t)done;
-		}
-	}
-	return 0;
-}
-
 /* Of a file of which the middle did not come its two parts get a line between them. */
 static int write_parts(int fd, const struct frame *x)
 {
@@ -114,12 +99,12 @@ static int write_parts(int fd, const struct frame *x)
 
 	(void)snprintf(between, sizeof(between), "\n[windsock: %llu bytes were left out here]\n",
 		       (unsigned long long)(x->size - x->n));
-	if (write_all(fd, x->data, head))
+	if (file_write_all(fd, x->data, head))
 		return -1;
 	if (head == x->n)
 		return 0;
-	return write_all(fd, between, strlen(between)) ||
-	       write_all(fd, x->data + head, x->n - head);
+	return file_write_all(fd, between, strlen(between)) ||
+	       file_write_all(fd, x->data + head, x->n - head);
 }
 
 static int save(const char *path, const struct frame *x, struct err *e)

@@ -122,3 +122,18 @@ const char *file_on_path(struct arena *a, const char *program)
 {
 	return file_in_path(a, getenv("PATH") ?: "/usr/bin:/bin", program);
 }
+
+int file_write_all(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t put = write(fd, data, n);
+
+		if (put < 0 && errno != EINTR)
+			return -1;
+		if (put > 0) {
+			data += put;
+			n -= (size_t)put;
+		}
+	}
+	return 0;
+}

@@ -37,6 +37,8 @@ char *file_line(struct arena *a, const char *path);
 char *file_line_at(struct arena *a, int dirfd, const char *path);
 /* Where a shell would find @program, which has no slash; NULL: nowhere. */
 const char *file_on_path(struct arena *a, const char *program);
+/* Everything, however often it takes. */
+int file_write_all(int fd, const char *data, size_t n) MUST_CHECK; /* -1: errno says why */
 /* The same, where PATH is @path. */
 const char *file_in_path(struct arena *a, const char *path, const char *program);
 

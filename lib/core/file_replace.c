@@ -307,21 +307,6 @@ static int keep_owner_and_mode(struct replacement *r, const struct file_replace_
 	return fchmod(r->fd, r->st.st_mode & 07777) < 0 ? refused(r, "cannot set its mode", e) : 0;
 }
 
-static int write_all(int fd, const char *data, size_t n)
-{
-	while (n) {
-		ssize_t put = write(fd, data, n);
-
-		if (put < 0 && errno != EINTR)
-			return -1;
-		if (put > 0) {
-			data += put;
-			n -= (size_t)put;
-		}
-	}
-	return 0;
-}
-
 static int commit(struct replacement *r, struct err *e)
 {
 	AUTO_CLOSE int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -344,7 +329,7 @@ int file_replace(const char *path, const char *data, size_t n, const struct file
 	if (look_at_target(&r, e) < 0 || (o && o->make_parents && make_folders(&r, e) < 0) ||
 	    open_temp(&r, e) < 0)
 		return -1;
-	if (write_all(r.fd, data, n) < 0)
+	if (file_write_all(r.fd, data, n) < 0)
 		return refused(&r, "cannot write the new text", e);
 	if (keep_owner_and_mode(&r, o, e) < 0)
 		return -1;
