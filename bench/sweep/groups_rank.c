@@ -16,7 +16,6 @@
 
 enum { TRIES = 3, TURNS = 5, TURNS_LEAST = 2, SUSPECTS_MAX = 16, ITERS_MAX = 1000 };
 static const double SECONDS = 0.15, FAVOUR_MOST = 4;
-static const double BEYOND_DOUBT = 0.25, WITHOUT_FAULT = 0.75; /* of what another one reaches */
 
 struct groups_run {
 	struct rank *r;
@@ -166,11 +165,6 @@ static int all_again(struct groups_run *p, struct sweep *s, struct err *e)
 	return 0;
 }
 
-static bool is_clear(double best, double others)
-{
-	return best < BEYOND_DOUBT * others || best >= WITHOUT_FAULT * others;
-}
-
 static int by_turns(struct groups_run *p, struct sweep *s, int i, struct err *e)
 {
 	double beside[TURNS], alone = NAN;
@@ -183,7 +177,8 @@ static int by_turns(struct groups_run *p, struct sweep *s, int i, struct err *e)
 		if (try_group(p, s, well, iters_of(p, s, well, SECONDS), e))
 			return -1;
 		beside[n++] = p->now[well];
-		if (n >= TURNS_LEAST && is_clear(alone, slow_median(beside, (size_t)n, p->r->a)))
+		if (n >= TURNS_LEAST &&
+		    slow_is_clear(alone, slow_median(beside, (size_t)n, p->r->a)))
 			break;
 	}
 	p->tried[i].alone = alone;

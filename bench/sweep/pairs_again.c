@@ -18,7 +18,6 @@ enum {
 	TURNS_LEAST = 2, /* enough where there is no doubt */
 };
 static const double LOSS_SECONDS = 0.5; /* a few hundred packets at 10 Mb/s */
-static const double BEYOND_DOUBT = 0.25, WITHOUT_FAULT = 0.75; /* of what others reach */
 
 static bool is_lossy(const struct slow_verdict *v)
 {
@@ -116,11 +115,6 @@ static int meet_proven(struct pairs *p, int a, int with_a, int with_b, int b, do
 	return 0;
 }
 
-static bool is_clear(double best, double others)
-{
-	return best < BEYOND_DOUBT * others || best >= WITHOUT_FAULT * others;
-}
-
 /* One direction of a suspicion: @a to @b, against @a to @with_a and @with_b to @b. */
 static int take_turns(struct pairs *p, int a, int b, int with_a, int with_b, struct err *e)
 {
@@ -136,7 +130,8 @@ static int take_turns(struct pairs *p, int a, int b, int with_a, int with_b, str
 			return -1;
 		best = fmax(best, is);
 		n++;
-		if (n >= TURNS_LEAST && is_clear(best, slow_median(others, (size_t)n, p->r->a)))
+		if (n >= TURNS_LEAST &&
+		    slow_is_clear(best, slow_median(others, (size_t)n, p->r->a)))
 			break;
 	}
 	p->meanwhile[a * p->n + b] = slow_median(others, (size_t)n, p->r->a);

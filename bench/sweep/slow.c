@@ -6,6 +6,7 @@
 
 const double SLOW_SHARE = 0.5, LOSSY_SHARE = 0.004;
 const double HINDERED_SHARE = 0.65;
+static const double BEYOND_DOUBT = 0.25, WITHOUT_FAULT = 0.75; /* of what others reach */
 
 double slow_median(const double *v, size_t n, struct arena *a)
 {
@@ -283,6 +284,11 @@ static void find(const struct slow_input *in, bool suspects, struct arena *a, sl
 	slow_links(in, &b, a, is_slow, ret);
 	if (in->sent)
 		lossy(in, suspects, a, ret);
+}
+
+bool slow_is_clear(double best, double others)
+{
+	return best < BEYOND_DOUBT * others || best >= WITHOUT_FAULT * others;
 }
 
 void slow_find(const struct slow_input *in, struct arena *a, slow_list *ret)
