@@ -96,19 +96,8 @@ void door_close(struct launch *L)
 
 static int open_at(struct launch *L, uint16_t port, struct err *e)
 {
-	union addr any = {.v6 = {.sin6_family = AF_INET6}};
-	union addr any4 = {.v4 = {.sin_family = AF_INET}};
-	struct err why;
-
-	addr_set_port(&any, port);
-	addr_set_port(&any4, port);
 	L->door.on_accept = on_accept;
-	if (!listener_open(&L->door, &L->loop, &any, &why))
-		return 0;
-	if (errno != EADDRINUSE && !listener_open(&L->door, &L->loop, &any4, &why))
-		return 0;
-	*e = why;
-	return -1;
+	return listener_open_any(&L->door, &L->loop, port, e);
 }
 
 /* The address to paste is one that the others can reach: private where there is one. */

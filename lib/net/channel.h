@@ -87,6 +87,8 @@ struct listener {
 };
 int listener_open(struct listener *s, struct loop *l, const union addr *at,
 		  struct err *e) MUST_CHECK;
+/* On every address of this host, of both families or, where there is no IPv6, of IPv4. */
+int listener_open_any(struct listener *s, struct loop *l, uint16_t port, struct err *e) MUST_CHECK;
 void listener_close(struct listener *s); /* its channels live on */
 
 /* --- between channel.c and listener.c ------------------------------------- */

@@ -114,6 +114,22 @@ int listener_open(struct listener *s, struct loop *l, const union addr *at, stru
 	return 0;
 }
 
+int listener_open_any(struct listener *s, struct loop *l, uint16_t port, struct err *e)
+{
+	union addr any = {.v6 = {.sin6_family = AF_INET6}};
+	union addr any4 = {.v4 = {.sin_family = AF_INET}};
+	struct err why;
+
+	addr_set_port(&any, port);
+	addr_set_port(&any4, port);
+	if (!listener_open(s, l, &any, &why))
+		return 0;
+	if (errno != EADDRINUSE && !listener_open(s, l, &any4, &why))
+		return 0;
+	*e = why;
+	return -1;
+}
+
 void listener_close(struct listener *s)
 {
 	if (!s->loop)

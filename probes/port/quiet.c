@@ -67,19 +67,6 @@ static void quiet_free(struct quiet *q)
 	free(q);
 }
 
-static int listen_at(struct quiet *q, struct err *e)
-{
-	union addr any = {.v6 = {.sin6_family = AF_INET6}};
-	union addr any4 = {.v4 = {.sin_family = AF_INET}};
-
-	addr_set_port(&any, q->o.port);
-	addr_set_port(&any4, q->o.port);
-	q->listener.on_accept = quiet_called;
-	if (!listener_open(&q->listener, &q->loop, &any, e))
-		return 0;
-	return listener_open(&q->listener, &q->loop, &any4, e); /* a host without IPv6 */
-}
-
 static int make_room(struct quiet *q, struct err *e)
 {
 	const size_t n = q->o.n * 2 * q->o.ntimes;
@@ -107,10 +94,11 @@ struct quiet *quiet_open(const struct quiet_opts *o, struct err *e)
 	q->o = *o;
 	q->loop.epfd = -1;
 	q->end = (struct io){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .ready = on_end};
+	q->listener.on_accept = quiet_called;
 	q->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	quiet_make_hello(o->secret, q->hello);
 	if (loop_init(&q->loop, e) || loop_add(&q->loop, &q->end, EPOLLIN, e) || make_room(q, e) ||
-	    listen_at(q, e)) {
+	    listener_open_any(&q->listener, &q->loop, q->o.port, e)) {
 		quiet_free(q);
 		return NULL;
 	}

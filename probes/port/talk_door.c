@@ -140,25 +140,13 @@ static void *serve(void *door)
 	return NULL;
 }
 
-static int listen_at(struct talk_door *d, uint16_t port, struct err *e)
-{
-	union addr any = {.v6 = {.sin6_family = AF_INET6}};
-	union addr any4 = {.v4 = {.sin_family = AF_INET}};
-
-	addr_set_port(&any, port);
-	addr_set_port(&any4, port);
-	if (!listener_open(&d->listener, &d->loop, &any, e))
-		return 0;
-	return listener_open(&d->listener, &d->loop, &any4, e); /* a host without IPv6 */
-}
-
 static int listen_somewhere(struct talk_door *d, const port_list *ports, struct err *e)
 {
 	if (!ports)
-		return listen_at(d, 0, e);
+		return listener_open_any(&d->listener, &d->loop, 0, e);
 	err_set(e, ERR_SYS, "no port to listen on");
 	for (size_t i = 0; i < ports->n; i++)
-		if (!listen_at(d, ports->v[i], e))
+		if (!listener_open_any(&d->listener, &d->loop, ports->v[i], e))
 			return 0;
 	return -1;
 }
