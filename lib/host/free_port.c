@@ -10,17 +10,8 @@ enum { FIRST = 1024, LAST = 65535 };
 
 void free_ports_read(struct free_ports *f, struct arena *a)
 {
-	const char *range = sysroot_line(a, "/proc/sys/net/ipv4/ip_local_port_range");
-	unsigned first = 0, last = 0;
-
-	if (!range || sscanf(range, "%u %u", &first, &last) != 2 || !first || first > last ||
-	    last > LAST) {
-		first = 32768; /* the kernel's own */
-		last = 60999;
-	}
 	*f = (struct free_ports){
-		.first = (uint16_t)first,
-		.last = (uint16_t)last,
+		.range = port_range_read(a),
 		.reserved = sysroot_line(a, "/proc/sys/net/ipv4/ip_local_reserved_ports") ?: ""};
 }
 
@@ -62,7 +53,7 @@ bool free_ports_has(const struct free_ports *f, uint16_t port)
 	const struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
 	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 
-	if ((port >= f->first && port <= f->last) || is_listed(f->reserved, port))
+	if ((port >= f->range.first && port <= f->range.last) || is_listed(f->reserved, port))
 		return false;
 	if (!sysroot_is_real())
 		return true;

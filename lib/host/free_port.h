@@ -5,11 +5,11 @@
  * kernel gives it to nobody, so that it is still free when the job begins. It lies outside of
  * ip_local_port_range and of what an administrator reserved (ip_local_reserved_ports).
  */
-#include "lib/core/arena.h"
+#include "lib/host/port_range.h"
 
 struct free_ports {
-	uint16_t first, last; /* of ip_local_port_range */
-	const char *reserved; /* "8080,9000-9010", or "" */
+	struct port_range range; /* the kernel's */
+	const char *reserved;	 /* "8080,9000-9010", or "" */
 };
 
 void free_ports_read(struct free_ports *f, struct arena *a);

@@ -2,11 +2,10 @@
 
 #include "lib/core/text.h"
 #include "lib/core/units.h"
-#include "lib/host/sysroot.h"
 
 #include <sys/random.h>
 
-enum { PORTS = 65536, DEFAULT_FIRST = 32768, DEFAULT_LAST = 60999 };
+enum { PORTS = 65536 };
 
 /* Membership, for keeping a list free of doubles in linear time. */
 struct port_bits {
@@ -25,23 +24,6 @@ static bool bits_add(struct port_bits *b, unsigned port)
 static bool bits_has(const struct port_bits *b, unsigned port)
 {
 	return b->v[port >> 3] >> (port & 7) & 1;
-}
-
-struct port_range port_range_of(unsigned first, unsigned last)
-{
-	if (!first || first > last || last >= PORTS)
-		return (struct port_range){DEFAULT_FIRST, DEFAULT_LAST, false};
-	return (struct port_range){(uint16_t)first, (uint16_t)last, true};
-}
-
-struct port_range port_range_read(struct arena *a)
-{
-	const char *line = sysroot_line(a, "/proc/sys/net/ipv4/ip_local_port_range");
-	unsigned first = 0, last = 0;
-
-	if (line)
-		(void)sscanf(line, "%u %u", &first, &last);
-	return port_range_of(first, last);
 }
 
 static uint64_t next_random(uint64_t *state) /* splitmix64 */

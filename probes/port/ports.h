@@ -7,19 +7,11 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "lib/host/port_range.h"
 
 enum { PORT_MASTER = 29500, PORT_SAMPLE = 3 };
 
 typedef LIST(uint16_t) port_list;
-
-/* Where the kernel takes ports from when nobody names one. */
-struct port_range {
-	uint16_t first, last;
-	bool known; /* false: the kernel's default was assumed */
-};
-struct port_range port_range_read(struct arena *a);
-/* As somebody says: where it is none, the default. */
-struct port_range port_range_of(unsigned first, unsigned last);
 
 /* What lists with a name are made of on this host. */
 struct port_env {

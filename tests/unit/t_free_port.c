@@ -30,7 +30,7 @@ static int door(const char *ip, uint16_t *ret_port)
 static void taken_is_not_free(void **state UNUSED)
 {
 	static const char *const at[] = {"0.0.0.0", "127.0.0.1", "127.0.0.9"};
-	struct free_ports f = {.first = 1, .last = 1, .reserved = ""};
+	struct free_ports f = {.range = {1, 1, true}, .reserved = ""};
 
 	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
 		uint16_t port;
@@ -46,13 +46,13 @@ static void taken_is_not_free(void **state UNUSED)
 
 static void what_the_kernel_hands_out_is_not_free(void **state UNUSED)
 {
-	struct free_ports f = {.first = 20000, .last = 60000, .reserved = ""};
+	struct free_ports f = {.range = {20000, 60000, true}, .reserved = ""};
 
 	assert_false(free_ports_has(&f, 20000));
 	assert_false(free_ports_has(&f, 60000));
 	assert_true(free_ports_next(&f, 29500) > 60000);
-	f.first = 1024; /* all but the last ones */
-	f.last = 65535;
+	f.range.first = 1024; /* all but the last ones */
+	f.range.last = 65535;
 	assert_int_equal(free_ports_next(&f, 29500), 0);
 }
 
@@ -60,7 +60,7 @@ static void reserved_ones_are_not_free(void **state UNUSED)
 {
 	static const char *const lists[] = {"61000-61999", "7,61000-61998,61999", "61000-61999,9",
 					    "61000-61999x"};
-	struct free_ports f = {.first = 1024, .last = 60999};
+	struct free_ports f = {.range = {1024, 60999, true}};
 
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		f.reserved = lists[i];
