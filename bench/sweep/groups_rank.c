@@ -15,7 +15,7 @@
 #include <math.h>
 
 enum { TRIES = 3, TURNS = 5, TURNS_LEAST = 2, SUSPECTS_MAX = 16, ITERS_MAX = 1000 };
-static const double SECONDS = 0.15, FAVOUR_MOST = 4;
+static const double SECONDS = 0.15;
 
 struct groups_run {
 	struct rank *r;
@@ -76,8 +76,7 @@ static void sum_up(struct groups_run *p, struct sweep *s, const struct coll_case
 		if (!(took > 0))
 			continue;
 		p->now[i] = groups_busbw(&p->g, i, &shown, took);
-		took = fmax(took - lost, took / FAVOUR_MOST);
-		p->favour[i] = groups_busbw(&p->g, i, &shown, took);
+		p->favour[i] = groups_busbw(&p->g, i, &shown, robbed_favour(took, lost));
 	}
 }
 

@@ -9,7 +9,6 @@
 #include <sched.h>
 
 enum { PROBE = 256 << 10, PINGS = 40 };
-static const double FAVOUR_MOST = 4; /* what is beyond that is slow, however busy the machine */
 
 static double seconds_since(uint64_t ns) { return (double)(now_ns() - ns) / 1e9; }
 
@@ -80,7 +79,7 @@ static int one_way(const struct pairs *p, struct comm *part, int from, struct wa
 		bytes = PROBE * floor(bytes / PROBE * fmin(8, fmax(2, p->seconds / t.all)));
 	}
 	ret->gbps = bytes / 1e9 / t.all;
-	ret->unhindered = bytes / 1e9 / fmax(t.all - t.robbed, t.all / FAVOUR_MOST);
+	ret->unhindered = bytes / 1e9 / robbed_favour(t.all, t.robbed);
 	return 0;
 }
 

@@ -2,6 +2,10 @@
 
 #include "lib/core/base.h"
 
+#include <math.h>
+
+static const double FAVOUR_MOST = 4;
+
 double robbed_s(void)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "re");
@@ -16,3 +20,5 @@ double robbed_s(void)
 		(void)fclose(f);
 	return ns / 1e9;
 }
+
+double robbed_favour(double all, double robbed) { return fmax(all - robbed, all / FAVOUR_MOST); }
