@@ -1,8 +1,8 @@
 #include "bench/ranks/relay.h"
 
+#include "lib/core/file.h"
 #include "lib/report/json.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
 enum { MARK = '\x1e', DEPTH = 8 };
@@ -39,20 +39,6 @@ void relay_error_take(const cJSON *event, struct err *e)
 		(void)err_take_fix(e, hint);
 }
 
-static void write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = write(fd, p, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return; /* who should hear it is gone, and so are we soon */
-		p += k;
-		n -= (size_t)k;
-	}
-}
-
 void relay_send(struct relay *r, cJSON *event)
 {
 	char *text = r->fd >= 0 ? cJSON_PrintUnformatted(event) : NULL;
@@ -65,7 +51,8 @@ void relay_send(struct relay *r, cJSON *event)
 			line[0] = MARK;
 			memcpy(line + 1, text, n);
 			line[n + 1] = '\n';
-			write_all(r->fd, line, n + 2);
+			/* else who should hear it is gone, and so are we soon */
+			(void)!file_write_all(r->fd, line, n + 2);
 		}
 		free(line);
 		cJSON_free(text);

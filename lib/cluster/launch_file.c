@@ -9,6 +9,7 @@
  */
 #include "lib/cluster/launch_world.h"
 
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -51,17 +52,16 @@ static int check_place(const char *path, struct err *e)
 			   "the run ends");
 }
 
-static int write_all(struct meeting *m, const char *temporary, const char *text, struct err *e)
+static int write_file(struct meeting *m, const char *temporary, const char *text, struct err *e)
 {
 	const char *path = m->run->world.init_file;
 	int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ssize_t n = (ssize_t)strlen(text);
 
 	if (fd < 0)
 		return err_sys(e, "cannot write %s", temporary);
 	m->run->lock = fd;
 	(void)flock(fd, LOCK_EX | LOCK_NB);
-	if (write(fd, text, (size_t)n) == n && !fsync(fd) && !rename(temporary, path)) {
+	if (!file_write_all(fd, text, strlen(text)) && !fsync(fd) && !rename(temporary, path)) {
 		m->run->file = path;
 		return 0;
 	}
@@ -88,7 +88,7 @@ static int offer(struct meeting *m, struct err *e)
 	addr_set_port(&m->join.server, m->run->server.port);
 	token_code(&m->token, code);
 	temporary = arena_printf(m->a, "%s.%d", m->run->world.init_file, (int)getpid());
-	return write_all(
+	return write_file(
 		m, temporary,
 		arena_printf(m->a, "%s%s\n%u\n%s\n", ours, m->data_addr, m->run->server.port, code),
 		e);

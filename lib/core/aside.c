@@ -1,5 +1,6 @@
 #include "lib/core/aside.h"
 
+#include "lib/core/file.h"
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
@@ -12,30 +13,13 @@
 
 enum { FAILED = 3, LOOKS = 100, LOOK_MS = 10 };
 
-static void write_all(int to, const void *data, size_t n)
-{
-	const char *p = data;
-
-	while (n) {
-		ssize_t done = write(to, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			_exit(FAILED);
-		p += done;
-		n -= (size_t)done;
-	}
-}
-
 void aside_say(int to, const void *record, size_t n)
 {
 	uint32_t length = (uint32_t)n;
 
-	if (!n || n > ASIDE_MAX)
+	if (!n || n > ASIDE_MAX || file_write_all(to, (const char *)&length, sizeof(length)) ||
+	    file_write_all(to, record, n))
 		_exit(FAILED);
-	write_all(to, &length, sizeof(length));
-	write_all(to, record, n);
 }
 
 static void __attribute__((noreturn)) be_child(const struct aside *s, int to, pid_t parent)
