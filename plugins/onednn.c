@@ -164,10 +164,15 @@ static void conv_back(struct engine_net *n, int i, const float *params, float *g
 {
 	const struct graph_node *node = &n->g->nodes[i];
 	struct op *op = &n->ops[i];
+	dnnl_memory_t x = n->values[node->in].memory, dy = n->diffs[i + 1].memory;
 
 	set(op->dplain, grads + node->first);
-	RUN(n, op->back_weights, {DNNL_ARG_SRC, n->values[node->in].memory},
-	    {DNNL_ARG_DIFF_DST, n->diffs[i + 1].memory},
+	if (op->order_x) {
+		RUN(n, op->order_x, {DNNL_ARG_FROM, x}, {DNNL_ARG_TO, op->x_in_order.memory});
+		RUN(n, op->order_dy, {DNNL_ARG_FROM, dy}, {DNNL_ARG_TO, op->dy_in_order.memory});
+	}
+	RUN(n, op->back_weights, {DNNL_ARG_SRC, op->order_x ? op->x_in_order.memory : x},
+	    {DNNL_ARG_DIFF_DST, op->order_x ? op->dy_in_order.memory : dy},
 	    {DNNL_ARG_DIFF_WEIGHTS, op->unpack ? op->dweights.memory : op->dplain});
 	if (op->unpack)
 		RUN(n, op->unpack, {DNNL_ARG_FROM, op->dweights.memory}, {DNNL_ARG_TO, op->dplain});
@@ -176,8 +181,7 @@ static void conv_back(struct engine_net *n, int i, const float *params, float *g
 	set(op->plain, params + node->first);
 	RUN(n, op->pack_back, {DNNL_ARG_FROM, op->plain}, {DNNL_ARG_TO, op->weights_back.memory});
 	(void)begin_diff(n, node->in);
-	RUN(n, op->back_data, {DNNL_ARG_DIFF_DST, n->diffs[i + 1].memory},
-	    {DNNL_ARG_WEIGHTS, op->weights_back.memory},
+	RUN(n, op->back_data, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, op->weights_back.memory},
 	    {DNNL_ARG_DIFF_SRC, n->diffs[node->in].memory});
 	end_diff(n, node->in);
 }

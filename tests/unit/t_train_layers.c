@@ -238,7 +238,7 @@ static void fill(struct both *b)
 	uint64_t state = 77;
 	float *input = engine->input(b->net);
 
-	for (int i = 0; i < BATCH * b->g->channels * SIDE * SIDE; i++)
+	for (int i = 0; i < BATCH * b->g->channels * b->g->side * b->g->side; i++)
 		b->plain.values[0][i] = (double)(input[i] = noise(&state));
 	for (int i = 0; i < BATCH * CLASSES; i++)
 		b->dout[i] = noise(&state);
@@ -403,6 +403,25 @@ static void convolutions(void **state)
 		}
 }
 
+/* What is fast for large images is not there for the smallest: others take their place. */
+static void convolutions_of_few_pixels(void **state)
+{
+	(void)state;
+	for (size_t w = 0; w < ARRAY_LEN(widths); w++)
+		for (int side = 1; side <= 3; side++) {
+			struct graph g = begin(3);
+			char name[40];
+			int at;
+
+			(void)snprintf(name, sizeof(name), "%d pixels by %d", side, side);
+			g.side = side;
+			at = conv(&g, 0, widths[w], 3, 1, 1);
+			at = conv(&g, at, widths[w], 3, 1, 1);
+			weigh(&g, at);
+			check(name, &g);
+		}
+}
+
 static void batch_normalization(void **state)
 {
 	(void)state;
@@ -480,9 +499,13 @@ int main(void)
 						.package = "libdnnl2",
 						.build = "libdnnl-dev"};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(convolutions),	  cmocka_unit_test(batch_normalization),
-		cmocka_unit_test(additions),	  cmocka_unit_test(the_largest_of_each_window),
-		cmocka_unit_test(mean_and_dense), cmocka_unit_test(a_residual_block),
+		cmocka_unit_test(convolutions),
+		cmocka_unit_test(convolutions_of_few_pixels),
+		cmocka_unit_test(batch_normalization),
+		cmocka_unit_test(additions),
+		cmocka_unit_test(the_largest_of_each_window),
+		cmocka_unit_test(mean_and_dense),
+		cmocka_unit_test(a_residual_block),
 	};
 	AUTO(arena_done) struct arena a = {0};
 	struct err e = {0};
