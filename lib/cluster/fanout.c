@@ -39,16 +39,14 @@ struct fanout {
 	struct fanout_result *results;
 	size_t next, finished, nslots;
 	struct slot *slots;
-	void (*done)(const struct fanout_result *r, size_t finished, size_t total, void *arg);
-	void *arg;
 	struct arena *a;
 };
 
 static void report(struct fanout *f, struct fanout_result *r)
 {
 	f->finished++;
-	if (f->done)
-		f->done(r, f->finished, f->hosts->n, f->arg);
+	if (f->o.done)
+		f->o.done(r, f->finished, f->hosts->n, f->o.arg);
 }
 
 static void explain(const struct fanout *f, struct fanout_result *r)
@@ -246,12 +244,10 @@ static void fanout_done(struct fanout *f)
 }
 
 int fanout_run(const host_list *hosts, const char *const *argv, const struct fanout_opts *o,
-	       void (*done)(const struct fanout_result *r, size_t finished, size_t total,
-			    void *arg),
-	       void *arg, struct arena *a, struct fanout_result **ret, struct err *e)
+	       struct arena *a, struct fanout_result **ret, struct err *e)
 {
 	AUTO(fanout_done)
-	struct fanout f = {.hosts = hosts, .done = done, .arg = arg, .a = a, .loop.epfd = -1};
+	struct fanout f = {.hosts = hosts, .a = a, .loop.epfd = -1};
 
 	if (prepare(&f, o, argv, e) < 0 || make_slots(&f, e) < 0 || loop_init(&f.loop, e) < 0)
 		return -1;

@@ -9,6 +9,7 @@
  */
 #include "lib/cluster/hostlist.h"
 
+struct fanout_result;
 struct fanout_opts {
 	const char *rsh;      /* "ssh -p 2222"; NULL: WINDSOCK_RSH, else ssh with our options */
 	size_t parallel;      /* 0: 32 */
@@ -17,6 +18,9 @@ struct fanout_opts {
 	const char *program;  /* what argv runs, for sentences; NULL: argv[0] */
 	bool errand;	      /* argv is `sh -c` and a person's line: errand.h */
 	const char *answer;   /* every answer has this in it; NULL: whatever comes is one */
+	/* called as each host finishes, with @arg; NULL: nobody wants to know */
+	void (*done)(const struct fanout_result *r, size_t finished, size_t total, void *arg);
+	void *arg;
 };
 struct fanout_result {
 	const char *host;
@@ -39,13 +43,10 @@ struct fanout_result {
 };
 
 /*
- * Runs @argv (quoted for a remote shell by us) on every host. @done is called
- * as each finishes (may be NULL). Results in host order, texts in @a. After
- * Ctrl-C it returns 0 all the same: what was finished is there, the rest is
- * marked interrupted. What is started is `RSH... HOST 'COMMAND'`, as for ssh.
+ * Runs @argv (quoted for a remote shell by us) on every host. @o: NULL for what is usual.
+ * Results in host order, texts in @a. After Ctrl-C it returns 0 all the same: what was finished is
+ * there, the rest is marked interrupted. What is started is `RSH... HOST 'COMMAND'`, as for ssh.
  */
 int fanout_run(const host_list *hosts, const char *const *argv, const struct fanout_opts *o,
-	       void (*done)(const struct fanout_result *r, size_t finished, size_t total,
-			    void *arg),
-	       void *arg, struct arena *a, struct fanout_result **ret, struct err *e) MUST_CHECK;
+	       struct arena *a, struct fanout_result **ret, struct err *e) MUST_CHECK;
 #endif

@@ -244,7 +244,8 @@ int fetch_files(const host_list *hosts, const str_list *asked, const struct fetc
 	const struct fanout_opts fo = {.rsh = o->rsh,
 				       .deadline_ns = o->deadline_ns,
 				       .max_output = budget + FETCH_FILES * FRAME_BYTES,
-				       .errand = true};
+				       .errand = true,
+				       .done = progress};
 	struct fanout_result *got;
 
 	if (strlen(argv[2]) > WORDS_MOST) {
@@ -252,7 +253,7 @@ int fetch_files(const host_list *hosts, const str_list *asked, const struct fetc
 		return err_hint(e,
 				"in quotes a pattern is expanded there: '/tmp/nccl_trace_rank_*'");
 	}
-	if (fanout_run(hosts, argv, &fo, progress, NULL, a, &got, e))
+	if (fanout_run(hosts, argv, &fo, a, &got, e))
 		return -1;
 	log_progress_end();
 	*ret = arena_alloc(a, hosts->n * sizeof(**ret));

@@ -182,7 +182,8 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 				      .program = command(f),
 				      .answer = "\"windsock\"",
 				      /* its own deadline, and a login before it */
-				      .deadline_ns = 3 * f->deadline_ns};
+				      .deadline_ns = 3 * f->deadline_ns,
+				      .done = progress};
 	struct fanout_result *got;
 	host_list asked = {0};
 
@@ -194,7 +195,7 @@ int fleet_ask(struct fleet *f, const str_list *args, bool merge, struct answers 
 		if (!names_has(&f->lost_set, f->hosts.v[i].name))
 			*LIST_ADD(f->a, &asked) = f->hosts.v[i];
 	}
-	if (fanout_run(&asked, remote_argv(f, args), &o, progress, NULL, f->a, &got, e))
+	if (fanout_run(&asked, remote_argv(f, args), &o, f->a, &got, e))
 		return -1;
 	log_progress_end();
 	for (size_t i = 0, k = 0; k < asked.n; i++)

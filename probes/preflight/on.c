@@ -212,7 +212,8 @@ int on_hosts(struct tally *t, const host_list *hosts, const char *command,
 
 	bounded.max_output = KEPT_MAX;
 	bounded.errand = true;
-	if (fanout_run(hosts, argv, &bounded, progress, NULL, t->a, &got, e))
+	bounded.done = progress;
+	if (fanout_run(hosts, argv, &bounded, t->a, &got, e))
 		return -1;
 	log_progress_end();
 	for (size_t i = 0; i < hosts->n; i++) {

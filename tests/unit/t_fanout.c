@@ -59,7 +59,7 @@ static struct fanout_result *run(const char *expr, const char *script, struct fa
 	host_list l = hosts(expr);
 
 	o.rsh = arena_printf(&a, "/bin/sh -c 'host=$0; %s'", script);
-	if (fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e) < 0)
+	if (fanout_run(&l, argv, &o, &a, &r, &e) < 0)
 		fail_msg("%s", e.msg);
 	return r;
 }
@@ -98,7 +98,7 @@ static void the_remote_shell_gets_our_words_back(void **state UNUSED)
 	struct fanout_result *r;
 	host_list l = hosts("x");
 
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_string_equal(r->out, "<><a b><$HOME><'><*><-n><a=b;c><\n><~>");
 }
 
@@ -144,28 +144,28 @@ static void an_unusable_rsh_is_said(void **state UNUSED)
 	struct fanout_result *r;
 	host_list l = hosts("a,b,c");
 
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	for (int i = 0; i < 3; i++) {
 		assert_false(r[i].started);
 		assert_non_null(strstr(r[i].trouble, "/no/such/rsh: No such file"));
 	}
 	assert_int_equal(setenv("PATH", "/no/such", 1), 0);
 	o.rsh = "ssh";
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_int_equal(setenv("PATH", path, 1), 0);
 	assert_string_equal(r[2].fix, "sudo apt-get install -y openssh-client || sudo dnf install "
 				      "-y openssh-clients   # from here");
 	o.rsh = "ssh 'x";
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), -1);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	o.rsh = "  ";
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), -1);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), -1);
 	o.rsh = NULL;
 	assert_int_equal(setenv("WINDSOCK_RSH", "sh -c 'echo \"lab $0\"'", 1), 0);
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_string_equal(r[2].out, "lab c\n");
 	assert_int_equal(setenv("WINDSOCK_RSH", "sh -c 'exit 255' lab", 1), 0);
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_string_equal(r[2].trouble, "cannot reach c: sh ended with exit code 255; try "
 					  "`sh -c 'exit 255' lab c true` by hand");
 	assert_int_equal(unsetenv("WINDSOCK_RSH"), 0);
@@ -185,7 +185,7 @@ static void by_default_it_is_a_careful_ssh(void **state UNUSED)
 	assert_true(fputs(fake, f) >= 0);
 	assert_int_equal(fclose(f) | chmod("ssh", 0700), 0);
 	assert_int_equal(setenv("PATH", arena_printf(&a, "%s:%s", dir, path), 1), 0);
-	assert_int_equal(fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_int_equal(setenv("PATH", path, 1), 0);
 	assert_non_null(strstr(r->out, "BatchMode=yes"));
 	assert_non_null(strstr(r->out, "ConnectTimeout=4"));
@@ -282,12 +282,15 @@ static void many_hosts_never_mean_many_processes(void **state UNUSED)
 {
 	static const char *const argv[] = {"true", NULL};
 	/* each leaves a file while it runs and prints how many others it sees */
-	struct fanout_opts o = {.parallel = 7, .rsh = "sh -c ': >$0; set -- n*; echo $#; rm $0'"};
 	struct seen s = {.ordered = true};
+	struct fanout_opts o = {.parallel = 7,
+				.rsh = "sh -c ': >$0; set -- n*; echo $#; rm $0'",
+				.done = count,
+				.arg = &s};
 	struct fanout_result *r;
 	host_list l = hosts("n[1-300]");
 
-	assert_int_equal(fanout_run(&l, argv, &o, count, &s, &a, &r, &e), 0);
+	assert_int_equal(fanout_run(&l, argv, &o, &a, &r, &e), 0);
 	assert_true(s.ordered);
 	assert_int_equal(s.calls, 300);
 	assert_int_equal(s.total, 300);
@@ -349,7 +352,7 @@ static int interrupted_run(void)
 	bool right;
 
 	interrupt_install();
-	if (fanout_run(&l, argv, &o, NULL, NULL, &a, &r, &e) < 0)
+	if (fanout_run(&l, argv, &o, &a, &r, &e) < 0)
 		return 1;
 	right = !r[0].interrupted && !r[0].trouble && r[0].exit_status == 0;
 	for (int i = 1; i < 5; i++)
@@ -458,8 +461,7 @@ static int run_for_bats(char **argv)
 
 	interrupt_install();
 	if (hosts_from_arg(argv[1], &a, &l, &e) < 0 ||
-	    fanout_run(&l, (const char *const *)(void *)(argv + 2), &o, NULL, NULL, &a, &r, &e) <
-		    0) {
+	    fanout_run(&l, (const char *const *)(void *)(argv + 2), &o, &a, &r, &e) < 0) {
 		fprintf(stderr, "%s\n", e.msg);
 		return 3;
 	}
