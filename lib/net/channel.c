@@ -179,11 +179,12 @@ enum state { ALIVE, DRY, GONE, OVER };
 static enum state feed(struct channel *c, const void *data, size_t n, struct err *e)
 {
 	struct feeding f = {.c = c};
+	const struct secure_sink to = {.message = deliver, .arg = &f};
 	struct secure *s = c->secure;
 	int rc;
 
 	c->gone = &f.gone;
-	rc = secure_feed(s, data, n, deliver, &f, e);
+	rc = secure_feed(s, data, n, &to, e);
 	if (!rc && !c->open && secure_is_open(s))
 		opened(c);
 	if (f.gone) {

@@ -145,14 +145,9 @@ static int take_early(struct secure *s, const unsigned char **p, size_t *n, stru
 	return take_hello(s, e);
 }
 
-struct sink {
-	int (*message)(void *arg, uint16_t type, const void *data, size_t n);
-	void *arg;
-};
-
 /* @plain: type and message, or nothing. */
-static int hand_out(struct secure *s, const unsigned char *plain, size_t n, const struct sink *to,
-		    struct err *e)
+static int hand_out(struct secure *s, const unsigned char *plain, size_t n,
+		    const struct secure_sink *to, struct err *e)
 {
 	uint16_t type;
 
@@ -167,8 +162,8 @@ static int hand_out(struct secure *s, const unsigned char *plain, size_t n, cons
 }
 
 /* Whoever changes the length before a frame makes it another frame, and none of ours. */
-static int unseal(struct secure *s, const unsigned char *frame, size_t n, const struct sink *to,
-		  struct err *e)
+static int unseal(struct secure *s, const unsigned char *frame, size_t n,
+		  const struct secure_sink *to, struct err *e)
 {
 	AUTO_FREE unsigned char *plain = malloc(n);
 	unsigned char tag = 0;
@@ -201,7 +196,7 @@ static size_t frame_size(const struct secure *s, const unsigned char *p, size_t 
 }
 
 static int take_frame(struct secure *s, const unsigned char *frame, size_t size,
-		      const struct sink *to, struct err *e)
+		      const struct secure_sink *to, struct err *e)
 {
 	if (s->sealed)
 		return unseal(s, frame, size - LENGTH, to, e);
@@ -209,8 +204,8 @@ static int take_frame(struct secure *s, const unsigned char *frame, size_t size,
 }
 
 /* Adds to the incomplete frame what it lacks as far as that is known, and takes it when whole. */
-static int gather(struct secure *s, const unsigned char **p, size_t *n, const struct sink *to,
-		  struct err *e)
+static int gather(struct secure *s, const unsigned char **p, size_t *n,
+		  const struct secure_sink *to, struct err *e)
 {
 	size_t lacks = frame_size(s, s->in.p, s->in.n) - s->in.n, take = *n < lacks ? *n : lacks;
 	size_t size;
@@ -231,8 +226,8 @@ static int gather(struct secure *s, const unsigned char **p, size_t *n, const st
 }
 
 /* A whole frame is taken where it lies. */
-static int take_late(struct secure *s, const unsigned char **p, size_t *n, const struct sink *to,
-		     struct err *e)
+static int take_late(struct secure *s, const unsigned char **p, size_t *n,
+		     const struct secure_sink *to, struct err *e)
 {
 	const unsigned char *frame = *p;
 	size_t size = frame_size(s, frame, *n);
@@ -246,18 +241,16 @@ static int take_late(struct secure *s, const unsigned char **p, size_t *n, const
 	return take_frame(s, frame, size, to, e);
 }
 
-int secure_feed(struct secure *s, const void *data, size_t n,
-		int (*message)(void *arg, uint16_t type, const void *data, size_t n), void *arg,
+int secure_feed(struct secure *s, const void *data, size_t n, const struct secure_sink *to,
 		struct err *e)
 {
-	const struct sink to = {message, arg};
 	const unsigned char *p = data;
 	int rc = 0;
 
 	if (s->step == AT_FAILED)
 		return err_set(e, ERR_SYS, "this connection failed before");
 	while (!rc && n)
-		rc = s->step == AT_FRAMES ? take_late(s, &p, &n, &to, e) : take_early(s, &p, &n, e);
+		rc = s->step == AT_FRAMES ? take_late(s, &p, &n, to, e) : take_early(s, &p, &n, e);
 	if (rc)
 		s->step = AT_FAILED;
 	return rc;

@@ -31,15 +31,18 @@ struct secure;
 struct secure *secure_new(enum secure_role role, const struct token *t, struct err *e) MUST_CHECK;
 void secure_free(struct secure *s); /* not from within secure_feed() */
 
+/* Who gets each whole message, in order; it may seal answers, and stops the feeding with -1. */
+struct secure_sink {
+	int (*message)(void *arg, uint16_t type, const void *data, size_t n);
+	void *arg;
+};
 /*
- * Feeds what was received. Calls @message for each whole message, in order; it
- * may seal answers, and stops the feeding with -1. -1 with @e when it did, or
+ * Feeds what was received. -1 with @e when @to stopped it, or
  * when the peer is not one of ours, holds another token, sent junk or a frame
  * beyond the limit: close the connection, say @e at debug level only. What
  * secure_output() has then may still be sent: a hello that tells the peer why.
  */
-int secure_feed(struct secure *s, const void *data, size_t n,
-		int (*message)(void *arg, uint16_t type, const void *data, size_t n), void *arg,
+int secure_feed(struct secure *s, const void *data, size_t n, const struct secure_sink *to,
 		struct err *e) MUST_CHECK;
 /* Seals one message; only when secure_is_open() and not after secure_end(). */
 int secure_seal(struct secure *s, uint16_t type, const void *data, size_t n,

@@ -73,11 +73,12 @@ static void collect(struct side *side)
 
 static void feed(struct side *to, const void *data, size_t n)
 {
+	const struct secure_sink sink = {.message = hear, .arg = to};
 	AUTO_FREE void *exact = malloc(n + !n);
 	struct err e;
 
 	memcpy(exact, data, n);
-	if (secure_feed(to->s, exact, n, hear, to, &e)) {
+	if (secure_feed(to->s, exact, n, &sink, &e)) {
 		expect(e.kind == ERR_SYS && *e.msg);
 		to->failed = true;
 	}

@@ -46,12 +46,13 @@ static inline struct end end_new(enum secure_role role, const struct token *t)
 /* From an exact block, so that one byte too far is seen. */
 static inline int end_feed(struct end *end, const void *data, size_t n)
 {
+	const struct secure_sink to = {.message = end_message, .arg = end};
 	AUTO_FREE void *exact = malloc(n + !n);
 
 	if (!exact)
 		abort();
 	memcpy(exact, data, n);
-	return secure_feed(end->s, exact, n, end_message, end, &end->err);
+	return secure_feed(end->s, exact, n, &to, &end->err);
 }
 
 static inline struct flight end_take(struct end *end)
@@ -73,10 +74,11 @@ static inline int pair_pump(struct end *a, struct end *b)
 	for (int silent = 0; silent < 2; silent++) {
 		size_t n;
 		const void *p = secure_output(a->s, &n);
+		const struct secure_sink to = {.message = end_message, .arg = b};
 		struct end *swap = a;
 
 		if (n) {
-			if (secure_feed(b->s, p, n, end_message, b, &b->err))
+			if (secure_feed(b->s, p, n, &to, &b->err))
 				return -1;
 			secure_sent(a->s, n);
 			silent = -1;
