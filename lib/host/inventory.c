@@ -139,7 +139,9 @@ static int dump(struct reading *r, int type, int family,
 		int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
 		struct err *e)
 {
-	if (netlink_dump(r->nl, type, family, each, restart, r, e) < 0)
+	const struct netlink_sink sink = {.each = each, .restart = restart, .arg = r};
+
+	if (netlink_dump(r->nl, type, family, &sink, e) < 0)
 		return -1;
 	if (r->malformed)
 		return err_set(e, ERR_SYS, "%s: a netlink message makes no sense",

@@ -165,10 +165,11 @@ static int take_one(const struct nlmsghdr *h, void *arg)
 static int read_one(struct reading *r, struct iface *i)
 {
 	struct one x = {.inv = r->inv, .read = *i};
+	const struct netlink_sink sink = {.each = take_one, .arg = &x};
 	struct err ignored;
 
 	x.read.index = 0;
-	if (netlink_link(r->nl, i->index, take_one, &x, &ignored) < 0 || x.malformed ||
+	if (netlink_link(r->nl, i->index, &sink, &ignored) < 0 || x.malformed ||
 	    x.read.index != i->index || !streq(x.read.name, i->name))
 		return -1;
 	*i = x.read;
@@ -211,10 +212,10 @@ static void forget_ports(void *arg)
 static int read_ports(struct reading *r, int bridge)
 {
 	struct ports p = {.inv = r->inv, .bridge = bridge, .before = r->inv->ifaces.n};
+	const struct netlink_sink sink = {.each = take_port, .restart = forget_ports, .arg = &p};
 	struct err ignored;
 
-	if (netlink_dump_ports(r->nl, bridge, take_port, forget_ports, &p, &ignored) < 0 ||
-	    p.malformed)
+	if (netlink_dump_ports(r->nl, bridge, &sink, &ignored) < 0 || p.malformed)
 		return -1;
 	inventory_index_links(r->inv);
 	return reading_join(r) ? -1 : 0;

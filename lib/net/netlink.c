@@ -134,9 +134,8 @@ static int closing_status(const struct nlmsghdr *h)
 	return status < 0 ? -status : 0;
 }
 
-int netlink_ask(struct netlink *nl, struct nl_msg *msg,
-		int (*each)(const struct nlmsghdr *h, void *arg), void *arg, int *ret_status,
-		bool *ret_again, struct err *e)
+int netlink_ask(struct netlink *nl, struct nl_msg *msg, const struct netlink_sink *to,
+		struct netlink_end *ret, struct err *e)
 {
 	bool again = false, stopped = false;
 	int rc = nl_send_auto(nl->sock, msg);
@@ -149,8 +148,7 @@ int netlink_ask(struct netlink *nl, struct nl_msg *msg,
 		int left = (int)n;
 
 		if (n < 0 && errno == ENOBUFS) { /* the rest of the answer may be lost too */
-			*ret_again = true;
-			*ret_status = 0;
+			*ret = (struct netlink_end){.again = true};
 			return connect_socket(nl, e);
 		}
 		if (n <= 0)
@@ -161,15 +159,13 @@ int netlink_ask(struct netlink *nl, struct nl_msg *msg,
 				continue;
 			again |= h->nlmsg_flags & NLM_F_DUMP_INTR;
 			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR) {
-				*ret_again = again;
-				*ret_status = closing_status(h);
+				*ret = (struct netlink_end){closing_status(h), again};
 				return 0;
 			}
 			/* After a stop the rest is read all the same, or the next dump is EBUSY. */
-			stopped = stopped || each(h, arg) < 0;
+			stopped = stopped || to->each(h, to->arg) < 0;
 			if (!(h->nlmsg_flags & NLM_F_MULTI)) {
-				*ret_again = again;
-				*ret_status = 0;
+				*ret = (struct netlink_end){.again = again};
 				return 0;
 			}
 		}
@@ -212,27 +208,26 @@ static bool means_empty(int type, int status)
 	       (status == ENOENT || status == EOPNOTSUPP || status == EAFNOSUPPORT);
 }
 
-static int dump(struct netlink *nl, int type, int family, int master,
-		int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		void *arg, struct err *e)
+static int dump(struct netlink *nl, int type, int family, int master, const struct netlink_sink *to,
+		struct err *e)
 {
 	bool again = true;
 
 	if (nl->recorded)
-		return netlink_recorded_dump(nl->recorded, type, family, each, arg, e);
+		return netlink_recorded_dump(nl->recorded, type, family, to, e);
 	for (int try = 0; again && try < TRIES; try++) {
 		AUTO(netlink_msg_freep) struct nl_msg *m = dump_request(type, family, master);
-		int status;
+		struct netlink_end end;
 
 		if (!m)
 			return err_set(e, ERR_SYS, "no memory for a netlink request");
-		if (try > 0 && restart)
-			restart(arg);
-		if (netlink_ask(nl, m, each, arg, &status, &again, e) < 0)
+		if (try > 0 && to->restart)
+			to->restart(to->arg);
+		if (netlink_ask(nl, m, to, &end, e) < 0)
 			return -1;
-		again |= status == EINTR || status == EBUSY;
-		if (status && !again && !means_empty(type, status)) {
-			errno = status;
+		again = end.again || end.status == EINTR || end.status == EBUSY;
+		if (end.status && !again && !means_empty(type, end.status)) {
+			errno = end.status;
 			return err_sys(e, "the kernel refused to list its interfaces");
 		}
 	}
@@ -240,33 +235,30 @@ static int dump(struct netlink *nl, int type, int family, int master,
 	return 0;
 }
 
-int netlink_dump(struct netlink *nl, int type, int family,
-		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		 void *arg, struct err *e)
+int netlink_dump(struct netlink *nl, int type, int family, const struct netlink_sink *to,
+		 struct err *e)
 {
-	return dump(nl, type, family, 0, each, restart, arg, e);
+	return dump(nl, type, family, 0, to, e);
 }
 
-int netlink_dump_ports(struct netlink *nl, int master,
-		       int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		       void *arg, struct err *e)
+int netlink_dump_ports(struct netlink *nl, int master, const struct netlink_sink *to, struct err *e)
 {
-	return dump(nl, RTM_GETLINK, AF_UNSPEC, master, each, restart, arg, e);
+	return dump(nl, RTM_GETLINK, AF_UNSPEC, master, to, e);
 }
 
-int netlink_link(struct netlink *nl, int index, int (*each)(const struct nlmsghdr *h, void *arg),
-		 void *arg, struct err *e)
+int netlink_link(struct netlink *nl, int index, const struct netlink_sink *to, struct err *e)
 {
 	struct ifinfomsg link = {.ifi_index = index};
 	AUTO(netlink_msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETLINK, 0);
-	bool again;
-	int status;
+	struct netlink_end end;
 
 	if (!m || nlmsg_append(m, &link, sizeof(link), NLMSG_ALIGNTO) ||
 	    nla_put_u32(m, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS))
 		return err_set(e, ERR_SYS, "no memory for a netlink request");
-	if (netlink_ask(nl, m, each, arg, &status, &again, e) < 0)
+	if (netlink_ask(nl, m, to, &end, e) < 0)
 		return -1;
-	errno = status ? status : EAGAIN;
-	return status || again ? err_sys(e, "the kernel did not tell of interface %d", index) : 0;
+	errno = end.status ? end.status : EAGAIN;
+	return end.status || end.again
+		       ? err_sys(e, "the kernel did not tell of interface %d", index)
+		       : 0;
 }

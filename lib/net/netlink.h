@@ -28,24 +28,25 @@ struct netlink {
 int netlink_open(struct netlink *nl, const char *recorded, struct err *e) MUST_CHECK;
 void netlink_close(struct netlink *nl);
 
+/* Who gets what the kernel answers, message by message. */
+struct netlink_sink {
+	int (*each)(const struct nlmsghdr *h, void *arg); /* -1: stop, which is no error */
+	void (*restart)(void *arg); /* it begins again: forget what came; NULL: nothing to forget */
+	void *arg;
+};
 /*
- * Dumps RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE (the main table) or
- * RTM_GETRULE. @each gets every message; it returns 0 or -1 (stop, which is
- * not an error). @restart is called before the dump is begun again: forget
- * what you gathered. Recorded `links` and `addrs` must exist; a family of
- * routes or rules that this machine does not have is empty.
+ * Dumps RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE (the main table) or RTM_GETRULE. Recorded `links`
+ * and `addrs` must exist; a family of routes or rules that this machine does not have is empty.
  */
-int netlink_dump(struct netlink *nl, int type, int family,
-		 int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		 void *arg, struct err *e) MUST_CHECK;
+int netlink_dump(struct netlink *nl, int type, int family, const struct netlink_sink *to,
+		 struct err *e) MUST_CHECK;
 
 /* RTM_GETLINK of one interface, of the running kernel only. -1: it is gone, too. */
-int netlink_link(struct netlink *nl, int index, int (*each)(const struct nlmsghdr *h, void *arg),
-		 void *arg, struct err *e) MUST_CHECK;
+int netlink_link(struct netlink *nl, int index, const struct netlink_sink *to,
+		 struct err *e) MUST_CHECK;
 /* Those whose master is @master; where the kernel does not filter, all: look at IFLA_MASTER. */
-int netlink_dump_ports(struct netlink *nl, int master,
-		       int (*each)(const struct nlmsghdr *h, void *arg), void (*restart)(void *arg),
-		       void *arg, struct err *e) MUST_CHECK;
+int netlink_dump_ports(struct netlink *nl, int master, const struct netlink_sink *to,
+		       struct err *e) MUST_CHECK;
 
 /*
  * What an ioctl tells of an interface of the socket's own network namespace, for a tenth of
@@ -167,13 +168,15 @@ int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct 
 /* --- between netlink*.c ------------ */
 struct nl_msg;
 void netlink_msg_freep(struct nl_msg **m);
-/* Sends @msg and hands over every message of its answer. @ret_status: the
- * kernel's errno, 0 for none. @ret_again: what came is incomplete. */
-int netlink_ask(struct netlink *nl, struct nl_msg *msg,
-		int (*each)(const struct nlmsghdr *h, void *arg), void *arg, int *ret_status,
-		bool *ret_again, struct err *e) MUST_CHECK;
-int netlink_recorded_dump(const char *dir, int type, int family,
-			  int (*each)(const struct nlmsghdr *h, void *arg), void *arg,
+/* How an answer ended. */
+struct netlink_end {
+	int status; /* the kernel's errno, 0 for none */
+	bool again; /* what came is incomplete */
+};
+/* Sends @msg and hands over every message of its answer. */
+int netlink_ask(struct netlink *nl, struct nl_msg *msg, const struct netlink_sink *to,
+		struct netlink_end *ret, struct err *e) MUST_CHECK;
+int netlink_recorded_dump(const char *dir, int type, int family, const struct netlink_sink *to,
 			  struct err *e) MUST_CHECK;
 int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
 			   const union addr *from, struct route *ret, struct err *e) MUST_CHECK;

@@ -102,13 +102,13 @@ static int read_tables(struct netlink *nl, struct walk *x)
 {
 	AUTO(netlink_msg_freep) struct nl_msg *m = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
 	struct rtmsg r = {.rtm_family = (unsigned char)x->to->sa.sa_family};
+	const struct netlink_sink sink = {.each = take_route, .arg = x};
+	struct netlink_end end;
 	struct err ignored = {0};
-	int status = 0;
-	bool again;
 
 	if (!m || nlmsg_append(m, &r, sizeof(r), NLMSG_ALIGNTO))
 		return -1;
-	return netlink_ask(nl, m, take_route, x, &status, &again, &ignored) < 0 || status ? -1 : 0;
+	return netlink_ask(nl, m, &sink, &end, &ignored) < 0 || end.status ? -1 : 0;
 }
 
 /* NULL: what decides is no such entry. */
@@ -133,12 +133,13 @@ const char *netlink_pass_forbidden(struct netlink *nl, const union addr *to, str
 {
 	const char *ip = addr_ip_command(to->sa.sa_family);
 	struct walk x = {.to = to, .net_len = -1};
+	const struct netlink_sink rules = {.each = take_rule, .restart = forget, .arg = &x};
 	const struct step *s = NULL;
 	struct addr_text at;
 	struct err ignored;
 
 	if (!nl->recorded && nl->sock &&
-	    !netlink_dump(nl, RTM_GETRULE, to->sa.sa_family, take_rule, forget, &x, &ignored) &&
+	    !netlink_dump(nl, RTM_GETRULE, to->sa.sa_family, &rules, &ignored) &&
 	    !read_tables(nl, &x))
 		s = decides(&x);
 	if (!s || s->table == RT_TABLE_MAIN)

@@ -75,15 +75,15 @@ void netlink_hops(struct netlink *nl, const union addr *to, struct arena *a, str
 {
 	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 	struct found f = {ret, a};
+	const struct netlink_sink sink = {.each = take_entry, .arg = &f};
+	struct netlink_end end;
 	struct err ignored;
-	bool again;
-	int status;
 
 	*ret = (struct hops){0};
 	if (nl->recorded)
 		return;
 	m = netlink_route_request(to, 0, NULL, 0, RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE);
-	if (!m || netlink_ask(nl, m, take_entry, &f, &status, &again, &ignored) < 0 || ret->n < 2)
+	if (!m || netlink_ask(nl, m, &sink, &end, &ignored) < 0 || ret->n < 2)
 		ret->n = 0;
 }
 
@@ -108,14 +108,14 @@ size_t netlink_hop_of(struct netlink *nl, const union addr *from, const union ad
 	AUTO(netlink_msg_freep) struct nl_msg *m = netlink_route_request(to, 0, from, 0, 0);
 	uint16_t from_be = htons(addr_port(from)), to_be = htons(addr_port(to));
 	struct route r = {0};
+	const struct netlink_sink sink = {.each = take_route, .arg = &r};
+	struct netlink_end end;
 	struct err ignored;
-	bool again;
-	int status;
 
 	if (!m || nla_put_u8(m, PROTOCOL, IPPROTO_TCP) ||
 	    nla_put(m, FROM_PORT, sizeof(from_be), &from_be) ||
 	    nla_put(m, TO_PORT, sizeof(to_be), &to_be) ||
-	    netlink_ask(nl, m, take_route, &r, &status, &again, &ignored) < 0 || status)
+	    netlink_ask(nl, m, &sink, &end, &ignored) < 0 || end.status)
 		return SIZE_MAX;
 	for (size_t i = 0; i < hops->n; i++)
 		if (is_hop(&hops->v[i], &r, hops->family))

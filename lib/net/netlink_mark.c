@@ -75,11 +75,11 @@ size_t netlink_marked_rules(struct netlink *nl, const union addr *to, struct mar
 			    size_t max, struct arena *a)
 {
 	struct marks all = {.family = to->sa.sa_family};
+	const struct netlink_sink sink = {.each = take, .restart = forget, .arg = &all};
 	struct err ignored = {0};
 	size_t n = 0;
 
-	if (nl->recorded || !nl->sock ||
-	    netlink_dump(nl, RTM_GETRULE, all.family, take, forget, &all, &ignored))
+	if (nl->recorded || !nl->sock || netlink_dump(nl, RTM_GETRULE, all.family, &sink, &ignored))
 		return 0;
 	for (size_t i = 0; i < all.n && n < max; i++)
 		if (is_thrown_away(nl, to, all.v[i].mark) && !is_thrown_away(nl, to, 0))

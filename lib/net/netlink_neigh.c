@@ -49,8 +49,8 @@ int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct 
 {
 	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 	struct neighbour answer = {0};
-	bool again;
-	int status;
+	const struct netlink_sink sink = {.each = take_neigh, .arg = &answer};
+	struct netlink_end end;
 
 	*ret = answer;
 	if (nl->recorded)
@@ -58,7 +58,7 @@ int netlink_neighbour(struct netlink *nl, const union addr *of, int oif, struct 
 	m = neigh_request(of, oif);
 	if (!m)
 		return err_set(e, ERR_SYS, "no memory for a netlink request");
-	if (netlink_ask(nl, m, take_neigh, &answer, &status, &again, e) < 0)
+	if (netlink_ask(nl, m, &sink, &end, e) < 0)
 		return -1;
 	*ret = answer; /* no such entry, or a kernel before 5.0, which lists them only: not known */
 	return 0;

@@ -21,8 +21,7 @@ static const char *dump_file(int type, int family)
 	}
 }
 
-int netlink_recorded_dump(const char *dir, int type, int family,
-			  int (*each)(const struct nlmsghdr *h, void *arg), void *arg,
+int netlink_recorded_dump(const char *dir, int type, int family, const struct netlink_sink *to,
 			  struct err *e)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -41,7 +40,7 @@ int netlink_recorded_dump(const char *dir, int type, int family,
 	}
 	left = (int)n;
 	for (h = (void *)data; nlmsg_ok(h, left); h = nlmsg_next(h, &left)) {
-		if (h->nlmsg_type >= NLMSG_MIN_TYPE && each(h, arg) < 0)
+		if (h->nlmsg_type >= NLMSG_MIN_TYPE && to->each(h, to->arg) < 0)
 			return 0;
 	}
 	if (left > 0)
@@ -131,12 +130,14 @@ int netlink_recorded_route(struct netlink *nl, const union addr *to, int oif,
 			   const union addr *from, struct route *ret, struct err *e)
 {
 	struct lookup l = {.to = to, .from = from, .oif = oif};
+	const struct netlink_sink routes = {.each = look_at_route, .arg = &l};
+	const struct netlink_sink addrs = {.each = look_at_addr, .arg = &l};
 	int family = to->sa.sa_family;
 
 	l.dst = netlink_addr_bytes(to, &l.n);
 	l.src = from ? netlink_addr_bytes(from, &l.n) : NULL;
-	if (netlink_recorded_dump(nl->recorded, RTM_GETROUTE, family, look_at_route, &l, e) < 0 ||
-	    netlink_recorded_dump(nl->recorded, RTM_GETADDR, family, look_at_addr, &l, e) < 0)
+	if (netlink_recorded_dump(nl->recorded, RTM_GETROUTE, family, &routes, e) < 0 ||
+	    netlink_recorded_dump(nl->recorded, RTM_GETADDR, family, &addrs, e) < 0)
 		return -1;
 	if (from && !l.from_is_local)
 		l.best = (struct route){.why = "not possible from this source address"};

@@ -127,17 +127,17 @@ static int look_up(struct netlink *nl, struct nl_msg *m, bool pinned, struct rou
 		   struct err *e)
 {
 	struct route answer = {.why = "no route"};
-	bool again;
-	int status;
+	const struct netlink_sink sink = {.each = take_answer, .arg = &answer};
+	struct netlink_end end;
 
 	if (!m)
 		return err_set(e, ERR_SYS, "no memory for a netlink request");
-	if (netlink_ask(nl, m, take_answer, &answer, &status, &again, e) < 0)
+	if (netlink_ask(nl, m, &sink, &end, e) < 0)
 		return -1;
-	if (status) {
-		answer.why = refusal(status, pinned);
+	if (end.status) {
+		answer.why = refusal(end.status, pinned);
 		if (!answer.why) {
-			errno = status;
+			errno = end.status;
 			return err_sys(e, "the kernel would not look up a route");
 		}
 	}

@@ -72,14 +72,14 @@ static struct entry find_entry(struct netlink *nl, const union addr *from, const
 {
 	AUTO(netlink_msg_freep) struct nl_msg *m = NULL;
 	struct entry x = {.a = a};
+	const struct netlink_sink sink = {.each = take_entry, .arg = &x};
+	struct netlink_end end;
 	struct err ignored;
-	bool again;
-	int status;
 
 	if (nl->recorded || (from && from->sa.sa_family != to->sa.sa_family))
 		return x;
 	m = netlink_route_request(to, 0, from, 0, RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE);
-	if (!m || netlink_ask(nl, m, take_entry, &x, &status, &again, &ignored) < 0)
+	if (!m || netlink_ask(nl, m, &sink, &end, &ignored) < 0)
 		return (struct entry){0};
 	return x;
 }
@@ -172,14 +172,15 @@ const char *netlink_prefer_main(struct netlink *nl, int oif, const union addr *f
 				const union addr *to, struct arena *a)
 {
 	struct main_way x = {.to = to, .table = find_entry(nl, from, to, a).table};
+	const struct netlink_sink ways = {.each = take_way, .restart = forget_way, .arg = &x};
+	const struct netlink_sink rules = {.each = take_leading, .arg = &x};
 	int family = to->sa.sa_family;
 	struct addr_text at;
 	struct err ignored;
 
 	if (!x.table || x.table == RT_TABLE_MAIN || x.table == RT_TABLE_LOCAL ||
-	    netlink_dump(nl, RTM_GETROUTE, family, take_way, forget_way, &x, &ignored) ||
-	    x.oif != oif || !oif ||
-	    netlink_dump(nl, RTM_GETRULE, family, take_leading, NULL, &x, &ignored) || x.before < 2)
+	    netlink_dump(nl, RTM_GETROUTE, family, &ways, &ignored) || x.oif != oif || !oif ||
+	    netlink_dump(nl, RTM_GETRULE, family, &rules, &ignored) || x.before < 2)
 		return NULL;
 	return arena_printf(a, "%s rule add to %s/%u lookup main priority %u",
 			    addr_ip_command(family), addr_print(&x.net, &at), x.len, x.before - 1);
@@ -287,17 +288,18 @@ const char *netlink_undo_rule(struct netlink *nl, const union addr *from, const 
 			      bool forbidden, struct arena *a)
 {
 	struct rule x = {.from = from, .to = to, .forbidden = forbidden};
+	const struct netlink_sink deciding = {.each = take_rule, .restart = forget, .arg = &x};
+	const struct netlink_sink alike = {.each = count_alike, .restart = forget_alike, .arg = &x};
 	const struct one_rule *f = &x.found;
 	int family = to->sa.sa_family;
 	struct err ignored;
 
 	if (nl->recorded || (from && from->sa.sa_family != family) ||
-	    netlink_dump(nl, RTM_GETRULE, family, take_rule, forget, &x, &ignored) || x.n != 1)
+	    netlink_dump(nl, RTM_GETRULE, family, &deciding, &ignored) || x.n != 1)
 		return NULL;
 	if (f->table) /* of a card's table one route may forbid: who came by the others needs it */
 		return netlink_undo_forbidding(to, f->table, a);
-	if (netlink_dump(nl, RTM_GETRULE, family, count_alike, forget_alike, &x, &ignored) ||
-	    x.alike != 1)
+	if (netlink_dump(nl, RTM_GETRULE, family, &alike, &ignored) || x.alike != 1)
 		return NULL;
 	return arena_printf(a, "%s rule del priority %u%s%s", addr_ip_command(family), f->priority,
 			    selector(a, "from", &f->from, f->from_len),
