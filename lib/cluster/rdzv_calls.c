@@ -5,20 +5,17 @@
 /* ---- tables ---- */
 static bool table_whole(const struct rdzv *r) { return !r->table.into; }
 
-/* Locked. @ret has room for @n bytes. */
-static int read_table(struct rdzv *r, uint16_t request, uint32_t seq, const void *msg, size_t msg_n,
-		      void *ret, size_t n, struct err *e)
+/* Locked. Asks for the table that r->table says, and waits until it is whole. */
+static int read_table(struct rdzv *r, uint16_t request, const struct wire_out *msg, struct err *e)
 {
 	static unsigned char nothing;
 	int rc;
 
-	r->table.seq = seq;
-	r->table.into = n ? ret : &nothing;
-	r->table.n = n;
-	r->table.got = 0;
-	rc = rdzv_post(r, request, msg, msg_n, e);
+	if (!r->table.n)
+		r->table.into = &nothing;
+	rc = rdzv_post(r, request, msg->p, msg->n, e);
 	if (!rc)
-		rc = rdzv_wait_meeting(r, seq, table_whole, e);
+		rc = rdzv_wait_meeting(r, r->table.seq, table_whole, e);
 	r->table.into = NULL; /* nothing more may be written there */
 	return rc;
 }
@@ -35,7 +32,9 @@ static int meet(struct rdzv *r, const void *data, size_t n, void *ret, struct er
 	r->call_why = RDZV_UNABLE;
 	wire_put_u32(&w, ++r->meets);
 	wire_put_bytes(&w, data, n);
-	rc = read_table(r, RDZV_MEET, r->meets, buf, w.n, ret, n * (unsigned)r->o.size, e);
+	r->table =
+		(struct rdzv_reading){.seq = r->meets, .into = ret, .n = n * (unsigned)r->o.size};
+	rc = read_table(r, RDZV_MEET, &w, e);
 	rdzv_unlock(r);
 	return rc;
 }
@@ -59,7 +58,8 @@ static int pull_members(struct rdzv *r, struct err *e)
 	wire_put_u64(&w, 0);
 	rdzv_lock(r);
 	r->call_why = RDZV_UNABLE;
-	rc = read_table(r, RDZV_PULL, 0, buf, w.n, r->members_raw, r->members_raw_n, e);
+	r->table = (struct rdzv_reading){.into = r->members_raw, .n = r->members_raw_n};
+	rc = read_table(r, RDZV_PULL, &w, e);
 	rdzv_unlock(r);
 	if (!rc)
 		r->members_got = r->members_raw_n;

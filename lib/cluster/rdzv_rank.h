@@ -32,6 +32,13 @@ struct rdzv_door {
 	bool early;
 };
 
+/* The table that a call waits for. */
+struct rdzv_reading {
+	uint32_t seq;
+	unsigned char *into; /* NULL: nobody waits for one, or it is whole */
+	size_t n, got;
+};
+
 struct rdzv {
 	/* constant once the thread runs */
 	struct rdzv_join_opts o;
@@ -60,11 +67,7 @@ struct rdzv {
 	int rank;
 	bool interrupted;
 	struct rdzv_request post;
-	struct {
-		uint32_t seq;
-		unsigned char *into; /* NULL: nobody waits for a table, or it is whole */
-		size_t n, got;
-	} table;
+	struct rdzv_reading table;
 	struct {
 		uint32_t id;
 		bool wanted, there;
