@@ -234,7 +234,7 @@ void mesh_failed(const char *why, struct report *r)
 }
 
 /* The lines of @in, once for each pass; those that are not rank 0's JSON are somebody's remark. */
-static void read_lines(struct mesh *m, FILE *in, const size_t *nodes, size_t n)
+static void read_lines(struct mesh *m, FILE *in)
 {
 	char *line = NULL;
 	size_t cap = 0;
@@ -248,7 +248,7 @@ static void read_lines(struct mesh *m, FILE *in, const size_t *nodes, size_t n)
 				*line == '{' ? json_parse(line, (size_t)len, 8, &ignored) : NULL;
 
 			if (doc)
-				mesh_take(m, pass, doc, nodes, n);
+				mesh_take(m, pass, doc);
 			cJSON_Delete(doc);
 		}
 	}
@@ -281,8 +281,10 @@ static int judge(const struct mesh_opts *o, const struct launch_result *got, FIL
 		for (int k = 0; k < h->ranks; k++)
 			nodes[h->first + k] = i;
 	}
+	m.rank_node = nodes;
+	m.nranks = got->nranks;
 	tally_emit(&m.told);
-	read_lines(&m, in, nodes, got->nranks);
+	read_lines(&m, in);
 	if (!report_count(r, ST_FAIL) && launch_unable(got, e))
 		rc = -1;
 	else if (got->failure && got->nranks && !interrupt_pending())

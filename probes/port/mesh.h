@@ -162,6 +162,8 @@ struct mesh {
 	struct mesh_node *nodes;
 	struct mesh_cell *cells; /* [from * n + to] */
 	size_t n;
+	const size_t *rank_node; /* of each rank the node it speaks for, before mesh_take() */
+	size_t nranks;
 	struct tally told; /* what ranks say of themselves: what many say alike is one finding */
 	struct host_way way;
 	LIST(struct mesh_stray) strays;
@@ -175,35 +177,31 @@ static inline struct mesh_cell *mesh_at(const struct mesh *m, size_t from, size_
 bool mesh_cell_is_bad(const struct mesh_cell *c);
 void mesh_init(struct mesh *m, const struct mesh_opts *o, size_t n, struct arena *a,
 	       struct report *r);
-/*
- * Takes what one rank has to say; @node: the index of its node, @nodes: those of
- * all @n ranks. Every line is taken once in each pass, all lines before the next.
+/* Takes what one rank has to say. Every line is taken once in each pass, all lines before the next.
  */
 #define MESH_NO_NODE SIZE_MAX /* of a rank for whose host another speaks */
 enum mesh_pass { MESH_NODES, MESH_ROWS, MESH_RULES, MESH_WAYS, MESH_REST, MESH_PASSES };
-void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const size_t *nodes,
-	       size_t n);
+void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line);
 void mesh_conclude(struct mesh *m); /* view, judge, data */
 
 /* --- between mesh*.c ------------------------------------------------------------ */
 /* Three of the passes of mesh_take(): what a rank knows of its part in pairs that failed. */
-void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes,
-			size_t n);
-void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me);
+void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me);
 void mesh_explain_rest(struct mesh *m, size_t me);
 /* What keeps @here from @there is its own to take away, as far as it told: the command. */
 const char *mesh_undo(const struct mesh *m, size_t here, size_t there);
 /* What is known of cards, netmasks and routes; and what fails because of it, said. */
-void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_take_link(struct mesh *m, const cJSON *line, size_t me);
 void mesh_link(struct mesh *m);
 void mesh_ecn(struct mesh *m);	/* what answers only who does not ask for ECN */
 void mesh_loss(struct mesh *m); /* what answered late, where packets get lost */
 /* Connections that were silent for a while, and data.idle: mesh_idle.c, mesh_idle_say.c */
-void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n);
+void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me);
 void mesh_idle(const struct mesh *m);
 #define MESH_IDLE_LINE "\"idle\":" /* is in each line of a rank's of that */
 /* The node of a rank that JSON names; MESH_NO_NODE: it is none. */
-size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n);
+size_t mesh_node_of(const struct mesh *m, const cJSON *rank);
 /* The matrix for people, and data.matrix and data.targets[] for programs. */
 void mesh_view(const struct mesh *m, size_t width); /* of a terminal; 0: it is read on none */
 void mesh_data(const struct mesh *m, cJSON *data);

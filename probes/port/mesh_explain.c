@@ -30,17 +30,16 @@ static bool may_have_rule(const struct mesh_cell *c, const struct mesh_rule *rul
 		     : silent && !c->rule;
 }
 
-size_t mesh_node_of(const cJSON *rank, const size_t *nodes, size_t n)
+size_t mesh_node_of(const struct mesh *m, const cJSON *rank)
 {
 	double x = cJSON_IsNumber(rank) ? rank->valuedouble : -1;
 
-	return x >= 0 && x < (double)n ? nodes[(size_t)x] : MESH_NO_NODE;
+	return x >= 0 && x < (double)m->nranks ? m->rank_node[(size_t)x] : MESH_NO_NODE;
 }
 
-static struct mesh_cell *cell_of(struct mesh *m, const cJSON *from_rank, const cJSON *to_rank,
-				 const size_t *nodes, size_t n)
+static struct mesh_cell *cell_of(struct mesh *m, const cJSON *from_rank, const cJSON *to_rank)
 {
-	size_t from = mesh_node_of(from_rank, nodes, n), to = mesh_node_of(to_rank, nodes, n);
+	size_t from = mesh_node_of(m, from_rank), to = mesh_node_of(m, to_rank);
 
 	return from == MESH_NO_NODE || to == MESH_NO_NODE ? NULL : mesh_at(m, from, to);
 }
@@ -125,7 +124,7 @@ static const struct mesh_rule *rule_of(const struct mesh *m, const cJSON *i, enu
 
 /* One of "from" and "to" may be a list: what a rule stops of many, it says once. Of rules of others
  * nobody is asked. */
-static void take_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+static void take_rules(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *list = json_get(line, "rules");
 	enum mesh_hook hook;
@@ -141,10 +140,10 @@ static void take_rules(struct mesh *m, const cJSON *line, size_t me, const size_
 		rule = rule_of(m, i, hook);
 		for (const cJSON *k = many ? many->child : i; k; k = many ? k->next : NULL) {
 			const cJSON *asker = many == from ? k : from, *asked = many == to ? k : to;
-			struct mesh_cell *c = cell_of(m, asker, asked, nodes, n);
+			struct mesh_cell *c = cell_of(m, asker, asked);
 			const cJSON *whose = mesh_rule_is_in(rule) ? asked : asker;
 
-			if (c && c->bad <= most && mesh_node_of(whose, nodes, n) == me)
+			if (c && c->bad <= most && mesh_node_of(m, whose) == me)
 				take_rule(m, c, rule);
 		}
 	}
@@ -217,12 +216,12 @@ static void take_elsewhere(struct mesh *m, size_t peer, size_t me)
 }
 
 /* Silence has a reason when the question is known to have arrived, or a filter counted it. */
-static void explain(struct mesh *m, const cJSON *list, size_t me, const size_t *nodes, size_t n,
+static void explain(struct mesh *m, const cJSON *list, size_t me,
 		    void (*take)(struct mesh *m, size_t peer, size_t me))
 {
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next)
-		if (mesh_node_of(i, nodes, n) != MESH_NO_NODE)
-			take(m, mesh_node_of(i, nodes, n), me);
+		if (mesh_node_of(m, i) != MESH_NO_NODE)
+			take(m, mesh_node_of(m, i), me);
 }
 
 /* A host without a way to a peer, or that does not find it, cannot answer it either. */
@@ -244,12 +243,12 @@ static void take_no_way_back(struct mesh *m, size_t me)
 }
 
 /* Whom it sends to a router: what goes there, and its answers, are lost with that. */
-static void take_routed(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+static void take_routed(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *list = json_get(line, "routed");
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
-		size_t peer = mesh_node_of(json_get(i, "to"), nodes, n);
+		size_t peer = mesh_node_of(m, json_get(i, "to"));
 		struct mesh_cell *to, *from;
 
 		if (peer == MESH_NO_NODE)
@@ -265,12 +264,12 @@ static void take_routed(struct mesh *m, const cJSON *line, size_t me, const size
 }
 
 /* What it knows of several paths to others. */
-static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+static void take_paths(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *list = json_get(line, "paths");
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
-		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		size_t to = mesh_node_of(m, json_get(i, "to"));
 
 		if (to == MESH_NO_NODE)
 			continue;
@@ -279,22 +278,22 @@ static void take_paths(struct mesh *m, const cJSON *line, size_t me, const size_
 	}
 }
 
-void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+void mesh_explain_rules(struct mesh *m, const cJSON *line, size_t me)
 {
 	m->nodes[me].rules_cut |= cJSON_IsTrue(json_get(line, "rules_cut"));
-	take_rules(m, line, me, nodes, n);
-	explain(m, json_get(line, "straight"), me, nodes, n, take_straight);
-	explain(m, json_get(line, "half"), me, nodes, n, take_half);
-	take_paths(m, line, me, nodes, n);
-	mesh_take_link(m, line, me, nodes, n);
+	take_rules(m, line, me);
+	explain(m, json_get(line, "straight"), me, take_straight);
+	explain(m, json_get(line, "half"), me, take_half);
+	take_paths(m, line, me);
+	mesh_take_link(m, line, me);
 }
 
-void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+void mesh_explain_ways(struct mesh *m, const cJSON *line, size_t me)
 {
 	const struct mesh_node *here = &m->nodes[me];
 
-	explain(m, json_get(line, "elsewhere"), me, nodes, n, take_elsewhere);
-	take_routed(m, line, me, nodes, n);
+	explain(m, json_get(line, "elsewhere"), me, take_elsewhere);
+	take_routed(m, line, me);
 	/* its other card answered for the address, and what came in there was dropped */
 	for (size_t i = 0; here->twin && i < m->n; i++) {
 		struct mesh_cell *c = mesh_at(m, i, me);

@@ -34,7 +34,7 @@ static void take_peer(struct mesh *m, const cJSON *o, size_t me, size_t peer)
 		idle_at(m, me, peer)->again = *again;
 }
 
-void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *idle = json_get(line, "idle"), *peers = json_get(idle, "peers");
 	double forgets_s = json_get_num(idle, "forgets_s", 0);
@@ -43,7 +43,7 @@ void mesh_take_idle(struct mesh *m, const cJSON *line, size_t me, const size_t *
 		m->nodes[me].forgets_s = (unsigned)forgets_s;
 	m->nodes[me].ec2 |= cJSON_IsTrue(json_get(idle, "ec2"));
 	for (const cJSON *i = peers ? peers->child : NULL; i; i = i->next) {
-		size_t peer = mesh_node_of(json_get(i, "rank"), nodes, n);
+		size_t peer = mesh_node_of(m, json_get(i, "rank"));
 
 		if (peer != MESH_NO_NODE && peer != me)
 			take_peer(m, i, me, peer);

@@ -315,13 +315,13 @@ void mesh_link(struct mesh *m)
 }
 
 /* What ranks say of it: none of it is trusted. */
-void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+void mesh_take_link(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *strays = json_get(line, "strays"), *undo = json_get(line, "undo");
 
-	mesh_take_own(m, line, me, nodes, n);
+	mesh_take_own(m, line, me);
 	for (const cJSON *i = strays ? strays->child : NULL; i; i = i->next) {
-		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		size_t to = mesh_node_of(m, json_get(i, "to"));
 		const char *mac = json_copy(m->a, i, "mac");
 
 		if (to != MESH_NO_NODE && mac)
@@ -331,7 +331,7 @@ void mesh_take_link(struct mesh *m, const cJSON *line, size_t me, const size_t *
 	if (undo) /* what it says of rates has none */
 		m->nodes[me].undone = m->undone.n;
 	for (const cJSON *i = undo ? undo->child : NULL; i; i = i->next) {
-		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		size_t to = mesh_node_of(m, json_get(i, "to"));
 		const char *text = json_copy(m->a, i, "undo");
 
 		if (to != MESH_NO_NODE && text)

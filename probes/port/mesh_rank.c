@@ -187,9 +187,11 @@ static void judge_here(struct mesh_self *s)
 		if (!s->cards[i].idle) /* one that died has told nothing else */
 			m.nodes[nodes[i]].name = s->cards[i].host;
 	}
+	m.rank_node = nodes;
+	m.nranks = s->n;
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
 		for (size_t i = 0; i < s->lines.n; i++)
-			mesh_take(&m, pass, s->lines.v[i], nodes, s->n);
+			mesh_take(&m, pass, s->lines.v[i]);
 	mesh_conclude(&m);
 }
 

@@ -153,12 +153,12 @@ static void judge_own(struct mesh *m, const struct mesh_own *x)
 			       "libvirt, a VPN");
 }
 
-void mesh_take_own(struct mesh *m, const cJSON *line, size_t me, const size_t *nodes, size_t n)
+void mesh_take_own(struct mesh *m, const cJSON *line, size_t me)
 {
 	const cJSON *list = json_get(line, "own");
 
 	for (const cJSON *i = list ? list->child : NULL; i; i = i->next) {
-		size_t to = mesh_node_of(json_get(i, "to"), nodes, n);
+		size_t to = mesh_node_of(m, json_get(i, "to"));
 		const char *iface = json_copy(m->a, i, "iface");
 		double prefix = json_get_num(i, "prefix", -1);
 

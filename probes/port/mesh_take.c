@@ -60,9 +60,9 @@ static unsigned count_of(const cJSON *line, const char *key)
 	return n >= 0 && n < 1e9 ? (unsigned)n : 0;
 }
 
-static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t *nodes, size_t n)
+static void take_node(struct mesh *m, const cJSON *line, size_t at)
 {
-	double same = json_get_num(line, "same", -1);
+	size_t first = mesh_node_of(m, json_get(line, "same"));
 	struct mesh_node *x = &m->nodes[at];
 	const char *addr = json_get_str(line, "address");
 	double mtu = json_get_num(line, "mtu", 0);
@@ -102,8 +102,8 @@ static void take_node(struct mesh *m, const cJSON *line, size_t at, const size_t
 	read_ports(m, json_get(line, "ports"), x);
 	if (!addr || addr_parse(addr, &x->addr))
 		x->addr = (union addr){0};
-	if (same >= 0 && same < (double)n && nodes[(size_t)same] < at)
-		take_same(m, nodes[(size_t)same], x);
+	if (first < at)
+		take_same(m, first, x);
 }
 
 static void read_cell(struct mesh *m, size_t from, size_t to, const char *row)
@@ -151,41 +151,43 @@ static void read_talk(struct mesh_cell *c, char talk, const cJSON *mtu)
 static const cJSON *first_of(const cJSON *list) { return list ? list->child : NULL; }
 static const cJSON *next_of(const cJSON *item) { return item ? item->next : NULL; }
 
-static void take_row(struct mesh *m, const cJSON *line, size_t from, const size_t *nodes, size_t n)
+static void take_row(struct mesh *m, const cJSON *line, size_t from)
 {
 	const char *talks = json_text(line, "talks");
 	const cJSON *row = first_of(json_get(line, "row")), *mtu = first_of(json_get(line, "mtus"));
 	const cJSON *late = first_of(json_get(line, "late"));
 	const cJSON *crawl = first_of(json_get(line, "crawl"));
 
-	for (size_t i = 0; i < n; i++, row = next_of(row), mtu = next_of(mtu), late = next_of(late),
-		    crawl = next_of(crawl)) {
+	for (size_t i = 0; i < m->nranks; i++, row = next_of(row), mtu = next_of(mtu),
+		    late = next_of(late), crawl = next_of(crawl)) {
+		size_t to = m->rank_node[i];
 		char talk = i < strlen(talks) ? talks[i] : '.';
 
-		if (nodes[i] == MESH_NO_NODE || nodes[i] == from || !cJSON_IsString(row))
+		if (to == MESH_NO_NODE || to == from || !cJSON_IsString(row))
 			continue;
-		read_cell(m, from, nodes[i], row->valuestring);
-		read_talk(mesh_at(m, from, nodes[i]), talk, mtu);
+		read_cell(m, from, to, row->valuestring);
+		read_talk(mesh_at(m, from, to), talk, mtu);
 		if (cJSON_IsNumber(late) && late->valuedouble >= 0 && late->valuedouble < 1000)
-			mesh_at(m, from, nodes[i])->late = (uint16_t)late->valuedouble;
+			mesh_at(m, from, to)->late = (uint16_t)late->valuedouble;
 		if (cJSON_IsNumber(crawl) && crawl->valuedouble > 0)
-			mesh_at(m, from, nodes[i])->crawl_mbps = (float)crawl->valuedouble;
+			mesh_at(m, from, to)->crawl_mbps = (float)crawl->valuedouble;
 	}
 }
 
-static void take_rates(struct mesh *m, const cJSON *line, size_t from, const size_t *nodes,
-		       size_t n)
+static void take_rates(struct mesh *m, const cJSON *line, size_t from)
 {
 	const cJSON *gbps = first_of(json_get(line, "gbps"));
 	const cJSON *resent = first_of(json_get(line, "resent"));
 
-	for (size_t i = 0; i < n; i++, gbps = next_of(gbps), resent = next_of(resent)) {
-		if (nodes[i] == MESH_NO_NODE || nodes[i] == from)
+	for (size_t i = 0; i < m->nranks; i++, gbps = next_of(gbps), resent = next_of(resent)) {
+		size_t to = m->rank_node[i];
+
+		if (to == MESH_NO_NODE || to == from)
 			continue;
 		if (cJSON_IsNumber(gbps))
-			mesh_at(m, from, nodes[i])->gbps = (float)gbps->valuedouble;
+			mesh_at(m, from, to)->gbps = (float)gbps->valuedouble;
 		if (cJSON_IsNumber(resent))
-			mesh_at(m, from, nodes[i])->resent = (float)resent->valuedouble;
+			mesh_at(m, from, to)->resent = (float)resent->valuedouble;
 	}
 }
 
@@ -206,29 +208,24 @@ static void take_findings(struct mesh *m, const cJSON *line, size_t me)
 	}
 }
 
-void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line, const size_t *nodes,
-	       size_t n)
+void mesh_take(struct mesh *m, enum mesh_pass pass, const cJSON *line)
 {
-	double rank = json_get_num(line, "rank", -1);
-	size_t me;
+	size_t me = mesh_node_of(m, json_get(line, "rank"));
 
-	if (!(rank >= 0 && rank < (double)n))
-		return;
-	me = nodes[(size_t)rank];
 	if (me == MESH_NO_NODE)
 		return;
 	if (pass == MESH_NODES && json_get(line, "host"))
-		take_node(m, line, me, nodes, n);
+		take_node(m, line, me);
 	if (pass == MESH_ROWS) {
 		m->nodes[me].gone |= cJSON_IsTrue(json_get(line, "gone"));
-		take_row(m, line, me, nodes, n);
-		take_rates(m, line, me, nodes, n);
-		mesh_take_idle(m, line, me, nodes, n);
+		take_row(m, line, me);
+		take_rates(m, line, me);
+		mesh_take_idle(m, line, me);
 	}
 	if (pass == MESH_RULES)
-		mesh_explain_rules(m, line, me, nodes, n);
+		mesh_explain_rules(m, line, me);
 	if (pass == MESH_WAYS)
-		mesh_explain_ways(m, line, me, nodes, n);
+		mesh_explain_ways(m, line, me);
 	if (pass == MESH_REST) {
 		mesh_explain_rest(m, me);
 		take_findings(m, line, me);

@@ -9,17 +9,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void take(struct mesh *m, enum mesh_pass pass, const char *text, size_t n)
 {
-	static const size_t nodes[] = {0, MESH_NO_NODE, 2};
 	struct err e;
 	cJSON *line = json_parse(text, n, 8, &e);
 
 	if (line)
-		mesh_take(m, pass, line, nodes, NODES);
+		mesh_take(m, pass, line);
 	cJSON_Delete(line);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	static const size_t nodes[] = {0, MESH_NO_NODE, 2};
 	const struct report_opts ro = {
 		.command = "portcheck", .format = "json", .output = "/dev/null", .host = "me"};
 	const char *text = (const char *)data, *second = memchr(text, '\n', n);
@@ -33,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!r)
 		return 0;
 	mesh_init(&m, &o, NODES, &a, r);
+	m.rank_node = nodes;
+	m.nranks = NODES;
 	for (size_t i = 0; i < NODES; i++)
 		m.nodes[i].name = "node";
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++) {

@@ -23,12 +23,14 @@ static inline void made_mesh(struct mesh *m, const struct mesh_opts *o, struct a
 static inline void made_mesh_take(struct mesh *m, const char *const *lines, const size_t *nodes,
 				  size_t n)
 {
+	m->rank_node = nodes;
+	m->nranks = n;
 	for (enum mesh_pass pass = 0; pass < MESH_PASSES; pass++)
 		for (size_t i = 0; i < n; i++) {
 			cJSON *line = json_parse(lines[i], strlen(lines[i]), 8, &(struct err){0});
 
 			assert_non_null(line);
-			mesh_take(m, pass, line, nodes, n);
+			mesh_take(m, pass, line);
 			cJSON_Delete(line);
 		}
 }

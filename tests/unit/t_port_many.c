@@ -15,7 +15,6 @@ struct many {
 	struct arena a;
 	struct mesh_opts o;
 	struct mesh m;
-	size_t *nodes;
 	char path[64];
 };
 
@@ -24,6 +23,7 @@ static void many_make(struct many *x, size_t n, const char *format, enum port_ca
 {
 	struct report_opts o = {.command = "portcheck", .format = format, .host = "me"};
 	struct err e = {0};
+	size_t *nodes;
 
 	*x = (struct many){0};
 	(void)snprintf(x->path, sizeof(x->path), "/tmp/t_port_many.%d", (int)getpid());
@@ -31,11 +31,13 @@ static void many_make(struct many *x, size_t n, const char *format, enum port_ca
 	LIST_ADD(&x->a, &x->o.hosts)->name = "given";
 	mesh_init(&x->m, &x->o, n, &x->a, report_new(&o, &e));
 	assert_non_null(x->m.report);
-	x->nodes = arena_alloc(&x->a, n * sizeof(*x->nodes));
+	nodes = arena_alloc(&x->a, n * sizeof(*nodes));
+	x->m.rank_node = nodes;
+	x->m.nranks = n;
 	for (size_t i = 0; i < n; i++) {
 		struct mesh_node *at = &x->m.nodes[i];
 
-		x->nodes[i] = i;
+		nodes[i] = i;
 		at->name = arena_printf(&x->a, "node%zu", i + 1);
 		at->subnet = "10.0.0.0/16";
 		at->iface = "eth0";
@@ -82,7 +84,7 @@ static void take_rule(struct many *x, size_t i, const char *rule)
 	for (size_t k = 0; k < x->m.n; k++)
 		if (k != i)
 			cJSON_AddItemToArray(from, cJSON_CreateNumber((double)k));
-	mesh_take(&x->m, MESH_RULES, line, x->nodes, x->m.n);
+	mesh_take(&x->m, MESH_RULES, line);
 	cJSON_Delete(line);
 }
 
@@ -219,7 +221,7 @@ static void what_all_say_of_themselves(void **state UNUSED)
 			const char *text = arena_printf(&x.a, line, i);
 			cJSON *doc = json_parse(text, strlen(text), 8, &e);
 
-			mesh_take(&x.m, MESH_REST, doc, x.nodes, MANY);
+			mesh_take(&x.m, MESH_REST, doc);
 			cJSON_Delete(doc);
 		}
 		tally_emit(&x.m.told);
@@ -294,7 +296,7 @@ static double judge_ways(size_t n)
 				cJSON_AddItemToArray(elsewhere, cJSON_CreateNumber((double)k));
 			}
 			began = clock();
-			mesh_take(&x.m, pass, line, x.nodes, n);
+			mesh_take(&x.m, pass, line);
 			taken += clock() - began;
 			cJSON_Delete(line);
 		}

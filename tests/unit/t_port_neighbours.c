@@ -176,7 +176,9 @@ static const char *taken(struct lost *x, bool in, enum port_cause ret[MANY])
 		if (i)
 			*c = (struct mesh_cell){.row = "f c -", .bad = 1, .cause = CAUSE_NOT_SEEN6};
 	}
-	mesh_take(&m, MESH_RULES, x->line, nodes, MANY);
+	m.rank_node = nodes;
+	m.nranks = MANY;
+	mesh_take(&m, MESH_RULES, x->line);
 	mesh_judge(&m);
 	for (size_t i = 1; i < MANY; i++)
 		ret[i] = (in ? mesh_at(&m, i, 0) : mesh_at(&m, 0, i))->cause;
