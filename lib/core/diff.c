@@ -9,30 +9,27 @@
 
 enum { CONTEXT = 3 };
 
-struct line {
-	const char *s;
-	size_t n; /* with its newline, where there is one */
-};
-typedef LIST(struct line) line_list;
+/* Lines with their newlines, where there is one. */
+typedef LIST(struct span) line_list;
 
-static line_list split(struct arena *a, const char *s, size_t n)
+static line_list split(struct arena *a, struct span text)
 {
-	const char *end = s + n;
-	line_list lines = {.v = ARENA_NEW(a, struct line)}; /* no NULL to add an offset to */
+	const char *s = text.s, *end = text.s + text.n;
+	line_list lines = {.v = ARENA_NEW(a, struct span)}; /* no NULL to add an offset to */
 
 	while (s < end) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t len = (size_t)((nl ? nl + 1 : end) - s);
 
-		*LIST_ADD(a, &lines) = (struct line){s, len};
+		*LIST_ADD(a, &lines) = (struct span){s, len};
 		s += len;
 	}
 	return lines;
 }
 
-static bool same(struct line x, struct line y) { return x.n == y.n && !memcmp(x.s, y.s, x.n); }
+static bool same(struct span x, struct span y) { return x.n == y.n && !memcmp(x.s, y.s, x.n); }
 
-static void add_lines(struct text *t, char sign, const struct line *l, size_t n)
+static void add_lines(struct text *t, char sign, const struct span *l, size_t n)
 {
 	for (; n; n--, l++) {
 		text_addn(t, &sign, 1);
@@ -44,10 +41,9 @@ static void add_lines(struct text *t, char sign, const struct line *l, size_t n)
 
 static size_t at_most(size_t n, size_t max) { return n < max ? n : max; }
 
-char *text_diff(struct arena *a, const char *path, const char *old, size_t old_n, const char *new,
-		size_t new_n)
+char *text_diff(struct arena *a, const char *path, struct span old, struct span new)
 {
-	line_list x = split(a, old, old_n), y = split(a, new, new_n);
+	line_list x = split(a, old), y = split(a, new);
 	size_t head = 0, tail = 0, before, after, nx, ny;
 	struct text t;
 

@@ -8,11 +8,6 @@ static const char joined_note[] = " (the line above had no newline)";
 
 enum { GUARD_LINES = 20 }; /* how far an `if` or `case` may be from its `return` */
 
-struct span {
-	const char *s;
-	size_t n;
-};
-
 /* The line at *@p with its newline; moves *@p behind it. */
 static struct span next_line(const char **p, const char *end)
 {
@@ -140,10 +135,10 @@ static bool is_guard(struct span l, bool open, const char *p, const char *end)
 	return false;
 }
 
-/* Above the guard and the comment that explains it; @n where there is none. */
-static size_t place_above_guard(const char *s, size_t n)
+/* Above the guard and the comment that explains it; the end where there is none. */
+static size_t place_above_guard(struct span text)
 {
-	const char *p = s, *end = s + n, *above = NULL;
+	const char *p = text.s, *end = text.s + text.n, *above = NULL;
 	bool continued = false;
 	int open = 0;
 
@@ -153,13 +148,13 @@ static size_t place_above_guard(const char *s, size_t n)
 		bool comment = *l.s == '#' && !has(l, "<<<") && !begins(l, "#!");
 
 		if (!continued && is_guard(l, open > 0, p, end))
-			return (size_t)((above ? above : l.s) - s);
+			return (size_t)((above ? above : l.s) - text.s);
 		above = comment ? (above ? above : l.s) : NULL;
 		continued = goes_on(l);
 		open += opens(l);
 		open = open > 0 ? open : 0;
 	}
-	return n;
+	return text.n;
 }
 
 static int damaged(struct err *e, size_t line, const char *what)
@@ -169,10 +164,9 @@ static int damaged(struct err *e, size_t line, const char *what)
 			end_mark);
 }
 
-int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t *ret_n,
-	      bool *ret_found, struct err *e)
+int rc_remove(struct arena *a, struct span old, struct span *ret, bool *ret_found, struct err *e)
 {
-	const char *p = old, *end = old + old_n;
+	const char *p = old.s, *end = old.s + old.n;
 	bool inside = false, found = false, joined = false;
 	size_t nr = 0;
 	struct text out;
@@ -200,20 +194,19 @@ int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t
 		return damaged(e, nr, "is the last, and the end mark is missing");
 	if (joined && out.n && out.s[out.n - 1] == '\n')
 		out.s[--out.n] = '\0';
-	*ret = out.s;
-	*ret_n = out.n;
+	*ret = (struct span){out.s, out.n};
 	*ret_found = found;
 	return 0;
 }
 
-size_t rc_below(const char *text, size_t n)
+struct span rc_below(struct span text)
 {
-	const char *p = text;
+	const char *p = text.s, *end = text.s + text.n;
 
-	while (p < text + n)
-		if (is_mark(next_line(&p, text + n), end_mark))
-			return (size_t)(p - text);
-	return n;
+	while (p < end)
+		if (is_mark(next_line(&p, end), end_mark))
+			break;
+	return (struct span){p, (size_t)(end - p)};
 }
 
 static int check_body(const char *body, struct err *e)
@@ -229,24 +222,23 @@ static int check_body(const char *body, struct err *e)
 	return 0;
 }
 
-int rc_put(struct arena *a, const char *old, size_t old_n, const char *body, enum rc_place where,
-	   char **ret, size_t *ret_n, struct err *e)
+int rc_put(struct arena *a, struct span old, const char *body, enum rc_place where,
+	   struct span *ret, struct err *e)
 {
-	size_t n, at, body_n = strlen(body);
+	size_t at, body_n = strlen(body);
 	bool found, join;
+	struct span clean;
 	struct text out;
-	char *clean;
 
-	if (check_body(body, e) < 0 || rc_remove(a, old, old_n, &clean, &n, &found, e) < 0)
+	if (check_body(body, e) < 0 || rc_remove(a, old, &clean, &found, e) < 0)
 		return -1;
-	at = where == RC_ABOVE_INTERACTIVE ? place_above_guard(clean, n) : n;
-	join = at && clean[at - 1] != '\n';
+	at = where == RC_ABOVE_INTERACTIVE ? place_above_guard(clean) : clean.n;
+	join = at && clean.s[at - 1] != '\n';
 	text_init(&out, a);
-	text_addn(&out, clean, at);
+	text_addn(&out, clean.s, at);
 	text_addf(&out, "%s%s%s\n%s%s%s\n", join ? "\n" : "", begin_mark, join ? joined_note : "",
 		  body, body_n && body[body_n - 1] != '\n' ? "\n" : "", end_mark);
-	text_addn(&out, clean + at, n - at);
-	*ret = out.s;
-	*ret_n = out.n;
+	text_addn(&out, clean.s + at, clean.n - at);
+	*ret = (struct span){out.s, out.n};
 	return 0;
 }

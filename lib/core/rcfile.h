@@ -2,7 +2,7 @@
 #define LIB_CORE_RCFILE_H
 /*
  * A marked block of ours inside a text that belongs to somebody else. Pure
- * functions from text to text; lib/core/file.h does the writing.
+ * functions from text to text (a NUL ends what they return); lib/core/file.h does the writing.
  *
  *	# >>> windsock >>>
  *	...
@@ -10,6 +10,7 @@
  */
 #include "lib/core/arena.h"
 #include "lib/core/err.h"
+#include "lib/core/span.h"
 
 enum rc_place {
 	RC_APPEND,	      /* at the end */
@@ -20,12 +21,12 @@ enum rc_place {
 };
 
 /* The text with exactly one block holding @body (lines ending in newline). Idempotent. */
-int rc_put(struct arena *a, const char *old, size_t old_n, const char *body, enum rc_place where,
-	   char **ret, size_t *ret_n, struct err *e) MUST_CHECK;
+int rc_put(struct arena *a, struct span old, const char *body, enum rc_place where,
+	   struct span *ret, struct err *e) MUST_CHECK;
 /* The text as it was before rc_put, to the byte. @ret_found says whether there was a block. */
-int rc_remove(struct arena *a, const char *old, size_t old_n, char **ret, size_t *ret_n,
-	      bool *ret_found, struct err *e) MUST_CHECK;
-/* Where that begins which stands below the block; @n: there is none. */
-size_t rc_below(const char *text, size_t n);
+int rc_remove(struct arena *a, struct span old, struct span *ret, bool *ret_found,
+	      struct err *e) MUST_CHECK;
+/* What stands below the block; empty: nothing, or there is none. */
+struct span rc_below(struct span text);
 
 #endif

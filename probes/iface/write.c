@@ -15,13 +15,6 @@ enum { BIGGEST = 64 << 20 };
  * file behind; and of a whole file that it is ours to replace and to remove. */
 static const char made_by_us[] = "# This file was made by ifprobe.\n";
 
-struct file_text {
-	const char *path;
-	bool exists;
-	char *s;
-	size_t n;
-};
-
 static int home_path(const char *below, struct arena *a, const char **ret, struct err *e)
 {
 	const char *home = getenv("HOME");
@@ -67,20 +60,21 @@ int write_path(const struct write_request *q, struct arena *a, const char **ret,
 static int read_old(struct file_text *t, struct arena *a, struct err *e)
 {
 	struct err why = {0};
+	char *s;
 
-	if (!file_read(t->path, BIGGEST, a, &t->s, &t->n, &why)) {
+	t->text = span_of("");
+	if (!file_read(t->path, BIGGEST, a, &s, &t->text.n, &why)) {
+		t->text.s = s;
 		t->exists = true;
 		return 0;
 	}
-	if (errno == ENOENT) {
-		t->s = arena_strdup(a, "");
+	if (errno == ENOENT)
 		return 0;
-	}
 	*e = why;
 	return -1;
 }
 
-static bool is_ours(const struct file_text *t) { return strstr(t->s, made_by_us) != NULL; }
+static bool is_ours(const struct file_text *t) { return strstr(t->text.s, made_by_us) != NULL; }
 
 /* A name in it may hold a line's end, and what is behind that would be a command. */
 static const char *comment(const char *note, struct arena *a)
@@ -118,18 +112,16 @@ static int wanted_text(const struct write_request *q, const struct suggestion *s
 	const char *body = render(q, s, !old->exists || is_ours(old) || !q->form->is_block, a);
 
 	if (!q->form->is_block) {
-		if (old->n && !is_ours(old)) {
+		if (old->text.n && !is_ours(old)) {
 			err_set(e, ERR_SYS, "%s is there already and was not made by ifprobe",
 				old->path);
 			return err_hint(e, "move it away, or name another file: --to PATH");
 		}
-		ret->s = arena_strdup(a, body);
-		ret->n = strlen(body);
+		ret->text = span_of(body);
 		return 0;
 	}
-	return rc_put(a, old->s, old->n, body,
-		      q->form->above_interactive ? RC_ABOVE_INTERACTIVE : RC_APPEND, &ret->s,
-		      &ret->n, e);
+	return rc_put(a, old->text, body,
+		      q->form->above_interactive ? RC_ABOVE_INTERACTIVE : RC_APPEND, &ret->text, e);
 }
 
 /* What the file should be after --undo; exists=false: no file at all. */
@@ -139,13 +131,12 @@ static int undone_text(const struct write_request *q, const struct file_text *ol
 	if (!q->form->is_block) {
 		*ret_found = old->exists && is_ours(old);
 		ret->exists = !*ret_found && old->exists;
-		ret->s = old->s;
-		ret->n = ret->exists ? old->n : 0;
+		ret->text = ret->exists ? old->text : span_of("");
 		return 0;
 	}
-	if (rc_remove(a, old->s, old->n, &ret->s, &ret->n, ret_found, e))
+	if (rc_remove(a, old->text, &ret->text, ret_found, e))
 		return -1;
-	ret->exists = old->exists && !(ret->n == 0 && is_ours(old));
+	ret->exists = old->exists && !(ret->text.n == 0 && is_ours(old));
 	return 0;
 }
 
@@ -161,7 +152,7 @@ static int apply(const struct write_request *q, const struct file_text *new, str
 {
 	const struct file_replace_opts o = {.create_mode = q->form->mode, .make_parents = true};
 
-	return new->exists ? file_replace(new->path, new->s, new->n, &o, e)
+	return new->exists ? file_replace(new->path, new->text.s, new->text.n, &o, e)
 			   : remove_file(new->path, e);
 }
 
@@ -203,8 +194,7 @@ static void say(const struct write_request *q, const struct file_text *old,
 		json_bool(o, "undo", q->undo);
 		if (q->dry_run)
 			json_str(o, "diff",
-				 text_diff(report_arena(r), new->path, old->s, old->n, new->s,
-					   new->n));
+				 text_diff(report_arena(r), new->path, old->text, new->text));
 	}
 }
 
@@ -222,10 +212,11 @@ int write_apply(const struct write_request *q, const struct suggestion *s, struc
 		    : wanted_text(q, s, &old, &new, a, e))
 		return -1;
 	if (!q->undo)
-		changed = !old.exists || old.n != new.n || memcmp(old.s, new.s, old.n);
-	heeded = q->undo || write_is_heeded(q, s, new.path, old.s, old.n, new.s, new.n, r);
+		changed = !old.exists || old.text.n != new.text.n ||
+			  memcmp(old.text.s, new.text.s, old.text.n);
+	heeded = q->undo || write_is_heeded(q, s, &old, &new, r);
 	if (changed && q->dry_run) {
-		const char *diff = text_diff(a, new.path, old.s, old.n, new.s, new.n);
+		const char *diff = text_diff(a, new.path, old.text, new.text);
 
 		report_answer(r, diff, strlen(diff));
 	} else if (changed && apply(q, &new, e)) {

@@ -28,26 +28,25 @@ static void say_conflict(const char *path, size_t line, const char *message, str
 }
 
 /* NCCL takes the first assignment it meets; ours stands last in the file. */
-static void earlier_lines(const struct suggestion *s, const char *path, const char *old, size_t n,
-			  struct report *r)
+static void earlier_lines(const struct suggestion *s, const struct file_text *old, struct report *r)
 {
 	struct arena *a = report_arena(r);
 	struct err ignored = {0};
 	const char *name, *value;
 	size_t line = 1;
+	struct span rest;
 	bool found;
-	char *rest;
 
-	if (rc_remove(a, old, n, &rest, &n, &found, &ignored))
+	if (rc_remove(a, old->text, &rest, &found, &ignored))
 		return;
-	for (const char *p = rest, *end = rest + n; p < end; line++) {
+	for (const char *p = rest.s, *end = rest.s + rest.n; p < end; line++) {
 		char *text = take_line(&p, end, a);
 
 		if (!nccl_conf_line(text, strlen(text), a, &name, &value))
 			continue;
 		for (size_t i = 0; i < s->env.n; i++)
 			if (streq(name, s->env.v[i].name) && !streq(value, s->env.v[i].value))
-				say_conflict(path, line,
+				say_conflict(old->path, line,
 					     arena_printf(a,
 							  "sets %s=%s before us, and NCCL takes "
 							  "the first line",
@@ -74,26 +73,27 @@ static const char *assignment(const char *line, struct arena *a)
 		       : NULL;
 }
 
-static size_t count_lines(const char *s, size_t n)
+static size_t count_lines(struct span text)
 {
 	size_t lines = 0;
 
-	for (size_t i = 0; i < n; i++)
-		lines += s[i] == '\n';
+	for (size_t i = 0; i < text.n; i++)
+		lines += text.s[i] == '\n';
 	return lines;
 }
 
 /* A shell keeps the last one. @more: lines of the block that are not in the file yet. */
-static void later_lines(const char *path, const char *new, size_t n, size_t more, struct report *r)
+static void later_lines(const struct file_text *new, size_t more, struct report *r)
 {
 	struct arena *a = report_arena(r);
-	size_t below = rc_below(new, n), line = count_lines(new, below) + 1 - more;
+	struct span below = rc_below(new->text);
+	size_t line = count_lines(new->text) - count_lines(below) + 1 - more;
 
-	for (const char *p = new + below, *end = new + n; p < end; line++) {
+	for (const char *p = below.s, *end = below.s + below.n; p < end; line++) {
 		const char *sets = assignment(take_line(&p, end, a), a);
 
 		if (sets)
-			say_conflict(path, line,
+			say_conflict(new->path, line,
 				     arena_printf(a,
 						  "sets %.*s below our block, and that is what a "
 						  "shell is left with",
@@ -146,19 +146,19 @@ static void other_home(const char *path, struct report *r)
 	report_add(r, f);
 }
 
-bool write_is_heeded(const struct write_request *q, const struct suggestion *s, const char *path,
-		     const char *old, size_t old_n, const char *new, size_t new_n, struct report *r)
+bool write_is_heeded(const struct write_request *q, const struct suggestion *s,
+		     const struct file_text *old, const struct file_text *new, struct report *r)
 {
 	size_t before = report_count(r, ST_WARN), more = 0;
 
 	if (streq(q->form->name, "nccl.conf")) {
-		earlier_lines(s, path, old, old_n, r);
-		other_home(path, r);
+		earlier_lines(s, old, r);
+		other_home(old->path, r);
 	}
 	if (q->form->is_block && q->form->render_computed) { /* for shells */
 		if (q->dry_run)
-			more = count_lines(new, new_n) - count_lines(old, old_n);
-		later_lines(path, new, new_n, more, r);
+			more = count_lines(new->text) - count_lines(old->text);
+		later_lines(new, more, r);
 	}
 	if (streq(q->form->name, "bashrc") && !q->to)
 		other_shell(r);

@@ -4,12 +4,19 @@
  * For write.c: what keeps those from heeding a file who should: a line of somebody else's that
  * counts more, a shell or an NCCL that reads another file.
  */
+#include "lib/core/span.h"
 #include "probes/iface/write.h"
 
-/* @old and @new: the text of @path before and after. False: findings write.conflict, write.home and
+/* A file as it is, or as it is to be. */
+struct file_text {
+	const char *path;
+	bool exists;
+	struct span text; /* a NUL ends it, too */
+};
+
+/* False: findings write.conflict, write.home and
  * write.shell say why it is not heeded. */
-bool write_is_heeded(const struct write_request *q, const struct suggestion *s, const char *path,
-		     const char *old, size_t old_n, const char *new, size_t new_n,
-		     struct report *r);
+bool write_is_heeded(const struct write_request *q, const struct suggestion *s,
+		     const struct file_text *old, const struct file_text *new, struct report *r);
 
 #endif

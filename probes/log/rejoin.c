@@ -1,5 +1,6 @@
 #include "probes/log/rejoin.h"
 
+#include "lib/core/span.h"
 #include "probes/log/line.h"
 #include "probes/log/prefix.h"
 
@@ -12,11 +13,6 @@ enum {
 };
 
 /* A line, without its end. */
-struct span {
-	const char *s;
-	size_t n;
-};
-
 static struct span line_at(const char *p, const char *end)
 {
 	const char *nl = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;

@@ -1,13 +1,9 @@
 #include "probes/log/unwrap.h"
 
+#include "lib/core/span.h"
 #include "probes/log/line.h"
 
 #include <ctype.h>
-
-struct span {
-	const char *s;
-	size_t n;
-};
 
 static const char *const messages[] = {"log", "message", "msg", "MESSAGE", "line", "text",
 				       "textPayload", "event", "@message", "body",

@@ -11,23 +11,24 @@ static void expect(bool truth)
 		abort();
 }
 
-static void check(const char *old, size_t n, enum rc_place where, struct arena *a)
+static bool is_same(struct span x, struct span y) { return x.n == y.n && !memcmp(x.s, y.s, x.n); }
+
+static void check(struct span old, enum rc_place where, struct arena *a)
 {
-	size_t n0, n1, n2, n3;
-	char *clean, *once, *twice, *back;
+	struct span clean, once, twice, back;
 	bool found;
 	struct err e;
 
-	if (rc_remove(a, old, n, &clean, &n0, &found, &e) < 0) {
-		expect(rc_put(a, old, n, body, where, &once, &n1, &e) < 0 && *e.hint);
+	if (rc_remove(a, old, &clean, &found, &e) < 0) {
+		expect(rc_put(a, old, body, where, &once, &e) < 0 && *e.hint);
 		return;
 	}
-	expect(rc_put(a, old, n, body, where, &once, &n1, &e) == 0);
-	expect(rc_put(a, once, n1, body, where, &twice, &n2, &e) == 0);
-	expect(n1 == n2 && !memcmp(once, twice, n1));
-	expect(rc_remove(a, once, n1, &back, &n3, &found, &e) == 0 && found);
-	expect(n3 == n0 && !memcmp(back, clean, n0));
-	(void)text_diff(a, "f", old, n, once, n1);
+	expect(rc_put(a, old, body, where, &once, &e) == 0);
+	expect(rc_put(a, once, body, where, &twice, &e) == 0);
+	expect(is_same(once, twice));
+	expect(rc_remove(a, once, &back, &found, &e) == 0 && found);
+	expect(is_same(back, clean));
+	(void)text_diff(a, "f", old, once);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -38,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	expect(exact != NULL);
 	memcpy(exact, data, n);
-	check(exact, n, RC_APPEND, &a);
-	check(exact, n, RC_ABOVE_INTERACTIVE, &a);
+	check((struct span){exact, n}, RC_APPEND, &a);
+	check((struct span){exact, n}, RC_ABOVE_INTERACTIVE, &a);
 	return 0;
 }

@@ -23,31 +23,28 @@ static int free_arena(void **state UNUSED)
 	return 0;
 }
 
-static const char *put_n(const char *old, size_t n, enum rc_place where, size_t *ret_n)
+static struct span put_span(struct span old, enum rc_place where)
 {
-	char *got;
+	struct span got;
 
-	assert_int_equal(rc_put(&a, old, n, body, where, &got, ret_n, &e), 0);
-	assert_int_equal(got[*ret_n], '\0');
+	assert_int_equal(rc_put(&a, old, body, where, &got, &e), 0);
+	assert_int_equal(got.s[got.n], '\0');
 	return got;
 }
 
 static const char *put(const char *old, enum rc_place where)
 {
-	size_t n;
-
-	return put_n(old, strlen(old), where, &n);
+	return put_span(span_of(old), where).s;
 }
 
 static void undoes(const char *text, const char *want, bool want_found)
 {
+	struct span got;
 	bool found;
-	char *got;
-	size_t n;
 
-	assert_int_equal(rc_remove(&a, text, strlen(text), &got, &n, &found, &e), 0);
-	assert_string_equal(got, want);
-	assert_int_equal(n, strlen(want));
+	assert_int_equal(rc_remove(&a, span_of(text), &got, &found, &e), 0);
+	assert_string_equal(got.s, want);
+	assert_int_equal(got.n, strlen(want));
 	assert_int_equal(found, want_found);
 }
 
@@ -156,25 +153,24 @@ static void a_damaged_block_is_refused(void **state UNUSED)
 		{BLOCK "# <<< windsock <<<\n", "line 4"},
 		{"# >>> windsock >>>\n" BLOCK, "line 2"},
 	};
+	struct span got;
 	bool found;
-	char *got;
-	size_t n;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		size_t len = strlen(rows[i].text);
+		struct span text = span_of(rows[i].text);
 
-		assert_int_equal(rc_put(&a, rows[i].text, len, body, RC_APPEND, &got, &n, &e), -1);
+		assert_int_equal(rc_put(&a, text, body, RC_APPEND, &got, &e), -1);
 		assert_non_null(strstr(e.msg, rows[i].said));
 		assert_int_not_equal(*e.hint, '\0');
-		assert_int_equal(rc_remove(&a, rows[i].text, len, &got, &n, &found, &e), -1);
+		assert_int_equal(rc_remove(&a, text, &got, &found, &e), -1);
 	}
-	assert_int_equal(rc_put(&a, "", 0, BLOCK, RC_APPEND, &got, &n, &e), -1);
-	assert_int_equal(rc_put(&a, "", 0, "no newline", RC_APPEND, &got, &n, &e), 0);
-	undoes(got, "", true);
+	assert_int_equal(rc_put(&a, span_of(""), BLOCK, RC_APPEND, &got, &e), -1);
+	assert_int_equal(rc_put(&a, span_of(""), "no newline", RC_APPEND, &got, &e), 0);
+	undoes(got.s, "", true);
 }
 
 /* Pieces that matter, in any order, some bytes lost. */
-static char *random_text(unsigned *seed, size_t *ret_n)
+static struct span random_text(unsigned *seed)
 {
 	static const char *const pieces[] = {
 		"\n",
@@ -205,8 +201,7 @@ static char *random_text(unsigned *seed, size_t *ret_n)
 		text_add(&t, pieces[(size_t)rand_r(seed) % ARRAY_LEN(pieces)]);
 	if (rand_r(seed) % 8 == 0)
 		text_addn(&t, "\0", 1);
-	*ret_n = t.n;
-	return t.s;
+	return (struct span){t.s, t.n};
 }
 
 static void any_text_comes_back(void **state UNUSED)
@@ -215,19 +210,17 @@ static void any_text_comes_back(void **state UNUSED)
 
 	for (int i = 0; i < RANDOM_TEXTS; i++) {
 		enum rc_place where = i % 2 ? RC_APPEND : RC_ABOVE_INTERACTIVE;
-		size_t n, once_n, twice_n, back_n;
-		const char *old = random_text(&seed, &n), *once, *twice;
+		struct span old = random_text(&seed), once, twice, back;
 		bool found;
-		char *back;
 
-		once = put_n(old, n, where, &once_n);
-		twice = put_n(once, once_n, where, &twice_n);
-		assert_int_equal(once_n, twice_n);
-		assert_memory_equal(once, twice, once_n);
-		assert_int_equal(rc_remove(&a, once, once_n, &back, &back_n, &found, &e), 0);
+		once = put_span(old, where);
+		twice = put_span(once, where);
+		assert_int_equal(once.n, twice.n);
+		assert_memory_equal(once.s, twice.s, once.n);
+		assert_int_equal(rc_remove(&a, once, &back, &found, &e), 0);
 		assert_true(found);
-		if (back_n != n || memcmp(back, old, n))
-			fail_msg("text %d changed:\n%s\n--- into\n%s", i, old, back);
+		if (back.n != old.n || memcmp(back.s, old.s, old.n))
+			fail_msg("text %d changed:\n%s\n--- into\n%s", i, old.s, back.s);
 		arena_done(&a);
 	}
 }
@@ -248,8 +241,7 @@ static void a_diff_shows_the_change(void **state UNUSED)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_string_equal(text_diff(&a, "f", rows[i].old, strlen(rows[i].old),
-					      rows[i].new, strlen(rows[i].new)),
+		assert_string_equal(text_diff(&a, "f", span_of(rows[i].old), span_of(rows[i].new)),
 				    rows[i].want);
 }
 
@@ -288,7 +280,7 @@ static void patch_understands_the_diff(void **state UNUSED)
 		text_init(&new, &a);
 		add_lines(&seed, &old, rand_r(&seed) % 12);
 		add_lines(&seed, &new, rand_r(&seed) % 12);
-		diff = text_diff(&a, "f", old.s, old.n, new.s, new.n);
+		diff = text_diff(&a, "f", (struct span){old.s, old.n}, (struct span){new.s, new.n});
 		write_file("f", old.s, old.n);
 		write_file("d", diff, strlen(diff));
 		write_file("want", new.s, new.n);
