@@ -157,9 +157,9 @@ static enum opt_result parse(struct app *app, const struct app_spec *spec, int a
 		spec->shared,
 		{common_rows, ARRAY_LEN(common_rows), &app->common},
 	};
+	const struct opt_usage usage = {app->cmd, tables, ARRAY_LEN(tables)};
 
-	return opt_parse(app->cmd, tables, ARRAY_LEN(tables), argc, argv, &app->arena,
-			 &app->operands, ret_answer, e);
+	return opt_parse(&usage, argc, argv, &app->arena, &app->operands, ret_answer, e);
 }
 
 static int prepare(struct app *app, const struct app_spec *spec, struct err *e)

@@ -101,6 +101,13 @@ struct command {
 	const char *stray; /* no operands: the option that one without a dash may belong to */
 };
 
+/* A command with all of its options. */
+struct opt_usage {
+	const struct command *cmd;
+	const struct opt_table *tables;
+	size_t ntables;
+};
+
 enum opt_result { OPT_ERROR = -1, OPT_RUN = 0, OPT_DONE = 1 };
 
 /*
@@ -108,9 +115,8 @@ enum opt_result { OPT_ERROR = -1, OPT_RUN = 0, OPT_DONE = 1 };
  * option was --help, --version or --generate KIND and @ret_answer holds the
  * text to print on stdout. Values point into argv, the environment or @a.
  */
-enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tables, size_t ntables,
-			  int argc, char **argv, struct arena *a, str_list *operands,
-			  const char **ret_answer, struct err *e) MUST_CHECK;
+enum opt_result opt_parse(const struct opt_usage *u, int argc, char **argv, struct arena *a,
+			  str_list *operands, const char **ret_answer, struct err *e) MUST_CHECK;
 
 /* What is an ERR_USAGE where it is given without what it goes with: the first of them. */
 struct opt_need {
@@ -129,12 +135,10 @@ const char *opt_given(const struct opt_table *t, const void *usual, const char *
 
 /* Renderings of one command: what --help and --generate answer. */
 struct text;
-void opt_help(const struct command *cmd, const struct opt_table *t, size_t nt, unsigned width,
-	      struct text *out);
-void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
-void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
-void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out);
-void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t nt,
-		  struct text *out);
+void opt_help(const struct opt_usage *u, unsigned width, struct text *out);
+void opt_bash(const struct opt_usage *u, struct text *out);
+void opt_zsh(const struct opt_usage *u, struct text *out);
+void opt_man(const struct opt_usage *u, struct text *out);
+void opt_markdown(const struct opt_usage *u, struct text *out);
 
 #endif

@@ -117,11 +117,12 @@ static void option_words(struct text *out, const opt_rows *rows, bool negated)
 	}
 }
 
-void opt_bash(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out)
+void opt_bash(const struct opt_usage *u, struct text *out)
 {
+	const struct command *cmd = u->cmd;
 	opt_rows rows;
 
-	opt_flatten(t, nt, NULL, out->a, &rows);
+	opt_flatten(u, NULL, out->a, &rows);
 	text_addf(out, "# bash completion for %s; printed by: %s --generate bash\n", cmd->name,
 		  cmd->name);
 	text_addf(out, "_%s()\n{\n%s    case $opt${eq:+=} in\n", cmd->name, head);

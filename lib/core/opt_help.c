@@ -155,13 +155,13 @@ static void exits(const struct page *p, const struct command *cmd)
 	}
 }
 
-void opt_help(const struct command *cmd, const struct opt_table *t, size_t nt, unsigned width,
-	      struct text *out)
+void opt_help(const struct opt_usage *u, unsigned width, struct text *out)
 {
+	const struct command *cmd = u->cmd;
 	struct page p = {out, out->a, width};
 	opt_rows rows;
 
-	opt_flatten(t, nt, NULL, p.a, &rows);
+	opt_flatten(u, NULL, p.a, &rows);
 	text_addf(out, "%s - ", cmd->name);
 	wrap(&p, cmd->summary, strlen(cmd->name) + 3, strlen(cmd->name) + 3);
 	text_add(out, "\n");

@@ -115,12 +115,13 @@ static void environment(struct text *out, const struct command *cmd, const opt_r
 	text_add(out, ".TP\n.B NO_COLOR\nWhere it is set, nothing is coloured.\n");
 }
 
-void opt_man(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out)
+void opt_man(const struct opt_usage *u, struct text *out)
 {
+	const struct command *cmd = u->cmd;
 	opt_rows rows;
 	opt_pairs list;
 
-	opt_flatten(t, nt, NULL, out->a, &rows);
+	opt_flatten(u, NULL, out->a, &rows);
 	text_add(out, ".TH ");
 	for (const char *c = cmd->name; *c; c++)
 		text_addf(out, "%c", *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
@@ -151,12 +152,12 @@ static void cell(struct text *out, const char *s)
 	}
 }
 
-void opt_markdown(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out)
+void opt_markdown(const struct opt_usage *u, struct text *out)
 {
 	opt_rows rows;
 
-	opt_flatten(t, nt, NULL, out->a, &rows);
-	text_addf(out, "`%s`: %s\n", cmd->name, cmd->summary);
+	opt_flatten(u, NULL, out->a, &rows);
+	text_addf(out, "`%s`: %s\n", u->cmd->name, u->cmd->summary);
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct opt_row *r = &rows.v[i];
 

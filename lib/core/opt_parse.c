@@ -274,8 +274,7 @@ static int read_environment(struct parser *p)
 }
 
 /* What every command answers by itself. */
-static const char *answer(struct parser *p, const char *wanted, const struct opt_table *t,
-			  size_t nt)
+static const char *answer(struct parser *p, const struct opt_usage *u, const char *wanted)
 {
 	struct term term;
 	struct text out;
@@ -285,16 +284,15 @@ static const char *answer(struct parser *p, const char *wanted, const struct opt
 		text_addf(&out, "%s (windsock) %s\n", p->cmd->name, WINDSOCK_VERSION);
 	} else if (streq(wanted, "help")) {
 		term_probe(&term, STDOUT_FILENO);
-		opt_help(p->cmd, t, nt, term.width < HELP_COLUMNS ? term.width : HELP_COLUMNS,
-			 &out);
+		opt_help(u, term.width < HELP_COLUMNS ? term.width : HELP_COLUMNS, &out);
 	} else if (streq(wanted, "bash")) {
-		opt_bash(p->cmd, t, nt, &out);
+		opt_bash(u, &out);
 	} else if (streq(wanted, "zsh")) {
-		opt_zsh(p->cmd, t, nt, &out);
+		opt_zsh(u, &out);
 	} else if (streq(wanted, "man")) {
-		opt_man(p->cmd, t, nt, &out);
+		opt_man(u, &out);
 	} else {
-		opt_markdown(p->cmd, t, nt, &out);
+		opt_markdown(u, &out);
 	}
 	return out.s;
 }
@@ -333,23 +331,22 @@ static int parse_args(struct parser *p, int argc, char **argv, str_list *operand
 	return 0;
 }
 
-enum opt_result opt_parse(const struct command *cmd, const struct opt_table *tables, size_t ntables,
-			  int argc, char **argv, struct arena *a, str_list *operands,
-			  const char **ret_answer, struct err *e)
+enum opt_result opt_parse(const struct opt_usage *u, int argc, char **argv, struct arena *a,
+			  str_list *operands, const char **ret_answer, struct err *e)
 {
 	const char *wanted = NULL;
-	struct parser p = {.cmd = cmd, .operands = operands, .a = a, .e = e};
+	struct parser p = {.cmd = u->cmd, .operands = operands, .a = a, .e = e};
 	int rc;
 
-	opt_flatten(tables, ntables, &wanted, a, &p.rows);
+	opt_flatten(u, &wanted, a, &p.rows);
 	rc = parse_args(&p, argc, argv, operands, &wanted);
 	if (!rc && wanted) {
-		*ret_answer = answer(&p, wanted, tables, ntables);
+		*ret_answer = answer(&p, u, wanted);
 		return OPT_DONE;
 	}
 	if (!rc)
 		rc = read_environment(&p);
 	if (rc && !*e->hint)
-		err_hint(e, "see %s --help", cmd->name);
+		err_hint(e, "see %s --help", u->cmd->name);
 	return rc ? OPT_ERROR : OPT_RUN;
 }

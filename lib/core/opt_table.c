@@ -53,14 +53,13 @@ static void flatten_table(const struct opt_table *t, struct arena *a, opt_rows *
 	}
 }
 
-void opt_flatten(const struct opt_table *t, size_t nt, const char **ret_wanted, struct arena *a,
-		 opt_rows *ret)
+void opt_flatten(const struct opt_usage *u, const char **ret_wanted, struct arena *a, opt_rows *ret)
 {
 	struct opt_table builtin = {builtin_rows, ARRAY_LEN(builtin_rows), ret_wanted};
 
 	*ret = (opt_rows){0};
-	for (size_t i = 0; i < nt; i++)
-		flatten_table(&t[i], a, ret);
+	for (size_t i = 0; i < u->ntables; i++)
+		flatten_table(&u->tables[i], a, ret);
 	flatten_table(&builtin, a, ret);
 }
 

@@ -18,7 +18,7 @@ struct opt_row {
 };
 typedef LIST(struct opt_row) opt_rows;
 
-void opt_flatten(const struct opt_table *t, size_t nt, const char **ret_wanted, struct arena *a,
+void opt_flatten(const struct opt_usage *u, const char **ret_wanted, struct arena *a,
 		 opt_rows *ret);
 /* Checks and stores. @as: what the option or variable is called; @off: it was --no-NAME. */
 int opt_store(const struct opt_row *row, const char *as, const char *value, bool off,

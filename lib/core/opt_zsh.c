@@ -73,11 +73,12 @@ static void spec(struct text *out, const struct opt_row *r, const char *name, bo
 	text_add(out, "'");
 }
 
-void opt_zsh(const struct command *cmd, const struct opt_table *t, size_t nt, struct text *out)
+void opt_zsh(const struct opt_usage *u, struct text *out)
 {
+	const struct command *cmd = u->cmd;
 	opt_rows rows;
 
-	opt_flatten(t, nt, NULL, out->a, &rows);
+	opt_flatten(u, NULL, out->a, &rows);
 	text_addf(out, "#compdef %s\n# printed by: %s --generate zsh\n_%s()\n{\n", cmd->name,
 		  cmd->name, cmd->name);
 	text_add(out, "    _arguments -s -S :");

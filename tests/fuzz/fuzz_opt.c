@@ -49,11 +49,12 @@ static void check_parse(char **argv, int argc, bool operands_taken)
 			      .summary = "s",
 			      .synopsis = "[OPTIONS]",
 			      .operand = operands_taken ? "HOST" : NULL};
+	const struct opt_usage usage = {&cmd, &table, 1};
 	str_list operands = {0};
 	const char *answer = NULL;
 	struct err e = {0};
 
-	switch (opt_parse(&cmd, &table, 1, argc, argv, &a, &operands, &answer, &e)) {
+	switch (opt_parse(&usage, argc, argv, &a, &operands, &answer, &e)) {
 	case OPT_ERROR:
 		expect(e.kind == ERR_USAGE && *e.msg && *e.hint);
 		break;
@@ -75,14 +76,15 @@ static void check_renderings(const char *s, unsigned width)
 	struct opt_table table = {&row, 1, NULL};
 	struct command cmd = {
 		.name = "x", .summary = s, .synopsis = s, .about = s, .examples = s, .exits = s};
+	const struct opt_usage usage = {&cmd, &table, 1};
 	struct text out;
 
 	text_init(&out, &a);
-	opt_help(&cmd, &table, 1, width, &out);
-	opt_man(&cmd, &table, 1, &out);
-	opt_markdown(&cmd, &table, 1, &out);
-	opt_bash(&cmd, &table, 1, &out);
-	opt_zsh(&cmd, &table, 1, &out);
+	opt_help(&usage, width, &out);
+	opt_man(&usage, &out);
+	opt_markdown(&usage, &out);
+	opt_bash(&usage, &out);
+	opt_zsh(&usage, &out);
 	expect(strlen(out.s) == out.n);
 }
 

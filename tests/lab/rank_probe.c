@@ -237,7 +237,8 @@ int main(int argc, char **argv)
 					   .synopsis = "[OPTIONS] -- MODE",
 					   .operand = "MODE"};
 	struct cfg c = {.rank = NONE, .size = NONE};
-	struct opt_table table = {rows, ARRAY_LEN(rows), &c};
+	const struct opt_table table = {rows, ARRAY_LEN(rows), &c};
+	const struct opt_usage usage = {&cmd, &table, 1};
 	AUTO(arena_done) struct arena a = {0};
 	struct world_run run = {0};
 	const char *answer = NULL;
@@ -249,7 +250,7 @@ int main(int argc, char **argv)
 	if (launch_intercept(argc, argv, &code, &e))
 		return e.kind == ERR_NONE ? code : report(&e);
 	interrupt_install();
-	if (opt_parse(&cmd, &table, 1, argc, argv, &a, &words, &answer, &e) == OPT_ERROR)
+	if (opt_parse(&usage, argc, argv, &a, &words, &answer, &e) == OPT_ERROR)
 		return report(&e);
 	if (answer)
 		return fputs(answer, stdout) < 0;

@@ -69,6 +69,7 @@ static void parse(struct outcome *o, const char *operand, const char *line)
 	char *argv[MAX_ARGS + 1] = {(char *)"x"};
 	struct opt_table tables[] = {{own_rows, ARRAY_LEN(own_rows), &o->cfg},
 				     {shared_rows, ARRAY_LEN(shared_rows), &o->cfg}};
+	const struct opt_usage usage = {&cmd, tables, ARRAY_LEN(tables)};
 	int argc = 1;
 
 	*o = (struct outcome){.cfg = {.count = 7, .kind = "table"}};
@@ -78,7 +79,7 @@ static void parse(struct outcome *o, const char *operand, const char *line)
 		argv[argc++] = n == 1 && *line == '_' ? arena_strdup(&o->a, "")
 						      : arena_strndup(&o->a, line, n);
 	}
-	o->rc = opt_parse(&cmd, tables, 2, argc, argv, &o->a, &o->operands, &o->answer, &o->e);
+	o->rc = opt_parse(&usage, argc, argv, &o->a, &o->operands, &o->answer, &o->e);
 }
 
 static void one_error(const char *line, const char *msg, const char *hint)

@@ -53,14 +53,16 @@ static const struct command cmd = {
 	.line_verb = "emit",
 };
 
-typedef void render_fn(const struct command *, const struct opt_table *, size_t, struct text *);
+static const struct opt_usage all = {&cmd, &table, 1};
+
+typedef void render_fn(const struct opt_usage *, struct text *);
 
 static const char *rendered(struct arena *a, render_fn *render)
 {
 	struct text out;
 
 	text_init(&out, a);
-	render(&cmd, &table, 1, &out);
+	render(&all, &out);
 	return out.s;
 }
 
@@ -123,7 +125,7 @@ static void help_fits_its_width(void **state UNUSED)
 		struct text out;
 
 		text_init(&out, &a);
-		opt_help(&cmd, &table, 1, widths[i], &out);
+		opt_help(&all, widths[i], &out);
 		for (const char *s = out.s; *s; s += strcspn(s, "\n") + 1)
 			if (strcspn(s, "\n") > widths[i] || s[strspn(s, " ")] == '\0')
 				fail_msg("at %u columns: '%.*s'", widths[i], (int)strcspn(s, "\n"),
@@ -156,7 +158,7 @@ static void help_says_what_the_table_says(void **state UNUSED)
 	struct text out;
 
 	text_init(&out, &a);
-	opt_help(&cmd, &table, 1, 80, &out);
+	opt_help(&all, 80, &out);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (!strstr(out.s, parts[i]))
 			fail_msg("'%s' is not in\n%s", parts[i], out.s);
