@@ -158,7 +158,7 @@ static void measure(struct alone *a, const float *theirs)
 
 static int step(struct alone *a, uint64_t step)
 {
-	const struct net_sgd s = train_sgd(a->o, 0);
+	const struct sgd s = train_sgd(a->o, 0);
 	uint64_t ranks = (uint64_t)a->o->np, began;
 	bool lost;
 

@@ -38,7 +38,7 @@ static int watch(void *arg, int layer)
 /* Behind forward, which waits for all that was asked for before. */
 static int rest_of_step(struct pace *p, uint64_t step)
 {
-	const struct net_sgd s = train_sgd(p->o, 0);
+	const struct sgd s = train_sgd(p->o, 0);
 	bool lost;
 
 	if (net_backward(p->net, watch, p) || load(p, step + 1))

@@ -26,9 +26,9 @@ double train_lr(const struct train_opts *o, uint64_t epoch)
 	return o->lr * pow(o->lr_gamma, (double)(epoch / o->lr_every));
 }
 
-struct net_sgd train_sgd(const struct train_opts *o, uint64_t epoch)
+struct sgd train_sgd(const struct train_opts *o, uint64_t epoch)
 {
-	return (struct net_sgd){(float)train_lr(o, epoch), (float)o->momentum, (float)o->decay};
+	return (struct sgd){(float)train_lr(o, epoch), (float)o->momentum, (float)o->decay};
 }
 
 int train_load(struct net *n, const struct train_opts *o, const struct sampler *s, int rank,

@@ -6,6 +6,7 @@
  * array each, in the order of the nodes; how a convolution's are laid out in their
  * place is the engine's choice: by the processor, its version and its settings.
  */
+#include "bench/train/sgd.h"
 #include "lib/core/err.h"
 
 enum graph_op {
@@ -41,7 +42,7 @@ void graph_resnet18(struct graph *g, int side, int classes);
 void graph_cnn(struct graph *g, int side, int classes);
 void graph_mlp(struct graph *g, int side, int classes);
 
-enum { ENGINE_VERSION = 5 };
+enum { ENGINE_VERSION = 6 };
 struct engine_net;
 struct engine { /* what a plug-in exports as `windsock_engine` */
 	unsigned version;
@@ -112,9 +113,7 @@ struct engine_device {
 	int (*get)(float *to_host, const float *from, size_t n, struct err *e);
 	int (*before)(void *stream, struct err *e); /* @stream waits for our work so far */
 	int (*after)(void *stream, struct err *e);  /* our work to come waits for @stream's */
-	/* v = momentum v + g + decay p; p -= lr v */
-	int (*sgd)(size_t n, float *p, float *v, const float *g, float lr, float momentum,
-		   float decay, struct err *e);
+	int (*sgd)(size_t n, float *p, float *v, const float *g, struct sgd s, struct err *e);
 	/* Are these finite? The question takes its turn behind our work so far ... */
 	int (*watch)(const float *p, size_t n, struct err *e);
 	/* ... and the answer is that to all since the last time; it is waited for. */

@@ -10,6 +10,7 @@
  * samples. Results depend on the instruction set in their last bits (lanes are
  * summed, products are fused), and on nothing else.
  */
+#include "bench/train/sgd.h"
 #include "lib/core/base.h"
 
 /* 5x5 without a border, ReLU, then the largest of each 2x2. */
@@ -49,9 +50,7 @@ struct kernels {
 	void (*dense_dw)(const struct dense *d, int n, const float *dout, const float *in,
 			 float *gw, float *gb);
 	void (*relu_back)(const float *out, float *dout, int features);
-	/* v = momentum v + g + decay p; p -= lr v */
-	void (*sgd)(size_t n, float *p, float *v, const float *g, float lr, float momentum,
-		    float decay);
+	void (*sgd)(size_t n, float *p, float *v, const float *g, struct sgd s);
 };
 
 const struct kernels *kernels_of(enum kernel_set set); /* NULL: this processor lacks it */

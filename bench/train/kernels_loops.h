@@ -255,15 +255,14 @@ TARGET static void NAME(relu_back)(const float *out, float *dout, int features)
 		((VI *)dout)[k] &= ~(((const V *)out)[k] <= 0);
 }
 
-TARGET static void NAME(sgd)(size_t n, float *p, float *v, const float *g, float lr, float momentum,
-			     float decay)
+TARGET static void NAME(sgd)(size_t n, float *p, float *v, const float *g, struct sgd s)
 {
 	VECTORIZE for (size_t i = 0; i < n; i++)
 	{
-		float d = g[i] + decay * p[i];
+		float d = g[i] + s.decay * p[i];
 
-		v[i] = momentum * v[i] + d;
-		p[i] -= lr * v[i];
+		v[i] = s.momentum * v[i] + d;
+		p[i] -= s.lr * v[i];
 	}
 }
 

@@ -112,9 +112,6 @@ struct net_device {
 	bool are_finite;  /* those that were watched during backward */
 	struct err failure;
 };
-struct net_sgd {
-	float lr, momentum, decay;
-};
 int net_device_new(struct net *n, struct dev *dev, struct err *e) MUST_CHECK;
 void net_device_free(struct net *n);
 int net_store(struct net *n, struct err *e) MUST_CHECK; /* params are other ones: begin anew */
@@ -123,7 +120,7 @@ int net_fetch(struct net *n, struct err *e) MUST_CHECK;
  * A step with the averaged gradients in grads (or kept). *ret_lost: they are not finite,
  * and no loss scaling is to blame. With that the step is left out where they overflowed.
  */
-int net_update(struct net *n, float *velocity, const struct net_sgd *s, bool *ret_lost,
+int net_update(struct net *n, float *velocity, const struct sgd *s, bool *ret_lost,
 	       struct err *e) MUST_CHECK;
 bool net_is_finite(const float *v, size_t n);
 

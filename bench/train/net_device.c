@@ -102,7 +102,7 @@ static int look(struct net *n, bool *ret, struct err *e)
 	return d->watch(n->there->grads, n->nparams, e) || d->is_finite(ret, e) ? -1 : 0;
 }
 
-static int update_there(struct net *n, const struct net_sgd *s, bool *ret_lost, struct err *e)
+static int update_there(struct net *n, const struct sgd *s, bool *ret_lost, struct err *e)
 {
 	const struct engine_device *d = n->engine->device;
 	bool is_scaled = scaler_is_used(&n->scaler), is_finite;
@@ -115,12 +115,10 @@ static int update_there(struct net *n, const struct net_sgd *s, bool *ret_lost, 
 		return -1;
 	if (is_scaled && !scaler_judge(&n->scaler, is_finite, ret_lost))
 		return 0;
-	return d->sgd(n->nparams, t->params, t->velocity, t->grads, s->lr, s->momentum, s->decay,
-		      e);
+	return d->sgd(n->nparams, t->params, t->velocity, t->grads, *s, e);
 }
 
-int net_update(struct net *n, float *velocity, const struct net_sgd *s, bool *ret_lost,
-	       struct err *e)
+int net_update(struct net *n, float *velocity, const struct sgd *s, bool *ret_lost, struct err *e)
 {
 	*ret_lost = false;
 	if (n->there)
@@ -128,6 +126,6 @@ int net_update(struct net *n, float *velocity, const struct net_sgd *s, bool *re
 	if (scaler_is_used(&n->scaler) &&
 	    !scaler_judge(&n->scaler, net_is_finite(n->grads, n->nparams), ret_lost))
 		return 0;
-	n->k->sgd(n->nparams, n->params, velocity, n->grads, s->lr, s->momentum, s->decay);
+	n->k->sgd(n->nparams, n->params, velocity, n->grads, *s);
 	return 0;
 }

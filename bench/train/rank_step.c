@@ -307,12 +307,12 @@ static void count_proven(struct rank *r, bool is_taken)
 
 static int update(struct rank *r, uint64_t epoch)
 {
-	const struct net_sgd s = train_sgd(r->o, epoch);
+	const struct sgd s = train_sgd(r->o, epoch);
 	uint64_t skipped = r->net->scaler.skipped;
 	bool lost = false;
 
 	if (r->o->is_sharded)
-		shards_update(&r->shards, s.lr, s.momentum, s.decay);
+		shards_update(&r->shards, s);
 	else if (net_update(r->net, r->velocity, &s, &lost, r->e))
 		return -1;
 	if (lost && r->word.bad_step == NO_STEP &&

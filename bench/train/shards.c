@@ -243,10 +243,9 @@ int shards_hold(void *shards, int layer)
 	return result;
 }
 
-void shards_update(struct shards *s, float lr, float momentum, float decay)
+void shards_update(struct shards *s, struct sgd step)
 {
-	s->net->k->sgd(s->first[s->net->nparts], s->params, s->velocity, s->grads, lr, momentum,
-		       decay);
+	s->net->k->sgd(s->first[s->net->nparts], s->params, s->velocity, s->grads, step);
 	if (s->is_whole)
 		forget_all(s);
 	else if (s->held >= 0)

@@ -42,6 +42,6 @@ int shards_hold(void *shards, int layer);
 int shards_gather(struct shards *s) MUST_CHECK;		   /* all of them, until the next begin */
 int shards_reduce(struct shards *s, int layer) MUST_CHECK; /* -1: just a turn */
 int shards_end(struct shards *s) MUST_CHECK;
-void shards_update(struct shards *s, float lr, float momentum, float decay);
+void shards_update(struct shards *s, struct sgd step);
 
 #endif

@@ -151,7 +151,7 @@ int train_alone(const struct train_opts *o, const struct train_result *r, struct
 uint64_t train_steps_per_epoch(const struct train_opts *o);
 struct sampler train_sampler(const struct train_opts *o);
 double train_lr(const struct train_opts *o, uint64_t epoch);
-struct net_sgd train_sgd(const struct train_opts *o, uint64_t epoch);
+struct sgd train_sgd(const struct train_opts *o, uint64_t epoch);
 /* Puts step @at of the epoch's samples of @rank into the net. */
 int train_load(struct net *n, const struct train_opts *o, const struct sampler *s, int rank,
 	       uint64_t at, struct err *e) MUST_CHECK;

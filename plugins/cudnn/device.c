@@ -86,14 +86,14 @@ static int order(CUstream first, CUstream then, struct err *e)
 static int before(void *stream, struct err *e) { return order(gpu.stream, stream, e); }
 static int after(void *stream, struct err *e) { return order(stream, gpu.stream, e); }
 
-static int sgd(size_t n, float *p, float *v, const float *g, float lr, float momentum, float decay,
-	       struct err *e)
+static int sgd(size_t n, float *p, float *v, const float *g, struct sgd s, struct err *e)
 {
 	uint32_t count = (uint32_t)n;
 
-	return gpu_current(e) ? -1
-			      : gpu_launch(e, "sgd", count,
-					   GPU_ARGS(&p, &v, &g, &count, &lr, &momentum, &decay));
+	return gpu_current(e)
+		       ? -1
+		       : gpu_launch(e, "sgd", count,
+				    GPU_ARGS(&p, &v, &g, &count, &s.lr, &s.momentum, &s.decay));
 }
 
 static int watch(const float *p, size_t n, struct err *e)

@@ -51,6 +51,7 @@ static int step(struct net *n, float *velocity, int step)
 {
 	const struct data made = {.is_made = true, .seed = 3 + seed()};
 	static float pixels[NET_PIXELS_MAX];
+	const struct sgd descent = {n->graph ? GRAPH_LR : LR, MOMENTUM, DECAY};
 	int channels = n->model->channels, side = n->model->side;
 	struct err e;
 	float loss;
@@ -69,8 +70,7 @@ static int step(struct net *n, float *velocity, int step)
 	(void)net_backward(n, NULL, NULL);
 	put(&loss, sizeof(loss));
 	put_params(n, n->grads);
-	n->k->sgd(n->nparams, n->params, velocity, n->grads, n->graph ? GRAPH_LR : LR, MOMENTUM,
-		  DECAY);
+	n->k->sgd(n->nparams, n->params, velocity, n->grads, descent);
 	put_params(n, n->params);
 	return net_failure(n) ? 3 : 0;
 }

@@ -38,6 +38,7 @@ static bool put_digits(struct net *n, int samples, uint64_t from)
 static bool is_step_alike(struct net *ours, struct net *theirs, int samples, uint64_t from,
 			  float *velocity)
 {
+	static const struct sgd step = {.lr = 0.1f, .momentum = 0.9f, .decay = 1e-4f};
 	struct net_score a, b;
 	size_t n = ours->nparams;
 
@@ -51,8 +52,8 @@ static bool is_step_alike(struct net *ours, struct net *theirs, int samples, uin
 		return FAILED("backward: %s", net_failure(ours));
 	if (apart(ours->grads, theirs->grads, n) > 1e-5)
 		return FAILED("gradients are %g apart", apart(ours->grads, theirs->grads, n));
-	ours->k->sgd(n, ours->params, velocity, ours->grads, 0.1f, 0.9f, 1e-4f);
-	theirs->k->sgd(n, theirs->params, velocity + n, theirs->grads, 0.1f, 0.9f, 1e-4f);
+	ours->k->sgd(n, ours->params, velocity, ours->grads, step);
+	theirs->k->sgd(n, theirs->params, velocity + n, theirs->grads, step);
 	return apart(ours->params, theirs->params, n) < 1e-5 || FAILED("parameters differ");
 }
 

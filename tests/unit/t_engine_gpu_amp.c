@@ -244,7 +244,7 @@ static bool overflows(const struct engine *engine)
 /* The step that a rank takes, parameters there or here: left out where it has to be. */
 static bool leaves_out(const struct engine *engine)
 {
-	const struct net_sgd s = {0.1f, 0.9f, 0};
+	const struct sgd s = {0.1f, 0.9f, 0};
 	float *velocity, before, scale;
 	bool lost = true;
 	struct err e = {0};
@@ -384,7 +384,8 @@ static bool step_there(struct run *r, bool is_hasty, float *ret)
 	fill(r, dout);
 	(void)r->engine->forward(r->net, params, r->stats, true);
 	if (r->engine->backward(r->net, params, dout, p.grads, reduce, &p) ||
-	    d->after(p.stream, &e) || d->sgd(n, params, velocity, p.grads, 0.1f, 0.9f, 0.01f, &e) ||
+	    d->after(p.stream, &e) ||
+	    d->sgd(n, params, velocity, p.grads, (struct sgd){0.1f, 0.9f, 0.01f}, &e) ||
 	    d->get(ret, params, n, &e) || r->engine->failure(r->net))
 		return FAILED("%s %s", e.msg, r->engine->failure(r->net));
 	d->free(params);

@@ -207,7 +207,7 @@ static const char *updated(struct shards *s, int ranks)
 {
 	struct net *n = s->net;
 
-	shards_update(s, 1, 0, 0);
+	shards_update(s, (struct sgd){.lr = 1});
 	if (shards_gather(s))
 		return "not gathered for a look";
 	for (size_t i = 0; i < n->nparams; i++) {

@@ -286,7 +286,7 @@ static void sgd_is_the_formula(void **state)
 				u[i] = 0.9 * u[i] + (double)g[i] + 0.01 * q[i];
 				q[i] -= 0.1 * u[i];
 			}
-			k->sgd(N, p, v, g, 0.1f, 0.9f, 0.01f);
+			k->sgd(N, p, v, g, (struct sgd){0.1f, 0.9f, 0.01f});
 			for (int i = 0; i < N; i++)
 				assert_true(fabs(q[i] - (double)p[i]) < 1e-6);
 		}
