@@ -69,7 +69,7 @@ static int choose(const struct request *q, struct facts *f, struct suggestion *s
 		if (choose_by_rank(f, s, e))
 			return -1;
 	} else {
-		if (suggest_by_peers(&f->in, &f->nl, peers.v, peers.n, q->deadline_ns, q->r, s, e))
+		if (suggest_by_peers(f, &peers, q->deadline_ns, q->r, s, e))
 			return -1;
 		s->proven = s->proven && report_count(q->r, ST_FAIL) == failed;
 	}

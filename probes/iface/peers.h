@@ -8,8 +8,6 @@
 #include "probes/iface/facts.h"
 #include "probes/iface/suggest.h"
 
-typedef LIST(struct peer) peer_list;
-
 /* Usage error for a malformed peer. A name that does not resolve is a FAIL
  * finding, one that is this host itself an INFO one; both are left out. One whose
  * name was still asked for when a signal or the budget came has no addresses. */

@@ -4,6 +4,7 @@
 
 #include "lib/core/log.h"
 #include "lib/core/units.h"
+#include "probes/iface/facts.h"
 
 enum { DEFAULT_PORT = 29500 };
 
@@ -181,34 +182,37 @@ static bool is_linklocal_asked(const struct proof *p)
 	return false;
 }
 
-int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
-		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,
-		     struct err *e)
+int suggest_by_peers(struct facts *f, const peer_list *peers, uint64_t deadline_ns,
+		     struct report *r, struct suggestion *ret, struct err *e)
 {
-	struct proof p = {.a = in->inv->a, .in = in, .nl = nl, .peers = peers, .npeers = npeers};
+	struct proof p = {.a = f->in.inv->a,
+			  .in = &f->in,
+			  .nl = &f->nl,
+			  .peers = peers->v,
+			  .npeers = peers->n};
 	const struct scan_opts o = {.patience_ns = patience(deadline_ns)};
 	const struct candidate *win;
 	size_t winner = SIZE_MAX;
 
-	*ret = (struct suggestion){.a = in->inv->a};
-	suggest_rank(in, ret);
+	*ret = (struct suggestion){.a = p.a};
+	suggest_rank(p.in, ret);
 	p.cands = &ret->candidates;
 	if (is_linklocal_asked(&p))
 		rank_add_linklocal(p.cands);
 	while (p.nusable < p.cands->n && p.cands->v[p.nusable].usable)
 		p.nusable++;
-	p.trials = arena_alloc(p.a, (p.nusable * npeers + 1) * sizeof(*p.trials));
+	p.trials = arena_alloc(p.a, (p.nusable * p.npeers + 1) * sizeof(*p.trials));
 	for (size_t c = 0; c < p.nusable; c++)
-		for (size_t k = 0; k < npeers; k++)
-			for (size_t x = 0; x < peers[k].addrs.n; x++)
-				plan_one(&p, c, k, &peers[k].addrs.v[x]);
-	log_progress("waiting for peers to answer", 0, npeers);
+		for (size_t k = 0; k < p.npeers; k++)
+			for (size_t x = 0; x < p.peers[k].addrs.n; x++)
+				plan_one(&p, c, k, &p.peers[k].addrs.v[x]);
+	log_progress("waiting for peers to answer", 0, p.npeers);
 	if (scan_tcp(p.probes.v, p.probes.n, &o, e))
 		return -1;
 	log_progress_end();
 	collect(&p);
 	keep_rows(&p, ret);
-	for (size_t k = 0; k < npeers; k++)
+	for (size_t k = 0; k < p.npeers; k++)
 		ret->cut_short |= proof_cut_short(&p, k);
 	ret->tried = p.nusable;
 	settle_families(&p);
@@ -222,6 +226,6 @@ int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct pe
 	}
 	ret->proven = true;
 	ret->why = win->why;
-	suggest_choose(in, win, ret);
+	suggest_choose(p.in, win, ret);
 	return 0;
 }

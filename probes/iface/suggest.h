@@ -43,6 +43,7 @@ struct peer {
 	uint16_t port; /* 0: not said */
 	addr_list addrs;
 };
+typedef LIST(struct peer) peer_list;
 
 /* All interfaces as rank_ifaces() has them for the family in NCCL_SOCKET_FAMILY, if any has an
  * address of it; those that NCCL cannot be told moved to the ones that are not usable. Fills
@@ -57,9 +58,9 @@ void suggest_by_family(const struct rules_input *in, int family, struct suggesti
 bool suggest_leader(const struct rules_input *in, const candidate_list *ranked,
 		    struct suggestion *ret);
 /* By proof: every candidate to every peer. Adds findings peer.* to @r. */
-int suggest_by_peers(const struct rules_input *in, struct netlink *nl, struct peer *peers,
-		     size_t npeers, uint64_t deadline_ns, struct report *r, struct suggestion *ret,
-		     struct err *e) MUST_CHECK;
+struct facts;
+int suggest_by_peers(struct facts *f, const peer_list *peers, uint64_t deadline_ns,
+		     struct report *r, struct suggestion *ret, struct err *e) MUST_CHECK;
 /* Settles on @c and collects every stack's lines. */
 void suggest_choose(const struct rules_input *in, const struct candidate *c, struct suggestion *s);
 /* True: all that there is to choose is a NAT of this machine's own (lib/host/nat.h), which @f warns
