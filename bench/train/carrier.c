@@ -82,10 +82,10 @@ static enum err_kind kind_of(const struct possession *p)
 	return p->kind == ERR_USAGE || p->kind == ERR_ABSENT ? (enum err_kind)p->kind : ERR_SYS;
 }
 
-static int judge(const struct possession *all, const struct rdzv_member *m, int size, int own,
-		 struct carrier *c, int *ret_culprit, struct err *e)
+static int judge(struct carrier *c, const struct possession *all, const struct rdzv_member *m,
+		 int *ret_culprit, struct err *e)
 {
-	for (int r = 0; r < size; r++) {
+	for (int r = 0; r < c->world.size; r++) {
 		const struct possession *p = &all[r];
 		enum err_kind kind = kind_of(p);
 		bool said = m[r].host && *m[r].host;
@@ -94,11 +94,11 @@ static int judge(const struct possession *all, const struct rdzv_member *m, int 
 			continue;
 		err_set(e, kind, "rank %d%s%.60s%s: %.320s", r, said ? " (" : "",
 			said ? m[r].host : "", said ? ")" : "", p->trouble);
-		if (r == own)
+		if (r == c->world.rank)
 			err_set(e, kind, "%.320s", p->trouble);
 		return *p->hint ? err_take_fix(e, p->hint) : -1;
 	}
-	for (int r = 1; r < size; r++) {
+	for (int r = 1; r < c->world.size; r++) {
 		if (streq(all[r].backend, all[0].backend))
 			continue;
 		c->check = "rank.alike";
@@ -129,10 +129,10 @@ static const struct comm_plugin *find_nccl(const struct comm_world *w, struct ar
 }
 
 /* All of them, or who keeps the others from it. */
-static bool all_have_nccl(const struct possession *all, const struct rdzv_member *m, int size,
-			  struct arena *a, struct carrier *c)
+static bool all_have_nccl(struct carrier *c, const struct possession *all,
+			  const struct rdzv_member *m, struct arena *a)
 {
-	for (int r = 0; r < size; r++) {
+	for (int r = 0; r < c->world.size; r++) {
 		if (all[r].has_nccl)
 			continue;
 		c->note = arena_printf(a, "rank %d (%s): %s", r, m[r].host,
@@ -144,12 +144,12 @@ static bool all_have_nccl(const struct possession *all, const struct rdzv_member
 }
 
 /* All have it, or all know who has not. */
-static int compare(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
+static int compare(struct carrier *c, const struct carrier_want *want, struct world_run *w,
 		   struct arena *a, int *ret_culprit, struct err *e)
 {
 	AUTO_FREE struct possession *all = calloc((size_t)c->world.size, sizeof(*all));
 	const struct rdzv_member *m;
-	bool wants_nccl = streq(backend, "auto") && on_gpu && c->world.size > 1;
+	bool wants_nccl = streq(want->backend, "auto") && want->on_gpu && c->world.size > 1;
 	const struct comm_plugin *nccl = NULL;
 	struct possession own = {0};
 	struct err sick = {0};
@@ -157,12 +157,12 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 
 	if (!all)
 		return err_sys(e, "no memory for %d ranks", c->world.size);
-	if (!check_launcher(backend, &w->world, a, &sick))
-		c->plugin = find(backend, &c->world, a, &sick);
+	if (!check_launcher(want->backend, &w->world, a, &sick))
+		c->plugin = find(want->backend, &c->world, a, &sick);
 	if (wants_nccl)
 		nccl = find_nccl(&c->world, a, &own, &sick);
 	(void)snprintf(own.backend, sizeof(own.backend), "%s",
-		       c->plugin ? c->plugin->name : backend);
+		       c->plugin ? c->plugin->name : want->backend);
 	(void)snprintf(own.trouble, sizeof(own.trouble), "%.319s", sick.msg);
 	(void)snprintf(own.hint, sizeof(own.hint), "%.239s", err_fix(&sick, a) ?: "");
 	own.kind = (int32_t)sick.kind;
@@ -177,14 +177,14 @@ static int compare(struct carrier *c, const char *backend, bool on_gpu, struct w
 		if (all[r].deadline_ns > c->world.deadline_ns)
 			c->world.deadline_ns = all[r].deadline_ns;
 	}
-	if (judge(all, m, c->world.size, c->world.rank, c, ret_culprit, e))
+	if (judge(c, all, m, ret_culprit, e))
 		return -1;
-	if (wants_nccl && all_have_nccl(all, m, c->world.size, a, c))
+	if (wants_nccl && all_have_nccl(c, all, m, a))
 		c->plugin = nccl;
 	return 0;
 }
 
-static int fill_world(struct comm_world *c, struct world_run *w, uint64_t deadline_ns,
+static int fill_world(struct comm_world *c, const struct carrier_want *want, struct world_run *w,
 		      struct err *e)
 {
 	const struct rdzv_member *m;
@@ -198,7 +198,8 @@ static int fill_world(struct comm_world *c, struct world_run *w, uint64_t deadli
 				 .local_rank = w->world.local_rank > 0 ? w->world.local_rank : 0,
 				 .local_size = w->world.local_size > 0 ? w->world.local_size : 1,
 				 .host = m[rank].host,
-				 .deadline_ns = deadline_ns,
+				 .deadline_ns = want->deadline_ns,
+				 .deadline_given = want->deadline_given,
 				 .stop_fds = {interrupt_fd(), rdzv_failure_fd(w->rdzv)},
 				 .exchange = exchange,
 				 .arg = w->rdzv};
@@ -218,19 +219,17 @@ static int connect_gpus(struct carrier *c, int *ret_culprit, struct err *e)
 	return -1;
 }
 
-int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
-		    uint64_t deadline_ns, bool deadline_given, struct arena *a, int *ret_culprit,
-		    struct err *e)
+int carrier_connect(struct carrier *c, const struct carrier_want *want, struct world_run *w,
+		    struct arena *a, int *ret_culprit, struct err *e)
 {
 	const struct comm_plugin *p;
 
 	*c = (struct carrier){0};
 	*ret_culprit = -1;
-	if (fill_world(&c->world, w, deadline_ns, e))
+	if (fill_world(&c->world, want, w, e))
 		return -1;
-	c->world.deadline_given = deadline_given;
 	c->lacks_address = rank_address(w->rdzv, &c->world.at, e) != 0;
-	if (c->lacks_address || compare(c, backend, on_gpu, w, a, ret_culprit, e))
+	if (c->lacks_address || compare(c, want, w, a, ret_culprit, e))
 		return -1;
 	if (streq(c->plugin->name, "nccl")) {
 		c->gpu_plugin = c->plugin;

@@ -26,14 +26,18 @@ struct carrier {
 
 /* In the process that starts ranks on this machine, which need what is here. */
 int carrier_check(const char *backend, struct arena *a, struct err *e) MUST_CHECK;
+struct carrier_want {
+	const char *backend;
+	bool on_gpu; /* gradients can stay in GPUs' memory: "auto" is NCCL where all have it */
+	uint64_t deadline_ns;
+	bool deadline_given;
+};
 /*
- * Collective. @on_gpu: the gradients can stay in GPUs' memory, and "auto" is then NCCL where all
- * ranks have it. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not
+ * Collective. ERR_ABSENT and ERR_USAGE, the same on all ranks, where one of them has not
  * got it; *ret_culprit: the rank at fault for other failures, else -1.
  */
-int carrier_connect(struct carrier *c, const char *backend, bool on_gpu, struct world_run *w,
-		    uint64_t deadline_ns, bool deadline_given, struct arena *a, int *ret_culprit,
-		    struct err *e) MUST_CHECK;
+int carrier_connect(struct carrier *c, const struct carrier_want *want, struct world_run *w,
+		    struct arena *a, int *ret_culprit, struct err *e) MUST_CHECK;
 bool carrier_is_tcp(const struct carrier *c); /* which knows whom it waits for */
 /* Is it that what has failed, and not this rank for a reason of its own? Then @check is known. */
 bool carrier_has_failed(struct carrier *c);

@@ -100,7 +100,10 @@ static int agree(struct job *j, struct err *e)
 
 static int run_rank(struct job *j, struct err *e)
 {
-	bool is_first = !rdzv_rank(j->w->rdzv), on_gpu;
+	bool is_first = !rdzv_rank(j->w->rdzv);
+	struct carrier_want want = {.backend = j->o->backend,
+				    .deadline_ns = j->o->deadline_ns,
+				    .deadline_given = j->o->deadline_given};
 	struct err sick = {0};
 	struct comm *comm;
 
@@ -109,9 +112,8 @@ static int run_rank(struct job *j, struct err *e)
 	fault_process(&j->o->fault, rdzv_rank(j->w->rdzv), FAULT_STEP(FAULT_AT_JOIN));
 	if (wait_for_data(j, e) || agree(j, e))
 		return -1;
-	on_gpu = j->o->engine && j->o->engine->device && !j->o->is_sharded;
-	if (carrier_connect(&j->carrier, j->o->backend, on_gpu, j->w, j->o->deadline_ns,
-			    j->o->deadline_given, report_arena(j->r), &j->culprit, e))
+	want.on_gpu = j->o->engine && j->o->engine->device && !j->o->is_sharded;
+	if (carrier_connect(&j->carrier, &want, j->w, report_arena(j->r), &j->culprit, e))
 		return -1;
 	comm = j->carrier.comm;
 	j->o->deadline_ns = j->carrier.world.deadline_ns;
