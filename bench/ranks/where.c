@@ -219,6 +219,8 @@ static int number(uint64_t n) { return n == WHERE_NOT_GIVEN ? -1 : (int)n; }
 
 int where_role(struct where *w, struct arena *a, struct where_role *ret, struct err *e)
 {
+	const struct world_init said = {
+		.url = w->init, .rank = number(w->rank), .size = number(w->size)};
 	struct launch_opts l;
 	struct world world;
 
@@ -228,9 +230,7 @@ int where_role(struct where *w, struct arena *a, struct where_role *ret, struct 
 	world_from_env(world_own_env, NULL, a, &world);
 	ret->relayed = mpirun_relays();
 	ret->ours = is_ours(&world);
-	if (w->init && !ret->ours &&
-	    world_from_init(w->init, number(w->rank), number(w->size), world_own_env, NULL, a,
-			    &world, e))
+	if (w->init && !ret->ours && world_from_init(&said, world_own_env, NULL, a, &world, e))
 		return -1;
 	ret->is_rank =
 		ret->ours || w->init || (world.launcher != LAUNCHER_NONE && !is_launching(w));

@@ -289,8 +289,10 @@ static int take_part(struct meeting *m, struct err *e)
 
 static int decide(const struct world_opts *o, struct arena *a, struct world *w, struct err *e)
 {
+	const struct world_init said = {.url = o->init, .rank = o->rank, .size = o->size};
+
 	if (o->init && !getenv("WINDSOCK_RANK"))
-		return world_from_init(o->init, o->rank, o->size, world_own_env, NULL, a, w, e);
+		return world_from_init(&said, world_own_env, NULL, a, w, e);
 	world_from_env(world_own_env, NULL, a, w);
 	if (w->launcher == LAUNCHER_WINDSOCK && w->trouble)
 		return err_set(e, ERR_USAGE, "%s", w->trouble);

@@ -61,12 +61,13 @@ world_getenv world_own_env; /* this process's; its argument is not used */
 
 /* @get: world_own_env or a table. LAUNCHER_NONE is not an error. Texts in @a. */
 void world_from_env(world_getenv *get, void *arg, struct arena *a, struct world *ret);
-/*
- * "tcp://HOST:PORT", "file:///PATH" (both take ?rank=R&world_size=N), "env://".
- * @rank, @size: what --rank and --world-size said, -1 for nothing; they win. A
- * world that cannot be is an error here: a person asked for it.
- */
-int world_from_init(const char *url, int rank, int size, world_getenv *get, void *arg,
-		    struct arena *a, struct world *ret, struct err *e) MUST_CHECK;
+/* What a person said of a world. */
+struct world_init {
+	const char *url; /* tcp://HOST:PORT, file:///PATH (?rank=R&world_size=N), env:// */
+	int rank, size;	 /* --rank and --world-size, which win; -1: not given */
+};
+/* A world that cannot be is an error here: a person asked for it. */
+int world_from_init(const struct world_init *said, world_getenv *get, void *arg, struct arena *a,
+		    struct world *ret, struct err *e) MUST_CHECK;
 
 #endif

@@ -120,11 +120,11 @@ static int init_by_scheme(struct init *i, world_getenv *get, void *arg)
 	return check_rank(i);
 }
 
-int world_from_init(const char *url, int rank, int size, world_getenv *get, void *arg,
-		    struct arena *a, struct world *ret, struct err *e)
+int world_from_init(const struct world_init *said, world_getenv *get, void *arg, struct arena *a,
+		    struct world *ret, struct err *e)
 {
 	struct world w;
-	struct init i = {url, rank, size, a, &w, e};
+	struct init i = {said->url, said->rank, said->size, a, &w, e};
 
 	if (init_by_scheme(&i, get, arg) < 0)
 		return -1;

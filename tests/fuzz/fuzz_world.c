@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	AUTO(arena_done) struct arena a = {0};
 	struct table t = {0};
 	char *rest = arena_strndup(&a, (const char *)data, n), *line;
+	struct world_init unsaid = {.rank = -1, .size = -1}, said = {.rank = 1, .size = 2};
 	struct world w;
 	struct err e = {0};
 
@@ -58,9 +59,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		*LIST_ADD(&a, &t.lines) = line;
 	world_from_env(from_table, &t, &a, &w);
 	is_world(&w);
-	if (world_from_init(t.lines.v[0], -1, -1, from_table, &t, &a, &w, &e) == 0)
+	unsaid.url = said.url = t.lines.v[0];
+	if (world_from_init(&unsaid, from_table, &t, &a, &w, &e) == 0)
 		is_world(&w);
-	if (world_from_init(t.lines.v[0], 1, 2, from_table, &t, &a, &w, &e) == 0)
+	if (world_from_init(&said, from_table, &t, &a, &w, &e) == 0)
 		is_world(&w);
 	return 0;
 }

@@ -389,8 +389,9 @@ static void t_init(void **state)
 		AUTO(arena_done) struct arena a = {0};
 		struct world w;
 		struct err e = {0};
-		int rc = world_from_init(inits[i].url, inits[i].rank, inits[i].size, from_table,
-					 (void *)(uintptr_t)inits[i].env, &a, &w, &e);
+		const struct world_init said = {inits[i].url, inits[i].rank, inits[i].size};
+		int rc = world_from_init(&said, from_table, (void *)(uintptr_t)inits[i].env, &a, &w,
+					 &e);
 
 		part(inits[i].url, rc ? e.msg : NULL, inits[i].says);
 		if (rc) {
