@@ -70,8 +70,7 @@ static void look_values(const struct insp_book *b, struct insp_stat *s, struct a
 		wait += (double)o->sum_us / o->seen - (double)o->least_us;
 	}
 	s->v = v;
-	sort_doubles(us, s->n);
-	s->typical_us = sorted_quantile(us, s->n, 0.5);
+	s->typical_us = median(us, s->n);
 	s->waited = s->whole && mean > 0 ? wait / mean : NAN;
 }
 

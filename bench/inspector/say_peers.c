@@ -31,8 +31,7 @@ static void look_beside(const struct insp_say *s, const struct insp_stat *const 
 			medians[fit++] = v[i]->median;
 	if (fit < PEERS_MIN)
 		return;
-	sort_doubles(medians, fit);
-	typical = sorted_quantile(medians, fit, 0.5);
+	typical = median(medians, fit);
 	p->looked_at += fit;
 	for (size_t i = 0; i < n; i++) {
 		double share = v[i]->median / typical;

@@ -90,9 +90,8 @@ int run_in_order(struct replay *p, struct err *e)
 			return -1;
 		done += i || n == 1;
 	}
-	sort_doubles(took, done);
 	event = relay_event("replayed");
-	json_num(event, "in_order_s", took[done / 2]);
+	json_num(event, "in_order_s", median(took, done));
 	json_num(event, "passes", (double)done);
 	run_tell(p, event);
 	return 0;

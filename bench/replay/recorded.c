@@ -116,12 +116,6 @@ static const char *const colls_of[INSP_FUNCS] = {
 	[INSP_REDUCE] = "reduce",
 };
 
-static double median(double *v, size_t n)
-{
-	sort_doubles(v, n);
-	return sorted_quantile(v, n, 0.5);
-}
-
 static void take_times(const struct insp_book *b, const struct insp_group *g,
 		       struct traffic_kind *k, struct arena *a)
 {

@@ -80,8 +80,7 @@ static double step_s(const struct witness *w, struct arena *a)
 		if (w->s[i] == w->s[i + w->period] && from > 0 && to > from)
 			v[kept++] = (double)(to - from) / 1e9;
 	}
-	sort_doubles(v, kept);
-	return sorted_quantile(v, kept, 0.5);
+	return median(v, kept);
 }
 
 static uint32_t size_of(const struct order *o, const struct traffic *t, uint32_t event)

@@ -5,6 +5,7 @@
 #include "bench/sweep/straggler.h"
 #include "bench/sweep/table.h"
 #include "bench/sweep/verdict.h"
+#include "lib/core/stats.h"
 #include "lib/core/units.h"
 #include "lib/report/json.h"
 
@@ -74,7 +75,7 @@ static void show(const struct story *s, const struct course *c)
 	text_init(&t, s->a);
 	for (size_t i = 0; i < PARTS; i++)
 		if (n[i])
-			text_addf(&t, " %.3g", course_median(v[i], n[i]));
+			text_addf(&t, " %.3g", median(v[i], n[i]));
 		else
 			text_add(&t, " -");
 	table_note(s->r, "%s, each tenth of the time:%s GB/s; lowest %.3g, highest %.3g",

@@ -138,21 +138,13 @@ void course_add(struct course *c, struct arena *a, const struct sweep_row *row, 
 
 double course_busbw(const struct course_point *p) { return fmax(p->busbw[0], p->busbw[1]); }
 
-double course_median(double *v, size_t n)
-{
-	if (!n)
-		return 0;
-	sort_doubles(v, n);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 static double median_busbw(const struct course *c, size_t way)
 {
 	double v[COURSE_POINTS];
 
 	for (size_t i = 0; i < c->npoints; i++)
 		v[i] = c->points[i].busbw[way];
-	return course_median(v, c->npoints);
+	return median(v, c->npoints);
 }
 
 /* NULL stays NULL: unknown. */

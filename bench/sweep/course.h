@@ -52,7 +52,4 @@ void course_row(const struct course *c, struct arena *a, struct sweep_row *ret);
 /* The better way of a row. */
 double course_busbw(const struct course_point *p);
 
-/* In place. 0 of none. */
-double course_median(double *v, size_t n);
-
 #endif

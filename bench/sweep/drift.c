@@ -1,5 +1,7 @@
 #include "bench/sweep/drift.h"
 
+#include "lib/core/stats.h"
+
 #include <math.h>
 
 enum { PARTS = 5 };
@@ -31,8 +33,8 @@ static void cut(const struct course *c, struct part *parts)
 		p->robbed[p->n++] = c->points[i].robbed;
 	}
 	for (size_t i = 0; i < PARTS; i++) {
-		parts[i].median = course_median(parts[i].v, parts[i].n);
-		parts[i].median_robbed = course_median(parts[i].robbed, parts[i].n);
+		parts[i].median = median(parts[i].v, parts[i].n);
+		parts[i].median_robbed = median(parts[i].robbed, parts[i].n);
 	}
 }
 
@@ -71,7 +73,7 @@ static double since(const struct course *c, const struct drift *d)
 		double v[] = {course_busbw(&c->points[i - 2]), course_busbw(&c->points[i - 1]),
 			      course_busbw(&c->points[i])};
 
-		if (course_median(v, ARRAY_LEN(v)) >= limit)
+		if (median(v, ARRAY_LEN(v)) >= limit)
 			return c->points[i].at_s;
 	}
 	return c->points[0].at_s;

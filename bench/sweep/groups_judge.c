@@ -166,8 +166,7 @@ static void judge_alike(const struct groups_input *in, const struct shape *shape
 		best = gbps_of(in, i) > gbps_of(in, best) ? i : best;
 		room[n++] = gbps_of(in, i);
 	}
-	sort_doubles(room, (size_t)n);
-	usual = n ? room[n / 2] : NAN; /* of two the better one */
+	usual = median(room, (size_t)n); /* of two the better one */
 	for (int i = first; i < in->g->n; i++) {
 		if (!is_like(&shapes[i], &shapes[first]))
 			continue;

@@ -49,7 +49,8 @@ void slow_doubts(const struct slow_input *in, struct arena *a, slow_list *ret);
  */
 extern const double HINDERED_SHARE;
 double slow_hindered(const struct slow_input *in, struct arena *a);
-/* The median of what is known; NAN: nothing is. */
+/* The median of what is known, of an even number the lower one, so that of two neither stands out;
+ * NAN: nothing is. */
 double slow_median(const double *v, size_t n, struct arena *a);
 /* Who is tried by turns with others: is there no doubt any more, either way? */
 bool slow_is_clear(double best, double others);

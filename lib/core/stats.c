@@ -36,3 +36,9 @@ double sorted_quantile(const double *v, size_t n, double q)
 {
 	return n ? v[(size_t)(q * (double)(n - 1) + 0.5)] : NAN;
 }
+
+double median(double *v, size_t n)
+{
+	sort_doubles(v, n);
+	return sorted_quantile(v, n, 0.5);
+}

@@ -56,8 +56,7 @@ static double usual(struct gpu_view *v, const burst_list *all, const struct burs
 			values[n++] = value_of(x, m);
 	}
 	*ret_n = n;
-	sort_doubles(values, n);
-	return sorted_quantile(values, n, 0.5);
+	return median(values, n);
 }
 
 static const struct nvml_gpu *gpu_of(struct gpu_view *v, const struct burst *b)

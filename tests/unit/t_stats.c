@@ -43,11 +43,23 @@ static void which_is_a_quantile(void **state UNUSED)
 	assert_true(isnan(sorted_quantile(NULL, 0, 0.5)));
 }
 
+static void which_is_the_median(void **state UNUSED)
+{
+	double odd[] = {9, 1, 5}, even[] = {4, 1, 3, 2}, one[] = {7};
+
+	assert_true(median(odd, ARRAY_LEN(odd)) == 5);
+	assert_true(odd[0] == 1 && odd[2] == 9);
+	assert_true(median(even, ARRAY_LEN(even)) == 3); /* one that was measured */
+	assert_true(median(one, 1) == 7);
+	assert_true(isnan(median(NULL, 0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_sorted),
 		cmocka_unit_test(which_is_a_quantile),
+		cmocka_unit_test(which_is_the_median),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
