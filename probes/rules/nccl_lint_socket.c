@@ -85,24 +85,28 @@ static void lo_let_in(const struct lint *l, const struct setting *s)
 	report_add(l->r, f);
 }
 
-/* One entry of an include list: how many of the chosen it brought in. */
-static size_t brought(const struct nccl_ifspec *spec, size_t at, const struct nccl_choice *c,
-		      bool *ret_has_exact, const char **ret_bad)
+/* What one entry of an include list brought in. */
+struct brought {
+	size_t n;	  /* so many of the chosen, */
+	bool exact;	  /* ... the one of just that name among them, */
+	const char *also; /* and one that has a longer one; or NULL */
+};
+
+static struct brought brought(const struct nccl_ifspec *spec, size_t at,
+			      const struct nccl_choice *c)
 {
 	struct nccl_ifspec one = {.n = 1, .exact = spec->exact};
-	size_t n = 0;
+	struct brought b = {0};
 
 	memcpy(one.prefix[0], spec->prefix[at], NCCL_NAME_SIZE);
-	*ret_has_exact = false;
-	*ret_bad = NULL;
 	for (size_t i = 0; i < c->n; i++)
 		if (nccl_ifspec_match(&one, c->v[i]->label)) {
-			n++;
-			*ret_has_exact |= streq(c->v[i]->label, one.prefix[0]);
+			b.n++;
+			b.exact |= streq(c->v[i]->label, one.prefix[0]);
 			if (!streq(c->v[i]->label, one.prefix[0]))
-				*ret_bad = c->v[i]->label;
+				b.also = c->v[i]->label;
 		}
-	return n;
+	return b;
 }
 
 /* A sign in front counts for the whole list, so only a list of one has a simple remedy. */
@@ -117,16 +121,15 @@ static void fix_entry(struct finding *f, const struct setting *s, const struct n
 }
 
 static void over_match(const struct lint *l, const struct setting *s,
-		       const struct nccl_ifspec *spec, size_t at, const char *also, bool has_exact,
-		       size_t n)
+		       const struct nccl_ifspec *spec, size_t at, const struct brought *b)
 {
 	struct finding *f = lint_find(l, "lint.ifname.overmatch", s);
 
-	finding_set(f, has_exact ? ST_WARN : ST_INFO,
+	finding_set(f, b->exact ? ST_WARN : ST_INFO,
 		    "entry %s is a prefix and takes %zu interfaces, %s among them; NCCL spreads "
 		    "data over all of them",
-		    spec->prefix[at], n, also);
-	if (has_exact)
+		    spec->prefix[at], b->n, b->also);
+	if (b->exact)
 		fix_entry(f, s, spec, spec->prefix[at]);
 	report_add(l->r, f);
 }
@@ -158,15 +161,13 @@ static void lint_entries(const struct lint *l, const struct setting *s,
 			 const struct nccl_ifspec *spec, const struct nccl_choice *c)
 {
 	for (size_t i = 0; i < spec->n; i++) {
-		const char *also;
-		bool has_exact;
-		size_t n = brought(spec, i, c, &has_exact, &also);
+		struct brought b = brought(spec, i, c);
 
 		if (spec->port[i] != -1)
 			port_ignored(l, s, spec, i);
-		else if (n > 1)
-			over_match(l, s, spec, i, also, has_exact, n);
-		else if (n == 0 && c->n < NCCL_MAX_IFS)
+		else if (b.n > 1)
+			over_match(l, s, spec, i, &b);
+		else if (b.n == 0 && c->n < NCCL_MAX_IFS)
 			entry_without(l, s, spec->prefix[i]);
 	}
 }
