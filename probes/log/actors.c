@@ -1,5 +1,7 @@
 #include "probes/log/actors.h"
 
+#include "lib/core/span.h"
+
 #include <ctype.h>
 
 enum { HEADS = 4096, END = UINT16_MAX };
@@ -72,19 +74,19 @@ struct actor *actors_get(struct actors *t, const struct log_who *who)
 	return x;
 }
 
-static void add_offer(struct actors *t, const struct actor *who, int card, const char *iface,
-		      size_t ni, const char *addr, size_t na)
+static void add_offer(struct actors *t, const struct actor *who, int card, struct span iface,
+		      struct span addr)
 {
 	struct offer *o;
 
-	if (t->offers.n == OFFERS_MAX || !ni || !na || ni >= sizeof(o->iface) ||
-	    na >= sizeof(o->addr))
+	if (t->offers.n == OFFERS_MAX || !iface.n || !addr.n || iface.n >= sizeof(o->iface) ||
+	    addr.n >= sizeof(o->addr))
 		return;
 	o = LIST_ADD(t->a, &t->offers);
 	o->actor = (uint16_t)(who - t->v.v);
 	o->card = (int8_t)card;
-	memcpy(o->iface, iface, ni);
-	memcpy(o->addr, addr, na);
+	memcpy(o->iface, iface.s, iface.n);
+	memcpy(o->addr, addr.s, addr.n);
 }
 
 void actors_offer(struct actors *t, const struct actor *who, const char *list)
@@ -102,8 +104,9 @@ void actors_offer(struct actors *t, const struct actor *who, const char *list)
 		colon = memchr(p, ':', (size_t)(list - p));
 		end = memchr(p, '<', (size_t)(list - p));
 		if (colon && end && colon < end)
-			add_offer(t, who, card < CARDS ? (int)card : -1, p, (size_t)(colon - p),
-				  colon + 1, (size_t)(end - colon - 1));
+			add_offer(t, who, card < CARDS ? (int)card : -1,
+				  (struct span){p, (size_t)(colon - p)},
+				  (struct span){colon + 1, (size_t)(end - colon - 1)});
 	}
 }
 
