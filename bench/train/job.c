@@ -22,7 +22,7 @@ struct job {
 	const char *lost;	    /* the sentence about the culprit */
 	const char *fix;	    /* where it is about something else than a lost rank */
 	struct train_result result; /* rank 0 only */
-	void (*tell)(const char *what, uint64_t done, uint64_t total);
+	train_tell *tell;
 };
 
 static void progress(const struct train_result *r)
@@ -340,8 +340,7 @@ static int say(struct job *j, const struct say_world *w, int result, struct err 
 	return result;
 }
 
-int train_job(struct train_opts *o, struct world_run *w,
-	      void (*tell)(const char *what, uint64_t done, uint64_t total), struct report *r,
+int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struct report *r,
 	      const char **ret_lost, struct err *e)
 {
 	struct job j = {.o = o, .w = w, .r = r, .culprit = -1, .tell = tell};

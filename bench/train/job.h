@@ -9,12 +9,13 @@
 #include "lib/cluster/launch.h"
 #include "lib/report/report.h"
 
+/* Progress: what is done, and how much of it. */
+typedef void train_tell(const char *what, uint64_t done, uint64_t total);
 /*
- * @o->np is set from the world. @tell: progress, in rank 0; may be NULL. A rank that
+ * @o->np is set from the world. @tell: in rank 0; may be NULL. A rank that
  * was lost is a finding and not an error; *ret_lost is the sentence for the others then.
  */
-int train_job(struct train_opts *o, struct world_run *w,
-	      void (*tell)(const char *what, uint64_t done, uint64_t total), struct report *r,
+int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struct report *r,
 	      const char **ret_lost, struct err *e) MUST_CHECK;
 
 #endif

@@ -94,10 +94,8 @@ static void take_place(const struct member *m)
 
 static int train(struct member *m, struct err *e)
 {
-	void (*tell)(const char *what, uint64_t done, uint64_t total) = log_progress;
+	train_tell *tell = m->role->ours ? hear_tell : log_progress;
 
-	if (m->role->ours)
-		tell = hear_tell;
 	if (train_ask_share(m->o->ask, (uint64_t)m->w.world.size, e) ||
 	    train_job(m->train, &m->w, m->rank ? NULL : tell, m->r, &m->lost, e))
 		return -1;
