@@ -220,21 +220,20 @@ static void add_environment(const struct mpirun *m, const char *rsh, struct aren
 	add(a, w, arena_printf(a, "HYDRA_LAUNCHER_EXTRA_ARGS=%s", strchr(rsh, ' ') + 1));
 }
 
-const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *const *hosts,
-			       const unsigned *counts, const char *const *argv, const char *rsh,
-			       struct arena *a)
+const char *const *mpirun_argv(const struct mpirun *m, const struct mpirun_place *at,
+			       const char *const *argv, const char *rsh, struct arena *a)
 {
 	words w = {0};
 
 	rsh = rsh ? rsh : getenv("WINDSOCK_RSH");
-	add_environment(m, hosts ? rsh : NULL, a, &w);
+	add_environment(m, at->hosts ? rsh : NULL, a, &w);
 	add(a, &w, m->path);
 	add_options(m->flavour, a, &w);
 	add_libraries(m, a, &w);
 	add(a, &w, "-np");
-	add(a, &w, arena_printf(a, "%u", np));
-	if (hosts && *hosts)
-		add_hosts(m, hosts, counts, rsh, a, &w);
+	add(a, &w, arena_printf(a, "%u", at->np));
+	if (at->hosts && *at->hosts)
+		add_hosts(m, at->hosts, at->counts, rsh, a, &w);
 	add(a, &w, self_path(a) ?: argv[0]);
 	for (argv++; *argv; argv++)
 		add(a, &w, *argv);
@@ -242,28 +241,32 @@ const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *
 	return w.v;
 }
 
-/* How many ranks on which host. Zero hosts: @l->np, or a few, here. */
-static int place(const struct launch_opts *l, struct arena *a, const char ***ret_hosts,
-		 unsigned **ret_counts, unsigned *ret_np, struct err *e)
+/* Zero hosts: @l->np, or a few, here. */
+static int place(const struct launch_opts *l, struct arena *a, struct mpirun_place *ret,
+		 struct err *e)
 {
 	size_t n = l->hosts ? l->hosts->n : 0, used = 0;
+	const char **hosts;
+	unsigned *counts;
 
-	*ret_np = l->np ? l->np : l->np_per_host ? l->np_per_host : 2;
+	*ret = (struct mpirun_place){.np = l->np ? l->np : l->np_per_host ? l->np_per_host : 2};
 	if (!n)
 		return 0;
-	*ret_hosts = arena_alloc(a, (n + 1) * sizeof(**ret_hosts));
-	*ret_counts = arena_alloc(a, n * sizeof(**ret_counts));
-	if (launch_place(l->hosts, l->np, l->np_per_host, *ret_counts, e))
+	hosts = arena_alloc(a, (n + 1) * sizeof(*hosts));
+	counts = arena_alloc(a, n * sizeof(*counts));
+	if (launch_place(l->hosts, l->np, l->np_per_host, counts, e))
 		return -1;
-	*ret_np = 0;
+	ret->np = 0;
 	for (size_t i = 0; i < n; i++) {
-		*ret_np += (*ret_counts)[i];
-		if (!(*ret_counts)[i])
+		ret->np += counts[i];
+		if (!counts[i])
 			continue;
-		(*ret_counts)[used] = (*ret_counts)[i];
-		(*ret_hosts)[used++] = l->hosts->v[i].name;
+		counts[used] = counts[i];
+		hosts[used++] = l->hosts->v[i].name;
 	}
-	(*ret_hosts)[used] = NULL;
+	hosts[used] = NULL;
+	ret->hosts = hosts;
+	ret->counts = counts;
 	return 0;
 }
 
@@ -284,8 +287,7 @@ static int check_names(const char *const *hosts, struct err *e)
 int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a,
 		const char *const **ret, struct err *e)
 {
-	const char **hosts = NULL;
-	unsigned *counts = NULL, np;
+	struct mpirun_place at;
 	struct mpirun m;
 
 	*ret = NULL;
@@ -300,9 +302,9 @@ int mpirun_plan(const char *wanted, const struct launch_opts *l, struct arena *a
 		err_set(e, ERR_USAGE, "--backend mpi: mpirun starts the ranks, and copies nothing");
 		return err_hint(e, "install windsock on every host, or --backend gloo --copy-self");
 	}
-	if (place(l, a, &hosts, &counts, &np, e) || check_names(hosts, e))
+	if (place(l, a, &at, e) || check_names(at.hosts, e))
 		return -1;
-	*ret = mpirun_argv(&m, np, hosts, counts, l->argv, l->rsh, a);
+	*ret = mpirun_argv(&m, &at, l->argv, l->rsh, a);
 	return 0;
 }
 

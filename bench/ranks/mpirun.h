@@ -36,9 +36,14 @@ int mpirun_exec(const char *const *argv, struct err *e);
 /* What an end of mpirun's that is no success says about its ranks; NULL: it is one. */
 const char *mpirun_failure(int wait_status, struct arena *a);
 
-/* Pure. @counts: ranks of each of @hosts (NULL: none, this machine); both NULL or both not. */
-const char *const *mpirun_argv(const struct mpirun *m, unsigned np, const char *const *hosts,
-			       const unsigned *counts, const char *const *argv, const char *rsh,
-			       struct arena *a);
+/* How many ranks, and where. */
+struct mpirun_place {
+	unsigned np;
+	const char *const *hosts; /* NULL-ended; NULL: this machine */
+	const unsigned *counts;	  /* ranks of each of them */
+};
+/* Pure. */
+const char *const *mpirun_argv(const struct mpirun *m, const struct mpirun_place *at,
+			       const char *const *argv, const char *rsh, struct arena *a);
 
 #endif

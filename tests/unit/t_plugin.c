@@ -274,6 +274,8 @@ static void whose_mpirun_it_is(void **state)
 }
 
 /* Called mpirun and nothing else, as Open MPI 5's and Intel MPI's are. */
+static const struct mpirun_place here = {.np = 2};
+
 static void an_mpirun_without_a_name_is_asked(void **state)
 {
 	static const char *const argv[] = {"x", NULL};
@@ -297,7 +299,7 @@ static void an_mpirun_without_a_name_is_asked(void **state)
 	assert_string_equal(m.path, path); /* and not the one in PATH */
 	assert_non_null(strstr(m.libraries, "/five/lib"));
 	(void)setenv("LD_LIBRARY_PATH", "/other", 1);
-	line = mpirun_argv(&m, 2, NULL, NULL, argv, NULL, &a);
+	line = mpirun_argv(&m, &here, argv, NULL, &a);
 	(void)unsetenv("LD_LIBRARY_PATH");
 	assert_string_equal(line[0], path);
 	while (*line && !starts_with(*line, "LD_LIBRARY_PATH="))
@@ -342,12 +344,13 @@ static void the_command_line_of_mpirun(void **state)
 {
 	static const char *const hosts[] = {"a", "b", NULL}, *const argv[] = {"x", "-b", "8", NULL};
 	static const unsigned counts[] = {3, 1};
+	const struct mpirun_place two = {.np = 4, .hosts = hosts, .counts = counts};
 	struct mpirun m = {.flavour = MPI_OPENMPI, .path = "/usr/bin/mpirun"};
 	const char *const *line;
 
 	(void)state;
 	clear_environment();
-	line = mpirun_argv(&m, 4, hosts, counts, argv, "rsh", &a);
+	line = mpirun_argv(&m, &two, argv, "rsh", &a);
 	assert_string_equal(line[0], "/usr/bin/mpirun");
 	assert_true(has(line, "4") && has(line, "a:3,b") && has(line, "MASTER_ADDR=a"));
 	assert_true(has(line, "plm_rsh_agent") && has(line, "rsh") && has(line, "-b"));
@@ -355,9 +358,9 @@ static void the_command_line_of_mpirun(void **state)
 	assert_true(has(line, "WINDSOCK_RELAY") && has(line, "WINDSOCK_TOKEN"));
 	assert_true(has(line, "--map-by") && has(line, "slot")); /* 5's: or all are on a */
 	m.flavour = MPI_MPICH;
-	line = mpirun_argv(&m, 4, hosts, counts, argv, "lab rsh x", &a);
+	line = mpirun_argv(&m, &two, argv, "lab rsh x", &a);
 	assert_true(has(line, "HYDRA_LAUNCHER_EXTRA_ARGS=rsh x") && has(line, "lab"));
-	line = mpirun_argv(&m, 2, NULL, NULL, argv, NULL, &a);
+	line = mpirun_argv(&m, &here, argv, NULL, &a);
 	assert_false(has(line, "-hosts") || has(line, "--oversubscribe"));
 }
 
