@@ -93,6 +93,8 @@ $(O)/lab/%: $(O)/tests/lab/%.o $(O)/lib.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SANFLAG) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 unit: $(UNIT:%=$(O)/unit/%) $(LAB:%=$(O)/lab/%)
+# What is tested is built as it is delivered; the tests themselves need no speed.
+$(O)/tests/%.o: private ALL_CFLAGS += -O0
 
 # Rebuild when the flags change, not when the Makefile's clock does. -Werror
 # changes no object.
