@@ -1,31 +1,7 @@
 #include "bench/plugin/transport.h"
 
 #include "lib/core/text.h"
-
-enum { NUMBERS_MAX = 1 << 20 };
-
-/* "12[0]": the rank, and behind it; NULL: not such a thing. */
-static const char *rank_at(const char *p, int *ret)
-{
-	char *end;
-	long v = strtol(p, &end, 10);
-
-	if (end == p || v < 0 || v > NUMBERS_MAX || *end != '[')
-		return NULL;
-	end = strchr(end, ']');
-	*ret = (int)v;
-	return end ? end + 1 : NULL;
-}
-
-/* "NET/IB/0/GDRDMA" is NET/IB; "P2P/CUMEM/read" is P2P. */
-static const char *kind_of(const char *via, struct arena *a)
-{
-	size_t n = strcspn(via, "/ \t\r\n");
-
-	if (n == 3 && strncmp(via, "NET", 3) == 0 && via[3] == '/')
-		n = 4 + strcspn(via + 4, "/ \t\r\n(");
-	return arena_strndup(a, via, n);
-}
+#include "lib/host/nccl_channel.h"
 
 static struct transport_pair *pair_of(transport_list *l, struct arena *a, int from, int to,
 				      const char *via)
@@ -39,24 +15,17 @@ static struct transport_pair *pair_of(transport_list *l, struct arena *a, int fr
 
 static void read_line(const char *line, struct arena *a, transport_list *ret)
 {
-	const char *at = strstr(line, "NCCL INFO Channel "), *via = strstr(line, " via ");
+	struct nccl_channel c;
 	struct transport_pair *p;
-	bool gdr, receives;
-	int from, to;
 
-	at = at ? strstr(at, " : ") : NULL;
-	at = at ? rank_at(at + 3, &from) : NULL;
-	at = at && strncmp(at, " -> ", 4) == 0 ? rank_at(at + 4, &to) : NULL;
-	if (!at || !via || via < at)
+	if (!nccl_channel_read(line, &c))
 		return;
-	gdr = strstr(via, "/GDRDMA") != NULL;
-	receives = strstr(at, "[receive]") != NULL;
-	p = pair_of(ret, a, from, to, kind_of(via + 5, a));
-	if (receives) {
-		p->receive_gdr = p->received ? p->receive_gdr && gdr : gdr;
+	p = pair_of(ret, a, c.from, c.to, arena_strndup(a, c.name, c.kind_n));
+	if (c.end == NCCL_END_RECEIVE) {
+		p->receive_gdr = p->received ? p->receive_gdr && c.is_direct : c.is_direct;
 		p->received = true;
 	} else {
-		p->send_gdr = p->sent ? p->send_gdr && gdr : gdr;
+		p->send_gdr = p->sent ? p->send_gdr && c.is_direct : c.is_direct;
 		p->sent = true;
 	}
 }
