@@ -26,6 +26,7 @@ struct actor {
 	/* how many events of all there were (struct why) when it last chose a network, was ready */
 	uint64_t network_at, ready_at;
 	uint32_t direct, bounced; /* channels over NET/IB with and without GDRDMA */
+	uint32_t p2p, shm;	  /* ... to GPUs of its host, through that host's memory */
 	uint32_t cards;		  /* those of its channels over sockets, a bit each */
 	int64_t seq;		  /* of the collective that timed out; -1: none did */
 	enum clock_kind clock;	  /* of the line that says so, ... */

@@ -254,6 +254,7 @@ void tell(const struct why *w, const struct explanation *x, struct report *r)
 	dumps_healthy(x, r);
 	if ((!x->causes.n || !is_confident(&x->causes.v[0])) && !(dumps && !w->bytes))
 		nothing(w, x, r);
+	setup_tell(w, x, r);
 	if (dumps && !w->bytes)
 		report_covers(r, "%s", dumps);
 	else if (w->files.n)

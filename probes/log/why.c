@@ -54,7 +54,7 @@ static struct scan *make_scan(struct why *w)
 
 void why_init(struct why *w)
 {
-	*w = (struct why){.stalled = -1};
+	*w = (struct why){.stalled = -1, .setup.nvls = -1};
 	w->records = arena_alloc(&w->a, signature_count * sizeof(*w->records));
 	w->compiled = arena_alloc(&w->a, signature_count * sizeof(*w->compiled));
 	w->needs = arena_alloc(&w->a, signature_count * sizeof(struct need *));

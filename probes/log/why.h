@@ -17,6 +17,7 @@
 #include "probes/log/roster.h"
 #include "probes/log/samples.h"
 #include "probes/log/sequel.h"
+#include "probes/log/setup.h"
 #include "probes/log/summons.h"
 #include "probes/log/tasks.h"
 #include "probes/log/worlds.h"
@@ -124,6 +125,7 @@ struct why {
 	long cuda_of_nccl;     /* 12060: the one that it was built with; 0: not said */
 	long cuda_of_driver;   /* 12020: the latest CUDA that it serves; 0: not said */
 	char awaited[160];     /* the latest line that waits for somebody to be ready */
+	struct setup setup;
 	str_list settings;     /* of transports and algorithms: "NCCL_ALGO=Ring", each once */
 	struct flight *flight; /* the dumps that were read; NULL: none */
 	bool has_dumped;       /* a log says that there are some ... */
