@@ -111,7 +111,7 @@ void setup_hear_times(struct why *w, struct why_stream *s, const struct log_line
 void setup_hear_setting(struct why *w, struct why_stream *s, const struct log_line *l);
 
 /* --- setup_what.c --- */
-/* Channels that go this way, each counted once; those of them with GPUDirect. */
+/* Channels that go this way, each counted once; those of them with GPUDirect at both ends. */
 uint64_t setup_count(const struct setup_way *y);
 uint64_t setup_direct(const struct setup_way *y);
 /* Is that network one for GPUDirect? Sockets are not. */

@@ -148,7 +148,10 @@ Settings it read: NCCL_SOCKET_IFNAME=ens5
 @test "GPUDirect at one end alone, or nowhere; where NCCL says why, that" {
     { job IB "$ib"; channels NET/IB/0/GDRDMA NET/IB/0; } >log
     warned log.setup.gpudirect 'at the end of rank 1 on n0 alone, not of rank 2 on n1'
-    jq -e '.findings[] | select(.check == "log.setup.gpudirect") | .subject == "rank 1 -> 2"' <<<"$output"
+    jq -e '(.findings[] | select(.check == "log.setup.gpudirect") | .subject == "rank 1 -> 2") and
+        (.data.setup.connections[0] | .count == 4 and .gpudirect == 2)' <<<"$output"
+    run -0 --separate-stderr "$why" log
+    [[ $output == *"4 channels NET/IB with GPUDirect but for 2 of them (rank 1 -> 2 on n1)"* ]]
     { job IB "$ib"; channels NET/IB/0 NET/IB/0; } >log
     warned log.setup.gpudirect 'no connection between hosts has GPUDirect RDMA'
     jq -e 'any(.findings[] | select(.check == "log.setup.gpudirect") | .fix[]; contains("NCCL_DEBUG_SUBSYS"))' <<<"$output"
