@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { BATCH = 32, EXPECT = 90 };
+enum { BATCH = 32, EXPECT = 90, CHECKPOINT_BYTES = 64 << 20 };
 #define RATE 0.02
 enum { LARGE_BATCH = 16, LARGE_VALIDATION = 64 }; /* a minute's work is too much */
 /* What is made, unless told: so many samples, and where they would be fewer than so many
@@ -45,6 +45,16 @@ static int check_numbers(const struct train_ask *q, struct err *e)
 	return 0;
 }
 
+static int check_checkpoint(const struct train_opts *t, struct err *e)
+{
+	const struct opt_need needs[] = {
+		{t->checkpoint_bytes, t->checkpoint, "--checkpoint-size", "--checkpoint"}};
+
+	if (t->checkpoint && !*t->checkpoint)
+		return err_set(e, ERR_USAGE, "--checkpoint: name a folder that all ranks share");
+	return opt_check_needs(needs, ARRAY_LEN(needs), e);
+}
+
 /* Who takes other steps than we would may not learn as fast: what we expect is of ours. */
 static double expected(const struct train_ask *q, bool is_usual)
 {
@@ -66,6 +76,7 @@ static void settle(struct train_ask *q)
 	t->asked_validation =
 		!q->validation && is_large && is_made ? LARGE_VALIDATION : q->validation;
 	t->workers = q->workers != TRAIN_NOT_GIVEN ? (unsigned)q->workers : is_made ? 0 : 1;
+	t->checkpoint_bytes = t->checkpoint_bytes ?: CHECKPOINT_BYTES;
 	t->momentum = isnan(t->momentum) ? 0.9 : t->momentum;
 	t->decay = isnan(t->decay) ? 1e-4 : t->decay;
 	t->expect = expected(q, is_usual) / 100;
@@ -83,7 +94,7 @@ int train_ask_check(struct train_ask *q, struct err *e)
 	if (t->is_sharded && by_nccl)
 		return err_set(e, ERR_USAGE,
 			       "--backend nccl carries gradients of --pattern ddp alone");
-	if (check_numbers(q, e) ||
+	if (check_numbers(q, e) || check_checkpoint(t, e) ||
 	    engine_check(&q->engine, by_nccl ? "--backend nccl" : NULL, t->is_sharded, e) ||
 	    data_check(t->data_spec, e) || (q->fault && fault_parse(q->fault, &t->fault, e)))
 		return -1;

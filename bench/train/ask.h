@@ -29,7 +29,7 @@ struct train_ask {
 	struct model resized; /* private: the model, for images of another side */
 };
 
-enum { TRAIN_ASK_NROWS = 30 };
+enum { TRAIN_ASK_NROWS = 33 };
 extern const struct opt train_ask_rows[TRAIN_ASK_NROWS];
 extern const struct train_ask train_ask_defaults;
 

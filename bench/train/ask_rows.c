@@ -63,6 +63,16 @@ const struct opt train_ask_rows[TRAIN_ASK_NROWS] = {
 	 AT(train.lr_every), .min = 1, .def = "30"},
 	{0, "lr-gamma", "X", "by this", OPT_DOUBLE, AT(train.lr_gamma), .def = "0.1"},
 
+	{.help = "What to save"},
+	{0, "checkpoint", "DIR",
+	 "save there after half of the epochs, as torch.save (--pattern fsdp: each rank its "
+	 "shard), go on, then resume from it: does every rank see it, is it whole, does it come to "
+	 "the same bits, how fast is it? What was written is removed",
+	 OPT_STR, AT(train.checkpoint), .complete = OPT_C_DIR},
+	{0, "checkpoint-size", "SIZE",
+	 "how much to write in all, so that its speed is a real one's", OPT_SIZE,
+	 AT(train.checkpoint_bytes), .min = 1, .def = "64M"},
+
 	{.help = "What to expect"},
 	{0, "expect", "PERCENT", "accuracy on validation data, however few the steps; 0: any",
 	 OPT_DOUBLE, AT(expect),

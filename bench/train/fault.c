@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <signal.h>
 
-static const char *const kinds[] = {"none", "flip",  "wire", "nan",   "hole",	"data",
-				    "read", "shard", "seed", "build", "layout", "old",
-				    "slow", "lag",   "stop", "die"};
+static const char *const kinds[] = {"none",  "flip",   "wire",	"nan",	  "hole", "data", "read",
+				    "shard", "seed",   "build", "layout", "old",  "slow", "lag",
+				    "torn",  "forget", "order", "stuck",  "stop", "die"};
 
 static const char *const moments[FAULT_MOMENTS] = {"start", "join", "connect", "epoch", "end"};
 

@@ -349,6 +349,7 @@ int train_job(struct train_opts *o, struct world_run *w, train_tell *tell, struc
 	int result;
 
 	o->np = w->world.size;
+	o->tell = tell;
 	j.result = (struct train_result){.a = report_arena(r),
 					 .history = HISTORY_EMPTY,
 					 .progress = tell ? progress : NULL,

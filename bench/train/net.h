@@ -116,6 +116,11 @@ int net_device_new(struct net *n, struct dev *dev, struct err *e) MUST_CHECK;
 void net_device_free(struct net *n);
 int net_store(struct net *n, struct err *e) MUST_CHECK; /* params are other ones: begin anew */
 int net_fetch(struct net *n, struct err *e) MUST_CHECK;
+/* @velocity is left as it is where it is in our memory anyway. */
+int net_fetch_velocity(const struct net *n, float *velocity, struct err *e) MUST_CHECK;
+/* As net_store(), but for a training that goes on: with that velocity and loss scaling. */
+int net_resume(struct net *n, const float *velocity, const struct scaler *saved,
+	       struct err *e) MUST_CHECK;
 /*
  * A step with the averaged gradients in grads (or kept). *ret_lost: they are not finite,
  * and no loss scaling is to blame. With that the step is left out where they overflowed.

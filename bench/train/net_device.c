@@ -72,6 +72,19 @@ int net_fetch(struct net *n, struct err *e)
 	return n->there ? n->engine->device->get(n->params, n->there->params, n->nparams, e) : 0;
 }
 
+int net_fetch_velocity(const struct net *n, float *velocity, struct err *e)
+{
+	return n->there ? n->engine->device->get(velocity, n->there->velocity, n->nparams, e) : 0;
+}
+
+int net_resume(struct net *n, const float *velocity, const struct scaler *saved, struct err *e)
+{
+	if (net_store(n, e))
+		return -1;
+	scaler_resume(&n->scaler, saved);
+	return n->there ? n->engine->device->put(n->there->velocity, velocity, n->nparams, e) : 0;
+}
+
 /* Vector code, which isfinite() in a loop with an exit is not. */
 bool net_is_finite(const float *v, size_t n)
 {

@@ -22,6 +22,8 @@ static const struct option {
 	{"--pattern", train_patterns, false, false},
 	{"--amp", engine_precisions, false, false},
 	{"--tf32", NULL, true, true},
+	{"--checkpoint", NULL, true, true}, /* the folder may have another name elsewhere */
+	{"--checkpoint-size", NULL, false, false},
 };
 
 static int model_number(const struct model *m)
@@ -51,7 +53,9 @@ void options_take(const struct train_opts *o, double *ret)
 					   o->drop_last,
 					   o->is_sharded,
 					   l ? l->precision : ENGINE_FLOAT32,
-					   l && l->choice && l->choice->tf32};
+					   l && l->choice && l->choice->tf32,
+					   o->checkpoint != NULL,
+					   (double)o->checkpoint_bytes};
 
 	memcpy(ret, all, sizeof(all));
 }

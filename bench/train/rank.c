@@ -151,7 +151,7 @@ static void count_steps(struct rank *r)
 	r->result->proven_steps = r->proven;
 }
 
-static int prepare(struct rank *r)
+int rank_prepare(struct rank *r)
 {
 	const struct train_opts *o = r->o;
 	const struct loader_opts loading = {o->data, o->model->channels, o->model->side,
@@ -228,40 +228,56 @@ static int train(struct rank *r)
 		return -1;
 	if (odd >= 0)
 		return 0;
-	if (prepare(r) || compare_layouts(r, &odd))
+	if (rank_prepare(r) || compare_layouts(r, &odd))
 		return -1;
 	if (odd >= 0)
 		return 0;
 	if (rank_warm(r) || rank_broadcast(r))
 		return -1;
 	for (uint64_t i = 0; i < r->o->epochs && r->step < r->total && sound; i++)
-		if (rank_epoch(r, i, &sound))
+		if (rank_epoch(r, i, &sound) ||
+		    (sound && rank_save_due(r, i + 1) && rank_save(r, i + 1)))
 			return -1;
 	if (r->result)
 		r->result->skipped_steps = r->net->scaler.skipped;
-	if (sound && rank_repeat(r))
-		return -1;
-	fault_process(&r->o->fault, r->comm->rank, FAULT_STEP(FAULT_AT_END));
-	return comm_barrier(r->comm, r->e);
+	return sound && (rank_save_end(r) || rank_repeat(r)) ? -1 : 0;
+}
+
+void rank_done(struct rank *r)
+{
+	const struct dev *gpu = r->o->gpu_dev;
+
+	shards_done(&r->shards);
+	loader_free(r->loader);
+	if (!gpu || !gpu->is_lost) /* else it goes with the process */
+		net_free(r->net);
+	sampler_done(&r->sampler);
+	free(r->velocity);
+	free(r->start);
+	free(r->seen);
+	free(r->words);
 }
 
 int train_rank(const struct train_opts *o, struct comm *c, struct train_result *ret, struct err *e)
 {
+	struct saving saving = {.result = ret ? &ret->saved : NULL,
+				.result_arena = ret ? ret->a : NULL};
 	struct rank r = {.o = o, .comm = c, .result = ret, .e = e};
+	bool has_trained;
 	int result;
 
 	if (ret)
 		ret->odd_rank = -1;
+	if (o->checkpoint)
+		r.saving = &saving;
 	result = train(&r);
-
-	shards_done(&r.shards);
-	loader_free(r.loader);
-	if (!o->gpu_dev || !o->gpu_dev->is_lost) /* else it goes with the process */
-		net_free(r.net);
-	sampler_done(&r.sampler);
-	free(r.velocity);
-	free(r.start);
-	free(r.seen);
-	free(r.words);
+	has_trained = r.step;
+	rank_done(&r);
+	if (!result && has_trained) {
+		result = rank_resume(o, c, &saving, e);
+		fault_process(&o->fault, c->rank, FAULT_STEP(FAULT_AT_END));
+		result = result || comm_barrier(c, e) ? -1 : 0;
+	}
+	rank_save_done(&saving, c->rank);
 	return result;
 }

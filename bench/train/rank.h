@@ -1,8 +1,9 @@
 #ifndef BENCH_TRAIN_RANK_H
 #define BENCH_TRAIN_RANK_H
-/* Between rank.c, rank_step.c, rank_show.c, rank_repeat.c and rank_epoch.c: one rank, training. */
+/* Between rank.c and rank_*.c: one rank, training. */
 #include "bench/train/loader.h"
 #include "bench/train/overlap.h"
+#include "bench/train/saving.h"
 #include "bench/train/shards.h"
 #include "bench/train/train.h"
 
@@ -31,9 +32,15 @@ struct rank {
 	uint64_t exposed_ns;		     /* of the proven steps; of the repeated ones */
 	bool repeating;			     /* the first steps, once more */
 	bool is_loaded;			     /* the next batch is in the net already */
+	struct saving *saving;		     /* --checkpoint; NULL */
+	bool is_resumed;		     /* from that: it did not do the steps before */
 	struct err *e;
 };
 enum { EXTRA = 3 }; /* loss, top1, top5 travel with the first bucket */
+
+/* rank.c: once all are known to be alike; and whatever there is of it */
+int rank_prepare(struct rank *r);
+void rank_done(struct rank *r);
 
 /* rank_step.c */
 int rank_shard(const struct rank *r); /* whose samples it takes: its own */

@@ -49,7 +49,7 @@ int rank_broadcast(struct rank *r)
 /* Faults do not repeat: steps are counted on. */
 static uint64_t fault_step(const struct rank *r)
 {
-	return r->repeating ? r->total + r->step : r->step;
+	return r->repeating || r->is_resumed ? r->total + r->step : r->step;
 }
 
 static bool keeps_grads(const struct rank *r)

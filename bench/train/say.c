@@ -1,4 +1,4 @@
-#include "bench/train/say_run.h"
+#include "bench/train/say_checkpoint.h"
 
 #include "bench/comm/backend.h"
 #include "bench/ranks/hosts.h"
@@ -319,6 +319,7 @@ void say_all(struct report *r, const struct train_opts *o, const struct say_worl
 		say_accuracy(&x);
 		say_pace(&x);
 	}
+	say_checkpoint(&x);
 	say_covers(&x);
 	say_data(r, o, w, res, alone);
 }

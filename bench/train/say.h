@@ -47,7 +47,10 @@ struct say_total say_total(const struct train_result *res, int rank);
 int say_slowest(const struct train_result *res, int ranks, double *ret_times);
 
 /* bench/train/say_data.c */
+struct run;
 void say_data(struct report *r, const struct train_opts *o, const struct say_world *w,
 	      const struct train_result *res, const struct train_alone *alone);
+/* bench/train/say_data_checkpoint.c */
+void say_data_checkpoint(cJSON *data, const struct run *x);
 
 #endif

@@ -1,4 +1,4 @@
-#include "bench/train/say.h"
+#include "bench/train/say_run.h"
 
 #include "lib/host/free_port.h"
 #include "lib/report/json.h"
@@ -176,6 +176,7 @@ static void add_throughput(cJSON *data, const struct train_alone *alone, const s
 void say_data(struct report *r, const struct train_opts *o, const struct say_world *w,
 	      const struct train_result *res, const struct train_alone *alone)
 {
+	const struct run x = {r, o, w, res, alone};
 	cJSON *data = report_data(r);
 
 	add_world(data, o, w);
@@ -183,4 +184,5 @@ void say_data(struct report *r, const struct train_opts *o, const struct say_wor
 	add_history(data, &res->history);
 	add_checks(data, res, alone);
 	add_throughput(data, alone, w, res);
+	say_data_checkpoint(data, &x);
 }

@@ -20,6 +20,9 @@ void say_fix_at(const struct run *x, struct finding *f, int rank, const char *fm
 int say_bad_rank(const struct run *x); /* whose gradient was the first that is not finite; -1 */
 int say_lost_ranks(const struct run *x, int *ret_first); /* whose parameters are not; how many */
 
+/* say_checkpoint.c */
+void say_checkpoint(const struct run *x);
+
 /* say_proofs.c */
 void say_joined(const struct run *x);
 void say_samples(const struct run *x);

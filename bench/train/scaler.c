@@ -18,6 +18,13 @@ void scaler_init(struct scaler *s, const struct engine *engine)
 	set(s, s->tell ? FIRST : 1);
 }
 
+void scaler_resume(struct scaler *s, const struct scaler *saved)
+{
+	set(s, saved->scale);
+	s->good = saved->good;
+	s->skipped = saved->skipped;
+}
+
 bool scaler_is_used(const struct scaler *s) { return s->tell; }
 
 bool scaler_judge(struct scaler *s, bool is_finite, bool *ret_lost)

@@ -18,6 +18,8 @@ struct scaler {
 
 /* Nobody but fp16 needs it: else it stays 1, and @engine may be NULL. */
 void scaler_init(struct scaler *s, const struct engine *engine);
+/* As it was when that was saved. */
+void scaler_resume(struct scaler *s, const struct scaler *saved);
 bool scaler_is_used(const struct scaler *s);
 /*
  * Are the averaged gradients finite? True: take the step. Where they are not although

@@ -74,6 +74,15 @@ void shards_take(struct shards *s)
 	forget_all(s);
 }
 
+void shards_resume(struct shards *s, const float *params, const float *velocity)
+{
+	size_t bytes = s->first[s->net->nparts] * sizeof(float);
+
+	memcpy(s->params, params, bytes);
+	memcpy(s->velocity, velocity, bytes);
+	forget_all(s);
+}
+
 /* --- parameters on their way ----------------------------------------------------------- */
 
 static int start_gather(struct shards *s, int layer)

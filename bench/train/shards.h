@@ -35,7 +35,9 @@ struct shards {
 
 int shards_new(struct shards *s, struct comm *c, struct net *n, struct err *e) MUST_CHECK;
 void shards_done(struct shards *s);
-void shards_take(struct shards *s);	       /* begins anew with the net's parameters */
+void shards_take(struct shards *s); /* begins anew with the net's parameters */
+/* Goes on with what it had of its own: @params, @velocity. */
+void shards_resume(struct shards *s, const float *params, const float *velocity);
 int shards_begin(struct shards *s) MUST_CHECK; /* a step: what is needed first is on its way */
 /* The net's hook: makes @layer whole. */
 int shards_hold(void *shards, int layer);

@@ -12,6 +12,7 @@
 #include "bench/train/history.h"
 #include "bench/train/net.h"
 #include "bench/train/sampler.h"
+#include "bench/train/saved.h"
 #include "lib/core/arena.h"
 
 struct rdzv;
@@ -27,6 +28,8 @@ struct train_opts {
 	uint64_t seed;
 	const char *data_spec;
 	const char *backend;		/* who carries the gradients */
+	const char *checkpoint;		/* a folder; NULL: none is saved */
+	uint64_t checkpoint_bytes;	/* of all its files together, at least */
 	size_t asked, asked_validation; /* samples; 0: as many as the data set has */
 	unsigned workers;
 	const struct data *data;      /* opened by train_job() ... */
@@ -35,11 +38,13 @@ struct train_opts {
 	struct comm *gpu_comm;	      /* carries gradients that stay in GPUs' memory ... */
 	struct dev *gpu_dev;	      /* ... which is of this; NULL: there is none */
 	struct rdzv *rdzv;	      /* of train_rank(): where the ranks have met */
-	const char *trouble;	      /* ... or why it could not be; NULL */
-	bool drop_last, is_sharded;   /* --pattern fsdp */
-	const char *const *argv;      /* as it was typed, to be typed again; NULL */
-	double expect;		      /* accuracy, 0..1; 0: whatever it is */
-	bool is_expected;	      /* somebody said so: after few steps, too */
+	/* to rank 0's person, of what is no step; NULL: nobody looks */
+	void (*tell)(const char *what, uint64_t done, uint64_t total);
+	const char *trouble;	    /* ... or why it could not be; NULL */
+	bool drop_last, is_sharded; /* --pattern fsdp */
+	const char *const *argv;    /* as it was typed, to be typed again; NULL */
+	double expect;		    /* accuracy, 0..1; 0: whatever it is */
+	bool is_expected;	    /* somebody said so: after few steps, too */
 	uint64_t deadline_ns;
 	bool deadline_given; /* as comm_world has it */
 	struct fault fault;
@@ -68,7 +73,7 @@ struct train_word {
 	double seconds[PHASES];		     /* of this epoch */
 	int64_t processors, first_processor; /* it may use so many, from this one on */
 };
-enum { OPTIONS_ALIKE = 16 };
+enum { OPTIONS_ALIKE = 18 };
 /* And before the first: who differs here trains something else. */
 struct train_pass {
 	uint64_t program, seed, data[DATA_FILES_MAX];
@@ -108,6 +113,7 @@ struct train_result {
 	 * that far), and how far each rank is from rank 0 in any. */
 	const float *lowest, *highest;
 	double *apart;
+	struct saved_result saved; /* --checkpoint */
 	void (*progress)(const struct train_result *r);
 	/* Of train_alone(), gradient by gradient: one process does what all ranks did. */
 	void (*proving)(const struct train_result *r, uint64_t done, uint64_t total);
