@@ -158,14 +158,17 @@ static void fit(struct checkpoint_head *h, uint64_t free)
 	h->filler = may > own ? may - own : 0;
 }
 
-static void hint_full(struct work *w, const struct checkpoint_head *h, struct err *e)
+/* Keeps errno. */
+static void say_full(struct work *w, const struct checkpoint_head *h, struct err *e)
 {
 	struct unit_buf need, left;
+	int why = errno;
 
-	if (errno != ENOSPC && errno != EDQUOT)
-		return;
-	err_set(e, ERR_SYS, "%s: %s are needed, %s were free", strerror(errno),
-		format_size(&need, checkpoint_bytes(h)), format_size(&left, w->said.place.free));
+	if (why == ENOSPC || why == EDQUOT)
+		err_set(e, ERR_SYS, "%s: %s are needed, %s were free", strerror(why),
+			format_size(&need, checkpoint_bytes(h)),
+			format_size(&left, w->said.place.free));
+	errno = why;
 }
 
 static void do_put(struct work *w, struct arena *a)
@@ -186,8 +189,8 @@ static void do_put(struct work *w, struct arena *a)
 		w->said.deed.seconds = p.seconds;
 		return;
 	}
+	say_full(w, &h, &e);
 	(void)file_advise(file_of(w->d, w->rank, false, a), &e);
-	hint_full(w, &h, &e);
 	failed(w, &e);
 }
 
@@ -348,11 +351,12 @@ void checkpoint_get(const struct checkpoint_disk *d, const struct checkpoint_hea
 	*ret = w.said.deed;
 }
 
-void checkpoint_clear(const struct checkpoint_disk *d, int rank)
+bool checkpoint_clear(const struct checkpoint_disk *d, int rank)
 {
 	struct work w = {.d = d, .go = do_clear, .rank = rank};
 
 	run(&w);
+	return w.said.deed.state == CHECKPOINT_DONE;
 }
 
 /* --- and should we not come to it --------------------------------------------------------------

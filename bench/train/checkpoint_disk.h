@@ -53,8 +53,8 @@ void checkpoint_look(const struct checkpoint_disk *d, int rank, struct checkpoin
 void checkpoint_get(const struct checkpoint_disk *d, const struct checkpoint_head *want,
 		    float *const *to, struct checkpoint_head *ret_head,
 		    struct checkpoint_deed *ret);
-/* Removes what @rank made, and the folder if that was all. */
-void checkpoint_clear(const struct checkpoint_disk *d, int rank);
+/* Removes what @rank made, and the folder if that was all. False: it did not come to the end. */
+bool checkpoint_clear(const struct checkpoint_disk *d, int rank);
 /* Somebody who does that should this process end before it does; as heir_start(). */
 pid_t checkpoint_heir(const struct checkpoint_disk *d, int rank);
 

@@ -267,14 +267,11 @@ int rank_save_end(struct rank *r)
 	return rank_save_hash(r, s->at_end);
 }
 
-/* What is interrupted does not wait for a file system: its heir does that. */
+/* What is interrupted does not wait for a file system: its heir does that, and what was cut off. */
 void rank_save_done(struct saving *s, int rank)
 {
-	if (s->heir && !interrupt_pending()) {
-		checkpoint_clear(&s->disk, rank);
-		if (!interrupt_pending())
-			heir_end(s->heir);
-	}
+	if (s->heir && !interrupt_pending() && checkpoint_clear(&s->disk, rank))
+		heir_end(s->heir);
 	free(s->end);
 	arena_done(&s->a);
 }

@@ -1,6 +1,7 @@
 /* What an agent knows of its host: its program, its address, its orphans. */
 #include "lib/cluster/agent.h"
 
+#include "lib/core/heir.h"
 #include "lib/core/lineage.h"
 #include "lib/core/self.h"
 #include "lib/core/units.h"
@@ -12,7 +13,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { REAP_STEPS = 400, STEP_MS = 5 };
+enum { REAP_STEPS = 400, HEIR_STEPS = 200, STEP_MS = 5 };
 
 const char *agent_own_path(struct arena *a) { return self_path(a) ?: "/proc/self/exe"; }
 
@@ -116,7 +117,8 @@ const char *agent_data_addr(const union addr *peer, struct arena *a)
 	return known ? arena_strdup(a, addr_print(&x, &t)) : "127.0.0.1";
 }
 
-static void kill_children(void)
+/* Whoever does what a rank has left to do may come to its end, unless it takes long. */
+static void kill_children(bool spare_heirs)
 {
 	AUTO(arena_done) struct arena a = {0};
 	DIR *d = opendir("/proc");
@@ -124,7 +126,8 @@ static void kill_children(void)
 	uint64_t pid;
 
 	while (d && (x = readdir(d)))
-		if (!parse_uint(x->d_name, &pid) && parent_of(&a, (pid_t)pid) == getpid())
+		if (!parse_uint(x->d_name, &pid) && parent_of(&a, (pid_t)pid) == getpid() &&
+		    !(spare_heirs && heir_has_inherited((pid_t)pid)))
 			(void)kill((pid_t)pid, SIGKILL);
 	if (d)
 		(void)closedir(d);
@@ -139,7 +142,7 @@ void agent_reap_all(void)
 			return; /* no children left */
 		if (got > 0)
 			continue;
-		kill_children(); /* their own children come to us then */
+		kill_children(i < HEIR_STEPS); /* their own children come to us then */
 		(void)poll(NULL, 0, STEP_MS);
 	}
 }

@@ -12,6 +12,8 @@
 /* @then is called with all signals blocked; @keep is its stdin, -1: it finds nothing there. -1:
  * there can be no such process here. */
 pid_t heir_start(void (*then)(void *arg), void *arg, int keep);
+/* Is that process the heir of one that has ended, and at work? */
+bool heir_has_inherited(pid_t pid);
 /* Nothing is left to do. No-op where there is none. */
 void heir_end(pid_t heir);
 

@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# ddpsmoke --checkpoint: what is saved half-way is read by every rank, and training from it comes
+# to the same bits; what is wrong with the folder is named; nothing is left in it.
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load ddpsmoke.sh
+load ../wait.sh
+
+setup() {
+    MARK=$((BASHPID * 100 + BATS_TEST_NUMBER))
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir shared
+}
+
+# Little to train and to write; by default two ranks.
+save() { run --separate-stderr "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint-size 1M --checkpoint shared "$@"; }
+
+is_empty() { [ -z "$(ls -A shared)" ]; }
+left() { is_empty || { ls -lAR shared; false; }; } # nothing is
+
+begun() { ls shared/ddpsmoke-checkpoint-* >/dev/null 2>&1; }
+
+fails() { # CHECK TEXT
+    grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output" "$stderr"; false; }
+}
+
+# In a mount namespace of our own, where SETUP (a line for sh) was done.
+within() { # SETUP COMMAND...
+    unshare -rm true 2>/dev/null || skip 'no mount namespace can be made here'
+    run --separate-stderr unshare -rm sh -c "$1 && exec \"\$@\"" sh "${@:2}"
+}
+
+@test "ddp and fsdp, cnn and mlp: the parameters and the momentum of the run without a break" {
+    local pattern how
+    for pattern in ddp fsdp; do
+        for how in '--model cnn' '--model mlp --np 3 --epochs 3'; do
+            # shellcheck disable=SC2086
+            save --pattern $pattern $how --json
+            [ "$status" -eq 0 ] || { echo "$output"; false; }
+            jq -e "$FINE"'fine and ([.findings[] | select(.check | startswith("checkpoint.")) | [.check[11:], .status]] ==
+                [["write", "pass"], ["shared", "info"], ["content", "pass"], ["resume", "pass"], ["speed", "info"]])' <<<"$output"
+            jq -e --arg ranks "$pattern" '.data.checkpoint | .resumes_equal and .epochs_done == 1 and
+                .write_gbps > 0 and .read_gbps > 0 and .written_bytes >= 1048576 and .written_bytes < 1100000 and
+                (.folder | endswith("/shared")) and all(.ranks[]; .written and .sees_others and .read and .resumes_equal and
+                .filesystem and .mount and .free_bytes > 0 and .write_seconds > 0)' <<<"$output"
+            left
+        done
+    done
+}
+
+@test "resnet18: its running statistics too" {
+    [[ -e $O/lib/windsock/onednn.so ]] || skip 'onednn.so was not built'
+    local pattern
+    for pattern in ddp fsdp; do
+        run -0 --separate-stderr "$BIN/ddpsmoke" --model resnet18 --side 96 --batch 1 --samples 2 --validation 2 --expect 0 \
+            --checkpoint shared --checkpoint-size 1M --pattern $pattern --deadline 60s
+        [[ $output == *"pass  checkpoint.resume "*"momentum and running statistics bit-equal"* ]]
+        left
+    done
+}
+
+@test "alone; over another epoch than the first; one epoch has nothing to resume" {
+    save --np 1 --epochs 4 --json
+    [ "$status" -eq 0 ]
+    jq -e '.data.checkpoint | .resumes_equal and .epochs_done == 2 and .steps_done == 8' <<<"$output"
+    save --epochs 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"skip  checkpoint.resume "*"end within the first epoch"*"--epochs 2, or more"* ]]
+    save --steps 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"skip  checkpoint.resume "*"--steps 3, or more"* ]]
+    left
+}
+
+@test "who resumes without momentum, or with another epoch's samples, is named" {
+    save --fault 1:forget
+    [ "$status" -eq 1 ]
+    fails checkpoint.resume 'rank 1 .* other momentum'
+    save --fault 1:forget --pattern fsdp
+    fails checkpoint.resume 'rank 1 .* other momentum'
+    save --fault 1:order
+    fails checkpoint.resume 'rank 1 .* took other samples'
+    left
+}
+
+@test "a file that is another one than was written is no checkpoint: who wrote it is named" {
+    save --fault 0:torn
+    [ "$status" -eq 1 ]
+    fails checkpoint.content 'the file that (it|rank 0 .*) wrote.*the hash differs'
+    save --fault 1:torn --pattern fsdp --json
+    [ "$status" -eq 1 ]
+    jq -e '(.data.checkpoint | has("resumes_equal") | not) and any(.findings[]; .check == "checkpoint.content" and
+        .status == "fail" and (.message | test("rank 1")))' <<<"$output"
+    left
+}
+
+@test "a file server that does not answer: said within the deadline, and by whom" {
+    local start=$SECONDS
+    save --fault 1:stuck --pattern fsdp --deadline 2s --seed "$MARK"
+    [ "$status" -eq 1 ]
+    ((SECONDS - start < 20))
+    fails checkpoint.write 'rank 1 .*nothing moved for 2 s'
+    nobody_left
+    save --fault 1:stuck --deadline 2s # rank 0 saves alone, and others need not
+    [ "$status" -eq 0 ]
+    grep -Eq '^warn  checkpoint.write .*rank 1 .*nothing moved' <<<"$output"
+    grep -q '^pass  checkpoint.resume ' <<<"$output"
+    left
+}
+
+@test "a folder that is not there, is a file, or that nobody may write" {
+    save --checkpoint nowhere
+    [ "$status" -eq 1 ]
+    fails checkpoint.write 'there is no folder .*/nowhere'
+    [[ $output == *"-> mkdir -p "*"/nowhere"* ]]
+    grep -q '^pass  train.params ' <<<"$output" # the rest is judged all the same
+    : >file
+    save --checkpoint file
+    [ "$status" -eq 1 ]
+    fails checkpoint.write 'there is no folder .*Not a directory'
+    within 'mount -t tmpfs -o ro none shared' "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared
+    [ "$status" -eq 1 ]
+    fails checkpoint.write 'tmpfs of none.*Read-only file system'
+    [[ $output == *"is on a read-only file system"* ]]
+}
+
+@test "who may not write there is told who may" {
+    ((EUID == 0)) || skip 'needs a user without rights'
+    chmod 755 "$BATS_TEST_TMPDIR" shared
+    setpriv --reuid 54321 --regid 54321 --clear-groups test -x "$BIN/ddpsmoke" || skip 'built where others may not enter'
+    run -1 --separate-stderr setpriv --reuid 54321 --regid 54321 --clear-groups \
+        "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared
+    fails checkpoint.write 'Permission denied'
+    [[ $output == *"-> ls -ld "*"/shared; id "* ]]
+}
+
+@test "a full one, and one without room for the filler" {
+    within 'mount -t tmpfs -o size=150k none shared' "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared
+    [ "$status" -eq 1 ]
+    fails checkpoint.write 'No space left on device: .* are needed, .* were free'
+    [[ $output == *"df -h"* ]]
+    within 'mount -t tmpfs -o size=2m none shared' "$BIN/ddpsmoke" --samples 128 --expect 0 --checkpoint shared --pattern fsdp
+    [ "$status" -eq 0 ]
+    [[ $output == *"pass  checkpoint.write "*"(not 64 MiB: there is no room for it)"* ]]
+    grep -q '^pass  checkpoint.resume ' <<<"$output"
+}
+
+@test "nothing is left when a rank dies, or after Ctrl-C" {
+    local pattern pid
+    for pattern in ddp fsdp; do
+        save --pattern $pattern --fault 1:die:3 # two steps are an epoch
+        [ "$status" -eq 1 ]
+        fails rank.alive 'rank 1 .*signal 9'
+        wait_for 10 is_empty || left
+    done
+    for signal in TERM KILL; do # in the middle of it
+        "$BIN/ddpsmoke" --seed "$MARK" --samples 128 --checkpoint shared --checkpoint-size 1M --fault 0:stuck >out 2>&1 3>&- &
+        pid=$!
+        wait_for 20 begun
+        kill -$signal "$pid"
+        [ $signal = KILL ] || ends_with 3 "$pid"
+        nobody_left
+        wait_for 10 is_empty || left
+    done
+}
+
+@test "the command line" {
+    run -2 "$BIN/ddpsmoke" --checkpoint-size 1M
+    [[ $output == *"--checkpoint-size goes with --checkpoint"* ]]
+    run -2 "$BIN/ddpsmoke" --checkpoint ''
+    [[ $output == *"--checkpoint: name a folder"* ]]
+    # shellcheck disable=SC2034 # ranks() reads it
+    local SHORT=(--init env:// --samples 128 --expect 0)
+    ranks '--checkpoint shared --checkpoint-size 1M' ''
+    [ "${ENDED[0]}" -eq 1 ]
+    grep -q 'rank 1 .*no --checkpoint, rank 0 has --checkpoint' 0
+}
