@@ -41,6 +41,7 @@ static const char examples[] =
 	"  ddpsmoke --backend gloo           # the same gradients over another library\n"
 	"  ddpsmoke --model resnet18 --data stl10:DIR --plot loss.svg\n"
 	"  ddpsmoke --global-batch 256 --np 8 --epochs 5 --lr 0.05\n"
+	"  ddpsmoke --checkpoint /mnt/ckpt   # does saving and resuming work there\n"
 	"  ddpsmoke --json | jq .data.checks # for a script\n";
 
 /* --- where: which ranks there are, and what this process is -------------------------------- */

@@ -6,10 +6,12 @@
 #include "lib/core/interrupt.h"
 #include "lib/core/units.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/random.h>
 
-static const uint64_t AT_LEAST_NS = 60 * NS_PER_S;    /* a busy file server is silent for long */
+static const uint64_t AT_LEAST_NS = 60 * NS_PER_S; /* a busy file server is silent for long */
+static const uint64_t BRIEF_NS = 2 * NS_PER_S; /* where it has been silent for too long already */
 static const uint64_t FOR_EVER_NS = 86400 * NS_PER_S; /* each rank has a deadline of its own */
 
 int rank_save_meet(struct rank *r, const char *point, const char *doing)
@@ -267,9 +269,22 @@ int rank_save_end(struct rank *r)
 	return rank_save_hash(r, s->at_end);
 }
 
+static bool is_dead(const struct saving *s)
+{
+	const struct checkpoint_deed *deeds[] = {&s->word.made, &s->word.put, &s->word.look,
+						 &s->word.peer, &s->word.load};
+
+	for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
+		if (deeds[i]->state == CHECKPOINT_FAILED && deeds[i]->why == ETIMEDOUT)
+			return true;
+	return false;
+}
+
 /* What is interrupted does not wait for a file system: its heir does that, and what was cut off. */
 void rank_save_done(struct saving *s, int rank)
 {
+	if (is_dead(s))
+		s->disk.silence_ns = BRIEF_NS;
 	if (s->heir && !interrupt_pending() && checkpoint_clear(&s->disk, rank))
 		heir_end(s->heir);
 	free(s->end);

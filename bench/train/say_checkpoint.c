@@ -15,7 +15,7 @@ static bool is_host_of(const struct run *x, int a, int b)
 static const char *place(const struct run *x, const struct checkpoint_place *p)
 {
 	if (!*p->kind)
-		return "nobody can tell on what";
+		return "an unknown file system";
 	return arena_printf(report_arena(x->r), "%s of %s, mounted at %s", p->kind, p->source,
 			    p->point);
 }
@@ -99,7 +99,7 @@ static void say_write(const struct run *x)
 	if (failed || unseen)
 		return;
 	f = find(x, "checkpoint.write", -1);
-	finding_set(f, ST_PASS, "%s saved %s after epoch %zu in %s%s",
+	finding_set(f, ST_PASS, "%s saved %s after epoch %zu (%s)%s",
 		    is_sharded ? arena_printf(f->a, "%d ranks", x->w->size) : "rank 0",
 		    format_size(&size, bytes), (size_t)s->epochs, place(x, &s->words[0].place),
 		    bytes < s->bytes ? arena_printf(f->a, " (not %s: there is no room for it)",
@@ -125,7 +125,13 @@ static void fix_unshared(const struct run *x, struct finding *f, int rank, bool 
 		       "one");
 }
 
-static void say_unseen(const struct run *x, int rank, int of, const struct checkpoint_deed *deed)
+static bool is_one_mount(const struct checkpoint_place *a, const struct checkpoint_place *b)
+{
+	return *a->kind && streq(a->kind, b->kind) && streq(a->source, b->source) &&
+	       streq(a->point, b->point);
+}
+
+static void say_unseen(const struct run *x, int rank, int of)
 {
 	const struct saved_word *w = x->res->saved.words;
 	const struct checkpoint_place *p = &w[rank].place;
@@ -133,7 +139,10 @@ static void say_unseen(const struct run *x, int rank, int of, const struct check
 	bool is_late = *p->kind && !mount_is_local(p->kind) && streq(p->kind, w[of].place.kind) &&
 		       streq(p->source, w[of].place.source);
 
-	if (!*p->kind)
+	if (is_host_of(x, rank, of) && is_one_mount(p, &w[of].place))
+		finding_set(f, ST_FAIL, "what %s wrote in %s is not there any more, for %s (%s)",
+			    say_who(x, of), x->res->saved.folder, say_who(x, rank), place(x, p));
+	else if (!*p->kind)
 		finding_set(f, ST_FAIL, "%s has no folder %s, where %s has %s", say_who(x, rank),
 			    x->res->saved.folder, say_who(x, of), place(x, &w[of].place));
 	else if (is_late)
@@ -146,31 +155,29 @@ static void say_unseen(const struct run *x, int rank, int of, const struct check
 			    "there (%s; %s has %s)",
 			    say_who(x, rank), say_who(x, of), x->res->saved.folder, place(x, p),
 			    say_who(x, of), place(x, &w[of].place));
-	(void)deed;
 	finding_expect(f, "one folder for the ranks of all hosts");
 	fix_unshared(x, f, rank, is_late);
 	report_add(x->r, f);
 }
 
-/* What of others' it did not see; NULL: it saw all. */
-static const struct checkpoint_deed *unseen(const struct saved_word *w, int *ret_of)
+/* Whose file rank @rank did not see, or the folder that rank 0 made; -1: it saw all. */
+static int unseen(const struct run *x, int rank)
 {
-	*ret_of = w->put.is_unseen ? 0 : w->of;
-	return w->put.is_unseen	   ? &w->put
-	       : w->look.is_unseen ? &w->look
-	       : w->peer.is_unseen ? &w->peer
-				   : NULL;
+	const struct saved_word *w = &x->res->saved.words[rank];
+
+	if (w->put.is_unseen)
+		return 0;
+	if (w->look.is_unseen || w->peer.is_unseen)
+		return w->of;
+	return w->load.is_unseen ? (x->o->is_sharded ? rank : 0) : -1;
 }
 
 static bool is_first_unseen(const struct run *x, int rank)
 {
-	const struct saved_word *w = x->res->saved.words;
-	int of;
-
 	for (int i = 0; i < rank; i++)
-		if (is_host_of(x, i, rank) && unseen(&w[i], &of))
+		if (is_host_of(x, i, rank) && unseen(x, i) >= 0)
 			return false;
-	return unseen(&w[rank], &of);
+	return unseen(x, rank) >= 0;
 }
 
 /* Who saw another host's file last, and how late. */
@@ -189,7 +196,7 @@ static void say_shared(const struct run *x)
 {
 	static const double LATE_S = 1;
 	const struct saved_word *w = x->res->saved.words;
-	int of, failed = 0, last = latest(x);
+	int failed = 0, last = latest(x);
 	double late = w[last].look.seen_s + w[last].put.seen_s;
 	struct finding *f;
 
@@ -197,7 +204,7 @@ static void say_shared(const struct run *x)
 		if (!is_first_unseen(x, i))
 			continue;
 		failed++;
-		say_unseen(x, i, unseen(&w[i], &of) ? of : 0, unseen(&w[i], &of));
+		say_unseen(x, i, unseen(x, i));
 	}
 	if (failed || w[0].put.state != CHECKPOINT_DONE)
 		return;
@@ -243,7 +250,11 @@ static void say_content(const struct run *x)
 	f = find(x, "checkpoint.content", bad ? rank : -1);
 	finding_expect(f, "the bytes that were written");
 	if (!bad) {
-		finding_set(f, ST_PASS, "every rank read what was written (by its hash)");
+		finding_set(f, ST_PASS, "%s read what was written (by its hash)",
+			    say_checkpoint_readers(x) == x->w->size
+				    ? "every rank"
+				    : arena_printf(f->a, "%d of %d ranks",
+						   say_checkpoint_readers(x), x->w->size));
 		report_add(x->r, f);
 		return;
 	}

@@ -11,6 +11,7 @@ uint64_t say_checkpoint_sum(const struct run *x, bool is_read, double *ret_secon
 /* How it was read: what of a rank's two readings the other host's disk had to answer. */
 const struct checkpoint_deed *say_checkpoint_read(const struct run *x, int rank);
 
+int say_checkpoint_readers(const struct run *x); /* who could do that: so many ranks */
 /* GB/s, of each rank where all read one file, of all together where each reads its own; NAN. */
 double say_checkpoint_reading(const struct run *x);
 

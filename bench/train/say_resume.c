@@ -161,14 +161,24 @@ static bool is_cached(const struct run *x)
 	return false;
 }
 
+int say_checkpoint_readers(const struct run *x)
+{
+	int n = 0;
+
+	for (int i = 0; i < x->w->size; i++)
+		n += say_checkpoint_read(x, i)->state == CHECKPOINT_DONE;
+	return n;
+}
+
 double say_checkpoint_reading(const struct run *x)
 {
 	double seconds;
 	uint64_t bytes = say_checkpoint_sum(x, true, &seconds);
+	int readers = say_checkpoint_readers(x);
 
-	if (!bytes || !(seconds > 0))
+	if (!bytes || !(seconds > 0) || !readers)
 		return NAN;
-	return (double)bytes / seconds / 1e9 / (x->o->is_sharded ? 1 : x->w->size);
+	return (double)bytes / seconds / 1e9 / (x->o->is_sharded ? 1 : readers);
 }
 
 static const char *reading(const struct run *x, struct arena *a)
@@ -178,14 +188,14 @@ static const char *reading(const struct run *x, struct arena *a)
 	if (isnan(rate))
 		return "";
 	return arena_printf(a, ", read at %.2f GB/s by %s%s", rate,
-			    x->w->size == 1    ? "it"
-			    : x->o->is_sharded ? "all together"
-					       : "each",
+			    say_checkpoint_readers(x) == 1 ? "one"
+			    : x->o->is_sharded		   ? "all together"
+							   : "each",
 			    is_cached(x) ? " (some of it from memory, not from the disk)" : "");
 }
 
 /* NCCL's watchdog ends a job whose ranks wait longer than that for one that saves. */
-static void warn_slow(const struct run *x, struct finding *f, double minutes)
+static void warn_slow(struct finding *f, double minutes)
 {
 	static const double TIMEOUT_MIN = 10;
 	static const char waits[] =
@@ -201,7 +211,6 @@ static void warn_slow(const struct run *x, struct finding *f, double minutes)
 		    "(torch.distributed.checkpoint.async_save), or allow more: "
 		    "init_process_group(timeout=timedelta(minutes=%.0f))",
 		    minutes * 2);
-	(void)x;
 }
 
 void say_checkpoint_speed(const struct run *x)
@@ -230,7 +239,7 @@ void say_checkpoint_speed(const struct run *x)
 			"minutes",
 			rate / 1e9, x->o->is_sharded ? "all ranks together" : "rank 0",
 			reading(x, f->a), minutes);
-		warn_slow(x, f, minutes);
+		warn_slow(f, minutes);
 	}
 	report_add(x->r, f);
 }

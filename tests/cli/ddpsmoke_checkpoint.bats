@@ -5,6 +5,7 @@
 bats_require_minimum_version 1.5.0
 load ddpsmoke.sh
 load ../wait.sh
+load plugins.sh
 
 setup() {
     MARK=$((BASHPID * 100 + BATS_TEST_NUMBER))
@@ -18,7 +19,7 @@ save() { run --separate-stderr "$BIN/ddpsmoke" --samples 128 --expect 0 --checkp
 is_empty() { [ -z "$(ls -A shared)" ]; }
 left() { is_empty || { ls -lAR shared; false; }; } # nothing is
 
-begun() { ls shared/ddpsmoke-checkpoint-* >/dev/null 2>&1; }
+begun() { compgen -G "shared/ddpsmoke-checkpoint-*/rank-0000$1" >/dev/null; } # by rank $1
 
 fails() { # CHECK TEXT
     grep -Eq "^fail  $1 .*$2" <<<"$output" || { echo "$output" "$stderr"; false; }
@@ -57,6 +58,26 @@ within() { # SETUP COMMAND...
         [[ $output == *"pass  checkpoint.resume "*"momentum and running statistics bit-equal"* ]]
         left
     done
+}
+
+@test "on GPUs, with loss scaling, and over another library: through the same files" {
+    plugin_test ddpsmoke
+    mkdir -p shared
+    local all=(--samples 32 --batch 8 --validation 8 --expect 0 --checkpoint shared --checkpoint-size 1M)
+    if [[ -e $O/lib/windsock/gloo.so ]]; then
+        run -0 --separate-stderr "$B" "${all[@]}" --backend gloo --pattern fsdp
+        [[ $output == *"pass  checkpoint.resume "* ]]
+    fi
+    built cudnn
+    stand_ins
+    for how in '--np 1 --amp fp16' '--np 2'; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr "$B" "${all[@]}" --device cuda --backend tcp $how --json
+        jq -e '.data.checkpoint.resumes_equal and (.data.device | test("cuDNN"))' <<<"$output"
+        left
+    done
+    run -1 --separate-stderr "$B" "${all[@]}" --device cuda --backend tcp --np 2 --fault 1:forget
+    fails checkpoint.resume 'rank 1 .* other momentum'
 }
 
 @test "alone; over another epoch than the first; one epoch has nothing to resume" {
@@ -145,6 +166,17 @@ within() { # SETUP COMMAND...
     grep -q '^pass  checkpoint.resume ' <<<"$output"
 }
 
+@test "somebody who clears the folder meanwhile" {
+    "$BIN/ddpsmoke" --samples 2048 --expect 0 --checkpoint-size 1M --checkpoint shared --fault 1:lag >out 2>&1 3>&- &
+    local pid=$!
+    wait_for 20 begun 0
+    wait_for 20 begun 1
+    rm -r shared/*
+    ends_with 1 "$pid"
+    output=$(<out)
+    fails checkpoint.shared 'what rank . .* is not there any more'
+}
+
 @test "nothing is left when a rank dies, or after Ctrl-C" {
     local pattern pid
     for pattern in ddp fsdp; do
@@ -156,7 +188,7 @@ within() { # SETUP COMMAND...
     for signal in TERM KILL; do # in the middle of it
         "$BIN/ddpsmoke" --seed "$MARK" --samples 128 --checkpoint shared --checkpoint-size 1M --fault 0:stuck >out 2>&1 3>&- &
         pid=$!
-        wait_for 20 begun
+        wait_for 20 begun 1
         kill -$signal "$pid"
         [ $signal = KILL ] || ends_with 3 "$pid"
         nobody_left
