@@ -137,6 +137,8 @@ void setup_judge(const struct why *w, const struct explanation *x, struct report
 void setup_slow(const struct why *w, struct report *r);
 
 /* --- setup_tell.c --- */
+/* Did NCCL say anything of it? */
+bool setup_is_known(const struct why *w);
 /* The finding log.setup, those that warn, the section and data.setup; nothing where NCCL said
  * nothing of it. */
 void setup_tell(const struct why *w, const struct explanation *x, struct report *r);

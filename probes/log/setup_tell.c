@@ -243,7 +243,7 @@ static void tell_briefly_of(const struct why *w, struct report *r)
 	report_add(r, f);
 }
 
-static bool is_known(const struct why *w)
+bool setup_is_known(const struct why *w)
 {
 	bool any = w->setup.nways || w->setup.init.n || w->setup.coll;
 
@@ -257,7 +257,7 @@ void setup_tell(const struct why *w, const struct explanation *x, struct report 
 {
 	struct arena *a = report_arena(r);
 
-	if (!is_known(w))
+	if (!setup_is_known(w))
 		return;
 	if (report_wants_data(r))
 		setup_data(w, report_data(r), a);

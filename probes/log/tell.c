@@ -211,10 +211,11 @@ static void one(const struct why *w, const struct explanation *x, size_t i, stru
 	report_add(r, f);
 }
 
-static void collect_more(struct finding *f)
+static void collect_more(const struct why *w, struct finding *f)
 {
-	finding_fix(f, "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p   # on every "
-		       "host, then run again");
+	if (!setup_is_known(w))
+		finding_fix(f, "export NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p   # on "
+			       "every host, then run again");
 	finding_fix(f, "export TORCH_DISTRIBUTED_DEBUG=INFO TORCH_NCCL_TRACE_BUFFER_SIZE=20000 "
 		       "TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
 		       "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=/tmp/nccl_trace_rank_");
@@ -235,7 +236,7 @@ static void nothing(const struct why *w, const struct explanation *x, struct rep
 					    "proof of health",
 			    (unsigned long long)w->lines, w->lines == 1 ? "" : "s");
 		if (!measured_tell(w, f) || x->in_trouble)
-			collect_more(f);
+			collect_more(w, f);
 	}
 	report_add(r, f);
 }
